@@ -1,0 +1,181 @@
+"""python3 -m gen VERB: HLO text in, verified kernels out. The verbs only read arguments; the work is in the modules."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import List, Optional
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent)) if __package__ in (None, "") else None
+
+from gen import algebra, bench, build, explain, hlo, maps, run  # noqa: E402
+from gen.schedule import DEVICES  # noqa: E402
+
+CHECK_TARGETS = ("opencl", "cuda")
+
+
+class Usage(argparse.ArgumentParser):
+    """Faults in the arguments in the form of all other faults."""
+
+    def error(self, message: str) -> None:  # type: ignore[override]
+        self.exit(2, f"error: {message}\n{self.format_usage()}")
+
+
+def arguments() -> argparse.ArgumentParser:
+    top = Usage(prog="gen", description="HLO text in, verified CUDA and OpenCL kernels out.")
+    verbs = top.add_subparsers(dest="verb", required=True, metavar="build|check|run|explain|bench", parser_class=Usage)
+
+    def verb(name: str, text: str) -> argparse.ArgumentParser:
+        return verbs.add_parser(name, help=text, description=text)
+
+    def shared(one: argparse.ArgumentParser) -> None:
+        one.add_argument("--device", default="", help=f"class of device to generate for: {', '.join(DEVICES)}")
+        one.add_argument("--excess-precision", action="store_true", help="keep f16 and bf16 as f32 between ops")
+
+    one = verb("build", "write the kernels, C API, reference and manifest of every fusion of a file")
+    one.add_argument("file")
+    one.add_argument("-o", dest="out", required=True, metavar="DIR")
+    one.add_argument("--target", default="cuda,opencl", help="of cuda, opencl; several with commas")
+    one.add_argument("--dump", metavar="DIR", help="write every stage as text")
+    shared(one)
+    one = verb("check", "run the kernels of a file on seeded inputs beside the scalar reference")
+    one.add_argument("file")
+    one.add_argument("--target", default="opencl", choices=CHECK_TARGETS)
+    one.add_argument("--seed", type=int, default=1)
+    shared(one)
+    one = verb("run", "run a file's fusions on raw buffers p0.bin, p1.bin, .. to r0.bin, r1.bin, ..")
+    one.add_argument("file")
+    one.add_argument("--target", default="opencl", choices=CHECK_TARGETS)
+    one.add_argument("--in", dest="in_dir", required=True, metavar="DIR")
+    one.add_argument("--out", dest="out_dir", required=True, metavar="DIR")
+    shared(one)
+    one = verb("explain", "every stage from the text to the kernel")
+    one.add_argument("file")
+    one.add_argument("--stage", choices=explain.STAGES)
+    one.add_argument("--target", default="opencl", choices=CHECK_TARGETS)
+    shared(one)
+    one = verb("bench", "time, bytes, GB/s and the share of the copy")
+    one.add_argument("files", nargs="+")
+    one.add_argument("--target", default="opencl", choices=CHECK_TARGETS)
+    one.add_argument("--json", metavar="F")
+    one.add_argument("--rounds", type=int, default=15, help="timed turns (default 15)")
+    one.add_argument("--no-check", action="store_true", help="leave the comparison with the reference out")
+    shared(one)
+    return top
+
+
+def options(given: argparse.Namespace) -> run.Options:
+    if given.device and given.device not in DEVICES:
+        raise run.RunError(f"--device {given.device}: expected one of {', '.join(DEVICES)}")
+    return run.Options(seed=getattr(given, "seed", 1), schedule=given.device or None, excess_precision=given.excess_precision,
+                       check_maps=maps.check)
+
+
+def do_build(given: argparse.Namespace) -> int:
+    asked = options(given)
+    targets = [t for t in given.target.split(",") if t]
+    for target in targets:
+        if target not in build.TARGETS:
+            raise run.RunError(f"--target {target}: expected cuda or opencl")
+    module = run.load(given.file)
+    with tempfile.TemporaryDirectory(prefix="sett_build_") as work:
+        names: List[str] = []
+        for fusion in hlo.fusions(module):
+            made, _ = build.files(fusion, targets, asked.schedule, asked.excess_precision)
+            for name, text in made.items():
+                (Path(work) / name).write_text(text)
+                names.append(name)
+        depfile = f"{hlo.c_identifier(Path(given.file).stem)}.d"
+        sources = " ".join(str(p).replace(" ", "\\ ") for p in [Path(given.file), *build.sources()])
+        outputs = " ".join(str(Path(given.out) / name).replace(" ", "\\ ") for name in names)
+        (Path(work) / depfile).write_text(f"{outputs}: {sources}\n")
+        publish(Path(work), [*names, depfile], Path(given.out))
+        if given.dump:
+            stages = explain.stages(module, targets[0], asked)
+            dumped = Path(work) / "dump"
+            dumped.mkdir()
+            for number, (stage, text) in enumerate(stages.items()):
+                (dumped / f"{number}_{stage}.txt").write_text(text)
+            publish(dumped, sorted(p.name for p in dumped.iterdir()), Path(given.dump))
+    return 0
+
+
+def publish(source: Path, names: "List[str]", target: Path) -> None:
+    """Files into a folder, each whole or not at all, untouched where they are the same."""
+    target.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        build.write(target / name, (source / name).read_text())
+
+
+def do_check(given: argparse.Namespace) -> int:
+    try:
+        results = run.check(given.file, given.target, options(given))
+    except run.RunError as error:
+        if error.status != 3:
+            raise
+        print(f"SKIP {given.file} {given.target} 0/0 -: {error.message}")
+        return 3
+    for result in results:
+        print(result.line())
+    print(run.file_line(given.file, given.target, results))
+    return run.EXIT_STATUS[run.overall_status(results)]
+
+
+def do_run(given: argparse.Namespace) -> int:
+    run.run(given.file, given.target, given.in_dir, given.out_dir, options(given))
+    return 0
+
+
+def do_explain(given: argparse.Namespace) -> int:
+    stages = explain.stages(run.load(given.file), given.target, options(given))
+    if given.stage:
+        print(stages[given.stage], end="")
+    else:
+        print("\n".join(f"==== {stage} ====\n{text}" for stage, text in stages.items()), end="")
+    return 0
+
+
+def do_bench(given: argparse.Namespace) -> int:
+    if given.rounds < 1:
+        raise run.RunError("--rounds: expected 1 or more")
+    report = bench.bench(given.files, given.target, bench.BenchOptions(rounds=given.rounds, with_check=not given.no_check,
+                                                                       run=options(given)))
+    print(bench.table(report))
+    if given.json:
+        bench.write_json(report, given.json)
+    return 0 if report.status() == "PASS" else 1
+
+
+VERBS = {"build": do_build, "check": do_check, "run": do_run, "explain": do_explain, "bench": do_bench}
+
+
+def main(words: Optional[List[str]] = None) -> int:
+    sys.setrecursionlimit(10000)
+    given = arguments().parse_args(words)
+    try:
+        return VERBS[given.verb](given)
+    except hlo.HloError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except run.RunError as error:
+        print(f"error: {error.message}", file=sys.stderr)
+        return error.status
+    except build.BuildError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except algebra.AlgebraError as error:
+        print(error, file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"error: {error.filename or ''}: {error.strerror}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,452 @@
+"""gen build: a fusion's kernels, its C API, its scalar reference and its manifest, written whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
+
+import jinja2
+
+from gen import algebra, dtypes, ops, reference
+from gen.algebra import AlgebraError
+from gen.dialect import DIALECTS, FLOATS, SMALL, Dialect
+from gen.emit import INDEX_TYPES, Body, Helpers, NotWide, Text, first_leaf, memory_map, parameters_of, reads_of
+from gen.hlo import Computation, Fusion, Instruction, Shape
+from gen.partition import EMPTY, MOVES, Function, Partition, Root, compose, moves_only, regions
+from gen.schedule import DEVICES, Device, Loop, candidates, device_for
+
+ROOT = Path(__file__).resolve().parent.parent
+TARGETS = ("cuda", "opencl")
+
+
+class BuildError(Exception):
+    """What cannot be generated: a message for the user."""
+
+
+def environment() -> jinja2.Environment:
+    """Templates stay readable as C: statements are //% lines, expressions ${ }, comments //#."""
+    made = jinja2.Environment(loader=jinja2.FileSystemLoader(ROOT / "templates"), undefined=jinja2.StrictUndefined,
+                              line_statement_prefix="//%", line_comment_prefix="//#", variable_start_string="${",
+                              variable_end_string="}", trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
+                              autoescape=False)
+    made.filters["indented"] = lambda lines, depth: "\n".join("  " * depth + line if line else line for line in lines)
+    made.filters["c_string"] = _c_string
+    return made
+
+
+def _c_string(line: str) -> str:
+    return '"' + line.replace("\\", "\\\\").replace('"', '\\"') + '\\n"'
+
+
+# ---- roots ----
+
+def result_leaves(computation: Computation) -> "List[Tuple[Shape, Instruction, int]]":
+    """Each leaf of the result with the instruction and the leaf of its shape that gives it."""
+    assert computation.root is not None
+    leaves: List[Tuple[Shape, Instruction, int]] = []
+    waiting = [(computation.root, 0, len(computation.root.shape.leaves()))]
+    while waiting:
+        instruction, first, count = waiting.pop(0)
+        if instruction.opcode == "tuple":
+            inner = []
+            at = 0
+            for operand in instruction.operands:
+                size = len(operand.shape.leaves())
+                low, high = max(first, at), min(first + count, at + size)
+                if low < high:
+                    inner.append((operand, low - at, high - low))
+                at += size
+            waiting = inner + waiting
+        elif instruction.opcode == "get-tuple-element":
+            children = instruction.operands[0].shape.children
+            before = sum(len(c.leaves()) for c in children[:instruction.attributes["index"]])
+            waiting.insert(0, (instruction.operands[0], before + first, count))
+        else:
+            leaves += [(instruction.shape.leaves()[k], instruction, k) for k in range(first, first + count)]
+    return leaves
+
+
+@dataclass(eq=False)
+class Nest:
+    """One kernel to be: results of equally many elements, walked together in the memory order of the first."""
+
+    name: str
+    shape: Shape
+    partition: Partition
+
+
+def nests(fusion: Fusion) -> List[Nest]:
+    groups: Dict[int, List[Tuple[int, Shape, Instruction, int]]] = {}
+    for number, (shape, instruction, leaf) in enumerate(result_leaves(fusion.computation)):
+        if shape.elements:
+            groups.setdefault(shape.elements, []).append((number, shape, instruction, leaf))
+    made = []
+    for index, group in enumerate(groups.values()):
+        first = group[0][1]
+        name = f"sett_{fusion.name}" + (f"_{index}" if len(groups) > 1 else "")
+        own = Function(name, first.dims).index
+        roots = []
+        for number, shape, instruction, leaf in group:
+            step = algebra.call("op", "bitcast", "0", f"out={_list(first.dims)}", f"in={_list(shape.dims)}",
+                                f"out_layout={_list(first.minor_to_major)}", f"in_layout={_list(shape.minor_to_major)}")
+            roots.append(Root(number, shape, instruction, leaf, compose(own, step)))
+        made.append(Nest(name, first, Partition(fusion.computation, roots, name, first.dims)))
+    return made
+
+
+def _list(values: Sequence[int]) -> str:
+    return ",".join(map(str, values))
+
+
+# ---- kernels ----
+
+@dataclass
+class CFunction:
+    name: str
+    type: str
+    arguments: str
+    lines: List[str]
+
+
+@dataclass
+class Kernel:
+    """What the template prints for one kernel."""
+
+    name: str
+    nest: Nest
+    loop: Loop
+    index: str
+    blocks: int
+    arguments: str
+    functions: List[CFunction]
+    guard: str
+    before: List[str]
+    text: List[str]
+    after: List[str]
+    tail: List[str]
+    tail_guard: str
+    attribute: str
+    thread: str
+    params: List[int]
+    results: List[int]
+    accesses: "List[Tuple[str, str]]" = field(default_factory=list)
+    table: "Optional[Dict[str, Any]]" = None
+
+    @property
+    def chunks(self) -> int:
+        return self.loop.chunks
+
+    @property
+    def vec(self) -> int:
+        return self.loop.vec
+
+    @property
+    def step(self) -> int:
+        return self.loop.step
+
+    @property
+    def launch_arguments(self) -> str:
+        return ", ".join([f"(void *)&params[{n}]" for n in self.params] + [f"(void *)&results[{n}]" for n in self.results])
+
+    @property
+    def opencl_arguments(self) -> List[str]:
+        table = ["&self->table"] if self.table else []
+        return [f"&params[{n}]" for n in self.params] + [f"&results[{n}]" for n in self.results] + table
+
+    def uses(self, word: str) -> bool:
+        lines = [self.guard, self.tail_guard, *self.before, *self.text, *self.after, *self.tail]
+        return any(re.search(rf"\b{word}\b", line) for line in lines)
+
+
+def _widths(nest: Nest) -> Tuple[List[int], int]:
+    """Bytes of the elements that neighbouring outputs read or write side by side, and the bytes moved in all."""
+    widths, traffic = [], 0
+    unmap = algebra.call("shape", "unmap", nest.shape.text)
+    for root in nest.partition.roots:
+        widths.append(dtypes.storage_bytes(root.shape.dtype))
+        traffic += root.shape.bytes
+    for read, region in reads_of(nest.partition, nest.partition.entry):
+        if read.source.opcode != "parameter" or read.map == EMPTY:
+            continue
+        shape = read.source.shape.leaves()[read.output]
+        traffic += shape.bytes
+        flat = compose(unmap, compose(read.map, memory_map(shape)))
+        if region is nest.partition.entry.body and flat != EMPTY:
+            name = algebra.info(flat).variables[0].name
+            first = algebra.access(flat, name)
+            if first and first[0].stride == 1 or _mostly_contiguous(flat, nest.shape.elements):
+                widths.append(dtypes.storage_bytes(shape.dtype))
+    return widths, traffic
+
+
+def _mostly_contiguous(flat: str, elements: int) -> bool:
+    """Whether runs of 16 positions read neighbours: asked of the map with the position split."""
+    if elements < 16:
+        return False
+    name = algebra.info(flat).variables[0].name
+    split = f"(run)[lane] -> (run * 16 + lane), domain: run in [0, {elements // 16 - 1}], lane in [0, 15]"
+    del name
+    return algebra.access(compose(split, flat), "lane")[0].stride == 1
+
+
+def _thread_map(nest: Nest, loop: Loop) -> str:
+    """(th_x, bl_x)[..] -> the index of the first root, in its memory order."""
+    return compose(loop.thread_map(nest.shape.elements), algebra.call("shape", "unmap", nest.shape.text))
+
+
+def _guard(thread: str, index_type: str, loop: Loop, whole: bool) -> str:
+    """When a step is whole (or has any element at all, where steps cannot be cut): C text, "" for always."""
+    known = {name: 0 for name in ()}
+    if whole:
+        known = {"vec": loop.vec - 1}
+        if loop.lanes > 1:
+            known["lane"] = loop.lanes - 1
+    conditions = algebra.c_text(algebra.substitute(thread, **known) if known else thread, index_type).constraints
+    return " && ".join(conditions)
+
+
+def _function_text(d: Dialect, helpers: Helpers, partition: Partition, function: Function, excess: bool) -> CFunction:
+    """A function of the partition in the narrowest index type that holds."""
+    for index_type in INDEX_TYPES:
+        try:
+            return _function_in(d, helpers, partition, function, index_type, excess)
+        except AlgebraError as error:
+            if "wider index type" not in error.message:
+                raise
+    raise BuildError(f"{function.name}: the index does not fit 64 bits")
+
+
+def _function_in(d: Dialect, helpers: Helpers, partition: Partition, function: Function, index_type: str, excess: bool) -> CFunction:
+    body = Body(d, helpers, partition, function, index_type, excess=excess)
+    body.region(function.body)
+    assert function.root is not None
+    values = body._env[function.root, function.body, function.index]
+    leaves = function.root.shape.leaves()
+    pointers = [f"{d.array(_leaf_shape(partition, number).dtype, True, True)}p{number}" for number in parameters_of(partition, function)]
+    arguments = pointers + [f"{d.index[index_type]} i{k}" for k in range(len(function.dims))]
+    if len(leaves) == 1:
+        return CFunction(function.name, d.register(leaves[0].dtype), ", ".join(arguments) or "void",
+                         body.text.lines + [f"return {values[0].text};"])
+    arguments += [f"{d.register(leaf.dtype)} *o{k}" for k, leaf in enumerate(leaves)]
+    return CFunction(function.name, "void", ", ".join(arguments),
+                     body.text.lines + [f"*o{k} = {value.text};" for k, value in enumerate(values)])
+
+
+def _leaf_shape(partition: Partition, number: int) -> Shape:
+    for function in partition.functions:
+        for read, _ in reads_of(partition, function):
+            if read.source.opcode == "parameter" and first_leaf(read.source) + read.output == number:
+                return read.source.shape.leaves()[read.output]
+    raise KeyError(number)
+
+
+def kernel(d: Dialect, device: Device, helpers: Helpers, nest: Nest, excess: bool) -> Kernel:
+    """The best schedule's kernel that the maps allow."""
+    widths, traffic = _widths(nest)
+    for loop in candidates(device, nest.shape.elements, widths, traffic):
+        for index_type in INDEX_TYPES:
+            trial = Helpers(d, dict(helpers.texts), dict(helpers.tables))
+            try:
+                made = _kernel_in(d, trial, nest, loop, index_type, excess)
+            except NotWide:
+                break
+            except AlgebraError as error:
+                if "wider index type" not in error.message:
+                    raise
+                continue
+            helpers.texts, helpers.tables = trial.texts, trial.tables
+            return made
+    raise BuildError(f"{nest.name}: the index does not fit 64 bits")
+
+
+def _kernel_in(d: Dialect, helpers: Helpers, nest: Nest, loop: Loop, index_type: str, excess: bool) -> Kernel:
+    partition, elements = nest.partition, nest.shape.elements
+    thread = _thread_map(nest, loop)
+    body = _body(d, helpers, nest, index_type, thread, loop, excess)
+    cut = elements % loop.step != 0
+    tail: List[str] = []
+    tail_guard = ""
+    if cut and loop.step > 1:
+        scalar = loop.scalar()
+        tail_thread = _thread_map(nest, scalar)
+        tail = _body(d, helpers, nest, index_type, tail_thread, None, excess).text.lines
+        tail_guard = _guard(tail_thread, index_type, scalar, False) or "1"
+    functions = [_function_text(d, helpers, partition, f, excess) for f in reversed(partition.functions[1:])]
+    params = parameters_of(partition, partition.entry)
+    results = sorted(root.result for root in partition.roots)
+    arguments = [f"{d.array(_leaf_shape(partition, n).dtype, True, True)}p{n}" for n in params]
+    shapes = {root.result: root.shape for root in partition.roots}
+    arguments += [f"{d.array(shapes[n].dtype, False, True)}r{n}" for n in results]
+    attribute = f" __attribute__((reqd_work_group_size({loop.threads}, 1, 1)))" if d.wide else f" __launch_bounds__({loop.threads})"
+    return Kernel(nest.name, nest, loop, index_type, loop.blocks(elements), ", ".join(arguments), functions,
+                  _guard(thread, index_type, loop, True), body.before.lines, body.text.lines, body.after.lines, tail, tail_guard,
+                  attribute, thread, params, results, body.flat)
+
+
+def _body(d: Dialect, helpers: Helpers, nest: Nest, index_type: str, thread: str, loop: Optional[Loop], excess: bool) -> Body:
+    body = Body(d, helpers, nest.partition, nest.partition.entry, index_type, thread, loop, excess)
+    body.region(nest.partition.entry.body)
+    for root in nest.partition.roots:
+        body.store(root)
+    return body
+
+
+# ---- files ----
+
+@dataclass
+class Program:
+    """A fusion's kernels in one language."""
+
+    dialect: Dialect
+    device: Device
+    kernels: List[Kernel]
+    text: str
+
+
+def _preamble(fusion: Fusion, d: Dialect, device: Device, kernels: Sequence[Kernel], excess: bool) -> str:
+    lines = [f"generated by sett from fusion {fusion.name} through templates/loop.j2 for {device.name}: do not edit"]
+    if excess:
+        lines.append("f16 and bf16 are kept as f32 between ops (--excess-precision)")
+    for made in kernels:
+        lines.append(f"{made.name}: {made.loop.text()}")
+        lines.append(f"  index: {made.thread}")
+        for what, index in made.accesses:
+            lines.append(f"  {what}: {index}")
+    return "\n".join("// " + line for line in lines)
+
+
+def _needs(text: str) -> "Dict[str, bool]":
+    return {"double": re.search(r"\bdouble\b|\bdouble16\b", text) is not None, "stream": "STREAM(" in text, "store": "STORE(" in text,
+            "prefetch": "PREFETCH(" in text, "half": "__half" in text}
+
+
+def program(fusion: Fusion, target: str, device_name: Optional[str] = None, excess: bool = False) -> Program:
+    d, device = DIALECTS[target], device_for(target, device_name)
+    helpers = Helpers(d)
+    kernels = [kernel(d, device, helpers, nest, excess) for nest in nests(fusion)]
+    body = environment().get_template("loop.j2").render(
+        d=d, kernels=kernels, helpers=list(helpers.texts.values()), tables=[text for _, text in helpers.tables.values()],
+        t=lambda made: d.index[made.index])
+    body = re.sub(r"\n{3,}", "\n\n", "\n".join(line for line in body.splitlines() if line.strip() or True)).strip("\n") + "\n"
+    head = environment().get_template(f"{target}.j2").render(
+        preamble=_preamble(fusion, d, device, kernels, excess), needs=_needs(body), body=body, name=fusion.name, kernels=kernels,
+        params=len(param_leaves(fusion)), results=len(result_leaves(fusion.computation)))
+    return Program(d, device, kernels, head)
+
+
+def param_leaves(fusion: Fusion) -> List[Shape]:
+    return [leaf for p in fusion.computation.parameters for leaf in p.shape.leaves()]
+
+
+def bytes_read(fusion: Fusion, made: Sequence[Nest]) -> int:
+    """Bytes of the parameters' elements that are read, each once: at most all, at most one for each read that there is."""
+    reads: Dict[int, int] = {}
+    for nest in made:
+        for function in nest.partition.functions:
+            for read, region in reads_of(nest.partition, function):
+                if read.source.opcode == "parameter" and read.map != EMPTY:
+                    number = first_leaf(read.source) + read.output
+                    reads[number] = reads.get(number, 0) + points(read.map)
+    leaves = param_leaves(fusion)
+    return sum(min(leaves[n].bytes, count * dtypes.storage_bytes(leaves[n].dtype)) for n, count in reads.items())
+
+
+def points(index: str) -> int:
+    """Points of a map's box that can differ in its results: the product over the variables that appear."""
+    info = algebra.info(index)
+    words = set(re.findall(r"[A-Za-z_][A-Za-z0-9_]*", " ".join(r.text for r in info.results)))
+    return math.prod(v.hi - v.lo + 1 for v in info.variables if v.name in words)
+
+
+def exact(instruction: Instruction) -> bool:
+    """Whether a result is only moved data: its bits are then compared."""
+    waiting, seen = [instruction], set()
+    while waiting:
+        here = waiting.pop()
+        if here in seen:
+            continue
+        seen.add(here)
+        if not (moves_only(here) or here.opcode in ("parameter", "constant", "iota", "pad", "concatenate", "tuple", "select")):
+            return False
+        waiting += here.operands[1:] if here.opcode == "select" else here.operands
+    return True
+
+
+def manifest(fusion: Fusion, programs: Sequence[Program], excess: bool) -> Dict[str, Any]:
+    made = nests(fusion)
+    leaves = result_leaves(fusion.computation)
+
+    def entry(shape: Shape) -> Dict[str, Any]:
+        return {"shape": shape.text, "dtype": shape.dtype, "bytes": shape.bytes, "elements": shape.elements}
+
+    return {
+        "name": fusion.name, "hero": "loop",
+        "params": [entry(shape) for shape in param_leaves(fusion)],
+        "results": [{**entry(shape), "exact": exact(instruction)} for shape, instruction, _ in leaves],
+        "aliases": [], "excess_precision": excess,
+        "bytes_read": bytes_read(fusion, made), "bytes_written": sum(shape.bytes for shape, _, _ in leaves),
+        "functions": {nest.name: [f.name for f in nest.partition.functions] for nest in made},
+        "targets": {p.dialect.name: {
+            "device": p.device.name, "kernels": [
+                {"name": k.name, "schedule": k.loop.text(), "blocks": k.blocks, "threads": k.loop.threads, "index": k.index}
+                for k in p.kernels]} for p in programs},
+        "schedule": "; ".join(k.loop.text() for p in programs[:1] for k in p.kernels),
+    }
+
+
+def files(fusion: Fusion, targets: Sequence[str], device: Optional[str] = None, excess: bool = False) -> "Tuple[Dict[str, str], Dict[str, Any]]":
+    """The text of every file of a fusion by its name, and the manifest."""
+    name = fusion.name
+    made: Dict[str, str] = {}
+    programs = [program(fusion, target, device, excess) for target in targets]
+    about = manifest(fusion, programs, excess)
+    suffix = {"opencl": ".cl", "cuda": ".cu"}
+    for one in programs:
+        made[name + suffix[one.dialect.name]] = one.text
+    by_target = {one.dialect.name: one for one in programs}
+    opencl = by_target.get("opencl")
+    made[f"{name}.h"] = environment().get_template("api.h.j2").render(
+        name=name, guard=f"SETT_FUSION_{name.upper()}_H", params=about["params"], results=about["results"], targets=list(by_target),
+        kernels=opencl.kernels if opencl else [],
+        tables=[k.table for k in opencl.kernels if k.table] if opencl else [], source=opencl.text.splitlines() if opencl else [])
+    made[f"{name}_ref.c"] = reference.reference(fusion.computation, name)
+    about["files"] = {"header": f"{name}.h", "reference": f"{name}_ref.c", "bound": f"{name}_bound.c",
+                      **{one: name + suffix[one] for one in by_target}}
+    made[f"{name}.json"] = json.dumps(about, indent=2) + "\n"
+    return made, about
+
+
+def write(path: Path, text: str) -> None:
+    """Whole or not at all, and only when changed."""
+    if path.exists() and path.read_text() == text:
+        return
+    handle, name = tempfile.mkstemp(prefix=".", suffix=path.suffix, dir=path.parent)
+    try:
+        with os.fdopen(handle, "w") as out:
+            out.write(text)
+        os.chmod(name, 0o644)
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def build_fusion(fusion: Fusion, out_dir: str, targets: Iterable[str], device: Optional[str] = None,
+                 excess_precision: bool = False) -> Dict[str, Any]:
+    """All files of one fusion, with the bound for a check; the manifest."""
+    made, about = files(fusion, list(targets), device, excess_precision)
+    made[f"{fusion.name}_bound.c"] = reference.bound(fusion.computation, fusion.name, excess_precision=excess_precision)
+    for name, text in made.items():
+        write(Path(out_dir) / name, text)
+    return about
+
+
+def sources() -> List[Path]:
+    """What generated text depends on: the generator, its templates, the headers."""
+    return sorted([*ROOT.glob("gen/*.py"), *ROOT.glob("templates/*.j2"), *ROOT.glob("include/*.h"), *ROOT.glob("gen/*.c")])

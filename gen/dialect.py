@@ -1,0 +1,132 @@
+"""The words in which OpenCL C 1.2 and CUDA differ, and the text of types, literals, loads and stores.
+
+A value in a register has the type of its arithmetic: f16 and bf16 are floats that hold a value of the small type, pred is a
+byte of 0 or 1. `lanes` is 1 for a scalar; in OpenCL a wide value is one vector of that many lanes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Dict, Tuple
+
+from gen import dtypes
+
+SMALL = ("f16", "bf16")
+FLOATS = ("f16", "bf16", "f32", "f64")
+SIGNED = ("s8", "s16", "s32", "s64")
+UNSIGNED = ("u8", "u16", "u32", "u64")
+INTEGERS = SIGNED + UNSIGNED
+
+
+def bits(dtype: str) -> int:
+    return 8 * dtypes.storage_bytes(dtype)
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """One language. `types`: element types in memory; `index`: the index types of the algebra."""
+
+    name: str
+    comment: str
+    types: Dict[str, str]
+    index: Dict[str, str]
+    kernel: str
+    function: str
+    pointer: str
+    restrict: str
+    constant: str
+    group: str
+    item: str
+    unroll: str
+    wide: bool
+    suffix64: Tuple[str, str]
+
+    def memory(self, dtype: str) -> str:
+        """The type of an element in memory."""
+        return self.types[{"pred": "u8", "f16": "u16", "bf16": "u16"}.get(dtype, dtype)]
+
+    def register(self, dtype: str, lanes: int = 1) -> str:
+        """The type of a value in a register."""
+        name = self.types[{"pred": "u8", "f16": "f32", "bf16": "f32"}.get(dtype, dtype)]
+        return name if lanes == 1 else f"{name}{lanes}"
+
+    def unsigned(self, dtype: str, lanes: int = 1) -> str:
+        """The unsigned integer as wide as a register of that type."""
+        name = self.types[f"u{self.register_bits(dtype)}"]
+        return name if lanes == 1 else f"{name}{lanes}"
+
+    def signed(self, dtype: str, lanes: int = 1) -> str:
+        name = self.types[f"s{self.register_bits(dtype)}"]
+        return name if lanes == 1 else f"{name}{lanes}"
+
+    @staticmethod
+    def register_bits(dtype: str) -> int:
+        return 32 if dtype in SMALL else bits(dtype)
+
+    def array(self, dtype: str, read_only: bool, restrict: bool) -> str:
+        """The type of a kernel's pointer parameter."""
+        return f"{self.pointer}{'const ' if read_only else ''}{self.memory(dtype)} *{self.restrict if restrict else ''}"
+
+    def reinterpret(self, text: str, source: str, to: str, lanes: int = 1) -> str:
+        """The bits of a register taken as another type of the same width."""
+        if self.wide:
+            return f"as_{self.register(to, lanes)}({text})"
+        words = {("f32", "s32"): "__float_as_int", ("f32", "u32"): "__float_as_uint", ("s32", "f32"): "__int_as_float",
+                 ("u32", "f32"): "__uint_as_float", ("f64", "s64"): "__double_as_longlong", ("s64", "f64"): "__longlong_as_double"}
+        if (source, to) in words:
+            return f"{words[source, to]}({text})"
+        if (source, to) == ("f64", "u64"):
+            return f"({self.types['u64']})__double_as_longlong({text})"
+        if (source, to) == ("u64", "f64"):
+            return f"__longlong_as_double((long long)({text}))"
+        return f"({self.types[to]})({text})"
+
+    def literal(self, pattern: int, dtype: str) -> str:
+        """A constant of the register type that holds exactly the value of a bit pattern."""
+        if dtype in FLOATS:
+            wide = "f64" if dtype == "f64" else "f32"
+            if dtypes.is_nan(pattern, dtype) or dtypes.is_infinite(pattern, dtype):
+                if wide != dtype:
+                    pattern = pattern << 16 if dtype == "bf16" else _widen(pattern)
+                number = f"0x{pattern:x}u{self.suffix64[0] if wide == 'f64' else ''}"
+                return self.reinterpret(number, "u64" if wide == "f64" else "u32", wide)
+            text = dtypes.format_value(dtypes.encode(dtypes.decode(pattern, dtype), wide), wide)
+            text = text if any(c in text for c in ".en") else text + ".0"
+            text += "" if wide == "f64" else "f"
+            return f"({text})" if text.startswith("-") else text
+        value = int(dtypes.decode(pattern, dtype))
+        if dtype in ("pred", "s8", "s16", "u8", "u16"):
+            return f"({self.register(dtype)}){value}" if value >= 0 else f"({self.register(dtype)})({value})"
+        if dtype == "u32":
+            return f"{value}u"
+        if dtype == "u64":
+            return f"{value}{self.suffix64[1]}"
+        suffix = self.suffix64[0] if dtype == "s64" else ""
+        if value == -(1 << (bits(dtype) - 1)):
+            return f"(-{-value - 1}{suffix} - 1)"
+        return f"{value}{suffix}" if value >= 0 else f"({value}{suffix})"
+
+
+def _widen(pattern: int) -> int:
+    """The f32 pattern of an infinite or NaN f16."""
+    return (pattern & 0x8000) << 16 | 0x7F800000 | (pattern & 0x3FF) << 13
+
+
+OPENCL = Dialect(
+    name="opencl", comment="OpenCL C 1.2",
+    types={"s8": "char", "u8": "uchar", "s16": "short", "u16": "ushort", "s32": "int", "u32": "uint", "s64": "long", "u64": "ulong",
+           "f32": "float", "f64": "double"},
+    index={"uint": "uint", "int": "int", "long": "long"},
+    kernel="__kernel", function="static inline", pointer="__global ", restrict="restrict ", constant="__constant",
+    group="get_group_id(0)", item="get_local_id(0)", unroll="#pragma unroll", wide=True, suffix64=("l", "ul"))
+
+CUDA = Dialect(
+    name="cuda", comment="CUDA C++",
+    types={"s8": "signed char", "u8": "unsigned char", "s16": "short", "u16": "unsigned short", "s32": "int", "u32": "unsigned",
+           "s64": "long long", "u64": "unsigned long long", "f32": "float", "f64": "double"},
+    index={"uint": "unsigned", "int": "int", "long": "long long"},
+    kernel='extern "C" __global__', function="static __device__ __forceinline__", pointer="", restrict="__restrict__ ",
+    constant="static __device__ const", group="blockIdx.x", item="threadIdx.x", unroll="#pragma unroll", wide=False,
+    suffix64=("ll", "ull"))
+
+DIALECTS = {"opencl": OPENCL, "cuda": CUDA}

@@ -1,0 +1,302 @@
+"""Element types of HLO: widths, kinds, and the exact way from a number or its text to bits and back.
+
+`encode` and `decode` are the only place where a number becomes bits. Floats round to nearest, ties to even, from the exact
+value (never through a wider float: `float(text)` and then f32 would round twice). A value past the largest finite one becomes
+infinity where the type has one, NaN where it has only NaN, and the largest finite value where it has neither.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import struct
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Dict, FrozenSet, Union
+
+Number = Union[int, float, Fraction, bool]
+
+
+@dataclass(frozen=True)
+class Dtype:
+    """One element type. For floats: exponent and mantissa bits, bias, and what the top encodings mean (`style`).
+
+    style: 'ieee' (infinities and NaNs), 'fn' (no infinity, NaN is all ones), 'fnuz' (no infinity, NaN is minus zero),
+    'finite' (neither), 'scale' (unsigned power of two, NaN is all ones). Complex types give their part's name in `part`.
+    """
+
+    name: str
+    bits: int
+    kind: str
+    exponent: int = 0
+    mantissa: int = 0
+    bias: int = 0
+    style: str = ""
+    part: str = ""
+
+
+def _table() -> Dict[str, Dtype]:
+    rows = [Dtype("pred", 1, "pred")]
+    rows += [Dtype(f"s{bits}", bits, "sint") for bits in (1, 2, 4, 8, 16, 32, 64)]
+    rows += [Dtype(f"u{bits}", bits, "uint") for bits in (1, 2, 4, 8, 16, 32, 64)]
+    floats = [
+        ("f16", 16, 5, 10, 15, "ieee"), ("bf16", 16, 8, 7, 127, "ieee"), ("f32", 32, 8, 23, 127, "ieee"),
+        ("f64", 64, 11, 52, 1023, "ieee"), ("f8e5m2", 8, 5, 2, 15, "ieee"), ("f8e4m3", 8, 4, 3, 7, "ieee"),
+        ("f8e3m4", 8, 3, 4, 3, "ieee"), ("f8e4m3fn", 8, 4, 3, 7, "fn"), ("f8e5m2fnuz", 8, 5, 2, 16, "fnuz"),
+        ("f8e4m3fnuz", 8, 4, 3, 8, "fnuz"), ("f8e4m3b11fnuz", 8, 4, 3, 11, "fnuz"), ("f8e8m0fnu", 8, 8, 0, 127, "scale"),
+        ("f6e2m3fn", 6, 2, 3, 1, "finite"), ("f6e3m2fn", 6, 3, 2, 3, "finite"), ("f4e2m1fn", 4, 2, 1, 1, "finite"),
+    ]
+    rows += [Dtype(name, bits, "float", e, m, bias, style) for name, bits, e, m, bias, style in floats]
+    rows += [Dtype("c64", 64, "complex", part="f32"), Dtype("c128", 128, "complex", part="f64")]
+    return {row.name: row for row in rows}
+
+
+TABLE: Dict[str, Dtype] = _table()
+
+# What the generator makes code for today. The others are read and kept, and reported at their position.
+SUPPORTED: FrozenSet[str] = frozenset(
+    ["pred", "s8", "u8", "s16", "u16", "s32", "u32", "s64", "u64", "f16", "bf16", "f32", "f64"])
+
+
+def storage_bytes(name: str) -> int:
+    """Bytes of one unpacked element: pred and everything below eight bits take one."""
+    return (TABLE[name].bits + 7) // 8
+
+
+def integer_range(name: str) -> "tuple[int, int]":
+    """The smallest and the largest value of pred or an integer type."""
+    dtype = TABLE[name]
+    if dtype.kind == "sint":
+        return -(1 << (dtype.bits - 1)), (1 << (dtype.bits - 1)) - 1
+    return 0, (1 << dtype.bits) - 1
+
+
+def largest_finite(name: str) -> int:
+    """The bit pattern of the largest finite value of a float type (sign clear)."""
+    dtype = TABLE[name]
+    top = (1 << (dtype.exponent + dtype.mantissa)) - 1
+    if dtype.style == "ieee":
+        return top - (1 << dtype.mantissa)
+    return top - 1 if dtype.style in ("fn", "scale") else top
+
+
+def quiet_nan(name: str) -> int:
+    """The bit pattern of the NaN that a plain `nan` stands for; ValueError where the type has none."""
+    dtype = TABLE[name]
+    if dtype.style == "ieee":
+        return (((1 << dtype.exponent) - 1) << dtype.mantissa) | (1 << (dtype.mantissa - 1))
+    if dtype.style in ("fn", "scale"):
+        return (1 << (dtype.exponent + dtype.mantissa)) - 1
+    if dtype.style == "fnuz":
+        return 1 << (dtype.bits - 1)
+    raise ValueError(f"expected a number of {name}, which has no NaN")
+
+
+def is_nan(bits: int, name: str) -> bool:
+    """Whether a float bit pattern is a NaN."""
+    dtype = TABLE[name]
+    size = (1 << (dtype.exponent + dtype.mantissa)) - 1
+    if dtype.style == "ieee":
+        return (bits & size) > (((1 << dtype.exponent) - 1) << dtype.mantissa)
+    if dtype.style in ("fn", "scale"):
+        return (bits & size) == size
+    return dtype.style == "fnuz" and bits == 1 << (dtype.bits - 1)
+
+
+def is_infinite(bits: int, name: str) -> bool:
+    """Whether a float bit pattern is an infinity."""
+    dtype = TABLE[name]
+    size = (1 << (dtype.exponent + dtype.mantissa)) - 1
+    return dtype.style == "ieee" and (bits & size) == ((1 << dtype.exponent) - 1) << dtype.mantissa
+
+
+def _sign_bit(dtype: Dtype) -> int:
+    return 0 if dtype.style == "scale" else 1 << (dtype.bits - 1)
+
+
+def _overflow(dtype: Dtype) -> int:
+    if dtype.style == "ieee":
+        return ((1 << dtype.exponent) - 1) << dtype.mantissa
+    if dtype.style == "finite":
+        return largest_finite(dtype.name)
+    return quiet_nan(dtype.name)
+
+
+def _round_magnitude(value: Fraction, dtype: Dtype) -> int:
+    """The pattern (sign clear) nearest to value >= 0, ties to even; `_overflow` past the largest finite one."""
+    if value == 0:
+        return 0
+    exponent = value.numerator.bit_length() - value.denominator.bit_length()
+    if value < Fraction(2) ** exponent:
+        exponent -= 1
+    if dtype.style == "scale":
+        rounded = exponent + (1 if value / Fraction(2) ** exponent >= Fraction(3, 2) else 0) + dtype.bias
+        return max(0, rounded) if rounded <= largest_finite(dtype.name) else _overflow(dtype)
+    exponent = max(exponent, 1 - dtype.bias)
+    steps = round(value / Fraction(2) ** (exponent - dtype.mantissa))
+    # A pattern counts steps: the exponent field is one less than what the leading bit of `steps` then adds.
+    pattern = ((exponent + dtype.bias - 1) << dtype.mantissa) + steps
+    return pattern if pattern <= largest_finite(dtype.name) else _overflow(dtype)
+
+
+_FAST = {"f16": "e", "f32": "f", "f64": "d"}
+
+
+def _encode_float(value: Number, dtype: Dtype) -> int:
+    negative = False
+    if isinstance(value, float):
+        negative = math.copysign(1.0, value) < 0
+        if math.isnan(value):
+            pattern = quiet_nan(dtype.name)
+            return pattern | (_sign_bit(dtype) if negative and dtype.style != "fnuz" else 0)
+        if dtype.name in _FAST:
+            code = _FAST[dtype.name]
+            try:
+                return int.from_bytes(struct.pack("<" + code, value), "little")
+            except OverflowError:
+                return _overflow(dtype) | (_sign_bit(dtype) if negative else 0)
+        magnitude = _overflow(dtype) if math.isinf(value) else _round_magnitude(Fraction(abs(value)), dtype)
+    else:
+        negative = value < 0
+        magnitude = _round_magnitude(abs(Fraction(value)), dtype)
+    return _signed(magnitude, negative, dtype)
+
+
+def _signed(magnitude: int, negative: bool, dtype: Dtype) -> int:
+    if not negative:
+        return magnitude
+    if dtype.style == "scale":
+        return quiet_nan(dtype.name)
+    if dtype.style == "fnuz" and (magnitude == 0 or magnitude == quiet_nan(dtype.name)):
+        return magnitude
+    return magnitude | _sign_bit(dtype)
+
+
+def encode(value: "Union[Number, complex]", name: str) -> int:
+    """The bit pattern of value: exact for integers and pred (ValueError out of range), nearest for floats and complex."""
+    dtype = TABLE[name]
+    if dtype.kind == "complex":
+        part = complex(value) if not isinstance(value, complex) else value
+        width = TABLE[dtype.part].bits
+        return encode(part.real, dtype.part) | encode(part.imag, dtype.part) << width
+    if dtype.kind == "float":
+        if isinstance(value, complex):
+            raise ValueError(f"a complex value does not fit {name}")
+        return _encode_float(value, dtype)
+    number = int(value)
+    low, high = integer_range(name)
+    if number != value or not low <= number <= high:
+        raise ValueError(f"{value} is out of the range of {name}, {low} to {high}")
+    return number & ((1 << dtype.bits) - 1)
+
+
+def decode(bits: int, name: str) -> "Union[int, float, bool, complex]":
+    """The value of a bit pattern. Every float type here fits a double; of a NaN only its being one and its sign survive."""
+    dtype = TABLE[name]
+    if dtype.kind == "pred":
+        return bool(bits & 1)
+    if dtype.kind == "uint":
+        return bits
+    if dtype.kind == "sint":
+        return bits - (1 << dtype.bits) if bits >> (dtype.bits - 1) else bits
+    if dtype.kind == "complex":
+        width = TABLE[dtype.part].bits
+        return complex(decode(bits & ((1 << width) - 1), dtype.part), decode(bits >> width, dtype.part))
+    sign = -1.0 if bits & _sign_bit(dtype) else 1.0
+    if is_nan(bits, name):
+        return math.copysign(math.nan, sign)
+    if is_infinite(bits, name):
+        return sign * math.inf
+    mantissa = bits & ((1 << dtype.mantissa) - 1)
+    exponent = bits >> dtype.mantissa & ((1 << dtype.exponent) - 1)
+    if dtype.style == "scale":
+        return math.ldexp(1.0, exponent - dtype.bias)
+    if exponent:
+        mantissa |= 1 << dtype.mantissa
+    return sign * math.ldexp(float(mantissa), max(exponent, 1) - dtype.bias - dtype.mantissa)
+
+
+_DECIMAL = re.compile(r"([+-]?)(?:([0-9]+)(?:\.([0-9]*))?|\.([0-9]+))(?:[eE]([+-]?[0-9]+))?\Z")
+_DIGITS = 1200  # no midpoint of two doubles has more significant digits; what follows counts only as "more than"
+
+
+def _exact(sign: str, whole: str, part: str, power: str) -> "tuple[bool, Fraction]":
+    """Sign and magnitude of a decimal, with huge exponents and endless digits cut to what rounds the same way."""
+    digits = (whole + part).lstrip("0")
+    shift = -len(part)
+    if not digits:
+        return sign == "-", Fraction(0)
+    if len(power.lstrip("+-0")) > 8:
+        return sign == "-", Fraction(0) if power.startswith("-") else Fraction(10) ** 400
+    shift += int(power or "0")
+    if len(digits) > _DIGITS:
+        rest = digits[_DIGITS:]
+        shift += len(rest) - 1
+        digits = digits[:_DIGITS] + ("1" if rest.strip("0") else "0")
+    top = len(digits) + shift
+    if top > 400 or top < -400:
+        return sign == "-", Fraction(10) ** 400 if top > 0 else Fraction(1, 10 ** 400)
+    magnitude = Fraction(int(digits))
+    return sign == "-", magnitude * 10 ** shift if shift >= 0 else magnitude / 10 ** -shift
+
+
+def encode_text(text: str, name: str) -> int:
+    """The float pattern nearest to a decimal number's text; ValueError when the text is no decimal number."""
+    dtype = TABLE[name]
+    match = _DECIMAL.match(text)
+    if match is None:
+        raise ValueError(f"'{text}' is not a decimal number")
+    if len(text) < 40 and name in ("f32", "f64"):
+        value = float(text)
+        if name == "f64":
+            return int.from_bytes(struct.pack("<d", value), "little")
+        wide = int.from_bytes(struct.pack("<d", value), "little")
+        # Rounding twice can only go wrong where the double sits on the middle of two f32.
+        if 2.0 ** -126 <= abs(value) < 3.0e38 and wide & 0x1FFFFFFF != 0x10000000:
+            return int.from_bytes(struct.pack("<f", value), "little")
+    sign, whole, part, bare, power = match.groups()
+    negative, magnitude = _exact(sign, whole or "", bare or part or "", power or "")
+    return _signed(_round_magnitude(magnitude, dtype), negative, dtype)
+
+
+def format_value(bits: int, name: str) -> str:
+    """The shortest decimal text which reads back to the same bits; `nan(0x..)` where a NaN carries a payload."""
+    dtype = TABLE[name]
+    if dtype.kind == "pred":
+        return "true" if bits & 1 else "false"
+    if dtype.kind in ("sint", "uint"):
+        return str(decode(bits, name))
+    if dtype.kind == "complex":
+        width = TABLE[dtype.part].bits
+        return f"({format_value(bits & ((1 << width) - 1), dtype.part)}, {format_value(bits >> width, dtype.part)})"
+    sign = "-" if bits & _sign_bit(dtype) else ""
+    if is_nan(bits, name):
+        if dtype.style == "ieee" and bits & ~_sign_bit(dtype) != quiet_nan(name):
+            return f"{sign}nan({bits & ((1 << dtype.mantissa) - 1):#x})"
+        return "nan" if dtype.style == "fnuz" else sign + "nan"
+    if is_infinite(bits, name):
+        return sign + "inf"
+    value = decode(bits, name)
+    assert isinstance(value, float)
+    if name == "f64":
+        return _plain(repr(value))
+    for precision in range(1, 18):
+        text = f"{value:.{precision}g}"
+        if encode_text(text, name) == bits:
+            return _plain(text)
+    raise AssertionError("seventeen digits tell any two doubles apart")
+
+
+def _plain(text: str) -> str:
+    return text[:-2] if text.endswith(".0") else text
+
+
+def encode_nan(negative: bool, payload: "int | None", name: str) -> int:
+    """A NaN with the mantissa bits `payload` (None: the plain one); ValueError where the type has no such NaN."""
+    dtype = TABLE[name]
+    pattern = quiet_nan(name)
+    if payload is not None:
+        if dtype.style != "ieee" or not 0 < payload < 1 << dtype.mantissa:
+            raise ValueError(f"expected a payload of a NaN of {name} from 1 to {(1 << dtype.mantissa) - 1:#x}, found {payload:#x}")
+        pattern = ((1 << dtype.exponent) - 1) << dtype.mantissa | payload
+    return _signed(pattern, negative, dtype)

@@ -1,0 +1,583 @@
+"""From a partition and a schedule to the text of a kernel's bodies: every index is a map that the algebra composes and prints."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Dict, Iterator, List, Optional, Sequence, Tuple
+
+from gen import algebra, ops
+from gen.dialect import FLOATS, SMALL, Dialect, bits
+from gen.hlo import Computation, Instruction, Shape, c_identifier
+from gen.partition import EMPTY, Entry, Function, Partition, Read, Region, Root, compose, regions
+from gen.schedule import Loop
+
+INDEX_TYPES = ("uint", "int", "long")
+
+
+class NotWide(Exception):
+    """A body whose guards differ between lanes: it has no vector form."""
+
+
+@dataclass(frozen=True)
+class Value:
+    """A register: C text, element type, lanes (1: the same for all lanes)."""
+
+    text: str
+    dtype: str
+    lanes: int = 1
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """A parameter's leaf: its number among the kernel's pointers, its shape, a name for its values."""
+
+    number: int
+    shape: Shape
+    name: str
+
+
+def first_leaf(parameter: Instruction) -> int:
+    """The number of a parameter's first buffer, tuples flattened."""
+    assert parameter.computation is not None
+    before = parameter.computation.parameters[:parameter.parameter_number or 0]
+    return sum(len(p.shape.leaves()) for p in before)
+
+
+@dataclass
+class Helpers:
+    """Small functions and tables that bodies ask for, each once, in an order where callees come first."""
+
+    dialect: Dialect
+    texts: Dict[str, str] = field(default_factory=dict)
+    tables: Dict[str, Tuple[str, str]] = field(default_factory=dict)
+
+    def need(self, name: str, *about: str) -> str:
+        title = "_".join((name, *about))
+        if title not in self.texts:
+            text = ops.helper(self.dialect, self.need, name, *about)
+            self.texts.pop(title, None)
+            self.texts[title] = text
+        return title
+
+    def table(self, instruction: Instruction) -> str:
+        """A constant array, elements in the order of its layout."""
+        for name, (key, _) in self.tables.items():
+            if key == str(id(instruction)):
+                return name
+        d, shape = self.dialect, instruction.shape
+        name = f"c_{c_identifier(instruction.name)}"
+        while name in self.tables:
+            name += "_"
+        literal = instruction.literal or []
+        items = [d.literal(pattern, shape.dtype) if shape.dtype not in SMALL else f"{pattern}" for pattern in literal]
+        lines, line = [], ""
+        for item in items:
+            if len(line) + len(item) > 100:
+                lines.append(line.rstrip())
+                line = ""
+            line += item + ", "
+        lines.append(line.rstrip(", "))
+        body = "\n".join("  " + text for text in lines)
+        self.tables[name] = (str(id(instruction)), f"{d.constant} {d.memory(shape.dtype)} {name}[] = {{\n{body}\n}};\n")
+        return name
+
+
+def _row_major(shape: Shape) -> str:
+    return f"{shape.dtype}[{','.join(map(str, shape.dims))}]"
+
+
+def memory_map(shape: Shape) -> str:
+    """Logical index to the position in the buffer."""
+    return algebra.call("shape", "map", shape.text)
+
+
+@dataclass
+class Text:
+    """Lines with an indentation."""
+
+    lines: List[str] = field(default_factory=list)
+    depth: int = 0
+
+    def add(self, *lines: str) -> None:
+        self.lines += ["  " * self.depth + line for line in lines]
+
+    @contextmanager
+    def block(self, head: str) -> "Iterator[None]":
+        self.add(head + " {")
+        self.depth += 1
+        yield
+        self.depth -= 1
+        self.add("}")
+
+
+class Body:
+    """One form of a function's body: the kernel's (through a thread map, scalar or wide), or a scalar function's.
+
+    `before`, `text` and `after` are the loads of whole vectors, the computation of one register, and the stores of whole vectors.
+    """
+
+    def __init__(self, dialect: Dialect, helpers: Helpers, partition: Partition, function: Function, index_type: str,
+                 thread: Optional[str] = None, loop: Optional[Loop] = None, excess: bool = False,
+                 given: "Optional[Dict[Instruction, Value]]" = None) -> None:
+        self.d, self.helpers, self.partition, self.function = dialect, helpers, partition, function
+        self.index_type, self.thread, self.loop, self.excess = index_type, thread, loop, excess
+        self.lanes = loop.lanes if loop else 1
+        self.before, self.text, self.after = Text(), Text(), Text()
+        self.flat: List[Tuple[str, str]] = []            # (what, map): for explain
+        self._env: Dict[Tuple[Instruction, Region, str], List[Value]] = {}
+        self._loads: Dict[Tuple[int, str, Region], Value] = {}   # buffer, position, where its name is known
+        self._given = given or {}
+        self._names: Dict[str, int] = {}
+        self._thread_guards = frozenset(algebra.c_text(thread, index_type).constraints) if thread else frozenset()
+
+    # ---- names, maps ----
+
+    def name(self, of: str, prefix: str = "v_") -> str:
+        base = prefix + c_identifier(of)
+        count = self._names.get(base, 0)
+        self._names[base] = count + 1
+        return f"{base}_{count}" if count else base
+
+    def mapped(self, index: str) -> str:
+        return compose(self.thread, index) if self.thread else index
+
+    def c(self, index: str, **known: int) -> Tuple[str, ...]:
+        return algebra.c_text(algebra.substitute(index, **known) if known else index, self.index_type).results
+
+    def _first(self, index: str) -> str:
+        """The one result of a map at lane 0."""
+        return self.c(index, lane=0)[0] if self.lanes > 1 else self.c(index)[0]
+
+    def stride(self, index: str, variable: str) -> "Tuple[Optional[int], int]":
+        access = algebra.access(index, variable)[0]
+        return access.stride, access.align
+
+    # ---- values ----
+
+    def splat(self, value: Value) -> str:
+        if value.lanes == self.lanes:
+            return value.text
+        return f"({self.d.register(value.dtype, self.lanes)})({value.text})"
+
+    def declare(self, of: str, dtype: str, lanes: int, text: str) -> Value:
+        name = self.name(of)
+        self.text.add(f"const {self.d.register(dtype, lanes)} {name} = {text};")
+        return Value(name, dtype, lanes)
+
+    def by_lane(self, of: str, dtype: str, text: str, into: "Optional[str]" = None) -> Value:
+        """A wide value whose lanes are each computed by a scalar expression of `lane`."""
+        name, t = self.name(of), self.d.register(dtype)
+        out = self.text
+        out.add(f"{t} {name}_l[{self.lanes}];")
+        out.add(f"for ({self.d.index[self.index_type]} lane = 0; lane < {self.lanes}; ++lane) {name}_l[lane] = {text};")
+        out.add(f"const {self.d.register(dtype, self.lanes)} {name} = vload{self.lanes}(0, {name}_l);")
+        return Value(name, dtype, self.lanes)
+
+    def round(self, text: str, dtype: str, lanes: int) -> str:
+        wide = () if lanes == 1 else (str(lanes),)
+        return f"{self.helpers.need('round', dtype, *wide)}({text})"
+
+    def apply(self, opcode: str, attributes: Dict[str, object], to: str, sources: Sequence[str], x: Sequence[Value], of: str) -> Value:
+        """One elementwise op, rounded as its type wants."""
+        need, lanes = self.helpers.need, max((v.lanes for v in x), default=1)
+        texts = [v.text if lanes == 1 else self.splat(v) for v in x]
+        narrows = opcode == "convert" and (sources[0] == "f64" or (sources[0] in SMALL and _holds(to, sources[0])))
+        rounding = ops.rounds(opcode, to) and not narrows and not (self.excess and opcode not in ("convert",))
+        text = ops.expression(self.d, need, opcode, attributes, to, sources, texts, lanes)
+        if text is None:
+            names = [self._lane_array(v) for v in x]
+            text = ops.expression(self.d, need, opcode, attributes, to, sources, names, 1)
+            assert text is not None, opcode
+            return self.by_lane(of, to, self.round(text, to, 1) if rounding else text)
+        return self.declare(of, to, lanes, self.round(text, to, lanes) if rounding else text)
+
+    def _lane_array(self, value: Value) -> str:
+        if value.lanes == 1:
+            return value.text
+        name = self.name(value.text, "")
+        self.text.add(f"{self.d.register(value.dtype)} {name}_x[{self.lanes}];")
+        self.text.add(f"vstore{self.lanes}({value.text}, 0, {name}_x);")
+        return f"{name}_x[lane]"
+
+    # ---- reads ----
+
+    def read(self, read: Read, region: Region) -> Value:
+        source = read.source
+        shape = source.shape.leaves()[read.output]
+        if source in self._given:
+            return self._given[source]
+        if read.map == EMPTY:
+            return Value(self.d.literal(0, shape.dtype), shape.dtype)
+        if source.opcode == "parameter":
+            return self.load(read, region)
+        if source.opcode == "constant":
+            return self._constant(read, region)
+        if source.opcode == "iota":
+            return self._iota(read)
+        return self._env[source, self.partition.home(read, region), read.map][read.output]
+
+    def _constant(self, read: Read, region: Region) -> Value:
+        source = read.source
+        literal = source.literal or []
+        if len(set(literal)) == 1:
+            return Value(self.d.literal(literal[0], source.shape.dtype), source.shape.dtype)
+        index = self.mapped(compose(read.map, algebra.call("shape", "map", _row_major(source.shape))))
+        name = self.helpers.table(source)
+        dtype = source.shape.dtype
+        return self._gather(source.name, dtype, index, lambda at: self._from_memory(dtype, f"{name}[{at}]"))
+
+    def _iota(self, read: Read) -> Value:
+        source = read.source
+        dtype, dimension = source.shape.dtype, source.attributes["iota_dimension"]
+        pick = algebra.call("op", "broadcast", "0", f"out={','.join(map(str, source.shape.dims))}",
+                            f"in={source.shape.dims[dimension]}", f"dimensions={dimension}")
+        index = self.mapped(compose(read.map, pick))
+
+        def convert(at: str) -> str:
+            text = ops.expression(self.d, self.helpers.need, "convert", {}, dtype, ["s64"], [f"({at})"], 1)
+            if dtype == "pred":
+                text = f"({self.d.register('pred')})(({at}) != 0)"
+            return self.round(text, dtype, 1) if dtype in SMALL else str(text)
+        return self._gather(source.name, dtype, index, convert)
+
+    def _gather(self, of: str, dtype: str, index: str, at: "object") -> Value:
+        """A value that each lane finds for itself; once, where all lanes find the same."""
+        call = at  # type: ignore[assignment]
+        if self.lanes == 1 or self.stride(index, "lane")[0] == 0:
+            return self.declare(of, dtype, 1, call(self._first(index)))  # type: ignore[operator]
+        return self.by_lane(of, dtype, call(self.c(index)[0]))  # type: ignore[operator]
+
+    def _from_memory(self, dtype: str, text: str) -> str:
+        """An element as it is in memory to a register."""
+        if dtype == "f16" and self.d.wide:
+            return f"{self.helpers.need('value', 'f16')}({text})"
+        return f"{self.helpers.need('value', dtype)}({text})" if dtype in SMALL else text
+
+    def _to_memory(self, value: Value) -> str:
+        return f"{self.helpers.need('bits', value.dtype)}({value.text})" if value.dtype in SMALL else value.text
+
+    def load(self, read: Read, region: Region) -> Value:
+        source = read.source
+        buffer = Buffer(first_leaf(source) + read.output, source.shape.leaves()[read.output], source.name)
+        flat = self.mapped(compose(read.map, memory_map(buffer.shape)))
+        scope: Optional[Region] = region
+        while scope is not None:
+            if (buffer.number, flat, scope) in self._loads:
+                return self._loads[buffer.number, flat, scope]
+            scope = scope.parent
+        value = self._load(buffer, flat, region)
+        self._loads[buffer.number, flat, region] = value   # a name of this region's text, and of those inside
+        return value
+
+    def _load(self, parameter: Buffer, flat: str, region: Region) -> Value:
+        dtype, pointer = parameter.shape.dtype, f"p{parameter.number}"
+        self.flat.append((f"read {pointer}", flat))
+        step = self.loop.step if self.loop else 1
+        if self.lanes == 1:
+            if step > 1 and region is self.function.body and self.stride(flat, "vec")[0] == 1:
+                pack = self._load_pack(parameter, flat)
+                if pack:
+                    return self.declare(parameter.name, dtype, 1, self._from_memory(dtype, f"{pack}[vec]"))
+            return self.declare(parameter.name, dtype, 1, self._from_memory(dtype, f"{pointer}[{self.c(flat)[0]}]"))
+        stride, align = self.stride(flat, "lane")
+        if self.loop and self.loop.paired and stride == 2 and dtype == "bf16" and region is self.function.body:
+            start = algebra.substitute(flat, lane=0)
+            if self.stride(start, "vec")[0] == 1 and self.stride(start, "vec")[1] % 2 == 0:
+                words = self.name(pointer, "w_")
+                self._prefetch(pointer, self.c(flat, lane=0, vec=0)[0], dtype)
+                self.before.add(f"const uint{self.lanes} {words} = vload{self.lanes}(0, (const __global uint *)({pointer} + {self.c(flat, lane=0, vec=0)[0]}));")
+                return self.declare(parameter.name, dtype, self.lanes,
+                                    f"as_float{self.lanes}({words} << (16u - 16u * vec) & 0xffff0000u)")
+        if stride == 1:
+            at = f"{pointer} + {self._first(flat)}"
+            if region is self.function.body:
+                self._prefetch(pointer, self.c(flat, lane=0, vec=0)[0], dtype)
+            return self.declare(parameter.name, dtype, self.lanes, self._wide_load(dtype, at))
+        return self._gather(parameter.name, dtype, flat, lambda at: self._from_memory(dtype, f"{pointer}[{at}]"))
+
+    def _prefetch(self, pointer: str, at: str, dtype: str) -> None:
+        if self.loop and self.loop.prefetch:
+            self.before.add(f"PREFETCH({pointer} + {at} + {self.loop.prefetch * 8 // bits(dtype)});")
+
+    def _wide_load(self, dtype: str, at: str) -> str:
+        n = self.lanes
+        if dtype == "f16":
+            return f"vload_half{n}(0, (const __global half *)({at}))"
+        if dtype == "bf16":
+            return f"as_float{n}(convert_uint{n}(vload{n}(0, {at})) << 16)"
+        return f"vload{n}(0, {at})"
+
+    def _load_pack(self, parameter: Buffer, flat: str) -> str:
+        """A step's elements as aligned words in a union, loaded before the loop over vec; the name of its elements."""
+        dtype, pointer = parameter.shape.dtype, f"p{parameter.number}"
+        word = self._word(flat, dtype)
+        if word is None:
+            return ""
+        kind, size = word
+        name = self.name(pointer, "w_")
+        count = self.loop.step * bits(dtype) // 8 // size  # type: ignore[union-attr]
+        at = self.c(flat, vec=0)[0]
+        self.before.add(f"union {{ {kind} word[{count}]; {self.d.memory(dtype)} at[{self.loop.step}]; }} {name};")  # type: ignore[union-attr]
+        space = "const __global " if self.d.wide else "const "
+        for k in range(count):
+            offset = f" + {k}" if k else ""
+            self.before.add(f"{name}.word[{k}] = *(({space}{kind} *)({pointer} + {at}){offset});")
+        return f"{name}.at"
+
+    def _word(self, flat: str, dtype: str) -> "Optional[Tuple[str, int]]":
+        """The widest word, at most 16 bytes, whose alignment the map proves for a step's elements."""
+        align = self.stride(flat, "vec")[1]
+        size, total = 16, self.loop.step * bits(dtype) // 8  # type: ignore[union-attr]
+        while size > bits(dtype) // 8 and (total % size or align * (bits(dtype) // 8) % size):
+            size //= 2
+        if size <= bits(dtype) // 8:
+            return None
+        kinds = {16: "uint4", 8: "uint2", 4: self.d.types["u32"], 2: self.d.types["u16"]}
+        return kinds[size], size
+
+    # ---- stores ----
+
+    def store(self, root: Root) -> None:
+        value = self.read(self.partition.root_read(root), self.function.body)
+        pointer, dtype = f"r{root.result}", root.shape.dtype
+        if self.excess and dtype in SMALL:
+            value = self.declare(pointer, dtype, value.lanes, self.round(value.text, dtype, value.lanes))
+        flat = self.mapped(compose(root.map, memory_map(root.shape)))
+        self.flat.append((f"write {pointer}", flat))
+        step = self.loop.step if self.loop else 1
+        if self.lanes == 1:
+            word = self._word(flat, dtype) if step > 1 and self.stride(flat, "vec")[0] == 1 else None
+            if word is None:
+                self.text.add(f"{pointer}[{self.c(flat)[0]}] = {self._to_memory(value)};")
+                return
+            kind, size = word
+            name = self.name(pointer, "w_")
+            count = step * bits(dtype) // 8 // size
+            self.before.add(f"union {{ {kind} word[{count}]; {self.d.memory(dtype)} at[{step}]; }} {name};")
+            self.text.add(f"{name}.at[vec] = {self._to_memory(value)};")
+            at = self.c(flat, vec=0)[0]
+            space = self.d.pointer
+            for k in range(count):
+                offset = f" + {k}" if k else ""
+                self.after.add(f"*(({space}{kind} *)({pointer} + {at}){offset}) = {name}.word[{k}];")
+            return
+        self._store_wide(value, pointer, dtype, flat)
+
+    def _store_wide(self, value: Value, pointer: str, dtype: str, flat: str) -> None:
+        stride, _ = self.stride(flat, "lane")
+        n, text = self.lanes, self.splat(value)
+        stream = bool(self.loop and self.loop.stream)
+        if self.loop and self.loop.paired and stride == 2 and dtype == "bf16":
+            start = algebra.substitute(flat, lane=0)
+            if self.stride(start, "vec") == (1, self.stride(start, "vec")[1]) and self.stride(start, "vec")[1] % 32 == 0:
+                name = self.name(pointer, "w_")
+                self.before.add(f"uint{n} {name} = 0;")
+                self.text.add(f"{name} |= as_uint{n}({text}) >> (16u - 16u * vec);")
+                self.after.add(f"{'STREAM' if stream else 'STORE'}({name}, (__global uint{n} *)({pointer} + {self.c(flat, lane=0, vec=0)[0]}));")
+                return
+        if stride == 1:
+            at = f"{pointer} + {self._first(flat)}"
+            align = self.stride(flat, "lane")[1]
+            if dtype == "f16":
+                self.text.add(f"vstore_half{n}_rte({text}, 0, (__global half *)({at}));")
+                return
+            t = self.d.memory(dtype)
+            text = f"convert_ushort{n}(as_uint{n}({text}) >> 16)" if dtype == "bf16" else text
+            if stream and align % n == 0:
+                self.text.add(f"STREAM({text}, (__global {t}{n} *)({at}));")
+            else:
+                self.text.add(f"vstore{n}({text}, 0, {at});")
+            return
+        lane = Value(self._lane_array(Value(self.declare(pointer, dtype, n, text).text, dtype, n)), dtype)
+        self.text.add(f"for ({self.d.index[self.index_type]} lane = 0; lane < {n}; ++lane) {pointer}[{self.c(flat)[0]}] = {self._to_memory(lane)};")
+
+    # ---- regions ----
+
+    def region(self, region: Region) -> None:
+        for entry in region.entries:
+            self._env[entry.instruction, region, entry.map] = self._entry(entry)
+
+    def _entry(self, entry: Entry) -> List[Value]:
+        instruction = entry.instruction
+        opcode = instruction.opcode
+        if entry.callee is not None:
+            return self._call(entry)
+        if opcode == "reduce":
+            return self._reduce(entry)
+        if opcode == "pad":
+            return [self._pad(entry)]
+        if opcode == "concatenate":
+            return [self._concatenate(entry)]
+        x = [self.read(self.partition.operand(entry, k), entry.region) for k in range(len(instruction.operands))]
+        if opcode == "map":
+            return self.scalar(instruction.called[0], x)
+        return [self.apply(opcode, instruction.attributes, instruction.shape.dtype, [o.shape.dtype for o in instruction.operands], x,
+                           instruction.name)]
+
+    def scalar(self, computation: Computation, arguments: Sequence[Value]) -> List[Value]:
+        """The scalar computation of a reduce or a map on registers."""
+        env: Dict[Instruction, List[Value]] = {}
+        for instruction in computation.instructions:
+            opcode = instruction.opcode
+            x = [env[o] for o in instruction.operands]
+            if opcode == "parameter":
+                env[instruction] = [arguments[instruction.parameter_number or 0]]
+            elif opcode == "constant":
+                env[instruction] = [Value(self.d.literal((instruction.literal or [0])[0], instruction.shape.dtype), instruction.shape.dtype)]
+            elif opcode == "tuple":
+                env[instruction] = [v for values in x for v in values]
+            elif opcode == "get-tuple-element":
+                env[instruction] = [x[0][instruction.attributes["index"]]]
+            else:
+                env[instruction] = [self.apply(opcode, instruction.attributes, instruction.shape.dtype,
+                                               [o.shape.dtype for o in instruction.operands], [v[0] for v in x], instruction.name)]
+        assert computation.root is not None
+        return env[computation.root]
+
+    def _call(self, entry: Entry) -> List[Value]:
+        assert entry.callee is not None
+        instruction = entry.instruction
+        shape = instruction.shape.leaves()
+        index = self.mapped(entry.map)
+        pointers = "".join(f"{p}, " for p in self.arguments(entry.callee))
+        same = self.lanes == 1 or all(a.stride == 0 for a in algebra.access(index, "lane"))
+        results = self.c(index, lane=0) if same and self.lanes > 1 else self.c(index)
+        call = f"{entry.callee.name}({(pointers + ', '.join(results)).rstrip(', ')}"
+        if len(shape) > 1:
+            return self._call_many(entry, call, same)
+        call += ")"
+        if same:
+            return [self.declare(instruction.name, shape[0].dtype, 1, call)]
+        return [self.by_lane(instruction.name, shape[0].dtype, call)]
+
+    def _call_many(self, entry: Entry, call: str, same: bool) -> List[Value]:
+        """A function of several outputs writes them through pointers."""
+        leaves = entry.instruction.shape.leaves()
+        names = [self.name(entry.instruction.name) for _ in leaves]
+        count = 1 if same else self.lanes
+        for name, leaf in zip(names, leaves):
+            self.text.add(f"{self.d.register(leaf.dtype)} {name}_l[{count}];")
+        separator = "" if call.endswith("(") else ", "
+        if same:
+            self.text.add(f"{call}{separator}{', '.join(f'{name}_l' for name in names)});")
+            return [Value(f"{name}_l[0]", leaf.dtype) for name, leaf in zip(names, leaves)]
+        outputs = ", ".join(f"{name}_l + lane" for name in names)
+        self.text.add(f"for ({self.d.index[self.index_type]} lane = 0; lane < {count}; ++lane) {call}{separator}{outputs});")
+        return [self.declare(name, leaf.dtype, count, f"vload{count}(0, {name}_l)") for name, leaf in zip(names, leaves)]
+
+    def arguments(self, function: Function) -> List[str]:
+        """The pointers that a function and those it calls read."""
+        return [f"p{number}" for number in parameters_of(self.partition, function)]
+
+    def condition(self, region: Region) -> "Optional[str]":
+        """When a guarded region runs: C text, "" for always, None for never."""
+        if region.map == EMPTY:
+            return None
+        index = self.mapped(region.map)
+        if index == EMPTY:
+            return None
+        if self.lanes > 1:
+            if any("lane" in guard.variables for guard in algebra.guards(index) if not self._of_thread(guard)):
+                raise NotWide
+            index = algebra.substitute(index, lane=0)
+        conditions = [c for c in algebra.c_text(index, self.index_type).constraints if c not in self._thread_guards]
+        return " && ".join(f"({c})" if len(conditions) > 1 else c for c in conditions)
+
+    def _of_thread(self, guard: algebra.Guard) -> bool:
+        return self.thread is not None and guard in algebra.guards(self.thread)
+
+    def _guarded(self, entry: Entry, operand: int, region: Region, name: str, dtype: str) -> None:
+        lanes = self.lanes
+        self.region(region)
+        value = self.read(self.partition.operand(entry, operand, region), region)
+        self.text.add(f"{name} = {value.text if lanes == 1 else self.splat(value)};")
+
+    def _pad(self, entry: Entry) -> Value:
+        instruction, region = entry.instruction, entry.regions[0]
+        dtype = instruction.shape.dtype
+        padding = self.read(self.partition.operand(entry, 1), entry.region)
+        condition = self.condition(region)
+        if condition is None:
+            return padding
+        name = self.name(instruction.name)
+        self.text.add(f"{self.d.register(dtype, self.lanes)} {name} = {padding.text if self.lanes == 1 else self.splat(padding)};")
+        with self.text.block(f"if ({condition})" if condition else ""):
+            self._guarded(entry, 0, region, name, dtype)
+        return Value(name, dtype, self.lanes)
+
+    def _concatenate(self, entry: Entry) -> Value:
+        instruction = entry.instruction
+        dtype = instruction.shape.dtype
+        name = self.name(instruction.name)
+        sides = [(k, region, self.condition(region)) for k, region in enumerate(entry.regions)]
+        sides = [side for side in sides if side[2] is not None]
+        self.text.add(f"{self.d.register(dtype, self.lanes)} {name}{' = 0' if not sides else ''};")
+        for number, (operand, region, condition) in enumerate(sides):
+            last = number == len(sides) - 1
+            head = "else " if number else ""
+            head += "" if last else f"if ({condition or 1})"
+            with self.text.block(head.strip()):
+                self._guarded(entry, operand, region, name, dtype)
+        return Value(name, dtype, self.lanes)
+
+    def _reduce(self, entry: Entry) -> List[Value]:
+        instruction, loop = entry.instruction, entry.regions[0]
+        count = len(instruction.operands) // 2
+        leaves, lanes = instruction.shape.leaves(), self.lanes
+        names = [self.name(instruction.name) for _ in range(count)]
+        for k in range(count):
+            start = self.read(self.partition.operand(entry, count + k), entry.region)
+            self.text.add(f"{self.d.register(leaves[k].dtype, lanes)} {names[k]} = {start.text if lanes == 1 else self.splat(start)};")
+        dims = instruction.operands[0].shape.dims
+        sizes = [dims[k] for k in sorted(instruction.attributes["dimensions"])]
+        if 0 in sizes or self.partition.operand(entry, 0, loop).map == EMPTY:
+            return [Value(name, leaf.dtype, lanes) for name, leaf in zip(names, leaves)]
+        t = self.d.index[self.index_type]
+        for variable, size in zip(loop.ranges, sizes):
+            self.text.add(f"for ({t} {variable} = 0; {variable} < {size}; ++{variable}) {{")
+            self.text.depth += 1
+        self.region(loop)
+        x = [Value(name, leaf.dtype, lanes) for name, leaf in zip(names, leaves)]
+        x += [self.read(self.partition.operand(entry, k, loop), loop) for k in range(count)]
+        for name, value in zip(names, self._settled(self.scalar(instruction.called[0], x), names)):
+            self.text.add(f"{name} = {value.text if lanes == 1 else self.splat(value)};")
+        for _ in sizes:
+            self.text.depth -= 1
+            self.text.add("}")
+        return [Value(name, leaf.dtype, lanes) for name, leaf in zip(names, leaves)]
+
+    def _settled(self, values: List[Value], names: List[str]) -> List[Value]:
+        """Values none of which is an accumulator that is assigned before it is read."""
+        return [self.declare("next", v.dtype, v.lanes, v.text) if v.text in names and len(names) > 1 else v for v in values]
+
+
+def _holds(wide: str, narrow: str) -> bool:
+    """Whether every value of a small float is one of the other type."""
+    return wide == narrow or wide in ("f32", "f64")
+
+
+def parameters_of(partition: Partition, function: Function) -> List[int]:
+    """Numbers of the buffers that a function reads, itself or through those it calls."""
+    found, seen, waiting = set(), set(), [function]
+    while waiting:
+        here = waiting.pop()
+        if here in seen:
+            continue
+        seen.add(here)
+        found |= {first_leaf(read.source) + read.output for read, _ in reads_of(partition, here)
+                  if read.source.opcode == "parameter" and read.map != EMPTY}
+        waiting += [e.callee for r in regions(here.body) for e in r.entries if e.callee is not None]
+    return sorted(found)
+
+
+def reads_of(partition: Partition, function: Function) -> "Iterator[Tuple[Read, Region]]":
+    """Every operand that a function's own code reads, and the roots of the kernel's."""
+    for region in regions(function.body):
+        for entry in region.entries:
+            if entry.callee is None:
+                for operand, inner in partition.operands(entry):
+                    yield partition.operand(entry, operand, inner), inner or entry.region
+    if function is partition.entry:
+        for root in partition.roots:
+            yield partition.root_read(root), function.body

@@ -1,0 +1,110 @@
+"""gen explain: each stage of a fusion's way from text to kernel, as text."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List
+
+from gen import algebra, build, hlo
+from gen.emit import memory_map, reads_of
+from gen.partition import EMPTY, Function, Partition, compose, regions
+
+STAGES = ("parse", "partition", "maps", "schedule", "flatten", "vectorize", "kernel")
+
+
+def stages(module: hlo.Module, target: str, options: Any) -> Dict[str, str]:
+    """Every stage of every fusion of a module."""
+    found: Dict[str, List[str]] = {stage: [] for stage in STAGES}
+    found["parse"].append(hlo.print_module(module).rstrip())
+    for fusion in hlo.fusions(module):
+        program = build.program(fusion, target, options.schedule, options.excess_precision)
+        found["partition"].append(_partition(fusion))
+        found["maps"].append(_maps(fusion))
+        for kernel in program.kernels:
+            found["schedule"].append(_schedule(kernel, program.device.name))
+            found["flatten"].append(_flatten(kernel))
+            found["vectorize"].append(_vectorize(kernel))
+        found["kernel"].append(program.text.rstrip())
+    return {stage: "\n\n".join(texts) + "\n" for stage, texts in found.items()}
+
+
+def _title(function: Function) -> str:
+    return f"{function.name}({', '.join(f'i{k}' for k in range(len(function.dims)))})"
+
+
+def _partition(fusion: hlo.Fusion) -> str:
+    """The functions, with what each computes; those called once would be inlined again by the C compiler."""
+    lines = []
+    for nest in build.nests(fusion):
+        count = len(nest.partition.functions)
+        lines.append(f"{fusion.name}: {count} function{'s' if count > 1 else ''}")
+        for function in nest.partition.functions:
+            lines.append(f"{_title(function)}:")
+            for region in regions(function.body):
+                for entry in region.entries:
+                    where = "  " * (region.depth + 1)
+                    what = f"call {entry.callee.name}" if entry.callee else hlo.print_instruction(entry.instruction).strip()
+                    lines.append(f"{where}{'' if region.kind == 'body' else region.kind + ': '}{what}")
+    return "\n".join(lines)
+
+
+def _maps(fusion: hlo.Fusion) -> str:
+    """For each function the map of every operand, moves composed away."""
+    lines = []
+    for nest in build.nests(fusion):
+        partition: Partition = nest.partition
+        for function in partition.functions:
+            lines.append(f"{_title(function)}:")
+            for region in regions(function.body):
+                for entry in region.entries:
+                    if entry.callee is not None:
+                        lines.append(f"  {entry.instruction.name} = {entry.callee.name} at {entry.map}")
+                        continue
+                    for operand, inner in partition.operands(entry):
+                        read = partition.operand(entry, operand, inner)
+                        lines.append(f"  {entry.instruction.name} operand {operand} -> {read.source.name}: {read.map}")
+            if function is partition.entry:
+                for root in partition.roots:
+                    read = partition.root_read(root)
+                    lines.append(f"  result {root.result} -> {read.source.name}: {read.map}")
+    return "\n".join(lines)
+
+
+def _schedule(kernel: "build.Kernel", device: str) -> str:
+    elements = kernel.nest.shape.elements
+    thread = kernel.loop.thread_map(elements)
+    lines = [f"{kernel.name} for {device}: {kernel.loop.text()}, {kernel.blocks} blocks, index type {kernel.index}",
+             f"  position: {thread}", f"  output index: {kernel.thread}"]
+    guards = algebra.guards(kernel.thread)
+    lines.append("  guard: " + (" and ".join(f"{g.text} in [{g.lo}, {g.hi}]" for g in guards) if guards else "none, the map proves it"))
+    return "\n".join(lines)
+
+
+def _flatten(kernel: "build.Kernel") -> str:
+    """Every access as one number, the element's position in its buffer."""
+    lines = [f"{kernel.name}:"]
+    lines += [f"  {what}: {index}" for what, index in dict.fromkeys(kernel.accesses)]
+    partition = kernel.nest.partition
+    for function in partition.functions[1:]:
+        for read, _ in reads_of(partition, function):
+            if read.source.opcode == "parameter" and read.map != EMPTY:
+                shape = read.source.shape.leaves()[read.output]
+                lines.append(f"  {function.name} read {read.source.name}: {compose(read.map, memory_map(shape))}")
+    return "\n".join(lines)
+
+
+def _vectorize(kernel: "build.Kernel") -> str:
+    """How each access moves along the step's variables, then the code of a step: one register's work, unrolled over vec."""
+    loop = kernel.loop
+    lines = [f"{kernel.name}: a step is {loop.vec} x {loop.lanes} elements"]
+    for what, index in dict.fromkeys(kernel.accesses):
+        for variable in ("vec", "lane") if loop.lanes > 1 else ("vec",):
+            access = algebra.access(index, variable)[0]
+            how = "varies" if access.stride is None else f"stride {access.stride}, aligned to {access.align}"
+            lines.append(f"  {what} along {variable}: {how}")
+    lines.append("  before the unrolled loop over vec (whole vectors):")
+    lines += ["    " + line for line in kernel.before] or ["    nothing"]
+    lines.append(f"  unrolled {loop.vec} times:")
+    lines += ["    " + line for line in kernel.text]
+    lines.append("  after:")
+    lines += ["    " + line for line in kernel.after] or ["    nothing"]
+    return "\n".join(lines)

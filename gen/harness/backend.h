@@ -1,0 +1,48 @@
+/* backend.h - what the harness asks of a runtime (opencl.c, cuda.c): buffers with guards around them, and launches.
+   Functions return 0, or the runtime's error code after backend_error() was set. */
+#ifndef SETT_HARNESS_BACKEND_H
+#define SETT_HARNESS_BACKEND_H
+#include "fusion.h"
+
+struct device {
+  char name[256], runtime[256];
+  int units;        /* compute units */
+  int on_host;      /* its memory is the host's: host copies are rivals in the bench */
+  size_t cache;     /* last-level cache in bytes, 0: unknown */
+  size_t max_bytes; /* largest buffer */
+  size_t memory;    /* all of its memory */
+};
+
+struct buffer {
+  size_t bytes, before, after; /* data; guard bytes that can be read and written on both sides */
+  unsigned char *host;         /* data on the host where the device computes in place, else NULL */
+  void *data;                  /* what a kernel gets: cl_mem or a device pointer */
+  void *whole;                 /* the allocation */
+  size_t whole_bytes;
+};
+
+extern char backend_message[512];
+
+/* Opens the device whose name or platform contains `wanted` (NULL or "": the default). 3: there is none. */
+int backend_open(const char *wanted, struct device *device);
+void backend_close(void);
+
+/* guarded: bytes around the data that must not change, and on the host unmapped pages beyond them. */
+int backend_allocate(struct buffer *buffer, size_t bytes, int guarded);
+void backend_free(struct buffer *buffer);
+/* at: from -before to bytes + after. Blocking. */
+int backend_write(const struct buffer *buffer, long long at, size_t bytes, const void *from);
+int backend_read(const struct buffer *buffer, long long at, size_t bytes, void *to);
+
+int backend_create(const struct sett_fusion *fusion, void **self, char *log, size_t capacity);
+int backend_run(const struct sett_fusion *fusion, void *self, const struct buffer *params, const struct buffer *results);
+int backend_finish(void);
+void backend_release(const struct sett_fusion *fusion, void *self);
+
+/* The device's own copies of whole buffers and its read of one: name by number, NULL after the last. */
+const char *backend_copy_name(int number);
+int backend_copy(int number, const struct buffer *from, const struct buffer *to);
+const char *backend_read_name(int number);
+int backend_sum(int number, const struct buffer *from);
+
+#endif

@@ -1,0 +1,232 @@
+#define _GNU_SOURCE
+#include "copies.h"
+#include <pthread.h>
+#include <sched.h>
+#include <stdint.h>
+#include <string.h>
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
+/* ---- 64 bytes at a time ---- */
+
+typedef uint64_t line __attribute__((vector_size(64)));
+
+/* Past the caches where the compiler can say so. */
+static inline void store_streaming(unsigned char *to, const unsigned char *from)
+{
+#if defined(__AVX512F__)
+  _mm512_stream_si512((void *)to, _mm512_load_si512((const void *)from));
+#elif defined(__AVX__)
+  _mm256_stream_si256((__m256i *)(void *)to, _mm256_load_si256((const __m256i *)(const void *)from));
+  _mm256_stream_si256((__m256i *)(void *)(to + 32), _mm256_load_si256((const __m256i *)(const void *)(from + 32)));
+#elif defined(__SSE2__)
+  for (int i = 0; i < 64; i += 16)
+    _mm_stream_si128((__m128i *)(void *)(to + i), _mm_load_si128((const __m128i *)(const void *)(from + i)));
+#elif defined(__clang__)
+  __builtin_nontemporal_store(*(const line *)(const void *)from, (line *)(void *)to);
+#else
+  *(line *)(void *)to = *(const line *)(const void *)from;
+#endif
+}
+
+static inline void fence(void)
+{
+#if defined(__SSE2__)
+  _mm_sfence();
+#endif
+}
+
+static inline void store_plain(unsigned char *to, const unsigned char *from)
+{
+  *(line *)(void *)to = *(const line *)(const void *)from;
+}
+
+static void copy_library(unsigned char *to, const unsigned char *from, size_t bytes) { memcpy(to, from, bytes); }
+
+static void copy_streaming(unsigned char *to, const unsigned char *from, size_t bytes)
+{
+  for (size_t i = 0; i < bytes; i += 64) store_streaming(to + i, from + i);
+  fence();
+}
+
+static void copy_plain(unsigned char *to, const unsigned char *from, size_t bytes)
+{
+  for (size_t i = 0; i < bytes; i += 64) store_plain(to + i, from + i);
+}
+
+/* Four quarters side by side: more address streams keep more fetches going. */
+static void copy_streaming_4(unsigned char *to, const unsigned char *from, size_t bytes)
+{
+  size_t quarter = bytes / 256 * 64;
+  for (size_t i = 0; i < quarter; i += 64)
+    for (size_t q = 0; q < 4; ++q) store_streaming(to + q * quarter + i, from + q * quarter + i);
+  copy_streaming(to + 4 * quarter, from + 4 * quarter, bytes - 4 * quarter);
+}
+
+/* A page at a time: all of it is asked for before the first store. */
+static void copy_paged(unsigned char *to, const unsigned char *from, size_t bytes)
+{
+  size_t i = 0;
+  for (; i + 4096 <= bytes; i += 4096) {
+    for (size_t j = 0; j < 4096; j += 64) __builtin_prefetch(from + i + j);
+    for (size_t j = 0; j < 4096; j += 64) store_streaming(to + i + j, from + i + j);
+  }
+  copy_streaming(to + i, from + i, bytes - i);
+}
+
+static uint64_t folded(const line *sums)
+{
+  line sum = sums[0] + sums[1] + sums[2] + sums[3];
+  uint64_t all = 0;
+  for (int i = 0; i < 8; ++i) all += sum[i];
+  return all;
+}
+
+static uint64_t read_1(const unsigned char *from, size_t bytes)
+{
+  line sum[4] = { { 0 }, { 0 }, { 0 }, { 0 } };
+  size_t i = 0;
+  for (; i + 256 <= bytes; i += 256)
+    for (size_t q = 0; q < 4; ++q) sum[q] += *(const line *)(const void *)(from + i + 64 * q);
+  for (; i < bytes; i += 64) sum[0] += *(const line *)(const void *)(from + i);
+  return folded(sum);
+}
+
+static uint64_t read_4(const unsigned char *from, size_t bytes)
+{
+  line sum[4] = { { 0 }, { 0 }, { 0 }, { 0 } };
+  size_t quarter = bytes / 256 * 64;
+  for (size_t i = 0; i < quarter; i += 64)
+    for (size_t q = 0; q < 4; ++q) sum[q] += *(const line *)(const void *)(from + q * quarter + i);
+  for (size_t i = 4 * quarter; i < bytes; i += 64) sum[0] += *(const line *)(const void *)(from + i);
+  return folded(sum);
+}
+
+static const struct {
+  const char *name;
+  void (*copy)(unsigned char *to, const unsigned char *from, size_t bytes);
+} copies[] = {
+  { "memcpy", copy_library },           { "streaming stores", copy_streaming },
+  { "streaming stores, 4 streams", copy_streaming_4 }, { "streaming stores, a page prefetched", copy_paged },
+  { "plain vectors", copy_plain },
+};
+
+static const struct {
+  const char *name;
+  uint64_t (*read)(const unsigned char *from, size_t bytes);
+} reads[] = { { "vector sum", read_1 }, { "vector sum, 4 streams", read_4 } };
+
+const char *copies_copy_name(int number)
+{
+  return number < (int)(sizeof copies / sizeof copies[0]) ? copies[number].name : NULL;
+}
+
+const char *copies_read_name(int number)
+{
+  return number < (int)(sizeof reads / sizeof reads[0]) ? reads[number].name : NULL;
+}
+
+/* ---- pinned threads that wait for a job ---- */
+
+enum { MOST_THREADS = 256 };
+
+static struct {
+  pthread_t thread[MOST_THREADS];
+  int threads, running;
+  pthread_mutex_t lock;
+  pthread_cond_t start, done;
+  unsigned job; /* number of the current job; 0: none yet */
+  int quit;
+  int number, reading, sets, first, calls;
+  unsigned char *const *from, *const *to;
+  size_t bytes;
+  uint64_t sums; /* keeps reads alive */
+} pool = { .lock = PTHREAD_MUTEX_INITIALIZER, .start = PTHREAD_COND_INITIALIZER, .done = PTHREAD_COND_INITIALIZER };
+
+static uint64_t work(int thread)
+{
+  size_t lines = pool.bytes / 64, threads = (size_t)pool.threads;
+  size_t begin = lines * (size_t)thread / threads * 64, end = lines * ((size_t)thread + 1) / threads * 64;
+  uint64_t sum = 0;
+  for (int call = 0; call < pool.calls; ++call) {
+    int set = (pool.first + call) % pool.sets;
+    if (pool.reading) sum += reads[pool.number].read(pool.from[set] + begin, end - begin);
+    else copies[pool.number].copy(pool.to[set] + begin, pool.from[set] + begin, end - begin);
+  }
+  return sum;
+}
+
+static void pin(int thread)
+{
+  cpu_set_t allowed, one;
+  int count = 0;
+  if (sched_getaffinity(0, sizeof allowed, &allowed)) return;
+  CPU_ZERO(&one);
+  for (size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+    if (CPU_ISSET(cpu, &allowed) && count++ == thread) CPU_SET(cpu, &one);
+  if (CPU_COUNT(&one)) pthread_setaffinity_np(pthread_self(), sizeof one, &one);
+}
+
+static void *worker(void *argument)
+{
+  int thread = (int)(intptr_t)argument;
+  unsigned seen = 0;
+  pin(thread);
+  pthread_mutex_lock(&pool.lock);
+  for (;;) {
+    uint64_t sum;
+    while (pool.job == seen && !pool.quit) pthread_cond_wait(&pool.start, &pool.lock);
+    if (pool.quit) break;
+    seen = pool.job;
+    pthread_mutex_unlock(&pool.lock);
+    sum = work(thread);
+    pthread_mutex_lock(&pool.lock);
+    pool.sums += sum;
+    if (--pool.running == 0) pthread_cond_signal(&pool.done);
+  }
+  pthread_mutex_unlock(&pool.lock);
+  return NULL;
+}
+
+int copies_open(int threads)
+{
+  if (threads > MOST_THREADS) threads = MOST_THREADS;
+  for (pool.threads = 0; pool.threads < threads; ++pool.threads)
+    if (pthread_create(&pool.thread[pool.threads], NULL, worker, (void *)(intptr_t)pool.threads)) break;
+  return pool.threads == 0;
+}
+
+void copies_close(void)
+{
+  pthread_mutex_lock(&pool.lock);
+  pool.quit = 1;
+  pthread_cond_broadcast(&pool.start);
+  pthread_mutex_unlock(&pool.lock);
+  for (int i = 0; i < pool.threads; ++i) pthread_join(pool.thread[i], NULL);
+  pool.threads = 0;
+}
+
+static void dispatch(int number, int reading, unsigned char *const *from, unsigned char *const *to, size_t bytes,
+                     int sets, int first, int calls)
+{
+  pthread_mutex_lock(&pool.lock);
+  pool.number = number, pool.reading = reading, pool.from = from, pool.to = to, pool.bytes = bytes;
+  pool.sets = sets, pool.first = first, pool.calls = calls;
+  pool.running = pool.threads;
+  pool.job += 1;
+  pthread_cond_broadcast(&pool.start);
+  while (pool.running) pthread_cond_wait(&pool.done, &pool.lock);
+  pthread_mutex_unlock(&pool.lock);
+}
+
+void copies_copy(int number, unsigned char *const *from, unsigned char *const *to, size_t bytes, int sets, int first,
+                 int calls)
+{
+  dispatch(number, 0, from, to, bytes, sets, first, calls);
+}
+
+void copies_read(int number, unsigned char *const *from, size_t bytes, int sets, int first, int calls)
+{
+  dispatch(number, 1, from, NULL, bytes, sets, first, calls);
+}

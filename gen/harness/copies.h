@@ -1,0 +1,18 @@
+/* copies.h - what the host's own threads reach: copies and reads of a rotation of buffers, one pinned thread a core. */
+#ifndef SETT_HARNESS_COPIES_H
+#define SETT_HARNESS_COPIES_H
+#include <stddef.h>
+
+int copies_open(int threads); /* 0, or 1 when threads cannot be had */
+void copies_close(void);
+
+const char *copies_copy_name(int number); /* NULL after the last */
+const char *copies_read_name(int number);
+
+/* `calls` copies one after the other, sets first, first + 1, .. modulo sets; bytes: a multiple of 64, addresses too.
+   Every thread does its own share of each without waiting for the others in between. */
+void copies_copy(int number, unsigned char *const *from, unsigned char *const *to, size_t bytes, int sets, int first,
+                 int calls);
+void copies_read(int number, unsigned char *const *from, size_t bytes, int sets, int first, int calls);
+
+#endif

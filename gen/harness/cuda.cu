@@ -1,0 +1,187 @@
+// cuda.cu - the CUDA runtime behind backend.h.
+#include <cuda_runtime.h>
+#include <stdio.h>
+#include <string.h>
+extern "C" {
+#include "backend.h"
+char backend_message[512];
+}
+
+static cudaStream_t stream;
+static unsigned char *sums;
+
+static int failed(const char *what, cudaError_t error)
+{
+  snprintf(backend_message, sizeof backend_message, "%s: %s", what, cudaGetErrorString(error));
+  return (int)error;
+}
+
+extern "C" int backend_open(const char *wanted, struct device *device)
+{
+  int count = 0, runtime = 0, driver = 0;
+  cudaError_t error = cudaGetDeviceCount(&count);
+  memset(device, 0, sizeof *device);
+  if (error != cudaSuccess) {
+    failed("no CUDA device", error);
+    return 3;
+  }
+  for (int i = 0; i < count; ++i) {
+    cudaDeviceProp about;
+    if (cudaGetDeviceProperties(&about, i) != cudaSuccess) continue;
+    if (wanted && *wanted && !strstr(about.name, wanted)) continue;
+    if ((error = cudaSetDevice(i)) != cudaSuccess) return failed("cudaSetDevice", error);
+    if ((error = cudaStreamCreate(&stream)) != cudaSuccess) return failed("cudaStreamCreate", error);
+    cudaRuntimeGetVersion(&runtime);
+    cudaDriverGetVersion(&driver);
+    snprintf(device->name, sizeof device->name, "%s", about.name);
+    snprintf(device->runtime, sizeof device->runtime, "CUDA runtime %d.%d, driver for %d.%d, sm_%d%d", runtime / 1000,
+             runtime % 1000 / 10, driver / 1000, driver % 1000 / 10, about.major, about.minor);
+    device->units = about.multiProcessorCount;
+    device->cache = (size_t)about.l2CacheSize;
+    device->max_bytes = device->memory = about.totalGlobalMem;
+    return 0;
+  }
+  snprintf(backend_message, sizeof backend_message, "no CUDA device like %s", wanted ? wanted : "any");
+  return 3;
+}
+
+extern "C" void backend_close(void)
+{
+  cudaFree(sums);
+  if (stream) cudaStreamDestroy(stream);
+}
+
+// ---- buffers ----
+
+enum { GUARD = 4096 };
+
+extern "C" int backend_allocate(struct buffer *buffer, size_t bytes, int guarded)
+{
+  size_t rounded = (bytes + 255) / 256 * 256;
+  memset(buffer, 0, sizeof *buffer);
+  buffer->bytes = bytes;
+  buffer->before = guarded ? GUARD : 0;
+  buffer->after = guarded ? GUARD + rounded - bytes : 0;
+  buffer->whole_bytes = rounded + 2 * buffer->before + 256;
+  cudaError_t error = cudaMalloc(&buffer->whole, buffer->whole_bytes);
+  if (error != cudaSuccess) {
+    buffer->whole = NULL;
+    return failed("cudaMalloc", error);
+  }
+  buffer->data = (unsigned char *)buffer->whole + buffer->before;
+  return 0;
+}
+
+extern "C" void backend_free(struct buffer *buffer)
+{
+  cudaFree(buffer->whole);
+  memset(buffer, 0, sizeof *buffer);
+}
+
+extern "C" int backend_write(const struct buffer *buffer, long long at, size_t bytes, const void *from)
+{
+  cudaError_t error = cudaMemcpy((unsigned char *)buffer->data + at, from, bytes, cudaMemcpyHostToDevice);
+  return error == cudaSuccess ? 0 : failed("cudaMemcpy to the device", error);
+}
+
+extern "C" int backend_read(const struct buffer *buffer, long long at, size_t bytes, void *to)
+{
+  cudaError_t error = cudaMemcpy(to, (const unsigned char *)buffer->data + at, bytes, cudaMemcpyDeviceToHost);
+  return error == cudaSuccess ? 0 : failed("cudaMemcpy from the device", error);
+}
+
+// ---- launches ----
+
+extern "C" int backend_create(const struct sett_fusion *fusion, void **self, char *log, size_t capacity)
+{
+  int error = 0;
+  if (capacity) log[0] = 0;
+  *self = fusion->create(NULL, NULL, &error);
+  return error ? failed("create", (cudaError_t)error) : 0;
+}
+
+extern "C" int backend_run(const struct sett_fusion *fusion, void *self, const struct buffer *params,
+                           const struct buffer *results)
+{
+  const void *in[64];
+  void *out[64];
+  if (fusion->params > 64 || fusion->results > 64) return failed("more than 64 buffers", cudaErrorInvalidValue);
+  for (int i = 0; i < fusion->params; ++i) in[i] = params[i].data;
+  for (int i = 0; i < fusion->results; ++i) out[i] = results[i].data;
+  int error = fusion->run(self, stream, in, out);
+  return error ? failed("run", (cudaError_t)error) : 0;
+}
+
+extern "C" int backend_finish(void)
+{
+  cudaError_t error = cudaStreamSynchronize(stream);
+  return error == cudaSuccess ? 0 : failed("cudaStreamSynchronize", error);
+}
+
+extern "C" void backend_release(const struct sett_fusion *fusion, void *self)
+{
+  if (self) fusion->release(self);
+}
+
+// ---- copies ----
+
+// 16 bytes a thread and step, steps threads apart.
+template <int STEPS, bool STREAM> __global__ void copy(const uint4 *__restrict__ from, uint4 *__restrict__ to, size_t n)
+{
+  size_t first = (size_t)blockIdx.x * blockDim.x * STEPS + threadIdx.x;
+#pragma unroll
+  for (int s = 0; s < STEPS; ++s) {
+    size_t i = first + (size_t)s * blockDim.x;
+    if (i >= n) continue;
+    if (STREAM) __stcs(to + i, __ldcs(from + i));
+    else to[i] = from[i];
+  }
+}
+
+template <int STEPS> __global__ void sum(const uint4 *__restrict__ from, unsigned *to, size_t n)
+{
+  size_t first = (size_t)blockIdx.x * blockDim.x * STEPS + threadIdx.x;
+  unsigned all = 0;
+#pragma unroll
+  for (int s = 0; s < STEPS; ++s) {
+    size_t i = first + (size_t)s * blockDim.x;
+    uint4 v = i < n ? from[i] : make_uint4(0, 0, 0, 0);
+    all += v.x + v.y + v.z + v.w;
+  }
+  if (all == 0x12345678u) to[threadIdx.x] = all; // keeps the reads
+}
+
+static const char *const copy_names[] = { "kernel, 16 bytes", "kernel, 4 x 16 bytes", "kernel, 4 x 16 bytes, streaming",
+                                          "cudaMemcpyAsync" };
+
+extern "C" const char *backend_copy_name(int number) { return number < 4 ? copy_names[number] : NULL; }
+extern "C" const char *backend_read_name(int number) { return number < 1 ? "kernel, 8 x 16 bytes" : NULL; }
+
+static unsigned blocks(size_t n, int steps) { return (unsigned)((n + 256u * (size_t)steps - 1) / (256u * (size_t)steps)); }
+
+extern "C" int backend_copy(int number, const struct buffer *from, const struct buffer *to)
+{
+  size_t n = from->bytes / 16;
+  const uint4 *source = (const uint4 *)from->data;
+  uint4 *target = (uint4 *)to->data;
+  cudaError_t error;
+  if (number == 0) copy<1, false><<<blocks(n, 1), 256, 0, stream>>>(source, target, n);
+  else if (number == 1) copy<4, false><<<blocks(n, 4), 256, 0, stream>>>(source, target, n);
+  else if (number == 2) copy<4, true><<<blocks(n, 4), 256, 0, stream>>>(source, target, n);
+  else cudaMemcpyAsync(target, source, from->bytes, cudaMemcpyDeviceToDevice, stream);
+  error = cudaGetLastError();
+  return error == cudaSuccess ? 0 : failed("the copy", error);
+}
+
+extern "C" int backend_sum(int number, const struct buffer *from)
+{
+  size_t n = from->bytes / 16;
+  cudaError_t error = cudaSuccess;
+  (void)number;
+  if (!sums) error = cudaMalloc((void **)&sums, 4096);
+  if (error == cudaSuccess) {
+    sum<8><<<blocks(n, 8), 256, 0, stream>>>((const uint4 *)from->data, (unsigned *)sums, n);
+    error = cudaGetLastError();
+  }
+  return error == cudaSuccess ? 0 : failed("the sum", error);
+}

@@ -1,0 +1,265 @@
+#include "data.h"
+#include <float.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *const data_style_name[DATA_STYLES] = { "moderate", "special", "wide" };
+
+/* ---- bits of an element ---- */
+
+static uint64_t get_bits(const struct sett_buffer *type, const void *from, size_t i)
+{
+  const unsigned char *bytes = from;
+  uint64_t bits = 0;
+  if (type->bits < 8) {
+    size_t at = i * (size_t)type->bits;
+    return (uint64_t)(bytes[at / 8] >> (at % 8)) & ((1u << type->bits) - 1);
+  }
+  switch (type->bits) {
+  case 8: return bytes[i];
+  case 16: { uint16_t v; memcpy(&v, bytes + 2 * i, 2); return v; }
+  case 32: { uint32_t v; memcpy(&v, bytes + 4 * i, 4); return v; }
+  default: memcpy(&bits, bytes + 8 * i, 8); return bits;
+  }
+}
+
+static void put_bits(const struct sett_buffer *type, void *to, size_t i, uint64_t bits)
+{
+  unsigned char *bytes = to;
+  if (type->bits < 8) {
+    size_t at = i * (size_t)type->bits;
+    unsigned mask = ((1u << type->bits) - 1) << (at % 8);
+    bytes[at / 8] = (unsigned char)((bytes[at / 8] & ~mask) | (((unsigned)bits << (at % 8)) & mask));
+    return;
+  }
+  switch (type->bits) {
+  case 8: bytes[i] = (unsigned char)bits; return;
+  case 16: { uint16_t v = (uint16_t)bits; memcpy(bytes + 2 * i, &v, 2); return; }
+  case 32: { uint32_t v = (uint32_t)bits; memcpy(bytes + 4 * i, &v, 4); return; }
+  default: memcpy(bytes + 8 * i, &bits, 8);
+  }
+}
+
+/* ---- floats: sign, exponent field, mantissa field ---- */
+
+struct format { int mantissa, exponent; };
+
+static struct format format_of(const struct sett_buffer *type)
+{
+  struct format f = { 52, 11 };
+  if (type->kind == SETT_BFLOAT) f.mantissa = 7, f.exponent = 8;
+  else if (type->bits == 16) f.mantissa = 10, f.exponent = 5;
+  else if (type->bits == 32) f.mantissa = 23, f.exponent = 8;
+  return f;
+}
+
+static int is_float(const struct sett_buffer *type) { return type->kind == SETT_FLOAT || type->kind == SETT_BFLOAT; }
+
+static double decode(struct format f, uint64_t bits)
+{
+  uint64_t mantissa = bits & ((1ull << f.mantissa) - 1);
+  int top = (1 << f.exponent) - 1, bias = top / 2;
+  int exponent = (int)(bits >> f.mantissa) & top;
+  double value;
+  if (f.mantissa == 52) {
+    memcpy(&value, &bits, sizeof value);
+    return value;
+  }
+  if (f.exponent == 8) { /* f32, or bf16 as the upper half of one */
+    uint32_t word = (uint32_t)(bits << (23 - f.mantissa));
+    float narrow;
+    memcpy(&narrow, &word, sizeof narrow);
+    return (double)narrow;
+  }
+  if (exponent == top) value = mantissa ? NAN : INFINITY;
+  else if (exponent == 0) value = ldexp((double)mantissa, 1 - bias - f.mantissa);
+  else value = ldexp((double)(mantissa | 1ull << f.mantissa), exponent - bias - f.mantissa);
+  return bits >> (f.mantissa + f.exponent) & 1 ? -value : value;
+}
+
+/* A finite value of moderate size, towards zero. */
+static uint64_t encode(struct format f, double value)
+{
+  uint64_t bits;
+  int exponent, bias = ((1 << f.exponent) - 1) / 2;
+  memcpy(&bits, &value, sizeof bits);
+  if (f.mantissa == 52) return bits;
+  exponent = (int)(bits >> 52 & 0x7ff) - 1023 + bias;
+  if (exponent <= 0) return 0;
+  return (bits >> 63) << (f.mantissa + f.exponent) | (uint64_t)exponent << f.mantissa |
+         (bits & 0xfffffffffffffull) >> (52 - f.mantissa);
+}
+
+/* ---- inputs ---- */
+
+static uint64_t mix(uint64_t x)
+{
+  x += 0x9e3779b97f4a7c15ull;
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
+  x = (x ^ x >> 27) * 0x94d049bb133111ebull;
+  return x ^ x >> 31;
+}
+
+static uint64_t special_float(struct format f, uint64_t random)
+{
+  uint64_t sign = (random & 1) << (f.mantissa + f.exponent);
+  uint64_t top = ((1ull << f.exponent) - 1) << f.mantissa, one = encode(f, 1.0), unit = 1ull << f.mantissa;
+  uint64_t magnitude;
+  switch (random >> 1 & 15) {
+  case 0: case 1: magnitude = 0; break;
+  case 2: case 3: magnitude = top; break;                 /* infinity */
+  case 4: case 5: magnitude = top | unit >> 1; break;     /* quiet NaN */
+  case 6: magnitude = top | unit >> 1 | 5; break;         /* with a payload */
+  case 7: magnitude = top | 1; break;                     /* signalling NaN */
+  case 8: magnitude = 1; break;                           /* smallest subnormal */
+  case 9: magnitude = unit - 1; break;                    /* largest subnormal */
+  case 10: magnitude = unit; break;                       /* smallest normal */
+  case 11: magnitude = top - 1; break;                    /* largest finite */
+  case 12: magnitude = one; break;
+  case 13: magnitude = one + 1; break;                    /* just above 1 */
+  case 14: magnitude = encode(f, 0.5); break;
+  default: magnitude = encode(f, 2.5); break;
+  }
+  return sign | magnitude;
+}
+
+static uint64_t special_integer(const struct sett_buffer *type, uint64_t random)
+{
+  uint64_t ones = type->bits == 64 ? ~0ull : (1ull << type->bits) - 1, half = ones >> 1;
+  switch (random & 15) {
+  case 0: return 0;
+  case 1: return 1;
+  case 2: return ones;        /* -1, or the largest */
+  case 3: return half;        /* the largest signed */
+  case 4: return half + 1;    /* the smallest signed */
+  case 5: return half + 2;
+  case 6: return ones - 1;
+  case 7: return half - 1;
+  case 8: return (uint64_t)type->bits & ones; /* shift amounts */
+  case 9: return (uint64_t)(type->bits - 1) & ones;
+  case 10: return (uint64_t)(type->bits + 1) & ones;
+  case 11: return 2 & ones;
+  default: return random >> 8 & ones;
+  }
+}
+
+static uint64_t moderate(const struct sett_buffer *type, uint64_t random)
+{
+  uint64_t ones = type->bits == 64 ? ~0ull : (1ull << type->bits) - 1;
+  if (is_float(type)) {
+    double unit = (double)(random >> 11) * 0x1p-53 * 2 - 1; /* in [-1, 1) */
+    static const double scale[8] = { 4, 4, 4, 4, 1, 1, 0.0625, 64 };
+    return encode(format_of(type), unit * scale[random & 7]);
+  }
+  if (type->kind == SETT_UINT || type->bits < 8) return (random >> 32) % 200 & ones;
+  return (uint64_t)((int64_t)((random >> 32) % 201) - 100) & ones;
+}
+
+void data_fill(const struct sett_buffer *type, void *to, enum data_style style, unsigned long long seed)
+{
+  uint64_t ones = type->bits == 64 ? ~0ull : (1ull << type->bits) - 1;
+  memset(to, 0, type->bytes);
+  for (size_t i = 0; i < type->elements; ++i) {
+    uint64_t random = mix(seed + 0x632be59bd9b4e019ull * (uint64_t)i), bits;
+    if (type->kind == SETT_PRED) bits = random & 1;
+    else if (style == DATA_WIDE || (style == DATA_SPECIAL && (random & 3) == 1)) {
+      bits = mix(random) & ones;
+      if (is_float(type) && !isfinite(decode(format_of(type), bits))) bits = moderate(type, random);
+    }
+    else if (style == DATA_SPECIAL && (random & 3) == 0) {
+      uint64_t more = mix(random);
+      bits = is_float(type) ? special_float(format_of(type), more) : special_integer(type, more);
+    }
+    else bits = moderate(type, random);
+    put_bits(type, to, i, bits);
+  }
+}
+
+/* ---- comparison ---- */
+
+/* An infinity stands for the least value that rounds to it, so that a bound can reach over the overflow. */
+static double reach(struct format f, double value)
+{
+  double threshold;
+  if (!isinf(value)) return value;
+  if (f.mantissa == 52) return copysign(DBL_MAX, value);
+  threshold = ldexp(2 - ldexp(1, -f.mantissa - 1), ((1 << f.exponent) - 1) / 2);
+  return copysign(threshold, value);
+}
+
+static double ulp_of(struct format f, double value)
+{
+  int least = 1 - ((1 << f.exponent) - 1) / 2, exponent = least;
+  if (value != 0) {
+    frexp(value, &exponent);
+    exponent -= 1;
+  }
+  return ldexp(1, (exponent > least ? exponent : least) - f.mantissa);
+}
+
+/* The difference of two elements that are not identical: 0 where they count as equal. */
+static double difference(const struct sett_buffer *type, uint64_t a, uint64_t b, double *ulps)
+{
+  *ulps = 0;
+  if (is_float(type)) {
+    struct format f = format_of(type);
+    double x = decode(f, a), y = decode(f, b);
+    if (isnan(x) && isnan(y)) return 0;
+    if (isnan(x) || isnan(y)) return INFINITY;
+    if (x == y) return 0;
+    if (isinf(x) && isinf(y)) return INFINITY;
+    x = reach(f, x), y = reach(f, y);
+    *ulps = fabs(x - y) / ulp_of(f, y);
+    return fabs(x - y);
+  }
+  if (type->kind == SETT_SINT) {
+    int shift = 64 - type->bits;
+    int64_t x = (int64_t)(a << shift) >> shift, y = (int64_t)(b << shift) >> shift;
+    return x > y ? (double)((uint64_t)x - (uint64_t)y) : (double)((uint64_t)y - (uint64_t)x);
+  }
+  return a > b ? (double)(a - b) : (double)(b - a);
+}
+
+void data_compare(const struct sett_buffer *type, const void *got, const void *wanted, const double *bound,
+                  struct data_error *error)
+{
+  for (size_t i = 0; i < type->elements; ++i) {
+    uint64_t a = get_bits(type, got, i), b = get_bits(type, wanted, i);
+    double allowed = bound ? bound[i] : 0, off = 0, ulps = 0;
+    int bad = 0;
+    error->compared += 1;
+    if (isinf(allowed)) error->unbounded += 1;
+    if (a != b) {
+      off = type->exact ? INFINITY : difference(type, a, b, &ulps);
+      bad = !(off <= allowed);
+      /* a pred is 0 or 1 whatever the bound says */
+      if (type->kind == SETT_PRED && a > 1) bad = 1;
+    }
+    if (isnan(allowed) || allowed < 0) bad = 1;
+    if (bad) {
+      if (error->failures == 0 || off > error->worst_abs || isnan(allowed))
+        error->worst = i, error->worst_abs = off, error->worst_bound = allowed;
+      error->failures += 1;
+    }
+    else if (isfinite(off) && isfinite(allowed) && off > 0) {
+      if (off > error->max_abs) error->max_abs = off;
+      if (ulps > error->max_ulp) error->max_ulp = ulps;
+      if (off / allowed > error->max_share) error->max_share = off / allowed;
+    }
+  }
+}
+
+void data_print(const struct sett_buffer *type, const void *from, size_t element, char *to, size_t capacity)
+{
+  uint64_t bits = get_bits(type, from, element);
+  int digits = (type->bits + 3) / 4;
+  if (is_float(type))
+    snprintf(to, capacity, "%.9g (0x%0*llx)", decode(format_of(type), bits), digits, (unsigned long long)bits);
+  else if (type->kind == SETT_SINT)
+    snprintf(to, capacity, "%lld (0x%0*llx)", (long long)(int64_t)(bits << (64 - type->bits)) >> (64 - type->bits),
+             digits, (unsigned long long)bits);
+  else
+    snprintf(to, capacity, "%llu (0x%0*llx)", (unsigned long long)bits, digits, (unsigned long long)bits);
+}

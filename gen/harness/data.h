@@ -1,0 +1,27 @@
+/* data.h - elements of every dtype: seeded inputs with special values, and comparison with a reference. */
+#ifndef SETT_HARNESS_DATA_H
+#define SETT_HARNESS_DATA_H
+#include "fusion.h"
+
+/* Moderate: small values. Special: a quarter of them NaN, infinities, extremes; a quarter any finite bits. Wide: any finite bits. */
+enum data_style { DATA_MODERATE, DATA_SPECIAL, DATA_WIDE, DATA_STYLES };
+extern const char *const data_style_name[DATA_STYLES];
+
+void data_fill(const struct sett_buffer *type, void *to, enum data_style style, unsigned long long seed);
+
+struct data_error {
+  size_t compared, unbounded; /* elements; those whose bound is infinite */
+  size_t failures;
+  double max_abs, max_ulp; /* of elements with a finite bound where both are finite */
+  double max_share;        /* of the bound used up, where it is not 0 */
+  size_t worst;            /* of the failures */
+  double worst_abs, worst_bound;
+};
+
+/* bound NULL: zero. Adds to *error. */
+void data_compare(const struct sett_buffer *type, const void *got, const void *wanted, const double *bound,
+                  struct data_error *error);
+/* "1.5 (0x3fc00000)" */
+void data_print(const struct sett_buffer *type, const void *from, size_t element, char *to, size_t capacity);
+
+#endif

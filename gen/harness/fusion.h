@@ -1,0 +1,35 @@
+/* fusion.h - what a compiled fusion tells the harness: one `const struct sett_fusion sett_entry` a shared object.
+   gen/run.py writes the glue that fills it in. Host side only. */
+#ifndef SETT_HARNESS_FUSION_H
+#define SETT_HARNESS_FUSION_H
+#include <stddef.h>
+
+enum { SETT_FUSION_ABI = 1 };
+
+enum sett_kind { SETT_PRED, SETT_SINT, SETT_UINT, SETT_FLOAT, SETT_BFLOAT };
+
+struct sett_buffer {
+  size_t bytes;    /* of the whole buffer, as the layout stores it */
+  size_t elements; /* in buffer order; bits each, packed from the low bits of a byte when narrower than one */
+  int bits;
+  enum sett_kind kind;
+  int exact; /* only moved data: results are compared bit by bit */
+};
+
+struct sett_fusion {
+  int abi;
+  const char *name;
+  int params, results;
+  const struct sett_buffer *param, *result; /* at least one entry each */
+  int (*ref)(const void *const *params, void *const *results);
+  int (*bound)(const void *const *params, double *const *bounds); /* NULL: zero everywhere */
+
+  /* The target's three functions; errors are the runtime's codes. create gives back an object even when it fails, for
+     its log; context, device, queue: cl_context, cl_device_id, cl_command_queue, or NULL, NULL, cudaStream_t. */
+  void *(*create)(void *context, void *device, int *error);
+  void *(*program)(void *self); /* cl_program, may be NULL */
+  int (*run)(void *self, void *queue, const void *params, const void *results); /* arrays of cl_mem or of pointers */
+  void (*release)(void *self);
+};
+
+#endif

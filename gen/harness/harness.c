@@ -1,0 +1,485 @@
+/* harness.c - runs compiled fusions on a device: checks them against their references, feeds them files, times them.
+
+     harness check DEVICE SEED ROUNDS SECONDS FUSION.so ..
+     harness run   DEVICE SECONDS FUSION.so PARAM-FILE .. RESULT-FILE ..
+     harness bench DEVICE ROUNDS MILLISECONDS FOOTPRINT BYTES FUSION.so
+     harness compile DEVICE FUSION.so ..
+     harness device DEVICE
+
+   Answers are JSON objects on standard output, one a line, each with an "event". Exit status: 0 when it got to the end
+   (a mismatch is an answer), 2 bad arguments or files, 3 no device, 70 a fault or 71 no end of a kernel (both after an event). */
+#define _GNU_SOURCE
+#include "backend.h"
+#include "bench.h"
+#include "data.h"
+#include "say.h"
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+enum { CHUNK = 1 << 20, EXIT_FAULT = 70, EXIT_HANG = 71 };
+
+/* ---- what runs now, for the signal handlers ---- */
+
+static struct {
+  const struct sett_fusion *fusion;
+  const struct buffer *param, *result;
+  const char *phase;
+} now;
+
+static int near(const struct buffer *buffer, const unsigned char *at)
+{
+  const unsigned char *whole = buffer->whole;
+  return buffer->host && at >= whole && at < whole + buffer->whole_bytes;
+}
+
+static void on_fault(int number, siginfo_t *info, void *context)
+{
+  const unsigned char *at = info->si_addr;
+  const char *access = "access";
+  char where[128] = "";
+#if defined(__x86_64__) && defined(__linux__)
+  access = ((ucontext_t *)context)->uc_mcontext.gregs[REG_ERR] & 2 ? "write" : "read";
+#else
+  (void)context;
+#endif
+  for (int side = 0; side < 2 && now.fusion; ++side) {
+    const struct buffer *buffers = side ? now.result : now.param;
+    int count = side ? now.fusion->results : now.fusion->params;
+    for (int i = 0; buffers && i < count; ++i)
+      if (near(&buffers[i], at))
+        snprintf(where, sizeof where, ": %s at byte %lld of %s %d, which has %zu", access,
+                 (long long)(at - buffers[i].host), side ? "result" : "parameter", i, buffers[i].bytes);
+  }
+  say("fault", "fusion", now.fusion ? now.fusion->name : "", "phase", now.phase ? now.phase : "", "reason",
+      say_text("%s%s%s", number == SIGSEGV ? "segmentation fault" : number == SIGBUS ? "bus error"
+               : number == SIGFPE ? "arithmetic fault (a division by zero?)" : number == SIGILL ? "illegal instruction"
+               : "abort", where, number == SIGSEGV && !*where && !at ? " (a null or misaligned address)" : ""), NULL);
+  _exit(EXIT_FAULT);
+}
+
+static void on_alarm(int number)
+{
+  (void)number;
+  say("hang", "fusion", now.fusion ? now.fusion->name : "", "phase", now.phase ? now.phase : "", NULL);
+  _exit(EXIT_HANG);
+}
+
+static void catch_signals(void)
+{
+  static const int faults[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT };
+  struct sigaction action;
+  memset(&action, 0, sizeof action);
+  action.sa_sigaction = on_fault;
+  action.sa_flags = SA_SIGINFO;
+  for (size_t i = 0; i < sizeof faults / sizeof faults[0]; ++i) sigaction(faults[i], &action, NULL);
+  memset(&action, 0, sizeof action);
+  action.sa_handler = on_alarm;
+  sigaction(SIGALRM, &action, NULL);
+}
+
+/* ---- one fusion at work ---- */
+
+struct job {
+  const struct sett_fusion *fusion;
+  void *self;
+  struct buffer param[64], result[64];
+  void *in[64], *out[64], *wanted[64];
+  double *bound[64];
+};
+
+static int job_failed(const char *status, const char *reason)
+{
+  say("result", "fusion", now.fusion->name, "status", status, "reason", reason, NULL);
+  return 1;
+}
+
+static int job_open(struct job *job, const struct sett_fusion *fusion, int guarded)
+{
+  static char log[16384];
+  memset(job, 0, sizeof *job);
+  job->fusion = now.fusion = fusion;
+  now.param = job->param, now.result = job->result;
+  now.phase = "build";
+  if (fusion->params > 64 || fusion->results > 64) return job_failed("FAIL", "more than 64 parameters or results");
+  if (backend_create(fusion, &job->self, log, sizeof log)) {
+    return job_failed("FAIL", say_long("%s\n%s", backend_message, log));
+  }
+  now.phase = "allocation";
+  for (int i = 0; i < fusion->params; ++i)
+    if (backend_allocate(&job->param[i], fusion->param[i].bytes, guarded)) return job_failed("SKIP", backend_message);
+  for (int i = 0; i < fusion->results; ++i)
+    if (backend_allocate(&job->result[i], fusion->result[i].bytes, guarded)) return job_failed("SKIP", backend_message);
+  return 0;
+}
+
+/* Memory on the host for params, results, the reference's results and bounds, aligned for any vector. */
+static void *host_memory(size_t bytes) { return aligned_alloc(128, (bytes / 128 + 1) * 128); }
+
+static int job_host(struct job *job, int with_reference)
+{
+  int missing = 0;
+  for (int i = 0; i < job->fusion->params; ++i) missing |= !(job->in[i] = host_memory(job->fusion->param[i].bytes));
+  for (int i = 0; i < job->fusion->results; ++i) {
+    const struct sett_buffer *type = &job->fusion->result[i];
+    missing |= !(job->out[i] = host_memory(type->bytes));
+    if (!with_reference) continue;
+    missing |= !(job->wanted[i] = host_memory(type->bytes));
+    if (job->fusion->bound) missing |= !(job->bound[i] = host_memory(type->elements * sizeof(double)));
+  }
+  return missing ? job_failed("SKIP", "not enough memory") : 0;
+}
+
+static void job_close(struct job *job)
+{
+  for (int i = 0; i < 64; ++i) {
+    if (job->param[i].whole) backend_free(&job->param[i]);
+    if (job->result[i].whole) backend_free(&job->result[i]);
+    free(job->in[i]), free(job->out[i]), free(job->wanted[i]), free(job->bound[i]);
+  }
+  if (job->self) backend_release(job->fusion, job->self);
+  now.param = now.result = NULL;
+}
+
+static int job_run(struct job *job, unsigned seconds)
+{
+  int error;
+  now.phase = "kernel";
+  alarm(seconds);
+  error = backend_run(job->fusion, job->self, job->param, job->result);
+  if (!error) error = backend_finish();
+  alarm(0);
+  return error;
+}
+
+/* ---- check ---- */
+
+static int fill(const struct buffer *buffer, long long at, size_t bytes, int byte)
+{
+  static unsigned char block[CHUNK];
+  memset(block, byte, bytes < CHUNK ? bytes : CHUNK);
+  for (size_t done = 0; done < bytes; done += CHUNK)
+    if (backend_write(buffer, at + (long long)done, bytes - done < CHUNK ? bytes - done : CHUNK, block)) return 1;
+  return 0;
+}
+
+static int poison(const struct buffer *buffer, int byte, int data)
+{
+  return fill(buffer, -(long long)buffer->before, buffer->before, byte) || (data && fill(buffer, 0, buffer->bytes, byte)) ||
+         fill(buffer, (long long)buffer->bytes, buffer->after, byte);
+}
+
+/* The first byte of a region that differs from `byte` or from expected; -1: none; -2: it cannot be read. */
+static long long first_difference(const struct buffer *buffer, long long at, size_t bytes, int byte,
+                                  const unsigned char *expected)
+{
+  static unsigned char block[CHUNK];
+  for (size_t done = 0; done < bytes; done += CHUNK) {
+    size_t size = bytes - done < CHUNK ? bytes - done : CHUNK;
+    if (backend_read(buffer, at + (long long)done, size, block)) return -2;
+    if (expected && memcmp(block, expected + done, size) == 0) continue;
+    for (size_t i = 0; i < size; ++i)
+      if (block[i] != (expected ? expected[done + i] : byte)) return (long long)(done + i);
+  }
+  return -1;
+}
+
+static const char *guards_broken(const struct buffer *buffers, int count, const char *what, int byte)
+{
+  for (int i = 0; i < count; ++i) {
+    const struct buffer *b = &buffers[i];
+    long long before = first_difference(b, -(long long)b->before, b->before, byte, NULL);
+    long long after = first_difference(b, (long long)b->bytes, b->after, byte, NULL);
+    if (before >= 0) return say_text("wrote before the start of %s %d, at byte %lld", what, i, before - (long long)b->before);
+    if (after >= 0) return say_text("wrote past the end of %s %d, at byte %lld", what, i, after + (long long)b->bytes);
+  }
+  return NULL;
+}
+
+/* Runs on inputs job->in with poisoned results; NULL, or what was wrong. */
+static const char *run_guarded(struct job *job, int byte, unsigned seconds)
+{
+  const struct sett_fusion *fusion = job->fusion;
+  const char *broken;
+  int error = 0;
+  for (int i = 0; i < fusion->params && !error; ++i)
+    error = poison(&job->param[i], byte, 0) || backend_write(&job->param[i], 0, job->param[i].bytes, job->in[i]);
+  for (int i = 0; i < fusion->results && !error; ++i) error = poison(&job->result[i], byte, 1);
+  if (error || job_run(job, seconds)) return say_text("%s", backend_message);
+  now.phase = "comparison";
+  if ((broken = guards_broken(job->result, fusion->results, "result", byte)) != NULL) return broken;
+  if ((broken = guards_broken(job->param, fusion->params, "parameter", byte)) != NULL) return broken;
+  for (int i = 0; i < fusion->params; ++i) {
+    long long at = first_difference(&job->param[i], 0, job->param[i].bytes, 0, job->in[i]);
+    if (at >= 0) return say_text("changed parameter %d at byte %lld", i, at);
+  }
+  return NULL;
+}
+
+static size_t element_at(const struct sett_buffer *type, long long byte) { return (size_t)byte * 8 / (size_t)type->bits; }
+
+/* Two runs on the same inputs over two different poisons: an element that kept both was never written. */
+static const char *run_twice(struct job *job, unsigned seconds)
+{
+  static const int bytes[2] = { 0xA5, 0x5A };
+  const char *wrong = run_guarded(job, bytes[0], seconds);
+  if (wrong) return wrong;
+  for (int i = 0; i < job->fusion->results; ++i)
+    if (backend_read(&job->result[i], 0, job->result[i].bytes, job->out[i])) return say_text("%s", backend_message);
+  wrong = run_guarded(job, bytes[1], seconds);
+  if (wrong) return wrong;
+  for (int i = 0; i < job->fusion->results; ++i) {
+    long long at = first_difference(&job->result[i], 0, job->result[i].bytes, 0, job->out[i]);
+    unsigned char second = 0;
+    if (at == -1) continue;
+    if (at == -2 || backend_read(&job->result[i], at, 1, &second)) return say_text("%s", backend_message);
+    now.phase = "comparison";
+    if (((unsigned char *)job->out[i])[at] == bytes[0] && second == bytes[1])
+      return say_text("result %d, element %zu is not written", i, element_at(&job->fusion->result[i], at));
+    return say_text("result %d, element %zu differs between two runs on the same inputs", i,
+                    element_at(&job->fusion->result[i], at));
+  }
+  return NULL;
+}
+
+static const char *compare_all(struct job *job, struct data_error *total)
+{
+  for (int i = 0; i < job->fusion->results; ++i) {
+    const struct sett_buffer *type = &job->fusion->result[i];
+    struct data_error error = *total;
+    char got[64], wanted[64];
+    error.failures = 0;
+    data_compare(type, job->out[i], job->wanted[i], job->bound[i], &error);
+    if (error.failures) {
+      data_print(type, job->out[i], error.worst, got, sizeof got);
+      data_print(type, job->wanted[i], error.worst, wanted, sizeof wanted);
+      return say_text("result %d, element %zu: kernel %s, reference %s, bound %g; %zu of %zu elements are wrong", i,
+                      error.worst, got, wanted, error.worst_bound, error.failures, type->elements);
+    }
+    *total = error;
+  }
+  return NULL;
+}
+
+/* The bound runs beside the reference: neither needs the other. */
+static void *bound_thread(void *argument)
+{
+  struct job *job = argument;
+  for (int i = 0; i < job->fusion->results; ++i)
+    memset(job->bound[i], 0xFF, job->fusion->result[i].elements * sizeof(double)); /* NaN */
+  return job->fusion->bound((const void *const *)(void *)job->in, job->bound) ? job : NULL;
+}
+
+static const char *reference_and_bound(struct job *job)
+{
+  const struct sett_fusion *fusion = job->fusion;
+  pthread_t thread;
+  void *failed = NULL;
+  int missing, apart = fusion->bound && pthread_create(&thread, NULL, bound_thread, job) == 0;
+  now.phase = "reference or bound";
+  for (int i = 0; i < fusion->results; ++i) memset(job->wanted[i], 0xCC, fusion->result[i].bytes);
+  missing = fusion->ref((const void *const *)(void *)job->in, job->wanted);
+  if (apart) pthread_join(thread, &failed);
+  else if (fusion->bound) failed = bound_thread(job);
+  return missing || failed ? "the reference has not enough memory" : NULL;
+}
+
+static const char *check_round(struct job *job, unsigned long long seed, int round, unsigned seconds,
+                               struct data_error *error)
+{
+  const struct sett_fusion *fusion = job->fusion;
+  const char *wrong;
+  enum data_style style = (enum data_style)(round % DATA_STYLES);
+  now.phase = "inputs";
+  for (int i = 0; i < fusion->params; ++i)
+    data_fill(&fusion->param[i], job->in[i], style,
+              seed * 0x9e3779b97f4a7c15ull + (unsigned long long)round * 1000003ull + (unsigned long long)i * 7919ull);
+  if ((wrong = run_twice(job, seconds)) != NULL) return wrong;
+  if ((wrong = reference_and_bound(job)) != NULL) return wrong;
+  now.phase = "comparison";
+  return compare_all(job, error);
+}
+
+/* Small inputs get more rounds, so that special values meet; large ones leave out the wide style: the special one has both. */
+static int rounds_for(const struct sett_fusion *fusion, int wanted)
+{
+  size_t elements = 0;
+  if (fusion->params == 0) return 1;
+  if (wanted > 0) return wanted;
+  for (int i = 0; i < fusion->params; ++i) elements += fusion->param[i].elements;
+  return elements < 4096 ? 8 * DATA_STYLES : elements < (1u << 20) ? 2 * DATA_STYLES : elements < (1u << 22) ? DATA_STYLES : 2;
+}
+
+static void check(const struct sett_fusion *fusion, unsigned long long seed, int wanted_rounds, unsigned seconds)
+{
+  static struct job job;
+  struct data_error error;
+  const char *wrong = NULL;
+  int rounds = rounds_for(fusion, wanted_rounds), round = 0;
+  memset(&error, 0, sizeof error);
+  now.fusion = fusion;
+  say("start", "fusion", fusion->name, NULL);
+  if (job_open(&job, fusion, 1) || job_host(&job, 1)) {
+    job_close(&job);
+    return;
+  }
+  for (; round < rounds && !wrong; ++round) wrong = check_round(&job, seed, round, seconds, &error);
+  say("result", "fusion", fusion->name, "status", wrong ? "FAIL" : "PASS", "reason",
+      wrong ? say_text("%s (%s inputs, round %d)", wrong, data_style_name[(round - 1) % DATA_STYLES], round - 1) : "",
+      "#rounds", say_number(round), "#compared", say_number((double)error.compared), "#unbounded",
+      say_number((double)error.unbounded), "#max_abs", say_number(error.max_abs), "#max_ulp", say_number(error.max_ulp),
+      "#max_share", say_number(error.max_share), NULL);
+  now.phase = "release";
+  job_close(&job);
+}
+
+static void compile(const struct sett_fusion *fusion)
+{
+  static char log[16384];
+  void *self = NULL;
+  now.fusion = fusion;
+  now.phase = "build";
+  if (backend_create(fusion, &self, log, sizeof log)) job_failed("FAIL", say_long("%s\n%s", backend_message, log));
+  else say("result", "fusion", fusion->name, "status", "PASS", "reason", "", NULL);
+  backend_release(fusion, self);
+}
+
+/* ---- run ---- */
+
+static int read_file(const char *path, void *to, size_t bytes)
+{
+  struct stat about;
+  FILE *file = fopen(path, "rb");
+  int bad;
+  if (!file || fstat(fileno(file), &about)) {
+    if (file) fclose(file);
+    return say("error", "reason", say_text("%s: cannot be read", path), NULL);
+  }
+  if ((size_t)about.st_size != bytes) {
+    fclose(file);
+    return say("error", "reason", say_text("%s: %lld bytes, not %zu", path, (long long)about.st_size, bytes), NULL);
+  }
+  bad = fread(to, 1, bytes, file) != bytes;
+  fclose(file);
+  return bad ? say("error", "reason", say_text("%s: cannot be read", path), NULL) : 0;
+}
+
+static int write_file(const char *path, const void *from, size_t bytes)
+{
+  FILE *file = fopen(path, "wb");
+  int bad = !file || fwrite(from, 1, bytes, file) != bytes;
+  if (file && fclose(file)) bad = 1;
+  return bad ? say("error", "reason", say_text("%s: cannot be written", path), NULL) : 0;
+}
+
+static int run_files(const struct sett_fusion *fusion, unsigned seconds, char **files)
+{
+  static struct job job;
+  int bad = 0, error;
+  if (job_open(&job, fusion, 0) || job_host(&job, 0)) bad = 2;
+  for (int i = 0; i < fusion->params && !bad; ++i)
+    if (read_file(files[i], job.in[i], fusion->param[i].bytes)) bad = 2;
+  if (!bad) {
+    error = 0;
+    for (int i = 0; i < fusion->params && !error; ++i) error = backend_write(&job.param[i], 0, job.param[i].bytes, job.in[i]);
+    if (!error) error = job_run(&job, seconds);
+    for (int i = 0; i < fusion->results && !error; ++i) error = backend_read(&job.result[i], 0, job.result[i].bytes, job.out[i]);
+    if (error) job_failed("FAIL", backend_message);
+    bad = error ? 1 : 0;
+  }
+  for (int i = 0; i < fusion->results && !bad; ++i)
+    if (write_file(files[fusion->params + i], job.out[i], fusion->result[i].bytes)) bad = 2;
+  if (!bad) say("result", "fusion", fusion->name, "status", "PASS", "reason", "", NULL);
+  job_close(&job);
+  return bad;
+}
+
+/* ---- bench ---- */
+
+static int bench_fusion(const struct sett_fusion *fusion, const struct device *device, const struct bench_plan *plan)
+{
+  static char log[16384];
+  void *self = NULL;
+  now.fusion = fusion;
+  now.phase = "bench";
+  if (backend_create(fusion, &self, log, sizeof log)) job_failed("FAIL", say_long("%s\n%s", backend_message, log));
+  else if (bench(fusion, self, device, plan)) job_failed("SKIP", backend_message);
+  if (self) backend_release(fusion, self);
+  return 0;
+}
+
+/* ---- main ---- */
+
+static const struct sett_fusion *load(const char *path)
+{
+  void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  const struct sett_fusion *fusion = library ? dlsym(library, "sett_entry") : NULL;
+  if (!fusion) say("error", "reason", say_text("%s: %s", path, dlerror()), NULL);
+  else if (fusion->abi != SETT_FUSION_ABI) {
+    say("error", "reason", say_text("%s: another version of fusion.h", path), NULL);
+    return NULL;
+  }
+  return fusion;
+}
+
+static int usage(void)
+{
+  fprintf(stderr, "error: harness check|run|bench|device DEVICE ...\n");
+  return 2;
+}
+
+static unsigned long long number(const char *text) { return strtoull(text, NULL, 10); }
+
+int main(int argc, char **argv)
+{
+  struct device device;
+  const struct sett_fusion *fusion;
+  int status = 0;
+  if (argc < 3) return usage();
+  catch_signals();
+  now.phase = "device";
+  if (backend_open(argv[2], &device)) {
+    say("error", "reason", backend_message, NULL);
+    return 3;
+  }
+  say("device", "name", device.name, "runtime", device.runtime, "#units", say_number(device.units), "#cache",
+      say_number((double)device.cache), "#memory", say_number((double)device.memory), "#on_host",
+      say_number(device.on_host), NULL);
+  if (strcmp(argv[1], "device") == 0) status = 0;
+  else if (strcmp(argv[1], "check") == 0 && argc >= 6) {
+    for (int i = 6; i < argc && !status; ++i) {
+      if ((fusion = load(argv[i])) == NULL) status = 2;
+      else check(fusion, number(argv[3]), (int)number(argv[4]), (unsigned)number(argv[5]));
+    }
+  }
+  else if (strcmp(argv[1], "compile") == 0) {
+    for (int i = 3; i < argc && !status; ++i) {
+      if ((fusion = load(argv[i])) == NULL) status = 2;
+      else compile(fusion);
+    }
+  }
+  else if (strcmp(argv[1], "run") == 0 && argc >= 5) {
+    fusion = load(argv[4]);
+    if (!fusion) status = 2;
+    else if (argc != 5 + fusion->params + fusion->results) status = usage();
+    else status = run_files(fusion, (unsigned)number(argv[3]), argv + 5);
+  }
+  else if (strcmp(argv[1], "bench") == 0 && argc == 8) {
+    struct bench_plan plan = { (int)number(argv[3]), (double)number(argv[4]) * 1e-3, (size_t)number(argv[5]),
+                               (size_t)number(argv[6]) };
+    fusion = load(argv[7]);
+    status = fusion ? bench_fusion(fusion, &device, &plan) : 2;
+  }
+  else status = usage();
+  now.phase = "end";
+  now.fusion = NULL;
+  backend_close();
+  return status;
+}

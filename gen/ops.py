@@ -1,0 +1,332 @@
+"""What each elementwise op is in C. gen/reference.py says what the ops mean; here is how a kernel says it.
+
+`expression` gives the text for operands in registers, scalar or wide (OpenCL vectors); None where only the scalar form exists,
+which is then applied lane by lane. Small functions that a form needs are named through `need` and printed by `helper`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, Mapping, Optional, Sequence
+
+from gen.dialect import FLOATS, INTEGERS, SIGNED, SMALL, Dialect, bits
+
+Need = Callable[..., str]
+
+_SYMBOL = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "and": "&", "or": "|", "xor": "^"}
+_PRED = {"add": "|", "or": "|", "maximum": "|", "multiply": "&", "and": "&", "minimum": "&", "xor": "^", "subtract": "^"}
+_COMPARE = {"EQ": "==", "NE": "!=", "LT": "<", "LE": "<=", "GT": ">", "GE": ">="}
+_FUNCTION = {"exponential": "exp", "exponential-minus-one": "expm1", "log": "log", "log-plus-one": "log1p", "tanh": "tanh",
+             "sine": "sin", "cosine": "cos", "tan": "tan", "cbrt": "cbrt", "rsqrt": "rsqrt", "power": "pow", "atan2": "atan2",
+             "floor": "floor", "ceil": "ceil", "round-nearest-even": "rint", "round-nearest-afz": "round", "sqrt": "sqrt",
+             "remainder": "fmod", "abs": "fabs"}
+# Exact on a value of the small type: no rounding afterwards.
+_KEEPS = frozenset("abs negate sign maximum minimum clamp select copy floor ceil round-nearest-even round-nearest-afz".split())
+# Vector instructions that an op takes for one register, roughly: what a table of a function competes with.
+COST: Dict[str, int] = {"divide": 8, "sqrt": 8, "exponential": 20, "log": 25, "tanh": 40, "logistic": 30, "sine": 40, "cosine": 40,
+                        "tan": 50, "power": 90, "atan2": 50, "cbrt": 40, "rsqrt": 12, "exponential-minus-one": 35,
+                        "log-plus-one": 35, "remainder": 60}
+
+
+def rounds(opcode: str, dtype: str) -> bool:
+    """Whether an op's float result must be rounded to its small type."""
+    return dtype in SMALL and opcode not in _KEEPS
+
+
+def expression(d: Dialect, need: Need, opcode: str, attributes: Mapping[str, Any], to: str, sources: Sequence[str],
+               x: Sequence[str], lanes: int) -> Optional[str]:
+    """C text of an op on registers x of the types `sources`, giving a register of type `to`, not yet rounded to a small type."""
+    dtype = sources[-1]
+    if opcode == "compare":
+        return _compare(d, need, attributes, sources[0], x, lanes)
+    if opcode == "select":
+        if lanes == 1:
+            return f"{x[0]} ? {x[1]} : {x[2]}"
+        return f"-convert_{d.signed(to, lanes)}({x[0]}) ? {x[1]} : {x[2]}"
+    if opcode == "convert":
+        return _convert(d, need, dtype, to, x[0], lanes)
+    if opcode == "copy":
+        return x[0]
+    if opcode in ("bitcast", "bitcast-convert"):
+        return _bits(d, need, dtype, to, x[0], lanes)
+    if opcode == "is-finite":
+        return f"({d.register('pred')})(isfinite({x[0]}) != 0)" if lanes == 1 else f"convert_{d.register('pred', lanes)}(-isfinite({x[0]}))"
+    if opcode == "reduce-precision":
+        if lanes > 1:
+            return None
+        return f"{need('reduce_precision', dtype)}({x[0]}, {attributes['exponent_bits']}, {attributes['mantissa_bits']})"
+    if opcode == "clamp":
+        high = expression(d, need, "maximum", {}, to, (dtype, dtype), (x[1], x[0]), lanes)
+        if dtype == "pred":
+            return f"({d.register('pred', lanes)})(({x[0]} | {x[1]}) & {x[2]})" if lanes == 1 else f"({x[0]} | {x[1]}) & {x[2]}"
+        if lanes == 1:
+            return f"{need('minimum', dtype)}({high}, {x[2]})"
+        return expression(d, need, "minimum", {}, to, (dtype, dtype), (f"({high})", x[2]), lanes)
+    if dtype in FLOATS:
+        return _float(d, need, opcode, dtype, x, lanes)
+    if dtype == "pred":
+        return _pred(d, opcode, x, lanes)
+    return _integer(d, need, opcode, dtype, x, lanes)
+
+
+def _compare(d: Dialect, need: Need, attributes: Mapping[str, Any], dtype: str, x: Sequence[str], lanes: int) -> Optional[str]:
+    sign = _COMPARE[attributes["direction"]]
+    if attributes.get("type") == "TOTALORDER" and dtype in FLOATS:
+        if lanes > 1:
+            return None
+        x = [f"{need('total_order', dtype)}({v})" for v in x]
+    if lanes == 1:
+        return f"({d.register('pred')})({x[0]} {sign} {x[1]})"
+    return f"convert_{d.register('pred', lanes)}(-({x[0]} {sign} {x[1]}))"
+
+
+def _convert(d: Dialect, need: Need, dtype: str, to: str, x: str, lanes: int) -> Optional[str]:
+    register = d.register(to, lanes)
+    if dtype == to:
+        return x
+    if to == "pred":
+        if lanes == 1:
+            return f"({register})({x} != 0)"
+        return f"convert_{register}(-({x} != ({d.register(dtype, lanes)})(0)))"
+    if dtype in FLOATS and to in FLOATS:
+        if dtype == "f64" and to in SMALL:
+            return f"{need('narrow', to)}({x})" if lanes == 1 else None
+        if d.register(dtype) == d.register(to):
+            return x
+        return f"({register}){x}" if lanes == 1 else f"convert_{register}({x})"
+    if dtype in FLOATS:
+        return f"{need('to_integer', dtype, to)}({x})" if lanes == 1 else None
+    return f"({register}){x}" if lanes == 1 else f"convert_{register}({x})"
+
+
+def _bits(d: Dialect, need: Need, dtype: str, to: str, x: str, lanes: int) -> Optional[str]:
+    if dtype == to:
+        return x
+    if dtype in SMALL or to in SMALL:
+        if lanes > 1:
+            return None
+        x = f"{need('bits', dtype)}({x})" if dtype in SMALL else x
+        if to in SMALL:
+            return f"{need('value', to)}(({d.types['u16']}){x})"
+        return f"({d.register(to)}){x}"
+    return d.reinterpret(x, dtype, to, lanes)
+
+
+def _float(d: Dialect, need: Need, opcode: str, dtype: str, x: Sequence[str], lanes: int) -> Optional[str]:
+    register, single = d.register(dtype, lanes), d.register(dtype) == "float"
+    if opcode == "multiply" and not d.wide:   # never contracted to a fused multiply-add, whatever the compiler's flags
+        return f"{'__fmul_rn' if single else '__dmul_rn'}({x[0]}, {x[1]})"
+    if opcode in _SYMBOL:
+        return f"{x[0]} {_SYMBOL[opcode]} {x[1]}"
+    if opcode in ("maximum", "minimum"):
+        if lanes == 1:
+            return f"{need(opcode, dtype)}({x[0]}, {x[1]})"
+        sign = ">=" if opcode == "maximum" else "<="
+        return f"({x[0]} {sign} {x[1]} || {x[0]} != {x[0]}) ? {x[0]} : {x[1]}"
+    if opcode == "negate":
+        return f"-{x[0]}"
+    if opcode == "sign":
+        return f"{need('sign', dtype)}({x[0]})" if lanes == 1 else None
+    one = f"({register})(1)" if lanes > 1 else "1.0f" if single else "1.0"
+    name = "exp" if opcode == "logistic" else _FUNCTION.get(opcode)
+    if name is None:
+        return None
+    if not d.wide and single and name != "fabs":
+        name += "f"
+    elif not d.wide and single:
+        name = "fabsf"
+    if opcode == "logistic":
+        return f"{one} / ({one} + {name}(-{x[0]}))"
+    return f"{name}({', '.join(x)})"
+
+
+def _pred(d: Dialect, opcode: str, x: Sequence[str], lanes: int) -> Optional[str]:
+    if opcode == "not":
+        text = f"{x[0]} ^ 1" if lanes == 1 else f"{x[0]} ^ ({d.register('pred', lanes)})(1)"
+    else:
+        text = f"{x[0]} {_PRED[opcode]} {x[1]}"
+    return f"({d.register('pred')})({text})" if lanes == 1 else text
+
+
+def _integer(d: Dialect, need: Need, opcode: str, dtype: str, x: Sequence[str], lanes: int) -> Optional[str]:
+    register, unsigned, width = d.register(dtype, lanes), d.unsigned(dtype, lanes), bits(dtype)
+    if opcode in ("and", "or", "xor"):
+        text = f"{x[0]} {_SYMBOL[opcode]} {x[1]}"
+        return f"({register})({text})" if lanes == 1 and width < 32 else text
+    if opcode == "not":
+        return f"({register})~{x[0]}" if lanes == 1 and width < 32 else f"~{x[0]}"
+    if opcode in ("add", "subtract", "multiply", "negate"):
+        if opcode == "negate":
+            x = ["0" if lanes == 1 else f"({register})(0)", x[0]]
+        symbol = _SYMBOL.get(opcode, "-")
+        if dtype in SIGNED and lanes > 1:
+            return f"as_{register}(as_{unsigned}({x[0]}) {symbol} as_{unsigned}({x[1]}))"
+        if dtype in SIGNED or (width < 32 and lanes == 1):
+            wide = d.types["u64"] if width == 64 else d.types["u32"]
+            return f"({register})(({wide}){x[0]} {symbol} ({wide}){x[1]})"
+        return f"{x[0]} {symbol} {x[1]}"
+    if opcode in ("maximum", "minimum"):
+        if d.wide:
+            return f"{'max' if opcode == 'maximum' else 'min'}({x[0]}, {x[1]})"
+        return f"{need(opcode, dtype)}({x[0]}, {x[1]})"
+    if opcode == "abs" and dtype not in SIGNED:
+        return x[0]
+    if opcode == "abs" and lanes > 1:
+        return f"as_{register}(abs({x[0]}))"
+    if opcode in ("shift-left", "shift-right-logical") and lanes > 1:
+        a, b = (v if dtype not in SIGNED else f"as_{unsigned}({v})" for v in x)
+        text = f"({b} < ({unsigned})({width})) ? {a} {'<<' if opcode == 'shift-left' else '>>'} {b} : ({unsigned})(0)"
+        return text if dtype not in SIGNED else f"as_{register}({text})"
+    if lanes > 1:
+        return None
+    return f"{need(opcode.replace('-', '_'), dtype)}({', '.join(x)})"
+
+
+# ---- small functions ----
+
+def helper(d: Dialect, need: Need, name: str, *about: str) -> str:
+    """The text of a small function; `need` tells of those that it calls."""
+    head = d.function
+    dtype = about[0]
+    t = d.register(dtype)
+    title = "_".join((name, *about))
+    if name in ("maximum", "minimum"):
+        sign = ">=" if name == "maximum" else "<="
+        nan = " || a != a" if dtype in FLOATS else ""
+        return f"{head} {t} {title}({t} a, {t} b)\n{{\n  return a {sign} b{nan} ? a : b;\n}}\n"
+    if name == "sign":
+        if dtype in FLOATS:
+            one, copy = ("1.0f", "copysignf") if t == "float" else ("1.0", "copysign")
+            copy = "copysign" if d.wide else copy
+            return f"{head} {t} {title}({t} a)\n{{\n  return a == 0 || a != a ? a : {copy}({one}, a);\n}}\n"
+        return f"{head} {t} {title}({t} a)\n{{\n  return ({t})((a > 0) - (a < 0));\n}}\n"
+    if name == "round" and len(about) > 1:
+        return _round_wide(d, dtype, int(about[1]), title)
+    if name in ("round", "bits", "value", "narrow"):
+        return _small_float(d, need, name, dtype, title)
+    if name == "to_integer":
+        return _to_integer(d, dtype, about[1], title)
+    if name == "total_order":
+        return _total_order(d, need, dtype, title)
+    if name == "reduce_precision":
+        return _reduce_precision(d, dtype, title)
+    return _integer_helper(d, name, dtype, title)
+
+
+def _small_float(d: Dialect, need: Need, name: str, dtype: str, title: str) -> str:
+    head, u16, u32 = d.function, d.types["u16"], d.types["u32"]
+    as_u, as_f = (d.reinterpret("x", "f32", "u32"), lambda v: d.reinterpret(v, "u32", "f32"))
+    if dtype == "bf16":
+        if name == "value":
+            return f"{head} float {title}({u16} x)\n{{\n  return {as_f(f'({u32})x << 16')};\n}}\n"
+        if name == "bits":
+            return f"{head} {u16} {title}(float x)\n{{\n  return ({u16})({as_u} >> 16);\n}}\n"
+        if name == "round":
+            return (f"/* to the nearest value of bf16, ties to even; a NaN stays one */\n{head} float {title}(float x)\n{{\n"
+                    f"  {u32} u = {as_u};\n  u = x != x ? u | 0x400000u : u + 0x7fffu + (u >> 16 & 1u);\n"
+                    f"  return {as_f('u & 0xffff0000u')};\n}}\n")
+        return _narrow(d, need, title)
+    if name == "value":
+        body = "vload_half(0, (const half *)&x)" if d.wide else "__half2float(__ushort_as_half(x))"
+        return f"{head} float {title}({u16} x)\n{{\n  return {body};\n}}\n"
+    if name in ("bits", "narrow"):
+        source = "float" if name == "bits" else "double"
+        if d.wide:
+            body = f"  {u16} u;\n  vstore_half_rte(x, 0, (half *)&u);\n  return u;\n"
+        else:
+            body = f"  return __half_as_ushort({'__float2half_rn' if name == 'bits' else '__double2half'}(x));\n"
+        if name == "bits":
+            return f"{head} {u16} {title}(float x)\n{{\n{body}}}\n"
+        body = body.replace("return u;", f"return {need('value', 'f16')}(u);").replace(
+            "return __half_as_ushort(__double2half(x));", "return __half2float(__double2half(x));")
+        return f"{head} float {title}(double x)\n{{\n{body}}}\n"
+    return f"{head} float {title}(float x)\n{{\n  return {need('value', 'f16')}({need('bits', 'f16')}(x));\n}}\n"
+
+
+def _round_wide(d: Dialect, dtype: str, lanes: int, title: str) -> str:
+    n, head = lanes, f"{d.function} float{lanes} {title}(float{lanes} x)\n{{\n"
+    if dtype == "f16":
+        return f"{head}  ushort t[{n}];\n  vstore_half{n}_rte(x, 0, (half *)t);\n  return vload_half{n}(0, (const half *)t);\n}}\n"
+    return (f"/* to the nearest value of bf16, ties to even; a NaN stays one */\n{head}  const uint{n} u = as_uint{n}(x);\n"
+            f"  const uint{n} r = x != x ? u | 0x400000u : u + 0x7fffu + (u >> 16 & 1u);\n  return as_float{n}(r & 0xffff0000u);\n}}\n")
+
+
+def _narrow(d: Dialect, need: Need, title: str) -> str:
+    """f64 to bf16 with one rounding: to f32 rounding to odd first."""
+    u32 = d.types["u32"]
+    return (f"/* through a float that is rounded to odd: so the second rounding alone decides */\n{d.function} float {title}(double x)\n{{\n"
+            f"  float f = (float)x;\n  {u32} u = {d.reinterpret('f', 'f32', 'u32')};\n"
+            f"  if ((double)f != x && x == x && (u & 1u) == 0u) u += ((double)f < x) == (f > 0 || (f == 0 && x > 0)) ? 1u : 0xffffffffu;\n"
+            f"  return {need('round', 'bf16')}({d.reinterpret('u', 'u32', 'f32')});\n}}\n")
+
+
+def _to_integer(d: Dialect, dtype: str, to: str, title: str) -> str:
+    t, r, width = d.register(dtype), d.register(to), bits(to)
+    suffix = "f" if t == "float" else ""
+    low, high = (-(1 << (width - 1)), 1 << (width - 1)) if to in SIGNED else (0, 1 << width)
+    bottom, top = d.literal(low & ((1 << width) - 1), to), d.literal((high - 1) & ((1 << width) - 1), to)
+    return (f"/* towards zero, saturating; NaN gives 0 */\n{d.function} {r} {title}({t} x)\n{{\n"
+            f"  return x != x ? ({r})0 : x <= {low}.0{suffix} ? {bottom} : x >= {high}.0{suffix} ? {top} : ({r})x;\n}}\n")
+
+
+def _total_order(d: Dialect, need: Need, dtype: str, title: str) -> str:
+    t = d.register(dtype)
+    s = d.types["s64" if dtype == "f64" else "s32"]
+    if dtype in SMALL:
+        body = f"({s})({d.types['s16']}){need('bits', dtype)}(x)"
+        flip = "0x7fff"
+    else:
+        body = d.reinterpret("x", dtype, "s64" if dtype == "f64" else "s32")
+        flip = "0x7fffffffffffffff" + d.suffix64[0] if dtype == "f64" else "0x7fffffff"
+    return (f"/* an integer that orders as the bits do: -NaN lowest, -0 below 0 */\n{d.function} {s} {title}({t} x)\n{{\n"
+            f"  {s} b = {body};\n  return b < 0 ? b ^ {flip} : b;\n}}\n")
+
+
+def _reduce_precision(d: Dialect, dtype: str, title: str) -> str:
+    t, real = d.register(dtype), "f64" if dtype == "f64" else "f32"
+    u, mantissa, bias = d.types["u64" if real == "f64" else "u32"], 52 if real == "f64" else 23, 1023 if real == "f64" else 127
+    own, own_bias = {"f64": (52, 1023), "f32": (23, 127), "bf16": (7, 127), "f16": (10, 15)}[dtype]
+    one = f"({u})1"
+    return (f"/* nearest even to m bits of mantissa; too large for e bits of exponent: infinity; below the least normal: zero */\n"
+            f"{d.function} {t} {title}({t} x, int e, int m)\n{{\n"
+            f"  {u} b = {d.reinterpret('x', real, 'u64' if real == 'f64' else 'u32')}, sign = b >> {mantissa + bias.bit_length()} << {mantissa + bias.bit_length()};\n"
+            f"  int drop = m < {own} ? {mantissa} - m : 0, top = {mantissa};\n"
+            f"  {u} largest = ({u})({bias} + ({one} << (e - 1)) - 1), least = ({u})({bias} - (({one} << (e - 1)) - 1) + 1);\n"
+            f"  if (x != x) return x;\n"
+            f"  if (drop > 0) b = (b + ((({one} << (drop - 1)) - 1) + (b >> drop & 1))) >> drop << drop;\n"
+            f"  b ^= sign;\n"
+            f"  if (({one} << (e - 1)) - 1 < {own_bias} && b >> top > largest) b = ({u}){2 * bias + 1} << top;\n"
+            f"  if (({one} << (e - 1)) - 1 < {own_bias} && b >> top < least) b = 0;\n"
+            f"  return {d.reinterpret('b | sign', 'u64' if real == 'f64' else 'u32', real)};\n}}\n")
+
+
+def _integer_helper(d: Dialect, name: str, dtype: str, title: str) -> str:
+    head, t, width = d.function, d.register(dtype), bits(dtype)
+    u = d.types[f"u{width}"]
+    wide = d.types["u64"] if width == 64 else d.types["u32"]
+    signed = dtype in SIGNED
+    two = f"{head} {t} {title}({t} a, {t} b)\n{{\n"
+    if name == "divide":
+        edge = f"  if (b == -1) return ({t})(0 - ({wide})a);\n" if signed else ""
+        return f"/* x / 0 has all bits set */\n{two}  if (b == 0) return ({t})-1;\n{edge}  return ({t})(a / b);\n}}\n"
+    if name == "remainder":
+        edge = f"  if (b == -1) return 0;\n" if signed else ""
+        return f"{two}  if (b == 0) return a;\n{edge}  return ({t})(a % b);\n}}\n"
+    if name == "shift_left":
+        return f"{two}  return ({u})b < {width} ? ({t})(({wide})a << b) : ({t})0;\n}}\n"
+    if name == "shift_right_logical":
+        return f"{two}  return ({u})b < {width} ? ({t})(({u})a >> b) : ({t})0;\n}}\n"
+    if name == "shift_right_arithmetic":
+        s = d.types[f"s{width}"]
+        return f"{two}  return ({t})(({s})a >> (({u})b < {width} ? ({u})b : {width - 1}));\n}}\n"
+    if name == "abs":
+        return f"{head} {t} {title}({t} a)\n{{\n  return a < 0 ? ({t})(0 - ({wide})a) : a;\n}}\n"
+    if name == "power":
+        negative = f"  if (b < 0) return a == 1 ? 1 : a == -1 ? (b & 1 ? ({t})-1 : ({t})1) : 0;\n" if signed else ""
+        return (f"{two}  {wide} r = 1, x = ({wide})a;\n{negative}"
+                f"  for ({u} n = ({u})b; n != 0; n >>= 1) {{\n    if (n & 1) r *= x;\n    x *= x;\n  }}\n  return ({t})r;\n}}\n")
+    if name == "popcnt":
+        return (f"{head} {t} {title}({t} a)\n{{\n  int n = 0;\n  for ({u} x = ({u})a; x != 0; x &= x - 1) ++n;\n  return ({t})n;\n}}\n")
+    if name == "count_leading_zeros":
+        return (f"{head} {t} {title}({t} a)\n{{\n  int n = 0;\n  for ({u} x = ({u})a; n < {width} && !(x >> {width - 1}); x <<= 1) ++n;\n"
+                f"  return ({t})n;\n}}\n")
+    raise ValueError(f"'{name}' of {dtype} has no form")

@@ -1,0 +1,264 @@
+"""A fusion cut into functions, each with one indexing map for every value in it.
+
+A value that all its users want at the same index is computed where they are; a value wanted at several indices becomes a
+function, called at each. Ops that only move data (transpose, slice, broadcast, ..) never become functions: they are
+composed into the maps of those who read through them. So code stays linear in the size of the graph.
+
+Inside a function, regions say when code runs: the body, the loop of a reduce, the guarded side of a pad or concatenate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Dict, Iterator, List, Optional, Tuple
+
+from gen import algebra
+from gen.hlo import Computation, Instruction, Shape, c_identifier
+
+MOVES = frozenset("broadcast transpose reshape bitcast slice reverse copy get-tuple-element".split())
+LEAVES = frozenset("parameter constant iota".split())
+MOST_OPS = 2000      # in one function: compilers slow down beyond
+MOST_REGIONS = 24    # inside each other
+
+EMPTY = "KNOWN EMPTY"
+
+
+@dataclass(eq=False)
+class Region:
+    """Code that runs under the same conditions. kind: body, loop (of a reduce), guard (of an operand of pad or concatenate)."""
+
+    kind: str
+    function: "Function"
+    parent: "Optional[Region]" = None
+    map: str = ""                                      # guard: to the operand, its domain is the condition
+    ranges: Tuple[str, ...] = ()                       # loop: names of the loop variables, outermost first
+    entries: "List[Entry]" = field(default_factory=list)
+
+    @property
+    def depth(self) -> int:
+        return 0 if self.parent is None else self.parent.depth + 1
+
+
+@dataclass(eq=False)
+class Entry:
+    """A value computed in a region: an op, or the call of a function. `map` leads from the function's index to the value's."""
+
+    instruction: Instruction
+    region: Region
+    map: str
+    callee: "Optional[Function]" = None
+    regions: "List[Region]" = field(default_factory=list)   # reduce: its loop; pad: the guard; concatenate: one an operand
+
+
+@dataclass(eq=False)
+class Function:
+    """root: the value it gives (None: the kernel's own body, which gives several). Its index variables are i0, i1, .."""
+
+    name: str
+    dims: Tuple[int, ...]
+    root: Optional[Instruction] = None
+    body: Region = None  # type: ignore[assignment]
+    ops: int = 0
+
+    def __post_init__(self) -> None:
+        self.body = Region("body", self)
+
+    @property
+    def index(self) -> str:
+        """The identity on the function's index space."""
+        return _named(algebra.call("op", "elementwise", "0", f"out={_list(self.dims)}", f"in={_list(self.dims)}"), self.dims)
+
+    @property
+    def nowhere(self) -> str:
+        """The map to a scalar: no results."""
+        return _named(algebra.call("op", "scalar", "0", f"out={_list(self.dims)}", "in="), self.dims)
+
+
+@dataclass(frozen=True)
+class Read:
+    """Where an operand's value comes from once moves are composed away: an op or a leaf, its map, and which leaf of its shape."""
+
+    source: Instruction
+    map: str
+    output: int = 0
+
+
+@dataclass(frozen=True)
+class Root:
+    """A leaf of the fusion's result, and the map from the kernel's index to it."""
+
+    result: int
+    shape: Shape
+    value: Instruction
+    output: int
+    map: str
+
+
+def _list(values: "Tuple[int, ...]") -> str:
+    return ",".join(map(str, values))
+
+
+def operand_map(instruction: Instruction, operand: int) -> str:
+    """The indexing map of an op from its output to an operand."""
+    opcode, attributes = instruction.opcode, instruction.attributes
+    source = instruction.operands[operand].shape
+    out = instruction.shape.leaves()[0]
+    words = [f"out={_list(out.dims)}"]
+    if opcode == "get-tuple-element":
+        return algebra.call("op", "elementwise", "0", *words, f"in={_list(out.dims)}")
+    if opcode == "concatenate":
+        words += [f"in{k}={_list(o.shape.dims)}" for k, o in enumerate(instruction.operands)]
+        return algebra.call("op", opcode, str(operand), *words, f"dimension={_list(attributes['dimensions'])}")
+    words.append(f"in={_list(source.dims)}")
+    if opcode == "reduce":
+        if operand >= len(instruction.operands) // 2:
+            return algebra.call("op", "scalar", str(operand), *words)
+        return algebra.call("op", opcode, str(operand), *words, f"dimensions={_list(attributes['dimensions'])}")
+    if opcode == "pad" and operand == 0:
+        low, high, interior = zip(*attributes["padding"]) if attributes["padding"] else ((), (), ())
+        return algebra.call("op", opcode, "0", *words, f"low={_list(low)}", f"high={_list(high)}", f"interior={_list(interior)}")
+    if opcode in ("broadcast", "transpose", "reverse"):
+        return algebra.call("op", opcode, "0", *words, f"dimensions={_list(attributes.get('dimensions', ()))}")
+    if opcode == "slice":
+        start, _, stride = zip(*attributes["slice"]) if attributes["slice"] else ((), (), ())
+        return algebra.call("op", opcode, "0", *words, f"start={_list(start)}", f"stride={_list(stride)}")
+    if opcode == "bitcast":
+        return algebra.call("op", opcode, "0", *words, f"out_layout={_list(out.minor_to_major)}",
+                            f"in_layout={_list(source.minor_to_major)}")
+    if opcode == "reshape":
+        return algebra.call("op", opcode, "0", *words)
+    if not source.dims and out.dims:
+        return algebra.call("op", "scalar", str(operand), *words)
+    return algebra.call("op", "elementwise", str(operand), *words)
+
+
+def _named(text: str, dims: "Tuple[int, ...]") -> str:
+    return algebra.rename(text, *(f"i{k}" for k in range(len(dims)))) if dims and text != EMPTY else text
+
+
+def moves_only(instruction: Instruction) -> bool:
+    """Whether an op gives values of its operand unchanged, somewhere else (a bitcast to another type does not)."""
+    if instruction.opcode == "bitcast":
+        return instruction.shape.dtype == instruction.operands[0].shape.dtype
+    return instruction.opcode in MOVES
+
+
+class Partition:
+    """The functions of one kernel: `entry`, the kernel's body, then those it calls, callers before callees."""
+
+    def __init__(self, computation: Computation, roots: "List[Root]", name: str, dims: "Tuple[int, ...]") -> None:
+        self.entry = Function(name, dims)
+        self.functions: List[Function] = [self.entry]
+        self.roots = roots
+        self._uses: Dict[Instruction, Dict[Tuple[Region, str], None]] = {}
+        self._ranges = 0
+        order = {instruction: n for n, instruction in enumerate(computation.instructions)}
+        for root in roots:
+            self._use(self.root_read(root), self.entry.body)
+        for instruction in reversed(computation.instructions):
+            if instruction in self._uses:
+                self._place(instruction, list(self._uses[instruction]))
+        for function in self.functions:
+            for region in regions(function.body):
+                region.entries.sort(key=lambda entry: order[entry.instruction])
+
+    def root_read(self, root: Root) -> Read:
+        return self._resolve(root.value, root.map, root.output, self.entry)
+
+    def operand(self, entry: Entry, operand: int, region: Optional[Region] = None) -> Read:
+        """What an entry reads as an operand, seen from one of the entry's regions or from where it stands."""
+        moved = self._into(entry, operand, region)
+        return self._resolve(entry.instruction.operands[operand], moved, 0, entry.region.function)
+
+    def home(self, read: Read, region: Region) -> Region:
+        """The region where a read's value is computed: a scalar's is the body."""
+        return region if read.source.shape.leaves()[read.output].dims else region.function.body
+
+    # ---- placing ----
+
+    def _into(self, entry: Entry, operand: int, region: Optional[Region]) -> str:
+        step = operand_map(entry.instruction, operand)
+        if region is not None and region.kind == "loop":
+            step = algebra.rename(step, *(v.name for v in algebra.info(step).of("dim")), *region.ranges) \
+                if step != EMPTY else step
+        return compose(entry.map, step)
+
+    def _resolve(self, instruction: Instruction, index: str, output: int, function: Function) -> Read:
+        while moves_only(instruction):
+            if instruction.opcode == "get-tuple-element":
+                children = instruction.operands[0].shape.children
+                output += sum(len(child.leaves()) for child in children[:instruction.attributes["index"]])
+            index = compose(index, operand_map(instruction, 0))
+            instruction = instruction.operands[0]
+        if index != EMPTY and not instruction.shape.leaves()[0].dims:
+            index = function.nowhere
+        return Read(instruction, index, output)
+
+    def _use(self, read: Read, region: Region) -> None:
+        if read.source.opcode not in LEAVES and read.map != EMPTY:
+            self._uses.setdefault(read.source, {})[self.home(read, region), read.map] = None
+
+    def _place(self, instruction: Instruction, uses: "List[Tuple[Region, str]]") -> None:
+        region, index = uses[0]
+        if len(uses) == 1 and region.function.ops < MOST_OPS and region.depth < MOST_REGIONS:
+            self._compute(instruction, region, index)
+            return
+        shape = instruction.shape.leaves()[0]
+        function = Function(f"{self.entry.name}_{c_identifier(instruction.name)}", shape.dims, instruction)
+        self.functions.append(function)
+        for region, index in uses:
+            region.entries.append(Entry(instruction, region, index, function))
+            region.function.ops += 1
+        self._compute(instruction, function.body, function.index)
+
+    def _compute(self, instruction: Instruction, region: Region, index: str) -> None:
+        function = region.function
+        function.ops += 1
+        entry = Entry(instruction, region, index)
+        region.entries.append(entry)
+        if instruction.opcode == "reduce":
+            count = len(instruction.attributes["dimensions"])
+            names = tuple(f"s{self._ranges + k}" for k in range(count))
+            self._ranges += count
+            loop = Region("loop", function, region, ranges=names)
+            entry.regions.append(loop)
+        elif instruction.opcode == "pad":
+            entry.regions.append(Region("guard", function, region))
+        elif instruction.opcode == "concatenate":
+            entry.regions += [Region("guard", function, region) for _ in instruction.operands]
+        for operand, inner in self.operands(entry):
+            if inner is not None and not inner.map:
+                inner.map = self._into(entry, operand, inner)
+            self._use(self.operand(entry, operand, inner), inner or region)
+
+    def operands(self, entry: Entry) -> "Iterator[Tuple[int, Optional[Region]]]":
+        """Each operand of an entry with the region of its own that it is read in (None: where the entry stands)."""
+        instruction = entry.instruction
+        count = len(instruction.operands)
+        if instruction.opcode == "reduce":
+            for operand in range(count):
+                yield operand, entry.regions[0] if operand < count // 2 else None
+        elif instruction.opcode == "pad":
+            yield 0, entry.regions[0]
+            yield 1, None
+        elif instruction.opcode == "concatenate":
+            for operand in range(count):
+                yield operand, entry.regions[operand]
+        else:
+            for operand in range(count):
+                yield operand, None
+
+
+def regions(region: Region) -> "Iterator[Region]":
+    """A region and those inside it, outermost first."""
+    waiting = [region]
+    while waiting:
+        here = waiting.pop()
+        yield here
+        for entry in here.entries:
+            if entry.callee is None:
+                waiting.extend(entry.regions)
+
+
+def compose(first: str, second: str) -> str:
+    return EMPTY if EMPTY in (first, second) else algebra.compose(first, second)

@@ -1,0 +1,129 @@
+"""Numbers for a device: how the loop hero walks its output. Maps say where, templates say how; a schedule only counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Dict, List, Optional, Sequence, Tuple
+
+from gen import algebra
+
+
+@dataclass(frozen=True)
+class Device:
+    """A class of devices. line: bytes that one store should fill; cache: of the last level, above which stores stream."""
+
+    name: str
+    language: str
+    cpu: bool
+    warp: int
+    line: int
+    cache: int
+    units: int
+
+
+DEVICES: Dict[str, Device] = {d.name: d for d in (
+    Device("pocl-cpu", "opencl", True, 1, 64, 8 << 20, 2),
+    Device("opencl-gpu", "opencl", False, 32, 16, 0, 64),
+    Device("sm_80", "cuda", False, 32, 16, 0, 108),
+    Device("sm_90", "cuda", False, 32, 16, 0, 132),
+)}
+DEFAULT = {"opencl": "pocl-cpu", "cuda": "sm_80"}
+
+
+def device_for(target: str, name: Optional[str]) -> Device:
+    """The class asked for where it speaks the target's language, else the target's default."""
+    if name and name in DEVICES and DEVICES[name].language == target:
+        return DEVICES[name]
+    return DEVICES[DEFAULT[target]]
+
+
+@dataclass(frozen=True)
+class Loop:
+    """The loop hero's schedule.
+
+    threads work-items a group, chunks steps a work-item; a step covers vec registers of `lanes` elements each (lanes 1: scalars).
+    blocked: a work-item's steps are neighbours (CPU), else they are a whole group apart (GPU: neighbouring work-items coalesce).
+    paired: a step's even elements are its first register, the odd ones its second (16-bit types held as f32).
+    stream: stores bypass the caches; prefetch: bytes ahead of the loads; table: the whole body is looked up by its 16-bit input.
+    """
+
+    threads: int
+    chunks: int
+    vec: int
+    lanes: int
+    blocked: bool
+    paired: bool = False
+    stream: bool = False
+    prefetch: int = 0
+    table: bool = False
+
+    @property
+    def step(self) -> int:
+        return self.vec * self.lanes
+
+    def blocks(self, elements: int) -> int:
+        return -(-elements // (self.step * self.chunks * self.threads))
+
+    def text(self) -> str:
+        words = [f"threads {self.threads}", f"chunks {self.chunks}", f"vec {self.vec}"]
+        words += [f"lanes {self.lanes}"] if self.lanes > 1 else []
+        words += [word for word, on in (("paired", self.paired), ("streamed", self.stream), ("table", self.table)) if on]
+        words += [f"prefetch {self.prefetch}"] if self.prefetch else []
+        return ", ".join(words)
+
+    def scalar(self) -> "Loop":
+        """The same walk, one element at a time: the tail of a step."""
+        return replace(self, vec=self.step, lanes=1, paired=False)
+
+    def thread_map(self, elements: int) -> str:
+        """(th_x, bl_x)[chunk, vec(, lane)] -> (position in the output's memory), as notation; the algebra simplifies it."""
+        step, span = self.step, self.step * self.threads
+        inner = "lane * 2 + vec" if self.paired else f"vec * {self.lanes} + lane" if self.lanes > 1 else "vec"
+        if self.blocked:
+            position = f"bl_x * {span * self.chunks} + th_x * {step * self.chunks} + chunk * {step} + {inner}"
+        else:
+            position = f"bl_x * {span * self.chunks} + chunk * {span} + th_x * {step} + {inner}"
+        names = "chunk, vec, lane" if self.lanes > 1 else "chunk, vec"
+        domain = [f"th_x in [0, {self.threads - 1}]", f"bl_x in [0, {self.blocks(elements) - 1}]", f"chunk in [0, {self.chunks - 1}]",
+                  f"vec in [0, {self.vec - 1}]"]
+        domain += [f"lane in [0, {self.lanes - 1}]"] if self.lanes > 1 else []
+        domain.append(f"{position} in [0, {elements - 1}]")
+        return algebra.simplify(f"(th_x, bl_x)[{names}] -> ({position}), domain: {', '.join(domain)}")
+
+
+def _chunks(device: Device, steps: int, most: int, items: int) -> int:
+    """As many steps a work-item as leave enough work-items."""
+    chunks = most
+    while chunks > 1 and steps < chunks * items:
+        chunks //= 2
+    return chunks
+
+
+def candidates(device: Device, elements: int, widths: Sequence[int], traffic: int) -> "List[Loop]":
+    """Schedules in order of preference; widths: bytes of the elements that are read or written side by side. The caller takes
+    the first that its maps allow; the last one always works."""
+    widths = [w for w in widths if w] or [4]
+    if device.cpu:
+        stream, found = traffic > device.cache, []
+        for lanes, vec, paired in _wide_forms(widths):
+            step = lanes * vec
+            chunks = _chunks(device, -(-elements // step), 64, 16 * device.units)
+            threads = 16 if elements >= step * chunks * 16 * 4 else 1
+            if elements >= step:
+                found.append(Loop(threads, chunks, vec, lanes, True, paired, stream, 4096 if chunks >= 16 else 0))
+        threads = 64 if elements >= 4096 else 1
+        return found + [Loop(threads, 1, 1, 1, False)]
+    vec = max(1, 16 // min(widths))
+    while vec > 1 and (vec * max(widths) > 32 or elements < vec * device.units * 512):
+        vec //= 2
+    threads = min(128, max(1, -(-elements // vec)))
+    threads = -(-threads // device.warp) * device.warp
+    plain = Loop(threads, 1, vec, 1, False)
+    return [plain] if vec == 1 else [plain, replace(plain, vec=1)]
+
+
+def _wide_forms(widths: "Sequence[int]") -> "List[Tuple[int, int, bool]]":
+    """(lanes, registers, paired) of a CPU step: the narrowest elements fill a line."""
+    lanes = 16
+    vec = max(1, 64 // (lanes * min(widths)))
+    return ([(16, 2, True)] if set(widths) == {2} else []) + [(lanes, vec, False)]

@@ -1,0 +1,3968 @@
+/* sett_indexing_map.h - v0.1 - indexing maps and their algebra: (d0, d1)[s0]{rt0} -> (...), domain: ... */
+#ifndef SETT_INDEXING_MAP_H
+#define SETT_INDEXING_MAP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifndef SETT_INLINE
+#define SETT_INLINE static inline
+#endif
+
+/* ======================================================================= types ==== */
+
+/* One list makes the enum of errors and their messages. */
+#define SETT_MAP_ERRORS(X)                                                                            \
+  X(OK, "no error")                                                                                   \
+  X(FULL, "the arena is full: expected more memory")                                                  \
+  X(OVERFLOW, "a value overflows 64 bits: expected smaller numbers")                                  \
+  X(ZERO_DIVISOR, "division by zero: expected another divisor")                                       \
+  X(DEEP, "divisions inside each other are too many: expected at most 250")                           \
+  X(LONG, "the text is too long: expected at most 64 MiB")                                            \
+  X(NO_MAP, "the map is UNDEFINED: expected a map with results")                                      \
+  X(ARITY, "the maps do not fit: expected as many results of the first as dimensions of the second")  \
+  X(EXPECTED_OPEN, "expected '(' and the names of the dimensions, KNOWN EMPTY or UNDEFINED")          \
+  X(EXPECTED_NAME, "expected a variable name")                                                        \
+  X(EXPECTED_NEXT_NAME, "expected ',' or the closing bracket after a variable name")                  \
+  X(DUPLICATE, "this name is taken: expected another variable name")                                  \
+  X(EXPECTED_ARROW, "expected '->'")                                                                  \
+  X(EXPECTED_RESULTS, "expected '(' and the results")                                                 \
+  X(EXPECTED_OPERAND, "expected a variable, an integer, '-' or '('")                                  \
+  X(EXPECTED_CALL, "expected '(' after min or max")                                                   \
+  X(UNKNOWN, "unknown variable, expected one of those declared")                                      \
+  X(EXPECTED_OPERATOR, "expected '+', '-', '*', floordiv, mod, ceildiv, ',' or ')'")                  \
+  X(EXPECTED_DOMAIN, "expected ', domain:' or the end of the map")                                    \
+  X(EXPECTED_IN, "expected 'in [lo, hi]'")                                                            \
+  X(EXPECTED_INTEGER, "expected an integer")                                                          \
+  X(INTEGER, "expected an integer of 64 bits")                                                        \
+  X(EXPECTED_COMMA, "expected ','")                                                                   \
+  X(EXPECTED_BRACKET, "expected ']'")                                                                 \
+  X(EXPECTED_BOUNDS, "expected a range 'in [lo, hi]' for every variable")                             \
+  X(EXPECTED_END, "expected ',' or the end of the map")                                               \
+  X(NO_POINT, "the map is KNOWN EMPTY: expected a map with points")                                    \
+  X(INDEX_TYPE, "the values do not fit: expected a wider index type")
+
+#define SETT_MAP_ERROR_ENUM(name, text) SETT_MAP_ERROR_##name,
+enum { SETT_MAP_ERRORS(SETT_MAP_ERROR_ENUM) SETT_MAP_ERROR_COUNT };
+
+/* A handle of an expression in an arena. Handles below SETT_MAP_ERROR_COUNT are failed expressions, the handle is the error;
+ * every builder passes a failed operand on, so that a chain needs one check. Equal expressions have equal handles. */
+typedef uint32_t sett_expr;
+
+/* The caller's memory. Everything that a function makes lives here; nothing is ever freed but by making the arena anew or sett_map_arena_rewind. */
+typedef struct sett_map_arena {
+  unsigned char *memory;  /* buckets | nodes -> ... free ... <- variables, names, results, constraints */
+  size_t bytes;           /* size of memory */
+  size_t top;             /* first byte in use at the upper end */
+  uint32_t nodes;         /* number of nodes in use */
+  uint32_t buckets;       /* size of the hash table, a power of two */
+} sett_map_arena;
+
+typedef struct sett_map_variable {
+  const char *name;  /* NULL: the default name of its place (d0, s0, rt0) */
+  int64_t lo, hi;    /* inclusive bounds */
+} sett_map_variable;
+
+typedef struct sett_map_constraint {
+  sett_expr expr;
+  int64_t lo, hi;  /* expr in [lo, hi] */
+} sett_map_constraint;
+
+enum { SETT_MAP_UNDEFINED, SETT_MAP_EMPTY, SETT_MAP_DEFINED, SETT_MAP_FAILED };
+
+typedef struct sett_map {
+  int kind;    /* UNDEFINED (also {0}), EMPTY (KNOWN EMPTY), DEFINED, FAILED */
+  int error;   /* SETT_MAP_ERROR_..., when FAILED */
+  int column;  /* of the text where it failed, counted from 1; 0 when it was not a text */
+  int dims, ranges, rts, results, constraints;  /* counts */
+  const sett_map_variable *variable;      /* dims, then ranges, then runtime variables */
+  const sett_expr *result;
+  const sett_map_constraint *constraint;
+} sett_map;
+
+typedef struct sett_map_interval { int64_t lo, hi; } sett_map_interval;
+
+/* ---- arena ---- */
+SETT_INLINE sett_map_arena sett_map_arena_make(void *memory, size_t bytes);   /* memory is aligned to 8 inside */
+typedef struct sett_map_mark { size_t top; uint32_t nodes; } sett_map_mark;
+SETT_INLINE sett_map_mark sett_map_arena_mark(const sett_map_arena *arena);
+SETT_INLINE void sett_map_arena_rewind(sett_map_arena *arena, sett_map_mark mark);  /* forgets everything made after the mark */
+SETT_INLINE size_t sett_map_arena_bytes(size_t nodes);  /* memory for that many nodes */
+SETT_INLINE const char *sett_map_error_message(int error);
+
+/* ---- build expressions (constants fold; x+0, x*1, x*0, x floordiv 1, x mod 1 vanish; nothing else is rewritten) ---- */
+SETT_INLINE sett_expr sett_map_constant(sett_map_arena *arena, int64_t value);
+SETT_INLINE sett_expr sett_map_var(sett_map_arena *arena, int index);  /* variable number index: dims, then ranges, then rts */
+SETT_INLINE sett_expr sett_map_add(sett_map_arena *arena, sett_expr a, sett_expr b);
+SETT_INLINE sett_expr sett_map_sub(sett_map_arena *arena, sett_expr a, sett_expr b);
+SETT_INLINE sett_expr sett_map_mul(sett_map_arena *arena, sett_expr a, sett_expr b);
+SETT_INLINE sett_expr sett_map_floordiv(sett_map_arena *arena, sett_expr a, sett_expr b);
+SETT_INLINE sett_expr sett_map_mod(sett_map_arena *arena, sett_expr a, sett_expr b);
+SETT_INLINE sett_expr sett_map_ceildiv(sett_map_arena *arena, sett_expr a, sett_expr b);
+SETT_INLINE sett_expr sett_map_min(sett_map_arena *arena, sett_expr a, sett_expr b);
+SETT_INLINE sett_expr sett_map_max(sett_map_arena *arena, sett_expr a, sett_expr b);
+
+/* ---- build maps: the arrays are copied into the arena; a failed expression makes a failed map; lo > hi makes KNOWN EMPTY ---- */
+SETT_INLINE sett_map sett_map_make(sett_map_arena *arena, int dims, int ranges, int rts, const sett_map_variable *variables, int results,
+                                   const sett_expr *result, int constraints, const sett_map_constraint *constraint);
+SETT_INLINE sett_map sett_map_fail(int error, int column);
+SETT_INLINE sett_map sett_map_empty(void);
+SETT_INLINE sett_map sett_map_undefined(void);
+
+/* ---- ask ---- */
+SETT_INLINE int sett_map_variables(sett_map map);                                     /* dims + ranges + rts */
+SETT_INLINE const char *sett_map_name(sett_map map, int variable, char *buffer);      /* its own name, or the default, written to buffer (24 bytes) */
+SETT_INLINE int sett_map_find(sett_map map, const char *name, size_t length);         /* index of a variable, or -1 */
+
+/* ---- text ---- */
+SETT_INLINE sett_map sett_map_parse(sett_map_arena *arena, const char *text, size_t length);
+/* Writes at most capacity bytes, always ends with a zero byte when capacity > 0; returns the length of the whole text (without the zero). */
+SETT_INLINE size_t sett_map_print(sett_map_arena *arena, sett_map map, char *out, size_t capacity);
+SETT_INLINE size_t sett_map_print_expr(sett_map_arena *arena, sett_map map, sett_expr expr, char *out, size_t capacity);
+
+/* ---- evaluate: values of dims, ranges, rts. 1: inside, results written; 0: outside the domain; -error: it failed (overflow, zero divisor) ---- */
+SETT_INLINE int sett_map_evaluate(sett_map_arena *arena, sett_map map, const int64_t *values, int64_t *results);
+
+/* ---- algebra ---- */
+SETT_INLINE sett_map sett_map_simplify(sett_map_arena *arena, sett_map map);
+SETT_INLINE sett_map sett_map_compose(sett_map_arena *arena, sett_map first, sett_map second);  /* first feeds second; not simplified */
+SETT_INLINE sett_map sett_map_substitute(sett_map_arena *arena, sett_map map, const unsigned char *fixed, const int64_t *values);
+SETT_INLINE sett_map sett_map_rename(sett_map_arena *arena, sett_map map, const char *const *names);
+
+/* ---- questions ---- */
+SETT_INLINE sett_map_interval sett_map_range(sett_map_arena *arena, sett_map map, sett_expr expr);
+
+/* value(v) = value(lo) + stride * (v - lo) everywhere in the domain, and align divides value(lo) (0: it is always 0); not linear: nothing is said. */
+typedef struct sett_map_stride {
+  int64_t stride, align;
+  int linear;
+} sett_map_stride;
+SETT_INLINE int sett_map_strides(sett_map_arena *arena, sett_map map, int variable, sett_map_stride *out);  /* one for each result; 0 or an error */
+
+/* The simplified results with map's own bounds, and as constraints all that must be tested at run time: what is left of the
+ * constraints, and the variables whose bounds they cut. */
+SETT_INLINE sett_map sett_map_guards(sett_map_arena *arena, sett_map map);
+
+/* C text, valid in C11, OpenCL C 1.2 and CUDA: a line with the type, `result EXPR` for each result, `constraint EXPR` for each guard. type 0: the narrowest that
+ * evaluates all lines rightly (results inside the domain, guards anywhere in the bounds). Variables have that type. */
+enum { SETT_MAP_ANY_TYPE, SETT_MAP_UINT, SETT_MAP_INT, SETT_MAP_LONG };
+SETT_INLINE size_t sett_map_print_c(sett_map_arena *arena, sett_map map, int type, char *text, size_t capacity, int *error);
+
+/* By meaning: the same domain and the same values. DIFFERENT: witness (one value a variable) is a point. Variables meet by place, names do not count. */
+enum { SETT_MAP_EQUAL, SETT_MAP_DIFFERENT, SETT_MAP_DIFFERENT_KIND, SETT_MAP_NOT_DECIDED };
+SETT_INLINE int sett_map_equal(sett_map_arena *arena, sett_map a, sett_map b, int64_t *witness, const char **reason);
+
+/* ======================================================================= bodies: arithmetic ==== */
+
+#if defined(__GNUC__)
+SETT_INLINE int settp_add(int64_t a, int64_t b, int64_t *out) { return __builtin_add_overflow(a, b, out); }
+SETT_INLINE int settp_mul(int64_t a, int64_t b, int64_t *out) { return __builtin_mul_overflow(a, b, out); }
+#else
+SETT_INLINE int settp_add(int64_t a, int64_t b, int64_t *out) {
+  if (b > 0 ? a > INT64_MAX - b : a < INT64_MIN - b) return 1;
+  *out = a + b;
+  return 0;
+}
+SETT_INLINE int settp_mul(int64_t a, int64_t b, int64_t *out) {
+  if (a && b) {
+    if ((a == -1 && b == INT64_MIN) || (b == -1 && a == INT64_MIN)) return 1;
+    if (a > 0 ? (b > 0 ? a > INT64_MAX / b : b < INT64_MIN / a) : (b > 0 ? a < INT64_MIN / b : b < INT64_MAX / a)) return 1;
+  }
+  *out = a * b;
+  return 0;
+}
+#endif
+
+/* The quotient is rounded towards minus infinity; b is not 0. Overflows for INT64_MIN / -1 only. */
+SETT_INLINE int settp_floordiv(int64_t a, int64_t b, int64_t *out) {
+  if (b == -1) return settp_mul(a, -1, out);
+  *out = a / b - ((a % b != 0 && (a < 0) != (b < 0)) ? 1 : 0);
+  return 0;
+}
+
+/* a - b * floor(a / b): it has the sign of b. */
+SETT_INLINE int64_t settp_mod(int64_t a, int64_t b) {
+  int64_t r;
+  if (b == -1) return 0;
+  r = a % b;
+  return (r != 0 && (r < 0) != (b < 0)) ? r + b : r;
+}
+
+SETT_INLINE int settp_ceildiv(int64_t a, int64_t b, int64_t *out) {
+  if (b == -1) return settp_mul(a, -1, out);
+  *out = a / b + ((a % b != 0 && (a < 0) == (b < 0)) ? 1 : 0);
+  return 0;
+}
+
+SETT_INLINE int64_t settp_floor(int64_t a, int64_t b) { /* b > 0: cannot overflow */
+  return a / b - (a % b < 0 ? 1 : 0);
+}
+
+SETT_INLINE int64_t settp_gcd(int64_t a, int64_t b) { /* of the absolute values; INT64_MIN counts as 1 */
+  if (a == INT64_MIN || b == INT64_MIN) return 1;
+  if (a < 0) a = -a;
+  if (b < 0) b = -b;
+  while (b) {
+    int64_t t = a % b;
+    a = b;
+    b = t;
+  }
+  return a;
+}
+
+/* Bounds saturate: INT64_MIN and INT64_MAX stand for "no bound". */
+SETT_INLINE int64_t settp_sat_add(int64_t a, int64_t b) {
+  int64_t r;
+  if (a == INT64_MIN || b == INT64_MIN) return INT64_MIN;
+  if (a == INT64_MAX || b == INT64_MAX) return INT64_MAX;
+  if (settp_add(a, b, &r)) return a < 0 ? INT64_MIN : INT64_MAX;
+  return r;
+}
+
+SETT_INLINE int64_t settp_sat_mul(int64_t a, int64_t b) {
+  int64_t r;
+  if (!a || !b) return 0;
+  if (a == INT64_MIN || a == INT64_MAX || b == INT64_MIN || b == INT64_MAX || settp_mul(a, b, &r))
+    return (a < 0) == (b < 0) ? INT64_MAX : INT64_MIN;
+  return r;
+}
+
+SETT_INLINE int64_t settp_sat_floor(int64_t a, int64_t b) { /* b > 0 */
+  return a == INT64_MIN || a == INT64_MAX ? a : settp_floor(a, b);
+}
+
+SETT_INLINE sett_map_interval settp_interval(int64_t lo, int64_t hi) {
+  sett_map_interval r;
+  r.lo = lo;
+  r.hi = hi;
+  return r;
+}
+
+SETT_INLINE sett_map_interval settp_interval_add(sett_map_interval a, sett_map_interval b) {
+  return settp_interval(a.lo == INT64_MIN || b.lo == INT64_MIN ? INT64_MIN : settp_sat_add(a.lo, b.lo),
+                        a.hi == INT64_MAX || b.hi == INT64_MAX ? INT64_MAX : settp_sat_add(a.hi, b.hi));
+}
+
+SETT_INLINE sett_map_interval settp_interval_scale(sett_map_interval a, int64_t k) {
+  return k >= 0 ? settp_interval(settp_sat_mul(a.lo, k), settp_sat_mul(a.hi, k))
+                : settp_interval(settp_sat_mul(a.hi, k), settp_sat_mul(a.lo, k));
+}
+
+SETT_INLINE sett_map_interval settp_interval_meet(sett_map_interval a, sett_map_interval b) {
+  return settp_interval(a.lo > b.lo ? a.lo : b.lo, a.hi < b.hi ? a.hi : b.hi);
+}
+
+SETT_INLINE int64_t settp_min4(int64_t a, int64_t b, int64_t c, int64_t d) {
+  int64_t x = a < b ? a : b, y = c < d ? c : d;
+  return x < y ? x : y;
+}
+
+SETT_INLINE int64_t settp_max4(int64_t a, int64_t b, int64_t c, int64_t d) {
+  int64_t x = a > b ? a : b, y = c > d ? c : d;
+  return x > y ? x : y;
+}
+
+enum { SETTP_CONST, SETTP_VAR, SETTP_ADD, SETTP_MUL, SETTP_MOD, SETTP_FLOORDIV, SETTP_CEILDIV, SETTP_MIN, SETTP_MAX };
+
+/* The interval of an operation on intervals. Sound for each pair of values where the operation has a value. */
+SETT_INLINE sett_map_interval settp_interval_op(int op, sett_map_interval a, sett_map_interval b) {
+  sett_map_interval r = settp_interval(INT64_MIN, INT64_MAX), m;
+  switch (op) {
+  case SETTP_ADD: return settp_interval_add(a, b);
+  case SETTP_MUL: {
+    int64_t p = settp_sat_mul(a.lo, b.lo), q = settp_sat_mul(a.lo, b.hi), s = settp_sat_mul(a.hi, b.lo), t = settp_sat_mul(a.hi, b.hi);
+    return settp_interval(settp_min4(p, q, s, t), settp_max4(p, q, s, t));
+  }
+  case SETTP_MIN: return settp_interval(a.lo < b.lo ? a.lo : b.lo, a.hi < b.hi ? a.hi : b.hi);
+  case SETTP_MAX: return settp_interval(a.lo > b.lo ? a.lo : b.lo, a.hi > b.hi ? a.hi : b.hi);
+  case SETTP_FLOORDIV:
+  case SETTP_CEILDIV:
+    if (b.lo == 0) b.lo = 1; /* a zero divisor has no value */
+    if (b.hi == 0) b.hi = -1;
+    if (b.lo > b.hi) return r;
+    if (b.lo < 0 && b.hi > 0) { /* the magnitude does not grow, but for rounding -1/2 down to -1 or up to 1 */
+      int64_t n;
+      if (a.lo == INT64_MIN || a.hi == INT64_MAX) return r;
+      n = settp_max4(a.hi, -(a.lo + 1) + 1 < 0 ? INT64_MAX : -(a.lo + 1) + 1, a.lo, -a.hi);
+      return n == INT64_MAX ? r : settp_interval(-n, n);
+    }
+    {
+      int64_t x[4], y[2], z[2];
+      int i;
+      if (a.lo == INT64_MIN || a.hi == INT64_MAX || b.lo == INT64_MIN || b.hi == INT64_MAX) return r;
+      y[0] = a.lo, y[1] = a.hi, z[0] = b.lo, z[1] = b.hi;
+      for (i = 0; i < 4; ++i)
+        if (op == SETTP_FLOORDIV ? settp_floordiv(y[i & 1], z[i >> 1], &x[i]) : settp_ceildiv(y[i & 1], z[i >> 1], &x[i])) return r;
+      return settp_interval(settp_min4(x[0], x[1], x[2], x[3]), settp_max4(x[0], x[1], x[2], x[3]));
+    }
+  case SETTP_MOD:
+    if (b.lo == INT64_MIN || b.hi == INT64_MAX) return r;
+    r = settp_interval(b.lo < 0 ? b.lo + 1 : 0, b.hi > 0 ? b.hi - 1 : 0);
+    if (b.lo > 0 && a.lo >= 0) r.hi = r.hi < a.hi ? r.hi : a.hi;
+    if (b.lo == b.hi && b.lo > 0 && a.lo != INT64_MIN && a.hi != INT64_MAX && settp_floor(a.lo, b.lo) == settp_floor(a.hi, b.lo)) {
+      m = settp_interval(settp_mod(a.lo, b.lo), settp_mod(a.hi, b.lo));
+      return m;
+    }
+    return r;
+  default: return r;
+  }
+}
+
+/* One operation on values: 0, or an error. */
+SETT_INLINE int settp_apply(int op, int64_t a, int64_t b, int64_t *out) {
+  int failed = 0;
+  switch (op) {
+  case SETTP_ADD: failed = settp_add(a, b, out); break;
+  case SETTP_MUL: failed = settp_mul(a, b, out); break;
+  case SETTP_MIN: *out = a < b ? a : b; break;
+  case SETTP_MAX: *out = a > b ? a : b; break;
+  default:
+    if (!b) return SETT_MAP_ERROR_ZERO_DIVISOR;
+    if (op == SETTP_MOD) *out = settp_mod(a, b);
+    else failed = op == SETTP_FLOORDIV ? settp_floordiv(a, b, out) : settp_ceildiv(a, b, out);
+  }
+  return failed ? SETT_MAP_ERROR_OVERFLOW : 0;
+}
+
+/* ======================================================================= bodies: arena ==== */
+
+typedef struct settp_node {
+  int64_t value;  /* constant; variable index; or the operands a (low half), b (high half) */
+  uint32_t next;  /* in the bucket */
+  uint32_t mark;  /* place in the list of whoever walks now, valid only if that list agrees */
+  uint32_t op;
+} settp_node;
+
+SETT_INLINE uint32_t *settp_buckets(const sett_map_arena *arena) { return (uint32_t *)(void *)arena->memory; }
+SETT_INLINE settp_node *settp_nodes(const sett_map_arena *arena) {
+  return (settp_node *)(void *)(arena->memory + (size_t)arena->buckets * sizeof(uint32_t));
+}
+SETT_INLINE settp_node *settp_at(const sett_map_arena *arena, sett_expr e) { return settp_nodes(arena) + e; }
+SETT_INLINE uint32_t settp_a(const settp_node *n) { return (uint32_t)((uint64_t)n->value & 0xffffffffu); }
+SETT_INLINE uint32_t settp_b(const settp_node *n) { return (uint32_t)((uint64_t)n->value >> 32); }
+
+SETT_INLINE size_t settp_low(const sett_map_arena *arena) { /* first free byte of the lower end */
+  return (size_t)arena->buckets * sizeof(uint32_t) + (size_t)arena->nodes * sizeof(settp_node);
+}
+
+SETT_INLINE void settp_copy(void *to, const void *from, size_t bytes) { /* the two may overlap */
+  unsigned char *d = (unsigned char *)to;
+  const unsigned char *s = (const unsigned char *)from;
+  size_t i;
+  if (d < s)
+    for (i = 0; i < bytes; ++i) d[i] = s[i];
+  else
+    for (i = bytes; i > 0; --i) d[i - 1] = s[i - 1];
+}
+
+SETT_INLINE void *settp_take(sett_map_arena *arena, size_t bytes) { /* from the upper end; NULL when full */
+  size_t low = settp_low(arena);
+  bytes = bytes < ((size_t)1 << 48) ? (bytes + 7) & ~(size_t)7 : bytes;
+  if (arena->top < low || arena->top - low < bytes) return NULL;
+  arena->top -= bytes;
+  return arena->memory + arena->top;
+}
+
+SETT_INLINE uint32_t settp_hash(uint64_t a, uint64_t b) {
+  uint64_t h = a * UINT64_C(0x9E3779B97F4A7C15) ^ (b + UINT64_C(0x632BE59BD9B4E019)) * UINT64_C(0xD6E8FEB86659FD93);
+  h ^= h >> 32;
+  h *= UINT64_C(0xD6E8FEB86659FD93);
+  return (uint32_t)(h >> 32);
+}
+
+SETT_INLINE sett_map_arena sett_map_arena_make(void *memory, size_t bytes) {
+  sett_map_arena arena;
+  size_t skip = (8 - ((uintptr_t)memory & 7)) & 7;
+  uint32_t i;
+  arena.memory = (unsigned char *)memory + (bytes > skip ? skip : 0);
+  arena.bytes = bytes > skip ? (bytes - skip) & ~(size_t)7 : 0;
+  arena.top = arena.bytes;
+  arena.buckets = 2;
+  while (arena.buckets < 32768 && (size_t)arena.buckets * 256 < arena.bytes) arena.buckets *= 2;
+  arena.nodes = SETT_MAP_ERROR_COUNT;
+  if (settp_low(&arena) > arena.bytes) { /* too small to hold anything: every builder says FULL */
+    arena.buckets = 0;
+    arena.nodes = 0;
+    arena.top = 0;
+    return arena;
+  }
+  for (i = 0; i < arena.buckets; ++i) settp_buckets(&arena)[i] = 0;
+  return arena;
+}
+
+SETT_INLINE size_t sett_map_arena_bytes(size_t nodes) { return nodes * (sizeof(settp_node) + sizeof(uint32_t)) + 512; }
+
+SETT_INLINE sett_map_mark sett_map_arena_mark(const sett_map_arena *arena) {
+  sett_map_mark mark;
+  mark.top = arena->top;
+  mark.nodes = arena->nodes;
+  return mark;
+}
+
+SETT_INLINE uint32_t settp_bucket(const sett_map_arena *arena, uint32_t op, int64_t value) {
+  return settp_hash((uint64_t)value, op) & (arena->buckets - 1);
+}
+
+SETT_INLINE void sett_map_arena_rewind(sett_map_arena *arena, sett_map_mark mark) {
+  while (arena->nodes > mark.nodes) { /* a bucket lists its newest node first */
+    settp_node *n = settp_at(arena, --arena->nodes);
+    settp_buckets(arena)[settp_bucket(arena, n->op, n->value)] = n->next;
+  }
+  arena->top = mark.top;
+}
+
+SETT_INLINE sett_expr settp_intern(sett_map_arena *arena, uint32_t op, int64_t value) {
+  uint32_t *bucket, i;
+  settp_node *n;
+  if (!arena->buckets) return SETT_MAP_ERROR_FULL;
+  bucket = settp_buckets(arena) + settp_bucket(arena, op, value);
+  for (i = *bucket; i; i = n->next) {
+    n = settp_at(arena, i);
+    if (n->op == op && n->value == value) return i;
+  }
+  if (arena->top < settp_low(arena) + sizeof(settp_node) || arena->nodes > 0x7fffffff) return SETT_MAP_ERROR_FULL;
+  n = settp_at(arena, arena->nodes);
+  n->value = value;
+  n->op = op;
+  n->mark = 0;
+  n->next = *bucket;
+  *bucket = arena->nodes;
+  return arena->nodes++;
+}
+
+#define SETT_MAP_ERROR_TEXT(name, text) text,
+SETT_INLINE const char *sett_map_error_message(int error) {
+  static const char *const texts[] = {SETT_MAP_ERRORS(SETT_MAP_ERROR_TEXT) ""};
+  return texts[error >= 0 && error < SETT_MAP_ERROR_COUNT ? error : SETT_MAP_ERROR_COUNT];
+}
+
+/* ======================================================================= bodies: expressions ==== */
+
+SETT_INLINE int settp_is_constant(const sett_map_arena *arena, sett_expr e, int64_t *value) {
+  const settp_node *n;
+  if (e < SETT_MAP_ERROR_COUNT) return 0;
+  n = settp_at(arena, e);
+  *value = n->value;
+  return n->op == SETTP_CONST;
+}
+
+SETT_INLINE sett_expr sett_map_constant(sett_map_arena *arena, int64_t value) { return settp_intern(arena, SETTP_CONST, value); }
+
+SETT_INLINE sett_expr sett_map_var(sett_map_arena *arena, int index) { return settp_intern(arena, SETTP_VAR, index); }
+
+SETT_INLINE sett_expr settp_binary(sett_map_arena *arena, int op, sett_expr a, sett_expr b) {
+  int64_t x = 0, y = 0, r = 0;
+  int ca, cb, error;
+  if (a < SETT_MAP_ERROR_COUNT) return a;
+  if (b < SETT_MAP_ERROR_COUNT) return b;
+  ca = settp_is_constant(arena, a, &x);
+  cb = settp_is_constant(arena, b, &y);
+  if (ca && cb) {
+    error = settp_apply(op, x, y, &r);
+    return error ? (sett_expr)error : sett_map_constant(arena, r);
+  }
+  if (ca && (op == SETTP_ADD || op == SETTP_MUL)) { /* a constant stands on the right */
+    sett_expr t = a;
+    a = b;
+    b = t;
+    y = x;
+    cb = 1;
+  }
+  if (cb && (op == SETTP_ADD || op == SETTP_MUL)) {
+    const settp_node *n = settp_at(arena, a);
+    int64_t z;
+    if (op == SETTP_ADD && !y) return a;
+    if (op == SETTP_MUL && (y == 1 || !y)) return y ? a : b;
+    if (n->op == (uint32_t)op && settp_is_constant(arena, settp_b(n), &z)) { /* (e + z) + y, (e * z) * y */
+      sett_expr inner = settp_a(n);
+      error = settp_apply(op, z, y, &r);
+      return error ? (sett_expr)error : settp_binary(arena, op, inner, sett_map_constant(arena, r));
+    }
+  }
+  if (op == SETTP_ADD && !cb) { /* (e + z) + b is (e + b) + z */
+    const settp_node *n = settp_at(arena, a);
+    int64_t z;
+    if (n->op == SETTP_ADD && settp_is_constant(arena, settp_b(n), &z)) {
+      sett_expr inner = settp_a(n), constant = settp_b(n);
+      return settp_binary(arena, op, settp_binary(arena, op, inner, b), constant);
+    }
+  }
+  if (cb && op > SETTP_MUL && op < SETTP_MIN) {
+    if (!y) return SETT_MAP_ERROR_ZERO_DIVISOR;
+    if (y == 1) return op == SETTP_MOD ? sett_map_constant(arena, 0) : a;
+  }
+  if ((op == SETTP_MIN || op == SETTP_MAX) && a == b) return a;
+  return settp_intern(arena, (uint32_t)op, (int64_t)((uint64_t)b << 32 | a));
+}
+
+SETT_INLINE sett_expr sett_map_add(sett_map_arena *arena, sett_expr a, sett_expr b) { return settp_binary(arena, SETTP_ADD, a, b); }
+SETT_INLINE sett_expr sett_map_mul(sett_map_arena *arena, sett_expr a, sett_expr b) { return settp_binary(arena, SETTP_MUL, a, b); }
+SETT_INLINE sett_expr sett_map_sub(sett_map_arena *arena, sett_expr a, sett_expr b) {
+  return settp_binary(arena, SETTP_ADD, a, settp_binary(arena, SETTP_MUL, b, sett_map_constant(arena, -1)));
+}
+SETT_INLINE sett_expr sett_map_floordiv(sett_map_arena *arena, sett_expr a, sett_expr b) { return settp_binary(arena, SETTP_FLOORDIV, a, b); }
+SETT_INLINE sett_expr sett_map_mod(sett_map_arena *arena, sett_expr a, sett_expr b) { return settp_binary(arena, SETTP_MOD, a, b); }
+SETT_INLINE sett_expr sett_map_ceildiv(sett_map_arena *arena, sett_expr a, sett_expr b) { return settp_binary(arena, SETTP_CEILDIV, a, b); }
+SETT_INLINE sett_expr sett_map_min(sett_map_arena *arena, sett_expr a, sett_expr b) { return settp_binary(arena, SETTP_MIN, a, b); }
+SETT_INLINE sett_expr sett_map_max(sett_map_arena *arena, sett_expr a, sett_expr b) { return settp_binary(arena, SETTP_MAX, a, b); }
+
+/* A list of all nodes below some roots, each once, operands first. A node's mark is its place in the list. */
+typedef struct settp_list {
+  uint32_t *handle;
+  uint32_t count, capacity;
+} settp_list;
+
+SETT_INLINE int settp_list_push(sett_map_arena *arena, settp_list *list, sett_expr e) {
+  settp_node *n = settp_at(arena, e);
+  if (n->mark < list->count && list->handle[n->mark] == e) return 0;
+  if (list->count == list->capacity) {
+    uint32_t capacity = list->capacity ? list->capacity * 2 : 64;
+    uint32_t *grown = (uint32_t *)settp_take(arena, (size_t)capacity * sizeof(uint32_t));
+    if (!grown) return SETT_MAP_ERROR_FULL;
+    settp_copy(grown, list->handle, (size_t)list->count * sizeof(uint32_t));
+    list->handle = grown;
+    list->capacity = capacity;
+  }
+  n->mark = list->count;
+  list->handle[list->count++] = e;
+  return 0;
+}
+
+/* Closes the list under operands and sorts it: handles rise from operands to users. */
+SETT_INLINE int settp_list_close(sett_map_arena *arena, settp_list *list) {
+  uint32_t i, n, root, child, t;
+  for (i = 0; i < list->count; ++i) {
+    const settp_node *node = settp_at(arena, list->handle[i]);
+    if (node->op >= SETTP_ADD) {
+      uint32_t b = settp_b(node);
+      if (settp_list_push(arena, list, settp_a(node)) || settp_list_push(arena, list, b)) return SETT_MAP_ERROR_FULL;
+    }
+  }
+  n = list->count; /* heap sort */
+  for (i = n / 2; i > 0; --i)
+    for (root = i - 1; (child = 2 * root + 1) < n; root = child) {
+      if (child + 1 < n && list->handle[child] < list->handle[child + 1]) ++child;
+      if (list->handle[root] >= list->handle[child]) break;
+      t = list->handle[root], list->handle[root] = list->handle[child], list->handle[child] = t;
+    }
+  while (n > 1) {
+    --n;
+    t = list->handle[0], list->handle[0] = list->handle[n], list->handle[n] = t;
+    for (root = 0; (child = 2 * root + 1) < n; root = child) {
+      if (child + 1 < n && list->handle[child] < list->handle[child + 1]) ++child;
+      if (list->handle[root] >= list->handle[child]) break;
+      t = list->handle[root], list->handle[root] = list->handle[child], list->handle[child] = t;
+    }
+  }
+  for (i = 0; i < list->count; ++i) settp_at(arena, list->handle[i])->mark = i;
+  return 0;
+}
+
+SETT_INLINE int settp_list_of_map(sett_map_arena *arena, settp_list *list, const sett_map *map) {
+  int i, error = 0;
+  list->handle = NULL;
+  list->count = list->capacity = 0;
+  for (i = 0; i < map->results && !error; ++i) error = settp_list_push(arena, list, map->result[i]);
+  for (i = 0; i < map->constraints && !error; ++i) error = settp_list_push(arena, list, map->constraint[i].expr);
+  return error ? error : settp_list_close(arena, list);
+}
+
+/* ======================================================================= bodies: maps ==== */
+
+SETT_INLINE sett_map settp_map_of_kind(int kind, int error, int column) {
+  sett_map map;
+  map.kind = kind;
+  map.error = error;
+  map.column = column;
+  map.dims = map.ranges = map.rts = map.results = map.constraints = 0;
+  map.variable = NULL;
+  map.result = NULL;
+  map.constraint = NULL;
+  return map;
+}
+
+SETT_INLINE sett_map sett_map_fail(int error, int column) { return settp_map_of_kind(SETT_MAP_FAILED, error, column); }
+SETT_INLINE sett_map sett_map_undefined(void) { return settp_map_of_kind(SETT_MAP_UNDEFINED, 0, 0); }
+SETT_INLINE sett_map sett_map_empty(void) { return settp_map_of_kind(SETT_MAP_EMPTY, 0, 0); }
+SETT_INLINE int sett_map_variables(sett_map map) { return map.dims + map.ranges + map.rts; }
+
+SETT_INLINE size_t settp_length(const char *text) {
+  size_t n = 0;
+  while (text[n]) ++n;
+  return n;
+}
+
+/* The name of a variable: its own, or the default of its place, written to buffer (24 bytes). */
+SETT_INLINE const char *sett_map_name(sett_map map, int variable, char *buffer) {
+  char digits[12];
+  int place = variable, n = 0, at = 0;
+  if (map.variable[variable].name) return map.variable[variable].name;
+  if (place < map.dims) buffer[at++] = 'd';
+  else if ((place -= map.dims) < map.ranges) buffer[at++] = 's';
+  else {
+    place -= map.ranges;
+    buffer[at++] = 'r';
+    buffer[at++] = 't';
+  }
+  do {
+    digits[n++] = (char)('0' + place % 10);
+    place /= 10;
+  } while (place);
+  while (n) buffer[at++] = digits[--n];
+  buffer[at] = 0;
+  return buffer;
+}
+
+SETT_INLINE int settp_same(const char *a, const char *b, size_t n) { /* b is n characters, a ends with a zero */
+  size_t i;
+  for (i = 0; i < n; ++i)
+    if (a[i] != b[i] || !a[i]) return 0;
+  return !a[n];
+}
+
+SETT_INLINE int sett_map_find(sett_map map, const char *name, size_t length) {
+  char buffer[24];
+  int i;
+  for (i = 0; i < sett_map_variables(map); ++i)
+    if (settp_same(sett_map_name(map, i, buffer), name, length)) return i;
+  return -1;
+}
+
+/* Copies arrays and names into the arena. The sources may lie in the scratch space below `keep`, which is given back: the copies then overlap it. */
+SETT_INLINE sett_map settp_map_store(sett_map_arena *arena, sett_map map, size_t keep) {
+  int i, variables = sett_map_variables(map);
+  size_t vb = (size_t)variables * sizeof(sett_map_variable), rb = ((size_t)map.results * sizeof(sett_expr) + 7) & ~(size_t)7,
+         cb = (size_t)map.constraints * sizeof(sett_map_constraint);
+  unsigned char *block, *moved;
+  /* gather into one block below everything, then move that block up */
+  block = (unsigned char *)settp_take(arena, vb + rb + cb);
+  if (!block) {
+    arena->top = keep;
+    return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
+  }
+  settp_copy(block, map.variable, vb);
+  settp_copy(block + vb, map.result, (size_t)map.results * sizeof(sett_expr));
+  settp_copy(block + vb + rb, map.constraint, cb);
+  arena->top = keep;
+  moved = (unsigned char *)settp_take(arena, vb + rb + cb); /* fits: it is above the block */
+  settp_copy(moved, block, vb + rb + cb);
+  map.variable = (const sett_map_variable *)(const void *)moved;
+  map.result = (const sett_expr *)(const void *)(moved + vb);
+  map.constraint = (const sett_map_constraint *)(const void *)(moved + vb + rb);
+  for (i = 0; i < variables; ++i)
+    if (map.variable[i].lo > map.variable[i].hi) return sett_map_empty();
+  for (i = 0; i < map.constraints; ++i)
+    if (map.constraint[i].lo > map.constraint[i].hi) return sett_map_empty();
+  for (i = 0; i < map.results; ++i)
+    if (map.result[i] < SETT_MAP_ERROR_COUNT) return sett_map_fail((int)map.result[i], 0);
+  for (i = 0; i < map.constraints; ++i)
+    if (map.constraint[i].expr < SETT_MAP_ERROR_COUNT) return sett_map_fail((int)map.constraint[i].expr, 0);
+  map.kind = SETT_MAP_DEFINED;
+  map.error = map.column = 0;
+  return map;
+}
+
+SETT_INLINE const char *settp_name_store(sett_map_arena *arena, const char *name, size_t length) {
+  char *copy = (char *)settp_take(arena, length + 1);
+  if (!copy) return NULL;
+  settp_copy(copy, name, length);
+  copy[length] = 0;
+  return copy;
+}
+
+SETT_INLINE sett_map sett_map_make(sett_map_arena *arena, int dims, int ranges, int rts, const sett_map_variable *variables, int results,
+                                   const sett_expr *result, int constraints, const sett_map_constraint *constraint) {
+  sett_map map = sett_map_undefined();
+  int i;
+  map.dims = dims;
+  map.ranges = ranges;
+  map.rts = rts;
+  map.results = results;
+  map.constraints = constraints;
+  map.variable = variables;
+  map.result = result;
+  map.constraint = constraint;
+  map = settp_map_store(arena, map, arena->top);
+  if (map.kind != SETT_MAP_DEFINED) return map;
+  for (i = 0; i < sett_map_variables(map); ++i)
+    if (map.variable[i].name) {
+      sett_map_variable *v = (sett_map_variable *)(void *)(arena->memory + ((const unsigned char *)(const void *)map.variable - arena->memory)) + i;
+      v->name = settp_name_store(arena, v->name, settp_length(v->name));
+      if (!v->name) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
+    }
+  return map;
+}
+
+/* ======================================================================= bodies: text ==== */
+
+typedef struct settp_out {
+  char *text;
+  size_t capacity, length;
+} settp_out;
+
+enum { SETTP_TEXT_MAX = 1 << 26 }; /* a shared expression can be exponentially long as a text: printing stops here */
+
+SETT_INLINE void settp_put(settp_out *out, const char *text) {
+  for (; *text; ++text, ++out->length)
+    if (out->length + 1 < out->capacity) out->text[out->length] = *text;
+}
+
+SETT_INLINE void settp_put_unsigned(settp_out *out, uint64_t value) {
+  char digits[24];
+  int n = 24;
+  digits[--n] = 0;
+  do {
+    digits[--n] = (char)('0' + (int)(value % 10));
+    value /= 10;
+  } while (value);
+  settp_put(out, digits + n);
+}
+
+SETT_INLINE uint64_t settp_magnitude(int64_t value) { return value < 0 ? 0 - (uint64_t)value : (uint64_t)value; }
+
+SETT_INLINE void settp_put_int(settp_out *out, int64_t value) {
+  if (value < 0) settp_put(out, "-");
+  settp_put_unsigned(out, settp_magnitude(value));
+}
+
+SETT_INLINE size_t settp_finish(settp_out *out) {
+  if (out->capacity) out->text[out->length < out->capacity ? out->length : out->capacity - 1] = 0;
+  return out->length;
+}
+
+SETT_INLINE settp_out settp_out_make(char *text, size_t capacity) {
+  settp_out out;
+  out.text = text;
+  out.capacity = capacity;
+  out.length = 0;
+  return out;
+}
+
+/* What is still to be printed, newest first: an expression (weak: bare; strong: a sum, product or quotient in brackets), a text or a number. */
+typedef struct settp_task {
+  const char *text;
+  uint32_t expr;
+  int strong;
+  int64_t number;
+} settp_task;
+
+typedef struct settp_tasks {
+  settp_task *task;
+  uint32_t count, capacity;
+  int error;
+} settp_tasks;
+
+SETT_INLINE void settp_task_push(sett_map_arena *arena, settp_tasks *tasks, const char *text, sett_expr expr, int strong) {
+  if (tasks->count == tasks->capacity) {
+    uint32_t capacity = tasks->capacity ? tasks->capacity * 2 : 32;
+    settp_task *grown = (settp_task *)settp_take(arena, (size_t)capacity * sizeof(settp_task));
+    if (!grown) {
+      tasks->error = SETT_MAP_ERROR_FULL;
+      return;
+    }
+    settp_copy(grown, tasks->task, (size_t)tasks->count * sizeof(settp_task));
+    tasks->task = grown;
+    tasks->capacity = capacity;
+  }
+  tasks->task[tasks->count].text = text;
+  tasks->task[tasks->count].expr = expr;
+  tasks->task[tasks->count].strong = strong;
+  tasks->task[tasks->count++].number = 0;
+}
+
+SETT_INLINE void settp_put_expr(sett_map_arena *arena, const sett_map *map, settp_out *out, sett_expr e) {
+  settp_tasks tasks;
+  size_t keep = arena->top;
+  char buffer[24];
+  if (e < SETT_MAP_ERROR_COUNT) {
+    settp_put(out, "error: ");
+    settp_put(out, sett_map_error_message((int)e));
+    return;
+  }
+  tasks.task = NULL;
+  tasks.count = tasks.capacity = 0;
+  tasks.error = 0;
+  settp_task_push(arena, &tasks, NULL, e, 0);
+  while (tasks.count && !tasks.error && out->length < SETTP_TEXT_MAX) {
+    settp_task t = tasks.task[--tasks.count];
+    const settp_node *n;
+    int64_t k = 0;
+    uint32_t a, b;
+    if (t.text) {
+      settp_put(out, t.text);
+      continue;
+    }
+    n = settp_at(arena, t.expr);
+    a = settp_a(n);
+    b = settp_b(n);
+    if (n->op == SETTP_CONST) {
+      settp_put_int(out, n->value);
+    } else if (n->op == SETTP_VAR) {
+      settp_put(out, n->value >= 0 && n->value < sett_map_variables(*map) ? sett_map_name(*map, (int)n->value, buffer) : "?");
+    } else if (n->op >= SETTP_MIN) {
+      settp_put(out, n->op == SETTP_MIN ? "min(" : "max(");
+      settp_task_push(arena, &tasks, ")", 0, 0);
+      settp_task_push(arena, &tasks, NULL, b, 0);
+      settp_task_push(arena, &tasks, ", ", 0, 0);
+      settp_task_push(arena, &tasks, NULL, a, 0);
+    } else {
+      if (t.strong) {
+        settp_put(out, "(");
+        settp_task_push(arena, &tasks, ")", 0, 0);
+      }
+      if (n->op == SETTP_MUL && settp_is_constant(arena, b, &k) && k == -1) {
+        settp_put(out, "-");
+        settp_task_push(arena, &tasks, NULL, a, 1);
+      } else if (n->op != SETTP_ADD) {
+        settp_task_push(arena, &tasks, NULL, b, 1);
+        settp_task_push(arena, &tasks,
+                        n->op == SETTP_MUL ? " * " : n->op == SETTP_MOD ? " mod " : n->op == SETTP_FLOORDIV ? " floordiv " : " ceildiv ", 0, 0);
+        settp_task_push(arena, &tasks, NULL, a, 1);
+      } else {
+        const settp_node *right = settp_at(arena, b);
+        if (right->op == SETTP_CONST && right->value < 0 && right->value > INT64_MIN) {
+          settp_task_push(arena, &tasks, NULL, sett_map_constant(arena, -right->value), 0);
+          settp_task_push(arena, &tasks, " - ", 0, 0);
+        } else if (right->op == SETTP_MUL && settp_is_constant(arena, settp_b(right), &k) && k < 0 && k > INT64_MIN) {
+          uint32_t x = settp_a(right);
+          if (k < -1) {
+            settp_task_push(arena, &tasks, NULL, sett_map_constant(arena, -k), 0);
+            settp_task_push(arena, &tasks, " * ", 0, 0);
+          }
+          settp_task_push(arena, &tasks, NULL, x, k < -1 || settp_at(arena, x)->op == SETTP_ADD);
+          settp_task_push(arena, &tasks, " - ", 0, 0);
+        } else {
+          settp_task_push(arena, &tasks, NULL, b, 0);
+          settp_task_push(arena, &tasks, " + ", 0, 0);
+        }
+        settp_task_push(arena, &tasks, NULL, a, 0);
+      }
+    }
+  }
+  if (tasks.error || out->length >= SETTP_TEXT_MAX) {
+    settp_put(out, "error: ");
+    settp_put(out, sett_map_error_message(tasks.error ? tasks.error : SETT_MAP_ERROR_LONG));
+  }
+  arena->top = keep;
+}
+
+SETT_INLINE void settp_put_bounds(settp_out *out, int64_t lo, int64_t hi) {
+  settp_put(out, " in [");
+  settp_put_int(out, lo);
+  settp_put(out, ", ");
+  settp_put_int(out, hi);
+  settp_put(out, "]");
+}
+
+SETT_INLINE void settp_put_names(const sett_map *map, settp_out *out, int first, int count, const char *open, const char *close) {
+  char buffer[24];
+  int i;
+  settp_put(out, open);
+  for (i = 0; i < count; ++i) {
+    if (i) settp_put(out, ", ");
+    settp_put(out, sett_map_name(*map, first + i, buffer));
+  }
+  settp_put(out, close);
+}
+
+SETT_INLINE size_t sett_map_print(sett_map_arena *arena, sett_map map, char *text, size_t capacity) {
+  settp_out out = settp_out_make(text, capacity);
+  sett_map_mark mark = sett_map_arena_mark(arena);
+  char buffer[24];
+  int i, any = 0;
+  if (map.kind != SETT_MAP_DEFINED) {
+    if (map.kind == SETT_MAP_FAILED) {
+      settp_put(&out, "error: ");
+      if (map.column > 0) {
+        settp_put_int(&out, map.column);
+        settp_put(&out, ": ");
+      }
+      settp_put(&out, sett_map_error_message(map.error));
+    } else {
+      settp_put(&out, map.kind == SETT_MAP_EMPTY ? "KNOWN EMPTY" : "UNDEFINED");
+    }
+    return settp_finish(&out);
+  }
+  settp_put_names(&map, &out, 0, map.dims, "(", ")");
+  if (map.ranges) settp_put_names(&map, &out, map.dims, map.ranges, "[", "]");
+  if (map.rts) settp_put_names(&map, &out, map.dims + map.ranges, map.rts, "{", "}");
+  settp_put(&out, " -> (");
+  for (i = 0; i < map.results; ++i) {
+    if (i) settp_put(&out, ", ");
+    settp_put_expr(arena, &map, &out, map.result[i]);
+  }
+  settp_put(&out, ")");
+  for (i = 0; i < sett_map_variables(map); ++i) {
+    settp_put(&out, any++ ? ", " : ", domain: ");
+    settp_put(&out, sett_map_name(map, i, buffer));
+    settp_put_bounds(&out, map.variable[i].lo, map.variable[i].hi);
+  }
+  for (i = 0; i < map.constraints; ++i) {
+    settp_put(&out, any++ ? ", " : ", domain: ");
+    settp_put_expr(arena, &map, &out, map.constraint[i].expr);
+    settp_put_bounds(&out, map.constraint[i].lo, map.constraint[i].hi);
+  }
+  sett_map_arena_rewind(arena, mark);
+  return settp_finish(&out);
+}
+
+SETT_INLINE size_t sett_map_print_expr(sett_map_arena *arena, sett_map map, sett_expr expr, char *text, size_t capacity) {
+  settp_out out = settp_out_make(text, capacity);
+  sett_map_mark mark = sett_map_arena_mark(arena);
+  settp_put_expr(arena, &map, &out, expr);
+  sett_map_arena_rewind(arena, mark);
+  return settp_finish(&out);
+}
+
+/* Constraints in one canonical order (by their text); those on a variable or a constant are taken in, equal ones are met. 0: the domain is empty. */
+SETT_INLINE int settp_tidy(const sett_map_arena *arena, sett_map_variable *variable, sett_map_constraint *constraint, int *count) {
+  int i, j, n = 0;
+  for (i = 0; i < *count; ++i) {
+    sett_map_constraint c = constraint[i];
+    const settp_node *node;
+    if (c.lo > c.hi) return 0;
+    if (c.expr >= SETT_MAP_ERROR_COUNT) {
+      node = settp_at(arena, c.expr);
+      if (node->op == SETTP_CONST) {
+        if (node->value < c.lo || node->value > c.hi) return 0;
+        continue;
+      }
+      if (node->op == SETTP_VAR) {
+        sett_map_variable *v = variable + node->value;
+        if (v->lo < c.lo) v->lo = c.lo;
+        if (v->hi > c.hi) v->hi = c.hi;
+        if (v->lo > v->hi) return 0;
+        continue;
+      }
+    }
+    for (j = 0; j < n && constraint[j].expr != c.expr; ++j) {}
+    if (j < n) {
+      if (constraint[j].lo < c.lo) constraint[j].lo = c.lo;
+      if (constraint[j].hi > c.hi) constraint[j].hi = c.hi;
+      if (constraint[j].lo > constraint[j].hi) return 0;
+    } else {
+      constraint[n++] = c;
+    }
+  }
+  *count = n;
+  return 1;
+}
+
+SETT_INLINE void settp_sort_constraints(sett_map_arena *arena, const sett_map *map, sett_map_constraint *constraint, int count) {
+  enum { WIDTH = 240 };
+  sett_map_mark mark = sett_map_arena_mark(arena);
+  char *text;
+  int i, j;
+  if (count < 2) return;
+  text = (char *)settp_take(arena, (size_t)(count + 1) * WIDTH);
+  if (!text) return;
+  for (i = 0; i < count; ++i) { /* insertion sort, texts and constraints together */
+    sett_map_constraint c = constraint[i];
+    char *mine = text + (size_t)count * WIDTH;
+    settp_out out = settp_out_make(mine, WIDTH);
+    settp_put_expr(arena, map, &out, c.expr);
+    settp_finish(&out);
+    for (j = i; j > 0; --j) {
+      const char *x = text + (size_t)(j - 1) * WIDTH, *y = mine;
+      while (*x && *x == *y) ++x, ++y;
+      if (*x <= *y) break;
+      settp_copy(text + (size_t)j * WIDTH, text + (size_t)(j - 1) * WIDTH, WIDTH);
+      constraint[j] = constraint[j - 1];
+    }
+    settp_copy(text + (size_t)j * WIDTH, mine, WIDTH);
+    constraint[j] = c;
+  }
+  sett_map_arena_rewind(arena, mark);
+}
+
+typedef struct settp_parser {
+  sett_map_arena *arena;
+  const char *text;
+  size_t length, at;
+  int error;
+  size_t error_at;
+  sett_map map;
+  sett_expr *value;    /* operand stack */
+  unsigned char *op;   /* operator stack */
+  int *op_column;
+} settp_parser;
+
+SETT_INLINE void settp_fail(settp_parser *p, int error, size_t at) {
+  if (p->error) return;
+  p->error = error;
+  p->error_at = at;
+}
+
+SETT_INLINE void settp_blanks(settp_parser *p) {
+  while (p->at < p->length && (p->text[p->at] == ' ' || p->text[p->at] == '\t' || p->text[p->at] == '\n' || p->text[p->at] == '\r')) ++p->at;
+}
+
+SETT_INLINE char settp_peek(settp_parser *p) {
+  settp_blanks(p);
+  return p->at < p->length ? p->text[p->at] : 0;
+}
+
+SETT_INLINE int settp_eat(settp_parser *p, const char *word) {
+  size_t i;
+  settp_blanks(p);
+  for (i = 0; word[i]; ++i)
+    if (p->at + i >= p->length || p->text[p->at + i] != word[i]) return 0;
+  p->at += i;
+  return 1;
+}
+
+SETT_INLINE int settp_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+SETT_INLINE int settp_digit(char c) { return c >= '0' && c <= '9'; }
+
+SETT_INLINE size_t settp_word(settp_parser *p) { /* length of the identifier here, 0 when there is none */
+  size_t n = 0;
+  settp_blanks(p);
+  if (p->at < p->length && settp_letter(p->text[p->at]))
+    while (p->at + n < p->length && (settp_letter(p->text[p->at + n]) || settp_digit(p->text[p->at + n]))) ++n;
+  return n;
+}
+
+SETT_INLINE int settp_eat_word(settp_parser *p, const char *word) {
+  size_t n = settp_word(p);
+  if (!n || !settp_same(word, p->text + p->at, n)) return 0;
+  p->at += n;
+  return 1;
+}
+
+SETT_INLINE int settp_keyword(const char *text, size_t n) {
+  return settp_same("mod", text, n) || settp_same("floordiv", text, n) || settp_same("ceildiv", text, n) || settp_same("in", text, n) ||
+         settp_same("min", text, n) || settp_same("max", text, n);
+}
+
+SETT_INLINE int64_t settp_integer(settp_parser *p) {
+  uint64_t value = 0, limit = (uint64_t)INT64_MAX;
+  size_t start;
+  int negative;
+  settp_blanks(p);
+  start = p->at;
+  negative = settp_eat(p, "-");
+  if (negative) {
+    settp_blanks(p);
+    ++limit;
+  }
+  if (p->at >= p->length || !settp_digit(p->text[p->at])) {
+    settp_fail(p, SETT_MAP_ERROR_EXPECTED_INTEGER, p->at);
+    return 0;
+  }
+  for (; p->at < p->length && settp_digit(p->text[p->at]); ++p->at) {
+    unsigned digit = (unsigned)(p->text[p->at] - '0');
+    if (value > (limit - digit) / 10) {
+      settp_fail(p, SETT_MAP_ERROR_INTEGER, start);
+      return 0;
+    }
+    value = value * 10 + digit;
+  }
+  if (p->at < p->length && settp_letter(p->text[p->at])) settp_fail(p, SETT_MAP_ERROR_EXPECTED_OPERATOR, p->at);
+  return negative ? (value > (uint64_t)INT64_MAX ? INT64_MIN : -(int64_t)value) : (int64_t)value;
+}
+
+/* On the operator stack: an open bracket, the first or second argument of min or max, a sign, or an operation. */
+enum { SETTP_OPEN = 32, SETTP_MIN_1, SETTP_MIN_2, SETTP_MAX_1, SETTP_MAX_2, SETTP_NEGATE, SETTP_SUB };
+
+SETT_INLINE int settp_binding(int op) {
+  return op == SETTP_NEGATE ? 3 : op == SETTP_ADD || op == SETTP_SUB ? 1 : op < SETTP_OPEN ? 2 : 0;
+}
+
+/* Takes operations off the stack that bind at least as strongly. */
+SETT_INLINE void settp_reduce(settp_parser *p, uint32_t *ops, uint32_t *values, int binding) {
+  while (*ops && settp_binding(p->op[*ops - 1]) >= binding) {
+    int op = p->op[--*ops];
+    sett_expr r, b = p->value[*values - 1];
+    if (op == SETTP_NEGATE) {
+      r = sett_map_mul(p->arena, b, sett_map_constant(p->arena, -1));
+    } else {
+      --*values;
+      r = p->value[*values - 1];
+      r = op == SETTP_SUB ? sett_map_sub(p->arena, r, b) : settp_binary(p->arena, op, r, b);
+    }
+    if (r < SETT_MAP_ERROR_COUNT) {
+      settp_fail(p, (int)r, (size_t)p->op_column[*ops]);
+      return;
+    }
+    p->value[*values - 1] = r;
+  }
+}
+
+/* Operator precedence with two stacks: no recursion. Ends before a comma or closing bracket of the outside, or before `in`. */
+SETT_INLINE sett_expr settp_expression(settp_parser *p) {
+  uint32_t ops = 0, values = 0;
+  int open = 0, operand = 1;
+  while (!p->error) {
+    char c = settp_peek(p);
+    size_t column = p->at, n;
+    if (operand) {
+      if (settp_digit(c) || (c == '-' && p->at + 1 < p->length && settp_digit(p->text[p->at + 1]))) {
+        sett_expr e = sett_map_constant(p->arena, settp_integer(p));
+        if (e < SETT_MAP_ERROR_COUNT) settp_fail(p, (int)e, column);
+        p->value[values++] = e;
+        operand = 0;
+      } else if (c == '-' || c == '(') {
+        ++p->at;
+        p->op_column[ops] = (int)column;
+        p->op[ops++] = c == '-' ? SETTP_NEGATE : SETTP_OPEN;
+        open += c == '(';
+      } else if ((n = settp_word(p)) != 0) {
+        int index = sett_map_find(p->map, p->text + p->at, n);
+        int lesser = settp_same("min", p->text + p->at, n);
+        sett_expr e;
+        if (index < 0 && (lesser || settp_same("max", p->text + p->at, n))) {
+          p->at += n;
+          if (!settp_eat(p, "(")) settp_fail(p, SETT_MAP_ERROR_EXPECTED_CALL, p->at);
+          p->op_column[ops] = (int)column;
+          p->op[ops++] = lesser ? SETTP_MIN_1 : SETTP_MAX_1;
+          ++open;
+          continue;
+        }
+        if (index < 0) {
+          settp_fail(p, settp_keyword(p->text + p->at, n) ? SETT_MAP_ERROR_EXPECTED_OPERAND : SETT_MAP_ERROR_UNKNOWN, column);
+          break;
+        }
+        p->at += n;
+        e = sett_map_var(p->arena, index);
+        if (e < SETT_MAP_ERROR_COUNT) settp_fail(p, (int)e, column);
+        p->value[values++] = e;
+        operand = 0;
+      } else {
+        settp_fail(p, SETT_MAP_ERROR_EXPECTED_OPERAND, column);
+      }
+      continue;
+    }
+    {
+      int op = -1;
+      if (c == '+' || c == '-') op = c == '+' ? SETTP_ADD : SETTP_SUB, ++p->at;
+      else if (c == '*') op = SETTP_MUL, ++p->at;
+      else if (c == '%') op = SETTP_MOD, ++p->at;
+      else if (c == '/') {
+        op = SETTP_FLOORDIV;
+        if (!settp_eat(p, "//")) ++p->at;
+      } else if (settp_eat_word(p, "mod")) op = SETTP_MOD;
+      else if (settp_eat_word(p, "floordiv")) op = SETTP_FLOORDIV;
+      else if (settp_eat_word(p, "ceildiv")) op = SETTP_CEILDIV;
+      if (op >= 0) {
+        settp_reduce(p, &ops, &values, settp_binding(op));
+        p->op_column[ops] = (int)column;
+        p->op[ops++] = (unsigned char)op;
+        operand = 1;
+        continue;
+      }
+    }
+    if (open && (c == ')' || c == ',')) {
+      int top;
+      settp_reduce(p, &ops, &values, 1);
+      if (p->error) break;
+      top = p->op[ops - 1];
+      if (c == ',' && (top == SETTP_MIN_1 || top == SETTP_MAX_1)) {
+        p->op[ops - 1] = top == SETTP_MIN_1 ? SETTP_MIN_2 : SETTP_MAX_2;
+        operand = 1;
+      } else if (c == ')' && (top == SETTP_MIN_2 || top == SETTP_MAX_2)) {
+        sett_expr r = settp_binary(p->arena, top == SETTP_MIN_2 ? SETTP_MIN : SETTP_MAX, p->value[values - 2], p->value[values - 1]);
+        if (r < SETT_MAP_ERROR_COUNT) settp_fail(p, (int)r, (size_t)p->op_column[ops - 1]);
+        p->value[--values - 1] = r;
+        --ops;
+        --open;
+      } else if (c == ')' && top == SETTP_OPEN) {
+        --ops;
+        --open;
+      } else {
+        settp_fail(p, c == ')' ? SETT_MAP_ERROR_EXPECTED_COMMA : SETT_MAP_ERROR_EXPECTED_OPERATOR, column);
+      }
+      ++p->at;
+      continue;
+    }
+    if (open || !(c == 0 || c == ')' || c == ',' || settp_letter(c))) settp_fail(p, SETT_MAP_ERROR_EXPECTED_OPERATOR, column);
+    else if (settp_letter(c) && !(settp_word(p) == 2 && settp_same("in", p->text + p->at, 2))) settp_fail(p, SETT_MAP_ERROR_EXPECTED_OPERATOR, column);
+    break;
+  }
+  if (!p->error) settp_reduce(p, &ops, &values, 1);
+  return p->error ? 0 : p->value[0];
+}
+
+SETT_INLINE int settp_names(settp_parser *p, sett_map_variable *variable, int *count, const char *close) {
+  int start = sett_map_variables(p->map);
+  if (settp_eat(p, close)) return 1;
+  for (;;) {
+    size_t n = settp_word(p);
+    sett_map_variable *v = variable + sett_map_variables(p->map);
+    if (!n || settp_keyword(p->text + p->at, n)) {
+      settp_fail(p, SETT_MAP_ERROR_EXPECTED_NAME, p->at);
+      return 0;
+    }
+    if (sett_map_find(p->map, p->text + p->at, n) >= 0) {
+      settp_fail(p, SETT_MAP_ERROR_DUPLICATE, p->at);
+      return 0;
+    }
+    v->name = NULL;
+    v->lo = 1;
+    v->hi = 0;
+    ++*count;
+    {
+      char buffer[24];
+      const char *name = sett_map_name(p->map, sett_map_variables(p->map) - 1, buffer);
+      if (!settp_same(name, p->text + p->at, n)) {
+        v->name = settp_name_store(p->arena, p->text + p->at, n);
+        if (!v->name) {
+          settp_fail(p, SETT_MAP_ERROR_FULL, p->at);
+          return 0;
+        }
+      }
+    }
+    p->at += n;
+    if (settp_eat(p, close)) return sett_map_variables(p->map) > start;
+    if (!settp_eat(p, ",")) {
+      settp_fail(p, SETT_MAP_ERROR_EXPECTED_NEXT_NAME, p->at);
+      return 0;
+    }
+  }
+}
+
+SETT_INLINE sett_map settp_parse_body(settp_parser *p, size_t keep_names_below) {
+  sett_map_variable *variable;
+  sett_map_constraint *constraint;
+  sett_expr *result;
+  unsigned char *seen;
+  size_t commas = 3, i, names_top;
+  int v, feasible = 1;
+  for (i = 0; i < p->length; ++i) commas += p->text[i] == ',';
+  (void)keep_names_below;
+  variable = (sett_map_variable *)settp_take(p->arena, commas * sizeof *variable);
+  if (!variable) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
+  p->map = sett_map_undefined();
+  p->map.variable = variable;
+  if (!settp_eat(p, "(")) settp_fail(p, SETT_MAP_ERROR_EXPECTED_OPEN, p->at);
+  else settp_names(p, variable, &p->map.dims, ")");
+  if (!p->error && settp_eat(p, "[")) settp_names(p, variable, &p->map.ranges, "]");
+  if (!p->error && settp_eat(p, "{")) settp_names(p, variable, &p->map.rts, "}");
+  if (!p->error && !settp_eat(p, "->")) settp_fail(p, SETT_MAP_ERROR_EXPECTED_ARROW, p->at);
+  if (!p->error && !settp_eat(p, "(")) settp_fail(p, SETT_MAP_ERROR_EXPECTED_RESULTS, p->at);
+  if (p->error) return sett_map_undefined();
+  names_top = p->arena->top;
+  result = (sett_expr *)settp_take(p->arena, commas * sizeof *result);
+  constraint = (sett_map_constraint *)settp_take(p->arena, commas * sizeof *constraint);
+  seen = (unsigned char *)settp_take(p->arena, commas);
+  p->value = (sett_expr *)settp_take(p->arena, (p->length + 2) * sizeof *p->value);
+  p->op = (unsigned char *)settp_take(p->arena, p->length + 2);
+  p->op_column = (int *)settp_take(p->arena, (p->length + 2) * sizeof *p->op_column);
+  if (!result || !constraint || !seen || !p->value || !p->op || !p->op_column) {
+    settp_fail(p, SETT_MAP_ERROR_FULL, 0);
+    return sett_map_undefined();
+  }
+  for (i = 0; i < commas; ++i) seen[i] = 0;
+  if (!settp_eat(p, ")"))
+    for (;;) {
+      result[p->map.results++] = settp_expression(p);
+      if (p->error) return sett_map_undefined();
+      if (settp_eat(p, ")")) break;
+      if (!settp_eat(p, ",")) {
+        settp_fail(p, SETT_MAP_ERROR_EXPECTED_OPERATOR, p->at);
+        return sett_map_undefined();
+      }
+    }
+  if (settp_peek(p)) {
+    if (!settp_eat(p, ",") || !settp_eat_word(p, "domain") || !settp_eat(p, ":")) settp_fail(p, SETT_MAP_ERROR_EXPECTED_DOMAIN, p->at);
+    while (!p->error && settp_peek(p)) {
+      size_t start = p->at;
+      sett_expr e = settp_expression(p);
+      int64_t lo, hi;
+      if (p->error) break;
+      if (!settp_eat_word(p, "in") || !settp_eat(p, "[")) settp_fail(p, SETT_MAP_ERROR_EXPECTED_IN, p->at);
+      lo = p->error ? 0 : settp_integer(p);
+      if (!p->error && !settp_eat(p, ",")) settp_fail(p, SETT_MAP_ERROR_EXPECTED_COMMA, p->at);
+      hi = p->error ? 0 : settp_integer(p);
+      if (!p->error && !settp_eat(p, "]")) settp_fail(p, SETT_MAP_ERROR_EXPECTED_BRACKET, p->at);
+      if (p->error) break;
+      v = settp_at(p->arena, e)->op == SETTP_VAR ? (int)settp_at(p->arena, e)->value : -1;
+      if (v >= 0 && !seen[v]) { /* the first range of a variable declares it, further ones cut it */
+        seen[v] = 1;
+        variable[v].lo = lo;
+        variable[v].hi = hi;
+        feasible &= lo <= hi;
+      } else {
+        feasible &= lo <= hi;
+        constraint[p->map.constraints].expr = e;
+        constraint[p->map.constraints].lo = lo;
+        constraint[p->map.constraints++].hi = hi;
+      }
+      (void)start;
+      if (!settp_peek(p)) break;
+      if (!settp_eat(p, ",")) settp_fail(p, SETT_MAP_ERROR_EXPECTED_END, p->at);
+      else if (!settp_peek(p)) settp_fail(p, SETT_MAP_ERROR_EXPECTED_OPERAND, p->at);
+    }
+  }
+  for (v = 0; v < sett_map_variables(p->map); ++v)
+    if (!seen[v]) settp_fail(p, SETT_MAP_ERROR_EXPECTED_BOUNDS, p->at);
+  if (p->error) return sett_map_undefined();
+  if (!feasible || !settp_tidy(p->arena, variable, constraint, &p->map.constraints)) return sett_map_empty();
+  settp_sort_constraints(p->arena, &p->map, constraint, p->map.constraints);
+  p->map.result = result;
+  p->map.constraint = constraint;
+  return settp_map_store(p->arena, p->map, names_top);
+}
+
+SETT_INLINE sett_map sett_map_parse(sett_map_arena *arena, const char *text, size_t length) {
+  settp_parser p;
+  sett_map_mark mark = sett_map_arena_mark(arena);
+  sett_map map;
+  p.arena = arena;
+  p.text = text;
+  p.length = length;
+  p.at = 0;
+  p.error = 0;
+  p.error_at = 0;
+  p.value = NULL;
+  p.op = NULL;
+  p.op_column = NULL;
+  if (length > (size_t)SETTP_TEXT_MAX) return sett_map_fail(SETT_MAP_ERROR_LONG, 0);
+  if (settp_letter(settp_peek(&p))) {
+    if (settp_eat_word(&p, "UNDEFINED")) map = sett_map_undefined();
+    else if (settp_eat_word(&p, "KNOWN") && settp_eat_word(&p, "EMPTY")) map = sett_map_empty();
+    else return sett_map_fail(SETT_MAP_ERROR_EXPECTED_OPEN, (int)p.at + 1);
+    return settp_peek(&p) ? sett_map_fail(SETT_MAP_ERROR_EXPECTED_END, (int)p.at + 1) : map;
+  }
+  map = settp_parse_body(&p, mark.top);
+  if (p.error) map = sett_map_fail(p.error, (int)p.error_at + 1);
+  if (map.kind != SETT_MAP_DEFINED) sett_map_arena_rewind(arena, mark);
+  return map;
+}
+
+/* ======================================================================= bodies: evaluation ==== */
+
+/* The values of all nodes of a list at a point; a failed node's error is kept beside it and travels to its users. */
+SETT_INLINE void settp_run(const sett_map_arena *arena, const settp_list *list, const int64_t *variables, int64_t *value, unsigned char *error) {
+  uint32_t i;
+  for (i = 0; i < list->count; ++i) {
+    const settp_node *n = settp_at(arena, list->handle[i]);
+    error[i] = 0;
+    value[i] = 0;
+    if (n->op == SETTP_CONST) value[i] = n->value;
+    else if (n->op == SETTP_VAR) value[i] = variables[n->value];
+    else {
+      uint32_t a = settp_at(arena, settp_a(n))->mark, b = settp_at(arena, settp_b(n))->mark;
+      error[i] = error[a] ? error[a] : error[b] ? error[b] : (unsigned char)settp_apply((int)n->op, value[a], value[b], &value[i]);
+    }
+  }
+}
+
+SETT_INLINE int sett_map_evaluate(sett_map_arena *arena, sett_map map, const int64_t *values, int64_t *results) {
+  settp_list list;
+  size_t keep = arena->top;
+  int64_t *value;
+  unsigned char *error;
+  int i, code;
+  if (map.kind == SETT_MAP_FAILED) return -map.error;
+  if (map.kind == SETT_MAP_UNDEFINED) return -SETT_MAP_ERROR_NO_MAP;
+  if (map.kind == SETT_MAP_EMPTY) return 0;
+  for (i = 0; i < sett_map_variables(map); ++i)
+    if (values[i] < map.variable[i].lo || values[i] > map.variable[i].hi) return 0;
+  code = settp_list_of_map(arena, &list, &map);
+  value = (int64_t *)settp_take(arena, (size_t)list.count * sizeof *value);
+  error = (unsigned char *)settp_take(arena, list.count);
+  if (code || !value || !error) {
+    arena->top = keep;
+    return -SETT_MAP_ERROR_FULL;
+  }
+  settp_run(arena, &list, values, value, error);
+  code = 1;
+  for (i = 0; i < map.constraints && code == 1; ++i) {
+    uint32_t at = settp_at(arena, map.constraint[i].expr)->mark;
+    if (error[at]) code = -(int)error[at];
+    else if (value[at] < map.constraint[i].lo || value[at] > map.constraint[i].hi) code = 0;
+  }
+  for (i = 0; i < map.results && code == 1; ++i) {
+    uint32_t at = settp_at(arena, map.result[i])->mark;
+    if (error[at]) code = -(int)error[at];
+    else results[i] = value[at];
+  }
+  arena->top = keep;
+  return code;
+}
+
+/* ======================================================================= bodies: compose, substitute, rename ==== */
+
+/* Rewrites all nodes of a list with new expressions for the variables; made[i] is what list.handle[i] became. */
+SETT_INLINE sett_expr *settp_rewrite(sett_map_arena *arena, settp_list *list, const sett_expr *variable) {
+  sett_expr *made = (sett_expr *)settp_take(arena, (size_t)list->count * sizeof *made + 8);
+  uint32_t i;
+  if (!made) return NULL;
+  for (i = 0; i < list->count; ++i) {
+    const settp_node *n = settp_at(arena, list->handle[i]);
+    if (n->op == SETTP_CONST) made[i] = list->handle[i];
+    else if (n->op == SETTP_VAR) made[i] = variable[n->value];
+    else {
+      uint32_t a = settp_at(arena, settp_a(n))->mark, b = settp_at(arena, settp_b(n))->mark;
+      made[i] = settp_binary(arena, (int)n->op, made[a], made[b]);
+    }
+  }
+  return made;
+}
+
+SETT_INLINE int settp_equal_text(const char *a, const char *b) { return settp_same(a, b, settp_length(b)); }
+
+/* The name of old variable i of map, in the arena. */
+SETT_INLINE const char *settp_name_copy(sett_map_arena *arena, sett_map map, int i) {
+  char buffer[24];
+  const char *name = sett_map_name(map, i, buffer);
+  return name == buffer ? settp_name_store(arena, name, settp_length(name)) : name;
+}
+
+/* A name that is the default of its place is stored as none. */
+SETT_INLINE void settp_default_names(sett_map map, sett_map_variable *variable) {
+  char buffer[24];
+  int i;
+  map.variable = variable;
+  for (i = 0; i < sett_map_variables(map); ++i) {
+    const char *name = variable[i].name;
+    if (!name) continue;
+    variable[i].name = NULL;
+    if (!settp_equal_text(sett_map_name(map, i, buffer), name)) variable[i].name = name;
+  }
+}
+
+/* Two variables of one name: where both names are defaults the whole kind is numbered anew, a name that still clashes gets a suffix. */
+SETT_INLINE int settp_unique_names(sett_map_arena *arena, sett_map map, sett_map_variable *variable, const unsigned char *is_default) {
+  int i, j, n = sett_map_variables(map), round;
+  char buffer[24], other[24];
+  map.variable = variable;
+  for (i = 0; i < n; ++i)
+    for (j = 0; j < i; ++j)
+      if (is_default[i] && is_default[j] && variable[i].name && variable[j].name && settp_equal_text(variable[i].name, variable[j].name)) {
+        int first = i < map.dims ? 0 : i < map.dims + map.ranges ? map.dims : map.dims + map.ranges;
+        int last = i < map.dims ? map.dims : i < map.dims + map.ranges ? map.dims + map.ranges : n, k;
+        for (k = first; k < last; ++k)
+          if (is_default[k]) variable[k].name = NULL;
+      }
+  for (i = 0; i < n; ++i) {
+    for (round = 0; round <= n; ++round) {
+      const char *name = sett_map_name(map, i, buffer);
+      size_t length = settp_length(name);
+      char *longer;
+      for (j = 0; j < n; ++j) /* an earlier name wins; a default name wins over a later own one by its place only */
+        if (j != i && (j < i || !variable[i].name) && settp_equal_text(sett_map_name(map, j, other), name)) break;
+      if (j == n || (!variable[i].name && j > i && variable[j].name)) break;
+      longer = (char *)settp_take(arena, length + 3);
+      if (!longer) return SETT_MAP_ERROR_FULL;
+      settp_copy(longer, name, length);
+      longer[length] = '_';
+      longer[length + 1] = '1';
+      longer[length + 2] = 0;
+      variable[i].name = longer;
+    }
+  }
+  return 0;
+}
+
+/* Ranges and runtime variables of second come before those of first. */
+SETT_INLINE sett_map sett_map_compose(sett_map_arena *arena, sett_map first, sett_map second) {
+  sett_map map = sett_map_undefined();
+  sett_map_mark mark = sett_map_arena_mark(arena);
+  sett_map_variable *variable;
+  sett_map_constraint *constraint;
+  sett_expr *result, *replace, *made;
+  unsigned char *is_default;
+  settp_list list;
+  int n1, n2, n, i, k = 0;
+  size_t keep;
+  if (first.kind == SETT_MAP_FAILED) return first;
+  if (second.kind == SETT_MAP_FAILED) return second;
+  if (first.kind == SETT_MAP_UNDEFINED || second.kind == SETT_MAP_UNDEFINED) return sett_map_undefined();
+  if (first.kind == SETT_MAP_EMPTY || second.kind == SETT_MAP_EMPTY) return sett_map_empty();
+  if (first.results != second.dims) return sett_map_fail(SETT_MAP_ERROR_ARITY, 0);
+  n1 = sett_map_variables(first);
+  n2 = sett_map_variables(second);
+  map.dims = first.dims;
+  map.ranges = second.ranges + first.ranges;
+  map.rts = second.rts + first.rts;
+  n = sett_map_variables(map);
+  map.results = second.results;
+  /* names first: they stay */
+  variable = (sett_map_variable *)settp_take(arena, (size_t)n * sizeof *variable + 8);
+  is_default = (unsigned char *)settp_take(arena, (size_t)n + 8);
+  if (!variable || !is_default) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
+  for (i = 0; i < n; ++i) {
+    int from_second = 0, old;
+    if (i < map.dims) old = i;
+    else if (i < map.dims + map.ranges) {
+      from_second = i - map.dims < second.ranges;
+      old = from_second ? second.dims + (i - map.dims) : first.dims + (i - map.dims - second.ranges);
+    } else {
+      k = i - map.dims - map.ranges;
+      from_second = k < second.rts;
+      old = from_second ? second.dims + second.ranges + k : first.dims + first.ranges + (k - second.rts);
+    }
+    variable[i] = from_second ? second.variable[old] : first.variable[old];
+    is_default[i] = !variable[i].name;
+    variable[i].name = settp_name_copy(arena, from_second ? second : first, old);
+    if (!variable[i].name) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
+  }
+  if (settp_unique_names(arena, map, variable, is_default)) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
+  settp_default_names(map, variable);
+  keep = arena->top;
+  map.constraints = first.constraints + second.constraints + second.dims;
+  result = (sett_expr *)settp_take(arena, (size_t)map.results * sizeof *result + 8);
+  constraint = (sett_map_constraint *)settp_take(arena, (size_t)map.constraints * sizeof *constraint + 8);
+  replace = (sett_expr *)settp_take(arena, (size_t)(n1 + n2) * sizeof *replace + 8);
+  if (!result || !constraint || !replace || settp_list_of_map(arena, &list, &first)) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
+  for (i = 0; i < n1; ++i)
+    replace[i] = sett_map_var(arena, i < first.dims                  ? i
+                                     : i < first.dims + first.ranges ? i + second.ranges
+                                                                     : i + second.ranges + second.rts);
+  made = settp_rewrite(arena, &list, replace);
+  if (!made) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
+  for (i = 0, k = 0; i < first.constraints; ++i, ++k) {
+    constraint[k] = first.constraint[i];
+    constraint[k].expr = made[settp_at(arena, first.constraint[i].expr)->mark];
+  }
+  for (i = 0; i < second.dims; ++i, ++k) {
+    replace[i] = made[settp_at(arena, first.result[i])->mark];
+    constraint[k].expr = replace[i];
+    constraint[k].lo = second.variable[i].lo;
+    constraint[k].hi = second.variable[i].hi;
+  }
+  for (; i < n2; ++i)
+    replace[i] = sett_map_var(arena, i < second.dims + second.ranges ? map.dims + (i - second.dims)
+                                                                     : map.dims + map.ranges + (i - second.dims - second.ranges));
+  if (settp_list_of_map(arena, &list, &second)) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
+  made = settp_rewrite(arena, &list, replace);
+  if (!made) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
+  for (i = 0; i < second.constraints; ++i, ++k) {
+    constraint[k] = second.constraint[i];
+    constraint[k].expr = made[settp_at(arena, second.constraint[i].expr)->mark];
+  }
+  for (i = 0; i < map.results; ++i) result[i] = made[settp_at(arena, second.result[i])->mark];
+  map.constraints = k;
+  if (!settp_tidy(arena, variable, constraint, &map.constraints)) {
+    sett_map_arena_rewind(arena, mark);
+    return sett_map_empty();
+  }
+  map.variable = variable;
+  map.result = result;
+  map.constraint = constraint;
+  settp_sort_constraints(arena, &map, constraint, map.constraints);
+  return settp_map_store(arena, map, keep);
+}
+
+/* Variables with fixed[i] != 0 become the constant values[i] and leave the lists; a value outside the bounds gives KNOWN EMPTY. */
+SETT_INLINE sett_map sett_map_substitute(sett_map_arena *arena, sett_map map, const unsigned char *fixed, const int64_t *values) {
+  sett_map out = map;
+  sett_map_variable *variable;
+  sett_map_constraint *constraint;
+  sett_expr *result, *replace, *made;
+  settp_list list;
+  int n = sett_map_variables(map), i, k = 0;
+  size_t keep;
+  if (map.kind != SETT_MAP_DEFINED) return map;
+  variable = (sett_map_variable *)settp_take(arena, (size_t)n * sizeof *variable + 8);
+  if (!variable) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
+  for (i = 0; i < n; ++i) {
+    if (fixed[i]) {
+      if (values[i] < map.variable[i].lo || values[i] > map.variable[i].hi) return sett_map_empty();
+      if (i < map.dims) --out.dims;
+      else if (i < map.dims + map.ranges) --out.ranges;
+      else --out.rts;
+      continue;
+    }
+    variable[k] = map.variable[i];
+    variable[k].name = settp_name_copy(arena, map, i);
+    if (!variable[k++].name) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
+  }
+  settp_default_names(out, variable);
+  keep = arena->top;
+  result = (sett_expr *)settp_take(arena, (size_t)map.results * sizeof *result + 8);
+  constraint = (sett_map_constraint *)settp_take(arena, (size_t)map.constraints * sizeof *constraint + 8);
+  replace = (sett_expr *)settp_take(arena, (size_t)n * sizeof *replace + 8);
+  if (!result || !constraint || !replace || settp_list_of_map(arena, &list, &map)) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
+  for (i = 0, k = 0; i < n; ++i) replace[i] = fixed[i] ? sett_map_constant(arena, values[i]) : sett_map_var(arena, k++);
+  made = settp_rewrite(arena, &list, replace);
+  if (!made) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
+  for (i = 0; i < map.results; ++i) result[i] = made[settp_at(arena, map.result[i])->mark];
+  for (i = 0; i < map.constraints; ++i) {
+    constraint[i] = map.constraint[i];
+    constraint[i].expr = made[settp_at(arena, map.constraint[i].expr)->mark];
+  }
+  if (!settp_tidy(arena, variable, constraint, &out.constraints)) return sett_map_empty();
+  out.variable = variable;
+  out.result = result;
+  out.constraint = constraint;
+  settp_sort_constraints(arena, &out, constraint, out.constraints);
+  return settp_map_store(arena, out, keep);
+}
+
+SETT_INLINE sett_map sett_map_rename(sett_map_arena *arena, sett_map map, const char *const *names) {
+  sett_map_variable *variable;
+  int n = sett_map_variables(map), i, j;
+  size_t keep;
+  if (map.kind != SETT_MAP_DEFINED) return map;
+  variable = (sett_map_variable *)settp_take(arena, (size_t)n * sizeof *variable + 8);
+  if (!variable) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
+  for (i = 0; i < n; ++i) {
+    size_t length = settp_length(names[i]), at;
+    int bad = !length || !settp_letter(names[i][0]) || settp_keyword(names[i], length);
+    for (at = 1; at < length; ++at) bad |= !settp_letter(names[i][at]) && !settp_digit(names[i][at]);
+    if (bad) return sett_map_fail(SETT_MAP_ERROR_EXPECTED_NAME, 0);
+    for (j = 0; j < i; ++j)
+      if (settp_equal_text(names[j], names[i])) return sett_map_fail(SETT_MAP_ERROR_DUPLICATE, 0);
+    variable[i] = map.variable[i];
+    variable[i].name = settp_name_store(arena, names[i], length);
+    if (!variable[i].name) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
+  }
+  settp_default_names(map, variable);
+  keep = arena->top;
+  map.variable = variable;
+  return settp_map_store(arena, map, keep);
+}
+
+/* ======================================================================= bodies: normal form ====
+ * A linear form is a constant plus coefficient * atom, sorted by atom and hash-consed; an atom is a variable, a quotient floor(L / c) of a
+ * linear form, or an operation that is not linear. `x mod c` is x - c * floor(x / c). The tables live in the arena's free space for one
+ * simplification and are forgotten after it, so that a result never depends on what ran before. */
+
+enum { SETTP_NONE = -1, SETTP_DEPTH_MAX = 250, SETTP_FORMS_MAX = 10, SETTP_CALLS_MAX = 20000, SETTP_LOOK_DEPTH = 4, SETTP_LOOKS_MAX = 20 };
+enum { SETTP_ATOM_VAR, SETTP_ATOM_QUOTIENT, SETTP_ATOM_OTHER };
+
+typedef struct settp_term {
+  int64_t k;
+  int32_t atom;
+  int32_t unused;
+} settp_term;
+
+typedef struct settp_lin { /* constant + sum of count terms from first on */
+  int64_t constant;
+  int64_t lo, hi; /* memo of its interval, when known */
+  int32_t first, count, next;
+  uint32_t hash;
+  uint32_t expr;   /* memo of its print, when nodes > 0 */
+  int32_t nodes;
+  unsigned char known, busy;
+} settp_lin;
+
+typedef struct settp_form { /* a name of a quotient: floor(lin / c) on this domain */
+  int64_t c;
+  int32_t lin, next;
+} settp_form;
+
+typedef struct settp_atom {
+  int64_t lo, hi, c; /* c: the divisor of a quotient; of a variable x = c * atom + r */
+  int64_t r;
+  uint64_t support;    /* bit i: variable i modulo 64 */
+  int64_t weight;
+  int32_t kind, op;    /* op: of SETTP_ATOM_OTHER */
+  int32_t a, b;        /* linear forms; a: the variable's number */
+  int32_t depth, next;
+  int32_t form, forms; /* list of names, newest first, and their number */
+  uint32_t expr;       /* memo of its print, when nodes > 0 */
+  int32_t nodes;
+} settp_atom;
+
+typedef struct settp_memo { /* floor(lin / c) = value; value SETTP_NONE while it is being found */
+  int64_t c;
+  int32_t lin, value, next, unused;
+} settp_memo;
+
+typedef struct settp_known { /* lin, without constant and primitive, lies in [lo, hi]: from a constraint */
+  int64_t lo, hi;
+  int32_t lin, unused;
+} settp_known;
+
+typedef struct settp_engine {
+  sett_map_arena *arena;
+  settp_term *term;
+  settp_lin *lin;
+  settp_atom *atom;
+  settp_form *form;
+  settp_memo *memo;
+  int32_t terms, term_room, lins, lin_room, atoms, atom_room, forms, form_room, memos, memo_room;
+  int32_t *lin_bucket, *atom_bucket, *memo_bucket;
+  uint32_t mask, lin_mask; /* of the tables; that of the linear forms grows */
+  int32_t *variable; /* atom of each variable, SETTP_NONE: not met yet */
+  const sett_map_variable *bounds;
+  const int64_t *modulus, *residue; /* variable i = residue[i] modulo modulus[i] */
+  int variables;
+  int error;       /* FULL, DEEP: sticky. Overflow of a rule only makes that rule not apply */
+  int32_t calls, nest, depth, looks, look_end; /* quotients asked, their nesting; nesting and number of intervals */
+  settp_known *fact; /* facts from constraints, used for results only */
+  int facts;
+} settp_engine;
+
+SETT_INLINE void *settp_grow(settp_engine *e, void *old, int32_t *room, size_t size) {
+  int32_t more = *room ? *room * 2 : 64;
+  void *grown;
+  if (more < *room || e->error) return NULL;
+  grown = settp_take(e->arena, (size_t)more * size);
+  if (!grown) {
+    e->error = SETT_MAP_ERROR_FULL;
+    return NULL;
+  }
+  settp_copy(grown, old, (size_t)*room * size);
+  *room = more;
+  return grown;
+}
+
+#define SETTP_ROOM(e, array, count, room, extra) \
+  settp_room(e, (void **)(void *)&(e)->array, (e)->count + (extra), &(e)->room, sizeof *(e)->array)
+
+SETT_INLINE int settp_room(settp_engine *e, void **array, int32_t need, int32_t *room, size_t size) {
+  while (need > *room) {
+    void *grown;
+    unsigned char *from, *to;
+    size_t i;
+    from = (unsigned char *)(void *)array; /* copied byte by byte: the pointer's own type differs */
+    grown = NULL;
+    to = (unsigned char *)(void *)&grown;
+    for (i = 0; i < sizeof grown; ++i) to[i] = from[i];
+    grown = settp_grow(e, grown, room, size);
+    if (!grown) return 0;
+    for (i = 0; i < sizeof grown; ++i) from[i] = to[i];
+  }
+  return 1;
+}
+
+/* Four times as many buckets for the linear forms; without memory the old ones stay. */
+SETT_INLINE int settp_lin_rehash(settp_engine *e) {
+  uint32_t size = (e->lin_mask + 1) * 4, i;
+  int32_t *bucket = (int32_t *)settp_take(e->arena, (size_t)size * sizeof *bucket);
+  int32_t at;
+  if (!bucket) return 0;
+  for (i = 0; i < size; ++i) bucket[i] = SETTP_NONE;
+  e->lin_bucket = bucket;
+  e->lin_mask = size - 1;
+  for (at = 0; at < e->lins; ++at) {
+    e->lin[at].next = bucket[e->lin[at].hash & e->lin_mask];
+    bucket[e->lin[at].hash & e->lin_mask] = at;
+  }
+  return 1;
+}
+
+/* The linear form of the terms that lie behind the pool's end (count of them, sorted, none zero). */
+SETT_INLINE int32_t settp_lin_make(settp_engine *e, int64_t constant, int32_t count) {
+  const settp_term *t = e->term + e->terms;
+  uint64_t h = (uint64_t)constant * 31 + (uint64_t)count;
+  uint32_t hash;
+  int32_t i, at, *bucket;
+  settp_lin *l;
+  for (i = 0; i < count; ++i) h = (h ^ (uint64_t)t[i].k) * UINT64_C(0x9E3779B97F4A7C15) + (uint64_t)t[i].atom + (h >> 29);
+  hash = settp_hash(h, 7);
+  bucket = e->lin_bucket + (hash & e->lin_mask);
+  for (at = *bucket; at >= 0; at = l->next) {
+    l = e->lin + at;
+    if (l->hash != hash || l->constant != constant || l->count != count) continue;
+    for (i = 0; i < count; ++i)
+      if (e->term[l->first + i].k != t[i].k || e->term[l->first + i].atom != t[i].atom) break;
+    if (i == count) return at;
+  }
+  if (!SETTP_ROOM(e, lin, lins, lin_room, 1)) return SETTP_NONE;
+  if ((uint32_t)e->lins > e->lin_mask && settp_lin_rehash(e)) bucket = e->lin_bucket + (hash & e->lin_mask);
+  l = e->lin + e->lins;
+  l->hash = hash;
+  l->constant = constant;
+  l->lo = l->hi = 0;
+  l->first = e->terms;
+  l->count = count;
+  l->next = *bucket;
+  l->expr = 0;
+  l->nodes = 0;
+  l->known = l->busy = 0;
+  *bucket = e->lins;
+  e->terms += count;
+  return e->lins++;
+}
+
+SETT_INLINE int32_t settp_lin_constant(settp_engine *e, int64_t value) { return settp_lin_make(e, value, 0); }
+
+SETT_INLINE int32_t settp_lin_atom(settp_engine *e, int32_t atom, int64_t k, int64_t constant) {
+  if (atom < 0 || !SETTP_ROOM(e, term, terms, term_room, 1)) return SETTP_NONE;
+  e->term[e->terms].k = k;
+  e->term[e->terms].atom = atom;
+  e->term[e->terms].unused = 0;
+  return settp_lin_make(e, constant, k ? 1 : 0);
+}
+
+/* a * ka + b * kb + constant; SETTP_NONE when it overflows. */
+SETT_INLINE int32_t settp_lin_mix(settp_engine *e, int32_t a, int64_t ka, int32_t b, int64_t kb, int64_t constant) {
+  int32_t i = 0, j = 0, n = 0, na, nb;
+  int64_t x, y, c;
+  if (a < 0 || b < 0) return SETTP_NONE;
+  na = e->lin[a].count;
+  nb = e->lin[b].count;
+  if (settp_mul(e->lin[a].constant, ka, &x) || settp_mul(e->lin[b].constant, kb, &y) || settp_add(x, y, &c) || settp_add(c, constant, &c)) return SETTP_NONE;
+  if (!SETTP_ROOM(e, term, terms, term_room, na + nb)) return SETTP_NONE;
+  while (i < na || j < nb) {
+    const settp_term *s = e->term + e->lin[a].first + i, *t = e->term + e->lin[b].first + j;
+    settp_term *out = e->term + e->terms + n;
+    int take_a = i < na && (j >= nb || s->atom <= t->atom), take_b = j < nb && (i >= na || t->atom <= s->atom);
+    int32_t atom = take_a ? s->atom : t->atom;
+    x = y = 0;
+    if (take_a && settp_mul(s->k, ka, &x)) return SETTP_NONE;
+    if (take_b && settp_mul(t->k, kb, &y)) return SETTP_NONE;
+    if (settp_add(x, y, &x)) return SETTP_NONE;
+    i += take_a;
+    j += take_b;
+    if (!x) continue;
+    out->k = x;
+    out->atom = atom;
+    out->unused = 0;
+    ++n;
+  }
+  return settp_lin_make(e, c, n);
+}
+
+SETT_INLINE int32_t settp_lin_scale(settp_engine *e, int32_t a, int64_t k, int64_t constant) { return settp_lin_mix(e, a, k, a, 0, constant); }
+
+/* The form with every coefficient (not the constant) divided exactly by g, and a new constant. */
+SETT_INLINE int32_t settp_lin_shrink(settp_engine *e, int32_t a, int64_t g, int64_t constant) {
+  int32_t i, n;
+  if (a < 0) return SETTP_NONE;
+  n = e->lin[a].count;
+  if (!SETTP_ROOM(e, term, terms, term_room, n)) return SETTP_NONE;
+  for (i = 0; i < n; ++i) {
+    e->term[e->terms + i] = e->term[e->lin[a].first + i];
+    e->term[e->terms + i].k /= g;
+  }
+  return settp_lin_make(e, constant, n);
+}
+
+SETT_INLINE int64_t settp_lin_coefficient(const settp_engine *e, int32_t a, int32_t atom) {
+  int32_t lo = 0, hi = e->lin[a].count;
+  const settp_term *t = e->term + e->lin[a].first;
+  while (lo < hi) {
+    int32_t mid = (lo + hi) / 2;
+    if (t[mid].atom < atom) lo = mid + 1;
+    else hi = mid;
+  }
+  return lo < e->lin[a].count && t[lo].atom == atom ? t[lo].k : 0;
+}
+
+SETT_INLINE int64_t settp_lin_gcd(const settp_engine *e, int32_t a) { /* of the coefficients; 0 for a constant */
+  int64_t g = 0;
+  int32_t i;
+  for (i = 0; i < e->lin[a].count; ++i) g = settp_gcd(g, e->term[e->lin[a].first + i].k);
+  return g;
+}
+
+/* The residue of k modulo c in (-c/2, c/2]. */
+SETT_INLINE int64_t settp_residue(int64_t k, int64_t c) {
+  int64_t r = k % c;
+  if (r < 0) r += c;
+  return r > c - r ? r - c : r;
+}
+
+/* a = c * quotient + rest: coefficients of rest in (-c/2, c/2], its constant in [0, c). */
+SETT_INLINE int settp_lin_extract(settp_engine *e, int32_t a, int64_t c, int32_t *quotient, int32_t *rest) {
+  int32_t i, n, count, pass;
+  int64_t k;
+  if (a < 0) return 0;
+  count = e->lin[a].count;
+  for (pass = 0; pass < 2; ++pass) {
+    int32_t made;
+    if (!SETTP_ROOM(e, term, terms, term_room, count)) return 0;
+    for (i = n = 0; i < count; ++i) {
+      settp_term t = e->term[e->lin[a].first + i];
+      k = settp_residue(t.k, c);
+      t.k = pass ? k : t.k / c + (t.k % c - k) / c;
+      if (t.k) e->term[e->terms + n++] = t;
+    }
+    k = settp_floor(e->lin[a].constant, c);
+    made = settp_lin_make(e, pass ? e->lin[a].constant - k * c : k, n);
+    if (made < 0) return 0;
+    *(pass ? rest : quotient) = made;
+  }
+  return 1;
+}
+
+/* ---- intervals ---- */
+
+SETT_INLINE sett_map_interval settp_lin_interval(settp_engine *e, int32_t a);
+
+SETT_INLINE sett_map_interval settp_lin_sum(const settp_engine *e, int32_t a) { /* I1 */
+  sett_map_interval r = settp_interval(e->lin[a].constant, e->lin[a].constant);
+  int32_t i;
+  for (i = 0; i < e->lin[a].count; ++i) {
+    const settp_term *t = e->term + e->lin[a].first + i;
+    r = settp_interval_add(r, settp_interval_scale(settp_interval(e->atom[t->atom].lo, e->atom[t->atom].hi), t->k));
+  }
+  return r;
+}
+
+/* F mod m: [k mod g, m - g + k mod g] with g the gcd of m and the coefficients of F, k its constant. */
+SETT_INLINE sett_map_interval settp_mod_interval(const settp_engine *e, int32_t f, int64_t m) {
+  int64_t g = settp_gcd(settp_lin_gcd(e, f), m), k = settp_mod(e->lin[f].constant, g);
+  return settp_interval(k, m - g + k);
+}
+
+/* How many atoms of f are in a: all, some, none. */
+SETT_INLINE int32_t settp_lin_shared(const settp_engine *e, int32_t f, int32_t a) {
+  int32_t i, n = 0;
+  for (i = 0; i < e->lin[f].count; ++i) n += settp_lin_coefficient(e, a, e->term[e->lin[f].first + i].atom) != 0;
+  return n;
+}
+
+/* a with t * (F - m * q) taken away. */
+SETT_INLINE int32_t settp_lin_take(settp_engine *e, int32_t a, int32_t f, int64_t m, int32_t q, int64_t t) {
+  int64_t tm;
+  if (t == INT64_MIN || settp_mul(t, m, &tm)) return SETTP_NONE;
+  return settp_lin_mix(e, settp_lin_mix(e, a, 1, f, -t, 0), 1, settp_lin_atom(e, q, 1, 0), tm, 0);
+}
+
+SETT_INLINE sett_map_interval settp_lin_interval_more(settp_engine *e, int32_t a, sett_map_interval r) {
+  int32_t i, f, best = SETTP_NONE, best_count = 0, best_f = 0, j;
+  int64_t best_t = 0, best_c = 0;
+  for (i = 0; i < e->lin[a].count && !e->error; ++i) {
+    settp_term q = e->term[e->lin[a].first + i];
+    if (e->atom[q.atom].kind != SETTP_ATOM_QUOTIENT) continue;
+    for (f = e->atom[q.atom].form; f >= 0; f = e->form[f].next) {
+      settp_form form = e->form[f];
+      int32_t shared = settp_lin_shared(e, form.lin, a), pick, picks = 0;
+      if (!shared) continue;
+      for (pick = -1; pick < (e->lin[form.lin].count < 8 ? e->lin[form.lin].count : 8); ++pick) {
+        int64_t t;
+        int32_t rest;
+        if (pick < 0) { /* I3: the quotient goes */
+          if (q.k % form.c || shared < e->lin[form.lin].count || q.k == INT64_MIN) continue;
+          t = -(q.k / form.c);
+        } else { /* I4: an atom of F with coefficient 1 or -1 goes */
+          settp_term x = e->term[e->lin[form.lin].first + pick];
+          int64_t k = settp_lin_coefficient(e, a, x.atom);
+          if (!k || (x.k != 1 && x.k != -1) || k == INT64_MIN || picks) continue;
+          t = k * x.k;
+        }
+        rest = settp_lin_take(e, a, form.lin, form.c, q.atom, t);
+        if (rest < 0 || e->lin[rest].count >= e->lin[a].count) continue;
+        if (best < 0 || e->lin[rest].count < best_count) {
+          best = rest;
+          best_count = e->lin[rest].count;
+          best_f = form.lin;
+          best_c = form.c;
+          best_t = t;
+        }
+        ++picks;
+      }
+      { /* I5: terms divisible by q.k move into F */
+        int32_t moved = form.lin, rest = a, n = 0, hits = 0;
+        sett_map_interval part;
+        if (q.k == INT64_MIN) continue;
+        for (j = 0; j < e->lin[a].count && moved >= 0 && rest >= 0; ++j) {
+          settp_term x = e->term[e->lin[a].first + j];
+          int64_t k;
+          if (x.atom == q.atom || x.k % q.k || settp_mul(x.k / q.k, form.c, &k)) continue;
+          moved = settp_lin_mix(e, moved, 1, settp_lin_atom(e, x.atom, 1, 0), k, 0);
+          rest = settp_lin_mix(e, rest, 1, settp_lin_atom(e, x.atom, 1, 0), -x.k, 0);
+          hits += settp_lin_coefficient(e, form.lin, x.atom) != 0;
+          ++n;
+        }
+        if (!n || !hits || moved < 0 || rest < 0) continue;
+        rest = settp_lin_mix(e, rest, 1, settp_lin_atom(e, q.atom, 1, 0), -q.k, 0);
+        if (rest < 0) continue;
+        part = settp_lin_interval(e, moved);
+        part = settp_interval_scale(settp_interval(settp_sat_floor(part.lo, form.c), settp_sat_floor(part.hi, form.c)), q.k);
+        r = settp_interval_meet(r, settp_interval_add(part, settp_lin_interval(e, rest)));
+      }
+    }
+  }
+  if (best >= 0 && !e->error)
+    r = settp_interval_meet(r, settp_interval_add(settp_interval_scale(settp_mod_interval(e, best_f, best_c), best_t), settp_lin_interval(e, best)));
+  return r;
+}
+
+/* The primitive form of a without its constant, first coefficient positive; a = k * primitive + constant. */
+SETT_INLINE int32_t settp_lin_primitive(settp_engine *e, int32_t a, int64_t *k) {
+  int64_t g = settp_lin_gcd(e, a);
+  if (!g) return SETTP_NONE;
+  if (e->term[e->lin[a].first].k < 0) g = -g;
+  *k = g;
+  return settp_lin_shrink(e, a, g, 0);
+}
+
+SETT_INLINE sett_map_interval settp_lin_interval(settp_engine *e, int32_t a) {
+  sett_map_interval r;
+  int i;
+  if (e->lin[a].known) return settp_interval(e->lin[a].lo, e->lin[a].hi);
+  r = settp_lin_sum(e, a);
+  if (e->facts) { /* I2 */
+    int64_t k = 1;
+    int32_t p = settp_lin_primitive(e, a, &k);
+    for (i = 0; i < e->facts; ++i)
+      if (e->fact[i].lin == p)
+        r = settp_interval_meet(r, settp_interval_add(settp_interval_scale(settp_interval(e->fact[i].lo, e->fact[i].hi), k),
+                                                      settp_interval(e->lin[a].constant, e->lin[a].constant)));
+  }
+  if (e->lin[a].busy || e->depth > SETTP_LOOK_DEPTH || e->lin[a].count < 2 || e->lin[a].count > 40 || r.lo == r.hi) return r;
+  if (!e->depth) e->look_end = e->looks + SETTP_LOOKS_MAX;
+  if (++e->looks > e->look_end) return r;
+  e->lin[a].busy = 1;
+  ++e->depth;
+  r = settp_lin_interval_more(e, a, r);
+  --e->depth;
+  e->lin[a].busy = 0;
+  e->lin[a].known = 1;
+  e->lin[a].lo = r.lo;
+  e->lin[a].hi = r.hi;
+  return r;
+}
+
+/* ---- atoms ---- */
+
+SETT_INLINE void settp_atom_measure(settp_engine *e, settp_atom *atom, int32_t l) {
+  int32_t i;
+  for (i = 0; i < e->lin[l].count; ++i) {
+    const settp_atom *x = e->atom + e->term[e->lin[l].first + i].atom;
+    if (atom->depth < x->depth + 1) atom->depth = x->depth + 1;
+    atom->weight = settp_sat_add(atom->weight, x->weight);
+    atom->support |= x->support;
+  }
+}
+
+SETT_INLINE int32_t settp_atom_push(settp_engine *e, const settp_atom *atom, int32_t *bucket) {
+  if (!SETTP_ROOM(e, atom, atoms, atom_room, 1)) return SETTP_NONE;
+  if (atom->depth > SETTP_DEPTH_MAX) {
+    e->error = SETT_MAP_ERROR_DEEP;
+    return SETTP_NONE;
+  }
+  e->atom[e->atoms] = *atom;
+  if (bucket) {
+    e->atom[e->atoms].next = *bucket;
+    *bucket = e->atoms;
+  }
+  return e->atoms++;
+}
+
+SETT_INLINE settp_atom settp_atom_blank(int32_t kind) {
+  settp_atom a;
+  a.lo = INT64_MIN;
+  a.hi = INT64_MAX;
+  a.c = 1;
+  a.r = 0;
+  a.support = 0;
+  a.weight = 1;
+  a.kind = kind;
+  a.op = a.a = a.b = a.depth = 0;
+  a.next = a.form = SETTP_NONE;
+  a.forms = 0;
+  a.expr = 0;
+  a.nodes = 0;
+  return a;
+}
+
+/* ceil((lo - r) / m) and floor((hi - r) / m): the bounds of y in x = m * y + r. */
+SETT_INLINE int64_t settp_floor_bound(int64_t hi, int64_t r, int64_t m) { return settp_sat_floor(settp_sat_add(hi, -r), m); }
+SETT_INLINE int64_t settp_ceil_bound(int64_t lo, int64_t r, int64_t m) {
+  int64_t n = settp_sat_add(lo, -r);
+  return n == INT64_MIN || n == INT64_MAX ? n : n / m + (n % m > 0 ? 1 : 0);
+}
+
+/* A variable: x = modulus * atom + residue. */
+SETT_INLINE int32_t settp_lin_variable(settp_engine *e, int i) {
+  int64_t lo = e->bounds[i].lo, hi = e->bounds[i].hi, m = e->modulus[i], r = e->residue[i];
+  settp_atom a;
+  if (lo == hi) return settp_lin_constant(e, lo);
+  if (e->variable[i] < 0) {
+    a = settp_atom_blank(SETTP_ATOM_VAR);
+    a.a = i;
+    a.c = m;
+    a.r = r;
+    a.support = UINT64_C(1) << (i & 63);
+    a.lo = m == 1 ? lo : settp_ceil_bound(lo, r, m);
+    a.hi = m == 1 ? hi : settp_floor_bound(hi, r, m);
+    e->variable[i] = settp_atom_push(e, &a, NULL);
+    if (e->variable[i] < 0) return SETTP_NONE;
+  }
+  if (e->atom[e->variable[i]].lo == e->atom[e->variable[i]].hi) return settp_lin_constant(e, e->atom[e->variable[i]].lo * m + r);
+  return settp_lin_atom(e, e->variable[i], m, r);
+}
+
+SETT_INLINE int32_t settp_atom_other(settp_engine *e, int op, int32_t a, int32_t b) {
+  int32_t *bucket = e->atom_bucket + (settp_hash((uint64_t)a << 32 | (uint32_t)b, (uint64_t)op) & e->mask), at;
+  settp_atom x;
+  sett_map_interval r;
+  for (at = *bucket; at >= 0; at = e->atom[at].next)
+    if (e->atom[at].kind == SETTP_ATOM_OTHER && e->atom[at].op == op && e->atom[at].a == a && e->atom[at].b == b) return at;
+  x = settp_atom_blank(SETTP_ATOM_OTHER);
+  x.op = op;
+  x.a = a;
+  x.b = b;
+  r = settp_interval_op(op, settp_lin_interval(e, a), settp_lin_interval(e, b));
+  x.lo = r.lo;
+  x.hi = r.hi;
+  settp_atom_measure(e, &x, a);
+  settp_atom_measure(e, &x, b);
+  return settp_atom_push(e, &x, bucket);
+}
+
+/* q = floor(lin / c), one more name of a quotient. */
+SETT_INLINE void settp_atom_name(settp_engine *e, int32_t q, int32_t lin, int64_t c) {
+  int32_t f, *end;
+  sett_map_interval r;
+  if (lin < 0 || e->atom[q].forms >= SETTP_FORMS_MAX || settp_lin_coefficient(e, lin, q)) return;
+  for (f = e->atom[q].form; f >= 0; f = e->form[f].next)
+    if (e->form[f].lin == lin && e->form[f].c == c) return;
+  if (!SETTP_ROOM(e, form, forms, form_room, 1)) return;
+  e->form[e->forms].c = c;
+  e->form[e->forms].lin = lin;
+  e->form[e->forms].next = SETTP_NONE;
+  for (end = &e->atom[q].form; *end >= 0; end = &e->form[*end].next) {}
+  *end = e->forms++;
+  ++e->atom[q].forms;
+  r = settp_lin_interval(e, lin);
+  r = settp_interval_meet(settp_interval(settp_sat_floor(r.lo, c), settp_sat_floor(r.hi, c)), settp_interval(e->atom[q].lo, e->atom[q].hi));
+  if (r.lo <= r.hi) {
+    e->atom[q].lo = r.lo;
+    e->atom[q].hi = r.hi;
+  }
+}
+
+SETT_INLINE int32_t settp_atom_quotient(settp_engine *e, int32_t lin, int64_t c) {
+  int32_t *bucket = e->atom_bucket + (settp_hash((uint64_t)lin, (uint64_t)c) & e->mask), at;
+  settp_atom x;
+  for (at = *bucket; at >= 0; at = e->atom[at].next)
+    if (e->atom[at].kind == SETTP_ATOM_QUOTIENT && e->atom[at].a == lin && e->atom[at].c == c) return at;
+  x = settp_atom_blank(SETTP_ATOM_QUOTIENT);
+  x.a = lin;
+  x.c = c;
+  settp_atom_measure(e, &x, lin);
+  at = settp_atom_push(e, &x, bucket);
+  if (at >= 0) settp_atom_name(e, at, lin, c);
+  return at;
+}
+
+/* ---- the quotient ---- */
+
+SETT_INLINE int32_t *settp_memo_bucket(settp_engine *e, int32_t lin, int64_t c) {
+  return e->memo_bucket + (settp_hash((uint64_t)lin + 77, (uint64_t)c) & e->mask);
+}
+
+SETT_INLINE settp_memo *settp_memo_find(settp_engine *e, int32_t lin, int64_t c) {
+  int32_t at;
+  for (at = *settp_memo_bucket(e, lin, c); at >= 0; at = e->memo[at].next)
+    if (e->memo[at].lin == lin && e->memo[at].c == c) return e->memo + at;
+  return NULL;
+}
+
+SETT_INLINE void settp_memo_set(settp_engine *e, int32_t lin, int64_t c, int32_t value) {
+  settp_memo *m = settp_memo_find(e, lin, c);
+  if (!m) {
+    int32_t *bucket = settp_memo_bucket(e, lin, c);
+    if (!SETTP_ROOM(e, memo, memos, memo_room, 1)) return;
+    m = e->memo + e->memos;
+    m->lin = lin;
+    m->c = c;
+    m->unused = 0;
+    m->next = *bucket;
+    *bucket = e->memos++;
+  }
+  m->value = value;
+}
+
+typedef struct settp_cost {
+  int64_t weight;
+  int32_t depth, deepest, count;
+} settp_cost;
+
+SETT_INLINE settp_cost settp_lin_cost(const settp_engine *e, int32_t a) {
+  settp_cost c;
+  int32_t i;
+  c.weight = 0;
+  c.depth = -1;
+  c.deepest = 0;
+  c.count = e->lin[a].count;
+  for (i = 0; i < c.count; ++i) {
+    const settp_atom *x = e->atom + e->term[e->lin[a].first + i].atom;
+    c.weight = settp_sat_add(c.weight, x->weight);
+    if (x->depth > c.depth) {
+      c.depth = x->depth;
+      c.deepest = 0;
+    }
+    c.deepest += x->depth == c.depth;
+  }
+  return c;
+}
+
+SETT_INLINE int settp_cheaper(settp_cost a, settp_cost b) {
+  if (a.depth != b.depth) return a.depth < b.depth;
+  if (a.deepest != b.deepest) return a.deepest < b.deepest;
+  if (a.weight != b.weight) return a.weight < b.weight;
+  return a.count < b.count;
+}
+
+SETT_INLINE int settp_one_period(sett_map_interval r, int64_t c, int64_t *value) {
+  if (r.lo == INT64_MIN || r.hi == INT64_MAX || r.lo > r.hi) return 0;
+  *value = settp_floor(r.lo, c);
+  return *value == settp_floor(r.hi, c);
+}
+
+/* R11: after floor(l / c) = value, the natural digit is recorded as a name of the heaviest quotient that stands in value once. */
+SETT_INLINE void settp_record(settp_engine *e, int32_t l, int64_t c, int32_t value) {
+  int32_t i, best = SETTP_NONE;
+  int64_t s = 0;
+  for (i = 0; i < e->lin[value].count; ++i) {
+    settp_term t = e->term[e->lin[value].first + i];
+    if (e->atom[t.atom].kind != SETTP_ATOM_QUOTIENT || (t.k != 1 && t.k != -1)) continue;
+    if (best >= 0 && e->atom[t.atom].weight <= e->atom[best].weight) continue;
+    best = t.atom;
+    s = t.k;
+  }
+  if (best >= 0) { /* value = A + s * q */
+    int32_t a = settp_lin_mix(e, value, 1, settp_lin_atom(e, best, 1, 0), -s, 0);
+    if (c < INT64_MAX && c > 0)
+      settp_atom_name(e, best, s == 1 ? settp_lin_mix(e, l, 1, a, -c, 0) : settp_lin_mix(e, a, c, l, -1, c - 1), c);
+  }
+}
+
+SETT_INLINE int32_t settp_divide(settp_engine *e, int32_t l, int64_t c);
+
+/* Reduces floor(l / c) to add + floor(key / *c): R1 and R3. */
+SETT_INLINE int settp_key(settp_engine *e, int32_t l, int64_t *c, int32_t *add, int32_t *key) {
+  int64_t g;
+  if (!settp_lin_extract(e, l, *c, add, key)) return 0;
+  g = settp_gcd(settp_lin_gcd(e, *key), *c);
+  if (g > 1) {
+    *key = settp_lin_shrink(e, *key, g, settp_floor(e->lin[*key].constant, g));
+    *c /= g;
+  }
+  return *key >= 0;
+}
+
+/* R7: a lower digit base g that makes the rest cheaper. SETTP_NONE: no g does. */
+SETT_INLINE int32_t settp_split(settp_engine *e, int32_t b, int64_t c) {
+  settp_cost cost = settp_lin_cost(e, b);
+  int64_t d, limit = c < 4096 ? c : 4096, g;
+  int pass;
+  if (e->lin[b].count < 2 && cost.depth <= 0) return SETTP_NONE;
+  for (pass = 0; pass < 2; ++pass)                       /* all divisors, greatest first: c / 2, c / 3, ..., then ..., 3, 2 */
+    for (d = pass ? limit : 2; pass ? d > 1 : d < limit; d += pass ? -1 : 1) {
+      int32_t a, r, q;
+      int64_t k;
+      int32_t i, hit = 0;
+      if (c % d) continue;
+      g = pass ? d : c / d;
+      if (g <= 1 || g >= c || (pass && c / d < limit)) continue;
+      for (i = 0; i < e->lin[b].count && !hit; ++i) hit = settp_residue(e->term[e->lin[b].first + i].k, g) != e->term[e->lin[b].first + i].k;
+      if (!hit) continue;
+      if (!settp_lin_extract(e, b, g, &a, &r)) return SETTP_NONE;
+      k = e->lin[a].constant;
+      (void)k;
+      q = settp_divide(e, r, g);
+      if (q < 0) continue;
+      a = settp_lin_mix(e, a, 1, q, 1, 0);
+      if (a >= 0 && settp_cheaper(settp_lin_cost(e, a), cost)) return settp_divide(e, a, c / g);
+    }
+  return SETTP_NONE;
+}
+
+SETT_INLINE int32_t settp_value_known(settp_engine *e, int32_t key, int64_t c, int32_t add) {
+  settp_memo *m = settp_memo_find(e, key, c);
+  int32_t flipped;
+  if (m && m->value >= 0) return settp_lin_mix(e, m->value, 1, add, 1, 0);
+  flipped = settp_lin_scale(e, key, -1, c - 1); /* R6: floor(b / c) = -floor((c - 1 - b) / c) */
+  if (flipped >= 0) {
+    int32_t more, turned;
+    int64_t d = c;
+    if (!settp_key(e, flipped, &d, &more, &turned)) return SETTP_NONE;
+    m = settp_memo_find(e, turned, d);
+    if (m && m->value >= 0) return settp_lin_mix(e, add, 1, settp_lin_mix(e, m->value, -1, more, -1, 0), 1, 0);
+  }
+  return SETTP_NONE;
+}
+
+/* R8: merges a quotient of coefficient 1 or -1 into the dividend. SETTP_NONE: nothing is known or cheaper; the candidates are left in list. */
+SETT_INLINE int32_t settp_merge(settp_engine *e, int32_t b, int64_t c, settp_memo *list, int32_t *count, int32_t room) {
+  settp_cost best_cost = settp_lin_cost(e, b);
+  int32_t i, f, best = SETTP_NONE, sign;
+  for (i = 0; i < e->lin[b].count; ++i) {
+    settp_term t = e->term[e->lin[b].first + i];
+    if (e->atom[t.atom].kind != SETTP_ATOM_QUOTIENT || (t.k != 1 && t.k != -1)) continue;
+    for (sign = 0; sign < (c == 2 ? 2 : 1); ++sign) {
+      int64_t s = sign ? -t.k : t.k;
+      int32_t out = sign ? settp_lin_atom(e, t.atom, t.k, 0) : settp_lin_constant(e, 0); /* s * q = -s * q + 2 * s * q */
+      int32_t rest = settp_lin_mix(e, b, 1, settp_lin_atom(e, t.atom, 1, 0), -t.k, 0);
+      for (f = e->atom[t.atom].form; f >= 0; f = e->form[f].next) {
+        settp_form form = e->form[f];
+        int64_t d;
+        int32_t n, add, key, k;
+        settp_cost cost;
+        if (settp_mul(form.c, c, &d) || d > (int64_t)1 << 60) continue;
+        n = s == 1 ? settp_lin_mix(e, rest, form.c, form.lin, 1, 0) : settp_lin_mix(e, rest, form.c, form.lin, -1, form.c - 1);
+        if (n < 0 || !settp_key(e, n, &d, &add, &key)) continue;
+        add = settp_lin_mix(e, add, 1, out, 1, 0);
+        if (add < 0) continue;
+        if (!e->lin[key].count) return add; /* floor(constant / d) = 0 */
+        k = settp_value_known(e, key, d, add);
+        if (k >= 0) return k;
+        if (*count < room) {
+          list[*count].lin = key;
+          list[*count].c = d;
+          list[*count].value = add;
+          ++*count;
+        }
+        cost = settp_lin_cost(e, key);
+        if (settp_cheaper(cost, best_cost)) {
+          best_cost = cost;
+          best = *count - 1;
+        }
+      }
+    }
+  }
+  if (best >= 0) {
+    int32_t value = settp_divide(e, list[best].lin, list[best].c);
+    return settp_lin_mix(e, value, 1, list[best].value, 1, 0);
+  }
+  return SETTP_NONE;
+}
+
+/* floor(b / c) of a reduced key that no range decides. */
+SETT_INLINE int32_t settp_divide_key(settp_engine *e, int32_t b, int64_t c) {
+  enum { ROOM = 24 };
+  settp_memo list[ROOM];
+  int32_t value = SETTP_NONE, count = 0, i;
+  int64_t one;
+  settp_memo *m = settp_memo_find(e, b, c);
+  if (m && m->value >= 0) return m->value;
+  for (i = 0; i < e->lin[b].count && !m; ++i) { /* R4 */
+    settp_term t = e->term[e->lin[b].first + i];
+    int32_t other = settp_lin_mix(e, b, 1, settp_lin_atom(e, t.atom, 1, 0), t.k > 0 ? -c : c, 0);
+    if (other >= 0 && settp_one_period(settp_lin_interval(e, other), c, &one)) {
+      value = settp_lin_atom(e, t.atom, t.k > 0 ? 1 : -1, one);
+      settp_memo_set(e, b, c, value);
+      return value;
+    }
+  }
+  if (!m) value = settp_value_known(e, b, c, settp_lin_constant(e, 0));
+  if (value < 0 && !m && e->nest < 24 && e->calls < SETTP_CALLS_MAX) {
+    settp_memo_set(e, b, c, SETTP_NONE);
+    ++e->nest;
+    value = settp_split(e, b, c);
+    if (value < 0) value = settp_merge(e, b, c, list, &count, ROOM);
+    --e->nest;
+  }
+  if (value < 0) value = settp_lin_atom(e, settp_atom_quotient(e, b, c), 1, 0);
+  if (value < 0) return SETTP_NONE;
+  settp_memo_set(e, b, c, value);
+  for (i = 0; i < count; ++i) { /* further names of the result: floor(b / c) = list.value + floor(list.lin / list.c) */
+    int32_t alias;
+    m = settp_memo_find(e, list[i].lin, list[i].c);
+    if (m) continue;
+    alias = settp_lin_mix(e, value, 1, list[i].value, -1, 0);
+    if (alias < 0) continue;
+    settp_memo_set(e, list[i].lin, list[i].c, alias);
+    settp_record(e, list[i].lin, list[i].c, alias);
+  }
+  return value;
+}
+
+/* floor(l / c) in normal form; c is not 0. SETTP_NONE when it cannot be said in 64 bits. */
+SETT_INLINE int32_t settp_divide(settp_engine *e, int32_t l, int64_t c) {
+  int32_t add = 0, key = 0, value;
+  int64_t one, d;
+  settp_memo *m;
+  int calls_left = ++e->calls < SETTP_CALLS_MAX * 2;
+  if (l < 0 || e->error) return SETTP_NONE;
+  if (c < 0) {
+    if (c == INT64_MIN) return SETTP_NONE;
+    return settp_divide(e, settp_lin_scale(e, l, -1, 0), -c);
+  }
+  if (c == 1) return l;
+  if (!e->lin[l].count) return settp_lin_constant(e, settp_floor(e->lin[l].constant, c));
+  m = settp_memo_find(e, l, c);
+  if (m && m->value >= 0) return m->value;
+  if (calls_left && settp_one_period(settp_lin_interval(e, l), c, &one)) return settp_lin_constant(e, one); /* R2 */
+  d = c;
+  if (!settp_key(e, l, &d, &add, &key)) return SETTP_NONE;
+  if (!e->lin[key].count) value = add;
+  else if (calls_left && settp_one_period(settp_lin_interval(e, key), d, &one)) value = settp_lin_scale(e, add, 1, one);
+  else value = settp_lin_mix(e, add, 1, settp_divide_key(e, key, d), 1, 0);
+  if (value < 0) return SETTP_NONE;
+  settp_record(e, l, c, value);
+  if (key != l || d != c) settp_memo_set(e, l, c, value);
+  return value;
+}
+
+/* ---- from expressions to linear forms ---- */
+
+SETT_INLINE int settp_engine_start(settp_engine *e, sett_map_arena *arena, const sett_map *map, const sett_map_variable *bounds,
+                                   const int64_t *modulus, const int64_t *residue, uint32_t nodes) {
+  uint32_t buckets = 64, i;
+  e->arena = arena;
+  e->term = NULL;
+  e->lin = NULL;
+  e->atom = NULL;
+  e->form = NULL;
+  e->memo = NULL;
+  e->terms = e->term_room = e->lins = e->lin_room = e->atoms = e->atom_room = e->forms = e->form_room = e->memos = e->memo_room = 0;
+  e->bounds = bounds;
+  e->modulus = modulus;
+  e->residue = residue;
+  e->variables = sett_map_variables(*map);
+  e->error = 0;
+  e->calls = e->nest = e->depth = e->looks = e->look_end = 0;
+  e->fact = NULL;
+  e->facts = 0;
+  while (buckets < 65536 && buckets < nodes * 8) buckets *= 2;
+  e->mask = e->lin_mask = buckets - 1;
+  e->lin_bucket = (int32_t *)settp_take(arena, (size_t)buckets * 3 * sizeof(int32_t));
+  e->variable = (int32_t *)settp_take(arena, (size_t)e->variables * sizeof(int32_t) + 8);
+  if (!e->lin_bucket || !e->variable) return e->error = SETT_MAP_ERROR_FULL;
+  e->atom_bucket = e->lin_bucket + buckets;
+  e->memo_bucket = e->atom_bucket + buckets;
+  for (i = 0; i < buckets * 3; ++i) e->lin_bucket[i] = SETTP_NONE;
+  for (i = 0; i < (uint32_t)e->variables; ++i) e->variable[i] = SETTP_NONE;
+  (void)SETTP_ROOM(e, term, terms, term_room, 1);
+  return e->error;
+}
+
+SETT_INLINE int32_t settp_lin_product(settp_engine *e, int32_t a, int32_t b) {
+  int64_t g, h, k;
+  int32_t t;
+  if (!e->lin[a].count) return settp_lin_scale(e, b, e->lin[a].constant, 0);
+  if (!e->lin[b].count) return settp_lin_scale(e, a, e->lin[b].constant, 0);
+  g = settp_gcd(settp_lin_gcd(e, a), e->lin[a].constant);
+  h = settp_gcd(settp_lin_gcd(e, b), e->lin[b].constant);
+  if (e->term[e->lin[a].first].k < 0) g = -g;
+  if (e->term[e->lin[b].first].k < 0) h = -h;
+  if (settp_mul(g, h, &k)) return SETTP_NONE;
+  a = settp_lin_shrink(e, a, g, e->lin[a].constant / g);
+  b = settp_lin_shrink(e, b, h, e->lin[b].constant / h);
+  if (a < 0 || b < 0) return SETTP_NONE;
+  if (a > b) t = a, a = b, b = t;
+  return settp_lin_atom(e, settp_atom_other(e, SETTP_MUL, a, b), k, 0);
+}
+
+SETT_INLINE int32_t settp_lin_operation(settp_engine *e, int op, int32_t a, int32_t b) {
+  sett_map_interval x, y;
+  int32_t q, t;
+  int64_t c;
+  switch (op) {
+  case SETTP_ADD: return settp_lin_mix(e, a, 1, b, 1, 0);
+  case SETTP_MUL: return settp_lin_product(e, a, b);
+  case SETTP_MIN:
+  case SETTP_MAX:
+    t = settp_lin_mix(e, a, 1, b, -1, 0);
+    if (t >= 0) {
+      x = settp_lin_interval(e, t);
+      if (x.hi <= 0) return op == SETTP_MIN ? a : b;
+      if (x.lo >= 0) return op == SETTP_MIN ? b : a;
+    }
+    if (a > b) t = a, a = b, b = t;
+    return settp_lin_atom(e, settp_atom_other(e, op, a, b), 1, 0);
+  default: break;
+  }
+  y = settp_lin_interval(e, b);
+  if (y.lo != y.hi || !y.lo) return settp_lin_atom(e, settp_atom_other(e, op, a, b), 1, 0);
+  c = y.lo;
+  if (op == SETTP_CEILDIV) return settp_lin_scale(e, settp_divide(e, settp_lin_scale(e, a, -1, 0), c), -1, 0);
+  q = settp_divide(e, a, c);
+  return op == SETTP_FLOORDIV || q < 0 ? q : settp_lin_mix(e, a, 1, q, -c, 0);
+}
+
+/* The linear forms of all nodes of a list. What overflows inside the rules stays as the operation that it was. */
+SETT_INLINE int32_t *settp_normalise(settp_engine *e, const settp_list *list) {
+  int32_t *lin = (int32_t *)settp_take(e->arena, (size_t)list->count * sizeof *lin + 8);
+  uint32_t i;
+  if (!lin) {
+    e->error = SETT_MAP_ERROR_FULL;
+    return NULL;
+  }
+  for (i = 0; i < list->count; ++i) {
+    const settp_node *n = settp_at(e->arena, list->handle[i]);
+    if (n->op == SETTP_CONST) lin[i] = settp_lin_constant(e, n->value);
+    else if (n->op == SETTP_VAR) lin[i] = settp_lin_variable(e, (int)n->value);
+    else {
+      int32_t a = lin[settp_at(e->arena, settp_a(n))->mark], b = lin[settp_at(e->arena, settp_b(n))->mark];
+      lin[i] = settp_lin_operation(e, (int)n->op, a, b);
+      if (lin[i] < 0 && !e->error) lin[i] = settp_lin_atom(e, settp_atom_other(e, (int)n->op, a, b), 1, 0);
+    }
+    if (lin[i] < 0) {
+      if (!e->error) e->error = SETT_MAP_ERROR_OVERFLOW;
+      return NULL;
+    }
+  }
+  return lin;
+}
+
+/* ---- from linear forms to expressions ---- */
+
+SETT_INLINE int32_t settp_print(settp_engine *e, int32_t l); /* the tree nodes of its print, kept in lin.expr; 0: failed */
+
+SETT_INLINE int settp_rank(uint32_t op) { /* sums and products first, then mod, floordiv, ceildiv, min, max, constants, variables */
+  return op == SETTP_ADD ? 0 : op == SETTP_CONST ? 20 : op == SETTP_VAR ? 21 : (int)op;
+}
+
+/* The order of summands. Equal subexpressions are equal handles, so this walks one path. */
+SETT_INLINE int settp_order(const sett_map_arena *arena, sett_expr a, sett_expr b) {
+  while (a != b) {
+    const settp_node *x = settp_at(arena, a), *y = settp_at(arena, b);
+    if (x->op != y->op) return settp_rank(x->op) < settp_rank(y->op) ? -1 : 1;
+    if (x->op <= SETTP_VAR) return x->value < y->value ? -1 : 1;
+    if (settp_a(x) != settp_a(y)) {
+      a = settp_a(x);
+      b = settp_a(y);
+    } else {
+      a = settp_b(x);
+      b = settp_b(y);
+    }
+  }
+  return 0;
+}
+
+typedef struct settp_part { /* k * expr */
+  int64_t k;
+  sett_expr expr;
+  int32_t nodes;
+} settp_part;
+
+/* Names whose atoms all come before q in the order of weight, divisor and number: only from these q is printed, so printing ends. */
+SETT_INLINE int settp_form_lighter(const settp_engine *e, int32_t lin, int32_t q) {
+  const settp_atom *y = e->atom + q;
+  int32_t i;
+  for (i = 0; i < e->lin[lin].count; ++i) {
+    int32_t atom = e->term[e->lin[lin].first + i].atom;
+    const settp_atom *x = e->atom + atom;
+    if (x->weight > y->weight || (x->weight == y->weight && (x->c > y->c || (x->c == y->c && atom >= q)))) return 0;
+  }
+  return 1;
+}
+
+SETT_INLINE int settp_all_positive(const settp_engine *e, int32_t l) {
+  int32_t i;
+  for (i = 0; i < e->lin[l].count; ++i)
+    if (e->term[e->lin[l].first + i].k < 0) return 0;
+  return e->lin[l].constant >= 0;
+}
+
+SETT_INLINE int settp_no_worse_than_minus_one(const settp_engine *e, int32_t l) {
+  int32_t i;
+  for (i = 0; i < e->lin[l].count; ++i)
+    if (e->term[e->lin[l].first + i].k < -1) return 0;
+  return 1;
+}
+
+/* The form with each coefficient and the constant taken modulo m into [0, m). */
+SETT_INLINE int32_t settp_lin_positive(settp_engine *e, int32_t l, int64_t m) {
+  int32_t i, n = 0, count = e->lin[l].count;
+  if (!SETTP_ROOM(e, term, terms, term_room, count)) return SETTP_NONE;
+  for (i = 0; i < count; ++i) {
+    settp_term t = e->term[e->lin[l].first + i];
+    t.k = settp_mod(t.k, m);
+    if (t.k) e->term[e->terms + n++] = t;
+  }
+  return settp_lin_make(e, settp_mod(e->lin[l].constant, m), n);
+}
+
+/* l mod m as an expression; its nodes. Inside, coefficients are free modulo m. */
+SETT_INLINE int32_t settp_print_mod(settp_engine *e, int32_t l, int64_t m, sett_expr *expr) {
+  int32_t plus = settp_lin_positive(e, l, m), unused, least, nodes, other;
+  sett_map_interval r;
+  int64_t up;
+  if (plus < 0 || !settp_lin_extract(e, l, m, &unused, &least)) return 0;
+  nodes = settp_print(e, plus);
+  if (least != plus && settp_no_worse_than_minus_one(e, least)) {
+    r = settp_lin_interval(e, least); /* shifted by a multiple of m so that it is not negative where that is known to work */
+    if (r.lo < 0 && r.lo > INT64_MIN && !settp_mul(settp_floor(r.lo, m), -m, &up)) {
+      other = settp_lin_scale(e, least, 1, up);
+      if (other >= 0) least = other;
+    }
+    other = settp_print(e, least);
+    if (other && (!nodes || other <= nodes + 2)) {
+      nodes = other;
+      plus = least;
+    }
+  }
+  if (!nodes) return 0;
+  *expr = sett_map_mod(e->arena, e->lin[plus].expr, sett_map_constant(e->arena, m));
+  return *expr < SETT_MAP_ERROR_COUNT ? 0 : nodes + 2;
+}
+
+SETT_INLINE int32_t settp_atom_print(settp_engine *e, int32_t q) {
+  settp_atom *x = e->atom + q;
+  int32_t f, nodes, best = 0, a, b;
+  int best_positive = 0;
+  sett_expr expr = 0;
+  if (x->nodes) return x->nodes;
+  if (x->kind == SETTP_ATOM_VAR) {
+    expr = sett_map_var(e->arena, x->a);
+    best = 1;
+    if (x->c != 1) {
+      expr = sett_map_floordiv(e->arena, expr, sett_map_constant(e->arena, x->c));
+      best = 3;
+    }
+  } else if (x->kind == SETTP_ATOM_OTHER) {
+    a = settp_print(e, x->a);
+    b = settp_print(e, x->b);
+    x = e->atom + q;
+    if (!a || !b) return 0;
+    expr = settp_binary(e->arena, x->op, e->lin[x->a].expr, e->lin[x->b].expr);
+    if ((x->op == SETTP_MUL || x->op >= SETTP_MIN) && settp_order(e->arena, e->lin[x->b].expr, e->lin[x->a].expr) < 0)
+      expr = settp_binary(e->arena, x->op, e->lin[x->b].expr, e->lin[x->a].expr);
+    best = a + b + 1;
+  } else {
+    for (f = x->form; f >= 0; f = e->form[f].next) {
+      settp_form form = e->form[f];
+      int positive;
+      if (!settp_form_lighter(e, form.lin, q)) continue;
+      nodes = settp_print(e, form.lin) + 2;
+      if (nodes <= 2) continue;
+      positive = settp_all_positive(e, form.lin);
+      if (best && (nodes > best || (nodes == best && positive <= best_positive))) continue;
+      best = nodes;
+      best_positive = positive;
+      expr = sett_map_floordiv(e->arena, e->lin[form.lin].expr, sett_map_constant(e->arena, form.c));
+    }
+  }
+  if (expr < SETT_MAP_ERROR_COUNT) {
+    if (!e->error) e->error = expr ? (int)expr : SETT_MAP_ERROR_FULL;
+    return 0;
+  }
+  x = e->atom + q;
+  x->expr = expr;
+  x->nodes = best > 1 << 28 ? 1 << 28 : best;
+  return x->nodes;
+}
+
+/* An estimate of the nodes of a linear form, term by term. */
+SETT_INLINE int32_t settp_estimate(settp_engine *e, int32_t l) {
+  int32_t i, n = e->lin[l].constant ? 2 : 0;
+  for (i = 0; i < e->lin[l].count; ++i) {
+    settp_term t = e->term[e->lin[l].first + i];
+    int32_t own = settp_atom_print(e, t.atom), whole = e->atom[t.atom].kind == SETTP_ATOM_VAR ? 1 : own;
+    int64_t k = t.k;
+    if (e->atom[t.atom].kind == SETTP_ATOM_VAR && k % e->atom[t.atom].c == 0) k /= e->atom[t.atom].c;
+    else whole = own;
+    n += whole + (k == 1 ? 0 : 2) + (i ? 1 : 0);
+    if (n > 1 << 28) n = 1 << 28;
+  }
+  return n;
+}
+
+SETT_INLINE void settp_find_digits(settp_engine *e, int32_t l) { /* P2 */
+  int32_t i, j, k, made = 0;
+  for (i = 0; i < e->lin[l].count && e->calls < 4000; ++i) {
+    settp_term q = e->term[e->lin[l].first + i];
+    uint64_t support = e->atom[q.atom].support;
+    if (e->atom[q.atom].kind != SETTP_ATOM_QUOTIENT || q.k == INT64_MIN || q.k == 1 || q.k == -1) continue;
+    for (j = 0; j < e->lin[l].count && made < 24; ++j) {
+      settp_term t = e->term[e->lin[l].first + j];
+      int64_t s = t.k < 0 ? -t.k : t.k;
+      int32_t b, n = 0;
+      if (i == j || t.k == INT64_MIN || q.k % s || q.k == s || q.k == -s || (e->atom[t.atom].support & ~support)) continue;
+      if (!SETTP_ROOM(e, term, terms, term_room, e->lin[l].count)) return;
+      for (k = 0; k < e->lin[l].count; ++k) {
+        settp_term x = e->term[e->lin[l].first + k];
+        if (k == i || x.k % s || (e->atom[x.atom].support & ~support)) continue;
+        x.k /= s;
+        e->term[e->terms + n++] = x;
+      }
+      b = settp_lin_make(e, 0, n);
+      s = (q.k < 0 ? -q.k : q.k) / s;
+      (void)settp_divide(e, b, s);
+      (void)settp_divide(e, settp_lin_scale(e, b, 1, s - 1), s);
+      ++made;
+    }
+  }
+}
+
+/* P1: the best step that writes a quotient and its dividend as a mod; the form that is left. */
+SETT_INLINE int32_t settp_fold_mod(settp_engine *e, int32_t l, settp_part *part) {
+  int32_t i, f, best = SETTP_NONE, best_nodes, before = settp_estimate(e, l), best_f = 0, best_q = 0;
+  int64_t best_c = 0, best_t = 0;
+  best_nodes = before;
+  for (i = 0; i < e->lin[l].count; ++i) {
+    settp_term q = e->term[e->lin[l].first + i];
+    if (e->atom[q.atom].kind != SETTP_ATOM_QUOTIENT || q.k == INT64_MIN) continue;
+    for (f = e->atom[q.atom].form; f >= 0; f = e->form[f].next) {
+      settp_form form = e->form[f];
+      sett_expr unused;
+      int64_t t;
+      int32_t rest, nodes, inner;
+      if (q.k % form.c || !settp_form_lighter(e, form.lin, q.atom) || !settp_lin_shared(e, form.lin, l)) continue;
+      t = -(q.k / form.c);
+      rest = settp_lin_take(e, l, form.lin, form.c, q.atom, t);
+      if (rest < 0) continue;
+      inner = settp_print_mod(e, form.lin, form.c, &unused);
+      if (!inner) continue;
+      nodes = settp_estimate(e, rest);
+      nodes += inner + (t == 1 ? 0 : 2) + (nodes ? 1 : 0);
+      if (nodes > best_nodes || (nodes == best_nodes && (best < 0 ? !settp_all_positive(e, rest) || settp_all_positive(e, l) : form.c >= best_c))) continue;
+      best = rest;
+      best_nodes = nodes;
+      best_f = form.lin;
+      best_c = form.c;
+      best_t = t;
+      best_q = q.atom;
+    }
+  }
+  if (best < 0) return SETTP_NONE;
+  (void)best_q;
+  part->k = best_t;
+  part->nodes = settp_print_mod(e, best_f, best_c, &part->expr);
+  return part->nodes ? best : SETTP_NONE;
+}
+
+/* P4: one quotient of l with the terms it can take in; the form that is left. */
+SETT_INLINE int32_t settp_fold_quotient(settp_engine *e, int32_t l, settp_part *part) {
+  int32_t i, j, f, heavy = SETTP_NONE, best = SETTP_NONE, best_f = 0, best_nodes = 0, flip, absorb;
+  int64_t best_c = 0, best_k = 0, k0 = 0;
+  int best_positive = 0;
+  for (i = 0; i < e->lin[l].count; ++i) {
+    settp_term t = e->term[e->lin[l].first + i];
+    if (e->atom[t.atom].kind == SETTP_ATOM_QUOTIENT && (heavy < 0 || e->atom[t.atom].weight > e->atom[heavy].weight)) {
+      heavy = t.atom;
+      k0 = t.k;
+    }
+  }
+  if (heavy < 0 || k0 == INT64_MIN) return SETTP_NONE;
+  for (f = e->atom[heavy].form; f >= 0; f = e->form[f].next) {
+    settp_form form = e->form[f];
+    if (!settp_form_lighter(e, form.lin, heavy)) continue;
+    for (flip = 0; flip < 2; ++flip)
+      for (absorb = 0; absorb < 2; ++absorb) {
+        int64_t k = flip ? -k0 : k0, x;
+        int32_t inner = flip ? settp_lin_scale(e, form.lin, -1, form.c - 1) : form.lin, nodes, left;
+        int32_t rest = settp_lin_mix(e, l, 1, settp_lin_atom(e, heavy, 1, 0), -k0, 0);
+        int positive, moved = 0;
+        if (inner < 0 || rest < 0) continue;
+        if (absorb) {
+          for (j = 0; j < e->lin[form.lin].count && inner >= 0 && rest >= 0; ++j) {
+            int32_t atom = e->term[e->lin[form.lin].first + j].atom;
+            int64_t own = settp_lin_coefficient(e, rest, atom);
+            if (!own || own % k || settp_mul(own / k, form.c, &x)) continue;
+            inner = settp_lin_mix(e, inner, 1, settp_lin_atom(e, atom, 1, 0), x, 0);
+            rest = settp_lin_mix(e, rest, 1, settp_lin_atom(e, atom, 1, 0), -own, 0);
+            ++moved;
+          }
+          if (inner < 0 || rest < 0) continue;
+          x = e->lin[rest].constant;
+          if (x && x % k == 0 && !settp_mul(x / k, form.c, &x)) {
+            inner = settp_lin_scale(e, inner, 1, x);
+            rest = settp_lin_scale(e, rest, 1, -e->lin[rest].constant);
+            ++moved;
+          }
+          if (!moved || inner < 0 || rest < 0) continue;
+        }
+        if (!e->lin[inner].count) continue;
+        nodes = settp_print(e, inner);
+        if (!nodes) continue;
+        left = settp_estimate(e, rest);
+        nodes += 2 + (k == 1 ? 0 : 2) + left + (left ? 1 : 0);
+        positive = (settp_all_positive(e, inner) ? 2 : 0) + (settp_all_positive(e, rest) && k > 0);
+        if (best >= 0 && (nodes > best_nodes || (nodes == best_nodes && positive <= best_positive))) continue;
+        best = rest;
+        best_nodes = nodes;
+        best_positive = positive;
+        best_f = inner;
+        best_c = form.c;
+        best_k = k;
+      }
+  }
+  if (best < 0) return SETTP_NONE;
+  part->k = best_k;
+  part->nodes = settp_print(e, best_f) + 2;
+  part->expr = sett_map_floordiv(e->arena, e->lin[best_f].expr, sett_map_constant(e->arena, best_c));
+  return best;
+}
+
+SETT_INLINE int32_t settp_print(settp_engine *e, int32_t l) {
+  settp_part *part;
+  int32_t n = 0, room, left, work = l, i, j, nodes = 0;
+  int64_t constant;
+  sett_expr sum = 0;
+  if (l < 0 || e->error) return 0;
+  if (e->lin[l].nodes) return e->lin[l].nodes;
+  room = e->lin[l].count * 2 + 20;
+  part = (settp_part *)settp_take(e->arena, (size_t)room * sizeof *part);
+  if (!part) {
+    e->error = SETT_MAP_ERROR_FULL;
+    return 0;
+  }
+  if (e->lin[l].count > 1) {
+    settp_find_digits(e, l);
+    while (n < 16 && (left = settp_fold_mod(e, work, part + n)) >= 0) {
+      work = left;
+      ++n;
+    }
+  }
+  while (n < 16 + e->lin[l].count && (left = settp_fold_quotient(e, work, part + n)) >= 0) {
+    work = left;
+    ++n;
+  }
+  constant = e->lin[work].constant;
+  for (i = 0; i < e->lin[work].count && n < room; ++i) {
+    settp_term t = e->term[e->lin[work].first + i];
+    const settp_atom *x = e->atom + t.atom;
+    if (x->kind == SETTP_ATOM_VAR && x->c != 1 && t.k % x->c == 0) {
+      int64_t k = t.k / x->c, away;
+      if (!settp_mul(k, -x->r, &away) && !settp_add(constant, away, &away)) {
+        constant = away;
+        part[n].k = k;
+        part[n].nodes = 1;
+        part[n++].expr = sett_map_var(e->arena, x->a);
+        continue;
+      }
+    }
+    part[n].nodes = settp_atom_print(e, t.atom);
+    part[n].expr = e->atom[t.atom].expr;
+    part[n++].k = t.k;
+  }
+  for (i = 0; i < n; ++i) {
+    if (part[i].expr < SETT_MAP_ERROR_COUNT || !part[i].nodes) {
+      if (!e->error) e->error = SETT_MAP_ERROR_FULL;
+      return 0;
+    }
+    nodes += part[i].nodes + (part[i].k == 1 ? 0 : 2) + 1;
+    if (nodes > 1 << 28) nodes = 1 << 28;
+    if (part[i].k != 1 && part[i].k != -1) {
+      part[i].expr = sett_map_mul(e->arena, part[i].expr, sett_map_constant(e->arena, part[i].k));
+      part[i].k = part[i].k < 0 ? -1 : 1;
+      part[i].nodes = 0; /* the coefficient is in the expression now */
+    }
+  }
+  for (i = 1; i < n; ++i) { /* insertion sort */
+    settp_part p = part[i];
+    for (j = i; j > 0 && settp_order(e->arena, p.expr, part[j - 1].expr) < 0; --j) part[j] = part[j - 1];
+    part[j] = p;
+  }
+  for (i = 0; i < n && part[i].k < 0; ++i) {}
+  if (i && i < n) { /* a positive summand leads */
+    settp_part p = part[i];
+    for (; i > 0; --i) part[i] = part[i - 1];
+    part[0] = p;
+  }
+  for (i = 0; i < n; ++i) {
+    sett_expr x = part[i].expr;
+    if (part[i].k < 0 && part[i].nodes) x = sett_map_mul(e->arena, x, sett_map_constant(e->arena, -1));
+    sum = i ? sett_map_add(e->arena, sum, x) : x;
+  }
+  if (constant || !n) {
+    sum = n ? sett_map_add(e->arena, sum, sett_map_constant(e->arena, constant)) : sett_map_constant(e->arena, constant);
+    nodes += 2;
+  }
+  if (sum < SETT_MAP_ERROR_COUNT) {
+    if (!e->error) e->error = sum ? (int)sum : SETT_MAP_ERROR_FULL;
+    return 0;
+  }
+  e->lin[l].expr = sum;
+  e->lin[l].nodes = nodes > 1 ? nodes - 1 : 1;
+  return e->lin[l].nodes;
+}
+
+/* ---- constraints ---- */
+
+enum { SETTP_KEEP, SETTP_DROP, SETTP_EMPTY };
+
+typedef struct settp_domain {
+  sett_map_variable *bounds;
+  int64_t *modulus, *residue;
+  int changed, empty;
+} settp_domain;
+
+/* Cuts variable i to [lo, hi] and to its residue class. */
+SETT_INLINE void settp_cut(settp_domain *d, int i, int64_t lo, int64_t hi) {
+  sett_map_variable *v = d->bounds + i;
+  int64_t m = d->modulus[i];
+  if (lo < v->lo) lo = v->lo;
+  if (hi > v->hi) hi = v->hi;
+  if (lo <= hi && m > 1) {
+    int64_t up = settp_mod(settp_mod(d->residue[i], m) - settp_mod(lo, m), m), down = settp_mod(settp_mod(hi, m) - settp_mod(d->residue[i], m), m);
+    if (settp_add(lo, up, &lo) || settp_add(hi, -down, &hi)) {
+      d->empty = 1;
+      return;
+    }
+  }
+  if (lo > hi) {
+    d->empty = 1;
+    return;
+  }
+  if (lo != v->lo || hi != v->hi) d->changed = 1;
+  v->lo = lo;
+  v->hi = hi;
+}
+
+SETT_INLINE int64_t settp_neg(int64_t a) { return a == INT64_MIN ? INT64_MAX : a == INT64_MAX ? INT64_MIN : -a; } /* of a bound */
+
+SETT_INLINE int64_t settp_ceil(int64_t a, int64_t b) { return a / b + (a % b > 0 ? 1 : 0); }
+
+/* C4: bounds of the atoms of p that p in [lo, hi] implies; quotients hand them on to their dividends. */
+SETT_INLINE void settp_cut_atoms(settp_engine *e, settp_domain *d, int32_t p, int64_t lo, int64_t hi, int depth) {
+  int32_t i, f, tried;
+  if (p < 0) return;
+  for (i = 0; i < e->lin[p].count && !d->empty && !e->error; ++i) {
+    settp_term t = e->term[e->lin[p].first + i];
+    int32_t rest = settp_lin_mix(e, p, 1, settp_lin_atom(e, t.atom, 1, 0), -t.k, 0);
+    sett_map_interval r;
+    int64_t low, high, k = t.k;
+    const settp_atom *x = e->atom + t.atom;
+    if (rest < 0 || k == INT64_MIN) continue;
+    r = settp_lin_interval(e, rest);
+    low = lo == INT64_MIN || r.hi == INT64_MAX ? INT64_MIN : settp_sat_add(lo, settp_neg(r.hi));
+    high = hi == INT64_MAX || r.lo == INT64_MIN ? INT64_MAX : settp_sat_add(hi, settp_neg(r.lo));
+    if (k < 0) {
+      int64_t swap = low;
+      low = settp_neg(high);
+      high = settp_neg(swap);
+      k = -k;
+    }
+    if (low == INT64_MAX || high == INT64_MIN) continue;
+    if (low != INT64_MIN) low = settp_ceil(low, k);
+    if (high != INT64_MAX) high = settp_floor(high, k);
+    if (low <= x->lo && high >= x->hi) continue;
+    if (low < x->lo) low = x->lo;
+    if (high > x->hi) high = x->hi;
+    if (low > high) {
+      d->empty = 1;
+      return;
+    }
+    if (x->kind == SETTP_ATOM_VAR) {
+      int64_t a, b;
+      if (settp_mul(low, x->c, &a) || settp_add(a, x->r, &a) || settp_mul(high, x->c, &b) || settp_add(b, x->r, &b)) continue;
+      settp_cut(d, x->a, a, b);
+    } else if (x->kind == SETTP_ATOM_QUOTIENT && depth < 4) {
+      for (f = x->form, tried = 0; f >= 0 && tried < 3; f = e->form[f].next, ++tried) {
+        settp_form form = e->form[f];
+        int64_t a, b, k0 = e->lin[form.lin].constant;
+        if (low == INT64_MIN || high == INT64_MAX) continue;
+        if (settp_mul(low, form.c, &a) || settp_mul(high, form.c, &b) || settp_add(b, form.c - 1, &b)) continue;
+        if (settp_add(a, -k0, &a) || settp_add(b, -k0, &b)) continue;
+        settp_cut_atoms(e, d, settp_lin_scale(e, form.lin, 1, -k0), a, b, depth + 1);
+      }
+    }
+  }
+}
+
+/* u with a * u = 1 modulo m, for coprime a and m. */
+SETT_INLINE int64_t settp_inverse(int64_t a, int64_t m) {
+  int64_t r0 = m, r1 = settp_mod(a, m), u0 = 0, u1 = 1;
+  while (r1) {
+    int64_t q = r0 / r1, t = r0 - q * r1;
+    r0 = r1, r1 = t;
+    t = u0 - q * u1;
+    u0 = u1, u1 = t;
+  }
+  return settp_mod(u0, m);
+}
+
+/* Variable i lies in y = s modulo m, where x = modulus * y + residue. */
+SETT_INLINE void settp_cut_class(settp_domain *d, int i, int64_t s, int64_t m) {
+  int64_t modulus, residue;
+  if (m <= 1) return;
+  if (settp_mul(d->modulus[i], m, &modulus) || modulus > (int64_t)1 << 40) return; /* not used: only a loss of precision */
+  if (settp_mul(d->modulus[i], settp_mod(s, m), &residue) || settp_add(residue, d->residue[i], &residue)) return;
+  d->modulus[i] = modulus;
+  d->residue[i] = residue;
+  d->changed = 1;
+  settp_cut(d, i, d->bounds[i].lo, d->bounds[i].hi);
+}
+
+/* C5: p = t * (k * y + b - m * q) in [lo, hi] with q = floor((k * y + b) / m) of one variable. */
+SETT_INLINE void settp_cut_residues(settp_engine *e, settp_domain *d, int32_t p, int64_t lo, int64_t hi) {
+  settp_term y, q;
+  int32_t f;
+  if (e->lin[p].count != 2 || lo == INT64_MIN || hi == INT64_MAX) return;
+  y = e->term[e->lin[p].first];
+  q = e->term[e->lin[p].first + 1];
+  if (e->atom[y.atom].kind != SETTP_ATOM_VAR) {
+    settp_term t = y;
+    y = q;
+    q = t;
+  }
+  if (e->atom[y.atom].kind != SETTP_ATOM_VAR || e->atom[q.atom].kind != SETTP_ATOM_QUOTIENT || q.k == INT64_MIN) return;
+  if (d->modulus[e->atom[y.atom].a] != e->atom[y.atom].c) return; /* its class was cut in this round: y has another meaning now */
+  for (f = e->atom[q.atom].form; f >= 0 && !d->empty; f = e->form[f].next) {
+    settp_form form = e->form[f];
+    int64_t t, k, b, away, low, high, m = form.c, g;
+    int variable = e->atom[y.atom].a;
+    if (q.k % m || e->lin[form.lin].count != 1 || e->term[e->lin[form.lin].first].atom != y.atom) continue;
+    t = -(q.k / m);
+    k = e->term[e->lin[form.lin].first].k;
+    b = e->lin[form.lin].constant;
+    if (settp_mul(t, k, &away) || away != y.k || settp_mul(t, b, &away)) continue;
+    if (settp_add(lo, away, &low) || settp_add(hi, away, &high) || low == INT64_MIN || m > (int64_t)1 << 31) continue;
+    if (t < 0) {
+      int64_t swap = low;
+      low = settp_neg(high);
+      high = settp_neg(swap);
+      t = -t;
+    }
+    low = settp_ceil(low, t);
+    high = settp_floor(high, t);
+    if (low < 0) low = 0;
+    if (high > m - 1) high = m - 1;
+    k = settp_mod(k, m);
+    b = settp_mod(b, m);
+    g = settp_gcd(k, m);
+    low += settp_mod(b - low, g); /* residues of k * y + b are b modulo g */
+    high -= settp_mod(high - b, g);
+    if (low > high) {
+      d->empty = 1;
+    } else if (low == high) {
+      int64_t n = m / g;
+      settp_cut_class(d, variable, (settp_mod((low - b) / g, n) * settp_inverse(k / g, n)) % n, n);
+    } else { /* several residues: the ends move to the next allowed value */
+      int64_t first = e->atom[y.atom].lo, last = e->atom[y.atom].hi, r, steps;
+      for (steps = 0; steps < 4096 && first < last; ++steps, ++first) {
+        r = settp_mod(settp_mod(first, m) * k + b, m);
+        if (r >= low && r <= high) break;
+      }
+      for (steps = 0; steps < 4096 && last > first; ++steps, --last) {
+        r = settp_mod(settp_mod(last, m) * k + b, m);
+        if (r >= low && r <= high) break;
+      }
+      settp_cut(d, variable, first * e->atom[y.atom].c + e->atom[y.atom].r, last * e->atom[y.atom].c + e->atom[y.atom].r);
+    }
+    return;
+  }
+}
+
+/* p in [lo, hi], brought to the cheapest primitive form; cuts variables on the way. */
+SETT_INLINE int settp_constrain(settp_engine *e, settp_domain *d, int32_t *form, int64_t *low, int64_t *high) {
+  int32_t p = *form, i, j, f;
+  int64_t lo = *low, hi = *high, k, g;
+  int steps;
+  for (steps = 0; steps < 32 && !e->error; ++steps) {
+    sett_map_interval r;
+    int32_t next = SETTP_NONE;
+    if (!e->lin[p].count) return e->lin[p].constant >= lo && e->lin[p].constant <= hi ? SETTP_DROP : SETTP_EMPTY;
+    r = settp_lin_interval(e, p);
+    if (r.lo >= lo && r.hi <= hi) return SETTP_DROP;
+    if (r.lo > hi || r.hi < lo) return SETTP_EMPTY;
+    k = e->lin[p].constant;
+    if (k == INT64_MIN || (lo != INT64_MIN && settp_add(lo, -k, &lo)) || (hi != INT64_MAX && settp_add(hi, -k, &hi))) return SETTP_KEEP;
+    next = settp_lin_primitive(e, p, &g);
+    if (next < 0) return SETTP_KEEP;
+    p = next;
+    if (g < 0) {
+      k = lo;
+      lo = settp_neg(hi);
+      hi = settp_neg(k);
+      g = -g;
+    }
+    if (lo != INT64_MIN) lo = settp_ceil(lo, g);
+    if (hi != INT64_MAX) hi = settp_floor(hi, g);
+    if (lo > hi) return SETTP_EMPTY;
+    *form = p;
+    *low = lo;
+    *high = hi;
+    r = settp_lin_interval(e, p);
+    settp_cut_atoms(e, d, p, lo, hi, 0);
+    settp_cut_residues(e, d, p, lo, hi);
+    if (d->empty) return SETTP_EMPTY;
+    next = SETTP_NONE;
+    if (lo == INT64_MIN || hi == INT64_MAX) return SETTP_KEEP;
+    for (i = 0; i < e->lin[p].count && next < 0; ++i) { /* C2: exact, a quotient of coefficient 1 or -1 is opened */
+      settp_term t = e->term[e->lin[p].first + i];
+      if (e->atom[t.atom].kind != SETTP_ATOM_QUOTIENT || (t.k != 1 && t.k != -1)) continue;
+      for (f = e->atom[t.atom].form; f >= 0; f = e->form[f].next) {
+        settp_form c = e->form[f];
+        int64_t a = t.k > 0 ? lo : settp_neg(hi), b = t.k > 0 ? hi : settp_neg(lo);
+        int32_t whole, rest = settp_lin_mix(e, p, t.k, settp_lin_atom(e, t.atom, 1, 0), -1, 0);
+        whole = settp_lin_mix(e, rest, c.c, c.lin, 1, 0);
+        if (whole < 0 || settp_mul(a, c.c, &a) || settp_mul(b, c.c, &b) || settp_add(b, c.c - 1, &b)) continue;
+        if (!settp_cheaper(settp_lin_cost(e, whole), settp_lin_cost(e, p))) continue;
+        next = whole;
+        lo = a;
+        hi = b;
+        break;
+      }
+    }
+    for (i = 0; i < e->lin[p].count && next < 0; ++i) /* C3: exact quotient */
+      for (j = i; j < e->lin[p].count && next < 0; ++j) {
+        int64_t a, b;
+        int32_t whole;
+        g = settp_gcd(e->term[e->lin[p].first + i].k, e->term[e->lin[p].first + j].k);
+        if (g < 2) continue;
+        if (lo % g == 0) a = lo / g;
+        else if (r.lo >= lo && r.lo != INT64_MIN) a = settp_floor(r.lo, g);
+        else continue;
+        if (settp_mod(hi, g) == g - 1) b = settp_floor(hi, g);
+        else if (r.hi <= hi && r.hi != INT64_MAX) b = settp_floor(r.hi, g);
+        else continue;
+        whole = settp_divide(e, p, g);
+        if (whole < 0 || !settp_cheaper(settp_lin_cost(e, whole), settp_lin_cost(e, p))) continue;
+        next = whole;
+        lo = a;
+        hi = b;
+      }
+    if (next < 0) return SETTP_KEEP;
+    p = next;
+  }
+  return SETTP_KEEP;
+}
+
+/* ======================================================================= bodies: simplify ==== */
+
+/* The one variable of more than one value below an expression: its number; -1: none; -2: several, or the expression is not of this list. */
+SETT_INLINE int settp_only_variable(sett_map_arena *arena, sett_expr root, const sett_map_variable *bounds, settp_list *list) {
+  uint32_t i;
+  int only = -1;
+  list->handle = NULL;
+  list->count = list->capacity = 0;
+  if (settp_list_push(arena, list, root) || settp_list_close(arena, list)) return -2;
+  for (i = 0; i < list->count; ++i) {
+    const settp_node *n = settp_at(arena, list->handle[i]);
+    if (n->op != SETTP_VAR || bounds[n->value].lo == bounds[n->value].hi) continue;
+    if (only >= 0) return -2;
+    only = (int)n->value;
+  }
+  return only;
+}
+
+/* A constraint on one variable with few values is decided by looking at all of them. */
+SETT_INLINE void settp_enumerate_one(sett_map_arena *arena, const sett_map *map, const sett_map_constraint *c, settp_domain *d) {
+  settp_list list;
+  size_t keep = arena->top;
+  int only = settp_only_variable(arena, c->expr, d->bounds, &list), i, n = sett_map_variables(*map);
+  int64_t *point, *value, x, lo, hi, step, first = 0, last = 0, gap = 0, hits = 0;
+  unsigned char *error;
+  int even = 1;
+  if (only < 0) {
+    arena->top = keep;
+    return;
+  }
+  lo = d->bounds[only].lo;
+  hi = d->bounds[only].hi;
+  step = d->modulus[only];
+  point = (int64_t *)settp_take(arena, (size_t)n * sizeof *point);
+  value = (int64_t *)settp_take(arena, (size_t)list.count * sizeof *value);
+  error = (unsigned char *)settp_take(arena, list.count);
+  if (point && value && error && lo > -((int64_t)1 << 60) && hi < (int64_t)1 << 60 && (hi - lo) / step < 4096) {
+    for (i = 0; i < n; ++i) point[i] = d->bounds[i].lo;
+    for (x = lo; x <= hi && even >= 0; x += step) {
+      uint32_t root = settp_at(arena, c->expr)->mark;
+      point[only] = x;
+      settp_run(arena, &list, point, value, error);
+      if (error[root]) even = -1;
+      if (error[root] || value[root] < c->lo || value[root] > c->hi) continue;
+      if (!hits) first = x;
+      else if (!gap) gap = x - last;
+      else if (x - last != gap) even = 0;
+      last = x;
+      ++hits;
+    }
+    if (even >= 0) {
+      if (!hits) {
+        d->empty = 1;
+      } else {
+        if (even && gap > step && gap <= 1 << 30) {
+          d->modulus[only] = gap;
+          d->residue[only] = settp_mod(first, gap);
+          d->changed = 1;
+        }
+        settp_cut(d, only, first, last);
+      }
+    }
+  }
+  arena->top = keep;
+}
+
+typedef struct settp_kept { /* a constraint that stays: form in [lo, hi], made from constraint number source */
+  int64_t lo, hi;
+  int32_t form, source;
+} settp_kept;
+
+/* One round: all constraints under the bounds of now. Returns the number kept, or -1 (failed or empty). */
+SETT_INLINE int settp_round(settp_engine *e, settp_domain *d, const sett_map *map, const settp_list *list, settp_kept *kept) {
+  int32_t *lin = settp_normalise(e, list);
+  int i, j, n = 0;
+  if (!lin) return -1;
+  for (i = 0; i < map->constraints; ++i) {
+    int32_t form = lin[settp_at(e->arena, map->constraint[i].expr)->mark];
+    int64_t lo = map->constraint[i].lo, hi = map->constraint[i].hi;
+    int what = settp_constrain(e, d, &form, &lo, &hi);
+    if (e->error) return -1;
+    if (what == SETTP_EMPTY) d->empty = 1;
+    if (d->empty) return -1;
+    if (what == SETTP_DROP) continue;
+    for (j = 0; j < n && kept[j].form != form; ++j) {}
+    if (j < n) {
+      if (kept[j].lo < lo) kept[j].lo = lo;
+      if (kept[j].hi > hi) kept[j].hi = hi;
+      if (kept[j].lo > kept[j].hi) {
+        d->empty = 1;
+        return -1;
+      }
+    } else {
+      j = n++;
+      kept[j].form = form;
+      kept[j].lo = lo;
+      kept[j].hi = hi;
+      kept[j].source = i;
+    }
+  }
+  return n;
+}
+
+SETT_INLINE int settp_list_of_constraints(sett_map_arena *arena, settp_list *list, const sett_map_constraint *constraint, int count) {
+  int i;
+  list->handle = NULL;
+  list->count = list->capacity = 0;
+  for (i = 0; i < count; ++i)
+    if (settp_list_push(arena, list, constraint[i].expr)) return SETT_MAP_ERROR_FULL;
+  return settp_list_close(arena, list);
+}
+
+/* Prints a kept constraint: the constant goes into the interval, of a form and its negative the shorter is taken. */
+SETT_INLINE sett_map_constraint settp_print_constraint(settp_engine *e, const settp_kept *kept) {
+  sett_map_constraint c;
+  int32_t turned = settp_lin_scale(e, kept->form, -1, 0), a = settp_print(e, kept->form), b = settp_print(e, turned);
+  const settp_node *n;
+  int64_t k = 0, lo = kept->lo, hi = kept->hi;
+  c.expr = SETT_MAP_ERROR_FULL;
+  c.lo = lo;
+  c.hi = hi;
+  if (!a) return c;
+  c.expr = e->lin[kept->form].expr;
+  if (b && b < a && lo != INT64_MIN && hi != INT64_MIN) {
+    c.expr = e->lin[turned].expr;
+    c.lo = -hi;
+    c.hi = -lo;
+  }
+  n = settp_at(e->arena, c.expr);
+  if (n->op == SETTP_ADD && settp_is_constant(e->arena, settp_b(n), &k) && k != INT64_MIN && !settp_add(c.lo, -k, &lo) && !settp_add(c.hi, -k, &hi)) {
+    c.expr = settp_a(n);
+    c.lo = lo;
+    c.hi = hi;
+  }
+  return c;
+}
+
+/* All bounds and constraints to a fixpoint. Bounds, classes and the constraints that stay are left in d and out; their number, or -1. */
+SETT_INLINE int settp_solve(sett_map_arena *arena, const sett_map *map, settp_domain *d, sett_map_constraint *out, int *error) {
+  enum { ROUNDS = 48 };
+  settp_list list;
+  settp_kept *kept = (settp_kept *)settp_take(arena, (size_t)map->constraints * sizeof *kept + 8);
+  int round, n = 0, i, made = 0;
+  size_t keep;
+  *error = 0;
+  if (!kept || settp_list_of_constraints(arena, &list, map->constraint, map->constraints)) {
+    *error = SETT_MAP_ERROR_FULL;
+    return -1;
+  }
+  keep = arena->top;
+  for (round = 0;; ++round) {
+    settp_engine e;
+    uint32_t at;
+    arena->top = keep;
+    for (at = 0; at < list.count; ++at) settp_at(arena, list.handle[at])->mark = at; /* printing and enumerating move the marks */
+    d->changed = 0;
+    if (settp_engine_start(&e, arena, map, d->bounds, d->modulus, d->residue, list.count)) {
+      *error = e.error;
+      return -1;
+    }
+    n = settp_round(&e, d, map, &list, kept);
+    *error = e.error;
+    if (n < 0) return -1;
+    if (d->changed && round < ROUNDS) continue;
+    if (round < ROUNDS)
+      for (i = 0; i < n && !d->empty; ++i) settp_enumerate_one(arena, map, map->constraint + kept[i].source, d);
+    if (d->empty) return -1;
+    if (d->changed && round < ROUNDS) continue;
+    for (i = 0; i < n; ++i) {
+      out[made] = settp_print_constraint(&e, kept + i);
+      if (out[made++].expr < SETT_MAP_ERROR_COUNT) {
+        *error = e.error ? e.error : SETT_MAP_ERROR_FULL;
+        return -1;
+      }
+    }
+    break;
+  }
+  for (i = 0; i < sett_map_variables(*map); ++i)
+    if (d->modulus[i] > 1 && d->bounds[i].lo < d->bounds[i].hi) {
+      int64_t r = settp_mod(d->residue[i], d->modulus[i]);
+      out[made].expr = sett_map_mod(arena, sett_map_var(arena, i), sett_map_constant(arena, d->modulus[i]));
+      if (out[made].expr < SETT_MAP_ERROR_COUNT) {
+        *error = (int)out[made].expr;
+        return -1;
+      }
+      out[made].lo = out[made].hi = r;
+      ++made;
+    }
+  return made;
+}
+
+/* Starts an engine for expressions of the map under its solved domain: what the constraints say of their forms is known in it. */
+SETT_INLINE int settp_results_start(settp_engine *e, sett_map_arena *arena, const sett_map *map, const settp_domain *d,
+                                    const sett_map_constraint *constraint, int constraints, uint32_t nodes) {
+  settp_list list;
+  int32_t *lin;
+  int i, n = 0;
+  if (settp_engine_start(e, arena, map, d->bounds, d->modulus, d->residue, nodes + (uint32_t)constraints * 8)) return e->error;
+  if (!constraints) return 0;
+  if (settp_list_of_constraints(arena, &list, constraint, constraints)) return e->error = SETT_MAP_ERROR_FULL;
+  lin = settp_normalise(e, &list);
+  e->fact = (settp_known *)settp_take(arena, (size_t)constraints * sizeof *e->fact);
+  if (!lin || !e->fact) return e->error ? e->error : (e->error = SETT_MAP_ERROR_FULL);
+  for (i = 0; i < constraints; ++i) {
+    int32_t l = lin[settp_at(arena, constraint[i].expr)->mark], p;
+    int64_t k = 1, lo, hi;
+    if (!e->lin[l].count) continue;
+    p = settp_lin_primitive(e, l, &k);
+    if (p < 0 || settp_add(constraint[i].lo, settp_neg(e->lin[l].constant), &lo) || settp_add(constraint[i].hi, settp_neg(e->lin[l].constant), &hi)) continue;
+    if (k < 0) {
+      int64_t swap = lo;
+      lo = settp_neg(hi);
+      hi = settp_neg(swap);
+      k = -k;
+    }
+    e->fact[n].lin = p;
+    e->fact[n].lo = settp_ceil(lo, k);
+    e->fact[n++].hi = settp_floor(hi, k);
+  }
+  e->facts = n;
+  for (i = 0; i < e->lins; ++i) e->lin[i].known = 0; /* intervals found without the facts, and what was divided by them */
+  for (i = 0; i <= (int)e->mask; ++i) e->memo_bucket[i] = SETTP_NONE;
+  return 0;
+}
+
+SETT_INLINE int settp_domain_start(sett_map_arena *arena, const sett_map *map, settp_domain *d) {
+  int i, n = sett_map_variables(*map);
+  d->bounds = (sett_map_variable *)settp_take(arena, (size_t)n * sizeof *d->bounds + 8);
+  d->modulus = (int64_t *)settp_take(arena, (size_t)n * sizeof *d->modulus + 8);
+  d->residue = (int64_t *)settp_take(arena, (size_t)n * sizeof *d->residue + 8);
+  d->changed = d->empty = 0;
+  if (!d->bounds || !d->modulus || !d->residue) return SETT_MAP_ERROR_FULL;
+  for (i = 0; i < n; ++i) {
+    d->bounds[i] = map->variable[i];
+    d->modulus[i] = 1;
+    d->residue[i] = 0;
+  }
+  return 0;
+}
+
+SETT_INLINE sett_map sett_map_simplify(sett_map_arena *arena, sett_map map) {
+  sett_map_mark mark = sett_map_arena_mark(arena);
+  settp_domain d;
+  settp_engine e;
+  settp_list list;
+  sett_map_constraint *constraint;
+  sett_expr *result;
+  int32_t *lin;
+  int i, n, error = 0;
+  sett_map out = map;
+  if (map.kind != SETT_MAP_DEFINED) return map;
+  result = (sett_expr *)settp_take(arena, (size_t)map.results * sizeof *result + 8);
+  constraint = (sett_map_constraint *)settp_take(arena, (size_t)(map.constraints + sett_map_variables(map)) * sizeof *constraint + 8);
+  if (!result || !constraint || settp_domain_start(arena, &map, &d)) {
+    arena->top = mark.top;
+    return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
+  }
+  n = settp_solve(arena, &map, &d, constraint, &error);
+  if (n < 0) {
+    sett_map_arena_rewind(arena, mark);
+    return error ? sett_map_fail(error, 0) : sett_map_empty();
+  }
+  error = settp_results_start(&e, arena, &map, &d, constraint, n, 64);
+  list.handle = NULL;
+  list.count = list.capacity = 0;
+  for (i = 0; i < map.results && !error; ++i) error = settp_list_push(arena, &list, map.result[i]);
+  if (!error) error = settp_list_close(arena, &list);
+  lin = error ? NULL : settp_normalise(&e, &list);
+  for (i = 0; i < map.results && lin && !e.error; ++i) {
+    int32_t l = lin[settp_at(arena, map.result[i])->mark];
+    if (settp_print(&e, l)) result[i] = e.lin[l].expr;
+  }
+  if (error || e.error) {
+    sett_map_arena_rewind(arena, mark);
+    return sett_map_fail(error ? error : e.error, 0);
+  }
+  out.variable = d.bounds;
+  out.result = result;
+  out.constraint = constraint;
+  out.constraints = n;
+  settp_sort_constraints(arena, &out, constraint, n);
+  return settp_map_store(arena, out, mark.top);
+}
+
+/* The interval of an expression over the domain of a map. Sound; exact where each variable stands once. An empty domain gives [1, 0]. */
+SETT_INLINE sett_map_interval sett_map_range(sett_map_arena *arena, sett_map map, sett_expr expr) {
+  sett_map_mark mark = sett_map_arena_mark(arena);
+  sett_map_interval r = settp_interval(INT64_MIN, INT64_MAX);
+  sett_map_constraint *constraint;
+  settp_domain d;
+  settp_engine e;
+  settp_list list;
+  int n, error = 0;
+  if (map.kind == SETT_MAP_EMPTY) return settp_interval(1, 0);
+  if (map.kind != SETT_MAP_DEFINED || expr < SETT_MAP_ERROR_COUNT) return r;
+  constraint = (sett_map_constraint *)settp_take(arena, (size_t)(map.constraints + sett_map_variables(map)) * sizeof *constraint + 8);
+  list.handle = NULL;
+  list.count = list.capacity = 0;
+  if (constraint && !settp_domain_start(arena, &map, &d)) {
+    n = settp_solve(arena, &map, &d, constraint, &error);
+    if (n < 0) r = error ? r : settp_interval(1, 0);
+    else if (!settp_results_start(&e, arena, &map, &d, constraint, n, 64) && !settp_list_push(arena, &list, expr) && !settp_list_close(arena, &list)) {
+      int32_t *lin = settp_normalise(&e, &list);
+      if (lin) r = settp_lin_interval(&e, lin[settp_at(arena, expr)->mark]);
+    }
+  }
+  sett_map_arena_rewind(arena, mark);
+  return r;
+}
+
+/* ======================================================================= bodies: questions ==== */
+
+/* An engine over the solved domain of a map, and the forms of its results. kind EMPTY or FAILED in *map: there is nothing to ask. */
+typedef struct settp_asked {
+  settp_engine engine;
+  settp_domain domain;
+  settp_list list;
+  int32_t *lin; /* by place in list */
+  sett_map_constraint *constraint;
+  int constraints;
+} settp_asked;
+
+SETT_INLINE int settp_ask(sett_map_arena *arena, sett_map map, settp_asked *a) { /* 0, SETTP_EMPTY as -1, or an error */
+  int i, error = 0;
+  a->constraint = (sett_map_constraint *)settp_take(arena, (size_t)(map.constraints + sett_map_variables(map)) * sizeof *a->constraint + 8);
+  if (!a->constraint || settp_domain_start(arena, &map, &a->domain)) return SETT_MAP_ERROR_FULL;
+  a->constraints = settp_solve(arena, &map, &a->domain, a->constraint, &error);
+  if (a->constraints < 0) return error ? error : -1;
+  error = settp_results_start(&a->engine, arena, &map, &a->domain, a->constraint, a->constraints, 64);
+  a->list.handle = NULL;
+  a->list.count = a->list.capacity = 0;
+  for (i = 0; i < map.results && !error; ++i) error = settp_list_push(arena, &a->list, map.result[i]);
+  if (!error) error = settp_list_close(arena, &a->list);
+  if (error) return error;
+  a->lin = settp_normalise(&a->engine, &a->list);
+  return a->lin ? 0 : a->engine.error;
+}
+
+SETT_INLINE int sett_map_strides(sett_map_arena *arena, sett_map map, int variable, sett_map_stride *out) {
+  sett_map_mark mark = sett_map_arena_mark(arena);
+  settp_asked a;
+  int i, j, code;
+  if (map.kind != SETT_MAP_DEFINED) return map.kind == SETT_MAP_FAILED ? map.error : map.kind == SETT_MAP_EMPTY ? 0 : SETT_MAP_ERROR_NO_MAP;
+  code = settp_ask(arena, map, &a);
+  for (i = 0; i < map.results; ++i) {
+    const settp_engine *e = &a.engine;
+    int32_t l;
+    int64_t lo, start, g = 0, own = 0, modulus;
+    out[i].linear = code <= 0;
+    out[i].stride = out[i].align = 0;
+    if (code) continue;
+    l = a.lin[settp_at(arena, map.result[i])->mark];
+    lo = a.domain.bounds[variable].lo;
+    start = e->lin[l].constant;
+    modulus = a.domain.modulus[variable];
+    for (j = 0; j < e->lin[l].count; ++j) {
+      settp_term t = e->term[e->lin[l].first + j];
+      const settp_atom *x = e->atom + t.atom;
+      if (x->kind == SETTP_ATOM_VAR && x->a == variable) {
+        own = t.k;
+        if (own % modulus || settp_mul(own, settp_floor(lo - x->r, modulus), &lo) || settp_add(start, lo, &start)) out[i].linear = 0;
+      } else {
+        if (x->support >> (variable & 63) & 1) out[i].linear = 0;
+        g = settp_gcd(g, t.k);
+      }
+    }
+    if (!out[i].linear) continue;
+    out[i].stride = own / modulus;
+    out[i].align = start == INT64_MIN ? 1 : settp_gcd(g, start);
+  }
+  sett_map_arena_rewind(arena, mark);
+  return code > 0 ? code : 0;
+}
+
+/* The bounds of the variables that map's own bounds and some constraints imply, by rule C4 once. */
+SETT_INLINE const sett_map_variable *settp_implied_bounds(sett_map_arena *arena, const sett_map *map, const sett_map_constraint *constraint, int count) {
+  settp_engine e;
+  settp_domain d, cut;
+  settp_list list;
+  int32_t *lin;
+  int i;
+  if (settp_domain_start(arena, map, &d) || settp_domain_start(arena, map, &cut)) return NULL;
+  if (settp_list_of_constraints(arena, &list, constraint, count)) return NULL;
+  if (settp_engine_start(&e, arena, map, d.bounds, d.modulus, d.residue, list.count)) return NULL;
+  lin = settp_normalise(&e, &list);
+  if (!lin) return NULL;
+  for (i = 0; i < count; ++i) {
+    int32_t l = lin[settp_at(arena, constraint[i].expr)->mark];
+    settp_cut_atoms(&e, &cut, settp_lin_scale(&e, l, 1, settp_neg(e.lin[l].constant)), settp_sat_add(constraint[i].lo, settp_neg(e.lin[l].constant)),
+                    settp_sat_add(constraint[i].hi, settp_neg(e.lin[l].constant)), 0);
+  }
+  return e.error ? NULL : cut.bounds;
+}
+
+/* What must still be tested at run time: the constraints of the simplified map, and the variables whose bounds it cut. */
+SETT_INLINE sett_map sett_map_guards(sett_map_arena *arena, sett_map map) {
+  sett_map s = sett_map_simplify(arena, map);
+  const sett_map_variable *implied;
+  sett_map_constraint *c;
+  int i, n = 0;
+  size_t keep = arena->top;
+  if (s.kind != SETT_MAP_DEFINED) return s;
+  c = (sett_map_constraint *)settp_take(arena, (size_t)(s.constraints + sett_map_variables(map)) * sizeof *c + 8);
+  if (!c) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
+  implied = settp_implied_bounds(arena, &map, s.constraint, s.constraints);
+  if (!implied) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
+  for (i = 0; i < sett_map_variables(map); ++i)
+    if (s.variable[i].lo > implied[i].lo || s.variable[i].hi < implied[i].hi) {
+      c[n].expr = sett_map_var(arena, i);
+      c[n].lo = s.variable[i].lo;
+      c[n++].hi = s.variable[i].hi;
+    }
+  for (i = 0; i < s.constraints; ++i) c[n++] = s.constraint[i];
+  s.variable = map.variable;
+  s.constraint = c;
+  s.constraints = n;
+  return settp_map_store(arena, s, keep);
+}
+
+/* ======================================================================= bodies: C text ==== */
+
+typedef struct settp_c {
+  sett_map_arena *arena;
+  const sett_map *map;
+  settp_out *out;
+  int type;
+  int64_t lo, hi;            /* of the type */
+  const sett_map_interval *range; /* of each node of the list */
+  int failed;                /* the type does not do */
+} settp_c;
+
+enum { SETTP_C_TOP, SETTP_C_COMPARE, SETTP_C_TERM, SETTP_C_STRONG }; /* where an expression goes: alone, beside <=, in a sum, beside * / % >> & */
+
+SETT_INLINE sett_map_interval settp_c_range(const settp_c *c, sett_expr e) {
+  const settp_node *n = settp_at(c->arena, e);
+  return n->op == SETTP_CONST ? settp_interval(n->value, n->value) : c->range[n->mark];
+}
+
+SETT_INLINE void settp_c_fits(settp_c *c, sett_map_interval r) {
+  if (r.lo < c->lo || r.hi > c->hi) c->failed = 1;
+}
+
+SETT_INLINE void settp_c_number(settp_c *c, int64_t value) {
+  uint64_t n = settp_magnitude(value);
+  if (c->type == SETT_MAP_UINT ? n > UINT64_C(0xffffffff) : c->type == SETT_MAP_INT && n > UINT64_C(0x7fffffff)) c->failed = 1;
+  if (value == INT64_MIN) c->failed = 1;
+  if (value < 0) settp_put(c->out, "-");
+  settp_put_unsigned(c->out, n);
+  if (c->type == SETT_MAP_UINT && n > UINT64_C(0x7fffffff)) settp_put(c->out, "u");
+  if (c->type == SETT_MAP_LONG && n > UINT64_C(0x7fffffff)) settp_put(c->out, "L");
+}
+
+SETT_INLINE void settp_c_expr(settp_c *c, sett_expr e, int place, int ring);
+
+SETT_INLINE int settp_log2(int64_t v) { /* of a power of two, else -1 */
+  int n = 0;
+  if (v <= 0 || (v & (v - 1))) return -1;
+  while (v > 1) v >>= 1, ++n;
+  return n;
+}
+
+/* A summand without its sign: e, or x for x * k. */
+SETT_INLINE int64_t settp_c_factor(const settp_c *c, sett_expr e, sett_expr *x) {
+  const settp_node *n = settp_at(c->arena, e);
+  int64_t k = 1;
+  *x = e;
+  if (n->op == SETTP_MUL && settp_is_constant(c->arena, settp_b(n), &k)) *x = settp_a(n);
+  else if (n->op == SETTP_CONST) k = n->value < 0 ? -1 : 1;
+  else k = 1;
+  return k;
+}
+
+/* A sum plus a constant: summands with a positive sign first. In a signed type each partial sum must fit. */
+SETT_INLINE void settp_c_sum(settp_c *c, sett_expr e, int64_t more, int ring) {
+  size_t keep = c->arena->top;
+  sett_expr *part, x = e;
+  sett_map_interval sum = settp_interval(0, 0);
+  int count = 1, i, pass, any = 0;
+  while (settp_at(c->arena, x)->op == SETTP_ADD) {
+    x = settp_a(settp_at(c->arena, x));
+    ++count;
+  }
+  part = (sett_expr *)settp_take(c->arena, (size_t)count * sizeof *part + 8);
+  if (!part) {
+    c->failed = 1;
+    return;
+  }
+  for (i = count, x = e; i > 1; x = settp_a(settp_at(c->arena, x))) part[--i] = settp_b(settp_at(c->arena, x));
+  part[0] = x;
+  if (settp_at(c->arena, part[count - 1])->op == SETTP_CONST) {
+    if (settp_add(more, settp_at(c->arena, part[count - 1])->value, &more)) c->failed = 1;
+    --count;
+  }
+  for (pass = 0; pass < 2; ++pass) {
+    if (pass && more > 0) { /* the constant leads when nothing else is positive */
+      settp_put(c->out, any++ ? " + " : "");
+      settp_c_number(c, more);
+      sum = settp_interval_add(sum, settp_interval(more, more));
+    }
+    for (i = 0; i < count; ++i) {
+      sett_expr inner;
+      int64_t k = settp_c_factor(c, part[i], &inner);
+      sett_map_interval r = settp_c_range(c, inner);
+      if ((k < 0) != pass) continue;
+      if (pass) settp_put(c->out, any ? " - " : "-");
+      else if (any) settp_put(c->out, " + ");
+      ++any;
+      sum = settp_interval_add(sum, settp_interval_scale(r, k));
+      if (k == 1 || k == -1) {
+        settp_c_expr(c, inner, SETTP_C_TERM, 1);
+      } else {
+        settp_c_expr(c, inner, SETTP_C_STRONG, 1);
+        settp_put(c->out, " * ");
+        settp_c_number(c, k == INT64_MIN ? k : k < 0 ? -k : k);
+        if (c->type != SETT_MAP_UINT) settp_c_fits(c, settp_interval_scale(r, k == INT64_MIN ? k : k < 0 ? -k : k));
+      }
+      if (c->type != SETT_MAP_UINT) settp_c_fits(c, sum);
+    }
+  }
+  if (more < 0) {
+    settp_put(c->out, any ? " - " : "-");
+    settp_c_number(c, more == INT64_MIN ? more : -more);
+    if (c->type != SETT_MAP_UINT) settp_c_fits(c, settp_interval_add(sum, settp_interval(more, more)));
+  }
+  (void)ring;
+  c->arena->top = keep;
+}
+
+/* e + shift, as an operand that stands before a strong operator. */
+SETT_INLINE void settp_c_shifted(settp_c *c, sett_expr e, int64_t shift, int ring) {
+  if (!shift) {
+    settp_c_expr(c, e, SETTP_C_STRONG, ring);
+    return;
+  }
+  settp_put(c->out, "(");
+  settp_c_sum(c, e, shift, ring);
+  settp_put(c->out, ")");
+}
+
+/* Prints e. ring: in uint only its value modulo 2^32 matters; otherwise it must lie in the type. */
+SETT_INLINE void settp_c_expr(settp_c *c, sett_expr e, int place, int ring) {
+  const settp_node *n = settp_at(c->arena, e);
+  sett_map_interval r = settp_c_range(c, e);
+  uint32_t a = settp_a(n), b = settp_b(n);
+  int64_t k = 0;
+  char buffer[24];
+  if (c->failed || c->out->length > (1 << 24)) {
+    c->failed = 1;
+    return;
+  }
+  if (!ring || c->type != SETT_MAP_UINT) settp_c_fits(c, r);
+  if (n->op == SETTP_CONST) {
+    settp_c_number(c, n->value);
+    return;
+  }
+  if (n->op == SETTP_VAR) {
+    settp_put(c->out, sett_map_name(*c->map, (int)n->value, buffer));
+    return;
+  }
+  if (n->op == SETTP_MIN || n->op == SETTP_MAX) {
+    int pass;
+    settp_put(c->out, "(");
+    for (pass = 0; pass < 2; ++pass) {
+      settp_c_expr(c, a, SETTP_C_STRONG, 0);
+      settp_put(c->out, pass ? " : " : n->op == SETTP_MIN ? " < " : " > ");
+      settp_c_expr(c, b, SETTP_C_STRONG, 0);
+      settp_put(c->out, pass ? ")" : " ? ");
+    }
+    return;
+  }
+  if (n->op == SETTP_ADD || (n->op == SETTP_MUL && settp_is_constant(c->arena, b, &k) && k < 0)) {
+    if (place > SETTP_C_COMPARE) settp_put(c->out, "(");
+    settp_c_sum(c, e, 0, ring);
+    if (place > SETTP_C_COMPARE) settp_put(c->out, ")");
+    return;
+  }
+  if (n->op == SETTP_MUL) {
+    if (place > SETTP_C_TERM) settp_put(c->out, "(");
+    settp_c_expr(c, a, SETTP_C_STRONG, 1);
+    settp_put(c->out, " * ");
+    settp_c_expr(c, b, SETTP_C_STRONG, 1);
+    if (place > SETTP_C_TERM) settp_put(c->out, ")");
+    return;
+  }
+  {
+    sett_map_interval x = settp_c_range(c, a), y = settp_c_range(c, b), moved;
+    int is_constant = settp_is_constant(c->arena, b, &k), bits = is_constant ? settp_log2(k) : -1, brackets;
+    int64_t shift = 0, up = 0;
+    if (is_constant && k > 0) {
+      if (n->op == SETTP_CEILDIV) shift = k - 1; /* ceil(x / k) = floor((x + k - 1) / k) */
+      if (x.lo == INT64_MIN || x.hi == INT64_MAX) c->failed = 1;
+      if (c->failed) return;
+      if (bits >= 0 && n->op == SETTP_MOD) { /* two's complement: the mask is the residue, whatever the sign */
+        settp_put(c->out, place >= SETTP_C_COMPARE ? "(" : "");
+        settp_c_shifted(c, a, 0, 1);
+        settp_put(c->out, " & ");
+        settp_c_number(c, k - 1);
+        settp_put(c->out, place >= SETTP_C_COMPARE ? ")" : "");
+        return;
+      }
+      if (settp_sat_add(x.lo, shift) < 0 && !(bits >= 0 && c->type != SETT_MAP_UINT)) { /* move the dividend up by a multiple of the divisor */
+        up = -settp_floor(x.lo + shift, k);
+        if (settp_mul(up, k, &moved.lo) || settp_add(shift, moved.lo, &shift)) c->failed = 1;
+        if (n->op == SETTP_MOD) up = 0;
+      }
+      moved = settp_interval_add(x, settp_interval(shift, shift));
+      settp_c_fits(c, moved);
+      if (shift && c->type != SETT_MAP_UINT) settp_c_fits(c, x);
+      brackets = up ? place > SETTP_C_COMPARE : bits >= 0 ? place >= SETTP_C_COMPARE : place > SETTP_C_TERM;
+      settp_put(c->out, brackets ? "(" : "");
+      if (up && bits >= 0) settp_put(c->out, "(");
+      settp_c_shifted(c, a, shift, shift != 0);
+      if (bits >= 0) {
+        settp_put(c->out, " >> ");
+        settp_put_int(c->out, bits);
+      } else {
+        settp_put(c->out, n->op == SETTP_MOD ? " % " : " / ");
+        settp_c_number(c, k);
+      }
+      if (up) {
+        settp_put(c->out, bits >= 0 ? ") - " : " - ");
+        settp_c_number(c, up);
+      }
+      settp_put(c->out, brackets ? ")" : "");
+      return;
+    }
+    /* a divisor that is not a positive constant */
+    settp_put(c->out, "(");
+    if (n->op != SETTP_CEILDIV && x.lo >= 0 && y.lo > 0) {
+      settp_c_expr(c, a, SETTP_C_STRONG, 0);
+      settp_put(c->out, n->op == SETTP_MOD ? " % " : " / ");
+      settp_c_expr(c, b, SETTP_C_STRONG, 0);
+    } else {
+      if (c->type == SETT_MAP_UINT || (y.lo <= 0 && y.hi >= 0)) c->failed = 1;
+      if (x.lo <= c->lo && y.lo <= -1) c->failed = 1; /* the one quotient that overflows */
+      if (n->op == SETTP_MOD) {
+        settp_c_expr(c, a, SETTP_C_STRONG, 0);
+        settp_put(c->out, " % ");
+        settp_c_expr(c, b, SETTP_C_STRONG, 0);
+        settp_put(c->out, " + ");
+        settp_c_expr(c, b, SETTP_C_STRONG, 0);
+        settp_put(c->out, " * (");
+      } else {
+        settp_c_expr(c, a, SETTP_C_STRONG, 0);
+        settp_put(c->out, " / ");
+        settp_c_expr(c, b, SETTP_C_STRONG, 0);
+        settp_put(c->out, n->op == SETTP_CEILDIV ? " + (" : " - (");
+      }
+      settp_c_expr(c, a, SETTP_C_STRONG, 0);
+      settp_put(c->out, " % ");
+      settp_c_expr(c, b, SETTP_C_STRONG, 0);
+      settp_put(c->out, " != 0 && (");
+      settp_c_expr(c, a, SETTP_C_STRONG, 0);
+      settp_put(c->out, n->op == SETTP_CEILDIV ? " < 0) == (" : " < 0) != (");
+      settp_c_expr(c, b, SETTP_C_STRONG, 0);
+      settp_put(c->out, " < 0))");
+    }
+    settp_put(c->out, ")");
+  }
+}
+
+/* Intervals of all nodes of a list: by the operations, and where an engine is given by its forms. */
+SETT_INLINE sett_map_interval *settp_node_ranges(sett_map_arena *arena, const settp_list *list, const sett_map_variable *bounds, settp_engine *e,
+                                                 const int32_t *lin) {
+  sett_map_interval *range = (sett_map_interval *)settp_take(arena, (size_t)list->count * sizeof *range + 8);
+  uint32_t i;
+  if (!range) return NULL;
+  for (i = 0; i < list->count; ++i) {
+    const settp_node *n = settp_at(arena, list->handle[i]);
+    if (n->op == SETTP_CONST) range[i] = settp_interval(n->value, n->value);
+    else if (n->op == SETTP_VAR) range[i] = settp_interval(bounds[n->value].lo, bounds[n->value].hi);
+    else
+      range[i] = settp_interval_op((int)n->op, range[settp_at(arena, settp_a(n))->mark], range[settp_at(arena, settp_b(n))->mark]);
+    if (e && lin) {
+      sett_map_interval more = settp_interval_meet(range[i], settp_lin_interval(e, lin[i]));
+      if (more.lo <= more.hi) range[i] = more;
+    }
+  }
+  return range;
+}
+
+SETT_INLINE void settp_c_type(settp_c *c, int type) {
+  c->type = type;
+  c->failed = 0;
+  c->lo = type == SETT_MAP_UINT ? 0 : type == SETT_MAP_INT ? -INT64_C(0x80000000) : INT64_MIN;
+  c->hi = type == SETT_MAP_UINT ? INT64_C(0xffffffff) : type == SETT_MAP_INT ? INT64_C(0x7fffffff) : INT64_MAX;
+  if (type == SETT_MAP_LONG) ++c->lo, --c->hi; /* the ends stand for "no bound" */
+}
+
+/* One constraint's truth value; halves that the bounds imply are left out. */
+SETT_INLINE void settp_c_constraint(settp_c *c, sett_map_constraint k) {
+  sett_map_interval r = settp_c_range(c, k.expr);
+  int low = k.lo > r.lo, high = k.hi < r.hi;
+  if (k.lo == k.hi) {
+    settp_c_expr(c, k.expr, SETTP_C_COMPARE, 0);
+    settp_put(c->out, " == ");
+    settp_c_number(c, k.lo);
+    return;
+  }
+  if (low) {
+    settp_c_number(c, k.lo);
+    settp_put(c->out, " <= ");
+    settp_c_expr(c, k.expr, SETTP_C_COMPARE, 0);
+  }
+  if (low && high) settp_put(c->out, " && ");
+  if (high) {
+    settp_c_expr(c, k.expr, SETTP_C_COMPARE, 0);
+    settp_put(c->out, " <= ");
+    settp_c_number(c, k.hi);
+  }
+  if (!low && !high) settp_put(c->out, "1");
+}
+
+SETT_INLINE size_t sett_map_print_c(sett_map_arena *arena, sett_map map, int type, char *text, size_t capacity, int *error) {
+  static const char *const names[] = {"", "uint", "int", "long"};
+  sett_map_mark mark = sett_map_arena_mark(arena);
+  settp_out out = settp_out_make(text, capacity);
+  sett_map guards = sett_map_guards(arena, map), plain;
+  settp_asked a;
+  settp_list list;
+  const sett_map_interval *results, *constraints;
+  int32_t *lin = NULL;
+  settp_engine e;
+  settp_domain d;
+  settp_c c;
+  int i, first = type ? type : SETT_MAP_UINT, last = type ? type : SETT_MAP_LONG;
+  *error = 0;
+  if (guards.kind == SETT_MAP_FAILED) *error = guards.error;
+  if (guards.kind == SETT_MAP_UNDEFINED) *error = SETT_MAP_ERROR_NO_MAP;
+  if (guards.kind == SETT_MAP_EMPTY) *error = SETT_MAP_ERROR_NO_POINT;
+  if (*error) {
+    sett_map_arena_rewind(arena, mark);
+    return settp_finish(&out);
+  }
+  c.arena = arena;
+  c.map = &map;
+  c.out = &out;
+  for (;; ++first) {
+    size_t keep = arena->top;
+    out.length = 0;
+    settp_c_type(&c, first);
+    settp_put(&out, names[first]);
+    /* results: their values count inside the domain only */
+    plain = guards;
+    if (settp_ask(arena, plain, &a)) c.failed = 1;
+    results = c.failed ? NULL : settp_node_ranges(arena, &a.list, a.domain.bounds, &a.engine, a.lin);
+    if (!results) c.failed = 1;
+    c.range = results;
+    for (i = 0; i < guards.results && !c.failed; ++i) {
+      settp_put(&out, "\nresult ");
+      settp_c_expr(&c, guards.result[i], SETTP_C_TOP, 0);
+    }
+    /* constraints: they are asked at every point of the bounds */
+    constraints = NULL;
+    plain.constraints = 0;
+    if (settp_list_of_constraints(arena, &list, guards.constraint, guards.constraints) || settp_domain_start(arena, &plain, &d)) c.failed = 1;
+    else if (!settp_engine_start(&e, arena, &plain, d.bounds, d.modulus, d.residue, list.count)) lin = settp_normalise(&e, &list);
+    if (!c.failed) constraints = settp_node_ranges(arena, &list, map.variable, &e, lin);
+    if (!constraints) c.failed = 1;
+    c.range = constraints;
+    for (i = 0; i < guards.constraints && !c.failed; ++i) {
+      settp_put(&out, "\nconstraint ");
+      settp_c_constraint(&c, guards.constraint[i]);
+    }
+    arena->top = keep;
+    if (!c.failed) break;
+    if (first == last) {
+      *error = SETT_MAP_ERROR_INDEX_TYPE;
+      break;
+    }
+  }
+  sett_map_arena_rewind(arena, mark);
+  return settp_finish(&out);
+}
+
+/* ======================================================================= bodies: equality ==== */
+
+SETT_INLINE int settp_same_map(sett_map a, sett_map b) { /* in one arena: the same expressions */
+  int i;
+  if (a.kind != b.kind || a.constraints != b.constraints) return 0;
+  for (i = 0; i < sett_map_variables(a); ++i)
+    if (a.variable[i].lo != b.variable[i].lo || a.variable[i].hi != b.variable[i].hi) return 0;
+  for (i = 0; i < a.results; ++i)
+    if (a.result[i] != b.result[i]) return 0;
+  for (i = 0; i < a.constraints; ++i) {
+    int j;
+    for (j = 0; j < b.constraints; ++j)
+      if (a.constraint[i].expr == b.constraint[j].expr && a.constraint[i].lo == b.constraint[j].lo && a.constraint[i].hi == b.constraint[j].hi) break;
+    if (j == b.constraints) return 0;
+  }
+  return 1;
+}
+
+SETT_INLINE int settp_differs_at(sett_map_arena *arena, sett_map a, sett_map b, const int64_t *point, int64_t *values) {
+  int i, x = sett_map_evaluate(arena, a, point, values), y = sett_map_evaluate(arena, b, point, values + a.results);
+  if (x != y) return 1;
+  for (i = 0; i < a.results && x == 1; ++i)
+    if (values[i] != values[a.results + i]) return 1;
+  return 0;
+}
+
+SETT_INLINE int sett_map_equal(sett_map_arena *arena, sett_map a, sett_map b, int64_t *witness, const char **reason) {
+  enum { POINTS = 1 << 18, SAMPLES = 4096 };
+  sett_map_mark mark = sett_map_arena_mark(arena);
+  sett_map x, y, box;
+  int64_t *values, *lo, *hi, points = 1;
+  uint64_t random = UINT64_C(88172645463325252);
+  int i, n = 0, answer = SETT_MAP_NOT_DECIDED, round;
+  *reason = "one of the maps failed";
+  if (a.kind == SETT_MAP_FAILED || b.kind == SETT_MAP_FAILED) return answer;
+  if (a.kind == SETT_MAP_UNDEFINED || b.kind == SETT_MAP_UNDEFINED) {
+    *reason = "one is UNDEFINED";
+    return a.kind == b.kind ? SETT_MAP_EQUAL : SETT_MAP_DIFFERENT_KIND;
+  }
+  *reason = "they differ in their variables or results";
+  if (a.kind == SETT_MAP_DEFINED && b.kind == SETT_MAP_DEFINED &&
+      (a.dims != b.dims || a.ranges != b.ranges || a.rts != b.rts || a.results != b.results))
+    return SETT_MAP_DIFFERENT_KIND;
+  x = sett_map_simplify(arena, a);
+  y = sett_map_simplify(arena, b);
+  if (x.kind == SETT_MAP_FAILED || y.kind == SETT_MAP_FAILED) {
+    *reason = sett_map_error_message(x.kind == SETT_MAP_FAILED ? x.error : y.error);
+    sett_map_arena_rewind(arena, mark);
+    return answer;
+  }
+  if (settp_same_map(x, y)) {
+    sett_map_arena_rewind(arena, mark);
+    return SETT_MAP_EQUAL;
+  }
+  box = x.kind == SETT_MAP_DEFINED ? x : y;
+  n = sett_map_variables(box);
+  values = (int64_t *)settp_take(arena, (size_t)box.results * 2 * sizeof *values + 8);
+  lo = (int64_t *)settp_take(arena, (size_t)n * sizeof *lo + 8);
+  hi = (int64_t *)settp_take(arena, (size_t)n * sizeof *hi + 8);
+  *reason = sett_map_error_message(SETT_MAP_ERROR_FULL);
+  if (values && lo && hi) {
+    x.results = y.results = box.results; /* of an empty map none is ever written */
+    for (i = 0; i < n; ++i) {
+      lo[i] = box.variable[i].lo;
+      hi[i] = box.variable[i].hi;
+      if (x.kind == SETT_MAP_DEFINED && y.kind == SETT_MAP_DEFINED) {
+        if (y.variable[i].lo < lo[i]) lo[i] = y.variable[i].lo;
+        if (y.variable[i].hi > hi[i]) hi[i] = y.variable[i].hi;
+      }
+      points = settp_sat_mul(points, settp_sat_add(settp_sat_add(hi[i], settp_neg(lo[i])), 1));
+      witness[i] = lo[i];
+    }
+    *reason = "the domain is too large to look at every point, and none looked at differs";
+    for (round = 0; points <= POINTS; ++round) {
+      if (settp_differs_at(arena, x, y, witness, values)) {
+        answer = SETT_MAP_DIFFERENT;
+        break;
+      }
+      for (i = n - 1; i >= 0 && witness[i] == hi[i]; --i) witness[i] = lo[i];
+      if (i < 0) {
+        answer = SETT_MAP_EQUAL;
+        break;
+      }
+      ++witness[i];
+    }
+    for (round = 0; points > POINTS && round < SAMPLES; ++round) {
+      for (i = 0; i < n; ++i) {
+        uint64_t span = (uint64_t)hi[i] - (uint64_t)lo[i];
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        witness[i] = round == 0 || (random >> 60) == 0 ? lo[i] : round == 1 || (random >> 60) == 1 ? hi[i]
+                   : span == UINT64_MAX ? lo[i] : lo[i] + (int64_t)(random % (span + 1) & (uint64_t)INT64_MAX);
+        if (witness[i] < lo[i] || witness[i] > hi[i]) witness[i] = lo[i];
+      }
+      if (settp_differs_at(arena, x, y, witness, values)) {
+        answer = SETT_MAP_DIFFERENT;
+        break;
+      }
+    }
+  }
+  sett_map_arena_rewind(arena, mark);
+  return answer;
+}
+#endif

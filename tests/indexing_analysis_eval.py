@@ -1,0 +1,121 @@
+"""Reads the text of an indexing map and evaluates it, independently of the C headers (for tests only)."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Iterator, Optional
+
+ROOT = Path(__file__).resolve().parent.parent
+PEER = ROOT.parent / "shared" / "peer"
+sys.path.insert(0, str(ROOT))
+
+Index = tuple[int, ...]
+
+
+def _names(text: Optional[str]) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()] if text else []
+
+
+def _split(text: str) -> list[str]:
+    """Splits at the commas that stand in no bracket."""
+    parts, depth, start = [], 0, 0
+    for at, char in enumerate(text):
+        depth += (char in "([") - (char in ")]")
+        if char == "," and depth == 0:
+            parts.append(text[start:at])
+            start = at + 1
+    return [part.strip() for part in [*parts, text[start:]] if part.strip()]
+
+
+def _python(text: str) -> str:
+    return text.replace("floordiv", "//").replace("mod", "%")
+
+
+@dataclass
+class Map:
+    """A map as Python functions. empty: KNOWN EMPTY."""
+
+    empty: bool
+    dims: list[str]
+    ranges: list[str]
+    bounds: dict[str, tuple[int, int]]
+    results: object
+    guards: list[tuple[object, int, int]]
+    arity: int
+
+    def inside(self, values: dict[str, int]) -> bool:
+        if any(not lo <= values[name] <= hi for name, (lo, hi) in self.bounds.items()):
+            return False
+        return all(lo <= eval(code, {}, values) <= hi for code, lo, hi in self.guards)
+
+    def at(self, dims: Index) -> Iterator[Index]:
+        """The results at these dimensions for every value of the ranges."""
+        if self.empty:
+            return
+        boxes = [range(self.bounds[name][0], self.bounds[name][1] + 1) for name in self.ranges]
+        for ranges in itertools.product(*boxes):
+            values = dict(zip(self.dims + self.ranges, (*dims, *ranges)))
+            if self.inside(values):
+                yield eval(self.results, {}, values)
+
+
+def read(text: str) -> Map:
+    """The map of a canonical text."""
+    if text == "KNOWN EMPTY":
+        return Map(True, [], [], {}, None, [], 0)
+    head = re.match(r"\(([^)]*)\)(?:\[([^\]]*)\])?\s*->\s*", text)
+    assert head, text
+    depth, at = 0, head.end()
+    while True:
+        depth += (text[at] == "(") - (text[at] == ")")
+        at += 1
+        if depth == 0:
+            break
+    results = _split(text[head.end() + 1 : at - 1])
+    bounds, guards = {}, []
+    domain = text[at:].strip()
+    assert not domain or domain.startswith(", domain:"), text
+    variables = _names(head[1]) + _names(head[2])
+    for part in _split(domain[len(", domain:") :]):
+        found = re.fullmatch(r"(.*) in \[(-?\d+), (-?\d+)\]", part)
+        assert found, part
+        lo, hi = int(found[2]), int(found[3])
+        if found[1] in variables:
+            bounds[found[1]] = (lo, hi)
+        else:
+            guards.append((compile(_python(found[1]), text, "eval"), lo, hi))
+    tuple_text = "(" + "".join(_python(result) + "," for result in results) + ")"
+    return Map(False, _names(head[1]), _names(head[2]), bounds, compile(tuple_text, text, "eval"), guards, len(results))
+
+
+def box(dims: Index) -> Iterator[Index]:
+    """All indices of an array, row-major."""
+    return itertools.product(*(range(d) for d in dims))
+
+
+def run_as_script(names: dict) -> int:
+    """Runs the test functions of a module without pytest; a line each."""
+    import time
+    import unittest
+
+    failed = 0
+    for name, function in list(names.items()):
+        if not name.startswith("test_"):
+            continue
+        start = time.monotonic()
+        try:
+            function()
+            print(f"PASS {name} {time.monotonic() - start:.1f} s")
+        except unittest.SkipTest as reason:
+            print(f"SKIP {name}: {reason}")
+        except Exception:  # a failed test must not hide the others
+            import traceback
+
+            traceback.print_exc()
+            print(f"FAIL {name}")
+            failed += 1
+    return 1 if failed else 0

@@ -1,0 +1,402 @@
+"""The harness finds planted faults: hand-written kernels, references and bounds, run on the default OpenCL device."""
+
+from __future__ import annotations
+
+import struct
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Any, Dict, List, Optional
+from unittest import mock
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from gen import bench, run  # noqa: E402
+
+HEADER = r"""
+#include <stddef.h>
+enum {{ {name}_PARAMS = {params}, {name}_RESULTS = 1 }};
+int {name}_ref(const void *const *params, void *const *results);
+#ifdef CL_VERSION_1_2
+typedef struct {{ cl_program program; cl_kernel kernel[1]; }} {name}_opencl;
+static const char *const {name}_opencl_source[] = {{ {source} }};
+static inline cl_int {name}_opencl_create({name}_opencl *self, cl_context context, cl_device_id device)
+{{
+  cl_int error = CL_SUCCESS;
+  self->kernel[0] = NULL;
+  self->program = clCreateProgramWithSource(context, {lines}, (const char **)(size_t){name}_opencl_source, NULL, &error);
+  if (!error) error = clBuildProgram(self->program, 1, &device, "-cl-std=CL1.2", NULL, NULL);
+  if (!error) self->kernel[0] = clCreateKernel(self->program, "f", &error);
+  return error;
+}}
+static inline cl_int {name}_opencl_run({name}_opencl *self, cl_command_queue queue, const cl_mem *params, const cl_mem *results)
+{{
+  const size_t global[] = {{ {items} }};
+  cl_int error = CL_SUCCESS;
+  cl_uint i;
+  for (i = 0; !error && i < {params}; ++i) error = clSetKernelArg(self->kernel[0], i, sizeof params[i], &params[i]);
+  if (!error) error = clSetKernelArg(self->kernel[0], i, sizeof results[0], &results[0]);
+  if (!error) error = clEnqueueNDRangeKernel(queue, self->kernel[0], 1, NULL, global, NULL, 0, NULL, NULL);
+  return error;
+}}
+static inline void {name}_opencl_release({name}_opencl *self)
+{{
+  if (self->kernel[0]) clReleaseKernel(self->kernel[0]);
+  if (self->program) clReleaseProgram(self->program);
+}}
+#endif
+"""
+
+C_TYPE = {"f32": "float", "f64": "double", "s32": "int", "u64": "unsigned long long", "f16": "unsigned short",
+          "bf16": "unsigned short", "pred": "unsigned char", "s8": "signed char"}
+CL_TYPE = {**C_TYPE, "u64": "ulong"}
+BYTES = {"f32": 4, "f64": 8, "s32": 4, "u64": 8, "f16": 2, "bf16": 2, "pred": 1, "s8": 1}
+N = 1000
+
+
+def statement_loop(type_name: str, params: int, statement: str) -> str:
+    """A C function's body: the statement at every i."""
+    ins = "".join(f"  {type_name} *p{k} = ({type_name} *)(size_t)params[{k}];\n" for k in range(params))
+    return f"{{\n{ins}  for (size_t i = 0; i < n; ++i) {{ {statement} }}\n  return 0;\n}}\n"
+
+
+def make(folder: str, name: str, body: str, wanted: str = "r0[i] = p0[i];", dtype: str = "f32", params: int = 1,
+         bound: Optional[str] = None, exact: bool = False, n: int = N, items: Optional[int] = None) -> run.Built:
+    """A fusion of `n` elements whose kernel is `body` over i, its reference `wanted`, its bound `bound` (a statement on b[i])."""
+    work = Path(folder) / name
+    work.mkdir()
+    arguments = ", ".join([*(f"__global {CL_TYPE[dtype]} *p{k}" for k in range(params)), f"__global {CL_TYPE[dtype]} *r0"])
+    source = f"__kernel void f({arguments})\n{{\n  size_t i = get_global_id(0);\n  {body}\n}}\n"
+    strings = [f'"{line}\\n"' for line in source.splitlines()]
+    (work / f"{name}.h").write_text(HEADER.format(name=name, params=params, source=", ".join(strings), lines=len(strings),
+                                                  items=items or n))
+    c = C_TYPE[dtype]
+    reference = statement_loop(c, params, wanted).replace("{\n", f"{{\n  const size_t n = {n};\n  {c} *r0 = ({c} *)results[0];\n", 1)
+    (work / f"{name}_ref.c").write_text(
+        f"#include <stddef.h>\n#include <math.h>\nint {name}_ref(const void *const *params, void *const *results)\n{reference}")
+    if bound:
+        text = statement_loop(c, params, bound).replace("{\n", f"{{\n  const size_t n = {n};\n  double *b = bounds[0];\n", 1)
+        (work / f"{name}_bound.c").write_text(
+            f"#include <stddef.h>\n#include <math.h>\nint {name}_bound(const void *const *params, double *const *bounds)\n{text}")
+    buffer: Dict[str, Any] = {"dtype": dtype, "bytes": n * BYTES[dtype], "elements": n, "shape": f"{dtype}[{n}]{{0}}"}
+    manifest = {"name": name, "hero": "loop", "params": [buffer] * params, "results": [{**buffer, "exact": exact}],
+                "bytes_read": params * n * BYTES[dtype], "bytes_written": n * BYTES[dtype]}
+    return run.Built(work, manifest)
+
+
+def have_device() -> Optional[str]:
+    try:
+        run.find_device("opencl", run.Options())
+    except run.RunError as error:
+        if error.status == 3:
+            return error.message
+        raise
+    return None
+
+
+MISSING = have_device()
+
+
+@unittest.skipIf(MISSING, f"SKIP {MISSING}")
+class Harness(unittest.TestCase):
+    def setUp(self) -> None:
+        self.work = tempfile.TemporaryDirectory(prefix="sett_test_")
+        self.addCleanup(self.work.cleanup)
+
+    def checks(self, builts: List[run.Built], **options: Any) -> List[run.CheckResult]:
+        return run.check_built(builts, "opencl", run.Options(**options))
+
+    def all(self, cases: Dict[str, Dict[str, Any]]) -> Dict[str, run.CheckResult]:
+        """Many kernels in one process."""
+        builts = [make(self.work.name, f"m{k}", **arguments) for k, arguments in enumerate(cases.values())]
+        return dict(zip(cases, self.checks(builts)))
+
+    def one(self, body: str, *arguments: Any, seconds: int = 30, **keywords: Any) -> run.CheckResult:
+        built = make(self.work.name, f"t{len(list(Path(self.work.name).iterdir()))}", body, *arguments, **keywords)
+        return self.checks([built], kernel_seconds=seconds)[0]
+
+    def passes(self, *arguments: Any, **keywords: Any) -> run.CheckResult:
+        result = self.one(*arguments, **keywords)
+        self.assertEqual((result.status, result.reason), ("PASS", ""))
+        return result
+
+    def fails(self, words: str, *arguments: Any, **keywords: Any) -> str:
+        result = self.one(*arguments, **keywords)
+        self.assertEqual(result.status, "FAIL")
+        self.assertRegex(result.reason, words)
+        return result.reason
+
+    # ---- what is right passes ----
+
+    def test_a_right_kernel_passes_with_every_dtype(self) -> None:
+        for dtype, result in self.all({d: dict(body="r0[i] = p0[i];", dtype=d, exact=True) for d in C_TYPE}).items():
+            with self.subTest(dtype):
+                self.assertEqual((result.status, result.reason), ("PASS", ""))
+                self.assertEqual((result.max_abs, result.unbounded), (0, 0))
+                self.assertEqual(result.compared, N * result.rounds)
+                self.assertGreaterEqual(result.rounds, 3)
+
+    def test_no_parameters(self) -> None:
+        self.assertEqual(self.passes("r0[i] = i;", "r0[i] = (float)i;", params=0).rounds, 1)
+
+    def test_any_nan_is_any_nan_and_the_sign_of_zero_is_free_in_arithmetic(self) -> None:
+        self.passes("r0[i] = isnan(p0[i]) ? as_float(0xffc01234) : p0[i] == 0 ? -p0[i] : p0[i];")
+
+    def test_but_not_in_a_move(self) -> None:
+        self.fails("result 0, element", "r0[i] = p0[i] == 0 ? -p0[i] : p0[i];", exact=True)
+        self.fails("result 0, element", "r0[i] = isnan(p0[i]) ? as_float(0x7fc01234) : p0[i];", exact=True)
+
+    # ---- planted faults ----
+
+    def test_one_wrong_element(self) -> None:
+        reason = self.fails(r"result 0, element 617\b.*1 of 1000 elements", "r0[i] = i == 617 ? p0[i] + 1 : p0[i];",
+                            "r0[i] = p0[i];", dtype="s32")
+        self.assertRegex(reason, r"kernel -?\d+ \(0x[0-9a-f]{8}\), reference -?\d+ \(0x[0-9a-f]{8}\), bound 0")
+
+    def test_one_wrong_bit_of_every_dtype(self) -> None:
+        flip = {"f32": "as_float(as_int(p0[i]) ^ (i == 999))", "f64": "as_double(as_long(p0[i]) ^ (i == 999))"}
+        cases = {d: dict(body=f"r0[i] = {flip.get(d, '(p0[i] ^ (i == 999))')};", dtype=d, exact=True) for d in C_TYPE}
+        for dtype, result in self.all(cases).items():
+            with self.subTest(dtype):
+                self.assertEqual(result.status, "FAIL")
+                self.assertRegex(result.reason, r"result 0, element 999\b")
+
+    def test_an_element_that_is_not_written(self) -> None:
+        self.fails(r"result 0, element 999\b.* not written", "if (i != 999) r0[i] = p0[i];")
+
+    def test_not_even_where_the_bound_is_infinite(self) -> None:
+        self.fails(r"result 0, element 5\b.* not written", "if (i != 5) r0[i] = p0[i];", bound="b[i] = INFINITY;")
+
+    def test_a_write_past_the_end(self) -> None:
+        self.fails(r"wrote past the end of result 0, at byte 400[0-3]\b", "r0[i] = p0[i]; if (i == 999) r0[1000] = 0;")
+
+    def test_a_write_far_past_the_end(self) -> None:
+        self.fails(r"segmentation fault: write at byte 4096 of result 0, which has 4000|past the end",
+                   "r0[i] = p0[i]; if (i == 999) r0[1024] = 0;")
+
+    def test_a_write_before_the_start(self) -> None:
+        self.fails(r"wrote before the start of result 0, at byte -12\b", "r0[i] = p0[i]; if (i == 0) r0[-3] = 0;")
+
+    def test_a_changed_input(self) -> None:
+        self.fails(r"changed parameter 0 at byte 1600", "r0[i] = p0[i]; if (i == 400) p0[i] = 77.0f;")
+
+    def test_results_that_differ_from_run_to_run(self) -> None:
+        self.fails(r"element 3\b.* differs between two runs", "r0[i] = i == 3 ? r0[i] * 2 : p0[i];", dtype="s32")
+
+    # ---- bounds ----
+
+    def test_an_error_within_the_bound_is_reported_and_passes(self) -> None:
+        result = self.passes("r0[i] = p0[i] * (1.0f + 2e-7f);", bound="b[i] = isfinite(p0[i]) ? fabs(p0[i]) * 5e-7 + 1e-45 : 0;")
+        self.assertGreater(result.max_abs, 0)
+        self.assertGreaterEqual(result.max_ulp, 1)
+        self.assertLessEqual(result.max_share, 1)
+
+    def test_an_error_outside_the_bound(self) -> None:
+        self.fails(r"result 0, element \d+", "r0[i] = p0[i] * (1.0f + 2e-7f);",
+                   bound="b[i] = isfinite(p0[i]) ? fabs(p0[i]) * 0.9e-7 + 1e-45 : 0;")
+
+    def test_a_nan_where_a_number_is_due(self) -> None:
+        self.fails(r"element 8\b.*kernel -?nan", "r0[i] = i == 8 ? NAN : p0[i];", bound="b[i] = 1e30;")
+
+    def test_a_bound_that_is_nan_is_a_fault(self) -> None:
+        self.fails(r"element 4\b.*bound -?nan", "r0[i] = p0[i];", bound="b[i] = i == 4 ? NAN : 0;")
+
+    def test_unbounded_elements_are_counted(self) -> None:
+        result = self.passes("r0[i] = i < 100 ? 5.0f : p0[i];", bound="b[i] = i < 100 ? INFINITY : 0;")
+        self.assertEqual(result.unbounded * 10, result.compared)
+        self.assertIn("10% unbounded", result.error_text())
+
+    def test_a_pred_is_zero_or_one(self) -> None:
+        self.fails(r"kernel 2\b", "r0[i] = p0[i] ? 2 : 0;", dtype="pred", bound="b[i] = INFINITY;")
+
+    # ---- what must not take the caller down ----
+
+    def test_a_crash(self) -> None:
+        self.fails(r"segmentation fault", "r0[i] = p0[i]; if (i == 9) *(__global int *)(size_t)8 = 1;")
+
+    def test_a_crash_of_the_reference(self) -> None:
+        self.fails(r"in reference or bound", "r0[i] = p0[i];", "r0[i] = p0[i]; if (i == 9) *(volatile int *)8 = 1;")
+
+    def test_a_hang(self) -> None:
+        self.fails(r"kernel did not end in time", "volatile __global float *q = r0; q[i] = 0; while (i == 9 && q[i] == 0) {} ",
+                   seconds=2)
+
+    def test_a_build_error_shows_the_log(self) -> None:
+        self.fails(r"(?s)does not build.*no_such_function", "r0[i] = no_such_function(p0[i]);")
+
+    def test_a_reference_that_does_not_compile(self) -> None:
+        self.fails(r"(?s)does not compile.*no_such_name", "r0[i] = p0[i];", "r0[i] = no_such_name;")
+
+    def test_the_rest_goes_on_after_a_crash(self) -> None:
+        builts = [make(self.work.name, "a", "r0[i] = p0[i];"),
+                  make(self.work.name, "b", "r0[i] = p0[i]; if (i == 9) *(__global int *)(size_t)8 = 1;"),
+                  make(self.work.name, "c", "r0[i] = p0[i] + 1;"), make(self.work.name, "d", "r0[i] = p0[i];")]
+        results = self.checks(builts)
+        self.assertEqual([(r.fusion, r.status) for r in results], [("a", "PASS"), ("b", "FAIL"), ("c", "FAIL"), ("d", "PASS")])
+        line = run.file_line("x.hlo", "opencl", results)
+        self.assertRegex(line, r"^FAIL x\.hlo opencl 2/4 loop 0: segmentation fault")
+
+    # ---- inputs ----
+
+    def test_special_values_are_among_the_inputs(self) -> None:
+        # a kernel that is wrong for one special value only is found: NaN, infinities, -0, subnormals, the largest finite
+        floats = ("isnan(p0[i])", "p0[i] == INFINITY", "p0[i] == -INFINITY", "as_uint(p0[i]) == 0x80000000u",
+                  "as_uint(p0[i]) == 1u", "fabs(p0[i]) == FLT_MAX")
+        integers = ("p0[i] == INT_MIN", "p0[i] == INT_MAX", "p0[i] == -1", "p0[i] == 32", "p0[i] == 0")
+        cases = {v: dict(body=f"r0[i] = {v} ? 7 : p0[i];", dtype="f32", exact=True) for v in floats}
+        cases.update({v: dict(body=f"r0[i] = {v} ? 7 : p0[i];", dtype="s32") for v in integers})
+        for value, result in self.all(cases).items():
+            with self.subTest(value):
+                self.assertEqual(result.status, "FAIL")
+                self.assertRegex(result.reason, "result 0, element")
+
+    def test_the_seed_decides_the_inputs(self) -> None:
+        text = "r0[i] = i == 7 ? p0[i] + 1 : p0[i];"
+        reasons = []
+        for number, seed in enumerate((1, 1, 2)):
+            built = make(self.work.name, f"s{number}", text, dtype="s32")
+            reasons.append(self.checks([built], seed=seed)[0].reason)
+        self.assertEqual(reasons[0], reasons[1])
+        self.assertNotEqual(reasons[0], reasons[2])
+
+    # ---- files ----
+
+    def test_run_on_files(self) -> None:
+        folder = Path(self.work.name)
+        built = make(self.work.name, "twice", "r0[i] = 2 * p0[i];", dtype="s32", n=5)
+        (folder / "p0.bin").write_bytes(struct.pack("<5i", 1, 2, 3, 4, -5))
+        run.run_built(built, "opencl", [folder / "p0.bin"], [folder / "r0.bin"], run.Options())
+        self.assertEqual(struct.unpack("<5i", (folder / "r0.bin").read_bytes()), (2, 4, 6, 8, -10))
+
+    def test_a_wrong_size_is_bad_input(self) -> None:
+        folder = Path(self.work.name)
+        built = make(self.work.name, "twice", "r0[i] = 2 * p0[i];", dtype="s32", n=5)
+        (folder / "p0.bin").write_bytes(b"1234567")
+        with self.assertRaises(run.RunError) as caught:
+            run.run_built(built, "opencl", [folder / "p0.bin"], [folder / "r0.bin"], run.Options())
+        self.assertEqual(caught.exception.status, 2)
+        self.assertRegex(caught.exception.message, r"p0\.bin: 7 bytes, not 20")
+        self.assertFalse((folder / "r0.bin").exists())
+
+    def test_a_device_that_is_not_there(self) -> None:
+        with self.assertRaises(run.RunError) as caught:
+            run.find_device("opencl", run.Options(device="no such device"))
+        self.assertEqual(caught.exception.status, 3)
+
+    # ---- modules: the builder is replaced, everything else is real ----
+
+    MODULE = """HloModule steps
+
+    twice { p = s32[5] parameter(0)  ROOT r = s32[5] add(p, p) }
+    difference { a = s32[5] parameter(0)  b = s32[5] parameter(1)  ROOT r = s32[5] subtract(a, b) }
+
+    ENTRY main {
+      x = s32[5] parameter(0)
+      y = s32[5] parameter(1)
+      c = s32[5] constant({10, 20, 30, 40, 50})
+      t = s32[5] fusion(x), kind=kLoop, calls=twice
+      d = s32[5] fusion(t, c), kind=kLoop, calls=difference
+      e = s32[5] fusion(d, y), kind=kLoop, calls=difference
+      ROOT all = (s32[5], s32[5], s32[5]) tuple(e, y, d)
+    }
+    """
+
+    def module(self, text: str) -> str:
+        path = Path(self.work.name) / "steps.hlo"
+        path.write_text(text)
+        return str(path)
+
+    def builder(self) -> Any:
+        """Stands in for gen build: a kernel written by hand for each fusion of MODULE."""
+        def build(fusion: Any, folder: Path, target: str, options: run.Options) -> run.Built:
+            folder.mkdir(parents=True)
+            text = "r0[i] = 2 * p0[i];" if "twice" in fusion.name else "r0[i] = p0[i] - p1[i];"
+            built = make(str(folder), fusion.name, text, text, dtype="s32", params=1 + ("twice" not in fusion.name), n=5)
+            built.source = fusion
+            return built
+        return mock.patch.object(run, "build", build)
+
+    def test_run_of_a_module_with_steps(self) -> None:
+        file, work = self.module(self.MODULE), Path(self.work.name)
+        (work / "p0.bin").write_bytes(struct.pack("<5i", 1, 2, 3, 4, 5))
+        (work / "p1.bin").write_bytes(struct.pack("<5i", 7, 7, 7, 7, 7))
+        with self.builder():
+            outputs = run.run(file, "opencl", str(work), str(work / "out"))
+        values = [struct.unpack("<5i", path.read_bytes()) for path in outputs]
+        self.assertEqual(values, [(-15, -23, -31, -39, -47), (7, 7, 7, 7, 7), (-8, -16, -24, -32, -40)])
+        self.assertEqual(sorted(p.name for p in (work / "out").iterdir()), ["r0.bin", "r1.bin", "r2.bin"])
+
+    def test_run_with_wrong_files_leaves_nothing(self) -> None:
+        file, work = self.module(self.MODULE), Path(self.work.name)
+        (work / "p0.bin").write_bytes(bytes(20))
+        for words in (r"p1\.bin: No such file", r"p1\.bin: 21 bytes, not 20"):
+            with self.assertRaisesRegex(run.RunError, words) as caught, self.builder():
+                run.run(file, "opencl", str(work), str(work / "out"))
+            self.assertEqual(caught.exception.status, 2)
+            (work / "p1.bin").write_bytes(bytes(21))
+        self.assertFalse((work / "out").exists())
+
+    def test_check_of_a_file(self) -> None:
+        with self.builder():
+            results = run.check(self.module(self.MODULE), "opencl")
+        self.assertEqual([(r.fusion, r.status) for r in results], [("steps_twice", "PASS"), ("steps_difference", "PASS")])
+
+    def test_what_is_too_large_is_compiled(self) -> None:
+        with self.builder():
+            results = run.check(self.module(self.MODULE), "opencl", run.Options(memory=0, check_maps=lambda fusion: None))
+            self.assertEqual({(r.status, r.reason) for r in results},
+                             {("PASS", "too large for memory: checked by its maps and by compiling")})
+            self.assertIn("too large", run.file_line("steps.hlo", "opencl", results))
+            results = run.check(self.module(self.MODULE), "opencl", run.Options(memory=0, check_maps=lambda fusion: "a map is wrong"))
+            self.assertEqual({(r.status, r.reason) for r in results}, {("FAIL", "a map is wrong")})
+
+    def test_a_constant_in_its_layout(self) -> None:
+        from gen import hlo
+
+        shape = hlo.shape("u16[2,3]{0,1}")
+        self.assertEqual(struct.unpack("<6H", run.constant_bytes(shape, [1, 2, 3, 4, 5, 6])), (1, 4, 2, 5, 3, 6))
+
+    # ---- bench ----
+
+    def test_bench_has_all_figures(self) -> None:
+        built = make(self.work.name, "add", "r0[i] = p0[i] + p1[i];", "r0[i] = p0[i] + p1[i];", params=2, n=1 << 16)
+        device = run.find_device("opencl", run.Options())
+        options = bench.BenchOptions(rounds=3, slot_ms=1, footprint=4 << 20)
+        row = bench.bench_built(built, "opencl", device, options)
+        self.assertEqual((row["status"], row["bytes"], row["max_abs"]), ("PASS", 3 << 18, 0))
+        self.assertGreaterEqual(row["footprint"], 4 << 20)
+        self.assertAlmostEqual(row["GBps"], row["bytes"] / row["median_s"] / 1e9)
+        self.assertEqual(row["copy"]["GBps"], max(c["GBps"] for c in row["copies"]))
+        self.assertLess(abs(row["share"] * row["copy"]["GBps"] / row["GBps"] - 1), 0.7)
+        self.assertLessEqual(row["least_s"], row["median_s"])
+        self.assertGreater(row["latency_s"], row["least_s"] / 2)
+        report = bench.Report("opencl", device, "cc", 3, [row])
+        text = bench.table(report)
+        self.assertIn(device["name"], text)
+        self.assertIn("latency", text)
+        self.assertIn(row["copy"]["name"], text)
+
+    def test_bench_times_no_wrong_kernel(self) -> None:
+        built = make(self.work.name, "add", "r0[i] = p0[i] + 1;")
+        row = bench.bench_built(built, "opencl", run.find_device("opencl", run.Options()), bench.BenchOptions())
+        self.assertEqual(row["status"], "FAIL")
+        self.assertNotIn("median_s", row)
+        self.assertIn("FAIL", bench.table(bench.Report("opencl", run.find_device("opencl", run.Options()), "cc", 1, [row])))
+
+
+class Text(unittest.TestCase):
+    def test_file_line(self) -> None:
+        results = [run.CheckResult("a", "loop", "PASS", max_abs=1e-7, max_ulp=0.5), run.CheckResult("b", "transpose", "PASS")]
+        self.assertEqual(run.file_line("f.hlo", "opencl", results), "PASS f.hlo opencl 2/2 loop transpose 0.5 ulp (1e-07)")
+        results.append(run.CheckResult("c", "loop", "SKIP", "no memory"))
+        self.assertEqual(run.file_line("f.hlo", "opencl", results), "SKIP f.hlo opencl 2/3 loop transpose 0.5 ulp (1e-07): no memory")
+
+    def test_an_unknown_target_is_bad_input(self) -> None:
+        with self.assertRaises(run.RunError) as caught:
+            run.harness("fortran")
+        self.assertEqual(caught.exception.status, 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
