@@ -13,6 +13,7 @@ from typing import Any, Dict, List, Optional, Sequence
 from . import run
 
 SMALL = 1 << 20  # below so many bytes a launch costs more than the moving: a row of latency
+NOISY = 0.25  # a spread from which something else had the machine
 MIB = float(1 << 20)
 
 Row = Dict[str, Any]
@@ -93,7 +94,8 @@ def bench_built(built: run.Built, target: str, device: run.Event, options: Bench
     """One kernel's row; its check first, so that no wrong kernel is timed."""
     manifest = built.manifest
     moved = int(manifest["bytes_read"]) + int(manifest["bytes_written"])
-    row: Row = {"kernel": built.name, "hero": built.hero, "schedule": manifest.get("schedule", ""), "bytes": moved, "status": "FAIL"}
+    row: Row = {"kernel": built.name, "hero": built.hero, "schedule": manifest.get("schedule", ""), "bytes": moved,
+                "status": "FAIL"}
     if options.with_check:
         result = run.check_built([built], target, options.run)[0]
         row.update(max_abs=result.max_abs, max_ulp=result.max_ulp, error=result.error_text())
@@ -149,12 +151,19 @@ def bytes_text(value: float) -> str:
     return _quantity(value, ("B", "KiB", "MiB", "GiB"), 1024.0)
 
 
+def _spread(row: Row) -> float:
+    """The middle half of the turns, as a share of the median."""
+    return (row["high_s"] - row["low_s"]) / row["median_s"]
+
+
 def _note(row: Row) -> str:
     notes = []
     if row["bytes"] < SMALL:
         notes.append(f"latency: {seconds_text(row['latency_s'])} a launch")
     if row["fits_cache"]:
         notes.append("buffers fit in the cache")
+    if _spread(row) > NOISY:
+        notes.append("noisy")
     return "; ".join(notes)
 
 
@@ -164,10 +173,10 @@ HEADINGS = ("kernel", "hero", "moved", "time", "spread", "GB/s", "copy", "share"
 def _cells(row: Row) -> Sequence[str]:
     if "median_s" not in row:
         why = row.get("reason", "").splitlines() or [""]
-        return (row["kernel"], row["hero"], bytes_text(row["bytes"]), row["status"], "", "", "", "", row.get("error", ""), "", why[0])
+        return (row["kernel"], row["hero"], bytes_text(row["bytes"]), row["status"], "", "", "", "", row.get("error", ""), "",
+                why[0])
     copy = row.get("copy")
-    spread = 100 * (row["high_s"] - row["low_s"]) / row["median_s"]
-    return (row["kernel"], row["hero"], bytes_text(row["bytes"]), seconds_text(row["median_s"]), f"{spread:.0f}%",
+    return (row["kernel"], row["hero"], bytes_text(row["bytes"]), seconds_text(row["median_s"]), f"{100 * _spread(row):.0f}%",
             f"{row['GBps']:.1f}", f"{copy['GBps']:.1f}" if copy else "-", f"{row['share']:.2f}" if copy else "-",
             row.get("error", "not checked"), copy["name"] if copy else "-", _note(row))
 

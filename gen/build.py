@@ -16,7 +16,7 @@ import jinja2
 from gen import algebra, dtypes, ops, reference
 from gen.algebra import AlgebraError
 from gen.dialect import DIALECTS, FLOATS, SMALL, Dialect
-from gen.emit import INDEX_TYPES, Body, Helpers, NotWide, Text, first_leaf, memory_map, parameters_of, reads_of
+from gen.emit import INDEX_TYPES, Body, Helpers, conditions, NotWide, Text, first_leaf, memory_map, parameters_of, reads_of
 from gen.hlo import Computation, Fusion, Instruction, Shape
 from gen.partition import EMPTY, MOVES, Function, Partition, Root, compose, moves_only, regions
 from gen.schedule import DEVICES, Device, Loop, candidates, device_for
@@ -200,15 +200,12 @@ def _thread_map(nest: Nest, loop: Loop) -> str:
     return compose(loop.thread_map(nest.shape.elements), algebra.call("shape", "unmap", nest.shape.text))
 
 
-def _guard(thread: str, index_type: str, loop: Loop, whole: bool) -> str:
-    """When a step is whole (or has any element at all, where steps cannot be cut): C text, "" for always."""
-    known = {name: 0 for name in ()}
+def _guard(thread: str, box: "Dict[str, Tuple[int, int]]", index_type: str, loop: Loop, whole: bool) -> str:
+    """When a step is whole (or an element is inside): C text, "" for always."""
     if whole:
-        known = {"vec": loop.vec - 1}
-        if loop.lanes > 1:
-            known["lane"] = loop.lanes - 1
-    conditions = algebra.c_text(algebra.substitute(thread, **known) if known else thread, index_type).constraints
-    return " && ".join(conditions)
+        known = {"vec": loop.vec - 1, **({"lane": loop.lanes - 1} if loop.lanes > 1 else {})}
+        thread = algebra.substitute(thread, **known)
+    return " && ".join(conditions(thread, box, index_type))
 
 
 def _function_text(d: Dialect, helpers: Helpers, partition: Partition, function: Function, excess: bool) -> CFunction:
@@ -235,7 +232,7 @@ def _function_in(d: Dialect, helpers: Helpers, partition: Partition, function: F
                          body.text.lines + [f"return {values[0].text};"])
     arguments += [f"{d.register(leaf.dtype)} *o{k}" for k, leaf in enumerate(leaves)]
     return CFunction(function.name, "void", ", ".join(arguments),
-                     body.text.lines + [f"*o{k} = {value.text};" for k, value in enumerate(values)])
+                     body.text.lines + [f"*o{k} = {body.moved(value).text};" for k, value in enumerate(values)])
 
 
 def _leaf_shape(partition: Partition, number: int) -> Shape:
@@ -275,8 +272,8 @@ def _kernel_in(d: Dialect, helpers: Helpers, nest: Nest, loop: Loop, index_type:
     if cut and loop.step > 1:
         scalar = loop.scalar()
         tail_thread = _thread_map(nest, scalar)
-        tail = _body(d, helpers, nest, index_type, tail_thread, None, excess).text.lines
-        tail_guard = _guard(tail_thread, index_type, scalar, False) or "1"
+        tail = _body(d, helpers, nest, index_type, tail_thread, scalar, excess, whole=False).text.lines
+        tail_guard = _guard(tail_thread, scalar.box(elements), index_type, scalar, False) or "1"
     functions = [_function_text(d, helpers, partition, f, excess) for f in reversed(partition.functions[1:])]
     params = parameters_of(partition, partition.entry)
     results = sorted(root.result for root in partition.roots)
@@ -285,12 +282,14 @@ def _kernel_in(d: Dialect, helpers: Helpers, nest: Nest, loop: Loop, index_type:
     arguments += [f"{d.array(shapes[n].dtype, False, True)}r{n}" for n in results]
     attribute = f" __attribute__((reqd_work_group_size({loop.threads}, 1, 1)))" if d.wide else f" __launch_bounds__({loop.threads})"
     return Kernel(nest.name, nest, loop, index_type, loop.blocks(elements), ", ".join(arguments), functions,
-                  _guard(thread, index_type, loop, True), body.before.lines, body.text.lines, body.after.lines, tail, tail_guard,
+                  _guard(thread, loop.box(elements), index_type, loop, True), body.before.lines, body.text.lines, body.after.lines, tail, tail_guard,
                   attribute, thread, params, results, body.flat)
 
 
-def _body(d: Dialect, helpers: Helpers, nest: Nest, index_type: str, thread: str, loop: Optional[Loop], excess: bool) -> Body:
-    body = Body(d, helpers, nest.partition, nest.partition.entry, index_type, thread, loop, excess)
+def _body(d: Dialect, helpers: Helpers, nest: Nest, index_type: str, thread: str, loop: Loop, excess: bool, whole: bool = True) -> Body:
+    """A step's code: whole vectors where they can be, or (the tail) element by element."""
+    body = Body(d, helpers, nest.partition, nest.partition.entry, index_type, thread, loop if whole else None, excess,
+                loop.box(nest.shape.elements))
     body.region(nest.partition.entry.body)
     for root in nest.partition.roots:
         body.store(root)

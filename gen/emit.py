@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
 from gen import algebra, ops
 from gen.dialect import FLOATS, SMALL, Dialect, bits
@@ -21,11 +21,25 @@ class NotWide(Exception):
 
 @dataclass(frozen=True)
 class Value:
-    """A register: C text, element type, lanes (1: the same for all lanes)."""
+    """A register: C text, element type, lanes (1: the same for all lanes). bits: an f16 as it is in memory, so that a NaN that is
+    only moved keeps its payload; otherwise an f16 is a float."""
 
     text: str
     dtype: str
     lanes: int = 1
+    bits: bool = False
+
+
+def conditions(index: str, box: "Dict[str, Tuple[int, int]]", index_type: str) -> List[str]:
+    """What a point of a box must satisfy to lie in a map's domain, as C texts."""
+    found = []
+    for v in algebra.info(index).variables:
+        low, high = box[v.name]
+        if v.lo > low and v.lo == v.hi:
+            found.append(f"{v.name} == {v.lo}")
+            continue
+        found += [f"{v.name} >= {v.lo}"] * (v.lo > low) + [f"{v.name} <= {v.hi}"] * (v.hi < high)
+    return found + list(algebra.c_text(index, index_type).constraints)
 
 
 @dataclass(frozen=True)
@@ -119,7 +133,7 @@ class Body:
 
     def __init__(self, dialect: Dialect, helpers: Helpers, partition: Partition, function: Function, index_type: str,
                  thread: Optional[str] = None, loop: Optional[Loop] = None, excess: bool = False,
-                 given: "Optional[Dict[Instruction, Value]]" = None) -> None:
+                 box: "Optional[Dict[str, Tuple[int, int]]]" = None, given: "Optional[Dict[Instruction, Value]]" = None) -> None:
         self.d, self.helpers, self.partition, self.function = dialect, helpers, partition, function
         self.index_type, self.thread, self.loop, self.excess = index_type, thread, loop, excess
         self.lanes = loop.lanes if loop else 1
@@ -129,7 +143,9 @@ class Body:
         self._loads: Dict[Tuple[int, str, Region], Value] = {}   # buffer, position, where its name is known
         self._given = given or {}
         self._names: Dict[str, int] = {}
-        self._thread_guards = frozenset(algebra.c_text(thread, index_type).constraints) if thread else frozenset()
+        self.box = box or {f"i{k}": (0, size - 1) for k, size in enumerate(function.dims)}
+        self.box.update((name, (0, size - 1)) for name, size in partition.ranges.items())
+        self._thread_guards = frozenset(conditions(thread, self.box, index_type)) if thread else frozenset()
 
     # ---- names, maps ----
 
@@ -155,24 +171,41 @@ class Body:
 
     # ---- values ----
 
+    def type(self, dtype: str, lanes: int = 1, bits: bool = False) -> str:
+        return self.d.register("u16" if bits else dtype, lanes)
+
     def splat(self, value: Value) -> str:
         if value.lanes == self.lanes:
             return value.text
-        return f"({self.d.register(value.dtype, self.lanes)})({value.text})"
+        return f"({self.type(value.dtype, self.lanes, value.bits)})({value.text})"
 
-    def declare(self, of: str, dtype: str, lanes: int, text: str) -> Value:
+    def declare(self, of: str, dtype: str, lanes: int, text: str, bits: bool = False) -> Value:
         name = self.name(of)
-        self.text.add(f"const {self.d.register(dtype, lanes)} {name} = {text};")
-        return Value(name, dtype, lanes)
+        self.text.add(f"const {self.type(dtype, lanes, bits)} {name} = {text};")
+        return Value(name, dtype, lanes, bits)
 
-    def by_lane(self, of: str, dtype: str, text: str, into: "Optional[str]" = None) -> Value:
+    def real(self, value: Value) -> Value:
+        """An f16 as a float."""
+        if not value.bits:
+            return value
+        wide = () if value.lanes == 1 else (str(value.lanes),)
+        return Value(f"{self.helpers.need('value', 'f16', *wide)}({value.text})", "f16", value.lanes)
+
+    def moved(self, value: Value) -> Value:
+        """A value in the form that moves keep: an f16 as its bits."""
+        if value.dtype != "f16" or value.bits:
+            return value
+        wide = () if value.lanes == 1 else (str(value.lanes),)
+        return Value(f"{self.helpers.need('bits', 'f16', *wide)}({value.text})", "f16", value.lanes, True)
+
+    def by_lane(self, of: str, dtype: str, text: str, bits: bool = False) -> Value:
         """A wide value whose lanes are each computed by a scalar expression of `lane`."""
-        name, t = self.name(of), self.d.register(dtype)
+        name, t = self.name(of), self.type(dtype, 1, bits)
         out = self.text
         out.add(f"{t} {name}_l[{self.lanes}];")
         out.add(f"for ({self.d.index[self.index_type]} lane = 0; lane < {self.lanes}; ++lane) {name}_l[lane] = {text};")
-        out.add(f"const {self.d.register(dtype, self.lanes)} {name} = vload{self.lanes}(0, {name}_l);")
-        return Value(name, dtype, self.lanes)
+        out.add(f"const {self.type(dtype, self.lanes, bits)} {name} = vload{self.lanes}(0, {name}_l);")
+        return Value(name, dtype, self.lanes, bits)
 
     def round(self, text: str, dtype: str, lanes: int) -> str:
         wide = () if lanes == 1 else (str(lanes),)
@@ -180,6 +213,15 @@ class Body:
 
     def apply(self, opcode: str, attributes: Dict[str, object], to: str, sources: Sequence[str], x: Sequence[Value], of: str) -> Value:
         """One elementwise op, rounded as its type wants."""
+        if opcode == "select" and to == "f16" and any(v.bits for v in x):
+            x, to, sources = [x[0], *(self.moved(v) for v in x[1:])], "u16", [sources[0], "u16", "u16"]
+            made = self.apply(opcode, attributes, to, sources, [Value(v.text, s, v.lanes) for v, s in zip(x, sources)], of)
+            return Value(made.text, "f16", made.lanes, True)
+        if opcode in ("bitcast", "bitcast-convert") and "f16" in (sources[0], to):
+            return self._f16_bits(to, self.moved(x[0]), of)
+        if opcode == "copy":
+            return x[0]
+        x = [self.real(v) for v in x]
         need, lanes = self.helpers.need, max((v.lanes for v in x), default=1)
         texts = [v.text if lanes == 1 else self.splat(v) for v in x]
         narrows = opcode == "convert" and (sources[0] == "f64" or (sources[0] in SMALL and _holds(to, sources[0])))
@@ -192,11 +234,23 @@ class Body:
             return self.by_lane(of, to, self.round(text, to, 1) if rounding else text)
         return self.declare(of, to, lanes, self.round(text, to, lanes) if rounding else text)
 
+    def _f16_bits(self, to: str, x: Value, of: str) -> Value:
+        """A bitcast that starts or ends at f16: its bits are at hand."""
+        if to == "f16":
+            text = x.text if x.dtype == "f16" else self.helpers.need("bits", "bf16") + f"({x.text})" if x.dtype == "bf16" and x.lanes == 1 \
+                else f"convert_ushort{x.lanes}(as_uint{x.lanes}({x.text}) >> 16)" if x.dtype == "bf16" \
+                else self.d.reinterpret(x.text, x.dtype, "u16", x.lanes)
+            return Value(text, "f16", x.lanes, True)
+        if to == "bf16":
+            text = f"{self.helpers.need('value', 'bf16')}({x.text})" if x.lanes == 1 else f"as_float{x.lanes}(convert_uint{x.lanes}({x.text}) << 16)"
+            return self.declare(of, to, x.lanes, text)
+        return self.declare(of, to, x.lanes, self.d.reinterpret(x.text, "u16", to, x.lanes))
+
     def _lane_array(self, value: Value) -> str:
         if value.lanes == 1:
             return value.text
-        name = self.name(value.text, "")
-        self.text.add(f"{self.d.register(value.dtype)} {name}_x[{self.lanes}];")
+        name = self.name(c_identifier(value.text) if value.text.isidentifier() else "t", "")
+        self.text.add(f"{self.type(value.dtype, 1, value.bits)} {name}_x[{self.lanes}];")
         self.text.add(f"vstore{self.lanes}({value.text}, 0, {name}_x);")
         return f"{name}_x[lane]"
 
@@ -225,7 +279,7 @@ class Body:
         index = self.mapped(compose(read.map, algebra.call("shape", "map", _row_major(source.shape))))
         name = self.helpers.table(source)
         dtype = source.shape.dtype
-        return self._gather(source.name, dtype, index, lambda at: self._from_memory(dtype, f"{name}[{at}]"))
+        return self._gather(source.name, dtype, index, lambda at: self._from_memory(dtype, f"{name}[{at}]"), dtype == "f16")
 
     def _iota(self, read: Read) -> Value:
         source = read.source
@@ -241,21 +295,19 @@ class Body:
             return self.round(text, dtype, 1) if dtype in SMALL else str(text)
         return self._gather(source.name, dtype, index, convert)
 
-    def _gather(self, of: str, dtype: str, index: str, at: "object") -> Value:
+    def _gather(self, of: str, dtype: str, index: str, at: "Callable[[str], str]", bits: bool = False) -> Value:
         """A value that each lane finds for itself; once, where all lanes find the same."""
-        call = at  # type: ignore[assignment]
         if self.lanes == 1 or self.stride(index, "lane")[0] == 0:
-            return self.declare(of, dtype, 1, call(self._first(index)))  # type: ignore[operator]
-        return self.by_lane(of, dtype, call(self.c(index)[0]))  # type: ignore[operator]
+            return self.declare(of, dtype, 1, at(self._first(index)), bits)
+        return self.by_lane(of, dtype, at(self.c(index)[0]), bits)
 
     def _from_memory(self, dtype: str, text: str) -> str:
-        """An element as it is in memory to a register."""
-        if dtype == "f16" and self.d.wide:
-            return f"{self.helpers.need('value', 'f16')}({text})"
-        return f"{self.helpers.need('value', dtype)}({text})" if dtype in SMALL else text
+        """An element as it is in memory to a register; an f16 stays as it is."""
+        return f"{self.helpers.need('value', 'bf16')}({text})" if dtype == "bf16" else text
 
     def _to_memory(self, value: Value) -> str:
-        return f"{self.helpers.need('bits', value.dtype)}({value.text})" if value.dtype in SMALL else value.text
+        value = self.moved(value)
+        return f"{self.helpers.need('bits', 'bf16')}({value.text})" if value.dtype == "bf16" else value.text
 
     def load(self, read: Read, region: Region) -> Value:
         source = read.source
@@ -278,8 +330,8 @@ class Body:
             if step > 1 and region is self.function.body and self.stride(flat, "vec")[0] == 1:
                 pack = self._load_pack(parameter, flat)
                 if pack:
-                    return self.declare(parameter.name, dtype, 1, self._from_memory(dtype, f"{pack}[vec]"))
-            return self.declare(parameter.name, dtype, 1, self._from_memory(dtype, f"{pointer}[{self.c(flat)[0]}]"))
+                    return self.declare(parameter.name, dtype, 1, self._from_memory(dtype, f"{pack}[vec]"), dtype == "f16")
+            return self.declare(parameter.name, dtype, 1, self._from_memory(dtype, f"{pointer}[{self.c(flat)[0]}]"), dtype == "f16")
         stride, align = self.stride(flat, "lane")
         if self.loop and self.loop.paired and stride == 2 and dtype == "bf16" and region is self.function.body:
             start = algebra.substitute(flat, lane=0)
@@ -293,8 +345,8 @@ class Body:
             at = f"{pointer} + {self._first(flat)}"
             if region is self.function.body:
                 self._prefetch(pointer, self.c(flat, lane=0, vec=0)[0], dtype)
-            return self.declare(parameter.name, dtype, self.lanes, self._wide_load(dtype, at))
-        return self._gather(parameter.name, dtype, flat, lambda at: self._from_memory(dtype, f"{pointer}[{at}]"))
+            return self.declare(parameter.name, dtype, self.lanes, self._wide_load(dtype, at), dtype == "f16")
+        return self._gather(parameter.name, dtype, flat, lambda at: self._from_memory(dtype, f"{pointer}[{at}]"), dtype == "f16")
 
     def _prefetch(self, pointer: str, at: str, dtype: str) -> None:
         if self.loop and self.loop.prefetch:
@@ -302,8 +354,6 @@ class Body:
 
     def _wide_load(self, dtype: str, at: str) -> str:
         n = self.lanes
-        if dtype == "f16":
-            return f"vload_half{n}(0, (const __global half *)({at}))"
         if dtype == "bf16":
             return f"as_float{n}(convert_uint{n}(vload{n}(0, {at})) << 16)"
         return f"vload{n}(0, {at})"
@@ -341,7 +391,7 @@ class Body:
     def store(self, root: Root) -> None:
         value = self.read(self.partition.root_read(root), self.function.body)
         pointer, dtype = f"r{root.result}", root.shape.dtype
-        if self.excess and dtype in SMALL:
+        if self.excess and dtype in SMALL and not value.bits:
             value = self.declare(pointer, dtype, value.lanes, self.round(value.text, dtype, value.lanes))
         flat = self.mapped(compose(root.map, memory_map(root.shape)))
         self.flat.append((f"write {pointer}", flat))
@@ -366,6 +416,7 @@ class Body:
 
     def _store_wide(self, value: Value, pointer: str, dtype: str, flat: str) -> None:
         stride, _ = self.stride(flat, "lane")
+        value = self.moved(value)
         n, text = self.lanes, self.splat(value)
         stream = bool(self.loop and self.loop.stream)
         if self.loop and self.loop.paired and stride == 2 and dtype == "bf16":
@@ -379,9 +430,6 @@ class Body:
         if stride == 1:
             at = f"{pointer} + {self._first(flat)}"
             align = self.stride(flat, "lane")[1]
-            if dtype == "f16":
-                self.text.add(f"vstore_half{n}_rte({text}, 0, (__global half *)({at}));")
-                return
             t = self.d.memory(dtype)
             text = f"convert_ushort{n}(as_uint{n}({text}) >> 16)" if dtype == "bf16" else text
             if stream and align % n == 0:
@@ -389,7 +437,8 @@ class Body:
             else:
                 self.text.add(f"vstore{n}({text}, 0, {at});")
             return
-        lane = Value(self._lane_array(Value(self.declare(pointer, dtype, n, text).text, dtype, n)), dtype)
+        wide = self.declare(pointer, dtype, n, text, value.bits)
+        lane = Value(self._lane_array(wide), dtype, 1, value.bits)
         self.text.add(f"for ({self.d.index[self.index_type]} lane = 0; lane < {n}; ++lane) {pointer}[{self.c(flat)[0]}] = {self._to_memory(lane)};")
 
     # ---- regions ----
@@ -447,9 +496,10 @@ class Body:
         if len(shape) > 1:
             return self._call_many(entry, call, same)
         call += ")"
+        half = shape[0].dtype == "f16"
         if same:
-            return [self.declare(instruction.name, shape[0].dtype, 1, call)]
-        return [self.by_lane(instruction.name, shape[0].dtype, call)]
+            return [self.declare(instruction.name, shape[0].dtype, 1, call, half)]
+        return [self.by_lane(instruction.name, shape[0].dtype, call, half)]
 
     def _call_many(self, entry: Entry, call: str, same: bool) -> List[Value]:
         """A function of several outputs writes them through pointers."""
@@ -457,14 +507,14 @@ class Body:
         names = [self.name(entry.instruction.name) for _ in leaves]
         count = 1 if same else self.lanes
         for name, leaf in zip(names, leaves):
-            self.text.add(f"{self.d.register(leaf.dtype)} {name}_l[{count}];")
+            self.text.add(f"{self.type(leaf.dtype, 1, leaf.dtype == 'f16')} {name}_l[{count}];")
         separator = "" if call.endswith("(") else ", "
         if same:
             self.text.add(f"{call}{separator}{', '.join(f'{name}_l' for name in names)});")
-            return [Value(f"{name}_l[0]", leaf.dtype) for name, leaf in zip(names, leaves)]
+            return [Value(f"{name}_l[0]", leaf.dtype, 1, leaf.dtype == "f16") for name, leaf in zip(names, leaves)]
         outputs = ", ".join(f"{name}_l + lane" for name in names)
         self.text.add(f"for ({self.d.index[self.index_type]} lane = 0; lane < {count}; ++lane) {call}{separator}{outputs});")
-        return [self.declare(name, leaf.dtype, count, f"vload{count}(0, {name}_l)") for name, leaf in zip(names, leaves)]
+        return [self.declare(name, leaf.dtype, count, f"vload{count}(0, {name}_l)", leaf.dtype == "f16") for name, leaf in zip(names, leaves)]
 
     def arguments(self, function: Function) -> List[str]:
         """The pointers that a function and those it calls read."""
@@ -478,33 +528,34 @@ class Body:
         if index == EMPTY:
             return None
         if self.lanes > 1:
-            if any("lane" in guard.variables for guard in algebra.guards(index) if not self._of_thread(guard)):
+            lane = next(v for v in algebra.info(index).variables if v.name == "lane")
+            if (lane.lo, lane.hi) != self.box["lane"] or any("lane" in g.variables for g in algebra.guards(index)
+                                                             if not self._of_thread(g)):
                 raise NotWide
             index = algebra.substitute(index, lane=0)
-        conditions = [c for c in algebra.c_text(index, self.index_type).constraints if c not in self._thread_guards]
-        return " && ".join(f"({c})" if len(conditions) > 1 else c for c in conditions)
+        return " && ".join(c for c in conditions(index, self.box, self.index_type) if c not in self._thread_guards)
 
     def _of_thread(self, guard: algebra.Guard) -> bool:
         return self.thread is not None and guard in algebra.guards(self.thread)
 
     def _guarded(self, entry: Entry, operand: int, region: Region, name: str, dtype: str) -> None:
-        lanes = self.lanes
         self.region(region)
-        value = self.read(self.partition.operand(entry, operand, region), region)
-        self.text.add(f"{name} = {value.text if lanes == 1 else self.splat(value)};")
+        value = self.moved(self.read(self.partition.operand(entry, operand, region), region))
+        self.text.add(f"{name} = {value.text if self.lanes == 1 else self.splat(value)};")
 
     def _pad(self, entry: Entry) -> Value:
         instruction, region = entry.instruction, entry.regions[0]
         dtype = instruction.shape.dtype
-        padding = self.read(self.partition.operand(entry, 1), entry.region)
+        padding = self.moved(self.read(self.partition.operand(entry, 1), entry.region))
         condition = self.condition(region)
         if condition is None:
             return padding
         name = self.name(instruction.name)
-        self.text.add(f"{self.d.register(dtype, self.lanes)} {name} = {padding.text if self.lanes == 1 else self.splat(padding)};")
+        half = dtype == "f16"
+        self.text.add(f"{self.type(dtype, self.lanes, half)} {name} = {padding.text if self.lanes == 1 else self.splat(padding)};")
         with self.text.block(f"if ({condition})" if condition else ""):
             self._guarded(entry, 0, region, name, dtype)
-        return Value(name, dtype, self.lanes)
+        return Value(name, dtype, self.lanes, half)
 
     def _concatenate(self, entry: Entry) -> Value:
         instruction = entry.instruction
@@ -512,14 +563,16 @@ class Body:
         name = self.name(instruction.name)
         sides = [(k, region, self.condition(region)) for k, region in enumerate(entry.regions)]
         sides = [side for side in sides if side[2] is not None]
-        self.text.add(f"{self.d.register(dtype, self.lanes)} {name}{' = 0' if not sides else ''};")
+        always = [side for side in sides if not side[2]]
+        sides = always[:1] or sides     # a side that always holds leaves the others nothing
+        half = dtype == "f16"
+        self.text.add(f"{self.type(dtype, self.lanes, half)} {name}{' = 0' if not sides else ''};")
         for number, (operand, region, condition) in enumerate(sides):
-            last = number == len(sides) - 1
             head = "else " if number else ""
-            head += "" if last else f"if ({condition or 1})"
+            head += "" if number == len(sides) - 1 else f"if ({condition})"
             with self.text.block(head.strip()):
                 self._guarded(entry, operand, region, name, dtype)
-        return Value(name, dtype, self.lanes)
+        return Value(name, dtype, self.lanes, half)
 
     def _reduce(self, entry: Entry) -> List[Value]:
         instruction, loop = entry.instruction, entry.regions[0]
@@ -527,10 +580,9 @@ class Body:
         leaves, lanes = instruction.shape.leaves(), self.lanes
         names = [self.name(instruction.name) for _ in range(count)]
         for k in range(count):
-            start = self.read(self.partition.operand(entry, count + k), entry.region)
+            start = self.real(self.read(self.partition.operand(entry, count + k), entry.region))
             self.text.add(f"{self.d.register(leaves[k].dtype, lanes)} {names[k]} = {start.text if lanes == 1 else self.splat(start)};")
-        dims = instruction.operands[0].shape.dims
-        sizes = [dims[k] for k in sorted(instruction.attributes["dimensions"])]
+        sizes = [self.partition.ranges[name] for name in loop.ranges]
         if 0 in sizes or self.partition.operand(entry, 0, loop).map == EMPTY:
             return [Value(name, leaf.dtype, lanes) for name, leaf in zip(names, leaves)]
         t = self.d.index[self.index_type]
@@ -540,7 +592,7 @@ class Body:
         self.region(loop)
         x = [Value(name, leaf.dtype, lanes) for name, leaf in zip(names, leaves)]
         x += [self.read(self.partition.operand(entry, k, loop), loop) for k in range(count)]
-        for name, value in zip(names, self._settled(self.scalar(instruction.called[0], x), names)):
+        for name, value in zip(names, self._settled([self.real(v) for v in self.scalar(instruction.called[0], x)], names)):
             self.text.add(f"{name} = {value.text if lanes == 1 else self.splat(value)};")
         for _ in sizes:
             self.text.depth -= 1

@@ -199,8 +199,8 @@ def helper(d: Dialect, need: Need, name: str, *about: str) -> str:
             copy = "copysign" if d.wide else copy
             return f"{head} {t} {title}({t} a)\n{{\n  return a == 0 || a != a ? a : {copy}({one}, a);\n}}\n"
         return f"{head} {t} {title}({t} a)\n{{\n  return ({t})((a > 0) - (a < 0));\n}}\n"
-    if name == "round" and len(about) > 1:
-        return _round_wide(d, dtype, int(about[1]), title)
+    if name in ("round", "bits", "value") and len(about) > 1:
+        return _small_wide(d, need, name, dtype, int(about[1]), title)
     if name in ("round", "bits", "value", "narrow"):
         return _small_float(d, need, name, dtype, title)
     if name == "to_integer":
@@ -242,10 +242,17 @@ def _small_float(d: Dialect, need: Need, name: str, dtype: str, title: str) -> s
     return f"{head} float {title}(float x)\n{{\n  return {need('value', 'f16')}({need('bits', 'f16')}(x));\n}}\n"
 
 
-def _round_wide(d: Dialect, dtype: str, lanes: int, title: str) -> str:
-    n, head = lanes, f"{d.function} float{lanes} {title}(float{lanes} x)\n{{\n"
+def _small_wide(d: Dialect, need: Need, name: str, dtype: str, n: int, title: str) -> str:
+    """The same for all lanes of a vector."""
+    if name == "value":
+        return (f"{d.function} float{n} {title}(ushort{n} x)\n{{\n  ushort t[{n}];\n  vstore{n}(x, 0, t);\n"
+                f"  return vload_half{n}(0, (const half *)t);\n}}\n")
+    if name == "bits":
+        return (f"{d.function} ushort{n} {title}(float{n} x)\n{{\n  ushort t[{n}];\n  vstore_half{n}_rte(x, 0, (half *)t);\n"
+                f"  return vload{n}(0, t);\n}}\n")
+    head = f"{d.function} float{n} {title}(float{n} x)\n{{\n"
     if dtype == "f16":
-        return f"{head}  ushort t[{n}];\n  vstore_half{n}_rte(x, 0, (half *)t);\n  return vload_half{n}(0, (const half *)t);\n}}\n"
+        return f"{head}  return {need('value', 'f16', str(n))}({need('bits', 'f16', str(n))}(x));\n}}\n"
     return (f"/* to the nearest value of bf16, ties to even; a NaN stays one */\n{head}  const uint{n} u = as_uint{n}(x);\n"
             f"  const uint{n} r = x != x ? u | 0x400000u : u + 0x7fffu + (u >> 16 & 1u);\n  return as_float{n}(r & 0xffff0000u);\n}}\n")
 

@@ -151,7 +151,7 @@ class Partition:
         self.functions: List[Function] = [self.entry]
         self.roots = roots
         self._uses: Dict[Instruction, Dict[Tuple[Region, str], None]] = {}
-        self._ranges = 0
+        self.ranges: Dict[str, int] = {}    # loop variables of reduces: how often each runs
         order = {instruction: n for n, instruction in enumerate(computation.instructions)}
         for root in roots:
             self._use(self.root_read(root), self.entry.body)
@@ -217,9 +217,10 @@ class Partition:
         entry = Entry(instruction, region, index)
         region.entries.append(entry)
         if instruction.opcode == "reduce":
-            count = len(instruction.attributes["dimensions"])
-            names = tuple(f"s{self._ranges + k}" for k in range(count))
-            self._ranges += count
+            dims = instruction.operands[0].shape.dims
+            sizes = [dims[k] for k in sorted(instruction.attributes["dimensions"])]
+            names = tuple(f"s{len(self.ranges) + k}" for k in range(len(sizes)))
+            self.ranges.update(zip(names, sizes))
             loop = Region("loop", function, region, ranges=names)
             entry.regions.append(loop)
         elif instruction.opcode == "pad":

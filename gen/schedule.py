@@ -75,6 +75,13 @@ class Loop:
         """The same walk, one element at a time: the tail of a step."""
         return replace(self, vec=self.step, lanes=1, paired=False)
 
+    def box(self, elements: int) -> "Dict[str, Tuple[int, int]]":
+        """The bounds of the walk's variables, as launched."""
+        found = {"th_x": self.threads, "bl_x": self.blocks(elements), "chunk": self.chunks, "vec": self.vec}
+        if self.lanes > 1:
+            found["lane"] = self.lanes
+        return {name: (0, size - 1) for name, size in found.items()}
+
     def thread_map(self, elements: int) -> str:
         """(th_x, bl_x)[chunk, vec(, lane)] -> (position in the output's memory), as notation; the algebra simplifies it."""
         step, span = self.step, self.step * self.threads
@@ -84,9 +91,7 @@ class Loop:
         else:
             position = f"bl_x * {span * self.chunks} + chunk * {span} + th_x * {step} + {inner}"
         names = "chunk, vec, lane" if self.lanes > 1 else "chunk, vec"
-        domain = [f"th_x in [0, {self.threads - 1}]", f"bl_x in [0, {self.blocks(elements) - 1}]", f"chunk in [0, {self.chunks - 1}]",
-                  f"vec in [0, {self.vec - 1}]"]
-        domain += [f"lane in [0, {self.lanes - 1}]"] if self.lanes > 1 else []
+        domain = [f"{name} in [{low}, {high}]" for name, (low, high) in self.box(elements).items()]
         domain.append(f"{position} in [0, {elements - 1}]")
         return algebra.simplify(f"(th_x, bl_x)[{names}] -> ({position}), domain: {', '.join(domain)}")
 

@@ -479,12 +479,15 @@ SETT_INLINE sett_expr settp_binary(sett_map_arena *arena, int op, sett_expr a, s
       return error ? (sett_expr)error : settp_binary(arena, op, inner, sett_map_constant(arena, r));
     }
   }
-  if (op == SETTP_ADD && !cb) { /* (e + z) + b is (e + b) + z */
-    const settp_node *n = settp_at(arena, a);
-    int64_t z;
-    if (n->op == SETTP_ADD && settp_is_constant(arena, settp_b(n), &z)) {
-      sett_expr inner = settp_a(n), constant = settp_b(n);
-      return settp_binary(arena, op, settp_binary(arena, op, inner, b), constant);
+  if (op == SETTP_ADD && !cb) { /* (e + z) + b is (e + b) + z, and so for the other side: a constant is the last summand */
+    int side;
+    for (side = 0; side < 2; ++side) {
+      const settp_node *n = settp_at(arena, side ? b : a);
+      int64_t z;
+      if (n->op == SETTP_ADD && settp_is_constant(arena, settp_b(n), &z)) {
+        sett_expr inner = settp_a(n), constant = settp_b(n);
+        return settp_binary(arena, op, side ? settp_binary(arena, op, a, inner) : settp_binary(arena, op, inner, b), constant);
+      }
     }
   }
   if (cb && op > SETTP_MUL && op < SETTP_MIN) {
@@ -738,12 +741,13 @@ SETT_INLINE settp_out settp_out_make(char *text, size_t capacity) {
   return out;
 }
 
-/* What is still to be printed, newest first: an expression (weak: bare; strong: a sum, product or quotient in brackets), a text or a number. */
+/* What is still to be printed, newest first: a text or an expression (strong 0: bare; 1: an operation in brackets; SETTP_SUMMAND: with + or - before it). */
+enum { SETTP_SUMMAND = 2 };
+
 typedef struct settp_task {
   const char *text;
   uint32_t expr;
   int strong;
-  int64_t number;
 } settp_task;
 
 typedef struct settp_tasks {
@@ -766,8 +770,7 @@ SETT_INLINE void settp_task_push(sett_map_arena *arena, settp_tasks *tasks, cons
   }
   tasks->task[tasks->count].text = text;
   tasks->task[tasks->count].expr = expr;
-  tasks->task[tasks->count].strong = strong;
-  tasks->task[tasks->count++].number = 0;
+  tasks->task[tasks->count++].strong = strong;
 }
 
 SETT_INLINE void settp_put_expr(sett_map_arena *arena, const sett_map *map, settp_out *out, sett_expr e) {
@@ -795,6 +798,26 @@ SETT_INLINE void settp_put_expr(sett_map_arena *arena, const sett_map *map, sett
     n = settp_at(arena, t.expr);
     a = settp_a(n);
     b = settp_b(n);
+    if (t.strong == SETTP_SUMMAND) {
+      if (n->op == SETTP_ADD) {
+        settp_task_push(arena, &tasks, NULL, b, SETTP_SUMMAND);
+        settp_task_push(arena, &tasks, NULL, a, SETTP_SUMMAND);
+      } else if (n->op == SETTP_CONST && n->value < 0 && n->value > INT64_MIN) {
+        settp_put(out, " - ");
+        settp_put_unsigned(out, settp_magnitude(n->value));
+      } else if (n->op == SETTP_MUL && settp_is_constant(arena, b, &k) && k < 0 && k > INT64_MIN) {
+        settp_put(out, " - ");
+        if (k < -1) {
+          settp_task_push(arena, &tasks, NULL, sett_map_constant(arena, -k), 0);
+          settp_task_push(arena, &tasks, " * ", 0, 0);
+        }
+        settp_task_push(arena, &tasks, NULL, a, k < -1 || settp_at(arena, a)->op == SETTP_ADD);
+      } else {
+        settp_put(out, " + ");
+        settp_task_push(arena, &tasks, NULL, t.expr, 0);
+      }
+      continue;
+    }
     if (n->op == SETTP_CONST) {
       settp_put_int(out, n->value);
     } else if (n->op == SETTP_VAR) {
@@ -819,22 +842,7 @@ SETT_INLINE void settp_put_expr(sett_map_arena *arena, const sett_map *map, sett
                         n->op == SETTP_MUL ? " * " : n->op == SETTP_MOD ? " mod " : n->op == SETTP_FLOORDIV ? " floordiv " : " ceildiv ", 0, 0);
         settp_task_push(arena, &tasks, NULL, a, 1);
       } else {
-        const settp_node *right = settp_at(arena, b);
-        if (right->op == SETTP_CONST && right->value < 0 && right->value > INT64_MIN) {
-          settp_task_push(arena, &tasks, NULL, sett_map_constant(arena, -right->value), 0);
-          settp_task_push(arena, &tasks, " - ", 0, 0);
-        } else if (right->op == SETTP_MUL && settp_is_constant(arena, settp_b(right), &k) && k < 0 && k > INT64_MIN) {
-          uint32_t x = settp_a(right);
-          if (k < -1) {
-            settp_task_push(arena, &tasks, NULL, sett_map_constant(arena, -k), 0);
-            settp_task_push(arena, &tasks, " * ", 0, 0);
-          }
-          settp_task_push(arena, &tasks, NULL, x, k < -1 || settp_at(arena, x)->op == SETTP_ADD);
-          settp_task_push(arena, &tasks, " - ", 0, 0);
-        } else {
-          settp_task_push(arena, &tasks, NULL, b, 0);
-          settp_task_push(arena, &tasks, " + ", 0, 0);
-        }
+        settp_task_push(arena, &tasks, NULL, b, SETTP_SUMMAND);
         settp_task_push(arena, &tasks, NULL, a, 0);
       }
     }
@@ -1134,7 +1142,7 @@ SETT_INLINE sett_expr settp_expression(settp_parser *p) {
     }
     {
       int op = -1;
-      if (c == '+' || c == '-') op = c == '+' ? SETTP_ADD : SETTP_SUB, ++p->at;
+      if (c == '+' || c == '-') op = c == '+' ? (int)SETTP_ADD : (int)SETTP_SUB, ++p->at;
       else if (c == '*') op = SETTP_MUL, ++p->at;
       else if (c == '%') op = SETTP_MOD, ++p->at;
       else if (c == '/') {

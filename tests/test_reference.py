@@ -6,6 +6,7 @@ python3 tests/test_reference.py [NAME..]
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import itertools
 import math
@@ -85,6 +86,7 @@ class Graph:
 # ---- building and running --------------------------------------------------------------------------------------------------
 
 FOLDER = Path(tempfile.mkdtemp(prefix="sett_reference_"))
+atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)
 COUNTER = itertools.count()
 
 
@@ -189,14 +191,13 @@ def float_binary(opcode: str, a: float, b: float, dtype: str) -> int:
 
 
 def c_pow(a: float, b: float) -> float:
+    odd = math.isfinite(b) and b % 2 == 1
     try:
         return math.pow(a, b)
     except OverflowError:
-        odd = b == math.floor(b) and b % 2 == 1
         return -INF if a < 0 and odd else INF
     except ValueError:  # a negative base, or zero to a negative power
         if a == 0:
-            odd = b == math.floor(b) and abs(b) < 2 ** 53 and b % 2 == 1
             return math.copysign(INF, a) if odd else INF
         return NAN
 

@@ -249,23 +249,26 @@ static const char *run_twice(struct job *job, unsigned seconds)
   return NULL;
 }
 
+/* The first result that is wrong, and the numbers of the others. */
 static const char *compare_all(struct job *job, struct data_error *total)
 {
+  const char *wrong = NULL;
   for (int i = 0; i < job->fusion->results; ++i) {
     const struct sett_buffer *type = &job->fusion->result[i];
     struct data_error error = *total;
     char got[64], wanted[64];
     error.failures = 0;
     data_compare(type, job->out[i], job->wanted[i], job->bound[i], &error);
-    if (error.failures) {
+    if (error.failures && !wrong) {
       data_print(type, job->out[i], error.worst, got, sizeof got);
       data_print(type, job->wanted[i], error.worst, wanted, sizeof wanted);
-      return say_text("result %d, element %zu: kernel %s, reference %s, bound %g; %zu of %zu elements are wrong", i,
-                      error.worst, got, wanted, error.worst_bound, error.failures, type->elements);
+      wrong = say_text("result %d, element %zu: kernel %s, reference %s, bound %g; %zu of %zu elements are wrong", i,
+                       error.worst, got, wanted, error.worst_bound, error.failures, type->elements);
     }
-    *total = error;
+    else if (error.failures) wrong = say_text("%s; result %d too", wrong, i);
+    else *total = error;
   }
-  return NULL;
+  return wrong;
 }
 
 /* The bound runs beside the reference: neither needs the other. */
