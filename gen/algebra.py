@@ -196,6 +196,12 @@ def info(text: str) -> Info:
     return Info(tuple(variables), tuple(results), tuple(constraints))
 
 
+def domain(text: str) -> tuple[tuple[Variable, ...], tuple[Bounded, ...]]:
+    """The variables with their bounds, and the constraints."""
+    found = info(text)
+    return found.variables, found.constraints
+
+
 def access(text: str, variable: str) -> tuple[Access, ...]:
     """For each result how it moves along a variable."""
     answers = []

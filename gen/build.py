@@ -7,7 +7,7 @@ import math
 import os
 import re
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
@@ -16,7 +16,7 @@ import jinja2
 from gen import algebra, dtypes, ops, reference
 from gen.algebra import AlgebraError
 from gen.dialect import DIALECTS, FLOATS, SMALL, Dialect
-from gen.emit import INDEX_TYPES, Body, Helpers, conditions, NotWide, Text, first_leaf, memory_map, parameters_of, reads_of
+from gen.emit import INDEX_TYPES, Body, Helpers, Value, conditions, NotWide, first_leaf, memory_map, offset, parameters_of, reads_of
 from gen.hlo import Computation, Fusion, Instruction, Shape
 from gen.partition import EMPTY, MOVES, Function, Partition, Root, compose, moves_only, regions
 from gen.schedule import DEVICES, Device, Loop, candidates, device_for
@@ -156,7 +156,7 @@ class Kernel:
 
     @property
     def opencl_arguments(self) -> List[str]:
-        table = ["&self->table"] if self.table else []
+        table = [f"&self->table[{self.table['number']}]"] if self.table else []
         return [f"&params[{n}]" for n in self.params] + [f"&results[{n}]" for n in self.results] + table
 
     def uses(self, word: str) -> bool:
@@ -250,7 +250,8 @@ def kernel(d: Dialect, device: Device, helpers: Helpers, nest: Nest, excess: boo
         for index_type in INDEX_TYPES:
             trial = Helpers(d, dict(helpers.texts), dict(helpers.tables))
             try:
-                made = _kernel_in(d, trial, nest, loop, index_type, excess)
+                made = (_table_kernel(d, trial, nest, loop, index_type, excess) if loop.paired else None) or \
+                    _kernel_in(d, trial, nest, loop, index_type, excess)
             except NotWide:
                 break
             except AlgebraError as error:
@@ -284,6 +285,70 @@ def _kernel_in(d: Dialect, helpers: Helpers, nest: Nest, loop: Loop, index_type:
     return Kernel(nest.name, nest, loop, index_type, loop.blocks(elements), ", ".join(arguments), functions,
                   _guard(thread, loop.box(elements), index_type, loop, True), body.before.lines, body.text.lines, body.after.lines, tail, tail_guard,
                   attribute, thread, params, results, body.flat)
+
+
+TABLE_COST = 60        # vector instructions for 16 lanes, above which looking up beats computing
+TABLE_ELEMENTS = 1 << 20
+
+
+def _table_source(nest: Nest) -> "Optional[Instruction]":
+    """The 16-bit parameter that a nest is a function of, element by element, where that function is worth a table."""
+    entry = nest.partition.entry
+    if len(nest.partition.roots) != 1 or dtypes.storage_bytes(nest.partition.roots[0].shape.dtype) != 2 \
+            or nest.shape.elements < TABLE_ELEMENTS or any(e.callee or e.regions for e in entry.body.entries):
+        return None
+    sources: Dict[Tuple[Instruction, str], None] = {}
+    for read, _ in reads_of(nest.partition, entry):
+        source = read.source
+        if source.opcode == "iota" or (source.opcode == "constant" and len(set(source.literal or [])) > 1) or read.map == EMPTY:
+            return None
+        if source.opcode == "parameter":
+            sources[source, read.map] = None
+    cost = sum(ops.COST.get(e.instruction.opcode, 1) + 5 * ops.rounds(e.instruction.opcode, e.instruction.shape.dtype)
+               for e in entry.body.entries)
+    if len(sources) != 1 or cost < TABLE_COST:
+        return None
+    source, index = next(iter(sources))
+    if source.shape.kind != "array" or dtypes.storage_bytes(source.shape.dtype) != 2:
+        return None
+    unmap, root = algebra.call("shape", "unmap", nest.shape.text), nest.partition.roots[0]
+    read_at, written_at = (compose(unmap, compose(m, memory_map(s))) for m, s in ((index, source.shape), (root.map, root.shape)))
+    return source if read_at == written_at else None
+
+
+def _table_kernel(d: Dialect, helpers: Helpers, nest: Nest, loop: Loop, index_type: str, excess: bool) -> Optional[Kernel]:
+    """A function of one 16-bit value, looked up: the function itself fills its table, once, on the device."""
+    source = _table_source(nest)
+    if source is None:
+        return None
+    partition, root, elements = nest.partition, nest.partition.roots[0], nest.shape.elements
+    dtype = source.shape.dtype
+    body = Body(d, helpers, partition, partition.entry, index_type, excess=excess)
+    at = Value("x", dtype, 1, True) if dtype == "f16" else Value(f"{helpers.need('value', dtype)}(x)", dtype) if dtype == "bf16" \
+        else Value(f"({d.register(dtype)})x", dtype)
+    body.give(source, at)
+    body.region(partition.entry.body)
+    value = f"{nest.name}_value"
+    function = CFunction(value, "ushort", "ushort x", body.text.lines + [f"return (ushort)({body.final(root)});"])
+    number = first_leaf(source)
+    scalar = loop.scalar()
+    flats = [compose(_thread_map(nest, one), memory_map(nest.shape)) for one in (loop, scalar)]
+    whole = algebra.c_text(algebra.substitute(flats[0], lane=0, vec=0), index_type).results[0]
+    single = algebra.c_text(flats[1], index_type).results[0]
+    words = f"(const __global uint *)({offset(f'p{number}', whole)})"
+    lines = [f"PREFETCH({offset(f'p{number}', whole)} + {loop.prefetch // 2});"] if loop.prefetch else []
+    lines.append(f"const uint16 w_p{number} = vload16(0, {words});")
+    after = [f"{'STREAM' if loop.stream else 'STORE'}(look_up(table, w_p{number} & 0xffffu) | look_up(table, w_p{number} >> 16) << 16, "
+             f"(__global uint16 *)({offset(f'r{root.result}', whole)}));"]
+    cut = elements % loop.step != 0
+    tail_thread, thread = _thread_map(nest, scalar), _thread_map(nest, loop)
+    arguments = f"__global const ushort *restrict p{number}, __global ushort *restrict r{root.result}, __global const uint *restrict table"
+    return Kernel(nest.name, nest, replace(loop, table=True, vec=1, lanes=loop.step, paired=False), index_type, loop.blocks(elements),
+                  arguments, [function], _guard(thread, loop.box(elements), index_type, loop, True), lines, [], after,
+                  [f"r{root.result}[{single}] = (ushort)table[p{number}[{single}]];"] if cut else [],
+                  _guard(tail_thread, scalar.box(elements), index_type, scalar, False) or "1" if cut else "",
+                  f" __attribute__((reqd_work_group_size({loop.threads}, 1, 1)))", thread, [number], [root.result],
+                  [(f"read p{number}", flats[0]), (f"write r{root.result}", flats[0])], {"fill": f"{nest.name}_fill", "value": value})
 
 
 def _body(d: Dialect, helpers: Helpers, nest: Nest, index_type: str, thread: str, loop: Loop, excess: bool, whole: bool = True) -> Body:
@@ -322,13 +387,15 @@ def _preamble(fusion: Fusion, d: Dialect, device: Device, kernels: Sequence[Kern
 
 def _needs(text: str) -> "Dict[str, bool]":
     return {"double": re.search(r"\bdouble\b|\bdouble16\b", text) is not None, "stream": "STREAM(" in text, "store": "STORE(" in text,
-            "prefetch": "PREFETCH(" in text, "half": "__half" in text}
+            "prefetch": "PREFETCH(" in text, "table": "look_up(" in text, "half": "__half" in text}
 
 
 def program(fusion: Fusion, target: str, device_name: Optional[str] = None, excess: bool = False) -> Program:
     d, device = DIALECTS[target], device_for(target, device_name)
     helpers = Helpers(d)
     kernels = [kernel(d, device, helpers, nest, excess) for nest in nests(fusion)]
+    for number, made in enumerate(k for k in kernels if k.table):
+        made.table["number"] = number  # type: ignore[index]
     body = environment().get_template("loop.j2").render(
         d=d, kernels=kernels, helpers=list(helpers.texts.values()), tables=[text for _, text in helpers.tables.values()],
         t=lambda made: d.index[made.index])

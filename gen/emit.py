@@ -101,6 +101,11 @@ def _row_major(shape: Shape) -> str:
     return f"{shape.dtype}[{','.join(map(str, shape.dims))}]"
 
 
+def offset(pointer: str, at: str) -> str:
+    """pointer + at, where `at` wraps around in its own unsigned type if it subtracts."""
+    return f"{pointer} + ({at})" if "-" in at else f"{pointer} + {at}"
+
+
 def memory_map(shape: Shape) -> str:
     """Logical index to the position in the buffer."""
     return algebra.call("shape", "map", shape.text)
@@ -133,7 +138,7 @@ class Body:
 
     def __init__(self, dialect: Dialect, helpers: Helpers, partition: Partition, function: Function, index_type: str,
                  thread: Optional[str] = None, loop: Optional[Loop] = None, excess: bool = False,
-                 box: "Optional[Dict[str, Tuple[int, int]]]" = None, given: "Optional[Dict[Instruction, Value]]" = None) -> None:
+                 box: "Optional[Dict[str, Tuple[int, int]]]" = None) -> None:
         self.d, self.helpers, self.partition, self.function = dialect, helpers, partition, function
         self.index_type, self.thread, self.loop, self.excess = index_type, thread, loop, excess
         self.lanes = loop.lanes if loop else 1
@@ -141,7 +146,7 @@ class Body:
         self.flat: List[Tuple[str, str]] = []            # (what, map): for explain
         self._env: Dict[Tuple[Instruction, Region, str], List[Value]] = {}
         self._loads: Dict[Tuple[int, str, Region], Value] = {}   # buffer, position, where its name is known
-        self._given = given or {}
+        self._given: Dict[Instruction, Value] = {}
         self._names: Dict[str, int] = {}
         self.box = box or {f"i{k}": (0, size - 1) for k, size in enumerate(function.dims)}
         self.box.update((name, (0, size - 1)) for name, size in partition.ranges.items())
@@ -207,9 +212,9 @@ class Body:
         out.add(f"const {self.type(dtype, self.lanes, bits)} {name} = vload{self.lanes}(0, {name}_l);")
         return Value(name, dtype, self.lanes, bits)
 
-    def round(self, text: str, dtype: str, lanes: int) -> str:
+    def round(self, text: str, dtype: str, lanes: int, plain: bool = False) -> str:
         wide = () if lanes == 1 else (str(lanes),)
-        return f"{self.helpers.need('round', dtype, *wide)}({text})"
+        return f"{self.helpers.need('round_plain' if plain else 'round', dtype, *wide)}({text})"
 
     def apply(self, opcode: str, attributes: Dict[str, object], to: str, sources: Sequence[str], x: Sequence[Value], of: str) -> Value:
         """One elementwise op, rounded as its type wants."""
@@ -232,7 +237,8 @@ class Body:
             text = ops.expression(self.d, need, opcode, attributes, to, sources, names, 1)
             assert text is not None, opcode
             return self.by_lane(of, to, self.round(text, to, 1) if rounding else text)
-        return self.declare(of, to, lanes, self.round(text, to, lanes) if rounding else text)
+        plain = to == "bf16" and lanes > 1 and opcode in ops.KEEPS_NAN and set(sources) == {"bf16"} and not self.excess
+        return self.declare(of, to, lanes, self.round(text, to, lanes, plain) if rounding else text)
 
     def _f16_bits(self, to: str, x: Value, of: str) -> Value:
         """A bitcast that starts or ends at f16: its bits are at hand."""
@@ -338,11 +344,11 @@ class Body:
             if self.stride(start, "vec")[0] == 1 and self.stride(start, "vec")[1] % 2 == 0:
                 words = self.name(pointer, "w_")
                 self._prefetch(pointer, self.c(flat, lane=0, vec=0)[0], dtype)
-                self.before.add(f"const uint{self.lanes} {words} = vload{self.lanes}(0, (const __global uint *)({pointer} + {self.c(flat, lane=0, vec=0)[0]}));")
+                self.before.add(f"const uint{self.lanes} {words} = vload{self.lanes}(0, (const __global uint *)({offset(pointer, self.c(flat, lane=0, vec=0)[0])}));")
                 return self.declare(parameter.name, dtype, self.lanes,
                                     f"as_float{self.lanes}({words} << (16u - 16u * vec) & 0xffff0000u)")
         if stride == 1:
-            at = f"{pointer} + {self._first(flat)}"
+            at = offset(pointer, self._first(flat))
             if region is self.function.body:
                 self._prefetch(pointer, self.c(flat, lane=0, vec=0)[0], dtype)
             return self.declare(parameter.name, dtype, self.lanes, self._wide_load(dtype, at), dtype == "f16")
@@ -350,7 +356,7 @@ class Body:
 
     def _prefetch(self, pointer: str, at: str, dtype: str) -> None:
         if self.loop and self.loop.prefetch:
-            self.before.add(f"PREFETCH({pointer} + {at} + {self.loop.prefetch * 8 // bits(dtype)});")
+            self.before.add(f"PREFETCH({offset(pointer, at)} + {self.loop.prefetch * 8 // bits(dtype)});")
 
     def _wide_load(self, dtype: str, at: str) -> str:
         n = self.lanes
@@ -371,8 +377,8 @@ class Body:
         self.before.add(f"union {{ {kind} word[{count}]; {self.d.memory(dtype)} at[{self.loop.step}]; }} {name};")  # type: ignore[union-attr]
         space = "const __global " if self.d.wide else "const "
         for k in range(count):
-            offset = f" + {k}" if k else ""
-            self.before.add(f"{name}.word[{k}] = *(({space}{kind} *)({pointer} + {at}){offset});")
+            further = f" + {k}" if k else ""
+            self.before.add(f"{name}.word[{k}] = *(({space}{kind} *)({offset(pointer, at)}){further});")
         return f"{name}.at"
 
     def _word(self, flat: str, dtype: str) -> "Optional[Tuple[str, int]]":
@@ -386,13 +392,25 @@ class Body:
         kinds = {16: "uint4", 8: "uint2", 4: self.d.types["u32"], 2: self.d.types["u16"]}
         return kinds[size], size
 
+    def give(self, parameter: Instruction, value: Value) -> None:
+        """A parameter's element that is at hand, whatever the index."""
+        self._given[parameter] = self.declare(parameter.name, value.dtype, 1, value.text, value.bits)
+
     # ---- stores ----
 
-    def store(self, root: Root) -> None:
-        value = self.read(self.partition.root_read(root), self.function.body)
-        pointer, dtype = f"r{root.result}", root.shape.dtype
+    def _result(self, root: Root) -> Value:
+        value, dtype = self.read(self.partition.root_read(root), self.function.body), root.shape.dtype
         if self.excess and dtype in SMALL and not value.bits:
-            value = self.declare(pointer, dtype, value.lanes, self.round(value.text, dtype, value.lanes))
+            return self.declare(f"r{root.result}", dtype, value.lanes, self.round(value.text, dtype, value.lanes))
+        return value
+
+    def final(self, root: Root) -> str:
+        """A root's value as it is stored."""
+        return self._to_memory(self._result(root))
+
+    def store(self, root: Root) -> None:
+        value = self._result(root)
+        pointer, dtype = f"r{root.result}", root.shape.dtype
         flat = self.mapped(compose(root.map, memory_map(root.shape)))
         self.flat.append((f"write {pointer}", flat))
         step = self.loop.step if self.loop else 1
@@ -409,8 +427,8 @@ class Body:
             at = self.c(flat, vec=0)[0]
             space = self.d.pointer
             for k in range(count):
-                offset = f" + {k}" if k else ""
-                self.after.add(f"*(({space}{kind} *)({pointer} + {at}){offset}) = {name}.word[{k}];")
+                further = f" + {k}" if k else ""
+                self.after.add(f"*(({space}{kind} *)({offset(pointer, at)}){further}) = {name}.word[{k}];")
             return
         self._store_wide(value, pointer, dtype, flat)
 
@@ -425,10 +443,10 @@ class Body:
                 name = self.name(pointer, "w_")
                 self.before.add(f"uint{n} {name} = 0;")
                 self.text.add(f"{name} |= as_uint{n}({text}) >> (16u - 16u * vec);")
-                self.after.add(f"{'STREAM' if stream else 'STORE'}({name}, (__global uint{n} *)({pointer} + {self.c(flat, lane=0, vec=0)[0]}));")
+                self.after.add(f"{'STREAM' if stream else 'STORE'}({name}, (__global uint{n} *)({offset(pointer, self.c(flat, lane=0, vec=0)[0])}));")
                 return
         if stride == 1:
-            at = f"{pointer} + {self._first(flat)}"
+            at = offset(pointer, self._first(flat))
             align = self.stride(flat, "lane")[1]
             t = self.d.memory(dtype)
             text = f"convert_ushort{n}(as_uint{n}({text}) >> 16)" if dtype == "bf16" else text

@@ -21,6 +21,12 @@ _FUNCTION = {"exponential": "exp", "exponential-minus-one": "expm1", "log": "log
              "remainder": "fmod", "abs": "fabs"}
 # Exact on a value of the small type: no rounding afterwards.
 _KEEPS = frozenset("abs negate sign maximum minimum clamp select copy floor ceil round-nearest-even round-nearest-afz".split())
+# Arithmetic whose NaN is an operand's, made quiet, or the processor's default one (x86 and Arm alike: wide forms are for CPUs).
+# Of bf16 operands it has an empty lower half, so rounding by addition keeps it a NaN.
+KEEPS_NAN = frozenset(["add", "subtract", "multiply", "divide", "sqrt"])
+# Scalar only: PoCL's wide sine, cosine and tangent of f32 are wrong in all lanes when one of them needs the long argument
+# reduction, so is its wide power of f64 at the edges of the range; its fmod of f64 does not end on some inputs (see `_remainder`).
+_SCALAR = {("sine", "f32"), ("cosine", "f32"), ("tan", "f32"), ("power", "f64"), ("remainder", "f64")}
 # Vector instructions that an op takes for one register, roughly: what a table of a function competes with.
 COST: Dict[str, int] = {"divide": 8, "sqrt": 8, "exponential": 20, "log": 25, "tanh": 40, "logistic": 30, "sine": 40, "cosine": 40,
                         "tan": 50, "power": 90, "atan2": 50, "cbrt": 40, "rsqrt": 12, "exponential-minus-one": 35,
@@ -126,6 +132,10 @@ def _float(d: Dialect, need: Need, opcode: str, dtype: str, x: Sequence[str], la
         return f"-{x[0]}"
     if opcode == "sign":
         return f"{need('sign', dtype)}({x[0]})" if lanes == 1 else None
+    if lanes > 1 and (opcode, "f64" if dtype == "f64" else "f32") in _SCALAR:
+        return None
+    if d.wide and opcode == "remainder" and dtype == "f64":
+        return f"{need('remainder', dtype)}({x[0]}, {x[1]})"
     one = f"({register})(1)" if lanes > 1 else "1.0f" if single else "1.0"
     name = "exp" if opcode == "logistic" else _FUNCTION.get(opcode)
     if name is None:
@@ -193,13 +203,15 @@ def helper(d: Dialect, need: Need, name: str, *about: str) -> str:
         sign = ">=" if name == "maximum" else "<="
         nan = " || a != a" if dtype in FLOATS else ""
         return f"{head} {t} {title}({t} a, {t} b)\n{{\n  return a {sign} b{nan} ? a : b;\n}}\n"
+    if name == "remainder" and dtype == "f64":
+        return _remainder(d, title)
     if name == "sign":
         if dtype in FLOATS:
             one, copy = ("1.0f", "copysignf") if t == "float" else ("1.0", "copysign")
             copy = "copysign" if d.wide else copy
             return f"{head} {t} {title}({t} a)\n{{\n  return a == 0 || a != a ? a : {copy}({one}, a);\n}}\n"
         return f"{head} {t} {title}({t} a)\n{{\n  return ({t})((a > 0) - (a < 0));\n}}\n"
-    if name in ("round", "bits", "value") and len(about) > 1:
+    if name in ("round", "round_plain", "bits", "value") and len(about) > 1:
         return _small_wide(d, need, name, dtype, int(about[1]), title)
     if name in ("round", "bits", "value", "narrow"):
         return _small_float(d, need, name, dtype, title)
@@ -210,6 +222,21 @@ def helper(d: Dialect, need: Need, name: str, *about: str) -> str:
     if name == "reduce_precision":
         return _reduce_precision(d, dtype, title)
     return _integer_helper(d, name, dtype, title)
+
+
+def _remainder(d: Dialect, title: str) -> str:
+    """fmod: long division of the significands, a bit a step; exact."""
+    return (f"/* the sign of a, exact: a long division of the significands */\n{d.function} double {title}(double a, double b)\n{{\n"
+            "  const double x = fabs(a), y = fabs(b);\n"
+            "  if (!(x < INFINITY) || !(y > 0)) return NAN;\n"
+            "  if (x < y) return a;\n"
+            "  const int n = ilogb(y), low = n < -1022 ? -1022 : n;\n"
+            "  const ulong divisor = (ulong)ldexp(y, 52 - low);\n"
+            "  int e = ilogb(x);\n"
+            "  e = e < -1022 ? -1022 : e;\n"
+            "  ulong rest = (ulong)ldexp(ldexp(x, -e), 52);\n"
+            "  for (; e > low; --e) rest = (rest % divisor) << 1;\n"
+            "  return copysign(ldexp((double)(rest % divisor), low - 52), a);\n}\n")
 
 
 def _small_float(d: Dialect, need: Need, name: str, dtype: str, title: str) -> str:
@@ -253,6 +280,9 @@ def _small_wide(d: Dialect, need: Need, name: str, dtype: str, n: int, title: st
     head = f"{d.function} float{n} {title}(float{n} x)\n{{\n"
     if dtype == "f16":
         return f"{head}  return {need('value', 'f16', str(n))}({need('bits', 'f16', str(n))}(x));\n}}\n"
+    if name == "round_plain":
+        return (f"/* to the nearest value of bf16, ties to even; a NaN whose lower half is empty stays one */\n{head}"
+                f"  const uint{n} u = as_uint{n}(x);\n  return as_float{n}((u + 0x7fffu + (u >> 16 & 1u)) & 0xffff0000u);\n}}\n")
     return (f"/* to the nearest value of bf16, ties to even; a NaN stays one */\n{head}  const uint{n} u = as_uint{n}(x);\n"
             f"  const uint{n} r = x != x ? u | 0x400000u : u + 0x7fffu + (u >> 16 & 1u);\n  return as_float{n}(r & 0xffff0000u);\n}}\n")
 

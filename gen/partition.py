@@ -143,6 +143,20 @@ def moves_only(instruction: Instruction) -> bool:
     return instruction.opcode in MOVES
 
 
+def _only_side(instruction: Instruction, index: str) -> Optional[int]:
+    """The one operand that an op's value at an index comes from unchanged: a move's, or the side of a concatenate or pad that the
+    index always falls on. None where the op computes or decides at run time."""
+    if moves_only(instruction):
+        return 0
+    if index == EMPTY or instruction.opcode not in ("concatenate", "pad"):
+        return None
+    if instruction.opcode == "pad":
+        inside = compose(index, operand_map(instruction, 0))
+        return 1 if inside == EMPTY else 0 if algebra.domain(inside) == algebra.domain(index) else None
+    sides = [k for k in range(len(instruction.operands)) if compose(index, operand_map(instruction, k)) != EMPTY]
+    return sides[0] if len(sides) == 1 else None
+
+
 class Partition:
     """The functions of one kernel: `entry`, the kernel's body, then those it calls, callers before callees."""
 
@@ -184,12 +198,15 @@ class Partition:
         return compose(entry.map, step)
 
     def _resolve(self, instruction: Instruction, index: str, output: int, function: Function) -> Read:
-        while moves_only(instruction):
+        while True:
+            side = _only_side(instruction, index)
+            if side is None:
+                break
             if instruction.opcode == "get-tuple-element":
                 children = instruction.operands[0].shape.children
                 output += sum(len(child.leaves()) for child in children[:instruction.attributes["index"]])
-            index = compose(index, operand_map(instruction, 0))
-            instruction = instruction.operands[0]
+            index = compose(index, operand_map(instruction, side))
+            instruction = instruction.operands[side]
         if index != EMPTY and not instruction.shape.leaves()[0].dims:
             index = function.nowhere
         return Read(instruction, index, output)

@@ -1,4 +1,86 @@
 /* sett_indexing_map.h - v0.1 - indexing maps and their algebra: (d0, d1)[s0]{rt0} -> (...), domain: ... */
+/*
+WHAT
+  An indexing map says which index another index comes from: it takes dimensions, ranges and runtime variables, each in an interval, and gives
+  results; constraints cut its domain further. A layout, an HLO operation, a schedule and a memory access are all such maps. This header reads,
+  prints, evaluates, composes and simplifies them, and writes them as C expressions. It needs no allocator and no library, only <stddef.h> and <stdint.h>.
+
+INCLUDE
+  Copy this one file. C11 or C++17, hosted or freestanding. All functions are static inline: unused ones leave nothing behind.
+  On a device this header is not included: a map goes there as the C text that sett_map_print_c wrote.
+
+OPTIONS
+  SETT_INLINE   how functions are declared (default: static inline)
+
+A FIRST LOOK
+  (tests/indexing_map_test.c runs this)
+    #include "sett_indexing_map.h"
+    #include <stdio.h>
+    #include <string.h>
+    static uint64_t memory[1 << 17];
+    int main(void) {
+      const char *first = "(th_x, bl_x)[vec] -> (th_x * 4 + bl_x * 512 + vec), domain: th_x in [0, 127], bl_x in [0, 24575], vec in [0, 3]";
+      const char *second = "(d0) -> (d0 floordiv 2097152, (d0 floordiv 4096) mod 512, d0 mod 4096), domain: d0 in [0, 12582911]";
+      char text[512];
+      sett_map_arena arena = sett_map_arena_make(memory, sizeof memory);
+      sett_map a = sett_map_parse(&arena, first, strlen(first)), b = sett_map_parse(&arena, second, strlen(second));
+      sett_map_print(&arena, sett_map_simplify(&arena, sett_map_compose(&arena, a, b)), text, sizeof text);
+      puts(text);
+    }
+  prints
+    (th_x, bl_x)[vec] -> (bl_x floordiv 4096, (bl_x floordiv 8) mod 512, (bl_x mod 8) * 512 + th_x * 4 + vec),
+      domain: th_x in [0, 127], bl_x in [0, 24575], vec in [0, 3]                                            (on one line)
+
+THE MODEL
+  map      (d0, d1)[s0]{rt0} -> (results), domain: d0 in [0, 9], ..., expression in [lo, hi], ...
+           dimensions in ( ), ranges in [ ], runtime variables in { }. Names are free; d0.., s0.., rt0.. are the defaults. Also a map is
+           KNOWN EMPTY (no point) or UNDEFINED (nothing is known; {0} is this one).
+  operator + - * floordiv mod ceildiv, // / % for floordiv and mod, min(a, b) max(a, b), -x. A divisor may be any expression.
+           Quotients round down: x floordiv c is floor(x / c) for any sign of c; x mod c = x - c * (x floordiv c); x ceildiv c = -((-x) floordiv c).
+  value    an expression is a handle of a node in the caller's arena; equal nodes are one handle. Where 64 bits do not do, evaluation says so.
+  domain   all points inside the bounds where every constraint holds.
+
+  Normal form. While it simplifies, the algebra knows only linear forms over atoms: constant + sum of k * atom, where an atom is a variable, a quotient
+  Q(L, c) = floor(L / c) of a linear form, or an operation that is not linear. mod is gone (x - c * Q(x, c)) and comes back in print. So a reshape and its
+  inverse cancel like any sum, if equal quotients get equal handles. One function decides that, settp_divide:
+    R1  L = c * A + B:  Q(L, c) = A + Q(B, c), coefficients of B in (-c/2, c/2]
+    R2  floor(lo / c) = floor(hi / c) for the interval of L, or of B: the quotient is that constant
+    R3  g divides c and all coefficients:  Q(g * B + k, c) = Q(B + floor(k / g), c / g)
+    R4  one coefficient k taken as k - c or k + c puts the form into one period: the quotient is a constant plus or minus that atom
+    R6  what is known already is looked up, also turned around: Q(B, c) = -Q(c - 1 - B, c)
+    R7  g divides c, B = g * A + R:  Q(B, c) = Q(A + Q(R, g), c / g), taken when it is cheaper
+    R8  B = A + Q(F, m):  Q(B, c) = Q(m * A + F, m * c), taken when known or cheaper; all these are recorded as names of the result
+    R11 Q(L, c) = A + q: q has the further name Q(L - c * A, c)
+  Intervals of a form: I1 the sum; I2 a constraint with the same form; I3, I4 t * (F mod m) + rest found inside it; I5 terms that move into a quotient.
+  Constraints, until nothing changes: divided by their content and cut; C1 dropped when implied; C2 q + A in [l, h] is F + m * A in [l * m, h * m + m - 1];
+  C3 P in [g * l, g * h + g - 1] is Q(P, g) in [l, h]; C4 bounds of every atom, handed on to variables; C5 a residue class x = m * y + r is put in for x; a
+  constraint on one variable of at most 4096 values is decided by looking at them.
+
+FUNCTIONS
+  The prototypes below are the table of contents: memory, build, ask, text, evaluate, algebra, questions.
+
+LAWS (f is the function of a map on its domain; tests/test_indexing_map.py and tests/indexing_map_test.c enumerate them)
+  L1  parse(print(m)) = m, and print(parse(print(m))) is print(m) to the letter
+  L2  simplify(m) has the domain and the values of m; the same text always gives the same text
+  L3  compose(a, b)(d; ranges of b, of a; rts of b, of a) = b(a(d; ranges, rts of a); ranges, rts of b), inside where both are inside
+  L4  range(m, e) holds every value of e on the domain
+  L5  strides: value(v) = value(lo) + stride * (v - lo) and align divides value(lo)
+  L6  guards: inside m's bounds they hold exactly on the domain
+  L7  print_c: in the type that it says, the text has the map's values on the domain, and its constraints are the domain's truth on the bounds
+  L8  substitute(m, v = k)(p) = m(p with v = k)
+
+ERRORS
+  A failed expression is a handle below SETT_MAP_ERROR_COUNT, a failed map has kind SETT_MAP_FAILED with an error and, from a text, a column counted from 1. Failed
+  values pass through every function unchanged. A full arena and an overflow leave the arena usable. An overflow inside a rule only means that the rule is not used.
+
+LIMITS
+  Quotients nest at most 250 deep. Bounds stay within 64 bits; ends at INT64_MIN and INT64_MAX count as no bound. Texts are at most 64 MiB. Searches have budgets
+  (SETTP_CALLS_MAX, SETTP_LOOKS_MAX): beyond them a map stays right and less simple. Intervals are sound, not always exact. An empty
+  domain is found where the rules or an enumeration show it.
+
+HISTORY
+  0.1  parse, print, evaluate, compose, substitute, rename, simplify, range, strides, guards, C text, equality
+*/
 #ifndef SETT_INDEXING_MAP_H
 #define SETT_INDEXING_MAP_H
 
@@ -1228,7 +1310,7 @@ SETT_INLINE int settp_names(settp_parser *p, sett_map_variable *variable, int *c
   }
 }
 
-SETT_INLINE sett_map settp_parse_body(settp_parser *p, size_t keep_names_below) {
+SETT_INLINE sett_map settp_parse_body(settp_parser *p) {
   sett_map_variable *variable;
   sett_map_constraint *constraint;
   sett_expr *result;
@@ -1236,7 +1318,6 @@ SETT_INLINE sett_map settp_parse_body(settp_parser *p, size_t keep_names_below) 
   size_t commas = 3, i, names_top;
   int v, feasible = 1;
   for (i = 0; i < p->length; ++i) commas += p->text[i] == ',';
-  (void)keep_names_below;
   variable = (sett_map_variable *)settp_take(p->arena, commas * sizeof *variable);
   if (!variable) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
   p->map = sett_map_undefined();
@@ -1273,7 +1354,6 @@ SETT_INLINE sett_map settp_parse_body(settp_parser *p, size_t keep_names_below) 
   if (settp_peek(p)) {
     if (!settp_eat(p, ",") || !settp_eat_word(p, "domain") || !settp_eat(p, ":")) settp_fail(p, SETT_MAP_ERROR_EXPECTED_DOMAIN, p->at);
     while (!p->error && settp_peek(p)) {
-      size_t start = p->at;
       sett_expr e = settp_expression(p);
       int64_t lo, hi;
       if (p->error) break;
@@ -1295,7 +1375,6 @@ SETT_INLINE sett_map settp_parse_body(settp_parser *p, size_t keep_names_below) 
         constraint[p->map.constraints].lo = lo;
         constraint[p->map.constraints++].hi = hi;
       }
-      (void)start;
       if (!settp_peek(p)) break;
       if (!settp_eat(p, ",")) settp_fail(p, SETT_MAP_ERROR_EXPECTED_END, p->at);
       else if (!settp_peek(p)) settp_fail(p, SETT_MAP_ERROR_EXPECTED_OPERAND, p->at);
@@ -1331,7 +1410,7 @@ SETT_INLINE sett_map sett_map_parse(sett_map_arena *arena, const char *text, siz
     else return sett_map_fail(SETT_MAP_ERROR_EXPECTED_OPEN, (int)p.at + 1);
     return settp_peek(&p) ? sett_map_fail(SETT_MAP_ERROR_EXPECTED_END, (int)p.at + 1) : map;
   }
-  map = settp_parse_body(&p, mark.top);
+  map = settp_parse_body(&p);
   if (p.error) map = sett_map_fail(p.error, (int)p.error_at + 1);
   if (map.kind != SETT_MAP_DEFINED) sett_map_arena_rewind(arena, mark);
   return map;
@@ -1689,6 +1768,7 @@ typedef struct settp_engine {
   const sett_map_variable *bounds;
   const int64_t *modulus, *residue; /* variable i = residue[i] modulo modulus[i] */
   int variables;
+  int32_t lin_limit; /* beyond it searches stop: a small arena means a less simple result, not a failure */
   int error;       /* FULL, DEEP: sticky. Overflow of a rule only makes that rule not apply */
   int32_t calls, nest, depth, looks, look_end; /* quotients asked, their nesting; nesting and number of intervals */
   settp_known *fact; /* facts from constraints, used for results only */
@@ -1744,13 +1824,17 @@ SETT_INLINE int settp_lin_rehash(settp_engine *e) {
   return 1;
 }
 
-/* The linear form of the terms that lie behind the pool's end (count of them, sorted, none zero). */
+/* The linear form of the terms that lie behind the pool's end (count of them, sorted, none zero). It never holds INT64_MIN, so that each number in it
+ * has a negative. */
 SETT_INLINE int32_t settp_lin_make(settp_engine *e, int64_t constant, int32_t count) {
   const settp_term *t = e->term + e->terms;
   uint64_t h = (uint64_t)constant * 31 + (uint64_t)count;
   uint32_t hash;
   int32_t i, at, *bucket;
   settp_lin *l;
+  if (constant == INT64_MIN) return SETTP_NONE;
+  for (i = 0; i < count; ++i)
+    if (t[i].k == INT64_MIN) return SETTP_NONE;
   for (i = 0; i < count; ++i) h = (h ^ (uint64_t)t[i].k) * UINT64_C(0x9E3779B97F4A7C15) + (uint64_t)t[i].atom + (h >> 29);
   hash = settp_hash(h, 7);
   bucket = e->lin_bucket + (hash & e->lin_mask);
@@ -1996,7 +2080,7 @@ SETT_INLINE sett_map_interval settp_lin_interval(settp_engine *e, int32_t a) {
         r = settp_interval_meet(r, settp_interval_add(settp_interval_scale(settp_interval(e->fact[i].lo, e->fact[i].hi), k),
                                                       settp_interval(e->lin[a].constant, e->lin[a].constant)));
   }
-  if (e->lin[a].busy || e->depth > SETTP_LOOK_DEPTH || e->lin[a].count < 2 || e->lin[a].count > 40 || r.lo == r.hi) return r;
+  if (e->lin[a].busy || e->lins > e->lin_limit || e->depth > SETTP_LOOK_DEPTH || e->lin[a].count < 2 || e->lin[a].count > 40 || r.lo == r.hi) return r;
   if (!e->depth) e->look_end = e->looks + SETTP_LOOKS_MAX;
   if (++e->looks > e->look_end) return r;
   e->lin[a].busy = 1;
@@ -2239,8 +2323,7 @@ SETT_INLINE int32_t settp_split(settp_engine *e, int32_t b, int64_t c) {
   if (e->lin[b].count < 2 && cost.depth <= 0) return SETTP_NONE;
   for (pass = 0; pass < 2; ++pass)                       /* all divisors, greatest first: c / 2, c / 3, ..., then ..., 3, 2 */
     for (d = pass ? limit : 2; pass ? d > 1 : d < limit; d += pass ? -1 : 1) {
-      int32_t a, r, q;
-      int64_t k;
+      int32_t a = 0, r = 0, q;
       int32_t i, hit = 0;
       if (c % d) continue;
       g = pass ? d : c / d;
@@ -2248,8 +2331,6 @@ SETT_INLINE int32_t settp_split(settp_engine *e, int32_t b, int64_t c) {
       for (i = 0; i < e->lin[b].count && !hit; ++i) hit = settp_residue(e->term[e->lin[b].first + i].k, g) != e->term[e->lin[b].first + i].k;
       if (!hit) continue;
       if (!settp_lin_extract(e, b, g, &a, &r)) return SETTP_NONE;
-      k = e->lin[a].constant;
-      (void)k;
       q = settp_divide(e, r, g);
       if (q < 0) continue;
       a = settp_lin_mix(e, a, 1, q, 1, 0);
@@ -2264,7 +2345,7 @@ SETT_INLINE int32_t settp_value_known(settp_engine *e, int32_t key, int64_t c, i
   if (m && m->value >= 0) return settp_lin_mix(e, m->value, 1, add, 1, 0);
   flipped = settp_lin_scale(e, key, -1, c - 1); /* R6: floor(b / c) = -floor((c - 1 - b) / c) */
   if (flipped >= 0) {
-    int32_t more, turned;
+    int32_t more = 0, turned = 0;
     int64_t d = c;
     if (!settp_key(e, flipped, &d, &more, &turned)) return SETTP_NONE;
     m = settp_memo_find(e, turned, d);
@@ -2287,7 +2368,7 @@ SETT_INLINE int32_t settp_merge(settp_engine *e, int32_t b, int64_t c, settp_mem
       for (f = e->atom[t.atom].form; f >= 0; f = e->form[f].next) {
         settp_form form = e->form[f];
         int64_t d;
-        int32_t n, add, key, k;
+        int32_t n, add = 0, key = 0, k;
         settp_cost cost;
         if (settp_mul(form.c, c, &d) || d > (int64_t)1 << 60) continue;
         n = s == 1 ? settp_lin_mix(e, rest, form.c, form.lin, 1, 0) : settp_lin_mix(e, rest, form.c, form.lin, -1, form.c - 1);
@@ -2336,7 +2417,7 @@ SETT_INLINE int32_t settp_divide_key(settp_engine *e, int32_t b, int64_t c) {
     }
   }
   if (!m) value = settp_value_known(e, b, c, settp_lin_constant(e, 0));
-  if (value < 0 && !m && e->nest < 24 && e->calls < SETTP_CALLS_MAX) {
+  if (value < 0 && !m && e->nest < 24 && e->lins < e->lin_limit && e->calls < SETTP_CALLS_MAX) {
     settp_memo_set(e, b, c, SETTP_NONE);
     ++e->nest;
     value = settp_split(e, b, c);
@@ -2402,6 +2483,7 @@ SETT_INLINE int settp_engine_start(settp_engine *e, sett_map_arena *arena, const
   e->residue = residue;
   e->variables = sett_map_variables(*map);
   e->error = 0;
+  e->lin_limit = (int32_t)((arena->top - settp_low(arena)) / 768 > 1 << 30 ? 1 << 30 : (arena->top - settp_low(arena)) / 768);
   e->calls = e->nest = e->depth = e->looks = e->look_end = 0;
   e->fact = NULL;
   e->facts = 0;
@@ -2414,8 +2496,8 @@ SETT_INLINE int settp_engine_start(settp_engine *e, sett_map_arena *arena, const
   e->memo_bucket = e->atom_bucket + buckets;
   for (i = 0; i < buckets * 3; ++i) e->lin_bucket[i] = SETTP_NONE;
   for (i = 0; i < (uint32_t)e->variables; ++i) e->variable[i] = SETTP_NONE;
-  (void)SETTP_ROOM(e, term, terms, term_room, 1);
-  return e->error;
+  if (!SETTP_ROOM(e, term, terms, term_room, 1)) return e->error = SETT_MAP_ERROR_FULL;
+  return 0;
 }
 
 SETT_INLINE int32_t settp_lin_product(settp_engine *e, int32_t a, int32_t b) {
@@ -2558,7 +2640,7 @@ SETT_INLINE int32_t settp_lin_positive(settp_engine *e, int32_t l, int64_t m) {
 
 /* l mod m as an expression; its nodes. Inside, coefficients are free modulo m. */
 SETT_INLINE int32_t settp_print_mod(settp_engine *e, int32_t l, int64_t m, sett_expr *expr) {
-  int32_t plus = settp_lin_positive(e, l, m), unused, least, nodes, other;
+  int32_t plus = settp_lin_positive(e, l, m), unused = 0, least = 0, nodes, other;
   sett_map_interval r;
   int64_t up;
   if (plus < 0 || !settp_lin_extract(e, l, m, &unused, &least)) return 0;
@@ -2643,7 +2725,7 @@ SETT_INLINE int32_t settp_estimate(settp_engine *e, int32_t l) {
 
 SETT_INLINE void settp_find_digits(settp_engine *e, int32_t l) { /* P2 */
   int32_t i, j, k, made = 0;
-  for (i = 0; i < e->lin[l].count && e->calls < 4000; ++i) {
+  for (i = 0; i < e->lin[l].count && e->calls < 4000 && e->lins < e->lin_limit; ++i) {
     settp_term q = e->term[e->lin[l].first + i];
     uint64_t support = e->atom[q.atom].support;
     if (e->atom[q.atom].kind != SETTP_ATOM_QUOTIENT || q.k == INT64_MIN || q.k == 1 || q.k == -1) continue;
@@ -2670,7 +2752,7 @@ SETT_INLINE void settp_find_digits(settp_engine *e, int32_t l) { /* P2 */
 
 /* P1: the best step that writes a quotient and its dividend as a mod; the form that is left. */
 SETT_INLINE int32_t settp_fold_mod(settp_engine *e, int32_t l, settp_part *part) {
-  int32_t i, f, best = SETTP_NONE, best_nodes, before = settp_estimate(e, l), best_f = 0, best_q = 0;
+  int32_t i, f, best = SETTP_NONE, best_nodes, before = settp_estimate(e, l), best_f = 0;
   int64_t best_c = 0, best_t = 0;
   best_nodes = before;
   for (i = 0; i < e->lin[l].count; ++i) {
@@ -2681,6 +2763,7 @@ SETT_INLINE int32_t settp_fold_mod(settp_engine *e, int32_t l, settp_part *part)
       sett_expr unused;
       int64_t t;
       int32_t rest, nodes, inner;
+      if (e->lins > e->lin_limit && best >= 0) break;
       if (q.k % form.c || !settp_form_lighter(e, form.lin, q.atom) || !settp_lin_shared(e, form.lin, l)) continue;
       t = -(q.k / form.c);
       rest = settp_lin_take(e, l, form.lin, form.c, q.atom, t);
@@ -2695,11 +2778,9 @@ SETT_INLINE int32_t settp_fold_mod(settp_engine *e, int32_t l, settp_part *part)
       best_f = form.lin;
       best_c = form.c;
       best_t = t;
-      best_q = q.atom;
     }
   }
   if (best < 0) return SETTP_NONE;
-  (void)best_q;
   part->k = best_t;
   part->nodes = settp_print_mod(e, best_f, best_c, &part->expr);
   return part->nodes ? best : SETTP_NONE;
@@ -2720,7 +2801,7 @@ SETT_INLINE int32_t settp_fold_quotient(settp_engine *e, int32_t l, settp_part *
   if (heavy < 0 || k0 == INT64_MIN) return SETTP_NONE;
   for (f = e->atom[heavy].form; f >= 0; f = e->form[f].next) {
     settp_form form = e->form[f];
-    if (!settp_form_lighter(e, form.lin, heavy)) continue;
+    if (!settp_form_lighter(e, form.lin, heavy) || (e->lins > e->lin_limit && best >= 0)) continue;
     for (flip = 0; flip < 2; ++flip)
       for (absorb = 0; absorb < 2; ++absorb) {
         int64_t k = flip ? -k0 : k0, x;
@@ -3096,68 +3177,71 @@ SETT_INLINE int settp_constrain(settp_engine *e, settp_domain *d, int32_t *form,
 
 /* ======================================================================= bodies: simplify ==== */
 
-/* The one variable of more than one value below an expression: its number; -1: none; -2: several, or the expression is not of this list. */
-SETT_INLINE int settp_only_variable(sett_map_arena *arena, sett_expr root, const sett_map_variable *bounds, settp_list *list) {
-  uint32_t i;
-  int only = -1;
-  list->handle = NULL;
-  list->count = list->capacity = 0;
-  if (settp_list_push(arena, list, root) || settp_list_close(arena, list)) return -2;
-  for (i = 0; i < list->count; ++i) {
-    const settp_node *n = settp_at(arena, list->handle[i]);
-    if (n->op != SETTP_VAR || bounds[n->value].lo == bounds[n->value].hi) continue;
-    if (only >= 0) return -2;
-    only = (int)n->value;
-  }
-  return only;
-}
-
-/* A constraint on one variable with few values is decided by looking at all of them. */
-SETT_INLINE void settp_enumerate_one(sett_map_arena *arena, const sett_map *map, const sett_map_constraint *c, settp_domain *d) {
+/* A constraint with few points in the box of its variables is decided by looking at all of them: variables are cut to the box of what is allowed and, where
+ * there is one variable, to its residue class. 1: it holds everywhere. */
+SETT_INLINE int settp_enumerate(sett_map_arena *arena, const sett_map *map, const sett_map_constraint *c, settp_domain *d) {
+  enum { VARIABLES = 8, POINTS = 4096 };
   settp_list list;
-  size_t keep = arena->top;
-  int only = settp_only_variable(arena, c->expr, d->bounds, &list), i, n = sett_map_variables(*map);
-  int64_t *point, *value, x, lo, hi, step, first = 0, last = 0, gap = 0, hits = 0;
+  sett_map_mark mark = sett_map_arena_mark(arena);
+  int at[VARIABLES], count = 0, i, n = sett_map_variables(*map), all = 1, failed = 0, even = 1;
+  int64_t first[VARIABLES], last[VARIABLES], *point, *value, points = 1, hits = 0, gap = 0, previous = 0;
   unsigned char *error;
-  int even = 1;
-  if (only < 0) {
-    arena->top = keep;
-    return;
+  uint32_t k;
+  list.handle = NULL;
+  list.count = list.capacity = 0;
+  if (settp_list_push(arena, &list, c->expr) || settp_list_close(arena, &list)) failed = 1;
+  for (k = 0; k < list.count && !failed; ++k) {
+    const settp_node *node = settp_at(arena, list.handle[k]);
+    const sett_map_variable *v;
+    if (node->op != SETTP_VAR) continue;
+    v = d->bounds + node->value;
+    if (v->lo == v->hi) continue;
+    if (count == VARIABLES || v->lo < -((int64_t)1 << 60) || v->hi > (int64_t)1 << 60) failed = 1;
+    else points = settp_sat_mul(points, (v->hi - v->lo) / d->modulus[node->value] + 1);
+    if (!failed) at[count++] = (int)node->value;
   }
-  lo = d->bounds[only].lo;
-  hi = d->bounds[only].hi;
-  step = d->modulus[only];
-  point = (int64_t *)settp_take(arena, (size_t)n * sizeof *point);
-  value = (int64_t *)settp_take(arena, (size_t)list.count * sizeof *value);
-  error = (unsigned char *)settp_take(arena, list.count);
-  if (point && value && error && lo > -((int64_t)1 << 60) && hi < (int64_t)1 << 60 && (hi - lo) / step < 4096) {
-    for (i = 0; i < n; ++i) point[i] = d->bounds[i].lo;
-    for (x = lo; x <= hi && even >= 0; x += step) {
-      uint32_t root = settp_at(arena, c->expr)->mark;
-      point[only] = x;
-      settp_run(arena, &list, point, value, error);
-      if (error[root]) even = -1;
-      if (error[root] || value[root] < c->lo || value[root] > c->hi) continue;
-      if (!hits) first = x;
-      else if (!gap) gap = x - last;
-      else if (x - last != gap) even = 0;
-      last = x;
+  point = (int64_t *)settp_take(arena, (size_t)n * sizeof *point + 8);
+  value = (int64_t *)settp_take(arena, (size_t)list.count * sizeof *value + 8);
+  error = (unsigned char *)settp_take(arena, list.count + 8);
+  if (failed || !count || points > POINTS || !point || !value || !error) {
+    sett_map_arena_rewind(arena, mark);
+    return 0;
+  }
+  for (i = 0; i < n; ++i) point[i] = d->bounds[i].lo;
+  for (;;) {
+    uint32_t root = settp_at(arena, c->expr)->mark;
+    settp_run(arena, &list, point, value, error);
+    if (error[root]) {
+      failed = 1;
+      break;
+    }
+    if (value[root] < c->lo || value[root] > c->hi) {
+      all = 0;
+    } else {
+      for (i = 0; i < count; ++i) {
+        if (!hits || point[at[i]] < first[i]) first[i] = point[at[i]];
+        if (!hits || point[at[i]] > last[i]) last[i] = point[at[i]];
+      }
+      if (hits == 1) gap = point[at[0]] - previous;
+      else if (hits && point[at[0]] - previous != gap) even = 0;
+      previous = point[at[0]];
       ++hits;
     }
-    if (even >= 0) {
-      if (!hits) {
-        d->empty = 1;
-      } else {
-        if (even && gap > step && gap <= 1 << 30) {
-          d->modulus[only] = gap;
-          d->residue[only] = settp_mod(first, gap);
-          d->changed = 1;
-        }
-        settp_cut(d, only, first, last);
-      }
-    }
+    for (i = count - 1; i >= 0 && point[at[i]] > d->bounds[at[i]].hi - d->modulus[at[i]]; --i) point[at[i]] = d->bounds[at[i]].lo;
+    if (i < 0) break;
+    point[at[i]] += d->modulus[at[i]];
   }
-  arena->top = keep;
+  if (!failed && !hits) d->empty = 1;
+  if (!failed && hits && !all) {
+    if (count == 1 && even && gap > d->modulus[at[0]]) {
+      d->modulus[at[0]] = gap;
+      d->residue[at[0]] = settp_mod(first[0], gap);
+      d->changed = 1;
+    }
+    for (i = 0; i < count; ++i) settp_cut(d, at[i], first[i], last[i]);
+  }
+  sett_map_arena_rewind(arena, mark);
+  return !failed && hits && all;
 }
 
 typedef struct settp_kept { /* a constraint that stays: form in [lo, hi], made from constraint number source */
@@ -3258,17 +3342,19 @@ SETT_INLINE int settp_solve(sett_map_arena *arena, const sett_map *map, settp_do
     *error = e.error;
     if (n < 0) return -1;
     if (d->changed && round < ROUNDS) continue;
-    if (round < ROUNDS)
-      for (i = 0; i < n && !d->empty; ++i) settp_enumerate_one(arena, map, map->constraint + kept[i].source, d);
-    if (d->empty) return -1;
-    if (d->changed && round < ROUNDS) continue;
-    for (i = 0; i < n; ++i) {
+    for (i = made = 0; i < n; ++i) {
       out[made] = settp_print_constraint(&e, kept + i);
       if (out[made++].expr < SETT_MAP_ERROR_COUNT) {
         *error = e.error ? e.error : SETT_MAP_ERROR_FULL;
         return -1;
       }
     }
+    for (i = made = 0; i < n && !d->empty; ++i) {
+      out[made] = out[i];
+      if (round >= ROUNDS || !settp_enumerate(arena, map, out + i, d)) ++made;
+    }
+    if (d->empty) return -1;
+    if (d->changed) continue;
     break;
   }
   for (i = 0; i < sett_map_variables(*map); ++i)
@@ -3446,7 +3532,7 @@ SETT_INLINE int sett_map_strides(sett_map_arena *arena, sett_map map, int variab
     out[i].stride = out[i].align = 0;
     if (code) continue;
     l = a.lin[settp_at(arena, map.result[i])->mark];
-    lo = a.domain.bounds[variable].lo;
+    lo = map.variable[variable].lo;
     start = e->lin[l].constant;
     modulus = a.domain.modulus[variable];
     for (j = 0; j < e->lin[l].count; ++j) {
@@ -3454,7 +3540,7 @@ SETT_INLINE int sett_map_strides(sett_map_arena *arena, sett_map map, int variab
       const settp_atom *x = e->atom + t.atom;
       if (x->kind == SETTP_ATOM_VAR && x->a == variable) {
         own = t.k;
-        if (own % modulus || settp_mul(own, settp_floor(lo - x->r, modulus), &lo) || settp_add(start, lo, &start)) out[i].linear = 0;
+        if (own % modulus || settp_add(lo, -x->r, &lo) || settp_mul(own / modulus, lo, &lo) || settp_add(start, lo, &start)) out[i].linear = 0;
       } else {
         if (x->support >> (variable & 63) & 1) out[i].linear = 0;
         g = settp_gcd(g, t.k);
@@ -3567,7 +3653,7 @@ SETT_INLINE int64_t settp_c_factor(const settp_c *c, sett_expr e, sett_expr *x) 
 }
 
 /* A sum plus a constant: summands with a positive sign first. In a signed type each partial sum must fit. */
-SETT_INLINE void settp_c_sum(settp_c *c, sett_expr e, int64_t more, int ring) {
+SETT_INLINE void settp_c_sum(settp_c *c, sett_expr e, int64_t more) {
   size_t keep = c->arena->top;
   sett_expr *part, x = e;
   sett_map_interval sum = settp_interval(0, 0);
@@ -3618,7 +3704,6 @@ SETT_INLINE void settp_c_sum(settp_c *c, sett_expr e, int64_t more, int ring) {
     settp_c_number(c, more == INT64_MIN ? more : -more);
     if (c->type != SETT_MAP_UINT) settp_c_fits(c, settp_interval_add(sum, settp_interval(more, more)));
   }
-  (void)ring;
   c->arena->top = keep;
 }
 
@@ -3629,7 +3714,7 @@ SETT_INLINE void settp_c_shifted(settp_c *c, sett_expr e, int64_t shift, int rin
     return;
   }
   settp_put(c->out, "(");
-  settp_c_sum(c, e, shift, ring);
+  settp_c_sum(c, e, shift);
   settp_put(c->out, ")");
 }
 
@@ -3666,7 +3751,7 @@ SETT_INLINE void settp_c_expr(settp_c *c, sett_expr e, int place, int ring) {
   }
   if (n->op == SETTP_ADD || (n->op == SETTP_MUL && settp_is_constant(c->arena, b, &k) && k < 0)) {
     if (place > SETTP_C_COMPARE) settp_put(c->out, "(");
-    settp_c_sum(c, e, 0, ring);
+    settp_c_sum(c, e, 0);
     if (place > SETTP_C_COMPARE) settp_put(c->out, ")");
     return;
   }
@@ -3973,4 +4058,6 @@ SETT_INLINE int sett_map_equal(sett_map_arena *arena, sett_map a, sett_map b, in
   sett_map_arena_rewind(arena, mark);
   return answer;
 }
+
+/* Copyright the sett authors. Licensed under the Apache License, Version 2.0 (see LICENSE); SPDX-License-Identifier: Apache-2.0 */
 #endif

@@ -1,0 +1,325 @@
+"""The command contract: exit statuses, the form of errors, raw buffers in and out, the stages as text."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+CATALOGUE = ROOT / "tests" / "kernels"
+PEER = ROOT.parent / "shared" / "peer"
+
+
+def gen(*words: object, cwd: Path = ROOT) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run([sys.executable, str(ROOT / "gen"), *map(str, words)], cwd=cwd, capture_output=True, text=True, timeout=300)
+
+
+def skip_without_device(done: "subprocess.CompletedProcess[str]") -> None:
+    if done.returncode == 3:
+        pytest.skip(done.stderr.strip() or done.stdout.strip())
+
+
+def sett(*words: str, text: str = "") -> "subprocess.CompletedProcess[str]":
+    command = ROOT / "build" / "sett"
+    if not command.exists():
+        pytest.skip("build/sett is not built")
+    return subprocess.run([str(command), *words], input=text, capture_output=True, text=True, timeout=60)
+
+
+# ---- malformed input -----------------------------------------------------------------------------------------------
+
+ADD = "HloModule m\nENTRY e {\n  a = f32[4,8] parameter(0)\n  ROOT b = f32[4,8] add(a, a)\n}\n"
+MALFORMED = {
+    "truncated": (ADD[:-3], r"5:1|4:\d+"),
+    "empty": ("", r"1:1"),
+    "unknown op": (ADD.replace("add(", "sum("), r"4:21"),
+    "wrong rank": (ADD.replace("ROOT b = f32[4,8]", "ROOT b = f32[32]"), r"4:\d+"),
+    "unknown name": (ADD.replace("(a, a)", "(a, c)"), r"4:28"),
+    "too few operands": (ADD.replace("(a, a)", "(a)"), r"4:\d+"),
+    "too few constants": ("e {\n  ROOT c = f32[3] constant({1, 2})\n}\n", r"2:\d+"),
+    "too many constants": ("e {\n  ROOT c = f32[3] constant({1, 2, 3, 4})\n}\n", r"2:\d+"),
+    "tuple index": ("e {\n  a = f32[2] parameter(0)\n  t = (f32[2]) tuple(a)\n  ROOT g = f32[2] get-tuple-element(t), index=1\n}\n", r"4:\d+"),
+    "cycle": ("e {\n  a = f32[2] add(b, b)\n  ROOT b = f32[2] add(a, a)\n}\n", r"2:18|2:3"),
+    "huge dimension": (ADD.replace("4,8", "4,1" + "0" * 30), r"3:\d+"),
+    "huge array": (ADD.replace("4,8", "4294967296,4294967296,4294967296"), r"3:\d+"),
+    "parameter twice": (ADD.replace("  ROOT", "  c = f32[4,8] parameter(0)\n  ROOT"), r"4:\d+"),
+    "not text": ("\x00\x01\x7f", r"1:1"),
+    "unsupported op": ("e {\n  a = f32[4,4] parameter(0)\n  ROOT d = f32[4,4] dot(a, a), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n}\n", r"3:8"),
+    "unsupported type": (ADD.replace("f32", "f8e5m2"), r"3:3"),
+}
+
+
+@pytest.mark.parametrize("fault", MALFORMED)
+@pytest.mark.parametrize("verb", ["build", "check", "run", "explain"])
+def test_malformed(verb: str, fault: str, tmp_path: Path) -> None:
+    """The error names file, line and column; the status is 2; no output is left."""
+    text, position = MALFORMED[fault]
+    file = tmp_path / "some file.hlo"
+    file.write_text(text)
+    words = {"build": ["-o", "out"], "run": ["--in", ".", "--out", "out"]}.get(verb, [])
+    (tmp_path / "p0.bin").write_bytes(bytes(128))
+    before = sorted(tmp_path.rglob("*"))
+    done = gen(verb, file, *words, cwd=tmp_path)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert re.match(rf"error: {re.escape(str(file))}:(?:{position}): \S", done.stderr), done.stderr
+    assert done.stdout == "" and "Traceback" not in done.stderr
+    assert sorted(tmp_path.rglob("*")) == before
+    if fault.startswith("unsupported"):
+        assert "is not supported yet" in done.stderr
+
+
+def test_earlier_output_survives(tmp_path: Path) -> None:
+    """A build that fails leaves what an earlier one wrote."""
+    file = tmp_path / "m.hlo"
+    file.write_text(ADD)
+    assert gen("build", file, "-o", tmp_path / "out").returncode == 0
+    before = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
+    file.write_text(ADD.replace("add(", "sum("))
+    assert gen("build", file, "-o", tmp_path / "out").returncode == 2
+    assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == before and before
+
+
+@pytest.mark.parametrize("words", [
+    [], ["frob"], ["check"], ["check", "absent.hlo"], ["check", CATALOGUE / "scalar_s64.hlo", "--target", "vulkan"],
+    ["check", CATALOGUE / "scalar_s64.hlo", "--seed", "x"], ["build", CATALOGUE / "scalar_s64.hlo"],
+    ["build", CATALOGUE / "scalar_s64.hlo", "-o", "out", "--target", "opencl,vulkan"],
+    ["build", CATALOGUE / "scalar_s64.hlo", "-o", "out", "--device", "abacus"],
+    ["explain", CATALOGUE / "scalar_s64.hlo", "--stage", "guess"], ["bench", CATALOGUE / "scalar_s64.hlo", "--rounds", "0"],
+    ["bench", "absent.hlo"], ["run", CATALOGUE / "scalar_s64.hlo"], ["build", CATALOGUE, "-o", "out"],
+], ids=lambda words: " ".join(getattr(w, "stem", str(w)) for w in words) or "nothing")
+def test_arguments(words: "list[object]", tmp_path: Path) -> None:
+    done = gen(*words, cwd=tmp_path)
+    assert done.returncode == 2 and done.stderr.startswith("error: "), done.stdout + done.stderr
+    assert "Traceback" not in done.stderr and not list(tmp_path.iterdir())
+
+
+def test_module_and_folder(tmp_path: Path) -> None:
+    """`python3 -m gen` from the root and `python3 PATH/TO/gen` from anywhere are the same command."""
+    file = CATALOGUE / "scalar_s64.hlo"
+    module = subprocess.run([sys.executable, "-m", "gen", "explain", str(file)], cwd=ROOT, capture_output=True, text=True)
+    folder = gen("explain", file, cwd=tmp_path)
+    assert module.returncode == folder.returncode == 0 and module.stdout == folder.stdout and module.stdout
+
+
+# ---- gen run against a computation of its own ------------------------------------------------------------------------
+
+
+def run(file: Path, folder: Path, inputs: "list[bytes]", count: int) -> "list[bytes]":
+    """The results of `gen run` on raw buffers."""
+    (folder / "in").mkdir()
+    for number, data in enumerate(inputs):
+        (folder / "in" / f"p{number}.bin").write_bytes(data)
+    done = gen("run", file, "--target", "opencl", "--in", folder / "in", "--out", folder / "out")
+    skip_without_device(done)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert sorted(path.name for path in (folder / "out").iterdir()) == sorted(f"r{k}.bin" for k in range(count))
+    return [(folder / "out" / f"r{k}.bin").read_bytes() for k in range(count)]
+
+
+def f32(value: float) -> float:
+    return struct.unpack("<f", struct.pack("<f", value))[0]
+
+
+def test_run_hash(tmp_path: Path) -> None:
+    inputs = [(k * 2654435761) % 2**32 for k in range(4096)]
+    (result,) = run(CATALOGUE / "hash_u32.hlo", tmp_path, [struct.pack("<4096I", *inputs)], 1)
+    expected = []
+    for x in inputs:
+        x = (x ^ x >> 16) * 2146121005 % 2**32
+        x = (x ^ x >> 15) * 2221713035 % 2**32
+        expected.append(x ^ x >> 16)
+    assert list(struct.unpack("<4096I", result)) == expected
+
+
+def test_run_slice_pad(tmp_path: Path) -> None:
+    """Two parameters, two results."""
+    draw = random.Random(5)
+    a, b = ([f32(draw.uniform(-9, 9)) for _ in range(30 * 46)] for _ in range(2))
+    total = [f32(x + y) for x, y in zip(a, b)]
+    cut, grown = run(CATALOGUE / "slice_pad_add.hlo", tmp_path, [struct.pack("<1380f", *a), struct.pack("<1380f", *b)], 2)
+    assert list(struct.unpack("<220f", cut)) == [total[i * 46 + j] for i in range(1, 30, 3) for j in range(2, 46, 2)]
+    expected = [-1.0] * (33 * 93)
+    for i in range(30):
+        for j in range(46):  # padding=1_2x2_0_1: one row before; two columns before, a column between
+            expected[(i + 1) * 93 + 2 + 2 * j] = total[i * 46 + j]
+    assert list(struct.unpack(f"<{33 * 93}f", grown)) == expected
+
+
+def test_run_layouts(tmp_path: Path) -> None:
+    """A parameter in column-major order."""
+    a = [float(k) for k in range(960)]
+    b = [k * 0.5 for k in range(960)]
+    (result,) = run(CATALOGUE / "layouts_f32.hlo", tmp_path, [struct.pack("<960f", *a), struct.pack("<960f", *b)], 1)
+    assert list(struct.unpack("<960f", result)) == [a[i + 40 * j] + b[i * 24 + j] for i in range(40) for j in range(24)]
+
+
+def bf16_bits(value: float) -> int:
+    """The nearest bf16, ties to even, of a value that is exact in f32."""
+    bits = struct.unpack("<I", struct.pack("<f", value))[0]
+    return (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
+
+
+def bf16_value(bits: int) -> float:
+    return struct.unpack("<f", struct.pack("<I", bits << 16))[0]
+
+
+def test_run_bf16_rounds(tmp_path: Path) -> None:
+    """(a + b) * b is rounded after the sum and after the product."""
+    file = tmp_path / "rounds.hlo"
+    file.write_text("e {\n  a = bf16[501] parameter(0)\n  b = bf16[501] parameter(1)\n  s = bf16[501] add(a, b)\n"
+                    "  ROOT p = bf16[501] multiply(s, b)\n}\n")
+    draw = random.Random(6)
+    a, b = ([bf16_bits(f32(draw.uniform(-4, 4))) for _ in range(501)] for _ in range(2))
+    (result,) = run(file, tmp_path, [struct.pack("<501H", *a), struct.pack("<501H", *b)], 1)
+    sums = [bf16_value(bf16_bits(f32(bf16_value(x) + bf16_value(y)))) for x, y in zip(a, b)]
+    assert list(struct.unpack("<501H", result)) == [bf16_bits(f32(s * bf16_value(y))) for s, y in zip(sums, b)]
+
+
+def test_run_several_fusions(tmp_path: Path) -> None:
+    """A module of two fusions and an op between: intermediate buffers, a constant operand, one computation used twice."""
+    file = tmp_path / "several.hlo"
+    file.write_text("""HloModule several
+double {
+  x = s32[10] parameter(0)
+  ROOT y = s32[10] add(x, x)
+}
+ENTRY main {
+  x = s32[10] parameter(0)
+  a = s32[10] fusion(x), kind=kLoop, calls=double
+  k = s32[10] constant({0, 1, 2, 3, 4, 5, 6, 7, 8, -9})
+  b = s32[10] subtract(k, a)
+  c = s32[10] fusion(b), kind=kLoop, calls=double
+  ROOT t = (s32[10], s32[10]) tuple(c, a)
+}
+""")
+    x = [3, -1, 4, 1, -5, 9, 2, -6, 5, 2**30]
+    c, a = run(file, tmp_path, [struct.pack("<10i", *x)], 2)
+
+    def wrap(value: int) -> int:
+        return (value + 2**31) % 2**32 - 2**31
+
+    k = [0, 1, 2, 3, 4, 5, 6, 7, 8, -9]
+    doubled = [wrap(2 * v) for v in x]
+    assert list(struct.unpack("<10i", a)) == doubled
+    assert list(struct.unpack("<10i", c)) == [wrap(2 * wrap(n - v)) for n, v in zip(k, doubled)]
+
+
+@pytest.mark.parametrize("sizes", [[8, 7], [8, 9], [8], []], ids=["short", "long", "one missing", "all missing"])
+def test_run_refuses_buffers(sizes: "list[int]", tmp_path: Path) -> None:
+    for number, size in enumerate(sizes):
+        (tmp_path / f"p{number}.bin").write_bytes(bytes(size))
+    done = gen("run", CATALOGUE / "scalar_s64.hlo", "--in", tmp_path, "--out", tmp_path / "out")
+    assert done.returncode == 2 and re.match(rf"error: .*p{max(0, len(sizes) - 1) if sizes == [8, 7] or sizes == [8, 9] else len(sizes)}\.bin: ",
+                                             done.stderr), done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+# ---- stages as text ----------------------------------------------------------------------------------------------------
+
+STAGES = ("parse", "partition", "maps", "schedule", "flatten", "vectorize", "kernel")
+
+
+def test_explain_stages() -> None:
+    """All stages in order, each the same as asked for alone."""
+    file = CATALOGUE / "log_transpose_add.hlo"
+    whole = gen("explain", file).stdout
+    assert re.findall(r"^==== (\w+) ====$", whole, re.M) == list(STAGES)
+    for stage in STAGES:
+        alone = gen("explain", file, "--stage", stage)
+        assert alone.returncode == 0 and alone.stdout in whole and alone.stdout, stage
+    partition = gen("explain", file, "--stage", "partition").stdout
+    assert partition.startswith("log_transpose_add: 2 functions"), partition
+
+
+def vector_map(text: str) -> "list[str]":
+    return re.findall(r"\(th_x, bl_x\)\[[^]]*\] -> \([^)]*\), domain: .*", text)
+
+
+@pytest.mark.parametrize("device", ["pocl-cpu", "sm_90"])
+def test_explain_flatten(device: str) -> None:
+    """gelu's reads and its write are one expression each, contiguous in the vector, over all elements and no more."""
+    file = PEER / "seeds" / "gelu.hlo"
+    words = ["--target", "cuda"] if device.startswith("sm") else []
+    done = gen("explain", file if file.exists() else CATALOGUE / "gelu_bf16.hlo", "--stage", "flatten", "--device", device, *words)
+    assert done.returncode == 0, done.stderr
+    found = vector_map(done.stdout)
+    assert len(found) == 2 and found[0] == found[1], done.stdout
+    bounds = {name: (int(lo), int(hi)) for name, lo, hi in re.findall(r"(\w+) in \[(\d+), (\d+)\]", found[0])}
+    expression = re.search(r"-> \((.*)\), domain", found[0])
+    assert expression and re.fullmatch(r"[\w *+]+", expression[1])
+    strides = {name: int(k or 1) for name, k in re.findall(r"([a-z_]+)(?: \* (\d+))?", expression[1])}
+    strides = {name: k for name, k in strides.items() if bounds[name][1] > 0}
+    count = 1
+    for name, stride in sorted(strides.items(), key=lambda entry: entry[1]):  # the variables are the digits of 0 .. 12582911
+        assert bounds[name][0] == 0 and stride == count, found[0]
+        count *= bounds[name][1] + 1
+    assert count == 6 * 512 * 4096 and "vec" in strides, found[0]
+
+
+def test_dump(tmp_path: Path) -> None:
+    """`gen build --dump` writes what explain prints."""
+    file = CATALOGUE / "triangle_f32.hlo"
+    assert gen("build", file, "-o", tmp_path / "out", "--dump", tmp_path / "dump", "--target", "opencl").returncode == 0
+    assert [path.name for path in sorted((tmp_path / "dump").iterdir())] == [f"{k}_{stage}.txt" for k, stage in enumerate(STAGES)]
+    assert (tmp_path / "dump" / "0_parse.txt").read_text() == gen("explain", file, "--stage", "parse").stdout
+
+
+# ---- the shell command -------------------------------------------------------------------------------------------------
+
+
+def test_sett_statuses() -> None:
+    assert sett("map", "parse", "(d0)->(d0+1), domain: d0 in [0,3]").stdout == "(d0) -> (d0 + 1), domain: d0 in [0, 3]\n"
+    bad = sett("map", "parse", "(d0) -> (d0 +")
+    assert bad.returncode == 2 and re.match(r"error: \d+: \S", bad.stderr) and not bad.stdout
+    for words in ([], ["map"], ["frob"], ["map", "frob"], ["map", "eval"]):
+        done = sett(*words)
+        assert done.returncode == 2 and done.stderr.startswith("error: "), words
+
+
+def test_sett_lines() -> None:
+    """A line of input, a line of output, in order; errors stand in their places."""
+    good = "(d0) -> (d0 floordiv 4), domain: d0 in [0, 3]"
+    done = sett("map", "simplify", "-", text=f"{good}\nnonsense\n{good}\n")
+    first, second, third = done.stdout.splitlines()
+    assert first == third == "(d0) -> (0), domain: d0 in [0, 3]" and second.startswith("error: ") and done.returncode == 2
+    done = sett("map", "eval", "-", text="(d0) -> (d0 * 7), domain: d0 in [0, 3]\t3\n(d0) -> (d0 * 7), domain: d0 in [0, 3]\t4\n")
+    assert done.stdout == "21\noutside\n" and done.returncode == 0
+
+
+def test_bench_json(tmp_path: Path) -> None:
+    """The table has a row a kernel; the file has what was measured."""
+    import json
+
+    done = gen("bench", CATALOGUE / "triangle_f32.hlo", "--rounds", "2", "--json", tmp_path / "b.json")
+    skip_without_device(done)
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("opencl on ") and lines[2].split()[:4] == ["kernel", "hero", "moved", "time"]
+    assert lines[3].split()[:2] == ["triangle_f32", "loop"]
+    (row,) = json.loads((tmp_path / "b.json").read_text())["kernels"]
+    assert row["bytes"] == 2 * 48 * 64 * 4 and row["median_s"] > 0 and row["GBps"] == pytest.approx(row["bytes"] / row["median_s"] / 1e9)
+
+
+def test_every_test_is_built() -> None:
+    """build.ninja names every test and every kernel of the catalogue."""
+    text = (ROOT / "build.ninja").read_text()
+    for path in [*ROOT.glob("tests/test_*.py"), *ROOT.glob("tests/*.c")]:
+        assert re.search(rf": (pytest|ctest) tests/{re.escape(path.name)}\b", text), path.name
+    assert sorted(re.findall(r"^k = (\w+)$", text, re.M)) == sorted(path.stem for path in CATALOGUE.glob("*.hlo"))
+    stamps = re.findall(r"^build (build/(?:tests|asan)/\S+): (?:pytest|ctest|alone|lines)", text, re.M)
+    phony = " ".join(re.findall(r"^build (?:test|asan): phony ((?:.*\$\n)*.*)", text, re.M)).split()
+    assert sorted(stamps) == sorted(word for word in phony if word != "$")
+
+
+def test_no_device_is_status_3() -> None:
+    """A runtime without devices is a SKIP, not a FAIL."""
+    done = subprocess.run([sys.executable, str(ROOT / "gen"), "check", str(CATALOGUE / "scalar_s64.hlo")], capture_output=True, text=True,
+                          env={**os.environ, "OCL_ICD_VENDORS": os.devnull}, timeout=120)
+    assert done.returncode == 3 and done.stdout.startswith("SKIP "), done.stdout + done.stderr

@@ -1,0 +1,178 @@
+"""From HLO text to a verified kernel: `gen check` on the catalogue and on upstream's fusions, and what gen writes compiles."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+CATALOGUE = ROOT / "tests" / "kernels"
+PEER = ROOT.parent / "shared" / "peer"
+LARGE = {"add_f32", "add_bf16", "gelu_bf16", "transpose_f32", "row_sum_f32"}  # checked by the demo, before they are timed
+MOVES = {"concatenate_bf16", "triangle_f32", "hash_u32", "integers_s8", "moves_u16", "finite_pred", "scalar_s64", "column_max_bf16",
+         "slice_pad_add", "layouts_f32"}  # no rounding, or exact rounding only
+NAMES = sorted(path.stem for path in CATALOGUE.glob("*.hlo"))
+C_WARNINGS = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Wstrict-prototypes", "-Werror"]
+UNSUPPORTED = re.compile(r"error: (.+):(\d+):(\d+): (the op '[a-z0-9-]+'|the type '[a-z0-9]+'|.*) is not supported yet")
+
+
+def gen(*words: object, cwd: Path = ROOT, **environment: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run([sys.executable, str(ROOT / "gen"), *map(str, words)], cwd=cwd, capture_output=True, text=True,
+                          env={**os.environ, **environment}, timeout=300)
+
+
+def files_below(folder: Path) -> "list[str]":
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+def skip_without_device(done: "subprocess.CompletedProcess[str]") -> None:
+    if done.returncode == 3:
+        pytest.skip(done.stdout.strip() or done.stderr.strip())
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in LARGE])
+def test_catalogue(name: str, tmp_path: Path) -> None:
+    """Every small kernel agrees with its reference; nothing but the answer is left behind."""
+    (tmp_path / "temporary").mkdir()
+    done = gen("check", CATALOGUE / f"{name}.hlo", "--target", "opencl", cwd=tmp_path, TMPDIR=str(tmp_path / "temporary"))
+    skip_without_device(done)
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = done.stdout.splitlines()
+    assert re.fullmatch(rf"  PASS {name} loop \S.*, \d+ elements, \d+ rounds", lines[0]), lines
+    assert re.match(rf"PASS {re.escape(str(CATALOGUE / name))}\.hlo opencl 1/1 loop \S", lines[-1]), lines
+    if name in MOVES:
+        assert lines[-1].endswith("opencl 1/1 loop 0"), lines
+    assert files_below(tmp_path) == []
+
+
+def test_seed_of_inputs() -> None:
+    """Another seed is another set of inputs: the errors of functions differ, and both are within the bound."""
+    answers = [gen("check", CATALOGUE / "softmax_f32.hlo", "--seed", seed) for seed in (1, 1, 2, 3)]
+    skip_without_device(answers[0])
+    assert [a.returncode for a in answers] == [0] * 4, [a.stdout for a in answers]
+    assert answers[0].stdout == answers[1].stdout
+    assert len({a.stdout for a in answers}) > 1
+
+
+def test_excess_precision() -> None:
+    """bf16 arithmetic kept in f32 stays within its bound."""
+    done = gen("check", CATALOGUE / "concatenate_bf16.hlo", "--excess-precision")
+    skip_without_device(done)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def peer_files() -> "list[Path]":
+    return sorted(PEER.glob("seeds/*.hlo")) + sorted(PEER.glob("hlo/loop/*.hlo"))
+
+
+@pytest.mark.parametrize("path", peer_files() or [None], ids=lambda path: path.stem if path else "absent")
+def test_peer(path: "Path | None", tmp_path: Path) -> None:
+    """Upstream's fusions: what is supported agrees, the rest says what is missing and where, and leaves nothing behind."""
+    if path is None:
+        pytest.skip("upstream's fusions are not beside this checkout")
+    (tmp_path / "temporary").mkdir()
+    done = gen("check", path, "--target", "opencl", cwd=tmp_path, TMPDIR=str(tmp_path / "temporary"))
+    skip_without_device(done)
+    if path.parent.name == "seeds" or done.returncode == 0:
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert done.stdout.splitlines()[-1].startswith(f"PASS {path} opencl 1/1 loop "), done.stdout
+    else:
+        found = UNSUPPORTED.match(done.stderr)
+        assert done.returncode == 2 and found and found[1] == str(path), done.stdout + done.stderr
+        assert done.stdout == ""
+        line = path.read_text().splitlines()[int(found[2]) - 1]
+        named = re.search(r"'([^']+)'", found[4])
+        assert named is None or named[1] in line[int(found[3]) - 1:], (found[0], line)
+    assert files_below(tmp_path) == []
+
+
+def test_supported_peers() -> None:
+    """Which of upstream's loop fusions pass is written down, so that a loss shows."""
+    supported = ["bitcast_add", "broadcast", "broadcast_constant", "broadcast_constant_block_dim_limit", "minimum_maximum",
+                 "mof_reshapes", "pred_mul", "pred_not", "tuple_heterogeneous", "tuple_nested", "two_users"]
+    folder = PEER / "hlo" / "loop"
+    if not folder.is_dir():
+        pytest.skip("upstream's fusions are not beside this checkout")
+    for name in supported:
+        done = gen("explain", folder / f"{name}.hlo", "--stage", "kernel")
+        assert done.returncode == 0, done.stderr
+
+
+# ---- what is written -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("built")
+    for name in NAMES:
+        done = gen("build", CATALOGUE / f"{name}.hlo", "-o", folder)
+        assert done.returncode == 0, done.stderr
+    return folder
+
+
+def test_written_files(built: Path) -> None:
+    """Kernels, C API, reference, manifest and depfile of each, and nothing else."""
+    suffixes = (".cl", ".cu", ".d", ".h", ".json", "_ref.c")
+    assert files_below(built) == sorted(name + suffix for name in NAMES for suffix in suffixes)
+    for name in NAMES:
+        manifest = json.loads((built / f"{name}.json").read_text())
+        assert manifest["name"] == name and manifest["hero"] == "loop"
+        for side in ("params", "results"):
+            assert all(entry["bytes"] > 0 and entry["elements"] > 0 for entry in manifest[side])
+        assert str(ROOT) not in "".join((built / f"{name}{suffix}").read_text() for suffix in suffixes if suffix != ".d")
+
+
+def test_same_bytes(built: Path, tmp_path: Path) -> None:
+    """The same input gives the same bytes; a file that would not change is not written."""
+    again = gen("build", CATALOGUE / "slice_pad_add.hlo", "-o", tmp_path)
+    assert again.returncode == 0, again.stderr
+    before = {name: ((tmp_path / name).read_bytes(), (tmp_path / name).stat().st_mtime_ns) for name in files_below(tmp_path)}
+    for name, (text, _) in before.items():
+        if not name.endswith(".d"):
+            assert text == (built / name).read_bytes(), name
+    assert gen("build", CATALOGUE / "slice_pad_add.hlo", "-o", tmp_path).returncode == 0
+    assert before == {name: ((tmp_path / name).read_bytes(), (tmp_path / name).stat().st_mtime_ns) for name in files_below(tmp_path)}
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang", "g++"])
+def test_written_c_compiles(built: Path, compiler: str) -> None:
+    """The C API and the reference under the project's warnings; any number of them in one program."""
+    if not shutil.which(compiler):
+        pytest.skip(f"no {compiler}")
+    source = built / "all.c"
+    source.write_text("#define CL_TARGET_OPENCL_VERSION 120\n#include <CL/cl.h>\n"
+                      + "".join(f'#include "{name}.h"\n' for name in NAMES) + "int one;\n")
+    flags = [f for f in C_WARNINGS if "std" not in f and "prototypes" not in f] + ["-x", "c++", "-std=c++17"] \
+        if compiler == "g++" else C_WARNINGS
+    sources = [source] if compiler == "g++" else [source, *(built / f"{name}_ref.c" for name in NAMES)]
+    try:
+        for path in sources:
+            done = subprocess.run([compiler, *flags, "-c", str(path), "-o", os.devnull], capture_output=True, text=True)
+            if "CL/cl.h" in done.stderr and "No such file" in done.stderr:
+                pytest.skip("no OpenCL headers")
+            assert done.returncode == 0, done.stderr
+    finally:
+        source.unlink()
+
+
+@pytest.mark.parametrize("device", ["sm_80", "sm_90"])
+def test_cuda_compiles(device: str, tmp_path: Path) -> None:
+    """nvcc takes the kernels without a warning; 16-byte accesses where they are due, no local memory."""
+    if not shutil.which("nvcc"):
+        pytest.skip("no nvcc")
+    for name, wide in (("add_f32", True), ("add_bf16", True), ("gelu_bf16", True), ("softmax_f32", False)):
+        assert gen("build", CATALOGUE / f"{name}.hlo", "-o", tmp_path, "--target", "cuda", "--device", device).returncode == 0
+        done = subprocess.run(["nvcc", f"-arch={device}", "-ptx", "-o", f"{name}.ptx", f"{name}.cu"], cwd=tmp_path,
+                              capture_output=True, text=True)
+        assert done.returncode == 0 and not done.stdout + done.stderr, done.stdout + done.stderr
+        text = (tmp_path / f"{name}.ptx").read_text()
+        assert ".local" not in text, name
+        if wide:
+            assert re.search(r"ld\.global\S*\.v4\.\w32", text) and re.search(r"st\.global\S*\.v4\.\w32", text), name
