@@ -16,7 +16,7 @@ import jinja2
 from gen import algebra, dtypes, ops, reference
 from gen.algebra import AlgebraError
 from gen.dialect import DIALECTS, FLOATS, SMALL, Dialect
-from gen.emit import INDEX_TYPES, Body, Helpers, Value, conditions, NotWide, first_leaf, memory_map, offset, parameters_of, reads_of
+from gen.emit import INDEX_TYPES, Body, Helpers, Value, conditions, NotWide, Text, first_leaf, memory_map, offset, parameters_of, reads_of
 from gen.hlo import Computation, Fusion, Instruction, Shape
 from gen.partition import EMPTY, MOVES, Function, Partition, Root, compose, moves_only, regions
 from gen.schedule import DEVICES, Device, Loop, candidates, device_for
@@ -137,6 +137,7 @@ class Kernel:
     results: List[int]
     accesses: "List[Tuple[str, str]]" = field(default_factory=list)
     table: "Optional[Dict[str, Any]]" = None
+    ahead: List[List[str]] = field(default_factory=list)
 
     @property
     def chunks(self) -> int:
@@ -160,7 +161,7 @@ class Kernel:
         return [f"&params[{n}]" for n in self.params] + [f"&results[{n}]" for n in self.results] + table
 
     def uses(self, word: str) -> bool:
-        lines = [self.guard, self.tail_guard, *self.before, *self.text, *self.after, *self.tail]
+        lines = [self.guard, self.tail_guard, *(line for lines in self.ahead for line in lines), *self.before, *self.text, *self.after, *self.tail]
         return any(re.search(rf"\b{word}\b", line) for line in lines)
 
 
@@ -284,7 +285,7 @@ def _kernel_in(d: Dialect, helpers: Helpers, nest: Nest, loop: Loop, index_type:
     attribute = f" __attribute__((reqd_work_group_size({loop.threads}, 1, 1)))" if d.wide else f" __launch_bounds__({loop.threads})"
     return Kernel(nest.name, nest, loop, index_type, loop.blocks(elements), ", ".join(arguments), functions,
                   _guard(thread, loop.box(elements), index_type, loop, True), body.before.lines, body.text.lines, body.after.lines, tail, tail_guard,
-                  attribute, thread, params, results, body.flat)
+                  attribute, thread, params, results, body.flat, None, [body.ahead[key] for key in sorted(body.ahead)])
 
 
 TABLE_COST = 60        # vector instructions for 16 lanes, above which looking up beats computing
@@ -335,9 +336,9 @@ def _table_kernel(d: Dialect, helpers: Helpers, nest: Nest, loop: Loop, index_ty
     flats = [compose(_thread_map(nest, one), memory_map(nest.shape)) for one in (loop, scalar)]
     whole = algebra.c_text(algebra.substitute(flats[0], lane=0, vec=0), index_type).results[0]
     single = algebra.c_text(flats[1], index_type).results[0]
-    words = f"(const __global uint *)({offset(f'p{number}', whole)})"
-    lines = [f"PREFETCH({offset(f'p{number}', whole)} + {loop.prefetch // 2});"] if loop.prefetch else []
-    lines.append(f"const uint16 w_p{number} = vload16(0, {words});")
+    words = f"(const __global uint16 *)({offset(f'p{number}', whole)})"
+    lines = [f"const uint16 w_p{number} = *{words};"]
+    ahead = [[f"PREFETCH_FAR({offset(f'p{number}', whole)} + {loop.far // 2});"]] if loop.burst else []
     after = [f"{'STREAM' if loop.stream else 'STORE'}(look_up(table, w_p{number} & 0xffffu) | look_up(table, w_p{number} >> 16) << 16, "
              f"(__global uint16 *)({offset(f'r{root.result}', whole)}));"]
     cut = elements % loop.step != 0
@@ -348,7 +349,7 @@ def _table_kernel(d: Dialect, helpers: Helpers, nest: Nest, loop: Loop, index_ty
                   [f"r{root.result}[{single}] = (ushort)table[p{number}[{single}]];"] if cut else [],
                   _guard(tail_thread, scalar.box(elements), index_type, scalar, False) or "1" if cut else "",
                   f" __attribute__((reqd_work_group_size({loop.threads}, 1, 1)))", thread, [number], [root.result],
-                  [(f"read p{number}", flats[0]), (f"write r{root.result}", flats[0])], {"fill": f"{nest.name}_fill", "value": value})
+                  [(f"read p{number}", flats[0]), (f"write r{root.result}", flats[0])], {"fill": f"{nest.name}_fill", "value": value}, ahead)
 
 
 def _body(d: Dialect, helpers: Helpers, nest: Nest, index_type: str, thread: str, loop: Loop, excess: bool, whole: bool = True) -> Body:
@@ -373,6 +374,32 @@ class Program:
     text: str
 
 
+def _step(d: Dialect, made: Kernel) -> List[str]:
+    """One step: whole where it is, else element by element."""
+    t, out = d.index[made.index], Text()
+
+    def whole() -> None:
+        out.add(*made.before)
+        if made.vec > 1:
+            out.add(d.unroll)
+            with out.block(f"for ({t} vec = 0; vec < {made.vec}; ++vec)"):
+                out.add(*made.text)
+        else:
+            out.add(*made.text)
+        out.add(*made.after)
+
+    if not made.guard:
+        whole()
+        return out.lines
+    with out.block(f"if ({made.guard})"):
+        whole()
+    if made.tail:
+        with out.block("else"):
+            with out.block(f"for ({t} vec = 0; vec < {made.step} && {made.tail_guard}; ++vec)"):
+                out.add(*made.tail)
+    return out.lines
+
+
 def _preamble(fusion: Fusion, d: Dialect, device: Device, kernels: Sequence[Kernel], excess: bool) -> str:
     lines = [f"generated by sett from fusion {fusion.name} through templates/loop.j2 for {device.name}: do not edit"]
     if excess:
@@ -387,7 +414,7 @@ def _preamble(fusion: Fusion, d: Dialect, device: Device, kernels: Sequence[Kern
 
 def _needs(text: str) -> "Dict[str, bool]":
     return {"double": re.search(r"\bdouble\b|\bdouble16\b", text) is not None, "stream": "STREAM(" in text, "store": "STORE(" in text,
-            "prefetch": "PREFETCH(" in text, "table": "look_up(" in text, "half": "__half" in text}
+            "prefetch": "PREFETCH_" in text, "table": "look_up(" in text, "half": "__half" in text}
 
 
 def program(fusion: Fusion, target: str, device_name: Optional[str] = None, excess: bool = False) -> Program:
@@ -398,7 +425,7 @@ def program(fusion: Fusion, target: str, device_name: Optional[str] = None, exce
         made.table["number"] = number  # type: ignore[index]
     body = environment().get_template("loop.j2").render(
         d=d, kernels=kernels, helpers=list(helpers.texts.values()), tables=[text for _, text in helpers.tables.values()],
-        t=lambda made: d.index[made.index])
+        t=lambda made: d.index[made.index], step=lambda made: _step(d, made))
     body = re.sub(r"\n{3,}", "\n\n", "\n".join(line for line in body.splitlines() if line.strip() or True)).strip("\n") + "\n"
     head = environment().get_template(f"{target}.j2").render(
         preamble=_preamble(fusion, d, device, kernels, excess), needs=_needs(body), body=body, name=fusion.name, kernels=kernels,

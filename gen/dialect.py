@@ -88,6 +88,8 @@ class Dialect:
             if dtypes.is_nan(pattern, dtype) or dtypes.is_infinite(pattern, dtype):
                 if wide != dtype:
                     pattern = pattern << 16 if dtype == "bf16" else _widen(pattern)
+                if not self.wide:
+                    return _special(pattern, wide)
                 number = f"0x{pattern:x}u{self.suffix64[0] if wide == 'f64' else ''}"
                 return self.reinterpret(number, "u64" if wide == "f64" else "u32", wide)
             text = dtypes.format_value(dtypes.encode(dtypes.decode(pattern, dtype), wide), wide)
@@ -110,6 +112,15 @@ class Dialect:
 def _widen(pattern: int) -> int:
     """The f32 pattern of an infinite or NaN f16."""
     return (pattern & 0x8000) << 16 | 0x7F800000 | (pattern & 0x3FF) << 13
+
+
+def _special(pattern: int, dtype: str) -> str:
+    """An infinity or NaN of f32 or f64 as a C++ constant expression: a table may hold it. (Compilers make a signalling NaN quiet.)"""
+    mantissa, letter, cast = (52, "", "(double)") if dtype == "f64" else (23, "f", "")
+    payload, quiet = pattern & ((1 << mantissa) - 1), 1 << (mantissa - 1)
+    text = f"{cast}INFINITY" if not payload else f"{cast}NAN" if payload == quiet \
+        else f'__builtin_nan{letter}("{payload & (quiet - 1):#x}")' if payload & quiet else f'__builtin_nans{letter}("{payload:#x}")'
+    return f"(-{text})" if pattern >> (bits(dtype) - 1) else text
 
 
 OPENCL = Dialect(

@@ -143,6 +143,7 @@ class Body:
         self.index_type, self.thread, self.loop, self.excess = index_type, thread, loop, excess
         self.lanes = loop.lanes if loop else 1
         self.before, self.text, self.after = Text(), Text(), Text()
+        self.ahead: Dict[str, List[str]] = {}            # prefetches of a step, by pointer
         self.flat: List[Tuple[str, str]] = []            # (what, map): for explain
         self._env: Dict[Tuple[Instruction, Region, str], List[Value]] = {}
         self._loads: Dict[Tuple[int, str, Region], Value] = {}   # buffer, position, where its name is known
@@ -344,25 +345,36 @@ class Body:
             if self.stride(start, "vec")[0] == 1 and self.stride(start, "vec")[1] % 2 == 0:
                 words = self.name(pointer, "w_")
                 self._prefetch(pointer, self.c(flat, lane=0, vec=0)[0], dtype)
-                self.before.add(f"const uint{self.lanes} {words} = vload{self.lanes}(0, (const __global uint *)({offset(pointer, self.c(flat, lane=0, vec=0)[0])}));")
+                self.before.add(f"const uint{self.lanes} {words} = {self._words(pointer, flat)};")
                 return self.declare(parameter.name, dtype, self.lanes,
                                     f"as_float{self.lanes}({words} << (16u - 16u * vec) & 0xffff0000u)")
         if stride == 1:
             at = offset(pointer, self._first(flat))
             if region is self.function.body:
                 self._prefetch(pointer, self.c(flat, lane=0, vec=0)[0], dtype)
-            return self.declare(parameter.name, dtype, self.lanes, self._wide_load(dtype, at), dtype == "f16")
+            return self.declare(parameter.name, dtype, self.lanes, self._wide_load(dtype, at, align % self.lanes == 0), dtype == "f16")
         return self._gather(parameter.name, dtype, flat, lambda at: self._from_memory(dtype, f"{pointer}[{at}]"), dtype == "f16")
 
-    def _prefetch(self, pointer: str, at: str, dtype: str) -> None:
-        if self.loop and self.loop.prefetch:
-            self.before.add(f"PREFETCH({offset(pointer, at)} + {self.loop.prefetch * 8 // bits(dtype)});")
+    def _words(self, pointer: str, flat: str) -> str:
+        """Both registers' elements of a paired step at once."""
+        at, align = offset(pointer, self.c(flat, lane=0, vec=0)[0]), self.stride(algebra.substitute(flat, lane=0), "vec")[1]
+        if align % (2 * self.lanes) == 0:
+            return f"*(const __global uint{self.lanes} *)({at})"
+        return f"{self.helpers.need('load', 'u32', str(self.lanes))}((const __global uint *)({at}))"
 
-    def _wide_load(self, dtype: str, at: str) -> str:
-        n = self.lanes
-        if dtype == "bf16":
-            return f"as_float{n}(convert_uint{n}(vload{n}(0, {at})) << 16)"
-        return f"vload{n}(0, {at})"
+    def _prefetch(self, pointer: str, at: str, dtype: str) -> None:
+        """Lines of a later step: far ones to the second level, near ones to the first."""
+        size = bits(dtype) // 8
+        for word, distance in (("FAR", self.loop.far), ("NEAR", self.loop.near)) if self.loop else ():
+            if distance:
+                lines = range(0, max(64, self.loop.step * size), 64)  # type: ignore[union-attr]
+                self.ahead[f"{word} {pointer} {at}"] = [f"PREFETCH_{word}({offset(pointer, at)} + {(distance + line) // size});" for line in lines]
+
+    def _wide_load(self, dtype: str, at: str, aligned: bool) -> str:
+        """A whole vector: PoCL's vloadn goes piece by piece, so it is not used where a pointer says the same."""
+        n, t = self.lanes, self.d.memory(dtype)
+        text = f"*(const __global {t}{n} *)({at})" if aligned else f"{self.helpers.need('load', dtype, str(n))}({at})"
+        return f"as_float{n}(convert_uint{n}({text}) << 16)" if dtype == "bf16" else text
 
     def _load_pack(self, parameter: Buffer, flat: str) -> str:
         """A step's elements as aligned words in a union, loaded before the loop over vec; the name of its elements."""
@@ -450,10 +462,10 @@ class Body:
             align = self.stride(flat, "lane")[1]
             t = self.d.memory(dtype)
             text = f"convert_ushort{n}(as_uint{n}({text}) >> 16)" if dtype == "bf16" else text
-            if stream and align % n == 0:
-                self.text.add(f"STREAM({text}, (__global {t}{n} *)({at}));")
+            if align % n == 0:
+                self.text.add(f"{'STREAM' if stream else 'STORE'}({text}, (__global {t}{n} *)({at}));")
             else:
-                self.text.add(f"vstore{n}({text}, 0, {at});")
+                self.text.add(f"{self.helpers.need('store', dtype, str(n))}({text}, {at});")
             return
         wide = self.declare(pointer, dtype, n, text, value.bits)
         lane = Value(self._lane_array(wide), dtype, 1, value.bits)

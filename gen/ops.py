@@ -211,6 +211,8 @@ def helper(d: Dialect, need: Need, name: str, *about: str) -> str:
             copy = "copysign" if d.wide else copy
             return f"{head} {t} {title}({t} a)\n{{\n  return a == 0 || a != a ? a : {copy}({one}, a);\n}}\n"
         return f"{head} {t} {title}({t} a)\n{{\n  return ({t})((a > 0) - (a < 0));\n}}\n"
+    if name in ("load", "store"):
+        return _unaligned(d, name, dtype, about[1], title)
     if name in ("round", "round_plain", "bits", "value") and len(about) > 1:
         return _small_wide(d, need, name, dtype, int(about[1]), title)
     if name in ("round", "bits", "value", "narrow"):
@@ -222,6 +224,17 @@ def helper(d: Dialect, need: Need, name: str, *about: str) -> str:
     if name == "reduce_precision":
         return _reduce_precision(d, dtype, title)
     return _integer_helper(d, name, dtype, title)
+
+
+def _unaligned(d: Dialect, name: str, dtype: str, lanes: str, title: str) -> str:
+    """A vector at any element: what vloadn and vstoren are for, in one instruction where the compiler has unaligned types."""
+    t = d.memory(dtype)
+    kind = f"  typedef {t} any __attribute__((ext_vector_type({lanes}), aligned({bits(dtype) // 8})));"
+    if name == "load":
+        return (f"{d.function} {t}{lanes} {title}(__global const {t} *p)\n{{\n#ifdef __clang__\n{kind}\n  return *(__global const any *)p;\n"
+                f"#else\n  return vload{lanes}(0, p);\n#endif\n}}\n")
+    return (f"{d.function} void {title}({t}{lanes} x, __global {t} *p)\n{{\n#ifdef __clang__\n{kind}\n  *(__global any *)p = x;\n"
+            f"#else\n  vstore{lanes}(x, 0, p);\n#endif\n}}\n")
 
 
 def _remainder(d: Dialect, title: str) -> str:

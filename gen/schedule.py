@@ -44,7 +44,8 @@ class Loop:
     threads work-items a group, chunks steps a work-item; a step covers vec registers of `lanes` elements each (lanes 1: scalars).
     blocked: a work-item's steps are neighbours (CPU), else they are a whole group apart (GPU: neighbouring work-items coalesce).
     paired: a step's even elements are its first register, the odd ones its second (16-bit types held as f32).
-    stream: stores bypass the caches; prefetch: bytes ahead of the loads; table: the whole body is looked up by its 16-bit input.
+    stream: stores bypass the caches; table: the whole body is looked up by its 16-bit input.
+    burst: steps whose loads are asked for together, `far` bytes ahead into the second level, `near` bytes ahead into the first.
     """
 
     threads: int
@@ -54,7 +55,9 @@ class Loop:
     blocked: bool
     paired: bool = False
     stream: bool = False
-    prefetch: int = 0
+    burst: int = 0
+    far: int = 0
+    near: int = 0
     table: bool = False
 
     @property
@@ -68,7 +71,7 @@ class Loop:
         words = [f"threads {self.threads}", f"chunks {self.chunks}", f"vec {self.vec}"]
         words += [f"lanes {self.lanes}"] if self.lanes > 1 else []
         words += [word for word, on in (("paired", self.paired), ("streamed", self.stream), ("table", self.table)) if on]
-        words += [f"prefetch {self.prefetch}"] if self.prefetch else []
+        words += [f"prefetch {self.far}/{self.near} in bursts of {self.burst}"] if self.burst else []
         return ", ".join(words)
 
     def scalar(self) -> "Loop":
@@ -115,7 +118,9 @@ def candidates(device: Device, elements: int, widths: Sequence[int], traffic: in
             chunks = _chunks(device, -(-elements // step), 64, 16 * device.units)
             threads = 16 if elements >= step * chunks * 16 * 4 else 1
             if elements >= step:
-                found.append(Loop(threads, chunks, vec, lanes, True, paired, stream, 4096 if chunks >= 16 else 0))
+                burst = 8 if chunks >= 16 else 0
+                found.append(Loop(threads, chunks, vec, lanes, True, paired, stream, burst, 4096 if burst else 0,
+                                  1024 if burst and paired else 0))
         threads = 64 if elements >= 4096 else 1
         return found + [Loop(threads, 1, 1, 1, False)]
     vec = max(1, 16 // min(widths))

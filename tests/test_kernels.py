@@ -61,11 +61,15 @@ def test_seed_of_inputs() -> None:
     assert len({a.stdout for a in answers}) > 1
 
 
-def test_excess_precision() -> None:
-    """bf16 arithmetic kept in f32 stays within its bound."""
-    done = gen("check", CATALOGUE / "concatenate_bf16.hlo", "--excess-precision")
-    skip_without_device(done)
-    assert done.returncode == 0, done.stdout + done.stderr
+def test_excess_precision(tmp_path: Path) -> None:
+    """bf16 arithmetic kept in f32 stays within its bound; moves stay moves."""
+    file = tmp_path / "chain.hlo"
+    file.write_text("e {\n  a = bf16[777] parameter(0)\n  b = bf16[777] parameter(1)\n  s = bf16[777] add(a, b)\n"
+                    "  p = bf16[777] multiply(s, b)\n  ROOT t = bf16[777] subtract(p, a)\n}\n")
+    for path in (file, CATALOGUE / "concatenate_bf16.hlo"):
+        done = gen("check", path, "--excess-precision")
+        skip_without_device(done)
+        assert done.returncode == 0, done.stdout + done.stderr
 
 
 def peer_files() -> "list[Path]":

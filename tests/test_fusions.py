@@ -1,0 +1,518 @@
+"""Property: whatever fusion is drawn, its kernels agree with the scalar reference.
+
+Random graphs of every op that the generator supports, of all types, with values wanted at several indices, odd layouts, empty and
+unit dimensions and several results. SETT_SEED and SETT_COUNT draw others and more; a failure prints the smallest part that fails.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import random
+import re
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Dict, List, Optional, Sequence, Tuple
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from gen import hlo, run  # noqa: E402
+
+SEED = int(os.environ.get("SETT_SEED", "1"))
+COUNT = int(os.environ.get("SETT_COUNT", "24"))
+TARGET = os.environ.get("SETT_TARGET", "opencl")
+BATCH = 12
+
+SIGNED = ["s8", "s16", "s32", "s64"]
+UNSIGNED = ["u8", "u16", "u32", "u64"]
+FLOATS = ["f16", "bf16", "f32", "f64"]
+INTEGERS = SIGNED + UNSIGNED
+ALL = ["pred", *INTEGERS, *FLOATS]
+BYTES = {"pred": 1, "f16": 2, "bf16": 2, "f32": 4, "f64": 8, **{d: int(d[1:]) // 8 for d in INTEGERS}}
+DIMS = [1, 1, 2, 3, 3, 17, 31, 33, 64, 255]
+MOST_ELEMENTS = 9000
+MOST_COST = 3_000_000   # scalar ops of a whole result, each value computed anew wherever it is wanted
+
+# op -> the types it takes; the result has the same type but for is-finite
+UNARY = {"negate": INTEGERS + FLOATS, "abs": SIGNED + FLOATS, "sign": SIGNED + FLOATS, "not": ["pred", *INTEGERS],
+         "popcnt": INTEGERS, "count-leading-zeros": INTEGERS, "is-finite": FLOATS, "copy": ALL,
+         **{op: FLOATS for op in """floor ceil round-nearest-afz round-nearest-even sqrt rsqrt cbrt exponential
+            exponential-minus-one log log-plus-one tanh logistic sine cosine tan""".split()}}
+BINARY = {**{op: ALL for op in ("add", "multiply", "maximum", "minimum")},
+          **{op: INTEGERS + FLOATS for op in ("subtract", "divide", "remainder", "power")},
+          **{op: ["pred", *INTEGERS] for op in ("and", "or", "xor")}, "atan2": FLOATS,
+          **{op: INTEGERS for op in ("shift-left", "shift-right-arithmetic", "shift-right-logical")}}
+ROUGH = frozenset("""power tan exponential exponential-minus-one log log-plus-one tanh logistic sine cosine cbrt rsqrt atan2
+    divide remainder sqrt""".split())    # on floats: seldom, since errors grow through chains of them
+
+# What combines two scalars of a type, as the body of a computation on %a and %b.
+COMBINERS = {
+    "add": "ROOT %r = {t}[] add(%a, %b)", "maximum": "ROOT %r = {t}[] maximum(%a, %b)", "minimum": "ROOT %r = {t}[] minimum(%b, %a)",
+    "second": "ROOT %r = {t}[] copy(%b)", "first": "ROOT %r = {t}[] copy(%a)",
+    "larger": "%m = {t}[] maximum(%a, %b)\n  %c = pred[] compare(%a, %m), direction=EQ\n  ROOT %r = {t}[] select(%c, %a, %b)",
+}
+
+
+@dataclass
+class Node:
+    """A value: its name in the text, type, dims, layout, scalar ops an element of it costs; the lines needed are found by name."""
+
+    name: str
+    dtype: str
+    dims: Tuple[int, ...]
+    layout: Tuple[int, ...]
+    cost: int
+    moved: bool = False     # only moved data: its bits are what the reference has
+
+    @property
+    def elements(self) -> int:
+        return math.prod(self.dims)
+
+    @property
+    def text(self) -> str:
+        return f"{self.dtype}[{','.join(map(str, self.dims))}]" + (f"{{{','.join(map(str, self.layout))}}}" if self.dims else "")
+
+
+@dataclass
+class Line:
+    name: str
+    text: str                                   # without "ROOT"
+    operands: List[str] = field(default_factory=list)
+
+
+class Draw:
+    """One random fusion, built line by line."""
+
+    def __init__(self, seed: int) -> None:
+        self.r = random.Random(seed)
+        self.lines: List[Line] = []
+        self.nodes: List[Node] = []
+        self.called: List[str] = []
+        self.parameters = 0
+        self.dtypes = self.r.sample(ALL, self.r.randint(2, 5))
+        self.clashes = self.r.random() < 0.3
+
+    # ---- text ----
+
+    def name(self, opcode: str) -> str:
+        """Names that may collide once they are made C identifiers, or are words of C and of the generator."""
+        n = len(self.lines)
+        taken = {line.name for line in self.lines}
+        if self.clashes:
+            words = ["x", "a.1", "a-1", "a_1", "a", "a_2", "lane", "vec", "p0", "r0", "i0", "s0", "v_a", "a_l", "a_1_x", "round_bf16", "float",
+                     "maximum_f32", "value_f16", "0", "chunk", "next", "c_a", "sum_", "_", "__", "get_group_id", "a_x", "a_l_1", "a_1_1"]
+            word = self.r.choice(words)
+            if word not in taken:
+                return word
+        return f"{opcode}.{n}"
+
+    def layout(self, rank: int) -> Tuple[int, ...]:
+        order = list(range(rank - 1, -1, -1))
+        if self.r.random() < 0.2:
+            self.r.shuffle(order)
+        return tuple(order)
+
+    def emit(self, opcode: str, dtype: str, dims: Sequence[int], operands: "Sequence[Node]" = (), extra: str = "", cost: int = 1,
+             inside: Optional[str] = None, layout: Optional[Tuple[int, ...]] = None) -> Node:
+        moves = opcode in """broadcast transpose reshape bitcast slice reverse copy pad concatenate parameter constant iota""".split()
+        node = Node(self.name(opcode), dtype, tuple(dims), self.layout(len(dims)) if layout is None else layout,
+                    cost + sum(o.cost for o in operands), moves and all(o.moved for o in operands))
+        shown = ", ".join(f"%{o.name}" if self.r.random() < 0.7 else f"{o.text} %{o.name}" for o in operands) if inside is None else inside
+        self.lines.append(Line(node.name, f"%{node.name} = {node.text} {opcode}({shown}){extra}", [o.name for o in operands]))
+        self.nodes.append(node)
+        return node
+
+    def fits(self, dims: Sequence[int], cost: int) -> bool:
+        n = math.prod(dims)
+        return n <= MOST_ELEMENTS and n * cost <= MOST_COST and cost <= 20000
+
+    # ---- leaves ----
+
+    def dims(self, rank: Optional[int] = None) -> Tuple[int, ...]:
+        rank = self.r.choice([0, 1, 1, 2, 2, 2, 3, 3, 4]) if rank is None else rank
+        while True:
+            dims = tuple(self.r.choice(DIMS) if self.r.random() > 0.02 else 0 for _ in range(rank))
+            if math.prod(dims) <= MOST_ELEMENTS:
+                return dims
+
+    def leaf(self, dims: Optional[Tuple[int, ...]] = None, dtype: Optional[str] = None) -> Node:
+        dims = self.dims() if dims is None else dims
+        dtype = dtype or self.r.choice(self.dtypes)
+        kind = self.r.random()
+        if kind < 0.12 and math.prod(dims) <= 300:
+            return self.constant(dims, dtype)
+        if kind < 0.2 and dims and dtype != "pred":
+            return self.emit("iota", dtype, dims, extra=f", iota_dimension={self.r.randrange(len(dims))}")
+        node = self.emit("parameter", dtype, dims, inside=str(self.parameters))
+        self.parameters += 1
+        return node
+
+    def constant(self, dims: Tuple[int, ...], dtype: str, values: Sequence[str] = ()) -> Node:
+        flat = list(values) or [self.literal(dtype) for _ in range(1 if self.r.random() < 0.2 else math.prod(dims))]
+        flat = flat * math.prod(dims) if len(flat) == 1 else flat
+
+        def nested(dims: Tuple[int, ...], flat: List[str]) -> str:
+            if not dims:
+                return flat[0]
+            each = math.prod(dims[1:])
+            return "{" + ", ".join(nested(dims[1:], flat[k * each:(k + 1) * each]) for k in range(dims[0])) + "}"
+        return self.emit("constant", dtype, dims, inside=nested(dims, flat))
+
+    def literal(self, dtype: str) -> str:
+        if dtype == "pred":
+            return self.r.choice(["true", "false"])
+        if dtype in FLOATS:
+            return self.r.choice(["0", "-0", "1", "-1.5", "inf", "-inf", "nan", "3.25", "0.1", "1e-7", "-100", f"{self.r.uniform(-8, 8):.4g}"])
+        low, high = (0, 2 ** (8 * BYTES[dtype]) - 1) if dtype in UNSIGNED else (-2 ** (8 * BYTES[dtype] - 1), 2 ** (8 * BYTES[dtype] - 1) - 1)
+        return str(self.r.choice([0, 1, 2, 7, low, high, self.r.randint(low, high)]))
+
+    # ---- operands ----
+
+    def pick(self, dtypes: Sequence[str] = ALL, rank: int = 0) -> Node:
+        """A value of one of these types, mostly a recent one."""
+        found = [n for n in self.nodes if n.dtype in dtypes and len(n.dims) >= rank and n.cost < 5000]
+        if not found or self.r.random() < 0.04:
+            own = [d for d in self.dtypes if d in dtypes] or list(dtypes)
+            return self.leaf(self.dims(max(rank, self.r.randint(0, 3))), self.r.choice(own))
+        return self.r.choice(found[-12:] if self.r.random() < 0.6 else found)
+
+    def like(self, node: Node, dtype: Optional[str] = None) -> Node:
+        """Another value of the same dims: at hand, or made from one by moving."""
+        dtype = dtype or node.dtype
+        same = [n for n in self.nodes if n.dims == node.dims and n.dtype == dtype and n.cost < 5000]
+        way = self.r.random()
+        if same and way < 0.35:
+            return self.r.choice(same)
+        if node.dtype == dtype and node.dims and way < 0.6:
+            return self.permuted(node)
+        counts = [n for n in self.nodes if n.elements == node.elements and n.dtype == dtype and n.cost < 5000]
+        if counts and way < 0.75:
+            return self.emit("reshape", dtype, node.dims, [self.r.choice(counts)], cost=0)
+        others = [n for n in self.nodes if n.dims == node.dims and n.cost < 5000 and n.dtype != dtype]
+        if others and way < 0.85:
+            return self.emit("convert", dtype, node.dims, [self.r.choice(others)])
+        scalars = [n for n in self.nodes if not n.dims and n.dtype == dtype and n.cost < 5000]
+        if scalars and way < 0.93:
+            return self.emit("broadcast", dtype, node.dims, [self.r.choice(scalars)], ", dimensions={}", 0)
+        return self.leaf(node.dims, dtype)
+
+    def permuted(self, node: Node) -> Node:
+        """A value's own elements at another index, in the same dims."""
+        dims, rank = node.dims, len(node.dims)
+        order = list(range(rank))
+        self.r.shuffle(order)
+        if self.r.random() < 0.5 or rank < 2:
+            some = sorted(self.r.sample(range(rank), self.r.randint(1, rank)))
+            return self.emit("reverse", node.dtype, dims, [node], f", dimensions={{{','.join(map(str, some))}}}", 0)
+        turned = self.emit("transpose", node.dtype, [dims[k] for k in order], [node], f", dimensions={{{','.join(map(str, order))}}}", 0)
+        return turned if turned.dims == dims else self.emit("reshape", node.dtype, dims, [turned], cost=0)
+
+    # ---- ops ----
+
+    def step(self) -> None:
+        self.r.choice([self.unary, self.binary, self.binary, self.binary, self.compare, self.select, self.clamp, self.convert, self.broadcast,
+                       self.transpose, self.reshape, self.bitcast, self.slice, self.reverse, self.pad, self.pad, self.concatenate,
+                       self.concatenate, self.reduce, self.reduce, self.map, self.both])()
+
+    def gentle(self, op: str, dtypes: Sequence[str]) -> Sequence[str]:
+        return dtypes if op not in ROUGH or self.r.random() < 0.3 else [d for d in dtypes if d not in FLOATS] or dtypes
+
+    def unary(self) -> None:
+        op = self.r.choice(sorted(UNARY))
+        a = self.pick(self.gentle(op, UNARY[op]))
+        self.emit(op, "pred" if op == "is-finite" else a.dtype, a.dims, [a])
+
+    def binary(self) -> None:
+        op = self.r.choice(sorted(BINARY))
+        a = self.pick(self.gentle(op, BINARY[op]))
+        b = self.like(a)
+        x = [a, b] if self.r.random() < 0.5 else [b, a]
+        if self.fits(a.dims, a.cost + b.cost + 1):
+            self.emit(op, a.dtype, a.dims, x)
+
+    def compare(self) -> None:
+        a = self.pick()
+        b = self.like(a)
+        kind = ", type=TOTALORDER" if a.dtype in FLOATS and self.r.random() < 0.5 else ""
+        if self.fits(a.dims, a.cost + b.cost + 1):
+            self.emit("compare", "pred", a.dims, [a, b], f", direction={self.r.choice('EQ NE LT LE GT GE'.split())}{kind}")
+
+    def select(self) -> None:
+        a = self.pick()
+        b = self.like(a)
+        choice = self.like(Node("", "pred", a.dims, (), 0), "pred") if self.r.random() < 0.8 else self.leaf((), "pred")
+        if self.fits(a.dims, a.cost + b.cost + choice.cost):
+            self.emit("select", a.dtype, a.dims, [choice, a, b])
+
+    def clamp(self) -> None:
+        a = self.pick()
+        low, high = (self.like(a) if self.r.random() < 0.5 else self.leaf((), a.dtype) for _ in range(2))
+        if self.fits(a.dims, a.cost + low.cost + high.cost):
+            self.emit("clamp", a.dtype, a.dims, [low, a, high])
+
+    def convert(self) -> None:
+        a = self.pick()
+        to = self.r.choice(ALL)
+        same = [d for d in ALL if BYTES[d] == BYTES[a.dtype] and (d == "pred") == (a.dtype == "pred")]
+        if self.r.random() < 0.3:
+            self.emit("bitcast-convert", self.r.choice(same), a.dims, [a])
+        else:
+            self.emit("convert", to, a.dims, [a])
+
+    def broadcast(self) -> None:
+        a = self.pick()
+        dims, at = list(a.dims), list(range(len(a.dims)))
+        for _ in range(self.r.randint(0, 2)):
+            k = self.r.randint(0, len(dims))
+            dims.insert(k, self.r.choice([1, 2, 3, 17, 33]))
+            at = [p + (p >= k) for p in at]
+        if self.r.random() < 0.3 and len(at) > 1:     # dims that come in another order
+            i, j = self.r.sample(range(len(at)), 2)
+            dims[at[i]], dims[at[j]] = dims[at[j]], dims[at[i]]
+            at[i], at[j] = at[j], at[i]
+        if self.fits(dims, a.cost):
+            self.emit("broadcast", a.dtype, dims, [a], f", dimensions={{{','.join(map(str, at))}}}", 0)
+
+    def transpose(self) -> None:
+        a = self.pick(rank=1)
+        order = list(range(len(a.dims)))
+        self.r.shuffle(order)
+        self.emit("transpose", a.dtype, [a.dims[k] for k in order], [a], f", dimensions={{{','.join(map(str, order))}}}", 0)
+
+    def refactored(self, elements: int) -> Tuple[int, ...]:
+        dims: List[int] = []
+        while elements > 1 and len(dims) < 4:
+            divisors = [k for k in range(2, elements + 1) if elements % k == 0]
+            dims.append(self.r.choice(divisors) if len(dims) < 3 else elements)
+            elements //= dims[-1]
+        if elements != 1:
+            dims.append(elements)
+        for _ in range(self.r.randint(0, 1)):
+            dims.insert(self.r.randint(0, len(dims)), 1)
+        self.r.shuffle(dims)
+        return tuple(dims)
+
+    def reshape(self) -> None:
+        a = self.pick()
+        self.emit("reshape", a.dtype, self.refactored(a.elements), [a], cost=0)
+
+    def bitcast(self) -> None:
+        a = self.pick()
+        same = [d for d in ALL if BYTES[d] == BYTES[a.dtype] and (d == "pred") == (a.dtype == "pred")]
+        to = a.dtype if self.r.random() < 0.7 else self.r.choice(same)
+        dims = self.refactored(a.elements)
+        order = list(range(len(dims)))
+        self.r.shuffle(order)
+        self.emit("bitcast", to, dims, [a], cost=0 if to == a.dtype else 1, layout=tuple(order))
+
+    def slice(self) -> None:
+        a = self.pick(rank=1)
+        parts, dims = [], []
+        for size in a.dims:
+            low = self.r.randint(0, size // 2)
+            high = self.r.randint(low + (0 if self.r.random() < 0.02 else min(1, size - low)), size)
+            stride = self.r.choice([1, 1, 2, 3, 5])
+            parts.append(f"[{low}:{high}:{stride}]" if stride > 1 else f"[{low}:{high}]")
+            dims.append(-(-(high - low) // stride))
+        self.emit("slice", a.dtype, dims, [a], f", slice={{{', '.join(parts)}}}", 0)
+
+    def reverse(self) -> None:
+        a = self.pick(rank=1)
+        some = self.r.sample(range(len(a.dims)), self.r.randint(1, len(a.dims)))
+        self.emit("reverse", a.dtype, a.dims, [a], f", dimensions={{{','.join(map(str, some))}}}", 0)
+
+    def scalar(self, dtype: str) -> Node:
+        found = [n for n in self.nodes if not n.dims and n.dtype == dtype and n.cost < 500]
+        return self.r.choice(found) if found and self.r.random() < 0.6 else self.leaf((), dtype)
+
+    def pad(self) -> None:
+        a = self.pick()
+        value, parts, dims = self.scalar(a.dtype), [], []
+        for size in a.dims:
+            low, high, interior = self.r.choice([0, 0, 1, 3, -1, -2, 15]), self.r.choice([0, 0, 1, 2, -1, 16]), self.r.choice([0, 0, 0, 1, 2, 3])
+            total = low + high + size + max(size - 1, 0) * interior
+            if total < (0 if self.r.random() < 0.03 else 1) or total > 600:
+                low, high, interior, total = 0, 1, 0, size + 1
+            parts.append(f"{low}_{high}" + (f"_{interior}" if interior or self.r.random() < 0.2 else ""))
+            dims.append(total)
+        if self.fits(dims, a.cost + value.cost):
+            self.emit("pad", a.dtype, dims, [a, value], f", padding={'x'.join(parts)}" if parts else ", padding={}")
+
+    def concatenate(self) -> None:
+        a = self.pick(rank=1)
+        along = self.r.randrange(len(a.dims))
+        others = [n for n in self.nodes if n.dtype == a.dtype and len(n.dims) == len(a.dims) and n.cost < 5000
+                  and all(x == y for k, (x, y) in enumerate(zip(n.dims, a.dims)) if k != along)]
+        sides = [a]
+        for _ in range(self.r.choice([0, 1, 1, 2, 5])):
+            sides.append(self.r.choice(others) if self.r.random() < 0.6 else self.permuted(a) if self.r.random() < 0.5 else self.leaf(
+                a.dims[:along] + (self.r.choice([1, 2, 3, 16, 0]),) + a.dims[along + 1:], a.dtype))
+        dims = list(a.dims)
+        dims[along] = sum(s.dims[along] for s in sides)
+        if self.fits(dims, sum(s.cost for s in sides)):
+            self.emit("concatenate", a.dtype, dims, sides, f", dimensions={{{along}}}")
+
+    def computation(self, body: str, *arguments: Tuple[str, str]) -> str:
+        name = f"comp.{len(self.called)}"
+        head = "\n".join(f"  %{of} = {dtype}[] parameter({k})" for k, (of, dtype) in enumerate(arguments))
+        self.called.append(f"%{name} {{\n{head}\n  {body}\n}}")
+        return name
+
+    def reduce(self) -> None:
+        a = self.pick(rank=1)
+        some = self.r.sample(range(len(a.dims)), self.r.randint(0 if self.r.random() < 0.05 else 1, len(a.dims)))
+        kept = [size for k, size in enumerate(a.dims) if k not in some]
+        each = math.prod(a.dims[k] for k in some)
+        if not self.fits(kept, each * (a.cost + 2)):
+            return
+        count = self.r.choice([1, 1, 1, 2])
+        inputs = [a] + [self.like(a, self.r.choice([a.dtype, "s32", "u8", "f32"])) for _ in range(count - 1)]
+        if not self.fits(kept, each * sum(n.cost + 4 for n in inputs)):
+            return
+        starts = [self.scalar(n.dtype) for n in inputs]
+        dimensions = f", dimensions={{{','.join(map(str, some))}}}"
+        if count == 1:
+            body = COMBINERS[self.r.choice(sorted(COMBINERS))].format(t=a.dtype)
+            name = self.computation(body, ("a", a.dtype), ("b", a.dtype))
+            self.emit("reduce", a.dtype, kept, [a, starts[0]], f"{dimensions}, to_apply=%{name}", each * (a.cost + 2) + starts[0].cost)
+            return
+        t, u = (n.dtype for n in inputs)
+        swap = self.r.random() < 0.3 and t == u
+        names = ("%w", "%v") if swap else ("%v", "%w")
+        body = (f"%c = pred[] compare(%a, %x), direction={self.r.choice(['GE', 'LT', 'NE'])}\n  %v = {t}[] select(%c, %a, %x)\n"
+                f"  %w = {u}[] select(%c, %b, %y)\n  ROOT %r = ({t}[], {u}[]) tuple({', '.join(names)})")
+        if self.r.random() < 0.2 and t == u:
+            body = f"ROOT %r = ({t}[], {u}[]) tuple(%b, %a)"
+        name = self.computation(body, ("a", t), ("b", u), ("x", t), ("y", u))
+        cost = each * sum(n.cost + 4 for n in inputs) + sum(n.cost for n in starts)
+        pair, layout = self.name("reduce"), self.layout(len(kept))
+        shape = ", ".join(Node("", d, tuple(kept), layout, 0).text for d in (t, u))
+        operands = [*inputs, *starts]
+        self.lines.append(Line(pair, f"%{pair} = ({shape}) reduce({', '.join('%' + n.name for n in operands)}){dimensions}, to_apply=%{name}",
+                               [n.name for n in operands]))
+        for k, dtype in enumerate((t, u)):
+            of = Node(pair, dtype, tuple(kept), layout, cost)
+            made = self.emit("get-tuple-element", dtype, kept, [of], f", index={k}", 0, inside="%" + pair, layout=layout)
+            assert made.cost == cost
+
+    def map(self) -> None:
+        a = self.pick()
+        b = self.like(a)
+        if not self.fits(a.dims, a.cost + b.cost + 4):
+            return
+        body = COMBINERS[self.r.choice(sorted(COMBINERS))]
+        if self.r.random() < 0.3:
+            body = "%k = {t}[] constant(%s)\n  %%a.1 = {t}[] add(%%a, %%k)\n  %%a-1 = {t}[] maximum(%%a.1, %%b)\n  ROOT %%r = {t}[] minimum(%%a-1, %%a)" \
+                % ("true" if a.dtype == "pred" else "1")
+            body = body.replace("%%", "%").replace("%k", "%k")
+        name = self.computation(body.format(t=a.dtype), ("a", a.dtype), ("b", a.dtype))
+        dimensions = ",".join(map(str, range(len(a.dims))))
+        self.emit("map", a.dtype, a.dims, [a, b], f", dimensions={{{dimensions}}}, to_apply=%{name}", 4)
+
+    def both(self) -> None:
+        """A computed value at two indices."""
+        a = self.pick(rank=1)
+        b = self.permuted(a)
+        if self.fits(a.dims, 2 * a.cost + 1):
+            self.emit(self.r.choice(["maximum", "minimum", "add"]), a.dtype, a.dims, [a, b])
+
+    # ---- the whole ----
+
+    def fusion(self) -> "Drawn":
+        for _ in range(self.r.randint(1, 4)):
+            self.leaf()
+        for _ in range(self.r.randint(4, 30)):
+            self.step()
+        used = {name for line in self.lines for name in line.operands}
+        ends = [n for n in self.nodes if n.name not in used and n.elements * n.cost <= MOST_COST] or self.nodes[-1:]
+        roots = self.r.sample(ends, min(len(ends), self.r.randint(1, 6)))
+        if self.r.random() < 0.1:
+            roots.append(self.r.choice(self.nodes))
+        return Drawn(self.lines, self.called, {n.name: n for n in self.nodes}, [n.name for n in roots], self.r.random() < 0.2)
+
+
+@dataclass
+class Drawn:
+    lines: List[Line]
+    called: List[str]
+    nodes: Dict[str, Node]
+    roots: List[str]
+    nested: bool = False      # a tuple in the tuple
+
+    def needed(self) -> "set[str]":
+        by_name = {line.name: line for line in self.lines}
+        found, waiting = set(), list(self.roots)
+        while waiting:
+            name = waiting.pop()
+            if name not in found:
+                found.add(name)
+                waiting += by_name[name].operands
+        return found
+
+    def text(self) -> str:
+        """The module; parameters that nothing needs stay: a fusion may have them."""
+        needed = self.needed()
+        lines = [line for line in self.lines if line.name in needed or " parameter(" in line.text]
+        body = [f"  {line.text}" for line in lines]
+        called = [c for c in self.called if any(re.search(rf"{re.escape(c.split(' ')[0])}(?![0-9])", line.text) for line in lines)]
+        if len(self.roots) == 1 and not self.nested:
+            body = [line.replace("  %", "  ROOT %", 1) if line.startswith(f"  %{self.roots[0]} =") else line for line in body]
+        else:
+            shapes = [self.nodes[name].text for name in self.roots]
+            names = [f"%{name}" for name in self.roots]
+            if self.nested:
+                body.append(f"  %inner = ({shapes[0]}) tuple({names[0]})")
+                names[0], shapes[0] = "%inner", f"({shapes[0]})"
+            body.append(f"  ROOT %root = ({', '.join(shapes)}) tuple({', '.join(names)})")
+        return "HloModule drawn\n\n" + "\n\n".join([*called, "ENTRY %e {\n" + "\n".join(body) + "\n}"]) + "\n"
+
+
+def checked(texts: "Dict[str, str]", folder: Path, excess: bool = False) -> "List[run.CheckResult]":
+    """All in one process of the harness."""
+    options, built = run.Options(excess_precision=excess, rounds=2), []
+    for name, text in texts.items():
+        module = hlo.parse(text, f"{name}.hlo")
+        unsupported = hlo.unsupported(module)
+        assert unsupported is None, f"{unsupported}\n{text}"
+        try:
+            built += [run.build(fusion, folder / name, TARGET, options) for fusion in hlo.fusions(module)]
+        except Exception as error:
+            raise AssertionError(f"{name}: {error!r}\n{text}") from error
+    return run.check_built(built, TARGET, options)
+
+
+def smallest(drawn: Drawn, folder: Path, excess: bool) -> str:
+    """The text of the first value, in the order of the lines, that fails as the only result."""
+    names = [line.name for line in drawn.lines if line.name in drawn.needed() and line.name in drawn.nodes]
+    for number, name in enumerate(names):
+        text = Drawn([*drawn.lines], drawn.called, drawn.nodes, [name]).text()
+        if checked({f"part{number}": text}, folder, excess)[0].status == "FAIL":
+            return text
+    return drawn.text()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def device() -> None:
+    try:
+        run.find_device(TARGET, run.Options())
+    except run.RunError as error:
+        pytest.skip(error.message)
+
+
+@pytest.mark.parametrize("first", range(0, COUNT, BATCH))
+def test_drawn_fusions(first: int, tmp_path: Path) -> None:
+    drawn = {f"f{k}": Draw(SEED * 1000003 + k).fusion() for k in range(first, min(first + BATCH, COUNT))}
+    excess = (SEED + first // BATCH) % 4 == 3
+    results = checked({name: one.text() for name, one in drawn.items()}, tmp_path, excess)
+    failed = [r for r in results if r.status != "PASS"]
+    reports = [f"{r.line()}\n{smallest(drawn[r.fusion], tmp_path / 'small', excess)}" for r in failed]
+    assert not failed, "\n\n".join(reports)
+    assert len(results) == len(drawn)
+
+
+if __name__ == "__main__":     # one fusion's text: test_fusions.py NUMBER
+    print(Draw(SEED * 1000003 + int(sys.argv[1])).fusion().text(), end="")
