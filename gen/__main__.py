@@ -55,7 +55,7 @@ def arguments() -> argparse.ArgumentParser:
     one = verb("explain", "every stage from the text to the kernel")
     one.add_argument("file")
     one.add_argument("--stage", choices=explain.STAGES)
-    one.add_argument("--target", default="opencl", choices=CHECK_TARGETS)
+    one.add_argument("--target", default="cuda,opencl", choices=("cuda", "opencl", "cuda,opencl"), help="default: both")
     shared(one)
     one = verb("bench", "time, bytes, GB/s and the share of the copy")
     one.add_argument("files", nargs="+")
@@ -94,7 +94,7 @@ def do_build(given: argparse.Namespace) -> int:
         (Path(work) / depfile).write_text(f"{outputs}: {sources}\n")
         publish(Path(work), [*names, depfile], Path(given.out))
         if given.dump:
-            stages = explain.stages(module, targets[0], asked)
+            stages = explain.stages(module, targets, asked)
             dumped = Path(work) / "dump"
             dumped.mkdir()
             for number, (stage, text) in enumerate(stages.items()):
@@ -130,7 +130,7 @@ def do_run(given: argparse.Namespace) -> int:
 
 
 def do_explain(given: argparse.Namespace) -> int:
-    stages = explain.stages(run.load(given.file), given.target, options(given))
+    stages = explain.stages(run.load(given.file), given.target.split(","), options(given))
     if given.stage:
         print(stages[given.stage], end="")
     else:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
-from gen import algebra, ops
+from gen import algebra, dtypes, ops
 from gen.dialect import FLOATS, SMALL, Dialect, bits
 from gen.hlo import Computation, Instruction, Shape, c_identifier
 from gen.partition import EMPTY, Entry, Function, Partition, Read, Region, Root, compose, regions
@@ -84,7 +84,8 @@ class Helpers:
         while name in self.tables:
             name += "_"
         literal = instruction.literal or []
-        items = [d.literal(pattern, shape.dtype) if shape.dtype not in SMALL else f"{pattern}" for pattern in literal]
+        dtype = table_type(instruction)
+        items = [d.literal(pattern, dtype) if shape.dtype not in SMALL else f"{pattern}" for pattern in literal]
         lines, line = [], ""
         for item in items:
             if len(line) + len(item) > 100:
@@ -93,8 +94,16 @@ class Helpers:
             line += item + ", "
         lines.append(line.rstrip(", "))
         body = "\n".join("  " + text for text in lines)
-        self.tables[name] = (str(id(instruction)), f"{d.constant} {d.memory(shape.dtype)} {name}[] = {{\n{body}\n}};\n")
+        self.tables[name] = (str(id(instruction)), f"{d.constant} {d.memory(dtype)} {name}[] = {{\n{body}\n}};\n")
         return name
+
+
+def table_type(constant: Instruction) -> str:
+    """The type of a constant's table: its own; infinities and NaNs are no constant expressions in C, so floats among them as bits."""
+    dtype = constant.shape.dtype
+    if dtype in ("f32", "f64") and any(dtypes.is_nan(x, dtype) or dtypes.is_infinite(x, dtype) for x in constant.literal or []):
+        return f"u{bits(dtype)}"
+    return dtype
 
 
 def _row_major(shape: Shape) -> str:
@@ -156,10 +165,15 @@ class Body:
     # ---- names, maps ----
 
     def name(self, of: str, prefix: str = "v_") -> str:
-        base = prefix + c_identifier(of)
+        """A name that nothing else in this body has."""
+        base = found = prefix + c_identifier(of)
         count = self._names.get(base, 0)
-        self._names[base] = count + 1
-        return f"{base}_{count}" if count else base
+        while found in self._names:
+            count += 1
+            found = f"{base}_{count}"
+        self._names[base] = count
+        self._names.setdefault(found, 0)
+        return found
 
     def mapped(self, index: str) -> str:
         return compose(self.thread, index) if self.thread else index
@@ -206,11 +220,11 @@ class Body:
 
     def by_lane(self, of: str, dtype: str, text: str, bits: bool = False) -> Value:
         """A wide value whose lanes are each computed by a scalar expression of `lane`."""
-        name, t = self.name(of), self.type(dtype, 1, bits)
+        name, lanes, t = self.name(of), self.name(f"{of}_l"), self.type(dtype, 1, bits)
         out = self.text
-        out.add(f"{t} {name}_l[{self.lanes}];")
-        out.add(f"for ({self.d.index[self.index_type]} lane = 0; lane < {self.lanes}; ++lane) {name}_l[lane] = {text};")
-        out.add(f"const {self.type(dtype, self.lanes, bits)} {name} = vload{self.lanes}(0, {name}_l);")
+        out.add(f"{t} {lanes}[{self.lanes}];")
+        out.add(f"for ({self.d.index[self.index_type]} lane = 0; lane < {self.lanes}; ++lane) {lanes}[lane] = {text};")
+        out.add(f"const {self.type(dtype, self.lanes, bits)} {name} = vload{self.lanes}(0, {lanes});")
         return Value(name, dtype, self.lanes, bits)
 
     def round(self, text: str, dtype: str, lanes: int, plain: bool = False) -> str:
@@ -256,10 +270,10 @@ class Body:
     def _lane_array(self, value: Value) -> str:
         if value.lanes == 1:
             return value.text
-        name = self.name(c_identifier(value.text) if value.text.isidentifier() else "t", "")
-        self.text.add(f"{self.type(value.dtype, 1, value.bits)} {name}_x[{self.lanes}];")
-        self.text.add(f"vstore{self.lanes}({value.text}, 0, {name}_x);")
-        return f"{name}_x[lane]"
+        name = self.name(f"{value.text if value.text.isidentifier() else 't'}_x", "")
+        self.text.add(f"{self.type(value.dtype, 1, value.bits)} {name}[{self.lanes}];")
+        self.text.add(f"vstore{self.lanes}({value.text}, 0, {name});")
+        return f"{name}[lane]"
 
     # ---- reads ----
 
@@ -286,7 +300,12 @@ class Body:
         index = self.mapped(compose(read.map, algebra.call("shape", "map", _row_major(source.shape))))
         name = self.helpers.table(source)
         dtype = source.shape.dtype
-        return self._gather(source.name, dtype, index, lambda at: self._from_memory(dtype, f"{name}[{at}]"), dtype == "f16")
+        table = table_type(source)
+
+        def at(index: str) -> str:
+            text = self._from_memory(dtype, f"{name}[{index}]")
+            return text if table == dtype else self.d.reinterpret(text, table, dtype)
+        return self._gather(source.name, dtype, index, at, dtype == "f16")
 
     def _iota(self, read: Read) -> Value:
         source = read.source
@@ -534,17 +553,17 @@ class Body:
     def _call_many(self, entry: Entry, call: str, same: bool) -> List[Value]:
         """A function of several outputs writes them through pointers."""
         leaves = entry.instruction.shape.leaves()
-        names = [self.name(entry.instruction.name) for _ in leaves]
+        names = [self.name(f"{entry.instruction.name}_l") for _ in leaves]
         count = 1 if same else self.lanes
         for name, leaf in zip(names, leaves):
-            self.text.add(f"{self.type(leaf.dtype, 1, leaf.dtype == 'f16')} {name}_l[{count}];")
+            self.text.add(f"{self.type(leaf.dtype, 1, leaf.dtype == 'f16')} {name}[{count}];")
         separator = "" if call.endswith("(") else ", "
         if same:
-            self.text.add(f"{call}{separator}{', '.join(f'{name}_l' for name in names)});")
-            return [Value(f"{name}_l[0]", leaf.dtype, 1, leaf.dtype == "f16") for name, leaf in zip(names, leaves)]
-        outputs = ", ".join(f"{name}_l + lane" for name in names)
+            self.text.add(f"{call}{separator}{', '.join(f'{name}' for name in names)});")
+            return [Value(f"{name}[0]", leaf.dtype, 1, leaf.dtype == "f16") for name, leaf in zip(names, leaves)]
+        outputs = ", ".join(f"{name} + lane" for name in names)
         self.text.add(f"for ({self.d.index[self.index_type]} lane = 0; lane < {count}; ++lane) {call}{separator}{outputs});")
-        return [self.declare(name, leaf.dtype, count, f"vload{count}(0, {name}_l)", leaf.dtype == "f16") for name, leaf in zip(names, leaves)]
+        return [self.declare(entry.instruction.name, leaf.dtype, count, f"vload{count}(0, {name})", leaf.dtype == "f16") for name, leaf in zip(names, leaves)]
 
     def arguments(self, function: Function) -> List[str]:
         """The pointers that a function and those it calls read."""

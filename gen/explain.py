@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Sequence
 
 from gen import algebra, build, hlo
 from gen.emit import memory_map, reads_of
@@ -11,19 +11,20 @@ from gen.partition import EMPTY, Function, Partition, compose, regions
 STAGES = ("parse", "partition", "maps", "schedule", "flatten", "vectorize", "kernel")
 
 
-def stages(module: hlo.Module, target: str, options: Any) -> Dict[str, str]:
-    """Every stage of every fusion of a module."""
+def stages(module: hlo.Module, targets: Sequence[str], options: Any) -> Dict[str, str]:
+    """Every stage of every fusion of a module; the scheduled ones for each target."""
     found: Dict[str, List[str]] = {stage: [] for stage in STAGES}
     found["parse"].append(hlo.print_module(module).rstrip())
     for fusion in hlo.fusions(module):
-        program = build.program(fusion, target, options.schedule, options.excess_precision)
         found["partition"].append(_partition(fusion))
         found["maps"].append(_maps(fusion))
-        for kernel in program.kernels:
-            found["schedule"].append(_schedule(kernel, program.device.name))
-            found["flatten"].append(_flatten(kernel))
-            found["vectorize"].append(_vectorize(kernel))
-        found["kernel"].append(program.text.rstrip())
+        for target in targets:
+            program = build.program(fusion, target, options.schedule, options.excess_precision)
+            for kernel in program.kernels:
+                found["schedule"].append(_schedule(kernel, program.device.name))
+                found["flatten"].append(_flatten(kernel, program.device.name))
+                found["vectorize"].append(_vectorize(kernel, program.device.name))
+            found["kernel"].append(program.text.rstrip())
     return {stage: "\n\n".join(texts) + "\n" for stage, texts in found.items()}
 
 
@@ -79,9 +80,9 @@ def _schedule(kernel: "build.Kernel", device: str) -> str:
     return "\n".join(lines)
 
 
-def _flatten(kernel: "build.Kernel") -> str:
+def _flatten(kernel: "build.Kernel", device: str) -> str:
     """Every access as one number, the element's position in its buffer."""
-    lines = [f"{kernel.name}:"]
+    lines = [f"{kernel.name} for {device}:"]
     lines += [f"  {what}: {index}" for what, index in dict.fromkeys(kernel.accesses)]
     partition = kernel.nest.partition
     for function in partition.functions[1:]:
@@ -92,10 +93,10 @@ def _flatten(kernel: "build.Kernel") -> str:
     return "\n".join(lines)
 
 
-def _vectorize(kernel: "build.Kernel") -> str:
+def _vectorize(kernel: "build.Kernel", device: str) -> str:
     """How each access moves along the step's variables, then the code of a step: one register's work, unrolled over vec."""
     loop = kernel.loop
-    lines = [f"{kernel.name}: a step is {loop.vec} x {loop.lanes} elements"]
+    lines = [f"{kernel.name} for {device}: a step is {loop.vec} x {loop.lanes} elements"]
     for what, index in dict.fromkeys(kernel.accesses):
         for variable in ("vec", "lane") if loop.lanes > 1 else ("vec",):
             access = algebra.access(index, variable)[0]

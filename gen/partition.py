@@ -221,7 +221,10 @@ class Partition:
             self._compute(instruction, region, index)
             return
         shape = instruction.shape.leaves()[0]
-        function = Function(f"{self.entry.name}_{c_identifier(instruction.name)}", shape.dims, instruction)
+        name = f"{self.entry.name}_{c_identifier(instruction.name)}"
+        while any(f.name == name for f in self.functions):      # names that differ in marks which C has not
+            name += "_"
+        function = Function(name, shape.dims, instruction)
         self.functions.append(function)
         for region, index in uses:
             region.entries.append(Entry(instruction, region, index, function))

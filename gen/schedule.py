@@ -80,22 +80,18 @@ class Loop:
 
     def box(self, elements: int) -> "Dict[str, Tuple[int, int]]":
         """The bounds of the walk's variables, as launched."""
-        found = {"th_x": self.threads, "bl_x": self.blocks(elements), "chunk": self.chunks, "vec": self.vec}
-        if self.lanes > 1:
-            found["lane"] = self.lanes
-        return {name: (0, size - 1) for name, size in found.items()}
+        found = {"th_x": self.threads, "bl_x": self.blocks(elements), "chunk": self.chunks, "vec": self.vec, "lane": self.lanes}
+        return {name: (0, size - 1) for name, size in found.items() if size > 1 or name not in ("chunk", "lane")}
 
     def thread_map(self, elements: int) -> str:
-        """(th_x, bl_x)[chunk, vec(, lane)] -> (position in the output's memory), as notation; the algebra simplifies it."""
-        step, span = self.step, self.step * self.threads
+        """(th_x, bl_x)[(chunk,) vec(, lane)] -> (position in the output's memory), as notation; the algebra simplifies it."""
+        step, span, box = self.step, self.step * self.threads, self.box(elements)
         inner = "lane * 2 + vec" if self.paired else f"vec * {self.lanes} + lane" if self.lanes > 1 else "vec"
-        if self.blocked:
-            position = f"bl_x * {span * self.chunks} + th_x * {step * self.chunks} + chunk * {step} + {inner}"
-        else:
-            position = f"bl_x * {span * self.chunks} + chunk * {span} + th_x * {step} + {inner}"
-        names = "chunk, vec, lane" if self.lanes > 1 else "chunk, vec"
-        domain = [f"{name} in [{low}, {high}]" for name, (low, high) in self.box(elements).items()]
+        th, chunk = (step * self.chunks, step) if self.blocked else (step, span)
+        position = f"th_x * {th} + bl_x * {span * self.chunks} + {inner}" + (f" + chunk * {chunk}" if self.chunks > 1 else "")
+        domain = [f"{name} in [{low}, {high}]" for name, (low, high) in box.items()]
         domain.append(f"{position} in [0, {elements - 1}]")
+        names = ", ".join(name for name in box if name not in ("th_x", "bl_x"))
         return algebra.simplify(f"(th_x, bl_x)[{names}] -> ({position}), domain: {', '.join(domain)}")
 
 

@@ -244,7 +244,7 @@ class Draw:
     def select(self) -> None:
         a = self.pick()
         b = self.like(a)
-        choice = self.like(Node("", "pred", a.dims, (), 0), "pred") if self.r.random() < 0.8 else self.leaf((), "pred")
+        choice = self.like(a, "pred") if self.r.random() < 0.8 else self.leaf((), "pred")
         if self.fits(a.dims, a.cost + b.cost + choice.cost):
             self.emit("select", a.dtype, a.dims, [choice, a, b])
 
@@ -330,7 +330,7 @@ class Draw:
         return self.r.choice(found) if found and self.r.random() < 0.6 else self.leaf((), dtype)
 
     def pad(self) -> None:
-        a = self.pick()
+        a = self.pick(rank=1)
         value, parts, dims = self.scalar(a.dtype), [], []
         for size in a.dims:
             low, high, interior = self.r.choice([0, 0, 1, 3, -1, -2, 15]), self.r.choice([0, 0, 1, 2, -1, 16]), self.r.choice([0, 0, 0, 1, 2, 3])
@@ -340,7 +340,7 @@ class Draw:
             parts.append(f"{low}_{high}" + (f"_{interior}" if interior or self.r.random() < 0.2 else ""))
             dims.append(total)
         if self.fits(dims, a.cost + value.cost):
-            self.emit("pad", a.dtype, dims, [a, value], f", padding={'x'.join(parts)}" if parts else ", padding={}")
+            self.emit("pad", a.dtype, dims, [a, value], f", padding={'x'.join(parts)}")
 
     def concatenate(self) -> None:
         a = self.pick(rank=1)
@@ -406,9 +406,9 @@ class Draw:
             return
         body = COMBINERS[self.r.choice(sorted(COMBINERS))]
         if self.r.random() < 0.3:
-            body = "%k = {t}[] constant(%s)\n  %%a.1 = {t}[] add(%%a, %%k)\n  %%a-1 = {t}[] maximum(%%a.1, %%b)\n  ROOT %%r = {t}[] minimum(%%a-1, %%a)" \
-                % ("true" if a.dtype == "pred" else "1")
-            body = body.replace("%%", "%").replace("%k", "%k")
+            one = "true" if a.dtype == "pred" else "1"
+            body = (f"%k = {{t}}[] constant({one})\n  %a.1 = {{t}}[] add(%a, %k)\n  %a-1 = {{t}}[] maximum(%a.1, %b)\n"
+                    "  ROOT %r = {t}[] minimum(%a-1, %a)")
         name = self.computation(body.format(t=a.dtype), ("a", a.dtype), ("b", a.dtype))
         dimensions = ",".join(map(str, range(len(a.dims))))
         self.emit("map", a.dtype, a.dims, [a, b], f", dimensions={{{dimensions}}}, to_apply=%{name}", 4)
