@@ -15,11 +15,11 @@ import jinja2
 
 from gen import algebra, dtypes, ops, reference
 from gen.algebra import AlgebraError
-from gen.dialect import DIALECTS, FLOATS, SMALL, Dialect
+from gen.dialect import DIALECTS, Dialect
 from gen.emit import INDEX_TYPES, Body, Helpers, Value, conditions, NotWide, Text, first_leaf, memory_map, offset, parameters_of, reads_of
 from gen.hlo import Computation, Fusion, Instruction, Shape
-from gen.partition import EMPTY, MOVES, Function, Partition, Root, compose, moves_only, regions
-from gen.schedule import DEVICES, Device, Loop, candidates, device_for
+from gen.partition import EMPTY, Function, Partition, Root, compose
+from gen.schedule import Device, Loop, candidates, device_for
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGETS = ("cuda", "opencl")
@@ -178,21 +178,15 @@ def _widths(nest: Nest) -> Tuple[List[int], int]:
         shape = read.source.shape.leaves()[read.output]
         traffic += shape.bytes
         flat = compose(unmap, compose(read.map, memory_map(shape)))
-        if region is nest.partition.entry.body and flat != EMPTY:
-            name = algebra.info(flat).variables[0].name
-            first = algebra.access(flat, name)
-            if first and first[0].stride == 1 or _mostly_contiguous(flat, nest.shape.elements):
-                widths.append(dtypes.storage_bytes(shape.dtype))
+        if region is nest.partition.entry.body and flat != EMPTY and _mostly_contiguous(flat, nest.shape.elements):
+            widths.append(dtypes.storage_bytes(shape.dtype))
     return widths, traffic
 
 
 def _mostly_contiguous(flat: str, elements: int) -> bool:
-    """Whether runs of 16 positions read neighbours: asked of the map with the position split."""
-    if elements < 16:
-        return False
-    name = algebra.info(flat).variables[0].name
-    split = f"(run)[lane] -> (run * 16 + lane), domain: run in [0, {elements // 16 - 1}], lane in [0, 15]"
-    del name
+    """Whether runs of 16 positions (all, where there are fewer) read neighbours: asked of the map with the position split."""
+    run = min(16, elements)
+    split = f"(run)[lane] -> (run * {run} + lane), domain: run in [0, {elements // run - 1}], lane in [0, {run - 1}]"
     return algebra.access(compose(split, flat), "lane")[0].stride == 1
 
 
@@ -457,20 +451,6 @@ def points(index: str) -> int:
     return math.prod(v.hi - v.lo + 1 for v in info.variables if v.name in words)
 
 
-def exact(instruction: Instruction) -> bool:
-    """Whether a result is only moved data: its bits are then compared."""
-    waiting, seen = [instruction], set()
-    while waiting:
-        here = waiting.pop()
-        if here in seen:
-            continue
-        seen.add(here)
-        if not (moves_only(here) or here.opcode in ("parameter", "constant", "iota", "pad", "concatenate", "tuple", "select")):
-            return False
-        waiting += here.operands[1:] if here.opcode == "select" else here.operands
-    return True
-
-
 def manifest(fusion: Fusion, programs: Sequence[Program], excess: bool) -> Dict[str, Any]:
     made = nests(fusion)
     leaves = result_leaves(fusion.computation)
@@ -481,7 +461,7 @@ def manifest(fusion: Fusion, programs: Sequence[Program], excess: bool) -> Dict[
     return {
         "name": fusion.name, "hero": "loop",
         "params": [entry(shape) for shape in param_leaves(fusion)],
-        "results": [{**entry(shape), "exact": exact(instruction)} for shape, instruction, _ in leaves],
+        "results": [{**entry(shape), "exact": moved} for (shape, _, _), moved in zip(leaves, reference.bitwise(fusion.computation))],
         "aliases": [], "excess_precision": excess,
         "bytes_read": bytes_read(fusion, made), "bytes_written": sum(shape.bytes for shape, _, _ in leaves),
         "functions": {nest.name: [f.name for f in nest.partition.functions] for nest in made},

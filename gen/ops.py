@@ -20,7 +20,8 @@ _FUNCTION = {"exponential": "exp", "exponential-minus-one": "expm1", "log": "log
              "floor": "floor", "ceil": "ceil", "round-nearest-even": "rint", "round-nearest-afz": "round", "sqrt": "sqrt",
              "remainder": "fmod", "abs": "fabs"}
 # Exact on a value of the small type: no rounding afterwards.
-_KEEPS = frozenset("abs negate sign maximum minimum clamp select copy floor ceil round-nearest-even round-nearest-afz".split())
+_KEEPS = frozenset("""abs negate sign maximum minimum clamp select copy floor ceil round-nearest-even round-nearest-afz bitcast
+    bitcast-convert""".split())
 # Arithmetic whose NaN is an operand's, made quiet, or the processor's default one (x86 and Arm alike: wide forms are for CPUs).
 # Of bf16 operands it has an empty lower half, so rounding by addition keeps it a NaN.
 KEEPS_NAN = frozenset(["add", "subtract", "multiply", "divide", "sqrt"])
@@ -273,11 +274,10 @@ def _small_float(d: Dialect, need: Need, name: str, dtype: str, title: str) -> s
         if d.wide:
             body = f"  {u16} u;\n  vstore_half_rte(x, 0, (half *)&u);\n  return u;\n"
         else:
-            body = f"  return __half_as_ushort({'__float2half_rn' if name == 'bits' else '__double2half'}(x));\n"
+            body = "  return __half_as_ushort(__float2half_rn(x));\n"
         if name == "bits":
             return f"{head} {u16} {title}(float x)\n{{\n{body}}}\n"
-        body = body.replace("return u;", f"return {need('value', 'f16')}(u);").replace(
-            "return __half_as_ushort(__double2half(x));", "return __half2float(__double2half(x));")
+        body = body.replace("return u;", f"return {need('value', 'f16')}(u);") if d.wide else "  return __half2float(__double2half(x));\n"
         return f"{head} float {title}(double x)\n{{\n{body}}}\n"
     return f"{head} float {title}(float x)\n{{\n  return {need('value', 'f16')}({need('bits', 'f16')}(x));\n}}\n"
 

@@ -10,7 +10,7 @@ Inside a function, regions say when code runs: the body, the loop of a reduce, t
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Dict, Iterator, List, Optional, Tuple
+from typing import Dict, Iterator, List, Optional, Set, Tuple
 
 from gen import algebra
 from gen.hlo import Computation, Instruction, Shape, c_identifier
@@ -163,6 +163,7 @@ class Partition:
     def __init__(self, computation: Computation, roots: "List[Root]", name: str, dims: "Tuple[int, ...]") -> None:
         self.entry = Function(name, dims)
         self.functions: List[Function] = [self.entry]
+        self._names: Set[str] = set()
         self.roots = roots
         self._uses: Dict[Instruction, Dict[Tuple[Region, str], None]] = {}
         self.ranges: Dict[str, int] = {}    # loop variables of reduces: how often each runs
@@ -222,8 +223,9 @@ class Partition:
             return
         shape = instruction.shape.leaves()[0]
         name = f"{self.entry.name}_{c_identifier(instruction.name)}"
-        while any(f.name == name for f in self.functions):      # names that differ in marks which C has not
+        while name in self._names:      # instructions whose names differ in marks that C does not have
             name += "_"
+        self._names.add(name)
         function = Function(name, shape.dims, instruction)
         self.functions.append(function)
         for region, index in uses:
