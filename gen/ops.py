@@ -336,13 +336,17 @@ def _reduce_precision(d: Dialect, dtype: str, title: str) -> str:
     u, mantissa, bias = d.types["u64" if real == "f64" else "u32"], 52 if real == "f64" else 23, 1023 if real == "f64" else 127
     own, own_bias = {"f64": (52, 1023), "f32": (23, 127), "bf16": (7, 127), "f16": (10, 15)}[dtype]
     one = f"({u})1"
+    near, magnitude = d.reinterpret(f"({u})(136 - m) << 23 | 0x400000u", "u32", "f32"), d.reinterpret("b ^ sign", "u32", "f32")
+    subnormal = "" if dtype != "f16" else (     # a float is normal there: 1.5 * 2^(9 - m), added and taken away, rounds to 2^(-14 - m)
+        f"  if (drop > 0 && (b ^ sign) < 0x38800000u) {{\n    float c = {near}, r = {magnitude} + c - c;\n"
+        f"    b = {d.reinterpret('r', 'f32', 'u32')} | sign;\n    drop = 0;\n  }}\n")
     return (f"/* nearest even to m bits of mantissa; too large for e bits of exponent: infinity; below the least normal: zero */\n"
             f"{d.function} {t} {title}({t} x, int e, int m)\n{{\n"
-            f"  {u} b = {d.reinterpret('x', real, 'u64' if real == 'f64' else 'u32')}, sign = b >> {mantissa + bias.bit_length()} << {mantissa + bias.bit_length()};\n"
+            f"  {u} b = {d.reinterpret('x', real, 'u64' if real == 'f64' else 'u32')}, sign = b >> {bits(real) - 1} << {bits(real) - 1};\n"
             f"  int drop = m < {own} ? {mantissa} - m : 0, top = {mantissa};\n"
             f"  {u} largest = ({u})({bias} + ({one} << (e - 1)) - 1), least = ({u})({bias} - (({one} << (e - 1)) - 1) + 1);\n"
             f"  if (x != x) return x;\n"
-            f"  if (drop > 0) b = (b + ((({one} << (drop - 1)) - 1) + (b >> drop & 1))) >> drop << drop;\n"
+            f"{subnormal}  if (drop > 0) b = (b + ((({one} << (drop - 1)) - 1) + (b >> drop & 1))) >> drop << drop;\n"
             f"  b ^= sign;\n"
             f"  if (({one} << (e - 1)) - 1 < {own_bias} && b >> top > largest) b = ({u}){2 * bias + 1} << top;\n"
             f"  if (({one} << (e - 1)) - 1 < {own_bias} && b >> top < least) b = 0;\n"

@@ -164,6 +164,7 @@ class Partition:
         self.entry = Function(name, dims)
         self.functions: List[Function] = [self.entry]
         self._names: Set[str] = set()
+        self._reads: Dict[Tuple[Entry, int, Optional[Region]], Read] = {}
         self.roots = roots
         self._uses: Dict[Instruction, Dict[Tuple[Region, str], None]] = {}
         self.ranges: Dict[str, int] = {}    # loop variables of reduces: how often each runs
@@ -182,8 +183,11 @@ class Partition:
 
     def operand(self, entry: Entry, operand: int, region: Optional[Region] = None) -> Read:
         """What an entry reads as an operand, seen from one of the entry's regions or from where it stands."""
-        moved = self._into(entry, operand, region)
-        return self._resolve(entry.instruction.operands[operand], moved, 0, entry.region.function)
+        key = (entry, operand, region)
+        if key not in self._reads:
+            moved = self._into(entry, operand, region)
+            self._reads[key] = self._resolve(entry.instruction.operands[operand], moved, 0, entry.region.function)
+        return self._reads[key]
 
     def home(self, read: Read, region: Region) -> Region:
         """The region where a read's value is computed: a scalar's is the body."""

@@ -79,7 +79,8 @@ static inline __half __float2half_rn(float x) { return __double2half((double)x);
 static inline float __half2float(__half x)
 {
   const unsigned e = x.bits >> 10 & 31, m = x.bits & 0x3ff;
-  const float size = e == 31 ? (m ? NAN : INFINITY) : e ? ldexpf((float)(m + 1024), (int)e - 25) : ldexpf((float)m, -24);
+  if (e == 31 && m) return __uint_as_float(0x7fffffffu); // the device's one
+  const float size = e == 31 ? INFINITY : e ? ldexpf((float)(m + 1024), (int)e - 25) : ldexpf((float)m, -24);
   return x.bits & 0x8000 ? -size : size;
 }
 

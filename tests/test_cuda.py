@@ -82,10 +82,12 @@ def ops(t: str) -> str:
     for to in TYPES:
         if bits(to) == bits(t) and "pred" not in (t, to):
             result("bitcast-convert(x)", f"{to}[6,40]")
-    if t in FLOATS:
+    if t in ("bf16", "f32", "f64"):
         result("compare(x, y), direction=LT, type=TOTALORDER", "pred[6,40]")
+    if t in FLOATS:
         result("is-finite(x)", "pred[6,40]")
-        result("reduce-precision(x), exponent_bits=4, mantissa_bits=5")
+        for exponent, mantissa in ((4, 5), (5, 10), (8, 2), (11, 52)):
+            result(f"reduce-precision(x), exponent_bits={exponent}, mantissa_bits={mantissa}")
     result("select(p, x, y)")
     result("clamp(y, x, z)")
     result("copy(x)")
@@ -180,11 +182,11 @@ def written(text: str, stem: str, excess: bool = False, device: str = "sm_80") -
     return folder, fusions
 
 
-def on_cpu(folder: Path, name: str) -> ctypes.CDLL:
+def on_cpu(folder: Path, name: str, level: str = "-O0") -> ctypes.CDLL:
     """The kernels, their launches, the reference and the bound as one library."""
     for header in ("cuda_runtime.h", "cuda_fp16.h"):
         (folder / header).write_text('#include "cuda_on_cpu.h"\n')
-    common = ["-O1", "-ffp-contract=off", "-fPIC", "-I", ".", "-I", str(ROOT / "tests"), "-c"]
+    common = [level, "-ffp-contract=off", "-fPIC", "-I", ".", "-I", str(ROOT / "tests"), "-c"]
     cxx = compiler(os.environ.get("CXX", ""), "g++", "clang++", "c++")
     call([cxx, "-x", "c++", "-std=c++17", "-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas", *common, f"{name}.cu", "-o", "cuda.o"], folder)
     c = compiler(os.environ.get("CC", ""), "cc", "gcc", "clang")
@@ -204,6 +206,8 @@ def special(t: str) -> "List[int]":
                                                   -(1 << (width - 2)))]
     values = [0.0, 1.0, 0.5, 1.5, 2.5, 3.0, 127.5, 128.0, 255.5, 32768.0, 65519.0, 65520.0, 2.0 ** 31, 2.0 ** 32, 2.0 ** 63, 2.0 ** 64, 1e-40, 5e-8,
               2.0 ** -24, 2.0 ** -25, 2.0 ** -14, 1.00390625, 1.0048828125, 3.0e38, 1e5, float("inf"), 88.7, 104.0, 1e-8, 1e300, 0.25, 10.0]
+    for half in (2.0 ** -8, 2.0 ** -11):     # beside a tie of bf16, of f16: two roundings would meet it
+        values += [1 + half + 2.0 ** -40, 1 + 3 * half - 2.0 ** -40]
     patterns = [dtypes.encode(v, t) for v in values] + [dtypes.quiet_nan(t)]
     return patterns + [p | 1 << (width - 1) for p in patterns]
 
@@ -213,7 +217,7 @@ def inputs(t: str, elements: int, draw: random.Random) -> bytes:
     size, edges = dtypes.storage_bytes(t), special(t)
     if t == "pred":
         return bytes(draw.choices((0, 1), k=elements))
-    few = min(elements, 20000)
+    few = min(elements, 19997)   # a prime: strides do not bring back the same element
     made = bytearray()
     for _ in range(few):
         kind = draw.random()
@@ -265,12 +269,12 @@ def differs(got: int, want: int, t: str, limit: float, bitwise: bool) -> bool:
     return not abs(dtypes.decode(got, t) - dtypes.decode(want, t)) <= limit * (1 + 1e-15)
 
 
-def compare(text: str, stem: str, excess: bool = False, device: str = "sm_80") -> int:
+def compare(text: str, stem: str, excess: bool = False, level: str = "-O0") -> int:
     """Runs a module's fusions through the CUDA text and through the reference; the number of elements compared."""
-    folder, fusions = written(text, stem, excess, device)
+    folder, fusions = written(text, stem, excess)
     count = 0
     for fusion in fusions:
-        library = on_cpu(folder, fusion.name)
+        library = on_cpu(folder, fusion.name, level)
         draw = random.Random(f"{stem}{fusion.name}")
         params = [Buffer(leaf.bytes, inputs(leaf.dtype, leaf.elements, draw)) for leaf in build.param_leaves(fusion)]
         leaves = [leaf for leaf, _, _ in build.result_leaves(fusion.computation)]
@@ -314,7 +318,7 @@ def test_walks_on_cpu() -> None:
     for t, elements in (("f32", 1 << 18), ("bf16", (1 << 19) + 3), ("f64", (1 << 18) + 1), ("s8", 1 << 20)):
         folder, fusions = written(walk(t, elements), f"walk_{t}")
         assert "uint4 word[" in (folder / f"{fusions[0].name}.cu").read_text(), t
-        assert compare(walk(t, elements), f"walk_{t}") == 2 * elements
+        assert compare(walk(t, elements), f"walk_{t}", level="-O2") == 2 * elements
 
 
 def catalogue() -> "List[Path]":
@@ -389,7 +393,16 @@ def test_catalogue_compiles() -> None:
             assert ".local" not in text, name
             if wide:
                 assert re.search(r"ld\.global(\.nc)?\S*\.v4\.\w32", text) and re.search(r"st\.global\S*\.v4\.\w32", text), name
-            assert not re.search(r"\bfma\.|\bmad\.\w*\.?f", text) or name in ("softmax_f32", "log_transpose_add", "gelu_bf16"), name
+
+
+def test_no_contraction() -> None:
+    """nvcc fuses multiplications with additions where it may; here it may not, and quotients are rounded correctly."""
+    if without_nvcc():
+        return
+    for t in FLOATS:
+        folder, fusions = written(chain(t), f"chain_{t}")
+        text = ptx(folder, fusions[0].name, "sm_80")
+        assert "fma" not in text and "div.rn.f" in text and "div.full" not in text, t
 
 
 def test_constant_text() -> None:
