@@ -222,12 +222,13 @@ def _function_in(d: Dialect, helpers: Helpers, partition: Partition, function: F
     leaves = function.root.shape.leaves()
     pointers = [f"{d.array(_leaf_shape(partition, number).dtype, True, True)}p{number}" for number in parameters_of(partition, function)]
     arguments = pointers + [f"{d.index[index_type]} i{k}" for k in range(len(function.dims))]
+    moved = [body.moved(value) for value in values]
+    types = [body.type(value.dtype, 1, value.bits) for value in moved]
     if len(leaves) == 1:
-        return CFunction(function.name, d.register(leaves[0].dtype), ", ".join(arguments) or "void",
-                         body.text.lines + [f"return {values[0].text};"])
-    arguments += [f"{d.register(leaf.dtype)} *o{k}" for k, leaf in enumerate(leaves)]
+        return CFunction(function.name, types[0], ", ".join(arguments) or "void", body.text.lines + [f"return {moved[0].text};"])
+    arguments += [f"{t} *o{k}" for k, t in enumerate(types)]
     return CFunction(function.name, "void", ", ".join(arguments),
-                     body.text.lines + [f"*o{k} = {body.moved(value).text};" for k, value in enumerate(values)])
+                     body.text.lines + [f"*o{k} = {value.text};" for k, value in enumerate(moved)])
 
 
 def _leaf_shape(partition: Partition, number: int) -> Shape:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
 from gen import algebra, dtypes, ops
@@ -22,12 +23,13 @@ class NotWide(Exception):
 @dataclass(frozen=True)
 class Value:
     """A register: C text, element type, lanes (1: the same for all lanes). bits: an f16 as it is in memory, so that a NaN that is
-    only moved keeps its payload; otherwise an f16 is a float."""
+    only moved keeps its payload; otherwise an f16 is a float. rounded: no, where excess precision is still in it."""
 
     text: str
     dtype: str
     lanes: int = 1
     bits: bool = False
+    rounded: bool = True
 
 
 def conditions(index: str, box: "Dict[str, Tuple[int, int]]", index_type: str) -> List[str]:
@@ -51,6 +53,7 @@ class Buffer:
     name: str
 
 
+@lru_cache(maxsize=65536)
 def first_leaf(parameter: Instruction) -> int:
     """The number of a parameter's first buffer, tuples flattened."""
     assert parameter.computation is not None
@@ -209,10 +212,15 @@ class Body:
         if not value.bits:
             return value
         wide = () if value.lanes == 1 else (str(value.lanes),)
-        return Value(f"{self.helpers.need('value', 'f16', *wide)}({value.text})", "f16", value.lanes)
+        return Value(f"{self.helpers.need('value', 'f16', *wide)}({value.text})", "f16", value.lanes)   # bits are always rounded
+
+    def settled(self, value: Value, of: str) -> Value:
+        """A value with its excess precision rounded away."""
+        return value if value.rounded else self.declare(of, value.dtype, value.lanes, self.round(value.text, value.dtype, value.lanes))
 
     def moved(self, value: Value) -> Value:
-        """A value in the form that moves keep: an f16 as its bits."""
+        """A value in the form that moves keep: rounded, and an f16 as its bits."""
+        value = self.settled(value, "rounded")
         if value.dtype != "f16" or value.bits:
             return value
         wide = () if value.lanes == 1 else (str(value.lanes),)
@@ -233,7 +241,7 @@ class Body:
 
     def apply(self, opcode: str, attributes: Dict[str, object], to: str, sources: Sequence[str], x: Sequence[Value], of: str) -> Value:
         """One elementwise op, rounded as its type wants."""
-        if opcode == "select" and to == "f16" and any(v.bits for v in x):
+        if opcode == "select" and to == "f16" and any(v.bits for v in x[1:]):
             x, to, sources = [x[0], *(self.moved(v) for v in x[1:])], "u16", [sources[0], "u16", "u16"]
             made = self.apply(opcode, attributes, to, sources, [Value(v.text, s, v.lanes) for v, s in zip(x, sources)], of)
             return Value(made.text, "f16", made.lanes, True)
@@ -242,6 +250,7 @@ class Body:
         if opcode == "copy":
             return x[0]
         x = [self.real(v) for v in x]
+        keeps = all(v.rounded for v in x) and not (self.excess and ops.rounds(opcode, to) and opcode != "convert")
         need, lanes = self.helpers.need, max((v.lanes for v in x), default=1)
         texts = [v.text if lanes == 1 else self.splat(v) for v in x]
         narrows = opcode == "convert" and (sources[0] == "f64" or (sources[0] in SMALL and _holds(to, sources[0])))
@@ -251,9 +260,11 @@ class Body:
             names = [self._lane_array(v) for v in x]
             text = ops.expression(self.d, need, opcode, attributes, to, sources, names, 1)
             assert text is not None, opcode
-            return self.by_lane(of, to, self.round(text, to, 1) if rounding else text)
+            made = self.by_lane(of, to, self.round(text, to, 1) if rounding else text)
+            return replace(made, rounded=keeps or rounding or to not in SMALL)
         plain = to == "bf16" and lanes > 1 and opcode in ops.KEEPS_NAN and set(sources) == {"bf16"} and not self.excess
-        return self.declare(of, to, lanes, self.round(text, to, lanes, plain) if rounding else text)
+        made = self.declare(of, to, lanes, self.round(text, to, lanes, plain) if rounding else text)
+        return replace(made, rounded=keeps or rounding or to not in SMALL)
 
     def _f16_bits(self, to: str, x: Value, of: str) -> Value:
         """A bitcast that starts or ends at f16: its bits are at hand."""
@@ -431,9 +442,7 @@ class Body:
 
     def _result(self, root: Root) -> Value:
         value, dtype = self.read(self.partition.root_read(root), self.function.body), root.shape.dtype
-        if self.excess and dtype in SMALL and not value.bits:
-            return self.declare(f"r{root.result}", dtype, value.lanes, self.round(value.text, dtype, value.lanes))
-        return value
+        return self.settled(value, f"r{root.result}")
 
     def final(self, root: Root) -> str:
         """A root's value as it is stored."""
@@ -646,7 +655,7 @@ class Body:
         for _ in sizes:
             self.text.depth -= 1
             self.text.add("}")
-        return [Value(name, leaf.dtype, lanes) for name, leaf in zip(names, leaves)]
+        return [Value(name, leaf.dtype, lanes, rounded=not (self.excess and leaf.dtype in SMALL)) for name, leaf in zip(names, leaves)]
 
     def _settled(self, values: List[Value], names: List[str]) -> List[Value]:
         """Values none of which is an accumulator that is assigned before it is read."""

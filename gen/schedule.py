@@ -120,7 +120,7 @@ def candidates(device: Device, elements: int, widths: Sequence[int], traffic: in
         threads = 64 if elements >= 4096 else 1
         return found + [Loop(threads, 1, 1, 1, False)]
     vec = max(1, 16 // min(widths))
-    while vec > 1 and (vec * max(widths) > 32 or elements < vec * device.units * 512):
+    while vec > 1 and (vec * max(widths) > 32 or elements < vec * max(1, device.units * 512)):
         vec //= 2
     threads = min(128, max(1, -(-elements // vec)))
     threads = -(-threads // device.warp) * device.warp

@@ -12,7 +12,7 @@ import random
 import re
 import sys
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Dict, List, Optional, Sequence, Tuple
 
@@ -20,10 +20,10 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from gen import hlo, run  # noqa: E402
+from gen import hlo, run, schedule  # noqa: E402
 
 SEED = int(os.environ.get("SETT_SEED", "1"))
-COUNT = int(os.environ.get("SETT_COUNT", "24"))
+COUNT = int(os.environ.get("SETT_COUNT", "48"))
 TARGET = os.environ.get("SETT_TARGET", "opencl")
 BATCH = 12
 
@@ -471,9 +471,9 @@ class Drawn:
         return "HloModule drawn\n\n" + "\n\n".join([*called, "ENTRY %e {\n" + "\n".join(body) + "\n}"]) + "\n"
 
 
-def checked(texts: "Dict[str, str]", folder: Path, excess: bool = False) -> "List[run.CheckResult]":
-    """All in one process of the harness."""
-    options, built = run.Options(excess_precision=excess, rounds=2), []
+def checked(texts: "Dict[str, str]", folder: Path, excess: bool = False, device: Optional[str] = None) -> "List[run.CheckResult]":
+    """All in one process of the harness, generated for a class of devices."""
+    options, built = run.Options(excess_precision=excess, rounds=2, schedule=device), []
     for name, text in texts.items():
         module = hlo.parse(text, f"{name}.hlo")
         unsupported = hlo.unsupported(module)
@@ -485,12 +485,12 @@ def checked(texts: "Dict[str, str]", folder: Path, excess: bool = False) -> "Lis
     return run.check_built(built, TARGET, options)
 
 
-def smallest(drawn: Drawn, folder: Path, excess: bool) -> str:
+def smallest(drawn: Drawn, folder: Path, excess: bool, device: Optional[str] = None) -> str:
     """The text of the first value, in the order of the lines, that fails as the only result."""
     names = [line.name for line in drawn.lines if line.name in drawn.needed() and line.name in drawn.nodes]
     for number, name in enumerate(names):
         text = Drawn([*drawn.lines], drawn.called, drawn.nodes, [name]).text()
-        if checked({f"part{number}": text}, folder, excess)[0].status == "FAIL":
+        if checked({f"part{number}": text}, folder, excess, device)[0].status == "FAIL":
             return text
     return drawn.text()
 
@@ -504,12 +504,15 @@ def device() -> None:
 
 
 @pytest.mark.parametrize("first", range(0, COUNT, BATCH))
-def test_drawn_fusions(first: int, tmp_path: Path) -> None:
+def test_drawn_fusions(first: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every third dozen with a GPU's schedules, as if it were so small that these fusions fill it; every fourth with excess precision."""
+    monkeypatch.setitem(schedule.DEVICES, "opencl-gpu", replace(schedule.DEVICES["opencl-gpu"], units=0.02))  # type: ignore[arg-type]
+    device = "opencl-gpu" if first // BATCH % 3 == 1 and TARGET == "opencl" else None
     drawn = {f"f{k}": Draw(SEED * 1000003 + k).fusion() for k in range(first, min(first + BATCH, COUNT))}
-    excess = (SEED + first // BATCH) % 4 == 3
-    results = checked({name: one.text() for name, one in drawn.items()}, tmp_path, excess)
+    excess = first // BATCH % 4 == 2
+    results = checked({name: one.text() for name, one in drawn.items()}, tmp_path, excess, device)
     failed = [r for r in results if r.status != "PASS"]
-    reports = [f"{r.line()}\n{smallest(drawn[r.fusion], tmp_path / 'small', excess)}" for r in failed]
+    reports = [f"{r.line()}\n{smallest(drawn[r.fusion], tmp_path / 'small', excess, device)}" for r in failed]
     assert not failed, "\n\n".join(reports)
     assert len(results) == len(drawn)
 

