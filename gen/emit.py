@@ -249,7 +249,8 @@ class Body:
             return self._f16_bits(to, self.moved(x[0]), of)
         if opcode == "copy":
             return x[0]
-        x = [self.real(v) for v in x]
+        by_bits = opcode == "compare" and attributes.get("type") == "TOTALORDER"
+        x = [self.moved(v) if by_bits else self.real(v) for v in x]
         keeps = all(v.rounded for v in x) and not (self.excess and ops.rounds(opcode, to) and opcode != "convert")
         need, lanes = self.helpers.need, max((v.lanes for v in x), default=1)
         texts = [v.text if lanes == 1 else self.splat(v) for v in x]

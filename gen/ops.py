@@ -319,10 +319,10 @@ def _to_integer(d: Dialect, dtype: str, to: str, title: str) -> str:
 
 
 def _total_order(d: Dialect, need: Need, dtype: str, title: str) -> str:
-    t = d.register(dtype)
+    t = d.types["u16"] if dtype == "f16" else d.register(dtype)   # an f16 comes as its bits
     s = d.types["s64" if dtype == "f64" else "s32"]
     if dtype in SMALL:
-        body = f"({s})({d.types['s16']}){need('bits', dtype)}(x)"
+        body = f"({s})({d.types['s16']})" + ("x" if dtype == "f16" else f"{need('bits', dtype)}(x)")
         flip = "0x7fff"
     else:
         body = d.reinterpret("x", dtype, "s64" if dtype == "f64" else "s32")

@@ -82,7 +82,7 @@ def ops(t: str) -> str:
     for to in TYPES:
         if bits(to) == bits(t) and "pred" not in (t, to):
             result("bitcast-convert(x)", f"{to}[6,40]")
-    if t in ("bf16", "f32", "f64"):
+    if t in FLOATS:
         result("compare(x, y), direction=LT, type=TOTALORDER", "pred[6,40]")
     if t in FLOATS:
         result("is-finite(x)", "pred[6,40]")

@@ -4,7 +4,7 @@
 #define SETT_HARNESS_FUSION_H
 #include <stddef.h>
 
-enum { SETT_FUSION_ABI = 1 };
+enum { SETT_FUSION_ABI = 1, MOST_BUFFERS = 1024 /* parameters, and results */ };
 
 enum sett_kind { SETT_PRED, SETT_SINT, SETT_UINT, SETT_FLOAT, SETT_BFLOAT };
 

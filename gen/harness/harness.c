@@ -90,9 +90,9 @@ static void catch_signals(void)
 struct job {
   const struct sett_fusion *fusion;
   void *self;
-  struct buffer param[64], result[64];
-  void *in[64], *out[64], *wanted[64];
-  double *bound[64];
+  struct buffer param[MOST_BUFFERS], result[MOST_BUFFERS];
+  void *in[MOST_BUFFERS], *out[MOST_BUFFERS], *wanted[MOST_BUFFERS];
+  double *bound[MOST_BUFFERS];
 };
 
 static int job_failed(const char *status, const char *reason)
@@ -108,7 +108,7 @@ static int job_open(struct job *job, const struct sett_fusion *fusion, int guard
   job->fusion = now.fusion = fusion;
   now.param = job->param, now.result = job->result;
   now.phase = "build";
-  if (fusion->params > 64 || fusion->results > 64) return job_failed("FAIL", "more than 64 parameters or results");
+  if (fusion->params > MOST_BUFFERS || fusion->results > MOST_BUFFERS) return job_failed("FAIL", "more than 1024 parameters or results");
   if (backend_create(fusion, &job->self, log, sizeof log)) {
     return job_failed("FAIL", say_long("%s\n%s", backend_message, log));
   }

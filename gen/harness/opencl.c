@@ -220,9 +220,9 @@ int backend_create(const struct sett_fusion *fusion, void **self, char *log, siz
 
 int backend_run(const struct sett_fusion *fusion, void *self, const struct buffer *params, const struct buffer *results)
 {
-  cl_mem handles[2][64];
+  cl_mem handles[2][MOST_BUFFERS];
   int error;
-  if (fusion->params > 64 || fusion->results > 64) return failed("more than 64 buffers", CL_INVALID_VALUE);
+  if (fusion->params > MOST_BUFFERS || fusion->results > MOST_BUFFERS) return failed("too many buffers", CL_INVALID_VALUE);
   for (int i = 0; i < fusion->params; ++i) handles[0][i] = (cl_mem)params[i].data;
   for (int i = 0; i < fusion->results; ++i) handles[1][i] = (cl_mem)results[i].data;
   error = fusion->run(self, cl.queue, handles[0], handles[1]);
