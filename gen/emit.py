@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
 from gen import algebra, dtypes, ops
-from gen.dialect import FLOATS, SMALL, Dialect, bits
+from gen.dialect import SMALL, Dialect, bits
 from gen.hlo import Computation, Instruction, Shape, c_identifier
 from gen.partition import EMPTY, Entry, Function, Partition, Read, Region, Root, compose, regions
 from gen.schedule import Loop
@@ -442,8 +442,7 @@ class Body:
     # ---- stores ----
 
     def _result(self, root: Root) -> Value:
-        value, dtype = self.read(self.partition.root_read(root), self.function.body), root.shape.dtype
-        return self.settled(value, f"r{root.result}")
+        return self.settled(self.read(self.partition.root_read(root), self.function.body), f"r{root.result}")
 
     def final(self, root: Root) -> str:
         """A root's value as it is stored."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Dict, Mapping, Optional, Sequence
 
-from gen.dialect import FLOATS, INTEGERS, SIGNED, SMALL, Dialect, bits
+from gen.dialect import FLOATS, SIGNED, SMALL, Dialect, bits
 
 Need = Callable[..., str]
 
@@ -270,7 +270,6 @@ def _small_float(d: Dialect, need: Need, name: str, dtype: str, title: str) -> s
         body = "vload_half(0, (const half *)&x)" if d.wide else "__half2float(__ushort_as_half(x))"
         return f"{head} float {title}({u16} x)\n{{\n  return {body};\n}}\n"
     if name in ("bits", "narrow"):
-        source = "float" if name == "bits" else "double"
         if d.wide:
             body = f"  {u16} u;\n  vstore_half_rte(x, 0, (half *)&u);\n  return u;\n"
         else:
@@ -363,7 +362,7 @@ def _integer_helper(d: Dialect, name: str, dtype: str, title: str) -> str:
         edge = f"  if (b == -1) return ({t})(0 - ({wide})a);\n" if signed else ""
         return f"/* x / 0 has all bits set */\n{two}  if (b == 0) return ({t})-1;\n{edge}  return ({t})(a / b);\n}}\n"
     if name == "remainder":
-        edge = f"  if (b == -1) return 0;\n" if signed else ""
+        edge = "  if (b == -1) return 0;\n" if signed else ""
         return f"{two}  if (b == 0) return a;\n{edge}  return ({t})(a % b);\n}}\n"
     if name == "shift_left":
         return f"{two}  return ({u})b < {width} ? ({t})(({wide})a << b) : ({t})0;\n}}\n"

@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from gen import hlo, run, schedule  # noqa: E402
 
 SEED = int(os.environ.get("SETT_SEED", "1"))
-COUNT = int(os.environ.get("SETT_COUNT", "48"))
+COUNT = int(os.environ.get("SETT_COUNT", "36"))
 TARGET = os.environ.get("SETT_TARGET", "opencl")
 BATCH = 12
 
