@@ -24,6 +24,14 @@ class Usage(argparse.ArgumentParser):
         self.exit(2, f"error: {message}\n{self.format_usage()}")
 
 
+def seed(text: str) -> int:
+    """A seed of the harness: 64 bits without a sign."""
+    value = int(text)
+    if not 0 <= value < 1 << 64:
+        raise ValueError(text)
+    return value
+
+
 def arguments() -> argparse.ArgumentParser:
     top = Usage(prog="gen", description="HLO text in, verified CUDA and OpenCL kernels out.")
     verbs = top.add_subparsers(dest="verb", required=True, metavar="build|check|run|explain|bench", parser_class=Usage)
@@ -44,7 +52,7 @@ def arguments() -> argparse.ArgumentParser:
     one = verb("check", "run the kernels of a file on seeded inputs beside the scalar reference")
     one.add_argument("file")
     one.add_argument("--target", default="opencl", choices=CHECK_TARGETS)
-    one.add_argument("--seed", type=int, default=1)
+    one.add_argument("--seed", type=seed, default=1)
     shared(one)
     one = verb("run", "run a file's fusions on raw buffers p0.bin, p1.bin, .. to r0.bin, r1.bin, ..")
     one.add_argument("file")
@@ -77,9 +85,8 @@ def options(given: argparse.Namespace) -> run.Options:
 def do_build(given: argparse.Namespace) -> int:
     asked = options(given)
     targets = [t for t in given.target.split(",") if t]
-    for target in targets:
-        if target not in build.TARGETS:
-            raise run.RunError(f"--target {target}: expected cuda or opencl")
+    if not targets or not set(targets) <= set(build.TARGETS):
+        raise run.RunError(f"--target {given.target}: expected cuda, opencl or both with a comma")
     module = run.load(given.file)
     with tempfile.TemporaryDirectory(prefix="sett_build_") as work:
         names: List[str] = []
@@ -92,14 +99,14 @@ def do_build(given: argparse.Namespace) -> int:
         sources = " ".join(str(p).replace(" ", "\\ ") for p in [Path(given.file), *build.sources()])
         outputs = " ".join(str(Path(given.out) / name).replace(" ", "\\ ") for name in names)
         (Path(work) / depfile).write_text(f"{outputs}: {sources}\n")
-        publish(Path(work), [*names, depfile], Path(given.out))
+        dumped = Path(work) / "dump"
+        dumped.mkdir()
         if given.dump:
-            stages = explain.stages(module, targets, asked)
-            dumped = Path(work) / "dump"
-            dumped.mkdir()
-            for number, (stage, text) in enumerate(stages.items()):
+            Path(given.dump).mkdir(parents=True, exist_ok=True)
+            for number, (stage, text) in enumerate(explain.stages(module, targets, asked).items()):
                 (dumped / f"{number}_{stage}.txt").write_text(text)
-            publish(dumped, sorted(p.name for p in dumped.iterdir()), Path(given.dump))
+        publish(Path(work), [*names, depfile], Path(given.out))
+        publish(dumped, sorted(p.name for p in dumped.iterdir()), Path(given.dump or given.out))
     return 0
 
 

@@ -49,7 +49,7 @@ def _c_string(line: str) -> str:
 def result_leaves(computation: Computation) -> "List[Tuple[Shape, Instruction, int]]":
     """Each leaf of the result with the instruction and the leaf of its shape that gives it."""
     assert computation.root is not None
-    leaves: List[Tuple[Shape, Instruction, int]] = []
+    leaves: List[Tuple[Instruction, int]] = []
     waiting = [(computation.root, 0, len(computation.root.shape.leaves()))]
     while waiting:
         instruction, first, count = waiting.pop(0)
@@ -68,8 +68,8 @@ def result_leaves(computation: Computation) -> "List[Tuple[Shape, Instruction, i
             before = sum(len(c.leaves()) for c in children[:instruction.attributes["index"]])
             waiting.insert(0, (instruction.operands[0], before + first, count))
         else:
-            leaves += [(instruction.shape.leaves()[k], instruction, k) for k in range(first, first + count)]
-    return leaves
+            leaves += [(instruction, k) for k in range(first, first + count)]
+    return [(shape, *leaf) for shape, leaf in zip(computation.root.shape.leaves(), leaves)]
 
 
 @dataclass(eq=False)
@@ -89,7 +89,7 @@ def nests(fusion: Fusion) -> List[Nest]:
     made = []
     for index, group in enumerate(groups.values()):
         first = group[0][1]
-        name = f"sett_{fusion.name}" + (f"_{index}" if len(groups) > 1 else "")
+        name = f"sett_{fusion.name}" + (f"_part{index}" if len(groups) > 1 else "")
         own = Function(name, first.dims).index
         roots = []
         for number, shape, instruction, leaf in group:

@@ -136,7 +136,7 @@ CUDA = Dialect(
     types={"s8": "signed char", "u8": "unsigned char", "s16": "short", "u16": "unsigned short", "s32": "int", "u32": "unsigned",
            "s64": "long long", "u64": "unsigned long long", "f32": "float", "f64": "double"},
     index={"uint": "unsigned", "int": "int", "long": "long long"},
-    kernel='extern "C" __global__', function="static __device__ __forceinline__", pointer="", restrict="__restrict__ ",
+    kernel='extern "C" __global__', function="static __device__ inline", pointer="", restrict="__restrict__ ",
     constant="static __device__ const", group="blockIdx.x", item="threadIdx.x", unroll="#pragma unroll", wide=False,
     suffix64=("ll", "ull"))
 

@@ -254,6 +254,9 @@ def glue(manifest: Manifest, target: str, has_bound: bool) -> str:
     )
 
 
+LONG_SOURCE = 1 << 20  # bytes of C beyond which optimising one long function takes minutes
+
+
 def compile_fusion(built: Built, target: str) -> Path:
     """The shared object of a fusion, in its folder."""
     name, folder = built.name, built.folder
@@ -264,7 +267,8 @@ def compile_fusion(built: Built, target: str) -> Path:
     glue_file = f"{name}_glue_{target}.c"
     (folder / glue_file).write_text(glue(built.manifest, target, bound))
     output = folder / f"{name}_{target}.so"
-    command = [c_compiler(), "-O2", "-std=c11", "-ffp-contract=off", "-fPIC", "-w", "-I", str(HARNESS), "-I", str(folder)]
+    size = sum((folder / source).stat().st_size for source in sources)
+    command = [c_compiler(), "-O2" if size < LONG_SOURCE else "-O0", "-std=c11", "-ffp-contract=off", "-fPIC", "-w", "-I", str(HARNESS), "-I", str(folder)]
     if target == "cuda":
         objects = []
         for source in (glue_file, *sources):
