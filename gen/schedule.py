@@ -45,6 +45,7 @@ class Loop:
     blocked: a work-item's steps are neighbours (CPU), else they are a whole group apart (GPU: neighbouring work-items coalesce).
     paired: a step's even elements are its first register, the odd ones its second (16-bit types held as f32).
     stream: stores bypass the caches; table: the whole body is looked up by its 16-bit input.
+    streams: equal parts of the output that a work-item walks side by side, a burst of each in turn: more memory is in flight.
     burst: steps whose loads are asked for together, `far` bytes ahead into the second level, `near` bytes ahead into the first.
     """
 
@@ -55,6 +56,7 @@ class Loop:
     blocked: bool
     paired: bool = False
     stream: bool = False
+    streams: int = 1
     burst: int = 0
     far: int = 0
     near: int = 0
@@ -65,11 +67,12 @@ class Loop:
         return self.vec * self.lanes
 
     def blocks(self, elements: int) -> int:
-        return -(-elements // (self.step * self.chunks * self.threads))
+        return -(-elements // (self.step * self.chunks * self.threads * self.streams))
 
     def text(self) -> str:
         words = [f"threads {self.threads}", f"chunks {self.chunks}", f"vec {self.vec}"]
         words += [f"lanes {self.lanes}"] if self.lanes > 1 else []
+        words += [f"streams {self.streams}"] if self.streams > 1 else []
         words += [word for word, on in (("paired", self.paired), ("streamed", self.stream), ("table", self.table)) if on]
         words += [f"prefetch {self.far}/{self.near} in bursts of {self.burst}"] if self.burst else []
         return ", ".join(words)
@@ -80,15 +83,17 @@ class Loop:
 
     def box(self, elements: int) -> "Dict[str, Tuple[int, int]]":
         """The bounds of the walk's variables, as launched."""
-        found = {"th_x": self.threads, "bl_x": self.blocks(elements), "chunk": self.chunks, "vec": self.vec, "lane": self.lanes}
-        return {name: (0, size - 1) for name, size in found.items() if size > 1 or name not in ("chunk", "lane")}
+        found = {"th_x": self.threads, "bl_x": self.blocks(elements), "stream": self.streams, "chunk": self.chunks, "vec": self.vec,
+                 "lane": self.lanes}
+        return {name: (0, size - 1) for name, size in found.items() if size > 1 or name not in ("stream", "chunk", "lane")}
 
     def thread_map(self, elements: int) -> str:
-        """(th_x, bl_x)[(chunk,) vec(, lane)] -> (position in the output's memory), as notation; the algebra simplifies it."""
+        """(th_x, bl_x)[(stream, chunk,) vec(, lane)] -> (position in the output's memory), as notation; the algebra simplifies it."""
         step, span, box = self.step, self.step * self.threads, self.box(elements)
         inner = "lane * 2 + vec" if self.paired else f"vec * {self.lanes} + lane" if self.lanes > 1 else "vec"
         th, chunk = (step * self.chunks, step) if self.blocked else (step, span)
         position = f"th_x * {th} + bl_x * {span * self.chunks} + {inner}" + (f" + chunk * {chunk}" if self.chunks > 1 else "")
+        position += f" + stream * {elements // self.streams}" if self.streams > 1 else ""
         domain = [f"{name} in [{low}, {high}]" for name, (low, high) in box.items()]
         domain.append(f"{position} in [0, {elements - 1}]")
         names = ", ".join(name for name in box if name not in ("th_x", "bl_x"))
@@ -115,7 +120,8 @@ def candidates(device: Device, elements: int, widths: Sequence[int], traffic: in
             threads = 16 if elements >= step * chunks * 16 * 4 else 1
             if elements >= step:
                 burst = 8 if chunks >= 16 else 0
-                found.append(Loop(threads, chunks, vec, lanes, True, paired, stream, burst, 4096 if burst else 0,
+                streams = 4 if burst and stream and elements % (4 * step * chunks * threads) == 0 else 1
+                found.append(Loop(threads, chunks, vec, lanes, True, paired, stream, streams, burst, 4096 if burst else 0,
                                   1024 if burst and paired else 0))
         threads = 64 if elements >= 4096 else 1
         return found + [Loop(threads, 1, 1, 1, False)]
