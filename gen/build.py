@@ -263,6 +263,8 @@ def _kernel_in(d: Dialect, helpers: Helpers, nest: Nest, loop: Loop, index_type:
     partition, elements = nest.partition, nest.shape.elements
     thread = _thread_map(nest, loop)
     body = _body(d, helpers, nest, index_type, thread, loop, excess)
+    if loop.burst and not body.ahead:   # nothing is read side by side: plain steps
+        return _kernel_in(d, helpers, nest, replace(loop, streams=1, burst=0, far=0, near=0), index_type, excess)
     cut = elements % loop.step != 0
     tail: List[str] = []
     tail_guard = ""

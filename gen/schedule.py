@@ -120,7 +120,8 @@ def candidates(device: Device, elements: int, widths: Sequence[int], traffic: in
             threads = 16 if elements >= step * chunks * 16 * 4 else 1
             if elements >= step:
                 burst = 8 if chunks >= 16 else 0
-                streams = 4 if burst and stream and elements % (4 * step * chunks * threads) == 0 else 1
+                side = 2 if paired else 4
+                streams = side if burst and stream and elements % (side * step * chunks * threads) == 0 else 1
                 found.append(Loop(threads, chunks, vec, lanes, True, paired, stream, streams, burst, 4096 if burst else 0,
                                   1024 if burst and paired else 0))
         threads = 64 if elements >= 4096 else 1
