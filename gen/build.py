@@ -423,7 +423,7 @@ def program(fusion: Fusion, target: str, device_name: Optional[str] = None, exce
     body = environment().get_template("loop.j2").render(
         d=d, kernels=kernels, helpers=list(helpers.texts.values()), tables=[text for _, text in helpers.tables.values()],
         t=lambda made: d.index[made.index], step=lambda made: _step(d, made))
-    body = re.sub(r"\n{3,}", "\n\n", "\n".join(line for line in body.splitlines() if line.strip() or True)).strip("\n") + "\n"
+    body = re.sub(r"\n{3,}", "\n\n", "\n".join(line.rstrip() for line in body.splitlines())).strip("\n") + "\n"
     head = environment().get_template(f"{target}.j2").render(
         preamble=_preamble(fusion, d, device, kernels, excess), needs=_needs(body), body=body, name=fusion.name, kernels=kernels,
         params=len(param_leaves(fusion)), results=len(result_leaves(fusion.computation)))
