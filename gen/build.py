@@ -7,7 +7,7 @@ import math
 import os
 import re
 import tempfile
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
@@ -18,15 +18,12 @@ from gen.algebra import AlgebraError
 from gen.dialect import DIALECTS, Dialect
 from gen.emit import INDEX_TYPES, Body, Helpers, Value, conditions, NotWide, Text, first_leaf, memory_map, offset, parameters_of, reads_of
 from gen.hlo import Computation, Fusion, Instruction, Shape
+from gen.kernel import BuildError, CFunction, Kernel, Nest, arguments, attribute, function_text
 from gen.partition import EMPTY, Function, Partition, Root, compose
 from gen.schedule import Device, Loop, candidates, device_for
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGETS = ("cuda", "opencl")
-
-
-class BuildError(Exception):
-    """What cannot be generated: a message for the user."""
 
 
 def environment() -> jinja2.Environment:
@@ -72,15 +69,6 @@ def result_leaves(computation: Computation) -> "List[Tuple[Shape, Instruction, i
     return [(shape, *leaf) for shape, leaf in zip(computation.root.shape.leaves(), leaves)]
 
 
-@dataclass(eq=False)
-class Nest:
-    """One kernel to be: results of equally many elements, walked together in the memory order of the first."""
-
-    name: str
-    shape: Shape
-    partition: Partition
-
-
 def nests(fusion: Fusion) -> List[Nest]:
     groups: Dict[int, List[Tuple[int, Shape, Instruction, int]]] = {}
     for number, (shape, instruction, leaf) in enumerate(result_leaves(fusion.computation)):
@@ -105,65 +93,6 @@ def _list(values: Sequence[int]) -> str:
 
 
 # ---- kernels ----
-
-@dataclass
-class CFunction:
-    name: str
-    type: str
-    arguments: str
-    lines: List[str]
-
-
-@dataclass
-class Kernel:
-    """What the template prints for one kernel."""
-
-    name: str
-    nest: Nest
-    loop: Loop
-    index: str
-    blocks: int
-    arguments: str
-    functions: List[CFunction]
-    guard: str
-    before: List[str]
-    text: List[str]
-    after: List[str]
-    tail: List[str]
-    tail_guard: str
-    attribute: str
-    thread: str
-    params: List[int]
-    results: List[int]
-    accesses: "List[Tuple[str, str]]" = field(default_factory=list)
-    table: "Optional[Dict[str, Any]]" = None
-    ahead: List[List[str]] = field(default_factory=list)
-
-    @property
-    def chunks(self) -> int:
-        return self.loop.chunks
-
-    @property
-    def vec(self) -> int:
-        return self.loop.vec
-
-    @property
-    def step(self) -> int:
-        return self.loop.step
-
-    @property
-    def launch_arguments(self) -> str:
-        return ", ".join([f"(void *)&params[{n}]" for n in self.params] + [f"(void *)&results[{n}]" for n in self.results])
-
-    @property
-    def opencl_arguments(self) -> List[str]:
-        table = [f"&self->table[{self.table['number']}]"] if self.table else []
-        return [f"&params[{n}]" for n in self.params] + [f"&results[{n}]" for n in self.results] + table
-
-    def uses(self, word: str) -> bool:
-        lines = [self.guard, self.tail_guard, *(line for lines in self.ahead for line in lines), *self.before, *self.text, *self.after, *self.tail]
-        return any(re.search(rf"\b{word}\b", line) for line in lines)
-
 
 def _widths(nest: Nest) -> Tuple[List[int], int]:
     """Bytes of the elements that neighbouring outputs read or write side by side, and the bytes moved in all."""
@@ -203,42 +132,6 @@ def _guard(thread: str, box: "Dict[str, Tuple[int, int]]", index_type: str, loop
     return " && ".join(conditions(thread, box, index_type))
 
 
-def _function_text(d: Dialect, helpers: Helpers, partition: Partition, function: Function, excess: bool) -> CFunction:
-    """A function of the partition in the narrowest index type that holds."""
-    for index_type in INDEX_TYPES:
-        try:
-            return _function_in(d, helpers, partition, function, index_type, excess)
-        except AlgebraError as error:
-            if "wider index type" not in error.message:
-                raise
-    raise BuildError(f"{function.name}: the index does not fit 64 bits")
-
-
-def _function_in(d: Dialect, helpers: Helpers, partition: Partition, function: Function, index_type: str, excess: bool) -> CFunction:
-    body = Body(d, helpers, partition, function, index_type, excess=excess)
-    body.region(function.body)
-    assert function.root is not None
-    values = body._env[function.root, function.body, function.index]
-    leaves = function.root.shape.leaves()
-    pointers = [f"{d.array(_leaf_shape(partition, number).dtype, True, True)}p{number}" for number in parameters_of(partition, function)]
-    arguments = pointers + [f"{d.index[index_type]} i{k}" for k in range(len(function.dims))]
-    moved = [body.moved(value) for value in values]
-    types = [body.type(value.dtype, 1, value.bits) for value in moved]
-    if len(leaves) == 1:
-        return CFunction(function.name, types[0], ", ".join(arguments) or "void", body.text.lines + [f"return {moved[0].text};"])
-    arguments += [f"{t} *o{k}" for k, t in enumerate(types)]
-    return CFunction(function.name, "void", ", ".join(arguments),
-                     body.text.lines + [f"*o{k} = {value.text};" for k, value in enumerate(moved)])
-
-
-def _leaf_shape(partition: Partition, number: int) -> Shape:
-    for function in partition.functions:
-        for read, _ in reads_of(partition, function):
-            if read.source.opcode == "parameter" and first_leaf(read.source) + read.output == number:
-                return read.source.shape.leaves()[read.output]
-    raise KeyError(number)
-
-
 def kernel(d: Dialect, device: Device, helpers: Helpers, nest: Nest, excess: bool) -> Kernel:
     """The best schedule's kernel that the maps allow."""
     widths, traffic = _widths(nest)
@@ -273,16 +166,12 @@ def _kernel_in(d: Dialect, helpers: Helpers, nest: Nest, loop: Loop, index_type:
         tail_thread = _thread_map(nest, scalar)
         tail = _body(d, helpers, nest, index_type, tail_thread, scalar, excess, whole=False).text.lines
         tail_guard = _guard(tail_thread, scalar.box(elements), index_type, scalar, False) or "1"
-    functions = [_function_text(d, helpers, partition, f, excess) for f in reversed(partition.functions[1:])]
+    functions = [function_text(d, helpers, partition, f, excess) for f in reversed(partition.functions[1:])]
     params = parameters_of(partition, partition.entry)
-    results = sorted(root.result for root in partition.roots)
-    arguments = [f"{d.array(_leaf_shape(partition, n).dtype, True, True)}p{n}" for n in params]
     shapes = {root.result: root.shape for root in partition.roots}
-    arguments += [f"{d.array(shapes[n].dtype, False, True)}r{n}" for n in results]
-    attribute = f" __attribute__((reqd_work_group_size({loop.threads}, 1, 1)))" if d.wide else f" __launch_bounds__({loop.threads})"
-    return Kernel(nest.name, nest, loop, index_type, loop.blocks(elements), ", ".join(arguments), functions,
+    return Kernel(nest.name, nest, loop, index_type, loop.blocks(elements), ", ".join(arguments(d, partition, params, shapes)), functions,
                   _guard(thread, loop.box(elements), index_type, loop, True), body.before.lines, body.text.lines, body.after.lines, tail, tail_guard,
-                  attribute, thread, params, results, body.flat, None, [body.ahead[key] for key in sorted(body.ahead)])
+                  attribute(d, loop.threads), thread, params, sorted(shapes), body.flat, None, [body.ahead[key] for key in sorted(body.ahead)])
 
 
 TABLE_COST = 60        # vector instructions for 16 lanes, above which looking up beats computing
@@ -420,9 +309,8 @@ def program(fusion: Fusion, target: str, device_name: Optional[str] = None, exce
     kernels = [kernel(d, device, helpers, nest, excess) for nest in nests(fusion)]
     for number, made in enumerate(k for k in kernels if k.table):
         made.table["number"] = number  # type: ignore[index]
-    body = environment().get_template("loop.j2").render(
-        d=d, kernels=kernels, helpers=list(helpers.texts.values()), tables=[text for _, text in helpers.tables.values()],
-        t=lambda made: d.index[made.index], step=lambda made: _step(d, made))
+    body = "\n".join([text for _, text in helpers.tables.values()] + list(helpers.texts.values()) + [
+        environment().get_template(f"{made.hero}.j2").render(d=d, kernel=made, t=d.index[made.index], step=_step(d, made)) for made in kernels])
     body = re.sub(r"\n{3,}", "\n\n", "\n".join(line.rstrip() for line in body.splitlines())).strip("\n") + "\n"
     head = environment().get_template(f"{target}.j2").render(
         preamble=_preamble(fusion, d, device, kernels, excess), needs=_needs(body), body=body, name=fusion.name, kernels=kernels,

@@ -1,0 +1,143 @@
+"""A kernel before it is text: what its hero's template prints."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any, Dict, List, Optional, Tuple
+
+from gen.algebra import AlgebraError
+from gen.dialect import Dialect
+from gen.emit import INDEX_TYPES, Body, Helpers, first_leaf, parameters_of, reads_of
+from gen.hlo import Shape
+from gen.partition import Function, Partition
+from gen.schedule import Loop
+
+
+class BuildError(Exception):
+    """What cannot be generated: a message for the user."""
+
+
+@dataclass(eq=False)
+class Nest:
+    """One kernel to be: results of equally many elements, walked together in the memory order of the first."""
+
+    name: str
+    shape: Shape
+    partition: Partition
+
+
+@dataclass
+class CFunction:
+    name: str
+    type: str
+    arguments: str
+    lines: List[str]
+
+
+@dataclass
+class Kernel:
+    """What the template prints for one kernel."""
+
+    name: str
+    nest: Nest
+    loop: Loop
+    index: str
+    blocks: int
+    arguments: str
+    functions: List[CFunction]
+    guard: str
+    before: List[str]
+    text: List[str]
+    after: List[str]
+    tail: List[str]
+    tail_guard: str
+    attribute: str
+    thread: str
+    params: List[int]
+    results: List[int]
+    accesses: "List[Tuple[str, str]]" = field(default_factory=list)
+    table: "Optional[Dict[str, Any]]" = None
+    ahead: List[List[str]] = field(default_factory=list)
+    hero: str = "loop"
+    place: List[str] = field(default_factory=list)     # transpose, reduction: where a work-item stands
+    parts: "Dict[str, Any]" = field(default_factory=dict)   # what else the hero's template prints
+    scratch: "List[int]" = field(default_factory=list)      # numbers of the scratch buffers among the arguments, last
+
+    @property
+    def chunks(self) -> int:
+        return self.loop.chunks
+
+    @property
+    def vec(self) -> int:
+        return self.loop.vec
+
+    @property
+    def step(self) -> int:
+        return self.loop.step
+
+    @property
+    def launch_arguments(self) -> str:
+        return ", ".join([f"(void *)&params[{n}]" for n in self.params] + [f"(void *)&results[{n}]" for n in self.results] +
+                         [f"(void *)&scratch[{n}]" for n in self.scratch])
+
+    @property
+    def opencl_arguments(self) -> List[str]:
+        table = [f"&self->table[{self.table['number']}]"] if self.table else []
+        return [f"&params[{n}]" for n in self.params] + [f"&results[{n}]" for n in self.results] + table + [
+            f"&self->scratch[{n}]" for n in self.scratch]
+
+    def uses(self, word: str) -> bool:
+        lines = [self.guard, self.tail_guard, *(line for lines in self.ahead for line in lines), *self.before, *self.text, *self.after, *self.tail,
+                 *self.place]
+        return any(re.search(rf"\b{word}\b", line) for line in lines)
+
+
+def attribute(d: Dialect, threads: int) -> str:
+    """What a kernel's declaration says of its work-groups."""
+    words = {"opencl": f" __attribute__((reqd_work_group_size({threads}, 1, 1)))", "cuda": f" __launch_bounds__({threads})"}
+    return words.get(d.name, "")
+
+
+def arguments(d: Dialect, partition: Partition, params: "List[int]", roots: "Dict[int, Shape]") -> "List[str]":
+    """A kernel's pointers: the buffers that it reads, then the results that it writes."""
+    found = [f"{d.array(leaf_shape(partition, n).dtype, True, True)}p{n}" for n in params]
+    return found + [f"{d.array(roots[n].dtype, False, True)}r{n}" for n in sorted(roots)]
+
+
+def function_text(d: Dialect, helpers: Helpers, partition: Partition, function: Function, excess: bool) -> CFunction:
+    """A function of the partition in the narrowest index type that holds."""
+    for index_type in INDEX_TYPES:
+        try:
+            return _function_in(d, helpers, partition, function, index_type, excess)
+        except AlgebraError as error:
+            if "wider index type" not in error.message:
+                raise
+    raise BuildError(f"{function.name}: the index does not fit 64 bits")
+
+
+def _function_in(d: Dialect, helpers: Helpers, partition: Partition, function: Function, index_type: str, excess: bool) -> CFunction:
+    body = Body(d, helpers, partition, function, index_type, excess=excess)
+    body.region(function.body)
+    assert function.root is not None
+    values = body._env[function.root, function.body, function.index]
+    leaves = function.root.shape.leaves()
+    pointers = [f"{d.array(leaf_shape(partition, number).dtype, True, True)}p{number}" for number in parameters_of(partition, function)]
+    arguments = pointers + [f"{d.index[index_type]} i{k}" for k in range(len(function.dims))]
+    moved = [body.moved(value) for value in values]
+    types = [body.type(value.dtype, 1, value.bits) for value in moved]
+    if len(leaves) == 1:
+        return CFunction(function.name, types[0], ", ".join(arguments) or "void", body.text.lines + [f"return {moved[0].text};"])
+    arguments += [f"{t} *o{k}" for k, t in enumerate(types)]
+    return CFunction(function.name, "void", ", ".join(arguments),
+                     body.text.lines + [f"*o{k} = {value.text};" for k, value in enumerate(moved)])
+
+
+def leaf_shape(partition: Partition, number: int) -> Shape:
+    for function in partition.functions:
+        for read, _ in reads_of(partition, function):
+            if read.source.opcode == "parameter" and first_leaf(read.source) + read.output == number:
+                return read.source.shape.leaves()[read.output]
+    raise KeyError(number)
+
+

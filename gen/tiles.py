@@ -1,0 +1,186 @@
+"""Transposes of small tiles in registers, as text of functions in OpenCL C and GNU C. Elements are unsigned integers of 8 to 64 bits.
+
+    load_tile   static inline void load_u32_16x4(uint16 *out, const __global uint *from, uint stride)
+                `lanes` rows of `rows` elements each, `stride` elements apart, become `rows` registers of `lanes` elements:
+                out[r][l] = from[l * stride + r]
+    store_tile  static inline void store_u32_16x4(__global uint *to, uint stride, const uint16 *in)
+                the way back: to[l * stride + r] = in[r][l]
+
+Memory needs no alignment but the element's. `out` and `in` are arrays of `rows` registers of type `d.register("u32", lanes)`; their
+typedef is `typedef(d, bits, lanes)`, empty where the language has the type. `PRELUDE` goes before the first tile of a file.
+Sizes are powers of two, 2 and more; a register has at most 64 bytes. A tile works in about `rows` registers at a time.
+
+How: a register's lane number and its own number are bits of an index. What is loaded has some bits of r in the lanes and as many
+bits of l in the register's number. A step takes two registers that differ in one of these: the number's bit is inserted into the
+lane's bits at one end of a field, and the bit at the field's other end leaves them. Inserted lowest within 16 bytes that is an
+interleave, one cheap instruction on every x86; inserted highest above 16 bytes it picks quarters of 64 bytes. Where a piece is
+16 bytes and a register 64, four loads fill it and only interleaves are left: the "lane tile"; where a piece is the whole register
+it is the "full network". The generator follows each element, and asserts that all arrive.
+"""
+
+from __future__ import annotations
+
+from typing import Any, List, Optional, Sequence, Tuple
+
+Element = Tuple[int, int]                   # (l, r)
+Register = Tuple[str, Tuple[Element, ...]]  # its name in the text, and what its lanes hold
+Step = Tuple[int, int]                      # where in the lane's bits one is inserted, and which one leaves
+
+PRELUDE = """\
+#ifdef __has_builtin
+#if __has_builtin(__builtin_shufflevector)
+#define SHUFFLES
+#endif
+#endif
+"""
+
+
+def register(d: Any, width: int, lanes: int) -> str:
+    """The type of a register."""
+    return d.register(f"u{width}", lanes)
+
+
+def typedef(d: Any, width: int, lanes: int) -> str:
+    """Its definition, with a struct where the compiler has no such vectors; empty where the language has the type."""
+    t, name = d.types[f"u{width}"], register(d, width, lanes)
+    if d.name == "opencl" and lanes <= 16:
+        return ""
+    test = "__clang__" if d.name == "opencl" else "__GNUC__"
+    return (f"#ifdef {test}\ntypedef {t} {name} __attribute__(({_vector(d, width, lanes)}));\n"
+            f"#else\ntypedef struct {{\n  {t} lane[{lanes}];\n}} {name};\n#endif\n")
+
+
+def _vector(d: Any, width: int, lanes: int) -> str:
+    return f"ext_vector_type({lanes})" if d.name == "opencl" else f"vector_size({width // 8 * lanes})"
+
+
+def _piece(d: Any, width: int, lanes: int) -> str:
+    """The local type of a piece of a row: a vector at any element."""
+    alias = "" if d.name == "opencl" else ", may_alias"
+    return f"  typedef {d.types[f'u{width}']} piece __attribute__(({_vector(d, width, lanes)}, aligned({width // 8}){alias}));\n"
+
+
+def _log2(n: int) -> int:
+    assert n > 0 and n & (n - 1) == 0, f"{n} is no power of two"
+    return n.bit_length() - 1
+
+
+def _check(width: int, lanes: int, rows: int) -> int:
+    """How many bits of the lane's number count within 16 bytes."""
+    assert width in (8, 16, 32, 64) and min(lanes, rows) > 1 and width * lanes <= 512, f"no tile {lanes}x{rows} of {width} bits"
+    _log2(rows)
+    return min(_log2(lanes), _log2(128 // width))
+
+
+def _pick(step: Step, which: int, lanes: int) -> List[int]:
+    """The lanes that make a step's result number `which`; those of the second operand count from `lanes`."""
+    insert, leave = step
+    found = []
+    for lane in range(lanes):
+        second, rest = lane >> insert & 1, lane >> insert + 1 << insert | lane & (1 << insert) - 1
+        found.append(second * lanes | rest >> leave << leave + 1 | which << leave | rest & (1 << leave) - 1)
+    return found
+
+
+def _macros(steps: "Sequence[Step]", lanes: int) -> "Tuple[str, str]":
+    """What the steps are called in the text: their definitions, and the end of these."""
+    names = [name for step in dict.fromkeys(steps) for name in _names(steps, step)]
+    lists = [", ".join(map(str, _pick(step, which, lanes))) for step in dict.fromkeys(steps) for which in (0, 1)]
+    return ("".join(f"#define {name}(a, b) __builtin_shufflevector(a, b, {text})\n" for name, text in zip(names, lists)),
+            "".join(f"#undef {name}\n" for name in names))
+
+
+def _names(steps: "Sequence[Step]", step: Step) -> "Tuple[str, str]":
+    return ("LOW", "HIGH") if step == steps[0] else ("EVEN", "ODD")
+
+
+def _network(kind: str, first: int, registers: "List[Register]", steps: "Sequence[Step]", lanes: int) -> "Tuple[List[Register], str]":
+    """Step number s mixes the registers whose numbers differ in bit s. The registers afterwards, by their contents, and the text."""
+    text = ""
+    for number, step in enumerate(steps):
+        (low, high), letter, after = _names(steps, step), chr(ord("b") + number), list(registers)
+        for i in (i for i in range(len(registers)) if not i >> number & 1):
+            j = i | 1 << number
+            (a, held), (b, more) = registers[i], registers[j]
+            after[i], after[j] = ((f"{letter}{first + at}", tuple((held + more)[k] for k in _pick(step, which, lanes)))
+                                  for at, which in ((i, 0), (j, 1)))
+            text += f"  const {kind} {after[i][0]} = {low}({a}, {b}), {after[j][0]} = {high}({a}, {b});\n"
+        registers = after
+    return sorted(registers, key=lambda x: x[1]), text
+
+
+def _spread(number: int, places: "Sequence[int]") -> int:
+    """The bits of a number, lowest first, put where they belong."""
+    return sum((number >> n & 1) << place for n, place in enumerate(places))
+
+
+def _memory(d: Any, constant: str, t: str, name: str) -> str:
+    return f"{constant}{d.pointer}{t} *{name}"
+
+
+def _row(d: Any, constant: str, memory: str) -> str:
+    return f"#define ROW(l, r) (*({_memory(d, constant, 'piece', '')})({memory} + l * stride + r))\n"
+
+
+def _function(d: Any, lanes: int, rows: int, name: str, parameters: str, fast: str, plain: str) -> str:
+    return (f"{d.function} void {name}({parameters})\n{{\n#ifdef SHUFFLES\n{fast}#else\n  for (int l = 0; l < {lanes}; ++l)\n"
+            f"    for (int r = 0; r < {rows}; ++r) {plain};\n#endif\n}}\n")
+
+
+def load_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", piece: int = 16, name: str = "") -> str:
+    """The function out[r][l] = from[l * stride + r]. piece: the most bytes of a row that one load reads."""
+    low = _check(width, lanes, rows)
+    t, kind = d.types[f"u{width}"], register(d, width, lanes)
+    bits, taken = _log2(lanes), _log2(min(8 * piece // width, rows, lanes))
+    within, above, size = min(taken, low), max(taken - low, 0), 1 << taken
+    steps = [(bits - 1, low)] * above + [(0, within - 1)] * within
+    inserted = [*range(bits - above, bits), *reversed(range(within))]   # the bit of l that each step brings in
+    loaded = [bit for bit in range(bits) if bit not in inserted]
+    joins = [size << n for n in range(1, bits - taken + 1)]
+    define, undefine = _macros(steps, lanes)
+    text = _piece(d, width, size) + _row(d, "const ", "from")
+    text += "".join(f"#define JOIN{n}(a, b) __builtin_shufflevector(a, b, {', '.join(map(str, range(n)))})\n" for n in joins) + define
+    for first in range(0, rows, size):
+        registers: List[Register] = []
+        for i in range(size):
+            at = [_spread(i, inserted) | _spread(part, loaded) for part in range(lanes // size)]
+            parts = [f"ROW({l}, {first})" for l in at]
+            for n in joins:
+                parts = [f"JOIN{n}({a}, {b})" for a, b in zip(parts[::2], parts[1::2])]
+            text += f"  const {kind} a{first + i} = {parts[0]};\n"
+            registers.append((f"a{first + i}", tuple((l, first + k) for l in at for k in range(size))))
+        registers, network = _network(kind, first, registers, steps, lanes)
+        text += network
+        for number, (result, held) in enumerate(sorted(registers, key=lambda x: x[1][0][1]), first):
+            assert held == tuple((l, number) for l in range(lanes)), (width, lanes, rows, held)
+            text += f"  out[{number}] = {result};\n"
+    text += "#undef ROW\n" + "".join(f"#undef JOIN{n}\n" for n in joins) + undefine
+    parameters = f"{kind} *out, {_memory(d, 'const ', t, 'from')}, {index} stride"
+    return _function(d, lanes, rows, name or f"load_u{width}_{lanes}x{rows}", parameters, text,
+                     f"(({t} *)out)[r * {lanes} + l] = from[({index})l * stride + ({index})r]")
+
+
+def store_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", name: str = "") -> str:
+    """The function to[l * stride + r] = in[r][l], by plain stores."""
+    low = _check(width, lanes, rows)
+    t, kind = d.types[f"u{width}"], register(d, width, lanes)
+    bits, taken = _log2(lanes), min(_log2(rows), _log2(lanes))
+    if low < taken < bits:
+        taken = low          # a whole piece must lie side by side
+    within, above, size = min(taken, low), max(taken - low, 0), 1 << taken
+    steps = [(0, low - 1)] * within + [(bits - 1, low)] * above
+    inserted = [*reversed(range(within)), *range(low, low + above)]     # the bit of r that each step brings in
+    define, undefine = _macros(steps, lanes)
+    text = _piece(d, width, size) + _row(d, "", "to") + define
+    for first in range(0, rows, size):
+        numbers = [first | _spread(i, inserted) for i in range(size)]
+        registers, network = _network(kind, first, [(f"in[{r}]", tuple((l, r) for l in range(lanes))) for r in numbers], steps, lanes)
+        text += network
+        for result, held in registers:
+            for part in range(0, lanes, size):
+                (l, r), picked = held[part], f"{result}, {result}, {', '.join(map(str, range(part, part + size)))}"
+                assert r == first and held[part:part + size] == tuple((l, r + k) for k in range(size)), (width, lanes, rows, held)
+                text += f"  ROW({l}, {r}) = {result if size == lanes else f'__builtin_shufflevector({picked})'};\n"
+    parameters = f"{_memory(d, '', t, 'to')}, {index} stride, const {kind} *in"
+    return _function(d, lanes, rows, name or f"store_u{width}_{lanes}x{rows}", parameters, text + "#undef ROW\n" + undefine,
+                     f"to[({index})l * stride + ({index})r] = ((const {t} *)in)[r * {lanes} + l]")

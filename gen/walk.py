@@ -1,0 +1,121 @@
+"""How a nest's accesses move along its output: the position split into digits, along each of which every access has one stride.
+
+The position in the first root's memory counts 0, 1, 2, ... ; the maps of all reads and writes say where it must be split
+(after a transpose f32[64,32] -> f32[32,64] it is two digits, 32 and 64). Neighbouring digits along which every access goes on
+evenly are one. What is not even along some digit is irregular: it is read element by element.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import List, Optional, Sequence, Tuple
+
+from gen import algebra, dtypes
+from gen.emit import first_leaf, memory_map, reads_of
+from gen.hlo import Shape
+from gen.partition import EMPTY, Partition, compose
+
+MOST_DIGITS = 12
+
+
+@dataclass(frozen=True)
+class Access:
+    """A buffer read or written: its width in bytes, bytes moved, and elements stepped along each digit (None: irregular)."""
+
+    name: str
+    write: bool
+    width: int
+    bytes: int
+    strides: Optional[Tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class Walk:
+    """sizes: of the digits, major first."""
+
+    sizes: Tuple[int, ...]
+    accesses: Tuple[Access, ...]
+
+    def weights(self) -> Tuple[int, ...]:
+        """Positions that a step of each digit is worth."""
+        return tuple(math.prod(self.sizes[k + 1:]) for k in range(len(self.sizes)))
+
+
+def _splits(flat: str) -> List[int]:
+    """Where a map of one variable takes it apart."""
+    name = algebra.info(flat).variables[0].name
+    text = algebra.info(flat).results[0].text
+    found = [int(n) for n in re.findall(rf"\b{name} (?:floordiv|mod) (\d+)", text)]
+    return found + [int(a) * int(b) for a, b in re.findall(rf"\b{name} floordiv (\d+)\) mod (\d+)", text)]
+
+
+def _sizes(elements: int, flats: Sequence[str]) -> Tuple[int, ...]:
+    """Digits, major first, from all splits that divide each other."""
+    chain = [1]
+    for split in sorted({s for flat in flats for s in _splits(flat)}):
+        if split > chain[-1] and split % chain[-1] == 0 and elements % split == 0:
+            chain.append(split)
+    if chain[-1] != elements:
+        chain.append(elements)
+    return tuple(b // a for a, b in zip(chain, chain[1:]))[::-1]
+
+
+def position(sizes: Sequence[int]) -> str:
+    """(g0, g1, ..) -> (position)."""
+    names = [f"g{k}" for k in range(len(sizes))]
+    weights = [math.prod(sizes[k + 1:]) for k in range(len(sizes))]
+    total = " + ".join(f"{n} * {w}" for n, w in zip(names, weights)) or "0"
+    domain = ", ".join(f"{n} in [0, {s - 1}]" for n, s in zip(names, sizes))
+    return f"({', '.join(names)}) -> ({total})" + (f", domain: {domain}" if domain else "")
+
+
+def walk(partition: Partition, shape: Shape) -> Optional[Walk]:
+    """The walk over a nest whose positions are those of `shape`; None where a write is irregular."""
+    unmap = algebra.call("shape", "unmap", shape.text)
+    found: List[Tuple[str, bool, int, int, str]] = []
+    for root in partition.roots:
+        found.append((f"r{root.result}", True, dtypes.storage_bytes(root.shape.dtype), root.shape.bytes, compose(root.map, memory_map(root.shape))))
+    for read, _ in reads_of(partition, partition.entry):
+        if read.source.opcode == "parameter" and read.map != EMPTY and read.source.shape.leaves()[read.output].dims:
+            leaf = read.source.shape.leaves()[read.output]
+            found.append((f"p{first_leaf(read.source) + read.output}", False, dtypes.storage_bytes(leaf.dtype), leaf.bytes,
+                          compose(read.map, memory_map(leaf))))
+    flats = [compose(unmap, flat) for *_, flat in found]
+    if shape.elements < 2 or any(flat == EMPTY for flat in flats):
+        return None
+    sizes = _sizes(shape.elements, flats)
+    if len(sizes) > MOST_DIGITS:
+        return None
+    split = position(sizes)
+    accesses = []
+    for (name, write, width, size, _), flat in zip(found, flats):
+        digits = compose(split, flat)
+        steps = [algebra.access(digits, f"g{k}")[0].stride for k in range(len(sizes))]
+        strides = None if None in steps or algebra.guards(digits) else tuple(s or 0 for s in steps)
+        if write and strides is None:
+            return None
+        access = Access(name, write, width, size, strides)
+        if access not in accesses:
+            accesses.append(access)
+    return _merged(Walk(sizes, tuple(accesses)))
+
+
+def _merged(walk: Walk) -> Walk:
+    """Digits of one element left out, neighbours along which every access goes on evenly joined."""
+    sizes: List[int] = []
+    columns: List[List[int]] = []
+    regular = [a.strides for a in walk.accesses if a.strides is not None]
+    for size, *column in zip(walk.sizes, *regular):
+        if size == 1:
+            continue
+        if sizes and all(above == here * size for above, here in zip(columns[-1], column)):
+            sizes[-1] *= size
+            columns[-1] = column
+        else:
+            sizes.append(size)
+            columns.append(column)
+    merged = iter(zip(*columns)) if columns else iter([() for _ in regular])
+    accesses = tuple(a if a.strides is None else Access(a.name, a.write, a.width, a.bytes, tuple(next(merged))) for a in walk.accesses)
+    return Walk(tuple(sizes), accesses)
