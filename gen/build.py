@@ -13,7 +13,7 @@ from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
 import jinja2
 
-from gen import algebra, dtypes, ops, reference
+from gen import algebra, dtypes, ops, reference, transpose
 from gen.algebra import AlgebraError
 from gen.dialect import DIALECTS, Dialect
 from gen.emit import INDEX_TYPES, Body, Helpers, Value, conditions, NotWide, Text, first_leaf, memory_map, offset, parameters_of, reads_of
@@ -134,6 +134,9 @@ def _guard(thread: str, box: "Dict[str, Tuple[int, int]]", index_type: str, loop
 
 def kernel(d: Dialect, device: Device, helpers: Helpers, nest: Nest, excess: bool) -> Kernel:
     """The best schedule's kernel that the maps allow."""
+    turned = transpose.kernel(d, device, helpers, nest, excess)
+    if turned:
+        return turned
     widths, traffic = _widths(nest)
     for loop in candidates(device, nest.shape.elements, widths, traffic):
         for index_type in INDEX_TYPES:
@@ -350,7 +353,7 @@ def manifest(fusion: Fusion, programs: Sequence[Program], excess: bool) -> Dict[
         return {"shape": shape.text, "dtype": shape.dtype, "bytes": shape.bytes, "elements": shape.elements}
 
     return {
-        "name": fusion.name, "hero": "loop",
+        "name": fusion.name, "hero": " ".join(dict.fromkeys(k.hero for p in programs for k in p.kernels)) or "loop",
         "params": [entry(shape) for shape in param_leaves(fusion)],
         "results": [{**entry(shape), "exact": moved} for (shape, _, _), moved in zip(leaves, reference.bitwise(fusion.computation))],
         "aliases": [], "excess_precision": excess,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
-from gen import algebra, dtypes, ops
+from gen import algebra, dtypes, ops, tiles
 from gen.dialect import SMALL, Dialect, bits
 from gen.hlo import Computation, Instruction, Shape, c_identifier
 from gen.partition import EMPTY, Entry, Function, Partition, Read, Region, Root, compose, regions
@@ -76,6 +76,23 @@ class Helpers:
             self.texts.pop(title, None)
             self.texts[title] = text
         return title
+
+    def tile(self, verb: str, dtype: str, lanes: int, rows: int, index_type: str, piece: int = 16) -> str:
+        """A function of gen/tiles.py: load or store."""
+        d, width = self.dialect, bits(dtype)
+        name = f"{verb}_u{width}_{lanes}x{rows}" + ("" if index_type == "uint" else f"_{index_type}")
+        self.vector(f"u{width}", lanes)
+        self.texts.setdefault("tiles", tiles.PRELUDE)
+        if name not in self.texts:
+            self.texts[name] = tiles.load_tile(d, width, lanes, rows, d.index[index_type], piece, name) if verb == "load" \
+                else tiles.store_tile(d, width, lanes, rows, d.index[index_type], name)
+        return name
+
+    def vector(self, dtype: str, lanes: int) -> None:
+        """Registers that the language has no name for get one."""
+        text = tiles.typedef(self.dialect, bits(dtype), lanes)
+        if text:
+            self.texts = {f"type_{dtype}_{lanes}": text, **self.texts}
 
     def table(self, instruction: Instruction) -> str:
         """A constant array, elements in the order of its layout."""
@@ -154,6 +171,7 @@ class Body:
         self.d, self.helpers, self.partition, self.function = dialect, helpers, partition, function
         self.index_type, self.thread, self.loop, self.excess = index_type, thread, loop, excess
         self.lanes = loop.lanes if loop else 1
+        self.moves = bool(loop and loop.moves)           # elements are unsigned integers of their width, whatever they mean
         self.before, self.text, self.after = Text(), Text(), Text()
         self.ahead: Dict[str, List[str]] = {}            # prefetches of a step, by pointer
         self.flat: List[Tuple[str, str]] = []            # (what, map): for explain
@@ -361,7 +379,7 @@ class Body:
         return value
 
     def _load(self, parameter: Buffer, flat: str, region: Region) -> Value:
-        dtype, pointer = parameter.shape.dtype, f"p{parameter.number}"
+        dtype, pointer = self.stored(parameter.shape.dtype), f"p{parameter.number}"
         self.flat.append((f"read {pointer}", flat))
         step = self.loop.step if self.loop else 1
         if self.lanes == 1:
@@ -371,6 +389,8 @@ class Body:
                     return self.declare(parameter.name, dtype, 1, self._from_memory(dtype, f"{pack}[vec]"), dtype == "f16")
             return self.declare(parameter.name, dtype, 1, self._from_memory(dtype, f"{pointer}[{self.c(flat)[0]}]"), dtype == "f16")
         stride, align = self.stride(flat, "lane")
+        if self.turned(flat, region):
+            return self._load_tile(parameter, pointer, dtype, flat)
         if self.loop and self.loop.paired and stride == 2 and dtype == "bf16" and region is self.function.body:
             start = algebra.substitute(flat, lane=0)
             if self.stride(start, "vec")[0] == 1 and self.stride(start, "vec")[1] % 2 == 0:
@@ -385,6 +405,41 @@ class Body:
                 self._prefetch(pointer, self.c(flat, lane=0, vec=0)[0], dtype)
             return self.declare(parameter.name, dtype, self.lanes, self._wide_load(dtype, at, align % self.lanes == 0), dtype == "f16")
         return self._gather(parameter.name, dtype, flat, lambda at: self._from_memory(dtype, f"{pointer}[{at}]"), dtype == "f16")
+
+    def stored(self, dtype: str) -> str:
+        """The type of an element in this body: its own, or its bits."""
+        return f"u{bits(dtype)}" if self.moves else dtype
+
+    def turned(self, flat: str, region: Region) -> bool:
+        """Whether an access of a tile is contiguous along the tile's rows, not along its lanes."""
+        if not (self.loop and self.loop.tile and region is self.function.body):
+            return False
+        stride = self.stride(flat, "lane")[0]
+        return stride is not None and stride > 1 and self.stride(flat, "vec")[0] == 1
+
+    def _load_tile(self, parameter: Buffer, pointer: str, dtype: str, flat: str) -> Value:
+        """A transposed part of the tile: loaded along its rows, turned in registers."""
+        n, rows, width = self.lanes, self.loop.vec, f"u{bits(dtype)}"  # type: ignore[union-attr]
+        name = self.name(pointer, "w_")
+        load = self.helpers.tile("load", dtype, n, rows, self.index_type, self.loop.piece)  # type: ignore[union-attr]
+        at = offset(pointer, self.c(flat, lane=0, vec=0)[0])
+        plain = f"(const {self.d.pointer}{self.d.types[width]} *)({at})"
+        self.before.add(f"{self.d.register(width, n)} {name}[{rows}];", f"{load}({name}, {plain}, {self.stride(flat, 'lane')[0]});")
+        text = f"{name}[vec]"
+        if dtype == "bf16":
+            text = f"as_float{n}(convert_uint{n}({text}) << 16)"
+        elif dtype not in ("f16", "pred", width):
+            text = self.d.reinterpret(text, width, dtype, n)
+        return self.declare(parameter.name, dtype, n, text, dtype == "f16")
+
+    def _store_tile(self, pointer: str, dtype: str, text: str, flat: str) -> None:
+        """A result in the tile's other order: turned back in registers."""
+        n, rows, width = self.lanes, self.loop.vec, f"u{bits(dtype)}"  # type: ignore[union-attr]
+        name, store = self.name(pointer, "w_"), self.helpers.tile("store", dtype, n, rows, self.index_type)
+        self.before.add(f"{self.d.register(width, n)} {name}[{rows}];")
+        self.text.add(f"{name}[vec] = {text if dtype in ('bf16', 'f16', 'pred', width) else self.d.reinterpret(text, dtype, width, n)};")
+        at = offset(pointer, self.c(flat, lane=0, vec=0)[0])
+        self.after.add(f"{store}(({self.d.pointer}{self.d.types[width]} *)({at}), {self.stride(flat, 'lane')[0]}, {name});")
 
     def _words(self, pointer: str, flat: str) -> str:
         """Both registers' elements of a paired step at once."""
@@ -450,7 +505,7 @@ class Body:
 
     def store(self, root: Root) -> None:
         value = self._result(root)
-        pointer, dtype = f"r{root.result}", root.shape.dtype
+        pointer, dtype = f"r{root.result}", self.stored(root.shape.dtype)
         flat = self.mapped(compose(root.map, memory_map(root.shape)))
         self.flat.append((f"write {pointer}", flat))
         step = self.loop.step if self.loop else 1
@@ -485,6 +540,9 @@ class Body:
                 self.text.add(f"{name} |= as_uint{n}({text}) >> (16u - 16u * vec);")
                 self.after.add(f"{'STREAM' if stream else 'STORE'}({name}, (__global uint{n} *)({offset(pointer, self.c(flat, lane=0, vec=0)[0])}));")
                 return
+        if self.turned(flat, self.function.body):
+            self._store_tile(pointer, dtype, f"convert_ushort{n}(as_uint{n}({text}) >> 16)" if dtype == "bf16" else text, flat)
+            return
         if stride == 1:
             at = offset(pointer, self._first(flat))
             align = self.stride(flat, "lane")[1]

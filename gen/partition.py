@@ -160,7 +160,9 @@ def _only_side(instruction: Instruction, index: str) -> Optional[int]:
 class Partition:
     """The functions of one kernel: `entry`, the kernel's body, then those it calls, callers before callees."""
 
-    def __init__(self, computation: Computation, roots: "List[Root]", name: str, dims: "Tuple[int, ...]") -> None:
+    def __init__(self, computation: Computation, roots: "List[Root]", name: str, dims: "Tuple[int, ...]", inline: int = 0) -> None:
+        """inline: entries of a function up to which a value wanted at several indices is computed at each, not called."""
+        self.computation, self.inline = computation, inline
         self.entry = Function(name, dims)
         self.functions: List[Function] = [self.entry]
         self._names: Set[str] = set()
@@ -224,6 +226,10 @@ class Partition:
         region, index = uses[0]
         if len(uses) == 1 and region.function.ops < MOST_OPS and region.depth < MOST_REGIONS:
             self._compute(instruction, region, index)
+            return
+        if all(region.function.ops + len(uses) <= self.inline and region.depth < MOST_REGIONS for region, _ in uses):
+            for region, index in uses:
+                self._compute(instruction, region, index)
             return
         shape = instruction.shape.leaves()[0]
         name = f"{self.entry.name}_{c_identifier(instruction.name)}"

@@ -1594,7 +1594,7 @@ class _Emitter:
         if part.shape.dtype in FLOATS and self.options.reassociate and count > 1:
             if part.opcode in ("add", "multiply"):
                 return "sum" if part.opcode == "add" else "product"
-            if part.opcode in ("maximum", "minimum") and _zero_sign_matters(i):
+            if part.opcode in ("maximum", "minimum") and zero_sign_matters(i):
                 return "ends"
         own = _own_error(part.opcode, {}, part.shape.dtype, [part.shape.dtype] * 2, self.options) and count > 0
         return "ends" if own or not of.exact or not init.exact else "exact"
@@ -1640,7 +1640,7 @@ class _Emitter:
                     (f", {LEAST_NORMAL[out.dtype]}" if ways[k] == "product" else "")
                 total = f"range_{ways[k]}_result(&ra{k}, {count}.0, {limits})"
                 after.append(f"const range {r} = {_rounded(total, out.dtype, f'a{k}', self.options)};")
-            elif out.dtype in FLOATS and parts is not None and _zero_sign_matters(i):
+            elif out.dtype in FLOATS and parts is not None and zero_sign_matters(i):
                 after.append(f"ra{k} = range_either_zero(ra{k});")
             after += self.put_interval(out, at, r)
         return before, inner, after
@@ -1648,7 +1648,7 @@ class _Emitter:
     def combine_simple(self, part: "Instruction", total: _Scalar, element: _Scalar, k: int) -> List[str]:
         """The combiner is one op on the total and the element, whichever way round it names them."""
         dtype = part.shape.dtype
-        first = part.operands[0].parameter_number == k
+        first = _through(part.operands[0]).parameter_number == k
         x = [total, element] if first else [element, total]
         value = _value(part.opcode, {}, dtype, x)
         if total.interval is None:
@@ -1693,14 +1693,21 @@ def _reachable(computation: "Computation") -> Set[int]:
     return seen
 
 
+def _through(i: "Instruction") -> "Instruction":
+    """The value itself, behind copies and tuples that are taken apart again."""
+    while i.opcode == "copy" or (i.opcode == "get-tuple-element" and _through(i.operands[0]).opcode == "tuple"):
+        i = i.operands[0] if i.opcode == "copy" else _through(i.operands[0]).operands[int(i.attributes["index"])]
+    return i
+
+
 def _parts(computation: "Computation", count: int) -> "Optional[List[Instruction]]":
     """The ops of a combiner whose component k is one op of total k and element k alone; None for any other."""
-    root = computation.root
-    parts = list(root.operands) if root.opcode == "tuple" else [root]
+    root = _through(computation.root)
+    parts = [_through(o) for o in root.operands] if root.opcode == "tuple" else [root]
     if len(parts) != count:
         return None
     for k, part in enumerate(parts):
-        numbers = sorted(-1 if o.opcode != "parameter" else o.parameter_number for o in part.operands)
+        numbers = sorted(-1 if o.opcode != "parameter" else o.parameter_number for o in map(_through, part.operands))
         if part.opcode not in ("add", "multiply", "maximum", "minimum", "and", "or", "xor") or numbers != [k, count + k]:
             return None
     return parts
@@ -1709,7 +1716,7 @@ def _parts(computation: "Computation", count: int) -> "Optional[List[Instruction
 _ZERO_SIGN = frozenset(["divide", "atan2", "rsqrt", "power", "bitcast-convert", "bitcast", "fusion", "call", "map"])
 
 
-def _zero_sign_matters(instruction: "Instruction") -> bool:
+def zero_sign_matters(instruction: "Instruction") -> bool:
     """Whether an op after this one can tell -0 from +0 by more than a zero."""
     seen: Set[int] = set()
     waiting = list(instruction.users)

@@ -61,6 +61,7 @@ class Loop:
     far: int = 0
     near: int = 0
     table: bool = False
+    tile = moves = False
 
     @property
     def step(self) -> int:

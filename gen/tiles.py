@@ -26,10 +26,19 @@ Element = Tuple[int, int]                   # (l, r)
 Register = Tuple[str, Tuple[Element, ...]]  # its name in the text, and what its lanes hold
 Step = Tuple[int, int]                      # where in the lane's bits one is inserted, and which one leaves
 
+# SHUFFLES: bytes of the widest registers that the compiler shuffles well: gcc takes those wider than the machine's element by element.
 PRELUDE = """\
+#define SHUFFLES 0
 #ifdef __has_builtin
 #if __has_builtin(__builtin_shufflevector)
-#define SHUFFLES
+#undef SHUFFLES
+#if defined(__clang__) || defined(__AVX512BW__)
+#define SHUFFLES 64
+#elif defined(__AVX2__)
+#define SHUFFLES 32
+#else
+#define SHUFFLES 16
+#endif
 #endif
 #endif
 """
@@ -122,8 +131,8 @@ def _row(d: Any, constant: str, memory: str) -> str:
     return f"#define ROW(l, r) (*({_memory(d, constant, 'piece', '')})({memory} + l * stride + r))\n"
 
 
-def _function(d: Any, lanes: int, rows: int, name: str, parameters: str, fast: str, plain: str) -> str:
-    return (f"{d.function} void {name}({parameters})\n{{\n#ifdef SHUFFLES\n{fast}#else\n  for (int l = 0; l < {lanes}; ++l)\n"
+def _function(d: Any, width: int, lanes: int, rows: int, name: str, parameters: str, fast: str, plain: str) -> str:
+    return (f"{d.function} void {name}({parameters})\n{{\n#if SHUFFLES >= {width * lanes // 8}\n{fast}#else\n  for (int l = 0; l < {lanes}; ++l)\n"
             f"    for (int r = 0; r < {rows}; ++r) {plain};\n#endif\n}}\n")
 
 
@@ -156,8 +165,8 @@ def load_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", pi
             text += f"  out[{number}] = {result};\n"
     text += "#undef ROW\n" + "".join(f"#undef JOIN{n}\n" for n in joins) + undefine
     parameters = f"{kind} *out, {_memory(d, 'const ', t, 'from')}, {index} stride"
-    return _function(d, lanes, rows, name or f"load_u{width}_{lanes}x{rows}", parameters, text,
-                     f"(({t} *)out)[r * {lanes} + l] = from[({index})l * stride + ({index})r]")
+    return _function(d, width, lanes, rows, name or f"load_u{width}_{lanes}x{rows}", parameters, text,
+                     f"(({t} *)(out + r))[l] = from[({index})l * stride + ({index})r]")
 
 
 def store_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", name: str = "") -> str:
@@ -182,5 +191,5 @@ def store_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", n
                 assert r == first and held[part:part + size] == tuple((l, r + k) for k in range(size)), (width, lanes, rows, held)
                 text += f"  ROW({l}, {r}) = {result if size == lanes else f'__builtin_shufflevector({picked})'};\n"
     parameters = f"{_memory(d, '', t, 'to')}, {index} stride, const {kind} *in"
-    return _function(d, lanes, rows, name or f"store_u{width}_{lanes}x{rows}", parameters, text + "#undef ROW\n" + undefine,
-                     f"to[({index})l * stride + ({index})r] = ((const {t} *)in)[r * {lanes} + l]")
+    return _function(d, width, lanes, rows, name or f"store_u{width}_{lanes}x{rows}", parameters, text + "#undef ROW\n" + undefine,
+                     f"to[({index})l * stride + ({index})r] = ((const {t} *)(in + r))[l]")

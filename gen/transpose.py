@@ -1,0 +1,194 @@
+"""The transpose hero: accesses that go on evenly along another digit than the output's minor one are exchanged tile by tile.
+
+A tile is a box of `rows` positions along that digit times `lanes` along the minor one. On a CPU a source's part of the tile is
+loaded along its own contiguous direction and turned in registers (gen/tiles.py), a result in the other order is turned back;
+on a GPU the tile goes through local memory. Everything between is computed once, in the output's order.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Dict, Iterator, List, Optional, Sequence, Tuple
+
+from gen import algebra, dtypes
+from gen.algebra import AlgebraError
+from gen.dialect import Dialect
+from gen.emit import INDEX_TYPES, Body, Helpers, NotWide, parameters_of
+from gen.kernel import Kernel, Nest, arguments, attribute, function_text
+from gen.partition import Partition, compose
+from gen.schedule import Device
+from gen.walk import Walk, position, walk
+
+INLINE = 256          # entries up to which a value wanted at several indices is computed at each of them
+ITEM = 1 << 16        # bytes of output a CPU work-item
+PAGE = 4096           # rows a multiple of this apart meet in the same cache sets
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A CPU's tile: `vec` rows (along the source's contiguous digit) of one register of `lanes` elements (along the output's).
+
+    piece: bytes that one load takes of a source row. moves: elements are only moved, as unsigned integers of their width.
+    """
+
+    threads: int
+    chunks: int
+    vec: int
+    lanes: int
+    piece: int
+    stream: bool
+    moves: bool
+    tile = True
+    paired = False
+    streams = 1
+    burst = far = near = 0
+
+    @property
+    def step(self) -> int:
+        return self.vec * self.lanes
+
+    def text(self) -> str:
+        words = [f"threads {self.threads}", f"tiles {self.chunks}", f"tile {self.vec} x {self.lanes} in registers"]
+        return ", ".join(words + ["streamed"] * self.stream + ["moved as bits"] * self.moves)
+
+
+def transposed(found: Walk) -> Optional[int]:
+    """The digit, other than the minor one, along which most bytes are contiguous."""
+    bytes_along: Dict[int, int] = {}
+    for access in found.accesses:
+        for k, stride in enumerate((access.strides or ())[:-1]):
+            if stride == 1 and access.strides and access.strides[-1] > 1:
+                bytes_along[k] = bytes_along.get(k, 0) + access.bytes
+    return max(bytes_along, key=lambda k: bytes_along[k], default=None)
+
+
+def kernel(d: Dialect, device: Device, helpers: Helpers, nest: Nest, excess: bool) -> Optional[Kernel]:
+    """The nest as tiles; None where nothing is transposed, or no tile fits."""
+    partition = Partition(nest.partition.computation, nest.partition.roots, nest.name, nest.partition.entry.dims, INLINE)
+    found = walk(partition, nest.shape)
+    digit = transposed(found) if found else None
+    if found is None or digit is None or not device.cpu:
+        return None
+    for tile in _tiles(device, d, partition, found, digit):
+        for index_type in INDEX_TYPES:
+            trial = Helpers(d, dict(helpers.texts), dict(helpers.tables))
+            try:
+                made = _on_cpu(d, trial, Nest(nest.name, nest.shape, partition), found, digit, tile, index_type, excess)
+            except NotWide:
+                return None
+            except AlgebraError as error:
+                if "wider index type" not in error.message:
+                    raise
+                continue
+            helpers.texts, helpers.tables = trial.texts, trial.tables
+            return made
+    return None
+
+
+def _tiles(device: Device, d: Dialect, partition: Partition, found: Walk, digit: int) -> Iterator[Tile]:
+    """Tiles that fit, best first."""
+    rows_size, lanes_size = found.sizes[digit], found.sizes[-1]
+    turned = [a for a in found.accesses if a.strides and a.strides[digit] == 1 and a.strides[-1] > 1]
+    widths = {a.width for a in found.accesses}
+    moves = len(widths) == 1 and not any(r.entries for r in [partition.entry.body]) and all(a.strides for a in found.accesses)
+    width = max(a.width for a in turned)
+    if moves:
+        apart = [a.strides[-1 if a in turned else digit] * width for a in found.accesses if a.strides]
+        shapes = _shapes(width, any(bytes_ % PAGE == 0 for bytes_ in apart))
+    else:
+        lanes = 8 if max(widths) == 8 else 16
+        shapes = [(lanes, lanes), (8, 8), (4, 4)]
+    traffic = sum(a.bytes for a in found.accesses)
+    threads = 16 if d.name == "opencl" else 1
+    for lanes, rows in shapes:
+        if lanes <= lanes_size and rows <= rows_size:
+            chunks = max(1, min(-(-rows_size // rows), ITEM // (lanes * rows * width)))
+            stream = traffic > device.cache and lanes * min(a.width for a in found.accesses if a.write) >= device.line
+            items = _items(found, digit, lanes, rows, chunks)
+            yield Tile(threads if items >= 64 * threads else 1, chunks, rows, lanes, 64 if rows == lanes else 16, stream, moves)
+
+
+def _shapes(width: int, pages: bool) -> Sequence[Tuple[int, int]]:
+    """(lanes, rows) for elements that are only moved: a full network where rows meet in the cache, else a lane tile."""
+    if width >= 4:
+        full, part = (64 // width, 64 // width), (64 // width, 16 // width)
+        return [*((full, part) if pages else (part, full)), (8, 8), (4, 4)] if width == 4 else [*((full, part) if pages else (part, full)), (4, 4)]
+    return [(64 // width, 16 // width), (16, 16), (8, 8), (4, 4)]
+
+
+def _grid(found: Walk, digit: int, lanes: int, rows: int, chunks: int) -> List[Tuple[str, int]]:
+    """What a work-item's number counts, slowest first: the other digits, the tile along lanes, the part along rows."""
+    minor = len(found.sizes) - 1
+    counts = [(f"g{k}", size) for k, size in enumerate(found.sizes) if k not in (digit, minor)]
+    tiles = -(-found.sizes[digit] // rows)
+    return counts + [(f"g{minor}", -(-found.sizes[minor] // lanes)), ("part", -(-tiles // chunks))]
+
+
+def _items(found: Walk, digit: int, lanes: int, rows: int, chunks: int) -> int:
+    return math.prod(count for _, count in _grid(found, digit, lanes, rows, chunks))
+
+
+def _place(counts: Sequence[Tuple[str, int]], threads: int) -> Tuple[str, int]:
+    """(th_x, bl_x) -> what each count is at, and the number of groups."""
+    items = math.prod(count for _, count in counts)
+    blocks = -(-items // threads)
+    item, results, weight = f"bl_x * {threads} + th_x", [], items
+    for _, count in counts:
+        weight //= count
+        results.append(f"(({item}) floordiv {weight}) mod {count}")
+    return algebra.simplify(f"(th_x, bl_x) -> ({', '.join(results)}), domain: th_x in [0, {threads - 1}], bl_x in [0, {blocks - 1}], "
+                            f"{item} in [0, {items - 1}]"), blocks
+
+
+def _origin(name: str, size: int, step: int) -> Tuple[str, str, int]:
+    """A tile's first element along a digit: (its text in a map, its C text from the tile's number, its last value). Where tiles
+    do not divide the digit the last one is moved back onto the one before."""
+    if size % step == 0:
+        return f"{name} * {step}", "", size // step - 1
+    return name, f"min({name}_tile * {step}, {size - step})", size - step
+
+
+def _on_cpu(d: Dialect, helpers: Helpers, nest: Nest, found: Walk, digit: int, tile: Tile, index_type: str, excess: bool) -> Kernel:
+    t, minor = d.index[index_type], len(found.sizes) - 1
+    weights, box, texts = found.weights(), {}, []
+    origins: Dict[int, str] = {}
+    for k, size in enumerate(found.sizes):
+        step = {digit: tile.vec, minor: tile.lanes}.get(k, 1)
+        text, origin, last = _origin(f"g{k}", size, step)
+        inner = {digit: " + vec", minor: " + lane"}.get(k, "")
+        texts.append(f"({text}{inner}) * {weights[k]}")
+        box[f"g{k}"] = (0, last)
+        if origin:
+            origins[k] = f"const {t} g{k} = g{k}_tile < {size // step} ? g{k}_tile * {step} : {size - step};"
+    names = list(box)
+    box.update(vec=(0, tile.vec - 1), lane=(0, tile.lanes - 1))
+    domain = ", ".join(f"{name} in [{low}, {high}]" for name, (low, high) in box.items())
+    walked = algebra.simplify(f"({', '.join(names)})[vec, lane] -> ({' + '.join(texts)}), domain: {domain}")
+    thread = compose(walked, algebra.call("shape", "unmap", nest.shape.text))
+    body = Body(d, helpers, nest.partition, nest.partition.entry, index_type, thread, tile, excess, box)  # type: ignore[arg-type]
+    body.region(nest.partition.entry.body)
+    for root in nest.partition.roots:
+        body.store(root)
+    counts = _grid(found, digit, tile.lanes, tile.vec, tile.chunks)
+    place, blocks = _place(counts, tile.threads)
+    placed = algebra.c_text(place, index_type)
+    lines = [f"if (!({' && '.join(placed.constraints)})) return;"] if placed.constraints else []
+    tiles = -(-found.sizes[digit] // tile.vec)
+    for (name, _), text in zip(counts, placed.results):
+        number = int(name[1:]) if name != "part" else -1
+        lines.append(f"const {t} {name}{'_tile' if number in origins else ''} = {text};")
+        if number in origins:
+            lines.append(origins[number])
+    loop = f"g{digit}{'_tile' if digit in origins else ''}"
+    first, last = f"part * {tile.chunks}", f"part * {tile.chunks} + {tile.chunks}"
+    if tiles % tile.chunks:
+        last = f"({last} < {tiles} ? {last} : {tiles})"
+    params = parameters_of(nest.partition, nest.partition.entry)
+    shapes = {root.result: root.shape for root in nest.partition.roots}
+    functions = [function_text(d, helpers, nest.partition, f, excess) for f in reversed(nest.partition.functions[1:])]
+    made = Kernel(nest.name, nest, tile, index_type, blocks, ", ".join(arguments(d, nest.partition, params, shapes)),  # type: ignore[arg-type]
+                  functions, "", body.before.lines, body.text.lines, body.after.lines, [], "", attribute(d, tile.threads), thread, params,
+                  sorted(shapes), body.flat, hero="transpose", place=lines)
+    made.parts = {"loop": f"for ({t} {loop} = {first}; {loop} < {last}; ++{loop})", "origin": origins.get(digit, ""), "walk": walked, "place": place}
+    return made
