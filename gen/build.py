@@ -16,7 +16,7 @@ import jinja2
 from gen import algebra, dtypes, ops, reference, transpose
 from gen.algebra import AlgebraError
 from gen.dialect import DIALECTS, Dialect
-from gen.emit import INDEX_TYPES, Body, Helpers, Value, conditions, NotWide, Text, first_leaf, memory_map, offset, parameters_of, reads_of
+from gen.emit import INDEX_TYPES, Body, Helpers, Value, conditions, NotWide, Text, first_leaf, memory_map, offset, buffers_of, reads_of
 from gen.hlo import Computation, Fusion, Instruction, Shape
 from gen.kernel import BuildError, CFunction, Kernel, Nest, arguments, attribute, function_text
 from gen.partition import EMPTY, Function, Partition, Root, compose
@@ -170,11 +170,10 @@ def _kernel_in(d: Dialect, helpers: Helpers, nest: Nest, loop: Loop, index_type:
         tail = _body(d, helpers, nest, index_type, tail_thread, scalar, excess, whole=False).text.lines
         tail_guard = _guard(tail_thread, scalar.box(elements), index_type, scalar, False) or "1"
     functions = [function_text(d, helpers, partition, f, excess) for f in reversed(partition.functions[1:])]
-    params = parameters_of(partition, partition.entry)
-    shapes = {root.result: root.shape for root in partition.roots}
-    return Kernel(nest.name, nest, loop, index_type, loop.blocks(elements), ", ".join(arguments(d, partition, params, shapes)), functions,
+    reads, writes = buffers_of(partition, partition.entry), {root.pointer: root.shape for root in partition.roots}
+    return Kernel(nest.name, nest, loop, index_type, loop.blocks(elements), ", ".join(arguments(d, reads, writes)), functions,
                   _guard(thread, loop.box(elements), index_type, loop, True), body.before.lines, body.text.lines, body.after.lines, tail, tail_guard,
-                  attribute(d, loop.threads), thread, params, sorted(shapes), body.flat, None, [body.ahead[key] for key in sorted(body.ahead)])
+                  attribute(d, loop.threads), thread, [*reads, *sorted(writes)], body.flat, None, [body.ahead[key] for key in sorted(body.ahead)])
 
 
 TABLE_COST = 60        # vector instructions for 16 lanes, above which looking up beats computing
@@ -237,7 +236,7 @@ def _table_kernel(d: Dialect, helpers: Helpers, nest: Nest, loop: Loop, index_ty
                   arguments, [function], _guard(thread, loop.box(elements), index_type, loop, True), lines, [], after,
                   [f"r{root.result}[{single}] = (ushort)table[p{number}[{single}]];"] if cut else [],
                   _guard(tail_thread, scalar.box(elements), index_type, scalar, False) or "1" if cut else "",
-                  f" __attribute__((reqd_work_group_size({loop.threads}, 1, 1)))", thread, [number], [root.result],
+                  f" __attribute__((reqd_work_group_size({loop.threads}, 1, 1)))", thread, [f"p{number}", f"r{root.result}"],
                   [(f"read p{number}", flats[0]), (f"write r{root.result}", flats[0])], {"fill": f"{nest.name}_fill", "value": value}, ahead)
 
 

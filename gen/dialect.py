@@ -1,12 +1,14 @@
-"""The words in which OpenCL C 1.2 and CUDA differ, and the text of types, literals, loads and stores.
+"""The words in which OpenCL C 1.2, CUDA and C11 differ, and the text of types, literals, loads and stores.
 
 A value in a register has the type of its arithmetic: f16 and bf16 are floats that hold a value of the small type, pred is a
-byte of 0 or 1. `lanes` is 1 for a scalar; in OpenCL a wide value is one vector of that many lanes.
+byte of 0 or 1. `lanes` is 1 for a scalar; else a value is one vector of that many lanes: OpenCL's, or GNU C's under the same
+name. What OpenCL says of vectors by operators, conversions and vloadn, GNU C says by small words with a type's name in them
+(`splat_float16`), which templates/c.j2 defines where they are used.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Dict, Tuple
 
 from gen import dtypes
@@ -16,6 +18,9 @@ FLOATS = ("f16", "bf16", "f32", "f64")
 SIGNED = ("s8", "s16", "s32", "s64")
 UNSIGNED = ("u8", "u16", "u32", "u64")
 INTEGERS = SIGNED + UNSIGNED
+# Names of vectors, before their lanes.
+VECTOR = {"s8": "char", "u8": "uchar", "s16": "short", "u16": "ushort", "s32": "int", "u32": "uint", "s64": "long", "u64": "ulong",
+          "f32": "float", "f64": "double"}
 
 
 def bits(dtype: str) -> int:
@@ -24,7 +29,8 @@ def bits(dtype: str) -> int:
 
 @dataclass(frozen=True)
 class Dialect:
-    """One language. `types`: element types in memory; `index`: the index types of the algebra."""
+    """One language. `types`: element types in memory; `index`: the index types of the algebra; `wide`: it has vectors; `either`: the
+    or of two vector comparisons."""
 
     name: str
     comment: str
@@ -40,24 +46,23 @@ class Dialect:
     unroll: str
     wide: bool
     suffix64: Tuple[str, str]
+    either: str = "||"
 
-    def memory(self, dtype: str) -> str:
-        """The type of an element in memory."""
-        return self.types[{"pred": "u8", "f16": "u16", "bf16": "u16"}.get(dtype, dtype)]
+    def memory(self, dtype: str, lanes: int = 1) -> str:
+        """The type of an element in memory, or of that many."""
+        return self.register({"f16": "u16", "bf16": "u16"}.get(dtype, dtype), lanes)
 
     def register(self, dtype: str, lanes: int = 1) -> str:
         """The type of a value in a register."""
-        name = self.types[{"pred": "u8", "f16": "f32", "bf16": "f32"}.get(dtype, dtype)]
-        return name if lanes == 1 else f"{name}{lanes}"
+        name = {"pred": "u8", "f16": "f32", "bf16": "f32"}.get(dtype, dtype)
+        return self.types[name] if lanes == 1 else f"{VECTOR[name]}{lanes}"
 
     def unsigned(self, dtype: str, lanes: int = 1) -> str:
         """The unsigned integer as wide as a register of that type."""
-        name = self.types[f"u{self.register_bits(dtype)}"]
-        return name if lanes == 1 else f"{name}{lanes}"
+        return self.register(f"u{self.register_bits(dtype)}", lanes)
 
     def signed(self, dtype: str, lanes: int = 1) -> str:
-        name = self.types[f"s{self.register_bits(dtype)}"]
-        return name if lanes == 1 else f"{name}{lanes}"
+        return self.register(f"s{self.register_bits(dtype)}", lanes)
 
     @staticmethod
     def register_bits(dtype: str) -> int:
@@ -81,6 +86,37 @@ class Dialect:
             return f"__longlong_as_double((long long)({text}))"
         return f"({self.types[to]})({text})"
 
+    # ---- vectors ----
+
+    def splat(self, dtype: str, lanes: int, text: str) -> str:
+        """A scalar in all lanes, bit by bit."""
+        return f"({self.register(dtype, lanes)})({text})"
+
+    def zero(self, lanes: int) -> str:
+        """What a register starts from: all bits 0."""
+        return "0"
+
+    def choose(self, dtype: str, lanes: int, mask: str, a: str, b: str) -> str:
+        """Lane by lane a where the mask (a comparison) is set, else b."""
+        return f"{mask} ? {a} : {b}"
+
+    def gather(self, dtype: str, lanes: int, array: str) -> str:
+        """A vector from an array of its lanes; `scatter`, the way back."""
+        return f"vload{lanes}(0, {array})"
+
+    def scatter(self, dtype: str, lanes: int, value: str, array: str) -> str:
+        return f"vstore{lanes}({value}, 0, {array});"
+
+    def math(self, name: str, dtype: str) -> str:
+        """A function of the language's library, by its name for doubles; `dtype`: what it takes."""
+        return name if self.name == "opencl" or dtype == "f64" else name + "f"
+
+    # ---- the rest ----
+
+    def ahead(self, word: str, at: str, distance: int, size: int) -> str:
+        """A prefetch, `distance` bytes on from an element of `size` bytes."""
+        return f"PREFETCH_{word}({at} + {distance // size});"
+
     def literal(self, pattern: int, dtype: str) -> str:
         """A constant of the register type that holds exactly the value of a bit pattern."""
         if dtype in FLOATS:
@@ -88,7 +124,7 @@ class Dialect:
             if dtypes.is_nan(pattern, dtype) or dtypes.is_infinite(pattern, dtype):
                 if wide != dtype:
                     pattern = pattern << 16 if dtype == "bf16" else _widen(pattern)
-                if not self.wide:
+                if self.name == "cuda":
                     return _special(pattern, wide)
                 number = f"0x{pattern:x}u{self.suffix64[0] if wide == 'f64' else ''}"
                 return self.reinterpret(number, "u64" if wide == "f64" else "u32", wide)
@@ -123,6 +159,37 @@ def _special(pattern: int, dtype: str) -> str:
     return f"(-{text})" if pattern >> (bits(dtype) - 1) else text
 
 
+class C(Dialect):
+    """C11 with the vectors of GNU C, and (wide: no) without. A work-group is one call with its number, `item`."""
+
+    def reinterpret(self, text: str, source: str, to: str, lanes: int = 1) -> str:
+        if lanes > 1:
+            return f"as_{self.register(to, lanes)}({text})"
+        real, number = (side in FLOATS for side in (source, to))
+        if real:
+            text = f"bits_of_{self.register(source)}({text})"
+            return text if to in UNSIGNED else f"({self.register(to)}){text}"
+        return f"{self.register(to)}_of_bits({text})" if number else f"({self.register(to)})({text})"
+
+    def splat(self, dtype: str, lanes: int, text: str) -> str:
+        return f"splat_{self.register(dtype, lanes)}({text})"
+
+    def zero(self, lanes: int) -> str:
+        return "0" if lanes == 1 else "{0}"
+
+    def choose(self, dtype: str, lanes: int, mask: str, a: str, b: str) -> str:
+        return f"choose_{self.register(dtype, lanes)}({mask}, {a}, {b})"
+
+    def gather(self, dtype: str, lanes: int, array: str) -> str:
+        return f"load_{self.register(dtype, lanes)}({array})"
+
+    def scatter(self, dtype: str, lanes: int, value: str, array: str) -> str:
+        return f"store_{self.register(dtype, lanes)}({value}, {array});"
+
+    def ahead(self, word: str, at: str, distance: int, size: int) -> str:
+        return f"PREFETCH_{word}({at}, {distance});"
+
+
 OPENCL = Dialect(
     name="opencl", comment="OpenCL C 1.2",
     types={"s8": "char", "u8": "uchar", "s16": "short", "u16": "ushort", "s32": "int", "u32": "uint", "s64": "long", "u64": "ulong",
@@ -140,4 +207,13 @@ CUDA = Dialect(
     constant="static __device__ const", group="blockIdx.x", item="threadIdx.x", unroll="#pragma unroll", wide=False,
     suffix64=("ll", "ull"))
 
-DIALECTS = {"opencl": OPENCL, "cuda": CUDA}
+_C_TYPES = {**{f"s{b}": f"int{b}_t" for b in (8, 16, 32, 64)}, **{f"u{b}": f"uint{b}_t" for b in (8, 16, 32, 64)}, "f32": "float",
+            "f64": "double"}
+
+GNU_C = C(
+    name="c", comment="GNU C11", types=_C_TYPES, index={"uint": "uint32_t", "int": "int32_t", "long": "int64_t"},
+    kernel="static", function="static inline", pointer="", restrict="restrict ", constant="static const", group="item", item="0",
+    unroll="UNROLL", wide=True, suffix64=("ll", "ull"), either="|")
+SCALAR_C = replace(GNU_C, comment="C11", wide=False)
+
+DIALECTS = {"opencl": OPENCL, "cuda": CUDA, "c": GNU_C}

@@ -46,9 +46,9 @@ def conditions(index: str, box: "Dict[str, Tuple[int, int]]", index_type: str) -
 
 @dataclass(frozen=True)
 class Buffer:
-    """A parameter's leaf: its number among the kernel's pointers, its shape, a name for its values."""
+    """What a kernel reads: its pointer (p3: parameter 3, q0: scratch 0), its shape, a name for its values."""
 
-    number: int
+    pointer: str
     shape: Shape
     name: str
 
@@ -59,6 +59,15 @@ def first_leaf(parameter: Instruction) -> int:
     assert parameter.computation is not None
     before = parameter.computation.parameters[:parameter.parameter_number or 0]
     return sum(len(p.shape.leaves()) for p in before)
+
+
+def buffer_of(partition: Partition, read: Read) -> "Optional[Buffer]":
+    """The buffer that a read is of; None where its value is computed or constant."""
+    source = read.source
+    if read.map == EMPTY or (source.opcode != "parameter" and source not in partition.cuts):
+        return None
+    first = f"q{partition.cuts[source] + read.output}" if source in partition.cuts else f"p{first_leaf(source) + read.output}"
+    return Buffer(first, source.shape.leaves()[read.output], source.name)
 
 
 @dataclass
@@ -90,7 +99,7 @@ class Helpers:
 
     def vector(self, dtype: str, lanes: int) -> None:
         """Registers that the language has no name for get one."""
-        text = tiles.typedef(self.dialect, bits(dtype), lanes)
+        text = tiles.typedef(self.dialect, bits(dtype), lanes) if self.dialect.name != "c" else ""   # templates/c.j2 does
         if text:
             self.texts = {f"type_{dtype}_{lanes}": text, **self.texts}
 
@@ -176,7 +185,7 @@ class Body:
         self.ahead: Dict[str, List[str]] = {}            # prefetches of a step, by pointer
         self.flat: List[Tuple[str, str]] = []            # (what, map): for explain
         self._env: Dict[Tuple[Instruction, Region, str], List[Value]] = {}
-        self._loads: Dict[Tuple[int, str, Region], Value] = {}   # buffer, position, where its name is known
+        self._loads: Dict[Tuple[str, str, Region], Value] = {}   # buffer, position, where its name is known
         self._given: Dict[Instruction, Value] = {}
         self._names: Dict[str, int] = {}
         self.box = box or {f"i{k}": (0, size - 1) for k, size in enumerate(function.dims)}
@@ -218,7 +227,7 @@ class Body:
     def splat(self, value: Value) -> str:
         if value.lanes == self.lanes:
             return value.text
-        return f"({self.type(value.dtype, self.lanes, value.bits)})({value.text})"
+        return self.d.splat("u16" if value.bits else value.dtype, self.lanes, value.text)
 
     def declare(self, of: str, dtype: str, lanes: int, text: str, bits: bool = False) -> Value:
         name = self.name(of)
@@ -250,7 +259,7 @@ class Body:
         out = self.text
         out.add(f"{t} {lanes}[{self.lanes}];")
         out.add(f"for ({self.d.index[self.index_type]} lane = 0; lane < {self.lanes}; ++lane) {lanes}[lane] = {text};")
-        out.add(f"const {self.type(dtype, self.lanes, bits)} {name} = vload{self.lanes}(0, {lanes});")
+        out.add(f"const {self.type(dtype, self.lanes, bits)} {name} = {self.d.gather('u16' if bits else dtype, self.lanes, lanes)};")
         return Value(name, dtype, self.lanes, bits)
 
     def round(self, text: str, dtype: str, lanes: int, plain: bool = False) -> str:
@@ -302,7 +311,7 @@ class Body:
             return value.text
         name = self.name(f"{value.text if value.text.isidentifier() else 't'}_x", "")
         self.text.add(f"{self.type(value.dtype, 1, value.bits)} {name}[{self.lanes}];")
-        self.text.add(f"vstore{self.lanes}({value.text}, 0, {name});")
+        self.text.add(self.d.scatter("u16" if value.bits else value.dtype, self.lanes, value.text, name))
         return f"{name}[lane]"
 
     # ---- reads ----
@@ -314,8 +323,9 @@ class Body:
             return self._given[source]
         if read.map == EMPTY:
             return Value(self.d.literal(0, shape.dtype), shape.dtype)
-        if source.opcode == "parameter":
-            return self.load(read, region)
+        buffer = buffer_of(self.partition, read)
+        if buffer:
+            return self.load(buffer, read.map, region)
         if source.opcode == "constant":
             return self._constant(read, region)
         if source.opcode == "iota":
@@ -365,21 +375,19 @@ class Body:
         value = self.moved(value)
         return f"{self.helpers.need('bits', 'bf16')}({value.text})" if value.dtype == "bf16" else value.text
 
-    def load(self, read: Read, region: Region) -> Value:
-        source = read.source
-        buffer = Buffer(first_leaf(source) + read.output, source.shape.leaves()[read.output], source.name)
-        flat = self.mapped(compose(read.map, memory_map(buffer.shape)))
+    def load(self, buffer: Buffer, index: str, region: Region) -> Value:
+        flat = self.mapped(compose(index, memory_map(buffer.shape)))
         scope: Optional[Region] = region
         while scope is not None:
-            if (buffer.number, flat, scope) in self._loads:
-                return self._loads[buffer.number, flat, scope]
+            if (buffer.pointer, flat, scope) in self._loads:
+                return self._loads[buffer.pointer, flat, scope]
             scope = scope.parent
         value = self._load(buffer, flat, region)
-        self._loads[buffer.number, flat, region] = value   # a name of this region's text, and of those inside
+        self._loads[buffer.pointer, flat, region] = value   # a name of this region's text, and of those inside
         return value
 
     def _load(self, parameter: Buffer, flat: str, region: Region) -> Value:
-        dtype, pointer = self.stored(parameter.shape.dtype), f"p{parameter.number}"
+        dtype, pointer = self.stored(parameter.shape.dtype), parameter.pointer
         self.flat.append((f"read {pointer}", flat))
         step = self.loop.step if self.loop else 1
         if self.lanes == 1:
@@ -445,8 +453,14 @@ class Body:
         """Both registers' elements of a paired step at once."""
         at, align = offset(pointer, self.c(flat, lane=0, vec=0)[0]), self.stride(algebra.substitute(flat, lane=0), "vec")[1]
         if align % (2 * self.lanes) == 0:
-            return f"*(const __global uint{self.lanes} *)({at})"
-        return f"{self.helpers.need('load', 'u32', str(self.lanes))}((const __global uint *)({at}))"
+            return f"*(const {self.d.pointer}uint{self.lanes} *)({at})"
+        return self._load_anywhere("u32", f"(const {self.d.pointer}{self.d.types['u32']} *)({at})")
+
+    def _load_anywhere(self, dtype: str, at: str) -> str:
+        """A whole vector as it is in memory, from any element."""
+        if self.d.name == "c":
+            return self.d.gather("u16" if dtype in SMALL else dtype, self.lanes, at)
+        return f"{self.helpers.need('load', dtype, str(self.lanes))}({at})"
 
     def _prefetch(self, pointer: str, at: str, dtype: str) -> None:
         """Lines of a later step: far ones to the second level, near ones to the first."""
@@ -454,17 +468,17 @@ class Body:
         for word, distance in (("FAR", self.loop.far), ("NEAR", self.loop.near)) if self.loop else ():
             if distance:
                 lines = range(0, max(64, self.loop.step * size), 64)  # type: ignore[union-attr]
-                self.ahead[f"{word} {pointer} {at}"] = [f"PREFETCH_{word}({offset(pointer, at)} + {(distance + line) // size});" for line in lines]
+                self.ahead[f"{word} {pointer} {at}"] = [self.d.ahead(word, offset(pointer, at), distance + line, size) for line in lines]
 
     def _wide_load(self, dtype: str, at: str, aligned: bool) -> str:
         """A whole vector: PoCL's vloadn goes piece by piece, so it is not used where a pointer says the same."""
-        n, t = self.lanes, self.d.memory(dtype)
-        text = f"*(const __global {t}{n} *)({at})" if aligned else f"{self.helpers.need('load', dtype, str(n))}({at})"
+        n, t = self.lanes, self.d.memory(dtype, self.lanes)
+        text = f"*(const {self.d.pointer}{t} *)({at})" if aligned else self._load_anywhere(dtype, at)
         return f"as_float{n}(convert_uint{n}({text}) << 16)" if dtype == "bf16" else text
 
     def _load_pack(self, parameter: Buffer, flat: str) -> str:
         """A step's elements as aligned words in a union, loaded before the loop over vec; the name of its elements."""
-        dtype, pointer = parameter.shape.dtype, f"p{parameter.number}"
+        dtype, pointer = parameter.shape.dtype, parameter.pointer
         word = self._word(flat, dtype)
         if word is None:
             return ""
@@ -473,7 +487,7 @@ class Body:
         count = self.loop.step * bits(dtype) // 8 // size  # type: ignore[union-attr]
         at = self.c(flat, vec=0)[0]
         self.before.add(f"union {{ {kind} word[{count}]; {self.d.memory(dtype)} at[{self.loop.step}]; }} {name};")  # type: ignore[union-attr]
-        space = "const __global " if self.d.wide else "const "
+        space = f"const {self.d.pointer}"
         for k in range(count):
             further = f" + {k}" if k else ""
             self.before.add(f"{name}.word[{k}] = *(({space}{kind} *)({offset(pointer, at)}){further});")
@@ -497,7 +511,7 @@ class Body:
     # ---- stores ----
 
     def _result(self, root: Root) -> Value:
-        return self.settled(self.read(self.partition.root_read(root), self.function.body), f"r{root.result}")
+        return self.settled(self.read(self.partition.root_read(root), self.function.body), root.pointer)
 
     def final(self, root: Root) -> str:
         """A root's value as it is stored."""
@@ -505,7 +519,7 @@ class Body:
 
     def store(self, root: Root) -> None:
         value = self._result(root)
-        pointer, dtype = f"r{root.result}", self.stored(root.shape.dtype)
+        pointer, dtype = root.pointer, self.stored(root.shape.dtype)
         flat = self.mapped(compose(root.map, memory_map(root.shape)))
         self.flat.append((f"write {pointer}", flat))
         step = self.loop.step if self.loop else 1
@@ -536,9 +550,9 @@ class Body:
             start = algebra.substitute(flat, lane=0)
             if self.stride(start, "vec") == (1, self.stride(start, "vec")[1]) and self.stride(start, "vec")[1] % 32 == 0:
                 name = self.name(pointer, "w_")
-                self.before.add(f"uint{n} {name} = 0;")
+                self.before.add(f"uint{n} {name} = {self.d.zero(n)};")
                 self.text.add(f"{name} |= as_uint{n}({text}) >> (16u - 16u * vec);")
-                self.after.add(f"{'STREAM' if stream else 'STORE'}({name}, (__global uint{n} *)({offset(pointer, self.c(flat, lane=0, vec=0)[0])}));")
+                self.after.add(f"{'STREAM' if stream else 'STORE'}({name}, ({self.d.pointer}uint{n} *)({offset(pointer, self.c(flat, lane=0, vec=0)[0])}));")
                 return
         if self.turned(flat, self.function.body):
             self._store_tile(pointer, dtype, f"convert_ushort{n}(as_uint{n}({text}) >> 16)" if dtype == "bf16" else text, flat)
@@ -546,10 +560,12 @@ class Body:
         if stride == 1:
             at = offset(pointer, self._first(flat))
             align = self.stride(flat, "lane")[1]
-            t = self.d.memory(dtype)
+            t = self.d.memory(dtype, n)
             text = f"convert_ushort{n}(as_uint{n}({text}) >> 16)" if dtype == "bf16" else text
             if align % n == 0:
-                self.text.add(f"{'STREAM' if stream else 'STORE'}({text}, (__global {t}{n} *)({at}));")
+                self.text.add(f"{'STREAM' if stream else 'STORE'}({text}, ({self.d.pointer}{t} *)({at}));")
+            elif self.d.name == "c":
+                self.text.add(self.d.scatter("u16" if dtype in SMALL else dtype, n, text, at))
             else:
                 self.text.add(f"{self.helpers.need('store', dtype, str(n))}({text}, {at});")
             return
@@ -630,11 +646,11 @@ class Body:
             return [Value(f"{name}[0]", leaf.dtype, 1, leaf.dtype == "f16") for name, leaf in zip(names, leaves)]
         outputs = ", ".join(f"{name} + lane" for name in names)
         self.text.add(f"for ({self.d.index[self.index_type]} lane = 0; lane < {count}; ++lane) {call}{separator}{outputs});")
-        return [self.declare(entry.instruction.name, leaf.dtype, count, f"vload{count}(0, {name})", leaf.dtype == "f16") for name, leaf in zip(names, leaves)]
+        return [self.declare(entry.instruction.name, leaf.dtype, count, self.d.gather("u16" if leaf.dtype == "f16" else leaf.dtype, count, name), leaf.dtype == "f16") for name, leaf in zip(names, leaves)]
 
     def arguments(self, function: Function) -> List[str]:
         """The pointers that a function and those it calls read."""
-        return [f"p{number}" for number in parameters_of(self.partition, function)]
+        return list(buffers_of(self.partition, function))
 
     def condition(self, region: Region) -> "Optional[str]":
         """When a guarded region runs: C text, "" for always, None for never."""
@@ -682,7 +698,7 @@ class Body:
         always = [side for side in sides if not side[2]]
         sides = always[:1] or sides     # a side that always holds leaves the others nothing
         half = dtype == "f16"
-        self.text.add(f"{self.type(dtype, self.lanes, half)} {name}{' = 0' if not sides else ''};")
+        self.text.add(f"{self.type(dtype, self.lanes, half)} {name}{' = ' + self.d.zero(self.lanes) if not sides else ''};")
         for number, (operand, region, condition) in enumerate(sides):
             head = "else " if number else ""
             head += "" if number == len(sides) - 1 else f"if ({condition})"
@@ -725,18 +741,21 @@ def _holds(wide: str, narrow: str) -> bool:
     return wide == narrow or wide in ("f32", "f64")
 
 
-def parameters_of(partition: Partition, function: Function) -> List[int]:
-    """Numbers of the buffers that a function reads, itself or through those it calls."""
-    found, seen, waiting = set(), set(), [function]
+def buffers_of(partition: Partition, function: Function) -> "Dict[str, Shape]":
+    """The pointers that a function reads, itself or through those it calls, parameters first."""
+    found: Dict[str, Shape] = {}
+    seen, waiting = set(), [function]
     while waiting:
         here = waiting.pop()
         if here in seen:
             continue
         seen.add(here)
-        found |= {first_leaf(read.source) + read.output for read, _ in reads_of(partition, here)
-                  if read.source.opcode == "parameter" and read.map != EMPTY}
+        for read, _ in reads_of(partition, here):
+            buffer = buffer_of(partition, read)
+            if buffer:
+                found[buffer.pointer] = buffer.shape
         waiting += [e.callee for r in regions(here.body) for e in r.entries if e.callee is not None]
-    return sorted(found)
+    return dict(sorted(found.items(), key=lambda item: (item[0][0], int(item[0][1:]))))
 
 
 def reads_of(partition: Partition, function: Function) -> "Iterator[Tuple[Read, Region]]":

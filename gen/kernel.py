@@ -8,7 +8,7 @@ from typing import Any, Dict, List, Optional, Tuple
 
 from gen.algebra import AlgebraError
 from gen.dialect import Dialect
-from gen.emit import INDEX_TYPES, Body, Helpers, first_leaf, parameters_of, reads_of
+from gen.emit import INDEX_TYPES, Body, Helpers, buffers_of
 from gen.hlo import Shape
 from gen.partition import Function, Partition
 from gen.schedule import Loop
@@ -54,15 +54,13 @@ class Kernel:
     tail_guard: str
     attribute: str
     thread: str
-    params: List[int]
-    results: List[int]
+    pointers: List[str]                                # of the arguments: p3 parameter, r0 result, q1 scratch
     accesses: "List[Tuple[str, str]]" = field(default_factory=list)
     table: "Optional[Dict[str, Any]]" = None
     ahead: List[List[str]] = field(default_factory=list)
     hero: str = "loop"
     place: List[str] = field(default_factory=list)     # transpose, reduction: where a work-item stands
     parts: "Dict[str, Any]" = field(default_factory=dict)   # what else the hero's template prints
-    scratch: "List[int]" = field(default_factory=list)      # numbers of the scratch buffers among the arguments, last
 
     @property
     def chunks(self) -> int:
@@ -77,15 +75,22 @@ class Kernel:
         return self.loop.step
 
     @property
+    def params(self) -> List[str]:
+        return [p for p in self.pointers if p[0] == "p"]
+
+    def passed(self, scratch: str) -> List[str]:
+        """The arguments in the arrays that the API's functions take; those of scratch buffers are in the array named."""
+        arrays = {"p": "params", "r": "results", "q": scratch}
+        return [f"{arrays[p[0]]}[{p[1:]}]" for p in self.pointers]
+
+    @property
     def launch_arguments(self) -> str:
-        return ", ".join([f"(void *)&params[{n}]" for n in self.params] + [f"(void *)&results[{n}]" for n in self.results] +
-                         [f"(void *)&scratch[{n}]" for n in self.scratch])
+        return ", ".join(f"(void *)&{one}" for one in self.passed("scratch"))
 
     @property
     def opencl_arguments(self) -> List[str]:
         table = [f"&self->table[{self.table['number']}]"] if self.table else []
-        return [f"&params[{n}]" for n in self.params] + [f"&results[{n}]" for n in self.results] + table + [
-            f"&self->scratch[{n}]" for n in self.scratch]
+        return [f"&{one}" for one in self.passed("self->scratch")] + table
 
     def uses(self, word: str) -> bool:
         lines = [self.guard, self.tail_guard, *(line for lines in self.ahead for line in lines), *self.before, *self.text, *self.after, *self.tail,
@@ -99,10 +104,10 @@ def attribute(d: Dialect, threads: int) -> str:
     return words.get(d.name, "")
 
 
-def arguments(d: Dialect, partition: Partition, params: "List[int]", roots: "Dict[int, Shape]") -> "List[str]":
-    """A kernel's pointers: the buffers that it reads, then the results that it writes."""
-    found = [f"{d.array(leaf_shape(partition, n).dtype, True, True)}p{n}" for n in params]
-    return found + [f"{d.array(roots[n].dtype, False, True)}r{n}" for n in sorted(roots)]
+def arguments(d: Dialect, reads: "Dict[str, Shape]", writes: "Dict[str, Shape]") -> "List[str]":
+    """A kernel's pointers: the buffers that it reads, then those that it writes."""
+    found = [f"{d.array(shape.dtype, True, True)}{pointer}" for pointer, shape in reads.items()]
+    return found + [f"{d.array(shape.dtype, False, True)}{pointer}" for pointer, shape in sorted(writes.items())]
 
 
 def function_text(d: Dialect, helpers: Helpers, partition: Partition, function: Function, excess: bool) -> CFunction:
@@ -122,7 +127,7 @@ def _function_in(d: Dialect, helpers: Helpers, partition: Partition, function: F
     assert function.root is not None
     values = body._env[function.root, function.body, function.index]
     leaves = function.root.shape.leaves()
-    pointers = [f"{d.array(leaf_shape(partition, number).dtype, True, True)}p{number}" for number in parameters_of(partition, function)]
+    pointers = [f"{d.array(shape.dtype, True, True)}{pointer}" for pointer, shape in buffers_of(partition, function).items()]
     arguments = pointers + [f"{d.index[index_type]} i{k}" for k in range(len(function.dims))]
     moved = [body.moved(value) for value in values]
     types = [body.type(value.dtype, 1, value.bits) for value in moved]
@@ -131,13 +136,3 @@ def _function_in(d: Dialect, helpers: Helpers, partition: Partition, function: F
     arguments += [f"{t} *o{k}" for k, t in enumerate(types)]
     return CFunction(function.name, "void", ", ".join(arguments),
                      body.text.lines + [f"*o{k} = {value.text};" for k, value in enumerate(moved)])
-
-
-def leaf_shape(partition: Partition, number: int) -> Shape:
-    for function in partition.functions:
-        for read, _ in reads_of(partition, function):
-            if read.source.opcode == "parameter" and first_leaf(read.source) + read.output == number:
-                return read.source.shape.leaves()[read.output]
-    raise KeyError(number)
-
-

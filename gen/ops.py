@@ -1,7 +1,7 @@
 """What each elementwise op is in C. gen/reference.py says what the ops mean; here is how a kernel says it.
 
-`expression` gives the text for operands in registers, scalar or wide (OpenCL vectors); None where only the scalar form exists,
-which is then applied lane by lane. Small functions that a form needs are named through `need` and printed by `helper`.
+`expression` gives the text for operands in registers, scalar or wide (vectors); None where only the scalar form exists, which is
+then applied lane by lane: for C that is every function of its library. Small functions that a form needs are named through `need` and printed by `helper`.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def expression(d: Dialect, need: Need, opcode: str, attributes: Mapping[str, Any
     if opcode == "select":
         if lanes == 1:
             return f"{x[0]} ? {x[1]} : {x[2]}"
-        return f"-convert_{d.signed(to, lanes)}({x[0]}) ? {x[1]} : {x[2]}"
+        return d.choose(to, lanes, f"-convert_{d.signed(to, lanes)}({x[0]})", x[1], x[2])
     if opcode == "convert":
         return _convert(d, need, dtype, to, x[0], lanes)
     if opcode == "copy":
@@ -56,7 +56,10 @@ def expression(d: Dialect, need: Need, opcode: str, attributes: Mapping[str, Any
     if opcode in ("bitcast", "bitcast-convert"):
         return _bits(d, need, dtype, to, x[0], lanes)
     if opcode == "is-finite":
-        return f"({d.register('pred')})(isfinite({x[0]}) != 0)" if lanes == 1 else f"convert_{d.register('pred', lanes)}(-isfinite({x[0]}))"
+        if lanes == 1:
+            return f"({d.register('pred')})(isfinite({x[0]}) != 0)"
+        return f"convert_{d.register('pred', lanes)}(-({_magnitude(d, dtype, x[0], lanes)} < {d.literal(_INFINITY[dtype], dtype)}))" \
+            if d.name == "c" else f"convert_{d.register('pred', lanes)}(-isfinite({x[0]}))"
     if opcode == "reduce-precision":
         if lanes > 1:
             return None
@@ -93,7 +96,7 @@ def _convert(d: Dialect, need: Need, dtype: str, to: str, x: str, lanes: int) ->
     if to == "pred":
         if lanes == 1:
             return f"({register})({x} != 0)"
-        return f"convert_{register}(-({x} != ({d.register(dtype, lanes)})(0)))"
+        return f"convert_{register}(-({x} != {d.splat(dtype, lanes, '0')}))"
     if dtype in FLOATS and to in FLOATS:
         if dtype == "f64" and to in SMALL:
             return f"{need('narrow', to)}({x})" if lanes == 1 else None
@@ -119,8 +122,8 @@ def _bits(d: Dialect, need: Need, dtype: str, to: str, x: str, lanes: int) -> Op
 
 
 def _float(d: Dialect, need: Need, opcode: str, dtype: str, x: Sequence[str], lanes: int) -> Optional[str]:
-    register, single = d.register(dtype, lanes), d.register(dtype) == "float"
-    if opcode == "multiply" and not d.wide:   # never contracted to a fused multiply-add, whatever the compiler's flags
+    single = d.register(dtype) == "float"
+    if opcode == "multiply" and d.name == "cuda":   # never contracted to a fused multiply-add, whatever the compiler's flags
         return f"{'__fmul_rn' if single else '__dmul_rn'}({x[0]}, {x[1]})"
     if opcode in _SYMBOL:
         return f"{x[0]} {_SYMBOL[opcode]} {x[1]}"
@@ -128,31 +131,36 @@ def _float(d: Dialect, need: Need, opcode: str, dtype: str, x: Sequence[str], la
         if lanes == 1:
             return f"{need(opcode, dtype)}({x[0]}, {x[1]})"
         sign = ">=" if opcode == "maximum" else "<="
-        return f"({x[0]} {sign} {x[1]} || {x[0]} != {x[0]}) ? {x[0]} : {x[1]}"
+        return d.choose(dtype, lanes, f"({x[0]} {sign} {x[1]} {d.either} {x[0]} != {x[0]})", x[0], x[1])
     if opcode == "negate":
         return f"-{x[0]}"
     if opcode == "sign":
         return f"{need('sign', dtype)}({x[0]})" if lanes == 1 else None
+    if d.name == "c" and lanes > 1:
+        return _magnitude(d, dtype, x[0], lanes) if opcode == "abs" else None
     if lanes > 1 and (opcode, "f64" if dtype == "f64" else "f32") in _SCALAR:
         return None
-    if d.wide and opcode == "remainder" and dtype == "f64":
+    if d.name == "opencl" and opcode == "remainder" and dtype == "f64":
         return f"{need('remainder', dtype)}({x[0]}, {x[1]})"
-    one = f"({register})(1)" if lanes > 1 else "1.0f" if single else "1.0"
-    name = "exp" if opcode == "logistic" else _FUNCTION.get(opcode)
-    if name is None:
-        return None
-    if not d.wide and single and name != "fabs":
-        name += "f"
-    elif not d.wide and single:
-        name = "fabsf"
+    one = d.splat(dtype, lanes, "1") if lanes > 1 else "1.0f" if single else "1.0"
     if opcode == "logistic":
-        return f"{one} / ({one} + {name}(-{x[0]}))"
-    return f"{name}({', '.join(x)})"
+        return f"{one} / ({one} + {d.math('exp', dtype)}(-{x[0]}))"
+    if opcode == "rsqrt" and d.name == "c":
+        return f"{one} / {d.math('sqrt', dtype)}({x[0]})"
+    name = _FUNCTION.get(opcode)
+    return f"{d.math(name, dtype)}({', '.join(x)})" if name else None
+
+
+def _magnitude(d: Dialect, dtype: str, x: str, lanes: int) -> str:
+    """|x| of floats, by bits."""
+    real, u = ("f64", "u64") if dtype == "f64" else ("f32", "u32")
+    number = d.splat(u, lanes, d.literal((1 << (bits(u) - 1)) - 1, u))
+    return d.reinterpret(f"{d.reinterpret(x, real, u, lanes)} & {number}", u, real, lanes)
 
 
 def _pred(d: Dialect, opcode: str, x: Sequence[str], lanes: int) -> Optional[str]:
     if opcode == "not":
-        text = f"{x[0]} ^ 1" if lanes == 1 else f"{x[0]} ^ ({d.register('pred', lanes)})(1)"
+        text = f"{x[0]} ^ 1" if lanes == 1 else f"{x[0]} ^ {d.splat('pred', lanes, '1')}"
     else:
         text = f"{x[0]} {_PRED[opcode]} {x[1]}"
     return f"({d.register('pred')})({text})" if lanes == 1 else text
@@ -167,7 +175,7 @@ def _integer(d: Dialect, need: Need, opcode: str, dtype: str, x: Sequence[str], 
         return f"({register})~{x[0]}" if lanes == 1 and width < 32 else f"~{x[0]}"
     if opcode in ("add", "subtract", "multiply", "negate"):
         if opcode == "negate":
-            x = ["0" if lanes == 1 else f"({register})(0)", x[0]]
+            x = ["0" if lanes == 1 else d.splat(dtype, lanes, "0"), x[0]]
         symbol = _SYMBOL.get(opcode, "-")
         if dtype in SIGNED and lanes > 1:
             return f"as_{register}(as_{unsigned}({x[0]}) {symbol} as_{unsigned}({x[1]}))"
@@ -176,16 +184,21 @@ def _integer(d: Dialect, need: Need, opcode: str, dtype: str, x: Sequence[str], 
             return f"({register})(({wide}){x[0]} {symbol} ({wide}){x[1]})"
         return f"{x[0]} {symbol} {x[1]}"
     if opcode in ("maximum", "minimum"):
-        if d.wide:
+        if d.name == "c" and lanes > 1:
+            return d.choose(dtype, lanes, f"({x[0]} {'>' if opcode == 'maximum' else '<'} {x[1]})", x[0], x[1])
+        if d.name == "opencl":
             return f"{'max' if opcode == 'maximum' else 'min'}({x[0]}, {x[1]})"
         return f"{need(opcode, dtype)}({x[0]}, {x[1]})"
     if opcode == "abs" and dtype not in SIGNED:
         return x[0]
     if opcode == "abs" and lanes > 1:
-        return f"as_{register}(abs({x[0]}))"
+        negative = f"as_{register}({d.splat(f'u{width}', lanes, '0')} - as_{unsigned}({x[0]}))"
+        return f"as_{register}(abs({x[0]}))" if d.name == "opencl" else d.choose(dtype, lanes, f"({x[0]} < 0)", negative, x[0])
     if opcode in ("shift-left", "shift-right-logical") and lanes > 1:
         a, b = (v if dtype not in SIGNED else f"as_{unsigned}({v})" for v in x)
-        text = f"({b} < ({unsigned})({width})) ? {a} {'<<' if opcode == 'shift-left' else '>>'} {b} : ({unsigned})(0)"
+        u, symbol = f"u{width}", "<<" if opcode == "shift-left" else ">>"
+        fits, zero = f"({b} < {d.splat(u, lanes, str(width))})", d.splat(u, lanes, "0")
+        text = d.choose(u, lanes, fits, f"{a} {symbol} {b}" if d.name == "opencl" else f"{a} {symbol} ({b} & {width - 1})", zero)
         return text if dtype not in SIGNED else f"as_{register}({text})"
     if lanes > 1:
         return None
@@ -204,12 +217,11 @@ def helper(d: Dialect, need: Need, name: str, *about: str) -> str:
         sign = ">=" if name == "maximum" else "<="
         nan = " || a != a" if dtype in FLOATS else ""
         return f"{head} {t} {title}({t} a, {t} b)\n{{\n  return a {sign} b{nan} ? a : b;\n}}\n"
-    if name == "remainder" and dtype == "f64":
+    if name == "remainder" and dtype == "f64":   # OpenCL's only
         return _remainder(d, title)
     if name == "sign":
         if dtype in FLOATS:
-            one, copy = ("1.0f", "copysignf") if t == "float" else ("1.0", "copysign")
-            copy = "copysign" if d.wide else copy
+            one, copy = "1.0f" if t == "float" else "1.0", d.math("copysign", dtype)
             return f"{head} {t} {title}({t} a)\n{{\n  return a == 0 || a != a ? a : {copy}({one}, a);\n}}\n"
         return f"{head} {t} {title}({t} a)\n{{\n  return ({t})((a > 0) - (a < 0));\n}}\n"
     if name in ("load", "store"):
@@ -265,7 +277,9 @@ def _small_float(d: Dialect, need: Need, name: str, dtype: str, title: str) -> s
             return (f"/* to the nearest value of bf16, ties to even; a NaN stays one */\n{head} float {title}(float x)\n{{\n"
                     f"  {u32} u = {as_u};\n  u = x != x ? u | 0x400000u : u + 0x7fffu + (u >> 16 & 1u);\n"
                     f"  return {as_f('u & 0xffff0000u')};\n}}\n")
-        return _narrow(d, need, title)
+        return _narrow(d, need, dtype, title)
+    if d.name == "c" and name != "round":
+        return _narrow(d, need, dtype, title) if name == "narrow" else _half(d, name, title, 1)
     if name == "value":
         body = "vload_half(0, (const half *)&x)" if d.wide else "__half2float(__ushort_as_half(x))"
         return f"{head} float {title}({u16} x)\n{{\n  return {body};\n}}\n"
@@ -281,8 +295,37 @@ def _small_float(d: Dialect, need: Need, name: str, dtype: str, title: str) -> s
     return f"{head} float {title}(float x)\n{{\n  return {need('value', 'f16')}({need('bits', 'f16')}(x));\n}}\n"
 
 
+def _half(d: Dialect, name: str, title: str, n: int) -> str:
+    """C's f16 from and to its bits, by arithmetic on a float and on its bits, for one value or n at once."""
+    f, u, h = (d.register(t, n) for t in ("f32", "u32", "u16"))
+    as_f, as_u = (lambda x: d.reinterpret(x, "u32", "f32", n)), (lambda x: d.reinterpret(x, "f32", "u32", n))
+    head, call = "", {"value": "_mm512_cvtph_ps((__m256i)x)", "bits": "_mm512_cvtps_ph((__m512)x, _MM_FROUND_TO_NEAREST_INT)"}[name]
+    to, source = (f, h) if name == "value" else (h, f)
+    if n == 16:
+        head = f"#ifdef __AVX512F__\n  return ({to}){call};\n#else\n"
+
+    def choose(mask: str, a: str, b: str) -> str:
+        return d.choose("u32", n, mask, a, b if n > 1 or "?" not in b else f"({b})")
+
+    if name == "value":
+        comment = "2^112 times what the bits, moved to a float's places, stand for; infinity and NaN apart"
+        found = choose("a < 0x0f800000u", as_u(f"{as_f('a')} * 0x1p112f"), "a | 0x7f800000u")
+        body = (f"  const {u} w = {'x' if n == 1 else f'convert_{u}(x)'}, a = (w & 0x7fffu) << 13;\n"
+                f"  const {u} m = {found};\n  return {as_f('m | (w & 0x8000u) << 16')};\n")
+    else:
+        comment = "to the nearest f16, ties to even: below 2^-14 an addition rounds, above it adding to the bits does"
+        infinite = choose("a > 0x7f800000u", "(a >> 13 & 0x3ffu) | 0x7e00u", "0x7c00u" if n == 1 else d.splat("u32", n, "0x7c00u"))
+        normal = choose("a < 0x47800000u", "(a - 0x38000000u + 0xfffu + (a >> 13 & 1u)) >> 13", infinite)
+        body = (f"  const {u} w = {as_u('x')}, a = w & 0x7fffffffu;\n"
+                f"  const {u} m = {choose('a < 0x38800000u', as_u(as_f('a') + ' + 0.5f') + ' - 0x3f000000u', normal)};\n"
+                f"  return {f'({h})(m | (w >> 16 & 0x8000u))' if n == 1 else f'convert_{h}(m | (w >> 16 & 0x8000u))'};\n")
+    return f"/* {comment} */\n{d.function} {to} {title}({source} x)\n{{\n{head}{body}{'#endif' + chr(10) if head else ''}}}\n"
+
+
 def _small_wide(d: Dialect, need: Need, name: str, dtype: str, n: int, title: str) -> str:
     """The same for all lanes of a vector."""
+    if d.name == "c" and name in ("value", "bits"):
+        return _half(d, name, title, n)
     if name == "value":
         return (f"{d.function} float{n} {title}(ushort{n} x)\n{{\n  ushort t[{n}];\n  vstore{n}(x, 0, t);\n"
                 f"  return vload_half{n}(0, (const half *)t);\n}}\n")
@@ -296,16 +339,16 @@ def _small_wide(d: Dialect, need: Need, name: str, dtype: str, n: int, title: st
         return (f"/* to the nearest value of bf16, ties to even; a NaN whose lower half is empty stays one */\n{head}"
                 f"  const uint{n} u = as_uint{n}(x);\n  return as_float{n}((u + 0x7fffu + (u >> 16 & 1u)) & 0xffff0000u);\n}}\n")
     return (f"/* to the nearest value of bf16, ties to even; a NaN stays one */\n{head}  const uint{n} u = as_uint{n}(x);\n"
-            f"  const uint{n} r = x != x ? u | 0x400000u : u + 0x7fffu + (u >> 16 & 1u);\n  return as_float{n}(r & 0xffff0000u);\n}}\n")
+            f"  const uint{n} r = {d.choose('u32', n, 'x != x', 'u | 0x400000u', 'u + 0x7fffu + (u >> 16 & 1u)')};\n  return as_float{n}(r & 0xffff0000u);\n}}\n")
 
 
-def _narrow(d: Dialect, need: Need, title: str) -> str:
-    """f64 to bf16 with one rounding: to f32 rounding to odd first."""
+def _narrow(d: Dialect, need: Need, dtype: str, title: str) -> str:
+    """f64 to a small type with one rounding: to f32 rounding to odd first."""
     u32 = d.types["u32"]
     return (f"/* through a float that is rounded to odd: so the second rounding alone decides */\n{d.function} float {title}(double x)\n{{\n"
             f"  float f = (float)x;\n  {u32} u = {d.reinterpret('f', 'f32', 'u32')};\n"
             f"  if ((double)f != x && x == x && (u & 1u) == 0u) u += ((double)f < x) == (f > 0 || (f == 0 && x > 0)) ? 1u : 0xffffffffu;\n"
-            f"  return {need('round', 'bf16')}({d.reinterpret('u', 'u32', 'f32')});\n}}\n")
+            f"  return {need('round', dtype)}({d.reinterpret('u', 'u32', 'f32')});\n}}\n")
 
 
 def _to_integer(d: Dialect, dtype: str, to: str, title: str) -> str:

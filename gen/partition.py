@@ -85,13 +85,18 @@ class Read:
 
 @dataclass(frozen=True)
 class Root:
-    """A leaf of the fusion's result, and the map from the kernel's index to it."""
+    """A leaf of the fusion's result (scratch: of a buffer between kernels), and the map from the kernel's index to it."""
 
     result: int
     shape: Shape
     value: Instruction
     output: int
     map: str
+    scratch: bool = False
+
+    @property
+    def pointer(self) -> str:
+        return f"{'q' if self.scratch else 'r'}{self.result}"
 
 
 def _list(values: "Tuple[int, ...]") -> str:
@@ -160,9 +165,11 @@ def _only_side(instruction: Instruction, index: str) -> Optional[int]:
 class Partition:
     """The functions of one kernel: `entry`, the kernel's body, then those it calls, callers before callees."""
 
-    def __init__(self, computation: Computation, roots: "List[Root]", name: str, dims: "Tuple[int, ...]", inline: int = 0) -> None:
-        """inline: entries of a function up to which a value wanted at several indices is computed at each, not called."""
-        self.computation, self.inline = computation, inline
+    def __init__(self, computation: Computation, roots: "List[Root]", name: str, dims: "Tuple[int, ...]", inline: int = 0,
+                 cuts: "Optional[Dict[Instruction, int]]" = None) -> None:
+        """inline: entries of a function up to which a value wanted at several indices is computed at each, not called.
+        cuts: values that another kernel has left in scratch buffers, with the number of their first leaf's."""
+        self.computation, self.inline, self.cuts = computation, inline, cuts or {}
         self.entry = Function(name, dims)
         self.functions: List[Function] = [self.entry]
         self._names: Set[str] = set()
@@ -205,7 +212,7 @@ class Partition:
         return compose(entry.map, step)
 
     def _resolve(self, instruction: Instruction, index: str, output: int, function: Function) -> Read:
-        while True:
+        while instruction not in self.cuts:
             side = _only_side(instruction, index)
             if side is None:
                 break
@@ -219,7 +226,7 @@ class Partition:
         return Read(instruction, index, output)
 
     def _use(self, read: Read, region: Region) -> None:
-        if read.source.opcode not in LEAVES and read.map != EMPTY:
+        if read.source.opcode not in LEAVES and read.source not in self.cuts and read.map != EMPTY:
             self._uses.setdefault(read.source, {})[self.home(read, region), read.map] = None
 
     def _place(self, instruction: Instruction, uses: "List[Tuple[Region, str]]") -> None:

@@ -701,7 +701,7 @@ def _reduce_precision(dtype: str) -> str:
     bias = (1 << (exponent - 1)) - 1
     copy_in = f"  {wide} sign, a;\n" + (
         f"  {unsigned} x = value;\n" if dtype in SMALL else f"  {unsigned} x;\n  memcpy(&x, &value, sizeof x);\n")
-    copy_out = f"  return x;\n" if dtype in SMALL else "  memcpy(&value, &x, sizeof x);\n  return value;\n"
+    copy_out = "  return x;\n" if dtype in SMALL else "  memcpy(&value, &x, sizeof x);\n  return value;\n"
     infinity = f"(({wide}){(1 << exponent) - 1} << {mantissa})"
     return f"""
 static {kind} {dtype}_reduce_precision({kind} value, int exponent_bits, int mantissa_bits) {{

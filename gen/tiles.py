@@ -20,7 +20,7 @@ it is the "full network". The generator follows each element, and asserts that a
 
 from __future__ import annotations
 
-from typing import Any, List, Optional, Sequence, Tuple
+from typing import Any, List, Sequence, Tuple
 
 Element = Tuple[int, int]                   # (l, r)
 Register = Tuple[str, Tuple[Element, ...]]  # its name in the text, and what its lanes hold

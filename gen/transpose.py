@@ -11,14 +11,14 @@ import math
 from dataclasses import dataclass
 from typing import Dict, Iterator, List, Optional, Sequence, Tuple
 
-from gen import algebra, dtypes
+from gen import algebra
 from gen.algebra import AlgebraError
 from gen.dialect import Dialect
-from gen.emit import INDEX_TYPES, Body, Helpers, NotWide, parameters_of
+from gen.emit import INDEX_TYPES, Body, Helpers, NotWide, buffers_of
 from gen.kernel import Kernel, Nest, arguments, attribute, function_text
 from gen.partition import Partition, compose
 from gen.schedule import Device
-from gen.walk import Walk, position, walk
+from gen.walk import Walk, walk
 
 INLINE = 256          # entries up to which a value wanted at several indices is computed at each of them
 ITEM = 1 << 16        # bytes of output a CPU work-item
@@ -184,11 +184,10 @@ def _on_cpu(d: Dialect, helpers: Helpers, nest: Nest, found: Walk, digit: int, t
     first, last = f"part * {tile.chunks}", f"part * {tile.chunks} + {tile.chunks}"
     if tiles % tile.chunks:
         last = f"({last} < {tiles} ? {last} : {tiles})"
-    params = parameters_of(nest.partition, nest.partition.entry)
-    shapes = {root.result: root.shape for root in nest.partition.roots}
+    reads, writes = buffers_of(nest.partition, nest.partition.entry), {root.pointer: root.shape for root in nest.partition.roots}
     functions = [function_text(d, helpers, nest.partition, f, excess) for f in reversed(nest.partition.functions[1:])]
-    made = Kernel(nest.name, nest, tile, index_type, blocks, ", ".join(arguments(d, nest.partition, params, shapes)),  # type: ignore[arg-type]
-                  functions, "", body.before.lines, body.text.lines, body.after.lines, [], "", attribute(d, tile.threads), thread, params,
-                  sorted(shapes), body.flat, hero="transpose", place=lines)
+    made = Kernel(nest.name, nest, tile, index_type, blocks, ", ".join(arguments(d, reads, writes)),  # type: ignore[arg-type]
+                  functions, "", body.before.lines, body.text.lines, body.after.lines, [], "", attribute(d, tile.threads), thread,
+                  [*reads, *sorted(writes)], body.flat, hero="transpose", place=lines)
     made.parts = {"loop": f"for ({t} {loop} = {first}; {loop} < {last}; ++{loop})", "origin": origins.get(digit, ""), "walk": walked, "place": place}
     return made

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import List, Optional, Sequence, Tuple
 
 from gen import algebra, dtypes
-from gen.emit import first_leaf, memory_map, reads_of
+from gen.emit import buffer_of, memory_map, reads_of
 from gen.hlo import Shape
 from gen.partition import EMPTY, Partition, compose
 
@@ -71,17 +71,18 @@ def position(sizes: Sequence[int]) -> str:
     return f"({', '.join(names)}) -> ({total})" + (f", domain: {domain}" if domain else "")
 
 
-def walk(partition: Partition, shape: Shape) -> Optional[Walk]:
-    """The walk over a nest whose positions are those of `shape`; None where a write is irregular."""
+def walk(partition: Partition, shape: Shape, further: "Sequence[Tuple[str, str]]" = ()) -> Optional[Walk]:
+    """The walk over a nest whose positions are those of `shape`; None where a write is irregular. further: names and maps from the
+    index to a number that must move evenly too, as a write."""
     unmap = algebra.call("shape", "unmap", shape.text)
-    found: List[Tuple[str, bool, int, int, str]] = []
+    found: List[Tuple[str, bool, int, int, str]] = [(name, True, 0, 0, flat) for name, flat in further]
     for root in partition.roots:
-        found.append((f"r{root.result}", True, dtypes.storage_bytes(root.shape.dtype), root.shape.bytes, compose(root.map, memory_map(root.shape))))
+        found.append((root.pointer, True, dtypes.storage_bytes(root.shape.dtype), root.shape.bytes, compose(root.map, memory_map(root.shape))))
     for read, _ in reads_of(partition, partition.entry):
-        if read.source.opcode == "parameter" and read.map != EMPTY and read.source.shape.leaves()[read.output].dims:
-            leaf = read.source.shape.leaves()[read.output]
-            found.append((f"p{first_leaf(read.source) + read.output}", False, dtypes.storage_bytes(leaf.dtype), leaf.bytes,
-                          compose(read.map, memory_map(leaf))))
+        buffer = buffer_of(partition, read)
+        if buffer and buffer.shape.dims:
+            leaf = buffer.shape
+            found.append((buffer.pointer, False, dtypes.storage_bytes(leaf.dtype), leaf.bytes, compose(read.map, memory_map(leaf))))
     flats = [compose(unmap, flat) for *_, flat in found]
     if shape.elements < 2 or any(flat == EMPTY for flat in flats):
         return None

@@ -3,12 +3,15 @@
 #include "copies.h"
 #include "data.h"
 #include "say.h"
+#include "worker.h"
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-enum { MOST_SETS = 4096, MOST_RIVALS = 24, MOST_ROUNDS = 1000 };
+enum { MOST_SETS = 4096, MOST_RIVALS = 32, MOST_TURNS = 1000, FIRST_TURNS = 9 };
+static const double IN_DOUBT = 1.15; /* within such a factor more turns may change who is faster */
 
 static double seconds(void)
 {
@@ -103,20 +106,26 @@ static void rotation_close(struct rotation *r)
 
 /* ---- rivals ---- */
 
-enum rival_kind { KERNEL, HOST_COPY, DEVICE_COPY, HOST_READ, DEVICE_READ };
-static const char *const kind_name[] = { "kernel", "copy", "copy", "read", "read" };
+enum rival_kind { KERNEL, HOST_COPY, DEVICE_COPY, HOST_READ, DEVICE_READ, LIBRARY };
+static const char *const kind_name[] = { "kernel", "copy", "copy", "read", "read", "library" };
 
 struct rival {
   enum rival_kind kind;
   int number;
   const char *name;
+  struct worker *worker;
   int calls, next; /* calls a turn; where the rotation goes on */
-  double time[MOST_ROUNDS];
+  int resting;     /* takes no more turns */
+  int turns;
+  double time[MOST_TURNS]; /* seconds a call */
 };
 
-static int turn(const struct rotation *r, struct rival *rival, int calls)
+/* The seconds of a turn; negative: it failed. */
+static double turn(const struct rotation *r, struct rival *rival, int calls)
 {
   int sets = rival->kind == KERNEL ? r->sets : r->copy_sets, first = rival->next, error = 0;
+  double start = seconds();
+  if (rival->kind == LIBRARY) return worker_turn(rival->worker, calls);
   rival->next = (first + calls) % sets;
   if (rival->kind == HOST_COPY) copies_copy(rival->number, r->from_host, r->to_host, r->half, sets, first, calls);
   else if (rival->kind == HOST_READ) { /* both sides, so that as many bytes are read as a copy moves */
@@ -133,37 +142,36 @@ static int turn(const struct rotation *r, struct rival *rival, int calls)
     }
     if (!error) error = backend_finish();
   }
-  return error;
+  return error ? -1 : seconds() - start;
 }
 
 /* The least of three turns: something else may have had the machine in one of them. */
-static int least_of_three(const struct rotation *r, struct rival *rival, double *least)
+static double least_of_three(const struct rotation *r, struct rival *rival)
 {
-  *least = 1e30;
+  double least = INFINITY;
   for (int i = 0; i < 3; ++i) {
-    double start = seconds(), took;
-    if (turn(r, rival, rival->calls)) return 1;
-    took = seconds() - start;
-    if (took < *least) *least = took;
+    double took = turn(r, rival, rival->calls);
+    if (took < least) least = took;
   }
-  return 0;
+  return least;
 }
 
 /* Enough calls for a turn to last `slot` seconds, found by raising them: which is the warm-up too. Copies and reads start
    where 20 GB/s would take as long, so that a busy machine's time slices are not taken for theirs. */
 static int warm_up(const struct rotation *r, struct rival *rival, double slot)
 {
-  double start = rival->kind == KERNEL ? 1 : slot * 20e9 / (double)(2 * r->half) + 1;
+  int copies = rival->kind != KERNEL && rival->kind != LIBRARY;
+  double start = copies ? slot * 20e9 / (double)(2 * r->half) + 1 : 1;
   for (rival->calls = start < 1 << 16 ? (int)start : 1 << 16;;) {
-    double took;
-    if (least_of_three(r, rival, &took)) return 1;
+    double took = least_of_three(r, rival);
+    if (took < 0) return 1;
     if (took >= slot || rival->calls >= 1 << 16) return 0;
     if (took < slot / 16) {
       rival->calls *= 8;
       continue;
     }
     rival->calls = (int)((double)rival->calls * slot / took) + 1;
-    return turn(r, rival, rival->calls);
+    return turn(r, rival, rival->calls) < 0;
   }
 }
 
@@ -186,55 +194,184 @@ static int list_rivals(struct rival *rivals, const struct device *device)
   return count;
 }
 
+/* ---- libraries: each must agree with the kernel before it is timed ---- */
+
 static int by_size(const void *a, const void *b)
 {
   double x = *(const double *)a, y = *(const double *)b;
   return (x > y) - (x < y);
 }
 
-static void say_rival(struct rival *rival, int rounds, size_t bytes)
+/* NULL, or how results differ: moved data and integers must be the same; floats, whose order of summation is free, within
+   a thousandth of their root mean square (16 bits: a hundredth). */
+static const char *disagreement(const struct sett_buffer *type, const void *got, const void *wanted)
 {
-  static char times[MOST_ROUNDS * 26 + 8];
-  double *t = rival->time;
+  double squares = 0, most = 0, allowed;
+  if (type->exact || (type->kind != SETT_FLOAT && type->kind != SETT_BFLOAT))
+    return memcmp(got, wanted, type->bytes) ? "its result is not the kernel's" : NULL;
+  for (size_t i = 0; i < type->elements; ++i) {
+    double value = data_value(type, wanted, i), off = fabs(data_value(type, got, i) - value);
+    squares += value * value;
+    if (!(off <= most)) most = off;
+  }
+  allowed = (type->bits == 16 ? 1e-2 : 1e-3) * sqrt(squares / (double)type->elements);
+  return most <= allowed ? NULL : say_text("its result is up to %g off the kernel's, where %g is allowed", most, allowed);
+}
+
+static int write_all(const char *path, const void *from, size_t bytes)
+{
+  FILE *file = fopen(path, "wb");
+  int bad = !file || fwrite(from, 1, bytes, file) != bytes;
+  return (file && fclose(file)) || bad;
+}
+
+static int read_all(const char *path, void *to, size_t bytes)
+{
+  FILE *file = fopen(path, "rb");
+  int bad = !file || fread(to, 1, bytes, file) != bytes;
+  if (file) fclose(file);
+  return bad;
+}
+
+/* The kernel's result on the first set, and its parameter in a file for the workers. */
+static int first_result(const struct rotation *r, const struct bench_plan *plan, void *wanted)
+{
+  const struct buffer *param = &r->param[0], *result = &r->result[plan->result];
+  void *data = malloc(param->bytes);
+  int bad = !data || backend_read(param, 0, param->bytes, data) || write_all(plan->in, data, param->bytes) ||
+            backend_run(r->fusion, r->self, r->param, r->result) || backend_finish() ||
+            backend_read(result, 0, result->bytes, wanted);
+  free(data);
+  return bad;
+}
+
+static int list_libraries(const struct rotation *r, struct rival *rivals, int count, const struct bench_plan *plan)
+{
+  const struct sett_buffer *type = &r->fusion->result[plan->result];
+  void *wanted = malloc(type->bytes), *got = malloc(type->bytes);
+  const char *wrong = !wanted || !got || first_result(r, plan, wanted) ? "the kernel's own result cannot be had" : NULL;
+  for (int i = 0; i < plan->libraries; ++i) {
+    struct worker *worker = &plan->library[i];
+    const char *reason = wrong;
+    if (!reason && worker_start(worker)) reason = worker->about;
+    else if (!reason && read_all(plan->out, got, type->bytes)) reason = "it gave no result of this size";
+    else if (!reason) reason = disagreement(type, got, wanted);
+    say("library", "name", worker->name, "status", reason ? "SKIP" : "PASS", "reason", reason ? reason : "", "about",
+        worker->pid ? worker->about : "", NULL);
+    if (reason) worker_stop(worker);
+    else {
+      add_rival(rivals, &count, LIBRARY, i, worker->name);
+      rivals[count - 1].worker = worker;
+    }
+  }
+  free(wanted), free(got);
+  return count;
+}
+
+/* ---- turns ---- */
+
+static double median(const double *from, int count, double *sorted)
+{
+  memcpy(sorted, from, (size_t)count * sizeof *from);
+  qsort(sorted, (size_t)count, sizeof *sorted, by_size);
+  return sorted[count / 2];
+}
+
+static int is_copy(const struct rival *rival) { return rival->kind == HOST_COPY || rival->kind == DEVICE_COPY; }
+static int is_read(const struct rival *rival) { return rival->kind == HOST_READ || rival->kind == DEVICE_READ; }
+
+static const struct rival *fastest(const struct rival *rivals, int count, int (*is)(const struct rival *))
+{
+  static double sorted[MOST_TURNS];
+  const struct rival *best = NULL;
+  double least = INFINITY;
+  for (int i = 0; i < count; ++i) {
+    double middle;
+    if (!is(&rivals[i]) || rivals[i].resting) continue;
+    middle = median(rivals[i].time, rivals[i].turns, sorted);
+    if (middle < least) least = middle, best = &rivals[i];
+  }
+  return best;
+}
+
+/* Rests whoever is too slow to become the fastest of its kind, and libraries that are clearly slower or faster than the kernel. */
+static void rest(struct rival *rivals, int count)
+{
+  static double sorted[MOST_TURNS];
+  const struct rival *copy = fastest(rivals, count, is_copy), *read = fastest(rivals, count, is_read);
+  for (int i = 1; i < count; ++i) {
+    const struct rival *best = is_copy(&rivals[i]) ? copy : is_read(&rivals[i]) ? read : &rivals[0];
+    double ratio = median(rivals[i].time, rivals[i].turns, sorted);
+    ratio /= median(best->time, best->turns, sorted);
+    rivals[i].resting = ratio > IN_DOUBT || ratio < 1 / IN_DOUBT;
+  }
+}
+
+/* Half of the 95% confidence interval of the median of kernel / yardstick, as a share of it: order statistics. */
+static double spread_of_share(const struct rival *kernel, const struct rival *yardstick)
+{
+  static double ratios[MOST_TURNS], sorted[MOST_TURNS];
+  int turns = kernel->turns, low = (int)floor(turns / 2.0 - 0.98 * sqrt(turns));
+  double middle;
+  for (int i = 0; i < turns; ++i) ratios[i] = kernel->time[i] / (yardstick ? yardstick->time[i] : 1);
+  middle = median(ratios, turns, sorted);
+  return low < 0 ? INFINITY : (sorted[turns - 1 - low] - sorted[low]) / 2 / middle;
+}
+
+static void say_rival(const struct rival *rival, size_t bytes)
+{
+  static char times[MOST_TURNS * 26 + 8];
+  static double t[MOST_TURNS];
   size_t used = 0;
-  for (int i = 0; i < rounds; ++i)
-    used += (size_t)snprintf(times + used, sizeof times - used, "%s%.9g", i ? ", " : "[", t[i]);
+  double middle = median(rival->time, rival->turns, t);
+  for (int i = 0; i < rival->turns; ++i)
+    used += (size_t)snprintf(times + used, sizeof times - used, "%s%.9g", i ? ", " : "[", rival->time[i]);
   snprintf(times + used, sizeof times - used, "]");
-  qsort(t, (size_t)rounds, sizeof t[0], by_size);
-  say("time", "kind", kind_name[rival->kind], "name", rival->name, "#median", say_number(t[rounds / 2]), "#low",
-      say_number(t[rounds / 4]), "#high", say_number(t[(rounds * 3) / 4]), "#least", say_number(t[0]), "#bytes",
-      say_number((double)bytes), "#calls", say_number(rival->calls), "#rounds", say_number(rounds), "[times", times, NULL);
+  say("time", "kind", kind_name[rival->kind], "name", rival->name, "#median", say_number(middle), "#low",
+      say_number(t[rival->turns / 4]), "#high", say_number(t[(rival->turns * 3) / 4]), "#least", say_number(t[0]), "#bytes",
+      say_number((double)bytes), "#calls", say_number(rival->calls), "#rounds", say_number(rival->turns), "[times", times, NULL);
 }
 
 /* One call and the wait for it: what a caller who needs the result at once sees. */
 static double latency(const struct rotation *r, struct rival *kernel)
 {
-  double t[31];
-  for (int i = 0; i < 31; ++i) {
-    double start = seconds();
-    if (turn(r, kernel, 1)) return 0;
-    t[i] = seconds() - start;
-  }
-  qsort(t, 31, sizeof t[0], by_size);
-  return t[15];
+  double t[31], sorted[31];
+  for (int i = 0; i < 31; ++i) t[i] = turn(r, kernel, 1);
+  return median(t, 31, sorted);
+}
+
+static int lost(struct rival *rival)
+{
+  if (rival->kind != LIBRARY) return 0;
+  say("library", "name", rival->name, "status", "SKIP", "reason", "it ended before its turns did", "about", "", NULL);
+  rival->resting = 1, rival->turns = 0;
+  return 1;
 }
 
 static int measure(const struct rotation *r, struct rival *rivals, int count, const struct bench_plan *plan)
 {
-  int rounds = plan->rounds < 1 ? 1 : plan->rounds < MOST_ROUNDS ? plan->rounds : MOST_ROUNDS;
+  const struct sett_fusion *fusion = r->fusion;
+  size_t read = total_bytes(fusion->param, fusion->params), written = total_bytes(fusion->result, fusion->results);
+  int most = plan->turns < 1 ? 1 : plan->turns < MOST_TURNS ? plan->turns : MOST_TURNS, reduces = 4 * written < read;
+  const struct rival *yardstick = NULL;
+  double spread = INFINITY, start;
   for (int i = 0; i < count; ++i)
-    if (warm_up(r, &rivals[i], plan->slot)) return 1;
-  for (int round = 0; round < rounds; ++round)
+    if (warm_up(r, &rivals[i], plan->slot) && !lost(&rivals[i])) return 1;
+  start = seconds();
+  for (int turns = 1; turns <= most && (turns <= FIRST_TURNS || (spread > plan->spread && seconds() - start < plan->seconds)); ++turns) {
     for (int i = 0; i < count; ++i) {
-      double start = seconds();
-      if (turn(r, &rivals[i], rivals[i].calls)) return 1;
-      rivals[i].time[round] = (seconds() - start) / rivals[i].calls;
+      double took = rivals[i].resting ? 0 : turn(r, &rivals[i], rivals[i].calls);
+      if (took < 0 && !lost(&rivals[i])) return 1;
+      if (!rivals[i].resting) rivals[i].time[rivals[i].turns++] = took / rivals[i].calls;
     }
-  say("rotation", "#sets", say_number(r->sets), "#footprint",
-      say_number((double)r->sets * (double)(total_bytes(r->fusion->param, r->fusion->params) +
-                                            total_bytes(r->fusion->result, r->fusion->results))),
-      "#latency", say_number(latency(r, &rivals[0])), NULL);
-  for (int i = 0; i < count; ++i) say_rival(&rivals[i], rounds, i ? 2 * r->half : plan->moved);
+    if (turns == FIRST_TURNS) rest(rivals, count);
+    yardstick = fastest(rivals, count, reduces ? is_read : is_copy);
+    spread = spread_of_share(&rivals[0], yardstick);
+  }
+  say("rotation", "#sets", say_number(r->sets), "#footprint", say_number((double)r->sets * (double)(read + written)), "#latency",
+      say_number(latency(r, &rivals[0])), "yardstick", yardstick ? kind_name[yardstick->kind] : "", "#spread", say_number(spread), NULL);
+  for (int i = 0; i < count; ++i)
+    if (rivals[i].turns) say_rival(&rivals[i], is_copy(&rivals[i]) || is_read(&rivals[i]) ? 2 * r->half : plan->moved);
   return 0;
 }
 
@@ -250,7 +387,10 @@ int bench(const struct sett_fusion *fusion, void *self, const struct device *dev
     return 1;
   }
   count = list_rivals(rivals, device);
-  bad = rotation_open(&r, plan->footprint, plan->moved) || measure(&r, rivals, count, plan);
+  bad = rotation_open(&r, plan->footprint, plan->moved);
+  if (!bad && plan->libraries) count = list_libraries(&r, rivals, count, plan);
+  bad = bad || measure(&r, rivals, count, plan);
+  for (int i = 0; i < plan->libraries; ++i) worker_stop(&plan->library[i]);
   rotation_close(&r);
   if (device->on_host) copies_close();
   return bad;

@@ -64,6 +64,26 @@ static void copy_streaming_4(unsigned char *to, const unsigned char *from, size_
   copy_streaming(to + 4 * quarter, from + 4 * quarter, bytes - 4 * quarter);
 }
 
+/* Four streams in bursts of eight lines, the next page's lines asked for first: whole runs of a page at a time. */
+enum { BURST = 512, AHEAD = 4096 };
+
+static inline void ask(const unsigned char *from)
+{
+  for (size_t j = 0; j < BURST; j += 64) __builtin_prefetch(from + j, 0, 2);
+}
+
+static void copy_bursts_4(unsigned char *to, const unsigned char *from, size_t bytes)
+{
+  size_t quarter = bytes / (4 * BURST) * BURST;
+  for (size_t i = 0; i < quarter; i += BURST)
+    for (size_t q = 0; q < 4; ++q) {
+      size_t at = q * quarter + i;
+      ask(from + at + AHEAD);
+      for (size_t j = at; j < at + BURST; j += 64) store_streaming(to + j, from + j);
+    }
+  copy_streaming(to + 4 * quarter, from + 4 * quarter, bytes - 4 * quarter);
+}
+
 /* A page at a time: all of it is asked for before the first store. */
 static void copy_paged(unsigned char *to, const unsigned char *from, size_t bytes)
 {
@@ -103,19 +123,39 @@ static uint64_t read_4(const unsigned char *from, size_t bytes)
   return folded(sum);
 }
 
+static uint64_t read_bursts_4(const unsigned char *from, size_t bytes)
+{
+  line sum[4] = { { 0 }, { 0 }, { 0 }, { 0 } };
+  size_t quarter = bytes / (4 * BURST) * BURST;
+  for (size_t i = 0; i < quarter; i += BURST)
+    for (size_t q = 0; q < 4; ++q) {
+      const unsigned char *burst = from + q * quarter + i;
+      ask(burst + AHEAD);
+      for (size_t j = 0; j < BURST; j += 64) sum[j / 64 % 4] += *(const line *)(const void *)(burst + j);
+    }
+  return folded(sum) + read_1(from + 4 * quarter, bytes - 4 * quarter);
+}
+
 static const struct {
   const char *name;
   void (*copy)(unsigned char *to, const unsigned char *from, size_t bytes);
 } copies[] = {
-  { "memcpy", copy_library },           { "streaming stores", copy_streaming },
-  { "streaming stores, 4 streams", copy_streaming_4 }, { "streaming stores, a page prefetched", copy_paged },
+  { "memcpy", copy_library },
+  { "streaming stores", copy_streaming },
+  { "streaming stores, 4 streams", copy_streaming_4 },
+  { "streaming stores, 4 streams prefetched", copy_bursts_4 },
+  { "streaming stores, a page prefetched", copy_paged },
   { "plain vectors", copy_plain },
 };
 
 static const struct {
   const char *name;
   uint64_t (*read)(const unsigned char *from, size_t bytes);
-} reads[] = { { "vector sum", read_1 }, { "vector sum, 4 streams", read_4 } };
+} reads[] = {
+  { "vector sum", read_1 },
+  { "vector sum, 4 streams", read_4 },
+  { "vector sum, 4 streams prefetched", read_bursts_4 },
+};
 
 const char *copies_copy_name(int number)
 {
@@ -138,24 +178,9 @@ static struct {
   pthread_cond_t start, done;
   unsigned job; /* number of the current job; 0: none yet */
   int quit;
-  int number, reading, sets, first, calls;
-  unsigned char *const *from, *const *to;
-  size_t bytes;
-  uint64_t sums; /* keeps reads alive */
+  void (*share)(void *argument, int thread, int threads);
+  void *argument;
 } pool = { .lock = PTHREAD_MUTEX_INITIALIZER, .start = PTHREAD_COND_INITIALIZER, .done = PTHREAD_COND_INITIALIZER };
-
-static uint64_t work(int thread)
-{
-  size_t lines = pool.bytes / 64, threads = (size_t)pool.threads;
-  size_t begin = lines * (size_t)thread / threads * 64, end = lines * ((size_t)thread + 1) / threads * 64;
-  uint64_t sum = 0;
-  for (int call = 0; call < pool.calls; ++call) {
-    int set = (pool.first + call) % pool.sets;
-    if (pool.reading) sum += reads[pool.number].read(pool.from[set] + begin, end - begin);
-    else copies[pool.number].copy(pool.to[set] + begin, pool.from[set] + begin, end - begin);
-  }
-  return sum;
-}
 
 static void pin(int thread)
 {
@@ -175,14 +200,12 @@ static void *worker(void *argument)
   pin(thread);
   pthread_mutex_lock(&pool.lock);
   for (;;) {
-    uint64_t sum;
     while (pool.job == seen && !pool.quit) pthread_cond_wait(&pool.start, &pool.lock);
     if (pool.quit) break;
     seen = pool.job;
     pthread_mutex_unlock(&pool.lock);
-    sum = work(thread);
+    pool.share(pool.argument, thread, pool.threads);
     pthread_mutex_lock(&pool.lock);
-    pool.sums += sum;
     if (--pool.running == 0) pthread_cond_signal(&pool.done);
   }
   pthread_mutex_unlock(&pool.lock);
@@ -204,15 +227,13 @@ void copies_close(void)
   pthread_cond_broadcast(&pool.start);
   pthread_mutex_unlock(&pool.lock);
   for (int i = 0; i < pool.threads; ++i) pthread_join(pool.thread[i], NULL);
-  pool.threads = 0;
+  pool.threads = 0, pool.quit = 0, pool.job = 0;
 }
 
-static void dispatch(int number, int reading, unsigned char *const *from, unsigned char *const *to, size_t bytes,
-                     int sets, int first, int calls)
+void copies_share(void (*share)(void *argument, int thread, int threads), void *argument)
 {
   pthread_mutex_lock(&pool.lock);
-  pool.number = number, pool.reading = reading, pool.from = from, pool.to = to, pool.bytes = bytes;
-  pool.sets = sets, pool.first = first, pool.calls = calls;
+  pool.share = share, pool.argument = argument;
   pool.running = pool.threads;
   pool.job += 1;
   pthread_cond_broadcast(&pool.start);
@@ -220,13 +241,36 @@ static void dispatch(int number, int reading, unsigned char *const *from, unsign
   pthread_mutex_unlock(&pool.lock);
 }
 
+/* ---- copies and reads of a rotation ---- */
+
+struct rotated {
+  int number, sets, first, calls;
+  unsigned char *const *from, *const *to; /* to NULL: reads */
+  size_t bytes;
+};
+
+static _Atomic uint64_t kept; /* so that no read is left out */
+
+static void share_of_copies(void *argument, int thread, int threads)
+{
+  const struct rotated *r = argument;
+  size_t lines = r->bytes / 64;
+  size_t begin = lines * (size_t)thread / (size_t)threads * 64, end = lines * ((size_t)thread + 1) / (size_t)threads * 64;
+  for (int call = 0; call < r->calls; ++call) {
+    int set = (r->first + call) % r->sets;
+    if (r->to) copies[r->number].copy(r->to[set] + begin, r->from[set] + begin, end - begin);
+    else kept += reads[r->number].read(r->from[set] + begin, end - begin);
+  }
+}
+
 void copies_copy(int number, unsigned char *const *from, unsigned char *const *to, size_t bytes, int sets, int first,
                  int calls)
 {
-  dispatch(number, 0, from, to, bytes, sets, first, calls);
+  struct rotated r = { number, sets, first, calls, from, to, bytes };
+  copies_share(share_of_copies, &r);
 }
 
 void copies_read(int number, unsigned char *const *from, size_t bytes, int sets, int first, int calls)
 {
-  dispatch(number, 1, from, NULL, bytes, sets, first, calls);
+  copies_copy(number, from, NULL, bytes, sets, first, calls);
 }

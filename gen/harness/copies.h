@@ -5,6 +5,8 @@
 
 int copies_open(int threads); /* 0, or 1 when threads cannot be had */
 void copies_close(void);
+/* share(argument, thread, threads) on every thread, and waits for the last. */
+void copies_share(void (*share)(void *argument, int thread, int threads), void *argument);
 
 const char *copies_copy_name(int number); /* NULL after the last */
 const char *copies_read_name(int number);

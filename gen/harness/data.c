@@ -251,6 +251,11 @@ void data_compare(const struct sett_buffer *type, const void *got, const void *w
   }
 }
 
+double data_value(const struct sett_buffer *type, const void *from, size_t element)
+{
+  return decode(format_of(type), get_bits(type, from, element));
+}
+
 void data_print(const struct sett_buffer *type, const void *from, size_t element, char *to, size_t capacity)
 {
   uint64_t bits = get_bits(type, from, element);

@@ -21,6 +21,8 @@ struct data_error {
 /* bound NULL: zero. Adds to *error. */
 void data_compare(const struct sett_buffer *type, const void *got, const void *wanted, const double *bound,
                   struct data_error *error);
+/* Of a float. */
+double data_value(const struct sett_buffer *type, const void *from, size_t element);
 /* "1.5 (0x3fc00000)" */
 void data_print(const struct sett_buffer *type, const void *from, size_t element, char *to, size_t capacity);
 
