@@ -13,7 +13,7 @@ from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
 import jinja2
 
-from gen import algebra, dtypes, ops, reference, transpose
+from gen import algebra, dtypes, ops, plan, reduction, reference, transpose
 from gen.algebra import AlgebraError
 from gen.dialect import DIALECTS, Dialect
 from gen.emit import INDEX_TYPES, Body, Helpers, Value, conditions, NotWide, Text, first_leaf, memory_map, offset, buffers_of, reads_of
@@ -70,22 +70,53 @@ def result_leaves(computation: Computation) -> "List[Tuple[Shape, Instruction, i
 
 
 def nests(fusion: Fusion) -> List[Nest]:
-    groups: Dict[int, List[Tuple[int, Shape, Instruction, int]]] = {}
-    for number, (shape, instruction, leaf) in enumerate(result_leaves(fusion.computation)):
+    """Kernels to be, in the order in which they run: what goes through scratch, then the results."""
+    leaves = result_leaves(fusion.computation)
+    planned = plan.plan(fusion.computation, leaves)
+    groups: "Dict[Tuple[int, Any], List[Tuple[int, Shape, Instruction, int]]]" = {}
+    for number, (shape, instruction, leaf) in enumerate(leaves):
         if shape.elements:
-            groups.setdefault(shape.elements, []).append((number, shape, instruction, leaf))
-    made = []
-    for index, group in enumerate(groups.values()):
-        first = group[0][1]
-        name = f"sett_{fusion.name}" + (f"_part{index}" if len(groups) > 1 else "")
-        own = Function(name, first.dims).index
-        roots = []
-        for number, shape, instruction, leaf in group:
-            step = algebra.call("op", "bitcast", "0", f"out={_list(first.dims)}", f"in={_list(shape.dims)}",
-                                f"out_layout={_list(first.minor_to_major)}", f"in_layout={_list(shape.minor_to_major)}")
-            roots.append(Root(number, shape, instruction, leaf, compose(own, step)))
-        made.append(Nest(name, first, Partition(fusion.computation, roots, name, first.dims)))
-    return made
+            heroes = planned.fused.get(number, [])
+            groups.setdefault((shape.elements, plan.key_of(heroes[0]) if heroes else None), []).append((number, shape, instruction, leaf))
+    count = len(planned.cuts) + len(groups)
+    names = iter(f"sett_{fusion.name}" + (f"_part{n}" if count > 1 else "") for n in range(count))
+    made: List[Nest] = []
+    for reduce, number in planned.cuts.items():
+        name, others = next(names), {i: n for i, n in planned.cuts.items() if i is not reduce}
+        roots = [plan.whole(reduce, k, number + k, True) for k in range(len(reduce.shape.leaves()))]
+        nest = Nest(name, roots[0].shape, Partition(fusion.computation, roots, name, roots[0].shape.dims, cuts=others))
+        made.append(plan.reduction(nest, [reduce]) if plan.is_free(reduce) else nest)
+    for (_, key), group in groups.items():
+        nest = _nest(fusion, group, next(names), planned.cuts)
+        if key is not None:
+            nest = plan.reduction(nest, list(dict.fromkeys(i for number, *_ in group for i in planned.fused[number])))
+        made.append(nest)
+    return _sides_taken(made)
+
+
+def _nest(fusion: Fusion, group: "Sequence[Tuple[int, Shape, Instruction, int]]", name: str, cuts: "Dict[Instruction, int]") -> Nest:
+    first = group[0][1]
+    own = Function(name, first.dims).index
+    roots = []
+    for number, shape, instruction, leaf in group:
+        step = algebra.call("op", "bitcast", "0", f"out={_list(first.dims)}", f"in={_list(shape.dims)}",
+                            f"out_layout={_list(first.minor_to_major)}", f"in_layout={_list(shape.minor_to_major)}")
+        roots.append(Root(number, shape, instruction, leaf, compose(own, step)))
+    return Nest(name, first, Partition(fusion.computation, roots, name, first.dims, cuts=cuts))
+
+
+def _sides_taken(made: List[Nest]) -> List[Nest]:
+    """Results that are as large as a reduction's input, and read what it reads, are written in its pass."""
+    taken: List[Nest] = []
+    for n, one in enumerate(made):
+        if isinstance(one, plan.Reduction):
+            sides = [o for o in made if not isinstance(o, plan.Reduction) and o.shape.elements == one.space.elements and o not in taken
+                     and not any(root.scratch for root in o.partition.roots) and plan.reads_same(o.partition, one.inputs)
+                     and not any(e.instruction.opcode == "reduce" for e in o.partition.entry.body.entries)]
+            if sides and not any(q[0] == "q" for o in sides for q in buffers_of(o.partition, o.partition.entry)):
+                taken += sides
+                made[n] = plan.reduction(one, one.heroes, sides)
+    return [one for one in made if one not in taken]
 
 
 def _list(values: Sequence[int]) -> str:
@@ -260,6 +291,7 @@ class Program:
     device: Device
     kernels: List[Kernel]
     text: str
+    scratch: List[Shape]   # buffers between kernels
 
 
 def _step(d: Dialect, made: Kernel) -> List[str]:
@@ -308,16 +340,23 @@ def _needs(text: str) -> "Dict[str, bool]":
 def program(fusion: Fusion, target: str, device_name: Optional[str] = None, excess: bool = False) -> Program:
     d, device = DIALECTS[target], device_for(target, device_name)
     helpers = Helpers(d)
-    kernels = [kernel(d, device, helpers, nest, excess) for nest in nests(fusion)]
-    for number, made in enumerate(k for k in kernels if k.table):
-        made.table["number"] = number  # type: ignore[index]
+    scratch: List[Shape] = []
+    kernels: List[Kernel] = []
+    made = nests(fusion)
+    for nest in made:
+        scratch += [root.shape for root in nest.partition.roots if root.scratch]
+    for nest in made:
+        swept = reduction.kernels(d, device, helpers, nest, excess, scratch) if isinstance(nest, plan.Reduction) and device.cpu else None
+        kernels += swept or [kernel(d, device, helpers, one, excess) for one in (nest, *nest.sides)]
+    for number, looked_up in enumerate(k for k in kernels if k.table):
+        looked_up.table["number"] = number  # type: ignore[index]
     body = "\n".join([text for _, text in helpers.tables.values()] + list(helpers.texts.values()) + [
-        environment().get_template(f"{made.hero}.j2").render(d=d, kernel=made, t=d.index[made.index], step=_step(d, made)) for made in kernels])
+        environment().get_template(f"{made.template or made.hero}.j2").render(d=d, kernel=made, t=d.index[made.index], step=_step(d, made)) for made in kernels])
     body = re.sub(r"\n{3,}", "\n\n", "\n".join(line.rstrip() for line in body.splitlines())).strip("\n") + "\n"
     head = environment().get_template(f"{target}.j2").render(
-        preamble=_preamble(fusion, d, device, kernels, excess), needs=_needs(body), body=body, name=fusion.name, kernels=kernels,
+        preamble=_preamble(fusion, d, device, kernels, excess), needs=_needs(body), body=body, name=fusion.name, kernels=kernels, scratch=scratch,
         params=len(param_leaves(fusion)), results=len(result_leaves(fusion.computation)))
-    return Program(d, device, kernels, head)
+    return Program(d, device, kernels, head, scratch)
 
 
 def param_leaves(fusion: Fusion) -> List[Shape]:
@@ -360,7 +399,7 @@ def manifest(fusion: Fusion, programs: Sequence[Program], excess: bool) -> Dict[
         "functions": {nest.name: [f.name for f in nest.partition.functions] for nest in made},
         "targets": {p.dialect.name: {
             "device": p.device.name, "kernels": [
-                {"name": k.name, "schedule": k.loop.text(), "blocks": k.blocks, "threads": k.loop.threads, "index": k.index}
+                {"name": k.name, "schedule": k.loop.text(), "blocks": k.blocks, "threads": k.threads, "index": k.index}
                 for k in p.kernels]} for p in programs},
         "schedule": "; ".join(k.loop.text() for p in programs[:1] for k in p.kernels),
     }
@@ -379,7 +418,7 @@ def files(fusion: Fusion, targets: Sequence[str], device: Optional[str] = None, 
     opencl = by_target.get("opencl")
     made[f"{name}.h"] = environment().get_template("api.h.j2").render(
         name=name, guard=f"SETT_FUSION_{name.upper()}_H", params=about["params"], results=about["results"], targets=list(by_target),
-        kernels=opencl.kernels if opencl else [],
+        kernels=opencl.kernels if opencl else [], scratch=opencl.scratch if opencl else [],
         tables=[k.table for k in opencl.kernels if k.table] if opencl else [], source=opencl.text.splitlines() if opencl else [])
     made[f"{name}_ref.c"] = reference.reference(fusion.computation, name)
     about["files"] = {"header": f"{name}.h", "reference": f"{name}_ref.c", "bound": f"{name}_bound.c",

@@ -49,10 +49,9 @@ class Combiner:
     """free: elements may be combined in any order and grouping (floats: up to rounding in add and multiply).
     free_but_nan: at least while no float among the elements and init values is NaN.
     associative: any grouping, with the order kept: contiguous parts may be reduced on their own and combined in order.
-    start: what every partial accumulator may start from, a bit pattern a component (None: the init's own value). Starting there
-        changes no result, with init combined once more where apply_init says so; doing it otherwise does no harm in components that
-        start from init. None: there is no such value; a part starts with its first element, and init is combined once.
-        Where combiners are not free_but_nan nor associative: None.
+    start: what every partial accumulator may start from, also those of no element: a bit pattern a component, None for the init's own
+        value where it is no constant. Combined, they are the result, or are so with init once more where apply_init is set.
+        None in place of the list: there is no such value (or no law above holds), so a part starts from its first element.
     reason: one line, why it is (not) free."""
 
     free: bool
@@ -434,7 +433,7 @@ def _compared(body: _Body, group: List[int]) -> Combiner:
     start = _start(body, group, classes, table if free or parts else table_but, level) if but_nan or parts else None
     reason = f"proved by {cases} cases an element"
     if not free:
-        reason = laws[-1][1] or laws[-1][0]
+        reason = next((why for found in reversed(laws) for why in reversed(found) if " is not " in why), laws[0][0])
         if blind and not any(table.laws(2)):
             reason = "the sign of a zero depends on the order, and an op after the reduce can tell"
     return Combiner(free, but_nan, bool(parts), start, start is None, reason)
@@ -444,17 +443,16 @@ def _start(body: _Body, group: List[int], classes: List[_Class], table: _Table, 
     """The init values, if one more of them never changes a result that has one already."""
     keys = [_sameness(level, t) for t in table.kinds]
     same = lambda a, b: all(key(x) == key(y) for key, x, y in zip(keys, a, b))   # noqa: E731
+    nan = any(_has_nan(p, table.kinds) for p in table.points)   # whether the laws hold for them
     inits = [body.inits[k] for k in group]
     known = tuple(v for v in inits if v is not None)
     if len(known) < len(group):
-        starts, points = list(table.points), list(table.points)
+        starts = points = table.points
+    elif nan or not _has_nan(known, table.kinds):
+        values = [one.values(1, [v for v, other in zip(known, classes) if other is one]) for one in classes]
+        starts, points = [known], [p for p in product(*values) if nan or not _has_nan(p, table.kinds)]
     else:
-        starts = [known]
-        if not _has_nan(known, table.kinds) or any(_has_nan(p, table.kinds) for p in table.points):
-            points = list(product(*[one.values(1, [v for v, other in zip(known, classes) if other is one]) for one in classes]))
-            points = [p for p in points if not _has_nan(p, table.kinds) or any(_has_nan(q, table.kinds) for q in table.points)]
-        else:
-            return None
+        return None
     f = table.f
     fine = all(same(f(i, i), i) and all(same(f(f(i, x), i), f(i, x)) for x in points) for i in starts)
     return list(inits) if fine else None

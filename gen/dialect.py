@@ -47,6 +47,8 @@ class Dialect:
     wide: bool
     suffix64: Tuple[str, str]
     either: str = "||"
+    shared: str = ""      # memory of a block, and where its threads meet: GPUs
+    barrier: str = ""
 
     def memory(self, dtype: str, lanes: int = 1) -> str:
         """The type of an element in memory, or of that many."""
@@ -196,7 +198,8 @@ OPENCL = Dialect(
            "f32": "float", "f64": "double"},
     index={"uint": "uint", "int": "int", "long": "long"},
     kernel="__kernel", function="static inline", pointer="__global ", restrict="restrict ", constant="__constant",
-    group="get_group_id(0)", item="get_local_id(0)", unroll="#pragma unroll", wide=True, suffix64=("l", "ul"))
+    group="get_group_id(0)", item="get_local_id(0)", unroll="#pragma unroll", shared="__local ",
+    barrier="barrier(CLK_LOCAL_MEM_FENCE);", wide=True, suffix64=("l", "ul"))
 
 CUDA = Dialect(
     name="cuda", comment="CUDA C++",
@@ -204,7 +207,8 @@ CUDA = Dialect(
            "s64": "long long", "u64": "unsigned long long", "f32": "float", "f64": "double"},
     index={"uint": "unsigned", "int": "int", "long": "long long"},
     kernel='extern "C" __global__', function="static __device__ inline", pointer="", restrict="__restrict__ ",
-    constant="static __device__ const", group="blockIdx.x", item="threadIdx.x", unroll="#pragma unroll", wide=False,
+    constant="static __device__ const", group="blockIdx.x", item="threadIdx.x", unroll="#pragma unroll",
+    shared="__shared__ ", barrier="__syncthreads();", wide=False,
     suffix64=("ll", "ull"))
 
 _C_TYPES = {**{f"s{b}": f"int{b}_t" for b in (8, 16, 32, 64)}, **{f"u{b}": f"uint{b}_t" for b in (8, 16, 32, 64)}, "f32": "float",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Callable, Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import Callable, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
 from gen import algebra, dtypes, ops, tiles
 from gen.dialect import SMALL, Dialect, bits
@@ -187,6 +187,9 @@ class Body:
         self._env: Dict[Tuple[Instruction, Region, str], List[Value]] = {}
         self._loads: Dict[Tuple[str, str, Region], Value] = {}   # buffer, position, where its name is known
         self._given: Dict[Instruction, Value] = {}
+        self.staged: Dict[Tuple[str, str], str] = {}     # what is read or written in a tile instead: pointer, position; C text
+        # what the partition takes as given: values, or how they are made when they are first wanted
+        self.made: "Dict[Instruction, Union[List[Value], Callable[[], List[Value]]]]" = {}
         self._names: Dict[str, int] = {}
         self.box = box or {f"i{k}": (0, size - 1) for k, size in enumerate(function.dims)}
         self.box.update((name, (0, size - 1)) for name, size in partition.ranges.items())
@@ -321,6 +324,11 @@ class Body:
         shape = source.shape.leaves()[read.output]
         if source in self._given:
             return self._given[source]
+        if source in self.made:
+            made = self.made[source]
+            if callable(made):
+                made = self.made[source] = made()
+            return made[read.output]
         if read.map == EMPTY:
             return Value(self.d.literal(0, shape.dtype), shape.dtype)
         buffer = buffer_of(self.partition, read)
@@ -390,6 +398,8 @@ class Body:
         dtype, pointer = self.stored(parameter.shape.dtype), parameter.pointer
         self.flat.append((f"read {pointer}", flat))
         step = self.loop.step if self.loop else 1
+        if (pointer, flat) in self.staged:
+            return self.declare(parameter.name, dtype, 1, self._from_memory(dtype, self.staged[pointer, flat]), dtype == "f16")
         if self.lanes == 1:
             if step > 1 and region is self.function.body and self.stride(flat, "vec")[0] == 1:
                 pack = self._load_pack(parameter, flat)
@@ -523,6 +533,9 @@ class Body:
         flat = self.mapped(compose(root.map, memory_map(root.shape)))
         self.flat.append((f"write {pointer}", flat))
         step = self.loop.step if self.loop else 1
+        if (pointer, flat) in self.staged:
+            self.text.add(f"{self.staged[pointer, flat]} = {self._to_memory(value)};")
+            return
         if self.lanes == 1:
             word = self._word(flat, dtype) if step > 1 and self.stride(flat, "vec")[0] == 1 else None
             if word is None:
@@ -768,3 +781,5 @@ def reads_of(partition: Partition, function: Function) -> "Iterator[Tuple[Read, 
     if function is partition.entry:
         for root in partition.roots:
             yield partition.root_read(root), function.body
+        for scalar in partition.scalars:
+            yield partition.scalar_read(scalar), function.body

@@ -25,6 +25,7 @@ class Nest:
     name: str
     shape: Shape
     partition: Partition
+    sides = ()
 
 
 @dataclass
@@ -59,8 +60,13 @@ class Kernel:
     table: "Optional[Dict[str, Any]]" = None
     ahead: List[List[str]] = field(default_factory=list)
     hero: str = "loop"
+    template: str = ""                                 # "": its hero's
     place: List[str] = field(default_factory=list)     # transpose, reduction: where a work-item stands
     parts: "Dict[str, Any]" = field(default_factory=dict)   # what else the hero's template prints
+
+    @property
+    def threads(self) -> int:
+        return int(self.parts.get("threads", self.loop.threads))
 
     @property
     def chunks(self) -> int:

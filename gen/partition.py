@@ -10,7 +10,7 @@ Inside a function, regions say when code runs: the body, the loop of a reduce, t
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Dict, Iterator, List, Optional, Set, Tuple
+from typing import Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
 from gen import algebra
 from gen.hlo import Computation, Instruction, Shape, c_identifier
@@ -166,10 +166,13 @@ class Partition:
     """The functions of one kernel: `entry`, the kernel's body, then those it calls, callers before callees."""
 
     def __init__(self, computation: Computation, roots: "List[Root]", name: str, dims: "Tuple[int, ...]", inline: int = 0,
-                 cuts: "Optional[Dict[Instruction, int]]" = None) -> None:
+                 cuts: "Optional[Dict[Instruction, int]]" = None, given: "Sequence[Instruction]" = (),
+                 scalars: "Sequence[Instruction]" = ()) -> None:
         """inline: entries of a function up to which a value wanted at several indices is computed at each, not called.
-        cuts: values that another kernel has left in scratch buffers, with the number of their first leaf's."""
-        self.computation, self.inline, self.cuts = computation, inline, cuts or {}
+        cuts: values that another kernel has left in scratch buffers, with the number of their first leaf's.
+        given: values that are at hand. scalars: further values wanted, of rank 0."""
+        self.computation, self.inline, self.cuts, self.given = computation, inline, cuts or {}, frozenset(given)
+        self.scalars = tuple(scalars)
         self.entry = Function(name, dims)
         self.functions: List[Function] = [self.entry]
         self._names: Set[str] = set()
@@ -180,6 +183,8 @@ class Partition:
         order = {instruction: n for n, instruction in enumerate(computation.instructions)}
         for root in roots:
             self._use(self.root_read(root), self.entry.body)
+        for scalar in scalars:
+            self._use(self.scalar_read(scalar), self.entry.body)
         for instruction in reversed(computation.instructions):
             if instruction in self._uses:
                 self._place(instruction, list(self._uses[instruction]))
@@ -189,6 +194,9 @@ class Partition:
 
     def root_read(self, root: Root) -> Read:
         return self._resolve(root.value, root.map, root.output, self.entry)
+
+    def scalar_read(self, scalar: Instruction) -> Read:
+        return self._resolve(scalar, self.entry.nowhere, 0, self.entry)
 
     def operand(self, entry: Entry, operand: int, region: Optional[Region] = None) -> Read:
         """What an entry reads as an operand, seen from one of the entry's regions or from where it stands."""
@@ -212,7 +220,7 @@ class Partition:
         return compose(entry.map, step)
 
     def _resolve(self, instruction: Instruction, index: str, output: int, function: Function) -> Read:
-        while instruction not in self.cuts:
+        while instruction not in self.cuts and instruction not in self.given:
             side = _only_side(instruction, index)
             if side is None:
                 break
@@ -226,7 +234,7 @@ class Partition:
         return Read(instruction, index, output)
 
     def _use(self, read: Read, region: Region) -> None:
-        if read.source.opcode not in LEAVES and read.source not in self.cuts and read.map != EMPTY:
+        if read.source.opcode not in LEAVES and read.source not in self.cuts and read.source not in self.given and read.map != EMPTY:
             self._uses.setdefault(read.source, {})[self.home(read, region), read.map] = None
 
     def _place(self, instruction: Instruction, uses: "List[Tuple[Region, str]]") -> None:

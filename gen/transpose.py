@@ -11,14 +11,14 @@ import math
 from dataclasses import dataclass
 from typing import Dict, Iterator, List, Optional, Sequence, Tuple
 
-from gen import algebra
+from gen import algebra, staged
 from gen.algebra import AlgebraError
 from gen.dialect import Dialect
 from gen.emit import INDEX_TYPES, Body, Helpers, NotWide, buffers_of
 from gen.kernel import Kernel, Nest, arguments, attribute, function_text
 from gen.partition import Partition, compose
 from gen.schedule import Device
-from gen.walk import Walk, walk
+from gen.walk import Walk, place, walk
 
 INLINE = 256          # entries up to which a value wanted at several indices is computed at each of them
 ITEM = 1 << 16        # bytes of output a CPU work-item
@@ -65,10 +65,12 @@ def transposed(found: Walk) -> Optional[int]:
 
 def kernel(d: Dialect, device: Device, helpers: Helpers, nest: Nest, excess: bool) -> Optional[Kernel]:
     """The nest as tiles; None where nothing is transposed, or no tile fits."""
-    partition = Partition(nest.partition.computation, nest.partition.roots, nest.name, nest.partition.entry.dims, INLINE)
+    partition = Partition(nest.partition.computation, nest.partition.roots, nest.name, nest.partition.entry.dims, INLINE, nest.partition.cuts)
     found = walk(partition, nest.shape)
     digit = transposed(found) if found else None
-    if found is None or digit is None or not device.cpu:
+    if found and not device.cpu:
+        return staged.kernel(d, device, helpers, Nest(nest.name, nest.shape, partition), found, excess)
+    if found is None or digit is None:
         return None
     for tile in _tiles(device, d, partition, found, digit):
         for index_type in INDEX_TYPES:
@@ -129,18 +131,6 @@ def _items(found: Walk, digit: int, lanes: int, rows: int, chunks: int) -> int:
     return math.prod(count for _, count in _grid(found, digit, lanes, rows, chunks))
 
 
-def _place(counts: Sequence[Tuple[str, int]], threads: int) -> Tuple[str, int]:
-    """(th_x, bl_x) -> what each count is at, and the number of groups."""
-    items = math.prod(count for _, count in counts)
-    blocks = -(-items // threads)
-    item, results, weight = f"bl_x * {threads} + th_x", [], items
-    for _, count in counts:
-        weight //= count
-        results.append(f"(({item}) floordiv {weight}) mod {count}")
-    return algebra.simplify(f"(th_x, bl_x) -> ({', '.join(results)}), domain: th_x in [0, {threads - 1}], bl_x in [0, {blocks - 1}], "
-                            f"{item} in [0, {items - 1}]"), blocks
-
-
 def _origin(name: str, size: int, step: int) -> Tuple[str, str, int]:
     """A tile's first element along a digit: (its text in a map, its C text from the tile's number, its last value). Where tiles
     do not divide the digit the last one is moved back onto the one before."""
@@ -171,8 +161,8 @@ def _on_cpu(d: Dialect, helpers: Helpers, nest: Nest, found: Walk, digit: int, t
     for root in nest.partition.roots:
         body.store(root)
     counts = _grid(found, digit, tile.lanes, tile.vec, tile.chunks)
-    place, blocks = _place(counts, tile.threads)
-    placed = algebra.c_text(place, index_type)
+    placing, blocks = place(counts, tile.threads)
+    placed = algebra.c_text(placing, index_type)
     lines = [f"if (!({' && '.join(placed.constraints)})) return;"] if placed.constraints else []
     tiles = -(-found.sizes[digit] // tile.vec)
     for (name, _), text in zip(counts, placed.results):
@@ -189,5 +179,5 @@ def _on_cpu(d: Dialect, helpers: Helpers, nest: Nest, found: Walk, digit: int, t
     made = Kernel(nest.name, nest, tile, index_type, blocks, ", ".join(arguments(d, reads, writes)),  # type: ignore[arg-type]
                   functions, "", body.before.lines, body.text.lines, body.after.lines, [], "", attribute(d, tile.threads), thread,
                   [*reads, *sorted(writes)], body.flat, hero="transpose", place=lines)
-    made.parts = {"loop": f"for ({t} {loop} = {first}; {loop} < {last}; ++{loop})", "origin": origins.get(digit, ""), "walk": walked, "place": place}
+    made.parts = {"loop": f"for ({t} {loop} = {first}; {loop} < {last}; ++{loop})", "origin": origins.get(digit, ""), "walk": walked, "place": placing}
     return made

@@ -15,7 +15,7 @@ from typing import List, Optional, Sequence, Tuple
 from gen import algebra, dtypes
 from gen.emit import buffer_of, memory_map, reads_of
 from gen.hlo import Shape
-from gen.partition import EMPTY, Partition, compose
+from gen.partition import EMPTY, Partition, Root, compose
 
 MOST_DIGITS = 12
 
@@ -71,18 +71,24 @@ def position(sizes: Sequence[int]) -> str:
     return f"({', '.join(names)}) -> ({total})" + (f", domain: {domain}" if domain else "")
 
 
-def walk(partition: Partition, shape: Shape, further: "Sequence[Tuple[str, str]]" = ()) -> Optional[Walk]:
+def walk(partition: Partition, shape: Shape, further: "Sequence[Tuple[str, str]]" = (),
+         writes: "Optional[Sequence[Root]]" = None) -> Optional[Walk]:
     """The walk over a nest whose positions are those of `shape`; None where a write is irregular. further: names and maps from the
     index to a number that must move evenly too, as a write."""
-    unmap = algebra.call("shape", "unmap", shape.text)
     found: List[Tuple[str, bool, int, int, str]] = [(name, True, 0, 0, flat) for name, flat in further]
-    for root in partition.roots:
+    for root in partition.roots if writes is None else writes:
         found.append((root.pointer, True, dtypes.storage_bytes(root.shape.dtype), root.shape.bytes, compose(root.map, memory_map(root.shape))))
     for read, _ in reads_of(partition, partition.entry):
         buffer = buffer_of(partition, read)
         if buffer and buffer.shape.dims:
             leaf = buffer.shape
             found.append((buffer.pointer, False, dtypes.storage_bytes(leaf.dtype), leaf.bytes, compose(read.map, memory_map(leaf))))
+    return walked(found, shape)
+
+
+def walked(found: "Sequence[Tuple[str, bool, int, int, str]]", shape: Shape) -> Optional[Walk]:
+    """The walk of accesses: name, whether a write, width, bytes, map from the index in `shape` to the position in the buffer."""
+    unmap = algebra.call("shape", "unmap", shape.text)
     flats = [compose(unmap, flat) for *_, flat in found]
     if shape.elements < 2 or any(flat == EMPTY for flat in flats):
         return None
@@ -120,3 +126,35 @@ def _merged(walk: Walk) -> Walk:
     merged = iter(zip(*columns)) if columns else iter([() for _ in regular])
     accesses = tuple(a if a.strides is None else Access(a.name, a.write, a.width, a.bytes, tuple(next(merged))) for a in walk.accesses)
     return Walk(tuple(sizes), accesses)
+
+
+def inverse(flat: str) -> Optional[str]:
+    """The way back of a map of one position to as many: its digits have the strides of a mixed radix, so it meets each position from
+    its least on once. None where they do not."""
+    info = algebra.info(flat)
+    (variable,), size = info.variables, info.variables[0].hi + 1
+    sizes = _sizes(size, [flat])
+    digits = compose(position(sizes), flat)
+    steps = [algebra.access(digits, f"g{k}")[0].stride for k in range(len(sizes))]
+    if None in steps or variable.lo or algebra.guards(digits) or size == 1:
+        return None
+    weights, below, terms = [math.prod(sizes[k + 1:]) for k in range(len(sizes))], 1, []
+    start = (algebra.evaluate(flat, 0) or (0,))[0]
+    for stride, count, weight in sorted((s or 0, n, w) for s, n, w in zip(steps, sizes, weights) if n > 1):
+        if stride != below:
+            return None
+        terms.append(f"(((d0 - {start}) floordiv {stride}) mod {count}) * {weight}")
+        below *= count
+    return algebra.simplify(f"(d0) -> ({' + '.join(terms)}), domain: d0 in [{start}, {start + size - 1}]")
+
+
+def place(counts: Sequence[Tuple[str, int]], threads: int) -> Tuple[str, int]:
+    """(th_x, bl_x) -> what each count is at, and the number of groups."""
+    items = math.prod(count for _, count in counts)
+    blocks = -(-items // threads)
+    item, results, weight = f"bl_x * {threads} + th_x", [], items
+    for _, count in counts:
+        weight //= count
+        results.append(f"(({item}) floordiv {weight}) mod {count}")
+    return algebra.simplify(f"(th_x, bl_x) -> ({', '.join(results)}), domain: th_x in [0, {threads - 1}], bl_x in [0, {blocks - 1}], "
+                            f"{item} in [0, {items - 1}]"), blocks

@@ -1,0 +1,149 @@
+"""Which kernels a fusion is: its results in nests that are walked together, and its reductions.
+
+A reduce is computed once. Where a result has an element for each of its elements, at the same place, the reduction and what
+follows it are one nest (the hero with its epilogue); where it is wanted elsewhere or oftener (softmax: by every element of its
+row) a kernel of its own leaves it in a scratch buffer, and who wants it reads it there. Reductions of the same dimensions of the
+same operand space share a nest and its one pass over the input, and so do results that are as large as that input and read it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Dict, List, Sequence, Set, Tuple
+
+from gen import algebra, combiner
+from gen.emit import buffers_of, memory_map, reads_of
+from gen.hlo import Computation, Instruction, Shape
+from gen.kernel import Nest
+from gen.partition import EMPTY, Function, Partition, Read, Root, compose
+
+Key = Tuple[Tuple[int, ...], Tuple[int, ...], Tuple[int, ...]]
+
+
+@dataclass(eq=False)
+class Reduction(Nest):
+    """heroes: the reduces of the nest; inputs: their operands and the side results, over the operands' index space;
+    epilogue: from the heroes' values to the results (`partition` goes on to compute them itself)."""
+
+    heroes: List[Instruction] = field(default_factory=list)
+    inputs: Partition = None  # type: ignore[assignment]
+    epilogue: Partition = None  # type: ignore[assignment]
+    space: Shape = None  # type: ignore[assignment]
+    sides: "List[Nest]" = field(default_factory=list)   # nests whose results are written in this one's pass
+
+    @property
+    def reduced(self) -> Tuple[int, ...]:
+        return key_of(self.heroes[0])[2]
+
+
+def key_of(reduce: Instruction) -> Key:
+    """What reductions of one pass have in common: the operand's dims and order in memory, and the dims reduced."""
+    shape = reduce.operands[0].shape
+    return shape.dims, tuple(shape.minor_to_major), tuple(sorted(reduce.attributes["dimensions"]))
+
+
+def reduces_something(instruction: Instruction) -> bool:
+    if instruction.opcode != "reduce":
+        return False
+    dims = instruction.operands[0].shape.dims
+    return math.prod(dims[k] for k in instruction.attributes["dimensions"]) > 1 and math.prod(dims) > 0
+
+
+def whole(root: Instruction, output: int, number: int, scratch: bool = False) -> Root:
+    """A value as a root, walked in its own memory order."""
+    shape = root.shape.leaves()[output]
+    return Root(number, shape, root, output, Function("", shape.dims).index, scratch)
+
+
+def is_free(reduce: Instruction) -> bool:
+    """Whether partial results may be made in any order, from values that are known."""
+    found = combiner.analyse(reduce)
+    return found.free and found.start is not None and None not in found.start
+
+
+def _same_place(read: Read, shape: Shape) -> bool:
+    """Whether a value is read at the walk's own position, each once."""
+    source = read.source.shape.leaves()[read.output]
+    if read.map == EMPTY or source.elements != shape.elements:
+        return False
+    flat = compose(algebra.call("shape", "unmap", shape.text), compose(read.map, memory_map(source)))
+    info = algebra.info(flat)
+    return shape.elements == 1 or info.results[0].text == info.variables[0].name
+
+
+def _reads(computation: Computation, roots: Sequence[Root], shape: Shape, stops: Dict[Instruction, int]) -> "List[Tuple[Read, bool]]":
+    """The reduces among `stops` that roots want, and whether they are in the open: not under a condition, not in a called function."""
+    partition = Partition(computation, list(roots), "", shape.dims, cuts=stops)
+    return [(read, function is partition.entry and region is function.body)
+            for function in partition.functions for read, region in reads_of(partition, function) if read.source in stops]
+
+
+@dataclass
+class Plan:
+    """cuts: reduces that go through scratch, with their first buffer's number; fused: those in the nest of each result."""
+
+    cuts: Dict[Instruction, int]
+    fused: Dict[int, List[Instruction]]
+
+
+def plan(computation: Computation, leaves: "Sequence[Tuple[Shape, Instruction, int]]") -> Plan:
+    """leaves: of the result, with the instruction and the leaf of its shape that gives each."""
+    stops = {i: 0 for i in computation.instructions if reduces_something(i)}
+    cut: Set[Instruction] = set()
+    wanted: Dict[int, List[Instruction]] = {}
+    found: List[Instruction] = []
+    if not stops:
+        return Plan({}, {})
+    for number, (shape, instruction, leaf) in enumerate(leaves):
+        if not shape.elements:
+            continue
+        reads = _reads(computation, [whole(instruction, leaf, number)], shape, stops)
+        here = list(dict.fromkeys(read.source for read, _ in reads))
+        keys = {key_of(i) for i in here if is_free(i)}
+        for read, open_ in reads:
+            if not (open_ and _same_place(read, shape)) or len(keys) > 1:
+                cut.add(read.source)
+        wanted[number] = here
+        found += here
+    done: Set[Instruction] = set()
+    while found:
+        reduce = found.pop()
+        if reduce in done:
+            continue
+        done.add(reduce)
+        roots = [whole(o, 0, k) for k, o in enumerate(reduce.operands[:len(reduce.operands) // 2])]
+        inner = [read.source for read, _ in _reads(computation, roots, reduce.operands[0].shape, stops)]
+        cut.update(inner)
+        found += inner
+    cuts, number = {}, 0
+    for instruction in computation.instructions:
+        if instruction in cut:
+            cuts[instruction] = number
+            number += len(instruction.shape.leaves())
+    return Plan(cuts, {n: [i for i in here if i not in cut and is_free(i)] for n, here in wanted.items()})
+
+
+def reduction(nest: Nest, heroes: List[Instruction], sides: "Sequence[Nest]" = ()) -> Reduction:
+    """A nest with its heroes' inputs, and with side results."""
+    computation, cuts = nest.partition.computation, nest.partition.cuts
+    space = heroes[0].operands[0].shape
+    index = Function(nest.name, space.dims).index
+    roots = [Root(n, o.shape, o, 0, index) for n, o in enumerate(
+        o for hero in heroes for o in hero.operands[:len(hero.operands) // 2])]
+    for root in (root for side in sides for root in side.partition.roots):
+        step = algebra.call("op", "bitcast", "0", f"out={_list(space.dims)}", f"in={_list(root.shape.dims)}",
+                            f"out_layout={_list(space.minor_to_major)}", f"in_layout={_list(root.shape.minor_to_major)}")
+        roots.append(Root(root.result, root.shape, root.value, root.output, compose(index, step)))
+    inputs = Partition(computation, roots, nest.name + "_inputs", space.dims, 256, cuts)
+    inits = [o for hero in heroes for o in hero.operands[len(hero.operands) // 2:]]
+    epilogue = Partition(computation, nest.partition.roots, nest.name, nest.partition.entry.dims, 256, cuts, heroes, inits)
+    return Reduction(nest.name, nest.shape, nest.partition, heroes, inputs, epilogue, space, list(sides))
+
+
+def reads_same(a: Partition, b: Partition) -> bool:
+    return bool(set(buffers_of(a, a.entry)) & set(buffers_of(b, b.entry)))
+
+
+def _list(values: Sequence[int]) -> str:
+    return ",".join(map(str, values))
