@@ -13,13 +13,13 @@ from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
 import jinja2
 
-from gen import algebra, dtypes, ops, plan, reduction, reference, transpose
+from gen import algebra, dtypes, ops, orders, plan, reduction, reference, transpose
 from gen.algebra import AlgebraError
 from gen.dialect import DIALECTS, Dialect
 from gen.emit import INDEX_TYPES, Body, Helpers, Value, conditions, NotWide, Text, first_leaf, memory_map, offset, buffers_of, reads_of
 from gen.hlo import Computation, Fusion, Instruction, Shape
 from gen.kernel import BuildError, CFunction, Kernel, Nest, arguments, attribute, function_text
-from gen.partition import EMPTY, Function, Partition, Root, compose
+from gen.partition import EMPTY, Partition, compose
 from gen.schedule import Device, Loop, candidates, device_for
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -78,7 +78,9 @@ def nests(fusion: Fusion) -> List[Nest]:
         if shape.elements:
             heroes = planned.fused.get(number, [])
             groups.setdefault((shape.elements, plan.key_of(heroes[0]) if heroes else None), []).append((number, shape, instruction, leaf))
-    count = len(planned.cuts) + len(groups)
+    parts = [(part, key, group) for (_, key), group in groups.items()
+             for part in (orders.arranged(fusion.computation, group, planned.cuts) if key is None else [orders.linear(group)])]
+    count = len(planned.cuts) + len(parts)
     names = iter(f"sett_{fusion.name}" + (f"_part{n}" if count > 1 else "") for n in range(count))
     made: List[Nest] = []
     for reduce, number in planned.cuts.items():
@@ -86,23 +88,13 @@ def nests(fusion: Fusion) -> List[Nest]:
         roots = [plan.whole(reduce, k, number + k, True) for k in range(len(reduce.shape.leaves()))]
         nest = Nest(name, roots[0].shape, Partition(fusion.computation, roots, name, roots[0].shape.dims, cuts=others))
         made.append(plan.reduction(nest, [reduce]) if plan.is_free(reduce) else nest)
-    for (_, key), group in groups.items():
-        nest = _nest(fusion, group, next(names), planned.cuts)
+    for (space, roots), key, group in parts:
+        name = next(names)
+        nest = Nest(name, space, Partition(fusion.computation, roots, name, space.dims, cuts=planned.cuts))
         if key is not None:
             nest = plan.reduction(nest, list(dict.fromkeys(i for number, *_ in group for i in planned.fused[number])))
         made.append(nest)
     return _sides_taken(made)
-
-
-def _nest(fusion: Fusion, group: "Sequence[Tuple[int, Shape, Instruction, int]]", name: str, cuts: "Dict[Instruction, int]") -> Nest:
-    first = group[0][1]
-    own = Function(name, first.dims).index
-    roots = []
-    for number, shape, instruction, leaf in group:
-        step = algebra.call("op", "bitcast", "0", f"out={_list(first.dims)}", f"in={_list(shape.dims)}",
-                            f"out_layout={_list(first.minor_to_major)}", f"in_layout={_list(shape.minor_to_major)}")
-        roots.append(Root(number, shape, instruction, leaf, compose(own, step)))
-    return Nest(name, first, Partition(fusion.computation, roots, name, first.dims, cuts=cuts))
 
 
 def _sides_taken(made: List[Nest]) -> List[Nest]:

@@ -97,6 +97,13 @@ class Helpers:
                 else tiles.store_tile(d, width, lanes, rows, d.index[index_type], name)
         return name
 
+    def numbers(self, lanes: int) -> str:
+        """A function that gives 0, 1, 2, .. in the lanes."""
+        d, name = self.dialect, f"numbers_{lanes}"
+        self.texts.setdefault(name, (f"{d.function} {d.register('s32', lanes)} {name}(void)\n{{\n  const int x[{lanes}] = {{"
+                                     f"{', '.join(map(str, range(lanes)))}}};\n  return {d.gather('s32', lanes, 'x')};\n}}\n"))
+        return name
+
     def vector(self, dtype: str, lanes: int) -> None:
         """Registers that the language has no name for get one."""
         text = tiles.typedef(self.dialect, bits(dtype), lanes) if self.dialect.name != "c" else ""   # templates/c.j2 does
@@ -367,6 +374,10 @@ class Body:
             if dtype == "pred":
                 text = f"({self.d.register('pred')})(({at}) != 0)"
             return self.round(text, dtype, 1) if dtype in SMALL else str(text)
+        if self.lanes > 1 and dtype in ("s32", "u32") and self.stride(index, "lane")[0] not in (None, 0):
+            stride, first = self.stride(index, "lane")[0], self.d.splat(dtype, self.lanes, f"({self.d.types[dtype]})({self._first(index)})")
+            lane = self.d.reinterpret(f"{self.helpers.numbers(self.lanes)}()", "s32", dtype, self.lanes) if dtype == "u32" else f"{self.helpers.numbers(self.lanes)}()"
+            return self.declare(source.name, dtype, self.lanes, f"{first} + {lane}" + (f" * {self.d.splat(dtype, self.lanes, str(stride))}" if stride != 1 else ""))
         return self._gather(source.name, dtype, index, convert)
 
     def _gather(self, of: str, dtype: str, index: str, at: "Callable[[str], str]", bits: bool = False) -> Value:

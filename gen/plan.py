@@ -57,9 +57,9 @@ def whole(root: Instruction, output: int, number: int, scratch: bool = False) ->
 
 
 def is_free(reduce: Instruction) -> bool:
-    """Whether partial results may be made in any order, from values that are known."""
+    """Whether partial results may be made in any order (at least where there is no NaN), from values that are known."""
     found = combiner.analyse(reduce)
-    return found.free and found.start is not None and None not in found.start
+    return (found.free or found.free_but_nan) and found.start is not None and None not in found.start
 
 
 def _same_place(read: Read, shape: Shape) -> bool:

@@ -11,7 +11,8 @@ The input's position is split into digits, kept and reduced ones (gen/walk.py). 
 
 Where there are too few results to keep all threads busy the reduced digit is cut into parts: partial results go to a scratch
 buffer [part][result], and a second kernel combines them in the order of the parts. Every order is fixed, so the same input gives
-the same bits. Partial accumulators start from gen/combiner.py's start values; f16 and bf16 sums are kept in f32 and rounded once.
+the same bits. Where a combiner minds the order of NaNs only (most argmax) those are looked for on the way, and results that met one
+are computed again in the order of the elements. Partial accumulators start from gen/combiner.py's start values; f16 and bf16 sums are kept in f32 and rounded once.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ from typing import Dict, List, Optional, Sequence, Tuple
 
 from gen import algebra, combiner, dtypes
 from gen.algebra import AlgebraError
-from gen.dialect import SMALL, Dialect
+from gen.dialect import FLOATS, SMALL, Dialect
 from gen.emit import INDEX_TYPES, Body, Buffer, Helpers, NotWide, Text, Value, buffers_of
 from gen.hlo import Shape
 from gen.kernel import Kernel, arguments, attribute, function_text
-from gen.partition import compose
+from gen.partition import Partition, compose
 from gen.plan import Reduction
 from gen.schedule import Device
 from gen.walk import Walk, place as placed_at, walk
@@ -204,6 +205,7 @@ class _Emitter:
         self.results = math.prod(digits.sizes[k] for k in digits.kept())
         self.seen: List[Tuple[str, str]] = []
         self.partial: List[int] = []
+        self.watched = [h for h, one in enumerate(self.combiners) if not one.free]   # whose NaNs are looked for
         self.text = Text()
 
     # ---- small things ----
@@ -300,9 +302,9 @@ class _Emitter:
         counts, at, box, lines = self.coordinates()
         self.at, self.box = at, box
         if sweep.parts > 1:
-            for _, _, dtype in self.accumulators:
+            for dtype in [self.kept_as(dtype) for _, _, dtype in self.accumulators] + ["s32"] * bool(self.watched):
                 self.partial.append(len(self.scratch))
-                self.scratch.append(_array(self.kept_as(dtype), (sweep.parts, self.results)))
+                self.scratch.append(_array(dtype, (sweep.parts, self.results)))
         out = self.text
         getattr(self, sweep.kind)(lines)
         place, blocks = placed_at(counts, sweep.threads)
@@ -312,11 +314,11 @@ class _Emitter:
         reads = buffers_of(self.nest.inputs, self.nest.inputs.entry)
         writes = {r.pointer: r.shape for r in self.sides}
         if sweep.parts == 1:
-            reads = _sorted({**reads, **buffers_of(self.nest.epilogue, self.nest.epilogue.entry)})
+            reads = _sorted({**reads, **self.read_for_results()})
             writes.update((r.pointer, r.shape) for r in self.nest.epilogue.roots)
         else:
             writes.update((f"q{n}", self.scratch[n]) for n in self.partial)
-        partitions = [self.nest.inputs] + [self.nest.epilogue] * (sweep.parts == 1)
+        partitions = [self.nest.inputs] + self.results_of() * (sweep.parts == 1)
         made = [self.kernel(self.nest.name, blocks, sweep.threads, reads, writes, head, out.lines, partitions)]
         if sweep.parts > 1:
             made.append(self.second())
@@ -341,10 +343,14 @@ class _Emitter:
     def declare(self, out: Text, count: int, lanes: int, of: str = "a") -> None:
         for h, k, dtype in self.accumulators:
             out.add(f"{self.d.register(dtype, lanes)} {self.name(h, k, of)}[{count}];")
+        if self.watched:
+            out.add(f"{self.d.register('s32', lanes)} nan_{of}[{count}];")
         with out.block(f"for ({self.t} vec = 0; vec < {count}; ++vec)"):
             for h, k, dtype in self.accumulators:
                 text = self.start(h, k)
                 out.add(f"{self.name(h, k, of)}[vec] = {self.d.splat(dtype, lanes, text) if lanes > 1 else text};")
+            if self.watched:
+                out.add(f"nan_{of}[vec] = {self.d.splat('s32', lanes, '0') if lanes > 1 else '0'};")
 
     def values(self, body: Body) -> List[Value]:
         """The elements at the step, and side results written."""
@@ -362,6 +368,11 @@ class _Emitter:
         values = self.values(body)
         lanes = body.lanes
         texts = [v.text if v.lanes == lanes else self.d.splat(v.dtype, lanes, v.text) for v in values]
+        for text, (h, _, dtype) in zip(texts, self.accumulators):
+            if h in self.watched and dtype in FLOATS:
+                odd = f"{text} != {text}"
+                wide = f"convert_{self.d.register('s32', lanes)}" if lanes > 1 and dtype == "f64" else ""
+                body.text.add(f"nan_{of}[{slot}] |= {wide}({odd});")
         for h in range(len(self.nest.heroes)):
             mine = [n for n, (hero, _, _) in enumerate(self.accumulators) if hero == h]
             old = [f"{self.name(h, k, of)}[{slot}]" for k in range(len(mine))]
@@ -437,6 +448,8 @@ class _Emitter:
             self.accumulate(body, "vec" if sweep.vec > 1 else "0")
             self.put(out, body, sweep.vec)
             self.at = at
+        if self.watched:
+            out.add(f"{self.d.register('s32', LANES)} nan_t[1];", f"nan_t[0] = nan_a[0]{''.join(f' | nan_a[{n}]' for n in range(1, sweep.vec))};")
         self.fold("a", sweep.vec)
 
     def long_rows(self, row: int) -> None:
@@ -445,6 +458,8 @@ class _Emitter:
         size, span = digits.sizes[digits.minor], sweep.step
         for h, k, dtype in self.accumulators:
             out.add(f"{self.d.register(dtype, LANES)} {self.name(h, k, 'b')}[{LANES}];")
+        if self.watched:
+            out.add(f"{self.d.register('s32', LANES)} nan_t[1];", f"nan_t[0] = {self.d.splat('s32', LANES, '0')};")
         before = dict(self.at)
         with out.block(f"for ({self.t} row = 0; row < {LANES}; ++row)"):
             self.declare(out, sweep.vec, LANES)
@@ -454,6 +469,8 @@ class _Emitter:
                 self.loops(stack, [digits.minor])
                 self.steps("0", str(size // span), size // span)
                 self.rest(size - size // span * span, size)
+            if self.watched:
+                out.add(f"for ({self.t} vec = 0; vec < {sweep.vec}; ++vec) nan_t[0] |= nan_a[vec];")
             at = f"{self.t} vec"
             for h in range(len(self.nest.heroes)):
                 body = self.plain()
@@ -489,7 +506,7 @@ class _Emitter:
         inside, skipped = "", count * LANES - rest
         with out.block(""):
             if skipped:
-                numbers = self.numbers()
+                numbers = self.helpers.numbers(LANES)
                 inside = "inside"
                 more = self.d.splat("s32", LANES, f"(int)vec * {LANES}") if count > 1 else ""
                 lane = f"{numbers}() + {more}" if more else f"{numbers}()"
@@ -547,6 +564,10 @@ class _Emitter:
             out.add(f"{self.d.register(dtype)} {name}[{many}];")
             with out.block(f"for ({self.t} vec = 0; vec < {sweep.vec}; ++vec)"):
                 out.add(self.d.scatter(dtype, LANES, f"{self.name(h, k)}[vec]", f"(x{self.name(h, k)[1:]} + vec * {LANES})"))
+        if self.watched:
+            out.add(f"int nan_x[{many}];")
+            with out.block(f"for ({self.t} vec = 0; vec < {sweep.vec}; ++vec)"):
+                out.add(self.d.scatter("s32", LANES, "nan_a[vec]", f"(nan_x + vec * {LANES})"))
         rest = size - steps * many
         if rest:
             with ExitStack() as stack:
@@ -569,6 +590,8 @@ class _Emitter:
                     new = self.combined(body, h, sums, [f"{x}[at]" for x in names], 1)
                     body.text.add(*(f"{t} = {text};" for t, text in zip(sums, new)))
                 out.add(*body.text.lines)
+            if self.watched:
+                out.add("int nan_t = 0;", f"for ({self.t} at = {column}; at < {many}; at += {below}) nan_t |= nan_x[at];")
             at = {k: text for k, text in self.at.items() if digits.out[k]}
             if below > 1:
                 at[minor] = column
@@ -577,7 +600,7 @@ class _Emitter:
                 at[minor] = "0"
             box = {n: b for n, b in self.box.items() if n in at.values() or n == "part"}
             self.finish(out, self.out_position(at), box, Sweep("flat", 1, 1, 1),
-                        [[self.name(h, k, "t") for k in range(len(self.accumulators_of(h)))] for h in range(len(self.nest.heroes))])
+                        [[self.name(h, k, "t") for k in range(len(self.accumulators_of(h)))] for h in range(len(self.nest.heroes))], "nan_t")
 
     def plain(self, box: "Optional[Dict[str, Tuple[int, int]]]" = None, lanes: int = LANES) -> Body:
         """A body for statements that read nothing."""
@@ -585,13 +608,6 @@ class _Emitter:
         body = Body(self.d, self.helpers, partition, partition.entry, self.index_type, excess=self.excess)
         body.lanes = lanes
         return body
-
-    def numbers(self) -> str:
-        """A function that gives 0, 1, 2, .. in the lanes."""
-        self.helpers.texts.setdefault("numbers", (
-            f"{self.d.function} {self.d.register('s32', LANES)} numbers(void)\n{{\n  const int x[{LANES}] = {{"
-            f"{', '.join(map(str, range(LANES)))}}};\n  return {self.d.gather('s32', LANES, 'x')};\n}}\n"))
-        return "numbers"
 
     def shuffle(self, which: int, dtype: str) -> str:
         """A function of two vectors that gives their even (0) or odd (1) lanes, one after another."""
@@ -642,31 +658,59 @@ class _Emitter:
                "vec": (0, count - 1), "lane": (0, LANES - 1)}
         self.finish(out, position, box, Sweep(self.sweep.kind, 1, count), [[f"{self.name(h, k, of)}[{'vec' if count > 1 else '0'}]"
                                                                           for k in range(len(self.accumulators_of(h)))]
-                                                                         for h in range(len(self.nest.heroes))])
+                                                                         for h in range(len(self.nest.heroes))],
+                    f"nan_{of}[{'vec' if count > 1 else '0'}]")
 
-    def finish(self, out: Text, position: str, box: "Dict[str, Tuple[int, int]]", sweep: Sweep, texts: "List[List[str]]") -> None:
+    def finish(self, out: Text, position: str, box: "Dict[str, Tuple[int, int]]", sweep: Sweep, texts: "List[List[str]]", odd: str) -> None:
+        """Totals to where they go; odd: the text of what is not 0 where a NaN was met that matters."""
         ranges = ("vec", "lane") if sweep.lanes > 1 else ()
         if self.partial:
             thread = self.map(f"part * {self.results} + {position}", box, ranges)
             body = self.plain(lanes=sweep.lanes)
             body.loop, body.box, body.thread = sweep, dict(box), thread  # type: ignore[assignment]
-            flat = [text for hero in texts for text in hero]
-            for number, (h, k, dtype), text in zip(self.partial, self.accumulators, flat):
-                kept = self.kept_as(dtype)
+            flat = [text for hero in texts for text in hero] + [odd]
+            for number, text in zip(self.partial, flat):
+                kept = self.scratch[number].dtype
                 if sweep.lanes > 1:
                     body._store_wide(Value(text, kept, sweep.lanes), f"q{number}", kept, thread)
                 else:
                     body.text.add(f"q{number}[{algebra.c_text(thread, self.index_type).results[0]}] = {text};")
         else:
             body = self.epilogue(self.map(position, box, ranges), box, sweep, texts)
+            if self.watched:
+                self.again(body.after, position, box, sweep, odd)
         with out.block(""):
             self.put(out, body, sweep.vec)
+
+    def again(self, out: Text, position: str, box: "Dict[str, Tuple[int, int]]", sweep: Sweep, odd: str) -> None:
+        """Results that met a NaN are computed once more, in the order of the elements."""
+        partition = self.nest.partition
+        ranges = [name for name in ("vec", "lane") if sweep.lanes > 1]
+        thread = compose(self.map(position, box, ranges), algebra.call("shape", "unmap", self.nest.shape.text))
+        body = Body(self.d, self.helpers, partition, partition.entry, self.index_type, thread, Sweep("flat", 1, 1, 1), self.excess, dict(box))  # type: ignore[arg-type]
+        body.region(partition.entry.body)
+        for root in partition.roots:
+            body.store(root)
+        with ExitStack() as stack:
+            if sweep.lanes > 1:
+                if sweep.vec > 1:
+                    stack.enter_context(out.block(f"for ({self.t} vec = 0; vec < {sweep.vec}; ++vec)"))
+                odds = body.name("odd", "")
+                out.add(f"int {odds}[{LANES}];", self.d.scatter("s32", LANES, odd, odds))
+                stack.enter_context(out.block(f"for ({self.t} lane = 0; lane < {LANES}; ++lane)"))
+                odd = f"{odds}[lane]" if self.sweep.kind != "rows" else self.anywhere(odds)
+            stack.enter_context(out.block(f"if ({odd})"))
+            self.put(out, body, 1)
+
+    @staticmethod
+    def anywhere(odds: str) -> str:
+        """Whether one of the lanes is not 0: in rows a lane of the input is not one of the results."""
+        return " | ".join(f"{odds}[{n}]" for n in range(LANES))
 
     def epilogue(self, position: str, box: "Dict[str, Tuple[int, int]]", sweep: Sweep, texts: "List[List[str]]") -> Body:
         """From the totals to the results."""
         partition = self.nest.epilogue
         body = self.body(compose(position, algebra.call("shape", "unmap", self.nest.shape.text)), box, sweep, False)
-        lanes = sweep.lanes
         for h, hero in enumerate(self.nest.heroes):
             body.made[hero] = partial(self.total, body, h, texts[h])
         body.region(partition.entry.body)
@@ -685,6 +729,13 @@ class _Emitter:
             texts = self.combined(body, h, first, texts, lanes)
         values = [Value(text, dtype, lanes, rounded=dtype not in SMALL) for text, dtype in zip(texts, kinds)]
         return [v if self.excess else body.settled(v, "total") for v in values]
+
+    def results_of(self) -> List[Partition]:
+        """The partitions whose code makes results."""
+        return [self.nest.epilogue] + [self.nest.partition] * bool(self.watched)
+
+    def read_for_results(self) -> "Dict[str, Shape]":
+        return {pointer: shape for partition in self.results_of() for pointer, shape in buffers_of(partition, partition.entry).items()}
 
     # ---- the second kernel ----
 
@@ -709,6 +760,8 @@ class _Emitter:
             region = body.function.body
             values = [body._load(Buffer(f"q{number}", self.scratch[number], "x"), flat, region)
                       for number in parts]
+            if self.watched:
+                body.text.add(f"nan_t[0] |= {values[-1].text};")
             for h in range(len(self.nest.heroes)):
                 mine = [n for n, (hero, _, _) in enumerate(self.accumulators) if hero == h]
                 old = [f"{self.name(h, k, 't')}[0]" for k in range(len(mine))]
@@ -717,10 +770,10 @@ class _Emitter:
         self.text.add(*body.text.lines)
         del box["part"]
         totals = [[f"{self.name(h, k, 't')}[0]" for k in range(len(self.accumulators_of(h)))] for h in range(len(self.nest.heroes))]
-        self.finish(self.text, inner, box, sweep, totals)
-        reads = _sorted({**{f"q{n}": self.scratch[n] for n in parts}, **buffers_of(self.nest.epilogue, self.nest.epilogue.entry)})
+        self.finish(self.text, inner, box, sweep, totals, "nan_t[0]")
+        reads = _sorted({**{f"q{n}": self.scratch[n] for n in parts}, **self.read_for_results()})
         writes = {r.pointer: r.shape for r in self.nest.epilogue.roots}
-        return self.kernel(self.nest.name + "_parts", blocks, threads, reads, writes, head, self.text.lines, [self.nest.epilogue])
+        return self.kernel(self.nest.name + "_parts", blocks, threads, reads, writes, head, self.text.lines, self.results_of())
 
 
 def _sorted(buffers: "Dict[str, Shape]") -> "Dict[str, Shape]":
