@@ -37,12 +37,16 @@ from gen.walk import Walk, place as placed_at, walk
 LANES = 16
 PART = 1 << 18        # bytes of input a work-item, where there is enough
 MOST_REGISTERS = 16   # accumulators of a column block
+BURST = 8             # lines asked for together
+MOST_PERIOD = 25      # vectors until a row of columns starts at a lane 0 again, all held as accumulators
+FAR = 4096            # bytes ahead
+LONG = 4096           # bytes of a row that is walked as four streams
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """kind: rows, columns, flat. vec: registers a step; rows: results a work-item folds together; part: steps of the digit that is
-    cut into `parts`; blocks: blocks of rows a work-item takes one after another."""
+    """far: bytes ahead that lines are asked for, in bursts. kind: rows, columns, flat. vec: registers a step; rows: results a work-item folds together; part: steps of the digit that is
+    cut into `parts`; streams: equal pieces of a row or part that are walked side by side; blocks: blocks of rows a work-item takes one after another."""
 
     kind: str
     threads: int
@@ -54,16 +58,28 @@ class Sweep:
     per_part: int = 1
     chunks: int = 1
     stream: bool = False
+    far: int = 0
+    streams: int = 1
     tile = moves = False
-    streams = 1
-    burst = far = near = 0
+    burst = near = 0
 
     @property
     def step(self) -> int:
         return self.vec * self.lanes
 
+    @property
+    def registers(self) -> int:
+        """Accumulators."""
+        return self.vec * self.streams
+
+    @property
+    def span(self) -> int:
+        """Elements of a step of all streams."""
+        return self.registers * self.lanes
+
     def text(self) -> str:
-        words = [f"{self.kind}", f"threads {self.threads}", f"{self.vec} accumulators of {self.lanes}"]
+        words = [f"{self.kind}", f"threads {self.threads}", f"{self.registers} accumulators of {self.lanes}"]
+        words += [f"{self.streams} streams"] if self.streams > 1 else []
         words += [f"{self.rows} rows folded together, {self.chunks} times"] if self.rows > 1 else []
         words += [f"{self.parts} parts, combined by a second kernel"] if self.parts > 1 else []
         return ", ".join(words + ["paired"] * self.paired)
@@ -132,7 +148,6 @@ def _sweep(device: Device, d: Dialect, nest: Reduction, digits: Digits, found: W
     reads = [a for a in found.accesses if not a.write and a.strides]
     width = max([dtypes.storage_bytes(hero.operands[0].shape.dtype) for hero in nest.heroes] + [a.width for a in reads])
     threads = 16 if d.name == "opencl" else 1
-    total = math.prod(sizes)
     results = math.prod(sizes[k] for k in digits.kept())
     if not digits.reduced():
         return None
@@ -149,9 +164,14 @@ def _sweep(device: Device, d: Dialect, nest: Reduction, digits: Digits, found: W
         size = sizes[minor]
         row = next((k for k in digits.kept() if out[k] == 1), None)
         if row is not None and sizes[row] >= LANES:
+            streams = 1
             if size >= LANES:
-                vec = 2 if paired and size >= 32 else 4 if size >= 4 * LANES else 2 if size >= 2 * LANES else 1
-                paired = paired and size >= 32
+                paired = paired and size >= 2 * LANES
+                vec = 2 if paired else 4 if size >= 4 * LANES else 2 if size >= 2 * LANES else 1
+                if size * width >= LONG and not paired:
+                    vec, streams = 1, 4
+                elif paired and size >= 256:
+                    streams = 4
             elif size in (2, 4, 8) and digits.weights[row] == size:
                 vec, paired = size, False
             else:
@@ -161,10 +181,10 @@ def _sweep(device: Device, d: Dialect, nest: Reduction, digits: Digits, found: W
             chunks = max(1, min(blocks, PART // data, blocks * (results // sizes[row]) // (16 * device.units)))
             if data * -(-results // LANES) < 4 * PART or results // LANES >= 4 * device.units or size < LANES:
                 items = -(-blocks // chunks) * (results // sizes[row])
-                return Sweep("rows", threads if items >= 64 * threads else 1, vec, paired=paired, rows=LANES, chunks=chunks)
+                return Sweep("rows", threads if items >= 64 * threads else 1, vec, paired=paired, rows=LANES, chunks=chunks, far=FAR, streams=streams)
         lane = size
         below = 1
-    elif sizes[minor] >= LANES and total // sizes[minor] > 1:
+    elif sizes[minor] >= LANES and not _periodic(digits):
         size = sizes[minor]
         if out[minor] != 1:
             return None
@@ -175,20 +195,34 @@ def _sweep(device: Device, d: Dialect, nest: Reduction, digits: Digits, found: W
         cut = max(digits.reduced(), key=lambda k: sizes[k])
         inner = math.prod(sizes[k] for k in digits.reduced()) // sizes[cut]
         count, per = parts(items, sizes[cut], inner * registers * LANES * width, 16)
-        return Sweep("columns", threads if items * count >= 64 * threads else 1, registers, parts=count, per_part=per)
-    else:
+        return Sweep("columns", threads if items * count >= 64 * threads else 1, registers, parts=count, per_part=per,
+                     far=digits.weights[cut] * width * max(1, FAR // (registers * LANES * width)))
+    if out[minor]:
         below = sizes[minor]
         if minor == 0 or out[minor] != 1 or out[minor - 1]:
             return None
         lane = sizes[minor] * sizes[minor - 1]
     period = below // math.gcd(below, LANES)
     paired = paired and below == 1
-    vec = 2 if paired else period * max(1, 4 // period)
-    steps = lane // (vec * LANES)
+    streams = 4 if period == 1 and lane >= 64 * LANES else 1
+    vec = 2 if paired else period if streams > 1 else period * max(1, 4 // period)
+    steps = lane // (vec * LANES * streams)
     if steps == 0:
         return None
-    count, per = parts(results // below, steps, vec * LANES * width * math.prod(sizes[k] for k in digits.reduced()) // lane * below, 4)
-    return Sweep("flat", 1, vec, paired=paired, parts=count, per_part=per)
+    inner = math.prod(sizes[k] for k in digits.reduced()) * below // lane
+    count, per = parts(results // below, steps, vec * LANES * streams * width * inner, 4)
+    if streams > 1 and count * per != steps:   # all parts alike: what is left over goes with the rest
+        per = steps // count
+    return Sweep("flat", 1, vec, paired=paired, parts=count, per_part=per, far=FAR, streams=streams)
+
+
+def _periodic(digits: Digits) -> bool:
+    """Whether few columns lie under so many rows that vectors, each always of the same columns, pay."""
+    minor = digits.minor
+    below = digits.sizes[minor]
+    period = below // math.gcd(below, LANES)
+    return below < LANES or (minor > 0 and not digits.out[minor - 1] and period <= MOST_PERIOD and
+                             digits.sizes[minor - 1] * below >= 64 * LANES * max(4, period))
 
 
 class _Emitter:
@@ -455,14 +489,14 @@ class _Emitter:
     def long_rows(self, row: int) -> None:
         """Each of 16 rows into its accumulators, these into one vector; then the 16 vectors are folded."""
         out, sweep, digits = self.text, self.sweep, self.digits
-        size, span = digits.sizes[digits.minor], sweep.step
+        size, span = digits.sizes[digits.minor], sweep.span
         for h, k, dtype in self.accumulators:
             out.add(f"{self.d.register(dtype, LANES)} {self.name(h, k, 'b')}[{LANES}];")
         if self.watched:
             out.add(f"{self.d.register('s32', LANES)} nan_t[1];", f"nan_t[0] = {self.d.splat('s32', LANES, '0')};")
         before = dict(self.at)
         with out.block(f"for ({self.t} row = 0; row < {LANES}; ++row)"):
-            self.declare(out, sweep.vec, LANES)
+            self.declare(out, sweep.registers, LANES)
             self.at[row] = f"{before[row]} + row"
             self.box["row"] = (0, LANES - 1)
             with ExitStack() as stack:
@@ -470,13 +504,13 @@ class _Emitter:
                 self.steps("0", str(size // span), size // span)
                 self.rest(size - size // span * span, size)
             if self.watched:
-                out.add(f"for ({self.t} vec = 0; vec < {sweep.vec}; ++vec) nan_t[0] |= nan_a[vec];")
+                out.add(f"for ({self.t} vec = 0; vec < {sweep.registers}; ++vec) nan_t[0] |= nan_a[vec];")
             at = f"{self.t} vec"
             for h in range(len(self.nest.heroes)):
                 body = self.plain()
                 names = [self.name(h, k) for k in range(len(self.accumulators_of(h)))]
-                if sweep.vec > 1:
-                    with body.text.block(f"for ({at} = 1; vec < {sweep.vec}; ++vec)"):
+                if sweep.registers > 1:
+                    with body.text.block(f"for ({at} = 1; vec < {sweep.registers}; ++vec)"):
                         new = self.combined(body, h, [f"{n}[0]" for n in names], [f"{n}[vec]" for n in names], LANES)
                         body.text.add(*(f"{n}[0] = {text};" for n, text in zip(names, new)))
                 body.text.add(*(f"{self.name(h, k, 'b')}[row] = {n}[0];" for k, n in enumerate(names)))
@@ -484,14 +518,35 @@ class _Emitter:
         self.at = before
         self.fold("b", LANES)
 
-    def steps(self, first: str, last: str, count: int) -> None:
-        """Whole steps along the minor positions."""
+    def steps(self, first: str, last: str, count: int, base: str = "") -> None:
+        """Whole steps along the minor positions; with streams count is a stream's length."""
         sweep, out = self.sweep, self.text
         inner = "lane * 2 + vec" if sweep.paired else f"vec * {LANES} + lane"
         box = {**self.box, "step": (0, max(0, count - 1)), "vec": (0, sweep.vec - 1), "lane": (0, LANES - 1)}
-        body = self.body(self.thread(self.position(f"step * {sweep.step} + {inner}"), box, ("vec", "lane")), box, sweep, True)
-        self.accumulate(body, "vec" if sweep.vec > 1 else "0")
-        with out.block(f"for ({self.t} step = {first}; step < {last}; ++step)"):
+        slot = "vec" if sweep.vec > 1 else "0"
+        if sweep.streams > 1:
+            box["stream"] = (0, sweep.streams - 1)
+            inner += f" + stream * {count * sweep.step}"
+            slot = f"stream * {sweep.vec} + vec" if sweep.vec > 1 else "stream"
+        body = self.body(self.thread(self.position(f"{base}step * {sweep.step} + {inner}"), box, ("vec", "lane")), box, sweep, True)
+        self.accumulate(body, slot)
+        lines = [line for key in sorted(body.ahead) for line in body.ahead[key]]
+        burst = max(1, BURST // max(1, len(lines)))
+        streams = f"for ({self.t} stream = 0; stream < {sweep.streams}; ++stream)"
+        with ExitStack() as stack:
+            if lines and count > burst:
+                stack.enter_context(out.block(f"for ({self.t} first = {first}; first < {last}; first += {burst})"))
+                first, last = "first", f"(first + {burst} < {last} ? first + {burst} : {last})" if count % burst or base == "" else f"first + {burst}"
+            if lines:
+                with ExitStack() as inside:
+                    if sweep.streams > 1:
+                        inside.enter_context(out.block(streams))
+                    inside.enter_context(out.block(f"for ({self.t} step = {first}; step < {last}; ++step)"))
+                    out.add(*lines)
+            stack.enter_context(out.block(f"for ({self.t} step = {first}; step < {last}; ++step)"))
+            if sweep.streams > 1:
+                out.add(self.d.unroll)
+                stack.enter_context(out.block(streams))
             self.put(out, body, sweep.vec)
 
     def rest(self, rest: int, size: int) -> None:
@@ -512,7 +567,7 @@ class _Emitter:
                 lane = f"{numbers}() + {more}" if more else f"{numbers}()"
                 body.text.add(f"const {self.d.register('pred', LANES)} inside = convert_{self.d.register('pred', LANES)}"
                               f"(-({lane} >= {self.d.splat('s32', LANES, str(skipped))}));")
-            slot = f"vec % {self.sweep.vec}" if count > self.sweep.vec else "vec" if count > 1 else "0"
+            slot = f"vec % {self.sweep.registers}" if count > self.sweep.registers else "vec" if count > 1 else "0"
             self.accumulate(body, slot, inside)
             self.put(out, body, count)
 
@@ -531,6 +586,7 @@ class _Emitter:
             box = {**self.box, "vec": (0, sweep.vec - 1), "lane": (0, LANES - 1)}
             body = self.body(self.thread(self.position(f"vec * {LANES} + lane"), box, ("vec", "lane")), box, sweep, True)
             self.accumulate(body, "vec" if sweep.vec > 1 else "0")
+            out.add(*(line for key in sorted(body.ahead) for line in body.ahead[key]))
             self.put(out, body, sweep.vec)
             if edge:
                 box = {**self.box, "vec": (0, 0), "lane": (0, LANES - 1)}
@@ -550,23 +606,27 @@ class _Emitter:
         minor, below = digits.minor, digits.sizes[digits.minor] if digits.out[digits.minor] else 1
         lane = minor - 1 if digits.out[minor] else minor
         size = digits.sizes[lane] * below
-        steps, many = size // sweep.step, sweep.step
+        many = sweep.span
+        steps = sweep.parts * sweep.per_part if sweep.streams > 1 else size // many
         before = {k: text for k, text in self.at.items() if k != minor}
         self.at = dict(before)
         out.add(*lines)
-        self.declare(out, sweep.vec, LANES)
+        self.declare(out, sweep.registers, LANES)
         with ExitStack() as stack:
             self.loops(stack, [lane])
-            first, last = self.part_of(steps) if sweep.parts > 1 else ("0", str(steps))
-            self.steps(first, last, steps)
+            if sweep.streams > 1:
+                self.steps("0", str(sweep.per_part), sweep.per_part, f"part * {sweep.per_part * many} + " if sweep.parts > 1 else "")
+            else:
+                first, last = self.part_of(steps) if sweep.parts > 1 else ("0", str(steps))
+                self.steps(first, last, steps)
         for h, k, dtype in self.accumulators:
             name = self.name(h, k, "x")
             out.add(f"{self.d.register(dtype)} {name}[{many}];")
-            with out.block(f"for ({self.t} vec = 0; vec < {sweep.vec}; ++vec)"):
+            with out.block(f"for ({self.t} vec = 0; vec < {sweep.registers}; ++vec)"):
                 out.add(self.d.scatter(dtype, LANES, f"{self.name(h, k)}[vec]", f"(x{self.name(h, k)[1:]} + vec * {LANES})"))
         if self.watched:
             out.add(f"int nan_x[{many}];")
-            with out.block(f"for ({self.t} vec = 0; vec < {sweep.vec}; ++vec)"):
+            with out.block(f"for ({self.t} vec = 0; vec < {sweep.registers}; ++vec)"):
                 out.add(self.d.scatter("s32", LANES, "nan_a[vec]", f"(nan_x + vec * {LANES})"))
         rest = size - steps * many
         if rest:
