@@ -9,8 +9,8 @@ none of each other's values, and answers for each group by one of these rules; t
    where every component is one op; beside components of another kind it keeps to the order, and so must a float add or multiply.
    Sums of f16 and bf16 are kept in f32 and rounded once, at the end: that is the kernel's affair, the order is as free as for f32.
    Start: the init itself where it is a constant and f(init, init) = init; else the identity. These are
-       add -0.0 (0 + -0.0 is 0, and so is no identity: 0.0 + -0.0 is 0.0), 0 for integers; multiply 1; maximum -inf or the least
-       integer; minimum +inf or the greatest; and ~0; or, xor 0.
+       add -0.0 (not 0.0: 0.0 + -0.0 is 0.0) or 0; multiply 1; maximum -inf or the least integer; minimum +inf or the greatest;
+       and ~0; or, xor 0.
    A NaN takes part like any value: maximum(-inf, NaN) is NaN.
 2. ONLY COMPARISONS: f is made of compare, select, maximum, minimum, clamp, copies, tuples, constants, and ops on pred. Then its
    results are some of its inputs and constants, and which ones depends only on how these compare: on their order, on which are
@@ -36,7 +36,7 @@ from typing import Any, Callable, Dict, Hashable, List, Optional, Sequence, Set,
 from gen import dtypes, reference
 from gen.hlo import Instruction
 
-LIMIT = 200   # cases an element of a group; pairs are evaluated, triples looked up
+LIMIT = 128   # cases an element of a group; pairs are evaluated, triples looked up
 
 ONE_OP = frozenset("add multiply maximum minimum and or xor".split())
 COMPARISONS = frozenset("compare select maximum minimum clamp constant parameter tuple get-tuple-element".split())

@@ -130,7 +130,7 @@ def kernels(d: Dialect, device: Device, helpers: Helpers, nest: Reduction, exces
     for index_type in INDEX_TYPES:
         trial, buffers = Helpers(d, dict(helpers.texts), dict(helpers.tables)), list(scratch)
         try:
-            made = _Emitter(d, trial, nest, found[0], sweep, index_type, excess, buffers).kernels()
+            made = Emitter(d, trial, nest, found[0], sweep, index_type, excess, buffers).kernels()
         except NotWide:
             return None
         except AlgebraError as error:
@@ -225,7 +225,7 @@ def _periodic(digits: Digits) -> bool:
                              digits.sizes[minor - 1] * below >= 64 * LANES * max(4, period))
 
 
-class _Emitter:
+class Emitter:
     """The text of one nest's kernels."""
 
     def __init__(self, d: Dialect, helpers: Helpers, nest: Reduction, digits: Digits, sweep: Sweep, index_type: str, excess: bool,
@@ -338,7 +338,7 @@ class _Emitter:
         if sweep.parts > 1:
             for dtype in [self.kept_as(dtype) for _, _, dtype in self.accumulators] + ["s32"] * bool(self.watched):
                 self.partial.append(len(self.scratch))
-                self.scratch.append(_array(dtype, (sweep.parts, self.results)))
+                self.scratch.append(array(dtype, (sweep.parts, self.results)))
         out = self.text
         getattr(self, sweep.kind)(lines)
         place, blocks = placed_at(counts, sweep.threads)
@@ -348,7 +348,7 @@ class _Emitter:
         reads = buffers_of(self.nest.inputs, self.nest.inputs.entry)
         writes = {r.pointer: r.shape for r in self.sides}
         if sweep.parts == 1:
-            reads = _sorted({**reads, **self.read_for_results()})
+            reads = by_number({**reads, **self.read_for_results()})
             writes.update((r.pointer, r.shape) for r in self.nest.epilogue.roots)
         else:
             writes.update((f"q{n}", self.scratch[n]) for n in self.partial)
@@ -535,8 +535,9 @@ class _Emitter:
         streams = f"for ({self.t} stream = 0; stream < {sweep.streams}; ++stream)"
         with ExitStack() as stack:
             if lines and count > burst:
-                stack.enter_context(out.block(f"for ({self.t} first = {first}; first < {last}; first += {burst})"))
-                first, last = "first", f"(first + {burst} < {last} ? first + {burst} : {last})" if count % burst or base == "" else f"first + {burst}"
+                stack.enter_context(out.block(f"for ({self.t} burst = {first}; burst < {last}; burst += {burst})"))
+                whole = count % burst == 0 and first == "0"
+                first, last = "burst", f"burst + {burst}" if whole else f"(burst + {burst} < {last} ? burst + {burst} : {last})"
             if lines:
                 with ExitStack() as inside:
                     if sweep.streams > 1:
@@ -831,16 +832,16 @@ class _Emitter:
         del box["part"]
         totals = [[f"{self.name(h, k, 't')}[0]" for k in range(len(self.accumulators_of(h)))] for h in range(len(self.nest.heroes))]
         self.finish(self.text, inner, box, sweep, totals, "nan_t[0]")
-        reads = _sorted({**{f"q{n}": self.scratch[n] for n in parts}, **self.read_for_results()})
+        reads = by_number({**{f"q{n}": self.scratch[n] for n in parts}, **self.read_for_results()})
         writes = {r.pointer: r.shape for r in self.nest.epilogue.roots}
         return self.kernel(self.nest.name + "_parts", blocks, threads, reads, writes, head, self.text.lines, self.results_of())
 
 
-def _sorted(buffers: "Dict[str, Shape]") -> "Dict[str, Shape]":
+def by_number(buffers: "Dict[str, Shape]") -> "Dict[str, Shape]":
     return dict(sorted(buffers.items(), key=lambda item: (item[0][0], int(item[0][1:]))))
 
 
-def _array(dtype: str, dims: Tuple[int, ...]) -> Shape:
+def array(dtype: str, dims: Tuple[int, ...]) -> Shape:
     text = algebra.shape(f"{dtype}[{','.join(map(str, dims))}]").split("\t")[0]
     elements = math.prod(dims)
     return Shape(text, "array", dtype, dims, tuple(reversed(range(len(dims)))), elements, elements * dtypes.storage_bytes(dtype))

@@ -1,33 +1,86 @@
-// cuda_on_cpu.h - enough of CUDA to run a generated .cu as C++17 on the CPU: a launch is loops over blocks and threads.
+// cuda_on_cpu.h - enough of CUDA to run a generated .cu as C++17 on the CPU, with what a GPU would not tell.
 //
-// It stands in for <cuda_runtime.h> and <cuda_fp16.h>. Threads run one after another, so kernels may not wait for each other
-// (no barriers, shared memory or shuffles). Compile with -ffp-contract=off: then + - * / and square roots are CUDA's own;
-// other functions are libm's. A launch that a device would refuse is refused here.
+// It stands in for <cuda_runtime.h> and <cuda_fp16.h>. A launch runs block after block; the threads of a block are
+// fibres that give way to each other in barriers and exchanges between lanes. A thread that has ended leaves its stack to
+// the next one, so that a kernel without barriers is a plain loop over its threads. Compile with -ffp-contract=off: then
+// + - * / and square roots are CUDA's own; other functions are libm's. A launch that a device would refuse is refused.
+//
+// FAULTS end the launch with cudaErrorLaunchFailure, a line on standard error, and the same in `sett_cuda_fault`:
+//   a barrier where some threads have ended, or wait at one of another line; an exchange (shuffle, __syncwarp) where lanes
+//   that the mask names have ended, wait elsewhere or give another mask; a mask without the lane itself; a value from a
+//   lane that the mask does not name; bytes written beside what cudaMallocAsync gave (from cudaFreeAsync:
+//   cudaErrorIllegalAddress). A stack that is too small is a segmentation fault.
+// ORDERS: launches differ in the order of blocks and threads: ascending, descending, then shuffled anew each time
+//   (`sett_cuda_order`: 0, 1, 2.. for all launches from now on; -1: by turns). A barrier that is missing gives other
+//   results in one of them.
+// POISON: shared memory before each block, and memory of cudaMallocAsync, hold 0xff (a NaN) or 0x7f bytes by turns.
+// BOUNDS: with -fsanitize=bounds an index outside of a shared array's type traps. With -fsanitize=address shared arrays
+//   are plain static ones with red zones around them, and not poisoned: compilers give no red zones to what is in a
+//   section of its own.
+// One launch at a time.
 #ifndef SETT_CUDA_ON_CPU_H
 #define SETT_CUDA_ON_CPU_H
 #include <math.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <type_traits>
+#include <ucontext.h>
 #include <utility>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define SETT_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SETT_ASAN 1
+#endif
+#endif
 
 #define __device__
 #define __global__
 #define __forceinline__ inline
-#define __launch_bounds__(threads)
+#define __launch_bounds__(...)
+#define __align__(bytes) __attribute__((aligned(bytes)))
+#if SETT_ASAN
+#define __shared__ static
+#else
+#define __shared__ static __attribute__((section("sett_shared")))
+extern char __start_sett_shared[] __attribute__((weak, visibility("hidden")));
+extern char __stop_sett_shared[] __attribute__((weak, visibility("hidden")));
+#endif
 
 struct dim3 {
   unsigned x, y, z;
   constexpr dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}
 };
-struct alignas(8) uint2 {
-  unsigned x, y;
-};
-struct alignas(16) uint4 {
-  unsigned x, y, z, w;
-};
 
-static thread_local dim3 blockIdx, threadIdx, blockDim, gridDim;
+static dim3 blockIdx, threadIdx, blockDim, gridDim;
+enum { warpSize = 32 };
+
+// Vectors of 2 and 4, aligned as CUDA's: to their size, at most 16 bytes.
+#define SETT_VECTORS(name, type)                                                                                     \
+  struct alignas(2 * sizeof(type)) name##2 {                                                                         \
+    type x, y;                                                                                                       \
+  };                                                                                                                 \
+  struct alignas(sizeof(type) < 4 ? 4 * sizeof(type) : 16) name##4 {                                                 \
+    type x, y, z, w;                                                                                                 \
+  };                                                                                                                 \
+  static inline name##2 make_##name##2(type x, type y) { return { x, y }; }                                          \
+  static inline name##4 make_##name##4(type x, type y, type z, type w) { return { x, y, z, w }; }
+SETT_VECTORS(char, signed char)
+SETT_VECTORS(uchar, unsigned char)
+SETT_VECTORS(short, short)
+SETT_VECTORS(ushort, unsigned short)
+SETT_VECTORS(int, int)
+SETT_VECTORS(uint, unsigned)
+SETT_VECTORS(longlong, long long)
+SETT_VECTORS(ulonglong, unsigned long long)
+SETT_VECTORS(float, float)
+SETT_VECTORS(double, double)
 
 // ---- bits ----
 
@@ -52,6 +105,20 @@ static inline float __fmul_rn(float a, float b) { return a * b; }
 static inline double __dmul_rn(double a, double b) { return a * b; }
 static inline float rsqrtf(float x) { return (float)(1 / sqrt((double)x)); }
 static inline double rsqrt(double x) { return 1 / sqrt(x); }
+
+#define SETT_EXTREMES(type, least, most)                                                                             \
+  static inline type min(type a, type b) { return least; }                                                           \
+  static inline type max(type a, type b) { return most; }
+SETT_EXTREMES(int, a < b ? a : b, a < b ? b : a)
+SETT_EXTREMES(unsigned, a < b ? a : b, a < b ? b : a)
+SETT_EXTREMES(long, a < b ? a : b, a < b ? b : a)
+SETT_EXTREMES(unsigned long, a < b ? a : b, a < b ? b : a)
+SETT_EXTREMES(long long, a < b ? a : b, a < b ? b : a)
+SETT_EXTREMES(unsigned long long, a < b ? a : b, a < b ? b : a)
+SETT_EXTREMES(float, fminf(a, b), fmaxf(a, b))
+SETT_EXTREMES(double, fmin(a, b), fmax(a, b))
+
+template <class T> static inline T __ldg(const T *from) { return *from; }
 
 // ---- half ----
 
@@ -84,38 +151,377 @@ static inline float __half2float(__half x)
   return x.bits & 0x8000 ? -size : size;
 }
 
-// ---- launches ----
+// ---- faults, orders ----
 
 typedef int cudaError_t;
 typedef struct sett_stream *cudaStream_t;
-enum { cudaSuccess = 0, cudaErrorInvalidConfiguration = 9 };
+enum {
+  cudaSuccess = 0,
+  cudaErrorInvalidValue = 1,
+  cudaErrorMemoryAllocation = 2,
+  cudaErrorInvalidConfiguration = 9,
+  cudaErrorIllegalAddress = 700,
+  cudaErrorLaunchFailure = 719
+};
 
-template <class... T, size_t... I>
-static void sett_call(void (*kernel)(T...), void **arguments, std::index_sequence<I...>)
+extern "C" {
+__attribute__((weak)) char sett_cuda_fault[320];
+__attribute__((weak)) int sett_cuda_order = -1;
+__attribute__((weak)) int sett_cuda_allocations; // not freed yet
+}
+
+static unsigned sett_launches;
+static inline int sett_poison(size_t block) { return (sett_launches + block) % 2 ? 0x7f : 0xff; }
+
+// A line for `sett_cuda_fault`, after `where`.
+__attribute__((format(printf, 2, 0))) static inline void sett_say(const char *where, const char *format, va_list values)
 {
-  (void)arguments;
-  kernel(*(T *)arguments[I]...);
+  const size_t size = sizeof sett_cuda_fault;
+  const int used = snprintf(sett_cuda_fault, size, "%s: ", where);
+  if (used > 0 && (size_t)used < size) vsnprintf(sett_cuda_fault + used, size - (size_t)used, format, values);
+  fprintf(stderr, "cuda_on_cpu: %s\n", sett_cuda_fault);
+}
+
+// ---- the threads of a block ----
+
+enum { SETT_THREADS = 1024, SETT_STACK = 1 << 17, SETT_PAGE = 4096 }; // the lowest page of a stack cannot be touched
+enum sett_state { SETT_NEW, SETT_READY, SETT_BARRIER, SETT_EXCHANGE, SETT_DONE };
+
+struct sett_thread {
+  sett_state state;
+  int fibre, line; // line: of the barrier or exchange that it waits in
+  unsigned mask;
+  int source; // the lane whose value it wants, -1: none
+  uint64_t value, result;
+};
+
+static struct {
+  const char *kernel;
+  void (*call)(void);
+  ucontext_t scheduler, context[SETT_THREADS];
+  char *stacks;
+  int fibres, idle[SETT_THREADS], idles; // made; those that have no thread
+  sett_thread thread[SETT_THREADS];
+  int order[SETT_THREADS], threads, at, current, arrived, done; // at: the scheduler's place in the order
+  bool failed;
+} sett;
+
+static inline void sett_enter(int t)
+{
+  const unsigned n = (unsigned)t;
+  sett.current = t;
+  threadIdx = dim3(n % blockDim.x, n / blockDim.x % blockDim.y, n / blockDim.x / blockDim.y);
+}
+
+static void sett_wait(void)
+{
+  const int fibre = sett.thread[sett.current].fibre;
+  swapcontext(&sett.context[fibre], &sett.scheduler);
+}
+
+// What a fibre does: thread after thread, as long as the next one in the order has not begun.
+static void sett_fibre(void)
+{
+  for (;;) {
+    sett.call();
+    sett_thread *self = &sett.thread[sett.current];
+    self->state = SETT_DONE;
+    ++sett.done;
+    if (sett.at + 1 < sett.threads && sett.thread[sett.order[sett.at + 1]].state == SETT_NEW) {
+      const int next = sett.order[++sett.at];
+      sett.thread[next].fibre = self->fibre;
+      sett_enter(next);
+      continue;
+    }
+    sett.idle[sett.idles++] = self->fibre;
+    sett_wait();
+  }
+}
+
+__attribute__((format(printf, 1, 2))) static inline void sett_fail(const char *format, ...)
+{
+  char where[128];
+  va_list values;
+  snprintf(where, sizeof where, "%.60s, block (%u, %u, %u)", sett.kernel, blockIdx.x, blockIdx.y, blockIdx.z);
+  va_start(values, format);
+  sett_say(where, format, values);
+  va_end(values);
+  sett.failed = true;
+}
+
+static const char *sett_what(int t, char *text, size_t size)
+{
+  const sett_thread *self = &sett.thread[t];
+  if (t >= sett.threads) return "does not exist";
+  if (self->state == SETT_DONE) return "has ended";
+  if (self->state == SETT_BARRIER) snprintf(text, size, "waits at the barrier of line %d", self->line);
+  else snprintf(text, size, "waits in the exchange of line %d, mask 0x%x", self->line, self->mask);
+  return text;
+}
+
+// Whether two threads of a warp wait for each other.
+static inline bool sett_meet(int t, int u)
+{
+  const sett_thread *a = &sett.thread[t], *b = &sett.thread[u];
+  return u < sett.threads && b->state == SETT_EXCHANGE && a->line == b->line && a->mask == b->mask;
+}
+
+// No thread can go on: why.
+static void sett_stuck(void)
+{
+  char one[96], other[96];
+  int t = 0, u;
+  while (sett.thread[t].state == SETT_DONE) ++t;
+  const sett_thread *self = &sett.thread[t];
+  if (self->state == SETT_BARRIER)
+    for (u = 0; sett.thread[u].state == SETT_BARRIER;) ++u;
+  else
+    for (u = t / 32 * 32; !(self->mask >> (u % 32) & 1) || sett_meet(t, u);) ++u;
+  sett_fail("thread %d %s, thread %d %s", t, sett_what(t, one, sizeof one), u, sett_what(u, other, sizeof other));
+}
+
+static bool sett_block(void)
+{
+  sett.arrived = sett.done = 0;
+  for (int t = 0; t < sett.threads; ++t) sett.thread[t].state = SETT_NEW;
+  for (;;) {
+    bool moved = false;
+    for (sett.at = 0; sett.at < sett.threads; ++sett.at) {
+      const int t = sett.order[sett.at];
+      sett_thread *self = &sett.thread[t];
+      if (self->state == SETT_NEW) {
+        self->fibre = sett.idles ? sett.idle[--sett.idles] : sett.fibres++;
+        ucontext_t *made = &sett.context[self->fibre];
+        if (!made->uc_stack.ss_sp) {
+          char *const stack = sett.stacks + (size_t)self->fibre * SETT_STACK;
+          mprotect(stack, SETT_PAGE, PROT_NONE);
+          getcontext(made);
+          made->uc_stack.ss_sp = stack;
+          made->uc_stack.ss_size = SETT_STACK;
+          made->uc_link = NULL;
+          makecontext(made, sett_fibre, 0);
+        }
+      }
+      else if (self->state != SETT_READY) continue;
+      moved = true;
+      sett_enter(t);
+      swapcontext(&sett.scheduler, &sett.context[self->fibre]);
+      if (sett.failed) return false;
+    }
+    if (sett.done == sett.threads) return true;
+    if (!moved) {
+      sett_stuck();
+      return false;
+    }
+  }
+}
+
+// ---- barriers and exchanges ----
+
+static inline void sett_barrier(int line)
+{
+  sett_thread *self = &sett.thread[sett.current];
+  self->state = SETT_BARRIER;
+  self->line = line;
+  if (++sett.arrived == sett.threads) {
+    for (int t = 0; t < sett.threads; ++t) sett.thread[t].state = SETT_READY;
+    for (int t = 1; t < sett.threads && !sett.failed; ++t)
+      if (sett.thread[t].line != sett.thread[0].line)
+        sett_fail("thread 0 waits at the barrier of line %d, thread %d at that of line %d", sett.thread[0].line, t,
+                  sett.thread[t].line);
+    sett.arrived = 0;
+  }
+  sett_wait();
+}
+
+// Waits for all lanes that the mask names, and gives the value of lane `source`. The last one hands the values out.
+static uint64_t sett_exchange(int line, unsigned mask, uint64_t value, int source)
+{
+  const int t = sett.current, first = t / 32 * 32;
+  sett_thread *self = &sett.thread[t], *lane = &sett.thread[first];
+  *self = { SETT_EXCHANGE, self->fibre, line, mask, source, value, 0 };
+  bool whole = mask >> (t - first) & 1;
+  if (!whole) sett_fail("thread %d: the mask 0x%x of line %d does not name its own lane", t, mask, line);
+  for (int l = 0; l < 32 && whole; ++l)
+    if (mask >> l & 1) whole = sett_meet(t, first + l);
+  for (int l = 0; l < 32 && whole && !sett.failed; ++l)
+    if (mask >> l & 1) {
+      const int from = lane[l].source;
+      if (from >= 0 && !(mask >> from & 1))
+        sett_fail("thread %d reads lane %d, which the mask 0x%x of line %d does not name", first + l, from, mask, line);
+      else lane[l].result = from < 0 ? 0 : lane[from].value;
+    }
+  for (int l = 0; l < 32 && whole; ++l)
+    if (mask >> l & 1) lane[l].state = SETT_READY;
+  sett_wait();
+  return self->result;
+}
+
+template <class T>
+static T sett_shuffle(int line, unsigned mask, T value, int width, int (*pick)(int, int, int), int by)
+{
+  static_assert(std::is_arithmetic<T>::value && (sizeof(T) == 4 || sizeof(T) == 8), "CUDA shuffles 32 and 64 bits");
+  uint64_t bits = 0;
+  if (width < 1 || width > 32 || (width & (width - 1))) {
+    sett_fail("a shuffle among %d lanes in line %d", width, line);
+    sett_wait();
+  }
+  memcpy(&bits, &value, sizeof value);
+  bits = sett_exchange(line, mask, bits, pick(sett.current % 32, width, by));
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+// The lane that is read: the own one where it would be beyond the lane's group of `width`.
+static inline int sett_pick(int lane, int width, int by) { return (lane & -width) | (by & (width - 1)); }
+static inline int sett_pick_down(int lane, int width, int by)
+{
+  return by < 0 || lane + by > (lane | (width - 1)) ? lane : lane + by;
+}
+static inline int sett_pick_xor(int lane, int width, int by)
+{
+  return (lane ^ by) > (lane | (width - 1)) ? lane : lane ^ by;
+}
+
+template <class T> static inline T sett_shfl(int line, unsigned mask, T value, int from, int width = 32)
+{
+  return sett_shuffle(line, mask, value, width, sett_pick, from);
+}
+template <class T> static inline T sett_shfl_down(int line, unsigned mask, T value, unsigned by, int width = 32)
+{
+  return sett_shuffle(line, mask, value, width, sett_pick_down, (int)by);
+}
+template <class T> static inline T sett_shfl_xor(int line, unsigned mask, T value, int by, int width = 32)
+{
+  return sett_shuffle(line, mask, value, width, sett_pick_xor, by & 31);
+}
+struct sett_syncwarp {
+  int line;
+  void operator()(unsigned mask = 0xffffffffu) const { sett_exchange(line, mask, 0, -1); }
+};
+
+#define __syncthreads() sett_barrier(__LINE__)
+#define __syncwarp(...) sett_syncwarp{ __LINE__ }(__VA_ARGS__)
+#define __shfl_sync(...) sett_shfl(__LINE__, __VA_ARGS__)
+#define __shfl_down_sync(...) sett_shfl_down(__LINE__, __VA_ARGS__)
+#define __shfl_xor_sync(...) sett_shfl_xor(__LINE__, __VA_ARGS__)
+
+// ---- launches ----
+
+static inline uint64_t sett_random(uint64_t *state)
+{
+  *state = *state * 6364136223846793005u + 1442695040888963407u;
+  return *state >> 33;
+}
+
+static void sett_put_in_order(int kind, uint64_t *random)
+{
+  for (int i = 0; i < sett.threads; ++i) sett.order[i] = kind == 1 ? sett.threads - 1 - i : i;
+  for (int i = sett.threads - 1; kind > 1 && i > 0; --i)
+    std::swap(sett.order[i], sett.order[sett_random(random) % (uint64_t)(i + 1)]);
+}
+
+static void (*sett_kernel)(void);
+static void **sett_arguments;
+
+template <class... T, size_t... I> static void sett_call(void (*kernel)(T...), std::index_sequence<I...>)
+{
+  kernel(*(T *)sett_arguments[I]...);
+}
+template <class... T> static void sett_call(void)
+{
+  sett_call((void (*)(T...))sett_kernel, std::index_sequence_for<T...>());
 }
 
 template <class... T>
-static cudaError_t sett_launch(void (*kernel)(T...), dim3 grid, dim3 block, void **arguments, size_t, cudaStream_t)
+static cudaError_t sett_launch(const char *name, void (*kernel)(T...), dim3 grid, dim3 block, void **arguments,
+                               size_t shared, cudaStream_t)
 {
-  const unsigned threads = block.x * block.y * block.z;
-  if (!threads || threads > 1024 || !grid.x || grid.x > 0x7fffffffu || !grid.y || grid.y > 65535 || !grid.z || grid.z > 65535)
-    return cudaErrorInvalidConfiguration;
+  const uint64_t blocks = (uint64_t)grid.x * grid.y * grid.z, threads = (uint64_t)block.x * block.y * block.z;
+  if (!threads || threads > SETT_THREADS || block.z > 64 || shared) return cudaErrorInvalidConfiguration;
+  if (!blocks || grid.x > 0x7fffffffu || grid.y > 65535 || grid.z > 65535) return cudaErrorInvalidConfiguration;
+  const int kind = sett_cuda_order >= 0 ? sett_cuda_order : (int)(sett_launches & 0x7fffffff);
+  uint64_t random = (uint64_t)kind;
+  const int how = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+  void *stacks = mmap(NULL, (size_t)threads * SETT_STACK, PROT_READ | PROT_WRITE, how, -1, 0);
+  if (stacks == MAP_FAILED) return cudaErrorMemoryAllocation;
+  sett.stacks = (char *)stacks;
+  sett.kernel = strchr(name, ')') ? strchr(name, ')') + 1 : name;
+  sett.call = sett_call<T...>;
+  sett.threads = (int)threads;
+  sett.fibres = sett.idles = 0;
+  sett.failed = false;
+  for (int t = 0; t < sett.threads; ++t) sett.context[t].uc_stack.ss_sp = NULL;
+  sett_kernel = (void (*)(void))kernel;
+  sett_arguments = arguments;
   gridDim = grid;
   blockDim = block;
-  for (unsigned b = 0; b < grid.x * grid.y * grid.z; ++b)
-    for (unsigned t = 0; t < threads; ++t) {
-      blockIdx = dim3(b % grid.x, b / grid.x % grid.y, b / grid.x / grid.y);
-      threadIdx = dim3(t % block.x, t / block.x % block.y, t / block.x / block.y);
-      sett_call(kernel, arguments, std::index_sequence_for<T...>());
-    }
-  return cudaSuccess;
+  const uint64_t shift = kind > 1 ? sett_random(&random) % blocks : 0;
+  for (uint64_t n = 0; n < blocks && !sett.failed; ++n) {
+    const uint64_t b = kind == 1 ? blocks - 1 - n : (n + shift) % blocks;
+    blockIdx = dim3((unsigned)(b % grid.x), (unsigned)(b / grid.x % grid.y), (unsigned)(b / grid.x / grid.y));
+#if !SETT_ASAN
+    const size_t size = (size_t)(__stop_sett_shared - __start_sett_shared);
+    if (size) memset(__start_sett_shared, sett_poison(n), size);
+#endif
+    if (n == 0 || kind > 1) sett_put_in_order(kind, &random);
+    sett_block();
+  }
+  munmap(stacks, (size_t)threads * SETT_STACK);
+  ++sett_launches;
+  return sett.failed ? cudaErrorLaunchFailure : cudaSuccess;
 }
 
 // The kernel is passed as `(const void *)name`; the cast goes away, so that its parameters' types are known.
 #define SETT_UNCAST(type)
-#define cudaLaunchKernel(kernel, ...) sett_launch(SETT_UNCAST kernel, __VA_ARGS__)
+#define cudaLaunchKernel(kernel, ...) sett_launch(#kernel, SETT_UNCAST kernel, __VA_ARGS__)
+
+// ---- memory: the order of a stream is that of the program ----
+
+enum { SETT_GUARD = 256 };
+static const uint64_t sett_magic = 0x5e77a110ca7ed000u;
+
+template <class T> static cudaError_t cudaMallocAsync(T **to, size_t bytes, cudaStream_t)
+{
+  const size_t size = (bytes + 3 * SETT_GUARD - 1) / SETT_GUARD * SETT_GUARD;
+  unsigned char *whole = (unsigned char *)aligned_alloc(SETT_GUARD, size);
+  if (!whole) return cudaErrorMemoryAllocation;
+  const uint64_t head[2] = { sett_magic, bytes };
+  memset(whole, sett_poison(0), bytes + 2 * SETT_GUARD);
+  memset(whole, 0xa5, SETT_GUARD);
+  memset(whole + SETT_GUARD + bytes, 0xa5, SETT_GUARD);
+  memcpy(whole, head, sizeof head);
+  *to = (T *)(void *)(whole + SETT_GUARD);
+  ++sett_cuda_allocations;
+  return cudaSuccess;
+}
+
+__attribute__((format(printf, 1, 2))) static inline void sett_beside(const char *format, ...)
+{
+  va_list values;
+  va_start(values, format);
+  sett_say("cudaFreeAsync", format, values);
+  va_end(values);
+}
+
+static inline cudaError_t cudaFreeAsync(void *data, cudaStream_t)
+{
+  unsigned char *whole = (unsigned char *)data - SETT_GUARD;
+  uint64_t head[2];
+  size_t broken = 0;
+  if (!data) return cudaSuccess;
+  memcpy(head, whole, sizeof head);
+  if (head[0] != sett_magic) {
+    sett_beside("no memory of cudaMallocAsync, or bytes before it are written");
+    return cudaErrorInvalidValue;
+  }
+  for (size_t i = sizeof head; i < SETT_GUARD; ++i) broken += whole[i] != 0xa5;
+  for (size_t i = 0; i < SETT_GUARD; ++i) broken += whole[SETT_GUARD + head[1] + i] != 0xa5;
+  if (broken) sett_beside("%zu bytes are written beside %zu of cudaMallocAsync", broken, (size_t)head[1]);
+  memset(whole, 0x7f, head[1] + 2 * SETT_GUARD);
+  free(whole);
+  --sett_cuda_allocations;
+  return broken ? cudaErrorIllegalAddress : cudaSuccess;
+}
 
 #endif

@@ -12,9 +12,12 @@ import os
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
+from functools import lru_cache
 from pathlib import Path
 from typing import Callable, Dict, List, Sequence, Tuple
 
@@ -182,13 +185,17 @@ def written(text: str, stem: str, excess: bool = False, device: str = "sm_80") -
     return folder, fusions
 
 
+TRAPS = ["-fsanitize=bounds", "-fsanitize-undefined-trap-on-error"]   # an index outside of an array's type
+
+
 def on_cpu(folder: Path, name: str, level: str = "-O0") -> ctypes.CDLL:
     """The kernels, their launches, the reference and the bound as one library."""
     for header in ("cuda_runtime.h", "cuda_fp16.h"):
         (folder / header).write_text('#include "cuda_on_cpu.h"\n')
     common = [level, "-ffp-contract=off", "-fPIC", "-I", ".", "-I", str(ROOT / "tests"), "-c"]
     cxx = compiler(os.environ.get("CXX", ""), "g++", "clang++", "c++")
-    call([cxx, "-x", "c++", "-std=c++17", "-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas", *common, f"{name}.cu", "-o", "cuda.o"], folder)
+    call([cxx, "-x", "c++", "-std=c++17", "-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas", *TRAPS, *common, f"{name}.cu", "-o",
+          "cuda.o"], folder)
     c = compiler(os.environ.get("CC", ""), "cc", "gcc", "clang")
     for source in ("ref", "bound"):
         call([c, "-std=c11", "-w", *common, f"{name}_{source}.c", "-o", f"{source}.o"], folder)
@@ -254,6 +261,11 @@ class Buffer:
         return ctypes.string_at(self.address - GUARD, GUARD) == ctypes.string_at(self.address + self.size, GUARD) == b"\xa5" * GUARD
 
 
+def fault(library: ctypes.CDLL) -> str:
+    """What cuda_on_cpu.h found."""
+    return ctypes.string_at(ctypes.addressof(ctypes.c_char.in_dll(library, "sett_cuda_fault"))).decode()
+
+
 def pointers(buffers: "Sequence[Buffer]") -> "ctypes.Array[ctypes.c_void_p]":
     return (ctypes.c_void_p * max(1, len(buffers)))(*(b.address for b in buffers))
 
@@ -282,8 +294,15 @@ def compare(text: str, stem: str, excess: bool = False, level: str = "-O0") -> i
         got, want, limits = ([Buffer(leaf.elements * 8 if wide else leaf.bytes) for leaf in leaves] for wide in (False, False, True))
         assert getattr(library, f"{fusion.name}_ref")(pointers(params), pointers(want)) == 0
         assert getattr(library, f"{fusion.name}_bound")(pointers(params), pointers(limits)) == 0
-        assert getattr(library, f"{fusion.name}_cuda")(pointers(params), pointers(got), None) == 0
-        assert all(b.guarded() for b in [*params, *got]) and given == [b.bytes() for b in params], f"{fusion.name} wrote outside of its results"
+        for order in range(3):
+            turned = got if not order else [Buffer(leaf.bytes) for leaf in leaves]
+            ctypes.c_int.in_dll(library, "sett_cuda_order").value = order
+            error = getattr(library, f"{fusion.name}_cuda")(pointers(params), pointers(turned), None)
+            assert error == 0, f"{fusion.name}: error {error}, {fault(library)}"
+            inside = all(b.guarded() for b in [*params, *turned]) and given == [b.bytes() for b in params]
+            assert inside, f"{fusion.name} wrote outside of its results"
+            assert [b.bytes() for b in turned] == [b.bytes() for b in got], f"{fusion.name} depends on the order of threads, in {folder}"
+        assert ctypes.c_int.in_dll(library, "sett_cuda_allocations").value == 0, f"{fusion.name} keeps memory"
         for number, (leaf, bitwise) in enumerate(zip(leaves, reference.bitwise(fusion.computation))):
             count += leaf.elements
             a, b = got[number].bytes(), want[number].bytes()
@@ -346,6 +365,336 @@ def test_launch_errors_on_cpu() -> None:
     assert results[0].bytes() == b"\xa5" * 16000
 
 
+# ---- the CPU's CUDA itself: what is right passes, each fault is found -----------------------------------------------
+
+MACHINE = """#include <cuda_runtime.h>
+#define KERNEL(name, blocks, threads, ...)                                                                              \\
+  extern "C" __global__ void name(const int *in, int *out) __VA_ARGS__                                                  \\
+  extern "C" int go_##name(const int *in, int *out)                                                                     \\
+  {                                                                                                                     \\
+    void *arguments[] = { &in, &out };                                                                                  \\
+    return cudaLaunchKernel((const void *)name, blocks, threads, arguments, 0, (cudaStream_t)0);                        \\
+  }
+#define T (int)threadIdx.x
+#define ALL 0xffffffffu
+
+// 70x90 to 90x70, tiles of 32x32, all edges cut.
+#define TURN(barrier)                                                                                                   \\
+  {                                                                                                                     \\
+    __shared__ int tile[32][33];                                                                                        \\
+    const int column = (int)blockIdx.x * 32 + T, row = (int)blockIdx.y * 32;                                            \\
+    for (int i = (int)threadIdx.y; i < 32; i += 8)                                                                      \\
+      if (row + i < 70 && column < 90) tile[i][T] = in[(row + i) * 90 + column];                                        \\
+    barrier;                                                                                                            \\
+    for (int i = (int)threadIdx.y; i < 32; i += 8)                                                                      \\
+      if (row + T < 70 && (int)blockIdx.x * 32 + i < 90) out[((int)blockIdx.x * 32 + i) * 70 + row + T] = tile[T][i];   \\
+  }
+KERNEL(turned, dim3(3, 3), dim3(32, 8), TURN(__syncthreads()))
+KERNEL(turned_at_once, dim3(3, 3), dim3(32, 8), TURN())
+
+// Sums of 9 rows of 1000: lanes, then warps.
+#define SUM(barrier)                                                                                                    \\
+  {                                                                                                                     \\
+    __shared__ int part[8];                                                                                             \\
+    int sum = 0;                                                                                                        \\
+    for (int i = T; i < 1000; i += 256) sum += in[(int)blockIdx.x * 1000 + i];                                          \\
+    for (int by = 16; by; by /= 2) sum += __shfl_down_sync(ALL, sum, (unsigned)by);                                     \\
+    if (T % 32 == 0) part[T / 32] = sum;                                                                                \\
+    barrier;                                                                                                            \\
+    if (T < 8) {                                                                                                        \\
+      sum = part[T];                                                                                                    \\
+      for (int by = 4; by; by /= 2) sum += __shfl_xor_sync(0xffu, sum, by);                                             \\
+      if (T == 0) out[blockIdx.x] = sum;                                                                                \\
+    }                                                                                                                   \\
+  }
+KERNEL(summed, dim3(9), dim3(256), SUM(__syncthreads()))
+KERNEL(summed_at_once, dim3(9), dim3(256), SUM())
+
+// Rows of 64 turned around one after another through the same shared array.
+#define AGAIN(barrier)                                                                                                  \\
+  {                                                                                                                     \\
+    __shared__ int row[64];                                                                                             \\
+    for (int i = 0; i < 5; ++i) {                                                                                       \\
+      row[T] = in[i * 64 + T];                                                                                          \\
+      __syncthreads();                                                                                                  \\
+      out[i * 64 + T] = row[63 - T];                                                                                    \\
+      barrier;                                                                                                          \\
+    }                                                                                                                   \\
+  }
+KERNEL(again, dim3(1), dim3(64), AGAIN(__syncthreads()))
+KERNEL(again_at_once, dim3(1), dim3(64), AGAIN())
+
+// Neighbours within a warp.
+#define NEXT(barrier)                                                                                                   \\
+  {                                                                                                                     \\
+    __shared__ int row[64];                                                                                             \\
+    row[T] = in[T];                                                                                                     \\
+    barrier;                                                                                                            \\
+    out[T] = row[T ^ 1];                                                                                                \\
+  }
+KERNEL(next, dim3(1), dim3(64), NEXT(__syncwarp()))
+KERNEL(next_at_once, dim3(1), dim3(64), NEXT())
+
+KERNEL(stale, dim3(6), dim3(32), { __shared__ int row[32]; if (T) row[T] = in[T]; __syncthreads(); out[blockIdx.x * 32 + threadIdx.x] = row[T]; })
+KERNEL(some_end, dim3(2), dim3(64), { if (T >= 40) return; __syncthreads(); out[T] = in[T]; })
+static __device__ void at_two_sites(const int *in, int *out)   // a macro's argument is all on one line
+{
+  if (T < 32) {
+    __syncthreads();
+  }
+  else {
+    out[T] = in[T];
+    __syncthreads();
+  }
+}
+KERNEL(two_sites, dim3(1), dim3(64), { at_two_sites(in, out); })
+KERNEL(more_often, dim3(1), dim3(64), { for (int i = 0; i < 2 + T / 60; ++i) __syncthreads(); out[T] = in[T]; })
+KERNEL(lane_ended, dim3(1), dim3(32), { if (T == 7) return; out[T] = __shfl_xor_sync(ALL, in[T], 1); })
+KERNEL(lane_elsewhere, dim3(1), dim3(32), {
+  if (T == 9) __syncthreads();
+  out[T] = __shfl_xor_sync(ALL, in[T], 1);
+})
+static __device__ int at_other(const int *in)
+{
+  if (T % 2) return __shfl_down_sync(ALL, in[T], 2u);
+  return __shfl_down_sync(ALL, in[T], 2u);
+}
+KERNEL(lane_at_other, dim3(1), dim3(32), { out[T] = at_other(in); })
+KERNEL(lane_never_was, dim3(1), dim3(48), { out[T] = __shfl_down_sync(ALL, in[T], 1u); })
+KERNEL(other_masks, dim3(1), dim3(32), { out[T] = __shfl_xor_sync(T < 16 ? ALL : 0xffff0001u, in[T], 1); })
+KERNEL(not_own, dim3(1), dim3(32), { out[T] = __shfl_xor_sync(0xfffeu, in[T], 1); })
+KERNEL(not_named, dim3(1), dim3(32), { if (T < 16) out[T] = __shfl_down_sync(0xffffu, in[T], 4u); })
+KERNEL(warp_ended, dim3(1), dim3(32), { if (T < 8) return; __syncwarp(); out[T] = in[T]; })
+KERNEL(odd_width, dim3(1), dim3(32), { out[T] = __shfl_sync(ALL, in[T], 0, 12); })
+KERNEL(halves, dim3(1), dim3(32), {   // two masks at one place
+  const unsigned half = T < 16 ? 0xffffu : 0xffff0000u;
+  out[T] = __shfl_xor_sync(half, in[T], 15);
+})
+KERNEL(deep, dim3(1), dim3(2), { volatile int much[60000]; for (int i = 0; i < 60000; ++i) much[i] = in[0]; __syncthreads(); out[T] = much[T]; })
+KERNEL(beyond, dim3(1), dim3(32), {
+  __shared__ int row[32];
+  __shared__ int other[32];
+  other[T] = 0;
+  row[T + in[0]] = T;
+  __syncthreads();
+  out[T] = row[T] + other[T];
+})
+KERNEL(fast, dim3(20), dim3(256), { for (int i = 0; i < 20; ++i) __syncthreads(); out[T] = in[T]; })
+
+extern "C" __global__ void first_stage(const int *in, int *part) { part[blockIdx.x] = in[blockIdx.x] + in[blockIdx.x + 8]; }
+extern "C" __global__ void last_stage(const int *part, int *out, int count) { for (int i = 0; i < count; ++i) out[i] = part[i] * part[7 - i]; }
+static int stages(const int *in, int *out, size_t room, int read)
+{
+  int *part = NULL;
+  cudaStream_t stream = (cudaStream_t)0;
+  int error = cudaMallocAsync(&part, room * sizeof *part, stream);
+  void *first[] = { &in, &part }, *last[] = { &part, &out, &read };
+  if (!error) error = cudaLaunchKernel((const void *)first_stage, dim3(8), dim3(1), first, 0, stream);
+  if (!error) error = cudaLaunchKernel((const void *)last_stage, dim3(1), dim3(1), last, 0, stream);
+  const int freed = cudaFreeAsync(part, stream);
+  return error ? error : freed;
+}
+extern "C" int go_stages(const int *in, int *out) { return stages(in, out, 8, 8); }
+extern "C" int go_stages_small(const int *in, int *out) { return stages(in, out, 7, 8); }
+extern "C" int go_stages_long(const int *in, int *out) { return stages(in, out, 9, 9); }
+
+// Every exchange of every type, at widths 32, 8 and 1: lanes' numbers and where they came from.
+template <class V> static __device__ void lanes(const int *in, int *out)
+{
+  const V own = (V)in[T] * (sizeof(V) == 8 ? (V)4294967296ll : (V)1);
+  const V back = sizeof(V) == 8 ? (V)4294967296ll : (V)1;
+  for (int w = 0; w < 3; ++w) {
+    const int width = w == 0 ? 32 : w == 1 ? 8 : 1;
+    *out++ = (int)(__shfl_sync(ALL, own, 5 * T + 3, width) / back);
+    *out++ = (int)(__shfl_down_sync(ALL, own, 3, width) / back);
+    *out++ = (int)(__shfl_xor_sync(ALL, own, 9, width) / back);
+  }
+}
+KERNEL(exchanges, dim3(1), dim3(32), {
+  lanes<int>(in, out + T * 54);
+  lanes<unsigned>(in, out + T * 54 + 9);
+  lanes<float>(in, out + T * 54 + 18);
+  lanes<long long>(in, out + T * 54 + 27);
+  lanes<unsigned long long>(in, out + T * 54 + 36);
+  lanes<double>(in, out + T * 54 + 45);
+})
+KERNEL(words, dim3(1), dim3(32), {
+  const uint2 pair = make_uint2((unsigned)__ldg(in + T), 7u);
+  const uint4 four = make_uint4(pair.x, pair.y, (unsigned)max(T, 9), (unsigned)min(T, 9));
+  out[T] = (int)(four.x + 100 * four.y + 1000 * four.z + 100000 * four.w) + (int)max(1.5f, 2.5f) + (int)min(-1.0, 4.0);
+})
+
+#ifdef PROGRAM
+int main(int count, char **words)
+{
+  static int in[9000], out[9000];
+  for (int i = 0; i < 9000; ++i) in[i] = i + 1;
+  const char kind = count < 2 ? 0 : words[1][0];
+  return kind == 't' ? go_turned(in, out) : kind == 's' ? go_summed(in, out) : kind == 'd' ? go_deep(in, out) : go_beyond(in, out);
+}
+#endif
+"""
+IN = list(range(1, 9001))
+
+
+def machine_text(on_cpu: bool = True) -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="machine_", dir=FOLDER))
+    if on_cpu:
+        (folder / "cuda_runtime.h").write_text('#include "cuda_on_cpu.h"\n')
+    (folder / "machine.cu").write_text(MACHINE)
+    return folder
+
+
+CXX17 = ["-x", "c++", "-std=c++17", "-Wall", "-Wextra", "-Werror", "-I", ".", "-I", str(ROOT / "tests")]
+
+
+@lru_cache(maxsize=None)
+def machine(cxx: str) -> ctypes.CDLL:
+    folder = machine_text()
+    call([cxx, *CXX17, "-O2" if cxx == compilers()[0] else "-O0", "-fPIC", "-shared", "machine.cu", "-o", "machine.so"], folder)
+    return ctypes.CDLL(str(folder / "machine.so"))
+
+
+def go(library: ctypes.CDLL, name: str, order: int, count: int) -> "Tuple[int, List[int]]":
+    """Launches a kernel: the error code and the first results."""
+    ctypes.c_int.in_dll(library, "sett_cuda_order").value = order
+    given, out = (ctypes.c_int * len(IN))(*IN), (ctypes.c_int * len(IN))(*([-99] * len(IN)))
+    return getattr(library, f"go_{name}")(given, out), list(out)[:count]
+
+
+def compilers() -> "List[str]":
+    return [name for name in ("g++", "clang++") if shutil.which(name)] or [compiler("c++")]
+
+
+def picked(lane: int, width: int, kind: int) -> int:
+    """The lane whose value a shuffle of `lanes` gives, from CUDA's documentation."""
+    group = lane - lane % width
+    if kind == 0:
+        return group + (5 * lane + 3) % width
+    to = lane + 3 if kind == 1 else lane ^ 9
+    return to if to < group + width else lane
+
+
+RIGHT = {
+    "turned": [IN[row * 90 + column] for column in range(90) for row in range(70)],
+    "summed": [sum(IN[row * 1000:row * 1000 + 1000]) for row in range(9)],
+    "again": [IN[i * 64 + 63 - t] for i in range(5) for t in range(64)],
+    "next": [IN[t ^ 1] for t in range(64)],
+    "halves": [IN[t ^ 15] for t in range(32)],
+    "stages": [(IN[i] + IN[i + 8]) * (IN[7 - i] + IN[15 - i]) for i in range(8)],
+    "exchanges": [IN[picked(lane, width, kind)] for lane in range(32) for _ in range(6) for width in (32, 8, 1) for kind in range(3)],
+    "words": [IN[t] + 700 + 1000 * max(t, 9) + 100000 * min(t, 9) + 2 - 1 for t in range(32)],
+    "fast": IN[:256],
+}
+
+
+def test_machine() -> None:
+    """Barriers, exchanges and memory do what CUDA says, whatever the order of the threads."""
+    for cxx in compilers():
+        library = machine(cxx)
+        for name, want in RIGHT.items():
+            for order in range(5):
+                assert go(library, name, order, len(want)) == (0, want), (cxx, name, order, fault(library))
+        assert ctypes.c_int.in_dll(library, "sett_cuda_allocations").value == 0
+
+
+def test_missing_barriers() -> None:
+    """Without a barrier that is needed, results differ between the orders of threads: each is found."""
+    library = machine(compilers()[0])
+    for name in ("turned", "summed", "again", "next"):
+        found = [go(library, f"{name}_at_once", order, len(RIGHT[name])) for order in range(3)]
+        assert [error for error, _ in found] == [0] * 3 and any(values != RIGHT[name] for _, values in found), name
+
+
+def test_shared_memory_is_poisoned() -> None:
+    """What a kernel reads before it writes it is no block's old value, and not always the same."""
+    library = machine(compilers()[0])
+    _, values = go(library, "stale", 0, 6 * 32)
+    assert {values[k * 32] for k in range(6)} == {-1, 0x7f7f7f7f} and values[1:32] == IN[1:32]
+
+
+FAULTS = {
+    "some_end": ["thread 0 waits at the barrier", "thread 40 has ended", "some_end, block ("],
+    "two_sites": ["thread 0 waits at the barrier", "thread 32 at that"],
+    "more_often": ["thread 60 waits at the barrier", "thread 0 has ended"],
+    "lane_ended": ["thread 0 waits in the exchange", "thread 7 has ended"],
+    "lane_elsewhere": ["thread 9 waits at the barrier"],
+    "lane_at_other": ["thread 0 waits in the exchange", "thread 1 waits in the exchange"],
+    "lane_never_was": ["thread 48 does not exist"],
+    "other_masks": ["thread 16 waits in the exchange", "mask 0xffff0001"],
+    "not_own": ["the mask 0xfffe", "does not name its own lane"],
+    "not_named": ["thread 12 reads lane 16", "does not name"],
+    "warp_ended": ["thread 8 waits in the exchange", "thread 0 has ended"],
+    "odd_width": ["12 lanes"],
+    "stages_small": ["cudaFreeAsync: 4 bytes are written beside 28"],
+}
+
+
+def test_faults() -> None:
+    """Each ends the launch with an error and a line that says where; the next launch is none the worse."""
+    for cxx in compilers():
+        library = machine(cxx)
+        for name, words in FAULTS.items():
+            for order in range(3):
+                error, _ = go(library, name, order, 0)
+                text = fault(library)
+                assert error in (700, 719) and all(word in text for word in words), (cxx, name, order, error, text)
+                assert go(library, "summed", order, 9) == (0, RIGHT["summed"]), name
+
+
+def test_scratch_is_poisoned() -> None:
+    """What the first stage did not write is no plausible number."""
+    library = machine(compilers()[0])
+    error, values = go(library, "stages_long", 0, 9)
+    assert error == 0 and values[:8] == RIGHT["stages"] and values[8] not in (0, -99)
+
+
+def test_bounds_of_shared_memory() -> None:
+    """An index past a shared array: a trap by its type, a report by its red zone; nothing of either where all is right. A stack that is
+    too small: a segmentation fault."""
+    for cxx in compilers():
+        for flags in (TRAPS, ["-fsanitize=address"]):
+            folder = machine_text()
+            call([cxx, *CXX17, "-O1", "-g", "-DPROGRAM", *flags, "machine.cu", "-o", "program"], folder)
+            for name, wrong in (("turned", False), ("summed", False), ("beyond", True), *([("deep", False)] if flags == TRAPS else [])):
+                done = subprocess.run([str(folder / "program"), name], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                if not wrong:
+                    assert done.returncode == (-signal.SIGSEGV if name == "deep" else 0), (cxx, flags, name, done)
+                elif flags == TRAPS:
+                    assert done.returncode == -signal.SIGILL, (cxx, done)
+                else:
+                    assert done.returncode not in (0, 719) and "global-buffer-overflow" in done.stderr, (cxx, done)
+
+
+def test_check_on_cpu() -> None:
+    """`gen check --target cuda-on-cpu`: the same header behind the harness; SKIP without tests/ beside gen/."""
+    def check(root: Path) -> "Tuple[int, str]":
+        done = subprocess.run([sys.executable, str(root / "gen"), "check", str(CATALOGUE / "layouts_f32.hlo"), "--target", "cuda-on-cpu"],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        return done.returncode, done.stdout.splitlines()[-1]
+
+    status, line = check(ROOT)
+    assert status == 0 and line.startswith("PASS") and " cuda-on-cpu 1/1 " in line, line
+    alone = Path(tempfile.mkdtemp(prefix="alone_", dir=FOLDER))
+    for name in ("gen", "templates", "include"):
+        shutil.copytree(ROOT / name, alone / name)
+    status, line = check(alone)
+    assert status == 3 and line.startswith("SKIP") and "no tests/cuda_on_cpu.h" in line, line
+    (alone / "tests").mkdir()
+    text = (ROOT / "tests" / "cuda_on_cpu.h").read_text()
+    (alone / "tests" / "cuda_on_cpu.h").write_text(text.replace("    sett_block();\n", '    sett_fail("a planted fault");\n'))
+    status, line = check(alone)
+    assert status == 1 and line.startswith("FAIL") and "block (0, 0, 0): a planted fault" in line, line
+
+
+def test_speed_of_fibres() -> None:
+    """100,000 switches a second at least; it is millions on an idle machine."""
+    library = machine(compilers()[0])
+    start = time.perf_counter()
+    assert go(library, "fast", 0, 256) == (0, RIGHT["fast"])
+    assert 20 * 256 * 21 / (time.perf_counter() - start) > 100_000
+
+
 # ---- compiled by nvcc ----------------------------------------------------------------------------------------------
 
 
@@ -374,6 +723,12 @@ def test_every_op_compiles() -> None:
         folder, fusions = written(ops(t), f"ops_{t}")
         for fusion in fusions:
             ptx(folder, fusion.name, "sm_90" if t in ("bf16", "s64") else "sm_80")
+
+
+def test_machine_compiles() -> None:
+    """What the CPU's CUDA is tested by is CUDA."""
+    if not without_nvcc():
+        ptx(machine_text(False), "machine", "sm_80")
 
 
 VECTORS = {"add_f32": True, "add_bf16": True, "gelu_bf16": True, "log_transpose_add": False, "slice_pad_add": False, "softmax_f32": False,

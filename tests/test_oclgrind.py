@@ -1,0 +1,136 @@
+"""The OpenCL kernels of the transpose and reduction heroes in oclgrind: no data race, no access out of bounds, right results.
+
+Small shapes that take every path: whole and moved-back tiles, several work-groups, parts and their second kernel, local memory
+and barriers on GPU classes. Slow (an interpreter), so not among `ninja test` but in `ninja test-peer`.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import List, Sequence, Tuple
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from gen import hlo, run  # noqa: E402
+
+pytestmark = pytest.mark.skipif(not shutil.which("oclgrind"), reason="SKIP: no oclgrind")
+DEVICES = ("pocl-cpu", "opencl-gpu")
+
+
+def _list(values: Sequence[int]) -> str:
+    return ",".join(map(str, values))
+
+
+def transpose(dtype: str, dims: Sequence[int], order: Sequence[int], op: str = "copy") -> str:
+    source, out = f"{dtype}[{_list(dims)}]", f"{dtype}[{_list([dims[k] for k in order])}]"
+    return (f"ENTRY e {{\n  x = {source} parameter(0)\n  t = {out} transpose(x), dimensions={{{_list(order)}}}\n"
+            f"  ROOT y = {out} {op}(t)\n}}\n")
+
+
+def reduce(dtype: str, dims: Sequence[int], gone: Sequence[int], op: str = "add", init: str = "0") -> str:
+    out = f"{dtype}[{_list([d for k, d in enumerate(dims) if k not in gone])}]"
+    return (f"f {{\n  a = {dtype}[] parameter(0)\n  b = {dtype}[] parameter(1)\n  ROOT c = {dtype}[] {op}(a, b)\n}}\n"
+            f"ENTRY e {{\n  x = {dtype}[{_list(dims)}] parameter(0)\n  i = {dtype}[] constant({init})\n"
+            f"  ROOT y = {out} reduce(x, i), dimensions={{{_list(gone)}}}, to_apply=f\n}}\n")
+
+
+SOFTMAX = """max {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT m = f32[] maximum(a, b)
+}
+add {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT s = f32[] add(a, b)
+}
+ENTRY e {
+  x = f32[33,70] parameter(0)
+  ninf = f32[] constant(-inf)
+  m = f32[33] reduce(x, ninf), dimensions={1}, to_apply=max
+  mb = f32[33,70] broadcast(m), dimensions={0}
+  d = f32[33,70] subtract(x, mb)
+  e = f32[33,70] exponential(d)
+  zero = f32[] constant(0)
+  s = f32[33] reduce(e, zero), dimensions={1}, to_apply=add
+  sb = f32[33,70] broadcast(s), dimensions={0}
+  ROOT q = f32[33,70] divide(e, sb)
+}
+"""
+
+ARGMAX = """pick {
+  a = f32[] parameter(0)
+  i = s32[] parameter(1)
+  b = f32[] parameter(2)
+  j = s32[] parameter(3)
+  more = pred[] compare(a, b), direction=GT
+  same = pred[] compare(a, b), direction=EQ
+  before = pred[] compare(i, j), direction=LT
+  tie = pred[] and(same, before)
+  first = pred[] or(more, tie)
+  v = f32[] select(first, a, b)
+  n = s32[] select(first, i, j)
+  ROOT r = (f32[], s32[]) tuple(v, n)
+}
+ENTRY e {
+  x = f32[37,100] parameter(0)
+  n = s32[37,100] iota(), iota_dimension=1
+  low = f32[] constant(-inf)
+  zero = s32[] constant(0)
+  ROOT r = (f32[37], s32[37]) reduce(x, n, low, zero), dimensions={1}, to_apply=pick
+}
+"""
+
+CASES: "List[Tuple[str, str]]" = [
+    *((f"transpose {t} {_list(dims)} {_list(order)} {op}", transpose(t, dims, order, op)) for t, dims, order, op in (
+        ("f32", (48, 33), (1, 0), "copy"), ("f32", (64, 64), (1, 0), "negate"), ("u16", (70, 40), (1, 0), "copy"),
+        ("s8", (70, 66), (1, 0), "copy"), ("s8", (128, 64), (1, 0), "copy"), ("f64", (9, 3, 17), (2, 1, 0), "copy"),
+        ("bf16", (3, 40, 64), (0, 2, 1), "negate"), ("bf16", (128, 128), (1, 0), "copy"), ("f32", (5, 6, 32), (1, 0, 2), "copy"))),
+    *((f"reduce {t} {_list(dims)} {_list(gone)} {op}", reduce(t, dims, gone, op, init)) for t, dims, gone, op, init in (
+        ("f32", (40, 100), (1,), "add", "0"), ("f32", (37, 8), (1,), "add", "1"), ("bf16", (20, 70), (1,), "add", "0"),
+        ("f32", (70, 40), (0,), "add", "0"), ("f32", (33, 300), (0,), "maximum", "-inf"), ("s32", (1000, 6), (0,), "add", "0"),
+        ("f32", (3, 20, 50), (0, 2), "add", "0"), ("f32", (1, 70000), (1,), "add", "0"), ("pred", (5000,), (0,), "or", "false"),
+        ("f64", (3, 500), (1,), "minimum", "inf"), ("f32", (2048, 64), (0,), "add", "0"))),
+    ("softmax", SOFTMAX), ("argmax", ARGMAX),
+]
+
+
+def grind(built: run.Built) -> Tuple[str, str]:
+    """A check of one fusion in oclgrind: what the harness says, and what oclgrind does."""
+    library = run.compile_fusion(built, "opencl")
+    done = subprocess.run(["oclgrind", "--data-races", str(run.harness("opencl")), "check", "", "1", "1", "300", str(library)],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=600)
+    return done.stdout, "\n".join(line for line in done.stderr.splitlines() if line.strip() and not re.match(r"\d+ warnings? generated", line))
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("text", [text for _, text in CASES], ids=[name for name, _ in CASES])
+def test_no_race_and_no_fault(text: str, device: str, tmp_path: Path) -> None:
+    file = tmp_path / "case.hlo"
+    file.write_text(text)
+    for fusion in hlo.fusions(run.load(str(file))):
+        built = run.build(fusion, tmp_path / "built", "opencl", run.Options(schedule=device))
+        out, said = grind(built)
+        assert not said, said[:4000]
+        results = [line for line in out.splitlines() if '"result"' in line]
+        assert len(results) == 1 and '"status": "PASS"' in results[0], out[-2000:]
+
+
+def test_faults_are_found(tmp_path: Path) -> None:
+    """A kernel that two work-items store different values with, and one that reads beyond its buffer, are reported."""
+    file = tmp_path / "case.hlo"
+    file.write_text(transpose("f32", (32, 32), (1, 0)))
+    fusion = hlo.fusions(run.load(str(file)))[0]
+    for number, (old, new, said) in enumerate(((r"\(r0 \+ [^)]*\)", "(r0 + vec * 32)", "race"), (r"\(p0 \+ ", "(p0 + 4096 + ", "Invalid read"))):
+        built = run.build(fusion, tmp_path / str(number), "opencl", run.Options(schedule="pocl-cpu"))
+        header = built.folder / f"{built.name}.h"
+        text, count = re.subn(old, new, header.read_text())
+        assert count
+        header.write_text(text)
+        assert said in grind(built)[1]
