@@ -14,7 +14,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent)) if __package__ i
 from gen import algebra, bench, build, explain, hlo, maps, run  # noqa: E402
 from gen.schedule import DEVICES  # noqa: E402
 
-CHECK_TARGETS = ("opencl", "cuda")
+BENCH_TARGETS = ("opencl", "c", "cuda")
+CHECK_TARGETS = (*BENCH_TARGETS, run.ON_CPU)
 
 
 class Usage(argparse.ArgumentParser):
@@ -32,8 +33,16 @@ def seed(text: str) -> int:
     return value
 
 
+def targets(text: str) -> List[str]:
+    """Targets with commas between."""
+    found = [t for t in text.split(",") if t]
+    if not found or not set(found) <= set(build.TARGETS):
+        raise ValueError(text)
+    return found
+
+
 def arguments() -> argparse.ArgumentParser:
-    top = Usage(prog="gen", description="HLO text in, verified CUDA and OpenCL kernels out.")
+    top = Usage(prog="gen", description="HLO text in, verified CUDA, OpenCL and C kernels out.")
     verbs = top.add_subparsers(dest="verb", required=True, metavar="build|check|run|explain|bench", parser_class=Usage)
 
     def verb(name: str, text: str) -> argparse.ArgumentParser:
@@ -46,7 +55,7 @@ def arguments() -> argparse.ArgumentParser:
     one = verb("build", "write the kernels, C API, reference and manifest of every fusion of a file")
     one.add_argument("file")
     one.add_argument("-o", dest="out", required=True, metavar="DIR")
-    one.add_argument("--target", default="cuda,opencl", help="of cuda, opencl; several with commas")
+    one.add_argument("--target", default=",".join(build.TARGETS), type=targets, metavar="T,..", help="of cuda, opencl, c; several with commas (default: all)")
     one.add_argument("--dump", metavar="DIR", help="write every stage as text")
     shared(one)
     one = verb("check", "run the kernels of a file on seeded inputs beside the scalar reference")
@@ -63,13 +72,16 @@ def arguments() -> argparse.ArgumentParser:
     one = verb("explain", "every stage from the text to the kernel")
     one.add_argument("file")
     one.add_argument("--stage", choices=explain.STAGES)
-    one.add_argument("--target", default="cuda,opencl", choices=("cuda", "opencl", "cuda,opencl"), help="default: both")
+    one.add_argument("--target", default=",".join(build.TARGETS), type=targets, metavar="T,..", help="of cuda, opencl, c (default: all)")
     shared(one)
     one = verb("bench", "time, bytes, GB/s and the share of the copy")
     one.add_argument("files", nargs="+")
-    one.add_argument("--target", default="opencl", choices=CHECK_TARGETS)
+    one.add_argument("--target", default="opencl", choices=BENCH_TARGETS)
     one.add_argument("--json", metavar="F")
-    one.add_argument("--rounds", type=int, default=15, help="timed turns (default 15)")
+    one.add_argument("--rounds", type=int, default=60, help="timed turns at most (default 60)")
+    one.add_argument("--spread", type=float, default=2, metavar="PERCENT",
+                     help="turns end when the share is known so well: half of its 95%% interval (default 2)")
+    one.add_argument("--no-libraries", action="store_true", help="leave OpenBLAS, oneDNN and NumPy out")
     one.add_argument("--no-check", action="store_true", help="leave the comparison with the reference out")
     shared(one)
     return top
@@ -84,14 +96,11 @@ def options(given: argparse.Namespace) -> run.Options:
 
 def do_build(given: argparse.Namespace) -> int:
     asked = options(given)
-    targets = [t for t in given.target.split(",") if t]
-    if not targets or not set(targets) <= set(build.TARGETS):
-        raise run.RunError(f"--target {given.target}: expected cuda, opencl or both with a comma")
     module = run.load(given.file)
     with tempfile.TemporaryDirectory(prefix="sett_build_") as work:
         names: List[str] = []
         for fusion in hlo.fusions(module):
-            made, _ = build.files(fusion, targets, asked.schedule, asked.excess_precision)
+            made, _ = build.files(fusion, given.target, asked.schedule, asked.excess_precision)
             for name, text in made.items():
                 (Path(work) / name).write_text(text)
                 names.append(name)
@@ -103,7 +112,7 @@ def do_build(given: argparse.Namespace) -> int:
         dumped.mkdir()
         if given.dump:
             Path(given.dump).mkdir(parents=True, exist_ok=True)
-            for number, (stage, text) in enumerate(explain.stages(module, targets, asked).items()):
+            for number, (stage, text) in enumerate(explain.stages(module, given.target, asked).items()):
                 (dumped / f"{number}_{stage}.txt").write_text(text)
         publish(Path(work), [*names, depfile], Path(given.out))
         publish(dumped, sorted(p.name for p in dumped.iterdir()), Path(given.dump or given.out))
@@ -137,7 +146,7 @@ def do_run(given: argparse.Namespace) -> int:
 
 
 def do_explain(given: argparse.Namespace) -> int:
-    stages = explain.stages(run.load(given.file), given.target.split(","), options(given))
+    stages = explain.stages(run.load(given.file), given.target, options(given))
     if given.stage:
         print(stages[given.stage], end="")
     else:
@@ -148,8 +157,9 @@ def do_explain(given: argparse.Namespace) -> int:
 def do_bench(given: argparse.Namespace) -> int:
     if given.rounds < 1:
         raise run.RunError("--rounds: expected 1 or more")
-    report = bench.bench(given.files, given.target, bench.BenchOptions(rounds=given.rounds, with_check=not given.no_check,
-                                                                       run=options(given)))
+    asked = bench.BenchOptions(rounds=given.rounds, spread=given.spread / 100, with_check=not given.no_check,
+                               with_libraries=not given.no_libraries, run=options(given))
+    report = bench.bench(given.files, given.target, asked)
     print(bench.table(report))
     if given.json:
         bench.write_json(report, given.json)

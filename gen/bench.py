@@ -1,4 +1,8 @@
-"""Times kernels beside the fastest copy of the same bytes on the same device, in turns with it, in one process a kernel."""
+"""Times kernels in turns with copies and reads of the same bytes on the same device, and with libraries that do the same.
+
+Turns go on until the share of the yardstick is known well enough: of the fastest read for a kernel that writes less than a
+quarter of what it reads, of the fastest copy for all others.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +14,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Dict, List, Optional, Sequence
 
-from . import run
+from . import rivals, run
 
 SMALL = 1 << 20  # below so many bytes a launch costs more than the moving: a row of latency
-NOISY = 0.25  # a spread from which something else had the machine
 MIB = float(1 << 20)
 
 Row = Dict[str, Any]
@@ -21,12 +24,16 @@ Row = Dict[str, Any]
 
 @dataclass
 class BenchOptions:
-    """rounds: timed turns; slot_ms: least length of a turn; footprint 0: twice the last-level cache."""
+    """spread: of the median share, half of its 95% interval, at which turns end; rounds: turns at most, at least 9 where there are
+    as many; seconds: for the turns beyond those; slot_ms: least length of a turn; footprint 0: twice the last-level cache."""
 
-    rounds: int = 15
+    rounds: int = 60
+    spread: float = 0.02
+    seconds: float = 10.0
     slot_ms: int = 10
     footprint: int = 0
     with_check: bool = True
+    with_libraries: bool = True
     run: run.Options = field(default_factory=run.Options)
 
 
@@ -37,7 +44,8 @@ class Report:
     target: str
     device: run.Event
     compiler: str
-    rounds: int
+    options: BenchOptions
+    libraries: List[rivals.Library] = field(default_factory=list)
     rows: List[Row] = field(default_factory=list)
 
     def status(self) -> str:
@@ -51,8 +59,8 @@ def compiler_version() -> str:
 
 
 def footprint(device: run.Event, wanted: int) -> int:
-    """Bytes of rotated buffers: beyond the cache, within a sixth of the host's and a quarter of the device's memory."""
-    most = min(run.machine_memory() // 6, int(device["memory"]) // 4)
+    """Bytes of rotated buffers: beyond the cache, within an eighth of the host's and a quarter of the device's memory."""
+    most = min(run.machine_memory() // 8, int(device["memory"]) // 4)
     return min(wanted or 2 * int(device["cache"]) or 256 << 20, most)
 
 
@@ -62,7 +70,9 @@ def _time(event: run.Event) -> Row:
 
 
 def _fastest(events: Sequence[run.Event]) -> Optional[run.Event]:
-    return min(events, key=lambda e: e["median"] / max(1.0, e["bytes"]), default=None)
+    """Of those that took part to the end."""
+    last = max((e["rounds"] for e in events), default=0)
+    return min((e for e in events if e["rounds"] == last), key=lambda e: e["median"] / max(1.0, e["bytes"]), default=None)
 
 
 def _share(kernel: run.Event, rival: run.Event) -> float:
@@ -71,7 +81,30 @@ def _share(kernel: run.Event, rival: run.Event) -> float:
     return speed * median(theirs / ours for ours, theirs in zip(kernel["times"], rival["times"]))
 
 
-def _timed_row(row: Row, answer: run.Answer, device: run.Event) -> Row:
+def _mixed_share(kernel: run.Event, copy: run.Event, read: run.Event, manifest: run.Manifest) -> float:
+    """The share of a copy of what is written and a read of the rest, one after the other."""
+    written = int(manifest["bytes_written"])
+    copied, rest = 2 * written / copy["bytes"], max(0, int(manifest["bytes_read"]) - written) / read["bytes"]
+    return median((copied * c + rest * r) / k for k, c, r in zip(kernel["times"], copy["times"], read["times"]))
+
+
+def _libraries(kernel: run.Event, answer: run.Answer, found: Sequence[rivals.Library]) -> List[Row]:
+    """A row for each library: its times, or why there are none."""
+    times = {e["name"]: e for e in answer.of("time") if e["kind"] == "library"}
+    said = {e["name"]: e for e in answer.of("library")}  # the last word counts
+    rows: List[Row] = []
+    for library in found:
+        event = said.get(library.name, {})
+        row: Row = {"name": library.name, "status": "PASS" if library.name in times else "SKIP"}
+        if library.name in times:
+            row.update(_time(times[library.name]), about=event["about"], ahead=_share(kernel, times[library.name]))
+        else:
+            row["reason"] = library.missing or event.get("reason", "")
+        rows.append(row)
+    return rows
+
+
+def _timed_row(row: Row, answer: run.Answer, device: run.Event, manifest: run.Manifest) -> Row:
     """Adds the figures of a harness answer to a row."""
     times = answer.of("time")
     kernel = next(e for e in times if e["kind"] == "kernel")
@@ -81,21 +114,25 @@ def _timed_row(row: Row, answer: run.Answer, device: run.Event) -> Row:
     row.update(_time(kernel), status="PASS")
     row.update(name=row["kernel"], rounds=int(kernel["rounds"]), latency_s=rotation["latency"], sets=int(rotation["sets"]),
                footprint=int(rotation["footprint"]), fits_cache=bool(rotation["footprint"] <= device["cache"]),
-               copies=[_time(e) for e in copies], reads=[_time(e) for e in reads])
+               yardstick=rotation["yardstick"], share_spread=rotation["spread"] if rotation["spread"] < 1e300 else None, copies=[_time(e) for e in copies],
+               reads=[_time(e) for e in reads])
     copy, read = _fastest(copies), _fastest(reads)
     if copy:
         row["copy"], row["share"] = _time(copy), _share(kernel, copy)
     if read:
         row["read"], row["read_share"] = _time(read), _share(kernel, read)
+    if copy and read:
+        row["mixed_share"] = _mixed_share(kernel, copy, read, manifest)
     return row
 
 
-def bench_built(built: run.Built, target: str, device: run.Event, options: BenchOptions) -> Row:
+def bench_built(built: run.Built, target: str, device: run.Event, options: BenchOptions,
+                libraries: Sequence[rivals.Library] = ()) -> Row:
     """One kernel's row; its check first, so that no wrong kernel is timed."""
     manifest = built.manifest
     moved = int(manifest["bytes_read"]) + int(manifest["bytes_written"])
     row: Row = {"kernel": built.name, "hero": built.hero, "schedule": manifest.get("schedule", ""), "bytes": moved,
-                "status": "FAIL"}
+                "status": "FAIL", "libraries": []}
     if options.with_check:
         result = run.check_built([built], target, options.run)[0]
         row.update(max_abs=result.max_abs, max_ulp=result.max_ulp, error=result.error_text())
@@ -104,16 +141,26 @@ def bench_built(built: run.Built, target: str, device: run.Event, options: Bench
             return row
     elif built.library is None:
         run.compile_fusion(built, target)
-    answer = run.call_harness(
-        target, ["bench", options.run.device, options.rounds, options.slot_ms, footprint(device, options.footprint), moved,
-                 built.library], options.run.process_seconds)
+    bytes_rotated = footprint(device, options.footprint)
+    arguments = [options.run.device, options.rounds, options.spread, options.seconds, options.slot_ms, bytes_rotated, moved, built.library]
+    operation = rivals.operation(built.source) if libraries else None
+    if operation:
+        files = built.folder / "rival_in.bin", built.folder / "rival_out.bin"
+        arguments += [operation.result, *files]
+        for library in libraries:
+            if library.command:
+                arguments += [library.name, library.line(operation, int(device["units"]), bytes_rotated, *files)]
+    answer = run.call_harness(target, ["bench", *arguments], options.run.process_seconds)
     run.raise_for_start(answer)
     if not answer.of("rotation") or not any(e["kind"] == "kernel" for e in answer.of("time")):
         ended = answer.of("result")
         row["status"] = ended[0]["status"] if ended else "FAIL"
         row["reason"] = ended[0]["reason"] if ended else run.ending(answer, options.run.process_seconds)
         return row
-    return _timed_row(row, answer, device)
+    _timed_row(row, answer, device, manifest)
+    if operation:
+        row["libraries"] = _libraries(next(e for e in answer.of("time") if e["kind"] == "kernel"), answer, libraries)
+    return row
 
 
 def bench(files: Sequence[str], target: str, options: Optional[BenchOptions] = None) -> Report:
@@ -121,14 +168,17 @@ def bench(files: Sequence[str], target: str, options: Optional[BenchOptions] = N
     from gen import hlo
 
     options = options or BenchOptions()
-    report = Report(target, run.find_device(target, options.run), compiler_version(), options.rounds)
-    for file in files:
-        for number, fusion in enumerate(hlo.fusions(run.load(file))):
-            with tempfile.TemporaryDirectory(prefix="sett_bench_") as work:
-                built = run.build(fusion, Path(work) / str(number), target, options.run)
-                row = bench_built(built, target, report.device, options)
-            row["file"] = Path(file).name
-            report.rows.append(row)
+    report = Report(target, run.find_device(target, options.run), compiler_version(), options)
+    with tempfile.TemporaryDirectory(prefix="sett_rivals_") as programs:
+        if options.with_libraries and report.device["on_host"]:
+            report.libraries = rivals.find(Path(programs))
+        for file in files:
+            for number, fusion in enumerate(hlo.fusions(run.load(file))):
+                with tempfile.TemporaryDirectory(prefix="sett_bench_") as work:
+                    built = run.build(fusion, Path(work) / str(number), target, options.run)
+                    row = bench_built(built, target, report.device, options, report.libraries)
+                row["file"] = Path(file).name
+                report.rows.append(row)
     return report
 
 
@@ -156,52 +206,92 @@ def _spread(row: Row) -> float:
     return (row["high_s"] - row["low_s"]) / row["median_s"]
 
 
+def _behind(row: Row) -> List[str]:
+    return [r["name"] for r in row["libraries"] if r["status"] == "PASS" and r["ahead"] < 1]
+
+
 def _note(row: Row) -> str:
     notes = []
     if row["bytes"] < SMALL:
         notes.append(f"latency: {seconds_text(row['latency_s'])} a launch")
     if row["fits_cache"]:
         notes.append("buffers fit in the cache")
-    if _spread(row) > NOISY:
-        notes.append("noisy")
+    if _behind(row):
+        notes.append(f"behind {', '.join(_behind(row))}")
     return "; ".join(notes)
 
 
-HEADINGS = ("kernel", "hero", "moved", "time", "spread", "GB/s", "copy", "share", "max error", "fastest copy", "")
+def _gbps(event: Optional[Row]) -> str:
+    return f"{event['GBps']:.1f}" if event else "-"
 
 
-def _cells(row: Row) -> Sequence[str]:
+def _library_cell(row: Row, name: str) -> str:
+    found = next((r for r in row["libraries"] if r["name"] == name), {})
+    return _gbps(found if found.get("status") == "PASS" else None)
+
+
+def _cells(row: Row, libraries: Sequence[str]) -> Dict[str, str]:
+    """A row's texts by heading."""
+    cells = {"kernel": row["kernel"], "hero": row["hero"], "moved": bytes_text(row["bytes"]), "max error": row.get("error", "not checked")}
     if "median_s" not in row:
-        why = row.get("reason", "").splitlines() or [""]
-        return (row["kernel"], row["hero"], bytes_text(row["bytes"]), row["status"], "", "", "", "", row.get("error", ""), "",
-                why[0])
-    copy = row.get("copy")
-    return (row["kernel"], row["hero"], bytes_text(row["bytes"]), seconds_text(row["median_s"]), f"{100 * _spread(row):.0f}%",
-            f"{row['GBps']:.1f}", f"{copy['GBps']:.1f}" if copy else "-", f"{row['share']:.2f}" if copy else "-",
-            row.get("error", "not checked"), copy["name"] if copy else "-", _note(row))
+        return {**cells, "time": row["status"], "note": (row.get("reason", "").splitlines() or [""])[0]}
+    reduces = row["yardstick"] == "read"
+    copy, read = row.get("copy"), row.get("read") if reduces else None
+    spread = row["share_spread"]
+    cells.update({
+        "time": seconds_text(row["median_s"]), "spread": f"{100 * _spread(row):.0f}%", "GB/s": _gbps(row), "copy": _gbps(copy),
+        "share": f"{row['share']:.2f}" if copy else "-", "read": _gbps(read), "of read": f"{row['read_share']:.2f}" if read else "-",
+        "+-": "?" if spread is None else f"{100 * spread:.0f}%",
+        "memcpy": _gbps(next((c for c in row["copies"] if c["name"] == "memcpy"), None)),
+        "yardstick": (read or copy or {"name": "-"})["name"], "note": _note(row)})
+    cells.update({name: _library_cell(row, name) for name in libraries})
+    return cells
+
+
+LEFT = ("kernel", "hero", "max error", "yardstick", "note")
+
+
+def _skipped(report: Report) -> List[str]:
+    """A line for each reason why a library was not timed; the kernels, where it is not simply absent."""
+    lines = [f"SKIP {x.name}: {x.missing}" for x in report.libraries if x.missing]
+    absent = {x.name for x in report.libraries if x.missing}
+    kernels: Dict[str, List[str]] = {}
+    for row in report.rows:
+        for found in row["libraries"]:
+            if found["status"] == "SKIP" and found["name"] not in absent:
+                kernels.setdefault(f"SKIP {found['name']}: {found['reason']}", []).append(row["kernel"])
+    return lines + [f"{reason} ({', '.join(names)})" for reason, names in kernels.items()]
 
 
 def table(report: Report) -> str:
-    """A line for the device, then a row for each kernel. Time: the median; spread: the middle half of the turns."""
-    device = report.device
-    lines = [_cells(row) for row in report.rows]
-    widths = [max(len(line[i]) for line in (HEADINGS, *lines)) for i in range(len(HEADINGS))]
-    right = {2, 3, 4, 5, 6, 7}
+    """Lines for the device and the method, then a row for each kernel. Time: the median; spread: the middle half of the turns."""
+    device, options = report.device, report.options
+    names = [x.name for x in report.libraries if not x.missing and any(_library_cell(row, x.name) != "-" for row in report.rows)]
+    headings = ["kernel", "hero", "moved", "time", "spread", "GB/s", "copy", "share", "read", "of read", "+-", "memcpy", *names, "max error", "yardstick", "note"]
+    lines = [_cells(row, names) for row in report.rows]
+    widths = [max(len(h), *(len(line.get(h, "")) for line in lines), 0) for h in headings]
 
     def text(cells: Sequence[str]) -> str:
-        return "  ".join(c.rjust(w) if i in right else c.ljust(w) for i, (c, w) in enumerate(zip(cells, widths))).rstrip()
+        return "  ".join(c.ljust(w) if h in LEFT else c.rjust(w) for h, c, w in zip(headings, cells, widths)).rstrip()
 
-    head = (f"{report.target} on {device['name']}, {int(device['units'])} compute units, {device['runtime']}; "
-            f"host copies by {report.compiler}\n{report.rounds} turns after warm-up, buffers rotated through "
-            f"{max((row.get('footprint', 0) for row in report.rows), default=0) / MIB:.0f} MiB, "
-            f"last-level cache {device['cache'] / MIB:.0f} MiB")
-    return "\n".join([head, text(HEADINGS), *(text(line) for line in lines)])
+    head = [f"{report.target} on {device['name']}, {int(device['units'])} compute units, {device['runtime']}; "
+            f"host copies by {report.compiler}",
+            f"turns until the share is known within {100 * options.spread:g}% (95%), {options.rounds} or {options.seconds:g} s at most; "
+            f"buffers rotated through {max((row.get('footprint', 0) for row in report.rows), default=0) / MIB:.0f} MiB, "
+            f"last-level cache {device['cache'] / MIB:.0f} MiB"]
+    about = sorted({" ".join(r["about"].split()[:2]) for row in report.rows for r in row["libraries"] if r["status"] == "PASS"})
+    if about:
+        head.append(f"beside it, on {int(device['units'])} threads: {', '.join(about)}")
+    return "\n".join([*head, text([h if h != "note" else "" for h in headings]), *(text([line.get(h, "") for h in headings]) for line in lines),
+                      *_skipped(report)])
 
 
 def as_json(report: Report) -> str:
     """Everything measured, without dates and paths."""
+    options = report.options
     return json.dumps({"target": report.target, "device": {k: v for k, v in report.device.items() if k != "event"},
-                       "compiler": report.compiler, "rounds": report.rounds, "kernels": report.rows}, indent=1) + "\n"
+                       "compiler": report.compiler, "rounds": options.rounds, "spread": options.spread, "seconds": options.seconds,
+                       "kernels": report.rows}, indent=1) + "\n"
 
 
 def write_json(report: Report, path: str) -> None:

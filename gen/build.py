@@ -13,9 +13,9 @@ from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
 import jinja2
 
-from gen import algebra, dtypes, ops, orders, plan, reduction, reference, transpose
+from gen import algebra, dtypes, ops, orders, plan, reduction, reduction_gpu, reference, transpose
 from gen.algebra import AlgebraError
-from gen.dialect import DIALECTS, Dialect
+from gen.dialect import DIALECTS, SCALAR_C, Dialect, vectors
 from gen.emit import INDEX_TYPES, Body, Helpers, Value, conditions, NotWide, Text, first_leaf, memory_map, offset, buffers_of, reads_of
 from gen.hlo import Computation, Fusion, Instruction, Shape
 from gen.kernel import BuildError, CFunction, Kernel, Nest, arguments, attribute, function_text
@@ -23,7 +23,7 @@ from gen.partition import EMPTY, Partition, compose
 from gen.schedule import Device, Loop, candidates, device_for
 
 ROOT = Path(__file__).resolve().parent.parent
-TARGETS = ("cuda", "opencl")
+TARGETS = ("cuda", "opencl", "c")
 
 
 def environment() -> jinja2.Environment:
@@ -241,25 +241,26 @@ def _table_kernel(d: Dialect, helpers: Helpers, nest: Nest, loop: Loop, index_ty
     body.give(source, at)
     body.region(partition.entry.body)
     value = f"{nest.name}_value"
-    function = CFunction(value, "ushort", "ushort x", body.text.lines + [f"return (ushort)({body.final(root)});"])
+    u16, u32, space = d.types["u16"], d.types["u32"], d.pointer
+    function = CFunction(value, u16, f"{u16} x", body.text.lines + [f"return ({u16})({body.final(root)});"])
     number = first_leaf(source)
     scalar = loop.scalar()
     flats = [compose(_thread_map(nest, one), memory_map(nest.shape)) for one in (loop, scalar)]
     whole = algebra.c_text(algebra.substitute(flats[0], lane=0, vec=0), index_type).results[0]
     single = algebra.c_text(flats[1], index_type).results[0]
-    words = f"(const __global uint16 *)({offset(f'p{number}', whole)})"
-    lines = [f"const uint16 w_p{number} = *{words};"]
-    ahead = [[f"PREFETCH_FAR({offset(f'p{number}', whole)} + {loop.far // 2});"]] if loop.burst else []
+    lines = [f"const uint16 w_p{number} = *(const {space}uint16 *)({offset(f'p{number}', whole)});"]
+    ahead = [[d.ahead("FAR", offset(f"p{number}", whole), loop.far, 2)]] if loop.burst else []
     after = [f"{'STREAM' if loop.stream else 'STORE'}(look_up(table, w_p{number} & 0xffffu) | look_up(table, w_p{number} >> 16) << 16, "
-             f"(__global uint16 *)({offset(f'r{root.result}', whole)}));"]
+             f"({space}uint16 *)({offset(f'r{root.result}', whole)}));"]
     cut = elements % loop.step != 0
     tail_thread, thread = _thread_map(nest, scalar), _thread_map(nest, loop)
-    arguments = f"__global const ushort *restrict p{number}, __global ushort *restrict r{root.result}, __global const uint *restrict table"
+    arguments = (f"{space}const {u16} *restrict p{number}, {space}{u16} *restrict r{root.result}, "
+                 f"{space}const {u32} *restrict table")
     return Kernel(nest.name, nest, replace(loop, table=True, vec=1, lanes=loop.step, paired=False), index_type, loop.blocks(elements),
                   arguments, [function], _guard(thread, loop.box(elements), index_type, loop, True), lines, [], after,
-                  [f"r{root.result}[{single}] = (ushort)table[p{number}[{single}]];"] if cut else [],
+                  [f"r{root.result}[{single}] = ({u16})table[p{number}[{single}]];"] if cut else [],
                   _guard(tail_thread, scalar.box(elements), index_type, scalar, False) or "1" if cut else "",
-                  f" __attribute__((reqd_work_group_size({loop.threads}, 1, 1)))", thread, [f"p{number}", f"r{root.result}"],
+                  attribute(d, loop.threads), thread, [f"p{number}", f"r{root.result}"],
                   [(f"read p{number}", flats[0]), (f"write r{root.result}", flats[0])], {"fill": f"{nest.name}_fill", "value": value}, ahead)
 
 
@@ -284,6 +285,33 @@ class Program:
     kernels: List[Kernel]
     text: str
     scratch: List[Shape]   # buffers between kernels
+
+
+@dataclass
+class Rendered:
+    """A fusion's kernels and their text in one dialect, before the head of its file. scratch: the buffers between kernels."""
+
+    dialect: Dialect
+    kernels: List[Kernel]
+    body: str
+    needs: "Dict[str, bool]"
+    scratch: List[Shape]
+
+    @property
+    def tables(self) -> "List[Dict[str, Any]]":
+        return [made.table for made in self.kernels if made.table]
+
+    def offset(self, number: int) -> int:
+        """Where a scratch buffer begins in C's one block of memory, after the tables; after the last, where the block ends."""
+        return len(self.tables) * 4 * 65536 + sum(-(-shape.bytes // 64) * 64 for shape in self.scratch[:number])
+
+    def about(self) -> str:
+        """The kernels' schedules and maps, as comment lines."""
+        lines = []
+        for made in self.kernels:
+            lines += [f"{made.name}: {made.loop.text()}", f"  index: {made.thread}"]
+            lines += [f"  {what}: {index}" for what, index in made.accesses]
+        return "\n".join("// " + line for line in lines)
 
 
 def _step(d: Dialect, made: Kernel) -> List[str]:
@@ -312,25 +340,36 @@ def _step(d: Dialect, made: Kernel) -> List[str]:
     return out.lines
 
 
-def _preamble(fusion: Fusion, d: Dialect, device: Device, kernels: Sequence[Kernel], excess: bool) -> str:
-    lines = [f"generated by sett from fusion {fusion.name} through templates/loop.j2 for {device.name}: do not edit"]
+def _preamble(fusion: Fusion, device: Device, made: Rendered, excess: bool) -> str:
+    through = ", ".join(dict.fromkeys(f"templates/{k.template or k.hero}.j2" for k in made.kernels))
+    lines = [f"// generated by sett from fusion {fusion.name} through {through} for {device.name}: do not edit"]
     if excess:
-        lines.append("f16 and bf16 are kept as f32 between ops (--excess-precision)")
-    for made in kernels:
-        lines.append(f"{made.name}: {made.loop.text()}")
-        lines.append(f"  index: {made.thread}")
-        for what, index in made.accesses:
-            lines.append(f"  {what}: {index}")
-    return "\n".join("// " + line for line in lines)
+        lines.append("// f16 and bf16 are kept as f32 between ops (--excess-precision)")
+    return "\n".join([*lines, made.about()]).rstrip("\n")
 
 
 def _needs(text: str) -> "Dict[str, bool]":
     return {"double": re.search(r"\bdouble\b|\bdouble16\b", text) is not None, "stream": "STREAM(" in text, "store": "STORE(" in text,
-            "prefetch": "PREFETCH_" in text, "table": "look_up(" in text, "half": "__half" in text}
+            "prefetch": "PREFETCH_" in text, "table": "look_up(" in text, "half": "__half" in text,
+            "float_bits": re.search(r"bits_of_float\(|float_of_bits\(", text) is not None,
+            "double_bits": re.search(r"bits_of_double\(|double_of_bits\(", text) is not None, "unroll": "UNROLL" in text,
+            "native": re.search(r"STREAM\(|look_up\(|_mm512_", text) is not None}
 
 
 def program(fusion: Fusion, target: str, device_name: Optional[str] = None, excess: bool = False) -> Program:
     d, device = DIALECTS[target], device_for(target, device_name)
+    made = _rendered(d, device, fusion, excess)
+    halves = [made]
+    if target == "c":       # where there are vectors the file has a second program, without them
+        plain = _rendered(SCALAR_C, device.scalar(), fusion, excess)
+        halves += [plain] if any(k.loop.lanes > 1 for k in made.kernels) else []
+    text = environment().get_template(f"{target}.j2").render(
+        preamble=_preamble(fusion, device, made, excess), needs=made.needs, body=made.body, name=fusion.name, kernels=made.kernels, scratch=made.scratch,
+        params=len(param_leaves(fusion)), results=len(result_leaves(fusion.computation)), halves=halves, words=vectors(made.body)).lstrip()
+    return Program(d, device, made.kernels, text, made.scratch)
+
+
+def _rendered(d: Dialect, device: Device, fusion: Fusion, excess: bool) -> Rendered:
     helpers = Helpers(d)
     scratch: List[Shape] = []
     kernels: List[Kernel] = []
@@ -338,17 +377,15 @@ def program(fusion: Fusion, target: str, device_name: Optional[str] = None, exce
     for nest in made:
         scratch += [root.shape for root in nest.partition.roots if root.scratch]
     for nest in made:
-        swept = reduction.kernels(d, device, helpers, nest, excess, scratch) if isinstance(nest, plan.Reduction) and device.cpu else None
+        form = (reduction if d.wide else None) if device.cpu else reduction_gpu
+        swept = form.kernels(d, device, helpers, nest, excess, scratch) if form and isinstance(nest, plan.Reduction) else None
         kernels += swept or [kernel(d, device, helpers, one, excess) for one in (nest, *nest.sides)]
     for number, looked_up in enumerate(k for k in kernels if k.table):
         looked_up.table["number"] = number  # type: ignore[index]
     body = "\n".join([text for _, text in helpers.tables.values()] + list(helpers.texts.values()) + [
         environment().get_template(f"{made.template or made.hero}.j2").render(d=d, kernel=made, t=d.index[made.index], step=_step(d, made)) for made in kernels])
     body = re.sub(r"\n{3,}", "\n\n", "\n".join(line.rstrip() for line in body.splitlines())).strip("\n") + "\n"
-    head = environment().get_template(f"{target}.j2").render(
-        preamble=_preamble(fusion, d, device, kernels, excess), needs=_needs(body), body=body, name=fusion.name, kernels=kernels, scratch=scratch,
-        params=len(param_leaves(fusion)), results=len(result_leaves(fusion.computation)))
-    return Program(d, device, kernels, head, scratch)
+    return Rendered(d, kernels, body, _needs(body), scratch)
 
 
 def param_leaves(fusion: Fusion) -> List[Shape]:
@@ -383,7 +420,7 @@ def manifest(fusion: Fusion, programs: Sequence[Program], excess: bool) -> Dict[
         return {"shape": shape.text, "dtype": shape.dtype, "bytes": shape.bytes, "elements": shape.elements}
 
     return {
-        "name": fusion.name, "hero": " ".join(dict.fromkeys(k.hero for p in programs for k in p.kernels)) or "loop",
+        "name": fusion.name, "hero": " ".join(dict.fromkeys(k.hero for p in programs[:1] for k in p.kernels)) or "loop",
         "params": [entry(shape) for shape in param_leaves(fusion)],
         "results": [{**entry(shape), "exact": moved} for (shape, _, _), moved in zip(leaves, reference.bitwise(fusion.computation))],
         "aliases": [], "excess_precision": excess,
@@ -391,7 +428,7 @@ def manifest(fusion: Fusion, programs: Sequence[Program], excess: bool) -> Dict[
         "functions": {nest.name: [f.name for f in nest.partition.functions] for nest in made},
         "targets": {p.dialect.name: {
             "device": p.device.name, "kernels": [
-                {"name": k.name, "schedule": k.loop.text(), "blocks": k.blocks, "threads": k.threads, "index": k.index}
+                {"name": k.name, "hero": k.hero, "schedule": k.loop.text(), "blocks": k.blocks, "threads": k.threads, "index": k.index}
                 for k in p.kernels]} for p in programs},
         "schedule": "; ".join(k.loop.text() for p in programs[:1] for k in p.kernels),
     }
@@ -403,7 +440,7 @@ def files(fusion: Fusion, targets: Sequence[str], device: Optional[str] = None, 
     made: Dict[str, str] = {}
     programs = [program(fusion, target, device, excess) for target in targets]
     about = manifest(fusion, programs, excess)
-    suffix = {"opencl": ".cl", "cuda": ".cu"}
+    suffix = {"opencl": ".cl", "cuda": ".cu", "c": ".c"}
     for one in programs:
         made[name + suffix[one.dialect.name]] = one.text
     by_target = {one.dialect.name: one for one in programs}

@@ -8,8 +8,9 @@ name. What OpenCL says of vectors by operators, conversions and vloadn, GNU C sa
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
-from typing import Dict, Tuple
+from typing import Dict, FrozenSet, List, Set, Tuple
 
 from gen import dtypes
 
@@ -30,7 +31,7 @@ def bits(dtype: str) -> int:
 @dataclass(frozen=True)
 class Dialect:
     """One language. `types`: element types in memory; `index`: the index types of the algebra; `wide`: it has vectors; `either`: the
-    or of two vector comparisons."""
+    or of two vector comparisons; `last`: what follows a kernel's pointers."""
 
     name: str
     comment: str
@@ -47,6 +48,7 @@ class Dialect:
     wide: bool
     suffix64: Tuple[str, str]
     either: str = "||"
+    last: str = ""
     shared: str = ""      # memory of a block, and where its threads meet: GPUs
     barrier: str = ""
 
@@ -162,7 +164,7 @@ def _special(pattern: int, dtype: str) -> str:
 
 
 class C(Dialect):
-    """C11 with the vectors of GNU C, and (wide: no) without. A work-group is one call with its number, `item`."""
+    """C11 with the vectors of GNU C, and (wide: no) without. A work-group is one call with its `number`."""
 
     def reinterpret(self, text: str, source: str, to: str, lanes: int = 1) -> str:
         if lanes > 1:
@@ -180,7 +182,7 @@ class C(Dialect):
         return "0" if lanes == 1 else "{0}"
 
     def choose(self, dtype: str, lanes: int, mask: str, a: str, b: str) -> str:
-        return f"choose_{self.register(dtype, lanes)}({mask}, {a}, {b})"
+        return super().choose(dtype, lanes, mask, a, b) if lanes == 1 else f"choose_{self.register(dtype, lanes)}({mask}, {a}, {b})"
 
     def gather(self, dtype: str, lanes: int, array: str) -> str:
         return f"load_{self.register(dtype, lanes)}({array})"
@@ -216,8 +218,45 @@ _C_TYPES = {**{f"s{b}": f"int{b}_t" for b in (8, 16, 32, 64)}, **{f"u{b}": f"uin
 
 GNU_C = C(
     name="c", comment="GNU C11", types=_C_TYPES, index={"uint": "uint32_t", "int": "int32_t", "long": "int64_t"},
-    kernel="static", function="static inline", pointer="", restrict="restrict ", constant="static const", group="item", item="0",
-    unroll="UNROLL", wide=True, suffix64=("ll", "ull"), either="|")
+    kernel="static", function="static inline", pointer="", restrict="restrict ", constant="static const", group="number", item="0",
+    unroll="UNROLL", wide=True, suffix64=("ll", "ull"), either="|", last=", size_t number")
 SCALAR_C = replace(GNU_C, comment="C11", wide=False)
+
+_VECTOR = re.compile(rf"\b(?:(as|convert|splat|choose|load|store)_)?(({'|'.join(VECTOR.values())})(\d+))\b")
+
+
+@dataclass(frozen=True)
+class Vector:
+    """A vector type that a text in GNU C uses, its element, bytes, the comparisons' type; `words`: what is done with it."""
+
+    name: str
+    element: str
+    lanes: int
+    bytes: int
+    mask: str
+    words: FrozenSet[str]
+
+
+def vectors(text: str) -> List[Vector]:
+    """The vectors of a text, and those that they need."""
+    found: Dict[str, Set[str]] = {}
+    for word, name, base, lanes in _VECTOR.findall(text):
+        found.setdefault(name, set()).add(word)
+        if word == "choose":
+            found.setdefault(_mask(base) + lanes, set())
+    kinds = {base: dtype for dtype, base in VECTOR.items()}
+    made = []
+    for name in sorted(found):
+        base, lanes = re.match(r"([a-z]+)(\d+)", name).groups()   # type: ignore[union-attr]
+        dtype = kinds[base]
+        made.append(Vector(name, GNU_C.types[dtype], int(lanes), bits(dtype) // 8 * int(lanes), _mask(base) + lanes, frozenset(found[name])))
+    return made
+
+
+def _mask(base: str) -> str:
+    """The signed integers as wide as an element."""
+    dtype = next(dtype for dtype, name in VECTOR.items() if name == base)
+    return VECTOR[f"s{bits(dtype)}"]
+
 
 DIALECTS = {"opencl": OPENCL, "cuda": CUDA, "c": GNU_C}

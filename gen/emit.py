@@ -151,6 +151,11 @@ def offset(pointer: str, at: str) -> str:
     return f"{pointer} + ({at})" if "-" in at else f"{pointer} + {at}"
 
 
+def joined(d: Dialect, pointer: str, at: str) -> str:
+    """pointer + at for an access of several elements: nvcc keeps a store of them one where the index is one number."""
+    return f"{pointer} + ({at})" if not d.wide and " " in at else offset(pointer, at)
+
+
 def memory_map(shape: Shape) -> str:
     """Logical index to the position in the buffer."""
     return algebra.call("shape", "map", shape.text)
@@ -168,7 +173,7 @@ class Text:
 
     @contextmanager
     def block(self, head: str) -> "Iterator[None]":
-        self.add(head + " {")
+        self.add(f"{head} {{".lstrip())
         self.depth += 1
         yield
         self.depth -= 1
@@ -511,7 +516,7 @@ class Body:
         space = f"const {self.d.pointer}"
         for k in range(count):
             further = f" + {k}" if k else ""
-            self.before.add(f"{name}.word[{k}] = *(({space}{kind} *)({offset(pointer, at)}){further});")
+            self.before.add(f"{name}.word[{k}] = *(({space}{kind} *)({joined(self.d, pointer, at)}){further});")
         return f"{name}.at"
 
     def _word(self, flat: str, dtype: str) -> "Optional[Tuple[str, int]]":
@@ -561,7 +566,7 @@ class Body:
             space = self.d.pointer
             for k in range(count):
                 further = f" + {k}" if k else ""
-                self.after.add(f"*(({space}{kind} *)({offset(pointer, at)}){further}) = {name}.word[{k}];")
+                self.after.add(f"*(({space}{kind} *)({joined(self.d, pointer, at)}){further}) = {name}.word[{k}];")
             return
         self._store_wide(value, pointer, dtype, flat)
 

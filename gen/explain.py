@@ -7,6 +7,7 @@ from typing import Any, Dict, List, Sequence
 from gen import algebra, build, hlo
 from gen.emit import memory_map, reads_of
 from gen.partition import EMPTY, Function, Partition, compose, regions
+from gen.schedule import Loop
 
 STAGES = ("parse", "partition", "maps", "schedule", "flatten", "vectorize", "kernel")
 
@@ -71,10 +72,9 @@ def _maps(fusion: hlo.Fusion) -> str:
 
 
 def _schedule(kernel: "build.Kernel", device: str) -> str:
-    elements = kernel.nest.shape.elements
-    thread = kernel.loop.thread_map(elements)
+    walk = kernel.loop.thread_map(kernel.nest.shape.elements) if isinstance(kernel.loop, Loop) else kernel.parts.get("walk")
     lines = [f"{kernel.name} for {device}: {kernel.loop.text()}, {kernel.blocks} blocks, index type {kernel.index}",
-             f"  position: {thread}", f"  output index: {kernel.thread}"]
+             *([f"  position: {walk}"] if walk else []), f"  index: {kernel.thread}"]
     guards = algebra.guards(kernel.thread)
     lines.append("  guard: " + (" and ".join(f"{g.text} in [{g.lo}, {g.hi}]" for g in guards) if guards else "none, the map proves it"))
     return "\n".join(lines)
@@ -98,7 +98,7 @@ def _vectorize(kernel: "build.Kernel", device: str) -> str:
     loop = kernel.loop
     lines = [f"{kernel.name} for {device}: a step is {loop.vec} x {loop.lanes} elements"]
     for what, index in dict.fromkeys(kernel.accesses):
-        for variable in ("vec", "lane") if loop.lanes > 1 else ("vec",):
+        for variable in [v.name for v in algebra.info(index).variables if v.name in ("vec", "lane")[: 1 + (loop.lanes > 1)]]:
             access = algebra.access(index, variable)[0]
             how = "varies" if access.stride is None else f"stride {access.stride}, aligned to {access.align}"
             lines.append(f"  {what} along {variable}: {how}")

@@ -98,6 +98,11 @@ class Kernel:
         table = [f"&self->table[{self.table['number']}]"] if self.table else []
         return [f"&{one}" for one in self.passed("self->scratch")] + table
 
+    @property
+    def c_arguments(self) -> str:
+        table = [f"(const uint32_t *)scratch + {65536 * self.table['number']}"] if self.table else []
+        return ", ".join(self.passed("between") + table)
+
     def uses(self, word: str) -> bool:
         lines = [self.guard, self.tail_guard, *(line for lines in self.ahead for line in lines), *self.before, *self.text, *self.after, *self.tail,
                  *self.place]

@@ -58,8 +58,8 @@ def expression(d: Dialect, need: Need, opcode: str, attributes: Mapping[str, Any
     if opcode == "is-finite":
         if lanes == 1:
             return f"({d.register('pred')})(isfinite({x[0]}) != 0)"
-        return f"convert_{d.register('pred', lanes)}(-({_magnitude(d, dtype, x[0], lanes)} < {d.literal(_INFINITY[dtype], dtype)}))" \
-            if d.name == "c" else f"convert_{d.register('pred', lanes)}(-isfinite({x[0]}))"
+        finite = f"isfinite({x[0]})" if d.name == "opencl" else f"({_magnitude(d, dtype, x[0], lanes)} < INFINITY)"
+        return f"convert_{d.register('pred', lanes)}(-{finite})"
     if opcode == "reduce-precision":
         if lanes > 1:
             return None

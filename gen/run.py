@@ -11,6 +11,7 @@ import signal
 import subprocess
 import tempfile
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple
 
@@ -112,6 +113,27 @@ def cuda_compiler() -> str:
     return "nvcc"
 
 
+@lru_cache(maxsize=None)
+def native() -> "Tuple[str, ...]":
+    """The C compiler's word for this machine's instructions, where it has one."""
+    done = subprocess.run([c_compiler(), "-march=native", "-x", "c", "-fsyntax-only", os.devnull], capture_output=True)
+    return ("-march=native",) if done.returncode == 0 else ()
+
+
+STAND_IN = ROOT / "tests" / "cuda_on_cpu.h"
+
+
+def cuda_on_cpu() -> List[str]:
+    """The command that compiles CUDA for the CPU, where cuda_runtime.h and cuda_fp16.h are found to be STAND_IN."""
+    if not STAND_IN.exists():
+        raise RunError("no tests/cuda_on_cpu.h beside gen", 3)
+    compiler = next((name for name in (os.environ.get("CXX", ""), "g++", "clang++", "c++") if name and shutil.which(name)), None)
+    if compiler is None:
+        raise RunError("no C++ compiler", 3)
+    # An index outside of an array's type is an illegal instruction.
+    return [compiler, "-std=c++17", "-O1", "-ffp-contract=off", "-fsanitize=bounds", "-fsanitize-undefined-trap-on-error", "-fPIC", "-w"]
+
+
 def call(command: Sequence[str], what: str) -> None:
     """Runs a compiler; its diagnostics become the error."""
     done = subprocess.run(list(command), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
@@ -123,8 +145,9 @@ def call(command: Sequence[str], what: str) -> None:
     raise RunError(f"{what} does not compile\n{done.stdout.strip()[:4000]}", 1)
 
 
-TARGETS = ("opencl", "cuda")
-HARNESS_SOURCES = ("harness.c", "say.c", "data.c", "bench.c", "copies.c")
+TARGETS = ("opencl", "c", "cuda")
+ON_CPU = "cuda-on-cpu"  # the CUDA text compiled as C++ with tests/cuda_on_cpu.h: checked and run on the host, not timed
+HARNESS_SOURCES = ("harness.c", "say.c", "data.c", "bench.c", "copies.c", "worker.c")
 
 
 def _harness_command(target: str, output: Path, native: bool) -> List[str]:
@@ -133,11 +156,12 @@ def _harness_command(target: str, output: Path, native: bool) -> List[str]:
     if target == "cuda":
         return [cuda_compiler(), "-O3", "-Xcompiler", ",".join(["-pthread", *flags]), "-o", str(output), *sources,
                 "-ldl", "-lm", "-lpthread"]
-    return [c_compiler(), "-std=c11", "-pthread", *flags, "-o", str(output), *sources, "-lOpenCL", "-ldl", "-lm"]
+    return [c_compiler(), "-std=c11", "-pthread", *flags, "-o", str(output), *sources, *(["-lOpenCL"] if target == "opencl" else []), "-ldl", "-lm"]
 
 
 def harness(target: str) -> Path:
-    """The harness of a target, compiled into build/ when missing or older than its sources."""
+    """The harness of a target, compiled into build/ when missing or older than its sources. ON_CPU shares that of c."""
+    target = "c" if target == ON_CPU else target
     if target not in TARGETS:
         raise RunError(f"target {target} cannot be run: {', '.join(TARGETS)} can")
     output = ROOT / "build" / f"harness_{target}"
@@ -237,6 +261,39 @@ static void release(void *self) {{ (void)self; }}
 """
 
 
+C_GLUE = """
+struct object {{
+  size_t bytes;
+  void *scratch;
+}};
+static void *create(void *context, void *device, int *error)
+{{
+  struct object *self = calloc(1, sizeof *self);
+  (void)context, (void)device;
+  *error = 1;
+  if (!self) return self;
+  self->bytes = {name}_c_scratch_bytes();
+  if (self->bytes) self->scratch = aligned_alloc(64, (self->bytes + 63) / 64 * 64);
+  if (!self->bytes || self->scratch) *error = {name}_c_prepare(self->scratch);
+  return self;
+}}
+static void *program(void *self) {{ (void)self; return 0; }}
+static int run(void *self, void *queue, const void *params, const void *results)
+{{
+  int error = 0;
+  for (int stage = 0; stage < {name}_c_stages() && !error; ++stage)
+    error = ((const struct sett_threads *)queue)->share({name}_c, (const void *const *)params, (void *const *)results,
+                                                       ((struct object *)self)->scratch, stage, {name}_c_items(stage));
+  return error;
+}}
+static void release(void *self)
+{{
+  free(((struct object *)self)->scratch);
+  free(self);
+}}
+"""
+
+
 def glue(manifest: Manifest, target: str, has_bound: bool) -> str:
     """The C text that hands a fusion to the harness."""
     name = manifest["name"]
@@ -245,7 +302,7 @@ def glue(manifest: Manifest, target: str, has_bound: bool) -> str:
     if has_bound:
         text += f"int {name}_bound(const void *const *params, double *const *bounds);\n"
     text += _buffer_table("param", manifest["params"]) + _buffer_table("result", manifest["results"])
-    text += (OPENCL_GLUE if target == "opencl" else CUDA_GLUE).format(name=name)
+    text += {"opencl": OPENCL_GLUE, "cuda": CUDA_GLUE, ON_CPU: CUDA_GLUE, "c": C_GLUE}[target].format(name=name)
     bound = f"{name}_bound" if has_bound else "0"
     return text + (
         f"extern const struct sett_fusion sett_entry;\nconst struct sett_fusion sett_entry = {{\n"
@@ -269,13 +326,26 @@ def compile_fusion(built: Built, target: str) -> Path:
     output = folder / f"{name}_{target}.so"
     size = sum((folder / source).stat().st_size for source in sources)
     command = [c_compiler(), "-O2" if size < LONG_SOURCE else "-O0", "-std=c11", "-ffp-contract=off", "-fPIC", "-w", "-I", str(HARNESS), "-I", str(folder)]
-    if target == "cuda":
+    if target == "c":
+        kernels = folder / f"{name}_c.o"
+        level = "-O3" if (folder / f"{name}.c").stat().st_size < LONG_SOURCE else "-O1"
+        call([c_compiler(), "-std=c11", level, *native(), "-fno-math-errno", "-fPIC", "-I", str(folder), "-c", "-o", str(kernels),
+              str(folder / f"{name}.c")], f"{name}.c")
+        call([*command, "-shared", "-o", str(output), *(str(folder / s) for s in (glue_file, *sources)), str(kernels), "-lm"],
+             " or ".join((glue_file, *sources)))
+    elif target in ("cuda", ON_CPU):
         objects = []
         for source in (glue_file, *sources):
             objects.append(str(folder / (source + ".o")))
             call([*command, "-c", "-o", objects[-1], str(folder / source)], source)
-        call([cuda_compiler(), "-O3", "-arch=native", "-Xcompiler", "-fPIC", "-shared", "-I", str(folder), "-o", str(output),
-              str(folder / f"{name}.cu"), *objects, "-lm"], f"{name}.cu")
+        if target == ON_CPU:
+            for header in ("cuda_runtime.h", "cuda_fp16.h"):
+                (folder / header).write_text(f'#include "{STAND_IN}"\n')
+            call([*cuda_on_cpu(), "-shared", "-I", str(folder), "-o", str(output), "-x", "c++", str(folder / f"{name}.cu"), "-x", "none", *objects,
+                  "-lm"], f"{name}.cu")
+        else:
+            call([cuda_compiler(), "-O3", "-arch=native", "-Xcompiler", "-fPIC", "-shared", "-I", str(folder), "-o", str(output),
+                  str(folder / f"{name}.cu"), *objects, "-lm"], f"{name}.cu")
     else:
         call([*command, "-shared", "-o", str(output), *(str(folder / s) for s in (glue_file, *sources)), "-lOpenCL", "-lm"],
              " or ".join((glue_file, *sources)))
@@ -337,6 +407,8 @@ def raise_for_start(answer: Answer) -> None:
 
 def find_device(target: str, options: Options) -> Event:
     """What the harness says of its device: name, runtime, units, cache, memory. RunError with status 3: none."""
+    if target == ON_CPU:
+        cuda_on_cpu()
     answer = call_harness(target, ["device", options.device], 60)
     raise_for_start(answer)
     found = answer.of("device")
@@ -384,6 +456,11 @@ def _result(built: Built, event: Event, device: str) -> CheckResult:
         int(event.get("unbounded", 0)), int(event.get("rounds", 0)), device)
 
 
+def kernel_seconds(target: str, options: Options) -> int:
+    """The limit of one launch; ON_CPU's threads switch a million times a second, and one core runs them all."""
+    return options.kernel_seconds * (8 if target == ON_CPU else 1)
+
+
 def check_built(fusions: Sequence[Built], target: str, options: Options) -> List[CheckResult]:
     """Compiles and checks fusions whose files exist. One process for all; after a crash, a new one for the rest."""
     results: Dict[int, CheckResult] = {}
@@ -399,13 +476,16 @@ def check_built(fusions: Sequence[Built], target: str, options: Options) -> List
                 raise
             results[number] = CheckResult(built.name, built.hero, "FAIL", error.message)
     while waiting:
-        answer = call_harness(target, ["check", options.device, options.seed, options.rounds, options.kernel_seconds,
+        answer = call_harness(target, ["check", options.device, options.seed, options.rounds, kernel_seconds(target, options),
                                        *(fusions[n].library for n in waiting)], options.process_seconds)
         raise_for_start(answer)
         device = next((e["name"] for e in answer.of("device")), "")
         done = answer.of("result")
         for number, event in zip(waiting, done):
             results[number] = _result(fusions[number], event, device)
+            said = [line for line in answer.errors.splitlines() if line.startswith(f"cuda_on_cpu: sett_{fusions[number].name}")]
+            if event["status"] == "FAIL" and said:
+                results[number].reason += f": {said[0]}"
         rest = waiting[len(done):]
         if rest:
             broken = fusions[rest[0]]
@@ -448,7 +528,7 @@ def build(fusion: Any, folder: Path, target: str, options: Options) -> Built:
     from gen import build as builder
 
     folder.mkdir(parents=True, exist_ok=True)
-    made = builder.build_fusion(fusion, str(folder), [target], options.schedule, options.excess_precision)
+    made = builder.build_fusion(fusion, str(folder), ["cuda" if target == ON_CPU else target], options.schedule, options.excess_precision)
     manifest = made if "params" in made else made.get("manifest", made)
     if not isinstance(manifest, dict):
         manifest = json.loads(Path(manifest).read_text())
@@ -501,7 +581,7 @@ def run_built(built: Built, target: str, params: Sequence[Path], results: Sequen
     """One launch on files. RunError: wrong sizes (2), a fault (1), no device (3)."""
     if built.library is None:
         compile_fusion(built, target)
-    answer = call_harness(target, ["run", options.device, options.kernel_seconds, built.library, *params, *results],
+    answer = call_harness(target, ["run", options.device, kernel_seconds(target, options), built.library, *params, *results],
                           options.process_seconds)
     raise_for_start(answer)
     done = answer.of("result")

@@ -19,15 +19,22 @@ class Device:
     line: int
     cache: int
     units: int
+    lanes: int = 16     # of a CPU's vectors of 32-bit elements
+
+    def scalar(self) -> "Device":
+        """The same device where the language has no vectors."""
+        return replace(self, lanes=1)
 
 
 DEVICES: Dict[str, Device] = {d.name: d for d in (
     Device("pocl-cpu", "opencl", True, 1, 64, 8 << 20, 2),
     Device("opencl-gpu", "opencl", False, 32, 16, 0, 64),
+    Device("cpu", "c", True, 1, 64, 8 << 20, 2),
+    Device("cpu-scalar", "c", True, 1, 64, 8 << 20, 2, 1),
     Device("sm_80", "cuda", False, 32, 16, 0, 108),
     Device("sm_90", "cuda", False, 32, 16, 0, 132),
 )}
-DEFAULT = {"opencl": "pocl-cpu", "cuda": "sm_80"}
+DEFAULT = {"opencl": "pocl-cpu", "cuda": "sm_80", "c": "cpu"}
 
 
 def device_for(target: str, name: Optional[str]) -> Device:
@@ -115,16 +122,18 @@ def candidates(device: Device, elements: int, widths: Sequence[int], traffic: in
     widths = [w for w in widths if w] or [4]
     if device.cpu:
         stream, found = traffic > device.cache, []
-        for lanes, vec, paired in _wide_forms(widths):
+        for lanes, vec, paired in _wide_forms(widths) if device.lanes > 1 else ():
             step = lanes * vec
             chunks = _chunks(device, -(-elements // step), 64, 16 * device.units)
-            threads = 16 if elements >= step * chunks * 16 * 4 else 1
+            threads = 16 if elements >= step * chunks * 16 * 4 and device.language != "c" else 1
             if elements >= step:
                 burst = 8 if chunks >= 16 else 0
                 side = 2 if paired else 4
                 streams = side if burst and stream and elements % (side * step * chunks * threads) == 0 else 1
                 found.append(Loop(threads, chunks, vec, lanes, True, paired, stream, streams, burst, 4096 if burst else 0,
                                   1024 if burst and paired else 0))
+        if device.language == "c":
+            return found + [Loop(1, _chunks(device, elements, 4096, 16 * device.units), 1, 1, True)]
         threads = 64 if elements >= 4096 else 1
         return found + [Loop(threads, 1, 1, 1, False)]
     vec = max(1, 16 // min(widths))

@@ -5,6 +5,7 @@
                 out[r][l] = from[l * stride + r]
     store_tile  static inline void store_u32_16x4(__global uint *to, uint stride, const uint16 *in)
                 the way back: to[l * stride + r] = in[r][l]
+    line_tile   to[r * pitch + l] = out[r][l] in whole lines, where pitch is not a multiple of them
 
 Memory needs no alignment but the element's. `out` and `in` are arrays of `rows` registers of type `d.register("u32", lanes)`; their
 typedef is `typedef(d, bits, lanes)`, empty where the language has the type. `PRELUDE` goes before the first tile of a file.
@@ -193,3 +194,66 @@ def store_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", n
     parameters = f"{_memory(d, '', t, 'to')}, {index} stride, const {kind} *in"
     return _function(d, width, lanes, rows, name or f"store_u{width}_{lanes}x{rows}", parameters, text + "#undef ROW\n" + undefine,
                      f"to[({index})l * stride + ({index})r] = ((const {t} *)(in + r))[l]")
+
+
+# ---- whole lines where rows begin anywhere ----
+
+def line_tile(d: Any, width: int, lanes: int, rows: int, pitch: int, part: str, rest: int = 0, down: int = 1, name: str = "") -> str:
+    """Stores of tiles into rows `pitch` elements apart that need not begin on a line: each line is put together from a tile and the
+    one before it and written whole by the caller's STREAM; only the two ends of a row are written in pieces. Three functions
+
+        static inline void NAME(__global uint *to, uint16 *carry, const uint16 *in)
+
+    where in[i] is what load_tile made for row i, carry has `rows` registers, and `to` is where the first element of the first row of
+    `in` belongs, on a line. It always does if row 0 begins on one and rows * pitch is a multiple of `lanes`.
+
+        first   the tile at the rows' beginning: what lies before row i's first line is stored; carry[i] = in[i]
+        next    the `down` tiles after that of carry (in[w * rows + i]): the lines that end in them, side by side; carry = the last
+        last    the rows' last `lanes` elements, `rest` elements (the length mod lanes) after those of carry: all that is left;
+                here `to` is where carry[0] belongs
+
+    A work-item walks down so; carry may be one of many side by side, so that it also walks along.
+    """
+    low, t, kind = _check(width, lanes, rows), d.types[f"u{width}"], register(d, width, lanes)
+    assert low and rows * pitch % lanes == 0 and 0 <= rest < lanes and part in ("first", "next", "last")
+    text, pieces = "", set()
+
+    def at(position: int) -> str:
+        return f"to {'-' if position < 0 else '+'} {abs(position)}"
+
+    def whole(i: int, start: int, before: "Tuple[str, int]", after: "Tuple[str, int]") -> str:
+        """The line at `start`, out of two registers and where in the row each begins; what both hold is taken from the second."""
+        lane = [k - after[1] + lanes if k >= after[1] else k - before[1] for k in range(start, start + lanes)]
+        return (f"  STREAM(__builtin_shufflevector({before[0]}, {after[0]}, {', '.join(map(str, lane))}),"
+                f" ({d.pointer}{kind} *)({at(i * pitch + start)}));\n")
+
+    def partial(i: int, start: int, count: int, source: "Tuple[str, int]") -> str:
+        """In two pieces that overlap, or one."""
+        if not count:
+            return ""
+        size, (x, begin), found = 1 << count.bit_length() - 1, source, ""
+        for first in dict.fromkeys((start, start + count - size)):
+            lane = range(first - begin, first - begin + size)
+            value = f"__builtin_shufflevector({x}, {x}, {', '.join(map(str, lane))})" if size > 1 else f"{x}[{lane[0]}]"
+            found += f"  *({d.pointer}{f'piece{size}' if size > 1 else t} *)({at(i * pitch + first)}) = {value};\n"
+        pieces.add(size)
+        return found
+
+    for i in range(rows):
+        shift = -i * pitch % lanes
+        if part == "first":
+            text += partial(i, 0, shift, (f"in[{i}]", 0)) + f"  carry[{i}] = in[{i}];\n"
+        elif part == "next":
+            tiles = [(f"carry[{i}]", -lanes), *((f"in[{w * rows + i}]", w * lanes) for w in range(down))]
+            text += "".join(whole(i, before[1] + shift, before, after) for before, after in zip(tiles, tiles[1:]))
+            text += f"  carry[{i}] = {tiles[-1][0]};\n"
+        else:
+            end, line = lanes + rest, shift + lanes if shift <= rest else shift
+            text += whole(i, shift, (f"carry[{i}]", 0), (f"in[{i}]", rest)) if shift <= rest else ""
+            text += partial(i, line, end - line, (f"in[{i}]", rest))
+    types = "".join(_piece(d, width, size).replace("piece", f"piece{size}") for size in sorted(pieces) if size > 1)
+    begin, count = (f"{rest} + ", 1) if part == "last" else ("", down if part == "next" else 1)
+    return (f"{d.function} void {name or f'{part}_u{width}_{lanes}x{rows}'}({_memory(d, '', t, 'to')}, {kind} *carry, const {kind} *in)\n{{\n"
+            f"  (void)to, (void)carry;\n#if SHUFFLES >= {width * lanes // 8}\n{types}{text}#else\n"
+            f"  for (int i = 0; i < {rows}; ++i)\n    for (int l = 0; l < {count * lanes}; ++l)"
+            f" to[i * {pitch} + {begin}l] = ((const {t} *)(in + i + l / {lanes} * {rows}))[l % {lanes}];\n#endif\n}}\n")

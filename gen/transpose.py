@@ -14,7 +14,7 @@ from typing import Dict, Iterator, List, Optional, Sequence, Tuple
 from gen import algebra, staged
 from gen.algebra import AlgebraError
 from gen.dialect import Dialect
-from gen.emit import INDEX_TYPES, Body, Helpers, NotWide, buffers_of
+from gen.emit import INDEX_TYPES, Body, Helpers, NotWide, buffer_of, buffers_of
 from gen.kernel import Kernel, Nest, arguments, attribute, function_text
 from gen.partition import Partition, compose
 from gen.schedule import Device
@@ -70,7 +70,7 @@ def kernel(d: Dialect, device: Device, helpers: Helpers, nest: Nest, excess: boo
     digit = transposed(found) if found else None
     if found and not device.cpu:
         return staged.kernel(d, device, helpers, Nest(nest.name, nest.shape, partition), found, excess)
-    if found is None or digit is None:
+    if found is None or digit is None or not d.wide:
         return None
     for tile in _tiles(device, d, partition, found, digit):
         for index_type in INDEX_TYPES:
@@ -93,7 +93,8 @@ def _tiles(device: Device, d: Dialect, partition: Partition, found: Walk, digit:
     rows_size, lanes_size = found.sizes[digit], found.sizes[-1]
     turned = [a for a in found.accesses if a.strides and a.strides[digit] == 1 and a.strides[-1] > 1]
     widths = {a.width for a in found.accesses}
-    moves = len(widths) == 1 and not any(r.entries for r in [partition.entry.body]) and all(a.strides for a in found.accesses)
+    moves = len(widths) == 1 and all(a.strides for a in found.accesses) and not partition.entry.body.entries \
+        and all(buffer_of(partition, partition.root_read(root)) for root in partition.roots)
     width = max(a.width for a in turned)
     if moves:
         apart = [a.strides[-1 if a in turned else digit] * width for a in found.accesses if a.strides]

@@ -48,7 +48,10 @@ def _splits(flat: str) -> List[int]:
     name = algebra.info(flat).variables[0].name
     text = algebra.info(flat).results[0].text
     found = [int(n) for n in re.findall(rf"\b{name} (?:floordiv|mod) (\d+)", text)]
-    return found + [int(a) * int(b) for a, b in re.findall(rf"\b{name} floordiv (\d+)\) mod (\d+)", text)]
+    found += [int(a) * int(b) for a, b in re.findall(rf"\b{name} floordiv (\d+)\) mod (\d+)", text)]
+    for inner, factor, by in re.findall(rf"\(\(?{name}(?: floordiv (\d+)\))? \* (\d+)\) floordiv (\d+)", text):   # (x * 5) floordiv 4 = x + x floordiv 4
+        found.append(int(inner or 1) * int(by) // math.gcd(int(factor), int(by)))
+    return found
 
 
 def _sizes(elements: int, flats: Sequence[str]) -> Tuple[int, ...]:
@@ -128,24 +131,43 @@ def _merged(walk: Walk) -> Walk:
     return Walk(tuple(sizes), accesses)
 
 
-def inverse(flat: str) -> Optional[str]:
-    """The way back of a map of one position to as many: its digits have the strides of a mixed radix, so it meets each position from
-    its least on once. None where they do not."""
+def reach(flat: str) -> Tuple[int, int]:
+    """The least and the largest value of a map of a position: of its digits, where sums of quotients and remainders are sums of steps."""
+    sizes = _sizes(algebra.info(flat).variables[0].hi + 1, [flat])
+    return algebra.ranges(compose(position(sizes), flat))[0]
+
+
+def radix(flat: str) -> "Optional[Tuple[int, Tuple[int, ...], Tuple[int, ...]]]":
+    """What proves that a map of positions meets each of as many others once: the least of these, and the digits of the position with
+    strides that are a mixed radix. None where they are not."""
     info = algebra.info(flat)
-    (variable,), size = info.variables, info.variables[0].hi + 1
-    sizes = _sizes(size, [flat])
+    if len(info.variables) != 1 or info.variables[0].lo:
+        return None
+    sizes = _sizes(info.variables[0].hi + 1, [flat])
     digits = compose(position(sizes), flat)
     steps = [algebra.access(digits, f"g{k}")[0].stride for k in range(len(sizes))]
-    if None in steps or variable.lo or algebra.guards(digits) or size == 1:
+    start, below = algebra.evaluate(flat, 0), 1
+    if start is None or None in steps or algebra.guards(digits):
         return None
-    weights, below, terms = [math.prod(sizes[k + 1:]) for k in range(len(sizes))], 1, []
-    start = (algebra.evaluate(flat, 0) or (0,))[0]
-    for stride, count, weight in sorted((s or 0, n, w) for s, n, w in zip(steps, sizes, weights) if n > 1):
+    for stride, size in sorted((s or 0, n) for s, n in zip(steps, sizes) if n > 1):
         if stride != below:
             return None
-        terms.append(f"(((d0 - {start}) floordiv {stride}) mod {count}) * {weight}")
-        below *= count
-    return algebra.simplify(f"(d0) -> ({' + '.join(terms)}), domain: d0 in [{start}, {start + size - 1}]")
+        below *= size
+    return start[0], sizes, tuple(s or 0 for s in steps)
+
+
+def meeting(flat: str, other: str) -> Optional[str]:
+    """The map from one walk's position to another's where both are at the same element; None where that is not each once."""
+    here, there = radix(flat), radix(other)
+    if here is None or there is None or here[0] != there[0] or math.prod(here[1]) != math.prod(there[1]):
+        return None
+    start, sizes, strides = there
+    weights = [math.prod(sizes[k + 1:]) for k in range(len(sizes))]
+    terms = [f"(((x - {start}) floordiv {s}) mod {n}) * {w}" for s, n, w in zip(strides, sizes, weights) if n > 1]
+    back = f"(x) -> ({' + '.join(terms) or '0'}), domain: x in [{start}, {start + math.prod(sizes) - 1}]"
+    weights = [math.prod(here[1][k + 1:]) for k in range(len(here[1]))]
+    split = f"(x) -> ({', '.join(f'(x floordiv {w}) mod {n}' for n, w in zip(here[1], weights))}), domain: x in [0, {math.prod(here[1]) - 1}]"
+    return compose(split, compose(compose(position(here[1]), flat), back))
 
 
 def place(counts: Sequence[Tuple[str, int]], threads: int) -> Tuple[str, int]:

@@ -12,7 +12,7 @@ from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from gen import bench, run  # noqa: E402
+from gen import bench, hlo, rivals, run  # noqa: E402
 
 HEADER = r"""
 #include <stddef.h>
@@ -371,7 +371,7 @@ class Harness(unittest.TestCase):
         self.assertGreater(row["share"], 0)
         self.assertLessEqual(row["least_s"], row["median_s"])
         self.assertGreater(row["latency_s"], 0)
-        report = bench.Report("opencl", device, "cc", 3, [row])
+        report = bench.Report("opencl", device, "cc", options, [], [row])
         text = bench.table(report)
         self.assertIn(device["name"], text)
         self.assertIn("latency", text)
@@ -387,7 +387,122 @@ class Harness(unittest.TestCase):
         row = bench.bench_built(built, "opencl", run.find_device("opencl", run.Options()), bench.BenchOptions())
         self.assertEqual(row["status"], "FAIL")
         self.assertNotIn("median_s", row)
-        self.assertIn("FAIL", bench.table(bench.Report("opencl", run.find_device("opencl", run.Options()), "cc", 1, [row])))
+        self.assertIn("FAIL", bench.table(bench.Report("opencl", run.find_device("opencl", run.Options()), "cc", bench.BenchOptions(), [], [row])))
+
+    def test_turns_end_when_the_share_is_known(self) -> None:
+        built = make(self.work.name, "add", "r0[i] = p0[i] + p1[i];", "r0[i] = p0[i] + p1[i];", params=2, n=1 << 16)
+        device = run.find_device("opencl", run.Options())
+        for spread, turns in ((1e9, 9), (0, 12)):
+            options = bench.BenchOptions(rounds=12, spread=spread, slot_ms=1, footprint=4 << 20, with_check=False)
+            row = bench.bench_built(built, "opencl", device, options)
+            self.assertEqual(row["rounds"], turns)
+            self.assertGreater(row["share_spread"], 0)
+            self.assertEqual(row["yardstick"], "copy")
+
+    # ---- libraries beside a kernel: programs that speak gen/harness/serve.h ----
+
+    WORKER = """
+import sys, array
+name, dtype, dims, order, threads, footprint, source, result = sys.argv[1:]
+assert (name, dtype, dims, order, threads) == ("transpose", "f32", "48,80", "1,0", "{units}")
+x = array.array("f", open(source, "rb").read())
+y = array.array("f", [{value} for j in range(80) for i in range(48)])
+open(result, "wb").write(y.tobytes())
+print("ready Python 3 loops", flush=True)
+for line in sys.stdin:
+    {answer}
+    print(int(line) * 0.25, flush=True)
+"""
+
+    def library(self, name: str, value: str = "x[i * 80 + j]", answer: str = "pass") -> rivals.Library:
+        path = Path(self.work.name) / f"{name}.py"
+        units = int(run.find_device("opencl", run.Options())["units"])
+        path.write_text(self.WORKER.format(value=value, answer=answer, units=units))
+        return rivals.Library(name, (sys.executable, str(path)))
+
+    def test_libraries_are_timed_or_say_why_not(self) -> None:
+        text = "HloModule t\nENTRY main { x = f32[48,80] parameter(0)  ROOT y = f32[80,48] transpose(x), dimensions={1,0} }"
+        device, options = run.find_device("opencl", run.Options()), bench.BenchOptions(rounds=3, slot_ms=1, footprint=1 << 20)
+        built = run.build(hlo.fusions(hlo.parse(text, "t.hlo"))[0], Path(self.work.name) / "t", "opencl", options.run)
+        libraries = [self.library("good"), self.library("wrong", value="0"), self.library("leaves", answer="break"),
+                     rivals.Library("unwilling", ("echo", "skip it has no such permutation;")), rivals.Library("dead", ("false",)),
+                     rivals.Library("absent", missing="no libabsent.so")]
+        row = bench.bench_built(built, "opencl", device, options, libraries)
+        self.assertEqual(row["status"], "PASS", row.get("reason"))
+        found = {r["name"]: r for r in row["libraries"]}
+        self.assertEqual({name: r["status"] for name, r in found.items()}, {
+            "good": "PASS", "wrong": "SKIP", "leaves": "SKIP", "unwilling": "SKIP", "dead": "SKIP", "absent": "SKIP"})
+        self.assertEqual((found["good"]["median_s"], found["good"]["about"]), (0.25, "Python 3 loops"))
+        self.assertGreater(found["good"]["ahead"], 1)
+        for name, reason in (("wrong", "not the kernel's"), ("leaves", "ended before"), ("unwilling", "no such permutation"),
+                             ("dead", "ended at once"), ("absent", "no libabsent.so")):
+            self.assertIn(reason, found[name]["reason"])
+        table = bench.table(bench.Report("opencl", device, "cc", options, libraries, [row]))
+        self.assertRegex(table, r"(?m)^SKIP absent: no libabsent\.so$")
+        self.assertRegex(table, r"(?m)^SKIP wrong: .* \(t\)$")
+        self.assertRegex(table, r"kernel .* good +max error")
+        self.assertIn("Python 3", table)
+
+
+class Libraries(unittest.TestCase):
+    @staticmethod
+    def of(root: str, more: str = "", shape: str = "f32[4,6]") -> Optional[rivals.Operation]:
+        text = f"""HloModule m
+        add {{ a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = f32[] add(a, b) }}
+        twice {{ a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = f32[] add(b, b) }}
+        larger {{ a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = f32[] maximum(a, b) }}
+        first {{ a = f32[] parameter(0)  i = s32[] parameter(1)  b = f32[] parameter(2)  j = s32[] parameter(3)
+          g = pred[] compare(a, b), direction=GE  v = f32[] select(g, a, b)  k = s32[] select(g, i, j)  ROOT r = (f32[], s32[]) tuple(v, k) }}
+        f {{ x = {shape} parameter(0)  zero = f32[] constant(0)  low = f32[] constant(-inf)  last = s32[] constant(0)
+          n = s32[4,6] iota(), iota_dimension=1  m = s32[4,6] iota(), iota_dimension=0  {more}  ROOT {root} }}
+        """
+        return rivals.operation(hlo.fusions(hlo.parse(text, "m.hlo"))[0])
+
+    def test_what_a_fusion_is(self) -> None:
+        Op = rivals.Operation
+        self.assertEqual(self.of("y = f32[6,4] transpose(x), dimensions={1,0}"), Op("transpose", "f32", (4, 6), (1, 0)))
+        self.assertEqual(self.of("y = f32[4] reduce(x, zero), dimensions={1}, to_apply=add"), Op("sum", "f32", (4, 6), (1,)))
+        self.assertEqual(self.of("y = f32[] reduce(x, low), dimensions={0,1}, to_apply=larger"), Op("max", "f32", (4, 6), (0, 1)))
+        self.assertEqual(self.of("y = (f32[4], s32[4]) reduce(x, n, low, last), dimensions={1}, to_apply=first"),
+                         Op("argmax", "f32", (4, 6), (1,), 1))
+
+    def test_anything_else_is_none(self) -> None:
+        for root, more, shape in (
+                ("y = f32[4,6] negate(x)", "", "f32[4,6]"), ("y = f32[4] reduce(x, zero), dimensions={1}, to_apply=twice", "", "f32[4,6]"),
+                ("y = f32[6,4] negate(t)", "t = f32[6,4] transpose(x), dimensions={1,0}", "f32[4,6]"),
+                ("y = f32[6,4] transpose(t), dimensions={1,0}", "t = f32[4,6] negate(x)", "f32[4,6]"),
+                ("y = f32[6,4] transpose(x), dimensions={1,0}", "", "f32[4,6]{0,1}"),
+                ("y = (f32[4], s32[4]) reduce(x, m, low, last), dimensions={1}, to_apply=first", "", "f32[4,6]")):
+            self.assertIsNone(self.of(root, more, shape), root)
+
+    def test_what_is_missing_says_so(self) -> None:
+        with tempfile.TemporaryDirectory() as work, mock.patch.dict(rivals.os.environ, {"PATH": work, "CC": ""}), \
+                mock.patch.object(rivals.sys, "executable", "/bin/false"):
+            found = rivals.find(Path(work))
+        self.assertEqual({x.name: (x.command, x.missing) for x in found}, {
+            "OpenBLAS": ((), "no C compiler"), "oneDNN": ((), "no C compiler"), "NumPy": ((), "no python3 has numpy")})
+
+    def test_those_that_are_here_agree(self) -> None:
+        with tempfile.TemporaryDirectory() as work:
+            folder = Path(work)
+            values = [float((7 * i) % 11) for i in range(24)]
+            (folder / "in").write_bytes(struct.pack("<24f", *values))
+            rows = [values[:12], values[12:]]
+            wanted = {("transpose", "1,0"): [row[k] for k in range(12) for row in rows], ("sum", "1"): [sum(row) for row in rows],
+                      ("sum", "0"): [a + b for a, b in zip(*rows)], ("max", "0,1"): [max(values)]}
+            for library in rivals.find(folder):
+                for (name, order), result in wanted.items():
+                    if library.missing:
+                        continue
+                    op = rivals.Operation(name, "f32", (2, 12), tuple(map(int, order.split(","))))
+                    done = run.subprocess.run(["sh", "-c", library.line(op, 2, 4096, folder / "in", folder / "out")], input="3\n1\n",
+                                              stdout=run.subprocess.PIPE, universal_newlines=True)
+                    lines = done.stdout.splitlines()
+                    if lines[0].startswith("skip "):
+                        continue
+                    self.assertRegex(lines[0], f"^ready {library.name} [0-9.]+ .* on 2 threads$")
+                    self.assertEqual(struct.unpack(f"<{len(result)}f", (folder / "out").read_bytes()), tuple(result), (library.name, name, order))
+                    self.assertTrue(all(float(line) > 0 for line in lines[1:]) and len(lines) == 3)
 
 
 class Text(unittest.TestCase):

@@ -18,6 +18,9 @@ PEER = ROOT.parent / "shared" / "peer"
 LARGE = {"add_f32", "add_bf16", "gelu_bf16", "transpose_f32", "row_sum_f32"}  # checked by the demo, before they are timed
 MOVES = {"concatenate_bf16", "triangle_f32", "hash_u32", "integers_s8", "moves_u16", "finite_pred", "scalar_s64", "column_max_bf16",
          "slice_pad_add", "layouts_f32"}  # no rounding, or exact rounding only
+HEROES = {"column_max_bf16": "reduction", "layouts_f32": "transpose", "log_transpose_add": "transpose", "row_sum_f32": "reduction",
+          "transpose_f32": "transpose"}  # on CPUs; the others: loop
+GPU_HEROES = {**HEROES, "moves_u16": "transpose", "softmax_f32": "reduction loop"}
 NAMES = sorted(path.stem for path in CATALOGUE.glob("*.hlo"))
 C_WARNINGS = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Wstrict-prototypes", "-Werror"]
 UNSUPPORTED = re.compile(r"error: (.+):(\d+):(\d+): (the op '[a-z0-9-]+'|the type '[a-z0-9]+'|.*) is not supported yet")
@@ -45,10 +48,11 @@ def test_catalogue(name: str, tmp_path: Path) -> None:
     skip_without_device(done)
     assert done.returncode == 0, done.stdout + done.stderr
     lines = done.stdout.splitlines()
-    assert re.fullmatch(rf"  PASS {name} loop \S.*, \d+ elements, \d+ rounds", lines[0]), lines
-    assert re.match(rf"PASS {re.escape(str(CATALOGUE / name))}\.hlo opencl 1/1 loop \S", lines[-1]), lines
+    hero = HEROES.get(name, "loop")
+    assert re.fullmatch(rf"  PASS {name} {hero} \S.*, \d+ elements, \d+ rounds", lines[0]), lines
+    assert re.match(rf"PASS {re.escape(str(CATALOGUE / name))}\.hlo opencl 1/1 {hero} \S", lines[-1]), lines
     if name in MOVES:
-        assert lines[-1].endswith("opencl 1/1 loop 0"), lines
+        assert lines[-1].endswith(f"opencl 1/1 {hero} 0"), lines
     assert files_below(tmp_path) == []
 
 
@@ -86,7 +90,8 @@ def test_peer(path: "Path | None", tmp_path: Path) -> None:
     skip_without_device(done)
     if path.parent.name == "seeds" or done.returncode == 0:
         assert done.returncode == 0, done.stdout + done.stderr
-        assert done.stdout.splitlines()[-1].startswith(f"PASS {path} opencl 1/1 loop "), done.stdout
+        heroes = {"gelu": "loop", "softmax": "reduction loop"}.get(path.stem, "transpose") if path.parent.name == "seeds" else "[a-z ]+"
+        assert re.match(rf"PASS {re.escape(str(path))} opencl 1/1 {heroes} \S", done.stdout.splitlines()[-1]), done.stdout
     else:
         found = UNSUPPORTED.match(done.stderr)
         assert done.returncode == 2 and found and found[1] == str(path), done.stdout + done.stderr
@@ -123,11 +128,11 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_written_files(built: Path) -> None:
     """Kernels, C API, reference, manifest and depfile of each, and nothing else."""
-    suffixes = (".cl", ".cu", ".d", ".h", ".json", "_ref.c")
+    suffixes = (".c", ".cl", ".cu", ".d", ".h", ".json", "_ref.c")
     assert files_below(built) == sorted(name + suffix for name in NAMES for suffix in suffixes)
     for name in NAMES:
         manifest = json.loads((built / f"{name}.json").read_text())
-        assert manifest["name"] == name and manifest["hero"] == "loop"
+        assert manifest["name"] == name and manifest["hero"] == GPU_HEROES.get(name, "loop")
         for side in ("params", "results"):
             assert all(entry["bytes"] > 0 and entry["elements"] > 0 for entry in manifest[side])
         assert str(ROOT) not in "".join((built / f"{name}{suffix}").read_text() for suffix in suffixes if suffix != ".d")

@@ -1,4 +1,4 @@
-/* backend.h - what the harness asks of a runtime (opencl.c, cuda.c): buffers with guards around them, and launches.
+/* backend.h - what the harness asks of a runtime (opencl.c, cuda.cu, c.c): buffers with guards around them, and launches.
    Functions return 0, or the runtime's error code after backend_error() was set. */
 #ifndef SETT_HARNESS_BACKEND_H
 #define SETT_HARNESS_BACKEND_H

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <time.h>
 
-enum { MOST_SETS = 4096, MOST_RIVALS = 32, MOST_TURNS = 1000, FIRST_TURNS = 9 };
-static const double IN_DOUBT = 1.15; /* within such a factor more turns may change who is faster */
+enum { MOST_SETS = 4096, MOST_RIVALS = 32, MOST_TURNS = 1000, FEW_TURNS = 3, FIRST_TURNS = 9 };
+static const double HOPELESS = 4, IN_DOUBT = 1.15; /* within such factors more turns may change who is faster */
 
 static double seconds(void)
 {
@@ -294,16 +294,17 @@ static const struct rival *fastest(const struct rival *rivals, int count, int (*
   return best;
 }
 
-/* Rests whoever is too slow to become the fastest of its kind, and libraries that are clearly slower or faster than the kernel. */
-static void rest(struct rival *rivals, int count)
+/* Rests who is slower than the fastest of its kind by more than a factor, and libraries as far from the kernel. */
+static void rest(struct rival *rivals, int count, double factor)
 {
   static double sorted[MOST_TURNS];
   const struct rival *copy = fastest(rivals, count, is_copy), *read = fastest(rivals, count, is_read);
   for (int i = 1; i < count; ++i) {
     const struct rival *best = is_copy(&rivals[i]) ? copy : is_read(&rivals[i]) ? read : &rivals[0];
-    double ratio = median(rivals[i].time, rivals[i].turns, sorted);
-    ratio /= median(best->time, best->turns, sorted);
-    rivals[i].resting = ratio > IN_DOUBT || ratio < 1 / IN_DOUBT;
+    double ratio;
+    if (rivals[i].resting) continue;
+    ratio = median(rivals[i].time, rivals[i].turns, sorted) / median(best->time, best->turns, sorted);
+    rivals[i].resting = ratio > factor || ratio < 1 / factor;
   }
 }
 
@@ -358,13 +359,14 @@ static int measure(const struct rotation *r, struct rival *rivals, int count, co
   for (int i = 0; i < count; ++i)
     if (warm_up(r, &rivals[i], plan->slot) && !lost(&rivals[i])) return 1;
   start = seconds();
-  for (int turns = 1; turns <= most && (turns <= FIRST_TURNS || (spread > plan->spread && seconds() - start < plan->seconds)); ++turns) {
+  for (int turns = 1; turns <= most; ++turns) {
+    if (turns > FIRST_TURNS && (spread <= plan->spread || seconds() - start > plan->seconds)) break;
     for (int i = 0; i < count; ++i) {
       double took = rivals[i].resting ? 0 : turn(r, &rivals[i], rivals[i].calls);
       if (took < 0 && !lost(&rivals[i])) return 1;
       if (!rivals[i].resting) rivals[i].time[rivals[i].turns++] = took / rivals[i].calls;
     }
-    if (turns == FIRST_TURNS) rest(rivals, count);
+    if (turns == FEW_TURNS || turns == FIRST_TURNS) rest(rivals, count, turns == FEW_TURNS ? HOPELESS : IN_DOUBT);
     yardstick = fastest(rivals, count, reduces ? is_read : is_copy);
     spread = spread_of_share(&rivals[0], yardstick);
   }

@@ -214,6 +214,7 @@ static void *worker(void *argument)
 
 int copies_open(int threads)
 {
+  if (pool.threads) return 0;
   if (threads > MOST_THREADS) threads = MOST_THREADS;
   for (pool.threads = 0; pool.threads < threads; ++pool.threads)
     if (pthread_create(&pool.thread[pool.threads], NULL, worker, (void *)(intptr_t)pool.threads)) break;

@@ -3,7 +3,7 @@
 #define SETT_HARNESS_COPIES_H
 #include <stddef.h>
 
-int copies_open(int threads); /* 0, or 1 when threads cannot be had */
+int copies_open(int threads); /* 0, also where they are there; 1 when threads cannot be had */
 void copies_close(void);
 /* share(argument, thread, threads) on every thread, and waits for the last. */
 void copies_share(void (*share)(void *argument, int thread, int threads), void *argument);

@@ -16,6 +16,12 @@ struct sett_buffer {
   int exact; /* only moved data: results are compared bit by bit */
 };
 
+/* What the target `c` has for a queue: share() gives the items of a stage to threads and waits for all. */
+typedef int sett_stage(const void *const *params, void *const *results, void *scratch, int stage, size_t begin, size_t end);
+struct sett_threads {
+  int (*share)(sett_stage *work, const void *const *params, void *const *results, void *scratch, int stage, size_t items);
+};
+
 struct sett_fusion {
   int abi;
   const char *name;
@@ -25,7 +31,8 @@ struct sett_fusion {
   int (*bound)(const void *const *params, double *const *bounds); /* NULL: zero everywhere */
 
   /* The target's three functions; errors are the runtime's codes. create gives back an object even when it fails, for
-     its log; context, device, queue: cl_context, cl_device_id, cl_command_queue, or NULL, NULL, cudaStream_t. */
+     its log; context, device, queue: cl_context, cl_device_id, cl_command_queue, or NULL, NULL, cudaStream_t,
+     or NULL, NULL, const struct sett_threads *. */
   void *(*create)(void *context, void *device, int *error);
   void *(*program)(void *self); /* cl_program, may be NULL */
   int (*run)(void *self, void *queue, const void *params, const void *results); /* arrays of cl_mem or of pointers */

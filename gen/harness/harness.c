@@ -2,7 +2,7 @@
 
      harness check DEVICE SEED ROUNDS SECONDS FUSION.so ..
      harness run   DEVICE SECONDS FUSION.so PARAM-FILE .. RESULT-FILE ..
-     harness bench DEVICE ROUNDS MILLISECONDS FOOTPRINT BYTES FUSION.so
+     harness bench DEVICE TURNS SPREAD SECONDS MILLISECONDS FOOTPRINT BYTES FUSION.so [RESULT IN OUT (LIBRARY COMMAND) ..]
      harness compile DEVICE FUSION.so ..
      harness device DEVICE
 
@@ -474,10 +474,17 @@ int main(int argc, char **argv)
     else if (argc != 5 + fusion->params + fusion->results) status = usage();
     else status = run_files(fusion, (unsigned)number(argv[3]), argv + 5);
   }
-  else if (strcmp(argv[1], "bench") == 0 && argc == 8) {
-    struct bench_plan plan = { (int)number(argv[3]), (double)number(argv[4]) * 1e-3, (size_t)number(argv[5]),
-                               (size_t)number(argv[6]) };
-    fusion = load(argv[7]);
+  else if (strcmp(argv[1], "bench") == 0 && (argc == 10 || (argc > 12 && argc % 2))) {
+    static struct worker workers[8];
+    struct bench_plan plan = { .turns = (int)number(argv[3]), .spread = atof(argv[4]), .seconds = atof(argv[5]),
+                               .slot = (double)number(argv[6]) * 1e-3, .footprint = (size_t)number(argv[7]),
+                               .moved = (size_t)number(argv[8]), .library = workers };
+    if (argc > 12) plan.result = (int)number(argv[10]), plan.in = argv[11], plan.out = argv[12];
+    for (int i = 13; i < argc && plan.libraries < 8; i += 2) {
+      workers[plan.libraries].name = argv[i];
+      workers[plan.libraries++].command = argv[i + 1];
+    }
+    fusion = load(argv[9]);
     status = fusion ? bench_fusion(fusion, &device, &plan) : 2;
   }
   else status = usage();

@@ -1,4 +1,4 @@
-/* worker.h - an operation of some library in a process of its own, timed in turns with a kernel (gen/rivals/serve.h). */
+/* worker.h - an operation of some library in a process of its own, timed in turns with a kernel (serve.h). */
 #ifndef SETT_HARNESS_WORKER_H
 #define SETT_HARNESS_WORKER_H
 #include <sys/types.h>

@@ -1,0 +1,57 @@
+"""What the property tests of drawn fusions share: the devices that they are scheduled for, and agreement with the reference.
+
+SETT_TARGET names targets (with commas), SETT_SEED and SETT_COUNT draw others and more.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Dict, List, Sequence, Tuple
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from gen import hlo, maps, run  # noqa: E402
+
+SEED = int(os.environ.get("SETT_SEED", "1"))
+COUNT = int(os.environ.get("SETT_COUNT", "24"))
+BATCH = 12   # fusions that one harness runs
+
+# OpenCL runs what is scheduled for GPUs on a CPU: local memory and barriers are the same
+OF_TARGET = {"opencl": ("pocl-cpu", "opencl-gpu"), "c": ("cpu", "cpu-scalar"), "cuda-on-cpu": ("sm_80",), "cuda": ("sm_80", "sm_90")}
+ON: "List[Tuple[str, str]]" = [(target, device) for target in os.environ.get("SETT_TARGET", "opencl,c,cuda-on-cpu").split(",")
+                               for device in OF_TARGET[target]]
+
+
+def shape(dtype: str, dims: "Sequence[int]", order: "Sequence[int]") -> str:
+    return f"{dtype}[{','.join(map(str, dims))}]{{{','.join(map(str, order))}}}"
+
+
+def plain(dtype: str, dims: "Sequence[int]") -> str:
+    return shape(dtype, dims, range(len(dims))[::-1])
+
+
+def fusions(text: str, name: str = "e") -> "List[hlo.Fusion]":
+    module = hlo.parse(text, f"{name}.hlo")
+    problem = hlo.unsupported(module)
+    assert problem is None, f"{problem}\n{text}"
+    return hlo.fusions(module)
+
+
+def agree(texts: "Dict[str, str]", target: str, device: str, folder: Path) -> None:
+    """Each fusion's maps hold, and its kernels give what the reference gives."""
+    options, built = run.Options(rounds=2, schedule=device), []
+    try:
+        run.find_device(target, options)
+    except run.RunError as error:
+        pytest.skip(error.message)
+    for name, text in texts.items():
+        for fusion in fusions(text, name):
+            wrong = maps.check(fusion)
+            assert wrong is None, f"{wrong}\n{text}"
+            built.append(run.build(fusion, folder / name, target, options))
+    failed = [r for r in run.check_built(built, target, options) if r.status != "PASS"]
+    assert not failed, "\n\n".join(f"{r.line()}\n{texts.get(r.fusion, '')}" for r in failed)

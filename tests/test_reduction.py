@@ -1,0 +1,200 @@
+"""Property: reductions of any rank, kept dimensions, size, type and combiner agree with the reference, alone and among other ops, on
+each class of device; what nvcc makes of them.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import List, Sequence, Tuple
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from drawn import BATCH, COUNT, ON, SEED, agree, fusions, plain, shape  # noqa: E402
+from gen import build  # noqa: E402
+
+FLOATS = ["f32", "f32", "bf16", "f16", "f64"]
+WHOLE = ["s8", "u8", "s16", "s32", "u64"]
+DIMS = [1, 2, 3, 4, 5, 8, 16, 17, 31, 32, 33, 64, 100, 128, 1023, 4097]
+MOST = 60000
+
+Value = Tuple[str, str, Sequence[int]]   # name, type, dims
+
+# the combiner of argmax as JAX writes it: NaNs first, then the larger, then the smaller index
+ARGMAX = """{name} {{
+  a = {t}[] parameter(0)
+  i = s32[] parameter(1)
+  b = {t}[] parameter(2)
+  j = s32[] parameter(3)
+  above = pred[] compare(a, b), direction=GT
+  nan = pred[] compare(a, a), direction=NE
+  first = pred[] or(above, nan)
+  value = {t}[] select(first, a, b)
+  equal = pred[] compare(a, b), direction=EQ
+  before = pred[] compare(i, j), direction=LT
+  tie = pred[] and(equal, before)
+  take = pred[] or(first, tie)
+  index = s32[] select(take, i, j)
+  ROOT r = ({t}[], s32[]) tuple(value, index)
+}}
+"""
+PAIR = """{name} {{
+  a = {t}[] parameter(0)
+  c = {t}[] parameter(1)
+  b = {t}[] parameter(2)
+  d = {t}[] parameter(3)
+  low = {t}[] minimum(a, b)
+  high = {t}[] maximum(c, d)
+  ROOT r = ({t}[], {t}[]) tuple(low, high)
+}}
+"""
+PLAIN = """{name} {{
+  a = {t}[] parameter(0)
+  b = {t}[] parameter(1)
+  ROOT r = {t}[] {op}(a, b)
+}}
+"""
+
+
+class Draw:
+    """One random fusion around reductions of its parameters."""
+
+    def __init__(self, seed: int) -> None:
+        self.r = random.Random(seed)
+        self.lines: List[str] = []
+        self.combiners = ""
+        self.parameters = self.count = 0
+        self.dtype = self.r.choice([*FLOATS, *WHOLE, "pred"])
+        while True:
+            self.dims = [self.r.choice(DIMS) for _ in range(self.r.choice([1, 2, 2, 3, 3, 4, 5, 6]))]
+            if math.prod(self.dims) <= MOST:
+                break
+
+    def emit(self, dtype: str, dims: "Sequence[int]", text: str, type_text: str = "") -> Value:
+        self.count += 1
+        self.lines.append(f"  v{self.count} = {type_text or plain(dtype, dims)} {text}")
+        return f"v{self.count}", dtype, dims
+
+    def parameter(self, dtype: str, dims: "Sequence[int]") -> Value:
+        order = list(range(len(dims)))[::-1]
+        if self.r.random() < 0.3:
+            self.r.shuffle(order)
+        self.parameters += 1
+        return self.emit(dtype, dims, f"parameter({self.parameters - 1})", shape(dtype, dims, order))
+
+    def constant(self, dtype: str, text: str) -> Value:
+        if self.r.random() < 0.2:
+            return self.parameter(dtype, [])
+        return self.emit(dtype, [], f"constant({text})")
+
+    def computed(self, of: Value) -> Value:
+        name, dtype, dims = of
+        kind = self.r.choice(["", "unary", "operand", "convert"])
+        if kind == "unary":
+            return self.emit(dtype, dims, f"{'negate' if dtype in FLOATS else 'not'}({name})")
+        if kind == "operand":
+            other = self.parameter(dtype, dims)
+            return self.emit(dtype, dims, f"{'xor' if dtype == 'pred' else 'add'}({name}, {other[0]})")
+        if kind == "convert":
+            to = "f32" if dtype in ("bf16", "f16") else "s32" if dtype in ("s8", "pred", "u8") else dtype
+            return self.emit(to, dims, f"convert({name})") if to != dtype else of
+        return of
+
+    def reduce(self, of: Value, gone: "Sequence[int]") -> "List[Value]":
+        name, dtype, dims = of
+        kept = [d for k, d in enumerate(dims) if k not in gone]
+        combiner, at = f"combine{self.count}", "{" + ",".join(map(str, gone)) + "}"
+        if dtype != "pred" and self.r.random() < 0.3:
+            lowest = {"u8": "0", "u64": "0"}.get(dtype, "-inf" if dtype in FLOATS else "-100")
+            inits = [self.constant(dtype, lowest if dtype != "u8" else "0")]
+            if self.r.random() < 0.5:
+                second, form = self.emit("s32", dims, f"iota(), iota_dimension={self.r.choice(gone)}"), ARGMAX
+                inits.append(self.emit("s32", [], "constant(0)"))
+            else:
+                second, form = self.parameter(dtype, dims), PAIR
+                inits.append(self.constant(dtype, lowest))
+            self.combiners += form.format(name=combiner, t=dtype)
+            both = self.emit("", [], f"reduce({name}, {second[0]}, {inits[0][0]}, {inits[1][0]}), dimensions={at}, to_apply={combiner}",
+                             f"({plain(dtype, kept)}, {plain(second[1], kept)})")
+            return [self.emit(t, kept, f"get-tuple-element({both[0]}), index={k}") for k, t in enumerate((dtype, second[1]))]
+        op = self.r.choice(["and", "or", "xor"] if dtype == "pred" else ["add", "add", "maximum", "minimum"] + ["subtract"] * (self.r.random() < 0.2)
+                           + (["multiply", "xor"] if dtype in WHOLE else []))
+        init = self.constant(dtype, {"pred": "false"}.get(dtype, self.r.choice(["0", "1"])))
+        self.combiners += PLAIN.format(name=combiner, t=dtype, op=op)
+        order = list(range(len(kept)))[::-1]
+        if self.r.random() < 0.2:
+            self.r.shuffle(order)
+        return [self.emit(dtype, kept, f"reduce({name}, {init[0]}), dimensions={at}, to_apply={combiner}", shape(dtype, kept, order))]
+
+    def fusion(self) -> str:
+        gone = sorted(self.r.sample(range(len(self.dims)), self.r.randint(1, len(self.dims))))
+        p = self.parameter(self.dtype, self.dims)
+        x = self.computed(p)
+        roots = self.reduce(x, gone)
+        kinds = self.r.sample(["epilogue", "side", "second", "other", "same"], self.r.choice([0, 0, 1, 2]))
+        if "epilogue" in kinds:
+            name, dtype, dims = roots[0]
+            roots[0] = self.emit(dtype, dims, f"{'abs' if dtype in FLOATS else 'not'}({name})")
+        if "side" in kinds:
+            roots.append(self.emit(x[1], x[2], f"copy({x[0]})"))
+        if "second" in kinds:      # another input
+            roots += self.reduce(self.computed(self.parameter(self.r.choice(FLOATS), self.dims)), gone)
+        if "same" in kinds:        # another combiner
+            roots += self.reduce(x, gone)
+        if "other" in kinds:       # other dimensions
+            roots += self.reduce(x, sorted(self.r.sample(range(len(self.dims)), self.r.randint(1, len(self.dims)))))
+        names, types = ", ".join(n for n, _, _ in roots), ", ".join(self.type_of(n) for n, _, _ in roots)
+        last = f"  ROOT all = ({types}) tuple({names})\n"
+        return f"HloModule drawn\n\n{self.combiners}\nENTRY e {{\n" + "\n".join(self.lines) + "\n" + last + "}\n"
+
+    def type_of(self, name: str) -> str:
+        return next(line.split()[2] for line in self.lines if line.startswith(f"  {name} ="))
+
+
+@pytest.mark.parametrize("first", range(0, COUNT, BATCH))
+@pytest.mark.parametrize("target, device", ON)
+def test_drawn(first: int, target: str, device: str, tmp_path: Path) -> None:
+    agree({f"f{k}": Draw(SEED * 1000003 + k).fusion() for k in range(first, min(first + BATCH, COUNT))}, target, device, tmp_path)
+
+
+# ---- what compilers make of it -------------------------------------------------------------------------------------
+
+
+def reduce(dtype: str, dims: "Sequence[int]", gone: "Sequence[int]", op: str = "add") -> str:
+    kept = [d for k, d in enumerate(dims) if k not in gone]
+    return PLAIN.format(name="c", t=dtype, op=op) + f"e {{\n  p0 = {plain(dtype, dims)} parameter(0)\n  i = {dtype}[] constant(0)\n" \
+        f"  ROOT r = {plain(dtype, kept)} reduce(p0, i), dimensions={{{','.join(map(str, gone))}}}, to_apply=c\n}}\n"
+
+
+COMPILED = {"row": reduce("f32", [512, 4096], [1]), "bf16": reduce("bf16", [512, 1000], [1]), "short": reduce("f32", [4096, 32], [1]),
+            "column": reduce("f32", [4096, 512], [0]), "small": reduce("f32", [40960, 16], [0]), "odd": reduce("f16", [1023, 100], [0]),
+            "whole": reduce("f32", [1 << 22], [0], "maximum"), "middle": reduce("s8", [16, 100, 64], [1])}
+
+
+def test_compiled(tmp_path: Path) -> None:
+    """nvcc says nothing and keeps nothing in local memory; lanes fold by shuffles where a row is a warp's."""
+    if not shutil.which("nvcc"):
+        pytest.skip("no nvcc")
+    for number, (name, text) in enumerate(COMPILED.items()):
+        device = ("sm_80", "sm_90")[number % 2]
+        (fusion,) = fusions(text)
+        build.build_fusion(fusion, str(tmp_path), ["cuda"], device)
+        done = subprocess.run(["nvcc", f"-arch={device}", "-Werror", "all-warnings", "--ptx", "e.cu", "-o", "e.ptx"], cwd=tmp_path,
+                              capture_output=True, text=True)
+        assert done.returncode == 0 and not done.stdout + done.stderr, f"{name}: {done.stdout + done.stderr}"
+        ptx = (tmp_path / "e.ptx").read_text()
+        assert ".local" not in ptx, name
+        if name in ("row", "bf16", "whole", "short"):
+            assert "shfl.sync.down" in ptx, name
+        if name in ("row", "bf16", "whole", "column"):
+            assert "ld.global.nc.v4" in ptx, name
+
+
+if __name__ == "__main__":     # one fusion's text: test_reduction.py NUMBER
+    print(Draw(SEED * 1000003 + int(sys.argv[1])).fusion(), end="")

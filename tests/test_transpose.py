@@ -1,0 +1,214 @@
+"""Property: transposes of any rank, permutation, size and type agree with the reference, alone and among other ops, on each class of device.
+
+Beside it: which results are walked together, the maps' own proof that each element is written once, and the count of bank conflicts.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Dict, List, Optional, Tuple
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from drawn import BATCH, COUNT, ON, SEED, agree, fusions, shape  # noqa: E402
+from gen import build, maps, orders, staged  # noqa: E402
+
+DTYPES = ["pred", "s8", "u16", "bf16", "f16", "f32", "f64", "s32", "u64"]
+FLOATS = ["bf16", "f16", "f32", "f64"]
+DIMS = [1, 2, 3, 4, 6, 8, 16, 17, 31, 32, 33, 64, 100, 128, 257, 1023, 4097]
+MOST = 40000
+
+
+class Draw:
+    """One random fusion around transposes of its parameters."""
+
+    def __init__(self, seed: int) -> None:
+        self.r = random.Random(seed)
+        self.dtype = self.r.choice(DTYPES)
+        rank = self.r.choice([2, 2, 3, 3, 3, 4, 4, 5, 6])
+        while True:
+            self.dims = [self.r.choice(DIMS) for _ in range(rank)]
+            if 2 <= math.prod(self.dims) <= MOST:
+                break
+        self.lines: List[str] = []
+        self.parameters = 0
+        self.count = 0
+
+    def emit(self, dtype: str, dims: "List[int]", text: str, layout: "Optional[List[int]]" = None) -> Tuple[str, str, List[int]]:
+        name, order = f"v{self.count}", layout if layout is not None else list(range(len(dims)))[::-1]
+        self.count += 1
+        self.lines.append(f"  {name} = {shape(dtype, dims, order)} {text}")
+        return name, dtype, dims
+
+    def parameter(self, dtype: str, dims: "List[int]") -> Tuple[str, str, List[int]]:
+        """Now and then in another layout."""
+        order = list(range(len(dims)))[::-1]
+        if self.r.random() < 0.25:
+            self.r.shuffle(order)
+        self.parameters += 1
+        return self.emit(dtype, dims, f"parameter({self.parameters - 1})", order)
+
+    def transposed(self, of: "Tuple[str, str, List[int]]", order: "List[int]") -> "Tuple[str, str, List[int]]":
+        name, dtype, dims = of
+        return self.emit(dtype, [dims[k] for k in order], f"transpose({name}), dimensions={{{','.join(map(str, order))}}}")
+
+    def unary(self, of: "Tuple[str, str, List[int]]") -> "Tuple[str, str, List[int]]":
+        """Something that is computed, exactly where the type has no roundings."""
+        name, dtype, dims = of
+        if dtype == "pred":
+            return self.emit(dtype, dims, f"not({name})")
+        kind = self.r.choice(["negate", "abs", "convert", "floor"])
+        if kind == "convert":
+            to = self.r.choice([t for t in DTYPES if t != dtype])
+            return self.emit(to, dims, f"convert({name})")
+        return self.emit(dtype, dims, f"{kind if dtype in FLOATS else 'not'}({name})")
+
+    def binary(self, a: "Tuple[str, str, List[int]]", b: "Tuple[str, str, List[int]]") -> "Tuple[str, str, List[int]]":
+        return self.emit(a[1], a[2], f"{'xor' if a[1] == 'pred' else self.r.choice(['add', 'maximum', 'subtract'])}({a[0]}, {b[0]})")
+
+    def fusion(self) -> str:
+        order = list(range(len(self.dims)))
+        self.r.shuffle(order)
+        p = self.parameter(self.dtype, self.dims)
+        t = self.transposed(self.unary(p) if self.r.random() < 0.3 else p, order)
+        kinds = self.r.sample(["epilogue", "operand", "side", "second", "reshaped", "other", "broadcast"], self.r.randint(0, 3))
+        roots = [t]
+        if "epilogue" in kinds:
+            roots[0] = t = self.unary(t)
+        if "operand" in kinds:
+            roots[0] = t = self.binary(t, self.parameter(t[1], t[2]))
+        if "broadcast" in kinds:
+            k = self.r.randrange(len(t[2]))
+            row = self.parameter(t[1], [t[2][k]])
+            roots[0] = t = self.binary(t, self.emit(t[1], t[2], f"broadcast({row[0]}), dimensions={{{k}}}"))
+        if "side" in kinds:           # in the parameter's own order
+            roots.append(self.unary(p))
+        if "second" in kinds:         # another hero of the same permutation
+            roots.append(self.transposed(self.parameter(self.r.choice(DTYPES), self.dims), order))
+        if "other" in kinds:          # and of another
+            further = list(order)
+            self.r.shuffle(further)
+            roots.append(self.transposed(p, further))
+        if "reshaped" in kinds:
+            roots.append(self.emit(t[1], [math.prod(t[2])], f"reshape({t[0]})"))
+        self.r.shuffle(roots)
+        names, shapes = [n for n, _, _ in roots], [shape(d, s, list(range(len(s)))[::-1]) for _, d, s in roots]
+        if len(roots) > 1:
+            self.lines.append(f"  ROOT all = ({', '.join(shapes)}) tuple({', '.join(names)})")
+        else:
+            self.lines = [line.replace("  ", "  ROOT ", 1) if line.startswith(f"  {names[0]} =") else line for line in self.lines]
+        return "HloModule drawn\n\nENTRY e {\n" + "\n".join(self.lines) + "\n}\n"
+
+
+def transpose(dtype: str, dims: "List[int]", order: "List[int]") -> str:
+    return f"e {{\n  p0 = {dtype}[{','.join(map(str, dims))}] parameter(0)\n" \
+        f"  ROOT t = {dtype}[{','.join(str(dims[k]) for k in order)}] transpose(p0), dimensions={{{','.join(map(str, order))}}}\n}}\n"
+
+
+@pytest.mark.parametrize("first", range(0, COUNT, BATCH))
+@pytest.mark.parametrize("target, device", ON)
+def test_drawn(first: int, target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Agreement with the reference; every second dozen is split into kernels as if a launch cost nothing."""
+    if first // BATCH % 2:
+        monkeypatch.setattr(orders, "LAUNCH", 0)
+    agree({f"f{k}": Draw(SEED * 1000003 + k).fusion() for k in range(first, min(first + BATCH, COUNT))}, target, device, tmp_path)
+
+
+# ---- which results are walked together -----------------------------------------------------------------------------
+
+
+SIDE = """e {
+  p0 = f32[64,48] parameter(0)
+  t = f32[48,64] transpose(p0), dimensions={1,0}
+  l = f32[64,48] negate(p0)
+  ROOT r = (f32[48,64], f32[64,48]) tuple(t, l)
+}
+"""
+APART = """e {
+  p0 = f32[512,16,640] parameter(0)
+  p1 = f32[640,512,16] parameter(1)
+  a = f32[640,16,512] transpose(p0), dimensions={2,1,0}
+  b = f32[640,16,512] transpose(p1), dimensions={0,2,1}
+  ROOT r = (f32[640,16,512], f32[640,16,512]) tuple(a, b)
+}
+"""
+
+
+def test_side_results() -> None:
+    """A parameter that two results read in two orders is read once, and one result is written in the other's order."""
+    (fusion,) = fusions(SIDE)
+    (nest,) = build.nests(fusion)
+    assert len(nest.partition.roots) == 2
+    made = build.program(fusion, "opencl", "opencl-gpu").kernels
+    assert [what for what, _ in made[0].accesses] == ["load p0", "store r1", "read p0", "write r0", "write r1"]
+    assert maps.check(fusion) is None
+
+
+def test_orders_apart() -> None:
+    """No tile turns along two digits: where a kernel more costs less than what would be far apart, it is one more."""
+    (fusion,) = fusions(APART)
+    made = build.program(fusion, "cuda", "sm_80").kernels
+    assert [k.hero for k in made] == ["transpose", "transpose"] and made[0].name.endswith("_part0")
+    small = APART.replace("512", "4").replace("640", "8")
+    assert len(build.nests(fusions(small)[0])) == 1
+
+
+# ---- banks ---------------------------------------------------------------------------------------------------------
+
+
+def test_conflicts() -> None:
+    """Degrees that are known: a column of 32 words, padded, rotated, 8- and 16-byte words, bytes of one word."""
+    def count(text: str, word: int) -> int:
+        return staged.conflicts(f"(th_x) -> ({text}), domain: th_x in [0, 31]", word, 32, [()])
+    assert [count(text, 4) for text in ("th_x", "th_x * 32", "th_x * 33", "th_x * 2", "th_x * 48", "0")] == [1, 32, 1, 2, 16, 1]
+    assert count("th_x * 32 + (th_x + 5) mod 32", 4) == 1
+    assert [count(text, 8) for text in ("th_x", "th_x * 32", "th_x * 33", "th_x * 2")] == [1, 16, 1, 2]
+    assert [count(text, 16) for text in ("th_x", "th_x * 8", "th_x * 9")] == [1, 8, 1]
+    assert [count(text, 1) for text in ("th_x", "th_x * 128", "th_x * 132")] == [1, 32, 1]
+
+
+@pytest.mark.parametrize("dtype, size, pitch", [("f32", 4096, "33 words of 4:"), ("f32", 4097, "33 words of 4:"),
+                                                ("bf16", 4096, "33 words of 4 rotated by 4 each 8:"), ("bf16", 4097, "66 words of 2:"),
+                                                ("s8", 4096, "33 words of 4 rotated by 4 each 16:"), ("f64", 4096, "32 words of 8 rotated by 1 each 2:")])
+def test_tiles(dtype: str, size: int, pitch: str) -> None:
+    """Without conflicts, and what a tile without padding would have is said."""
+    (made,) = build.program(fusions(transpose(dtype, [size, size], [1, 0]))[0], "cuda", "sm_90").kernels
+    assert re.search(rf"tile_p0 pitch {pitch} 1-way, \d+ would be \d+-way", made.loop.text()), made.loop.text()
+
+
+# ---- what compilers make of it -------------------------------------------------------------------------------------
+
+
+COMPILED: "Dict[str, str]" = {
+    "f32": transpose("f32", [256, 256], [1, 0]), "bf16": transpose("bf16", [64, 192, 128], [0, 2, 1]), "s8": transpose("s8", [256, 384], [1, 0]),
+    "f64": transpose("f64", [40, 7, 66], [2, 1, 0]), "odd": transpose("u16", [33, 5, 101], [2, 0, 1]), "minor": transpose("f32", [80, 60, 2], [1, 0, 2]),
+    "side": SIDE}
+
+
+def test_compiled(tmp_path: Path) -> None:
+    """nvcc says nothing, keeps nothing in local memory, and moves 16 bytes at once where the maps prove it."""
+    if not shutil.which("nvcc"):
+        pytest.skip("no nvcc")
+    for number, (name, text) in enumerate(COMPILED.items()):
+        device = ("sm_80", "sm_90")[number % 2]
+        (fusion,) = fusions(text)
+        build.build_fusion(fusion, str(tmp_path), ["cuda"], device)
+        done = subprocess.run(["nvcc", f"-arch={device}", "-Werror", "all-warnings", "--ptx", "e.cu", "-o", "e.ptx"], cwd=tmp_path,
+                              capture_output=True, text=True)
+        assert done.returncode == 0 and not done.stdout + done.stderr, f"{name}: {done.stdout + done.stderr}"
+        ptx = (tmp_path / "e.ptx").read_text()
+        assert ".local" not in ptx and "bar.sync" in ptx and ".shared" in ptx, name
+        if name in ("f32", "bf16", "s8", "f64", "side"):
+            assert re.search(r"ld\.global(\.nc)?\.v[24]", ptx) and re.search(r"st\.global\.v[24]", ptx), name
+
+
+if __name__ == "__main__":     # one fusion's text: test_transpose.py NUMBER
+    print(Draw(SEED * 1000003 + int(sys.argv[1])).fusion(), end="")
