@@ -17,8 +17,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from gen import hlo, maps, run  # noqa: E402
 
 SEED = int(os.environ.get("SETT_SEED", "1"))
-COUNT = int(os.environ.get("SETT_COUNT", "24"))
-BATCH = 12   # fusions that one harness runs
+COUNT = int(os.environ.get("SETT_COUNT", "12"))
+BATCH = 6   # fusions that one harness runs
 
 # OpenCL runs what is scheduled for GPUs on a CPU: local memory and barriers are the same
 OF_TARGET = {"opencl": ("pocl-cpu", "opencl-gpu"), "c": ("cpu", "cpu-scalar"), "cuda-on-cpu": ("sm_80",), "cuda": ("sm_80", "sm_90")}
