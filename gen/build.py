@@ -323,7 +323,12 @@ def _step(d: Dialect, made: Kernel) -> List[str]:
         if made.vec > 1:
             out.add(d.unroll)
             with out.block(f"for ({t} vec = 0; vec < {made.vec}; ++vec)"):
-                out.add(*made.text)
+                if made.loop.down > 1:
+                    out.add(d.unroll)
+                    with out.block(f"for ({t} down = 0; down < {made.loop.down}; ++down)"):
+                        out.add(*made.text)
+                else:
+                    out.add(*made.text)
         else:
             out.add(*made.text)
         out.add(*made.after)

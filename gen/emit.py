@@ -456,10 +456,11 @@ class Body:
         n, rows, width = self.lanes, self.loop.vec, f"u{bits(dtype)}"  # type: ignore[union-attr]
         name = self.name(pointer, "w_")
         load = self.helpers.tile("load", dtype, n, rows, self.index_type, self.loop.piece)  # type: ignore[union-attr]
-        at = offset(pointer, self.c(flat, lane=0, vec=0)[0])
-        plain = f"(const {self.d.pointer}{self.d.types[width]} *)({at})"
-        self.before.add(f"{self.d.register(width, n)} {name}[{rows}];", f"{load}({name}, {plain}, {self.stride(flat, 'lane')[0]});")
-        text = f"{name}[vec]"
+        self.before.add(f"{self.d.register(width, n)} {name}[{rows * self.down}];")
+        for down, at in enumerate(self._tiles(pointer, flat)):
+            self.before.add(f"{load}({offset(name, str(down * rows)) if down else name}, (const {self.d.pointer}{self.d.types[width]} *)({at}), "
+                            f"{self.stride(flat, 'lane')[0]});")
+        text = f"{name}[{self._in_tile}]"
         if dtype == "bf16":
             text = f"as_float{n}(convert_uint{n}({text}) << 16)"
         elif dtype not in ("f16", "pred", width):
@@ -470,10 +471,25 @@ class Body:
         """A result in the tile's other order: turned back in registers."""
         n, rows, width = self.lanes, self.loop.vec, f"u{bits(dtype)}"  # type: ignore[union-attr]
         name, store = self.name(pointer, "w_"), self.helpers.tile("store", dtype, n, rows, self.index_type)
-        self.before.add(f"{self.d.register(width, n)} {name}[{rows}];")
-        self.text.add(f"{name}[vec] = {text if dtype in ('bf16', 'f16', 'pred', width) else self.d.reinterpret(text, dtype, width, n)};")
-        at = offset(pointer, self.c(flat, lane=0, vec=0)[0])
-        self.after.add(f"{store}(({self.d.pointer}{self.d.types[width]} *)({at}), {self.stride(flat, 'lane')[0]}, {name});")
+        self.before.add(f"{self.d.register(width, n)} {name}[{rows * self.down}];")
+        self.text.add(f"{name}[{self._in_tile}] = {text if dtype in ('bf16', 'f16', 'pred', width) else self.d.reinterpret(text, dtype, width, n)};")
+        for down, at in enumerate(self._tiles(pointer, flat)):
+            self.after.add(f"{store}(({self.d.pointer}{self.d.types[width]} *)({at}), {self.stride(flat, 'lane')[0]}, "
+                           f"{offset(name, str(down * rows)) if down else name});")
+
+    @property
+    def down(self) -> int:
+        """Tiles side by side along the lanes."""
+        return self.box["down"][1] + 1 if "down" in self.box else 1
+
+    @property
+    def _in_tile(self) -> str:
+        """A step's register among those of all tiles."""
+        return f"down * {self.loop.vec} + vec" if self.down > 1 else "vec"  # type: ignore[union-attr]
+
+    def _tiles(self, pointer: str, flat: str) -> List[str]:
+        """Where each tile begins."""
+        return [offset(pointer, self.c(flat, lane=0, vec=0, **({"down": down} if self.down > 1 else {}))[0]) for down in range(self.down)]
 
     def _words(self, pointer: str, flat: str) -> str:
         """Both registers' elements of a paired step at once."""

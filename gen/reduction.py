@@ -61,6 +61,7 @@ class Sweep:
     far: int = 0
     streams: int = 1
     tile = moves = False
+    down = 1
     burst = near = 0
 
     @property

@@ -59,7 +59,7 @@ class Block:
     unroll: int = 1
     parts: int = 1
     per_part: int = 1
-    lanes = chunks = streams = 1
+    lanes = chunks = streams = down = 1
     tile = moves = paired = stream = table = False
     burst = far = near = 0
 

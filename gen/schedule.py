@@ -69,6 +69,7 @@ class Loop:
     near: int = 0
     table: bool = False
     tile = moves = False
+    down = 1
 
     @property
     def step(self) -> int:

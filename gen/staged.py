@@ -65,7 +65,7 @@ class Tile:
     pack: int = 1
     unit: int = 1
     notes: Tuple[str, ...] = ()
-    lanes = chunks = streams = 1
+    lanes = chunks = streams = down = 1
     tile = moves = paired = stream = table = False
     burst = far = near = 0
 

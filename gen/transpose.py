@@ -21,13 +21,13 @@ from gen.schedule import Device
 from gen.walk import Walk, place, walk
 
 INLINE = 256          # entries up to which a value wanted at several indices is computed at each of them
-ITEM = 1 << 16        # bytes of output a CPU work-item
-PAGE = 4096           # rows a multiple of this apart meet in the same cache sets
+ALONG = 1024          # elements that a CPU's work-item goes along the source's contiguous digit
 
 
 @dataclass(frozen=True)
 class Tile:
-    """A CPU's tile: `vec` rows (along the source's contiguous digit) of one register of `lanes` elements (along the output's).
+    """A CPU's tile: `vec` rows (along the source's contiguous digit) of `down` registers of `lanes` elements (along the output's):
+    where down is 2, both lines of a row are stored one after another, so that a pair of lines goes to memory together.
 
     piece: bytes that one load takes of a source row. moves: elements are only moved, as unsigned integers of their width.
     """
@@ -36,6 +36,7 @@ class Tile:
     chunks: int
     vec: int
     lanes: int
+    down: int
     piece: int
     stream: bool
     moves: bool
@@ -46,10 +47,10 @@ class Tile:
 
     @property
     def step(self) -> int:
-        return self.vec * self.lanes
+        return self.vec * self.lanes * self.down
 
     def text(self) -> str:
-        words = [f"threads {self.threads}", f"tiles {self.chunks}", f"tile {self.vec} x {self.lanes} in registers"]
+        words = [f"threads {self.threads}", f"tiles {self.chunks}", f"tile {self.vec} x {self.lanes * self.down} in registers"]
         return ", ".join(words + ["streamed"] * self.stream + ["moved as bits"] * self.moves)
 
 
@@ -96,36 +97,34 @@ def _tiles(device: Device, d: Dialect, partition: Partition, found: Walk, digit:
     moves = len(widths) == 1 and all(a.strides for a in found.accesses) and not partition.entry.body.entries \
         and all(buffer_of(partition, partition.root_read(root)) for root in partition.roots)
     width = max(a.width for a in turned)
-    if moves:
-        apart = [a.strides[-1 if a in turned else digit] * width for a in found.accesses if a.strides]
-        shapes = _shapes(width, any(bytes_ % PAGE == 0 for bytes_ in apart))
-    else:
-        lanes = 8 if max(widths) == 8 else 16
-        shapes = [(lanes, lanes), (8, 8), (4, 4)]
+    shapes = _shapes(width) if moves else [(n, n, down, 64) for n in (16, 8)[max(widths) // 8:] for down in (2, 1)]
     traffic = sum(a.bytes for a in found.accesses)
     threads = 16 if d.name == "opencl" else 1
-    for lanes, rows in shapes:
-        if lanes <= lanes_size and rows <= rows_size:
-            chunks = max(1, min(-(-rows_size // rows), ITEM // (lanes * rows * width)))
+    for lanes, rows, down, piece in [*shapes, (4, 4, 1, 64)]:
+        if lanes * down <= lanes_size and rows <= rows_size:
+            chunks = min(-(-rows_size // rows), ALONG // rows)
+            while chunks > 1 and _items(found, digit, lanes * down, rows, chunks) < 16 * device.units:
+                chunks = -(-chunks // 2)
             stream = traffic > device.cache and lanes * min(a.width for a in found.accesses if a.write) >= device.line
-            items = _items(found, digit, lanes, rows, chunks)
-            yield Tile(threads if items >= 64 * threads else 1, chunks, rows, lanes, 64 if rows == lanes else 16, stream, moves)
+            items = _items(found, digit, lanes * down, rows, chunks)
+            yield Tile(threads if items >= 64 * threads else 1, chunks, rows, lanes, down, piece, stream, moves)
 
 
-def _shapes(width: int, pages: bool) -> Sequence[Tuple[int, int]]:
-    """(lanes, rows) for elements that are only moved: a full network where rows meet in the cache, else a lane tile."""
+def _shapes(width: int) -> Sequence[Tuple[int, int, int, int]]:
+    """(lanes, rows, down, bytes of a load) for elements that are only moved: the best first. Measured, see bench/README.md."""
     if width >= 4:
-        full, part = (64 // width, 64 // width), (64 // width, 16 // width)
-        return [*((full, part) if pages else (part, full)), (8, 8), (4, 4)] if width == 4 else [*((full, part) if pages else (part, full)), (4, 4)]
-    return [(64 // width, 16 // width), (16, 16), (8, 8), (4, 4)]
+        full = 64 // width
+        return [(full, full, 2, 64), (full, full, 1, 64), (8, 8, 1, 64)]
+    return [(32, 32, 1, 32)] * (width == 2) + [(64 // width, 16, 1, 16), (16, 16, 1, 64), (8, 8, 1, 64)]
 
 
 def _grid(found: Walk, digit: int, lanes: int, rows: int, chunks: int) -> List[Tuple[str, int]]:
-    """What a work-item's number counts, slowest first: the other digits, the tile along lanes, the part along rows."""
+    """What a work-item's number counts, slowest first: the other digits, the part along rows, the tile along lanes. Neighbours go
+    down the source's rows, so that they complete the output's."""
     minor = len(found.sizes) - 1
     counts = [(f"g{k}", size) for k, size in enumerate(found.sizes) if k not in (digit, minor)]
     tiles = -(-found.sizes[digit] // rows)
-    return counts + [(f"g{minor}", -(-found.sizes[minor] // lanes)), ("part", -(-tiles // chunks))]
+    return counts + [("part", -(-tiles // chunks)), (f"g{minor}", -(-found.sizes[minor] // lanes))]
 
 
 def _items(found: Walk, digit: int, lanes: int, rows: int, chunks: int) -> int:
@@ -133,11 +132,11 @@ def _items(found: Walk, digit: int, lanes: int, rows: int, chunks: int) -> int:
 
 
 def _origin(name: str, size: int, step: int) -> Tuple[str, str, int]:
-    """A tile's first element along a digit: (its text in a map, its C text from the tile's number, its last value). Where tiles
-    do not divide the digit the last one is moved back onto the one before."""
-    if size % step == 0:
-        return f"{name} * {step}", "", size // step - 1
-    return name, f"min({name}_tile * {step}, {size - step})", size - step
+    """A tile's first element along a digit: (its text in a map, C text of its name from the tile's number, the name's last value). Where
+    tiles do not divide the digit the last one is moved back onto the one before, by as few units as both are made of."""
+    unit = math.gcd(size, step)
+    each, last = step // unit, (size - step) // unit
+    return f"{name} * {unit}", f"{name}_tile < {size // step} ? {name}_tile * {each} : {last}" if size % step else "", last
 
 
 def _on_cpu(d: Dialect, helpers: Helpers, nest: Nest, found: Walk, digit: int, tile: Tile, index_type: str, excess: bool) -> Kernel:
@@ -145,23 +144,23 @@ def _on_cpu(d: Dialect, helpers: Helpers, nest: Nest, found: Walk, digit: int, t
     weights, box, texts = found.weights(), {}, []
     origins: Dict[int, str] = {}
     for k, size in enumerate(found.sizes):
-        step = {digit: tile.vec, minor: tile.lanes}.get(k, 1)
+        step = {digit: tile.vec, minor: tile.lanes * tile.down}.get(k, 1)
         text, origin, last = _origin(f"g{k}", size, step)
-        inner = {digit: " + vec", minor: " + lane"}.get(k, "")
+        inner = {digit: " + vec", minor: " + lane" + f" + down * {tile.lanes}" * (tile.down > 1)}.get(k, "")
         texts.append(f"({text}{inner}) * {weights[k]}")
         box[f"g{k}"] = (0, last)
         if origin:
-            origins[k] = f"const {t} g{k} = g{k}_tile < {size // step} ? g{k}_tile * {step} : {size - step};"
+            origins[k] = f"const {t} g{k} = {origin};"
     names = list(box)
-    box.update(vec=(0, tile.vec - 1), lane=(0, tile.lanes - 1))
+    box.update(vec=(0, tile.vec - 1), **({"down": (0, tile.down - 1)} if tile.down > 1 else {}), lane=(0, tile.lanes - 1))
     domain = ", ".join(f"{name} in [{low}, {high}]" for name, (low, high) in box.items())
-    walked = algebra.simplify(f"({', '.join(names)})[vec, lane] -> ({' + '.join(texts)}), domain: {domain}")
+    walked = algebra.simplify(f"({', '.join(names)})[{', '.join(v for v in box if v not in names)}] -> ({' + '.join(texts)}), domain: {domain}")
     thread = compose(walked, algebra.call("shape", "unmap", nest.shape.text))
     body = Body(d, helpers, nest.partition, nest.partition.entry, index_type, thread, tile, excess, box)  # type: ignore[arg-type]
     body.region(nest.partition.entry.body)
     for root in nest.partition.roots:
         body.store(root)
-    counts = _grid(found, digit, tile.lanes, tile.vec, tile.chunks)
+    counts = _grid(found, digit, tile.lanes * tile.down, tile.vec, tile.chunks)
     placing, blocks = place(counts, tile.threads)
     placed = algebra.c_text(placing, index_type)
     lines = [f"if (!({' && '.join(placed.constraints)})) return;"] if placed.constraints else []
