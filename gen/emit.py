@@ -89,7 +89,7 @@ class Helpers:
     def tile(self, verb: str, dtype: str, lanes: int, rows: int, index_type: str, piece: int = 16) -> str:
         """A function of gen/tiles.py: load or store."""
         d, width = self.dialect, bits(dtype)
-        name = f"{verb}_u{width}_{lanes}x{rows}" + ("" if index_type == "uint" else f"_{index_type}")
+        name = f"{verb}_u{width}_{lanes}x{rows}" + (f"_by{piece}" if piece < lanes * width // 8 else "") + ("" if index_type == "uint" else f"_{index_type}")
         self.vector(f"u{width}", lanes)
         self.texts.setdefault("tiles", tiles.PRELUDE)
         if name not in self.texts:

@@ -198,14 +198,14 @@ def store_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", n
 
 # ---- whole lines where rows begin anywhere ----
 
-def line_tile(d: Any, width: int, lanes: int, rows: int, pitch: int, part: str, rest: int = 0, down: int = 1, name: str = "") -> str:
+def line_tile(d: Any, width: int, lanes: int, rows: int, pitch: int, part: str, rest: int = 0, down: int = 1, name: str = "", start: int = 0) -> str:
     """Stores of tiles into rows `pitch` elements apart that need not begin on a line: each line is put together from a tile and the
     one before it and written whole by the caller's STREAM; only the two ends of a row are written in pieces. Three functions
 
         static inline void NAME(__global uint *to, uint16 *carry, const uint16 *in)
 
     where in[i] is what load_tile made for row i, carry has `rows` registers, and `to` is where the first element of the first row of
-    `in` belongs, on a line. It always does if row 0 begins on one and rows * pitch is a multiple of `lanes`.
+    `in` belongs, `start` elements into a line: always the same if rows * pitch is a multiple of `lanes`.
 
         first   the tile at the rows' beginning: what lies before row i's first line is stored; carry[i] = in[i]
         next    the `down` tiles after that of carry (in[w * rows + i]): the lines that end in them, side by side; carry = the last
@@ -240,7 +240,7 @@ def line_tile(d: Any, width: int, lanes: int, rows: int, pitch: int, part: str, 
         return found
 
     for i in range(rows):
-        shift = -i * pitch % lanes
+        shift = -(start + i * pitch) % lanes
         if part == "first":
             text += partial(i, 0, shift, (f"in[{i}]", 0)) + f"  carry[{i}] = in[{i}];\n"
         elif part == "next":

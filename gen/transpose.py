@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 from typing import Dict, Iterator, List, Optional, Sequence, Tuple
 
-from gen import algebra, staged
+from gen import algebra, lines, staged
 from gen.algebra import AlgebraError
 from gen.dialect import Dialect
 from gen.emit import INDEX_TYPES, Body, Helpers, NotWide, buffer_of, buffers_of
@@ -73,6 +73,9 @@ def kernel(d: Dialect, device: Device, helpers: Helpers, nest: Nest, excess: boo
         return staged.kernel(d, device, helpers, Nest(nest.name, nest.shape, partition), found, excess)
     if found is None or digit is None or not d.wide:
         return None
+    carried = lines.kernel(d, device, helpers, Nest(nest.name, nest.shape, partition), found, digit) if sum(a.bytes for a in found.accesses) > device.cache else None
+    if carried:
+        return carried
     for tile in _tiles(device, d, partition, found, digit):
         for index_type in INDEX_TYPES:
             trial = Helpers(d, dict(helpers.texts), dict(helpers.tables))
