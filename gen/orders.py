@@ -6,6 +6,9 @@ log(p), p is read once, and log(p) is written in the other order. Result by resu
 what costs less in all) the cheapest is taken of each way to join a kernel that there is, and of a kernel of its own. The cost is bytes
 moved, of each buffer once for each order in which it is accessed. Bytes whose neighbours are far apart cost FAR times as much, unless a
 tile can turn them: that is for one direction only. A further kernel costs LAUNCH.
+
+Where whole lines change places (the minor dimension is kept) the walk is in the order of what is read: a CPU fetches ahead what is
+contiguous, and stores of whole lines may go anywhere.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from gen.transpose import INLINE, transposed
 from gen.walk import Access, Walk, meeting, walked
 
 FAR = 8
+LINE = 64            # bytes
 LAUNCH = 1 << 20
 MOST_RESULTS = 16    # more than that are not rearranged
 
@@ -36,22 +40,44 @@ def linear(group: "Sequence[Leaf]") -> "Tuple[Shape, List[Root]]":
 
 def arranged(computation: Computation, group: "Sequence[Leaf]", cuts: "Dict[Instruction, int]") -> "List[Tuple[Shape, List[Root]]]":
     """The results of equally many elements as kernels: for each the space of its index, and the results with their maps from it."""
-    if not 1 < len(group) <= MOST_RESULTS or group[0][1].elements < 2:
+    if len(group) > MOST_RESULTS or group[0][1].elements < 2:
         return [linear(group)]
     reads = {leaf[0]: _reads(computation, leaf, cuts) for leaf in group}
     same = f"(d0) -> (d0), domain: d0 in [0, {group[0][1].elements - 1}]"
-    together = _walk([(leaf, same) for leaf in group], reads)
-    if together and _cost(together) == _least(together):
-        return [linear(group)]
+    one = [(leaf, same) for leaf in group]
+    together = _walk(one, reads)
+    if len(group) == 1 or (together and _cost(together) == _least(together)):
+        return [_made(one, together, same)]
     turned = {leaf[0]: (found is not None and transposed(found) is not None) for leaf, found in
               ((leaf, _walk([(leaf, same)], reads)) for leaf in group)}
     tried = [_greedy(order, reads, same) for order in (group, sorted(group, key=lambda leaf: not turned[leaf[0]]))]
     _, kernels = min(tried, key=lambda found: found[0])
-    made = []
-    for kernel in sorted(kernels, key=lambda kernel: min(leaf[0] for leaf, _ in kernel)):
-        space = _space([leaf for leaf, _ in kernel])
-        made.append((space, [_root(leaf, space, None if at == same else at) for leaf, at in kernel]))
-    return made
+    kernels.sort(key=lambda kernel: min(leaf[0] for leaf, _ in kernel))
+    return [_made(kernel, _walk(kernel, reads), same) for kernel in kernels]
+
+
+def _made(kernel: Kernel, found: Optional[Walk], same: str) -> "Tuple[Shape, List[Root]]":
+    space, order = _space([leaf for leaf, _ in kernel]), _as_read(found) if found else None
+    if order:
+        space = _flat(space)
+        kernel = [(leaf, compose(order, at)) for leaf, at in kernel]
+    return space, [_root(leaf, space, None if at == same else at) for leaf, at in kernel]
+
+
+def _as_read(found: Walk) -> Optional[str]:
+    """The map from positions in the order of what is read to the walk's, where whole lines change places; None where they do not."""
+    accesses = [a for a in found.accesses if a.strides and any(a.strides)]
+    reads = [a.strides for a in accesses if not a.write and a.strides and all(a.strides)]
+    if len(accesses) < len(found.accesses) or not reads or any(a.strides[-1] != 1 or a.width * found.sizes[-1] % LINE for a in accesses if a.strides):
+        return None
+    order, *others = {tuple(sorted(range(len(found.sizes)), key=lambda k: -strides[k])) for strides in reads}
+    if others or order == tuple(range(len(found.sizes))) or any(s <= 0 for strides in reads for s in strides):
+        return None
+    weights, terms, below = found.weights(), [], 1
+    for k in reversed(order):
+        terms.append(f"((d0 floordiv {below}) mod {found.sizes[k]}) * {weights[k]}")
+        below *= found.sizes[k]
+    return algebra.simplify(f"(d0) -> ({' + '.join(terms)}), domain: d0 in [0, {below - 1}]")
 
 
 def _greedy(group: "Sequence[Leaf]", reads: "Dict[int, Reads]", same: str) -> "Tuple[int, List[Kernel]]":
@@ -76,6 +102,10 @@ def _space(group: "Sequence[Leaf]") -> Shape:
     first = group[0][1]
     if all((shape.dims, shape.minor_to_major) == (first.dims, first.minor_to_major) for _, shape, _, _ in group):
         return first
+    return _flat(first)
+
+
+def _flat(first: Shape) -> Shape:
     n = first.elements
     return Shape(f"{first.dtype}[{n}]{{0}}", "array", first.dtype, (n,), (0,), n, n * dtypes.storage_bytes(first.dtype))
 
