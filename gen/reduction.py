@@ -3,8 +3,8 @@
 The input's position is split into digits, kept and reduced ones (gen/walk.py). Three sweeps:
 
   rows     the minor digit is reduced. A work-item takes rows of 16 neighbouring results one after another, each into a few vector
-           accumulators, and folds the 16 vectors of the rows into one vector of 16 results. Rows of 1, 2, 4 or 8 elements fill
-           vectors together.
+           accumulators, and folds the 16 vectors of the rows into one vector of 16 results; four such blocks of rows, far apart,
+           go side by side. Rows of 2, 4 or 8 elements fill vectors together.
   columns  the minor digit is kept. A work-item takes a block of neighbouring columns, a vector accumulator for each 16.
   flat     few results: the minor reduced digit and what is kept below it (fewer than 16 columns) are one stream of vectors, whose
            lanes mean the same column again and again; lanes are folded one by one at the end.
@@ -21,7 +21,7 @@ import math
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
-from typing import Dict, List, Optional, Sequence, Tuple
+from typing import ContextManager, Dict, List, Optional, Sequence, Tuple
 
 from gen import algebra, combiner, dtypes
 from gen.algebra import AlgebraError
@@ -40,13 +40,13 @@ MOST_REGISTERS = 16   # accumulators of a column block
 BURST = 8             # lines asked for together
 MOST_PERIOD = 25      # vectors until a row of columns starts at a lane 0 again, all held as accumulators
 FAR = 4096            # bytes ahead
-LONG = 4096           # bytes of a row that is walked as four streams
+STREAMS = 4           # places in memory that a work-item walks at a time: their pages are looked up side by side
 
 
 @dataclass(frozen=True)
 class Sweep:
     """far: bytes ahead that lines are asked for, in bursts. kind: rows, columns, flat. vec: registers a step; rows: results a work-item folds together; part: steps of the digit that is
-    cut into `parts`; streams: equal pieces of a row or part that are walked side by side; blocks: blocks of rows a work-item takes one after another."""
+    cut into `parts`; streams: equal pieces of a part, or of all blocks of rows, that are walked side by side; blocks: blocks of rows a work-item takes one after another."""
 
     kind: str
     threads: int
@@ -165,23 +165,23 @@ def _sweep(device: Device, d: Dialect, nest: Reduction, digits: Digits, found: W
         size = sizes[minor]
         row = next((k for k in digits.kept() if out[k] == 1), None)
         if row is not None and sizes[row] >= LANES:
-            streams = 1
+            many = sum(len(hero.operands) // 2 for hero in nest.heroes) * max(1, width // 4)
+            blocks, outer = -(-sizes[row] // LANES), results // sizes[row]
+            streams = STREAMS if size >= LANES and blocks * outer >= 4 * STREAMS * device.units and blocks >= STREAMS else 1
             if size >= LANES:
                 paired = paired and size >= 2 * LANES
-                vec = 2 if paired else 4 if size >= 4 * LANES else 2 if size >= 2 * LANES else 1
-                if size * width >= LONG and not paired:
-                    vec, streams = 1, 4
-                elif paired and size >= 256:
-                    streams = 4
+                vec = 2 if paired else min(4, size // LANES // 2 * 2 or 1)
+                while vec > (2 if paired else 1) and vec * streams * many > MOST_REGISTERS:
+                    vec //= 2
             elif size in (2, 4, 8) and digits.weights[row] == size:
                 vec, paired = size, False
             else:
                 return None
-            blocks = -(-sizes[row] // LANES)
             data = LANES * width * math.prod(sizes[k] for k in digits.reduced())
-            chunks = max(1, min(blocks, PART // data, blocks * (results // sizes[row]) // (16 * device.units)))
-            if data * -(-results // LANES) < 4 * PART or results // LANES >= 4 * device.units or size < LANES:
-                items = -(-blocks // chunks) * (results // sizes[row])
+            each = -(-blocks // streams)
+            chunks = max(1, min(each, PART // data, each * outer // (16 * device.units)))
+            if data * blocks * outer < 4 * PART or streams > 1 or size < LANES:
+                items = -(-each // chunks) * outer
                 return Sweep("rows", threads if items >= 64 * threads else 1, vec, paired=paired, rows=LANES, chunks=chunks, far=FAR, streams=streams)
         lane = size
         below = 1
@@ -205,7 +205,7 @@ def _sweep(device: Device, d: Dialect, nest: Reduction, digits: Digits, found: W
         lane = sizes[minor] * sizes[minor - 1]
     period = below // math.gcd(below, LANES)
     paired = paired and below == 1
-    streams = 4 if period == 1 and lane >= 64 * LANES else 1
+    streams = STREAMS if period == 1 and lane >= 64 * LANES else 1
     vec = 2 if paired else period if streams > 1 else period * max(1, 4 // period)
     steps = lane // (vec * LANES * streams)
     if steps == 0:
@@ -242,6 +242,7 @@ class Emitter:
         self.partial: List[int] = []
         self.watched = [h for h, one in enumerate(self.combiners) if not one.free]   # whose NaNs are looked for
         self.text = Text()
+        self.of_stream: List[str] = []                               # C lines in each block of a stream
 
     # ---- small things ----
 
@@ -294,17 +295,23 @@ class Emitter:
         if special is not None:
             size, width = digits.sizes[special], sweep.rows if sweep.kind == "rows" else sweep.step if sweep.kind == "columns" else 1
             blocks = max(1, -(-size // width)) if sweep.kind == "rows" or size > LANES * MOST_REGISTERS else 1
+            each, number, streams = blocks, "block", sweep.streams if sweep.kind == "rows" else 1
+            if streams > 1:
+                each, box["stream"] = -(-blocks // streams), (0, streams - 1)
+                number = f"(block + stream * {each})"
             if sweep.kind == "rows":
-                counts.append(("chunk", -(-blocks // sweep.chunks)))
+                counts.append(("chunk", -(-each // sweep.chunks)))
             elif blocks > 1:
                 counts.append(("block", blocks))
             if blocks == 1:
                 at[special] = "0"
-            elif size % width == 0:
-                at[special], box["block"] = f"block * {width}", (0, blocks - 1)
+            elif size % (width * streams) == 0:
+                at[special], box["block"] = f"{number} * {width}", (0, each - 1)
             else:   # the last block is moved back onto the one before
                 at[special], box["first"] = "first", (0, size - width)
-                lines.append(f"const {self.t} first = block < {size // width} ? block * {width} : {size - width};")
+                moved = f"const {self.t} first = {number} < {size // width} ? {number} * {width} : {size - width};"
+                (self.of_stream if streams > 1 else lines).append(moved)
+            blocks = each
             self.blocks = blocks
         if sweep.parts > 1:
             counts.append(("part", sweep.parts))
@@ -467,9 +474,16 @@ class Emitter:
             out.add(*lines)
             if digits.sizes[minor] < LANES:
                 self.short_rows(row)
+                self.finish_wide("t", 1, f"({self.at[row]}) * 1 + lane", row)
             else:
                 self.long_rows(row)
-            self.finish_wide("t", 1, f"({self.at[row]}) * 1 + lane", row)
+
+    def stream(self, unroll: bool = True) -> "ContextManager[None]":
+        """A block for each stream."""
+        if self.sweep.streams == 1:
+            return self.text.block("")
+        self.text.add(*[self.d.unroll] * unroll)
+        return self.text.block(f"for ({self.t} stream = 0; stream < {self.sweep.streams}; ++stream)")
 
     def short_rows(self, row: int) -> None:
         """16 rows of 2, 4 or 8 elements are that many vectors; the neighbouring lanes of a row are folded together."""
@@ -490,11 +504,11 @@ class Emitter:
     def long_rows(self, row: int) -> None:
         """Each of 16 rows into its accumulators, these into one vector; then the 16 vectors are folded."""
         out, sweep, digits = self.text, self.sweep, self.digits
-        size, span = digits.sizes[digits.minor], sweep.span
+        size, span, vec = digits.sizes[digits.minor], sweep.step, sweep.vec
         for h, k, dtype in self.accumulators:
-            out.add(f"{self.d.register(dtype, LANES)} {self.name(h, k, 'b')}[{LANES}];")
+            out.add(f"{self.d.register(dtype, LANES)} {self.name(h, k, 'b')}[{LANES * sweep.streams}];")
         if self.watched:
-            out.add(f"{self.d.register('s32', LANES)} nan_t[1];", f"nan_t[0] = {self.d.splat('s32', LANES, '0')};")
+            self.zeros(out, "nan_b", sweep.streams)
         before = dict(self.at)
         with out.block(f"for ({self.t} row = 0; row < {LANES}; ++row)"):
             self.declare(out, sweep.registers, LANES)
@@ -504,36 +518,51 @@ class Emitter:
                 self.loops(stack, [digits.minor])
                 self.steps("0", str(size // span), size // span)
                 self.rest(size - size // span * span, size)
-            if self.watched:
-                out.add(f"for ({self.t} vec = 0; vec < {sweep.registers}; ++vec) nan_t[0] |= nan_a[vec];")
-            at = f"{self.t} vec"
-            for h in range(len(self.nest.heroes)):
-                body = self.plain()
-                names = [self.name(h, k) for k in range(len(self.accumulators_of(h)))]
-                if sweep.registers > 1:
-                    with body.text.block(f"for ({at} = 1; vec < {sweep.registers}; ++vec)"):
-                        new = self.combined(body, h, [f"{n}[0]" for n in names], [f"{n}[vec]" for n in names], LANES)
-                        body.text.add(*(f"{n}[0] = {text};" for n, text in zip(names, new)))
-                body.text.add(*(f"{self.name(h, k, 'b')}[row] = {n}[0];" for k, n in enumerate(names)))
-                out.add(*body.text.lines)
+            with self.stream():
+                first, slot = (f"stream * {vec}", "stream") if sweep.streams > 1 else ("0", "0")
+                if self.watched:
+                    out.add(f"for ({self.t} vec = 0; vec < {vec}; ++vec) nan_b[{slot}] |= nan_a[{first} + vec];")
+                for h in range(len(self.nest.heroes)):
+                    body = self.plain()
+                    names = [self.name(h, k) for k in range(len(self.accumulators_of(h)))]
+                    if vec > 1:
+                        body.text.add(self.d.unroll)
+                        with body.text.block(f"for ({self.t} vec = 1; vec < {vec}; ++vec)"):
+                            new = self.combined(body, h, [f"{n}[{first}]" for n in names], [f"{n}[{first} + vec]" for n in names], LANES)
+                            body.text.add(*(f"{n}[{first}] = {text};" for n, text in zip(names, new)))
+                    row_of = f"stream * {LANES} + row" if sweep.streams > 1 else "row"
+                    body.text.add(*(f"{self.name(h, k, 'b')}[{row_of}] = {n}[{first}];" for k, n in enumerate(names)))
+                    out.add(*body.text.lines)
         self.at = before
-        self.fold("b", LANES)
+        with self.stream(False):
+            out.add(*self.of_stream)
+            of, slot = ("bs", "stream") if sweep.streams > 1 else ("b", "0")
+            if sweep.streams > 1:
+                out.add(*(f"const {self.d.register(dtype, LANES)} *{self.name(h, k, of)} = {self.name(h, k, 'b')} + stream * {LANES};"
+                          for h, k, dtype in self.accumulators))
+            if self.watched:
+                out.add(f"{self.d.register('s32', LANES)} nan_t[1];", f"nan_t[0] = nan_b[{slot}];")
+            self.fold(of, LANES)
+            self.finish_wide("t", 1, f"({self.at[row]}) * 1 + lane", row)
+
+    def zeros(self, out: Text, name: str, count: int) -> None:
+        out.add(f"{self.d.register('s32', LANES)} {name}[{count}];",
+                f"for ({self.t} vec = 0; vec < {count}; ++vec) {name}[vec] = {self.d.splat('s32', LANES, '0')};")
 
     def steps(self, first: str, last: str, count: int, base: str = "") -> None:
-        """Whole steps along the minor positions; with streams count is a stream's length."""
+        """Whole steps along the minor positions; with streams of a part count is a stream's length."""
         sweep, out = self.sweep, self.text
         inner = "lane * 2 + vec" if sweep.paired else f"vec * {LANES} + lane"
         box = {**self.box, "step": (0, max(0, count - 1)), "vec": (0, sweep.vec - 1), "lane": (0, LANES - 1)}
         slot = "vec" if sweep.vec > 1 else "0"
         if sweep.streams > 1:
             box["stream"] = (0, sweep.streams - 1)
-            inner += f" + stream * {count * sweep.step}"
+            inner += f" + stream * {count * sweep.step}" if sweep.kind == "flat" else ""
             slot = f"stream * {sweep.vec} + vec" if sweep.vec > 1 else "stream"
         body = self.body(self.thread(self.position(f"{base}step * {sweep.step} + {inner}"), box, ("vec", "lane")), box, sweep, True)
         self.accumulate(body, slot)
         lines = [line for key in sorted(body.ahead) for line in body.ahead[key]]
         burst = max(1, BURST // max(1, len(lines)))
-        streams = f"for ({self.t} stream = 0; stream < {sweep.streams}; ++stream)"
         with ExitStack() as stack:
             if lines and count > burst:
                 stack.enter_context(out.block(f"for ({self.t} burst = {first}; burst < {last}; burst += {burst})"))
@@ -542,13 +571,14 @@ class Emitter:
             if lines:
                 with ExitStack() as inside:
                     if sweep.streams > 1:
-                        inside.enter_context(out.block(streams))
+                        inside.enter_context(self.stream(False))
+                        out.add(*self.of_stream)
                     inside.enter_context(out.block(f"for ({self.t} step = {first}; step < {last}; ++step)"))
                     out.add(*lines)
             stack.enter_context(out.block(f"for ({self.t} step = {first}; step < {last}; ++step)"))
             if sweep.streams > 1:
-                out.add(self.d.unroll)
-                stack.enter_context(out.block(streams))
+                stack.enter_context(self.stream())
+                out.add(*self.of_stream)
             self.put(out, body, sweep.vec)
 
     def rest(self, rest: int, size: int) -> None:
@@ -561,7 +591,8 @@ class Emitter:
         start = size - count * LANES
         body = self.body(self.thread(self.position(f"{start} + vec * {LANES} + lane"), box, ("vec", "lane")), box, plain, True)
         inside, skipped = "", count * LANES - rest
-        with out.block(""):
+        with self.stream():
+            out.add(*self.of_stream)
             if skipped:
                 numbers = self.helpers.numbers(LANES)
                 inside = "inside"
@@ -569,7 +600,8 @@ class Emitter:
                 lane = f"{numbers}() + {more}" if more else f"{numbers}()"
                 body.text.add(f"const {self.d.register('pred', LANES)} inside = convert_{self.d.register('pred', LANES)}"
                               f"(-({lane} >= {self.d.splat('s32', LANES, str(skipped))}));")
-            slot = f"vec % {self.sweep.registers}" if count > self.sweep.registers else "vec" if count > 1 else "0"
+            slot = f"vec % {self.sweep.vec}" if count > self.sweep.vec else "vec" if count > 1 else "0"
+            slot = f"stream * {self.sweep.vec} + {slot}" if self.sweep.streams > 1 else slot
             self.accumulate(body, slot, inside)
             self.put(out, body, count)
 
@@ -716,7 +748,7 @@ class Emitter:
         out = self.text
         at = {k: text for k, text in self.at.items() if self.digits.out[k] and k != digit}
         position = self.out_position({**at, digit: "0"}, f"({inner}) * {self.digits.out[digit]}")
-        box = {**{n: b for n, b in self.box.items() if n in ("block", "first", "part") or n in at.values()},
+        box = {**{n: b for n, b in self.box.items() if n in ("block", "first", "part", "stream") or n in at.values()},
                "vec": (0, count - 1), "lane": (0, LANES - 1)}
         self.finish(out, position, box, Sweep(self.sweep.kind, 1, count), [[f"{self.name(h, k, of)}[{'vec' if count > 1 else '0'}]"
                                                                           for k in range(len(self.accumulators_of(h)))]
