@@ -16,6 +16,7 @@ from typing import Any, Dict, List, Optional, Sequence
 
 from . import rivals, run
 
+ONE_STREAM = {"copy": "streaming stores", "read": "vector sum"}  # the simplest rivals that are fast: one place in memory a thread
 SMALL = 1 << 20  # below so many bytes a launch costs more than the moving: a row of latency
 MIB = float(1 << 20)
 
@@ -121,6 +122,9 @@ def _timed_row(row: Row, answer: run.Answer, device: run.Event, manifest: run.Ma
         row["copy"], row["share"] = _time(copy), _share(kernel, copy)
     if read:
         row["read"], row["read_share"] = _time(read), _share(kernel, read)
+    plain = next((e for e in (copies if rotation["yardstick"] == "copy" else reads) if e["name"] == ONE_STREAM[rotation["yardstick"]]), None)
+    if plain:
+        row["one_stream_share"] = _share(kernel, plain)
     if copy and read:
         row["mixed_share"] = _mixed_share(kernel, copy, read, manifest)
     return row
@@ -242,6 +246,7 @@ def _cells(row: Row, libraries: Sequence[str]) -> Dict[str, str]:
         "time": seconds_text(row["median_s"]), "spread": f"{100 * _spread(row):.0f}%", "GB/s": _gbps(row), "copy": _gbps(copy),
         "share": f"{row['share']:.2f}" if copy else "-", "read": _gbps(read), "of read": f"{row['read_share']:.2f}" if read else "-",
         "+-": "?" if spread is None else f"{100 * spread:.0f}%",
+        "of one stream": f"{row['one_stream_share']:.2f}" if "one_stream_share" in row else "-",
         "memcpy": _gbps(next((c for c in row["copies"] if c["name"] == "memcpy"), None)),
         "yardstick": (read or copy or {"name": "-"})["name"], "note": _note(row)})
     cells.update({name: _library_cell(row, name) for name in libraries})
@@ -267,7 +272,7 @@ def table(report: Report) -> str:
     """Lines for the device and the method, then a row for each kernel. Time: the median; spread: the middle half of the turns."""
     device, options = report.device, report.options
     names = [x.name for x in report.libraries if not x.missing and any(_library_cell(row, x.name) != "-" for row in report.rows)]
-    headings = ["kernel", "hero", "moved", "time", "spread", "GB/s", "copy", "share", "read", "of read", "+-", "memcpy", *names, "max error", "yardstick", "note"]
+    headings = ["kernel", "hero", "moved", "time", "spread", "GB/s", "copy", "share", "read", "of read", "+-", "of one stream", "memcpy", *names, "max error", "yardstick", "note"]
     lines = [_cells(row, names) for row in report.rows]
     widths = [max(len(h), *(len(line.get(h, "")) for line in lines), 0) for h in headings]
 

@@ -166,6 +166,7 @@ def _sweep(device: Device, d: Dialect, nest: Reduction, digits: Digits, found: W
         row = next((k for k in digits.kept() if out[k] == 1), None)
         if row is not None and sizes[row] >= LANES:
             many = sum(len(hero.operands) // 2 for hero in nest.heroes) * max(1, width // 4)
+            many += many > 1     # NaNs may be watched
             blocks, outer = -(-sizes[row] // LANES), results // sizes[row]
             streams = STREAMS if size >= LANES and blocks * outer >= 4 * STREAMS * device.units and blocks >= STREAMS else 1
             if size >= LANES:

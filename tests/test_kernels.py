@@ -1,4 +1,4 @@
-"""From HLO text to a verified kernel: `gen check` on the catalogue and on upstream's fusions, and what gen writes compiles."""
+"""From HLO text to a verified kernel: `gen check` on the catalogue, and what gen writes compiles."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 CATALOGUE = ROOT / "tests" / "kernels"
-PEER = ROOT.parent / "shared" / "peer"
 LARGE = {"add_f32", "add_bf16", "gelu_bf16", "transpose_f32", "row_sum_f32"}  # checked by the demo, before they are timed
 MOVES = {"concatenate_bf16", "triangle_f32", "hash_u32", "integers_s8", "moves_u16", "finite_pred", "scalar_s64", "column_max_bf16",
          "slice_pad_add", "layouts_f32"}  # no rounding, or exact rounding only
@@ -23,7 +22,6 @@ HEROES = {"column_max_bf16": "reduction", "layouts_f32": "transpose", "log_trans
 GPU_HEROES = {**HEROES, "moves_u16": "transpose", "softmax_f32": "reduction loop"}
 NAMES = sorted(path.stem for path in CATALOGUE.glob("*.hlo"))
 C_WARNINGS = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Wstrict-prototypes", "-Werror"]
-UNSUPPORTED = re.compile(r"error: (.+):(\d+):(\d+): (the op '[a-z0-9-]+'|the type '[a-z0-9]+'|.*) is not supported yet")
 
 
 def gen(*words: object, cwd: Path = ROOT, **environment: str) -> "subprocess.CompletedProcess[str]":
@@ -74,44 +72,6 @@ def test_excess_precision(tmp_path: Path) -> None:
         done = gen("check", path, "--excess-precision")
         skip_without_device(done)
         assert done.returncode == 0, done.stdout + done.stderr
-
-
-def peer_files() -> "list[Path]":
-    return sorted(PEER.glob("seeds/*.hlo")) + sorted(PEER.glob("hlo/loop/*.hlo"))
-
-
-@pytest.mark.parametrize("path", peer_files() or [None], ids=lambda path: path.stem if path else "absent")
-def test_peer(path: "Path | None", tmp_path: Path) -> None:
-    """Upstream's fusions: what is supported agrees, the rest says what is missing and where, and leaves nothing behind."""
-    if path is None:
-        pytest.skip("upstream's fusions are not beside this checkout")
-    (tmp_path / "temporary").mkdir()
-    done = gen("check", path, "--target", "opencl", cwd=tmp_path, TMPDIR=str(tmp_path / "temporary"))
-    skip_without_device(done)
-    if path.parent.name == "seeds" or done.returncode == 0:
-        assert done.returncode == 0, done.stdout + done.stderr
-        heroes = {"gelu": "loop", "softmax": "reduction loop"}.get(path.stem, "transpose") if path.parent.name == "seeds" else "[a-z ]+"
-        assert re.match(rf"PASS {re.escape(str(path))} opencl 1/1 {heroes} \S", done.stdout.splitlines()[-1]), done.stdout
-    else:
-        found = UNSUPPORTED.match(done.stderr)
-        assert done.returncode == 2 and found and found[1] == str(path), done.stdout + done.stderr
-        assert done.stdout == ""
-        line = path.read_text().splitlines()[int(found[2]) - 1]
-        named = re.search(r"'([^']+)'", found[4])
-        assert named is None or named[1] in line[int(found[3]) - 1:], (found[0], line)
-    assert files_below(tmp_path) == []
-
-
-def test_supported_peers() -> None:
-    """Which of upstream's loop fusions pass is written down, so that a loss shows."""
-    supported = ["bitcast_add", "broadcast", "broadcast_constant", "broadcast_constant_block_dim_limit", "minimum_maximum",
-                 "mof_reshapes", "pred_mul", "pred_not", "tuple_heterogeneous", "tuple_nested", "two_users"]
-    folder = PEER / "hlo" / "loop"
-    if not folder.is_dir():
-        pytest.skip("upstream's fusions are not beside this checkout")
-    for name in supported:
-        done = gen("explain", folder / f"{name}.hlo", "--stage", "kernel")
-        assert done.returncode == 0, done.stderr
 
 
 # ---- what is written -----------------------------------------------------------------------------------------------
