@@ -434,7 +434,7 @@ class Body:
                 return self.declare(parameter.name, dtype, self.lanes,
                                     f"as_float{self.lanes}({words} << (16u - 16u * vec) & 0xffff0000u)")
         if stride == 1:
-            at = offset(pointer, self._first(flat))
+            at = self._element(pointer, dtype, self._first(flat), "const ")
             if region is self.function.body:
                 self._prefetch(pointer, self.c(flat, lane=0, vec=0)[0], dtype)
             return self.declare(parameter.name, dtype, self.lanes, self._wide_load(dtype, at, align % self.lanes == 0), dtype == "f16")
@@ -443,6 +443,10 @@ class Body:
     def stored(self, dtype: str) -> str:
         """The type of an element in this body: its own, or its bits."""
         return f"u{bits(dtype)}" if self.moves else dtype
+
+    def _element(self, pointer: str, dtype: str, at: str, constant: str = "") -> str:
+        """Where an element is; of the type as which it is moved."""
+        return f"({constant}{self.d.pointer}{self.d.types[dtype]} *)({offset(pointer, at)})" if self.moves else offset(pointer, at)
 
     def turned(self, flat: str, region: Region) -> bool:
         """Whether an access of a tile is contiguous along the tile's rows, not along its lanes."""
@@ -603,7 +607,7 @@ class Body:
             self._store_tile(pointer, dtype, f"convert_ushort{n}(as_uint{n}({text}) >> 16)" if dtype == "bf16" else text, flat)
             return
         if stride == 1:
-            at = offset(pointer, self._first(flat))
+            at = self._element(pointer, dtype, self._first(flat))
             align = self.stride(flat, "lane")[1]
             t = self.d.memory(dtype, n)
             text = f"convert_ushort{n}(as_uint{n}({text}) >> 16)" if dtype == "bf16" else text

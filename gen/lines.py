@@ -168,10 +168,11 @@ class _Writer:
         side, parts, whole = form.side, form.parts, self.columns // form.side
         per, out = form.columns // side, Text()
         counts = [(f"g{k}", size) for k, size in enumerate(self.found.sizes) if k not in (self.digit, self.last)]
-        placing, blocks = place([*counts, ("block", self.blocks), ("part", parts)], 1)
+        counts += [(name, count) for name, count in (("block", self.blocks), ("part", parts)) if count > 1 or name == "block"]
+        placing, blocks = place(counts, 1)
         placed = algebra.c_text(placing, self.index_type)
         assert not placed.constraints
-        lines = [f"const {t} {name} = {text};" for (name, _), text in zip([*counts, ("block", 0), ("part", 0)], placed.results)]
+        lines = [f"const {t} {name} = {text};" for (name, _), text in zip(counts, placed.results)]
         tiled = f"(block < {self.blocks - 1} ? {per} : {whole - (self.blocks - 1) * per})" if whole != self.blocks * per else str(per)
         lines += [f"const {t} tiles = {tiled};",
                   f"{tiles.register(d, 8 * form.width, side)} carry[{form.columns + (side if self.columns % side else 0)}];"]

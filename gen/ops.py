@@ -131,7 +131,7 @@ def _float(d: Dialect, need: Need, opcode: str, dtype: str, x: Sequence[str], la
         if lanes == 1:
             return f"{need(opcode, dtype)}({x[0]}, {x[1]})"
         sign = ">=" if opcode == "maximum" else "<="
-        return d.choose(dtype, lanes, f"({x[0]} {sign} {x[1]} {d.either} {x[0]} != {x[0]})", x[0], x[1])
+        return d.choose(dtype, lanes, f"(({x[0]} {sign} {x[1]}) {d.either} ({x[0]} != {x[0]}))", x[0], x[1])
     if opcode == "negate":
         return f"-{x[0]}"
     if opcode == "sign":

@@ -842,7 +842,7 @@ class Emitter:
         place, blocks = placed_at([("item", steps)], threads)
         c = algebra.c_text(place, self.index_type)
         head = [f"if (!({' && '.join(c.constraints)})) return;"] if c.constraints else []
-        head.append(f"const {self.t} item = {c.results[0]};")
+        head += [f"const {self.t} item = {c.results[0]};"] if steps > 1 else []
         box = {"item": (0, steps - 1), "part": (0, self.sweep.parts - 1), **({"vec": (0, 0), "lane": (0, lanes - 1)} if lanes > 1 else {})}
         inner, ranges = (f"item * {lanes} + vec + lane", ("vec", "lane")) if lanes > 1 else ("item", ())
         sweep = Sweep("flat", threads, 1, lanes)

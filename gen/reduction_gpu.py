@@ -122,13 +122,12 @@ def _block(device: Device, digits: Digits, widths: Sequence[int], values: int, m
     across = _across(wide, max(across, threads // fold)) if first else across
     columns, together = -(-wide // across), max(1, min(rows, threads // (fold * across)))
     used = -(-together * fold * across // device.warp) * device.warp
-    blocks, steps = -(-rows // together) * columns, units // fold
-    parts, per = 1, steps
-    if first and blocks < 2 * device.units and steps >= 8:
-        per = -(-steps // min(-(-4 * device.units // blocks), steps // 4))
+    blocks, steps, ahead, parts, per = -(-rows // together) * columns, units // fold, max(1, AHEAD // (vec * width)), 1, 1
+    if first and blocks < 2 * device.units and steps >= 4 * ahead:   # fewer are done before a second kernel starts
+        per = -(-steps // (ahead * -(-4 * device.units // blocks))) * ahead
         parts = -(-steps // per)
     slots = vec if column else min(vec, 4)
-    return Block(used, together, fold, across, digit, vec, slots, max(1, AHEAD // (vec * width)), parts, per if parts > 1 else 1)
+    return Block(used, together, fold, across, digit, vec, slots, ahead, parts, per)
 
 
 def _widths(digits: Digits, found: Walk) -> List[int]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Dict, List, Sequence, Tuple
 
@@ -14,7 +15,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from gen import hlo, maps, run  # noqa: E402
+from gen import hlo, maps, run, schedule  # noqa: E402
 
 SEED = int(os.environ.get("SETT_SEED", "1"))
 COUNT = int(os.environ.get("SETT_COUNT", "12"))
@@ -39,6 +40,12 @@ def fusions(text: str, name: str = "e") -> "List[hlo.Fusion]":
     problem = hlo.unsupported(module)
     assert problem is None, f"{problem}\n{text}"
     return hlo.fusions(module)
+
+
+def uncached(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Schedules as for data that no cache holds: lines are streamed, and carried where rows begin anywhere."""
+    for name, device in schedule.DEVICES.items():
+        monkeypatch.setitem(schedule.DEVICES, name, replace(device, cache=0))
 
 
 def agree(texts: "Dict[str, str]", target: str, device: str, folder: Path) -> None:

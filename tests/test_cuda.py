@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import math
 import os
 import random
 import re
@@ -149,6 +150,43 @@ def walk(t: str, elements: int) -> str:
     shape = f"{t}[{elements}]"
     return (f"ENTRY walk {{\n  x = {shape} parameter(0)\n  y = {shape} parameter(1)\n  s = {shape} {'xor' if t == 'pred' else 'add'}(x, y)\n"
             f"  n = pred[{elements}] compare(x, y), direction=LT\n  ROOT r = ({shape}, pred[{elements}]) tuple(s, n)\n}}\n")
+
+
+def extremes(t: str, dims: "Sequence[int]", along: int) -> str:
+    """The sum, and the largest and where it first is (NaNs first, as JAX writes it), along one dimension."""
+    shape, kept = f"{t}[{','.join(map(str, dims))}]", ",".join(str(d) for k, d in enumerate(dims) if k != along)
+    return f"""add {{
+  a = {t}[] parameter(0)
+  b = {t}[] parameter(1)
+  ROOT c = {t}[] add(a, b)
+}}
+first {{
+  a = {t}[] parameter(0)
+  i = s32[] parameter(1)
+  b = {t}[] parameter(2)
+  j = s32[] parameter(3)
+  above = pred[] compare(a, b), direction=GT
+  nan = pred[] compare(a, {'a), direction=NE' if t in FLOATS else 'b), direction=GT'}
+  left = pred[] or(above, nan)
+  same = pred[] compare(a, b), direction=EQ
+  before = pred[] compare(i, j), direction=LT
+  tie = pred[] and(same, before)
+  keep = pred[] or(left, tie)
+  c = {t}[] select(left, a, b)
+  k = s32[] select(keep, i, j)
+  ROOT r = ({t}[], s32[]) tuple(c, k)
+}}
+ENTRY extremes {{
+  x = {shape} parameter(0)
+  n = s32{shape[len(t):]} iota(), iota_dimension={along}
+  zero = {t}[] constant(0)
+  low = {t}[] constant({'-inf' if t in FLOATS else -1 << (bits(t) - 1)})
+  none = s32[] constant(0)
+  s = {t}[{kept}] reduce(x, zero), dimensions={{{along}}}, to_apply=add
+  m = ({t}[{kept}], s32[{kept}]) reduce(x, n, low, none), dimensions={{{along}}}, to_apply=first
+  ROOT r = ({t}[{kept}], ({t}[{kept}], s32[{kept}])) tuple(s, m)
+}}
+"""
 
 
 def chain(t: str) -> str:
@@ -338,6 +376,14 @@ def test_walks_on_cpu() -> None:
         folder, fusions = written(walk(t, elements), f"walk_{t}")
         assert "uint4 word[" in (folder / f"{fusions[0].name}.cu").read_text(), t
         assert compare(walk(t, elements), f"walk_{t}", level="-O2") == 2 * elements
+
+
+def test_parts_on_cpu() -> None:
+    """Reductions that several blocks share: whole rows, rows of any length, columns, columns that leave threads idle."""
+    for t, dims, along in (("f32", (70000,), 0), ("f32", (2, 50001), 1), ("bf16", (20000, 8), 0), ("s32", (9000, 21), 0), ("s16", (3, 30000, 2), 1)):
+        folder, fusions = written(extremes(t, dims, along), f"parts_{t}_{len(dims)}")
+        assert "_parts(" in (folder / f"{fusions[0].name}.cu").read_text(), (t, dims)
+        assert compare(extremes(t, dims, along), f"parts_{t}", level="-O1") == 3 * math.prod(dims) // dims[along]
 
 
 def catalogue() -> "List[Path]":

@@ -112,7 +112,7 @@ def test_same_bytes(built: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang", "g++"])
 def test_written_c_compiles(built: Path, compiler: str) -> None:
-    """The C API and the reference under the project's warnings; any number of them in one program."""
+    """The C API, the kernels in C and the reference under the project's warnings; any number of them in one program."""
     found = [name for name in (compiler, *(f"{compiler}-{version}" for version in range(19, 13, -1))) if shutil.which(name)]
     if not found:
         pytest.skip(f"no {compiler}")
@@ -121,10 +121,11 @@ def test_written_c_compiles(built: Path, compiler: str) -> None:
                       + "".join(f'#include "{name}.h"\n' for name in NAMES) + "int one;\n")
     flags = [f for f in C_WARNINGS if "std" not in f and "prototypes" not in f] + ["-x", "c++", "-std=c++17"] \
         if compiler == "g++" else C_WARNINGS
-    sources = [source] if compiler == "g++" else [source, *(built / f"{name}_ref.c" for name in NAMES)]
+    sources = [source] if compiler == "g++" else [source, *(built / f"{name}{suffix}.c" for name in NAMES for suffix in ("", "_ref"))]
+    scalar = [] if compiler == "g++" else [built / f"{name}.c" for name in NAMES]
     try:
-        for path in sources:
-            done = subprocess.run([found[0], *flags, "-c", str(path), "-o", os.devnull], capture_output=True, text=True)
+        for path, more in [*((path, []) for path in sources), *((path, ["-DSETT_SCALAR"]) for path in scalar)]:
+            done = subprocess.run([found[0], *flags, *more, "-c", str(path), "-o", os.devnull], capture_output=True, text=True)
             if "CL/cl.h" in done.stderr and "No such file" in done.stderr:
                 pytest.skip("no OpenCL headers")
             assert done.returncode == 0, done.stderr

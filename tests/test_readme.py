@@ -126,6 +126,26 @@ def test_kernel_program(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_c_program(tmp_path: Path) -> None:
+    """The program that calls a kernel in C compiles without a warning, and sums rows."""
+    kernel = str(ROOT / "tests" / "kernels" / "row_sum_f32.hlo")
+    done = subprocess.run([sys.executable, str(ROOT / "gen"), "build", kernel, "-o", str(tmp_path), "--target", "c"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    (tmp_path / "rows.c").write_text(of("c")[2] + """
+#include <stdlib.h>
+int main(void) {
+  float *x = aligned_alloc(64, row_sum_f32_param_bytes[0]), *y = aligned_alloc(64, row_sum_f32_result_bytes[0]);
+  size_t rows = row_sum_f32_result_bytes[0] / 4, columns = row_sum_f32_param_bytes[0] / 4 / rows, bad = 0;
+  for (size_t i = 0; i < rows * columns; ++i) x[i] = (float)(i / columns % 7);
+  if (row_sum(x, y)) return 1;
+  for (size_t i = 0; i < rows; ++i) bad += y[i] != (float)(i % 7 * columns);
+  return bad != 0;
+}
+""")
+    subprocess.run(["cc", *WARNINGS, "-O2", "rows.c", "row_sum_f32.c", "-o", "rows", "-lm"], cwd=tmp_path, check=True)
+    subprocess.run([str(tmp_path / "rows")], check=True)
+
+
 def test_verbs() -> None:
     """The table of commands names every verb, and no other."""
     done = subprocess.run([sys.executable, str(ROOT / "gen"), "--help"], capture_output=True, text=True)

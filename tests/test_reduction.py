@@ -16,8 +16,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from drawn import BATCH, COUNT, ON, SEED, agree, fusions, plain, shape  # noqa: E402
-from gen import build  # noqa: E402
+from drawn import BATCH, COUNT, ON, SEED, agree, fusions, plain, shape, uncached  # noqa: E402
+from gen import build, reduction_gpu  # noqa: E402
 
 FLOATS = ["f32", "f32", "bf16", "f16", "f64"]
 WHOLE = ["s8", "u8", "s16", "s32", "u64"]
@@ -159,7 +159,12 @@ class Draw:
 
 @pytest.mark.parametrize("first", range(0, COUNT, BATCH))
 @pytest.mark.parametrize("target, device", ON)
-def test_drawn(first: int, target: str, device: str, tmp_path: Path) -> None:
+def test_drawn(first: int, target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Agreement with the reference; every second batch is streamed, and on GPUs cut into parts."""
+    if first // BATCH % 2:
+        uncached(monkeypatch)
+        monkeypatch.setattr(reduction_gpu, "AHEAD", 1)
+        monkeypatch.setattr(reduction_gpu, "THREADS", 64)
     agree({f"f{k}": Draw(SEED * 1000003 + k).fusion() for k in range(first, min(first + BATCH, COUNT))}, target, device, tmp_path)
 
 

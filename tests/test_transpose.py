@@ -18,7 +18,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from drawn import BATCH, COUNT, ON, SEED, agree, fusions, shape  # noqa: E402
+from drawn import BATCH, COUNT, ON, SEED, agree, fusions, shape, uncached  # noqa: E402
 from gen import build, maps, orders, staged  # noqa: E402
 
 DTYPES = ["pred", "s8", "u16", "bf16", "f16", "f32", "f64", "s32", "u64"]
@@ -116,10 +116,24 @@ def transpose(dtype: str, dims: "List[int]", order: "List[int]") -> str:
 @pytest.mark.parametrize("first", range(0, COUNT, BATCH))
 @pytest.mark.parametrize("target, device", ON)
 def test_drawn(first: int, target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Agreement with the reference; every second dozen is split into kernels as if a launch cost nothing."""
+    """Agreement with the reference; every second batch is split into kernels as if a launch cost nothing, and streamed."""
     if first // BATCH % 2:
+        uncached(monkeypatch)
         monkeypatch.setattr(orders, "LAUNCH", 0)
     agree({f"f{k}": Draw(SEED * 1000003 + k).fusion() for k in range(first, min(first + BATCH, COUNT))}, target, device, tmp_path)
+
+
+@pytest.mark.parametrize("target, device", [one for one in ON if one[1] in ("pocl-cpu", "cpu")])
+def test_lines(target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows that begin anywhere on a line, written in whole lines: each width; columns left over, batches, parts."""
+    uncached(monkeypatch)
+    texts = {}
+    for number, (dtype, dims, order) in enumerate([("f32", [33, 17], [1, 0]), ("f32", [1023, 40], [1, 0]), ("f64", [2, 17, 16], [0, 2, 1]), ("f32", [3, 47, 528], [0, 2, 1]),
+                                                   ("bf16", [97, 64], [1, 0]), ("u16", [641, 33], [1, 0]), ("s8", [130, 200], [1, 0]), ("pred", [2, 129, 128], [0, 2, 1])]):
+        texts[f"f{number}"] = text = transpose(dtype, dims, order)
+        (made,) = build.program(fusions(text)[0], target, device).kernels
+        assert made.template == "lines", text
+    agree(texts, target, device, tmp_path)
 
 
 # ---- which results are walked together -----------------------------------------------------------------------------
