@@ -14,11 +14,10 @@ from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 import jinja2
 
 from gen import algebra, dtypes, ops, orders, plan, reduction, reduction_gpu, reference, transpose
-from gen.algebra import AlgebraError
 from gen.dialect import DIALECTS, SCALAR_C, Dialect, vectors
-from gen.emit import INDEX_TYPES, Body, Helpers, Value, conditions, NotWide, Text, first_leaf, memory_map, offset, buffers_of, reads_of
+from gen.emit import Body, Helpers, Value, conditions, NotWide, Text, first_leaf, memory_map, offset, buffers_of, reads_of
 from gen.hlo import Computation, Fusion, Instruction, Shape
-from gen.kernel import BuildError, CFunction, Kernel, Nest, arguments, attribute, function_text
+from gen.kernel import BuildError, CFunction, Kernel, Nest, arguments, attribute, function_text, narrowest
 from gen.partition import EMPTY, Partition, compose
 from gen.schedule import Device, Loop, candidates, device_for
 
@@ -162,18 +161,12 @@ def kernel(d: Dialect, device: Device, helpers: Helpers, nest: Nest, excess: boo
         return turned
     widths, traffic = _widths(nest)
     for loop in candidates(device, nest.shape.elements, widths, traffic):
-        for index_type in INDEX_TYPES:
-            trial = Helpers(d, dict(helpers.texts), dict(helpers.tables))
-            try:
-                made = (_table_kernel(d, trial, nest, loop, index_type, excess) if loop.paired else None) or \
-                    _kernel_in(d, trial, nest, loop, index_type, excess)
-            except NotWide:
-                break
-            except AlgebraError as error:
-                if "wider index type" not in error.message:
-                    raise
-                continue
-            helpers.texts, helpers.tables = trial.texts, trial.tables
+        try:
+            made = narrowest(helpers, lambda index_type, trial: (_table_kernel(d, trial, nest, loop, index_type, excess) if loop.paired else None) or
+                             _kernel_in(d, trial, nest, loop, index_type, excess))
+        except NotWide:
+            continue
+        if made:
             return made
     raise BuildError(f"{nest.name}: the index does not fit 64 bits")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple, TypeVar
 
 from gen.algebra import AlgebraError
 from gen.dialect import Dialect
@@ -12,6 +12,9 @@ from gen.emit import INDEX_TYPES, Body, Helpers, buffers_of
 from gen.hlo import Shape
 from gen.partition import Function, Partition
 from gen.schedule import Loop
+
+
+T = TypeVar("T")
 
 
 class BuildError(Exception):
@@ -121,15 +124,27 @@ def arguments(d: Dialect, reads: "Dict[str, Shape]", writes: "Dict[str, Shape]")
     return found + [f"{d.array(shape.dtype, False, True)}{pointer}" for pointer, shape in sorted(writes.items())]
 
 
-def function_text(d: Dialect, helpers: Helpers, partition: Partition, function: Function, excess: bool) -> CFunction:
-    """A function of the partition in the narrowest index type that holds."""
+def narrowest(helpers: Helpers, make: "Callable[[str, Helpers], T]") -> "Optional[T]":
+    """What is made with the narrowest index type that holds, its helpers kept; None where none holds."""
     for index_type in INDEX_TYPES:
+        trial = Helpers(helpers.dialect, dict(helpers.texts), dict(helpers.tables))
         try:
-            return _function_in(d, helpers, partition, function, index_type, excess)
+            made = make(index_type, trial)
         except AlgebraError as error:
             if "wider index type" not in error.message:
                 raise
-    raise BuildError(f"{function.name}: the index does not fit 64 bits")
+            continue
+        helpers.texts, helpers.tables = trial.texts, trial.tables
+        return made
+    return None
+
+
+def function_text(d: Dialect, helpers: Helpers, partition: Partition, function: Function, excess: bool) -> CFunction:
+    """A function of the partition in the narrowest index type that holds."""
+    made = narrowest(helpers, lambda index_type, trial: _function_in(d, trial, partition, function, index_type, excess))
+    if made is None:
+        raise BuildError(f"{function.name}: the index does not fit 64 bits")
+    return made
 
 
 def _function_in(d: Dialect, helpers: Helpers, partition: Partition, function: Function, index_type: str, excess: bool) -> CFunction:

@@ -14,9 +14,8 @@ from typing import Dict, List, Optional
 
 from gen import algebra, tiles
 from gen.dialect import Dialect
-from gen.emit import INDEX_TYPES, Buffer, Helpers, Text, buffer_of, memory_map
-from gen.algebra import AlgebraError
-from gen.kernel import Kernel, Nest, arguments, attribute
+from gen.emit import Buffer, Helpers, Text, buffer_of, memory_map
+from gen.kernel import Kernel, Nest, arguments, attribute, narrowest
 from gen.partition import compose
 from gen.schedule import Device
 from gen.walk import Walk, place
@@ -71,17 +70,7 @@ def kernel(d: Dialect, device: Device, helpers: Helpers, nest: Nest, found: Walk
         columns //= 2
     parts = max(1, min(strips // 8, -(-wanted // (outer * max(1, found.sizes[digit] // columns)))))
     form = Lines(width, side, piece, down, columns, parts)
-    for index_type in INDEX_TYPES:
-        trial = Helpers(d, dict(helpers.texts), dict(helpers.tables))
-        try:
-            made = _Writer(d, trial, nest, found, digit, form, index_type).kernel()
-        except AlgebraError as error:
-            if "wider index type" not in error.message:
-                raise
-            continue
-        helpers.texts, helpers.tables = trial.texts, trial.tables
-        return made
-    return None
+    return narrowest(helpers, lambda index_type, trial: _Writer(d, trial, nest, found, digit, form, index_type).kernel())
 
 
 class _Writer:

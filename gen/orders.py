@@ -20,7 +20,7 @@ from gen.emit import buffer_of, memory_map, reads_of
 from gen.hlo import Computation, Instruction, Shape
 from gen.partition import EMPTY, Function, Partition, Root, compose
 from gen.transpose import INLINE, transposed
-from gen.walk import Access, Walk, meeting, walked
+from gen.walk import Access, Walk, meeting, position, walked
 
 FAR = 8
 LINE = 64            # bytes
@@ -60,12 +60,12 @@ def _made(kernel: Kernel, found: Optional[Walk], same: str) -> "Tuple[Shape, Lis
     space, order = _space([leaf for leaf, _ in kernel]), _as_read(found) if found else None
     if order:
         space = _flat(space)
-        kernel = [(leaf, compose(order, at)) for leaf, at in kernel]
-    return space, [_root(leaf, space, None if at == same else at) for leaf, at in kernel]
+    return space, [_root(leaf, space, None if at == same else at, order) for leaf, at in kernel]
 
 
-def _as_read(found: Walk) -> Optional[str]:
-    """The map from positions in the order of what is read to the walk's, where whole lines change places; None where they do not."""
+def _as_read(found: Walk) -> "Optional[Tuple[str, str]]":
+    """Where whole lines change places: the digits of a position in the order of what is read, and the walk's position from these (apart,
+    because of digits the algebra knows that they do not leave the walk); None where they do not."""
     accesses = [a for a in found.accesses if a.strides and any(a.strides)]
     reads = [a.strides for a in accesses if not a.write and a.strides and all(a.strides)]
     if len(accesses) < len(found.accesses) or not reads or any(a.strides[-1] != 1 or a.width * found.sizes[-1] % LINE for a in accesses if a.strides):
@@ -73,11 +73,11 @@ def _as_read(found: Walk) -> Optional[str]:
     order, *others = {tuple(sorted(range(len(found.sizes)), key=lambda k: -strides[k])) for strides in reads}
     if others or order == tuple(range(len(found.sizes))) or any(s <= 0 for strides in reads for s in strides):
         return None
-    weights, terms, below = found.weights(), [], 1
+    digits, below = {}, 1
     for k in reversed(order):
-        terms.append(f"((d0 floordiv {below}) mod {found.sizes[k]}) * {weights[k]}")
+        digits[k] = f"(d0 floordiv {below}) mod {found.sizes[k]}"
         below *= found.sizes[k]
-    return algebra.simplify(f"(d0) -> ({' + '.join(terms)}), domain: d0 in [0, {below - 1}]")
+    return f"(d0) -> ({', '.join(digits[k] for k in sorted(digits))}), domain: d0 in [0, {below - 1}]", position(found.sizes)
 
 
 def _greedy(group: "Sequence[Leaf]", reads: "Dict[int, Reads]", same: str) -> "Tuple[int, List[Kernel]]":
@@ -110,14 +110,18 @@ def _flat(first: Shape) -> Shape:
     return Shape(f"{first.dtype}[{n}]{{0}}", "array", first.dtype, (n,), (0,), n, n * dtypes.storage_bytes(first.dtype))
 
 
-def _root(leaf: Leaf, space: Shape, at: Optional[str]) -> Root:
-    """A result and the map to its index: from the same position, or through a map of positions."""
+def _root(leaf: Leaf, space: Shape, at: Optional[str], order: "Optional[Tuple[str, str]]" = None) -> Root:
+    """A result and the map to its index: from the same position, or through a map of positions (order: in two steps, before it)."""
     number, shape, instruction, output = leaf
-    own = Function("", space.dims).index
+    own, unmap = Function("", space.dims).index, algebra.call("shape", "unmap", shape.text)
+    if order:
+        digits, walked_at = order
+        index = compose(digits, compose(walked_at, compose(at, unmap) if at else unmap))
+        return Root(number, shape, instruction, output, compose(own, index))
     if at is None and (shape.dims, shape.minor_to_major) == (space.dims, space.minor_to_major):
         return Root(number, shape, instruction, output, own)
-    position = compose(own, memory_map(space))
-    return Root(number, shape, instruction, output, compose(compose(position, at) if at else position, algebra.call("shape", "unmap", shape.text)))
+    walked_at = compose(own, memory_map(space))
+    return Root(number, shape, instruction, output, compose(compose(walked_at, at) if at else walked_at, unmap))
 
 
 def _reads(computation: Computation, leaf: Leaf, cuts: "Dict[Instruction, int]") -> Reads:
@@ -139,8 +143,8 @@ def _reads(computation: Computation, leaf: Leaf, cuts: "Dict[Instruction, int]")
 
 def _walk(kernel: Kernel, reads: "Dict[int, Reads]") -> Optional[Walk]:
     space = kernel[0][0][1]
-    position = memory_map(space)
-    return walked([(*about, compose(position, compose(at, flat))) for leaf, at in kernel for *about, flat in reads[leaf[0]]], space)  # type: ignore[misc]
+    walked_at = memory_map(space)
+    return walked([(*about, compose(walked_at, compose(at, flat))) for leaf, at in kernel for *about, flat in reads[leaf[0]]], space)  # type: ignore[misc]
 
 
 def _near(access: Access, row: Optional[int]) -> bool:

@@ -18,7 +18,7 @@ from gen.hlo import Computation, Instruction, Shape
 from gen.kernel import Nest
 from gen.partition import EMPTY, Function, Partition, Read, Root, compose
 
-Key = Tuple[Tuple[int, ...], Tuple[int, ...], Tuple[int, ...]]
+Key = Tuple[Tuple[int, ...], Tuple[int, ...], Tuple[int, ...], Tuple[Tuple[int, ...], ...]]
 
 
 @dataclass(eq=False)
@@ -38,9 +38,11 @@ class Reduction(Nest):
 
 
 def key_of(reduce: Instruction) -> Key:
-    """What reductions of one pass have in common: the operand's dims and order in memory, and the dims reduced."""
+    """What reductions of one pass have in common: the operand's dims and order in memory, the dims reduced, the results' order (of all
+    leaves: more than one are no nest's)."""
     shape = reduce.operands[0].shape
-    return shape.dims, tuple(shape.minor_to_major), tuple(sorted(reduce.attributes["dimensions"]))
+    orders = {tuple(d for d in leaf.minor_to_major if leaf.dims[d] > 1) for leaf in reduce.shape.leaves()}
+    return shape.dims, tuple(shape.minor_to_major), tuple(sorted(reduce.attributes["dimensions"])), tuple(sorted(orders))
 
 
 def reduces_something(instruction: Instruction) -> bool:
@@ -102,7 +104,7 @@ def plan(computation: Computation, leaves: "Sequence[Tuple[Shape, Instruction, i
         here = list(dict.fromkeys(read.source for read, _ in reads))
         keys = {key_of(i) for i in here if is_free(i)}
         for read, open_ in reads:
-            if not (open_ and _same_place(read, shape)) or len(keys) > 1:
+            if not (open_ and _same_place(read, shape)) or len(keys) > 1 or len(key_of(read.source)[3]) > 1:
                 cut.add(read.source)
         wanted[number] = here
         found += here

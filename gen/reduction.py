@@ -24,11 +24,10 @@ from functools import partial
 from typing import ContextManager, Dict, List, Optional, Sequence, Tuple
 
 from gen import algebra, combiner, dtypes
-from gen.algebra import AlgebraError
 from gen.dialect import FLOATS, SMALL, Dialect
-from gen.emit import INDEX_TYPES, Body, Buffer, Helpers, NotWide, Text, Value, buffers_of
+from gen.emit import Body, Buffer, Helpers, NotWide, Text, Value, buffers_of
 from gen.hlo import Shape
-from gen.kernel import Kernel, arguments, attribute, function_text
+from gen.kernel import Kernel, arguments, attribute, function_text, narrowest
 from gen.partition import Partition, compose
 from gen.plan import Reduction
 from gen.schedule import Device
@@ -128,20 +127,17 @@ def kernels(d: Dialect, device: Device, helpers: Helpers, nest: Reduction, exces
     sweep = _sweep(device, d, nest, *found) if found else None
     if found is None or sweep is None:
         return None
-    for index_type in INDEX_TYPES:
-        trial, buffers = Helpers(d, dict(helpers.texts), dict(helpers.tables)), list(scratch)
-        try:
-            made = Emitter(d, trial, nest, found[0], sweep, index_type, excess, buffers).kernels()
-        except NotWide:
-            return None
-        except AlgebraError as error:
-            if "wider index type" not in error.message:
-                raise
-            continue
-        helpers.texts, helpers.tables = trial.texts, trial.tables
+    digits = found[0]
+
+    def made(index_type: str, trial: Helpers) -> List[Kernel]:
+        buffers = list(scratch)
+        kernels = Emitter(d, trial, nest, digits, sweep, index_type, excess, buffers).kernels()
         scratch[:] = buffers
-        return made
-    return None
+        return kernels
+    try:
+        return narrowest(helpers, made)
+    except NotWide:
+        return None
 
 
 def _sweep(device: Device, d: Dialect, nest: Reduction, digits: Digits, found: Walk) -> Optional[Sweep]:
@@ -672,7 +668,7 @@ class Emitter:
                 stack.enter_context(out.block(f"for ({self.t} rest = 0; rest < {rest}; ++rest)"))
                 box = {**self.box, "rest": (0, rest - 1)}
                 body = self.body(self.thread(self.position(f"{steps * many} + rest"), box, ()), box, Sweep("flat", 1, 1, 1), True)
-                self.accumulate(body, "rest", of="x")
+                self.accumulate(body, "rest" if rest <= many else f"rest % {many}", of="x")
                 self.put(out, body, 1)
         self.at = before
         with out.block(f"for ({self.t} column = 0; column < {below}; ++column)" if below > 1 else ""):
@@ -845,7 +841,7 @@ class Emitter:
         head += [f"const {self.t} item = {c.results[0]};"] if steps > 1 else []
         box = {"item": (0, steps - 1), "part": (0, self.sweep.parts - 1), **({"vec": (0, 0), "lane": (0, lanes - 1)} if lanes > 1 else {})}
         inner, ranges = (f"item * {lanes} + vec + lane", ("vec", "lane")) if lanes > 1 else ("item", ())
-        sweep = Sweep("flat", threads, 1, lanes)
+        sweep = Sweep("parts", threads, 1, lanes)
         flat = self.map(f"part * {self.results} + {inner}", box, ranges)
         self.seen = []
         self.declare(self.text, 1, lanes, "t")
@@ -868,7 +864,9 @@ class Emitter:
         self.finish(self.text, inner, box, sweep, totals, "nan_t[0]")
         reads = by_number({**{f"q{n}": self.scratch[n] for n in parts}, **self.read_for_results()})
         writes = {r.pointer: r.shape for r in self.nest.epilogue.roots}
-        return self.kernel(self.nest.name + "_parts", blocks, threads, reads, writes, head, self.text.lines, self.results_of())
+        made = self.kernel(self.nest.name + "_parts", blocks, threads, reads, writes, head, self.text.lines, self.results_of())
+        made.loop = sweep  # type: ignore[assignment]
+        return made
 
 
 def by_number(buffers: "Dict[str, Shape]") -> "Dict[str, Shape]":

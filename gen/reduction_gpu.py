@@ -24,11 +24,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from gen import algebra, dtypes, reduction
-from gen.algebra import AlgebraError
 from gen.dialect import FLOATS, Dialect
-from gen.emit import INDEX_TYPES, Body, Buffer, Helpers, Text, buffer_of, buffers_of, conditions, memory_map, reads_of
+from gen.emit import Body, Buffer, Helpers, Text, buffer_of, buffers_of, conditions, memory_map, reads_of
 from gen.hlo import Shape
-from gen.kernel import Kernel
+from gen.kernel import Kernel, narrowest
 from gen.partition import Partition, compose
 from gen.plan import Reduction
 from gen.reduction import Digits, Sweep
@@ -39,7 +38,7 @@ THREADS = 256
 LINE, SECTOR = 128, 32                           # bytes that neighbouring threads should read together; at least
 SHARED = {"cuda": 48 << 10, "opencl": 32 << 10}  # bytes that any block may have
 MOST_VALUES = 32                                 # accumulators of a thread
-AHEAD = 64                                       # bytes of one input that a thread asks for together
+WORD, AHEAD = 16, 64                             # bytes of one input that a thread asks for together: at least, at most
 
 Box = Dict[str, Tuple[int, int]]
 
@@ -114,7 +113,7 @@ def _block(device: Device, digits: Digits, widths: Sequence[int], values: int, m
     most = _pow2(threads // across) if across & (across - 1) == 0 else threads // across
     fold = most if units // 4 >= most else _pow2(units // 4)
     if across == 1:
-        fold = min(most, max(fold, min(max(1, LINE // (vec * width)), 1 << (units - 1).bit_length())))
+        fold = min(most, max(fold, min(max(1, LINE // (vec * width)), 1 << (-(-units * vec * width // WORD) - 1).bit_length())))
         while fold > 1 and 3 * -(-units // fold) * fold > 4 * units:   # at most a quarter is idle
             fold //= 2
     while 2 * fold <= min(most, units) and rows * wide * fold < 1024 * device.units:
@@ -160,18 +159,13 @@ def kernels(d: Dialect, device: Device, helpers: Helpers, nest: Reduction, exces
     if found is None or not found[0].reduced():
         return None
     digits, accesses = found
-    for index_type in INDEX_TYPES:
-        trial, buffers = Helpers(d, dict(helpers.texts), dict(helpers.tables)), list(scratch)
-        try:
-            made = _Emitter(d, device, trial, nest, digits, _widths(digits, accesses), index_type, excess, buffers).kernels()
-        except AlgebraError as error:
-            if "wider index type" not in error.message:
-                raise
-            continue
-        helpers.texts, helpers.tables = trial.texts, trial.tables
+
+    def made(index_type: str, trial: Helpers) -> List[Kernel]:
+        buffers = list(scratch)
+        kernels = _Emitter(d, device, trial, nest, digits, _widths(digits, accesses), index_type, excess, buffers).kernels()
         scratch[:] = buffers
-        return made
-    return None
+        return kernels
+    return narrowest(helpers, made)
 
 
 def _needed(index: str, box: Box, index_type: str) -> str:

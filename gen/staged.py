@@ -19,11 +19,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
 from gen import algebra, dtypes
-from gen.algebra import AlgebraError
 from gen.dialect import Dialect
-from gen.emit import INDEX_TYPES, Body, Helpers, Text, buffer_of, buffers_of, conditions, joined, memory_map, reads_of
+from gen.emit import Body, Helpers, Text, buffer_of, buffers_of, conditions, joined, memory_map, reads_of
 from gen.hlo import Shape
-from gen.kernel import Kernel, Nest, arguments, attribute, function_text
+from gen.kernel import Kernel, Nest, arguments, attribute, function_text, narrowest
 from gen.partition import compose
 from gen.schedule import Device
 from gen.walk import Walk, position
@@ -202,7 +201,9 @@ def _runs(sizes: Sequence[int], row: int, lane: int, unit: int, staged: Sequence
 
 def _extent(size: int, most: int, quantum: int) -> int:
     """A tile's side, in whole vectors: equal parts where there are few."""
-    each = -(-size // -(-size // most)) if size < 3 * most else most
+    if size >= 3 * most:
+        return max(1, most // quantum) * quantum
+    each = -(-size // -(-size // most))
     return min(size, -(-each // quantum) * quantum)
 
 
@@ -362,15 +363,8 @@ def kernel(d: Dialect, device: Device, helpers: Helpers, nest: Nest, found: Walk
         stages, tile = [stage for stage, _ in laid], replace(tile, notes=tuple(note for _, note in laid))
         if sum(stage.pitch * tile.lanes_ * stage.word for stage in stages) > SHARED[d.name]:
             continue
-        for index_type in INDEX_TYPES:
-            trial = Helpers(d, dict(helpers.texts), dict(helpers.tables))
-            try:
-                made = _Writer(d, trial, nest, frame, tile, stages, index_type, excess).kernel()
-            except AlgebraError as error:
-                if "wider index type" not in error.message:
-                    raise
-                continue
-            helpers.texts, helpers.tables = trial.texts, trial.tables
+        made = narrowest(helpers, lambda index_type, trial: _Writer(d, trial, nest, frame, tile, stages, index_type, excess).kernel())
+        if made:
             return made
     return None
 

@@ -256,4 +256,4 @@ def line_tile(d: Any, width: int, lanes: int, rows: int, pitch: int, part: str, 
     return (f"{d.function} void {name or f'{part}_u{width}_{lanes}x{rows}'}({_memory(d, '', t, 'to')}, {kind} *carry, const {kind} *in)\n{{\n"
             f"  (void)to, (void)carry;\n#if SHUFFLES >= {width * lanes // 8}\n{types}{text}#else\n"
             f"  for (int i = 0; i < {rows}; ++i)\n    for (int l = 0; l < {count * lanes}; ++l)"
-            f" to[i * {pitch} + {begin}l] = ((const {t} *)(in + i + l / {lanes} * {rows}))[l % {lanes}];\n#endif\n}}\n")
+            f" to[i * {pitch}{d.suffix64[0] if rows * pitch >> 31 else ''} + {begin}l] = ((const {t} *)(in + i + l / {lanes} * {rows}))[l % {lanes}];\n#endif\n}}\n")

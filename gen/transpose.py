@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from typing import Dict, Iterator, List, Optional, Sequence, Tuple
 
 from gen import algebra, lines, staged
-from gen.algebra import AlgebraError
 from gen.dialect import Dialect
-from gen.emit import INDEX_TYPES, Body, Helpers, NotWide, buffer_of, buffers_of
-from gen.kernel import Kernel, Nest, arguments, attribute, function_text
+from gen.emit import Body, Helpers, NotWide, buffer_of, buffers_of
+from gen.kernel import Kernel, Nest, arguments, attribute, function_text, narrowest
 from gen.partition import Partition, compose
 from gen.schedule import Device
 from gen.walk import Walk, place, walk
@@ -67,27 +66,21 @@ def transposed(found: Walk) -> Optional[int]:
 def kernel(d: Dialect, device: Device, helpers: Helpers, nest: Nest, excess: bool) -> Optional[Kernel]:
     """The nest as tiles; None where nothing is transposed, or no tile fits."""
     partition = Partition(nest.partition.computation, nest.partition.roots, nest.name, nest.partition.entry.dims, INLINE, nest.partition.cuts)
-    found = walk(partition, nest.shape)
+    nest, found = Nest(nest.name, nest.shape, partition), walk(partition, nest.shape)
     digit = transposed(found) if found else None
     if found and not device.cpu:
-        return staged.kernel(d, device, helpers, Nest(nest.name, nest.shape, partition), found, excess)
+        return staged.kernel(d, device, helpers, nest, found, excess)
     if found is None or digit is None or not d.wide:
         return None
-    carried = lines.kernel(d, device, helpers, Nest(nest.name, nest.shape, partition), found, digit) if sum(a.bytes for a in found.accesses) > device.cache else None
+    carried = lines.kernel(d, device, helpers, nest, found, digit) if sum(a.bytes for a in found.accesses) > device.cache else None
     if carried:
         return carried
     for tile in _tiles(device, d, partition, found, digit):
-        for index_type in INDEX_TYPES:
-            trial = Helpers(d, dict(helpers.texts), dict(helpers.tables))
-            try:
-                made = _on_cpu(d, trial, Nest(nest.name, nest.shape, partition), found, digit, tile, index_type, excess)
-            except NotWide:
-                return None
-            except AlgebraError as error:
-                if "wider index type" not in error.message:
-                    raise
-                continue
-            helpers.texts, helpers.tables = trial.texts, trial.tables
+        try:
+            made = narrowest(helpers, lambda index_type, trial: _on_cpu(d, trial, nest, found, digit, tile, index_type, excess))
+        except NotWide:
+            return None
+        if made:
             return made
     return None
 

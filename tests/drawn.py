@@ -6,6 +6,8 @@ SETT_TARGET names targets (with commas), SETT_SEED and SETT_COUNT draw others an
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +17,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from gen import hlo, maps, run, schedule  # noqa: E402
+from gen import build, hlo, maps, reduction, reduction_gpu, run, schedule  # noqa: E402
 
 SEED = int(os.environ.get("SETT_SEED", "1"))
 COUNT = int(os.environ.get("SETT_COUNT", "12"))
@@ -43,7 +45,10 @@ def fusions(text: str, name: str = "e") -> "List[hlo.Fusion]":
 
 
 def uncached(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Schedules as for data that no cache holds: lines are streamed, and carried where rows begin anywhere."""
+    """Schedules as for data that no cache holds: lines are streamed, and carried where rows begin anywhere; reductions are cut into parts."""
+    monkeypatch.setattr(reduction, "PART", 4096)
+    monkeypatch.setattr(reduction_gpu, "AHEAD", 1)
+    monkeypatch.setattr(reduction_gpu, "THREADS", 64)
     for name, device in schedule.DEVICES.items():
         monkeypatch.setitem(schedule.DEVICES, name, replace(device, cache=0))
 
@@ -62,3 +67,16 @@ def agree(texts: "Dict[str, str]", target: str, device: str, folder: Path) -> No
             built.append(run.build(fusion, folder / name, target, options))
     failed = [r for r in run.check_built(built, target, options) if r.status != "PASS"]
     assert not failed, "\n\n".join(f"{r.line()}\n{texts.get(r.fusion, '')}" for r in failed)
+
+
+def ptx(text: str, device: str, folder: Path) -> str:
+    """What nvcc makes of a fusion, without a word and without local memory."""
+    if not shutil.which("nvcc"):
+        pytest.skip("no nvcc")
+    (fusion,) = fusions(text)
+    build.build_fusion(fusion, str(folder), ["cuda"], device)
+    done = subprocess.run(["nvcc", f"-arch={device}", "-Werror", "all-warnings", "--ptx", "e.cu", "-o", "e.ptx"], cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0 and not done.stdout + done.stderr, f"{text}: {done.stdout + done.stderr}"
+    found = (folder / "e.ptx").read_text()
+    assert ".local" not in found, text
+    return found

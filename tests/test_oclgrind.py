@@ -15,8 +15,9 @@ from typing import List, Sequence, Tuple
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+from drawn import uncached  # noqa: E402
 from gen import hlo, run  # noqa: E402
 
 pytestmark = pytest.mark.skipif(not shutil.which("oclgrind"), reason="SKIP: no oclgrind")
@@ -101,6 +102,10 @@ CASES: "List[Tuple[str, str]]" = [
 ]
 
 
+STREAMED = [transpose("f32", (33, 40), (1, 0)), transpose("u16", (97, 64), (1, 0)), transpose("s8", (130, 70), (1, 0)), transpose("f64", (2, 17, 16), (0, 2, 1)),
+            transpose("f32", (6, 5, 32), (1, 0, 2)), transpose("f32", (70, 64), (1, 0)), reduce("f32", (530, 40), (1,)), reduce("bf16", (1040, 17), (1,))]
+
+
 def grind(built: run.Built) -> Tuple[str, str]:
     """A check of one fusion in oclgrind: what the harness says, and what oclgrind does."""
     library = run.compile_fusion(built, "opencl")
@@ -112,6 +117,17 @@ def grind(built: run.Built) -> Tuple[str, str]:
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("text", [text for _, text in CASES], ids=[name for name, _ in CASES])
 def test_no_race_and_no_fault(text: str, device: str, tmp_path: Path) -> None:
+    clean(text, device, tmp_path)
+
+
+@pytest.mark.parametrize("text", STREAMED, ids=map(str, range(len(STREAMED))))
+def test_streamed(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As for data that no cache holds."""
+    uncached(monkeypatch)
+    clean(text, "pocl-cpu", tmp_path)
+
+
+def clean(text: str, device: str, tmp_path: Path) -> None:
     file = tmp_path / "case.hlo"
     file.write_text(text)
     for fusion in hlo.fusions(run.load(str(file))):
