@@ -172,17 +172,15 @@ def bench(files: Sequence[str], target: str, options: Optional[BenchOptions] = N
     from gen import hlo
 
     options = options or BenchOptions()
+    fusions = [(Path(file).name, fusion) for file in files for fusion in hlo.fusions(run.load(file))]
     report = Report(target, run.find_device(target, options.run), compiler_version(), options)
     with tempfile.TemporaryDirectory(prefix="sett_rivals_") as programs:
         if options.with_libraries and report.device["on_host"]:
             report.libraries = rivals.find(Path(programs))
-        for file in files:
-            for number, fusion in enumerate(hlo.fusions(run.load(file))):
-                with tempfile.TemporaryDirectory(prefix="sett_bench_") as work:
-                    built = run.build(fusion, Path(work) / str(number), target, options.run)
-                    row = bench_built(built, target, report.device, options, report.libraries)
-                row["file"] = Path(file).name
-                report.rows.append(row)
+        for file, fusion in fusions:
+            with tempfile.TemporaryDirectory(prefix="sett_bench_") as work:
+                row = bench_built(run.build(fusion, Path(work), target, options.run), target, report.device, options, report.libraries)
+            report.rows.append({**row, "file": file})
     return report
 
 

@@ -20,8 +20,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from gen import build, hlo, maps, reduction, reduction_gpu, run, schedule  # noqa: E402
 
 SEED = int(os.environ.get("SETT_SEED", "1"))
-COUNT = int(os.environ.get("SETT_COUNT", "12"))
-BATCH = 6   # fusions that one harness runs
+COUNT = int(os.environ.get("SETT_COUNT", "8"))
+BATCH = 4   # fusions that one harness runs
 
 # OpenCL runs what is scheduled for GPUs on a CPU: local memory and barriers are the same
 OF_TARGET = {"opencl": ("pocl-cpu", "opencl-gpu"), "c": ("cpu", "cpu-scalar"), "cuda-on-cpu": ("sm_80",), "cuda": ("sm_80", "sm_90")}
