@@ -36,9 +36,9 @@ from gen.walk import Walk, place as placed_at, walk
 LANES = 16
 PART = 1 << 18        # bytes of input a work-item, where there is enough
 MOST_REGISTERS = 16   # accumulators of a column block
-BURST = 8             # lines asked for together
+BURST = 4             # lines asked for together
 MOST_PERIOD = 25      # vectors until a row of columns starts at a lane 0 again, all held as accumulators
-FAR = 4096            # bytes ahead
+FAR = 2048            # bytes ahead
 STREAMS = 4           # places in memory that a work-item walks at a time: their pages are looked up side by side
 
 
@@ -565,18 +565,14 @@ class Emitter:
                 stack.enter_context(out.block(f"for ({self.t} burst = {first}; burst < {last}; burst += {burst})"))
                 whole = count % burst == 0 and first == "0"
                 first, last = "burst", f"burst + {burst}" if whole else f"(burst + {burst} < {last} ? burst + {burst} : {last})"
-            if lines:
-                with ExitStack() as inside:
-                    if sweep.streams > 1:
-                        inside.enter_context(self.stream(False))
-                        out.add(*self.of_stream)
-                    inside.enter_context(out.block(f"for ({self.t} step = {first}; step < {last}; ++step)"))
-                    out.add(*lines)
-            stack.enter_context(out.block(f"for ({self.t} step = {first}; step < {last}; ++step)"))
             if sweep.streams > 1:
                 stack.enter_context(self.stream())
                 out.add(*self.of_stream)
-            self.put(out, body, sweep.vec)
+            if lines:
+                with out.block(f"for ({self.t} step = {first}; step < {last}; ++step)"):
+                    out.add(*lines)
+            with out.block(f"for ({self.t} step = {first}; step < {last}; ++step)"):
+                self.put(out, body, sweep.vec)
 
     def rest(self, rest: int, size: int) -> None:
         """What is left of a row after its whole steps: vectors that end where the row ends, without what was taken before."""
