@@ -194,7 +194,7 @@ def _sweep(device: Device, d: Dialect, nest: Reduction, digits: Digits, found: W
         inner = math.prod(sizes[k] for k in digits.reduced()) // sizes[cut]
         count, per = parts(items, sizes[cut], inner * registers * LANES * width, 16)
         return Sweep("columns", threads if items * count >= 64 * threads else 1, registers, parts=count, per_part=per,
-                     far=digits.weights[cut] * width * max(1, FAR // (registers * LANES * width)))
+                     far=digits.weights[cut] * width * max(1, 4 * FAR // (registers * LANES * width)))
     if out[minor]:
         below = sizes[minor]
         if minor == 0 or out[minor] != 1 or out[minor - 1]:
