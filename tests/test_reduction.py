@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import math
 import random
+import subprocess
 import sys
+from array import array
 from pathlib import Path
 from typing import List, Sequence, Tuple
 
@@ -17,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from drawn import BATCH, COUNT, ON, SEED, agree, plain, ptx, shape, uncached  # noqa: E402
 from gen import reduction  # noqa: E402
 
+GEN = Path(__file__).resolve().parent.parent / "gen"
 FLOATS = ["f32", "f32", "bf16", "f16", "f64"]
 WHOLE = ["s8", "u8", "s16", "s32", "u64"]
 DIMS = [1, 2, 3, 4, 5, 8, 16, 17, 31, 32, 33, 64, 100, 128, 1023, 4097]
@@ -207,6 +210,24 @@ FOUND = {  # inputs of faults that were found once
 def test_found(target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reduction, "PART", 16384)
     agree({f"f{k}": text for k, text in enumerate(FOUND.values())}, target, device, tmp_path)
+
+
+@pytest.mark.parametrize("target", sorted({target for target, _ in ON} - {"cuda-on-cpu"}))
+def test_same_bits(target: str, tmp_path: Path) -> None:
+    """A sum in many parts, on all threads, is the same each time."""
+    draw = random.Random(SEED)
+    (tmp_path / "sum.hlo").write_text(reduce("f32", [1000003], [0]))
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "p0.bin").write_bytes(array("f", (draw.gauss(0, 1) for _ in range(1000003))).tobytes())
+    found = set()
+    for turn in range(3):
+        done = subprocess.run([sys.executable, str(GEN), "run", str(tmp_path / "sum.hlo"), "--target", target, "--in", str(tmp_path / "in"), "--out", str(tmp_path / "out")],
+                              capture_output=True, text=True)
+        if done.returncode == 3:
+            pytest.skip(done.stdout + done.stderr)
+        assert done.returncode == 0, done.stderr
+        found.add((tmp_path / "out" / "r0.bin").read_bytes())
+    assert len(found) == 1
 
 
 # ---- what compilers make of it -------------------------------------------------------------------------------------
