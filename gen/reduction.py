@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ContextManager, Dict, List, Optional, Sequence, Tuple
 
-from gen import algebra, combiner, dtypes
+from gen import algebra, combiner, dtypes, tiles
 from gen.dialect import FLOATS, SMALL, Dialect
 from gen.emit import Body, Buffer, Helpers, NotWide, Text, Value, buffers_of
 from gen.hlo import Shape
@@ -698,8 +698,6 @@ class Emitter:
 
     def shuffle(self, which: int, dtype: str) -> str:
         """A function of two vectors that gives their even (0) or odd (1) lanes, one after another."""
-        from gen import tiles
-
         word = ("even", "odd")[which]
         name, t, one = f"{word}_{self.kept_as(dtype)}", self.d.register(dtype, LANES), self.d.register(dtype)
         self.helpers.texts.setdefault("tiles", tiles.PRELUDE)
