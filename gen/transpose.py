@@ -116,11 +116,11 @@ def _shapes(width: int) -> Sequence[Tuple[int, int, int, int]]:
 
 def _grid(found: Walk, digit: int, lanes: int, rows: int, chunks: int) -> List[Tuple[str, int]]:
     """What a work-item's number counts, slowest first: the other digits, the part along rows, the tile along lanes. Neighbours go
-    down the source's rows, so that they complete the output's."""
+    down the source's rows, so that they complete the output's. A tile that is moved back is the same work-item's as the one that it
+    overlaps: where two write one element the order is fixed."""
     minor = len(found.sizes) - 1
     counts = [(f"g{k}", size) for k, size in enumerate(found.sizes) if k not in (digit, minor)]
-    tiles = -(-found.sizes[digit] // rows)
-    return counts + [("part", -(-tiles // chunks)), (f"g{minor}", -(-found.sizes[minor] // lanes))]
+    return counts + [("part", -(-(found.sizes[digit] // rows) // chunks)), ("strip", found.sizes[minor] // lanes)]
 
 
 def _items(found: Walk, digit: int, lanes: int, rows: int, chunks: int) -> int:
@@ -162,18 +162,19 @@ def _on_cpu(d: Dialect, helpers: Helpers, nest: Nest, found: Walk, digit: int, t
     lines = [f"if (!({' && '.join(placed.constraints)})) return;"] if placed.constraints else []
     tiles = -(-found.sizes[digit] // tile.vec)
     for (name, _), text in zip(counts, placed.results):
-        number = int(name[1:]) if name != "part" else -1
-        lines.append(f"const {t} {name}{'_tile' if number in origins else ''} = {text};")
-        if number in origins:
-            lines.append(origins[number])
+        lines.append(f"const {t} {name if name != 'strip' or minor in origins else f'g{minor}'} = {text};")
+    strips = found.sizes[minor] // (tile.lanes * tile.down)
+    around = f"for ({t} g{minor}_tile = strip; g{minor}_tile <= strip + (strip == {strips - 1}); ++g{minor}_tile)" if minor in origins else ""
     loop = f"g{digit}{'_tile' if digit in origins else ''}"
     first, last = f"part * {tile.chunks}", f"part * {tile.chunks} + {tile.chunks}"
-    if tiles % tile.chunks:
-        last = f"({last} < {tiles} ? {last} : {tiles})"
+    parts = dict(counts)["part"]
+    if parts * tile.chunks != tiles:
+        last = f"(part < {parts - 1} ? {last} : {tiles})" if parts > 1 else str(tiles)
     reads, writes = buffers_of(nest.partition, nest.partition.entry), {root.pointer: root.shape for root in nest.partition.roots}
     functions = [function_text(d, helpers, nest.partition, f, excess) for f in reversed(nest.partition.functions[1:])]
     made = Kernel(nest.name, nest, tile, index_type, blocks, ", ".join(arguments(d, reads, writes)),  # type: ignore[arg-type]
                   functions, "", body.before.lines, body.text.lines, body.after.lines, [], "", attribute(d, tile.threads), thread,
                   [*reads, *sorted(writes)], body.flat, hero="transpose", place=lines)
-    made.parts = {"loop": f"for ({t} {loop} = {first}; {loop} < {last}; ++{loop})", "origin": origins.get(digit, ""), "walk": walked, "place": placing}
+    made.parts = {"loop": f"for ({t} {loop} = {first}; {loop} < {last}; ++{loop})", "origin": origins.get(digit, ""),
+                  "around": around, "strip": origins.get(minor, ""), "walk": walked, "place": placing}
     return made

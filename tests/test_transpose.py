@@ -134,6 +134,21 @@ def test_lines(target: str, device: str, tmp_path: Path, monkeypatch: pytest.Mon
     agree(texts, target, device, tmp_path)
 
 
+OVERLAP = """e {
+  p0 = f32[100,11,120] parameter(0)
+  p1 = f32[120,11,100] parameter(1)
+  t = f32[120,11,100] transpose(p0), dimensions={2,1,0}
+  ROOT y = f32[120,11,100] add(t, p1)
+}
+"""
+
+
+def test_overlap() -> None:
+    """What a tile that is moved back writes again is of the same work-item: a NaN made of two NaNs is the same each time."""
+    text = build.program(fusions(OVERLAP)[0], "c", "cpu").text
+    assert re.search(r"for \(uint32_t g2_tile = strip; g2_tile <= strip \+ \(strip == 2\); \+\+g2_tile\)", text)
+
+
 # ---- which results are walked together -----------------------------------------------------------------------------
 
 
