@@ -18,10 +18,10 @@ are computed again in the order of the elements. Partial accumulators start from
 from __future__ import annotations
 
 import math
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import ContextManager, Dict, List, Optional, Sequence, Tuple
+from typing import ContextManager, Dict, Iterator, List, Optional, Sequence, Tuple
 
 from gen import algebra, combiner, dtypes, tiles
 from gen.dialect import FLOATS, SMALL, Dialect
@@ -45,7 +45,7 @@ STREAMS = 4           # places in memory that a work-item walks at a time: their
 @dataclass(frozen=True)
 class Sweep:
     """far: bytes ahead that lines are asked for, in bursts. kind: rows, columns, flat. vec: registers a step; rows: results a work-item folds together; part: steps of the digit that is
-    cut into `parts`; streams: equal pieces of a part, or of all blocks of rows, that are walked side by side; blocks: blocks of rows a work-item takes one after another."""
+    cut into `parts`; streams: equal pieces of a part, or of all blocks of rows, that are walked side by side; chunks: blocks of rows that a work-item takes one after another."""
 
     kind: str
     threads: int
@@ -163,7 +163,7 @@ def _sweep(device: Device, d: Dialect, nest: Reduction, digits: Digits, found: W
         if row is not None and sizes[row] >= LANES:
             many = sum(len(hero.operands) // 2 for hero in nest.heroes) * max(1, width // 4)
             many += many > 1     # NaNs may be watched
-            blocks, outer = -(-sizes[row] // LANES), results // sizes[row]
+            blocks, outer = sizes[row] // LANES, results // sizes[row]
             streams = STREAMS if size >= LANES and blocks * outer >= 4 * STREAMS * device.units and blocks >= STREAMS else 1
             if size >= LANES:
                 paired = paired and size >= 2 * LANES
@@ -175,7 +175,7 @@ def _sweep(device: Device, d: Dialect, nest: Reduction, digits: Digits, found: W
             else:
                 return None
             data = LANES * width * math.prod(sizes[k] for k in digits.reduced())
-            each = -(-blocks // streams)
+            each = blocks // streams
             chunks = max(1, min(each, PART // data, each * outer // (16 * device.units)))
             if data * blocks * outer < 4 * PART or streams > 1 or size < LANES:
                 items = -(-each // chunks) * outer
@@ -188,7 +188,7 @@ def _sweep(device: Device, d: Dialect, nest: Reduction, digits: Digits, found: W
             return None
         registers = size // LANES if size <= LANES * MOST_REGISTERS else min(
             range(MOST_REGISTERS // 2, MOST_REGISTERS + 1), key=lambda n: (-(-size // (n * LANES)) * n, -n))
-        blocks = 1 if size <= LANES * MOST_REGISTERS else -(-size // (registers * LANES))
+        blocks = max(1, size // (registers * LANES))
         items = blocks * results // size
         cut = max(digits.reduced(), key=lambda k: sizes[k])
         inner = math.prod(sizes[k] for k in digits.reduced()) // sizes[cut]
@@ -291,25 +291,24 @@ class Emitter:
             at[k], box[f"g{k}"] = f"g{k}", (0, digits.sizes[k] - 1)
         if special is not None:
             size, width = digits.sizes[special], sweep.rows if sweep.kind == "rows" else sweep.step if sweep.kind == "columns" else 1
-            blocks = max(1, -(-size // width)) if sweep.kind == "rows" or size > LANES * MOST_REGISTERS else 1
-            each, number, streams = blocks, "block", sweep.streams if sweep.kind == "rows" else 1
+            streams, blocked = sweep.streams if sweep.kind == "rows" else 1, sweep.kind == "rows" or size > LANES * MOST_REGISTERS
+            whole = max(1, size // width)
+            each, moved = whole // streams, blocked and size % (width * streams) != 0
+            self.turns, self.items, number = each + moved, -(-each // sweep.chunks), "block"
             if streams > 1:
-                each, box["stream"] = -(-blocks // streams), (0, streams - 1)
-                number = f"(block + stream * {each})"
-            if sweep.kind == "rows":
-                counts.append(("chunk", -(-each // sweep.chunks)))
-            elif blocks > 1:
-                counts.append(("block", blocks))
-            if blocks == 1:
-                at[special] = "0"
-            elif size % (width * streams) == 0:
-                at[special], box["block"] = f"{number} * {width}", (0, each - 1)
-            else:   # the last block is moved back onto the one before
+                box["stream"] = (0, streams - 1)
+                number = f"block + stream * {each}" if not moved else f"(block < {each} ? block + stream * {each} : {streams * each} + stream)"
+            if blocked:
+                counts.append(("chunk", self.items))
+            if moved:   # a last turn for what is left: blocks moved back onto the one before, of the same work-item
                 at[special], box["first"] = "first", (0, size - width)
-                moved = f"const {self.t} first = {number} < {size // width} ? {number} * {width} : {size - width};"
-                (self.of_stream if streams > 1 else lines).append(moved)
-            blocks = each
-            self.blocks = blocks
+                first = [f"const {self.t} number = {number};"] * (streams > 1)
+                first.append("const {0} first = {1} < {2} ? {1} * {3} : {4};".format(self.t, "number" if streams > 1 else "block", whole, width, size - width))
+                (self.of_stream if streams > 1 else lines).extend(first)
+            elif blocked:
+                at[special], box["block"] = f"({number}) * {width}", (0, each - 1)
+            else:
+                at[special] = "0"
         if sweep.parts > 1:
             counts.append(("part", sweep.parts))
             box["part"] = (0, sweep.parts - 1)
@@ -461,19 +460,25 @@ class Emitter:
     # ---- sweeps ----
 
     def rows(self, lines: List[str]) -> None:
-        out, sweep, digits = self.text, self.sweep, self.digits
-        row, minor = self.special(), digits.minor
+        row, minor = self.special(), self.digits.minor
         assert row is not None
-        last = f"chunk * {sweep.chunks} + {sweep.chunks}"
-        if self.blocks % sweep.chunks:
-            last = f"({last} < {self.blocks} ? {last} : {self.blocks})"
-        with out.block(f"for ({self.t} block = chunk * {sweep.chunks}; block < {last}; ++block)"):
-            out.add(*lines)
-            if digits.sizes[minor] < LANES:
+        with self.blocks(lines):
+            if self.digits.sizes[minor] < LANES:
                 self.short_rows(row)
                 self.finish_wide("t", 1, f"({self.at[row]}) * 1 + lane", row)
             else:
                 self.long_rows(row)
+
+    @contextmanager
+    def blocks(self, lines: List[str]) -> "Iterator[None]":
+        """A work-item's blocks, one after another; the last work-item has the last turn too."""
+        chunks = self.sweep.chunks
+        last = f"chunk * {chunks} + {chunks}"
+        if self.items * chunks != self.turns:
+            last = f"(chunk < {self.items - 1} ? {last} : {self.turns})" if self.items > 1 else str(self.turns)
+        with self.text.block(f"for ({self.t} block = chunk * {chunks}; block < {last}; ++block)"):
+            self.text.add(*lines)
+            yield
 
     def stream(self, unroll: bool = True) -> "ContextManager[None]":
         """A block for each stream."""
@@ -599,10 +604,17 @@ class Emitter:
             self.put(out, body, count)
 
     def columns(self, lines: List[str]) -> None:
+        """A vector for each 16 columns, and where all are one block, one that ends with them."""
+        size = self.digits.sizes[self.digits.minor]
+        if size > LANES * MOST_REGISTERS:
+            with self.blocks(lines):
+                self.column_block(0)
+        else:
+            self.column_block(size % LANES)
+
+    def column_block(self, edge: int) -> None:
         out, sweep, digits = self.text, self.sweep, self.digits
         size = digits.sizes[digits.minor]
-        edge = size % LANES if self.blocks == 1 else 0
-        out.add(*lines)
         self.declare(out, sweep.vec, LANES)
         if edge:
             self.declare(out, 1, LANES, "e")
