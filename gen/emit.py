@@ -11,7 +11,7 @@ from gen import algebra, dtypes, ops, tiles
 from gen.dialect import SMALL, Dialect, bits
 from gen.hlo import Computation, Instruction, Shape, c_identifier
 from gen.partition import EMPTY, Entry, Function, Partition, Read, Region, Root, compose, regions
-from gen.schedule import Loop
+from gen.schedule import Schedule
 
 INDEX_TYPES = ("uint", "int", "long")
 
@@ -187,12 +187,12 @@ class Body:
     """
 
     def __init__(self, dialect: Dialect, helpers: Helpers, partition: Partition, function: Function, index_type: str,
-                 thread: Optional[str] = None, loop: Optional[Loop] = None, excess: bool = False,
+                 thread: Optional[str] = None, loop: Optional[Schedule] = None, excess: bool = False,
                  box: "Optional[Dict[str, Tuple[int, int]]]" = None) -> None:
         self.d, self.helpers, self.partition, self.function = dialect, helpers, partition, function
-        self.index_type, self.thread, self.loop, self.excess = index_type, thread, loop, excess
-        self.lanes = loop.lanes if loop else 1
-        self.moves = bool(loop and loop.moves)           # elements are unsigned integers of their width, whatever they mean
+        self.index_type, self.thread, self.loop, self.excess = index_type, thread, loop or Schedule(), excess
+        self.lanes = self.loop.lanes
+        self.moves = self.loop.moves                     # elements are unsigned integers of their width, whatever they mean
         self.before, self.text, self.after = Text(), Text(), Text()
         self.ahead: Dict[str, List[str]] = {}            # prefetches of a step, by pointer
         self.flat: List[Tuple[str, str]] = []            # (what, map): for explain
@@ -413,7 +413,7 @@ class Body:
     def _load(self, parameter: Buffer, flat: str, region: Region) -> Value:
         dtype, pointer = self.stored(parameter.shape.dtype), parameter.pointer
         self.flat.append((f"read {pointer}", flat))
-        step = self.loop.step if self.loop else 1
+        step = self.loop.step
         if (pointer, flat) in self.staged:
             return self.declare(parameter.name, dtype, 1, self._from_memory(dtype, self.staged[pointer, flat]), dtype == "f16")
         if self.lanes == 1:
@@ -425,7 +425,7 @@ class Body:
         stride, align = self.stride(flat, "lane")
         if self.turned(flat, region):
             return self._load_tile(parameter, pointer, dtype, flat)
-        if self.loop and self.loop.paired and stride == 2 and dtype == "bf16" and region is self.function.body:
+        if self.loop.paired and stride == 2 and dtype == "bf16" and region is self.function.body:
             start = algebra.substitute(flat, lane=0)
             if self.stride(start, "vec")[0] == 1 and self.stride(start, "vec")[1] % 2 == 0:
                 words = self.name(pointer, "w_")
@@ -450,16 +450,16 @@ class Body:
 
     def turned(self, flat: str, region: Region) -> bool:
         """Whether an access of a tile is contiguous along the tile's rows, not along its lanes."""
-        if not (self.loop and self.loop.tile and region is self.function.body):
+        if not self.loop.tile or region is not self.function.body:
             return False
         stride = self.stride(flat, "lane")[0]
         return stride is not None and stride > 1 and self.stride(flat, "vec")[0] == 1
 
     def _load_tile(self, parameter: Buffer, pointer: str, dtype: str, flat: str) -> Value:
         """A transposed part of the tile: loaded along its rows, turned in registers."""
-        n, rows, width = self.lanes, self.loop.vec, f"u{bits(dtype)}"  # type: ignore[union-attr]
+        n, rows, width = self.lanes, self.loop.vec, f"u{bits(dtype)}"
         name = self.name(pointer, "w_")
-        load = self.helpers.tile("load", dtype, n, rows, self.index_type, self.loop.piece)  # type: ignore[union-attr]
+        load = self.helpers.tile("load", dtype, n, rows, self.index_type, self.loop.piece)
         self.before.add(f"{self.d.register(width, n)} {name}[{rows * self.down}];")
         for down, at in enumerate(self._tiles(pointer, flat)):
             self.before.add(f"{load}({offset(name, str(down * rows)) if down else name}, (const {self.d.pointer}{self.d.types[width]} *)({at}), "
@@ -473,7 +473,7 @@ class Body:
 
     def _store_tile(self, pointer: str, dtype: str, text: str, flat: str) -> None:
         """A result in the tile's other order: turned back in registers."""
-        n, rows, width = self.lanes, self.loop.vec, f"u{bits(dtype)}"  # type: ignore[union-attr]
+        n, rows, width = self.lanes, self.loop.vec, f"u{bits(dtype)}"
         name, store = self.name(pointer, "w_"), self.helpers.tile("store", dtype, n, rows, self.index_type)
         self.before.add(f"{self.d.register(width, n)} {name}[{rows * self.down}];")
         self.text.add(f"{name}[{self._in_tile}] = {text if dtype in ('bf16', 'f16', 'pred', width) else self.d.reinterpret(text, dtype, width, n)};")
@@ -489,7 +489,7 @@ class Body:
     @property
     def _in_tile(self) -> str:
         """A step's register among those of all tiles."""
-        return f"down * {self.loop.vec} + vec" if self.down > 1 else "vec"  # type: ignore[union-attr]
+        return f"down * {self.loop.vec} + vec" if self.down > 1 else "vec"
 
     def _tiles(self, pointer: str, flat: str) -> List[str]:
         """Where each tile begins."""
@@ -511,9 +511,9 @@ class Body:
     def _prefetch(self, pointer: str, at: str, dtype: str) -> None:
         """Lines of a later step: far ones to the second level, near ones to the first."""
         size = bits(dtype) // 8
-        for word, distance in (("FAR", self.loop.far), ("NEAR", self.loop.near)) if self.loop else ():
+        for word, distance in (("FAR", self.loop.far), ("NEAR", self.loop.near)):
             if distance:
-                lines = range(0, max(64, self.loop.step * size), 64)  # type: ignore[union-attr]
+                lines = range(0, max(64, self.loop.step * size), 64)
                 self.ahead[f"{word} {pointer} {at}"] = [self.d.ahead(word, offset(pointer, at), distance + line, size) for line in lines]
 
     def _wide_load(self, dtype: str, at: str, aligned: bool) -> str:
@@ -530,9 +530,9 @@ class Body:
             return ""
         kind, size = word
         name = self.name(pointer, "w_")
-        count = self.loop.step * bits(dtype) // 8 // size  # type: ignore[union-attr]
+        count = self.loop.step * bits(dtype) // 8 // size
         at = self.c(flat, vec=0)[0]
-        self.before.add(f"union {{ {kind} word[{count}]; {self.d.memory(dtype)} at[{self.loop.step}]; }} {name};")  # type: ignore[union-attr]
+        self.before.add(f"union {{ {kind} word[{count}]; {self.d.memory(dtype)} at[{self.loop.step}]; }} {name};")
         space = f"const {self.d.pointer}"
         for k in range(count):
             further = f" + {k}" if k else ""
@@ -542,7 +542,7 @@ class Body:
     def _word(self, flat: str, dtype: str) -> "Optional[Tuple[str, int]]":
         """The widest word, at most 16 bytes, whose alignment the map proves for a step's elements."""
         align = self.stride(flat, "vec")[1]
-        size, total = 16, self.loop.step * bits(dtype) // 8  # type: ignore[union-attr]
+        size, total = 16, self.loop.step * bits(dtype) // 8
         while size > bits(dtype) // 8 and (total % size or align * (bits(dtype) // 8) % size):
             size //= 2
         if size <= bits(dtype) // 8:
@@ -568,7 +568,7 @@ class Body:
         pointer, dtype = root.pointer, self.stored(root.shape.dtype)
         flat = self.mapped(compose(root.map, memory_map(root.shape)))
         self.flat.append((f"write {pointer}", flat))
-        step = self.loop.step if self.loop else 1
+        step = self.loop.step
         if (pointer, flat) in self.staged:
             self.text.add(f"{self.staged[pointer, flat]} = {self._to_memory(value)};")
             return
@@ -594,8 +594,8 @@ class Body:
         stride, _ = self.stride(flat, "lane")
         value = self.moved(value)
         n, text = self.lanes, self.splat(value)
-        stream = bool(self.loop and self.loop.stream)
-        if self.loop and self.loop.paired and stride == 2 and dtype == "bf16":
+        stream = self.loop.stream
+        if self.loop.paired and stride == 2 and dtype == "bf16":
             start = algebra.substitute(flat, lane=0)
             if self.stride(start, "vec") == (1, self.stride(start, "vec")[1]) and self.stride(start, "vec")[1] % 32 == 0:
                 name = self.name(pointer, "w_")

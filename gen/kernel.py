@@ -11,7 +11,7 @@ from gen.dialect import Dialect
 from gen.emit import INDEX_TYPES, Body, Helpers, buffers_of
 from gen.hlo import Shape
 from gen.partition import Function, Partition
-from gen.schedule import Loop
+from gen.schedule import Schedule
 
 
 T = TypeVar("T")
@@ -45,7 +45,7 @@ class Kernel:
 
     name: str
     nest: Nest
-    loop: Loop
+    loop: Schedule
     index: str
     blocks: int
     arguments: str

@@ -17,7 +17,7 @@ from gen.dialect import Dialect
 from gen.emit import Buffer, Helpers, Text, buffer_of, memory_map
 from gen.kernel import Kernel, Nest, arguments, attribute, narrowest
 from gen.partition import compose
-from gen.schedule import Device
+from gen.schedule import Device, Schedule
 from gen.walk import Walk, place
 
 CARRIED = 256                                                        # columns of a work-item: 16 KiB of registers' lines
@@ -25,30 +25,22 @@ SHAPES = {1: (64, 16, 1), 2: (32, 32, 1), 4: (16, 32, 2), 8: (8, 64, 1)}   # by 
 
 
 @dataclass(frozen=True)
-class Lines:
-    """width: bytes of an element; side: of a square tile; columns: of a work-item; parts: into which the way down is cut."""
+class Lines(Schedule):
+    """width: bytes of an element; columns: of a work-item; parts: into which the way down is cut. Tiles are square."""
 
-    width: int
-    side: int
-    piece: int
-    down: int
-    columns: int
-    parts: int
-    threads = chunks = vec = streams = 1
-    tile = moves = stream = True
-    paired = table = False
-    burst = far = near = 0
+    stream: bool = True
+    moves: bool = True
+    tile: bool = True
+    width: int = 4
+    columns: int = CARRIED
+    parts: int = 1
 
     @property
-    def lanes(self) -> int:
-        return self.side
-
-    @property
-    def step(self) -> int:
-        return self.side * self.side * self.down
+    def side(self) -> int:
+        return self.lanes
 
     def text(self) -> str:
-        words = [f"threads 1, tile {self.side} x {self.side * self.down} in registers", f"lines carried down {self.columns} columns"]
+        words = [super().text(), f"tile {self.side} x {self.side * self.down} in registers", f"lines carried down {self.columns} columns"]
         return ", ".join(words + [f"{self.parts} parts"] * (self.parts > 1) + ["streamed, moved as bits"])
 
 
@@ -69,7 +61,7 @@ def kernel(d: Dialect, device: Device, helpers: Helpers, nest: Nest, found: Walk
     while columns > 4 * side and outer * max(1, found.sizes[digit] // columns) < wanted:
         columns //= 2
     parts = max(1, min(strips // 8, -(-wanted // (outer * max(1, found.sizes[digit] // columns)))))
-    form = Lines(width, side, piece, down, columns, parts)
+    form = Lines(vec=side, lanes=side, down=down, piece=piece, width=width, columns=columns, parts=parts)
     return narrowest(helpers, lambda index_type, trial: _Writer(d, trial, nest, found, digit, form, index_type).kernel())
 
 
@@ -104,14 +96,17 @@ class _Writer:
         domain += [f"{column} in [0, {self.columns - 1}]", f"{row} in [0, {self.length - 1}]"]
         return algebra.simplify(f"({', '.join(box)}) -> ({' + '.join(texts)}), domain: {', '.join(domain)}")
 
-    def address(self, buffer: Buffer, flat: str, row: str, edge: bool) -> str:
-        """C text of where a tile begins; edge: the tile moved back to the last columns."""
+    def begin(self, flat: str, row: str, edge: bool) -> str:
+        """The map to where a tile begins; edge: the tile moved back to the last columns."""
         side = self.form.side
         more = {} if edge else {"block": self.blocks, "j": self.form.columns // side}
         more.update({"k": self.strips} if "k" in row else {})
         column = str(self.columns - side) if edge else f"block * {self.form.columns} + j * {side}"
-        index = compose(self.position(row, column, more), flat)
-        return f"{buffer.pointer} + ({algebra.c_text(index, self.index_type).results[0]})"
+        return compose(self.position(row, column, more), flat)
+
+    def address(self, buffer: Buffer, flat: str, row: str, edge: bool) -> str:
+        """C text of it."""
+        return f"{buffer.pointer} + ({algebra.c_text(self.begin(flat, row, edge), self.index_type).results[0]})"
 
     @property
     def blocks(self) -> int:
@@ -120,7 +115,10 @@ class _Writer:
 
     def line(self, part: str, down: int, edge: bool) -> str:
         """The name of a function of gen/tiles.py."""
-        form, start = self.form, (self.columns - self.form.side) * self.pitch % self.form.side if edge else 0
+        form, first = self.form, self.begin(self.write, "0", edge)
+        at = algebra.evaluate(first, *[0] * len(algebra.info(first).variables))
+        assert at is not None
+        start = at[0] % form.side      # of a line, for every tile alike
         name = f"{part}{down}_u{8 * form.width}_{form.side}_{self.pitch}_{self.length}" + f"_from{start}" * bool(start)
         if name not in self.helpers.texts:
             self.helpers.texts[name] = tiles.line_tile(self.d, 8 * form.width, form.side, form.side, self.pitch, part, self.rest if part == "last" else 0,
@@ -133,15 +131,13 @@ class _Writer:
         side, word = form.side, f"u{8 * form.width}"
         load = self.helpers.tile("load", word, side, side, self.index_type, form.piece)
         carry = f"carry + {form.columns}" if edge else f"carry + j * {side}"
-        row = {"first": "0", "next": f"k * {side}", "last": str(self.length - side), "again": f"k * {side} - {side}"}[part]
-        read, out = self.address(self.source, self.read, row, edge), []
-        pointer = f"(const {d.pointer}{d.types[word]} *)({read})"
+        rows = {"first": ["0"], "next": [f"(k + {w}) * {side}" for w in range(down)], "last": [str(self.length - side)], "again": [f"(k - 1) * {side}"]}[part]
+        pointers = [f"(const {d.pointer}{d.types[word]} *)({self.address(self.source, self.read, row, edge)})" for row in rows]
         if part == "again":
-            return [f"{load}({carry}, {pointer}, {self.stride});"]
-        out.append(f"{tiles.register(d, 8 * form.width, side)} x[{side * down}];")
-        for w in range(down):
-            out.append(f"{load}(x{f' + {w * side}' * bool(w)}, {pointer}{f' + {w * side * self.stride}' * bool(w)}, {self.stride});")
-        at = self.address(self.target, self.write, str(self.strips * side - side) if part == "last" else row, edge)
+            return [f"{load}({carry}, {pointers[0]}, {self.stride});"]
+        out = [f"{tiles.register(d, 8 * form.width, side)} x[{side * down}];"]
+        out += [f"{load}(x{f' + {w * side}' * bool(w)}, {pointer}, {self.stride});" for w, pointer in enumerate(pointers)]
+        at = self.address(self.target, self.write, str(self.strips * side - side) if part == "last" else rows[0], edge)
         return [*out, f"{self.line(part, down, edge)}(({d.pointer}{d.types[word]} *)({at}), {carry}, x);"]
 
     def phase(self, out: Text, part: str, down: int = 1) -> None:
@@ -186,7 +182,7 @@ class _Writer:
         thread = compose(self.position("row", "column", box), self.index)
         flats = [(what, compose(self.position("row", "column", box), flat)) for what, flat in
                  ((f"read {self.source.pointer}", self.read), (f"write {self.target.pointer}", self.write))]
-        return Kernel(nest.name, nest, form, self.index_type, blocks,  # type: ignore[arg-type]
+        return Kernel(nest.name, nest, form, self.index_type, blocks,
                       ", ".join(arguments(d, {self.source.pointer: self.source.shape}, {self.target.pointer: self.target.shape})),
                       [], "", [], out.lines, [], [], "", attribute(d, 1), thread, [self.source.pointer, self.target.pointer], flats,
                       hero="transpose", template="lines", place=lines)

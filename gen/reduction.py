@@ -30,7 +30,7 @@ from gen.hlo import Shape
 from gen.kernel import Kernel, arguments, attribute, function_text, narrowest
 from gen.partition import Partition, compose
 from gen.plan import Reduction
-from gen.schedule import Device
+from gen.schedule import Device, Schedule
 from gen.walk import Walk, place as placed_at, walk
 
 LANES = 16
@@ -43,29 +43,15 @@ STREAMS = 4           # places in memory that a work-item walks at a time: their
 
 
 @dataclass(frozen=True)
-class Sweep:
-    """far: bytes ahead that lines are asked for, in bursts. kind: rows, columns, flat. vec: registers a step; rows: results a work-item folds together; part: steps of the digit that is
-    cut into `parts`; streams: equal pieces of a part, or of all blocks of rows, that are walked side by side; chunks: blocks of rows that a work-item takes one after another."""
+class Sweep(Schedule):
+    """kind: rows, columns, flat, parts (the second kernel). rows: results a work-item folds together; per_part: steps of the digit that is cut into `parts`;
+    streams: equal pieces of a part, or of all blocks of rows; chunks: blocks of rows that a work-item takes one after another."""
 
-    kind: str
-    threads: int
-    vec: int
     lanes: int = LANES
-    paired: bool = False
+    kind: str = "flat"
     rows: int = 1
     parts: int = 1
     per_part: int = 1
-    chunks: int = 1
-    stream: bool = False
-    far: int = 0
-    streams: int = 1
-    tile = moves = False
-    down = 1
-    burst = near = 0
-
-    @property
-    def step(self) -> int:
-        return self.vec * self.lanes
 
     @property
     def registers(self) -> int:
@@ -78,7 +64,7 @@ class Sweep:
         return self.registers * self.lanes
 
     def text(self) -> str:
-        words = [f"{self.kind}", f"threads {self.threads}", f"{self.registers} accumulators of {self.lanes}"]
+        words = [self.kind, super().text(), f"{self.registers} accumulators of {self.lanes}"]
         words += [f"{self.streams} streams"] if self.streams > 1 else []
         words += [f"{self.rows} rows folded together, {self.chunks} times"] if self.rows > 1 else []
         words += [f"{self.parts} parts, combined by a second kernel"] if self.parts > 1 else []
@@ -179,7 +165,7 @@ def _sweep(device: Device, d: Dialect, nest: Reduction, digits: Digits, found: W
             chunks = max(1, min(each, PART // data, each * outer // (16 * device.units)))
             if data * blocks * outer < 4 * PART or streams > 1 or size < LANES:
                 items = -(-each // chunks) * outer
-                return Sweep("rows", threads if items >= 64 * threads else 1, vec, paired=paired, rows=LANES, chunks=chunks, far=FAR, streams=streams)
+                return Sweep(threads if items >= 64 * threads else 1, chunks, vec, paired=paired, streams=streams, far=FAR, kind="rows", rows=LANES)
         lane = size
         below = 1
     elif sizes[minor] >= LANES and not _periodic(digits):
@@ -193,7 +179,7 @@ def _sweep(device: Device, d: Dialect, nest: Reduction, digits: Digits, found: W
         cut = max(digits.reduced(), key=lambda k: sizes[k])
         inner = math.prod(sizes[k] for k in digits.reduced()) // sizes[cut]
         count, per = parts(items, sizes[cut], inner * registers * LANES * width, 16)
-        return Sweep("columns", threads if items * count >= 64 * threads else 1, registers, parts=count, per_part=per,
+        return Sweep(threads if items * count >= 64 * threads else 1, vec=registers, kind="columns", parts=count, per_part=per,
                      far=digits.weights[cut] * width * max(1, 4 * FAR // (registers * LANES * width)))
     if out[minor]:
         below = sizes[minor]
@@ -211,7 +197,7 @@ def _sweep(device: Device, d: Dialect, nest: Reduction, digits: Digits, found: W
     count, per = parts(results // below, steps, vec * LANES * streams * width * inner, 4)
     if streams > 1 and count * per != steps:   # all parts alike: what is left over goes with the rest
         per = steps // count
-    return Sweep("flat", 1, vec, paired=paired, parts=count, per_part=per, far=FAR, streams=streams)
+    return Sweep(vec=vec, paired=paired, streams=streams, far=FAR, parts=count, per_part=per)
 
 
 def _periodic(digits: Digits) -> bool:
@@ -269,9 +255,9 @@ class Emitter:
         body.excess = before
         return [v.text if v.lanes == lanes else self.d.splat(v.dtype, lanes, v.text) for v in made]
 
-    def body(self, thread: str, box: "Dict[str, Tuple[int, int]]", sweep: object, inputs: bool) -> Body:
+    def body(self, thread: str, box: "Dict[str, Tuple[int, int]]", sweep: Schedule, inputs: bool) -> Body:
         partition = self.nest.inputs if inputs else self.nest.epilogue
-        return Body(self.d, self.helpers, partition, partition.entry, self.index_type, thread, sweep, self.excess, dict(box))  # type: ignore[arg-type]
+        return Body(self.d, self.helpers, partition, partition.entry, self.index_type, thread, sweep, self.excess, dict(box))
 
     # ---- where things are ----
 
@@ -372,7 +358,7 @@ class Emitter:
         for partition in partitions:
             for f in reversed(partition.functions[1:]):  # type: ignore[attr-defined]
                 functions[f.name] = function_text(self.d, self.helpers, partition, f, self.excess)  # type: ignore[arg-type]
-        made = Kernel(name, self.nest, self.sweep, self.index_type, blocks, ", ".join(arguments(self.d, reads, writes)),  # type: ignore[arg-type]
+        made = Kernel(name, self.nest, self.sweep, self.index_type, blocks, ", ".join(arguments(self.d, reads, writes)),
                       list(functions.values()), "", [], lines, [], [], "", attribute(self.d, threads), self.seen[0][1] if self.seen else "",
                       [*reads, *sorted(writes)], list(self.seen), hero="reduction", place=head)
         made.parts = {"threads": threads}
@@ -584,7 +570,7 @@ class Emitter:
         if not rest:
             return
         out, count = self.text, -(-rest // LANES)
-        plain = Sweep("rows", 1, count)
+        plain = Schedule(vec=count, lanes=LANES)
         box = {**self.box, "vec": (0, count - 1), "lane": (0, LANES - 1)}
         start = size - count * LANES
         body = self.body(self.thread(self.position(f"{start} + vec * {LANES} + lane"), box, ("vec", "lane")), box, plain, True)
@@ -629,7 +615,7 @@ class Emitter:
             self.put(out, body, sweep.vec)
             if edge:
                 box = {**self.box, "vec": (0, 0), "lane": (0, LANES - 1)}
-                body = self.body(self.thread(self.position(f"{size - LANES} + vec + lane"), box, ("vec", "lane")), box, Sweep("columns", 1, 1), True)
+                body = self.body(self.thread(self.position(f"{size - LANES} + vec + lane"), box, ("vec", "lane")), box, Schedule(lanes=LANES), True)
                 self.accumulate(body, "0", of="e")
                 with out.block(""):
                     self.put(out, body, 1)
@@ -675,7 +661,7 @@ class Emitter:
                 self.loops(stack, [lane])
                 stack.enter_context(out.block(f"for ({self.t} rest = 0; rest < {rest}; ++rest)"))
                 box = {**self.box, "rest": (0, rest - 1)}
-                body = self.body(self.thread(self.position(f"{steps * many} + rest"), box, ()), box, Sweep("flat", 1, 1, 1), True)
+                body = self.body(self.thread(self.position(f"{steps * many} + rest"), box, ()), box, Schedule(), True)
                 self.accumulate(body, "rest" if rest <= many else f"rest % {many}", of="x")
                 self.put(out, body, 1)
         self.at = before
@@ -698,7 +684,7 @@ class Emitter:
             elif digits.out[minor]:
                 at[minor] = "0"
             box = {n: b for n, b in self.box.items() if n in at.values() or n == "part"}
-            self.finish(out, self.out_position(at), box, Sweep("flat", 1, 1, 1),
+            self.finish(out, self.out_position(at), box, Schedule(),
                         [[self.name(h, k, "t") for k in range(len(self.accumulators_of(h)))] for h in range(len(self.nest.heroes))], "nan_t")
 
     def plain(self, box: "Optional[Dict[str, Tuple[int, int]]]" = None, lanes: int = LANES) -> Body:
@@ -753,18 +739,18 @@ class Emitter:
         position = self.out_position({**at, digit: "0"}, f"({inner}) * {self.digits.out[digit]}")
         box = {**{n: b for n, b in self.box.items() if n in ("block", "first", "part", "stream") or n in at.values()},
                "vec": (0, count - 1), "lane": (0, LANES - 1)}
-        self.finish(out, position, box, Sweep(self.sweep.kind, 1, count), [[f"{self.name(h, k, of)}[{'vec' if count > 1 else '0'}]"
-                                                                          for k in range(len(self.accumulators_of(h)))]
-                                                                         for h in range(len(self.nest.heroes))],
+        self.finish(out, position, box, Schedule(vec=count, lanes=LANES), [[f"{self.name(h, k, of)}[{'vec' if count > 1 else '0'}]"
+                                                                            for k in range(len(self.accumulators_of(h)))]
+                                                                           for h in range(len(self.nest.heroes))],
                     f"nan_{of}[{'vec' if count > 1 else '0'}]")
 
-    def finish(self, out: Text, position: str, box: "Dict[str, Tuple[int, int]]", sweep: Sweep, texts: "List[List[str]]", odd: str) -> None:
+    def finish(self, out: Text, position: str, box: "Dict[str, Tuple[int, int]]", sweep: Schedule, texts: "List[List[str]]", odd: str) -> None:
         """Totals to where they go; odd: the text of what is not 0 where a NaN was met that matters."""
         ranges = ("vec", "lane") if sweep.lanes > 1 else ()
         if self.partial:
             thread = self.map(f"part * {self.results} + {position}", box, ranges)
             body = self.plain(lanes=sweep.lanes)
-            body.loop, body.box, body.thread = sweep, dict(box), thread  # type: ignore[assignment]
+            body.loop, body.box, body.thread = sweep, dict(box), thread
             flat = [text for hero in texts for text in hero] + [odd]
             for number, text in zip(self.partial, flat):
                 kept = self.scratch[number].dtype
@@ -779,12 +765,12 @@ class Emitter:
         with out.block(""):
             self.put(out, body, sweep.vec)
 
-    def again(self, out: Text, position: str, box: "Dict[str, Tuple[int, int]]", sweep: Sweep, odd: str) -> None:
+    def again(self, out: Text, position: str, box: "Dict[str, Tuple[int, int]]", sweep: Schedule, odd: str) -> None:
         """Results that met a NaN are computed once more, in the order of the elements."""
         partition = self.nest.partition
         ranges = [name for name in ("vec", "lane") if sweep.lanes > 1]
         thread = compose(self.map(position, box, ranges), algebra.call("shape", "unmap", self.nest.shape.text))
-        body = Body(self.d, self.helpers, partition, partition.entry, self.index_type, thread, Sweep("flat", 1, 1, 1), self.excess, dict(box))  # type: ignore[arg-type]
+        body = Body(self.d, self.helpers, partition, partition.entry, self.index_type, thread, Schedule(), self.excess, dict(box))
         body.region(partition.entry.body)
         for root in partition.roots:
             body.store(root)
@@ -804,7 +790,7 @@ class Emitter:
         """Whether one of the lanes is not 0: in rows a lane of the input is not one of the results."""
         return " | ".join(f"{odds}[{n}]" for n in range(LANES))
 
-    def epilogue(self, position: str, box: "Dict[str, Tuple[int, int]]", sweep: Sweep, texts: "List[List[str]]") -> Body:
+    def epilogue(self, position: str, box: "Dict[str, Tuple[int, int]]", sweep: Schedule, texts: "List[List[str]]") -> Body:
         """From the totals to the results."""
         partition = self.nest.epilogue
         body = self.body(compose(position, algebra.call("shape", "unmap", self.nest.shape.text)), box, sweep, False)
@@ -847,12 +833,12 @@ class Emitter:
         head += [f"const {self.t} item = {c.results[0]};"] if steps > 1 else []
         box = {"item": (0, steps - 1), "part": (0, self.sweep.parts - 1), **({"vec": (0, 0), "lane": (0, lanes - 1)} if lanes > 1 else {})}
         inner, ranges = (f"item * {lanes} + vec + lane", ("vec", "lane")) if lanes > 1 else ("item", ())
-        sweep = Sweep("parts", threads, 1, lanes)
+        sweep = Sweep(threads, lanes=lanes, kind="parts")
         flat = self.map(f"part * {self.results} + {inner}", box, ranges)
         self.seen = []
         self.declare(self.text, 1, lanes, "t")
         body = self.plain(lanes=lanes)
-        body.loop, body.box, body.thread = sweep, dict(box), flat  # type: ignore[assignment]
+        body.loop, body.box, body.thread = sweep, dict(box), flat
         with body.text.block(f"for ({self.t} part = 0; part < {self.sweep.parts}; ++part)"):
             region = body.function.body
             values = [body._load(Buffer(f"q{number}", self.scratch[number], "x"), flat, region)
@@ -871,7 +857,7 @@ class Emitter:
         reads = by_number({**{f"q{n}": self.scratch[n] for n in parts}, **self.read_for_results()})
         writes = {r.pointer: r.shape for r in self.nest.epilogue.roots}
         made = self.kernel(self.nest.name + "_parts", blocks, threads, reads, writes, head, self.text.lines, self.results_of())
-        made.loop = sweep  # type: ignore[assignment]
+        made.loop = sweep
         return made
 
 

@@ -30,8 +30,8 @@ from gen.hlo import Shape
 from gen.kernel import Kernel, narrowest
 from gen.partition import Partition, compose
 from gen.plan import Reduction
-from gen.reduction import Digits, Sweep
-from gen.schedule import Device
+from gen.reduction import Digits
+from gen.schedule import Device, Schedule
 from gen.walk import Walk
 
 THREADS = 256
@@ -44,27 +44,18 @@ Box = Dict[str, Tuple[int, int]]
 
 
 @dataclass(frozen=True)
-class Block:
+class Block(Schedule):
     """digit: the one that `across` goes along (None: none). slots: accumulators of a thread for each value; steps of `fold` units (a
     vector where the minor digit is reduced, else one row), cut into parts of `per_part`; unroll: steps whose loads may be together."""
 
-    threads: int
-    rows: int
-    fold: int
-    across: int
-    digit: Optional[int]
-    vec: int
-    slots: int
+    rows: int = 1
+    fold: int = 1
+    across: int = 1
+    digit: Optional[int] = None
+    slots: int = 1
     unroll: int = 1
     parts: int = 1
     per_part: int = 1
-    lanes = chunks = streams = down = 1
-    tile = moves = paired = stream = table = False
-    burst = far = near = 0
-
-    @property
-    def step(self) -> int:
-        return self.vec
 
     @property
     def even(self) -> bool:
@@ -72,7 +63,7 @@ class Block:
         return all(n & (n - 1) == 0 for n in (self.fold, self.across))
 
     def text(self) -> str:
-        words = [f"threads {self.threads}: {self.rows} rows x {self.fold} to fold x {self.across} across", f"vec {self.vec}"]
+        words = [f"{super().text()}: {self.rows} rows x {self.fold} to fold x {self.across} across", f"vec {self.vec}"]
         return ", ".join(words + [f"{self.parts} parts, combined by a second kernel"] * (self.parts > 1))
 
 
@@ -126,7 +117,7 @@ def _block(device: Device, digits: Digits, widths: Sequence[int], values: int, m
         per = -(-steps // (ahead * -(-4 * device.units // blocks))) * ahead
         parts = -(-steps // per)
     slots = vec if column else min(vec, 4)
-    return Block(used, together, fold, across, digit, vec, slots, ahead, parts, per)
+    return Block(used, vec=vec, rows=together, fold=fold, across=across, digit=digit, slots=slots, unroll=ahead, parts=parts, per_part=per)
 
 
 def _widths(digits: Digits, found: Walk) -> List[int]:
@@ -244,7 +235,7 @@ class _Emitter(reduction.Emitter):
         passes, seen = self.passes()
         finish = Text()
         self.gather(finish)
-        self.finish(finish, *self.result_position(), Sweep("flat", 1, self.slots, 1), [
+        self.finish(finish, *self.result_position(), Schedule(vec=self.slots), [
             [f"{self.name(h, k)}[{self.slot}]" for k in range(len(self.accumulators_of(h)))] for h in range(len(self.nest.heroes))],
             "odd >> vec & 1" if self.slots > 1 else "odd")
         fold, own, start = self.folds(bool(guard)), self.own(), self.started()
@@ -374,7 +365,7 @@ class _Emitter(reduction.Emitter):
         if self.source:
             thread = self.map(position, box, ranges)
             body = self.plain(lanes=1)
-            body.loop, body.box, body.thread = block, dict(box), thread  # type: ignore[assignment]
+            body.loop, body.box, body.thread = block, dict(box), thread
             values = [body._load(Buffer(f"q{number}", self.scratch[number], "x"), thread, body.function.body) for number in self.source]
             if self.watched:
                 body.text.add(f"odd |= {self.in_slot(values.pop().text)};")
@@ -505,11 +496,11 @@ class _Emitter(reduction.Emitter):
         box = {**self.bounds, **({"vec": (0, self.slots - 1)} if self.slots > 1 else {})}
         return self.out_position(self.kept_at()), box
 
-    def again(self, out: Text, position: str, box: Box, sweep: Sweep, odd: str) -> None:
+    def again(self, out: Text, position: str, box: Box, sweep: Schedule, odd: str) -> None:
         """Results that met a NaN are computed once more, in the order of the elements."""
         partition = self.nest.partition
         thread = compose(self.map(position, box, ()), algebra.call("shape", "unmap", self.nest.shape.text))
-        body = Body(self.d, self.helpers, partition, partition.entry, self.index_type, thread, Sweep("flat", 1, 1, 1), self.excess, dict(box))  # type: ignore[arg-type]
+        body = Body(self.d, self.helpers, partition, partition.entry, self.index_type, thread, Schedule(), self.excess, dict(box))
         body.region(partition.entry.body)
         for root in partition.roots:
             body.store(root)

@@ -1,4 +1,5 @@
-"""Numbers for a device: how the loop hero walks its output. Maps say where, templates say how; a schedule only counts."""
+"""Numbers for a device: what all heroes' schedules have, and how the loop hero walks its output. Maps say where, templates say how;
+a schedule only counts."""
 
 from __future__ import annotations
 
@@ -45,41 +46,57 @@ def device_for(target: str, name: Optional[str]) -> Device:
 
 
 @dataclass(frozen=True)
-class Loop:
-    """The loop hero's schedule.
+class Schedule:
+    """What a body's code asks of any hero's schedule; by itself one element at a time.
 
-    threads work-items a group, chunks steps a work-item; a step covers vec registers of `lanes` elements each (lanes 1: scalars).
-    blocked: a work-item's steps are neighbours (CPU), else they are a whole group apart (GPU: neighbouring work-items coalesce).
+    threads work-items a group, chunks steps a work-item; a step covers `vec` times `down` registers of `lanes` elements each (lanes 1: scalars).
+    piece: bytes that one load takes of a tile's row. stream: stores bypass the caches. moves: elements are only moved, as unsigned integers
+    of their width. tile: what is not contiguous along the lanes is turned in registers.
     paired: a step's even elements are its first register, the odd ones its second (16-bit types held as f32).
-    stream: stores bypass the caches; table: the whole body is looked up by its 16-bit input.
-    streams: equal parts of the output that a work-item walks side by side, a burst of each in turn: more memory is in flight.
-    burst: steps whose loads are asked for together, `far` bytes ahead into the second level, `near` bytes ahead into the first.
+    streams: equal parts that a work-item walks side by side. far, near: bytes ahead that lines are asked for, into the second level and the first.
     """
 
-    threads: int
-    chunks: int
-    vec: int
-    lanes: int
-    blocked: bool
-    paired: bool = False
+    threads: int = 1
+    chunks: int = 1
+    vec: int = 1
+    lanes: int = 1
+    down: int = 1
+    piece: int = 64
     stream: bool = False
+    moves: bool = False
+    tile: bool = False
+    paired: bool = False
     streams: int = 1
-    burst: int = 0
     far: int = 0
     near: int = 0
-    table: bool = False
-    tile = moves = False
-    down = 1
 
     @property
     def step(self) -> int:
-        return self.vec * self.lanes
+        return self.vec * self.lanes * self.down
+
+    def text(self) -> str:
+        """A line for people."""
+        return f"threads {self.threads}"
+
+
+@dataclass(frozen=True)
+class Loop(Schedule):
+    """The loop hero's schedule.
+
+    blocked: a work-item's steps are neighbours (CPU), else they are a whole group apart (GPU: neighbouring work-items coalesce).
+    table: the whole body is looked up by its 16-bit input.
+    burst: steps whose loads are asked for together; of each of the streams in turn, so that more memory is in flight.
+    """
+
+    blocked: bool = False
+    burst: int = 0
+    table: bool = False
 
     def blocks(self, elements: int) -> int:
         return -(-elements // (self.step * self.chunks * self.threads * self.streams))
 
     def text(self) -> str:
-        words = [f"threads {self.threads}", f"chunks {self.chunks}", f"vec {self.vec}"]
+        words = [super().text(), f"chunks {self.chunks}", f"vec {self.vec}"]
         words += [f"lanes {self.lanes}"] if self.lanes > 1 else []
         words += [f"streams {self.streams}"] if self.streams > 1 else []
         words += [word for word, on in (("paired", self.paired), ("streamed", self.stream), ("table", self.table)) if on]
@@ -131,18 +148,18 @@ def candidates(device: Device, elements: int, widths: Sequence[int], traffic: in
                 burst = 8 if chunks >= 16 else 0
                 side = 2 if paired else 4
                 streams = side if burst and stream and elements % (side * step * chunks * threads) == 0 else 1
-                found.append(Loop(threads, chunks, vec, lanes, True, paired, stream, streams, burst, 4096 if burst else 0,
-                                  1024 if burst and paired else 0))
+                found.append(Loop(threads, chunks, vec, lanes, blocked=True, paired=paired, stream=stream, streams=streams, burst=burst,
+                                  far=4096 if burst else 0, near=1024 if burst and paired else 0))
         if device.language == "c":
-            return found + [Loop(1, _chunks(device, elements, 4096, 16 * device.units), 1, 1, True)]
+            return found + [Loop(chunks=_chunks(device, elements, 4096, 16 * device.units), blocked=True)]
         threads = 64 if elements >= 4096 else 1
-        return found + [Loop(threads, 1, 1, 1, False)]
+        return found + [Loop(threads)]
     vec = max(1, 16 // min(widths))
     while vec > 1 and (vec * max(widths) > 32 or elements < vec * max(1, device.units * 512)):
         vec //= 2
     threads = min(128, max(1, -(-elements // vec)))
     threads = -(-threads // device.warp) * device.warp
-    plain = Loop(threads, 1, vec, 1, False)
+    plain = Loop(threads, vec=vec)
     return [plain] if vec == 1 else [plain, replace(plain, vec=1)]
 
 

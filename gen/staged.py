@@ -24,7 +24,7 @@ from gen.emit import Body, Helpers, Text, buffer_of, buffers_of, conditions, joi
 from gen.hlo import Shape
 from gen.kernel import Kernel, Nest, arguments, attribute, function_text, narrowest
 from gen.partition import compose
-from gen.schedule import Device
+from gen.schedule import Device, Schedule
 from gen.walk import Walk, position
 
 THREADS = 256
@@ -54,26 +54,17 @@ class Access:
 
 
 @dataclass(frozen=True)
-class Tile:
+class Tile(Schedule):
     """threads and the elements that each takes (`pack` rows of `vec`) of rows x lanes x unit; notes say how the tiles lie in banks."""
 
-    threads: int
-    vec: int
-    rows: int
-    lanes_: int
+    rows: int = 1
+    lanes_: int = 1
     pack: int = 1
     unit: int = 1
     notes: Tuple[str, ...] = ()
-    lanes = chunks = streams = down = 1
-    tile = moves = paired = stream = table = False
-    burst = far = near = 0
-
-    @property
-    def step(self) -> int:
-        return self.vec
 
     def text(self) -> str:
-        words = [f"threads {self.threads}", f"tile {self.rows} x {self.lanes_}" + (f" x {self.unit}" if self.unit > 1 else ""), f"vec {self.vec}"]
+        words = [super().text(), f"tile {self.rows} x {self.lanes_}" + (f" x {self.unit}" if self.unit > 1 else ""), f"vec {self.vec}"]
         return ", ".join(words + [f"{self.pack} rows a word"] * (self.pack > 1) + list(self.notes))
 
 
@@ -230,7 +221,7 @@ def _tiles(frame: Frame, staged: Sequence[Access], others: Sequence[Access]) -> 
             while vec >= pack:
                 if rows % pack == 0 and frame.high % pack == 0 and _whole(vec, lanes, frame.wide, rows, frame.high, pack, frame.unit):
                     threads = min(THREADS, -(-(rows // pack * lanes * frame.unit // vec) // 32) * 32)
-                    yield Tile(threads, vec, rows, lanes, pack, frame.unit)
+                    yield Tile(threads, vec=vec, rows=rows, lanes_=lanes, pack=pack, unit=frame.unit)
                 vec //= 2
 
 
@@ -496,7 +487,7 @@ class _Writer:
         walked = _in_output(frame, tile, tile.vec, "lanes")
         thread = compose(walked, algebra.call("shape", "unmap", nest.shape.text))
         box = _box(frame, tile, tile.vec, "lanes")
-        body = Body(d, self.helpers, partition, partition.entry, self.index_type, thread, tile, self.excess, dict(box))  # type: ignore[arg-type]
+        body = Body(d, self.helpers, partition, partition.entry, self.index_type, thread, tile, self.excess, dict(box))
         before, after = self.blocks(_in_tile(tile, tile.vec, "lanes"), body, thread)
         body.region(partition.entry.body)
         for root in partition.roots:
@@ -512,7 +503,7 @@ class _Writer:
             lines = [f"const {t} {name} = {text};" for (name, _), text in zip(counts, algebra.c_text(place, self.index_type).results)]
         reads, writes = buffers_of(partition, partition.entry), {root.pointer: root.shape for root in partition.roots}
         functions = [function_text(d, self.helpers, partition, f, self.excess) for f in reversed(partition.functions[1:])]
-        made = Kernel(nest.name, nest, tile, self.index_type, blocks, ", ".join(arguments(d, reads, writes)),  # type: ignore[arg-type]
+        made = Kernel(nest.name, nest, tile, self.index_type, blocks, ", ".join(arguments(d, reads, writes)),
                       functions, "", body.before.lines, body.text.lines, body.after.lines, [], "", attribute(d, tile.threads), thread,
                       [*reads, *sorted(writes)], self.flats + body.flat, hero="transpose", place=lines)
         made.template = "transpose_gpu"

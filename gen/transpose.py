@@ -16,7 +16,7 @@ from gen.dialect import Dialect
 from gen.emit import Body, Helpers, NotWide, buffer_of, buffers_of
 from gen.kernel import Kernel, Nest, arguments, attribute, function_text, narrowest
 from gen.partition import Partition, compose
-from gen.schedule import Device
+from gen.schedule import Device, Schedule
 from gen.walk import Walk, place, walk
 
 INLINE = 256          # entries up to which a value wanted at several indices is computed at each of them
@@ -24,32 +24,14 @@ ALONG = 1024          # elements that a CPU's work-item goes along the source's 
 
 
 @dataclass(frozen=True)
-class Tile:
+class Tile(Schedule):
     """A CPU's tile: `vec` rows (along the source's contiguous digit) of `down` registers of `lanes` elements (along the output's):
-    where down is 2, both lines of a row are stored one after another, so that a pair of lines goes to memory together.
+    where down is 2, both lines of a row are stored one after another, so that a pair of lines goes to memory together."""
 
-    piece: bytes that one load takes of a source row. moves: elements are only moved, as unsigned integers of their width.
-    """
-
-    threads: int
-    chunks: int
-    vec: int
-    lanes: int
-    down: int
-    piece: int
-    stream: bool
-    moves: bool
-    tile = True
-    paired = False
-    streams = 1
-    burst = far = near = 0
-
-    @property
-    def step(self) -> int:
-        return self.vec * self.lanes * self.down
+    tile: bool = True
 
     def text(self) -> str:
-        words = [f"threads {self.threads}", f"tiles {self.chunks}", f"tile {self.vec} x {self.lanes * self.down} in registers"]
+        words = [super().text(), f"tiles {self.chunks}", f"tile {self.vec} x {self.lanes * self.down} in registers"]
         return ", ".join(words + ["streamed"] * self.stream + ["moved as bits"] * self.moves)
 
 
@@ -152,7 +134,7 @@ def _on_cpu(d: Dialect, helpers: Helpers, nest: Nest, found: Walk, digit: int, t
     domain = ", ".join(f"{name} in [{low}, {high}]" for name, (low, high) in box.items())
     walked = algebra.simplify(f"({', '.join(names)})[{', '.join(v for v in box if v not in names)}] -> ({' + '.join(texts)}), domain: {domain}")
     thread = compose(walked, algebra.call("shape", "unmap", nest.shape.text))
-    body = Body(d, helpers, nest.partition, nest.partition.entry, index_type, thread, tile, excess, box)  # type: ignore[arg-type]
+    body = Body(d, helpers, nest.partition, nest.partition.entry, index_type, thread, tile, excess, box)
     body.region(nest.partition.entry.body)
     for root in nest.partition.roots:
         body.store(root)
@@ -172,7 +154,7 @@ def _on_cpu(d: Dialect, helpers: Helpers, nest: Nest, found: Walk, digit: int, t
         last = f"(part < {parts - 1} ? {last} : {tiles})" if parts > 1 else str(tiles)
     reads, writes = buffers_of(nest.partition, nest.partition.entry), {root.pointer: root.shape for root in nest.partition.roots}
     functions = [function_text(d, helpers, nest.partition, f, excess) for f in reversed(nest.partition.functions[1:])]
-    made = Kernel(nest.name, nest, tile, index_type, blocks, ", ".join(arguments(d, reads, writes)),  # type: ignore[arg-type]
+    made = Kernel(nest.name, nest, tile, index_type, blocks, ", ".join(arguments(d, reads, writes)),
                   functions, "", body.before.lines, body.text.lines, body.after.lines, [], "", attribute(d, tile.threads), thread,
                   [*reads, *sorted(writes)], body.flat, hero="transpose", place=lines)
     made.parts = {"loop": f"for ({t} {loop} = {first}; {loop} < {last}; ++{loop})", "origin": origins.get(digit, ""),

@@ -428,6 +428,9 @@ SETT_INLINE size_t settp_low(const sett_map_arena *arena) { /* first free byte o
 }
 
 SETT_INLINE void settp_copy(void *to, const void *from, size_t bytes) { /* the two may overlap */
+#if defined(__GNUC__)
+  if (bytes) __builtin_memmove(to, from, bytes);
+#else
   unsigned char *d = (unsigned char *)to;
   const unsigned char *s = (const unsigned char *)from;
   size_t i;
@@ -435,6 +438,7 @@ SETT_INLINE void settp_copy(void *to, const void *from, size_t bytes) { /* the t
     for (i = 0; i < bytes; ++i) d[i] = s[i];
   else
     for (i = bytes; i > 0; --i) d[i - 1] = s[i - 1];
+#endif
 }
 
 SETT_INLINE void *settp_take(sett_map_arena *arena, size_t bytes) { /* from the upper end; NULL when full */
@@ -1707,7 +1711,8 @@ SETT_INLINE sett_map sett_map_rename(sett_map_arena *arena, sett_map map, const 
  * linear form, or an operation that is not linear. `x mod c` is x - c * floor(x / c). The tables live in the arena's free space for one
  * simplification and are forgotten after it, so that a result never depends on what ran before. */
 
-enum { SETTP_NONE = -1, SETTP_DEPTH_MAX = 250, SETTP_FORMS_MAX = 10, SETTP_CALLS_MAX = 20000, SETTP_LOOK_DEPTH = 4, SETTP_LOOKS_MAX = 20 };
+enum { SETTP_SAMPLES = 8 }; /* points of the domain at which the values of forms are known: what differs there needs no proof */
+enum { SETTP_NONE = -1, SETTP_DEPTH_MAX = 250, SETTP_FORMS_MAX = 10, SETTP_CALLS_MAX = 20000, SETTP_LOOK_DEPTH = 4, SETTP_LOOKS_MAX = 20, SETTP_PRINTS_MAX = 2000 };
 enum { SETTP_ATOM_VAR, SETTP_ATOM_QUOTIENT, SETTP_ATOM_OTHER };
 
 typedef struct settp_term {
@@ -1723,7 +1728,8 @@ typedef struct settp_lin { /* constant + sum of count terms from first on */
   uint32_t hash;
   uint32_t expr;   /* memo of its print, when nodes > 0 */
   int32_t nodes;
-  unsigned char known, busy;
+  unsigned char known, busy, sampled;
+  int64_t at[SETTP_SAMPLES]; /* its values at the samples, when sampled */
 } settp_lin;
 
 typedef struct settp_form { /* a name of a quotient: floor(lin / c) on this domain */
@@ -1741,7 +1747,8 @@ typedef struct settp_atom {
   int32_t depth, next;
   int32_t form, forms; /* list of names, newest first, and their number */
   uint32_t expr;       /* memo of its print, when nodes > 0 */
-  int32_t nodes;
+  int32_t nodes, alike; /* alike: the next atom whose values differ by a constant or a sign, by hash */
+  int64_t at[SETTP_SAMPLES];
 } settp_atom;
 
 typedef struct settp_memo { /* floor(lin / c) = value; value SETTP_NONE while it is being found */
@@ -1762,7 +1769,7 @@ typedef struct settp_engine {
   settp_form *form;
   settp_memo *memo;
   int32_t terms, term_room, lins, lin_room, atoms, atom_room, forms, form_room, memos, memo_room;
-  int32_t *lin_bucket, *atom_bucket, *memo_bucket;
+  int32_t *lin_bucket, *atom_bucket, *memo_bucket, *alike_bucket;
   uint32_t mask, lin_mask; /* of the tables; that of the linear forms grows */
   int32_t *variable; /* atom of each variable, SETTP_NONE: not met yet */
   const sett_map_variable *bounds;
@@ -1773,6 +1780,9 @@ typedef struct settp_engine {
   int32_t calls, nest, depth, looks, look_end; /* quotients asked, their nesting; nesting and number of intervals */
   settp_known *fact; /* facts from constraints, used for results only */
   int facts;
+  int32_t prints;    /* forms printed */
+  int sampled;       /* 0: no point of the domain is at hand, samples say nothing */
+  const int64_t *point; /* SETTP_SAMPLES points of the domain, or NULL: any point of the bounds is one */
 } settp_engine;
 
 SETT_INLINE void *settp_grow(settp_engine *e, void *old, int32_t *room, size_t size) {
@@ -1856,7 +1866,7 @@ SETT_INLINE int32_t settp_lin_make(settp_engine *e, int64_t constant, int32_t co
   l->next = *bucket;
   l->expr = 0;
   l->nodes = 0;
-  l->known = l->busy = 0;
+  l->known = l->busy = l->sampled = 0;
   *bucket = e->lins;
   e->terms += count;
   return e->lins++;
@@ -1872,33 +1882,75 @@ SETT_INLINE int32_t settp_lin_atom(settp_engine *e, int32_t atom, int64_t k, int
   return settp_lin_make(e, constant, k ? 1 : 0);
 }
 
+/* Writes the terms of a * ka + b * kb behind the pool's end, with room for one more; their number, or SETTP_NONE when it overflows. *constant grows likewise. */
+SETT_INLINE int32_t settp_terms_mix(settp_engine *e, int32_t a, int64_t ka, int32_t b, int64_t kb, int64_t *constant) {
+  const settp_term *s, *t, *s_end, *t_end;
+  settp_term *out;
+  int64_t x, y;
+  if (a < 0 || b < 0) return SETTP_NONE;
+  if (settp_mul(e->lin[a].constant, ka, &x) || settp_mul(e->lin[b].constant, kb, &y) || settp_add(x, y, &x) || settp_add(x, *constant, constant))
+    return SETTP_NONE;
+  if (!SETTP_ROOM(e, term, terms, term_room, e->lin[a].count + e->lin[b].count + 1)) return SETTP_NONE;
+  s = e->term + e->lin[a].first;
+  s_end = s + e->lin[a].count;
+  t = e->term + e->lin[b].first;
+  t_end = t + e->lin[b].count;
+  out = e->term + e->terms;
+  while (s < s_end || t < t_end) {
+    if (t == t_end || (s < s_end && s->atom < t->atom)) {
+      if (settp_mul(s->k, ka, &x)) return SETTP_NONE;
+      out->atom = s++->atom;
+    } else if (s == s_end || t->atom < s->atom) {
+      if (settp_mul(t->k, kb, &x)) return SETTP_NONE;
+      out->atom = t++->atom;
+    } else {
+      if (settp_mul(s->k, ka, &x) || settp_mul(t->k, kb, &y) || settp_add(x, y, &x)) return SETTP_NONE;
+      out->atom = s->atom;
+      ++s;
+      ++t;
+    }
+    out->k = x;
+    out->unused = 0;
+    out += x != 0;
+  }
+  return (int32_t)(out - (e->term + e->terms));
+}
+
+/* Adds k * atom to count terms behind the pool's end; the new count. */
+SETT_INLINE int32_t settp_terms_add(settp_engine *e, int32_t count, int32_t atom, int64_t k) {
+  settp_term *t = e->term + e->terms;
+  int32_t i, at = count;
+  if (count < 0) return count;
+  while (at > 0 && t[at - 1].atom > atom) --at;
+  if (at > 0 && t[at - 1].atom == atom) {
+    if (settp_add(t[at - 1].k, k, &t[at - 1].k)) return SETTP_NONE;
+    if (t[at - 1].k) return count;
+    for (i = at; i < count; ++i) t[i - 1] = t[i];
+    return count - 1;
+  }
+  if (!k) return count;
+  for (i = count; i > at; --i) t[i] = t[i - 1];
+  t[at].k = k;
+  t[at].atom = atom;
+  t[at].unused = 0;
+  return count + 1;
+}
+
 /* a * ka + b * kb + constant; SETTP_NONE when it overflows. */
 SETT_INLINE int32_t settp_lin_mix(settp_engine *e, int32_t a, int64_t ka, int32_t b, int64_t kb, int64_t constant) {
-  int32_t i = 0, j = 0, n = 0, na, nb;
-  int64_t x, y, c;
-  if (a < 0 || b < 0) return SETTP_NONE;
-  na = e->lin[a].count;
-  nb = e->lin[b].count;
-  if (settp_mul(e->lin[a].constant, ka, &x) || settp_mul(e->lin[b].constant, kb, &y) || settp_add(x, y, &c) || settp_add(c, constant, &c)) return SETTP_NONE;
-  if (!SETTP_ROOM(e, term, terms, term_room, na + nb)) return SETTP_NONE;
-  while (i < na || j < nb) {
-    const settp_term *s = e->term + e->lin[a].first + i, *t = e->term + e->lin[b].first + j;
-    settp_term *out = e->term + e->terms + n;
-    int take_a = i < na && (j >= nb || s->atom <= t->atom), take_b = j < nb && (i >= na || t->atom <= s->atom);
-    int32_t atom = take_a ? s->atom : t->atom;
-    x = y = 0;
-    if (take_a && settp_mul(s->k, ka, &x)) return SETTP_NONE;
-    if (take_b && settp_mul(t->k, kb, &y)) return SETTP_NONE;
-    if (settp_add(x, y, &x)) return SETTP_NONE;
-    i += take_a;
-    j += take_b;
-    if (!x) continue;
-    out->k = x;
-    out->atom = atom;
-    out->unused = 0;
-    ++n;
-  }
-  return settp_lin_make(e, c, n);
+  int32_t n = settp_terms_mix(e, a, ka, b, kb, &constant);
+  return n < 0 ? SETTP_NONE : settp_lin_make(e, constant, n);
+}
+
+/* a + k * atom. */
+SETT_INLINE int32_t settp_lin_plus(settp_engine *e, int32_t a, int32_t atom, int64_t k) {
+  int32_t n;
+  if (a < 0 || atom < 0) return SETTP_NONE;
+  n = e->lin[a].count;
+  if (!SETTP_ROOM(e, term, terms, term_room, n + 1)) return SETTP_NONE;
+  settp_copy(e->term + e->terms, e->term + e->lin[a].first, (size_t)n * sizeof *e->term);
+  n = settp_terms_add(e, n, atom, k);
+  return n < 0 ? SETTP_NONE : settp_lin_make(e, e->lin[a].constant, n);
 }
 
 SETT_INLINE int32_t settp_lin_scale(settp_engine *e, int32_t a, int64_t k, int64_t constant) { return settp_lin_mix(e, a, k, a, 0, constant); }
@@ -1964,18 +2016,76 @@ SETT_INLINE int settp_lin_extract(settp_engine *e, int32_t a, int64_t c, int32_t
   return 1;
 }
 
+/* ---- samples: the values of a form at some points of the domain. They only save proofs that would fail: arithmetic may wrap around. ---- */
+
+SETT_INLINE const int64_t *settp_lin_at(settp_engine *e, int32_t a) {
+  settp_lin *l = e->lin + a;
+  if (!l->sampled) {
+    uint64_t v[SETTP_SAMPLES];
+    int32_t i, j;
+    for (j = 0; j < SETTP_SAMPLES; ++j) v[j] = (uint64_t)l->constant;
+    for (i = 0; i < l->count; ++i) {
+      const settp_term *t = e->term + l->first + i;
+      const int64_t *x = e->atom[t->atom].at;
+      for (j = 0; j < SETTP_SAMPLES; ++j) v[j] += (uint64_t)t->k * (uint64_t)x[j];
+    }
+    for (j = 0; j < SETTP_SAMPLES; ++j) l->at[j] = (int64_t)v[j];
+    l->sampled = 1;
+  }
+  return l->at;
+}
+
+SETT_INLINE int64_t settp_floor_short(int64_t a, int64_t b) { /* b > 0; where 32 bits do, their division is several times faster */
+  if ((uint64_t)(a + INT64_C(0x40000000)) < UINT64_C(0x80000000) && b < INT64_C(0x40000000)) {
+    int32_t x = (int32_t)a, y = (int32_t)b, q = x / y;
+    return q - (x - q * y < 0);
+  }
+  return settp_floor(a, b);
+}
+
+/* Whether floor(x / c) may be one number for all samples x. */
+SETT_INLINE int settp_at_one_period(const settp_engine *e, const int64_t *x, int64_t c) {
+  int64_t first;
+  int j;
+  if (!e->sampled) return 1;
+  first = (int64_t)((uint64_t)settp_floor_short(x[0], c) * (uint64_t)c);
+  for (j = 1; j < SETTP_SAMPLES; ++j)
+    if ((uint64_t)x[j] - (uint64_t)first >= (uint64_t)c) return 0;
+  return 1;
+}
+
+/* A number for values that are equal but for a constant and a sign; 0: they do not vary. *sign: of the first step. */
+SETT_INLINE uint64_t settp_at_hash(const int64_t *x, int *sign) {
+  uint64_t h = 0;
+  int j, s = 0;
+  for (j = 1; j < SETTP_SAMPLES; ++j) {
+    uint64_t d = (uint64_t)x[j] - (uint64_t)x[0];
+    if (!s && d) s = (int64_t)d < 0 ? -1 : 1;
+    if (s < 0) d = 0 - d;
+    h = (h ^ d) * UINT64_C(0x9E3779B97F4A7C15);
+    h ^= h >> 29;
+  }
+  *sign = s;
+  return s ? h | 1 : 0;
+}
+
 /* ---- intervals ---- */
 
 SETT_INLINE sett_map_interval settp_lin_interval(settp_engine *e, int32_t a);
 
-SETT_INLINE sett_map_interval settp_lin_sum(const settp_engine *e, int32_t a) { /* I1 */
-  sett_map_interval r = settp_interval(e->lin[a].constant, e->lin[a].constant);
+/* I1: constant + the sum of count terms from first on. */
+SETT_INLINE sett_map_interval settp_terms_sum(const settp_engine *e, int32_t first, int32_t count, int64_t constant) {
+  sett_map_interval r = settp_interval(constant, constant);
   int32_t i;
-  for (i = 0; i < e->lin[a].count; ++i) {
-    const settp_term *t = e->term + e->lin[a].first + i;
+  for (i = 0; i < count; ++i) {
+    const settp_term *t = e->term + first + i;
     r = settp_interval_add(r, settp_interval_scale(settp_interval(e->atom[t->atom].lo, e->atom[t->atom].hi), t->k));
   }
   return r;
+}
+
+SETT_INLINE sett_map_interval settp_lin_sum(const settp_engine *e, int32_t a) {
+  return settp_terms_sum(e, e->lin[a].first, e->lin[a].count, e->lin[a].constant);
 }
 
 /* F mod m: [k mod g, m - g + k mod g] with g the gcd of m and the coefficients of F, k its constant. */
@@ -1991,28 +2101,32 @@ SETT_INLINE int32_t settp_lin_shared(const settp_engine *e, int32_t f, int32_t a
   return n;
 }
 
-/* a with t * (F - m * q) taken away. */
-SETT_INLINE int32_t settp_lin_take(settp_engine *e, int32_t a, int32_t f, int64_t m, int32_t q, int64_t t) {
-  int64_t tm;
+/* a with t * (F - m * q) taken away, where that leaves at most `most` terms. */
+SETT_INLINE int32_t settp_lin_take(settp_engine *e, int32_t a, int32_t f, int64_t m, int32_t q, int64_t t, int32_t most) {
+  int64_t tm, constant = 0;
+  int32_t n;
   if (t == INT64_MIN || settp_mul(t, m, &tm)) return SETTP_NONE;
-  return settp_lin_mix(e, settp_lin_mix(e, a, 1, f, -t, 0), 1, settp_lin_atom(e, q, 1, 0), tm, 0);
+  n = settp_terms_add(e, settp_terms_mix(e, a, 1, f, -t, &constant), q, tm);
+  return n < 0 || n > most ? SETTP_NONE : settp_lin_make(e, constant, n);
 }
 
-SETT_INLINE sett_map_interval settp_lin_interval_more(settp_engine *e, int32_t a, sett_map_interval r) {
-  int32_t i, f, best = SETTP_NONE, best_count = 0, best_f = 0, j;
+SETT_INLINE int settp_interval_in(sett_map_interval r, const sett_map_interval *goal) { return goal && r.lo >= goal->lo && r.hi <= goal->hi; }
+
+/* I3, I4: the digit of a form, or an atom of the form, taken out of a so that the fewest atoms stay. */
+SETT_INLINE sett_map_interval settp_lin_interval_digits(settp_engine *e, int32_t a, sett_map_interval r) {
+  int32_t i, f, best = SETTP_NONE, best_count = e->lin[a].count, best_f = 0;
   int64_t best_t = 0, best_c = 0;
   for (i = 0; i < e->lin[a].count && !e->error; ++i) {
     settp_term q = e->term[e->lin[a].first + i];
-    if (e->atom[q.atom].kind != SETTP_ATOM_QUOTIENT) continue;
+    if (e->atom[q.atom].kind != SETTP_ATOM_QUOTIENT || q.k == INT64_MIN) continue;
     for (f = e->atom[q.atom].form; f >= 0; f = e->form[f].next) {
       settp_form form = e->form[f];
       int32_t shared = settp_lin_shared(e, form.lin, a), pick, picks = 0;
-      if (!shared) continue;
-      for (pick = -1; pick < (e->lin[form.lin].count < 8 ? e->lin[form.lin].count : 8); ++pick) {
+      for (pick = -1; shared && pick < (e->lin[form.lin].count < 8 ? e->lin[form.lin].count : 8); ++pick) {
         int64_t t;
         int32_t rest;
         if (pick < 0) { /* I3: the quotient goes */
-          if (q.k % form.c || shared < e->lin[form.lin].count || q.k == INT64_MIN) continue;
+          if (q.k % form.c || shared < e->lin[form.lin].count) continue;
           t = -(q.k / form.c);
         } else { /* I4: an atom of F with coefficient 1 or -1 goes */
           settp_term x = e->term[e->lin[form.lin].first + pick];
@@ -2020,41 +2134,59 @@ SETT_INLINE sett_map_interval settp_lin_interval_more(settp_engine *e, int32_t a
           if (!k || (x.k != 1 && x.k != -1) || k == INT64_MIN || picks) continue;
           t = k * x.k;
         }
-        rest = settp_lin_take(e, a, form.lin, form.c, q.atom, t);
-        if (rest < 0 || e->lin[rest].count >= e->lin[a].count) continue;
-        if (best < 0 || e->lin[rest].count < best_count) {
-          best = rest;
-          best_count = e->lin[rest].count;
-          best_f = form.lin;
-          best_c = form.c;
-          best_t = t;
-        }
         ++picks;
-      }
-      { /* I5: terms divisible by q.k move into F */
-        int32_t moved = form.lin, rest = a, n = 0, hits = 0;
-        sett_map_interval part;
-        if (q.k == INT64_MIN) continue;
-        for (j = 0; j < e->lin[a].count && moved >= 0 && rest >= 0; ++j) {
-          settp_term x = e->term[e->lin[a].first + j];
-          int64_t k;
-          if (x.atom == q.atom || x.k % q.k || settp_mul(x.k / q.k, form.c, &k)) continue;
-          moved = settp_lin_mix(e, moved, 1, settp_lin_atom(e, x.atom, 1, 0), k, 0);
-          rest = settp_lin_mix(e, rest, 1, settp_lin_atom(e, x.atom, 1, 0), -x.k, 0);
-          hits += settp_lin_coefficient(e, form.lin, x.atom) != 0;
-          ++n;
-        }
-        if (!n || !hits || moved < 0 || rest < 0) continue;
-        rest = settp_lin_mix(e, rest, 1, settp_lin_atom(e, q.atom, 1, 0), -q.k, 0);
+        rest = settp_lin_take(e, a, form.lin, form.c, q.atom, t, best_count - 1);
         if (rest < 0) continue;
-        part = settp_lin_interval(e, moved);
-        part = settp_interval_scale(settp_interval(settp_sat_floor(part.lo, form.c), settp_sat_floor(part.hi, form.c)), q.k);
-        r = settp_interval_meet(r, settp_interval_add(part, settp_lin_interval(e, rest)));
+        best = rest;
+        best_count = e->lin[rest].count;
+        best_f = form.lin;
+        best_c = form.c;
+        best_t = t;
       }
     }
   }
   if (best >= 0 && !e->error)
     r = settp_interval_meet(r, settp_interval_add(settp_interval_scale(settp_mod_interval(e, best_f, best_c), best_t), settp_lin_interval(e, best)));
+  return r;
+}
+
+/* I5: terms divisible by the coefficient of a quotient move into its form. deep: intervals of what comes of it, not only sums. */
+SETT_INLINE sett_map_interval settp_lin_interval_moved(settp_engine *e, int32_t a, sett_map_interval r, const sett_map_interval *goal, int deep) {
+  int32_t i, f, j, pass, n, count = e->lin[a].count;
+  for (i = 0; i < count && !e->error; ++i) {
+    settp_term q = e->term[e->lin[a].first + i];
+    if (e->atom[q.atom].kind != SETTP_ATOM_QUOTIENT || q.k == INT64_MIN) continue;
+    for (f = e->atom[q.atom].form; f >= 0; f = e->form[f].next) {
+      settp_form form = e->form[f];
+      int32_t hits = 0, own = e->lin[form.lin].count;
+      sett_map_interval part = r, rest = r;
+      for (pass = 0; pass < 2; ++pass) { /* the form with the terms that move in, the rest */
+        int64_t constant = pass ? e->lin[a].constant : e->lin[form.lin].constant;
+        int32_t made;
+        if (!SETTP_ROOM(e, term, terms, term_room, count + own)) return r;
+        n = pass ? 0 : own;
+        settp_copy(e->term + e->terms, e->term + e->lin[form.lin].first, (size_t)n * sizeof *e->term);
+        for (j = 0; j < count && n >= 0; ++j) {
+          settp_term x = e->term[e->lin[a].first + j];
+          int64_t k = 0;
+          int moves = x.k % q.k == 0 && !settp_mul(x.k / q.k, form.c, &k);
+          if (j == i || moves == pass) continue;
+          hits += moves;
+          n = settp_terms_add(e, n, x.atom, pass ? x.k : k);
+        }
+        if (!hits || n < 0) break;
+        if (deep) {
+          made = settp_lin_make(e, constant, n);
+          if (made < 0) break;
+        }
+        *(pass ? &rest : &part) = deep ? settp_lin_interval(e, made) : settp_terms_sum(e, e->terms, n, constant);
+      }
+      if (pass < 2) continue;
+      part = settp_interval_scale(settp_interval(settp_sat_floor(part.lo, form.c), settp_sat_floor(part.hi, form.c)), q.k);
+      r = settp_interval_meet(r, settp_interval_add(part, rest));
+      if (settp_interval_in(r, goal)) return r;
+    }
+  }
   return r;
 }
 
@@ -2067,7 +2199,8 @@ SETT_INLINE int32_t settp_lin_primitive(settp_engine *e, int32_t a, int64_t *k) 
   return settp_lin_shrink(e, a, g, 0);
 }
 
-SETT_INLINE sett_map_interval settp_lin_interval(settp_engine *e, int32_t a) {
+/* The interval of a; the search ends early where it lies in goal (or NULL). */
+SETT_INLINE sett_map_interval settp_lin_interval_goal(settp_engine *e, int32_t a, const sett_map_interval *goal) {
   sett_map_interval r;
   int i;
   if (e->lin[a].known) return settp_interval(e->lin[a].lo, e->lin[a].hi);
@@ -2080,19 +2213,26 @@ SETT_INLINE sett_map_interval settp_lin_interval(settp_engine *e, int32_t a) {
         r = settp_interval_meet(r, settp_interval_add(settp_interval_scale(settp_interval(e->fact[i].lo, e->fact[i].hi), k),
                                                       settp_interval(e->lin[a].constant, e->lin[a].constant)));
   }
-  if (e->lin[a].busy || e->lins > e->lin_limit || e->depth > SETTP_LOOK_DEPTH || e->lin[a].count < 2 || e->lin[a].count > 40 || r.lo == r.hi) return r;
+  if (settp_interval_in(r, goal) || e->lin[a].busy || e->lins > e->lin_limit || e->depth > SETTP_LOOK_DEPTH || e->lin[a].count < 2 ||
+      e->lin[a].count > 40 || r.lo == r.hi)
+    return r;
   if (!e->depth) e->look_end = e->looks + SETTP_LOOKS_MAX;
   if (++e->looks > e->look_end) return r;
   e->lin[a].busy = 1;
   ++e->depth;
-  r = settp_lin_interval_more(e, a, r);
+  r = settp_lin_interval_digits(e, a, r);
+  if (!settp_interval_in(r, goal)) r = settp_lin_interval_moved(e, a, r, goal, 0);
+  if (!settp_interval_in(r, goal)) r = settp_lin_interval_moved(e, a, r, goal, 1);
   --e->depth;
   e->lin[a].busy = 0;
+  if (settp_interval_in(r, goal)) return r;
   e->lin[a].known = 1;
   e->lin[a].lo = r.lo;
   e->lin[a].hi = r.hi;
   return r;
 }
+
+SETT_INLINE sett_map_interval settp_lin_interval(settp_engine *e, int32_t a) { return settp_lin_interval_goal(e, a, NULL); }
 
 /* ---- atoms ---- */
 
@@ -2106,15 +2246,47 @@ SETT_INLINE void settp_atom_measure(settp_engine *e, settp_atom *atom, int32_t l
   }
 }
 
+/* The samples of variable i, as values of y in x = m * y + r: the ends of its bounds, and numbers between them. */
+SETT_INLINE void settp_sample_variable(const settp_engine *e, settp_atom *a, int i) {
+  const int64_t far = (int64_t)1 << 40;
+  int64_t lo = a->lo < -far ? -far : a->lo, hi = a->hi > far ? far : a->hi;
+  int j;
+  for (j = 0; j < SETTP_SAMPLES; ++j) {
+    if (e->point) a->at[j] = settp_floor(e->point[j * e->variables + i] - a->r, a->c);
+    else if (lo > hi) a->at[j] = a->lo;
+    else a->at[j] = j == 0 ? lo : j == 1 ? hi : lo + (int64_t)(settp_hash((uint64_t)i * 64 + (uint64_t)j, 11) % (uint64_t)(hi - lo + 1));
+  }
+}
+
 SETT_INLINE int32_t settp_atom_push(settp_engine *e, const settp_atom *atom, int32_t *bucket) {
+  settp_atom *x;
+  uint64_t h;
+  int j, sign;
   if (!SETTP_ROOM(e, atom, atoms, atom_room, 1)) return SETTP_NONE;
   if (atom->depth > SETTP_DEPTH_MAX) {
     e->error = SETT_MAP_ERROR_DEEP;
     return SETTP_NONE;
   }
-  e->atom[e->atoms] = *atom;
+  x = e->atom + e->atoms;
+  *x = *atom;
+  if (x->kind == SETTP_ATOM_VAR) {
+    settp_sample_variable(e, x, x->a);
+  } else if (x->kind == SETTP_ATOM_QUOTIENT) {
+    const int64_t *l = settp_lin_at(e, x->a);
+    for (j = 0; j < SETTP_SAMPLES; ++j) x->at[j] = settp_floor_short(l[j], x->c);
+  } else {
+    const int64_t *a = settp_lin_at(e, x->a), *b = settp_lin_at(e, x->b);
+    for (j = 0; j < SETTP_SAMPLES; ++j)
+      if (settp_apply(x->op, a[j], b[j], x->at + j)) x->at[j] = 0;
+  }
+  h = settp_at_hash(x->at, &sign);
+  if (h) {
+    int32_t *alike = e->alike_bucket + (settp_hash(h, 3) & e->mask);
+    x->alike = *alike;
+    *alike = e->atoms;
+  }
   if (bucket) {
-    e->atom[e->atoms].next = *bucket;
+    x->next = *bucket;
     *bucket = e->atoms;
   }
   return e->atoms++;
@@ -2130,7 +2302,7 @@ SETT_INLINE settp_atom settp_atom_blank(int32_t kind) {
   a.weight = 1;
   a.kind = kind;
   a.op = a.a = a.b = a.depth = 0;
-  a.next = a.form = SETTP_NONE;
+  a.next = a.form = a.alike = SETTP_NONE;
   a.forms = 0;
   a.expr = 0;
   a.nodes = 0;
@@ -2196,7 +2368,7 @@ SETT_INLINE void settp_atom_name(settp_engine *e, int32_t q, int32_t lin, int64_
   for (end = &e->atom[q].form; *end >= 0; end = &e->form[*end].next) {}
   *end = e->forms++;
   ++e->atom[q].forms;
-  r = settp_lin_interval(e, lin);
+  r = e->atom[q].forms == 1 ? settp_lin_interval(e, lin) : e->lin[lin].known ? settp_interval(e->lin[lin].lo, e->lin[lin].hi) : settp_lin_sum(e, lin);
   r = settp_interval_meet(settp_interval(settp_sat_floor(r.lo, c), settp_sat_floor(r.hi, c)), settp_interval(e->atom[q].lo, e->atom[q].hi));
   if (r.lo <= r.hi) {
     e->atom[q].lo = r.lo;
@@ -2277,7 +2449,14 @@ SETT_INLINE int settp_cheaper(settp_cost a, settp_cost b) {
   return a.count < b.count;
 }
 
-SETT_INLINE int settp_one_period(sett_map_interval r, int64_t c, int64_t *value) {
+/* Whether floor(l / c) is one number: by the samples it must be, by the interval it is. */
+SETT_INLINE int settp_one_period(settp_engine *e, int32_t l, int64_t c, int64_t *value) {
+  const int64_t *at = settp_lin_at(e, l);
+  sett_map_interval r, goal;
+  if (!settp_at_one_period(e, at, c)) return 0;
+  goal.lo = settp_floor(at[0], c);
+  if (settp_mul(goal.lo, c, &goal.lo) || settp_add(goal.lo, c - 1, &goal.hi)) return 0;
+  r = settp_lin_interval_goal(e, l, e->sampled ? &goal : NULL);
   if (r.lo == INT64_MIN || r.hi == INT64_MAX || r.lo > r.hi) return 0;
   *value = settp_floor(r.lo, c);
   return *value == settp_floor(r.hi, c);
@@ -2295,7 +2474,7 @@ SETT_INLINE void settp_record(settp_engine *e, int32_t l, int64_t c, int32_t val
     s = t.k;
   }
   if (best >= 0) { /* value = A + s * q */
-    int32_t a = settp_lin_mix(e, value, 1, settp_lin_atom(e, best, 1, 0), -s, 0);
+    int32_t a = settp_lin_plus(e, value, best, -s);
     if (c < INT64_MAX && c > 0)
       settp_atom_name(e, best, s == 1 ? settp_lin_mix(e, l, 1, a, -c, 0) : settp_lin_mix(e, a, c, l, -1, c - 1), c);
   }
@@ -2315,24 +2494,51 @@ SETT_INLINE int settp_key(settp_engine *e, int32_t l, int64_t *c, int32_t *add, 
   return *key >= 0;
 }
 
-/* R7: a lower digit base g that makes the rest cheaper. SETTP_NONE: no g does. */
+/* Adds g to a list of divisors, greatest first, each once. */
+SETT_INLINE void settp_divisor(int64_t *list, int *count, int room, int64_t g, int64_t c) {
+  int i, j;
+  if (g < 2 || g >= c) return;
+  for (i = 0; i < *count && list[i] > g; ++i) {}
+  if (i < *count && list[i] == g) return;
+  if (*count == room) {
+    if (i == room) return;
+    --*count;
+  }
+  for (j = *count; j > i; --j) list[j] = list[j - 1];
+  list[i] = g;
+  ++*count;
+}
+
+/* R7: a lower digit base g that makes the rest cheaper; g are the common divisors of c and one or two coefficients, and of c and what such a coefficient
+ * is the multiple of a divisor for. SETTP_NONE: no g does. */
 SETT_INLINE int32_t settp_split(settp_engine *e, int32_t b, int64_t c) {
+  enum { ROOM = 24 };
   settp_cost cost = settp_lin_cost(e, b);
-  int64_t d, limit = c < 4096 ? c : 4096, g;
-  int pass;
+  int64_t list[ROOM], g, one;
+  int count = 0, pass, n;
+  int32_t i, j, f;
   if (e->lin[b].count < 2 && cost.depth <= 0) return SETTP_NONE;
-  for (pass = 0; pass < 2; ++pass)                       /* all divisors, greatest first: c / 2, c / 3, ..., then ..., 3, 2 */
-    for (d = pass ? limit : 2; pass ? d > 1 : d < limit; d += pass ? -1 : 1) {
-      int32_t a = 0, r = 0, q;
-      int32_t i, hit = 0;
-      if (c % d) continue;
-      g = pass ? d : c / d;
-      if (g <= 1 || g >= c || (pass && c / d < limit)) continue;
+  for (i = 0; i < e->lin[b].count; ++i) {
+    settp_term t = e->term[e->lin[b].first + i];
+    g = settp_gcd(t.k, c);
+    settp_divisor(list, &count, ROOM, g, c);
+    for (j = 0; j < i && g > 1; ++j) settp_divisor(list, &count, ROOM, settp_gcd(g, e->term[e->lin[b].first + j].k), c);
+    if (e->atom[t.atom].kind == SETTP_ATOM_QUOTIENT)
+      for (f = e->atom[t.atom].form; f >= 0; f = e->form[f].next) settp_divisor(list, &count, ROOM, settp_gcd(t.k / e->form[f].c, c), c);
+  }
+  for (pass = 0; pass < 2; ++pass)
+    for (n = 0; n < count; ++n) {
+      int32_t a = 0, r = 0, q, hit = 0;
+      g = list[n];
       for (i = 0; i < e->lin[b].count && !hit; ++i) hit = settp_residue(e->term[e->lin[b].first + i].k, g) != e->term[e->lin[b].first + i].k;
       if (!hit) continue;
       if (!settp_lin_extract(e, b, g, &a, &r)) return SETTP_NONE;
-      q = settp_divide(e, r, g);
-      if (q < 0) continue;
+      if (!pass) { /* the lower digits vanish */
+        if (!settp_one_period(e, r, g, &one)) continue;
+        q = settp_lin_constant(e, one);
+      } else {
+        q = settp_divide(e, r, g);
+      }
       a = settp_lin_mix(e, a, 1, q, 1, 0);
       if (a >= 0 && settp_cheaper(settp_lin_cost(e, a), cost)) return settp_divide(e, a, c / g);
     }
@@ -2364,7 +2570,7 @@ SETT_INLINE int32_t settp_merge(settp_engine *e, int32_t b, int64_t c, settp_mem
     for (sign = 0; sign < (c == 2 ? 2 : 1); ++sign) {
       int64_t s = sign ? -t.k : t.k;
       int32_t out = sign ? settp_lin_atom(e, t.atom, t.k, 0) : settp_lin_constant(e, 0); /* s * q = -s * q + 2 * s * q */
-      int32_t rest = settp_lin_mix(e, b, 1, settp_lin_atom(e, t.atom, 1, 0), -t.k, 0);
+      int32_t rest = settp_lin_plus(e, b, t.atom, -t.k);
       for (f = e->atom[t.atom].form; f >= 0; f = e->form[f].next) {
         settp_form form = e->form[f];
         int64_t d;
@@ -2409,8 +2615,13 @@ SETT_INLINE int32_t settp_divide_key(settp_engine *e, int32_t b, int64_t c) {
   if (m && m->value >= 0) return m->value;
   for (i = 0; i < e->lin[b].count && !m; ++i) { /* R4 */
     settp_term t = e->term[e->lin[b].first + i];
-    int32_t other = settp_lin_mix(e, b, 1, settp_lin_atom(e, t.atom, 1, 0), t.k > 0 ? -c : c, 0);
-    if (other >= 0 && settp_one_period(settp_lin_interval(e, other), c, &one)) {
+    int64_t x[SETTP_SAMPLES];
+    int32_t other, j;
+    const int64_t *at = settp_lin_at(e, b), *own = e->atom[t.atom].at;
+    for (j = 0; j < SETTP_SAMPLES; ++j) x[j] = (int64_t)((uint64_t)at[j] + (t.k > 0 ? 0 - (uint64_t)c : (uint64_t)c) * (uint64_t)own[j]);
+    if (!settp_at_one_period(e, x, c)) continue;
+    other = settp_lin_plus(e, b, t.atom, t.k > 0 ? -c : c);
+    if (other >= 0 && settp_one_period(e, other, c, &one)) {
       value = settp_lin_atom(e, t.atom, t.k > 0 ? 1 : -1, one);
       settp_memo_set(e, b, c, value);
       return value;
@@ -2454,11 +2665,11 @@ SETT_INLINE int32_t settp_divide(settp_engine *e, int32_t l, int64_t c) {
   if (!e->lin[l].count) return settp_lin_constant(e, settp_floor(e->lin[l].constant, c));
   m = settp_memo_find(e, l, c);
   if (m && m->value >= 0) return m->value;
-  if (calls_left && settp_one_period(settp_lin_interval(e, l), c, &one)) return settp_lin_constant(e, one); /* R2 */
+  if (calls_left && settp_one_period(e, l, c, &one)) return settp_lin_constant(e, one); /* R2 */
   d = c;
   if (!settp_key(e, l, &d, &add, &key)) return SETTP_NONE;
   if (!e->lin[key].count) value = add;
-  else if (calls_left && settp_one_period(settp_lin_interval(e, key), d, &one)) value = settp_lin_scale(e, add, 1, one);
+  else if (calls_left && settp_one_period(e, key, d, &one)) value = settp_lin_scale(e, add, 1, one);
   else value = settp_lin_mix(e, add, 1, settp_divide_key(e, key, d), 1, 0);
   if (value < 0) return SETTP_NONE;
   settp_record(e, l, c, value);
@@ -2489,12 +2700,16 @@ SETT_INLINE int settp_engine_start(settp_engine *e, sett_map_arena *arena, const
   e->facts = 0;
   while (buckets < 65536 && buckets < nodes * 8) buckets *= 2;
   e->mask = e->lin_mask = buckets - 1;
-  e->lin_bucket = (int32_t *)settp_take(arena, (size_t)buckets * 3 * sizeof(int32_t));
+  e->prints = 0;
+  e->sampled = 1;
+  e->point = NULL;
+  e->lin_bucket = (int32_t *)settp_take(arena, (size_t)buckets * 4 * sizeof(int32_t));
   e->variable = (int32_t *)settp_take(arena, (size_t)e->variables * sizeof(int32_t) + 8);
   if (!e->lin_bucket || !e->variable) return e->error = SETT_MAP_ERROR_FULL;
   e->atom_bucket = e->lin_bucket + buckets;
   e->memo_bucket = e->atom_bucket + buckets;
-  for (i = 0; i < buckets * 3; ++i) e->lin_bucket[i] = SETTP_NONE;
+  e->alike_bucket = e->memo_bucket + buckets;
+  for (i = 0; i < buckets * 4; ++i) e->lin_bucket[i] = SETTP_NONE;
   for (i = 0; i < (uint32_t)e->variables; ++i) e->variable[i] = SETTP_NONE;
   if (!SETTP_ROOM(e, term, terms, term_room, 1)) return e->error = SETT_MAP_ERROR_FULL;
   return 0;
@@ -2723,29 +2938,47 @@ SETT_INLINE int32_t settp_estimate(settp_engine *e, int32_t l) {
   return n;
 }
 
-SETT_INLINE void settp_find_digits(settp_engine *e, int32_t l) { /* P2 */
-  int32_t i, j, k, made = 0;
-  for (i = 0; i < e->lin[l].count && e->calls < 4000 && e->lins < e->lin_limit; ++i) {
+/* P2: k * q with terms that q is a quotient of: s * (F - t * q) for a form F whose rest by t is then a digit. F is recorded as a name of q. */
+SETT_INLINE void settp_find_digits(settp_engine *e, int32_t l) {
+  int32_t i, j, k;
+  for (i = 0; i < e->lin[l].count && e->lins < e->lin_limit; ++i) {
     settp_term q = e->term[e->lin[l].first + i];
     uint64_t support = e->atom[q.atom].support;
+    int64_t seen[8];
+    int32_t tried = 0, a;
     if (e->atom[q.atom].kind != SETTP_ATOM_QUOTIENT || q.k == INT64_MIN || q.k == 1 || q.k == -1) continue;
-    for (j = 0; j < e->lin[l].count && made < 24; ++j) {
+    for (j = 0; j < e->lin[l].count && tried < 8; ++j) {
       settp_term t = e->term[e->lin[l].first + j];
-      int64_t s = t.k < 0 ? -t.k : t.k;
-      int32_t b, n = 0;
+      int64_t s = t.k < 0 ? -t.k : t.k, m;
+      int32_t f, w, n = 0;
+      sett_map_interval r;
       if (i == j || t.k == INT64_MIN || q.k % s || q.k == s || q.k == -s || (e->atom[t.atom].support & ~support)) continue;
+      for (a = 0; a < tried && seen[a] != s; ++a) {}
+      if (a < tried) continue;
+      seen[tried++] = s;
       if (!SETTP_ROOM(e, term, terms, term_room, e->lin[l].count)) return;
       for (k = 0; k < e->lin[l].count; ++k) {
         settp_term x = e->term[e->lin[l].first + k];
         if (k == i || x.k % s || (e->atom[x.atom].support & ~support)) continue;
-        x.k /= s;
+        x.k = q.k < 0 ? x.k / s : -(x.k / s);
         e->term[e->terms + n++] = x;
       }
-      b = settp_lin_make(e, 0, n);
-      s = (q.k < 0 ? -q.k : q.k) / s;
-      (void)settp_divide(e, b, s);
-      (void)settp_divide(e, settp_lin_scale(e, b, 1, s - 1), s);
-      ++made;
+      f = settp_lin_make(e, 0, n);
+      m = (q.k < 0 ? -q.k : q.k) / s;
+      w = settp_lin_plus(e, f, q.atom, -m);
+      if (f < 0 || w < 0) continue;
+      if (e->sampled) {
+        const int64_t *x = settp_lin_at(e, w);
+        int64_t lo = x[0], hi = x[0];
+        for (k = 1; k < SETTP_SAMPLES; ++k) {
+          if (x[k] < lo) lo = x[k];
+          if (x[k] > hi) hi = x[k];
+        }
+        if ((uint64_t)hi - (uint64_t)lo >= (uint64_t)m) continue;
+      }
+      r = settp_lin_interval(e, w);
+      if (r.lo == INT64_MIN || r.hi == INT64_MAX || r.hi - r.lo >= m) continue;
+      settp_atom_name(e, q.atom, r.lo >= 0 && r.hi < m ? f : settp_lin_scale(e, f, 1, -r.lo), m);
     }
   }
 }
@@ -2766,7 +2999,7 @@ SETT_INLINE int32_t settp_fold_mod(settp_engine *e, int32_t l, settp_part *part)
       if (e->lins > e->lin_limit && best >= 0) break;
       if (q.k % form.c || !settp_form_lighter(e, form.lin, q.atom) || !settp_lin_shared(e, form.lin, l)) continue;
       t = -(q.k / form.c);
-      rest = settp_lin_take(e, l, form.lin, form.c, q.atom, t);
+      rest = settp_lin_take(e, l, form.lin, form.c, q.atom, t, INT32_MAX);
       if (rest < 0) continue;
       inner = settp_print_mod(e, form.lin, form.c, &unused);
       if (!inner) continue;
@@ -2786,9 +3019,31 @@ SETT_INLINE int32_t settp_fold_mod(settp_engine *e, int32_t l, settp_part *part)
   return part->nodes ? best : SETTP_NONE;
 }
 
-/* P4: one quotient of l with the terms it can take in; the form that is left. */
+/* Moves the terms of rest that stand in form, and the constant, into inner = +-form as far as k divides them; how many moved, or SETTP_NONE. */
+SETT_INLINE int32_t settp_absorb(settp_engine *e, settp_form form, int64_t k, int32_t *inner, int32_t *rest) {
+  int32_t j, moved = 0;
+  int64_t x;
+  for (j = 0; j < e->lin[form.lin].count && *inner >= 0 && *rest >= 0; ++j) {
+    int32_t atom = e->term[e->lin[form.lin].first + j].atom;
+    int64_t own = settp_lin_coefficient(e, *rest, atom);
+    if (!own || own % k || settp_mul(own / k, form.c, &x)) continue;
+    *inner = settp_lin_plus(e, *inner, atom, x);
+    *rest = settp_lin_plus(e, *rest, atom, -own);
+    ++moved;
+  }
+  if (*inner < 0 || *rest < 0) return SETTP_NONE;
+  x = e->lin[*rest].constant;
+  if (x && x % k == 0 && !settp_mul(x / k, form.c, &x)) {
+    *inner = settp_lin_scale(e, *inner, 1, x);
+    *rest = settp_lin_scale(e, *rest, 1, -e->lin[*rest].constant);
+    ++moved;
+  }
+  return *inner < 0 || *rest < 0 ? SETTP_NONE : moved;
+}
+
+/* P4: the heaviest quotient of l with the terms it can take in; the form that is left. A form with a negative coefficient is tried turned around, too. */
 SETT_INLINE int32_t settp_fold_quotient(settp_engine *e, int32_t l, settp_part *part) {
-  int32_t i, j, f, heavy = SETTP_NONE, best = SETTP_NONE, best_f = 0, best_nodes = 0, flip, absorb;
+  int32_t i, f, heavy = SETTP_NONE, best = SETTP_NONE, best_f = 0, best_nodes = 0, flip, absorb, alone;
   int64_t best_c = 0, best_k = 0, k0 = 0;
   int best_positive = 0;
   for (i = 0; i < e->lin[l].count; ++i) {
@@ -2799,35 +3054,18 @@ SETT_INLINE int32_t settp_fold_quotient(settp_engine *e, int32_t l, settp_part *
     }
   }
   if (heavy < 0 || k0 == INT64_MIN) return SETTP_NONE;
+  alone = settp_lin_plus(e, l, heavy, -k0);
+  if (alone < 0) return SETTP_NONE;
   for (f = e->atom[heavy].form; f >= 0; f = e->form[f].next) {
     settp_form form = e->form[f];
-    if (!settp_form_lighter(e, form.lin, heavy) || (e->lins > e->lin_limit && best >= 0)) continue;
-    for (flip = 0; flip < 2; ++flip)
+    int flips = !settp_all_positive(e, form.lin);
+    if (!settp_form_lighter(e, form.lin, heavy) || ((e->lins > e->lin_limit || e->prints > SETTP_PRINTS_MAX) && best >= 0)) continue;
+    for (flip = 0; flip <= flips; ++flip)
       for (absorb = 0; absorb < 2; ++absorb) {
-        int64_t k = flip ? -k0 : k0, x;
-        int32_t inner = flip ? settp_lin_scale(e, form.lin, -1, form.c - 1) : form.lin, nodes, left;
-        int32_t rest = settp_lin_mix(e, l, 1, settp_lin_atom(e, heavy, 1, 0), -k0, 0);
-        int positive, moved = 0;
-        if (inner < 0 || rest < 0) continue;
-        if (absorb) {
-          for (j = 0; j < e->lin[form.lin].count && inner >= 0 && rest >= 0; ++j) {
-            int32_t atom = e->term[e->lin[form.lin].first + j].atom;
-            int64_t own = settp_lin_coefficient(e, rest, atom);
-            if (!own || own % k || settp_mul(own / k, form.c, &x)) continue;
-            inner = settp_lin_mix(e, inner, 1, settp_lin_atom(e, atom, 1, 0), x, 0);
-            rest = settp_lin_mix(e, rest, 1, settp_lin_atom(e, atom, 1, 0), -own, 0);
-            ++moved;
-          }
-          if (inner < 0 || rest < 0) continue;
-          x = e->lin[rest].constant;
-          if (x && x % k == 0 && !settp_mul(x / k, form.c, &x)) {
-            inner = settp_lin_scale(e, inner, 1, x);
-            rest = settp_lin_scale(e, rest, 1, -e->lin[rest].constant);
-            ++moved;
-          }
-          if (!moved || inner < 0 || rest < 0) continue;
-        }
-        if (!e->lin[inner].count) continue;
+        int64_t k = flip ? -k0 : k0;
+        int32_t inner = flip ? settp_lin_scale(e, form.lin, -1, form.c - 1) : form.lin, rest = alone, nodes, left;
+        int positive;
+        if (inner < 0 || (absorb && settp_absorb(e, form, k, &inner, &rest) < 1) || !e->lin[inner].count) continue;
         nodes = settp_print(e, inner);
         if (!nodes) continue;
         left = settp_estimate(e, rest);
@@ -2856,6 +3094,7 @@ SETT_INLINE int32_t settp_print(settp_engine *e, int32_t l) {
   sett_expr sum = 0;
   if (l < 0 || e->error) return 0;
   if (e->lin[l].nodes) return e->lin[l].nodes;
+  ++e->prints;
   room = e->lin[l].count * 2 + 20;
   part = (settp_part *)settp_take(e->arena, (size_t)room * sizeof *part);
   if (!part) {
@@ -2863,7 +3102,7 @@ SETT_INLINE int32_t settp_print(settp_engine *e, int32_t l) {
     return 0;
   }
   if (e->lin[l].count > 1) {
-    settp_find_digits(e, l);
+    if (e->prints < SETTP_PRINTS_MAX) settp_find_digits(e, l);
     while (n < 16 && (left = settp_fold_mod(e, work, part + n)) >= 0) {
       work = left;
       ++n;
@@ -2975,7 +3214,7 @@ SETT_INLINE void settp_cut_atoms(settp_engine *e, settp_domain *d, int32_t p, in
   if (p < 0) return;
   for (i = 0; i < e->lin[p].count && !d->empty && !e->error; ++i) {
     settp_term t = e->term[e->lin[p].first + i];
-    int32_t rest = settp_lin_mix(e, p, 1, settp_lin_atom(e, t.atom, 1, 0), -t.k, 0);
+    int32_t rest = settp_lin_plus(e, p, t.atom, -t.k);
     sett_map_interval r;
     int64_t low, high, k = t.k;
     const settp_atom *x = e->atom + t.atom;
@@ -3106,10 +3345,10 @@ SETT_INLINE int settp_constrain(settp_engine *e, settp_domain *d, int32_t *form,
   int64_t lo = *low, hi = *high, k, g;
   int steps;
   for (steps = 0; steps < 32 && !e->error; ++steps) {
-    sett_map_interval r;
+    sett_map_interval r, goal = settp_interval(lo, hi);
     int32_t next = SETTP_NONE;
     if (!e->lin[p].count) return e->lin[p].constant >= lo && e->lin[p].constant <= hi ? SETTP_DROP : SETTP_EMPTY;
-    r = settp_lin_interval(e, p);
+    r = settp_lin_interval_goal(e, p, &goal);
     if (r.lo >= lo && r.hi <= hi) return SETTP_DROP;
     if (r.lo > hi || r.hi < lo) return SETTP_EMPTY;
     k = e->lin[p].constant;
@@ -3315,8 +3554,9 @@ SETT_INLINE sett_map_constraint settp_print_constraint(settp_engine *e, const se
   return c;
 }
 
-/* All bounds and constraints to a fixpoint. Bounds, classes and the constraints that stay are left in d and out; their number, or -1. */
-SETT_INLINE int settp_solve(sett_map_arena *arena, const sett_map *map, settp_domain *d, sett_map_constraint *out, int *error) {
+/* All bounds and constraints to a fixpoint. Bounds, classes and the constraints that stay are left in d and out; their number, or -1. The engine of the
+ * last round stays in *e. */
+SETT_INLINE int settp_solve(sett_map_arena *arena, const sett_map *map, settp_domain *d, sett_map_constraint *out, settp_engine *e, int *error) {
   enum { ROUNDS = 48 };
   settp_list list;
   settp_kept *kept = (settp_kept *)settp_take(arena, (size_t)map->constraints * sizeof *kept + 8);
@@ -3329,23 +3569,22 @@ SETT_INLINE int settp_solve(sett_map_arena *arena, const sett_map *map, settp_do
   }
   keep = arena->top;
   for (round = 0;; ++round) {
-    settp_engine e;
     uint32_t at;
     arena->top = keep;
     for (at = 0; at < list.count; ++at) settp_at(arena, list.handle[at])->mark = at; /* printing and enumerating move the marks */
     d->changed = 0;
-    if (settp_engine_start(&e, arena, map, d->bounds, d->modulus, d->residue, list.count)) {
-      *error = e.error;
+    if (settp_engine_start(e, arena, map, d->bounds, d->modulus, d->residue, list.count)) {
+      *error = e->error;
       return -1;
     }
-    n = settp_round(&e, d, map, &list, kept);
-    *error = e.error;
+    n = settp_round(e, d, map, &list, kept);
+    *error = e->error;
     if (n < 0) return -1;
     if (d->changed && round < ROUNDS) continue;
     for (i = made = 0; i < n; ++i) {
-      out[made] = settp_print_constraint(&e, kept + i);
+      out[made] = settp_print_constraint(e, kept + i);
       if (out[made++].expr < SETT_MAP_ERROR_COUNT) {
-        *error = e.error ? e.error : SETT_MAP_ERROR_FULL;
+        *error = e->error ? e->error : SETT_MAP_ERROR_FULL;
         return -1;
       }
     }
@@ -3371,6 +3610,40 @@ SETT_INLINE int settp_solve(sett_map_arena *arena, const sett_map *map, settp_do
   return made;
 }
 
+/* Points of the solved domain for e->point: some are drawn in the bounds, and those where the constraints hold are kept. */
+SETT_INLINE void settp_draw_points(settp_engine *e, const settp_domain *d, const settp_list *list, const sett_map_constraint *constraint, int constraints) {
+  enum { DRAWS = 48 };
+  int64_t *point = (int64_t *)settp_take(e->arena, (size_t)e->variables * (SETTP_SAMPLES + 1) * sizeof *point + 8);
+  int64_t *value = (int64_t *)settp_take(e->arena, (size_t)list->count * sizeof *value + 8);
+  unsigned char *error = (unsigned char *)settp_take(e->arena, list->count + 8);
+  int found = 0, draw, i, j;
+  e->sampled = 0;
+  if (!point || !value || !error) return;
+  for (draw = 0; draw < DRAWS && found < SETTP_SAMPLES; ++draw) {
+    int64_t *x = point + found * e->variables;
+    int ok = 1;
+    for (i = 0; i < e->variables; ++i) {
+      const sett_map_variable *v = d->bounds + i;
+      const int64_t far = (int64_t)1 << 40;
+      int64_t lo = v->lo < -far ? -far : v->lo, hi = v->hi > far ? far : v->hi, m = d->modulus[i];
+      uint64_t steps = lo > hi ? 0 : (uint64_t)(hi - lo) / (uint64_t)m;
+      uint64_t step = draw == 0 ? 0 : draw == 1 ? steps : settp_hash((uint64_t)i * 64 + (uint64_t)draw, 13) % (steps + 1);
+      if (draw > 1 && draw % 4 == 3) step /= 1 + steps / 8; /* low corners: what constraints leave is often there */
+      x[i] = (v->lo < -far ? settp_floor(lo, m) * m + settp_mod(d->residue[i], m) : lo) + (int64_t)step * m;
+    }
+    settp_run(e->arena, list, x, value, error);
+    for (j = 0; j < constraints && ok; ++j) {
+      uint32_t at = settp_at(e->arena, constraint[j].expr)->mark;
+      ok = !error[at] && value[at] >= constraint[j].lo && value[at] <= constraint[j].hi;
+    }
+    found += ok;
+  }
+  if (!found) return;
+  for (j = found * e->variables; j < SETTP_SAMPLES * e->variables; ++j) point[j] = point[j - found * e->variables];
+  e->point = point;
+  e->sampled = 1;
+}
+
 /* Starts an engine for expressions of the map under its solved domain: what the constraints say of their forms is known in it. */
 SETT_INLINE int settp_results_start(settp_engine *e, sett_map_arena *arena, const sett_map *map, const settp_domain *d,
                                     const sett_map_constraint *constraint, int constraints, uint32_t nodes) {
@@ -3380,6 +3653,7 @@ SETT_INLINE int settp_results_start(settp_engine *e, sett_map_arena *arena, cons
   if (settp_engine_start(e, arena, map, d->bounds, d->modulus, d->residue, nodes + (uint32_t)constraints * 8)) return e->error;
   if (!constraints) return 0;
   if (settp_list_of_constraints(arena, &list, constraint, constraints)) return e->error = SETT_MAP_ERROR_FULL;
+  settp_draw_points(e, d, &list, constraint, constraints);
   lin = settp_normalise(e, &list);
   e->fact = (settp_known *)settp_take(arena, (size_t)constraints * sizeof *e->fact);
   if (!lin || !e->fact) return e->error ? e->error : (e->error = SETT_MAP_ERROR_FULL);
@@ -3420,79 +3694,7 @@ SETT_INLINE int settp_domain_start(sett_map_arena *arena, const sett_map *map, s
   return 0;
 }
 
-SETT_INLINE sett_map sett_map_simplify(sett_map_arena *arena, sett_map map) {
-  sett_map_mark mark = sett_map_arena_mark(arena);
-  settp_domain d;
-  settp_engine e;
-  settp_list list;
-  sett_map_constraint *constraint;
-  sett_expr *result;
-  int32_t *lin;
-  int i, n, error = 0;
-  sett_map out = map;
-  if (map.kind != SETT_MAP_DEFINED) return map;
-  result = (sett_expr *)settp_take(arena, (size_t)map.results * sizeof *result + 8);
-  constraint = (sett_map_constraint *)settp_take(arena, (size_t)(map.constraints + sett_map_variables(map)) * sizeof *constraint + 8);
-  if (!result || !constraint || settp_domain_start(arena, &map, &d)) {
-    arena->top = mark.top;
-    return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
-  }
-  n = settp_solve(arena, &map, &d, constraint, &error);
-  if (n < 0) {
-    sett_map_arena_rewind(arena, mark);
-    return error ? sett_map_fail(error, 0) : sett_map_empty();
-  }
-  error = settp_results_start(&e, arena, &map, &d, constraint, n, 64);
-  list.handle = NULL;
-  list.count = list.capacity = 0;
-  for (i = 0; i < map.results && !error; ++i) error = settp_list_push(arena, &list, map.result[i]);
-  if (!error) error = settp_list_close(arena, &list);
-  lin = error ? NULL : settp_normalise(&e, &list);
-  for (i = 0; i < map.results && lin && !e.error; ++i) {
-    int32_t l = lin[settp_at(arena, map.result[i])->mark];
-    if (settp_print(&e, l)) result[i] = e.lin[l].expr;
-  }
-  if (error || e.error) {
-    sett_map_arena_rewind(arena, mark);
-    return sett_map_fail(error ? error : e.error, 0);
-  }
-  out.variable = d.bounds;
-  out.result = result;
-  out.constraint = constraint;
-  out.constraints = n;
-  settp_sort_constraints(arena, &out, constraint, n);
-  return settp_map_store(arena, out, mark.top);
-}
-
-/* The interval of an expression over the domain of a map. Sound; exact where each variable stands once. An empty domain gives [1, 0]. */
-SETT_INLINE sett_map_interval sett_map_range(sett_map_arena *arena, sett_map map, sett_expr expr) {
-  sett_map_mark mark = sett_map_arena_mark(arena);
-  sett_map_interval r = settp_interval(INT64_MIN, INT64_MAX);
-  sett_map_constraint *constraint;
-  settp_domain d;
-  settp_engine e;
-  settp_list list;
-  int n, error = 0;
-  if (map.kind == SETT_MAP_EMPTY) return settp_interval(1, 0);
-  if (map.kind != SETT_MAP_DEFINED || expr < SETT_MAP_ERROR_COUNT) return r;
-  constraint = (sett_map_constraint *)settp_take(arena, (size_t)(map.constraints + sett_map_variables(map)) * sizeof *constraint + 8);
-  list.handle = NULL;
-  list.count = list.capacity = 0;
-  if (constraint && !settp_domain_start(arena, &map, &d)) {
-    n = settp_solve(arena, &map, &d, constraint, &error);
-    if (n < 0) r = error ? r : settp_interval(1, 0);
-    else if (!settp_results_start(&e, arena, &map, &d, constraint, n, 64) && !settp_list_push(arena, &list, expr) && !settp_list_close(arena, &list)) {
-      int32_t *lin = settp_normalise(&e, &list);
-      if (lin) r = settp_lin_interval(&e, lin[settp_at(arena, expr)->mark]);
-    }
-  }
-  sett_map_arena_rewind(arena, mark);
-  return r;
-}
-
-/* ======================================================================= bodies: questions ==== */
-
-/* An engine over the solved domain of a map, and the forms of its results. kind EMPTY or FAILED in *map: there is nothing to ask. */
+/* An engine over the solved domain of a map, and the forms of its results. */
 typedef struct settp_asked {
   settp_engine engine;
   settp_domain domain;
@@ -3502,13 +3704,14 @@ typedef struct settp_asked {
   int constraints;
 } settp_asked;
 
-SETT_INLINE int settp_ask(sett_map_arena *arena, sett_map map, settp_asked *a) { /* 0, SETTP_EMPTY as -1, or an error */
-  int i, error = 0;
+SETT_INLINE int settp_ask(sett_map_arena *arena, sett_map map, settp_asked *a) { /* 0, an error, or -1: there is no point */
+  int i, error = 0, kept = 0;
   a->constraint = (sett_map_constraint *)settp_take(arena, (size_t)(map.constraints + sett_map_variables(map)) * sizeof *a->constraint + 8);
   if (!a->constraint || settp_domain_start(arena, &map, &a->domain)) return SETT_MAP_ERROR_FULL;
-  a->constraints = settp_solve(arena, &map, &a->domain, a->constraint, &error);
+  a->constraints = settp_solve(arena, &map, &a->domain, a->constraint, &a->engine, &error);
   if (a->constraints < 0) return error ? error : -1;
-  error = settp_results_start(&a->engine, arena, &map, &a->domain, a->constraint, a->constraints, 64);
+  for (i = 0; i < sett_map_variables(map); ++i) kept -= a->domain.modulus[i] > 1;
+  if (a->constraints + kept > 0) error = settp_results_start(&a->engine, arena, &map, &a->domain, a->constraint, a->constraints, 64);
   a->list.handle = NULL;
   a->list.count = a->list.capacity = 0;
   for (i = 0; i < map.results && !error; ++i) error = settp_list_push(arena, &a->list, map.result[i]);
@@ -3517,6 +3720,49 @@ SETT_INLINE int settp_ask(sett_map_arena *arena, sett_map map, settp_asked *a) {
   a->lin = settp_normalise(&a->engine, &a->list);
   return a->lin ? 0 : a->engine.error;
 }
+
+SETT_INLINE sett_map sett_map_simplify(sett_map_arena *arena, sett_map map) {
+  sett_map_mark mark = sett_map_arena_mark(arena);
+  settp_asked a;
+  sett_expr *result;
+  int i, error;
+  if (map.kind != SETT_MAP_DEFINED) return map;
+  result = (sett_expr *)settp_take(arena, (size_t)map.results * sizeof *result + 8);
+  error = result ? settp_ask(arena, map, &a) : SETT_MAP_ERROR_FULL;
+  for (i = 0; i < map.results && !error; ++i) {
+    int32_t l = a.lin[settp_at(arena, map.result[i])->mark];
+    if (settp_print(&a.engine, l)) result[i] = a.engine.lin[l].expr;
+    error = a.engine.error;
+  }
+  if (error) {
+    sett_map_arena_rewind(arena, mark);
+    return error < 0 ? sett_map_empty() : sett_map_fail(error, 0);
+  }
+  map.variable = a.domain.bounds;
+  map.result = result;
+  map.constraint = a.constraint;
+  map.constraints = a.constraints;
+  settp_sort_constraints(arena, &map, a.constraint, a.constraints);
+  return settp_map_store(arena, map, mark.top);
+}
+
+/* The interval of an expression over the domain of a map. Sound; exact where each variable stands once. An empty domain gives [1, 0]. */
+SETT_INLINE sett_map_interval sett_map_range(sett_map_arena *arena, sett_map map, sett_expr expr) {
+  sett_map_mark mark = sett_map_arena_mark(arena);
+  sett_map_interval r = settp_interval(INT64_MIN, INT64_MAX);
+  settp_asked a;
+  int code;
+  if (map.kind == SETT_MAP_EMPTY) return settp_interval(1, 0);
+  if (map.kind != SETT_MAP_DEFINED || expr < SETT_MAP_ERROR_COUNT) return r;
+  map.results = 1;
+  map.result = &expr;
+  code = settp_ask(arena, map, &a);
+  if (code <= 0) r = code ? settp_interval(1, 0) : settp_lin_interval(&a.engine, a.lin[settp_at(arena, expr)->mark]);
+  sett_map_arena_rewind(arena, mark);
+  return r;
+}
+
+/* ======================================================================= bodies: questions ==== */
 
 SETT_INLINE int sett_map_strides(sett_map_arena *arena, sett_map map, int variable, sett_map_stride *out) {
   sett_map_mark mark = sett_map_arena_mark(arena);
