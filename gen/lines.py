@@ -105,7 +105,7 @@ class _Writer:
         return compose(self.position(row, column, more), flat)
 
     def address(self, buffer: Buffer, flat: str, row: str, edge: bool) -> str:
-        """C text of it."""
+        """C text of a tile's beginning in a buffer."""
         return f"{buffer.pointer} + ({algebra.c_text(self.begin(flat, row, edge), self.index_type).results[0]})"
 
     @property
@@ -131,7 +131,8 @@ class _Writer:
         side, word = form.side, f"u{8 * form.width}"
         load = self.helpers.tile("load", word, side, side, self.index_type, form.piece)
         carry = f"carry + {form.columns}" if edge else f"carry + j * {side}"
-        rows = {"first": ["0"], "next": [f"(k + {w}) * {side}" for w in range(down)], "last": [str(self.length - side)], "again": [f"(k - 1) * {side}"]}[part]
+        rows = [f"(k + {w}) * {side}" for w in range(down)] if part == "next" else \
+            [{"first": "0", "again": f"(k - 1) * {side}", "last": str(self.length - side)}[part]]
         pointers = [f"(const {d.pointer}{d.types[word]} *)({self.address(self.source, self.read, row, edge)})" for row in rows]
         if part == "again":
             return [f"{load}({carry}, {pointers[0]}, {self.stride});"]

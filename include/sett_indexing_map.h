@@ -292,6 +292,10 @@ SETT_INLINE int64_t settp_gcd(int64_t a, int64_t b) { /* of the absolute values;
   return a;
 }
 
+SETT_INLINE int64_t settp_neg(int64_t a) { return a == INT64_MIN ? INT64_MAX : a == INT64_MAX ? INT64_MIN : -a; } /* of a bound */
+
+SETT_INLINE int64_t settp_ceil(int64_t a, int64_t b) { return a / b + (a % b > 0 ? 1 : 0); }
+
 /* Bounds saturate: INT64_MIN and INT64_MAX stand for "no bound". */
 SETT_INLINE int64_t settp_sat_add(int64_t a, int64_t b) {
   int64_t r;
@@ -786,7 +790,7 @@ SETT_INLINE sett_map sett_map_make(sett_map_arena *arena, int dims, int ranges, 
 
 typedef struct settp_out {
   char *text;
-  size_t capacity, length;
+  size_t capacity, length, most; /* an expression is not printed beyond most */
 } settp_out;
 
 enum { SETTP_TEXT_MAX = 1 << 26 }; /* a shared expression can be exponentially long as a text: printing stops here */
@@ -824,6 +828,7 @@ SETT_INLINE settp_out settp_out_make(char *text, size_t capacity) {
   out.text = text;
   out.capacity = capacity;
   out.length = 0;
+  out.most = SETTP_TEXT_MAX;
   return out;
 }
 
@@ -872,7 +877,7 @@ SETT_INLINE void settp_put_expr(sett_map_arena *arena, const sett_map *map, sett
   tasks.count = tasks.capacity = 0;
   tasks.error = 0;
   settp_task_push(arena, &tasks, NULL, e, 0);
-  while (tasks.count && !tasks.error && out->length < SETTP_TEXT_MAX) {
+  while (tasks.count && !tasks.error && out->length < out->most) {
     settp_task t = tasks.task[--tasks.count];
     const settp_node *n;
     int64_t k = 0;
@@ -933,7 +938,7 @@ SETT_INLINE void settp_put_expr(sett_map_arena *arena, const sett_map *map, sett
       }
     }
   }
-  if (tasks.error || out->length >= SETTP_TEXT_MAX) {
+  if (tasks.error || (tasks.count && out->most == SETTP_TEXT_MAX)) {
     settp_put(out, "error: ");
     settp_put(out, sett_map_error_message(tasks.error ? tasks.error : SETT_MAP_ERROR_LONG));
   }
@@ -1008,6 +1013,27 @@ SETT_INLINE size_t sett_map_print_expr(sett_map_arena *arena, sett_map map, sett
   return settp_finish(&out);
 }
 
+SETT_INLINE int settp_rank(uint32_t op) { /* sums and products first, then mod, floordiv, ceildiv, min, max, constants, variables */
+  return op == SETTP_ADD ? 0 : op == SETTP_CONST ? 20 : op == SETTP_VAR ? 21 : (int)op;
+}
+
+/* The order of summands. Equal subexpressions are equal handles, so this walks one path. */
+SETT_INLINE int settp_order(const sett_map_arena *arena, sett_expr a, sett_expr b) {
+  while (a != b) {
+    const settp_node *x = settp_at(arena, a), *y = settp_at(arena, b);
+    if (x->op != y->op) return settp_rank(x->op) < settp_rank(y->op) ? -1 : 1;
+    if (x->op <= SETTP_VAR) return x->value < y->value ? -1 : 1;
+    if (settp_a(x) != settp_a(y)) {
+      a = settp_a(x);
+      b = settp_a(y);
+    } else {
+      a = settp_b(x);
+      b = settp_b(y);
+    }
+  }
+  return 0;
+}
+
 /* Constraints in one canonical order (by their text); those on a variable or a constant are taken in, equal ones are met. 0: the domain is empty. */
 SETT_INLINE int settp_tidy(const sett_map_arena *arena, sett_map_variable *variable, sett_map_constraint *constraint, int *count) {
   int i, j, n = 0;
@@ -1054,12 +1080,13 @@ SETT_INLINE void settp_sort_constraints(sett_map_arena *arena, const sett_map *m
     sett_map_constraint c = constraint[i];
     char *mine = text + (size_t)count * WIDTH;
     settp_out out = settp_out_make(mine, WIDTH);
+    out.most = WIDTH;
     settp_put_expr(arena, map, &out, c.expr);
     settp_finish(&out);
     for (j = i; j > 0; --j) {
       const char *x = text + (size_t)(j - 1) * WIDTH, *y = mine;
       while (*x && *x == *y) ++x, ++y;
-      if (*x <= *y) break;
+      if (*x < *y || (*x == *y && settp_order(arena, constraint[j - 1].expr, c.expr) <= 0)) break;
       settp_copy(text + (size_t)j * WIDTH, text + (size_t)(j - 1) * WIDTH, WIDTH);
       constraint[j] = constraint[j - 1];
     }
@@ -1712,7 +1739,7 @@ SETT_INLINE sett_map sett_map_rename(sett_map_arena *arena, sett_map map, const 
  * simplification and are forgotten after it, so that a result never depends on what ran before. */
 
 enum { SETTP_SAMPLES = 8 }; /* points of the domain at which the values of forms are known: what differs there needs no proof */
-enum { SETTP_NONE = -1, SETTP_DEPTH_MAX = 250, SETTP_FORMS_MAX = 10, SETTP_CALLS_MAX = 20000, SETTP_LOOK_DEPTH = 4, SETTP_LOOKS_MAX = 20, SETTP_PRINTS_MAX = 2000 };
+enum { SETTP_NONE = -1, SETTP_DEPTH_MAX = 250, SETTP_FORMS_MAX = 10, SETTP_CALLS_MAX = 20000, SETTP_LOOK_DEPTH = 4, SETTP_LOOKS_MAX = 20, SETTP_PRINTS_MAX = 2000, SETTP_PROOF_DEPTH = 6, SETTP_PROOFS_MAX = 64, SETTP_POINTS_MAX = 1 << 15, SETTP_LINS_MAX = 12000 };
 enum { SETTP_ATOM_VAR, SETTP_ATOM_QUOTIENT, SETTP_ATOM_OTHER };
 
 typedef struct settp_term {
@@ -1728,7 +1755,8 @@ typedef struct settp_lin { /* constant + sum of count terms from first on */
   uint32_t hash;
   uint32_t expr;   /* memo of its print, when nodes > 0 */
   int32_t nodes;
-  unsigned char known, busy, sampled;
+  unsigned char known, busy, sampled, entered, bounded;
+  sett_map_interval bound; /* when bounded: an interval that the expressions which it is the form of are known to lie in */
   int64_t at[SETTP_SAMPLES]; /* its values at the samples, when sampled */
 } settp_lin;
 
@@ -1747,9 +1775,14 @@ typedef struct settp_atom {
   int32_t depth, next;
   int32_t form, forms; /* list of names, newest first, and their number */
   uint32_t expr;       /* memo of its print, when nodes > 0 */
-  int32_t nodes, alike; /* alike: the next atom whose values differ by a constant or a sign, by hash */
+  int32_t nodes;
   int64_t at[SETTP_SAMPLES];
 } settp_atom;
+
+typedef struct settp_alike { /* a form, by its values at the samples without a factor, step, and a constant */
+  int64_t step;
+  int32_t lin, next;
+} settp_alike;
 
 typedef struct settp_memo { /* floor(lin / c) = value; value SETTP_NONE while it is being found */
   int64_t c;
@@ -1768,7 +1801,8 @@ typedef struct settp_engine {
   settp_atom *atom;
   settp_form *form;
   settp_memo *memo;
-  int32_t terms, term_room, lins, lin_room, atoms, atom_room, forms, form_room, memos, memo_room;
+  settp_alike *alike;
+  int32_t terms, term_room, lins, lin_room, atoms, atom_room, forms, form_room, memos, memo_room, alikes, alike_room;
   int32_t *lin_bucket, *atom_bucket, *memo_bucket, *alike_bucket;
   uint32_t mask, lin_mask; /* of the tables; that of the linear forms grows */
   int32_t *variable; /* atom of each variable, SETTP_NONE: not met yet */
@@ -1779,8 +1813,11 @@ typedef struct settp_engine {
   int error;       /* FULL, DEEP: sticky. Overflow of a rule only makes that rule not apply */
   int32_t calls, nest, depth, looks, look_end; /* quotients asked, their nesting; nesting and number of intervals */
   settp_known *fact; /* facts from constraints, used for results only */
-  int facts;
+  int facts, fact_room;
   int32_t prints;    /* forms printed */
+  int64_t points;    /* values that proofs by looking at all points may still compute */
+  int32_t proofs, proof_end; /* steps of proofs, and where the one that runs now gives up */
+  int scaled;        /* R12 looks for multiples, too: constraints make them */
   int sampled;       /* 0: no point of the domain is at hand, samples say nothing */
   const int64_t *point; /* SETTP_SAMPLES points of the domain, or NULL: any point of the bounds is one */
 } settp_engine;
@@ -1866,7 +1903,7 @@ SETT_INLINE int32_t settp_lin_make(settp_engine *e, int64_t constant, int32_t co
   l->next = *bucket;
   l->expr = 0;
   l->nodes = 0;
-  l->known = l->busy = l->sampled = 0;
+  l->known = l->busy = l->sampled = l->entered = l->bounded = 0;
   *bucket = e->lins;
   e->terms += count;
   return e->lins++;
@@ -2054,19 +2091,27 @@ SETT_INLINE int settp_at_one_period(const settp_engine *e, const int64_t *x, int
   return 1;
 }
 
-/* A number for values that are equal but for a constant and a sign; 0: they do not vary. *sign: of the first step. */
-SETT_INLINE uint64_t settp_at_hash(const int64_t *x, int *sign) {
+/* The sign of the first difference of some values, times the greatest common divisor of all where scaled; 0: they do not vary. *hash is a number for all values that
+ * are equal but for that factor and a constant. */
+SETT_INLINE int64_t settp_at_step(const int64_t *x, int scaled, uint32_t *hash) {
+  int64_t g = 0, sign = 0, d;
   uint64_t h = 0;
-  int j, s = 0;
+  int j;
   for (j = 1; j < SETTP_SAMPLES; ++j) {
-    uint64_t d = (uint64_t)x[j] - (uint64_t)x[0];
-    if (!s && d) s = (int64_t)d < 0 ? -1 : 1;
-    if (s < 0) d = 0 - d;
-    h = (h ^ d) * UINT64_C(0x9E3779B97F4A7C15);
+    d = (int64_t)((uint64_t)x[j] - (uint64_t)x[0]);
+    if (!sign) sign = d < 0 ? -1 : d > 0;
+    if (d == INT64_MIN) return 0;
+    if (scaled && g != 1 && d) g = settp_gcd(g, d);
+  }
+  if (!sign) return 0;
+  g = scaled ? g * sign : sign;
+  for (j = 1; j < SETTP_SAMPLES; ++j) {
+    d = (int64_t)((uint64_t)x[j] - (uint64_t)x[0]);
+    h = (h ^ (uint64_t)(g == 1 ? d : g == -1 ? -d : d / g)) * UINT64_C(0x9E3779B97F4A7C15);
     h ^= h >> 29;
   }
-  *sign = s;
-  return s ? h | 1 : 0;
+  *hash = (uint32_t)(h >> 32);
+  return g;
 }
 
 /* ---- intervals ---- */
@@ -2110,7 +2155,30 @@ SETT_INLINE int32_t settp_lin_take(settp_engine *e, int32_t a, int32_t f, int64_
   return n < 0 || n > most ? SETTP_NONE : settp_lin_make(e, constant, n);
 }
 
-SETT_INLINE int settp_interval_in(sett_map_interval r, const sett_map_interval *goal) { return goal && r.lo >= goal->lo && r.hi <= goal->hi; }
+/* The form (F, m) of the quotient in term i of a with all terms moved in that its coefficient k divides, and the rest: a = k * floor(moved / m) + rest. 0: nothing moves. */
+SETT_INLINE int settp_lin_move(settp_engine *e, int32_t a, int32_t i, settp_form form, int32_t *moved, int32_t *rest) {
+  settp_term q = e->term[e->lin[a].first + i];
+  int32_t pass, j, n, count = e->lin[a].count, own = e->lin[form.lin].count, hits = 0;
+  for (pass = 0; pass < 2; ++pass) {
+    int32_t made;
+    if (!SETTP_ROOM(e, term, terms, term_room, count + own)) return 0;
+    n = pass ? 0 : own;
+    settp_copy(e->term + e->terms, e->term + e->lin[form.lin].first, (size_t)n * sizeof *e->term);
+    for (j = 0; j < count && n >= 0; ++j) {
+      settp_term x = e->term[e->lin[a].first + j];
+      int64_t k = 0;
+      int moves = x.k % q.k == 0 && !settp_mul(x.k / q.k, form.c, &k);
+      if (j == i || moves == pass) continue;
+      hits += moves;
+      n = settp_terms_add(e, n, x.atom, pass ? x.k : k);
+    }
+    if (!hits || n < 0) return 0;
+    made = settp_lin_make(e, pass ? e->lin[a].constant : e->lin[form.lin].constant, n);
+    if (made < 0) return 0;
+    *(pass ? rest : moved) = made;
+  }
+  return 1;
+}
 
 /* I3, I4: the digit of a form, or an atom of the form, taken out of a so that the fewest atoms stay. */
 SETT_INLINE sett_map_interval settp_lin_interval_digits(settp_engine *e, int32_t a, sett_map_interval r) {
@@ -2150,41 +2218,20 @@ SETT_INLINE sett_map_interval settp_lin_interval_digits(settp_engine *e, int32_t
   return r;
 }
 
-/* I5: terms divisible by the coefficient of a quotient move into its form. deep: intervals of what comes of it, not only sums. */
-SETT_INLINE sett_map_interval settp_lin_interval_moved(settp_engine *e, int32_t a, sett_map_interval r, const sett_map_interval *goal, int deep) {
-  int32_t i, f, j, pass, n, count = e->lin[a].count;
-  for (i = 0; i < count && !e->error; ++i) {
+/* I5: terms divisible by the coefficient of a quotient move into its form. */
+SETT_INLINE sett_map_interval settp_lin_interval_moved(settp_engine *e, int32_t a, sett_map_interval r) {
+  int32_t i, f;
+  for (i = 0; i < e->lin[a].count && !e->error; ++i) {
     settp_term q = e->term[e->lin[a].first + i];
     if (e->atom[q.atom].kind != SETTP_ATOM_QUOTIENT || q.k == INT64_MIN) continue;
     for (f = e->atom[q.atom].form; f >= 0; f = e->form[f].next) {
       settp_form form = e->form[f];
-      int32_t hits = 0, own = e->lin[form.lin].count;
-      sett_map_interval part = r, rest = r;
-      for (pass = 0; pass < 2; ++pass) { /* the form with the terms that move in, the rest */
-        int64_t constant = pass ? e->lin[a].constant : e->lin[form.lin].constant;
-        int32_t made;
-        if (!SETTP_ROOM(e, term, terms, term_room, count + own)) return r;
-        n = pass ? 0 : own;
-        settp_copy(e->term + e->terms, e->term + e->lin[form.lin].first, (size_t)n * sizeof *e->term);
-        for (j = 0; j < count && n >= 0; ++j) {
-          settp_term x = e->term[e->lin[a].first + j];
-          int64_t k = 0;
-          int moves = x.k % q.k == 0 && !settp_mul(x.k / q.k, form.c, &k);
-          if (j == i || moves == pass) continue;
-          hits += moves;
-          n = settp_terms_add(e, n, x.atom, pass ? x.k : k);
-        }
-        if (!hits || n < 0) break;
-        if (deep) {
-          made = settp_lin_make(e, constant, n);
-          if (made < 0) break;
-        }
-        *(pass ? &rest : &part) = deep ? settp_lin_interval(e, made) : settp_terms_sum(e, e->terms, n, constant);
-      }
-      if (pass < 2) continue;
+      int32_t moved, rest;
+      sett_map_interval part;
+      if (!settp_lin_move(e, a, i, form, &moved, &rest)) continue;
+      part = settp_lin_interval(e, moved);
       part = settp_interval_scale(settp_interval(settp_sat_floor(part.lo, form.c), settp_sat_floor(part.hi, form.c)), q.k);
-      r = settp_interval_meet(r, settp_interval_add(part, rest));
-      if (settp_interval_in(r, goal)) return r;
+      r = settp_interval_meet(r, settp_interval_add(part, settp_lin_interval(e, rest)));
     }
   }
   return r;
@@ -2199,40 +2246,108 @@ SETT_INLINE int32_t settp_lin_primitive(settp_engine *e, int32_t a, int64_t *k) 
   return settp_lin_shrink(e, a, g, 0);
 }
 
-/* The interval of a; the search ends early where it lies in goal (or NULL). */
-SETT_INLINE sett_map_interval settp_lin_interval_goal(settp_engine *e, int32_t a, const sett_map_interval *goal) {
-  sett_map_interval r;
+SETT_INLINE sett_map_interval settp_lin_interval_fact(settp_engine *e, int32_t a, sett_map_interval r) { /* I2 */
+  int64_t k = 1;
   int i;
+  int32_t p = e->facts ? settp_lin_primitive(e, a, &k) : SETTP_NONE;
+  if (e->lin[a].bounded) r = settp_interval_meet(r, e->lin[a].bound);
+  for (i = 0; i < e->facts; ++i)
+    if (e->fact[i].lin == p)
+      r = settp_interval_meet(r, settp_interval_add(settp_interval_scale(settp_interval(e->fact[i].lo, e->fact[i].hi), k),
+                                                    settp_interval(e->lin[a].constant, e->lin[a].constant)));
+  return r;
+}
+
+SETT_INLINE sett_map_interval settp_lin_interval(settp_engine *e, int32_t a) {
+  sett_map_interval r;
   if (e->lin[a].known) return settp_interval(e->lin[a].lo, e->lin[a].hi);
-  r = settp_lin_sum(e, a);
-  if (e->facts) { /* I2 */
-    int64_t k = 1;
-    int32_t p = settp_lin_primitive(e, a, &k);
-    for (i = 0; i < e->facts; ++i)
-      if (e->fact[i].lin == p)
-        r = settp_interval_meet(r, settp_interval_add(settp_interval_scale(settp_interval(e->fact[i].lo, e->fact[i].hi), k),
-                                                      settp_interval(e->lin[a].constant, e->lin[a].constant)));
-  }
-  if (settp_interval_in(r, goal) || e->lin[a].busy || e->lins > e->lin_limit || e->depth > SETTP_LOOK_DEPTH || e->lin[a].count < 2 ||
-      e->lin[a].count > 40 || r.lo == r.hi)
-    return r;
+  r = settp_lin_interval_fact(e, a, settp_lin_sum(e, a));
+  if (e->lin[a].busy || e->lins > e->lin_limit || e->depth > SETTP_LOOK_DEPTH || e->lin[a].count < 2 || e->lin[a].count > 40 || r.lo == r.hi) return r;
   if (!e->depth) e->look_end = e->looks + SETTP_LOOKS_MAX;
   if (++e->looks > e->look_end) return r;
   e->lin[a].busy = 1;
   ++e->depth;
-  r = settp_lin_interval_digits(e, a, r);
-  if (!settp_interval_in(r, goal)) r = settp_lin_interval_moved(e, a, r, goal, 0);
-  if (!settp_interval_in(r, goal)) r = settp_lin_interval_moved(e, a, r, goal, 1);
+  r = settp_lin_interval_moved(e, a, settp_lin_interval_digits(e, a, r));
   --e->depth;
   e->lin[a].busy = 0;
-  if (settp_interval_in(r, goal)) return r;
   e->lin[a].known = 1;
   e->lin[a].lo = r.lo;
   e->lin[a].hi = r.hi;
   return r;
 }
 
-SETT_INLINE sett_map_interval settp_lin_interval(settp_engine *e, int32_t a) { return settp_lin_interval_goal(e, a, NULL); }
+/* ---- proofs: a form lies in an interval. The same rules, aimed: what the samples refute is not tried. ---- */
+
+SETT_INLINE int settp_at_within(const settp_engine *e, const int64_t *x, int64_t lo, int64_t hi) {
+  int j;
+  for (j = 0; j < SETTP_SAMPLES; ++j)
+    if (x[j] < lo || x[j] > hi) return !e->sampled;
+  return 1;
+}
+
+/* Whether l lies in [lo, hi]: where the sum does not show it, a digit or a quotient is taken out and the rest has to lie in what is left. */
+SETT_INLINE int settp_prove_step(settp_engine *e, int32_t l, int64_t lo, int64_t hi, int depth) {
+  sett_map_interval r;
+  int32_t i, f, pick, made;
+  int pass, proved = 0;
+  if (lo > hi || l < 0 || !settp_at_within(e, settp_lin_at(e, l), lo, hi)) return 0;
+  r = e->lin[l].known ? settp_interval(e->lin[l].lo, e->lin[l].hi) : settp_lin_interval_fact(e, l, settp_lin_sum(e, l));
+  if (r.lo >= lo && r.hi <= hi) return 1;
+  if (e->lin[l].busy || e->lin[l].count < 2 || e->lin[l].count > 40 || depth > SETTP_PROOF_DEPTH || e->lins > e->lin_limit || e->error) return 0;
+  e->lin[l].busy = 1;
+  for (pass = 0; pass < 2 && !proved; ++pass) /* digits, then moved terms */
+    for (i = 0; i < e->lin[l].count && !proved; ++i) {
+      settp_term q = e->term[e->lin[l].first + i];
+      if (e->atom[q.atom].kind != SETTP_ATOM_QUOTIENT || q.k == INT64_MIN) continue;
+      for (f = e->atom[q.atom].form; f >= 0 && !proved; f = e->form[f].next) {
+        settp_form form = e->form[f];
+        int32_t count = e->lin[form.lin].count < 8 ? e->lin[form.lin].count : 8, moved = 0, rest = 0;
+        int64_t seen[9];
+        int tried = 0, k;
+        if (pass) {
+          int64_t a, b;
+          if (e->proofs >= e->proof_end || !settp_lin_move(e, l, i, form, &moved, &rest)) continue;
+          ++e->proofs;
+          r = settp_lin_interval_fact(e, rest, settp_lin_sum(e, rest));
+          if (r.lo == INT64_MIN || r.hi == INT64_MAX || settp_add(lo, settp_neg(r.lo), &a) || settp_add(hi, settp_neg(r.hi), &b) || a > b) continue;
+          if (q.k < 0) {
+            int64_t swap = a;
+            a = settp_neg(b);
+            b = settp_neg(swap);
+          }
+          a = settp_ceil(a, q.k < 0 ? -q.k : q.k);
+          b = settp_floor(b, q.k < 0 ? -q.k : q.k);
+          if (settp_mul(a, form.c, &a) || settp_mul(b, form.c, &b) || settp_add(b, form.c - 1, &b)) continue;
+          proved = settp_prove_step(e, moved, a, b, depth + 1);
+          continue;
+        }
+        for (pick = -1; pick < count && !proved; ++pick) {
+          sett_map_interval digit;
+          int64_t t, a, b;
+          if (pick < 0) {
+            if (q.k % form.c) continue;
+            t = -(q.k / form.c);
+          } else {
+            settp_term x = e->term[e->lin[form.lin].first + pick];
+            int64_t own = settp_lin_coefficient(e, l, x.atom);
+            if (!own || own % x.k) continue;
+            t = own / x.k;
+          }
+          for (k = 0; k < tried && seen[k] != t; ++k) {}
+          if (k < tried) continue;
+          seen[tried++] = t;
+          digit = settp_interval_scale(settp_mod_interval(e, form.lin, form.c), t);
+          if (settp_add(lo, settp_neg(digit.lo), &a) || settp_add(hi, settp_neg(digit.hi), &b) || a > b) continue;
+          if (e->proofs >= e->proof_end) continue;
+          ++e->proofs;
+          made = settp_lin_take(e, l, form.lin, form.c, q.atom, t, e->lin[l].count);
+          proved = made >= 0 && settp_prove_step(e, made, a, b, depth + 1);
+        }
+      }
+    }
+  e->lin[l].busy = 0;
+  return proved;
+}
 
 /* ---- atoms ---- */
 
@@ -2244,6 +2359,22 @@ SETT_INLINE void settp_atom_measure(settp_engine *e, settp_atom *atom, int32_t l
     atom->weight = settp_sat_add(atom->weight, x->weight);
     atom->support |= x->support;
   }
+}
+
+/* Makes a form known to R12. */
+SETT_INLINE void settp_alike_enter(settp_engine *e, int32_t l) {
+  uint32_t hash = 0;
+  int64_t step;
+  int32_t *bucket;
+  if (l < 0 || !e->lin[l].count || e->lin[l].entered) return;
+  e->lin[l].entered = 1;
+  step = settp_at_step(settp_lin_at(e, l), e->scaled, &hash);
+  if (!step || !SETTP_ROOM(e, alike, alikes, alike_room, 1)) return;
+  bucket = e->alike_bucket + (hash & e->mask);
+  e->alike[e->alikes].step = step;
+  e->alike[e->alikes].lin = l;
+  e->alike[e->alikes].next = *bucket;
+  *bucket = e->alikes++;
 }
 
 /* The samples of variable i, as values of y in x = m * y + r: the ends of its bounds, and numbers between them. */
@@ -2260,8 +2391,7 @@ SETT_INLINE void settp_sample_variable(const settp_engine *e, settp_atom *a, int
 
 SETT_INLINE int32_t settp_atom_push(settp_engine *e, const settp_atom *atom, int32_t *bucket) {
   settp_atom *x;
-  uint64_t h;
-  int j, sign;
+  int j;
   if (!SETTP_ROOM(e, atom, atoms, atom_room, 1)) return SETTP_NONE;
   if (atom->depth > SETTP_DEPTH_MAX) {
     e->error = SETT_MAP_ERROR_DEEP;
@@ -2279,17 +2409,12 @@ SETT_INLINE int32_t settp_atom_push(settp_engine *e, const settp_atom *atom, int
     for (j = 0; j < SETTP_SAMPLES; ++j)
       if (settp_apply(x->op, a[j], b[j], x->at + j)) x->at[j] = 0;
   }
-  h = settp_at_hash(x->at, &sign);
-  if (h) {
-    int32_t *alike = e->alike_bucket + (settp_hash(h, 3) & e->mask);
-    x->alike = *alike;
-    *alike = e->atoms;
-  }
   if (bucket) {
     x->next = *bucket;
     *bucket = e->atoms;
   }
-  return e->atoms++;
+  settp_alike_enter(e, settp_lin_atom(e, e->atoms++, 1, 0));
+  return e->atoms - 1;
 }
 
 SETT_INLINE settp_atom settp_atom_blank(int32_t kind) {
@@ -2302,7 +2427,7 @@ SETT_INLINE settp_atom settp_atom_blank(int32_t kind) {
   a.weight = 1;
   a.kind = kind;
   a.op = a.a = a.b = a.depth = 0;
-  a.next = a.form = a.alike = SETTP_NONE;
+  a.next = a.form = SETTP_NONE;
   a.forms = 0;
   a.expr = 0;
   a.nodes = 0;
@@ -2420,7 +2545,7 @@ SETT_INLINE void settp_memo_set(settp_engine *e, int32_t lin, int64_t c, int32_t
 
 typedef struct settp_cost {
   int64_t weight;
-  int32_t depth, deepest, count;
+  int32_t depth, deepest, count, plain; /* plain: coefficients other than 1, and a constant */
 } settp_cost;
 
 SETT_INLINE settp_cost settp_lin_cost(const settp_engine *e, int32_t a) {
@@ -2430,8 +2555,10 @@ SETT_INLINE settp_cost settp_lin_cost(const settp_engine *e, int32_t a) {
   c.depth = -1;
   c.deepest = 0;
   c.count = e->lin[a].count;
+  c.plain = e->lin[a].constant != 0;
   for (i = 0; i < c.count; ++i) {
     const settp_atom *x = e->atom + e->term[e->lin[a].first + i].atom;
+    c.plain += e->term[e->lin[a].first + i].k != 1;
     c.weight = settp_sat_add(c.weight, x->weight);
     if (x->depth > c.depth) {
       c.depth = x->depth;
@@ -2449,17 +2576,178 @@ SETT_INLINE int settp_cheaper(settp_cost a, settp_cost b) {
   return a.count < b.count;
 }
 
+SETT_INLINE int settp_simpler(settp_cost a, settp_cost b) { return settp_cheaper(a, b) || (!settp_cheaper(b, a) && a.plain < b.plain); }
+
+/* Reduces floor(l / c) to add + floor(key / *c): R1 and R3. */
+SETT_INLINE int settp_key(settp_engine *e, int32_t l, int64_t *c, int32_t *add, int32_t *key) {
+  int64_t g;
+  if (!settp_lin_extract(e, l, *c, add, key)) return 0;
+  g = settp_gcd(settp_lin_gcd(e, *key), *c);
+  if (g > 1) {
+    *key = settp_lin_shrink(e, *key, g, settp_floor(e->lin[*key].constant, g));
+    *c /= g;
+  }
+  return *key >= 0;
+}
+
+/* floor(l / c) where it is known already. */
+SETT_INLINE int32_t settp_quotient_known(settp_engine *e, int32_t l, int64_t c) {
+  int32_t add = 0, key = 0;
+  const settp_memo *m = settp_memo_find(e, l, c);
+  if (m && m->value >= 0) return m->value;
+  if (!settp_key(e, l, &c, &add, &key)) return SETTP_NONE;
+  if (!e->lin[key].count) return add;
+  if (c == 1) return settp_lin_mix(e, add, 1, key, 1, 0);
+  m = settp_memo_find(e, key, c);
+  return m && m->value >= 0 ? settp_lin_mix(e, add, 1, m->value, 1, 0) : SETTP_NONE;
+}
+
+/* A quotient floor(F / b) of l beside another with divisor a, a divides b: floor(floor(F / a) / (b / a)) is a further name of it, where floor(F / a) is known. */
+SETT_INLINE int settp_cross_names(settp_engine *e, int32_t l) {
+  int32_t i, j, f, g, names = 0;
+  for (i = 0; i < e->lin[l].count; ++i) {
+    int32_t q = e->term[e->lin[l].first + i].atom, forms = e->atom[q].forms;
+    if (e->atom[q].kind != SETTP_ATOM_QUOTIENT) continue;
+    for (j = 0; j < e->lin[l].count; ++j) {
+      int32_t p = e->term[e->lin[l].first + j].atom;
+      if (i == j || e->atom[p].kind != SETTP_ATOM_QUOTIENT) continue;
+      for (f = e->atom[q].form; f >= 0; f = e->form[f].next)
+        for (g = e->atom[p].form; g >= 0; g = e->form[g].next) {
+          int64_t a = e->form[g].c, b = e->form[f].c;
+          int32_t value;
+          if (a >= b || b % a) continue;
+          value = settp_quotient_known(e, e->form[f].lin, a);
+          if (value >= 0) settp_atom_name(e, q, value, b / a);
+        }
+    }
+    names += e->atom[q].forms - forms;
+  }
+  return names;
+}
+
+SETT_INLINE void settp_flag_terms(const settp_engine *e, int32_t l, unsigned char *flag, uint64_t *support) {
+  int32_t i;
+  for (i = 0; i < e->lin[l].count; ++i) {
+    int32_t atom = e->term[e->lin[l].first + i].atom;
+    flag[atom] = 1;
+    *support |= e->atom[atom].support;
+  }
+}
+
+SETT_INLINE int settp_lin_value(const settp_engine *e, int32_t l, const int64_t *value, int64_t *out) {
+  int32_t i;
+  int64_t x, r = e->lin[l].constant;
+  for (i = 0; i < e->lin[l].count; ++i) {
+    const settp_term *t = e->term + e->lin[l].first + i;
+    if (settp_mul(t->k, value[t->atom], &x) || settp_add(r, x, &r)) return 0;
+  }
+  *out = r;
+  return 1;
+}
+
+SETT_INLINE uint64_t settp_lin_support(const settp_engine *e, int32_t l) {
+  uint64_t support = 0;
+  int32_t i;
+  for (i = 0; i < e->lin[l].count; ++i) support |= e->atom[e->term[e->lin[l].first + i].atom].support;
+  return support;
+}
+
+SETT_INLINE int64_t settp_support_points(const settp_engine *e, uint64_t support) { /* of the box of these variables */
+  int64_t points = 1;
+  int i;
+  for (i = 0; i < e->variables; ++i)
+    if (support >> (i & 63) & 1 && e->variable[i] >= 0)
+      points = settp_sat_mul(points, settp_sat_add(settp_sat_add(e->atom[e->variable[i]].hi, settp_neg(e->atom[e->variable[i]].lo)), 1));
+  return points;
+}
+
+/* Whether l lies in [lo, hi] at every point of its variables where the facts about these variables hold. 0 also where there are too many points. */
+SETT_INLINE int settp_prove_points(settp_engine *e, int32_t l, int64_t lo, int64_t hi) {
+  enum { VARIABLES = 6 };
+  size_t keep = e->arena->top;
+  unsigned char *flag = (unsigned char *)settp_take(e->arena, (size_t)e->atoms + 8);
+  int64_t *value = (int64_t *)settp_take(e->arena, (size_t)e->atoms * sizeof *value + 8), points = 1, v;
+  int32_t *atom = (int32_t *)settp_take(e->arena, (size_t)e->atoms * sizeof *atom + 8), at[VARIABLES], i, n = 0, variables = 0;
+  unsigned char *use = (unsigned char *)settp_take(e->arena, (size_t)e->facts + 8);
+  uint64_t support = 0, more;
+  int f, ok = flag && value && atom && use, done = 0;
+  if (ok) {
+    for (i = 0; i < e->atoms; ++i) flag[i] = 0;
+    settp_flag_terms(e, l, flag, &support);
+    for (f = 0; f < e->facts; ++f) { /* facts may bring in variables as long as the points stay few */
+      more = settp_lin_support(e, e->fact[f].lin);
+      use[f] = !(more & ~support) || ((more & support) && settp_support_points(e, more | support) <= 2048);
+      if (use[f]) settp_flag_terms(e, e->fact[f].lin, flag, &support);
+    }
+    for (i = e->atoms - 1; i >= 0; --i) /* operands come before their users */
+      if (flag[i] && e->atom[i].kind != SETTP_ATOM_VAR) {
+        settp_flag_terms(e, e->atom[i].a, flag, &support);
+        if (e->atom[i].kind == SETTP_ATOM_OTHER) settp_flag_terms(e, e->atom[i].b, flag, &support);
+      }
+    for (i = 0; i < e->atoms && ok; ++i) {
+      const settp_atom *x = e->atom + i;
+      if (!flag[i]) continue;
+      if (x->kind != SETTP_ATOM_VAR) {
+        atom[n++] = i;
+        continue;
+      }
+      if (variables == VARIABLES || x->lo < -((int64_t)1 << 40) || x->hi > (int64_t)1 << 40 || x->lo > x->hi) ok = 0;
+      else {
+        points = settp_sat_mul(points, x->hi - x->lo + 1);
+        value[i] = x->lo;
+        at[variables++] = i;
+      }
+    }
+    if (settp_sat_mul(points, n + 2) > e->points) ok = 0;
+  }
+  if (ok) e->points -= points * (n + 2);
+  while (ok && !done) {
+    for (i = 0; i < n && ok; ++i) {
+      const settp_atom *x = e->atom + atom[i];
+      int64_t w;
+      ok = settp_lin_value(e, x->a, value, &v);
+      if (ok && x->kind == SETTP_ATOM_QUOTIENT) value[atom[i]] = settp_floor_short(v, x->c);
+      else if (ok) ok = settp_lin_value(e, x->b, value, &w) && !settp_apply(x->op, v, w, &value[atom[i]]);
+    }
+    for (f = 0; f < e->facts && ok; ++f)
+      if (use[f]) {
+        ok = settp_lin_value(e, e->fact[f].lin, value, &v);
+        if (v < e->fact[f].lo || v > e->fact[f].hi) break;
+      }
+    if (ok && f == e->facts) ok = settp_lin_value(e, l, value, &v) && v >= lo && v <= hi;
+    for (i = variables - 1; i >= 0 && value[at[i]] == e->atom[at[i]].hi; --i) value[at[i]] = e->atom[at[i]].lo;
+    if (i < 0) done = 1;
+    else ++value[at[i]];
+  }
+  e->arena->top = keep;
+  return ok;
+}
+
+SETT_INLINE int settp_prove(settp_engine *e, int32_t l, int64_t lo, int64_t hi) {
+  if (l < 0) return 0;
+  e->proof_end = e->proofs + SETTP_PROOFS_MAX;
+  if (settp_prove_step(e, l, lo, hi, 0)) return 1;
+  if (!e->sampled || !settp_at_within(e, settp_lin_at(e, l), lo, hi)) return 0;
+  if (settp_cross_names(e, l)) {
+    e->proof_end = e->proofs + SETTP_PROOFS_MAX;
+    if (settp_prove_step(e, l, lo, hi, 0)) return 1;
+  }
+  return settp_prove_points(e, l, lo, hi);
+}
+
 /* Whether floor(l / c) is one number: by the samples it must be, by the interval it is. */
 SETT_INLINE int settp_one_period(settp_engine *e, int32_t l, int64_t c, int64_t *value) {
   const int64_t *at = settp_lin_at(e, l);
-  sett_map_interval r, goal;
+  int64_t lo, hi;
+  if (!e->sampled) {
+    sett_map_interval r = settp_lin_interval(e, l);
+    if (r.lo == INT64_MIN || r.hi == INT64_MAX || r.lo > r.hi) return 0;
+    *value = settp_floor(r.lo, c);
+    return *value == settp_floor(r.hi, c);
+  }
   if (!settp_at_one_period(e, at, c)) return 0;
-  goal.lo = settp_floor(at[0], c);
-  if (settp_mul(goal.lo, c, &goal.lo) || settp_add(goal.lo, c - 1, &goal.hi)) return 0;
-  r = settp_lin_interval_goal(e, l, e->sampled ? &goal : NULL);
-  if (r.lo == INT64_MIN || r.hi == INT64_MAX || r.lo > r.hi) return 0;
-  *value = settp_floor(r.lo, c);
-  return *value == settp_floor(r.hi, c);
+  *value = settp_floor(at[0], c);
+  return !settp_mul(*value, c, &lo) && !settp_add(lo, c - 1, &hi) && settp_prove(e, l, lo, hi);
 }
 
 /* R11: after floor(l / c) = value, the natural digit is recorded as a name of the heaviest quotient that stands in value once. */
@@ -2481,18 +2769,6 @@ SETT_INLINE void settp_record(settp_engine *e, int32_t l, int64_t c, int32_t val
 }
 
 SETT_INLINE int32_t settp_divide(settp_engine *e, int32_t l, int64_t c);
-
-/* Reduces floor(l / c) to add + floor(key / *c): R1 and R3. */
-SETT_INLINE int settp_key(settp_engine *e, int32_t l, int64_t *c, int32_t *add, int32_t *key) {
-  int64_t g;
-  if (!settp_lin_extract(e, l, *c, add, key)) return 0;
-  g = settp_gcd(settp_lin_gcd(e, *key), *c);
-  if (g > 1) {
-    *key = settp_lin_shrink(e, *key, g, settp_floor(e->lin[*key].constant, g));
-    *c /= g;
-  }
-  return *key >= 0;
-}
 
 /* Adds g to a list of divisors, greatest first, each once. */
 SETT_INLINE void settp_divisor(int64_t *list, int *count, int room, int64_t g, int64_t c) {
@@ -2605,6 +2881,64 @@ SETT_INLINE int32_t settp_merge(settp_engine *e, int32_t b, int64_t c, settp_mem
   return SETTP_NONE;
 }
 
+/* R12: at the samples floor(l / c) is k * x + n for a form x that is known. It is so everywhere if l - c * (k * x + n) lies in [0, c - 1]. */
+SETT_INLINE int32_t settp_alike_find(settp_engine *e, int32_t l, int64_t c) {
+  const int64_t *at = settp_lin_at(e, l);
+  int64_t q[SETTP_SAMPLES], step, k, n;
+  uint32_t hash = 0;
+  int32_t x, value, rest, tries = 0;
+  int j;
+  if (!e->sampled) return SETTP_NONE;
+  for (j = 0; j < SETTP_SAMPLES; ++j) q[j] = settp_floor_short(at[j], c);
+  step = settp_at_step(q, e->scaled, &hash);
+  if (!step) return SETTP_NONE;
+  for (x = e->alike_bucket[hash & e->mask]; x >= 0 && tries < 4; x = e->alike[x].next) {
+    const int64_t *y = settp_lin_at(e, e->alike[x].lin);
+    if (step % e->alike[x].step) continue;
+    k = step / e->alike[x].step;
+    for (j = 1; j < SETTP_SAMPLES; ++j)
+      if ((uint64_t)q[j] - (uint64_t)q[0] != (uint64_t)k * ((uint64_t)y[j] - (uint64_t)y[0])) break;
+    if (j < SETTP_SAMPLES || settp_mul(k, y[0], &n) || settp_add(q[0], -n, &n)) continue;
+    ++tries;
+    value = settp_lin_scale(e, e->alike[x].lin, k, n);
+    rest = settp_lin_mix(e, l, 1, value, -c, 0);
+    if (settp_prove(e, rest, 0, c - 1)) return value;
+#ifdef SETTP_DEBUG
+    if (rest >= 0) settp_debug(e, rest, c);
+#endif
+  }
+  return SETTP_NONE;
+}
+
+/* R13: a cheaper form with the same values; l itself where none is known. */
+SETT_INLINE int32_t settp_same_values(settp_engine *e, int32_t l) {
+  const int64_t *at;
+  uint32_t hash = 0;
+  int64_t step, n;
+  int32_t x, tries = 0;
+  int j;
+  if (l < 0 || !e->lin[l].count || e->lin[l].entered || !e->sampled) return l;
+  at = settp_lin_at(e, l);
+  step = settp_at_step(at, e->scaled, &hash);
+  if (!step && settp_prove(e, l, at[0], at[0])) return settp_lin_constant(e, at[0]);
+  for (x = step ? e->alike_bucket[hash & e->mask] : SETTP_NONE; x >= 0 && tries < 3; x = e->alike[x].next) {
+    int32_t other = e->alike[x].lin;
+    const int64_t *y = settp_lin_at(e, other);
+    int64_t s = step == e->alike[x].step ? 1 : -1;
+    if ((step != e->alike[x].step && step != -e->alike[x].step) || settp_cheaper(settp_lin_cost(e, l), settp_lin_cost(e, other))) continue;
+    for (j = 1; j < SETTP_SAMPLES; ++j)
+      if ((uint64_t)at[j] - (uint64_t)at[0] != (uint64_t)s * ((uint64_t)y[j] - (uint64_t)y[0])) break;
+    if (j < SETTP_SAMPLES || settp_add(at[0], settp_neg(s * y[0]), &n)) continue;
+    ++tries;
+    other = settp_lin_scale(e, other, s, n);
+    if (settp_simpler(settp_lin_cost(e, other), settp_lin_cost(e, l)) && settp_prove(e, settp_lin_mix(e, l, 1, other, -1, 0), 0, 0)) return other;
+#ifdef SETTP_DEBUG
+    if (other != l) settp_debug(e, settp_lin_mix(e, l, 1, other, -1, 0), 1);
+#endif
+  }
+  return l;
+}
+
 /* floor(b / c) of a reduced key that no range decides. */
 SETT_INLINE int32_t settp_divide_key(settp_engine *e, int32_t b, int64_t c) {
   enum { ROOM = 24 };
@@ -2627,7 +2961,14 @@ SETT_INLINE int32_t settp_divide_key(settp_engine *e, int32_t b, int64_t c) {
       return value;
     }
   }
-  if (!m) value = settp_value_known(e, b, c, settp_lin_constant(e, 0));
+  if (!m) {
+    value = settp_alike_find(e, b, c);
+    if (value >= 0) {
+      settp_memo_set(e, b, c, value);
+      return value;
+    }
+    value = settp_value_known(e, b, c, settp_lin_constant(e, 0));
+  }
   if (value < 0 && !m && e->nest < 24 && e->lins < e->lin_limit && e->calls < SETTP_CALLS_MAX) {
     settp_memo_set(e, b, c, SETTP_NONE);
     ++e->nest;
@@ -2653,6 +2994,7 @@ SETT_INLINE int32_t settp_divide_key(settp_engine *e, int32_t b, int64_t c) {
 /* floor(l / c) in normal form; c is not 0. SETTP_NONE when it cannot be said in 64 bits. */
 SETT_INLINE int32_t settp_divide(settp_engine *e, int32_t l, int64_t c) {
   int32_t add = 0, key = 0, value;
+  int32_t atoms = e->atoms, known;
   int64_t one, d;
   settp_memo *m;
   int calls_left = ++e->calls < SETTP_CALLS_MAX * 2;
@@ -2672,7 +3014,12 @@ SETT_INLINE int32_t settp_divide(settp_engine *e, int32_t l, int64_t c) {
   else if (calls_left && settp_one_period(e, key, d, &one)) value = settp_lin_scale(e, add, 1, one);
   else value = settp_lin_mix(e, add, 1, settp_divide_key(e, key, d), 1, 0);
   if (value < 0) return SETTP_NONE;
+  if (e->atoms > atoms && calls_left) { /* before a new atom is used */
+    known = settp_alike_find(e, l, c);
+    if (known >= 0 && settp_cheaper(settp_lin_cost(e, known), settp_lin_cost(e, value))) value = known;
+  }
   settp_record(e, l, c, value);
+  settp_alike_enter(e, value);
   if (key != l || d != c) settp_memo_set(e, l, c, value);
   return value;
 }
@@ -2682,25 +3029,31 @@ SETT_INLINE int32_t settp_divide(settp_engine *e, int32_t l, int64_t c) {
 SETT_INLINE int settp_engine_start(settp_engine *e, sett_map_arena *arena, const sett_map *map, const sett_map_variable *bounds,
                                    const int64_t *modulus, const int64_t *residue, uint32_t nodes) {
   uint32_t buckets = 64, i;
+  size_t room;
   e->arena = arena;
   e->term = NULL;
   e->lin = NULL;
   e->atom = NULL;
   e->form = NULL;
   e->memo = NULL;
+  e->alike = NULL;
+  e->alikes = e->alike_room = 0;
   e->terms = e->term_room = e->lins = e->lin_room = e->atoms = e->atom_room = e->forms = e->form_room = e->memos = e->memo_room = 0;
   e->bounds = bounds;
   e->modulus = modulus;
   e->residue = residue;
   e->variables = sett_map_variables(*map);
   e->error = 0;
-  e->lin_limit = (int32_t)((arena->top - settp_low(arena)) / 768 > 1 << 30 ? 1 << 30 : (arena->top - settp_low(arena)) / 768);
+  room = (arena->top - settp_low(arena)) / 1536;
+  e->lin_limit = (int32_t)(room < SETTP_LINS_MAX ? room : SETTP_LINS_MAX);
   e->calls = e->nest = e->depth = e->looks = e->look_end = 0;
   e->fact = NULL;
   e->facts = 0;
   while (buckets < 65536 && buckets < nodes * 8) buckets *= 2;
   e->mask = e->lin_mask = buckets - 1;
-  e->prints = 0;
+  e->prints = e->proofs = e->proof_end = 0;
+  e->points = SETTP_POINTS_MAX;
+  e->scaled = 0;
   e->sampled = 1;
   e->point = NULL;
   e->lin_bucket = (int32_t *)settp_take(arena, (size_t)buckets * 4 * sizeof(int32_t));
@@ -2759,55 +3112,146 @@ SETT_INLINE int32_t settp_lin_operation(settp_engine *e, int op, int32_t a, int3
   return op == SETTP_FLOORDIV || q < 0 ? q : settp_lin_mix(e, a, 1, q, -c, 0);
 }
 
-/* The linear forms of all nodes of a list. What overflows inside the rules stays as the operation that it was. */
-SETT_INLINE int32_t *settp_normalise(settp_engine *e, const settp_list *list) {
-  int32_t *lin = (int32_t *)settp_take(e->arena, (size_t)list->count * sizeof *lin + 8);
+/* l with the atoms that have become one number put in. */
+SETT_INLINE int32_t settp_lin_settle(settp_engine *e, int32_t l) {
+  int32_t i;
+  for (i = 0; l >= 0 && i < e->lin[l].count;) {
+    settp_term t = e->term[e->lin[l].first + i];
+    int64_t x;
+    if (e->atom[t.atom].lo == e->atom[t.atom].hi && !settp_mul(t.k, e->atom[t.atom].lo, &x)) l = settp_lin_scale(e, settp_lin_plus(e, l, t.atom, -t.k), 1, x);
+    else ++i;
+  }
+  return l;
+}
+
+/* What is known of the nodes of a list while they are normalised. */
+typedef struct settp_nodes_known {
+  const settp_list *list;
+  int32_t *lin;              /* their forms */
+  sett_map_interval *range;  /* intervals by their operations, and by the constraints on them */
+} settp_nodes_known;
+
+/* R0: floor(x / c) for a sum of nodes k * y: with g, which divides c, the y with other coefficients make up less than g, and vanish. SETTP_NONE: no g does. */
+SETT_INLINE int32_t settp_divide_sum(settp_engine *e, const settp_nodes_known *known, sett_expr x, int64_t c) {
+  enum { ROOM = 16 };
+  struct { int64_t k; uint32_t at; } part[ROOM];
+  sett_expr stack[ROOM];
+  int64_t constant = 0, k, g, last = 0;
+  int parts = 0, depth = 0, i, n;
+  if (settp_at(e->arena, x)->op != SETTP_ADD || c < 2) return SETTP_NONE;
+  stack[depth++] = x;
+  while (depth) {
+    const settp_node *node = settp_at(e->arena, stack[--depth]);
+    if (node->op == SETTP_ADD) {
+      if (depth + 2 > ROOM) return SETTP_NONE;
+      stack[depth++] = settp_a(node);
+      stack[depth++] = settp_b(node);
+    } else if (node->op == SETTP_CONST) {
+      if (settp_add(constant, node->value, &constant)) return SETTP_NONE;
+    } else {
+      if (parts == ROOM) return SETTP_NONE;
+      if (node->op == SETTP_MUL && settp_is_constant(e->arena, settp_b(node), &k)) node = settp_at(e->arena, settp_a(node));
+      else k = 1;
+      part[parts].k = k;
+      part[parts++].at = node->mark;
+    }
+  }
+  for (n = -1; n < parts; ++n) { /* c itself, then its divisors among the coefficients, greatest first */
+    sett_map_interval low;
+    int32_t value, lows = 0;
+    g = n < 0 ? c : 1;
+    for (i = 0; i < parts && n >= 0; ++i) {
+      k = part[i].k < 0 ? -part[i].k : part[i].k;
+      if (k < last && k > g && c % k == 0) g = k;
+    }
+    if (g < 2) return SETTP_NONE;
+    last = g;
+    low = settp_interval(settp_mod(constant, g), settp_mod(constant, g));
+    for (i = 0; i < parts; ++i)
+      if (part[i].k % g) low = settp_interval_add(low, settp_interval_scale(known->range[part[i].at], part[i].k)), ++lows;
+    if (low.lo == INT64_MIN || low.hi == INT64_MAX || settp_floor(low.lo, g) != settp_floor(low.hi, g)) continue;
+    if (n >= 0 && !lows) continue;
+    if (settp_add(settp_floor(constant, g), settp_floor(low.lo, g), &k)) return SETTP_NONE;
+    value = settp_lin_constant(e, k);
+    for (i = 0; i < parts; ++i)
+      if (part[i].k % g == 0) value = settp_lin_mix(e, value, 1, known->lin[part[i].at], part[i].k / g, 0);
+    return settp_divide(e, value, c / g);
+  }
+  return SETTP_NONE;
+}
+
+/* The linear forms of all nodes of a list. What overflows inside the rules stays as the operation that it was. map: on whose domain they are asked, where its
+ * constraints may be used. */
+SETT_INLINE int32_t *settp_normalise(settp_engine *e, const settp_list *list, const sett_map *map) {
+  settp_nodes_known known;
   uint32_t i;
-  if (!lin) {
+  int j;
+  known.list = list;
+  known.lin = (int32_t *)settp_take(e->arena, (size_t)list->count * sizeof *known.lin + 8);
+  known.range = (sett_map_interval *)settp_take(e->arena, (size_t)list->count * sizeof *known.range + 8);
+  if (!known.lin || !known.range) {
     e->error = SETT_MAP_ERROR_FULL;
     return NULL;
   }
+  for (i = 0; i < list->count; ++i) known.range[i] = settp_interval(INT64_MIN, INT64_MAX);
+  for (j = 0; map && j < map->constraints; ++j) {
+    uint32_t mark = settp_at(e->arena, map->constraint[j].expr)->mark;
+    if (mark < list->count && list->handle[mark] == map->constraint[j].expr)
+      known.range[mark] = settp_interval_meet(known.range[mark], settp_interval(map->constraint[j].lo, map->constraint[j].hi));
+  }
   for (i = 0; i < list->count; ++i) {
     const settp_node *n = settp_at(e->arena, list->handle[i]);
-    if (n->op == SETTP_CONST) lin[i] = settp_lin_constant(e, n->value);
-    else if (n->op == SETTP_VAR) lin[i] = settp_lin_variable(e, (int)n->value);
-    else {
-      int32_t a = lin[settp_at(e->arena, settp_a(n))->mark], b = lin[settp_at(e->arena, settp_b(n))->mark];
-      lin[i] = settp_lin_operation(e, (int)n->op, a, b);
-      if (lin[i] < 0 && !e->error) lin[i] = settp_lin_atom(e, settp_atom_other(e, (int)n->op, a, b), 1, 0);
+    sett_map_interval r;
+    int32_t l;
+    if (n->op == SETTP_CONST) {
+      l = settp_lin_constant(e, n->value);
+      r = settp_interval(n->value, n->value);
+    } else if (n->op == SETTP_VAR) {
+      l = settp_lin_variable(e, (int)n->value);
+      r = settp_interval(e->bounds[n->value].lo, e->bounds[n->value].hi);
+    } else {
+      uint32_t at = settp_at(e->arena, settp_a(n))->mark, bt = settp_at(e->arena, settp_b(n))->mark;
+      int32_t a = known.lin[at], b = known.lin[bt];
+      int64_t c = 0;
+      r = settp_interval_op((int)n->op, known.range[at], known.range[bt]);
+      if ((n->op == SETTP_FLOORDIV || n->op == SETTP_MOD) && settp_is_constant(e->arena, settp_b(n), &c) && c > 1) {
+        const settp_memo *m = settp_memo_find(e, a, c);
+        int32_t q = m && m->value >= 0 ? SETTP_NONE : settp_divide_sum(e, &known, settp_a(n), c);
+        if (q >= 0) {
+          settp_memo_set(e, a, c, q);
+          settp_record(e, a, c, q);
+        }
+      }
+      l = settp_lin_operation(e, (int)n->op, a, b);
+      if (l < 0 && !e->error) l = settp_lin_atom(e, settp_atom_other(e, (int)n->op, a, b), 1, 0);
     }
-    if (lin[i] < 0) {
+    if (l < 0) {
       if (!e->error) e->error = SETT_MAP_ERROR_OVERFLOW;
       return NULL;
     }
+    r = settp_interval_meet(r, known.range[i]);
+    if (n->op > SETTP_VAR) {
+      if (n->op > SETTP_MUL || r.lo > r.hi) { /* r.lo > r.hi: no point, or bounds that only an overflow reaches */
+        sett_map_interval sum = settp_lin_sum(e, l);
+        r = settp_interval_meet(r, sum);
+        if (r.lo > r.hi) r = sum;
+      }
+      if (!e->lin[l].bounded) e->lin[l].bound = r;
+      else if (e->lin[l].bound.lo <= r.hi && r.lo <= e->lin[l].bound.hi) e->lin[l].bound = settp_interval_meet(e->lin[l].bound, r);
+      e->lin[l].bounded = 1;
+      l = settp_same_values(e, settp_lin_settle(e, l));
+      if (l < 0) return NULL;
+    }
+    known.range[i] = r;
+    known.lin[i] = l;
+    settp_alike_enter(e, l);
   }
-  return lin;
+  return known.lin;
 }
 
 /* ---- from linear forms to expressions ---- */
 
 SETT_INLINE int32_t settp_print(settp_engine *e, int32_t l); /* the tree nodes of its print, kept in lin.expr; 0: failed */
-
-SETT_INLINE int settp_rank(uint32_t op) { /* sums and products first, then mod, floordiv, ceildiv, min, max, constants, variables */
-  return op == SETTP_ADD ? 0 : op == SETTP_CONST ? 20 : op == SETTP_VAR ? 21 : (int)op;
-}
-
-/* The order of summands. Equal subexpressions are equal handles, so this walks one path. */
-SETT_INLINE int settp_order(const sett_map_arena *arena, sett_expr a, sett_expr b) {
-  while (a != b) {
-    const settp_node *x = settp_at(arena, a), *y = settp_at(arena, b);
-    if (x->op != y->op) return settp_rank(x->op) < settp_rank(y->op) ? -1 : 1;
-    if (x->op <= SETTP_VAR) return x->value < y->value ? -1 : 1;
-    if (settp_a(x) != settp_a(y)) {
-      a = settp_a(x);
-      b = settp_a(y);
-    } else {
-      a = settp_b(x);
-      b = settp_b(y);
-    }
-  }
-  return 0;
-}
 
 typedef struct settp_part { /* k * expr */
   int64_t k;
@@ -3019,16 +3463,22 @@ SETT_INLINE int32_t settp_fold_mod(settp_engine *e, int32_t l, settp_part *part)
   return part->nodes ? best : SETTP_NONE;
 }
 
-/* Moves the terms of rest that stand in form, and the constant, into inner = +-form as far as k divides them; how many moved, or SETTP_NONE. */
-SETT_INLINE int32_t settp_absorb(settp_engine *e, settp_form form, int64_t k, int32_t *inner, int32_t *rest) {
+/* Moves the terms of rest that stand in form, or all quotients of the same variables, and the constant, into inner = +-form as far as k divides them;
+ * how many moved, or SETTP_NONE. */
+SETT_INLINE int32_t settp_absorb(settp_engine *e, settp_form form, int64_t k, int quotients, int32_t *inner, int32_t *rest) {
+  uint64_t support = quotients ? settp_lin_support(e, form.lin) : 0;
   int32_t j, moved = 0;
   int64_t x;
-  for (j = 0; j < e->lin[form.lin].count && *inner >= 0 && *rest >= 0; ++j) {
-    int32_t atom = e->term[e->lin[form.lin].first + j].atom;
-    int64_t own = settp_lin_coefficient(e, *rest, atom);
-    if (!own || own % k || settp_mul(own / k, form.c, &x)) continue;
-    *inner = settp_lin_plus(e, *inner, atom, x);
-    *rest = settp_lin_plus(e, *rest, atom, -own);
+  for (j = 0; j < e->lin[*rest].count && *inner >= 0 && *rest >= 0;) {
+    settp_term t = e->term[e->lin[*rest].first + j];
+    int fits = settp_lin_coefficient(e, form.lin, t.atom) || (e->atom[t.atom].kind == SETTP_ATOM_QUOTIENT && !(e->atom[t.atom].support & ~support));
+    if (!fits || t.k % k || settp_mul(t.k / k, form.c, &x)) {
+      ++j;
+      continue;
+    }
+    *inner = settp_lin_plus(e, *inner, t.atom, x);
+    *rest = settp_lin_plus(e, *rest, t.atom, -t.k);
+    if (*rest < 0) break;
     ++moved;
   }
   if (*inner < 0 || *rest < 0) return SETTP_NONE;
@@ -3045,6 +3495,7 @@ SETT_INLINE int32_t settp_absorb(settp_engine *e, settp_form form, int64_t k, in
 SETT_INLINE int32_t settp_fold_quotient(settp_engine *e, int32_t l, settp_part *part) {
   int32_t i, f, heavy = SETTP_NONE, best = SETTP_NONE, best_f = 0, best_nodes = 0, flip, absorb, alone;
   int64_t best_c = 0, best_k = 0, k0 = 0;
+  int32_t first = 0;
   int best_positive = 0;
   for (i = 0; i < e->lin[l].count; ++i) {
     settp_term t = e->term[e->lin[l].first + i];
@@ -3061,11 +3512,13 @@ SETT_INLINE int32_t settp_fold_quotient(settp_engine *e, int32_t l, settp_part *
     int flips = !settp_all_positive(e, form.lin);
     if (!settp_form_lighter(e, form.lin, heavy) || ((e->lins > e->lin_limit || e->prints > SETTP_PRINTS_MAX) && best >= 0)) continue;
     for (flip = 0; flip <= flips; ++flip)
-      for (absorb = 0; absorb < 2; ++absorb) {
+      for (absorb = 0; absorb < 3; ++absorb) {
         int64_t k = flip ? -k0 : k0;
         int32_t inner = flip ? settp_lin_scale(e, form.lin, -1, form.c - 1) : form.lin, rest = alone, nodes, left;
         int positive;
-        if (inner < 0 || (absorb && settp_absorb(e, form, k, &inner, &rest) < 1) || !e->lin[inner].count) continue;
+        int32_t moved = inner >= 0 && absorb ? settp_absorb(e, form, k, absorb - 1, &inner, &rest) : 0;
+        if (absorb == 1) first = moved;
+        if (inner < 0 || (absorb && moved < 1) || (absorb == 2 && moved == first) || !e->lin[inner].count) continue;
         nodes = settp_print(e, inner);
         if (!nodes) continue;
         left = settp_estimate(e, rest);
@@ -3130,6 +3583,15 @@ SETT_INLINE int32_t settp_print(settp_engine *e, int32_t l) {
     part[n].expr = e->atom[t.atom].expr;
     part[n++].k = t.k;
   }
+  for (i = 0; i < n; ++i) /* two atoms of one print are one */
+    for (j = i + 1; j < n; ++j) {
+      int64_t k;
+      if (part[i].expr != part[j].expr || settp_add(part[i].k, part[j].k, &k)) continue;
+      part[i].k = k;
+      part[j--] = part[--n];
+    }
+  for (i = 0; i < n; ++i)
+    if (!part[i].k) part[i--] = part[--n];
   for (i = 0; i < n; ++i) {
     if (part[i].expr < SETT_MAP_ERROR_COUNT || !part[i].nodes) {
       if (!e->error) e->error = SETT_MAP_ERROR_FULL;
@@ -3203,10 +3665,6 @@ SETT_INLINE void settp_cut(settp_domain *d, int i, int64_t lo, int64_t hi) {
   v->lo = lo;
   v->hi = hi;
 }
-
-SETT_INLINE int64_t settp_neg(int64_t a) { return a == INT64_MIN ? INT64_MAX : a == INT64_MAX ? INT64_MIN : -a; } /* of a bound */
-
-SETT_INLINE int64_t settp_ceil(int64_t a, int64_t b) { return a / b + (a % b > 0 ? 1 : 0); }
 
 /* C4: bounds of the atoms of p that p in [lo, hi] implies; quotients hand them on to their dividends. */
 SETT_INLINE void settp_cut_atoms(settp_engine *e, settp_domain *d, int32_t p, int64_t lo, int64_t hi, int depth) {
@@ -3339,16 +3797,81 @@ SETT_INLINE void settp_cut_residues(settp_engine *e, settp_domain *d, int32_t p,
   }
 }
 
+/* A primitive form without constant lies in [lo, hi]. */
+SETT_INLINE void settp_fact_add(settp_engine *e, int32_t p, int64_t lo, int64_t hi) {
+  int i;
+  for (i = 0; i < e->facts && e->fact[i].lin != p; ++i) {}
+  if (i == e->fact_room) return;
+  if (i == e->facts) {
+    e->fact[i].lin = p;
+    e->fact[i].lo = lo;
+    e->fact[i].hi = hi;
+    ++e->facts;
+  } else {
+    if (e->fact[i].lo < lo) e->fact[i].lo = lo;
+    if (e->fact[i].hi > hi) e->fact[i].hi = hi;
+  }
+}
+
+/* C7: digits F - m * q in p that p in [lo, hi] leaves fewer values. With a domain, of one variable its residues are cut; else each is a fact. */
+SETT_INLINE void settp_cut_digits(settp_engine *e, settp_domain *d, int32_t p, int64_t lo, int64_t hi) {
+  int32_t i, f, k;
+  for (i = 0; i < e->lin[p].count && !e->error; ++i) {
+    settp_term q = e->term[e->lin[p].first + i];
+    if (e->atom[q.atom].kind != SETTP_ATOM_QUOTIENT || q.k == INT64_MIN) continue;
+    for (f = e->atom[q.atom].form; f >= 0; f = e->form[f].next) {
+      settp_form form = e->form[f];
+      int32_t rest, digit;
+      int64_t t = -(q.k / form.c), low, high, g;
+      sett_map_interval r;
+      if (q.k % form.c || settp_lin_shared(e, form.lin, p) < e->lin[form.lin].count || (d && e->lin[form.lin].count != 1)) continue;
+      rest = settp_lin_take(e, p, form.lin, form.c, q.atom, t, e->lin[p].count - 1);
+      digit = settp_lin_plus(e, form.lin, q.atom, -form.c);
+      if (rest < 0 || digit < 0 || !e->lin[rest].count) continue;
+      r = settp_lin_interval(e, rest);
+      if (r.lo == INT64_MIN || r.hi == INT64_MAX || settp_add(lo, settp_neg(r.hi), &low) || settp_add(hi, settp_neg(r.lo), &high)) continue;
+      if (t < 0) {
+        int64_t swap = low;
+        low = settp_neg(high);
+        high = settp_neg(swap);
+      }
+      low = settp_ceil(low, t < 0 ? -t : t);
+      high = settp_floor(high, t < 0 ? -t : t);
+      if (low <= 0 && high >= form.c - 1) continue;
+      if (low < 0) low = 0;
+      if (high > form.c - 1) high = form.c - 1;
+      k = e->lin[digit].count;
+      if (settp_add(low, settp_neg(e->lin[digit].constant), &low) || settp_add(high, settp_neg(e->lin[digit].constant), &high)) continue;
+      digit = settp_lin_scale(e, digit, 1, settp_neg(e->lin[digit].constant));
+      if (d) {
+        if (low > high) d->empty = 1;
+        else settp_cut_residues(e, d, digit, low, high);
+        if (d->empty) return;
+        continue;
+      }
+      digit = settp_lin_primitive(e, digit, &g);
+      if (digit < 0 || g == INT64_MIN || !k) continue;
+      if (g < 0) {
+        int64_t swap = low;
+        low = settp_neg(high);
+        high = settp_neg(swap);
+      }
+      settp_fact_add(e, digit, settp_ceil(low, g < 0 ? -g : g), settp_floor(high, g < 0 ? -g : g));
+    }
+  }
+}
+
 /* p in [lo, hi], brought to the cheapest primitive form; cuts variables on the way. */
 SETT_INLINE int settp_constrain(settp_engine *e, settp_domain *d, int32_t *form, int64_t *low, int64_t *high) {
   int32_t p = *form, i, j, f;
   int64_t lo = *low, hi = *high, k, g;
   int steps;
   for (steps = 0; steps < 32 && !e->error; ++steps) {
-    sett_map_interval r, goal = settp_interval(lo, hi);
+    sett_map_interval r;
     int32_t next = SETTP_NONE;
     if (!e->lin[p].count) return e->lin[p].constant >= lo && e->lin[p].constant <= hi ? SETTP_DROP : SETTP_EMPTY;
-    r = settp_lin_interval_goal(e, p, &goal);
+    if (settp_prove(e, p, lo, hi)) return SETTP_DROP;
+    r = settp_lin_interval(e, p);
     if (r.lo >= lo && r.hi <= hi) return SETTP_DROP;
     if (r.lo > hi || r.hi < lo) return SETTP_EMPTY;
     k = e->lin[p].constant;
@@ -3371,6 +3894,7 @@ SETT_INLINE int settp_constrain(settp_engine *e, settp_domain *d, int32_t *form,
     r = settp_lin_interval(e, p);
     settp_cut_atoms(e, d, p, lo, hi, 0);
     settp_cut_residues(e, d, p, lo, hi);
+    if (lo != INT64_MIN && hi != INT64_MAX) settp_cut_digits(e, d, p, lo, hi);
     if (d->empty) return SETTP_EMPTY;
     next = SETTP_NONE;
     if (lo == INT64_MIN || hi == INT64_MAX) return SETTP_KEEP;
@@ -3490,7 +4014,7 @@ typedef struct settp_kept { /* a constraint that stays: form in [lo, hi], made f
 
 /* One round: all constraints under the bounds of now. Returns the number kept, or -1 (failed or empty). */
 SETT_INLINE int settp_round(settp_engine *e, settp_domain *d, const sett_map *map, const settp_list *list, settp_kept *kept) {
-  int32_t *lin = settp_normalise(e, list);
+  int32_t *lin = settp_normalise(e, list, NULL);
   int i, j, n = 0;
   if (!lin) return -1;
   for (i = 0; i < map->constraints; ++i) {
@@ -3649,13 +4173,16 @@ SETT_INLINE int settp_results_start(settp_engine *e, sett_map_arena *arena, cons
                                     const sett_map_constraint *constraint, int constraints, uint32_t nodes) {
   settp_list list;
   int32_t *lin;
-  int i, n = 0;
+  int i;
   if (settp_engine_start(e, arena, map, d->bounds, d->modulus, d->residue, nodes + (uint32_t)constraints * 8)) return e->error;
   if (!constraints) return 0;
+  e->scaled = 1;
   if (settp_list_of_constraints(arena, &list, constraint, constraints)) return e->error = SETT_MAP_ERROR_FULL;
   settp_draw_points(e, d, &list, constraint, constraints);
-  lin = settp_normalise(e, &list);
-  e->fact = (settp_known *)settp_take(arena, (size_t)constraints * sizeof *e->fact);
+  for (i = 0; i < e->variables; ++i) settp_alike_enter(e, settp_lin_variable(e, i)); /* constraints may make them equal to each other */
+  lin = settp_normalise(e, &list, NULL);
+  e->fact_room = constraints * 4 + 8;
+  e->fact = (settp_known *)settp_take(arena, (size_t)e->fact_room * sizeof *e->fact);
   if (!lin || !e->fact) return e->error ? e->error : (e->error = SETT_MAP_ERROR_FULL);
   for (i = 0; i < constraints; ++i) {
     int32_t l = lin[settp_at(arena, constraint[i].expr)->mark], p;
@@ -3669,11 +4196,9 @@ SETT_INLINE int settp_results_start(settp_engine *e, sett_map_arena *arena, cons
       hi = settp_neg(swap);
       k = -k;
     }
-    e->fact[n].lin = p;
-    e->fact[n].lo = settp_ceil(lo, k);
-    e->fact[n++].hi = settp_floor(hi, k);
+    settp_fact_add(e, p, settp_ceil(lo, k), settp_floor(hi, k));
   }
-  e->facts = n;
+  for (i = 0; i < e->facts; ++i) settp_cut_digits(e, NULL, e->fact[i].lin, e->fact[i].lo, e->fact[i].hi);
   for (i = 0; i < e->lins; ++i) e->lin[i].known = 0; /* intervals found without the facts, and what was divided by them */
   for (i = 0; i <= (int)e->mask; ++i) e->memo_bucket[i] = SETTP_NONE;
   return 0;
@@ -3717,16 +4242,15 @@ SETT_INLINE int settp_ask(sett_map_arena *arena, sett_map map, settp_asked *a) {
   for (i = 0; i < map.results && !error; ++i) error = settp_list_push(arena, &a->list, map.result[i]);
   if (!error) error = settp_list_close(arena, &a->list);
   if (error) return error;
-  a->lin = settp_normalise(&a->engine, &a->list);
+  a->lin = settp_normalise(&a->engine, &a->list, &map);
   return a->lin ? 0 : a->engine.error;
 }
 
-SETT_INLINE sett_map sett_map_simplify(sett_map_arena *arena, sett_map map) {
-  sett_map_mark mark = sett_map_arena_mark(arena);
+/* The rules once. The result lies below keep. */
+SETT_INLINE sett_map settp_simplify_once(sett_map_arena *arena, sett_map map, size_t keep) {
   settp_asked a;
   sett_expr *result;
   int i, error;
-  if (map.kind != SETT_MAP_DEFINED) return map;
   result = (sett_expr *)settp_take(arena, (size_t)map.results * sizeof *result + 8);
   error = result ? settp_ask(arena, map, &a) : SETT_MAP_ERROR_FULL;
   for (i = 0; i < map.results && !error; ++i) {
@@ -3734,16 +4258,56 @@ SETT_INLINE sett_map sett_map_simplify(sett_map_arena *arena, sett_map map) {
     if (settp_print(&a.engine, l)) result[i] = a.engine.lin[l].expr;
     error = a.engine.error;
   }
-  if (error) {
-    sett_map_arena_rewind(arena, mark);
-    return error < 0 ? sett_map_empty() : sett_map_fail(error, 0);
-  }
+  if (error) return error < 0 ? sett_map_empty() : sett_map_fail(error, 0);
   map.variable = a.domain.bounds;
   map.result = result;
   map.constraint = a.constraint;
   map.constraints = a.constraints;
   settp_sort_constraints(arena, &map, a.constraint, a.constraints);
-  return settp_map_store(arena, map, mark.top);
+  return settp_map_store(arena, map, keep);
+}
+
+SETT_INLINE int settp_same_map(sett_map a, sett_map b) { /* in one arena: the same expressions */
+  int i;
+  if (a.kind != b.kind || a.constraints != b.constraints) return 0;
+  for (i = 0; i < sett_map_variables(a); ++i)
+    if (a.variable[i].lo != b.variable[i].lo || a.variable[i].hi != b.variable[i].hi) return 0;
+  for (i = 0; i < a.results; ++i)
+    if (a.result[i] != b.result[i]) return 0;
+  for (i = 0; i < a.constraints; ++i) {
+    int j;
+    for (j = 0; j < b.constraints; ++j)
+      if (a.constraint[i].expr == b.constraint[j].expr && a.constraint[i].lo == b.constraint[j].lo && a.constraint[i].hi == b.constraint[j].hi) break;
+    if (j == b.constraints) return 0;
+  }
+  return 1;
+}
+
+SETT_INLINE int settp_is_plain(const sett_map_arena *arena, const sett_map *map) { /* variables and constants only: nothing is left to do */
+  int i;
+  for (i = 0; i < map->results; ++i)
+    if (settp_at(arena, map->result[i])->op > SETTP_VAR) return 0;
+  return !map->constraints;
+}
+
+/* The rules again and again until nothing changes: what is printed is its own simplification. */
+SETT_INLINE sett_map sett_map_simplify(sett_map_arena *arena, sett_map map) {
+  enum { TIMES = 6 };
+  sett_map_mark mark = sett_map_arena_mark(arena);
+  size_t keep = arena->top;
+  int i;
+  if (map.kind != SETT_MAP_DEFINED) return map;
+  for (i = 0; i < TIMES; ++i) {
+    sett_map next = settp_simplify_once(arena, map, keep), last = map;
+    if (next.kind != SETT_MAP_DEFINED) {
+      sett_map_arena_rewind(arena, mark);
+      return next;
+    }
+    map = next;
+    if (settp_is_plain(arena, &map) || (i && settp_same_map(last, map))) break;
+    keep = arena->top;
+  }
+  return map;
 }
 
 /* The interval of an expression over the domain of a map. Sound; exact where each variable stands once. An empty domain gives [1, 0]. */
@@ -3810,7 +4374,7 @@ SETT_INLINE const sett_map_variable *settp_implied_bounds(sett_map_arena *arena,
   if (settp_domain_start(arena, map, &d) || settp_domain_start(arena, map, &cut)) return NULL;
   if (settp_list_of_constraints(arena, &list, constraint, count)) return NULL;
   if (settp_engine_start(&e, arena, map, d.bounds, d.modulus, d.residue, list.count)) return NULL;
-  lin = settp_normalise(&e, &list);
+  lin = settp_normalise(&e, &list, NULL);
   if (!lin) return NULL;
   for (i = 0; i < count; ++i) {
     int32_t l = lin[settp_at(arena, constraint[i].expr)->mark];
@@ -4181,7 +4745,7 @@ SETT_INLINE size_t sett_map_print_c(sett_map_arena *arena, sett_map map, int typ
     constraints = NULL;
     plain.constraints = 0;
     if (settp_list_of_constraints(arena, &list, guards.constraint, guards.constraints) || settp_domain_start(arena, &plain, &d)) c.failed = 1;
-    else if (!settp_engine_start(&e, arena, &plain, d.bounds, d.modulus, d.residue, list.count)) lin = settp_normalise(&e, &list);
+    else if (!settp_engine_start(&e, arena, &plain, d.bounds, d.modulus, d.residue, list.count)) lin = settp_normalise(&e, &list, NULL);
     if (!c.failed) constraints = settp_node_ranges(arena, &list, map.variable, &e, lin);
     if (!constraints) c.failed = 1;
     c.range = constraints;
@@ -4201,22 +4765,6 @@ SETT_INLINE size_t sett_map_print_c(sett_map_arena *arena, sett_map map, int typ
 }
 
 /* ======================================================================= bodies: equality ==== */
-
-SETT_INLINE int settp_same_map(sett_map a, sett_map b) { /* in one arena: the same expressions */
-  int i;
-  if (a.kind != b.kind || a.constraints != b.constraints) return 0;
-  for (i = 0; i < sett_map_variables(a); ++i)
-    if (a.variable[i].lo != b.variable[i].lo || a.variable[i].hi != b.variable[i].hi) return 0;
-  for (i = 0; i < a.results; ++i)
-    if (a.result[i] != b.result[i]) return 0;
-  for (i = 0; i < a.constraints; ++i) {
-    int j;
-    for (j = 0; j < b.constraints; ++j)
-      if (a.constraint[i].expr == b.constraint[j].expr && a.constraint[i].lo == b.constraint[j].lo && a.constraint[i].hi == b.constraint[j].hi) break;
-    if (j == b.constraints) return 0;
-  }
-  return 1;
-}
 
 SETT_INLINE int settp_differs_at(sett_map_arena *arena, sett_map a, sett_map b, const int64_t *point, int64_t *values) {
   int i, x = sett_map_evaluate(arena, a, point, values), y = sett_map_evaluate(arena, b, point, values + a.results);
