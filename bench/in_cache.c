@@ -1,0 +1,51 @@
+/* How fast a generated C kernel is where memory is not what it waits for: the first item of its first stage again and again on one
+   core, so that what it reads stays in the core's own cache. README.md beside it has the commands.
+
+     cc -DKERNEL=row_sum_128_f32 -IDIR in_cache.c DIR/row_sum_128_f32.c -lm */
+#define TEXT(x) #x
+#define SPELLED(x) TEXT(x)
+#include SPELLED(KERNEL.h)
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define JOIN(a, b) a##b
+#define OF(a, b) JOIN(a, b)
+
+static void *buffer(size_t bytes)
+{
+  unsigned char *found = aligned_alloc(64, (bytes + 63) / 64 * 64);
+  if (!found) exit(1);
+  for (size_t i = 0; i < bytes; ++i) found[i] = (unsigned char)(i * 37 % 61); /* finite in every type */
+  return found;
+}
+
+static long long nanoseconds(void)
+{
+  struct timespec t;
+  timespec_get(&t, TIME_UTC);
+  return 1000000000LL * t.tv_sec + t.tv_nsec;
+}
+
+int main(void)
+{
+  const void *params[OF(KERNEL, _PARAMS)];
+  void *results[OF(KERNEL, _RESULTS)];
+  void *scratch = buffer(OF(KERNEL, _c_scratch_bytes)() + 64);
+  long long least = 1LL << 62;
+  double bytes = 0;
+  for (int i = 0; i < OF(KERNEL, _PARAMS); bytes += (double)OF(KERNEL, _param_bytes)[i++])
+    params[i] = buffer(OF(KERNEL, _param_bytes)[i]);
+  for (int i = 0; i < OF(KERNEL, _RESULTS); ++i) results[i] = buffer(OF(KERNEL, _result_bytes)[i]);
+  bytes /= (double)OF(KERNEL, _c_items)(0);
+  if (OF(KERNEL, _c_prepare)(scratch)) return 1;
+  for (int call = 0; call < 200; ++call) {
+    long long start = nanoseconds();
+    if (OF(KERNEL, _c)(params, results, scratch, 0, 0, 1)) return 1;
+    long long time = nanoseconds() - start;
+    if (time < least) least = time;
+  }
+  printf("%s %.0f KiB %.1f GB/s\n", SPELLED(KERNEL), bytes / 1024, bytes / (double)least);
+  return 0;
+}
