@@ -599,55 +599,52 @@ SETT_INLINE sett_expr sett_map_ceildiv(sett_map_arena *arena, sett_expr a, sett_
 SETT_INLINE sett_expr sett_map_min(sett_map_arena *arena, sett_expr a, sett_expr b) { return settp_binary(arena, SETTP_MIN, a, b); }
 SETT_INLINE sett_expr sett_map_max(sett_map_arena *arena, sett_expr a, sett_expr b) { return settp_binary(arena, SETTP_MAX, a, b); }
 
-/* A list of all nodes below some roots, each once, operands first. A node's mark is its place in the list. */
+/* A list of all nodes below some roots, each once, operands first, in the order of a walk from the roots: whatever the arena held before. A node's mark is its place
+ * in the list. */
 typedef struct settp_list {
   uint32_t *handle;
   uint32_t count, capacity;
 } settp_list;
 
-SETT_INLINE int settp_list_push(sett_map_arena *arena, settp_list *list, sett_expr e) {
-  settp_node *n = settp_at(arena, e);
-  if (n->mark < list->count && list->handle[n->mark] == e) return 0;
-  if (list->count == list->capacity) {
-    uint32_t capacity = list->capacity ? list->capacity * 2 : 64;
-    uint32_t *grown = (uint32_t *)settp_take(arena, (size_t)capacity * sizeof(uint32_t));
-    if (!grown) return SETT_MAP_ERROR_FULL;
-    settp_copy(grown, list->handle, (size_t)list->count * sizeof(uint32_t));
-    list->handle = grown;
-    list->capacity = capacity;
-  }
-  n->mark = list->count;
-  list->handle[list->count++] = e;
-  return 0;
+SETT_INLINE int settp_list_room(sett_map_arena *arena, settp_list *list, uint32_t more) {
+  uint32_t capacity = list->capacity ? list->capacity : 64;
+  uint32_t *grown;
+  if (list->count + more <= list->capacity) return 1;
+  while (capacity < list->count + more) capacity *= 2;
+  grown = (uint32_t *)settp_take(arena, (size_t)capacity * sizeof(uint32_t));
+  if (!grown) return 0;
+  settp_copy(grown, list->handle, (size_t)list->count * sizeof(uint32_t));
+  list->handle = grown;
+  list->capacity = capacity;
+  return 1;
 }
 
-/* Closes the list under operands and sorts it: handles rise from operands to users. */
-SETT_INLINE int settp_list_close(sett_map_arena *arena, settp_list *list) {
-  uint32_t i, n, root, child, t;
-  for (i = 0; i < list->count; ++i) {
-    const settp_node *node = settp_at(arena, list->handle[i]);
-    if (node->op >= SETTP_ADD) {
-      uint32_t b = settp_b(node);
-      if (settp_list_push(arena, list, settp_a(node)) || settp_list_push(arena, list, b)) return SETT_MAP_ERROR_FULL;
+SETT_INLINE int settp_list_has(const settp_list *list, const settp_node *n, sett_expr e) { return n->mark < list->count && list->handle[n->mark] == e; }
+
+/* Adds e and all below it. */
+SETT_INLINE int settp_list_push(sett_map_arena *arena, settp_list *list, sett_expr e) {
+  const uint32_t after = UINT32_C(0x80000000); /* on the stack: its operands are in the list */
+  settp_node *n = settp_at(arena, e);
+  settp_list stack;
+  if (settp_list_has(list, n, e)) return 0;
+  stack.handle = NULL;
+  stack.count = stack.capacity = 0;
+  if (!settp_list_room(arena, &stack, 1)) return SETT_MAP_ERROR_FULL;
+  stack.handle[stack.count++] = e;
+  while (stack.count) {
+    uint32_t top = stack.handle[--stack.count];
+    n = settp_at(arena, top & ~after);
+    if (top & after || (n->op < SETTP_ADD && !settp_list_has(list, n, top))) {
+      if (!settp_list_room(arena, list, 1)) return SETT_MAP_ERROR_FULL;
+      n->mark = list->count;
+      list->handle[list->count++] = top & ~after;
+    } else if (n->op >= SETTP_ADD && !settp_list_has(list, n, top)) {
+      if (!settp_list_room(arena, &stack, 3)) return SETT_MAP_ERROR_FULL;
+      stack.handle[stack.count++] = top | after;
+      stack.handle[stack.count++] = settp_b(n);
+      stack.handle[stack.count++] = settp_a(n);
     }
   }
-  n = list->count; /* heap sort */
-  for (i = n / 2; i > 0; --i)
-    for (root = i - 1; (child = 2 * root + 1) < n; root = child) {
-      if (child + 1 < n && list->handle[child] < list->handle[child + 1]) ++child;
-      if (list->handle[root] >= list->handle[child]) break;
-      t = list->handle[root], list->handle[root] = list->handle[child], list->handle[child] = t;
-    }
-  while (n > 1) {
-    --n;
-    t = list->handle[0], list->handle[0] = list->handle[n], list->handle[n] = t;
-    for (root = 0; (child = 2 * root + 1) < n; root = child) {
-      if (child + 1 < n && list->handle[child] < list->handle[child + 1]) ++child;
-      if (list->handle[root] >= list->handle[child]) break;
-      t = list->handle[root], list->handle[root] = list->handle[child], list->handle[child] = t;
-    }
-  }
-  for (i = 0; i < list->count; ++i) settp_at(arena, list->handle[i])->mark = i;
   return 0;
 }
 
@@ -657,7 +654,7 @@ SETT_INLINE int settp_list_of_map(sett_map_arena *arena, settp_list *list, const
   list->count = list->capacity = 0;
   for (i = 0; i < map->results && !error; ++i) error = settp_list_push(arena, list, map->result[i]);
   for (i = 0; i < map->constraints && !error; ++i) error = settp_list_push(arena, list, map->constraint[i].expr);
-  return error ? error : settp_list_close(arena, list);
+  return error;
 }
 
 /* ======================================================================= bodies: maps ==== */
@@ -1086,7 +1083,7 @@ SETT_INLINE void settp_sort_constraints(sett_map_arena *arena, const sett_map *m
     for (j = i; j > 0; --j) {
       const char *x = text + (size_t)(j - 1) * WIDTH, *y = mine;
       while (*x && *x == *y) ++x, ++y;
-      if (*x < *y || (*x == *y && settp_order(arena, constraint[j - 1].expr, c.expr) <= 0)) break;
+      if (*x <= *y) break;
       settp_copy(text + (size_t)j * WIDTH, text + (size_t)(j - 1) * WIDTH, WIDTH);
       constraint[j] = constraint[j - 1];
     }
@@ -3952,7 +3949,7 @@ SETT_INLINE int settp_enumerate(sett_map_arena *arena, const sett_map *map, cons
   uint32_t k;
   list.handle = NULL;
   list.count = list.capacity = 0;
-  if (settp_list_push(arena, &list, c->expr) || settp_list_close(arena, &list)) failed = 1;
+  if (settp_list_push(arena, &list, c->expr)) failed = 1;
   for (k = 0; k < list.count && !failed; ++k) {
     const settp_node *node = settp_at(arena, list.handle[k]);
     const sett_map_variable *v;
@@ -4050,7 +4047,7 @@ SETT_INLINE int settp_list_of_constraints(sett_map_arena *arena, settp_list *lis
   list->count = list->capacity = 0;
   for (i = 0; i < count; ++i)
     if (settp_list_push(arena, list, constraint[i].expr)) return SETT_MAP_ERROR_FULL;
-  return settp_list_close(arena, list);
+  return 0;
 }
 
 /* Prints a kept constraint: the constant goes into the interval, of a form and its negative the shorter is taken. */
@@ -4240,7 +4237,6 @@ SETT_INLINE int settp_ask(sett_map_arena *arena, sett_map map, settp_asked *a) {
   a->list.handle = NULL;
   a->list.count = a->list.capacity = 0;
   for (i = 0; i < map.results && !error; ++i) error = settp_list_push(arena, &a->list, map.result[i]);
-  if (!error) error = settp_list_close(arena, &a->list);
   if (error) return error;
   a->lin = settp_normalise(&a->engine, &a->list, &map);
   return a->lin ? 0 : a->engine.error;
@@ -4290,24 +4286,57 @@ SETT_INLINE int settp_is_plain(const sett_map_arena *arena, const sett_map *map)
   return !map->constraints;
 }
 
-/* The rules again and again until nothing changes: what is printed is its own simplification. */
-SETT_INLINE sett_map sett_map_simplify(sett_map_arena *arena, sett_map map) {
-  enum { TIMES = 6 };
-  sett_map_mark mark = sett_map_arena_mark(arena);
+/* Nodes of a map's results and constraints, shared ones as often as they are used. */
+SETT_INLINE int64_t settp_tree_nodes(sett_map_arena *arena, const sett_map *map) {
   size_t keep = arena->top;
-  int i;
+  settp_list list;
+  int64_t *nodes, total = 0;
+  uint32_t i;
+  int j;
+  if (settp_list_of_map(arena, &list, map)) list.count = 0;
+  nodes = (int64_t *)settp_take(arena, (size_t)list.count * sizeof *nodes + 8);
+  for (i = 0; i < list.count && nodes; ++i) {
+    const settp_node *n = settp_at(arena, list.handle[i]);
+    nodes[i] = n->op < SETTP_ADD ? 1 : settp_sat_add(1, settp_sat_add(nodes[settp_at(arena, settp_a(n))->mark], nodes[settp_at(arena, settp_b(n))->mark]));
+  }
+  for (j = 0; nodes && list.count && j < map->results; ++j) total = settp_sat_add(total, nodes[settp_at(arena, map->result[j])->mark]);
+  for (j = 0; nodes && list.count && j < map->constraints; ++j) total = settp_sat_add(total, nodes[settp_at(arena, map->constraint[j].expr)->mark]);
+  arena->top = keep;
+  return total;
+}
+
+/* Fewer nodes, or else an order of the expressions that depends on nothing but them. */
+SETT_INLINE int settp_smaller_map(sett_map_arena *arena, const sett_map *a, const sett_map *b) {
+  int64_t x = settp_tree_nodes(arena, a), y = settp_tree_nodes(arena, b);
+  int i, order = 0;
+  if (x != y) return x < y;
+  for (i = 0; i < a->results && !order; ++i) order = settp_order(arena, a->result[i], b->result[i]);
+  if (!order) order = a->constraints - b->constraints;
+  for (i = 0; i < a->constraints && !order; ++i) order = settp_order(arena, a->constraint[i].expr, b->constraint[i].expr);
+  return order < 0;
+}
+
+/* The rules again and again until nothing changes: what is printed is its own simplification. Where they go in a circle its smallest map is taken. */
+SETT_INLINE sett_map sett_map_simplify(sett_map_arena *arena, sett_map map) {
+  enum { TIMES = 10 };
+  sett_map_mark mark = sett_map_arena_mark(arena);
+  sett_map made[TIMES];
+  int i, j;
   if (map.kind != SETT_MAP_DEFINED) return map;
   for (i = 0; i < TIMES; ++i) {
-    sett_map next = settp_simplify_once(arena, map, keep), last = map;
-    if (next.kind != SETT_MAP_DEFINED) {
+    made[i] = settp_simplify_once(arena, i ? made[i - 1] : map, arena->top);
+    if (made[i].kind != SETT_MAP_DEFINED) {
       sett_map_arena_rewind(arena, mark);
-      return next;
+      return made[i];
     }
-    map = next;
-    if (settp_is_plain(arena, &map) || (i && settp_same_map(last, map))) break;
-    keep = arena->top;
+    if (settp_is_plain(arena, made + i)) return settp_map_store(arena, made[i], mark.top);
+    for (j = i - 1; j >= 0 && !settp_same_map(made[j], made[i]); --j) {}
+    if (j < 0) continue;
+    for (map = made[i]; ++j < i;)
+      if (settp_smaller_map(arena, made + j, &map)) map = made[j];
+    return settp_map_store(arena, map, mark.top);
   }
-  return map;
+  return settp_map_store(arena, made[TIMES - 1], mark.top);
 }
 
 /* The interval of an expression over the domain of a map. Sound; exact where each variable stands once. An empty domain gives [1, 0]. */
