@@ -1735,8 +1735,8 @@ SETT_INLINE sett_map sett_map_rename(sett_map_arena *arena, sett_map map, const 
  * linear form, or an operation that is not linear. `x mod c` is x - c * floor(x / c). The tables live in the arena's free space for one
  * simplification and are forgotten after it, so that a result never depends on what ran before. */
 
-enum { SETTP_SAMPLES = 8 }; /* points of the domain at which the values of forms are known: what differs there needs no proof */
-enum { SETTP_NONE = -1, SETTP_DEPTH_MAX = 250, SETTP_FORMS_MAX = 10, SETTP_CALLS_MAX = 20000, SETTP_LOOK_DEPTH = 4, SETTP_LOOKS_MAX = 20, SETTP_PRINTS_MAX = 2000, SETTP_PROOF_DEPTH = 6, SETTP_PROOFS_MAX = 64, SETTP_POINTS_MAX = 1 << 15, SETTP_LINS_MAX = 12000 };
+enum { SETTP_SAMPLES = 8, SETTP_MORE = 24 }; /* points of the domain at which the values of forms are known: what differs there needs no proof; and more that are asked last */
+enum { SETTP_NONE = -1, SETTP_DEPTH_MAX = 250, SETTP_FORMS_MAX = 10, SETTP_CALLS_MAX = 20000, SETTP_LOOK_DEPTH = 4, SETTP_LOOKS_MAX = 20, SETTP_PRINTS_MAX = 2000, SETTP_PROOF_DEPTH = 6, SETTP_PROOFS_MAX = 64, SETTP_POINTS_MAX = 1 << 15, SETTP_LINS_MAX = 12000, SETTP_CROSSES_MAX = 1000, SETTP_FAILURES_MAX = 100 };
 enum { SETTP_ATOM_VAR, SETTP_ATOM_QUOTIENT, SETTP_ATOM_OTHER };
 
 typedef struct settp_term {
@@ -1816,7 +1816,9 @@ typedef struct settp_engine {
   int32_t proofs, proof_end; /* steps of proofs, and where the one that runs now gives up */
   int scaled;        /* R12 looks for multiples, too: constraints make them */
   int sampled;       /* 0: no point of the domain is at hand, samples say nothing */
-  const int64_t *point; /* SETTP_SAMPLES points of the domain, or NULL: any point of the bounds is one */
+  const int64_t *point; /* SETTP_SAMPLES + SETTP_MORE points of the domain, or NULL: any point of the bounds is one */
+  int64_t *more;        /* SETTP_MORE values of each of the first mores atoms */
+  int32_t mores, more_room, crosses, failures; /* failures: of proofs that no sample refutes */
 } settp_engine;
 
 SETT_INLINE void *settp_grow(settp_engine *e, void *old, int32_t *room, size_t size) {
@@ -2282,6 +2284,57 @@ SETT_INLINE int settp_at_within(const settp_engine *e, const int64_t *x, int64_t
   return 1;
 }
 
+/* Sample j of a variable, as value of y in x = m * y + r: the ends of its bounds, and numbers between them. */
+SETT_INLINE int64_t settp_sample(const settp_engine *e, const settp_atom *a, int j) {
+  const int64_t far = (int64_t)1 << 40;
+  int64_t lo = a->lo < -far ? -far : a->lo, hi = a->hi > far ? far : a->hi;
+  if (e->point) return settp_floor(e->point[j * e->variables + a->a] - a->r, a->c);
+  if (lo > hi) return a->lo;
+  return j == 0 ? lo : j == 1 ? hi : lo + (int64_t)(settp_hash((uint64_t)a->a * 64 + (uint64_t)j, 11) % (uint64_t)(hi - lo + 1));
+}
+
+SETT_INLINE void settp_more_of(const settp_engine *e, int32_t l, uint64_t *v) {
+  int32_t i, j;
+  for (j = 0; j < SETTP_MORE; ++j) v[j] = (uint64_t)e->lin[l].constant;
+  for (i = 0; i < e->lin[l].count; ++i) {
+    const settp_term *t = e->term + e->lin[l].first + i;
+    const int64_t *x = e->more + (size_t)t->atom * SETTP_MORE;
+    for (j = 0; j < SETTP_MORE; ++j) v[j] += (uint64_t)t->k * (uint64_t)x[j];
+  }
+}
+
+/* Whether l lies in [lo, hi] at the further samples: asked before a search for a proof. */
+SETT_INLINE int settp_more_within(settp_engine *e, int32_t l, int64_t lo, int64_t hi) {
+  uint64_t v[SETTP_MORE], w[SETTP_MORE];
+  int j;
+  if (!e->sampled) return 1;
+  if (e->atoms > e->more_room) {
+    int32_t room = e->atoms * 2;
+    int64_t *grown = (int64_t *)settp_take(e->arena, (size_t)room * SETTP_MORE * sizeof *grown);
+    if (!grown) return 1;
+    settp_copy(grown, e->more, (size_t)e->mores * SETTP_MORE * sizeof *grown);
+    e->more = grown;
+    e->more_room = room;
+  }
+  for (; e->mores < e->atoms; ++e->mores) {
+    const settp_atom *x = e->atom + e->mores;
+    int64_t *out = e->more + (size_t)e->mores * SETTP_MORE;
+    if (x->kind == SETTP_ATOM_VAR) {
+      for (j = 0; j < SETTP_MORE; ++j) out[j] = settp_sample(e, x, j + SETTP_SAMPLES);
+      continue;
+    }
+    settp_more_of(e, x->a, v);
+    if (x->kind == SETTP_ATOM_OTHER) settp_more_of(e, x->b, w);
+    for (j = 0; j < SETTP_MORE; ++j)
+      if (x->kind == SETTP_ATOM_QUOTIENT) out[j] = settp_floor_short((int64_t)v[j], x->c);
+      else if (settp_apply(x->op, (int64_t)v[j], (int64_t)w[j], out + j)) out[j] = 0;
+  }
+  settp_more_of(e, l, v);
+  for (j = 0; j < SETTP_MORE; ++j)
+    if ((int64_t)v[j] < lo || (int64_t)v[j] > hi) return 0;
+  return 1;
+}
+
 /* Whether l lies in [lo, hi]: where the sum does not show it, a digit or a quotient is taken out and the rest has to lie in what is left. */
 SETT_INLINE int settp_prove_step(settp_engine *e, int32_t l, int64_t lo, int64_t hi, int depth) {
   sett_map_interval r;
@@ -2374,18 +2427,6 @@ SETT_INLINE void settp_alike_enter(settp_engine *e, int32_t l) {
   *bucket = e->alikes++;
 }
 
-/* The samples of variable i, as values of y in x = m * y + r: the ends of its bounds, and numbers between them. */
-SETT_INLINE void settp_sample_variable(const settp_engine *e, settp_atom *a, int i) {
-  const int64_t far = (int64_t)1 << 40;
-  int64_t lo = a->lo < -far ? -far : a->lo, hi = a->hi > far ? far : a->hi;
-  int j;
-  for (j = 0; j < SETTP_SAMPLES; ++j) {
-    if (e->point) a->at[j] = settp_floor(e->point[j * e->variables + i] - a->r, a->c);
-    else if (lo > hi) a->at[j] = a->lo;
-    else a->at[j] = j == 0 ? lo : j == 1 ? hi : lo + (int64_t)(settp_hash((uint64_t)i * 64 + (uint64_t)j, 11) % (uint64_t)(hi - lo + 1));
-  }
-}
-
 SETT_INLINE int32_t settp_atom_push(settp_engine *e, const settp_atom *atom, int32_t *bucket) {
   settp_atom *x;
   int j;
@@ -2397,7 +2438,7 @@ SETT_INLINE int32_t settp_atom_push(settp_engine *e, const settp_atom *atom, int
   x = e->atom + e->atoms;
   *x = *atom;
   if (x->kind == SETTP_ATOM_VAR) {
-    settp_sample_variable(e, x, x->a);
+    for (j = 0; j < SETTP_SAMPLES; ++j) x->at[j] = settp_sample(e, x, j);
   } else if (x->kind == SETTP_ATOM_QUOTIENT) {
     const int64_t *l = settp_lin_at(e, x->a);
     for (j = 0; j < SETTP_SAMPLES; ++j) x->at[j] = settp_floor_short(l[j], x->c);
@@ -2490,7 +2531,7 @@ SETT_INLINE void settp_atom_name(settp_engine *e, int32_t q, int32_t lin, int64_
   for (end = &e->atom[q].form; *end >= 0; end = &e->form[*end].next) {}
   *end = e->forms++;
   ++e->atom[q].forms;
-  r = e->atom[q].forms == 1 ? settp_lin_interval(e, lin) : e->lin[lin].known ? settp_interval(e->lin[lin].lo, e->lin[lin].hi) : settp_lin_sum(e, lin);
+  r = e->lin[lin].known ? settp_interval(e->lin[lin].lo, e->lin[lin].hi) : settp_lin_interval_fact(e, lin, settp_lin_sum(e, lin));
   r = settp_interval_meet(settp_interval(settp_sat_floor(r.lo, c), settp_sat_floor(r.hi, c)), settp_interval(e->atom[q].lo, e->atom[q].hi));
   if (r.lo <= r.hi) {
     e->atom[q].lo = r.lo;
@@ -2612,7 +2653,8 @@ SETT_INLINE int settp_cross_names(settp_engine *e, int32_t l) {
         for (g = e->atom[p].form; g >= 0; g = e->form[g].next) {
           int64_t a = e->form[g].c, b = e->form[f].c;
           int32_t value;
-          if (a >= b || b % a) continue;
+          if (a >= b || b % a || e->crosses >= SETTP_CROSSES_MAX) continue;
+          ++e->crosses;
           value = settp_quotient_known(e, e->form[f].lin, a);
           if (value >= 0) settp_atom_name(e, q, value, b / a);
         }
@@ -2721,15 +2763,21 @@ SETT_INLINE int settp_prove_points(settp_engine *e, int32_t l, int64_t lo, int64
 }
 
 SETT_INLINE int settp_prove(settp_engine *e, int32_t l, int64_t lo, int64_t hi) {
-  if (l < 0) return 0;
+  sett_map_interval r;
+  if (l < 0 || !settp_at_within(e, settp_lin_at(e, l), lo, hi)) return 0;
+  r = e->lin[l].known ? settp_interval(e->lin[l].lo, e->lin[l].hi) : settp_lin_interval_fact(e, l, settp_lin_sum(e, l));
+  if (r.lo >= lo && r.hi <= hi) return 1;
+  if (!settp_more_within(e, l, lo, hi)) return 0;
   e->proof_end = e->proofs + SETTP_PROOFS_MAX;
   if (settp_prove_step(e, l, lo, hi, 0)) return 1;
-  if (!e->sampled || !settp_at_within(e, settp_lin_at(e, l), lo, hi)) return 0;
+  if (!e->sampled) return 0;
   if (settp_cross_names(e, l)) {
     e->proof_end = e->proofs + SETTP_PROOFS_MAX;
     if (settp_prove_step(e, l, lo, hi, 0)) return 1;
   }
-  return settp_prove_points(e, l, lo, hi);
+  if (settp_prove_points(e, l, lo, hi)) return 1;
+  ++e->failures;
+  return 0;
 }
 
 /* Whether floor(l / c) is one number: by the samples it must be, by the interval it is. */
@@ -2885,7 +2933,7 @@ SETT_INLINE int32_t settp_alike_find(settp_engine *e, int32_t l, int64_t c) {
   uint32_t hash = 0;
   int32_t x, value, rest, tries = 0;
   int j;
-  if (!e->sampled) return SETTP_NONE;
+  if (!e->sampled || e->failures > SETTP_FAILURES_MAX) return SETTP_NONE;
   for (j = 0; j < SETTP_SAMPLES; ++j) q[j] = settp_floor_short(at[j], c);
   step = settp_at_step(q, e->scaled, &hash);
   if (!step) return SETTP_NONE;
@@ -2914,7 +2962,7 @@ SETT_INLINE int32_t settp_same_values(settp_engine *e, int32_t l) {
   int64_t step, n;
   int32_t x, tries = 0;
   int j;
-  if (l < 0 || !e->lin[l].count || e->lin[l].entered || !e->sampled) return l;
+  if (l < 0 || !e->lin[l].count || e->lin[l].entered || !e->sampled || e->failures > SETTP_FAILURES_MAX) return l;
   at = settp_lin_at(e, l);
   step = settp_at_step(at, e->scaled, &hash);
   if (!step && settp_prove(e, l, at[0], at[0])) return settp_lin_constant(e, at[0]);
@@ -3050,6 +3098,8 @@ SETT_INLINE int settp_engine_start(settp_engine *e, sett_map_arena *arena, const
   e->mask = e->lin_mask = buckets - 1;
   e->prints = e->proofs = e->proof_end = 0;
   e->points = SETTP_POINTS_MAX;
+  e->more = NULL;
+  e->mores = e->more_room = e->crosses = e->failures = 0;
   e->scaled = 0;
   e->sampled = 1;
   e->point = NULL;
@@ -3417,9 +3467,13 @@ SETT_INLINE void settp_find_digits(settp_engine *e, int32_t l) {
         }
         if ((uint64_t)hi - (uint64_t)lo >= (uint64_t)m) continue;
       }
+      if (settp_prove(e, w, 0, m - 1)) {
+        settp_atom_name(e, q.atom, f, m);
+        continue;
+      }
       r = settp_lin_interval(e, w);
       if (r.lo == INT64_MIN || r.hi == INT64_MAX || r.hi - r.lo >= m) continue;
-      settp_atom_name(e, q.atom, r.lo >= 0 && r.hi < m ? f : settp_lin_scale(e, f, 1, -r.lo), m);
+      settp_atom_name(e, q.atom, settp_lin_scale(e, f, 1, -r.lo), m);
     }
   }
 }
@@ -4133,14 +4187,14 @@ SETT_INLINE int settp_solve(sett_map_arena *arena, const sett_map *map, settp_do
 
 /* Points of the solved domain for e->point: some are drawn in the bounds, and those where the constraints hold are kept. */
 SETT_INLINE void settp_draw_points(settp_engine *e, const settp_domain *d, const settp_list *list, const sett_map_constraint *constraint, int constraints) {
-  enum { DRAWS = 48 };
-  int64_t *point = (int64_t *)settp_take(e->arena, (size_t)e->variables * (SETTP_SAMPLES + 1) * sizeof *point + 8);
+  enum { DRAWS = 96, POINTS = SETTP_SAMPLES + SETTP_MORE };
+  int64_t *point = (int64_t *)settp_take(e->arena, (size_t)e->variables * (POINTS + 1) * sizeof *point + 8);
   int64_t *value = (int64_t *)settp_take(e->arena, (size_t)list->count * sizeof *value + 8);
   unsigned char *error = (unsigned char *)settp_take(e->arena, list->count + 8);
   int found = 0, draw, i, j;
   e->sampled = 0;
   if (!point || !value || !error) return;
-  for (draw = 0; draw < DRAWS && found < SETTP_SAMPLES; ++draw) {
+  for (draw = 0; draw < DRAWS && found < POINTS; ++draw) {
     int64_t *x = point + found * e->variables;
     int ok = 1;
     for (i = 0; i < e->variables; ++i) {
@@ -4148,7 +4202,7 @@ SETT_INLINE void settp_draw_points(settp_engine *e, const settp_domain *d, const
       const int64_t far = (int64_t)1 << 40;
       int64_t lo = v->lo < -far ? -far : v->lo, hi = v->hi > far ? far : v->hi, m = d->modulus[i];
       uint64_t steps = lo > hi ? 0 : (uint64_t)(hi - lo) / (uint64_t)m;
-      uint64_t step = draw == 0 ? 0 : draw == 1 ? steps : settp_hash((uint64_t)i * 64 + (uint64_t)draw, 13) % (steps + 1);
+      uint64_t step = draw == 0 ? 0 : draw == 1 ? steps : settp_hash((uint64_t)i * 128 + (uint64_t)draw, 13) % (steps + 1);
       if (draw > 1 && draw % 4 == 3) step /= 1 + steps / 8; /* low corners: what constraints leave is often there */
       x[i] = (v->lo < -far ? settp_floor(lo, m) * m + settp_mod(d->residue[i], m) : lo) + (int64_t)step * m;
     }
@@ -4160,7 +4214,7 @@ SETT_INLINE void settp_draw_points(settp_engine *e, const settp_domain *d, const
     found += ok;
   }
   if (!found) return;
-  for (j = found * e->variables; j < SETTP_SAMPLES * e->variables; ++j) point[j] = point[j - found * e->variables];
+  for (j = found * e->variables; j < POINTS * e->variables; ++j) point[j] = point[j - found * e->variables];
   e->point = point;
   e->sampled = 1;
 }

@@ -1,0 +1,737 @@
+/* Random indexing maps, as texts and as chains of steps; the same seed draws the same maps. Used by the property test and by bench/algebra.c.
+
+   A chain is a list of small maps, each the text of one move (its result index -> its operand index); each feeds the next. draw_compose
+   composes them, draw_text prints the composed map. A chain ahead of its exact way back is an identity.
+
+     draw r = draw_make(seed, 2000);                        shapes of at most 2000 elements
+     static draw_chain chain;
+     draw_map(&r, DRAW_ID_RESHAPE, rank, depth, &chain);    or one of the functions of a class
+     map = draw_compose(&arena, &chain);                    shared expressions: small at any depth
+     length = draw_text(&arena, &chain, text, sizeof text)  or as a text, 0 where it would be longer */
+#ifndef SETT_INDEXING_MAP_DRAW_H
+#define SETT_INDEXING_MAP_DRAW_H
+
+#include "../include/sett_indexing_map.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DRAW_RANK = 10, DRAW_DEPTH = 16, DRAW_RESULT = 512 };
+
+/* ---- numbers ---- */
+
+typedef struct draw {
+  uint64_t state;
+  int64_t points; /* a shape has no more elements */
+} draw;
+
+static inline draw draw_make(uint64_t seed, int64_t points) {
+  draw r;
+  r.state = seed;
+  r.points = points;
+  return r;
+}
+
+static inline int64_t draw_int(draw *r, int64_t lo, int64_t hi) { /* splitmix64 */
+  uint64_t z = r->state += UINT64_C(0x9E3779B97F4A7C15);
+  z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+  z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
+  return lo + (int64_t)((z ^ z >> 31) % (uint64_t)(hi - lo + 1));
+}
+
+static inline int draw_one_in(draw *r, int n) { return !draw_int(r, 0, n - 1); }
+
+#define DRAW_OF(r, array) ((array)[draw_int((r), 0, (int64_t)(sizeof(array) / sizeof *(array)) - 1)])
+
+/* ---- texts: what does not fit is cut, and length is at least capacity ---- */
+
+typedef struct draw_out {
+  char *text;
+  size_t capacity, length;
+} draw_out;
+
+static inline draw_out draw_on(char *text, size_t capacity) {
+  draw_out o;
+  o.text = text;
+  o.capacity = capacity;
+  o.length = 0;
+  text[0] = 0;
+  return o;
+}
+
+static inline void draw_put(draw_out *o, const char *format, ...) {
+  va_list values;
+  int n;
+  if (o->length >= o->capacity) return;
+  va_start(values, format);
+  n = vsnprintf(o->text + o->length, o->capacity - o->length, format, values);
+  va_end(values);
+  o->length += n > 0 ? (size_t)n : 0;
+}
+
+/* ---- shapes ---- */
+
+typedef struct draw_shape {
+  int rank;
+  int64_t size[DRAW_RANK];
+  int64_t at[DRAW_RANK]; /* an index that every step so far has reached: a pad keeps it, so that no chain is empty */
+} draw_shape;
+
+static inline int64_t draw_total(const draw_shape *s) {
+  int64_t total = 1;
+  int i;
+  for (i = 0; i < s->rank; ++i) total *= s->size[i];
+  return total;
+}
+
+/* The prime factors of total, at random into rank sizes; sizes of 1 are left out, most of them. first: every size gets one while they last. */
+static inline draw_shape draw_factors(draw *r, int64_t total, int rank, int first) {
+  draw_shape s;
+  int64_t prime[64], p, t;
+  int primes = 0, i, j, kept = 0;
+  for (p = 2; total > 1; ++p) {
+    if (p * p > total) p = total;
+    for (; total % p == 0; total /= p) prime[primes++] = p;
+  }
+  for (i = primes - 1; i > 0; --i) j = (int)draw_int(r, 0, i), t = prime[i], prime[i] = prime[j], prime[j] = t;
+  for (i = 0; i < rank; ++i) s.size[i] = 1;
+  for (i = 0; i < primes; ++i) s.size[first && i < rank ? i : draw_int(r, 0, rank - 1)] *= prime[i];
+  for (i = 0; i < rank; ++i)
+    if (s.size[i] > 1 || draw_one_in(r, 24)) s.size[kept++] = s.size[i];
+  if (!kept) s.size[kept++] = 1;
+  s.rank = kept;
+  for (i = 0; i < kept; ++i) s.at[i] = draw_int(r, 0, s.size[i] - 1);
+  return s;
+}
+
+enum { DRAW_TWOS, DRAW_SMALL, DRAW_PRIMES, DRAW_FAMILIES }; /* sizes: 2^k, 2^k * {3, 5, 7, 9}, products of 2, 2, 2, 3, 3, 5, 7; any of these */
+
+static inline draw_shape draw_start(draw *r, int family, int rank) {
+  static const int64_t odd[] = {3, 5, 7, 9}, primes[] = {2, 2, 2, 3, 3, 5, 7};
+  int64_t total, p;
+  int any = (int)draw_int(r, 0, DRAW_FAMILIES - 1), count = rank + (int)draw_int(r, 1, rank + 3), i;
+  if (family == DRAW_FAMILIES) family = any;
+  total = family == DRAW_SMALL ? DRAW_OF(r, odd) : 1;
+  for (i = 0; i < count; ++i) {
+    p = family == DRAW_PRIMES ? DRAW_OF(r, primes) : 2;
+    if (total * p <= r->points) total *= p;
+  }
+  return draw_factors(r, total, rank, 1);
+}
+
+/* Another shape of as many elements: factored anew, or one size cut in two, or two neighbours merged. */
+static inline draw_shape draw_refactor(draw *r, const draw_shape *s, int rank, int anew) {
+  draw_shape to = *s, cut;
+  int i = (int)draw_int(r, 0, s->rank - 1), j, kind = anew ? 0 : (int)draw_int(r, 0, 3);
+  if (kind == 1 && s->rank > 1) { /* merge i and its neighbour */
+    if (i == s->rank - 1) --i;
+    to.size[i] *= to.size[i + 1];
+    for (j = i + 1; j + 1 < s->rank; ++j) to.size[j] = to.size[j + 1];
+    --to.rank;
+  } else if (kind > 1 && s->rank <= rank) {
+    cut = draw_factors(r, s->size[i], 2, 1);
+    if (cut.rank == 2) {
+      for (j = to.rank; j > i + 1; --j) to.size[j] = to.size[j - 1];
+      to.size[i] = cut.size[0];
+      to.size[i + 1] = cut.size[1];
+      ++to.rank;
+    }
+  } else {
+    to = draw_factors(r, draw_total(s), (int)draw_int(r, rank > 2 ? rank - 1 : 2, rank + 1), 0);
+  }
+  return to;
+}
+
+/* ---- a step: a box of variables, an expression for each result, and at most a few constraints ---- */
+
+typedef struct draw_side {
+  int dims, results;
+  int64_t ranges; /* 0, or the size of the one range variable */
+  int64_t lo[DRAW_RANK], hi[DRAW_RANK];
+  char result[DRAW_RANK][DRAW_RESULT];
+  char constraint[128]; /* ", expression in [lo, hi]", or nothing */
+} draw_side;
+
+typedef struct draw_chain {
+  int steps;
+  const char *step[2 * DRAW_DEPTH]; /* texts of maps; each feeds the next */
+  int identity;       /* the composed map is the identity wherever it has a value */
+  int total;          /* .. and it has one on its whole box: it simplifies to the text `expected` */
+  char expected[512];
+  size_t used;
+  char text[1 << 17]; /* the steps' texts */
+} draw_chain;
+
+static inline void draw_clear(draw_chain *c) {
+  c->steps = c->identity = c->total = 0;
+  c->expected[0] = 0;
+  c->used = 0;
+}
+
+/* The side of a box [0, size - 1] whose results are its own variables. */
+static inline void draw_box(draw_side *side, const draw_shape *s, int results) {
+  int i;
+  draw_out o;
+  side->dims = s->rank;
+  side->results = results;
+  side->ranges = 0;
+  side->constraint[0] = 0;
+  for (i = 0; i < s->rank; ++i) {
+    side->lo[i] = 0;
+    side->hi[i] = s->size[i] - 1;
+  }
+  for (i = 0; i < results; ++i) {
+    o = draw_on(side->result[i], DRAW_RESULT);
+    draw_put(&o, "d%d", i);
+  }
+}
+
+static inline void draw_set(char *text, size_t capacity, const char *format, ...) {
+  va_list values;
+  va_start(values, format);
+  vsnprintf(text, capacity, format, values);
+  va_end(values);
+}
+
+static inline void draw_name(draw_out *o, int i, int dims, int ranges) {
+  if (i < dims) draw_put(o, "d%d", i);
+  else if (i < dims + ranges) draw_put(o, "s%d", i - dims);
+  else draw_put(o, "rt%d", i - dims - ranges);
+}
+
+static inline void draw_head(draw_out *o, int dims, int ranges, int rts) { /* (d0, d1)[s0]{rt0} -> ( */
+  int i;
+  draw_put(o, "(");
+  for (i = 0; i < dims; ++i) draw_put(o, "%sd%d", i ? ", " : "", i);
+  draw_put(o, ")");
+  for (i = 0; i < ranges; ++i) draw_put(o, "%ss%d%s", i ? ", " : "[", i, i + 1 < ranges ? "" : "]");
+  for (i = 0; i < rts; ++i) draw_put(o, "%srt%d%s", i ? ", " : "{", i, i + 1 < rts ? "" : "}");
+  draw_put(o, " -> (");
+}
+
+/* A copy of a finished text in the chain's memory, NULL when that is full. */
+static inline const char *draw_keep(draw_chain *c, const draw_out *o) {
+  char *text = c->text + c->used;
+  if (o->length >= o->capacity || c->used + o->length + 1 > sizeof c->text) return NULL;
+  memcpy(text, o->text, o->length + 1);
+  c->used += o->length + 1;
+  return text;
+}
+
+static inline const char *draw_write(draw_chain *c, const draw_side *side) {
+  char text[DRAW_RANK * (DRAW_RESULT + 64)];
+  draw_out o = draw_on(text, sizeof text);
+  int i;
+  draw_head(&o, side->dims, side->ranges ? 1 : 0, 0);
+  for (i = 0; i < side->results; ++i) draw_put(&o, "%s%s", i ? ", " : "", side->result[i]);
+  draw_put(&o, "), domain: ");
+  for (i = 0; i < side->dims; ++i)
+    draw_put(&o, "%sd%d in [%lld, %lld]", i ? ", " : "", i, (long long)side->lo[i], (long long)side->hi[i]);
+  if (side->ranges) draw_put(&o, "%ss0 in [0, %lld]", side->dims ? ", " : "", (long long)side->ranges - 1);
+  draw_put(&o, "%s", side->constraint);
+  return draw_keep(c, &o);
+}
+
+/* Digit k of the sizes [j0, j1) of `to`, from the linear index of the sizes [i0, i1) of `from`. cut: terms that the modulus divides are left out. */
+static inline void draw_digit(char *text, const draw_shape *from, int i0, int i1, const draw_shape *to, int j0, int j1, int k, int cut) {
+  int64_t stride = 1, modulus, scale;
+  draw_out o = draw_on(text, DRAW_RESULT);
+  int i, j, terms = 0, has_modulus = 0;
+  for (j = k + 1; j < j1; ++j) stride *= to->size[j];
+  modulus = stride * to->size[k];
+  for (j = j0; j < k; ++j) has_modulus |= to->size[j] > 1;
+  if (modulus == stride) {
+    draw_put(&o, "0");
+    return;
+  }
+  draw_put(&o, "%s", has_modulus && stride > 1 ? "((" : has_modulus || stride > 1 ? "(" : "");
+  for (i = i0; i < i1; ++i) {
+    for (scale = 1, j = i + 1; j < i1; ++j) scale *= from->size[j];
+    if (cut && has_modulus && scale % modulus == 0) continue;
+    draw_put(&o, scale > 1 ? "%sd%d * %lld" : "%sd%d", terms++ ? " + " : "", i, (long long)scale);
+  }
+  if (!terms) draw_put(&o, "0");
+  if (has_modulus) draw_put(&o, ") mod %lld", (long long)modulus);
+  if (stride > 1) draw_put(&o, ") floordiv %lld", (long long)stride);
+}
+
+/* Results of a reshape. pieces: both shapes are cut into the smallest pieces of equal product, as upstream does; else all is one piece. */
+static inline void draw_reshape(draw_side *side, const draw_shape *from, const draw_shape *to, int pieces) {
+  int i = 0, j = 0, i0, j0, k;
+  while (j < to->rank) {
+    int64_t p = 1, q = 1;
+    i0 = i;
+    j0 = j;
+    do {
+      if (i < from->rank && p <= q) p *= from->size[i++];
+      else q *= to->size[j++];
+    } while (p != q || ((p == 1 || !pieces) && (i < from->rank || j < to->rank)));
+    if (!pieces) i = from->rank, j = to->rank;
+    for (k = j0; k < j; ++k) draw_digit(side->result[k], from, i0, i, to, j0, j, k, pieces);
+  }
+}
+
+enum {
+  DRAW_RESHAPE = 1, DRAW_NAIVE = 2, DRAW_TRANSPOSE = 4, DRAW_REVERSE = 8, DRAW_SLICE = 16, DRAW_PAD = 32, DRAW_TILE = 64, DRAW_UNTILE = 128,
+  DRAW_BROADCAST = 256, DRAW_REDUCE = 512,  /* these two have no way back */
+  DRAW_ANEW = 1024,                         /* a reshape factors the whole size anew, always */
+  DRAW_MOVES = DRAW_RESHAPE | DRAW_TRANSPOSE | DRAW_REVERSE,
+  DRAW_INVERTIBLE = DRAW_MOVES | DRAW_NAIVE | DRAW_SLICE | DRAW_PAD | DRAW_TILE | DRAW_UNTILE
+};
+
+/* One move of one of the kinds from the shape `here`, which becomes the shape that it leads to. The map goes to chain->step, its way back
+   to *back. 0: this kind does not fit here, nothing was done. */
+static inline int draw_step(draw *r, draw_chain *c, draw_shape *here, int kind, int anew, int rank, const char **back) {
+  static const int64_t tiles[] = {2, 3, 4, 5, 8, 16, 32};
+  draw_shape to = *here;
+  draw_side fore, aft;
+  int n = here->rank, i = (int)draw_int(r, 0, n - 1), j, k, partial = 0;
+  int order[DRAW_RANK];
+  int64_t size = here->size[i], at = here->at[i], start, step, count, linear;
+  draw_box(&fore, here, n);
+  draw_box(&aft, here, n);
+  switch (kind) {
+  case DRAW_RESHAPE:
+  case DRAW_NAIVE:
+    to = draw_refactor(r, here, rank, anew);
+    draw_box(&fore, here, to.rank);
+    draw_box(&aft, &to, n);
+    draw_reshape(&fore, here, &to, kind == DRAW_RESHAPE);
+    draw_reshape(&aft, &to, here, kind == DRAW_RESHAPE);
+    for (linear = 0, j = 0; j < n; ++j) linear = linear * here->size[j] + here->at[j];
+    for (j = to.rank - 1; j >= 0; --j) to.at[j] = linear % to.size[j], linear /= to.size[j];
+    break;
+  case DRAW_TRANSPOSE:
+    if (n < 2) return 0;
+    for (j = 0; j < n; ++j) order[j] = j;
+    for (j = n - 1; j > 0; --j) k = (int)draw_int(r, 0, j), i = order[j], order[j] = order[k], order[k] = i;
+    for (j = 0; j < n; ++j) {
+      to.size[j] = here->size[order[j]];
+      to.at[j] = here->at[order[j]];
+    }
+    draw_box(&aft, &to, n);
+    for (j = 0; j < n; ++j) {
+      draw_set(fore.result[j], DRAW_RESULT, "d%d", order[j]);
+      draw_set(aft.result[order[j]], DRAW_RESULT, "d%d", j);
+    }
+    break;
+  case DRAW_REVERSE:
+    for (j = 0; j < n; ++j) {
+      if (j != i && draw_one_in(r, 2)) continue;
+      draw_set(fore.result[j], DRAW_RESULT, "-d%d + %lld", j, (long long)here->size[j] - 1);
+      draw_set(aft.result[j], DRAW_RESULT, "-d%d + %lld", j, (long long)here->size[j] - 1);
+      to.at[j] = here->size[j] - 1 - here->at[j];
+    }
+    break;
+  case DRAW_SLICE: /* the operand is larger: start + step * d */
+    start = draw_int(r, 0, 3);
+    step = draw_one_in(r, 2) ? 1 : draw_int(r, 2, 4);
+    to.size[i] = start + step * (size - 1) + 1 + draw_int(r, 0, 3);
+    if (draw_total(&to) > r->points) return 0;
+    to.at[i] = start + step * at;
+    aft.lo[i] = start;
+    aft.hi[i] = start + step * (size - 1);
+    draw_set(fore.result[i], DRAW_RESULT, "d%d * %lld + %lld", i, (long long)step, (long long)start);
+    draw_set(aft.result[i], DRAW_RESULT, step > 1 ? "(d%d - %lld) floordiv %lld" : "d%d - %lld", i, (long long)start, (long long)step);
+    if (step > 1) draw_set(aft.constraint, sizeof aft.constraint, ", (d%d - %lld) mod %lld in [0, 0]", i, (long long)start, (long long)step);
+    break;
+  case DRAW_PAD: /* the operand is smaller: (d - start) / step where that is exact; step 1 is also one operand of a concatenation */
+    step = draw_one_in(r, 2) ? 1 : draw_int(r, 2, 4);
+    start = at % step + step * draw_int(r, 0, at / step);
+    count = draw_int(r, (at - start) / step + 1, (size - 1 - start) / step + 1);
+    if (count < 2) return 0;
+    to.size[i] = count;
+    to.at[i] = (at - start) / step;
+    fore.lo[i] = start;
+    fore.hi[i] = start + step * (count - 1);
+    partial = count < size;
+    draw_set(aft.result[i], DRAW_RESULT, "d%d * %lld + %lld", i, (long long)step, (long long)start);
+    draw_set(fore.result[i], DRAW_RESULT, step > 1 ? "(d%d - %lld) floordiv %lld" : "d%d - %lld", i, (long long)start, (long long)step);
+    if (step > 1) draw_set(fore.constraint, sizeof fore.constraint, ", (d%d - %lld) mod %lld in [0, 0]", i, (long long)start, (long long)step);
+    aft.hi[i] = count - 1;
+    break;
+  case DRAW_TILE: /* d -> (d / step, d mod step) */
+    step = DRAW_OF(r, tiles);
+    if (step >= size || n > rank) return 0;
+    for (j = n; j > i + 1; --j) to.size[j] = to.size[j - 1], to.at[j] = to.at[j - 1];
+    to.rank = n + 1;
+    to.size[i] = (size + step - 1) / step;
+    to.size[i + 1] = step;
+    to.at[i] = at / step;
+    to.at[i + 1] = at % step;
+    draw_box(&fore, here, n + 1);
+    draw_box(&aft, &to, n);
+    draw_set(fore.result[i], DRAW_RESULT, "d%d floordiv %lld", i, (long long)step);
+    draw_set(fore.result[i + 1], DRAW_RESULT, "d%d mod %lld", i, (long long)step);
+    draw_set(aft.result[i], DRAW_RESULT, "d%d * %lld + d%d", i, (long long)step, i + 1);
+    for (j = i + 1; j < n; ++j) {
+      draw_set(fore.result[j + 1], DRAW_RESULT, "d%d", j);
+      draw_set(aft.result[j], DRAW_RESULT, "d%d", j + 1);
+    }
+    if (size % step) draw_set(aft.constraint, sizeof aft.constraint, ", d%d * %lld + d%d in [0, %lld]", i, (long long)step, i + 1, (long long)size - 1);
+    break;
+  case DRAW_UNTILE: /* (d, e) -> d * step + e where that is below count */
+    if (i + 1 >= n) return 0;
+    step = here->size[i + 1];
+    at = at * step + here->at[i + 1];
+    count = draw_int(r, at + 1, size * step);
+    if (count < 2) return 0;
+    partial = count < size * step;
+    for (j = i + 1; j + 1 < n; ++j) to.size[j] = to.size[j + 1], to.at[j] = to.at[j + 1];
+    to.rank = n - 1;
+    to.size[i] = count;
+    to.at[i] = at;
+    draw_box(&fore, here, n - 1);
+    draw_box(&aft, &to, n);
+    draw_set(fore.result[i], DRAW_RESULT, "d%d * %lld + d%d", i, (long long)step, i + 1);
+    draw_set(aft.result[i], DRAW_RESULT, "d%d floordiv %lld", i, (long long)step);
+    draw_set(aft.result[i + 1], DRAW_RESULT, "d%d mod %lld", i, (long long)step);
+    for (j = i + 1; j + 1 < n; ++j) {
+      draw_set(fore.result[j], DRAW_RESULT, "d%d", j + 1);
+      draw_set(aft.result[j + 1], DRAW_RESULT, "d%d", j);
+    }
+    if (partial) draw_set(fore.constraint, sizeof fore.constraint, ", d%d * %lld + d%d in [0, %lld]", i, (long long)step, i + 1, (long long)count - 1);
+    break;
+  case DRAW_BROADCAST: /* the operand lacks a dimension */
+    if (n < 2) return 0;
+    for (j = i; j + 1 < n; ++j) {
+      to.size[j] = to.size[j + 1];
+      to.at[j] = to.at[j + 1];
+      draw_set(fore.result[j], DRAW_RESULT, "d%d", j + 1);
+    }
+    to.rank = fore.results = n - 1;
+    break;
+  default: /* DRAW_REDUCE: the operand has one more, a range variable */
+    size = draw_int(r, 2, 16);
+    if (n > rank || size * draw_total(here) > r->points) return 0;
+    for (j = n; j > i; --j) {
+      to.size[j] = to.size[j - 1];
+      to.at[j] = to.at[j - 1];
+      draw_set(fore.result[j], DRAW_RESULT, "d%d", j - 1);
+    }
+    draw_set(fore.result[i], DRAW_RESULT, "s0");
+    to.rank = fore.results = n + 1;
+    to.size[i] = fore.ranges = size;
+    to.at[i] = draw_int(r, 0, size - 1);
+  }
+  c->step[c->steps] = draw_write(c, &fore);
+  *back = kind & DRAW_INVERTIBLE ? draw_write(c, &aft) : NULL;
+  if (!c->step[c->steps] || (kind & DRAW_INVERTIBLE && !*back)) return 0;
+  ++c->steps;
+  if (partial) c->total = 0;
+  *here = to;
+  return 1;
+}
+
+/* depth moves of random ones of the kinds. alternate: a reshape, then something else, and so on. Their ways back go to `back` where it is not NULL. */
+static inline void draw_steps(draw *r, draw_chain *c, draw_shape *here, int kinds, int alternate, int rank, int depth, const char **back) {
+  const char *unused;
+  int last = DRAW_TRANSPOSE, tries, kind;
+  while (depth-- && c->steps < DRAW_DEPTH) {
+    for (tries = 0; tries < 400; ++tries) {
+      kind = 1 << draw_int(r, 0, 9);
+      if (!(kind & kinds) || (alternate && kind == last && kinds & DRAW_TRANSPOSE)) continue;
+      if (draw_step(r, c, here, kind, kinds & DRAW_ANEW, rank, back ? &back[c->steps] : &unused)) break;
+    }
+    if (tries < 400) last = kind;
+  }
+}
+
+/* ---- classes of chains: rank 2 to 6, depth 1 to 12 ---- */
+
+/* Bitcasts: reshapes and transposes in turn. */
+static inline void draw_bitcast(draw *r, int family, int rank, int depth, draw_chain *c) {
+  draw_shape here = draw_start(r, family, rank);
+  draw_clear(c);
+  draw_steps(r, c, &here, DRAW_ANEW | (draw_one_in(r, 6) ? DRAW_NAIVE : DRAW_RESHAPE | DRAW_TRANSPOSE), 1, rank, depth, NULL);
+}
+
+/* Slices, pads and concatenations with reshapes, transposes, reverses, broadcasts, reductions, tiles. */
+static inline void draw_mix(draw *r, int rank, int depth, draw_chain *c) {
+  draw_shape here = draw_start(r, DRAW_PRIMES, rank);
+  draw_clear(c);
+  draw_steps(r, c, &here, DRAW_MOVES | DRAW_SLICE | DRAW_PAD | DRAW_TILE | DRAW_BROADCAST | DRAW_REDUCE | DRAW_ANEW, 0, rank, depth, NULL);
+  if (!c->steps) draw_steps(r, c, &here, DRAW_REVERSE, 0, rank, 1, NULL);
+}
+
+/* depth moves of the kinds (all DRAW_INVERTIBLE) and their exact ways back: 2 * depth steps. */
+static inline void draw_identity(draw *r, int kinds, int family, int rank, int depth, draw_chain *c) {
+  const char *back[DRAW_DEPTH];
+  draw_shape start = draw_start(r, family, rank), here = start;
+  draw_out o = draw_on(c->expected, sizeof c->expected);
+  int i;
+  draw_clear(c);
+  c->identity = c->total = 1;
+  draw_steps(r, c, &here, kinds | (draw_one_in(r, 4) ? 0 : DRAW_ANEW), 0, rank, depth, back);
+  if (!c->steps) draw_steps(r, c, &here, DRAW_REVERSE, 0, rank, 1, back);
+  for (i = c->steps; i-- > 0;) c->step[c->steps++] = back[i];
+  draw_head(&o, start.rank, 0, 0);
+  for (i = 0; i < start.rank; ++i)
+    if (start.size[i] == 1) draw_put(&o, "%s0", i ? ", " : "");
+    else draw_put(&o, "%sd%d", i ? ", " : "", i);
+  for (i = 0; i < start.rank; ++i)
+    draw_put(&o, "%sd%d in [0, %lld]", i ? ", " : "), domain: ", i, (long long)start.size[i] - 1);
+}
+
+/* Thread, block, loop and vector to a linear index below its count, then a reshape to a tensor, then depth - 1 moves more. */
+static inline void draw_gpu(draw *r, int rank, int depth, draw_chain *c) {
+  static const int64_t many[] = {32, 64, 96, 128, 256}, few[] = {2, 3, 4, 6, 8}, vectors[] = {1, 2, 4, 8}, loops[] = {1, 1, 2, 4};
+  draw_shape here = draw_start(r, DRAW_FAMILIES, rank), line;
+  int64_t threads = r->points > 10000 ? DRAW_OF(r, many) : DRAW_OF(r, few), vector = DRAW_OF(r, vectors), loop = DRAW_OF(r, loops);
+  int64_t total = draw_total(&here), block = threads * vector, blocks = (total + block * loop - 1) / (block * loop);
+  const char *th = draw_one_in(r, 3) ? "th_x" : "d0", *bl = th[0] == 't' ? "bl_x" : "d1";
+  char text[512];
+  draw_out o = draw_on(text, sizeof text);
+  draw_side side;
+  draw_clear(c);
+  draw_put(&o, "(%s, %s)[s0, s1] -> (%s * %lld + %s * %lld + s0 * %lld + s1), domain: %s in [0, %lld], %s in [0, %lld], s0 in [0, %lld], s1 in [0, %lld]",
+           th, bl, th, (long long)vector, bl, (long long)block, (long long)(block * blocks), th, (long long)threads - 1, bl, (long long)blocks - 1,
+           (long long)loop - 1, (long long)vector - 1);
+  c->step[c->steps++] = draw_keep(c, &o);
+  line = here;
+  line.rank = 1;
+  line.size[0] = total;
+  draw_box(&side, &line, here.rank);
+  draw_reshape(&side, &line, &here, 1);
+  c->step[c->steps++] = draw_write(c, &side);
+  draw_steps(r, c, &here, DRAW_RESHAPE | DRAW_TRANSPOSE, 1, rank, depth - 1, NULL);
+}
+
+/* ---- classes of expressions: one step ---- */
+
+enum { DRAW_POSITIVE, DRAW_NEGATIVE, DRAW_DIVISORS, DRAW_EVERY }; /* bounds from 0; negative bounds; and divisors; and every operator */
+
+static inline void draw_expression(draw *r, draw_out *o, int dims, int ranges, int rts, int style, int depth) {
+  static const int64_t factors[] = {2, 3, 4, 5, 6, 8, 10, 12, 16, -1, -3, -6}, moduli[] = {2, 3, 4, 5, 6, 8, 10, 12, 16, 24};
+  int64_t k = DRAW_OF(r, moduli);
+  int i;
+  if (!depth || draw_one_in(r, 7)) {
+    if (draw_one_in(r, 10)) {
+      draw_put(o, "%lld", (long long)draw_int(r, style == DRAW_POSITIVE ? 0 : -20, 20));
+      return;
+    }
+    draw_name(o, (int)draw_int(r, 0, dims + ranges + rts - 1), dims, ranges);
+    return;
+  }
+  if (style >= DRAW_DIVISORS && draw_one_in(r, 3)) k = -k;
+  i = (int)draw_int(r, 0, style == DRAW_EVERY ? 13 : 9);
+  draw_put(o, i == 11 ? draw_one_in(r, 2) ? "min(" : "max(" : "(");
+  draw_expression(r, o, dims, ranges, rts, style, depth - 1);
+  switch (i) {
+  case 0:
+  case 1: draw_put(o, " + "); break;
+  case 2: draw_put(o, style == DRAW_POSITIVE ? " + " : " - "); break;
+  case 3:
+  case 4:
+    k = DRAW_OF(r, factors);
+    draw_put(o, " * %lld)", (long long)(style == DRAW_POSITIVE && k < 0 ? -k : k));
+    return;
+  case 5:
+  case 6: draw_put(o, " floordiv %lld)", (long long)k); return;
+  case 7:
+  case 8: draw_put(o, " mod %lld)", (long long)(style < DRAW_EVERY && k < 0 ? -k : k)); return;
+  case 9: draw_put(o, " + %lld)", (long long)draw_int(r, 1, 20)); return;
+  case 10: draw_put(o, " ceildiv %lld)", (long long)k); return;
+  case 11: draw_put(o, ", "); break;
+  case 12: draw_put(o, " * "); break;
+  default: /* a divisor that is not a constant, and never 0 */
+    draw_put(o, draw_one_in(r, 2) ? " floordiv (" : " mod (");
+    draw_expression(r, o, dims, ranges, rts, style, depth - 1);
+    draw_put(o, k > 0 ? " mod %lld + %lld))" : " mod %lld - %lld))", (long long)k, (long long)draw_int(r, 1, 3));
+    return;
+  }
+  draw_expression(r, o, dims, ranges, rts, style, depth - 1);
+  draw_put(o, ")");
+}
+
+/* One map as a further step of the chain, with so many dimensions and results (0: any number). What is not the first step takes wide dimensions. */
+static inline void draw_one(draw *r, int style, int constraints, int dims, int results, draw_chain *c) {
+  static const int64_t widths[] = {1, 2, 3, 3, 4, 6, 8, 8, 12, 16, 16, 24};
+  char text[1 << 13];
+  draw_out o;
+  int i, ranges = 0, rts = 0;
+  int64_t lo, k, points = c->steps ? r->points / 8 : 1;
+  if (!dims) dims = (int)draw_int(r, 1, 4);
+  if (!results) results = (int)draw_int(r, 1, 3);
+  if (style == DRAW_EVERY) {
+    ranges = (int)draw_int(r, 0, 2);
+    rts = draw_one_in(r, 3);
+  }
+  do { /* until it fits the text */
+    o = draw_on(text, sizeof text);
+    draw_head(&o, dims, ranges, rts);
+    for (i = 0; i < results; ++i) {
+      if (i) draw_put(&o, ", ");
+      draw_expression(r, &o, dims, ranges, rts, style, (int)draw_int(r, 1, 5));
+    }
+    draw_put(&o, "), domain: ");
+    for (i = 0; i < dims + ranges + rts; ++i) {
+      k = DRAW_OF(r, widths);
+      lo = style == DRAW_POSITIVE || draw_one_in(r, 5) ? 0 : draw_int(r, -12, 4);
+      if (c->steps && i < dims) {
+        lo -= 30;
+        k += 60;
+      } else if (points * k > r->points) {
+        k = 1;
+      } else {
+        points *= k;
+      }
+      if (i) draw_put(&o, ", ");
+      draw_name(&o, i, dims, ranges);
+      draw_put(&o, " in [%lld, %lld]", (long long)lo, (long long)(lo + k - 1));
+    }
+    for (i = constraints ? (int)draw_int(r, 1, 2) : 0; i > 0; --i) {
+      draw_put(&o, ", ");
+      if (draw_one_in(r, 3)) { /* one residue */
+        k = draw_int(r, 2, 7);
+        lo = draw_int(r, 0, k - 1);
+        draw_put(&o, "d%d mod %lld in [%lld, %lld]", (int)draw_int(r, 0, dims - 1), (long long)k, (long long)lo, (long long)lo);
+      } else {
+        lo = draw_int(r, style == DRAW_POSITIVE ? 0 : -12, 6);
+        draw_expression(r, &o, dims, ranges, rts, style, (int)draw_int(r, 1, 4));
+        draw_put(&o, " in [%lld, %lld]", (long long)lo, (long long)(lo + draw_int(r, 0, 12)));
+      }
+    }
+    c->step[c->steps] = draw_keep(c, &o);
+  } while (!c->step[c->steps]);
+  ++c->steps;
+}
+
+static inline void draw_expressions(draw *r, int style, int constraints, draw_chain *c) {
+  draw_clear(c);
+  draw_one(r, style, constraints, 0, 0, c);
+}
+
+/* Two maps that feed each other, both with ranges and runtime variables: what composition must keep apart. */
+static inline void draw_pair(draw *r, draw_chain *c) {
+  int between = (int)draw_int(r, 1, 3), constraints = (int)draw_int(r, 0, 3);
+  draw_clear(c);
+  draw_one(r, DRAW_EVERY, constraints & 1, 0, between, c);
+  draw_one(r, DRAW_EVERY, constraints >> 1, between, 0, c);
+}
+
+/* ---- all classes ---- */
+
+#define DRAW_CLASSES(X)                                                                                     \
+  X(EXPRESSION, "random expressions", draw_expressions(r, (int)draw_int(r, 0, 2), 0, c))                    \
+  X(CONSTRAINED, "the same with constraints", draw_expressions(r, (int)draw_int(r, 0, 2), 1, c))            \
+  X(GPU, "GPU tile + reshape", draw_gpu(r, rank, depth, c))                                                 \
+  X(MIX, "slice, pad, concat mixes", draw_mix(r, rank, depth, c))                                           \
+  X(BITCAST_2, "bitcasts, powers of two", draw_bitcast(r, DRAW_TWOS, rank, depth, c))                       \
+  X(BITCAST_SMALL, "bitcasts, 2^k*{3,5,7,9}", draw_bitcast(r, DRAW_SMALL, rank, depth, c))                  \
+  X(BITCAST_PRIMES, "bitcasts, mixed primes", draw_bitcast(r, DRAW_PRIMES, rank, depth, c))                 \
+  X(ID_RESHAPE, "identities by reshapes", draw_identity(r, draw_one_in(r, 4) ? DRAW_NAIVE : DRAW_RESHAPE, DRAW_FAMILIES, rank, depth, c)) \
+  X(ID_MOVES, "identities with transposes", draw_identity(r, DRAW_MOVES, DRAW_FAMILIES, rank, depth, c)) \
+  X(ID_ALL, "identities of all kinds", draw_identity(r, DRAW_INVERTIBLE, DRAW_FAMILIES, rank, depth, c)) \
+  X(GENERAL, "every operator", draw_expressions(r, DRAW_EVERY, draw_one_in(r, 2), c))                       \
+  X(PAIR, "two of these", draw_pair(r, c))
+
+#define DRAW_CLASS_ENUM(name, text, call) DRAW_##name,
+enum { DRAW_CLASSES(DRAW_CLASS_ENUM) DRAW_CLASS_COUNT };
+
+static inline const char *draw_class_text(int which) {
+#define DRAW_CLASS_TEXT(name, text, call) text,
+  static const char *const texts[] = {DRAW_CLASSES(DRAW_CLASS_TEXT)};
+  return texts[which];
+}
+
+static inline int draw_class_find(const char *key) { /* of "EXPRESSION" and so on; -1: there is none */
+#define DRAW_CLASS_KEY(name, text, call) #name,
+  static const char *const keys[] = {DRAW_CLASSES(DRAW_CLASS_KEY)};
+  int i = DRAW_CLASS_COUNT - 1;
+  while (i >= 0 && strcmp(keys[i], key)) --i;
+  return i;
+}
+
+static inline void draw_map(draw *r, int which, int rank, int depth, draw_chain *c) {
+  switch (which) {
+#define DRAW_CLASS_CASE(name, text, call) \
+  case DRAW_##name: call; break;
+    DRAW_CLASSES(DRAW_CLASS_CASE)
+  }
+}
+
+/* ---- composed ---- */
+
+static inline sett_map draw_parse(sett_map_arena *arena, const char *text) { return sett_map_parse(arena, text, strlen(text)); }
+
+static inline sett_map draw_compose(sett_map_arena *arena, const draw_chain *c) {
+  sett_map map = draw_parse(arena, c->step[0]);
+  int i;
+  for (i = 1; i < c->steps; ++i) map = sett_map_compose(arena, map, draw_parse(arena, c->step[i]));
+  return map;
+}
+
+/* Nodes of the results and constraints: of the tree, and distinct. It reads the header's nodes: operands have lower handles. */
+static inline double draw_nodes(const sett_map_arena *arena, sett_map map, double *distinct) {
+  double *tree = (double *)calloc(arena->nodes, sizeof *tree), total = 0;
+  unsigned char *used = (unsigned char *)calloc(arena->nodes, 1);
+  uint32_t e;
+  int i;
+  *distinct = 0;
+  if (!tree || !used) exit(2);
+  for (i = 0; i < map.results; ++i) used[map.result[i]] = 1;
+  for (i = 0; i < map.constraints; ++i) used[map.constraint[i].expr] = 1;
+  for (e = arena->nodes - 1; e >= SETT_MAP_ERROR_COUNT; --e) {
+    const settp_node *n = settp_at(arena, e);
+    *distinct += used[e];
+    if (used[e] && n->op > SETTP_VAR) used[settp_a(n)] = used[settp_b(n)] = 1;
+  }
+  for (e = SETT_MAP_ERROR_COUNT; e < arena->nodes; ++e) {
+    const settp_node *n = settp_at(arena, e);
+    tree[e] = n->op > SETTP_VAR ? 1 + tree[settp_a(n)] + tree[settp_b(n)] : 1;
+  }
+  for (i = 0; i < map.results; ++i) total += tree[map.result[i]];
+  for (i = 0; i < map.constraints; ++i) total += tree[map.constraint[i].expr];
+  free(tree);
+  free(used);
+  return total;
+}
+
+/* The composed map as a text, not simplified; 0 where it does not fit. The arena is left as it was. */
+static inline size_t draw_text(sett_map_arena *arena, const draw_chain *c, char *text, size_t capacity) {
+  sett_map_mark mark = sett_map_arena_mark(arena);
+  size_t length = sett_map_print(arena, draw_compose(arena, c), text, capacity);
+  sett_map_arena_rewind(arena, mark);
+  return length < capacity ? length : 0;
+}
+
+/* draw_map and draw_text; of a text that does not fit the depth is halved, and again. */
+static inline size_t draw_map_text(draw *r, int which, int rank, int depth, draw_chain *c, sett_map_arena *arena, char *text, size_t capacity) {
+  for (;; depth = depth > 1 ? depth / 2 : 1) {
+    size_t length;
+    draw_map(r, which, rank, depth, c);
+    length = draw_text(arena, c, text, capacity);
+    if (length) return length;
+  }
+}
+
+/* Is this simplified text an identity: every result its own dimension, or the one value that this dimension has? */
+static inline int draw_reads_identity(const char *text) {
+  const char *at = strstr(text, " -> ("), *domain = strstr(text, "), domain: ");
+  char name[24], point[64];
+  long long value;
+  int i, used;
+  if (!at || !domain) return 0;
+  for (at += 5, i = 0; at < domain; ++i) {
+    draw_set(name, sizeof name, "d%d", i);
+    if (!strncmp(at, name, strlen(name))) {
+      at += strlen(name);
+    } else {
+      if (sscanf(at, "%lld%n", &value, &used) != 1) return 0;
+      draw_set(point, sizeof point, " d%d in [%lld, %lld]", i, value, value);
+      if (!strstr(domain, point)) return 0;
+      at += used;
+    }
+    if (at < domain) {
+      if (strncmp(at, ", ", 2)) return 0;
+      at += 2;
+    }
+  }
+  draw_set(name, sizeof name, "d%d in [", i);
+  return at == domain && !strstr(domain, name); /* as many results as dimensions */
+}
+
+#endif

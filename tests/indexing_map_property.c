@@ -1,0 +1,527 @@
+/* Property: on random maps of every class (tests/indexing_map_draw.h) the laws of include/sett_indexing_map.h hold at every point. The oracle reads
+   and evaluates the texts of the drawn steps and of the results by itself and shares no code with the header.
+   Run: indexing_map_property [SEED [COUNT [FILE [RANK DEPTH]]]]; FILE gets a line for every map that is right but not simple, '-' is none. With RANK and
+   DEPTH: identities of that many moves and as many back, of up to 2^20 elements. */
+#include "indexing_map_draw.h"
+
+#include <time.h>
+
+/* ================================================================ the oracle: a text as a list of operations, evaluated over columns of points */
+
+enum { OPS = 1 << 12, VARIABLES = 24, CONSTRAINTS = 512, CHUNK = 128, POINTS = 1 << 12, NODES = 5000 };
+
+typedef struct term {
+  char kind; /* c constant, v variable, + - * / % (floor), ^ (ceildiv), < (min), > (max) */
+  int a, b;
+  int64_t k;
+} term;
+
+typedef struct function {
+  int empty, dims, ranges, variables, results, constraints, terms;
+  char name[VARIABLES][16];
+  int64_t lo[VARIABLES], hi[VARIABLES];
+  int result[VARIABLES];
+  int constraint[CONSTRAINTS];
+  int64_t least[CONSTRAINTS], most[CONSTRAINTS];
+  term term[OPS];
+  int hash[2 * OPS]; /* 1 + place of a term, 0: free */
+} function;
+
+static const char *at; /* where the reader is */
+
+static void stop(const char *what) {
+  fprintf(stderr, "the oracle does not understand: %s at '%.60s'\n", what, at);
+  exit(2);
+}
+
+static int word(const char *w) {
+  size_t n = strlen(w);
+  while (*at == ' ') ++at;
+  if (strncmp(at, w, n)) return 0;
+  at += n;
+  return 1;
+}
+
+static void expect(const char *w) {
+  if (!word(w)) stop(w);
+}
+
+static int make(function *f, char kind, int a, int b, int64_t k) {
+  uint64_t h = ((uint64_t)kind * 31 + (uint64_t)a) * UINT64_C(0x9E3779B97F4A7C15) + (uint64_t)b * UINT64_C(0xBF58476D1CE4E5B9) + (uint64_t)k * UINT64_C(0x94D049BB133111EB);
+  size_t i = (size_t)(h >> 40) % (2 * OPS);
+  for (; f->hash[i]; i = (i + 1) % (2 * OPS)) {
+    const term *t = &f->term[f->hash[i] - 1];
+    if (t->kind == kind && t->a == a && t->b == b && t->k == k) return f->hash[i] - 1;
+  }
+  if (f->terms == OPS) stop("too long");
+  f->hash[i] = f->terms + 1;
+  f->term[f->terms].kind = kind;
+  f->term[f->terms].a = a;
+  f->term[f->terms].b = b;
+  f->term[f->terms].k = k;
+  return f->terms++;
+}
+
+static int sum(function *f);
+
+static int operand(function *f) {
+  char *end;
+  int i, a, least;
+  size_t n = 0;
+  if (word("(")) {
+    a = sum(f);
+    expect(")");
+    return a;
+  }
+  if (word("-")) {
+    a = operand(f);
+    return make(f, '-', make(f, 'c', 0, 0, 0), a, 0);
+  }
+  if ((least = word("min(")) || word("max(")) {
+    a = sum(f);
+    expect(",");
+    a = make(f, least ? '<' : '>', a, sum(f), 0);
+    expect(")");
+    return a;
+  }
+  if (*at >= '0' && *at <= '9') {
+    int64_t k = strtoll(at, &end, 10);
+    at = end;
+    return make(f, 'c', 0, 0, k);
+  }
+  while (at[n] == '_' || (at[n] >= '0' && at[n] <= '9') || (at[n] >= 'a' && at[n] <= 'z')) ++n;
+  for (i = 0; i < f->variables; ++i)
+    if (n && strlen(f->name[i]) == n && !strncmp(f->name[i], at, n)) {
+      at += n;
+      return make(f, 'v', i, 0, 0);
+    }
+  stop("operand");
+  return 0;
+}
+
+static int product(function *f) {
+  int a = operand(f);
+  for (;;) {
+    char kind = word("*") ? '*' : word("floordiv") ? '/' : word("mod") ? '%' : word("ceildiv") ? '^' : 0;
+    if (!kind) return a;
+    a = make(f, kind, a, operand(f), 0);
+  }
+}
+
+static int sum(function *f) {
+  int a = product(f);
+  for (;;) {
+    char kind = word("+") ? '+' : 0;
+    while (*at == ' ') ++at;
+    if (!kind && *at == '-' && at[1] != '>') kind = *at++;
+    if (!kind) return a;
+    a = make(f, kind, a, product(f), 0);
+  }
+}
+
+static void names(function *f, const char *close) {
+  while (!word(close)) {
+    size_t n;
+    word(",");
+    while (*at == ' ') ++at;
+    n = strcspn(at, ",)]}");
+    if (f->variables == VARIABLES || n >= sizeof f->name[0]) stop("names");
+    memcpy(f->name[f->variables], at, n);
+    f->name[f->variables][n] = 0;
+    f->lo[f->variables] = INT64_MIN;
+    f->hi[f->variables++] = INT64_MAX;
+    at += n;
+  }
+}
+
+static int64_t number(void) {
+  char *end;
+  int64_t k = strtoll(at, &end, 10);
+  if (end == at) stop("number");
+  at = end;
+  return k;
+}
+
+static void read_function(function *f, const char *text) {
+  at = text;
+  memset(f->hash, 0, sizeof f->hash);
+  f->variables = f->results = f->constraints = f->terms = 0;
+  f->empty = !strcmp(text, "KNOWN EMPTY");
+  if (f->empty) return;
+  expect("(");
+  names(f, ")");
+  f->dims = f->variables;
+  if (word("[")) names(f, "]");
+  f->ranges = f->variables - f->dims;
+  if (word("{")) names(f, "}");
+  expect("->");
+  expect("(");
+  while (!word(")")) {
+    word(",");
+    f->result[f->results++] = sum(f);
+  }
+  if (word(", domain:"))
+    do {
+      int e = sum(f);
+      const term *t = &f->term[e];
+      int64_t lo, hi;
+      expect("in [");
+      lo = number();
+      expect(",");
+      hi = number();
+      expect("]");
+      if (t->kind == 'v') { /* bounds, also where they are given twice */
+        f->lo[t->a] = lo > f->lo[t->a] ? lo : f->lo[t->a];
+        f->hi[t->a] = hi < f->hi[t->a] ? hi : f->hi[t->a];
+        continue;
+      }
+      if (f->constraints == CONSTRAINTS) stop("constraints");
+      f->constraint[f->constraints] = e;
+      f->least[f->constraints] = lo;
+      f->most[f->constraints++] = hi;
+    } while (word(","));
+  while (*at == ' ') ++at;
+  if (*at) stop("end");
+}
+
+static int64_t floor_quotient(int64_t a, int64_t b) {
+  int64_t q;
+  if ((uint64_t)a + (UINT64_C(1) << 50) < UINT64_C(1) << 51 && (uint64_t)b + (UINT64_C(1) << 50) < UINT64_C(1) << 51)
+    q = (int64_t)((double)a / (double)b); /* exact after truncation; much faster than a 64-bit division */
+  else
+    q = a / b;
+  return q - (a != q * b && (a < 0) != (b < 0));
+}
+
+typedef struct columns { /* points, or the values of a map at points: a column for each variable or result */
+  int n;
+  int64_t value[VARIABLES][POINTS];
+  unsigned char inside[POINTS]; /* of values: the point is in the domain */
+} columns;
+
+static int64_t slot[OPS][CHUNK];
+
+/* The values of f at points [from, from + n): input i is *in[i]. inside is cut down. Overflow and division by zero put a point outside and are counted. */
+static int evaluate(const function *f, const int64_t *const *in, int n, columns *out, int from) {
+  unsigned char bad[CHUNK] = {0}, *inside = out->inside + from;
+  int i, p, wrong = 0;
+  for (i = 0; i < f->terms; ++i) {
+    const term *t = &f->term[i];
+    int64_t *r = slot[i];
+    const int64_t *a = slot[t->a], *b = slot[t->b];
+    switch (t->kind) {
+    case 'c': for (p = 0; p < n; ++p) r[p] = t->k; break;
+    case 'v': memcpy(r, in[t->a], (size_t)n * sizeof *r); break;
+    case '+': for (p = 0; p < n; ++p) bad[p] |= (unsigned char)__builtin_add_overflow(a[p], b[p], &r[p]); break;
+    case '-': for (p = 0; p < n; ++p) bad[p] |= (unsigned char)__builtin_sub_overflow(a[p], b[p], &r[p]); break;
+    case '*': for (p = 0; p < n; ++p) bad[p] |= (unsigned char)__builtin_mul_overflow(a[p], b[p], &r[p]); break;
+    case '<': for (p = 0; p < n; ++p) r[p] = a[p] < b[p] ? a[p] : b[p]; break;
+    case '>': for (p = 0; p < n; ++p) r[p] = a[p] > b[p] ? a[p] : b[p]; break;
+    default:
+      for (p = 0; p < n; ++p) {
+        r[p] = 0;
+        if (!b[p] || a[p] == INT64_MIN) bad[p] = 1;
+        else if (t->kind == '/') r[p] = floor_quotient(a[p], b[p]);
+        else if (t->kind == '%') r[p] = a[p] - b[p] * floor_quotient(a[p], b[p]);
+        else r[p] = -floor_quotient(-a[p], b[p]);
+      }
+    }
+  }
+  for (i = 0; i < f->variables; ++i)
+    for (p = 0; p < n; ++p) inside[p] &= (unsigned char)(f->lo[i] <= in[i][p] && in[i][p] <= f->hi[i]);
+  for (i = 0; i < f->constraints; ++i)
+    for (p = 0; p < n; ++p) inside[p] &= (unsigned char)(f->least[i] <= slot[f->constraint[i]][p] && slot[f->constraint[i]][p] <= f->most[i]);
+  for (p = 0; p < n; ++p) {
+    wrong += bad[p];
+    inside[p] &= (unsigned char)!bad[p];
+  }
+  for (i = 0; i < f->results; ++i) memcpy(&out->value[i][from], slot[f->result[i]], (size_t)n * sizeof(int64_t));
+  return wrong;
+}
+
+/* The values of a map read from a text. */
+static void evaluate_text(function *f, const char *text, const columns *points, columns *out) {
+  int from, i;
+  read_function(f, text);
+  out->n = points->n;
+  memset(out->inside, !f->empty, sizeof out->inside);
+  for (from = 0; from < points->n && !f->empty; from += CHUNK) {
+    const int64_t *in[VARIABLES];
+    for (i = 0; i < f->variables; ++i) in[i] = &points->value[i][from];
+    evaluate(f, in, points->n - from < CHUNK ? points->n - from : CHUNK, out, from);
+  }
+}
+
+/* ================================================================ counters */
+
+static uint64_t seed;
+static int wrong, maps, whole, empties, empties_left, identities[DRAW_CLASS_COUNT], left[DRAW_CLASS_COUNT], again, history, skipped, huge, asked, exact, linear, printed;
+static draw_chain chain; /* the map at hand */
+static FILE *account;
+
+static void fail(const char *what, const char *text) {
+  int i;
+  ++wrong;
+  printf("WRONG %s: %.400s\n", what, text);
+  for (i = 0; i < chain.steps; ++i) printf("  %s\n", chain.step[i]);
+  if (account) fprintf(account, "WRONG %s\t%s\t\n", what, text);
+}
+
+/* Right, but not as simple as it should be: a line in the account, and the first few on the terminal. */
+static void note(const char *what, const char *input, const char *output) {
+  if (account) fprintf(account, "%s\t%s\t%s\n", what, input, output);
+  else if (++printed <= 5) printf("%s: %.400s\n  => %.400s\n", what, input, output);
+}
+
+/* ================================================================ one map */
+
+static function step[2 * DRAW_DEPTH], oracle;
+static columns points, truth, values;
+static uint64_t memory[1 << 24];
+static sett_map_arena arena;
+static char composed_text[1 << 15], simple_text[1 << 16], again_text[1 << 16];
+
+/* The points of the box of the composed map's variables: dimensions of the first step, then the ranges of the last step to the first, then the
+   runtime variables so. All of them, or a sample. place[k]: where step k's own begin. Returns whether all. */
+static int draw_points(draw *r, int (*place)[2]) {
+  int64_t lo[VARIABLES], hi[VARIABLES], now[VARIABLES], total = 1;
+  int n = 0, i, k, p, rts;
+  for (i = 0; i < step[0].dims; ++i) lo[n] = step[0].lo[i], hi[n++] = step[0].hi[i];
+  for (rts = 0; rts < 2; ++rts)
+    for (k = chain.steps - 1; k >= 0; --k) {
+      int first = step[k].dims + (rts ? step[k].ranges : 0), end = rts ? step[k].variables : first + step[k].ranges;
+      place[k][rts] = n;
+      for (i = first; i < end; ++i) lo[n] = step[k].lo[i], hi[n++] = step[k].hi[i];
+    }
+  for (i = 0; i < n; ++i) {
+    total = lo[i] > hi[i] ? 0 : total > POINTS ? total : total * (hi[i] - lo[i] + 1);
+    now[i] = lo[i];
+  }
+  points.n = total <= POINTS ? (int)total : POINTS / 4;
+  for (p = 0; p < points.n; ++p) {
+    for (i = 0; i < n; ++i) points.value[i][p] = total <= POINTS ? now[i] : draw_int(r, lo[i], hi[i]);
+    for (i = n - 1; i >= 0 && now[i]++ == hi[i]; --i) now[i] = lo[i];
+  }
+  return total <= POINTS;
+}
+
+/* truth: each step's oracle after the other. 0 where a value overflows: then nothing is said about the map. */
+static int find_truth(int (*place)[2]) {
+  int from, k, i, n;
+  truth.n = points.n;
+  memset(truth.inside, 1, sizeof truth.inside);
+  for (from = 0; from < points.n; from += CHUNK) {
+    const int64_t *in[VARIABLES];
+    n = points.n - from < CHUNK ? points.n - from : CHUNK;
+    for (i = 0; i < step[0].dims; ++i) in[i] = &points.value[i][from];
+    for (k = 0; k < chain.steps; ++k) {
+      int dims = step[k].dims, ranges = step[k].ranges;
+      for (i = dims; i < step[k].variables; ++i)
+        in[i] = &points.value[i < dims + ranges ? place[k][0] + i - dims : place[k][1] + i - dims - ranges][from];
+      if (evaluate(&step[k], in, n, &truth, from)) return 0;
+      for (i = 0; i < step[k].results; ++i) in[i] = &truth.value[i][from];
+    }
+  }
+  return 1;
+}
+
+/* Are these the truth's domain and values? */
+static int is_true(const columns *v) {
+  int p, i;
+  for (p = 0; p < truth.n; ++p)
+    if (truth.inside[p] != v->inside[p]) return 0;
+  for (i = 0; i < step[chain.steps - 1].results; ++i)
+    for (p = 0; p < truth.n; ++p)
+      if (truth.inside[p] && truth.value[i][p] != v->value[i][p]) return 0;
+  return 1;
+}
+
+static void check_evaluate(draw *r, sett_map map) {
+  int64_t point[VARIABLES], results[VARIABLES];
+  int tries, i, p, inside, ok;
+  for (tries = 0; tries < 6 && points.n; ++tries) {
+    p = (int)draw_int(r, 0, points.n - 1);
+    for (i = 0; i < sett_map_variables(map); ++i) point[i] = points.value[i][p];
+    inside = sett_map_evaluate(&arena, map, point, results);
+    ok = inside == truth.inside[p];
+    for (i = 0; i < map.results && inside == 1; ++i) ok &= results[i] == truth.value[i][p];
+    if (!ok) fail("evaluate", composed_text);
+  }
+}
+
+static void check_range(sett_map map, int all) {
+  int i, p;
+  for (i = 0; i < map.results; ++i) {
+    sett_map_interval r = sett_map_range(&arena, map, map.result[i]);
+    int64_t lo = INT64_MAX, hi = INT64_MIN;
+    for (p = 0; p < truth.n; ++p) {
+      if (!truth.inside[p]) continue;
+      lo = truth.value[i][p] < lo ? truth.value[i][p] : lo;
+      hi = truth.value[i][p] > hi ? truth.value[i][p] : hi;
+    }
+    if (lo > hi) continue;
+    if (r.lo > lo || r.hi < hi) fail("range", composed_text);
+    asked += all;
+    exact += all && r.lo == lo && r.hi == hi;
+  }
+}
+
+/* value(v) = value(lo) + stride * (v - lo): what is left of a value does not depend on v, and align divides it. All points are there, in order. */
+static void check_strides(draw *r, sett_map simple) {
+  static int64_t start[POINTS];
+  static unsigned char seen[POINTS];
+  sett_map_stride stride[VARIABLES];
+  int n = sett_map_variables(simple), v = (int)draw_int(r, 0, n - 1), i, p, below = 1, size, key;
+  if (sett_map_strides(&arena, simple, v, stride)) {
+    fail("strides failed", simple_text);
+    return;
+  }
+  for (i = n - 1; i > v; --i) below *= (int)(points.value[i][points.n - 1] - points.value[i][0] + 1);
+  size = (int)(points.value[v][points.n - 1] - points.value[v][0] + 1);
+  for (i = 0; i < simple.results; ++i) {
+    if (!stride[i].linear) continue;
+    ++linear;
+    memset(seen, 0, (size_t)points.n);
+    for (p = 0; p < points.n; ++p) {
+      int64_t value = truth.value[i][p] - stride[i].stride * (points.value[v][p] - simple.variable[v].lo);
+      if (!truth.inside[p]) continue;
+      key = p / (below * size) * below + p % below;
+      if ((seen[key] && start[key] != value) || (stride[i].align ? value % stride[i].align : value)) {
+        fail("strides", simple_text);
+        return;
+      }
+      seen[key] = 1;
+      start[key] = value;
+    }
+  }
+}
+
+static void check_map(draw *r, int which) {
+  sett_map map, simple, twice;
+  int i, p, all, any = 0, fits, reads, place[2 * DRAW_DEPTH][2];
+  double distinct;
+  sett_map_mark mark = sett_map_arena_mark(&arena);
+  for (i = 0; i < chain.steps; ++i) read_function(&step[i], chain.step[i]);
+  all = draw_points(r, place);
+  if (!find_truth(place)) {
+    ++skipped;
+    return;
+  }
+  ++maps;
+  whole += all;
+  for (p = 0; p < truth.n; ++p) any |= truth.inside[p];
+  if (chain.identity)
+    for (i = 0; i < step[0].dims; ++i)
+      for (p = 0; p < truth.n; ++p)
+        if (truth.inside[p] ? truth.value[i][p] != points.value[i][p] : chain.total) fail("drawn: this is no identity", chain.expected);
+
+  /* L1 and L3: compose, print, parse */
+  map = draw_compose(&arena, &chain);
+  fits = draw_nodes(&arena, map, &distinct) < NODES && sett_map_print(&arena, map, composed_text, sizeof composed_text) < sizeof composed_text;
+  if (map.kind == SETT_MAP_FAILED) fail("compose failed", composed_text);
+  if (map.kind == SETT_MAP_EMPTY && any) fail("compose is empty", composed_text);
+  if (!fits) {
+    draw_out o = draw_on(composed_text, sizeof composed_text);
+    for (i = 0; i < chain.steps; ++i) draw_put(&o, "%s%s", i ? " then " : "a long text: ", chain.step[i]);
+  }
+  if (map.kind != SETT_MAP_DEFINED) {
+    empties += all && !any;
+    sett_map_arena_rewind(&arena, mark);
+    return;
+  }
+  if (fits) {
+    evaluate_text(&oracle, composed_text, &points, &values);
+    if (!is_true(&values)) fail("compose or print", composed_text);
+    sett_map_print(&arena, draw_parse(&arena, composed_text), again_text, sizeof again_text);
+    if (strcmp(composed_text, again_text)) fail("print(parse(text)) is not text", again_text);
+  }
+  check_evaluate(r, map);
+  check_range(map, all);
+
+  /* L2: simplify */
+  simple = sett_map_simplify(&arena, map);
+  if (simple.kind == SETT_MAP_FAILED) fail("simplify failed", composed_text);
+  if (sett_map_print(&arena, simple, simple_text, sizeof simple_text) >= sizeof simple_text) { /* not simplified: nothing more is said about it */
+    ++huge;
+    identities[which] += chain.identity;
+    left[which] += chain.identity;
+    note("left huge", composed_text, "");
+    simple.kind = SETT_MAP_FAILED;
+  }
+  if (simple.kind == SETT_MAP_FAILED) {
+    sett_map_arena_rewind(&arena, mark);
+    return;
+  }
+  evaluate_text(&oracle, simple_text, &points, &values);
+  if (!is_true(&values)) fail("simplify", simple_text);
+  for (i = 0; i < oracle.variables && !oracle.empty; ++i)
+    if (oracle.lo[i] < map.variable[i].lo || oracle.hi[i] > map.variable[i].hi) fail("simplify widened bounds", simple_text);
+  empties += all && !any;
+  if (all && !any && simple.kind != SETT_MAP_EMPTY) {
+    ++empties_left;
+    note("empty not found", composed_text, simple_text);
+  }
+  twice = sett_map_simplify(&arena, draw_parse(&arena, simple_text));
+  sett_map_print(&arena, twice, again_text, sizeof again_text);
+  if (strcmp(simple_text, again_text)) {
+    ++again;
+    note("changes again", simple_text, again_text);
+  }
+  if (fits) {
+    sett_map_print(&arena, sett_map_simplify(&arena, draw_parse(&arena, composed_text)), again_text, sizeof again_text);
+    if (strcmp(simple_text, again_text)) {
+      ++history;
+      note("another text from its text", composed_text, again_text);
+    }
+  }
+  if (chain.identity && (any || !all)) {
+    reads = chain.total ? !strcmp(simple_text, chain.expected) : draw_reads_identity(simple_text);
+    ++identities[which];
+    left[which] += !reads;
+    if (!reads) note("identity left", composed_text, simple_text);
+  }
+  if (simple.kind == SETT_MAP_DEFINED && all && points.n) check_strides(r, simple);
+
+  /* ---- further operations are checked HERE: inverse, is_injective, image, contiguity, .. against points, truth and step[] ---- */
+
+  sett_map_arena_rewind(&arena, mark);
+}
+
+int main(int argc, char **argv) {
+  static const int64_t sizes[] = {24, 60, 100, 200, 400, 800, 2000};
+  static const int inverses[] = {DRAW_ID_RESHAPE, DRAW_ID_MOVES, DRAW_ID_ALL};
+  int n = argc > 2 ? atoi(argv[2]) : 3000, rank = argc > 4 ? atoi(argv[4]) : 0, depth = argc > 5 ? atoi(argv[5]) : 3, i, k, all = 0, all_left = 0;
+  draw r;
+  clock_t start = clock();
+  double seconds;
+  seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
+  if (argc > 3 && strcmp(argv[3], "-") && !(account = fopen(argv[3], "w"))) {
+    perror(argv[3]);
+    return 2;
+  }
+  arena = sett_map_arena_make(memory, sizeof memory);
+  r = draw_make(seed, 1 << 20);
+  for (i = 0; i < n && wrong < 10; ++i) {
+    int which = inverses[i % 3], any_rank, any_depth;
+    if (rank) {
+      draw_map(&r, which, rank, depth, &chain);
+    } else {
+      which = i % DRAW_CLASS_COUNT;
+      r.points = DRAW_OF(&r, sizes);
+      any_rank = (int)draw_int(&r, 2, 6);
+      any_depth = (int)(draw_one_in(&r, 40) ? draw_int(&r, 4, 8) : draw_int(&r, 1, 4));
+      draw_map(&r, which, any_rank, any_depth, &chain);
+    }
+    check_map(&r, which);
+  }
+  seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
+  for (k = 0; k < DRAW_CLASS_COUNT; ++k) {
+    if (identities[k]) printf("%s: %d of %d left\n", draw_class_text(k), left[k], identities[k]);
+    all += identities[k];
+    all_left += left[k];
+  }
+  printf("seed %llu: %d maps (%d enumerated, %d skipped), %d wrong, %d of %d identities left, %d change again, %d depend on history, %d left huge, "
+         "%d of %d empty not found, %d of %d ranges exact, %d strides, %.0f maps/s\n",
+         (unsigned long long)seed, maps, whole, skipped, wrong, all_left, all, again, history, huge, empties_left, empties, exact, asked, linear, maps / seconds);
+  return wrong ? 1 : 0;
+}
