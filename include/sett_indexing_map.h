@@ -1736,7 +1736,7 @@ SETT_INLINE sett_map sett_map_rename(sett_map_arena *arena, sett_map map, const 
  * simplification and are forgotten after it, so that a result never depends on what ran before. */
 
 enum { SETTP_SAMPLES = 8, SETTP_MORE = 24 }; /* points of the domain at which the values of forms are known: what differs there needs no proof; and more that are asked last */
-enum { SETTP_NONE = -1, SETTP_DEPTH_MAX = 250, SETTP_FORMS_MAX = 10, SETTP_CALLS_MAX = 20000, SETTP_LOOK_DEPTH = 4, SETTP_LOOKS_MAX = 20, SETTP_PRINTS_MAX = 2000, SETTP_PROOF_DEPTH = 6, SETTP_PROOFS_MAX = 64, SETTP_POINTS_MAX = 1 << 15, SETTP_LINS_MAX = 12000, SETTP_CROSSES_MAX = 1000, SETTP_FAILURES_MAX = 100 };
+enum { SETTP_NONE = -1, SETTP_DEPTH_MAX = 250, SETTP_FORMS_MAX = 10, SETTP_CALLS_MAX = 20000, SETTP_LOOK_DEPTH = 4, SETTP_LOOKS_MAX = 20, SETTP_PRINTS_MAX = 2000, SETTP_PROOF_DEPTH = 6, SETTP_PROOFS_MAX = 64, SETTP_POINTS_MAX = 1 << 17, SETTP_LINS_MAX = 12000, SETTP_CROSSES_MAX = 1000, SETTP_FAILURES_MAX = 100 };
 enum { SETTP_ATOM_VAR, SETTP_ATOM_QUOTIENT, SETTP_ATOM_OTHER };
 
 typedef struct settp_term {
@@ -4296,6 +4296,18 @@ SETT_INLINE int settp_ask(sett_map_arena *arena, sett_map map, settp_asked *a) {
   return a->lin ? 0 : a->engine.error;
 }
 
+/* R14: what equals the dimension of its own place is written as that dimension; where it is a number the dimension is that number. */
+SETT_INLINE int32_t settp_own_dimension(settp_engine *e, settp_domain *d, int i, int32_t l) {
+  int32_t x = settp_lin_variable(e, i), rest;
+  int64_t value = e->lin[l].constant;
+  if (x < 0 || x == l || !e->sampled) return l;
+  rest = settp_lin_mix(e, l, 1, x, -1, 0);
+  if (rest < 0 || !settp_prove(e, rest, 0, 0)) return l;
+  if (e->lin[l].count) return x;
+  settp_cut(d, i, value, value);
+  return l;
+}
+
 /* The rules once. The result lies below keep. */
 SETT_INLINE sett_map settp_simplify_once(sett_map_arena *arena, sett_map map, size_t keep) {
   settp_asked a;
@@ -4305,6 +4317,7 @@ SETT_INLINE sett_map settp_simplify_once(sett_map_arena *arena, sett_map map, si
   error = result ? settp_ask(arena, map, &a) : SETT_MAP_ERROR_FULL;
   for (i = 0; i < map.results && !error; ++i) {
     int32_t l = a.lin[settp_at(arena, map.result[i])->mark];
+    if (i < map.dims) l = settp_own_dimension(&a.engine, &a.domain, i, l);
     if (settp_print(&a.engine, l)) result[i] = a.engine.lin[l].expr;
     error = a.engine.error;
   }
