@@ -1736,7 +1736,7 @@ SETT_INLINE sett_map sett_map_rename(sett_map_arena *arena, sett_map map, const 
  * simplification and are forgotten after it, so that a result never depends on what ran before. */
 
 enum { SETTP_SAMPLES = 8, SETTP_MORE = 24 }; /* points of the domain at which the values of forms are known: what differs there needs no proof; and more that are asked last */
-enum { SETTP_NONE = -1, SETTP_DEPTH_MAX = 250, SETTP_FORMS_MAX = 10, SETTP_CALLS_MAX = 20000, SETTP_LOOK_DEPTH = 4, SETTP_LOOKS_MAX = 20, SETTP_PRINTS_MAX = 2000, SETTP_PROOF_DEPTH = 6, SETTP_PROOFS_MAX = 64, SETTP_POINTS_MAX = 1 << 17, SETTP_LINS_MAX = 12000, SETTP_CROSSES_MAX = 1000, SETTP_FAILURES_MAX = 100 };
+enum { SETTP_NONE = -1, SETTP_DEPTH_MAX = 250, SETTP_FORMS_MAX = 10, SETTP_CALLS_MAX = 20000, SETTP_LOOK_DEPTH = 4, SETTP_LOOKS_MAX = 20, SETTP_PRINTS_MAX = 2000, SETTP_PROOF_DEPTH = 6, SETTP_PROOFS_MAX = 64, SETTP_POINTS_MAX = 1 << 17, SETTP_LINS_MAX = 6000, SETTP_WORK_MAX = 12000, SETTP_CROSSES_MAX = 1000, SETTP_FAILURES_MAX = 100 };
 enum { SETTP_ATOM_VAR, SETTP_ATOM_QUOTIENT, SETTP_ATOM_OTHER };
 
 typedef struct settp_term {
@@ -1760,6 +1760,8 @@ typedef struct settp_lin { /* constant + sum of count terms from first on */
 typedef struct settp_form { /* a name of a quotient: floor(lin / c) on this domain */
   int64_t c;
   int32_t lin, next;
+  uint32_t expr; /* memo of the print of lin mod c, when nodes > 0 */
+  int32_t nodes;
 } settp_form;
 
 typedef struct settp_atom {
@@ -2528,6 +2530,7 @@ SETT_INLINE void settp_atom_name(settp_engine *e, int32_t q, int32_t lin, int64_
   e->form[e->forms].c = c;
   e->form[e->forms].lin = lin;
   e->form[e->forms].next = SETTP_NONE;
+  e->form[e->forms].nodes = 0;
   for (end = &e->atom[q].form; *end >= 0; end = &e->form[*end].next) {}
   *end = e->forms++;
   ++e->atom[q].forms;
@@ -3318,11 +3321,15 @@ SETT_INLINE int settp_form_lighter(const settp_engine *e, int32_t lin, int32_t q
   return 1;
 }
 
-SETT_INLINE int settp_all_positive(const settp_engine *e, int32_t l) {
+SETT_INLINE int settp_all_positive_terms(const settp_term *t, int32_t count) {
   int32_t i;
-  for (i = 0; i < e->lin[l].count; ++i)
-    if (e->term[e->lin[l].first + i].k < 0) return 0;
-  return e->lin[l].constant >= 0;
+  for (i = 0; i < count; ++i)
+    if (t[i].k < 0) return 0;
+  return 1;
+}
+
+SETT_INLINE int settp_all_positive(const settp_engine *e, int32_t l) {
+  return e->lin[l].constant >= 0 && settp_all_positive_terms(e->term + e->lin[l].first, e->lin[l].count);
 }
 
 SETT_INLINE int settp_no_worse_than_minus_one(const settp_engine *e, int32_t l) {
@@ -3414,11 +3421,11 @@ SETT_INLINE int32_t settp_atom_print(settp_engine *e, int32_t q) {
   return x->nodes;
 }
 
-/* An estimate of the nodes of a linear form, term by term. */
-SETT_INLINE int32_t settp_estimate(settp_engine *e, int32_t l) {
-  int32_t i, n = e->lin[l].constant ? 2 : 0;
-  for (i = 0; i < e->lin[l].count; ++i) {
-    settp_term t = e->term[e->lin[l].first + i];
+/* An estimate of the nodes of a sum, term by term; its atoms are printed already, or are now. */
+SETT_INLINE int32_t settp_terms_estimate(settp_engine *e, int32_t first, int32_t count, int64_t constant) {
+  int32_t i, n = constant ? 2 : 0;
+  for (i = 0; i < count; ++i) {
+    settp_term t = e->term[first + i];
     int32_t own = settp_atom_print(e, t.atom), whole = e->atom[t.atom].kind == SETTP_ATOM_VAR ? 1 : own;
     int64_t k = t.k;
     if (e->atom[t.atom].kind == SETTP_ATOM_VAR && k % e->atom[t.atom].c == 0) k /= e->atom[t.atom].c;
@@ -3428,6 +3435,10 @@ SETT_INLINE int32_t settp_estimate(settp_engine *e, int32_t l) {
   }
   return n;
 }
+
+SETT_INLINE int32_t settp_estimate(settp_engine *e, int32_t l) { return settp_terms_estimate(e, e->lin[l].first, e->lin[l].count, e->lin[l].constant); }
+
+SETT_INLINE int settp_print_searches(const settp_engine *e) { return e->prints < SETTP_PRINTS_MAX && e->lins < e->lin_limit + SETTP_LINS_MAX / 2; }
 
 /* P2: k * q with terms that q is a quotient of: s * (F - t * q) for a form F whose rest by t is then a digit. F is recorded as a name of q. */
 SETT_INLINE void settp_find_digits(settp_engine *e, int32_t l) {
@@ -3480,66 +3491,75 @@ SETT_INLINE void settp_find_digits(settp_engine *e, int32_t l) {
 
 /* P1: the best step that writes a quotient and its dividend as a mod; the form that is left. */
 SETT_INLINE int32_t settp_fold_mod(settp_engine *e, int32_t l, settp_part *part) {
-  int32_t i, f, best = SETTP_NONE, best_nodes, before = settp_estimate(e, l), best_f = 0;
-  int64_t best_c = 0, best_t = 0;
-  best_nodes = before;
+  int32_t i, f, best = SETTP_NONE, best_nodes = settp_estimate(e, l), n;
+  int best_positive = settp_all_positive(e, l);
+  int64_t best_t = 0;
+  int32_t best_q = 0;
   for (i = 0; i < e->lin[l].count; ++i) {
     settp_term q = e->term[e->lin[l].first + i];
     if (e->atom[q.atom].kind != SETTP_ATOM_QUOTIENT || q.k == INT64_MIN) continue;
     for (f = e->atom[q.atom].form; f >= 0; f = e->form[f].next) {
       settp_form form = e->form[f];
-      sett_expr unused;
-      int64_t t;
-      int32_t rest, nodes, inner;
-      if (e->lins > e->lin_limit && best >= 0) break;
+      int64_t t = -(q.k / form.c), constant = 0, tm;
+      int32_t nodes, left;
+      int positive;
+      if (best >= 0 && !settp_print_searches(e)) break;
       if (q.k % form.c || !settp_form_lighter(e, form.lin, q.atom) || !settp_lin_shared(e, form.lin, l)) continue;
-      t = -(q.k / form.c);
-      rest = settp_lin_take(e, l, form.lin, form.c, q.atom, t, INT32_MAX);
-      if (rest < 0) continue;
-      inner = settp_print_mod(e, form.lin, form.c, &unused);
-      if (!inner) continue;
-      nodes = settp_estimate(e, rest);
-      nodes += inner + (t == 1 ? 0 : 2) + (nodes ? 1 : 0);
-      if (nodes > best_nodes || (nodes == best_nodes && (best < 0 ? !settp_all_positive(e, rest) || settp_all_positive(e, l) : form.c >= best_c))) continue;
-      best = rest;
+      if (!form.nodes) {
+        form.nodes = settp_print_mod(e, form.lin, form.c, &form.expr);
+        if (!form.nodes) continue;
+        e->form[f] = form;
+      }
+      nodes = form.nodes + (t == 1 ? 0 : 2);
+      if (nodes > best_nodes || settp_mul(t, form.c, &tm)) continue;
+      n = settp_terms_add(e, settp_terms_mix(e, l, 1, form.lin, -t, &constant), q.atom, tm);
+      if (n < 0) continue;
+      positive = settp_all_positive_terms(e->term + e->terms, n) && constant >= 0;
+      e->terms += n; /* the estimate may print: the terms are kept from it */
+      left = settp_terms_estimate(e, e->terms - n, n, constant);
+      e->terms -= n;
+      nodes += left + (left ? 1 : 0);
+      if (nodes > best_nodes || (nodes == best_nodes && (best < 0 ? !positive || best_positive : form.c >= e->form[best].c))) continue;
+      best = f;
+      best_q = q.atom;
       best_nodes = nodes;
-      best_f = form.lin;
-      best_c = form.c;
       best_t = t;
     }
   }
   if (best < 0) return SETTP_NONE;
   part->k = best_t;
-  part->nodes = settp_print_mod(e, best_f, best_c, &part->expr);
-  return part->nodes ? best : SETTP_NONE;
+  part->nodes = e->form[best].nodes;
+  part->expr = e->form[best].expr;
+  return settp_lin_take(e, l, e->form[best].lin, e->form[best].c, best_q, best_t, INT32_MAX);
 }
 
 /* Moves the terms of rest that stand in form, or all quotients of the same variables, and the constant, into inner = +-form as far as k divides them;
  * how many moved, or SETTP_NONE. */
 SETT_INLINE int32_t settp_absorb(settp_engine *e, settp_form form, int64_t k, int quotients, int32_t *inner, int32_t *rest) {
   uint64_t support = quotients ? settp_lin_support(e, form.lin) : 0;
-  int32_t j, moved = 0;
-  int64_t x;
-  for (j = 0; j < e->lin[*rest].count && *inner >= 0 && *rest >= 0;) {
-    settp_term t = e->term[e->lin[*rest].first + j];
-    int fits = settp_lin_coefficient(e, form.lin, t.atom) || (e->atom[t.atom].kind == SETTP_ATOM_QUOTIENT && !(e->atom[t.atom].support & ~support));
-    if (!fits || t.k % k || settp_mul(t.k / k, form.c, &x)) {
-      ++j;
-      continue;
+  int32_t j, moved = 0, n, pass, count = e->lin[*rest].count, own = e->lin[*inner].count, made[2];
+  int64_t x = 0, constant = e->lin[*rest].constant, up;
+  int whole = constant && constant % k == 0 && !settp_mul(constant / k, form.c, &up) && !settp_add(e->lin[*inner].constant, up, &up);
+  for (pass = 0; pass < 2; ++pass) {
+    if (!SETTP_ROOM(e, term, terms, term_room, count + own)) return SETTP_NONE;
+    n = pass ? 0 : own;
+    settp_copy(e->term + e->terms, e->term + e->lin[*inner].first, (size_t)n * sizeof *e->term);
+    for (j = 0; j < count && n >= 0; ++j) {
+      settp_term t = e->term[e->lin[*rest].first + j];
+      int moves = t.k % k == 0 && !settp_mul(t.k / k, form.c, &x) &&
+                  (settp_lin_coefficient(e, form.lin, t.atom) || (e->atom[t.atom].kind == SETTP_ATOM_QUOTIENT && !(e->atom[t.atom].support & ~support)));
+      if (moves == pass) continue;
+      moved += !pass;
+      n = settp_terms_add(e, n, t.atom, pass ? t.k : x);
     }
-    *inner = settp_lin_plus(e, *inner, t.atom, x);
-    *rest = settp_lin_plus(e, *rest, t.atom, -t.k);
-    if (*rest < 0) break;
-    ++moved;
+    if (n < 0) return SETTP_NONE;
+    if (!moved && !whole) return 0;
+    made[pass] = settp_lin_make(e, pass ? (whole ? 0 : constant) : whole ? up : e->lin[*inner].constant, n);
+    if (made[pass] < 0) return SETTP_NONE;
   }
-  if (*inner < 0 || *rest < 0) return SETTP_NONE;
-  x = e->lin[*rest].constant;
-  if (x && x % k == 0 && !settp_mul(x / k, form.c, &x)) {
-    *inner = settp_lin_scale(e, *inner, 1, x);
-    *rest = settp_lin_scale(e, *rest, 1, -e->lin[*rest].constant);
-    ++moved;
-  }
-  return *inner < 0 || *rest < 0 ? SETTP_NONE : moved;
+  *inner = made[0];
+  *rest = made[1];
+  return moved + whole;
 }
 
 /* P4: the heaviest quotient of l with the terms it can take in; the form that is left. A form with a negative coefficient is tried turned around, too. */
@@ -3561,7 +3581,7 @@ SETT_INLINE int32_t settp_fold_quotient(settp_engine *e, int32_t l, settp_part *
   for (f = e->atom[heavy].form; f >= 0; f = e->form[f].next) {
     settp_form form = e->form[f];
     int flips = !settp_all_positive(e, form.lin);
-    if (!settp_form_lighter(e, form.lin, heavy) || ((e->lins > e->lin_limit || e->prints > SETTP_PRINTS_MAX) && best >= 0)) continue;
+    if (!settp_form_lighter(e, form.lin, heavy) || (best >= 0 && !settp_print_searches(e))) continue;
     for (flip = 0; flip <= flips; ++flip)
       for (absorb = 0; absorb < 3; ++absorb) {
         int64_t k = flip ? -k0 : k0;
@@ -3606,7 +3626,7 @@ SETT_INLINE int32_t settp_print(settp_engine *e, int32_t l) {
     return 0;
   }
   if (e->lin[l].count > 1) {
-    if (e->prints < SETTP_PRINTS_MAX) settp_find_digits(e, l);
+    if (settp_print_searches(e)) settp_find_digits(e, l);
     while (n < 16 && (left = settp_fold_mod(e, work, part + n)) >= 0) {
       work = left;
       ++n;
@@ -3693,6 +3713,7 @@ typedef struct settp_domain {
   sett_map_variable *bounds;
   int64_t *modulus, *residue;
   int changed, empty;
+  int32_t work; /* forms that may still be made: all searches end when it is spent */
 } settp_domain;
 
 /* Cuts variable i to [lo, hi] and to its residue class. */
@@ -3991,19 +4012,19 @@ SETT_INLINE int settp_constrain(settp_engine *e, settp_domain *d, int32_t *form,
 
 /* ======================================================================= bodies: simplify ==== */
 
-/* A constraint with few points in the box of its variables is decided by looking at all of them: variables are cut to the box of what is allowed and, where
+/* Constraints with few points in the box of their variables are decided by looking at all of them: variables are cut to the box of what is allowed and, where
  * there is one variable, to its residue class. 1: it holds everywhere. */
-SETT_INLINE int settp_enumerate(sett_map_arena *arena, const sett_map *map, const sett_map_constraint *c, settp_domain *d) {
+SETT_INLINE int settp_enumerate(sett_map_arena *arena, const sett_map *map, const sett_map_constraint *c, int constraints, settp_domain *d) {
   enum { VARIABLES = 8, POINTS = 4096 };
   settp_list list;
   sett_map_mark mark = sett_map_arena_mark(arena);
-  int at[VARIABLES], count = 0, i, n = sett_map_variables(*map), all = 1, failed = 0, even = 1;
+  int at[VARIABLES], count = 0, i, n = sett_map_variables(*map), all = 1, failed = 0, even = 1, done, mirror = 0;
   int64_t first[VARIABLES], last[VARIABLES], *point, *value, points = 1, hits = 0, gap = 0, previous = 0;
   unsigned char *error;
   uint32_t k;
   list.handle = NULL;
   list.count = list.capacity = 0;
-  if (settp_list_push(arena, &list, c->expr)) failed = 1;
+  for (i = 0; i < constraints && !failed; ++i) failed = settp_list_push(arena, &list, c[i].expr) != 0;
   for (k = 0; k < list.count && !failed; ++k) {
     const settp_node *node = settp_at(arena, list.handle[k]);
     const sett_map_variable *v;
@@ -4022,16 +4043,19 @@ SETT_INLINE int settp_enumerate(sett_map_arena *arena, const sett_map *map, cons
     return 0;
   }
   for (i = 0; i < n; ++i) point[i] = d->bounds[i].lo;
-  for (;;) {
-    uint32_t root = settp_at(arena, c->expr)->mark;
+  for (done = 0; !done && !failed; ++mirror) { /* a point, then the one opposite it: the hull is often whole after a few */
+    int back = count > 1 && mirror % 2, ok = 1;
+    if (back)
+      for (i = 0; i < count; ++i) point[at[i]] = d->bounds[at[i]].lo + (d->bounds[at[i]].hi - point[at[i]]);
     settp_run(arena, &list, point, value, error);
-    if (error[root]) {
-      failed = 1;
-      break;
+    for (i = 0; i < constraints && ok && !failed; ++i) {
+      uint32_t root = settp_at(arena, c[i].expr)->mark;
+      failed = error[root] != 0;
+      ok = value[root] >= c[i].lo && value[root] <= c[i].hi;
     }
-    if (value[root] < c->lo || value[root] > c->hi) {
+    if (!ok) {
       all = 0;
-    } else {
+    } else if (!failed) {
       for (i = 0; i < count; ++i) {
         if (!hits || point[at[i]] < first[i]) first[i] = point[at[i]];
         if (!hits || point[at[i]] > last[i]) last[i] = point[at[i]];
@@ -4041,9 +4065,19 @@ SETT_INLINE int settp_enumerate(sett_map_arena *arena, const sett_map *map, cons
       previous = point[at[0]];
       ++hits;
     }
+    for (i = 0; i < count && back; ++i) point[at[i]] = d->bounds[at[i]].lo + (d->bounds[at[i]].hi - point[at[i]]);
+    if (!all && hits && (count > 1 || !even)) { /* nothing is left to learn */
+      for (i = 0; i < count && first[i] == d->bounds[at[i]].lo && last[i] == d->bounds[at[i]].hi; ++i) {}
+      if (i == count) break;
+    }
+    if (count > 1 && !back) continue;
     for (i = count - 1; i >= 0 && point[at[i]] > d->bounds[at[i]].hi - d->modulus[at[i]]; --i) point[at[i]] = d->bounds[at[i]].lo;
-    if (i < 0) break;
-    point[at[i]] += d->modulus[at[i]];
+    if (i < 0) done = 1;
+    else point[at[i]] += d->modulus[at[i]];
+    if (count > 1) {
+      points -= 2;
+      done |= points <= 0;
+    }
   }
   if (!failed && !hits) d->empty = 1;
   if (!failed && hits && !all) {
@@ -4152,7 +4186,10 @@ SETT_INLINE int settp_solve(sett_map_arena *arena, const sett_map *map, settp_do
       *error = e->error;
       return -1;
     }
+    if (e->lin_limit > d->work) e->lin_limit = d->work;
     n = settp_round(e, d, map, &list, kept);
+    d->work -= e->lins < d->work ? e->lins : d->work;
+    if (!d->work) round = ROUNDS;
     *error = e->error;
     if (n < 0) return -1;
     if (d->changed && round < ROUNDS) continue;
@@ -4165,8 +4202,9 @@ SETT_INLINE int settp_solve(sett_map_arena *arena, const sett_map *map, settp_do
     }
     for (i = made = 0; i < n && !d->empty; ++i) {
       out[made] = out[i];
-      if (round >= ROUNDS || !settp_enumerate(arena, map, out + i, d)) ++made;
+      if (round >= ROUNDS || !settp_enumerate(arena, map, out + i, 1, d)) ++made;
     }
+    if (made > 1 && !d->changed && !d->empty && round < ROUNDS) (void)settp_enumerate(arena, map, out, made, d); /* and all together */
     if (d->empty) return -1;
     if (d->changed) continue;
     break;
@@ -4226,6 +4264,7 @@ SETT_INLINE int settp_results_start(settp_engine *e, sett_map_arena *arena, cons
   int32_t *lin;
   int i;
   if (settp_engine_start(e, arena, map, d->bounds, d->modulus, d->residue, nodes + (uint32_t)constraints * 8)) return e->error;
+  if (e->lin_limit > d->work) e->lin_limit = d->work;
   if (!constraints) return 0;
   e->scaled = 1;
   if (settp_list_of_constraints(arena, &list, constraint, constraints)) return e->error = SETT_MAP_ERROR_FULL;
@@ -4261,6 +4300,7 @@ SETT_INLINE int settp_domain_start(sett_map_arena *arena, const sett_map *map, s
   d->modulus = (int64_t *)settp_take(arena, (size_t)n * sizeof *d->modulus + 8);
   d->residue = (int64_t *)settp_take(arena, (size_t)n * sizeof *d->residue + 8);
   d->changed = d->empty = 0;
+  d->work = SETTP_WORK_MAX;
   if (!d->bounds || !d->modulus || !d->residue) return SETT_MAP_ERROR_FULL;
   for (i = 0; i < n; ++i) {
     d->bounds[i] = map->variable[i];
@@ -4280,10 +4320,11 @@ typedef struct settp_asked {
   int constraints;
 } settp_asked;
 
-SETT_INLINE int settp_ask(sett_map_arena *arena, sett_map map, settp_asked *a) { /* 0, an error, or -1: there is no point */
+SETT_INLINE int settp_ask_within(sett_map_arena *arena, sett_map map, settp_asked *a, int32_t work) { /* 0, an error, or -1: there is no point */
   int i, error = 0, kept = 0;
   a->constraint = (sett_map_constraint *)settp_take(arena, (size_t)(map.constraints + sett_map_variables(map)) * sizeof *a->constraint + 8);
   if (!a->constraint || settp_domain_start(arena, &map, &a->domain)) return SETT_MAP_ERROR_FULL;
+  a->domain.work = work;
   a->constraints = settp_solve(arena, &map, &a->domain, a->constraint, &a->engine, &error);
   if (a->constraints < 0) return error ? error : -1;
   for (i = 0; i < sett_map_variables(map); ++i) kept -= a->domain.modulus[i] > 1;
@@ -4295,6 +4336,8 @@ SETT_INLINE int settp_ask(sett_map_arena *arena, sett_map map, settp_asked *a) {
   a->lin = settp_normalise(&a->engine, &a->list, &map);
   return a->lin ? 0 : a->engine.error;
 }
+
+SETT_INLINE int settp_ask(sett_map_arena *arena, sett_map map, settp_asked *a) { return settp_ask_within(arena, map, a, SETTP_WORK_MAX); }
 
 /* R14: what equals the dimension of its own place is written as that dimension; where it is a number the dimension is that number. */
 SETT_INLINE int32_t settp_own_dimension(settp_engine *e, settp_domain *d, int i, int32_t l) {
@@ -4309,12 +4352,12 @@ SETT_INLINE int32_t settp_own_dimension(settp_engine *e, settp_domain *d, int i,
 }
 
 /* The rules once. The result lies below keep. */
-SETT_INLINE sett_map settp_simplify_once(sett_map_arena *arena, sett_map map, size_t keep) {
+SETT_INLINE sett_map settp_simplify_once(sett_map_arena *arena, sett_map map, size_t keep, int32_t *work) {
   settp_asked a;
   sett_expr *result;
   int i, error;
   result = (sett_expr *)settp_take(arena, (size_t)map.results * sizeof *result + 8);
-  error = result ? settp_ask(arena, map, &a) : SETT_MAP_ERROR_FULL;
+  error = result ? settp_ask_within(arena, map, &a, *work) : SETT_MAP_ERROR_FULL;
   for (i = 0; i < map.results && !error; ++i) {
     int32_t l = a.lin[settp_at(arena, map.result[i])->mark];
     if (i < map.dims) l = settp_own_dimension(&a.engine, &a.domain, i, l);
@@ -4322,6 +4365,7 @@ SETT_INLINE sett_map settp_simplify_once(sett_map_arena *arena, sett_map map, si
     error = a.engine.error;
   }
   if (error) return error < 0 ? sett_map_empty() : sett_map_fail(error, 0);
+  *work = a.domain.work - (a.engine.lins < a.domain.work ? a.engine.lins : a.domain.work);
   map.variable = a.domain.bounds;
   map.result = result;
   map.constraint = a.constraint;
@@ -4388,10 +4432,11 @@ SETT_INLINE sett_map sett_map_simplify(sett_map_arena *arena, sett_map map) {
   enum { TIMES = 10 };
   sett_map_mark mark = sett_map_arena_mark(arena);
   sett_map made[TIMES];
+  int32_t work = SETTP_WORK_MAX;
   int i, j;
   if (map.kind != SETT_MAP_DEFINED) return map;
-  for (i = 0; i < TIMES; ++i) {
-    made[i] = settp_simplify_once(arena, i ? made[i - 1] : map, arena->top);
+  for (i = 0; i < TIMES && (!i || work); ++i) {
+    made[i] = settp_simplify_once(arena, i ? made[i - 1] : map, arena->top, &work);
     if (made[i].kind != SETT_MAP_DEFINED) {
       sett_map_arena_rewind(arena, mark);
       return made[i];
@@ -4403,7 +4448,7 @@ SETT_INLINE sett_map sett_map_simplify(sett_map_arena *arena, sett_map map) {
       if (settp_smaller_map(arena, made + j, &map)) map = made[j];
     return settp_map_store(arena, map, mark.top);
   }
-  return settp_map_store(arena, made[TIMES - 1], mark.top);
+  return settp_map_store(arena, made[i - 1], mark.top);
 }
 
 /* The interval of an expression over the domain of a map. Sound; exact where each variable stands once. An empty domain gives [1, 0]. */
