@@ -2290,9 +2290,13 @@ SETT_INLINE int settp_at_within(const settp_engine *e, const int64_t *x, int64_t
 SETT_INLINE int64_t settp_sample(const settp_engine *e, const settp_atom *a, int j) {
   const int64_t far = (int64_t)1 << 40;
   int64_t lo = a->lo < -far ? -far : a->lo, hi = a->hi > far ? far : a->hi;
+  uint32_t h;
   if (e->point) return settp_floor(e->point[j * e->variables + a->a] - a->r, a->c);
   if (lo > hi) return a->lo;
-  return j == 0 ? lo : j == 1 ? hi : lo + (int64_t)(settp_hash((uint64_t)a->a * 64 + (uint64_t)j, 11) % (uint64_t)(hi - lo + 1));
+  if (j < 2) return j ? hi : lo;
+  h = ((uint32_t)a->a * 37 + (uint32_t)j) * UINT32_C(0x9E3779B1);
+  h ^= h >> 15;
+  return lo + (int64_t)(hi - lo < (int64_t)1 << 32 ? ((uint64_t)h * (uint64_t)(hi - lo + 1)) >> 32 : settp_hash(h, 11) % (uint64_t)(hi - lo + 1));
 }
 
 SETT_INLINE void settp_more_of(const settp_engine *e, int32_t l, uint64_t *v) {
@@ -2767,10 +2771,12 @@ SETT_INLINE int settp_prove_points(settp_engine *e, int32_t l, int64_t lo, int64
 
 SETT_INLINE int settp_prove(settp_engine *e, int32_t l, int64_t lo, int64_t hi) {
   sett_map_interval r;
+  int32_t i;
   if (l < 0 || !settp_at_within(e, settp_lin_at(e, l), lo, hi)) return 0;
   r = e->lin[l].known ? settp_interval(e->lin[l].lo, e->lin[l].hi) : settp_lin_interval_fact(e, l, settp_lin_sum(e, l));
   if (r.lo >= lo && r.hi <= hi) return 1;
-  if (!settp_more_within(e, l, lo, hi)) return 0;
+  for (i = 0; i < e->lin[l].count && e->atom[e->term[e->lin[l].first + i].atom].kind == SETTP_ATOM_VAR; ++i) {}
+  if ((i == e->lin[l].count && !e->facts) || !settp_more_within(e, l, lo, hi)) return 0; /* of variables alone the sum says it exactly */
   e->proof_end = e->proofs + SETTP_PROOFS_MAX;
   if (settp_prove_step(e, l, lo, hi, 0)) return 1;
   if (!e->sampled) return 0;
@@ -3062,7 +3068,7 @@ SETT_INLINE int32_t settp_divide(settp_engine *e, int32_t l, int64_t c) {
   else if (calls_left && settp_one_period(e, key, d, &one)) value = settp_lin_scale(e, add, 1, one);
   else value = settp_lin_mix(e, add, 1, settp_divide_key(e, key, d), 1, 0);
   if (value < 0) return SETTP_NONE;
-  if (e->atoms > atoms && calls_left) { /* before a new atom is used */
+  if (e->atoms > atoms && calls_left && key != l) { /* before a new atom is used */
     known = settp_alike_find(e, l, c);
     if (known >= 0 && settp_cheaper(settp_lin_cost(e, known), settp_lin_cost(e, value))) value = known;
   }
@@ -3097,7 +3103,7 @@ SETT_INLINE int settp_engine_start(settp_engine *e, sett_map_arena *arena, const
   e->calls = e->nest = e->depth = e->looks = e->look_end = 0;
   e->fact = NULL;
   e->facts = 0;
-  while (buckets < 65536 && buckets < nodes * 8) buckets *= 2;
+  while (buckets < 65536 && buckets < nodes * 4) buckets *= 2;
   e->mask = e->lin_mask = buckets - 1;
   e->prints = e->proofs = e->proof_end = 0;
   e->points = SETTP_POINTS_MAX;
@@ -3379,7 +3385,7 @@ SETT_INLINE int32_t settp_atom_print(settp_engine *e, int32_t q) {
   settp_atom *x = e->atom + q;
   int32_t f, nodes, best = 0, a, b;
   int best_positive = 0;
-  sett_expr expr = 0;
+  sett_expr expr = 0, other;
   if (x->nodes) return x->nodes;
   if (x->kind == SETTP_ATOM_VAR) {
     expr = sett_map_var(e->arena, x->a);
@@ -3405,10 +3411,12 @@ SETT_INLINE int32_t settp_atom_print(settp_engine *e, int32_t q) {
       nodes = settp_print(e, form.lin) + 2;
       if (nodes <= 2) continue;
       positive = settp_all_positive(e, form.lin);
-      if (best && (nodes > best || (nodes == best && positive <= best_positive))) continue;
+      if (best && (nodes > best || (nodes == best && positive < best_positive))) continue;
+      other = sett_map_floordiv(e->arena, e->lin[form.lin].expr, sett_map_constant(e->arena, form.c));
+      if (best && nodes == best && positive == best_positive && other >= SETT_MAP_ERROR_COUNT && settp_order(e->arena, other, expr) >= 0) continue;
       best = nodes;
       best_positive = positive;
-      expr = sett_map_floordiv(e->arena, e->lin[form.lin].expr, sett_map_constant(e->arena, form.c));
+      expr = other;
     }
   }
   if (expr < SETT_MAP_ERROR_COUNT) {
@@ -3489,6 +3497,11 @@ SETT_INLINE void settp_find_digits(settp_engine *e, int32_t l) {
   }
 }
 
+/* An order of two atoms that does not depend on which was made first. */
+SETT_INLINE int settp_atom_before(settp_engine *e, int32_t a, int32_t b) {
+  return settp_atom_print(e, a) && settp_atom_print(e, b) && settp_order(e->arena, e->atom[a].expr, e->atom[b].expr) < 0;
+}
+
 /* P1: the best step that writes a quotient and its dividend as a mod; the form that is left. */
 SETT_INLINE int32_t settp_fold_mod(settp_engine *e, int32_t l, settp_part *part) {
   int32_t i, f, best = SETTP_NONE, best_nodes = settp_estimate(e, l), n;
@@ -3508,7 +3521,8 @@ SETT_INLINE int32_t settp_fold_mod(settp_engine *e, int32_t l, settp_part *part)
       if (!form.nodes) {
         form.nodes = settp_print_mod(e, form.lin, form.c, &form.expr);
         if (!form.nodes) continue;
-        e->form[f] = form;
+        e->form[f].nodes = form.nodes;
+        e->form[f].expr = form.expr;
       }
       nodes = form.nodes + (t == 1 ? 0 : 2);
       if (nodes > best_nodes || settp_mul(t, form.c, &tm)) continue;
@@ -3519,7 +3533,10 @@ SETT_INLINE int32_t settp_fold_mod(settp_engine *e, int32_t l, settp_part *part)
       left = settp_terms_estimate(e, e->terms - n, n, constant);
       e->terms -= n;
       nodes += left + (left ? 1 : 0);
-      if (nodes > best_nodes || (nodes == best_nodes && (best < 0 ? !positive || best_positive : form.c >= e->form[best].c))) continue;
+      if (nodes > best_nodes || (nodes == best_nodes && (best < 0                             ? !positive || best_positive
+                                                              : form.c != e->form[best].c         ? form.c > e->form[best].c
+                                                                                                   : settp_order(e->arena, form.expr, e->form[best].expr) >= 0)))
+        continue;
       best = f;
       best_q = q.atom;
       best_nodes = nodes;
@@ -3570,7 +3587,8 @@ SETT_INLINE int32_t settp_fold_quotient(settp_engine *e, int32_t l, settp_part *
   int best_positive = 0;
   for (i = 0; i < e->lin[l].count; ++i) {
     settp_term t = e->term[e->lin[l].first + i];
-    if (e->atom[t.atom].kind == SETTP_ATOM_QUOTIENT && (heavy < 0 || e->atom[t.atom].weight > e->atom[heavy].weight)) {
+    if (e->atom[t.atom].kind == SETTP_ATOM_QUOTIENT && (heavy < 0 || e->atom[t.atom].weight > e->atom[heavy].weight ||
+                                                         (e->atom[t.atom].weight == e->atom[heavy].weight && settp_atom_before(e, t.atom, heavy)))) {
       heavy = t.atom;
       k0 = t.k;
     }
@@ -4343,7 +4361,12 @@ SETT_INLINE int settp_ask(sett_map_arena *arena, sett_map map, settp_asked *a) {
 SETT_INLINE int32_t settp_own_dimension(settp_engine *e, settp_domain *d, int i, int32_t l) {
   int32_t x = settp_lin_variable(e, i), rest;
   int64_t value = e->lin[l].constant;
+  int j;
   if (x < 0 || x == l || !e->sampled) return l;
+  (void)settp_lin_at(e, x);
+  (void)settp_lin_at(e, l);
+  for (j = 0; j < SETTP_SAMPLES; ++j)
+    if (e->lin[x].at[j] != e->lin[l].at[j]) return l;
   rest = settp_lin_mix(e, l, 1, x, -1, 0);
   if (rest < 0 || !settp_prove(e, rest, 0, 0)) return l;
   if (e->lin[l].count) return x;
@@ -4351,7 +4374,21 @@ SETT_INLINE int32_t settp_own_dimension(settp_engine *e, settp_domain *d, int i,
   return l;
 }
 
-/* The rules once. The result lies below keep. */
+/* Whether what was printed is its own simplification, seen without doing it: quotients of variables alone, of different ones, with one name each that is printed as it
+ * is, meet no others. */
+SETT_INLINE int settp_settled(const settp_engine *e) {
+  uint64_t seen = 0;
+  int32_t i;
+  if (e->facts || e->variables > 64) return 0;
+  for (i = 0; i < e->atoms; ++i) {
+    const settp_atom *x = e->atom + i;
+    if (x->kind == SETTP_ATOM_VAR ? x->c != 1 : x->kind != SETTP_ATOM_QUOTIENT || x->depth != 1 || x->forms != 1 || (x->support & seen) != 0 || !settp_all_positive(e, x->a)) return 0;
+    if (x->kind == SETTP_ATOM_QUOTIENT) seen |= x->support;
+  }
+  return 1;
+}
+
+/* The rules once. The result lies below keep. *work is what is left of it, 0 also where the result will not change again. */
 SETT_INLINE sett_map settp_simplify_once(sett_map_arena *arena, sett_map map, size_t keep, int32_t *work) {
   settp_asked a;
   sett_expr *result;
@@ -4365,7 +4402,7 @@ SETT_INLINE sett_map settp_simplify_once(sett_map_arena *arena, sett_map map, si
     error = a.engine.error;
   }
   if (error) return error < 0 ? sett_map_empty() : sett_map_fail(error, 0);
-  *work = a.domain.work - (a.engine.lins < a.domain.work ? a.engine.lins : a.domain.work);
+  *work = a.constraints || !settp_settled(&a.engine) ? a.domain.work - (a.engine.lins < a.domain.work ? a.engine.lins : a.domain.work) : 0;
   map.variable = a.domain.bounds;
   map.result = result;
   map.constraint = a.constraint;
