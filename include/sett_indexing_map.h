@@ -3182,10 +3182,18 @@ SETT_INLINE int32_t settp_lin_settle(settp_engine *e, int32_t l) {
 
 /* What is known of the nodes of a list while they are normalised. */
 typedef struct settp_nodes_known {
-  const settp_list *list;
+  settp_list list;
   int32_t *lin;              /* their forms */
   sett_map_interval *range;  /* intervals by their operations, and by the constraints on them */
+  uint32_t done;             /* so many nodes of the list are normalised */
 } settp_nodes_known;
+
+SETT_INLINE void settp_known_start(settp_nodes_known *known) {
+  known->list.handle = NULL;
+  known->list.count = known->list.capacity = known->done = 0;
+  known->lin = NULL;
+  known->range = NULL;
+}
 
 /* R0: floor(x / c) for a sum of nodes k * y: with g, which divides c, the y with other coefficients make up less than g, and vanish. SETTP_NONE: no g does. */
 SETT_INLINE int32_t settp_divide_sum(settp_engine *e, const settp_nodes_known *known, sett_expr x, int64_t c) {
@@ -3236,26 +3244,29 @@ SETT_INLINE int32_t settp_divide_sum(settp_engine *e, const settp_nodes_known *k
   return SETTP_NONE;
 }
 
-/* The linear forms of all nodes of a list. What overflows inside the rules stays as the operation that it was. map: on whose domain they are asked, where its
- * constraints may be used. */
-SETT_INLINE int32_t *settp_normalise(settp_engine *e, const settp_list *list, const sett_map *map) {
-  settp_nodes_known known;
+/* The linear forms of all nodes of known->list from known->done on: known->lin, or NULL. What overflows inside the rules stays as the operation that it was.
+ * map: on whose domain they are asked, where its constraints may be used. */
+SETT_INLINE int32_t *settp_normalise(settp_engine *e, settp_nodes_known *known, const sett_map *map) {
+  const settp_list *list = &known->list;
+  int32_t *lin = (int32_t *)settp_take(e->arena, (size_t)list->count * sizeof *lin + 8);
+  sett_map_interval *range = (sett_map_interval *)settp_take(e->arena, (size_t)list->count * sizeof *range + 8);
   uint32_t i;
   int j;
-  known.list = list;
-  known.lin = (int32_t *)settp_take(e->arena, (size_t)list->count * sizeof *known.lin + 8);
-  known.range = (sett_map_interval *)settp_take(e->arena, (size_t)list->count * sizeof *known.range + 8);
-  if (!known.lin || !known.range) {
+  if (!lin || !range) {
     e->error = SETT_MAP_ERROR_FULL;
     return NULL;
   }
-  for (i = 0; i < list->count; ++i) known.range[i] = settp_interval(INT64_MIN, INT64_MAX);
+  settp_copy(lin, known->lin, (size_t)known->done * sizeof *lin);
+  settp_copy(range, known->range, (size_t)known->done * sizeof *range);
+  known->lin = lin;
+  known->range = range;
+  for (i = known->done; i < list->count; ++i) range[i] = settp_interval(INT64_MIN, INT64_MAX);
   for (j = 0; map && j < map->constraints; ++j) {
-    uint32_t mark = settp_at(e->arena, map->constraint[j].expr)->mark;
-    if (mark < list->count && list->handle[mark] == map->constraint[j].expr)
-      known.range[mark] = settp_interval_meet(known.range[mark], settp_interval(map->constraint[j].lo, map->constraint[j].hi));
+    const settp_node *n = settp_at(e->arena, map->constraint[j].expr);
+    if (settp_list_has(list, n, map->constraint[j].expr))
+      range[n->mark] = settp_interval_meet(range[n->mark], settp_interval(map->constraint[j].lo, map->constraint[j].hi));
   }
-  for (i = 0; i < list->count; ++i) {
+  for (i = known->done; i < list->count; ++i) {
     const settp_node *n = settp_at(e->arena, list->handle[i]);
     sett_map_interval r;
     int32_t l;
@@ -3267,12 +3278,12 @@ SETT_INLINE int32_t *settp_normalise(settp_engine *e, const settp_list *list, co
       r = settp_interval(e->bounds[n->value].lo, e->bounds[n->value].hi);
     } else {
       uint32_t at = settp_at(e->arena, settp_a(n))->mark, bt = settp_at(e->arena, settp_b(n))->mark;
-      int32_t a = known.lin[at], b = known.lin[bt];
+      int32_t a = lin[at], b = lin[bt];
       int64_t c = 0;
-      r = settp_interval_op((int)n->op, known.range[at], known.range[bt]);
+      r = settp_interval_op((int)n->op, range[at], range[bt]);
       if ((n->op == SETTP_FLOORDIV || n->op == SETTP_MOD) && settp_is_constant(e->arena, settp_b(n), &c) && c > 1) {
         const settp_memo *m = settp_memo_find(e, a, c);
-        int32_t q = m && m->value >= 0 ? SETTP_NONE : settp_divide_sum(e, &known, settp_a(n), c);
+        int32_t q = m && m->value >= 0 ? SETTP_NONE : settp_divide_sum(e, known, settp_a(n), c);
         if (q >= 0) {
           settp_memo_set(e, a, c, q);
           settp_record(e, a, c, q);
@@ -3285,7 +3296,7 @@ SETT_INLINE int32_t *settp_normalise(settp_engine *e, const settp_list *list, co
       if (!e->error) e->error = SETT_MAP_ERROR_OVERFLOW;
       return NULL;
     }
-    r = settp_interval_meet(r, known.range[i]);
+    r = settp_interval_meet(r, range[i]);
     if (n->op > SETTP_VAR) {
       if (n->op > SETTP_MUL || r.lo > r.hi) { /* r.lo > r.hi: no point, or bounds that only an overflow reaches */
         sett_map_interval sum = settp_lin_sum(e, l);
@@ -3298,11 +3309,12 @@ SETT_INLINE int32_t *settp_normalise(settp_engine *e, const settp_list *list, co
       l = settp_same_values(e, settp_lin_settle(e, l));
       if (l < 0) return NULL;
     }
-    known.range[i] = r;
-    known.lin[i] = l;
+    range[i] = r;
+    lin[i] = l;
     settp_alike_enter(e, l);
   }
-  return known.lin;
+  known->done = list->count;
+  return lin;
 }
 
 /* ---- from linear forms to expressions ---- */
@@ -4116,18 +4128,22 @@ typedef struct settp_kept { /* a constraint that stays: form in [lo, hi], made f
 } settp_kept;
 
 /* One round: all constraints under the bounds of now. Returns the number kept, or -1 (failed or empty). */
-SETT_INLINE int settp_round(settp_engine *e, settp_domain *d, const sett_map *map, const settp_list *list, settp_kept *kept) {
-  int32_t *lin = settp_normalise(e, list, NULL);
+SETT_INLINE int settp_round(settp_engine *e, settp_domain *d, const sett_map *map, settp_nodes_known *known, settp_kept *kept) {
   int i, j, n = 0;
-  if (!lin) return -1;
+  if (!settp_normalise(e, known, NULL)) return -1;
   for (i = 0; i < map->constraints; ++i) {
-    int32_t form = lin[settp_at(e->arena, map->constraint[i].expr)->mark];
+    uint32_t at = settp_at(e->arena, map->constraint[i].expr)->mark;
+    int32_t form = known->lin[at];
     int64_t lo = map->constraint[i].lo, hi = map->constraint[i].hi;
     int what = settp_constrain(e, d, &form, &lo, &hi);
     if (e->error) return -1;
     if (what == SETTP_EMPTY) d->empty = 1;
     if (d->empty) return -1;
-    if (what == SETTP_DROP) continue;
+    if (what == SETTP_DROP) { /* it holds everywhere: whoever uses the node may know */
+      sett_map_interval r = settp_interval_meet(known->range[at], settp_interval(map->constraint[i].lo, map->constraint[i].hi));
+      if (r.lo <= r.hi) known->range[at] = r;
+      continue;
+    }
     for (j = 0; j < n && kept[j].form != form; ++j) {}
     if (j < n) {
       if (kept[j].lo < lo) kept[j].lo = lo;
@@ -4182,11 +4198,12 @@ SETT_INLINE sett_map_constraint settp_print_constraint(settp_engine *e, const se
 }
 
 /* All bounds and constraints to a fixpoint. Bounds, classes and the constraints that stay are left in d and out; their number, or -1. The engine of the
- * last round stays in *e. */
-SETT_INLINE int settp_solve(sett_map_arena *arena, const sett_map *map, settp_domain *d, sett_map_constraint *out, settp_engine *e, int *error) {
+ * last round stays in *e, what it knows of the constraints' nodes in *known. */
+SETT_INLINE int settp_solve(sett_map_arena *arena, const sett_map *map, settp_domain *d, sett_map_constraint *out, settp_engine *e, settp_nodes_known *known, int *error) {
   enum { ROUNDS = 48 };
   settp_list list;
   settp_kept *kept = (settp_kept *)settp_take(arena, (size_t)map->constraints * sizeof *kept + 8);
+  settp_known_start(known);
   int round, n = 0, i, made = 0;
   size_t keep;
   *error = 0;
@@ -4205,7 +4222,9 @@ SETT_INLINE int settp_solve(sett_map_arena *arena, const sett_map *map, settp_do
       return -1;
     }
     if (e->lin_limit > d->work) e->lin_limit = d->work;
-    n = settp_round(e, d, map, &list, kept);
+    settp_known_start(known);
+    known->list = list;
+    n = settp_round(e, d, map, known, kept);
     d->work -= e->lins < d->work ? e->lins : d->work;
     if (!d->work) round = ROUNDS;
     *error = e->error;
@@ -4278,17 +4297,18 @@ SETT_INLINE void settp_draw_points(settp_engine *e, const settp_domain *d, const
 /* Starts an engine for expressions of the map under its solved domain: what the constraints say of their forms is known in it. */
 SETT_INLINE int settp_results_start(settp_engine *e, sett_map_arena *arena, const sett_map *map, const settp_domain *d,
                                     const sett_map_constraint *constraint, int constraints, uint32_t nodes) {
-  settp_list list;
+  settp_nodes_known known;
   int32_t *lin;
   int i;
   if (settp_engine_start(e, arena, map, d->bounds, d->modulus, d->residue, nodes + (uint32_t)constraints * 8)) return e->error;
   if (e->lin_limit > d->work) e->lin_limit = d->work;
   if (!constraints) return 0;
   e->scaled = 1;
-  if (settp_list_of_constraints(arena, &list, constraint, constraints)) return e->error = SETT_MAP_ERROR_FULL;
-  settp_draw_points(e, d, &list, constraint, constraints);
+  settp_known_start(&known);
+  if (settp_list_of_constraints(arena, &known.list, constraint, constraints)) return e->error = SETT_MAP_ERROR_FULL;
+  settp_draw_points(e, d, &known.list, constraint, constraints);
   for (i = 0; i < e->variables; ++i) settp_alike_enter(e, settp_lin_variable(e, i)); /* constraints may make them equal to each other */
-  lin = settp_normalise(e, &list, NULL);
+  lin = settp_normalise(e, &known, NULL);
   e->fact_room = constraints * 4 + 8;
   e->fact = (settp_known *)settp_take(arena, (size_t)e->fact_room * sizeof *e->fact);
   if (!lin || !e->fact) return e->error ? e->error : (e->error = SETT_MAP_ERROR_FULL);
@@ -4332,8 +4352,8 @@ SETT_INLINE int settp_domain_start(sett_map_arena *arena, const sett_map *map, s
 typedef struct settp_asked {
   settp_engine engine;
   settp_domain domain;
-  settp_list list;
-  int32_t *lin; /* by place in list */
+  settp_nodes_known known;
+  int32_t *lin; /* forms of the nodes, by their marks */
   sett_map_constraint *constraint;
   int constraints;
 } settp_asked;
@@ -4343,15 +4363,16 @@ SETT_INLINE int settp_ask_within(sett_map_arena *arena, sett_map map, settp_aske
   a->constraint = (sett_map_constraint *)settp_take(arena, (size_t)(map.constraints + sett_map_variables(map)) * sizeof *a->constraint + 8);
   if (!a->constraint || settp_domain_start(arena, &map, &a->domain)) return SETT_MAP_ERROR_FULL;
   a->domain.work = work;
-  a->constraints = settp_solve(arena, &map, &a->domain, a->constraint, &a->engine, &error);
+  a->constraints = settp_solve(arena, &map, &a->domain, a->constraint, &a->engine, &a->known, &error);
   if (a->constraints < 0) return error ? error : -1;
   for (i = 0; i < sett_map_variables(map); ++i) kept -= a->domain.modulus[i] > 1;
-  if (a->constraints + kept > 0) error = settp_results_start(&a->engine, arena, &map, &a->domain, a->constraint, a->constraints, 64);
-  a->list.handle = NULL;
-  a->list.count = a->list.capacity = 0;
-  for (i = 0; i < map.results && !error; ++i) error = settp_list_push(arena, &a->list, map.result[i]);
+  if (a->constraints + kept > 0) { /* some stay: an engine that uses them */
+    error = settp_results_start(&a->engine, arena, &map, &a->domain, a->constraint, a->constraints, 64);
+    settp_known_start(&a->known);
+  }
+  for (i = 0; i < map.results && !error; ++i) error = settp_list_push(arena, &a->known.list, map.result[i]);
   if (error) return error;
-  a->lin = settp_normalise(&a->engine, &a->list, &map);
+  a->lin = settp_normalise(&a->engine, &a->known, &map);
   return a->lin ? 0 : a->engine.error;
 }
 
@@ -4546,13 +4567,14 @@ SETT_INLINE int sett_map_strides(sett_map_arena *arena, sett_map map, int variab
 SETT_INLINE const sett_map_variable *settp_implied_bounds(sett_map_arena *arena, const sett_map *map, const sett_map_constraint *constraint, int count) {
   settp_engine e;
   settp_domain d, cut;
-  settp_list list;
+  settp_nodes_known known;
   int32_t *lin;
   int i;
   if (settp_domain_start(arena, map, &d) || settp_domain_start(arena, map, &cut)) return NULL;
-  if (settp_list_of_constraints(arena, &list, constraint, count)) return NULL;
-  if (settp_engine_start(&e, arena, map, d.bounds, d.modulus, d.residue, list.count)) return NULL;
-  lin = settp_normalise(&e, &list, NULL);
+  settp_known_start(&known);
+  if (settp_list_of_constraints(arena, &known.list, constraint, count)) return NULL;
+  if (settp_engine_start(&e, arena, map, d.bounds, d.modulus, d.residue, known.list.count)) return NULL;
+  lin = settp_normalise(&e, &known, NULL);
   if (!lin) return NULL;
   for (i = 0; i < count; ++i) {
     int32_t l = lin[settp_at(arena, constraint[i].expr)->mark];
@@ -4886,7 +4908,7 @@ SETT_INLINE size_t sett_map_print_c(sett_map_arena *arena, sett_map map, int typ
   settp_out out = settp_out_make(text, capacity);
   sett_map guards = sett_map_guards(arena, map), plain;
   settp_asked a;
-  settp_list list;
+  settp_nodes_known known;
   const sett_map_interval *results, *constraints;
   int32_t *lin = NULL;
   settp_engine e;
@@ -4912,7 +4934,7 @@ SETT_INLINE size_t sett_map_print_c(sett_map_arena *arena, sett_map map, int typ
     /* results: their values count inside the domain only */
     plain = guards;
     if (settp_ask(arena, plain, &a)) c.failed = 1;
-    results = c.failed ? NULL : settp_node_ranges(arena, &a.list, a.domain.bounds, &a.engine, a.lin);
+    results = c.failed ? NULL : settp_node_ranges(arena, &a.known.list, a.domain.bounds, &a.engine, a.lin);
     if (!results) c.failed = 1;
     c.range = results;
     for (i = 0; i < guards.results && !c.failed; ++i) {
@@ -4922,9 +4944,10 @@ SETT_INLINE size_t sett_map_print_c(sett_map_arena *arena, sett_map map, int typ
     /* constraints: they are asked at every point of the bounds */
     constraints = NULL;
     plain.constraints = 0;
-    if (settp_list_of_constraints(arena, &list, guards.constraint, guards.constraints) || settp_domain_start(arena, &plain, &d)) c.failed = 1;
-    else if (!settp_engine_start(&e, arena, &plain, d.bounds, d.modulus, d.residue, list.count)) lin = settp_normalise(&e, &list, NULL);
-    if (!c.failed) constraints = settp_node_ranges(arena, &list, map.variable, &e, lin);
+    settp_known_start(&known);
+    if (settp_list_of_constraints(arena, &known.list, guards.constraint, guards.constraints) || settp_domain_start(arena, &plain, &d)) c.failed = 1;
+    else if (!settp_engine_start(&e, arena, &plain, d.bounds, d.modulus, d.residue, known.list.count)) lin = settp_normalise(&e, &known, NULL);
+    if (!c.failed) constraints = settp_node_ranges(arena, &known.list, map.variable, &e, lin);
     if (!constraints) c.failed = 1;
     c.range = constraints;
     for (i = 0; i < guards.constraints && !c.failed; ++i) {
