@@ -1752,10 +1752,12 @@ typedef struct settp_lin { /* constant + sum of count terms from first on */
   uint32_t hash;
   uint32_t expr;   /* memo of its print, when nodes > 0 */
   int32_t nodes;
-  unsigned char known, busy, sampled, entered, bounded;
+  unsigned char known, busy, entered, bounded;
   sett_map_interval bound; /* when bounded: an interval that the expressions which it is the form of are known to lie in */
-  int64_t at[SETTP_SAMPLES]; /* its values at the samples, when sampled */
+  int32_t sample;          /* row of its values at the samples, SETTP_NONE: not asked yet */
 } settp_lin;
+
+typedef struct settp_row { int64_t at[SETTP_SAMPLES]; } settp_row;
 
 typedef struct settp_form { /* a name of a quotient: floor(lin / c) on this domain */
   int64_t c;
@@ -1801,7 +1803,8 @@ typedef struct settp_engine {
   settp_form *form;
   settp_memo *memo;
   settp_alike *alike;
-  int32_t terms, term_room, lins, lin_room, atoms, atom_room, forms, form_room, memos, memo_room, alikes, alike_room;
+  settp_row *row;
+  int32_t terms, term_room, lins, lin_room, atoms, atom_room, forms, form_room, memos, memo_room, alikes, alike_room, rows, row_room;
   int32_t *lin_bucket, *atom_bucket, *memo_bucket, *alike_bucket;
   uint32_t mask, lin_mask; /* of the tables; that of the linear forms grows */
   int32_t *variable; /* atom of each variable, SETTP_NONE: not met yet */
@@ -1904,7 +1907,8 @@ SETT_INLINE int32_t settp_lin_make(settp_engine *e, int64_t constant, int32_t co
   l->next = *bucket;
   l->expr = 0;
   l->nodes = 0;
-  l->known = l->busy = l->sampled = l->entered = l->bounded = 0;
+  l->known = l->busy = l->entered = l->bounded = 0;
+  l->sample = SETTP_NONE;
   *bucket = e->lins;
   e->terms += count;
   return e->lins++;
@@ -2058,7 +2062,8 @@ SETT_INLINE int settp_lin_extract(settp_engine *e, int32_t a, int64_t c, int32_t
 
 SETT_INLINE const int64_t *settp_lin_at(settp_engine *e, int32_t a) {
   settp_lin *l = e->lin + a;
-  if (!l->sampled) {
+  if (l->sample < 0) {
+    static const settp_row none = {{0}};
     uint64_t v[SETTP_SAMPLES];
     int32_t i, j;
     for (j = 0; j < SETTP_SAMPLES; ++j) v[j] = (uint64_t)l->constant;
@@ -2067,10 +2072,11 @@ SETT_INLINE const int64_t *settp_lin_at(settp_engine *e, int32_t a) {
       const int64_t *x = e->atom[t->atom].at;
       for (j = 0; j < SETTP_SAMPLES; ++j) v[j] += (uint64_t)t->k * (uint64_t)x[j];
     }
-    for (j = 0; j < SETTP_SAMPLES; ++j) l->at[j] = (int64_t)v[j];
-    l->sampled = 1;
+    if (!SETTP_ROOM(e, row, rows, row_room, 1)) return none.at;
+    for (j = 0; j < SETTP_SAMPLES; ++j) e->row[e->rows].at[j] = (int64_t)v[j];
+    l->sample = e->rows++;
   }
-  return l->at;
+  return e->row[l->sample].at;
 }
 
 SETT_INLINE int64_t settp_floor_short(int64_t a, int64_t b) { /* b > 0; where 32 bits do, their division is several times faster */
@@ -3091,7 +3097,8 @@ SETT_INLINE int settp_engine_start(settp_engine *e, sett_map_arena *arena, const
   e->form = NULL;
   e->memo = NULL;
   e->alike = NULL;
-  e->alikes = e->alike_room = 0;
+  e->row = NULL;
+  e->alikes = e->alike_room = e->rows = e->row_room = 0;
   e->terms = e->term_room = e->lins = e->lin_room = e->atoms = e->atom_room = e->forms = e->form_room = e->memos = e->memo_room = 0;
   e->bounds = bounds;
   e->modulus = modulus;
@@ -4045,7 +4052,7 @@ SETT_INLINE int settp_constrain(settp_engine *e, settp_domain *d, int32_t *form,
 /* Constraints with few points in the box of their variables are decided by looking at all of them: variables are cut to the box of what is allowed and, where
  * there is one variable, to its residue class. 1: it holds everywhere. */
 SETT_INLINE int settp_enumerate(sett_map_arena *arena, const sett_map *map, const sett_map_constraint *c, int constraints, settp_domain *d) {
-  enum { VARIABLES = 8, POINTS = 4096 };
+  enum { VARIABLES = 8, POINTS = 4096, WORK = 1 << 17 };
   settp_list list;
   sett_map_mark mark = sett_map_arena_mark(arena);
   int at[VARIABLES], count = 0, i, n = sett_map_variables(*map), all = 1, failed = 0, even = 1, done, mirror = 0;
@@ -4068,7 +4075,7 @@ SETT_INLINE int settp_enumerate(sett_map_arena *arena, const sett_map *map, cons
   point = (int64_t *)settp_take(arena, (size_t)n * sizeof *point + 8);
   value = (int64_t *)settp_take(arena, (size_t)list.count * sizeof *value + 8);
   error = (unsigned char *)settp_take(arena, list.count + 8);
-  if (failed || !count || points > POINTS || !point || !value || !error) {
+  if (failed || !count || points > POINTS || points * list.count > WORK || !point || !value || !error) {
     sett_map_arena_rewind(arena, mark);
     return 0;
   }
@@ -4384,10 +4391,8 @@ SETT_INLINE int32_t settp_own_dimension(settp_engine *e, settp_domain *d, int i,
   int64_t value = e->lin[l].constant;
   int j;
   if (x < 0 || x == l || !e->sampled) return l;
-  (void)settp_lin_at(e, x);
-  (void)settp_lin_at(e, l);
   for (j = 0; j < SETTP_SAMPLES; ++j)
-    if (e->lin[x].at[j] != e->lin[l].at[j]) return l;
+    if (settp_lin_at(e, x)[j] != settp_lin_at(e, l)[j]) return l;
   rest = settp_lin_mix(e, l, 1, x, -1, 0);
   if (rest < 0 || !settp_prove(e, rest, 0, 0)) return l;
   if (e->lin[l].count) return x;
