@@ -40,28 +40,51 @@ THE MODEL
   value    an expression is a handle of a node in the caller's arena; equal nodes are one handle. Where 64 bits do not do, evaluation says so.
   domain   all points inside the bounds where every constraint holds.
 
-  Normal form. While it simplifies, the algebra knows only linear forms over atoms: constant + sum of k * atom, where an atom is a variable, a quotient
+THE NORMAL FORM
+  While it simplifies, the algebra knows only linear forms over atoms: constant + sum of k * atom, where an atom is a variable, a quotient
   Q(L, c) = floor(L / c) of a linear form, or an operation that is not linear. mod is gone (x - c * Q(x, c)) and comes back in print. So a reshape and its
-  inverse cancel like any sum, if equal quotients get equal handles. One function decides that, settp_divide:
+  inverse cancel like any sum, if equal quotients get equal handles. What a map prints as is a fixpoint: simplify(simplify(m)) is simplify(m) to the letter; where
+  the rules go in a circle, the smallest map of the circle is taken. Every rule is a law that holds for all integers (c, m, g > 0); tests/indexing_map_rules.c
+  enumerates each.
+
+  Quotients (settp_divide). Take Q(L, c):
+    R0  L is a sum of nodes k * y, g divides c, and the y whose k is no multiple of g make up a number in [g * v, g * v + g - 1]: they vanish, and
+        Q(L, c) = Q(sum of (k / g) * y over the others + v, c / g). The intervals are those of the nodes, so a digit counts as one thing.
     R1  L = c * A + B:  Q(L, c) = A + Q(B, c), coefficients of B in (-c/2, c/2]
-    R2  floor(lo / c) = floor(hi / c) for the interval of L, or of B: the quotient is that constant
+    R2  L, or B, lies in [c * v, c * v + c - 1]:  the quotient is v
     R3  g divides c and all coefficients:  Q(g * B + k, c) = Q(B + floor(k / g), c / g)
-    R4  one coefficient k taken as k - c or k + c puts the form into one period: the quotient is a constant plus or minus that atom
-    R6  what is known already is looked up, also turned around: Q(B, c) = -Q(c - 1 - B, c)
+    R4  B + k * c * x for k = 1 or -1 and one atom x lies in [c * v, c * v + c - 1]:  Q(B, c) = v - k * x
+    R6  what is known is looked up, also turned around: Q(B, c) = -Q(c - 1 - B, c)
     R7  g divides c, B = g * A + R:  Q(B, c) = Q(A + Q(R, g), c / g), taken when it is cheaper
-    R8  B = A + Q(F, m):  Q(B, c) = Q(m * A + F, m * c), taken when known or cheaper; all these are recorded as names of the result
-    R11 Q(L, c) = A + q: q has the further name Q(L - c * A, c)
-  Intervals of a form: I1 the sum; I2 a constraint with the same form; I3, I4 t * (F mod m) + rest found inside it; I5 terms that move into a quotient.
-  Constraints, until nothing changes: divided by their content and cut; C1 dropped when implied; C2 q + A in [l, h] is F + m * A in [l * m, h * m + m - 1];
-  C3 P in [g * l, g * h + g - 1] is Q(P, g) in [l, h]; C4 bounds of every atom, handed on to variables; C5 a residue class x = m * y + r is put in for x; a
-  constraint on one variable of at most 4096 values is decided by looking at them.
+    R8  B = A + s * Q(F, m), s = 1 or -1:  Q(B, c) = Q(m * A + F, m * c) or Q(m * A - F + m - 1, m * c), taken when known or cheaper; all are names of the result
+    R11 Q(L, c) = A + q: q has the further name Q(L - c * A, c); and where a divides b and both are known, Q(F, b) = Q(Q(F, a), b / a)
+    R12 a known form x with L - c * (k * x + n) in [0, c - 1]:  Q(L, c) = k * x + n
+  Any form (settp_same_values):
+    R13 a known form x, cheaper, with L - (s * x + n) in [0, 0], s = 1 or -1:  L = s * x + n; L in [v, v] is v
+    R14 a result that equals the dimension of its own place is written as that dimension
+  Which R12 to R14 are tried is read off samples: every form has its values at a few points of the domain; what differs there is not tried, what agrees is proved.
+  Proofs that a form lies in an interval (settp_prove), and intervals of forms:
+    I1  the sum of the intervals of its terms      I2  a constraint on the same form, or what a node that it is the form of is known to lie in
+    I3  L = t * (F - m * q) + rest, q = Q(F, m):  L lies in t * [r, m - g + r] + rest, g = gcd of m and F's coefficients, r = F's constant mod g
+    I4  the same, t chosen so that an atom of F goes      I5  L = k * Q(F, m) + k * A + rest = k * Q(F + m * A, m) + rest
+    I6  at last, all points of its variables, when they are few
+  Constraints, until nothing changes: P in [l, h] is divided by its content and cut to integers, the constant is in [l, h].
+    C1  dropped when implied; empty when disjoint
+    C2  q + A in [l, h], q = Q(F, m), is F + m * A in [l * m, h * m + m - 1]
+    C3  P in [g * l, g * h + g - 1] is Q(P, g) in [l, h]
+    C4  k * x + rest in [l, h] bounds x to [ceil((l - max rest) / k), floor((h - min rest) / k)] for k > 0; a quotient hands its bounds on to its form
+    C5  (k * x + b) mod m = r, one residue:  x = m' * y + r' is put in for x; several residues move the ends of x
+    C6  constraints with few points in the box of their variables are decided by looking at all of them: emptiness, hull, residue
+    C7  digits F mod m inside P get bounds as in C4; of one variable they are residues, else they are known when results are simplified
+  Print: P1 t * (F - m * q) is t * (F mod m);  P2 a quotient of the same variables beside it is tried as such a digit;  P4 k * Q(F, m) takes in what k divides.
+  The fewest nodes win; ties are decided by the expressions themselves.
 
 FUNCTIONS
   The prototypes below are the table of contents: memory, build, ask, text, evaluate, algebra, questions.
 
 LAWS (f is the function of a map on its domain; tests/test_indexing_map.py and tests/indexing_map_test.c enumerate them)
   L1  parse(print(m)) = m, and print(parse(print(m))) is print(m) to the letter
-  L2  simplify(m) has the domain and the values of m; the same text always gives the same text
+  L2  simplify(m) has the domain and the values of m; the same text always gives the same text, which simplify leaves as it is
   L3  compose(a, b)(d; ranges of b, of a; rts of b, of a) = b(a(d; ranges, rts of a); ranges, rts of b), inside where both are inside
   L4  range(m, e) holds every value of e on the domain
   L5  strides: value(v) = value(lo) + stride * (v - lo) and align divides value(lo)
@@ -74,9 +97,9 @@ ERRORS
   values pass through every function unchanged. A full arena and an overflow leave the arena usable. An overflow inside a rule only means that the rule is not used.
 
 LIMITS
-  Quotients nest at most 250 deep. Bounds stay within 64 bits; ends at INT64_MIN and INT64_MAX count as no bound. Texts are at most 64 MiB. Searches have budgets
-  (SETTP_CALLS_MAX, SETTP_LOOKS_MAX): beyond them a map stays right and less simple. Intervals are sound, not always exact. An empty
-  domain is found where the rules or an enumeration show it.
+  Quotients, min, max and products nest at most 250 deep; nothing recurses deeper than that, whatever the text. Bounds stay within 64 bits; ends at INT64_MIN and
+  INT64_MAX count as no bound. Texts are at most 64 MiB. Searches have budgets (the SETTP_..._MAX): beyond them a map stays right, is less simple, and may change
+  when it is simplified again. Intervals are sound, not always exact. An empty domain is found where the rules or an enumeration show it.
 
 HISTORY
   0.1  parse, print, evaluate, compose, substitute, rename, simplify, range, strides, guards, C text, equality
@@ -1736,7 +1759,7 @@ SETT_INLINE sett_map sett_map_rename(sett_map_arena *arena, sett_map map, const 
  * simplification and are forgotten after it, so that a result never depends on what ran before. */
 
 enum { SETTP_SAMPLES = 8, SETTP_MORE = 24 }; /* points of the domain at which the values of forms are known: what differs there needs no proof; and more that are asked last */
-enum { SETTP_NONE = -1, SETTP_DEPTH_MAX = 250, SETTP_FORMS_MAX = 10, SETTP_CALLS_MAX = 20000, SETTP_LOOK_DEPTH = 4, SETTP_LOOKS_MAX = 20, SETTP_PRINTS_MAX = 2000, SETTP_PROOF_DEPTH = 6, SETTP_PROOFS_MAX = 64, SETTP_POINTS_MAX = 1 << 17, SETTP_LINS_MAX = 6000, SETTP_WORK_MAX = 12000, SETTP_CROSSES_MAX = 1000, SETTP_FAILURES_MAX = 100 };
+enum { SETTP_NONE = -1, SETTP_DEPTH_MAX = 250, SETTP_FORMS_MAX = 10, SETTP_CALLS_MAX = 20000, SETTP_LOOK_DEPTH = 4, SETTP_LOOKS_MAX = 20, SETTP_PRINTS_MAX = 500, SETTP_PROOF_DEPTH = 6, SETTP_PROOFS_MAX = 64, SETTP_POINTS_MAX = 1 << 17, SETTP_LINS_MAX = 6000, SETTP_WORK_MAX = 12000, SETTP_CROSSES_MAX = 1000, SETTP_FAILURES_MAX = 100 };
 enum { SETTP_ATOM_VAR, SETTP_ATOM_QUOTIENT, SETTP_ATOM_OTHER };
 
 typedef struct settp_term {
