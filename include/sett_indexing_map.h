@@ -193,6 +193,10 @@ typedef struct sett_map_mark { size_t top; uint32_t nodes; } sett_map_mark;
 SETT_INLINE sett_map_mark sett_map_arena_mark(const sett_map_arena *arena);
 SETT_INLINE void sett_map_arena_rewind(sett_map_arena *arena, sett_map_mark mark);  /* forgets everything made after the mark */
 SETT_INLINE size_t sett_map_arena_bytes(size_t nodes);  /* memory for that many nodes */
+SETT_INLINE size_t sett_map_parse_bytes(size_t length); /* memory of an arena in which any text of that length can be read and printed */
+/* Free memory with which no simplify of this map, and no question to it, fails for want of memory or searches less; below it they search less first and fail with FULL
+ * last. Of a small map it is some 10 MiB, of which some hundred KiB are touched. */
+SETT_INLINE size_t sett_map_simplify_bytes(const sett_map_arena *arena, sett_map map);
 SETT_INLINE const char *sett_map_error_message(int error);
 
 /* ---- build expressions (constants fold; x+0, x*1, x*0, x floordiv 1, x mod 1 vanish; nothing else is rewritten) ---- */
@@ -4407,6 +4411,16 @@ SETT_INLINE int settp_ask_within(sett_map_arena *arena, sett_map map, settp_aske
 }
 
 SETT_INLINE int settp_ask(sett_map_arena *arena, sett_map map, settp_asked *a) { return settp_ask_within(arena, map, a, SETTP_WORK_MAX); }
+
+SETT_INLINE size_t sett_map_parse_bytes(size_t length) { return length * 384 + 65536; }
+
+SETT_INLINE size_t sett_map_simplify_bytes(const sett_map_arena *arena, sett_map map) {
+  size_t atoms = (size_t)sett_map_variables(map), nodes = arena->nodes, forms;
+  uint32_t i;
+  for (i = SETT_MAP_ERROR_COUNT; i < arena->nodes; ++i) atoms += settp_at(arena, i)->op > SETTP_ADD;
+  forms = nodes * (atoms < 64 ? atoms + 16 : 80) + 2 * (size_t)SETTP_LINS_MAX;
+  return forms * (768 + 64 * (atoms < 512 ? atoms : 512));
+}
 
 /* R14: what equals the dimension of its own place is written as that dimension; where it is a number the dimension is that number. */
 SETT_INLINE int32_t settp_own_dimension(settp_engine *e, settp_domain *d, int i, int32_t l) {
