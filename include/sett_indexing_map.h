@@ -2107,7 +2107,7 @@ SETT_INLINE const int64_t *settp_lin_at(settp_engine *e, int32_t a) {
 }
 
 SETT_INLINE int64_t settp_floor_short(int64_t a, int64_t b) { /* b > 0; where 32 bits do, their division is several times faster */
-  if ((uint64_t)(a + INT64_C(0x40000000)) < UINT64_C(0x80000000) && b < INT64_C(0x40000000)) {
+  if ((uint64_t)a + UINT64_C(0x40000000) < UINT64_C(0x80000000) && b < INT64_C(0x40000000)) {
     int32_t x = (int32_t)a, y = (int32_t)b, q = x / y;
     return q - (x - q * y < 0);
   }
@@ -3133,7 +3133,7 @@ SETT_INLINE int settp_engine_start(settp_engine *e, sett_map_arena *arena, const
   e->variables = sett_map_variables(*map);
   e->error = 0;
   room = (arena->top - settp_low(arena)) / 1536;
-  e->lin_limit = (int32_t)(room < SETTP_LINS_MAX ? room : SETTP_LINS_MAX);
+  e->lin_limit = (int32_t)(room < (size_t)SETTP_LINS_MAX ? room : (size_t)SETTP_LINS_MAX);
   e->calls = e->nest = e->depth = e->looks = e->look_end = 0;
   e->fact = NULL;
   e->facts = 0;
@@ -3337,11 +3337,13 @@ SETT_INLINE int32_t *settp_normalise(settp_engine *e, settp_nodes_known *known, 
         r = settp_interval_meet(r, sum);
         if (r.lo > r.hi) r = sum;
       }
+      lin[i] = l;
       if (!e->lin[l].bounded) e->lin[l].bound = r;
       else if (e->lin[l].bound.lo <= r.hi && r.lo <= e->lin[l].bound.hi) e->lin[l].bound = settp_interval_meet(e->lin[l].bound, r);
       e->lin[l].bounded = 1;
-      l = settp_same_values(e, settp_lin_settle(e, l));
-      if (l < 0) return NULL;
+      l = settp_lin_settle(e, l);
+      if (l >= 0) l = settp_same_values(e, l);
+      if (l < 0) l = lin[i]; /* 64 bits do not do: as it was */
     }
     range[i] = r;
     lin[i] = l;
