@@ -2990,9 +2990,6 @@ SETT_INLINE int32_t settp_alike_find(settp_engine *e, int32_t l, int64_t c) {
     value = settp_lin_scale(e, e->alike[x].lin, k, n);
     rest = settp_lin_mix(e, l, 1, value, -c, 0);
     if (settp_prove(e, rest, 0, c - 1)) return value;
-#ifdef SETTP_DEBUG
-    if (rest >= 0) settp_debug(e, rest, c);
-#endif
   }
   return SETTP_NONE;
 }
@@ -3018,10 +3015,7 @@ SETT_INLINE int32_t settp_same_values(settp_engine *e, int32_t l) {
     if (j < SETTP_SAMPLES || settp_add(at[0], settp_neg(s * y[0]), &n)) continue;
     ++tries;
     other = settp_lin_scale(e, other, s, n);
-    if (settp_simpler(settp_lin_cost(e, other), settp_lin_cost(e, l)) && settp_prove(e, settp_lin_mix(e, l, 1, other, -1, 0), 0, 0)) return other;
-#ifdef SETTP_DEBUG
-    if (other != l) settp_debug(e, settp_lin_mix(e, l, 1, other, -1, 0), 1);
-#endif
+    if (other >= 0 && settp_simpler(settp_lin_cost(e, other), settp_lin_cost(e, l)) && settp_prove(e, settp_lin_mix(e, l, 1, other, -1, 0), 0, 0)) return other;
   }
   return l;
 }
