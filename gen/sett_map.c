@@ -77,9 +77,19 @@ static int map_eval(command *self, sett_map_arena *arena) {
   return 0;
 }
 
+static void say_point(command *self, const int64_t *point, int n) {
+  int i;
+  say_text(self, "(");
+  for (i = 0; i < n; ++i) {
+    if (i) say_text(self, ", ");
+    say_int(self, point[i]);
+  }
+  say_text(self, ")");
+}
+
 static int map_equal(command *self, sett_map_arena *arena) {
   sett_map a = read_map(self, arena, 2), b = read_map(self, arena, 3);
-  int n = sett_map_variables(a) > sett_map_variables(b) ? sett_map_variables(a) : sett_map_variables(b), i, answer;
+  int n = sett_map_variables(a) > sett_map_variables(b) ? sett_map_variables(a) : sett_map_variables(b), answer;
   int64_t *witness;
   const char *reason = "";
   if (a.kind == SETT_MAP_FAILED) return say_map_error(self, a);
@@ -92,12 +102,8 @@ static int map_equal(command *self, sett_map_arena *arena) {
     return 0;
   }
   if (answer == SETT_MAP_DIFFERENT) {
-    say_text(self, "different at (");
-    for (i = 0; i < n; ++i) {
-      if (i) say_text(self, ", ");
-      say_int(self, witness[i]);
-    }
-    say_text(self, ")");
+    say_text(self, "different at ");
+    say_point(self, witness, n);
   } else {
     say_text(self, answer == SETT_MAP_DIFFERENT_KIND ? "different: " : "not decided: ");
     say_text(self, reason);
@@ -263,6 +269,57 @@ static int map_c(command *self, sett_map_arena *arena) {
   return error ? say_error(self, 0, sett_map_error_message(error)) : 0;
 }
 
+/* `no: reason`, and the witness where there is one. */
+static int say_no(command *self, sett_map map, const sett_map_answer *answer) {
+  say_text(self, answer->answer == SETT_MAP_NOT_DECIDED ? "no: not decided: " : "no: ");
+  say_text(self, answer->reason);
+  if (answer->point || answer->missed) say_text(self, ": ");
+  if (answer->point) say_point(self, answer->point, sett_map_variables(map));
+  if (answer->other) {
+    say_text(self, " and ");
+    say_point(self, answer->other, sett_map_variables(map));
+  }
+  if (answer->missed) say_point(self, answer->missed, map.results);
+  return 1;
+}
+
+static int map_inverse(command *self, sett_map_arena *arena) {
+  sett_map map = read_map(self, arena, 2), inverse;
+  sett_map_answer why;
+  if (map.kind == SETT_MAP_FAILED) return say_map_error(self, map);
+  inverse = sett_map_inverse(arena, map, &why);
+  return inverse.kind == SETT_MAP_UNDEFINED ? say_no(self, map, &why) : say_map(self, arena, inverse);
+}
+
+static int map_rescale(command *self, sett_map_arena *arena) { return say_map(self, arena, sett_map_rescale(arena, read_map(self, arena, 2))); }
+
+static int map_unused(command *self, sett_map_arena *arena) {
+  const char *name = self->argc > 3 ? self->argv[3] : "";
+  int kinds = !*name ? SETT_MAP_ALL_KINDS : !strcmp(name, "dims") ? SETT_MAP_DIMS : !strcmp(name, "ranges") ? SETT_MAP_RANGES : SETT_MAP_RTS;
+  if (kinds == SETT_MAP_RTS && strcmp(name, "rts")) return say_error(self, 1, "unknown kind, expected dims, ranges or rts");
+  return say_map(self, arena, sett_map_remove_unused(arena, read_map(self, arena, 2), kinds, NULL));
+}
+
+static int map_dims(command *self, sett_map_arena *arena) {
+  sett_map map = read_map(self, arena, 2);
+  const char *text = self->argc > 3 ? self->argv[3] : "", *at = text;
+  unsigned char *chosen;
+  int variable;
+  if (map.kind != SETT_MAP_DEFINED || !*text) return say_map(self, arena, sett_map_to_dims(arena, map, NULL));
+  chosen = (unsigned char *)settp_take(arena, (size_t)sett_map_variables(map) + 8);
+  if (!chosen) return say_error(self, 0, sett_map_error_message(SETT_MAP_ERROR_FULL));
+  memset(chosen, 0, (size_t)sett_map_variables(map));
+  while (*at) {
+    size_t length = strcspn(at, ",");
+    variable = sett_map_find(map, at, length);
+    if (variable < map.dims) return say_error(self, (int)(at - text) + 1, "unknown variable, expected a range or a runtime variable of the map");
+    chosen[variable] = 1;
+    at += length;
+    if (*at == ',') ++at;
+  }
+  return say_map(self, arena, sett_map_to_dims(arena, map, chosen));
+}
+
 static int map_parse(command *self, sett_map_arena *arena) { return say_map(self, arena, read_map(self, arena, 2)); }
 
 static int map_simplify(command *self, sett_map_arena *arena) { return say_map(self, arena, sett_map_simplify(arena, read_map(self, arena, 2))); }
@@ -284,6 +341,10 @@ static int command_map(command *self) {
       {"compose", 2, 0, map_compose, "expected: map compose FIRST SECOND"},
       {"eval", 2, 0, map_eval, "expected: map eval MAP VALUES"},
       {"equal", 2, 0, map_equal, "expected: map equal A B"},
+      {"inverse", 1, 0, map_inverse, "expected: map inverse MAP"},
+      {"rescale", 1, 0, map_rescale, "expected: map rescale MAP"},
+      {"unused", 1, 1, map_unused, "expected: map unused MAP [dims|ranges|rts]"},
+      {"dims", 1, 1, map_dims, "expected: map dims MAP [NAMES]"},
       {"rename", 2, 0, map_rename, "expected: map rename MAP NAMES"},
       {"substitute", 2, 0, map_substitute, "expected: map substitute MAP v=K,w=K"},
       {"range", 1, 0, map_range, "expected: map range MAP"},
@@ -300,5 +361,5 @@ static int command_map(command *self) {
       if (words < verbs[i].words || words > verbs[i].words + verbs[i].more) return say_error(self, 0, verbs[i].usage);
       return verbs[i].run(self, &arena);
     }
-  return say_error(self, 0, "unknown command, expected map parse, simplify, compose, eval, equal, rename, substitute, range, info, access, guards or c");
+  return say_error(self, 0, "unknown command, expected map parse, simplify, compose, eval, equal, inverse, rescale, unused, dims, rename, substitute, range, info, access, guards or c");
 }

@@ -11,6 +11,7 @@ INCLUDE
 
 OPTIONS
   SETT_INLINE   how functions are declared (default: static inline)
+  SETT_MAP_POINTS_MAX   where rules end, domains of at most so many points are looked at (default: 65536, at most 2^24)
 
 A FIRST LOOK
   (tests/indexing_map_test.c runs this)
@@ -80,9 +81,9 @@ THE NORMAL FORM
   The fewest nodes win; ties are decided by the expressions themselves.
 
 FUNCTIONS
-  The prototypes below are the table of contents: memory, build, ask, text, evaluate, algebra, questions.
+  The prototypes below are the table of contents: memory, build, ask, text, evaluate, points, algebra, variables, questions.
 
-LAWS (f is the function of a map on its domain; tests/test_indexing_map.py and tests/indexing_map_test.c enumerate them)
+LAWS (f is the function of a map on its domain; tests/test_indexing_map.py, tests/indexing_map_test.c and indexing_map_ops_test.c enumerate them)
   L1  parse(print(m)) = m, and print(parse(print(m))) is print(m) to the letter
   L2  simplify(m) has the domain and the values of m; the same text always gives the same text, which simplify leaves as it is
   L3  compose(a, b)(d; ranges of b, of a; rts of b, of a) = b(a(d; ranges, rts of a); ranges, rts of b), inside where both are inside
@@ -90,7 +91,14 @@ LAWS (f is the function of a map on its domain; tests/test_indexing_map.py and t
   L5  strides: value(v) = value(lo) + stride * (v - lo) and align divides value(lo)
   L6  guards: inside m's bounds they hold exactly on the domain
   L7  print_c: in the type that it says, the text has the map's values on the domain, and its constraints are the domain's truth on the bounds
-  L8  substitute(m, v = k)(p) = m(p with v = k)
+  L8  substitute(m, v = k)(p) = m(p with v = k), and so for replace with an expression of the other variables
+  L9  points_next gives the points of the domain, each once, the last variable fastest; an evaluator says what evaluate says
+  L10 rescale(m)(.., s, ..) = m(.., k * s + r, ..); remove_unused: the domain is m's projection, the values are m's; to_dims, to_ranges: another order of variables
+  L11 congruence(m, e) holds every value of e on the domain
+  L12 inverse(m)(m(p)) = p on the domain, m(inverse(m)(y)) = y on the box
+  L13 is_injective, covers, is_bijective: yes and no are true, and a witness is one
+  L14 image: values hold all images, exact ends are taken, count and product are what an enumeration says
+  L15 runs: contiguous, broadcast and vector divide what an enumeration says, and are it where they are exact
 
 ERRORS
   A failed expression is a handle below SETT_MAP_ERROR_COUNT, a failed map has kind SETT_MAP_FAILED with an error and, from a text, a column counted from 1. Failed
@@ -103,6 +111,7 @@ LIMITS
 
 HISTORY
   0.1  parse, print, evaluate, compose, substitute, rename, simplify, range, strides, guards, C text, equality
+  0.2  evaluators, points, rescale, unused variables, ranges and dimensions, replace, inverse, congruence, injective, covers, bijective, image, runs
 */
 #ifndef SETT_INDEXING_MAP_H
 #define SETT_INDEXING_MAP_H
@@ -112,6 +121,9 @@ HISTORY
 
 #ifndef SETT_INLINE
 #define SETT_INLINE static inline
+#endif
+#ifndef SETT_MAP_POINTS_MAX
+#define SETT_MAP_POINTS_MAX (1 << 16)
 #endif
 
 /* ======================================================================= types ==== */
@@ -145,7 +157,8 @@ HISTORY
   X(EXPECTED_BOUNDS, "expected a range 'in [lo, hi]' for every variable")                             \
   X(EXPECTED_END, "expected ',' or the end of the map")                                               \
   X(NO_POINT, "the map is KNOWN EMPTY: expected a map with points")                                    \
-  X(INDEX_TYPE, "the values do not fit: expected a wider index type")
+  X(INDEX_TYPE, "the values do not fit: expected a wider index type") \
+  X(REPLACEMENT, "a variable stands in its own replacement: expected an expression of the other variables")
 
 #define SETT_MAP_ERROR_ENUM(name, text) SETT_MAP_ERROR_##name,
 enum { SETT_MAP_ERRORS(SETT_MAP_ERROR_ENUM) SETT_MAP_ERROR_COUNT };
@@ -232,11 +245,78 @@ SETT_INLINE size_t sett_map_print_expr(sett_map_arena *arena, sett_map map, sett
 /* ---- evaluate: values of dims, ranges, rts. 1: inside, results written; 0: outside the domain; -error: it failed (overflow, zero divisor) ---- */
 SETT_INLINE int sett_map_evaluate(sett_map_arena *arena, sett_map map, const int64_t *values, int64_t *results);
 
+/* ---- points: an evaluator is a map made ready once (its arrays lie in the arena); at answers as sett_map_evaluate does, without building anything ---- */
+typedef struct sett_map_evaluator {
+  sett_map map;
+  const struct settp_step *step; /* all operations, operands first */
+  const uint32_t *root;          /* the steps of the constraints, then of the results */
+  int64_t *value;
+  unsigned char *error;
+  uint32_t steps;
+  int failed;                    /* an error that every point has (a failed or UNDEFINED map, a full arena), or 0 */
+} sett_map_evaluator;
+SETT_INLINE sett_map_evaluator sett_map_evaluator_make(sett_map_arena *arena, sett_map map);
+SETT_INLINE int sett_map_evaluator_at(const sett_map_evaluator *evaluator, const int64_t *values, int64_t *results);
+
+/* All points of the domain, dims, ranges, rts, the last variable fastest. next gives 1 (point and result hold the next one), 0 after the last, -error at a
+ * point where a constraint or a result has no value (one may go on). Law: the points are those where sett_map_evaluate says 1, each once.
+ *   it = sett_map_points_begin(&arena, map);  while (sett_map_points_next(&it) == 1) use(it.point, it.result); */
+typedef struct sett_map_points {
+  sett_map_evaluator evaluator;
+  int64_t *point, *result;
+  int state; /* 0: before the first, 1: at a point, 2: after the last */
+} sett_map_points;
+SETT_INLINE sett_map_points sett_map_points_begin(sett_map_arena *arena, sett_map map);
+SETT_INLINE int sett_map_points_next(sett_map_points *points);
+
 /* ---- algebra ---- */
 SETT_INLINE sett_map sett_map_simplify(sett_map_arena *arena, sett_map map);
 SETT_INLINE sett_map sett_map_compose(sett_map_arena *arena, sett_map first, sett_map second);  /* first feeds second; not simplified */
 SETT_INLINE sett_map sett_map_substitute(sett_map_arena *arena, sett_map map, const unsigned char *fixed, const int64_t *values);
 SETT_INLINE sett_map sett_map_rename(sett_map_arena *arena, sett_map map, const char *const *names);
+
+/* ---- variables ---- */
+
+/* The simplified map with every range s that must be r modulo k written k * s + r, its constraint gone; other constraints stay, several moduli of one range
+ * meet by the Chinese remainder theorem. Law: the same results in the same order of ranges: rescale(m)(.., s, ..) = m(.., k * s + r, ..).
+ *   ()[s0] -> (s0), domain: s0 in [0, 99], s0 mod 6 in [3, 3], s0 mod 7 in [5, 5]     becomes     ()[s0] -> (s0 * 42 + 33), domain: s0 in [0, 1] */
+SETT_INLINE sett_map sett_map_rescale(sett_map_arena *arena, sett_map map);
+
+/* Without the variables of these kinds that neither a result nor a constraint with a remaining variable holds; constraints among removed variables go once
+ * a point is known that satisfies them: none exists gives KNOWN EMPTY, and where that is not decided they stay. removed (one flag a variable, or NULL) says
+ * which went. Law: the domain is the old one's projection, the values are the same. Nothing is simplified.
+ *   (d0, d1)[s0] -> (d1), domain: d0 in [0, 9], d1 in [0, 5], s0 in [0, 7], d0 mod 3 in [0, 0]     becomes     (d0) -> (d0), domain: d0 in [0, 5] */
+enum { SETT_MAP_DIMS = 1, SETT_MAP_RANGES = 2, SETT_MAP_RTS = 4, SETT_MAP_ALL_KINDS = 7 };
+SETT_INLINE sett_map sett_map_remove_unused(sett_map_arena *arena, sett_map map, int kinds, unsigned char *removed);
+
+/* The chosen ranges and runtime variables (one flag a variable; NULL: all of them) become the last dimensions, in their order; to_ranges: the chosen
+ * dimensions and runtime variables (NULL: all dimensions) become the last ranges. All variables keep their names. Law: only the order of the variables
+ * changes.
+ *   (d0)[s0, s1] -> (d0 + s0 + s1), s0 chosen     becomes     (d0, s0)[s1] -> (d0 + s0 + s1) */
+SETT_INLINE sett_map sett_map_to_dims(sett_map_arena *arena, sett_map map, const unsigned char *chosen);
+SETT_INLINE sett_map sett_map_to_ranges(sett_map_arena *arena, sett_map map, const unsigned char *chosen);
+
+/* A variable becomes an expression of the others (in the numbering of map) and leaves the lists; its bounds become a constraint. Error REPLACEMENT: the
+ * expression holds the variable itself. Law: replace(m, v, e)(p without v) = m(p with v = e(p)), outside where e(p) is outside of v's bounds. Nothing is
+ * simplified. */
+SETT_INLINE sett_map sett_map_replace(sett_map_arena *arena, sett_map map, int variable, sett_expr expr);
+
+/* yes, no, or SETT_MAP_NOT_DECIDED, with the reason. "No" has a witness, but for some that only counting shows. Arrays lie in the arena. */
+enum { SETT_MAP_NO, SETT_MAP_YES };
+typedef struct sett_map_answer {
+  int answer;
+  const char *reason;            /* "" for yes */
+  const int64_t *point, *other;  /* no: two points with one image; point alone: its image is outside of the box; or NULL */
+  const int64_t *missed;         /* no: a point of the box that is not hit; or NULL */
+} sett_map_answer;
+
+/* The inverse of a bijection from dimensions onto the box of its results: d0.. are the results, the box is the domain; simplified. UNDEFINED: there is none
+ * or none was found, *why says why (also ranges, runtime variables, KNOWN EMPTY). Laws, shown before it is answered: compose(m, inverse(m)) is the identity
+ * on m's domain, compose(inverse(m), m) the identity on the box (by counting: one of them and as many points on both sides show the other).
+ *   (d0, d1) -> (d1, 5 - d0), domain: d0 in [0, 5], d1 in [0, 2]     gives     (d0, d1) -> (-d1 + 5, d0), domain: d0 in [0, 2], d1 in [0, 5]
+ * How: the results are equations of linear forms over atoms. A form k * A + B with B in an interval of at most k values gives A and B (a digit); atoms that
+ * two equations share are eliminated; what is known is put in. */
+SETT_INLINE sett_map sett_map_inverse(sett_map_arena *arena, sett_map map, sett_map_answer *why);
 
 /* ---- questions ---- */
 SETT_INLINE sett_map_interval sett_map_range(sett_map_arena *arena, sett_map map, sett_expr expr);
@@ -260,6 +340,51 @@ SETT_INLINE size_t sett_map_print_c(sett_map_arena *arena, sett_map map, int typ
 /* By meaning: the same domain and the same values. DIFFERENT: witness (one value a variable) is a point. Variables meet by place, names do not count. */
 enum { SETT_MAP_EQUAL, SETT_MAP_DIFFERENT, SETT_MAP_DIFFERENT_KIND, SETT_MAP_NOT_DECIDED };
 SETT_INLINE int sett_map_equal(sett_map_arena *arena, sett_map a, sett_map b, int64_t *witness, const char **reason);
+
+/* All values of an expression on the domain: lo <= value <= hi and value = residue modulo modulus (modulus 0: it is always residue); lo and hi are in the
+ * class. Sound; exact where each variable stands once and no constraint joins variables. An empty domain gives [1, 0]; nothing known: all 64 bits, modulus 1.
+ *   d0 * 12 + s0 * 8 + 3, d0 in [0, 4], s0 in [0, 3]: [3, 75], 3 modulo 4 */
+typedef struct sett_map_values {
+  int64_t lo, hi, modulus, residue;
+} sett_map_values;
+SETT_INLINE sett_map_values sett_map_congruence(sett_map_arena *arena, sett_map map, sett_expr expr);
+
+/* Do two points (of dims, ranges and rts) never have one image? Is every point of a box (one interval a result) the image of a point? Both, and no image
+ * outside of the box (NULL: the bounding box of the image)? First by structure: the equations of sett_map_inverse, digits; then domains of up to 65,536
+ * points are looked at.
+ *   (d0, d1) -> (d0 * 4 + d1), domain: d0 in [0, 2], d1 in [0, 4]     is not injective: (0, 4) and (1, 0)
+ *   (d0) -> (d0 * 2), domain: d0 in [0, 2]     is injective and does not cover [0, 4]: 1 is missed */
+SETT_INLINE sett_map_answer sett_map_is_injective(sett_map_arena *arena, sett_map map);
+SETT_INLINE sett_map_answer sett_map_covers(sett_map_arena *arena, sett_map map, const sett_map_interval *box);
+SETT_INLINE sett_map_answer sett_map_is_bijective(sett_map_arena *arena, sett_map map, const sett_map_interval *box);
+
+/* The image. value[i]: what result i can be; exact[i]: lo and hi are taken. count: the number of distinct images, or -1 with the reason. product: the image
+ * is the product of the strided intervals lo, lo + modulus, .., hi (then each is exact). Law: count is what an enumeration counts, product holds its points
+ * and no other.
+ *   (d0, d1) -> (d0 floordiv 4, d1 * 3), domain: d0 in [0, 99], d1 in [0, 7]     [0, 24] x [0, 21] by 3, 200 points */
+typedef struct sett_map_footprint {
+  int results;
+  const sett_map_values *value;
+  const unsigned char *exact;
+  int64_t count;
+  int product;
+  int error;          /* FULL, or that of a failed map: there are no arrays then */
+  const char *reason; /* why count is -1 */
+} sett_map_footprint;
+SETT_INLINE sett_map_footprint sett_map_image(sett_map_arena *arena, sett_map map);
+
+/* Runs of results along a variable v. A break is a v such that, other variables fixed, v - 1 and v are in the domain and result(v) is not result(v - 1) + 1.
+ *   contiguous: the greatest w that divides every break (none but 0: the extent of v): with v = w * j + i, 0 <= i < w, result(v) = result(w * j) + i
+ *   broadcast:  the same where result(v) is not result(v - 1): groups of w in which the result is constant
+ *   vector:     the greatest power of two w that divides the extent of v, such that groups of w from v's lower bound on are wholly inside or wholly
+ *               outside of the domain, have w consecutive results, and the first of them is a multiple of w
+ * Sound: never more than is right; the flags say where it is known to be no less. out: one for each result; 0 or an error.
+ *   (v) -> ((v floordiv 8) * 64 + v mod 8), domain: v in [0, 63]     contiguous 8, broadcast 1, vector 8 */
+typedef struct sett_map_run {
+  int64_t contiguous, broadcast, vector;
+  int contiguous_exact, broadcast_exact, vector_exact;
+} sett_map_run;
+SETT_INLINE int sett_map_runs(sett_map_arena *arena, sett_map map, int variable, sett_map_run *out);
 
 /* ======================================================================= bodies: arithmetic ==== */
 
@@ -2078,7 +2203,7 @@ SETT_INLINE int settp_lin_extract(settp_engine *e, int32_t a, int64_t c, int32_t
       if (t.k) e->term[e->terms + n++] = t;
     }
     k = settp_floor(e->lin[a].constant, c);
-    made = settp_lin_make(e, pass ? e->lin[a].constant - k * c : k, n);
+    made = settp_lin_make(e, pass ? settp_mod(e->lin[a].constant, c) : k, n);
     if (made < 0) return 0;
     *(pass ? rest : quotient) = made;
   }
@@ -4647,6 +4772,2055 @@ SETT_INLINE sett_map sett_map_guards(sett_map_arena *arena, sett_map map) {
   return settp_map_store(arena, s, keep);
 }
 
+/* ======================================================================= bodies: points ==== */
+
+typedef struct settp_step {
+  int64_t value; /* a constant; a variable's number */
+  uint32_t a, b; /* the steps of the operands */
+  uint32_t op;
+} settp_step;
+
+SETT_INLINE sett_map_evaluator sett_map_evaluator_make(sett_map_arena *arena, sett_map map) {
+  sett_map_evaluator v;
+  settp_list list;
+  settp_step *step;
+  uint32_t *root, i;
+  int k;
+  v.map = map;
+  v.step = NULL;
+  v.root = NULL;
+  v.value = NULL;
+  v.error = NULL;
+  v.steps = 0;
+  v.failed = map.kind == SETT_MAP_FAILED ? map.error : map.kind == SETT_MAP_UNDEFINED ? SETT_MAP_ERROR_NO_MAP : 0;
+  if (map.kind != SETT_MAP_DEFINED) return v;
+  v.failed = settp_list_of_map(arena, &list, &map);
+  if (v.failed) return v;
+  step = (settp_step *)settp_take(arena, (size_t)list.count * sizeof *step + 8);
+  root = (uint32_t *)settp_take(arena, (size_t)(map.constraints + map.results) * sizeof *root + 8);
+  v.value = (int64_t *)settp_take(arena, (size_t)list.count * sizeof *v.value + 8);
+  v.error = (unsigned char *)settp_take(arena, (size_t)list.count + 8);
+  v.steps = list.count;
+  if (!step || !root || !v.value || !v.error) {
+    v.failed = SETT_MAP_ERROR_FULL;
+    return v;
+  }
+  for (i = 0; i < list.count; ++i) {
+    const settp_node *n = settp_at(arena, list.handle[i]);
+    step[i].op = n->op;
+    step[i].value = n->value;
+    step[i].a = step[i].b = 0;
+    if (n->op < SETTP_ADD) continue;
+    step[i].a = settp_at(arena, settp_a(n))->mark;
+    step[i].b = settp_at(arena, settp_b(n))->mark;
+  }
+  for (k = 0; k < map.constraints; ++k) root[k] = settp_at(arena, map.constraint[k].expr)->mark;
+  for (k = 0; k < map.results; ++k) root[map.constraints + k] = settp_at(arena, map.result[k])->mark;
+  v.step = step;
+  v.root = root;
+  return v;
+}
+
+SETT_INLINE int sett_map_evaluator_at(const sett_map_evaluator *v, const int64_t *values, int64_t *results) {
+  const sett_map *map = &v->map;
+  uint32_t i;
+  int k;
+  if (v->failed) return -v->failed;
+  if (map->kind != SETT_MAP_DEFINED) return 0;
+  for (k = 0; k < sett_map_variables(*map); ++k)
+    if (values[k] < map->variable[k].lo || values[k] > map->variable[k].hi) return 0;
+  for (i = 0; i < v->steps; ++i) {
+    const settp_step *s = v->step + i;
+    v->error[i] = 0;
+    v->value[i] = 0;
+    if (s->op == SETTP_CONST) v->value[i] = s->value;
+    else if (s->op == SETTP_VAR) v->value[i] = values[s->value];
+    else if (v->error[s->a] || v->error[s->b]) v->error[i] = v->error[s->a] ? v->error[s->a] : v->error[s->b];
+    else v->error[i] = (unsigned char)settp_apply((int)s->op, v->value[s->a], v->value[s->b], &v->value[i]);
+  }
+  for (k = 0; k < map->constraints; ++k) {
+    i = v->root[k];
+    if (v->error[i]) return -(int)v->error[i];
+    if (v->value[i] < map->constraint[k].lo || v->value[i] > map->constraint[k].hi) return 0;
+  }
+  for (k = 0; k < map->results; ++k) {
+    i = v->root[map->constraints + k];
+    if (v->error[i]) return -(int)v->error[i];
+    results[k] = v->value[i];
+  }
+  return 1;
+}
+
+/* The next point of the box lo..hi of a map's variables, the last fastest; 0 after the last. */
+SETT_INLINE int settp_next_point(const sett_map *map, int64_t *point) {
+  int i;
+  for (i = sett_map_variables(*map) - 1; i >= 0; --i) {
+    if (point[i] < map->variable[i].hi) {
+      ++point[i];
+      return 1;
+    }
+    point[i] = map->variable[i].lo;
+  }
+  return 0;
+}
+
+SETT_INLINE sett_map_points sett_map_points_begin(sett_map_arena *arena, sett_map map) {
+  sett_map_points p;
+  p.evaluator = sett_map_evaluator_make(arena, map);
+  p.point = (int64_t *)settp_take(arena, (size_t)sett_map_variables(map) * sizeof *p.point + 8);
+  p.result = (int64_t *)settp_take(arena, (size_t)map.results * sizeof *p.result + 8);
+  p.state = 0;
+  if (!p.point || !p.result) p.evaluator.failed = SETT_MAP_ERROR_FULL;
+  return p;
+}
+
+SETT_INLINE int sett_map_points_next(sett_map_points *p) {
+  const sett_map *map = &p->evaluator.map;
+  int i, code;
+  if (p->evaluator.failed) {
+    code = p->state == 2 ? 0 : -p->evaluator.failed;
+    p->state = 2;
+    return code;
+  }
+  if (map->kind != SETT_MAP_DEFINED) p->state = 2;
+  while (p->state != 2) {
+    if (p->state) {
+      if (!settp_next_point(map, p->point)) p->state = 2;
+    } else {
+      for (i = 0; i < sett_map_variables(*map); ++i) p->point[i] = map->variable[i].lo;
+      p->state = 1;
+    }
+    if (p->state == 2) break;
+    code = sett_map_evaluator_at(&p->evaluator, p->point, p->result);
+    if (code) return code;
+  }
+  return 0;
+}
+
+/* hi - lo, and the number of values in [lo, hi] (0: none), saturated. */
+SETT_INLINE int64_t settp_reach(int64_t lo, int64_t hi) {
+  uint64_t n = (uint64_t)hi - (uint64_t)lo;
+  return hi < lo ? -1 : n > (uint64_t)INT64_MAX ? INT64_MAX : (int64_t)n;
+}
+SETT_INLINE int64_t settp_extent(int64_t lo, int64_t hi) { return settp_sat_add(settp_reach(lo, hi), 1); }
+
+/* a - b, or what stands for a difference beyond 64 bits. */
+SETT_INLINE int64_t settp_difference(int64_t a, int64_t b, int64_t beyond) {
+  int64_t r;
+  return b == INT64_MIN || settp_add(a, -b, &r) ? beyond : r;
+}
+
+/* The points of the box of a map's variables, saturated. */
+SETT_INLINE int64_t settp_box_points(const sett_map *map) {
+  int64_t n = 1;
+  int i;
+  for (i = 0; i < sett_map_variables(*map); ++i) n = settp_sat_mul(n, settp_extent(map->variable[i].lo, map->variable[i].hi));
+  return n;
+}
+
+/* ======================================================================= bodies: variables ==== */
+
+/* Map with the variables that out describes (names already stored, NULL: the default) and results and constraints of map, where replace[i] stands for its
+ * variable i; `more` constraints on top. */
+SETT_INLINE sett_map settp_rebuild(sett_map_arena *arena, sett_map map, sett_map out, const sett_expr *replace, const sett_map_constraint *more, int mores) {
+  sett_map_constraint *constraint;
+  sett_map_variable *variable;
+  sett_expr *result, *made;
+  settp_list list;
+  size_t keep = arena->top;
+  int i;
+  out.constraints = map.constraints + mores;
+  variable = (sett_map_variable *)settp_take(arena, (size_t)sett_map_variables(out) * sizeof *variable + 8);
+  result = (sett_expr *)settp_take(arena, (size_t)map.results * sizeof *result + 8);
+  constraint = (sett_map_constraint *)settp_take(arena, (size_t)out.constraints * sizeof *constraint + 8);
+  made = !variable || !result || !constraint || settp_list_of_map(arena, &list, &map) ? NULL : settp_rewrite(arena, &list, replace);
+  if (!made) {
+    arena->top = keep;
+    return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
+  }
+  for (i = 0; i < sett_map_variables(out); ++i) variable[i] = out.variable[i];
+  for (i = 0; i < map.results; ++i) result[i] = made[settp_at(arena, map.result[i])->mark];
+  for (i = 0; i < map.constraints; ++i) {
+    constraint[i] = map.constraint[i];
+    constraint[i].expr = made[settp_at(arena, map.constraint[i].expr)->mark];
+  }
+  for (i = 0; i < mores; ++i) constraint[map.constraints + i] = more[i];
+  if (!settp_tidy(arena, variable, constraint, &out.constraints)) {
+    arena->top = keep;
+    return sett_map_empty();
+  }
+  out.results = map.results;
+  out.variable = variable;
+  out.result = result;
+  out.constraint = constraint;
+  settp_sort_constraints(arena, &out, constraint, out.constraints);
+  return settp_map_store(arena, out, keep);
+}
+
+/* x mod m in [r, r] of one variable: its number, or -1. */
+SETT_INLINE int settp_class_of(const sett_map_arena *arena, const sett_map_constraint *c, int64_t *modulus) {
+  const settp_node *n = settp_at(arena, c->expr), *x;
+  if (n->op != SETTP_MOD || c->lo != c->hi || !settp_is_constant(arena, settp_b(n), modulus) || *modulus < 1) return -1;
+  x = settp_at(arena, settp_a(n));
+  return x->op == SETTP_VAR ? (int)x->value : -1;
+}
+
+/* All variables of these kinds that have a residue class become k * v + r. */
+SETT_INLINE sett_map settp_rescale(sett_map_arena *arena, sett_map map, int kinds) {
+  int round, i, k, n, found = 1;
+  for (round = 0; round < 16 && found; ++round) {
+    sett_map_variable *variable;
+    sett_map_constraint *constraint;
+    sett_expr *replace;
+    map = sett_map_simplify(arena, map);
+    if (map.kind != SETT_MAP_DEFINED) return map;
+    n = sett_map_variables(map);
+    variable = (sett_map_variable *)settp_take(arena, (size_t)n * sizeof *variable + 8);
+    replace = (sett_expr *)settp_take(arena, (size_t)n * sizeof *replace + 8);
+    constraint = (sett_map_constraint *)settp_take(arena, (size_t)map.constraints * sizeof *constraint + 8);
+    if (!variable || !replace || !constraint) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
+    for (i = 0; i < n; ++i) {
+      variable[i] = map.variable[i];
+      replace[i] = sett_map_var(arena, i);
+    }
+    for (i = k = found = 0; i < map.constraints; ++i) {
+      int64_t m = 0, r = map.constraint[i].lo;
+      int v = settp_class_of(arena, map.constraint + i, &m);
+      if (v < 0 || !(kinds & (v < map.dims ? SETT_MAP_DIMS : v < map.dims + map.ranges ? SETT_MAP_RANGES : SETT_MAP_RTS)) ||
+          replace[v] != sett_map_var(arena, v) || map.variable[v].lo == INT64_MIN || map.variable[v].hi == INT64_MAX) {
+        constraint[k++] = map.constraint[i];
+        continue;
+      }
+      variable[v].lo = settp_ceil_bound(variable[v].lo, r, m);
+      variable[v].hi = settp_floor_bound(variable[v].hi, r, m);
+      replace[v] = sett_map_add(arena, sett_map_mul(arena, replace[v], sett_map_constant(arena, m)), sett_map_constant(arena, r));
+      found = 1;
+    }
+    map.constraints = k;
+    map.constraint = constraint;
+    if (found) {
+      sett_map out = map;
+      out.variable = variable;
+      map = settp_rebuild(arena, map, out, replace, NULL, 0);
+    }
+  }
+  return map;
+}
+
+SETT_INLINE sett_map sett_map_rescale(sett_map_arena *arena, sett_map map) { return settp_rescale(arena, map, SETT_MAP_RANGES); }
+
+/* Does some point of the box satisfy all constraints? 1: yes, 0: no, -1: not found among the points looked at. */
+SETT_INLINE int settp_feasible(sett_map_arena *arena, sett_map map) {
+  sett_map_points it;
+  int code = 0, count = 0;
+  map.results = 0;
+  map = sett_map_simplify(arena, map);
+  if (map.kind != SETT_MAP_DEFINED) return map.kind == SETT_MAP_EMPTY ? 0 : -1;
+  it = sett_map_points_begin(arena, map);
+  if (it.evaluator.failed) return -1;
+  for (; it.state != 2 && code != 1 && count < SETT_MAP_POINTS_MAX; ++count) {
+    int i;
+    if (it.state) it.state = settp_next_point(&map, it.point) ? 1 : 2;
+    else
+      for (i = 0, it.state = 1; i < sett_map_variables(map); ++i) it.point[i] = map.variable[i].lo;
+    if (it.state == 1) code = sett_map_evaluator_at(&it.evaluator, it.point, it.result);
+    if (code < 0) return -1;
+  }
+  return code == 1 ? 1 : it.state == 2 ? 0 : -1;
+}
+
+/* Marks the variables of an expression in used; how many were not marked before. */
+SETT_INLINE int settp_mark_variables(sett_map_arena *arena, sett_expr expr, unsigned char *used, int *full) {
+  size_t keep = arena->top;
+  settp_list list;
+  uint32_t i;
+  int n = 0;
+  list.handle = NULL;
+  list.count = list.capacity = 0;
+  if (settp_list_push(arena, &list, expr)) *full = 1;
+  for (i = 0; i < list.count && !*full; ++i) {
+    const settp_node *node = settp_at(arena, list.handle[i]);
+    if (node->op != SETTP_VAR || used[node->value]) continue;
+    used[node->value] = 1;
+    ++n;
+  }
+  arena->top = keep;
+  return n;
+}
+
+SETT_INLINE int settp_any_variable(sett_map_arena *arena, sett_expr expr, const unsigned char *used, int *full) {
+  size_t keep = arena->top;
+  settp_list list;
+  uint32_t i;
+  int any = 0;
+  list.handle = NULL;
+  list.count = list.capacity = 0;
+  if (settp_list_push(arena, &list, expr)) *full = 1;
+  for (i = 0; i < list.count && !*full && !any; ++i) {
+    const settp_node *node = settp_at(arena, list.handle[i]);
+    any = node->op == SETTP_VAR && used[node->value];
+  }
+  arena->top = keep;
+  return any;
+}
+
+/* What a constraint with a used variable holds is used as well, until nothing changes; taken[i]: constraint i has a used variable. */
+SETT_INLINE int settp_spread(sett_map_arena *arena, const sett_map *map, unsigned char *used, unsigned char *taken) {
+  int i, more = 1, full = 0;
+  while (more && !full)
+    for (i = more = 0; i < map->constraints; ++i) {
+      if (taken[i] || !settp_any_variable(arena, map->constraint[i].expr, used, &full)) continue;
+      taken[i] = 1;
+      settp_mark_variables(arena, map->constraint[i].expr, used, &full);
+      more = 1;
+    }
+  return !full;
+}
+
+SETT_INLINE sett_map sett_map_remove_unused(sett_map_arena *arena, sett_map map, int kinds, unsigned char *removed) {
+  sett_map out = map;
+  sett_map_variable *variable;
+  sett_map_constraint *constraint;
+  sett_expr *replace;
+  unsigned char *used, *taken, *group, *in_group, *is_default;
+  int n = sett_map_variables(map), i, j, k = 0, full = 0;
+  for (i = 0; i < n && removed; ++i) removed[i] = 0;
+  if (map.kind != SETT_MAP_DEFINED) return map;
+  used = (unsigned char *)settp_take(arena, (size_t)n * 3 + 8);
+  taken = (unsigned char *)settp_take(arena, (size_t)map.constraints * 2 + 8);
+  variable = (sett_map_variable *)settp_take(arena, (size_t)n * sizeof *variable + 8);
+  constraint = (sett_map_constraint *)settp_take(arena, (size_t)map.constraints * sizeof *constraint + 8);
+  replace = (sett_expr *)settp_take(arena, (size_t)n * sizeof *replace + 8);
+  if (!used || !taken || !variable || !constraint || !replace) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
+  group = used + n;
+  is_default = group + n;
+  in_group = taken + map.constraints;
+  for (i = 0; i < n; ++i) used[i] = !(kinds & (i < map.dims ? SETT_MAP_DIMS : i < map.dims + map.ranges ? SETT_MAP_RANGES : SETT_MAP_RTS));
+  for (i = 0; i < map.constraints; ++i) taken[i] = 0;
+  for (i = 0; i < map.results; ++i) settp_mark_variables(arena, map.result[i], used, &full);
+  if (full || !settp_spread(arena, &map, used, taken)) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
+  for (i = 0; i < map.constraints; ++i) { /* the others in groups that share variables */
+    size_t keep = arena->top;
+    sett_map alone = map;
+    int feasible;
+    if (taken[i]) continue;
+    for (j = 0; j < n; ++j) group[j] = 0;
+    for (j = 0; j < map.constraints; ++j) in_group[j] = 0;
+    settp_mark_variables(arena, map.constraint[i].expr, group, &full);
+    if (full || !settp_spread(arena, &map, group, in_group)) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
+    in_group[i] = 1;
+    for (j = alone.constraints = 0; j < map.constraints; ++j)
+      if (in_group[j]) constraint[alone.constraints++] = map.constraint[j];
+    for (j = 0; j < n; ++j) {
+      variable[j] = map.variable[j];
+      if (!group[j]) variable[j].hi = variable[j].lo;
+    }
+    alone.variable = variable;
+    alone.constraint = constraint;
+    alone.results = 0;
+    feasible = settp_feasible(arena, alone);
+    arena->top = keep;
+    if (!feasible) return sett_map_empty();
+    for (j = 0; j < map.constraints; ++j)
+      if (in_group[j]) taken[j] = feasible > 0 ? 2 : 1;
+    for (j = 0; j < n && feasible < 0; ++j) used[j] |= group[j];
+  }
+  for (i = j = 0; i < map.constraints; ++i)
+    if (taken[i] == 1) constraint[j++] = map.constraint[i];
+  map.constraint = constraint;
+  map.constraints = j;
+  for (i = 0; i < n; ++i) {
+    replace[i] = used[i] ? sett_map_var(arena, k) : sett_map_constant(arena, map.variable[i].lo);
+    if (used[i]) {
+      is_default[k] = !map.variable[i].name;
+      variable[k++] = map.variable[i];
+    } else if (i < map.dims) --out.dims;
+    else if (i < map.dims + map.ranges) --out.ranges;
+    else --out.rts;
+    if (removed) removed[i] = !used[i];
+  }
+  if (settp_unique_names(arena, out, variable, is_default)) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
+  out.variable = variable;
+  return settp_rebuild(arena, map, out, replace, NULL, 0);
+}
+
+/* The variables in another order and other kinds: kind[i] is 0, 1, 2 for dims, ranges, rts, and of one kind those that stay come first. */
+SETT_INLINE sett_map settp_regroup(sett_map_arena *arena, sett_map map, const unsigned char *kind) {
+  sett_map out = map;
+  sett_map_variable *variable;
+  sett_expr *replace;
+  int n = sett_map_variables(map), i, to, moved, k = 0, count[3];
+  variable = (sett_map_variable *)settp_take(arena, (size_t)n * sizeof *variable + 8);
+  replace = (sett_expr *)settp_take(arena, (size_t)n * sizeof *replace + 8);
+  if (!variable || !replace) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
+  for (to = 0; to < 3; ++to)
+    for (count[to] = moved = 0; moved < 2; ++moved)
+      for (i = 0; i < n; ++i) {
+        int own = i < map.dims ? 0 : i < map.dims + map.ranges ? 1 : 2;
+        if (kind[i] != to || (own != to) != moved) continue;
+        variable[k] = map.variable[i];
+        variable[k].name = settp_name_copy(arena, map, i);
+        if (!variable[k].name) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
+        replace[i] = sett_map_var(arena, k++);
+        ++count[to];
+      }
+  out.dims = count[0];
+  out.ranges = count[1];
+  out.rts = count[2];
+  settp_default_names(out, variable);
+  out.variable = variable;
+  return settp_rebuild(arena, map, out, replace, NULL, 0);
+}
+
+SETT_INLINE sett_map settp_move(sett_map_arena *arena, sett_map map, const unsigned char *chosen, unsigned char to) {
+  int n = sett_map_variables(map), i;
+  unsigned char *kind;
+  if (map.kind != SETT_MAP_DEFINED) return map;
+  kind = (unsigned char *)settp_take(arena, (size_t)n + 8);
+  if (!kind) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
+  for (i = 0; i < n; ++i) {
+    int own = i < map.dims ? 0 : i < map.dims + map.ranges ? 1 : 2;
+    int all = to == 0 ? own != 0 : own == 0;
+    kind[i] = (chosen ? chosen[i] : all) ? to : (unsigned char)own;
+  }
+  return settp_regroup(arena, map, kind);
+}
+
+SETT_INLINE sett_map sett_map_to_dims(sett_map_arena *arena, sett_map map, const unsigned char *chosen) { return settp_move(arena, map, chosen, 0); }
+SETT_INLINE sett_map sett_map_to_ranges(sett_map_arena *arena, sett_map map, const unsigned char *chosen) { return settp_move(arena, map, chosen, 1); }
+
+SETT_INLINE sett_map sett_map_replace(sett_map_arena *arena, sett_map map, int variable, sett_expr expr) {
+  sett_map out = map;
+  sett_map_variable *left;
+  sett_map_constraint bounds;
+  sett_expr *replace, *made;
+  settp_list list;
+  int n = sett_map_variables(map), i, k = 0;
+  uint32_t at;
+  if (map.kind != SETT_MAP_DEFINED) return map;
+  if (expr < SETT_MAP_ERROR_COUNT) return sett_map_fail((int)expr, 0);
+  left = (sett_map_variable *)settp_take(arena, (size_t)n * sizeof *left + 8);
+  replace = (sett_expr *)settp_take(arena, (size_t)n * sizeof *replace + 8);
+  list.handle = NULL;
+  list.count = list.capacity = 0;
+  if (!left || !replace || settp_list_push(arena, &list, expr)) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
+  for (at = 0; at < list.count; ++at) {
+    const settp_node *node = settp_at(arena, list.handle[at]);
+    if (node->op == SETTP_VAR && (node->value == variable || node->value >= n)) return sett_map_fail(SETT_MAP_ERROR_REPLACEMENT, 0);
+  }
+  for (i = 0; i < n; ++i) {
+    replace[i] = sett_map_var(arena, k);
+    if (i == variable) continue;
+    left[k] = map.variable[i];
+    left[k].name = settp_name_copy(arena, map, i);
+    if (!left[k++].name) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
+  }
+  if (variable < map.dims) --out.dims;
+  else if (variable < map.dims + map.ranges) --out.ranges;
+  else --out.rts;
+  settp_default_names(out, left);
+  made = settp_rewrite(arena, &list, replace);
+  if (!made) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
+  replace[variable] = bounds.expr = made[settp_at(arena, expr)->mark];
+  if (bounds.expr < SETT_MAP_ERROR_COUNT) return sett_map_fail((int)bounds.expr, 0);
+  bounds.lo = map.variable[variable].lo;
+  bounds.hi = map.variable[variable].hi;
+  out.variable = left;
+  return settp_rebuild(arena, map, out, replace, &bounds, 1);
+}
+
+/* Variable v written as base + w * j + i with i in [0, w - 1]: all variables are dimensions, j in v's place and i the last. */
+SETT_INLINE sett_map settp_stripe(sett_map_arena *arena, sett_map map, int v, int64_t w, int64_t base) {
+  sett_map out = map;
+  sett_map_variable *variable;
+  sett_map_constraint bounds;
+  sett_expr *replace;
+  int n = sett_map_variables(map), i;
+  int64_t lo, hi;
+  variable = (sett_map_variable *)settp_take(arena, ((size_t)n + 1) * sizeof *variable);
+  replace = (sett_expr *)settp_take(arena, (size_t)n * sizeof *replace + 8);
+  if (!variable || !replace) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
+  for (i = 0; i < n; ++i) {
+    variable[i] = map.variable[i];
+    variable[i].name = NULL;
+    replace[i] = sett_map_var(arena, i);
+  }
+  if (settp_add(map.variable[v].lo, settp_neg(base), &lo) || settp_add(map.variable[v].hi, settp_neg(base), &hi))
+    return sett_map_fail(SETT_MAP_ERROR_OVERFLOW, 0);
+  variable[v].lo = settp_floor(lo, w);
+  variable[v].hi = settp_floor(hi, w);
+  variable[n].name = NULL;
+  variable[n].lo = 0;
+  variable[n].hi = w - 1;
+  out.dims = n + 1;
+  out.ranges = out.rts = 0;
+  out.variable = variable;
+  replace[v] = sett_map_add(arena, sett_map_mul(arena, replace[v], sett_map_constant(arena, w)), sett_map_var(arena, n));
+  replace[v] = sett_map_add(arena, replace[v], sett_map_constant(arena, base));
+  bounds.expr = replace[v];
+  bounds.lo = map.variable[v].lo;
+  bounds.hi = map.variable[v].hi;
+  return settp_rebuild(arena, map, out, replace, &bounds, settp_mod(lo, w) || settp_mod(hi, w) != w - 1);
+}
+
+/* ======================================================================= bodies: values ==== */
+
+typedef struct settp_class { /* residue modulo modulus; modulus 0: the residue itself; (1, 0): anything */
+  int64_t modulus, residue;
+} settp_class;
+
+SETT_INLINE settp_class settp_class_make(int64_t modulus, int64_t residue) {
+  settp_class c;
+  if (modulus == INT64_MIN) modulus = 1;
+  c.modulus = modulus < 0 ? -modulus : modulus;
+  c.residue = modulus ? settp_mod(residue, c.modulus) : residue;
+  return c;
+}
+
+SETT_INLINE settp_class settp_class_add(settp_class a, settp_class b) {
+  int64_t r, m = settp_gcd(a.modulus, b.modulus);
+  if (m ? settp_add(settp_mod(a.residue, m), settp_mod(b.residue, m) - m, &r) : settp_add(a.residue, b.residue, &r)) return settp_class_make(1, 0);
+  return settp_class_make(m, r);
+}
+
+SETT_INLINE settp_class settp_class_mul(settp_class a, settp_class b) {
+  int64_t mm, mr, rm, r;
+  if (settp_mul(a.modulus, b.modulus, &mm) || settp_mul(a.modulus, b.residue, &mr) || settp_mul(a.residue, b.modulus, &rm) ||
+      settp_mul(a.residue, b.residue, &r))
+    return settp_class_make(1, 0);
+  return settp_class_make(settp_gcd(settp_gcd(mm, mr), rm), r);
+}
+
+SETT_INLINE settp_class settp_class_scale(settp_class a, int64_t k) { return settp_class_mul(a, settp_class_make(0, k)); }
+
+/* Both hold: the Chinese remainder theorem; where the product overflows the finer of the two. */
+SETT_INLINE settp_class settp_class_meet(settp_class a, settp_class b) {
+  int64_t g, n, m, t, r;
+  if (!a.modulus || b.modulus == 1) return a;
+  if (!b.modulus || a.modulus == 1) return b;
+  g = settp_gcd(a.modulus, b.modulus);
+  n = b.modulus / g;
+  if (settp_mod(a.residue, g) != settp_mod(b.residue, g) || n > (int64_t)1 << 31 || settp_mul(a.modulus, n, &m)) return a.modulus >= b.modulus ? a : b;
+  t = settp_mod(settp_mod((b.residue - a.residue) / g, n) * settp_inverse(a.modulus / g, n), n); /* a + modulus * t is b modulo b's */
+  if (settp_mul(a.modulus, t, &r) || settp_add(r, a.residue, &r)) return a.modulus >= b.modulus ? a : b;
+  return settp_class_make(m, r);
+}
+
+SETT_INLINE settp_class settp_class_of_lin(const settp_engine *e, const settp_class *atom, int32_t l) {
+  settp_class c = settp_class_make(0, e->lin[l].constant);
+  int32_t i;
+  for (i = 0; i < e->lin[l].count; ++i) {
+    settp_term t = e->term[e->lin[l].first + i];
+    c = settp_class_add(c, settp_class_scale(atom[t.atom], t.k));
+  }
+  return c;
+}
+
+/* The classes of all atoms: the operands of an atom come before it. */
+SETT_INLINE settp_class *settp_classes(settp_engine *e) {
+  settp_class *atom = (settp_class *)settp_take(e->arena, (size_t)e->atoms * sizeof *atom + 8), a, b;
+  int32_t i;
+  for (i = 0; atom && i < e->atoms; ++i) {
+    const settp_atom *x = e->atom + i;
+    atom[i] = settp_class_make(1, 0);
+    if (x->lo == x->hi) atom[i] = settp_class_make(0, x->lo);
+    if (x->lo == x->hi || x->kind == SETTP_ATOM_VAR) continue;
+    a = settp_class_of_lin(e, atom, x->a);
+    if (x->kind == SETTP_ATOM_QUOTIENT) {
+      if (a.modulus && a.modulus % x->c == 0) atom[i] = settp_class_make(a.modulus / x->c, settp_floor(a.residue, x->c));
+      continue;
+    }
+    b = settp_class_of_lin(e, atom, x->b);
+    if (x->op == SETTP_MUL) atom[i] = settp_class_mul(a, b);
+    else if (x->op == SETTP_MIN || x->op == SETTP_MAX)
+      atom[i] = settp_class_make(settp_gcd(settp_gcd(a.modulus, b.modulus), settp_difference(a.residue, b.residue, 1)), a.residue);
+    else if (x->op == SETTP_MOD) atom[i] = settp_class_make(settp_gcd(settp_gcd(a.modulus, b.modulus), b.residue), a.residue); /* a - b * quotient */
+  }
+  return atom;
+}
+
+SETT_INLINE sett_map_values settp_values_make(sett_map_interval r, settp_class c) {
+  sett_map_values v;
+  if (r.lo > r.hi) {
+    r = settp_interval(1, 0);
+    c = settp_class_make(1, 0);
+  }
+  if (c.modulus > 1 && r.lo <= r.hi) {
+    if (r.lo != INT64_MIN && settp_add(r.lo, settp_mod(c.residue - settp_mod(r.lo, c.modulus), c.modulus), &r.lo)) r.lo = r.hi;
+    if (r.hi != INT64_MAX && settp_add(r.hi, -settp_mod(settp_mod(r.hi, c.modulus) - c.residue, c.modulus), &r.hi)) r.hi = r.lo;
+  }
+  if (!c.modulus) r = settp_interval(c.residue, c.residue);
+  if (r.lo == r.hi) c = settp_class_make(0, r.lo);
+  v.lo = r.lo;
+  v.hi = r.hi;
+  v.modulus = c.modulus;
+  v.residue = c.residue;
+  return v;
+}
+
+/* The values of all results of a map; 0, -1 (empty: all are [1, 0]) or an error. */
+SETT_INLINE int settp_values(sett_map_arena *arena, sett_map map, sett_map_values *out) {
+  sett_map_mark mark = sett_map_arena_mark(arena);
+  settp_asked a;
+  settp_nodes_known known;
+  settp_class *atom;
+  int32_t *result, *fact = NULL;
+  int i, j, code = map.kind == SETT_MAP_DEFINED ? 0 : map.kind == SETT_MAP_EMPTY ? -1 : map.kind == SETT_MAP_FAILED ? map.error : SETT_MAP_ERROR_NO_MAP;
+  if (!code) code = settp_ask(arena, map, &a);
+  for (i = 0; i < map.results; ++i)
+    out[i] = settp_values_make(code < 0 ? settp_interval(1, 0) : settp_interval(INT64_MIN, INT64_MAX), settp_class_make(1, 0));
+  result = code ? NULL : (int32_t *)settp_take(arena, (size_t)map.results * sizeof *result + 8);
+  if (!result) {
+    sett_map_arena_rewind(arena, mark);
+    return code ? code : SETT_MAP_ERROR_FULL;
+  }
+  for (i = 0; i < map.results; ++i) result[i] = a.lin[settp_at(arena, map.result[i])->mark];
+  settp_known_start(&known);
+  if (a.constraints && !settp_list_of_constraints(arena, &known.list, a.constraint, a.constraints)) fact = settp_normalise(&a.engine, &known, NULL);
+  for (i = 0; i < a.constraints && fact; ++i) { /* from now on the forms of the constraints, in their order */
+    int32_t l = fact[settp_at(arena, a.constraint[i].expr)->mark];
+    a.constraint[i].expr = (sett_expr)l;
+  }
+  atom = a.engine.error ? NULL : settp_classes(&a.engine);
+  for (i = 0; i < map.results && atom; ++i) {
+    settp_engine *e = &a.engine;
+    settp_class c = settp_class_of_lin(e, atom, result[i]);
+    for (j = 0; j < a.constraints && fact; ++j) { /* an equality p = k: result - t * p + t * k */
+      int32_t p = (int32_t)a.constraint[j].expr, n, other;
+      if (a.constraint[j].lo != a.constraint[j].hi) continue;
+      for (n = 0; n < e->lin[p].count && n < 16; ++n) {
+        settp_term t = e->term[e->lin[p].first + n];
+        int64_t k = settp_lin_coefficient(e, result[i], t.atom), away;
+        if (!k || k % t.k || settp_mul(k / t.k, a.constraint[j].lo, &away)) continue;
+        other = settp_lin_mix(e, result[i], 1, p, -(k / t.k), 0);
+        if (other >= 0) c = settp_class_meet(c, settp_class_add(settp_class_of_lin(e, atom, other), settp_class_make(0, away)));
+      }
+    }
+    out[i] = settp_values_make(settp_lin_interval(e, result[i]), c);
+  }
+  code = atom ? 0 : a.engine.error ? a.engine.error : SETT_MAP_ERROR_FULL;
+  sett_map_arena_rewind(arena, mark);
+  return code;
+}
+
+SETT_INLINE sett_map_values sett_map_congruence(sett_map_arena *arena, sett_map map, sett_expr expr) {
+  sett_map_values v;
+  map.result = &expr;
+  map.results = 1;
+  if (expr < SETT_MAP_ERROR_COUNT) map.kind = SETT_MAP_FAILED;
+  v = settp_values_make(settp_interval(INT64_MIN, INT64_MAX), settp_class_make(1, 0));
+  (void)settp_values(arena, map, &v);
+  return v;
+}
+
+/* ======================================================================= bodies: digits ==== */
+
+/* The terms of an expression that is linear in variables. 0: it is not. */
+SETT_INLINE int settp_linear(sett_map_arena *arena, sett_expr expr, int variables, int64_t *coefficient, int64_t *constant) {
+  enum { ROOM = 64, STEPS = 4096 };
+  sett_expr stack[ROOM];
+  int64_t factor[ROOM];
+  int depth = 1, steps = 0, i;
+  stack[0] = expr;
+  factor[0] = 1;
+  *constant = 0;
+  for (i = 0; i < variables; ++i) coefficient[i] = 0;
+  while (depth && ++steps < STEPS) {
+    const settp_node *n = settp_at(arena, stack[--depth]);
+    int64_t k = factor[depth], c = 0;
+    if (n->op == SETTP_CONST) {
+      if (settp_mul(k, n->value, &c) || settp_add(*constant, c, constant)) return 0;
+    } else if (n->op == SETTP_VAR) {
+      if (settp_add(coefficient[n->value], k, &coefficient[n->value])) return 0;
+    } else if (n->op == SETTP_MUL && settp_is_constant(arena, settp_b(n), &c)) {
+      stack[depth] = settp_a(n);
+      if (settp_mul(k, c, &factor[depth++])) return 0;
+    } else if (n->op == SETTP_ADD && depth + 2 <= ROOM) {
+      stack[depth] = settp_a(n);
+      factor[depth++] = k;
+      stack[depth] = settp_b(n);
+      factor[depth++] = k;
+    } else {
+      return 0;
+    }
+  }
+  return !depth;
+}
+
+/* Variables whose coefficients nest without a gap (1, n1, n1 * n2, .., modulo m when m is not 0) become one: the new last dimension is their linear form. */
+SETT_INLINE int settp_fuse(sett_map_arena *arena, sett_map *map, const int64_t *coefficient, int64_t m) {
+  int n = sett_map_variables(*map), i, k = 0, more = 1, out = 0;
+  int64_t whole = 1, extent;
+  sett_map_variable *variable = (sett_map_variable *)settp_take(arena, ((size_t)n + 1) * sizeof *variable);
+  sett_expr *replace = (sett_expr *)settp_take(arena, (size_t)n * sizeof *replace + 8), last;
+  sett_map next = *map;
+  if (!variable || !replace) return 0;
+  for (i = 0; i < n; ++i) {
+    replace[i] = 0;
+    if (coefficient[i] > (int64_t)1 << 61 || coefficient[i] < -((int64_t)1 << 61)) return 0;
+    if (coefficient[i]) ++k;
+    else variable[out++] = map->variable[i];
+  }
+  for (i = out = 0; i < n; ++i)
+    if (!coefficient[i]) replace[i] = sett_map_var(arena, out++);
+  last = sett_map_var(arena, out);
+  while (more) /* the digits, lowest first */
+    for (i = more = 0; i < n && !more; ++i) {
+      int64_t up = coefficient[i] - whole, down = coefficient[i] + whole;
+      sett_expr digit;
+      if (replace[i] || (m ? up % m && down % m : up && down)) continue;
+      up = m ? up % m : up;
+      extent = settp_extent(map->variable[i].lo, map->variable[i].hi);
+      digit = sett_map_floordiv(arena, last, sett_map_constant(arena, whole));
+      if (--k) digit = sett_map_mod(arena, digit, sett_map_constant(arena, extent));
+      replace[i] = !up ? sett_map_add(arena, digit, sett_map_constant(arena, map->variable[i].lo))
+                       : sett_map_sub(arena, sett_map_constant(arena, map->variable[i].hi), digit);
+      whole = settp_sat_mul(whole, extent);
+      if (whole > (int64_t)1 << 61) return 0;
+      more = 1;
+    }
+  if (k) return 0;
+  for (i = 0; i < out; ++i) variable[i].name = NULL;
+  variable[out].name = NULL;
+  variable[out].lo = 0;
+  variable[out].hi = whole - 1;
+  next.dims = out + 1;
+  next.ranges = next.rts = 0;
+  next.variable = variable;
+  *map = settp_rebuild(arena, *map, next, replace, NULL, 0);
+  return 1;
+}
+
+/* Cuts variable v where v + offset (or offset - v) is a multiple of c into two. */
+SETT_INLINE int settp_cut_digit(sett_map_arena *arena, sett_map *map, int v, int64_t c, int64_t offset, int negative) {
+  int n = sett_map_variables(*map), exact, full = 0, i, uses[2];
+  int64_t lo = map->variable[v].lo, hi = map->variable[v].hi, base;
+  sett_map all, next;
+  unsigned char *used = (unsigned char *)settp_take(arena, (size_t)n + 9);
+  if (!used || lo == INT64_MIN || hi == INT64_MAX) return 0;
+  base = negative ? settp_mod(settp_mod(offset, c) + 1, c) : settp_mod(-settp_mod(offset, c), c); /* cuts are before base modulo c */
+  exact = settp_mod(settp_mod(lo, c) - base, c) == 0 && settp_mod(settp_mod(hi, c) + 1 - base, c) == 0;
+  if (!exact && settp_extent(lo, hi) > c && settp_extent(lo, hi) % c == 0) { /* then from lo on */
+    base = settp_mod(lo, c);
+    exact = 1;
+  }
+  all = *map;
+  next = settp_stripe(arena, all, v, c, base);
+  if (next.kind != SETT_MAP_DEFINED) return 0;
+  if (!exact) { /* without the bounds of v: right where only one of the two digits is used and takes all its values */
+    next.constraints = 0;
+    if (map->constraints) return 0;
+    next = sett_map_simplify(arena, next);
+    if (next.kind != SETT_MAP_DEFINED) return 0;
+    for (i = 0; i <= n; ++i) used[i] = 0;
+    for (i = 0; i < next.results; ++i) settp_mark_variables(arena, next.result[i], used, &full);
+    uses[0] = used[v];
+    uses[1] = used[n];
+    if (full || (uses[0] && uses[1]) || (uses[1] && settp_extent(lo, hi) < c)) return 0;
+  }
+  *map = next;
+  return 1;
+}
+
+/* Other variables for the same domain: cut into digits and fused until the first results (goal of them) are linear. 1: they are, and the domain is a box. The
+ * image of all results stays what it was. */
+SETT_INLINE int settp_reshape_domain(sett_map_arena *arena, sett_map *map, int goal) {
+  enum { ROUNDS = 16 };
+  int round, i, n;
+  uint32_t at;
+  for (round = 0; round < ROUNDS; ++round) {
+    settp_list list;
+    sett_map asked;
+    int64_t *coefficient, constant = 0;
+    int done = 0, linear = 1;
+    *map = settp_rescale(arena, *map, SETT_MAP_ALL_KINDS);
+    *map = sett_map_remove_unused(arena, *map, SETT_MAP_ALL_KINDS, NULL);
+    if (map->kind != SETT_MAP_DEFINED) return 0;
+    n = sett_map_variables(*map);
+    coefficient = (int64_t *)settp_take(arena, (size_t)n * sizeof *coefficient + 8);
+    asked = *map;
+    asked.results = goal;
+    if (!coefficient || settp_list_of_map(arena, &list, &asked)) return 0;
+    for (i = 0; i < goal && linear; ++i) linear = settp_linear(arena, map->result[i], n, coefficient, &constant);
+    if (linear && !map->constraints) return 1;
+    for (i = 0; i < map->constraints && !done; ++i) {
+      int j, uses = 0;
+      if (!settp_linear(arena, map->constraint[i].expr, n, coefficient, &constant)) continue;
+      for (j = 0; j < n; ++j) uses += coefficient[j] != 0;
+      if (uses > 1) done = settp_fuse(arena, map, coefficient, 0);
+    }
+    for (at = 0; at < list.count && !done; ++at) {
+      const settp_node *node = settp_at(arena, list.handle[at]);
+      int64_t c = 0;
+      int j, uses = 0, v = 0;
+      if ((node->op != SETTP_MOD && node->op != SETTP_FLOORDIV) || !settp_is_constant(arena, settp_b(node), &c) || c < 2) continue;
+      if (!settp_linear(arena, settp_a(node), n, coefficient, &constant)) continue;
+      for (j = 0; j < n; ++j)
+        if (coefficient[j]) {
+          ++uses;
+          v = j;
+        }
+      if (uses > 1) done = settp_fuse(arena, map, coefficient, node->op == SETTP_MOD ? c : 0);
+      else if (uses && (coefficient[v] == 1 || coefficient[v] == -1)) done = settp_cut_digit(arena, map, v, c, constant, coefficient[v] < 0);
+    }
+    if (!done) return 0;
+  }
+  return 0;
+}
+
+typedef struct settp_equation { /* the form, primitive and without constant, is value (an expression of the results) */
+  int32_t lin;
+  sett_expr value;
+  int tried;
+} settp_equation;
+
+enum { SETTP_EQUATIONS_MAX = 96, SETTP_SEEN_MAX = 512, SETTP_EQUATION_TERMS = 48, SETTP_TRIES_MAX = 8000 };
+
+typedef struct settp_solver {
+  settp_engine *e;
+  settp_equation *equation;
+  int32_t *seen;    /* forms that were equations once: none is taken twice */
+  sett_expr *known; /* of each atom, 0: not yet */
+  int32_t atoms;
+  int equations, seens, changed, tries;
+} settp_solver;
+
+/* A form of known atoms as an expression; 0: some atom is not known. */
+SETT_INLINE sett_expr settp_known_form(const settp_solver *s, int32_t l) {
+  settp_engine *e = s->e;
+  sett_expr sum;
+  int32_t i;
+  for (i = 0; i < e->lin[l].count; ++i) {
+    int32_t atom = e->term[e->lin[l].first + i].atom;
+    if (atom >= s->atoms || !s->known[atom]) return 0;
+  }
+  sum = sett_map_constant(e->arena, e->lin[l].constant);
+  for (i = 0; i < e->lin[l].count; ++i) {
+    settp_term t = e->term[e->lin[l].first + i];
+    sum = sett_map_add(e->arena, sum, sett_map_mul(e->arena, s->known[t.atom], sett_map_constant(e->arena, t.k)));
+  }
+  return sum;
+}
+
+/* One more equation: known atoms go to the other side, then the constant and the content. One atom alone is known from now on. 0: it was an equation
+ * before, or there is no room. */
+SETT_INLINE int settp_equation_add(settp_solver *s, int32_t l, sett_expr value) {
+  settp_engine *e = s->e;
+  int64_t g = 1;
+  int32_t i;
+  int j;
+  for (i = 0; l >= 0 && i < e->lin[l].count;) {
+    settp_term t = e->term[e->lin[l].first + i];
+    if (t.atom < s->atoms && s->known[t.atom]) {
+      l = settp_lin_mix(e, l, 1, settp_lin_atom(e, t.atom, 1, 0), -t.k, 0);
+      value = sett_map_sub(e->arena, value, sett_map_mul(e->arena, s->known[t.atom], sett_map_constant(e->arena, t.k)));
+    } else {
+      ++i;
+    }
+  }
+  if (l < 0 || e->lin[l].count > SETTP_EQUATION_TERMS) return 0;
+  if (!e->lin[l].count) return 1;
+  value = sett_map_add(e->arena, value, sett_map_constant(e->arena, -e->lin[l].constant));
+  l = settp_lin_primitive(e, l, &g);
+  if (l < 0) return 0;
+  value = sett_map_mul(e->arena, value, sett_map_constant(e->arena, g < 0 ? -1 : 1));
+  value = sett_map_floordiv(e->arena, value, sett_map_constant(e->arena, g < 0 ? -g : g));
+  if (value < SETT_MAP_ERROR_COUNT) return 0;
+  if (e->lin[l].count == 1) {
+    s->known[e->term[e->lin[l].first].atom] = value;
+    s->changed = 1;
+    return 1;
+  }
+  for (j = 0; j < s->seens; ++j)
+    if (s->seen[j] == l) return 0;
+  if (s->equations == SETTP_EQUATIONS_MAX || s->seens == SETTP_SEEN_MAX) return 0;
+  s->seen[s->seens++] = l;
+  s->equation[s->equations].lin = l;
+  s->equation[s->equations].value = value;
+  s->equation[s->equations++].tried = 0;
+  s->changed = 1;
+  return 1;
+}
+
+SETT_INLINE settp_equation settp_equation_take(settp_solver *s, int i) {
+  settp_equation q = s->equation[i];
+  s->equation[i] = s->equation[--s->equations];
+  return q;
+}
+
+/* Operations whose operands are known; then what is known is put into the equations. */
+SETT_INLINE void settp_solver_learn(settp_solver *s) {
+  settp_engine *e = s->e;
+  int32_t i, f, n;
+  int j;
+  for (i = 0; i < s->atoms; ++i) {
+    const settp_atom *x = e->atom + i;
+    if (s->known[i] || x->kind == SETTP_ATOM_VAR) continue;
+    if (x->kind == SETTP_ATOM_OTHER) {
+      sett_expr a = settp_known_form(s, x->a), b = a ? settp_known_form(s, x->b) : 0;
+      if (b) s->known[i] = settp_binary(e->arena, x->op, a, b);
+    }
+    for (f = x->kind == SETTP_ATOM_QUOTIENT ? x->form : SETTP_NONE; f >= 0 && !s->known[i]; f = e->form[f].next) {
+      sett_expr a = settp_known_form(s, e->form[f].lin);
+      if (a) s->known[i] = sett_map_floordiv(e->arena, a, sett_map_constant(e->arena, e->form[f].c));
+    }
+    if (s->known[i] < SETT_MAP_ERROR_COUNT) s->known[i] = 0;
+  }
+  for (j = 0; j < s->equations; ++j) {
+    int32_t l = s->equation[j].lin;
+    for (n = 0; n < e->lin[l].count; ++n) {
+      settp_equation q;
+      int32_t atom = e->term[e->lin[l].first + n].atom;
+      if (atom >= s->atoms || !s->known[atom]) continue;
+      q = settp_equation_take(s, j--);
+      settp_equation_add(s, q.lin, q.value);
+      s->changed = 1;
+      break;
+    }
+  }
+}
+
+/* Candidates for the weight of the next digit, ascending: what divides two of the coefficients, where a quotient's may also be without its share in t * (F
+ * - c * q). */
+SETT_INLINE int settp_digit_weights(const settp_engine *e, int32_t l, int64_t *weight, int room) {
+  enum { PARTS = 24 };
+  int64_t part[PARTS];
+  int32_t i, j, f;
+  int n = 0, parts = 0, a, b;
+  for (i = 0; i < e->lin[l].count && parts < PARTS; ++i) {
+    settp_term q = e->term[e->lin[l].first + i];
+    part[parts++] = q.k;
+    for (f = e->atom[q.atom].kind == SETTP_ATOM_QUOTIENT ? e->atom[q.atom].form : SETTP_NONE; f >= 0; f = e->form[f].next)
+      for (j = 0; j < e->lin[e->form[f].lin].count && parts < PARTS; ++j) {
+        settp_term x = e->term[e->lin[e->form[f].lin].first + j];
+        int64_t own = settp_lin_coefficient(e, l, x.atom), k;
+        if (!own || own % x.k || settp_mul(own / x.k, e->form[f].c, &k) || settp_add(k, q.k, &k) || k == INT64_MIN) continue;
+        for (a = 0; a < parts && part[a] != k; ++a) {}
+        if (k && a == parts) part[parts++] = k;
+      }
+  }
+  for (a = 0; a < parts; ++a)
+    for (b = a; b < parts && n < room; ++b) {
+      int64_t k = settp_gcd(part[a], part[b]);
+      int at = n, known;
+      for (known = 0; known < n && weight[known] != k; ++known) {}
+      if (k < 2 || known < n) continue;
+      for (++n; at > 0 && weight[at - 1] > k; --at) weight[at] = weight[at - 1];
+      weight[at] = k;
+    }
+  return n;
+}
+
+typedef struct settp_cutting { /* form = k * above + below, below in [lo, lo + k - 1] */
+  int64_t k, lo;
+  int32_t above, below;
+  int *tries;
+} settp_cutting;
+
+/* below may have a multiple of k more or less: is seed + (below - seed modulo k) a digit? */
+SETT_INLINE int settp_try_digit(settp_engine *e, settp_cutting *cut, int32_t seed) {
+  int32_t more = 0, rest = settp_lin_mix(e, cut->below, 1, seed, -1, 0), below = 0;
+  sett_map_interval r;
+  int64_t width;
+  if (++*cut->tries > SETTP_TRIES_MAX || !settp_lin_extract(e, rest, cut->k, &more, &below)) return 0;
+  below = settp_lin_mix(e, below, 1, seed, 1, 0);
+  if (below < 0 || !e->lin[below].count) return 0;
+  r = settp_lin_interval(e, below);
+  if (r.lo == INT64_MIN || r.hi == INT64_MAX || settp_add(r.hi, settp_neg(r.lo), &width) || width >= cut->k) return 0;
+  more = settp_lin_mix(e, cut->above, 1, more, 1, 0);
+  if (more < 0 || !e->lin[more].count) return 0;
+  cut->above = more;
+  cut->below = below;
+  cut->lo = r.lo;
+  return 1;
+}
+
+/* Seeds t * (F - c * q) where one atom of F says what t may be. */
+SETT_INLINE int settp_try_seeds(settp_engine *e, settp_cutting *cut, int32_t form, int64_t c, int32_t q) {
+  int64_t tried[3], own, t, m;
+  int n = 0, known;
+  int32_t i;
+  for (i = 0; i < e->lin[form].count && n < 3; ++i) {
+    settp_term x = e->term[e->lin[form].first + i];
+    own = settp_lin_coefficient(e, cut->below, x.atom);
+    if (!own || own % x.k) continue;
+    t = own / x.k;
+    for (known = 0; known < n && tried[known] != t; ++known) {}
+    if (known < n) continue;
+    tried[n++] = t;
+    if (settp_mul(t, c - 1, &m) || m >= cut->k || m <= -cut->k || settp_mul(t, c, &m) || m == INT64_MIN) continue;
+    if (settp_try_digit(e, cut, settp_lin_mix(e, form, t, settp_lin_atom(e, q, 1, 0), -m, 0))) return 1;
+  }
+  return 0;
+}
+
+/* Every quotient q = floor(F / c) as a seed; also two quotients of one form, as q1 = floor(F / c1) gives q = floor(q1 / (c / c1)). */
+SETT_INLINE int settp_try_quotients(settp_engine *e, settp_cutting *cut) {
+  int32_t q, i, f, g;
+  for (q = 0; q < e->atoms && e->lins < e->lin_limit; ++q)
+    for (f = e->atom[q].kind == SETTP_ATOM_QUOTIENT ? e->atom[q].form : SETTP_NONE; f >= 0; f = e->form[f].next) {
+      if (settp_try_seeds(e, cut, e->form[f].lin, e->form[f].c, q)) return 1;
+      for (i = 0; i < e->lin[cut->below].count; ++i) {
+        int32_t other = e->term[e->lin[cut->below].first + i].atom, form;
+        g = other != q && e->atom[other].kind == SETTP_ATOM_QUOTIENT ? e->atom[other].form : SETTP_NONE;
+        while (g >= 0 && (e->form[g].lin != e->form[f].lin || e->form[f].c % e->form[g].c || e->form[f].c == e->form[g].c)) g = e->form[g].next;
+        form = g < 0 ? SETTP_NONE : settp_lin_atom(e, other, 1, 0);
+        if (form >= 0 && settp_try_seeds(e, cut, form, e->form[f].c / e->form[g].c, q)) return 1;
+      }
+    }
+  return 0;
+}
+
+/* Digits: the form is k * A + B, with B in [b, b + k - 1]. Then A = floor((value - b) / k), B = value - k * A, and the equation goes. effort 1: with seeds
+ * from quotients; then one weight may lead nowhere, so all are tried, and the equation stays. */
+SETT_INLINE void settp_equation_digits(settp_solver *s, int at, int effort) {
+  enum { WEIGHTS = 48 };
+  settp_engine *e = s->e;
+  int64_t weight[WEIGHTS];
+  settp_equation q = s->equation[at];
+  settp_cutting cut;
+  int weights = settp_digit_weights(e, q.lin, weight, WEIGHTS), w;
+  s->equation[at].tried = effort + 1;
+  for (w = 0; w < weights && e->lins < e->lin_limit; ++w) {
+    sett_expr digit;
+    int kept;
+    cut.k = weight[w];
+    cut.lo = 0;
+    cut.tries = &s->tries;
+    if (!settp_lin_extract(e, q.lin, cut.k, &cut.above, &cut.below) || !e->lin[cut.below].count) continue;
+    if (effort ? !settp_try_quotients(e, &cut) : !settp_try_digit(e, &cut, settp_lin_constant(e, 0))) continue;
+    digit = sett_map_floordiv(e->arena, sett_map_add(e->arena, q.value, sett_map_constant(e->arena, -cut.lo)), sett_map_constant(e->arena, cut.k));
+    kept = !settp_equation_add(s, cut.above, digit); /* both digits must stand for an equation that goes */
+    kept |= !settp_equation_add(s, cut.below, sett_map_sub(e->arena, q.value, sett_map_mul(e->arena, digit, sett_map_constant(e->arena, cut.k))));
+    if (effort) continue;
+    if (!kept) (void)settp_equation_take(s, at);
+    break;
+  }
+}
+
+/* Two equations without an atom that they share: the cheapest form that was no equation yet. effort 0: a quotient goes, and the form is cheaper than one of
+ * the two; 1: a quotient goes; 2: any atom. */
+SETT_INLINE void settp_solver_eliminate(settp_solver *s, int effort) {
+  settp_engine *e = s->e;
+  int i, j, n, k, best_i = -1, best_j = -1;
+  int64_t best_a = 0, best_b = 0, content;
+  int32_t best = SETTP_NONE;
+  for (i = 0; i < s->equations; ++i)
+    for (j = i + 1; j < s->equations; ++j)
+      for (n = 0; n < e->lin[s->equation[i].lin].count && e->lins < e->lin_limit; ++n) {
+        settp_term t = e->term[e->lin[s->equation[i].lin].first + n];
+        int64_t other = settp_lin_coefficient(e, s->equation[j].lin, t.atom), g = settp_gcd(t.k, other);
+        settp_cost cost;
+        int32_t l;
+        if (!other || ++s->tries > SETTP_TRIES_MAX || (effort < 2 && e->atom[t.atom].kind != SETTP_ATOM_QUOTIENT)) continue;
+        l = settp_lin_mix(e, s->equation[i].lin, other / g, s->equation[j].lin, -(t.k / g), 0);
+        l = l < 0 || !e->lin[l].count ? SETTP_NONE : settp_lin_primitive(e, l, &content);
+        if (l < 0) continue;
+        cost = settp_lin_cost(e, l);
+        if (effort == 0 && !settp_cheaper(cost, settp_lin_cost(e, s->equation[i].lin)) && !settp_cheaper(cost, settp_lin_cost(e, s->equation[j].lin))) continue;
+        if (best >= 0 && !settp_cheaper(cost, settp_lin_cost(e, best))) continue;
+        for (k = 0; k < s->seens && s->seen[k] != l; ++k) {}
+        if (k < s->seens) continue;
+        best = l;
+        best_i = i;
+        best_j = j;
+        best_a = other / g;
+        best_b = -(t.k / g);
+      }
+  if (best >= 0)
+    settp_equation_add(s, settp_lin_mix(e, s->equation[best_i].lin, best_a, s->equation[best_j].lin, best_b, 0),
+                       sett_map_add(e->arena, sett_map_mul(e->arena, s->equation[best_i].value, sett_map_constant(e->arena, best_a)),
+                                    sett_map_mul(e->arena, s->equation[best_j].value, sett_map_constant(e->arena, best_b))));
+}
+
+/* Every variable of a map as an expression of its first results (goal of them), by their equations. 1: found; 0: not; -error. */
+SETT_INLINE int settp_solve_equations(sett_map_arena *arena, sett_map map, int goal, int efforts, sett_expr *out) {
+  enum { ROUNDS = 200 };
+  size_t keep = arena->top;
+  settp_asked a;
+  settp_solver s;
+  settp_engine *e = &a.engine;
+  int32_t *variable, *result;
+  int i, n = sett_map_variables(map), round, effort, left = 1, code = settp_ask(arena, map, &a);
+  if (code) {
+    arena->top = keep;
+    return code < 0 ? 0 : -code;
+  }
+  result = (int32_t *)settp_take(arena, (size_t)map.results * sizeof *result + 8);
+  variable = (int32_t *)settp_take(arena, (size_t)n * sizeof *variable + 8);
+  for (i = 0; i < map.results && result; ++i) result[i] = a.lin[settp_at(arena, map.result[i])->mark];
+  for (i = 0; i < n && variable; ++i) variable[i] = settp_lin_variable(e, i);
+  s.e = e;
+  s.atoms = e->atoms;
+  s.equations = s.seens = s.tries = 0;
+  s.equation = (settp_equation *)settp_take(arena, SETTP_EQUATIONS_MAX * sizeof *s.equation);
+  s.seen = (int32_t *)settp_take(arena, SETTP_SEEN_MAX * sizeof *s.seen);
+  s.known = (sett_expr *)settp_take(arena, (size_t)s.atoms * sizeof *s.known + 8);
+  if (!result || !variable || !s.equation || !s.seen || !s.known || e->error) {
+    arena->top = keep;
+    return -SETT_MAP_ERROR_FULL;
+  }
+  for (i = 0; i < s.atoms; ++i) s.known[i] = 0;
+  for (i = 0; i < goal; ++i) settp_equation_add(&s, result[i], sett_map_var(arena, i));
+  for (round = 0; round < ROUNDS && left && !e->error; ++round) {
+    s.changed = 0;
+    settp_solver_learn(&s);
+    for (i = left = 0; i < n; ++i) left += variable[i] < 0 || !settp_known_form(&s, variable[i]);
+    if (s.changed || !left) continue;
+    for (effort = 0; effort < efforts && !s.changed; ++effort) {
+      for (i = 0; i < s.equations && !s.changed && effort < 2; ++i)
+        if (s.equation[i].tried == effort) settp_equation_digits(&s, i, effort);
+      if (!s.changed) settp_solver_eliminate(&s, effort);
+    }
+    if (!s.changed) break;
+  }
+  for (i = 0; i < n && !left; ++i) {
+    out[i] = settp_known_form(&s, variable[i]);
+    if (out[i] < SETT_MAP_ERROR_COUNT) left = 1;
+  }
+  code = e->error ? -e->error : !left;
+  arena->top = keep;
+  return code;
+}
+
+/* A map with its variables as further results. */
+SETT_INLINE sett_map settp_with_variables(sett_map_arena *arena, sett_map map) {
+  int n = sett_map_variables(map), i;
+  sett_expr *result = (sett_expr *)settp_take(arena, (size_t)(map.results + n) * sizeof *result + 8);
+  if (!result) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
+  for (i = 0; i < map.results; ++i) result[i] = map.result[i];
+  for (i = 0; i < n; ++i) result[map.results + i] = sett_map_var(arena, i);
+  map.result = result;
+  map.results += n;
+  return map;
+}
+
+/* Every variable of a map as an expression of its results (variable i of the expressions is result i), right at every image. 1: found; 0: not; -error.
+ * First by the equations of the variables, then by those of their digits; then both with more effort. */
+SETT_INLINE int settp_left_inverse(sett_map_arena *arena, sett_map map, sett_expr *out) {
+  size_t keep = arena->top;
+  int n = sett_map_variables(map), i, efforts, code = 0;
+  sett_map both = sett_map_undefined();
+  sett_expr *digit, *made;
+  settp_list list;
+  for (efforts = 1; efforts <= 3 && !code; efforts += 2) {
+    code = settp_solve_equations(arena, map, map.results, efforts, out);
+    if (code) break;
+    if (efforts == 1) {
+      both = settp_with_variables(arena, map);
+      (void)settp_reshape_domain(arena, &both, map.results);
+    }
+    if (both.kind != SETT_MAP_DEFINED) continue;
+    digit = (sett_expr *)settp_take(arena, (size_t)sett_map_variables(both) * sizeof *digit + 8);
+    code = digit ? settp_solve_equations(arena, both, map.results, efforts, digit) : -SETT_MAP_ERROR_FULL;
+    if (code == 1) {
+      made = settp_list_of_map(arena, &list, &both) ? NULL : settp_rewrite(arena, &list, digit);
+      code = made ? 1 : -SETT_MAP_ERROR_FULL;
+      for (i = 0; i < n && code == 1; ++i) {
+        out[i] = made[settp_at(arena, both.result[map.results + i])->mark];
+        if (out[i] < SETT_MAP_ERROR_COUNT) code = 0;
+      }
+    }
+  }
+  arena->top = keep;
+  return code;
+}
+
+/* A simplified map whose constraints are residue classes of variables: the number of its points, saturated. -1: there are other constraints. */
+SETT_INLINE int64_t settp_count_free(const sett_map_arena *arena, const sett_map *map) {
+  int64_t points = 1, m;
+  int i, j, classes;
+  if (map->kind == SETT_MAP_EMPTY) return 0;
+  for (j = 0; j < map->constraints; ++j)
+    if (settp_class_of(arena, map->constraint + j, &m) < 0) return -1;
+  for (i = 0; i < sett_map_variables(*map); ++i) {
+    int64_t lo = map->variable[i].lo, hi = map->variable[i].hi, modulus = 1, r = 0;
+    for (j = classes = 0; j < map->constraints; ++j)
+      if (settp_class_of(arena, map->constraint + j, &m) == i) {
+        modulus = m;
+        r = map->constraint[j].lo;
+        ++classes;
+      }
+    if (classes > 1) return -1;
+    if (lo == INT64_MIN || hi == INT64_MAX) return INT64_MAX;
+    lo = settp_ceil_bound(lo, r, modulus);
+    hi = settp_floor_bound(hi, r, modulus);
+    points = settp_sat_mul(points, settp_extent(lo, hi));
+  }
+  return points;
+}
+
+/* The points of a simplified map's domain; -1: not known, or more than 64 bits. */
+SETT_INLINE int64_t settp_count_points(sett_map_arena *arena, sett_map map) {
+  sett_map_mark mark = sett_map_arena_mark(arena);
+  int64_t n = settp_count_free(arena, &map);
+  if (n < 0 && settp_box_points(&map) <= SETT_MAP_POINTS_MAX) {
+    sett_map_points it;
+    int code;
+    map.results = 0;
+    it = sett_map_points_begin(arena, map);
+    for (n = 0; (code = sett_map_points_next(&it)) == 1; ++n) {}
+    if (code < 0) n = -1;
+    sett_map_arena_rewind(arena, mark);
+  }
+  return n == INT64_MAX ? -1 : n;
+}
+
+SETT_INLINE sett_map_answer settp_answer(int answer, const char *reason) {
+  sett_map_answer a;
+  a.answer = answer;
+  a.reason = reason;
+  a.point = a.other = a.missed = NULL;
+  return a;
+}
+
+SETT_INLINE int64_t settp_box_size(const sett_map_interval *box, int results) { /* saturated; 0: empty */
+  int64_t n = 1;
+  int i;
+  for (i = 0; i < results; ++i) {
+    if (box[i].lo > box[i].hi) return 0;
+    n = settp_sat_mul(n, settp_extent(box[i].lo, box[i].hi));
+  }
+  return n;
+}
+
+/* ======================================================================= bodies: image ==== */
+
+/* A map from the box of the results of some map by expressions of settp_left_inverse. */
+SETT_INLINE sett_map settp_back(sett_map_arena *arena, const sett_map_interval *box, int dims, const sett_expr *result, int results) {
+  size_t keep = arena->top;
+  sett_map_variable *variable = (sett_map_variable *)settp_take(arena, (size_t)dims * sizeof *variable + 8);
+  sett_map map = sett_map_undefined();
+  int i;
+  if (!variable) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
+  for (i = 0; i < dims; ++i) {
+    variable[i].name = NULL;
+    variable[i].lo = box[i].lo;
+    variable[i].hi = box[i].hi;
+  }
+  map.dims = dims;
+  map.results = results;
+  map.variable = variable;
+  map.result = result;
+  return settp_map_store(arena, map, keep);
+}
+
+/* Finds two points of a map's box with one image: 1 (written to point and other), 0 there are none, -error. For boxes of at most SETT_MAP_POINTS_MAX points.
+ * distinct, when not NULL: how many images there are (then it does not stop at two). */
+SETT_INLINE int settp_collide(sett_map_arena *arena, sett_map map, int64_t *point, int64_t *other, int64_t *distinct) {
+  sett_map_mark mark = sett_map_arena_mark(arena);
+  int64_t points = settp_box_points(&map), number = 0, *image, rest;
+  uint32_t *slot, size = 16, k;
+  int n = sett_map_variables(map), i, code, found = 0;
+  sett_map_points it = sett_map_points_begin(arena, map);
+  while ((int64_t)size < points * 2) size *= 2;
+  slot = (uint32_t *)settp_take(arena, (size_t)size * 2 * sizeof *slot); /* pairs: the number of a point plus 1, the hash of its image */
+  image = (int64_t *)settp_take(arena, (size_t)map.results * sizeof *image + 8);
+  if (!slot || !image || it.evaluator.failed) {
+    sett_map_arena_rewind(arena, mark);
+    return -(it.evaluator.failed ? it.evaluator.failed : SETT_MAP_ERROR_FULL);
+  }
+  for (k = 0; k < size * 2; ++k) slot[k] = 0;
+  if (distinct) *distinct = 0;
+  while ((code = sett_map_points_next(&it)) == 1) {
+    uint32_t hash = 0, at;
+    for (i = 0; i < map.results; ++i) hash = settp_hash((uint64_t)it.result[i], hash + 1);
+    for (i = 0, number = 0; i < n; ++i) number = number * (map.variable[i].hi - map.variable[i].lo + 1) + (it.point[i] - map.variable[i].lo);
+    for (at = hash & (size - 1); slot[2 * at]; at = (at + 1) & (size - 1)) {
+      if (slot[2 * at + 1] != hash) continue;
+      for (i = n - 1, rest = (int64_t)slot[2 * at] - 1; i >= 0; --i) {
+        int64_t extent = map.variable[i].hi - map.variable[i].lo + 1;
+        point[i] = map.variable[i].lo + rest % extent;
+        rest /= extent;
+      }
+      if (sett_map_evaluator_at(&it.evaluator, point, image) != 1) continue;
+      for (i = 0; i < map.results && image[i] == it.result[i]; ++i) {}
+      if (i == map.results) break;
+    }
+    if (slot[2 * at]) {
+      found = 1;
+      if (distinct) continue;
+      for (i = 0; i < n; ++i) other[i] = it.point[i];
+      break;
+    }
+    slot[2 * at] = (uint32_t)number + 1;
+    slot[2 * at + 1] = hash;
+    if (distinct) ++*distinct;
+  }
+  sett_map_arena_rewind(arena, mark);
+  return code < 0 ? code : found;
+}
+
+/* The constants of a map, at most room of them: divisors, factors, bounds of min and max. */
+SETT_INLINE int settp_constants(sett_map_arena *arena, const sett_map *map, int64_t *out, int room, int divisors_only) {
+  size_t keep = arena->top;
+  settp_list list;
+  uint32_t i;
+  int n = 0, j;
+  if (settp_list_of_map(arena, &list, map)) list.count = 0;
+  for (i = 0; i < list.count && n < room; ++i) {
+    const settp_node *node = settp_at(arena, list.handle[i]);
+    int64_t c = 0;
+    if (node->op < SETTP_ADD || !settp_is_constant(arena, settp_b(node), &c) || c == INT64_MIN) continue;
+    if (divisors_only && node->op != SETTP_MOD && node->op != SETTP_FLOORDIV && node->op != SETTP_CEILDIV) continue;
+    if (c < 0) c = -c;
+    for (j = 0; j < n && out[j] != c; ++j) {}
+    if (j == n && c > 1) out[n++] = c;
+  }
+  arena->top = keep;
+  return n;
+}
+
+typedef struct settp_random { uint64_t state; } settp_random;
+
+SETT_INLINE int64_t settp_draw(settp_random *r, int64_t lo, int64_t hi) {
+  uint64_t span = (uint64_t)hi - (uint64_t)lo;
+  r->state ^= r->state << 13;
+  r->state ^= r->state >> 7;
+  r->state ^= r->state << 17;
+  return (int64_t)((uint64_t)lo + (span == UINT64_MAX ? r->state : r->state % (span + 1)));
+}
+
+/* A few points near each other that a rule of thumb takes for equal: one step, or a step of a constant of the map, along one variable or two. */
+SETT_INLINE int settp_guess_collision(sett_map_arena *arena, sett_map map, int64_t *point, int64_t *other) {
+  enum { CONSTANTS = 6, POINTS = 24 };
+  sett_map_mark mark = sett_map_arena_mark(arena);
+  sett_map_evaluator v = sett_map_evaluator_make(arena, map);
+  settp_random random;
+  int64_t constant[CONSTANTS + 1], *image = (int64_t *)settp_take(arena, (size_t)map.results * 2 * sizeof *image + 8);
+  int n = sett_map_variables(map), constants, i, j, a, b, k, round, found = 0;
+  random.state = UINT64_C(88172645463325252);
+  constants = settp_constants(arena, &map, constant, CONSTANTS, 0);
+  constant[constants++] = 1;
+  for (round = 0; round < POINTS && !found && image && !v.failed; ++round) {
+    for (i = 0; i < n; ++i) point[i] = round ? settp_draw(&random, map.variable[i].lo, map.variable[i].hi) : map.variable[i].lo;
+    if (sett_map_evaluator_at(&v, point, image) != 1) continue;
+    for (i = 0; i < n && !found; ++i)
+      for (j = i; j < n && !found; ++j)
+        for (a = 0; a < constants && !found; ++a)
+          for (b = 0; b < (j == i ? 1 : 2 * constants) && !found; ++b) {
+            for (k = 0; k < n; ++k) other[k] = point[k];
+            if (settp_add(other[i], constant[a], &other[i])) continue;
+            if (j > i && settp_add(other[j], b & 1 ? constant[b / 2] : -constant[b / 2], &other[j])) continue;
+            if (sett_map_evaluator_at(&v, other, image + map.results) != 1) continue;
+            for (k = 0; k < map.results && image[k] == image[map.results + k]; ++k) {}
+            found = k == map.results;
+          }
+  }
+  sett_map_arena_rewind(arena, mark);
+  return found;
+}
+
+/* The lowest corner of a map's box, cut to at most SETT_MAP_POINTS_MAX / 4 points. */
+SETT_INLINE sett_map settp_corner(sett_map_arena *arena, sett_map map) {
+  int n = sett_map_variables(map), i, grown = 1;
+  int64_t points = 1;
+  sett_map_variable *variable = (sett_map_variable *)settp_take(arena, (size_t)n * sizeof *variable + 8);
+  if (!variable) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
+  for (i = 0; i < n; ++i) {
+    variable[i] = map.variable[i];
+    variable[i].hi = variable[i].lo;
+  }
+  while (grown)
+    for (i = grown = 0; i < n; ++i) {
+      int64_t extent = variable[i].hi - variable[i].lo + 1, more = settp_reach(variable[i].hi, map.variable[i].hi);
+      if (more > extent) more = extent;
+      if (more <= 0 || points / extent * (extent + more) > SETT_MAP_POINTS_MAX / 4) continue;
+      points = points / extent * (extent + more);
+      variable[i].hi += more;
+      grown = 1;
+    }
+  map.variable = variable;
+  return map;
+}
+
+SETT_INLINE int64_t settp_product_of(const sett_map_values *value, int results) { /* the points of the product of strided intervals, saturated */
+  int64_t n = 1;
+  int i;
+  for (i = 0; i < results; ++i) {
+    int64_t reach = settp_reach(value[i].lo, value[i].hi);
+    n = settp_sat_mul(n, settp_sat_add(value[i].modulus > 1 && reach < INT64_MAX ? reach / value[i].modulus : reach, 1));
+  }
+  return n;
+}
+
+/* What the questions of whole maps have in common, found once. */
+typedef struct settp_study {
+  sett_map s;      /* the simplified map */
+  sett_expr *back; /* each variable as an expression of the results */
+  int left;        /* 1: back is right, 0: it was not found */
+  int error;
+} settp_study;
+
+SETT_INLINE settp_study settp_study_make(sett_map_arena *arena, sett_map map) {
+  settp_study y;
+  y.s = sett_map_simplify(arena, map);
+  y.back = NULL;
+  y.left = y.error = 0;
+  if (y.s.kind == SETT_MAP_DEFINED) {
+    y.back = (sett_expr *)settp_take(arena, (size_t)sett_map_variables(y.s) * sizeof *y.back + 8);
+    y.left = y.back ? settp_left_inverse(arena, y.s, y.back) : -SETT_MAP_ERROR_FULL;
+    if (y.left < 0) y.error = -y.left;
+  } else if (y.s.kind != SETT_MAP_EMPTY) {
+    y.error = y.s.kind == SETT_MAP_FAILED ? y.s.error : SETT_MAP_ERROR_NO_MAP;
+  }
+  return y;
+}
+
+SETT_INLINE sett_map_answer settp_not_decided(int error) {
+  return settp_answer(SETT_MAP_NOT_DECIDED, error ? sett_map_error_message(error) : "no rule shows it, and the domain is too large to look at every point");
+}
+
+SETT_INLINE sett_map_answer settp_injective(sett_map_arena *arena, const settp_study *y) {
+  sett_map_answer answer = settp_answer(SETT_MAP_NO, "two points have one image");
+  sett_map_values *value;
+  int64_t *point;
+  int n = sett_map_variables(y->s), code;
+  if (y->error) return settp_not_decided(y->error);
+  if (y->left || y->s.kind == SETT_MAP_EMPTY) return settp_answer(SETT_MAP_YES, "");
+  point = (int64_t *)settp_take(arena, (size_t)n * 2 * sizeof *point + 8);
+  value = (sett_map_values *)settp_take(arena, (size_t)y->s.results * sizeof *value + 8);
+  if (!point || !value) return settp_not_decided(SETT_MAP_ERROR_FULL);
+  answer.point = point;
+  answer.other = point + n;
+  if (settp_guess_collision(arena, y->s, point, point + n)) return answer;
+  if (settp_box_points(&y->s) <= SETT_MAP_POINTS_MAX) {
+    code = settp_collide(arena, y->s, point, point + n, NULL);
+    return code > 0 ? answer : code ? settp_not_decided(-code) : settp_answer(SETT_MAP_YES, "");
+  }
+  if (settp_collide(arena, settp_corner(arena, y->s), point, point + n, NULL) == 1) return answer;
+  if (!settp_values(arena, y->s, value) && settp_count_free(arena, &y->s) > settp_product_of(value, y->s.results))
+    return settp_answer(SETT_MAP_NO, "there are more points than images");
+  return settp_not_decided(0);
+}
+
+SETT_INLINE sett_map_answer sett_map_is_injective(sett_map_arena *arena, sett_map map) {
+  settp_study y = settp_study_make(arena, map);
+  return settp_injective(arena, &y);
+}
+
+/* The images of a map with linear results on a box where no variable stands in two results, or -1. */
+SETT_INLINE int64_t settp_count_sums(sett_map_arena *arena, sett_map map) {
+  int n = sett_map_variables(map), i, j;
+  int64_t *coefficient = (int64_t *)settp_take(arena, (size_t)n * sizeof *coefficient + 8), constant = 0, count = 1;
+  unsigned char *owned = (unsigned char *)settp_take(arena, (size_t)n + 8);
+  if (!coefficient || !owned) return -1;
+  for (j = 0; j < n; ++j) owned[j] = 0;
+  for (i = 0; i < map.results; ++i) {
+    int64_t stride = 0, reach = 0, images = 1; /* of the variables taken in so far, smallest coefficient first: the values are distinct, or without a gap */
+    int left = 0, distinct = 1, dense = 1;
+    if (!settp_linear(arena, map.result[i], n, coefficient, &constant)) return -1;
+    for (j = 0; j < n; ++j)
+      if (coefficient[j]) {
+        if (owned[j] || coefficient[j] == INT64_MIN) return -1;
+        if (coefficient[j] < 0) coefficient[j] = -coefficient[j];
+        owned[j] = 1;
+        ++left;
+      }
+    for (; left; --left) {
+      int64_t extent, own;
+      int least = -1;
+      for (j = 0; j < n; ++j)
+        if (coefficient[j] && (least < 0 || coefficient[j] < coefficient[least])) least = j;
+      extent = settp_reach(map.variable[least].lo, map.variable[least].hi);
+      own = coefficient[least];
+      coefficient[least] = 0;
+      if (!stride) stride = own;
+      if (own <= reach) distinct = 0;
+      if (own % stride || own > settp_sat_add(reach, stride)) dense = 0;
+      reach = settp_sat_add(reach, settp_sat_mul(own, extent));
+      images = settp_sat_mul(images, settp_sat_add(extent, 1));
+      if (reach == INT64_MAX || images == INT64_MAX) return -1;
+    }
+    if (!distinct && !dense) return -1;
+    count = settp_sat_mul(count, dense && stride ? reach / stride + 1 : images);
+  }
+  return count == INT64_MAX ? -1 : count;
+}
+
+/* Is the value taken? Looks where an end of the range is likely: variables at their ends and next to multiples of the map's divisors, one after the other. */
+SETT_INLINE int settp_attained(const sett_map_evaluator *v, int64_t *point, int64_t *image, int result, int64_t goal, const int64_t *divisor, int divisors) {
+  const sett_map *map = &v->map;
+  int n = sett_map_variables(*map), i, j, k, round, inside;
+  int64_t best = 0;
+  inside = sett_map_evaluator_at(v, point, image) == 1;
+  if (inside) best = image[result];
+  for (round = 0; round < 3; ++round)
+    for (i = 0; i < n; ++i)
+      for (j = -1; j < divisors; ++j)
+        for (k = 0; k < 6; ++k) {
+          int64_t lo = map->variable[i].lo, hi = map->variable[i].hi, old = point[i], c = j < 0 ? 1 : divisor[j], x;
+          if (j < 0 && k > 1) break;
+          if (lo < -((int64_t)1 << 60) || hi > (int64_t)1 << 60 || c > (int64_t)1 << 60) continue;
+          x = k == 0   ? (j < 0 ? lo : lo + c - 1)
+              : k == 1 ? (j < 0 ? hi : hi - c + 1)
+              : k == 2 ? settp_ceil(lo, c) * c
+              : k == 3 ? settp_ceil(lo, c) * c - 1
+              : k == 4 ? settp_floor(hi, c) * c
+                       : settp_floor(hi, c) * c - 1;
+          if (x < lo || x > hi || x == old) continue;
+          point[i] = x;
+          if (sett_map_evaluator_at(v, point, image) != 1 || (inside && !(goal > best ? image[result] > best : image[result] < best))) {
+            point[i] = old;
+            continue;
+          }
+          inside = 1;
+          best = image[result];
+          if (best == goal) return 1;
+        }
+  return inside && best == goal;
+}
+
+/* A point of the domain, among the first of the box; 0: none found. */
+SETT_INLINE int settp_some_point(const sett_map_evaluator *v, int64_t *point, int64_t *image) {
+  int i, looks = 0;
+  for (i = 0; i < sett_map_variables(v->map); ++i) point[i] = v->map.variable[i].lo;
+  do
+    if (sett_map_evaluator_at(v, point, image) == 1) return 1;
+  while (++looks < 4096 && settp_next_point(&v->map, point));
+  return 0;
+}
+
+/* By looking at every point: exact ends and classes, the count, and whether the image is their product. 0 or an error. */
+SETT_INLINE int settp_look_at_image(sett_map_arena *arena, sett_map s, sett_map_values *value, sett_map_footprint *out) {
+  sett_map_mark mark = sett_map_arena_mark(arena);
+  int64_t *point = (int64_t *)settp_take(arena, (size_t)sett_map_variables(s) * 2 * sizeof *point + 8), product = 1;
+  sett_map_points it;
+  int i, code, first = 1;
+  if (!point) return SETT_MAP_ERROR_FULL;
+  code = settp_collide(arena, s, point, point + sett_map_variables(s), &out->count);
+  it = sett_map_points_begin(arena, s);
+  while (code >= 0 && (code = sett_map_points_next(&it)) == 1) {
+    for (i = 0; i < s.results; ++i) {
+      if (first) value[i].lo = value[i].hi = value[i].residue = it.result[i], value[i].modulus = 0;
+      if (it.result[i] < value[i].lo) value[i].lo = it.result[i];
+      if (it.result[i] > value[i].hi) value[i].hi = it.result[i];
+      value[i].modulus = settp_gcd(value[i].modulus, settp_difference(it.result[i], value[i].residue, 1));
+    }
+    first = 0;
+  }
+  sett_map_arena_rewind(arena, mark);
+  if (code < 0) {
+    out->count = -1;
+    return -code;
+  }
+  for (i = 0; i < s.results; ++i) {
+    if (first) value[i] = settp_values_make(settp_interval(1, 0), settp_class_make(1, 0));
+    else value[i] = settp_values_make(settp_interval(value[i].lo, value[i].hi), settp_class_make(value[i].modulus, value[i].residue));
+    product = settp_sat_mul(product, first ? 0 : value[i].modulus ? settp_sat_add(settp_reach(value[i].lo, value[i].hi) / value[i].modulus, 1) : 1);
+  }
+  out->product = product == out->count;
+  return 0;
+}
+
+SETT_INLINE sett_map_footprint settp_footprint(sett_map_arena *arena, const settp_study *y, int results) {
+  sett_map_footprint out;
+  sett_map s = y->s, u;
+  sett_map_values *value = (sett_map_values *)settp_take(arena, (size_t)results * sizeof *value + 8);
+  unsigned char *exact = (unsigned char *)settp_take(arena, (size_t)results + 8);
+  int64_t *point = (int64_t *)settp_take(arena, (size_t)sett_map_variables(s) * sizeof *point + 8), divisor[8];
+  int64_t *image = (int64_t *)settp_take(arena, (size_t)results * sizeof *image + 8);
+  sett_expr *back;
+  sett_map_evaluator v;
+  int i, code, divisors, all_exact = 0;
+  out.results = results;
+  out.value = value;
+  out.exact = exact;
+  out.count = -1;
+  out.product = 0;
+  out.error = y->error ? y->error : !value || !exact || !point || !image ? SETT_MAP_ERROR_FULL : 0;
+  if (!out.error && s.kind == SETT_MAP_DEFINED) {
+    code = settp_values(arena, s, value);
+    if (code > 0) out.error = code;
+  }
+  out.reason = out.error ? sett_map_error_message(out.error) : "";
+  if (out.error) return out;
+  if (s.kind == SETT_MAP_EMPTY) {
+    for (i = 0; i < results; ++i) {
+      exact[i] = 1;
+      value[i] = settp_values_make(settp_interval(1, 0), settp_class_make(1, 0));
+    }
+    out.count = 0;
+    out.product = 1;
+    return out;
+  }
+  if (y->left) out.count = settp_count_points(arena, s);
+  out.product = out.count >= 0 && settp_product_of(value, results) == out.count;
+  u = out.product ? s : sett_map_remove_unused(arena, s, SETT_MAP_ALL_KINDS, NULL);
+  if (!out.product && u.kind == SETT_MAP_DEFINED && settp_reshape_domain(arena, &u, results)) { /* linear results on a box: their intervals are exact */
+    if (out.count < 0) out.count = settp_count_sums(arena, u);
+    all_exact = !settp_values(arena, u, value);
+  }
+  if (out.count < 0 && u.kind == SETT_MAP_DEFINED) {
+    back = (sett_expr *)settp_take(arena, (size_t)sett_map_variables(u) * sizeof *back + 8);
+    if (back && settp_left_inverse(arena, u, back) == 1) out.count = settp_count_points(arena, u);
+  }
+  out.product = out.count >= 0 && settp_product_of(value, results) == out.count;
+  if (!out.product && settp_box_points(&s) <= SETT_MAP_POINTS_MAX) {
+    code = settp_look_at_image(arena, s, value, &out);
+    out.error = code == SETT_MAP_ERROR_FULL ? code : 0;
+    if (code) out.reason = sett_map_error_message(code);
+    for (i = 0; i < results; ++i) exact[i] = !code;
+    if (!code) return out;
+  }
+  if (out.count < 0 && !*out.reason) out.reason = settp_not_decided(0).reason;
+  divisors = settp_constants(arena, &s, divisor, 8, 1);
+  v = sett_map_evaluator_make(arena, s);
+  for (i = 0; i < results; ++i) {
+    exact[i] = out.product || all_exact;
+    if (exact[i] || v.failed) continue;
+    exact[i] = settp_some_point(&v, point, image) && settp_attained(&v, point, image, i, value[i].lo, divisor, divisors) &&
+               settp_attained(&v, point, image, i, value[i].hi, divisor, divisors);
+  }
+  return out;
+}
+
+SETT_INLINE sett_map_footprint sett_map_image(sett_map_arena *arena, sett_map map) {
+  settp_study y = settp_study_make(arena, map);
+  return settp_footprint(arena, &y, map.results);
+}
+
+/* Looks at every point of a small domain for the points of a small box. 1: all are hit, 0: missed is not, -error. */
+SETT_INLINE int settp_look_at_box(sett_map_arena *arena, sett_map s, const sett_map_interval *box, int64_t size, int64_t *missed) {
+  sett_map_mark mark = sett_map_arena_mark(arena);
+  unsigned char *hit = (unsigned char *)settp_take(arena, (size_t)(size / 8) + 8);
+  sett_map_points it = sett_map_points_begin(arena, s);
+  int64_t number, at;
+  int i, code = hit ? 1 : -SETT_MAP_ERROR_FULL;
+  for (at = 0; hit && at <= size / 8; ++at) hit[at] = 0;
+  while (code == 1 && (code = sett_map_points_next(&it)) == 1) {
+    for (i = 0, number = 0; i < s.results && number >= 0; ++i)
+      number = it.result[i] < box[i].lo || it.result[i] > box[i].hi ? -1 : number * (box[i].hi - box[i].lo + 1) + (it.result[i] - box[i].lo);
+    if (number >= 0) hit[number / 8] = (unsigned char)(hit[number / 8] | 1u << (number & 7));
+  }
+  for (at = 0; code == 0 && at < size && hit[at / 8] >> (at & 7) & 1; ++at) {}
+  for (i = s.results - 1, number = at; i >= 0 && !code && at < size; --i) {
+    missed[i] = box[i].lo + number % (box[i].hi - box[i].lo + 1);
+    number /= box[i].hi - box[i].lo + 1;
+  }
+  sett_map_arena_rewind(arena, mark);
+  return code ? code : at == size;
+}
+
+/* A point of the box that the inverse formula does not lead back to: y is hit just where m(back(y)) is y. 1: all are hit, 0: missed is not, -1: not
+ * decided. */
+SETT_INLINE int settp_look_back(sett_map_arena *arena, sett_map s, const sett_map_interval *box, int64_t size, const sett_expr *result, int64_t *missed) {
+  sett_map_mark mark = sett_map_arena_mark(arena);
+  int n = sett_map_variables(s), i, code, hit = 1, end = 0;
+  int64_t *point = (int64_t *)settp_take(arena, (size_t)(n + s.results) * sizeof *point + 8), looks;
+  sett_map back = settp_back(arena, box, s.results, result, n);
+  sett_map_evaluator there = sett_map_evaluator_make(arena, s), here = sett_map_evaluator_make(arena, back);
+  for (i = 0; i < s.results; ++i) missed[i] = box[i].lo;
+  for (looks = 0; point && !there.failed && !here.failed && looks < SETT_MAP_POINTS_MAX && !end; ++looks) {
+    code = sett_map_evaluator_at(&here, missed, point);
+    if (code == 1) code = sett_map_evaluator_at(&there, point, point + n);
+    if (code < 0) break;
+    for (i = 0, hit = code; i < s.results && hit; ++i) hit = point[n + i] == missed[i];
+    if (!hit) break;
+    end = !settp_next_point(&back, missed);
+  }
+  code = !hit ? 0 : end && looks == size ? 1 : -1;
+  sett_map_arena_rewind(arena, mark);
+  return code;
+}
+
+SETT_INLINE sett_map_answer settp_covers(sett_map_arena *arena, const settp_study *y, const sett_map_footprint *image, const sett_map_interval *box) {
+  enum { BOX_MAX = 1 << 22 };
+  sett_map_answer answer = settp_answer(SETT_MAP_NO, "a point of the box is not hit");
+  int results = image->results, i, code = -1;
+  int64_t size = settp_box_size(box, results), points, *missed = (int64_t *)settp_take(arena, (size_t)results * sizeof *missed + 8);
+  if (y->error || image->error || !missed) return settp_not_decided(y->error ? y->error : image->error ? image->error : SETT_MAP_ERROR_FULL);
+  if (!size) return settp_answer(SETT_MAP_YES, "");
+  answer.missed = missed;
+  for (i = 0; i < results; ++i) missed[i] = box[i].lo;
+  if (y->s.kind == SETT_MAP_EMPTY) return answer;
+  for (i = 0; i < results; ++i) { /* a value that the result never has */
+    const sett_map_values *v = image->value + i;
+    if (box[i].lo < v->lo) return answer;
+    missed[i] = box[i].hi;
+    if (box[i].hi > v->hi) return answer;
+    missed[i] = box[i].lo;
+    if (v->modulus < 2) continue;
+    if (settp_mod(box[i].lo, v->modulus) != v->residue) return answer;
+    if (box[i].lo == box[i].hi) continue;
+    ++missed[i];
+    return answer;
+  }
+  if (image->product) return settp_answer(SETT_MAP_YES, "");
+  if (settp_box_points(&y->s) <= SETT_MAP_POINTS_MAX && size <= BOX_MAX) code = settp_look_at_box(arena, y->s, box, size, missed);
+  else if (y->left) code = settp_look_back(arena, y->s, box, size, y->back, missed);
+  if (code >= 0) return code ? settp_answer(SETT_MAP_YES, "") : answer;
+  points = image->count >= 0 ? image->count : settp_count_free(arena, &y->s);
+  if (points >= 0 && points < size) settp_answer(SETT_MAP_NO, "the box has more points than there are images");
+  return settp_not_decided(0);
+}
+
+SETT_INLINE sett_map_answer sett_map_covers(sett_map_arena *arena, sett_map map, const sett_map_interval *box) {
+  settp_study y = settp_study_make(arena, map);
+  sett_map_footprint image = settp_footprint(arena, &y, map.results);
+  return settp_covers(arena, &y, &image, box);
+}
+
+/* A point whose image is outside of the box: 1, 0: none was found. */
+SETT_INLINE int settp_find_outside(sett_map_arena *arena, sett_map s, const sett_map_interval *box, int64_t *point) {
+  enum { SAMPLES = 4096 };
+  sett_map_mark mark = sett_map_arena_mark(arena);
+  sett_map_evaluator v = sett_map_evaluator_make(arena, s);
+  settp_random random;
+  int64_t *image = (int64_t *)settp_take(arena, (size_t)s.results * sizeof *image + 8), all = settp_box_points(&s), looks = all;
+  int n = sett_map_variables(s), i, found = 0, more = 1;
+  random.state = UINT64_C(88172645463325252);
+  for (i = 0; i < n; ++i) point[i] = s.variable[i].lo;
+  if (all > SETT_MAP_POINTS_MAX) looks = SAMPLES;
+  for (; image && !v.failed && more && !found && looks > 0; --looks) {
+    if (sett_map_evaluator_at(&v, point, image) == 1)
+      for (i = 0; i < s.results && !found; ++i) found = image[i] < box[i].lo || image[i] > box[i].hi;
+    if (found) break;
+    if (all <= SETT_MAP_POINTS_MAX) more = settp_next_point(&s, point);
+    else
+      for (i = 0; i < n; ++i) {
+        int64_t end = settp_draw(&random, 0, 5);
+        point[i] = end == 0 ? s.variable[i].lo : end == 1 ? s.variable[i].hi : settp_draw(&random, s.variable[i].lo, s.variable[i].hi);
+      }
+  }
+  sett_map_arena_rewind(arena, mark);
+  return found;
+}
+
+SETT_INLINE sett_map_answer settp_bijective(sett_map_arena *arena, const settp_study *y, const sett_map_footprint *image, const sett_map_interval *box) {
+  sett_map_answer answer = settp_injective(arena, y), cover;
+  sett_map_interval *bounding = (sett_map_interval *)settp_take(arena, (size_t)image->results * sizeof *bounding + 8);
+  int64_t *point = (int64_t *)settp_take(arena, (size_t)sett_map_variables(y->s) * sizeof *point + 8);
+  int i, inside = 1, exact = 1;
+  if (answer.answer == SETT_MAP_NO || y->error) return answer;
+  if (image->error || !bounding || !point) return settp_not_decided(image->error ? image->error : SETT_MAP_ERROR_FULL);
+  for (i = 0; i < image->results; ++i) {
+    bounding[i] = settp_interval(image->value[i].lo, image->value[i].hi);
+    if (!image->exact[i]) exact = 0;
+    if (box && bounding[i].lo <= bounding[i].hi && (bounding[i].lo < box[i].lo || bounding[i].hi > box[i].hi)) inside = 0;
+  }
+  if (!inside) {
+    if (settp_find_outside(arena, y->s, box, point)) {
+      answer = settp_answer(SETT_MAP_NO, "an image is outside of the box");
+      answer.point = point;
+      return answer;
+    }
+    inside = settp_box_points(&y->s) <= SETT_MAP_POINTS_MAX; /* all were looked at */
+  }
+  cover = settp_covers(arena, y, image, box ? box : bounding);
+  if (cover.answer == SETT_MAP_NO && !box && !exact) cover = settp_answer(SETT_MAP_NOT_DECIDED, "the bounding box of the image is not known exactly");
+  if (cover.answer == SETT_MAP_NO || answer.answer == SETT_MAP_NOT_DECIDED) return cover.answer == SETT_MAP_NO ? cover : answer;
+  if (cover.answer == SETT_MAP_YES && !inside) return settp_answer(SETT_MAP_NOT_DECIDED, "it was not shown that no image is outside of the box");
+  return cover;
+}
+
+SETT_INLINE sett_map_answer sett_map_is_bijective(sett_map_arena *arena, sett_map map, const sett_map_interval *box) {
+  settp_study y = settp_study_make(arena, map);
+  sett_map_footprint image = settp_footprint(arena, &y, map.results);
+  return settp_bijective(arena, &y, &image, box);
+}
+
+/* ======================================================================= bodies: inverse ==== */
+
+/* Does the second of two maps lead the first results (goal of them) of the first back to the others? */
+SETT_INLINE int settp_leads_back(sett_map_arena *arena, sett_map both, int goal, sett_map back) {
+  sett_map there = both, goes = both;
+  const char *reason = "";
+  int64_t *witness = (int64_t *)settp_take(arena, (size_t)sett_map_variables(both) * sizeof *witness + 8);
+  if (!witness || both.kind != SETT_MAP_DEFINED) return 0;
+  there.results = goal;
+  goes.result += goal;
+  goes.results -= goal;
+  return sett_map_equal(arena, sett_map_compose(arena, there, back), goes, witness, &reason) == SETT_MAP_EQUAL;
+}
+
+/* compose(map, back) or compose(back, map) is the identity. */
+SETT_INLINE int settp_is_inverse(sett_map_arena *arena, sett_map map, sett_map back) {
+  sett_map both = settp_with_variables(arena, map);
+  if (settp_leads_back(arena, both, map.results, back) || settp_leads_back(arena, settp_with_variables(arena, back), back.results, map)) return 1;
+  (void)settp_reshape_domain(arena, &both, map.results); /* over digits of the variables */
+  return settp_leads_back(arena, both, map.results, back);
+}
+
+SETT_INLINE sett_map sett_map_inverse(sett_map_arena *arena, sett_map map, sett_map_answer *why) {
+  settp_study y;
+  sett_map_footprint image;
+  sett_map_interval *box;
+  sett_map back;
+  int i;
+  *why = settp_answer(SETT_MAP_NO, "it has ranges or runtime variables: expected dimensions only");
+  if (map.kind == SETT_MAP_FAILED) return map;
+  if (map.ranges || map.rts) return sett_map_undefined();
+  y = settp_study_make(arena, map);
+  if (y.s.kind != SETT_MAP_DEFINED) {
+    why->reason = sett_map_error_message(y.s.kind == SETT_MAP_EMPTY ? SETT_MAP_ERROR_NO_POINT : SETT_MAP_ERROR_NO_MAP);
+    return y.s.kind == SETT_MAP_FAILED ? y.s : sett_map_undefined();
+  }
+  image = settp_footprint(arena, &y, map.results);
+  box = (sett_map_interval *)settp_take(arena, (size_t)map.results * sizeof *box + 8);
+  if (y.error || image.error || !box) return sett_map_fail(y.error ? y.error : image.error ? image.error : SETT_MAP_ERROR_FULL, 0);
+  for (i = 0; i < map.results; ++i) box[i] = settp_interval(image.value[i].lo, image.value[i].hi);
+  if (!image.count) {
+    why->reason = sett_map_error_message(SETT_MAP_ERROR_NO_POINT);
+    return sett_map_undefined();
+  }
+  if (!y.left || image.count < 0 || settp_box_size(box, map.results) != image.count) { /* it is no bijection, or it cannot be seen to be one */
+    *why = settp_bijective(arena, &y, &image, NULL);
+    if (why->answer == SETT_MAP_YES) *why = settp_answer(SETT_MAP_NOT_DECIDED, "a bijection, but no formula of its inverse was found");
+    return sett_map_undefined();
+  }
+  back = sett_map_simplify(arena, settp_back(arena, box, map.results, y.back, y.s.dims));
+  if (back.kind == SETT_MAP_FAILED) return back;
+  *why = settp_answer(SETT_MAP_YES, "");
+  if (settp_is_inverse(arena, y.s, back)) return back; /* as many points on both sides: the other direction follows */
+  *why = settp_answer(SETT_MAP_NOT_DECIDED, "a formula was found, but it was not shown to be the inverse");
+  return sett_map_undefined();
+}
+
+/* ======================================================================= bodies: runs ==== */
+
+/* Greatest common divisors of the places where something changes along a variable v; 0: nowhere. Counted from v's lower bound lo on, but step and level
+ * from 0. */
+typedef struct settp_places {
+  int64_t step, level; /* result(v) is not result(v - 1) + 1; it is not result(v - 1) */
+  int64_t own_step;    /* as step, from lo */
+  int64_t align;       /* of result(v) - (v - lo) */
+  int64_t edge;        /* one of v and v - 1 is inside, the other outside of the domain */
+} settp_places;
+
+SETT_INLINE int64_t settp_gcd_far(int64_t a, int64_t b) { return b == INT64_MIN ? 1 : settp_gcd(a, b); }
+
+/* What is seen at v - 1 and v: the codes of the evaluation and the results. */
+SETT_INLINE void settp_place(settp_places *p, int64_t v, int64_t lo, int before, int64_t old, int code, int64_t now) {
+  int64_t from = settp_difference(v, lo, 1), difference;
+  if (code < 0 || before < 0) {
+    p->step = p->level = p->own_step = p->align = p->edge = 1;
+    return;
+  }
+  if (code == 1) p->align = settp_gcd_far(p->align, settp_difference(now, from, 1));
+  if (v == lo) return;
+  if (code != before) p->edge = settp_gcd_far(p->edge, from);
+  if (code != 1 || before != 1) return;
+  difference = settp_difference(now, old, 2);
+  if (difference != 1) p->step = settp_gcd_far(p->step, v), p->own_step = settp_gcd_far(p->own_step, from);
+  if (difference != 0) p->level = settp_gcd_far(p->level, v);
+}
+
+/* Looks at all points of the box of a map of one result (all), or at some: what is asked divides what is found here. 0 or an error. */
+SETT_INLINE int settp_look_along(sett_map_arena *arena, sett_map map, int variable, int all, settp_places *p) {
+  enum { SAMPLES = 160, DIVISORS = 4 };
+  sett_map_mark mark = sett_map_arena_mark(arena);
+  int n = sett_map_variables(map), i, k, code, before, round, divisors;
+  int64_t lo = map.variable[variable].lo, hi = map.variable[variable].hi, divisor[DIVISORS], now = 0, old = 0;
+  int64_t *point = (int64_t *)settp_take(arena, (size_t)n * sizeof *point + 8);
+  sett_map_evaluator v;
+  settp_random random;
+  p->step = p->level = p->own_step = p->align = p->edge = 0;
+  divisors = settp_constants(arena, &map, divisor, DIVISORS, 1);
+  v = sett_map_evaluator_make(arena, map);
+  if (!point || v.failed) {
+    sett_map_arena_rewind(arena, mark);
+    return v.failed ? v.failed : SETT_MAP_ERROR_FULL;
+  }
+  random.state = UINT64_C(88172645463325252);
+  for (i = 0; i < n; ++i) point[i] = map.variable[i].lo;
+  for (i = 0; all && i >= 0;) { /* line by line */
+    for (code = 0, point[variable] = lo;; ++point[variable]) {
+      before = code;
+      old = now;
+      code = sett_map_evaluator_at(&v, point, &now);
+      settp_place(p, point[variable], lo, before, old, code, now);
+      if (point[variable] == hi) break;
+    }
+    for (i = n - 1; i >= 0; --i) {
+      if (i != variable && point[i] < map.variable[i].hi) break;
+      point[i] = map.variable[i].lo;
+    }
+    if (i >= 0) ++point[i];
+  }
+  for (round = 0; !all && round < SAMPLES; ++round)
+    for (k = -1; k < divisors; ++k) { /* k < 0: a new point; then the same next to a multiple of a divisor */
+      for (i = 0; i < n && k < 0; ++i) {
+        int64_t end = settp_draw(&random, 0, 5);
+        point[i] = end == 0 ? map.variable[i].lo : end == 1 ? map.variable[i].hi : settp_draw(&random, map.variable[i].lo, map.variable[i].hi);
+      }
+      if (k >= 0 && settp_mul(settp_floor(point[variable], divisor[k]), divisor[k], &point[variable])) continue;
+      if (point[variable] <= lo) point[variable] = hi;
+      before = 0;
+      if (hi > lo) {
+        --point[variable];
+        before = sett_map_evaluator_at(&v, point, &old);
+        ++point[variable];
+      }
+      code = sett_map_evaluator_at(&v, point, &now);
+      settp_place(p, point[variable], lo, before, old, code, now);
+    }
+  sett_map_arena_rewind(arena, mark);
+  return 0;
+}
+
+/* Is the last variable of a map taken in with this stride in its one result? */
+SETT_INLINE int settp_has_stride(sett_map_arena *arena, sett_map map, int variable, int64_t stride) {
+  sett_map_stride s;
+  return map.kind == SETT_MAP_EMPTY || (map.kind == SETT_MAP_DEFINED && !sett_map_strides(arena, map, variable, &s) && s.linear && s.stride == stride);
+}
+
+/* A divisor of the distances from base to all v where the one result of a simplified map does not step by stride; 0: it always does. With v = base + w * j
+ * + i the result must be linear in i: tried for the powers of the primes of all divisors that the map holds. */
+SETT_INLINE int64_t settp_run_along(sett_map_arena *arena, sett_map map, int variable, int64_t stride, int64_t base) {
+  enum { DIVISORS = 12, PRIMES = 40 };
+  int64_t divisor[DIVISORS], prime[PRIMES], power[PRIMES], run = 1, p, w, c;
+  int divisors, primes = 0, i, j, n = sett_map_variables(map);
+  if (settp_has_stride(arena, map, variable, stride)) return 0;
+  divisors = settp_constants(arena, &map, divisor, DIVISORS, 1);
+  for (i = 0; i < divisors; ++i)
+    for (p = 2, c = divisor[i]; c > 1 && primes < PRIMES; ++p) {
+      if (p > 65536 || p > c / p) p = c; /* what is left is a prime, or taken for one */
+      for (w = 1; c % p == 0; c /= p) w *= p;
+      if (w == 1) continue;
+      for (j = 0; j < primes && prime[j] != p; ++j) {}
+      if (j == primes) power[primes++] = 1;
+      prime[j] = p;
+      if (power[j] < w) power[j] = w;
+    }
+  for (i = 0; i < primes; ++i)
+    for (w = power[i]; w > 1; w /= prime[i]) {
+      sett_map_mark mark = sett_map_arena_mark(arena);
+      int fits = settp_has_stride(arena, settp_stripe(arena, map, variable, w, base), n, stride);
+      sett_map_arena_rewind(arena, mark);
+      if (!fits) continue;
+      if (settp_mul(run, w / settp_gcd(run, w), &run)) return 1;
+      break;
+    }
+  if (settp_add(map.variable[variable].lo, settp_neg(base), &w) || settp_add(map.variable[variable].hi, settp_neg(base), &c)) return run;
+  w = settp_floor(w, run);
+  c = settp_floor(c, run);
+  return w == c || (w == -1 && c == 0) ? 0 : run; /* no multiple of run is among the values, or only 0 */
+}
+
+/* Are groups of w from lo on wholly inside or wholly outside of a simplified map's domain? On the box of all variables each constraint must be start +
+ * stride * i within a group, its threshold between two groups. */
+SETT_INLINE int settp_whole_groups(sett_map_arena *arena, sett_map s, int variable, int64_t lo, int64_t hi, int64_t w) {
+  sett_map_mark mark = sett_map_arena_mark(arena);
+  int n = sett_map_variables(s), i, whole = 1;
+  sett_map_variable *bounds = (sett_map_variable *)settp_take(arena, (size_t)n * sizeof *bounds + 8);
+  sett_expr *expr = (sett_expr *)settp_take(arena, (size_t)s.constraints * sizeof *expr + 8);
+  sett_map_stride *stride = (sett_map_stride *)settp_take(arena, (size_t)s.constraints * sizeof *stride + 8);
+  sett_map_values *value = (sett_map_values *)settp_take(arena, (size_t)s.constraints * sizeof *value + 8);
+  sett_map box = s;
+  if (settp_reach(lo, s.variable[variable].lo) % w || settp_reach(s.variable[variable].hi, hi) % w) whole = 0;
+  if (!bounds || !expr || !stride || !value) whole = 0;
+  for (i = 0; i < n && whole; ++i) bounds[i] = s.variable[i];
+  for (i = 0; i < s.constraints && whole; ++i) expr[i] = s.constraint[i].expr;
+  if (whole && s.constraints) {
+    bounds[variable].lo = lo;
+    bounds[variable].hi = hi;
+    box.variable = bounds;
+    box.result = expr;
+    box.results = s.constraints;
+    box.constraints = 0;
+    box = settp_stripe(arena, box, variable, w, lo);
+    whole = box.kind == SETT_MAP_DEFINED && !sett_map_strides(arena, box, n, stride);
+    for (i = 0; i < s.constraints && whole; ++i)
+      expr[i] = sett_map_sub(arena, box.result[i], sett_map_mul(arena, sett_map_var(arena, n), sett_map_constant(arena, stride[i].stride)));
+    box.result = expr;
+    whole = whole && !settp_values(arena, box, value);
+  }
+  for (i = 0; i < s.constraints && whole; ++i) {
+    int64_t k = stride[i].stride, a = value[i].residue, m = value[i].modulus, size, away;
+    if (!stride[i].linear || k == INT64_MIN) whole = 0;
+    if (!whole || !k) continue;
+    if (settp_mul(k < 0 ? -k : k, w, &size) || m % size) whole = 0; /* a start is a modulo size */
+    if (k < 0 && whole) {
+      k = -k;
+      if (settp_mul(k, w - 1, &away) || settp_add(a, -away, &a)) whole = 0;
+    }
+    if (!whole || settp_add(s.constraint[i].lo, settp_neg(a), &away)) whole = 0;
+    else if (settp_mod(settp_ceil(away, k), w)) whole = 0;
+    if (!whole || settp_add(s.constraint[i].hi, settp_neg(a), &away)) whole = 0;
+    else if (settp_mod(settp_floor(away, k), w) != w - 1) whole = 0;
+  }
+  sett_map_arena_rewind(arena, mark);
+  return whole;
+}
+
+SETT_INLINE int64_t settp_low_bit(int64_t n) { /* the greatest power of two that divides n; of 0 and beyond: 2^61 */
+  int64_t w = 1;
+  while (w < (int64_t)1 << 61 && n % (w * 2) == 0) w *= 2;
+  return w;
+}
+
+SETT_INLINE int sett_map_runs(sett_map_arena *arena, sett_map map, int variable, sett_map_run *out) {
+  sett_map_mark mark = sett_map_arena_mark(arena);
+  sett_map s, one, wide;
+  sett_map_variable *bounds;
+  sett_map_constraint *constraint;
+  int64_t lo, hi, extent;
+  int n, i, error = 0;
+  if (map.kind != SETT_MAP_DEFINED) return map.kind == SETT_MAP_FAILED ? map.error : map.kind == SETT_MAP_EMPTY ? 0 : SETT_MAP_ERROR_NO_MAP;
+  n = sett_map_variables(map);
+  lo = map.variable[variable].lo;
+  hi = map.variable[variable].hi;
+  extent = settp_extent(lo, hi);
+  s = sett_map_simplify(arena, map);
+  if (s.kind == SETT_MAP_FAILED) return s.error;
+  bounds = (sett_map_variable *)settp_take(arena, (size_t)n * sizeof *bounds + 8);
+  constraint = (sett_map_constraint *)settp_take(arena, ((size_t)s.constraints + 1) * sizeof *constraint);
+  if (!bounds || !constraint) error = SETT_MAP_ERROR_FULL;
+  wide = s; /* its box has all of the variable, to see the edges of the domain */
+  for (i = 0; i < n && !error && s.kind == SETT_MAP_DEFINED; ++i) bounds[i] = s.variable[i];
+  if (!error && s.kind == SETT_MAP_DEFINED) {
+    for (i = 0; i < s.constraints; ++i) constraint[i] = s.constraint[i];
+    constraint[i].expr = sett_map_var(arena, variable);
+    constraint[i].lo = s.variable[variable].lo;
+    constraint[i].hi = s.variable[variable].hi;
+    bounds[variable] = map.variable[variable];
+    wide.variable = bounds;
+    wide.constraint = constraint;
+    wide.constraints = s.constraints + 1;
+    if (constraint[i].expr < SETT_MAP_ERROR_COUNT) error = (int)constraint[i].expr;
+  }
+  for (i = 0; i < map.results && !error; ++i) {
+    settp_places seen;
+    sett_map_values values;
+    int64_t step, level, own, w, upper;
+    sett_expr from;
+    int small;
+    out[i].contiguous = out[i].broadcast = extent;
+    out[i].vector = settp_low_bit(extent);
+    out[i].contiguous_exact = out[i].broadcast_exact = out[i].vector_exact = 1;
+    if (s.kind == SETT_MAP_EMPTY) continue;
+    one = s;
+    one.results = wide.results = 1;
+    one.result = wide.result = s.result + i;
+    step = settp_run_along(arena, one, variable, 1, 0);
+    level = settp_run_along(arena, one, variable, 0, 0);
+    own = lo ? settp_run_along(arena, one, variable, 1, lo) : step;
+    from = sett_map_add(arena, sett_map_var(arena, variable), sett_map_constant(arena, settp_neg(lo)));
+    values = sett_map_congruence(arena, one, sett_map_sub(arena, *one.result, from));
+    w = settp_low_bit(settp_gcd_far(settp_gcd_far(settp_gcd_far(extent, own), values.modulus), values.residue));
+    while (w > 1 && !settp_whole_groups(arena, s, variable, lo, hi, w)) w /= 2;
+    small = settp_box_points(&wide) <= SETT_MAP_POINTS_MAX;
+    error = settp_look_along(arena, wide, variable, 0, &seen);
+    upper = settp_low_bit(settp_gcd(settp_gcd(extent, seen.own_step), settp_gcd(seen.align, seen.edge)));
+    if (!error && small && (seen.step != step || seen.level != level || upper != w)) {
+      error = settp_look_along(arena, wide, variable, 1, &seen);
+      upper = settp_low_bit(settp_gcd(settp_gcd(extent, seen.own_step), settp_gcd(seen.align, seen.edge)));
+      step = seen.step;
+      level = seen.level;
+      w = upper;
+    }
+    out[i].contiguous = step ? step : extent;
+    out[i].broadcast = level ? level : extent;
+    out[i].vector = w;
+    out[i].contiguous_exact = step == seen.step;
+    out[i].broadcast_exact = level == seen.level;
+    out[i].vector_exact = w == upper;
+  }
+  sett_map_arena_rewind(arena, mark);
+  return error;
+}
+
 /* ======================================================================= bodies: C text ==== */
 
 typedef struct settp_c {
@@ -5005,11 +7179,11 @@ SETT_INLINE size_t sett_map_print_c(sett_map_arena *arena, sett_map map, int typ
 
 /* ======================================================================= bodies: equality ==== */
 
-SETT_INLINE int settp_differs_at(sett_map_arena *arena, sett_map a, sett_map b, const int64_t *point, int64_t *values) {
-  int i, x = sett_map_evaluate(arena, a, point, values), y = sett_map_evaluate(arena, b, point, values + a.results);
+SETT_INLINE int settp_differs_at(const sett_map_evaluator *a, const sett_map_evaluator *b, const int64_t *point, int64_t *values) {
+  int i, n = a->map.results, x = sett_map_evaluator_at(a, point, values), y = sett_map_evaluator_at(b, point, values + n);
   if (x != y) return 1;
-  for (i = 0; i < a.results && x == 1; ++i)
-    if (values[i] != values[a.results + i]) return 1;
+  for (i = 0; i < n && x == 1; ++i)
+    if (values[i] != values[n + i]) return 1;
   return 0;
 }
 
@@ -5017,6 +7191,7 @@ SETT_INLINE int sett_map_equal(sett_map_arena *arena, sett_map a, sett_map b, in
   enum { POINTS = 1 << 18, SAMPLES = 4096 };
   sett_map_mark mark = sett_map_arena_mark(arena);
   sett_map x, y, box;
+  sett_map_evaluator at_x, at_y;
   int64_t *values, *lo, *hi, points = 1;
   uint64_t random = UINT64_C(88172645463325252);
   int i, n = 0, answer = SETT_MAP_NOT_DECIDED, round;
@@ -5047,8 +7222,10 @@ SETT_INLINE int sett_map_equal(sett_map_arena *arena, sett_map a, sett_map b, in
   lo = (int64_t *)settp_take(arena, (size_t)n * sizeof *lo + 8);
   hi = (int64_t *)settp_take(arena, (size_t)n * sizeof *hi + 8);
   *reason = sett_map_error_message(SETT_MAP_ERROR_FULL);
-  if (values && lo && hi) {
-    x.results = y.results = box.results; /* of an empty map none is ever written */
+  x.results = y.results = box.results; /* of an empty map none is ever written */
+  at_x = sett_map_evaluator_make(arena, x);
+  at_y = sett_map_evaluator_make(arena, y);
+  if (values && lo && hi && !at_x.failed && !at_y.failed) {
     for (i = 0; i < n; ++i) {
       lo[i] = box.variable[i].lo;
       hi[i] = box.variable[i].hi;
@@ -5056,12 +7233,12 @@ SETT_INLINE int sett_map_equal(sett_map_arena *arena, sett_map a, sett_map b, in
         if (y.variable[i].lo < lo[i]) lo[i] = y.variable[i].lo;
         if (y.variable[i].hi > hi[i]) hi[i] = y.variable[i].hi;
       }
-      points = settp_sat_mul(points, settp_sat_add(settp_sat_add(hi[i], settp_neg(lo[i])), 1));
+      points = settp_sat_mul(points, settp_extent(lo[i], hi[i]));
       witness[i] = lo[i];
     }
     *reason = "the domain is too large to look at every point, and none looked at differs";
     for (round = 0; points <= POINTS; ++round) {
-      if (settp_differs_at(arena, x, y, witness, values)) {
+      if (settp_differs_at(&at_x, &at_y, witness, values)) {
         answer = SETT_MAP_DIFFERENT;
         break;
       }
@@ -5082,7 +7259,7 @@ SETT_INLINE int sett_map_equal(sett_map_arena *arena, sett_map a, sett_map b, in
                    : span == UINT64_MAX ? lo[i] : lo[i] + (int64_t)(random % (span + 1) & (uint64_t)INT64_MAX);
         if (witness[i] < lo[i] || witness[i] > hi[i]) witness[i] = lo[i];
       }
-      if (settp_differs_at(arena, x, y, witness, values)) {
+      if (settp_differs_at(&at_x, &at_y, witness, values)) {
         answer = SETT_MAP_DIFFERENT;
         break;
       }
