@@ -2870,7 +2870,7 @@ SETT_INLINE int settp_prove_points(settp_engine *e, int32_t l, int64_t lo, int64
   enum { VARIABLES = 6 };
   size_t keep = e->arena->top;
   unsigned char *flag = (unsigned char *)settp_take(e->arena, (size_t)e->atoms + 8);
-  int64_t *value = (int64_t *)settp_take(e->arena, (size_t)e->atoms * sizeof *value + 8), points = 1, v;
+  int64_t *value = (int64_t *)settp_take(e->arena, (size_t)e->atoms * sizeof *value + 8), points = 1, v = 0;
   int32_t *atom = (int32_t *)settp_take(e->arena, (size_t)e->atoms * sizeof *atom + 8), at[VARIABLES], i, n = 0, variables = 0;
   unsigned char *use = (unsigned char *)settp_take(e->arena, (size_t)e->facts + 8);
   uint64_t support = 0, more;
@@ -2916,7 +2916,7 @@ SETT_INLINE int settp_prove_points(settp_engine *e, int32_t l, int64_t lo, int64
     for (f = 0; f < e->facts && ok; ++f)
       if (use[f]) {
         ok = settp_lin_value(e, e->fact[f].lin, value, &v);
-        if (v < e->fact[f].lo || v > e->fact[f].hi) break;
+        if (ok && (v < e->fact[f].lo || v > e->fact[f].hi)) break;
       }
     if (ok && f == e->facts) ok = settp_lin_value(e, l, value, &v) && v >= lo && v <= hi;
     for (i = variables - 1; i >= 0 && value[at[i]] == e->atom[at[i]].hi; --i) value[at[i]] = e->atom[at[i]].lo;
