@@ -4662,7 +4662,7 @@ SETT_INLINE sett_map sett_map_simplify(sett_map_arena *arena, sett_map map) {
       sett_map_arena_rewind(arena, mark);
       return made[i];
     }
-    if (settp_is_plain(arena, made + i)) return settp_map_store(arena, made[i], mark.top);
+    if (settp_is_plain(arena, made + i) || (!i && settp_same_map(map, made[i]))) return settp_map_store(arena, made[i], mark.top);
     for (j = i - 1; j >= 0 && !settp_same_map(made[j], made[i]); --j) {}
     if (j < 0) continue;
     for (map = made[i]; ++j < i;)
