@@ -1888,7 +1888,7 @@ SETT_INLINE sett_map sett_map_rename(sett_map_arena *arena, sett_map map, const 
  * simplification and are forgotten after it, so that a result never depends on what ran before. */
 
 enum { SETTP_SAMPLES = 8, SETTP_MORE = 24 }; /* points of the domain at which the values of forms are known: what differs there needs no proof; and more that are asked last */
-enum { SETTP_NONE = -1, SETTP_DEPTH_MAX = 250, SETTP_FORMS_MAX = 10, SETTP_CALLS_MAX = 20000, SETTP_LOOK_DEPTH = 4, SETTP_LOOKS_MAX = 20, SETTP_PRINTS_MAX = 500, SETTP_PROOF_DEPTH = 6, SETTP_PROOFS_MAX = 64, SETTP_POINTS_MAX = 1 << 17, SETTP_LINS_MAX = 6000, SETTP_WORK_MAX = 12000, SETTP_CROSSES_MAX = 1000, SETTP_FAILURES_MAX = 100 };
+enum { SETTP_NONE = -1, SETTP_DEPTH_MAX = 250, SETTP_FORMS_MAX = 10, SETTP_CALLS_MAX = 20000, SETTP_LOOK_DEPTH = 4, SETTP_LOOKS_MAX = 20, SETTP_PRINTS_MAX = 500, SETTP_PROOF_DEPTH = 6, SETTP_PROOFS_MAX = 64, SETTP_POINTS_MAX = 1 << 17, SETTP_LINS_MAX = 5000, SETTP_WORK_MAX = 9000, SETTP_CROSSES_MAX = 1000, SETTP_FAILURES_MAX = 100 };
 enum { SETTP_ATOM_VAR, SETTP_ATOM_QUOTIENT, SETTP_ATOM_OTHER };
 
 typedef struct settp_term {
@@ -3548,6 +3548,8 @@ SETT_INLINE int32_t settp_print_mod(settp_engine *e, int32_t l, int64_t m, sett_
   return *expr < SETT_MAP_ERROR_COUNT ? 0 : nodes + 2;
 }
 
+SETT_INLINE int settp_print_searches(const settp_engine *e) { return e->prints < SETTP_PRINTS_MAX && e->lins < e->lin_limit + SETTP_LINS_MAX / 2; }
+
 SETT_INLINE int32_t settp_atom_print(settp_engine *e, int32_t q) {
   settp_atom *x = e->atom + q;
   int32_t f, nodes, best = 0, a, b;
@@ -3574,7 +3576,7 @@ SETT_INLINE int32_t settp_atom_print(settp_engine *e, int32_t q) {
     for (f = x->form; f >= 0; f = e->form[f].next) {
       settp_form form = e->form[f];
       int positive;
-      if (!settp_form_lighter(e, form.lin, q)) continue;
+      if (!settp_form_lighter(e, form.lin, q) || (best && !settp_print_searches(e))) continue;
       nodes = settp_print(e, form.lin) + 2;
       if (nodes <= 2) continue;
       positive = settp_all_positive(e, form.lin);
@@ -3612,8 +3614,6 @@ SETT_INLINE int32_t settp_terms_estimate(settp_engine *e, int32_t first, int32_t
 }
 
 SETT_INLINE int32_t settp_estimate(settp_engine *e, int32_t l) { return settp_terms_estimate(e, e->lin[l].first, e->lin[l].count, e->lin[l].constant); }
-
-SETT_INLINE int settp_print_searches(const settp_engine *e) { return e->prints < SETTP_PRINTS_MAX && e->lins < e->lin_limit + SETTP_LINS_MAX / 2; }
 
 /* P2: k * q with terms that q is a quotient of: s * (F - t * q) for a form F whose rest by t is then a digit. F is recorded as a name of q. */
 SETT_INLINE void settp_find_digits(settp_engine *e, int32_t l) {
@@ -3812,12 +3812,12 @@ SETT_INLINE int32_t settp_print(settp_engine *e, int32_t l) {
   }
   if (e->lin[l].count > 1) {
     if (settp_print_searches(e)) settp_find_digits(e, l);
-    while (n < 16 && (left = settp_fold_mod(e, work, part + n)) >= 0) {
+    while (n < 16 && settp_print_searches(e) && (left = settp_fold_mod(e, work, part + n)) >= 0) {
       work = left;
       ++n;
     }
   }
-  while (n < 16 + e->lin[l].count && (left = settp_fold_quotient(e, work, part + n)) >= 0) {
+  while (settp_print_searches(e) && n < 16 + e->lin[l].count && (left = settp_fold_quotient(e, work, part + n)) >= 0) {
     work = left;
     ++n;
   }
@@ -3934,7 +3934,7 @@ SETT_INLINE void settp_cut_atoms(settp_engine *e, settp_domain *d, int32_t p, in
     int64_t low, high, k = t.k;
     const settp_atom *x = e->atom + t.atom;
     if (rest < 0 || k == INT64_MIN) continue;
-    r = settp_lin_interval(e, rest);
+    r = e->lin[p].count <= 6 ? settp_lin_interval(e, rest) : settp_lin_interval_fact(e, rest, settp_lin_sum(e, rest));
     low = lo == INT64_MIN || r.hi == INT64_MAX ? INT64_MIN : settp_sat_add(lo, settp_neg(r.hi));
     high = hi == INT64_MAX || r.lo == INT64_MIN ? INT64_MAX : settp_sat_add(hi, settp_neg(r.lo));
     if (k < 0) {
