@@ -2027,17 +2027,18 @@ SETT_INLINE int settp_lin_rehash(settp_engine *e) {
   return 1;
 }
 
-/* The linear form of the terms that lie behind the pool's end (count of them, sorted, none zero). It never holds INT64_MIN, so that each number in it
- * has a negative. */
+/* The linear form of the terms that lie behind the pool's end (count of them, sorted, none zero). No number in it is beyond 2^62, so
+ * that each has a negative, and none is taken for "no bound". */
 SETT_INLINE int32_t settp_lin_make(settp_engine *e, int64_t constant, int32_t count) {
+  const int64_t most = (int64_t)1 << 62;
   const settp_term *t = e->term + e->terms;
   uint64_t h = (uint64_t)constant * 31 + (uint64_t)count;
   uint32_t hash;
   int32_t i, at, *bucket;
   settp_lin *l;
-  if (constant == INT64_MIN) return SETTP_NONE;
+  if (constant < -most || constant > most) return SETTP_NONE;
   for (i = 0; i < count; ++i)
-    if (t[i].k == INT64_MIN) return SETTP_NONE;
+    if (t[i].k < -most || t[i].k > most) return SETTP_NONE;
   for (i = 0; i < count; ++i) h = (h ^ (uint64_t)t[i].k) * UINT64_C(0x9E3779B97F4A7C15) + (uint64_t)t[i].atom + (h >> 29);
   hash = settp_hash(h, 7);
   bucket = e->lin_bucket + (hash & e->lin_mask);
@@ -4658,6 +4659,10 @@ SETT_INLINE sett_map sett_map_simplify(sett_map_arena *arena, sett_map map) {
   if (map.kind != SETT_MAP_DEFINED) return map;
   for (i = 0; i < TIMES && (!i || work); ++i) {
     made[i] = settp_simplify_once(arena, i ? made[i - 1] : map, arena->top, &work);
+    if (made[i].kind == SETT_MAP_FAILED && made[i].error == SETT_MAP_ERROR_OVERFLOW) { /* numbers that the rules do not hold: as it is */
+      if (!i) sett_map_arena_rewind(arena, mark);
+      return i ? settp_map_store(arena, made[i - 1], mark.top) : map;
+    }
     if (made[i].kind != SETT_MAP_DEFINED) {
       sett_map_arena_rewind(arena, mark);
       return made[i];
