@@ -61,7 +61,7 @@ THE NORMAL FORM
     R11 Q(L, c) = A + q: q has the further name Q(L - c * A, c); and where a divides b and both are known, Q(F, b) = Q(Q(F, a), b / a)
     R12 a known form x with L - c * (k * x + n) in [0, c - 1]:  Q(L, c) = k * x + n
   Any form (settp_same_values):
-    R13 a known form x, cheaper, with L - (s * x + n) in [0, 0], s = 1 or -1:  L = s * x + n; L in [v, v] is v
+    R13 a known form x, cheaper or plainer, with L - (s * x + n) in [0, 0], s = 1 or -1:  L = s * x + n; L in [v, v] is v. min(a, b) is a where a - b <= 0, max is b.
     R14 a result that equals the dimension of its own place is written as that dimension
   Which R12 to R14 are tried is read off samples: every form has its values at a few points of the domain; what differs there is not tried, what agrees is proved.
   Proofs that a form lies in an interval (settp_prove), and intervals of forms:
@@ -70,7 +70,7 @@ THE NORMAL FORM
     I4  the same, t chosen so that an atom of F goes      I5  L = k * Q(F, m) + k * A + rest = k * Q(F + m * A, m) + rest
     I6  at last, all points of its variables, when they are few
   Constraints, until nothing changes: P in [l, h] is divided by its content and cut to integers, the constant is in [l, h].
-    C1  dropped when implied; empty when disjoint
+    C1  dropped when implied; empty when disjoint; two of one form are one
     C2  q + A in [l, h], q = Q(F, m), is F + m * A in [l * m, h * m + m - 1]
     C3  P in [g * l, g * h + g - 1] is Q(P, g) in [l, h]
     C4  k * x + rest in [l, h] bounds x to [ceil((l - max rest) / k), floor((h - min rest) / k)] for k > 0; a quotient hands its bounds on to its form
@@ -78,7 +78,7 @@ THE NORMAL FORM
     C6  constraints with few points in the box of their variables are decided by looking at all of them: emptiness, hull, residue
     C7  digits F mod m inside P get bounds as in C4; of one variable they are residues, else they are known when results are simplified
   Print: P1 t * (F - m * q) is t * (F mod m);  P2 a quotient of the same variables beside it is tried as such a digit;  P4 k * Q(F, m) takes in what k divides.
-  The fewest nodes win; ties are decided by the expressions themselves.
+  Each step is taken where it makes the fewest nodes; inside a mod coefficients are the least residues, or not negative. Ties are decided by the expressions themselves.
 
 FUNCTIONS
   The prototypes below are the table of contents: memory, build, ask, text, evaluate, points, algebra, variables, questions.
@@ -476,14 +476,21 @@ SETT_INLINE sett_map_interval settp_interval(int64_t lo, int64_t hi) {
   return r;
 }
 
+/* An end that overflows, whichever way, is no bound: of numbers beyond 64 bits nothing is said. */
 SETT_INLINE sett_map_interval settp_interval_add(sett_map_interval a, sett_map_interval b) {
-  return settp_interval(a.lo == INT64_MIN || b.lo == INT64_MIN ? INT64_MIN : settp_sat_add(a.lo, b.lo),
-                        a.hi == INT64_MAX || b.hi == INT64_MAX ? INT64_MAX : settp_sat_add(a.hi, b.hi));
+  sett_map_interval r;
+  if (a.lo == INT64_MIN || b.lo == INT64_MIN || settp_add(a.lo, b.lo, &r.lo)) r.lo = INT64_MIN;
+  if (a.hi == INT64_MAX || b.hi == INT64_MAX || settp_add(a.hi, b.hi, &r.hi)) r.hi = INT64_MAX;
+  return r;
 }
 
 SETT_INLINE sett_map_interval settp_interval_scale(sett_map_interval a, int64_t k) {
-  return k >= 0 ? settp_interval(settp_sat_mul(a.lo, k), settp_sat_mul(a.hi, k))
-                : settp_interval(settp_sat_mul(a.hi, k), settp_sat_mul(a.lo, k));
+  sett_map_interval r;
+  int no_lo = k < 0 ? a.hi == INT64_MAX : a.lo == INT64_MIN, no_hi = k < 0 ? a.lo == INT64_MIN : a.hi == INT64_MAX;
+  if (!k) return settp_interval(0, 0);
+  if (no_lo || settp_mul(k < 0 ? a.hi : a.lo, k, &r.lo)) r.lo = INT64_MIN;
+  if (no_hi || settp_mul(k < 0 ? a.lo : a.hi, k, &r.hi)) r.hi = INT64_MAX;
+  return r;
 }
 
 SETT_INLINE sett_map_interval settp_interval_meet(sett_map_interval a, sett_map_interval b) {
@@ -509,7 +516,8 @@ SETT_INLINE sett_map_interval settp_interval_op(int op, sett_map_interval a, set
   case SETTP_ADD: return settp_interval_add(a, b);
   case SETTP_MUL: {
     int64_t p = settp_sat_mul(a.lo, b.lo), q = settp_sat_mul(a.lo, b.hi), s = settp_sat_mul(a.hi, b.lo), t = settp_sat_mul(a.hi, b.hi);
-    return settp_interval(settp_min4(p, q, s, t), settp_max4(p, q, s, t));
+    r = settp_interval(settp_min4(p, q, s, t), settp_max4(p, q, s, t));
+    return settp_interval(r.lo == INT64_MAX ? INT64_MIN : r.lo, r.hi == INT64_MIN ? INT64_MAX : r.hi);
   }
   case SETTP_MIN: return settp_interval(a.lo < b.lo ? a.lo : b.lo, a.hi < b.hi ? a.hi : b.hi);
   case SETTP_MAX: return settp_interval(a.lo > b.lo ? a.lo : b.lo, a.hi > b.hi ? a.hi : b.hi);
@@ -4049,7 +4057,9 @@ SETT_INLINE void settp_cut_residues(settp_engine *e, settp_domain *d, int32_t p,
         r = settp_mod(settp_mod(last, m) * k + b, m);
         if (r >= low && r <= high) break;
       }
-      settp_cut(d, variable, first * e->atom[y.atom].c + e->atom[y.atom].r, last * e->atom[y.atom].c + e->atom[y.atom].r);
+      if (settp_mul(first, e->atom[y.atom].c, &first) || settp_add(first, e->atom[y.atom].r, &first)) first = INT64_MIN;
+      if (settp_mul(last, e->atom[y.atom].c, &last) || settp_add(last, e->atom[y.atom].r, &last)) last = INT64_MAX;
+      settp_cut(d, variable, first, last);
     }
     return;
   }
