@@ -1896,7 +1896,7 @@ SETT_INLINE sett_map sett_map_rename(sett_map_arena *arena, sett_map map, const 
  * simplification and are forgotten after it, so that a result never depends on what ran before. */
 
 enum { SETTP_SAMPLES = 8, SETTP_MORE = 24 }; /* points of the domain at which the values of forms are known: what differs there needs no proof; and more that are asked last */
-enum { SETTP_NONE = -1, SETTP_DEPTH_MAX = 250, SETTP_FORMS_MAX = 10, SETTP_CALLS_MAX = 20000, SETTP_LOOK_DEPTH = 4, SETTP_LOOKS_MAX = 20, SETTP_PRINTS_MAX = 500, SETTP_PROOF_DEPTH = 6, SETTP_PROOFS_MAX = 64, SETTP_POINTS_MAX = 1 << 17, SETTP_LINS_MAX = 5000, SETTP_WORK_MAX = 9000, SETTP_CROSSES_MAX = 1000, SETTP_FAILURES_MAX = 100 };
+enum { SETTP_NONE = -1, SETTP_DEPTH_MAX = 250, SETTP_FORMS_MAX = 10, SETTP_CALLS_MAX = 20000, SETTP_LOOK_DEPTH = 4, SETTP_LOOKS_MAX = 20, SETTP_PRINTS_MAX = 500, SETTP_PROOF_DEPTH = 6, SETTP_PROOFS_MAX = 64, SETTP_POINTS_MAX = 1 << 17, SETTP_LINS_MAX = 4500, SETTP_WORK_MAX = 8000, SETTP_CROSSES_MAX = 1000, SETTP_FAILURES_MAX = 100 };
 enum { SETTP_ATOM_VAR, SETTP_ATOM_QUOTIENT, SETTP_ATOM_OTHER };
 
 typedef struct settp_term {
