@@ -3119,7 +3119,7 @@ SETT_INLINE int32_t settp_alike_find(settp_engine *e, int32_t l, int64_t c) {
     k = step / e->alike[x].step;
     for (j = 1; j < SETTP_SAMPLES; ++j)
       if ((uint64_t)q[j] - (uint64_t)q[0] != (uint64_t)k * ((uint64_t)y[j] - (uint64_t)y[0])) break;
-    if (j < SETTP_SAMPLES || settp_mul(k, y[0], &n) || settp_add(q[0], -n, &n)) continue;
+    if (j < SETTP_SAMPLES || settp_mul(k, y[0], &n) || n == INT64_MIN || settp_add(q[0], -n, &n)) continue;
     ++tries;
     value = settp_lin_scale(e, e->alike[x].lin, k, n);
     rest = settp_lin_mix(e, l, 1, value, -c, 0);
@@ -3146,7 +3146,7 @@ SETT_INLINE int32_t settp_same_values(settp_engine *e, int32_t l) {
     if ((step != e->alike[x].step && step != -e->alike[x].step) || settp_cheaper(settp_lin_cost(e, l), settp_lin_cost(e, other))) continue;
     for (j = 1; j < SETTP_SAMPLES; ++j)
       if ((uint64_t)at[j] - (uint64_t)at[0] != (uint64_t)s * ((uint64_t)y[j] - (uint64_t)y[0])) break;
-    if (j < SETTP_SAMPLES || settp_add(at[0], settp_neg(s * y[0]), &n)) continue;
+    if (j < SETTP_SAMPLES || settp_mul(-s, y[0], &n) || settp_add(at[0], n, &n)) continue;
     ++tries;
     other = settp_lin_scale(e, other, s, n);
     if (other >= 0 && settp_simpler(settp_lin_cost(e, other), settp_lin_cost(e, l)) && settp_prove(e, settp_lin_mix(e, l, 1, other, -1, 0), 0, 0)) return other;
