@@ -4412,6 +4412,7 @@ SETT_INLINE int settp_solve(sett_map_arena *arena, const sett_map *map, settp_do
     if (d->changed) continue;
     break;
   }
+  if (n) known->lin = NULL; /* printing and enumerating moved the marks */
   for (i = 0; i < sett_map_variables(*map); ++i)
     if (d->modulus[i] > 1 && d->bounds[i].lo < d->bounds[i].hi) {
       int64_t r = settp_mod(d->residue[i], d->modulus[i]);
@@ -4525,14 +4526,13 @@ typedef struct settp_asked {
 } settp_asked;
 
 SETT_INLINE int settp_ask_within(sett_map_arena *arena, sett_map map, settp_asked *a, int32_t work) { /* 0, an error, or -1: there is no point */
-  int i, error = 0, kept = 0;
+  int i, error = 0;
   a->constraint = (sett_map_constraint *)settp_take(arena, (size_t)(map.constraints + sett_map_variables(map)) * sizeof *a->constraint + 8);
   if (!a->constraint || settp_domain_start(arena, &map, &a->domain)) return SETT_MAP_ERROR_FULL;
   a->domain.work = work;
   a->constraints = settp_solve(arena, &map, &a->domain, a->constraint, &a->engine, &a->known, &error);
   if (a->constraints < 0) return error ? error : -1;
-  for (i = 0; i < sett_map_variables(map); ++i) kept -= a->domain.modulus[i] > 1;
-  if (a->constraints + kept > 0) { /* some stay: an engine that uses them */
+  if (!a->known.lin) { /* constraints stayed in the last round: an engine that uses them */
     error = settp_results_start(&a->engine, arena, &map, &a->domain, a->constraint, a->constraints, 64);
     settp_known_start(&a->known);
   }
