@@ -287,6 +287,8 @@ _BLANK = re.compile(r"(?:[ \t\r\n\f\v]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_.\-]*")
 _NAME = re.compile(r"%[A-Za-z0-9_.\-]+|[A-Za-z_][A-Za-z0-9_.\-]*")
+# Where an instruction was written: tables of numbered lines between the header and the computations.
+_SOURCES = re.compile(r"(?:FileNames|FunctionNames|FileLocations|StackFrames)[ \t]*\r?\n(?:[ \t]*[0-9]+[ \t][^\n]*(?:\n|$))*(?!\s*[({])")
 _ATTRIBUTE = re.compile(r"[A-Za-z_][A-Za-z0-9_.\-]*")
 _INTEGER = re.compile(r"-?[0-9]+")
 _STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
@@ -673,6 +675,10 @@ class _Parser:
         scanner = self.scanner
         if scanner.keyword("HloModule"):
             self._header()
+            scanner.skip()
+            while found := _SOURCES.match(scanner.text, scanner.pos):
+                scanner.pos = found.end()
+                scanner.skip()
         while scanner.peek():
             self._computation()
         if not self.module.computations:

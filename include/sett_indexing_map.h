@@ -740,6 +740,19 @@ SETT_INLINE sett_expr settp_binary(sett_map_arena *arena, int op, sett_expr a, s
       }
     }
   }
+  if (op == SETTP_ADD && settp_at(arena, b)->op == SETTP_ADD) { /* a + (s + t) is (a + s) + t: what prints alike is one node */
+    size_t keep = arena->top;
+    uint32_t *part, count = 1, i;
+    sett_expr e;
+    for (e = b; settp_at(arena, e)->op == SETTP_ADD; e = settp_a(settp_at(arena, e))) ++count;
+    part = (uint32_t *)settp_take(arena, (size_t)count * sizeof *part);
+    if (!part) return SETT_MAP_ERROR_FULL;
+    for (e = b, i = count; settp_at(arena, e)->op == SETTP_ADD; e = settp_a(settp_at(arena, e))) part[--i] = settp_b(settp_at(arena, e));
+    part[0] = e;
+    for (i = 0; i < count && a >= SETT_MAP_ERROR_COUNT; ++i) a = settp_intern(arena, SETTP_ADD, (int64_t)((uint64_t)part[i] << 32 | a));
+    arena->top = keep;
+    return a;
+  }
   if (cb && op > SETTP_MUL && op < SETTP_MIN) {
     if (!y) return SETT_MAP_ERROR_ZERO_DIVISOR;
     if (y == 1) return op == SETTP_MOD ? sett_map_constant(arena, 0) : a;
@@ -5044,8 +5057,8 @@ SETT_INLINE int settp_feasible(sett_map_arena *arena, sett_map map) {
   return code == 1 ? 1 : it.state == 2 ? 0 : -1;
 }
 
-/* Marks the variables of an expression in used; how many were not marked before. */
-SETT_INLINE int settp_mark_variables(sett_map_arena *arena, sett_expr expr, unsigned char *used, int *full) {
+/* How many variables of an expression are marked in used, or with `mark` how many were not: they are then. */
+SETT_INLINE int settp_used_variables(sett_map_arena *arena, sett_expr expr, unsigned char *used, int mark, int *full) {
   size_t keep = arena->top;
   settp_list list;
   uint32_t i;
@@ -5055,7 +5068,7 @@ SETT_INLINE int settp_mark_variables(sett_map_arena *arena, sett_expr expr, unsi
   if (settp_list_push(arena, &list, expr)) *full = 1;
   for (i = 0; i < list.count && !*full; ++i) {
     const settp_node *node = settp_at(arena, list.handle[i]);
-    if (node->op != SETTP_VAR || used[node->value]) continue;
+    if (node->op != SETTP_VAR || !used[node->value] == !mark) continue;
     used[node->value] = 1;
     ++n;
   }
@@ -5063,30 +5076,14 @@ SETT_INLINE int settp_mark_variables(sett_map_arena *arena, sett_expr expr, unsi
   return n;
 }
 
-SETT_INLINE int settp_any_variable(sett_map_arena *arena, sett_expr expr, const unsigned char *used, int *full) {
-  size_t keep = arena->top;
-  settp_list list;
-  uint32_t i;
-  int any = 0;
-  list.handle = NULL;
-  list.count = list.capacity = 0;
-  if (settp_list_push(arena, &list, expr)) *full = 1;
-  for (i = 0; i < list.count && !*full && !any; ++i) {
-    const settp_node *node = settp_at(arena, list.handle[i]);
-    any = node->op == SETTP_VAR && used[node->value];
-  }
-  arena->top = keep;
-  return any;
-}
-
 /* What a constraint with a used variable holds is used as well, until nothing changes; taken[i]: constraint i has a used variable. */
 SETT_INLINE int settp_spread(sett_map_arena *arena, const sett_map *map, unsigned char *used, unsigned char *taken) {
   int i, more = 1, full = 0;
   while (more && !full)
     for (i = more = 0; i < map->constraints; ++i) {
-      if (taken[i] || !settp_any_variable(arena, map->constraint[i].expr, used, &full)) continue;
+      if (taken[i] || !settp_used_variables(arena, map->constraint[i].expr, used, 0, &full)) continue;
       taken[i] = 1;
-      settp_mark_variables(arena, map->constraint[i].expr, used, &full);
+      settp_used_variables(arena, map->constraint[i].expr, used, 1, &full);
       more = 1;
     }
   return !full;
@@ -5112,7 +5109,7 @@ SETT_INLINE sett_map sett_map_remove_unused(sett_map_arena *arena, sett_map map,
   in_group = taken + map.constraints;
   for (i = 0; i < n; ++i) used[i] = !(kinds & (i < map.dims ? SETT_MAP_DIMS : i < map.dims + map.ranges ? SETT_MAP_RANGES : SETT_MAP_RTS));
   for (i = 0; i < map.constraints; ++i) taken[i] = 0;
-  for (i = 0; i < map.results; ++i) settp_mark_variables(arena, map.result[i], used, &full);
+  for (i = 0; i < map.results; ++i) settp_used_variables(arena, map.result[i], used, 1, &full);
   if (full || !settp_spread(arena, &map, used, taken)) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
   for (i = 0; i < map.constraints; ++i) { /* the others in groups that share variables */
     size_t keep = arena->top;
@@ -5121,7 +5118,7 @@ SETT_INLINE sett_map sett_map_remove_unused(sett_map_arena *arena, sett_map map,
     if (taken[i]) continue;
     for (j = 0; j < n; ++j) group[j] = 0;
     for (j = 0; j < map.constraints; ++j) in_group[j] = 0;
-    settp_mark_variables(arena, map.constraint[i].expr, group, &full);
+    settp_used_variables(arena, map.constraint[i].expr, group, 1, &full);
     if (full || !settp_spread(arena, &map, group, in_group)) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
     in_group[i] = 1;
     for (j = alone.constraints = 0; j < map.constraints; ++j)
@@ -5528,7 +5525,7 @@ SETT_INLINE int settp_cut_digit(sett_map_arena *arena, sett_map *map, int v, int
     next = sett_map_simplify(arena, next);
     if (next.kind != SETT_MAP_DEFINED) return 0;
     for (i = 0; i <= n; ++i) used[i] = 0;
-    for (i = 0; i < next.results; ++i) settp_mark_variables(arena, next.result[i], used, &full);
+    for (i = 0; i < next.results; ++i) settp_used_variables(arena, next.result[i], used, 1, &full);
     uses[0] = used[v];
     uses[1] = used[n];
     if (full || (uses[0] && uses[1]) || (uses[1] && settp_extent(lo, hi) < c)) return 0;

@@ -71,6 +71,16 @@ class Forms(unittest.TestCase):
     def test_comments(self) -> None:
         self.same("// one\nf { // two {\n" + self.PLAIN.replace(" ", " /* a } * / \" // */ ") + "\n}\n// last")
 
+    def test_tables_of_sources_are_skipped(self) -> None:
+        tables = "\nFileNames\n1 \"a, {b}.py\"\n\nFunctionNames\n1 \"<module>\"\n2 \"f\"\n\nFileLocations\n" \
+                 "1 {file_name_id=1 function_name_id=2 line=4 end_line=4 column=8 end_column=9}\n\n" \
+                 "StackFrames\n1 {file_location_id=1 parent_frame_id=1}\n\n\n"
+        for newline in ("\n", "\r\n"):
+            self.same(("HloModule m, is_scheduled=true\n" + tables + "f {\n" + self.PLAIN + "\n}\n").replace("\n", newline))
+        self.same("HloModule m\n\nStackFrames {\n" + self.PLAIN + "\n}\n")  # a computation may be named so
+        with self.assertRaises(hlo.HloError):
+            hlo.parse("HloModule m\n\nFileNames\nx \"a.py\"\n\nf {\n" + self.PLAIN + "\n}\n", "t.hlo")
+
     def test_attributes_that_are_skipped(self) -> None:
         extra = ", metadata={op_type=\"mul\" op_name=\"jit(f)/mul\" source_file=\"a,b}.py\" source_line=7}, " \
                 "backend_config={\"a\":[\"16\", {\"b\": null}], \"c\":\"}\\\"\"}, sharding={devices=[2,1]<=[2]}, " \
