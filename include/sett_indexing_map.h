@@ -78,7 +78,8 @@ THE NORMAL FORM
     C6  constraints with few points in the box of their variables are decided by looking at all of them: emptiness, hull, residue
     C7  digits F mod m inside P get bounds as in C4; of one variable they are residues, else they are known when results are simplified
   Print: P1 t * (F - m * q) is t * (F mod m);  P2 a quotient of the same variables beside it is tried as such a digit;  P4 k * Q(F, m) takes in what k divides.
-  Each step is taken where it makes the fewest nodes; inside a mod coefficients are the least residues, or not negative. Ties are decided by the expressions themselves.
+  Each step is taken where it makes the fewest nodes; inside a mod coefficients are the least residues, or not negative. Ties are decided by the expressions
+  themselves.
 
 FUNCTIONS
   The prototypes below are the table of contents: memory, build, ask, text, evaluate, points, algebra, variables, questions.
@@ -740,18 +741,14 @@ SETT_INLINE sett_expr settp_binary(sett_map_arena *arena, int op, sett_expr a, s
       }
     }
   }
-  if (op == SETTP_ADD && settp_at(arena, b)->op == SETTP_ADD) { /* a + (s + t) is (a + s) + t: what prints alike is one node */
-    size_t keep = arena->top;
-    uint32_t *part, count = 1, i;
-    sett_expr e;
-    for (e = b; settp_at(arena, e)->op == SETTP_ADD; e = settp_a(settp_at(arena, e))) ++count;
-    part = (uint32_t *)settp_take(arena, (size_t)count * sizeof *part);
-    if (!part) return SETT_MAP_ERROR_FULL;
-    for (e = b, i = count; settp_at(arena, e)->op == SETTP_ADD; e = settp_a(settp_at(arena, e))) part[--i] = settp_b(settp_at(arena, e));
-    part[0] = e;
-    for (i = 0; i < count && a >= SETT_MAP_ERROR_COUNT; ++i) a = settp_intern(arena, SETTP_ADD, (int64_t)((uint64_t)part[i] << 32 | a));
-    arena->top = keep;
-    return a;
+  if (op == SETTP_ADD && settp_at(arena, b)->op == SETTP_ADD) { /* a + (s + t) is (a + s) + t, so that what prints alike is one node; a long sum keeps its brackets */
+    sett_expr part[64], e = b;
+    int count = 0;
+    for (; count < 63 && settp_at(arena, e)->op == SETTP_ADD; e = settp_a(settp_at(arena, e))) part[count++] = settp_b(settp_at(arena, e));
+    if (settp_at(arena, e)->op != SETTP_ADD) {
+      for (part[count++] = e; count && a >= SETT_MAP_ERROR_COUNT; --count) a = settp_intern(arena, SETTP_ADD, (int64_t)((uint64_t)part[count - 1] << 32 | a));
+      return a;
+    }
   }
   if (cb && op > SETTP_MUL && op < SETTP_MIN) {
     if (!y) return SETT_MAP_ERROR_ZERO_DIVISOR;
@@ -1060,10 +1057,7 @@ SETT_INLINE void settp_put_expr(sett_map_arena *arena, const sett_map *map, sett
     a = settp_a(n);
     b = settp_b(n);
     if (t.strong == SETTP_SUMMAND) {
-      if (n->op == SETTP_ADD) {
-        settp_task_push(arena, &tasks, NULL, b, SETTP_SUMMAND);
-        settp_task_push(arena, &tasks, NULL, a, SETTP_SUMMAND);
-      } else if (n->op == SETTP_CONST && n->value < 0 && n->value > INT64_MIN) {
+      if (n->op == SETTP_CONST && n->value < 0 && n->value > INT64_MIN) {
         settp_put(out, " - ");
         settp_put_unsigned(out, settp_magnitude(n->value));
       } else if (n->op == SETTP_MUL && settp_is_constant(arena, b, &k) && k < 0 && k > INT64_MIN) {
@@ -1075,7 +1069,7 @@ SETT_INLINE void settp_put_expr(sett_map_arena *arena, const sett_map *map, sett
         settp_task_push(arena, &tasks, NULL, a, k < -1 || settp_at(arena, a)->op == SETTP_ADD);
       } else {
         settp_put(out, " + ");
-        settp_task_push(arena, &tasks, NULL, t.expr, 0);
+        settp_task_push(arena, &tasks, NULL, t.expr, n->op == SETTP_ADD); /* a long sum, see settp_binary */
       }
       continue;
     }
@@ -1908,8 +1902,15 @@ SETT_INLINE sett_map sett_map_rename(sett_map_arena *arena, sett_map map, const 
  * linear form, or an operation that is not linear. `x mod c` is x - c * floor(x / c). The tables live in the arena's free space for one
  * simplification and are forgotten after it, so that a result never depends on what ran before. */
 
-enum { SETTP_SAMPLES = 8, SETTP_MORE = 24 }; /* points of the domain at which the values of forms are known: what differs there needs no proof; and more that are asked last */
-enum { SETTP_NONE = -1, SETTP_DEPTH_MAX = 250, SETTP_FORMS_MAX = 10, SETTP_CALLS_MAX = 20000, SETTP_LOOK_DEPTH = 4, SETTP_LOOKS_MAX = 20, SETTP_PRINTS_MAX = 500, SETTP_PROOF_DEPTH = 6, SETTP_PROOFS_MAX = 64, SETTP_POINTS_MAX = 1 << 17, SETTP_LINS_MAX = 4500, SETTP_WORK_MAX = 8000, SETTP_CROSSES_MAX = 1000, SETTP_FAILURES_MAX = 100 };
+/* Points of the domain at which the values of forms are known: what differs there needs no proof. More of them are asked last. */
+enum { SETTP_SAMPLES = 8, SETTP_MORE = 24 };
+/* Budgets of one simplification: nesting of quotients; names of a quotient; quotients asked; intervals within intervals, and for each asked outside; forms whose print
+ * is searched for; nesting and steps of a proof; values that proofs by points compute; forms of one round, and of all; names across quotients; proofs that fail. */
+enum {
+  SETTP_NONE = -1, SETTP_DEPTH_MAX = 250, SETTP_FORMS_MAX = 10, SETTP_CALLS_MAX = 20000, SETTP_LOOK_DEPTH = 4, SETTP_LOOKS_MAX = 20, SETTP_PRINTS_MAX = 500,
+  SETTP_PROOF_DEPTH = 6, SETTP_PROOFS_MAX = 64, SETTP_POINTS_MAX = 1 << 17, SETTP_LINS_MAX = 4500, SETTP_WORK_MAX = 8000, SETTP_CROSSES_MAX = 1000,
+  SETTP_FAILURES_MAX = 100
+};
 enum { SETTP_ATOM_VAR, SETTP_ATOM_QUOTIENT, SETTP_ATOM_OTHER };
 
 typedef struct settp_term {
@@ -2336,7 +2337,8 @@ SETT_INLINE int32_t settp_lin_take(settp_engine *e, int32_t a, int32_t f, int64_
   return n < 0 || n > most ? SETTP_NONE : settp_lin_make(e, constant, n);
 }
 
-/* The form (F, m) of the quotient in term i of a with all terms moved in that its coefficient k divides, and the rest: a = k * floor(moved / m) + rest. 0: nothing moves. */
+/* The form (F, m) of the quotient in term i of a with all terms moved in that its coefficient k divides, and the rest: a = k * floor(moved / m) + rest.
+ * 0: nothing moves. */
 SETT_INLINE int settp_lin_move(settp_engine *e, int32_t a, int32_t i, settp_form form, int32_t *moved, int32_t *rest) {
   settp_term q = e->term[e->lin[a].first + i];
   int32_t pass, j, n, count = e->lin[a].count, own = e->lin[form.lin].count, hits = 0;
@@ -4378,7 +4380,8 @@ SETT_INLINE sett_map_constraint settp_print_constraint(settp_engine *e, const se
 
 /* All bounds and constraints to a fixpoint. Bounds, classes and the constraints that stay are left in d and out; their number, or -1. The engine of the
  * last round stays in *e, what it knows of the constraints' nodes in *known. */
-SETT_INLINE int settp_solve(sett_map_arena *arena, const sett_map *map, settp_domain *d, sett_map_constraint *out, settp_engine *e, settp_nodes_known *known, int *error) {
+SETT_INLINE int settp_solve(sett_map_arena *arena, const sett_map *map, settp_domain *d, sett_map_constraint *out, settp_engine *e,
+                            settp_nodes_known *known, int *error) {
   enum { ROUNDS = 48 };
   settp_list list;
   settp_kept *kept = (settp_kept *)settp_take(arena, (size_t)map->constraints * sizeof *kept + 8);
@@ -4590,7 +4593,9 @@ SETT_INLINE int settp_settled(const settp_engine *e) {
   if (e->facts || e->variables > 64) return 0;
   for (i = 0; i < e->atoms; ++i) {
     const settp_atom *x = e->atom + i;
-    if (x->kind == SETTP_ATOM_VAR ? x->c != 1 : x->kind != SETTP_ATOM_QUOTIENT || x->depth != 1 || x->forms != 1 || (x->support & seen) != 0 || !settp_all_positive(e, x->a)) return 0;
+    if (x->kind == SETTP_ATOM_VAR ? x->c != 1
+                                  : x->kind != SETTP_ATOM_QUOTIENT || x->depth != 1 || x->forms != 1 || (x->support & seen) || !settp_all_positive(e, x->a))
+      return 0;
     if (x->kind == SETTP_ATOM_QUOTIENT) seen |= x->support;
   }
   return 1;
