@@ -77,9 +77,9 @@ THE NORMAL FORM
     C5  (k * x + b) mod m = r, one residue:  x = m' * y + r' is put in for x; several residues move the ends of x
     C6  constraints with few points in the box of their variables are decided by looking at all of them: emptiness, hull, residue
     C7  digits F mod m inside P get bounds as in C4; of one variable they are residues, else they are known when results are simplified
-  Print: P1 t * (F - m * q) is t * (F mod m);  P2 a quotient of the same variables beside it is tried as such a digit;  P4 k * Q(F, m) takes in what k divides.
-  Each step is taken where it makes the fewest nodes; inside a mod coefficients are the least residues, or not negative. Ties are decided by the expressions
-  themselves.
+  Print: P1 t * (F - m * q) is t * (F mod m), or t * (m - 1) - t * ((m - 1 - F) mod m);  P2 a quotient of the same variables beside it is
+  tried as such a digit;  P4 k * Q(F, m) takes in what k divides. Each step is taken where, by an estimate, it makes the fewest nodes; inside
+  a mod coefficients are the least residues, or not negative. Ties are decided by the expressions themselves.
 
 FUNCTIONS
   The prototypes below are the table of contents: memory, build, ask, text, evaluate, points, algebra, variables, questions.
@@ -1936,8 +1936,6 @@ typedef struct settp_row { int64_t at[SETTP_SAMPLES]; } settp_row;
 typedef struct settp_form { /* a name of a quotient: floor(lin / c) on this domain */
   int64_t c;
   int32_t lin, next;
-  uint32_t expr; /* memo of the print of lin mod c, when nodes > 0 */
-  int32_t nodes;
 } settp_form;
 
 typedef struct settp_atom {
@@ -2716,7 +2714,6 @@ SETT_INLINE void settp_atom_name(settp_engine *e, int32_t q, int32_t lin, int64_
   e->form[e->forms].c = c;
   e->form[e->forms].lin = lin;
   e->form[e->forms].next = SETTP_NONE;
-  e->form[e->forms].nodes = 0;
   for (end = &e->atom[q].form; *end >= 0; end = &e->form[*end].next) {}
   *end = e->forms++;
   ++e->atom[q].forms;
@@ -3548,25 +3545,23 @@ SETT_INLINE int32_t settp_lin_positive(settp_engine *e, int32_t l, int64_t m) {
   return settp_lin_make(e, settp_mod(e->lin[l].constant, m), n);
 }
 
+SETT_INLINE int32_t settp_estimate(settp_engine *e, int32_t l);
+
 /* l mod m as an expression; its nodes. Inside, coefficients are free modulo m. */
 SETT_INLINE int32_t settp_print_mod(settp_engine *e, int32_t l, int64_t m, sett_expr *expr) {
   int32_t plus = settp_lin_positive(e, l, m), unused = 0, least = 0, nodes, other;
   sett_map_interval r;
   int64_t up;
   if (plus < 0 || !settp_lin_extract(e, l, m, &unused, &least)) return 0;
-  nodes = settp_print(e, plus);
   if (least != plus && settp_no_worse_than_minus_one(e, least)) {
     r = settp_lin_interval(e, least); /* shifted by a multiple of m so that it is not negative where that is known to work */
     if (r.lo < 0 && r.lo > INT64_MIN && !settp_mul(settp_floor(r.lo, m), -m, &up)) {
       other = settp_lin_scale(e, least, 1, up);
       if (other >= 0) least = other;
     }
-    other = settp_print(e, least);
-    if (other && (!nodes || other <= nodes + 2)) {
-      nodes = other;
-      plus = least;
-    }
+    if (settp_estimate(e, least) <= settp_estimate(e, plus) + 2) plus = least;
   }
+  nodes = settp_print(e, plus);
   if (!nodes) return 0;
   *expr = sett_map_mod(e->arena, e->lin[plus].expr, sett_map_constant(e->arena, m));
   return *expr < SETT_MAP_ERROR_COUNT ? 0 : nodes + 2;
@@ -3574,11 +3569,16 @@ SETT_INLINE int32_t settp_print_mod(settp_engine *e, int32_t l, int64_t m, sett_
 
 SETT_INLINE int settp_print_searches(const settp_engine *e) { return e->prints < SETTP_PRINTS_MAX && e->lins < e->lin_limit + SETTP_LINS_MAX / 2; }
 
+SETT_INLINE int settp_lin_before(settp_engine *e, int32_t a, int32_t b) { /* by their prints */
+  return settp_print(e, a) && settp_print(e, b) && settp_order(e->arena, e->lin[a].expr, e->lin[b].expr) < 0;
+}
+
 SETT_INLINE int32_t settp_atom_print(settp_engine *e, int32_t q) {
   settp_atom *x = e->atom + q;
-  int32_t f, nodes, best = 0, a, b;
+  int32_t f, nodes, best = 0, best_lin = SETTP_NONE, a, b;
+  int64_t best_c = 0;
   int best_positive = 0;
-  sett_expr expr = 0, other;
+  sett_expr expr = 0;
   if (x->nodes) return x->nodes;
   if (x->kind == SETTP_ATOM_VAR) {
     expr = sett_map_var(e->arena, x->a);
@@ -3601,16 +3601,17 @@ SETT_INLINE int32_t settp_atom_print(settp_engine *e, int32_t q) {
       settp_form form = e->form[f];
       int positive;
       if (!settp_form_lighter(e, form.lin, q) || (best && !settp_print_searches(e))) continue;
-      nodes = settp_print(e, form.lin) + 2;
-      if (nodes <= 2) continue;
+      nodes = settp_estimate(e, form.lin);
       positive = settp_all_positive(e, form.lin);
-      if (best && (nodes > best || (nodes == best && positive < best_positive))) continue;
-      other = sett_map_floordiv(e->arena, e->lin[form.lin].expr, sett_map_constant(e->arena, form.c));
-      if (best && nodes == best && positive == best_positive && other >= SETT_MAP_ERROR_COUNT && settp_order(e->arena, other, expr) >= 0) continue;
+      if (best && (nodes > best || (nodes == best && (positive < best_positive || (positive == best_positive && !settp_lin_before(e, form.lin, best_lin))))))
+        continue;
       best = nodes;
       best_positive = positive;
-      expr = other;
+      best_lin = form.lin;
+      best_c = form.c;
     }
+    best = settp_print(e, best_lin) + 2;
+    if (best_lin >= 0) expr = sett_map_floordiv(e->arena, e->lin[best_lin].expr, sett_map_constant(e->arena, best_c));
   }
   if (expr < SETT_MAP_ERROR_COUNT) {
     if (!e->error) e->error = expr ? (int)expr : SETT_MAP_ERROR_FULL;
@@ -3693,52 +3694,68 @@ SETT_INLINE int settp_atom_before(settp_engine *e, int32_t a, int32_t b) {
   return settp_atom_print(e, a) && settp_atom_print(e, b) && settp_order(e->arena, e->atom[a].expr, e->atom[b].expr) < 0;
 }
 
-/* P1: the best step that writes a quotient and its dividend as a mod; the form that is left. */
+/* An estimate of the nodes of l mod m, or of (m - 1 - l) mod m. */
+SETT_INLINE int32_t settp_mod_estimate(settp_engine *e, int32_t l, int64_t m, int turned) {
+  int32_t i, n = 1;
+  int constant = settp_mod(turned ? -1 - e->lin[l].constant : e->lin[l].constant, m) != 0;
+  for (i = 0; i < e->lin[l].count; ++i) {
+    settp_term t = e->term[e->lin[l].first + i];
+    int64_t k = settp_mod(turned ? -t.k : t.k, m);
+    if (k) n += settp_atom_print(e, t.atom) + (k == 1 ? 1 : 3);
+    if (k > 1 && k == m - 1) constant = 1; /* -x is moved up by m */
+    if (n > 1 << 28) n = 1 << 28;
+  }
+  return n + 2 * constant;
+}
+
+/* P1: the best step that writes a quotient q = floor(F / m) and its dividend as F mod m, or as m - 1 - (m - 1 - F) mod m; the form that is left. */
 SETT_INLINE int32_t settp_fold_mod(settp_engine *e, int32_t l, settp_part *part) {
-  int32_t i, f, best = SETTP_NONE, best_nodes = settp_estimate(e, l), n;
-  int best_positive = settp_all_positive(e, l);
-  int64_t best_t = 0;
-  int32_t best_q = 0;
+  int32_t i, f, best = SETTP_NONE, best_nodes = settp_estimate(e, l), best_q = 0, n, first, digit, left;
+  int64_t best_t = 0, m, up;
+  int best_positive = settp_all_positive(e, l), best_turned = 0, turned;
   for (i = 0; i < e->lin[l].count; ++i) {
     settp_term q = e->term[e->lin[l].first + i];
     if (e->atom[q.atom].kind != SETTP_ATOM_QUOTIENT || q.k == INT64_MIN) continue;
     for (f = e->atom[q.atom].form; f >= 0; f = e->form[f].next) {
       settp_form form = e->form[f];
       int64_t t = -(q.k / form.c), constant = 0, tm;
-      int32_t nodes, left;
-      int positive;
       if (best >= 0 && !settp_print_searches(e)) break;
-      if (q.k % form.c || !settp_form_lighter(e, form.lin, q.atom) || !settp_lin_shared(e, form.lin, l)) continue;
-      if (!form.nodes) {
-        form.nodes = settp_print_mod(e, form.lin, form.c, &form.expr);
-        if (!form.nodes) continue;
-        e->form[f].nodes = form.nodes;
-        e->form[f].expr = form.expr;
-      }
-      nodes = form.nodes + (t == 1 ? 0 : 2);
-      if (nodes > best_nodes || settp_mul(t, form.c, &tm)) continue;
+      if (q.k % form.c || !settp_form_lighter(e, form.lin, q.atom) || !settp_lin_shared(e, form.lin, l) || settp_mul(t, form.c, &tm)) continue;
       n = settp_terms_add(e, settp_terms_mix(e, l, 1, form.lin, -t, &constant), q.atom, tm);
       if (n < 0) continue;
-      positive = settp_all_positive_terms(e->term + e->terms, n) && constant >= 0;
-      e->terms += n; /* the estimate may print: the terms are kept from it */
-      left = settp_terms_estimate(e, e->terms - n, n, constant);
-      e->terms -= n;
-      nodes += left + (left ? 1 : 0);
-      if (nodes > best_nodes || (nodes == best_nodes && (best < 0                             ? !positive || best_positive
-                                                              : form.c != e->form[best].c         ? form.c > e->form[best].c
-                                                                                                   : settp_order(e->arena, form.expr, e->form[best].expr) >= 0)))
-        continue;
-      best = f;
-      best_q = q.atom;
-      best_nodes = nodes;
-      best_t = t;
+      first = e->terms;
+      e->terms += n; /* the estimates may print: the terms are kept from it */
+      for (turned = 0; turned < 2; ++turned) {
+        int64_t k = turned ? -t : t, c = constant;
+        int32_t nodes = settp_mod_estimate(e, form.lin, form.c, turned) + (k == 1 ? 0 : 2);
+        int positive;
+        if (turned && settp_add(c, tm - t, &c)) continue;
+        left = settp_terms_estimate(e, first, n, c);
+        positive = settp_all_positive_terms(e->term + first, n) && c >= 0 && k > 0;
+        nodes += left + (n > 0);
+        if (nodes > best_nodes || (nodes == best_nodes && (best < 0                     ? !positive || best_positive
+                                                           : positive != best_positive  ? !positive
+                                                           : form.c != e->form[best].c ? form.c > e->form[best].c
+                                                                                        : !settp_lin_before(e, form.lin, e->form[best].lin))))
+          continue;
+        best = f;
+        best_q = q.atom;
+        best_nodes = nodes;
+        best_positive = positive;
+        best_t = t;
+        best_turned = turned;
+      }
+      if (e->terms == first + n) e->terms = first; /* nothing was printed behind them */
     }
   }
   if (best < 0) return SETTP_NONE;
-  part->k = best_t;
-  part->nodes = e->form[best].nodes;
-  part->expr = e->form[best].expr;
-  return settp_lin_take(e, l, e->form[best].lin, e->form[best].c, best_q, best_t, INT32_MAX);
+  m = e->form[best].c;
+  digit = best_turned ? settp_lin_scale(e, e->form[best].lin, -1, m - 1) : e->form[best].lin;
+  part->k = best_turned ? -best_t : best_t;
+  part->nodes = settp_print_mod(e, digit, m, &part->expr);
+  if (!part->nodes) return SETTP_NONE;
+  left = settp_lin_take(e, l, e->form[best].lin, m, best_q, best_t, INT32_MAX);
+  return best_turned && !settp_mul(best_t, m - 1, &up) ? settp_lin_scale(e, left, 1, up) : left;
 }
 
 /* Moves the terms of rest that stand in form, or all quotients of the same variables, and the constant, into inner = +-form as far as k divides them;
@@ -3799,8 +3816,7 @@ SETT_INLINE int32_t settp_fold_quotient(settp_engine *e, int32_t l, settp_part *
         int32_t moved = inner >= 0 && absorb ? settp_absorb(e, form, k, absorb - 1, &inner, &rest) : 0;
         if (absorb == 1) first = moved;
         if (inner < 0 || (absorb && moved < 1) || (absorb == 2 && moved == first) || !e->lin[inner].count) continue;
-        nodes = settp_print(e, inner);
-        if (!nodes) continue;
+        nodes = settp_estimate(e, inner);
         left = settp_estimate(e, rest);
         nodes += 2 + (k == 1 ? 0 : 2) + left + (left ? 1 : 0);
         positive = (settp_all_positive(e, inner) ? 2 : 0) + (settp_all_positive(e, rest) && k > 0);
@@ -4640,10 +4656,14 @@ SETT_INLINE int settp_same_map(sett_map a, sett_map b) { /* in one arena: the sa
   return 1;
 }
 
-SETT_INLINE int settp_is_plain(const sett_map_arena *arena, const sett_map *map) { /* variables and constants only: nothing is left to do */
+SETT_INLINE int settp_is_plain(const sett_map_arena *arena, const sett_map *map) { /* constants, and variables of more than one value: nothing is left to do */
   int i;
-  for (i = 0; i < map->results; ++i)
-    if (settp_at(arena, map->result[i])->op > SETTP_VAR) return 0;
+  for (i = 0; i < map->results; ++i) {
+    const settp_node *n = settp_at(arena, map->result[i]);
+    if (n->op > SETTP_VAR || (n->op == SETTP_VAR && map->variable[n->value].lo >= map->variable[n->value].hi)) return 0;
+  }
+  for (i = 0; i < sett_map_variables(*map); ++i)
+    if (map->variable[i].lo > map->variable[i].hi) return 0;
   return !map->constraints;
 }
 
@@ -4684,7 +4704,7 @@ SETT_INLINE sett_map sett_map_simplify(sett_map_arena *arena, sett_map map) {
   sett_map made[TIMES];
   int32_t work = SETTP_WORK_MAX;
   int i, j;
-  if (map.kind != SETT_MAP_DEFINED) return map;
+  if (map.kind != SETT_MAP_DEFINED || settp_is_plain(arena, &map)) return map;
   for (i = 0; i < TIMES && (!i || work); ++i) {
     made[i] = settp_simplify_once(arena, i ? made[i - 1] : map, arena->top, &work);
     if (made[i].kind == SETT_MAP_FAILED && made[i].error == SETT_MAP_ERROR_OVERFLOW) { /* numbers that the rules do not hold: as it is */

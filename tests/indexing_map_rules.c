@@ -204,6 +204,7 @@ static void prints(void) {
   EACH(m, 1, 12)
     EACH(f, -30, 30) {
       EACH(t, -7, 7) law(P1, 1, t * f - t * m * Q(f, m) == t * residue(f, m));
+      EACH(t, -7, 7) law(P1, 1, t * residue(f, m) == t * (m - 1) - t * residue(m - 1 - f, m));
       EACH(a, -7, 7) law(P1, 1, residue(f, m) == residue(f + m * a, m)); /* inside of a mod coefficients are free */
       EACH(q, -30, 30) law(P2, within(f - m * q, 0, m - 1), q == Q(f, m) && f - m * q == residue(f, m));
       EACH(k, -7, 7)
@@ -245,7 +246,7 @@ static const struct row {
      "(d0, d1, d2) -> (0, (d2 * -3) floordiv 8), domain: d0 in [28, 69], d1 in [28, 65], d2 in [0, 2], d0 * 37 + d1 * 41 in [3701, 3701]"},
     {R4, "(d0) -> ((d0 * 64) * d0, d0 mod -8), domain: d0 in [0, 1]", "(d0) -> (d0 * 64, d0 * -7), domain: d0 in [0, 1]",
      "(d0) -> ((d0 * 64) * d0, d0 mod -8), domain: d0 in [0, 2]", "(d0) -> ((d0 * d0) * 64, (d0 + 7) mod 8 - 7), domain: d0 in [0, 2]"},
-    {R6, "(d0) -> ((d0 + d0 floordiv 2 + 2) mod 3), " D0, "(d0) -> ((d0 mod 2) * -2 + 2), " D0, "(d0) -> ((d0 + d0 floordiv 2 + 2) mod 4), " D0,
+    {R6, "(d0) -> ((d0 + d0 floordiv 2 + 2) mod 3), " D0, "(d0) -> (((d0 + 1) mod 2) * 2), " D0, "(d0) -> ((d0 + d0 floordiv 2 + 2) mod 4), " D0,
      "(d0) -> ((d0 floordiv 2 + d0 + 2) mod 4), " D0},
     {R7, "(d0) -> ((d0 * 2 + d0 mod 2) mod 6), " D0, "(d0) -> ((d0 mod 3) * 2 + d0 mod 2), " D0, "(d0) -> ((d0 * 2 + d0 mod 3) mod 6), " D0,
      "(d0) -> (((d0 floordiv 3 + d0) mod 2) * 3), " D0},
@@ -335,6 +336,7 @@ static const struct row {
      "(d0, d1) -> (d0), domain: d0 in [0, 3], d1 in [2, 4998], d1 mod 4 in [2, 2]", NULL, NULL},
     {P1, "(d0) -> (d0 * 5 - (d0 floordiv 3) * 15), " D0, "(d0) -> ((d0 mod 3) * 5), " D0, "(d0) -> (d0 * 5 - (d0 floordiv 3) * 14), " D0,
      "(d0) -> (d0 * 5 - (d0 floordiv 3) * 14), " D0},
+    {P1, "(d0) -> (3 - (-d0 - 1) mod 4), " D0, "(d0) -> (d0 mod 4), " D0, "(d0) -> (4 - (-d0 - 1) mod 4), " D0, "(d0) -> (d0 mod 4 + 1), " D0},
     {P2, "(d0) -> (d0 - (d0 floordiv 12) * 8), domain: d0 in [-8, 7]", "(d0) -> (d0 mod 8), domain: d0 in [-8, 7]",
      "(d0) -> (d0 - (d0 floordiv 12) * 8), domain: d0 in [-9, 7]", "(d0) -> (d0 - (d0 floordiv 12) * 8), domain: d0 in [-9, 7]"},
     {P4, "(d0) -> (d0 * 4 + (d0 floordiv 2) * 2), " D0, "(d0) -> (((d0 * 5) floordiv 2) * 2), " D0, "(d0) -> (d0 * 3 + (d0 floordiv 2) * 2), " D0,
