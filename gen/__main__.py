@@ -11,7 +11,7 @@ from typing import List, Optional
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent)) if __package__ in (None, "") else None
 
-from gen import algebra, bench, build, explain, hlo, maps, run  # noqa: E402
+from gen import algebra, bench, build, explain, hlo, layouts, maps, run  # noqa: E402
 from gen.schedule import DEVICES  # noqa: E402
 
 BENCH_TARGETS = ("opencl", "c", "cuda")
@@ -74,8 +74,11 @@ def arguments() -> argparse.ArgumentParser:
     one.add_argument("--stage", choices=explain.STAGES)
     one.add_argument("--target", default=",".join(build.TARGETS), type=targets, metavar="T,..", help="of cuda, opencl, c (default: all)")
     shared(one)
-    one = verb("bench", "time, bytes, GB/s and the share of the copy")
-    one.add_argument("files", nargs="+")
+    one = verb("bench", "time, bytes, GB/s and the share of the copy: of files, or of the copies between layouts")
+    one.add_argument("files", nargs="*", metavar="FILE")
+    one.add_argument("--layouts", nargs="+", metavar=("SHAPE", "LAYOUT"),
+                     help="instead of files: f32[4096,4096] {1,0} {0,1} .., copies between every pair, reads by rows, columns and tiles in each")
+    one.add_argument("--html", metavar="F", help="the page of --layouts (default: beside the JSON, else build/layouts.html)")
     one.add_argument("--target", default="opencl", choices=BENCH_TARGETS)
     one.add_argument("--json", metavar="F")
     one.add_argument("--rounds", type=int, default=60, help="timed turns at most (default 60)")
@@ -157,13 +160,35 @@ def do_explain(given: argparse.Namespace) -> int:
 def do_bench(given: argparse.Namespace) -> int:
     if given.rounds < 1:
         raise run.RunError("--rounds: expected 1 or more")
+    if bool(given.files) == bool(given.layouts) or (given.html and not given.layouts):
+        raise run.RunError("expected files to time, or --layouts SHAPE LAYOUT .. (with --html F)")
     asked = bench.BenchOptions(rounds=given.rounds, spread=given.spread / 100, with_check=not given.no_check,
                                with_libraries=not given.no_libraries, run=options(given))
+    if given.layouts is not None:
+        return bench_layouts(given, asked)
     report = bench.bench(given.files, given.target, asked)
     print(bench.table(report))
     if given.json:
         bench.write_json(report, given.json)
     return 0 if report.status() == "PASS" else 1
+
+
+def bench_layouts(given: argparse.Namespace, asked: bench.BenchOptions) -> int:
+    data, page = layouts.places(given.json, given.html)
+    try:
+        matrix = layouts.measure(given.layouts, given.target, asked, progress)
+    finally:
+        progress("")
+    layouts.write(matrix, data, page)
+    print(layouts.table(matrix))
+    print("wrote", " and ".join(os.path.relpath(path) for path in (page, data) if path))
+    return 0 if matrix.report.status() == "PASS" else 1
+
+
+def progress(text: str) -> None:
+    """One line that changes, for who sits before a terminal."""
+    if sys.stderr.isatty():
+        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
 
 
 VERBS = {"build": do_build, "check": do_check, "run": do_run, "explain": do_explain, "bench": do_bench}

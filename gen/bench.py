@@ -167,6 +167,13 @@ def bench_built(built: run.Built, target: str, device: run.Event, options: Bench
     return row
 
 
+def bench_fusion(fusion: Any, report: Report) -> Row:
+    """One fusion's row, built in a folder of its own."""
+    with tempfile.TemporaryDirectory(prefix="sett_bench_") as work:
+        built = run.build(fusion, Path(work), report.target, report.options.run)
+        return bench_built(built, report.target, report.device, report.options, report.libraries)
+
+
 def bench(files: Sequence[str], target: str, options: Optional[BenchOptions] = None) -> Report:
     """`gen bench`: all fusions of all files. RunError with status 3 where there is no device."""
     from gen import hlo
@@ -178,9 +185,7 @@ def bench(files: Sequence[str], target: str, options: Optional[BenchOptions] = N
         if options.with_libraries and report.device["on_host"]:
             report.libraries = rivals.find(Path(programs))
         for file, fusion in fusions:
-            with tempfile.TemporaryDirectory(prefix="sett_bench_") as work:
-                row = bench_built(run.build(fusion, Path(work), target, options.run), target, report.device, options, report.libraries)
-            report.rows.append({**row, "file": file})
+            report.rows.append({**bench_fusion(fusion, report), "file": file})
     return report
 
 
@@ -266,9 +271,18 @@ def _skipped(report: Report) -> List[str]:
     return lines + [f"{reason} ({', '.join(names)})" for reason, names in kernels.items()]
 
 
+def head(report: Report) -> List[str]:
+    """Lines for the device and the method."""
+    device, options = report.device, report.options
+    return [f"{report.target} on {device['name']}, {int(device['units'])} compute units, {device['runtime']}; "
+            f"host copies by {report.compiler}",
+            f"turns until the share is known within {100 * options.spread:g}% (95%), {options.rounds} or {options.seconds:g} s at most; "
+            f"buffers rotated through {max((row.get('footprint', 0) for row in report.rows), default=0) / MIB:.0f} MiB, "
+            f"last-level cache {device['cache'] / MIB:.0f} MiB"]
+
+
 def table(report: Report) -> str:
     """Lines for the device and the method, then a row for each kernel. Time: the median; spread: the middle half of the turns."""
-    device, options = report.device, report.options
     names = [x.name for x in report.libraries if not x.missing and any(_library_cell(row, x.name) != "-" for row in report.rows)]
     headings = ["kernel", "hero", "moved", "time", "spread", "GB/s", "copy", "share", "read", "of read", "+-", "of one stream", "memcpy", *names, "max error", "yardstick", "note"]
     lines = [_cells(row, names) for row in report.rows]
@@ -277,24 +291,24 @@ def table(report: Report) -> str:
     def text(cells: Sequence[str]) -> str:
         return "  ".join(c.ljust(w) if h in LEFT else c.rjust(w) for h, c, w in zip(headings, cells, widths)).rstrip()
 
-    head = [f"{report.target} on {device['name']}, {int(device['units'])} compute units, {device['runtime']}; "
-            f"host copies by {report.compiler}",
-            f"turns until the share is known within {100 * options.spread:g}% (95%), {options.rounds} or {options.seconds:g} s at most; "
-            f"buffers rotated through {max((row.get('footprint', 0) for row in report.rows), default=0) / MIB:.0f} MiB, "
-            f"last-level cache {device['cache'] / MIB:.0f} MiB"]
-    about = sorted({" ".join(r["about"].split()[:2]) for row in report.rows for r in row["libraries"] if r["status"] == "PASS"})
-    if about:
-        head.append(f"beside it, on {int(device['units'])} threads: {', '.join(about)}")
-    return "\n".join([*head, text([h if h != "note" else "" for h in headings]), *(text([line.get(h, "") for h in headings]) for line in lines),
+    said = head(report)
+    libraries = sorted({" ".join(r["about"].split()[:2]) for row in report.rows for r in row["libraries"] if r["status"] == "PASS"})
+    if libraries:
+        said.append(f"beside it, on {int(report.device['units'])} threads: {', '.join(libraries)}")
+    return "\n".join([*said, text([h if h != "note" else "" for h in headings]), *(text([line.get(h, "") for h in headings]) for line in lines),
                       *_skipped(report)])
+
+
+def about(report: Report) -> Dict[str, Any]:
+    """The device and the method, without dates and paths."""
+    options = report.options
+    return {"target": report.target, "device": {k: v for k, v in report.device.items() if k != "event"}, "compiler": report.compiler,
+            "rounds": options.rounds, "spread": options.spread, "seconds": options.seconds}
 
 
 def as_json(report: Report) -> str:
     """Everything measured, without dates and paths."""
-    options = report.options
-    return json.dumps({"target": report.target, "device": {k: v for k, v in report.device.items() if k != "event"},
-                       "compiler": report.compiler, "rounds": options.rounds, "spread": options.spread, "seconds": options.seconds,
-                       "kernels": report.rows}, indent=1) + "\n"
+    return json.dumps({**about(report), "kernels": report.rows}, indent=1) + "\n"
 
 
 def write_json(report: Report, path: str) -> None:
