@@ -3708,7 +3708,8 @@ SETT_INLINE int32_t settp_mod_estimate(settp_engine *e, int32_t l, int64_t m, in
   return n + 2 * constant;
 }
 
-/* P1: the best step that writes a quotient q = floor(F / m) and its dividend as F mod m, or as m - 1 - (m - 1 - F) mod m; the form that is left. */
+/* P1: the best step that writes a quotient q = floor(F / m) and its dividend as F mod m, or, where F has a negative number,
+ * as m - 1 - (m - 1 - F) mod m; the form that is left. */
 SETT_INLINE int32_t settp_fold_mod(settp_engine *e, int32_t l, settp_part *part) {
   int32_t i, f, best = SETTP_NONE, best_nodes = settp_estimate(e, l), best_q = 0, n, first, digit, left;
   int64_t best_t = 0, m, up;
@@ -3725,7 +3726,7 @@ SETT_INLINE int32_t settp_fold_mod(settp_engine *e, int32_t l, settp_part *part)
       if (n < 0) continue;
       first = e->terms;
       e->terms += n; /* the estimates may print: the terms are kept from it */
-      for (turned = 0; turned < 2; ++turned) {
+      for (turned = 0; turned <= !settp_all_positive(e, form.lin); ++turned) {
         int64_t k = turned ? -t : t, c = constant;
         int32_t nodes = settp_mod_estimate(e, form.lin, form.c, turned) + (k == 1 ? 0 : 2);
         int positive;

@@ -11,7 +11,7 @@
 #include "../include/sett_indexing_map.h"
 
 #ifndef SETT_FUZZ_EXTREMES
-#define SETT_FUZZ_EXTREMES 0
+#define SETT_FUZZ_EXTREMES 1
 #endif
 
 enum { EXTREMES = SETT_FUZZ_EXTREMES }; /* constants next to the ends of 64 bits, too */

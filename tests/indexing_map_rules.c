@@ -246,7 +246,7 @@ static const struct row {
      "(d0, d1, d2) -> (0, (d2 * -3) floordiv 8), domain: d0 in [28, 69], d1 in [28, 65], d2 in [0, 2], d0 * 37 + d1 * 41 in [3701, 3701]"},
     {R4, "(d0) -> ((d0 * 64) * d0, d0 mod -8), domain: d0 in [0, 1]", "(d0) -> (d0 * 64, d0 * -7), domain: d0 in [0, 1]",
      "(d0) -> ((d0 * 64) * d0, d0 mod -8), domain: d0 in [0, 2]", "(d0) -> ((d0 * d0) * 64, (d0 + 7) mod 8 - 7), domain: d0 in [0, 2]"},
-    {R6, "(d0) -> ((d0 + d0 floordiv 2 + 2) mod 3), " D0, "(d0) -> (((d0 + 1) mod 2) * 2), " D0, "(d0) -> ((d0 + d0 floordiv 2 + 2) mod 4), " D0,
+    {R6, "(d0) -> ((d0 + d0 floordiv 2 + 2) mod 3), " D0, "(d0) -> ((d0 mod 2) * -2 + 2), " D0, "(d0) -> ((d0 + d0 floordiv 2 + 2) mod 4), " D0,
      "(d0) -> ((d0 floordiv 2 + d0 + 2) mod 4), " D0},
     {R7, "(d0) -> ((d0 * 2 + d0 mod 2) mod 6), " D0, "(d0) -> ((d0 mod 3) * 2 + d0 mod 2), " D0, "(d0) -> ((d0 * 2 + d0 mod 3) mod 6), " D0,
      "(d0) -> (((d0 floordiv 3 + d0) mod 2) * 3), " D0},
