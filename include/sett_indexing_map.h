@@ -4602,18 +4602,21 @@ SETT_INLINE int32_t settp_own_dimension(settp_engine *e, settp_domain *d, int i,
   return l;
 }
 
-/* Whether what was printed is its own simplification, seen without doing it: quotients of variables alone, of different ones, with one name each that is printed as it
- * is, meet no others. */
+/* Whether what was printed is its own simplification, seen without doing it: no name of a quotient has a negative number, and of quotients that share a variable
+ * one divisor divides the other, so that there is one way to write each digit. (Seen in 10^6 drawn maps, not proved: tests/indexing_map_property.c counts what
+ * changes again.) */
 SETT_INLINE int settp_settled(const settp_engine *e) {
-  uint64_t seen = 0;
-  int32_t i;
-  if (e->facts || e->variables > 64) return 0;
+  int32_t i, j, f, g;
+  if (e->facts || e->variables > 64 || e->forms > 64) return 0;
   for (i = 0; i < e->atoms; ++i) {
     const settp_atom *x = e->atom + i;
-    if (x->kind == SETTP_ATOM_VAR ? x->c != 1
-                                  : x->kind != SETTP_ATOM_QUOTIENT || x->depth != 1 || x->forms != 1 || (x->support & seen) || !settp_all_positive(e, x->a))
-      return 0;
-    if (x->kind == SETTP_ATOM_QUOTIENT) seen |= x->support;
+    if (x->kind == SETTP_ATOM_VAR ? x->c != 1 : x->kind != SETTP_ATOM_QUOTIENT) return 0;
+    for (f = x->form; f >= 0; f = e->form[f].next) {
+      if (!settp_all_positive(e, e->form[f].lin)) return 0;
+      for (j = 0; j <= i; ++j)
+        for (g = e->atom[j].support & x->support ? e->atom[j].form : SETTP_NONE; g >= 0; g = e->form[g].next)
+          if (e->form[f].c % e->form[g].c && e->form[g].c % e->form[f].c) return 0;
+    }
   }
   return 1;
 }
