@@ -456,7 +456,6 @@ def test_c_text_compiled() -> None:
     rng = random.Random(SEED + 7)
     chosen: list[tuple[str, Map, list[tuple[int, ...]]]] = []
     source = ["#include <stdio.h>", "typedef unsigned int uint;"]
-    calls = []
     types = {"uint": 0, "int": 0, "long": 0}
     while len(chosen) < COUNT // 2:
         text = draw_map(rng)
@@ -477,13 +476,13 @@ def test_c_text_compiled() -> None:
         source.append(f"static int inside{k}({arguments}) {{ {''.join(f'(void){n}; ' for n in m.names)}return {guard}; }}")
         for r, expression in enumerate(lines.results):
             source.append(f"static long long value{k}_{r}({arguments}) {{ {''.join(f'(void){n}; ' for n in m.names)}{lines.type} x = {expression}; return x; }}")
-        for point in points:
-            values = ", ".join(f"({lines.type}){v}" for v in point)
-            shown = ", ".join(f"value{k}_{r}({values})" for r in range(len(lines.results)))
-            calls.append(f'if (inside{k}({values})) printf("{"%lld " * len(lines.results)}\\n", {shown}); else puts("outside");')
-    pieces = [calls[i:i + 500] for i in range(0, len(calls), 500)]
-    source += [f"static void run{i}(void) {{\n" + "\n".join(p) + "\n}" for i, p in enumerate(pieces)]
-    source.append("int main(void) {\n" + "\n".join(f"run{i}();" for i in range(len(pieces))) + "\nreturn 0; }")
+        values = ", ".join(f"p[{i}]" for i in range(len(m.names)))
+        shown = ", ".join(f"value{k}_{r}({values})" for r in range(len(lines.results)))
+        table = ", ".join("{" + (", ".join(f"({lines.type}){v}" for v in point) or "0") + "}" for point in points)
+        source.append(f"static void run{k}(void) {{\n  static const {lines.type} point[][{max(1, len(m.names))}] = {{{table or "{0}"}}};\n"
+                      f"  for (int i = 0; i < {len(points)}; ++i) {{\n    const {lines.type} *p = point[i];\n    (void)p;\n"
+                      f'    if (inside{k}({values})) printf("{"%lld " * len(lines.results)}\\n", {shown}); else puts("outside");\n  }}\n}}')
+    source.append("int main(void) {\n" + "\n".join(f"run{k}();" for k in range(len(chosen))) + "\nreturn 0; }")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder)
         (path / "t.c").write_text("\n".join(source))
