@@ -478,8 +478,8 @@ def test_c_text_compiled() -> None:
             source.append(f"static long long value{k}_{r}({arguments}) {{ {''.join(f'(void){n}; ' for n in m.names)}{lines.type} x = {expression}; return x; }}")
         values = ", ".join(f"p[{i}]" for i in range(len(m.names)))
         shown = ", ".join(f"value{k}_{r}({values})" for r in range(len(lines.results)))
-        table = ", ".join("{" + (", ".join(f"({lines.type}){v}" for v in point) or "0") + "}" for point in points)
-        source.append(f"static void run{k}(void) {{\n  static const {lines.type} point[][{max(1, len(m.names))}] = {{{table or "{0}"}}};\n"
+        table = ", ".join("{" + (", ".join(f"({lines.type}){v}" for v in point) or "0") + "}" for point in points) or "{0}"
+        source.append(f"static void run{k}(void) {{\n  static const {lines.type} point[][{max(1, len(m.names))}] = {{{table}}};\n"
                       f"  for (int i = 0; i < {len(points)}; ++i) {{\n    const {lines.type} *p = point[i];\n    (void)p;\n"
                       f'    if (inside{k}({values})) printf("{"%lld " * len(lines.results)}\\n", {shown}); else puts("outside");\n  }}\n}}')
     source.append("int main(void) {\n" + "\n".join(f"run{k}();" for k in range(len(chosen))) + "\nreturn 0; }")
