@@ -164,13 +164,14 @@ static void shape_say_tiles(command *self, const sett_tile_shape *shape) {
 }
 
 static int shape_info(command *self, const char *text) {
-  sett_tile_shape shape;
+  sett_tile_shape shape = sett_tile_parse(text, strlen(text)), part;
   sett_tile_plan plan;
   const int64_t *dims;
   char share[32];
-  double waste;
   int count;
-  if (!shape_plan(self, text, &shape, &plan)) return 2;
+  part = sett_tile_part_shape(&shape);
+  plan = sett_tile_prepare(&part);
+  if (plan.error) return shape_error(self, plan.error, shape.error ? shape.column : 1);
   count = sett_tile_physical(&plan, &dims);
   say_text(self, "shape ");
   shape_say_leaf(self, &shape);
@@ -189,9 +190,11 @@ static int shape_info(command *self, const char *text) {
   say_text(self, "\nbytes ");
   say_int(self, sett_tile_bytes(&shape));
   say_text(self, "\npadding ");
-  waste = (double)(plan.positions - sett_tile_elements(&shape));
-  snprintf(share, sizeof share, "%.2f%%", plan.positions > 0 ? 100.0 * waste / (double)plan.positions : 0.0);
+  snprintf(share, sizeof share, "%.2f%%", 100 * sett_tile_padding(&shape));
   say_text(self, share);
+  if (shape.splits == 0) return 0;
+  say_text(self, "\nparts "); /* the sizes above are those of one */
+  say_int(self, sett_tile_parts(&shape));
   return 0;
 }
 
@@ -226,6 +229,331 @@ static int shape_element(command *self, const char *text, const char *where) {
   return 0;
 }
 
+/* ---- relations of shapes ---------------------------------------------------------------------------------------- */
+
+/* A single array or buffer with bounded dimensions; 0 after say_error. */
+static int shape_sized(command *self, const char *text, sett_tile_shape *shape) {
+  int i;
+  *shape = sett_tile_parse(text, strlen(text));
+  if (!shape->error && (shape->kind == SETT_TILE_TOKEN || shape->kind == SETT_TILE_OPAQUE)) shape->error = SETT_TILE_ERROR_ARRAY;
+  for (i = 0; i < shape->rank && !shape->error; ++i)
+    if (shape->dims[i] < 0) shape->error = SETT_TILE_ERROR_UNBOUNDED;
+  if (shape->error) shape_error(self, shape->error, shape->column > 0 ? shape->column : 1);
+  return !shape->error;
+}
+
+/* "yes", or "no: reason" with status 1; what is not decided is an error. */
+static int shape_say_answer(command *self, const sett_tile_answer *answer) {
+  char text[256];
+  size_t length = sett_tile_answer_print(answer, text, sizeof text);
+  if (answer->yes < 0) return say_error(self, 1, text);
+  say(self, text, length);
+  return !answer->yes;
+}
+
+static int shape_bitcast(command *self, const char *a, const char *b) {
+  sett_tile_shape one, other;
+  sett_tile_answer answer;
+  if (!shape_sized(self, a, &one) || !shape_sized(self, b, &other)) return 2;
+  answer = sett_tile_same_bytes(&one, &other);
+  return shape_say_answer(self, &answer);
+}
+
+/* As many integers as the shape has dimensions, in 32 bits; 0 after say_error. */
+static int shape_small_integers(command *self, const char *text, int count, int32_t *values) {
+  int64_t wide[SETT_TILE_MAX_RANK];
+  int i, read = shape_integers(self, text, wide, SETT_TILE_MAX_RANK);
+  if (read < 0) return 0;
+  if (count >= 0 && read != count) {
+    say_error(self, 1, "expected as many integers as the shape has dimensions");
+    return 0;
+  }
+  for (i = 0; i < read; ++i) values[i] = wide[i] < 0 || wide[i] > 255 ? -1 : (int32_t)wide[i];
+  return 1;
+}
+
+/* transpose A B: the permutation for which it is a bitcast; transpose A B P,P,..: whether it is for that one. */
+static int shape_transpose(command *self, const char *a, const char *b, const char *permutation) {
+  sett_tile_shape one, other;
+  sett_tile_answer answer;
+  int32_t order[SETT_TILE_MAX_RANK];
+  int i;
+  if (!shape_sized(self, a, &one) || !shape_sized(self, b, &other)) return 2;
+  if (permutation) {
+    if (!shape_small_integers(self, permutation, one.rank, order)) return 2;
+    answer = sett_tile_transpose_is_bitcast(&one, &other, order, SETT_TILE_SAME_BITS);
+    return shape_say_answer(self, &answer);
+  }
+  answer = sett_tile_find_transpose(&one, &other, order, SETT_TILE_SAME_BITS);
+  if (answer.yes != 1) return shape_say_answer(self, &answer);
+  for (i = 0; i < one.rank; ++i) {
+    if (i) say_text(self, ",");
+    say_int(self, order[i]);
+  }
+  return 0;
+}
+
+static void shape_say_order(command *self, const int32_t *order, int count) {
+  int i;
+  for (i = 0; i < count; ++i) {
+    if (i) say_text(self, ",");
+    say_int(self, order[i]);
+  }
+}
+
+/* The parts of a bitcast, one a line: transpose P,P,.. SHAPE, reshape SHAPE. */
+static int shape_decompose(command *self, const char *a, const char *b) {
+  sett_tile_shape one, other;
+  sett_tile_decomposition parts;
+  if (!shape_sized(self, a, &one) || !shape_sized(self, b, &other)) return 2;
+  parts = sett_tile_decompose(&one, &other);
+  if (parts.form == SETT_TILE_NO_FORM) return shape_say_answer(self, &parts.answer);
+  if (parts.form != SETT_TILE_RESHAPE) {
+    say_text(self, "transpose ");
+    shape_say_order(self, parts.first, one.rank);
+    say_text(self, " ");
+    shape_say_leaf(self, &parts.before);
+  }
+  if (parts.form == SETT_TILE_TRANSPOSE) return 0;
+  if (parts.form != SETT_TILE_RESHAPE) say_text(self, "\n");
+  say_text(self, "reshape ");
+  shape_say_leaf(self, &parts.after);
+  if (parts.form == SETT_TILE_RESHAPE) return 0;
+  say_text(self, "\ntranspose ");
+  shape_say_order(self, parts.second, other.rank);
+  say_text(self, " ");
+  shape_say_leaf(self, &other);
+  return 0;
+}
+
+static int shape_align(command *self, const char *text, const char *dims) {
+  sett_tile_shape shape, other;
+  sett_tile_answer answer;
+  int64_t values[SETT_TILE_MAX_RANK];
+  int count;
+  if (!shape_sized(self, text, &shape)) return 2;
+  count = shape_integers(self, dims, values, SETT_TILE_MAX_RANK);
+  if (count < 0) return 2;
+  other = sett_tile_align(&shape, count, values, &answer);
+  if (answer.yes != 1) return shape_say_answer(self, &answer);
+  shape_say_leaf(self, &other);
+  return 0;
+}
+
+static int shape_untiled(command *self, const char *text) {
+  sett_tile_shape shape;
+  sett_tile_answer answer;
+  if (!shape_sized(self, text, &shape)) return 2;
+  answer = sett_tile_tiling_is_noop(&shape);
+  return shape_say_answer(self, &answer);
+}
+
+enum { SHAPE_PERMUTE, SHAPE_DELETE, SHAPE_MOVE };
+
+/* The shape after a change of its dimensions: permute P,P,.. ; delete D,D,.. ; move D,PLACE (0: most minor). */
+static int shape_change(command *self, const char *text, const char *how, int what) {
+  sett_tile_shape shape = sett_tile_parse(text, strlen(text));
+  int32_t values[SETT_TILE_MAX_RANK];
+  int64_t wide[SETT_TILE_MAX_RANK];
+  int i, count = shape_integers(self, how, wide, SETT_TILE_MAX_RANK);
+  if (shape.error) return shape_error(self, shape.error, shape.column);
+  if (count < 0 || !shape_small_integers(self, how, what == SHAPE_PERMUTE ? shape.rank : -1, values)) return 2;
+  if (what == SHAPE_MOVE && count != 2) return say_error(self, 1, "expected a dimension and its place");
+  if (what == SHAPE_PERMUTE) shape = sett_tile_permute(&shape, values);
+  if (what == SHAPE_MOVE) shape = sett_tile_move(&shape, values[0], values[1]);
+  for (i = 0; what == SHAPE_DELETE && i < count; ++i) {
+    int j, dim = values[i];
+    for (j = 0; j < i; ++j) {
+      if (values[j] == values[i]) return say_error(self, 1, "expected each dimension once");
+      dim -= values[j] < values[i];
+    }
+    shape = sett_tile_delete(&shape, dim);
+  }
+  if (shape.error) return shape_error(self, shape.error, 1);
+  shape_say_leaf(self, &shape);
+  return 0;
+}
+
+static int shape_descending(command *self, const char *text) {
+  sett_tile_shape shape = sett_tile_parse(text, strlen(text));
+  if (shape.error) return shape_error(self, shape.error, shape.column);
+  shape = sett_tile_descending(&shape);
+  shape_say_leaf(self, &shape);
+  return 0;
+}
+
+/* Bytes between neighbours along each dimension; "no" where there are no such numbers. */
+static int shape_strides(command *self, const char *text) {
+  sett_tile_shape shape;
+  sett_tile_plan plan;
+  int64_t strides[SETT_TILE_MAX_RANK];
+  if (!shape_plan(self, text, &shape, &plan)) return 2;
+  if (!sett_tile_byte_strides(&shape, strides)) {
+    say_text(self, "no: tiles break a dimension, or elements do not take whole bytes");
+    return 1;
+  }
+  shape_say_list(self, strides, shape.rank);
+  return 0;
+}
+
+/* byte B, bits F..L: where the element at an index lies. */
+static int shape_bits(command *self, const char *text, const char *index) {
+  sett_tile_shape shape;
+  sett_tile_plan plan;
+  sett_tile_place place;
+  int64_t values[SETT_TILE_MAX_RANK], position;
+  int count;
+  if (!shape_plan(self, text, &shape, &plan)) return 2;
+  count = shape_integers(self, index, values, SETT_TILE_MAX_RANK);
+  if (count < 0) return 2;
+  if (count != shape.rank) return say_error(self, 1, "expected as many indices as the shape has dimensions");
+  position = sett_tile_position(&plan, values);
+  if (position < 0) return say_error(self, 1, "expected indices inside the shape");
+  place = sett_tile_place_of(&shape, position);
+  say_text(self, "byte ");
+  say_int(self, place.byte);
+  say_text(self, ", bits ");
+  say_int(self, place.shift);
+  say_text(self, "..");
+  say_int(self, place.shift + place.bits - 1);
+  return 0;
+}
+
+static void shape_say_share(command *self, double share) {
+  char text[32];
+  snprintf(text, sizeof text, "%.2f%%", 100 * share);
+  say_text(self, text);
+}
+
+/* The formats of TPUs for the shape, one a line: *, where the document takes it, name, shape, bytes, padding. */
+static int shape_formats(command *self, const char *text) {
+  sett_tile_shape shape;
+  sett_tile_format format[SETT_TILE_FORMAT_COUNT];
+  int i, count;
+  if (!shape_sized(self, text, &shape)) return 2;
+  count = sett_tile_formats(&shape, format);
+  for (i = 0; i < count; ++i) {
+    if (i) say_text(self, "\n");
+    say_text(self, format[i].chosen ? "*\t" : "\t");
+    say_text(self, format[i].name);
+    say_text(self, "\t");
+    if (format[i].shape.error) {
+      say_text(self, sett_tile_error_text(format[i].shape.error));
+      continue;
+    }
+    shape_say_leaf(self, &format[i].shape);
+    say_text(self, "\t");
+    shape_say_size(self, sett_tile_bytes(&format[i].shape));
+    say_text(self, "\t");
+    shape_say_share(self, format[i].padding);
+  }
+  return 0;
+}
+
+/* The steps of the definition, one a line: what is done, and the dimensions after it. */
+static int shape_steps(command *self, const char *text) {
+  static const char *const names[] = {"combine", "pad", "reshape", "transpose"};
+  sett_tile_shape shape;
+  sett_tile_plan plan;
+  int64_t dims[SETT_TILE_MAX_LIST];
+  int tile, stage, i;
+  if (!shape_plan(self, text, &shape, &plan)) return 2;
+  say_text(self, "physical ");
+  for (i = shape.rank; i-- > 0;) {
+    say_int(self, shape.dims[shape.minor_to_major[i]]);
+    if (i) say_text(self, ",");
+  }
+  for (tile = 0; tile < plan.tiles; ++tile)
+    for (stage = SETT_TILE_COMBINED; stage <= SETT_TILE_TRANSPOSED; ++stage) {
+      int count = sett_tile_stage(&plan, tile, stage, dims);
+      say_text(self, "\n");
+      say_text(self, names[stage]);
+      say_text(self, " ");
+      shape_say_list(self, dims, count);
+    }
+  return 0;
+}
+
+/* Of a split array: the number of parts, a tab, the shape of a part; with an index: the part, a tab, the index in it. */
+static int shape_parts(command *self, const char *text, const char *index) {
+  sett_tile_shape shape;
+  int64_t values[SETT_TILE_MAX_RANK], own[SETT_TILE_MAX_RANK], part;
+  int count;
+  if (!shape_sized(self, text, &shape)) return 2;
+  if (!index) {
+    sett_tile_shape memory = sett_tile_part_shape(&shape);
+    say_int(self, sett_tile_parts(&shape));
+    say_text(self, "\t");
+    shape_say_leaf(self, &memory);
+    return 0;
+  }
+  count = shape_integers(self, index, values, SETT_TILE_MAX_RANK);
+  if (count < 0) return 2;
+  if (count != shape.rank) return say_error(self, 1, "expected as many indices as the shape has dimensions");
+  part = sett_tile_part(&shape, values, own);
+  if (part < 0) return say_error(self, 1, "expected indices inside the shape");
+  say_int(self, part);
+  say_text(self, "\t");
+  shape_say_list(self, own, shape.rank);
+  return 0;
+}
+
+/* Bytes up to the end of the last element; sett_tile_bytes counts the padding behind it too. */
+static int shape_data(command *self, const char *text) {
+  sett_tile_shape shape;
+  sett_tile_plan plan;
+  sett_tile_place end;
+  int64_t data;
+  if (!shape_plan(self, text, &shape, &plan)) return 2;
+  data = sett_tile_data_positions(&plan);
+  if (data < 0) return say_error(self, 1, "not decided: too much padding behind the last element");
+  end = sett_tile_place_of(&shape, data);
+  say_int(self, end.byte + (end.shift > 0));
+  return 0;
+}
+
+static int shape_major(command *self, const char *text, const char *dim) {
+  sett_tile_shape shape;
+  int32_t which[SETT_TILE_MAX_RANK];
+  if (!shape_sized(self, text, &shape) || !shape_small_integers(self, dim, -1, which)) return 2;
+  say_text(self, sett_tile_is_most_major(&shape, which[0]) ? "yes" : "no: a larger dimension is more major");
+  return !sett_tile_is_most_major(&shape, which[0]);
+}
+
+/* A transposition with what moves together made one: dims, a tab, permutation. */
+static int shape_normal(command *self, const char *dims, const char *permutation) {
+  int64_t from[SETT_TILE_MAX_RANK], to[SETT_TILE_MAX_RANK] = {0};
+  int32_t order[SETT_TILE_MAX_RANK], made[SETT_TILE_MAX_RANK] = {0};
+  int count = shape_integers(self, dims, from, SETT_TILE_MAX_RANK);
+  if (count < 0 || !shape_small_integers(self, permutation, count, order)) return 2;
+  count = sett_tile_normal_transpose(count, from, order, to, made);
+  if (count < 0) return say_error(self, 1, "expected a permutation of the dimensions");
+  shape_say_list(self, to, count);
+  say_text(self, "\t");
+  shape_say_order(self, made, count);
+  return 0;
+}
+
+/* The dimensions that a reshape leaves alone: from:to, .. */
+static int shape_kept(command *self, const char *dims, const char *to_dims) {
+  int64_t from[SETT_TILE_MAX_RANK], to[SETT_TILE_MAX_RANK];
+  int32_t a[SETT_TILE_MAX_RANK], b[SETT_TILE_MAX_RANK];
+  int i, rank = shape_integers(self, dims, from, SETT_TILE_MAX_RANK), to_rank, count;
+  if (rank < 0) return 2;
+  to_rank = shape_integers(self, to_dims, to, SETT_TILE_MAX_RANK);
+  if (to_rank < 0) return 2;
+  count = sett_tile_kept_dims(rank, from, to_rank, to, a, b);
+  for (i = 0; i < count; ++i) {
+    if (i) say_text(self, ",");
+    say_int(self, a[i]);
+    say_text(self, ":");
+    say_int(self, b[i]);
+  }
+  return 0;
+}
+
+/* ---- maps of shapes --------------------------------------------------------------------------------------------- */
+
 /* Prints a map, or says its error; the exit status. */
 static int shape_say_map(command *self, sett_map_arena *arena, sett_map map) {
   size_t room = self->length < self->capacity ? self->capacity - self->length : 0;
@@ -254,19 +582,43 @@ static int shape_map(command *self, const char *text, int inverse) {
   return shape_say_tidy(self, &arena, map);
 }
 
+/* Every form of the command: verb and number of words after it. */
 static int command_shape(command *self) {
+  int words = self->argc - 2;
   const char *verb = self->argc > 1 ? self->argv[1] : "";
-  const char *first = self->argc > 2 ? self->argv[2] : "";
-  if (self->argc == 2) return shape_canonical(self, verb);
-  if (self->argc == 3 && !strcmp(verb, "scan")) return shape_scan(self, first);
-  if (self->argc == 3 && !strcmp(verb, "fields")) return shape_fields(self, first);
-  if (self->argc == 3 && !strcmp(verb, "info")) return shape_info(self, first);
-  if (self->argc == 4 && !strcmp(verb, "index")) return shape_index(self, first, self->argv[3]);
-  if (self->argc == 4 && !strcmp(verb, "element")) return shape_element(self, first, self->argv[3]);
-  if (self->argc == 3 && !strcmp(verb, "map")) return shape_map(self, first, 0);
-  if (self->argc == 3 && !strcmp(verb, "unmap")) return shape_map(self, first, 1);
-  return say_error(self, 0, "expected shape SHAPE, shape info|map|unmap|fields|scan SHAPE, shape index SHAPE I,J,.. "
-                            "or shape element SHAPE POSITION");
+  const char *first = words > 0 ? self->argv[2] : "", *second = words > 1 ? self->argv[3] : "";
+  if (words == 0) return shape_canonical(self, verb);
+  if (words == 1 && !strcmp(verb, "scan")) return shape_scan(self, first);
+  if (words == 1 && !strcmp(verb, "fields")) return shape_fields(self, first);
+  if (words == 1 && !strcmp(verb, "info")) return shape_info(self, first);
+  if (words == 2 && !strcmp(verb, "index")) return shape_index(self, first, second);
+  if (words == 2 && !strcmp(verb, "element")) return shape_element(self, first, second);
+  if (words == 2 && !strcmp(verb, "bitcast")) return shape_bitcast(self, first, second);
+  if (words == 1 && !strcmp(verb, "map")) return shape_map(self, first, 0);
+  if (words == 1 && !strcmp(verb, "unmap")) return shape_map(self, first, 1);
+  if (words == 2 && !strcmp(verb, "transpose")) return shape_transpose(self, first, second, NULL);
+  if (words == 3 && !strcmp(verb, "transpose")) return shape_transpose(self, first, second, self->argv[4]);
+  if (words == 2 && !strcmp(verb, "decompose")) return shape_decompose(self, first, second);
+  if (words == 2 && !strcmp(verb, "align")) return shape_align(self, first, second);
+  if (words == 1 && !strcmp(verb, "untiled")) return shape_untiled(self, first);
+  if (words == 2 && !strcmp(verb, "permute")) return shape_change(self, first, second, SHAPE_PERMUTE);
+  if (words == 2 && !strcmp(verb, "delete")) return shape_change(self, first, second, SHAPE_DELETE);
+  if (words == 2 && !strcmp(verb, "move")) return shape_change(self, first, second, SHAPE_MOVE);
+  if (words == 1 && !strcmp(verb, "descending")) return shape_descending(self, first);
+  if (words == 1 && !strcmp(verb, "data")) return shape_data(self, first);
+  if (words == 2 && !strcmp(verb, "major")) return shape_major(self, first, second);
+  if (words == 2 && !strcmp(verb, "normal")) return shape_normal(self, first, second);
+  if (words == 2 && !strcmp(verb, "kept")) return shape_kept(self, first, second);
+  if (words == 1 && !strcmp(verb, "strides")) return shape_strides(self, first);
+  if (words == 2 && !strcmp(verb, "bits")) return shape_bits(self, first, second);
+  if (words == 1 && !strcmp(verb, "formats")) return shape_formats(self, first);
+  if (words == 1 && !strcmp(verb, "steps")) return shape_steps(self, first);
+  if (words == 1 && !strcmp(verb, "parts")) return shape_parts(self, first, NULL);
+  if (words == 2 && !strcmp(verb, "parts")) return shape_parts(self, first, second);
+  return say_error(self, 0, "expected shape SHAPE, shape info|map|unmap|fields|scan|formats|steps|strides|data|untiled|descending SHAPE, "
+                            "shape index|bits SHAPE I,J,.., shape element SHAPE POSITION, shape bitcast|decompose A B, "
+                            "shape transpose A B [P,P,..], shape align SHAPE DIMS, shape permute|delete SHAPE DIMENSIONS, "
+                            "shape move SHAPE DIMENSION,PLACE, shape major SHAPE DIMENSION, shape normal DIMS P,P,.., shape kept DIMS DIMS or shape parts SHAPE [I,J,..]");
 }
 
 /* ---- op --------------------------------------------------------------------------------------------------------- */

@@ -1,16 +1,18 @@
-/* sett_tile.h - v0.1 - shapes with tiled layouts: f32[170,160]{1,0:T(8,128)}
+/* sett_tile.h - v0.2 - shapes with tiled layouts: f32[170,160]{1,0:T(8,128)}
 
 WHAT
   A tensor's shape says which indices exist; its layout says where each element lies in memory. This header reads and
-  prints both in XLA's notation and answers, for plain and for tiled layouts: at which linear position is an element,
-  which element is at a position (or is it padding), how many elements and bytes does the array take.
+  prints both in XLA's notation and answers, exactly, for plain and for tiled layouts: at which linear position is an
+  element, which element is at a position (or is it padding), in which bits of which byte, how much memory does the array
+  take and how much of it is padding, and when are two shapes the same bytes, so that a reshape or a transposition is free.
 
 INCLUDE
-  Copy this one file. C11 or C++17, freestanding (stddef.h, stdint.h); no allocation, no libc, no globals. Every function
-  is static inline.
+  Copy this one file. C11, C++17, CUDA, freestanding (stddef.h, stdint.h); no allocation, no libc, no globals. Every
+  function is static inline. OpenCL C 1.2 sees the part for devices alone.
 
 OPTIONS
-  None. The limits at the end are constants of the format of sett_tile_shape.
+  SETT_TILE_DEVICE_RANK 6, SETT_TILE_DEVICE_DIGITS 4   the size of a plan on a device; the same for host and device
+  The limits at the end are constants of the format of sett_tile_shape.
 
 A FIRST LOOK
     #include <stdio.h>
@@ -33,20 +35,44 @@ THE MODEL
   A shape is an element type, a list of dimensions, and a layout. minor_to_major names the dimensions from the one whose
   neighbours are closest in memory to the one whose neighbours are farthest: {1,0} is row-major, {0,1} column-major. Read
   backwards it gives the *physical list*, most major first.
+
   A tile T(t1,..,tk) rewrites the physical list. It acts on the last k entries (d1..dk): they are replaced by the k counts
   ceil(d/t) followed by the k tile dimensions t, and an index i becomes floor(i/t) and i mod t. Where d is not a multiple
-  of t the array is padded. The next tile acts on the list the former tile made, so T(8,128)(2,1) cuts the 8x128 tile, not
-  the array. The linear position is the row-major number of the digits in the final list. That is all:
+  of t the array is padded. The linear position is the row-major number of the digits in the final list. That is all:
     f32[3,5]{1,0:T(2,2)}   list (3,5) -> (2,3,2,2); index (2,3) -> (1,1,0,1) -> ((1*3+1)*2+0)*2+1 = 17
-    f32[4,8]{1,0:T(2,4)(2,1)}   first column of positions 0, 1, 16, 17
+  In other words a tile pads, reshapes and transposes; sett_tile_stage shows the list after each step: (3,5) is padded to
+  (4,6), reshaped to (2,2,3,2) and transposed to (2,3,2,2). Each element's position, padding as dots:
+
+    f32[3,5]{1,0:T(2,2)} in memory: 24 positions, 9 of them padding
+       0  1 |  4  5 |  8  .
+       2  3 |  6  7 | 10  .
+      ------+-------+-------
+      12 13 | 16 17 | 20  .
+       .  . |  .  . |  .  .
+
+  The next tile acts on the list that the former tile made, so T(8,128)(2,1) cuts the 8x128 tile, not the array: two rows
+  of bf16 are interleaved, as a 32-bit lane holds them. A longer inner tile reaches into the counts of tiles too.
+
+    f32[4,8]{1,0:T(2,4)(2,1)} in memory
+       0  2  4  6 |  8 10 12 14
+       1  3  5  7 |  9 11 13 15
+      ------------+------------
+      16 18 20 22 | 24 26 28 30
+      17 19 21 23 | 25 27 29 31
+
   A tile longer than the list finds ones in front of it. A * in a tile multiplies its dimension into the next more minor
   one before the tile acts: f32[2,7,8,11,10]{4,3,2,1,0:T(*,*,2,*,3)} cuts 112 x 110 by 2 x 3. The documents also write *
   as -1, which is read and printed as *.
-  L(n) pads the end of the whole array to a multiple of n positions. E(n) gives each element n bits, packed; without it
-  an element takes the whole bytes that its type needs (s4: one byte). S(n) is a memory space. SC(dim:i,j,..) splits a
-  physical dimension (0 is the most major) before the named indices; bytes are then those of the largest part, and
-  positions are not defined. M(n) counts bytes before the array that hold its dynamic sizes; sett_tile_bytes leaves them
-  out. A dimension <=n may shrink at run time and is laid out as n; ? has no bound, hence no size.
+
+  L(n) pads the end of the whole array to a multiple of n positions. E(n) gives each element n bits, packed, low bits
+  first: the element at position p has bits p*n .. p*n+n-1, where bit b is bit b mod 8 of byte b / 8. Without it an element
+  takes the whole bytes that its type needs (s4: one byte). S(n) is a memory space. M(n) counts bytes before the array that
+  hold its dynamic sizes; sett_tile_bytes leaves them out. A dimension <=n may shrink at run time and is laid out as n; ?
+  has no bound, hence no size.
+
+  SC(dim:i,j,..) splits a physical dimension (0 is the most major) before the named indices. Every part has a memory of its
+  own, of the size of the largest part; bytes are those of one part. An index lies in a part, at an index there
+  (sett_tile_part); its position is that of the part's shape (sett_tile_part_shape). A split shape itself has no plan.
 
   Grammar (blanks and comments may stand between tokens; types may be upper case on reading)
     shape  := array | token[] | opaque[] | ( [shape {, shape}] ) | b( array )
@@ -56,24 +82,79 @@ THE MODEL
   D (level kinds of a former sparse notation) is read and forgotten. #( ) *( ) P( ) are errors.
   The canonical print shows minor_to_major for rank 1 and more, and leaves out every default.
 
+PLANS
+  sett_tile_prepare works the layout out once; asking then costs a division for each digit that a tile makes, and none
+  where tiles only go on (f32[24,128]{1,0:T(8,128)} is plain row-major). A dimension of size n cut by T(8) and (2) has
+  three digits, i / 8, i mod 8 / 2 and i mod 2, each with its stride. The way back takes the digits off the position,
+  largest stride first, and an element is there if every digit, and what lies below it, is in its range. Where * ties dimensions together
+  so that no digits exist (f32[7,2,5]{2,0,1:T(*,3)}(*,2) say), the tiles are followed one by one: slower, as exact.
+
+RELATIONS
+  Two shapes are the same bytes when a buffer of the one is a buffer of the other as it stands: as many elements, of as many
+  bits, in as much memory of the same space, and the k-th element, counted row-major, in the same place in both. That is
+  when a reshape is a bitcast; a transposition is one when the shape with its dimensions permuted is the same bytes. XLA's
+  functions of these names look at minor_to_major alone. Here tiles count (XLA's answer in brackets where it differs):
+
+    f32[8,256]{1,0:T(8,128)}   f32[2048]{0:T(1024)}           no   [yes] the rows of a tile are not next to each other
+    f32[12,128]{1,0:T(8,128)}  f32[2,6,128]{2,1,0:T(8,128)}   no   [yes] each 6 is padded to 8
+    f32[8,256]{1,0:T(8,128)}   f32[8,2,128]{2,0,1:T(8,128)}   yes  [no] tiles one after the other
+    f32[16,128]{1,0:T(8,128)}  f32[2,8,128]{2,1,0:T(8,128)}   yes
+    f32[24,128]{1,0:T(8,128)}  f32[24,128]{1,0}               yes  one tile wide: the tiles change nothing
+
+  Types are not compared unless asked for, only bits. A "no" has its reason: numbers that differ, or an element and its two
+  positions. How it is decided: the position of the k-th element is a sum of digits of k, each a stride apart; digits that
+  only go on from each other are one. Equal digits are a proof. Else the places where a digit turns are asked, which finds
+  nearly every difference; if none differs, every run of both is compared. Only there, and for * that ties dimensions
+  together, may an answer be "not decided", after SETT_TILE_WALK steps.
+
+FORMATS
+  What TPUs use, from the document on tiled layouts; sett_tile_formats puts a shape into each that has tiles for its type,
+  with the share of padding, so that the waste is seen before it is paid for (f32[3,200]: 71% in 8x128, 41% in 4x128).
+    32-bit types   (8,128); (4,128) where the second most minor dimension is 3 or 4, (2,128) where it is 1 or 2
+    16-bit types   (8,128)(2,1)      the document says bf16
+    8-bit types    (8,128)(4,1)      pred is a byte; (32,128)(32,1) with E(1) is an option
+  Other formats that compilers have been seen to use are written like any layout; nothing here depends on these.
+
+ON A DEVICE
+  The host prepares, the device asks; trip counts are constant, no memory is touched (ptxas: 0 bytes stack). OpenCL C takes
+  the same type and the same two functions. The index is an array of SETT_TILE_DEVICE_RANK entries.
+    __global__ void detile(sett_tile_device_plan plan, const float *tiled, float *rows) {
+      int64_t at = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, index[SETT_TILE_DEVICE_RANK];
+      if (at < plan.positions && sett_tile_device_element(plan, at, index)) rows[index[0] * plan.dims[1] + index[1]] = tiled[at];
+    }
+
 FUNCTIONS
   make     sett_tile_make           from a type and dimensions           sett_tile_add_tile     with one more tile
+           sett_tile_check          the shape, or its first error
   text     sett_tile_parse          one array, token, opaque or buffer   sett_tile_print        its canonical text
            sett_tile_read, _next    the leaves of any shape, in order    sett_tile_canonical    canonical text of any shape
            sett_tile_error_text     what an error code means             sett_tile_type_name    "f32"
   ask      sett_tile_elements       elements, padding not counted        sett_tile_positions    with padding
            sett_tile_bits           of one element in memory             sett_tile_bytes        of the whole array
-           sett_tile_equal          the same shape and layout
+           sett_tile_padding        share of padding                     sett_tile_byte_strides where they exist
+           sett_tile_equal          the same shape and layout            sett_tile_plain        no tile, tail, packing, split
   where    sett_tile_prepare        shape -> plan                        sett_tile_physical     the final list
            sett_tile_position       index -> position                    sett_tile_element      position -> index or padding
-           sett_tile_plain          no tile, tail, packing or split
+           sett_tile_place_of       position -> byte and bits            sett_tile_stage        pad, reshape, transpose
+           sett_tile_data_positions end of the last element              sett_tile_device       plan -> plan for a device
+  split    sett_tile_parts, _part, _whole, _part_shape
+  relate   sett_tile_same_bytes, _reshape_is_bitcast, _transpose_is_bitcast, _find_transpose, _decompose, _align,
+           _tiling_is_noop, _is_most_major, _kept_dims, _normal_transpose; sett_tile_answer_print
+  change   sett_tile_permute, _descending    bytes stay               sett_tile_delete, _move  they may: sett_tile_same_bytes
+  formats  sett_tile_formats
 
-LAWS (tests/test_shape.py checks 1 on every shape it knows, 2 to 5 on a thousand random layouts, every position)
+LAWS (tests/tile_test.c draws layouts and asks every element and position; tests/test_shape.py checks 1 and what is printed)
   1 print_parse   parse(print(s)) equals s, and print(parse(print(s))) is print(s) to the byte.
   2 inverse       element(position(i)) is i for every index i.
   3 cover         the positions of all indices are distinct, lie in [0, positions), and element answers padding elsewhere.
-  4 definition    position(i) is what padding, reshaping and transposing an array by loops gives.
-  5 size          elements <= positions, and bytes = ceil(positions * bits / 8).
+  4 definition    position(i) is what padding, reshaping and transposing an array by loops gives, step by step.
+  5 size          elements <= data_positions <= positions, and bytes = ceil(positions * bits / 8).
+  6 strides       given exactly where position is linear in the index.
+  7 parts         every index lies in one part, at a place of its own; whole(part(i)) is i.
+  8 same_bytes    yes exactly where the arrays agree position by position; a witness in a "no" is one.
+  9 transpose     yes exactly for the permutations that keep every byte; permute is one of them.
+  10 decompose    every part keeps every byte; align finds a layout exactly where some order of the dimensions is one.
+  11 device       the functions of a device say the same.
 
 ERRORS
   A failed parse returns a shape whose error is not 0; column is the byte (from 1) where something else was expected,
@@ -83,18 +164,102 @@ ERRORS
 LIMITS
   rank 24, 4 tiles of 24 dimensions together, 16 split positions, tuples nested 64 deep, 64-bit sizes; each has an error.
 
+SOURCE
+  The definition, the figures and the formats: "Tiled layout" of the openxla.org documents; the notation: XLA's shape parser.
+
 HISTORY
+  0.2  relations, bits, strides, parts, formats, plans for devices; positions by digits.
   0.1  text, sizes, positions and their inverse for all tiles.
 */
 #ifndef SETT_TILE_H
 #define SETT_TILE_H
 
+#if defined(__OPENCL_C_VERSION__) || defined(__OPENCL_VERSION__)
+#define SETTP_TILE_OPENCL 1
+#else
+#define SETTP_TILE_OPENCL 0
+#endif
+#if SETTP_TILE_OPENCL
+#ifndef SETT_OPENCL_TYPES
+#define SETT_OPENCL_TYPES
+typedef int int32_t;
+typedef long int64_t;
+#endif
+#else
 #include <stddef.h>
 #include <stdint.h>
+#endif
 
 #ifndef SETT_INLINE
 #define SETT_INLINE static inline
 #endif
+#if defined(__CUDACC__)
+#define SETTP_TILE_DEVICE static __host__ __device__ __forceinline__
+#define SETTP_TILE_UNROLL _Pragma("unroll")
+#else
+#define SETTP_TILE_DEVICE SETT_INLINE
+#define SETTP_TILE_UNROLL
+#endif
+
+#ifndef SETT_TILE_DEVICE_RANK
+#define SETT_TILE_DEVICE_RANK 6
+#endif
+#ifndef SETT_TILE_DEVICE_DIGITS
+#define SETT_TILE_DEVICE_DIGITS 4
+#endif
+
+/* ---- on a device ------------------------------------------------------------------------------------------------ */
+
+/* What sett_tile_device makes of a plan: an argument of a kernel, passed by value. Dimension d is read as digits, the most
+   major first: digit = value / weight, value %= weight, position += digit * stride, and back digit = position % period / stride. */
+typedef struct sett_tile_device_plan {
+  int64_t error;
+  int32_t rank;
+  int32_t digits[SETT_TILE_DEVICE_RANK];
+  int64_t dims[SETT_TILE_DEVICE_RANK];
+  int64_t weight[SETT_TILE_DEVICE_RANK][SETT_TILE_DEVICE_DIGITS];
+  int64_t stride[SETT_TILE_DEVICE_RANK][SETT_TILE_DEVICE_DIGITS];
+  int64_t period[SETT_TILE_DEVICE_RANK][SETT_TILE_DEVICE_DIGITS];
+  int64_t span, positions; /* behind span there is only tail padding */
+} sett_tile_device_plan;
+
+/* The position of an index inside the shape (not checked). index has SETT_TILE_DEVICE_RANK entries in registers. */
+SETTP_TILE_DEVICE int64_t sett_tile_device_position(sett_tile_device_plan plan, const int64_t *index) {
+  int64_t position = 0;
+  int d, i;
+  SETTP_TILE_UNROLL
+  for (d = 0; d < SETT_TILE_DEVICE_RANK; ++d) {
+    int64_t value = d < plan.rank ? index[d] : 0;
+    SETTP_TILE_UNROLL
+    for (i = 0; i < SETT_TILE_DEVICE_DIGITS; ++i) {
+      if (i < plan.digits[d]) {
+        int64_t digit = plan.weight[d][i] == 1 ? value : value / plan.weight[d][i];
+        value -= digit * plan.weight[d][i];
+        position += digit * plan.stride[d][i];
+      }
+    }
+  }
+  return position;
+}
+
+/* 1 and the index of the element at a position, or 0: padding. The index is written in any case. */
+SETTP_TILE_DEVICE int sett_tile_device_element(sett_tile_device_plan plan, int64_t position, int64_t *index) {
+  int d, i, inside = position < plan.span;
+  SETTP_TILE_UNROLL
+  for (d = 0; d < SETT_TILE_DEVICE_RANK; ++d) {
+    int64_t value = 0;
+    SETTP_TILE_UNROLL
+    for (i = 0; i < SETT_TILE_DEVICE_DIGITS; ++i)
+      if (i < plan.digits[d]) value += position % plan.period[d][i] / plan.stride[d][i] * plan.weight[d][i];
+    if (d < plan.rank) {
+      index[d] = value;
+      inside &= value < plan.dims[d];
+    }
+  }
+  return inside && sett_tile_device_position(plan, index) == position;
+}
+
+#if !SETTP_TILE_OPENCL /* to the end: the host's part */
 
 /* ---- types ------------------------------------------------------------------------------------------------------ */
 
@@ -104,7 +269,9 @@ enum {
   SETT_TILE_MAX_TILE_DIMS = 24,
   SETT_TILE_MAX_SPLITS = 16,
   SETT_TILE_MAX_DEPTH = 64,
-  SETT_TILE_MAX_LIST = SETT_TILE_MAX_RANK + 2 * SETT_TILE_MAX_TILE_DIMS
+  SETT_TILE_MAX_LIST = SETT_TILE_MAX_RANK + 2 * SETT_TILE_MAX_TILE_DIMS,
+  SETT_TILE_WALK = 1 << 20, /* elements or runs that a relation looks at before it gives up */
+  SETT_TILE_ORDERS = 1 << 12 /* layouts that sett_tile_align tries */
 };
 enum {
   SETT_TILE_UNKNOWN = -1,   /* as a size or position: there is none */
@@ -175,7 +342,9 @@ typedef enum sett_tile_type {
   X(ERROR_BYTES, "expected a size in bytes that fits in 64 bits, padding included")                                  \
   X(ERROR_ARRAY, "expected an array: tokens and opaque values have no elements")                                     \
   X(ERROR_UNBOUNDED, "expected bounded dimensions: ? has no position")                                               \
-  X(ERROR_SPLIT, "expected an array that is not split: positions are defined in one memory")
+  X(ERROR_SPLIT, "expected an array that is not split: positions are defined in one memory")                         \
+  X(ERROR_PERMUTATION, "expected a permutation of the dimensions")                                                   \
+  X(ERROR_DEVICE, "expected fewer dimensions and digits, and no * across them, for a device")
 
 enum {
 #define SETTP_TILE_ENUM(name, text) SETT_TILE_##name,
@@ -232,6 +401,18 @@ typedef struct sett_tile_summary {
   int64_t bytes;    /* sum over arrays and buffers; SETT_TILE_UNKNOWN: a token or opaque alone, or an unbounded array */
 } sett_tile_summary;
 
+/* A step of a position. Steps read the index in physical order: each may take a dimension into the value, and takes a
+   digit off it: value = value * size + index[dim]; digit = value / weight; value %= weight; position += digit * stride. */
+typedef struct sett_tile_step {
+  int32_t dim;    /* the dimension that is read first, or -1: none */
+  int32_t into;   /* the dimension that collects the digit on the way back: dim's own, or the last one * joins it to */
+  int64_t size;   /* of dim */
+  int64_t weight; /* INT64_MAX: no digit */
+  int64_t stride;
+  int64_t limit; /* the value is below it: the weight above, or the size of what was read */
+  int64_t count; /* values of the digit */
+} sett_tile_step;
+
 /* A layout prepared for positions: the list before each tile, and the final list (list[tiles]). */
 typedef struct sett_tile_plan {
   int64_t error;
@@ -245,7 +426,89 @@ typedef struct sett_tile_plan {
   int64_t list[SETT_TILE_MAX_TILES + 1][SETT_TILE_MAX_LIST];
   int64_t span;      /* product of the final list */
   int64_t positions; /* span rounded up to the tail */
+  int32_t steps;     /* 0: none are needed, or * ties digits together that no steps can part (coupled) */
+  int32_t coupled;
+  sett_tile_step step[SETT_TILE_MAX_LIST];
+  int32_t order[SETT_TILE_MAX_LIST]; /* the steps that have digits, the largest stride first */
+  int32_t digits;                    /* their number */
 } sett_tile_plan;
+
+/* Where an element lies: its bits from bit shift of byte on, low bits first. */
+typedef struct sett_tile_place {
+  int64_t byte, bits;
+  int32_t shift;
+} sett_tile_place;
+
+/* What a relation says. %a, %b: numbers of the first and the second shape; %k: a row-major element number. */
+#define SETT_TILE_REASONS(X)                                                                                         \
+  X(YES, "yes")                                                                                                      \
+  X(NO_SIZE, "expected arrays with bounded dimensions")                                                              \
+  X(NO_RANK, "%a and %b dimensions")                                                                                 \
+  X(NO_ELEMENTS, "%a and %b elements")                                                                               \
+  X(NO_TYPE, "elements of type %ta and %tb")                                                                         \
+  X(NO_BITS, "elements of %a and %b bits")                                                                           \
+  X(NO_SPACE, "memory spaces %a and %b")                                                                             \
+  X(NO_PREFIX, "%a and %b bytes of dynamic sizes in front")                                                          \
+  X(NO_PARTS, "split into %a and %b parts")                                                                          \
+  X(NO_POSITIONS, "%a and %b positions in memory, padding included")                                                 \
+  X(NO_POSITION, "element %k (row-major) is at position %a and at position %b")                                      \
+  X(NO_PART, "element %k (row-major) is in part %a and in part %b")                                                  \
+  X(NO_PERMUTATION, "not a permutation of the dimensions")                                                           \
+  X(NO_DIM, "a permuted dimension of %a where %b is expected")                                                       \
+  X(NO_TRANSPOSE, "no permutation of the dimensions keeps every element in its place")                               \
+  X(UNDECIDED, "not decided: the layouts do not line up, and there are too many elements to compare one by one")
+
+enum {
+#define SETTP_TILE_ENUM(name, text) SETT_TILE_##name,
+  SETT_TILE_REASONS(SETTP_TILE_ENUM)
+#undef SETTP_TILE_ENUM
+  SETT_TILE_REASON_COUNT
+};
+
+/* yes: 1, 0, or SETT_TILE_UNKNOWN where there is no answer; the reason says why. */
+typedef struct sett_tile_answer {
+  int32_t yes, reason;
+  int64_t element, a, b; /* what the reason speaks of */
+} sett_tile_answer;
+
+/* How types are compared: bits of an element in memory, the type too, or neither: positions alone. */
+enum { SETT_TILE_SAME_BITS, SETT_TILE_SAME_TYPE, SETT_TILE_ANY_TYPE };
+
+/* A bitcast as transpose(reshape(transpose(x))): from -first-> before -reshape-> after -second-> to. */
+enum { SETT_TILE_NO_FORM, SETT_TILE_RESHAPE, SETT_TILE_TRANSPOSE, SETT_TILE_TRANSPOSE_RESHAPE_TRANSPOSE };
+typedef struct sett_tile_decomposition {
+  sett_tile_answer answer;
+  int32_t form;
+  int32_t first[SETT_TILE_MAX_RANK], second[SETT_TILE_MAX_RANK];
+  sett_tile_shape before, after;
+} sett_tile_decomposition;
+
+/* Steps of a tile: combined (*), padded, cut into (tiles, place in the tile) pairs, and with the places behind the tiles. */
+enum { SETT_TILE_COMBINED, SETT_TILE_PADDED, SETT_TILE_RESHAPED, SETT_TILE_TRANSPOSED };
+
+/* Formats of TPUs: name, bits of the type (0: any), E, an option only, for a second most minor dimension from .. to, the tile
+   and the inner one. Source: the document on tiled layouts, "Examples of tiling formats". */
+#define SETT_TILE_FORMATS(X)                                                                                         \
+  X("linear", 0, 0, 1, 0, INT64_MAX, 0, 0, 0)                                                                        \
+  X("large 8x128", 32, 0, 0, 5, INT64_MAX, 8, 128, 0)                                                                \
+  X("small 4x128", 32, 0, 0, 3, 4, 4, 128, 0)                                                                        \
+  X("small 2x128", 32, 0, 0, 0, 2, 2, 128, 0)                                                                        \
+  X("16-bit 8x128", 16, 0, 0, 0, INT64_MAX, 8, 128, 2)                                                               \
+  X("8-bit 8x128", 8, 0, 0, 0, INT64_MAX, 8, 128, 4)                                                                 \
+  X("1-bit 32x128", 8, 1, 1, 0, INT64_MAX, 32, 128, 32)
+
+enum {
+#define SETTP_TILE_ENUM(text, bits, packed, option, from, to, tile0, tile1, inner0) +1
+  SETT_TILE_FORMAT_COUNT = 0 SETT_TILE_FORMATS(SETTP_TILE_ENUM) /* what sett_tile_formats writes at most */
+#undef SETTP_TILE_ENUM
+};
+
+typedef struct sett_tile_format {
+  const char *name;
+  sett_tile_shape shape;
+  double padding; /* share of the positions */
+  int chosen;     /* what the document takes for this shape */
+} sett_tile_format;
 
 /* ---- prototypes ------------------------------------------------------------------------------------------------- */
 
@@ -282,12 +545,76 @@ SETT_INLINE int sett_tile_equal(const sett_tile_shape *a, const sett_tile_shape 
 SETT_INLINE int sett_tile_plain(const sett_tile_shape *shape);
 
 SETT_INLINE sett_tile_plan sett_tile_prepare(const sett_tile_shape *shape);
+/* The plan for a device, at most SETT_TILE_DEVICE_RANK dimensions with SETT_TILE_DEVICE_DIGITS digits each. */
+SETT_INLINE sett_tile_device_plan sett_tile_device(const sett_tile_plan *plan);
 /* The final list, most major first; returns its length and points at it. */
 SETT_INLINE int sett_tile_physical(const sett_tile_plan *plan, const int64_t **dims);
 /* The position of an element, counted in elements; SETT_TILE_UNKNOWN for an index outside. */
 SETT_INLINE int64_t sett_tile_position(const sett_tile_plan *plan, const int64_t *index);
 /* 1 and the index of the element there; 0: padding; SETT_TILE_UNKNOWN: outside the array's memory. */
 SETT_INLINE int sett_tile_element(const sett_tile_plan *plan, int64_t position, int64_t *index);
+
+/* The share of the positions (0 to 1) that hold no element; of a split array, in its largest part. */
+SETT_INLINE double sett_tile_padding(const sett_tile_shape *shape);
+/* Where the element at a position lies; the position must be one of the array. */
+SETT_INLINE sett_tile_place sett_tile_place_of(const sett_tile_shape *shape, int64_t position);
+/* One more than the last position that holds an element: what must be copied when trailing padding need not. */
+SETT_INLINE int64_t sett_tile_data_positions(const sett_tile_plan *plan);
+/* 1 and the bytes between neighbours along each dimension; 0 where no such numbers exist: tiles break a dimension, or
+   elements do not take whole bytes. A dimension of 1 gets what row-major order would give it. */
+SETT_INLINE int sett_tile_byte_strides(const sett_tile_shape *shape, int64_t *strides);
+/* The list after a step (SETT_TILE_COMBINED, ..) of a tile, 0 the outermost; returns its length. */
+SETT_INLINE int sett_tile_stage(const sett_tile_plan *plan, int tile, int stage, int64_t *dims);
+
+/* A split array: the number of its parts; the shape of the memory that each part has (that of the largest part); the part an
+   index lies in (row-major over the split dimensions) with its index there; and back: 1, or 0 where the part has no such
+   index. Positions are those of sett_tile_part_shape. */
+SETT_INLINE int64_t sett_tile_parts(const sett_tile_shape *shape);
+SETT_INLINE sett_tile_shape sett_tile_part_shape(const sett_tile_shape *shape);
+SETT_INLINE int64_t sett_tile_part(const sett_tile_shape *shape, const int64_t *index, int64_t *local);
+SETT_INLINE int sett_tile_whole(const sett_tile_shape *shape, int64_t part, const int64_t *local, int64_t *index);
+
+/* Whether a buffer of the one shape is one of the other as it stands: as many elements of as many bits in as much memory of
+   the same space, and the k-th element (row-major) in the same place. types: SETT_TILE_SAME_BITS, .. */
+SETT_INLINE sett_tile_answer sett_tile_same_bytes(const sett_tile_shape *a, const sett_tile_shape *b);
+SETT_INLINE sett_tile_answer sett_tile_reshape_is_bitcast(const sett_tile_shape *from, const sett_tile_shape *to, int types);
+/* The same for a transposition: dimension i of to is dimension permutation[i] of from. */
+SETT_INLINE sett_tile_answer sett_tile_transpose_is_bitcast(const sett_tile_shape *from, const sett_tile_shape *to,
+                                                            const int32_t *permutation, int types);
+/* The permutation for which it is; among dimensions that are 1 the order is kept. */
+SETT_INLINE sett_tile_answer sett_tile_find_transpose(const sett_tile_shape *from, const sett_tile_shape *to, int32_t *permutation,
+                                                      int types);
+/* A bitcast as a reshape, a transposition, or a reshape between two transpositions, none of which moves a byte. */
+SETT_INLINE sett_tile_decomposition sett_tile_decompose(const sett_tile_shape *from, const sett_tile_shape *to);
+/* A layout with from's tiles for other dimensions, so that the reshape is a bitcast. */
+SETT_INLINE sett_tile_shape sett_tile_align(const sett_tile_shape *from, int rank, const int64_t *dims, sett_tile_answer *answer);
+/* Whether the tiles leave every element where it is without them. */
+SETT_INLINE sett_tile_answer sett_tile_tiling_is_noop(const sett_tile_shape *shape);
+/* "yes", or "no: .." with the reason; written like sett_tile_print. */
+SETT_INLINE size_t sett_tile_answer_print(const sett_tile_answer *answer, char *out, size_t capacity);
+SETT_INLINE const char *sett_tile_reason_text(int reason);
+
+/* Dimensions in another order, every byte where it was: dimension i is dimension permutation[i] of shape. */
+SETT_INLINE sett_tile_shape sett_tile_permute(const sett_tile_shape *shape, const int32_t *permutation);
+/* The same into physical order, so that minor_to_major falls. */
+SETT_INLINE sett_tile_shape sett_tile_descending(const sett_tile_shape *shape);
+/* Without a dimension, the order of the others and their splits kept. Bytes stay where it was 1 and no tile padded it:
+   sett_tile_same_bytes tells. */
+SETT_INLINE sett_tile_shape sett_tile_delete(const sett_tile_shape *shape, int dim);
+/* With a dimension at another place of minor_to_major, 0 the most minor; its splits go with it. Bytes stay where the moved
+   dimension and those it passed allow it: sett_tile_same_bytes tells. */
+SETT_INLINE sett_tile_shape sett_tile_move(const sett_tile_shape *shape, int dim, int place);
+
+/* A transposition of dims (to dimension i: permutation[i]) with dimensions of 1 dropped and those that move together made one:
+   fills the dimensions of the result and their order, returns how many are left. [8,32,32,16] by 0,3,1,2: 8,16,1024 by 0,2,1. */
+SETT_INLINE int sett_tile_normal_transpose(int rank, const int64_t *dims, const int32_t *permutation, int64_t *to, int32_t *order);
+/* The dimensions other than 1 that a reshape leaves alone, as pairs from[i], to[i]; returns how many. */
+SETT_INLINE int sett_tile_kept_dims(int rank, const int64_t *dims, int to_rank, const int64_t *to_dims, int32_t *from, int32_t *to);
+/* Whether a dimension is the most major one when those of 1 are not counted. */
+SETT_INLINE int sett_tile_is_most_major(const sett_tile_shape *shape, int dim);
+
+/* The shape in every format that has tiles for its type, with the padding each costs; returns their number. */
+SETT_INLINE int sett_tile_formats(const sett_tile_shape *shape, sett_tile_format *format);
 
 /* ---- bodies: small things --------------------------------------------------------------------------------------- */
 
@@ -313,6 +640,11 @@ SETT_INLINE int64_t settp_tile_product(const int64_t *dims, int count) {
     if (dims[i] == 0) return 0;
   for (i = 0; i < count; ++i) product = settp_tile_mul(product, dims[i]);
   return product;
+}
+
+/* 1 when a digit of a larger weight (high) only goes on where the one below it (low) ends: both are one digit. */
+SETT_INLINE int settp_tile_continues(int64_t high_weight, int64_t high_stride, int64_t low_weight, int64_t low_stride) {
+  return high_weight % low_weight == 0 && high_stride == settp_tile_mul(low_stride, high_weight / low_weight);
 }
 
 SETT_INLINE sett_tile_shape settp_tile_zero(void) {
@@ -1162,6 +1494,170 @@ SETT_INLINE size_t sett_tile_canonical(const char *text, size_t length, int whol
 
 /* ---- bodies: positions ------------------------------------------------------------------------------------------ */
 
+/* An entry of the list as digits of the index: its value is the sum of digit * unit, where a digit of a dimension (or of
+   several that * joined) is value / weight with all higher digits taken off. Entries are chains, the most minor first. */
+typedef struct settp_tile_piece {
+  int32_t source; /* physical number of the dimension, of the last one where * joined several */
+  int32_t next;   /* the next more major digit of the entry, or -1 */
+  int64_t weight, count, unit;
+} settp_tile_piece;
+
+typedef struct settp_tile_pieces {
+  int32_t used;
+  settp_tile_piece digit[SETT_TILE_MAX_RANK + SETT_TILE_MAX_TILE_DIMS];
+} settp_tile_pieces;
+
+/* Cuts an entry by a tile: *entry becomes its remainder, the quotient is returned in *quotient. The digits whose units are
+   multiples of the tile are quotient; the highest other one is split where the cut goes through it. 0: no digit can be
+   split there, the cut goes through a sum of several. */
+SETT_INLINE int settp_tile_cut(settp_tile_pieces *all, int64_t tile, int32_t *entry, int32_t *quotient) {
+  settp_tile_piece *digit = all->digit;
+  int32_t at, last = -1;
+  int64_t below = 0, reach = 0;
+  for (at = *entry; at >= 0; at = digit[at].next)
+    if (digit[at].unit % tile != 0) last = at;
+  *quotient = *entry;
+  if (last >= 0) {
+    for (at = *entry; at != last; at = digit[at].next) below += (digit[at].count - 1) * digit[at].unit;
+    reach = below + (digit[last].count - 1) * digit[last].unit;
+    *quotient = digit[last].next;
+    if (reach >= tile) {
+      int64_t part = tile / digit[last].unit;
+      settp_tile_piece *high = &digit[all->used];
+      if (part * digit[last].unit != tile || below >= digit[last].unit) return 0;
+      *high = digit[last];
+      high->weight *= part;
+      high->count = (high->count - 1) / part + 1;
+      high->unit = tile;
+      digit[last].count = part;
+      *quotient = all->used++;
+    }
+    digit[last].next = -1;
+  } else {
+    *entry = -1;
+  }
+  for (at = *quotient; at >= 0; at = digit[at].next) digit[at].unit /= tile;
+  return 1;
+}
+
+/* Puts the chain of a more major entry, in units of size, behind the chain of another. */
+SETT_INLINE int32_t settp_tile_join(settp_tile_pieces *all, int32_t major, int32_t minor, int64_t size) {
+  int32_t at;
+  for (at = major; at >= 0; at = all->digit[at].next) all->digit[at].unit *= size;
+  if (minor < 0) return major;
+  for (at = minor; all->digit[at].next >= 0;) at = all->digit[at].next;
+  all->digit[at].next = major;
+  return minor;
+}
+
+/* The digits of the final list; entry[] are its chains. join: what * combines in the first tile is one source. */
+SETT_INLINE int settp_tile_take_digits(const sett_tile_plan *plan, int join, settp_tile_pieces *all, int32_t *entry) {
+  int32_t next[SETT_TILE_MAX_LIST];
+  int stage, i, g, tile_at = 0, n = plan->rank;
+  all->used = 0;
+  for (i = 0; i < n; ++i) {
+    int64_t size = plan->list[0][i + (plan->tiles > 0 ? plan->ones[0] : 0)];
+    settp_tile_piece *digit = &all->digit[all->used];
+    entry[i] = -1;
+    if (size == 1) continue;
+    entry[i] = all->used++;
+    digit->source = i;
+    digit->next = -1;
+    digit->weight = digit->unit = 1;
+    digit->count = size;
+  }
+  for (stage = 0; stage < plan->tiles; ++stage) {
+    const int64_t *tile = &plan->tile[tile_at], *list = plan->list[stage];
+    int k = plan->tile_rank[stage], ones = plan->ones[stage], groups = 0;
+    int32_t joined = -1;
+    for (i = n; i-- > 0;) entry[i + ones] = entry[i];
+    for (i = 0; i < ones; ++i) entry[i] = -1;
+    n = plan->length[stage];
+    for (i = 0; i < k; ++i) groups += tile[i] != SETT_TILE_COMBINE;
+    for (i = 0; i < n - k; ++i) next[i] = entry[i];
+    for (i = 0, g = 0; i < k; ++i) {
+      int at = n - k + i;
+      joined = settp_tile_join(all, joined, entry[at], list[at]);
+      if (join && stage == 0 && joined >= 0 && all->digit[joined].next >= 0) {
+        settp_tile_piece *digit = &all->digit[joined], *major = &all->digit[digit->next];
+        digit->count += (major->count - 1) * major->unit; /* one source: the sum of both */
+        digit->next = major->source = -1;
+      }
+      if (join && stage == 0 && joined >= 0) all->digit[joined].source = at - ones;
+      if (tile[i] == SETT_TILE_COMBINE) continue;
+      next[n - k + groups + g] = joined;
+      if (!settp_tile_cut(all, tile[i], &next[n - k + groups + g], &next[n - k + g])) return 0;
+      joined = -1;
+      ++g;
+    }
+    n += 2 * groups - k;
+    for (i = 0; i < n; ++i) entry[i] = next[i];
+    tile_at += k;
+  }
+  return 1;
+}
+
+/* The digits of one source, the largest weight first, into step[]; two that lie like one become one. Returns their number. */
+SETT_INLINE int settp_tile_source_steps(const settp_tile_pieces *all, const int64_t *stride, int source, sett_tile_step *step) {
+  int count = 0, kept = 0, i, j;
+  for (i = 0; i < all->used; ++i) {
+    if (all->digit[i].source != source) continue;
+    for (j = count++; j > 0 && step[j - 1].weight < all->digit[i].weight; --j) step[j] = step[j - 1];
+    step[j].weight = all->digit[i].weight;
+    step[j].stride = stride[i];
+  }
+  for (i = 0; i < count; ++i) {
+    while (kept > 0 && settp_tile_continues(step[kept - 1].weight, step[kept - 1].stride, step[i].weight, step[i].stride)) --kept;
+    step[kept++] = step[i];
+  }
+  return kept;
+}
+
+/* The steps of a plan whose lists are ready; join as above. 0: coupled. */
+SETT_INLINE int settp_tile_steps(sett_tile_plan *plan, int join) {
+  settp_tile_pieces all;
+  int32_t entry[SETT_TILE_MAX_LIST], into[SETT_TILE_MAX_RANK];
+  int64_t stride[SETT_TILE_MAX_RANK + SETT_TILE_MAX_TILE_DIMS], size = 1, source = 1;
+  int i, j, n = plan->rank, ones = plan->tiles > 0 ? plan->ones[0] : 0;
+  plan->steps = plan->digits = 0;
+  if (!settp_tile_take_digits(plan, join, &all, entry)) return 0;
+  for (i = plan->length[plan->tiles]; i-- > 0;) {
+    int32_t at;
+    for (at = entry[i]; at >= 0; at = all.digit[at].next) stride[at] = all.digit[at].unit * size;
+    size *= plan->list[plan->tiles][i];
+  }
+  for (i = n; i-- > 0;) {
+    int in_tile = join ? i + ones - (plan->length[0] - plan->tile_rank[0]) : -1;
+    into[i] = in_tile >= 0 && plan->tile[in_tile] == SETT_TILE_COMBINE ? into[i + 1] : i;
+  }
+  for (i = 0; i < n; ++i) {
+    sett_tile_step *step = &plan->step[plan->steps];
+    int count = settp_tile_source_steps(&all, stride, i, step);
+    if (count == 0) {
+      count = 1;
+      step->weight = INT64_MAX;
+      step->stride = 0;
+    }
+    for (j = 0; j < count; ++j) {
+      step[j].dim = j == 0 ? plan->minor_to_major[n - 1 - i] : -1;
+      step[j].into = plan->minor_to_major[n - 1 - into[i]];
+      step[j].size = j == 0 ? plan->list[0][i + ones] : 1;
+      source *= step[j].size;
+      step[j].limit = j == 0 ? source : step[j - 1].weight;
+      step[j].count = (step[j].limit - 1) / step[j].weight + 1;
+    }
+    if (into[i] == i) source = 1;
+    plan->steps += count;
+  }
+  for (i = 0; i < plan->steps; ++i) {
+    if (plan->step[i].weight == INT64_MAX) continue;
+    for (j = plan->digits++; j > 0 && plan->step[plan->order[j - 1]].stride < plan->step[i].stride; --j)
+      plan->order[j] = plan->order[j - 1];
+    plan->order[j] = i;
+  }
+  return 1;
+}
+
 SETT_INLINE sett_tile_plan sett_tile_prepare(const sett_tile_shape *shape) {
   sett_tile_plan plan = settp_tile_plan_zero();
   int i;
@@ -1173,6 +1669,7 @@ SETT_INLINE sett_tile_plan sett_tile_prepare(const sett_tile_shape *shape) {
   if (plan.error) return plan;
   settp_tile_lists(shape, shape->dims, &plan);
   if (plan.positions < 0) plan.error = SETT_TILE_ERROR_BYTES;
+  else if (plan.span > 0) plan.coupled = !settp_tile_steps(&plan, 0) && !settp_tile_steps(&plan, 1);
   return plan;
 }
 
@@ -1181,10 +1678,10 @@ SETT_INLINE int sett_tile_physical(const sett_tile_plan *plan, const int64_t **d
   return plan->error ? 0 : plan->length[plan->tiles];
 }
 
-SETT_INLINE int64_t sett_tile_position(const sett_tile_plan *plan, const int64_t *index) {
+/* By the definition, tile after tile: for layouts that no steps describe. */
+SETT_INLINE int64_t settp_tile_position_by_tiles(const sett_tile_plan *plan, const int64_t *index) {
   int64_t digit[SETT_TILE_MAX_LIST], next[SETT_TILE_MAX_LIST], position = 0;
   int i, stage, tile_at = 0, n = plan->rank;
-  if (plan->error) return SETT_TILE_UNKNOWN;
   for (i = 0; i < n; ++i) {
     int ones = plan->tiles > 0 ? plan->ones[0] : 0;
     int64_t size = plan->list[0][i + ones], value = index[plan->minor_to_major[n - 1 - i]];
@@ -1216,11 +1713,9 @@ SETT_INLINE int64_t sett_tile_position(const sett_tile_plan *plan, const int64_t
   return position;
 }
 
-SETT_INLINE int sett_tile_element(const sett_tile_plan *plan, int64_t position, int64_t *index) {
+SETT_INLINE int settp_tile_element_by_tiles(const sett_tile_plan *plan, int64_t position, int64_t *index) {
   int64_t digit[SETT_TILE_MAX_LIST], next[SETT_TILE_MAX_LIST];
   int i, stage, tile_at = 0, n = plan->length[plan->tiles];
-  if (plan->error || position < 0 || position >= plan->positions) return SETT_TILE_UNKNOWN;
-  if (position >= plan->span) return 0;
   for (i = n; i-- > 0;) {
     digit[i] = position % plan->list[plan->tiles][i];
     position /= plan->list[plan->tiles][i];
@@ -1253,6 +1748,804 @@ SETT_INLINE int sett_tile_element(const sett_tile_plan *plan, int64_t position, 
   for (i = 0; i < plan->rank; ++i) index[plan->minor_to_major[plan->rank - 1 - i]] = digit[i];
   return 1;
 }
+
+SETT_INLINE int64_t sett_tile_position(const sett_tile_plan *plan, const int64_t *index) {
+  int64_t position = 0, value = 0;
+  int i;
+  if (plan->error || plan->span == 0) return SETT_TILE_UNKNOWN;
+  if (plan->coupled) return settp_tile_position_by_tiles(plan, index);
+  for (i = 0; i < plan->steps; ++i) {
+    const sett_tile_step *step = &plan->step[i];
+    if (step->dim >= 0) {
+      int64_t at = index[step->dim];
+      if (at < 0 || at >= step->size) return SETT_TILE_UNKNOWN;
+      value = value * step->size + at;
+    }
+    if (step->weight == 1) {
+      position += value * step->stride;
+      value = 0;
+    } else {
+      int64_t digit = value / step->weight;
+      value -= digit * step->weight;
+      position += digit * step->stride;
+    }
+  }
+  return position;
+}
+
+SETT_INLINE int sett_tile_element(const sett_tile_plan *plan, int64_t position, int64_t *index) {
+  int64_t amount[SETT_TILE_MAX_LIST], rest = position, value = 0;
+  int i;
+  if (plan->error || position < 0 || position >= plan->positions) return SETT_TILE_UNKNOWN;
+  if (position >= plan->span) return 0;
+  if (plan->coupled) return settp_tile_element_by_tiles(plan, position, index);
+  for (i = 0; i < plan->digits; ++i) {
+    const sett_tile_step *step = &plan->step[plan->order[i]];
+    int64_t digit = step->stride == 1 ? rest : rest / step->stride;
+    if (digit >= step->count) return 0;
+    rest -= digit * step->stride;
+    amount[plan->order[i]] = digit * step->weight;
+  }
+  if (rest != 0) return 0;
+  for (i = plan->steps; i-- > 0;) {
+    const sett_tile_step *step = &plan->step[i], *next = step + 1;
+    if (step->weight != INT64_MAX) {
+      value += amount[i];
+      if (value >= step->limit) return 0;
+    }
+    if (step->dim < 0) continue;
+    if (step->dim == step->into) {
+      index[step->dim] = value;
+      value = 0;
+    } else { /* what * had joined */
+      index[step->dim] = index[next->dim] / next->size;
+      index[next->dim] %= next->size;
+    }
+  }
+  return 1;
+}
+
+/* ---- bodies: for a device --------------------------------------------------------------------------------------- */
+
+SETT_INLINE sett_tile_device_plan sett_tile_device(const sett_tile_plan *plan) {
+#ifdef __cplusplus
+  sett_tile_device_plan out = {};
+#else
+  sett_tile_device_plan out = {0};
+#endif
+  int64_t period = plan->span;
+  int place[SETT_TILE_MAX_LIST]; /* of each step's digit in out */
+  int i, d = 0;
+  out.error = plan->error;
+  out.rank = plan->rank;
+  out.span = plan->span;
+  out.positions = plan->positions;
+  if (!out.error && (plan->coupled || plan->rank > SETT_TILE_DEVICE_RANK)) out.error = SETT_TILE_ERROR_DEVICE;
+  for (i = 0; i < plan->steps && !out.error; ++i) {
+    const sett_tile_step *step = &plan->step[i];
+    if (step->dim >= 0) d = step->dim;
+    if (step->dim >= 0) out.dims[d] = step->size;
+    place[i] = out.digits[d];
+    if (step->weight == INT64_MAX) {
+      if (step->dim != step->into) out.error = SETT_TILE_ERROR_DEVICE;
+    } else if (out.digits[d] == SETT_TILE_DEVICE_DIGITS) {
+      out.error = SETT_TILE_ERROR_DEVICE;
+    } else {
+      out.weight[d][place[i]] = step->weight;
+      out.stride[d][place[i]] = step->stride;
+      ++out.digits[d];
+    }
+  }
+  for (i = 0; i < plan->digits && !out.error; ++i) {
+    const sett_tile_step *step = &plan->step[plan->order[i]];
+    if (period % step->stride != 0) out.error = SETT_TILE_ERROR_DEVICE;
+    out.period[step->into][place[plan->order[i]]] = period;
+    period = step->stride;
+  }
+  return out;
+}
+
+/* ---- bodies: sizes and places in bytes --------------------------------------------------------------------------- */
+
+SETT_INLINE double sett_tile_padding(const sett_tile_shape *shape) {
+  int64_t positions = sett_tile_positions(shape), elements;
+  sett_tile_shape part = sett_tile_part_shape(shape);
+  elements = sett_tile_elements(&part);
+  return positions > 0 && elements >= 0 ? (double)(positions - elements) / (double)positions : 0;
+}
+
+SETT_INLINE sett_tile_place sett_tile_place_of(const sett_tile_shape *shape, int64_t position) {
+  int64_t bits = sett_tile_bits(shape), rest = position % 8;
+  sett_tile_place place;
+  /* rest * bits may not fit where bits is huge, so whole bytes are counted apart */
+  place.bits = bits;
+  place.byte = position / 8 * bits + rest * (bits / 8) + rest * (bits % 8) / 8;
+  place.shift = (int32_t)(rest * (bits % 8) % 8);
+  return place;
+}
+
+SETT_INLINE int64_t sett_tile_data_positions(const sett_tile_plan *plan) {
+  int64_t index[SETT_TILE_MAX_RANK], last = 0, position;
+  int i, at, first, down;
+  if (plan->error) return SETT_TILE_UNKNOWN;
+  if (plan->coupled) {
+    for (position = plan->span; position > 0 && plan->span - position < SETT_TILE_WALK / 64; --position)
+      if (sett_tile_element(plan, position - 1, index) == 1) return position;
+    return SETT_TILE_UNKNOWN;
+  }
+  if (plan->span == 0) return 0;
+  for (i = plan->steps; i > 0; i = first) { /* the steps [first, i) of one source: the greatest sum of its digits */
+    int64_t best[SETT_TILE_MAX_LIST + 1], size = 1; /* best[at]: of the values that reach step at */
+    for (first = i - 1; first > 0 && plan->step[first - 1].into == plan->step[first].into;) --first;
+    for (at = first; at < i; ++at) size *= plan->step[at].size;
+    best[i] = 0;
+    for (at = i; at-- > first;) {
+      int64_t value = (at == first || plan->step[at - 1].weight == INT64_MAX ? size : plan->step[at - 1].weight) - 1, sum = 0;
+      best[at] = 0;
+      for (down = at; down < i; ++down) { /* the greatest value, or a digit less in one place and any value below it */
+        const sett_tile_step *step = &plan->step[down];
+        int64_t digit = value / step->weight;
+        if (digit > 0 && sum + (digit - 1) * step->stride + best[down + 1] > best[at])
+          best[at] = sum + (digit - 1) * step->stride + best[down + 1];
+        sum += digit * step->stride;
+        value -= digit * step->weight;
+      }
+      if (sum > best[at]) best[at] = sum;
+    }
+    last += best[first];
+  }
+  return last + 1;
+}
+
+SETT_INLINE int sett_tile_byte_strides(const sett_tile_shape *shape, int64_t *strides) {
+  sett_tile_plan plan = sett_tile_prepare(shape);
+  int64_t bits = sett_tile_bits(shape), size = 1;
+  int i;
+  if (plan.error || plan.coupled || bits % 8 != 0) return 0;
+  if (plan.span == 0) { /* no element tells: those of the untiled layout */
+    for (i = 0; i < shape->rank; ++i) {
+      int64_t n = shape->dims[shape->minor_to_major[i]];
+      strides[shape->minor_to_major[i]] = settp_tile_mul(size, bits / 8);
+      if (n > 1) size = settp_tile_mul(size, n);
+    }
+    return 1;
+  }
+  for (i = plan.steps; i-- > 0;) {
+    const sett_tile_step *step = &plan.step[i];
+    if (step->dim < 0) return 0; /* a second digit */
+    if (step->weight == 1) size = step->stride;
+    strides[step->dim] = settp_tile_mul(size, bits / 8);
+    size = settp_tile_mul(size, step->size);
+  }
+  return 1;
+}
+
+SETT_INLINE int sett_tile_stage(const sett_tile_plan *plan, int tile, int stage, int64_t *dims) {
+  const int64_t *list, *made;
+  int i, at = 0, n, k, ones, count = 0;
+  if (plan->error || tile < 0 || tile >= plan->tiles) return 0;
+  list = plan->list[tile];
+  n = plan->length[tile];
+  k = plan->tile_rank[tile];
+  ones = tile + 1 < plan->tiles ? plan->ones[tile + 1] : 0; /* put in front by the next tile */
+  made = plan->list[tile + 1] + ones;
+  if (stage == SETT_TILE_TRANSPOSED) {
+    for (i = 0; i < plan->length[tile + 1] - ones; ++i) dims[i] = made[i];
+    return plan->length[tile + 1] - ones;
+  }
+  for (i = 0; i < tile; ++i) at += plan->tile_rank[i];
+  for (i = 0; i < n - k; ++i) dims[count++] = list[i];
+  made += count;
+  for (i = 0; i < k; ++i) {
+    int64_t size = plan->tile[at + i], entry = list[n - k + i];
+    for (; size == SETT_TILE_COMBINE; size = plan->tile[at + i]) entry *= list[n - k + ++i];
+    dims[count++] = stage == SETT_TILE_PADDED ? *made * size : stage == SETT_TILE_RESHAPED ? *made : entry;
+    if (stage == SETT_TILE_RESHAPED) dims[count++] = size;
+    ++made;
+  }
+  return count;
+}
+
+/* ---- bodies: splits --------------------------------------------------------------------------------------------- */
+
+SETT_INLINE sett_tile_shape sett_tile_part_shape(const sett_tile_shape *shape) {
+  sett_tile_shape part = *shape;
+  settp_tile_part(shape, part.dims);
+  part.splits = 0;
+  return part;
+}
+
+SETT_INLINE int64_t sett_tile_parts(const sett_tile_shape *shape) {
+  int64_t parts = 1;
+  int i;
+  if (shape->error) return SETT_TILE_UNKNOWN;
+  for (i = 0; i < shape->splits; ++i) parts *= shape->split_count[i] + 1;
+  return parts;
+}
+
+SETT_INLINE int64_t sett_tile_part(const sett_tile_shape *shape, const int64_t *index, int64_t *local) {
+  int64_t part = 0;
+  int i, j, at = 0;
+  if (shape->error) return SETT_TILE_UNKNOWN;
+  for (i = 0; i < shape->rank; ++i) {
+    if (index[i] < 0 || (shape->dims[i] >= 0 && index[i] >= shape->dims[i])) return SETT_TILE_UNKNOWN;
+    local[i] = index[i];
+  }
+  for (i = 0; i < shape->splits; at += shape->split_count[i++]) {
+    int d = shape->minor_to_major[shape->rank - 1 - shape->split_dim[i]];
+    for (j = 0; j < shape->split_count[i] && index[d] >= shape->split[at + j]; ++j) local[d] = index[d] - shape->split[at + j];
+    part = part * (shape->split_count[i] + 1) + j;
+  }
+  return part;
+}
+
+SETT_INLINE int sett_tile_whole(const sett_tile_shape *shape, int64_t part, const int64_t *local, int64_t *index) {
+  int64_t parts = sett_tile_parts(shape), back[SETT_TILE_MAX_RANK];
+  int64_t whole = part;
+  int i, at = 0;
+  if (part < 0 || part >= parts) return 0;
+  for (i = 0; i < shape->rank; ++i) index[i] = local[i];
+  for (i = 0; i < shape->splits; ++i) at += shape->split_count[i];
+  for (i = shape->splits; i-- > 0;) {
+    int d = shape->minor_to_major[shape->rank - 1 - shape->split_dim[i]];
+    int64_t which = part % (shape->split_count[i] + 1);
+    part /= shape->split_count[i] + 1;
+    at -= shape->split_count[i];
+    if (which > 0 && (local[d] < 0 || local[d] > INT64_MAX - shape->split[at + which - 1])) return 0;
+    if (which > 0) index[d] = local[d] + shape->split[at + which - 1];
+  }
+  return sett_tile_part(shape, index, back) == whole; /* smaller parts end earlier */
+}
+
+/* ---- bodies: relations ------------------------------------------------------------------------------------------ */
+
+/* The position of element k, in row-major order, as digits: k = sum of digit * weight, each as large as the weights above
+   leave it, position = sum of digit * stride. Weights fall; a weight need not divide the one above (partial tiles). */
+typedef struct settp_tile_chain {
+  int32_t count;
+  int64_t elements;
+  int64_t weight[SETT_TILE_MAX_LIST], stride[SETT_TILE_MAX_LIST];
+} settp_tile_chain;
+
+/* 0: coupled, or * joins dimensions that are not neighbours in the logical order. */
+SETT_INLINE int settp_tile_chain_of(const sett_tile_shape *shape, const sett_tile_plan *plan, settp_tile_chain *chain) {
+  int64_t row[SETT_TILE_MAX_RANK], size = 1;
+  int i, j, kept = 0;
+  chain->count = 0;
+  for (i = shape->rank; i-- > 0; size *= shape->dims[i]) row[i] = size;
+  chain->elements = size;
+  if (plan->coupled) return 0;
+  for (i = 0; i < plan->steps; ++i) {
+    const sett_tile_step *step = &plan->step[i];
+    int64_t weight;
+    if (step->dim >= 0 && step->dim != step->into && step->size > 1) {
+      /* the next dimension of the group that is not 1 must be the next one in row-major order */
+      for (j = i + 1; plan->step[j].size == 1 && plan->step[j].dim != plan->step[j].into; ++j)
+        ;
+      if (plan->step[j].size > 1 && row[step->dim] != row[plan->step[j].dim] * plan->step[j].size) return 0;
+      if (plan->step[j].size == 1 && row[step->dim] != row[plan->step[j].dim]) return 0;
+    }
+    if (step->weight == INT64_MAX) continue;
+    weight = step->weight * row[step->into];
+    for (j = chain->count++; j > 0 && chain->weight[j - 1] < weight; --j) {
+      chain->weight[j] = chain->weight[j - 1];
+      chain->stride[j] = chain->stride[j - 1];
+    }
+    chain->weight[j] = weight;
+    chain->stride[j] = step->stride;
+  }
+  for (i = 0; i < chain->count; ++i) {
+    while (kept > 0 && settp_tile_continues(chain->weight[kept - 1], chain->stride[kept - 1], chain->weight[i], chain->stride[i]))
+      --kept;
+    chain->weight[kept] = chain->weight[i];
+    chain->stride[kept++] = chain->stride[i];
+  }
+  chain->count = kept;
+  return 1;
+}
+
+/* The position of element k; *run: the elements from k on that lie one most minor stride apart. */
+SETT_INLINE int64_t settp_tile_chain_at(const settp_tile_chain *chain, int64_t k, int64_t *run) {
+  int64_t position = 0, rest = k;
+  int i;
+  *run = chain->elements - k;
+  for (i = 0; i < chain->count; ++i) {
+    int64_t digit = rest / chain->weight[i];
+    rest -= digit * chain->weight[i];
+    position += digit * chain->stride[i];
+    if (i + 1 < chain->count && chain->weight[i] - rest < *run) *run = chain->weight[i] - rest;
+  }
+  return position;
+}
+
+SETT_INLINE sett_tile_answer settp_tile_say(int yes, int reason, int64_t a, int64_t b) {
+  sett_tile_answer answer;
+  answer.yes = yes;
+  answer.reason = reason;
+  answer.element = SETT_TILE_UNKNOWN;
+  answer.a = a;
+  answer.b = b;
+  return answer;
+}
+
+/* 1 and the answer when element k tells the two apart. */
+SETT_INLINE int settp_tile_differ(const settp_tile_chain *a, const settp_tile_chain *b, int64_t k, sett_tile_answer *answer) {
+  int64_t run, at, there;
+  if (k < 0 || k >= a->elements) return 0;
+  at = settp_tile_chain_at(a, k, &run);
+  there = settp_tile_chain_at(b, k, &run);
+  if (at == there) return 0;
+  *answer = settp_tile_say(0, SETT_TILE_NO_POSITION, at, there);
+  answer->element = k;
+  return 1;
+}
+
+/* Whether two chains of as many elements are the same function. Equal digits: yes. Else the places where a digit turns are
+   asked, and then every run of both, as many as SETT_TILE_WALK. */
+SETT_INLINE sett_tile_answer settp_tile_compare(const settp_tile_chain *a, const settp_tile_chain *b) {
+  sett_tile_answer answer = settp_tile_say(1, SETT_TILE_YES, 0, 0);
+  int64_t k, steps = 0;
+  int i, j, same = a->count == b->count;
+  for (i = 0; same && i < a->count; ++i) same = a->weight[i] == b->weight[i] && a->stride[i] == b->stride[i];
+  if (same) return answer;
+  for (i = a->count + b->count; i-- > 0;) {
+    int64_t weight = i < a->count ? a->weight[i] : b->weight[i - a->count];
+    if (settp_tile_differ(a, b, weight, &answer) || settp_tile_differ(a, b, weight - 1, &answer)) return answer;
+    for (j = 0; j < a->count + b->count; ++j) {
+      int64_t other = j < a->count ? a->weight[j] : b->weight[j - a->count];
+      if (other < a->elements - weight && settp_tile_differ(a, b, weight + other, &answer)) return answer;
+    }
+  }
+  for (k = 0; k < a->elements; ++steps) {
+    int64_t run, other;
+    if (steps == SETT_TILE_WALK) return settp_tile_say(SETT_TILE_UNKNOWN, SETT_TILE_UNDECIDED, 0, 0);
+    settp_tile_chain_at(a, k, &run);
+    settp_tile_chain_at(b, k, &other);
+    if (settp_tile_differ(a, b, k, &answer) || settp_tile_differ(a, b, k + 1, &answer)) return answer;
+    k += other < run ? other : run; /* a run is settled by its first two elements; k + 1 may already lie in the next one */
+  }
+  return answer;
+}
+
+/* The next index in row-major order; 0 after the last. */
+SETT_INLINE int settp_tile_advance(const sett_tile_shape *shape, int64_t *index) {
+  int i;
+  for (i = shape->rank; i-- > 0;) {
+    if (++index[i] < shape->dims[i]) return 1;
+    index[i] = 0;
+  }
+  return 0;
+}
+
+/* The same by asking every element, for layouts that are no chain, and parts of split arrays. */
+SETT_INLINE sett_tile_answer settp_tile_enumerate(const sett_tile_shape *a, const sett_tile_shape *b) {
+  int64_t i[SETT_TILE_MAX_RANK], j[SETT_TILE_MAX_RANK], local[SETT_TILE_MAX_RANK], k = 0;
+  sett_tile_shape part_a = sett_tile_part_shape(a), part_b = sett_tile_part_shape(b);
+  sett_tile_plan plan_a = sett_tile_prepare(&part_a), plan_b = sett_tile_prepare(&part_b);
+  int d;
+  for (d = 0; d < SETT_TILE_MAX_RANK; ++d) i[d] = j[d] = 0;
+  for (;;) {
+    int64_t one = sett_tile_part(a, i, local), at = sett_tile_position(&plan_a, local);
+    int64_t other = sett_tile_part(b, j, local), there = sett_tile_position(&plan_b, local);
+    if (at != there || one != other) {
+      int same_part = one == other;
+      sett_tile_answer answer = settp_tile_say(0, same_part ? SETT_TILE_NO_POSITION : SETT_TILE_NO_PART, same_part ? at : one,
+                                               same_part ? there : other);
+      answer.element = k;
+      return answer;
+    }
+    if (!settp_tile_advance(a, i)) return settp_tile_say(1, SETT_TILE_YES, 0, 0);
+    settp_tile_advance(b, j);
+    if (++k == SETT_TILE_WALK) return settp_tile_say(SETT_TILE_UNKNOWN, SETT_TILE_UNDECIDED, 0, 0);
+  }
+}
+
+/* Whether element k lies at the same position in both for every k; both have as many elements. */
+SETT_INLINE sett_tile_answer settp_tile_same_positions(const sett_tile_shape *a, const sett_tile_shape *b) {
+  settp_tile_chain one, other;
+  sett_tile_plan plan;
+  sett_tile_shape alike = *b; /* in all that does not place elements */
+  int chains;
+  alike.kind = a->kind;
+  alike.type = a->type;
+  alike.packed = a->packed;
+  alike.dynamic = a->dynamic;
+  if (sett_tile_elements(a) == 0 || sett_tile_equal(a, &alike)) return settp_tile_say(1, SETT_TILE_YES, 0, 0);
+  if (a->splits > 0 || b->splits > 0) return settp_tile_enumerate(a, b);
+  plan = sett_tile_prepare(a);
+  chains = settp_tile_chain_of(a, &plan, &one);
+  plan = sett_tile_prepare(b);
+  chains &= settp_tile_chain_of(b, &plan, &other);
+  return chains ? settp_tile_compare(&one, &other) : settp_tile_enumerate(a, b);
+}
+
+SETT_INLINE int settp_tile_is_sized(const sett_tile_shape *shape) {
+  return !shape->error && (shape->kind == SETT_TILE_ARRAY || shape->kind == SETT_TILE_BUFFER) && sett_tile_bytes(shape) >= 0;
+}
+
+/* What flags ask for: SETT_TILE_TYPES_TOO equal types, SETT_TILE_ANY_TYPE positions alone. */
+SETT_INLINE sett_tile_answer settp_tile_same(const sett_tile_shape *a, const sett_tile_shape *b, int flags) {
+  int64_t x, y;
+  if (!settp_tile_is_sized(a) || !settp_tile_is_sized(b)) return settp_tile_say(SETT_TILE_UNKNOWN, SETT_TILE_NO_SIZE, 0, 0);
+  if ((x = sett_tile_elements(a)) != (y = sett_tile_elements(b))) return settp_tile_say(0, SETT_TILE_NO_ELEMENTS, x, y);
+  if ((x = a->space) != (y = b->space)) return settp_tile_say(0, SETT_TILE_NO_SPACE, x, y);
+  if ((x = a->prefix) != (y = b->prefix)) return settp_tile_say(0, SETT_TILE_NO_PREFIX, x, y);
+  if (flags == SETT_TILE_SAME_TYPE && a->type != b->type) return settp_tile_say(0, SETT_TILE_NO_TYPE, a->type, b->type);
+  if (flags != SETT_TILE_ANY_TYPE && (x = sett_tile_bits(a)) != (y = sett_tile_bits(b)))
+    return settp_tile_say(0, SETT_TILE_NO_BITS, x, y);
+  if ((x = sett_tile_parts(a)) != (y = sett_tile_parts(b))) return settp_tile_say(0, SETT_TILE_NO_PARTS, x, y);
+  if ((x = sett_tile_positions(a)) != (y = sett_tile_positions(b))) return settp_tile_say(0, SETT_TILE_NO_POSITIONS, x, y);
+  return settp_tile_same_positions(a, b);
+}
+
+SETT_INLINE sett_tile_answer sett_tile_same_bytes(const sett_tile_shape *a, const sett_tile_shape *b) {
+  return settp_tile_same(a, b, SETT_TILE_SAME_BITS);
+}
+
+SETT_INLINE sett_tile_answer sett_tile_reshape_is_bitcast(const sett_tile_shape *from, const sett_tile_shape *to, int types) {
+  return settp_tile_same(from, to, types);
+}
+
+/* 1 when permutation[0..rank) has each of 0..rank-1 once. */
+SETT_INLINE int settp_tile_is_permutation(const int32_t *permutation, int rank) {
+  uint32_t seen = 0;
+  int i;
+  for (i = 0; i < rank; ++i) {
+    if (permutation[i] < 0 || permutation[i] >= rank || (seen >> permutation[i] & 1)) return 0;
+    seen |= (uint32_t)1 << permutation[i];
+  }
+  return 1;
+}
+
+SETT_INLINE sett_tile_answer sett_tile_transpose_is_bitcast(const sett_tile_shape *from, const sett_tile_shape *to,
+                                                            const int32_t *permutation, int types) {
+  sett_tile_shape turned;
+  int i;
+  if (!settp_tile_is_sized(from) || !settp_tile_is_sized(to)) return settp_tile_say(SETT_TILE_UNKNOWN, SETT_TILE_NO_SIZE, 0, 0);
+  if (from->rank != to->rank) return settp_tile_say(0, SETT_TILE_NO_RANK, from->rank, to->rank);
+  if (!settp_tile_is_permutation(permutation, from->rank)) return settp_tile_say(0, SETT_TILE_NO_PERMUTATION, 0, 0);
+  turned = sett_tile_permute(from, permutation);
+  for (i = 0; i < to->rank; ++i)
+    if (turned.dims[i] != to->dims[i]) return settp_tile_say(0, SETT_TILE_NO_DIM, turned.dims[i], to->dims[i]);
+  return settp_tile_same(&turned, to, types);
+}
+
+/* The position of the element whose index is 1 in that dimension and 0 elsewhere. */
+SETT_INLINE int64_t settp_tile_unit(const sett_tile_plan *plan, int dim) {
+  int64_t index[SETT_TILE_MAX_RANK];
+  int i;
+  for (i = 0; i < plan->rank; ++i) index[i] = i == dim;
+  return sett_tile_position(plan, index);
+}
+
+SETT_INLINE sett_tile_answer sett_tile_find_transpose(const sett_tile_shape *from, const sett_tile_shape *to, int32_t *permutation,
+                                                      int types) {
+  sett_tile_shape one = sett_tile_part_shape(from), other = sett_tile_part_shape(to);
+  sett_tile_plan plan = sett_tile_prepare(&one), there = sett_tile_prepare(&other);
+  uint32_t used = 0;
+  int i, j;
+  if (plan.error || there.error) return settp_tile_say(SETT_TILE_UNKNOWN, SETT_TILE_NO_SIZE, 0, 0);
+  if (from->rank != to->rank) return settp_tile_say(0, SETT_TILE_NO_RANK, from->rank, to->rank);
+  /* No two elements share a position: the steps along the dimensions tell which is which. Those of 1 go in order. */
+  for (i = 0; i < to->rank; ++i) {
+    for (j = 0; j < from->rank; ++j) {
+      if ((used >> j & 1) || from->dims[j] != to->dims[i]) continue;
+      if (one.dims[j] < 2 || other.dims[i] < 2 || plan.span == 0) break;
+      if (settp_tile_unit(&plan, j) == settp_tile_unit(&there, i)) break;
+    }
+    if (j == from->rank) return settp_tile_say(0, SETT_TILE_NO_TRANSPOSE, 0, 0);
+    permutation[i] = j;
+    used |= (uint32_t)1 << j;
+  }
+  return sett_tile_transpose_is_bitcast(from, to, permutation, types);
+}
+
+SETT_INLINE sett_tile_decomposition sett_tile_decompose(const sett_tile_shape *from, const sett_tile_shape *to) {
+  sett_tile_decomposition parts;
+  int i;
+  for (i = 0; i < SETT_TILE_MAX_RANK; ++i) parts.first[i] = parts.second[i] = i;
+  parts.before = *from;
+  parts.after = *to;
+  parts.form = SETT_TILE_RESHAPE;
+  parts.answer = sett_tile_same_bytes(from, to);
+  if (parts.answer.yes == 1) return parts;
+  if (parts.answer.reason == SETT_TILE_NO_POSITION || parts.answer.reason == SETT_TILE_UNDECIDED) {
+    sett_tile_answer answer = sett_tile_find_transpose(from, to, parts.first, SETT_TILE_SAME_BITS);
+    parts.form = SETT_TILE_TRANSPOSE;
+    parts.before = sett_tile_permute(from, parts.first);
+    if (answer.yes == 1) {
+      parts.answer = answer;
+      return parts;
+    }
+    for (i = 0; i < from->rank; ++i) parts.first[i] = from->minor_to_major[from->rank - 1 - i];
+    for (i = 0; i < to->rank; ++i) parts.second[to->minor_to_major[to->rank - 1 - i]] = i;
+    parts.form = SETT_TILE_TRANSPOSE_RESHAPE_TRANSPOSE;
+    parts.before = sett_tile_descending(from);
+    parts.after = sett_tile_descending(to);
+    parts.answer = sett_tile_same_bytes(&parts.before, &parts.after);
+    if (parts.answer.yes == 1) return parts;
+  }
+  parts.form = SETT_TILE_NO_FORM;
+  return parts;
+}
+
+SETT_INLINE sett_tile_answer sett_tile_tiling_is_noop(const sett_tile_shape *shape) {
+  sett_tile_shape plain = *shape;
+  plain.tiles = 0;
+  return sett_tile_same_bytes(shape, &plain);
+}
+
+SETT_INLINE sett_tile_shape sett_tile_align(const sett_tile_shape *from, int rank, const int64_t *dims, sett_tile_answer *answer) {
+  sett_tile_shape to = *from, best;
+  sett_tile_plan plan = sett_tile_prepare(from);
+  int64_t row = 1, key[SETT_TILE_MAX_RANK], tried = 0;
+  int32_t order[SETT_TILE_MAX_RANK], slot[SETT_TILE_MAX_RANK];
+  int i, j, depth, reach = 0;
+  *answer = settp_tile_say(SETT_TILE_UNKNOWN, SETT_TILE_NO_SIZE, 0, 0);
+  if (plan.error || rank < 0 || rank > SETT_TILE_MAX_RANK) return to;
+  to.rank = rank;
+  to.dynamic = 0;
+  for (i = 0; i < rank; ++i) {
+    to.dims[i] = dims[i];
+    to.minor_to_major[i] = rank - 1 - i;
+    if (dims[i] < 0) return to;
+  }
+  best = to;
+  if (sett_tile_elements(&to) != sett_tile_elements(from)) {
+    *answer = settp_tile_say(0, SETT_TILE_NO_ELEMENTS, sett_tile_elements(from), sett_tile_elements(&to));
+    return to;
+  }
+  if (plan.span == 0) {
+    *answer = sett_tile_same_bytes(from, &to);
+    return to;
+  }
+  /* Order of the dimensions by where a step along them leads in from, the nearest first; those of 1 are the most major. */
+  for (i = rank; i-- > 0; row *= dims[i]) {
+    int64_t index[SETT_TILE_MAX_RANK], k = row;
+    for (j = from->rank; j-- > 0; k /= from->dims[j]) index[j] = k % from->dims[j];
+    key[i] = dims[i] > 1 ? sett_tile_position(&plan, index) : INT64_MAX;
+  }
+  for (i = 0; i < rank; ++i) {
+    int d = rank - 1 - i;
+    for (j = i; j > 0 && key[order[j - 1]] > key[d]; --j) order[j] = order[j - 1];
+    order[j] = d;
+  }
+  for (i = 0; i < from->tiles; ++i)
+    if (from->tile_rank[i] > reach) reach = from->tile_rank[i];
+  if (reach > rank) reach = rank;
+  /* Without tiles this order is the only one. A tile reaches the last dimensions: there each order is tried, and each place
+     of dimensions of 1, which a tile pads. slot[p]: which of order[] is the p-th most minor. */
+  for (i = 0; i < reach; ++i) slot[i] = -1;
+  for (depth = 0;;) {
+    if (depth == reach) {
+      uint32_t taken = 0;
+      int count = reach;
+      for (i = 0; i < reach; ++i) {
+        to.minor_to_major[i] = order[slot[i]];
+        taken |= (uint32_t)1 << slot[i];
+      }
+      for (i = 0; i < rank; ++i)
+        if (!(taken >> i & 1)) to.minor_to_major[count++] = order[i];
+      *answer = sett_tile_same_bytes(from, &to);
+      if (answer->yes == 1) return to;
+      if (++tried == 1) best = to;
+      if (tried == SETT_TILE_ORDERS) {
+        *answer = settp_tile_say(SETT_TILE_UNKNOWN, SETT_TILE_UNDECIDED, 0, 0);
+        return best;
+      }
+      if (reach == 0) return best;
+      --depth;
+    }
+    for (;;) { /* the next choice for this slot that no lower slot has; of several dimensions of 1 the first left */
+      int again = 0;
+      ++slot[depth];
+      for (i = 0; i < depth; ++i) again |= slot[i] == slot[depth];
+      if (slot[depth] < rank && !again && dims[order[slot[depth]]] == 1)
+        for (j = slot[depth] - 1; j >= 0 && dims[order[j]] == 1; --j) {
+          int below = 0;
+          for (i = 0; i < depth; ++i) below |= slot[i] == j;
+          again |= !below;
+        }
+      if (slot[depth] >= rank || !again) break;
+    }
+    if (slot[depth] < rank) {
+      if (++depth < reach) slot[depth] = -1;
+      continue;
+    }
+    if (depth == 0) return best; /* none: the answer is that of the last one tried */
+    --depth;
+  }
+}
+
+SETT_INLINE sett_tile_shape sett_tile_permute(const sett_tile_shape *shape, const int32_t *permutation) {
+  sett_tile_shape to = *shape;
+  int i, j;
+  if (shape->error) return to;
+  if (!settp_tile_is_permutation(permutation, shape->rank)) {
+    to.error = SETT_TILE_ERROR_PERMUTATION;
+    return to;
+  }
+  to.dynamic = 0;
+  for (i = 0; i < shape->rank; ++i) {
+    to.dims[i] = shape->dims[permutation[i]];
+    to.dynamic |= (shape->dynamic >> permutation[i] & 1) << i;
+    for (j = 0; j < shape->rank; ++j)
+      if (shape->minor_to_major[j] == permutation[i]) to.minor_to_major[j] = i;
+  }
+  return to;
+}
+
+SETT_INLINE sett_tile_shape sett_tile_descending(const sett_tile_shape *shape) {
+  int32_t permutation[SETT_TILE_MAX_RANK] = {0};
+  int i;
+  for (i = 0; i < shape->rank; ++i) permutation[i] = shape->minor_to_major[shape->rank - 1 - i];
+  return sett_tile_permute(shape, permutation);
+}
+
+SETT_INLINE sett_tile_shape sett_tile_delete(const sett_tile_shape *shape, int dim) {
+  sett_tile_shape to = *shape;
+  int i, place = 0, count = 0, used = 0, at = 0, splits = 0;
+  if (shape->error) return to;
+  if (dim < 0 || dim >= shape->rank) {
+    to.error = SETT_TILE_ERROR_LAYOUT_DIM;
+    return to;
+  }
+  to.dynamic = 0;
+  to.rank = shape->rank - 1;
+  for (i = 0; i < shape->rank; ++i) {
+    int d = shape->minor_to_major[i];
+    if (d == dim) place = shape->rank - 1 - i; /* physical */
+    else to.minor_to_major[count++] = d - (d > dim);
+  }
+  for (i = 0; i < to.rank; ++i) {
+    to.dims[i] = shape->dims[i + (i >= dim)];
+    to.dynamic |= (shape->dynamic >> (i + (i >= dim)) & 1) << i;
+  }
+  to.splits = 0;
+  for (i = 0; i < shape->splits; at += shape->split_count[i++]) {
+    int j;
+    if (shape->split_dim[i] == place) continue;
+    to.split_dim[splits] = shape->split_dim[i] - (shape->split_dim[i] > place);
+    to.split_count[splits++] = shape->split_count[i];
+    for (j = 0; j < shape->split_count[i]; ++j) to.split[used++] = shape->split[at + j];
+  }
+  to.splits = splits;
+  return to;
+}
+
+SETT_INLINE sett_tile_shape sett_tile_move(const sett_tile_shape *shape, int dim, int place) {
+  sett_tile_shape to = *shape;
+  int i, j, count = 0;
+  if (shape->error) return to;
+  if (dim < 0 || dim >= shape->rank || place < 0 || place >= shape->rank) {
+    to.error = SETT_TILE_ERROR_LAYOUT_DIM;
+    return to;
+  }
+  for (i = 0; i < shape->rank; ++i) {
+    if (count == place) ++count;
+    if (shape->minor_to_major[i] != dim) to.minor_to_major[count++] = shape->minor_to_major[i];
+  }
+  to.minor_to_major[place] = dim;
+  for (i = 0; i < shape->splits; ++i) {
+    int d = shape->minor_to_major[shape->rank - 1 - shape->split_dim[i]];
+    for (j = 0; j < shape->rank; ++j)
+      if (to.minor_to_major[j] == d) to.split_dim[i] = shape->rank - 1 - j;
+  }
+  return to;
+}
+
+SETT_INLINE int sett_tile_normal_transpose(int rank, const int64_t *dims, const int32_t *permutation, int64_t *to, int32_t *order) {
+  int32_t first[SETT_TILE_MAX_RANK]; /* of each group: its first dimension in dims */
+  int i, j, count = 0, next = -1;
+  if (rank < 0 || rank > SETT_TILE_MAX_RANK || !settp_tile_is_permutation(permutation, rank)) return SETT_TILE_UNKNOWN;
+  for (i = 0; i < rank; ++i) {
+    int from = permutation[i];
+    if (dims[from] == 1) continue;
+    if (from == next) {
+      to[count - 1] = settp_tile_mul(to[count - 1], dims[from]);
+    } else {
+      first[count] = from;
+      to[count++] = dims[from];
+    }
+    for (next = from + 1; next < rank && dims[next] == 1;) ++next;
+  }
+  for (i = 0; i < count; ++i)
+    for (j = 0, order[i] = 0; j < count; ++j) order[i] += first[j] < first[i];
+  return count;
+}
+
+SETT_INLINE int sett_tile_kept_dims(int rank, const int64_t *dims, int to_rank, const int64_t *to_dims, int32_t *from, int32_t *to) {
+  int i = 0, j = 0, count = 0;
+  int64_t product = 1, to_product = 1;
+  while (i < rank && j < to_rank) {
+    if (dims[i] == 1) {
+      ++i;
+    } else if (to_dims[j] == 1) {
+      ++j;
+    } else if (product == to_product && dims[i] == to_dims[j]) {
+      from[count] = i++;
+      to[count++] = j++;
+    } else if (product <= to_product) {
+      product = settp_tile_mul(product, dims[i++]);
+      if (product <= 0) break;
+    } else {
+      to_product = settp_tile_mul(to_product, to_dims[j++]);
+      if (to_product <= 0) break;
+    }
+  }
+  return count;
+}
+
+SETT_INLINE int sett_tile_is_most_major(const sett_tile_shape *shape, int dim) {
+  int i;
+  for (i = shape->rank; i-- > 0;) {
+    if (shape->minor_to_major[i] == dim) return 1;
+    if (shape->dims[shape->minor_to_major[i]] != 1) return 0;
+  }
+  return 0;
+}
+
+SETT_INLINE const char *sett_tile_reason_text(int reason) {
+  switch (reason) {
+#define SETTP_TILE_CASE(name, text)                                                                                  \
+  case SETT_TILE_##name: return text;
+    SETT_TILE_REASONS(SETTP_TILE_CASE)
+#undef SETTP_TILE_CASE
+    default: return "unknown reason";
+  }
+}
+
+SETT_INLINE size_t sett_tile_answer_print(const sett_tile_answer *answer, char *out, size_t capacity) {
+  const char *text = sett_tile_reason_text(answer->reason);
+  settp_tile_writer writer;
+  writer.out = out;
+  writer.capacity = capacity;
+  writer.used = 0;
+  if (answer->yes == 0) settp_tile_puts(&writer, "no: ");
+  for (; *text; ++text) {
+    if (*text == '%' && text[1] == 't' && text[2] == 'a') settp_tile_puts(&writer, sett_tile_type_name((int)answer->a));
+    else if (*text == '%' && text[1] == 't') settp_tile_puts(&writer, sett_tile_type_name((int)answer->b));
+    else if (*text == '%') settp_tile_puti(&writer, text[1] == 'a' ? answer->a : text[1] == 'b' ? answer->b : answer->element);
+    else settp_tile_put(&writer, *text);
+    if (*text == '%') text += text[1] == 't' ? 2 : 1;
+  }
+  return settp_tile_finish(&writer);
+}
+
+/* ---- bodies: formats -------------------------------------------------------------------------------------------- */
+
+SETT_INLINE int sett_tile_formats(const sett_tile_shape *shape, sett_tile_format *format) {
+#define SETTP_TILE_ROW(text, bits, packed, option, from, to, tile0, tile1, inner0)                                   \
+  {text, bits, packed, option, from, to, {tile0, tile1}, {inner0, 1}},
+  static const struct {
+    const char *name;
+    int64_t bits, packed;
+    int option;
+    int64_t from, to; /* of the second most minor dimension */
+    int64_t tile[2], inner[2];
+  } rows[] = {SETT_TILE_FORMATS(SETTP_TILE_ROW)};
+#undef SETTP_TILE_ROW
+  int i, count = 0;
+  int64_t rows_of = shape->rank > 1 ? shape->dims[shape->minor_to_major[1]] : 1;
+  if (shape->error || shape->kind == SETT_TILE_TOKEN || shape->kind == SETT_TILE_OPAQUE) return 0;
+  for (i = 0; i < SETT_TILE_FORMAT_COUNT; ++i) {
+    sett_tile_shape one = sett_tile_make(shape->type, shape->rank, shape->dims, shape->minor_to_major);
+    one.dynamic = shape->dynamic;
+    if (rows[i].bits != 0 && rows[i].bits != settp_tile_memory_bits(shape->type)) continue;
+    if (rows[i].packed == 1 && shape->type != SETT_TILE_PRED) continue;
+    one.packed = rows[i].packed;
+    if (rows[i].tile[0] > 0) one = sett_tile_add_tile(one, 2, rows[i].tile);
+    if (rows[i].inner[0] > 0) one = sett_tile_add_tile(one, 2, rows[i].inner);
+    format[count].name = rows[i].name;
+    format[count].shape = sett_tile_check(one);
+    format[count].padding = sett_tile_padding(&one);
+    format[count].chosen = !rows[i].option && rows_of >= rows[i].from && rows_of <= rows[i].to;
+    ++count;
+  }
+  return count;
+}
+
+#endif /* host */
 
 /* Licensed under the Apache License, Version 2.0; see LICENSE. */
 #endif

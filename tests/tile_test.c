@@ -1,0 +1,620 @@
+/* The laws of sett_tile.h by enumeration. The oracle is the definition alone: an array of element numbers is padded, reshaped
+   and transposed by loops; it shares no code with the header. Run: tile_test [layouts [seed]]. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../include/sett_tile.h"
+
+enum { CELLS = 1 << 14, DIMS = 64 };
+
+static uint64_t state = 5;
+
+static int below(int limit) {
+  state = state * 6364136223846793005u + 1442695040888963407u;
+  return (int)((state >> 33) % (uint64_t)limit);
+}
+
+static char said[1024]; /* the shapes at hand */
+
+#define CHECK(condition, ...)                                                                                        \
+  do {                                                                                                               \
+    if (!(condition)) {                                                                                              \
+      printf("FAIL %s:%d %s: ", __FILE__, __LINE__, said);                                                           \
+      printf(__VA_ARGS__);                                                                                           \
+      printf("\n");                                                                                                  \
+      exit(1);                                                                                                       \
+    }                                                                                                                \
+  } while (0)
+
+/* ---- the model -------------------------------------------------------------------------------------------------- */
+
+/* A row-major array of element numbers (row-major in the logical shape); -1 is padding. */
+typedef struct {
+  int rank, count;
+  int dims[DIMS];
+  int cell[CELLS];
+} array;
+
+static int product(const int *dims, int rank) {
+  int i, result = 1;
+  for (i = 0; i < rank; ++i) {
+    result *= dims[i];
+    if (result > CELLS) return CELLS + 1;
+  }
+  return result;
+}
+
+/* The place of an index in a row-major array. */
+static int place(const int *dims, int rank, const int *index) {
+  int i, at = 0;
+  for (i = 0; i < rank; ++i) at = at * dims[i] + index[i];
+  return at;
+}
+
+static void unplace(const int *dims, int rank, int at, int *index) {
+  int i;
+  for (i = rank; i-- > 0;) {
+    index[i] = at % dims[i];
+    at /= dims[i];
+  }
+}
+
+static int pad(array *a, const int *dims) {
+  static array old;
+  int i, at, index[DIMS];
+  old = *a;
+  memcpy(a->dims, dims, sizeof *dims * (size_t)a->rank);
+  a->count = product(dims, a->rank);
+  if (a->count > CELLS) return 0;
+  for (i = 0; i < a->count; ++i) {
+    int inside = 1;
+    unplace(a->dims, a->rank, i, index);
+    for (at = 0; at < a->rank; ++at) inside &= index[at] < old.dims[at];
+    a->cell[i] = inside ? old.cell[place(old.dims, old.rank, index)] : -1;
+  }
+  return 1;
+}
+
+static void reshape(array *a, const int *dims, int rank) {
+  a->rank = rank;
+  memcpy(a->dims, dims, sizeof *dims * (size_t)rank);
+}
+
+/* Dimension i of the result is dimension order[i]. */
+static void transpose(array *a, const int *order) {
+  static array old;
+  int i, at, index[DIMS], from[DIMS];
+  old = *a;
+  for (i = 0; i < a->rank; ++i) a->dims[i] = old.dims[order[i]];
+  for (at = 0; at < a->count; ++at) {
+    unplace(a->dims, a->rank, at, index);
+    for (i = 0; i < a->rank; ++i) from[order[i]] = index[i];
+    a->cell[at] = old.cell[place(old.dims, old.rank, from)];
+  }
+}
+
+/* What stands at each position. 0: it is too large to enumerate. stages: lists to compare with sett_tile_stage, or NULL. */
+static int model(const sett_tile_shape *shape, array *a, const sett_tile_plan *plan) {
+  int i, t, at = 0, order[DIMS], dims[DIMS];
+  a->rank = shape->rank;
+  for (i = 0; i < shape->rank; ++i) a->dims[i] = (int)shape->dims[i];
+  a->count = product(a->dims, a->rank);
+  if (a->count > CELLS) return 0;
+  for (i = 0; i < a->count; ++i) a->cell[i] = i;
+  for (i = 0; i < shape->rank; ++i) order[i] = shape->minor_to_major[shape->rank - 1 - i];
+  transpose(a, order);
+  for (t = 0; t < shape->tiles; at += shape->tile_rank[t++]) {
+    int k = shape->tile_rank[t], front, sizes[DIMS], cut = 0, count = 0, merged = 1, stage;
+    while (a->rank < k) { /* ones in front */
+      memmove(a->dims + 1, a->dims, sizeof *a->dims * (size_t)a->rank);
+      a->dims[0] = 1;
+      ++a->rank;
+    }
+    front = a->rank - k;
+    for (i = 0; i < front; ++i) dims[count++] = a->dims[i];
+    for (i = 0; i < k; ++i) { /* reshape: * merges a dimension into the next */
+      merged *= a->dims[front + i];
+      if (shape->tile[at + i] == SETT_TILE_COMBINE) continue;
+      sizes[cut++] = (int)shape->tile[at + i];
+      dims[count++] = merged;
+      merged = 1;
+    }
+    reshape(a, dims, count);
+    for (stage = SETT_TILE_COMBINED; stage <= SETT_TILE_TRANSPOSED; ++stage) {
+      if (stage == SETT_TILE_PADDED) {
+        for (i = 0; i < cut; ++i) dims[front + i] = (a->dims[front + i] + sizes[i] - 1) / sizes[i] * sizes[i];
+        if (!pad(a, dims)) return 0;
+      } else if (stage == SETT_TILE_RESHAPED) {
+        for (i = 0, count = front; i < cut; ++i) {
+          dims[count++] = a->dims[front + i] / sizes[i];
+          dims[count++] = sizes[i];
+        }
+        reshape(a, dims, count);
+      } else if (stage == SETT_TILE_TRANSPOSED) {
+        for (i = 0; i < front; ++i) order[i] = i;
+        for (i = 0; i < cut; ++i) order[front + i] = front + 2 * i;
+        for (i = 0; i < cut; ++i) order[front + cut + i] = front + 2 * i + 1;
+        transpose(a, order);
+      }
+      if (plan) {
+        int64_t list[SETT_TILE_MAX_LIST];
+        int length = sett_tile_stage(plan, t, stage, list);
+        CHECK(length == a->rank, "tile %d stage %d has %d dimensions, not %d", t, stage, length, a->rank);
+        for (i = 0; i < length; ++i)
+          CHECK(list[i] == a->dims[i], "tile %d stage %d dimension %d: %d, not %d", t, stage, i, (int)list[i], a->dims[i]);
+      }
+    }
+  }
+  if (shape->tail > 1 && a->count > 0) {
+    int whole = (a->count + (int)shape->tail - 1) / (int)shape->tail * (int)shape->tail;
+    if (whole > CELLS) return 0;
+    for (i = a->count; i < whole; ++i) a->cell[i] = -1;
+    a->count = whole;
+  }
+  return 1;
+}
+
+/* ---- drawn layouts ---------------------------------------------------------------------------------------------- */
+
+static void draw_order(sett_tile_shape *shape) {
+  int i;
+  for (i = shape->rank; i-- > 1;) {
+    int j = below(i + 1);
+    int32_t swap = shape->minor_to_major[i];
+    shape->minor_to_major[i] = shape->minor_to_major[j];
+    shape->minor_to_major[j] = swap;
+  }
+}
+
+static void draw_tiles(sett_tile_shape *shape, int most) {
+  static const int sizes[] = {1, 2, 2, 2, 3, 4, 4, 5, 6, 8};
+  int tiles = below(most + 1), i;
+  while (tiles-- > 0) {
+    int64_t tile[4];
+    int k = 1 + below(below(4) ? 2 : 4);
+    for (i = 0; i < k; ++i) tile[i] = i + 1 < k && below(5) == 0 ? SETT_TILE_COMBINE : sizes[below(10)];
+    *shape = sett_tile_add_tile(*shape, k, tile);
+  }
+}
+
+static sett_tile_shape draw(void) {
+  int64_t dims[5];
+  int rank = below(5), i;
+  sett_tile_shape shape;
+  for (i = 0; i < rank; ++i) dims[i] = below(12) == 0 ? 0 : 1 + below(below(3) ? 9 : 3);
+  shape = sett_tile_make(SETT_TILE_F32, rank, dims, NULL);
+  draw_order(&shape);
+  draw_tiles(&shape, 3);
+  if (below(6) == 0) shape.tail = 1 + below(9);
+  return shape;
+}
+
+/* Another shape that may well hold the same bytes: reshaped by primes, tiled alike or not. */
+static sett_tile_shape relative(const sett_tile_shape *shape) {
+  sett_tile_shape other = *shape;
+  int64_t dims[12];
+  int i, rank = 0;
+  if (below(3)) { /* cut into factors and joined again somewhere */
+    for (i = 0; i < shape->rank && rank < 8; ++i) {
+      int64_t n = shape->dims[i], p = 2 + below(3);
+      if (n > 1 && n % p == 0 && below(2)) {
+        dims[rank++] = p;
+        n /= p;
+      }
+      if (rank > 0 && below(3) == 0) dims[rank - 1] *= n;
+      else dims[rank++] = n;
+    }
+    if (below(4) == 0) dims[rank++] = 1;
+    other = sett_tile_make(shape->type, rank, dims, NULL);
+    if (below(2)) draw_order(&other);
+    if (below(3)) {
+      for (i = 0, rank = 0; i < shape->tiles; rank += shape->tile_rank[i++])
+        other = sett_tile_add_tile(other, shape->tile_rank[i], shape->tile + rank);
+    } else {
+      draw_tiles(&other, 2);
+    }
+    other.tail = shape->tail;
+    return other;
+  }
+  if (below(2)) draw_order(&other);
+  if (below(2)) other.tiles = 0;
+  if (below(2)) draw_tiles(&other, 2);
+  return other;
+}
+
+static void say(const sett_tile_shape *a, const sett_tile_shape *b) {
+  size_t used = sett_tile_print(a, said, sizeof said / 2);
+  if (!b) return;
+  memcpy(said + used, " and ", 5);
+  sett_tile_print(b, said + used + 5, sizeof said / 2);
+}
+
+static int small(const sett_tile_shape *shape) { return !sett_tile_check(*shape).error && sett_tile_positions(shape) <= CELLS; }
+
+/* ---- positions -------------------------------------------------------------------------------------------------- */
+
+/* The index of element number k. */
+static void index_of(const sett_tile_shape *shape, int k, int64_t *index) {
+  int i;
+  for (i = shape->rank; i-- > 0; k /= (int)shape->dims[i]) index[i] = k % shape->dims[i];
+}
+
+static int coupled, combined, on_device; /* how many of them were met */
+
+/* The functions of a device, run here. */
+static void check_device(const sett_tile_plan *plan, const array *a, const sett_tile_shape *shape) {
+  sett_tile_device_plan device = sett_tile_device(plan);
+  int64_t index[SETT_TILE_DEVICE_RANK], expected[SETT_TILE_MAX_RANK];
+  int at, i;
+  CHECK(!device.error || device.error == SETT_TILE_ERROR_DEVICE, "device error %d", (int)device.error);
+  if (device.error) return;
+  for (at = 0; at < a->count; ++at) {
+    int found = sett_tile_device_element(device, at, index);
+    CHECK(found == (a->cell[at] >= 0), "device: position %d: %d", at, found);
+    if (!found) continue;
+    index_of(shape, a->cell[at], expected);
+    for (i = 0; i < shape->rank; ++i) CHECK(index[i] == expected[i], "device: position %d has another element", at);
+    CHECK(sett_tile_device_position(device, index) == at, "device: position %d is not found back", at);
+  }
+  ++on_device;
+}
+
+static int check_positions(void) {
+  static array a;
+  sett_tile_shape shape = draw();
+  sett_tile_plan plan = sett_tile_prepare(&shape);
+  int64_t index[SETT_TILE_MAX_RANK];
+  int at, elements = 0, last = 0, bits = 1 + below(40), i;
+  say(&shape, NULL);
+  if (!small(&shape) || !model(&shape, &a, &plan)) return 0;
+  CHECK(plan.positions == a.count, "%d positions, not %d", (int)plan.positions, a.count);
+  for (at = 0; at < a.count; ++at) {
+    int found = sett_tile_element(&plan, at, index);
+    CHECK(found == (a.cell[at] >= 0), "position %d: %d", at, found);
+    if (!found) continue;
+    for (i = 0; i < shape.rank; ++i) CHECK(index[i] >= 0 && index[i] < shape.dims[i], "position %d: index outside", at);
+    index_of(&shape, a.cell[at], index);
+    CHECK(sett_tile_position(&plan, index) == at, "element %d at %d, not %d", a.cell[at], (int)sett_tile_position(&plan, index), at);
+    sett_tile_element(&plan, at, index);
+    CHECK(sett_tile_position(&plan, index) == at, "position %d and back: %d", at, (int)sett_tile_position(&plan, index));
+    ++elements;
+    last = at + 1;
+  }
+  CHECK(elements == sett_tile_elements(&shape), "%d elements", elements);
+  CHECK(sett_tile_data_positions(&plan) == last, "data ends at %d, not %d", (int)sett_tile_data_positions(&plan), last);
+  CHECK(sett_tile_element(&plan, a.count, index) == SETT_TILE_UNKNOWN, "an element behind the end");
+  CHECK(sett_tile_element(&plan, -1, index) == SETT_TILE_UNKNOWN, "an element before the start");
+  for (i = 0; i < shape.rank; ++i) {
+    memset(index, 0, sizeof index);
+    index[i] = shape.dims[i];
+    CHECK(sett_tile_position(&plan, index) == SETT_TILE_UNKNOWN, "a position of an index outside");
+    index[i] = -1;
+    CHECK(sett_tile_position(&plan, index) == SETT_TILE_UNKNOWN, "a position of a negative index");
+  }
+  check_device(&plan, &a, &shape);
+  /* packed elements: bit after bit, counted one by one */
+  shape.packed = bits;
+  CHECK(sett_tile_bytes(&shape) == (a.count * bits + 7) / 8, "%d bytes", (int)sett_tile_bytes(&shape));
+  for (at = 0; at < a.count; ++at) {
+    sett_tile_place there = sett_tile_place_of(&shape, at);
+    CHECK(there.byte == at * bits / 8 && there.shift == at * bits % 8 && there.bits == bits, "bits of position %d", at);
+  }
+  coupled += plan.coupled;
+  for (i = 0, at = 0; i < shape.tiles; at += shape.tile_rank[i++]) combined += shape.tile[at] == SETT_TILE_COMBINE;
+  return shape.tiles > 0;
+}
+
+/* Strides: where they are given they lead to every element, where they are not no strides do. */
+static int check_strides(void) {
+  static array a;
+  sett_tile_shape shape = draw();
+  sett_tile_plan plan = sett_tile_prepare(&shape);
+  int64_t strides[SETT_TILE_MAX_RANK], index[SETT_TILE_MAX_RANK];
+  int i, at, given, linear = 1, unit[SETT_TILE_MAX_RANK];
+  say(&shape, NULL);
+  if (!small(&shape) || !model(&shape, &a, NULL) || plan.coupled) return 0;
+  given = sett_tile_byte_strides(&shape, strides);
+  memset(unit, 0, sizeof unit);
+  for (at = 0; at < a.count; ++at) {
+    int nonzero = 0, which = 0;
+    if (a.cell[at] < 0) continue;
+    index_of(&shape, a.cell[at], index);
+    for (i = 0; i < shape.rank; ++i)
+      if (index[i]) {
+        ++nonzero;
+        which = i;
+      }
+    if (nonzero == 1 && index[which] == 1) unit[which] = at;
+  }
+  for (at = 0; at < a.count; ++at) {
+    int64_t sum = 0, bytes = 0;
+    if (a.cell[at] < 0) continue;
+    index_of(&shape, a.cell[at], index);
+    for (i = 0; i < shape.rank; ++i) sum += index[i] * unit[i];
+    linear &= sum == at;
+    for (i = 0; given && i < shape.rank; ++i) bytes += index[i] * strides[i];
+    CHECK(!given || bytes == 4 * at, "strides lead to byte %d, not %d", (int)bytes, 4 * at);
+  }
+  CHECK(given == linear, "strides given: %d, possible: %d", given, linear);
+  shape.packed = 12;
+  CHECK(!sett_tile_byte_strides(&shape, strides), "byte strides of elements of 12 bits");
+  return given;
+}
+
+/* ---- splits ----------------------------------------------------------------------------------------------------- */
+
+static int check_splits(void) {
+  sett_tile_shape shape = draw(), part;
+  sett_tile_plan plan;
+  int64_t index[SETT_TILE_MAX_RANK], local[SETT_TILE_MAX_RANK], back[SETT_TILE_MAX_RANK], largest[SETT_TILE_MAX_RANK];
+  static char seen[CELLS];
+  int k, i, j, used = 0, elements;
+  for (i = 0; i < shape.rank; ++i) {
+    int64_t size = shape.dims[shape.minor_to_major[shape.rank - 1 - i]], next = 1;
+    if (below(2)) continue;
+    shape.split_dim[shape.splits] = i;
+    while (used < 6 && below(3) && (next += below(3)) < size) {
+      shape.split[used++] = next++;
+      ++shape.split_count[shape.splits];
+    }
+    ++shape.splits;
+  }
+  say(&shape, NULL);
+  elements = (int)sett_tile_elements(&shape);
+  part = sett_tile_part_shape(&shape);
+  plan = sett_tile_prepare(&part);
+  if (elements == 0 || !small(&part) || plan.positions * sett_tile_parts(&shape) > CELLS) return 0;
+  memset(seen, 0, sizeof seen);
+  memset(largest, 0, sizeof largest);
+  for (k = 0; k < elements; ++k) {
+    int64_t which, position, number = 0;
+    index_of(&shape, k, index);
+    which = sett_tile_part(&shape, index, local);
+    for (i = 0, used = 0; i < shape.splits; used += shape.split_count[i++]) { /* by the definition: count the splits passed */
+      int d = shape.minor_to_major[shape.rank - 1 - shape.split_dim[i]], passed = 0;
+      int64_t start = 0;
+      for (j = 0; j < shape.split_count[i]; ++j)
+        if (index[d] >= shape.split[used + j]) {
+          ++passed;
+          start = shape.split[used + j];
+        }
+      number = number * (shape.split_count[i] + 1) + passed;
+      CHECK(local[d] == index[d] - start, "element %d: dimension %d in its part", k, d);
+    }
+    CHECK(which == number && which < sett_tile_parts(&shape), "element %d: part %d, not %d", k, (int)which, (int)number);
+    for (i = 0; i < shape.rank; ++i)
+      if (local[i] + 1 > largest[i]) largest[i] = local[i] + 1;
+    position = sett_tile_position(&plan, local);
+    CHECK(position >= 0, "element %d has no position in its part", k);
+    CHECK(!seen[which * plan.positions + position]++, "element %d shares its place", k);
+    CHECK(sett_tile_whole(&shape, which, local, back) == 1, "element %d: no way back", k);
+    for (i = 0; i < shape.rank; ++i) CHECK(back[i] == index[i], "element %d: another on the way back", k);
+  }
+  for (i = 0; i < shape.rank; ++i) CHECK(largest[i] == part.dims[i], "the largest part has %d", (int)part.dims[i]);
+  CHECK(sett_tile_positions(&shape) == plan.positions && sett_tile_bytes(&shape) == 4 * plan.positions, "size");
+  return shape.splits > 0;
+}
+
+/* ---- relations -------------------------------------------------------------------------------------------------- */
+
+/* Position by position: do both hold the same, with elements renumbered (or NULL). */
+static int same(const array *a, const array *b, const int *number) {
+  int at;
+  if (a->count != b->count) return 0;
+  for (at = 0; at < a->count; ++at) {
+    int cell = a->cell[at];
+    if (number && cell >= 0) cell = number[cell];
+    if (cell != b->cell[at]) return 0;
+  }
+  return 1;
+}
+
+static int answers[2], transposes, thirds, aligned[2];
+
+static void check_reason(const sett_tile_answer *answer, const array *a, const array *b) {
+  char text[256];
+  sett_tile_answer_print(answer, text, sizeof text);
+  CHECK(!strncmp(text, answer->yes ? "yes" : "no: ", 3), "said %s", text);
+  if (answer->reason != SETT_TILE_NO_POSITION) return;
+  CHECK(a->cell[answer->a] == answer->element && b->cell[answer->b] == answer->element && answer->a != answer->b,
+        "the witness is wrong: %s", text);
+}
+
+static void check_relations(void) {
+  static array a, b, c;
+  static int number[CELLS];
+  sett_tile_shape one = draw(), other = relative(&one), plain, turned;
+  sett_tile_answer answer;
+  sett_tile_decomposition parts;
+  int32_t permutation[SETT_TILE_MAX_RANK];
+  int64_t index[SETT_TILE_MAX_RANK], there[SETT_TILE_MAX_RANK];
+  int i, k, truth, found = 0, elements = (int)sett_tile_elements(&one), place_to, dim;
+  say(&one, &other);
+  if (!small(&one) || !small(&other) || !model(&one, &a, NULL) || !model(&other, &b, NULL)) return;
+  /* a reshape */
+  answer = sett_tile_same_bytes(&one, &other);
+  truth = sett_tile_elements(&one) == sett_tile_elements(&other) && same(&a, &b, NULL);
+  CHECK(answer.yes == truth, "same bytes: %d, not %d", answer.yes, truth);
+  check_reason(&answer, &a, &b);
+  ++answers[truth];
+  other.type = SETT_TILE_S32;
+  CHECK(sett_tile_same_bytes(&one, &other).yes == truth, "the type is not compared");
+  CHECK(sett_tile_reshape_is_bitcast(&one, &other, SETT_TILE_SAME_TYPE).yes == 0, "the type is compared");
+  other.type = SETT_TILE_F16;
+  CHECK(sett_tile_reshape_is_bitcast(&one, &other, SETT_TILE_ANY_TYPE).yes == truth, "positions alone are compared");
+  CHECK(sett_tile_same_bytes(&one, &other).yes == 0, "16 bits are 32");
+  other.type = one.type;
+  /* no tiles */
+  plain = one;
+  plain.tiles = 0;
+  model(&plain, &c, NULL);
+  answer = sett_tile_tiling_is_noop(&one);
+  CHECK(answer.yes == same(&a, &c, NULL), "tiling is a no-op: %d", answer.yes);
+  /* other order of dimensions, the same bytes */
+  for (i = 0; i < one.rank; ++i) permutation[i] = i;
+  for (i = one.rank; i-- > 1;) {
+    int j = below(i + 1);
+    int32_t swap = permutation[i];
+    permutation[i] = permutation[j];
+    permutation[j] = swap;
+  }
+  turned = sett_tile_permute(&one, permutation);
+  model(&turned, &c, NULL);
+  for (k = 0; k < elements; ++k) { /* element k of one is this element of turned */
+    index_of(&one, k, index);
+    for (i = 0, number[k] = 0; i < one.rank; ++i) number[k] = number[k] * (int)turned.dims[i] + (int)index[permutation[i]];
+  }
+  CHECK(same(&a, &c, number), "permute moves bytes");
+  CHECK(sett_tile_transpose_is_bitcast(&one, &turned, permutation, SETT_TILE_SAME_BITS).yes == 1, "permuted: not a bitcast");
+  CHECK(sett_tile_find_transpose(&one, &turned, permutation, SETT_TILE_SAME_BITS).yes == 1, "permuted: not found");
+  /* any transposition: try all */
+  if (below(2) && one.rank == other.rank) other = below(2) ? turned : other;
+  if (below(4) == 0) draw_order(&other);
+  say(&one, &other);
+  if (!small(&other) || !model(&other, &b, NULL)) return;
+  if (one.rank == other.rank) {
+    int tries = 1, t;
+    for (i = 2; i <= one.rank; ++i) tries *= i;
+    for (t = 0; t < tries; ++t) {
+      int left = t, fits = 1;
+      uint32_t used = 0;
+      for (i = 0; i < one.rank; ++i) {
+        int nth = left % (one.rank - i), d;
+        left /= one.rank - i;
+        for (d = 0;; ++d)
+          if (!(used >> d & 1) && nth-- == 0) break;
+        used |= (uint32_t)1 << d;
+        permutation[i] = d;
+        fits &= one.dims[d] == other.dims[i];
+      }
+      for (k = 0; fits && k < elements; ++k) {
+        index_of(&one, k, index);
+        for (i = 0, number[k] = 0; i < one.rank; ++i) number[k] = number[k] * (int)other.dims[i] + (int)index[permutation[i]];
+      }
+      truth = fits && same(&a, &b, number);
+      answer = sett_tile_transpose_is_bitcast(&one, &other, permutation, SETT_TILE_SAME_BITS);
+      CHECK(answer.yes == truth, "transpose is a bitcast: %d, not %d", answer.yes, truth);
+      found |= truth;
+    }
+    answer = sett_tile_find_transpose(&one, &other, permutation, SETT_TILE_SAME_BITS);
+    CHECK(answer.yes == found, "a transposition is found: %d, not %d", answer.yes, found);
+    transposes += found;
+  }
+  /* a bitcast in parts: each part must hold the bytes that were there */
+  parts = sett_tile_decompose(&one, &other);
+  CHECK((parts.answer.yes == 1) == (parts.form != SETT_TILE_NO_FORM), "a form without a yes");
+  truth = sett_tile_elements(&one) == sett_tile_elements(&other) && same(&a, &b, NULL);
+  if (truth) CHECK(parts.form == SETT_TILE_RESHAPE, "reshape not seen");
+  else if (found) CHECK(parts.form == SETT_TILE_TRANSPOSE, "transposition not seen");
+  if (parts.form == SETT_TILE_TRANSPOSE_RESHAPE_TRANSPOSE) {
+    ++thirds;
+    for (k = 0; k < elements; ++k) { /* each element through the three parts, its position kept */
+      sett_tile_plan plan = sett_tile_prepare(&one), last = sett_tile_prepare(&other);
+      int middle = 0;
+      index_of(&one, k, index);
+      for (i = 0; i < one.rank; ++i) middle = middle * (int)one.dims[parts.first[i]] + (int)index[parts.first[i]];
+      index_of(&parts.after, middle, index);
+      for (i = 0; i < other.rank; ++i) there[i] = index[parts.second[i]];
+      index_of(&one, k, index);
+      CHECK(sett_tile_position(&plan, index) == sett_tile_position(&last, there), "element %d moves", k);
+    }
+  } else if (parts.form == SETT_TILE_NO_FORM && one.tiles == 0 && other.tiles == 0) {
+    CHECK(a.count != b.count || sett_tile_elements(&one) != sett_tile_elements(&other), "untiled arrays of one size have a form");
+  }
+  /* an aligned layout: found exactly when some order of the dimensions is one */
+  turned = sett_tile_align(&one, other.rank, other.dims, &answer);
+  if (sett_tile_elements(&one) == sett_tile_elements(&other)) {
+    int tries = 1, t, any = 0;
+    for (i = 2; i <= other.rank; ++i) tries *= i;
+    for (t = 0; t < tries && tries <= 720; ++t) {
+      sett_tile_shape candidate = turned;
+      int left = t;
+      uint32_t used = 0;
+      for (i = 0; i < other.rank; ++i) {
+        int nth = left % (other.rank - i), d;
+        left /= other.rank - i;
+        for (d = 0;; ++d)
+          if (!(used >> d & 1) && nth-- == 0) break;
+        used |= (uint32_t)1 << d;
+        candidate.minor_to_major[i] = d;
+      }
+      any |= small(&candidate) && model(&candidate, &c, NULL) && same(&a, &c, NULL);
+    }
+    if (tries <= 720) CHECK(answer.yes == any, "aligned: %d, not %d", answer.yes, any);
+    if (answer.yes == 1) CHECK(model(&turned, &c, NULL) && same(&a, &c, NULL), "aligned but not the same bytes");
+    ++aligned[answer.yes == 1];
+  }
+  /* a dimension moved, and one deleted */
+  if (one.rank == 0) return;
+  dim = below(one.rank);
+  place_to = below(one.rank);
+  turned = sett_tile_move(&one, dim, place_to);
+  CHECK(!sett_tile_check(turned).error && turned.minor_to_major[place_to] == dim, "moved to another place");
+  for (i = 0, k = 0; i < one.rank; ++i) {
+    if (one.minor_to_major[i] == dim) continue;
+    k += k == place_to;
+    CHECK(turned.minor_to_major[k++] == one.minor_to_major[i], "moving one dimension moved another");
+  }
+  turned = sett_tile_delete(&one, dim);
+  CHECK(!sett_tile_check(turned).error && turned.rank == one.rank - 1, "deleted badly");
+  if (one.dims[dim] == 1 && small(&turned) && model(&turned, &c, NULL)) {
+    answer = sett_tile_same_bytes(&one, &turned);
+    CHECK(answer.yes == same(&a, &c, NULL), "bytes kept without dimension %d: %d", dim, answer.yes);
+  }
+}
+
+/* ---- sizes that cannot be enumerated ---------------------------------------------------------------------------- */
+
+static sett_tile_shape parse(const char *text) {
+  sett_tile_shape shape = sett_tile_parse(text, strlen(text));
+  CHECK(!shape.error, "%s: %s", text, sett_tile_error_text(shape.error));
+  return shape;
+}
+
+static void check_large(void) {
+  static const struct {
+    const char *a, *b;
+    int yes;
+  } rows[] = {
+      {"f32[8,256]{1,0:T(8,128)}", "f32[2048]{0:T(1024)}", 0},
+      {"f32[12,128]{1,0:T(8,128)}", "f32[2,6,128]{2,1,0:T(8,128)}", 0},
+      {"f32[8,256]{1,0:T(8,128)}", "f32[8,2,128]{2,0,1:T(8,128)}", 1},
+      {"f32[16,128]{1,0:T(8,128)}", "f32[2,8,128]{2,1,0:T(8,128)}", 1},
+      {"f32[24,128]{1,0:T(8,128)}", "f32[24,128]{1,0}", 1},
+      {"bf16[1099511627776,1024]{1,0:T(8,128)(2,1)}", "bf16[137438953472,8,1024]{2,1,0:T(8,128)(2,1)}", 1},
+      {"bf16[1099511627776,1024]{1,0:T(8,128)(2,1)}", "bf16[274877906944,4,1024]{2,1,0:T(8,128)(2,1)}", 0},
+      {"f32[1000003,1000033]{1,0}", "f32[1000033,1000003]{1,0}", 1},
+      {"f32[1000003,1000033]{1,0:T(7,1)}", "f32[1000033,1000003]{1,0:T(7,1)}", 0},
+      {"f32[1000003,1000033]{1,0:T(1000033)}", "f32[1000003,1000033]{1,0:T(1000033)}", 1},
+      {"s8[3000000000,3,4]{2,1,0:T(*,4)}", "s8[3000000000,12]{1,0:T(4)}", 1},
+      {"s8[2000000000,2,7]{2,1,0:T(*,5)}", "s8[2000000000,2,7]{2,1,0:T(*,5)}", 1},
+  };
+  size_t i;
+  for (i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    sett_tile_shape a = parse(rows[i].a), b = parse(rows[i].b);
+    sett_tile_answer answer = sett_tile_same_bytes(&a, &b);
+    char text[256];
+    sett_tile_answer_print(&answer, text, sizeof text);
+    CHECK(answer.yes == rows[i].yes, "%s and %s: %s", rows[i].a, rows[i].b, text);
+  }
+}
+
+int main(int argc, char **argv) {
+  int layouts = argc > 1 ? atoi(argv[1]) : 1000, checked = 0, strided = 0, split = 0, i;
+  if (argc > 2) state = strtoull(argv[2], NULL, 10);
+  while (checked < layouts) checked += check_positions();
+  for (i = 0; i < 2 * layouts; ++i) strided += check_strides();
+  for (i = 0; i < 2 * layouts; ++i) split += check_splits();
+  for (i = 0; i < 4 * layouts; ++i) check_relations();
+  strcpy(said, "large");
+  check_large();
+  printf("PASS tile_test: %d tiled layouts (%d with *, %d coupled), %d on a device, %d with strides, %d split, reshapes %d yes %d no, %d transposes, "
+         "%d in three parts, aligned %d yes %d no\n",
+         checked, combined, coupled, on_device, strided, split, answers[1], answers[0], transposes, thirds, aligned[1], aligned[0]);
+  if (layouts >= 1000)
+    CHECK(coupled > 5 && on_device > 900 && strided > 100 && split > 100 && answers[1] > 100 && answers[0] > 100 && transposes > 50 && thirds > 20 &&
+              aligned[1] > 100 && aligned[0] > 100,
+          "too few of a kind");
+  return 0;
+}
