@@ -16,7 +16,7 @@
 /* What every command gets: its words after the verb group, and where the answer goes. */
 typedef struct {
   int argc;
-  const char *const *argv; /* argv[0] is the group: map, shape, op */
+  const char *const *argv; /* argv[0] is the group: map, shape, op, nested */
   char *out;
   size_t capacity;
   size_t length; /* of the whole answer; more than capacity - 1: it did not fit */
@@ -58,6 +58,7 @@ static sett_map_arena command_arena(void) { return sett_map_arena_make(command_m
 #include "sett_map.c"
 #if defined(SETT_WITH_SHAPE)
 #include "sett_shape.c"
+#include "sett_nested.c"
 #endif
 
 #if defined(SETT_SHARED) && defined(__GNUC__)
@@ -84,8 +85,9 @@ SETT_EXPORT int sett_command(int argc, const char *const *argv, char *out, size_
 #if defined(SETT_WITH_SHAPE)
   else if (argc > 0 && !strcmp(argv[0], "shape")) status = command_shape(&self);
   else if (argc > 0 && !strcmp(argv[0], "op")) status = command_op(&self);
+  else if (argc > 0 && !strcmp(argv[0], "nested")) status = command_nested(&self);
 #endif
-  else status = say_error(&self, 0, "unknown command, expected map, shape or op");
+  else status = say_error(&self, 0, "unknown command, expected map, shape, op or nested");
   if (self.length >= capacity) {
     size_t needed = self.length + 1;
     self.length = 0;

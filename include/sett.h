@@ -29,12 +29,23 @@ THE MODEL
       f32[3,5]{0,1}          (d0) -> (d0 mod 3, d0 floordiv 3), domain: d0 in [0, 14]
   Both are built by the definition; sett_map_simplify tidies them.
 
-LAWS (tests/test_shape.py)
-  1 maps_agree   the map has the value sett_tile_position at each index, the other that of sett_tile_element, and is
-                 outside its domain where that says padding.
+  sett_nested_map        (subgroup, thread)[b0.., o0.., e0..] -> (d0, ..): what is held in each slot, for the ids of one period or
+                         of a machine
+      S[2] B[1] O[1] T[4] E[2], strides [1], [1]   (subgroup, thread)[b0, o0, e0] -> (subgroup * 8 + thread * 2 + e0), ...
+  sett_nested_unmap      (d0, ..) -> (subgroup, thread, slot): the smallest owner; what is nobody's is outside of the domain
+  sett_nested_from_map   the nested layout of a map that is one, in the form of sett_nested_map: its parameters are read off a few
+                         values, and then the maps are shown to be equal. Else ERROR_MAP, or MAP_SIZE where that is not decided
+  sett_nested_address    the linear position in a tiled layout of what each slot holds: sett_nested_map, then sett_layout_map. Where
+                         the vector exceeds the array, what is outside is outside of the domain
+
+LAWS (tests/test_shape.py, tests/test_nested.py)
+  1 maps_agree     the map has the value sett_tile_position at each index, the other that of sett_tile_element, and is
+                   outside its domain where that says padding.
+  2 nested_agree   the maps have the values of sett_nested_element and sett_nested_owner; sett_nested_from_map(sett_nested_map(l)) has
+                   the map of l.
 
 HISTORY
-  0.1  layout to map and back.
+  0.1  layout to map and back; nested layout to map and back.
 */
 #ifndef SETT_H
 #define SETT_H
@@ -42,19 +53,31 @@ HISTORY
 #include "sett_tile.h"
 #include "sett_indexing_map.h"
 #include "sett_indexing_analysis.h"
+#include "sett_nested_layout.h"
+#include "sett_mma_layouts.h"
 
 enum { SETT_LAYOUT_ERROR_FIRST = 2000 }; /* errors of sett_tile.h, as errors of a map: FIRST + code */
+enum { SETT_NESTED_ERROR_FIRST = 3000 }; /* those of sett_nested_layout.h: sett_nested_explain says more of the layout itself */
 
 /* Logical index to linear position. */
 SETT_INLINE sett_map sett_layout_map(sett_map_arena *arena, const sett_tile_shape *shape);
 /* Linear position to logical index. */
 SETT_INLINE sett_map sett_layout_unmap(sett_map_arena *arena, const sett_tile_shape *shape);
+/* What each slot of each thread holds. subgroups, threads: how many ids there are (0: one period). */
+SETT_INLINE sett_map sett_nested_map(sett_map_arena *arena, const sett_nested_layout *layout, int64_t subgroups, int64_t threads);
+/* An index to its smallest owner and the slot there. */
+SETT_INLINE sett_map sett_nested_unmap(sett_map_arena *arena, const sett_nested_layout *layout);
+/* The layout of such a map; the dimensions of what nobody holds are as the weights of the other digits show them. */
+SETT_INLINE sett_nested_layout sett_nested_from_map(sett_map_arena *arena, sett_map map);
+/* The linear position of what each slot holds, for one period of ids. */
+SETT_INLINE sett_map sett_nested_address(sett_map_arena *arena, const sett_nested_layout *layout, const sett_tile_shape *shape);
 /* What a map's error means, whichever header it came from. */
 SETT_INLINE const char *sett_error_message(int error);
 
 /* ---- bodies ----------------------------------------------------------------------------------------------------- */
 
 SETT_INLINE const char *sett_error_message(int error) {
+  if (error >= SETT_NESTED_ERROR_FIRST) return sett_nested_error_text(error - SETT_NESTED_ERROR_FIRST);
   if (error >= SETT_LAYOUT_ERROR_FIRST) return sett_tile_error_text(error - SETT_LAYOUT_ERROR_FIRST);
   return sett_analysis_error_message(error);
 }
@@ -160,6 +183,163 @@ SETT_INLINE sett_map sett_layout_unmap(sett_map_arena *arena, const sett_tile_sh
   }
   for (i = 0; i < plan.rank; ++i) result[plan.minor_to_major[plan.rank - 1 - i]] = digit[i];
   return sett_map_make(arena, 1, 0, 0, &variable, plan.rank, result, constraints, constraint);
+}
+
+/* ---- bodies: nested layouts -------------------------------------------------------------------------------------- */
+
+/* (id / stride) mod tile, or 0. */
+SETT_INLINE sett_expr settp_nested_digit_expr(sett_map_arena *arena, const sett_nested_layout *layout, int level, int d) {
+  int64_t stride = layout->field[level == SETT_NESTED_THREAD ? SETT_NESTED_THREAD_STRIDE : SETT_NESTED_SUBGROUP_STRIDE][d];
+  if (stride == 0) return sett_map_constant(arena, 0);
+  return sett_map_mod(arena,
+                      sett_map_floordiv(arena, sett_map_var(arena, level == SETT_NESTED_THREAD), sett_map_constant(arena, stride)),
+                      sett_map_constant(arena, layout->field[level][d]));
+}
+
+enum { SETTP_NESTED_RANGES = 3 * SETT_NESTED_MAX_RANK, SETTP_NESTED_IDS_MAX = 65536 };
+
+SETT_INLINE sett_map sett_nested_map(sett_map_arena *arena, const sett_nested_layout *layout, int64_t subgroups, int64_t threads) {
+  static const int level[3] = {SETT_NESTED_BATCH, SETT_NESTED_OUTER, SETT_NESTED_ELEMENT};
+  sett_map_variable variable[2 + SETTP_NESTED_RANGES];
+  sett_expr result[SETT_NESTED_MAX_RANK];
+  char name[SETTP_NESTED_RANGES][4];
+  int r = layout->rank, d, i, k;
+  if (layout->error) return sett_map_fail(SETT_NESTED_ERROR_FIRST + (int)layout->error, 0);
+  variable[0].name = "subgroup";
+  variable[0].lo = 0;
+  variable[0].hi = (subgroups > 0 ? subgroups : sett_nested_subgroups(layout)) - 1;
+  variable[1].name = "thread";
+  variable[1].lo = 0;
+  variable[1].hi = (threads > 0 ? threads : sett_nested_threads(layout)) - 1;
+  for (d = 0; d < r; ++d) {
+    result[d] = settp_nested_digit_expr(arena, layout, SETT_NESTED_SUBGROUP, d);
+    for (i = SETT_NESTED_BATCH; i < SETT_NESTED_LEVELS; ++i) {
+      sett_expr digit;
+      k = i == SETT_NESTED_BATCH ? 0 : i == SETT_NESTED_OUTER ? 1 : 2;
+      digit = i == SETT_NESTED_THREAD ? settp_nested_digit_expr(arena, layout, i, d) : sett_map_var(arena, 2 + k * r + d);
+      result[d] = sett_map_add(arena, sett_map_mul(arena, result[d], sett_map_constant(arena, layout->field[i][d])), digit);
+    }
+    for (k = 0; k < 3; ++k) {
+      char *own = name[k * r + d];
+      i = 0;
+      own[i++] = "boe"[k];
+      if (d > 9) own[i++] = (char)('0' + d / 10);
+      own[i++] = (char)('0' + d % 10);
+      own[i] = 0;
+      variable[2 + k * r + d].name = own;
+      variable[2 + k * r + d].lo = 0;
+      variable[2 + k * r + d].hi = layout->field[level[k]][d] - 1;
+    }
+  }
+  return sett_map_make(arena, 2, 3 * r, 0, variable, r, result, 0, NULL);
+}
+
+SETT_INLINE sett_map sett_nested_unmap(sett_map_arena *arena, const sett_nested_layout *layout) {
+  sett_map_variable variable[SETT_NESTED_MAX_RANK];
+  sett_map_constraint constraint[2 * SETT_NESTED_MAX_RANK];
+  sett_expr result[3];
+  int d, level, constraints = 0;
+  if (layout->error) return sett_map_fail(SETT_NESTED_ERROR_FIRST + (int)layout->error, 0);
+  result[0] = result[1] = result[2] = sett_map_constant(arena, 0);
+  for (level = 0; level < SETT_NESTED_LEVELS; ++level)
+    for (d = 0; d < layout->rank; ++d) {
+      int64_t tile = layout->field[level][d], stride;
+      sett_expr digit = sett_map_floordiv(arena, sett_map_var(arena, d), sett_map_constant(arena, settp_nested_weight(layout, level, d)));
+      digit = sett_map_mod(arena, digit, sett_map_constant(arena, tile));
+      if (level != SETT_NESTED_SUBGROUP && level != SETT_NESTED_THREAD) {
+        result[2] = sett_map_add(arena, sett_map_mul(arena, result[2], sett_map_constant(arena, tile)), digit);
+        continue;
+      }
+      stride = layout->field[level == SETT_NESTED_THREAD ? SETT_NESTED_THREAD_STRIDE : SETT_NESTED_SUBGROUP_STRIDE][d];
+      result[level == SETT_NESTED_THREAD] = sett_map_add(arena, result[level == SETT_NESTED_THREAD],
+                                                         sett_map_mul(arena, digit, sett_map_constant(arena, stride)));
+      if (stride > 0 || tile == 1) continue;
+      constraint[constraints].expr = digit;
+      constraint[constraints].lo = constraint[constraints].hi = 0;
+      ++constraints;
+    }
+  for (d = 0; d < layout->rank; ++d) {
+    variable[d].name = NULL;
+    variable[d].lo = 0;
+    variable[d].hi = settp_nested_size(layout, d) - 1;
+  }
+  return sett_map_make(arena, layout->rank, 0, 0, variable, 3, result, constraints, constraint);
+}
+
+/* How the results run with one id while all else is 0: the first id that moves each, by how much, and how many values it takes.
+   0: a value is missing or not a multiple of the first. */
+SETT_INLINE int settp_nested_read_ids(const sett_map_evaluator *evaluator, int64_t *point, int variable, int64_t *stride,
+                                      int64_t *step, int64_t *tile) {
+  int64_t result[SETT_NESTED_MAX_RANK], id;
+  int d;
+  for (d = 0; d < evaluator->map.results; ++d) {
+    stride[d] = step[d] = 0;
+    tile[d] = 1;
+  }
+  for (id = 0; id <= evaluator->map.variable[variable].hi; ++id) {
+    point[variable] = id;
+    if (sett_map_evaluator_at(evaluator, point, result) != 1) return 0;
+    for (d = 0; d < evaluator->map.results; ++d) {
+      if (result[d] == 0) continue;
+      if (stride[d] == 0) {
+        stride[d] = id;
+        step[d] = result[d];
+      }
+      if (result[d] < 0 || step[d] <= 0 || result[d] % step[d] != 0) return 0;
+      if (result[d] / step[d] >= tile[d]) tile[d] = result[d] / step[d] + 1;
+    }
+  }
+  point[variable] = 0;
+  return 1;
+}
+
+SETT_INLINE sett_nested_layout sett_nested_from_map(sett_map_arena *arena, sett_map map) {
+  sett_nested_layout no = settp_nested_fail(SETT_NESTED_ERROR_MAP, SETT_NESTED_UNKNOWN, 0), layout;
+  sett_map_evaluator evaluator;
+  int64_t point[2 + SETTP_NESTED_RANGES], result[SETT_NESTED_MAX_RANK], step[2][SETT_NESTED_MAX_RANK], witness[2 + SETTP_NESTED_RANGES];
+  const char *reason;
+  int r = map.results, d, i, answer;
+  if (map.kind == SETT_MAP_FAILED || map.kind != SETT_MAP_DEFINED || r > SETT_NESTED_MAX_RANK || map.dims != 2 ||
+      map.ranges != 3 * r || map.rts != 0)
+    return no;
+  for (i = 0; i < 2 + 3 * r; ++i) {
+    point[i] = 0;
+    if (map.variable[i].lo != 0 || map.variable[i].hi == INT64_MAX) return no;
+  }
+  if (map.variable[0].hi >= SETTP_NESTED_IDS_MAX || map.variable[1].hi >= SETTP_NESTED_IDS_MAX)
+    return settp_nested_fail(SETT_NESTED_ERROR_MAP_SIZE, SETT_NESTED_UNKNOWN, 0);
+  evaluator = sett_map_evaluator_make(arena, map);
+  layout = settp_nested_ones(r);
+  if (!settp_nested_read_ids(&evaluator, point, 0, layout.field[SETT_NESTED_SUBGROUP_STRIDE], step[0], layout.field[SETT_NESTED_SUBGROUP]) ||
+      !settp_nested_read_ids(&evaluator, point, 1, layout.field[SETT_NESTED_THREAD_STRIDE], step[1], layout.field[SETT_NESTED_THREAD]))
+    return no;
+  for (d = 0; d < r; ++d) {
+    int64_t own = 1, weight = 0;
+    for (i = 0; i < 3; ++i)
+      layout.field[i == 2 ? SETT_NESTED_ELEMENT : i == 1 ? SETT_NESTED_OUTER : SETT_NESTED_BATCH][d] = map.variable[2 + i * r + d].hi + 1;
+    if (layout.field[SETT_NESTED_THREAD_STRIDE][d] > 0) continue;
+    /* no thread has a digit here; a fixed one shows in the weight of the next digit above */
+    own = layout.field[SETT_NESTED_ELEMENT][d];
+    for (i = 1; i >= 0 && !weight; --i) {
+      int64_t tile = layout.field[i == 1 ? SETT_NESTED_OUTER : SETT_NESTED_BATCH][d];
+      if (tile == 1) continue;
+      point[2 + i * r + d] = 1;
+      if (sett_map_evaluator_at(&evaluator, point, result) != 1) return no;
+      point[2 + i * r + d] = 0;
+      weight = result[d];
+    }
+    if (!weight && layout.field[SETT_NESTED_SUBGROUP_STRIDE][d] > 0) weight = step[0][d];
+    if (weight > 0 && weight % own == 0) layout.field[SETT_NESTED_THREAD][d] = weight / own;
+  }
+  layout = sett_nested_check(layout);
+  if (layout.error) return no;
+  answer = sett_map_equal(arena, map, sett_nested_map(arena, &layout, map.variable[0].hi + 1, map.variable[1].hi + 1), witness, &reason);
+  if (answer == SETT_MAP_EQUAL) return layout;
+  return answer == SETT_MAP_NOT_DECIDED ? settp_nested_fail(SETT_NESTED_ERROR_MAP_SIZE, SETT_NESTED_UNKNOWN, 0) : no;
+}
+
+SETT_INLINE sett_map sett_nested_address(sett_map_arena *arena, const sett_nested_layout *layout, const sett_tile_shape *shape) {
+  return sett_map_compose(arena, sett_nested_map(arena, layout, 0, 0), sett_layout_map(arena, shape));
 }
 
 /* Licensed under the Apache License, Version 2.0; see LICENSE. */

@@ -1,0 +1,458 @@
+/* sett_mma_layouts.h - v0.1 - the fragments of matrix instructions (MFMA, WMMA, mma.sync) as nested layouts
+
+WHAT
+  A matrix instruction takes A (M x K), B (K x N) and C (M x N) spread over the lanes of one subgroup. This header says, for
+  each instruction that IREE knows and some more of NVIDIA's, which lane and register holds which element: as a nested
+  layout, so that all of sett_nested_layout.h applies (draw it, ask it, repeat it over a larger problem).
+
+INCLUDE
+    #include "sett_nested_layout.h"
+    #include "sett_mma_layouts.h"
+  C11 or C++17, freestanding, host only. Every function is static inline; nothing is allocated.
+
+OPTIONS
+  None.
+
+A FIRST LOOK
+    #include <stdio.h>
+    #include "sett_nested_layout.h"
+    #include "sett_mma_layouts.h"
+    int main(void) {
+      sett_nested_layout layout = sett_mma_layout(SETT_MMA_MFMA_F32_16x16x16_F16, SETT_MMA_ACC);
+      int64_t index[2];
+      sett_nested_element(&layout, 0, 17, 2, index);
+      printf("lane 17, register 2: C[%lld][%lld]\n", (long long)index[0], (long long)index[1]);
+      return 0;
+    }
+  prints
+    lane 17, register 2: C[6][1]
+
+THE MODEL
+  An instruction has a group, and the group has a row for each operand: the names of the dimensions, the outer tile, the
+  thread tile and its strides. The element tile is what is left of the operand's size, size / (outer * thread), so that one
+  row serves all instructions of a group, whatever their K. Dimensions: M, N, K, B (blocks: several small products in one
+  instruction), and for block-scaled ones S and V: K is S scales of V = 32 values. lanes is the number of lanes that hold
+  each element (2 where half of the subgroup repeats the other half); the tests count it. Slots are registers in order, one
+  a value, not packed.
+
+  What the rows say is what the compiler's table says (IREE b48a5955), not always the instruction set's own manual:
+    - the order of K may differ from the manual's by a permutation that A and B share, which a product does not notice;
+    - WMMAR3 accumulators of 16 bits fill every second half register: the 8 valid ones are listed;
+    - the A operand of mma.sync comes with its outer tile in row-major order. PTX numbers registers along M first:
+      sett_mma_ptx_layout gives that, by counting the K part of the outer tile as batches. As sets both are the same.
+        m16n8k16 A, lane 0:  slots 0 1 | 2 3 | 4 5 | 6 7    upstream: row 0 k 0,1 | row 0 k 8,9 | row 8 k 0,1 | row 8 k 8,9
+                                                            PTX:      row 0 k 0,1 | row 8 k 0,1 | row 0 k 8,9 | row 8 k 8,9
+    - an accumulator kept by columns (upstream's col_major) is sett_nested_permute of it with M and N exchanged. Upstream exchanges the
+      first two dimensions, which with blocks are B and M;
+    - NV_WMMA fragments are opaque: no layout is documented, and asking for one is refused.
+  Rows of family PTX are not upstream's: they were written from the PTX manual's tables for mma.sync.
+
+FUNCTIONS
+  sett_mma_find          name -> number, or -1        sett_mma_get           number -> what it is
+  sett_mma_layout        an operand's nested layout   sett_mma_ptx_layout    in PTX's order of registers
+  sett_mma_lanes         lanes that hold each element
+  sett_mma_contraction   an operand of a larger contraction: each loop of kind b, m, n, k, the innermost of a kind tiled
+
+LAWS (tests/nested_test.c: every row; tests/test_nested.py: against upstream's table and PTX's formulas)
+  1 cover      each element of the operand is held by exactly sett_mma_lanes lanes of a subgroup.
+  2 size       the layout's shape is the operand's, outer * thread * element in each dimension.
+  3 ptx        a register of sett_mma_ptx_layout holds what the PTX manual says; the owners are those of sett_mma_layout.
+
+ERRORS
+  A failed layout with an error of sett_nested_layout.h: OPAQUE, OPERAND, INTRINSIC, LOOPS, or that of sett_nested_contract.
+
+HISTORY
+  0.1  118 intrinsics of upstream, 12 more of PTX.
+*/
+#ifndef SETT_MMA_LAYOUTS_H
+#define SETT_MMA_LAYOUTS_H
+
+#ifndef SETT_NESTED_LAYOUT_H
+#error "include sett_nested_layout.h before sett_mma_layouts.h"
+#endif
+
+/* ---- the data --------------------------------------------------------------------------------------------------- */
+
+/* group, operand, dimensions, outer tile, thread tile, thread strides (three each, unused ones at the end), lanes an element */
+#define SETT_MMA_FRAGMENTS(X)                                                                                        \
+  X(MFMA_16, LHS, "MK", 1, 1, 1,  16, 4, 1,  1, 16, 0,  1)                                                           \
+  X(MFMA_16, RHS, "KN", 1, 1, 1,  4, 16, 1,  16, 1, 0,  1)                                                           \
+  X(MFMA_16, ACC, "MN", 1, 1, 1,  4, 16, 1,  16, 1, 0,  1)                                                           \
+  X(MFMA_32, LHS, "MK", 1, 1, 1,  32, 2, 1,  1, 32, 0,  1)                                                           \
+  X(MFMA_32, RHS, "KN", 1, 1, 1,  2, 32, 1,  32, 1, 0,  1)                                                           \
+  X(MFMA_32, ACC, "MN", 4, 1, 1,  2, 32, 1,  32, 1, 0,  1)                                                           \
+  X(MFMA_16_F64, LHS, "MK", 1, 1, 1,  16, 4, 1,  1, 16, 0,  1)                                                       \
+  X(MFMA_16_F64, RHS, "KN", 1, 1, 1,  4, 16, 1,  16, 1, 0,  1)                                                       \
+  X(MFMA_16_F64, ACC, "MN", 4, 1, 1,  4, 16, 1,  16, 1, 0,  1)                                                       \
+  X(MFMA_4B, LHS, "BMK", 1, 1, 1,  16, 4, 1,  4, 1, 0,  1)                                                           \
+  X(MFMA_4B, RHS, "BKN", 1, 1, 1,  16, 1, 4,  4, 0, 1,  1)                                                           \
+  X(MFMA_4B, ACC, "BMN", 1, 1, 1,  16, 1, 4,  4, 0, 1,  1)                                                           \
+  X(MFMA_16B, LHS, "BMK", 1, 1, 1,  4, 16, 1,  16, 1, 0,  1)                                                         \
+  X(MFMA_16B, RHS, "BKN", 1, 1, 1,  4, 1, 16,  16, 0, 1,  1)                                                         \
+  X(MFMA_16B, ACC, "BMN", 1, 1, 1,  1, 4, 16,  0, 16, 1,  1)                                                         \
+  X(MFMA_32B, LHS, "BMK", 1, 1, 1,  2, 32, 1,  32, 1, 0,  1)                                                         \
+  X(MFMA_32B, RHS, "BKN", 1, 1, 1,  2, 1, 32,  32, 0, 1,  1)                                                         \
+  X(MFMA_32B, ACC, "BMN", 1, 4, 1,  1, 2, 32,  0, 32, 1,  1)                                                         \
+  X(MFMA_4B_F64, LHS, "BMK", 1, 1, 1,  4, 4, 4,  4, 1, 16,  1)                                                       \
+  X(MFMA_4B_F64, RHS, "BKN", 1, 1, 1,  4, 4, 4,  4, 16, 1,  1)                                                       \
+  X(MFMA_4B_F64, ACC, "BMN", 1, 1, 1,  4, 4, 4,  4, 16, 1,  1)                                                       \
+  X(WMMAR3, LHS, "MK", 1, 1, 1,  16, 1, 1,  1, 0, 0,  2)                                                             \
+  X(WMMAR3, RHS, "KN", 1, 1, 1,  1, 16, 1,  0, 1, 0,  2)                                                             \
+  X(WMMAR3, ACC, "MN", 8, 1, 1,  2, 16, 1,  16, 1, 0,  1)                                                            \
+  X(WMMA, LHS, "MK", 1, 1, 1,  16, 2, 1,  1, 16, 0,  1)                                                              \
+  X(WMMA, RHS, "KN", 1, 1, 1,  2, 16, 1,  16, 1, 0,  1)                                                              \
+  X(WMMA, ACC, "MN", 1, 1, 1,  2, 16, 1,  16, 1, 0,  1)                                                              \
+  X(MMA_SYNC, LHS, "MK", 2, 2, 1,  8, 4, 1,  4, 1, 0,  1)                                                            \
+  X(MMA_SYNC, RHS, "KN", 2, 1, 1,  4, 8, 1,  1, 4, 0,  1)                                                            \
+  X(MMA_SYNC, ACC, "MN", 2, 1, 1,  8, 4, 1,  4, 1, 0,  1)                                                            \
+  X(VMFMA_16_F8, LHS, "MK", 1, 2, 1,  16, 4, 1,  1, 16, 0,  1)                                                       \
+  X(VMFMA_16_F8, RHS, "KN", 2, 1, 1,  4, 16, 1,  16, 1, 0,  1)                                                       \
+  X(VMFMA_16_F8, ACC, "MN", 1, 1, 1,  4, 16, 1,  16, 1, 0,  1)                                                       \
+  X(VMFMA_32_F8, LHS, "MK", 1, 2, 1,  32, 2, 1,  1, 32, 0,  1)                                                       \
+  X(VMFMA_32_F8, RHS, "KN", 2, 1, 1,  2, 32, 1,  32, 1, 0,  1)                                                       \
+  X(VMFMA_32_F8, ACC, "MN", 4, 1, 1,  2, 32, 1,  32, 1, 0,  1)                                                       \
+  X(VDMFMA, LHS, "MK", 1, 1, 1,  8, 4, 1,  2, 16, 0,  2)                                                             \
+  X(VDMFMA, RHS, "KN", 1, 1, 1,  4, 16, 1,  16, 1, 0,  1)                                                            \
+  X(VDMFMA, ACC, "MN", 1, 1, 1,  4, 16, 1,  16, 1, 0,  1)                                                            \
+  X(SCALE_16, LHS, "MSV", 1, 1, 1,  16, 4, 1,  1, 16, 0,  1)                                                         \
+  X(SCALE_16, RHS, "SVN", 1, 1, 1,  4, 1, 16,  16, 0, 1,  1)                                                         \
+  X(SCALE_16, LHS_SCALE, "MS", 1, 1, 1,  16, 4, 1,  1, 16, 0,  1)                                                    \
+  X(SCALE_16, RHS_SCALE, "SN", 1, 1, 1,  4, 16, 1,  16, 1, 0,  1)                                                    \
+  X(SCALE_16, ACC, "MN", 1, 1, 1,  4, 16, 1,  16, 1, 0,  1)                                                          \
+  X(SCALE_32, LHS, "MSV", 1, 1, 1,  32, 2, 1,  1, 32, 0,  1)                                                         \
+  X(SCALE_32, RHS, "SVN", 1, 1, 1,  2, 1, 32,  32, 0, 1,  1)                                                         \
+  X(SCALE_32, LHS_SCALE, "MS", 1, 1, 1,  32, 2, 1,  1, 32, 0,  1)                                                    \
+  X(SCALE_32, RHS_SCALE, "SN", 1, 1, 1,  2, 32, 1,  32, 1, 0,  1)                                                    \
+  X(SCALE_32, ACC, "MN", 4, 1, 1,  2, 32, 1,  32, 1, 0,  1)                                                          \
+  X(MMA_SYNC_1, LHS, "MK", 2, 1, 1,  8, 4, 1,  4, 1, 0,  1)                                                          \
+  X(MMA_SYNC_1, RHS, "KN", 1, 1, 1,  4, 8, 1,  1, 4, 0,  1)                                                          \
+  X(MMA_SYNC_1, ACC, "MN", 2, 1, 1,  8, 4, 1,  4, 1, 0,  1)                                                          \
+  X(MMA_SYNC_8, LHS, "MK", 1, 1, 1,  8, 4, 1,  4, 1, 0,  1)                                                          \
+  X(MMA_SYNC_8, RHS, "KN", 1, 1, 1,  4, 8, 1,  1, 4, 0,  1)                                                          \
+  X(MMA_SYNC_8, ACC, "MN", 1, 1, 1,  8, 4, 1,  4, 1, 0,  1)
+
+/* name, group, family, upstream's code, lanes, M, N, K, blocks, types of A, B and C */
+#define SETT_MMA_INTRINSICS(X)                                                                                       \
+  X(MFMA_F32_16x16x4_F32, MFMA_16, MMA, 0x1010, 64, 16, 16, 4, 1, "f32", "f32", "f32")                               \
+  X(MFMA_F32_16x16x16_F16, MFMA_16, MMA, 0x1020, 64, 16, 16, 16, 1, "f16", "f16", "f32")                             \
+  X(MFMA_F32_32x32x8_F16, MFMA_32, MMA, 0x1021, 64, 32, 32, 8, 1, "f16", "f16", "f32")                               \
+  X(MFMA_I32_16x16x16_I8, MFMA_16, MMA, 0x10C0, 64, 16, 16, 16, 1, "i8", "i8", "i32")                                \
+  X(MFMA_I32_32x32x8_I8, MFMA_32, MMA, 0x10C1, 64, 32, 32, 8, 1, "i8", "i8", "i32")                                  \
+  X(MFMA_F32_16x16x8_BF16, MFMA_16, MMA, 0x1120, 64, 16, 16, 8, 1, "bf16", "bf16", "f32")                            \
+  X(MFMA_F32_32x32x4_BF16, MFMA_32, MMA, 0x1121, 64, 32, 32, 4, 1, "bf16", "bf16", "f32")                            \
+  X(MFMA_F64_16x16x4_F64, MFMA_16_F64, MMA, 0x1100, 64, 16, 16, 4, 1, "f64", "f64", "f64")                           \
+  X(MFMA_F32_16x16x16_BF16, MFMA_16, MMA, 0x1220, 64, 16, 16, 16, 1, "bf16", "bf16", "f32")                          \
+  X(MFMA_F32_32x32x8_BF16, MFMA_32, MMA, 0x1221, 64, 32, 32, 8, 1, "bf16", "bf16", "f32")                            \
+  X(MFMA_F32_16x16x32_F8E5M2FNUZ, MFMA_16, MMA, 0x1230, 64, 16, 16, 32, 1, "f8e5m2fnuz", "f8e5m2fnuz", "f32")        \
+  X(MFMA_F32_16x16x32_F8E5M2FNUZ_F8E4M3FNUZ, MFMA_16, MMA, 0x1231, 64, 16, 16, 32, 1, "f8e5m2fnuz", "f8e4m3fnuz", "f32")\
+  X(MFMA_F32_16x16x32_F8E4M3FNUZ, MFMA_16, MMA, 0x1232, 64, 16, 16, 32, 1, "f8e4m3fnuz", "f8e4m3fnuz", "f32")        \
+  X(MFMA_F32_16x16x32_F8E4M3FNUZ_F8E5M2FNUZ, MFMA_16, MMA, 0x1233, 64, 16, 16, 32, 1, "f8e4m3fnuz", "f8e5m2fnuz", "f32")\
+  X(MFMA_F32_32x32x16_F8E5M2FNUZ, MFMA_32, MMA, 0x1234, 64, 32, 32, 16, 1, "f8e5m2fnuz", "f8e5m2fnuz", "f32")        \
+  X(MFMA_F32_32x32x16_F8E5M2FNUZ_F8E4M3FNUZ, MFMA_32, MMA, 0x1235, 64, 32, 32, 16, 1, "f8e5m2fnuz", "f8e4m3fnuz", "f32")\
+  X(MFMA_F32_32x32x16_F8E4M3FNUZ, MFMA_32, MMA, 0x1236, 64, 32, 32, 16, 1, "f8e4m3fnuz", "f8e4m3fnuz", "f32")        \
+  X(MFMA_F32_32x32x16_F8E4M3FNUZ_F8E5M2FNUZ, MFMA_32, MMA, 0x1237, 64, 32, 32, 16, 1, "f8e4m3fnuz", "f8e5m2fnuz", "f32")\
+  X(MFMA_I32_16x16x32_I8, MFMA_16, MMA, 0x12C0, 64, 16, 16, 32, 1, "i8", "i8", "i32")                                \
+  X(MFMA_I32_32x32x16_I8, MFMA_32, MMA, 0x12C1, 64, 32, 32, 16, 1, "i8", "i8", "i32")                                \
+  X(MFMA_F32_4x4x4x16B_F16, MFMA_4B, MMA, 0x1222, 64, 4, 4, 4, 16, "f16", "f16", "f32")                              \
+  X(MFMA_F32_16x16x4x4B_F16, MFMA_16B, MMA, 0x1223, 64, 16, 16, 4, 4, "f16", "f16", "f32")                           \
+  X(MFMA_F32_32x32x4x2B_F16, MFMA_32B, MMA, 0x1224, 64, 32, 32, 4, 2, "f16", "f16", "f32")                           \
+  X(MFMA_F32_4x4x4x16B_BF16, MFMA_4B, MMA, 0x1225, 64, 4, 4, 4, 16, "bf16", "bf16", "f32")                           \
+  X(MFMA_F32_16x16x4x4B_BF16, MFMA_16B, MMA, 0x1226, 64, 16, 16, 4, 4, "bf16", "bf16", "f32")                        \
+  X(MFMA_F32_32x32x4x2B_BF16, MFMA_32B, MMA, 0x1227, 64, 32, 32, 4, 2, "bf16", "bf16", "f32")                        \
+  X(MFMA_F32_4x4x1x16B_F32, MFMA_4B, MMA, 0x1210, 64, 4, 4, 1, 16, "f32", "f32", "f32")                              \
+  X(MFMA_F32_16x16x1x4B_F32, MFMA_16B, MMA, 0x1211, 64, 16, 16, 1, 4, "f32", "f32", "f32")                           \
+  X(MFMA_F32_32x32x1x2B_F32, MFMA_32B, MMA, 0x1212, 64, 32, 32, 1, 2, "f32", "f32", "f32")                           \
+  X(MFMA_F64_4x4x4x4B_F64, MFMA_4B_F64, MMA, 0x1200, 64, 4, 4, 4, 4, "f64", "f64", "f64")                            \
+  X(MFMA_I32_4x4x4x16B_I8, MFMA_4B, MMA, 0x12C2, 64, 4, 4, 4, 16, "i8", "i8", "i32")                                 \
+  X(MFMA_I32_16x16x4x4B_I8, MFMA_16B, MMA, 0x12C3, 64, 16, 16, 4, 4, "i8", "i8", "i32")                              \
+  X(MFMA_I32_32x32x4x2B_I8, MFMA_32B, MMA, 0x12C4, 64, 32, 32, 4, 2, "i8", "i8", "i32")                              \
+  X(MFMA_F32_16x16x32_F16, MFMA_16, MMA, 0x1320, 64, 16, 16, 32, 1, "f16", "f16", "f32")                             \
+  X(MFMA_F32_32x32x16_F16, MFMA_32, MMA, 0x1321, 64, 32, 32, 16, 1, "f16", "f16", "f32")                             \
+  X(MFMA_F32_16x16x32_BF16, MFMA_16, MMA, 0x1322, 64, 16, 16, 32, 1, "bf16", "bf16", "f32")                          \
+  X(MFMA_F32_32x32x16_BF16, MFMA_32, MMA, 0x1323, 64, 32, 32, 16, 1, "bf16", "bf16", "f32")                          \
+  X(MFMA_F32_16x16x32_F8E5M2, MFMA_16, MMA, 0x1330, 64, 16, 16, 32, 1, "f8e5m2", "f8e5m2", "f32")                    \
+  X(MFMA_F32_16x16x32_F8E5M2_F8E4M3FN, MFMA_16, MMA, 0x1331, 64, 16, 16, 32, 1, "f8e5m2", "f8e4m3fn", "f32")         \
+  X(MFMA_F32_16x16x32_F8E4M3FN, MFMA_16, MMA, 0x1332, 64, 16, 16, 32, 1, "f8e4m3fn", "f8e4m3fn", "f32")              \
+  X(MFMA_F32_16x16x32_F8E4M3FN_F8E5M2, MFMA_16, MMA, 0x1333, 64, 16, 16, 32, 1, "f8e4m3fn", "f8e5m2", "f32")         \
+  X(MFMA_F32_32x32x16_F8E5M2, MFMA_32, MMA, 0x1334, 64, 32, 32, 16, 1, "f8e5m2", "f8e5m2", "f32")                    \
+  X(MFMA_F32_32x32x16_F8E5M2_F8E4M3FN, MFMA_32, MMA, 0x1335, 64, 32, 32, 16, 1, "f8e5m2", "f8e4m3fn", "f32")         \
+  X(MFMA_F32_32x32x16_F8E4M3FN, MFMA_32, MMA, 0x1336, 64, 32, 32, 16, 1, "f8e4m3fn", "f8e4m3fn", "f32")              \
+  X(MFMA_F32_32x32x16_F8E4M3FN_F8E5M2, MFMA_32, MMA, 0x1337, 64, 32, 32, 16, 1, "f8e4m3fn", "f8e5m2", "f32")         \
+  X(MFMA_F32_16x16x128_F8E5M2, MFMA_16, MMA, 0x1338, 64, 16, 16, 128, 1, "f8e5m2", "f8e5m2", "f32")                  \
+  X(MFMA_F32_16x16x128_F8E5M2_F8E4M3FN, MFMA_16, MMA, 0x1339, 64, 16, 16, 128, 1, "f8e5m2", "f8e4m3fn", "f32")       \
+  X(MFMA_F32_16x16x128_F8E4M3FN, MFMA_16, MMA, 0x133A, 64, 16, 16, 128, 1, "f8e4m3fn", "f8e4m3fn", "f32")            \
+  X(MFMA_F32_16x16x128_F8E4M3FN_F8E5M2, MFMA_16, MMA, 0x133B, 64, 16, 16, 128, 1, "f8e4m3fn", "f8e5m2", "f32")       \
+  X(MFMA_F32_32x32x64_F8E5M2, MFMA_32, MMA, 0x133C, 64, 32, 32, 64, 1, "f8e5m2", "f8e5m2", "f32")                    \
+  X(MFMA_F32_32x32x64_F8E5M2_F8E4M3FN, MFMA_32, MMA, 0x133D, 64, 32, 32, 64, 1, "f8e5m2", "f8e4m3fn", "f32")         \
+  X(MFMA_F32_32x32x64_F8E4M3FN, MFMA_32, MMA, 0x133E, 64, 32, 32, 64, 1, "f8e4m3fn", "f8e4m3fn", "f32")              \
+  X(MFMA_F32_32x32x64_F8E4M3FN_F8E5M2, MFMA_32, MMA, 0x133F, 64, 32, 32, 64, 1, "f8e4m3fn", "f8e5m2", "f32")         \
+  X(MFMA_I32_16x16x64_I8, MFMA_16, MMA, 0x13C0, 64, 16, 16, 64, 1, "i8", "i8", "i32")                                \
+  X(MFMA_I32_32x32x32_I8, MFMA_32, MMA, 0x13C1, 64, 32, 32, 32, 1, "i8", "i8", "i32")                                \
+  X(WMMAR3_F32_16x16x16_F16, WMMAR3, MMA, 0x1820, 32, 16, 16, 16, 1, "f16", "f16", "f32")                            \
+  X(WMMAR3_F16_16x16x16_F16, WMMAR3, MMA, 0x1821, 32, 16, 16, 16, 1, "f16", "f16", "f16")                            \
+  X(WMMAR3_F32_16x16x16_BF16, WMMAR3, MMA, 0x1822, 32, 16, 16, 16, 1, "bf16", "bf16", "f32")                         \
+  X(WMMAR3_BF16_16x16x16_BF16, WMMAR3, MMA, 0x1823, 32, 16, 16, 16, 1, "bf16", "bf16", "bf16")                       \
+  X(WMMAR3_I32_16x16x16_I8, WMMAR3, MMA, 0x18C0, 32, 16, 16, 16, 1, "i8", "i8", "i32")                               \
+  X(WMMAR4_F32_16x16x16_F16, WMMA, MMA, 0x1920, 32, 16, 16, 16, 1, "f16", "f16", "f32")                              \
+  X(WMMAR4_F16_16x16x16_F16, WMMA, MMA, 0x1921, 32, 16, 16, 16, 1, "f16", "f16", "f16")                              \
+  X(WMMAR4_F32_16x16x16_BF16, WMMA, MMA, 0x1922, 32, 16, 16, 16, 1, "bf16", "bf16", "f32")                           \
+  X(WMMAR4_BF16_16x16x16_BF16, WMMA, MMA, 0x1923, 32, 16, 16, 16, 1, "bf16", "bf16", "bf16")                         \
+  X(WMMAR4_F32_16x16x16_F8E5M2, WMMA, MMA, 0x1930, 32, 16, 16, 16, 1, "f8e5m2", "f8e5m2", "f32")                     \
+  X(WMMAR4_F32_16x16x16_F8E5M2_F8E4M3FN, WMMA, MMA, 0x1931, 32, 16, 16, 16, 1, "f8e5m2", "f8e4m3fn", "f32")          \
+  X(WMMAR4_F32_16x16x16_F8E4M3FN, WMMA, MMA, 0x1932, 32, 16, 16, 16, 1, "f8e4m3fn", "f8e4m3fn", "f32")               \
+  X(WMMAR4_F32_16x16x16_F8E4M3FN_F8E5M2, WMMA, MMA, 0x1933, 32, 16, 16, 16, 1, "f8e4m3fn", "f8e5m2", "f32")          \
+  X(WMMAR4_I32_16x16x16_I8, WMMA, MMA, 0x19C0, 32, 16, 16, 16, 1, "i8", "i8", "i32")                                 \
+  X(WMMA_F32_16x16x4_F32, WMMA, MMA, 0x1A10, 32, 16, 16, 4, 1, "f32", "f32", "f32")                                  \
+  X(WMMA_F32_16x16x32_F16, WMMA, MMA, 0x1A20, 32, 16, 16, 32, 1, "f16", "f16", "f32")                                \
+  X(WMMA_F32_16x16x32_BF16, WMMA, MMA, 0x1A21, 32, 16, 16, 32, 1, "bf16", "bf16", "f32")                             \
+  X(WMMA_F16_16x16x32_F16, WMMA, MMA, 0x1A22, 32, 16, 16, 32, 1, "f16", "f16", "f16")                                \
+  X(WMMA_BF16_16x16x32_BF16, WMMA, MMA, 0x1A23, 32, 16, 16, 32, 1, "bf16", "bf16", "bf16")                           \
+  X(WMMA_F32_16x16x64_F8E4M3FN, WMMA, MMA, 0x1A30, 32, 16, 16, 64, 1, "f8e4m3fn", "f8e4m3fn", "f32")                 \
+  X(WMMA_F32_16x16x64_F8E4M3FN_F8E5M2, WMMA, MMA, 0x1A31, 32, 16, 16, 64, 1, "f8e4m3fn", "f8e5m2", "f32")            \
+  X(WMMA_F32_16x16x64_F8E5M2, WMMA, MMA, 0x1A32, 32, 16, 16, 64, 1, "f8e5m2", "f8e5m2", "f32")                       \
+  X(WMMA_F32_16x16x64_F8E5M2_F8E4M3FN, WMMA, MMA, 0x1A33, 32, 16, 16, 64, 1, "f8e5m2", "f8e4m3fn", "f32")            \
+  X(WMMA_F16_16x16x64_F8E4M3FN, WMMA, MMA, 0x1A34, 32, 16, 16, 64, 1, "f8e4m3fn", "f8e4m3fn", "f16")                 \
+  X(WMMA_F16_16x16x64_F8E4M3FN_F8E5M2, WMMA, MMA, 0x1A35, 32, 16, 16, 64, 1, "f8e4m3fn", "f8e5m2", "f16")            \
+  X(WMMA_F16_16x16x64_F8E5M2, WMMA, MMA, 0x1A36, 32, 16, 16, 64, 1, "f8e5m2", "f8e5m2", "f16")                       \
+  X(WMMA_F16_16x16x64_F8E5M2_F8E4M3FN, WMMA, MMA, 0x1A37, 32, 16, 16, 64, 1, "f8e5m2", "f8e4m3fn", "f16")            \
+  X(WMMA_I32_16x16x64_I8, WMMA, MMA, 0x1AC0, 32, 16, 16, 64, 1, "i8", "i8", "i32")                                   \
+  X(WMMA_F32_16x16x128_F8E5M2, WMMA, MMA, 0x1A38, 32, 16, 16, 128, 1, "f8e5m2", "f8e5m2", "f32")                     \
+  X(WMMA_F32_16x16x128_F8E5M2_F8E4M3FN, WMMA, MMA, 0x1A39, 32, 16, 16, 128, 1, "f8e5m2", "f8e4m3fn", "f32")          \
+  X(WMMA_F32_16x16x128_F8E4M3FN, WMMA, MMA, 0x1A3A, 32, 16, 16, 128, 1, "f8e4m3fn", "f8e4m3fn", "f32")               \
+  X(WMMA_F32_16x16x128_F8E4M3FN_F8E5M2, WMMA, MMA, 0x1A3B, 32, 16, 16, 128, 1, "f8e4m3fn", "f8e5m2", "f32")          \
+  X(WMMA_F16_16x16x128_F8E5M2, WMMA, MMA, 0x1A3C, 32, 16, 16, 128, 1, "f8e5m2", "f8e5m2", "f16")                     \
+  X(WMMA_F16_16x16x128_F8E5M2_F8E4M3FN, WMMA, MMA, 0x1A3D, 32, 16, 16, 128, 1, "f8e5m2", "f8e4m3fn", "f16")          \
+  X(WMMA_F16_16x16x128_F8E4M3FN, WMMA, MMA, 0x1A3E, 32, 16, 16, 128, 1, "f8e4m3fn", "f8e4m3fn", "f16")               \
+  X(WMMA_F16_16x16x128_F8E4M3FN_F8E5M2, WMMA, MMA, 0x1A3F, 32, 16, 16, 128, 1, "f8e4m3fn", "f8e5m2", "f16")          \
+  X(NV_MMA_SYNC_F32_16x8x16_F16, MMA_SYNC, MMA, 0x2020, 32, 16, 8, 16, 1, "f16", "f16", "f32")                       \
+  X(NV_MMA_SYNC_F16_16x8x16_F16, MMA_SYNC, MMA, 0x2021, 32, 16, 8, 16, 1, "f16", "f16", "f16")                       \
+  X(NV_MMA_SYNC_F32_16x8x16_BF16, MMA_SYNC, MMA, 0x2022, 32, 16, 8, 16, 1, "bf16", "bf16", "f32")                    \
+  X(NV_MMA_SYNC_F32_16x8x32_F8E4M3FN, MMA_SYNC, MMA, 0x2023, 32, 16, 8, 32, 1, "f8e4m3fn", "f8e4m3fn", "f32")        \
+  X(NV_MMA_SYNC_F32_16x8x32_F8E5M2, MMA_SYNC, MMA, 0x2024, 32, 16, 8, 32, 1, "f8e5m2", "f8e5m2", "f32")              \
+  X(NV_WMMA_F32_16x16x16_F16, OPAQUE, MMA, 0x2120, 32, 16, 16, 16, 1, "f16", "f16", "f32")                           \
+  X(NV_WMMA_F16_16x16x16_F16, OPAQUE, MMA, 0x2121, 32, 16, 16, 16, 1, "f16", "f16", "f16")                           \
+  X(VMFMA_F32_16x16x32_F16, MFMA_16, VIRTUAL, 0, 64, 16, 16, 32, 1, "f16", "f16", "f32")                             \
+  X(VMFMA_F32_32x32x16_F16, MFMA_32, VIRTUAL, 1, 64, 32, 32, 16, 1, "f16", "f16", "f32")                             \
+  X(VMFMA_F32_16x16x32_F8E4M3FNUZ, VMFMA_16_F8, VIRTUAL, 2, 64, 16, 16, 32, 1, "f8e4m3fnuz", "f8e4m3fnuz", "f32")    \
+  X(VMFMA_F32_32x32x16_F8E4M3FNUZ, VMFMA_32_F8, VIRTUAL, 3, 64, 32, 32, 16, 1, "f8e4m3fnuz", "f8e4m3fnuz", "f32")    \
+  X(VDMFMA_F32_8x16x64x2_F16, VDMFMA, VIRTUAL, 4, 64, 8, 16, 64, 1, "f16", "f16", "f32")                             \
+  X(VDMFMA_F32_8x16x64x2_BF16, VDMFMA, VIRTUAL, 6, 64, 8, 16, 64, 1, "bf16", "bf16", "f32")                          \
+  X(VDMFMA_I32_8x16x128x2_I8, VDMFMA, VIRTUAL, 5, 64, 8, 16, 128, 1, "i8", "i8", "i32")                              \
+  X(VDMFMA_F32_8x16x128x2_F8E5M2FNUZ, VDMFMA, VIRTUAL, 7, 64, 8, 16, 128, 1, "f8e5m2fnuz", "f8e5m2fnuz", "f32")      \
+  X(VDMFMA_F32_8x16x128x2_F8E5M2FNUZ_F8E4M3FNUZ, VDMFMA, VIRTUAL, 8, 64, 8, 16, 128, 1, "f8e5m2fnuz", "f8e4m3fnuz", "f32")\
+  X(VDMFMA_F32_8x16x128x2_F8E4M3FNUZ_F8E5M2FNUZ, VDMFMA, VIRTUAL, 9, 64, 8, 16, 128, 1, "f8e4m3fnuz", "f8e5m2fnuz", "f32")\
+  X(VDMFMA_F32_8x16x128x2_F8E4M3FNUZ, VDMFMA, VIRTUAL, 10, 64, 8, 16, 128, 1, "f8e4m3fnuz", "f8e4m3fnuz", "f32")     \
+  X(VDMFMA_F32_8x16x64x1_F16, VDMFMA, VIRTUAL, 15, 64, 8, 16, 64, 1, "f16", "f16", "f32")                            \
+  X(VDMFMA_F32_8x16x64x1_BF16, VDMFMA, VIRTUAL, 16, 64, 8, 16, 64, 1, "bf16", "bf16", "f32")                         \
+  X(VDMFMA_I32_8x16x128x1_I8, VDMFMA, VIRTUAL, 17, 64, 8, 16, 128, 1, "i8", "i8", "i32")                             \
+  X(VDMFMA_F32_8x16x128x1_F8E5M2, VDMFMA, VIRTUAL, 11, 64, 8, 16, 128, 1, "f8e5m2", "f8e5m2", "f32")                 \
+  X(VDMFMA_F32_8x16x128x1_F8E5M2_F8E4M3FN, VDMFMA, VIRTUAL, 12, 64, 8, 16, 128, 1, "f8e5m2", "f8e4m3fn", "f32")      \
+  X(VDMFMA_F32_8x16x128x1_F8E4M3FN_F8E5M2, VDMFMA, VIRTUAL, 13, 64, 8, 16, 128, 1, "f8e4m3fn", "f8e5m2", "f32")      \
+  X(VDMFMA_F32_8x16x128x1_F8E4M3FN, VDMFMA, VIRTUAL, 14, 64, 8, 16, 128, 1, "f8e4m3fn", "f8e4m3fn", "f32")           \
+  X(MFMA_SCALE_F32_16x16x128_B32, SCALE_16, SCALED, 0x1000, 64, 16, 16, 128, 1, "f8|f4", "f8|f4", "f32")             \
+  X(MFMA_SCALE_F32_32x32x64_B32, SCALE_32, SCALED, 0x1001, 64, 32, 32, 64, 1, "f8|f4", "f8|f4", "f32")               \
+  X(PTX_M16N8K8_F32_F16, MMA_SYNC_1, PTX, 0, 32, 16, 8, 8, 1, "f16", "f16", "f32")                                   \
+  X(PTX_M16N8K8_F16_F16, MMA_SYNC_1, PTX, 0, 32, 16, 8, 8, 1, "f16", "f16", "f16")                                   \
+  X(PTX_M16N8K8_F32_BF16, MMA_SYNC_1, PTX, 0, 32, 16, 8, 8, 1, "bf16", "bf16", "f32")                                \
+  X(PTX_M16N8K4_F32_TF32, MMA_SYNC_1, PTX, 0, 32, 16, 8, 4, 1, "tf32", "tf32", "f32")                                \
+  X(PTX_M16N8K8_F32_TF32, MMA_SYNC, PTX, 0, 32, 16, 8, 8, 1, "tf32", "tf32", "f32")                                  \
+  X(PTX_M8N8K4_F64_F64, MMA_SYNC_8, PTX, 0, 32, 8, 8, 4, 1, "f64", "f64", "f64")                                     \
+  X(PTX_M8N8K16_S32_S8, MMA_SYNC_8, PTX, 0, 32, 8, 8, 16, 1, "s8", "s8", "s32")                                      \
+  X(PTX_M16N8K16_S32_S8, MMA_SYNC_1, PTX, 0, 32, 16, 8, 16, 1, "s8", "s8", "s32")                                    \
+  X(PTX_M16N8K32_S32_S8, MMA_SYNC, PTX, 0, 32, 16, 8, 32, 1, "s8", "s8", "s32")                                      \
+  X(PTX_M8N8K32_S32_S4, MMA_SYNC_8, PTX, 0, 32, 8, 8, 32, 1, "s4", "s4", "s32")                                      \
+  X(PTX_M16N8K32_S32_S4, MMA_SYNC_1, PTX, 0, 32, 16, 8, 32, 1, "s4", "s4", "s32")                                    \
+  X(PTX_M16N8K64_S32_S4, MMA_SYNC, PTX, 0, 32, 16, 8, 64, 1, "s4", "s4", "s32")
+
+/* ---- types ------------------------------------------------------------------------------------------------------ */
+
+enum { SETT_MMA_LHS, SETT_MMA_RHS, SETT_MMA_ACC, SETT_MMA_LHS_SCALE, SETT_MMA_RHS_SCALE, SETT_MMA_OPERAND_COUNT };
+enum { SETT_MMA_FAMILY_MMA, SETT_MMA_FAMILY_VIRTUAL, SETT_MMA_FAMILY_SCALED, SETT_MMA_FAMILY_PTX };
+enum {
+  SETT_MMA_GROUP_OPAQUE, SETT_MMA_GROUP_MFMA_16, SETT_MMA_GROUP_MFMA_16_F64, SETT_MMA_GROUP_MFMA_32,
+  SETT_MMA_GROUP_MFMA_4B, SETT_MMA_GROUP_MFMA_16B, SETT_MMA_GROUP_MFMA_32B, SETT_MMA_GROUP_MFMA_4B_F64,
+  SETT_MMA_GROUP_WMMAR3, SETT_MMA_GROUP_WMMA, SETT_MMA_GROUP_MMA_SYNC, SETT_MMA_GROUP_MMA_SYNC_1,
+  SETT_MMA_GROUP_MMA_SYNC_8, SETT_MMA_GROUP_VMFMA_16_F8, SETT_MMA_GROUP_VMFMA_32_F8, SETT_MMA_GROUP_VDMFMA,
+  SETT_MMA_GROUP_SCALE_16, SETT_MMA_GROUP_SCALE_32
+};
+enum {
+#define SETTP_MMA_ENUM(name, group, family, code, lanes, m, n, k, blocks, a, b, c) SETT_MMA_##name,
+  SETT_MMA_INTRINSICS(SETTP_MMA_ENUM)
+#undef SETTP_MMA_ENUM
+  SETT_MMA_COUNT
+};
+
+typedef struct sett_mma_intrinsic {
+  const char *name; /* NULL: there is none of that number */
+  int family, group;
+  int code;          /* upstream's number */
+  int subgroup_size; /* lanes */
+  int m, n, k, blocks;
+  const char *type[3]; /* of A, B and C */
+} sett_mma_intrinsic;
+
+/* ---- prototypes ------------------------------------------------------------------------------------------------- */
+
+SETT_INLINE int sett_mma_find(const char *name, size_t length);
+SETT_INLINE sett_mma_intrinsic sett_mma_get(int intrinsic);
+/* The operand's layout: dimensions M,K or K,N or M,N, with B in front where there are blocks, K as S,V where it is scaled;
+   scales have M,S and S,N. One subgroup. */
+SETT_INLINE sett_nested_layout sett_mma_layout(int intrinsic, int operand);
+/* The same elements for each lane, slots as PTX numbers the values of a fragment; for mma.sync only. */
+SETT_INLINE sett_nested_layout sett_mma_ptx_layout(int intrinsic, int operand);
+/* Lanes that hold each element; 0 where there is no layout. */
+SETT_INLINE int sett_mma_lanes(int intrinsic, int operand);
+/* The layout of an operand in a contraction over loops: kinds has a letter b, m, n or k for each loop, bounds and subgroups its
+   extent and the subgroups that share it; dimension i of the operand is loop map[i]. The innermost loop of a kind is the
+   instruction's (the innermost two k loops are S and V). */
+SETT_INLINE sett_nested_layout sett_mma_contraction(int intrinsic, int operand, int loops, const char *kinds, const int64_t *bounds,
+                                                    const int64_t *subgroups, int rank, const int32_t *map);
+
+/* ---- bodies ----------------------------------------------------------------------------------------------------- */
+
+SETT_INLINE sett_mma_intrinsic sett_mma_get(int intrinsic) {
+#ifdef __cplusplus
+  sett_mma_intrinsic it = {};
+#else
+  sett_mma_intrinsic it = {0};
+#endif
+  switch (intrinsic) {
+#define SETTP_MMA_CASE(row, the_group, the_family, the_code, the_lanes, the_m, the_n, the_k, the_blocks, a, b, c) \
+  case SETT_MMA_##row:                                                                                            \
+    it.name = #row;                                                                                               \
+    it.group = SETT_MMA_GROUP_##the_group;                                                                        \
+    it.family = SETT_MMA_FAMILY_##the_family;                                                                     \
+    it.code = the_code;                                                                                           \
+    it.subgroup_size = the_lanes;                                                                                 \
+    it.m = the_m;                                                                                                 \
+    it.n = the_n;                                                                                                 \
+    it.k = the_k;                                                                                                 \
+    it.blocks = the_blocks;                                                                                       \
+    it.type[0] = a;                                                                                               \
+    it.type[1] = b;                                                                                               \
+    it.type[2] = c;                                                                                               \
+    break;
+    SETT_MMA_INTRINSICS(SETTP_MMA_CASE)
+#undef SETTP_MMA_CASE
+    default: break;
+  }
+  return it;
+}
+
+SETT_INLINE int sett_mma_find(const char *name, size_t length) {
+  int i;
+  size_t at;
+  for (i = 0; i < SETT_MMA_COUNT; ++i) {
+    const char *own = sett_mma_get(i).name;
+    for (at = 0; at < length && own[at] && own[at] == name[at]; ++at) continue;
+    if (at == length && !own[at]) return i;
+  }
+  return -1;
+}
+
+/* A row of the data: what a group says of an operand. */
+typedef struct settp_mma_row {
+  const char *dims; /* NULL: it has no such operand */
+  int outer[3], thread[3], stride[3], lanes;
+} settp_mma_row;
+
+SETT_INLINE settp_mma_row settp_mma_find_row(int group, int operand) {
+#ifdef __cplusplus
+  settp_mma_row row = {};
+#else
+  settp_mma_row row = {0};
+#endif
+  if (operand < 0 || operand >= SETT_MMA_OPERAND_COUNT) return row;
+  switch (group * SETT_MMA_OPERAND_COUNT + operand) {
+#define SETTP_MMA_CASE(the_group, the_operand, the_dims, o0, o1, o2, t0, t1, t2, s0, s1, s2, the_lanes) \
+  case SETT_MMA_GROUP_##the_group * SETT_MMA_OPERAND_COUNT + SETT_MMA_##the_operand:                    \
+    row.dims = the_dims;                                                                                \
+    row.outer[0] = o0, row.outer[1] = o1, row.outer[2] = o2;                                            \
+    row.thread[0] = t0, row.thread[1] = t1, row.thread[2] = t2;                                         \
+    row.stride[0] = s0, row.stride[1] = s1, row.stride[2] = s2;                                         \
+    row.lanes = the_lanes;                                                                              \
+    break;
+    SETT_MMA_FRAGMENTS(SETTP_MMA_CASE)
+#undef SETTP_MMA_CASE
+    default: break;
+  }
+  return row;
+}
+
+SETT_INLINE int settp_mma_size(const sett_mma_intrinsic *it, char dim) {
+  switch (dim) {
+    case 'M': return it->m;
+    case 'N': return it->n;
+    case 'K': return it->k;
+    case 'B': return it->blocks;
+    case 'S': return it->k / 32;
+    default: return 32; /* V */
+  }
+}
+
+SETT_INLINE sett_nested_layout sett_mma_layout(int intrinsic, int operand) {
+  sett_mma_intrinsic it = sett_mma_get(intrinsic);
+  settp_mma_row row = settp_mma_find_row(it.group, operand);
+  sett_nested_layout layout;
+  int d;
+  if (!it.name) return settp_nested_fail(SETT_NESTED_ERROR_INTRINSIC, SETT_NESTED_UNKNOWN, 0);
+  if (it.group == SETT_MMA_GROUP_OPAQUE) return settp_nested_fail(SETT_NESTED_ERROR_OPAQUE, SETT_NESTED_UNKNOWN, 0);
+  if (!row.dims) return settp_nested_fail(SETT_NESTED_ERROR_OPERAND, SETT_NESTED_UNKNOWN, 0);
+  layout = settp_nested_ones(0);
+  for (d = 0; row.dims[d]; ++d) {
+    layout.rank = d + 1;
+    layout.field[SETT_NESTED_SUBGROUP][d] = layout.field[SETT_NESTED_BATCH][d] = 1;
+    layout.field[SETT_NESTED_OUTER][d] = row.outer[d];
+    layout.field[SETT_NESTED_THREAD][d] = row.thread[d];
+    layout.field[SETT_NESTED_THREAD_STRIDE][d] = row.stride[d];
+    layout.field[SETT_NESTED_ELEMENT][d] = settp_mma_size(&it, row.dims[d]) / (row.outer[d] * row.thread[d]);
+  }
+  return sett_nested_check(layout);
+}
+
+SETT_INLINE sett_nested_layout sett_mma_ptx_layout(int intrinsic, int operand) {
+  sett_nested_layout layout = sett_mma_layout(intrinsic, operand);
+  int group = sett_mma_get(intrinsic).group;
+  if (layout.error) return layout;
+  if (group != SETT_MMA_GROUP_MMA_SYNC && group != SETT_MMA_GROUP_MMA_SYNC_1 && group != SETT_MMA_GROUP_MMA_SYNC_8)
+    return settp_nested_fail(SETT_NESTED_ERROR_PTX, SETT_NESTED_UNKNOWN, 0);
+  if (operand != SETT_MMA_LHS) return layout;
+  layout.field[SETT_NESTED_BATCH][1] = layout.field[SETT_NESTED_OUTER][1]; /* batches run slower than outers */
+  layout.field[SETT_NESTED_OUTER][1] = 1;
+  return layout;
+}
+
+SETT_INLINE int sett_mma_lanes(int intrinsic, int operand) {
+  sett_mma_intrinsic it = sett_mma_get(intrinsic);
+  return it.name ? settp_mma_find_row(it.group, operand).lanes : 0;
+}
+
+SETT_INLINE sett_nested_layout sett_mma_contraction(int intrinsic, int operand, int loops, const char *kinds, const int64_t *bounds,
+                                                    const int64_t *subgroups, int rank, const int32_t *map) {
+  sett_nested_layout fragment = sett_mma_layout(intrinsic, operand);
+  settp_mma_row row;
+  int32_t place[3];
+  int d, l, used[4], i;
+  if (fragment.error) return fragment;
+  row = settp_mma_find_row(sett_mma_get(intrinsic).group, operand);
+  for (i = 0; i < 4; ++i) used[i] = loops;
+  for (l = 0; l < loops; ++l)
+    if (kinds[l] != 'b' && kinds[l] != 'm' && kinds[l] != 'n' && kinds[l] != 'k')
+      return settp_nested_fail(SETT_NESTED_ERROR_LOOPS, l, 0);
+  for (d = fragment.rank; d-- > 0;) { /* from the innermost: the next loop of its kind */
+    char dim = row.dims[d], kind = dim == 'M' ? 'm' : dim == 'N' ? 'n' : dim == 'B' ? 'b' : 'k';
+    i = kind == 'm' ? 0 : kind == 'n' ? 1 : kind == 'b' ? 2 : 3;
+    for (l = used[i] - 1; l >= 0 && kinds[l] != kind; --l) continue;
+    if (l < 0) return settp_nested_fail(SETT_NESTED_ERROR_LOOPS, SETT_NESTED_UNKNOWN, 0);
+    if (dim == 'S' && operand >= SETT_MMA_LHS_SCALE) { /* a scale has no V: its loop is the last but one k loop */
+      for (--l; l >= 0 && kinds[l] != kind; --l) continue;
+      if (l < 0) return settp_nested_fail(SETT_NESTED_ERROR_LOOPS, SETT_NESTED_UNKNOWN, 0);
+    }
+    used[i] = l;
+    place[d] = l;
+  }
+  return sett_nested_contract(&fragment, place, loops, bounds, subgroups, rank, map);
+}
+
+/* Licensed under the Apache License, Version 2.0; see LICENSE. */
+#endif

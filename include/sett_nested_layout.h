@@ -1,0 +1,1455 @@
+/* sett_nested_layout.h - v0.1 - nested layouts: which subgroup, thread and register slot holds each element of a vector
+
+WHAT
+  A GPU holds a vector, a fragment of a matrix say, spread over the registers of many threads. A nested layout says who
+  holds what. This header reads and prints it in the notation of IREE (#iree_vector_ext.nested_layout<..>), answers both
+  ways (what is in a slot, who holds an element), and permutes, projects, reshapes, recombines and compares layouts
+  exactly, or refuses with a reason.
+
+INCLUDE
+  Copy this one file. C11 or C++17, freestanding (stddef.h, stdint.h); no allocation, no libc, no globals. Every function
+  is static inline. CUDA: the same, and what stands under ON A DEVICE is for kernels too. OpenCL C 1.2 sees only that part.
+
+OPTIONS
+  SETT_NESTED_PLAN_TERMS   the length of a device plan (default 16, at least 1); the same in host and device code
+
+A FIRST LOOK
+    #include <stdio.h>
+    #include <string.h>
+    #include "sett_nested_layout.h"
+    int main(void) {
+      const char *text = "nested_layout<subgroup_tile = [2, 1], batch_tile = [2, 4], outer_tile = [1, 1], "
+                         "thread_tile = [16, 4], element_tile = [1, 4], subgroup_strides = [1, 0], thread_strides = [1, 16]>";
+      sett_nested_layout layout = sett_nested_parse(text, strlen(text));
+      int64_t index[2], subgroup, thread, slot;
+      sett_nested_element(&layout, 1, 21, 6, index);
+      printf("%lld,%lld\n", (long long)index[0], (long long)index[1]);
+      sett_nested_owner(&layout, index, 0, &subgroup, &thread, &slot);
+      printf("%lld,%lld,%lld\n", (long long)subgroup, (long long)thread, (long long)slot);
+      return 0;
+    }
+  prints
+    37,22
+    1,21,6
+
+THE MODEL
+  A layout of rank r is seven lists of r numbers: five tiles and two strides. In each dimension an index of the vector is a
+  number of five digits, the most major first, whose radices are the tiles:
+    index = (((s * batch + b) * outer + o) * thread + t) * element + e
+    s in [0, subgroup_tile), b in [0, batch_tile), o in [0, outer_tile), t in [0, thread_tile), e in [0, element_tile)
+  So each tile is a number of tiles of the next level, not a size in elements. The digits s and t come from who one is:
+    s = (subgroup / subgroup_stride) mod subgroup_tile      t = (thread / thread_stride) mod thread_tile
+  and are 0 where the stride is 0. The digits b, o and e run inside a thread: its slots are numbered over all batch digits,
+  then all outer, then all element digits, each group row-major over the dimensions. thread is the number that
+  thread_strides divide: upstream's code takes the thread's number in the workgroup (not the lane), and subgroup is
+  thread / subgroup size. Here the two are independent unless a function asks for the machine.
+  The digits of different dimensions must read different ids: sorted by stride, each stride is a multiple of all that the
+  smaller ones use up (stride * tile of the one before). A jump leaves ids that say nothing: these threads hold copies.
+    thread_tile = [16, 4], thread_strides = [1, 16]    ids 0..63, one owner each
+    thread_tile = [4, 2],  thread_strides = [1, 2]     refused: 2 is no multiple of 4
+    thread_tile = [4],     thread_strides = [16]       ids 0..63, sixteen owners each (0..15 hold the same)
+  A stride of 0 on a tile above 1 is allowed (upstream's tests have it): the digit is always 0, so all other elements are
+  nobody's, and the layout is marked incomplete. On a tile of 1 a stride means nothing; it is made 0.
+
+  Order of subgroups. The document of the format distributes 4x2 by subgroup_tile = [4, 2], strides = [1, 4]:
+       0  4
+       1  5
+       2  6
+       3  7
+  read by rows 0,4,1,5,2,6,3,7. It goes on: with only four subgroups, subgroup x's part is done by x mod 4, which reads
+  0,0,1,1,2,2,3,3. By its own formula this is not so: s1 = (subgroup / 4) mod 2 is 0 for all four, so 4, 5, 6 and 7's parts,
+  the right column, are computed by nobody. sett_nested_held says how much a machine holds: here half. The other way around,
+  with more subgroups than are used, subgroup x does the work of x mod 8 again.
+
+  Threads, with outer_tile = [2, 1], thread_tile = [2, 5], thread_strides = [5, 1]: a 2x5 layout, duplicated to 4x5:
+       0  1  2  3  4      outer digit 0
+       5  6  7  8  9
+       0  1  2  3  4      outer digit 1
+       5  6  7  8  9
+
+  The whole example: 64x64 over two subgroups (the layout of A FIRST LOOK). subgroup_tile cuts it in two halves of 32 rows,
+  batch_tile each half in 2x4 tiles of 16x16. Inside a tile, the thread that holds each run of four columns:
+                 0-3   4-7  8-11 12-15
+       row  0      0    16    32    48
+       row  1      1    17    33    49
+       ..
+       row 15     15    31    47    63
+  Each thread holds a vector<2x16>, in registers 2x4x1x1x1x4:
+       thread  0 of subgroup 0    rows  0 16    columns 0-3 16-19 32-35 48-51
+       thread  1 of subgroup 0    rows  1 17    columns 0-3 16-19 32-35 48-51
+       thread 16 of subgroup 0    rows  0 16    columns 4-7 20-23 36-39 52-55
+       thread 16 of subgroup 1    rows 32 48    columns 4-7 20-23 36-39 52-55
+  Subgroups 2 and 3, where there are any, hold what 0 and 1 hold.
+
+  The inverse. The document gives  id = sum(stride * digit) mod product(tile).  The mod is wrong: thread_tile = [4] with
+  strides = [16] puts digit 1 at id 16, not at 16 mod 4. Without it the sum is the smallest id, and the other owners are it
+  plus any value of the ids that a jump skips. That is what sett_nested_owner gives.
+
+TEXT
+  #iree_vector_ext.nested_layout<subgroup_tile = [2, 1], batch_tile = [..], outer_tile = [..], thread_tile = [..],
+    element_tile = [..], subgroup_strides = [..], thread_strides = [..]>
+  on one line: all seven keys in this order, lists of one length, [] for rank 0. Read also without #iree_vector_ext. and
+  with any blanks and // comments between tokens.
+
+FUNCTIONS
+  make     sett_nested_make       from seven arrays                  sett_nested_check     verify, canonical strides
+           sett_nested_on         the same on a machine              sett_nested_contract  an operand of a contraction
+           sett_nested_basis      from counts of subgroups and lanes
+  text     sett_nested_parse, sett_nested_print, sett_nested_explain (an error in words)
+  ask      sett_nested_undistributed, _distributed, _unpacked, _packed, _packed_dim     shapes
+           sett_nested_elements, _slots, _subgroups, _threads, _copies, _held           counts
+           sett_nested_equal      the same text                      sett_nested_same      the same ownership
+           sett_nested_same_on    the same on a machine              sett_nested_fits      a type may have the layout
+  where    sett_nested_virtual    ids -> digits                      sett_nested_element   (subgroup, thread, slot) -> index
+           sett_nested_owner      index -> (subgroup, thread, slot)  sett_nested_bound     a thread's part of a mask
+  combine  sett_nested_permute, _project, _apply, _recombine, _reshape
+  device   sett_nested_prepare    layout and strides -> plan         sett_nested_offset    where a slot's element lies
+
+LAWS (tests/nested_test.c enumerates them, against loops written from the definition, for thousands of random layouts)
+  1 print_parse   parse(print(l)) equals l.
+  2 inverse       the owners of an index are all (subgroup, thread, slot) of one period that hold it, each once, ascending.
+  3 held          held(subgroups, threads) is the number of elements that some id below these holds.
+  4 combine       an index y of the result is held by who holds, in each dimension of y that names one, y's coordinate there.
+                  Of permute and project that is the image of what each thread held.
+  5 reshape       row-major numbers agree: each thread holds the same before and after. It is refused only where no nested
+                  layout of that shape has this ownership.
+  6 same          same is true exactly when each (subgroup, thread) holds the same set; same_on: when each thread of the machine does.
+  7 bound         a thread's indices below a bound are its first bound() in that dimension, in the order of its slots.
+  8 offset        offset(plan, subgroup, thread, slot) is the sum of stride * coordinate of the element there.
+
+ERRORS
+  The error travels in the layout: error, column (of a text, from 1), dim (or -1) and wanted, the number that the text of the
+  error speaks of. Functions given a failed layout give it back, SETT_NESTED_UNKNOWN, or 0, as they say. Verified when made:
+  lengths, tiles of 1 and more, strides of 0 and more, strides that do not overlap, sizes of 64 bits, so that no later
+  question can overflow.
+
+ON A DEVICE
+  The host prepares a plan: a flat list of terms ((id / divisor) mod modulus) * factor in 32 bits. A kernel takes it by value,
+  and sett_nested_offset(plan, subgroup, thread, slot) walks it with a constant trip count and no stack. A plan made with
+  strides {0, 1} gives the second coordinate, one with a tensor's strides the offset of the element in memory.
+
+LIMITS
+  rank 24, 64-bit sizes; plans: SETT_NESTED_PLAN_TERMS terms, 32-bit offsets. Each has an error.
+
+HISTORY
+  0.1  text, both directions, shapes, algebra, contractions, plans.
+*/
+#ifndef SETT_NESTED_LAYOUT_H
+#define SETT_NESTED_LAYOUT_H
+
+#if !defined(__OPENCL_VERSION__)
+#include <stddef.h>
+#include <stdint.h>
+#endif
+
+#ifndef SETT_INLINE
+#define SETT_INLINE static inline
+#endif
+#ifndef SETT_NESTED_PLAN_TERMS
+#define SETT_NESTED_PLAN_TERMS 16
+#endif
+
+/* ---- on a device ------------------------------------------------------------------------------------------------ */
+
+#if defined(__OPENCL_VERSION__)
+#define SETTP_NESTED_DEVICE static inline
+typedef uint settp_nested_u32;
+typedef int settp_nested_i32;
+#elif defined(__CUDACC__)
+#define SETTP_NESTED_DEVICE static inline __host__ __device__
+typedef uint32_t settp_nested_u32;
+typedef int32_t settp_nested_i32;
+#else
+#define SETTP_NESTED_DEVICE SETT_INLINE
+typedef uint32_t settp_nested_u32;
+typedef int32_t settp_nested_i32;
+#endif
+
+/* One digit: ((id / divisor) mod modulus) * factor. */
+typedef struct sett_nested_term {
+  settp_nested_u32 source; /* 0: subgroup, 1: thread, 2: slot */
+  settp_nested_u32 divisor, modulus;
+  settp_nested_i32 factor;
+} sett_nested_term;
+
+/* A layout made ready for a kernel, by sett_nested_prepare: pass it by value. */
+typedef struct sett_nested_plan {
+  settp_nested_u32 error; /* what sett_nested_prepare refused; offsets are then 0 */
+  settp_nested_u32 slots; /* registers of a thread */
+  sett_nested_term term[SETT_NESTED_PLAN_TERMS]; /* unused ones have divisor and modulus 1, factor 0 */
+} sett_nested_plan;
+
+/* The offset of the element in that slot, in the units of the strides that the plan was made with. */
+SETTP_NESTED_DEVICE settp_nested_i32 sett_nested_offset(const sett_nested_plan plan, settp_nested_u32 subgroup,
+                                                           settp_nested_u32 thread, settp_nested_u32 slot) {
+  settp_nested_i32 offset = 0;
+  int i;
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+  for (i = 0; i < SETT_NESTED_PLAN_TERMS; ++i) {
+    settp_nested_u32 id = plan.term[i].source == 0 ? subgroup : plan.term[i].source == 1 ? thread : slot;
+    offset += (settp_nested_i32)(id / plan.term[i].divisor % plan.term[i].modulus) * plan.term[i].factor;
+  }
+  return offset;
+}
+
+#if !defined(__OPENCL_VERSION__)
+
+/* ---- types ------------------------------------------------------------------------------------------------------ */
+
+enum { SETT_NESTED_MAX_RANK = 24 };
+enum { SETT_NESTED_UNKNOWN = -1 }; /* as a count, an index or a dimension: there is none */
+
+/* The seven lists, in the order of the text. The first five are also the levels of an index, most major first. */
+#define SETT_NESTED_FIELDS(X)                                                                                        \
+  X(SUBGROUP, "subgroup_tile")                                                                                       \
+  X(BATCH, "batch_tile")                                                                                             \
+  X(OUTER, "outer_tile")                                                                                             \
+  X(THREAD, "thread_tile")                                                                                           \
+  X(ELEMENT, "element_tile")                                                                                         \
+  X(SUBGROUP_STRIDE, "subgroup_strides")                                                                             \
+  X(THREAD_STRIDE, "thread_strides")
+
+enum {
+#define SETTP_NESTED_ENUM(name, text) SETT_NESTED_##name,
+  SETT_NESTED_FIELDS(SETTP_NESTED_ENUM)
+#undef SETTP_NESTED_ENUM
+  SETT_NESTED_FIELD_COUNT,
+  SETT_NESTED_LEVELS = 5
+};
+
+/* @ in a text is the number wanted; in KEY it is the name of the key wanted. */
+#define SETT_NESTED_ERRORS(X)                                                                                        \
+  X(OK, "no error")                                                                                                  \
+  X(ERROR_HEAD, "expected #iree_vector_ext.nested_layout or nested_layout")                                          \
+  X(ERROR_OPEN, "expected '<' after nested_layout")                                                                  \
+  X(ERROR_KEY, "expected '@'")                                                                                       \
+  X(ERROR_EQUAL, "expected '=' after the key")                                                                       \
+  X(ERROR_LIST, "expected '['")                                                                                      \
+  X(ERROR_INTEGER, "expected an integer")                                                                            \
+  X(ERROR_TOO_LARGE, "expected an integer that fits in 64 bits, signed")                                             \
+  X(ERROR_LIST_END, "expected ',' or ']' after a number")                                                            \
+  X(ERROR_COMMA, "expected ',' and the next key")                                                                    \
+  X(ERROR_CLOSE, "expected '>'")                                                                                     \
+  X(ERROR_END, "expected the end of the layout")                                                                     \
+  X(ERROR_MAX_RANK, "expected at most 24 dimensions")                                                                \
+  X(ERROR_RANK, "expected a list of @ numbers: all seven lists must have the same rank")                             \
+  X(ERROR_TILE, "expected a tile of 1 or more")                                                                      \
+  X(ERROR_STRIDE, "expected a stride of 0 or more")                                                                  \
+  X(ERROR_SUBGROUP_OVERLAP, "subgroup strides overlap: expected a multiple of @, which smaller strides use up")      \
+  X(ERROR_THREAD_OVERLAP, "thread strides overlap: expected a multiple of @, which smaller strides use up")          \
+  X(ERROR_SIZE, "expected sizes and strides whose products fit in 64 bits")                                          \
+  X(ERROR_MACHINE, "expected a machine of 1 or more subgroups of 1 or more threads, at most 2^20 threads")           \
+  X(ERROR_SUBGROUPS, "expected a machine with more subgroups: this dimension needs @")                               \
+  X(ERROR_THREADS, "expected a machine with more threads: this dimension needs @")                                   \
+  X(ERROR_WIDE, "thread digits wider than a subgroup read the same ids as its subgroup digits")                      \
+  X(ERROR_PERMUTATION, "expected a permutation of the dimensions")                                                   \
+  X(ERROR_DIM, "expected a dimension from 0 to rank - 1, or -1 for none")                                            \
+  X(ERROR_SHAPE, "expected a shape with as many elements as the layout: @")                                          \
+  X(ERROR_RESHAPE, "no nested layout of that shape has this ownership")                                              \
+  X(ERROR_CONFLICT, "two operands give this loop different layouts")                                                 \
+  X(ERROR_HOLE, "no operand gives this loop a layout")                                                               \
+  X(ERROR_BOUNDS, "expected bounds and counts of 1 or more")                                                         \
+  X(ERROR_PLACE, "expected a loop of its own for each dimension of the fragment")                                    \
+  X(ERROR_VECTOR_RANK, "expected a type of rank @, as the layout has")                                               \
+  X(ERROR_VECTOR_DIM, "expected a vector that is @ long here, as the layout is")                                     \
+  X(ERROR_PLAN, "expected offsets, ids and slots of 32 bits and no more digits than SETT_NESTED_PLAN_TERMS")         \
+  X(ERROR_OPAQUE, "this instruction's fragments are opaque: no layout is documented")                                \
+  X(ERROR_OPERAND, "this instruction has no such operand")                                                           \
+  X(ERROR_INTRINSIC, "expected the number of an intrinsic")                                                          \
+  X(ERROR_PTX, "expected an mma.sync instruction: PTX has no order of registers for others")                         \
+  X(ERROR_LOOPS, "expected loops of the kinds b, m, n, k, with one for each dimension of the fragment")              \
+  X(ERROR_MAP, "the map is not the map of a nested layout")                                                          \
+  X(ERROR_MAP_SIZE, "not decided whether the map is a nested layout: expected ids below 65536, a smaller map")
+
+enum {
+#define SETTP_NESTED_ENUM(name, text) SETT_NESTED_##name,
+  SETT_NESTED_ERRORS(SETTP_NESTED_ENUM)
+#undef SETTP_NESTED_ENUM
+  SETT_NESTED_ERROR_COUNT
+};
+
+/* All zero: rank 0, one element, held by everyone. */
+typedef struct sett_nested_layout {
+  int64_t error;       /* SETT_NESTED_OK, or what went wrong */
+  int64_t column;      /* of the error in a text, from 1; 0: it was not a text */
+  int64_t wanted;      /* the number that the error's text speaks of */
+  int32_t dim;         /* the dimension that the error is in, or -1 */
+  int32_t rank;
+  uint32_t incomplete; /* bit d: dimension d has a stride of 0 on a tile above 1: a part of it is nobody's */
+  int64_t field[SETT_NESTED_FIELD_COUNT][SETT_NESTED_MAX_RANK]; /* field[SETT_NESTED_THREAD][d], .. */
+} sett_nested_layout;
+
+/* ---- prototypes ------------------------------------------------------------------------------------------------- */
+
+/* From seven arrays of rank numbers, in the order of the text; NULL is ones for a tile and zeros for strides. Verified. */
+SETT_INLINE sett_nested_layout sett_nested_make(int rank, const int64_t *const field[SETT_NESTED_FIELD_COUNT]);
+/* The layout with canonical strides, or the first rule it breaks. All makers here have done this. */
+SETT_INLINE sett_nested_layout sett_nested_check(sett_nested_layout layout);
+/* The layout, or why a machine (subgroups in a workgroup, threads in a subgroup) leaves a part to nobody that the layout
+   itself gives to somebody. Thread ids run through the workgroup: a layout with one subgroup may use them all. Where threads
+   of a layout with several subgroups reach beyond one, they must line up with subgroups (ERROR_WIDE says not, also of some
+   machines that would do). */
+SETT_INLINE sett_nested_layout sett_nested_on(sett_nested_layout layout, int64_t subgroups, int64_t subgroup_size);
+
+/* The whole of text. */
+SETT_INLINE sett_nested_layout sett_nested_parse(const char *text, size_t length);
+/* Writes the canonical text and a NUL, cut to capacity; returns the bytes that the whole text needs without the NUL. */
+SETT_INLINE size_t sett_nested_print(const sett_nested_layout *layout, char *out, size_t capacity);
+/* What the layout's error means, with its dimension and number, in the same way: "dimension 1: expected ..". */
+SETT_INLINE size_t sett_nested_explain(const sett_nested_layout *layout, char *out, size_t capacity);
+SETT_INLINE const char *sett_nested_error_text(int64_t error); /* without them */
+SETT_INLINE const char *sett_nested_field_name(int64_t field); /* "thread_tile" */
+
+/* Shapes, in elements; each returns how many numbers it wrote (0 for a failed layout). */
+SETT_INLINE int sett_nested_undistributed(const sett_nested_layout *layout, int64_t *shape); /* rank: the vector */
+SETT_INLINE int sett_nested_distributed(const sett_nested_layout *layout, int64_t *shape);   /* 3 rank: batch.., outer.., element.. */
+SETT_INLINE int sett_nested_unpacked(const sett_nested_layout *layout, int64_t *shape);      /* rank: batch * outer * element */
+SETT_INLINE int sett_nested_packed(const sett_nested_layout *layout, int64_t *shape);        /* 5 rank: all five tiles */
+SETT_INLINE int sett_nested_packed_dim(const sett_nested_layout *layout, int dim, int64_t *shape); /* 5: the tiles of dim */
+
+SETT_INLINE int64_t sett_nested_elements(const sett_nested_layout *layout); /* of the whole vector */
+SETT_INLINE int64_t sett_nested_slots(const sett_nested_layout *layout);    /* of one thread */
+/* The period of the ids: ids that differ by a multiple of it hold the same. */
+SETT_INLINE int64_t sett_nested_subgroups(const sett_nested_layout *layout);
+SETT_INLINE int64_t sett_nested_threads(const sett_nested_layout *layout);
+/* Owners of each element (that has one) in one period; SETT_NESTED_UNKNOWN where 64 bits do not hold the number. */
+SETT_INLINE int64_t sett_nested_copies(const sett_nested_layout *layout);
+/* Elements that some (subgroup, thread) with ids below these holds: elements - held are computed by nobody there. */
+SETT_INLINE int64_t sett_nested_held(const sett_nested_layout *layout, int64_t subgroups, int64_t threads);
+
+SETT_INLINE int sett_nested_equal(const sett_nested_layout *a, const sett_nested_layout *b);
+/* Does each (subgroup, thread) hold the same elements under both? SETT_NESTED_SLOTS: in the same slots too. Layouts of other
+   shapes, and failed ones, are different. However it is factored: batch 4 and element 4 of one thread are the same. */
+enum { SETT_NESTED_DIFFERENT, SETT_NESTED_OWNERS, SETT_NESTED_SLOTS };
+SETT_INLINE int sett_nested_same(const sett_nested_layout *a, const sett_nested_layout *b);
+/* The same on a machine, where subgroup = thread / subgroup_size: a layout of 64 threads may be one of 2 subgroups of 32.
+   Walks all threads; SETT_NESTED_UNKNOWN for a machine without threads or with more than 2^20. */
+SETT_INLINE int sett_nested_same_on(const sett_nested_layout *a, const sett_nested_layout *b, int64_t subgroups,
+                                    int64_t subgroup_size);
+/* The layout, or why a value of this type cannot have it. A dimension of -1 is dynamic: it fits. A tensor (vector 0) only
+   needs the rank: what exceeds it is masked or padded later. */
+SETT_INLINE sett_nested_layout sett_nested_fits(sett_nested_layout layout, int rank, const int64_t *dims, int vector);
+
+/* The digits of an id in each dimension; 0 for a failed layout or a negative id. */
+SETT_INLINE int sett_nested_virtual(const sett_nested_layout *layout, int64_t subgroup, int64_t thread, int64_t *s, int64_t *t);
+/* 1 and the index held in that slot; SETT_NESTED_UNKNOWN: no such slot, or a negative id. Ids wrap by the formula. */
+SETT_INLINE int sett_nested_element(const sett_nested_layout *layout, int64_t subgroup, int64_t thread, int64_t slot,
+                                    int64_t *index);
+/* 1 and owner number which (from 0, smallest first: by subgroup, then thread); 0: nobody, or no more owners in one period;
+   SETT_NESTED_UNKNOWN: an index outside of the vector. */
+SETT_INLINE int sett_nested_owner(const sett_nested_layout *layout, const int64_t *index, int64_t which, int64_t *subgroup,
+                                  int64_t *thread, int64_t *slot);
+/* How many of the batch * outer * element indices that (subgroup, thread) holds in dimension dim are below bound. They are
+   the first in the order (batch, outer, element), so that a mask of that bound is a mask of this one in the thread.
+   (Upstream's create_mask gives 0 to every thread behind the one that the bound cuts.) */
+SETT_INLINE int64_t sett_nested_bound(const sett_nested_layout *layout, int dim, int64_t subgroup, int64_t thread, int64_t bound);
+
+/* Dimension i of the result is dimension permutation[i]. */
+SETT_INLINE sett_nested_layout sett_nested_permute(sett_nested_layout layout, const int32_t *permutation);
+/* Without the dimensions that are marked. */
+SETT_INLINE sett_nested_layout sett_nested_project(sett_nested_layout layout, const unsigned char *dropped);
+/* Dimension i of the result is dimension map[i], or 1 long where map[i] is -1. Dimensions may be left out, and repeated where
+   neither threads nor subgroups share them (else the strides overlap: refused). */
+SETT_INLINE sett_nested_layout sett_nested_apply(sett_nested_layout layout, int count, const int32_t *map);
+/* The layout of a value with indices result[0], .. (numbers of loops) where operand i has the layout layouts[i] and its
+   dimension d runs with loop maps[i][d] (-1: none). Refused where operands disagree, or none says. Loops: below 24. */
+SETT_INLINE sett_nested_layout sett_nested_recombine(int count, const sett_nested_layout *layouts, const int32_t *const *maps,
+                                                     int rank, const int32_t *result);
+/* The same elements, by row-major numbers, in another shape. Slots stay in order where each can keep its level (batch, outer,
+   element); else they are numbered anew. Refused only where no nested layout of that shape has this ownership. */
+SETT_INLINE sett_nested_layout sett_nested_reshape(sett_nested_layout layout, int rank, const int64_t *shape);
+
+/* A fragment repeated over a larger problem. Loop l runs to bounds[l] and is shared by subgroups[l] subgroups (their numbers are
+   row-major over all loops). Dimension d of the fragment lies in loop place[d]; other loops have no tile. Dimension i of the
+   result is loop map[i], with batch = ceil(ceil(bound / subgroups) / size in the fragment). */
+SETT_INLINE sett_nested_layout sett_nested_contract(const sett_nested_layout *fragment, const int32_t *place, int loops,
+                                                    const int64_t *bounds, const int64_t *subgroups, int rank, const int32_t *map);
+/* Dimensions shared out by counts: dimension d has the subgroup count subgroups[subgroup_map[d]] and the lane count
+   lanes[lane_map[d]], strides row-major over all counts of a list, element_tile elements[d] (0: 1), and as many batches as
+   bounds[d] needs. */
+typedef struct sett_nested_counts {
+  int count;            /* of the list */
+  const int64_t *value; /* how many subgroups or lanes share each */
+  const int32_t *map;   /* dimension -> entry of the list */
+} sett_nested_counts;
+SETT_INLINE sett_nested_layout sett_nested_basis(int rank, const int64_t *bounds, sett_nested_counts subgroups,
+                                                 sett_nested_counts lanes, const int64_t *elements);
+
+/* The plan of offset = sum of strides[d] * index[d]. NULL: row-major strides of the vector itself. ids: the largest subgroup and
+   thread numbers fit in 32 bits, and so must every offset. */
+SETT_INLINE sett_nested_plan sett_nested_prepare(const sett_nested_layout *layout, const int64_t *strides);
+
+/* ---- bodies: small things --------------------------------------------------------------------------------------- */
+
+SETT_INLINE sett_nested_layout settp_nested_zero(void) {
+#ifdef __cplusplus
+  sett_nested_layout layout = {};
+#else
+  sett_nested_layout layout = {0};
+#endif
+  layout.dim = SETT_NESTED_UNKNOWN;
+  return layout;
+}
+
+SETT_INLINE sett_nested_layout settp_nested_fail(int error, int dim, int64_t wanted) {
+  sett_nested_layout layout = settp_nested_zero();
+  layout.error = error;
+  layout.dim = dim;
+  layout.wanted = wanted;
+  return layout;
+}
+
+/* *a *= b for positive numbers; 0 where it does not fit. */
+SETT_INLINE int settp_nested_times(int64_t *a, int64_t b) {
+  if (*a > INT64_MAX / b) return 0;
+  *a *= b;
+  return 1;
+}
+
+/* A layout of ones with that rank. */
+SETT_INLINE sett_nested_layout settp_nested_ones(int rank) {
+  sett_nested_layout layout = settp_nested_zero();
+  int i, d;
+  layout.rank = rank;
+  for (i = 0; i < SETT_NESTED_LEVELS; ++i)
+    for (d = 0; d < rank; ++d) layout.field[i][d] = 1;
+  return layout;
+}
+
+SETT_INLINE int64_t settp_nested_size(const sett_nested_layout *layout, int dim) {
+  int64_t size = 1;
+  int i;
+  for (i = 0; i < SETT_NESTED_LEVELS; ++i) size *= layout->field[i][dim];
+  return size;
+}
+
+/* The digits that ids carry, by stride. Below each, the ids of a jump say nothing: gap is how many. */
+typedef struct settp_nested_ids {
+  int count;
+  int dim[SETT_NESTED_MAX_RANK];
+  int64_t stride[SETT_NESTED_MAX_RANK], size[SETT_NESTED_MAX_RANK], gap[SETT_NESTED_MAX_RANK];
+  int64_t period;
+} settp_nested_ids;
+
+/* level: SETT_NESTED_SUBGROUP or SETT_NESTED_THREAD. Gives 0, or an error with the dimension and what was wanted. */
+SETT_INLINE int settp_nested_basis(const sett_nested_layout *layout, int level, settp_nested_ids *ids, int *dim, int64_t *wanted) {
+  const int64_t *tile = layout->field[level];
+  const int64_t *stride = layout->field[level == SETT_NESTED_THREAD ? SETT_NESTED_THREAD_STRIDE : SETT_NESTED_SUBGROUP_STRIDE];
+  int d, i;
+  ids->count = 0;
+  ids->period = 1;
+  for (d = 0; d < layout->rank; ++d) {
+    if (tile[d] == 1 || stride[d] == 0) continue;
+    for (i = ids->count++; i > 0 && ids->stride[i - 1] > stride[d]; --i) {
+      ids->stride[i] = ids->stride[i - 1];
+      ids->size[i] = ids->size[i - 1];
+      ids->dim[i] = ids->dim[i - 1];
+    }
+    ids->stride[i] = stride[d];
+    ids->size[i] = tile[d];
+    ids->dim[i] = d;
+  }
+  for (i = 0; i < ids->count; ++i) {
+    *dim = ids->dim[i];
+    *wanted = ids->period;
+    if (ids->stride[i] % ids->period != 0)
+      return level == SETT_NESTED_THREAD ? SETT_NESTED_ERROR_THREAD_OVERLAP : SETT_NESTED_ERROR_SUBGROUP_OVERLAP;
+    ids->gap[i] = ids->stride[i] / ids->period;
+    ids->period = ids->stride[i];
+    if (!settp_nested_times(&ids->period, ids->size[i])) return SETT_NESTED_ERROR_SIZE;
+  }
+  return 0;
+}
+
+/* The same of a layout that has been verified. */
+SETT_INLINE settp_nested_ids settp_nested_verified(const sett_nested_layout *layout, int level) {
+  settp_nested_ids ids;
+  int64_t wanted;
+  int dim;
+  settp_nested_basis(layout, level, &ids, &dim, &wanted);
+  return ids;
+}
+
+/* Makes strides canonical and finds the first broken rule; field says in which list. */
+SETT_INLINE sett_nested_layout settp_nested_verify(sett_nested_layout layout, int *field) {
+  settp_nested_ids ids;
+  int64_t product = 1, wanted = 0;
+  int d, i, error = 0, dim = SETT_NESTED_UNKNOWN;
+  *field = 0;
+  if (layout.error) return layout;
+  if (layout.rank < 0 || layout.rank > SETT_NESTED_MAX_RANK)
+    return settp_nested_fail(SETT_NESTED_ERROR_MAX_RANK, SETT_NESTED_UNKNOWN, 0);
+  for (i = 0; i < SETT_NESTED_FIELD_COUNT; ++i) {
+    *field = i;
+    for (d = 0; d < layout.rank; ++d) {
+      if (i < SETT_NESTED_LEVELS && layout.field[i][d] < 1) return settp_nested_fail(SETT_NESTED_ERROR_TILE, d, 0);
+      if (layout.field[i][d] < 0) return settp_nested_fail(SETT_NESTED_ERROR_STRIDE, d, 0);
+    }
+  }
+  for (d = 0; d < layout.rank; ++d)
+    for (i = 0; i < SETT_NESTED_LEVELS; ++i) {
+      *field = i;
+      if (!settp_nested_times(&product, layout.field[i][d])) return settp_nested_fail(SETT_NESTED_ERROR_SIZE, d, 0);
+    }
+  layout.incomplete = 0;
+  for (d = 0; d < layout.rank; ++d)
+    for (i = SETT_NESTED_SUBGROUP; i <= SETT_NESTED_THREAD; i += SETT_NESTED_THREAD - SETT_NESTED_SUBGROUP) {
+      int stride = i == SETT_NESTED_THREAD ? SETT_NESTED_THREAD_STRIDE : SETT_NESTED_SUBGROUP_STRIDE;
+      if (layout.field[i][d] == 1) layout.field[stride][d] = 0;
+      else if (layout.field[stride][d] == 0) layout.incomplete |= (uint32_t)1 << d;
+    }
+  *field = SETT_NESTED_SUBGROUP_STRIDE;
+  error = settp_nested_basis(&layout, SETT_NESTED_SUBGROUP, &ids, &dim, &wanted);
+  if (!error) {
+    *field = SETT_NESTED_THREAD_STRIDE;
+    error = settp_nested_basis(&layout, SETT_NESTED_THREAD, &ids, &dim, &wanted);
+  }
+  return error ? settp_nested_fail(error, dim, error == SETT_NESTED_ERROR_SIZE ? 0 : wanted) : layout;
+}
+
+SETT_INLINE sett_nested_layout sett_nested_check(sett_nested_layout layout) {
+  int field;
+  return settp_nested_verify(layout, &field);
+}
+
+SETT_INLINE sett_nested_layout sett_nested_make(int rank, const int64_t *const field[SETT_NESTED_FIELD_COUNT]) {
+  sett_nested_layout layout;
+  int i, d;
+  if (rank < 0 || rank > SETT_NESTED_MAX_RANK) return settp_nested_fail(SETT_NESTED_ERROR_MAX_RANK, SETT_NESTED_UNKNOWN, 0);
+  layout = settp_nested_ones(rank);
+  for (i = 0; i < SETT_NESTED_FIELD_COUNT; ++i)
+    for (d = 0; field[i] && d < rank; ++d) layout.field[i][d] = field[i][d];
+  return sett_nested_check(layout);
+}
+
+enum { SETTP_NESTED_MACHINE_MAX = 1 << 20 };
+
+SETT_INLINE int settp_nested_machine(int64_t subgroups, int64_t subgroup_size) {
+  return subgroups > 0 && subgroup_size > 0 && subgroups <= SETTP_NESTED_MACHINE_MAX / subgroup_size;
+}
+
+/* ids as a refusal where not all of their digits occur among so many ids, or 0 in error. The last tuple of digits to occur is
+   that of all the greatest ones, at the sum of (size - 1) * stride. */
+SETT_INLINE sett_nested_layout settp_nested_enough(const settp_nested_ids *ids, int64_t available, int error) {
+  int64_t need = 1;
+  int i;
+  for (i = 0; i < ids->count; ++i) {
+    need += (ids->size[i] - 1) * ids->stride[i];
+    if (need > available) return settp_nested_fail(error, ids->dim[i], need);
+  }
+  return settp_nested_zero();
+}
+
+SETT_INLINE sett_nested_layout sett_nested_on(sett_nested_layout layout, int64_t subgroups, int64_t subgroup_size) {
+  settp_nested_ids s, t;
+  sett_nested_layout refused;
+  int64_t need = 1, used = 1, threads;
+  int i = 0, j = 0;
+  if (layout.error) return layout;
+  if (!settp_nested_machine(subgroups, subgroup_size))
+    return settp_nested_fail(SETT_NESTED_ERROR_MACHINE, SETT_NESTED_UNKNOWN, 0);
+  threads = subgroups * subgroup_size;
+  s = settp_nested_verified(&layout, SETT_NESTED_SUBGROUP);
+  t = settp_nested_verified(&layout, SETT_NESTED_THREAD);
+  refused = settp_nested_enough(&s, subgroups, SETT_NESTED_ERROR_SUBGROUPS);
+  if (!refused.error) refused = settp_nested_enough(&t, threads, SETT_NESTED_ERROR_THREADS);
+  if (refused.error) return refused;
+  if (t.period <= subgroup_size || s.count == 0) return layout; /* each subgroup sees all thread digits */
+  while (i < s.count || j < t.count) { /* one basis of both, in threads of the workgroup */
+    int subgroup = j == t.count || (i < s.count && s.stride[i] * subgroup_size <= t.stride[j]);
+    int64_t stride = subgroup ? s.stride[i] * subgroup_size : t.stride[j], size = subgroup ? s.size[i] : t.size[j];
+    int dim = subgroup ? s.dim[i++] : t.dim[j++];
+    if (stride % used != 0) return settp_nested_fail(SETT_NESTED_ERROR_WIDE, dim, 0);
+    need += (size - 1) * stride;
+    if (need > threads) return settp_nested_fail(SETT_NESTED_ERROR_THREADS, dim, need);
+    used = stride * size;
+  }
+  return layout;
+}
+
+/* ---- bodies: text ----------------------------------------------------------------------------------------------- */
+
+SETT_INLINE const char *sett_nested_error_text(int64_t error) {
+  switch (error) {
+#define SETTP_NESTED_CASE(name, text)                                                                                \
+  case SETT_NESTED_##name: return text;
+    SETT_NESTED_ERRORS(SETTP_NESTED_CASE)
+#undef SETTP_NESTED_CASE
+    default: return "unknown error";
+  }
+}
+
+SETT_INLINE const char *sett_nested_field_name(int64_t field) {
+  switch (field) {
+#define SETTP_NESTED_CASE(name, text)                                                                                \
+  case SETT_NESTED_##name: return text;
+    SETT_NESTED_FIELDS(SETTP_NESTED_CASE)
+#undef SETTP_NESTED_CASE
+    default: return "";
+  }
+}
+
+typedef struct settp_nested_lexer {
+  const char *text;
+  size_t length, at;
+  int error;
+  size_t error_at;
+} settp_nested_lexer;
+
+/* Over blanks and comments; the next character, or 0 at the end. */
+SETT_INLINE char settp_nested_peek(settp_nested_lexer *lexer) {
+  while (lexer->at < lexer->length) {
+    char c = lexer->text[lexer->at];
+    if (c == '/' && lexer->at + 1 < lexer->length && lexer->text[lexer->at + 1] == '/') {
+      while (lexer->at < lexer->length && lexer->text[lexer->at] != '\n') ++lexer->at;
+    } else if (c == ' ' || c == '\t' || c == '\n' || c == '\r') {
+      ++lexer->at;
+    } else {
+      return c;
+    }
+  }
+  return 0;
+}
+
+SETT_INLINE int settp_nested_stop(settp_nested_lexer *lexer, int error) {
+  if (!lexer->error) {
+    lexer->error = error;
+    lexer->error_at = lexer->at;
+  }
+  return 0;
+}
+
+SETT_INLINE int settp_nested_take(settp_nested_lexer *lexer, char c) {
+  if (lexer->error || settp_nested_peek(lexer) != c || !c) return 0;
+  ++lexer->at;
+  return 1;
+}
+
+SETT_INLINE int settp_nested_want(settp_nested_lexer *lexer, char c, int error) {
+  return settp_nested_take(lexer, c) || settp_nested_stop(lexer, error);
+}
+
+/* A whole word: what follows it is not a part of a name. */
+SETT_INLINE int settp_nested_word(settp_nested_lexer *lexer, const char *word) {
+  size_t i;
+  char c;
+  if (lexer->error) return 0;
+  settp_nested_peek(lexer);
+  for (i = 0; word[i]; ++i)
+    if (lexer->at + i >= lexer->length || lexer->text[lexer->at + i] != word[i]) return 0;
+  c = lexer->at + i < lexer->length ? lexer->text[lexer->at + i] : (char)0;
+  if (c == '_' || c == '.' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) return 0;
+  lexer->at += i;
+  return 1;
+}
+
+SETT_INLINE int settp_nested_integer(settp_nested_lexer *lexer, int64_t *value) {
+  int negative, digits = 0;
+  size_t start;
+  if (lexer->error) return 0;
+  negative = settp_nested_peek(lexer) == '-';
+  start = lexer->at;
+  *value = 0;
+  for (lexer->at += (size_t)negative; lexer->at < lexer->length; ++lexer->at, ++digits) {
+    char c = lexer->text[lexer->at];
+    if (c < '0' || c > '9') break;
+    if (*value > (INT64_MAX - (c - '0')) / 10) {
+      lexer->at = start;
+      return settp_nested_stop(lexer, SETT_NESTED_ERROR_TOO_LARGE);
+    }
+    *value = *value * 10 + (c - '0');
+  }
+  if (!digits) {
+    lexer->at = start;
+    return settp_nested_stop(lexer, SETT_NESTED_ERROR_INTEGER);
+  }
+  if (negative) *value = -*value;
+  return 1;
+}
+
+SETT_INLINE sett_nested_layout sett_nested_parse(const char *text, size_t length) {
+  sett_nested_layout layout = settp_nested_zero();
+  settp_nested_lexer lexer;
+  size_t where[SETT_NESTED_FIELD_COUNT][SETT_NESTED_MAX_RANK], list[SETT_NESTED_FIELD_COUNT];
+  int64_t wanted = 0;
+  int field = 0, rank;
+  lexer.text = text;
+  lexer.length = length;
+  lexer.at = lexer.error_at = 0;
+  lexer.error = 0;
+  if (!settp_nested_word(&lexer, "#iree_vector_ext.nested_layout") && !settp_nested_word(&lexer, "nested_layout"))
+    settp_nested_stop(&lexer, SETT_NESTED_ERROR_HEAD);
+  settp_nested_want(&lexer, '<', SETT_NESTED_ERROR_OPEN);
+  for (field = 0; field < SETT_NESTED_FIELD_COUNT && !lexer.error; ++field) {
+    int count = 0;
+    if (field > 0) settp_nested_want(&lexer, ',', SETT_NESTED_ERROR_COMMA);
+    wanted = field;
+    if (!settp_nested_word(&lexer, sett_nested_field_name(field))) settp_nested_stop(&lexer, SETT_NESTED_ERROR_KEY);
+    settp_nested_want(&lexer, '=', SETT_NESTED_ERROR_EQUAL);
+    settp_nested_peek(&lexer);
+    list[field] = lexer.at;
+    settp_nested_want(&lexer, '[', SETT_NESTED_ERROR_LIST);
+    if (!settp_nested_take(&lexer, ']'))
+      while (!lexer.error) {
+        settp_nested_peek(&lexer);
+        if (count == SETT_NESTED_MAX_RANK) {
+          settp_nested_stop(&lexer, SETT_NESTED_ERROR_MAX_RANK);
+          break;
+        }
+        where[field][count] = lexer.at;
+        if (!settp_nested_integer(&lexer, &layout.field[field][count++]) || settp_nested_take(&lexer, ']')) break;
+        settp_nested_want(&lexer, ',', SETT_NESTED_ERROR_LIST_END);
+      }
+    if (lexer.error) break;
+    if (field == 0) layout.rank = count;
+    if (count != layout.rank) {
+      wanted = layout.rank;
+      lexer.at = list[field];
+      settp_nested_stop(&lexer, SETT_NESTED_ERROR_RANK);
+    }
+  }
+  settp_nested_want(&lexer, '>', SETT_NESTED_ERROR_CLOSE);
+  if (!lexer.error && settp_nested_peek(&lexer)) settp_nested_stop(&lexer, SETT_NESTED_ERROR_END);
+  if (!lexer.error && lexer.at < length) settp_nested_stop(&lexer, SETT_NESTED_ERROR_END); /* a NUL */
+  if (lexer.error) {
+    layout = settp_nested_fail(lexer.error, SETT_NESTED_UNKNOWN, wanted);
+    layout.column = (int64_t)lexer.error_at + 1;
+    return layout;
+  }
+  rank = layout.rank;
+  layout = settp_nested_verify(layout, &field);
+  if (layout.error && layout.dim >= 0 && layout.dim < rank) layout.column = (int64_t)where[field][layout.dim] + 1;
+  return layout;
+}
+
+typedef struct settp_nested_writer {
+  char *out;
+  size_t capacity, used;
+} settp_nested_writer;
+
+SETT_INLINE settp_nested_writer settp_nested_write(char *out, size_t capacity) {
+  settp_nested_writer writer;
+  writer.out = out;
+  writer.capacity = capacity;
+  writer.used = 0;
+  return writer;
+}
+
+SETT_INLINE void settp_nested_put(settp_nested_writer *writer, char c) {
+  if (writer->used + 1 < writer->capacity) writer->out[writer->used] = c;
+  ++writer->used;
+}
+
+SETT_INLINE void settp_nested_puts(settp_nested_writer *writer, const char *text) {
+  while (*text) settp_nested_put(writer, *text++);
+}
+
+/* A value that is not negative. */
+SETT_INLINE void settp_nested_puti(settp_nested_writer *writer, int64_t value) {
+  char digits[20];
+  int count = 0;
+  do {
+    digits[count++] = (char)('0' + value % 10);
+    value /= 10;
+  } while (value > 0);
+  while (count > 0) settp_nested_put(writer, digits[--count]);
+}
+
+SETT_INLINE size_t settp_nested_finish(settp_nested_writer *writer) {
+  if (writer->capacity > 0) writer->out[writer->used < writer->capacity ? writer->used : writer->capacity - 1] = 0;
+  return writer->used;
+}
+
+SETT_INLINE size_t sett_nested_print(const sett_nested_layout *layout, char *out, size_t capacity) {
+  settp_nested_writer writer = settp_nested_write(out, capacity);
+  int i, d;
+  if (layout->error) return settp_nested_finish(&writer);
+  settp_nested_puts(&writer, "#iree_vector_ext.nested_layout<");
+  for (i = 0; i < SETT_NESTED_FIELD_COUNT; ++i) {
+    if (i) settp_nested_puts(&writer, ", ");
+    settp_nested_puts(&writer, sett_nested_field_name(i));
+    settp_nested_puts(&writer, " = [");
+    for (d = 0; d < layout->rank; ++d) {
+      if (d) settp_nested_puts(&writer, ", ");
+      settp_nested_puti(&writer, layout->field[i][d]);
+    }
+    settp_nested_put(&writer, ']');
+  }
+  settp_nested_put(&writer, '>');
+  return settp_nested_finish(&writer);
+}
+
+SETT_INLINE size_t sett_nested_explain(const sett_nested_layout *layout, char *out, size_t capacity) {
+  settp_nested_writer writer = settp_nested_write(out, capacity);
+  const char *text = sett_nested_error_text(layout->error);
+  if (layout->error && layout->dim >= 0) {
+    settp_nested_puts(&writer, "dimension ");
+    settp_nested_puti(&writer, layout->dim);
+    settp_nested_puts(&writer, ": ");
+  }
+  for (; *text; ++text)
+    if (*text != '@') settp_nested_put(&writer, *text);
+    else if (layout->error == SETT_NESTED_ERROR_KEY) settp_nested_puts(&writer, sett_nested_field_name(layout->wanted));
+    else settp_nested_puti(&writer, layout->wanted);
+  return settp_nested_finish(&writer);
+}
+
+/* ---- bodies: shapes and counts ---------------------------------------------------------------------------------- */
+
+SETT_INLINE int sett_nested_undistributed(const sett_nested_layout *layout, int64_t *shape) {
+  int d;
+  for (d = 0; d < layout->rank && !layout->error; ++d) shape[d] = settp_nested_size(layout, d);
+  return layout->error ? 0 : layout->rank;
+}
+
+SETT_INLINE int sett_nested_distributed(const sett_nested_layout *layout, int64_t *shape) {
+  int r = layout->error ? 0 : layout->rank, d;
+  for (d = 0; d < r; ++d) {
+    shape[d] = layout->field[SETT_NESTED_BATCH][d];
+    shape[r + d] = layout->field[SETT_NESTED_OUTER][d];
+    shape[2 * r + d] = layout->field[SETT_NESTED_ELEMENT][d];
+  }
+  return 3 * r;
+}
+
+/* batch * outer * element of a dimension. */
+SETT_INLINE int64_t settp_nested_own(const sett_nested_layout *layout, int d) {
+  return layout->field[SETT_NESTED_BATCH][d] * layout->field[SETT_NESTED_OUTER][d] * layout->field[SETT_NESTED_ELEMENT][d];
+}
+
+SETT_INLINE int sett_nested_unpacked(const sett_nested_layout *layout, int64_t *shape) {
+  int r = layout->error ? 0 : layout->rank, d;
+  for (d = 0; d < r; ++d) shape[d] = settp_nested_own(layout, d);
+  return r;
+}
+
+SETT_INLINE int sett_nested_packed(const sett_nested_layout *layout, int64_t *shape) {
+  int r = layout->error ? 0 : layout->rank, i, d;
+  for (i = 0; i < SETT_NESTED_LEVELS; ++i)
+    for (d = 0; d < r; ++d) shape[i * r + d] = layout->field[i][d];
+  return SETT_NESTED_LEVELS * r;
+}
+
+SETT_INLINE int sett_nested_packed_dim(const sett_nested_layout *layout, int dim, int64_t *shape) {
+  int i;
+  if (layout->error || dim < 0 || dim >= layout->rank) return 0;
+  for (i = 0; i < SETT_NESTED_LEVELS; ++i) shape[i] = layout->field[i][dim];
+  return SETT_NESTED_LEVELS;
+}
+
+SETT_INLINE int64_t sett_nested_elements(const sett_nested_layout *layout) {
+  int64_t product = 1;
+  int d;
+  if (layout->error) return SETT_NESTED_UNKNOWN;
+  for (d = 0; d < layout->rank; ++d) product *= settp_nested_size(layout, d);
+  return product;
+}
+
+SETT_INLINE int64_t sett_nested_slots(const sett_nested_layout *layout) {
+  int64_t product = 1;
+  int d;
+  if (layout->error) return SETT_NESTED_UNKNOWN;
+  for (d = 0; d < layout->rank; ++d) product *= settp_nested_own(layout, d);
+  return product;
+}
+
+SETT_INLINE int64_t sett_nested_subgroups(const sett_nested_layout *layout) {
+  if (layout->error) return SETT_NESTED_UNKNOWN;
+  return settp_nested_verified(layout, SETT_NESTED_SUBGROUP).period;
+}
+
+SETT_INLINE int64_t sett_nested_threads(const sett_nested_layout *layout) {
+  if (layout->error) return SETT_NESTED_UNKNOWN;
+  return settp_nested_verified(layout, SETT_NESTED_THREAD).period;
+}
+
+/* Ids of one period that have the same digits. */
+SETT_INLINE int64_t settp_nested_gaps(const settp_nested_ids *ids) {
+  int64_t product = 1;
+  int i;
+  for (i = 0; i < ids->count; ++i) product *= ids->gap[i];
+  return product;
+}
+
+SETT_INLINE int64_t sett_nested_copies(const sett_nested_layout *layout) {
+  settp_nested_ids s, t;
+  int64_t product;
+  if (layout->error) return SETT_NESTED_UNKNOWN;
+  s = settp_nested_verified(layout, SETT_NESTED_SUBGROUP);
+  t = settp_nested_verified(layout, SETT_NESTED_THREAD);
+  product = settp_nested_gaps(&s);
+  if (!settp_nested_times(&product, settp_nested_gaps(&t))) return SETT_NESTED_UNKNOWN;
+  return product;
+}
+
+/* How many tuples of digits the ids below n show: from the major digit down, a smaller digit leaves all below it free. */
+SETT_INLINE int64_t settp_nested_seen(const settp_nested_ids *ids, int64_t n) {
+  int64_t below = 1, seen = 0;
+  int i;
+  for (i = 0; i < ids->count; ++i) below *= ids->size[i];
+  if (n <= 0 || n >= ids->period) return n <= 0 ? 0 : below;
+  for (i = ids->count; i-- > 0;) {
+    int64_t silent = ids->stride[i] / ids->gap[i];
+    below /= ids->size[i];
+    seen += n / ids->stride[i] * below;
+    n %= ids->stride[i];
+    if (n / silent > 0) return seen + below;
+    n %= silent;
+  }
+  return seen;
+}
+
+SETT_INLINE int64_t sett_nested_held(const sett_nested_layout *layout, int64_t subgroups, int64_t threads) {
+  settp_nested_ids s, t;
+  if (layout->error) return SETT_NESTED_UNKNOWN;
+  s = settp_nested_verified(layout, SETT_NESTED_SUBGROUP);
+  t = settp_nested_verified(layout, SETT_NESTED_THREAD);
+  return settp_nested_seen(&s, subgroups) * settp_nested_seen(&t, threads) * sett_nested_slots(layout);
+}
+
+/* ---- bodies: where ---------------------------------------------------------------------------------------------- */
+
+SETT_INLINE int64_t settp_nested_digit(const sett_nested_layout *layout, int level, int d, int64_t id) {
+  int64_t stride = layout->field[level == SETT_NESTED_THREAD ? SETT_NESTED_THREAD_STRIDE : SETT_NESTED_SUBGROUP_STRIDE][d];
+  return stride == 0 ? 0 : id / stride % layout->field[level][d];
+}
+
+/* The first index of dimension d that (subgroup, thread) holds: all own digits 0. */
+SETT_INLINE int64_t settp_nested_first(const sett_nested_layout *layout, int d, int64_t subgroup, int64_t thread) {
+  int64_t s = settp_nested_digit(layout, SETT_NESTED_SUBGROUP, d, subgroup);
+  int64_t t = settp_nested_digit(layout, SETT_NESTED_THREAD, d, thread);
+  return s * (settp_nested_size(layout, d) / layout->field[SETT_NESTED_SUBGROUP][d]) + t * layout->field[SETT_NESTED_ELEMENT][d];
+}
+
+SETT_INLINE int sett_nested_virtual(const sett_nested_layout *layout, int64_t subgroup, int64_t thread, int64_t *s, int64_t *t) {
+  int d;
+  if (layout->error || subgroup < 0 || thread < 0) return 0;
+  for (d = 0; d < layout->rank; ++d) {
+    s[d] = settp_nested_digit(layout, SETT_NESTED_SUBGROUP, d, subgroup);
+    t[d] = settp_nested_digit(layout, SETT_NESTED_THREAD, d, thread);
+  }
+  return 1;
+}
+
+/* What one step of a digit of that level adds to the index. */
+SETT_INLINE int64_t settp_nested_weight(const sett_nested_layout *layout, int level, int d) {
+  int64_t weight = 1;
+  int i;
+  for (i = level + 1; i < SETT_NESTED_LEVELS; ++i) weight *= layout->field[i][d];
+  return weight;
+}
+
+SETT_INLINE int sett_nested_element(const sett_nested_layout *layout, int64_t subgroup, int64_t thread, int64_t slot,
+                                    int64_t *index) {
+  int d, level;
+  if (layout->error || subgroup < 0 || thread < 0 || slot < 0 || slot >= sett_nested_slots(layout)) return SETT_NESTED_UNKNOWN;
+  for (d = 0; d < layout->rank; ++d) index[d] = settp_nested_first(layout, d, subgroup, thread);
+  for (level = SETT_NESTED_ELEMENT; level >= SETT_NESTED_BATCH; --level) {
+    if (level == SETT_NESTED_THREAD) continue;
+    for (d = layout->rank; d-- > 0;) {
+      index[d] += slot % layout->field[level][d] * settp_nested_weight(layout, level, d);
+      slot /= layout->field[level][d];
+    }
+  }
+  return 1;
+}
+
+/* The id with these digits (of index) and copy number which, counted from the smallest. */
+SETT_INLINE int64_t settp_nested_id(const sett_nested_layout *layout, int level, const settp_nested_ids *ids,
+                                    const int64_t *index, int64_t which) {
+  int64_t id = 0;
+  int i;
+  for (i = 0; i < ids->count; ++i) {
+    int d = ids->dim[i];
+    id += which % ids->gap[i] * (ids->stride[i] / ids->gap[i]);
+    which /= ids->gap[i];
+    id += index[d] / settp_nested_weight(layout, level, d) % ids->size[i] * ids->stride[i];
+  }
+  return id;
+}
+
+SETT_INLINE int sett_nested_owner(const sett_nested_layout *layout, const int64_t *index, int64_t which, int64_t *subgroup,
+                                  int64_t *thread, int64_t *slot) {
+  settp_nested_ids s, t;
+  int64_t copies;
+  int d, level;
+  if (layout->error) return SETT_NESTED_UNKNOWN;
+  for (d = 0; d < layout->rank; ++d)
+    if (index[d] < 0 || index[d] >= settp_nested_size(layout, d)) return SETT_NESTED_UNKNOWN;
+  s = settp_nested_verified(layout, SETT_NESTED_SUBGROUP);
+  t = settp_nested_verified(layout, SETT_NESTED_THREAD);
+  copies = settp_nested_gaps(&t);
+  if (which < 0 || which / copies >= settp_nested_gaps(&s)) return 0;
+  *subgroup = settp_nested_id(layout, SETT_NESTED_SUBGROUP, &s, index, which / copies);
+  *thread = settp_nested_id(layout, SETT_NESTED_THREAD, &t, index, which % copies);
+  for (d = 0; d < layout->rank; ++d) { /* a digit above 0 on a stride of 0 */
+    int64_t first = settp_nested_first(layout, d, *subgroup, *thread);
+    int64_t weight = settp_nested_weight(layout, SETT_NESTED_SUBGROUP, d), element = layout->field[SETT_NESTED_ELEMENT][d];
+    if (index[d] / weight != first / weight ||
+        index[d] / element % layout->field[SETT_NESTED_THREAD][d] != first / element % layout->field[SETT_NESTED_THREAD][d])
+      return 0;
+  }
+  *slot = 0;
+  for (level = SETT_NESTED_BATCH; level <= SETT_NESTED_ELEMENT; ++level) {
+    if (level == SETT_NESTED_THREAD) continue;
+    for (d = 0; d < layout->rank; ++d) {
+      int64_t tile = layout->field[level][d];
+      *slot = *slot * tile + index[d] / settp_nested_weight(layout, level, d) % tile;
+    }
+  }
+  return 1;
+}
+
+SETT_INLINE int64_t sett_nested_bound(const sett_nested_layout *layout, int dim, int64_t subgroup, int64_t thread, int64_t bound) {
+  int64_t element, step, count, left, runs;
+  if (layout->error || dim < 0 || dim >= layout->rank || subgroup < 0 || thread < 0) return SETT_NESTED_UNKNOWN;
+  element = layout->field[SETT_NESTED_ELEMENT][dim];
+  step = element * layout->field[SETT_NESTED_THREAD][dim];
+  runs = layout->field[SETT_NESTED_BATCH][dim] * layout->field[SETT_NESTED_OUTER][dim];
+  left = settp_nested_first(layout, dim, subgroup, thread); /* runs of element indices, step apart, from here */
+  if (bound <= left) return 0;
+  left = bound - left;
+  count = left / step;
+  if (count >= runs) return runs * element;
+  left %= step;
+  return count * element + (left < element ? left : element);
+}
+
+/* ---- bodies: comparison ----------------------------------------------------------------------------------------- */
+
+SETT_INLINE int sett_nested_equal(const sett_nested_layout *a, const sett_nested_layout *b) {
+  int i, d;
+  if (a->error || b->error || a->rank != b->rank) return 0;
+  for (i = 0; i < SETT_NESTED_FIELD_COUNT; ++i)
+    for (d = 0; d < a->rank; ++d)
+      if (a->field[i][d] != b->field[i][d]) return 0;
+  return 1;
+}
+
+/* What a thread holds in a dimension, apart from where it starts: count runs of so many indices, period apart. */
+SETT_INLINE void settp_nested_runs(const sett_nested_layout *layout, int d, int64_t runs[3]) {
+  int64_t element = layout->field[SETT_NESTED_ELEMENT][d], thread = layout->field[SETT_NESTED_THREAD][d];
+  int64_t count = settp_nested_own(layout, d) / element;
+  int whole = count == 1 || thread == 1;
+  runs[0] = whole ? count * element : element;
+  runs[1] = whole ? 0 : thread * element;
+  runs[2] = whole ? 1 : count;
+}
+
+/* The vectors agree, and so do the runs of all dimensions. */
+SETT_INLINE int settp_nested_alike(const sett_nested_layout *a, const sett_nested_layout *b) {
+  int64_t of_a[3], of_b[3];
+  int d;
+  if (a->error || b->error || a->rank != b->rank) return 0;
+  for (d = 0; d < a->rank; ++d) {
+    settp_nested_runs(a, d, of_a);
+    settp_nested_runs(b, d, of_b);
+    if (settp_nested_size(a, d) != settp_nested_size(b, d) || of_a[0] != of_b[0] || of_a[1] != of_b[1] || of_a[2] != of_b[2])
+      return 0;
+  }
+  return 1;
+}
+
+/* Is the digit the same function of the id? Where it is not always 0 it shows its stride and its tile. What a step of it is worth is then
+   the same, too: both layouts have the same size and the same runs. */
+SETT_INLINE int settp_nested_same_digit(const sett_nested_layout *a, const sett_nested_layout *b, int level, int d) {
+  int stride = level == SETT_NESTED_THREAD ? SETT_NESTED_THREAD_STRIDE : SETT_NESTED_SUBGROUP_STRIDE;
+  if (a->field[stride][d] != b->field[stride][d]) return 0;
+  return a->field[stride][d] == 0 || a->field[level][d] == b->field[level][d];
+}
+
+/* The digits of a slot's number, the minor first: size, and what a step adds to the index of which dimension. A digit that goes on
+   where the last one ends joins it, so that equal functions of the slot have equal lists. */
+typedef struct settp_nested_steps {
+  int count, dim[3 * SETT_NESTED_MAX_RANK];
+  int64_t size[3 * SETT_NESTED_MAX_RANK], weight[3 * SETT_NESTED_MAX_RANK];
+} settp_nested_steps;
+
+SETT_INLINE void settp_nested_list_steps(const sett_nested_layout *layout, settp_nested_steps *steps) {
+  int level, d, n = 0;
+  for (level = SETT_NESTED_ELEMENT; level >= SETT_NESTED_BATCH; --level)
+    for (d = layout->rank; d-- > 0;) {
+      int64_t size = layout->field[level][d], weight = settp_nested_weight(layout, level, d);
+      if (level == SETT_NESTED_THREAD || size == 1) continue;
+      if (n > 0 && steps->dim[n - 1] == d && weight == steps->weight[n - 1] * steps->size[n - 1]) {
+        steps->size[n - 1] *= size;
+        continue;
+      }
+      steps->dim[n] = d;
+      steps->size[n] = size;
+      steps->weight[n++] = weight;
+    }
+  steps->count = n;
+}
+
+/* Do equal slots hold what lies equally far from the first index? */
+SETT_INLINE int settp_nested_same_slots(const sett_nested_layout *a, const sett_nested_layout *b) {
+  settp_nested_steps of_a, of_b;
+  int i;
+  settp_nested_list_steps(a, &of_a);
+  settp_nested_list_steps(b, &of_b);
+  if (of_a.count != of_b.count) return 0;
+  for (i = 0; i < of_a.count; ++i)
+    if (of_a.dim[i] != of_b.dim[i] || of_a.size[i] != of_b.size[i] || of_a.weight[i] != of_b.weight[i]) return 0;
+  return 1;
+}
+
+SETT_INLINE int sett_nested_same(const sett_nested_layout *a, const sett_nested_layout *b) {
+  int d;
+  if (!settp_nested_alike(a, b)) return SETT_NESTED_DIFFERENT;
+  for (d = 0; d < a->rank; ++d)
+    if (!settp_nested_same_digit(a, b, SETT_NESTED_SUBGROUP, d) || !settp_nested_same_digit(a, b, SETT_NESTED_THREAD, d))
+      return SETT_NESTED_DIFFERENT;
+  return settp_nested_same_slots(a, b) ? SETT_NESTED_SLOTS : SETT_NESTED_OWNERS;
+}
+
+SETT_INLINE int sett_nested_same_on(const sett_nested_layout *a, const sett_nested_layout *b, int64_t subgroups,
+                                    int64_t subgroup_size) {
+  int64_t thread;
+  int d;
+  if (!settp_nested_machine(subgroups, subgroup_size)) return SETT_NESTED_UNKNOWN;
+  if (!settp_nested_alike(a, b)) return SETT_NESTED_DIFFERENT;
+  for (thread = 0; thread < subgroups * subgroup_size; ++thread)
+    for (d = 0; d < a->rank; ++d)
+      if (settp_nested_first(a, d, thread / subgroup_size, thread) != settp_nested_first(b, d, thread / subgroup_size, thread))
+        return SETT_NESTED_DIFFERENT;
+  return settp_nested_same_slots(a, b) ? SETT_NESTED_SLOTS : SETT_NESTED_OWNERS;
+}
+
+SETT_INLINE sett_nested_layout sett_nested_fits(sett_nested_layout layout, int rank, const int64_t *dims, int vector) {
+  int d;
+  if (layout.error) return layout;
+  if (rank != layout.rank) return settp_nested_fail(SETT_NESTED_ERROR_VECTOR_RANK, SETT_NESTED_UNKNOWN, layout.rank);
+  for (d = 0; d < rank && vector; ++d)
+    if (dims[d] >= 0 && dims[d] != settp_nested_size(&layout, d))
+      return settp_nested_fail(SETT_NESTED_ERROR_VECTOR_DIM, d, settp_nested_size(&layout, d));
+  return layout;
+}
+
+/* ---- bodies: combinations --------------------------------------------------------------------------------------- */
+
+SETT_INLINE void settp_nested_copy(sett_nested_layout *to, int dim, const sett_nested_layout *from, int from_dim) {
+  int i;
+  for (i = 0; i < SETT_NESTED_FIELD_COUNT; ++i) to->field[i][dim] = from->field[i][from_dim];
+}
+
+SETT_INLINE sett_nested_layout sett_nested_apply(sett_nested_layout layout, int count, const int32_t *map) {
+  sett_nested_layout result;
+  int d;
+  if (layout.error) return layout;
+  if (count < 0 || count > SETT_NESTED_MAX_RANK) return settp_nested_fail(SETT_NESTED_ERROR_MAX_RANK, SETT_NESTED_UNKNOWN, 0);
+  result = settp_nested_ones(count);
+  for (d = 0; d < count; ++d) {
+    if (map[d] < -1 || map[d] >= layout.rank) return settp_nested_fail(SETT_NESTED_ERROR_DIM, d, 0);
+    if (map[d] >= 0) settp_nested_copy(&result, d, &layout, map[d]);
+  }
+  return sett_nested_check(result);
+}
+
+SETT_INLINE sett_nested_layout sett_nested_permute(sett_nested_layout layout, const int32_t *permutation) {
+  uint32_t seen = 0;
+  int d;
+  for (d = 0; d < layout.rank && !layout.error; ++d) {
+    if (permutation[d] < 0 || permutation[d] >= layout.rank || (seen >> permutation[d] & 1))
+      return settp_nested_fail(SETT_NESTED_ERROR_PERMUTATION, d, 0);
+    seen |= (uint32_t)1 << permutation[d];
+  }
+  return sett_nested_apply(layout, layout.rank, permutation);
+}
+
+SETT_INLINE sett_nested_layout sett_nested_project(sett_nested_layout layout, const unsigned char *dropped) {
+  int32_t map[SETT_NESTED_MAX_RANK];
+  int d, count = 0;
+  for (d = 0; d < layout.rank; ++d)
+    if (!dropped[d]) map[count++] = d;
+  return sett_nested_apply(layout, count, map);
+}
+
+SETT_INLINE sett_nested_layout sett_nested_recombine(int count, const sett_nested_layout *layouts, const int32_t *const *maps,
+                                                     int rank, const int32_t *result) {
+  sett_nested_layout loops = settp_nested_ones(SETT_NESTED_MAX_RANK), layout;
+  unsigned char known[SETT_NESTED_MAX_RANK];
+  int i, d, field;
+  if (rank < 0 || rank > SETT_NESTED_MAX_RANK) return settp_nested_fail(SETT_NESTED_ERROR_MAX_RANK, SETT_NESTED_UNKNOWN, 0);
+  for (d = 0; d < SETT_NESTED_MAX_RANK; ++d) known[d] = 0;
+  for (i = 0; i < count; ++i) {
+    if (layouts[i].error) return layouts[i];
+    for (d = 0; d < layouts[i].rank; ++d) {
+      int loop = maps[i][d];
+      if (loop < -1 || loop >= SETT_NESTED_MAX_RANK) return settp_nested_fail(SETT_NESTED_ERROR_DIM, d, 0);
+      if (loop < 0) continue;
+      for (field = 0; known[loop] && field < SETT_NESTED_FIELD_COUNT; ++field)
+        if (loops.field[field][loop] != layouts[i].field[field][d]) return settp_nested_fail(SETT_NESTED_ERROR_CONFLICT, loop, 0);
+      settp_nested_copy(&loops, loop, &layouts[i], d);
+      known[loop] = 1;
+    }
+  }
+  layout = settp_nested_ones(rank);
+  for (d = 0; d < rank; ++d) {
+    if (result[d] < 0 || result[d] >= SETT_NESTED_MAX_RANK) return settp_nested_fail(SETT_NESTED_ERROR_DIM, d, 0);
+    if (!known[result[d]]) return settp_nested_fail(SETT_NESTED_ERROR_HOLE, result[d], 0);
+    settp_nested_copy(&layout, d, &loops, result[d]);
+  }
+  return sett_nested_check(layout);
+}
+
+/* Reshaping. A row-major number is one list of digits: own (batch, outer, element), of subgroups, of threads, and fixed ones (a
+   stride of 0). Two neighbours of a kind join where the major one goes on where the minor one ends, and a digit splits at
+   any divisor; so the list is cut at the new dimensions, and each part must read subgroup, own, thread, own. */
+enum { SETTP_NESTED_OWN, SETTP_NESTED_OF_SUBGROUP, SETTP_NESTED_OF_THREAD, SETTP_NESTED_FIXED };
+
+typedef struct settp_nested_part {
+  int kind, level;
+  int64_t size, stride;
+} settp_nested_part;
+
+enum { SETTP_NESTED_PARTS = SETT_NESTED_LEVELS * SETT_NESTED_MAX_RANK };
+
+/* All digits above 1, the minor first. loose: neighbours of different levels join too. */
+SETT_INLINE int settp_nested_list(const sett_nested_layout *layout, int loose, settp_nested_part *part) {
+  int d, level, count = 0;
+  for (d = layout->rank; d-- > 0;)
+    for (level = SETT_NESTED_LEVELS; level-- > 0;) {
+      settp_nested_part next, *last = count > 0 ? &part[count - 1] : &next;
+      next.kind = level == SETT_NESTED_SUBGROUP ? SETTP_NESTED_OF_SUBGROUP
+                  : level == SETT_NESTED_THREAD ? SETTP_NESTED_OF_THREAD
+                                                : SETTP_NESTED_OWN;
+      next.level = level;
+      next.size = layout->field[level][d];
+      next.stride = level == SETT_NESTED_SUBGROUP ? layout->field[SETT_NESTED_SUBGROUP_STRIDE][d]
+                    : level == SETT_NESTED_THREAD ? layout->field[SETT_NESTED_THREAD_STRIDE][d]
+                                                  : 0;
+      if (next.size == 1) continue;
+      if (next.kind != SETTP_NESTED_OWN && next.stride == 0) next.kind = SETTP_NESTED_FIXED;
+      if (last != &next && last->kind == next.kind && (loose || last->level == next.level) &&
+          next.stride == last->stride * last->size) {
+        last->size *= next.size;
+        if (level < last->level) last->level = level;
+        continue;
+      }
+      part[count++] = next;
+    }
+  return count;
+}
+
+/* Puts the digits of one dimension, the minor first, into its five tiles; 0 where they do not fit. */
+SETT_INLINE int settp_nested_place(sett_nested_layout *layout, int d, const settp_nested_part *part, int count) {
+  int i, thread = -1, subgroup = -1, level = SETT_NESTED_ELEMENT;
+  for (i = 0; i < count; ++i) {
+    if (part[i].kind == SETTP_NESTED_OF_THREAD && thread >= 0) return 0;
+    if (part[i].kind == SETTP_NESTED_OF_THREAD) thread = i;
+  }
+  for (i = 0; i < count; ++i) { /* a fixed digit is the subgroups' or the threads', as there is room */
+    int last = i == count - 1;
+    if (part[i].kind == SETTP_NESTED_OF_SUBGROUP && !last) return 0;
+    if (part[i].kind == SETTP_NESTED_OF_SUBGROUP) subgroup = i;
+    if (part[i].kind != SETTP_NESTED_FIXED) continue;
+    if (thread < 0 && (!last || part[i].level == SETT_NESTED_THREAD)) thread = i;
+    else if (last) subgroup = i;
+    else return 0;
+  }
+  for (i = 0; i < count; ++i) {
+    if (i == thread || i == subgroup) {
+      layout->field[i == thread ? SETT_NESTED_THREAD : SETT_NESTED_SUBGROUP][d] = part[i].size;
+      layout->field[i == thread ? SETT_NESTED_THREAD_STRIDE : SETT_NESTED_SUBGROUP_STRIDE][d] = part[i].stride;
+      if (i == thread) level = SETT_NESTED_OUTER;
+      continue;
+    }
+    if (i > thread && part[i].level < level) level = part[i].level; /* below the threads there is only the element tile */
+    layout->field[level][d] *= part[i].size;
+  }
+  return 1;
+}
+
+SETT_INLINE int settp_nested_cut(sett_nested_layout *result, const int64_t *shape, settp_nested_part *part) {
+  settp_nested_part piece[SETTP_NESTED_PARTS];
+  int d, at = 0;
+  for (d = result->rank; d-- > 0;) {
+    int64_t need = shape[d];
+    int count = 0;
+    while (need > 1) {
+      piece[count] = part[at];
+      if (part[at].size <= need) {
+        if (need % part[at].size != 0) return 0;
+        need /= part[at++].size;
+      } else {
+        if (part[at].size % need != 0) return 0;
+        piece[count].size = need;
+        part[at].size /= need;
+        part[at].stride *= need;
+        need = 1;
+      }
+      ++count;
+    }
+    if (!settp_nested_place(result, d, piece, count)) return 0;
+  }
+  return 1;
+}
+
+SETT_INLINE sett_nested_layout sett_nested_reshape(sett_nested_layout layout, int rank, const int64_t *shape) {
+  settp_nested_part part[SETTP_NESTED_PARTS];
+  sett_nested_layout result;
+  int64_t product = 1, elements = sett_nested_elements(&layout);
+  int d, loose;
+  if (layout.error) return layout;
+  if (rank < 0 || rank > SETT_NESTED_MAX_RANK) return settp_nested_fail(SETT_NESTED_ERROR_MAX_RANK, SETT_NESTED_UNKNOWN, 0);
+  for (d = 0; d < rank; ++d)
+    if (shape[d] < 1 || !settp_nested_times(&product, shape[d])) return settp_nested_fail(SETT_NESTED_ERROR_SHAPE, d, elements);
+  if (product != elements) return settp_nested_fail(SETT_NESTED_ERROR_SHAPE, SETT_NESTED_UNKNOWN, elements);
+  for (loose = 0; loose < 2; ++loose) {
+    settp_nested_list(&layout, loose, part);
+    result = settp_nested_ones(rank);
+    if (settp_nested_cut(&result, shape, part)) return sett_nested_check(result);
+  }
+  return settp_nested_fail(SETT_NESTED_ERROR_RESHAPE, SETT_NESTED_UNKNOWN, 0);
+}
+
+/* ---- bodies: layouts of problems -------------------------------------------------------------------------------- */
+
+SETT_INLINE sett_nested_layout sett_nested_contract(const sett_nested_layout *fragment, const int32_t *place, int loops,
+                                                    const int64_t *bounds, const int64_t *subgroups, int rank, const int32_t *map) {
+  sett_nested_layout layout;
+  int64_t strides[SETT_NESTED_MAX_RANK], stride = 1;
+  int of[SETT_NESTED_MAX_RANK], d, l;
+  if (fragment->error) return *fragment;
+  if (loops < 0 || loops > SETT_NESTED_MAX_RANK || rank < 0 || rank > SETT_NESTED_MAX_RANK)
+    return settp_nested_fail(SETT_NESTED_ERROR_MAX_RANK, SETT_NESTED_UNKNOWN, 0);
+  for (l = loops; l-- > 0;) {
+    of[l] = SETT_NESTED_UNKNOWN;
+    strides[l] = stride;
+    if (bounds[l] < 1 || subgroups[l] < 1) return settp_nested_fail(SETT_NESTED_ERROR_BOUNDS, l, 0);
+    if (!settp_nested_times(&stride, subgroups[l])) return settp_nested_fail(SETT_NESTED_ERROR_SIZE, l, 0);
+  }
+  for (d = 0; d < fragment->rank; ++d) {
+    if (place[d] < 0 || place[d] >= loops || of[place[d]] >= 0) return settp_nested_fail(SETT_NESTED_ERROR_PLACE, d, 0);
+    of[place[d]] = d;
+  }
+  layout = settp_nested_ones(rank);
+  for (d = 0; d < rank; ++d) {
+    int64_t size = 1, batch;
+    l = map[d];
+    if (l < 0 || l >= loops) return settp_nested_fail(SETT_NESTED_ERROR_DIM, d, 0);
+    if (of[l] >= 0) {
+      settp_nested_copy(&layout, d, fragment, of[l]);
+      size = settp_nested_size(fragment, of[l]);
+    }
+    batch = ((bounds[l] - 1) / subgroups[l] + 1 - 1) / size + 1;
+    if (!settp_nested_times(&layout.field[SETT_NESTED_BATCH][d], batch)) return settp_nested_fail(SETT_NESTED_ERROR_SIZE, d, 0);
+    if (layout.field[SETT_NESTED_SUBGROUP][d] > 1) return settp_nested_fail(SETT_NESTED_ERROR_PLACE, d, 0);
+    layout.field[SETT_NESTED_SUBGROUP][d] = subgroups[l];
+    layout.field[SETT_NESTED_SUBGROUP_STRIDE][d] = strides[l];
+  }
+  return sett_nested_check(layout);
+}
+
+/* Counts and row-major strides of a list, put into a layout at a level. */
+SETT_INLINE sett_nested_layout settp_nested_share(sett_nested_layout layout, int level, const sett_nested_counts *counts) {
+  int64_t stride, before;
+  int d, i;
+  for (d = 0; d < layout.rank && !layout.error; ++d) {
+    if (counts->map[d] < 0 || counts->map[d] >= counts->count) return settp_nested_fail(SETT_NESTED_ERROR_DIM, d, 0);
+    for (stride = 1, i = counts->count - 1; i > counts->map[d]; --i) {
+      before = counts->value[i];
+      if (before < 1) return settp_nested_fail(SETT_NESTED_ERROR_BOUNDS, d, 0);
+      if (!settp_nested_times(&stride, before)) return settp_nested_fail(SETT_NESTED_ERROR_SIZE, d, 0);
+    }
+    layout.field[level][d] = counts->value[counts->map[d]];
+    layout.field[level == SETT_NESTED_THREAD ? SETT_NESTED_THREAD_STRIDE : SETT_NESTED_SUBGROUP_STRIDE][d] = stride;
+  }
+  return layout;
+}
+
+SETT_INLINE sett_nested_layout sett_nested_basis(int rank, const int64_t *bounds, sett_nested_counts subgroups,
+                                                 sett_nested_counts lanes, const int64_t *elements) {
+  sett_nested_layout layout;
+  int d;
+  if (rank < 0 || rank > SETT_NESTED_MAX_RANK) return settp_nested_fail(SETT_NESTED_ERROR_MAX_RANK, SETT_NESTED_UNKNOWN, 0);
+  layout = settp_nested_ones(rank);
+  layout = settp_nested_share(layout, SETT_NESTED_SUBGROUP, &subgroups);
+  layout = settp_nested_share(layout, SETT_NESTED_THREAD, &lanes);
+  for (d = 0; d < rank && !layout.error; ++d)
+    if (elements[d] != 0) layout.field[SETT_NESTED_ELEMENT][d] = elements[d];
+  layout = sett_nested_check(layout);
+  for (d = 0; d < rank && !layout.error; ++d) {
+    if (bounds[d] < 1) return settp_nested_fail(SETT_NESTED_ERROR_BOUNDS, d, 0);
+    layout.field[SETT_NESTED_BATCH][d] = (bounds[d] - 1) / settp_nested_size(&layout, d) + 1;
+  }
+  return sett_nested_check(layout);
+}
+
+/* ---- bodies: plans ---------------------------------------------------------------------------------------------- */
+
+typedef struct settp_nested_terms {
+  sett_nested_plan plan;
+  int count;
+  int64_t low, high; /* what the terms can add up to */
+} settp_nested_terms;
+
+/* One more digit, unless it is always 0; a digit that goes on where the last one ends joins it. */
+SETT_INLINE void settp_nested_term(settp_nested_terms *terms, unsigned source, int64_t divisor, int64_t modulus, int64_t factor) {
+  sett_nested_term *term = terms->plan.term + terms->count - 1;
+  if (terms->plan.error || modulus == 1 || factor == 0) return;
+  terms->plan.error = SETT_NESTED_ERROR_PLAN; /* until it is shown to fit */
+  if (divisor > UINT32_MAX || modulus > INT32_MAX || factor > INT32_MAX || factor < INT32_MIN) return;
+  *(factor > 0 ? &terms->high : &terms->low) += (modulus - 1) * factor;
+  if (terms->high > INT32_MAX || terms->low < INT32_MIN) return;
+  if (terms->count > 0 && term->source == source && divisor == (int64_t)term->divisor * term->modulus &&
+      factor == term->factor * (int64_t)term->modulus && term->modulus <= INT32_MAX / modulus) {
+    term->modulus *= (uint32_t)modulus;
+  } else {
+    if (terms->count == SETT_NESTED_PLAN_TERMS) return;
+    ++terms->count;
+    ++term;
+    term->source = source;
+    term->divisor = (uint32_t)divisor;
+    term->modulus = (uint32_t)modulus;
+    term->factor = (int32_t)factor;
+  }
+  terms->plan.error = SETT_NESTED_OK;
+}
+
+SETT_INLINE sett_nested_plan sett_nested_prepare(const sett_nested_layout *layout, const int64_t *strides) {
+  settp_nested_terms terms;
+  int64_t row[SETT_NESTED_MAX_RANK], divisor = 1;
+  int d, i, level;
+  terms.plan.error = (uint32_t)layout->error;
+  terms.plan.slots = 0;
+  terms.count = 0;
+  terms.low = terms.high = 0;
+  for (i = 0; i < SETT_NESTED_PLAN_TERMS; ++i) {
+    terms.plan.term[i].source = 0;
+    terms.plan.term[i].divisor = terms.plan.term[i].modulus = 1;
+    terms.plan.term[i].factor = 0;
+  }
+  if (layout->error) return terms.plan;
+  if (sett_nested_slots(layout) > UINT32_MAX) terms.plan.error = SETT_NESTED_ERROR_PLAN;
+  else terms.plan.slots = (uint32_t)sett_nested_slots(layout);
+  for (d = layout->rank; d-- > 0;) {
+    row[d] = strides ? strides[d] : d == layout->rank - 1 ? 1 : row[d + 1] * settp_nested_size(layout, d + 1);
+    if (settp_nested_size(layout, d) == 1) continue;
+    if (row[d] > INT32_MAX || row[d] < INT32_MIN || settp_nested_size(layout, d) > INT32_MAX)
+      terms.plan.error = SETT_NESTED_ERROR_PLAN;
+  }
+  for (level = SETT_NESTED_LEVELS; level-- > 0;) {
+    int own = level != SETT_NESTED_SUBGROUP && level != SETT_NESTED_THREAD;
+    for (d = layout->rank; d-- > 0 && !terms.plan.error;) {
+      int64_t tile = layout->field[level][d];
+      int64_t stride = level == SETT_NESTED_THREAD ? layout->field[SETT_NESTED_THREAD_STRIDE][d]
+                                                   : layout->field[SETT_NESTED_SUBGROUP_STRIDE][d];
+      if (!own && stride == 0) continue;
+      if (tile > 1)
+        settp_nested_term(&terms, own ? 2 : level == SETT_NESTED_THREAD, own ? divisor : stride, tile,
+                          row[d] * settp_nested_weight(layout, level, d));
+      if (own) divisor *= tile;
+    }
+  }
+  for (i = 0; i < SETT_NESTED_PLAN_TERMS && terms.plan.error; ++i) terms.plan.term[i].factor = 0;
+  return terms.plan;
+}
+
+#endif /* not on a device */
+
+/* Licensed under the Apache License, Version 2.0; see LICENSE. */
+#endif

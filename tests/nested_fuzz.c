@@ -1,0 +1,133 @@
+/* Property: whatever the bytes, reading ends with a layout or an error inside the text; what was read prints to a text that reads back
+   equal and prints the same; element and owner are inverse; what is combined is verified again. Run: nested_fuzz [seconds [seed]]; the
+   same entry serves libFuzzer with -DSETT_LIBFUZZER. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "../include/sett_nested_layout.h"
+
+static void fail(const char *what, const uint8_t *data, size_t size) {
+  fprintf(stderr, "%s: %.*s\n", what, (int)size, (const char *)data);
+  abort();
+}
+
+/* Some ids and slots, small and far: what they hold has them, wrapped into one period, among its owners. */
+static void check_where(const sett_nested_layout *layout, const uint8_t *data, size_t size) {
+  int64_t index[SETT_NESTED_MAX_RANK], back[SETT_NESTED_MAX_RANK], s, t, k, slots = sett_nested_slots(layout), at;
+  int i, d;
+  for (i = 0; i < 16; ++i) {
+    int64_t subgroup = i % 4 == 3 ? INT64_MAX - i : i * 5 % 7, thread = i % 4 == 2 ? INT64_MAX / (i + 1) : i * 11 % 67;
+    int64_t slot = i * (slots / 16) + i % 2;
+    if (slot >= slots) slot = slots - 1;
+    if (sett_nested_element(layout, subgroup, thread, slot, index) != 1) fail("element", data, size);
+    if (sett_nested_owner(layout, index, 0, &s, &t, &k) != 1 || k != slot) fail("owner", data, size);
+    if (sett_nested_element(layout, s, t, k, back) != 1) fail("element of the owner", data, size);
+    for (d = 0; d < layout->rank; ++d)
+      if (back[d] != index[d]) fail("inverse", data, size);
+    for (d = 0; d < layout->rank; ++d) {
+      at = sett_nested_bound(layout, d, s, t, index[d]);
+      if (at < 0 || sett_nested_bound(layout, d, s, t, index[d] + 1) != at + 1) fail("bound", data, size);
+    }
+  }
+}
+
+/* Whatever is made of a layout is a verified layout of as many elements, or an error. */
+static void check_combined(const sett_nested_layout *layout, const uint8_t *data, size_t size) {
+  int64_t shape[SETT_NESTED_MAX_RANK], elements = sett_nested_elements(layout), one[1];
+  int32_t map[SETT_NESTED_MAX_RANK];
+  sett_nested_layout made, again;
+  int d;
+  one[0] = elements;
+  made = sett_nested_reshape(*layout, 1, one);
+  if (!made.error && sett_nested_elements(&made) != elements) fail("reshape", data, size);
+  if (!made.error) {
+    sett_nested_undistributed(layout, shape);
+    again = sett_nested_reshape(made, layout->rank, shape);
+    if (again.error || !sett_nested_same(&again, layout)) fail("reshape and back", data, size);
+  }
+  for (d = 0; d < layout->rank; ++d) map[d] = layout->rank - 1 - d;
+  made = sett_nested_permute(*layout, map);
+  again = sett_nested_permute(made, map);
+  if (!sett_nested_equal(&again, layout)) fail("permute and back", data, size);
+  if (sett_nested_same(layout, layout) != SETT_NESTED_SLOTS) fail("the same", data, size);
+  if (sett_nested_held(layout, sett_nested_subgroups(layout), sett_nested_threads(layout)) > elements) fail("held", data, size);
+  if (sett_nested_held(layout, INT64_MAX, INT64_MAX) < sett_nested_held(layout, 3, 40)) fail("held by fewer", data, size);
+  made = sett_nested_on(*layout, 4, 32);
+  if (!made.error && !sett_nested_equal(&made, layout)) fail("machine", data, size);
+  sett_nested_prepare(layout, NULL);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  static char first[1 << 14], second[1 << 14], small[64];
+  char *text = (char *)malloc(size ? size : 1); /* exactly as long as the text, so that a sanitizer sees a read beyond */
+  sett_nested_layout layout, back;
+  size_t length;
+  if (!text) return 0;
+  if (size) memcpy(text, data, size);
+  layout = sett_nested_parse(text, size);
+  if (layout.error) {
+    if (layout.column < 1 || layout.column > (int64_t)size + 1) fail("column", data, size);
+    if (sett_nested_explain(&layout, first, sizeof first) >= sizeof first) fail("explain", data, size);
+  } else {
+    length = sett_nested_print(&layout, first, sizeof first);
+    back = sett_nested_parse(first, length);
+    if (length >= sizeof first || !sett_nested_equal(&layout, &back)) fail("print and parse", data, size);
+    if (sett_nested_print(&back, second, sizeof second) != length || strcmp(first, second)) fail("print is not stable", data, size);
+    if (sett_nested_print(&layout, small, sizeof small) != length || strlen(small) != sizeof small - 1) fail("cut print", data, size);
+    check_where(&layout, data, size);
+    check_combined(&layout, data, size);
+  }
+  free(text);
+  return 0;
+}
+
+#ifndef SETT_LIBFUZZER
+static uint64_t state;
+
+static uint32_t next(uint32_t below) {
+  state = state * 6364136223846793005u + 1442695040888963407u;
+  return (uint32_t)((state >> 33) % below);
+}
+
+/* Mostly a layout, its numbers small, or now and then huge or broken. */
+static size_t draw(char *text, size_t capacity) {
+  static const char *const keys[] = {"subgroup_tile", "batch_tile", "outer_tile", "thread_tile", "element_tile", "subgroup_strides", "thread_strides"};
+  static const char *const odd[] = {"0", "-1", "4294967296", "9223372036854775807", "9223372036854775808", "", "x", "3037000500", "1000000007"};
+  uint32_t rank = next(4), i, d, used[2] = {1, 1}, strange = next(3) == 0;
+  size_t n = (size_t)snprintf(text, capacity, "%snested_layout<", next(2) ? "#iree_vector_ext." : "");
+  for (i = 0; i < 7; ++i) {
+    uint32_t count = strange && next(20) == 0 ? next(30) : rank;
+    n += (size_t)snprintf(text + n, capacity - n, "%s%s = [", i ? ", " : "", keys[strange && next(30) == 0 ? next(7) : i]);
+    for (d = 0; d < count; ++d) {
+      const char *comma = d ? next(5) ? ", " : "," : "";
+      if (strange && next(8) == 0) n += (size_t)snprintf(text + n, capacity - n, "%s%s", comma, odd[next(9)]);
+      else if (i < 5) n += (size_t)snprintf(text + n, capacity - n, "%s%u", comma, 1u << next(4));
+      else n += (size_t)snprintf(text + n, capacity - n, "%s%u", comma, next(6) ? used[i - 5] *= 1 + next(2) * 15 : 0);
+    }
+    text[n++] = ']';
+  }
+  text[n++] = '>';
+  if (next(10) == 0) text[next((uint32_t)n)] = (char)next(256);
+  if (next(20) == 0) n = next((uint32_t)n + 1);
+  return n;
+}
+
+int main(int argc, char **argv) {
+  double seconds = argc > 1 ? atof(argv[1]) : 1.0;
+  clock_t end = clock() + (clock_t)(seconds * CLOCKS_PER_SEC);
+  unsigned long runs = 0, layouts = 0;
+  state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+  while (clock() < end) {
+    static char text[1 << 13];
+    size_t length = draw(text, sizeof text);
+    LLVMFuzzerTestOneInput((const uint8_t *)text, length);
+    layouts += !sett_nested_parse(text, length).error;
+    ++runs;
+  }
+  printf("%s nested_fuzz %lu texts, %lu of them layouts\n", layouts > runs / 50 ? "PASS" : "FAIL", runs, layouts);
+  return layouts <= runs / 50;
+}
+#endif
