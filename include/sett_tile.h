@@ -2683,7 +2683,7 @@ SETT_INLINE int sett_tile_formats(const sett_tile_shape *shape, sett_tile_format
 #define SETTP_RELAYOUT_WIDE 16
 #endif
 
-#if defined(__GNUC__) && !defined(__clang__) /* clang unrolls by itself, and warns where it is asked and cannot */
+#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__) /* clang unrolls by itself, and warns where it is asked and cannot */
 #define SETTP_RELAYOUT_UNROLL _Pragma("GCC unroll 64")
 #else
 #define SETTP_RELAYOUT_UNROLL
@@ -3685,7 +3685,7 @@ SETT_INLINE int settp_relayout_squares(settp_relayout_job *job, int kind, int64_
 
 /* How whole bytes move. */
 SETT_INLINE void settp_relayout_choose(settp_relayout_job *job) {
-  int i, run = settp_relayout_find(job, job->e, job->e), a, b, even = 1;
+  int i, run = settp_relayout_find(job, job->e, job->e), a, even = 1;
   if (run >= 0) {
     int64_t bytes = job->loop[run].n * job->e;
     settp_relayout_drop(job, run);
@@ -3699,8 +3699,8 @@ SETT_INLINE void settp_relayout_choose(settp_relayout_job *job) {
     job->e = bytes;
   }
   a = settp_relayout_find(job, job->e, -1);
-  b = settp_relayout_find(job, -1, job->e);
 #if SETTP_RELAYOUT_WIDE
+  int b = settp_relayout_find(job, -1, job->e);
   if (a >= 0 && b >= 0 && a != b && job->e <= 8 && (job->e & (job->e - 1)) == 0) {
     const settp_relayout_loop *la = &job->loop[a], *lb = &job->loop[b];
     int64_t lanes = SETTP_RELAYOUT_WIDE / job->e;
@@ -3724,8 +3724,6 @@ SETT_INLINE void settp_relayout_choose(settp_relayout_job *job) {
 #endif
     if (settp_relayout_squares(job, SETTP_RELAYOUT_NARROW, 16 / job->e, 16 / job->e)) return;
   }
-#else
-  (void)b;
 #endif
   job->kind = SETTP_RELAYOUT_SCATTER;
   job->n = 1;
