@@ -3785,7 +3785,8 @@ SETT_INLINE void settp_relayout_units(const settp_relayout_job *job, int64_t fro
   const unsigned char *source;
   unsigned char *destination;
   const settp_relayout_loop low = job->inner[0], high = job->inner[1];
-  int64_t i, j, n = job->n, ahead = job->ahead, row = 0;
+  const int64_t n = job->n, ahead = job->ahead, row = job->kind == SETTP_RELAYOUT_UNZIPS ? job->to_step : job->from_step;
+  int64_t i, j;
   int streams;
   if (job->kind == SETTP_RELAYOUT_BITS || job->kind == SETTP_RELAYOUT_EACHES || job->kind == SETTP_RELAYOUT_FILL) {
     settp_relayout_odd_units(job, from_at, to_at);
@@ -3811,11 +3812,9 @@ SETT_INLINE void settp_relayout_units(const settp_relayout_job *job, int64_t fro
       break;
 #if SETTP_RELAYOUT_WIDE
     case SETTP_RELAYOUT_ZIPS:
-      row = job->from_step;
       SETTP_RELAYOUT_EACH_E(zip)
       break;
     case SETTP_RELAYOUT_UNZIPS:
-      row = job->to_step;
       SETTP_RELAYOUT_EACH_E(unzip)
       break;
     case SETTP_RELAYOUT_NARROW:
