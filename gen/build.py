@@ -13,13 +13,14 @@ from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
 import jinja2
 
-from gen import algebra, dtypes, ops, orders, plan, reduction, reduction_gpu, reference, transpose
+from gen import algebra, dtypes, ops, orders, plan, reduction, reduction_gpu, reference, tiled, transpose
 from gen.dialect import DIALECTS, SCALAR_C, Dialect, vectors
 from gen.emit import Body, Helpers, Value, conditions, NotWide, Text, first_leaf, memory_map, offset, buffers_of, reads_of
 from gen.hlo import Computation, Fusion, Instruction, Shape
 from gen.kernel import BuildError, CFunction, Kernel, Nest, arguments, attribute, function_text, narrowest
 from gen.partition import EMPTY, Partition, compose
 from gen.schedule import Device, Loop, candidates, device_for
+from gen.walk import walk, woven
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGETS = ("cuda", "opencl", "c")
@@ -70,26 +71,26 @@ def result_leaves(computation: Computation) -> "List[Tuple[Shape, Instruction, i
 
 def nests(fusion: Fusion) -> List[Nest]:
     """Kernels to be, in the order in which they run: what goes through scratch, then the results."""
-    leaves = result_leaves(fusion.computation)
-    planned = plan.plan(fusion.computation, leaves)
-    groups: "Dict[Tuple[int, Any], List[Tuple[int, Shape, Instruction, int]]]" = {}
-    for number, (shape, instruction, leaf) in enumerate(leaves):
+    computation, leaves = tiled.lowered(fusion.computation, result_leaves(fusion.computation))
+    planned = plan.plan(computation, leaves)
+    groups: "Dict[Tuple[int, Any, str], List[Tuple[int, Shape, Instruction, int]]]" = {}
+    for number, shape, instruction, leaf in leaves:
         if shape.elements:
             heroes = planned.fused.get(number, [])
-            groups.setdefault((shape.elements, plan.key_of(heroes[0]) if heroes else None), []).append((number, shape, instruction, leaf))
-    parts = [(part, key, group) for (_, key), group in groups.items()
-             for part in (orders.arranged(fusion.computation, group, planned.cuts) if key is None else [orders.linear(group)])]
+            groups.setdefault((shape.elements, plan.key_of(heroes[0]) if heroes else None, shape.place), []).append((number, shape, instruction, leaf))
+    parts = [(part, key, group) for (_, key, _), group in groups.items()
+             for part in (orders.arranged(computation, group, planned.cuts) if key is None else [orders.linear(group)])]
     count = len(planned.cuts) + len(parts)
     names = iter(f"sett_{fusion.name}" + (f"_part{n}" if count > 1 else "") for n in range(count))
     made: List[Nest] = []
     for reduce, number in planned.cuts.items():
         name, others = next(names), {i: n for i, n in planned.cuts.items() if i is not reduce}
         roots = [plan.whole(reduce, k, number + k, True) for k in range(len(reduce.shape.leaves()))]
-        nest = Nest(name, roots[0].shape, Partition(fusion.computation, roots, name, roots[0].shape.dims, cuts=others))
+        nest = Nest(name, roots[0].shape, Partition(computation, roots, name, roots[0].shape.dims, cuts=others))
         made.append(plan.reduction(nest, [reduce]) if plan.is_free(reduce) else nest)
     for (space, roots), key, group in parts:
         name = next(names)
-        nest = Nest(name, space, Partition(fusion.computation, roots, name, space.dims, cuts=planned.cuts))
+        nest = Nest(name, space, Partition(computation, roots, name, space.dims, cuts=planned.cuts))
         if key is not None:
             nest = plan.reduction(nest, list(dict.fromkeys(i for number, *_ in group for i in planned.fused[number])))
         made.append(nest)
@@ -149,18 +150,19 @@ def _thread_map(nest: Nest, loop: Loop) -> str:
 def _guard(thread: str, box: "Dict[str, Tuple[int, int]]", index_type: str, loop: Loop, whole: bool) -> str:
     """When a step is whole (or an element is inside): C text, "" for always."""
     if whole:
-        known = {"vec": loop.vec - 1, **({"lane": loop.lanes - 1} if loop.lanes > 1 else {})}
+        known = {"vec": loop.vec - 1, **({"lane": loop.lanes - 1} if loop.lanes > 1 else {}), **({"down": loop.down - 1} if loop.down > 1 else {})}
         thread = algebra.substitute(thread, **known)
     return " && ".join(conditions(thread, box, index_type))
 
 
 def kernel(d: Dialect, device: Device, helpers: Helpers, nest: Nest, excess: bool) -> Kernel:
     """The best schedule's kernel that the maps allow."""
-    turned = transpose.kernel(d, device, helpers, nest, excess)
+    weave, down, moves = _woven(nest) if device.lanes > 1 else (1, 1, False)
+    turned = transpose.kernel(d, device, helpers, nest, excess) if weave == 1 else None
     if turned:
         return turned
     widths, traffic = _widths(nest)
-    for loop in candidates(device, nest.shape.elements, widths, traffic):
+    for loop in candidates(device, nest.shape.elements, widths, traffic, weave, down, moves):
         try:
             made = narrowest(helpers, lambda index_type, trial: (_table_kernel(d, trial, nest, loop, index_type, excess) if loop.paired else None) or
                              _kernel_in(d, trial, nest, loop, index_type, excess))
@@ -169,6 +171,19 @@ def kernel(d: Dialect, device: Device, helpers: Helpers, nest: Nest, excess: boo
         if made:
             return made
     raise BuildError(f"{nest.name}: the index does not fit 64 bits")
+
+
+def _woven(nest: Nest) -> "Tuple[int, int, bool]":
+    """Neighbours that are apart elsewhere, in how many registers; how many of each, so that what is written of each is a line; and whether
+    all they do is move, by as many lines."""
+    found = walk(nest.partition, nest.shape)
+    n = woven(found) if found else 1
+    if n == 1 or found is None:
+        return 1, 1, False
+    moves = transpose.moves(nest.partition, found) and woven(found, True) > 1
+    if any(a.write and a.strides and a.strides[-1] != 1 for a in found.accesses):
+        return n, woven(found, True), moves
+    return n, 1, moves
 
 
 def _kernel_in(d: Dialect, helpers: Helpers, nest: Nest, loop: Loop, index_type: str, excess: bool) -> Kernel:
@@ -200,7 +215,7 @@ def _table_source(nest: Nest) -> "Optional[Instruction]":
     """The 16-bit parameter that a nest is a function of, element by element, where that function is worth a table."""
     entry = nest.partition.entry
     if len(nest.partition.roots) != 1 or dtypes.storage_bytes(nest.partition.roots[0].shape.dtype) != 2 \
-            or nest.shape.elements < TABLE_ELEMENTS or any(e.callee or e.regions for e in entry.body.entries):
+            or nest.shape.elements < TABLE_ELEMENTS or nest.partition.roots[0].shape.place or any(e.callee or e.regions for e in entry.body.entries):
         return None
     sources: Dict[Tuple[Instruction, str], None] = {}
     for read, _ in reads_of(nest.partition, entry):
@@ -341,6 +356,8 @@ def _step(d: Dialect, made: Kernel) -> List[str]:
 def _preamble(fusion: Fusion, device: Device, made: Rendered, excess: bool) -> str:
     through = ", ".join(dict.fromkeys(f"templates/{k.template or k.hero}.j2" for k in made.kernels))
     lines = [f"// generated by sett from fusion {fusion.name} through {through} for {device.name}: do not edit"]
+    lines += [f"// padding of result {n}, {shape.text}, is written with zeros" for n, (shape, _, _) in enumerate(result_leaves(fusion.computation))
+              if tiled.positions(shape) > shape.elements]
     if excess:
         lines.append("// f16 and bf16 are kept as f32 between ops (--excess-precision)")
     return "\n".join([*lines, made.about()]).rstrip("\n")
@@ -415,12 +432,12 @@ def manifest(fusion: Fusion, programs: Sequence[Program], excess: bool) -> Dict[
     leaves = result_leaves(fusion.computation)
 
     def entry(shape: Shape) -> Dict[str, Any]:
-        return {"shape": shape.text, "dtype": shape.dtype, "bytes": shape.bytes, "elements": shape.elements}
+        return {"shape": shape.text, "dtype": shape.dtype, "bytes": shape.bytes, "elements": shape.elements, "positions": tiled.positions(shape)}
 
     return {
         "name": fusion.name, "hero": " ".join(dict.fromkeys(k.hero for p in programs[:1] for k in p.kernels)) or "loop",
         "params": [entry(shape) for shape in param_leaves(fusion)],
-        "results": [{**entry(shape), "exact": moved} for (shape, _, _), moved in zip(leaves, reference.bitwise(fusion.computation))],
+        "results": [{**entry(shape), **({"padding": "zeros"} if tiled.positions(shape) > shape.elements else {}), "exact": moved} for (shape, _, _), moved in zip(leaves, reference.bitwise(fusion.computation))],
         "aliases": [], "excess_precision": excess,
         "bytes_read": bytes_read(fusion, made), "bytes_written": sum(shape.bytes for shape, _, _ in leaves),
         "functions": {nest.name: [f.name for f in nest.partition.functions] for nest in made},

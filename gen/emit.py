@@ -10,7 +10,7 @@ from typing import Callable, Dict, Iterator, List, Optional, Sequence, Tuple, Un
 from gen import algebra, dtypes, ops, tiles
 from gen.dialect import SMALL, Dialect, bits
 from gen.hlo import Computation, Instruction, Shape, c_identifier
-from gen.partition import EMPTY, Entry, Function, Partition, Read, Region, Root, compose, regions
+from gen.partition import EMPTY, PADS, Entry, Function, Partition, Read, Region, Root, compose, regions
 from gen.schedule import Schedule
 
 INDEX_TYPES = ("uint", "int", "long")
@@ -86,15 +86,34 @@ class Helpers:
             self.texts[title] = text
         return title
 
-    def tile(self, verb: str, dtype: str, lanes: int, rows: int, index_type: str, piece: int = 16) -> str:
-        """A function of gen/tiles.py: load or store."""
+    def tile(self, verb: str, dtype: str, lanes: int, rows: int, index_type: str, piece: int = 16, each: int = 0) -> str:
+        """A function of gen/tiles.py: load or store. each: lanes that follow one another evenly, where not all do."""
         d, width = self.dialect, bits(dtype)
         name = f"{verb}_u{width}_{lanes}x{rows}" + (f"_by{piece}" if piece < lanes * width // 8 else "") + ("" if index_type == "uint" else f"_{index_type}")
+        name += f"_each{each}" if each else ""
         self.vector(f"u{width}", lanes)
         self.texts.setdefault("tiles", tiles.PRELUDE)
         if name not in self.texts:
-            self.texts[name] = tiles.load_tile(d, width, lanes, rows, d.index[index_type], piece, name) if verb == "load" \
-                else tiles.store_tile(d, width, lanes, rows, d.index[index_type], name)
+            self.texts[name] = tiles.load_tile(d, width, lanes, rows, d.index[index_type], piece, name, each) if verb == "load" \
+                else tiles.store_tile(d, width, lanes, rows, d.index[index_type], name, each)
+        return name
+
+    def weave(self, width: int, rows: int, inverse: bool) -> str:
+        """A function of gen/tiles.py."""
+        name = f"{'unweave' if inverse else 'weave'}_u{width}_{rows}"
+        self.vector(f"u{width}", 512 // width)
+        self.texts.setdefault("tiles", tiles.PRELUDE)
+        if name not in self.texts:
+            self.texts[name] = tiles.weave(self.dialect, width, rows, inverse, name)
+        return name
+
+    def join(self, dtype: str, lanes: int, parts: int) -> str:
+        """A function that makes one register of several."""
+        name = f"join_{dtype}_{lanes}x{parts}"
+        self.vector(dtype, lanes * parts)
+        self.texts.setdefault("tiles", tiles.PRELUDE)
+        if name not in self.texts:
+            self.texts[name] = tiles.join(self.dialect, bits(dtype), lanes, parts, name)
         return name
 
     def numbers(self, lanes: int) -> str:
@@ -158,7 +177,8 @@ def joined(d: Dialect, pointer: str, at: str) -> str:
 
 def memory_map(shape: Shape) -> str:
     """Logical index to the position in the buffer."""
-    return algebra.call("shape", "map", shape.text)
+    index = algebra.call("shape", "map", shape.text)
+    return compose(index, shape.place) if shape.place else index
 
 
 @dataclass
@@ -421,28 +441,40 @@ class Body:
                 pack = self._load_pack(parameter, flat)
                 if pack:
                     return self.declare(parameter.name, dtype, 1, self._from_memory(dtype, f"{pack}[vec]"), dtype == "f16")
+            elif step > 1 and region is self.function.body and self._rows_of_words(flat, dtype):
+                name = self.name(pointer, "w_")
+                self.before.add(*(f"{word} = {memory};" for word, memory in self._row_words(pointer, flat, dtype, name, "const ")))
+                return self.declare(parameter.name, dtype, 1, self._from_memory(dtype, f"{name}.at[{self._in_rows()}]"), dtype == "f16")
             return self.declare(parameter.name, dtype, 1, self._from_memory(dtype, f"{pointer}[{self.c(flat)[0]}]"), dtype == "f16")
         stride, align = self.stride(flat, "lane")
         if self.turned(flat, region):
             return self._load_tile(parameter, pointer, dtype, flat)
-        if self.loop.paired and stride == 2 and dtype == "bf16" and region is self.function.body:
+        if self._in_words(dtype, stride) and region is self.function.body:
             start = algebra.substitute(flat, lane=0)
-            if self.stride(start, "vec")[0] == 1 and self.stride(start, "vec")[1] % 2 == 0:
-                words = self.name(pointer, "w_")
-                self._prefetch(pointer, self.c(flat, lane=0, vec=0)[0], dtype)
-                self.before.add(f"const uint{self.lanes} {words} = {self._words(pointer, flat)};")
-                return self.declare(parameter.name, dtype, self.lanes,
-                                    f"as_float{self.lanes}({words} << (16u - 16u * vec) & 0xffff0000u)")
-        if stride == 1:
+            if self.stride(start, "vec")[0] == 1 and self.stride(start, "vec")[1] % self.loop.woven == 0:
+                words, n = self.name(pointer, "w_"), self.lanes
+                self._prefetch(pointer, self.c(flat, **self._start)[0], dtype)
+                found = [self._words(pointer, flat, down) for down in range(self.down)]
+                self.before.add(f"const uint{n} {words} = {found[0]};" if self.down == 1 else f"const uint{n} {words}[{self.down}] = {{{', '.join(found)}}};")
+                word = words if self.down == 1 else f"{words}[down]"
+                if dtype == "bf16":
+                    return self.declare(parameter.name, dtype, n, f"as_float{n}({word} << (16u - {self._part(16)}) & 0xffff0000u)")
+                width = bits(dtype)
+                text = f"convert_ushort{n}({word} >> {self._part(width)})"
+                text = f"convert_uchar{n}({text})" if width == 8 else text      # in steps: gcc knows these
+                return self.declare(parameter.name, dtype, n, text if dtype in ("pred", "f16", f"u{width}") else self.d.reinterpret(text, f"u{width}", dtype, n), dtype == "f16")
+        if stride == self.loop.unit and align % self.loop.unit == 0:
             at = self._element(pointer, dtype, self._first(flat), "const ")
             if region is self.function.body:
-                self._prefetch(pointer, self.c(flat, lane=0, vec=0)[0], dtype)
-            return self.declare(parameter.name, dtype, self.lanes, self._wide_load(dtype, at, align % self.lanes == 0), dtype == "f16")
+                self._prefetch(pointer, self.c(flat, **self._start)[0], dtype)
+            return self.declare(parameter.name, dtype, self.lanes, self._wide_load(dtype, at, align % (self.lanes * self.loop.unit) == 0), dtype == "f16")
+        if self.loop.unit > 1:
+            raise NotWide
         return self._gather(parameter.name, dtype, flat, lambda at: self._from_memory(dtype, f"{pointer}[{at}]"), dtype == "f16")
 
     def stored(self, dtype: str) -> str:
         """The type of an element in this body: its own, or its bits."""
-        return f"u{bits(dtype)}" if self.moves else dtype
+        return f"u{bits(dtype) * self.loop.unit}" if self.moves else dtype
 
     def _element(self, pointer: str, dtype: str, at: str, constant: str = "") -> str:
         """Where an element is; of the type as which it is moved."""
@@ -452,18 +484,63 @@ class Body:
         """Whether an access of a tile is contiguous along the tile's rows, not along its lanes."""
         if not self.loop.tile or region is not self.function.body:
             return False
-        stride = self.stride(flat, "lane")[0]
-        return stride is not None and stride > 1 and self.stride(flat, "vec")[0] == 1
+        return self.pitch(flat) is not None and self.stride(flat, "vec")[0] == self.loop.unit
+
+    def pitch(self, flat: str) -> "Optional[Tuple[int, ...]]":
+        """What a tile's lanes are apart in memory, where they are not neighbours: one stride, or that of `each` lanes, that from one such
+        part to the next, and `each`."""
+        unit, (stride, align) = self.loop.unit, self.stride(flat, "lane")
+        if stride is not None and align % unit:
+            raise NotWide
+        if stride is not None:
+            return (stride // unit,) if stride > unit and stride % unit == 0 else None
+        each = 2
+        while each < self.lanes:
+            (low, align), (high, _) = self._split(flat, "lane", each)
+            if low is not None and high is not None and low > 0 and high > 0 and not (low % unit or high % unit or align % unit):
+                return low // unit, high // unit, each
+            each *= 2
+        return None
+
+    def _split(self, flat: str, name: str, each: int) -> "Tuple[Tuple[Optional[int], int], Tuple[Optional[int], int]]":
+        """How a map moves along a variable taken modulo `each`, and along what is left of it."""
+        variables, size = algebra.info(flat).variables, self.box[name][1] + 1
+        others = [v for v in variables if v.name != name]
+        domain = [f"{v.name} in [{v.lo}, {v.hi}]" for v in others] + [f"low in [0, {each - 1}]", f"high in [0, {size // each - 1}]"]
+        split = ", ".join(f"low + high * {each}" if v.name == name else v.name for v in variables)
+        whole = algebra.rename(algebra.call("map", "dims", flat), *(f"x{k}" for k in range(len(variables))))
+        found = compose(algebra.simplify(f"({', '.join([*(v.name for v in others), 'low', 'high'])}) -> ({split}), domain: {', '.join(domain)}"), whole)
+        return self.stride(found, "low"), self.stride(found, "high")
+
+    def _rows_of_words(self, flat: str, dtype: str) -> bool:
+        """Whether a woven step of single elements is, row by row, 16 bytes side by side."""
+        n, size = self.loop.weave, bits(dtype) // 8
+        if n == 1 or self.loop.step * size % (16 * n):
+            return False
+        (low, _), (high, align) = self._split(flat, "vec", n)
+        return low is not None and high == 1 and align * size % 16 == 0
+
+    def _in_rows(self) -> str:
+        """A woven step's element among its rows'."""
+        n = self.loop.weave
+        return f"vec % {n} * {self.loop.step // n} + vec / {n}"
+
+    def _row_words(self, pointer: str, flat: str, dtype: str, name: str, constant: str) -> "List[Tuple[str, str]]":
+        """The words of a woven step, as held (declared here) and in memory."""
+        n, each = self.loop.weave, self.loop.step * bits(dtype) // 8 // 16 // self.loop.weave
+        self.before.add(f"union {{ uint4 word[{n * each}]; {self.d.memory(dtype)} at[{self.loop.step}]; }} {name};")
+        return [(f"{name}.word[{row * each + k}]", f"*(({constant}{self.d.pointer}uint4 *)({joined(self.d, pointer, self.c(flat, vec=row)[0])})" + (f" + {k})" if k else ")"))
+                for row in range(n) for k in range(each)]
 
     def _load_tile(self, parameter: Buffer, pointer: str, dtype: str, flat: str) -> Value:
         """A transposed part of the tile: loaded along its rows, turned in registers."""
-        n, rows, width = self.lanes, self.loop.vec, f"u{bits(dtype)}"
+        n, rows, width, pitch = self.lanes, self.loop.vec, f"u{bits(dtype)}", self.pitch(flat) or ()
         name = self.name(pointer, "w_")
-        load = self.helpers.tile("load", dtype, n, rows, self.index_type, self.loop.piece)
+        load = self.helpers.tile("load", dtype, n, rows, self.index_type, self.loop.piece, *pitch[2:])
         self.before.add(f"{self.d.register(width, n)} {name}[{rows * self.down}];")
         for down, at in enumerate(self._tiles(pointer, flat)):
             self.before.add(f"{load}({offset(name, str(down * rows)) if down else name}, (const {self.d.pointer}{self.d.types[width]} *)({at}), "
-                            f"{self.stride(flat, 'lane')[0]});")
+                            f"{', '.join(map(str, pitch[:2]))});")
         text = f"{name}[{self._in_tile}]"
         if dtype == "bf16":
             text = f"as_float{n}(convert_uint{n}({text}) << 16)"
@@ -473,12 +550,12 @@ class Body:
 
     def _store_tile(self, pointer: str, dtype: str, text: str, flat: str) -> None:
         """A result in the tile's other order: turned back in registers."""
-        n, rows, width = self.lanes, self.loop.vec, f"u{bits(dtype)}"
-        name, store = self.name(pointer, "w_"), self.helpers.tile("store", dtype, n, rows, self.index_type)
+        n, rows, width, pitch = self.lanes, self.loop.vec, f"u{bits(dtype)}", self.pitch(flat) or ()
+        name, store = self.name(pointer, "w_"), self.helpers.tile("store", dtype, n, rows, self.index_type, 16, *pitch[2:])
         self.before.add(f"{self.d.register(width, n)} {name}[{rows * self.down}];")
         self.text.add(f"{name}[{self._in_tile}] = {text if dtype in ('bf16', 'f16', 'pred', width) else self.d.reinterpret(text, dtype, width, n)};")
         for down, at in enumerate(self._tiles(pointer, flat)):
-            self.after.add(f"{store}(({self.d.pointer}{self.d.types[width]} *)({at}), {self.stride(flat, 'lane')[0]}, "
+            self.after.add(f"{store}(({self.d.pointer}{self.d.types[width]} *)({at}), {', '.join(map(str, pitch[:2]))}, "
                            f"{offset(name, str(down * rows)) if down else name});")
 
     @property
@@ -495,10 +572,24 @@ class Body:
         """Where each tile begins."""
         return [offset(pointer, self.c(flat, lane=0, vec=0, **({"down": down} if self.down > 1 else {}))[0]) for down in range(self.down)]
 
-    def _words(self, pointer: str, flat: str) -> str:
-        """Both registers' elements of a paired step at once."""
-        at, align = offset(pointer, self.c(flat, lane=0, vec=0)[0]), self.stride(algebra.substitute(flat, lane=0), "vec")[1]
-        if align % (2 * self.lanes) == 0:
+    def _in_words(self, dtype: str, stride: "Optional[int]") -> bool:
+        """Whether a woven step's elements are words of as many."""
+        return self.loop.woven > 1 and stride == self.loop.woven and bits(dtype) * self.loop.woven == 32
+
+    def _part(self, width: int) -> str:
+        """Where a register's elements are in a woven step's words: bits."""
+        return f"{width}u * " + ("vec" if self.index_type == "uint" else f"({self.d.types['u32']})vec")
+
+    @property
+    def _start(self) -> "Dict[str, int]":
+        """The variables of a step at its first element."""
+        return {"lane": 0, "vec": 0, **({"down": 0} if self.down > 1 else {})}
+
+    def _words(self, pointer: str, flat: str, down: int = 0) -> str:
+        """All registers' elements of a woven step at once."""
+        at = offset(pointer, self.c(flat, **{**self._start, **({"down": down} if self.down > 1 else {})})[0])
+        align = self.stride(algebra.substitute(flat, lane=0), "vec")[1]
+        if align % (self.loop.woven * self.lanes) == 0:
             return f"*(const {self.d.pointer}uint{self.lanes} *)({at})"
         return self._load_anywhere("u32", f"(const {self.d.pointer}{self.d.types['u32']} *)({at})")
 
@@ -563,7 +654,34 @@ class Body:
         """A root's value as it is stored."""
         return self._to_memory(self._result(root))
 
+    def _store_woven(self, root: Root) -> None:
+        """A woven step that only moves: whole lines of words, and as much of each row, turned in registers."""
+        read, n, dtype = self.partition.root_read(root), self.loop.woven, self.stored(root.shape.dtype)
+        buffer, whole = buffer_of(self.partition, read), 512 // bits(root.shape.dtype)
+        assert buffer is not None
+        sides = [(pointer, self.mapped(compose(index, memory_map(shape)))) for pointer, index, shape in
+                 ((buffer.pointer, read.map, buffer.shape), (root.pointer, root.map, root.shape))]
+        self.flat += [(f"{what} {pointer}", flat) for what, (pointer, flat) in zip(("read", "write"), sides)]
+        words = [self.stride(flat, "lane")[0] == n for _, flat in sides]
+        kind, names = self.d.register(dtype, whole), [self.name(pointer, "w_") for pointer, _ in sides]
+        self.before.add(*(f"{kind} {name}[{n}];" for name in names))
+        lines = []
+        for (pointer, flat), in_words, name in zip(sides, words, names):
+            stride, align = self.stride(algebra.substitute(flat, lane=0, **{"vec" if in_words else "down": 0}), "down" if in_words else "vec")
+            if words[0] == words[1] or stride is None or stride % whole or align % whole:
+                raise NotWide
+            at = [self._element(pointer, dtype, self.c(flat, **{**self._start, "down" if in_words else "vec": k})[0]) for k in range(n)]
+            lines.append([text.replace(f"({self.d.pointer}{self.d.types[dtype]} *)", f"({self.d.pointer}{kind} *)", 1) for text in at])
+        if words[0]:
+            self._prefetch(sides[0][0], self.c(sides[0][1], **self._start)[0], dtype)
+        self.before.add(*(f"{names[0]}[{k}] = *{text};" for k, text in enumerate(lines[0])))
+        self.before.add(f"{self.helpers.weave(bits(dtype), n, words[0])}({names[1]}, {names[0]});")
+        self.after.add(*(f"{'STREAM' if self.loop.stream else 'STORE'}({names[1]}[{k}], {text});" for k, text in enumerate(lines[1])))
+
     def store(self, root: Root) -> None:
+        if self.moves and self.loop.woven > 1:
+            self._store_woven(root)
+            return
         value = self._result(root)
         pointer, dtype = root.pointer, self.stored(root.shape.dtype)
         flat = self.mapped(compose(root.map, memory_map(root.shape)))
@@ -574,6 +692,11 @@ class Body:
             return
         if self.lanes == 1:
             word = self._word(flat, dtype) if step > 1 and self.stride(flat, "vec")[0] == 1 else None
+            if word is None and step > 1 and self._rows_of_words(flat, dtype):
+                name = self.name(pointer, "w_")
+                self.text.add(f"{name}.at[{self._in_rows()}] = {self._to_memory(value)};")
+                self.after.add(*(f"{memory} = {word};" for word, memory in self._row_words(pointer, flat, dtype, name, "")))
+                return
             if word is None:
                 self.text.add(f"{pointer}[{self.c(flat)[0]}] = {self._to_memory(value)};")
                 return
@@ -595,22 +718,31 @@ class Body:
         value = self.moved(value)
         n, text = self.lanes, self.splat(value)
         stream = self.loop.stream
-        if self.loop.paired and stride == 2 and dtype == "bf16":
-            start = algebra.substitute(flat, lane=0)
-            if self.stride(start, "vec") == (1, self.stride(start, "vec")[1]) and self.stride(start, "vec")[1] % 32 == 0:
+        if self._in_words(dtype, stride) and self.down == 1:
+            start, width = algebra.substitute(flat, lane=0), bits(dtype)
+            if self.stride(start, "vec")[0] == 1 and self.stride(start, "vec")[1] % (self.loop.woven * n) == 0:
                 name = self.name(pointer, "w_")
                 self.before.add(f"uint{n} {name} = {self.d.zero(n)};")
-                self.text.add(f"{name} |= as_uint{n}({text}) >> (16u - 16u * vec);")
+                if dtype == "bf16":
+                    self.text.add(f"{name} |= as_uint{n}({text}) >> (16u - {self._part(16)});")
+                else:
+                    text = text if dtype in ("pred", "f16", f"u{width}") else self.d.reinterpret(text, dtype, f"u{width}", n)
+                    text = f"convert_ushort{n}({text})" if width == 8 else text
+                    self.text.add(f"{name} |= convert_uint{n}({text}) << {self._part(width)};")
                 self.after.add(f"{'STREAM' if stream else 'STORE'}({name}, ({self.d.pointer}uint{n} *)({offset(pointer, self.c(flat, lane=0, vec=0)[0])}));")
                 return
         if self.turned(flat, self.function.body):
             self._store_tile(pointer, dtype, f"convert_ushort{n}(as_uint{n}({text}) >> 16)" if dtype == "bf16" else text, flat)
             return
-        if stride == 1:
+        if stride == self.loop.unit and self.stride(flat, "lane")[1] % self.loop.unit == 0:
             at = self._element(pointer, dtype, self._first(flat))
-            align = self.stride(flat, "lane")[1]
+            align = self.stride(flat, "lane")[1] // self.loop.unit
             t = self.d.memory(dtype, n)
             text = f"convert_ushort{n}(as_uint{n}({text}) >> 16)" if dtype == "bf16" else text
+            if self.down > 1 and not self.loop.tile and n * self.down * bits(dtype) == 512 \
+                    and self.stride(algebra.substitute(flat, down=0), "lane")[1] % (n * self.down) == 0:
+                self._store_joined(pointer, dtype, text, flat)
+                return
             if align % n == 0:
                 self.text.add(f"{'STREAM' if stream else 'STORE'}({text}, ({self.d.pointer}{t} *)({at}));")
             elif self.d.name == "c":
@@ -618,9 +750,21 @@ class Body:
             else:
                 self.text.add(f"{self.helpers.need('store', dtype, str(n))}({text}, {at});")
             return
+        if self.loop.unit > 1:
+            raise NotWide
         wide = self.declare(pointer, dtype, n, text, value.bits)
         lane = Value(self._lane_array(wide), dtype, 1, value.bits)
         self.text.add(f"for ({self.d.index[self.index_type]} lane = 0; lane < {n}; ++lane) {pointer}[{self.c(flat)[0]}] = {self._to_memory(lane)};")
+
+    def _store_joined(self, pointer: str, dtype: str, text: str, flat: str) -> None:
+        """A step's registers that are side by side in memory, as whole lines."""
+        n, down, vec, width = self.lanes, self.down, self.loop.vec, f"u{bits(dtype)}"
+        name, join, whole = self.name(pointer, "w_"), self.helpers.join(width, n, down), self.d.register(width, n * down)
+        self.before.add(f"{self.d.register(width, n)} {name}[{vec * down}];")
+        self.text.add(f"{name}[vec * {down} + down] = {text if dtype in ('bf16', 'f16', 'pred', width) else self.d.reinterpret(text, dtype, width, n)};")
+        for k in range(vec):
+            at = offset(pointer, self.c(flat, lane=0, vec=k, down=0)[0])
+            self.after.add(f"{'STREAM' if self.loop.stream else 'STORE'}({join}({offset(name, str(k * down)) if k else name}), ({self.d.pointer}{whole} *)({at}));")
 
     # ---- regions ----
 
@@ -635,7 +779,7 @@ class Body:
             return self._call(entry)
         if opcode == "reduce":
             return self._reduce(entry)
-        if opcode == "pad":
+        if opcode in PADS:
             return [self._pad(entry)]
         if opcode == "concatenate":
             return [self._concatenate(entry)]

@@ -41,7 +41,8 @@ class HloError(Exception):
 
 @dataclass(frozen=True)
 class Shape:
-    """A shape as a value. `text` is canonical; `kind` is 'array', 'tuple' or 'token' (opaque types and buffers are 'token' too)."""
+    """A shape as a value. `text` is canonical; `kind` is 'array', 'tuple' or 'token' (opaque types and buffers are 'token' too). place: of
+    an array that is a part of a larger buffer, the map from its positions to the buffer's."""
 
     text: str
     kind: str = "array"
@@ -53,6 +54,7 @@ class Shape:
     tiled: bool = False
     children: Tuple["Shape", ...] = ()
     dynamic: bool = False
+    place: str = ""
 
     def leaves(self) -> "List[Shape]":
         """The shapes inside that are no tuples, in order; of an array: itself."""
@@ -210,6 +212,20 @@ def array_shape(dtype: str, dims: "Tuple[int, ...]", minor_to_major: "Optional[T
 def tuple_shape(children: "Sequence[Shape]") -> Shape:
     """The tuple of some shapes."""
     return shape("(" + ", ".join(child.text for child in children) + ")")
+
+
+def layout_map(to: Shape, of: Shape) -> str:
+    """The map of a bitcast: from an index of the result to that of the operand's element at the same position."""
+    return algebra.compose(algebra.call("shape", "map", to.text), algebra.call("shape", "unmap", of.text))
+
+
+def same_positions(to: Shape, of: Shape) -> bool:
+    """Whether every element of one array is at the position of an element of the other, and as many are there."""
+    if to.elements != of.elements or to.bytes != of.bytes:
+        return False
+    found = layout_map(to, of) if to.elements else ""
+    return to.elements == 0 or (found != "KNOWN EMPTY" and algebra.domain(found)[1] == () and
+                                tuple(v.hi + 1 for v in algebra.info(found).of("dim")) == to.dims)
 
 
 def same_shape(a: Shape, b: Shape) -> bool:
@@ -1635,6 +1651,8 @@ def _why_not(instruction: Instruction) -> str:
     shapes = [operand.shape for operand in instruction.operands]
     if opcode in ("bitcast", "bitcast-convert") and _width(shapes[0]) != _width(instruction.shape):
         return f"a {opcode} between types of different widths is not supported yet"
+    if opcode == "bitcast" and (shapes[0].tiled or instruction.shape.tiled) and not same_positions(instruction.shape, shapes[0]):
+        return f"expected a bitcast whose elements are at the positions of its operand's: {instruction.shape.text} and {shapes[0].text} differ"
     if instruction.shape.dtype == "pred" and opcode in ("subtract", "divide", "remainder", "power"):
         return f"'{opcode}' of pred has no meaning"
     return ""
@@ -1648,9 +1666,7 @@ def _why_not_shape(leaf: Shape) -> str:
     if leaf.dynamic:
         return "a dynamic dimension is not supported yet"
     suffix = re.search(r":([^}]*)\}", leaf.text)
-    rest = re.sub(r"S\([0-9]+\)", "", suffix.group(1)) if suffix else ""
-    if rest.startswith("T"):
-        return "a tiled layout is not supported yet"
+    rest = re.sub(r"S\([0-9]+\)|L\([0-9]+\)|T(\([0-9*,]+\))+" + f"|E\\({8 * dtypes.storage_bytes(leaf.dtype)}\\)", "", suffix.group(1)) if suffix else ""
     return f"the layout's '{rest}' is not supported yet" if rest else ""
 
 

@@ -8,11 +8,12 @@ moved, of each buffer once for each order in which it is accessed. Bytes whose n
 tile can turn them: that is for one direction only. A further kernel costs LAUNCH.
 
 Where whole lines change places (the minor dimension is kept) the walk is in the order of what is read: a CPU fetches ahead what is
-contiguous, and stores of whole lines may go anywhere.
+contiguous, and stores of whole lines may go anywhere. So it is where words are read whose parts go to several rows.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Dict, List, Optional, Sequence, Tuple
 
 from gen import algebra, dtypes
@@ -20,7 +21,7 @@ from gen.emit import buffer_of, memory_map, reads_of
 from gen.hlo import Computation, Instruction, Shape
 from gen.partition import EMPTY, Function, Partition, Root, compose
 from gen.transpose import INLINE, transposed
-from gen.walk import Access, Walk, meeting, position, walked
+from gen.walk import Access, Walk, meeting, position, walked, woven
 
 FAR = 8
 LINE = 64            # bytes
@@ -64,14 +65,18 @@ def _made(kernel: Kernel, found: Optional[Walk], same: str) -> "Tuple[Shape, Lis
 
 
 def _as_read(found: Walk) -> "Optional[Tuple[str, str]]":
-    """Where whole lines change places: the digits of a position in the order of what is read, and the walk's position from these (apart,
+    """Where whole lines change places, or words are taken apart into lines: the digits of a position in the order of what is read, and the walk's position from these (apart,
     because of digits the algebra knows that they do not leave the walk); None where they do not."""
     accesses = [a for a in found.accesses if a.strides and any(a.strides)]
     reads = [a.strides for a in accesses if not a.write and a.strides and all(a.strides)]
-    if len(accesses) < len(found.accesses) or not reads or any(a.strides[-1] != 1 or a.width * found.sizes[-1] % LINE for a in accesses if a.strides):
+    if len(accesses) < len(found.accesses) or not reads:
         return None
     order, *others = {tuple(sorted(range(len(found.sizes)), key=lambda k: -strides[k])) for strides in reads}
     if others or order == tuple(range(len(found.sizes))) or any(s <= 0 for strides in reads for s in strides):
+        return None
+    turned = Walk(tuple(found.sizes[k] for k in order), tuple(replace(a, strides=tuple((a.strides or ())[k] for k in order)) for a in accesses))
+    lines = all(a.strides[-1] == 1 and a.width * found.sizes[-1] % LINE == 0 for a in accesses if a.strides)
+    if not (lines and all(s * a.width % LINE == 0 for a in accesses if a.write and a.strides for s in a.strides[:-1])) and woven(turned, True) == 1:
         return None
     digits, below = {}, 1
     for k in reversed(order):
@@ -99,7 +104,7 @@ def _greedy(group: "Sequence[Leaf]", reads: "Dict[int, Reads]", same: str) -> "T
 
 def _space(group: "Sequence[Leaf]") -> Shape:
     """The first result's shape, or only its positions where shapes differ."""
-    first = group[0][1]
+    first = replace(group[0][1], place="")
     if all((shape.dims, shape.minor_to_major) == (first.dims, first.minor_to_major) for _, shape, _, _ in group):
         return first
     return _flat(first)
@@ -142,7 +147,7 @@ def _reads(computation: Computation, leaf: Leaf, cuts: "Dict[Instruction, int]")
 
 
 def _walk(kernel: Kernel, reads: "Dict[int, Reads]") -> Optional[Walk]:
-    space = kernel[0][0][1]
+    space = replace(kernel[0][0][1], place="")
     walked_at = memory_map(space)
     return walked([(*about, compose(walked_at, compose(at, flat))) for leaf, at in kernel for *about, flat in reads[leaf[0]]], space)  # type: ignore[misc]
 

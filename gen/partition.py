@@ -17,6 +17,7 @@ from gen.hlo import Computation, Instruction, Shape, c_identifier
 
 MOVES = frozenset("broadcast transpose reshape bitcast slice reverse copy get-tuple-element".split())
 LEAVES = frozenset("parameter constant iota".split())
+PADS = ("pad", "tile")   # their first operand where its map is defined, else the second (tile: gen/tiled.py)
 MOST_OPS = 2000      # in one function: compilers slow down beyond
 MOST_REGIONS = 24    # inside each other
 
@@ -109,6 +110,10 @@ def operand_map(instruction: Instruction, operand: int) -> str:
     source = instruction.operands[operand].shape
     out = instruction.shape.leaves()[0]
     words = [f"out={_list(out.dims)}"]
+    if "map" in attributes:      # a bitcast between layouts with tiles
+        return attributes["map"]
+    if opcode == "tile" and operand == 0:
+        return algebra.call("shape", "unmap", attributes["layout"])
     if opcode == "get-tuple-element":
         return algebra.call("op", "elementwise", "0", *words, f"in={_list(out.dims)}")
     if opcode == "concatenate":
@@ -153,9 +158,9 @@ def _only_side(instruction: Instruction, index: str) -> Optional[int]:
     index always falls on. None where the op computes or decides at run time."""
     if moves_only(instruction):
         return 0
-    if index == EMPTY or instruction.opcode not in ("concatenate", "pad"):
+    if index == EMPTY or instruction.opcode not in ("concatenate", *PADS):
         return None
-    if instruction.opcode == "pad":
+    if instruction.opcode in PADS:
         inside = compose(index, operand_map(instruction, 0))
         return 1 if inside == EMPTY else 0 if algebra.domain(inside) == algebra.domain(index) else None
     sides = [k for k in range(len(instruction.operands)) if compose(index, operand_map(instruction, k)) != EMPTY]
@@ -270,7 +275,7 @@ class Partition:
             self.ranges.update(zip(names, sizes))
             loop = Region("loop", function, region, ranges=names)
             entry.regions.append(loop)
-        elif instruction.opcode == "pad":
+        elif instruction.opcode in PADS:
             entry.regions.append(Region("guard", function, region))
         elif instruction.opcode == "concatenate":
             entry.regions += [Region("guard", function, region) for _ in instruction.operands]
@@ -286,7 +291,7 @@ class Partition:
         if instruction.opcode == "reduce":
             for operand in range(count):
                 yield operand, entry.regions[0] if operand < count // 2 else None
-        elif instruction.opcode == "pad":
+        elif instruction.opcode in PADS:
             yield 0, entry.regions[0]
             yield 1, None
         elif instruction.opcode == "concatenate":

@@ -89,15 +89,15 @@ class Plan:
     fused: Dict[int, List[Instruction]]
 
 
-def plan(computation: Computation, leaves: "Sequence[Tuple[Shape, Instruction, int]]") -> Plan:
-    """leaves: of the result, with the instruction and the leaf of its shape that gives each."""
+def plan(computation: Computation, leaves: "Sequence[Tuple[int, Shape, Instruction, int]]") -> Plan:
+    """leaves: of the result, with the instruction and the leaf of its shape that gives each, after the result's number."""
     stops = {i: 0 for i in computation.instructions if reduces_something(i)}
     cut: Set[Instruction] = set()
     wanted: Dict[int, List[Instruction]] = {}
     found: List[Instruction] = []
     if not stops:
         return Plan({}, {})
-    for number, (shape, instruction, leaf) in enumerate(leaves):
+    for number, shape, instruction, leaf in leaves:
         if not shape.elements:
             continue
         reads = _reads(computation, [whole(instruction, leaf, number)], shape, stops)

@@ -1,7 +1,7 @@
 """The scalar reference of a fusion, and the bound that a right kernel keeps: both C11 text, written from the graph.
 
 `reference(computation, name)` is plain loops, one nest an HLO op. It includes no sett header and uses none of the
-project's index algebra: strides are computed here, from dims and minor_to_major alone. `bound(computation, name)` runs
+project's index algebra: strides are computed here, from dims and minor_to_major, and positions in tiles by their definition. `bound(computation, name)` runs
 the same ops on intervals. Both are to be compiled with -ffp-contract=off (and without -ffast-math); neither has
 undefined behaviour (-fsanitize=undefined is clean).
 
@@ -9,8 +9,8 @@ undefined behaviour (-fsanitize=undefined is clean).
     int NAME_bound(const void *const *params, double *const *bounds);    how near
     bitwise(computation)                                              which results have no bit to spare
 
-Parameters and results are flattened tuples, each in its own layout (minor_to_major); bounds[k] has an element for each
-element of results[k], at the same position. No buffer may overlap another. The answer is 0, or 1 when out of memory.
+Parameters and results are flattened tuples, each in its own layout (minor_to_major, tiles, tail padding); bounds[k] has an element for
+each element of results[k], at the same position. Padding of results is 0, that of parameters is not read. No buffer may overlap another. The answer is 0, or 1 when out of memory.
 
 WHAT EACH OP MEANS (kernels follow the same rules)
   every op          rounds to its own type before the next one reads it; a NaN stays a NaN, its payload is free
@@ -36,7 +36,7 @@ WHAT EACH OP MEANS (kernels follow the same rules)
   reduce            starts with the init value, then combiner(accumulator, element), elements in row-major order of the
                     reduced dims, every combiner op rounding as it would elsewhere.
   pad               interior and negative amounts; pad value elsewhere. iota: the index, converted (integers wrap).
-  bitcast           the same bytes: element k of memory stays element k. bitcast-convert: the bits of each element.
+  bitcast           the same bytes: element k of memory stays element k (tiles: at its position). bitcast-convert: the bits of each element.
   reduce-precision  nearest even to the mantissa bits; too large: infinity; below the least normal: zero.
 
 THE BOUND: what a kernel may differ by
@@ -776,7 +776,7 @@ class _Library:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Loops and indices: strides from dims and minor_to_major, nothing else.
+# Loops and indices: strides from dims and minor_to_major, positions in tiles from the layout's text.
 
 
 def _strides(dims: Sequence[int], minor_to_major: Optional[Sequence[int]] = None) -> List[int]:
@@ -798,7 +798,47 @@ def _count(dims: Sequence[int]) -> int:
 def _row_major(shape: "Shape") -> bool:
     """Whether the layout stores the elements in row-major order (dimensions of size 1 may stand anywhere)."""
     kept = [d for d in shape.minor_to_major if shape.dims[d] != 1]
-    return kept == sorted(kept, reverse=True) or shape.elements == 0
+    return not shape.tiled and (kept == sorted(kept, reverse=True) or shape.elements == 0)
+
+
+def _tiles(shape: "Shape") -> List[List[int]]:
+    """The tiles of a layout, as its text has them; 0 for *."""
+    found = re.search(r":[^}]*?T((?:\([^()]*\))+)", shape.text)
+    return [[0 if n == "*" else int(n) for n in tile.split(",")] for tile in re.findall(r"\(([^()]*)\)", found[1])] if found else []
+
+
+def _place(shape: "Shape", indices: Sequence[str]) -> Tuple[str, List[int]]:
+    """Where an index lies in memory, as C text, and the sizes of the physical dims: each tile divides the last of these, the major
+    first, by its own, and puts the remainders behind the quotients; * takes a dimension together with the next one."""
+    order = list(reversed(shape.minor_to_major))
+    sizes, digits = [shape.dims[d] for d in order], [indices[d] for d in order]
+    for tile in _tiles(shape):
+        front = [1] * (len(tile) - len(sizes))
+        sizes, digits = front + sizes, ["0"] * len(front) + digits
+        first = len(sizes) - len(tile)
+        outer: List[Tuple[int, str]] = []
+        inner: List[Tuple[int, str]] = []
+        size, digit = 1, "0"
+        for by, s, x in zip(tile, sizes[first:], digits[first:]):
+            size, digit = size * s, _at([digit, x], [s, 1])
+            if by:
+                outer.append((-(-size // by), "0" if size <= by else f"({digit}) / {by}"))
+                inner.append((by, "0" if by == 1 else digit if size <= by else f"({digit}) % {by}"))
+                size, digit = 1, "0"
+        sizes, digits = ([*kept, *(pair[n] for pair in outer + inner)] for n, kept in ((0, sizes[:first]), (1, digits[:first])))  # type: ignore
+    return _at(digits, _strides(sizes)), sizes
+
+
+def _where(shape: "Shape", indices: Sequence[str]) -> str:
+    """Where an index lies in memory."""
+    return _place(shape, indices)[0] if shape.tiled else _at(indices, _strides(shape.dims, shape.minor_to_major))
+
+
+def _room(shape: "Shape") -> int:
+    """Elements that the memory of an array has room for."""
+    tail = re.search(r"L\((\d+)\)", shape.text)
+    count = _count(_place(shape, _indices(shape.dims))[1])
+    return -(-count // int(tail[1])) * int(tail[1]) if tail else count
 
 
 def _at(indices: Sequence[str], strides: Sequence[int]) -> str:
@@ -1400,6 +1440,12 @@ class _Emitter:
             raise ValueError(f"'{i.opcode}' from {shape.text} to {i.shape.text} has no reference")
         if in_order and (out.exact or out.dtype == of.dtype):
             lines = self.copy_all(out, of)
+        elif shape.tiled or i.shape.tiled:
+            memory, indices, to = _Array(self.unique(i.name), of.dtype, (_room(shape),), of.exact), _indices(of.dims), _indices(out.dims)
+            memory.bits = of.bits
+            lines = _nest(of.dims, self.move(memory, _where(shape, indices), of, _at(indices, _strides(of.dims))))
+            self.step(f"{i.operands[0].name} as {shape.text} has it in memory", lines, [memory], x)
+            lines, x = _nest(out.dims, self.same_bits(out, _at(to, _strides(out.dims)), memory, _where(i.shape, to))), [memory]
         else:
             to_at, of_at = ["i"] * 2
             if not in_order:
@@ -1815,7 +1861,7 @@ def _emit(computation: "Computation", options: _Options) -> Tuple[_Emitter, List
             else:
                 array.home = "heap"
                 indices = _indices(array.dims)
-                source = _at(indices, _strides(array.dims, shape.minor_to_major))
+                source = _where(shape, indices)
                 line = f"v_{array.name}[{_at(indices, _strides(array.dims))}] = ((const {kind} *)params[{number}])[{source}];"
                 title = f"{parameter.name} = {shape.text} parameter({parameter.parameter_number}), to row-major"
                 emitter.step(title, _nest(array.dims, [line]), [array], [])
@@ -1912,9 +1958,10 @@ def reference(computation: "Computation", name: str) -> str:
         out = _Array(emitter.unique(f"result_{number}"), array.dtype, array.dims, True, "given")
         given[out.name] = f"{kind} *const v_{out.name} = results[{number}];"
         indices = _indices(array.dims)
-        to = _at(indices, _strides(array.dims, shape.minor_to_major))
-        line = f"v_{out.name}[{to}] = v_{array.name}[{_at(indices, _strides(array.dims))}];"
-        emitter.step(f"result {number}: {shape.text}", _nest(array.dims, [line]), [out], [array])
+        line = f"v_{out.name}[{_where(shape, indices)}] = v_{array.name}[{_at(indices, _strides(array.dims))}];"
+        clear = [f"memset(v_{out.name}, 0, {_room(shape)} * sizeof v_{out.name}[0]);"] if shape.tiled else []
+        title = f"result {number}: {shape.text}" + ", its padding 0" * shape.tiled
+        emitter.step(title, clear + _nest(array.dims, [line]), [out], [array])
         arrays[number] = out
     steps = _needed(emitter.steps, arrays)
     text = "\n".join(line for step in steps for line in step.lines)
@@ -1954,7 +2001,8 @@ def bound(computation: "Computation", name: str, *, excess_precision: bool = Fal
         uses: List[_Array] = []
         if array.exact:
             title = f"result {number}: {shape.text}, exact"
-            lines = _nest((array.count,), [f"v_{out.name}[{'0' if array.count == 1 else 'i'}] = 0.0;"])
+            count = _room(shape) if shape.tiled else array.count
+            lines = _nest((count,), [f"v_{out.name}[{'0' if count == 1 else 'i'}] = 0.0;"])
         else:
             title, uses = f"result {number}: {shape.text}", [array]
             x = emitter.element(array, _at(indices, _strides(array.dims)))
@@ -1963,7 +2011,8 @@ def bound(computation: "Computation", name: str, *, excess_precision: bool = Fal
                 interval = f"range_round_{array.dtype}({interval})"
             text = f"range_bound({interval}, {_as_double(array.dtype, x.v)})" if array.dtype in FLOATS else \
                 f"irange_bound({interval}, {_key(array.dtype, x.v)})"
-            lines = _nest(array.dims, [f"v_{out.name}[{_at(indices, _strides(array.dims, shape.minor_to_major))}] = {text};"])
+            lines = [f"for (int64_t i = 0; i < {_room(shape)}; ++i) v_{out.name}[i] = 0.0;"] if shape.tiled else []
+            lines += _nest(array.dims, [f"v_{out.name}[{_where(shape, indices)}] = {text};"])
         emitter.step(title, lines, [out], uses)
         outs.append(out)
     steps = _needed(emitter.steps, outs)

@@ -225,7 +225,7 @@ def _buffer_table(name: str, entries: Sequence[Dict[str, Any]]) -> str:
         if entry["dtype"] not in BITS_AND_KIND:
             raise RunError(f"the harness does not know dtype {entry['dtype']}")
         bits, kind = BITS_AND_KIND[entry["dtype"]]
-        rows.append(f"  {{ {entry['bytes']}u, {entry['elements']}u, {bits}, SETT_{kind}, {int(bool(entry.get('exact')))} }},\n")
+        rows.append(f"  {{ {entry['bytes']}u, {entry['positions']}u, {bits}, SETT_{kind}, {int(bool(entry.get('exact')))} }},\n")
     return f"static const struct sett_buffer {name}[] = {{\n{''.join(rows) or '  { 0, 0, 8, SETT_UINT, 0 },' + chr(10)}}};\n"
 
 
@@ -602,20 +602,20 @@ def _check_sizes(files: Sequence[Path], sizes: Sequence[int]) -> None:
 
 
 def constant_bytes(shape: Any, literal: Sequence[int]) -> bytes:
-    """The buffer of a constant: bit patterns in logical order, put where the shape's layout has them."""
+    """The buffer of a constant: bit patterns in logical order, put where the shape's layout has them; padding is zero."""
     from gen import algebra
 
     bits, _ = BITS_AND_KIND[shape.dtype]
-    if bits < 8 or shape.tiled:
+    if bits < 8 or shape.bytes % (bits // 8):
         raise RunError(f"a constant {shape.text} as an operand of a fusion cannot be written yet")
     size, plain = bits // 8, tuple(reversed(range(len(shape.dims))))
     patterns = [value.to_bytes(size, "little") for value in literal]
-    if tuple(shape.minor_to_major) == plain:
+    if tuple(shape.minor_to_major) == plain and not shape.tiled:
         return b"".join(patterns)
     at = [int(algebra.call("shape", "index", shape.text, ",".join(map(str, index))))
           for index in itertools.product(*map(range, shape.dims))]
-    placed = dict(zip(at, patterns))
-    return b"".join(placed[i] for i in range(len(patterns)))
+    placed, padding = dict(zip(at, patterns)), bytes(size)
+    return b"".join(placed.get(i, padding) for i in range(shape.bytes // size))
 
 
 def run(file: str, target: str, in_dir: str, out_dir: str, options: Optional[Options] = None) -> List[Path]:

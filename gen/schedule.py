@@ -35,6 +35,7 @@ DEVICES: Dict[str, Device] = {d.name: d for d in (
     Device("sm_80", "cuda", False, 32, 16, 0, 108),
     Device("sm_90", "cuda", False, 32, 16, 0, 132),
 )}
+WOVEN = 2048        # elements of a work-item
 DEFAULT = {"opencl": "pocl-cpu", "cuda": "sm_80", "c": "cpu"}
 
 
@@ -51,8 +52,9 @@ class Schedule:
 
     threads work-items a group, chunks steps a work-item; a step covers `vec` times `down` registers of `lanes` elements each (lanes 1: scalars).
     piece: bytes that one load takes of a tile's row. stream: stores bypass the caches. moves: elements are only moved, as unsigned integers
-    of their width. tile: what is not contiguous along the lanes is turned in registers.
+    of their width; unit: so many neighbours as one, of all their bits. tile: what is not contiguous along the lanes is turned in registers.
     paired: a step's even elements are its first register, the odd ones its second (16-bit types held as f32).
+    weave: the same with so many registers: neighbours in a 32-bit word are in as many.
     streams: equal parts that a work-item walks side by side. far, near: bytes ahead that lines are asked for, into the second level and the first.
     """
 
@@ -64,8 +66,10 @@ class Schedule:
     piece: int = 64
     stream: bool = False
     moves: bool = False
+    unit: int = 1
     tile: bool = False
     paired: bool = False
+    weave: int = 1
     streams: int = 1
     far: int = 0
     near: int = 0
@@ -73,6 +77,11 @@ class Schedule:
     @property
     def step(self) -> int:
         return self.vec * self.lanes * self.down
+
+    @property
+    def woven(self) -> int:
+        """Registers among which neighbours go round; 1: a register's lanes are neighbours."""
+        return 2 if self.paired else self.weave
 
     def text(self) -> str:
         """A line for people."""
@@ -99,24 +108,25 @@ class Loop(Schedule):
         words = [super().text(), f"chunks {self.chunks}", f"vec {self.vec}"]
         words += [f"lanes {self.lanes}"] if self.lanes > 1 else []
         words += [f"streams {self.streams}"] if self.streams > 1 else []
-        words += [word for word, on in (("paired", self.paired), ("streamed", self.stream), ("table", self.table)) if on]
+        words += [word for word, on in (("paired", self.paired), (f"{self.weave} woven", self.weave > 1), ("streamed", self.stream), ("table", self.table)) if on]
         words += [f"prefetch {self.far}/{self.near} in bursts of {self.burst}"] if self.burst else []
         return ", ".join(words)
 
     def scalar(self) -> "Loop":
         """The same walk, one element at a time: the tail of a step."""
-        return replace(self, vec=self.step, lanes=1, paired=False)
+        return replace(self, vec=self.step, lanes=1, down=1, paired=False, weave=1)
 
     def box(self, elements: int) -> "Dict[str, Tuple[int, int]]":
         """The bounds of the walk's variables, as launched."""
         found = {"th_x": self.threads, "bl_x": self.blocks(elements), "stream": self.streams, "chunk": self.chunks, "vec": self.vec,
-                 "lane": self.lanes}
-        return {name: (0, size - 1) for name, size in found.items() if size > 1 or name not in ("stream", "chunk", "lane")}
+                 "down": self.down, "lane": self.lanes}
+        return {name: (0, size - 1) for name, size in found.items() if size > 1 or name not in ("stream", "chunk", "down", "lane")}
 
     def thread_map(self, elements: int) -> str:
         """(th_x, bl_x)[(stream, chunk,) vec(, lane)] -> (position in the output's memory), as notation; the algebra simplifies it."""
         step, span, box = self.step, self.step * self.threads, self.box(elements)
-        inner = "lane * 2 + vec" if self.paired else f"vec * {self.lanes} + lane" if self.lanes > 1 else "vec"
+        inner = f"lane * {self.woven} + vec" if self.woven > 1 and self.lanes > 1 else f"vec * {self.lanes} + lane" if self.lanes > 1 else "vec"
+        inner += f" + down * {self.vec * self.lanes}" if self.down > 1 else ""
         th, chunk = (step * self.chunks, step) if self.blocked else (step, span)
         position = f"th_x * {th} + bl_x * {span * self.chunks} + {inner}" + (f" + chunk * {chunk}" if self.chunks > 1 else "")
         position += f" + stream * {elements // self.streams}" if self.streams > 1 else ""
@@ -134,12 +144,21 @@ def _chunks(device: Device, steps: int, most: int, items: int) -> int:
     return chunks
 
 
-def candidates(device: Device, elements: int, widths: Sequence[int], traffic: int) -> "List[Loop]":
-    """Schedules in order of preference; widths: bytes of the elements that are read or written side by side. The caller takes
-    the first that its maps allow; the last one always works."""
+def candidates(device: Device, elements: int, widths: Sequence[int], traffic: int, weave: int = 1, down: int = 1, moves: bool = False) -> "List[Loop]":
+    """Schedules in order of preference; widths: bytes of the elements that are read or written side by side; weave: neighbours that the
+    maps want apart, and in `down` registers each. The caller takes the first that its maps allow; the last one always works."""
     widths = [w for w in widths if w] or [4]
     if device.cpu:
         stream, found = traffic > device.cache, []
+        if weave > 1 and device.lanes > 1:
+            for registers, moved in [(weave, True)] * moves + [(down, False)]:
+                step = 16 * weave * registers
+                chunks = _chunks(device, -(-elements // step), max(1, WOVEN // step), 16 * device.units)
+                threads = 16 if elements >= step * chunks * 16 * 4 and device.language != "c" else 1
+                burst = min(8, chunks) if down > 1 and stream else 0      # words are read in order
+                streams = 4 if burst and elements % (4 * step * chunks * threads) == 0 else 1
+                found.append(Loop(threads, chunks, weave, 16, registers, blocked=True, weave=weave, stream=stream, moves=moved, streams=streams,
+                                  burst=burst, far=4096 if burst else 0))
         for lanes, vec, paired in _wide_forms(widths) if device.lanes > 1 else ():
             step = lanes * vec
             chunks = _chunks(device, -(-elements // step), 64, 16 * device.units)
@@ -154,6 +173,10 @@ def candidates(device: Device, elements: int, widths: Sequence[int], traffic: in
             return found + [Loop(chunks=_chunks(device, elements, 4096, 16 * device.units), blocked=True)]
         threads = 64 if elements >= 4096 else 1
         return found + [Loop(threads)]
+    if weave > 1:      # 16 bytes of each row
+        vec = weave * 16 // min(widths)
+        threads = min(128, -(-elements // (vec * device.warp)) * device.warp)
+        return [Loop(threads, vec=vec, weave=weave), Loop(threads)]
     vec = max(1, 16 // min(widths))
     while vec > 1 and (vec * max(widths) > 32 or elements < vec * max(1, device.units * 512)):
         vec //= 2

@@ -128,8 +128,13 @@ def _memory(d: Any, constant: str, t: str, name: str) -> str:
     return f"{constant}{d.pointer}{t} *{name}"
 
 
-def _row(d: Any, constant: str, memory: str) -> str:
-    return f"#define ROW(l, r) (*({_memory(d, constant, 'piece', '')})({memory} + l * stride + r))\n"
+def _row(d: Any, constant: str, memory: str, each: int) -> str:
+    return f"#define ROW(l, r) (*({_memory(d, constant, 'piece', '')})({memory} + {_apart(each)} + r))\n"
+
+
+def _apart(each: int) -> str:
+    """Where lane l begins."""
+    return f"l % {each} * stride + l / {each} * further" if each else "l * stride"
 
 
 def _function(d: Any, width: int, lanes: int, rows: int, name: str, parameters: str, fast: str, plain: str) -> str:
@@ -137,8 +142,10 @@ def _function(d: Any, width: int, lanes: int, rows: int, name: str, parameters: 
             f"    for (int r = 0; r < {rows}; ++r) {plain};\n#endif\n}}\n")
 
 
-def load_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", piece: int = 16, name: str = "") -> str:
-    """The function out[r][l] = from[l * stride + r]. piece: the most bytes of a row that one load reads."""
+def load_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", piece: int = 16, name: str = "",
+              each: int = 0) -> str:
+    """The function out[r][l] = from[l * stride + r]. piece: the most bytes of a row that one load reads. each: so many lanes are `stride`
+    apart, and the next as many `further`, one more argument."""
     low = _check(width, lanes, rows)
     t, kind = d.types[f"u{width}"], register(d, width, lanes)
     bits, taken = _log2(lanes), _log2(min(8 * piece // width, rows, lanes))
@@ -148,7 +155,7 @@ def load_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", pi
     loaded = [bit for bit in range(bits) if bit not in inserted]
     joins = [size << n for n in range(1, bits - taken + 1)]
     define, undefine = _macros(steps, lanes)
-    text = _piece(d, width, size) + _row(d, "const ", "from")
+    text = _piece(d, width, size) + _row(d, "const ", "from", each)
     text += "".join(f"#define JOIN{n}(a, b) __builtin_shufflevector(a, b, {', '.join(map(str, range(n)))})\n" for n in joins) + define
     for first in range(0, rows, size):
         registers: List[Register] = []
@@ -165,12 +172,12 @@ def load_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", pi
             assert held == tuple((l, number) for l in range(lanes)), (width, lanes, rows, held)
             text += f"  out[{number}] = {result};\n"
     text += "#undef ROW\n" + "".join(f"#undef JOIN{n}\n" for n in joins) + undefine
-    parameters = f"{kind} *out, {_memory(d, 'const ', t, 'from')}, {index} stride"
+    parameters = f"{kind} *out, {_memory(d, 'const ', t, 'from')}, {index} stride" + f", {index} further" * bool(each)
     return _function(d, width, lanes, rows, name or f"load_u{width}_{lanes}x{rows}", parameters, text,
-                     f"(({t} *)(out + r))[l] = from[({index})l * stride + ({index})r]")
+                     f"(({t} *)(out + r))[l] = from[{_apart(each).replace('l', f'({index})l')} + ({index})r]")
 
 
-def store_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", name: str = "") -> str:
+def store_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", name: str = "", each: int = 0) -> str:
     """The function to[l * stride + r] = in[r][l], by plain stores."""
     low = _check(width, lanes, rows)
     t, kind = d.types[f"u{width}"], register(d, width, lanes)
@@ -181,7 +188,7 @@ def store_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", n
     steps = [(0, low - 1)] * within + [(bits - 1, low)] * above
     inserted = [*reversed(range(within)), *range(low, low + above)]     # the bit of r that each step brings in
     define, undefine = _macros(steps, lanes)
-    text = _piece(d, width, size) + _row(d, "", "to") + define
+    text = _piece(d, width, size) + _row(d, "", "to", each) + define
     for first in range(0, rows, size):
         numbers = [first | _spread(i, inserted) for i in range(size)]
         registers, network = _network(kind, first, [(f"in[{r}]", tuple((l, r) for l in range(lanes))) for r in numbers], steps, lanes)
@@ -191,9 +198,57 @@ def store_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", n
                 (l, r), picked = held[part], f"{result}, {result}, {', '.join(map(str, range(part, part + size)))}"
                 assert r == first and held[part:part + size] == tuple((l, r + k) for k in range(size)), (width, lanes, rows, held)
                 text += f"  ROW({l}, {r}) = {result if size == lanes else f'__builtin_shufflevector({picked})'};\n"
-    parameters = f"{_memory(d, '', t, 'to')}, {index} stride, const {kind} *in"
+    parameters = f"{_memory(d, '', t, 'to')}, {index} stride, {f'{index} further, ' * bool(each)}const {kind} *in"
     return _function(d, width, lanes, rows, name or f"store_u{width}_{lanes}x{rows}", parameters, text + "#undef ROW\n" + undefine,
-                     f"to[({index})l * stride + ({index})r] = ((const {t} *)(in + r))[l]")
+                     f"to[{_apart(each).replace('l', f'({index})l')} + ({index})r] = ((const {t} *)(in + r))[l]")
+
+
+def weave(d: Any, width: int, rows: int, inverse: bool, name: str) -> str:
+    """The function that makes `rows` lines of 64 bytes, in which the rows' elements take turns, of as many bytes of each row:
+    out[k][l * rows + r] = in[r][k * lanes / rows + l]; inverse: the way back."""
+    lanes, t, kind = 512 // width, d.types[f"u{width}"], register(d, width, 512 // width)
+    low, top, count = _check(width, lanes, rows), _log2(lanes), _log2(rows)
+    # A row's bits enter lowest, and leave the highest of 16 bytes; the quarters are put in order after that.
+    steps = [(bit, (0, low - 1)) for bit in reversed(range(count))] + [(bit, (low, top - 1)) for bit in reversed(range(count))]
+    if inverse:
+        steps = [(bit, (leave, insert)) for bit, (insert, leave) in reversed(steps)]
+    start = [tuple((k, l) for l in range(lanes)) for k in range(rows)]
+    registers: List[Register] = [(f"in[{k}]", held) for k, held in enumerate(start)]
+    define, undefine = _macros([step for _, step in steps], lanes)
+    text = ""
+    for number, (bit, step) in enumerate(steps):
+        (one, other), letter, after = _names([s for _, s in steps], step), chr(ord("a") + number), list(registers)
+        for i in (i for i in range(rows) if not i >> bit & 1):
+            j = i | 1 << bit
+            (a, held), (b, more) = registers[i], registers[j]
+            after[i], after[j] = ((f"{letter}{at}", tuple((held + more)[k] for k in _pick(step, which, lanes))) for at, which in ((i, 0), (j, 1)))
+            text += f"  const {kind} {after[i][0]} = {one}({a}, {b}), {after[j][0]} = {other}({a}, {b});\n"
+        registers = after
+    each = lanes // rows
+
+    def wanted(k: int, l: int) -> Element:
+        return (l // each, l % each * rows + k) if inverse else (l % rows, k * each + l // rows)
+    goals = [tuple(wanted(k, l) for l in range(lanes)) for k in range(rows)]
+    found = [next(name for name, held in registers if held == goal) for goal in goals]
+    if rows == 2 and width > 8:     # one permutation of two registers does it
+        define = undefine = text = ""
+        found = [f"__builtin_shufflevector(in[0], in[1], {', '.join(str(k * lanes + l) for k, l in goal)})" for goal in goals]
+    text += "".join(f"  out[{k}] = {name};\n" for k, name in enumerate(found))
+    plain = f"((const {t} *)(in + l / {each}))[l % {each} * {rows} + k]" if inverse else f"((const {t} *)(in + l % {rows}))[k * {each} + l / {rows}]"
+    return (f"{d.function} void {name}({kind} *out, const {kind} *in)\n{{\n#if SHUFFLES >= 64\n{define}{text}{undefine}#else\n"
+            f"  for (int k = 0; k < {rows}; ++k)\n    for (int l = 0; l < {lanes}; ++l) (({t} *)(out + k))[l] = {plain};\n#endif\n}}\n")
+
+
+def join(d: Any, width: int, lanes: int, parts: int, name: str) -> str:
+    """The function that puts `parts` registers of `lanes` elements side by side in one."""
+    t, kind, whole = d.types[f"u{width}"], register(d, width, lanes), register(d, width, lanes * parts)
+    names, size = [f"in[{k}]" for k in range(parts)], lanes
+    while len(names) > 1:
+        size *= 2
+        names = [f"__builtin_shufflevector({a}, {b}, {', '.join(map(str, range(size)))})" for a, b in zip(names[::2], names[1::2])]
+    plain = f"  {whole} out;\n  for (int l = 0; l < {lanes * parts}; ++l) (({t} *)&out)[l] = ((const {t} *)(in + l / {lanes}))[l % {lanes}];\n  return out;\n"
+    return (f"{d.function} {whole} {name}(const {kind} *in)\n{{\n#if SHUFFLES >= {width * lanes * parts // 8}\n  return {names[0]};\n"
+            f"#else\n{plain}#endif\n}}\n")
 
 
 # ---- whole lines where rows begin anywhere ----

@@ -112,6 +112,18 @@ def walked(found: "Sequence[Tuple[str, bool, int, int, str]]", shape: Shape) -> 
     return _merged(Walk(sizes, tuple(accesses)))
 
 
+def woven(found: Walk, down: bool = False) -> int:
+    """The size of the minor digit where neighbours along it are one 32-bit word in some accesses, and in all others neighbours along the
+    next digit are; 1 where that is not so. down: whether so many words go together."""
+    if len(found.sizes) < 2 or any(not a.strides for a in found.accesses):
+        return 1
+    n = found.sizes[-1]
+    words = [a for a in found.accesses if a.strides and a.strides[-2:] == (n, 1)]
+    rows = [a for a in found.accesses if a.strides and a.strides[-2] == 1]
+    fits = n in (2, 4) and found.sizes[-2] % (16 * n if down else 16) == 0 and len(words) + len(rows) == len(found.accesses)
+    return n if fits and words and rows and all(a.width * n == 4 for a in words) else 1
+
+
 def _merged(walk: Walk) -> Walk:
     """Digits of one element left out, neighbours along which every access goes on evenly joined."""
     sizes: List[int] = []
@@ -135,6 +147,24 @@ def reach(flat: str) -> Tuple[int, int]:
     """The least and the largest value of a map of a position: of its digits, where sums of quotients and remainders are sums of steps."""
     sizes = _sizes(algebra.info(flat).variables[0].hi + 1, [flat])
     return algebra.ranges(compose(position(sizes), flat))[0]
+
+
+def strides(flat: str) -> "Optional[Tuple[Tuple[int, ...], Tuple[int, ...]]]":
+    """The sizes of the digits of a map's one variable, and what a step of each is worth; None where that is not even."""
+    sizes = _sizes(algebra.info(flat).variables[0].hi + 1, [flat])
+    digits = compose(position(sizes), flat)
+    steps = [algebra.access(digits, f"g{k}")[0].stride for k in range(len(sizes))]
+    return None if None in steps or algebra.guards(digits) else (sizes, tuple(s or 0 for s in steps))
+
+
+def spread(sizes: Sequence[int], steps: Sequence[int]) -> bool:
+    """Whether digits with such strides are never at the same place: each stride is more than all smaller ones reach."""
+    reached = 0
+    for step, size in sorted((s, n) for s, n in zip(steps, sizes) if n > 1):
+        if step <= reached:
+            return False
+        reached += step * (size - 1)
+    return True
 
 
 def radix(flat: str) -> "Optional[Tuple[int, Tuple[int, ...], Tuple[int, ...]]]":

@@ -337,7 +337,7 @@ class Unsupported(unittest.TestCase):
             ([p, " ROOT r = f32[4] acos(p)"], "3:7: the op 'acos' is not supported yet"),
             ([p, " r = f32[] dot(p, p), lhs_contracting_dims={0}, rhs_contracting_dims={0}"], "3:2: the op 'dot' is not supported yet"),
             ([" p = s4[4] parameter(0)"], "2:2: the type 's4' is not supported yet, in s4[4]{0} of 'parameter'"),
-            ([" p = f32[4,8]{1,0:T(2,4)} parameter(0)"], "2:2: a tiled layout is not supported yet, in f32[4,8]{1,0:T(2,4)} of 'parameter'"),
+            ([" p = f32[4,8]{1,0:T(2,4)SC(0:2)} parameter(0)"], "2:2: the layout's 'SC(0:2)' is not supported yet, in f32[4,8]{1,0:T(2,4)SC(0:2)} of 'parameter'"),
             ([" p = s8[4]{0:E(4)} parameter(0)"], "2:2: the layout's 'E(4)' is not supported yet, in s8[4]{0:E(4)} of 'parameter'"),
             ([" p = f32[<=4] parameter(0)"], "2:2: a dynamic dimension is not supported yet, in f32[<=4]{0} of 'parameter'"),
             ([" p = f32[?,3] parameter(0)", " n = f32[?,3] negate(p)"], "2:2: a dynamic dimension is not supported yet, in f32[?,3]{1,0} of 'parameter'"),

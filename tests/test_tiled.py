@@ -1,0 +1,377 @@
+"""Property: parameters and results of any fusion may have tiled layouts; padding is written with zeros and never read as data.
+
+Drawn fusions (loops, transposes, reductions, several results) agree with the reference on each class of device: inputs are drawn for
+padding too, and results are compared at every position. Beside it `gen run` on files, against a model of the definition in this file.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+import random
+import re
+import shutil
+import struct
+import subprocess
+import sys
+from pathlib import Path
+from typing import List, Optional, Sequence, Tuple
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from drawn import BATCH, COUNT, ON, SEED, agree, fusions, uncached  # noqa: E402
+from gen import build, hlo, run, tiled, tiles  # noqa: E402
+from gen.dialect import DIALECTS  # noqa: E402
+
+TILINGS = Path(__file__).resolve().parent / "tilings"
+ALL = bool(os.environ.get("SETT_ALL"))
+DTYPES = ["pred", "s8", "u16", "bf16", "f16", "f32", "f64", "s32", "u64"]
+FLOATS = ["bf16", "f16", "f32", "f64"]
+DIMS = [1, 2, 3, 5, 8, 16, 17, 31, 32, 33, 64, 100, 128, 130, 256, 300]
+FORMATS = ["(8,128)", "(2,128)", "(4,128)", "(8,128)(2,1)", "(8,128)(4,1)", "(32,128)(32,1)", "(256)", "(8,16)", "(4,32)(2,1)", "(3,5)", "(2,3,4)",
+           "(2)", "(4,4)(2,2)", "(1024)(128)(2,1)", "(*,8)", "(2,*,16)", "(4,1)", "(5)(2)(3)", "(16,16)(4,4)(2,1)"]
+MOST = 40000    # positions of an array
+
+
+def layout(order: "Sequence[int]", tiles: str = "", tail: int = 0) -> str:
+    more = (f"T{tiles}" if tiles else "") + (f"L({tail})" if tail else "")
+    return "{" + ",".join(map(str, order)) + (f":{more}" if more else "") + "}"
+
+
+class Draw:
+    """One random fusion of arrays that are drawn with layouts."""
+
+    def __init__(self, seed: int) -> None:
+        self.r = random.Random(seed)
+        self.lines: List[str] = []
+        self.parameters = self.count = 0
+        self.dtype = self.r.choice(DTYPES)
+
+    def shape(self, dtype: str, dims: "List[int]", share: float = 0.7) -> str:
+        """With a random layout whose padding is not too large."""
+        while True:
+            order = list(range(len(dims)))[::-1]
+            if self.r.random() < 0.4:
+                self.r.shuffle(order)
+            tiles = self.r.choice(FORMATS) if self.r.random() < share and dims else ""
+            text = f"{dtype}[{','.join(map(str, dims))}]" + (layout(order, tiles, self.r.choice([0] * 6 + [1000])) if dims else "")
+            if tiles.startswith("(*") and len(dims) < 2:
+                continue
+            if hlo.shape(text).bytes <= MOST * 8:
+                return text
+
+    def emit(self, dtype: str, dims: "List[int]", text: str, share: float = 0.7) -> "Tuple[str, str, List[int]]":
+        name = f"v{self.count}"
+        self.count += 1
+        self.lines.append(f"  {name} = {self.shape(dtype, dims, share)} {text}")
+        return name, dtype, dims
+
+    def parameter(self, dtype: str, dims: "List[int]") -> "Tuple[str, str, List[int]]":
+        self.parameters += 1
+        return self.emit(dtype, dims, f"parameter({self.parameters - 1})")
+
+    def step(self, of: "Tuple[str, str, List[int]]") -> "Tuple[str, str, List[int]]":
+        """Something made of a value; exactly, where the type has no roundings."""
+        name, dtype, dims = of
+        kind = self.r.choice(["copy", "unary", "binary", "transpose", "slice", "broadcast", "convert", "reshape", "reverse", "pad"])
+        if kind == "unary":
+            return self.emit(dtype, dims, f"{'negate' if dtype in FLOATS else 'not'}({name})")
+        if kind == "binary":
+            other = self.parameter(dtype, dims)
+            return self.emit(dtype, dims, f"{'xor' if dtype == 'pred' else 'add'}({name}, {other[0]})")
+        if kind == "transpose":
+            order = self.r.sample(range(len(dims)), len(dims))
+            return self.emit(dtype, [dims[k] for k in order], f"transpose({name}), dimensions={{{','.join(map(str, order))}}}")
+        if kind == "slice":
+            low = [self.r.randint(0, n // 3) for n in dims]
+            text = ", ".join(f"[{a}:{n}]" for a, n in zip(low, dims))
+            return self.emit(dtype, [n - a for a, n in zip(low, dims)], f"slice({name}), slice={{{text}}}")
+        if kind == "broadcast" and math.prod(dims) * 3 < MOST:
+            return self.emit(dtype, [3, *dims], f"broadcast({name}), dimensions={{{','.join(str(k + 1) for k in range(len(dims)))}}}")
+        if kind == "convert":
+            to = self.r.choice([t for t in DTYPES if t != dtype])
+            return self.emit(to, dims, f"convert({name})")
+        if kind == "reshape":
+            return self.emit(dtype, [math.prod(dims)], f"reshape({name})")
+        if kind == "reverse":
+            return self.emit(dtype, dims, f"reverse({name}), dimensions={{{self.r.randrange(len(dims))}}}")
+        if kind == "pad":
+            zero, grown = f"z{self.count}", [n + 3 for n in dims]
+            self.lines.append(f"  {zero} = {dtype}[]{self.r.choice(['', '{:T(128)}'])} constant(1)")
+            return self.emit(dtype, grown, f"pad({name}, {zero}), padding={'x'.join(['1_2'] * len(dims))}")
+        return self.emit(dtype, dims, f"copy({name})")
+
+    def reduced(self, of: "Tuple[str, str, List[int]]") -> "Tuple[str, str, List[int]]":
+        name, dtype, dims = of
+        gone = sorted(self.r.sample(range(len(dims)), self.r.randint(1, len(dims))))
+        zero = f"z{self.count}"
+        self.lines.append(f"  {zero} = {dtype}[] constant(0)")
+        return self.emit(dtype, [n for k, n in enumerate(dims) if k not in gone],
+                         f"reduce({name}, {zero}), dimensions={{{','.join(map(str, gone))}}}, to_apply=combine_{dtype}")
+
+    def fusion(self) -> str:
+        rank = self.r.choice([1, 2, 2, 2, 3, 3, 4])
+        while True:
+            dims = [self.r.choice(DIMS) for _ in range(rank)]
+            if 2 <= math.prod(dims) <= MOST // 4:
+                break
+        value = self.parameter(self.dtype, dims)
+        results = []
+        for _ in range(self.r.randint(1, 3)):
+            value = self.step(value)
+            if self.r.random() < 0.3:
+                results.append(value)
+        if self.r.random() < 0.4 and math.prod(value[2]) > 1:
+            value = self.reduced(value)
+            if self.r.random() < 0.5 and value[2]:
+                value = self.step(value)
+        results = [r for r in results if r is not value] + [value]
+        combine = "".join(f"combine_{t} {{\n  a = {t}[] parameter(0)\n  b = {t}[] parameter(1)\n"
+                          f"  ROOT c = {t}[] {'or' if t == 'pred' else 'maximum' if t in FLOATS else 'add'}(a, b)\n}}\n"
+                          for t in DTYPES if f"to_apply=combine_{t}" in "".join(self.lines))
+        shapes = [next(line.split(" = ")[1].split(" ")[0] for line in self.lines if line.startswith(f"  {r[0]} = ")) for r in results]
+        if len(results) == 1:
+            self.lines = [line.replace(f"  {results[0][0]} = ", f"  ROOT {results[0][0]} = ") for line in self.lines]
+        else:
+            self.lines.append(f"  ROOT all = ({', '.join(shapes)}) tuple({', '.join(r[0] for r in results)})")
+        return combine + "e {\n" + "\n".join(self.lines) + "\n}\n"
+
+
+@pytest.mark.parametrize("target, device", ON)
+@pytest.mark.parametrize("batch", range(0, COUNT if ALL else COUNT // 2, BATCH))
+def test_drawn(batch: int, target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tiled, "LEAST", 1)
+    if batch // BATCH % 2:
+        uncached(monkeypatch)
+    agree({f"t{n}": Draw(SEED * 1000 + n).fusion() for n in range(batch, min(COUNT, batch + BATCH))}, target, device, tmp_path)
+
+
+# A copy to and from each; the first few always, all where SETT_ALL is set.
+COPIES = [("bf16[33,390]{1,0}", "bf16[33,390]{1,0:T(8,128)(2,1)}"), ("f32[30,300]{0,1}", "f32[30,300]{1,0:T(8,128)}"),
+          ("s8[64,256]{1,0}", "s8[64,256]{1,0:T(8,128)(4,1)}"), ("bf16[32,384]{0,1}", "bf16[32,384]{1,0:T(8,128)(2,1)}"),
+          ("f32[24,256]{1,0}", "f32[24,256]{1,0:T(8,128)}"), ("f32[24,256]{0,1}", "f32[24,256]{1,0:T(8,128)}"), ("f32[30,300]{1,0}", "f32[30,300]{1,0:T(8,128)}"),
+          ("f32[30,300]{0,1}", "f32[30,300]{1,0:T(4,128)}"), ("f32[64,256]{0,1}", "f32[64,256]{1,0:T(2,128)}"), ("f32[3,17]{1,0}", "f32[3,17]{1,0:T(8,128)}"),
+          ("bf16[32,384]{1,0}", "bf16[32,384]{1,0:T(8,128)(2,1)}"), ("bf16[31,390]{0,1}", "bf16[31,390]{1,0:T(8,128)(2,1)}"),
+          ("bf16[30,390]{0,1}", "bf16[30,390]{1,0:T(8,128)(2,1)}"), ("f16[40,260]{1,0}", "f16[40,260]{1,0:T(8,128)(2,1)}"),
+          ("s8[64,256]{0,1}", "s8[64,256]{1,0:T(8,128)(4,1)}"), ("s8[70,250]{1,0}", "s8[70,250]{1,0:T(8,128)(4,1)}"),
+          ("u8[32,128]{1,0}", "u8[32,128]{1,0:T(8,128)(4,1)}"), ("s16[16,160]{1,0}", "s16[16,160]{1,0:T(8,32)(2,1)}"),
+          ("pred[64,256]{1,0}", "pred[64,256]{1,0:T(32,128)(32,1)}"), ("pred[64,256]{0,1}", "pred[64,256]{1,0:T(32,128)(32,1)}"),
+          ("pred[70,250]{1,0}", "pred[70,250]{1,0:T(32,128)(32,1)}"), ("f32[24,256]{1,0:T(8,128)}", "f32[24,256]{0,1:T(8,128)}"),
+          ("bf16[2,30,260]{2,1,0:T(8,128)(2,1)}", "bf16[2,30,260]{2,1,0:T(4,128)}"), ("f32[2048]{0}", "f32[2048]{0:T(1024)}"),
+          ("f64[3,33,40]{2,1,0}", "f64[3,33,40]{0,2,1:T(4,2,8)}"), ("u64[30,130]{1,0}", "u64[30,130]{0,1:T(8,128)(2,2)}")]
+
+
+@pytest.mark.parametrize("target, device", ON if ALL else [on for on in ON if on[1] not in ("opencl-gpu", "cpu-scalar")])
+def test_copies(target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To and from the formats of TPUs and others, whole tiles and ragged ones, as if no cache held them."""
+    uncached(monkeypatch)
+    monkeypatch.setattr(tiled, "LEAST", 1)
+    texts = {}
+    for n, (a, b) in enumerate(COPIES if ALL else COPIES[:4]):
+        texts[f"to{n}"] = f"e {{\n  p = {a} parameter(0)\n  ROOT c = {b} copy(p)\n}}\n"
+        texts[f"from{n}"] = f"e {{\n  p = {b} parameter(0)\n  ROOT c = {a} copy(p)\n}}\n"
+    agree(texts, target, device, tmp_path)
+
+
+SEVERAL = {"sum": """e {
+  p = f32[30,300]{1,0:T(8,128)} parameter(0)
+  q = bf16[30,300]{1,0:T(8,128)(2,1)} parameter(1)
+  w = f32[30,300]{1,0} convert(q)
+  s = f32[30,300]{1,0} add(p, w)
+  ROOT r = bf16[30,300]{1,0:T(8,128)(2,1)} convert(s)
+}
+""", "apart": """e {
+  p = bf16[32,384]{1,0:T(8,128)(2,1)} parameter(0)
+  ROOT r = bf16[32,384]{1,0} negate(p)
+}
+""", "wider": """e {
+  p = s8[32,384]{1,0:T(8,128)(4,1)} parameter(0)
+  ROOT r = f32[32,384]{1,0} convert(p)
+}
+""", "bytes": """e {
+  p = s8[32,384]{1,0} parameter(0)
+  q = u8[32,384]{1,0:T(8,128)(4,1)} parameter(1)
+  b = s8[32,384]{1,0} bitcast-convert(q)
+  s = s8[32,384]{1,0} add(p, b)
+  ROOT r = s8[32,384]{1,0:T(8,128)(4,1)} not(s)
+}
+"""}
+
+
+@pytest.mark.parametrize("target, device", ON)
+def test_several_formats(target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Computed between arrays of different tiles, in whole tiles with vectors."""
+    uncached(monkeypatch)
+    monkeypatch.setattr(tiled, "LEAST", 1)
+    agree(SEVERAL, target, device, tmp_path)
+
+
+def test_constants_of_the_entry(tmp_path: Path) -> None:
+    """What `gen run` writes of a constant, in its layout."""
+    shape = hlo.shape("s32[2,3]{1,0:T(2,4)}")
+    assert struct.unpack("<8i", run.constant_bytes(shape, [1, 2, 3, 4, 5, 6])) == (1, 2, 3, 0, 4, 5, 6, 0)
+
+
+def test_schedules(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whole tiles are moved by lines, and all but the ragged ends of large arrays."""
+    for name, schedules in (("f32_8_128", ("lanes 16", "lanes 16", "16 x 32", "16 x 32")), ("bf16_8_128_2_1", ("2 woven", "2 woven", "units of 2", "units of 2")),
+                            ("s8_8_128_4_1", ("4 woven", "4 woven", "units of 4", "units of 4"))):
+        for fusion, wanted in zip(hlo.fusions(hlo.parse((TILINGS / f"{name}.hlo").read_text(), name)), schedules):
+            for target in ("opencl", "c"):
+                assert wanted in build.program(fusion, target).kernels[0].loop.text(), (fusion.name, target)
+    monkeypatch.setattr(tiled, "LEAST", 1)
+    (ragged,) = fusions("e {\n  p = bf16[100,400]{1,0} parameter(0)\n  ROOT c = bf16[100,400]{1,0:T(8,128)(2,1)} copy(p)\n}\n")
+    made = build.program(ragged, "c")
+    assert len(made.kernels) == 4 and all("2 woven" in made.kernels[n].loop.text() for n in (0, 2))   # 96 x 384; rows; 16 columns; padding
+    assert "padding of result 0" in made.text
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in TILINGS.glob("*.hlo")) if ALL else ["f32_2_128", "pred_32_128_32_1"])
+@pytest.mark.parametrize("target", ["opencl", "c", "cuda-on-cpu"] if ALL else ["opencl"])
+def test_tilings(name: str, target: str) -> None:
+    """The catalogue of formats."""
+    options = run.Options()
+    try:
+        run.find_device(target, options)
+    except run.RunError as error:
+        pytest.skip(error.message)
+    results = run.check(str(TILINGS / f"{name}.hlo"), target, options)
+    assert [r.status for r in results] == ["PASS"] * 4, [r.line() for r in results]
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in TILINGS.glob("*.hlo")) if ALL else ["s8_8_128_4_1"])
+def test_c_without_warnings(name: str, tmp_path: Path) -> None:
+    for fusion in hlo.fusions(hlo.parse((TILINGS / f"{name}.hlo").read_text(), name)):
+        build.build_fusion(fusion, str(tmp_path), ["c"])
+        done = subprocess.run([run.c_compiler(), *"-std=c11 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes -Werror -c -o /dev/null".split(),
+                               f"{fusion.name}.c"], cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+
+
+def test_there_and_back(tmp_path: Path) -> None:
+    """Through tiles and back is the same."""
+    data = [bytes(random.Random(n).randrange(2) for _ in range(96 * 512)) for n in range(2)]
+    for n, one in enumerate(data):
+        (tmp_path / f"p{n}.bin").write_bytes(one)
+    run.run(str(TILINGS / "pred_32_128_32_1.hlo"), "c", str(tmp_path), str(tmp_path))
+    assert [(tmp_path / f"r{n}.bin").read_bytes() for n in range(2)] == data
+
+
+# ---- the registers' functions, by their laws ----
+
+LAW = r"""
+#define WOVEN(weave, unweave, N, T)                                                              \
+  {                                                                                              \
+    T in[N][64 / sizeof(T)], out[N][64 / sizeof(T)], back[N][64 / sizeof(T)];                    \
+    V(T) x[N], y[N], z[N];                                                                       \
+    const int lanes = 64 / sizeof(T);                                                            \
+    for (size_t i = 0; i < sizeof in; ++i) ((unsigned char *)in)[i] = (unsigned char)rand();     \
+    memcpy(x, in, sizeof in);                                                                    \
+    weave(y, x), unweave(z, y);                                                                  \
+    memcpy(out, y, sizeof out), memcpy(back, z, sizeof back);                                    \
+    bad |= memcmp(back, in, sizeof in) != 0;                                                     \
+    for (int k = 0; k < N * lanes; ++k) bad |= ((T *)out)[k] != in[k % N][k / N];                \
+  }
+"""
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize("machine", ["native", "x86-64"])
+def test_words_are_woven(compiler: str, machine: str, tmp_path: Path) -> None:
+    """Elements take turns, and back; registers are put side by side; lanes may go on unevenly after each few."""
+    if not shutil.which(compiler):
+        pytest.skip(f"no {compiler}")
+    d, shapes = DIALECTS["c"], [(8, 2), (8, 4), (8, 8), (16, 2), (16, 4), (32, 2)]
+    text = ["#include <stdint.h>", "#include <stdlib.h>", "#include <string.h>", tiles.PRELUDE, *(tiles.typedef(d, w, 512 // w) for w in (8, 16, 32)),
+            tiles.typedef(d, 16, 16), tiles.typedef(d, 8, 16), LAW]
+    body = []
+    for width, n in shapes:
+        text += [tiles.weave(d, width, n, inverse, f"{'un' * inverse}weave_{width}_{n}") for inverse in (False, True)]
+        text.append(f"#define V_uint{width}_t {tiles.register(d, width, 512 // width)}")
+        body.append(f"WOVEN(weave_{width}_{n}, unweave_{width}_{n}, {n}, uint{width}_t)")
+    text += ["#define V(T) V_##T", tiles.join(d, 16, 16, 2, "join_16"), tiles.join(d, 8, 16, 4, "join_8"),
+             tiles.load_tile(d, 32, 16, 16, "uint32_t", 64, "load", 4), tiles.store_tile(d, 32, 16, 16, "uint32_t", "store", 4),
+             "int main(void)\n{\n  int bad = 0;", *body,
+             "  { uint16_t in[32]; for (int i = 0; i < 32; ++i) in[i] = (uint16_t)rand(); ushort16 x[2]; memcpy(x, in, 64);"
+             " ushort32 y = join_16(x); bad |= memcmp(&y, in, 64) != 0; }",
+             "  { uint8_t in[64]; for (int i = 0; i < 64; ++i) in[i] = (uint8_t)rand(); uchar16 x[4]; memcpy(x, in, 64);"
+             " uchar64 y = join_8(x); bad |= memcmp(&y, in, 64) != 0; }",
+             "  { static uint32_t from[1000], to[1000], flat[16][16]; uint16 x[16];",
+             "    for (int i = 0; i < 1000; ++i) from[i] = (uint32_t)rand();",
+             "    load(x, from + 1, 17, 200), memcpy(flat, x, sizeof flat), store(to + 3, 18, 210, x);",
+             "    for (int l = 0; l < 16; ++l) for (int r = 0; r < 16; ++r) {",
+             "      const uint32_t one = from[1 + l % 4 * 17 + l / 4 * 200 + r];",
+             "      bad |= flat[r][l] != one || to[3 + l % 4 * 18 + l / 4 * 210 + r] != one; } }",
+             "  return bad;\n}"]
+    (tmp_path / "law.c").write_text("\n".join(text))
+    done = subprocess.run([compiler, "-O1", "-std=c11", f"-march={machine}", "-Wno-psabi", str(tmp_path / "law.c"), "-o", str(tmp_path / "law")],
+                          capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert subprocess.run([str(tmp_path / "law")]).returncode == 0
+
+
+# ---- against a model of the definition ----
+
+def positions(dims: "Sequence[int]", order: "Sequence[int]", tiles: "Sequence[Sequence[int]]") -> "Tuple[List[Optional[Tuple[int, ...]]], int]":
+    """The index at every position: the array as a list of its indices, padded, reshaped and transposed by each tile in turn."""
+    sizes = [dims[d] for d in reversed(order)]
+    cells: "List[Optional[Tuple[int, ...]]]" = [tuple(x for _, x in sorted(zip(reversed(order), index))) for index in itertools.product(*map(range, sizes))]
+    for tile in tiles:
+        front = len(sizes) - len(tile)
+        outer = math.prod(sizes[:front])
+        last, counts = sizes[front:], [-(-n // t) for n, t in zip(sizes[front:], tile)]
+        inner = math.prod(last)
+        made: "List[Optional[Tuple[int, ...]]]" = []
+        for o in range(outer):
+            for count in itertools.product(*map(range, counts)):
+                for rest in itertools.product(*map(range, tile)):
+                    at = [c * t + r for c, t, r in zip(count, tile, rest)]
+                    flat = 0
+                    for x, n in zip(at, last):
+                        flat = flat * n + x
+                    made.append(cells[o * inner + flat] if all(x < n for x, n in zip(at, last)) else None)
+        cells, sizes = made, [*sizes[:front], *counts, *tile]
+    return cells, len(cells)
+
+
+@pytest.mark.parametrize("dims, order, tiles", [
+    ((30, 200), (1, 0), "(8,128)"), ((30, 200), (0, 1), "(8,128)(2,1)"), ((3, 5), (1, 0), "(2,2)"), ((2, 9, 10), (2, 0, 1), "(4,4)(2,1)"), ((7,), (0,), "(4)"),
+    ((33, 128), (1, 0), "(32,128)(32,1)")])
+def test_run_agrees_with_the_definition(dims: "Tuple[int, ...]", order: "Tuple[int, ...]", tiles: str, tmp_path: Path) -> None:
+    """gen run reads and writes raw buffers in the shapes' own layouts."""
+    model = [[int(n) for n in tile.split(",")] for tile in re.findall(r"\(([^)]*)\)", tiles)]
+    cells, count = positions(dims, order, model)
+    plain = layout(range(len(dims))[::-1])
+    size = ",".join(map(str, dims))
+    for name, a, b in (("to", plain, layout(order, tiles)), ("from", layout(order, tiles), plain)):
+        (tmp_path / f"{name}.hlo").write_text(f"e {{\n  p = s32[{size}]{a} parameter(0)\n  ROOT c = s32[{size}]{b} copy(p)\n}}\n")
+    rows = {index: n for n, index in enumerate(itertools.product(*map(range, dims)))}
+    numbers = [1000 + n for n in range(len(rows))]
+    laid = [0 if cell is None else numbers[rows[cell]] for cell in cells]
+    dirty = [-1 if cell is None else numbers[rows[cell]] for cell in cells]
+    for name, given, wanted in (("to", numbers, laid), ("from", dirty, numbers)):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "p0.bin").write_bytes(struct.pack(f"<{len(given)}i", *given))
+        run.run(str(tmp_path / f"{name}.hlo"), "c", str(folder), str(folder))
+        data = (folder / "r0.bin").read_bytes()
+        assert list(struct.unpack(f"<{len(data) // 4}i", data)) == wanted, name
+    assert count == hlo.shape(f"s32[{size}]{layout(order, tiles)}").bytes // 4
+
+
+def test_what_is_refused() -> None:
+    for text, wanted in (
+            ("e {\n  p = f32[8,8]{1,0:E(16)} parameter(0)\n  ROOT c = f32[8,8] copy(p)\n}\n", "2:3: the layout's 'E(16)' is not supported yet"),
+            ("e {\n  p = f32[8,8]{1,0:T(8,128)SC(0:4)} parameter(0)\n  ROOT c = f32[8,8] copy(p)\n}\n", "2:3: the layout's 'SC(0:4)' is not supported yet"),
+            ("e {\n  p = f32[12,128]{1,0:T(8,128)} parameter(0)\n  ROOT c = f32[2,6,128]{2,1,0:T(8,128)} bitcast(p)\n}\n", "3:8: expected a bitcast")):
+        assert wanted in str(hlo.unsupported(hlo.parse(text, "x.hlo")))
+
+
+@pytest.mark.parametrize("a, b", [("f32[16,256]{1,0:T(8,128)}", "f32[2,8,2,128]{3,1,2,0}"), ("f32[8,256]{1,0:T(8,128)}", "f32[8,2,128]{2,0,1:T(8,128)}"),
+                                  ("bf16[16,256]{1,0:T(8,128)(2,1)}", "bf16[2,2,4,128,2]{4,3,2,1,0}")])
+def test_bitcasts(a: str, b: str, tmp_path: Path) -> None:
+    agree({"b0": f"e {{\n  p = {a} parameter(0)\n  n = {a} negate(p)\n  ROOT c = {b} bitcast(n)\n}}\n",
+           "b1": f"e {{\n  p = {b} parameter(0)\n  n = {b} negate(p)\n  ROOT c = {a} bitcast(n)\n}}\n"}, "c", "cpu", tmp_path)
