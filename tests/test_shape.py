@@ -17,7 +17,6 @@ from indexing_analysis_eval import PEER, ROOT, Index, box, read, run_as_script
 
 from gen import algebra
 
-HEADERS = ["sett_tile.h", "sett.h", "sett_indexing_analysis.h"]
 
 
 def peer(name: str) -> list[str]:
@@ -519,22 +518,6 @@ def run(*command: str) -> str:
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, (command, done.stdout, done.stderr)
     return done.stdout
-
-
-def test_headers_compile() -> None:
-    """Each header alone, C11 and C++17, freestanding, without a warning; and its bodies, in the command."""
-    with tempfile.TemporaryDirectory() as folder:
-        for header in HEADERS:
-            before = '#include "sett_indexing_map.h"\n' if header == "sett_indexing_analysis.h" else ""
-            source = Path(folder) / "one.c"
-            source.write_text(f'{before}#include "{header}"\nint one;\n')
-            for c, cxx in compilers():
-                include = f"-I{ROOT / 'include'}"
-                out = [include, "-c", str(source), "-o", os.devnull]
-                run(c, "-std=c11", "-Wstrict-prototypes", *WARNINGS, "-ffreestanding", *out)
-                run(cxx, "-x", "c++", "-std=c++17", *WARNINGS, *out)
-    for c, _ in compilers():
-        run(c, "-std=c11", "-O1", "-Wstrict-prototypes", *WARNINGS, str(ROOT / "gen" / "sett.c"), "-c", "-o", os.devnull)
 
 
 def test_first_look() -> None:
