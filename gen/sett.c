@@ -59,6 +59,8 @@ static sett_map_arena command_arena(void) { return sett_map_arena_make(command_m
 #if defined(SETT_WITH_SHAPE)
 #include "sett_shape.c"
 #include "sett_nested.c"
+#include "sett_indexing.c"
+#include "sett_analysis.c"
 #endif
 
 #if defined(SETT_SHARED) && defined(__GNUC__)
@@ -86,8 +88,14 @@ SETT_EXPORT int sett_command(int argc, const char *const *argv, char *out, size_
   else if (argc > 0 && !strcmp(argv[0], "shape")) status = command_shape(&self);
   else if (argc > 0 && !strcmp(argv[0], "op")) status = command_op(&self);
   else if (argc > 0 && !strcmp(argv[0], "nested")) status = command_nested(&self);
+  else if (argc > 0 && !strcmp(argv[0], "indexing")) status = command_indexing(&self);
+  else if (argc > 0 && !strcmp(argv[0], "coalescing")) status = command_coalescing(&self);
+  else if (argc > 0 && !strcmp(argv[0], "banks")) status = command_banks(&self);
+  else if (argc > 0 && !strcmp(argv[0], "utilisation")) status = command_utilisation(&self);
+  else if (argc > 0 && !strcmp(argv[0], "reuse")) status = command_reuse(&self);
+  else if (argc > 0 && !strcmp(argv[0], "tile")) status = command_tile(&self);
 #endif
-  else status = say_error(&self, 0, "unknown command, expected map, shape, op or nested");
+  else status = say_error(&self, 0, "unknown command, expected map, shape, op, nested, indexing, coalescing, banks, utilisation, reuse or tile");
   if (self.length >= capacity) {
     size_t needed = self.length + 1;
     self.length = 0;

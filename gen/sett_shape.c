@@ -628,6 +628,7 @@ enum { OP_OPERANDS = 4096, OP_VALUES = 65536 };
 /* The lists that one `op` command names. */
 typedef struct {
   int used;
+  int from_operand, all; /* from=operand; all=1: what the map is and what its runtime variables are too */
   sett_analysis_op op;
   sett_analysis_list in[OP_OPERANDS];
   int64_t values[OP_VALUES];
@@ -642,7 +643,15 @@ static sett_analysis_list *op_key(op_lists *lists, const char *key, size_t lengt
       {"out", &lists->op.out},           {"dimensions", &lists->op.dimensions}, {"dimension", &lists->op.dimensions},
       {"start", &lists->op.start},       {"stride", &lists->op.stride},         {"low", &lists->op.low},
       {"high", &lists->op.high},         {"interior", &lists->op.interior},     {"out_layout", &lists->op.out_layout},
-      {"in_layout", &lists->op.in_layout}};
+      {"in_layout", &lists->op.in_layout}, {"window", &lists->op.window},
+      {"base_dilation", &lists->op.base_dilation}, {"window_dilation", &lists->op.window_dilation},
+      {"reversal", &lists->op.reversal}, {"lhs_batch", &lists->op.lhs_batch},
+      {"rhs_batch", &lists->op.rhs_batch}, {"lhs_contracting", &lists->op.lhs_contracting},
+      {"rhs_contracting", &lists->op.rhs_contracting}, {"lhs_labels", &lists->op.lhs_labels},
+      {"rhs_labels", &lists->op.rhs_labels}, {"out_labels", &lists->op.out_labels},
+      {"offset_dims", &lists->op.offset_dims}, {"collapsed", &lists->op.collapsed},
+      {"start_index_map", &lists->op.start_index_map}, {"operand_batching", &lists->op.operand_batching},
+      {"indices_batching", &lists->op.indices_batching}, {"slice_sizes", &lists->op.slice_sizes}};
   size_t i;
   long number = 0;
   for (i = 0; i < sizeof keys / sizeof keys[0]; ++i)
@@ -662,9 +671,24 @@ static int op_word(command *self, op_lists *lists, const char *word) {
   const char *equal = strchr(word, '=');
   sett_analysis_list *list = equal ? op_key(lists, word, (size_t)(equal - word)) : NULL;
   int count, operand;
+  struct {
+    const char *key;
+    int64_t *value;
+  } numbers[] = {{"feature_groups=", &lists->op.feature_groups},
+                 {"batch_groups=", &lists->op.batch_groups},
+                 {"index_vector_dim=", &lists->op.index_vector_dim}};
+  size_t i;
+  if (!strcmp(word, "from=operand")) return lists->from_operand = 1;
+  if (!strcmp(word, "all=1")) return lists->all = 1;
+  for (i = 0; i < sizeof numbers / sizeof numbers[0]; ++i)
+    if (!strncmp(word, numbers[i].key, strlen(numbers[i].key))) {
+      count = shape_integers(self, word + strlen(numbers[i].key), numbers[i].value, 1);
+      if (count == 0) say_error(self, (int)strlen(numbers[i].key) + 1, "expected an integer");
+      return count == 1;
+    }
   if (!list) {
-    say_error(self, 1, "expected out=, in=, in0=, dimensions=, start=, stride=, low=, high=, interior=, "
-                       "out_layout= or in_layout=");
+    say_error(self, 1, "expected a list that this op has, out=, in=, in0=, dimensions=, start=, .. (sett_analysis_op "
+                       "names them all), from=operand or all=1");
     return 0;
   }
   count = shape_integers(self, equal + 1, lists->values + lists->used, OP_VALUES - lists->used);
@@ -678,21 +702,45 @@ static int op_word(command *self, op_lists *lists, const char *word) {
   return 1;
 }
 
+/* The map; with all=1 then lines: exact or `covering: reason`, the replica, and what each runtime variable is. */
+static int op_say(command *self, sett_map_arena *arena, const sett_analysis_answer *answer) {
+  sett_analysis_answer tidy = sett_analysis_tidy(arena, answer, 0);
+  sett_map map = sett_analysis_map(&tidy);
+  int k;
+  if (map.kind == SETT_MAP_FAILED) return shape_say_map(self, arena, map);
+  shape_say_map(self, arena, map);
+  say_text(self, tidy.kind == SETT_ANALYSIS_COVERING ? "\ncovering: " : "\nexact");
+  say_text(self, tidy.reason);
+  if (tidy.replica) {
+    say_text(self, "\nreplica ");
+    shape_say_map(self, arena, sett_analysis_replica(&tidy));
+  }
+  for (k = 0; k < tidy.runtimes; ++k) {
+    say_text(self, tidy.runtime[k].clamped ? "\nclamped " : "\nchecked ");
+    say_int(self, tidy.runtime[k].operand);
+    say_text(self, " ");
+    shape_say_map(self, arena, sett_analysis_runtime_map(&tidy, k));
+  }
+  return 0;
+}
+
 /* op OPCODE OPERAND key=v,v,.. ..  : the map from the output to that operand. */
 static int command_op(command *self) {
   static op_lists lists;
+  sett_analysis_answer answer;
   const char *name = self->argc > 1 ? self->argv[1] : "";
   sett_map_arena arena = command_arena();
   int64_t operand;
   int i;
   if (self->argc < 3) return say_error(self, 0, "expected op OPCODE OPERAND key=value,value,.. ..");
-  lists.used = 0;
+  lists.used = lists.from_operand = lists.all = 0;
   memset(&lists.op, 0, sizeof lists.op);
   memset(lists.in, 0, sizeof lists.in);
   lists.op.opcode = !strcmp(name, "reduce-init") ? SETT_ANALYSIS_SCALAR : sett_analysis_opcode_find(name);
   if (lists.op.opcode == SETT_ANALYSIS_NONE)
-    return say_error(self, 1, "expected elementwise, broadcast, transpose, reshape, bitcast, slice, reverse, pad, "
-                              "concatenate, reduce, reduce-init or scalar");
+    return say_error(self, 1, "expected elementwise, broadcast, transpose, reshape, bitcast, bitcast-convert, slice, reverse, "
+                              "pad, concatenate, reduce, reduce-init, reduce-window, select-and-scatter, dot, scaled-dot, "
+                              "convolution, dynamic-slice, dynamic-update-slice, gather, scatter, all-gather or scalar");
   i = shape_integers(self, self->argv[2], &operand, 1);
   if (i < 0) return 2;
   if (i == 0 || operand < 0 || operand >= OP_OPERANDS) return say_error(self, 1, "expected the number of an operand");
@@ -700,5 +748,6 @@ static int command_op(command *self) {
   lists.op.in = lists.in;
   for (i = 3; i < self->argc; ++i)
     if (!op_word(self, &lists, self->argv[i])) return 2;
-  return shape_say_tidy(self, &arena, sett_analysis_output_to_operand(&arena, &lists.op));
+  answer = lists.from_operand ? sett_analysis_from_operand(&arena, &lists.op) : sett_analysis_from_output(&arena, &lists.op);
+  return lists.all ? op_say(self, &arena, &answer) : shape_say_tidy(self, &arena, sett_analysis_map(&answer));
 }

@@ -1,8 +1,10 @@
-/* sett_indexing_analysis.h - v0.1 - the indexing map of an HLO op: which operand elements make an output element
+/* sett_indexing_analysis.h - v0.2 - the indexing map of an HLO op, in both directions, and what a map says about an access
 
 WHAT
   Given an op's dimensions and attributes as plain numbers, the map from an index of the output to the index (or the range
-  of indices) of one operand that the element is made from. A kernel generator composes these maps along a graph.
+  of indices) of one operand that the element is made from, and the map back: which output elements an operand's element
+  goes to. Answers compose along chains of ops. Then questions to one map: is an access coalesced, which lanes meet in a
+  bank of shared memory and what prevents it, how often elements are read, which tile of the operand a tile needs.
 
 INCLUDE
     #include "sett_indexing_map.h"
@@ -32,10 +34,19 @@ A FIRST LOOK
     (d0, d1) -> (d1, d0), domain: d0 in [0, 39], d1 in [0, 19]
 
 THE MODEL
-  The map's dimensions are the output's, d0 in [0, out0 - 1] and so on. Its results are an index of the operand. A reduced
-  dimension is a range variable: one output element reads the operand at each of its values. Where only a part of the
-  output reads an operand (pad, concatenate) the domain is that part. An op whose output has no element, or whose operand
-  has none that is read, gives KNOWN EMPTY. Maps come as the rules below build them; sett_map_simplify tidies them.
+  An op is a set of pairs (output index, operand index); a map is that set read from one side. From the output its
+  dimensions are the output's, d0 in [0, out0 - 1] and so on, its results an index of the operand, and what several
+  operand elements are read through are ranges s0, s1, ..; from the operand it is the other way round. Where only a part
+  of the output reads an operand (pad, concatenate, dilation) the domain is that part. A set without a pair gives KNOWN
+  EMPTY. Maps come as the rules build them; sett_analysis_tidy (or sett_map_simplify) tidies them.
+
+  A runtime variable rt0, rt1, .. stands for an element of another operand, a start or an index: the answer says which
+  operand, at which index (a map of the same variables), and whether a value out of bounds is clamped (dynamic-slice,
+  gather) or makes no pair (scatter drops such an update). Its bounds are those that the op leaves it.
+
+  EXACT: the pairs of the map are the op's, for any values of the runtime variables. COVERING: all of the op's pairs and
+  more, where what is left out is decided at run time or is no map's domain: operand 0 of dynamic-update-slice, the
+  padding value, indices of scatter, select-and-scatter. UNDEFINED: nothing is known; reason says why.
 
     elementwise   (d0, .., dn) of the operand; a scalar operand (the predicate of select, bounds of clamp) gives ()
     broadcast     operand dimension i is output dimension dimensions[i]
@@ -44,39 +55,68 @@ THE MODEL
                   of equal product, and each piece is an identity (1 to 1), a collapse (n to 1: a sum of multiples), an
                   expansion (1 to n: quotients and remainders) or, in general, a collapse followed by an expansion
     bitcast       physical positions agree: a reshape between the lists of dimensions in memory order
-    slice         start[i] + stride[i] * d
-    reverse       size - 1 - d in the reversed dimensions
-    pad           (d - low) floordiv (interior + 1) where that divides and falls in the operand; operand 1, the padding
-                  value, gives () everywhere (a covering statement)
-    concatenate   d - (sizes of the operands before) in the concatenated dimension
-    reduce        kept dimensions in order, reduced ones are ranges s0.. in order
-    scalar        () everywhere: the init of a reduction, any scalar operand
+    bitcast-convert  the wider type's element is the last dimension of the narrower
+    slice         operand = start[i] + stride[i] * output
+    reverse       operand = size - 1 - output in the reversed dimensions
+    pad           output = low + (interior + 1) * operand; operand 1, the padding value, is ()
+    concatenate   output = operand + (sizes of the operands before) in the concatenated dimension
+    reduce        kept dimensions in order, reduced ones are ranges in order; an init is ()
+    window        operand * base_dilation = output * stride + w * window_dilation - low, w in the window: reduce-window,
+                  convolution, select-and-scatter (there an output element is in the windows of a source element)
+    dot           output = batch dimensions, free ones of the left side, free ones of the right; contracted ones are
+                  ranges in the order of the attribute. scaled-dot: a scale serves a block of a factor's elements
+    convolution   the kernel is read at every place of the padded base, backwards where reversal says so; groups pair
+                  features (or batches) of the input with as many of the output
+    dynamic-slice operand = output + rt;  dynamic-update-slice: output = update + rt;  starts are ()
+    gather        operand = offset + rt, rt an element of the indices in the row that the output's batch dimensions give;
+                  operand batching dimensions are rows too
+    scatter       output = window + rt the same way, for the updates; operand 0 is elementwise
+    all-gather    output = replica * size + operand; the replica is a further result
+    scalar        (): any operand that is read as a whole everywhere
 
     f32[8] reshaped to f32[2,4]    (d0, d1) -> (d0 * 4 + d1), domain: d0 in [0, 1], d1 in [0, 3]
     f32[4,4] padded by low 1,4 high 4,0 interior 1,0 to f32[12,8]
                                    (d0, d1) -> ((d0 - 1) floordiv 2, d1 - 4), domain: d0 in [1, 7], d1 in [4, 7],
                                                                               (d0 - 1) mod 2 in [0, 0]
+    its operand to the output      (d0, d1) -> (d0 * 2 + 1, d1 + 4), domain: d0 in [0, 3], d1 in [0, 3]
+
+  How: every op but reshape and bitcast is linear equations between output and operand dimensions, further variables and
+  runtime values. Either side is computed from the other: an equation with one unknown is solved (a quotient, a remainder
+  that must be 0, bounds), two unknowns that count like digits are a quotient and a remainder, and where no equation is
+  left the next variable becomes a range. So both directions are one description.
 
 FUNCTIONS
-  sett_analysis_output_to_operand    the map of one operand of an op
-  sett_analysis_opcode_find          "transpose" -> SETT_ANALYSIS_TRANSPOSE
-  sett_analysis_opcode_name          and back
-  sett_analysis_reshape              the indices of a reshape's operand, for any index expressions of its output
-  sett_analysis_error_message        what an error means, the map's errors included
+  sett_analysis_from_output, _from_operand   the answers; _output_to_operand: the first one's map alone
+  sett_analysis_map, _replica, _runtime_map  the parts of an answer
+  sett_analysis_compose     first, then second, runtime variables included
+  sett_analysis_tidy        simplified, without ranges (and runtime variables) that nothing needs
+  sett_analysis_fold        a runtime variable whose value is known
+  sett_analysis_reshape     the indices of a reshape's operand, for any index expressions of its output
+  sett_analysis_coalesced   bytes and transactions of the warps of an access
+  sett_analysis_bank_conflicts   turns that lanes take, which meet; _pad_rows, _swizzle_rows: the layout without
+  sett_analysis_reads       how many reads a map makes
+  sett_analysis_propagate   the operand's tile, as a function of the output tile's number
+  sett_analysis_opcode_find, _opcode_name, _error_message
 
-LAWS (tests/test_op_maps.py checks them by enumerating small random instances of every op)
-  1 reads        the pairs (output index, operand index) of the map are those that loops over the op read.
+LAWS (tests/test_op_maps.py, tests/indexing_analysis_uses.py check them by enumerating small random instances)
+  1 pairs        the pairs of an EXACT answer are those that loops over the op make, in both directions; of a COVERING one
+                 they are all that some runtime values make.
   2 pieces       a reshape's map is the identity on row-major numbers.
+  3 order        the k-th runtime variable of the map is the k-th of the answer's list.
+  4 access       transactions, turns and degrees are what counting over all lanes gives; a swizzle is a permutation.
+  5 tile         a whole output tile reads offset + k * stride, 0 <= k < size, and nothing else.
 
 ERRORS
   Dimensions that contradict each other (a transpose whose sizes do not agree, ranks, permutations, ..) give a failed map
   whose error is one of SETT_ANALYSIS_ERROR_...; a full arena or an overflow gives the map's own errors.
 
 LIMITS
-  rank 32 for outputs and operands.
+  rank 32 for outputs and operands; 64 runtime variables in a chain, one all-gather. Questions about warps look at 2^20
+  points (whole says whether those were all). A tile that is no strided block of the operand is refused.
 
 HISTORY
-  0.1  output to operand of the ops above.
+  0.1  output to operand of moves and reductions.
+  0.2  all ops with a map, in both directions; runtime variables; chains; coalescing, banks, reads, tiles.
 */
 #ifndef SETT_INDEXING_ANALYSIS_H
 #define SETT_INDEXING_ANALYSIS_H
@@ -87,13 +127,16 @@ HISTORY
 
 /* ---- types ------------------------------------------------------------------------------------------------------ */
 
-enum { SETT_ANALYSIS_MAX_RANK = 32, SETT_ANALYSIS_ERROR_FIRST = 1000 };
+enum { SETT_ANALYSIS_MAX_RANK = 32, SETT_ANALYSIS_MAX_RUNTIMES = 64, SETT_ANALYSIS_ERROR_FIRST = 1000 };
 
 #define SETT_ANALYSIS_OPCODES(X)                                                                                     \
   X(NONE, "none")                                                                                                    \
   X(ELEMENTWISE, "elementwise") X(BROADCAST, "broadcast") X(TRANSPOSE, "transpose") X(RESHAPE, "reshape")            \
-  X(BITCAST, "bitcast") X(SLICE, "slice") X(REVERSE, "reverse") X(PAD, "pad") X(CONCATENATE, "concatenate")          \
-  X(REDUCE, "reduce") X(SCALAR, "scalar")
+  X(BITCAST, "bitcast") X(BITCAST_CONVERT, "bitcast-convert") X(SLICE, "slice") X(REVERSE, "reverse")                \
+  X(PAD, "pad") X(CONCATENATE, "concatenate") X(REDUCE, "reduce") X(REDUCE_WINDOW, "reduce-window")                  \
+  X(SELECT_AND_SCATTER, "select-and-scatter") X(DOT, "dot") X(SCALED_DOT, "scaled-dot")                              \
+  X(CONVOLUTION, "convolution") X(DYNAMIC_SLICE, "dynamic-slice") X(DYNAMIC_UPDATE_SLICE, "dynamic-update-slice")    \
+  X(GATHER, "gather") X(SCATTER, "scatter") X(ALL_GATHER, "all-gather") X(SCALAR, "scalar")
 
 enum {
 #define SETTP_ANALYSIS_ENUM(name, text) SETT_ANALYSIS_##name,
@@ -113,6 +156,15 @@ enum {
   X(ELEMENTS, "expected as many elements in the operand as in the output")                                           \
   X(SLICE, "expected a slice inside the operand: start >= 0, stride > 0, the last element inside")                   \
   X(INTERIOR, "expected interior padding that is not negative")                                                      \
+  X(WINDOW, "expected a window with sizes that are not negative, and strides and dilations of at least 1")           \
+  X(GROUPS, "expected group counts that divide the features and the batch, one of them 1")                           \
+  X(RUNTIMES, "expected fewer runtime variables, at most 64")                                                        \
+  X(COLLECTIVES, "expected one all-gather in a chain of ops")                                                        \
+  X(POSITION, "expected as many results as the memory has dimensions, or one: a position")                           \
+  X(LANES, "expected a map with a first dimension, the lane, at most 256 variables and 64 lanes")                    \
+  X(OUTSIDE, "expected indices inside the memory's dimensions")                                                      \
+  X(UNITS, "expected elements of at most 128 bits, and transactions or banks of at least a sixteenth of one")        \
+  X(TILE, "expected tile sizes of at least 1, of dimensions that start at 0")                                        \
   X(TOO_LARGE, "expected sizes whose products fit in 64 bits")
 
 enum {
@@ -128,24 +180,138 @@ typedef struct sett_analysis_list {
   const int64_t *values;
 } sett_analysis_list;
 
-/* An op in numbers. Lists that an op does not use stay empty; empty stride means ones, empty interior zeros, an empty
-   layout row-major. */
+/* An op in numbers, named as HLO names them. Lists that an op does not use stay empty; of those that it uses an empty
+   stride, base_dilation or window_dilation means ones, an empty low, high, interior or reversal zeros (but pad names low
+   and high), an empty layout row-major, no groups 1. */
 typedef struct sett_analysis_op {
   int opcode;
-  int operand;                   /* the operand that the map goes to */
+  int operand;                   /* the operand that the map goes to or starts from */
   int operands;                  /* length of in */
-  const sett_analysis_list *in;  /* dimensions of the operands; concatenate reads all up to its own, others their own */
-  sett_analysis_list out;        /* dimensions of the output */
-  sett_analysis_list dimensions; /* broadcast, transpose, reverse, reduce; concatenate: its one dimension */
-  sett_analysis_list start, stride;       /* slice */
-  sett_analysis_list low, high, interior; /* pad; low and high may be negative */
+  const sett_analysis_list *in;  /* dimensions of the operands; concatenate reads all up to its own, gather and scatter
+                                    those of the indices, others their own */
+  sett_analysis_list out;        /* dimensions of the output; a variadic op's outputs have the same */
+  sett_analysis_list dimensions; /* broadcast, transpose, reverse, reduce; concatenate, all-gather: their one dimension */
+  sett_analysis_list start, stride;         /* slice; stride also of windows */
+  sett_analysis_list low, high, interior;   /* pad; low and high also of windows: they may be negative */
   sett_analysis_list out_layout, in_layout; /* bitcast: minor_to_major */
+  sett_analysis_list window, base_dilation, window_dilation, reversal; /* a window: sizes, lhs_dilate, rhs_dilate, 0 or 1 */
+  sett_analysis_list lhs_batch, rhs_batch, lhs_contracting, rhs_contracting; /* dot, scaled-dot */
+  sett_analysis_list lhs_labels; /* convolution: dimension numbers of batch, feature, then the spatial ones in order */
+  sett_analysis_list rhs_labels; /* of input feature, output feature, the spatial ones */
+  sett_analysis_list out_labels; /* of batch, feature, the spatial ones */
+  int64_t feature_groups, batch_groups;
+  sett_analysis_list offset_dims;       /* gather; scatter: update_window_dims */
+  sett_analysis_list collapsed;         /* gather: collapsed_slice_dims; scatter: inserted_window_dims */
+  sett_analysis_list start_index_map;   /* gather; scatter: scatter_dims_to_operand_dims */
+  sett_analysis_list operand_batching;  /* gather: operand_batching_dims; scatter: input_batching_dims */
+  sett_analysis_list indices_batching;  /* gather: start_indices_batching_dims; scatter: scatter_indices_batching_dims */
+  int64_t index_vector_dim;             /* gather, scatter */
+  sett_analysis_list slice_sizes;       /* gather */
 } sett_analysis_op;
+
+/* What a runtime variable stands for: an element of that operand. */
+typedef struct sett_analysis_runtime {
+  int operand;
+  int count;   /* length of the element's index */
+  int clamped; /* 1: a value outside of the bounds counts as the nearer bound; 0: it makes no point (scatter) */
+} sett_analysis_runtime;
+
+enum { SETT_ANALYSIS_UNDEFINED, SETT_ANALYSIS_EXACT, SETT_ANALYSIS_COVERING };
+
+/* The answer to a question for a map. The results of all are the index, then the replica where there is one, then the
+   index of what each runtime variable is read from: so they are composed and simplified together. */
+typedef struct sett_analysis_answer {
+  int kind;
+  const char *reason; /* of COVERING and UNDEFINED; "" for EXACT */
+  sett_map all;
+  int results;        /* length of the index */
+  int replica;        /* 1: there is a replica */
+  int runtimes;       /* all.rts of them */
+  sett_analysis_runtime runtime[SETT_ANALYSIS_MAX_RUNTIMES];
+} sett_analysis_answer;
+
+/* ---- what maps are for ---- */
+
+enum {
+  SETT_ANALYSIS_MAX_LANES = 64,
+  SETT_ANALYSIS_MAX_UNITS = 17 * 64,
+  SETT_ANALYSIS_MAX_VARIABLES = 256,
+  SETT_ANALYSIS_MAX_LOOKS = 1 << 20 /* points that one question looks at */
+};
+
+/* Where an index of the map's results is: row-major, rows of dims' last entry + padding elements, in which column c of row
+   r is c xor (r / swizzle_every mod swizzle_count) * swizzle_unit. No dims: the one result is a position. */
+typedef struct sett_analysis_memory {
+  sett_analysis_list dims;
+  int64_t bits; /* of an element */
+  int64_t padding;
+  int64_t swizzle_every, swizzle_count, swizzle_unit; /* count 0: none */
+} sett_analysis_memory;
+
+/* Sums over warps (bits: of different elements); the worst warp, and how many elements its lanes are apart (strided). */
+typedef struct sett_analysis_coalescing {
+  int error, whole; /* whole 0: only the first warps were looked at */
+  int64_t warps, bits, transactions, least;
+  int64_t worst, worst_least, worst_bits, stride;
+  int strided;
+} sett_analysis_coalescing;
+
+/* turns: of all phases, one each without conflicts; degree: turns of the worst, whose lanes meet in bank. */
+typedef struct sett_analysis_banks {
+  int error, whole;
+  int64_t warps, phases, turns, bank;
+  int degree, lanes, lane[SETT_ANALYSIS_MAX_LANES];
+} sett_analysis_banks;
+
+/* The operand's tile for an output tile: it starts at offset (of the tile's number in each dimension) and has so many
+   elements, so far apart. reason: why there is none. The last tile may be cut by the edge. */
+typedef struct sett_analysis_tile {
+  int error, results;
+  const char *reason;
+  sett_map offset;
+  int64_t size[SETT_ANALYSIS_MAX_RANK], stride[SETT_ANALYSIS_MAX_RANK];
+} sett_analysis_tile;
 
 /* ---- prototypes ------------------------------------------------------------------------------------------------- */
 
-/* The map from output indices to indices of op->in[op->operand]. */
+/* From output indices to those of op->in[op->operand], and back. {0} is UNDEFINED; a failed answer has a failed map. */
+SETT_INLINE sett_analysis_answer sett_analysis_from_output(sett_map_arena *arena, const sett_analysis_op *op);
+SETT_INLINE sett_analysis_answer sett_analysis_from_operand(sett_map_arena *arena, const sett_analysis_op *op);
+/* The parts of an answer: the map alone; the replica of an all-gather; what runtime variable number k is read at. They
+   have the same variables. */
+SETT_INLINE sett_map sett_analysis_map(const sett_analysis_answer *answer);
+SETT_INLINE sett_map sett_analysis_replica(const sett_analysis_answer *answer);
+SETT_INLINE sett_map sett_analysis_runtime_map(const sett_analysis_answer *answer, int k);
+/* The same as the map alone. */
 SETT_INLINE sett_map sett_analysis_output_to_operand(sett_map_arena *arena, const sett_analysis_op *op);
+/* first, then second from what first reaches. Ranges and runtime variables: second's, then first's, in the map and in the
+   list. The caller writes into runtime[].operand what tells the operands of both apart. */
+SETT_INLINE sett_analysis_answer sett_analysis_compose(sett_map_arena *arena, const sett_analysis_answer *first,
+                                                       const sett_analysis_answer *second);
+/* Simplified, without ranges that nothing needs; with drop also without such runtime variables. */
+SETT_INLINE sett_analysis_answer sett_analysis_tidy(sett_map_arena *arena, const sett_analysis_answer *answer, int drop);
+/* Runtime variable k is known: the expression (in the variables of the map), clamped as the op does it. */
+SETT_INLINE sett_analysis_answer sett_analysis_fold(sett_map_arena *arena, const sett_analysis_answer *answer, int k,
+                                                    sett_expr value);
+/* A warp is `lanes` consecutive values of the map's first dimension. How many transactions (of so many bytes, aligned) does
+   it touch, and how few could hold as many elements? All warps are looked at, up to SETT_ANALYSIS_MAX_LOOKS points. */
+SETT_INLINE sett_analysis_coalescing sett_analysis_coalesced(sett_map_arena *arena, sett_map map,
+                                                             const sett_analysis_memory *memory, int transaction,
+                                                             int lanes);
+/* Lanes that want different words (of so many bytes) of one bank take turns; elements wider than a word go in phases of
+   as many lanes as the banks serve at once. */
+SETT_INLINE sett_analysis_banks sett_analysis_bank_conflicts(sett_map_arena *arena, sett_map map,
+                                                             const sett_analysis_memory *memory, int banks, int bytes,
+                                                             int lanes);
+/* The least padding of rows, or the first swizzle, with the lowest degree for all maps; that degree, -1: not decided. */
+SETT_INLINE int sett_analysis_pad_rows(sett_map_arena *arena, int maps, const sett_map *map, sett_analysis_memory *memory,
+                                       int banks, int bytes, int lanes);
+SETT_INLINE int sett_analysis_swizzle_rows(sett_map_arena *arena, int maps, const sett_map *map,
+                                           sett_analysis_memory *memory, int banks, int bytes, int lanes);
+/* Points of the domain: how many reads a map makes (sett_map_image counts the elements it reaches); -1: not decided. */
+SETT_INLINE int64_t sett_analysis_reads(sett_map_arena *arena, sett_map map);
+/* Tiles of sizes (one a dimension of the map) of the output. */
+SETT_INLINE sett_analysis_tile sett_analysis_propagate(sett_map_arena *arena, sett_map map, sett_analysis_list sizes);
 /* An opcode of that name, or SETT_ANALYSIS_NONE. */
 SETT_INLINE int sett_analysis_opcode_find(const char *name);
 SETT_INLINE const char *sett_analysis_opcode_name(int opcode);
@@ -185,18 +351,6 @@ SETT_INLINE int sett_analysis_opcode_find(const char *name) {
   }
   return SETT_ANALYSIS_NONE;
 }
-
-/* What an op's rule fills in: the map's variables, results and constraints; error as soon as a check fails. */
-typedef struct settp_analysis_map {
-  sett_map_arena *arena;
-  const sett_analysis_op *op;
-  sett_analysis_list out, in;
-  int error;
-  int dims, ranges, results, constraints;
-  sett_map_variable variable[2 * SETT_ANALYSIS_MAX_RANK];
-  sett_expr result[SETT_ANALYSIS_MAX_RANK];
-  sett_map_constraint constraint[SETT_ANALYSIS_MAX_RANK];
-} settp_analysis_map;
 
 SETT_INLINE int settp_analysis_dims_error(sett_analysis_list dims) {
   int i;
@@ -307,244 +461,1416 @@ SETT_INLINE int sett_analysis_reshape(sett_map_arena *arena, sett_analysis_list 
   return 0;
 }
 
-SETT_INLINE sett_expr settp_analysis_dim(settp_analysis_map *map, int64_t dim) {
-  return sett_map_var(map->arena, (int)dim);
+/* ---- an op as a relation ---- */
+
+/* An op is a set of pairs (output index, operand index), given by linear equations between their dimensions, further
+   variables and runtime values. Either side is then computed from the other: an equation with one unknown is solved for
+   it, one with two unknowns that count like digits gives both, and where neither is left a variable becomes a range. */
+enum {
+  SETTP_ANALYSIS_VARS = 8 * SETT_ANALYSIS_MAX_RANK,
+  SETTP_ANALYSIS_EQUATIONS = 4 * SETT_ANALYSIS_MAX_RANK,
+  SETTP_ANALYSIS_TERMS = 4
+};
+
+typedef struct settp_analysis_equation { /* sum of factor * var + constant = 0 */
+  int terms, done;
+  int var[SETTP_ANALYSIS_TERMS];
+  int64_t factor[SETTP_ANALYSIS_TERMS], constant;
+} settp_analysis_equation;
+
+typedef struct settp_analysis_relation {
+  sett_map_arena *arena;
+  const sett_analysis_op *op;
+  sett_analysis_list out, in; /* variables 0.. are the output's dimensions, then the operand's, then further ones */
+  int from_output, error, kind;
+  const char *reason;
+  int vars, equations, replica; /* replica: a variable, or -1 */
+  int64_t lo[SETTP_ANALYSIS_VARS], hi[SETTP_ANALYSIS_VARS];
+  settp_analysis_equation equation[SETTP_ANALYSIS_EQUATIONS];
+  int rts, rt_var[SETT_ANALYSIS_MAX_RANK];
+  sett_analysis_runtime rt[SETT_ANALYSIS_MAX_RANK];
+  int rt_index[SETT_ANALYSIS_MAX_RANK][SETT_ANALYSIS_MAX_RANK]; /* a variable, or -1 - constant */
+  /* while it is solved */
+  unsigned char known[SETTP_ANALYSIS_VARS];
+  sett_expr expr[SETTP_ANALYSIS_VARS];
+  int64_t least[SETTP_ANALYSIS_VARS], most[SETTP_ANALYSIS_VARS]; /* of expr */
+  int dims, ranges, constraints, rt_base;
+  sett_map_variable variable[SETTP_ANALYSIS_VARS];
+  sett_map_constraint constraint[2 * SETTP_ANALYSIS_VARS];
+} settp_analysis_relation;
+
+SETT_INLINE int settp_analysis_add_to(int64_t *sum, int64_t a) { /* 0: it overflows */
+  if (a > 0 ? *sum > INT64_MAX - a : *sum < INT64_MIN - a) return 0;
+  *sum += a;
+  return 1;
 }
 
-SETT_INLINE void settp_analysis_identity(settp_analysis_map *map) {
+SETT_INLINE int settp_analysis_product(int64_t a, int64_t b, int64_t *product) { /* 0: it overflows */
+  int negative = (a < 0) != (b < 0);
+  if (a == INT64_MIN || b == INT64_MIN) return 0;
+  *product = settp_analysis_mul(a < 0 ? -a : a, b < 0 ? -b : b);
+  if (*product < 0) return 0;
+  if (negative) *product = -*product;
+  return 1;
+}
+
+SETT_INLINE void settp_analysis_fail(settp_analysis_relation *r, int error) {
+  if (!r->error) r->error = error;
+}
+
+SETT_INLINE int settp_analysis_var(settp_analysis_relation *r, int64_t lo, int64_t hi) {
+  r->lo[r->vars] = lo;
+  r->hi[r->vars] = hi;
+  return r->vars++;
+}
+
+SETT_INLINE int settp_analysis_in(const settp_analysis_relation *r, int64_t dim) { return r->out.count + (int)dim; }
+
+SETT_INLINE void settp_analysis_begin(settp_analysis_relation *r, int64_t constant) {
+  settp_analysis_equation *e = &r->equation[r->equations++];
+  e->terms = e->done = 0;
+  e->constant = constant;
+}
+
+SETT_INLINE void settp_analysis_term(settp_analysis_relation *r, int var, int64_t factor) {
+  settp_analysis_equation *e = &r->equation[r->equations - 1];
+  e->var[e->terms] = var;
+  e->factor[e->terms++] = factor;
+}
+
+/* a = b + constant */
+SETT_INLINE void settp_analysis_same(settp_analysis_relation *r, int a, int b, int64_t constant) {
+  settp_analysis_begin(r, constant);
+  settp_analysis_term(r, b, 1);
+  settp_analysis_term(r, a, -1);
+}
+
+/* Output dimension o is operand dimension i. */
+SETT_INLINE void settp_analysis_pair(settp_analysis_relation *r, int64_t o, int64_t i) {
+  if (r->out.values[o] != r->in.values[i])
+    settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
+  else
+    settp_analysis_same(r, settp_analysis_in(r, i), (int)o, 0);
+}
+
+SETT_INLINE int settp_analysis_has(sett_analysis_list list, int64_t value) {
   int i;
-  if (map->in.count == 0) return;
-  if (map->in.count != map->out.count) map->error = SETT_ANALYSIS_ERROR_SIZES;
-  for (i = 0; i < map->in.count && !map->error; ++i) {
-    if (map->in.values[i] != map->out.values[i]) map->error = SETT_ANALYSIS_ERROR_SIZES;
-    map->result[i] = settp_analysis_dim(map, i);
+  for (i = 0; i < list.count; ++i)
+    if (list.values[i] == value) return i + 1;
+  return 0;
+}
+
+SETT_INLINE int64_t settp_analysis_entry(sett_analysis_list list, int i, int64_t otherwise) {
+  return list.count ? list.values[i] : otherwise;
+}
+
+SETT_INLINE void settp_analysis_cover(settp_analysis_relation *r, const char *reason) {
+  r->kind = SETT_ANALYSIS_COVERING;
+  r->reason = reason;
+}
+
+/* ---- each op's equations ---- */
+
+SETT_INLINE void settp_analysis_elementwise(settp_analysis_relation *r) {
+  int i;
+  if (r->in.count != r->out.count) settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
+  for (i = 0; i < r->in.count && !r->error; ++i) settp_analysis_pair(r, i, i);
+}
+
+SETT_INLINE void settp_analysis_bitcast_convert(settp_analysis_relation *r) {
+  int i, n = r->in.count < r->out.count ? r->in.count : r->out.count;
+  if (r->in.count > n + 1 || r->out.count > n + 1) settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
+  for (i = 0; i < n && !r->error; ++i) settp_analysis_pair(r, i, i);
+}
+
+SETT_INLINE void settp_analysis_broadcast(settp_analysis_relation *r) {
+  sett_analysis_list to = r->op->dimensions;
+  int i;
+  if (to.count != r->in.count)
+    settp_analysis_fail(r, SETT_ANALYSIS_ERROR_COUNT);
+  else if (!settp_analysis_distinct(to, r->out.count))
+    settp_analysis_fail(r, SETT_ANALYSIS_ERROR_DIMENSION);
+  for (i = 0; i < to.count && !r->error; ++i) settp_analysis_pair(r, to.values[i], i);
+}
+
+SETT_INLINE void settp_analysis_transpose(settp_analysis_relation *r) {
+  sett_analysis_list from = r->op->dimensions;
+  int i;
+  if (from.count != r->out.count || from.count != r->in.count)
+    settp_analysis_fail(r, SETT_ANALYSIS_ERROR_COUNT);
+  else if (!settp_analysis_distinct(from, r->in.count))
+    settp_analysis_fail(r, SETT_ANALYSIS_ERROR_DIMENSION);
+  for (i = 0; i < from.count && !r->error; ++i) settp_analysis_pair(r, i, from.values[i]);
+}
+
+SETT_INLINE void settp_analysis_slice(settp_analysis_relation *r) {
+  sett_analysis_list start = r->op->start, stride = r->op->stride;
+  int i, n = r->out.count;
+  if (start.count != n || r->in.count != n || (stride.count && stride.count != n))
+    settp_analysis_fail(r, SETT_ANALYSIS_ERROR_COUNT);
+  for (i = 0; i < n && !r->error; ++i) {
+    int64_t step = settp_analysis_entry(stride, i, 1), first = start.values[i], size = r->in.values[i];
+    if (step <= 0 || first < 0 || first > size ||
+        (r->out.values[i] > 0 && (first >= size || r->out.values[i] - 1 > (size - 1 - first) / step)))
+      settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SLICE);
+    settp_analysis_begin(r, first);
+    settp_analysis_term(r, i, step);
+    settp_analysis_term(r, settp_analysis_in(r, i), -1);
   }
 }
 
-SETT_INLINE void settp_analysis_broadcast(settp_analysis_map *map) {
-  sett_analysis_list to = map->op->dimensions;
+SETT_INLINE void settp_analysis_reverse(settp_analysis_relation *r) {
+  sett_analysis_list dims = r->op->dimensions;
   int i;
-  if (to.count != map->in.count) map->error = SETT_ANALYSIS_ERROR_COUNT;
-  else if (!settp_analysis_distinct(to, map->out.count)) map->error = SETT_ANALYSIS_ERROR_DIMENSION;
-  for (i = 0; i < to.count && !map->error; ++i) {
-    if (map->in.values[i] != map->out.values[to.values[i]]) map->error = SETT_ANALYSIS_ERROR_SIZES;
-    map->result[i] = settp_analysis_dim(map, to.values[i]);
+  if (r->in.count != r->out.count)
+    settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
+  else if (!settp_analysis_distinct(dims, r->out.count))
+    settp_analysis_fail(r, SETT_ANALYSIS_ERROR_DIMENSION);
+  for (i = 0; i < r->out.count && !r->error; ++i) {
+    settp_analysis_pair(r, i, i);
+    if (r->error || !settp_analysis_has(dims, i)) continue;
+    r->equation[r->equations - 1].constant = 1 - r->out.values[i];
+    r->equation[r->equations - 1].factor[1] = 1;
   }
 }
 
-SETT_INLINE void settp_analysis_transpose(settp_analysis_map *map) {
-  sett_analysis_list from = map->op->dimensions;
-  int i;
-  if (from.count != map->out.count || from.count != map->in.count) map->error = SETT_ANALYSIS_ERROR_COUNT;
-  else if (!settp_analysis_distinct(from, map->in.count)) map->error = SETT_ANALYSIS_ERROR_DIMENSION;
-  for (i = 0; i < from.count && !map->error; ++i) {
-    if (map->out.values[i] != map->in.values[from.values[i]]) map->error = SETT_ANALYSIS_ERROR_SIZES;
-    map->result[from.values[i]] = settp_analysis_dim(map, i);
+/* Elements of a line after padding and dilation; -1: it does not fit, or is negative (pad: an error; windows: no place). */
+SETT_INLINE int64_t settp_analysis_line(int64_t size, int64_t step, int64_t low, int64_t high) {
+  int64_t n = settp_analysis_mul(size > 0 ? size - 1 : 0, step);
+  if (n < 0 || (size > 0 && !settp_analysis_add_to(&n, 1))) return -1;
+  if (!settp_analysis_add_to(&n, low) || !settp_analysis_add_to(&n, high)) return -1;
+  return n;
+}
+
+SETT_INLINE void settp_analysis_pad(settp_analysis_relation *r) {
+  sett_analysis_list low = r->op->low, high = r->op->high, interior = r->op->interior;
+  int i, n = r->out.count;
+  if (r->in.count != n || low.count != n || high.count != n || (interior.count && interior.count != n))
+    settp_analysis_fail(r, SETT_ANALYSIS_ERROR_COUNT);
+  for (i = 0; i < n && !r->error; ++i) {
+    int64_t gap = settp_analysis_entry(interior, i, 0);
+    if (gap < 0)
+      settp_analysis_fail(r, SETT_ANALYSIS_ERROR_INTERIOR);
+    else if (gap == INT64_MAX || low.values[i] <= -(INT64_MAX / 2) || high.values[i] <= -(INT64_MAX / 2))
+      settp_analysis_fail(r, SETT_ANALYSIS_ERROR_TOO_LARGE);
+    else if (settp_analysis_line(r->in.values[i], gap + 1, low.values[i], high.values[i]) != r->out.values[i])
+      settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
+    if (r->error) return;
+    settp_analysis_begin(r, low.values[i]);
+    settp_analysis_term(r, settp_analysis_in(r, i), gap + 1);
+    settp_analysis_term(r, i, -1);
   }
 }
 
-SETT_INLINE void settp_analysis_reshape(settp_analysis_map *map) {
-  sett_expr index[SETT_ANALYSIS_MAX_RANK];
+SETT_INLINE void settp_analysis_concatenate(settp_analysis_relation *r) {
+  const sett_analysis_op *op = r->op;
+  int64_t d = op->dimensions.count == 1 ? op->dimensions.values[0] : -1, offset = 0;
   int i;
-  for (i = 0; i < map->out.count; ++i) index[i] = settp_analysis_dim(map, i);
-  map->error = sett_analysis_reshape(map->arena, map->out, index, map->in, map->result);
+  if (op->dimensions.count != 1)
+    settp_analysis_fail(r, SETT_ANALYSIS_ERROR_COUNT);
+  else if (!settp_analysis_distinct(op->dimensions, r->out.count))
+    settp_analysis_fail(r, SETT_ANALYSIS_ERROR_DIMENSION);
+  else if (r->in.count != r->out.count)
+    settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
+  for (i = 0; i < op->operand && !r->error; ++i) {
+    int64_t size = op->in[i].count == r->out.count ? op->in[i].values[d] : -1;
+    if (size < 0 || size > r->out.values[d] - offset)
+      settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
+    else
+      offset += size;
+  }
+  if (!r->error && r->in.values[d] > r->out.values[d] - offset) settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
+  for (i = 0; i < r->out.count && !r->error; ++i) {
+    if (i == d)
+      settp_analysis_same(r, i, settp_analysis_in(r, i), offset);
+    else
+      settp_analysis_pair(r, i, i);
+  }
 }
+
+SETT_INLINE void settp_analysis_reduce(settp_analysis_relation *r) {
+  sett_analysis_list dims = r->op->dimensions;
+  int i, kept = 0;
+  if (!settp_analysis_distinct(dims, r->in.count))
+    settp_analysis_fail(r, SETT_ANALYSIS_ERROR_DIMENSION);
+  else if (r->in.count != r->out.count + dims.count)
+    settp_analysis_fail(r, SETT_ANALYSIS_ERROR_COUNT);
+  for (i = 0; i < r->in.count && !r->error; ++i)
+    if (!settp_analysis_has(dims, i)) settp_analysis_pair(r, kept++, i);
+}
+
+/* The lists of a window have n entries, or are empty where that is allowed. */
+SETT_INLINE void settp_analysis_check_window(settp_analysis_relation *r, int n) {
+  const sett_analysis_op *op = r->op;
+  sett_analysis_list list[6];
+  int i;
+  list[0] = op->stride, list[1] = op->low, list[2] = op->high;
+  list[3] = op->base_dilation, list[4] = op->window_dilation, list[5] = op->reversal;
+  if (op->window.count != n) settp_analysis_fail(r, SETT_ANALYSIS_ERROR_COUNT);
+  for (i = 0; i < 6; ++i)
+    if (list[i].count && list[i].count != n) settp_analysis_fail(r, SETT_ANALYSIS_ERROR_COUNT);
+  for (i = 0; i < n && !r->error; ++i)
+    if (op->window.values[i] < 0 || settp_analysis_entry(op->stride, i, 1) < 1 ||
+        settp_analysis_entry(op->base_dilation, i, 1) < 1 || settp_analysis_entry(op->window_dilation, i, 1) < 1)
+      settp_analysis_fail(r, SETT_ANALYSIS_ERROR_WINDOW);
+}
+
+/* How often window dimension i fits along base elements: 0 or more, -1 where sizes do not fit in 64 bits. */
+SETT_INLINE int64_t settp_analysis_places(const sett_analysis_op *op, int i, int64_t base) {
+  int64_t low = settp_analysis_entry(op->low, i, 0), high = settp_analysis_entry(op->high, i, 0);
+  int64_t reach = settp_analysis_line(op->window.values[i], settp_analysis_entry(op->window_dilation, i, 1), 0, 0);
+  int64_t half = INT64_MAX / 2, line;
+  if (low < -half || low > half || high < -half || high > half) return -1;
+  line = settp_analysis_line(base, settp_analysis_entry(op->base_dilation, i, 1), 0, 0);
+  if (line < 0 || reach < 0 || !settp_analysis_add_to(&line, low) || !settp_analysis_add_to(&line, high)) return -1;
+  return line < reach || line <= 0 ? 0 : (line - reach) / settp_analysis_entry(op->stride, i, 1) + 1;
+}
+
+/* base * base_dilation = place * stride + within * window_dilation - low, for window dimension i. */
+SETT_INLINE void settp_analysis_window(settp_analysis_relation *r, int i, int base, int place, int within) {
+  const sett_analysis_op *op = r->op;
+  settp_analysis_begin(r, -settp_analysis_entry(op->low, i, 0));
+  settp_analysis_term(r, place, settp_analysis_entry(op->stride, i, 1));
+  settp_analysis_term(r, within, settp_analysis_entry(op->window_dilation, i, 1));
+  settp_analysis_term(r, base, -settp_analysis_entry(op->base_dilation, i, 1));
+}
+
+SETT_INLINE void settp_analysis_reduce_window(settp_analysis_relation *r) {
+  int i, n = r->out.count;
+  settp_analysis_check_window(r, n);
+  if (r->in.count != n) settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
+  for (i = 0; i < n && !r->error; ++i) {
+    if (settp_analysis_places(r->op, i, r->in.values[i]) != r->out.values[i])
+      settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
+    else
+      settp_analysis_window(r, i, settp_analysis_in(r, i), i, settp_analysis_var(r, 0, r->op->window.values[i] - 1));
+  }
+}
+
+/* Operand 0 and the output have the windows, operand 1 (the source) a value for each place of the window. */
+SETT_INLINE void settp_analysis_select_and_scatter(settp_analysis_relation *r) {
+  int i, n = r->out.count, source = r->op->operand == 1;
+  settp_analysis_check_window(r, n);
+  if (r->in.count != n) settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
+  settp_analysis_cover(r, "which element of a window is selected is known at run time");
+  for (i = 0; i < n && !r->error; ++i) {
+    int64_t places = settp_analysis_places(r->op, i, r->out.values[i]), last = r->op->window.values[i] - 1;
+    int within = settp_analysis_var(r, 0, last), place;
+    if (places < 0 || (source ? places : r->out.values[i]) != r->in.values[i])
+      settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
+    if (r->error) return;
+    place = source ? settp_analysis_in(r, i) : settp_analysis_var(r, 0, places - 1);
+    settp_analysis_window(r, i, i, place, within);
+    if (!source) settp_analysis_window(r, i, settp_analysis_in(r, i), place, settp_analysis_var(r, 0, last));
+  }
+}
+
+/* Operands 0 and 1 are the factors, 2 and 3 the scales of scaled-dot: an entry for each block of a factor's elements. */
+SETT_INLINE void settp_analysis_dot(settp_analysis_relation *r) {
+  const sett_analysis_op *op = r->op;
+  int side = op->operand % 2, scale = op->operand / 2, i, k, free_at;
+  sett_analysis_list factor, batch = side ? op->rhs_batch : op->lhs_batch;
+  sett_analysis_list contracting = side ? op->rhs_contracting : op->lhs_contracting, other;
+  if (op->operand >= (op->opcode == SETT_ANALYSIS_DOT ? 2 : 4) || op->operands < 2) {
+    settp_analysis_fail(r, SETT_ANALYSIS_ERROR_OPERAND);
+    return;
+  }
+  factor = op->in[side];
+  other = op->in[1 - side];
+  if (settp_analysis_dims_error(factor)) settp_analysis_fail(r, settp_analysis_dims_error(factor));
+  if (settp_analysis_dims_error(other)) settp_analysis_fail(r, settp_analysis_dims_error(other));
+  if (op->lhs_batch.count != op->rhs_batch.count || op->lhs_contracting.count != op->rhs_contracting.count ||
+      factor.count != r->in.count)
+    settp_analysis_fail(r, SETT_ANALYSIS_ERROR_COUNT);
+  if (r->error) return;
+  if (factor.count + other.count - batch.count - 2 * contracting.count != r->out.count)
+    settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
+  for (i = 0; i < 2; ++i) {
+    sett_analysis_list list = i ? op->rhs_contracting : op->lhs_contracting;
+    if (!settp_analysis_distinct(list, op->in[i].count)) settp_analysis_fail(r, SETT_ANALYSIS_ERROR_DIMENSION);
+  }
+  if (!settp_analysis_distinct(batch, factor.count) || !settp_analysis_distinct(contracting, factor.count))
+    settp_analysis_fail(r, SETT_ANALYSIS_ERROR_DIMENSION);
+  for (i = 0; i < batch.count && !r->error; ++i)
+    if (settp_analysis_has(contracting, batch.values[i])) settp_analysis_fail(r, SETT_ANALYSIS_ERROR_DIMENSION);
+  free_at = side ? r->out.count - (factor.count - batch.count - contracting.count) : batch.count;
+  for (i = 0; i < contracting.count && !r->error; ++i) { /* ranges in this order */
+    int64_t dim = contracting.values[i], size = factor.values[dim], blocks = r->in.values[dim];
+    if (size != other.values[(side ? op->lhs_contracting : op->rhs_contracting).values[i]] ||
+        (blocks <= 0 ? size > 0 : size % blocks != 0))
+      settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
+    if (r->error || (scale && !r->from_output)) continue; /* an entry of the scales reaches every output of its line */
+    k = settp_analysis_var(r, 0, size - 1);
+    if (!scale) {
+      settp_analysis_same(r, settp_analysis_in(r, dim), k, 0);
+    } else if (size > 0) {
+      settp_analysis_begin(r, 0);
+      settp_analysis_term(r, settp_analysis_in(r, dim), size / blocks);
+      settp_analysis_term(r, settp_analysis_var(r, 0, size / blocks - 1), 1);
+      settp_analysis_term(r, k, -1);
+    }
+  }
+  for (i = 0; i < r->in.count && !r->error; ++i) {
+    int at = settp_analysis_has(batch, i), o = at ? at - 1 : free_at;
+    int64_t size = factor.values[i];
+    if (settp_analysis_has(contracting, i)) continue;
+    if (!at) ++free_at;
+    if (r->out.values[o] != size || (r->in.values[i] <= 0 ? size > 0 : size % r->in.values[i] != 0)) {
+      settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
+    } else if (r->in.values[i] == size) {
+      settp_analysis_pair(r, o, i);
+    } else {
+      settp_analysis_begin(r, 0);
+      settp_analysis_term(r, settp_analysis_in(r, i), size / r->in.values[i]);
+      settp_analysis_term(r, settp_analysis_var(r, 0, size / r->in.values[i] - 1), 1);
+      settp_analysis_term(r, o, -1);
+    }
+  }
+}
+
+/* whole = group * each + within, group in [0, groups - 1], within in [0, each - 1]; the variable of within. */
+SETT_INLINE int settp_analysis_grouped(settp_analysis_relation *r, int whole, int group, int64_t each) {
+  int within = settp_analysis_var(r, 0, each - 1);
+  settp_analysis_begin(r, 0);
+  settp_analysis_term(r, group, each);
+  settp_analysis_term(r, within, 1);
+  settp_analysis_term(r, whole, -1);
+  return within;
+}
+
+SETT_INLINE void settp_analysis_convolution(settp_analysis_relation *r) {
+  const sett_analysis_op *op = r->op;
+  sett_analysis_list out = op->out_labels, in = op->operand ? op->rhs_labels : op->lhs_labels;
+  int64_t fg = op->feature_groups ? op->feature_groups : 1, bg = op->batch_groups ? op->batch_groups : 1;
+  int n = r->out.count - 2, i, e, within[SETT_ANALYSIS_MAX_RANK], group;
+  int64_t features, each;
+  if (op->operand > 1)
+    settp_analysis_fail(r, SETT_ANALYSIS_ERROR_OPERAND);
+  else if (n < 0 || out.count != r->out.count || in.count != r->in.count || in.count != out.count)
+    settp_analysis_fail(r, SETT_ANALYSIS_ERROR_COUNT);
+  else if (!settp_analysis_distinct(out, out.count) || !settp_analysis_distinct(in, in.count))
+    settp_analysis_fail(r, SETT_ANALYSIS_ERROR_DIMENSION);
+  else if (fg < 1 || bg < 1 || (fg > 1 && bg > 1) || r->out.values[out.values[1]] % (fg * bg) != 0)
+    settp_analysis_fail(r, SETT_ANALYSIS_ERROR_GROUPS);
+  if (!r->error) settp_analysis_check_window(r, n);
+  if (r->error) return;
+  features = r->out.values[out.values[1]];
+  for (i = 0; i < n; ++i) within[i] = settp_analysis_var(r, 0, op->window.values[i] - 1);
+  if (op->operand == 1) { /* the kernel: every place of the padded base uses all of it */
+    int64_t inputs = r->in.values[in.values[0]];
+    e = settp_analysis_var(r, 0, inputs - 1);
+    settp_analysis_same(r, settp_analysis_in(r, in.values[0]), e, 0);
+    settp_analysis_pair(r, out.values[1], in.values[1]);
+    for (i = 0; i < n && !r->error; ++i) {
+      int kernel = settp_analysis_in(r, in.values[2 + i]);
+      if (r->in.values[in.values[2 + i]] != op->window.values[i]) settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
+      settp_analysis_same(r, kernel, within[i], 0);
+      if (!settp_analysis_entry(op->reversal, i, 0)) continue;
+      r->equation[r->equations - 1].constant = 1 - op->window.values[i];
+      r->equation[r->equations - 1].factor[1] = 1;
+    }
+    return;
+  }
+  if (r->in.values[in.values[0]] != 0 && r->in.values[in.values[0]] % bg != 0)
+    settp_analysis_fail(r, SETT_ANALYSIS_ERROR_GROUPS);
+  if (r->in.values[in.values[1]] % fg != 0) settp_analysis_fail(r, SETT_ANALYSIS_ERROR_GROUPS);
+  each = r->in.values[in.values[1]] / fg;
+  if (r->in.values[in.values[0]] / bg != r->out.values[out.values[0]])
+    settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
+  if (r->error) return;
+  e = settp_analysis_var(r, 0, each - 1);
+  if (fg > 1) { /* output and input features are of one group */
+    group = settp_analysis_var(r, 0, fg - 1);
+    settp_analysis_grouped(r, (int)out.values[1], group, features / fg);
+    settp_analysis_begin(r, 0);
+    settp_analysis_term(r, group, each);
+    settp_analysis_term(r, e, 1);
+    settp_analysis_term(r, settp_analysis_in(r, in.values[1]), -1);
+  } else {
+    settp_analysis_same(r, settp_analysis_in(r, in.values[1]), e, 0);
+  }
+  if (bg > 1) { /* output features and batch are of one group */
+    group = settp_analysis_var(r, 0, bg - 1);
+    settp_analysis_grouped(r, (int)out.values[1], group, features / bg);
+    settp_analysis_begin(r, 0);
+    settp_analysis_term(r, group, r->out.values[out.values[0]]);
+    settp_analysis_term(r, (int)out.values[0], 1);
+    settp_analysis_term(r, settp_analysis_in(r, in.values[0]), -1);
+  } else {
+    settp_analysis_pair(r, out.values[0], in.values[0]);
+  }
+  for (i = 0; i < n && !r->error; ++i) {
+    if (settp_analysis_places(op, i, r->in.values[in.values[2 + i]]) != r->out.values[out.values[2 + i]])
+      settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
+    else
+      settp_analysis_window(r, i, settp_analysis_in(r, in.values[2 + i]), (int)out.values[2 + i], within[i]);
+  }
+}
+
+/* A runtime variable in [0, last], an element of an operand: its variable. Its index is filled in by the caller. */
+SETT_INLINE int settp_analysis_rt(settp_analysis_relation *r, int operand, int count, int clamped, int64_t last) {
+  int var = settp_analysis_var(r, 0, last), k = r->rts++;
+  if (last < 0) settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
+  r->rt_var[k] = var;
+  r->rt[k].operand = operand;
+  r->rt[k].count = count;
+  r->rt[k].clamped = clamped;
+  return var;
+}
+
+/* dynamic-slice: operand 0 is sliced. dynamic-update-slice: operand 1 is the update. The others are scalar starts. */
+SETT_INLINE void settp_analysis_dynamic(settp_analysis_relation *r) {
+  const sett_analysis_op *op = r->op;
+  int update = op->opcode == SETT_ANALYSIS_DYNAMIC_UPDATE_SLICE, i;
+  if (update && op->operand == 0) {
+    settp_analysis_elementwise(r);
+    settp_analysis_cover(r, "where the update lies is known at run time");
+    return;
+  }
+  if (op->operand > update) {
+    if (r->in.count) settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
+    return;
+  }
+  if (r->in.count != r->out.count) settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
+  for (i = 0; i < r->out.count && !r->error; ++i) {
+    int64_t last = update ? r->out.values[i] - r->in.values[i] : r->in.values[i] - r->out.values[i];
+    int start = settp_analysis_rt(r, 1 + update + i, 0, 1, last), in = settp_analysis_in(r, i);
+    settp_analysis_begin(r, 0);
+    settp_analysis_term(r, update ? in : i, 1);
+    settp_analysis_term(r, start, 1);
+    settp_analysis_term(r, update ? i : in, -1);
+  }
+}
+
+/* gather, with few = the output and large = operand 0; scatter, with few = the updates and large = the output. few has
+   window dimensions (offset_dims) and, in order, those of the indices without index_vector_dim. */
+SETT_INLINE void settp_analysis_gather(settp_analysis_relation *r) {
+  const sett_analysis_op *op = r->op;
+  int scatter = op->opcode == SETT_ANALYSIS_SCATTER, inputs = scatter ? op->operands / 2 : 1, at, j, k;
+  int few_base = scatter ? r->out.count : 0, large_base = scatter ? 0 : r->out.count;
+  int batch[SETT_ANALYSIS_MAX_RANK] = {0}, rt_of[SETT_ANALYSIS_MAX_RANK], windows = 0, rows = 0;
+  int64_t vector_dim = op->index_vector_dim;
+  sett_analysis_list few, large, indices;
+  if (op->operands < (scatter ? 3 : 2) || (scatter && op->operands % 2 == 0) || op->operand >= op->operands) {
+    settp_analysis_fail(r, SETT_ANALYSIS_ERROR_OPERAND);
+    return;
+  }
+  if (scatter && op->operand < inputs) { /* kept, or combined with updates */
+    settp_analysis_elementwise(r);
+    return;
+  }
+  indices = op->in[inputs];
+  if (settp_analysis_dims_error(indices)) settp_analysis_fail(r, settp_analysis_dims_error(indices));
+  if (vector_dim < 0 || vector_dim > indices.count) settp_analysis_fail(r, SETT_ANALYSIS_ERROR_DIMENSION);
+  if (scatter && op->operand == inputs) {
+    settp_analysis_cover(r, "which elements an index updates is known at run time");
+    return;
+  }
+  few = scatter ? r->in : r->out;
+  large = scatter ? r->out : op->in[0];
+  if (settp_analysis_dims_error(large)) settp_analysis_fail(r, settp_analysis_dims_error(large));
+  if (r->error) return;
+  for (k = 0; k < indices.count; ++k) rows += k != vector_dim;
+  if (few.count != rows + op->offset_dims.count || op->operand_batching.count != op->indices_batching.count ||
+      large.count != op->offset_dims.count + op->collapsed.count + op->operand_batching.count ||
+      op->start_index_map.count != (vector_dim < indices.count ? indices.values[vector_dim] : 1) ||
+      (!scatter && op->slice_sizes.count != large.count))
+    settp_analysis_fail(r, SETT_ANALYSIS_ERROR_COUNT);
+  else if (!settp_analysis_distinct(op->offset_dims, few.count) ||
+           !settp_analysis_distinct(op->collapsed, large.count) ||
+           !settp_analysis_distinct(op->start_index_map, large.count) ||
+           !settp_analysis_distinct(op->operand_batching, large.count) ||
+           !settp_analysis_distinct(op->indices_batching, indices.count) ||
+           settp_analysis_has(op->indices_batching, vector_dim))
+    settp_analysis_fail(r, SETT_ANALYSIS_ERROR_DIMENSION);
+  for (k = 0; k + 1 < op->offset_dims.count && !r->error; ++k)
+    if (op->offset_dims.values[k] >= op->offset_dims.values[k + 1])
+      settp_analysis_fail(r, SETT_ANALYSIS_ERROR_DIMENSION);
+  if (r->error) return;
+  for (k = j = 0; k < indices.count; ++k) { /* the dimension of few for each of the indices */
+    if (k == vector_dim) continue;
+    while (settp_analysis_has(op->offset_dims, j)) ++j;
+    if (few.values[j] != indices.values[k]) settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
+    batch[k] = few_base + j++;
+  }
+  if (!scatter && op->operand == 1) {
+    for (k = 0; k < indices.count; ++k)
+      if (k != vector_dim) settp_analysis_same(r, settp_analysis_in(r, k), batch[k], 0);
+    return;
+  }
+  for (j = 0; j < large.count; ++j) rt_of[j] = -1;
+  for (k = 0; k < op->start_index_map.count && !r->error; ++k) { /* in the order of the index vector */
+    int64_t d = op->start_index_map.values[k], size = 1;
+    if (settp_analysis_has(op->operand_batching, d)) settp_analysis_fail(r, SETT_ANALYSIS_ERROR_DIMENSION);
+    if (!scatter) {
+      size = op->slice_sizes.values[d];
+    } else if (!settp_analysis_has(op->collapsed, d)) {
+      for (j = at = 0; j < d; ++j)
+        at += !settp_analysis_has(op->collapsed, j) && !settp_analysis_has(op->operand_batching, j);
+      if (at < op->offset_dims.count) size = few.values[op->offset_dims.values[at]];
+    }
+    if (size < 0)
+      settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
+    else
+      rt_of[d] = settp_analysis_rt(r, inputs, indices.count, !scatter, large.values[d] - size);
+    for (j = 0; j < indices.count && !r->error; ++j) r->rt_index[k][j] = j == vector_dim ? -1 - k : batch[j];
+  }
+  for (j = 0; j < large.count && !r->error; ++j) {
+    int collapsed = settp_analysis_has(op->collapsed, j), batching = settp_analysis_has(op->operand_batching, j);
+    if (!scatter && (collapsed || batching) && op->slice_sizes.values[j] != 1)
+      settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
+    if (collapsed && batching) settp_analysis_fail(r, SETT_ANALYSIS_ERROR_DIMENSION);
+    if (r->error) return;
+    settp_analysis_begin(r, 0);
+    settp_analysis_term(r, large_base + j, -1);
+    if (batching) {
+      int64_t row = op->indices_batching.values[batching - 1];
+      if (indices.values[row] != large.values[j]) settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
+      settp_analysis_term(r, batch[row], 1);
+    } else {
+      if (rt_of[j] >= 0) settp_analysis_term(r, rt_of[j], 1);
+      if (collapsed) continue;
+      if (windows == op->offset_dims.count) {
+        settp_analysis_fail(r, SETT_ANALYSIS_ERROR_COUNT);
+        return;
+      }
+      k = (int)op->offset_dims.values[windows++];
+      if (few.values[k] > large.values[j] || (!scatter && few.values[k] != op->slice_sizes.values[j]))
+        settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
+      settp_analysis_term(r, few_base + k, 1);
+    }
+  }
+}
+
+SETT_INLINE void settp_analysis_all_gather(settp_analysis_relation *r) {
+  sett_analysis_list dims = r->op->dimensions;
+  int i, d;
+  if (dims.count != 1)
+    settp_analysis_fail(r, SETT_ANALYSIS_ERROR_COUNT);
+  else if (!settp_analysis_distinct(dims, r->out.count))
+    settp_analysis_fail(r, SETT_ANALYSIS_ERROR_DIMENSION);
+  else if (r->in.count != r->out.count)
+    settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
+  for (i = 0; i < r->out.count && !r->error; ++i) {
+    d = (int)dims.values[0];
+    if (i != d) {
+      settp_analysis_pair(r, i, i);
+    } else if (r->in.values[d] == 0 ? r->out.values[d] != 0 : r->out.values[d] % r->in.values[d] != 0) {
+      settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
+    } else {
+      r->replica = settp_analysis_var(r, 0, r->in.values[d] == 0 ? -1 : r->out.values[d] / r->in.values[d] - 1);
+      settp_analysis_begin(r, 0);
+      settp_analysis_term(r, r->replica, r->in.values[d]);
+      settp_analysis_term(r, settp_analysis_in(r, d), 1);
+      settp_analysis_term(r, d, -1);
+    }
+  }
+}
+
+/* ---- reshape and bitcast: source indices give target indices, the same way in both directions ---- */
 
 /* Logical dimension number of the i-th most major one in memory. */
 SETT_INLINE int settp_analysis_major(sett_analysis_list layout, int rank, int i) {
   return layout.count ? (int)layout.values[rank - 1 - i] : i;
 }
 
-SETT_INLINE void settp_analysis_bitcast(settp_analysis_map *map) {
-  sett_analysis_list to = map->op->out_layout, from = map->op->in_layout, out = map->out, in = map->in;
-  int64_t out_dim[SETT_ANALYSIS_MAX_RANK] = {0}, in_dim[SETT_ANALYSIS_MAX_RANK] = {0};
+SETT_INLINE void settp_analysis_bitcast(settp_analysis_relation *r, int source, sett_analysis_list from, int target,
+                                        sett_analysis_list to, int layouts) {
+  sett_analysis_list none = {0, NULL}, a = none, b = none;
+  int64_t from_dim[SETT_ANALYSIS_MAX_RANK] = {0}, to_dim[SETT_ANALYSIS_MAX_RANK] = {0};
   sett_expr index[SETT_ANALYSIS_MAX_RANK] = {0}, result[SETT_ANALYSIS_MAX_RANK];
-  int i;
-  if ((to.count && to.count != out.count) || (from.count && from.count != in.count))
-    map->error = SETT_ANALYSIS_ERROR_COUNT;
-  else if (!settp_analysis_distinct(to, out.count) || !settp_analysis_distinct(from, in.count))
-    map->error = SETT_ANALYSIS_ERROR_DIMENSION;
-  if (map->error) return;
-  for (i = 0; i < out.count; ++i) {
-    out_dim[i] = out.values[settp_analysis_major(to, out.count, i)];
-    index[i] = settp_analysis_dim(map, settp_analysis_major(to, out.count, i));
+  int i, d;
+  if (layouts) a = r->from_output ? r->op->out_layout : r->op->in_layout;
+  if (layouts) b = r->from_output ? r->op->in_layout : r->op->out_layout;
+  if ((a.count && a.count != from.count) || (b.count && b.count != to.count))
+    settp_analysis_fail(r, SETT_ANALYSIS_ERROR_COUNT);
+  else if (!settp_analysis_distinct(a, from.count) || !settp_analysis_distinct(b, to.count))
+    settp_analysis_fail(r, SETT_ANALYSIS_ERROR_DIMENSION);
+  if (r->error) return;
+  for (i = 0; i < from.count; ++i) {
+    d = settp_analysis_major(a, from.count, i);
+    from_dim[i] = from.values[d];
+    index[i] = r->expr[source + d];
   }
-  for (i = 0; i < in.count; ++i) in_dim[i] = in.values[settp_analysis_major(from, in.count, i)];
-  out.values = out_dim;
-  in.values = in_dim;
-  map->error = sett_analysis_reshape(map->arena, out, index, in, result);
-  for (i = 0; i < in.count && !map->error; ++i) map->result[settp_analysis_major(from, in.count, i)] = result[i];
+  for (i = 0; i < to.count; ++i) to_dim[i] = to.values[settp_analysis_major(b, to.count, i)];
+  from.values = from_dim;
+  to.values = to_dim;
+  settp_analysis_fail(r, sett_analysis_reshape(r->arena, from, index, to, result));
+  for (i = 0; i < to.count && !r->error; ++i) {
+    d = target + settp_analysis_major(b, to.count, i);
+    r->expr[d] = result[i];
+    r->known[d] = 1;
+  }
 }
 
-SETT_INLINE void settp_analysis_slice(settp_analysis_map *map) {
-  sett_analysis_list start = map->op->start, stride = map->op->stride;
-  int i, n = map->out.count;
-  if (start.count != n || map->in.count != n || (stride.count && stride.count != n))
-    map->error = SETT_ANALYSIS_ERROR_COUNT;
-  for (i = 0; i < n && !map->error; ++i) {
-    int64_t step = stride.count ? stride.values[i] : 1, first = start.values[i], size = map->in.values[i];
-    if (step <= 0 || first < 0 || first > size) {
-      map->error = SETT_ANALYSIS_ERROR_SLICE;
-    } else if (map->out.values[i] > 0 && (first >= size || map->out.values[i] - 1 > (size - 1 - first) / step)) {
-      map->error = SETT_ANALYSIS_ERROR_SLICE;
-    } else {
-      map->result[i] = settp_analysis_plus(
-          map->arena, settp_analysis_times(map->arena, settp_analysis_dim(map, i), step), first);
+/* ---- solving ---- */
+
+SETT_INLINE void settp_analysis_know(settp_analysis_relation *r, int var, int number) {
+  r->known[var] = 1;
+  r->expr[var] = sett_map_var(r->arena, number);
+  r->least[var] = r->variable[number].lo = r->lo[var];
+  r->most[var] = r->variable[number].hi = r->hi[var];
+  r->variable[number].name = NULL;
+}
+
+SETT_INLINE void settp_analysis_constrain(settp_analysis_relation *r, sett_expr expr, int64_t lo, int64_t hi) {
+  sett_map_constraint *c = &r->constraint[r->constraints++];
+  c->expr = expr;
+  c->lo = lo;
+  c->hi = hi;
+}
+
+SETT_INLINE int64_t settp_analysis_floor(int64_t a, int64_t b) { return a / b - (a % b < 0); } /* b > 0 */
+
+/* var = numerator floordiv step, the numerator in [least, most]; the bounds that do not hold anyway are constraints. */
+SETT_INLINE void settp_analysis_solve(settp_analysis_relation *r, int var, sett_expr numerator, int64_t least,
+                                      int64_t most, int64_t step) {
+  r->known[var] = 1;
+  r->expr[var] = sett_map_floordiv(r->arena, numerator, sett_map_constant(r->arena, step));
+  r->least[var] = settp_analysis_floor(least, step);
+  r->most[var] = settp_analysis_floor(most, step);
+  if (r->least[var] >= r->lo[var] && r->most[var] <= r->hi[var]) return;
+  settp_analysis_constrain(r, r->expr[var], r->lo[var], r->hi[var]);
+  if (r->least[var] < r->lo[var]) r->least[var] = r->lo[var];
+  if (r->most[var] > r->hi[var]) r->most[var] = r->hi[var];
+}
+
+/* Is the term high a multiple of what the term low counts from zero to? */
+SETT_INLINE int settp_analysis_digits(const settp_analysis_relation *r, const settp_analysis_equation *e, int high,
+                                      int low) {
+  int64_t size = r->hi[e->var[low]] + 1;
+  return r->lo[e->var[low]] == 0 &&
+         ((e->factor[low] == 1 && e->factor[high] == size) || (e->factor[low] == -1 && e->factor[high] == -size));
+}
+
+/* Solves an equation with at most one unknown, or two that count like digits; 1 when it was done. */
+SETT_INLINE int settp_analysis_step(settp_analysis_relation *r, settp_analysis_equation *e) {
+  int unknown[2] = {0, 0}, count = 0, t, sign, low, high;
+  int64_t least, most, step;
+  sett_expr sum;
+  for (t = 0; t < e->terms; ++t) {
+    if (r->known[e->var[t]]) continue;
+    if (count == 2) return 0;
+    unknown[count++] = t;
+  }
+  if (count == 2 && !settp_analysis_digits(r, e, unknown[0], unknown[1])) {
+    t = unknown[0];
+    unknown[0] = unknown[1];
+    unknown[1] = t;
+    if (!settp_analysis_digits(r, e, unknown[0], unknown[1])) return 0;
+  }
+  high = unknown[0];
+  low = unknown[1];
+  e->done = 1;
+  sign = count && e->factor[high] > 0 ? -1 : 1; /* |factor| * unknown = sign * (the rest) */
+  least = most = sign * e->constant;
+  sum = sett_map_constant(r->arena, 0);
+  for (t = 0; t < e->terms; ++t) {
+    int var = e->var[t];
+    int64_t a, b, factor = sign * e->factor[t];
+    if (!r->known[var]) continue;
+    if (!settp_analysis_product(r->least[var], factor, &a) || !settp_analysis_product(r->most[var], factor, &b) ||
+        !settp_analysis_add_to(&least, a < b ? a : b) || !settp_analysis_add_to(&most, a < b ? b : a)) {
+      settp_analysis_fail(r, SETT_ANALYSIS_ERROR_TOO_LARGE);
+      return 1;
     }
+    sum = sett_map_add(r->arena, sum, settp_analysis_times(r->arena, r->expr[var], factor));
   }
-}
-
-SETT_INLINE void settp_analysis_reverse(settp_analysis_map *map) {
-  sett_analysis_list dims = map->op->dimensions;
-  int i;
-  settp_analysis_identity(map);
-  if (map->in.count != map->out.count) map->error = SETT_ANALYSIS_ERROR_SIZES;
-  if (!settp_analysis_distinct(dims, map->out.count)) map->error = SETT_ANALYSIS_ERROR_DIMENSION;
-  for (i = 0; i < dims.count && !map->error; ++i) {
-    int64_t d = dims.values[i];
-    map->result[d] = sett_map_sub(map->arena, sett_map_constant(map->arena, map->out.values[d] - 1),
-                                  settp_analysis_dim(map, d));
+  sum = settp_analysis_plus(r->arena, sum, sign * e->constant);
+  if (count == 0) {
+    settp_analysis_constrain(r, sum, 0, 0);
+    return 1;
   }
-}
-
-/* low + (size - 1) * step, the last index that an operand's element takes, kept inside 64 bits; 1 when it fits. */
-SETT_INLINE int settp_analysis_pad_last(int64_t low, int64_t size, int64_t step, int64_t *last) {
-  int64_t span = settp_analysis_mul(size - 1, step);
-  if (span < 0 || (low > 0 && span > INT64_MAX - low)) return 0;
-  *last = low + span;
+  step = e->factor[high] < 0 ? -e->factor[high] : e->factor[high];
+  settp_analysis_solve(r, e->var[high], sum, least, most, step);
+  if (count == 2) {
+    low = e->var[low];
+    r->known[low] = 1;
+    r->expr[low] = sett_map_mod(r->arena, sum, sett_map_constant(r->arena, step));
+    r->least[low] = r->lo[low];
+    r->most[low] = r->hi[low];
+  } else if (step > 1) {
+    settp_analysis_constrain(r, sett_map_mod(r->arena, sum, sett_map_constant(r->arena, step)), 0, 0);
+  }
   return 1;
 }
 
-/* 1 when no element stands in the variable's bounds: it is cut inside one gap between elements. */
-SETT_INLINE int settp_analysis_only_gaps(const sett_map_variable *d, int64_t low, int64_t step) {
-  int64_t past = d->lo > d->hi ? 0 : (d->lo - low) % step; /* lo >= low: past the last element before lo */
-  return d->lo <= d->hi && past > 0 && step - past > d->hi - d->lo;
-}
-
-SETT_INLINE void settp_analysis_pad(settp_analysis_map *map) {
-  sett_analysis_list low = map->op->low, high = map->op->high, interior = map->op->interior;
-  int i, n = map->out.count;
-  if (map->in.count != n || low.count != n || high.count != n || (interior.count && interior.count != n))
-    map->error = SETT_ANALYSIS_ERROR_COUNT;
-  for (i = 0; i < n && !map->error; ++i) {
-    int64_t gap = interior.count ? interior.values[i] : 0, size = map->in.values[i], last = low.values[i] - 1;
-    sett_map_variable *d = &map->variable[i];
-    sett_expr shifted;
-    if (gap < 0) map->error = SETT_ANALYSIS_ERROR_INTERIOR;
-    else if (gap == INT64_MAX || low.values[i] <= -(INT64_MAX >> 1) || low.values[i] > INT64_MAX >> 1 ||
-             high.values[i] <= -(INT64_MAX >> 1) || high.values[i] > INT64_MAX >> 1)
-      map->error = SETT_ANALYSIS_ERROR_TOO_LARGE;
-    else if (size > 0 && !settp_analysis_pad_last(low.values[i], size, gap + 1, &last))
-      map->error = SETT_ANALYSIS_ERROR_TOO_LARGE;
-    if (map->error) return;
-    /* the output ends high after the last element */
-    if (map->out.values[i] - 1 - high.values[i] != last) {
-      map->error = SETT_ANALYSIS_ERROR_SIZES;
-      return;
-    }
-    if (low.values[i] > d->lo) d->lo = low.values[i];
-    if (last < d->hi) d->hi = last;
-    if (settp_analysis_only_gaps(d, low.values[i], gap + 1)) d->hi = d->lo - 1;
-    shifted = settp_analysis_plus(map->arena, settp_analysis_dim(map, i), -low.values[i]);
-    map->result[i] = sett_map_floordiv(map->arena, shifted, sett_map_constant(map->arena, gap + 1));
-    if (gap > 0 && size > 1) {
-      map->constraint[map->constraints].expr =
-          sett_map_mod(map->arena, shifted, sett_map_constant(map->arena, gap + 1));
-      map->constraint[map->constraints].lo = map->constraint[map->constraints].hi = 0;
-      ++map->constraints;
-    }
+/* All variables as expressions of the source's dimensions, of ranges (their number is guessed: rt_base) and runtime ones. */
+SETT_INLINE void settp_analysis_solve_all(settp_analysis_relation *r) {
+  int source = r->from_output ? 0 : r->out.count, n = r->from_output ? r->out.count : r->in.count, i, progress = 1;
+  int extras = r->out.count + r->in.count;
+  r->dims = n;
+  r->ranges = r->constraints = 0;
+  for (i = 0; i < r->vars; ++i) r->known[i] = 0;
+  for (i = 0; i < n; ++i) settp_analysis_know(r, source + i, i);
+  for (i = 0; i < r->rts; ++i) settp_analysis_know(r, r->rt_var[i], n + r->rt_base + i);
+  for (i = 0; i < r->equations; ++i) r->equation[i].done = 0;
+  if (r->op->opcode == SETT_ANALYSIS_RESHAPE || r->op->opcode == SETT_ANALYSIS_BITCAST) {
+    int target = r->from_output ? r->out.count : 0;
+    settp_analysis_bitcast(r, source, r->from_output ? r->out : r->in, target, r->from_output ? r->in : r->out,
+                           r->op->opcode == SETT_ANALYSIS_BITCAST);
+  }
+  while (!r->error) {
+    progress = 0;
+    for (i = 0; i < r->equations && !r->error; ++i)
+      if (!r->equation[i].done) progress |= settp_analysis_step(r, &r->equation[i]);
+    if (progress) continue;
+    for (i = 0; i < r->vars; ++i) /* further variables first, in the order they were made */
+      if (!r->known[(i + extras) % r->vars]) break;
+    if (i == r->vars) break;
+    settp_analysis_know(r, (i + extras) % r->vars, n + r->ranges++);
   }
 }
 
-SETT_INLINE void settp_analysis_concatenate(settp_analysis_map *map) {
-  const sett_analysis_op *op = map->op;
-  int64_t d = op->dimensions.count == 1 ? op->dimensions.values[0] : -1, offset = 0;
-  int i;
-  if (op->dimensions.count != 1) map->error = SETT_ANALYSIS_ERROR_COUNT;
-  else if (!settp_analysis_distinct(op->dimensions, map->out.count)) map->error = SETT_ANALYSIS_ERROR_DIMENSION;
-  else if (map->in.count != map->out.count) map->error = SETT_ANALYSIS_ERROR_SIZES;
-  for (i = 0; i < op->operand && !map->error; ++i) {
-    int64_t size = d < op->in[i].count ? op->in[i].values[d] : -1;
-    if (op->in[i].count != map->out.count || size < 0) map->error = SETT_ANALYSIS_ERROR_SIZES;
-    else if (size > map->out.values[d] - offset) map->error = SETT_ANALYSIS_ERROR_SIZES;
-    else offset += size;
-  }
-  if (!map->error && map->in.values[d] > map->out.values[d] - offset) map->error = SETT_ANALYSIS_ERROR_SIZES;
-  for (i = 0; i < map->out.count && !map->error; ++i) {
-    map->result[i] = settp_analysis_dim(map, i);
-    if (i != d && map->in.values[i] != map->out.values[i]) map->error = SETT_ANALYSIS_ERROR_SIZES;
-  }
-  if (map->error) return;
-  map->result[d] = settp_analysis_plus(map->arena, map->result[d], -offset);
-  map->variable[d].lo = offset;
-  map->variable[d].hi = offset + map->in.values[d] - 1;
+SETT_INLINE sett_analysis_answer settp_analysis_answer(int kind, const char *reason, sett_map map) {
+  sett_analysis_answer answer;
+  answer.kind = kind;
+  answer.reason = reason;
+  answer.all = map;
+  answer.results = answer.replica = answer.runtimes = 0;
+  return answer;
 }
 
-SETT_INLINE void settp_analysis_reduce(settp_analysis_map *map) {
-  sett_analysis_list dims = map->op->dimensions;
-  int i, j, kept = 0;
-  if (!settp_analysis_distinct(dims, map->in.count)) map->error = SETT_ANALYSIS_ERROR_DIMENSION;
-  else if (map->in.count != map->out.count + dims.count) map->error = SETT_ANALYSIS_ERROR_COUNT;
-  for (i = 0; i < map->in.count && !map->error; ++i) {
-    int reduced = 0;
-    for (j = 0; j < dims.count; ++j) reduced |= dims.values[j] == i;
-    if (reduced) {
-      sett_map_variable *s = &map->variable[map->dims + map->ranges];
-      s->name = NULL;
-      s->lo = 0;
-      s->hi = map->in.values[i] - 1;
-      map->result[i] = settp_analysis_dim(map, map->dims + map->ranges++);
-    } else {
-      if (map->in.values[i] != map->out.values[kept]) map->error = SETT_ANALYSIS_ERROR_SIZES;
-      map->result[i] = settp_analysis_dim(map, kept++);
+SETT_INLINE void settp_analysis_equations(settp_analysis_relation *r) {
+  int scalar = r->in.count == 0;
+  switch (r->op->opcode) {
+    case SETT_ANALYSIS_ELEMENTWISE:
+      if (!scalar) settp_analysis_elementwise(r);
+      break;
+    case SETT_ANALYSIS_BITCAST_CONVERT: settp_analysis_bitcast_convert(r); break;
+    case SETT_ANALYSIS_BROADCAST: settp_analysis_broadcast(r); break;
+    case SETT_ANALYSIS_TRANSPOSE: settp_analysis_transpose(r); break;
+    case SETT_ANALYSIS_RESHAPE:
+    case SETT_ANALYSIS_BITCAST: break;
+    case SETT_ANALYSIS_SLICE: settp_analysis_slice(r); break;
+    case SETT_ANALYSIS_REVERSE: settp_analysis_reverse(r); break;
+    case SETT_ANALYSIS_PAD:
+      if (r->op->operand == 0)
+        settp_analysis_pad(r);
+      else if (r->op->operand > 1)
+        settp_analysis_fail(r, SETT_ANALYSIS_ERROR_OPERAND);
+      else
+        settp_analysis_cover(r, "the padding value is read wherever no element of operand 0 is");
+      break;
+    case SETT_ANALYSIS_CONCATENATE: settp_analysis_concatenate(r); break;
+    case SETT_ANALYSIS_REDUCE:
+      if (!scalar || !r->op->dimensions.count) settp_analysis_reduce(r);
+      break;
+    case SETT_ANALYSIS_REDUCE_WINDOW:
+      if (!scalar) settp_analysis_reduce_window(r);
+      break;
+    case SETT_ANALYSIS_SELECT_AND_SCATTER:
+      if (r->op->operand < 2)
+        settp_analysis_select_and_scatter(r);
+      else if (!scalar)
+        settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
+      break;
+    case SETT_ANALYSIS_DOT:
+    case SETT_ANALYSIS_SCALED_DOT: settp_analysis_dot(r); break;
+    case SETT_ANALYSIS_CONVOLUTION: settp_analysis_convolution(r); break;
+    case SETT_ANALYSIS_DYNAMIC_SLICE:
+    case SETT_ANALYSIS_DYNAMIC_UPDATE_SLICE: settp_analysis_dynamic(r); break;
+    case SETT_ANALYSIS_GATHER:
+    case SETT_ANALYSIS_SCATTER: settp_analysis_gather(r); break;
+    case SETT_ANALYSIS_ALL_GATHER: settp_analysis_all_gather(r); break;
+    case SETT_ANALYSIS_SCALAR: break;
+    default: settp_analysis_fail(r, SETT_ANALYSIS_ERROR_OPCODE); break;
+  }
+}
+
+SETT_INLINE sett_analysis_answer settp_analysis_ask(sett_map_arena *arena, const sett_analysis_op *op,
+                                                    int from_output) {
+  settp_analysis_relation r;
+  sett_analysis_answer answer = settp_analysis_answer(SETT_ANALYSIS_UNDEFINED, "", sett_map_undefined());
+  sett_expr result[SETT_ANALYSIS_MAX_RANK * (SETT_ANALYSIS_MAX_RANK + 2)];
+  int i, k, n = 0, target, count, at;
+  r.arena = arena;
+  r.op = op;
+  r.out = op->out;
+  r.in.count = 0;
+  r.in.values = NULL;
+  r.from_output = from_output;
+  r.kind = SETT_ANALYSIS_EXACT;
+  r.reason = "";
+  r.vars = r.equations = r.rts = 0;
+  r.replica = -1;
+  r.error = settp_analysis_dims_error(op->out);
+  if (op->operand < 0) settp_analysis_fail(&r, SETT_ANALYSIS_ERROR_OPERAND);
+  if (op->opcode != SETT_ANALYSIS_SCALAR && !(op->opcode == SETT_ANALYSIS_PAD && op->operand == 1)) {
+    if (op->operand >= op->operands)
+      settp_analysis_fail(&r, SETT_ANALYSIS_ERROR_OPERAND);
+    else if (!r.error)
+      r.in = op->in[op->operand];
+  }
+  if (!r.error) r.error = settp_analysis_dims_error(r.in);
+  for (i = 0; i < op->out.count && !r.error; ++i) settp_analysis_var(&r, 0, op->out.values[i] - 1);
+  for (i = 0; i < r.in.count && !r.error; ++i) settp_analysis_var(&r, 0, r.in.values[i] - 1);
+  if (!r.error) settp_analysis_equations(&r);
+  for (i = k = 0; i < r.vars && !r.error; ++i) k |= r.lo[i] > r.hi[i];
+  if (k && (op->opcode == SETT_ANALYSIS_RESHAPE || op->opcode == SETT_ANALYSIS_BITCAST)) {
+    r.rt_base = 0;
+    settp_analysis_solve_all(&r); /* checks it */
+  }
+  if (k && !r.error) return settp_analysis_answer(r.kind, r.reason, sett_map_empty());
+  if (!r.error) {
+    r.rt_base = 0;
+    settp_analysis_solve_all(&r);
+    if (r.ranges != r.rt_base && r.rts) { /* now their number is known */
+      r.rt_base = r.ranges;
+      settp_analysis_solve_all(&r);
     }
   }
+  if (r.error) {
+    answer.all = sett_map_fail(r.error, 0);
+    return answer;
+  }
+  answer.kind = r.kind;
+  answer.reason = r.reason;
+  target = from_output ? r.out.count : 0;
+  count = from_output ? r.in.count : r.out.count;
+  answer.results = count;
+  for (i = 0; i < count; ++i) result[n++] = r.expr[target + i];
+  if (r.replica >= 0) {
+    answer.replica = 1;
+    result[n++] = r.expr[r.replica];
+  }
+  answer.runtimes = r.rts;
+  for (k = 0; k < r.rts; ++k) {
+    answer.runtime[k] = r.rt[k];
+    for (i = 0; i < r.rt[k].count; ++i) {
+      at = r.rt_index[k][i];
+      result[n++] = at < 0 ? sett_map_constant(arena, -1 - at) : r.expr[at];
+    }
+  }
+  answer.all = sett_map_make(arena, r.dims, r.ranges, r.rts, r.variable, n, result, r.constraints, r.constraint);
+  return answer;
+}
+
+SETT_INLINE sett_analysis_answer sett_analysis_from_output(sett_map_arena *arena, const sett_analysis_op *op) {
+  return settp_analysis_ask(arena, op, 1);
+}
+
+SETT_INLINE sett_analysis_answer sett_analysis_from_operand(sett_map_arena *arena, const sett_analysis_op *op) {
+  return settp_analysis_ask(arena, op, 0);
+}
+
+/* ---- parts of an answer ---- */
+
+/* count results from number first on; the constraints only where they belong to the map itself. */
+SETT_INLINE sett_map settp_analysis_part(const sett_analysis_answer *answer, int first, int count) {
+  sett_map map = answer->all;
+  if (map.kind != SETT_MAP_DEFINED) return map;
+  map.result += first;
+  map.results = count;
+  return map;
+}
+
+SETT_INLINE sett_map sett_analysis_map(const sett_analysis_answer *answer) {
+  return settp_analysis_part(answer, 0, answer->results);
+}
+
+SETT_INLINE sett_map sett_analysis_replica(const sett_analysis_answer *answer) {
+  return answer->replica ? settp_analysis_part(answer, answer->results, 1) : sett_map_undefined();
+}
+
+SETT_INLINE int settp_analysis_runtime_at(const sett_analysis_answer *answer, int k) {
+  int i, at = answer->results + answer->replica;
+  for (i = 0; i < k; ++i) at += answer->runtime[i].count;
+  return at;
+}
+
+SETT_INLINE sett_map sett_analysis_runtime_map(const sett_analysis_answer *answer, int k) {
+  sett_map map = settp_analysis_part(answer, settp_analysis_runtime_at(answer, k), answer->runtime[k].count);
+  if (map.kind == SETT_MAP_DEFINED) map.constraints = 0;
+  return map;
 }
 
 SETT_INLINE sett_map sett_analysis_output_to_operand(sett_map_arena *arena, const sett_analysis_op *op) {
-  settp_analysis_map map;
-  int i;
-  map.arena = arena;
-  map.op = op;
-  map.out = op->out;
-  map.in.count = 0;
-  map.in.values = NULL;
-  map.error = settp_analysis_dims_error(op->out);
-  map.dims = op->out.count;
-  map.ranges = map.results = map.constraints = 0;
-  if (!map.error && op->operand < 0) map.error = SETT_ANALYSIS_ERROR_OPERAND;
-  if (!map.error && op->opcode != SETT_ANALYSIS_SCALAR && !(op->opcode == SETT_ANALYSIS_PAD && op->operand == 1)) {
-    if (op->operand >= op->operands) map.error = SETT_ANALYSIS_ERROR_OPERAND;
-    else map.in = op->in[op->operand];
+  sett_analysis_answer answer = sett_analysis_from_output(arena, op);
+  return sett_analysis_map(&answer);
+}
+
+/* ---- chains ---- */
+
+enum { SETTP_ANALYSIS_RESULTS = 2048 }; /* of an answer in a chain */
+
+SETT_INLINE sett_analysis_answer settp_analysis_failed(int error) {
+  return settp_analysis_answer(SETT_ANALYSIS_UNDEFINED, "", sett_map_fail(error, 0));
+}
+
+SETT_INLINE sett_analysis_answer sett_analysis_compose(sett_map_arena *arena, const sett_analysis_answer *first,
+                                                       const sett_analysis_answer *second) {
+  sett_analysis_answer answer = *second;
+  sett_map_variable wide[SETTP_ANALYSIS_RESULTS];
+  sett_expr result[SETTP_ANALYSIS_RESULTS];
+  sett_map a = sett_analysis_map(first), map, rest;
+  int i, v = 0, n = 0, more = first->all.results - first->results;
+  if (first->all.kind == SETT_MAP_FAILED) return *first;
+  if (second->all.kind == SETT_MAP_FAILED) return *second;
+  if (first->kind == SETT_ANALYSIS_UNDEFINED) return *first;
+  if (second->kind == SETT_ANALYSIS_UNDEFINED) return *second;
+  if (first->kind == SETT_ANALYSIS_COVERING) {
+    answer.kind = SETT_ANALYSIS_COVERING;
+    answer.reason = first->reason;
   }
-  if (!map.error) map.error = settp_analysis_dims_error(map.in);
-  if (map.error) return sett_map_fail(map.error, 0);
-  for (i = 0; i < map.dims; ++i) {
-    map.variable[i].name = NULL;
-    map.variable[i].lo = 0;
-    map.variable[i].hi = op->out.values[i] - 1;
+  if (first->all.kind == SETT_MAP_EMPTY || second->all.kind == SETT_MAP_EMPTY)
+    return settp_analysis_answer(answer.kind, answer.reason, sett_map_empty());
+  if (first->replica && second->replica) return settp_analysis_failed(SETT_ANALYSIS_ERROR_COLLECTIVES);
+  if (first->runtimes + second->runtimes > SETT_ANALYSIS_MAX_RUNTIMES ||
+      first->all.results > SETTP_ANALYSIS_RESULTS / 2 || second->all.results > SETTP_ANALYSIS_RESULTS / 2 ||
+      first->all.results + sett_map_variables(second->all) > SETTP_ANALYSIS_RESULTS)
+    return settp_analysis_failed(SETT_ANALYSIS_ERROR_RUNTIMES);
+  map = sett_map_compose(arena, a, second->all);
+  if (map.kind != SETT_MAP_DEFINED) {
+    answer = settp_analysis_answer(answer.kind, answer.reason, map);
+    return answer;
   }
-  switch (op->opcode) {
-    case SETT_ANALYSIS_ELEMENTWISE: settp_analysis_identity(&map); break;
-    case SETT_ANALYSIS_BROADCAST: settp_analysis_broadcast(&map); break;
-    case SETT_ANALYSIS_TRANSPOSE: settp_analysis_transpose(&map); break;
-    case SETT_ANALYSIS_RESHAPE: settp_analysis_reshape(&map); break;
-    case SETT_ANALYSIS_BITCAST: settp_analysis_bitcast(&map); break;
-    case SETT_ANALYSIS_SLICE: settp_analysis_slice(&map); break;
-    case SETT_ANALYSIS_REVERSE: settp_analysis_reverse(&map); break;
-    case SETT_ANALYSIS_PAD:
-      if (op->operand == 0) settp_analysis_pad(&map);
-      else if (op->operand > 1) map.error = SETT_ANALYSIS_ERROR_OPERAND;
-      break;
-    case SETT_ANALYSIS_CONCATENATE: settp_analysis_concatenate(&map); break;
-    case SETT_ANALYSIS_REDUCE: settp_analysis_reduce(&map); break;
-    case SETT_ANALYSIS_SCALAR: break;
-    default: map.error = SETT_ANALYSIS_ERROR_OPCODE; break;
+  for (i = 0; i < first->all.results; ++i, ++v) { /* what else first holds, handed on beside second's variables */
+    wide[v].name = NULL;
+    wide[v].lo = INT64_MIN;
+    wide[v].hi = INT64_MAX;
+    if (i >= first->results) result[n++] = sett_map_var(arena, i);
   }
-  if (map.error) return sett_map_fail(map.error, 0);
-  map.results = map.in.count;
-  return sett_map_make(arena, map.dims, map.ranges, 0, map.variable, map.results, map.result, map.constraints,
-                       map.constraint);
+  for (i = second->all.dims; i < sett_map_variables(second->all); ++i) wide[v++] = second->all.variable[i];
+  rest = sett_map_make(arena, first->all.results, second->all.ranges, second->all.rts, wide, n, result, 0, NULL);
+  rest = sett_map_compose(arena, first->all, rest);
+  if (more && rest.kind != SETT_MAP_DEFINED) return settp_analysis_answer(answer.kind, answer.reason, rest);
+  for (i = n = 0; i < second->results; ++i) result[n++] = map.result[i];
+  if (first->replica) result[n++] = rest.result[0];
+  for (; i < map.results; ++i) result[n++] = map.result[i];
+  for (i = first->replica; i < more; ++i) result[n++] = rest.result[i];
+  for (i = 0; i < first->runtimes; ++i) answer.runtime[answer.runtimes++] = first->runtime[i];
+  answer.replica = first->replica || second->replica;
+  answer.all =
+      sett_map_make(arena, map.dims, map.ranges, map.rts, map.variable, n, result, map.constraints, map.constraint);
+  return answer;
+}
+
+/* The answer without what runtime variables that are not kept are read from. */
+SETT_INLINE sett_analysis_answer settp_analysis_keep(sett_map_arena *arena, const sett_analysis_answer *answer,
+                                                     const unsigned char *kept) {
+  sett_analysis_answer shorter = *answer;
+  sett_expr result[SETTP_ANALYSIS_RESULTS];
+  int i, k, n = answer->results + answer->replica, at = n;
+  for (i = 0; i < n; ++i) result[i] = answer->all.result[i];
+  shorter.runtimes = 0;
+  for (k = 0; k < answer->runtimes; ++k) {
+    if (kept[k]) shorter.runtime[shorter.runtimes++] = answer->runtime[k];
+    for (i = 0; i < answer->runtime[k].count; ++i, ++at)
+      if (kept[k]) result[n++] = answer->all.result[at];
+  }
+  shorter.all = sett_map_make(arena, answer->all.dims, answer->all.ranges, answer->all.rts, answer->all.variable, n,
+                              result, answer->all.constraints, answer->all.constraint);
+  return shorter;
+}
+
+SETT_INLINE sett_analysis_answer sett_analysis_tidy(sett_map_arena *arena, const sett_analysis_answer *answer,
+                                                    int drop) {
+  unsigned char kept[SETT_ANALYSIS_MAX_RUNTIMES] = {0}, removed[SETTP_ANALYSIS_RESULTS];
+  sett_analysis_answer tidy = *answer, shorter;
+  sett_map map;
+  int k, changed = 1;
+  if (answer->all.kind != SETT_MAP_DEFINED || sett_map_variables(answer->all) > SETTP_ANALYSIS_RESULTS) return tidy;
+  map = sett_map_simplify(arena, answer->all);
+  if (map.kind != SETT_MAP_FAILED) tidy.all = map; /* else the map as it was built is as right */
+  if (tidy.all.kind != SETT_MAP_DEFINED) return settp_analysis_answer(answer->kind, answer->reason, tidy.all);
+  for (k = 0; k < tidy.runtimes; ++k) kept[k] = (unsigned char)!drop;
+  while (drop && changed) { /* one that is used keeps those that its own index needs */
+    shorter = settp_analysis_keep(arena, &tidy, kept);
+    map = sett_map_remove_unused(arena, shorter.all, SETT_MAP_RTS, removed);
+    changed = 0;
+    if (map.kind != SETT_MAP_DEFINED) break;
+    for (k = 0; k < tidy.runtimes; ++k) {
+      changed |= !kept[k] && !removed[tidy.all.dims + tidy.all.ranges + k];
+      kept[k] |= !removed[tidy.all.dims + tidy.all.ranges + k];
+    }
+  }
+  shorter = settp_analysis_keep(arena, &tidy, kept);
+  map = sett_map_remove_unused(arena, shorter.all, drop ? SETT_MAP_RANGES | SETT_MAP_RTS : SETT_MAP_RANGES, NULL);
+  if (map.kind == SETT_MAP_EMPTY) return settp_analysis_answer(answer->kind, answer->reason, map);
+  if (map.kind != SETT_MAP_DEFINED || map.rts != shorter.runtimes) return tidy;
+  shorter.all = map;
+  return shorter;
+}
+
+SETT_INLINE sett_analysis_answer sett_analysis_fold(sett_map_arena *arena, const sett_analysis_answer *answer, int k,
+                                                    sett_expr value) {
+  unsigned char kept[SETT_ANALYSIS_MAX_RUNTIMES];
+  sett_analysis_answer shorter;
+  sett_map map;
+  int i, variable;
+  if (answer->all.kind != SETT_MAP_DEFINED) return *answer;
+  variable = answer->all.dims + answer->all.ranges + k;
+  if (answer->runtime[k].clamped) {
+    value = sett_map_max(arena, value, sett_map_constant(arena, answer->all.variable[variable].lo));
+    value = sett_map_min(arena, value, sett_map_constant(arena, answer->all.variable[variable].hi));
+  }
+  for (i = 0; i < answer->runtimes; ++i) kept[i] = i != k;
+  shorter = settp_analysis_keep(arena, answer, kept);
+  map = sett_map_replace(arena, shorter.all, variable, value);
+  if (map.kind != SETT_MAP_DEFINED) return settp_analysis_answer(answer->kind, answer->reason, map);
+  shorter.all = map;
+  return shorter;
+}
+
+/* ---- what maps are for ---- */
+
+/* The accesses of one instruction: lanes consecutive values of variable 0, the others fixed. */
+typedef struct settp_analysis_warps {
+  sett_map_evaluator evaluator;
+  int lanes, started, error;
+  int64_t looked, value[SETT_ANALYSIS_MAX_VARIABLES], result[SETT_ANALYSIS_MAX_RANK];
+  const sett_analysis_memory *memory;
+  int64_t position[SETT_ANALYSIS_MAX_LANES]; /* -1: outside of the domain */
+  int active;
+} settp_analysis_warps;
+
+/* Where an index is: rows of pitch elements, the minor index changed by the swizzle. -1: outside or an overflow. */
+SETT_INLINE int64_t settp_analysis_position(const sett_analysis_memory *m, const int64_t *index) {
+  int64_t row = 0, minor, turn, pitch;
+  int i, n = m->dims.count;
+  if (n == 0) return index[0];
+  for (i = 0; i < n; ++i)
+    if (index[i] < 0 || index[i] >= m->dims.values[i]) return -1;
+  for (i = 0; i + 1 < n; ++i) {
+    row = settp_analysis_mul(row, m->dims.values[i]);
+    if (row < 0 || !settp_analysis_add_to(&row, index[i])) return -1;
+  }
+  minor = index[n - 1];
+  turn = m->swizzle_count ? row / m->swizzle_every % m->swizzle_count * m->swizzle_unit : 0;
+  pitch = m->dims.values[n - 1] + m->padding;
+  row = settp_analysis_mul(row, pitch);
+  if (row < 0 || !settp_analysis_add_to(&row, minor ^ turn)) return -1;
+  return row;
+}
+
+SETT_INLINE settp_analysis_warps settp_analysis_warps_begin(sett_map_arena *arena, sett_map map, int lanes,
+                                                            const sett_analysis_memory *memory) {
+  settp_analysis_warps w;
+  int i, wanted = memory->dims.count ? memory->dims.count : 1;
+  w.lanes = lanes;
+  w.started = w.active = 0;
+  w.looked = 0;
+  w.memory = memory;
+  w.error = map.kind == SETT_MAP_FAILED ? map.error : map.kind == SETT_MAP_UNDEFINED ? SETT_MAP_ERROR_NO_MAP : 0;
+  w.evaluator = sett_map_evaluator_make(arena, map);
+  if (!w.error && map.kind == SETT_MAP_DEFINED) {
+    if (map.results != wanted)
+      w.error = SETT_ANALYSIS_ERROR_POSITION;
+    else if (map.dims < 1 || sett_map_variables(map) > SETT_ANALYSIS_MAX_VARIABLES || wanted > SETT_ANALYSIS_MAX_RANK)
+      w.error = SETT_ANALYSIS_ERROR_LANES;
+    else if (w.evaluator.failed)
+      w.error = w.evaluator.failed;
+    for (i = 0; i < sett_map_variables(map) && !w.error; ++i) w.value[i] = map.variable[i].lo;
+  }
+  if (lanes < 1 || lanes > SETT_ANALYSIS_MAX_LANES) w.error = SETT_ANALYSIS_ERROR_LANES;
+  return w;
+}
+
+/* The next instruction with an active lane; 0: there is no more, or enough were looked at (then *whole becomes 0). */
+SETT_INLINE int settp_analysis_warps_next(settp_analysis_warps *w, int *whole) {
+  sett_map map = w->evaluator.map;
+  int i, n = sett_map_variables(map);
+  if (w->error || map.kind != SETT_MAP_DEFINED) return 0;
+  for (;;) {
+    if (w->started) { /* the last variable fastest, the warps of variable 0 slowest */
+      for (i = n - 1; i > 0 && w->value[i] == map.variable[i].hi; --i) w->value[i] = map.variable[i].lo;
+      if (i > 0)
+        ++w->value[i];
+      else if (map.variable[0].hi - w->value[0] < w->lanes)
+        return 0;
+      else
+        w->value[0] += w->lanes;
+    }
+    w->started = 1;
+    if (w->looked >= SETT_ANALYSIS_MAX_LOOKS) {
+      *whole = 0;
+      return 0;
+    }
+    w->active = 0;
+    for (i = 0; i < w->lanes; ++i) {
+      int64_t first = w->value[0];
+      int inside;
+      w->position[i] = -1;
+      ++w->looked;
+      if (map.variable[0].hi - first < i) continue;
+      w->value[0] = first + i;
+      inside = sett_map_evaluator_at(&w->evaluator, w->value, w->result);
+      w->value[0] = first;
+      if (inside < 0) {
+        w->error = -inside;
+        return 0;
+      }
+      if (!inside) continue;
+      w->position[i] = settp_analysis_position(w->memory, w->result);
+      if (w->position[i] < 0 || w->position[i] > INT64_MAX / 1024) {
+        w->error = SETT_ANALYSIS_ERROR_OUTSIDE;
+        return 0;
+      }
+      ++w->active;
+    }
+    if (w->active) return 1;
+  }
+}
+
+/* How many different units of so many bits the lanes from first on touch: their numbers are sorted into unit. */
+SETT_INLINE int settp_analysis_units(const settp_analysis_warps *w, int first, int lanes, int64_t bits, int64_t size,
+                                     int64_t *unit) {
+  int i, j, n = 0;
+  for (i = first; i < first + lanes && i < w->lanes; ++i) {
+    int64_t u, last;
+    if (w->position[i] < 0) continue;
+    last = (w->position[i] * bits + bits - 1) / size;
+    for (u = w->position[i] * bits / size; u <= last; ++u) {
+      for (j = n; j > 0 && unit[j - 1] > u; --j) {}
+      if ((j > 0 && unit[j - 1] == u) || n == SETT_ANALYSIS_MAX_UNITS) continue;
+      {
+        int k;
+        for (k = n++; k > j; --k) unit[k] = unit[k - 1];
+        unit[j] = u;
+      }
+    }
+  }
+  return n;
+}
+
+SETT_INLINE sett_analysis_coalescing sett_analysis_coalesced(sett_map_arena *arena, sett_map map,
+                                                             const sett_analysis_memory *memory, int transaction,
+                                                             int lanes) {
+  sett_analysis_coalescing c;
+  settp_analysis_warps w = settp_analysis_warps_begin(arena, map, lanes, memory);
+  int64_t unit[SETT_ANALYSIS_MAX_UNITS], size = 8 * (int64_t)transaction;
+  int i, previous;
+  c.error = w.error;
+  c.whole = 1;
+  c.warps = c.bits = c.transactions = c.least = c.worst = c.worst_least = c.worst_bits = c.stride = 0;
+  c.strided = 0;
+  if (!c.error && (transaction < 1 || memory->bits < 1 || size < memory->bits / 16 || memory->bits > 1024))
+    c.error = SETT_ANALYSIS_ERROR_UNITS;
+  while (!c.error && settp_analysis_warps_next(&w, &c.whole)) {
+    int64_t elements = settp_analysis_units(&w, 0, lanes, 1, 1, unit), touched, least;
+    touched = settp_analysis_units(&w, 0, lanes, memory->bits, size, unit);
+    least = (elements * memory->bits + size - 1) / size;
+    ++c.warps;
+    c.bits += elements * memory->bits;
+    c.transactions += touched;
+    c.least += least;
+    if (touched - least < c.worst - c.worst_least || (c.warps > 1 && touched - least == c.worst - c.worst_least))
+      continue;
+    c.worst = touched;
+    c.worst_least = least;
+    c.worst_bits = elements * memory->bits;
+    c.strided = 1; /* are the lanes equally far apart? */
+    for (i = 1, previous = w.position[0] >= 0 ? 0 : -1; i < lanes; ++i) {
+      if (w.position[i] < 0) continue;
+      if (previous < 0 || (previous > 0 && w.position[i] - w.position[previous] != c.stride))
+        c.strided = 0;
+      else if (previous == 0)
+        c.stride = w.position[i] - w.position[0];
+      previous = i;
+    }
+  }
+  if (!c.error) c.error = w.error;
+  return c;
+}
+
+SETT_INLINE sett_analysis_banks sett_analysis_bank_conflicts(sett_map_arena *arena, sett_map map,
+                                                             const sett_analysis_memory *memory, int banks, int bytes,
+                                                             int lanes) {
+  sett_analysis_banks b;
+  settp_analysis_warps w = settp_analysis_warps_begin(arena, map, lanes, memory);
+  int64_t word[SETT_ANALYSIS_MAX_UNITS], size = 8 * (int64_t)bytes;
+  int i, j, first, n, phase;
+  b.error = w.error;
+  b.whole = 1;
+  b.warps = b.phases = b.turns = 0;
+  b.degree = b.lanes = 0;
+  b.bank = 0;
+  if (!b.error && (banks < 1 || bytes < 1 || memory->bits < 1 || memory->bits > 128 || size > 1024))
+    b.error = SETT_ANALYSIS_ERROR_UNITS;
+  if (b.error) return b;
+  phase = memory->bits > size ? (int)((int64_t)lanes * size / memory->bits) : lanes; /* wide elements go in turns */
+  if (phase < 1) phase = 1;
+  while (settp_analysis_warps_next(&w, &b.whole)) {
+    ++b.warps;
+    for (first = 0; first < lanes; first += phase) {
+      int most = 0;
+      int64_t at = 0;
+      n = settp_analysis_units(&w, first, phase, memory->bits, size, word);
+      if (!n) continue;
+      for (i = 0; i < n; ++i) {
+        int same = 0;
+        for (j = 0; j < n; ++j) same += word[j] % banks == word[i] % banks;
+        if (same <= most) continue;
+        most = same;
+        at = word[i] % banks;
+      }
+      ++b.phases;
+      b.turns += most;
+      if (most <= b.degree) continue;
+      b.degree = most;
+      b.bank = at;
+      for (b.lanes = 0, i = first; i < first + phase && i < lanes; ++i)
+        if (w.position[i] >= 0 && w.position[i] * memory->bits / size % banks <= at &&
+            (at - w.position[i] * memory->bits / size % banks) * size < (memory->bits > size ? memory->bits : size))
+          b.lane[b.lanes++] = i;
+    }
+  }
+  b.error = w.error;
+  return b;
+}
+
+/* Degree of the worst of several accesses in one memory; -1: not all could be looked at. */
+SETT_INLINE int settp_analysis_worst(sett_map_arena *arena, int maps, const sett_map *map,
+                                     const sett_analysis_memory *memory, int banks, int bytes, int lanes) {
+  int i, worst = 0;
+  for (i = 0; i < maps; ++i) {
+    sett_map_mark mark = sett_map_arena_mark(arena);
+    sett_analysis_banks b = sett_analysis_bank_conflicts(arena, map[i], memory, banks, bytes, lanes);
+    sett_map_arena_rewind(arena, mark);
+    if (b.error || !b.whole) return -1;
+    if (b.degree > worst) worst = b.degree;
+  }
+  return worst;
+}
+
+SETT_INLINE int sett_analysis_pad_rows(sett_map_arena *arena, int maps, const sett_map *map,
+                                       sett_analysis_memory *memory, int banks, int bytes, int lanes) {
+  sett_analysis_memory try_it = *memory;
+  int best = settp_analysis_worst(arena, maps, map, memory, banks, bytes, lanes), degree;
+  int64_t padding, round = (int64_t)banks * bytes * 8 / (memory->bits > 0 ? memory->bits : 1);
+  if (best < 0 || memory->dims.count < 2) return best;
+  for (padding = 1; padding < round && best > 1; ++padding) {
+    try_it.padding = padding;
+    degree = settp_analysis_worst(arena, maps, map, &try_it, banks, bytes, lanes);
+    if (degree < 0 || degree >= best) continue;
+    best = degree;
+    *memory = try_it;
+  }
+  return best;
+}
+
+SETT_INLINE int sett_analysis_swizzle_rows(sett_map_arena *arena, int maps, const sett_map *map,
+                                           sett_analysis_memory *memory, int banks, int bytes, int lanes) {
+  sett_analysis_memory try_it = *memory;
+  int best = settp_analysis_worst(arena, maps, map, memory, banks, bytes, lanes), degree;
+  int64_t minor = memory->dims.count < 2 ? 0 : memory->dims.values[memory->dims.count - 1];
+  if (best < 0 || minor < 2 || (minor & (minor - 1))) return best; /* xor keeps within a power of two only */
+  for (try_it.swizzle_every = 1; try_it.swizzle_every <= 8 && best > 1; try_it.swizzle_every *= 2)
+    for (try_it.swizzle_unit = 1; try_it.swizzle_unit < minor && best > 1; try_it.swizzle_unit *= 2)
+      for (try_it.swizzle_count = minor / try_it.swizzle_unit; try_it.swizzle_count > 1 && best > 1;
+           try_it.swizzle_count /= 2) {
+        degree = settp_analysis_worst(arena, maps, map, &try_it, banks, bytes, lanes);
+        if (degree < 0 || degree >= best) continue;
+        best = degree;
+        *memory = try_it;
+      }
+  return best;
+}
+
+SETT_INLINE int64_t sett_analysis_reads(sett_map_arena *arena, sett_map map) {
+  sett_expr point[SETT_ANALYSIS_MAX_VARIABLES];
+  sett_map identity;
+  sett_map_footprint image;
+  int64_t count = 1;
+  int i, n = sett_map_variables(map);
+  if (map.kind == SETT_MAP_EMPTY) return 0;
+  if (map.kind != SETT_MAP_DEFINED || n > SETT_ANALYSIS_MAX_VARIABLES) return -1;
+  for (i = 0; i < n; ++i) {
+    point[i] = sett_map_var(arena, i);
+    if (map.variable[i].lo == INT64_MIN || map.variable[i].hi - map.variable[i].lo == INT64_MAX) return -1;
+    count = settp_analysis_mul(count, map.variable[i].hi - map.variable[i].lo + 1);
+  }
+  if (!map.constraints) return count;
+  identity =
+      sett_map_make(arena, map.dims, map.ranges, map.rts, map.variable, n, point, map.constraints, map.constraint);
+  image = sett_map_image(arena, identity);
+  return image.error ? -1 : image.count;
+}
+
+SETT_INLINE sett_analysis_tile sett_analysis_propagate(sett_map_arena *arena, sett_map map, sett_analysis_list sizes) {
+  sett_analysis_tile t;
+  sett_map_variable variable[2 * SETT_ANALYSIS_MAX_RANK];
+  sett_expr result[SETT_ANALYSIS_MAX_RANK], extent[SETT_ANALYSIS_MAX_RANK];
+  sett_map blocks, tiled, within;
+  sett_map_footprint image;
+  unsigned char fixed[SETT_ANALYSIS_MAX_VARIABLES] = {0};
+  int64_t first[SETT_ANALYSIS_MAX_VARIABLES] = {0};
+  int i, r, n = sizes.count, v;
+  t.error = 0;
+  t.reason = "";
+  t.results = 0;
+  t.offset = sett_map_undefined();
+  if (map.kind == SETT_MAP_FAILED)
+    t.error = map.error;
+  else if (map.kind == SETT_MAP_UNDEFINED)
+    t.reason = "the map is UNDEFINED";
+  else if (map.kind == SETT_MAP_EMPTY)
+    t.reason = "the map is KNOWN EMPTY: nothing is read";
+  else if (n != map.dims || map.results > SETT_ANALYSIS_MAX_RANK || n > SETT_ANALYSIS_MAX_RANK)
+    t.error = SETT_ANALYSIS_ERROR_COUNT;
+  else if (map.rts)
+    t.reason = "a runtime variable moves it: bind it first";
+  if (t.error || t.reason[0]) return t;
+  for (i = 0; i < n; ++i) { /* d = size * block + j */
+    if (sizes.values[i] < 1 || map.variable[i].lo != 0) {
+      t.error = SETT_ANALYSIS_ERROR_TILE;
+      return t;
+    }
+    variable[i].name = variable[n + i].name = NULL;
+    variable[i].lo = variable[n + i].lo = 0;
+    variable[i].hi = map.variable[i].hi / sizes.values[i];
+    variable[n + i].hi = sizes.values[i] - 1;
+    if (variable[n + i].hi > map.variable[i].hi) variable[n + i].hi = map.variable[i].hi;
+    result[i] = sett_map_add(arena, settp_analysis_times(arena, sett_map_var(arena, i), sizes.values[i]),
+                             sett_map_var(arena, n + i));
+  }
+  blocks = sett_map_make(arena, n, n, 0, variable, n, result, 0, NULL);
+  tiled = sett_map_simplify(arena, sett_map_compose(arena, blocks, map));
+  if (tiled.kind == SETT_MAP_FAILED)
+    t.error = tiled.error;
+  else if (tiled.kind != SETT_MAP_DEFINED)
+    t.reason = "the map is KNOWN EMPTY: nothing is read";
+  else if (sett_map_variables(tiled) > SETT_ANALYSIS_MAX_VARIABLES)
+    t.error = SETT_ANALYSIS_ERROR_COUNT;
+  if (t.error || t.reason[0]) return t;
+  t.results = tiled.results;
+  tiled.constraints = 0; /* an edge cuts the last tile; what is one block without it is so with it */
+  for (v = n; v < sett_map_variables(tiled); ++v) {
+    fixed[v] = 1;
+    first[v] = tiled.variable[v].lo;
+  }
+  t.offset = sett_map_substitute(arena, tiled, fixed, first);
+  if (t.offset.kind != SETT_MAP_DEFINED) {
+    t.error = t.offset.error;
+    t.reason = "the map is KNOWN EMPTY: nothing is read";
+    return t;
+  }
+  for (r = 0; r < tiled.results; ++r) extent[r] = sett_map_sub(arena, tiled.result[r], t.offset.result[r]);
+  within = sett_map_simplify(arena,
+                             sett_map_make(arena, n, tiled.ranges, 0, tiled.variable, tiled.results, extent, 0, NULL));
+  within = sett_map_remove_unused(arena, within, SETT_MAP_DIMS, NULL);
+  if (within.kind == SETT_MAP_DEFINED && within.dims) {
+    t.reason = "tiles differ: quotients or remainders are cut within some of them";
+    return t;
+  }
+  image = sett_map_image(arena, within);
+  if (image.error) {
+    t.error = image.error;
+    return t;
+  }
+  if (!image.product && tiled.results) {
+    t.reason = "the tile is not one strided block of the operand: its dimensions move together";
+    return t;
+  }
+  for (r = 0; r < tiled.results; ++r) { /* negative steps reach below the offset */
+    t.stride[r] = image.value[r].modulus ? image.value[r].modulus : 1;
+    t.size[r] = (image.value[r].hi - image.value[r].lo) / t.stride[r] + 1;
+    result[r] = settp_analysis_plus(arena, t.offset.result[r], image.value[r].lo);
+  }
+  t.offset = sett_map_simplify(arena, sett_map_make(arena, n, 0, 0, tiled.variable, tiled.results, result, 0, NULL));
+  if (t.offset.kind == SETT_MAP_FAILED) t.error = t.offset.error;
+  return t;
 }
 
 /* Licensed under the Apache License, Version 2.0; see LICENSE. */

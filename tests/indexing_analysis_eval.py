@@ -7,7 +7,7 @@ import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Iterator, Optional
+from typing import Callable, Iterator, Optional
 
 ROOT = Path(__file__).resolve().parent.parent
 PEER = ROOT.parent / "shared" / "peer"
@@ -46,19 +46,26 @@ class Map:
     results: object
     guards: list[tuple[object, int, int]]
     arity: int
+    rts: list[str]
 
     def inside(self, values: dict[str, int]) -> bool:
         if any(not lo <= values[name] <= hi for name, (lo, hi) in self.bounds.items()):
             return False
         return all(lo <= eval(code, {}, values) <= hi for code, lo, hi in self.guards)
 
-    def at(self, dims: Index) -> Iterator[Index]:
-        """The results at these dimensions for every value of the ranges."""
+    def at(self, dims: Index, runtime: Optional[Callable[[Index, Index], Optional[Index]]] = None) -> Iterator[Index]:
+        """The results at these dimensions for every value of the ranges. runtime gives the runtime variables there (None: no point)."""
         if self.empty:
             return
         boxes = [range(self.bounds[name][0], self.bounds[name][1] + 1) for name in self.ranges]
         for ranges in itertools.product(*boxes):
             values = dict(zip(self.dims + self.ranges, (*dims, *ranges)))
+            if self.rts:
+                assert runtime is not None
+                known = runtime(dims, ranges)
+                if known is None:
+                    continue
+                values.update(zip(self.rts, known))
             if self.inside(values):
                 yield eval(self.results, {}, values)
 
@@ -66,8 +73,8 @@ class Map:
 def read(text: str) -> Map:
     """The map of a canonical text."""
     if text == "KNOWN EMPTY":
-        return Map(True, [], [], {}, None, [], 0)
-    head = re.match(r"\(([^)]*)\)(?:\[([^\]]*)\])?\s*->\s*", text)
+        return Map(True, [], [], {}, None, [], 0, [])
+    head = re.match(r"\(([^)]*)\)(?:\[([^\]]*)\])?(?:\{([^}]*)\})?\s*->\s*", text)
     assert head, text
     depth, at = 0, head.end()
     while True:
@@ -79,7 +86,7 @@ def read(text: str) -> Map:
     bounds, guards = {}, []
     domain = text[at:].strip()
     assert not domain or domain.startswith(", domain:"), text
-    variables = _names(head[1]) + _names(head[2])
+    variables = _names(head[1]) + _names(head[2]) + _names(head[3])
     for part in _split(domain[len(", domain:") :]):
         found = re.fullmatch(r"(.*) in \[(-?\d+), (-?\d+)\]", part)
         assert found, part
@@ -89,7 +96,7 @@ def read(text: str) -> Map:
         else:
             guards.append((compile(_python(found[1]), text, "eval"), lo, hi))
     tuple_text = "(" + "".join(_python(result) + "," for result in results) + ")"
-    return Map(False, _names(head[1]), _names(head[2]), bounds, compile(tuple_text, text, "eval"), guards, len(results))
+    return Map(False, _names(head[1]), _names(head[2]), bounds, compile(tuple_text, text, "eval"), guards, len(results), _names(head[3]))
 
 
 def box(dims: Index) -> Iterator[Index]:

@@ -1,7 +1,8 @@
-"""The output-to-operand maps of ops against plain loops that tag which element each output element comes from."""
+"""The maps of ops, output to operand and back, against plain loops that tag which element each output element comes from."""
 
 from __future__ import annotations
 
+import itertools
 import random
 import sys
 from typing import Optional
@@ -10,17 +11,38 @@ from indexing_analysis_eval import Index, box, read, run_as_script
 
 from gen import algebra
 
-INSTANCES = 250
+INSTANCES = 200
 
 
 def words(values: Index) -> str:
     return ",".join(map(str, values))
 
 
-def op(opcode: str, operand: int, **lists: Index) -> str:
-    status, answer = algebra.run("op", opcode, str(operand), *(f"{key}={words(value)}" for key, value in lists.items()))
-    assert status == 0, (opcode, operand, lists, answer)
-    return answer
+class Text(str):
+    """The map from the output to an operand; back: from the operand; both with what is known of runtime variables."""
+
+    back: str
+    operand: Index
+    lines: list[str]
+    back_lines: list[str]
+
+
+def op(opcode: str, operand: int, **lists: Index) -> Text:
+    given = [f"{key}={words(value)}" for key, value in lists.items()]
+    answers = []
+    for more in ([], ["from=operand"]):
+        status, answer = algebra.run("op", opcode, str(operand), "all=1", *given, *more)
+        assert status == 0, (opcode, operand, lists, answer)
+        answers.append(answer.split("\n"))
+    status, plain = algebra.run("op", opcode, str(operand), *given)
+    assert status == 0
+    text = Text(plain)
+    text.lines, text.back_lines = answers[0], answers[1]
+    text.back = answers[1][0]
+    text.operand = lists.get(f"in{operand}", lists.get("in", ()))
+    if opcode in ("scalar", "reduce-init") or (opcode == "pad" and operand == 1):
+        text.operand = ()
+    return text
 
 
 def shape(rng: random.Random, rank: Optional[int] = None, limit: int = 6, zero: float = 0.04) -> Index:
@@ -43,8 +65,43 @@ def table(dims: Index) -> list[Index]:
     return list(box(dims))
 
 
-def check(text: str, out: Index, reads: dict[Index, list[Index]]) -> None:
-    """The pairs of the map are exactly those of reads (law 1)."""
+def runtimes(lines: list[str], tensors: dict[int, dict[Index, int]]):
+    """The runtime variables at a point, read out of the index operands as the lines say; None: an update that is dropped."""
+    found = read(lines[0])
+    readers = []
+    for line in lines[1:]:
+        word, _, rest = line.partition(" ")
+        if word in ("clamped", "checked"):
+            operand, _, text = rest.partition(" ")
+            readers.append((word, tensors[int(operand)], read(text)))
+    assert len(readers) == len(found.rts), lines
+
+    def values(dims: Index, ranges: Index) -> Optional[Index]:
+        known = []
+        for name, (word, tensor, where) in zip(found.rts, readers):
+            point = dict(zip(found.dims + found.ranges, (*dims, *ranges)))
+            value = tensor[eval(where.results, {}, point)]
+            lo, hi = found.bounds[name]
+            if word == "checked" and not lo <= value <= hi:
+                return None
+            known.append(min(max(value, lo), hi))
+        return tuple(known)
+
+    return values
+
+
+def check_pairs(text: Text, out: Index, pairs: set[tuple[Index, Index]], tensors: Optional[dict[int, dict[Index, int]]] = None) -> None:
+    """Both maps hold exactly these pairs (output index, operand index)."""
+    for lines, source, turn in ((text.lines, out, False), (text.back_lines, text.operand, True)):
+        found = read(lines[0])
+        runtime = runtimes(lines, tensors or {}) if found.rts else None
+        mine = {(value, index) if turn else (index, value) for index in box(source) for value in found.at(index, runtime)}
+        assert mine == pairs, (lines, out, text.operand, sorted(mine ^ pairs)[:5])
+
+
+def check(text: Text, out: Index, reads: dict[Index, list[Index]]) -> None:
+    """The pairs of the map are exactly those of reads (law 1), each once; the map back has the same."""
+    check_pairs(text, out, {(index, value) for index in box(out) for value in reads.get(index, [])})
     found = read(text)
     total = 0
     for index in box(out):
@@ -257,6 +314,289 @@ def test_reduce() -> None:
         kept = [operand[d] for d in sorted(dimensions)]
         if not found.empty:
             assert [found.bounds[s][1] + 1 for s in found.ranges] == kept, ("ranges in order", text)
+
+
+# ---- windows, products, runtime values ----
+
+
+def tiny(rng: random.Random, rank: int, most: int = 3, zero: float = 0.03) -> Index:
+    return tuple(0 if rng.random() < zero else rng.randint(1, most) for _ in range(rank))
+
+
+def windows(rng: random.Random, base: Index) -> Optional[tuple[dict[str, Index], Index, list[list[list[tuple[int, Optional[int]]]]]]]:
+    """Attributes of a random window over base; the output's dimensions; for each dimension and place the (window index, element) it sees."""
+    keys: dict[str, list[int]] = {k: [] for k in ("window", "stride", "low", "high", "base_dilation", "window_dilation")}
+    lines = []
+    for size in base:
+        one = {"window": rng.randint(1, 3), "stride": rng.randint(1, 3), "low": rng.randint(-1, 2), "high": rng.randint(-1, 2),
+               "base_dilation": rng.choice([1, 1, 2, 3]), "window_dilation": rng.choice([1, 1, 2])}
+        line = padded(size, one["low"], one["high"], one["base_dilation"] - 1)
+        if size and len(line) != size + (size - 1) * (one["base_dilation"] - 1) + one["low"] + one["high"]:
+            return None
+        if not size and one["low"] + one["high"] != len(line):
+            return None
+        for key, value in one.items():
+            keys[key].append(value)
+        places, at = [], 0
+        while line and at + (one["window"] - 1) * one["window_dilation"] < len(line):
+            places.append([(w, line[at + w * one["window_dilation"]]) for w in range(one["window"])])
+            at += one["stride"]
+        lines.append(places)
+    return {key: tuple(value) for key, value in keys.items()}, tuple(map(len, lines)), lines
+
+
+def test_reduce_window() -> None:
+    rng = random.Random(11)
+    done = 0
+    while done < INSTANCES:
+        base = tiny(rng, rng.randint(0, 2), 4)
+        drawn = windows(rng, base)
+        if drawn is None:
+            continue
+        done += 1
+        attributes, out, lines = drawn
+        pairs = set()
+        for index in box(out):
+            for taken in itertools.product(*([e for _, e in line[i] if e is not None] for line, i in zip(lines, index))):
+                pairs.add((index, taken))
+        check_pairs(op("reduce-window", 0, out=out, in0=base, **attributes), out, pairs)
+        check_pairs(op("reduce-window", 1, out=out, in1=(), **attributes), out, {(i, ()) for i in box(out)})
+
+
+def test_select_and_scatter() -> None:
+    """Which element a window selects is known at run time: the maps hold all that it sees."""
+    rng = random.Random(12)
+    done = 0
+    while done < INSTANCES:
+        base = tiny(rng, rng.randint(0, 2), 4)
+        drawn = windows(rng, base)
+        if drawn is None or drawn[0]["base_dilation"] != (1,) * len(base):
+            continue
+        done += 1
+        attributes, source, lines = drawn
+        both, one = set(), set()
+        for index in box(source):
+            seen = list(itertools.product(*([e for _, e in line[i] if e is not None] for line, i in zip(lines, index))))
+            both |= {(a, b) for a in seen for b in seen}
+            one |= {(a, index) for a in seen}
+        first = op("select-and-scatter", 0, out=base, in0=base, in1=source, in2=(), **attributes)
+        check_pairs(first, base, both)
+        assert first == "KNOWN EMPTY" or first.lines[1].startswith("covering: ")
+        check_pairs(op("select-and-scatter", 1, out=base, in0=base, in1=source, in2=(), **attributes), base, one)
+
+
+def test_dot() -> None:
+    rng = random.Random(13)
+    for _ in range(INSTANCES):
+        batch, free_l, free_r, contracted = (tiny(rng, rng.randint(0, 1), 3) for _ in range(4))
+        contracted += tiny(rng, rng.randint(0, 1), 3)
+        names = [("b", i) for i in range(len(batch))] + [("k", i) for i in range(len(contracted))]
+        sides = []
+        for free, mark in ((free_l, "l"), (free_r, "r")):
+            side = names + [(mark, i) for i in range(len(free))]
+            rng.shuffle(side)
+            sides.append(side)
+        size = {**{("b", i): d for i, d in enumerate(batch)}, **{("k", i): d for i, d in enumerate(contracted)},
+                **{("l", i): d for i, d in enumerate(free_l)}, **{("r", i): d for i, d in enumerate(free_r)}}
+        order = [("b", i) for i in range(len(batch))]
+        order += [n for n in sides[0] if n[0] == "l"] + [n for n in sides[1] if n[0] == "r"]
+        out = tuple(size[n] for n in order)
+        shapes = [tuple(size[n] for n in side) for side in sides]
+        blocks = {n: rng.choice([b for b in range(1, d + 1) if d % b == 0] or [1]) for n, d in size.items()}
+        scales = [tuple(size[n] // blocks[n] for n in side) for side in sides]
+        pick = [tuple(side.index(("b", i)) for i in range(len(batch))) for side in sides]
+        sums = [tuple(side.index(("k", i)) for i in range(len(contracted))) for side in sides]
+        lists = {"lhs_batch": pick[0], "rhs_batch": pick[1], "lhs_contracting": sums[0], "rhs_contracting": sums[1]}
+        pairs: list[set] = [set(), set(), set(), set()]
+        everything = list(size)
+        for values in box(tuple(size.values())):
+            at = dict(zip(everything, values))
+            o = tuple(at[n] for n in order)
+            for s in range(2):
+                pairs[s].add((o, tuple(at[n] for n in sides[s])))
+                pairs[2 + s].add((o, tuple(at[n] // blocks[n] for n in sides[s])))
+        for operand in range(4):
+            given = {f"in{k}": shape_ for k, shape_ in enumerate(shapes + scales)}
+            if operand < 2:
+                # without a contracted element nothing is read; free dimensions of the other side must exist too
+                check_pairs(op("dot", operand, out=out, in0=shapes[0], in1=shapes[1], **lists), out, pairs[operand])
+            check_pairs(op("scaled-dot", operand, out=out, **given, **lists), out, pairs[operand])
+
+
+def test_convolution() -> None:
+    rng = random.Random(14)
+    done = 0
+    while done < INSTANCES:
+        spatial = tiny(rng, rng.randint(0, 2), 4)
+        drawn = windows(rng, spatial)
+        if drawn is None:
+            continue
+        done += 1
+        attributes, places, lines = drawn
+        fg, bg = rng.choice([(1, 1), (1, 1), (2, 1), (1, 2), (3, 1)])
+        batch, features, outs = rng.randint(1, 2), rng.randint(1, 2), rng.randint(1, 2) * fg * bg
+        reversal = tuple(rng.randint(0, 1) for _ in spatial)
+        n = len(spatial)
+        labels = [rng.sample(range(n + 2), n + 2) for _ in range(3)]
+
+        def arranged(label: list[int], values: Index) -> Index:
+            found = [0] * len(label)
+            for where, value in zip(label, values):
+                found[where] = value
+            return tuple(found)
+
+        lhs = arranged(labels[0], (batch * bg, features * fg, *spatial))
+        rhs = arranged(labels[1], (features, outs, *attributes["window"]))
+        out = arranged(labels[2], (batch, outs, *places))
+        pairs: list[set] = [set(), set()]
+        for b, o, *at in box((batch, outs, *places)):
+            index = arranged(labels[2], (b, o, *at))
+            for f in range(features):
+                for seen in itertools.product(*(line[i] for line, i in zip(lines, at))):
+                    kernel = tuple(size - 1 - w if turned else w for (w, _), size, turned in zip(seen, attributes["window"], reversal))
+                    pairs[1].add((index, arranged(labels[1], (f, o, *kernel))))
+                    if all(e is not None for _, e in seen):
+                        group_b, group_f = o // (outs // bg), o // (outs // fg)
+                        pairs[0].add((index, arranged(labels[0], (group_b * batch + b, group_f * features + f, *(e for _, e in seen)))))
+        given = dict(attributes, reversal=reversal, lhs_labels=tuple(labels[0]), rhs_labels=tuple(labels[1]), out_labels=tuple(labels[2]),
+                     feature_groups=(fg,), batch_groups=(bg,))
+        for operand in range(2):
+            check_pairs(op("convolution", operand, out=out, in0=lhs, in1=rhs, **given), out, pairs[operand])
+
+
+def tensor(rng: random.Random, dims: Index, lo: int, hi: int) -> dict[Index, int]:
+    return {index: rng.randint(lo, hi) for index in box(dims)}
+
+
+def test_dynamic_slice() -> None:
+    rng = random.Random(15)
+    for _ in range(INSTANCES):
+        large = tiny(rng, rng.randint(0, 3), 5)
+        small = tuple(rng.randint(min(1, d), d) for d in large)
+        starts = {k: {(): rng.randint(-2, 6)} for k in range(1, 2 + len(large) + 1)}
+        scalars = {f"in{k}": () for k in range(1, len(large) + 1)}
+        begin = [min(max(starts[1 + k][()], 0), d - s) for k, (d, s) in enumerate(zip(large, small))]
+        pairs = {(i, tuple(b + k for b, k in zip(begin, i))) for i in box(small)}
+        check_pairs(op("dynamic-slice", 0, out=small, in0=large, **scalars), small, pairs, starts)
+        if large:
+            check_pairs(op("dynamic-slice", 1, out=small, in0=large, **scalars), small, {(i, ()) for i in box(small)})
+        begin = [min(max(starts[2 + k][()], 0), d - s) for k, (d, s) in enumerate(zip(large, small))]
+        pairs = {(tuple(b + k for b, k in zip(begin, i)), i) for i in box(small)}
+        scalars = {f"in{k}": () for k in range(2, len(large) + 2)}
+        check_pairs(op("dynamic-update-slice", 1, out=large, in0=large, in1=small, **scalars), large, pairs, starts)
+        kept = op("dynamic-update-slice", 0, out=large, in0=large, in1=small, **scalars)
+        check_pairs(kept, large, {(i, i) for i in box(large)})
+        assert kept.lines[1].startswith("covering: ") and kept.back_lines[1].startswith("covering: ")
+
+
+def indexed(rng: random.Random):
+    """A random form of gather and scatter: large, small, indices, the attributes, and from (row of indices, offset) to dimensions of both."""
+    rank = rng.randint(0, 3)
+    large = tiny(rng, rank, 4)
+    kinds = [rng.choice(["window", "window", "collapsed", "batching"]) for _ in large]
+    rows = tiny(rng, rng.randint(0, 2), 3)
+    batching = [d for d in range(rank) if kinds[d] == "batching" and large[d] > 0]
+    kinds = ["collapsed" if k == "batching" and large[d] == 0 else k for d, k in enumerate(kinds)]
+    rows = rows + tuple(large[d] for d in batching)
+    row_of = {d: len(rows) - len(batching) + i for i, d in enumerate(batching)}
+    size = [1 if k != "window" else rng.randint(min(1, d), d) for d, k in zip(large, kinds)]
+    mapped = [d for d in range(rank) if kinds[d] != "batching" and (kinds[d] == "collapsed" or rng.random() < 0.7)]
+    rng.shuffle(mapped)
+    vector = rng.randint(0, len(rows))
+    has_vector = len(mapped) != 1 or rng.random() < 0.7
+    if not has_vector:
+        vector = len(rows)
+    indices = rows[:vector] + (len(mapped),) + rows[vector:] if has_vector else rows
+    kept = [d for d in range(rank) if kinds[d] == "window"]
+    few_rank = len(rows) + len(kept)
+    offsets = sorted(rng.sample(range(few_rank), len(kept)))
+    few, window, row = [0] * few_rank, iter(kept), iter(rows)
+    for i in range(few_rank):
+        few[i] = size[next(window)] if i in offsets else next(row)
+    shift = [r if r < vector or not has_vector else r + 1 for r in range(len(rows))]
+    attributes = {"offset_dims": tuple(offsets), "collapsed": tuple(d for d in range(rank) if kinds[d] == "collapsed"),
+                  "start_index_map": tuple(mapped), "operand_batching": tuple(batching),
+                  "indices_batching": tuple(shift[row_of[d]] for d in batching), "index_vector_dim": (vector,)}
+    values = tensor(rng, indices, -2, 5)
+
+    def starts(r: Index) -> list[int]:
+        found = [0] * rank
+        for k, d in enumerate(mapped):
+            found[d] = values[r[:vector] + (k,) + r[vector:] if has_vector else r]
+        for d in batching:
+            found[d] = r[row_of[d]]
+        return found
+
+    points = []
+    for index in box(tuple(few)):
+        r = tuple(v for i, v in enumerate(index) if i not in offsets)
+        w = [0] * rank
+        for d, i in zip(kept, offsets):
+            w[d] = index[i]
+        points.append((index, starts(r), w))
+    return large, tuple(few), indices, attributes, tuple(size), mapped, values, points, offsets, vector, has_vector
+
+
+def test_gather() -> None:
+    rng = random.Random(16)
+    for _ in range(2 * INSTANCES):
+        large, few, indices, attributes, size, mapped, values, points, offsets, vector, has_vector = indexed(rng)
+        if any(s > d for s, d in zip(size, large)):
+            continue
+        pairs, reads = set(), set()
+        for index, start, window in points:
+            begin = [min(max(s, 0), d - n) if k in mapped else s for k, (s, d, n) in enumerate(zip(start, large, size))]
+            pairs.add((index, tuple(b + w for b, w in zip(begin, window))))
+            r = tuple(v for i, v in enumerate(index) if i not in offsets)
+            reads |= {(index, r[:vector] + (k,) + r[vector:] if has_vector else r) for k in range(len(mapped) if has_vector else 1)}
+        given = dict(attributes, slice_sizes=size, in0=large, in1=indices)
+        check_pairs(op("gather", 0, out=few, **given), few, pairs, {1: values})
+        check_pairs(op("gather", 1, out=few, **given), few, reads)
+
+
+def test_scatter() -> None:
+    """An update that does not fit is dropped as a whole."""
+    rng = random.Random(17)
+    for _ in range(2 * INSTANCES):
+        large, few, indices, attributes, size, mapped, values, points, *_ = indexed(rng)
+        if any(s > d for s, d in zip(size, large)):
+            continue
+        inputs = rng.randint(1, 2)
+        pairs = set()
+        for index, start, window in points:
+            if all(0 <= s <= d - n for s, d, n in zip(start, large, size)):
+                pairs.add((tuple(s + w for s, w in zip(start, window)), index))
+        given = {f"in{k}": large for k in range(inputs)}
+        given[f"in{inputs}"] = indices
+        given.update({f"in{inputs + 1 + k}": few for k in range(inputs)})
+        check_pairs(op("scatter", inputs + 1, out=large, **given, **attributes), large, pairs, {inputs: values})
+        check_pairs(op("scatter", 0, out=large, **given, **attributes), large, {(i, i) for i in box(large)})
+        anywhere = op("scatter", inputs, out=large, **given, **attributes)
+        check_pairs(anywhere, large, {(i, j) for i in box(large) for j in box(indices)})
+        assert anywhere.lines[1].startswith("covering: ")
+
+
+def test_all_gather() -> None:
+    rng = random.Random(18)
+    for _ in range(INSTANCES):
+        shard = tiny(rng, rng.randint(1, 3), 4)
+        d, replicas = rng.randrange(len(shard)), rng.randint(1, 3)
+        out = shard[:d] + (shard[d] * replicas,) + shard[d + 1 :]
+        text = op("all-gather", 0, out=out, dimensions=(d,), in0=shard)
+        triples = {(i[:d] + (r * shard[d] + i[d],) + i[d + 1 :], i, r) for r in range(replicas) for i in box(shard)}
+        check_pairs(text, out, {(o, i) for o, i, _ in triples})
+        if triples:
+            found, replica = read(text), read(text.lines[2][len("replica "):])
+            assert {(o, i, r) for o in box(out) for i, (r,) in zip(found.at(o), replica.at(o))} == triples
+
+
+def test_bitcast_convert() -> None:
+    rng = random.Random(19)
+    for _ in range(INSTANCES):
+        wide = shape(rng)
+        narrow = wide + (rng.randint(1, 4),)
+        check_pairs(op("bitcast-convert", 0, out=narrow, in0=wide), narrow, {(i, i[:-1]) for i in box(narrow)})
+        check_pairs(op("bitcast-convert", 0, out=wide, in0=narrow), wide, {(i[:-1], i) for i in box(narrow)})
 
 
 def test_texts() -> None:

@@ -1,0 +1,1084 @@
+/* The command `indexing` (a part of gen/sett.c): the maps of every instruction of an HLO file, of whole fusions, and what their runtime variables are.
+   Lines of five fields, separated by tabs, for the entry and all that it calls (computations that ops apply to scalars are left out):
+     NAME  output->operand | operand->output  OPERAND  exact | covering  MAP     an instruction, a fusion as a whole, the entry as a whole (its name, parameters
+                                                                                 as operands) where it has at most 256 instructions
+     NAME  rt  rt0  INSTRUCTION  MAP             what a runtime variable of NAME's maps above is read from, and at which index
+     NAME  reason  OPERAND  covering  TEXT       why a map is covering, or UNDEFINED
+     NAME  replica  OPERAND  exact  MAP          which replica an all-gather's element comes from
+     NAME  physical output->operand  ..          the same between positions in memory, where a layout is not row-major: dimensions in memory order, or one
+                                                 linear position under tiles
+     ROOT  output->NAME  LEAF  ..                inside a fusion: from its root to an instruction; NAME  operand->ROOT: from an instruction to the root
+   Maps are simplified; the same map twice is written once. */
+#include "sett_hlo.c"
+
+enum { INDEXING_MAPS = 256, INDEXING_ENTRY = 256, INDEXING_VALUES = 4096 }; /* maps of a value in a fusion; instructions of an entry taken as a whole */
+
+/* A sett_analysis_answer kept as text, so that the arena can be used again; operands of runtime variables are numbers of instructions. */
+typedef struct {
+  int kind, results, replica, runtimes;
+  const char *reason, *text;
+  sett_analysis_runtime *runtime;
+} indexing_map;
+
+typedef struct {
+  int count;
+  indexing_map *map;
+} indexing_set;
+
+/* From a leaf of a computation's root to a leaf of each instruction, and back. */
+typedef struct {
+  indexing_set *down, *up; /* of instruction i - first: indexing_whole.at[i - first] + leaf */
+} indexing_root;
+
+typedef struct {
+  int needed, done;
+  int *at;
+  indexing_root *root;
+} indexing_whole;
+
+typedef struct {
+  int reader; /* the instruction it is read from */
+  const char *key;
+} indexing_name;
+
+typedef struct {
+  command *self;
+  const char *file;
+  hlo_module h;
+  sett_map_arena arena;
+  sett_map_mark empty;
+  indexing_whole *whole; /* of each computation */
+  int names;             /* runtime variables of the instruction whose lines are written */
+  indexing_name *name;
+  int lines; /* lines of the operand whose lines are written */
+  const char **line;
+  int64_t value[INDEXING_VALUES];
+  sett_analysis_list *in;
+  int in_room, values;
+} indexing;
+
+static void indexing_fresh(indexing *x) { sett_map_arena_rewind(&x->arena, x->empty); }
+
+/* ---- an instruction as an op in numbers ---- */
+
+typedef struct {
+  const char *name;
+  int operands; /* -1: any number */
+  int opcode;   /* SETT_ANALYSIS_NONE: no map is known */
+} indexing_opcode;
+
+enum { INDEXING_TUPLE = 1000, INDEXING_ELEMENT, INDEXING_SAME, INDEXING_CALL };
+
+static const indexing_opcode indexing_opcodes[] = {
+#define UNARY(name) {name, 1, SETT_ANALYSIS_ELEMENTWISE},
+#define BINARY(name) {name, 2, SETT_ANALYSIS_ELEMENTWISE},
+#define UNKNOWN(name) {name, -1, SETT_ANALYSIS_NONE},
+    UNARY("abs") UNARY("acos") UNARY("acosh") UNARY("asin") UNARY("asinh") UNARY("atanh") UNARY("cbrt") UNARY("ceil") UNARY("convert") UNARY("copy")
+    UNARY("cos") UNARY("cosine") UNARY("cosh") UNARY("count-leading-zeros") UNARY("erf") UNARY("exponential") UNARY("exponential-minus-one") UNARY("floor")
+    UNARY("imag") UNARY("is-finite") UNARY("log") UNARY("log-plus-one") UNARY("logistic") UNARY("negate") UNARY("not") UNARY("popcnt") UNARY("real")
+    UNARY("reduce-precision") UNARY("round-nearest-afz") UNARY("round-nearest-even") UNARY("rsqrt") UNARY("sign") UNARY("sine") UNARY("sinh") UNARY("sqrt")
+    UNARY("tan") UNARY("tanh")
+    BINARY("add") BINARY("and") BINARY("atan2") BINARY("compare") BINARY("complex") BINARY("divide") BINARY("maximum") BINARY("minimum") BINARY("multiply")
+    BINARY("or") BINARY("power") BINARY("remainder") BINARY("shift-left") BINARY("shift-right-arithmetic") BINARY("shift-right-logical")
+    BINARY("stochastic-convert") BINARY("subtract") BINARY("xor")
+    {"select", 3, SETT_ANALYSIS_ELEMENTWISE}, {"clamp", 3, SETT_ANALYSIS_ELEMENTWISE}, {"map", -1, SETT_ANALYSIS_ELEMENTWISE},
+    {"broadcast", 1, SETT_ANALYSIS_BROADCAST}, {"transpose", 1, SETT_ANALYSIS_TRANSPOSE}, {"reshape", 1, SETT_ANALYSIS_RESHAPE},
+    {"bitcast", 1, SETT_ANALYSIS_BITCAST}, {"bitcast-convert", 1, SETT_ANALYSIS_BITCAST_CONVERT}, {"slice", 1, SETT_ANALYSIS_SLICE},
+    {"reverse", 1, SETT_ANALYSIS_REVERSE}, {"pad", 2, SETT_ANALYSIS_PAD}, {"concatenate", -1, SETT_ANALYSIS_CONCATENATE},
+    {"reduce", -1, SETT_ANALYSIS_REDUCE}, {"reduce-window", -1, SETT_ANALYSIS_REDUCE_WINDOW}, {"select-and-scatter", 3, SETT_ANALYSIS_SELECT_AND_SCATTER},
+    {"dot", 2, SETT_ANALYSIS_DOT}, {"scaled-dot", -1, SETT_ANALYSIS_SCALED_DOT}, {"convolution", 2, SETT_ANALYSIS_CONVOLUTION},
+    {"dynamic-slice", -1, SETT_ANALYSIS_DYNAMIC_SLICE}, {"dynamic-update-slice", -1, SETT_ANALYSIS_DYNAMIC_UPDATE_SLICE},
+    {"gather", 2, SETT_ANALYSIS_GATHER}, {"scatter", -1, SETT_ANALYSIS_SCATTER}, {"all-gather", 1, SETT_ANALYSIS_ALL_GATHER},
+    {"tuple", -1, INDEXING_TUPLE}, {"get-tuple-element", 1, INDEXING_ELEMENT}, {"opt-barrier", 1, INDEXING_SAME},
+    {"optimization-barrier", 1, INDEXING_SAME}, {"domain", 1, INDEXING_SAME}, {"add-dependency", 2, INDEXING_SAME},
+    {"fusion", -1, INDEXING_CALL}, {"call", -1, INDEXING_CALL},
+    UNKNOWN("parameter") UNKNOWN("constant") UNKNOWN("iota") UNKNOWN("after-all") UNKNOWN("all-gather-done") UNKNOWN("all-gather-start")
+    UNKNOWN("all-reduce") UNKNOWN("all-reduce-done") UNKNOWN("all-reduce-start") UNKNOWN("all-to-all") UNKNOWN("async-done") UNKNOWN("async-start")
+    UNKNOWN("async-update") UNKNOWN("batch-norm-grad") UNKNOWN("batch-norm-inference") UNKNOWN("batch-norm-training") UNKNOWN("cholesky")
+    UNKNOWN("collective-broadcast") UNKNOWN("collective-permute") UNKNOWN("collective-permute-done") UNKNOWN("collective-permute-start")
+    UNKNOWN("conditional") UNKNOWN("copy-done") UNKNOWN("copy-start") UNKNOWN("custom-call") UNKNOWN("dynamic-reshape") UNKNOWN("fft")
+    UNKNOWN("get-dimension-size") UNKNOWN("infeed") UNKNOWN("outfeed") UNKNOWN("partition-id") UNKNOWN("ragged-all-to-all") UNKNOWN("ragged-dot")
+    UNKNOWN("recv") UNKNOWN("recv-done") UNKNOWN("reduce-scatter") UNKNOWN("replica-id") UNKNOWN("rng") UNKNOWN("rng-bit-generator")
+    UNKNOWN("rng-get-and-update-state") UNKNOWN("scan") UNKNOWN("send") UNKNOWN("send-done") UNKNOWN("set-dimension-size") UNKNOWN("sort")
+    UNKNOWN("topk") UNKNOWN("triangular-solve") UNKNOWN("while")
+#undef UNARY
+#undef BINARY
+#undef UNKNOWN
+};
+
+static const indexing_opcode *indexing_find_opcode(hlo_text name) {
+  size_t i;
+  for (i = 0; i < sizeof indexing_opcodes / sizeof indexing_opcodes[0]; ++i)
+    if (hlo_is(name, indexing_opcodes[i].name)) return &indexing_opcodes[i];
+  return NULL;
+}
+
+static int hlo_has_operands_shape(hlo_text opcode) {
+  const indexing_opcode *found = indexing_find_opcode(opcode);
+  return found && found->opcode == SETT_ANALYSIS_ELEMENTWISE;
+}
+
+/* An attribute that is a list of integers, {1,0} or 1 or "2x3" in a window; an empty list where it is missing. */
+static sett_analysis_list indexing_integers(indexing *x, hlo_text text) {
+  sett_analysis_list list = {0, NULL};
+  int count = hlo_integers(text, x->value + x->values, INDEXING_VALUES - x->values);
+  if (count < 0) {
+    hlo_fail(&x->h, text.at, "expected fewer integers, of 64 bits");
+    return list;
+  }
+  list.count = count;
+  list.values = x->value + x->values;
+  x->values += count;
+  return list;
+}
+
+static sett_analysis_list indexing_list(indexing *x, const hlo_instruction *in, const char *name, const char *needed) {
+  const hlo_attribute *attribute = hlo_find_attribute(in, name);
+  sett_analysis_list none = {0, NULL};
+  if (!attribute) {
+    if (needed) hlo_fail(&x->h, in->opcode.at, needed);
+    return none;
+  }
+  if (!hlo_integer_list(attribute->value)) {
+    hlo_fail(&x->h, attribute->value.at, "expected a list of integers");
+    return none;
+  }
+  return indexing_integers(x, attribute->value);
+}
+
+static int64_t indexing_number(indexing *x, const hlo_instruction *in, const char *name, int64_t otherwise) {
+  const hlo_attribute *attribute = hlo_find_attribute(in, name);
+  sett_analysis_list list;
+  if (!attribute) return otherwise;
+  list = indexing_list(x, in, name, NULL);
+  if (!x->h.fault && list.count != 1) hlo_fail(&x->h, attribute->value.at, "expected an integer");
+  return list.count == 1 ? list.values[0] : otherwise;
+}
+
+/* Every count-th integer from the k-th on, out of a list. */
+static sett_analysis_list indexing_every(indexing *x, sett_analysis_list list, int k, int count) {
+  sett_analysis_list part = {0, x->value + x->values};
+  for (; k < list.count; k += count) {
+    if (x->values == INDEXING_VALUES) {
+      hlo_fail(&x->h, x->h.at, "expected fewer integers");
+      break;
+    }
+    x->value[x->values++] = list.values[k];
+    ++part.count;
+  }
+  return part;
+}
+
+/* slice={[0:5:2], [1:3]}: starts and strides. */
+static void indexing_slice(indexing *x, const hlo_instruction *in, sett_analysis_op *op) {
+  const hlo_attribute *attribute = hlo_find_attribute(in, "slice");
+  int64_t numbers[3 * SETT_ANALYSIS_MAX_RANK];
+  int count = 0;
+  size_t i, from = 0;
+  sett_analysis_list all = {0, NULL};
+  if (!attribute) {
+    hlo_fail(&x->h, in->opcode.at, "expected slice={[start:limit:stride], ..}");
+    return;
+  }
+  for (i = 0; i < attribute->value.length; ++i) {
+    hlo_text one;
+    if (attribute->value.at[i] == '[') from = i;
+    if (attribute->value.at[i] != ']') continue;
+    one.at = attribute->value.at + from;
+    one.length = i - from;
+    if (count + 3 > 3 * SETT_ANALYSIS_MAX_RANK) break;
+    numbers[count + 2] = 1;
+    if (hlo_integers(one, numbers + count, 3) < 2) {
+      hlo_fail(&x->h, one.at, "expected [start:limit] or [start:limit:stride]");
+      return;
+    }
+    count += 3;
+  }
+  all.count = count;
+  all.values = numbers;
+  for (i = 0; (int)i < in->leaf[0].rank && (int)i * 3 < count; ++i) { /* the size follows from the rest */
+    int64_t start = numbers[3 * i], limit = numbers[3 * i + 1], stride = numbers[3 * i + 2];
+    if (stride > 0 && start >= 0 && limit >= start && in->leaf[0].dims[i] != (limit - start) / stride + ((limit - start) % stride > 0)) {
+      hlo_fail(&x->h, attribute->value.at, "expected a slice of the instruction's dimensions");
+      return;
+    }
+  }
+  op->start = indexing_every(x, all, 0, 3);
+  op->stride = indexing_every(x, all, 2, 3);
+}
+
+/* padding=low_high[_interior]x..: 0_0x4096_0_1 */
+static void indexing_padding(indexing *x, hlo_text text, sett_analysis_op *op, int interior) {
+  int64_t numbers[3 * SETT_ANALYSIS_MAX_RANK] = {0};
+  int count = 0;
+  size_t i, from = 0;
+  sett_analysis_list all = {0, NULL};
+  for (i = 0; i <= text.length; ++i) {
+    hlo_text one;
+    int found;
+    if (i < text.length && text.at[i] != 'x') continue;
+    one.at = text.at + from;
+    one.length = i - from;
+    from = i + 1;
+    if (!one.length && !count && i == text.length) break;
+    if (count + 3 > 3 * SETT_ANALYSIS_MAX_RANK) break;
+    numbers[count + 2] = 0;
+    found = hlo_integers(one, numbers + count, 3);
+    if (found < 2 || found > 2 + interior) {
+      hlo_fail(&x->h, one.at, interior ? "expected low_high or low_high_interior" : "expected low_high");
+      return;
+    }
+    count += 3;
+  }
+  all.count = count;
+  all.values = numbers;
+  op->low = indexing_every(x, all, 0, 3);
+  op->high = indexing_every(x, all, 1, 3);
+  if (interior) op->interior = indexing_every(x, all, 2, 3);
+}
+
+/* window={size=3x5 stride=1x1 pad=0_0x0_0 lhs_dilate=1x1 rhs_dilate=1x1 rhs_reversal=0x1} */
+static void indexing_window(indexing *x, const hlo_instruction *in, sett_analysis_op *op) {
+  const hlo_attribute *attribute = hlo_find_attribute(in, "window");
+  const char *at, *end;
+  if (!attribute) return;
+  at = attribute->value.at + 1;
+  end = attribute->value.at + attribute->value.length - 1;
+  while (at < end && !x->h.fault) {
+    hlo_text name, value;
+    if (strchr(" ,\t\r\n", *at)) {
+      ++at;
+      continue;
+    }
+    name.at = at;
+    while (at < end && *at != '=') ++at;
+    name.length = (size_t)(at - name.at);
+    value.at = at < end ? ++at : at;
+    while (at < end && !strchr(" ,\t\r\n", *at)) ++at;
+    value.length = (size_t)(at - value.at);
+    if (hlo_is(name, "pad")) indexing_padding(x, value, op, 0);
+    else if (hlo_is(name, "size")) op->window = indexing_integers(x, value);
+    else if (hlo_is(name, "stride")) op->stride = indexing_integers(x, value);
+    else if (hlo_is(name, "lhs_dilate")) op->base_dilation = indexing_integers(x, value);
+    else if (hlo_is(name, "rhs_dilate")) op->window_dilation = indexing_integers(x, value);
+    else if (hlo_is(name, "rhs_reversal")) op->reversal = indexing_integers(x, value);
+    else hlo_fail(&x->h, name.at, "expected size, stride, pad, lhs_dilate, rhs_dilate or rhs_reversal");
+  }
+}
+
+/* dim_labels=b01f_i01o->b01f: where two letters and the digits stand in each part. */
+static void indexing_labels(indexing *x, const hlo_instruction *in, sett_analysis_op *op) {
+  static const char *const letters[3] = {"bf", "io", "bf"};
+  const hlo_attribute *attribute = hlo_find_attribute(in, "dim_labels");
+  sett_analysis_list *list[3];
+  const char *at = attribute ? attribute->value.at : NULL, *end = attribute ? at + attribute->value.length : NULL;
+  int part;
+  list[0] = &op->lhs_labels, list[1] = &op->rhs_labels, list[2] = &op->out_labels;
+  if (!attribute) hlo_fail(&x->h, in->opcode.at, "expected dim_labels=");
+  for (part = 0; part < 3 && !x->h.fault; ++part) {
+    int64_t place[SETT_ANALYSIS_MAX_RANK];
+    int rank = 0, i;
+    for (i = 0; i < SETT_ANALYSIS_MAX_RANK; ++i) place[i] = -1;
+    for (; at < end && *at != '_' && *at != '-'; ++at, ++rank) {
+      int label = *at == letters[part][0] ? 0 : *at == letters[part][1] ? 1 : *at >= '0' && *at <= '9' ? *at - '0' + 2 : -1;
+      if (label < 0 || rank >= 12 || place[label] >= 0) {
+        hlo_fail(&x->h, at, "expected dim_labels like b01f_01io->b01f");
+        return;
+      }
+      place[label] = rank;
+    }
+    for (i = 0; i < rank; ++i)
+      if (place[i] < 0 || x->values == INDEXING_VALUES) {
+        hlo_fail(&x->h, attribute->value.at, "expected dim_labels like b01f_01io->b01f");
+        return;
+      }
+    list[part]->count = rank;
+    list[part]->values = x->value + x->values;
+    for (i = 0; i < rank && x->values < INDEXING_VALUES; ++i) x->value[x->values++] = place[i];
+    at += at < end ? (*at == '-' ? 2 : 1) : 0;
+  }
+}
+
+static sett_analysis_list indexing_dims(const sett_tile_shape *shape) {
+  sett_analysis_list list;
+  list.count = shape->rank;
+  list.values = shape->dims;
+  return list;
+}
+
+static sett_analysis_list indexing_layout(indexing *x, const sett_tile_shape *shape) {
+  sett_analysis_list list = {0, x->value + x->values};
+  for (; list.count < shape->rank && x->values < INDEXING_VALUES; ++list.count) x->value[x->values++] = shape->minor_to_major[list.count];
+  return list;
+}
+
+/* Can a shape have maps: an array whose dimensions are bounded. */
+static int indexing_array(const sett_tile_shape *shape) {
+  int i;
+  if (shape->kind != SETT_TILE_ARRAY) return 0;
+  for (i = 0; i < shape->rank; ++i)
+    if (shape->dims[i] < 0) return 0;
+  return 1;
+}
+
+static int indexing_first_leaf(const hlo_instruction *in, int item) {
+  int i;
+  for (i = 0; i < in->leaves; ++i)
+    if (in->item[i] == item) return i;
+  return -1;
+}
+
+static void indexing_wrong(indexing *x, const hlo_instruction *in, int error) { hlo_fail(&x->h, in->opcode.at, sett_error_message(error)); }
+
+static sett_analysis_answer indexing_undefined(const char *reason) { return settp_analysis_answer(SETT_ANALYSIS_UNDEFINED, reason, sett_map_undefined()); }
+
+/* The map between leaf a of an instruction and leaf b of its operand k (not of a call); 0: they have nothing to do with each other. */
+static int indexing_edge(indexing *x, const hlo_instruction *in, int a, int k, int b, int from_output, sett_analysis_answer *answer) {
+  const indexing_opcode *found = indexing_find_opcode(in->opcode);
+  const hlo_instruction *source = &x->h.instruction[in->operand[k]];
+  sett_analysis_op op;
+  int i, item, half = in->operands / 2;
+  memset(&op, 0, sizeof op);
+  x->values = 0;
+  op.opcode = found->opcode;
+  op.operand = k;
+  op.operands = in->operands;
+  if (found->opcode == INDEXING_ELEMENT) {
+    item = (int)indexing_number(x, in, "index", -1);
+    i = indexing_first_leaf(source, item);
+    if (item < 0 || item >= source->item_count) {
+      hlo_fail(&x->h, in->opcode.at, "expected index= of an element of the tuple");
+      return 0;
+    }
+    if (i < 0 || b != i + a) return 0;
+  } else if (found->opcode == INDEXING_TUPLE) {
+    i = indexing_first_leaf(in, k);
+    if (i < 0 || a != i + b) return 0;
+  } else if (found->opcode == INDEXING_SAME) {
+    if (k > 0 || a != b) return 0;
+  }
+  if (!indexing_array(&in->leaf[a]) || !indexing_array(&source->leaf[b])) {
+    *answer = indexing_undefined("it is no array of bounded dimensions");
+    return in->leaf[a].kind == SETT_TILE_ARRAY && source->leaf[b].kind == SETT_TILE_ARRAY;
+  }
+  if (found->opcode >= INDEXING_TUPLE) op.opcode = SETT_ANALYSIS_ELEMENTWISE;
+  if (found->opcode == SETT_ANALYSIS_NONE) {
+    *answer = indexing_undefined("no map of this op is known");
+    return 1;
+  }
+  if (in->operands > x->in_room) {
+    x->in_room = 2 * in->operands;
+    x->in = (sett_analysis_list *)hlo_take(&x->h, (size_t)x->in_room * sizeof *x->in);
+  }
+  for (i = 0; i < in->operands && x->in; ++i) {
+    const hlo_instruction *other = &x->h.instruction[in->operand[i]];
+    if (i == k) x->in[i] = indexing_dims(&source->leaf[b]);
+    else if (other->leaves == 1 && indexing_array(&other->leaf[0])) x->in[i] = indexing_dims(&other->leaf[0]);
+    else x->in[i].count = 0;
+  }
+  op.in = x->in;
+  op.out = indexing_dims(&in->leaf[a]);
+  switch (op.opcode) {
+    case SETT_ANALYSIS_ELEMENTWISE:
+      if (found->opcode < INDEXING_TUPLE && op.out.count && !source->leaf[b].rank &&
+          !(hlo_is(in->opcode, "select") && k == 0) && !(hlo_is(in->opcode, "clamp") && k != 1))
+        indexing_wrong(x, in, SETT_ANALYSIS_ERROR_SIZES);
+      break;
+    case SETT_ANALYSIS_BROADCAST: op.dimensions = indexing_list(x, in, "dimensions", NULL); break;
+    case SETT_ANALYSIS_TRANSPOSE:
+    case SETT_ANALYSIS_REVERSE:
+    case SETT_ANALYSIS_ALL_GATHER:
+    case SETT_ANALYSIS_CONCATENATE: op.dimensions = indexing_list(x, in, "dimensions", "expected dimensions={..}"); break;
+    case SETT_ANALYSIS_REDUCE:
+      op.dimensions = indexing_list(x, in, "dimensions", "expected dimensions={..}");
+      if (k >= half) op.opcode = SETT_ANALYSIS_SCALAR;
+      break;
+    case SETT_ANALYSIS_REDUCE_WINDOW:
+      indexing_window(x, in, &op);
+      if (k >= half) op.opcode = SETT_ANALYSIS_SCALAR;
+      break;
+    case SETT_ANALYSIS_SELECT_AND_SCATTER: indexing_window(x, in, &op); break;
+    case SETT_ANALYSIS_BITCAST:
+      op.out_layout = indexing_layout(x, &in->leaf[a]);
+      op.in_layout = indexing_layout(x, &source->leaf[b]);
+      if (!sett_tile_plain(&in->leaf[a]) || !sett_tile_plain(&source->leaf[b])) {
+        sett_analysis_answer one = settp_analysis_answer(SETT_ANALYSIS_EXACT, "", sett_layout_map(&x->arena, from_output ? &in->leaf[a] : &source->leaf[b]));
+        sett_analysis_answer two = settp_analysis_answer(SETT_ANALYSIS_EXACT, "", sett_layout_unmap(&x->arena, from_output ? &source->leaf[b] : &in->leaf[a]));
+        one.results = 1;
+        two.results = from_output ? source->leaf[b].rank : in->leaf[a].rank;
+        *answer = sett_analysis_compose(&x->arena, &one, &two);
+        return 1;
+      }
+      break;
+    case SETT_ANALYSIS_SLICE: indexing_slice(x, in, &op); break;
+    case SETT_ANALYSIS_PAD: {
+      const hlo_attribute *padding = hlo_find_attribute(in, "padding");
+      if (!padding) hlo_fail(&x->h, in->opcode.at, "expected padding=low_high_interiorx..");
+      else indexing_padding(x, padding->value, &op, 1);
+      break;
+    }
+    case SETT_ANALYSIS_CONVOLUTION:
+      indexing_window(x, in, &op);
+      indexing_labels(x, in, &op);
+      op.feature_groups = indexing_number(x, in, "feature_group_count", 1);
+      op.batch_groups = indexing_number(x, in, "batch_group_count", 1);
+      break;
+    case SETT_ANALYSIS_DOT:
+    case SETT_ANALYSIS_SCALED_DOT:
+      op.lhs_batch = indexing_list(x, in, "lhs_batch_dims", NULL);
+      op.rhs_batch = indexing_list(x, in, "rhs_batch_dims", NULL);
+      op.lhs_contracting = indexing_list(x, in, "lhs_contracting_dims", NULL);
+      op.rhs_contracting = indexing_list(x, in, "rhs_contracting_dims", NULL);
+      if (hlo_find_attribute(in, "sparsity")) {
+        *answer = indexing_undefined("the operand is sparse");
+        return 1;
+      }
+      break;
+    case SETT_ANALYSIS_DYNAMIC_SLICE:
+    case SETT_ANALYSIS_DYNAMIC_UPDATE_SLICE:
+      i = op.opcode == SETT_ANALYSIS_DYNAMIC_SLICE ? 1 : 2;
+      if (in->operands == i + 1 && x->in[i].count == 1) {
+        *answer = indexing_undefined("the starts are one array");
+        return 1;
+      }
+      if (in->operands != i + op.out.count) hlo_fail(&x->h, in->opcode.at, "expected a start for every dimension");
+      break;
+    case SETT_ANALYSIS_GATHER:
+      op.offset_dims = indexing_list(x, in, "offset_dims", NULL);
+      op.collapsed = indexing_list(x, in, "collapsed_slice_dims", NULL);
+      op.start_index_map = indexing_list(x, in, "start_index_map", NULL);
+      op.operand_batching = indexing_list(x, in, "operand_batching_dims", NULL);
+      op.indices_batching = indexing_list(x, in, "start_indices_batching_dims", NULL);
+      op.index_vector_dim = indexing_number(x, in, "index_vector_dim", 0);
+      op.slice_sizes = indexing_list(x, in, "slice_sizes", "expected slice_sizes={..}");
+      break;
+    case SETT_ANALYSIS_SCATTER:
+      op.offset_dims = indexing_list(x, in, "update_window_dims", NULL);
+      op.collapsed = indexing_list(x, in, "inserted_window_dims", NULL);
+      op.start_index_map = indexing_list(x, in, "scatter_dims_to_operand_dims", NULL);
+      op.operand_batching = indexing_list(x, in, "input_batching_dims", NULL);
+      op.indices_batching = indexing_list(x, in, "scatter_indices_batching_dims", NULL);
+      op.index_vector_dim = indexing_number(x, in, "index_vector_dim", 0);
+      if (in->leaves != half) hlo_fail(&x->h, in->opcode.at, "expected inputs, indices and as many updates as inputs");
+      else if (k != half && a != (k < half ? k : k - half - 1)) return 0;
+      break;
+    default: break;
+  }
+  if (op.opcode == SETT_ANALYSIS_SCALAR && source->leaf[b].rank) indexing_wrong(x, in, SETT_ANALYSIS_ERROR_SIZES);
+  if (x->h.fault) return 0;
+  *answer = from_output ? sett_analysis_from_output(&x->arena, &op) : sett_analysis_from_operand(&x->arena, &op);
+  if (answer->all.kind == SETT_MAP_FAILED) indexing_wrong(x, in, answer->all.error);
+  for (i = 0; i < answer->runtimes; ++i) answer->runtime[i].operand = in->operand[answer->runtime[i].operand];
+  return !x->h.fault;
+}
+
+/* ---- answers as text ---- */
+
+static char *indexing_print(indexing *x, sett_map map) {
+  size_t length = sett_map_print(&x->arena, map, NULL, 0);
+  char *text = (char *)hlo_take(&x->h, length + 1);
+  if (text) sett_map_print(&x->arena, map, text, length + 1);
+  return text;
+}
+
+static sett_analysis_answer indexing_load(indexing *x, const indexing_map *kept) {
+  sett_analysis_answer answer = settp_analysis_answer(kept->kind, kept->reason, sett_map_parse(&x->arena, kept->text, strlen(kept->text)));
+  int i;
+  answer.results = kept->results;
+  answer.replica = kept->replica;
+  if (answer.all.kind != SETT_MAP_DEFINED) return answer;
+  answer.runtimes = kept->runtimes;
+  for (i = 0; i < kept->runtimes; ++i) answer.runtime[i] = kept->runtime[i];
+  return answer;
+}
+
+/* Follows what a runtime variable is read from through moves of constants: 1 and its value (in the variables of the map) where it is one. */
+static int indexing_value(indexing *x, const sett_analysis_answer *host, int k, sett_expr *value) {
+  sett_analysis_answer index = settp_analysis_answer(SETT_ANALYSIS_EXACT, "", sett_analysis_runtime_map(host, k)), move;
+  int node = host->runtime[k].operand, steps, variables = sett_map_variables(host->all);
+  index.results = host->runtime[k].count;
+  for (steps = 0; steps < 64; ++steps) {
+    const hlo_instruction *in = &x->h.instruction[node];
+    const indexing_opcode *found = indexing_find_opcode(in->opcode);
+    if (in->leaves != 1 || !found || index.all.kind != SETT_MAP_DEFINED) return 0;
+    if (hlo_is(in->opcode, "iota")) {
+      int64_t d = indexing_number(x, in, "iota_dimension", 0);
+      if (d < 0 || d >= index.results) return 0;
+      *value = index.all.result[d];
+      return 1;
+    }
+    if (hlo_is(in->opcode, "constant")) {
+      int64_t all[64];
+      int i, count = hlo_integer_list(in->inside) ? hlo_integers(in->inside, all, 64) : 0;
+      if (count < 1 || sett_tile_elements(&in->leaf[0]) < 1) return 0;
+      for (i = 1; i < count; ++i)
+        if (all[i] != all[0]) return 0;
+      *value = sett_map_constant(&x->arena, all[0]);
+      return 1;
+    }
+    switch (found->opcode) {
+      case SETT_ANALYSIS_BROADCAST:
+      case SETT_ANALYSIS_TRANSPOSE:
+      case SETT_ANALYSIS_RESHAPE:
+      case SETT_ANALYSIS_BITCAST:
+      case SETT_ANALYSIS_SLICE:
+      case SETT_ANALYSIS_REVERSE: break;
+      default:
+        if (!hlo_is(in->opcode, "copy")) return 0;
+    }
+    if (x->h.instruction[in->operand[0]].leaves != 1 || in->leaf[0].type != x->h.instruction[in->operand[0]].leaf[0].type ||
+        !indexing_edge(x, in, 0, 0, 0, 1, &move))
+      return 0;
+    index = sett_analysis_compose(&x->arena, &index, &move);
+    if (index.all.kind != SETT_MAP_DEFINED || sett_map_variables(index.all) != variables) return 0;
+    node = in->operand[0];
+  }
+  return 0;
+}
+
+/* Known runtime variables put in; simplified. */
+static sett_analysis_answer indexing_tidy(indexing *x, sett_analysis_answer answer, int drop) {
+  int k = 0;
+  while (k < answer.runtimes && answer.all.kind == SETT_MAP_DEFINED) {
+    sett_expr value;
+    if (indexing_value(x, &answer, k, &value)) answer = sett_analysis_fold(&x->arena, &answer, k, value);
+    else ++k;
+  }
+  return sett_analysis_tidy(&x->arena, &answer, drop);
+}
+
+static int indexing_alike(const indexing_map *a, const indexing_map *b) {
+  int i;
+  if (a->kind != b->kind || a->replica != b->replica || a->runtimes != b->runtimes || a->results != b->results || strcmp(a->text, b->text)) return 0;
+  for (i = 0; i < a->runtimes; ++i)
+    if (a->runtime[i].operand != b->runtime[i].operand || a->runtime[i].clamped != b->runtime[i].clamped) return 0;
+  return 1;
+}
+
+static void indexing_insert(indexing *x, indexing_set *set, const indexing_map *map) {
+  int i;
+  for (i = 0; i < set->count; ++i)
+    if (indexing_alike(&set->map[i], map)) return;
+  if (set->count && set->map[0].kind == SETT_ANALYSIS_UNDEFINED) return; /* nothing more can be said */
+  if (map->kind == SETT_ANALYSIS_UNDEFINED) set->count = 0;
+  if (set->count == INDEXING_MAPS) {
+    set->map[0].kind = SETT_ANALYSIS_UNDEFINED;
+    set->map[0].reason = "more than 256 different maps";
+    set->map[0].text = "UNDEFINED";
+    set->map[0].runtimes = set->map[0].replica = 0;
+    set->count = 1;
+    return;
+  }
+  set->map = (indexing_map *)(set->count ? hlo_grow(&x->h, set->map, set->count, sizeof *map) : hlo_take(&x->h, sizeof *map));
+  if (set->map) set->map[set->count++] = *map;
+}
+
+static void indexing_keep(indexing *x, indexing_set *set, const sett_analysis_answer *answer) {
+  indexing_map map;
+  int i;
+  map.kind = answer->kind;
+  map.reason = answer->reason;
+  map.results = answer->results;
+  map.replica = answer->replica;
+  map.runtimes = answer->all.kind == SETT_MAP_DEFINED ? answer->runtimes : 0;
+  if (answer->all.kind == SETT_MAP_FAILED) { /* a chain that the limits do not allow, or a full arena */
+    map.kind = SETT_ANALYSIS_UNDEFINED;
+    map.reason = sett_error_message(answer->all.error);
+    map.text = "UNDEFINED";
+    map.runtimes = map.replica = 0;
+  } else {
+    map.text = indexing_print(x, answer->all);
+  }
+  map.runtime = (sett_analysis_runtime *)hlo_take(&x->h, (size_t)map.runtimes * sizeof *map.runtime);
+  if (!map.text || !map.runtime) return;
+  for (i = 0; i < map.runtimes; ++i) map.runtime[i] = answer->runtime[i];
+  indexing_insert(x, set, &map);
+}
+
+/* ---- whole computations ---- */
+
+static int indexing_callee(indexing *x, const hlo_instruction *in) {
+  const hlo_attribute *calls = hlo_find_attribute(in, hlo_is(in->opcode, "fusion") ? "calls" : "to_apply");
+  if (in->body) return in->body - 1;
+  return calls ? hlo_find_computation(&x->h, calls->value) : -1;
+}
+
+static const hlo_instruction *indexing_parameter(const indexing *x, const hlo_computation *c, int number, int *at) {
+  int i;
+  for (i = c->first; i < c->first + c->count; ++i)
+    if (hlo_is(x->h.instruction[i].opcode, "parameter") && x->h.instruction[i].number == number) {
+      *at = i - c->first;
+      return &x->h.instruction[i];
+    }
+  return NULL;
+}
+
+/* The maps between leaf a of an instruction and leaf b of its operand k, a call's included; NULL: none. */
+static const indexing_set *indexing_edges(indexing *x, const hlo_instruction *in, int a, int k, int b, int from_output, indexing_set *one) {
+  sett_analysis_answer answer;
+  one->count = 0;
+  one->map = NULL;
+  if (indexing_find_opcode(in->opcode)->opcode == INDEXING_CALL) {
+    int callee = indexing_callee(x, in), at = 0;
+    const indexing_whole *whole = &x->whole[callee];
+    const hlo_instruction *parameter = indexing_parameter(x, &x->h.computation[callee], k, &at);
+    if (!parameter || b >= parameter->leaves) return NULL;
+    return from_output ? &whole->root[a].down[whole->at[at] + b] : &whole->root[a].up[whole->at[at] + b];
+  }
+  indexing_fresh(x);
+  if (!indexing_edge(x, in, a, k, b, from_output, &answer)) return NULL;
+  answer = indexing_tidy(x, answer, 1);
+  indexing_keep(x, one, &answer);
+  return one;
+}
+
+/* An elementwise edge changes no map. */
+static int indexing_is_identity(const indexing *x, const hlo_instruction *in, int k, int b) {
+  int opcode = indexing_find_opcode(in->opcode)->opcode;
+  return opcode == SETT_ANALYSIS_ELEMENTWISE && in->leaves == 1 && x->h.instruction[in->operand[k]].leaf[b].rank == in->leaf[0].rank;
+}
+
+/* From every set of an instruction on to its operands: down composes the edge after what leads to it, up before. */
+static void indexing_spread(indexing *x, const hlo_computation *c, const indexing_whole *whole, indexing_set *sets, int i, int down) {
+  const hlo_instruction *in = &x->h.instruction[i];
+  int a, k, b, m, n;
+  for (a = 0; a < in->leaves; ++a) {
+    indexing_set from = sets[whole->at[i - c->first] + a];
+    for (k = 0; k < in->operands && from.count; ++k) {
+      const hlo_instruction *source = &x->h.instruction[in->operand[k]];
+      for (b = 0; b < source->leaves && !x->h.fault; ++b) {
+        indexing_set one, *to = &sets[whole->at[in->operand[k] - c->first] + b];
+        const indexing_set *edges = indexing_edges(x, in, a, k, b, down, &one);
+        if (!edges || x->h.fault) continue;
+        if (indexing_is_identity(x, in, k, b) && edges->count && edges->map[0].kind == SETT_ANALYSIS_EXACT) {
+          for (m = 0; m < from.count; ++m) indexing_insert(x, to, &from.map[m]);
+          continue;
+        }
+        for (m = 0; m < from.count; ++m)
+          for (n = 0; n < edges->count; ++n) {
+            sett_analysis_answer edge, other;
+            indexing_fresh(x);
+            edge = indexing_load(x, &edges->map[n]);
+            other = indexing_load(x, &from.map[m]);
+            edge = down ? sett_analysis_compose(&x->arena, &other, &edge) : sett_analysis_compose(&x->arena, &edge, &other);
+            edge = indexing_tidy(x, edge, 1);
+            indexing_keep(x, to, &edge);
+          }
+      }
+    }
+  }
+}
+
+static void indexing_compute(indexing *x, int number) {
+  const hlo_computation *c = &x->h.computation[number];
+  const hlo_instruction *root = &x->h.instruction[c->root];
+  indexing_whole *whole = &x->whole[number];
+  int i, leaf, nodes = 0;
+  whole->at = (int *)hlo_take(&x->h, (size_t)c->count * sizeof *whole->at);
+  if (!whole->at) return;
+  for (i = 0; i < c->count; ++i) {
+    whole->at[i] = nodes;
+    nodes += x->h.instruction[c->first + i].leaves;
+  }
+  whole->root = (indexing_root *)hlo_take(&x->h, (size_t)root->leaves * sizeof *whole->root);
+  for (leaf = 0; leaf < root->leaves && !x->h.fault && whole->root; ++leaf) {
+    indexing_root *r = &whole->root[leaf];
+    sett_analysis_op op;
+    sett_analysis_answer identity;
+    r->down = (indexing_set *)hlo_take(&x->h, (size_t)nodes * sizeof *r->down);
+    r->up = (indexing_set *)hlo_take(&x->h, (size_t)nodes * sizeof *r->up);
+    if (!r->down || !r->up) return;
+    if (!indexing_array(&root->leaf[leaf])) continue;
+    memset(&op, 0, sizeof op);
+    op.opcode = SETT_ANALYSIS_ELEMENTWISE;
+    op.operands = 1;
+    op.out = indexing_dims(&root->leaf[leaf]);
+    op.in = &op.out;
+    indexing_fresh(x);
+    identity = sett_analysis_from_output(&x->arena, &op);
+    if (identity.all.kind == SETT_MAP_DEFINED) identity = sett_analysis_tidy(&x->arena, &identity, 0);
+    indexing_keep(x, &r->down[whole->at[c->root - c->first] + leaf], &identity);
+    indexing_keep(x, &r->up[whole->at[c->root - c->first] + leaf], &identity);
+    for (i = c->root; i >= c->first && !x->h.fault; --i) {
+      indexing_spread(x, c, whole, r->down, i, 1);
+      indexing_spread(x, c, whole, r->up, i, 0);
+    }
+  }
+  whole->done = 1;
+}
+
+/* ---- lines ---- */
+
+static void indexing_say_name(indexing *x, hlo_text name) { say(x->self, name.at, name.length); }
+
+static void indexing_fields(indexing *x, hlo_text name, const char *direction, hlo_text other, int number) {
+  if (x->self->length) say_text(x->self, "\n");
+  indexing_say_name(x, name);
+  say_text(x->self, "\t");
+  say_text(x->self, direction);
+  indexing_say_name(x, other);
+  say_text(x->self, "\t");
+  say_int(x->self, number);
+  say_text(x->self, "\t");
+}
+
+/* The number that a runtime variable has among those of the instruction; *fresh: it is new. */
+static int indexing_name_of(indexing *x, const sett_analysis_answer *answer, int k, const int *taken, int *fresh) {
+  sett_map map = sett_analysis_runtime_map(answer, k), lone = sett_map_remove_unused(&x->arena, map, SETT_MAP_RTS, NULL);
+  const char *key = indexing_print(x, lone.kind == SETT_MAP_DEFINED && lone.rts == 0 ? lone : answer->all);
+  int i, j;
+  *fresh = 0;
+  if (!key) return 0;
+  for (i = 0; i < x->names; ++i) {
+    if (x->name[i].reader != answer->runtime[k].operand || strcmp(x->name[i].key, key)) continue;
+    for (j = 0; j < k && taken[j] != i; ++j) {} /* one value in two places of a map has two names: their bounds differ */
+    if (j == k) return i;
+  }
+  x->name = (indexing_name *)(x->names ? hlo_grow(&x->h, x->name, x->names, sizeof *x->name) : hlo_take(&x->h, sizeof *x->name));
+  if (!x->name) return 0;
+  x->name[x->names].reader = answer->runtime[k].operand;
+  x->name[x->names].key = key;
+  *fresh = 1;
+  return x->names++;
+}
+
+/* One map: its line, a line for its replica, and one for each runtime variable that is new. The same map twice for one operand is written once. */
+static void indexing_say(indexing *x, hlo_text name, const char *direction, hlo_text other, int number, const indexing_map *kept) {
+  sett_analysis_answer answer;
+  sett_map map;
+  const char *names[SETTP_ANALYSIS_RESULTS];
+  char buffer[24], *text;
+  int fresh[SETT_ANALYSIS_MAX_RUNTIMES], which[SETT_ANALYSIS_MAX_RUNTIMES], i, k;
+  indexing_fresh(x);
+  answer = indexing_load(x, kept);
+  if (sett_map_variables(answer.all) > SETTP_ANALYSIS_RESULTS) return;
+  for (k = 0; k < answer.runtimes; ++k) which[k] = indexing_name_of(x, &answer, k, which, &fresh[k]);
+  for (i = 0; i < sett_map_variables(answer.all); ++i) {
+    k = i - answer.all.dims - answer.all.ranges;
+    if (k < 0) sett_map_name(answer.all, i, buffer);
+    else snprintf(buffer, sizeof buffer, "rt%d", which[k]);
+    text = (char *)hlo_take(&x->h, sizeof buffer);
+    if (!text) return;
+    memcpy(text, buffer, sizeof buffer);
+    names[i] = text;
+  }
+  if (answer.runtimes) answer.all = sett_map_rename(&x->arena, answer.all, names);
+  map = sett_analysis_map(&answer);
+  text = indexing_print(x, map);
+  if (!text) return;
+  for (i = 0; i < x->lines; ++i)
+    if (!strcmp(x->line[i], text)) return;
+  x->line = (const char **)(x->lines ? hlo_grow(&x->h, (void *)x->line, x->lines, sizeof *x->line) : hlo_take(&x->h, sizeof *x->line));
+  if (!x->line) return;
+  x->line[x->lines++] = text;
+  indexing_fields(x, name, direction, other, number);
+  say_text(x->self, kept->kind == SETT_ANALYSIS_EXACT ? "exact\t" : "covering\t");
+  say_text(x->self, text);
+  if (answer.replica && answer.all.kind == SETT_MAP_DEFINED) {
+    indexing_fields(x, name, "replica", (hlo_text){"", 0}, number);
+    say_text(x->self, kept->kind == SETT_ANALYSIS_EXACT ? "exact\t" : "covering\t");
+    say_map(x->self, &x->arena, sett_map_remove_unused(&x->arena, sett_analysis_replica(&answer), SETT_MAP_RTS, NULL));
+  }
+  for (k = 0; k < answer.runtimes; ++k) {
+    const hlo_instruction *reader = &x->h.instruction[answer.runtime[k].operand];
+    if (!fresh[k]) continue;
+    say_text(x->self, "\n");
+    indexing_say_name(x, name);
+    say_text(x->self, "\trt\trt");
+    say_int(x->self, which[k]);
+    say_text(x->self, "\t");
+    indexing_say_name(x, reader->name);
+    say_text(x->self, "\t");
+    say_map(x->self, &x->arena, sett_map_remove_unused(&x->arena, sett_analysis_runtime_map(&answer, k), SETT_MAP_RTS, NULL));
+  }
+}
+
+/* All maps of a set; KNOWN EMPTY only alone. */
+static void indexing_say_set(indexing *x, hlo_text name, const char *direction, hlo_text other, int number, const indexing_set *set) {
+  int i;
+  for (i = 0; i < set->count && !x->h.fault; ++i)
+    if (set->count == 1 || strcmp(set->map[i].text, "KNOWN EMPTY")) indexing_say(x, name, direction, other, number, &set->map[i]);
+}
+
+/* Between positions in memory where a layout is not row-major: dimensions in memory order, or one linear position where there are tiles. */
+static sett_analysis_answer indexing_physical(indexing *x, const sett_tile_shape *shape, int to_memory) {
+  sett_analysis_answer answer;
+  sett_analysis_op op;
+  sett_analysis_list in = indexing_dims(shape);
+  int64_t order[SETT_TILE_MAX_RANK], dims[SETT_TILE_MAX_RANK];
+  int i;
+  if (!sett_tile_plain(shape)) {
+    answer = settp_analysis_answer(SETT_ANALYSIS_EXACT, "", to_memory ? sett_layout_map(&x->arena, shape) : sett_layout_unmap(&x->arena, shape));
+    answer.results = to_memory ? 1 : shape->rank;
+    return answer;
+  }
+  memset(&op, 0, sizeof op);
+  for (i = 0; i < shape->rank; ++i) {
+    order[i] = shape->minor_to_major[shape->rank - 1 - i];
+    dims[i] = shape->dims[order[i]];
+  }
+  op.opcode = SETT_ANALYSIS_TRANSPOSE;
+  op.operands = 1;
+  op.in = &in;
+  op.out.count = op.dimensions.count = shape->rank;
+  op.out.values = dims;
+  op.dimensions.values = order;
+  return to_memory ? sett_analysis_from_operand(&x->arena, &op) : sett_analysis_from_output(&x->arena, &op);
+}
+
+static int indexing_row_major(const sett_tile_shape *shape) {
+  int i;
+  if (!sett_tile_plain(shape)) return 0;
+  for (i = 0; i < shape->rank; ++i)
+    if (shape->minor_to_major[i] != shape->rank - 1 - i) return 0;
+  return 1;
+}
+
+static void indexing_say_physical(indexing *x, const hlo_instruction *in, int k, int from_output, const indexing_set *edges) {
+  const sett_tile_shape *out = &in->leaf[0], *source = &x->h.instruction[in->operand[k]].leaf[0];
+  indexing_set set = {0, NULL};
+  int i;
+  if (indexing_row_major(out) && indexing_row_major(source)) return;
+  for (i = 0; i < edges->count; ++i) {
+    sett_analysis_answer from, to, map;
+    indexing_fresh(x);
+    if (edges->map[i].kind == SETT_ANALYSIS_UNDEFINED) continue;
+    map = indexing_load(x, &edges->map[i]);
+    from = indexing_physical(x, from_output ? out : source, 0);
+    to = indexing_physical(x, from_output ? source : out, 1);
+    map = sett_analysis_compose(&x->arena, &from, &map);
+    map = sett_analysis_compose(&x->arena, &map, &to);
+    map = indexing_tidy(x, map, 1);
+    indexing_keep(x, &set, &map);
+  }
+  indexing_say_set(x, in->name, from_output ? "physical output->operand" : "physical operand->output", (hlo_text){"", 0}, k, &set);
+}
+
+static void indexing_instruction(indexing *x, int i) {
+  static const hlo_text none = {"", 0};
+  const hlo_instruction *in = &x->h.instruction[i];
+  int call = indexing_find_opcode(in->opcode)->opcode == INDEXING_CALL, k, from_output, a, b, m;
+  x->names = 0;
+  for (k = 0; k < in->operands; ++k)
+    for (from_output = 1; from_output >= 0; --from_output) {
+      const hlo_instruction *source = &x->h.instruction[in->operand[k]];
+      const char *direction = from_output ? "output->operand" : "operand->output", *reason = NULL;
+      x->lines = 0;
+      for (a = 0; a < in->leaves && !x->h.fault; ++a)
+        for (b = 0; b < source->leaves && !x->h.fault; ++b) {
+          indexing_set one;
+          const indexing_set *edges;
+          if (call) {
+            edges = indexing_edges(x, in, a, k, b, from_output, &one);
+          } else {
+            sett_analysis_answer answer;
+            indexing_fresh(x);
+            if (!indexing_edge(x, in, a, k, b, from_output, &answer)) continue;
+            answer = indexing_tidy(x, answer, 0);
+            one.count = 0;
+            one.map = NULL;
+            indexing_keep(x, &one, &answer);
+            edges = &one;
+          }
+          if (!edges || x->h.fault) continue;
+          indexing_say_set(x, in->name, direction, none, k, edges);
+          for (m = 0; m < edges->count; ++m)
+            if (edges->map[m].kind != SETT_ANALYSIS_EXACT && edges->map[m].reason[0]) reason = edges->map[m].reason;
+          if (!call && hlo_is(in->opcode, "dynamic-update-slice") && k == 1 && from_output) { /* the covering form that documents give */
+            sett_analysis_answer answer;
+            indexing_fresh(x);
+            if (!indexing_edge(x, in, a, k, b, from_output, &answer) || answer.all.kind != SETT_MAP_DEFINED) continue;
+            answer.kind = SETT_ANALYSIS_COVERING;
+            answer.reason = "the update's bounds left out";
+            answer.all.constraints = 0;
+            answer = indexing_tidy(x, answer, 0);
+            one.count = 0;
+            indexing_keep(x, &one, &answer);
+            indexing_say_set(x, in->name, direction, none, k, &one);
+          }
+          if (in->leaves == 1 && source->leaves == 1) indexing_say_physical(x, in, k, from_output, edges);
+        }
+      if (call && !x->lines && !x->h.fault && in->leaves && source->leaves) { /* no path between them */
+        indexing_map empty = {SETT_ANALYSIS_EXACT, 0, 0, 0, "", "KNOWN EMPTY", NULL};
+        indexing_say(x, in->name, direction, none, k, &empty);
+      }
+      if (reason && !x->h.fault) {
+        indexing_fields(x, in->name, "reason", none, k);
+        say_text(x->self, "covering\t");
+        say_text(x->self, reason);
+      }
+    }
+}
+
+/* Inside a computation taken as a whole: from its root to every instruction, and from every instruction to the root. */
+static void indexing_groups(indexing *x, int number, int parameters) {
+  const hlo_computation *c = &x->h.computation[number];
+  const hlo_instruction *root = &x->h.instruction[c->root];
+  const indexing_whole *whole = &x->whole[number];
+  int i, leaf, b;
+  x->names = 0;
+  for (i = c->first; i < c->first + c->count && !x->h.fault; ++i) {
+    const hlo_instruction *in = &x->h.instruction[i];
+    if (hlo_is(in->opcode, "parameter")) continue; /* they have lines as operands */
+    for (b = 0; b < in->leaves; ++b) {
+      x->lines = 0;
+      for (leaf = 0; leaf < root->leaves; ++leaf) indexing_say_set(x, root->name, "output->", in->name, b, &whole->root[leaf].down[whole->at[i - c->first] + b]);
+      x->lines = 0;
+      for (leaf = 0; leaf < root->leaves; ++leaf) indexing_say_set(x, in->name, "operand->", root->name, b, &whole->root[leaf].up[whole->at[i - c->first] + b]);
+    }
+  }
+  if (!parameters) return;
+  x->names = 0;
+  for (i = c->first; i < c->first + c->count && !x->h.fault; ++i) { /* the entry: no instruction stands for it */
+    static const hlo_text none = {"", 0};
+    const hlo_instruction *in = &x->h.instruction[i];
+    if (!hlo_is(in->opcode, "parameter")) continue;
+    for (b = 0; b < in->leaves; ++b) {
+      x->lines = 0;
+      for (leaf = 0; leaf < root->leaves; ++leaf) indexing_say_set(x, c->name, "output->operand", none, in->number, &whole->root[leaf].down[whole->at[i - c->first] + b]);
+      x->lines = 0;
+      for (leaf = 0; leaf < root->leaves; ++leaf) indexing_say_set(x, c->name, "operand->output", none, in->number, &whole->root[leaf].up[whole->at[i - c->first] + b]);
+    }
+  }
+}
+
+/* Opcodes, numbers of operands and calls: what every line relies on. */
+static void indexing_check(indexing *x, int number) {
+  const hlo_computation *c = &x->h.computation[number];
+  int i, k, parameters_here = 0;
+  for (i = c->first; i < c->first + c->count; ++i) parameters_here += hlo_is(x->h.instruction[i].opcode, "parameter");
+  for (i = c->first; i < c->first + c->count && !x->h.fault; ++i) {
+    const hlo_instruction *in = &x->h.instruction[i];
+    const indexing_opcode *found = indexing_find_opcode(in->opcode);
+    if (!found) {
+      hlo_fail(&x->h, in->opcode.at, "unknown opcode, expected one of HLO");
+    } else if (hlo_is(in->opcode, "parameter") && in->number >= parameters_here) {
+      hlo_fail(&x->h, in->inside.at, "expected parameters numbered from 0 without a gap");
+    } else if (hlo_is(in->opcode, "iota") && in->leaves == 1 && in->leaf[0].rank &&
+               (indexing_number(x, in, "iota_dimension", -1) < 0 || indexing_number(x, in, "iota_dimension", -1) >= in->leaf[0].rank)) {
+      hlo_fail(&x->h, in->opcode.at, "expected iota_dimension= of a dimension of the shape");
+    } else if (found->operands >= 0 && in->operands != found->operands) {
+      hlo_fail(&x->h, in->opcode.at, "expected another number of operands for this op");
+    } else if (in->leaves == 0 && found->opcode != INDEXING_TUPLE && found->opcode != INDEXING_CALL && found->opcode != SETT_ANALYSIS_NONE) {
+      hlo_fail(&x->h, in->shape.at, "expected an array");
+    } else if (found->opcode == INDEXING_TUPLE && in->item_count != in->operands) {
+      hlo_fail(&x->h, in->shape.at, "expected a tuple of as many elements as operands");
+    } else if (found->opcode == INDEXING_CALL) {
+      int callee = indexing_callee(x, in), parameters = 0;
+      if (callee < 0) {
+        hlo_fail(&x->h, in->opcode.at, "expected the name of a computation, calls= or to_apply=");
+        return;
+      }
+      for (k = x->h.computation[callee].first; k < x->h.computation[callee].first + x->h.computation[callee].count; ++k) {
+        const hlo_instruction *parameter = &x->h.instruction[k];
+        if (!hlo_is(parameter->opcode, "parameter")) continue;
+        ++parameters;
+        if (parameter->number >= in->operands || !hlo_same_dims(parameter, &x->h.instruction[in->operand[parameter->number]]))
+          hlo_fail(&x->h, in->opcode.at, "expected the operands that the computation takes");
+      }
+      if (parameters != in->operands || !hlo_same_dims(&x->h.instruction[x->h.computation[callee].root], in))
+        hlo_fail(&x->h, in->opcode.at, "expected the operands and the shape of the computation");
+      if (!x->whole[callee].needed) x->whole[callee].needed = 1;
+    }
+  }
+}
+
+/* Have all computations that this one calls their maps? */
+static int indexing_ready(indexing *x, const hlo_computation *c) {
+  int i;
+  for (i = c->first; i < c->first + c->count; ++i)
+    if (indexing_find_opcode(x->h.instruction[i].opcode)->opcode == INDEXING_CALL &&
+        !x->whole[indexing_callee(x, &x->h.instruction[i])].done)
+      return 0;
+  return 1;
+}
+
+static void indexing_run(indexing *x) {
+  int i, k, again = 1, left = 0;
+  x->whole = (indexing_whole *)hlo_take(&x->h, (size_t)x->h.computations * sizeof *x->whole);
+  if (!x->whole) return;
+  x->whole[x->h.entry].needed = 1;
+  while (again && !x->h.fault) /* callees mostly stand above: one round */
+    for (again = 0, i = x->h.computations; i-- > 0 && !x->h.fault;) {
+      if (x->whole[i].needed != 1) continue;
+      x->whole[i].needed = 2;
+      indexing_check(x, i);
+      again = 1;
+      ++left;
+    }
+  for (again = 1; again && !x->h.fault;)
+    for (again = 0, i = 0; i < x->h.computations && !x->h.fault; ++i) {
+      const hlo_computation *c = &x->h.computation[i];
+      if (x->whole[i].needed != 2 || !indexing_ready(x, c)) continue;
+      x->whole[i].needed = 3;
+      again = 1;
+      --left;
+      if (i != x->h.entry || c->count <= INDEXING_ENTRY) indexing_compute(x, i);
+      for (k = c->first; k < c->first + c->count && !x->h.fault; ++k) indexing_instruction(x, k);
+      if (x->whole[i].done && !x->h.fault) indexing_groups(x, i, i == x->h.entry);
+    }
+  if (left) hlo_fail(&x->h, x->h.computation[x->h.entry].name.at, "computations call each other in a circle: expected none that does");
+}
+
+static char *indexing_file(const char *path, size_t *length) {
+  FILE *file = fopen(path, "rb");
+  size_t room = 1 << 16;
+  char *text = file ? (char *)malloc(room) : NULL;
+  *length = 0;
+  while (text) {
+    size_t got = fread(text + *length, 1, room - *length, file);
+    *length += got;
+    if (!got) break;
+    if (*length == room) {
+      char *more = (char *)realloc(text, room *= 2);
+      if (!more) free(text);
+      text = more;
+    }
+  }
+  if (file && ferror(file)) { /* a folder opens, but cannot be read */
+    free(text);
+    text = NULL;
+  }
+  if (file) fclose(file);
+  return text;
+}
+
+static int command_indexing(command *self) {
+  static indexing x;
+  size_t length;
+  char *text;
+  if (self->argc != 2) return say_error(self, 0, "expected: indexing FILE.hlo");
+  text = indexing_file(self->argv[1], &length);
+  if (!text) {
+    say_error(self, 0, "");
+    say_text(self, self->argv[1]);
+    say_text(self, ": cannot be read, expected a file of HLO text");
+    return 2;
+  }
+  memset(&x, 0, sizeof x);
+  x.self = self;
+  x.file = self->argv[1];
+  x.arena = command_arena();
+  x.empty = sett_map_arena_mark(&x.arena);
+  if (hlo_read(&x.h, text, length)) indexing_run(&x);
+  if (x.h.fault) {
+    const char *at;
+    long long line = 1, column = 1;
+    for (at = text; at < x.h.fault; ++at) {
+      column = *at == '\n' ? 1 : column + 1;
+      line += *at == '\n';
+    }
+    self->length = 0;
+    say_text(self, "error: ");
+    say_text(self, self->argv[1]);
+    say_text(self, ":");
+    say_int(self, line);
+    say_text(self, ":");
+    say_int(self, column);
+    say_text(self, ": ");
+    say_text(self, x.h.message);
+  }
+  hlo_free(&x.h);
+  free(text);
+  return x.h.fault ? 2 : 0;
+}

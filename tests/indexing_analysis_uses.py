@@ -1,0 +1,200 @@
+"""What maps are for (`sett coalescing`, `banks`, `utilisation`, `reuse`, `tile`) against plain counting over all points of random maps."""
+
+from __future__ import annotations
+
+import random
+import re
+import sys
+from collections import Counter
+
+from indexing_analysis_eval import Index, box, read, run_as_script
+
+from gen import algebra
+
+COUNT = 60
+
+
+def ask(*words: str) -> tuple[int, str]:
+    status, answer = algebra.run(*words)
+    assert status < 2, (words, answer)
+    return status, answer
+
+
+def access(rng: random.Random, lanes: int, dims: Index) -> str:
+    """A random map of a lane and a step into dims (its values stay inside by remainders)."""
+    steps = rng.randint(1, 4)
+    results = []
+    for d in dims:
+        a, b, c = rng.randint(0, 5), rng.randint(0, 5), rng.randint(0, 7)
+        results.append(rng.choice([f"(t * {a} + i * {b} + {c}) mod {d}", f"((t floordiv {a + 1}) + i * {b}) mod {d}", f"(t + i) mod {d}"]))
+    guard = rng.choice(["", f", t + i in [0, {rng.randint(1, lanes)}]"])
+    return f"(t, i) -> ({', '.join(results)}), domain: t in [0, {lanes - 1}], i in [0, {steps - 1}]{guard}"
+
+
+def warps(text: str, lanes: int) -> list[list[tuple[int, Index]]]:
+    found = read(text)
+    (lo, hi), (first, last) = found.bounds["t"], found.bounds["i"]
+    answer = []
+    for start in range(lo, hi + 1, lanes):
+        for i in range(first, last + 1):
+            warp = [(t - start, next(iter(found.at((t, i))), None)) for t in range(start, min(start + lanes, hi + 1))]
+            answer.append([(lane, at) for lane, at in warp if at is not None])
+    return [warp for warp in answer if warp]
+
+
+def test_coalescing() -> None:
+    rng = random.Random(1)
+    seen = Counter()
+    for _ in range(COUNT):
+        dims, size, lanes = (rng.randint(1, 9), rng.choice([8, 32, 33])), rng.choice([16, 32, 64]), rng.choice([8, 32])
+        type, bits = rng.choice([("f32", 32), ("bf16", 16), ("s8", 8), ("f64", 64), ("c128", 128)])
+        text = access(rng, rng.choice([lanes, 2 * lanes + 3]), dims)
+        status, answer = ask("coalescing", text, f"{type}[{dims[0]},{dims[1]}]", str(size), str(lanes))
+        moved = least = used = 0
+        for warp in warps(text, lanes):
+            positions = {row * dims[1] + column for _, (row, column) in warp}
+            moved += len({byte // size for p in positions for byte in range(p * bits // 8, (p + 1) * bits // 8)})
+            least += -(-len(positions) * bits // 8 // size)
+            used += len(positions) * bits // 8
+        assert status == (0 if moved == least else 1), (text, answer)
+        seen[status] += 1
+        if status:
+            share = f"{100 * used / (moved * size):.1f}%"
+            assert f"moved: {moved * size} bytes, {share} of them used" in answer, (text, answer, share)
+    assert seen[0] and seen[1]
+
+
+def degree(text: str, place, bits: int) -> int:
+    """The most turns of a phase of lanes: different words of 4 bytes in one of 32 banks."""
+    worst = 0
+    phase = 32 if bits <= 32 else 32 * 32 // bits
+    for warp in warps(text, 32):
+        for first in range(0, 32, phase):
+            words = {byte // 4 for lane, at in warp if first <= lane < first + phase
+                     for byte in range(place(at) * bits // 8, (place(at) + 1) * bits // 8)}
+            worst = max([worst, *Counter(word % 32 for word in words).values()])
+    return worst
+
+
+def test_banks() -> None:
+    rng = random.Random(2)
+    seen: Counter = Counter()
+    for _ in range(COUNT):
+        dims = (rng.choice([8, 32, 33]), rng.choice([16, 32, 24, 64]))
+        type, bits = rng.choice([("f32", 32), ("bf16", 16), ("s8", 8), ("f64", 64), ("c128", 128)])
+        text = rng.choice([access(rng, 32, dims), f"(t, i) -> (t mod {dims[0]}, i), domain: t in [0, 31], i in [0, 3]"])
+        status, answer = ask("banks", text, f"{type}[{dims[0]},{dims[1]}]")
+        plain = degree(text, lambda at: at[0] * dims[1] + at[1], bits)
+        assert status == (plain > 1), (text, answer, plain)
+        if not status:
+            seen["free"] += 1
+            continue
+        assert answer.startswith(f"no: {plain}-way conflict"), (text, answer, plain)
+        padding = re.search(r"padding: (\d+) elements? a row, rows of (\d+): degree (\d+)", answer)
+        if padding:
+            pitch = int(padding[2])
+            assert pitch == dims[1] + int(padding[1])
+            assert degree(text, lambda at: at[0] * pitch + at[1], bits) == int(padding[3]) < plain, (text, answer)
+        swizzle = re.search(r"xor (?:(\d+) \* )?\(row (?:floordiv (\d+) )?mod (\d+)\): degree (\d+)", answer)
+        if swizzle:
+            unit, every, count = int(swizzle[1] or 1), int(swizzle[2] or 1), int(swizzle[3])
+            moved = {(r, c): r * dims[1] + (c ^ (r // every % count * unit)) for r in range(dims[0]) for c in range(dims[1])}
+            assert sorted(moved.values()) == list(range(dims[0] * dims[1])), "a swizzle is a permutation"
+            assert degree(text, lambda at: moved[at], bits) == int(swizzle[4]) < plain, (text, answer)
+        seen["padding"] += bool(padding)
+        seen["swizzle"] += bool(swizzle)
+    assert seen["free"] and seen["padding"] and seen["swizzle"], seen
+
+
+def test_classic() -> None:
+    """The 32 x 32 tile that is written by rows and read by columns: pad by one, or xor the column with the row."""
+    rows, columns = ("(t, i) -> (i, t), domain: t in [0, 31], i in [0, 31]", "(t, i) -> (t, i), domain: t in [0, 31], i in [0, 31]")
+    status, answer = ask("banks", rows, "f32[32,32]", columns)
+    assert status == 1 and "no: 32-way conflict of access 2" in answer
+    assert "padding: 1 element a row, rows of 33: degree 1" in answer and "swizzle: column xor (row mod 32): degree 1" in answer
+    assert ask("banks", rows, "f32[32,32]")[0] == 0 and ask("banks", columns, "f32[32,33]")[0] == 0
+
+
+def random_map(rng: random.Random) -> tuple[str, Index, Index]:
+    """An access of an output of two dimensions with a range into an operand of two."""
+    out = (rng.randint(1, 9), rng.randint(1, 9))
+    window, stride = rng.randint(1, 3), rng.randint(1, 3)
+    form = rng.choice(["window", "swap", "reshape", "broadcast", "mirror"])
+    if form == "window":
+        return (f"(d0, d1)[s0] -> (d0, d1 * {stride} + s0), domain: d0 in [0, {out[0] - 1}], d1 in [0, {out[1] - 1}], s0 in [0, {window - 1}]",
+                out, (out[0], out[1] * stride + window))
+    if form == "swap":
+        return f"(d0, d1) -> (d1, d0 * {stride}), domain: d0 in [0, {out[0] - 1}], d1 in [0, {out[1] - 1}]", out, (out[1], out[0] * stride)
+    if form == "reshape":
+        inner = rng.choice([d for d in range(1, out[0] * out[1] + 1) if (out[0] * out[1]) % d == 0])
+        return (f"(d0, d1) -> ((d0 * {out[1]} + d1) floordiv {inner}, (d0 * {out[1]} + d1) mod {inner}), "
+                f"domain: d0 in [0, {out[0] - 1}], d1 in [0, {out[1] - 1}]", out, (out[0] * out[1] // inner, inner))
+    if form == "broadcast":
+        return f"(d0, d1) -> (d0, 0), domain: d0 in [0, {out[0] - 1}], d1 in [0, {out[1] - 1}]", out, (out[0], 2)
+    return (f"(d0, d1) -> ({out[0] - 1} - d0, d1), domain: d0 in [0, {out[0] - 1}], d1 in [0, {out[1] - 1}], d0 + d1 in [0, {rng.randint(2, 12)}]",
+            out, out)
+
+
+def test_utilisation_and_reuse() -> None:
+    rng = random.Random(3)
+    for _ in range(2 * COUNT):
+        text, out, operand = random_map(rng)
+        reads = [at for index in box(out) for at in read(text).at(index)]
+        shape = f"f32[{operand[0]},{operand[1]}]"
+        status, answer = ask("utilisation", text, shape)
+        share = 100 * len(set(reads)) / (operand[0] * operand[1])
+        assert status == 0 and answer.startswith(f"{share:.1f}%: {len(set(reads))} of {operand[0] * operand[1]} elements"), (text, answer)
+        status, answer = ask("reuse", text, shape)
+        assert status == 0 and f" times: {len(reads)} reads of {len(set(reads))} elements" in answer, (text, answer)
+        assert len(reads) != len(set(reads)) or answer.endswith("each once"), answer
+
+
+def test_tile() -> None:
+    """Each whole tile of the output reads exactly the block that is said; a refusal has a reason."""
+    rng = random.Random(4)
+    done = Counter()
+    for _ in range(4 * COUNT):
+        text, out, _ = random_map(rng)
+        if "d0 + d1 in" in text:
+            continue
+        sizes = tuple(rng.randint(1, d) for d in out)
+        status, answer = ask("tile", text, ",".join(map(str, sizes)))
+        done[status] += 1
+        if status:
+            assert answer.startswith("no: "), answer
+            continue
+        offset, size, stride = answer.split("\n")
+        offsets = read(offset[len("offset "):])
+        extent = [int(v) for v in size.split()[1].split(",")]
+        step = [int(v) for v in stride.split()[1].split(",")]
+        whole = read(text)
+        for block in box(tuple(d // s for d, s in zip(out, sizes))):
+            want = {at for j in box(sizes) for at in whole.at(tuple(b * s + k for b, s, k in zip(block, sizes, j)))}
+            (start,) = offsets.at(block)
+            got = {tuple(o + k * s for o, k, s in zip(start, index, step)) for index in box(tuple(extent))}
+            assert got == want, (text, sizes, block, answer)
+    assert done[0] > COUNT and done[1], done
+
+
+def test_tiled_layouts() -> None:
+    """A tiled shape turns the map into one to positions in memory."""
+    text = "(t, i) -> (i, t), domain: t in [0, 31], i in [0, 7]"
+    assert ask("coalescing", text, "f32[8,128]{1,0:T(8,128)}")[0] == 0
+    assert "neighbouring lanes are 8 elements apart" in ask("coalescing", text, "f32[8,128]{0,1}")[1]
+    assert "neighbouring lanes are 2 elements apart" in ask("coalescing", text, "bf16[8,128]{1,0:T(8,128)(2,1)}")[1]
+
+
+def test_refused() -> None:
+    cases = [("coalescing",), ("coalescing", "(t) -> (t), domain: t in [0, 3]"), ("coalescing", "(t) -> (t), domain: t in [0, 3]", "f99"),
+             ("coalescing", "(t) -> (t, t), domain: t in [0, 3]", "f32"), ("coalescing", "(t) -> (t + 1), domain: t in [0, 3]", "f32[4]"),
+             ("coalescing", "(t) -> (t), domain: t in [0, 3]", "f32", "0"), ("coalescing", "() -> (0)", "f32"), ("coalescing", "UNDEFINED", "f32"),
+             ("banks", "(t) -> (t), domain: t in [0, 3]"), ("banks", "(t) -> (t", "f32"), ("tile", "(t) -> (t), domain: t in [0, 3]", "0"),
+             ("tile", "(t) -> (t), domain: t in [0, 3]", "1,1"), ("tile", "(t) -> (t), domain: t in [0, 3]", "x"),
+             ("utilisation", "(t) -> (t), domain: t in [0, 3]", "f32[2,2]"), ("reuse", "(t) -> (t), domain: t in [0, 3]", "f32[")]
+    for words in cases:
+        status, answer = algebra.run(*words)
+        assert status == 2 and answer.startswith("error: "), (words, status, answer)
+
+
+if __name__ == "__main__":
+    sys.exit(run_as_script(globals()))
