@@ -14,7 +14,7 @@ from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 import jinja2
 
 from gen import algebra, dtypes, ops, orders, plan, reduction, reduction_gpu, reference, tiled, transpose
-from gen.dialect import DIALECTS, SCALAR_C, Dialect, vectors
+from gen.dialect import COMPLEX, DIALECTS, SCALAR_C, TINY, Dialect, vectors
 from gen.emit import Body, Helpers, Value, conditions, NotWide, Text, first_leaf, memory_map, offset, buffers_of, reads_of
 from gen.hlo import Computation, Fusion, Instruction, Shape
 from gen.kernel import BuildError, CFunction, Kernel, Nest, arguments, attribute, function_text, narrowest
@@ -73,12 +73,14 @@ def nests(fusion: Fusion) -> List[Nest]:
     """Kernels to be, in the order in which they run: what goes through scratch, then the results."""
     computation, leaves = tiled.lowered(fusion.computation, result_leaves(fusion.computation))
     planned = plan.plan(computation, leaves)
-    groups: "Dict[Tuple[int, Any, str], List[Tuple[int, Shape, Instruction, int]]]" = {}
+    groups: "Dict[Tuple[int, Any, str, Any], List[Tuple[int, Shape, Instruction, int]]]" = {}
     for number, shape, instruction, leaf in leaves:
         if shape.elements:
             heroes = planned.fused.get(number, [])
-            groups.setdefault((shape.elements, plan.key_of(heroes[0]) if heroes else None, shape.place), []).append((number, shape, instruction, leaf))
-    parts = [(part, key, group) for (_, key, _), group in groups.items()
+            alone = number if shape.dtype in dtypes.PACKED else None     # walked in its own order, whole bytes at a time
+            key = plan.key_of(heroes[0]) if heroes else None
+            groups.setdefault((shape.elements, key, shape.place, alone), []).append((number, shape, instruction, leaf))
+    parts = [(part, key, group) for (_, key, _, _), group in groups.items()
              for part in (orders.arranged(computation, group, planned.cuts) if key is None else [orders.linear(group)])]
     count = len(planned.cuts) + len(parts)
     names = iter(f"sett_{fusion.name}" + (f"_part{n}" if count > 1 else "") for n in range(count))
@@ -103,7 +105,7 @@ def _sides_taken(made: List[Nest]) -> List[Nest]:
     for n, one in enumerate(made):
         if isinstance(one, plan.Reduction):
             sides = [o for o in made if not isinstance(o, plan.Reduction) and o.shape.elements == one.space.elements and o not in taken
-                     and not any(root.scratch for root in o.partition.roots) and plan.reads_same(o.partition, one.inputs)
+                     and not any(root.scratch or root.shape.dtype in dtypes.PACKED for root in o.partition.roots) and plan.reads_same(o.partition, one.inputs)
                      and not any(e.instruction.opcode == "reduce" for e in o.partition.entry.body.entries)]
             if sides and not any(q[0] == "q" for o in sides for q in buffers_of(o.partition, o.partition.entry)):
                 taken += sides
@@ -157,12 +159,18 @@ def _guard(thread: str, box: "Dict[str, Tuple[int, int]]", index_type: str, loop
 
 def kernel(d: Dialect, device: Device, helpers: Helpers, nest: Nest, excess: bool) -> Kernel:
     """The best schedule's kernel that the maps allow."""
-    weave, down, moves = _woven(nest) if device.lanes > 1 else (1, 1, False)
-    turned = transpose.kernel(d, device, helpers, nest, excess) if weave == 1 else None
+    plain = not touches(nest, {*dtypes.PACKED, *TINY, *COMPLEX})
+    weave, down, moves = _woven(nest) if device.lanes > 1 and plain else (1, 1, False)
+    turned = transpose.kernel(d, device, helpers, nest, excess) if weave == 1 and plain else None
     if turned:
         return turned
     widths, traffic = _widths(nest)
-    for loop in candidates(device, nest.shape.elements, widths, traffic, weave, down, moves):
+    loops = candidates(device, nest.shape.elements, widths, traffic, weave, down, moves)
+    packed = [dtypes.per_byte(root.shape.dtype) for root in nest.partition.roots if root.shape.dtype in dtypes.PACKED]
+    if packed:      # a work-item writes whole bytes; fewer elements than one byte holds, one after another
+        few = nest.shape.elements < max(packed)
+        loops = [Loop(chunks=nest.shape.elements, blocked=True) if few else replace(loops[-1], vec=max(packed))]
+    for loop in loops[-1:] if touches(nest, COMPLEX) else loops:
         try:
             made = narrowest(helpers, lambda index_type, trial: (_table_kernel(d, trial, nest, loop, index_type, excess) if loop.paired else None) or
                              _kernel_in(d, trial, nest, loop, index_type, excess))
@@ -170,6 +178,8 @@ def kernel(d: Dialect, device: Device, helpers: Helpers, nest: Nest, excess: boo
             continue
         if made:
             return made
+    if packed:
+        raise BuildError(f"{nest.name}: results of {nest.shape.dtype} whose layouts differ share a kernel")
     raise BuildError(f"{nest.name}: the index does not fit 64 bits")
 
 
@@ -184,6 +194,13 @@ def _woven(nest: Nest) -> "Tuple[int, int, bool]":
     if any(a.write and a.strides and a.strides[-1] != 1 for a in found.accesses):
         return n, woven(found, True), moves
     return n, 1, moves
+
+
+def touches(nest: Nest, kinds: "Iterable[str]") -> bool:
+    """Whether a nest reads, computes or writes one of some types."""
+    roots = {root.shape.dtype for root in nest.partition.roots}
+    inner = {leaf.dtype for f in nest.partition.functions for read, _ in reads_of(nest.partition, f) for leaf in read.source.shape.leaves()}
+    return not (roots | inner).isdisjoint(kinds)
 
 
 def _kernel_in(d: Dialect, helpers: Helpers, nest: Nest, loop: Loop, index_type: str, excess: bool) -> Kernel:
@@ -329,7 +346,7 @@ def _step(d: Dialect, made: Kernel) -> List[str]:
     def whole() -> None:
         out.add(*made.before)
         if made.vec > 1:
-            out.add(d.unroll)
+            out.add(*[d.unroll] * (d.name != "c" or made.loop.lanes > 1))     # C without vectors has no word for it
             with out.block(f"for ({t} vec = 0; vec < {made.vec}; ++vec)"):
                 if made.loop.down > 1:
                     out.add(d.unroll)
@@ -393,12 +410,18 @@ def _rendered(d: Dialect, device: Device, fusion: Fusion, excess: bool) -> Rende
         scratch += [root.shape for root in nest.partition.roots if root.scratch]
     for nest in made:
         form = (reduction if d.wide else None) if device.cpu else reduction_gpu
-        swept = form.kernels(d, device, helpers, nest, excess, scratch) if form and isinstance(nest, plan.Reduction) else None
+        plain = isinstance(nest, plan.Reduction) and not touches(nest, COMPLEX) and not any(
+            leaf.dtype in dtypes.PACKED or leaf.dtype in TINY for leaf in [root.shape for root in nest.partition.roots] +
+            [leaf for hero in nest.heroes for leaf in hero.shape.leaves()])
+        swept = form.kernels(d, device, helpers, nest, excess, scratch) if form and plain else None
         kernels += swept or [kernel(d, device, helpers, one, excess) for one in (nest, *nest.sides)]
     for number, looked_up in enumerate(k for k in kernels if k.table):
         looked_up.table["number"] = number  # type: ignore[index]
     body = "\n".join([text for _, text in helpers.tables.values()] + list(helpers.texts.values()) + [
         environment().get_template(f"{made.template or made.hero}.j2").render(d=d, kernel=made, t=d.index[made.index], step=_step(d, made)) for made in kernels])
+    structs = [f"typedef struct {{ {d.types[part]} re, im; }} {name};\n" for name, part in (("c64", "f32"), ("c128", "f64"))
+               if re.search(rf"\b{name}\b", body)]
+    body = "\n".join([*structs, body])
     body = re.sub(r"\n{3,}", "\n\n", "\n".join(line.rstrip() for line in body.splitlines())).strip("\n") + "\n"
     return Rendered(d, kernels, body, _needs(body), scratch)
 
@@ -437,7 +460,7 @@ def manifest(fusion: Fusion, programs: Sequence[Program], excess: bool) -> Dict[
     return {
         "name": fusion.name, "hero": " ".join(dict.fromkeys(k.hero for p in programs[:1] for k in p.kernels)) or "loop",
         "params": [entry(shape) for shape in param_leaves(fusion)],
-        "results": [{**entry(shape), **({"padding": "zeros"} if tiled.positions(shape) > shape.elements else {}), "exact": moved} for (shape, _, _), moved in zip(leaves, reference.bitwise(fusion.computation))],
+        "results": [{**entry(shape), **({"padding": "zeros"} if tiled.positions(shape) > shape.elements else {}), "exact": moved} for (shape, _, _), moved in zip(leaves, reference.bitwise(fusion.computation, excess))],
         "aliases": [], "excess_precision": excess,
         "bytes_read": bytes_read(fusion, made), "bytes_written": sum(shape.bytes for shape, _, _ in leaves),
         "functions": {nest.name: [f.name for f in nest.partition.functions] for nest in made},

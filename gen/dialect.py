@@ -1,9 +1,10 @@
 """The words in which OpenCL C 1.2, CUDA and C11 differ, and the text of types, literals, loads and stores.
 
-A value in a register has the type of its arithmetic: f16 and bf16 are floats that hold a value of the small type, pred is a
-byte of 0 or 1. `lanes` is 1 for a scalar; else a value is one vector of that many lanes: OpenCL's, or GNU C's under the same
-name. What OpenCL says of vectors by operators, conversions and vloadn, GNU C says by small words with a type's name in them
-(`splat_float16`), which templates/c.j2 defines where they are used.
+A value in a register has the type of its arithmetic: f16, bf16 and the tiny types (f8, f4) are floats that hold a value of the
+type, pred is a byte of 0 or 1, s4, u4, s2 and u2 are bytes that hold a value of the type, c64 and c128 are structs of two floats.
+`lanes` is 1 for a scalar; else a value is one vector of that many lanes: OpenCL's, or GNU C's under the same name. What OpenCL
+says of vectors by operators, conversions and vloadn, GNU C says by small words with a type's name in them (`splat_float16`),
+which templates/c.j2 defines where they are used.
 """
 
 from __future__ import annotations
@@ -15,9 +16,12 @@ from typing import Dict, FrozenSet, List, Set, Tuple
 from gen import dtypes
 
 SMALL = ("f16", "bf16")
-FLOATS = ("f16", "bf16", "f32", "f64")
-SIGNED = ("s8", "s16", "s32", "s64")
-UNSIGNED = ("u8", "u16", "u32", "u64")
+TINY = tuple(name for name in sorted(dtypes.SUPPORTED) if dtypes.TABLE[name].kind == "float" and dtypes.TABLE[name].bits <= 8)
+FLOATS = ("f16", "bf16", "f32", "f64", *TINY)
+SIGNED = ("s2", "s4", "s8", "s16", "s32", "s64")
+UNSIGNED = ("u2", "u4", "u8", "u16", "u32", "u64")
+COMPLEX = ("c64", "c128")             # a struct of two floats, always scalar
+NARROW = ("s2", "u2", "s4", "u4")     # in registers a byte that holds a value of theirs
 INTEGERS = SIGNED + UNSIGNED
 # Names of vectors, before their lanes.
 VECTOR = {"s8": "char", "u8": "uchar", "s16": "short", "u16": "ushort", "s32": "int", "u32": "uint", "s64": "long", "u64": "ulong",
@@ -54,11 +58,13 @@ class Dialect:
 
     def memory(self, dtype: str, lanes: int = 1) -> str:
         """The type of an element in memory, or of that many."""
-        return self.register({"f16": "u16", "bf16": "u16"}.get(dtype, dtype), lanes)
+        return self.register("u8" if dtype in TINY or dtype in NARROW else {"f16": "u16", "bf16": "u16"}.get(dtype, dtype), lanes)
 
     def register(self, dtype: str, lanes: int = 1) -> str:
         """The type of a value in a register."""
-        name = {"pred": "u8", "f16": "f32", "bf16": "f32"}.get(dtype, dtype)
+        if dtype in COMPLEX:
+            return dtype
+        name = "f32" if dtype in TINY else f"{dtype[0]}8" if dtype in NARROW else {"pred": "u8", "f16": "f32", "bf16": "f32"}.get(dtype, dtype)
         return self.types[name] if lanes == 1 else f"{VECTOR[name]}{lanes}"
 
     def unsigned(self, dtype: str, lanes: int = 1) -> str:
@@ -70,7 +76,7 @@ class Dialect:
 
     @staticmethod
     def register_bits(dtype: str) -> int:
-        return 32 if dtype in SMALL else bits(dtype)
+        return 32 if dtype in SMALL or dtype in TINY else bits(dtype)
 
     def array(self, dtype: str, read_only: bool, restrict: bool) -> str:
         """The type of a kernel's pointer parameter."""
@@ -121,13 +127,19 @@ class Dialect:
         """A prefetch, `distance` bytes on from an element of `size` bytes."""
         return f"PREFETCH_{word}({at} + {distance // size});"
 
+    def parts(self, pattern: int, dtype: str) -> str:
+        """What a complex number's struct is initialised with."""
+        return f"{{{', '.join(self.literal(part, dtypes.TABLE[dtype].part) for part in dtypes.parts(pattern, dtype))}}}"
+
     def literal(self, pattern: int, dtype: str) -> str:
         """A constant of the register type that holds exactly the value of a bit pattern."""
+        if dtype in COMPLEX:
+            return f"{dtype}{self.parts(pattern, dtype)}" if self.name == "cuda" else f"({dtype}){self.parts(pattern, dtype)}"
         if dtype in FLOATS:
             wide = "f64" if dtype == "f64" else "f32"
             if dtypes.is_nan(pattern, dtype) or dtypes.is_infinite(pattern, dtype):
                 if wide != dtype:
-                    pattern = pattern << 16 if dtype == "bf16" else _widen(pattern)
+                    pattern = pattern << 16 if dtype == "bf16" else _widen(pattern) if dtype == "f16" else _widen_tiny(pattern, dtype)
                 if self.name == "cuda":
                     return _special(pattern, wide)
                 number = f"0x{pattern:x}u{self.suffix64[0] if wide == 'f64' else ''}"
@@ -137,7 +149,7 @@ class Dialect:
             text += "" if wide == "f64" else "f"
             return f"({text})" if text.startswith("-") else text
         value = int(dtypes.decode(pattern, dtype))
-        if dtype in ("pred", "s8", "s16", "u8", "u16"):
+        if dtype in ("pred", "s8", "s16", "u8", "u16", *NARROW):
             return f"({self.register(dtype)}){value}" if value >= 0 else f"({self.register(dtype)})({value})"
         if dtype == "u32":
             return f"{value}u"
@@ -152,6 +164,13 @@ class Dialect:
 def _widen(pattern: int) -> int:
     """The f32 pattern of an infinite or NaN f16."""
     return (pattern & 0x8000) << 16 | 0x7F800000 | (pattern & 0x3FF) << 13
+
+
+def _widen_tiny(pattern: int, dtype: str) -> int:
+    """The f32 pattern of an infinite or NaN value of a type of 8 bits; payloads are kept."""
+    kind = dtypes.TABLE[dtype]
+    sign = (pattern >> 7 & 1) << 31 if kind.style in ("ieee", "fn") else 0
+    return sign | 0x7F800000 | ((pattern & ((1 << kind.mantissa) - 1)) << (23 - kind.mantissa) if kind.style == "ieee" else 0x400000)
 
 
 def _special(pattern: int, dtype: str) -> str:

@@ -54,13 +54,30 @@ def _table() -> Dict[str, Dtype]:
 TABLE: Dict[str, Dtype] = _table()
 
 # What the generator makes code for today. The others are read and kept, and reported at their position.
-SUPPORTED: FrozenSet[str] = frozenset(
-    ["pred", "s8", "u8", "s16", "u16", "s32", "u32", "s64", "u64", "f16", "bf16", "f32", "f64"])
+SUPPORTED: FrozenSet[str] = frozenset(name for name in TABLE if name not in ("s1", "u1", "f6e2m3fn", "f6e3m2fn"))
+# Several elements to a byte of memory, the first in its low bits, whether a layout's E(..) says so or not.
+PACKED: FrozenSet[str] = frozenset(["s2", "u2", "s4", "u4", "f4e2m1fn"])
 
 
 def storage_bytes(name: str) -> int:
     """Bytes of one unpacked element: pred and everything below eight bits take one."""
     return (TABLE[name].bits + 7) // 8
+
+
+def per_byte(name: str) -> int:
+    """How many elements a byte of memory holds; 1 for wider ones too."""
+    return 8 // TABLE[name].bits if name in PACKED else 1
+
+
+def is_complex(name: str) -> bool:
+    """Of anything that a shape's dtype may say."""
+    return name in TABLE and TABLE[name].kind == "complex"
+
+
+def parts(bits: int, name: str) -> "tuple[int, int]":
+    """The real and the imaginary part's bits of a complex number's."""
+    width = TABLE[TABLE[name].part].bits
+    return bits & ((1 << width) - 1), bits >> width
 
 
 def integer_range(name: str) -> "tuple[int, int]":
@@ -125,7 +142,7 @@ def _overflow(dtype: Dtype) -> int:
 def _round_magnitude(value: Fraction, dtype: Dtype) -> int:
     """The pattern (sign clear) nearest to value >= 0, ties to even; `_overflow` past the largest finite one."""
     if value == 0:
-        return 0
+        return quiet_nan(dtype.name) if dtype.style == "scale" else 0
     exponent = value.numerator.bit_length() - value.denominator.bit_length()
     if value < Fraction(2) ** exponent:
         exponent -= 1

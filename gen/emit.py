@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Callable, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
 from gen import algebra, dtypes, ops, tiles
-from gen.dialect import SMALL, Dialect, bits
+from gen.dialect import COMPLEX, NARROW, SMALL, TINY, Dialect, bits
 from gen.hlo import Computation, Instruction, Shape, c_identifier
 from gen.partition import EMPTY, PADS, Entry, Function, Partition, Read, Region, Root, compose, regions
 from gen.schedule import Schedule
@@ -140,7 +140,8 @@ class Helpers:
             name += "_"
         literal = instruction.literal or []
         dtype = table_type(instruction)
-        items = [d.literal(pattern, dtype) if shape.dtype not in SMALL else f"{pattern}" for pattern in literal]
+        items = [f"{pattern}" if dtype in SMALL + TINY else d.parts(pattern, dtype) if dtype in COMPLEX else d.literal(pattern, dtype)
+                 for pattern in literal]
         lines, line = [], ""
         for item in items:
             if len(line) + len(item) > 100:
@@ -154,8 +155,11 @@ class Helpers:
 
 
 def table_type(constant: Instruction) -> str:
-    """The type of a constant's table: its own; infinities and NaNs are no constant expressions in C, so floats among them as bits."""
+    """The type of a constant's table: its own, of packed integers a byte each; infinities and NaNs are no constant expressions in C, so
+    floats among them as bits."""
     dtype = constant.shape.dtype
+    if dtype in NARROW:
+        return f"{dtype[0]}8"
     if dtype in ("f32", "f64") and any(dtypes.is_nan(x, dtype) or dtypes.is_infinite(x, dtype) for x in constant.literal or []):
         return f"u{bits(dtype)}"
     return dtype
@@ -317,7 +321,7 @@ class Body:
         need, lanes = self.helpers.need, max((v.lanes for v in x), default=1)
         texts = [v.text if lanes == 1 else self.splat(v) for v in x]
         narrows = opcode == "convert" and (sources[0] == "f64" or (sources[0] in SMALL and _holds(to, sources[0])))
-        rounding = ops.rounds(opcode, to) and not narrows and not (self.excess and opcode not in ("convert",))
+        rounding = ops.rounds(opcode, to) and not narrows and not (self.excess and to in SMALL and opcode not in ("convert",))
         text = ops.expression(self.d, need, opcode, attributes, to, sources, texts, lanes)
         if text is None:
             names = [self._lane_array(v) for v in x]
@@ -384,7 +388,7 @@ class Body:
 
         def at(index: str) -> str:
             text = self._from_memory(dtype, f"{name}[{index}]")
-            return text if table == dtype else self.d.reinterpret(text, table, dtype)
+            return text if table == dtype or dtype in NARROW else self.d.reinterpret(text, table, dtype)
         return self._gather(source.name, dtype, index, at, dtype == "f16")
 
     def _iota(self, read: Read) -> Value:
@@ -398,7 +402,7 @@ class Body:
             text = ops.expression(self.d, self.helpers.need, "convert", {}, dtype, ["s64"], [f"({at})"], 1)
             if dtype == "pred":
                 text = f"({self.d.register('pred')})(({at}) != 0)"
-            return self.round(text, dtype, 1) if dtype in SMALL else str(text)
+            return self.round(text, dtype, 1) if dtype in SMALL + TINY else str(text)
         if self.lanes > 1 and dtype in ("s32", "u32") and self.stride(index, "lane")[0] not in (None, 0):
             stride, first = self.stride(index, "lane")[0], self.d.splat(dtype, self.lanes, f"({self.d.types[dtype]})({self._first(index)})")
             lane = self.d.reinterpret(f"{self.helpers.numbers(self.lanes)}()", "s32", dtype, self.lanes) if dtype == "u32" else f"{self.helpers.numbers(self.lanes)}()"
@@ -413,11 +417,11 @@ class Body:
 
     def _from_memory(self, dtype: str, text: str) -> str:
         """An element as it is in memory to a register; an f16 stays as it is."""
-        return f"{self.helpers.need('value', 'bf16')}({text})" if dtype == "bf16" else text
+        return f"{self.helpers.need('value', dtype)}({text})" if dtype == "bf16" or dtype in TINY else text
 
     def _to_memory(self, value: Value) -> str:
         value = self.moved(value)
-        return f"{self.helpers.need('bits', 'bf16')}({value.text})" if value.dtype == "bf16" else value.text
+        return f"{self.helpers.need('bits', value.dtype)}({value.text})" if value.dtype == "bf16" or value.dtype in TINY else value.text
 
     def load(self, buffer: Buffer, index: str, region: Region) -> Value:
         flat = self.mapped(compose(index, memory_map(buffer.shape)))
@@ -434,6 +438,9 @@ class Body:
         dtype, pointer = self.stored(parameter.shape.dtype), parameter.pointer
         self.flat.append((f"read {pointer}", flat))
         step = self.loop.step
+        if dtype in dtypes.PACKED:
+            load = self.helpers.need("packed_load", dtype, self.index_type)
+            return self._gather(parameter.name, dtype, flat, lambda at: f"{load}({pointer}, {at})")
         if (pointer, flat) in self.staged:
             return self.declare(parameter.name, dtype, 1, self._from_memory(dtype, self.staged[pointer, flat]), dtype == "f16")
         if self.lanes == 1:
@@ -463,7 +470,7 @@ class Body:
                 text = f"convert_ushort{n}({word} >> {self._part(width)})"
                 text = f"convert_uchar{n}({text})" if width == 8 else text      # in steps: gcc knows these
                 return self.declare(parameter.name, dtype, n, text if dtype in ("pred", "f16", f"u{width}") else self.d.reinterpret(text, f"u{width}", dtype, n), dtype == "f16")
-        if stride == self.loop.unit and align % self.loop.unit == 0:
+        if stride == self.loop.unit and dtype not in TINY and align % self.loop.unit == 0:
             at = self._element(pointer, dtype, self._first(flat), "const ")
             if region is self.function.body:
                 self._prefetch(pointer, self.c(flat, **self._start)[0], dtype)
@@ -636,7 +643,7 @@ class Body:
         size, total = 16, self.loop.step * bits(dtype) // 8
         while size > bits(dtype) // 8 and (total % size or align * (bits(dtype) // 8) % size):
             size //= 2
-        if size <= bits(dtype) // 8:
+        if size <= bits(dtype) // 8 or self.d.name == "c":
             return None
         kinds = {16: "uint4", 8: "uint2", 4: self.d.types["u32"], 2: self.d.types["u16"]}
         return kinds[size], size
@@ -687,6 +694,9 @@ class Body:
         flat = self.mapped(compose(root.map, memory_map(root.shape)))
         self.flat.append((f"write {pointer}", flat))
         step = self.loop.step
+        if dtype in dtypes.PACKED:
+            self._store_packed(value, pointer, dtype, flat)
+            return
         if (pointer, flat) in self.staged:
             self.text.add(f"{self.staged[pointer, flat]} = {self._to_memory(value)};")
             return
@@ -713,6 +723,21 @@ class Body:
             return
         self._store_wide(value, pointer, dtype, flat)
 
+    def _store_packed(self, value: Value, pointer: str, dtype: str, flat: str) -> None:
+        """Several elements to a byte: a whole step writes its bytes; one that the end cuts, element by element."""
+        per, step, text = dtypes.per_byte(dtype), self.loop.step, self._to_memory(value)
+        stride, align = self.stride(flat, "vec") if self.box.get("vec", (0, 0)) != (0, 0) else (1, per)
+        if self.lanes > 1 or stride != 1 or (step > 1 and (step % per or align % per)):
+            raise NotWide
+        u8 = self.d.types["u8"]
+        if step == 1:
+            self.text.add(f"{self.helpers.need('packed_store', dtype, self.index_type)}({pointer}, {self.c(flat)[0]}, ({u8}){text});")
+            return
+        name, width, at = self.name(pointer, "w_"), dtypes.TABLE[dtype].bits, self.c(flat, vec=0)[0]
+        self.before.add(f"{u8} {name}[{step // per}] = {{0}};")
+        self.text.add(f"{name}[vec / {per}] = ({u8})({name}[vec / {per}] | (({u8}){text} & {(1 << width) - 1}) << vec % {per} * {width});")
+        self.after.add(*(f"{pointer}[({at}) / {per}{f' + {k}' if k else ''}] = {name}[{k}];" for k in range(step // per)))
+
     def _store_wide(self, value: Value, pointer: str, dtype: str, flat: str) -> None:
         stride, _ = self.stride(flat, "lane")
         value = self.moved(value)
@@ -734,7 +759,7 @@ class Body:
         if self.turned(flat, self.function.body):
             self._store_tile(pointer, dtype, f"convert_ushort{n}(as_uint{n}({text}) >> 16)" if dtype == "bf16" else text, flat)
             return
-        if stride == self.loop.unit and self.stride(flat, "lane")[1] % self.loop.unit == 0:
+        if stride == self.loop.unit and dtype not in TINY and self.stride(flat, "lane")[1] % self.loop.unit == 0:
             at = self._element(pointer, dtype, self._first(flat))
             align = self.stride(flat, "lane")[1] // self.loop.unit
             t = self.d.memory(dtype, n)

@@ -185,6 +185,8 @@ def _canonical_shape(text: str) -> Shape:
         return Shape(text, "token", dtype="buffer" if text.startswith("b(") else text.split("[")[0])
     words = algebra.call("shape", "fields", text).split("\t")
     dtype, dims, order, elements, size, tiling, canonical = words[:7]
+    if dtype in dtypes.PACKED and ":T" not in canonical:      # E(..) says what is so without it
+        tiling, size = "plain", str(-(-_dim(elements) // dtypes.per_byte(dtype)))
     return Shape(canonical, "array", dtype, tuple(_dim(d) for d in dims.split(",") if d),
                  tuple(int(d) for d in order.split(",") if d), _dim(elements), _dim(size), tiling == "tiled",
                  dynamic=re.search(r"\[[^\]]*[<?]", canonical) is not None)
@@ -249,25 +251,26 @@ _UNARY = _FLOAT_UNARY | _REAL_UNARY | frozenset("negate abs sign not is-finite p
 _BINARY = _ARITHMETIC | _LOGIC | _SHIFT | frozenset(["atan2"])
 
 # One value of the result comes from the values at the same index of each operand (clamp and select take scalars too).
-ELEMENTWISE = _UNARY | _BINARY | frozenset("convert copy compare select clamp reduce-precision bitcast-convert".split())
+ELEMENTWISE = _UNARY | _BINARY | frozenset("convert copy compare select clamp reduce-precision bitcast-convert real imag complex".split())
+# Of complex numbers: what has a form in gen/ops.py and a meaning in gen/reference.py.
+COMPLEX = frozenset("""add subtract multiply divide negate abs real imag complex compare select copy convert exponential log sine cosine""".split())
 
-_LATER_UNARY = frozenset("acos acosh asin asinh atanh cosh sinh erf".split())
 _MOVES = frozenset("""parameter constant iota broadcast transpose reshape bitcast slice reverse pad concatenate reduce tuple
     get-tuple-element fusion call map""".split())
-SUPPORTED = (ELEMENTWISE | _MOVES) - _LATER_UNARY
+SUPPORTED = ELEMENTWISE | _MOVES
 
 _CHECKED = ELEMENTWISE | _MOVES
 _UNCHECKED = frozenset("""add-dependency after-all all-gather all-gather-done all-gather-start all-reduce all-reduce-done
     all-reduce-start all-to-all async-done async-start async-update batch-norm-grad batch-norm-inference batch-norm-training
-    cholesky collective-broadcast collective-permute collective-permute-done collective-permute-start complex conditional
+    cholesky collective-broadcast collective-permute collective-permute-done collective-permute-start conditional
     convolution copy-done copy-start custom-call domain dot dynamic-reshape dynamic-slice dynamic-update-slice fft gather
-    get-dimension-size imag infeed opt-barrier optimization-barrier outfeed partition-id ragged-all-to-all ragged-dot real recv
+    get-dimension-size infeed opt-barrier optimization-barrier outfeed partition-id ragged-all-to-all ragged-dot recv
     recv-done reduce-scatter reduce-window replica-id rng rng-bit-generator rng-get-and-update-state scaled-dot scan scatter
     select-and-scatter send send-done set-dimension-size sort stochastic-convert topk triangular-solve while""".split())
 OPCODES = _CHECKED | _UNCHECKED
 
 _ARITY = {**{op: 1 for op in _UNARY}, **{op: 2 for op in _BINARY}, "convert": 1, "copy": 1, "compare": 2, "select": 3,
-          "clamp": 3, "reduce-precision": 1, "bitcast-convert": 1, "iota": 0, "broadcast": 1, "transpose": 1,
+          "clamp": 3, "reduce-precision": 1, "bitcast-convert": 1, "real": 1, "imag": 1, "complex": 2, "iota": 0, "broadcast": 1, "transpose": 1,
           "reshape": 1, "bitcast": 1, "slice": 1, "reverse": 1, "pad": 2, "get-tuple-element": 1}
 
 _DIRECTIONS = ("EQ", "NE", "GE", "GT", "LE", "LT")
@@ -1264,6 +1267,19 @@ class _Check:
             self.fail(f"expected a complex result of the complex operand, found {to.text}")
         return self.typed_like(of, to.dtype)
 
+    def _real(self) -> Shape:
+        of = self.kinds(0, ("float", "complex"), "floats")
+        return self.typed_like(of, dtypes.TABLE[of.dtype].part or of.dtype)
+
+    _imag = _real
+
+    def _complex(self) -> Shape:
+        of = self.kinds(0, ("float",), "floats")
+        if of.dtype not in ("f32", "f64"):
+            self.fail(f"expected f32 or f64 as operand 0, found {_bare(of)}", operand=0)
+        self.alike(1)
+        return self.typed_like(of, "c64" if of.dtype == "f32" else "c128")
+
     def _copy(self) -> Shape:
         return self.array(0) if self.shapes[0].kind == "array" else self.shapes[0]
 
@@ -1653,6 +1669,18 @@ def _why_not(instruction: Instruction) -> str:
         return f"a {opcode} between types of different widths is not supported yet"
     if opcode == "bitcast" and (shapes[0].tiled or instruction.shape.tiled) and not same_positions(instruction.shape, shapes[0]):
         return f"expected a bitcast whose elements are at the positions of its operand's: {instruction.shape.text} and {shapes[0].text} differ"
+    if opcode == "reduce-precision" and dtypes.TABLE[instruction.shape.dtype].bits <= 8:
+        return f"'reduce-precision' of {instruction.shape.dtype} is not supported yet"
+    if opcode in ("real", "imag") and dtypes.TABLE[shapes[0].dtype].kind != "complex":
+        return f"'{opcode}' of {shapes[0].dtype} is not supported yet"
+    of = [shape for shape in [instruction.shape, *shapes] if dtypes.is_complex(shape.dtype)]
+    if of and opcode in ELEMENTWISE and opcode not in COMPLEX:
+        return f"'{opcode}' of {of[0].dtype} is not supported yet"
+    if opcode == "parameter" and instruction.shape.kind == "tuple" and any(dtypes.is_complex(leaf.dtype) for leaf in instruction.shape.leaves()):
+        return "a tuple with complex numbers as a parameter is not supported yet"
+    if of and opcode == "constant" and any(dtypes.is_nan(part, kind) or dtypes.is_infinite(part, kind) for kind in [dtypes.TABLE[of[0].dtype].part]
+                                           for bits in instruction.literal for part in dtypes.parts(bits, of[0].dtype)):
+        return f"a constant of {of[0].dtype} that is not finite is not supported yet"
     if instruction.shape.dtype == "pred" and opcode in ("subtract", "divide", "remainder", "power"):
         return f"'{opcode}' of pred has no meaning"
     return ""
@@ -1666,12 +1694,15 @@ def _why_not_shape(leaf: Shape) -> str:
     if leaf.dynamic:
         return "a dynamic dimension is not supported yet"
     suffix = re.search(r":([^}]*)\}", leaf.text)
-    rest = re.sub(r"S\([0-9]+\)|L\([0-9]+\)|T(\([0-9*,]+\))+" + f"|E\\({8 * dtypes.storage_bytes(leaf.dtype)}\\)", "", suffix.group(1)) if suffix else ""
+    if suffix and suffix.group(1).startswith("T") and (leaf.dtype in dtypes.PACKED or dtypes.is_complex(leaf.dtype)):
+        return f"a tiled layout of {leaf.dtype} is not supported yet"
+    width = dtypes.TABLE[leaf.dtype].bits if leaf.dtype in dtypes.PACKED else 8 * dtypes.storage_bytes(leaf.dtype)
+    rest = re.sub(r"S\([0-9]+\)|L\([0-9]+\)|T(\([0-9*,]+\))+" + f"|E\\({width}\\)", "", suffix.group(1)) if suffix else ""
     return f"the layout's '{rest}' is not supported yet" if rest else ""
 
 
 def _width(of: Shape) -> int:
-    return dtypes.storage_bytes(of.dtype)
+    return 8 if of.dtype == "pred" else dtypes.TABLE[of.dtype].bits
 
 
 _SCALAR_OPS = ELEMENTWISE | {"parameter", "constant", "tuple", "get-tuple-element"}

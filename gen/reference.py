@@ -16,6 +16,14 @@ WHAT EACH OP MEANS (kernels follow the same rules)
   every op          rounds to its own type before the next one reads it; a NaN stays a NaN, its payload is free
   f16, bf16         stored as 16 bits. + - * / sqrt and the like: in float, then to nearest even (the same as one
                     rounding); functions: in double, then one rounding. A float32 that is written keeps subnormals.
+  f8.., f4e2m1fn    as f16: in float, then to the nearest value. Past the largest: infinity; NaN in fn and fnuz types; the
+                    largest in f4e2m1fn, whose -0 stands for a NaN. fnuz: no -0. f8e8m0fnu: the nearest power of two, up
+                    from the middle; NaN of what is not positive.
+  s4 u4 s2 u2       as integers of their width. They and f4e2m1fn lie several to a byte in parameters and results, the first
+                    in the low bits, with or without E(..) in the layout; what is left of the last byte is zero.
+  c64, c128         by parts, each step rounded: (ac - bd, ad + bc); / by Smith's way, the larger part of the divisor first;
+                    abs: hypot, infinite where a part is; exp: e^a (cos b, sin b); log: (log abs, atan2(b, a));
+                    sin: (sin a cosh b, cos a sinh b); cos: (cos a cosh b, -(sin a sinh b)). x / 0 is NaN.
   f32 functions     in double, rounded once. f64 functions: libm. rsqrt 1/sqrt(x), logistic 1/(1+exp(-x)).
   integers          wrap. x/0 is -1 (all ones), x rem 0 is x, MIN/-1 is MIN, MIN rem -1 is 0; / and rem truncate.
                     abs(MIN) and -MIN are MIN. sign is -1, 0, 1. Shifts by the width or more (the amount read as
@@ -69,8 +77,11 @@ from __future__ import annotations
 
 import re
 import struct
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Callable, Dict, List, Mapping, Optional, Sequence, Set, Tuple, Union
+
+from gen import dtypes as table
 
 if TYPE_CHECKING:
     from gen.hlo import Computation, Instruction, Shape
@@ -82,7 +93,7 @@ __all__ = ["reference", "bound", "bitwise", "ULPS"]
 ULPS: Dict[str, float] = {
     "exponential": 3, "exponential-minus-one": 3, "log": 3, "log-plus-one": 2, "tanh": 5, "logistic": 8, "sine": 4, "cosine": 4,
     "tan": 5, "cbrt": 2, "rsqrt": 2, "power": 16, "atan2": 6, "erf": 16, "sinh": 4, "cosh": 4, "asin": 4, "acos": 4,
-    "asinh": 4, "acosh": 4, "atanh": 5, "divide": 0.5, "sqrt": 0.5,
+    "asinh": 4, "acosh": 4, "atanh": 5, "divide": 0.5, "sqrt": 0.5, "hypot": 4,
 }
 LIBM_ULPS = 4.0  # glibc's worst of these in double (cbrt); 2 or less for most
 
@@ -90,13 +101,17 @@ FUNCTIONS = {  # opcode -> C function on double
     "exponential": "exp", "exponential-minus-one": "expm1", "log": "log", "log-plus-one": "log1p", "tanh": "tanh",
     "logistic": "logistic", "sine": "sin", "cosine": "cos", "tan": "tan", "cbrt": "cbrt", "rsqrt": "inverse_sqrt",
     "power": "power", "atan2": "atan2", "erf": "erf", "sinh": "sinh", "cosh": "cosh", "asin": "asin", "acos": "acos",
-    "asinh": "asinh", "acosh": "acosh", "atanh": "atanh",
+    "asinh": "asinh", "acosh": "acosh", "atanh": "atanh", "hypot": "magnitude",  # hypot: of complex numbers, below
 }
 
 STORAGE = {"pred": "uint8_t", "s8": "int8_t", "u8": "uint8_t", "s16": "int16_t", "u16": "uint16_t", "s32": "int32_t",
            "u32": "uint32_t", "s64": "int64_t", "u64": "uint64_t", "f16": "uint16_t", "bf16": "uint16_t", "f32": "float",
-           "f64": "double"}
-FLOATS = ("f16", "bf16", "f32", "f64")
+           "f64": "double", "s2": "int8_t", "u2": "uint8_t", "s4": "int8_t", "u4": "uint8_t"}
+TINY = ("f8e5m2", "f8e4m3", "f8e3m4", "f8e4m3fn", "f8e5m2fnuz", "f8e4m3fnuz", "f8e4m3b11fnuz", "f8e8m0fnu", "f4e2m1fn")
+STORAGE.update((dtype, "uint8_t") for dtype in TINY)
+NARROW = ("s2", "u2", "s4", "u4")   # an element a byte here, packed in parameters and results only
+PACKED = NARROW + ("f4e2m1fn",)
+FLOATS = ("f16", "bf16", "f32", "f64") + TINY
 SMALL = ("f16", "bf16")
 UNIT = {"f16": 11, "bf16": 8, "f32": 24, "f64": 53}       # significant bits
 LARGEST = {"f16": "65504.0", "bf16": "0x1.fep127", "f32": "0x1.fffffep127", "f64": "0x1.fffffffffffffp1023"}
@@ -105,7 +120,7 @@ INTEGER_FORMAT = re.compile(r"([su])(8|16|32|64)$")
 
 
 def _bits(dtype: str) -> int:
-    return 8 if dtype == "pred" else int(re.sub(r"\D", "", dtype))
+    return 8 if dtype == "pred" else int(re.search(r"\d+", dtype).group())  # type: ignore[union-attr]
 
 
 def _signed(dtype: str) -> bool:
@@ -402,6 +417,16 @@ static range range_atan2(range y, range x) {
     return range_corners(atan2(y.lo, x.lo), atan2(y.lo, x.hi), atan2(y.hi, x.lo), atan2(y.hi, x.hi));
   return range_of(-0x1.921fb54442d19p1, 0x1.921fb54442d19p1);
 }""",
+    "magnitude": """
+/* hypot, infinite where a part is, also beside a signalling NaN */
+static double magnitude(double x, double y) { return fabs(x) == INFINITY || fabs(y) == INFINITY ? INFINITY : hypot(x, y); }""",
+    "range_magnitude": """
+static range range_magnitude(range x, range y) {
+  const range a = range_abs(x), b = range_abs(y);
+  if (range_is_point(x) && range_is_point(y)) return range_between(magnitude(x.lo, y.lo), magnitude(x.lo, y.lo));
+  if (range_is_all(x) || range_is_all(y) || x.lo != x.lo || y.lo != y.lo) return range_all();
+  return range_of(magnitude(a.lo, b.lo), magnitude(a.hi, b.hi));
+}""",
     "range_sum": """
 typedef struct {
   double lo, hi, mass; /* of the finite terms; mass: the sum of the magnitudes */
@@ -575,7 +600,10 @@ def _family(name: str) -> str:
     match = re.match(r"range_(reduce_precision)_(f16|bf16|f32|f64)$", name)
     if match:
         return _range_precision(match.group(2))
-    match = re.match(r"(pred|[su]\d+|b?f\d+)_(\w+)$", name)
+    match = re.match(r"(range_round_)?([fsu]\w+?)_?(to_float|from_double|wrap|unpack|pack)?$", name)
+    if match and (match.group(1) or match.group(3)) and (match.group(2) in TINY or (match.group(2) in NARROW and match.group(3) != "from_double")):
+        return _tiny(match.group(2), match.group(3) or "range_round")
+    match = re.match(rf"(pred|[su]\d+|b?f\d+|{'|'.join(TINY)})_(\w+)$", name)
     if not match:
         raise KeyError(name)
     dtype, verb = match.groups()
@@ -625,7 +653,8 @@ static {kind} {name}({kind} x, {kind} n) {{
   }}
   return ({kind})result;
 }}"""
-    unsigned = f"uint{bits}_t"
+    unsigned = f"uint{max(8, bits)}_t"
+    low = f" & {(1 << bits) - 1}" if bits < 8 else ""
     if verb == "shift_left":
         return f"""
 static {kind} {name}({kind} x, {kind} n) {{
@@ -636,14 +665,14 @@ static {kind} {name}({kind} x, {kind} n) {{
         return f"""
 static {kind} {name}({kind} x, {kind} n) {{
   if (({unsigned})n >= {bits}) return 0;
-  return ({kind})(({wide})({unsigned})x >> ({unsigned})n);
+  return ({kind})((({wide})({unsigned})x{low}) >> ({unsigned})n);
 }}"""
     if verb == "shift_right_arithmetic":
         return f"""
 static {kind} {name}({kind} x, {kind} n) {{
   /* ~(~x >> n) for negative x: >> of a negative number is left to the compiler by C */
   const bool negative = ((({wide})x >> {bits - 1}) & 1u) != 0;
-  const {wide} bits = ({unsigned})(negative ? ~({wide})x : ({wide})x);
+  const {wide} bits = ({unsigned})((negative ? ~({wide})x : ({wide})x){low});
   const {wide} shifted = ({unsigned})n >= {bits} ? 0 : bits >> ({unsigned})n;
   return ({kind})(negative ? ~shifted : shifted);
 }}"""
@@ -651,7 +680,7 @@ static {kind} {name}({kind} x, {kind} n) {{
         start, step = ("0", "count += (int)(bits & 1u)") if verb == "popcnt" else (str(bits), "--count")
         return f"""
 static {kind} {name}({kind} x) {{
-  {wide} bits = ({unsigned})x;
+  {wide} bits = ({unsigned})x{low};
   int count = {start};
   for (; bits != 0; bits >>= 1) {step};
   return ({kind})count;
@@ -663,12 +692,94 @@ def _integer_limits(dtype: str) -> Tuple[str, str]:
     bits = _bits(dtype)
     if dtype == "pred":
         return "0", "1"
+    if bits < 8:
+        low, high = table.integer_range(dtype)
+        return f"({low})", str(high)
     return (f"INT{bits}_MIN", f"INT{bits}_MAX") if _signed(dtype) else ("0", f"UINT{bits}_MAX")
 
 
 def _key_limits(dtype: str) -> Tuple[str, str]:
     """The ends of an integer type as keys of an irange."""
     return ("INT64_MIN", "INT64_MAX") if _bits(dtype) == 64 else _integer_limits(dtype)
+
+
+def _tiny(dtype: str, verb: str) -> str:
+    """Floats of 8 bits and less by the table of their values, which is searched; narrow integers, packed and not."""
+    bits, kind = _bits(dtype), STORAGE[dtype]
+    mask, per = (1 << bits) - 1, 8 // bits
+    if verb == "unpack":
+        value = f"{dtype}_wrap(byte)" if dtype in NARROW else f"byte & {mask}u"
+        return f"""
+static {kind} {dtype}_unpack(const void *from, int64_t i) {{
+  const unsigned byte = (unsigned)((const uint8_t *)from)[i / {per}] >> i % {per} * {bits};
+  return ({kind})({value});
+}}"""
+    if verb == "pack":
+        return f"""
+static void {dtype}_pack(void *to, int64_t i, {kind} x) {{
+  uint8_t *byte = (uint8_t *)to + i / {per};
+  const unsigned place = (unsigned)(i % {per}) * {bits}u;
+  *byte = (uint8_t)((i % {per} == 0 ? 0u : *byte) | ((unsigned)x & {mask}u) << place);
+}}"""
+    if verb == "wrap":
+        signed = f"x > {mask >> 1}u ? (int)x - {mask + 1} : (int)x" if _signed(dtype) else "x"
+        return f"""
+static {kind} {dtype}_wrap(uint64_t x) {{
+  x &= {mask}u;
+  return ({kind})({signed});
+}}"""
+    if verb == "to_float":
+        values = [_exactly(table.decode(b, dtype)) for b in range(1 << bits)]
+        return _wrapped_table(f"static float {dtype}_to_float(uint8_t h)", "float", values, "return values[h];")
+    if verb == "range_round":
+        ends = [f"(double){dtype}_to_float({dtype}_from_double(r.{end}))" for end in ("lo", "hi")]
+        return f"""
+static range range_round_{dtype}(range r) {{
+  const double lo = {ends[0]}, hi = {ends[1]};
+  if (range_is_point(r)) return range_of(lo, lo);
+  return lo != lo || hi != hi ? range_all() : range_of(lo, hi);
+}}"""
+    about = table.TABLE[dtype]
+    top, sign = table.largest_finite(dtype), 0 if about.style == "scale" else 1 << (bits - 1)
+    finite = [Fraction(table.decode(b, dtype)) for b in range(top + 1)]
+    middles = [(a + b) / 2 for a, b in zip(finite, finite[1:])]
+    beyond = finite[-1] + (finite[-1] - finite[-2]) / 2 if about.style != "scale" else finite[-1] * Fraction(3, 2)
+    over = {"ieee": top + 1, "fn": top + 1, "scale": top + 1, "fnuz": sign, "finite": top}[about.style]
+    nan = {"ieee": f"sign | {table.quiet_nan(dtype) if about.style == 'ieee' else 0}", "fn": f"sign | {top + 1}", "scale": str(top + 1),
+           "fnuz": str(sign), "finite": str(sign)}[about.style]
+    nan = f"(uint8_t)({nan})"
+    up = "x >= middles[k]" if about.style == "scale" else "a > middles[k] || (a == middles[k] && k % 2 != 0)"
+    tie = ">=" if about.style == "scale" or top % 2 else ">"   # beyond the largest the next even pattern would come
+    if about.style == "scale":
+        body = f"""  int k = 0;
+  if (!(x > 0.0) || x {tie} {_exactly(beyond, '')}) return {nan};
+  while (k < {top} && {up}) ++k;
+  return (uint8_t)k;"""
+    else:
+        zero = "\n  if (k == 0) return 0;" if about.style == "fnuz" else ""
+        many = f"  if (a {tie} {_exactly(beyond, '')}) return " + (f"{nan};" if about.style == "fnuz" else f"(uint8_t)(sign | {over});")
+        body = f"""  const double a = fabs(x);
+  const int sign = signbit(x) ? {sign} : 0;
+  int k = 0;
+  if (x != x) return {nan};
+{many}
+  while (k < {top} && ({up})) ++k;{zero}
+  return (uint8_t)(sign | k);"""
+    return _wrapped_table(f"/* to the nearest by the table of middles */\nstatic uint8_t {dtype}_from_double(double x)", "double",
+                          [_exactly(m, "") for m in middles], body, "middles")
+
+
+def _exactly(value: object, suffix: str = "f") -> str:
+    """A float's value as C text."""
+    number = float(value)  # type: ignore[arg-type]
+    if number != number:
+        return "NAN"
+    return ("-" if number < 0 else "") + "INFINITY" if number in (float("inf"), float("-inf")) else number.hex() + suffix
+
+
+def _wrapped_table(head: str, kind: str, values: Sequence[str], body: str, name: str = "values") -> str:
+    lines = _wrapped_list(f"  static const {kind} {name}[{len(values)}] =", values, "{", "}")
+    return "\n".join(["", head + " {", *(line if n == 0 else "  " + line for n, line in enumerate(lines)), body if body.startswith("  ") else "  " + body, "}"])
 
 
 def _monotone(function: str) -> str:
@@ -735,7 +846,10 @@ static range range_reduce_precision_{dtype}(range r, int exponent_bits, int mant
 
 def _total_order(dtype: str) -> str:
     kind, bits = STORAGE[dtype], _bits(dtype)
-    body = f"const int{bits}_t s = (int{bits}_t)x;" if dtype in SMALL else f"int{bits}_t s;\n  memcpy(&s, &x, sizeof s);"
+    if dtype in TINY:
+        body, bits = f"const int8_t s = (int8_t)(x << {8 - bits});", 8
+    else:
+        body = f"const int{bits}_t s = (int{bits}_t)x;" if dtype in SMALL else f"int{bits}_t s;\n  memcpy(&s, &x, sizeof s);"
     return f"""
 static int64_t {dtype}_total_order({kind} x) {{
   {body}
@@ -873,6 +987,15 @@ def _nest(dims: Sequence[int], body: Sequence[str], prefix: str = "i") -> List[s
     return lines + ["  " * level + "}" for level in range(depth - 1, -1, -1)]
 
 
+def _nest_ordered(dims: Sequence[int], order: Sequence[int], body: Sequence[str]) -> List[str]:
+    """_nest with the dimensions' loops in an order, major first."""
+    lines, names = list(body), _indices(dims)
+    for d in reversed(order):
+        if dims[d] != 1:
+            lines = [f"for (int64_t {names[d]} = 0; {names[d]} < {dims[d]}; ++{names[d]}) {{", *("  " + line for line in lines), "}"]
+    return lines
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Values
 
@@ -945,11 +1068,13 @@ _PRED = {"add": "|", "maximum": "|", "or": "|", "multiply": "&", "minimum": "&",
 
 def _load(dtype: str, text: str) -> str:
     """Storage to the type that arithmetic is done in."""
-    return f"{dtype}_to_float({text})" if dtype in SMALL else text
+    return f"{dtype}_to_float({text})" if dtype in SMALL + TINY else text
 
 
 def _store(dtype: str, text: str) -> str:
     """The arithmetic type to storage."""
+    if dtype in TINY:
+        return f"{dtype}_from_double((double)({text}))"
     return {"f16": f"f16_from_double((double)({text}))", "bf16": f"bf16_from_float({text})"}.get(dtype, text)
 
 
@@ -998,7 +1123,7 @@ def _convert_value(dtype: str, to: str, v: str) -> str:
         return f"{to}_from_double({_to_double(dtype, v)})"
     if to in FLOATS:
         return _store(to, f"({'double' if to == 'f64' else 'float'}){v}")
-    return f"({STORAGE[to]}){v}"
+    return f"{to}_wrap((uint64_t){v})" if to in NARROW else f"({STORAGE[to]}){v}"
 
 
 def _float_value(opcode: str, dtype: str, v: Sequence[str]) -> str:
@@ -1012,6 +1137,8 @@ def _float_value(opcode: str, dtype: str, v: Sequence[str]) -> str:
         return _store(dtype, f"{arithmetic}_minimum({arithmetic}_maximum({a[0]}, {a[1]}), {a[2]})")
     if opcode == "remainder":
         return _store(dtype, f"fmod{suffix}({a[0]}, {a[1]})")
+    if opcode in ("negate", "abs") and dtype in TINY:
+        return _store(dtype, f"-{a[0]}" if opcode == "negate" else f"fabsf({a[0]})")
     if opcode == "negate":
         return f"(uint16_t)({v[0]} ^ 0x8000u)" if dtype in SMALL else f"-{v[0]}"
     if opcode == "abs":
@@ -1036,6 +1163,14 @@ def _integer_value(opcode: str, dtype: str, v: Sequence[str]) -> str:
         if opcode in _PRED:
             return f"(uint8_t)({v[0]} {_PRED[opcode]} {v[1]})"
         raise ValueError(f"'{opcode}' of pred has no reference")
+    if dtype in NARROW:
+        return f"{dtype}_wrap((uint64_t)({_byte_value(opcode, dtype, v)}))"
+    return _byte_value(opcode, dtype, v)
+
+
+def _byte_value(opcode: str, dtype: str, v: Sequence[str]) -> str:
+    """An integer op; of the narrow types, in a byte whose low bits are the answer's."""
+    kind = STORAGE[dtype]
     wide = _wide(dtype)
     if opcode in ("add", "subtract", "multiply"):
         return f"({kind})(({wide}){v[0]} {_BINARY[opcode]} ({wide}){v[1]})"
@@ -1217,14 +1352,14 @@ def _convert_range(dtype: str, to: str, r: str, v: str, options: _Options) -> st
         return f"{'range' if dtype in FLOATS else 'irange'}_nonzero({r})" if dtype != "u64" else \
             f"irange_is_point({r}) ? irange_of((int64_t){v}, (int64_t){v}) : irange_of(0, 1)"
     if dtype in FLOATS and to in FLOATS:
-        exact = UNIT[dtype] <= UNIT[to] and (dtype, to) != ("bf16", "f16")
+        exact = to in ("f32", "f64") if dtype in TINY or to in TINY else UNIT[dtype] <= UNIT[to] and (dtype, to) != ("bf16", "f16")
         return _kept(r, to, v) if exact else _rounded(r, to, v, options)
     if dtype in FLOATS:
         ends = [_key(to, f"{to}_from_double({r}.{end})") for end in ("lo", "hi")]
         return f"irange_of({ends[0]}, {ends[1]})"
     if to in FLOATS:
         ends = [f"(double){_unkey(dtype, f'{r}.{end}')}" for end in ("lo", "hi")]
-        slack = 2.0 if _bits(dtype) == 64 or to in SMALL else 0.5  # integers are rounded twice: a step for that
+        slack = 2.0 if _bits(dtype) == 64 or to in SMALL + TINY else 0.5  # integers are rounded twice: a step for that
         return _rounded(f"range_of({ends[0]}, {ends[1]})", to, v, options, slack)
     least, most = _key_limits(to)
     point = f"irange_of({_key(to, v)}, {_key(to, v)})"
@@ -1266,7 +1401,7 @@ class _Emitter:
         return _Array(self.unique(name), shape.dtype, tuple(shape.dims), exact or not self.options.intervals)
 
     def interval_type(self, dtype: str) -> str:
-        return "float" if dtype in SMALL and self.options.excess_precision else STORAGE[dtype]
+        return "float" if (dtype in SMALL and self.options.excess_precision) or dtype in TINY else STORAGE[dtype]
 
     def step(self, title: str, lines: Sequence[str], defines: Sequence[_Array], uses: Sequence[_Array]) -> None:
         self.steps.append(_Step(title, list(lines), list(defines), list(uses) + self.touched))
@@ -1280,7 +1415,7 @@ class _Emitter:
         ends = [f"{end}_{array.name}[{position}]" for end in ("lo", "hi")]
         if array.dtype not in FLOATS:
             return _Scalar(v, array.dtype, f"irange_of({_key(array.dtype, ends[0])}, {_key(array.dtype, ends[1])})")
-        kept = array.dtype in SMALL and self.options.excess_precision
+        kept = (array.dtype in SMALL and self.options.excess_precision) or array.dtype in TINY
         ends = [f"(double){end}" if kept else _as_double(array.dtype, end) for end in ends]
         return _Scalar(v, array.dtype, f"range_of({ends[0]}, {ends[1]})", array.bits)
 
@@ -1290,7 +1425,7 @@ class _Emitter:
             value = f"{r}.{end}"
             if array.dtype not in FLOATS:
                 value = _unkey(array.dtype, value)
-            elif array.dtype in SMALL and self.options.excess_precision:
+            elif (array.dtype in SMALL and self.options.excess_precision) or array.dtype in TINY:
                 value = f"(float){value}"
             else:
                 value = _from_double(array.dtype, value)
@@ -1306,7 +1441,7 @@ class _Emitter:
             value = f"{end}_{of.name}[{of_position}]"
             if of.exact:
                 value = f"v_{of.name}[{of_position}]"
-                if to.dtype in SMALL and self.options.excess_precision:
+                if (to.dtype in SMALL and self.options.excess_precision) or to.dtype in TINY:
                     value = _load(to.dtype, value)
             lines.append(f"{end}_{to.name}[{to_position}] = {value};")
         return lines
@@ -1438,7 +1573,7 @@ class _Emitter:
         same_width = _bits(out.dtype) == _bits(of.dtype)
         if not same_width and (not in_order or not out.exact):
             raise ValueError(f"'{i.opcode}' from {shape.text} to {i.shape.text} has no reference")
-        if in_order and (out.exact or out.dtype == of.dtype):
+        if in_order and (out.exact or out.dtype == of.dtype) and (out.dtype == of.dtype or _bits(out.dtype) >= 8):
             lines = self.copy_all(out, of)
         elif shape.tiled or i.shape.tiled:
             memory, indices, to = _Array(self.unique(i.name), of.dtype, (_room(shape),), of.exact), _indices(of.dims), _indices(out.dims)
@@ -1460,6 +1595,9 @@ class _Emitter:
         if out.dtype == of.dtype:
             return self.move(out, to_at, of, of_at)
         lines = [f"memcpy(&v_{out.name}[{to_at}], &v_{of.name}[{of_at}], sizeof v_{out.name}[0]);"]
+        if _bits(out.dtype) < 8:
+            low = f"v_{of.name}[{of_at}] & {(1 << _bits(out.dtype)) - 1}"
+            lines = [f"v_{out.name}[{to_at}] = {f'{out.dtype}_wrap((uint64_t)({low}))' if out.dtype in NARROW else f'(uint8_t)({low})'};"]
         if out.exact:
             return lines
         x = self.element(of, of_at)
@@ -1637,7 +1775,7 @@ class _Emitter:
         """How intervals go through a simple reduction: exact, by its ends, as a sum or product in any order."""
         if not self.options.intervals or part is None:
             return "exact"
-        if part.shape.dtype in FLOATS and self.options.reassociate and count > 1:
+        if part.shape.dtype in FLOATS and part.shape.dtype not in TINY and self.options.reassociate and count > 1:
             if part.opcode in ("add", "multiply"):
                 return "sum" if part.opcode == "add" else "product"
             if part.opcode in ("maximum", "minimum") and zero_sign_matters(i):
@@ -1807,8 +1945,8 @@ def _memory_order(shape: "Shape") -> str:
 
 def _literal(dtype: str, bits: int) -> Optional[str]:
     """A constant of the storage type; None for a NaN of f32 or f64."""
-    if dtype in SMALL:
-        return f"0x{bits:04x}"
+    if dtype in SMALL + TINY:
+        return f"0x{bits:0{_bits(dtype) // 4}x}"
     if dtype in FLOATS:
         code, integer = ("<f", "<I") if dtype == "f32" else ("<d", "<Q")
         value = struct.unpack(code, struct.pack(integer, bits))[0]
@@ -1820,6 +1958,8 @@ def _literal(dtype: str, bits: int) -> Optional[str]:
     width = _bits(dtype)
     if dtype == "pred":
         return str(bits & 1)
+    if dtype in NARROW:
+        return str(table.decode(bits, dtype))
     if not _signed(dtype):
         return f"{bits}u"
     value = bits - (1 << width) if bits >> (width - 1) & 1 else bits
@@ -1845,18 +1985,34 @@ def _wrapped_list(head: str, values: Sequence[str], opening: str, closing: str) 
 # Files
 
 
-def _emit(computation: "Computation", options: _Options) -> Tuple[_Emitter, List["Shape"], List[_Array]]:
-    """All steps of a computation; the shapes of its results and their arrays."""
+def _emit(computation: "Computation", options: _Options) -> "Tuple[_Emitter, List[Tuple[int, Shape, Optional[int]]], List[_Array]]":
+    """All steps of a computation; of each array of its results: the result's number, its shape, and which part of a complex one it is."""
     emitter = _Emitter(options)
     arguments: List[_Value] = []
     number = 0
     for parameter in computation.parameters:
         leaves: List[_Value] = []
         for shape in parameter.shape.leaves():
+            if table.is_complex(shape.dtype):
+                for k, name in enumerate(("re", "im")):
+                    array = _Array(emitter.unique(f"{parameter.name}_{name}"), table.TABLE[shape.dtype].part, tuple(shape.dims), True)
+                    kind, indices = STORAGE[array.dtype], _indices(array.dims)
+                    at, source = _at(indices, _strides(array.dims)), _at(indices, _strides(array.dims, shape.minor_to_major))
+                    line = f"v_{array.name}[{at}] = ((const {kind} *)params[{number}])[({source}) * 2 + {k}];"
+                    emitter.step(f"{array.name} of {parameter.name} = {shape.text} parameter({parameter.parameter_number})", _nest(array.dims, [line]), [array], [])
+                    arguments.append(array)
+                number += 1
+                continue
             array = emitter.array(parameter.name, shape, True)
             array.home = "given"
             kind = STORAGE[array.dtype]
-            if _row_major(shape):
+            if array.dtype in PACKED:
+                array.home = "heap"
+                indices = _indices(array.dims)
+                source = f"{array.dtype}_unpack(params[{number}], {_at(indices, _strides(array.dims, shape.minor_to_major))})"
+                title = f"{parameter.name} = {shape.text} parameter({parameter.parameter_number}), to row-major, an element a byte"
+                emitter.step(title, _nest(array.dims, [f"v_{array.name}[{_at(indices, _strides(array.dims))}] = {source};"]), [array], [])
+            elif _row_major(shape):
                 emitter.parameters[array.name] = f"const {kind} *const v_{array.name} = params[{number}];"
             else:
                 array.home = "heap"
@@ -1867,9 +2023,152 @@ def _emit(computation: "Computation", options: _Options) -> Tuple[_Emitter, List
                 emitter.step(title, _nest(array.dims, [line]), [array], [])
             leaves.append(array)
             number += 1
-        arguments.append(_regroup(parameter.shape, leaves))
-    result = emitter.run(computation, arguments)
-    return emitter, list(computation.root.shape.leaves()), _leaves(result)
+        if leaves or parameter.shape.kind == "tuple":
+            arguments.append(_regroup(parameter.shape, leaves))
+    result = emitter.run(_real_computation(computation), arguments)
+    shapes = [(number, shape, k) for number, shape in enumerate(computation.root.shape.leaves())
+              for k in ((0, 1) if table.is_complex(shape.dtype) else (None,))]
+    return emitter, shapes, _leaves(result)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Complex numbers: a computation with them becomes one on their parts, two arrays for each
+
+_Parts = Union["Instruction", Tuple["Instruction", "Instruction"], List["_Parts"]]
+
+
+def _real_computation(computation: "Computation") -> "Computation":
+    """The same on real numbers: a complex parameter is two, what is in tuples is flat."""
+    if not any(table.is_complex(leaf.dtype) for i in computation.instructions for leaf in i.shape.leaves()):
+        return computation
+    made = type(computation)(computation.name)
+    known: Dict[int, _Parts] = {}
+
+    def part(shape: "Shape") -> "Shape":
+        return replace(shape, dtype=table.TABLE[shape.dtype].part, text=shape.text.replace(shape.dtype, table.TABLE[shape.dtype].part, 1))
+
+    def op(opcode: str, shape: "Shape", *operands: "Instruction", **more: object) -> "Instruction":
+        attributes = {**(like.attributes if more.pop("keep", False) else {}), **more}
+        i = type(like)(like.name, opcode, shape, list(operands), attributes, called=list(like.called), literal=None, computation=made)
+        for operand in operands:
+            operand.users.append(i)
+        made.instructions.append(i)
+        return i
+
+    def flat(value: _Parts) -> "List[Instruction]":
+        return [value] if isinstance(value, type(like)) else [leaf for child in value for leaf in flat(child)]  # type: ignore[union-attr]
+
+    def parameter(shape: "Shape") -> "Instruction":
+        i = op("parameter", shape)
+        i.parameter_number = len(made.parameters)
+        made.parameters.append(i)
+        return i
+
+    def elementwise(opcode: str, shape: "Shape", x: "Sequence[_Parts]") -> _Parts:
+        """The parts of an op on complex numbers, by real ops that each round."""
+        real = part(shape) if table.is_complex(shape.dtype) else shape
+        is_pair = isinstance(x[-1], tuple)
+        do = lambda name, *operands, **more: op(name, more.pop("shape", real), *operands, **more)  # noqa: E731
+        if opcode == "complex":
+            return (x[0], x[1])  # type: ignore[return-value]
+        if opcode in ("real", "imag"):
+            return x[0][opcode == "imag"]  # type: ignore[index]
+        if opcode == "select":
+            return tuple(do("select", x[0], *(side[k] for side in x[1:])) for k in (0, 1))  # type: ignore[index,return-value]
+        if opcode == "convert":
+            if is_pair:
+                return tuple(do("convert", side) for side in x[0])  # type: ignore[union-attr,return-value]
+            zero = op("constant", replace(real, dims=(), minor_to_major=(), elements=1))
+            zero.literal = [0]
+            return (do("convert", x[0]), do("broadcast", zero, dimensions=()))
+        a, b = x[0]  # type: ignore[misc]
+        if opcode == "compare":
+            c, d = x[1]  # type: ignore[misc]
+            same = [op("compare", shape, p, q, direction=like.attributes["direction"]) for p, q in ((a, c), (b, d))]
+            return op("and" if like.attributes["direction"] == "EQ" else "or", shape, *same)
+        if opcode in ("add", "subtract"):
+            return tuple(do(opcode, p, q) for p, q in zip(x[0], x[1]))  # type: ignore[arg-type,return-value]
+        if opcode == "negate":
+            return (do("negate", a), do("negate", b))
+        if opcode == "abs":
+            return op("hypot", shape, a, b)
+        if opcode == "multiply":
+            c, d = x[1]  # type: ignore[misc]
+            return (do("subtract", do("multiply", a, c), do("multiply", b, d)), do("add", do("multiply", a, d), do("multiply", b, c)))
+        if opcode == "divide":
+            c, d = x[1]  # type: ignore[misc]
+            pred = replace(real, dtype="pred", text="pred")
+            steep = op("compare", pred, do("abs", c), do("abs", d), direction="LT")
+            p, q, large, small = (do("select", steep, u, v) for u, v in ((b, a), (a, b), (d, c), (c, d)))
+            ratio = do("divide", small, large)
+            below = do("add", large, do("multiply", small, ratio))
+            real_part = do("divide", do("add", p, do("multiply", q, ratio)), below)
+            imaginary = do("divide", do("subtract", q, do("multiply", p, ratio)), below)
+            return (real_part, do("select", steep, do("negate", imaginary), imaginary))
+        if opcode == "exponential":
+            grown = do("exponential", a)
+            return (do("multiply", grown, do("cosine", b)), do("multiply", grown, do("sine", b)))
+        if opcode == "log":
+            return (do("log", do("hypot", a, b)), do("atan2", b, a))
+        sides = {name: (do(name, a), do("cosh" if name == first else "sinh", b)) for first in [opcode] for name in ("sine", "cosine")}
+        if opcode == "sine":
+            return (do("multiply", *sides["sine"]), do("multiply", *sides["cosine"]))
+        if opcode == "cosine":
+            return (do("multiply", *sides["cosine"]), do("negate", do("multiply", *sides["sine"])))
+        raise ValueError(f"'{opcode}' of complex numbers has no reference")
+
+    def lowered(shape: "Shape", x: "List[_Parts]") -> _Parts:
+        opcode = like.opcode
+        if opcode == "tuple":
+            return list(x)
+        if opcode == "get-tuple-element" and isinstance(x[0], list):
+            return x[0][like.attributes["index"]]
+        inner = {key: _real_computation(like.attributes[key]) for key in ("calls", "to_apply") if key in like.attributes}
+        if opcode == "parameter":
+            if shape.kind == "tuple":
+                raise ValueError("a tuple with complex numbers as a parameter has no reference")
+            return (parameter(part(shape)), parameter(part(shape))) if table.is_complex(shape.dtype) else parameter(shape)
+        touched = any(table.is_complex(leaf.dtype) for leaf in shape.leaves()) or not all(isinstance(v, type(like)) for v in x)
+        if not touched:
+            i = op(opcode, shape, *x, keep=True, **inner)  # type: ignore[arg-type]
+            i.literal = like.literal
+            return i
+        if opcode in ("fusion", "call", "map", "reduce"):
+            leaves = [(part(leaf), 2) if table.is_complex(leaf.dtype) else (leaf, 1) for leaf in shape.leaves()]
+            kinds = [one for one, count in leaves for _ in range(count)]
+            sides = [v for value in x for v in flat(value)]
+            if len(kinds) == 1:
+                return op(opcode, kinds[0], *sides, keep=True, **inner)
+            several = replace(shape, kind="tuple", dtype="", dims=(), text="(..)", children=tuple(kinds))
+            whole = op(opcode, several, *sides, keep=True, **inner)
+            each = iter([op("get-tuple-element", kind, whole, index=k) for k, kind in enumerate(kinds)])
+            found: "List[_Parts]" = [(next(each), next(each)) if count == 2 else next(each) for _, count in leaves]
+            return found if shape.kind == "tuple" else found[0]
+        if opcode == "copy" and not isinstance(x[0], tuple):
+            return x[0]
+        if opcode == "constant":
+            both = []
+            for k in (0, 1):
+                both.append(op("constant", part(shape)))
+                both[-1].literal = [table.parts(bits, shape.dtype)[k] for bits in like.literal]
+            return (both[0], both[1])
+        if opcode == "iota":
+            index = op("iota", part(shape), keep=True)
+            zero = op("constant", replace(part(shape), dims=(), minor_to_major=(), elements=1))
+            zero.literal = [0]
+            return (index, op("broadcast", part(shape), zero, dimensions=()))
+        if opcode in ("broadcast", "transpose", "reshape", "bitcast", "bitcast-convert", "slice", "reverse", "pad", "concatenate", "copy"):
+            return tuple(op(opcode, part(shape), *(v[k] for v in x), keep=True) for k in (0, 1))  # type: ignore[index,return-value]
+        return elementwise(opcode, shape, x)
+
+    for like in computation.instructions:
+        known[id(like)] = lowered(like.shape, [known[id(o)] for o in like.operands])
+        if like is computation.root:
+            root = known[id(like)]
+    leaves = flat(root)
+    like = computation.root
+    made.root = leaves[0] if len(leaves) == 1 else op("tuple", replace(like.shape, kind="tuple", dtype="", text="(..)", children=tuple(i.shape for i in leaves)), *leaves)
+    return made
 
 
 def _regroup(shape: "Shape", leaves: List[_Value]) -> _Value:
@@ -1949,20 +2248,31 @@ def reference(computation: "Computation", name: str) -> str:
     """C11 text of `int NAME_ref(const void *const *params, void *const *results)`; ValueError for what it has no loop for."""
     emitter, shapes, arrays = _emit(computation, _Options())
     given: Dict[str, str] = {}
-    for number, (shape, array) in enumerate(zip(shapes, arrays)):
+    for at_array, ((number, shape, half), array) in enumerate(zip(shapes, arrays)):
         kind = STORAGE[array.dtype]
-        if array.home == "heap" and _row_major(shape):
+        if array.dtype in PACKED:
+            out = _Array(emitter.unique(f"result_{number}"), array.dtype, array.dims, True, "given")
+            given[out.name] = f"void *const v_{out.name} = results[{number}];"
+            order = [d for d in range(len(array.dims))] if not shape.minor_to_major else list(reversed(shape.minor_to_major))
+            indices = _indices(array.dims)
+            to, of = _at(indices, _strides(array.dims, shape.minor_to_major)), _at(indices, _strides(array.dims))
+            line = f"{array.dtype}_pack(v_{out.name}, {to}, v_{array.name}[{of}]);"   # in memory order: a byte's first element clears it
+            emitter.step(f"result {number}: {shape.text}, packed", _nest_ordered(array.dims, order, [line]), [out], [array])
+            arrays[at_array] = out
+            continue
+        if array.home == "heap" and _row_major(shape) and half is None:
             array.home = "result"  # written in place
             given[array.name] = f"{kind} *const v_{array.name} = results[{number}];"
             continue
         out = _Array(emitter.unique(f"result_{number}"), array.dtype, array.dims, True, "given")
         given[out.name] = f"{kind} *const v_{out.name} = results[{number}];"
         indices = _indices(array.dims)
-        line = f"v_{out.name}[{_where(shape, indices)}] = v_{array.name}[{_at(indices, _strides(array.dims))}];"
+        to = _where(shape, indices) if half is None else f"({_where(shape, indices)}) * 2 + {half}"
+        line = f"v_{out.name}[{to}] = v_{array.name}[{_at(indices, _strides(array.dims))}];"
         clear = [f"memset(v_{out.name}, 0, {_room(shape)} * sizeof v_{out.name}[0]);"] if shape.tiled else []
         title = f"result {number}: {shape.text}" + ", its padding 0" * shape.tiled
         emitter.step(title, clear + _nest(array.dims, [line]), [out], [array])
-        arrays[number] = out
+        arrays[at_array] = out
     steps = _needed(emitter.steps, arrays)
     text = "\n".join(line for step in steps for line in step.lines)
     unused = ([] if _uses_params(emitter, steps, text) else ["params"]) + ([] if arrays else ["results"])
@@ -1970,11 +2280,11 @@ def reference(computation: "Computation", name: str) -> str:
     return _assemble(f"{name}_ref: the scalar reference, one loop nest an HLO op.", signature, emitter, steps, given, unused)
 
 
-def bitwise(computation: "Computation") -> List[bool]:
+def bitwise(computation: "Computation", excess_precision: bool = False) -> List[bool]:
     """For each flattened result, whether kernels must give the reference's very bits, those of NaNs and zeros too: integers
     and pred, and floats that are only moved."""
-    _, _, arrays = _emit(computation, _Options(intervals=True))
-    return [array.bits and array.exact for array in arrays]
+    _, shapes, arrays = _emit(computation, _Options(True, excess_precision))
+    return [all(a.bits and a.exact for (k, _, _), a in zip(shapes, arrays) if k == number) for number in range(len({k for k, _, _ in shapes}))]
 
 
 def _uses_params(emitter: _Emitter, steps: List[_Step], text: str) -> bool:
@@ -1994,7 +2304,7 @@ def bound(computation: "Computation", name: str, *, excess_precision: bool = Fal
     emitter, shapes, arrays = _emit(computation, options)
     outs: List[_Array] = []
     given: Dict[str, str] = {}
-    for number, (shape, array) in enumerate(zip(shapes, arrays)):
+    for (number, shape, half), array in zip(shapes, arrays):
         out = _Array(emitter.unique(f"bounds_{number}"), "f64", array.dims, True, "given")
         given[out.name] = f"double *const v_{out.name} = bounds[{number}];"
         indices = _indices(array.dims)
@@ -2002,7 +2312,9 @@ def bound(computation: "Computation", name: str, *, excess_precision: bool = Fal
         if array.exact:
             title = f"result {number}: {shape.text}, exact"
             count = _room(shape) if shape.tiled else array.count
-            lines = _nest((count,), [f"v_{out.name}[{'0' if count == 1 else 'i'}] = 0.0;"])
+            place = "0" if count == 1 else "i"
+            place = place if half is None else f"{place} * 2 + {half}"
+            lines = _nest((count,), [f"v_{out.name}[{place}] = 0.0;"])
         else:
             title, uses = f"result {number}: {shape.text}", [array]
             x = emitter.element(array, _at(indices, _strides(array.dims)))
@@ -2012,7 +2324,8 @@ def bound(computation: "Computation", name: str, *, excess_precision: bool = Fal
             text = f"range_bound({interval}, {_as_double(array.dtype, x.v)})" if array.dtype in FLOATS else \
                 f"irange_bound({interval}, {_key(array.dtype, x.v)})"
             lines = [f"for (int64_t i = 0; i < {_room(shape)}; ++i) v_{out.name}[i] = 0.0;"] if shape.tiled else []
-            lines += _nest(array.dims, [f"v_{out.name}[{_where(shape, indices)}] = {text};"])
+            place = _where(shape, indices) if half is None else f"({_where(shape, indices)}) * 2 + {half}"
+            lines += _nest(array.dims, [f"v_{out.name}[{place}] = {text};"])
         emitter.step(title, lines, [out], uses)
         outs.append(out)
     steps = _needed(emitter.steps, outs)

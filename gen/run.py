@@ -15,6 +15,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple
 
+from gen import dtypes
+
 ROOT = Path(__file__).resolve().parent.parent
 HARNESS = Path(__file__).resolve().parent / "harness"
 
@@ -194,6 +196,8 @@ BITS_AND_KIND = {
     **{f"u{b}": (b, "UINT") for b in (2, 4, 8, 16, 32, 64)},
     **{f"f{b}": (b, "FLOAT") for b in (16, 32, 64)},
     "bf16": (16, "BFLOAT"),
+    **{name: (dtypes.TABLE[name].bits, name.upper()) for name in dtypes.TABLE if re.match(r"f[48]", name)},
+    "c64": (32, "FLOAT"), "c128": (64, "FLOAT"),
 }
 
 
@@ -225,7 +229,8 @@ def _buffer_table(name: str, entries: Sequence[Dict[str, Any]]) -> str:
         if entry["dtype"] not in BITS_AND_KIND:
             raise RunError(f"the harness does not know dtype {entry['dtype']}")
         bits, kind = BITS_AND_KIND[entry["dtype"]]
-        rows.append(f"  {{ {entry['bytes']}u, {entry['positions']}u, {bits}, SETT_{kind}, {int(bool(entry.get('exact')))} }},\n")
+        elements = entry["positions"] * (2 if dtypes.is_complex(entry["dtype"]) else 1)     # the parts, one by one
+        rows.append(f"  {{ {entry['bytes']}u, {elements}u, {bits}, SETT_{kind}, {int(bool(entry.get('exact')))} }},\n")
     return f"static const struct sett_buffer {name}[] = {{\n{''.join(rows) or '  { 0, 0, 8, SETT_UINT, 0 },' + chr(10)}}};\n"
 
 
@@ -443,7 +448,8 @@ def _with_indices(reason: str, manifest: Manifest) -> str:
     from gen import algebra
 
     try:
-        index = algebra.call("shape", "element", shape, match[2])
+        element = int(match[2]) // (2 if dtypes.is_complex(manifest["results"][int(match[1])]["dtype"]) else 1)
+        index = algebra.call("shape", "element", shape, str(element))
     except algebra.AlgebraError:
         return reason
     return f"result {match[1]}, element {match[2]} [{index}]{reason[match.end():]}"
@@ -606,16 +612,22 @@ def constant_bytes(shape: Any, literal: Sequence[int]) -> bytes:
     from gen import algebra
 
     bits, _ = BITS_AND_KIND[shape.dtype]
-    if bits < 8 or shape.bytes % (bits // 8):
+    if shape.tiled and (bits < 8 or shape.bytes % (bits // 8)):
         raise RunError(f"a constant {shape.text} as an operand of a fusion cannot be written yet")
-    size, plain = bits // 8, tuple(reversed(range(len(shape.dims))))
-    patterns = [value.to_bytes(size, "little") for value in literal]
+    per, plain = dtypes.per_byte(shape.dtype), tuple(reversed(range(len(shape.dims))))
+    patterns = list(literal)
+
+    def joined(found: "List[int]") -> bytes:
+        if per == 1:
+            return b"".join(value.to_bytes(dtypes.storage_bytes(shape.dtype), "little") for value in found)
+        return bytes(sum(value << k * bits for k, value in enumerate(found[i:i + per])) for i in range(0, len(found), per))
+
     if tuple(shape.minor_to_major) == plain and not shape.tiled:
-        return b"".join(patterns)
+        return joined(patterns)
     at = [int(algebra.call("shape", "index", shape.text, ",".join(map(str, index))))
           for index in itertools.product(*map(range, shape.dims))]
-    placed, padding = dict(zip(at, patterns)), bytes(size)
-    return b"".join(placed.get(i, padding) for i in range(shape.bytes // size))
+    placed = dict(zip(at, patterns))
+    return joined([placed.get(i, 0) for i in range(shape.bytes * per // dtypes.storage_bytes(shape.dtype) if shape.tiled else len(patterns))])
 
 
 def run(file: str, target: str, in_dir: str, out_dir: str, options: Optional[Options] = None) -> List[Path]:

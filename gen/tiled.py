@@ -32,7 +32,7 @@ def plain(shape: Shape) -> Shape:
 
 def positions(shape: Shape) -> int:
     """Elements that the buffer of an array has room for."""
-    return shape.bytes // dtypes.storage_bytes(shape.dtype)
+    return shape.bytes // dtypes.storage_bytes(shape.dtype) if shape.tiled else shape.elements
 
 
 @functools.lru_cache(maxsize=None)

@@ -52,7 +52,7 @@ MALFORMED = {
     "parameter twice": (ADD.replace("  ROOT", "  c = f32[4,8] parameter(0)\n  ROOT"), r"4:\d+"),
     "not text": ("\x00\x01\x7f", r"1:1"),
     "unsupported op": ("e {\n  a = f32[4,4] parameter(0)\n  ROOT d = f32[4,4] dot(a, a), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n}\n", r"3:8"),
-    "unsupported type": (ADD.replace("f32", "f8e5m2"), r"3:3"),
+    "unsupported type": (ADD.replace("f32", "f6e2m3fn"), r"3:3"),
 }
 
 

@@ -64,10 +64,11 @@ def test_seed_of_inputs() -> None:
 
 
 def test_excess_precision(tmp_path: Path) -> None:
-    """bf16 arithmetic kept in f32 stays within its bound; moves stay moves."""
+    """bf16 arithmetic kept in f32 stays within its bound, and so do integers made of it; moves stay moves."""
     file = tmp_path / "chain.hlo"
     file.write_text("e {\n  a = bf16[777] parameter(0)\n  b = bf16[777] parameter(1)\n  s = bf16[777] add(a, b)\n"
-                    "  p = bf16[777] multiply(s, b)\n  ROOT t = bf16[777] subtract(p, a)\n}\n")
+                    "  p = bf16[777] multiply(s, b)\n  t = bf16[777] subtract(p, a)\n"
+                    "  n = s8[777] convert(t)\n  ROOT r = (bf16[777], s8[777]) tuple(t, n)\n}\n")
     for path in (file, CATALOGUE / "concatenate_bf16.hlo"):
         done = gen("check", path, "--excess-precision")
         skip_without_device(done)

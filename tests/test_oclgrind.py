@@ -88,6 +88,25 @@ ENTRY e {
 }
 """
 
+PACKED = """f {
+  a = s4[5,37] parameter(0)
+  b = u2[211] parameter(1)
+  x = f32[5,37] parameter(2)
+  t = s4[37,5] transpose(a), dimensions={1,0}
+  n = u2[211] not(b)
+  f = f4e2m1fn[5,37] convert(x)
+  g = f8e4m3fn[5,37] convert(f)
+  ROOT r = (s4[37,5], u2[211], f4e2m1fn[5,37], f8e4m3fn[5,37]) tuple(t, n, f, g)
+}
+"""
+COMPLEX = """f {
+  a = c64[33] parameter(0)
+  b = c64[33] parameter(1)
+  d = c64[33] divide(a, b)
+  e = f32[33] abs(d)
+  ROOT r = (c64[33], f32[33]) tuple(d, e)
+}
+"""
 CASES: "List[Tuple[str, str]]" = [
     *((f"transpose {t} {_list(dims)} {_list(order)} {op}", transpose(t, dims, order, op)) for t, dims, order, op in (
         ("f32", (48, 33), (1, 0), "copy"), ("f32", (64, 64), (1, 0), "negate"), ("u16", (70, 40), (1, 0), "copy"),
@@ -98,7 +117,7 @@ CASES: "List[Tuple[str, str]]" = [
         ("f32", (70, 40), (0,), "add", "0"), ("f32", (33, 300), (0,), "maximum", "-inf"), ("s32", (1000, 6), (0,), "add", "0"),
         ("f32", (3, 20, 50), (0, 2), "add", "0"), ("f32", (1, 70000), (1,), "add", "0"), ("pred", (5000,), (0,), "or", "false"),
         ("f64", (3, 500), (1,), "minimum", "inf"), ("f32", (2048, 64), (0,), "add", "0"))),
-    ("softmax", SOFTMAX), ("argmax", ARGMAX),
+    ("softmax", SOFTMAX), ("argmax", ARGMAX), ("packed", PACKED), ("complex", COMPLEX),
 ]
 
 

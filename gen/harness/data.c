@@ -44,36 +44,51 @@ static void put_bits(const struct sett_buffer *type, void *to, size_t i, uint64_
 
 /* ---- floats: sign, exponent field, mantissa field ---- */
 
-struct format { int mantissa, exponent; };
+/* Top encodings: infinity and NaNs; NaN is all ones; NaN is minus zero; none; no sign, NaN is all ones. */
+enum style { IEEE, FN, FNUZ, FINITE, SCALE };
+struct format { int mantissa, exponent, bias; enum style style; };
 
 static struct format format_of(const struct sett_buffer *type)
 {
-  struct format f = { 52, 11 };
-  if (type->kind == SETT_BFLOAT) f.mantissa = 7, f.exponent = 8;
-  else if (type->bits == 16) f.mantissa = 10, f.exponent = 5;
-  else if (type->bits == 32) f.mantissa = 23, f.exponent = 8;
+  static const struct format tiny[] = { { 2, 5, 15, IEEE }, { 3, 4, 7, IEEE }, { 4, 3, 3, IEEE }, { 3, 4, 7, FN }, { 2, 5, 16, FNUZ },
+                                        { 3, 4, 8, FNUZ }, { 3, 4, 11, FNUZ }, { 0, 8, 127, SCALE }, { 1, 2, 1, FINITE } };
+  struct format f = { 52, 11, 1023, IEEE };
+  if (type->kind >= SETT_F8E5M2) return tiny[type->kind - SETT_F8E5M2];
+  if (type->kind == SETT_BFLOAT) f.mantissa = 7, f.exponent = 8, f.bias = 127;
+  else if (type->bits == 16) f.mantissa = 10, f.exponent = 5, f.bias = 15;
+  else if (type->bits == 32) f.mantissa = 23, f.exponent = 8, f.bias = 127;
   return f;
 }
 
-static int is_float(const struct sett_buffer *type) { return type->kind == SETT_FLOAT || type->kind == SETT_BFLOAT; }
+static int is_float(const struct sett_buffer *type) { return type->kind >= SETT_FLOAT; }
+
+/* The bits of the largest finite value. */
+static uint64_t largest(struct format f)
+{
+  uint64_t top = (1ull << (f.mantissa + f.exponent)) - 1;
+  return f.style == IEEE ? top - (1ull << f.mantissa) : f.style == FN || f.style == SCALE ? top - 1 : top;
+}
 
 static double decode(struct format f, uint64_t bits)
 {
   uint64_t mantissa = bits & ((1ull << f.mantissa) - 1);
-  int top = (1 << f.exponent) - 1, bias = top / 2;
+  int top = (1 << f.exponent) - 1, bias = f.bias;
   int exponent = (int)(bits >> f.mantissa) & top;
   double value;
+  if (f.style == SCALE) return bits == 255 ? NAN : ldexp(1, (int)bits - bias);
+  if (f.style == FNUZ && bits == 128) return NAN;
+  if (f.style == FN && (bits & 127) == 127) return NAN;
   if (f.mantissa == 52) {
     memcpy(&value, &bits, sizeof value);
     return value;
   }
-  if (f.exponent == 8) { /* f32, or bf16 as the upper half of one */
+  if (f.exponent == 8 && f.bias == 127) { /* f32, or bf16 as the upper half of one */
     uint32_t word = (uint32_t)(bits << (23 - f.mantissa));
     float narrow;
     memcpy(&narrow, &word, sizeof narrow);
     return (double)narrow;
   }
-  if (exponent == top) value = mantissa ? NAN : INFINITY;
+  if (exponent == top && f.style == IEEE) value = mantissa ? NAN : INFINITY;
   else if (exponent == 0) value = ldexp((double)mantissa, 1 - bias - f.mantissa);
   else value = ldexp((double)(mantissa | 1ull << f.mantissa), exponent - bias - f.mantissa);
   return bits >> (f.mantissa + f.exponent) & 1 ? -value : value;
@@ -83,11 +98,13 @@ static double decode(struct format f, uint64_t bits)
 static uint64_t encode(struct format f, double value)
 {
   uint64_t bits;
-  int exponent, bias = ((1 << f.exponent) - 1) / 2;
+  int exponent;
   memcpy(&bits, &value, sizeof bits);
   if (f.mantissa == 52) return bits;
-  exponent = (int)(bits >> 52 & 0x7ff) - 1023 + bias;
+  exponent = (int)(bits >> 52 & 0x7ff) - 1023 + f.bias;
   if (exponent <= 0) return 0;
+  if (f.style == SCALE) return (uint64_t)exponent;
+  if (fabs(value) > decode(f, largest(f))) return largest(f) | (bits >> 63) << (f.mantissa + f.exponent);
   return (bits >> 63) << (f.mantissa + f.exponent) | (uint64_t)exponent << f.mantissa |
          (bits & 0xfffffffffffffull) >> (52 - f.mantissa);
 }
@@ -107,6 +124,11 @@ static uint64_t special_float(struct format f, uint64_t random)
   uint64_t sign = (random & 1) << (f.mantissa + f.exponent);
   uint64_t top = ((1ull << f.exponent) - 1) << f.mantissa, one = encode(f, 1.0), unit = 1ull << f.mantissa;
   uint64_t magnitude;
+  if (f.style != IEEE || f.mantissa < 3) { /* a zero, the largest, else any bits: a sixteenth of them or so NaNs */
+    uint64_t any = random >> 8 & ((2ull << (f.mantissa + f.exponent)) - 1);
+    if (f.style == SCALE) return random & 1 ? 255 : any & 255;
+    return random >> 1 & 3 ? any : sign | (random >> 3 & 1 ? largest(f) : 0);
+  }
   switch (random >> 1 & 15) {
   case 0: case 1: magnitude = 0; break;
   case 2: case 3: magnitude = top; break;                 /* infinity */
@@ -185,13 +207,13 @@ static double reach(struct format f, double value)
   double threshold;
   if (!isinf(value)) return value;
   if (f.mantissa == 52) return copysign(DBL_MAX, value);
-  threshold = ldexp(2 - ldexp(1, -f.mantissa - 1), ((1 << f.exponent) - 1) / 2);
+  threshold = ldexp(2 - ldexp(1, -f.mantissa - 1), f.bias);
   return copysign(threshold, value);
 }
 
 static double ulp_of(struct format f, double value)
 {
-  int least = 1 - ((1 << f.exponent) - 1) / 2, exponent = least;
+  int least = 1 - f.bias, exponent = least;
   if (value != 0) {
     frexp(value, &exponent);
     exponent -= 1;

@@ -6,7 +6,10 @@
 
 enum { SETT_FUSION_ABI = 1, MOST_BUFFERS = 1024 /* parameters, and results */ };
 
-enum sett_kind { SETT_PRED, SETT_SINT, SETT_UINT, SETT_FLOAT, SETT_BFLOAT };
+enum sett_kind {
+  SETT_PRED, SETT_SINT, SETT_UINT, SETT_FLOAT, SETT_BFLOAT, SETT_F8E5M2, SETT_F8E4M3, SETT_F8E3M4, SETT_F8E4M3FN, SETT_F8E5M2FNUZ,
+  SETT_F8E4M3FNUZ, SETT_F8E4M3B11FNUZ, SETT_F8E8M0FNU, SETT_F4E2M1FN
+};
 
 struct sett_buffer {
   size_t bytes;    /* of the whole buffer, as the layout stores it */
