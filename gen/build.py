@@ -13,7 +13,7 @@ from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
 import jinja2
 
-from gen import algebra, dtypes, ops, orders, plan, reduction, reduction_gpu, reference, tiled, transpose
+from gen import algebra, distribute, dtypes, hlo, ops, orders, plan, reduction, reduction_gpu, reference, tiled, transpose
 from gen.dialect import COMPLEX, DIALECTS, SCALAR_C, TINY, Dialect, vectors
 from gen.emit import Body, Helpers, Value, conditions, NotWide, Text, first_leaf, memory_map, offset, buffers_of, reads_of
 from gen.hlo import Computation, Fusion, Instruction, Shape
@@ -73,15 +73,17 @@ def nests(fusion: Fusion) -> List[Nest]:
     """Kernels to be, in the order in which they run: what goes through scratch, then the results."""
     computation, leaves = tiled.lowered(fusion.computation, result_leaves(fusion.computation))
     planned = plan.plan(computation, leaves)
-    groups: "Dict[Tuple[int, Any, str, Any], List[Tuple[int, Shape, Instruction, int]]]" = {}
+    groups: "Dict[Tuple[int, Any, str, Any, str, Any], List[Tuple[int, Shape, Instruction, int]]]" = {}
     for number, shape, instruction, leaf in leaves:
         if shape.elements:
             heroes = planned.fused.get(number, [])
             alone = number if shape.dtype in dtypes.PACKED else None     # walked in its own order, whole bytes at a time
-            key = plan.key_of(heroes[0]) if heroes else None
-            groups.setdefault((shape.elements, key, shape.place, alone), []).append((number, shape, instruction, leaf))
-    parts = [(part, key, group) for (_, key, _, _), group in groups.items()
-             for part in (orders.arranged(computation, group, planned.cuts) if key is None else [orders.linear(group)])]
+            layout = distribute.layout_of(instruction)
+            alike = (shape.elements, plan.key_of(heroes[0]) if heroes else None, shape.place, alone, layout,
+                     (shape.dims, shape.minor_to_major) if layout else ())
+            groups.setdefault(alike, []).append((number, shape, instruction, leaf))
+    parts = [(part, key, group, layout) for (_, key, _, _, layout, _), group in groups.items()
+             for part in (orders.arranged(computation, group, planned.cuts) if key is None and not layout else [orders.linear(group)])]
     count = len(planned.cuts) + len(parts)
     names = iter(f"sett_{fusion.name}" + (f"_part{n}" if count > 1 else "") for n in range(count))
     made: List[Nest] = []
@@ -90,13 +92,24 @@ def nests(fusion: Fusion) -> List[Nest]:
         roots = [plan.whole(reduce, k, number + k, True) for k in range(len(reduce.shape.leaves()))]
         nest = Nest(name, roots[0].shape, Partition(computation, roots, name, roots[0].shape.dims, cuts=others))
         made.append(plan.reduction(nest, [reduce]) if plan.is_free(reduce) else nest)
-    for (space, roots), key, group in parts:
+    for (space, roots), key, group, layout in parts:
         name = next(names)
         nest = Nest(name, space, Partition(computation, roots, name, space.dims, cuts=planned.cuts))
         if key is not None:
             nest = plan.reduction(nest, list(dict.fromkeys(i for number, *_ in group for i in planned.fused[number])))
+        nest.layout = layout
         made.append(nest)
     return _sides_taken(made)
+
+
+def misplaced(module: hlo.Module) -> "Optional[hlo.HloError]":
+    """The first layout to distribute by that stands with no result of a fusion."""
+    results = {(i.line, i.col) for fusion in hlo.fusions(module) for _, i, _ in result_leaves(fusion.computation)}
+    for instruction in (i for computation in module.computations for i in computation.instructions):
+        if distribute.layout_of(instruction) and (instruction.line, instruction.col) not in results:
+            return hlo.HloError(module.filename, instruction.line, instruction.col,
+                                f"expected sett_distribute on a result of a fused computation, '{instruction.name}' is none")
+    return None
 
 
 def _sides_taken(made: List[Nest]) -> List[Nest]:
@@ -105,7 +118,8 @@ def _sides_taken(made: List[Nest]) -> List[Nest]:
     for n, one in enumerate(made):
         if isinstance(one, plan.Reduction):
             sides = [o for o in made if not isinstance(o, plan.Reduction) and o.shape.elements == one.space.elements and o not in taken
-                     and not any(root.scratch or root.shape.dtype in dtypes.PACKED for root in o.partition.roots) and plan.reads_same(o.partition, one.inputs)
+                     and not o.layout and not any(root.scratch or root.shape.dtype in dtypes.PACKED for root in o.partition.roots)
+                     and plan.reads_same(o.partition, one.inputs)
                      and not any(e.instruction.opcode == "reduce" for e in o.partition.entry.body.entries)]
             if sides and not any(q[0] == "q" for o in sides for q in buffers_of(o.partition, o.partition.entry)):
                 taken += sides
@@ -145,7 +159,9 @@ def _mostly_contiguous(flat: str, elements: int) -> bool:
 
 
 def _thread_map(nest: Nest, loop: Loop) -> str:
-    """(th_x, bl_x)[..] -> the index of the first root, in its memory order."""
+    """(th_x, bl_x)[..] -> the index of the first root, in its memory order or as a layout distributes it."""
+    if isinstance(loop, distribute.Distributed):
+        return loop.index
     return compose(loop.thread_map(nest.shape.elements), algebra.call("shape", "unmap", nest.shape.text))
 
 
@@ -159,18 +175,23 @@ def _guard(thread: str, box: "Dict[str, Tuple[int, int]]", index_type: str, loop
 
 def kernel(d: Dialect, device: Device, helpers: Helpers, nest: Nest, excess: bool) -> Kernel:
     """The best schedule's kernel that the maps allow."""
-    plain = not touches(nest, {*dtypes.PACKED, *TINY, *COMPLEX})
-    weave, down, moves = _woven(nest) if device.lanes > 1 and plain else (1, 1, False)
-    turned = transpose.kernel(d, device, helpers, nest, excess) if weave == 1 and plain else None
-    if turned:
-        return turned
-    widths, traffic = _widths(nest)
-    loops = candidates(device, nest.shape.elements, widths, traffic, weave, down, moves)
-    packed = [dtypes.per_byte(root.shape.dtype) for root in nest.partition.roots if root.shape.dtype in dtypes.PACKED]
-    if packed:      # a work-item writes whole bytes; fewer elements than one byte holds, one after another
-        few = nest.shape.elements < max(packed)
-        loops = [Loop(chunks=nest.shape.elements, blocked=True) if few else replace(loops[-1], vec=max(packed))]
-    for loop in loops[-1:] if touches(nest, COMPLEX) else loops:
+    if nest.layout and not device.cpu:
+        loops: "Sequence[Loop]" = [distribute.schedule(nest.layout, nest.shape.dims, nest.shape.minor_to_major)]
+    else:
+        plain = not touches(nest, {*dtypes.PACKED, *TINY, *COMPLEX})
+        weave, down, moves = _woven(nest) if device.lanes > 1 and plain else (1, 1, False)
+        turned = transpose.kernel(d, device, helpers, nest, excess) if weave == 1 and plain else None
+        if turned:
+            return turned
+        widths, traffic = _widths(nest)
+        loops = candidates(device, nest.shape.elements, widths, traffic, weave, down, moves)
+        packed = [dtypes.per_byte(root.shape.dtype) for root in nest.partition.roots if root.shape.dtype in dtypes.PACKED]
+        if packed:      # a work-item writes whole bytes; fewer elements than one byte holds, one after another
+            few = nest.shape.elements < max(packed)
+            loops = [Loop(chunks=nest.shape.elements, blocked=True) if few else replace(loops[-1], vec=max(packed))]
+        if touches(nest, COMPLEX):
+            loops = loops[-1:]
+    for loop in loops:
         try:
             made = narrowest(helpers, lambda index_type, trial: (_table_kernel(d, trial, nest, loop, index_type, excess) if loop.paired else None) or
                              _kernel_in(d, trial, nest, loop, index_type, excess))
@@ -209,7 +230,7 @@ def _kernel_in(d: Dialect, helpers: Helpers, nest: Nest, loop: Loop, index_type:
     body = _body(d, helpers, nest, index_type, thread, loop, excess)
     if loop.burst and not body.ahead:   # nothing is read side by side: plain steps
         return _kernel_in(d, helpers, nest, replace(loop, streams=1, burst=0, far=0, near=0), index_type, excess)
-    cut = elements % loop.step != 0
+    cut = loop.cut(elements)
     tail: List[str] = []
     tail_guard = ""
     if cut and loop.step > 1:
@@ -375,6 +396,8 @@ def _preamble(fusion: Fusion, device: Device, made: Rendered, excess: bool) -> s
     lines = [f"// generated by sett from fusion {fusion.name} through {through} for {device.name}: do not edit"]
     lines += [f"// padding of result {n}, {shape.text}, is written with zeros" for n, (shape, _, _) in enumerate(result_leaves(fusion.computation))
               if tiled.positions(shape) > shape.elements]
+    if device.cpu and any(k.nest.layout for k in made.kernels):
+        lines.append("// sett_distribute is for GPUs: the walk is this device's own")
     if excess:
         lines.append("// f16 and bf16 are kept as f32 between ops (--excess-precision)")
     return "\n".join([*lines, made.about()]).rstrip("\n")
@@ -410,7 +433,7 @@ def _rendered(d: Dialect, device: Device, fusion: Fusion, excess: bool) -> Rende
         scratch += [root.shape for root in nest.partition.roots if root.scratch]
     for nest in made:
         form = (reduction if d.wide else None) if device.cpu else reduction_gpu
-        plain = isinstance(nest, plan.Reduction) and not touches(nest, COMPLEX) and not any(
+        plain = isinstance(nest, plan.Reduction) and not touches(nest, COMPLEX) and not (nest.layout and not device.cpu) and not any(
             leaf.dtype in dtypes.PACKED or leaf.dtype in TINY for leaf in [root.shape for root in nest.partition.roots] +
             [leaf for hero in nest.heroes for leaf in hero.shape.leaves()])
         swept = form.kernels(d, device, helpers, nest, excess, scratch) if form and plain else None
@@ -466,7 +489,8 @@ def manifest(fusion: Fusion, programs: Sequence[Program], excess: bool) -> Dict[
         "functions": {nest.name: [f.name for f in nest.partition.functions] for nest in made},
         "targets": {p.dialect.name: {
             "device": p.device.name, "kernels": [
-                {"name": k.name, "hero": k.hero, "schedule": k.loop.text(), "blocks": k.blocks, "threads": k.threads, "index": k.index}
+                {"name": k.name, "hero": k.hero, "schedule": k.loop.text(), "blocks": k.blocks, "threads": k.threads, "index": k.index,
+                 **({"layout": k.loop.layout, "map": k.thread} if isinstance(k.loop, distribute.Distributed) else {})}
                 for k in p.kernels]} for p in programs},
         "schedule": "; ".join(k.loop.text() for p in programs[:1] for k in p.kernels),
     }

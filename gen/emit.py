@@ -134,7 +134,7 @@ class Helpers:
         for name, (key, _) in self.tables.items():
             if key == str(id(instruction)):
                 return name
-        d, shape = self.dialect, instruction.shape
+        d = self.dialect
         name = f"c_{c_identifier(instruction.name)}"
         while name in self.tables:
             name += "_"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Sequence
 
-from gen import algebra, build, hlo
+from gen import algebra, build, distribute, hlo
 from gen.emit import memory_map, reads_of
 from gen.partition import EMPTY, Function, Partition, compose, regions
 from gen.schedule import Loop
@@ -72,9 +72,13 @@ def _maps(fusion: hlo.Fusion) -> str:
 
 
 def _schedule(kernel: "build.Kernel", device: str) -> str:
-    walk = kernel.loop.thread_map(kernel.nest.shape.elements) if isinstance(kernel.loop, Loop) else kernel.parts.get("walk")
-    lines = [f"{kernel.name} for {device}: {kernel.loop.text()}, {kernel.blocks} blocks, index type {kernel.index}",
-             *([f"  position: {walk}"] if walk else []), f"  index: {kernel.thread}"]
+    lines = [f"{kernel.name} for {device}: {kernel.loop.text()}, {kernel.blocks} blocks, index type {kernel.index}"]
+    if isinstance(kernel.loop, distribute.Distributed):
+        lines += ["  tile: " + "\n    ".join(kernel.loop.picture()), f"  layout: {algebra.call('nested', 'map', kernel.loop.layout)}"]
+    else:
+        walk = kernel.loop.thread_map(kernel.nest.shape.elements) if isinstance(kernel.loop, Loop) else kernel.parts.get("walk")
+        lines += [f"  position: {walk}"] * bool(walk)
+    lines.append(f"  index: {kernel.thread}")
     guards = algebra.guards(kernel.thread)
     lines.append("  guard: " + (" and ".join(f"{g.text} in [{g.lo}, {g.hi}]" for g in guards) if guards else "none, the map proves it"))
     return "\n".join(lines)

@@ -18,7 +18,7 @@ from functools import lru_cache
 from pathlib import Path, PurePath
 from typing import Any, Callable, Dict, Iterator, List, NoReturn, Optional, Sequence, Set, Tuple
 
-from . import algebra, dtypes
+from . import algebra, distribute, dtypes
 
 TUPLE_DEPTH = 64  # tuples in tuples
 TUPLE_TEXT = 1 << 20  # characters of a tuple's shape that the text does not write but its operands add up to
@@ -673,6 +673,7 @@ class _Draft:
     shape_pos: int
     operand_pos: List[int] = field(default_factory=list)
     attribute_pos: Dict[str, int] = field(default_factory=dict)
+    distribute_pos: Optional[int] = None    # of the text of a layout
 
 
 class _Parser:
@@ -996,6 +997,9 @@ class _Parser:
                 scanner.fail(pos, f"expected an attribute of '{instruction.opcode}' ({names}), found '{key}'")
             else:
                 self._raw_attribute(instruction, key, raw)
+                if key == "frontend_attributes" and "sett_distribute" in raw[key]:
+                    found = distribute.ATTRIBUTE.search(scanner.text, pos, scanner.pos)
+                    draft.distribute_pos = found.start(1) if found else scanner.fail(pos, 'expected sett_distribute="LAYOUT" or "INTRINSIC.OPERAND"')
         if raw:
             instruction.attributes["raw"] = raw
 
@@ -1077,11 +1081,26 @@ class _Parser:
         instruction.attributes[key] = computation
         instruction.called.append(computation)
 
+    def _check_distribution(self, instruction: Instruction, pos: int) -> None:
+        try:
+            layout = distribute.layout_of(instruction)
+        except algebra.AlgebraError as error:
+            self.scanner.fail(pos + (error.column or 1) - 1, error.message)
+        if instruction.shape.kind != "array" or instruction.shape.tiled:
+            self.scanner.fail(pos, f"expected sett_distribute on an array that is not in tiles, found {instruction.shape.text}")
+        if instruction.shape.dtype in dtypes.PACKED:
+            self.scanner.fail(pos, f"expected sett_distribute on elements of whole bytes, found {instruction.shape.text}")
+        message = distribute.misfit(layout, instruction.shape.dims)
+        if message:
+            self.scanner.fail(pos, message)
+
     # the finished instruction
 
     def _finish(self, draft: _Draft) -> Instruction:
         instruction = draft.instruction
         instruction.shape = _Check(self.scanner, draft).result()
+        if draft.distribute_pos is not None:
+            self._check_distribution(instruction, draft.distribute_pos)
         instruction.computation = self.computation
         self.computation.instructions.append(instruction)
         self.names[instruction.name] = instruction

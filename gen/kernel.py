@@ -29,6 +29,7 @@ class Nest:
     shape: Shape
     partition: Partition
     sides = ()
+    layout = ""     # the nested layout that distributes it on a GPU (gen/distribute.py)
 
 
 @dataclass

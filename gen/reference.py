@@ -1154,7 +1154,6 @@ def _float_value(opcode: str, dtype: str, v: Sequence[str]) -> str:
 
 
 def _integer_value(opcode: str, dtype: str, v: Sequence[str]) -> str:
-    kind = STORAGE[dtype]
     if dtype == "pred":
         if opcode == "not":
             return f"(uint8_t)!{v[0]}"

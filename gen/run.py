@@ -516,14 +516,14 @@ def memory_needed(fusion: Any) -> int:
 
 def load(file: str) -> Any:
     """The module of a file that the generator supports. HloError for anything else."""
-    from gen import hlo
+    from gen import build as builder, hlo
 
     try:
         text = Path(file).read_text()
     except (OSError, UnicodeDecodeError) as error:
         raise RunError(f"{file}: {getattr(error, 'strerror', None) or 'is not text'}") from None
     module = hlo.parse(text, file)
-    unsupported = hlo.unsupported(module)
+    unsupported = hlo.unsupported(module) or builder.misplaced(module)
     if unsupported:
         raise unsupported
     return module

@@ -104,6 +104,10 @@ class Loop(Schedule):
     def blocks(self, elements: int) -> int:
         return -(-elements // (self.step * self.chunks * self.threads * self.streams))
 
+    def cut(self, elements: int) -> bool:
+        """Whether the end may be inside of a step."""
+        return elements % self.step != 0
+
     def text(self) -> str:
         words = [super().text(), f"chunks {self.chunks}", f"vec {self.vec}"]
         words += [f"lanes {self.lanes}"] if self.lanes > 1 else []

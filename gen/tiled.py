@@ -14,7 +14,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Dict, List, Sequence, Tuple
 
-from gen import algebra, dtypes
+from gen import algebra, distribute, dtypes
 from gen.hlo import Computation, Instruction, Shape, array_shape, layout_map, tuple_shape
 from gen.hlo import shape as of_text
 
@@ -143,7 +143,8 @@ def lowered(computation: Computation, results: "Sequence[Tuple[Shape, Instructio
     reduces = any(i.opcode == "reduce" for i in made.instructions)
     for number, shape, instruction, leaf in leaves:
         value = known[instruction]
-        cut = not reduces and shape.elements and _boxes(shape, [leaf for p in parameters for leaf in p.shape.leaves()])
+        one = reduces or not shape.elements or distribute.layout_of(instruction)
+        cut = [] if one else _boxes(shape, [leaf for p in parameters for leaf in p.shape.leaves()])
         if not shape.bytes or not (shape.tiled or cut):
             found.append((number, shape, value, leaf))
             continue

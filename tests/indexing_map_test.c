@@ -195,8 +195,8 @@ static void deep_input(void) {
 
 int main(int argc, char **argv) {
   static const char *const rules[] = {
-    "(d0, d1, d2) -> ((((d0 * 3 + d1) * 4 + d2) mod 4) floordiv 2), domain: d0 in [0, 1], d1 in [0, 2], d2 in [0, 3], "
-        "d2 * 3 + ((d0 * 3 + d1) * 4 + d2) floordiv 8 in [0, 1], d2 mod 2 in [0, 0]", /* a residue class of one value, beside a constraint that stays */
+    ("(d0, d1, d2) -> ((((d0 * 3 + d1) * 4 + d2) mod 4) floordiv 2), domain: d0 in [0, 1], d1 in [0, 2], d2 in [0, 3], "
+     "d2 * 3 + ((d0 * 3 + d1) * 4 + d2) floordiv 8 in [0, 1], d2 mod 2 in [0, 0]"), /* a residue class of one value, beside a constraint that stays */
       "(d0, d1) -> ((d0 * 12 + d1) floordiv 5, (d0 * -7 + d1 - 3) mod 6), domain: d0 in [-3, 9], d1 in [0, 11]",                   /* R1 */
       "(d0) -> ((d0 mod 5) floordiv 8, d0 floordiv 40), domain: d0 in [0, 39]",                                                   /* R2 */
       "(d0, d1) -> ((d0 * 6 + d1 * 9 + 5) floordiv 12), domain: d0 in [-4, 9], d1 in [0, 11]",                                     /* R3 */

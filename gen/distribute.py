@@ -1,0 +1,137 @@
+"""The loop hero's schedule where the HLO text names a nested layout for a result: which thread of a GPU holds, so computes, what.
+
+    ROOT y = f32[64,64]{1,0} add(a, b), frontend_attributes={sett_distribute="NV_MMA_SYNC_F32_16x8x16_F16.acc"}
+
+The text is the spec: the attribute stands with the result it is for, every verb of gen reads it, and its faults have a line and a column.
+The layout's vector is a tile of the result's last dimensions; a block computes a tile with a thread for each (subgroup, thread) of the
+layout, th_x = subgroup * threads + thread. The map (th_x, bl_x)[chunk, vec] -> index is `nested map` with the block's tile added: vec runs
+over the element tile that is vectors, chunk over all other slots. What is beyond the result's end is outside of the domain, and so are the
+threads of a replicated layout that are not the smallest owner: `nested map` and then `nested unmap` say who that is.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Any, Dict, List, Sequence, Tuple
+
+from gen import algebra
+from gen.schedule import Loop
+
+ATTRIBUTE = re.compile(r'\bsett_distribute\s*=\s*"([^"\\]*)"')
+MOST_THREADS = 1024       # of a block
+MOST_BLOCKS = (1 << 31) - 1
+VECTOR = 16               # elements of a step
+SHOWN = (16, 110)         # lines and columns of a picture
+
+
+def layout_of(instruction: Any) -> str:
+    """The layout that an instruction names for its result; "" where it names none."""
+    found = ATTRIBUTE.search(instruction.attributes.get("raw", {}).get("frontend_attributes", ""))
+    return canonical(found[1]) if found else ""
+
+
+def canonical(text: str) -> str:
+    """A layout, or INTRINSIC.OPERAND, as IREE prints it."""
+    return algebra.call("nested", text).split("\t")[0]
+
+
+def _info(layout: str) -> "Dict[str, List[int]]":
+    """The numbers of `nested info`; -1: more than 64 bits hold."""
+    lines = (line.partition(" ") for line in algebra.call("nested", "info", layout).splitlines()[1:])
+    return {name: [-1 if n == "-" else int(n) for n in words.split(",") if n] for name, _, words in lines}
+
+
+def misfit(layout: str, dims: "Sequence[int]") -> str:
+    """Why a layout cannot distribute a result of these dimensions; "" where it can."""
+    info = _info(layout)
+    tile, threads = info["undistributed"], info["subgroups"][0] * info["threads"][0]
+    if len(tile) > len(dims):
+        return f"expected a layout of rank {len(dims)} or less, that of the result, found rank {len(tile)}"
+    if info["held"] != info["elements"]:
+        return f"expected a complete layout: {info['held'][0]} of {info['elements'][0]} elements are held, the rest would be computed by nobody"
+    if max(info["subgroups"][0], info["threads"][0], threads) > MOST_THREADS:
+        return f"expected at most {MOST_THREADS} threads in a block, found {info['subgroups'][0]} subgroups of {info['threads'][0]}"
+    if math.prod(_tiles(tile, dims)) > MOST_BLOCKS:
+        return f"expected at most {MOST_BLOCKS} blocks, found {math.prod(_tiles(tile, dims))} tiles"
+    return ""
+
+
+def _tiles(tile: "Sequence[int]", dims: "Sequence[int]") -> "Tuple[int, ...]":
+    """Tiles along each dimension of the result; one index is a tile of the dimensions that the layout does not have."""
+    sizes = [1] * (len(dims) - len(tile)) + list(tile)
+    return tuple(-(-n // size) for n, size in zip(dims, sizes))
+
+
+@dataclass(frozen=True)
+class Distributed(Loop):
+    """layout: canonical; grid: tiles; index: (th_x, bl_x)[(chunk,) vec] -> the result's index; whole: no step is cut by the result's end."""
+
+    layout: str = ""
+    grid: int = 1
+    index: str = ""
+    whole: bool = True
+
+    def blocks(self, elements: int) -> int:
+        return self.grid
+
+    def cut(self, elements: int) -> bool:
+        return not self.whole
+
+    def text(self) -> str:
+        return f"{super().text()}, {self.grid} tiles distributed by {self.layout}"
+
+    def picture(self) -> "List[str]":
+        """Who holds what: the beginning of `nested draw`, then what the kernel's own map gives the first threads in the first tile."""
+        (lines, columns), info = SHOWN, _info(self.layout)
+        try:
+            drawn = algebra.call("nested", "draw", self.layout).splitlines()
+        except algebra.AlgebraError:
+            drawn = ["x".join(map(str, info["undistributed"])) + ", too large to draw"]
+        found = [line if len(line) <= columns else line[:columns].rsplit("  ", 1)[0].rstrip() + "  .." for line in drawn[:lines]]
+        found += [".."] * (len(drawn) > lines)
+        threads = info["threads"][0]
+        for th in range(min(self.threads, 4)):
+            held = [algebra.evaluate(self.index, th, 0, *([chunk] if self.chunks > 1 else []), vec)
+                    for chunk in range(min(self.chunks, 8)) for vec in range(self.vec)][:8]
+            texts = ["-" if at is None else "(" + ",".join(map(str, at)) + ")" for at in held]
+            found.append(f"th_x {th} (subgroup {th // threads}, thread {th % threads}) of block 0: {' '.join(texts)}"
+                         + (" .." if self.chunks * self.vec > len(held) else ""))
+        return found
+
+
+def schedule(layout: str, dims: "Sequence[int]", minor_to_major: "Sequence[int]") -> Distributed:
+    """The schedule of a result of these dimensions, in this order in memory, by a layout that fits."""
+    info = _info(layout)
+    tile, subgroups, threads = info["undistributed"], info["subgroups"][0], info["threads"][0]
+    nested = algebra.call("nested", "map", layout)
+    slots = {v.name: v.hi + 1 for v in algebra.info(nested).of("range")}
+    first = len(dims) - len(tile)              # the result's dimension that is the layout's first
+    minor = next((d for d in minor_to_major if d >= first and slots[f"e{d - first}"] > 1), -1)
+    element = f"e{minor - first}" if minor >= 0 else ""
+    vec = max(n for n in range(1, VECTOR + 1) if slots.get(element, 1) % n == 0 and (n == 1 or n <= dims[minor]))   # some steps are whole
+    counts = {name: size // vec if name == element else size for name, size in slots.items()}
+    chunks, below, digits = math.prod(counts.values()), math.prod(counts.values()), []
+    for name, size in counts.items():
+        below //= size
+        digit = f"(chunk floordiv {below}) mod {size}" if size > 1 else "0"
+        digits.append(f"({digit}) * {vec} + vec" if name == element else digit)
+    grid = _tiles(tile, dims)
+    box = {"th_x": subgroups * threads, "bl_x": math.prod(grid), **({"chunk": chunks} if chunks > 1 else {}), "vec": vec}
+    names = f"(th_x, bl_x)[{', '.join(list(box)[2:])}]"
+    domain = [f"{name} in [0, {size - 1}]" for name, size in box.items()]
+    ids = f"{names} -> ({', '.join([f'th_x floordiv {threads}', f'th_x mod {threads}', *digits])}), domain: {', '.join(domain)}"
+    held = algebra.compose(ids, algebra.call("map", "dims", nested))
+    results, below = [], math.prod(grid)
+    inside = [r.text for r in algebra.info(held).results]
+    for d, tiles in enumerate(grid):
+        below //= tiles
+        at = f"((bl_x floordiv {below}) mod {tiles})"
+        results.append(f"{at} * {tile[d - first]} + ({inside[d - first]})" if d >= first else at)
+    domain += [f"{text} in [0, {n - 1}]" for text, n in zip(results, dims)]
+    if info["copies"] != [1]:
+        owner = algebra.info(algebra.compose(held, algebra.call("nested", "unmap", layout))).results
+        domain += [f"th_x floordiv {threads} - ({owner[0].text}) in [0, 0]", f"th_x mod {threads} - ({owner[1].text}) in [0, 0]"]
+    index = algebra.simplify(f"{names} -> ({', '.join(results)}), domain: {', '.join(domain)}")
+    return Distributed(subgroups * threads, chunks, vec, layout=layout, grid=math.prod(grid), index=index, whole=minor < 0 or dims[minor] % vec == 0)
