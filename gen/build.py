@@ -463,7 +463,8 @@ def bytes_read(fusion: Fusion, made: Sequence[Nest]) -> int:
                     number = first_leaf(read.source) + read.output
                     reads[number] = reads.get(number, 0) + points(read.map)
     leaves = param_leaves(fusion)
-    return sum(min(leaves[n].bytes, count * dtypes.storage_bytes(leaves[n].dtype)) for n, count in reads.items())
+    return sum(-(-min(leaves[n].elements, count) * (dtypes.TABLE[leaves[n].dtype].bits if leaves[n].dtype in dtypes.PACKED
+                                                    else 8 * dtypes.storage_bytes(leaves[n].dtype)) // 8) for n, count in reads.items())
 
 
 def points(index: str) -> int:

@@ -1849,7 +1849,8 @@ def _selects_by_scalar(instruction: Instruction) -> bool:
 
 def _to_inline(instruction: Instruction) -> bool:
     return instruction.opcode in ("fusion", "call", "map") or _selects_by_scalar(instruction) or (
-        instruction.opcode == "copy" and instruction.shape.kind == "tuple")
+        instruction.opcode == "copy" and instruction.shape.kind == "tuple") or (
+        instruction.opcode == "get-tuple-element" and instruction.operands[0].opcode == "tuple")
 
 
 def inlined(computation: Computation, filename: str = "") -> Computation:

@@ -232,9 +232,10 @@ class Partition:
             if instruction.opcode == "get-tuple-element":
                 children = instruction.operands[0].shape.children
                 output += sum(len(child.leaves()) for child in children[:instruction.attributes["index"]])
-            index = compose(index, operand_map(instruction, side))
+            else:
+                index = compose(index, operand_map(instruction, side))
             instruction = instruction.operands[side]
-        if index != EMPTY and not instruction.shape.leaves()[0].dims:
+        if index != EMPTY and not instruction.shape.leaves()[output].dims:
             index = function.nowhere
         return Read(instruction, index, output)
 

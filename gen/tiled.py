@@ -149,7 +149,12 @@ def lowered(computation: Computation, results: "Sequence[Tuple[Shape, Instructio
             found.append((number, shape, value, leaf))
             continue
         if value.shape.kind == "tuple":
-            value = add(f"{value.name}.{leaf}", "get-tuple-element", value.shape.leaves()[leaf], [value], index=leaf)
+            while value.shape.kind == "tuple":      # down to the leaf
+                child = 0
+                while leaf >= len(value.shape.children[child].leaves()):
+                    leaf -= len(value.shape.children[child].leaves())
+                    child += 1
+                value = add(f"{value.name}.{child}", "get-tuple-element", value.shape.children[child], [value], index=child)
             if value.shape.tiled:
                 value = add(f"{value.name}.plain", "copy", plain(value.shape), [value])
         zero = Instruction(f"zero.{number}", "constant", array_shape(shape.dtype, ()), literal=[0], computation=made)
