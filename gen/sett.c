@@ -130,7 +130,7 @@ static int read_line(FILE *in, buffer *line) {
   buffer_grow(line, 256);
   while ((c = getc(in)) != EOF && c != '\n') {
     if (length + 2 > line->capacity) buffer_grow(line, line->capacity * 2);
-    line->text[length++] = (char)c;
+    line->text[length++] = c ? (char)c : '\1'; /* a NUL is no text, and must not end it */
   }
   if (c == EOF && !length) return 0;
   if (length && line->text[length - 1] == '\r') --length;

@@ -1,7 +1,7 @@
 /* The commands `nested ...` (a part of gen/sett.c): each reads texts, asks include/sett_nested_layout.h and says the answer. */
 #include "../include/sett_mma_layouts.h"
 
-enum { NESTED_OWNERS = 1 << 16, NESTED_DRAWN = 1 << 16 };
+enum { NESTED_OWNERS_MOST = 1 << 20, NESTED_DRAWN = 1 << 16 };
 
 static int nested_error(command *self, const sett_nested_layout *layout) {
   char text[256];
@@ -105,7 +105,9 @@ static int nested_owner(command *self, const sett_nested_layout *layout) {
   int count = shape_integers(self, self->argv[3], index, SETT_NESTED_MAX_RANK), found = 0;
   if (count < 0) return 2;
   if (count != layout->rank) return say_error(self, 1, "expected as many indices as the layout has dimensions");
-  for (which = 0; which < NESTED_OWNERS; ++which) {
+  if (sett_nested_owner(layout, index, NESTED_OWNERS_MOST, &owner[0], &owner[1], &owner[2]) > 0)
+    return say_error(self, 1, "expected an element of at most 1048576 owners");
+  for (which = 0;; ++which) {
     found = sett_nested_owner(layout, index, which, &owner[0], &owner[1], &owner[2]);
     if (found < 0) return say_error(self, 1, "expected indices inside the vector");
     if (!found) break;
@@ -113,7 +115,6 @@ static int nested_owner(command *self, const sett_nested_layout *layout) {
     shape_say_list(self, owner, 3);
   }
   if (!which) say_text(self, "nobody");
-  if (found) say_text(self, "; ..");
   return 0;
 }
 

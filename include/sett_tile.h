@@ -13,7 +13,7 @@ INCLUDE
 OPTIONS
   SETT_TILE_DEVICE_RANK 6, SETT_TILE_DEVICE_DIGITS 4   the size of a plan on a device; the same for host and device
   SETT_RELAYOUT_STREAM     bytes from which a relayout writes past the caches (4 MiB)
-  SETT_RELAYOUT_PIECE      bytes of a piece, about, a multiple of 8 (64 KiB); SETT_RELAYOUT_STEP of a step in it (1 KiB)
+  SETT_RELAYOUT_PIECE      bytes of a piece, or more where a strip of both sides is, a multiple of 8 (64 KiB); SETT_RELAYOUT_STEP of a step in it (1 KiB)
   SETT_RELAYOUT_SCALAR     defined: a relayout without vectors
   The limits at the end are constants of the format of sett_tile_shape.
 
@@ -665,7 +665,7 @@ SETT_INLINE int sett_tile_formats(const sett_tile_shape *shape, sett_tile_format
   X(ERROR_DIMS, "expected two arrays with the same dimensions")                                                      \
   X(ERROR_BITS, "expected elements of 1, 2 or 4 bits or whole bytes")                                                \
   X(ERROR_WIDTHS, "expected elements of the same size, or of at most a byte and at least their type's width")       \
-  X(ERROR_LARGE, "expected arrays of at most 2^60 bytes")
+  X(ERROR_LARGE, "expected arrays of less than 2^60 bytes")
 
 enum {
   SETTP_RELAYOUT_FIRST = 999, /* error codes follow those of shapes */
@@ -2880,9 +2880,10 @@ SETTP_RELAYOUT_INLINE void settp_relayout_copy(unsigned char *to, const unsigned
   }                                                                                                                  \
   SETTP_RELAYOUT_INLINE void settp_relayout_zip_##name(unsigned char *to, const unsigned char *from, int64_t row,    \
                                                        int64_t n, int64_t ahead, int z, int rounds, int streams) {   \
-    int64_t j, element = wide / lanes;                                                                               \
+    const int64_t element = wide / lanes, most = 512 / (z * element);                                                \
+    int64_t j;                                                                                                       \
     if (z <= 4 && z * n * element == 512) { /* the row of most tiles: the compiler knows the length */               \
-      SETTP_RELAYOUT_UNROLL for (j = 0; j < 512 / z / element; j += lanes)                                           \
+      SETTP_RELAYOUT_UNROLL for (j = 0; j < most; j += lanes)                                                        \
         settp_relayout_zip_step_##name(to + z * j * element, from + j * element, row, ahead, z, rounds, streams);    \
       return;                                                                                                        \
     }                                                                                                                \
@@ -2893,9 +2894,10 @@ SETTP_RELAYOUT_INLINE void settp_relayout_copy(unsigned char *to, const unsigned
   }                                                                                                                  \
   SETTP_RELAYOUT_INLINE void settp_relayout_unzip_##name(unsigned char *to, const unsigned char *from, int64_t row,  \
                                                          int64_t n, int64_t ahead, int z, int rounds, int streams) { \
-    int64_t j, element = wide / lanes;                                                                               \
+    const int64_t element = wide / lanes, most = 512 / (z * element);                                                \
+    int64_t j;                                                                                                       \
     if (z <= 4 && z * n * element == 512) { /* the row of most tiles: the compiler knows the length */               \
-      SETTP_RELAYOUT_UNROLL for (j = 0; j < 512 / z / element; j += lanes)                                           \
+      SETTP_RELAYOUT_UNROLL for (j = 0; j < most; j += lanes)                                                        \
         settp_relayout_unzip_step_##name(to + j * element, from + z * j * element, row, ahead, z, rounds, streams);  \
       return;                                                                                                        \
     }                                                                                                                \
