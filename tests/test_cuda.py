@@ -25,7 +25,7 @@ from typing import Callable, Dict, List, Sequence, Tuple
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from gen import build, dtypes, hlo, reference  # noqa: E402
+from gen import build, dtypes, hlo, reference, tiled  # noqa: E402
 from gen.dialect import CUDA  # noqa: E402
 
 CATALOGUE = ROOT / "tests" / "kernels"
@@ -326,10 +326,10 @@ def compare(text: str, stem: str, excess: bool = False, level: str = "-O0") -> i
     for fusion in fusions:
         library = on_cpu(folder, fusion.name, level)
         draw = random.Random(f"{stem}{fusion.name}")
-        params = [Buffer(leaf.bytes, inputs(leaf.dtype, leaf.elements, draw)) for leaf in build.param_leaves(fusion)]
+        params = [Buffer(leaf.bytes, inputs(leaf.dtype, tiled.positions(leaf), draw)) for leaf in build.param_leaves(fusion)]
         leaves = [leaf for leaf, _, _ in build.result_leaves(fusion.computation)]
         given = [b.bytes() for b in params]
-        got, want, limits = ([Buffer(leaf.elements * 8 if wide else leaf.bytes) for leaf in leaves] for wide in (False, False, True))
+        got, want, limits = ([Buffer(tiled.positions(leaf) * 8 if wide else leaf.bytes) for leaf in leaves] for wide in (False, False, True))
         assert getattr(library, f"{fusion.name}_ref")(pointers(params), pointers(want)) == 0
         assert getattr(library, f"{fusion.name}_bound")(pointers(params), pointers(limits)) == 0
         for order in range(3):
@@ -347,8 +347,8 @@ def compare(text: str, stem: str, excess: bool = False, level: str = "-O0") -> i
             if a == b:
                 continue
             size = dtypes.storage_bytes(leaf.dtype)
-            bound = (ctypes.c_double * leaf.elements).from_address(limits[number].address)
-            for k in range(leaf.elements):
+            bound = (ctypes.c_double * tiled.positions(leaf)).from_address(limits[number].address)
+            for k in range(tiled.positions(leaf)):
                 x, y = (int.from_bytes(v[k * size:k * size + size], "little") for v in (a, b))
                 assert not differs(x, y, leaf.dtype, bound[k], bitwise), (
                     f"{fusion.name}: result {number} ({leaf.text}) at {k}: {x:#x} ({dtypes.decode(x, leaf.dtype)}), reference {y:#x} "
