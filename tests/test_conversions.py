@@ -262,7 +262,7 @@ def test_narrow_integers(name: str, target: str, tmp_path: Path) -> None:
     result("s32", n, "convert(p0)", [a for a, _ in values])
     result(name, len(floats), "convert(p2)", [0 if x != x else int(min(max(x, low), high)) for x in floats])
     result(name, 601, "convert(p3)", range(-300, 301))
-    result(name, n, "reverse(p0), dimensions={{0}}", [a for a, _ in values[::-1]])
+    result(name, n, "reverse(p0), dimensions={0}", [a for a, _ in values[::-1]])
     result(name, n - 2, f"slice(p0), slice={{[1:{n - 1}]}}", [a for a, _ in values[1:-1]])
     other = ("u" if name[0] == "s" else "s") + name[1:]
     result(other, n, "bitcast-convert(p0)", [a for a, _ in values])
