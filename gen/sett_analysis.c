@@ -139,6 +139,7 @@ static int command_banks(command *self) {
   sett_map_arena arena = command_arena();
   sett_analysis_memory memory, padded, swizzled;
   sett_analysis_banks worst;
+  sett_analysis_coalescing apart;
   sett_tile_shape shape;
   sett_map map[BANKS_MAPS];
   int64_t round;
@@ -189,13 +190,22 @@ static int command_banks(command *self) {
   say_int(self, worst.bank);
   if (!memory.dims.count) return 1;
   round = (int64_t)BANKS * BANK_BYTES * 8;
-  if (memory.dims.values[memory.dims.count - 1] * memory.bits % round == 0) {
-    say_text(self, "\nwhy: a row is ");
-    say_int(self, memory.dims.values[memory.dims.count - 1] * memory.bits / 8);
-    say_text(self, " bytes, a multiple of the 128 bytes of all banks: a column lies in one bank");
-  }
   padded = swizzled = memory;
   degree = sett_analysis_pad_rows(&arena, maps, map, &padded, BANKS, BANK_BYTES, WARP);
+  if (degree > 0 && padded.padding) { /* longer rows help: their length is the reason */
+    if (memory.dims.values[memory.dims.count - 1] * memory.bits % round == 0) {
+      say_text(self, "\nwhy: a row is ");
+      say_int(self, memory.dims.values[memory.dims.count - 1] * memory.bits / 8);
+      say_text(self, " bytes, a multiple of the 128 bytes of all banks: a column lies in one bank");
+    }
+  } else {
+    apart = sett_analysis_coalesced(&arena, map[at], &memory, BANK_BYTES, WARP);
+    if (!apart.error && apart.strided && apart.stride) {
+      say_text(self, "\nwhy: neighbouring lanes are ");
+      say_int(self, apart.stride);
+      say_text(self, " elements apart");
+    }
+  }
   if (degree > 0 && padded.padding) analysis_say_memory(self, &memory, &padded, degree);
   degree = sett_analysis_swizzle_rows(&arena, maps, map, &swizzled, BANKS, BANK_BYTES, WARP);
   if (degree > 0 && swizzled.swizzle_count) analysis_say_memory(self, &memory, &swizzled, degree);

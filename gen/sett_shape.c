@@ -198,17 +198,24 @@ static int shape_info(command *self, const char *text) {
   return 0;
 }
 
-static int shape_index(command *self, const char *text, const char *index) {
-  sett_tile_shape shape;
+/* The position of an index, or -1 and the error is said. */
+static int64_t shape_position(command *self, const char *text, const char *index, sett_tile_shape *shape) {
   sett_tile_plan plan;
   int64_t values[SETT_TILE_MAX_RANK], position;
   int count;
-  if (!shape_plan(self, text, &shape, &plan)) return 2;
+  if (!shape_plan(self, text, shape, &plan)) return -1;
   count = shape_integers(self, index, values, SETT_TILE_MAX_RANK);
-  if (count < 0) return 2;
-  if (count != shape.rank) return say_error(self, 1, "expected as many indices as the shape has dimensions");
+  if (count < 0) return -1;
+  if (count != shape->rank) return (void)say_error(self, 1, "expected as many indices as the shape has dimensions"), -1;
   position = sett_tile_position(&plan, values);
-  if (position < 0) return say_error(self, 1, "expected indices inside the shape");
+  if (position < 0) return (void)say_error(self, 1, "expected indices inside the shape"), -1;
+  return position;
+}
+
+static int shape_index(command *self, const char *text, const char *index) {
+  sett_tile_shape shape;
+  int64_t position = shape_position(self, text, index, &shape);
+  if (position < 0) return 2;
   say_int(self, position);
   return 0;
 }
@@ -399,16 +406,9 @@ static int shape_strides(command *self, const char *text) {
 /* byte B, bits F..L: where the element at an index lies. */
 static int shape_bits(command *self, const char *text, const char *index) {
   sett_tile_shape shape;
-  sett_tile_plan plan;
   sett_tile_place place;
-  int64_t values[SETT_TILE_MAX_RANK], position;
-  int count;
-  if (!shape_plan(self, text, &shape, &plan)) return 2;
-  count = shape_integers(self, index, values, SETT_TILE_MAX_RANK);
-  if (count < 0) return 2;
-  if (count != shape.rank) return say_error(self, 1, "expected as many indices as the shape has dimensions");
-  position = sett_tile_position(&plan, values);
-  if (position < 0) return say_error(self, 1, "expected indices inside the shape");
+  int64_t position = shape_position(self, text, index, &shape);
+  if (position < 0) return 2;
   place = sett_tile_place_of(&shape, position);
   say_text(self, "byte ");
   say_int(self, place.byte);

@@ -36,6 +36,13 @@ static int64_t product(const int64_t *dims, int n) {
 }
 
 /* The array whose axis i is the old one's axis order[i]; dims become those of the new one. */
+static void step(int64_t *index, const int64_t *size, int n) {
+  for (int i = n; i-- > 0;) {
+    if (++index[i] < size[i]) break;
+    index[i] = 0;
+  }
+}
+
 static int32_t *transposed(int32_t *old, int64_t *dims, int n, const int *order) {
   int64_t all = product(dims, n), index[64], size[64];
   int32_t *made = malloc((size_t)(all ? all : 1) * sizeof *made);
@@ -45,10 +52,7 @@ static int32_t *transposed(int32_t *old, int64_t *dims, int n, const int *order)
     for (int i = 0; i < n; ++i) at[order[i]] = index[i];
     for (int i = 0; i < n; ++i) q = q * dims[i] + at[i];
     made[p] = old[q];
-    for (int i = n; i-- > 0;) {
-      if (++index[i] < size[i]) break;
-      index[i] = 0;
-    }
+    step(index, size, n);
   }
   memcpy(dims, size, (size_t)n * sizeof *dims);
   free(old);
@@ -63,10 +67,7 @@ static int32_t *padded(int32_t *old, int64_t *dims, int n, const int64_t *size) 
     int inside = 1;
     for (int i = 0; i < n; ++i) inside &= index[i] < dims[i], q = q * dims[i] + index[i];
     made[p] = inside ? old[q] : -1;
-    for (int i = n; i-- > 0;) {
-      if (++index[i] < size[i]) break;
-      index[i] = 0;
-    }
+    step(index, size, n);
   }
   memcpy(dims, size, (size_t)n * sizeof *dims);
   free(old);

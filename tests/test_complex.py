@@ -17,6 +17,8 @@ from typing import Callable, Dict, List, Tuple
 
 import pytest
 
+from gen_run import run
+
 ROOT = Path(__file__).resolve().parent.parent
 SWEEP = os.environ.get("SETT_SWEEP", "") != ""
 PART = {"c64": ("f32", "f", 2.0 ** -23, 30), "c128": ("f64", "d", 2.0 ** -52, 250)}   # part, its code, its unit, sizes that products bear
@@ -33,19 +35,6 @@ def buffer(values: "List[complex]", code: str) -> bytes:
 def numbers(data: bytes, code: str) -> List[complex]:
     flat = struct.unpack(f"<{len(data) // struct.calcsize(code)}{code}", data)
     return [complex(a, b) for a, b in zip(flat[::2], flat[1::2])]
-
-
-def run(text: str, params: List[bytes], target: str, folder: Path) -> List[bytes]:
-    (folder / "in").mkdir()
-    (folder / "m.hlo").write_text(text)
-    for k, data in enumerate(params):
-        (folder / "in" / f"p{k}.bin").write_bytes(data)
-    words = ["run", folder / "m.hlo", "--target", target, "--in", folder / "in", "--out", folder / "out"]
-    done = subprocess.run([sys.executable, str(ROOT / "gen"), *map(str, words)], capture_output=True, text=True, timeout=300)
-    if done.returncode == 3:
-        pytest.skip(f"SKIP: {done.stderr.strip() or done.stdout.strip()}")
-    assert done.returncode == 0, done.stdout + done.stderr
-    return [(folder / "out" / f"r{k}.bin").read_bytes() for k in range(len(list((folder / "out").iterdir())))]
 
 
 def checked(dtype: str, target: str, folder: Path) -> None:

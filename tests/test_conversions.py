@@ -10,13 +10,13 @@ import bisect
 import math
 import os
 import struct
-import subprocess
-import sys
 from fractions import Fraction
 from pathlib import Path
 from typing import Callable, Dict, List, Sequence, Tuple
 
 import pytest
+
+from gen_run import run
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGETS = ("c", "opencl", "cuda-on-cpu")
@@ -99,19 +99,6 @@ def unpack(name: str, data: bytes) -> List[int]:
     if width < 8:
         return [byte >> k * width & ((1 << width) - 1) for byte in data for k in range(8 // width)]
     return [int.from_bytes(data[k:k + width // 8], "little") for k in range(0, len(data), width // 8)]
-
-
-def run(text: str, params: Sequence[bytes], target: str, folder: Path) -> List[bytes]:
-    (folder / "in").mkdir()
-    (folder / "m.hlo").write_text(text)
-    for k, data in enumerate(params):
-        (folder / "in" / f"p{k}.bin").write_bytes(data)
-    words = ["run", folder / "m.hlo", "--target", target, "--in", folder / "in", "--out", folder / "out"]
-    done = subprocess.run([sys.executable, str(ROOT / "gen"), *map(str, words)], capture_output=True, text=True, timeout=300)
-    if done.returncode == 3:
-        pytest.skip(f"SKIP: {done.stderr.strip() or done.stdout.strip()}")
-    assert done.returncode == 0, done.stdout + done.stderr
-    return [(folder / "out" / f"r{k}.bin").read_bytes() for k in range(len(list((folder / "out").iterdir())))]
 
 
 def module(parameters: "Sequence[Tuple[str, int]]", results: "Sequence[Tuple[str, int, str]]") -> str:

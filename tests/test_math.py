@@ -10,12 +10,13 @@ import math
 import os
 import random
 import struct
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Tuple
 
 import pytest
+
+from gen_run import run
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -102,18 +103,11 @@ def test_ulps(dtype: str, target: str, tmp_path: Path) -> None:
     for k, (_, text, arguments) in enumerate(ops):
         lines.append(f"  r{k} = {dtype}[{len(arguments)}] {text}")
         results.append(f"{dtype}[{len(arguments)}]")
-    (tmp_path / "m.hlo").write_text("f {\n" + "\n".join(lines) + f"\n  ROOT t = ({', '.join(results)}) tuple({', '.join(f'r{k}' for k in range(len(ops)))})\n}}\n")
-    (tmp_path / "in").mkdir()
-    for k, column in enumerate(columns):
-        (tmp_path / "in" / f"p{k}.bin").write_bytes(struct.pack(f"<{len(column)}{code}", *column))
-    words = ["run", tmp_path / "m.hlo", "--target", target, "--in", tmp_path / "in", "--out", tmp_path / "out"]
-    done = subprocess.run([sys.executable, str(ROOT / "gen"), *map(str, words)], capture_output=True, text=True, timeout=300)
-    if done.returncode == 3:
-        pytest.skip(f"SKIP: {done.stderr.strip() or done.stdout.strip()}")
-    assert done.returncode == 0, done.stdout + done.stderr
+    text = "f {\n" + "\n".join(lines) + f"\n  ROOT t = ({', '.join(results)}) tuple({', '.join(f'r{k}' for k in range(len(ops)))})\n}}\n"
+    made = run(text, [struct.pack(f"<{len(column)}{code}", *column) for column in columns], target, tmp_path)
     worst: Dict[str, Tuple[float, Tuple[float, ...]]] = {}
     for k, (op, _, arguments) in enumerate(ops):
-        got = struct.unpack(f"<{len(arguments)}{code}", (tmp_path / "out" / f"r{k}.bin").read_bytes())
+        got = struct.unpack(f"<{len(arguments)}{code}", made[k])
         function = true(op, mp)
         for x, y in zip(arguments, got):
             try:
