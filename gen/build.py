@@ -27,8 +27,14 @@ TARGETS = ("cuda", "opencl", "c")
 
 
 def environment() -> jinja2.Environment:
-    """Templates stay readable as C: statements are //% lines, expressions ${ }, comments //#."""
-    made = jinja2.Environment(loader=jinja2.FileSystemLoader(ROOT / "templates"), undefined=jinja2.StrictUndefined,
+    """Templates stay readable as C: statements are //% lines, expressions ${ }, comments //#. What Jinja makes of them is kept."""
+    kept = ROOT / "build" / "templates"
+    try:
+        kept.mkdir(parents=True, exist_ok=True)
+        cache = jinja2.FileSystemBytecodeCache(str(kept)) if os.access(kept, os.W_OK) else None
+    except OSError:
+        cache = None
+    made = jinja2.Environment(loader=jinja2.FileSystemLoader(ROOT / "templates"), undefined=jinja2.StrictUndefined, bytecode_cache=cache,
                               line_statement_prefix="//%", line_comment_prefix="//#", variable_start_string="${",
                               variable_end_string="}", trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
                               autoescape=False)

@@ -1,4 +1,4 @@
-/* The one front of the algebra: sett_command runs one command, `build/sett` is main() around it, `libsett.so` exports it (-DSETT_SHARED). */
+/* The one front of the algebra: sett_command runs one command, `build/sett` is main() around it, `libsett.so` exports it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,12 +63,10 @@ static sett_map_arena command_arena(void) { return sett_map_arena_make(command_m
 #include "sett_analysis.c"
 #endif
 
-#if defined(SETT_SHARED) && defined(__GNUC__)
+#if defined(__GNUC__)
 #define SETT_EXPORT __attribute__((visibility("default")))
-#elif defined(SETT_SHARED)
-#define SETT_EXPORT
 #else
-#define SETT_EXPORT static
+#define SETT_EXPORT
 #endif
 
 SETT_EXPORT int sett_command(int argc, const char *const *argv, char *out, size_t capacity);
@@ -105,7 +103,6 @@ SETT_EXPORT int sett_command(int argc, const char *const *argv, char *out, size_
   return status;
 }
 
-#if !defined(SETT_SHARED)
 typedef struct {
   char *text;
   size_t capacity;
@@ -187,4 +184,3 @@ int main(int argc, char **argv) {
   free(out.text);
   return status;
 }
-#endif
