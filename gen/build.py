@@ -18,7 +18,7 @@ from gen.dialect import COMPLEX, DIALECTS, SCALAR_C, TINY, Dialect, vectors
 from gen.emit import Body, Helpers, Value, conditions, NotWide, Text, first_leaf, memory_map, offset, buffers_of, reads_of
 from gen.hlo import Computation, Fusion, Instruction, Shape
 from gen.kernel import BuildError, CFunction, Kernel, Nest, arguments, attribute, function_text, narrowest
-from gen.partition import EMPTY, Partition, compose
+from gen.partition import EMPTY, RUNTIME, Partition, compose
 from gen.schedule import Device, Loop, candidates, device_for
 from gen.walk import walk, woven
 
@@ -473,23 +473,50 @@ def bytes_read(fusion: Fusion, made: Sequence[Nest]) -> int:
                                                     else 8 * dtypes.storage_bytes(leaves[n].dtype)) // 8) for n, count in reads.items())
 
 
+def index_sizes(computation: Computation) -> Dict[int, int]:
+    """Parameters' buffers that hold indices, as they are or after a few ops on integers: below which size they are in range."""
+    found: Dict[int, int] = {}
+    waiting: List[Tuple[Instruction, int]] = []
+    for i in computation.instructions:
+        if i.opcode in RUNTIME:
+            of = i.operands[0].shape.dims
+            sizes = of if i.opcode != "gather" else [of[d] for d in i.attributes["start_index_map"]]
+            first = RUNTIME[i.opcode] + 1
+            waiting += [(o, max(sizes, default=0) if i.opcode == "gather" else of[k]) for k, o in enumerate(i.operands[first:])]
+    seen = set(waiting)
+    while waiting:
+        i, size = waiting.pop()
+        leaf = 0
+        if i.opcode == "get-tuple-element" and i.operands[0].opcode == "parameter":
+            i, leaf = i.operands[0], sum(len(c.leaves()) for c in i.operands[0].shape.children[:i.attributes["index"]])
+        if i.opcode == "parameter":
+            if i.shape.leaves()[leaf].dtype != "pred":
+                found[first_leaf(i) + leaf] = max(size, found.get(first_leaf(i) + leaf, 0))
+            continue
+        more = {(o, size) for o in i.operands if o.shape.kind == "array" and dtypes.TABLE[o.shape.dtype].kind in ("sint", "uint")} - seen
+        seen |= more
+        waiting += more
+    return found
+
+
 def points(index: str) -> int:
-    """Points of a map's box that can differ in its results: the product over the variables that appear."""
+    """Points of a map's box that can differ in its results: the product over the variables that appear, but those that are read."""
     info = algebra.info(index)
     words = set(re.findall(r"[A-Za-z_][A-Za-z0-9_]*", " ".join(r.text for r in info.results)))
-    return math.prod(v.hi - v.lo + 1 for v in info.variables if v.name in words)
+    return math.prod(v.hi - v.lo + 1 for v in info.variables if v.name in words and v.kind != "rt")
 
 
 def manifest(fusion: Fusion, programs: Sequence[Program], excess: bool) -> Dict[str, Any]:
     made = nests(fusion)
     leaves = result_leaves(fusion.computation)
+    indices = index_sizes(fusion.computation)
 
     def entry(shape: Shape) -> Dict[str, Any]:
         return {"shape": shape.text, "dtype": shape.dtype, "bytes": shape.bytes, "elements": shape.elements, "positions": tiled.positions(shape)}
 
     return {
         "name": fusion.name, "hero": " ".join(dict.fromkeys(k.hero for p in programs[:1] for k in p.kernels)) or "loop",
-        "params": [entry(shape) for shape in param_leaves(fusion)],
+        "params": [{**entry(shape), **({"index_below": indices[n]} if n in indices else {})} for n, shape in enumerate(param_leaves(fusion))],
         "results": [{**entry(shape), **({"padding": "zeros"} if tiled.positions(shape) > shape.elements else {}), "exact": moved} for (shape, _, _), moved in zip(leaves, reference.bitwise(fusion.computation, excess))],
         "aliases": [], "excess_precision": excess,
         "bytes_read": bytes_read(fusion, made), "bytes_written": sum(shape.bytes for shape, _, _ in leaves),

@@ -10,7 +10,7 @@ from typing import Callable, Dict, Iterator, List, Optional, Sequence, Tuple, Un
 from gen import algebra, dtypes, ops, tiles
 from gen.dialect import COMPLEX, NARROW, SMALL, TINY, Dialect, bits
 from gen.hlo import Computation, Instruction, Shape, c_identifier
-from gen.partition import EMPTY, PADS, Entry, Function, Partition, Read, Region, Root, compose, regions
+from gen.partition import EMPTY, PADS, RUNTIME, Entry, Function, Partition, Read, Region, Root, compose, regions
 from gen.schedule import Schedule
 
 INDEX_TYPES = ("uint", "int", "long")
@@ -808,6 +808,12 @@ class Body:
             return [self._pad(entry)]
         if opcode == "concatenate":
             return [self._concatenate(entry)]
+        if opcode == "dynamic-update-slice":
+            return [self._update(entry)]
+        if opcode in RUNTIME:
+            self._bind(entry.regions[0], entry.region)
+            self.region(entry.regions[0])
+            return [self.read(self.partition.operand(entry, 0, entry.regions[0]), entry.regions[0])]
         x = [self.read(self.partition.operand(entry, k), entry.region) for k in range(len(instruction.operands))]
         if opcode == "map":
             return self.scalar(instruction.called[0], x)
@@ -907,6 +913,36 @@ class Body:
             self._guarded(entry, 0, region, name, dtype)
         return Value(name, dtype, self.lanes, half)
 
+    def _bind(self, region: Region, where: Region) -> None:
+        """A region's runtime variables: indices as they are read, brought into their bounds in their own type."""
+        for runtime in region.runtimes:
+            value = self.read(runtime.read, where)
+            if value.lanes > 1:
+                raise NotWide
+            kind = dtypes.TABLE[value.dtype]
+            low = f"{value.text} < 0 ? 0 : " if kind.kind == "sint" else ""
+            last = str(runtime.last) if runtime.last < 1 << 31 else self.d.literal(runtime.last, value.dtype)
+            high = f"{value.text} > {last} ? {last} : " if runtime.last < 1 << (kind.bits - (kind.kind == "sint")) else ""
+            t = self.d.index[self.index_type]
+            self.text.add(f"const {t} {runtime.name} = ({t})({low}{high}{value.text});")
+
+    def _update(self, entry: Entry) -> Value:
+        """dynamic-update-slice: the operand, or the update where it lies."""
+        instruction, region = entry.instruction, entry.regions[0]
+        dtype = instruction.shape.dtype
+        kept = self.moved(self.read(self.partition.operand(entry, 0), entry.region))
+        if region.map == EMPTY:
+            return kept
+        self._bind(region, entry.region)
+        condition = self.condition(region)
+        if condition is None:
+            return kept
+        name, half = self.name(instruction.name), dtype == "f16"
+        self.text.add(f"{self.type(dtype, self.lanes, half)} {name} = {kept.text if self.lanes == 1 else self.splat(kept)};")
+        with self.text.block(f"if ({condition})" if condition else ""):
+            self._guarded(entry, 1, region, name, dtype)
+        return Value(name, dtype, self.lanes, half)
+
     def _concatenate(self, entry: Entry) -> Value:
         instruction = entry.instruction
         dtype = instruction.shape.dtype
@@ -983,6 +1019,8 @@ def reads_of(partition: Partition, function: Function) -> "Iterator[Tuple[Read, 
             if entry.callee is None:
                 for operand, inner in partition.operands(entry):
                     yield partition.operand(entry, operand, inner), inner or entry.region
+                for runtime in (one for inner in entry.regions for one in inner.runtimes):
+                    yield runtime.read, entry.region
     if function is partition.entry:
         for root in partition.roots:
             yield partition.root_read(root), function.body

@@ -64,6 +64,8 @@ def _maps(fusion: hlo.Fusion) -> str:
                     for operand, inner in partition.operands(entry):
                         read = partition.operand(entry, operand, inner)
                         lines.append(f"  {entry.instruction.name} operand {operand} -> {read.source.name}: {read.map}")
+                    lines += [f"  {entry.instruction.name} {one.name} -> {one.read.source.name}, in 0 .. {one.last}: {one.read.map}"
+                              for inner in entry.regions for one in inner.runtimes]
             if function is partition.entry:
                 for root in partition.roots:
                     read = partition.root_read(root)

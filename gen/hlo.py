@@ -256,14 +256,14 @@ ELEMENTWISE = _UNARY | _BINARY | frozenset("convert copy compare select clamp re
 COMPLEX = frozenset("""add subtract multiply divide negate abs real imag complex compare select copy convert exponential log sine cosine""".split())
 
 _MOVES = frozenset("""parameter constant iota broadcast transpose reshape bitcast slice reverse pad concatenate reduce tuple
-    get-tuple-element fusion call map""".split())
+    get-tuple-element fusion call map dynamic-slice dynamic-update-slice gather""".split())
 SUPPORTED = ELEMENTWISE | _MOVES
 
 _CHECKED = ELEMENTWISE | _MOVES
 _UNCHECKED = frozenset("""add-dependency after-all all-gather all-gather-done all-gather-start all-reduce all-reduce-done
     all-reduce-start all-to-all async-done async-start async-update batch-norm-grad batch-norm-inference batch-norm-training
     cholesky collective-broadcast collective-permute collective-permute-done collective-permute-start conditional
-    convolution copy-done copy-start custom-call domain dot dynamic-reshape dynamic-slice dynamic-update-slice fft gather
+    convolution copy-done copy-start custom-call domain dot dynamic-reshape fft
     get-dimension-size infeed opt-barrier optimization-barrier outfeed partition-id ragged-all-to-all ragged-dot recv
     recv-done reduce-scatter reduce-window replica-id rng rng-bit-generator rng-get-and-update-state scaled-dot scan scatter
     select-and-scatter send send-done set-dimension-size sort stochastic-convert topk triangular-solve while""".split())
@@ -287,11 +287,15 @@ _TYPED: Dict[str, Dict[str, str]] = {
     "iota": {"iota_dimension": "integer"},
     "slice": {"slice": "slices"},
     "pad": {"padding": "padding"},
+    "dynamic-slice": {"dynamic_slice_sizes": "integers"},
+    "gather": {**{key: "integers" for key in ("offset_dims", "collapsed_slice_dims", "start_index_map", "slice_sizes",
+                                              "operand_batching_dims", "start_indices_batching_dims")}, "index_vector_dim": "integer"},
     "compare": {"direction": "direction", "type": "compare_type"},
     "get-tuple-element": {"index": "integer"},
     "reduce-precision": {"exponent_bits": "integer", "mantissa_bits": "integer"},
 }
-_OPTIONAL = {("broadcast", "dimensions"), ("map", "dimensions"), ("compare", "type")}
+_OPTIONAL = {("broadcast", "dimensions"), ("map", "dimensions"), ("compare", "type"), ("gather", "operand_batching_dims"),
+             ("gather", "start_indices_batching_dims")}
 _COMMON = frozenset("""metadata backend_config sharding frontend_attributes origin original_value control-predecessors statistics
     parameter_replication result_accuracy operand_precision outer_dimension_partitions inner_dimension_partitions
     execution_thread async_execution_thread output_to_operand_aliasing is_composite buffer_alignment
@@ -1432,6 +1436,86 @@ class _Check:
             total += of.dims[along]
         return array_shape(first.dtype, first.dims[:along] + (total,) + first.dims[along + 1:])
 
+    # at an index that is read
+
+    def integer_type(self, number: int) -> Shape:
+        return self.kinds(number, ("sint", "uint"), "integers")
+
+    def starts(self, first: int, rank: int) -> None:
+        """Operands from `first` on: a scalar a dimension, all of one integer type, or one array of them."""
+        count = len(self.shapes) - first
+        if count == 1 and self.array(first).rank == 1:
+            if self.integer_type(first).dims != (rank,):
+                self.fail(f"expected {rank} start indices in operand {first}, found {_bare(self.shapes[first])}", operand=first)
+            return
+        if count != rank:
+            self.fail(f"expected {rank} start indices, as operand 0 {_bare(self.shapes[0])} has dimensions, or an array of them, found {count}")
+        for number in range(first, len(self.shapes)):
+            self.scalar(number, self.integer_type(first).dtype)
+
+    def sizes(self, key: str, of: Shape) -> Tuple[int, ...]:
+        """An attribute's sizes of a slice of an operand."""
+        sizes: Tuple[int, ...] = self.i.attributes[key]
+        if len(sizes) != of.rank:
+            self.fail(f"expected {of.rank} sizes, as operand 0 {_bare(of)} has dimensions, found {len(sizes)}", attribute=key)
+        for number, (size, most) in enumerate(zip(sizes, of.dims)):
+            if not 0 <= size <= most:
+                self.fail(f"expected a size from 0 to {most} in dimension {number}, found {size}", attribute=key)
+        return sizes
+
+    def _dynamic_slice(self) -> Shape:
+        if not self.shapes:
+            self.fail("expected at least 1 operand, found 0")
+        of = self.array(0)
+        self.starts(1, of.rank)
+        return array_shape(of.dtype, self.sizes("dynamic_slice_sizes", of))
+
+    def _dynamic_update_slice(self) -> Shape:
+        if len(self.shapes) < 2:
+            self.fail(f"expected at least 2 operands, found {len(self.shapes)}")
+        of, update = self.array(0), self.array(1)
+        if update.dtype != of.dtype or update.rank != of.rank or any(a > b for a, b in zip(update.dims, of.dims)):
+            self.fail(f"expected a part of {_bare(of)} as operand 1, found {_bare(update)}", operand=1)
+        self.starts(2, of.rank)
+        return of
+
+    def _gather(self) -> Shape:
+        if len(self.shapes) != 2:
+            self.fail(f"expected 2 operands, found {len(self.shapes)}")
+        of, indices, attributes = self.array(0), self.integer_type(1), self.i.attributes
+        vector = attributes["index_vector_dim"]
+        if not 0 <= vector <= indices.rank:
+            self.fail(f"expected a dimension from 0 to {indices.rank}, found {vector}", attribute="index_vector_dim")
+        rows = [size for d, size in enumerate(indices.dims) if d != vector]
+        length = indices.dims[vector] if vector < indices.rank else 1
+        offset, sizes = self.distinct("offset_dims", len(rows) + len(attributes["offset_dims"])), self.sizes("slice_sizes", of)
+        collapsed, batching = self.distinct("collapsed_slice_dims", of.rank), self.distinct("operand_batching_dims", of.rank)
+        of_rows = self.distinct("start_indices_batching_dims", indices.rank)
+        for key in ("offset_dims", "collapsed_slice_dims", "operand_batching_dims"):
+            if list(attributes.get(key, ())) != sorted(attributes.get(key, ())):
+                self.fail(f"expected '{key}' in increasing order", attribute=key)
+        if set(collapsed) & set(batching):
+            self.fail("expected dimensions that are not in 'collapsed_slice_dims'", attribute="operand_batching_dims")
+        if len(offset) + len(collapsed) + len(batching) != of.rank:
+            self.fail(f"expected an offset dimension for each of operand 0 {_bare(of)} that is neither collapsed nor batching, "
+                      f"{of.rank - len(collapsed) - len(batching)}, found {len(offset)}", attribute="offset_dims")
+        if len(self.distinct("start_index_map", of.rank)) != length:
+            self.fail(f"expected {length} dimensions, as many as an index has, found {len(attributes['start_index_map'])}", attribute="start_index_map")
+        if set(attributes["start_index_map"]) & set(batching):
+            self.fail("expected dimensions that are not in 'operand_batching_dims'", attribute="start_index_map")
+        for d in (*collapsed, *batching):
+            if sizes[d] != 1:
+                self.fail(f"expected a size of 1 in dimension {d}, which is collapsed or batching, found {sizes[d]}", attribute="slice_sizes")
+        if len(of_rows) != len(batching) or vector in of_rows:
+            self.fail(f"expected {len(batching)} dimensions of operand 1 other than index_vector_dim", attribute="start_indices_batching_dims")
+        for d, row in zip(batching, of_rows):
+            if of.dims[d] != indices.dims[row]:
+                self.fail(f"dimension {row} of operand 1 has size {indices.dims[row]}, dimension {d} of operand 0 {of.dims[d]}: expected equal sizes",
+                          attribute="start_indices_batching_dims")
+        windows = iter([size for d, size in enumerate(sizes) if d not in collapsed and d not in batching])
+        batches = iter(rows)
+        return array_shape(of.dtype, tuple(next(windows) if d in offset else next(batches) for d in range(len(rows) + len(offset))))
+
     # tuples and calls
 
     def _tuple(self) -> Shape:
@@ -1756,7 +1840,7 @@ def _entry_layouts(module: Module, instruction: Instruction) -> str:
 
 class _Inliner:
     """A copy of a computation without fusion, call and map, without copies of tuples and tuples that are only taken apart again;
-    a scalar that selects for all elements is broadcast."""
+    a scalar that selects for all elements is broadcast, start indices in an array become scalars."""
 
     def __init__(self, source: Computation, filename: str) -> None:
         self.filename = filename
@@ -1796,6 +1880,8 @@ class _Inliner:
             else:
                 if _selects_by_scalar(instruction):
                     operands[0] = self._broadcast(operands[0], instruction.shape)
+                if _starts_in_array(instruction):
+                    operands[-1:] = self._scalars(operands[-1])
                 known[id(instruction)] = self._copy(instruction, operands, instruction.shape)
         return known[id(_root(body))]
 
@@ -1824,6 +1910,18 @@ class _Inliner:
         self.target.instructions.append(broadcast)
         return broadcast
 
+    def _scalars(self, array: Instruction) -> List[Instruction]:
+        """The elements of an array of rank 1."""
+        found = []
+        for k in range(array.shape.dims[0]):
+            one = array
+            for opcode, dims, attributes in (("slice", (1,), {"slice": ((k, k + 1, 1),)}), ("reshape", (), {})):
+                one = Instruction(self._name(array.name), opcode, array_shape(array.shape.dtype, dims), [one], attributes, line=array.line,
+                                  col=array.col, computation=self.target)  # type: ignore[arg-type]
+                self.target.instructions.append(one)
+            found.append(one)
+        return found
+
     def _name(self, wanted: str) -> str:
         name = wanted
         while name in self.taken:
@@ -1847,8 +1945,14 @@ def _selects_by_scalar(instruction: Instruction) -> bool:
     return instruction.opcode == "select" and instruction.operands[0].shape.dims != instruction.shape.dims
 
 
+def _starts_in_array(instruction: Instruction) -> bool:
+    """Whether a dynamic-slice or dynamic-update-slice has its start indices in one operand."""
+    first = {"dynamic-slice": 1, "dynamic-update-slice": 2}.get(instruction.opcode)
+    return first is not None and len(instruction.operands) == first + 1 and instruction.operands[first].shape.rank == 1
+
+
 def _to_inline(instruction: Instruction) -> bool:
-    return instruction.opcode in ("fusion", "call", "map") or _selects_by_scalar(instruction) or (
+    return instruction.opcode in ("fusion", "call", "map") or _selects_by_scalar(instruction) or _starts_in_array(instruction) or (
         instruction.opcode == "copy" and instruction.shape.kind == "tuple") or (
         instruction.opcode == "get-tuple-element" and instruction.operands[0].opcode == "tuple")
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
-from gen import algebra
+from gen import algebra, dtypes
 from gen.hlo import Computation, Instruction, Shape, c_identifier
 
 MOVES = frozenset("broadcast transpose reshape bitcast slice reverse copy get-tuple-element".split())
@@ -24,9 +24,19 @@ MOST_REGIONS = 24    # inside each other
 EMPTY = "KNOWN EMPTY"
 
 
+@dataclass(frozen=True)
+class Runtime:
+    """A variable that is bound, not looped over: the value read (where the entry stands), brought into 0 .. last."""
+
+    name: str
+    read: "Read"
+    last: int
+
+
 @dataclass(eq=False)
 class Region:
-    """Code that runs under the same conditions. kind: body, loop (of a reduce), guard (of an operand of pad or concatenate)."""
+    """Code that runs under the same conditions. kind: body, loop (of a reduce), guard (of an operand of pad or concatenate, or of the update
+    of dynamic-update-slice), read (of an operand at an index that is read)."""
 
     kind: str
     function: "Function"
@@ -34,6 +44,8 @@ class Region:
     map: str = ""                                      # guard: to the operand, its domain is the condition
     ranges: Tuple[str, ...] = ()                       # loop: names of the loop variables, outermost first
     entries: "List[Entry]" = field(default_factory=list)
+    runtimes: "Tuple[Runtime, ...]" = ()               # read, guard: what the step's runtime variables are bound to
+    step: str = ""                                     # the map from the entry's own index to the operand's, in these names
 
     @property
     def depth(self) -> int:
@@ -120,6 +132,10 @@ def operand_map(instruction: Instruction, operand: int) -> str:
         words += [f"in{k}={_list(o.shape.dims)}" for k, o in enumerate(instruction.operands)]
         return algebra.call("op", opcode, str(operand), *words, f"dimension={_list(attributes['dimensions'])}")
     words.append(f"in={_list(source.dims)}")
+    if opcode in RUNTIME and operand == RUNTIME[opcode]:
+        return runtime_map(instruction)[0]
+    if opcode in RUNTIME and (operand or opcode != "dynamic-update-slice"):
+        return algebra.call("op", "scalar", str(operand), f"out={_list(out.dims)}", "in=")
     if opcode == "reduce":
         if operand >= len(instruction.operands) // 2:
             return algebra.call("op", "scalar", str(operand), *words)
@@ -140,6 +156,30 @@ def operand_map(instruction: Instruction, operand: int) -> str:
     if not source.dims and out.dims:
         return algebra.call("op", "scalar", str(operand), *words)
     return algebra.call("op", "elementwise", str(operand), *words)
+
+
+RUNTIME = {"dynamic-slice": 0, "dynamic-update-slice": 1, "gather": 0}   # ops with an operand at an index that is read, and which
+
+
+def runtime_map(instruction: Instruction) -> "Tuple[str, List[Tuple[str, int, str]]]":
+    """The map from an op's output to the operand that is read at run time's index; for each of its runtime variables: its name, the operand
+    that it is read from, clamped, and the map into it."""
+    opcode, attributes, out = instruction.opcode, instruction.attributes, instruction.shape.dims
+    operand = RUNTIME[opcode]
+    words = [f"out={_list(out)}", *(f"in{k}={_list(o.shape.dims)}" for k, o in enumerate(instruction.operands[:2])), "all=1"]
+    if opcode == "gather":
+        words += [f"{key}={_list(attributes.get(name, ()))}" for key, name in (
+            ("offset_dims", "offset_dims"), ("collapsed", "collapsed_slice_dims"), ("start_index_map", "start_index_map"),
+            ("operand_batching", "operand_batching_dims"), ("indices_batching", "start_indices_batching_dims"), ("slice_sizes", "slice_sizes"))]
+        words.append(f"index_vector_dim={attributes['index_vector_dim']}")
+    found, _, *lines = algebra.call("op", opcode, str(operand), *words).splitlines()
+    if found == EMPTY:
+        return EMPTY, []
+    variables, runtimes = algebra.info(found).of("rt"), []
+    for v, line in zip(variables, lines):
+        _, number, index = line.split(" ", 2)
+        runtimes.append((v.name, int(number), algebra.substitute(index, **{r.name: r.lo for r in variables})))
+    return found, runtimes
 
 
 def _named(text: str, dims: "Tuple[int, ...]") -> str:
@@ -184,7 +224,7 @@ class Partition:
         self._reads: Dict[Tuple[Entry, int, Optional[Region]], Read] = {}
         self.roots = roots
         self._uses: Dict[Instruction, Dict[Tuple[Region, str], None]] = {}
-        self.ranges: Dict[str, int] = {}    # loop variables of reduces: how often each runs
+        self.ranges: Dict[str, int] = {}    # loop variables of reduces: how often each runs; runtime variables: how many values
         order = {instruction: n for n, instruction in enumerate(computation.instructions)}
         for root in roots:
             self._use(self.root_read(root), self.entry.body)
@@ -218,11 +258,36 @@ class Partition:
     # ---- placing ----
 
     def _into(self, entry: Entry, operand: int, region: Optional[Region]) -> str:
+        if region is not None and region.step:
+            return compose(entry.map, region.step)
         step = operand_map(entry.instruction, operand)
         if region is not None and region.kind == "loop":
             step = algebra.rename(step, *(v.name for v in algebra.info(step).of("dim")), *region.ranges) \
                 if step != EMPTY else step
         return compose(entry.map, step)
+
+    def _bind(self, entry: Entry, kind: str) -> Region:
+        """The region of an operand that is read at an index that is read; a start that is known is put in."""
+        instruction, function = entry.instruction, entry.region.function
+        step, indices = runtime_map(instruction)
+        runtimes: Dict[str, Runtime] = {}
+        known: Dict[str, int] = {}
+        lasts = {v.name: v.hi for v in algebra.info(step).of("rt")} if step != EMPTY else {}
+        for name, operand, index in indices:
+            source = instruction.operands[operand]
+            read = self._resolve(source, compose(entry.map, index), 0, function)
+            values = set(read.source.literal or []) if read.source.opcode == "constant" else set()
+            if lasts[name] == 0 or read.map == EMPTY:
+                known[name] = 0
+            elif len(values) == 1:
+                known[name] = min(max(int(dtypes.decode(values.pop(), source.shape.dtype)), 0), lasts[name])  # type: ignore[arg-type]
+            else:
+                runtimes[name] = Runtime(f"t{len(self.ranges)}", read, lasts[name])
+                self.ranges[runtimes[name].name] = lasts[name] + 1
+        step = algebra.substitute(step, **known) if known else step
+        if runtimes and step != EMPTY:
+            step = algebra.rename(step, *(runtimes[v.name].name if v.name in runtimes else v.name for v in algebra.info(step).variables))
+        return Region(kind, function, entry.region, step=step, runtimes=tuple(runtimes.values()))
 
     def _resolve(self, instruction: Instruction, index: str, output: int, function: Function) -> Read:
         while instruction not in self.cuts and instruction not in self.given:
@@ -280,6 +345,10 @@ class Partition:
             entry.regions.append(Region("guard", function, region))
         elif instruction.opcode == "concatenate":
             entry.regions += [Region("guard", function, region) for _ in instruction.operands]
+        elif instruction.opcode in RUNTIME:
+            entry.regions.append(self._bind(entry, "guard" if instruction.opcode == "dynamic-update-slice" else "read"))
+            for runtime in entry.regions[0].runtimes:
+                self._use(runtime.read, region)
         for operand, inner in self.operands(entry):
             if inner is not None and not inner.map:
                 inner.map = self._into(entry, operand, inner)
@@ -298,6 +367,9 @@ class Partition:
         elif instruction.opcode == "concatenate":
             for operand in range(count):
                 yield operand, entry.regions[operand]
+        elif instruction.opcode in RUNTIME:      # indices are read by the region's runtime variables
+            for operand in range(RUNTIME[instruction.opcode] + 1):
+                yield operand, entry.regions[0] if operand == RUNTIME[instruction.opcode] else None
         else:
             for operand in range(count):
                 yield operand, None

@@ -44,6 +44,8 @@ WHAT EACH OP MEANS (kernels follow the same rules)
   reduce            starts with the init value, then combiner(accumulator, element), elements in row-major order of the
                     reduced dims, every combiner op rounding as it would elsewhere.
   pad               interior and negative amounts; pad value elsewhere. iota: the index, converted (integers wrap).
+  dynamic-slice, dynamic-update-slice, gather
+                    a start index, in its own type, is brought into 0 .. size of the dimension - size of the slice.
   bitcast           the same bytes: element k of memory stays element k (tiles: at its position). bitcast-convert: the bits of each element.
   reduce-precision  nearest even to the mantissa bits; too large: infinity; below the least normal: zero.
 
@@ -68,6 +70,7 @@ THE BOUND: what a kernel may differ by
     maximum, minimum, integer sums do not depend on order. Other combiners are taken in the reference's order, and so
     is everything with reassociate=False.
   * excess_precision: between ops on f16 and bf16 a kernel may or may not keep a float: both are in the interval.
+  * dynamic-slice, dynamic-update-slice, gather: where a start index is not certain, any element may be anything.
   * bitcast-convert and TOTALORDER read the bits of a NaN; where arithmetic made it they are free, and so is the result.
   * A value used twice is two independent intervals, except in multiply(x, x) and compare(x, x).
   Not covered: kernels that flush subnormals, contract to fused multiply-add, or round f64 -> f16 twice.
@@ -209,6 +212,10 @@ static range range_of(double lo, double hi) {
   r.hi = hi;
   return r;
 }""",
+    "s64_index": """
+static int64_t s64_index(int64_t x, int64_t last) { return x < 0 ? 0 : x > last ? last : x; }""",
+    "u64_index": """
+static int64_t u64_index(uint64_t x, int64_t last) { return x > (uint64_t)last ? last : (int64_t)x; }""",
     "range_all": """
 static range range_all(void) { return range_of(-INFINITY, INFINITY); }""",
     "range_is_all": """
@@ -1485,7 +1492,8 @@ class _Emitter:
         moves: Dict[str, Callable[["Instruction", List[_Array]], _Array]] = {
             "constant": self.constant, "iota": self.iota, "broadcast": self.broadcast, "transpose": self.transpose,
             "reshape": self.reshape, "copy": self.reshape, "bitcast": self.bitcast, "bitcast-convert": self.bitcast,
-            "slice": self.slice, "reverse": self.reverse, "pad": self.pad, "concatenate": self.concatenate}
+            "slice": self.slice, "reverse": self.reverse, "pad": self.pad, "concatenate": self.concatenate,
+            "dynamic-slice": self.dynamic_slice, "dynamic-update-slice": self.dynamic_update_slice, "gather": self.gather}
         return moves.get(opcode, self.elementwise)(i, _leaves(x))
 
     def title(self, i: "Instruction") -> str:
@@ -1493,7 +1501,8 @@ class _Emitter:
         if i.opcode == "constant":
             operands = "..." if i.shape.elements > 1 else ""
         words = [f"{i.name} = {i.shape.text} {i.opcode}({operands})"]
-        for key in ("dimensions", "slice", "padding", "direction", "iota_dimension"):
+        for key in ("dimensions", "slice", "padding", "direction", "iota_dimension", "dynamic_slice_sizes", "offset_dims", "collapsed_slice_dims",
+                    "start_index_map", "operand_batching_dims", "start_indices_batching_dims", "index_vector_dim", "slice_sizes"):
             if key in i.attributes:
                 words.append(f"{key}={_plain(i.attributes[key])}")
         if "to_apply" in i.attributes:
@@ -1652,6 +1661,86 @@ class _Emitter:
             lines += _nest(of.dims, self.move(out, _at(to, _strides(out.dims)), of, _at(indices, _strides(of.dims))))
             offset += of.dims[d]
         self.step(self.title(i), lines, [out], x)
+        return out
+
+    # at an index that is read
+
+    def clamped(self, of: _Array, position: str, last: int) -> str:
+        """An index as the op takes it: from 0 to last, whatever its type."""
+        return f"{'s' if _signed(of.dtype) else 'u'}64_index(v_{of.name}[{position}], {last})"
+
+    def unsure(self, indices: Sequence[Tuple[_Array, str]]) -> str:
+        """C text: whether another index may be right too; "" where none may."""
+        return " || ".join(f"lo_{of.name}[{at}] != hi_{of.name}[{at}]" for of, at in indices if not of.exact)
+
+    def anything(self, out: _Array, position: str) -> List[str]:
+        """Statements that let an element be any value."""
+        if out.dtype in FLOATS:
+            return self.put_interval(out, position, "range_all()")
+        low, high = ("0", "1") if out.dtype == "pred" else _key_limits(out.dtype)
+        return self.put_interval(out, position, f"irange_of({low}, {high})")
+
+    def element_at(self, to: _Array, to_position: str, of: _Array, of_position: str, indices: Sequence[Tuple[_Array, str]]) -> List[str]:
+        """Statements that copy an element which lies at an index that was read."""
+        lines, unsure = self.move(to, to_position, of, of_position), self.unsure(indices)
+        if unsure:
+            lines += [f"if ({unsure}) {{", *("  " + line for line in self.anything(to, to_position)), "}"]
+        return lines
+
+    def dynamic_slice(self, i: "Instruction", x: List[_Array]) -> _Array:
+        out, of, starts = self.moved(i, x), x[0], x[1:]
+        lines = [f"const int64_t start{d} = {self.clamped(start, '0', of.dims[d] - out.dims[d])};" for d, start in enumerate(starts)]
+        indices = _indices(out.dims)
+        from_ = [f"start{d}" if index == "0" else f"start{d} + {index}" for d, index in enumerate(indices)]
+        body = self.element_at(out, _at(indices, _strides(out.dims)), of, _at(from_, _strides(of.dims)), [(s, "0") for s in starts])
+        self.step(self.title(i), self.scoped(lines, out.dims, body), [out], x)
+        return out
+
+    def dynamic_update_slice(self, i: "Instruction", x: List[_Array]) -> _Array:
+        out, update, starts = self.moved(i, x), x[1], x[2:]
+        lines = self.copy_elements(out, x[0])
+        head = [f"const int64_t start{d} = {self.clamped(start, '0', out.dims[d] - update.dims[d])};" for d, start in enumerate(starts)]
+        indices = _indices(update.dims)
+        to = [f"start{d}" if index == "0" else f"start{d} + {index}" for d, index in enumerate(indices)]
+        lines += self.scoped(head, update.dims, self.move(out, _at(to, _strides(out.dims)), update, _at(indices, _strides(update.dims))))
+        unsure = self.unsure([(s, "0") for s in starts])
+        if unsure:
+            at = "0" if out.count == 1 else "i"
+            lines += [f"if ({unsure}) {{", *("  " + line for line in _nest((out.count,), self.anything(out, at))), "}"]
+        self.step(self.title(i), lines, [out], x)
+        return out
+
+    def copy_elements(self, to: _Array, of: _Array) -> List[str]:
+        at = "0" if to.count == 1 else "i"
+        return _nest((to.count,), self.move(to, at, of, at))
+
+    def scoped(self, head: Sequence[str], dims: Sequence[int], body: Sequence[str]) -> List[str]:
+        """Definitions and a nest of loops that uses them, in a block of their own."""
+        return ["{", *("  " + line for line in [*head, *_nest(dims, body)]), "}"]
+
+    def gather(self, i: "Instruction", x: List[_Array]) -> _Array:
+        out, of, table_, a = self.moved(i, x), x[0], x[1], i.attributes
+        vector, sizes = a["index_vector_dim"], a["slice_sizes"]
+        indices = _indices(out.dims)
+        row = iter(index for d, index in enumerate(indices) if d not in a["offset_dims"])
+        rows = ["" if d == vector else next(row) for d in range(len(table_.dims))]
+        window = iter(indices[d] for d in a["offset_dims"])
+        batching = dict(zip(a.get("operand_batching_dims", ()), a.get("start_indices_batching_dims", ())))
+        head, from_, read = [], [], []
+        for d, size in enumerate(of.dims):
+            terms = []
+            if d in a["start_index_map"]:
+                at = _at([str(a["start_index_map"].index(d)) if k == vector else index for k, index in enumerate(rows)], _strides(table_.dims))
+                head.append(f"const int64_t start{d} = {self.clamped(table_, at, size - sizes[d])};")
+                terms.append(f"start{d}")
+                read.append((table_, at))
+            if d in batching:
+                terms.append(rows[batching[d]])
+            elif d not in a["collapsed_slice_dims"]:
+                terms.append(next(window))
+            from_.append(" + ".join(term for term in terms if term != "0") or "0")
+        body = head + self.element_at(out, _at(indices, _strides(out.dims)), of, _at(from_, _strides(of.dims)), read)
+        self.step(self.title(i), _nest(out.dims, body), [out], x)
         return out
 
     # elementwise ops
@@ -2158,6 +2247,8 @@ def _real_computation(computation: "Computation") -> "Computation":
             return (index, op("broadcast", part(shape), zero, dimensions=()))
         if opcode in ("broadcast", "transpose", "reshape", "bitcast", "bitcast-convert", "slice", "reverse", "pad", "concatenate", "copy"):
             return tuple(op(opcode, part(shape), *(v[k] for v in x), keep=True) for k in (0, 1))  # type: ignore[index,return-value]
+        if opcode in ("dynamic-slice", "dynamic-update-slice", "gather"):      # indices are real
+            return tuple(op(opcode, part(shape), *(v[k] if isinstance(v, tuple) else v for v in x), keep=True) for k in (0, 1))  # type: ignore[return-value]
         return elementwise(opcode, shape, x)
 
     for like in computation.instructions:

@@ -117,7 +117,8 @@ class Draw:
 
     def emit(self, opcode: str, dtype: str, dims: Sequence[int], operands: "Sequence[Node]" = (), extra: str = "", cost: int = 1,
              inside: Optional[str] = None, layout: Optional[Tuple[int, ...]] = None) -> Node:
-        moves = opcode in """broadcast transpose reshape bitcast slice reverse copy pad concatenate parameter constant iota""".split()
+        moves = opcode in """broadcast transpose reshape bitcast slice reverse copy pad concatenate parameter constant iota
+            dynamic-slice dynamic-update-slice gather""".split()
         node = Node(self.name(opcode), dtype, tuple(dims), self.layout(len(dims)) if layout is None else layout,
                     cost + sum(o.cost for o in operands), moves and all(o.moved for o in operands))
         shown = ", ".join(f"%{o.name}" if self.r.random() < 0.7 else f"{o.text} %{o.name}" for o in operands) if inside is None else inside
@@ -215,7 +216,7 @@ class Draw:
     def step(self) -> None:
         self.r.choice([self.unary, self.binary, self.binary, self.binary, self.compare, self.select, self.clamp, self.convert, self.broadcast,
                        self.transpose, self.reshape, self.bitcast, self.slice, self.reverse, self.pad, self.pad, self.concatenate,
-                       self.concatenate, self.reduce, self.reduce, self.map, self.both])()
+                       self.concatenate, self.reduce, self.reduce, self.map, self.both, self.dynamic_slice, self.dynamic_update_slice, self.gather])()
 
     def gentle(self, op: str, dtypes: Sequence[str]) -> Sequence[str]:
         return dtypes if op not in ROUGH or self.r.random() < 0.3 else [d for d in dtypes if d not in FLOATS] or dtypes
@@ -354,6 +355,61 @@ class Draw:
         dims[along] = sum(s.dims[along] for s in sides)
         if self.fits(dims, sum(s.cost for s in sides)):
             self.emit("concatenate", a.dtype, dims, sides, f", dimensions={{{along}}}")
+
+    def starts(self, rank: int) -> List[Node]:
+        """Start indices: scalars, or one array of them."""
+        dtype = self.r.choice(["s32", "s32", "u32", "s64", *INTEGERS])
+        if self.r.random() < 0.2 and rank:
+            return [self.leaf((rank,), dtype)]
+        return [self.scalar(dtype) for _ in range(rank)]
+
+    def part(self, size: int) -> int:
+        return self.r.choice([size, self.r.randint(min(1, size), size), min(1, size), 0 if self.r.random() < 0.1 else size])
+
+    def dynamic_slice(self) -> None:
+        a = self.pick()
+        starts, sizes = self.starts(len(a.dims)), [self.part(size) for size in a.dims]
+        if self.fits(sizes, a.cost + sum(s.cost for s in starts)):
+            self.emit("dynamic-slice", a.dtype, sizes, [a, *starts], f", dynamic_slice_sizes={{{','.join(map(str, sizes))}}}")
+
+    def dynamic_update_slice(self) -> None:
+        a = self.pick()
+        parts = [n for n in self.nodes if n.dtype == a.dtype and len(n.dims) == len(a.dims) and all(x <= y for x, y in zip(n.dims, a.dims)) and n.cost < 5000]
+        update = self.r.choice(parts) if self.r.random() < 0.7 else self.leaf(tuple(self.part(size) for size in a.dims), a.dtype)
+        starts = self.starts(len(a.dims))
+        if self.fits(a.dims, a.cost + update.cost + sum(s.cost for s in starts)):
+            self.emit("dynamic-update-slice", a.dtype, a.dims, [a, update, *starts])
+
+    def gather(self) -> None:
+        a = self.pick(rank=1)
+        rank = len(a.dims)
+        batching = [k for k in range(rank) if self.r.random() < 0.15]
+        mapped = self.r.sample([k for k in range(rank) if k not in batching], self.r.randint(0, rank - len(batching)))
+        collapsed = [k for k in range(rank) if k not in batching and a.dims[k] and self.r.random() < 0.4]
+        sizes = [min(1, a.dims[k]) if k in batching else 1 if k in collapsed else self.part(a.dims[k]) for k in range(rank)]
+        if any(a.dims[k] == 0 for k in batching):
+            return
+        rows = [a.dims[k] for k in batching] + [self.r.choice([1, 2, 5, 17]) for _ in range(self.r.randint(0, 2))]
+        order = list(range(len(rows)))
+        self.r.shuffle(order)
+        rows = [rows[k] for k in order]
+        batches = [order.index(k) for k in range(len(batching))]
+        vector = self.r.randint(0, len(rows))
+        if len(mapped) == 1 and self.r.random() < 0.3:
+            dims, vector = rows, len(rows)      # no dimension of the index vector
+        else:
+            dims = rows[:vector] + [len(mapped)] + rows[vector:]
+            batches = [k + (k >= vector) for k in batches]
+        windows = [sizes[k] for k in range(rank) if k not in batching and k not in collapsed]
+        offset = sorted(self.r.sample(range(len(rows) + len(windows)), len(windows)))
+        of_window, of_row = iter(windows), iter(rows)
+        out = [next(of_window) if k in offset else next(of_row) for k in range(len(rows) + len(windows))]
+        indices = self.leaf(tuple(dims), self.r.choice(["s32", "s64", *INTEGERS]))
+        if self.fits(out, a.cost + indices.cost):
+            lists = {"offset_dims": offset, "collapsed_slice_dims": collapsed, "start_index_map": mapped, "slice_sizes": sizes}
+            lists.update({"operand_batching_dims": batching, "start_indices_batching_dims": batches} if batching else {})
+            self.emit("gather", a.dtype, out, [a, indices], f", index_vector_dim={vector}" + "".join(
+                f", {key}={{{','.join(map(str, values))}}}" for key, values in lists.items()))
 
     def computation(self, body: str, *arguments: Tuple[str, str]) -> str:
         name = f"comp.{len(self.called)}"

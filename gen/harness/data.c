@@ -179,6 +179,13 @@ static uint64_t moderate(const struct sett_buffer *type, uint64_t random)
   return (uint64_t)((int64_t)((random >> 32) % 201) - 100) & ones;
 }
 
+/* An index: mostly in range, sometimes just outside. */
+static uint64_t near_index(const struct sett_buffer *type, uint64_t random)
+{
+  uint64_t ones = type->bits == 64 ? ~0ull : (1ull << type->bits) - 1, value = (random >> 16) % (type->index + 5) - 2;
+  return (type->kind == SETT_UINT && value >> 63 ? 0 : value) & ones;
+}
+
 void data_fill(const struct sett_buffer *type, void *to, enum data_style style, unsigned long long seed)
 {
   uint64_t ones = type->bits == 64 ? ~0ull : (1ull << type->bits) - 1;
@@ -186,6 +193,7 @@ void data_fill(const struct sett_buffer *type, void *to, enum data_style style, 
   for (size_t i = 0; i < type->elements; ++i) {
     uint64_t random = mix(seed + 0x632be59bd9b4e019ull * (uint64_t)i), bits;
     if (type->kind == SETT_PRED) bits = random & 1;
+    else if (type->index && (style == DATA_MODERATE || (random & 7) < 5)) bits = near_index(type, mix(random));
     else if (style == DATA_WIDE || (style == DATA_SPECIAL && (random & 3) == 1)) {
       bits = mix(random) & ones;
       if (is_float(type) && !isfinite(decode(format_of(type), bits))) bits = moderate(type, random);
