@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import json
 import os
@@ -10,8 +11,9 @@ import shutil
 import signal
 import subprocess
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple
 
@@ -319,6 +321,21 @@ def glue(manifest: Manifest, target: str, has_bound: bool) -> str:
 LONG_SOURCE = 1 << 20  # bytes of C beyond which optimising one long function takes minutes
 
 
+def _compiled(command: Sequence[str], source: Path, alone: bool = False) -> str:
+    """The object of a source. One that stands alone is kept in $SETT_OBJECTS, where that names a folder, for all of the same text."""
+    output = Path(f"{source}.o")
+    kept: Optional[Path] = None
+    if alone and os.environ.get("SETT_OBJECTS"):
+        kept = Path(os.environ["SETT_OBJECTS"]) / hashlib.sha256("\0".join([*command, source.read_text()]).encode()).hexdigest()
+        if kept.exists():
+            return str(kept)
+    call([*command, "-o", str(output), str(source)], source.name)
+    if kept:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        os.replace(shutil.copy(output, f"{kept}.{os.getpid()}"), kept)
+    return str(output)
+
+
 def compile_fusion(built: Built, target: str) -> Path:
     """The shared object of a fusion, in its folder."""
     name, folder = built.name, built.folder
@@ -330,30 +347,23 @@ def compile_fusion(built: Built, target: str) -> Path:
     (folder / glue_file).write_text(glue(built.manifest, target, bound))
     output = folder / f"{name}_{target}.so"
     size = sum((folder / source).stat().st_size for source in sources)
-    command = [c_compiler(), "-O2" if size < LONG_SOURCE else "-O0", "-std=c11", "-ffp-contract=off", "-fPIC", "-w", "-I", str(HARNESS), "-I", str(folder)]
+    command = [c_compiler(), "-O2" if size < LONG_SOURCE else "-O0", "-std=c11", "-ffp-contract=off", "-fPIC", "-w"]
+    steps: List[Callable[[], str]] = [lambda: _compiled([*command, "-I", str(HARNESS), "-I", str(folder), "-c"], folder / glue_file)]
+    steps += [partial(_compiled, [*command, "-c"], folder / source, True) for source in sources]
     if target == "c":
-        kernels = folder / f"{name}_c.o"
         level = "-O3" if (folder / f"{name}.c").stat().st_size < LONG_SOURCE else "-O1"
-        call([c_compiler(), "-std=c11", level, *native(), "-fno-math-errno", "-fPIC", "-I", str(folder), "-c", "-o", str(kernels),
-              str(folder / f"{name}.c")], f"{name}.c")
-        call([*command, "-shared", "-o", str(output), *(str(folder / s) for s in (glue_file, *sources)), str(kernels), "-lm"],
-             " or ".join((glue_file, *sources)))
-    elif target in ("cuda", ON_CPU):
-        objects = []
-        for source in (glue_file, *sources):
-            objects.append(str(folder / (source + ".o")))
-            call([*command, "-c", "-o", objects[-1], str(folder / source)], source)
-        if target == ON_CPU:
-            for header in ("cuda_runtime.h", "cuda_fp16.h"):
-                (folder / header).write_text(f'#include "{STAND_IN}"\n')
-            call([*cuda_on_cpu(), "-shared", "-I", str(folder), "-o", str(output), "-x", "c++", str(folder / f"{name}.cu"), "-x", "none", *objects,
-                  "-lm"], f"{name}.cu")
-        else:
-            call([cuda_compiler(), "-O3", "-arch=native", "-Xcompiler", "-fPIC", "-shared", "-I", str(folder), "-o", str(output),
-                  str(folder / f"{name}.cu"), *objects, "-lm"], f"{name}.cu")
-    else:
-        call([*command, "-shared", "-o", str(output), *(str(folder / s) for s in (glue_file, *sources)), "-lOpenCL", "-lm"],
-             " or ".join((glue_file, *sources)))
+        steps.append(lambda: _compiled([c_compiler(), "-std=c11", level, *native(), "-fno-math-errno", "-fPIC", "-I", str(folder), "-c"],
+                                       folder / f"{name}.c"))
+    elif target == ON_CPU:
+        for header in ("cuda_runtime.h", "cuda_fp16.h"):
+            (folder / header).write_text(f'#include "{STAND_IN}"\n')
+        steps.append(lambda: _compiled([*cuda_on_cpu(), "-I", str(folder), "-x", "c++", "-c"], folder / f"{name}.cu"))
+    elif target == "cuda":
+        steps.append(lambda: _compiled([cuda_compiler(), "-O3", "-arch=native", "-Xcompiler", "-fPIC", "-I", str(folder), "-c"], folder / f"{name}.cu"))
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        objects = list(pool.map(lambda step: step(), steps))
+    linker = cuda_compiler() if target == "cuda" else cuda_on_cpu()[0] if target == ON_CPU else c_compiler()
+    call([linker, "-shared", "-o", str(output), *objects, *(["-lOpenCL"] if target == "opencl" else []), "-lm"], f"{name} for {target}")
     built.library = output
     return output
 

@@ -1,23 +1,32 @@
-"""Every HLO file that others wrote, through `gen check` on OpenCL and in C: right, or refused at a place in the file.
+"""Every HLO file that others wrote, through `gen check` on every target: right, or refused at a place in the file.
 
-Long, so in `ninja test-peer`. SETT_TARGET asks for one target, SETT_PART=n/m for every m-th file from the n-th on.
+Long, so in `ninja test-peer`. SETT_TARGET asks for some targets, SETT_PART=n/m for every m-th file from the n-th on.
 """
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
-import subprocess
+import shutil
 import sys
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
+from functools import lru_cache
 from pathlib import Path
-from typing import List, Tuple
+from typing import Dict, List, Tuple
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from gen import __main__ as gen  # noqa: E402
+
 PEER = ROOT.parent / "shared" / "peer"
-HEROES = ("loop", "convert", "transpose", "reduce_row", "reduce_column", "reduce_column_small", "reduce_multirow")
-TARGETS = os.environ.get("SETT_TARGET", "opencl,c").split(",")
+TARGETS = os.environ.get("SETT_TARGET", "c,opencl,cuda-on-cpu").split(",")
+OBJECTS = ROOT / "build" / "objects"    # references, which the targets of a file share
+pytestmark = pytest.mark.skipif(not PEER.exists(), reason="SKIP: no ../shared/peer")
+Answer = Tuple[int, str]
 
 
 def files() -> List[Path]:
@@ -26,46 +35,53 @@ def files() -> List[Path]:
     return found[part::parts]
 
 
-def check(path: Path, target: str) -> Tuple[int, str]:
-    done = subprocess.run([sys.executable, "-m", "gen", "check", str(path), "--target", target], cwd=ROOT, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, errors="replace", timeout=1200)
-    return done.returncode, (done.stdout.strip().splitlines() or [""])[-1]
+def said(*words: str) -> Answer:
+    """A command's status and its last line."""
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+        status = gen.main(list(words))
+    return status, (out.getvalue().strip().splitlines() or [""])[-1]
 
 
-@pytest.mark.skipif(not PEER.exists(), reason="SKIP: no ../shared/peer")
+def check(path: Path) -> List[Answer]:
+    """A file on each target; an explanation that fails is a failure too."""
+    answers = []
+    for target in TARGETS:
+        answer = said("check", str(path), "--target", target)
+        if answer[0] == 0:
+            explained = said("explain", str(path), "--target", target.split("-")[0])
+            answer = answer if explained[0] == 0 else explained
+        answers.append(answer)
+    return answers
+
+
+@lru_cache(maxsize=None)
+def checked() -> Dict[Path, List[Answer]]:
+    """Several files to a process, all targets of a file one after the other."""
+    os.environ["SETT_OBJECTS"] = str(OBJECTS)
+    try:
+        with ProcessPoolExecutor(os.cpu_count() or 1) as pool:
+            return dict(zip(files(), pool.map(check, files(), chunksize=4)))
+    finally:
+        shutil.rmtree(OBJECTS, ignore_errors=True)
+        del os.environ["SETT_OBJECTS"]
+
+
 @pytest.mark.parametrize("target", TARGETS)
 def test_every_file(target: str) -> None:
-    paths = files()
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        answers = list(pool.map(lambda path: check(path, target), paths))
-    if any(status == 3 for status, _ in answers):
-        pytest.skip(f"SKIP: {next(line for status, line in answers if status == 3)}")
-    passed = refused = 0
-    wrong = []
-    for path, (status, line) in zip(paths, answers):
-        if status == 0:
-            passed += 1
-        elif status == 2 and line.startswith(f"error: {path}:"):
-            refused += 1
-        else:
-            wrong.append(f"{path.name}: {status}: {line}")
-    print(f"{target}: {passed} passed, {refused} refused of {len(paths)}")
+    answers = {path: of[TARGETS.index(target)] for path, of in checked().items()}
+    if any(status == 3 for status, _ in answers.values()):
+        pytest.skip(f"SKIP: {next(line for status, line in answers.values() if status == 3)}")
+    passed = sum(status == 0 for status, _ in answers.values())
+    wrong = [f"{path.name}: {status}: {line}" for path, (status, line) in answers.items()
+             if status and not (status == 2 and line.startswith(f"error: {path}:"))]
+    print(f"{target}: {passed} passed, {len(answers) - passed - len(wrong)} refused of {len(answers)}")
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.skipif(not PEER.exists(), reason="SKIP: no ../shared/peer")
 @pytest.mark.parametrize("target", TARGETS)
-def test_heroes(target: str) -> None:
-    """The seeds, the folders of the loop, transpose and reduction heroes: all pass but the one with a dot."""
-    found = [*PEER.glob("seeds/*.hlo")]
-    found += [path for folder in HEROES for path in (PEER / "hlo" / folder).glob("*.hlo")]
-    for path in sorted(found):
-        status, line = check(path, target)
-        if status == 3:
-            pytest.skip(f"SKIP: {line}")
-        later = " dot(" in path.read_text()
-        assert status == (2 if later else 0), f"{path.name}: {status}: {line}"
-        if not later:
-            explained = subprocess.run([sys.executable, "-m", "gen", "explain", str(path), "--target", target], cwd=ROOT, stdout=subprocess.PIPE,
-                                       stderr=subprocess.STDOUT, text=True)
-            assert explained.returncode == 0, f"{path.name}: {explained.stdout[-400:]}"
+def test_no_file_of_a_hero_is_refused(target: str) -> None:
+    """The seeds, and what XLA tests its emitters with."""
+    answers = {path: of[TARGETS.index(target)] for path, of in checked().items() if "fusions" not in path.parts}
+    refused = [f"{path.name}: {line}" for path, (status, line) in answers.items() if status not in (0, 3)]
+    assert not refused, "\n".join(refused)
