@@ -56,7 +56,7 @@ def arguments() -> argparse.ArgumentParser:
     one.add_argument("file")
     one.add_argument("-o", dest="out", required=True, metavar="DIR")
     one.add_argument("--target", default=",".join(build.TARGETS), type=targets, metavar="T,..", help="of cuda, opencl, c; several with commas (default: all)")
-    one.add_argument("--dump", metavar="DIR", help="write every stage as text")
+    one.add_argument("--dump", metavar="DIR", help="write every stage that explain prints to a file of its own: FILE.0_parse.hlo, FILE.1_partition.txt, ..")
     shared(one)
     one = verb("check", "run the kernels of a file on seeded inputs beside the scalar reference")
     one.add_argument("file")
@@ -114,11 +114,11 @@ def do_build(given: argparse.Namespace) -> int:
         dumped = Path(work) / "dump"
         dumped.mkdir()
         if given.dump:
-            Path(given.dump).mkdir(parents=True, exist_ok=True)
             for number, (stage, text) in enumerate(explain.stages(module, given.target, asked).items()):
-                (dumped / f"{number}_{stage}.txt").write_text(text)
+                (dumped / f"{hlo.c_identifier(Path(given.file).stem)}.{number}_{stage}.{'hlo' if stage == 'parse' else 'txt'}").write_text(text)
         publish(Path(work), [*names, depfile], Path(given.out))
-        publish(dumped, sorted(p.name for p in dumped.iterdir()), Path(given.dump or given.out))
+        if given.dump:
+            publish(dumped, sorted(p.name for p in dumped.iterdir()), Path(given.dump))
     return 0
 
 

@@ -13,7 +13,7 @@ from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
 import jinja2
 
-from gen import algebra, distribute, dtypes, hlo, ops, orders, plan, reduction, reduction_gpu, reference, tiled, transpose
+from gen import algebra, distribute, dtypes, hlo, ops, orders, plan, reduction, reduction_gpu, reference, tiled, transpose, widths
 from gen.dialect import COMPLEX, DIALECTS, SCALAR_C, TINY, Dialect, vectors
 from gen.emit import Body, Helpers, Value, conditions, NotWide, Text, first_leaf, memory_map, offset, buffers_of, reads_of
 from gen.hlo import Computation, Fusion, Instruction, Shape
@@ -77,7 +77,8 @@ def result_leaves(computation: Computation) -> "List[Tuple[Shape, Instruction, i
 
 def nests(fusion: Fusion) -> List[Nest]:
     """Kernels to be, in the order in which they run: what goes through scratch, then the results."""
-    computation, leaves = tiled.lowered(fusion.computation, result_leaves(fusion.computation))
+    computation = widths.lowered(fusion.computation)
+    computation, leaves = tiled.lowered(computation, result_leaves(computation))
     planned = plan.plan(computation, leaves)
     groups: "Dict[Tuple[int, Any, str, Any, str, Any], List[Tuple[int, Shape, Instruction, int]]]" = {}
     for number, shape, instruction, leaf in leaves:

@@ -16,7 +16,7 @@ import re
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path, PurePath
-from typing import Any, Callable, Dict, Iterator, List, NoReturn, Optional, Sequence, Set, Tuple
+from typing import Any, Callable, Dict, Iterator, List, NoReturn, Optional, Sequence, Set, Tuple, Union
 
 from . import algebra, distribute, dtypes
 
@@ -256,7 +256,7 @@ ELEMENTWISE = _UNARY | _BINARY | frozenset("convert copy compare select clamp re
 COMPLEX = frozenset("""add subtract multiply divide negate abs real imag complex compare select copy convert exponential log sine cosine""".split())
 
 _MOVES = frozenset("""parameter constant iota broadcast transpose reshape bitcast slice reverse pad concatenate reduce tuple
-    get-tuple-element fusion call map dynamic-slice dynamic-update-slice gather""".split())
+    get-tuple-element fusion call map opt-barrier dynamic-slice dynamic-update-slice gather""".split())
 SUPPORTED = ELEMENTWISE | _MOVES
 
 _CHECKED = ELEMENTWISE | _MOVES
@@ -264,14 +264,14 @@ _UNCHECKED = frozenset("""add-dependency after-all all-gather all-gather-done al
     all-reduce-start all-to-all async-done async-start async-update batch-norm-grad batch-norm-inference batch-norm-training
     cholesky collective-broadcast collective-permute collective-permute-done collective-permute-start conditional
     convolution copy-done copy-start custom-call domain dot dynamic-reshape fft
-    get-dimension-size infeed opt-barrier optimization-barrier outfeed partition-id ragged-all-to-all ragged-dot recv
+    get-dimension-size infeed optimization-barrier outfeed partition-id ragged-all-to-all ragged-dot recv
     recv-done reduce-scatter reduce-window replica-id rng rng-bit-generator rng-get-and-update-state scaled-dot scan scatter
     select-and-scatter send send-done set-dimension-size sort stochastic-convert topk triangular-solve while""".split())
 OPCODES = _CHECKED | _UNCHECKED
 
 _ARITY = {**{op: 1 for op in _UNARY}, **{op: 2 for op in _BINARY}, "convert": 1, "copy": 1, "compare": 2, "select": 3,
           "clamp": 3, "reduce-precision": 1, "bitcast-convert": 1, "real": 1, "imag": 1, "complex": 2, "iota": 0, "broadcast": 1, "transpose": 1,
-          "reshape": 1, "bitcast": 1, "slice": 1, "reverse": 1, "pad": 2, "get-tuple-element": 1}
+          "reshape": 1, "bitcast": 1, "slice": 1, "reverse": 1, "pad": 2, "get-tuple-element": 1, "opt-barrier": 1}
 
 _DIRECTIONS = ("EQ", "NE", "GE", "GT", "LE", "LT")
 _COMPARE_TYPES = ("FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED")
@@ -1306,6 +1306,9 @@ class _Check:
     def _copy(self) -> Shape:
         return self.array(0) if self.shapes[0].kind == "array" else self.shapes[0]
 
+    def _opt_barrier(self) -> Shape:
+        return self.shapes[0]
+
     def _reduce_precision(self) -> Shape:
         of = self.kinds(0, ("float",), "floats")
         if self.i.attributes["exponent_bits"] < 1:
@@ -1749,59 +1752,135 @@ def unsupported(module: Module) -> Optional[HloError]:
     """The first instruction that the generator makes no code for yet, as an error at its position."""
     for computation in reachable(module):
         for instruction in computation.instructions:
-            message = _why_not(instruction) or _why_not_called(instruction) or _entry_layouts(module, instruction)
+            message = _why_not(instruction) or _why_not_called(instruction, module.filename) or _entry_layouts(module, instruction)
             if message:
                 return HloError(module.filename, instruction.line, instruction.col, message)
+    return _misfits_signature(module)
+
+
+def _misfits_signature(module: Module) -> Optional[HloError]:
+    """A parameter or result of the entry that is not laid out as entry_computation_layout says: before XLA assigns layouts, that attribute
+    alone is true. Shapes that it writes without a layout, and text of it that is no shapes, say nothing."""
+    scanner, entry = _Scanner(module.attributes.get("entry_computation_layout", ""), module.filename), _entry(module)
+    wanted: List[Tuple[Shape, bool]] = []
+    try:
+        scanner.need("{")
+        scanner.need("(")
+        while scanner.peek() not in ("}", ""):
+            if not scanner.accept(")") and not scanner.accept("->") and not scanner.accept(","):
+                start = scanner.skip()
+                wanted.append((scanner.shape(), "{" in scanner.text[start:scanner.pos]))
+    except HloError:
+        return None
+    for (shape, written), instruction in zip(wanted, [*entry.parameters, _root(entry)] if len(wanted) == len(entry.parameters) + 1 else []):
+        if written and same_shape(shape, instruction.shape) and [*map(_places, shape.leaves())] != [*map(_places, instruction.shape.leaves())]:
+            return HloError(module.filename, instruction.line, instruction.col,
+                            f"expected the layout of entry_computation_layout, {shape.text}, found {instruction.shape.text}")
     return None
+
+
+def _places(of: Shape) -> "Tuple[Tuple[int, ...], str]":
+    """What decides where an array's elements lie: the order of its dimensions but those of one element, and its tiles."""
+    tiles = re.search(r":((?:T\([^()]*\)(?:\([^()]*\))*)?(?:L\([0-9]+\))?)", of.text)
+    return tuple(d for d in of.minor_to_major if of.dims[d] != 1), tiles.group(1) if tiles else ""
+
+
+# Why no kernel is made for an op, and what to write instead.
+_NOT_OURS = {reason: frozenset(ops.split()) for reason, ops in {
+    "is between devices, and a kernel runs on one: expected the module cut before and after it":
+        """all-gather all-reduce all-to-all collective-broadcast collective-permute ragged-all-to-all reduce-scatter partition-id replica-id send recv
+        infeed outfeed""",
+    "is control flow: expected its computations as modules of their own, and the choice left to the caller": "while conditional",
+    "calls code from elsewhere: expected ops of HLO, or the module cut before and after it": "custom-call",
+    "is for a library, no loop over its result's elements: expected the module cut before and after it": "sort topk triangular-solve cholesky fft scan",
+    "draws from a hidden state: expected the numbers as a parameter, or a generator written in integer ops": "rng rng-get-and-update-state",
+    "leaves its algorithm to the device: expected the bits as a parameter, or a generator written in integer ops": "rng-bit-generator",
+    "is several ops in one: expected its arithmetic written out": "batch-norm-training batch-norm-inference batch-norm-grad stochastic-convert",
+    "only orders other ops: expected its operand in its place": "after-all add-dependency domain optimization-barrier",
+    "is of sizes that are known at run time: expected fixed ones": "dynamic-reshape get-dimension-size set-dimension-size",
+}.items()}
+
+
+def _why_not_op(opcode: str) -> str:
+    base, _, half = opcode.rpartition("-")
+    apart = half in ("start", "update", "done") and opcode not in SUPPORTED
+    for reason, ops in _NOT_OURS.items():
+        if opcode in ops or (apart and base in ops):
+            return f"'{opcode}' {reason}"
+    if apart:
+        return f"'{opcode}' is half of an op that runs beside others: expected {'the op that it wraps' if base == 'async' else repr(base)} itself"
+    return f"the op '{opcode}' is not supported yet"
 
 
 def _why_not(instruction: Instruction) -> str:
     opcode = instruction.opcode
     if opcode not in SUPPORTED:
-        return f"the op '{opcode}' is not supported yet"
+        return _why_not_op(opcode)
     for leaf in instruction.shape.leaves():
         message = _why_not_shape(leaf)
         if message:
             return f"{message}, in {leaf.text} of '{opcode}'"
     if opcode == "constant" and instruction.literal is None:
-        return "the values of this constant are left out of the text ('...')"
+        return "the values of this constant are left out of the text ('...'): expected a module that is printed with its large constants"
     if opcode == "constant" and instruction.shape.kind != "array":
-        return "a constant that is a tuple is not supported yet"
+        return "expected a constant for each element of this tuple, and the op 'tuple'"
     shapes = [operand.shape for operand in instruction.operands]
-    if opcode in ("bitcast", "bitcast-convert") and _width(shapes[0]) != _width(instruction.shape):
-        return f"a {opcode} between types of different widths is not supported yet"
+    if opcode in ("bitcast", "bitcast-convert"):
+        message = _why_not_widths(opcode, shapes[0], instruction.shape)
+        if message:
+            return message
     if opcode == "bitcast" and (shapes[0].tiled or instruction.shape.tiled) and not same_positions(instruction.shape, shapes[0]):
         return f"expected a bitcast whose elements are at the positions of its operand's: {instruction.shape.text} and {shapes[0].text} differ"
     if opcode == "reduce-precision" and dtypes.TABLE[instruction.shape.dtype].bits <= 8:
-        return f"'reduce-precision' of {instruction.shape.dtype} is not supported yet"
+        return f"expected 'reduce-precision' of a float of 16 bits or more, found {instruction.shape.dtype}"
     if opcode in ("real", "imag") and dtypes.TABLE[shapes[0].dtype].kind != "complex":
-        return f"'{opcode}' of {shapes[0].dtype} is not supported yet"
+        return f"expected '{opcode}' of a complex number, found {shapes[0].dtype}: of a real one it is {'itself' if opcode == 'real' else 'zero'}"
     of = [shape for shape in [instruction.shape, *shapes] if dtypes.is_complex(shape.dtype)]
     if of and opcode in ELEMENTWISE and opcode not in COMPLEX:
-        return f"'{opcode}' of {of[0].dtype} is not supported yet"
+        return f"expected '{opcode}' of real numbers, found {of[0].dtype}: of complex ones there are {', '.join(sorted(COMPLEX))}"
     if opcode == "parameter" and instruction.shape.kind == "tuple" and any(dtypes.is_complex(leaf.dtype) for leaf in instruction.shape.leaves()):
-        return "a tuple with complex numbers as a parameter is not supported yet"
+        return "expected complex numbers as parameters of their own, found them in a tuple"
     if of and opcode == "constant" and any(dtypes.is_nan(part, kind) or dtypes.is_infinite(part, kind) for kind in [dtypes.TABLE[of[0].dtype].part]
                                            for bits in instruction.literal for part in dtypes.parts(bits, of[0].dtype)):
-        return f"a constant of {of[0].dtype} that is not finite is not supported yet"
+        return f"expected finite numbers in a constant of {of[0].dtype}"
     if instruction.shape.dtype == "pred" and opcode in ("subtract", "divide", "remainder", "power"):
         return f"'{opcode}' of pred has no meaning"
     return ""
 
 
+def _why_not_widths(opcode: str, of: Shape, to: Shape) -> str:
+    """Of a bitcast, whether it is between types of different widths in a way that there is no code for."""
+    same = _width(of) == _width(to)
+    if "pred" in (of.dtype, to.dtype) and of.dtype != to.dtype and not (same and opcode == "bitcast"):
+        return f"expected a {opcode} of pred to a type of as many bits: pred has one as a type and eight in memory; convert says which is meant"
+    if same:
+        return ""
+    if dtypes.is_complex(of.dtype) or dtypes.is_complex(to.dtype):
+        return f"expected a {opcode} of {of.dtype} to a type of as many bits, found {to.text}: take its parts by real and imag"
+    if opcode == "bitcast" and (of.tiled or to.tiled or of.elements * _width(of) != to.elements * _width(to)):
+        return f"expected a bitcast between types of different widths whose elements have the same bits, without tiles: found {of.text} and {to.text}"
+    return ""
+
+
 def _why_not_shape(leaf: Shape) -> str:
     if leaf.kind != "array":
-        return f"the type '{leaf.dtype}' is not supported yet"
+        return f"expected arrays, found the type '{leaf.dtype}'"
     if leaf.dtype not in dtypes.SUPPORTED:
-        return f"the type '{leaf.dtype}' is not supported yet"
+        wider = {"f6e2m3fn": "f8e4m3fn", "f6e3m2fn": "f8e4m3fn", "s1": "s2", "u1": "u2"}[leaf.dtype]
+        return f"expected a type whose elements fill bytes by a power of two, found '{leaf.dtype}': {wider} holds its values" if leaf.dtype[0] == "f" else \
+            f"expected pred or integers of two bits or more, found '{leaf.dtype}': {wider} holds its values"
     if leaf.dynamic:
-        return "a dynamic dimension is not supported yet"
+        return "expected fixed sizes, found a dynamic dimension"
     suffix = re.search(r":([^}]*)\}", leaf.text)
     if suffix and suffix.group(1).startswith("T") and (leaf.dtype in dtypes.PACKED or dtypes.is_complex(leaf.dtype)):
-        return f"a tiled layout of {leaf.dtype} is not supported yet"
+        return f"expected a layout without tiles for {leaf.dtype}"
     width = dtypes.TABLE[leaf.dtype].bits if leaf.dtype in dtypes.PACKED else 8 * dtypes.storage_bytes(leaf.dtype)
     rest = re.sub(r"S\([0-9]+\)|L\([0-9]+\)|T(\([0-9*,]+\))+" + f"|E\\({width}\\)", "", suffix.group(1)) if suffix else ""
-    return f"the layout's '{rest}' is not supported yet" if rest else ""
+    if rest.startswith("SC"):
+        return f"expected an array in one memory, found one that '{rest}' splits over several: a kernel has one pointer to it"
+    if rest.startswith("E"):
+        return f"expected elements of {width} bits, as {leaf.dtype} has them in memory, found '{rest}'"
+    return f"expected a layout of order, tiles, L, E and S, found '{rest}'" if rest else ""
 
 
 def _width(of: Shape) -> int:
@@ -1811,19 +1890,20 @@ def _width(of: Shape) -> int:
 _SCALAR_OPS = ELEMENTWISE | {"parameter", "constant", "tuple", "get-tuple-element"}
 
 
-def _why_not_called(instruction: Instruction) -> str:
+def _why_not_called(instruction: Instruction, filename: str) -> str:
     """The scalar computation of a map or a reduce may hold scalar ops only."""
     if instruction.opcode not in ("map", "reduce"):
         return ""
-    for inner in instruction.called[0].instructions:
+    for inner in inlined(instruction.called[0], filename).instructions:
         if inner.opcode not in _SCALAR_OPS or any(leaf.dims for leaf in inner.shape.leaves()):
-            return f"a {instruction.opcode} with '{inner.opcode}' in its computation is not supported yet"
+            return f"expected scalar ops in the computation of this {instruction.opcode}, found '{inner.opcode}' of {inner.shape.text}"
     return ""
 
 
 def _entry_layouts(module: Module, instruction: Instruction) -> str:
-    """A kernel reads its operand as the layout of its own parameter says, so both must agree where buffers are handed over."""
-    if not module.explicit_entry or instruction.computation is not module.entry or instruction.opcode not in ("fusion", "call"):
+    """A kernel reads its operand as the layout of its own parameter says, so both must agree where a fusion is handed buffers. A call's
+    layouts bind nobody: before XLA assigns layouts, computations are printed with the default ones."""
+    if not module.explicit_entry or instruction.computation is not module.entry or instruction.opcode != "fusion":
         return ""
     called = instruction.called[0]
     for number, (operand, parameter) in enumerate(zip(instruction.operands, called.parameters)):
@@ -1839,15 +1919,18 @@ def _entry_layouts(module: Module, instruction: Instruction) -> str:
 # ---- fusions and steps -------------------------------------------------------------------------------------
 
 class _Inliner:
-    """A copy of a computation without fusion, call and map, without copies of tuples and tuples that are only taken apart again;
-    a scalar that selects for all elements is broadcast, start indices in an array become scalars."""
+    """A copy of a computation without fusion, call, map and opt-barrier, without copies of tuples and tuples that are only taken apart again;
+    a scalar that selects for all elements is broadcast, start indices in an array become scalars. A layout that changes where a computation
+    is entered or left is a copy. launches: only calls of computations with fusions in them go, for an entry whose fusions become kernels."""
 
-    def __init__(self, source: Computation, filename: str) -> None:
-        self.filename = filename
+    def __init__(self, source: Computation, filename: str, launches: bool = False) -> None:
+        self.filename, self.launches = filename, launches
         self.source = source
         self.target = Computation(source.name, line=source.line, col=source.col, attributes=dict(source.attributes))
         self.taken = {instruction.name for instruction in source.instructions}
         self.counts: Dict[str, int] = {}
+        self.inner: Dict[int, Computation] = {}
+        self.size = 0
 
     def run(self) -> Computation:
         root = self._body(self.source, None, None)
@@ -1863,15 +1946,20 @@ class _Inliner:
     def _body(self, body: Computation, arguments: "Optional[List[Instruction]]", spread: Optional[Shape]) -> Instruction:
         """Copies a body. arguments: what its parameters stand for; spread: the shape of the map it is in."""
         known: Dict[int, Instruction] = {}
+        self._count(sum(i.opcode != "parameter" for i in body.instructions), body)
         for instruction in body.instructions:
             operands = [known[id(operand)] for operand in instruction.operands]
             if instruction.opcode == "parameter" and arguments is not None:
-                known[id(instruction)] = arguments[instruction.parameter_number or 0]
+                given = arguments[instruction.parameter_number or 0]
+                known[id(instruction)] = given if spread else self._laid_out(given, instruction.shape)
+            elif self.launches and not _launches(instruction):
+                known[id(instruction)] = self._copy(instruction, operands, instruction.shape)
             elif instruction.opcode in ("fusion", "call"):
-                known[id(instruction)] = self._body(instruction.called[0], operands, spread)
+                given = self._body(instruction.called[0], operands, spread)
+                known[id(instruction)] = given if spread else self._laid_out(given, instruction.shape)
             elif instruction.opcode == "map":
                 known[id(instruction)] = self._body(instruction.called[0], operands, instruction.shape)
-            elif instruction.opcode == "copy" and instruction.shape.kind == "tuple":
+            elif instruction.opcode == "opt-barrier" or (instruction.opcode == "copy" and instruction.shape.kind == "tuple"):
                 known[id(instruction)] = operands[0]
             elif instruction.opcode == "get-tuple-element" and operands[0].opcode == "tuple":
                 known[id(instruction)] = operands[0].operands[instruction.attributes["index"]]
@@ -1885,16 +1973,42 @@ class _Inliner:
                 known[id(instruction)] = self._copy(instruction, operands, instruction.shape)
         return known[id(_root(body))]
 
+    def _count(self, more: int, at: "Union[Computation, Instruction]") -> None:
+        self.size += more
+        if self.size > INLINE_LIMIT:
+            raise HloError(self.filename, at.line, at.col, f"'{self.source.name}' has more than {INLINE_LIMIT} instructions once all it calls is inlined")
+
+    def _laid_out(self, value: Instruction, of: Shape) -> Instruction:
+        """The value in the layout of a shape that is the same otherwise."""
+        if value.shape == of or of.kind == "token":
+            return value
+        if of.kind == "array":
+            return self._add(value, "copy", of, [value])
+        parts = value.operands if value.opcode == "tuple" else [
+            self._add(value, "get-tuple-element", child, [value], index=number) for number, child in enumerate(value.shape.children)]
+        return self._add(value, "tuple", of, [self._laid_out(part, child) for part, child in zip(parts, of.children)])
+
+    def _add(self, like: Instruction, opcode: str, of: Shape, operands: List[Instruction], **attributes: Any) -> Instruction:
+        """An instruction that the text does not have, at the place of one that it has."""
+        self._count(1, like)
+        added = Instruction(self._name(like.name), opcode, of, operands, attributes, line=like.line, col=like.col, computation=self.target)
+        self.target.instructions.append(added)
+        return added
+
     def _copy(self, instruction: Instruction, operands: List[Instruction], of: Shape) -> Instruction:
-        if len(self.target.instructions) >= INLINE_LIMIT:
-            raise HloError(self.filename, instruction.line, instruction.col,
-                           f"'{self.source.name}' has more than {INLINE_LIMIT} instructions once all it calls is inlined")
         own = instruction.computation is self.source and instruction.name in self.taken
+        attributes = {key: self._called(value) if isinstance(value, Computation) else value for key, value in instruction.attributes.items()}
         copy = Instruction(instruction.name if own else self._name(instruction.name), instruction.opcode, of, operands,
-                           dict(instruction.attributes), [], list(instruction.called), instruction.parameter_number,
+                           attributes, [], [self._called(one) for one in instruction.called], instruction.parameter_number,
                            instruction.literal, instruction.line, instruction.col, self.target)
         self.target.instructions.append(copy)
         return copy
+
+    def _called(self, computation: Computation) -> Computation:
+        """What an op applies to scalars, likewise inlined."""
+        if self.launches:
+            return computation
+        return self.inner.setdefault(id(computation), inlined(computation, self.filename))
 
     def _spread(self, instruction: Instruction, operands: List[Instruction], to: Shape) -> Instruction:
         """A scalar op inside a map, done for all elements."""
@@ -1904,11 +2018,7 @@ class _Inliner:
         return self._broadcast(self._copy(instruction, [], instruction.shape), to)
 
     def _broadcast(self, scalar: Instruction, to: Shape) -> Instruction:
-        of = array_shape(scalar.shape.dtype, to.dims, to.minor_to_major)
-        broadcast = Instruction(self._name(scalar.name), "broadcast", of, [scalar], {"dimensions": ()}, line=scalar.line,
-                                col=scalar.col, computation=self.target)
-        self.target.instructions.append(broadcast)
-        return broadcast
+        return self._add(scalar, "broadcast", array_shape(scalar.shape.dtype, to.dims, to.minor_to_major), [scalar], dimensions=())
 
     def _scalars(self, array: Instruction) -> List[Instruction]:
         """The elements of an array of rank 1."""
@@ -1916,9 +2026,7 @@ class _Inliner:
         for k in range(array.shape.dims[0]):
             one = array
             for opcode, dims, attributes in (("slice", (1,), {"slice": ((k, k + 1, 1),)}), ("reshape", (), {})):
-                one = Instruction(self._name(array.name), opcode, array_shape(array.shape.dtype, dims), [one], attributes, line=array.line,
-                                  col=array.col, computation=self.target)  # type: ignore[arg-type]
-                self.target.instructions.append(one)
+                one = self._add(array, opcode, array_shape(array.shape.dtype, dims), [one], **attributes)  # type: ignore[arg-type]
             found.append(one)
         return found
 
@@ -1951,8 +2059,26 @@ def _starts_in_array(instruction: Instruction) -> bool:
     return first is not None and len(instruction.operands) == first + 1 and instruction.operands[first].shape.rank == 1
 
 
+def _launches(instruction: Instruction) -> bool:
+    """Whether an entry's instruction is a call of what has fusions in it, itself or in what it calls: each becomes a kernel."""
+    waiting = list(instruction.called) if instruction.opcode == "call" else []
+    seen: Set[int] = set()
+    while waiting:
+        computation = waiting.pop()
+        if id(computation) not in seen:
+            seen.add(id(computation))
+            if any(i.opcode == "fusion" for i in computation.instructions):
+                return True
+            waiting += [called for i in computation.instructions if i.opcode == "call" for called in i.called]
+    return False
+
+
+_INLINED = ("fusion", "call", "map", "opt-barrier")
+
+
 def _to_inline(instruction: Instruction) -> bool:
-    return instruction.opcode in ("fusion", "call", "map") or _selects_by_scalar(instruction) or _starts_in_array(instruction) or (
+    return instruction.opcode in _INLINED or _selects_by_scalar(instruction) or _starts_in_array(instruction) or any(
+        i.opcode in _INLINED for called in instruction.called for i in called.instructions) or (
         instruction.opcode == "copy" and instruction.shape.kind == "tuple") or (
         instruction.opcode == "get-tuple-element" and instruction.operands[0].opcode == "tuple")
 
@@ -2002,7 +2128,7 @@ def _wrapped(instruction: Instruction) -> Computation:
     return computation
 
 
-_PASSED = frozenset("parameter constant tuple get-tuple-element".split())
+_PASSED = frozenset("parameter constant tuple get-tuple-element opt-barrier".split())
 
 
 @dataclass
@@ -2011,6 +2137,7 @@ class _Plan:
 
     fusions: List[Fusion]
     launches: "List[Tuple[Fusion, Instruction, List[Instruction]]]"  # fusion, instruction of the entry, operands
+    entry: Computation  # the module's, without calls of what has fusions in it
 
 
 def _plan(module: Module) -> _Plan:
@@ -2022,15 +2149,17 @@ def _plan(module: Module) -> _Plan:
 def _make_plan(module: Module) -> _Plan:
     entry = _entry(module)
     stem = c_identifier(PurePath(module.filename).stem or module.name)
+    if module.explicit_entry and any(_launches(i) for i in entry.instructions):
+        entry = _Inliner(entry, module.filename, True).run()
     if not (module.explicit_entry and any(i.opcode == "fusion" for i in entry.instructions)):
-        return _Plan([Fusion(stem, inlined(entry, module.filename), "")], [])
+        return _Plan([Fusion(stem, inlined(entry, module.filename), "")], [], entry)
     fusions: List[Fusion] = []
     launches: List[Tuple[Fusion, Instruction, List[Instruction]]] = []
     known: Dict[int, Fusion] = {}
     for instruction in entry.instructions:
         if instruction.opcode in _PASSED:
             continue
-        if instruction.opcode in ("fusion", "call"):
+        if instruction.opcode in ("fusion", "call") and not _laid_out_anew(instruction):
             called, operands = instruction.called[0], instruction.operands
             if id(called) not in known:
                 known[id(called)] = Fusion(called.name, inlined(called, module.filename), instruction.attributes.get("kind", ""))
@@ -2043,7 +2172,13 @@ def _make_plan(module: Module) -> _Plan:
             fusions.append(Fusion(instruction.name, inlined(computation, module.filename), ""))
             launches.append((fusions[-1], instruction, own))
     _give_names(fusions, stem)
-    return _Plan(fusions, launches)
+    return _Plan(fusions, launches, entry)
+
+
+def _laid_out_anew(call: Instruction) -> bool:
+    """Whether a computation's own layouts are others than those that a call's operands and result have."""
+    called = call.called[0]
+    return _root(called).shape != call.shape or any(p.shape != o.shape for p, o in zip(called.parameters, call.operands))
 
 
 def _give_names(fusions: List[Fusion], stem: str) -> None:
@@ -2059,14 +2194,18 @@ def _give_names(fusions: List[Fusion], stem: str) -> None:
 
 
 def fusions(module: Module) -> List[Fusion]:
-    """The computations that become kernels. An entry without fusion instructions is the fusion, and so is a bare computation;
-    else each computation that a fusion (or call) of the entry names is one, and each other op of the entry is one of its own."""
+    """The computations that become kernels. An entry without fusion instructions is the fusion, calls inlined, and so is a bare
+    computation; else each computation that a fusion (or call) of the entry names is one, and each other op of the entry is one of its own.
+    A call of a computation with fusions in it is as if these were in the entry."""
     return _plan(module).fusions
 
 
 def _resolve(instruction: Instruction, leaf: int) -> Value:
     """The buffer behind a leaf of an instruction of the entry, through tuples and their elements."""
-    while instruction.opcode in ("tuple", "get-tuple-element"):
+    while instruction.opcode in ("tuple", "get-tuple-element", "opt-barrier"):
+        if instruction.opcode == "opt-barrier":
+            instruction = instruction.operands[0]
+            continue
         if instruction.opcode == "get-tuple-element":
             children = instruction.operands[0].shape.children
             leaf += sum(len(child.leaves()) for child in children[:instruction.attributes["index"]])
@@ -2087,18 +2226,22 @@ def _values(instruction: Instruction) -> List[Value]:
 
 def steps(module: Module) -> List[Step]:
     """The launches of a run in order. Values name parameters and constants of the entry, and results of earlier steps."""
-    plan, entry = _plan(module), _entry(module)
+    plan = _plan(module)
     if not plan.launches:
-        operands = [Value(p, leaf) for p in entry.parameters for leaf in range(len(p.shape.leaves()))]
-        return [Step(plan.fusions[0], operands, module_results(module))]
+        return [Step(plan.fusions[0], module_parameters(module), module_results(module))]
     return [Step(fusion, [value for operand in operands for value in _values(operand)],
                  [Value(instruction, leaf) for leaf in range(len(instruction.shape.leaves()))])
             for fusion, instruction, operands in plan.launches]
 
 
+def module_parameters(module: Module) -> List[Value]:
+    """The buffers of the module's flattened parameters."""
+    return [Value(p, leaf) for p in _plan(module).entry.parameters for leaf in range(len(p.shape.leaves()))]
+
+
 def module_results(module: Module) -> List[Value]:
     """The buffers of the module's flattened result. Of a module that is one fusion: the leaves of the entry's root."""
-    root = _root(_entry(module))
+    root = _root(_plan(module).entry)
     if not _plan(module).launches:
         return [Value(root, leaf) for leaf in range(len(root.shape.leaves()))]
     return _values(root)

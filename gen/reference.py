@@ -47,6 +47,7 @@ WHAT EACH OP MEANS (kernels follow the same rules)
   dynamic-slice, dynamic-update-slice, gather
                     a start index, in its own type, is brought into 0 .. size of the dimension - size of the slice.
   bitcast           the same bytes: element k of memory stays element k (tiles: at its position). bitcast-convert: the bits of each element.
+                    Between types of different widths: bit k of all elements in a row, the low bits first, stays bit k.
   reduce-precision  nearest even to the mantissa bits; too large: infinity; below the least normal: zero.
 
 THE BOUND: what a kernel may differ by
@@ -1578,9 +1579,8 @@ class _Emitter:
         if not of.bits and out.dtype != of.dtype:
             out.exact, out.bits = not self.options.intervals, True
         in_order = i.opcode == "bitcast-convert" or (_row_major(i.shape) and _row_major(shape))
-        same_width = _bits(out.dtype) == _bits(of.dtype)
-        if not same_width and (not in_order or not out.exact):
-            raise ValueError(f"'{i.opcode}' from {shape.text} to {i.shape.text} has no reference")
+        if _bits(out.dtype) != _bits(of.dtype):
+            return self.same_stream(i, out, of)
         if in_order and (out.exact or out.dtype == of.dtype) and (out.dtype == of.dtype or _bits(out.dtype) >= 8):
             lines = self.copy_all(out, of)
         elif shape.tiled or i.shape.tiled:
@@ -1595,6 +1595,40 @@ class _Emitter:
                 to_at, of_at = _memory_order(i.shape), _memory_order(shape)
             lines = _nest((out.count,), self.same_bits(out, to_at, of, of_at))
         self.step(self.title(i), lines, [out], x)
+        return out
+
+    def same_stream(self, i: "Instruction", out: _Array, of: _Array) -> _Array:
+        """Between types of different widths: bit k of all elements, the first one's low bits first, in row-major order (a bitcast: in that of
+        memory), stays bit k."""
+        shapes, source, target = (i.operands[0].shape, i.shape), of, out
+        rows = [i.opcode == "bitcast-convert" or _row_major(shape) for shape in shapes]
+        if not rows[0]:
+            source = _Array(self.unique(i.name), of.dtype, (of.count,), of.exact, bits=of.bits)
+            lines = _nest(of.dims, self.move(source, _where(shapes[0], _indices(of.dims)), of, _at(_indices(of.dims), _strides(of.dims))))
+            self.step(f"{i.operands[0].name} as {shapes[0].text} has it in memory", lines, [source], [of])
+        if not rows[1]:
+            target = _Array(self.unique(i.name), out.dtype, (out.count,), out.exact, bits=out.bits)
+        have, want = _bits(of.dtype), _bits(out.dtype)
+        lines = ["uint64_t bits = 0;"]
+        x = self.element(source, "k")
+        known = f"{'range' if of.dtype in FLOATS else 'irange'}_is_point({_interval(x)})"
+        if not of.bits:
+            known += f" && {_load(of.dtype, x.v)} == {_load(of.dtype, x.v)}"
+        lines += [] if out.exact else [f"int known = 1;\nfor (int64_t k = i * {want} / {have}; k <= (i * {want} + {want - 1}) / {have}; ++k) known &= {known};"]
+        lines += [f"for (int b = 0; b < {want}; ++b) {{", "  uint64_t from = 0;",
+                  f"  memcpy(&from, &v_{source.name}[(i * {want} + b) / {have}], sizeof v_{source.name}[0]);",
+                  f"  bits |= (from >> (i * {want} + b) % {have} & 1) << b;", "}"]
+        lines += [f"v_{target.name}[i] = {target.dtype}_wrap(bits);"] if target.dtype in NARROW else \
+            [f"memcpy(&v_{target.name}[i], &bits, sizeof v_{target.name}[0]);"]
+        if not out.exact:
+            point = _interval(_Scalar(f"v_{target.name}[i]", out.dtype))
+            every, kind = ("range_all()", "range") if out.dtype in FLOATS else (f"irange_of({', '.join(_key_limits(out.dtype))})", "irange")
+            lines += [f"const {kind} r = known ? {point} : {every};", *self.put_interval(target, "i", "r")]
+        body = [part for line in lines for part in line.split("\n")]
+        self.step(self.title(i), [f"for (int64_t i = 0; i < {out.count}; ++i) {{", *("  " + line for line in body), "}"], [target], [source])
+        if target is not out:
+            to = _indices(out.dims)
+            self.step(f"{i.name} out of memory", _nest(out.dims, self.move(out, _at(to, _strides(out.dims)), target, _where(i.shape, to))), [out], [target])
         return out
 
     def same_bits(self, out: _Array, to_at: str, of: _Array, of_at: str) -> List[str]:

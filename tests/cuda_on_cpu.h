@@ -8,15 +8,17 @@
 // FAULTS end the launch with cudaErrorLaunchFailure, a line on standard error, and the same in `sett_cuda_fault`:
 //   a barrier where some threads have ended, or wait at one of another line; an exchange (shuffle, __syncwarp) where lanes
 //   that the mask names have ended, wait elsewhere or give another mask; a mask without the lane itself; a value from a
-//   lane that the mask does not name; bytes written beside what cudaMallocAsync gave (from cudaFreeAsync:
-//   cudaErrorIllegalAddress). A stack that is too small is a segmentation fault.
+//   lane that the mask does not name; an atomic at an odd address; bytes written beside what cudaMallocAsync gave (from
+//   cudaFreeAsync: cudaErrorIllegalAddress). A stack that is too small is a segmentation fault, and so is an access further
+//   than 256 bytes beyond what cudaMallocAsync gave.
 // ORDERS: launches differ in the order of blocks and threads: ascending, descending, then shuffled anew each time
 //   (`sett_cuda_order`: 0, 1, 2.. for all launches from now on; -1: by turns). A barrier that is missing gives other
 //   results in one of them.
 // POISON: shared memory before each block, and memory of cudaMallocAsync, hold 0xff (a NaN) or 0x7f bytes by turns.
 // BOUNDS: with -fsanitize=bounds an index outside of a shared array's type traps. With -fsanitize=address shared arrays
 //   are plain static ones with red zones around them, and not poisoned: compilers give no red zones to what is in a
-//   section of its own.
+//   section of its own. Then what is beside cudaMallocAsync's bytes is a red zone too. The caller's own buffers are as safe
+//   as the caller makes them (malloc under ASan, gen/harness/c.c by unmapped pages).
 // One launch at a time.
 #ifndef SETT_CUDA_ON_CPU_H
 #define SETT_CUDA_ON_CPU_H
@@ -38,6 +40,10 @@
 #if __has_feature(address_sanitizer)
 #define SETT_ASAN 1
 #endif
+#endif
+
+#if SETT_ASAN
+#include <sanitizer/asan_interface.h>
 #endif
 
 #define __device__
@@ -406,6 +412,58 @@ struct sett_syncwarp {
 #define __shfl_down_sync(...) sett_shfl_down(__LINE__, __VA_ARGS__)
 #define __shfl_xor_sync(...) sett_shfl_xor(__LINE__, __VA_ARGS__)
 
+// ---- atomics: one thread runs at a time, so that each is a plain load and store ----
+
+template <class T> static inline T sett_atomic(const T *at)
+{
+  if ((uintptr_t)at % sizeof *at) {
+    sett_fail("thread %d: an atomic of %zu bytes at %p, which is not a multiple of them", sett.current, sizeof *at, (const void *)at);
+    sett_wait();
+  }
+  return *at;
+}
+
+#define SETT_ATOMIC(name, type, value)                                                                               \
+  static inline type name(type *at, type by)                                                                         \
+  {                                                                                                                  \
+    const type old = sett_atomic(at);                                                                                \
+    *at = value;                                                                                                     \
+    return old;                                                                                                      \
+  }
+#define SETT_ATOMICS_OF_BITS(type)                                                                                   \
+  SETT_ATOMIC(atomicAnd, type, old & by)                                                                             \
+  SETT_ATOMIC(atomicOr, type, old | by)                                                                              \
+  SETT_ATOMIC(atomicXor, type, old ^ by)                                                                             \
+  SETT_ATOMIC(atomicExch, type, by)
+#define SETT_ATOMIC_EXTREMES(type)                                                                                   \
+  SETT_ATOMIC(atomicMin, type, old < by ? old : by)                                                                  \
+  SETT_ATOMIC(atomicMax, type, old < by ? by : old)
+#define SETT_ATOMIC_CAS(type)                                                                                        \
+  static inline type atomicCAS(type *at, type expected, type by)                                                     \
+  {                                                                                                                  \
+    const type old = sett_atomic(at);                                                                                \
+    if (old == expected) *at = by;                                                                                   \
+    return old;                                                                                                      \
+  }
+SETT_ATOMIC(atomicAdd, int, (int)((unsigned)old + (unsigned)by))
+SETT_ATOMIC(atomicAdd, unsigned, old + by)
+SETT_ATOMIC(atomicAdd, unsigned long long, old + by)
+SETT_ATOMIC(atomicAdd, float, old + by)
+SETT_ATOMIC(atomicAdd, double, old + by)
+SETT_ATOMIC(atomicExch, float, by)
+SETT_ATOMICS_OF_BITS(int)
+SETT_ATOMICS_OF_BITS(unsigned)
+SETT_ATOMICS_OF_BITS(unsigned long long)
+SETT_ATOMIC_EXTREMES(int)
+SETT_ATOMIC_EXTREMES(unsigned)
+SETT_ATOMIC_EXTREMES(long long)
+SETT_ATOMIC_EXTREMES(unsigned long long)
+SETT_ATOMIC_CAS(unsigned short)
+SETT_ATOMIC_CAS(int)
+SETT_ATOMIC_CAS(unsigned)
+SETT_ATOMIC_CAS(unsigned long long)
+static inline void __threadfence(void) {}
+
 // ---- launches ----
 
 static inline uint64_t sett_random(uint64_t *state)
@@ -481,45 +539,68 @@ static cudaError_t sett_launch(const char *name, void (*kernel)(T...), dim3 grid
 enum { SETT_GUARD = 256 };
 static const uint64_t sett_magic = 0x5e77a110ca7ed000u;
 
+// A mapping: a page that cannot be touched, a guard of SETT_GUARD bytes and more that begins with what is known of it, the data, less
+// than SETT_GUARD bytes of another guard, and a page that cannot be touched.
+static inline size_t sett_room(size_t bytes)
+{
+  return (bytes + 2 * SETT_GUARD - 1) / SETT_GUARD * SETT_GUARD;
+}
+
+static inline size_t sett_pages(size_t bytes) { return (sett_room(bytes) + SETT_PAGE - 1) / SETT_PAGE * SETT_PAGE; }
+
 template <class T> static cudaError_t cudaMallocAsync(T **to, size_t bytes, cudaStream_t)
 {
-  const size_t size = (bytes + 3 * SETT_GUARD - 1) / SETT_GUARD * SETT_GUARD;
-  unsigned char *whole = (unsigned char *)aligned_alloc(SETT_GUARD, size);
-  if (!whole) return cudaErrorMemoryAllocation;
-  const uint64_t head[2] = { sett_magic, bytes };
-  memset(whole, sett_poison(0), bytes + 2 * SETT_GUARD);
-  memset(whole, 0xa5, SETT_GUARD);
-  memset(whole + SETT_GUARD + bytes, 0xa5, SETT_GUARD);
-  memcpy(whole, head, sizeof head);
-  *to = (T *)(void *)(whole + SETT_GUARD);
+  const size_t pages = sett_pages(bytes), room = sett_room(bytes);
+  void *const mapped = mmap(NULL, pages + 2 * SETT_PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (mapped == MAP_FAILED) return cudaErrorMemoryAllocation;
+  unsigned char *const end = (unsigned char *)mapped + SETT_PAGE + pages, *const head = end - room, *const data = head + SETT_GUARD;
+  if (mprotect((unsigned char *)mapped + SETT_PAGE, pages, PROT_READ | PROT_WRITE)) return cudaErrorMemoryAllocation;
+  const uint64_t known[2] = { sett_magic, bytes };
+  memset(end - pages, 0xa5, pages);
+  memset(data, sett_poison(0), bytes);
+  memcpy(head, known, sizeof known);
+#if SETT_ASAN
+  __asan_poison_memory_region(end - pages, pages);
+  __asan_unpoison_memory_region(data, bytes);
+#endif
+  *to = (T *)(void *)data;
   ++sett_cuda_allocations;
   return cudaSuccess;
 }
 
 __attribute__((format(printf, 1, 2))) static inline void sett_beside(const char *format, ...)
 {
+  char where[96];
   va_list values;
+  snprintf(where, sizeof where, "after %.60s, cudaFreeAsync", sett.kernel ? sett.kernel : "no kernel");
   va_start(values, format);
-  sett_say("cudaFreeAsync", format, values);
+  sett_say(where, format, values);
   va_end(values);
 }
 
 static inline cudaError_t cudaFreeAsync(void *data, cudaStream_t)
 {
-  unsigned char *whole = (unsigned char *)data - SETT_GUARD;
-  uint64_t head[2];
+  unsigned char *const head = (unsigned char *)data - SETT_GUARD;
+  uint64_t known[2];
   size_t broken = 0;
   if (!data) return cudaSuccess;
-  memcpy(head, whole, sizeof head);
-  if (head[0] != sett_magic) {
+#if SETT_ASAN
+  __asan_unpoison_memory_region(head, SETT_GUARD);
+#endif
+  memcpy(known, head, sizeof known);
+  if (known[0] != sett_magic) {
     sett_beside("no memory of cudaMallocAsync, or bytes before it are written");
     return cudaErrorInvalidValue;
   }
-  for (size_t i = sizeof head; i < SETT_GUARD; ++i) broken += whole[i] != 0xa5;
-  for (size_t i = 0; i < SETT_GUARD; ++i) broken += whole[SETT_GUARD + head[1] + i] != 0xa5;
-  if (broken) sett_beside("%zu bytes are written beside %zu of cudaMallocAsync", broken, (size_t)head[1]);
-  memset(whole, 0x7f, head[1] + 2 * SETT_GUARD);
-  free(whole);
+  const size_t bytes = (size_t)known[1], pages = sett_pages(bytes), room = sett_room(bytes);
+  unsigned char *const end = head + room;
+#if SETT_ASAN
+  __asan_unpoison_memory_region(end - pages, pages);
+#endif
+  for (const unsigned char *p = end - pages; p < end; ++p)
+    broken += (p < head || p >= head + sizeof known) && (p < head + SETT_GUARD || p >= head + SETT_GUARD + bytes) && *p != 0xa5;
+  if (broken) sett_beside("%zu bytes are written beside %zu of cudaMallocAsync", broken, bytes);
+  munmap(end - pages - SETT_PAGE, pages + 2 * SETT_PAGE);
   --sett_cuda_allocations;
   return broken ? cudaErrorIllegalAddress : cudaSuccess;
 }

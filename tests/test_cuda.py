@@ -25,7 +25,7 @@ from typing import Callable, Dict, List, Sequence, Tuple
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from gen import build, dtypes, hlo, reference, tiled  # noqa: E402
+from gen import build, dtypes, hlo, reference, run, tiled  # noqa: E402
 from gen.dialect import CUDA  # noqa: E402
 
 CATALOGUE = ROOT / "tests" / "kernels"
@@ -564,6 +564,53 @@ KERNEL(exchanges, dim3(1), dim3(32), {
   lanes<unsigned long long>(in, out + T * 54 + 36);
   lanes<double>(in, out + T * 54 + 45);
 })
+// Every atomic of every type, by 64 threads at one place each, and the sum of what 64 additions found.
+template <class V> static __device__ void atomics(const int *in, V *at, int *out)
+{
+  const int start[9] = { 0x100000, 0x10ffff, 0, 0, 200, 0, 0, 0, 0 };
+  if (T < 9) at[T] = (V)start[T];
+  __syncthreads();
+  atomicOr(at, (V)1 << T % 16);
+  atomicAnd(at + 1, ~((V)1 << T % 16));
+  atomicXor(at + 2, (V)1 << T % 24);
+  atomicExch(at + 3, (V)in[76]);
+  atomicMin(at + 4, (V)(100 - T));
+  atomicMax(at + 5, (V)(100 + T));
+  V old = at[6], seen;
+  while ((seen = atomicCAS(at + 6, old, (V)(old + 5))) != old) old = seen;
+  atomicAdd(at + 8, atomicAdd(at + 7, (V)1));
+  __syncthreads();
+  if (T < 9) out[T] = (int)at[T];
+}
+static __device__ void other_atomics(long long *s, float *f, double *d, unsigned short *h, int *out)
+{
+  if (T == 0) s[0] = s[1] = 0, f[0] = f[1] = 0, *d = 0, *h = 0;
+  __syncthreads();
+  atomicMin(s, -((long long)T << 40));
+  atomicMax(s + 1, (long long)T << 40);
+  atomicAdd(f, 0.5f);
+  atomicExch(f + 1, 9.f);
+  atomicAdd(d, 0.25);
+  unsigned short old = *h, seen;
+  while ((seen = atomicCAS(h, old, (unsigned short)(old + 5))) != old) old = seen;
+  __threadfence();
+  __syncthreads();
+  if (T == 0) out[0] = (int)(s[0] >> 40), out[1] = (int)(s[1] >> 40), out[2] = (int)f[0], out[3] = (int)f[1], out[4] = (int)*d, out[5] = *h;
+}
+KERNEL(atomics_all, dim3(2), dim3(64), {
+  __shared__ int i[9];
+  __shared__ unsigned u[9];
+  __shared__ unsigned long long l[9];
+  __shared__ long long s[2];
+  __shared__ float f[2];
+  __shared__ double d;
+  __shared__ unsigned short h;
+  atomics(in, i, out);
+  atomics(in, u, out + 9);
+  atomics(in, l, out + 18);
+  other_atomics(s, f, &d, &h, out + 27);
+})
+KERNEL(odd_atomic, dim3(1), dim3(32), { __shared__ int row[40]; atomicAdd((int *)((char *)row + T), in[T]); out[T] = row[T]; })
 KERNEL(words, dim3(1), dim3(32), {
   const uint2 pair = make_uint2((unsigned)__ldg(in + T), 7u);
   const uint4 four = make_uint4(pair.x, pair.y, (unsigned)max(T, 9), (unsigned)min(T, 9));
@@ -631,6 +678,7 @@ RIGHT = {
     "exchanges": [IN[picked(lane, width, kind)] for lane in range(32) for _ in range(6) for width in (32, 8, 1) for kind in range(3)],
     "words": [IN[t] + 700 + 1000 * max(t, 9) + 100000 * min(t, 9) + 2 - 1 for t in range(32)],
     "fast": IN[:256],
+    "atomics_all": [0x10ffff, 0x100000, 0xffff, 77, 37, 163, 320, 64, 2016] * 3 + [-63, 63, 32, 9, 16, 320],
 }
 
 
@@ -672,6 +720,7 @@ FAULTS = {
     "not_named": ["thread 12 reads lane 16", "does not name"],
     "warp_ended": ["thread 8 waits in the exchange", "thread 0 has ended"],
     "odd_width": ["12 lanes"],
+    "odd_atomic": ["an atomic of 4 bytes at"],
     "stages_small": ["cudaFreeAsync: 4 bytes are written beside 28"],
 }
 
@@ -731,6 +780,127 @@ def test_check_on_cpu() -> None:
     (alone / "tests" / "cuda_on_cpu.h").write_text(text.replace("    sett_block();\n", '    sett_fail("a planted fault");\n'))
     status, line = check(alone)
     assert status == 1 and line.startswith("FAIL") and "block (0, 0, 0): a planted fault" in line, line
+
+
+# ---- faults planted in generated text -------------------------------------------------------------------------------
+
+TURNED = """ENTRY turned {
+  x = f32[70,52] parameter(0)
+  t = f32[52,70] transpose(x), dimensions={1,0}
+  ROOT n = f32[52,70] negate(t)
+}
+"""
+SUMMED = """add {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = f32[] add(a, b)
+}
+ENTRY summed {
+  x = f32[3,5000] parameter(0)
+  z = f32[] constant(0)
+  s = f32[3] reduce(x, z), dimensions={1}, to_apply=add
+  w = f32[3,5000] broadcast(s), dimensions={0}
+  ROOT r = f32[3,5000] divide(x, w)
+}
+"""
+# Fusion, what is planted where (a pattern, its first match), what `gen check` says, what ASan says.
+PLANTS: "Dict[str, Tuple[str, str, str, str, str]]" = {
+    "as it is": (SUMMED, "", "", "", "0"),
+    "barrier gone, tile": (TURNED, r"__syncthreads\(\);", "", r"result 0, element \d+ \[\d+,\d+\]", ""),
+    "barrier gone, sum": (SUMMED, r"__syncthreads\(\);", "", r"result 0, element \d+ \[\d+,\d+\]", ""),
+    "barrier for some, tile": (TURNED, r"__syncthreads\(\);", "if (th_x < 96) __syncthreads();",
+                               r"thread \d+ (waits at the barrier of line \d+|has ended), thread \d+ (has ended|waits at the barrier of line)", "719"),
+    "barrier for some, sum": (SUMMED, r"__syncthreads\(\);", "if (bl_x != 1 || th_x % 64) __syncthreads();",
+                              r"block \(1, 0, 0\): thread \d+ .*waits at the barrier of line \d+, thread \d+ has ended", "719"),
+    "two barriers": (SUMMED, r"__syncthreads\(\);", "if (th_x < 96)\n    __syncthreads();\n  else\n    __syncthreads();",
+                     r"thread 0 waits at the barrier of line \d+, thread 96 at that of line \d+", "719"),
+    "shared, written beyond": (TURNED, r"(tile_p0\[)(.*\] = )", r"\g<1>560 + \2", "^illegal instruction", "global-buffer-overflow"),
+    "shared, read beyond": (SUMMED, r"shared0\[warp", "shared0[warp + 1", "^illegal instruction", "global-buffer-overflow"),
+    "global, read far beyond": (TURNED, r"\(p0 \+ \(", "(p0 + (70 * 52 + ", "^segmentation fault: read at byte \\d+ of parameter 0, which has 14560", "heap-buffer-overflow"),
+    "global, read for nothing": (TURNED, r"  __syncthreads", "  if (bl_x == 0) (void)*(const volatile float *)(p0 + 70 * 52);\n  __syncthreads", "", "heap-buffer-overflow"),
+    "global, read before": (TURNED, r"\(p0 \+ \(", "(p0 - 4 + (", r"result 0, element \d+", "heap-buffer-overflow"),
+    "global, written beyond": (TURNED, r"\(r0 \+ \(", "(r0 + (2 + ", "^wrote past the end of result 0", "heap-buffer-overflow"),
+    "scratch, written beyond": (SUMMED, r"q0\[g0\] = ", "q0[g0 + 1] = ", "cudaFreeAsync: 4 bytes are written beside 12", "use-after-poison"),
+    "scratch, read far beyond": (SUMMED, r"= q0\[", "= q0[400 + ", "^segmentation fault", "use-after-poison|SEGV"),
+}
+
+
+def planted(name: str, folder: Path) -> "run.Built":
+    """The CUDA text of a fusion with one fault in it."""
+    text, pattern, fault_text, _, _ = PLANTS[name]
+    (fusion,) = hlo.fusions(hlo.parse(text, "planted.hlo"))
+    built = run.build(fusion, folder, run.ON_CPU, run.Options(schedule="sm_80"))
+    if pattern:
+        right = (folder / "planted.cu").read_text()
+        wrong, count = re.subn(pattern, fault_text, right, count=1)
+        assert count == 1 and wrong != right, f"{pattern} is not in the generated text"
+        (folder / "planted.cu").write_text(wrong)
+    return built
+
+
+def checked(built: "run.Built") -> "run.CheckResult":
+    (result,) = run.check_built([built], run.ON_CPU, run.Options(rounds=6))
+    return result
+
+
+MAIN = """#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+extern "C" int planted_cuda(const void *const *params, void *const *results, void *stream);
+extern "C" int sett_cuda_order;
+int main()
+{
+  int error = 0;
+  for (sett_cuda_order = 0; sett_cuda_order < 3 && !error; ++sett_cuda_order) {
+    void *in, *out;
+    if (posix_memalign(&in, 64, IN) || posix_memalign(&out, 64, OUT)) return 1;
+    for (size_t i = 0; i < IN / sizeof(float); ++i) ((float *)in)[i] = (float)(i % 97) + 1;
+    error = planted_cuda((const void *const *)&in, &out, NULL);
+    free(in);
+    free(out);
+  }
+  printf("%d\\n", error);
+  return error != 0;
+}
+"""
+
+
+def sanitized(built: "run.Built") -> str:
+    """What ASan says of a fusion with buffers that are just large enough, or the error code."""
+    for header in ("cuda_runtime.h", "cuda_fp16.h"):
+        (built.folder / header).write_text('#include "cuda_on_cpu.h"\n')
+    (built.folder / "main.cc").write_text(MAIN)
+    sizes = [f"-D{word}={built.manifest[side][0]['bytes']}" for word, side in (("IN", "params"), ("OUT", "results"))]
+    call([compilers()[0], "-std=c++17", "-w", "-O1", "-g", "-fsanitize=address", "-I", ".", "-I", str(ROOT / "tests"), *sizes, "main.cc", "-x", "c++",
+          "planted.cu", "-o", "program"], built.folder)
+    done = subprocess.run([str(built.folder / "program")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=100)
+    found = re.search(r"AddressSanitizer: (\S+)", done.stderr)
+    return found[1] if found else done.stdout.strip()
+
+
+def find_planted(names: "Sequence[str]") -> None:
+    for name in names:
+        built, (said, sanitizer) = planted(name, Path(tempfile.mkdtemp(prefix="planted_", dir=FOLDER))), PLANTS[name][3:]
+        found = sanitized(built) if sanitizer else ""
+        assert not sanitizer or re.fullmatch(sanitizer, found), f"{name}: {found}"
+        if said or sanitizer == "0":
+            result = checked(built)
+            right = result.status == "FAIL" and re.search(said, result.reason) if said else result.status == "PASS"
+            assert right, f"{name}: {result.line()}"
+
+
+def test_planted_faults() -> None:
+    """Each fault that is planted once in a generated kernel is found, by `gen check` or by ASan; the text as it is passes both."""
+    find_planted(["as it is", "barrier gone, tile", "barrier for some, sum", "shared, written beyond", "global, read for nothing"])
+
+
+def test_all_planted_faults() -> None:
+    for name in ("tile", "sum"):
+        assert "__shared__" in (planted(f"barrier gone, {name}", Path(tempfile.mkdtemp(dir=FOLDER))).folder / "planted.cu").read_text()
+    for text in (TURNED, SUMMED):
+        PLANTS["as it is"] = (text, *PLANTS["as it is"][1:])
+        find_planted(["as it is"])
+    find_planted(list(PLANTS))
 
 
 def test_speed_of_fibres() -> None:

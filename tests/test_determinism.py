@@ -1,0 +1,42 @@
+"""The same input gives the same bytes: in another process, under another hash seed, from and into another folder; and no path is in them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Dict
+
+ROOT = Path(__file__).resolve().parent.parent
+FILES = [ROOT / "tests" / f"{name}.hlo" for name in (
+    "kernels/add_bf16", "kernels/column_max_bf16", "kernels/concatenate_bf16", "kernels/functions_f32", "kernels/gelu_bf16", "kernels/layouts_f32",
+    "kernels/log_transpose_add", "kernels/slice_pad_add", "kernels/softmax_f32", "kernels/tuples_f32", "kernels/weights_f64",
+    "tilings/bf16_8_128_2_1")]
+SEVERAL = """
+import sys
+from gen.__main__ import main
+for file in sys.argv[2:]:
+    assert main(["build", file, "-o", sys.argv[1], "--dump", sys.argv[1]]) == 0, file
+"""
+
+
+def made(folder: Path, seed: str) -> "Dict[str, bytes]":
+    """What one process makes of copies of the files; the depfiles, which name files where they are, aside."""
+    (folder / "in").mkdir(parents=True)
+    copies = [shutil.copy(path, folder / "in") for path in FILES]
+    subprocess.run([sys.executable, "-c", SEVERAL, str(folder / "out"), *copies], cwd=folder, check=True, timeout=300,
+                   env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)})
+    return {path.name: path.read_bytes() for path in (folder / "out").iterdir() if path.suffix != ".d"}
+
+
+def test_bytes(tmp_path: Path) -> None:
+    first, second = made(tmp_path / "a", "1"), made(tmp_path / "further" / "down", "4242")
+    for end in (".cu", ".cl", ".c", "_ref.c", ".6_kernel.txt"):
+        assert len([name for name in first if name.endswith(end)]) >= len(FILES), end
+    assert sorted(first) == sorted(second)
+    assert [name for name in first if first[name] != second[name]] == []
+    for name, data in first.items():
+        for folder in (tmp_path, ROOT):
+            assert str(folder).encode() not in data, name

@@ -1,0 +1,334 @@
+"""Whole modules: calls, nested fusions, several fusions and tuples in tuples, through `gen run` beside values computed here; a transformer
+block, through `gen check`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+import re
+import struct
+import subprocess
+import sys
+from pathlib import Path
+from typing import Dict, List, Sequence
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from gen import hlo  # noqa: E402
+from gen_run import run  # noqa: E402
+
+ROOT = Path(__file__).resolve().parent.parent
+TARGETS = ("opencl", "c", "cuda-on-cpu")
+
+ADD = """add {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = f32[] add(a, b)
+}
+"""
+
+# As a frontend prints it: no fusion, calls of calls with the default layouts whatever their operands have, one of them in a reducer.
+UNOPTIMISED = """HloModule jit_f, entry_computation_layout={(f32[4,6]{0,1}, f32[6]{0})->(f32[4,6]{1,0}, (f32[4]{0}, f32[24]{0}))}
+
+_plus.1 {
+  Arg_0.2 = f32[] parameter(0)
+  Arg_1.3 = f32[] parameter(1)
+  ROOT add.4 = f32[] add(Arg_0.2, Arg_1.3)
+}
+
+region_0.5 {
+  Arg_0.6 = f32[] parameter(0)
+  Arg_1.7 = f32[] parameter(1)
+  ROOT call.8 = f32[] call(Arg_0.6, Arg_1.7), to_apply=_plus.1
+}
+
+relu.9 {
+  Arg_0.10 = f32[4,6]{1,0} parameter(0)
+  constant.11 = f32[] constant(0)
+  broadcast.12 = f32[4,6]{1,0} broadcast(constant.11), dimensions={}
+  ROOT maximum.13 = f32[4,6]{1,0} maximum(Arg_0.10, broadcast.12)
+}
+
+norm.14 {
+  Arg_0.15 = f32[4,6]{1,0} parameter(0)
+  call.16 = f32[4,6]{1,0} call(Arg_0.15), to_apply=relu.9
+  constant.17 = f32[] constant(0)
+  reduce.18 = f32[4]{0} reduce(call.16, constant.17), dimensions={1}, to_apply=region_0.5
+  bitcast.19 = f32[24]{0} bitcast(call.16)
+  tuple.20 = (f32[4]{0}, f32[24]{0}) tuple(reduce.18, bitcast.19)
+  ROOT tuple.21 = (f32[4,6]{1,0}, (f32[4]{0}, f32[24]{0})) tuple(call.16, tuple.20)
+}
+
+ENTRY main.22 {
+  Arg_0.23 = f32[4,6]{0,1} parameter(0)
+  Arg_1.24 = f32[6]{0} parameter(1)
+  reshape.25 = f32[1,6]{1,0} reshape(Arg_1.24)
+  broadcast.26 = f32[1,6]{1,0} broadcast(reshape.25), dimensions={0,1}
+  reshape.27 = f32[6]{0} reshape(broadcast.26)
+  broadcast.28 = f32[4,6]{0,1} broadcast(reshape.27), dimensions={1}
+  add.29 = f32[4,6]{0,1} add(Arg_0.23, broadcast.28)
+  ROOT call.30 = (f32[4,6]{1,0}, (f32[4]{0}, f32[24]{0})) call(add.29), to_apply=norm.14
+}
+"""
+
+
+def floats(data: bytes) -> List[float]:
+    return list(struct.unpack(f"<{len(data) // 4}f", data))
+
+
+def packed(values: Sequence[float]) -> bytes:
+    return struct.pack(f"<{len(values)}f", *values)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_unoptimised(target: str, tmp_path: Path) -> None:
+    """An ENTRY without fusions is one fusion. The bitcast flattens the callee's rows, though the buffer it begins from is in columns."""
+    assert [f.name for f in hlo.fusions(hlo.parse(UNOPTIMISED, "m.hlo"))] == ["m"]
+    x = [[(7 * i + 5 * j) % 11 - 5.0 for j in range(6)] for i in range(4)]
+    b = [0.5 * j - 1 for j in range(6)]
+    y = [max(x[i][j] + b[j], 0.0) for i in range(4) for j in range(6)]
+    whole, sums, flat = run(UNOPTIMISED, [packed([x[i][j] for j in range(6) for i in range(4)]), packed(b)], target, tmp_path)
+    assert floats(whole) == y and floats(flat) == y
+    assert floats(sums) == [sum(y[6 * i:6 * i + 6]) for i in range(4)]
+
+
+# Two fusions in a called computation, one used twice; a fusion in a fusion in a fusion; a copy and a reduce beside them; tuples in tuples
+# as parameter and result, one parameter handed through.
+SEVERAL = ADD + """inner {
+  p = f32[2,3]{1,0} parameter(0)
+  q = (f32[3,2]{1,0}, f32[6]{0}) parameter(1)
+  a = f32[3,2]{1,0} get-tuple-element(q), index=0
+  b = f32[6]{0} get-tuple-element(q), index=1
+  t = f32[2,3]{1,0} transpose(a), dimensions={1,0}
+  r = f32[2,3]{1,0} reshape(b)
+  s = f32[2,3]{1,0} add(p, t)
+  m = f32[2,3]{1,0} multiply(s, r)
+  pair = (f32[2,3]{1,0}, f32[2,3]{1,0}) tuple(s, m)
+  ROOT all = ((f32[2,3]{1,0}, f32[2,3]{1,0}), f32[6]{0}) tuple(pair, b)
+}
+middle {
+  p = f32[2,3]{1,0} parameter(0)
+  q = (f32[3,2]{1,0}, f32[6]{0}) parameter(1)
+  n = f32[2,3]{1,0} negate(p)
+  ROOT f = ((f32[2,3]{1,0}, f32[2,3]{1,0}), f32[6]{0}) fusion(n, q), kind=kLoop, calls=inner
+}
+outer {
+  p = f32[2,3]{1,0} parameter(0)
+  q = (f32[3,2]{1,0}, f32[6]{0}) parameter(1)
+  f = ((f32[2,3]{1,0}, f32[2,3]{1,0}), f32[6]{0}) fusion(p, q), kind=kLoop, calls=middle
+  g = (f32[2,3]{1,0}, f32[2,3]{1,0}) get-tuple-element(f), index=0
+  s = f32[2,3]{1,0} get-tuple-element(g), index=0
+  e = f32[2,3]{1,0} negate(s)
+  ROOT r = ((f32[2,3]{1,0}, f32[2,3]{1,0}), f32[2,3]{1,0}) tuple(g, e)
+}
+twice {
+  p = f32[2,3]{1,0} parameter(0)
+  ROOT d = f32[2,3]{1,0} add(p, p)
+}
+commands {
+  p = f32[2,3]{0,1} parameter(0)
+  q = (f32[3,2]{1,0}, f32[6]{0}) parameter(1)
+  c = f32[2,3]{1,0} copy(p)
+  d = f32[2,3]{1,0} fusion(c), kind=kLoop, calls=twice
+  f = ((f32[2,3]{1,0}, f32[2,3]{1,0}), f32[2,3]{1,0}) fusion(d, q), kind=kLoop, calls=outer
+  e = f32[2,3]{1,0} get-tuple-element(f), index=1
+  h = f32[2,3]{1,0} fusion(e), kind=kLoop, calls=twice
+  ROOT r = (((f32[2,3]{1,0}, f32[2,3]{1,0}), f32[2,3]{1,0}), f32[2,3]{1,0}) tuple(f, h)
+}
+ENTRY main {
+  x = f32[2,3]{1,0} parameter(0)
+  y = (f32[3,2]{1,0}, f32[6]{0}) parameter(1)
+  zero = f32[] constant(0)
+  c = (((f32[2,3]{1,0}, f32[2,3]{1,0}), f32[2,3]{1,0}), f32[2,3]{1,0}) call(x, y), to_apply=commands
+  h = f32[2,3]{1,0} get-tuple-element(c), index=1
+  s = f32[2]{0} reduce(h, zero), dimensions={1}, to_apply=add
+  b = f32[6]{0} get-tuple-element(y), index=1
+  ROOT r = ((((f32[2,3]{1,0}, f32[2,3]{1,0}), f32[2,3]{1,0}), f32[2,3]{1,0}), f32[2]{0}, f32[6]{0}) tuple(c, s, b)
+}
+"""
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_several(target: str, tmp_path: Path) -> None:
+    """Each fusion that is launched is a kernel set, also in a called computation; those inside of one are inlined. The callee's other
+    layout is a copy (of x), which is its own copy back (c)."""
+    assert [f.name for f in hlo.fusions(hlo.parse(SEVERAL, "m.hlo"))] == ["m_x_in1", "m_c_in1", "m_twice", "m_outer", "m_s"]
+    x, a, b = ([float(k % 5 - 2) for k in range(n, n + 6)] for n in (0, 3, 1))
+    doubled = [2 * v for v in x]
+    s = [a[2 * j + i] - doubled[3 * i + j] for i in range(2) for j in range(3)]
+    want = [s, [v * w for v, w in zip(s, b)], [-v for v in s], [-2 * v for v in s]]
+    want += [[sum(want[3][:3]), sum(want[3][3:])], b]
+    assert [floats(r) for r in run(SEVERAL, [packed(x), packed(a), packed(b)], target, tmp_path)] == want
+
+
+# A callee whose layouts are all others than the caller's, in tuples too; its bitcasts go by its own.
+TURNED = """minus {
+  p = f32[6]{0} parameter(0)
+  ROOT n = f32[6]{0} negate(p)
+}
+callee {
+  t = (f32[2,3]{1,0}, (f32[2,3]{0,1}, s8[2]{0})) parameter(0)
+  a = f32[2,3]{1,0} get-tuple-element(t), index=0
+  u = (f32[2,3]{0,1}, s8[2]{0}) get-tuple-element(t), index=1
+  b = f32[2,3]{0,1} get-tuple-element(u), index=0
+  c = f32[6]{0} bitcast(a)
+  d = f32[6]{0} bitcast(b)
+  n = f32[6]{0} negate(d)
+  e = f32[2,3]{0,1} bitcast(n)
+  v = (f32[6]{0}, f32[2,3]{0,1}) tuple(c, e)
+  ROOT r = ((f32[6]{0}, f32[2,3]{0,1}), (f32[2,3]{0,1}, s8[2]{0})) tuple(v, u)
+}
+ENTRY main {
+  t = (f32[2,3]{0,1}, (f32[2,3]{1,0}, s8[2]{0})) parameter(0)
+  ROOT c = ((f32[6]{0}, f32[2,3]{1,0}), (f32[2,3]{0,1}, s8[2]{0})) call(t), to_apply=callee
+}
+"""
+
+
+@pytest.mark.parametrize("launched", [False, True])
+def test_layouts_of_calls(launched: bool, tmp_path: Path) -> None:
+    """Inlined into one fusion, and taken apart for the fusion that is in it."""
+    text = TURNED.replace("negate(d)", "fusion(d), kind=kLoop, calls=minus") if launched else TURNED
+    assert (len(hlo.fusions(hlo.parse(text, "m.hlo"))) > 1) == launched
+    a, b, few = [float(k) for k in range(1, 7)], [float(k * k) for k in range(1, 7)], bytes([7, 250])
+
+    def turned(rows: "List[float]") -> "List[float]":
+        return [rows[3 * i + j] for j in range(3) for i in range(2)]
+
+    flat, minus, kept, last = run(text, [packed(turned(a)), packed(b), few], "c", tmp_path)
+    assert floats(flat) == a and floats(minus) == [-v for v in b] and floats(kept) == turned(b) and last == few
+
+
+def test_entries_without_fusions() -> None:
+    """Calls of a computation with a fusion are taken apart, however deep; those of one without are fusions of their own beside one."""
+    text = ADD + "".join(f"deep{k} {{\n  p = f32[] parameter(0)\n  ROOT c = f32[] {what}\n}}\n" for k, what in enumerate(
+        ["fusion(p, p), kind=kLoop, calls=add", "call(p), to_apply=deep0", "call(p), to_apply=deep1"]))
+    plain = "plain {\n  p = f32[2]{0} parameter(0)\n  ROOT n = f32[2]{0} negate(p)\n}\n"
+    module = hlo.parse(text + "ENTRY e {\n  p = f32[] parameter(0)\n  a = f32[] call(p), to_apply=deep2\n  ROOT b = f32[] call(a), to_apply=deep0\n}\n", "m.hlo")
+    assert [f.name for f in hlo.fusions(module)] == ["m"] and len(hlo.steps(module)) == 2
+    assert hlo.unsupported(module) is None
+    first, second = hlo.steps(module)
+    assert first.operands == hlo.module_parameters(module) * 2 and second.operands == first.results * 2 and second.results == hlo.module_results(module)
+    module = hlo.parse(text + plain + "ENTRY e {\n  p = f32[] parameter(0)\n  x = f32[2]{0} parameter(1)\n  a = f32[] fusion(p, p), kind=kLoop, calls=add\n"
+                       "  b = f32[2]{0} call(x), to_apply=plain\n  ROOT r = (f32[], f32[2]{0}) tuple(a, b)\n}\n", "m.hlo")
+    assert [f.name for f in hlo.fusions(module)] == ["m_add", "m_plain"]
+
+
+@pytest.mark.parametrize("signature, fault", [
+    ("(f32[2,3]{1,0}, (f32[4,1]{1,0:S(1)}))->f32[2,3]{1,0}", ""), ("(f32[2,3], (f32[4,1]))->f32[2,3]", ""), ("auto", ""),
+    ("(f32[2,3]{0,1}, (f32[4,1]{0,1}))->f32[2,3]{1,0}", "3:3: expected the layout of entry_computation_layout, f32[2,3]{0,1}, found f32[2,3]{1,0}"),
+    ("(f32[2,3]{1,0:T(2,128)}, (f32[4,1]{0,1}))->f32[2,3]{1,0}", "3:3: expected the layout"),
+    ("(f32[2,3]{1,0}, /*index=1*/(f32[4,1]{0,1}))->f32[2,3]{0,1}", "5:8: expected the layout of entry_computation_layout, f32[2,3]{0,1}"),
+])
+def test_entry_computation_layout(signature: str, fault: str) -> None:
+    """Buffers are laid out as the ENTRY says: where the header says otherwise, that is an error. A dimension of one element has no place."""
+    text = f"HloModule m, entry_computation_layout={{{signature}}}\nENTRY e {{\n  p = f32[2,3] parameter(0)\n  q = (f32[4,1]) parameter(1)\n" \
+        "  ROOT n = f32[2,3] negate(p)\n}\n"
+    problem = hlo.unsupported(hlo.parse(text, "m.hlo"))
+    assert (str(problem) if problem else "").startswith(f"m.hlo:{fault}" if fault else "") and bool(problem) == bool(fault), problem
+
+
+@pytest.mark.parametrize("launched", [False, True])
+def test_barriers(launched: bool, tmp_path: Path) -> None:
+    """opt-barrier gives its operand: inside of a fusion, between fusions, of a tuple."""
+    body = "  x = f32[3] parameter(0)\n  n = f32[3] negate(x)\n  t = (f32[3], f32[3]) tuple(x, n)\n  b = (f32[3], f32[3]) opt-barrier(t)\n" \
+        "  l = f32[3] get-tuple-element(b), index=1\n  m = f32[3] opt-barrier(l)\n  r = f32[3] add(m, m)\n  ROOT all = (f32[3], (f32[3], f32[3])) tuple(r, b)\n}\n"
+    text = "ENTRY e {\n" + body
+    if launched:
+        text = "minus {\n  x = f32[3] parameter(0)\n  ROOT n = f32[3] negate(x)\n}\n" + text.replace("negate(x)", "fusion(x), kind=kLoop, calls=minus")
+    assert len(hlo.fusions(hlo.parse(text, "m.hlo"))) == (2 if launched else 1)
+    assert [floats(r) for r in run(text, [packed([1, 2, 3])], "c", tmp_path)] == [[-2, -4, -6], [1, 2, 3], [-1, -2, -3]]
+
+
+# ---- a transformer block: as XLA cut it into fusions, and before ------------------------------------------------------------------
+
+BLOCK, UNCUT = ((ROOT / "tests" / "hlo" / f"transformer_block{name}.hlo").read_text() for name in ("", "_unoptimised"))
+FUSIONS, DOTS = 22, 6
+DIMS = {"x": (16, 32), "b1": (32,), "b2": (32,), "bo": (32,), "bqkv": (96,), "c1": (128,), "c2": (32,), "g1": (32,), "g2": (32,), "w1": (32, 128),
+        "w2": (128, 32), "wo": (32, 32), "wqkv": (32, 96)}     # in the order of the parameters
+
+
+def without_dots(text: str) -> str:
+    """The block's other fusions: what a dot gives is a parameter."""
+    numbers = itertools.count(len(DIMS))
+    text, count = re.subn(r"fusion\([^)]*\), kind=kCustom, calls=\S+", lambda _: f"parameter({next(numbers)})", text)
+    assert count == DOTS
+    return re.sub(r"^ENTRY .*$", "ENTRY %main {", text, flags=re.M)
+
+
+def check(text: str, folder: Path, target: str) -> "subprocess.CompletedProcess[str]":
+    (folder / "m.hlo").write_text(text)
+    done = subprocess.run([sys.executable, str(ROOT / "gen"), "check", str(folder / "m.hlo"), "--target", target], capture_output=True, text=True,
+                          timeout=600)
+    if done.returncode == 3:
+        pytest.skip(f"SKIP: {done.stderr.strip() or done.stdout.strip()}")
+    return done
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_block_without_dots(target: str, tmp_path: Path) -> None:
+    """Layer norms, bias and GELU, softmax, transposes of heads, residual sums."""
+    done = check(without_dots(BLOCK), tmp_path, target)
+    assert done.returncode == 0 and f" {target} {FUSIONS - DOTS}/{FUSIONS - DOTS} " in done.stdout.splitlines()[-1], done.stdout + done.stderr
+
+
+def needs_dots(text: str) -> None:
+    """Skips, where a dot is what is refused."""
+    problem = hlo.unsupported(hlo.parse(text, "m.hlo"))
+    if problem is not None:
+        assert "'dot'" in problem.message, problem
+        pytest.skip(f"SKIP: {problem}")
+
+
+def block(given: "Dict[str, List[float]]") -> List[float]:
+    """The block in Python's floats, from its definition."""
+    tokens, width, heads = 16, 32, 4
+    depth = width // heads
+    rows = {name: [data[k:k + DIMS[name][-1]] for k in range(0, len(data), DIMS[name][-1])] for name, data in given.items()}
+
+    def norm(of: "List[List[float]]", gain: str, bias: str) -> "List[List[float]]":
+        found = []
+        for row in of:
+            mean = sum(row) / width
+            scale = 1 / math.sqrt(sum((v - mean) ** 2 for v in row) / width + 1e-5)
+            found.append([(v - mean) * scale * g + b for v, g, b in zip(row, given[gain], given[bias])])
+        return found
+
+    def linear(of: "List[List[float]]", weight: str, bias: str) -> "List[List[float]]":
+        return [[sum(v * w[n] for v, w in zip(row, rows[weight])) + b for n, b in enumerate(given[bias])] for row in of]
+
+    qkv = linear(norm(rows["x"], "g1", "b1"), "wqkv", "bqkv")
+    mixed = [[0.0] * width for _ in range(tokens)]
+    for head, t in itertools.product(range(heads), range(tokens)):
+        q, k, v = ([row[part * width + head * depth:][:depth] for row in qkv] for part in range(3))
+        scores = [math.exp(sum(a * b for a, b in zip(q[t], k[s])) / math.sqrt(depth)) for s in range(t + 1)]
+        for d in range(depth):
+            mixed[t][head * depth + d] = sum(score * v[s][d] for s, score in enumerate(scores)) / sum(scores)
+    x = [[a + b for a, b in zip(*pair)] for pair in zip(rows["x"], linear(mixed, "wo", "bo"))]
+    hidden = [[0.5 * v * (1 + math.tanh(math.sqrt(2 / math.pi) * (v + 0.044715 * v ** 3))) for v in row]
+              for row in linear(norm(x, "g2", "b2"), "w1", "c1")]
+    return [a + b for pair in zip(x, linear(hidden, "w2", "c2")) for a, b in zip(*pair)]
+
+
+@pytest.mark.parametrize("text", [BLOCK, UNCUT], ids=["cut", "uncut"])
+@pytest.mark.parametrize("target", TARGETS)
+def test_block(target: str, text: str, tmp_path: Path) -> None:
+    """The whole block through `gen run`: the fusions that XLA made, and the module before it as one fusion."""
+    needs_dots(text)
+    assert len(hlo.fusions(hlo.parse(text, "m.hlo"))) == (FUSIONS if text is BLOCK else 1)
+    draw = random.Random(8)
+    given = {name: floats(packed([draw.gauss(1 if name[0] == "g" else 0, 0.3) for _ in range(math.prod(dims))])) for name, dims in DIMS.items()}
+    (result,) = run(text, [packed(data) for data in given.values()], target, tmp_path)
+    for got, want in zip(floats(result), block(given)):
+        assert abs(got - want) < 2e-5 * max(1, abs(want)), (got, want)
+
+
+def test_block_is_checked(tmp_path: Path) -> None:
+    """Fusion by fusion: of the whole block as one, nothing is known of the bound."""
+    needs_dots(BLOCK)
+    done = check(BLOCK, tmp_path, "c")
+    assert done.returncode == 0 and f" c {FUSIONS}/{FUSIONS} " in done.stdout.splitlines()[-1], done.stdout + done.stderr

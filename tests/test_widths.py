@@ -1,0 +1,97 @@
+"""bitcast-convert and bitcast between types of different widths: bits stay where they are, whatever the types, and whatever the layouts."""
+
+from __future__ import annotations
+
+import math
+import random
+import sys
+from pathlib import Path
+from typing import List, Sequence, Tuple
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from gen import dtypes, hlo  # noqa: E402
+from drawn import ON, agree, plain, shape  # noqa: E402
+from gen_run import run  # noqa: E402
+
+TARGETS = ("opencl", "c", "cuda-on-cpu")
+PAIRS = [("f32", "u8"), ("f32", "s16"), ("f32", "bf16"), ("f64", "f32"), ("f64", "s8"), ("u64", "f8e4m3fn"), ("f16", "f8e5m2"), ("u8", "s4"),
+         ("f8e4m3", "u2"), ("bf16", "f4e2m1fn"), ("s4", "u2"), ("u32", "s2"), ("s64", "f16"), ("f8e8m0fnu", "u4")]
+DIMS: "List[Tuple[int, ...]]" = [(3, 5), (), (2, 0, 3), (1,)]
+
+
+def many(wide: str, narrow: str) -> int:
+    return dtypes.TABLE[wide].bits // dtypes.TABLE[narrow].bits
+
+
+def array(dtype: str, dims: "Sequence[int]") -> str:
+    return f"{dtype}[{','.join(map(str, dims))}]"
+
+
+def module(lines: "List[str]", results: "List[Tuple[str, str]]") -> str:
+    return "\n".join(["ENTRY e {", *lines, f"  ROOT r = ({', '.join(of for _, of in results)}) tuple({', '.join(name for name, _ in results)})", "}", ""])
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_bytes_stay(target: str, tmp_path: Path) -> None:
+    """Row-major, the bytes of the result are the operand's: any bits, NaNs among them."""
+    draw, lines, results, params = random.Random(3), [], [], []
+    for number, (wide, narrow) in enumerate(PAIRS):
+        for opcode in ("bitcast-convert", "bitcast"):
+            for k, dims in enumerate(DIMS if number < 2 else DIMS[:1]):
+                first, second = array(wide, dims), array(narrow, (*dims, many(wide, narrow)))
+                if math.prod(dims) * dtypes.TABLE[wide].bits % 8:
+                    continue
+                for there, of, to in ((0, first, second), (1, second, first)):
+                    name = f"{len(params)}"
+                    lines += [f"  p{name} = {of} parameter({name})", f"  x{name} = {to} {opcode}(p{name})"]
+                    results.append((f"x{name}", to))
+                    params.append(draw.randbytes(math.prod(dims) * dtypes.TABLE[wide].bits // 8))
+    assert len(params) > 60
+    assert run(module(lines, results), params, target, tmp_path) == params
+
+
+@pytest.mark.parametrize("target, device", ON)
+def test_layouts(target: str, device: str, tmp_path: Path) -> None:
+    """A bitcast goes by the order of memory, a bitcast-convert does not; what comes in between is computed on."""
+    draw, texts = random.Random(4), {}
+    for part in range(2):
+        lines: "List[str]" = []
+        results: "List[Tuple[str, str]]" = []
+
+        def add(text: str, of: str) -> str:
+            lines.append(f"  v{len(lines)} = {of} {text}")
+            return f"v{len(lines) - 1}"
+
+        for number, (wide, narrow) in enumerate(PAIRS[part::2]):
+            n = many(wide, narrow)
+
+            def laid(dtype: str, *dims: int) -> str:
+                return shape(dtype, dims, draw.sample(range(len(dims)), len(dims)))
+
+            a, b = add(f"parameter({3 * number})", laid(wide, 3, 8)), add(f"parameter({3 * number + 1})", laid(narrow, 3, 8, n))
+            c = add(f"parameter({3 * number + 2})", laid(wide, 16))
+            for text, of in ((f"bitcast-convert({a})", laid(narrow, 3, 8, n)), (f"bitcast-convert({b})", laid(wide, 3, 8)),
+                             (f"bitcast({a})", laid(narrow, 3 * n, 8)), (f"bitcast({c})", laid(narrow, 4, n, 4))):
+                results.append((add(text, of), of))
+            of = laid(wide, 2, 8)
+            results.append((add(f"bitcast({results[-1][0]})", of), of))
+        texts[f"layouts_{part}"] = module(lines, results)
+    texts["computed"] = module([f"  x = {plain('f32', (6, 7))} parameter(0)", "  e = f32[6,7] exponential(x)", "  d = f32[6,7] divide(x, e)",
+                                "  q = u8[6,7,4] bitcast-convert(e)", "  b = f32[6,7] bitcast-convert(q)", "  h = bf16[6,7,2] bitcast-convert(d)",
+                                "  s = f32[6,7] add(b, d)"], [("q", "u8[6,7,4]"), ("b", "f32[6,7]"), ("h", "bf16[6,7,2]"), ("s", "f32[6,7]")])
+    agree(texts, target, device, tmp_path)
+
+
+@pytest.mark.parametrize("lines, reason", [
+    (["p = pred[8] parameter(0)", "ROOT r = u8[] bitcast-convert(p)"], "2:6: expected a bitcast-convert of pred to a type of as many bits"),
+    (["p = pred[4] parameter(0)", "ROOT r = f32[] bitcast(p)"], "2:6: expected a bitcast of pred to a type of as many bits"),
+    (["p = c64[2] parameter(0)", "ROOT r = c128[] bitcast-convert(p)"], "2:6: expected a bitcast-convert of c64 to a type of as many bits"),
+    (["p = f32[8]{0:T(4)} parameter(0)", "ROOT r = u8[32] bitcast(p)"], "2:6: expected a bitcast between types of different widths whose elements"),
+    (["p = s4[3] parameter(0)", "ROOT r = s8[2] bitcast(p)"], "2:6: expected a bitcast between types of different widths whose elements"),
+])
+def test_refused(lines: "List[str]", reason: str) -> None:
+    error = hlo.unsupported(hlo.parse("e {\n" + "\n".join(lines) + "\n}\n", "m.hlo"))
+    assert error is not None and f"{error.line - 1}:{error.col}: {error.message}".startswith(reason), error
