@@ -50,6 +50,13 @@ static int say_error(command *self, int column, const char *message) {
   return 2;
 }
 
+/* After an error: the argument that it is about, by its name in the usage. */
+static int say_in(command *self, const char *argument) {
+  say_text(self, ", in ");
+  say_text(self, argument);
+  return 2;
+}
+
 /* The memory of one command: the arena starts empty for each, so an answer never depends on what ran before. */
 static uint64_t command_memory[(64u << 20) / sizeof(uint64_t)];
 
@@ -69,6 +76,20 @@ static sett_map_arena command_arena(void) { return sett_map_arena_make(command_m
 #define SETT_EXPORT
 #endif
 
+static const char command_usage[] =
+    "sett VERB ..: where elements lie, and which maps lead there\n"
+    "  map parse|simplify|inverse MAP, map compose FIRST SECOND, map equal A B, map eval MAP VALUES, ..   indexing maps\n"
+    "  shape SHAPE, shape info|map SHAPE, shape index SHAPE I,J,.., shape element SHAPE POS, ..            tiled layouts\n"
+    "  nested LAYOUT, nested map|draw LAYOUT, nested element LAYOUT SUBGROUP THREAD SLOT, ..               what each thread holds\n"
+    "  op OPCODE OPERAND out=I,J,.. in=I,J,.. ATTRIBUTE=..        the map of one HLO op\n"
+    "  indexing FILE.hlo                                         the maps of every instruction and of whole fusions\n"
+    "  coalescing MAP SHAPE|TYPE [TRANSACTION_BYTES [LANES]]     is an access of global memory coalesced, else why, and what helps\n"
+    "  banks MAP SHAPE|TYPE [MAP ..]                             bank conflicts of accesses of shared memory, padding, swizzle\n"
+    "  utilisation MAP SHAPE, reuse MAP SHAPE                    how much of an operand is read, and how often\n"
+    "  tile MAP SIZE,SIZE,..                                     the operand's tile for an output tile\n"
+    "A - in place of the arguments of map, shape and nested: one input a line from standard input, its arguments separated by tabs.\n"
+    "Status: 0 yes or an answer, 1 no, 2 bad input. The group alone (sett map) says what else there is.";
+
 SETT_EXPORT int sett_command(int argc, const char *const *argv, char *out, size_t capacity);
 
 /* Runs one command; the answer or `error: ...` goes to out. 0 success, 1 a "no", 2 bad input, 3 out is too small (it then holds the bytes needed). */
@@ -81,7 +102,10 @@ SETT_EXPORT int sett_command(int argc, const char *const *argv, char *out, size_
   self.capacity = capacity;
   self.length = 0;
   if (capacity) out[0] = 0;
-  if (argc > 0 && !strcmp(argv[0], "map")) status = command_map(&self);
+  if (argc == 1 && (!strcmp(argv[0], "--help") || !strcmp(argv[0], "-h") || !strcmp(argv[0], "help"))) {
+    say_text(&self, command_usage);
+    status = 0;
+  } else if (argc > 0 && !strcmp(argv[0], "map")) status = command_map(&self);
 #if defined(SETT_WITH_SHAPE)
   else if (argc > 0 && !strcmp(argv[0], "shape")) status = command_shape(&self);
   else if (argc > 0 && !strcmp(argv[0], "op")) status = command_op(&self);
@@ -93,7 +117,7 @@ SETT_EXPORT int sett_command(int argc, const char *const *argv, char *out, size_
   else if (argc > 0 && !strcmp(argv[0], "reuse")) status = command_reuse(&self);
   else if (argc > 0 && !strcmp(argv[0], "tile")) status = command_tile(&self);
 #endif
-  else status = say_error(&self, 0, "unknown command, expected map, shape, op, nested, indexing, coalescing, banks, utilisation, reuse or tile");
+  else status = say_error(&self, 0, "unknown command, expected map, shape, op, nested, indexing, coalescing, banks, utilisation, reuse, tile or --help");
   if (self.length >= capacity) {
     size_t needed = self.length + 1;
     self.length = 0;

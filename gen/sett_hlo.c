@@ -1,6 +1,7 @@
 /* Reads HLO text for `sett indexing` (a part of gen/sett.c): computations, instructions, shapes, operands; attributes are kept as text and read by who needs
    them. The generator's own reader (gen/hlo.py) checks what a kernel needs and infers shapes; this one exists so that the command needs no Python, and is as
-   small as that allows. Faults carry their place in the file. Nothing recurses. */
+   small as that allows: it checks what maps are made of (shapes, dimensions, what constants hold), not what ops compute (the types that an op takes, how
+   floating literals are written, the computations that reduce and its like apply, which need not be there). Faults carry their place in the file. Nothing recurses. */
 
 typedef struct {
   const char *at;
@@ -317,6 +318,15 @@ static int hlo_same_dims(const hlo_instruction *a, const hlo_instruction *b) {
   return 1;
 }
 
+/* The same, and of the same types. */
+static int hlo_same_arrays(const hlo_instruction *a, const hlo_instruction *b) {
+  int i;
+  if (!hlo_same_dims(a, b)) return 0;
+  for (i = 0; i < a->leaves; ++i)
+    if (a->leaf[i].type != b->leaf[i].type) return 0;
+  return 1;
+}
+
 static void hlo_read_operands(hlo_module *h, hlo_instruction *into) {
   hlo_blank(h);
   into->inside.at = h->at + 1;
@@ -345,8 +355,8 @@ static void hlo_read_operands(hlo_module *h, hlo_instruction *into) {
         hlo_fail(h, name.at, "unknown operand: expected the name of an instruction above in this computation");
         return;
       }
-      if (written.shape.at && !hlo_same_dims(&written, &h->instruction[operand])) {
-        hlo_fail(h, written.shape.at, "expected the dimensions that this operand has");
+      if (written.shape.at && !hlo_same_arrays(&written, &h->instruction[operand])) {
+        hlo_fail(h, written.shape.at, "expected the types and dimensions that this operand has");
         return;
       }
       into->operand = (int *)hlo_grow(h, into->operand, into->operands, sizeof *into->operand);
@@ -453,7 +463,9 @@ static void hlo_read_body(hlo_module *h, hlo_computation c) {
 /* [ENTRY] name [(parameters) -> shape] { instructions }, attribute=value, .. */
 static void hlo_read_computation(hlo_module *h) {
   hlo_computation c;
+  hlo_instruction result; /* as the header says it */
   memset(&c, 0, sizeof c);
+  memset(&result, 0, sizeof result);
   c.name = hlo_name(h);
   if (hlo_is(c.name, "ENTRY") && !hlo_peek(h, '{')) {
     c.entry = 1;
@@ -472,11 +484,13 @@ static void hlo_read_computation(hlo_module *h) {
       return;
     }
     h->at += 2;
-    hlo_shape(h, NULL);
+    hlo_shape(h, &result);
   }
   if (c.entry && h->entry >= 0) hlo_fail(h, c.name.at, "a second ENTRY: expected one in a module");
   if (c.entry) h->entry = h->computations;
   hlo_read_body(h, c);
+  if (!h->fault && result.shape.at && !hlo_same_arrays(&result, &h->instruction[h->computation[h->computations - 1].root]))
+    hlo_fail(h, result.shape.at, "expected the types and dimensions of the root");
   while (hlo_take_char(h, ',')) hlo_read_attribute(h, NULL);
 }
 

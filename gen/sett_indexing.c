@@ -11,50 +11,46 @@
    Maps are simplified; the same map twice is written once. */
 #include "sett_hlo.c"
 
-enum { INDEXING_MAPS = 256, INDEXING_ENTRY = 256, INDEXING_VALUES = 4096 }; /* maps of a value in a fusion; instructions of an entry taken as a whole */
+#if !defined(INDEXING_STORE)
+#define INDEXING_STORE ((size_t)1 << 28) /* bytes for maps of whole computations; what is not used is not touched */
+#endif
 
-/* A sett_analysis_answer kept as text, so that the arena can be used again; operands of runtime variables are numbers of instructions. */
-typedef struct {
-  int kind, results, replica, runtimes;
-  const char *reason, *text;
-  sett_analysis_runtime *runtime;
-} indexing_map;
+enum { INDEXING_ENTRY = 256, INDEXING_VALUES = 4096, INDEXING_CHUNK = 1 << 16 }; /* instructions of an entry taken as a whole; integers of an op */
 
+/* From a leaf of a computation's root to every value, and back. */
 typedef struct {
-  int count;
-  indexing_map *map;
-} indexing_set;
-
-/* From a leaf of a computation's root to a leaf of each instruction, and back. */
-typedef struct {
-  indexing_set *down, *up; /* of instruction i - first: indexing_whole.at[i - first] + leaf */
+  sett_analysis_set *down, *up;
 } indexing_root;
 
+/* A computation as a graph: its values are the leaves of its instructions. */
 typedef struct {
   int needed, done;
-  int *at;
+  sett_analysis_graph graph;
   indexing_root *root;
+  int *from, *number; /* where the edges of each instruction begin: they end where those of the one above begin; the operand of each edge */
 } indexing_whole;
 
 typedef struct {
-  int reader; /* the instruction it is read from */
+  int reader; /* the value it is read from */
   const char *key;
 } indexing_name;
 
 typedef struct {
   command *self;
-  const char *file;
   hlo_module h;
   sett_map_arena arena;
   sett_map_mark empty;
+  sett_analysis_store store;
   indexing_whole *whole; /* of each computation */
+  int *at, *owner;       /* the first value of each instruction, and the instruction of each value */
   int names;             /* runtime variables of the instruction whose lines are written */
   indexing_name *name;
   int lines; /* lines of the operand whose lines are written */
   const char **line;
-  int64_t value[INDEXING_VALUES];
+  int64_t *value; /* integers of ops */
+  int values, limit, room;
+  const hlo_instruction *in_of; /* whose operands' dimensions these are */
   sett_analysis_list *in;
-  int in_room, values;
 } indexing;
 
 static void indexing_fresh(indexing *x) { sett_map_arena_rewind(&x->arena, x->empty); }
@@ -118,10 +114,20 @@ static int hlo_has_operands_shape(hlo_text opcode) {
   return found && found->opcode == SETT_ANALYSIS_ELEMENTWISE;
 }
 
+/* Room for the integers of one op. */
+static void indexing_room(indexing *x) {
+  if (x->room - x->values < INDEXING_VALUES) {
+    x->value = (int64_t *)hlo_take(&x->h, INDEXING_CHUNK * sizeof *x->value);
+    x->values = 0;
+    x->room = x->value ? INDEXING_CHUNK : 0;
+  }
+  x->limit = x->values + (x->room ? INDEXING_VALUES : 0);
+}
+
 /* An attribute that is a list of integers, {1,0} or 1 or "2x3" in a window; an empty list where it is missing. */
 static sett_analysis_list indexing_integers(indexing *x, hlo_text text) {
   sett_analysis_list list = {0, NULL};
-  int count = hlo_integers(text, x->value + x->values, INDEXING_VALUES - x->values);
+  int count = hlo_integers(text, x->value + x->values, x->limit - x->values);
   if (count < 0) {
     hlo_fail(&x->h, text.at, "expected fewer integers, of 64 bits");
     return list;
@@ -159,7 +165,7 @@ static int64_t indexing_number(indexing *x, const hlo_instruction *in, const cha
 static sett_analysis_list indexing_every(indexing *x, sett_analysis_list list, int k, int count) {
   sett_analysis_list part = {0, x->value + x->values};
   for (; k < list.count; k += count) {
-    if (x->values == INDEXING_VALUES) {
+    if (x->values == x->limit) {
       hlo_fail(&x->h, x->h.at, "expected fewer integers");
       break;
     }
@@ -288,13 +294,13 @@ static void indexing_labels(indexing *x, const hlo_instruction *in, sett_analysi
       place[label] = rank;
     }
     for (i = 0; i < rank; ++i)
-      if (place[i] < 0 || x->values == INDEXING_VALUES) {
+      if (place[i] < 0 || x->values == x->limit) {
         hlo_fail(&x->h, attribute->value.at, "expected dim_labels like b01f_01io->b01f");
         return;
       }
     list[part]->count = rank;
     list[part]->values = x->value + x->values;
-    for (i = 0; i < rank && x->values < INDEXING_VALUES; ++i) x->value[x->values++] = place[i];
+    for (i = 0; i < rank && x->values < x->limit; ++i) x->value[x->values++] = place[i];
     at += at < end ? (*at == '-' ? 2 : 1) : 0;
   }
 }
@@ -308,7 +314,7 @@ static sett_analysis_list indexing_dims(const sett_tile_shape *shape) {
 
 static sett_analysis_list indexing_layout(indexing *x, const sett_tile_shape *shape) {
   sett_analysis_list list = {0, x->value + x->values};
-  for (; list.count < shape->rank && x->values < INDEXING_VALUES; ++list.count) x->value[x->values++] = shape->minor_to_major[list.count];
+  for (; list.count < shape->rank && x->values < x->limit; ++list.count) x->value[x->values++] = shape->minor_to_major[list.count];
   return list;
 }
 
@@ -330,16 +336,74 @@ static int indexing_first_leaf(const hlo_instruction *in, int item) {
 
 static void indexing_wrong(indexing *x, const hlo_instruction *in, int error) { hlo_fail(&x->h, in->opcode.at, sett_error_message(error)); }
 
-static sett_analysis_answer indexing_undefined(const char *reason) { return settp_analysis_answer(SETT_ANALYSIS_UNDEFINED, reason, sett_map_undefined()); }
+/* A set of one map. */
+static sett_analysis_set indexing_one(indexing *x, sett_analysis_answer answer) {
+  sett_analysis_set set = {0, 0, NULL, NULL};
+  int error = sett_analysis_keep(&x->arena, &x->store, &set, &answer);
+  if (error) hlo_fail(&x->h, x->h.at, sett_error_message(error));
+  return set;
+}
 
-/* The map between leaf a of an instruction and leaf b of its operand k (not of a call); 0: they have nothing to do with each other. */
-static int indexing_edge(indexing *x, const hlo_instruction *in, int a, int k, int b, int from_output, sett_analysis_answer *answer) {
+static void indexing_undefined(indexing *x, sett_analysis_edge *edge, const char *reason) {
+  edge->down = edge->up = indexing_one(x, settp_analysis_answer(SETT_ANALYSIS_UNDEFINED, reason, sett_map_undefined()));
+}
+
+/* Under tiles a bitcast keeps the linear position. */
+static sett_analysis_set indexing_tiled_bitcast(indexing *x, const sett_tile_shape *from, const sett_tile_shape *to) {
+  sett_analysis_answer one, two;
+  indexing_fresh(x);
+  one = settp_analysis_answer(SETT_ANALYSIS_EXACT, "", sett_layout_map(&x->arena, from));
+  two = settp_analysis_answer(SETT_ANALYSIS_EXACT, "", sett_layout_unmap(&x->arena, to));
+  one.results = 1;
+  two.results = to->rank;
+  one = sett_analysis_compose(&x->arena, &one, &two);
+  if (one.all.kind == SETT_MAP_FAILED) one = settp_analysis_answer(SETT_ANALYSIS_UNDEFINED, sett_error_message(one.all.error), sett_map_undefined());
+  return indexing_one(x, sett_analysis_tidy(&x->arena, &one, 1));
+}
+
+/* Do elements move as they are? */
+static int indexing_moves(const indexing *x, const hlo_instruction *in, int opcode) {
+  switch (opcode) {
+    case SETT_ANALYSIS_BROADCAST:
+    case SETT_ANALYSIS_TRANSPOSE:
+    case SETT_ANALYSIS_RESHAPE:
+    case SETT_ANALYSIS_BITCAST:
+    case SETT_ANALYSIS_SLICE:
+    case SETT_ANALYSIS_REVERSE: break;
+    default:
+      if (!hlo_is(in->opcode, "copy")) return 0;
+  }
+  return in->leaves == 1 && x->h.instruction[in->operand[0]].leaves == 1 && in->leaf[0].type == x->h.instruction[in->operand[0]].leaf[0].type;
+}
+
+/* The dimensions of the operands, leaf b of operand k. */
+static const sett_analysis_list *indexing_in(indexing *x, const hlo_instruction *in, int k, int b) {
+  const hlo_instruction *source = &x->h.instruction[in->operand[k]];
+  sett_analysis_list *list;
+  int i;
+  if (x->in_of == in && source->leaves == 1) return x->in;
+  list = (sett_analysis_list *)hlo_take(&x->h, (size_t)in->operands * sizeof *list);
+  for (i = 0; i < in->operands && list; ++i) {
+    const hlo_instruction *other = &x->h.instruction[in->operand[i]];
+    if (i == k) list[i] = indexing_dims(&source->leaf[b]);
+    else if (other->leaves == 1 && indexing_array(&other->leaf[0])) list[i] = indexing_dims(&other->leaf[0]);
+  }
+  if (source->leaves == 1) {
+    x->in_of = in;
+    x->in = list;
+  }
+  return list;
+}
+
+/* Leaf a of an instruction is made from leaf b of its operand k (not by a call): the edge's op, or its sets. 0: they have nothing to do with each other. */
+static int indexing_edge(indexing *x, const hlo_instruction *in, int a, int k, int b, sett_analysis_edge *edge) {
   const indexing_opcode *found = indexing_find_opcode(in->opcode);
   const hlo_instruction *source = &x->h.instruction[in->operand[k]];
-  sett_analysis_op op;
-  int i, item, half = in->operands / 2;
+  sett_analysis_op op, *kept;
+  int i, item, half = in->operands / 2, *operand;
   memset(&op, 0, sizeof op);
-  x->values = 0;
+  memset(edge, 0, sizeof *edge);
+  indexing_room(x);
   op.opcode = found->opcode;
   op.operand = k;
   op.operands = in->operands;
@@ -358,26 +422,20 @@ static int indexing_edge(indexing *x, const hlo_instruction *in, int a, int k, i
     if (k > 0 || a != b) return 0;
   }
   if (!indexing_array(&in->leaf[a]) || !indexing_array(&source->leaf[b])) {
-    *answer = indexing_undefined("it is no array of bounded dimensions");
+    indexing_undefined(x, edge, "it is no array of bounded dimensions");
     return in->leaf[a].kind == SETT_TILE_ARRAY && source->leaf[b].kind == SETT_TILE_ARRAY;
   }
-  if (found->opcode >= INDEXING_TUPLE) op.opcode = SETT_ANALYSIS_ELEMENTWISE;
   if (found->opcode == SETT_ANALYSIS_NONE) {
-    *answer = indexing_undefined("no map of this op is known");
+    indexing_undefined(x, edge, "no map of this op is known");
     return 1;
   }
-  if (in->operands > x->in_room) {
-    x->in_room = 2 * in->operands;
-    x->in = (sett_analysis_list *)hlo_take(&x->h, (size_t)x->in_room * sizeof *x->in);
+  if (found->opcode >= INDEXING_TUPLE) {
+    op.opcode = SETT_ANALYSIS_ELEMENTWISE;
+    if (in->leaf[a].rank != source->leaf[b].rank || in->leaf[a].type != source->leaf[b].type) indexing_wrong(x, in, SETT_ANALYSIS_ERROR_SIZES);
   }
-  for (i = 0; i < in->operands && x->in; ++i) {
-    const hlo_instruction *other = &x->h.instruction[in->operand[i]];
-    if (i == k) x->in[i] = indexing_dims(&source->leaf[b]);
-    else if (other->leaves == 1 && indexing_array(&other->leaf[0])) x->in[i] = indexing_dims(&other->leaf[0]);
-    else x->in[i].count = 0;
-  }
-  op.in = x->in;
+  op.in = indexing_in(x, in, k, b);
   op.out = indexing_dims(&in->leaf[a]);
+  if (x->h.fault) return 0;
   switch (op.opcode) {
     case SETT_ANALYSIS_ELEMENTWISE:
       if (found->opcode < INDEXING_TUPLE && op.out.count && !source->leaf[b].rank &&
@@ -401,13 +459,11 @@ static int indexing_edge(indexing *x, const hlo_instruction *in, int a, int k, i
     case SETT_ANALYSIS_BITCAST:
       op.out_layout = indexing_layout(x, &in->leaf[a]);
       op.in_layout = indexing_layout(x, &source->leaf[b]);
+      edge->moves = indexing_moves(x, in, found->opcode);
       if (!sett_tile_plain(&in->leaf[a]) || !sett_tile_plain(&source->leaf[b])) {
-        sett_analysis_answer one = settp_analysis_answer(SETT_ANALYSIS_EXACT, "", sett_layout_map(&x->arena, from_output ? &in->leaf[a] : &source->leaf[b]));
-        sett_analysis_answer two = settp_analysis_answer(SETT_ANALYSIS_EXACT, "", sett_layout_unmap(&x->arena, from_output ? &source->leaf[b] : &in->leaf[a]));
-        one.results = 1;
-        two.results = from_output ? source->leaf[b].rank : in->leaf[a].rank;
-        *answer = sett_analysis_compose(&x->arena, &one, &two);
-        return 1;
+        edge->down = indexing_tiled_bitcast(x, &in->leaf[a], &source->leaf[b]);
+        edge->up = indexing_tiled_bitcast(x, &source->leaf[b], &in->leaf[a]);
+        return !x->h.fault;
       }
       break;
     case SETT_ANALYSIS_SLICE: indexing_slice(x, in, &op); break;
@@ -430,15 +486,15 @@ static int indexing_edge(indexing *x, const hlo_instruction *in, int a, int k, i
       op.lhs_contracting = indexing_list(x, in, "lhs_contracting_dims", NULL);
       op.rhs_contracting = indexing_list(x, in, "rhs_contracting_dims", NULL);
       if (hlo_find_attribute(in, "sparsity")) {
-        *answer = indexing_undefined("the operand is sparse");
+        indexing_undefined(x, edge, "the operand is sparse");
         return 1;
       }
       break;
     case SETT_ANALYSIS_DYNAMIC_SLICE:
     case SETT_ANALYSIS_DYNAMIC_UPDATE_SLICE:
       i = op.opcode == SETT_ANALYSIS_DYNAMIC_SLICE ? 1 : 2;
-      if (in->operands == i + 1 && x->in[i].count == 1) {
-        *answer = indexing_undefined("the starts are one array");
+      if (in->operands == i + 1 && op.in[i].count == 1) {
+        indexing_undefined(x, edge, "the starts are one array");
         return 1;
       }
       if (in->operands != i + op.out.count) hlo_fail(&x->h, in->opcode.at, "expected a start for every dimension");
@@ -465,11 +521,15 @@ static int indexing_edge(indexing *x, const hlo_instruction *in, int a, int k, i
     default: break;
   }
   if (op.opcode == SETT_ANALYSIS_SCALAR && source->leaf[b].rank) indexing_wrong(x, in, SETT_ANALYSIS_ERROR_SIZES);
+  edge->moves = k == 0 && indexing_moves(x, in, found->opcode);
+  kept = (sett_analysis_op *)hlo_take(&x->h, sizeof op);
+  operand = (int *)hlo_take(&x->h, (size_t)in->operands * sizeof *operand);
   if (x->h.fault) return 0;
-  *answer = from_output ? sett_analysis_from_output(&x->arena, &op) : sett_analysis_from_operand(&x->arena, &op);
-  if (answer->all.kind == SETT_MAP_FAILED) indexing_wrong(x, in, answer->all.error);
-  for (i = 0; i < answer->runtimes; ++i) answer->runtime[i].operand = in->operand[answer->runtime[i].operand];
-  return !x->h.fault;
+  *kept = op;
+  for (i = 0; i < in->operands; ++i) operand[i] = x->at[in->operand[i]] + (i == k ? b : 0) - x->whole[in->computation].graph.first;
+  edge->op = kept;
+  edge->operand = operand;
+  return 1;
 }
 
 /* ---- answers as text ---- */
@@ -479,120 +539,6 @@ static char *indexing_print(indexing *x, sett_map map) {
   char *text = (char *)hlo_take(&x->h, length + 1);
   if (text) sett_map_print(&x->arena, map, text, length + 1);
   return text;
-}
-
-static sett_analysis_answer indexing_load(indexing *x, const indexing_map *kept) {
-  sett_analysis_answer answer = settp_analysis_answer(kept->kind, kept->reason, sett_map_parse(&x->arena, kept->text, strlen(kept->text)));
-  int i;
-  answer.results = kept->results;
-  answer.replica = kept->replica;
-  if (answer.all.kind != SETT_MAP_DEFINED) return answer;
-  answer.runtimes = kept->runtimes;
-  for (i = 0; i < kept->runtimes; ++i) answer.runtime[i] = kept->runtime[i];
-  return answer;
-}
-
-/* Follows what a runtime variable is read from through moves of constants: 1 and its value (in the variables of the map) where it is one. */
-static int indexing_value(indexing *x, const sett_analysis_answer *host, int k, sett_expr *value) {
-  sett_analysis_answer index = settp_analysis_answer(SETT_ANALYSIS_EXACT, "", sett_analysis_runtime_map(host, k)), move;
-  int node = host->runtime[k].operand, steps, variables = sett_map_variables(host->all);
-  index.results = host->runtime[k].count;
-  for (steps = 0; steps < 64; ++steps) {
-    const hlo_instruction *in = &x->h.instruction[node];
-    const indexing_opcode *found = indexing_find_opcode(in->opcode);
-    if (in->leaves != 1 || !found || index.all.kind != SETT_MAP_DEFINED) return 0;
-    if (hlo_is(in->opcode, "iota")) {
-      int64_t d = indexing_number(x, in, "iota_dimension", 0);
-      if (d < 0 || d >= index.results) return 0;
-      *value = index.all.result[d];
-      return 1;
-    }
-    if (hlo_is(in->opcode, "constant")) {
-      int64_t all[64];
-      int i, count = hlo_integer_list(in->inside) ? hlo_integers(in->inside, all, 64) : 0;
-      if (count < 1 || sett_tile_elements(&in->leaf[0]) < 1) return 0;
-      for (i = 1; i < count; ++i)
-        if (all[i] != all[0]) return 0;
-      *value = sett_map_constant(&x->arena, all[0]);
-      return 1;
-    }
-    switch (found->opcode) {
-      case SETT_ANALYSIS_BROADCAST:
-      case SETT_ANALYSIS_TRANSPOSE:
-      case SETT_ANALYSIS_RESHAPE:
-      case SETT_ANALYSIS_BITCAST:
-      case SETT_ANALYSIS_SLICE:
-      case SETT_ANALYSIS_REVERSE: break;
-      default:
-        if (!hlo_is(in->opcode, "copy")) return 0;
-    }
-    if (x->h.instruction[in->operand[0]].leaves != 1 || in->leaf[0].type != x->h.instruction[in->operand[0]].leaf[0].type ||
-        !indexing_edge(x, in, 0, 0, 0, 1, &move))
-      return 0;
-    index = sett_analysis_compose(&x->arena, &index, &move);
-    if (index.all.kind != SETT_MAP_DEFINED || sett_map_variables(index.all) != variables) return 0;
-    node = in->operand[0];
-  }
-  return 0;
-}
-
-/* Known runtime variables put in; simplified. */
-static sett_analysis_answer indexing_tidy(indexing *x, sett_analysis_answer answer, int drop) {
-  int k = 0;
-  while (k < answer.runtimes && answer.all.kind == SETT_MAP_DEFINED) {
-    sett_expr value;
-    if (indexing_value(x, &answer, k, &value)) answer = sett_analysis_fold(&x->arena, &answer, k, value);
-    else ++k;
-  }
-  return sett_analysis_tidy(&x->arena, &answer, drop);
-}
-
-static int indexing_alike(const indexing_map *a, const indexing_map *b) {
-  int i;
-  if (a->kind != b->kind || a->replica != b->replica || a->runtimes != b->runtimes || a->results != b->results || strcmp(a->text, b->text)) return 0;
-  for (i = 0; i < a->runtimes; ++i)
-    if (a->runtime[i].operand != b->runtime[i].operand || a->runtime[i].clamped != b->runtime[i].clamped) return 0;
-  return 1;
-}
-
-static void indexing_insert(indexing *x, indexing_set *set, const indexing_map *map) {
-  int i;
-  for (i = 0; i < set->count; ++i)
-    if (indexing_alike(&set->map[i], map)) return;
-  if (set->count && set->map[0].kind == SETT_ANALYSIS_UNDEFINED) return; /* nothing more can be said */
-  if (map->kind == SETT_ANALYSIS_UNDEFINED) set->count = 0;
-  if (set->count == INDEXING_MAPS) {
-    set->map[0].kind = SETT_ANALYSIS_UNDEFINED;
-    set->map[0].reason = "more than 256 different maps";
-    set->map[0].text = "UNDEFINED";
-    set->map[0].runtimes = set->map[0].replica = 0;
-    set->count = 1;
-    return;
-  }
-  set->map = (indexing_map *)(set->count ? hlo_grow(&x->h, set->map, set->count, sizeof *map) : hlo_take(&x->h, sizeof *map));
-  if (set->map) set->map[set->count++] = *map;
-}
-
-static void indexing_keep(indexing *x, indexing_set *set, const sett_analysis_answer *answer) {
-  indexing_map map;
-  int i;
-  map.kind = answer->kind;
-  map.reason = answer->reason;
-  map.results = answer->results;
-  map.replica = answer->replica;
-  map.runtimes = answer->all.kind == SETT_MAP_DEFINED ? answer->runtimes : 0;
-  if (answer->all.kind == SETT_MAP_FAILED) { /* a chain that the limits do not allow, or a full arena */
-    map.kind = SETT_ANALYSIS_UNDEFINED;
-    map.reason = sett_error_message(answer->all.error);
-    map.text = "UNDEFINED";
-    map.runtimes = map.replica = 0;
-  } else {
-    map.text = indexing_print(x, answer->all);
-  }
-  map.runtime = (sett_analysis_runtime *)hlo_take(&x->h, (size_t)map.runtimes * sizeof *map.runtime);
-  if (!map.text || !map.runtime) return;
-  for (i = 0; i < map.runtimes; ++i) map.runtime[i] = answer->runtime[i];
-  indexing_insert(x, set, &map);
 }
 
 /* ---- whole computations ---- */
@@ -613,96 +559,105 @@ static const hlo_instruction *indexing_parameter(const indexing *x, const hlo_co
   return NULL;
 }
 
-/* The maps between leaf a of an instruction and leaf b of its operand k, a call's included; NULL: none. */
-static const indexing_set *indexing_edges(indexing *x, const hlo_instruction *in, int a, int k, int b, int from_output, indexing_set *one) {
-  sett_analysis_answer answer;
-  one->count = 0;
-  one->map = NULL;
-  if (indexing_find_opcode(in->opcode)->opcode == INDEXING_CALL) {
-    int callee = indexing_callee(x, in), at = 0;
-    const indexing_whole *whole = &x->whole[callee];
-    const hlo_instruction *parameter = indexing_parameter(x, &x->h.computation[callee], k, &at);
-    if (!parameter || b >= parameter->leaves) return NULL;
-    return from_output ? &whole->root[a].down[whole->at[at] + b] : &whole->root[a].up[whole->at[at] + b];
+/* The maps between leaf a of a call and leaf b of its operand k are those of the computation. */
+static int indexing_call_edge(indexing *x, const hlo_instruction *in, int a, int k, int b, sett_analysis_edge *edge) {
+  int callee = indexing_callee(x, in), at = 0;
+  const indexing_whole *whole = &x->whole[callee];
+  const hlo_instruction *parameter = indexing_parameter(x, &x->h.computation[callee], k, &at);
+  if (!parameter || b >= parameter->leaves) return 0;
+  memset(edge, 0, sizeof *edge);
+  at = x->at[x->h.computation[callee].first + at] + b - whole->graph.first;
+  edge->down = whole->root[a].down[at];
+  edge->up = whole->root[a].up[at];
+  return 1;
+}
+
+/* What is known of the elements of an instruction. */
+static void indexing_known(indexing *x, const hlo_instruction *in, sett_analysis_value *value) {
+  int64_t all[64];
+  int i, count;
+  if (hlo_is(in->opcode, "iota")) {
+    value->known = SETT_ANALYSIS_IOTA;
+    indexing_room(x);
+    value->number = indexing_number(x, in, "iota_dimension", 0);
+  } else if (hlo_is(in->opcode, "constant")) {
+    count = hlo_integer_list(in->inside) ? hlo_integers(in->inside, all, 64) : 0;
+    if (count < 1 || sett_tile_elements(&in->leaf[0]) < 1) return;
+    for (i = 1; i < count; ++i)
+      if (all[i] != all[0]) return;
+    value->known = SETT_ANALYSIS_CONSTANT;
+    value->number = all[0];
   }
-  indexing_fresh(x);
-  if (!indexing_edge(x, in, a, k, b, from_output, &answer)) return NULL;
-  answer = indexing_tidy(x, answer, 1);
-  indexing_keep(x, one, &answer);
-  return one;
 }
 
-/* An elementwise edge changes no map. */
-static int indexing_is_identity(const indexing *x, const hlo_instruction *in, int k, int b) {
-  int opcode = indexing_find_opcode(in->opcode)->opcode;
-  return opcode == SETT_ANALYSIS_ELEMENTWISE && in->leaves == 1 && x->h.instruction[in->operand[k]].leaf[b].rank == in->leaf[0].rank;
-}
-
-/* From every set of an instruction on to its operands: down composes the edge after what leads to it, up before. */
-static void indexing_spread(indexing *x, const hlo_computation *c, const indexing_whole *whole, indexing_set *sets, int i, int down) {
-  const hlo_instruction *in = &x->h.instruction[i];
-  int a, k, b, m, n;
-  for (a = 0; a < in->leaves; ++a) {
-    indexing_set from = sets[whole->at[i - c->first] + a];
-    for (k = 0; k < in->operands && from.count; ++k) {
-      const hlo_instruction *source = &x->h.instruction[in->operand[k]];
-      for (b = 0; b < source->leaves && !x->h.fault; ++b) {
-        indexing_set one, *to = &sets[whole->at[in->operand[k] - c->first] + b];
-        const indexing_set *edges = indexing_edges(x, in, a, k, b, down, &one);
-        if (!edges || x->h.fault) continue;
-        if (indexing_is_identity(x, in, k, b) && edges->count && edges->map[0].kind == SETT_ANALYSIS_EXACT) {
-          for (m = 0; m < from.count; ++m) indexing_insert(x, to, &from.map[m]);
-          continue;
+/* The computation as a graph: values are numbered by instruction and leaf, edges of the last instruction come first. */
+static void indexing_graph(indexing *x, int which) {
+  const hlo_computation *c = &x->h.computation[which];
+  indexing_whole *whole = &x->whole[which];
+  sett_analysis_value *value;
+  sett_analysis_edge *edge = NULL, *walked;
+  int i, k, a, b, count = 0, *from, *operand = NULL, *number;
+  whole->graph.first = x->at[c->first];
+  whole->graph.values = x->at[c->first + c->count] - whole->graph.first;
+  value = (sett_analysis_value *)hlo_take(&x->h, (size_t)whole->graph.values * sizeof *value);
+  from = (int *)hlo_take(&x->h, ((size_t)c->count + 1) * sizeof *from);
+  if (!value || !from) return;
+  for (i = 0; i < c->count && !x->h.fault; ++i) {
+    const hlo_instruction *in = &x->h.instruction[c->first + i];
+    int call = indexing_find_opcode(in->opcode)->opcode == INDEXING_CALL, at = x->at[c->first + i] - whole->graph.first;
+    for (a = 0; a < in->leaves; ++a)
+      if (indexing_array(&in->leaf[a])) value[at + a].dims = indexing_dims(&in->leaf[a]);
+    if (in->leaves == 1) indexing_known(x, in, &value[at]);
+    for (a = 0; a < in->leaves; ++a)
+      for (k = 0; k < in->operands; ++k)
+        for (b = 0; b < x->h.instruction[in->operand[k]].leaves && !x->h.fault; ++b) {
+          sett_analysis_edge one;
+          if (!(call ? indexing_call_edge(x, in, a, k, b, &one) : indexing_edge(x, in, a, k, b, &one))) continue;
+          one.user = at + a;
+          one.source = x->at[in->operand[k]] + b - whole->graph.first;
+          edge = (sett_analysis_edge *)hlo_grow(&x->h, edge, count, sizeof *edge);
+          operand = (int *)hlo_grow(&x->h, operand, count, sizeof *operand);
+          if (!edge || !operand) return;
+          operand[count] = k;
+          edge[count++] = one;
         }
-        for (m = 0; m < from.count; ++m)
-          for (n = 0; n < edges->count; ++n) {
-            sett_analysis_answer edge, other;
-            indexing_fresh(x);
-            edge = indexing_load(x, &edges->map[n]);
-            other = indexing_load(x, &from.map[m]);
-            edge = down ? sett_analysis_compose(&x->arena, &other, &edge) : sett_analysis_compose(&x->arena, &edge, &other);
-            edge = indexing_tidy(x, edge, 1);
-            indexing_keep(x, to, &edge);
-          }
-      }
-    }
+    from[i + 1] = count;
   }
+  walked = (sett_analysis_edge *)hlo_take(&x->h, (size_t)count * sizeof *walked);
+  number = (int *)hlo_take(&x->h, (size_t)count * sizeof *number);
+  if (x->h.fault) return;
+  whole->graph.value = value;
+  whole->graph.edge = walked;
+  whole->from = from;
+  whole->number = number;
+  for (i = c->count; i-- > 0;) {
+    int begin = whole->graph.edges;
+    for (k = from[i]; k < from[i + 1]; ++k) {
+      walked[whole->graph.edges] = edge[k];
+      number[whole->graph.edges++] = operand[k];
+    }
+    from[i + 1] = begin; /* from[i] is read once more */
+  }
+  for (i = 0; i < c->count; ++i) from[i] = from[i + 1];
 }
 
 static void indexing_compute(indexing *x, int number) {
   const hlo_computation *c = &x->h.computation[number];
   const hlo_instruction *root = &x->h.instruction[c->root];
   indexing_whole *whole = &x->whole[number];
-  int i, leaf, nodes = 0;
-  whole->at = (int *)hlo_take(&x->h, (size_t)c->count * sizeof *whole->at);
-  if (!whole->at) return;
-  for (i = 0; i < c->count; ++i) {
-    whole->at[i] = nodes;
-    nodes += x->h.instruction[c->first + i].leaves;
-  }
+  int leaf, error, edge;
   whole->root = (indexing_root *)hlo_take(&x->h, (size_t)root->leaves * sizeof *whole->root);
   for (leaf = 0; leaf < root->leaves && !x->h.fault && whole->root; ++leaf) {
     indexing_root *r = &whole->root[leaf];
-    sett_analysis_op op;
-    sett_analysis_answer identity;
-    r->down = (indexing_set *)hlo_take(&x->h, (size_t)nodes * sizeof *r->down);
-    r->up = (indexing_set *)hlo_take(&x->h, (size_t)nodes * sizeof *r->up);
+    int value = x->at[c->root] + leaf - whole->graph.first;
+    r->down = (sett_analysis_set *)hlo_take(&x->h, (size_t)whole->graph.values * sizeof *r->down);
+    r->up = (sett_analysis_set *)hlo_take(&x->h, (size_t)whole->graph.values * sizeof *r->up);
     if (!r->down || !r->up) return;
     if (!indexing_array(&root->leaf[leaf])) continue;
-    memset(&op, 0, sizeof op);
-    op.opcode = SETT_ANALYSIS_ELEMENTWISE;
-    op.operands = 1;
-    op.out = indexing_dims(&root->leaf[leaf]);
-    op.in = &op.out;
     indexing_fresh(x);
-    identity = sett_analysis_from_output(&x->arena, &op);
-    if (identity.all.kind == SETT_MAP_DEFINED) identity = sett_analysis_tidy(&x->arena, &identity, 0);
-    indexing_keep(x, &r->down[whole->at[c->root - c->first] + leaf], &identity);
-    indexing_keep(x, &r->up[whole->at[c->root - c->first] + leaf], &identity);
-    for (i = c->root; i >= c->first && !x->h.fault; --i) {
-      indexing_spread(x, c, whole, r->down, i, 1);
-      indexing_spread(x, c, whole, r->up, i, 0);
-    }
+    error = sett_analysis_whole(&x->arena, &x->store, &whole->graph, value, 1, r->down, &edge);
+    if (!error) error = sett_analysis_whole(&x->arena, &x->store, &whole->graph, value, 0, r->up, &edge);
+    if (error) indexing_wrong(x, edge < 0 ? root : &x->h.instruction[x->owner[whole->graph.first + whole->graph.edge[edge].user]], error);
   }
   whole->done = 1;
 }
@@ -743,14 +698,14 @@ static int indexing_name_of(indexing *x, const sett_analysis_answer *answer, int
 }
 
 /* One map: its line, a line for its replica, and one for each runtime variable that is new. The same map twice for one operand is written once. */
-static void indexing_say(indexing *x, hlo_text name, const char *direction, hlo_text other, int number, const indexing_map *kept) {
+static void indexing_say(indexing *x, hlo_text name, const char *direction, hlo_text other, int number, const sett_analysis_kept *kept) {
   sett_analysis_answer answer;
   sett_map map;
   const char *names[SETTP_ANALYSIS_RESULTS];
   char buffer[24], *text;
   int fresh[SETT_ANALYSIS_MAX_RUNTIMES], which[SETT_ANALYSIS_MAX_RUNTIMES], i, k;
   indexing_fresh(x);
-  answer = indexing_load(x, kept);
+  answer = sett_analysis_load(&x->arena, kept);
   if (sett_map_variables(answer.all) > SETTP_ANALYSIS_RESULTS) return;
   for (k = 0; k < answer.runtimes; ++k) which[k] = indexing_name_of(x, &answer, k, which, &fresh[k]);
   for (i = 0; i < sett_map_variables(answer.all); ++i) {
@@ -780,7 +735,7 @@ static void indexing_say(indexing *x, hlo_text name, const char *direction, hlo_
     say_map(x->self, &x->arena, sett_map_remove_unused(&x->arena, sett_analysis_replica(&answer), SETT_MAP_RTS, NULL));
   }
   for (k = 0; k < answer.runtimes; ++k) {
-    const hlo_instruction *reader = &x->h.instruction[answer.runtime[k].operand];
+    const hlo_instruction *reader = &x->h.instruction[x->owner[answer.runtime[k].operand]];
     if (!fresh[k]) continue;
     say_text(x->self, "\n");
     indexing_say_name(x, name);
@@ -794,36 +749,10 @@ static void indexing_say(indexing *x, hlo_text name, const char *direction, hlo_
 }
 
 /* All maps of a set; KNOWN EMPTY only alone. */
-static void indexing_say_set(indexing *x, hlo_text name, const char *direction, hlo_text other, int number, const indexing_set *set) {
-  int i;
-  for (i = 0; i < set->count && !x->h.fault; ++i)
-    if (set->count == 1 || strcmp(set->map[i].text, "KNOWN EMPTY")) indexing_say(x, name, direction, other, number, &set->map[i]);
-}
-
-/* Between positions in memory where a layout is not row-major: dimensions in memory order, or one linear position where there are tiles. */
-static sett_analysis_answer indexing_physical(indexing *x, const sett_tile_shape *shape, int to_memory) {
-  sett_analysis_answer answer;
-  sett_analysis_op op;
-  sett_analysis_list in = indexing_dims(shape);
-  int64_t order[SETT_TILE_MAX_RANK], dims[SETT_TILE_MAX_RANK];
-  int i;
-  if (!sett_tile_plain(shape)) {
-    answer = settp_analysis_answer(SETT_ANALYSIS_EXACT, "", to_memory ? sett_layout_map(&x->arena, shape) : sett_layout_unmap(&x->arena, shape));
-    answer.results = to_memory ? 1 : shape->rank;
-    return answer;
-  }
-  memset(&op, 0, sizeof op);
-  for (i = 0; i < shape->rank; ++i) {
-    order[i] = shape->minor_to_major[shape->rank - 1 - i];
-    dims[i] = shape->dims[order[i]];
-  }
-  op.opcode = SETT_ANALYSIS_TRANSPOSE;
-  op.operands = 1;
-  op.in = &in;
-  op.out.count = op.dimensions.count = shape->rank;
-  op.out.values = dims;
-  op.dimensions.values = order;
-  return to_memory ? sett_analysis_from_operand(&x->arena, &op) : sett_analysis_from_output(&x->arena, &op);
+static void indexing_say_set(indexing *x, hlo_text name, const char *direction, hlo_text other, int number, const sett_analysis_set *set) {
+  const sett_analysis_kept *kept;
+  for (kept = set->first; kept && !x->h.fault; kept = kept->next)
+    if (set->count == 1 || strcmp(kept->text, "KNOWN EMPTY")) indexing_say(x, name, direction, other, number, kept);
 }
 
 static int indexing_row_major(const sett_tile_shape *shape) {
@@ -834,72 +763,77 @@ static int indexing_row_major(const sett_tile_shape *shape) {
   return 1;
 }
 
-static void indexing_say_physical(indexing *x, const hlo_instruction *in, int k, int from_output, const indexing_set *edges) {
+/* Between places in memory where a layout is not row-major: indices in memory order, or one linear position where there are tiles. */
+static void indexing_say_physical(indexing *x, const indexing_whole *whole, const hlo_instruction *in, int k, int from_output, const sett_analysis_set *edges) {
   const sett_tile_shape *out = &in->leaf[0], *source = &x->h.instruction[in->operand[k]].leaf[0];
-  indexing_set set = {0, NULL};
-  int i;
+  sett_analysis_set set = {0, 0, NULL, NULL};
+  const sett_analysis_kept *kept;
+  int error = 0;
   if (indexing_row_major(out) && indexing_row_major(source)) return;
-  for (i = 0; i < edges->count; ++i) {
-    sett_analysis_answer from, to, map;
+  for (kept = edges->first; kept && !error; kept = kept->next) {
+    sett_analysis_answer map;
     indexing_fresh(x);
-    if (edges->map[i].kind == SETT_ANALYSIS_UNDEFINED) continue;
-    map = indexing_load(x, &edges->map[i]);
-    from = indexing_physical(x, from_output ? out : source, 0);
-    to = indexing_physical(x, from_output ? source : out, 1);
-    map = sett_analysis_compose(&x->arena, &from, &map);
-    map = sett_analysis_compose(&x->arena, &map, &to);
-    map = indexing_tidy(x, map, 1);
-    indexing_keep(x, &set, &map);
+    if (kept->kind == SETT_ANALYSIS_UNDEFINED) continue;
+    map = sett_analysis_load(&x->arena, kept);
+    map = sett_layout_physical(&x->arena, &map, from_output ? out : source, from_output ? source : out, 0);
+    map = sett_analysis_bind(&x->arena, &whole->graph, &map, 1);
+    error = sett_analysis_keep(&x->arena, &x->store, &set, &map);
   }
+  if (error) indexing_wrong(x, in, error);
   indexing_say_set(x, in->name, from_output ? "physical output->operand" : "physical operand->output", (hlo_text){"", 0}, k, &set);
 }
 
-static void indexing_instruction(indexing *x, int i) {
+/* The map along an edge of an op, its runtime variables all kept; without: without constraints. */
+static sett_analysis_set indexing_along(indexing *x, const indexing_whole *whole, const hlo_instruction *in, int edge, int from_output, int without) {
+  sett_analysis_set none = {0, 0, NULL, NULL};
+  sett_analysis_answer answer;
+  indexing_fresh(x);
+  answer = sett_analysis_along(&x->arena, &whole->graph, edge, from_output);
+  if (answer.all.kind == SETT_MAP_FAILED) {
+    indexing_wrong(x, in, answer.all.error);
+    return none;
+  }
+  if (without && answer.all.kind != SETT_MAP_DEFINED) return none;
+  if (without) { /* the covering form that documents give */
+    answer.kind = SETT_ANALYSIS_COVERING;
+    answer.reason = "the update's bounds left out";
+    answer.all.constraints = 0;
+  }
+  return indexing_one(x, sett_analysis_bind(&x->arena, &whole->graph, &answer, 0));
+}
+
+static void indexing_instruction(indexing *x, const indexing_whole *whole, int i) {
   static const hlo_text none = {"", 0};
   const hlo_instruction *in = &x->h.instruction[i];
-  int call = indexing_find_opcode(in->opcode)->opcode == INDEXING_CALL, k, from_output, a, b, m;
+  int call = indexing_find_opcode(in->opcode)->opcode == INDEXING_CALL, at = i - x->h.computation[in->computation].first, k, from_output, e;
+  int begin = whole->from[at], end = at ? whole->from[at - 1] : whole->graph.edges;
   x->names = 0;
   for (k = 0; k < in->operands; ++k)
     for (from_output = 1; from_output >= 0; --from_output) {
       const hlo_instruction *source = &x->h.instruction[in->operand[k]];
       const char *direction = from_output ? "output->operand" : "operand->output", *reason = NULL;
       x->lines = 0;
-      for (a = 0; a < in->leaves && !x->h.fault; ++a)
-        for (b = 0; b < source->leaves && !x->h.fault; ++b) {
-          indexing_set one;
-          const indexing_set *edges;
-          if (call) {
-            edges = indexing_edges(x, in, a, k, b, from_output, &one);
-          } else {
-            sett_analysis_answer answer;
-            indexing_fresh(x);
-            if (!indexing_edge(x, in, a, k, b, from_output, &answer)) continue;
-            answer = indexing_tidy(x, answer, 0);
-            one.count = 0;
-            one.map = NULL;
-            indexing_keep(x, &one, &answer);
-            edges = &one;
-          }
-          if (!edges || x->h.fault) continue;
-          indexing_say_set(x, in->name, direction, none, k, edges);
-          for (m = 0; m < edges->count; ++m)
-            if (edges->map[m].kind != SETT_ANALYSIS_EXACT && edges->map[m].reason[0]) reason = edges->map[m].reason;
-          if (!call && hlo_is(in->opcode, "dynamic-update-slice") && k == 1 && from_output) { /* the covering form that documents give */
-            sett_analysis_answer answer;
-            indexing_fresh(x);
-            if (!indexing_edge(x, in, a, k, b, from_output, &answer) || answer.all.kind != SETT_MAP_DEFINED) continue;
-            answer.kind = SETT_ANALYSIS_COVERING;
-            answer.reason = "the update's bounds left out";
-            answer.all.constraints = 0;
-            answer = indexing_tidy(x, answer, 0);
-            one.count = 0;
-            indexing_keep(x, &one, &answer);
-            indexing_say_set(x, in->name, direction, none, k, &one);
-          }
-          if (in->leaves == 1 && source->leaves == 1) indexing_say_physical(x, in, k, from_output, edges);
+      for (e = begin; e < end && !x->h.fault; ++e) {
+        const sett_analysis_edge *edge = &whole->graph.edge[e];
+        const sett_analysis_kept *kept;
+        sett_analysis_set set;
+        if (whole->number[e] != k) continue;
+        if (edge->op) set = indexing_along(x, whole, in, e, from_output, 0);
+        else set = from_output ? edge->down : edge->up;
+        indexing_say_set(x, in->name, direction, none, k, &set);
+        for (kept = set.first; kept; kept = kept->next)
+          if (kept->kind != SETT_ANALYSIS_EXACT && kept->reason[0]) reason = kept->reason;
+        if (edge->op && edge->op->opcode == SETT_ANALYSIS_DYNAMIC_UPDATE_SLICE && k == 1 && from_output) {
+          sett_analysis_set covering = indexing_along(x, whole, in, e, from_output, 1);
+          indexing_say_set(x, in->name, direction, none, k, &covering);
         }
+        if (in->leaves == 1 && source->leaves == 1) indexing_say_physical(x, whole, in, k, from_output, &set);
+      }
       if (call && !x->lines && !x->h.fault && in->leaves && source->leaves) { /* no path between them */
-        indexing_map empty = {SETT_ANALYSIS_EXACT, 0, 0, 0, "", "KNOWN EMPTY", NULL};
+        sett_analysis_kept empty = settp_analysis_nothing("");
+        empty.kind = SETT_ANALYSIS_EXACT;
+        empty.text = "KNOWN EMPTY";
+        empty.length = strlen(empty.text);
         indexing_say(x, in->name, direction, none, k, &empty);
       }
       if (reason && !x->h.fault) {
@@ -922,9 +856,9 @@ static void indexing_groups(indexing *x, int number, int parameters) {
     if (hlo_is(in->opcode, "parameter")) continue; /* they have lines as operands */
     for (b = 0; b < in->leaves; ++b) {
       x->lines = 0;
-      for (leaf = 0; leaf < root->leaves; ++leaf) indexing_say_set(x, root->name, "output->", in->name, b, &whole->root[leaf].down[whole->at[i - c->first] + b]);
+      for (leaf = 0; leaf < root->leaves; ++leaf) indexing_say_set(x, root->name, "output->", in->name, b, &whole->root[leaf].down[x->at[i] - whole->graph.first + b]);
       x->lines = 0;
-      for (leaf = 0; leaf < root->leaves; ++leaf) indexing_say_set(x, in->name, "operand->", root->name, b, &whole->root[leaf].up[whole->at[i - c->first] + b]);
+      for (leaf = 0; leaf < root->leaves; ++leaf) indexing_say_set(x, in->name, "operand->", root->name, b, &whole->root[leaf].up[x->at[i] - whole->graph.first + b]);
     }
   }
   if (!parameters) return;
@@ -935,11 +869,29 @@ static void indexing_groups(indexing *x, int number, int parameters) {
     if (!hlo_is(in->opcode, "parameter")) continue;
     for (b = 0; b < in->leaves; ++b) {
       x->lines = 0;
-      for (leaf = 0; leaf < root->leaves; ++leaf) indexing_say_set(x, c->name, "output->operand", none, in->number, &whole->root[leaf].down[whole->at[i - c->first] + b]);
+      for (leaf = 0; leaf < root->leaves; ++leaf) indexing_say_set(x, c->name, "output->operand", none, in->number, &whole->root[leaf].down[x->at[i] - whole->graph.first + b]);
       x->lines = 0;
-      for (leaf = 0; leaf < root->leaves; ++leaf) indexing_say_set(x, c->name, "operand->output", none, in->number, &whole->root[leaf].up[whole->at[i - c->first] + b]);
+      for (leaf = 0; leaf < root->leaves; ++leaf) indexing_say_set(x, c->name, "operand->output", none, in->number, &whole->root[leaf].up[x->at[i] - whole->graph.first + b]);
     }
   }
+}
+
+/* Integers of a constant, as its array has them: starts and indices may be read from it. */
+static void indexing_check_constant(indexing *x, const hlo_instruction *in) {
+  int64_t all[64], elements, bits;
+  int i, count;
+  char sign;
+  if (in->leaves != 1 || !indexing_array(&in->leaf[0]) || !hlo_integer_list(in->inside)) return;
+  sign = *sett_tile_type_name(in->leaf[0].type);
+  count = hlo_integers(in->inside, all, 64);
+  elements = sett_tile_elements(&in->leaf[0]);
+  bits = sett_tile_bits(&in->leaf[0]);
+  if ((sign != 's' && sign != 'u') || count < 0 || bits > 64) return; /* a float, or long */
+  if (count != elements && !(count == 1 && !memchr(in->inside.at, '{', in->inside.length))) /* one alone stands everywhere */
+    hlo_fail(&x->h, in->inside.at, "expected as many integers as the array has elements");
+  for (i = 0; i < count; ++i)
+    if (bits < 64 && (all[i] < (sign == 's' ? -((int64_t)1 << (bits - 1)) : 0) || all[i] >= (int64_t)1 << (bits - (sign == 's'))))
+      hlo_fail(&x->h, in->inside.at, "expected integers of the constant's type");
 }
 
 /* Opcodes, numbers of operands and calls: what every line relies on. */
@@ -950,6 +902,8 @@ static void indexing_check(indexing *x, int number) {
   for (i = c->first; i < c->first + c->count && !x->h.fault; ++i) {
     const hlo_instruction *in = &x->h.instruction[i];
     const indexing_opcode *found = indexing_find_opcode(in->opcode);
+    indexing_room(x);
+    if (hlo_is(in->opcode, "constant")) indexing_check_constant(x, in);
     if (!found) {
       hlo_fail(&x->h, in->opcode.at, "unknown opcode, expected one of HLO");
     } else if (hlo_is(in->opcode, "parameter") && in->number >= parameters_here) {
@@ -996,7 +950,12 @@ static int indexing_ready(indexing *x, const hlo_computation *c) {
 static void indexing_run(indexing *x) {
   int i, k, again = 1, left = 0;
   x->whole = (indexing_whole *)hlo_take(&x->h, (size_t)x->h.computations * sizeof *x->whole);
-  if (!x->whole) return;
+  x->at = (int *)hlo_take(&x->h, ((size_t)x->h.instructions + 1) * sizeof *x->at);
+  for (i = 0; i < x->h.instructions && x->at; ++i) x->at[i + 1] = x->at[i] + x->h.instruction[i].leaves;
+  x->owner = (int *)hlo_take(&x->h, (x->at ? (size_t)x->at[i] : 0) * sizeof *x->owner);
+  if (x->h.fault) return;
+  for (i = 0; i < x->h.instructions; ++i)
+    for (k = x->at[i]; k < x->at[i + 1]; ++k) x->owner[k] = i;
   x->whole[x->h.entry].needed = 1;
   while (again && !x->h.fault) /* callees mostly stand above: one round */
     for (again = 0, i = x->h.computations; i-- > 0 && !x->h.fault;) {
@@ -1013,11 +972,46 @@ static void indexing_run(indexing *x) {
       x->whole[i].needed = 3;
       again = 1;
       --left;
-      if (i != x->h.entry || c->count <= INDEXING_ENTRY) indexing_compute(x, i);
-      for (k = c->first; k < c->first + c->count && !x->h.fault; ++k) indexing_instruction(x, k);
+      indexing_graph(x, i);
+      for (k = c->first; k < c->first + c->count && !x->h.fault; ++k) indexing_instruction(x, &x->whole[i], k);
+      if ((i != x->h.entry || c->count <= INDEXING_ENTRY) && !x->h.fault) indexing_compute(x, i);
       if (x->whole[i].done && !x->h.fault) indexing_groups(x, i, i == x->h.entry);
     }
   if (left) hlo_fail(&x->h, x->h.computation[x->h.entry].name.at, "computations call each other in a circle: expected none that does");
+}
+
+/* The lines of a text, into self; name: what faults say. */
+static int indexing_text(command *self, const char *name, const char *text, size_t length) {
+  static indexing x;
+  size_t room;
+  void *kept = NULL;
+  memset(&x, 0, sizeof x);
+  x.self = self;
+  x.arena = command_arena();
+  x.empty = sett_map_arena_mark(&x.arena);
+  for (room = INDEXING_STORE; room && !kept; room /= 2) kept = malloc(room);
+  x.store = sett_analysis_store_make(kept, 2 * room);
+  if (hlo_read(&x.h, text, length)) indexing_run(&x);
+  if (x.h.fault) {
+    const char *at;
+    long long line = 1, column = 1;
+    for (at = text; at < x.h.fault; ++at) {
+      column = *at == '\n' ? 1 : column + 1;
+      line += *at == '\n';
+    }
+    self->length = 0;
+    say_text(self, "error: ");
+    say_text(self, name);
+    say_text(self, ":");
+    say_int(self, line);
+    say_text(self, ":");
+    say_int(self, column);
+    say_text(self, ": ");
+    say_text(self, x.h.message);
+  }
+  hlo_free(&x.h);
+  free(kept);
+  return x.h.fault ? 2 : 0;
 }
 
 static char *indexing_file(const char *path, size_t *length) {
@@ -1044,9 +1038,9 @@ static char *indexing_file(const char *path, size_t *length) {
 }
 
 static int command_indexing(command *self) {
-  static indexing x;
   size_t length;
   char *text;
+  int status;
   if (self->argc != 2) return say_error(self, 0, "expected: indexing FILE.hlo");
   text = indexing_file(self->argv[1], &length);
   if (!text) {
@@ -1055,30 +1049,7 @@ static int command_indexing(command *self) {
     say_text(self, ": cannot be read, expected a file of HLO text");
     return 2;
   }
-  memset(&x, 0, sizeof x);
-  x.self = self;
-  x.file = self->argv[1];
-  x.arena = command_arena();
-  x.empty = sett_map_arena_mark(&x.arena);
-  if (hlo_read(&x.h, text, length)) indexing_run(&x);
-  if (x.h.fault) {
-    const char *at;
-    long long line = 1, column = 1;
-    for (at = text; at < x.h.fault; ++at) {
-      column = *at == '\n' ? 1 : column + 1;
-      line += *at == '\n';
-    }
-    self->length = 0;
-    say_text(self, "error: ");
-    say_text(self, self->argv[1]);
-    say_text(self, ":");
-    say_int(self, line);
-    say_text(self, ":");
-    say_int(self, column);
-    say_text(self, ": ");
-    say_text(self, x.h.message);
-  }
-  hlo_free(&x.h);
+  status = indexing_text(self, self->argv[1], text, length);
   free(text);
-  return x.h.fault ? 2 : 0;
+  return status;
 }

@@ -92,8 +92,8 @@ static int map_equal(command *self, sett_map_arena *arena) {
   int n = sett_map_variables(a) > sett_map_variables(b) ? sett_map_variables(a) : sett_map_variables(b), answer;
   int64_t *witness;
   const char *reason = "";
-  if (a.kind == SETT_MAP_FAILED) return say_map_error(self, a);
-  if (b.kind == SETT_MAP_FAILED) return say_map_error(self, b);
+  if (a.kind == SETT_MAP_FAILED) return say_map_error(self, a), say_in(self, "A");
+  if (b.kind == SETT_MAP_FAILED) return say_map_error(self, b), say_in(self, "B");
   witness = (int64_t *)settp_take(arena, (size_t)n * sizeof *witness + 8);
   if (!witness) return say_error(self, 0, sett_map_error_message(SETT_MAP_ERROR_FULL));
   answer = sett_map_equal(arena, a, b, witness, &reason);
@@ -326,6 +326,8 @@ static int map_simplify(command *self, sett_map_arena *arena) { return say_map(s
 
 static int map_compose(command *self, sett_map_arena *arena) {
   sett_map first = read_map(self, arena, 2), second = read_map(self, arena, 3);
+  if (first.kind == SETT_MAP_FAILED) return say_map_error(self, first), say_in(self, "FIRST");
+  if (second.kind == SETT_MAP_FAILED) return say_map_error(self, second), say_in(self, "SECOND");
   return say_map(self, arena, sett_map_simplify(arena, sett_map_compose(arena, first, second)));
 }
 

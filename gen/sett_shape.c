@@ -261,7 +261,8 @@ static int shape_say_answer(command *self, const sett_tile_answer *answer) {
 static int shape_bitcast(command *self, const char *a, const char *b) {
   sett_tile_shape one, other;
   sett_tile_answer answer;
-  if (!shape_sized(self, a, &one) || !shape_sized(self, b, &other)) return 2;
+  if (!shape_sized(self, a, &one)) return say_in(self, "A");
+  if (!shape_sized(self, b, &other)) return say_in(self, "B");
   answer = sett_tile_same_bytes(&one, &other);
   return shape_say_answer(self, &answer);
 }

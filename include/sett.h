@@ -1,4 +1,4 @@
-/* sett.h - v0.1 - all sett headers, and what joins them: a layout as an indexing map
+/* sett.h - v0.2 - all sett headers, and what joins them: a layout as an indexing map
 
 WHAT
   Includes every sett header and converts between their types. A tiled layout is a map from logical indices to a linear
@@ -28,6 +28,12 @@ THE MODEL
   sett_layout_unmap      (d0) -> (i0, .., in): every position; constraints leave out those that are padding
       f32[3,5]{0,1}          (d0) -> (d0 mod 3, d0 floordiv 3), domain: d0 in [0, 14]
   Both are built by the definition; sett_map_simplify tidies them.
+  sett_layout_order      logical indices to those in memory order, major first, or back: a transpose; under tiles the linear position
+  sett_layout_physical   an answer of sett_indexing_analysis.h between logical indices as the same answer between places in memory, linear
+                         positions or indices in memory order: which bytes of the operand the bytes of the output are made from. What is asked
+                         of a map (coalescing, banks, reads, tiles, the image) is asked of this one as of any other
+      f32[4,6]{0,1} transpose(f32[6,4]{1,0:T(2,2)}), dimensions={1,0}
+        linear positions       (d0) -> ((d0 floordiv 8) * 8 + ((d0 mod 4) floordiv 2) * 4 + ((d0 mod 8) floordiv 4) * 2 + d0 mod 2)
 
   sett_nested_map        (subgroup, thread)[b0.., o0.., e0..] -> (d0, ..): what is held in each slot, for the ids of one period or
                          of a machine
@@ -44,8 +50,12 @@ LAWS (tests/test_shape.py, tests/test_nested.py)
   2 nested_agree   the maps have the values of sett_nested_element and sett_nested_owner; sett_nested_from_map(sett_nested_map(l)) has
                    the map of l.
 
+  3 physical       (tests/physical_test.c) sett_layout_physical holds the pairs of positions that loops over the op give, in both directions;
+                   padding is in no pair.
+
 HISTORY
   0.1  layout to map and back; nested layout to map and back.
+  0.2  answers between places in memory.
 */
 #ifndef SETT_H
 #define SETT_H
@@ -63,6 +73,12 @@ enum { SETT_NESTED_ERROR_FIRST = 3000 }; /* those of sett_nested_layout.h: sett_
 SETT_INLINE sett_map sett_layout_map(sett_map_arena *arena, const sett_tile_shape *shape);
 /* Linear position to logical index. */
 SETT_INLINE sett_map sett_layout_unmap(sett_map_arena *arena, const sett_tile_shape *shape);
+/* Logical index to the index in memory order (to_memory 1) or back (0); where there are tiles, the linear position. */
+SETT_INLINE sett_analysis_answer sett_layout_order(sett_map_arena *arena, const sett_tile_shape *shape, int to_memory);
+/* answer: from indices of an array of shape from to those of one of shape to (either direction of an op: output to operand, operand to output). The same
+   between their places in memory, linear positions (linear 1) or indices in memory order. Not simplified: sett_analysis_tidy. */
+SETT_INLINE sett_analysis_answer sett_layout_physical(sett_map_arena *arena, const sett_analysis_answer *answer, const sett_tile_shape *from,
+                                                      const sett_tile_shape *to, int linear);
 /* What each slot of each thread holds. subgroups, threads: how many ids there are (0: one period). */
 SETT_INLINE sett_map sett_nested_map(sett_map_arena *arena, const sett_nested_layout *layout, int64_t subgroups, int64_t threads);
 /* An index to its smallest owner and the slot there. */
@@ -183,6 +199,46 @@ SETT_INLINE sett_map sett_layout_unmap(sett_map_arena *arena, const sett_tile_sh
   }
   for (i = 0; i < plan.rank; ++i) result[plan.minor_to_major[plan.rank - 1 - i]] = digit[i];
   return sett_map_make(arena, 1, 0, 0, &variable, plan.rank, result, constraints, constraint);
+}
+
+SETT_INLINE sett_analysis_answer sett_layout_order(sett_map_arena *arena, const sett_tile_shape *shape, int to_memory) {
+  sett_analysis_answer answer;
+  sett_map_variable variable[SETT_TILE_MAX_RANK];
+  sett_expr result[SETT_TILE_MAX_RANK];
+  int i, n = shape->rank;
+  answer.kind = SETT_ANALYSIS_EXACT;
+  answer.reason = "";
+  answer.replica = answer.runtimes = 0;
+  if (!sett_tile_plain(shape) || sett_tile_prepare(shape).error) {
+    answer.all = to_memory ? sett_layout_map(arena, shape) : sett_layout_unmap(arena, shape);
+  } else {
+    for (i = 0; i < n; ++i) { /* dimension i of memory is dimension d of the array */
+      int d = shape->minor_to_major[n - 1 - i], from = to_memory ? d : i, at = to_memory ? i : d;
+      variable[from].name = NULL;
+      variable[from].lo = 0;
+      variable[from].hi = shape->dims[d] - 1;
+      result[at] = sett_map_var(arena, from);
+    }
+    answer.all = sett_map_make(arena, n, 0, 0, variable, n, result, 0, NULL);
+  }
+  answer.results = answer.all.kind == SETT_MAP_DEFINED ? answer.all.results : 0;
+  return answer;
+}
+
+SETT_INLINE sett_analysis_answer sett_layout_physical(sett_map_arena *arena, const sett_analysis_answer *answer, const sett_tile_shape *from,
+                                                      const sett_tile_shape *to, int linear) {
+  sett_analysis_answer place = sett_layout_order(arena, from, 0), physical;
+  if (linear && place.all.kind != SETT_MAP_FAILED) {
+    place.all = sett_layout_unmap(arena, from);
+    place.results = place.all.kind == SETT_MAP_DEFINED ? place.all.results : 0;
+  }
+  physical = sett_analysis_compose(arena, &place, answer);
+  place = sett_layout_order(arena, to, 1);
+  if (linear && place.all.kind != SETT_MAP_FAILED) {
+    place.all = sett_layout_map(arena, to);
+    place.results = place.all.kind == SETT_MAP_DEFINED ? 1 : 0;
+  }
+  return sett_analysis_compose(arena, &physical, &place);
 }
 
 /* ---- bodies: nested layouts -------------------------------------------------------------------------------------- */

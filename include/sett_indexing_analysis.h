@@ -1,4 +1,4 @@
-/* sett_indexing_analysis.h - v0.2 - the indexing map of an HLO op, in both directions, and what a map says about an access
+/* sett_indexing_analysis.h - v0.3 - the indexing map of an HLO op, in both directions, and what a map says about an access
 
 WHAT
   Given an op's dimensions and attributes as plain numbers, the map from an index of the output to the index (or the range
@@ -85,6 +85,17 @@ THE MODEL
   that must be 0, bounds), two unknowns that count like digits are a quotient and a remainder, and where no equation is
   left the next variable becomes a range. So both directions are one description.
 
+  A GRAPH is arrays: values (each an array's dimensions; a tuple is several values, so get-tuple-element is elementwise) and
+  edges, from a user to one of its sources with the user's op. From a root down, each edge's map is composed after the maps
+  that lead to its user; up, before those from its user to the root. The same map over two paths is kept once, compared as
+  simplified text. So the set of a parameter holds the maps from the root to it; the set of any other value groups what is
+  read of it, or, the other way round, says where its elements go: the epilogue. The results of a fusion are several roots;
+  sett_analysis_merge joins what they say. A runtime variable whose index leads through moves (copy, reshape, slice, ..) to a
+  constant or an iota is put in; the others say which value they are read from, second's before first's, so the variable
+  nearest to the parameter comes first. A fusion inside a fusion is an edge with the sets that its own graph gave.
+      p = f32[20,40]; t = f32[40,20] transpose(p), dimensions={1,0}; n = f32[40,20] negate(t); y = f32[40,20] add(t, n)
+      values p, t, n, y are 0 to 3, edges 3-1, 3-2, 2-1, 1-0: from root 3 the set of 0 is one map, (d0, d1) -> (d1, d0)
+
 FUNCTIONS
   sett_analysis_from_output, _from_operand   the answers; _output_to_operand: the first one's map alone
   sett_analysis_map, _replica, _runtime_map  the parts of an answer
@@ -92,31 +103,39 @@ FUNCTIONS
   sett_analysis_tidy        simplified, without ranges (and runtime variables) that nothing needs
   sett_analysis_fold        a runtime variable whose value is known
   sett_analysis_reshape     the indices of a reshape's operand, for any index expressions of its output
+  sett_analysis_whole       a whole graph (a fusion): the maps between a root and every value, over all paths
+  sett_analysis_keep, _merge, _load, _store_make   sets of different maps, kept outside of the arena
+  sett_analysis_along, _bind   along one edge of a graph; constants and iotas put in for runtime variables
   sett_analysis_coalesced   bytes and transactions of the warps of an access
   sett_analysis_bank_conflicts   turns that lanes take, which meet; _pad_rows, _swizzle_rows: the layout without
+  sett_analysis_deal, _wide   the same accesses by other lanes, or by vectors
   sett_analysis_reads       how many reads a map makes
   sett_analysis_propagate   the operand's tile, as a function of the output tile's number
   sett_analysis_opcode_find, _opcode_name, _error_message
 
-LAWS (tests/test_op_maps.py, tests/indexing_analysis_uses.py check them by enumerating small random instances)
+LAWS (tests/test_op_maps.py, indexing_analysis_uses.py and indexing_analysis_graph.c enumerate small random instances)
   1 pairs        the pairs of an EXACT answer are those that loops over the op make, in both directions; of a COVERING one
                  they are all that some runtime values make.
   2 pieces       a reshape's map is the identity on row-major numbers.
   3 order        the k-th runtime variable of the map is the k-th of the answer's list.
   4 access       transactions, turns and degrees are what counting over all lanes gives; a swizzle is a permutation.
   5 tile         a whole output tile reads offset + k * stride, 0 <= k < size, and nothing else.
+  6 whole        the pairs of a set's maps are those of all paths, from the root and back; no map is in a set twice.
+  7 dealt        deal permutes the points of the domain; wide takes every width-th of them.
 
 ERRORS
   Dimensions that contradict each other (a transpose whose sizes do not agree, ranks, permutations, ..) give a failed map
   whose error is one of SETT_ANALYSIS_ERROR_...; a full arena or an overflow gives the map's own errors.
 
 LIMITS
-  rank 32 for outputs and operands; 64 runtime variables in a chain, one all-gather. Questions about warps look at 2^20
+  rank 32 for outputs and operands; 64 runtime variables in a chain, one all-gather; 256 different maps in a set, more are
+  one UNDEFINED; constants behind at most 64 moves. Questions about warps look at 2^20
   points (whole says whether those were all). A tile that is no strided block of the operand is refused.
 
 HISTORY
   0.1  output to operand of moves and reductions.
   0.2  all ops with a map, in both directions; runtime variables; chains; coalescing, banks, reads, tiles.
+  0.3  whole graphs; memory that contradicts itself is refused.
 */
 #ifndef SETT_INDEXING_ANALYSIS_H
 #define SETT_INDEXING_ANALYSIS_H
@@ -163,7 +182,10 @@ enum {
   X(POSITION, "expected as many results as the memory has dimensions, or one: a position")                           \
   X(LANES, "expected a map with a first dimension, the lane, at most 256 variables and 64 lanes")                    \
   X(OUTSIDE, "expected indices inside the memory's dimensions")                                                      \
-  X(UNITS, "expected elements of at most 128 bits, and transactions or banks of at least a sixteenth of one")        \
+  X(UNITS, "expected elements of at most 128 bits, transactions or banks of at least a sixteenth of one, 1024 banks") \
+  X(STORE, "expected more memory for maps that are kept")                                                            \
+  X(GRAPH, "expected edges between values of the graph, all that lead to a value before those that leave it")        \
+  X(MEMORY, "expected padding that is not negative, a swizzle by every, count and unit of at least 1 that stays in a row") \
   X(TILE, "expected tile sizes of at least 1, of dimensions that start at 0")                                        \
   X(TOO_LARGE, "expected sizes whose products fit in 64 bits")
 
@@ -230,6 +252,55 @@ typedef struct sett_analysis_answer {
   sett_analysis_runtime runtime[SETT_ANALYSIS_MAX_RUNTIMES];
 } sett_analysis_answer;
 
+/* ---- whole graphs ---- */
+
+enum { SETT_ANALYSIS_MAX_MAPS = 256, SETT_ANALYSIS_MAX_MOVES = 64 }; /* maps in a set; moves that lead to a constant */
+
+/* Memory of the caller for maps that outlive the arena's contents: they lie there as text. It only grows. */
+typedef struct sett_analysis_store {
+  unsigned char *memory;
+  size_t bytes, used;
+} sett_analysis_store;
+
+typedef struct sett_analysis_kept {
+  int kind, results, replica, runtimes; /* as in the answer; text: its map `all` */
+  const char *reason, *text;
+  size_t length;
+  const sett_analysis_runtime *runtime;
+  struct sett_analysis_kept *next;
+} sett_analysis_kept;
+
+/* Different maps in the order in which they were found; {0}: none. UNDEFINED stands alone, and so do more than 256. */
+typedef struct sett_analysis_set {
+  int count, followed; /* followed: while a graph is walked */
+  sett_analysis_kept *first, *last;
+} sett_analysis_set;
+
+/* An array that an op makes (a tuple is as many values as it has arrays). */
+enum { SETT_ANALYSIS_ANY, SETT_ANALYSIS_CONSTANT, SETT_ANALYSIS_IOTA };
+typedef struct sett_analysis_value {
+  sett_analysis_list dims;
+  int known;      /* CONSTANT: every element is number; IOTA: an element is its index in dimension number */
+  int64_t number;
+} sett_analysis_value;
+
+/* Value user is made from value source. */
+typedef struct sett_analysis_edge {
+  int user, source;
+  int moves;                   /* 1: elements are moved as they are (copy, transpose, slice, ..), so what is known of source.. */
+  const sett_analysis_op *op;  /* the user's, its operand the source; get-tuple-element and the like are elementwise */
+  const int *operand;          /* op->operands values, -1 for what is none: where runtime variables are read from */
+  sett_analysis_set down, up;  /* op NULL: the maps from user to source, and back: of a call, whose sets are there already */
+} sett_analysis_edge;
+
+/* Edges stand in an order in which all that lead to a value come before those that leave it: users before their sources. */
+typedef struct sett_analysis_graph {
+  int values, edges;
+  const sett_analysis_value *value;
+  const sett_analysis_edge *edge;
+  int first; /* runtime[].operand is first + the value's number: graphs that call each other number their values apart */
+} sett_analysis_graph;
+
 /* ---- what maps are for ---- */
 
 enum {
@@ -240,7 +311,8 @@ enum {
 };
 
 /* Where an index of the map's results is: row-major, rows of dims' last entry + padding elements, in which column c of row
-   r is c xor (r / swizzle_every mod swizzle_count) * swizzle_unit. No dims: the one result is a position. */
+   r is c xor (r / swizzle_every mod swizzle_count) * swizzle_unit, all at least 1, as long as that stays in the row (its
+   length is a multiple of the power of two above the largest turn). No dims: the one result is a position. */
 typedef struct sett_analysis_memory {
   sett_analysis_list dims;
   int64_t bits; /* of an element */
@@ -293,6 +365,24 @@ SETT_INLINE sett_analysis_answer sett_analysis_tidy(sett_map_arena *arena, const
 /* Runtime variable k is known: the expression (in the variables of the map), clamped as the op does it. */
 SETT_INLINE sett_analysis_answer sett_analysis_fold(sett_map_arena *arena, const sett_analysis_answer *answer, int k,
                                                     sett_expr value);
+/* Memory for kept maps; a set with a further map (an equal one is not added), or with those of another set; a kept map as
+   an answer again. 0, or an error. */
+SETT_INLINE sett_analysis_store sett_analysis_store_make(void *memory, size_t bytes);
+SETT_INLINE int sett_analysis_keep(sett_map_arena *arena, sett_analysis_store *store, sett_analysis_set *set,
+                                   const sett_analysis_answer *answer);
+SETT_INLINE int sett_analysis_merge(sett_analysis_store *store, sett_analysis_set *set, const sett_analysis_set *more);
+SETT_INLINE sett_analysis_answer sett_analysis_load(sett_map_arena *arena, const sett_analysis_kept *kept);
+/* Along an edge that has an op: runtime variables are read from values of the graph. bind: those that read a constant or an
+   iota through moves are put in; then it is sett_analysis_tidy. */
+SETT_INLINE sett_analysis_answer sett_analysis_along(sett_map_arena *arena, const sett_analysis_graph *graph, int edge,
+                                                     int from_output);
+SETT_INLINE sett_analysis_answer sett_analysis_bind(sett_map_arena *arena, const sett_analysis_graph *graph,
+                                                    const sett_analysis_answer *answer, int drop);
+/* set[v], one for each value, becomes the maps between root and v over all paths: from root to v, or back (the epilogue of
+   v: where its elements go). What the arena holds stays, what is made in it goes. 0, or an error: then *edge, unless NULL,
+   is the edge that it is about, -1: none. */
+SETT_INLINE int sett_analysis_whole(sett_map_arena *arena, sett_analysis_store *store, const sett_analysis_graph *graph,
+                                    int root, int from_root, sett_analysis_set *set, int *edge);
 /* A warp is `lanes` consecutive values of the map's first dimension. How many transactions (of so many bytes, aligned) does
    it touch, and how few could hold as many elements? All warps are looked at, up to SETT_ANALYSIS_MAX_LOOKS points. */
 SETT_INLINE sett_analysis_coalescing sett_analysis_coalesced(sett_map_arena *arena, sett_map map,
@@ -303,6 +393,12 @@ SETT_INLINE sett_analysis_coalescing sett_analysis_coalesced(sett_map_arena *are
 SETT_INLINE sett_analysis_banks sett_analysis_bank_conflicts(sett_map_arena *arena, sett_map map,
                                                              const sett_analysis_memory *memory, int banks, int bytes,
                                                              int lanes);
+/* The same accesses given to other lanes, as a map of dimensions alone. deal: neighbouring lanes take neighbouring values of
+   variable v; of a lane in [0, T - 1] and v in [0, V - 1] the new ones have n = v * T + lane, the old lane is n floordiv V, the
+   old v is n mod V. wide: v goes in steps of so many elements, the first of each: what a vector access of so many moves when
+   its elements follow each other. UNDEFINED where bounds do not begin at 0, or width does not divide V. */
+SETT_INLINE sett_map sett_analysis_deal(sett_map_arena *arena, sett_map map, int v);
+SETT_INLINE sett_map sett_analysis_wide(sett_map_arena *arena, sett_map map, int v, int64_t width);
 /* The least padding of rows, or the first swizzle, with the lowest degree for all maps; that degree, -1: not decided. */
 SETT_INLINE int sett_analysis_pad_rows(sett_map_arena *arena, int maps, const sett_map *map, sett_analysis_memory *memory,
                                        int banks, int bytes, int lanes);
@@ -785,14 +881,13 @@ SETT_INLINE void settp_analysis_dot(settp_analysis_relation *r) {
   if (r->error) return;
   if (factor.count + other.count - batch.count - 2 * contracting.count != r->out.count)
     settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
-  for (i = 0; i < 2; ++i) {
-    sett_analysis_list list = i ? op->rhs_contracting : op->lhs_contracting;
-    if (!settp_analysis_distinct(list, op->in[i].count)) settp_analysis_fail(r, SETT_ANALYSIS_ERROR_DIMENSION);
+  for (i = 0; i < 2 && !r->error; ++i) {
+    sett_analysis_list some = i ? op->rhs_batch : op->lhs_batch, list = i ? op->rhs_contracting : op->lhs_contracting;
+    if (!settp_analysis_distinct(some, op->in[i].count) || !settp_analysis_distinct(list, op->in[i].count))
+      settp_analysis_fail(r, SETT_ANALYSIS_ERROR_DIMENSION);
+    for (k = 0; k < some.count && !r->error; ++k)
+      if (settp_analysis_has(list, some.values[k])) settp_analysis_fail(r, SETT_ANALYSIS_ERROR_DIMENSION);
   }
-  if (!settp_analysis_distinct(batch, factor.count) || !settp_analysis_distinct(contracting, factor.count))
-    settp_analysis_fail(r, SETT_ANALYSIS_ERROR_DIMENSION);
-  for (i = 0; i < batch.count && !r->error; ++i)
-    if (settp_analysis_has(contracting, batch.values[i])) settp_analysis_fail(r, SETT_ANALYSIS_ERROR_DIMENSION);
   free_at = side ? r->out.count - (factor.count - batch.count - contracting.count) : batch.count;
   for (i = 0; i < contracting.count && !r->error; ++i) { /* ranges in this order */
     int64_t dim = contracting.values[i], size = factor.values[dim], blocks = r->in.values[dim];
@@ -1513,6 +1608,267 @@ SETT_INLINE sett_analysis_answer sett_analysis_fold(sett_map_arena *arena, const
   return shorter;
 }
 
+/* ---- whole graphs ---- */
+
+SETT_INLINE sett_analysis_store sett_analysis_store_make(void *memory, size_t bytes) {
+  sett_analysis_store store;
+  store.memory = (unsigned char *)memory;
+  store.bytes = memory ? bytes : 0;
+  store.used = 0;
+  return store;
+}
+
+SETT_INLINE void *settp_analysis_take(sett_analysis_store *store, size_t bytes) {
+  size_t gap = (8 - (size_t)((uintptr_t)(store->memory + store->used) % 8)) % 8, left = store->bytes - store->used;
+  if (left < gap || left - gap < bytes) return NULL;
+  store->used += gap + bytes;
+  return store->memory + store->used - bytes;
+}
+
+SETT_INLINE int settp_analysis_alike(const sett_analysis_kept *a, const sett_analysis_kept *b) {
+  size_t i;
+  int k;
+  if (a->kind != b->kind || a->replica != b->replica || a->runtimes != b->runtimes || a->results != b->results ||
+      a->length != b->length)
+    return 0;
+  for (i = 0; i < a->length; ++i)
+    if (a->text[i] != b->text[i]) return 0;
+  for (k = 0; k < a->runtimes; ++k)
+    if (a->runtime[k].operand != b->runtime[k].operand || a->runtime[k].clamped != b->runtime[k].clamped) return 0;
+  return 1;
+}
+
+SETT_INLINE sett_analysis_kept settp_analysis_nothing(const char *reason) {
+  sett_analysis_kept kept;
+  kept.kind = SETT_ANALYSIS_UNDEFINED;
+  kept.results = kept.replica = kept.runtimes = 0;
+  kept.reason = reason;
+  kept.text = "UNDEFINED";
+  kept.length = 9;
+  kept.runtime = NULL;
+  kept.next = NULL;
+  return kept;
+}
+
+/* 1: it is in the set now, 0: it was said already, -1: no memory. Texts and lists are shared, not copied. */
+SETT_INLINE int settp_analysis_insert(sett_analysis_store *store, sett_analysis_set *set, const sett_analysis_kept *map) {
+  sett_analysis_kept *kept;
+  for (kept = set->first; kept; kept = kept->next)
+    if (settp_analysis_alike(kept, map)) return 0;
+  if (set->first && set->first->kind == SETT_ANALYSIS_UNDEFINED) return 0; /* nothing more can be said */
+  kept = (sett_analysis_kept *)settp_analysis_take(store, sizeof *kept);
+  if (!kept) return -1;
+  *kept = *map;
+  if (set->count == SETT_ANALYSIS_MAX_MAPS) *kept = settp_analysis_nothing("more than 256 different maps");
+  kept->next = NULL;
+  if (kept->kind == SETT_ANALYSIS_UNDEFINED || !set->count) {
+    set->first = set->last = kept;
+    set->count = 1;
+    return 1;
+  }
+  set->last->next = kept;
+  set->last = kept;
+  ++set->count;
+  return 1;
+}
+
+SETT_INLINE int sett_analysis_keep(sett_map_arena *arena, sett_analysis_store *store, sett_analysis_set *set,
+                                   const sett_analysis_answer *answer) {
+  sett_analysis_kept kept = settp_analysis_nothing(answer->reason);
+  size_t used = store->used;
+  sett_analysis_runtime *runtime;
+  char *text;
+  int i, added;
+  if (answer->all.kind == SETT_MAP_FAILED) { /* a chain that the limits do not allow, or a full arena */
+    kept.reason = sett_analysis_error_message(answer->all.error);
+  } else {
+    kept.kind = answer->kind;
+    kept.results = answer->results;
+    kept.replica = answer->replica;
+    kept.runtimes = answer->all.kind == SETT_MAP_DEFINED ? answer->runtimes : 0;
+    kept.length = sett_map_print(arena, answer->all, NULL, 0);
+    text = (char *)settp_analysis_take(store, kept.length + 1);
+    runtime = (sett_analysis_runtime *)settp_analysis_take(store, (size_t)kept.runtimes * sizeof *runtime);
+    if (!text || !runtime) return SETT_ANALYSIS_ERROR_STORE;
+    sett_map_print(arena, answer->all, text, kept.length + 1);
+    for (i = 0; i < kept.runtimes; ++i) runtime[i] = answer->runtime[i];
+    kept.text = text;
+    kept.runtime = runtime;
+  }
+  added = settp_analysis_insert(store, set, &kept);
+  if (!added) store->used = used;
+  return added < 0 ? SETT_ANALYSIS_ERROR_STORE : 0;
+}
+
+SETT_INLINE int sett_analysis_merge(sett_analysis_store *store, sett_analysis_set *set, const sett_analysis_set *more) {
+  const sett_analysis_kept *kept;
+  for (kept = more->first; kept; kept = kept->next)
+    if (settp_analysis_insert(store, set, kept) < 0) return SETT_ANALYSIS_ERROR_STORE;
+  return 0;
+}
+
+SETT_INLINE sett_analysis_answer sett_analysis_load(sett_map_arena *arena, const sett_analysis_kept *kept) {
+  sett_analysis_answer answer =
+      settp_analysis_answer(kept->kind, kept->reason, sett_map_parse(arena, kept->text, kept->length));
+  int i;
+  answer.results = kept->results;
+  answer.replica = kept->replica;
+  if (answer.all.kind != SETT_MAP_DEFINED) return answer;
+  answer.runtimes = kept->runtimes;
+  for (i = 0; i < kept->runtimes; ++i) answer.runtime[i] = kept->runtime[i];
+  return answer;
+}
+
+SETT_INLINE sett_analysis_answer sett_analysis_along(sett_map_arena *arena, const sett_analysis_graph *graph, int edge,
+                                                     int from_output) {
+  const sett_analysis_edge *e = &graph->edge[edge];
+  sett_analysis_answer answer = settp_analysis_ask(arena, e->op, from_output);
+  int i;
+  for (i = 0; i < answer.runtimes; ++i) {
+    if (answer.runtime[i].operand >= e->op->operands) return settp_analysis_failed(SETT_ANALYSIS_ERROR_OPERAND);
+    answer.runtime[i].operand = graph->first + e->operand[answer.runtime[i].operand];
+  }
+  return answer;
+}
+
+/* Follows what runtime variable k is read from through moves. 1 and its value, in the variables of the map, where known. */
+SETT_INLINE int settp_analysis_known(sett_map_arena *arena, const sett_analysis_graph *graph,
+                                     const sett_analysis_answer *host, int k, sett_expr *value) {
+  sett_analysis_answer index = settp_analysis_answer(SETT_ANALYSIS_EXACT, "", sett_analysis_runtime_map(host, k)), move;
+  int at = host->runtime[k].operand - graph->first, steps, e, variables = sett_map_variables(host->all);
+  index.results = host->runtime[k].count;
+  for (steps = 0; steps < SETT_ANALYSIS_MAX_MOVES; ++steps) {
+    const sett_analysis_value *v;
+    if (at < 0 || at >= graph->values) return 0;
+    v = &graph->value[at];
+    if (v->known == SETT_ANALYSIS_CONSTANT) {
+      *value = sett_map_constant(arena, v->number);
+      return 1;
+    }
+    if (v->known == SETT_ANALYSIS_IOTA) {
+      if (v->number < 0 || v->number >= index.results) return 0;
+      *value = index.all.result[v->number];
+      return 1;
+    }
+    for (e = 0; e < graph->edges; ++e)
+      if (graph->edge[e].user == at && graph->edge[e].moves) break;
+    if (e == graph->edges || (!graph->edge[e].op && graph->edge[e].down.count != 1)) return 0;
+    move = graph->edge[e].op ? sett_analysis_along(arena, graph, e, 1)
+                             : sett_analysis_load(arena, graph->edge[e].down.first);
+    index = sett_analysis_compose(arena, &index, &move);
+    if (index.all.kind != SETT_MAP_DEFINED || sett_map_variables(index.all) != variables) return 0;
+    at = graph->edge[e].source;
+  }
+  return 0;
+}
+
+SETT_INLINE sett_analysis_answer sett_analysis_bind(sett_map_arena *arena, const sett_analysis_graph *graph,
+                                                    const sett_analysis_answer *answer, int drop) {
+  sett_analysis_answer bound = *answer;
+  sett_expr value;
+  int k = 0;
+  while (k < bound.runtimes && bound.all.kind == SETT_MAP_DEFINED) {
+    if (settp_analysis_known(arena, graph, &bound, k, &value))
+      bound = sett_analysis_fold(arena, &bound, k, value);
+    else
+      ++k;
+  }
+  return sett_analysis_tidy(arena, &bound, drop);
+}
+
+/* The set of edge's source (and all before it) from the sets of its user. */
+SETT_INLINE int settp_analysis_spread(sett_map_arena *arena, sett_analysis_store *store, const sett_analysis_graph *graph,
+                                      int edge, int from_root, sett_analysis_set *set) {
+  const sett_analysis_edge *e = &graph->edge[edge];
+  const sett_analysis_set *from = &set[e->user];
+  sett_analysis_set *to = &set[e->source], one = e->down;
+  sett_map_mark mark = sett_map_arena_mark(arena);
+  const sett_analysis_kept *m, *n;
+  sett_analysis_answer a, b;
+  int error = 0;
+  if (!e->op) {
+    if (!from_root) one = e->up;
+  } else {
+    a = sett_analysis_along(arena, graph, edge, from_root);
+    error = a.all.kind == SETT_MAP_FAILED ? a.all.error : 0;
+    one.count = one.followed = 0;
+    one.first = one.last = NULL;
+    if (!error) {
+      a = sett_analysis_bind(arena, graph, &a, 1);
+      error = sett_analysis_keep(arena, store, &one, &a);
+    }
+    sett_map_arena_rewind(arena, mark);
+    if (error) return error;
+    if (e->op->opcode == SETT_ANALYSIS_ELEMENTWISE && e->op->in[e->op->operand].count == e->op->out.count &&
+        one.first->kind == SETT_ANALYSIS_EXACT)
+      return sett_analysis_merge(store, to, from); /* it changes no map */
+  }
+  for (m = from->first; m; m = m->next)
+    for (n = one.first; n && !error; n = n->next) {
+      a = sett_analysis_load(arena, n);
+      b = sett_analysis_load(arena, m);
+      a = from_root ? sett_analysis_compose(arena, &b, &a) : sett_analysis_compose(arena, &a, &b);
+      a = sett_analysis_bind(arena, graph, &a, 1);
+      error = sett_analysis_keep(arena, store, to, &a);
+      sett_map_arena_rewind(arena, mark);
+    }
+  return error;
+}
+
+SETT_INLINE int settp_analysis_graph_error(const sett_analysis_graph *graph, int e, const sett_analysis_set *set) {
+  const sett_analysis_edge *edge = &graph->edge[e];
+  int k;
+  if (edge->user < 0 || edge->user >= graph->values || edge->source < 0 || edge->source >= graph->values)
+    return SETT_ANALYSIS_ERROR_GRAPH;
+  if (edge->source == edge->user || set[edge->source].followed) return SETT_ANALYSIS_ERROR_GRAPH;
+  if (!edge->op) return 0;
+  if (edge->op->operand < 0 || edge->op->operand >= edge->op->operands || !edge->operand) return SETT_ANALYSIS_ERROR_GRAPH;
+  for (k = 0; k < edge->op->operands; ++k)
+    if (edge->operand[k] >= graph->values) return SETT_ANALYSIS_ERROR_GRAPH;
+  return edge->operand[edge->op->operand] == edge->source ? 0 : SETT_ANALYSIS_ERROR_GRAPH;
+}
+
+SETT_INLINE int sett_analysis_whole(sett_map_arena *arena, sett_analysis_store *store, const sett_analysis_graph *graph,
+                                    int root, int from_root, sett_analysis_set *set, int *edge) {
+  sett_map_mark mark = sett_map_arena_mark(arena);
+  sett_analysis_answer identity;
+  sett_expr result[SETT_ANALYSIS_MAX_RANK];
+  sett_map_variable variable[SETT_ANALYSIS_MAX_RANK];
+  sett_analysis_list dims;
+  int i, e, error;
+  if (edge) *edge = -1;
+  for (i = 0; i < graph->values; ++i) {
+    set[i].count = set[i].followed = 0;
+    set[i].first = set[i].last = NULL;
+  }
+  if (root < 0 || root >= graph->values) return SETT_ANALYSIS_ERROR_GRAPH;
+  dims = graph->value[root].dims;
+  error = settp_analysis_dims_error(dims);
+  if (error) return error;
+  for (i = 0; i < dims.count; ++i) {
+    variable[i].name = NULL;
+    variable[i].lo = 0;
+    variable[i].hi = dims.values[i] - 1;
+    result[i] = sett_map_var(arena, i);
+  }
+  identity = settp_analysis_answer(SETT_ANALYSIS_EXACT, "",
+                                   sett_map_make(arena, dims.count, 0, 0, variable, dims.count, result, 0, NULL));
+  if (identity.all.kind == SETT_MAP_DEFINED) identity.results = dims.count;
+  identity = sett_analysis_tidy(arena, &identity, 0);
+  error = identity.all.kind == SETT_MAP_FAILED ? identity.all.error
+                                               : sett_analysis_keep(arena, store, &set[root], &identity);
+  sett_map_arena_rewind(arena, mark);
+  for (e = 0; e < graph->edges && !error; ++e) {
+    error = settp_analysis_graph_error(graph, e, set);
+    if (!error) {
+      set[graph->edge[e].user].followed = 1;
+      if (set[graph->edge[e].user].count) error = settp_analysis_spread(arena, store, graph, e, from_root, set);
+    }
+    if (error && edge) *edge = e;
+  }
+  return error;
+}
+
 /* ---- what maps are for ---- */
 
 /* The accesses of one instruction: lanes consecutive values of variable 0, the others fixed. */
@@ -1544,6 +1900,24 @@ SETT_INLINE int64_t settp_analysis_position(const sett_analysis_memory *m, const
   return row;
 }
 
+/* hi - lo + 1, or -1 where it does not fit in 64 bits. */
+SETT_INLINE int64_t settp_analysis_extent(int64_t lo, int64_t hi) {
+  int64_t extent = hi;
+  if (lo == INT64_MIN || !settp_analysis_add_to(&extent, -lo) || !settp_analysis_add_to(&extent, 1)) return -1;
+  return extent;
+}
+
+/* Rows do not overlap, and a swizzle stays in its row: columns are cut into blocks of a power of two that it permutes. */
+SETT_INLINE int settp_analysis_memory_error(const sett_analysis_memory *m) {
+  int64_t most, block = 1, minor = m->dims.count > 0 ? m->dims.values[m->dims.count - 1] : 0;
+  if (m->padding < 0 || m->padding > INT64_MAX - minor) return SETT_ANALYSIS_ERROR_MEMORY;
+  if (m->swizzle_count == 0) return 0;
+  if (m->swizzle_count < 0 || m->swizzle_every < 1 || m->swizzle_unit < 1) return SETT_ANALYSIS_ERROR_MEMORY;
+  most = settp_analysis_mul(m->swizzle_count - 1, m->swizzle_unit);
+  while (most >= block && block <= minor) block *= 2;
+  return most >= 0 && most < block && minor % block == 0 ? 0 : SETT_ANALYSIS_ERROR_MEMORY;
+}
+
 SETT_INLINE settp_analysis_warps settp_analysis_warps_begin(sett_map_arena *arena, sett_map map, int lanes,
                                                             const sett_analysis_memory *memory) {
   settp_analysis_warps w;
@@ -1561,6 +1935,10 @@ SETT_INLINE settp_analysis_warps settp_analysis_warps_begin(sett_map_arena *aren
       w.error = SETT_ANALYSIS_ERROR_LANES;
     else if (w.evaluator.failed)
       w.error = w.evaluator.failed;
+    else if (settp_analysis_extent(map.variable[0].lo, map.variable[0].hi) < 0)
+      w.error = SETT_ANALYSIS_ERROR_LANES;
+    else
+      w.error = settp_analysis_memory_error(memory);
     for (i = 0; i < sett_map_variables(map) && !w.error; ++i) w.value[i] = map.variable[i].lo;
   }
   if (lanes < 1 || lanes > SETT_ANALYSIS_MAX_LANES) w.error = SETT_ANALYSIS_ERROR_LANES;
@@ -1686,7 +2064,7 @@ SETT_INLINE sett_analysis_banks sett_analysis_bank_conflicts(sett_map_arena *are
   b.warps = b.phases = b.turns = 0;
   b.degree = b.lanes = 0;
   b.bank = 0;
-  if (!b.error && (banks < 1 || bytes < 1 || memory->bits < 1 || memory->bits > 128 || size > 1024))
+  if (!b.error && (banks < 1 || banks > 1024 || bytes < 1 || memory->bits < 1 || memory->bits > 128 || size > 1024))
     b.error = SETT_ANALYSIS_ERROR_UNITS;
   if (b.error) return b;
   phase = memory->bits > size ? (int)((int64_t)lanes * size / memory->bits) : lanes; /* wide elements go in turns */
@@ -1720,6 +2098,52 @@ SETT_INLINE sett_analysis_banks sett_analysis_bank_conflicts(sett_map_arena *are
   return b;
 }
 
+/* The map with results for its variables: value[i] for variable i, where they are not the variables themselves. */
+SETT_INLINE sett_map settp_analysis_instead(sett_map_arena *arena, sett_map map, const sett_map_variable *variable,
+                                            const sett_expr *value) {
+  sett_map all = sett_map_to_dims(arena, map, NULL), first;
+  int n = sett_map_variables(map);
+  if (all.kind != SETT_MAP_DEFINED) return all;
+  first = sett_map_make(arena, n, 0, 0, variable, n, value, 0, NULL);
+  return sett_map_simplify(arena, sett_map_compose(arena, first, all));
+}
+
+SETT_INLINE sett_map sett_analysis_deal(sett_map_arena *arena, sett_map map, int v) {
+  sett_expr value[SETT_ANALYSIS_MAX_VARIABLES], n;
+  int64_t lanes, values;
+  int i;
+  if (map.kind != SETT_MAP_DEFINED) return map;
+  if (sett_map_variables(map) > SETT_ANALYSIS_MAX_VARIABLES || map.dims < 1 || v < 1 || v >= sett_map_variables(map))
+    return sett_map_undefined();
+  if (map.variable[0].lo || map.variable[v].lo || map.variable[0].hi == INT64_MAX || map.variable[v].hi == INT64_MAX)
+    return sett_map_undefined();
+  lanes = map.variable[0].hi + 1;
+  values = map.variable[v].hi + 1;
+  for (i = 0; i < sett_map_variables(map); ++i) value[i] = sett_map_var(arena, i);
+  n = sett_map_add(arena, settp_analysis_times(arena, value[v], lanes), value[0]);
+  value[0] = sett_map_floordiv(arena, n, sett_map_constant(arena, values));
+  value[v] = sett_map_mod(arena, n, sett_map_constant(arena, values));
+  return settp_analysis_instead(arena, map, map.variable, value);
+}
+
+SETT_INLINE sett_map sett_analysis_wide(sett_map_arena *arena, sett_map map, int v, int64_t width) {
+  sett_map_variable variable[SETT_ANALYSIS_MAX_VARIABLES];
+  sett_expr value[SETT_ANALYSIS_MAX_VARIABLES];
+  int i;
+  if (map.kind != SETT_MAP_DEFINED) return map;
+  if (sett_map_variables(map) > SETT_ANALYSIS_MAX_VARIABLES || v < 1 || v >= sett_map_variables(map) || width < 1)
+    return sett_map_undefined();
+  if (map.variable[v].lo || map.variable[v].hi == INT64_MAX || (map.variable[v].hi + 1) % width)
+    return sett_map_undefined();
+  for (i = 0; i < sett_map_variables(map); ++i) {
+    variable[i] = map.variable[i];
+    value[i] = sett_map_var(arena, i);
+  }
+  variable[v].hi = (map.variable[v].hi + 1) / width - 1;
+  value[v] = settp_analysis_times(arena, value[v], width);
+  return settp_analysis_instead(arena, map, variable, value);
+}
+
 /* Degree of the worst of several accesses in one memory; -1: not all could be looked at. */
 SETT_INLINE int settp_analysis_worst(sett_map_arena *arena, int maps, const sett_map *map,
                                      const sett_analysis_memory *memory, int banks, int bytes, int lanes) {
@@ -1738,8 +2162,9 @@ SETT_INLINE int sett_analysis_pad_rows(sett_map_arena *arena, int maps, const se
                                        sett_analysis_memory *memory, int banks, int bytes, int lanes) {
   sett_analysis_memory try_it = *memory;
   int best = settp_analysis_worst(arena, maps, map, memory, banks, bytes, lanes), degree;
-  int64_t padding, round = (int64_t)banks * bytes * 8 / (memory->bits > 0 ? memory->bits : 1);
+  int64_t padding, round;
   if (best < 0 || memory->dims.count < 2) return best;
+  round = (int64_t)banks * bytes * 8 / memory->bits;
   for (padding = 1; padding < round && best > 1; ++padding) {
     try_it.padding = padding;
     degree = settp_analysis_worst(arena, maps, map, &try_it, banks, bytes, lanes);
@@ -1778,8 +2203,7 @@ SETT_INLINE int64_t sett_analysis_reads(sett_map_arena *arena, sett_map map) {
   if (map.kind != SETT_MAP_DEFINED || n > SETT_ANALYSIS_MAX_VARIABLES) return -1;
   for (i = 0; i < n; ++i) {
     point[i] = sett_map_var(arena, i);
-    if (map.variable[i].lo == INT64_MIN || map.variable[i].hi - map.variable[i].lo == INT64_MAX) return -1;
-    count = settp_analysis_mul(count, map.variable[i].hi - map.variable[i].lo + 1);
+    count = settp_analysis_mul(count, settp_analysis_extent(map.variable[i].lo, map.variable[i].hi));
   }
   if (!map.constraints) return count;
   identity =
@@ -1865,7 +2289,12 @@ SETT_INLINE sett_analysis_tile sett_analysis_propagate(sett_map_arena *arena, se
   }
   for (r = 0; r < tiled.results; ++r) { /* negative steps reach below the offset */
     t.stride[r] = image.value[r].modulus ? image.value[r].modulus : 1;
-    t.size[r] = (image.value[r].hi - image.value[r].lo) / t.stride[r] + 1;
+    t.size[r] = settp_analysis_extent(image.value[r].lo, image.value[r].hi);
+    if (t.size[r] < 0) {
+      t.reason = "the tile's extent does not fit in 64 bits";
+      return t;
+    }
+    t.size[r] = (t.size[r] - 1) / t.stride[r] + 1;
     result[r] = settp_analysis_plus(arena, t.offset.result[r], image.value[r].lo);
   }
   t.offset = sett_map_simplify(arena, sett_map_make(arena, n, 0, 0, tiled.variable, tiled.results, result, 0, NULL));

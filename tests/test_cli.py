@@ -308,6 +308,19 @@ def test_sett_statuses() -> None:
         assert done.returncode == 2 and done.stderr.startswith("error: "), words
 
 
+def test_sett_help() -> None:
+    """The usage names every group; an error of one of several arguments says which."""
+    done = sett("--help")
+    assert done.returncode == 0 and not done.stderr
+    for group in ("map", "shape", "nested", "op", "indexing", "coalescing", "banks", "utilisation", "reuse", "tile"):
+        assert re.search(rf"\b{group}\b", done.stdout), group
+    good, bad = "(d0) -> (d0), domain: d0 in [0, 3]", "(d0 -> (d0)"
+    for words, argument in ((("map", "compose", good, bad), "SECOND"), (("map", "equal", bad, good), "A"), (("shape", "bitcast", "f32[4]", "f32["), "B"),
+                            (("coalescing", bad, "f32"), "MAP"), (("tile", good, "x"), "SIZE,SIZE,.."), (("reuse", good, "f32["), "SHAPE")):
+        done = sett(*words)
+        assert done.returncode == 2 and re.match(r"error: \d+: ", done.stderr) and done.stderr.endswith(f", in {argument}\n"), (words, done.stderr)
+
+
 def test_sett_lines() -> None:
     """A line of input, a line of output, in order; errors stand in their places."""
     good = "(d0) -> (d0 floordiv 4), domain: d0 in [0, 3]"
@@ -338,7 +351,7 @@ def test_every_test_is_built() -> None:
     for path in [*ROOT.glob("tests/test_*.py"), *ROOT.glob("tests/*.c")]:
         assert re.search(rf": (pytest|ctest) tests/{re.escape(path.name)}\b", text), path.name
     assert sorted(re.findall(r"^k = (\w+)$", text, re.M)) == sorted(path.stem for folder in ("kernels", "tilings") for path in ROOT.glob(f"tests/{folder}/*.hlo"))
-    stamps = re.findall(r"^build (build/(?:tests|asan)/\S+): (?:pytest|ctest|alone|lines)", text, re.M)
+    stamps = re.findall(r"^build (build/(?:tests|asan)/\S+): (?:pytest|ctest|alone|lines|maps_of)", text, re.M)
     phony = " ".join(re.findall(r"^build (?:test|asan|test-peer): phony ((?:.*\$\n)*.*)", text, re.M)).split()
     assert sorted(stamps) == sorted(word for word in phony if word != "$")
 

@@ -1,0 +1,169 @@
+"""The emitters document's examples in `gen explain`: what it says of each, and what is said here.
+
+The document's kernels are schedules for its GPU. Where ours is another one on purpose, the test says why and checks what both must do: write the same elements,
+each once, as blocks of threads that move whole vectors, and read for each the element that the op says.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from math import ceil
+from pathlib import Path
+from typing import Iterable, List, Tuple
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from gen import algebra, build, hlo  # noqa: E402
+from gen.schedule import Loop  # noqa: E402
+
+HEAD = "HloModule m\n\n"
+
+
+def entry(body: str, operand: str, result: str) -> str:
+    return HEAD + body + f"\nENTRY main {{\n  p0 = {operand} parameter(0)\n  ROOT fusion = {result} fusion(p0), kind=kLoop, calls=fused\n}}\n"
+
+
+TRANSPOSE = entry("""fused {
+  p0 = f32[20,40] parameter(0)
+  ROOT t = f32[40,20] transpose(p0), dimensions={1,0}
+}
+""", "f32[20,40]", "f32[40,20]")
+
+PARTITION = entry("""fused {
+  p0 = f32[512,512] parameter(0)
+  log = f32[512,512] log(p0)
+  transpose = f32[512,512] transpose(log), dimensions={1,0}
+  ROOT add = f32[512,512] add(log, transpose)
+}
+""", "f32[512,512]", "f32[512,512]")
+
+EXP_ABS = entry("""fused {
+  p0 = f32[20,160,170] parameter(0)
+  exp = f32[20,160,170] exponential(p0)
+  transpose = f32[170,160,20] transpose(exp), dimensions={2,1,0}
+  ROOT abs = f32[170,160,20] abs(transpose)
+}
+""", "f32[20,160,170]", "f32[170,160,20]")
+
+GELU = ROOT / "tests" / "kernels" / "gelu_bf16.hlo"
+# The document's maps of gelu's loop: of an index, and flattened.
+GELU_INDEX = ("(th_x, bl_x)[vector_index] -> (bl_x floordiv 4096, (bl_x floordiv 8) mod 512, (bl_x mod 8) * 512 + th_x * 4 + vector_index), "
+              "domain: th_x in [0, 127], bl_x in [0, 24575], vector_index in [0, 3]")
+GELU_FLAT = "(th_x, bl_x)[vector_index] -> (th_x * 4 + bl_x * 512 + vector_index), domain: th_x in [0, 127], bl_x in [0, 24575], vector_index in [0, 3]"
+
+
+def explain(file: Path, stage: str) -> str:
+    done = subprocess.run([sys.executable, "-m", "gen", "explain", str(file), "--stage", stage, "--target", "cuda", "--device", "sm_90"], cwd=ROOT,
+                          capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def found(pattern: str, text: str) -> str:
+    match = re.search(pattern, text, re.M)
+    assert match, (pattern, text)
+    return match[1]
+
+
+def points(text: str, wanted: str) -> List[Tuple[int, ...]]:
+    """At every point of the domain, the last variable fastest: the values of the expressions of `wanted`, in which `results` are the map's results."""
+    head, domain = text.split(", domain: ")
+    parts = re.findall(r"(?:^|, )((?:[^,\[\]()]|\([^)]*\))+) in \[(-?\d+), (-?\d+)\]", domain)
+    code = f"[({wanted.replace('results', head.split('-> ')[1][1:-1])},)"
+    for name, lo, hi in parts:
+        code += f" for {name} in range({lo}, {int(hi) + 1})" if name.isidentifier() else f" if {lo} <= {name} <= {hi}"
+    return eval(re.sub(r"\bpass\b", "pass_", code.replace("floordiv", "//").replace("mod", "%") + "]"), {})
+
+
+def each_once(found: Iterable[int], count: int) -> bool:
+    return sorted(found) == list(range(count))
+
+
+def test_transpose_map(tmp_path: Path) -> None:
+    """[20,40] to [40,20]: "(d0, d1) -> d1" and "(d0, d1) -> d0", one for each dimension of the operand."""
+    file = tmp_path / "t.hlo"
+    file.write_text(TRANSPOSE)
+    text = explain(file, "maps")
+    assert found(r"^  result 0 -> p0: (.*)$", text) == "(i0, i1) -> (i1, i0), domain: i0 in [0, 39], i1 in [0, 19]"
+    op = algebra.call("op", "transpose", "0", "out=40,20", "in=20,40", "dimensions=1,0")
+    assert op == "(d0, d1) -> (d1, d0), domain: d0 in [0, 39], d1 in [0, 19]"
+
+
+def test_partition(tmp_path: Path) -> None:
+    """log is wanted at (i, j) and at (j, i). The document: three functions of one instruction each, add, transpose, log. Here a transpose is no function:
+    it is the index at which add calls log, so two are left, and log is computed by one text in both."""
+    file = tmp_path / "p.hlo"
+    file.write_text(PARTITION)
+    text = explain(file, "partition")
+    assert text.startswith("p: 2 functions\n") and len(re.findall(r" log\(", text)) == 1 and len(re.findall(r"call sett_p_log", text)) == 2, text
+    maps = explain(file, "maps")
+    domain = "domain: i0 in [0, 511], i1 in [0, 511]"
+    assert sorted(re.findall(r"= sett_p_log at (.*)$", maps, re.M)) == [f"(i0, i1) -> (i0, i1), {domain}", f"(i0, i1) -> (i1, i0), {domain}"]
+
+
+def test_gelu() -> None:
+    """One function; blocks of 128 threads whose vectors follow each other in memory. The document's vectors are 4 of bf16, 8 bytes; ours 8, the 16 bytes
+    that one access may have, so half as many blocks. With its 4 the map is the document's."""
+    assert explain(GELU, "partition").startswith("gelu_bf16: 1 function\n")
+    count = 6 * 512 * 4096
+    schedule = explain(GELU, "schedule")
+    index, position = found(r"^  index: (.*)$", schedule), found(r"^  position: (.*)$", schedule)
+    assert "threads 128" in schedule and "guard: none, the map proves it" in schedule
+    (fusion,) = hlo.fusions(hlo.read(str(GELU)))
+    (kernel,) = build.program(fusion, "cuda", "sm_90", False).kernels
+    assert isinstance(kernel.loop, Loop) and (kernel.loop.threads, kernel.loop.vec, kernel.loop.chunks, kernel.blocks) == (128, 8, 1, 12288)
+    # the document's schedule through the same algebra
+    theirs = replace(kernel.loop, vec=4)
+    flat = algebra.rename(algebra.simplify(theirs.thread_map(count)), "th_x", "bl_x", "vector_index")
+    assert theirs.blocks(count) == 24576 and flat == GELU_FLAT
+    unflat = f"(d0) -> (d0 floordiv 2097152, (d0 floordiv 4096) mod 512, d0 mod 4096), domain: d0 in [0, {count - 1}]"
+    assert algebra.compose(flat, unflat) == GELU_INDEX
+    # ours: every element once, as th_x, bl_x and vec are the digits of its position; a block of ours is two of the document's
+    assert position == "(th_x, bl_x)[vec] -> (th_x * 8 + bl_x * 1024 + vec), domain: th_x in [0, 127], bl_x in [0, 12287], vec in [0, 7]"
+    assert 8 * 128 == 1024 and 1024 * 12288 == count
+    for th_x, bl_x, vec in [(0, 0, 0), (127, 12287, 7), *((3 * k % 128, 7919 * k % 12288, k % 8) for k in range(500))]:
+        at = th_x * 8 + bl_x * 1024 + vec
+        assert algebra.evaluate(index, th_x, bl_x, vec) == (at // 2097152, at // 4096 % 512, at % 4096)
+    # flattened it is one expression, the same for what is read and written; a vector is read before the unrolled loop and written after it
+    flattened = explain(GELU, "flatten")
+    assert found(r"^  read p0: (.*)$", flattened) == found(r"^  write r0: (.*)$", flattened) == position
+    vectors = explain(GELU, "vectorize")
+    assert "  read p0 along vec: stride 1, aligned to 8\n" in vectors and "  write r0 along vec: stride 1, aligned to 8\n" in vectors
+    before, rest = vectors.split("  unrolled 8 times:\n")
+    after = rest.split("  after:\n")[1]
+    assert before.count("const uint4 *") == 1 and after.count("uint4 *") == 1
+
+
+def test_transpose_tile(tmp_path: Path) -> None:
+    """20x160x170 to 170x160x20 by tiles in shared memory, with one element more a row against bank conflicts, as in the document: read along the
+    operand's rows, a barrier, written along the output's. The document: 128 threads, a tile of 32x1x32 in 32x1x33, of the dimensions 0 and 2 that change
+    places, 960 blocks, 12 of 32 columns empty (20 is no 32). Here 160 and 20 are one dimension of 3200 to the output, so no column is: 600 blocks of 32 x 32,
+    256 threads with vectors of 4."""
+    file = tmp_path / "x.hlo"
+    file.write_text(EXP_ABS)
+    count = 20 * 160 * 170
+    schedule, flat = explain(file, "schedule"), explain(file, "flatten")
+    assert ceil(20 / 32) * 160 * ceil(170 / 32) == 960 and ceil(160 * 20 / 32) * ceil(170 / 32) == 600
+    assert "threads 256, tile 32 x 32, vec 4, tile_p0 pitch 33 words of 4: 1-way" in schedule and "600 blocks" in schedule
+    index = found(r"^  index: (.*)$", schedule)
+    load, read, write = (found(rf"^  {what}: (.*)$", flat) for what in ("load p0", "read p0", "write r0"))
+    blocks = "row_tile, lane_tile"
+    at = [i for (i,) in points(index, "(results)")]
+    written = [i0 * 3200 + i1 * 20 + i2 for i0, i1, i2 in at]
+    assert each_once(written, count), "every element of the output once"
+    assert written == [position for (position,) in points(write, "results")]
+    reads = points(read, f"results, ({blocks})")
+    assert [position for position, _ in reads] == [i2 * 27200 + i1 * 170 + i0 for i0, i1, i2 in at], "and it is the operand's at the index turned around"
+    loads = points(load, f"results, ({blocks})")
+    assert each_once((position for position, _ in loads), count), "every element of the operand goes to shared memory once"
+    assert sorted(loads) == sorted(reads), "in the block that reads it"
+    vectors = explain(file, "vectorize")
+    assert "load p0 along vec: stride 1, aligned to 2" in vectors and "write r0 along vec: stride 1, aligned to 4" in vectors
+    kernel = explain(file, "kernel")
+    assert "__shared__ float tile_p0[1056];" in kernel and 1056 == 32 * 1 * 33 and kernel.count("__syncthreads();") == 1
+    first, second = kernel.split("__syncthreads();")
+    assert "expf" not in first and "expf" in second and "fabsf" in second  # the document computes exp before the tile; here it is stored as it was read
