@@ -9,11 +9,11 @@ import re
 import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, Optional, Sequence, Set, Tuple
 
 import jinja2
 
-from gen import algebra, distribute, dtypes, hlo, ops, orders, plan, reduction, reduction_gpu, reference, tiled, transpose, widths
+from gen import algebra, distribute, dtypes, hlo, ops, orders, plan, reduction, reduction_gpu, reference, tiled, transpose, updates, widths
 from gen.dialect import COMPLEX, DIALECTS, SCALAR_C, TINY, Dialect, vectors
 from gen.emit import Body, Helpers, Value, conditions, NotWide, Text, first_leaf, memory_map, offset, buffers_of, reads_of
 from gen.hlo import Computation, Fusion, Instruction, Shape
@@ -79,6 +79,10 @@ def nests(fusion: Fusion) -> List[Nest]:
     """Kernels to be, in the order in which they run: what goes through scratch, then the results."""
     computation = widths.lowered(fusion.computation)
     computation, leaves = tiled.lowered(computation, result_leaves(computation))
+    update, _ = updates.find(fusion, computation, leaves, f"sett_{fusion.name}")
+    if update and update.aliases:
+        return [update]
+    leaves = update.kept if update else leaves
     planned = plan.plan(computation, leaves)
     groups: "Dict[Tuple[int, Any, str, Any, str, Any], List[Tuple[int, Shape, Instruction, int]]]" = {}
     for number, shape, instruction, leaf in leaves:
@@ -91,7 +95,7 @@ def nests(fusion: Fusion) -> List[Nest]:
             groups.setdefault(alike, []).append((number, shape, instruction, leaf))
     parts = [(part, key, group, layout) for (_, key, _, _, layout, _), group in groups.items()
              for part in (orders.arranged(computation, group, planned.cuts) if key is None and not layout else [orders.linear(group)])]
-    count = len(planned.cuts) + len(parts)
+    count = len(planned.cuts) + len(parts) + (update is not None)
     names = iter(f"sett_{fusion.name}" + (f"_part{n}" if count > 1 else "") for n in range(count))
     made: List[Nest] = []
     for reduce, number in planned.cuts.items():
@@ -106,7 +110,19 @@ def nests(fusion: Fusion) -> List[Nest]:
             nest = plan.reduction(nest, list(dict.fromkeys(i for number, *_ in group for i in planned.fused[number])))
         nest.layout = layout
         made.append(nest)
-    return _sides_taken(made)
+    made = _sides_taken(made)
+    if update:
+        made.append(updates.renamed(update, next(names)))
+    return made
+
+
+def how_updated(fusion: Fusion) -> str:
+    """Which way dynamic-update-slices that are results go, and why; "" where there are none."""
+    update, why = updates.find(fusion, *tiled.lowered(fusion.computation, result_leaves(fusion.computation)), "e")
+    if update is None:
+        return why and f"no kernel for the update alone: {why}"
+    return ", ".join(f"result {k} is parameter {n}, updated in place" for k, n in update.aliases.items()) or \
+        f"the operand is written, then the update over it; not in place: {update.why}"
 
 
 def misplaced(module: hlo.Module) -> "Optional[hlo.HloError]":
@@ -182,10 +198,11 @@ def _guard(thread: str, box: "Dict[str, Tuple[int, int]]", index_type: str, loop
 
 def kernel(d: Dialect, device: Device, helpers: Helpers, nest: Nest, excess: bool) -> Kernel:
     """The best schedule's kernel that the maps allow."""
+    at_index = isinstance(nest, updates.Update) or bool(updates.bound_in(nest.partition))
     if nest.layout and not device.cpu:
         loops: "Sequence[Loop]" = [distribute.schedule(nest.layout, nest.shape.dims, nest.shape.minor_to_major)]
     else:
-        plain = not touches(nest, {*dtypes.PACKED, *TINY, *COMPLEX})
+        plain = not touches(nest, {*dtypes.PACKED, *TINY, *COMPLEX}) and not isinstance(nest, updates.Update)
         weave, down, moves = _woven(nest) if device.lanes > 1 and plain else (1, 1, False)
         turned = transpose.kernel(d, device, helpers, nest, excess) if weave == 1 and plain else None
         if turned:
@@ -196,8 +213,10 @@ def kernel(d: Dialect, device: Device, helpers: Helpers, nest: Nest, excess: boo
         if packed:      # a work-item writes whole bytes; fewer elements than one byte holds, one after another
             few = nest.shape.elements < max(packed)
             loops = [Loop(chunks=nest.shape.elements, blocked=True) if few else replace(loops[-1], vec=max(packed))]
-        if touches(nest, COMPLEX):
+        if touches(nest, COMPLEX) or (isinstance(nest, updates.Update) and not device.cpu):     # written from any element on
             loops = loops[-1:]
+        if at_index:      # halves of words are not side by side
+            loops = [loop for loop in loops if not loop.paired]
     for loop in loops:
         try:
             made = narrowest(helpers, lambda index_type, trial: (_table_kernel(d, trial, nest, loop, index_type, excess) if loop.paired else None) or
@@ -247,9 +266,11 @@ def _kernel_in(d: Dialect, helpers: Helpers, nest: Nest, loop: Loop, index_type:
         tail_guard = _guard(tail_thread, scalar.box(elements), index_type, scalar, False) or "1"
     functions = [function_text(d, helpers, partition, f, excess) for f in reversed(partition.functions[1:])]
     reads, writes = buffers_of(partition, partition.entry), {root.pointer: root.shape for root in partition.roots}
-    return Kernel(nest.name, nest, loop, index_type, loop.blocks(elements), ", ".join(arguments(d, reads, writes)), functions,
+    shared = nest.shared if isinstance(nest, updates.Update) else []
+    return Kernel(nest.name, nest, loop, index_type, loop.blocks(elements), ", ".join(arguments(d, reads, writes, shared)), functions,
                   _guard(thread, loop.box(elements), index_type, loop, True), body.before.lines, body.text.lines, body.after.lines, tail, tail_guard,
-                  attribute(d, loop.threads), thread, [*reads, *sorted(writes)], body.flat, None, [body.ahead[key] for key in sorted(body.ahead)])
+                  attribute(d, loop.threads), thread, [*reads, *sorted(writes)], body.flat, None, [body.ahead[key] for key in sorted(body.ahead)],
+                  *((updates.HERO, "loop") if isinstance(nest, updates.Update) else ()))
 
 
 TABLE_COST = 60        # vector instructions for 16 lanes, above which looking up beats computing
@@ -321,7 +342,12 @@ def _body(d: Dialect, helpers: Helpers, nest: Nest, index_type: str, thread: str
     """A step's code: whole vectors where they can be, or (the tail) element by element."""
     body = Body(d, helpers, nest.partition, nest.partition.entry, index_type, thread, loop if whole else None, excess,
                 loop.box(nest.shape.elements))
+    body.steady = whole
     body.region(nest.partition.entry.body)
+    if isinstance(nest, updates.Update):      # all is read before anything is written
+        for root in nest.partition.roots:
+            body.read(nest.partition.root_read(root), nest.partition.entry.body)
+            body.bind(nest.partition.starts(root), nest.partition.entry.body)
     for root in nest.partition.roots:
         body.store(root)
     return body
@@ -426,7 +452,8 @@ def program(fusion: Fusion, target: str, device_name: Optional[str] = None, exce
         plain = _rendered(SCALAR_C, device.scalar(), fusion, excess)
         halves += [plain] if any(k.loop.lanes > 1 for k in made.kernels) else []
     text = environment().get_template(f"{target}.j2").render(
-        preamble=_preamble(fusion, device, made, excess), needs=made.needs, body=made.body, name=fusion.name, kernels=made.kernels, scratch=made.scratch,
+        preamble=_preamble(fusion, device, made, excess), aliases=[alias for k in made.kernels if isinstance(k.nest, updates.Update) for alias in k.nest.aliases.items()],
+        needs=made.needs, body=made.body, name=fusion.name, kernels=made.kernels, scratch=made.scratch,
         params=len(param_leaves(fusion)), results=len(result_leaves(fusion.computation)), halves=halves, words=vectors(made.body)).lstrip()
     return Program(d, device, made.kernels, text, made.scratch)
 
@@ -468,7 +495,7 @@ def bytes_read(fusion: Fusion, made: Sequence[Nest]) -> int:
             for read, region in reads_of(nest.partition, function):
                 if read.source.opcode == "parameter" and read.map != EMPTY:
                     number = first_leaf(read.source) + read.output
-                    reads[number] = reads.get(number, 0) + points(read.map)
+                    reads[number] = reads.get(number, 0) + points(read.map, nest.partition)
     leaves = param_leaves(fusion)
     return sum(-(-min(leaves[n].elements, count) * (dtypes.TABLE[leaves[n].dtype].bits if leaves[n].dtype in dtypes.PACKED
                                                     else 8 * dtypes.storage_bytes(leaves[n].dtype)) // 8) for n, count in reads.items())
@@ -500,10 +527,22 @@ def index_sizes(computation: Computation) -> Dict[int, int]:
     return found
 
 
-def points(index: str) -> int:
-    """Points of a map's box that can differ in its results: the product over the variables that appear, but those that are read."""
-    info = algebra.info(index)
-    words = set(re.findall(r"[A-Za-z_][A-Za-z0-9_]*", " ".join(r.text for r in info.results)))
+def _bytes_written(made: "Sequence[Nest]", results: "Sequence[Shape]") -> int:
+    in_place = [nest for nest in made if isinstance(nest, updates.Update) and nest.aliases]
+    return sum(nest.shape.elements * dtypes.storage_bytes(root.shape.dtype) for nest in in_place for root in nest.partition.roots) or \
+        sum(shape.bytes for shape in results)
+
+
+def points(index: str, partition: Partition) -> int:
+    """Points of a map's box that can differ in its results: the product over the variables that appear, also in the maps that runtime variables
+    are read at."""
+    info, runtimes = algebra.info(index), {one.name: one.read.map for one in updates.bound_in(partition)}
+    words: "Set[str]" = set()
+    waiting = [index]
+    while waiting:
+        found = set(re.findall(r"[A-Za-z_][A-Za-z0-9_]*", " ".join(r.text for r in algebra.info(waiting.pop()).results))) - words
+        words |= found
+        waiting += [runtimes[name] for name in found if name in runtimes]
     return math.prod(v.hi - v.lo + 1 for v in info.variables if v.name in words and v.kind != "rt")
 
 
@@ -519,8 +558,9 @@ def manifest(fusion: Fusion, programs: Sequence[Program], excess: bool) -> Dict[
         "name": fusion.name, "hero": " ".join(dict.fromkeys(k.hero for p in programs[:1] for k in p.kernels)) or "loop",
         "params": [{**entry(shape), **({"index_below": indices[n]} if n in indices else {})} for n, shape in enumerate(param_leaves(fusion))],
         "results": [{**entry(shape), **({"padding": "zeros"} if tiled.positions(shape) > shape.elements else {}), "exact": moved} for (shape, _, _), moved in zip(leaves, reference.bitwise(fusion.computation, excess))],
-        "aliases": [], "excess_precision": excess,
-        "bytes_read": bytes_read(fusion, made), "bytes_written": sum(shape.bytes for shape, _, _ in leaves),
+        "aliases": [{"result": result, "parameter": number} for nest in made if isinstance(nest, updates.Update) for result, number in nest.aliases.items()],
+        "excess_precision": excess,
+        "bytes_read": bytes_read(fusion, made), "bytes_written": _bytes_written(made, [shape for shape, _, _ in leaves]),
         "functions": {nest.name: [f.name for f in nest.partition.functions] for nest in made},
         "targets": {p.dialect.name: {
             "device": p.device.name, "kernels": [
@@ -543,7 +583,7 @@ def files(fusion: Fusion, targets: Sequence[str], device: Optional[str] = None, 
     by_target = {one.dialect.name: one for one in programs}
     opencl = by_target.get("opencl")
     made[f"{name}.h"] = environment().get_template("api.h.j2").render(
-        name=name, guard=f"SETT_FUSION_{name.upper()}_H", params=about["params"], results=about["results"], targets=list(by_target),
+        name=name, guard=f"SETT_FUSION_{name.upper()}_H", aliases=about["aliases"], params=about["params"], results=about["results"], targets=list(by_target),
         kernels=opencl.kernels if opencl else [], scratch=opencl.scratch if opencl else [],
         tables=[k.table for k in opencl.kernels if k.table] if opencl else [], source=opencl.text.splitlines() if opencl else [])
     made[f"{name}_ref.c"] = reference.reference(fusion.computation, name)

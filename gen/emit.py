@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -10,7 +11,7 @@ from typing import Callable, Dict, Iterator, List, Optional, Sequence, Tuple, Un
 from gen import algebra, dtypes, ops, tiles
 from gen.dialect import COMPLEX, NARROW, SMALL, TINY, Dialect, bits
 from gen.hlo import Computation, Instruction, Shape, c_identifier
-from gen.partition import EMPTY, PADS, RUNTIME, Entry, Function, Partition, Read, Region, Root, compose, regions
+from gen.partition import EMPTY, PADS, RUNTIME, Entry, Function, Partition, Read, Region, Root, Runtime, compose, regions
 from gen.schedule import Schedule
 
 INDEX_TYPES = ("uint", "int", "long")
@@ -227,6 +228,9 @@ class Body:
         # what the partition takes as given: values, or how they are made when they are first wanted
         self.made: "Dict[Instruction, Union[List[Value], Callable[[], List[Value]]]]" = {}
         self._names: Dict[str, int] = {}
+        self._lanes_of: Dict[str, str] = {}              # runtime variables that differ between lanes, as arrays
+        self.steady = False                              # runtime variables that are the same for all of a step are bound before it
+        self._open: "set[Region]" = set()                # regions of such: read as the body's own are
         self.box = box or {f"i{k}": (0, size - 1) for k, size in enumerate(function.dims)}
         self.box.update((name, (0, size - 1)) for name, size in partition.ranges.items())
         self._thread_guards = frozenset(conditions(thread, self.box, index_type)) if thread else frozenset()
@@ -255,8 +259,24 @@ class Body:
         return self.c(index, lane=0)[0] if self.lanes > 1 else self.c(index)[0]
 
     def stride(self, index: str, variable: str) -> "Tuple[Optional[int], int]":
+        if variable == "lane" and self._by_lane(index):
+            return None, 1
         access = algebra.access(index, variable)[0]
         return access.stride, access.align
+
+    def _by_lane(self, index: str) -> "List[str]":
+        """The runtime variables of a map that each lane has for itself."""
+        return [v.name for v in algebra.info(index).variables if v.name in self._lanes_of] if self._lanes_of else []
+
+    def _own(self, text: str) -> str:
+        """Definitions of those that a text for one lane names."""
+        t = self.d.index[self.index_type]
+        return "".join(f"const {t} {name} = {array}[lane]; " for name, array in self._lanes_of.items() if re.search(rf"\b{name}\b", text))
+
+    def _each_lane(self, count: int, text: str) -> str:
+        """A loop over the lanes."""
+        own = self._own(text)
+        return f"for ({self.d.index[self.index_type]} lane = 0; lane < {count}; ++lane) " + (f"{{ {own}{text} }}" if own else text)
 
     # ---- values ----
 
@@ -297,7 +317,7 @@ class Body:
         name, lanes, t = self.name(of), self.name(f"{of}_l"), self.type(dtype, 1, bits)
         out = self.text
         out.add(f"{t} {lanes}[{self.lanes}];")
-        out.add(f"for ({self.d.index[self.index_type]} lane = 0; lane < {self.lanes}; ++lane) {lanes}[lane] = {text};")
+        out.add(self._each_lane(self.lanes, f"{lanes}[lane] = {text};"))
         out.add(f"const {self.type(dtype, self.lanes, bits)} {name} = {self.d.gather('u16' if bits else dtype, self.lanes, lanes)};")
         return Value(name, dtype, self.lanes, bits)
 
@@ -379,6 +399,8 @@ class Body:
     def _constant(self, read: Read, region: Region) -> Value:
         source = read.source
         literal = source.literal or []
+        if len(set(literal)) == 1 and source.shape.dtype == "f16" and dtypes.is_nan(literal[0], "f16"):     # with its payload
+            return Value(self.d.literal(literal[0], "u16"), "f16", 1, True)
         if len(set(literal)) == 1:
             return Value(self.d.literal(literal[0], source.shape.dtype), source.shape.dtype)
         index = self.mapped(compose(read.map, algebra.call("shape", "map", _row_major(source.shape))))
@@ -444,11 +466,11 @@ class Body:
         if (pointer, flat) in self.staged:
             return self.declare(parameter.name, dtype, 1, self._from_memory(dtype, self.staged[pointer, flat]), dtype == "f16")
         if self.lanes == 1:
-            if step > 1 and region is self.function.body and self.stride(flat, "vec")[0] == 1:
+            if step > 1 and self.open(region) and self.stride(flat, "vec")[0] == 1:
                 pack = self._load_pack(parameter, flat)
                 if pack:
                     return self.declare(parameter.name, dtype, 1, self._from_memory(dtype, f"{pack}[vec]"), dtype == "f16")
-            elif step > 1 and region is self.function.body and self._rows_of_words(flat, dtype):
+            elif step > 1 and self.open(region) and self._rows_of_words(flat, dtype):
                 name = self.name(pointer, "w_")
                 self.before.add(*(f"{word} = {memory};" for word, memory in self._row_words(pointer, flat, dtype, name, "const ")))
                 return self.declare(parameter.name, dtype, 1, self._from_memory(dtype, f"{name}.at[{self._in_rows()}]"), dtype == "f16")
@@ -456,11 +478,12 @@ class Body:
         stride, align = self.stride(flat, "lane")
         if self.turned(flat, region):
             return self._load_tile(parameter, pointer, dtype, flat)
-        if self._in_words(dtype, stride) and region is self.function.body:
+        if self._in_words(dtype, stride) and self.open(region):
             start = algebra.substitute(flat, lane=0)
             if self.stride(start, "vec")[0] == 1 and self.stride(start, "vec")[1] % self.loop.woven == 0:
                 words, n = self.name(pointer, "w_"), self.lanes
-                self._prefetch(pointer, self.c(flat, **self._start)[0], dtype)
+                if region is self.function.body:
+                    self._prefetch(pointer, self.c(flat, **self._start)[0], dtype)
                 found = [self._words(pointer, flat, down) for down in range(self.down)]
                 self.before.add(f"const uint{n} {words} = {found[0]};" if self.down == 1 else f"const uint{n} {words}[{self.down}] = {{{', '.join(found)}}};")
                 word = words if self.down == 1 else f"{words}[down]"
@@ -489,7 +512,7 @@ class Body:
 
     def turned(self, flat: str, region: Region) -> bool:
         """Whether an access of a tile is contiguous along the tile's rows, not along its lanes."""
-        if not self.loop.tile or region is not self.function.body:
+        if not self.loop.tile or not self.open(region):
             return False
         return self.pitch(flat) is not None and self.stride(flat, "vec")[0] == self.loop.unit
 
@@ -691,7 +714,7 @@ class Body:
             return
         value = self._result(root)
         pointer, dtype = root.pointer, self.stored(root.shape.dtype)
-        flat = self.mapped(compose(root.map, memory_map(root.shape)))
+        flat = self.mapped(compose(root.at or root.map, memory_map(root.shape)))
         self.flat.append((f"write {pointer}", flat))
         step = self.loop.step
         if dtype in dtypes.PACKED:
@@ -811,7 +834,8 @@ class Body:
         if opcode == "dynamic-update-slice":
             return [self._update(entry)]
         if opcode in RUNTIME:
-            self._bind(entry.regions[0], entry.region)
+            if self.bind(entry.regions[0].runtimes, entry.region):
+                self._open.add(entry.regions[0])
             self.region(entry.regions[0])
             return [self.read(self.partition.operand(entry, 0, entry.regions[0]), entry.regions[0])]
         x = [self.read(self.partition.operand(entry, k), entry.region) for k in range(len(instruction.operands))]
@@ -846,7 +870,7 @@ class Body:
         shape = instruction.shape.leaves()
         index = self.mapped(entry.map)
         pointers = "".join(f"{p}, " for p in self.arguments(entry.callee))
-        same = self.lanes == 1 or all(a.stride == 0 for a in algebra.access(index, "lane"))
+        same = self.lanes == 1 or (not self._by_lane(index) and all(a.stride == 0 for a in algebra.access(index, "lane")))
         results = self.c(index, lane=0) if same and self.lanes > 1 else self.c(index)
         call = f"{entry.callee.name}({(pointers + ', '.join(results)).rstrip(', ')}"
         if len(shape) > 1:
@@ -869,7 +893,7 @@ class Body:
             self.text.add(f"{call}{separator}{', '.join(f'{name}' for name in names)});")
             return [Value(f"{name}[0]", leaf.dtype, 1, leaf.dtype == "f16") for name, leaf in zip(names, leaves)]
         outputs = ", ".join(f"{name} + lane" for name in names)
-        self.text.add(f"for ({self.d.index[self.index_type]} lane = 0; lane < {count}; ++lane) {call}{separator}{outputs});")
+        self.text.add(self._each_lane(count, f"{call}{separator}{outputs});"))
         return [self.declare(entry.instruction.name, leaf.dtype, count, self.d.gather("u16" if leaf.dtype == "f16" else leaf.dtype, count, name), leaf.dtype == "f16") for name, leaf in zip(names, leaves)]
 
     def arguments(self, function: Function) -> List[str]:
@@ -884,6 +908,8 @@ class Body:
         if index == EMPTY:
             return None
         if self.lanes > 1:
+            if self._by_lane(index):
+                raise NotWide
             lane = next(v for v in algebra.info(index).variables if v.name == "lane")
             if (lane.lo, lane.hi) != self.box["lane"] or any("lane" in g.variables for g in algebra.guards(index)
                                                              if not self._of_thread(g)):
@@ -913,18 +939,40 @@ class Body:
             self._guarded(entry, 0, region, name, dtype)
         return Value(name, dtype, self.lanes, half)
 
-    def _bind(self, region: Region, where: Region) -> None:
-        """A region's runtime variables: indices as they are read, brought into their bounds in their own type."""
-        for runtime in region.runtimes:
+    def open(self, region: Region) -> bool:
+        """Whether what a region reads can be read before a step's loops."""
+        return region is self.function.body or region in self._open
+
+    def _is_steady(self, runtime: Runtime) -> bool:
+        """Whether a runtime variable is read from memory, at one place for all of a step."""
+        buffer = buffer_of(self.partition, runtime.read)
+        flat = self.mapped(compose(runtime.read.map, memory_map(buffer.shape))) if buffer else EMPTY
+        return flat != EMPTY and not re.search(r"\b(vec|lane|down|row)\b", algebra.info(flat).results[0].text)
+
+    def bind(self, runtimes: "Sequence[Runtime]", where: Region) -> bool:
+        """Runtime variables: indices as they are read, brought into their bounds in their own type. Whether that is done before the step."""
+        steady = self.steady and self.open(where) and all(self._is_steady(one) for one in runtimes)
+        if steady:
+            text, loads = self.text, self._loads
+            self.text, self._loads = self.before, {}     # what the step has loaded is not there yet
+        self._bind(runtimes, where)
+        if steady:
+            self.text, self._loads = text, {**self._loads, **loads}
+        return steady
+
+    def _bind(self, runtimes: "Sequence[Runtime]", where: Region) -> None:
+        for runtime in runtimes:
             value = self.read(runtime.read, where)
-            if value.lanes > 1:
-                raise NotWide
-            kind = dtypes.TABLE[value.dtype]
-            low = f"{value.text} < 0 ? 0 : " if kind.kind == "sint" else ""
+            x, t, kind = self._lane_array(value), self.d.index[self.index_type], dtypes.TABLE[value.dtype]
+            low = f"{x} < 0 ? 0 : " if kind.kind == "sint" else ""
             last = str(runtime.last) if runtime.last < 1 << 31 else self.d.literal(runtime.last, value.dtype)
-            high = f"{value.text} > {last} ? {last} : " if runtime.last < 1 << (kind.bits - (kind.kind == "sint")) else ""
-            t = self.d.index[self.index_type]
-            self.text.add(f"const {t} {runtime.name} = ({t})({low}{high}{value.text});")
+            high = f"{x} > {last} ? {last} : " if runtime.last < 1 << (kind.bits - (kind.kind == "sint")) else ""
+            clamped = f"({t})({low}{high}{x})"
+            if value.lanes == 1:
+                self.text.add(f"const {t} {runtime.name} = {clamped};")
+            else:
+                name = self._lanes_of[runtime.name] = self.name(f"{runtime.name}_l", "")
+                self.text.add(f"{t} {name}[{self.lanes}];", f"for ({t} lane = 0; lane < {self.lanes}; ++lane) {name}[lane] = {clamped};")
 
     def _update(self, entry: Entry) -> Value:
         """dynamic-update-slice: the operand, or the update where it lies."""
@@ -933,7 +981,7 @@ class Body:
         kept = self.moved(self.read(self.partition.operand(entry, 0), entry.region))
         if region.map == EMPTY:
             return kept
-        self._bind(region, entry.region)
+        self.bind(region.runtimes, entry.region)
         condition = self.condition(region)
         if condition is None:
             return kept
@@ -1024,5 +1072,7 @@ def reads_of(partition: Partition, function: Function) -> "Iterator[Tuple[Read, 
     if function is partition.entry:
         for root in partition.roots:
             yield partition.root_read(root), function.body
+            for runtime in partition.starts(root):
+                yield runtime.read, function.body
         for scalar in partition.scalars:
             yield partition.scalar_read(scalar), function.body

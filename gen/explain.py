@@ -35,7 +35,7 @@ def _title(function: Function) -> str:
 
 def _partition(fusion: hlo.Fusion) -> str:
     """The functions, with what each computes; those called once would be inlined again by the C compiler."""
-    lines = []
+    lines = [f"{fusion.name}: {how}" for how in [build.how_updated(fusion)] if how]
     for nest in build.nests(fusion):
         count = len(nest.partition.functions)
         lines.append(f"{fusion.name}: {count} function{'s' if count > 1 else ''}")
@@ -69,7 +69,8 @@ def _maps(fusion: hlo.Fusion) -> str:
             if function is partition.entry:
                 for root in partition.roots:
                     read = partition.root_read(root)
-                    lines.append(f"  result {root.result} -> {read.source.name}: {read.map}")
+                    lines.append(f"  result {root.result} -> {read.source.name}: {read.map}" + (f"; written at {root.at}" if root.at else ""))
+                    lines += [f"  result {root.result} {one.name} -> {one.read.source.name}, in 0 .. {one.last}: {one.read.map}" for one in partition.starts(root)]
     return "\n".join(lines)
 
 

@@ -16,7 +16,7 @@ import re
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path, PurePath
-from typing import Any, Callable, Dict, Iterator, List, NoReturn, Optional, Sequence, Set, Tuple, Union
+from typing import Any, Callable, Dict, FrozenSet, Iterator, List, NoReturn, Optional, Sequence, Set, Tuple, Union
 
 from . import algebra, distribute, dtypes
 
@@ -125,11 +125,14 @@ class Module:
 
 @dataclass(eq=False)
 class Fusion:
-    """A computation that becomes kernels. name: a C identifier; kind: 'kLoop', .. or '' where no fusion instruction names one."""
+    """A computation that becomes kernels. name: a C identifier; kind: 'kLoop', .. or '' where no fusion instruction names one. aliases: results that
+    the module lets take a parameter's buffer, donated: parameters whose buffers any result may take (all of flattened numbers)."""
 
     name: str
     computation: Computation
     kind: str
+    aliases: Dict[int, int] = field(default_factory=dict)
+    donated: FrozenSet[int] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -2152,7 +2155,7 @@ def _make_plan(module: Module) -> _Plan:
     if module.explicit_entry and any(_launches(i) for i in entry.instructions):
         entry = _Inliner(entry, module.filename, True).run()
     if not (module.explicit_entry and any(i.opcode == "fusion" for i in entry.instructions)):
-        return _Plan([Fusion(stem, inlined(entry, module.filename), "")], [], entry)
+        return _Plan([Fusion(stem, inlined(entry, module.filename), "", _module_aliases(module))], [], entry)
     fusions: List[Fusion] = []
     launches: List[Tuple[Fusion, Instruction, List[Instruction]]] = []
     known: Dict[int, Fusion] = {}
@@ -2172,6 +2175,7 @@ def _make_plan(module: Module) -> _Plan:
             fusions.append(Fusion(instruction.name, inlined(computation, module.filename), ""))
             launches.append((fusions[-1], instruction, own))
     _give_names(fusions, stem)
+    _give_buffers(module, entry, launches)
     return _Plan(fusions, launches, entry)
 
 
@@ -2179,6 +2183,64 @@ def _laid_out_anew(call: Instruction) -> bool:
     """Whether a computation's own layouts are others than those that a call's operands and result have."""
     called = call.called[0]
     return _root(called).shape != call.shape or any(p.shape != o.shape for p, o in zip(called.parameters, call.operands))
+
+
+_ALIAS = re.compile(r"\{([0-9, ]*)\}\s*:\s*\(\s*([0-9]+)\s*,\s*\{([0-9, ]*)\}\s*(?:,\s*(?:may|must)-alias\s*)?\)")
+
+
+def _leaf(of: Shape, path: str) -> int:
+    """The number of the leaf at a shape index; -1 where there is none."""
+    before = 0
+    for word in path.replace(" ", "").split(",") if path.strip() else []:
+        if of.kind != "tuple" or int(word) >= len(of.children):
+            return -1
+        before += sum(len(child.leaves()) for child in of.children[:int(word)])
+        of = of.children[int(word)]
+    return -1 if of.kind == "tuple" else before
+
+
+def _pairs(text: str, result: Shape, operands: "Sequence[Shape]", key: str, where: "Tuple[str, int, int]") -> Dict[int, int]:
+    """`{ {0}: (1, {}), .. }`: from flattened results to flattened operands."""
+    found: Dict[int, int] = {}
+    if re.sub(r"[{},\s]", "", _ALIAS.sub("", text)):
+        raise HloError(*where, f"{key}: expected {{ {{RESULT}}: (OPERAND, {{INDEX}}), .. }}, found {text[:60]}")
+    for to, number, of in _ALIAS.findall(text):
+        leaf = _leaf(result, to)
+        inner = _leaf(operands[int(number)], of) if int(number) < len(operands) else -1
+        if leaf < 0 or inner < 0:
+            raise HloError(*where, f"{key}: expected arrays of the result and of an operand, found {{{to}}}: ({number}, {{{of}}})")
+        found[leaf] = sum(len(shape.leaves()) for shape in operands[:int(number)]) + inner
+    return found
+
+
+def _module_aliases(module: Module) -> Dict[int, int]:
+    entry = _entry(module)
+    return _pairs(module.attributes.get("input_output_alias", ""), _root(entry).shape, [p.shape for p in entry.parameters], "input_output_alias",
+                  (module.filename, 1, 1))
+
+
+def _give_buffers(module: Module, entry: Computation, launches: "List[Tuple[Fusion, Instruction, List[Instruction]]]") -> None:
+    """What each fusion may overwrite, in all of its launches: what the fusion itself says, what the module's aliases come down to, and copies that the
+    entry makes for it alone."""
+    root = _root(entry)
+    parameters = [Value(p, leaf) for p in entry.parameters for leaf in range(len(p.shape.leaves()))]
+    results = _values(root)
+    given = {results[k]: parameters[n] for k, n in _module_aliases(module).items()}
+    reads = [value for _, _, operands in launches for operand in operands for value in _values(operand)]
+    first: Set[int] = set()
+    for fusion, instruction, operands in launches:
+        text = instruction.attributes.get("raw", {}).get("output_to_operand_aliasing", "")
+        own = _pairs(text, instruction.shape, [o.shape for o in operands], "output_to_operand_aliasing", (module.filename, instruction.line, instruction.col))
+        values = [value for operand in operands for value in _values(operand)]
+        alone = {n for n, value in enumerate(values) if reads.count(value) == 1 and value not in results}
+        for leaf in range(len(instruction.shape.leaves())):
+            value = given.get(Value(instruction, leaf))
+            own.update({leaf: n for n in alone if values[n] == value})
+        donated = frozenset(n for n in alone if values[n].producer.opcode == "copy")
+        if id(fusion) in first:
+            own, donated = {k: n for k, n in own.items() if fusion.aliases.get(k) == n}, donated & fusion.donated
+        first.add(id(fusion))
+        fusion.aliases, fusion.donated = own, donated
 
 
 def _give_names(fusions: List[Fusion], stem: str) -> None:

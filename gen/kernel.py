@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Any, Callable, Dict, List, Optional, Tuple, TypeVar
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, TypeVar
 
 from gen.algebra import AlgebraError
 from gen.dialect import Dialect
@@ -119,10 +119,10 @@ def attribute(d: Dialect, threads: int) -> str:
     return words.get(d.name, "")
 
 
-def arguments(d: Dialect, reads: "Dict[str, Shape]", writes: "Dict[str, Shape]") -> "List[str]":
-    """A kernel's pointers: the buffers that it reads, then those that it writes."""
-    found = [f"{d.array(shape.dtype, True, True)}{pointer}" for pointer, shape in reads.items()]
-    return found + [f"{d.array(shape.dtype, False, True)}{pointer}" for pointer, shape in sorted(writes.items())]
+def arguments(d: Dialect, reads: "Dict[str, Shape]", writes: "Dict[str, Shape]", shared: "Sequence[str]" = ()) -> "List[str]":
+    """A kernel's pointers: the buffers that it reads, then those that it writes. shared: those that are not alone with their buffers."""
+    found = [f"{d.array(shape.dtype, True, pointer not in shared)}{pointer}" for pointer, shape in reads.items()]
+    return found + [f"{d.array(shape.dtype, False, pointer not in shared)}{pointer}" for pointer, shape in sorted(writes.items())]
 
 
 def narrowest(helpers: Helpers, make: "Callable[[str, Helpers], T]") -> "Optional[T]":

@@ -75,6 +75,13 @@ def _writes(nest: "build.Nest") -> Optional[str]:
     strides in the result that are a mixed radix too."""
     unmap = algebra.call("shape", "unmap", nest.shape.text)
     for root in nest.partition.roots:
+        if root.at:
+            flat = compose(root.at, memory_map(root.shape))
+            low, high = algebra.ranges(flat)[0]
+            strides_ = [algebra.access(flat, f"i{k}")[0].stride for k in range(len(nest.shape.dims))]
+            if low < 0 or high >= root.shape.elements or None in strides_ or not spread(nest.shape.dims, strides_):  # type: ignore[arg-type]
+                return f"the update of result {root.result} is not written once at each of its positions: {flat}"
+            continue
         if root.shape.place:
             root = replace(root, shape=replace(root.shape, place=""))
         position = compose(unmap, compose(root.map, memory_map(root.shape)))

@@ -106,6 +106,8 @@ class Root:
     output: int
     map: str
     scratch: bool = False
+    at: str = ""      # where it is written, if that is not where it is computed: with runtime variables
+    starts: "Tuple[Tuple[str, Instruction, int], ...]" = ()   # these: name, the scalar that each is, clamped to 0 .. last
 
     @property
     def pointer(self) -> str:
@@ -182,6 +184,33 @@ def runtime_map(instruction: Instruction) -> "Tuple[str, List[Tuple[str, int, st
     return found, runtimes
 
 
+def _known(source: Instruction, last: int) -> Optional[int]:
+    """The start index, where it does not depend on what is read."""
+    values = set(source.literal or []) if source.opcode == "constant" else set()
+    if last == 0 or len(values) != 1:
+        return 0 if last == 0 else None
+    return min(max(int(dtypes.decode(values.pop(), source.shape.dtype)), 0), last)  # type: ignore[arg-type]
+
+
+def update_map(dus: Instruction, prefix: str) -> "Tuple[str, Tuple[Tuple[str, Instruction, int], ...]]":
+    """The map from an update's index to the result's; its runtime variables: name (after the prefix), scalar operand, largest value."""
+    found = algebra.call("op", "dynamic-update-slice", "1", f"out={_list(dus.shape.dims)}", f"in={_list(dus.operands[1].shape.dims)}", "from=operand")
+    known: Dict[str, int] = {}
+    starts: List[Tuple[str, Instruction, int]] = []
+    for k, v in enumerate(algebra.info(found).of("rt")):
+        scalar = dus.operands[2 + k]
+        while moves_only(scalar):
+            scalar = scalar.operands[0]
+        start = _known(scalar, v.hi)
+        if start is None:
+            starts.append((f"{prefix}{k}", dus.operands[2 + k], v.hi))
+        else:
+            known[v.name] = start
+    found = algebra.substitute(found, **known) if known else found
+    names = iter(name for name, _, _ in starts)
+    return algebra.rename(found, *(next(names) if v.kind == "rt" else v.name for v in algebra.info(found).variables)), tuple(starts)
+
+
 def _named(text: str, dims: "Tuple[int, ...]") -> str:
     return algebra.rename(text, *(f"i{k}" for k in range(len(dims)))) if dims and text != EMPTY else text
 
@@ -228,6 +257,9 @@ class Partition:
         order = {instruction: n for n, instruction in enumerate(computation.instructions)}
         for root in roots:
             self._use(self.root_read(root), self.entry.body)
+            for name, scalar, last in root.starts:
+                self.ranges[name] = last + 1
+                self._use(self.scalar_read(scalar), self.entry.body)
         for scalar in scalars:
             self._use(self.scalar_read(scalar), self.entry.body)
         for instruction in reversed(computation.instructions):
@@ -242,6 +274,10 @@ class Partition:
 
     def scalar_read(self, scalar: Instruction) -> Read:
         return self._resolve(scalar, self.entry.nowhere, 0, self.entry)
+
+    def starts(self, root: Root) -> "Tuple[Runtime, ...]":
+        """What says where a root is written."""
+        return tuple(Runtime(name, self.scalar_read(scalar), last) for name, scalar, last in root.starts)
 
     def operand(self, entry: Entry, operand: int, region: Optional[Region] = None) -> Read:
         """What an entry reads as an operand, seen from one of the entry's regions or from where it stands."""
@@ -274,13 +310,10 @@ class Partition:
         known: Dict[str, int] = {}
         lasts = {v.name: v.hi for v in algebra.info(step).of("rt")} if step != EMPTY else {}
         for name, operand, index in indices:
-            source = instruction.operands[operand]
-            read = self._resolve(source, compose(entry.map, index), 0, function)
-            values = set(read.source.literal or []) if read.source.opcode == "constant" else set()
-            if lasts[name] == 0 or read.map == EMPTY:
-                known[name] = 0
-            elif len(values) == 1:
-                known[name] = min(max(int(dtypes.decode(values.pop(), source.shape.dtype)), 0), lasts[name])  # type: ignore[arg-type]
+            read = self._resolve(instruction.operands[operand], compose(entry.map, index), 0, function)
+            start = 0 if read.map == EMPTY else _known(read.source, lasts[name])
+            if start is not None:
+                known[name] = start
             else:
                 runtimes[name] = Runtime(f"t{len(self.ranges)}", read, lasts[name])
                 self.ranges[runtimes[name].name] = lasts[name] + 1

@@ -310,10 +310,12 @@ def glue(manifest: Manifest, target: str, has_bound: bool) -> str:
         text += f"int {name}_bound(const void *const *params, double *const *bounds);\n"
     text += _buffer_table("param", manifest["params"]) + _buffer_table("result", manifest["results"])
     text += {"opencl": OPENCL_GLUE, "cuda": CUDA_GLUE, ON_CPU: CUDA_GLUE, "c": C_GLUE}[target].format(name=name)
+    of_result = {alias["result"]: alias["parameter"] for alias in manifest.get("aliases", ())}
+    text += f"static const int alias[] = {{{', '.join(str(of_result.get(k, -1)) for k in range(max(1, len(manifest['results']))))}}};\n"
     bound = f"{name}_bound" if has_bound else "0"
     return text + (
         f"extern const struct sett_fusion sett_entry;\nconst struct sett_fusion sett_entry = {{\n"
-        f'  SETT_FUSION_ABI, "{name}", {len(manifest["params"])}, {len(manifest["results"])}, param, result,\n'
+        f'  SETT_FUSION_ABI, "{name}", {len(manifest["params"])}, {len(manifest["results"])}, param, result, alias,\n'
         f"  {name}_ref, {bound}, create, program, run, release\n}};\n"
     )
 

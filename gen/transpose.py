@@ -216,6 +216,7 @@ def _on_cpu(d: Dialect, helpers: Helpers, nest: Nest, frame: Frame, tile: Tile, 
     walked = algebra.simplify(f"({', '.join(names)})[{', '.join(v for v in box if v not in names)}] -> ({frame.position(texts)}), domain: {domain}")
     thread = compose(walked, algebra.call("shape", "unmap", nest.shape.text))
     body = Body(d, helpers, nest.partition, nest.partition.entry, index_type, thread, tile, excess, box)
+    body.steady = True
     body.region(nest.partition.entry.body)
     for root in nest.partition.roots:
         body.store(root)

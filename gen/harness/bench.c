@@ -82,7 +82,7 @@ static int rotation_open(struct rotation *r, size_t footprint, size_t moved)
   for (int i = 0; i < fusion->results && !bad; ++i)
     for (int s = 0; s < r->sets && !bad; ++s) {
       struct buffer *buffer = &r->result[s * fusion->results + i];
-      bad = backend_allocate(buffer, fusion->result[i].bytes, 0) || fill_buffer(buffer, data);
+      if (fusion->alias[i] < 0) bad = backend_allocate(buffer, fusion->result[i].bytes, 0) || fill_buffer(buffer, data);
     }
   for (int i = 0; i < fusion->params && !bad; ++i) {
     data_fill(&fusion->param[i], data, DATA_MODERATE, (unsigned long long)i + 1);
@@ -91,6 +91,9 @@ static int rotation_open(struct rotation *r, size_t footprint, size_t moved)
       bad = backend_allocate(buffer, fusion->param[i].bytes, 0) || fill_buffer(buffer, data);
     }
   }
+  for (int i = 0; i < fusion->results && !bad; ++i)
+    for (int s = 0; s < r->sets && fusion->alias[i] >= 0; ++s)
+      r->result[s * fusion->results + i] = r->param[s * fusion->params + fusion->alias[i]];
   free(data);
   return bad;
 }
@@ -98,7 +101,8 @@ static int rotation_open(struct rotation *r, size_t footprint, size_t moved)
 static void rotation_close(struct rotation *r)
 {
   for (int i = 0; r->param && i < r->sets * r->fusion->params; ++i) backend_free(&r->param[i]);
-  for (int i = 0; r->result && i < r->sets * r->fusion->results; ++i) backend_free(&r->result[i]);
+  for (int i = 0; r->result && i < r->sets * r->fusion->results; ++i)
+    if (r->fusion->alias[i % r->fusion->results] < 0) backend_free(&r->result[i]);
   for (int i = 0; r->from && i < r->copy_sets; ++i) backend_free(&r->from[i]);
   for (int i = 0; r->to && i < r->copy_sets; ++i) backend_free(&r->to[i]);
   free(r->param), free(r->result), free(r->from), free(r->to), free(r->from_host), free(r->to_host);

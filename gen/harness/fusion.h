@@ -31,6 +31,7 @@ struct sett_fusion {
   const char *name;
   int params, results;
   const struct sett_buffer *param, *result; /* at least one entry each */
+  const int *alias; /* of each result: the parameter whose buffer it is, updated in place, or -1 */
   int (*ref)(const void *const *params, void *const *results);
   int (*bound)(const void *const *params, double *const *bounds); /* NULL: zero everywhere */
 

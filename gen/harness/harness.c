@@ -116,7 +116,8 @@ static int job_open(struct job *job, const struct sett_fusion *fusion, int guard
   for (int i = 0; i < fusion->params; ++i)
     if (backend_allocate(&job->param[i], fusion->param[i].bytes, guarded)) return job_failed("SKIP", backend_message);
   for (int i = 0; i < fusion->results; ++i)
-    if (backend_allocate(&job->result[i], fusion->result[i].bytes, guarded)) return job_failed("SKIP", backend_message);
+    if (fusion->alias[i] >= 0) job->result[i] = job->param[fusion->alias[i]];
+    else if (backend_allocate(&job->result[i], fusion->result[i].bytes, guarded)) return job_failed("SKIP", backend_message);
   return 0;
 }
 
@@ -141,7 +142,7 @@ static void job_close(struct job *job)
 {
   for (int i = 0; i < 64; ++i) {
     if (job->param[i].whole) backend_free(&job->param[i]);
-    if (job->result[i].whole) backend_free(&job->result[i]);
+    if (job->result[i].whole && job->fusion->alias[i] < 0) backend_free(&job->result[i]);
     free(job->in[i]), free(job->out[i]), free(job->wanted[i]), free(job->bound[i]);
   }
   if (job->self) backend_release(job->fusion, job->self);
@@ -203,6 +204,14 @@ static const char *guards_broken(const struct buffer *buffers, int count, const 
   return NULL;
 }
 
+/* Whether a parameter's buffer becomes a result: what is not updated there is compared as any other element is. */
+static int is_result(const struct sett_fusion *fusion, int param)
+{
+  for (int i = 0; i < fusion->results; ++i)
+    if (fusion->alias[i] == param) return 1;
+  return 0;
+}
+
 /* Runs on inputs job->in with poisoned results; NULL, or what was wrong. */
 static const char *run_guarded(struct job *job, int byte, unsigned seconds)
 {
@@ -211,13 +220,14 @@ static const char *run_guarded(struct job *job, int byte, unsigned seconds)
   int error = 0;
   for (int i = 0; i < fusion->params && !error; ++i)
     error = poison(&job->param[i], byte, 0) || backend_write(&job->param[i], 0, job->param[i].bytes, job->in[i]);
-  for (int i = 0; i < fusion->results && !error; ++i) error = poison(&job->result[i], byte, 1);
+  for (int i = 0; i < fusion->results && !error; ++i)
+    if (fusion->alias[i] < 0) error = poison(&job->result[i], byte, 1);
   if (error || job_run(job, seconds)) return say_text("%s", backend_message);
   now.phase = "comparison";
   if ((broken = guards_broken(job->result, fusion->results, "result", byte)) != NULL) return broken;
   if ((broken = guards_broken(job->param, fusion->params, "parameter", byte)) != NULL) return broken;
   for (int i = 0; i < fusion->params; ++i) {
-    long long at = first_difference(&job->param[i], 0, job->param[i].bytes, 0, job->in[i]);
+    long long at = is_result(fusion, i) ? -1 : first_difference(&job->param[i], 0, job->param[i].bytes, 0, job->in[i]);
     if (at >= 0) return say_text("changed parameter %d at byte %lld", i, at);
   }
   return NULL;
@@ -241,7 +251,7 @@ static const char *run_twice(struct job *job, unsigned seconds)
     if (at == -1) continue;
     if (at == -2 || backend_read(&job->result[i], at, 1, &second)) return say_text("%s", backend_message);
     now.phase = "comparison";
-    if (((unsigned char *)job->out[i])[at] == bytes[0] && second == bytes[1])
+    if (job->fusion->alias[i] < 0 && ((unsigned char *)job->out[i])[at] == bytes[0] && second == bytes[1])
       return say_text("result %d, element %zu is not written", i, element_at(&job->fusion->result[i], at));
     return say_text("result %d, element %zu differs between two runs on the same inputs", i,
                     element_at(&job->fusion->result[i], at));
