@@ -143,7 +143,7 @@ def _sides_taken(made: List[Nest]) -> List[Nest]:
             sides = [o for o in made if not isinstance(o, plan.Reduction) and o.shape.elements == one.space.elements and o not in taken
                      and not o.layout and not any(root.scratch or root.shape.dtype in dtypes.PACKED for root in o.partition.roots)
                      and plan.reads_same(o.partition, one.inputs)
-                     and not any(e.instruction.opcode == "reduce" for e in o.partition.entry.body.entries)]
+                     and not any(e.instruction.opcode in ("reduce", *hlo.LOOPS) for e in o.partition.entry.body.entries)]
             if sides and not any(q[0] == "q" for o in sides for q in buffers_of(o.partition, o.partition.entry)):
                 taken += sides
                 made[n] = plan.reduction(one, one.heroes, sides)
@@ -215,7 +215,7 @@ def kernel(d: Dialect, device: Device, helpers: Helpers, nest: Nest, excess: boo
             loops = [Loop(chunks=nest.shape.elements, blocked=True) if few else replace(loops[-1], vec=max(packed))]
         if touches(nest, COMPLEX) or (isinstance(nest, updates.Update) and not device.cpu):     # written from any element on
             loops = loops[-1:]
-        if at_index:      # halves of words are not side by side
+        if at_index or any(e.instruction.opcode in hlo.CONTRACTIONS for e in nest.partition.entry.body.entries):    # neighbours are wanted side by side
             loops = [loop for loop in loops if not loop.paired]
     for loop in loops:
         try:

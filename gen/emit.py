@@ -10,8 +10,8 @@ from typing import Callable, Dict, Iterator, List, Optional, Sequence, Tuple, Un
 
 from gen import algebra, dtypes, ops, tiles
 from gen.dialect import COMPLEX, NARROW, SMALL, TINY, Dialect, bits
-from gen.hlo import Computation, Instruction, Shape, c_identifier
-from gen.partition import EMPTY, PADS, RUNTIME, Entry, Function, Partition, Read, Region, Root, Runtime, compose, regions
+from gen.hlo import CONTRACTIONS, Computation, Instruction, Shape, accumulator, c_identifier
+from gen.partition import EMPTY, PADS, RUNTIME, Entry, Function, Partition, Read, Region, Root, Runtime, compose, loop_sizes, regions
 from gen.schedule import Schedule
 
 INDEX_TYPES = ("uint", "int", "long")
@@ -231,6 +231,9 @@ class Body:
         self._lanes_of: Dict[str, str] = {}              # runtime variables that differ between lanes, as arrays
         self.steady = False                              # runtime variables that are the same for all of a step are bound before it
         self._open: "set[Region]" = set()                # regions of such: read as the body's own are
+        self._before_loops: List[int] = []      # the loops that are open: where in the text each begins, and how deep
+        self._depths: List[int] = []
+        self._held: List[str] = []              # the conditions of their guards
         self.box = box or {f"i{k}": (0, size - 1) for k, size in enumerate(function.dims)}
         self.box.update((name, (0, size - 1)) for name, size in partition.ranges.items())
         self._thread_guards = frozenset(conditions(thread, self.box, index_type)) if thread else frozenset()
@@ -435,7 +438,24 @@ class Body:
         """A value that each lane finds for itself; once, where all lanes find the same."""
         if self.lanes == 1 or self.stride(index, "lane")[0] == 0:
             return self.declare(of, dtype, 1, at(self._first(index)), bits)
-        return self.by_lane(of, dtype, at(self.c(index)[0]), bits)
+        return self.by_lane(of, dtype, at(self._apart(of, index)), bits)
+
+    def _apart(self, of: str, index: str) -> str:
+        """Each lane's position in a loop: what takes it apart (/ and %) is done before the loops, which only add to it."""
+        whole = self.c(index)[0]
+        steps = {v.name: self.stride(index, v.name)[0] for v in algebra.info(index).variables if v.name in self.partition.ranges}
+        met = {name for guard in algebra.guards(index) for name in guard.variables}
+        if not self._before_loops or not re.search("[/%]", whole) or met & set(steps) or any(n is None or n < 0 for n in steps.values()) \
+                or any(v.lo for v in algebra.info(index).variables if v.name in steps):
+            return whole
+        name, kept, t = self.name(of, "at_"), self.text, self.d.index[self.index_type]
+        self.text = Text([], self._depths[0])
+        self.text.add(f"{t} {name}[{self.lanes}];")
+        self.text.add(f"for ({t} lane = 0; lane < {self.lanes}; ++lane) {name}[lane] = {self.c(index, **{step: 0 for step in steps})[0]};")
+        kept.lines[self._before_loops[0]:self._before_loops[0]] = self.text.lines
+        self._before_loops = [begin + len(self.text.lines) for begin in self._before_loops]
+        self.text = kept
+        return " + ".join([f"{name}[lane]", *(f"{step} * {n}" if n != 1 else step for step, n in steps.items() if n)])
 
     def _from_memory(self, dtype: str, text: str) -> str:
         """An element as it is in memory to a register; an f16 stays as it is."""
@@ -825,8 +845,12 @@ class Body:
         opcode = instruction.opcode
         if entry.callee is not None:
             return self._call(entry)
-        if opcode == "reduce":
+        if opcode in ("reduce", "reduce-window"):
             return self._reduce(entry)
+        if opcode in CONTRACTIONS:
+            return [self._product(entry)]
+        if opcode == "select-and-scatter":
+            return [self._select_and_scatter(entry)]
         if opcode in PADS:
             return [self._pad(entry)]
         if opcode == "concatenate":
@@ -902,6 +926,10 @@ class Body:
 
     def condition(self, region: Region) -> "Optional[str]":
         """When a guarded region runs: C text, "" for always, None for never."""
+        found = self._conditions(region)
+        return None if found is None else " && ".join(found)
+
+    def _conditions(self, region: Region) -> "Optional[List[str]]":
         if region.map == EMPTY:
             return None
         index = self.mapped(region.map)
@@ -915,7 +943,7 @@ class Body:
                                                              if not self._of_thread(g)):
                 raise NotWide
             index = algebra.substitute(index, lane=0)
-        return " && ".join(c for c in conditions(index, self.box, self.index_type) if c not in self._thread_guards)
+        return [c for c in conditions(index, self.box, self.index_type) if c not in self._thread_guards and c not in self._held]
 
     def _of_thread(self, guard: algebra.Guard) -> bool:
         return self.thread is not None and guard in algebra.guards(self.thread)
@@ -1008,30 +1036,94 @@ class Body:
                 self._guarded(entry, operand, region, name, dtype)
         return Value(name, dtype, self.lanes, half)
 
-    def _reduce(self, entry: Entry) -> List[Value]:
-        instruction, loop = entry.instruction, entry.regions[0]
-        count = len(instruction.operands) // 2
-        leaves, lanes = instruction.shape.leaves(), self.lanes
-        names = [self.name(instruction.name) for _ in range(count)]
-        for k in range(count):
-            start = self.real(self.read(self.partition.operand(entry, count + k), entry.region))
-            self.text.add(f"{self.d.register(leaves[k].dtype, lanes)} {names[k]} = {start.text if lanes == 1 else self.splat(start)};")
-        sizes = [self.partition.ranges[name] for name in loop.ranges]
-        if 0 in sizes or self.partition.operand(entry, 0, loop).map == EMPTY:
-            return [Value(name, leaf.dtype, lanes) for name, leaf in zip(names, leaves)]
+    @contextmanager
+    def _loops(self, entry: Entry, loop: Region, inside: Region, down: bool = False) -> "Iterator[bool]":
+        """The loops of a region, first to last or last to first, and the condition of a guard in them; False: nothing is ever inside."""
+        names = loop.ranges[:len(loop_sizes(entry.instruction))]
+        sizes = [self.partition.ranges[name] for name in names]
+        found = self._conditions(inside) if inside is not loop else []
+        if 0 in sizes or found is None:
+            yield False
+            return
         t = self.d.index[self.index_type]
-        for variable, size in zip(loop.ranges, sizes):
-            self.text.add(f"for ({t} {variable} = 0; {variable} < {size}; ++{variable}) {{")
+        heads = [f"for ({t} {v} = {n}; {v}-- > 0;)" if down else f"for ({t} {v} = 0; {v} < {n}; ++{v})" for v, n in zip(names, sizes)]
+        heads += [f"if ({' && '.join(found)})"] if found else []
+        self._before_loops.append(len(self.text.lines))
+        self._depths.append(self.text.depth)
+        self._held += found
+        for head in heads:
+            self.text.add(f"{head} {{")
             self.text.depth += 1
-        self.region(loop)
-        x = [Value(name, leaf.dtype, lanes) for name, leaf in zip(names, leaves)]
-        x += [self.read(self.partition.operand(entry, k, loop), loop) for k in range(count)]
-        for name, value in zip(names, self._settled([self.real(v) for v in self.scalar(instruction.called[0], x)], names)):
-            self.text.add(f"{name} = {value.text if lanes == 1 else self.splat(value)};")
-        for _ in sizes:
+        yield True
+        self._before_loops.pop()
+        self._depths.pop()
+        del self._held[len(self._held) - len(found):]
+        for _ in heads:
             self.text.depth -= 1
             self.text.add("}")
-        return [Value(name, leaf.dtype, lanes, rounded=not (self.excess and leaf.dtype in SMALL)) for name, leaf in zip(names, leaves)]
+
+    def _variable(self, of: str, start: Value) -> Value:
+        """A variable with its first value."""
+        name, start = self.name(of), self.real(start)
+        self.text.add(f"{self.type(start.dtype, self.lanes)} {name} = {self.splat(start)};")
+        return Value(name, start.dtype, self.lanes)
+
+    def _reduce(self, entry: Entry) -> List[Value]:
+        instruction, loop, inside = entry.instruction, entry.regions[0], entry.regions[-1]
+        count = len(instruction.operands) // 2
+        sums = [self._variable(instruction.name, self.read(self.partition.operand(entry, count + k), entry.region)) for k in range(count)]
+        if self.partition.operand(entry, 0, inside).map == EMPTY:
+            return sums
+        with self._loops(entry, loop, inside) as some:
+            if some:
+                self.region(inside)
+                x = sums + [self.read(self.partition.operand(entry, k, inside), inside) for k in range(count)]
+                names = [v.text for v in sums]
+                for name, value in zip(names, self._settled([self.real(v) for v in self.scalar(instruction.called[0], x)], names)):
+                    self.text.add(f"{name} = {self.splat(value)};")
+        return [replace(v, rounded=not (self.excess and v.dtype in SMALL)) for v in sums]
+
+    def _product(self, entry: Entry) -> Value:
+        """A sum of products in the accumulator's type, which the operands are converted to; at the end rounded to the result's."""
+        instruction, loop, inside = entry.instruction, entry.regions[0], entry.regions[-1]
+        kind = accumulator(instruction)
+
+        def convert(value: Value, of: str, to: str) -> Value:
+            return value if of == to else self.apply("convert", {}, to, [of], [value], instruction.name)
+        total = self._variable(instruction.name, Value(self.d.literal(0, kind), kind))
+        with self._loops(entry, loop, inside) as some:
+            if some:
+                self.region(inside)
+                x = [convert(self.read(self.partition.operand(entry, k, inside), inside), o.shape.dtype, kind) for k, o in enumerate(instruction.operands)]
+                product = self.apply("multiply", {}, kind, [kind, kind], x, "product")
+                self.text.add(f"{total.text} = {self.splat(self.apply('add', {}, kind, [kind, kind], [total, product], 'next'))};")
+        return convert(total, kind, instruction.shape.dtype)
+
+    def _select_and_scatter(self, entry: Entry) -> Value:
+        """Of the windows that see an element, in the order of their places, those that select it scatter their value there."""
+        instruction, (places, at_place, window, at_element) = entry.instruction, entry.regions
+        rank, lanes = len(instruction.shape.dims), self.lanes
+        if lanes > 1:
+            raise NotWide
+        total = self._variable(instruction.name, self.read(self.partition.operand(entry, 2), entry.region))
+        with self._loops(entry, places, at_place, True) as some:
+            if some:
+                best = self._variable(f"{instruction.name}_best", Value(self.d.literal(0, total.dtype), total.dtype))
+                seen, here = self.name(f"{instruction.name}_seen"), self.name(f"{instruction.name}_here")
+                self.text.add(f"int {seen} = 0, {here} = 0;")     # whether a first element was met; whether the best one is this one
+                with self._loops(entry, window, at_element) as any_element:
+                    if any_element:
+                        self.region(at_element)
+                        new = self.real(self.read(self.partition.operand(entry, 0, at_element), at_element))
+                        keep = self.scalar(instruction.attributes["select"], [best, new])[0]
+                        with self.text.block(f"if (!{seen} || !({keep.text}))"):
+                            same = " && ".join(f"{a} == {b}" for a, b in zip(window.ranges[:rank], window.ranges[rank:]))
+                            self.text.add(f"{best.text} = {new.text};", f"{seen} = 1;", f"{here} = {same or '1'};")
+                with self.text.block(f"if ({here})"):
+                    self.region(at_place)
+                    source = self.read(self.partition.operand(entry, 1, at_place), at_place)
+                    self.text.add(f"{total.text} = {self.real(self.scalar(instruction.attributes['scatter'], [source, total])[0]).text};")
+        return replace(total, rounded=not (self.excess and total.dtype in SMALL))
 
     def _settled(self, values: List[Value], names: List[str]) -> List[Value]:
         """Values none of which is an accumulator that is assigned before it is read."""

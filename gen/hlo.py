@@ -72,6 +72,49 @@ class Shape:
         return 1 + max((child.depth for child in self.children), default=0) if self.kind == "tuple" else 0
 
 
+@dataclass(frozen=True)
+class Window:
+    """Places where a small box stands in a padded one: a number for each dimension. reversal: 1 where a convolution reads its kernel from the end."""
+
+    size: Tuple[int, ...] = ()
+    stride: Tuple[int, ...] = ()
+    low: Tuple[int, ...] = ()
+    high: Tuple[int, ...] = ()
+    base_dilation: Tuple[int, ...] = ()
+    dilation: Tuple[int, ...] = ()
+    reversal: Tuple[int, ...] = ()
+
+    @property
+    def dilated(self) -> bool:
+        return any(n > 1 for n in self.base_dilation + self.dilation)
+
+    @property
+    def text(self) -> str:
+        ones, zeros = (1,) * len(self.size), (0,) * len(self.size)
+        lists = [("size", self.size, None), ("stride", self.stride, ones), ("pad", tuple(zip(self.low, self.high)), tuple(zip(zeros, zeros))),
+                 ("lhs_dilate", self.base_dilation, ones), ("rhs_dilate", self.dilation, ones), ("rhs_reversal", self.reversal, zeros)]
+        words = ["x".join("_".join(map(str, one)) if name == "pad" else str(one) for one in values)  # type: ignore[arg-type]
+                 for name, values, _ in lists]
+        return " ".join(f"{name}={word}" for (name, values, plain), word in zip(lists, words) if values and values != plain)
+
+    def places(self, k: int, base: int) -> int:
+        """How many places dimension k has in a base of that many elements."""
+        line = (base - 1) * self.base_dilation[k] + 1 if base else 0
+        line += self.low[k] + self.high[k]
+        reach = (self.size[k] - 1) * self.dilation[k] + 1 if self.size[k] else 0
+        return 0 if line <= 0 or reach > line else (line - reach) // self.stride[k] + 1
+
+
+@dataclass(frozen=True)
+class Labels:
+    """dim_labels of a convolution: dimension numbers of batch and feature (of the kernel: input and output feature), then the spatial ones."""
+
+    text: str
+    lhs: Tuple[int, ...]
+    rhs: Tuple[int, ...]
+    out: Tuple[int, ...]
+
+
 @dataclass(eq=False)
 class Instruction:
     """One op. Attributes that the reader understands have parsed values; all others stay text in attributes['raw']."""
@@ -260,21 +303,25 @@ COMPLEX = frozenset("""add subtract multiply divide negate abs real imag complex
 
 _MOVES = frozenset("""parameter constant iota broadcast transpose reshape bitcast slice reverse pad concatenate reduce tuple
     get-tuple-element fusion call map opt-barrier dynamic-slice dynamic-update-slice gather""".split())
-SUPPORTED = ELEMENTWISE | _MOVES
+# An element comes from many of the operands', by a loop nest.
+CONTRACTIONS = frozenset(["dot", "convolution"])
+LOOPS = CONTRACTIONS | frozenset(["reduce-window", "select-and-scatter"])
+SUPPORTED = ELEMENTWISE | _MOVES | LOOPS
 
-_CHECKED = ELEMENTWISE | _MOVES
+_CHECKED = ELEMENTWISE | _MOVES | LOOPS
 _UNCHECKED = frozenset("""add-dependency after-all all-gather all-gather-done all-gather-start all-reduce all-reduce-done
     all-reduce-start all-to-all async-done async-start async-update batch-norm-grad batch-norm-inference batch-norm-training
     cholesky collective-broadcast collective-permute collective-permute-done collective-permute-start conditional
-    convolution copy-done copy-start custom-call domain dot dynamic-reshape fft
+    copy-done copy-start custom-call domain dynamic-reshape fft
     get-dimension-size infeed optimization-barrier outfeed partition-id ragged-all-to-all ragged-dot recv
-    recv-done reduce-scatter reduce-window replica-id rng rng-bit-generator rng-get-and-update-state scaled-dot scan scatter
-    select-and-scatter send send-done set-dimension-size sort stochastic-convert topk triangular-solve while""".split())
+    recv-done reduce-scatter replica-id rng rng-bit-generator rng-get-and-update-state scaled-dot scan scatter send send-done
+    set-dimension-size sort stochastic-convert topk triangular-solve while""".split())
 OPCODES = _CHECKED | _UNCHECKED
 
 _ARITY = {**{op: 1 for op in _UNARY}, **{op: 2 for op in _BINARY}, "convert": 1, "copy": 1, "compare": 2, "select": 3,
           "clamp": 3, "reduce-precision": 1, "bitcast-convert": 1, "real": 1, "imag": 1, "complex": 2, "iota": 0, "broadcast": 1, "transpose": 1,
-          "reshape": 1, "bitcast": 1, "slice": 1, "reverse": 1, "pad": 2, "get-tuple-element": 1, "opt-barrier": 1}
+          "reshape": 1, "bitcast": 1, "slice": 1, "reverse": 1, "pad": 2, "get-tuple-element": 1, "opt-barrier": 1, "dot": 2, "convolution": 2,
+          "select-and-scatter": 3}
 
 _DIRECTIONS = ("EQ", "NE", "GE", "GT", "LE", "LT")
 _COMPARE_TYPES = ("FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED")
@@ -296,13 +343,19 @@ _TYPED: Dict[str, Dict[str, str]] = {
     "compare": {"direction": "direction", "type": "compare_type"},
     "get-tuple-element": {"index": "integer"},
     "reduce-precision": {"exponent_bits": "integer", "mantissa_bits": "integer"},
+    "dot": {f"{side}_{what}_dims": "integers" for side in ("lhs", "rhs") for what in ("batch", "contracting")},
+    "convolution": {"window": "window", "dim_labels": "labels", "feature_group_count": "integer", "batch_group_count": "integer"},
+    "reduce-window": {"window": "window", "to_apply": "computation"},
+    "select-and-scatter": {"window": "window", "select": "computation", "scatter": "computation"},
 }
 _OPTIONAL = {("broadcast", "dimensions"), ("map", "dimensions"), ("compare", "type"), ("gather", "operand_batching_dims"),
-             ("gather", "start_indices_batching_dims")}
+             ("gather", "start_indices_batching_dims"), *(("dot", key) for key in _TYPED["dot"]),
+             *(("convolution", key) for key in ("window", "feature_group_count", "batch_group_count")), ("reduce-window", "window"),
+             ("select-and-scatter", "window")}
 _COMMON = frozenset("""metadata backend_config sharding frontend_attributes origin original_value control-predecessors statistics
     parameter_replication result_accuracy operand_precision outer_dimension_partitions inner_dimension_partitions
     execution_thread async_execution_thread output_to_operand_aliasing is_composite buffer_alignment
-    indices_are_sorted unique_indices schedule_annotation""".split())
+    indices_are_sorted unique_indices schedule_annotation algorithm""".split())
 _CALLING = frozenset("""to_apply calls condition body true_computation false_computation branch_computations select scatter
     called_computations""".split())
 
@@ -322,6 +375,9 @@ _RAW_RUN = re.compile(r"[^\[\]{}()\"/, \t\r\n\f\v]+")
 _DIMS = re.compile(r"\[(?:[0-9,<=?\- \t\r\n\f\v]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 _SLICE = re.compile(r"\[\s*(-?[0-9]+)\s*:\s*(-?[0-9]+)\s*(?::\s*(-?[0-9]+)\s*)?\]")
 _PADDING = re.compile(r"(-?[0-9]+)_(-?[0-9]+)(?:_(-?[0-9]+))?\Z")
+_WHOLE = re.compile(r"-?[0-9]+\Z")
+_WINDOW = re.compile(r"(size|stride|pad|lhs_dilate|rhs_dilate|rhs_reversal)=([0-9_x\-]*)")
+_LABELS = re.compile(r"([0-9bf?]+)_([0-9io?]+)->([0-9bf?]+)(?![A-Za-z0-9_?])")
 _VALUE = re.compile(r"-?nan\([^)\s]*\)|[^\s{}(),/]+")
 _CLOSE = {"(": ")", "[": "]", "{": "}"}
 
@@ -1067,6 +1123,49 @@ class _Parser:
             padding.append(tuple(self.scanner.small(number or "0", pos) for number in found.groups()))
         instruction.attributes[key] = tuple(padding)
 
+    def _read_window(self, instruction: Instruction, key: str) -> None:
+        """`{size=3x5 stride=1x2 pad=0_0x1_-1 lhs_dilate=2x1 rhs_dilate=1x1 rhs_reversal=0x1}`, all but the size as it is by default where left out."""
+        scanner, found, where = self.scanner, {}, {}  # type: ignore[var-annotated]
+        scanner.need("{", f"to open '{key}'")
+        while scanner.peek() != "}":
+            pos = scanner.skip()
+            name, text = scanner.match(_WINDOW, "size=, stride=, pad=, lhs_dilate=, rhs_dilate= or rhs_reversal= with numbers joined by x").groups()
+            if name in found:
+                scanner.fail(pos, f"expected '{name}' once in '{key}'")
+            pattern, form = (_PADDING, "LOW_HIGH") if name == "pad" else (_WHOLE, "a number")
+            parts = [pattern.match(part) for part in text.split("x")]
+            if None in parts or (name == "pad" and any(part and part[3] for part in parts)):
+                scanner.fail(pos, f"expected {form} for each dimension of '{name}', joined by x, found '{text[:60]}'")
+            where[name] = pos
+            found[name] = tuple((scanner.small(part[1], pos), scanner.small(part[2], pos)) if name == "pad" else scanner.small(part[0], pos)
+                                for part in parts if part)
+        scanner.need("}")
+        size = found.get("size", ())
+        for name, values in found.items():
+            if len(values) != len(size):
+                scanner.fail(where[name], f"expected {len(size)} numbers in '{name}', as 'size' has, found {len(values)}")
+        low, high = zip(*found["pad"]) if "pad" in found else ((0,) * len(size),) * 2
+        ones = (1,) * len(size)
+        window = Window(size, found.get("stride", ones), low, high, found.get("lhs_dilate", ones), found.get("rhs_dilate", ones),
+                        found.get("rhs_reversal", (0,) * len(size)))
+        for name, values, least in (("size", size, 1), ("stride", window.stride, 1), ("lhs_dilate", window.base_dilation, 1),
+                                    ("rhs_dilate", window.dilation, 1), ("rhs_reversal", window.reversal, 0)):
+            if any(value < least for value in values) or (name == "rhs_reversal" and any(value > 1 for value in values)):
+                scanner.fail(where[name], f"expected {'0 or 1' if name == 'rhs_reversal' else f'at least {least}'} in each dimension of '{name}'")
+        instruction.attributes[key] = window
+
+    def _read_labels(self, instruction: Instruction, key: str) -> None:
+        """`b01f_01io->b01f`: the dimension numbers of batch, feature (input and output feature) and the spatial ones, for each part."""
+        pos = self.scanner.skip()
+        parts = self.scanner.match(_LABELS, "dim_labels like b01f_01io->b01f").groups()
+        numbers = []
+        for part, letters in zip(parts, ("bf", "io", "bf")):
+            labels = [*letters, *(str(k) for k in range(len(part) - 2))]
+            if sorted(part) != sorted(labels) or len(part) != len(parts[0]):
+                self.scanner.fail(pos, f"expected '{letters[0]}', '{letters[1]}' and the numbers of the spatial dimensions once in each part, found '{part}'")
+            numbers.append(tuple(part.index(label) for label in labels))
+        instruction.attributes[key] = Labels("_".join(parts[:2]) + "->" + parts[2], *numbers)
+
     def _word_of(self, instruction: Instruction, key: str, words: "Sequence[str]") -> None:
         pos = self.scanner.skip()
         word = self.scanner.match(_WORD, f"one of {', '.join(words)}").group()
@@ -1557,22 +1656,22 @@ class _Check:
     def _call(self) -> Shape:
         return self._arguments(self.i.attributes["to_apply"], "to_apply")
 
-    def _scalars(self, wanted: "Sequence[str]") -> List[Shape]:
-        """The computation of to_apply must take these scalars; the arrays it gives."""
-        computation: Computation = self.i.attributes["to_apply"]
+    def _scalars(self, wanted: "Sequence[str]", key: str = "to_apply") -> List[Shape]:
+        """The computation of an attribute must take these scalars; the arrays it gives."""
+        computation: Computation = self.i.attributes[key]
         have = [parameter.shape for parameter in computation.parameters]
         if len(have) != len(wanted):
-            self.fail(f"expected {len(wanted)} parameters of '{computation.name}', found {len(have)}", attribute="to_apply")
+            self.fail(f"expected {len(wanted)} parameters of '{computation.name}', found {len(have)}", attribute=key)
         for number, (of, dtype) in enumerate(zip(have, wanted)):
             if of.kind != "array" or of.dims or of.dtype != dtype:
                 self.fail(f"expected {dtype}[] as parameter {number} of '{computation.name}', found {of.text}",
-                          attribute="to_apply")
+                          attribute=key)
         assert computation.root is not None
         root = computation.root.shape
         results = list(root.children) if root.kind == "tuple" else [root]
         for of in results:
             if of.kind != "array" or of.dims:
-                self.fail(f"expected scalars as the result of '{computation.name}', found {root.text}", attribute="to_apply")
+                self.fail(f"expected scalars as the result of '{computation.name}', found {root.text}", attribute=key)
         return results
 
     def _map(self) -> Shape:
@@ -1590,11 +1689,22 @@ class _Check:
         return self.typed_like(first, results[0].dtype)
 
     def _reduce(self) -> Shape:
+        sums, first = self._combined()
+        dimensions = self.distinct("dimensions", first.rank)
+        return self._several(sums, tuple(size for number, size in enumerate(first.dims) if number not in dimensions))
+
+    def _several(self, kinds: "Sequence[str]", dims: Tuple[int, ...]) -> Shape:
+        arrays = [array_shape(dtype, dims) for dtype in kinds]
+        return arrays[0] if len(kinds) == 1 else tuple_shape(arrays)
+
+    def _combined(self) -> "Tuple[List[str], Shape]":
+        """Inputs of equal dimensions, an initial value for each, and a computation that combines them: the sums' types, the first input."""
         if not self.shapes or len(self.shapes) % 2:
             self.fail(f"expected as many inputs as initial values, found {len(self.shapes)} operands")
         count = len(self.shapes) // 2
         first = self.array(0)
-        dimensions = self.distinct("dimensions", first.rank)
+        if "dimensions" in self.i.attributes:
+            self.distinct("dimensions", first.rank)
         for number in range(count):
             if self.array(number).dims != first.dims:
                 self.fail(f"expected the dimensions of {_bare(first)} as operand {number}, found "
@@ -1606,9 +1716,96 @@ class _Check:
         if [of.dtype for of in results] != sums or (count > 1) != (self.i.attributes["to_apply"].root.shape.kind == "tuple"):
             self.fail(f"expected {', '.join(d + '[]' for d in sums)} as the result of '{self.i.attributes['to_apply'].name}', "
                       f"found {self.i.attributes['to_apply'].root.shape.text}", attribute="to_apply")
-        dims = tuple(size for number, size in enumerate(first.dims) if number not in dimensions)
-        arrays = [array_shape(dtype, dims) for dtype in sums]
-        return arrays[0] if count == 1 else tuple_shape(arrays)
+        return sums, first
+
+    # loop nests
+
+    def _window(self, rank: int, of: str) -> Window:
+        window: Window = self.i.attributes.setdefault("window", Window())
+        if len(window.size) != rank:
+            self.fail(f"expected a window of {rank} dimensions, as {of}, found {len(window.size)}", attribute="window")
+        return window
+
+    def _reduce_window(self) -> Shape:
+        sums, first = self._combined()
+        window = self._window(first.rank, f"operand 0 {_bare(first)} has")
+        return self._several(sums, tuple(window.places(k, size) for k, size in enumerate(first.dims)))
+
+    def _select_and_scatter(self) -> Shape:
+        of, source = self.array(0), self.array(1)
+        window = self._window(of.rank, f"operand 0 {_bare(of)} has")
+        places = tuple(window.places(k, size) for k, size in enumerate(of.dims))
+        if (source.dtype, source.dims) != (of.dtype, places):
+            self.fail(f"expected {of.dtype}[{','.join(map(str, places))}] as operand 1, a value for each place of the window, found {_bare(source)}",
+                      operand=1)
+        self.scalar(2, of.dtype)
+        for key, dtype in (("select", "pred"), ("scatter", of.dtype)):
+            results = self._scalars([of.dtype] * 2, key)
+            if self.i.attributes[key].root.shape.kind == "tuple" or results[0].dtype != dtype:
+                self.fail(f"expected {dtype}[] as the result of '{self.i.attributes[key].name}', found {self.i.attributes[key].root.shape.text}", attribute=key)
+        return of
+
+    def _product(self) -> str:
+        """The type of sums of products: the written one, which may be no narrower than operands that are no floats."""
+        a, b = self.array(0), self.array(1)
+        kind = self.written_array().dtype
+        for number, of in enumerate((a, b)):
+            if dtypes.TABLE[of.dtype].kind != "float" and dtypes.TABLE[kind].bits < dtypes.TABLE[of.dtype].bits:
+                self.scanner.fail(self.draft.shape_pos, f"{self.i.opcode}: expected a result of at least {dtypes.TABLE[of.dtype].bits} bits, as operand {number} "
+                                                        f"{_bare(of)} has, found {kind}")
+        return kind
+
+    def _dot(self) -> Shape:
+        a, b, kind = self.array(0), self.array(1), self._product()
+        lists = {}
+        for side, of in (("lhs", a), ("rhs", b)):
+            for what in ("batch", "contracting"):
+                lists[side, what] = self.i.attributes.setdefault(f"{side}_{what}_dims", ())
+                self.distinct(f"{side}_{what}_dims", of.rank)
+            both = set(lists[side, "batch"]) & set(lists[side, "contracting"])
+            if both:
+                self.fail(f"expected dimension {min(both)} in one of {side}_batch_dims and {side}_contracting_dims", attribute=f"{side}_contracting_dims")
+        for what in ("batch", "contracting"):
+            left, right = lists["lhs", what], lists["rhs", what]
+            key = f"rhs_{what}_dims"
+            if len(left) != len(right):
+                self.fail(f"expected {len(left)} dimensions in {key}, as lhs_{what}_dims has, found {len(right)}", attribute=key)
+            for i, j in zip(left, right):
+                if a.dims[i] != b.dims[j]:
+                    self.fail(f"expected the size {a.dims[i]} of dimension {i} of {_bare(a)} in dimension {j} of {_bare(b)}", attribute=key)
+        dims = [a.dims[d] for d in lists["lhs", "batch"]]
+        for side, of in (("lhs", a), ("rhs", b)):
+            dims += [size for d, size in enumerate(of.dims) if d not in lists[side, "batch"] + lists[side, "contracting"]]
+        return array_shape(kind, tuple(dims))
+
+    def _convolution(self) -> Shape:
+        a, b, kind, labels = self.array(0), self.array(1), self._product(), self.i.attributes["dim_labels"]
+        for number, (of, part) in enumerate(((a, labels.lhs), (b, labels.rhs))):
+            if of.rank != len(part):
+                self.fail(f"expected {len(part)} dimensions, as dim_labels has, in operand {number} {_bare(of)}", operand=number)
+        window = self._window(a.rank - 2, "dim_labels has spatial ones")
+        groups = [self.i.attributes.setdefault(f"{name}_group_count", 1) for name in ("feature", "batch")]
+        for name, count in zip(("feature", "batch"), groups):
+            if count < 1:
+                self.fail(f"expected {name}_group_count of at least 1, found {count}", attribute=f"{name}_group_count")
+        if min(groups) > 1:
+            self.fail("expected one of feature_group_count and batch_group_count to be 1", attribute="batch_group_count")
+        batch, features = (a.dims[d] for d in labels.lhs[:2])
+        inputs, outputs = (b.dims[d] for d in labels.rhs[:2])
+        if features != inputs * groups[0]:
+            self.fail(f"expected {inputs * groups[0]} input features, {inputs} of the kernel for each of {groups[0]} groups, found {features} in {_bare(a)}",
+                      operand=0)
+        if batch % groups[1]:
+            self.fail(f"expected a batch that {groups[1]} groups divide, found {batch} in {_bare(a)}", operand=0)
+        if outputs % max(groups):
+            self.fail(f"expected output features that {max(groups)} groups divide, found {outputs} in {_bare(b)}", operand=1)
+        dims = [0] * a.rank
+        dims[labels.out[0]], dims[labels.out[1]] = batch // groups[1], outputs
+        for k, size in enumerate(window.size):
+            if b.dims[labels.rhs[2 + k]] != size:
+                self.fail(f"expected the kernel's size {b.dims[labels.rhs[2 + k]]} in dimension {k} of the window, found {size}", attribute="window")
+            dims[labels.out[2 + k]] = window.places(k, a.dims[labels.lhs[2 + k]])
+        return array_shape(kind, tuple(dims))
 
 
 def _bare(of: Shape) -> str:
@@ -1655,6 +1852,10 @@ def _attribute_text(key: str, value: Any) -> str:
     if key == "padding":
         parts = [f"{low}_{high}" if not interior else f"{low}_{high}_{interior}" for low, high, interior in value]
         return f"padding={'x'.join(parts)}"
+    if isinstance(value, Window):
+        return f"{key}={{{value.text}}}"
+    if isinstance(value, Labels):
+        return f"{key}={value.text}"
     if isinstance(value, tuple):
         return f"{key}={{{','.join(map(str, value))}}}"
     return f"{key}={value}"
@@ -1846,6 +2047,12 @@ def _why_not(instruction: Instruction) -> str:
     if of and opcode == "constant" and any(dtypes.is_nan(part, kind) or dtypes.is_infinite(part, kind) for kind in [dtypes.TABLE[of[0].dtype].part]
                                            for bits in instruction.literal for part in dtypes.parts(bits, of[0].dtype)):
         return f"expected finite numbers in a constant of {of[0].dtype}"
+    if opcode in CONTRACTIONS:
+        return _why_not_product(instruction)
+    if opcode == "select-and-scatter" and instruction.attributes["window"].dilated:
+        return "expected a select-and-scatter whose window is not dilated"
+    if opcode == "select-and-scatter" and of:
+        return f"expected '{opcode}' of real numbers, found {of[0].dtype}"
     if instruction.shape.dtype == "pred" and opcode in ("subtract", "divide", "remainder", "power"):
         return f"'{opcode}' of pred has no meaning"
     return ""
@@ -1863,6 +2070,25 @@ def _why_not_widths(opcode: str, of: Shape, to: Shape) -> str:
     if opcode == "bitcast" and (of.tiled or to.tiled or of.elements * _width(of) != to.elements * _width(to)):
         return f"expected a bitcast between types of different widths whose elements have the same bits, without tiles: found {of.text} and {to.text}"
     return ""
+def _why_not_product(instruction: Instruction) -> str:
+    """What sums of products are made of: floats, integers or complex numbers, not mixed but for integers that floats multiply."""
+    to, kinds = instruction.shape.dtype, [operand.shape.dtype for operand in instruction.operands]
+    if dtypes.is_complex(to) or any(map(dtypes.is_complex, kinds)):
+        good = kinds == [to, to]
+    elif "pred" in (to, *kinds):
+        good = kinds == [to, to]
+    else:
+        good = dtypes.TABLE[to].kind == "float" or all(dtypes.TABLE[kind].kind != "float" for kind in kinds)
+    return "" if good else (f"expected a {instruction.opcode} of numbers of one kind (floats, integers, complex ones of one type, pred) that gives such, found "
+                            f"{kinds[0]} and {kinds[1]} that give {to}")
+
+
+def accumulator(instruction: Instruction) -> str:
+    """The type in which a dot or convolution multiplies and adds: f64 where it is or gives that, f32 for other floats, else the result's."""
+    to, kinds = instruction.shape.dtype, [operand.shape.dtype for operand in instruction.operands]
+    if dtypes.TABLE[to].kind != "float":
+        return to
+    return "f64" if "f64" in (to, *kinds) else "f32"
 
 
 def _why_not_shape(leaf: Shape) -> str:
@@ -1895,9 +2121,9 @@ _SCALAR_OPS = ELEMENTWISE | {"parameter", "constant", "tuple", "get-tuple-elemen
 
 def _why_not_called(instruction: Instruction, filename: str) -> str:
     """The scalar computation of a map or a reduce may hold scalar ops only."""
-    if instruction.opcode not in ("map", "reduce"):
+    if instruction.opcode not in ("map", "reduce", "reduce-window", "select-and-scatter"):
         return ""
-    for inner in inlined(instruction.called[0], filename).instructions:
+    for inner in (inner for called in instruction.called for inner in inlined(called, filename).instructions):
         if inner.opcode not in _SCALAR_OPS or any(leaf.dims for leaf in inner.shape.leaves()):
             return f"expected scalar ops in the computation of this {instruction.opcode}, found '{inner.opcode}' of {inner.shape.text}"
     return ""

@@ -4,7 +4,8 @@ A value that all its users want at the same index is computed where they are; a 
 function, called at each. Ops that only move data (transpose, slice, broadcast, ..) never become functions: they are
 composed into the maps of those who read through them. So code stays linear in the size of the graph.
 
-Inside a function, regions say when code runs: the body, the loop of a reduce, the guarded side of a pad or concatenate.
+Inside a function, regions say when code runs: the body, the loop of a reduce, the guarded side of a pad or concatenate. The loop of
+a window or a sum of products has a guarded part, for what lies inside of the padded base.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
 from gen import algebra, dtypes
-from gen.hlo import Computation, Instruction, Shape, c_identifier
+from gen.hlo import LOOPS, Computation, Instruction, Shape, Window, c_identifier
 
 MOVES = frozenset("broadcast transpose reshape bitcast slice reverse copy get-tuple-element".split())
 LEAVES = frozenset("parameter constant iota".split())
@@ -35,14 +36,14 @@ class Runtime:
 
 @dataclass(eq=False)
 class Region:
-    """Code that runs under the same conditions. kind: body, loop (of a reduce), guard (of an operand of pad or concatenate, or of the update
-    of dynamic-update-slice), read (of an operand at an index that is read)."""
+    """Code that runs under the same conditions. kind: body, loop (of a reduce, a window, ..), guard (of an operand of pad or concatenate, of the
+    update of dynamic-update-slice, in a loop of what is inside), read (of an operand at an index that is read)."""
 
     kind: str
     function: "Function"
     parent: "Optional[Region]" = None
     map: str = ""                                      # guard: to the operand, its domain is the condition
-    ranges: Tuple[str, ...] = ()                       # loop: names of the loop variables, outermost first
+    ranges: Tuple[str, ...] = ()                       # loop, and a guard in it: names of its loop variables, outermost first, then of those around
     entries: "List[Entry]" = field(default_factory=list)
     runtimes: "Tuple[Runtime, ...]" = ()               # read, guard: what the step's runtime variables are bound to
     step: str = ""                                     # the map from the entry's own index to the operand's, in these names
@@ -60,7 +61,7 @@ class Entry:
     region: Region
     map: str
     callee: "Optional[Function]" = None
-    regions: "List[Region]" = field(default_factory=list)   # reduce: its loop; pad: the guard; concatenate: one an operand
+    regions: "List[Region]" = field(default_factory=list)   # reduce: its loop; pad: the guard; concatenate: one an operand; LOOPS: below
 
 
 @dataclass(eq=False)
@@ -118,6 +119,30 @@ def _list(values: "Tuple[int, ...]") -> str:
     return ",".join(map(str, values))
 
 
+def _window_words(window: Window) -> "List[str]":
+    lists = {"window": window.size, "stride": window.stride, "low": window.low, "high": window.high, "base_dilation": window.base_dilation,
+             "window_dilation": window.dilation, "reversal": window.reversal}
+    return [f"{name}={_list(values)}" for name, values in lists.items()]
+
+
+def loop_sizes(instruction: Instruction) -> "Tuple[int, ...]":
+    """How often each loop of an op runs: over what is reduced, a window, the input features of a group, or contracted dimensions."""
+    attributes = instruction.attributes
+    if instruction.opcode == "reduce":
+        return tuple(instruction.operands[0].shape.dims[k] for k in sorted(attributes["dimensions"]))
+    if instruction.opcode == "dot":
+        return tuple(instruction.operands[0].shape.dims[k] for k in attributes["lhs_contracting_dims"])
+    if instruction.opcode == "convolution":
+        return (*attributes["window"].size, instruction.operands[1].shape.dims[attributes["dim_labels"].rhs[0]])
+    return tuple(attributes["window"].size) if instruction.opcode in LOOPS else ()
+
+
+def seen_map(instruction: Instruction) -> str:
+    """Of select-and-scatter: the map from a place of the window (a source's index) to the elements that it sees."""
+    base, places = instruction.shape.dims, instruction.operands[1].shape.dims
+    return algebra.call("op", "reduce-window", "0", f"out={_list(places)}", f"in={_list(base)}", "joint=1", *_window_words(instruction.attributes["window"]))
+
+
 def operand_map(instruction: Instruction, operand: int) -> str:
     """The indexing map of an op from its output to an operand."""
     opcode, attributes = instruction.opcode, instruction.attributes
@@ -133,11 +158,30 @@ def operand_map(instruction: Instruction, operand: int) -> str:
     if opcode == "concatenate":
         words += [f"in{k}={_list(o.shape.dims)}" for k, o in enumerate(instruction.operands)]
         return algebra.call("op", opcode, str(operand), *words, f"dimension={_list(attributes['dimensions'])}")
+    if opcode in ("dot", "convolution"):
+        words += [f"in{k}={_list(o.shape.dims)}" for k, o in enumerate(instruction.operands)] + ["joint=1"]
+        if opcode == "dot":
+            words += [f"{side}_{what}={_list(attributes[f'{side}_{what}_dims'])}" for side in ("lhs", "rhs") for what in ("batch", "contracting")]
+        else:
+            labels = attributes["dim_labels"]
+            words += [*_window_words(attributes["window"]), f"lhs_labels={_list(labels.lhs)}", f"rhs_labels={_list(labels.rhs)}",
+                      f"out_labels={_list(labels.out)}", f"feature_groups={attributes['feature_group_count']}",
+                      f"batch_groups={attributes['batch_group_count']}"]
+        return algebra.call("op", opcode, str(operand), *words)
     words.append(f"in={_list(source.dims)}")
     if opcode in RUNTIME and operand == RUNTIME[opcode]:
         return runtime_map(instruction)[0]
     if opcode in RUNTIME and (operand or opcode != "dynamic-update-slice"):
         return algebra.call("op", "scalar", str(operand), f"out={_list(out.dims)}", "in=")
+    if opcode == "reduce-window" and operand < len(instruction.operands) // 2:
+        return algebra.call("op", opcode, "0", *words, "joint=1", *_window_words(attributes["window"]))
+    if opcode == "select-and-scatter" and operand < 2:
+        place = algebra.call("op", opcode, "1", f"out={_list(out.dims)}", f"in0={_list(out.dims)}", f"in1={_list(instruction.operands[1].shape.dims)}", "joint=1",
+                             *_window_words(attributes["window"]))
+        if operand == 1:
+            return place
+        return compose(algebra.rename(place, *(v.name for v in algebra.info(place).of("dim")), *(f"w{k}" for k in range(len(out.dims)))) if place != EMPTY else EMPTY,
+                       seen_map(instruction))
     if opcode == "reduce":
         if operand >= len(instruction.operands) // 2:
             return algebra.call("op", "scalar", str(operand), *words)
@@ -297,7 +341,7 @@ class Partition:
         if region is not None and region.step:
             return compose(entry.map, region.step)
         step = operand_map(entry.instruction, operand)
-        if region is not None and region.kind == "loop":
+        if region is not None and region.ranges:
             step = algebra.rename(step, *(v.name for v in algebra.info(step).of("dim")), *region.ranges) \
                 if step != EMPTY else step
         return compose(entry.map, step)
@@ -367,13 +411,13 @@ class Partition:
         function.ops += 1
         entry = Entry(instruction, region, index)
         region.entries.append(entry)
-        if instruction.opcode == "reduce":
-            dims = instruction.operands[0].shape.dims
-            sizes = [dims[k] for k in sorted(instruction.attributes["dimensions"])]
-            names = tuple(f"s{len(self.ranges) + k}" for k in range(len(sizes)))
-            self.ranges.update(zip(names, sizes))
-            loop = Region("loop", function, region, ranges=names)
-            entry.regions.append(loop)
+        if instruction.opcode == "reduce" or instruction.opcode in LOOPS:
+            self._loop(entry, region)
+            if instruction.opcode not in ("reduce", "dot"):
+                entry.regions.append(Region("guard", function, entry.regions[-1], ranges=entry.regions[-1].ranges))
+            if instruction.opcode == "select-and-scatter":
+                self._loop(entry, entry.regions[-1], entry.regions[-1].ranges)
+                entry.regions.append(Region("guard", function, entry.regions[-1], ranges=entry.regions[-1].ranges))
         elif instruction.opcode in PADS:
             entry.regions.append(Region("guard", function, region))
         elif instruction.opcode == "concatenate":
@@ -387,6 +431,13 @@ class Partition:
                 inner.map = self._into(entry, operand, inner)
             self._use(self.operand(entry, operand, inner), inner or region)
 
+    def _loop(self, entry: Entry, parent: Region, around: Tuple[str, ...] = ()) -> None:
+        """A loop region of an entry. around: the variables of its loop that this one is in."""
+        sizes = loop_sizes(entry.instruction)
+        names = tuple(f"s{len(self.ranges) + k}" for k in range(len(sizes)))
+        self.ranges.update(zip(names, sizes))
+        entry.regions.append(Region("loop", parent.function, parent, ranges=(*names, *around)))
+
     def operands(self, entry: Entry) -> "Iterator[Tuple[int, Optional[Region]]]":
         """Each operand of an entry with the region of its own that it is read in (None: where the entry stands)."""
         instruction = entry.instruction
@@ -394,6 +445,14 @@ class Partition:
         if instruction.opcode == "reduce":
             for operand in range(count):
                 yield operand, entry.regions[0] if operand < count // 2 else None
+        elif instruction.opcode in LOOPS:
+            windows = {"reduce-window": count // 2, "select-and-scatter": 1}.get(instruction.opcode, count)
+            for operand in range(windows):
+                yield operand, entry.regions[-1]
+            if instruction.opcode == "select-and-scatter":
+                yield 1, entry.regions[1]
+            for operand in range(windows + (instruction.opcode == "select-and-scatter"), count):
+                yield operand, None
         elif instruction.opcode in PADS:
             yield 0, entry.regions[0]
             yield 1, None

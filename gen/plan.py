@@ -3,7 +3,8 @@
 A reduce is computed once. Where a result has an element for each of its elements, at the same place, the reduction and what
 follows it are one nest (the hero with its epilogue); where it is wanted elsewhere or oftener (softmax: by every element of its
 row) a kernel of its own leaves it in a scratch buffer, and who wants it reads it there. Reductions of the same dimensions of the
-same operand space share a nest and its one pass over the input, and so do results that are as large as that input and read it.
+same operand space share a nest and its one pass over the input, and so do results that are as large as that input and read it. Sums of
+products and windows are computed once too: in the nest of a result that wants each element once, at the same place, or into scratch.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from typing import Dict, List, Sequence, Set, Tuple
 
 from gen import algebra, combiner
 from gen.emit import buffers_of, memory_map, reads_of
-from gen.hlo import Computation, Instruction, Shape
+from gen.hlo import LOOPS, Computation, Instruction, Shape
 from gen.kernel import Nest
-from gen.partition import EMPTY, Function, Partition, Read, Root, compose
+from gen.partition import EMPTY, Function, Partition, Read, Root, compose, loop_sizes
 
 Key = Tuple[Tuple[int, ...], Tuple[int, ...], Tuple[int, ...], Tuple[Tuple[int, ...], ...]]
 
@@ -46,6 +47,9 @@ def key_of(reduce: Instruction) -> Key:
 
 
 def reduces_something(instruction: Instruction) -> bool:
+    """Whether an element is made of several: it is not to be made again wherever it is wanted."""
+    if instruction.opcode in LOOPS:
+        return instruction.opcode == "select-and-scatter" or (math.prod(loop_sizes(instruction)) > 1 and instruction.shape.leaves()[0].elements > 0)
     if instruction.opcode != "reduce":
         return False
     dims = instruction.operands[0].shape.dims
@@ -60,6 +64,8 @@ def whole(root: Instruction, output: int, number: int, scratch: bool = False) ->
 
 def is_free(reduce: Instruction) -> bool:
     """Whether partial results may be made in any order (at least where there is no NaN), from values that are known."""
+    if reduce.opcode != "reduce":
+        return False
     found = combiner.analyse(reduce)
     return (found.free or found.free_but_nan) and found.start is not None and None not in found.start
 
@@ -83,7 +89,7 @@ def _reads(computation: Computation, roots: Sequence[Root], shape: Shape, stops:
 
 @dataclass
 class Plan:
-    """cuts: reduces that go through scratch, with their first buffer's number; fused: those in the nest of each result."""
+    """cuts: reduces and loops that go through scratch, with their first buffer's number; fused: the free reduces in the nest of each result."""
 
     cuts: Dict[Instruction, int]
     fused: Dict[int, List[Instruction]]
@@ -104,7 +110,8 @@ def plan(computation: Computation, leaves: "Sequence[Tuple[int, Shape, Instructi
         here = list(dict.fromkeys(read.source for read, _ in reads))
         keys = {key_of(i) for i in here if is_free(i)}
         for read, open_ in reads:
-            if not (open_ and _same_place(read, shape)) or len(keys) > 1 or len(key_of(read.source)[3]) > 1:
+            loops = read.source.opcode in LOOPS
+            if not (open_ and _same_place(read, shape)) or len(keys) > 1 - loops or (not loops and len(key_of(read.source)[3]) > 1):
                 cut.add(read.source)
         wanted[number] = here
         found += here
@@ -114,8 +121,9 @@ def plan(computation: Computation, leaves: "Sequence[Tuple[int, Shape, Instructi
         if reduce in done:
             continue
         done.add(reduce)
-        roots = [whole(o, 0, k) for k, o in enumerate(reduce.operands[:len(reduce.operands) // 2])]
-        inner = [read.source for read, _ in _reads(computation, roots, reduce.operands[0].shape, stops)]
+        inner = []
+        for operand in reduce.operands[:len(reduce.operands) // 2] if reduce.opcode in ("reduce", "reduce-window") else reduce.operands:
+            inner += [read.source for read, _ in _reads(computation, [whole(operand, 0, 0)], operand.shape, stops)]
         cut.update(inner)
         found += inner
     cuts, number = {}, 0

@@ -43,6 +43,12 @@ WHAT EACH OP MEANS (kernels follow the same rules)
                     Integer to f16, bf16: to f32 first, then on. Float to float: nearest even, once (f64 to bf16 too).
   reduce            starts with the init value, then combiner(accumulator, element), elements in row-major order of the
                     reduced dims, every combiner op rounding as it would elsewhere.
+  dot, convolution  operands converted to the accumulator's type (f64 where one is or the result is; f32 for other floats; else the
+                    result's), products and sums rounded to it, the contracted (a window's, then input features) in row-major
+                    order from 0; one conversion at the end. pred: or of ands. Complex: by parts. Padding and holes add nothing.
+  reduce-window     as reduce, over the window's elements that are inside: padding and holes of dilation are left out.
+  select-and-scatter  from the init value; for each place of the window in row-major order the elements inside are compared in that
+                    order: select(best, next) keeps the best one; out[best] = scatter(source, out[best]).
   pad               interior and negative amounts; pad value elsewhere. iota: the index, converted (integers wrap).
   dynamic-slice, dynamic-update-slice, gather
                     a start index, in its own type, is brought into 0 .. size of the dimension - size of the slice.
@@ -70,6 +76,9 @@ THE BOUND: what a kernel may differ by
     overflow, `all`. multiply: (1 + u)^n - 1 relative, if no partial product can leave the normal range. Bitwise ops,
     maximum, minimum, integer sums do not depend on order. Other combiners are taken in the reference's order, and so
     is everything with reassociate=False.
+  * dot and convolution of floats: products may be rounded or fused into the sum, in any order: n of them may move it by
+    (n + 2) * u * sum |a b| and n least subnormals; u of the accumulator's type. Complex ones: twice as many terms.
+  * select-and-scatter: in the reference's order; where what is compared has an error of its own nothing is known.
   * excess_precision: between ops on f16 and bf16 a kernel may or may not keep a float: both are in the interval.
   * dynamic-slice, dynamic-update-slice, gather: where a start index is not certain, any element may be anything.
   * bitcast-convert and TOTALORDER read the bits of a NaN; where arithmetic made it they are free, and so is the result.
@@ -119,6 +128,7 @@ FLOATS = ("f16", "bf16", "f32", "f64") + TINY
 SMALL = ("f16", "bf16")
 UNIT = {"f16": 11, "bf16": 8, "f32": 24, "f64": 53}       # significant bits
 LARGEST = {"f16": "65504.0", "bf16": "0x1.fep127", "f32": "0x1.fffffep127", "f64": "0x1.fffffffffffffp1023"}
+LEAST = {"f32": "0x1p-149", "f64": "0x1p-1074"}
 LEAST_NORMAL = {"f16": "0x1p-14", "bf16": "0x1p-126", "f32": "0x1p-126", "f64": "0x1p-1022"}
 INTEGER_FORMAT = re.compile(r"([su])(8|16|32|64)$")
 
@@ -465,6 +475,22 @@ static range range_sum_result(const range_sum *s, double additions, double unit,
   if (s->plus) return range_of(INFINITY, INFINITY);
   if (s->minus) return range_of(-INFINITY, -INFINITY);
   return range_of(s->lo - error, s->hi + error);
+}""",
+    "range_middle": """
+static double range_middle(range r) {
+  if (range_is_point(r)) return r.lo;
+  return r.lo > -INFINITY && r.hi < INFINITY ? 0.5 * r.lo + 0.5 * r.hi : 0.0;
+}""",
+    "range_most": """
+static double range_most(range r) { return range_is_point(r) ? fabs(r.lo) : fmax(fabs(r.lo), fabs(r.hi)); }""",
+    "range_of_products": """
+/* a sum of `terms` products of magnitude mass in any order, fused or not; slack: what the factors' errors may move it by */
+static range range_of_products(double sum, double mass, double slack, double terms, double unit, double least, double largest) {
+  const double error = slack + (terms + 2.0) * (unit * 1.01 + 0x1p-50) * mass + terms * least;
+  const bool fits = largest < 0x1p1000; /* then no sum in double overflows, and a NaN is one of a factor or of infinities */
+  if (fits && slack == 0.0 && sum != sum) return range_of(NAN, NAN);
+  if (!(slack < INFINITY) || !(mass + error <= largest)) return range_all();
+  return sum != sum ? range_of(NAN, NAN) : fabs(sum) == INFINITY ? range_of(sum, sum) : range_of(sum - error, sum + error);
 }""",
     "range_product": """
 typedef struct {
@@ -1486,7 +1512,7 @@ class _Emitter:
             return self.run(i.attributes["calls" if opcode == "fusion" else "to_apply"], x)
         if opcode == "copy" and not isinstance(x[0], _Array):
             return x[0]
-        if opcode == "reduce":
+        if opcode in ("reduce", "reduce-window"):
             return self.reduce(i, _leaves(x))
         if opcode == "map":
             return self.map(i, _leaves(x))
@@ -1494,7 +1520,8 @@ class _Emitter:
             "constant": self.constant, "iota": self.iota, "broadcast": self.broadcast, "transpose": self.transpose,
             "reshape": self.reshape, "copy": self.reshape, "bitcast": self.bitcast, "bitcast-convert": self.bitcast,
             "slice": self.slice, "reverse": self.reverse, "pad": self.pad, "concatenate": self.concatenate,
-            "dynamic-slice": self.dynamic_slice, "dynamic-update-slice": self.dynamic_update_slice, "gather": self.gather}
+            "dynamic-slice": self.dynamic_slice, "dynamic-update-slice": self.dynamic_update_slice, "gather": self.gather,
+            "dot": self.dot, "convolution": self.convolution, "select-and-scatter": self.select_and_scatter}
         return moves.get(opcode, self.elementwise)(i, _leaves(x))
 
     def title(self, i: "Instruction") -> str:
@@ -1503,9 +1530,12 @@ class _Emitter:
             operands = "..." if i.shape.elements > 1 else ""
         words = [f"{i.name} = {i.shape.text} {i.opcode}({operands})"]
         for key in ("dimensions", "slice", "padding", "direction", "iota_dimension", "dynamic_slice_sizes", "offset_dims", "collapsed_slice_dims",
-                    "start_index_map", "operand_batching_dims", "start_indices_batching_dims", "index_vector_dim", "slice_sizes"):
+                    "start_index_map", "operand_batching_dims", "start_indices_batching_dims", "index_vector_dim", "slice_sizes", "lhs_batch_dims",
+                    "lhs_contracting_dims", "rhs_batch_dims", "rhs_contracting_dims"):
             if key in i.attributes:
                 words.append(f"{key}={_plain(i.attributes[key])}")
+        words += [f"window={{{i.attributes['window'].text}}}"] if "window" in i.attributes else []
+        words += [f"dim_labels={i.attributes['dim_labels'].text}"] if "dim_labels" in i.attributes else []
         if "to_apply" in i.attributes:
             words.append(f"to_apply={i.attributes['to_apply'].name}")
         return ", ".join(words)
@@ -1864,13 +1894,20 @@ class _Emitter:
     def reduce(self, i: "Instruction", x: List[_Array]) -> _Value:
         half = len(x) // 2
         inputs, inits, computation = x[:half], x[half:], i.attributes["to_apply"]
-        dims, gone = inputs[0].dims, set(i.attributes["dimensions"])
-        kept = [d for d in range(len(dims)) if d not in gone]
-        kept_dims, gone_dims = [dims[d] for d in kept], [dims[d] for d in sorted(gone)]
-        out_indices, in_indices = _indices(kept_dims), _indices(gone_dims, "r")
-        position = ["0"] * len(dims)
-        for d, index in list(zip(kept, out_indices)) + list(zip(sorted(gone), in_indices)):
-            position[d] = index
+        dims = inputs[0].dims
+        if i.opcode == "reduce-window":
+            window = i.attributes["window"]
+            kept_dims, gone_dims = list(i.shape.leaves()[0].dims), list(window.size)
+            out_indices = _indices(kept_dims)
+            at_element, tests, position = _window(window, out_indices, _indices(gone_dims, "r"), dims)
+        else:
+            gone = set(i.attributes["dimensions"])
+            kept = [d for d in range(len(dims)) if d not in gone]
+            kept_dims, gone_dims = [dims[d] for d in kept], [dims[d] for d in sorted(gone)]
+            out_indices, in_indices = _indices(kept_dims), _indices(gone_dims, "r")
+            position = ["0"] * len(dims)
+            for d, index in list(zip(kept, out_indices)) + list(zip(sorted(gone), in_indices)):
+                position[d] = index
         elements = [self.element(a, _at(position, _strides(dims))) for a in inputs]
         parts = _parts(computation, half) or [None] * half
         simple = None not in parts
@@ -1885,6 +1922,8 @@ class _Emitter:
             out.bits = out.dtype not in FLOATS
         before, inner, after = self.reduce_body(i, parts if simple else None, ways, inits, elements, outs,
                                                 _at(out_indices, _strides(kept_dims)), _count(gone_dims))
+        if i.opcode == "reduce-window":
+            inner = _guarded(at_element, tests, inner)
         body = before + _nest(gone_dims, inner, "r") + after
         if not any(size != 1 for size in kept_dims):
             lines = ["{"] + ["  " + line for line in body] + ["}"]
@@ -1976,6 +2015,234 @@ class _Emitter:
                     lines.append(f"const {'range' if total.dtype in FLOATS else 'irange'} rnext{k} = {_interval(new)};")
                     stores.append(f"{total.interval} = rnext{k};")
         return lines + stores
+
+
+    # loop nests
+
+    def factor(self, i: "Instruction", k: int, x: _Array, kind: str, source: str, at: str, nest: "Callable[[List[str]], List[str]]",
+               size: int) -> "List[_Array]":
+        """An operand of a product as its factors are wanted: converted to the accumulator's type and, where it has an error of its own, its
+        middles and the most of its magnitudes."""
+        element, inexact = self.element(x, source), kind in FLOATS and not x.exact
+        made = [_Array(self.unique(f"{i.name}_{name}{k}"), dtype, (size,), True) for name, dtype in [("factor", kind)] + [("middle", "f64"), ("most", "f64")] * inexact]
+        value = _value("convert", {}, kind, [element])
+        lines = [f"v_{made[0].name}[{at}] = {value};"]
+        if inexact:
+            r = _range("convert", {}, kind, [element], value, False, self.options) if x.dtype != kind else _interval(element)
+            lines = [f"const range r = {r};", *lines, f"v_{made[1].name}[{at}] = range_middle(r);", f"v_{made[2].name}[{at}] = range_most(r);"]
+        clear = [f"memset(v_{a.name}, 0, {max(1, size)} * sizeof v_{a.name}[0]);" for a in made]
+        self.step(f"operand {k} of {i.name} as {kind}", clear + nest(lines), made, [x])
+        return made
+
+    def dot(self, i: "Instruction", x: List[_Array]) -> _Array:
+        a, b = x
+        kind = _accumulator(i.shape.dtype, [a.dtype, b.dtype])
+        if kind not in FLOATS and not (a.exact and b.exact):
+            return self.contract(i, x, kind)
+        batch, contracted = ([i.attributes[f"{side}_{what}_dims"] for side in ("lhs", "rhs")] for what in ("batch", "contracting"))
+        free = [[d for d in range(len(o.dims)) if d not in (*batch[k], *contracted[k])] for k, o in enumerate(x)]
+        sizes = {"b": [a.dims[d] for d in batch[0]], "k": [a.dims[d] for d in contracted[0]], "m": [a.dims[d] for d in free[0]], "n": [b.dims[d] for d in free[1]]}
+        count = {name: _count(dims) for name, dims in sizes.items()}
+        wide = max(1, min(16, count["n"]))
+        blocks = -(-count["n"] // wide)
+        factors = []
+        for k, (order, room) in enumerate((("bmk", count["b"] * count["m"] * count["k"]), ("bkn", count["b"] * blocks * count["k"] * wide))):
+            index = [""] * len(x[k].dims)
+            for name, dims in (("b", batch[k]), ("k", contracted[k]), ("mn"[k], free[k])):
+                for d, text in zip(dims, _indices(sizes[name], name)):
+                    index[d] = text
+            number = {name: _at(_indices(sizes[name], name), _strides(sizes[name])) for name in order}
+            at = f"(({number['b']}) * {count['m']} + {number['m']}) * {count['k']} + {number['k']}" if k == 0 else \
+                f"((({number['b']}) * {blocks} + ({number['n']}) / {wide}) * {count['k']} + {number['k']}) * {wide} + ({number['n']}) % {wide}"
+
+            def nest(lines: List[str], order: str = order) -> List[str]:
+                for name in reversed(order):
+                    lines = _nest(sizes[name], lines, name)
+                return ["{", *("  " + line for line in lines), "}"]
+            factors.append(self.factor(i, k, x[k], kind, _at(index, _strides(x[k].dims)), at, nest, room))
+        intervals = self.options.intervals and kind in FLOATS and count["k"] > 0
+        out = self.array(i.name, i.shape, not intervals)
+        out.bits = out.dtype not in FLOATS
+        pointers = [(f.dtype, f"{'ab'[k]}{n}", f"v_{f.name} + {('(g * %d + m) * %d' % (count['m'], count['k']), '(g * %d + n) * %d' % (blocks, count['k'] * wide))[k]}")
+                    for k, group in enumerate(factors) for n, f in enumerate(group)]
+        total, left, right = (_Scalar(text, kind) for text in ("t[j]", "a0[k]", f"b0[k * {wide} + j]"))
+        sums = _Sums(kind, [[f"a{n}[k]" for n in range(len(factors[0]))], [f"b{n}[k * {wide} + j]" for n in range(len(factors[1]))]]) if intervals else None
+        body = [f"const {STORAGE[dtype]} *const {name} = {text};" for dtype, name, text in pointers]
+        body.append(f"{STORAGE[kind]} t[{wide}] = {{0}};")
+        body += [f"double {name}[{wide}] = {{0}};" for name in sums.names] if sums else []
+        body.append(f"for (int64_t k = 0; k < {count['k']}; ++k) {{")
+        body.append(f"  for (int64_t j = 0; j < {wide}; ++j) t[j] = {_value('add', {}, kind, [total, _Scalar(_value('multiply', {}, kind, [left, right]), kind)])};")
+        if sums:
+            body += [f"  for (int64_t j = 0; j < {wide}; ++j) {{", *("    " + line for line in sums.add("[j]")), "  }"]
+        body.append("}")
+        result = [f"const int64_t at = (g * {count['m']} + m) * {count['n']} + n * {wide} + j;", *self.rounded(i, out, total, sums, "[j]", count["k"], "at")]
+        body += [f"for (int64_t j = 0; j < {wide} && n * {wide} + j < {count['n']}; ++j) {{", *("  " + line for line in result), "}"]
+        lines = body
+        for name, size in (("m", count["m"]), ("n", blocks), ("g", count["b"])):
+            lines = [f"for (int64_t {name} = 0; {name} < {size}; ++{name}) {{", *("  " + line for line in lines), "}"]
+        self.step(self.title(i), lines, [out], [f for group in factors for f in group])
+        return out
+
+    def rounded(self, i: "Instruction", out: _Array, total: _Scalar, sums: "Optional[_Sums]", each: str, count: int, at: str) -> List[str]:
+        """Statements that convert a sum of products to the result, with its interval."""
+        lines = [f"const {STORAGE[out.dtype]} v = {_value('convert', {}, out.dtype, [total])};", f"v_{out.name}[{at}] = v;"]
+        if out.exact:
+            return lines
+        if sums:
+            r = _rounded(sums.result(each, count * int(i.attributes.get("sums", 1))), out.dtype, "v", self.options)
+        else:
+            r = _range("convert", {}, out.dtype, [total], "v", False, self.options) if out.dtype != total.dtype else str(total.interval)
+        return lines + [f"const {'range' if out.dtype in FLOATS else 'irange'} r = {r};", *self.put_interval(out, at, "r")]
+
+    def convolution(self, i: "Instruction", x: List[_Array]) -> _Array:
+        return self.contract(i, x, _accumulator(i.shape.dtype, [a.dtype for a in x]))
+
+    def contract(self, i: "Instruction", x: List[_Array], kind: str) -> _Array:
+        """A dot or convolution, element by element of the result."""
+        dims = tuple(i.shape.dims)
+        index = [f"i{d}" for d in range(len(dims))]
+        if i.opcode == "dot":
+            before, tests, loops, at = self.dot_indices(i, x, index)
+        else:
+            before, tests, loops, at = self.convolution_indices(i, x, index)
+        intervals = self.options.intervals and (kind in FLOATS or not (x[0].exact and x[1].exact)) and _count(loops) > 0
+        factors = [self.factor(i, k, a, kind, "i", "i", lambda lines, n=a.count: [f"for (int64_t i = 0; i < {n}; ++i) {{", *("  " + line for line in lines), "}"], a.count)
+                   for k, a in enumerate(x)]
+        out = self.array(i.name, i.shape, not intervals)
+        out.bits = out.dtype not in FLOATS
+        sums = _Sums(kind, [[f"v_{f.name}[{p}]" for f in group] for group, p in zip(factors, at)]) if intervals and kind in FLOATS else None
+        total = _Scalar("t", kind, "rt" if intervals and not sums else None)
+        product = _Scalar(_value("multiply", {}, kind, [_Scalar(f"v_{group[0].name}[{p}]", kind) for group, p in zip(factors, at)]), kind)
+        inner = [f"t = {_value('add', {}, kind, [total, product])};"]
+        start = [f"{STORAGE[kind]} t = 0;"]
+        if sums:
+            start += [f"double {name} = 0.0;" for name in sums.names]
+            inner += sums.add("")
+        elif intervals:
+            start.append("irange rt = irange_of(0, 0);")
+            sides = [_range("convert", {}, kind, [self.element(a, p)], "", False, self.options) if a.dtype != kind else _interval(self.element(a, p)) for a, p in zip(x, at)]
+            inner += [f"const irange rp = {_range('multiply', {}, kind, [_Scalar('', kind, r) for r in sides], '', False, self.options)};",
+                      f"rt = {_range('add', {}, kind, [total, _Scalar('', kind, 'rp')], '', False, self.options)};"]
+        body = start + _nest_all(loops, "r", before, tests, inner) + self.rounded(i, out, total, sums, "", _count(loops), _at(index, _strides(dims)))
+        lines = ["{", *("  " + line for line in body), "}"]
+        for d in reversed(range(len(dims))):
+            lines = [f"for (int64_t i{d} = 0; i{d} < {dims[d]}; ++i{d}) {{", *("  " + line for line in lines), "}"]
+        self.step(self.title(i), lines, [out], [f for group in factors for f in group] + (list(x) if intervals and not sums else []))
+        return out
+
+    def dot_indices(self, i: "Instruction", x: List[_Array], index: List[str]) -> "Tuple[List[str], List[str], List[int], List[str]]":
+        """Statements and tests in the loops, how often those run, and the operands' positions in them."""
+        free, at = len(i.attributes["lhs_batch_dims"]), []
+        for side, a in zip(("lhs", "rhs"), x):
+            position = [""] * len(a.dims)
+            for d, text in zip(i.attributes[f"{side}_batch_dims"], index):
+                position[d] = text
+            for k, d in enumerate(i.attributes[f"{side}_contracting_dims"]):
+                position[d] = f"r{k}"
+            for d, text in enumerate(position):
+                if not text:
+                    position[d], free = index[free], free + 1
+            at.append(_at(position, _strides(a.dims)))
+        return [], [], [x[0].dims[d] for d in i.attributes["lhs_contracting_dims"]], at
+
+    def convolution_indices(self, i: "Instruction", x: List[_Array], index: List[str]) -> "Tuple[List[str], List[str], List[int], List[str]]":
+        window, labels = i.attributes["window"], i.attributes["dim_labels"]
+        n, outputs, batches = len(window.size), i.shape.dims[labels.out[1]], i.shape.dims[labels.out[0]]
+        by_feature, by_batch = i.attributes["feature_group_count"], i.attributes["batch_group_count"]
+        inputs = x[1].dims[labels.rhs[0]]
+        left, right = [""] * (n + 2), [""] * (n + 2)
+        left[labels.lhs[0]] = f"{index[labels.out[1]]} / {max(1, outputs // by_batch)} * {batches} + {index[labels.out[0]]}" if by_batch > 1 else index[labels.out[0]]
+        left[labels.lhs[1]] = f"{index[labels.out[1]]} / {max(1, outputs // by_feature)} * {inputs} + r{n}" if by_feature > 1 else f"r{n}"
+        right[labels.rhs[0]], right[labels.rhs[1]] = f"r{n}", index[labels.out[1]]
+        base = [x[0].dims[labels.lhs[2 + k]] for k in range(n)]
+        before, tests, at = _window(window, [index[labels.out[2 + k]] for k in range(n)], [f"r{k}" for k in range(n)], base)
+        for k in range(n):
+            left[labels.lhs[2 + k]] = at[k]
+            right[labels.rhs[2 + k]] = f"{window.size[k] - 1} - r{k}" if window.reversal[k] else f"r{k}"
+        return before, tests, [*window.size, inputs], [_at(side, _strides(a.dims)) for side, a in zip((left, right), x)]
+
+    def select_and_scatter(self, i: "Instruction", x: List[_Array]) -> _Array:
+        of, source, init = x
+        window, select, scatter = (i.attributes[key] for key in ("window", "select", "scatter"))
+        vague = self.options.intervals and (not of.exact or self.introduces(select, [of.dtype] * 2))
+        exact = not self.options.intervals or (not vague and source.exact and init.exact and not self.introduces(scatter, [of.dtype] * 2))
+        out = self.array(i.name, i.shape, exact)
+        out.bits = out.dtype not in FLOATS
+        kind = "range" if out.dtype in FLOATS else "irange"
+        every = ("range_all()" if out.dtype in FLOATS else f"irange_of({', '.join(_key_limits(out.dtype))})") if vague else ""
+        first = self.move(out, "i", init, "0") if not vague else [f"const {kind} r = {every};", f"v_{out.name}[i] = v_{init.name}[0];", *self.put_interval(out, "i", "r")]
+        lines = [f"for (int64_t i = 0; i < {out.count}; ++i) {{", *("  " + line for line in first), "}"]
+        places, element = [f"i{d}" for d in range(len(of.dims))], [f"r{d}" for d in range(len(of.dims))]
+        before, tests, at = _window(window, places, element, of.dims)
+        inner = [f"const int64_t at = {_at(at, _strides(of.dims))};", f"const {STORAGE[of.dtype]} next = v_{of.name}[at];"]
+        choice = self.inline(select, [_Scalar("chosen", of.dtype), _Scalar("next", of.dtype)], inner)[0]
+        inner += [f"if (best < 0 || !{choice.v}) {{", "  best = at;", "  chosen = next;", "}"]
+        body = ["int64_t best = -1;", f"{STORAGE[of.dtype]} chosen = 0;", *_nest_all(window.size, "r", before, tests, inner), "if (best >= 0) {"]
+        put: List[str] = []
+        made = self.inline(scatter, [self.element(source, _at(places, _strides(source.dims))), self.element(out, "best")], put)[0]
+        put += [f"const {STORAGE[out.dtype]} v = {made.v};"]
+        if not exact:
+            put += [f"const {kind} r = {every or _interval(made)};", *self.put_interval(out, "best", "r")]
+        body += ["  " + line for line in [*put, f"v_{out.name}[best] = v;"]] + ["}"]
+        loop = ["{", *("  " + line for line in body), "}"]
+        for d in reversed(range(len(of.dims))):
+            loop = [f"for (int64_t i{d} = 0; i{d} < {source.dims[d]}; ++i{d}) {{", *("  " + line for line in loop), "}"]
+        self.step(self.title(i), lines + loop, [out], x)
+        return out
+
+
+class _Sums:
+    """The sums in double beside a sum of products, for its interval. factors: of each side the text of the factor and, where it has an error
+    of its own, of its middle and the most of its magnitude."""
+
+    def __init__(self, kind: str, factors: "List[List[str]]") -> None:
+        self.kind, self.factors = kind, factors
+        self.exact = all(len(side) == 1 for side in factors)
+        self.names = ["sum", "mass"] if self.exact else ["sum", "mass", "core"]
+
+    def add(self, each: str) -> List[str]:
+        middles = [side[1] if len(side) > 1 else f"(double){side[0]}" for side in self.factors]
+        most = [side[2] if len(side) > 1 else f"fabs((double){side[0]})" for side in self.factors]
+        lines = [f"const double p = {middles[0]} * {middles[1]};", f"sum{each} += p;"]
+        if self.exact:      # of finite products: NaN and infinities are certain
+            return lines + [f"mass{each} += fabs(p) < INFINITY ? fabs(p) : 0.0;"]
+        return lines + [f"mass{each} += {most[0]} * {most[1]};", f"core{each} += fabs(p);"]
+
+    def result(self, each: str, terms: int) -> str:
+        slack = "0.0" if self.exact else f"mass{each} - core{each}"
+        return f"range_of_products(sum{each}, mass{each}, {slack}, {terms}.0, 0x1p-{UNIT[self.kind]}, {LEAST[self.kind]}, {LARGEST[self.kind]})"
+
+
+def _accumulator(to: str, kinds: Sequence[str]) -> str:
+    if to not in FLOATS:
+        return to
+    return "f64" if "f64" in (to, *kinds) else "f32"
+
+
+def _window(window: object, places: Sequence[str], within: Sequence[str], base: Sequence[int]) -> "Tuple[List[str], List[str], List[str]]":
+    """Where a window at a place looks: statements, tests of being inside of the base, the index there."""
+    before, tests, at = [], [], []
+    lists = (getattr(window, name) for name in ("stride", "dilation", "low", "base_dilation"))
+    for k, (stride, dilation, low, holes) in enumerate(zip(*lists)):
+        before.append(f"const int64_t p{k} = {places[k]} * {stride} + {within[k]} * {dilation} - ({low});")
+        tests += [f"p{k} >= 0"] + [f"p{k} % {holes} == 0"] * (holes > 1) + [f"p{k} / {holes} < {base[k]}"]
+        at.append(f"p{k} / {holes}" if holes > 1 else f"p{k}")
+    return before, tests, at
+
+
+def _guarded(before: Sequence[str], tests: Sequence[str], body: Sequence[str]) -> List[str]:
+    return [*before, f"if ({' && '.join(tests)}) {{", *("  " + line for line in body), "}"] if tests else list(body)
+
+
+def _nest_all(loops: Sequence[int], prefix: str, before: Sequence[str], tests: Sequence[str], body: Sequence[str]) -> List[str]:
+    """The body in loops, the first `tests` of which (as many as there are statements before them) decide whether it runs."""
+    lines = list(body)
+    for d in reversed(range(len(before), len(loops))):
+        lines = [f"for (int64_t {prefix}{d} = 0; {prefix}{d} < {loops[d]}; ++{prefix}{d}) {{", *("  " + line for line in lines), "}"]
+    lines = _guarded(before, tests, lines)
+    for d in reversed(range(len(before))):
+        lines = [f"for (int64_t {prefix}{d} = 0; {prefix}{d} < {loops[d]}; ++{prefix}{d}) {{", *("  " + line for line in lines), "}"]
+    return lines if loops else ["{", *("  " + line for line in lines), "}"]
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -2255,7 +2522,11 @@ def _real_computation(computation: "Computation") -> "Computation":
             i = op(opcode, shape, *x, keep=True, **inner)  # type: ignore[arg-type]
             i.literal = like.literal
             return i
-        if opcode in ("fusion", "call", "map", "reduce"):
+        if opcode in ("dot", "convolution"):
+            (a, b), (c, d) = x  # type: ignore[misc]
+            ac, bd, ad, bc = (op(opcode, part(shape), p, q, keep=True, sums=2) for p, q in ((a, c), (b, d), (a, d), (b, c)))
+            return (op("subtract", part(shape), ac, bd), op("add", part(shape), ad, bc))
+        if opcode in ("fusion", "call", "map", "reduce", "reduce-window"):
             leaves = [(part(leaf), 2) if table.is_complex(leaf.dtype) else (leaf, 1) for leaf in shape.leaves()]
             kinds = [one for one, count in leaves for _ in range(count)]
             sides = [v for value in x for v in flat(value)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import math
 import os
 import re
 import shutil
@@ -12,7 +13,7 @@ import signal
 import subprocess
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple
@@ -519,11 +520,26 @@ def machine_memory() -> int:
 
 def memory_needed(fusion: Any) -> int:
     """Bytes that a check of a fusion takes at most: buffers twice, and the reference and its bound for every op."""
+    from gen import hlo
+
     total = 0
     for instruction in fusion.computation.instructions:
         for leaf in instruction.shape.leaves():
             total += 2 * leaf.bytes + 16 * leaf.elements
+        if instruction.opcode in hlo.CONTRACTIONS:      # its factors as the reference wants them
+            total += 24 * sum(operand.shape.elements for operand in instruction.operands)
     return total
+
+
+MOST_WORK = 10 ** 10    # multiply-adds: a minute or two, of kernels on two cores and of the reference
+MUCH_WORK = 2 * 10 ** 8
+
+
+def work_needed(fusion: Any) -> int:
+    """How often the inner loops of a fusion's dots, convolutions and windows run."""
+    from gen import hlo, partition
+
+    return sum(math.prod(partition.loop_sizes(i)) * i.shape.leaves()[0].elements for i in fusion.computation.instructions if i.opcode in hlo.LOOPS)
 
 
 def load(file: str) -> Any:
@@ -553,8 +569,8 @@ def build(fusion: Any, folder: Path, target: str, options: Options) -> Built:
     return Built(folder, manifest, fusion)
 
 
-def compile_only(built: Built, target: str, options: Options) -> CheckResult:
-    """For what does not fit into memory: compiled for the device, and its maps checked."""
+def compile_only(built: Built, target: str, options: Options, why: str = "too large for memory") -> CheckResult:
+    """For what does not fit into memory, or takes too long: compiled for the device, and its maps checked."""
     compile_fusion(built, target)
     answer = call_harness(target, ["compile", options.device, built.library], options.process_seconds)
     raise_for_start(answer)
@@ -566,7 +582,7 @@ def compile_only(built: Built, target: str, options: Options) -> CheckResult:
     if wrong:
         return CheckResult(built.name, built.hero, "FAIL", wrong)
     how = "checked by its maps and by compiling" if options.check_maps else "checked by compiling"
-    return CheckResult(built.name, built.hero, "PASS", f"too large for memory: {how}")
+    return CheckResult(built.name, built.hero, "PASS", f"{why}: {how}")
 
 
 def check(file: str, target: str, options: Optional[Options] = None) -> List[CheckResult]:
@@ -585,10 +601,16 @@ def check(file: str, target: str, options: Optional[Options] = None) -> List[Che
             results.append(None)
             if memory_needed(fusion) > limit:
                 results[number] = compile_only(built, target, options)
+            elif work_needed(fusion) > MOST_WORK // (100 if target == ON_CPU else 1):
+                results[number] = compile_only(built, target, options, f"{work_needed(fusion):.1e} multiply-adds are too many to run")
             else:
                 small.append((number, built))
-        for (number, _), result in zip(small, check_built([b for _, b in small], target, options)):
-            results[number] = result
+        for heavy in (False, True):     # much work: moderate inputs only, subnormals among others take ten times as long
+            some = [(number, built) for number, built in small if (work_needed(built.source) > MUCH_WORK) == heavy]
+            seconds = max([options.kernel_seconds, *(work_needed(built.source) // 10 ** 8 for _, built in some)])
+            with_rounds = replace(options, rounds=options.rounds or int(heavy), kernel_seconds=seconds)
+            for (number, _), result in zip(some, check_built([b for _, b in some], target, with_rounds)):
+                results[number] = result
     return [r for r in results if r]
 
 

@@ -677,7 +677,8 @@ static int op_word(command *self, op_lists *lists, const char *word) {
     int64_t *value;
   } numbers[] = {{"feature_groups=", &lists->op.feature_groups},
                  {"batch_groups=", &lists->op.batch_groups},
-                 {"index_vector_dim=", &lists->op.index_vector_dim}};
+                 {"index_vector_dim=", &lists->op.index_vector_dim},
+                 {"joint=", &lists->op.joint}};
   size_t i;
   if (!strcmp(word, "from=operand")) return lists->from_operand = 1;
   if (!strcmp(word, "all=1")) return lists->all = 1;

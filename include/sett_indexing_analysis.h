@@ -116,6 +116,8 @@ FUNCTIONS
 LAWS (tests/test_op_maps.py, indexing_analysis_uses.py and indexing_analysis_graph.c enumerate small random instances)
   1 pairs        the pairs of an EXACT answer are those that loops over the op make, in both directions; of a COVERING one
                  they are all that some runtime values make.
+                 With joint the ranges of a dot's, convolution's or window's map to every operand are the same, and a point of them
+                 is one product or one element of the window: a loop nest reads both operands at it.
   2 pieces       a reshape's map is the identity on row-major numbers.
   3 order        the k-th runtime variable of the map is the k-th of the answer's list.
   4 access       transactions, turns and degrees are what counting over all lanes gives; a swizzle is a permutation.
@@ -222,6 +224,8 @@ typedef struct sett_analysis_op {
   sett_analysis_list rhs_labels; /* of input feature, output feature, the spatial ones */
   sett_analysis_list out_labels; /* of batch, feature, the spatial ones */
   int64_t feature_groups, batch_groups;
+  int64_t joint; /* dot, scaled-dot, convolution, windows: 1 for a map from the output whose first ranges are the contracted
+                    dimensions (a window's, then the input features), all and in order, so that operands share them */
   sett_analysis_list offset_dims;       /* gather; scatter: update_window_dims */
   sett_analysis_list collapsed;         /* gather: collapsed_slice_dims; scatter: inserted_window_dims */
   sett_analysis_list start_index_map;   /* gather; scatter: scatter_dims_to_operand_dims */
@@ -587,7 +591,7 @@ typedef struct settp_analysis_relation {
   sett_analysis_runtime rt[SETT_ANALYSIS_MAX_RANK];
   int rt_index[SETT_ANALYSIS_MAX_RANK][SETT_ANALYSIS_MAX_RANK]; /* a variable, or -1 - constant */
   /* while it is solved */
-  unsigned char known[SETTP_ANALYSIS_VARS];
+  unsigned char known[SETTP_ANALYSIS_VARS], joint[SETTP_ANALYSIS_VARS];
   sett_expr expr[SETTP_ANALYSIS_VARS];
   int64_t least[SETTP_ANALYSIS_VARS], most[SETTP_ANALYSIS_VARS]; /* of expr */
   int dims, ranges, constraints, rt_base;
@@ -617,7 +621,15 @@ SETT_INLINE void settp_analysis_fail(settp_analysis_relation *r, int error) {
 SETT_INLINE int settp_analysis_var(settp_analysis_relation *r, int64_t lo, int64_t hi) {
   r->lo[r->vars] = lo;
   r->hi[r->vars] = hi;
+  r->joint[r->vars] = 0;
   return r->vars++;
+}
+
+/* A variable from 0 to size - 1 that operands share. */
+SETT_INLINE int settp_analysis_shared(settp_analysis_relation *r, int64_t size) {
+  int var = settp_analysis_var(r, 0, size - 1);
+  r->joint[var] = r->op->joint && r->from_output;
+  return var;
 }
 
 SETT_INLINE int settp_analysis_in(const settp_analysis_relation *r, int64_t dim) { return r->out.count + (int)dim; }
@@ -839,7 +851,7 @@ SETT_INLINE void settp_analysis_reduce_window(settp_analysis_relation *r) {
     if (settp_analysis_places(r->op, i, r->in.values[i]) != r->out.values[i])
       settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
     else
-      settp_analysis_window(r, i, settp_analysis_in(r, i), i, settp_analysis_var(r, 0, r->op->window.values[i] - 1));
+      settp_analysis_window(r, i, settp_analysis_in(r, i), i, settp_analysis_shared(r, r->op->window.values[i]));
   }
 }
 
@@ -851,7 +863,7 @@ SETT_INLINE void settp_analysis_select_and_scatter(settp_analysis_relation *r) {
   settp_analysis_cover(r, "which element of a window is selected is known at run time");
   for (i = 0; i < n && !r->error; ++i) {
     int64_t places = settp_analysis_places(r->op, i, r->out.values[i]), last = r->op->window.values[i] - 1;
-    int within = settp_analysis_var(r, 0, last), place;
+    int within = settp_analysis_shared(r, last + 1), place;
     if (places < 0 || (source ? places : r->out.values[i]) != r->in.values[i])
       settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
     if (r->error) return;
@@ -895,7 +907,7 @@ SETT_INLINE void settp_analysis_dot(settp_analysis_relation *r) {
         (blocks <= 0 ? size > 0 : size % blocks != 0))
       settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
     if (r->error || (scale && !r->from_output)) continue; /* an entry of the scales reaches every output of its line */
-    k = settp_analysis_var(r, 0, size - 1);
+    k = settp_analysis_shared(r, size);
     if (!scale) {
       settp_analysis_same(r, settp_analysis_in(r, dim), k, 0);
     } else if (size > 0) {
@@ -950,10 +962,10 @@ SETT_INLINE void settp_analysis_convolution(settp_analysis_relation *r) {
   if (!r->error) settp_analysis_check_window(r, n);
   if (r->error) return;
   features = r->out.values[out.values[1]];
-  for (i = 0; i < n; ++i) within[i] = settp_analysis_var(r, 0, op->window.values[i] - 1);
+  for (i = 0; i < n; ++i) within[i] = settp_analysis_shared(r, op->window.values[i]);
   if (op->operand == 1) { /* the kernel: every place of the padded base uses all of it */
     int64_t inputs = r->in.values[in.values[0]];
-    e = settp_analysis_var(r, 0, inputs - 1);
+    e = settp_analysis_shared(r, inputs);
     settp_analysis_same(r, settp_analysis_in(r, in.values[0]), e, 0);
     settp_analysis_pair(r, out.values[1], in.values[1]);
     for (i = 0; i < n && !r->error; ++i) {
@@ -973,7 +985,7 @@ SETT_INLINE void settp_analysis_convolution(settp_analysis_relation *r) {
   if (r->in.values[in.values[0]] / bg != r->out.values[out.values[0]])
     settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
   if (r->error) return;
-  e = settp_analysis_var(r, 0, each - 1);
+  e = settp_analysis_shared(r, each);
   if (fg > 1) { /* output and input features are of one group */
     group = settp_analysis_var(r, 0, fg - 1);
     settp_analysis_grouped(r, (int)out.values[1], group, features / fg);
@@ -1299,6 +1311,8 @@ SETT_INLINE void settp_analysis_solve_all(settp_analysis_relation *r) {
   for (i = 0; i < r->vars; ++i) r->known[i] = 0;
   for (i = 0; i < n; ++i) settp_analysis_know(r, source + i, i);
   for (i = 0; i < r->rts; ++i) settp_analysis_know(r, r->rt_var[i], n + r->rt_base + i);
+  for (i = 0; i < r->vars; ++i)
+    if (r->joint[i]) settp_analysis_know(r, i, n + r->ranges++);
   for (i = 0; i < r->equations; ++i) r->equation[i].done = 0;
   if (r->op->opcode == SETT_ANALYSIS_RESHAPE || r->op->opcode == SETT_ANALYSIS_BITCAST) {
     int target = r->from_output ? r->out.count : 0;

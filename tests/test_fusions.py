@@ -216,7 +216,8 @@ class Draw:
     def step(self) -> None:
         self.r.choice([self.unary, self.binary, self.binary, self.binary, self.compare, self.select, self.clamp, self.convert, self.broadcast,
                        self.transpose, self.reshape, self.bitcast, self.slice, self.reverse, self.pad, self.pad, self.concatenate,
-                       self.concatenate, self.reduce, self.reduce, self.map, self.both, self.dynamic_slice, self.dynamic_update_slice, self.gather])()
+                       self.concatenate, self.reduce, self.reduce, self.map, self.both, self.dynamic_slice, self.dynamic_update_slice, self.gather,
+                       self.dot, self.convolution, self.reduce_window, self.select_and_scatter])()
 
     def gentle(self, op: str, dtypes: Sequence[str]) -> Sequence[str]:
         return dtypes if op not in ROUGH or self.r.random() < 0.3 else [d for d in dtypes if d not in FLOATS] or dtypes
@@ -453,6 +454,117 @@ class Draw:
             of = Node(pair, dtype, tuple(kept), layout, cost)
             made = self.emit("get-tuple-element", dtype, kept, [of], f", index={k}", 0, inside="%" + pair, layout=layout)
             assert made.cost == cost
+
+    # ---- loop nests ----
+
+    def small(self, dtypes: Sequence[str], rank: int = 0) -> Node:
+        """A value of few elements: at hand, or new."""
+        found = [n for n in self.nodes if n.dtype in dtypes and n.elements <= 400 and len(n.dims) >= rank and n.cost < 500]
+        if found and self.r.random() < 0.6:
+            return self.r.choice(found)
+        rank = max(rank, self.r.choice([1, 2, 2, 3]))
+        return self.leaf(tuple(self.r.choice([1, 2, 3, 4, 5, 17]) if self.r.random() > 0.03 else 0 for _ in range(rank)), self.r.choice(list(dtypes)))
+
+    def product_types(self) -> Tuple[str, str, str]:
+        """Of two factors and of the sum of their products."""
+        kind = self.r.choice(["same", "same", "float", "integer", "pred"])
+        if kind == "float":
+            a, b, to = (self.r.choice(FLOATS) for _ in range(3))
+            return a, self.r.choice([b, "s8", "u16"]), to
+        if kind == "integer":
+            return self.r.choice(["s8", "u8", "s16"]), self.r.choice(["s8", "u8"]), self.r.choice(["s32", "s64", "u32", "s16"])
+        one = "pred" if kind == "pred" else self.r.choice(INTEGERS + FLOATS)
+        return one, one, one
+
+    def dot(self) -> None:
+        kinds = self.product_types()
+        a = self.small([kinds[0]])
+        kind, rank = self.product_types() if a.dtype != kinds[0] else kinds, len(a.dims)
+        order = list(range(rank))
+        self.r.shuffle(order)
+        batch = sorted(order[:self.r.choice([0, 0, 1, 1, 2])])
+        rest = [d for d in order if d not in batch]
+        contracted = rest[:self.r.choice([0, 1, 1, 1, 2, 3])]
+        sides = [("b", k, a.dims[d]) for k, d in enumerate(batch)] + [("k", k, a.dims[d]) for k, d in enumerate(contracted)]
+        sides += [("n", k, self.r.choice([1, 2, 3, 16, 33])) for k in range(self.r.choice([0, 1, 1, 2]))]
+        self.r.shuffle(sides)
+        dims = tuple(size for _, _, size in sides)
+        if math.prod(dims) > MOST_ELEMENTS:
+            return
+        same = [n for n in self.nodes if n.dims == dims and n.dtype == kinds[1] and n.cost < 500]
+        b = self.r.choice(same) if same and self.r.random() < 0.7 else self.leaf(dims, kinds[1])
+        at = {(mark, k): d for d, (mark, k, _) in enumerate(sides)}
+        lists = {"lhs_batch": batch, "rhs_batch": [at["b", k] for k in range(len(batch))], "lhs_contracting": contracted,
+                 "rhs_contracting": [at["k", k] for k in range(len(contracted))]}
+        out = [a.dims[d] for d in batch] + [size for d, size in enumerate(a.dims) if d not in batch + contracted] + [size for mark, _, size in sides if mark == "n"]
+        each = math.prod(a.dims[d] for d in contracted) * (a.cost + b.cost + 2)
+        if kind == kinds and self.fits(out, each):
+            self.emit("dot", kinds[2], out, [a, b], "".join(f", {name}_dims={{{','.join(map(str, dims))}}}" for name, dims in lists.items()), each)
+
+    def window(self, base: Sequence[int], dilated: bool = True, reversal: bool = False) -> "Tuple[str, Tuple[int, ...], Tuple[int, ...]]":
+        """The text of a window over a base; its size; how many places it has in each dimension, counted one by one."""
+        parts: Dict[str, List[str]] = {name: [] for name in "size stride pad lhs_dilate rhs_dilate rhs_reversal".split()}
+        sizes, places = [], []
+        for size in base:
+            window, stride = self.r.choice([1, 1, 2, 3]), self.r.choice([1, 1, 2, 3])
+            low, high = self.r.choice([0, 0, 1, 2, -1, 4]), self.r.choice([0, 0, 1, 3, -1])
+            holes, dilation = (self.r.choice([1, 1, 2, 3]) if dilated else 1 for _ in range(2))
+            line = list(range(-low, (size - 1) * holes + 1 + high if size else high))
+            reach = (window - 1) * dilation + 1
+            sizes.append(window)
+            places.append(sum(1 for k in range(0, len(line), stride) if k + reach <= len(line)))
+            for name, value in zip(parts, (window, stride, f"{low}_{high}", holes, dilation, self.r.choice([0, 1]) if reversal else 0)):
+                parts[name].append(str(value))
+        plain = {"stride": "1", "pad": "0_0", "lhs_dilate": "1", "rhs_dilate": "1", "rhs_reversal": "0"}
+        shown = [f"{name}={'x'.join(words)}" for name, words in parts.items() if words and (set(words) != {plain.get(name)} or self.r.random() < 0.2)]
+        return f", window={{{' '.join(shown)}}}", tuple(sizes), tuple(places)
+
+    def convolution(self) -> None:
+        kinds = self.product_types()
+        spatial = tuple(self.r.choice([1, 2, 3, 5, 7, 0 if self.r.random() < 0.1 else 4]) for _ in range(self.r.choice([0, 1, 1, 2])))
+        text, size, places = self.window(spatial, reversal=True)
+        by_feature, by_batch = self.r.choice([(1, 1), (1, 1), (2, 1), (3, 1), (1, 2)])
+        batch, features, outs = self.r.choice([1, 2, 3]), self.r.choice([1, 2, 3]), self.r.choice([1, 2, 5, 16]) * by_feature * by_batch
+        sides = []
+        for letters, dims in (("bf", (batch * by_batch, features * by_feature, *spatial)), ("io", (features, outs, *size)), ("bf", (batch, outs, *places))):
+            labels = list(zip([*letters, *map(str, range(len(spatial)))], dims))
+            self.r.shuffle(labels)
+            sides.append(("".join(label for label, _ in labels), tuple(n for _, n in labels)))
+        each = features * math.prod(size)
+        nodes = []
+        for (_, dims), dtype in zip(sides[:2], kinds):
+            same = [n for n in self.nodes if n.dims == dims and n.dtype == dtype and n.cost < 500]
+            nodes.append(self.r.choice(same) if same and self.r.random() < 0.7 else self.leaf(dims, dtype))
+        if self.r.random() < 0.3:
+            nodes[0] = self.permuted(nodes[0])
+        if self.fits(sides[2][1], each * (sum(n.cost for n in nodes) + 2)):
+            groups = [f", feature_group_count={by_feature}"] * (by_feature > 1) + [f", batch_group_count={by_batch}"] * (by_batch > 1)
+            self.emit("convolution", kinds[2], sides[2][1], nodes, f"{text}, dim_labels={sides[0][0]}_{sides[1][0]}->{sides[2][0]}{''.join(groups)}",
+                      each * (sum(n.cost for n in nodes) + 2))
+
+    def reduce_window(self) -> None:
+        a = self.small(ALL)
+        text, size, places = self.window(a.dims)
+        each = math.prod(size) * (a.cost + 2)
+        start = self.scalar(a.dtype)
+        if not self.fits(places, each + start.cost):
+            return
+        body = COMBINERS[self.r.choice(sorted(COMBINERS))].format(t=a.dtype)
+        name = self.computation(body, ("a", a.dtype), ("b", a.dtype))
+        self.emit("reduce-window", a.dtype, places, [a, start], f"{text}, to_apply=%{name}", each + start.cost)
+
+    def select_and_scatter(self) -> None:
+        a = self.small(ALL)
+        text, size, places = self.window(a.dims, False)
+        if math.prod(places) > MOST_ELEMENTS:
+            return
+        source, start = self.leaf(places, a.dtype), self.scalar(a.dtype)
+        each = math.prod(size) ** 2 * (a.cost + 3) + source.cost + start.cost
+        if not self.fits(a.dims, each):
+            return
+        select = self.computation(f"ROOT %r = pred[] compare(%a, %b), direction={self.r.choice(['GE', 'LT', 'NE', 'GT'])}", ("a", a.dtype), ("b", a.dtype))
+        scatter = self.computation(COMBINERS[self.r.choice(["add", "maximum", "second"])].format(t=a.dtype), ("a", a.dtype), ("b", a.dtype))
+        self.emit("select-and-scatter", a.dtype, a.dims, [a, source, start], f"{text}, select=%{select}, scatter=%{scatter}", each)
 
     def map(self) -> None:
         a = self.pick()

@@ -12,7 +12,7 @@ from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from gen import bench, hlo, rivals, run  # noqa: E402
+from gen import bench, hlo, maps, rivals, run  # noqa: E402
 
 HEADER = r"""
 #include <stddef.h>
@@ -350,6 +350,19 @@ class Harness(unittest.TestCase):
             self.assertIn("too large", run.file_line("steps.hlo", "opencl", results))
             results = run.check(self.module(self.MODULE), "opencl", run.Options(memory=0, check_maps=lambda fusion: "a map is wrong"))
             self.assertEqual({(r.status, r.reason) for r in results}, {("FAIL", "a map is wrong")})
+
+    def test_what_takes_too_long_is_compiled(self) -> None:
+        text = "e {\n  a = f32[8,1024] parameter(0)\n  ROOT d = f32[8,8] dot(a, a), lhs_contracting_dims={1}, rhs_contracting_dims={1}\n}\n"
+        file = Path(self.work.name) / "dot.hlo"
+        file.write_text(text)
+        (fusion,) = hlo.fusions(hlo.parse(text, str(file)))
+        self.assertEqual(run.work_needed(fusion), 8 * 8 * 1024)
+        for most, reason in ((8 * 8 * 1024 - 1, "6.6e+04 multiply-adds are too many to run: checked by its maps and by compiling"), (8 * 8 * 1024, "")):
+            with mock.patch.object(run, "MOST_WORK", most):
+                results = run.check(str(file), "c", run.Options(check_maps=maps.check))
+            self.assertEqual([(r.status, r.reason) for r in results], [("PASS", reason)])
+        with mock.patch.object(run, "MUCH_WORK", 1):
+            self.assertEqual([(r.status, r.rounds) for r in run.check(str(file), "c")], [("PASS", 1)])
 
     def test_a_constant_in_its_layout(self) -> None:
         from gen import hlo

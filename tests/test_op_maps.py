@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 import sys
-from typing import Optional
+from typing import Any, Callable, Optional, Sequence
 
 from indexing_analysis_eval import Index, box, read, run_as_script
 
@@ -345,6 +345,21 @@ def windows(rng: random.Random, base: Index) -> Optional[tuple[dict[str, Index],
     return {key: tuple(value) for key, value in keys.items()}, tuple(map(len, lines)), lines
 
 
+def check_joint(opcode: str, operands: Sequence[int], out: Index, sizes: Index, pairs: Callable[[Index, Index, int], Optional[Index]], **lists: Any) -> None:
+    """joint=1: the map to each operand has a range for every index of sizes, first and in order; pairs: what it gives at an output and such an
+    index, None where it is outside."""
+    for operand in operands:
+        found = read(algebra.call("op", opcode, str(operand), "joint=1", f"out={words(out)}", *(f"{key}={words(value)}" for key, value in lists.items())))
+        wanted = {(index, at): pairs(index, at, operand) for index in box(out) for at in box(sizes)}
+        if found.empty:
+            assert not any(value is not None for value in wanted.values())
+            continue
+        assert len(found.ranges) == len(sizes), (opcode, operand, lists)
+        for (index, at), value in wanted.items():
+            values = dict(zip(found.dims + found.ranges, (*index, *at)))
+            assert (eval(found.results, {}, values) if found.inside(values) else None) == value, (opcode, operand, lists, index, at)
+
+
 def test_reduce_window() -> None:
     rng = random.Random(11)
     done = 0
@@ -360,6 +375,11 @@ def test_reduce_window() -> None:
             for taken in itertools.product(*([e for _, e in line[i] if e is not None] for line, i in zip(lines, index))):
                 pairs.add((index, taken))
         check_pairs(op("reduce-window", 0, out=out, in0=base, **attributes), out, pairs)
+
+        def seen(index: Index, at: Index, operand: int) -> Optional[Index]:
+            elements = tuple(dict(line[i])[w] for line, i, w in zip(lines, index, at))
+            return None if None in elements else elements
+        check_joint("reduce-window", [0], out, attributes["window"], seen, in0=base, **attributes)
         check_pairs(op("reduce-window", 1, out=out, in1=(), **attributes), out, {(i, ()) for i in box(out)})
 
 
@@ -420,6 +440,11 @@ def test_dot() -> None:
             if operand < 2:
                 # without a contracted element nothing is read; free dimensions of the other side must exist too
                 check_pairs(op("dot", operand, out=out, in0=shapes[0], in1=shapes[1], **lists), out, pairs[operand])
+
+                def factor(index: Index, at: Index, operand: int) -> Optional[Index]:
+                    value = {**dict(zip(order, index)), **{("k", i): k for i, k in enumerate(at)}}
+                    return tuple(value[n] for n in sides[operand])
+                check_joint("dot", [operand], out, contracted, factor, in0=shapes[0], in1=shapes[1], **lists)
             check_pairs(op("scaled-dot", operand, out=out, **given, **lists), out, pairs[operand])
 
 
@@ -462,6 +487,15 @@ def test_convolution() -> None:
                      feature_groups=(fg,), batch_groups=(bg,))
         for operand in range(2):
             check_pairs(op("convolution", operand, out=out, in0=lhs, in1=rhs, **given), out, pairs[operand])
+
+        def factor(index: Index, at: Index, operand: int) -> Optional[Index]:
+            b, o, *place = (index[k] for k in labels[2])
+            within, f = at[:n], at[n]
+            if operand:
+                return arranged(labels[1], (f, o, *(s - 1 - w if turned else w for w, s, turned in zip(within, attributes["window"], reversal))))
+            elements = tuple(dict(line[i])[w] for line, i, w in zip(lines, place, within))
+            return None if None in elements else arranged(labels[0], (o // (outs // bg) * batch + b, o // (outs // fg) * features + f, *elements))
+        check_joint("convolution", [0, 1], out, (*attributes["window"], features), factor, in0=lhs, in1=rhs, **given)
 
 
 def tensor(rng: random.Random, dims: Index, lo: int, hi: int) -> dict[Index, int]:

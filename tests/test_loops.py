@@ -1,0 +1,126 @@
+"""Property: dot, convolution, reduce-window and select-and-scatter agree with the scalar reference, whatever is fused before and after them.
+
+Drawn as in test_fusions.py, but small and mostly of these ops. SETT_SEED, SETT_COUNT and SETT_TARGET draw others, more, for another target.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from test_fusions import SEED, Draw, checked, smallest  # noqa: E402
+import test_fusions  # noqa: E402
+from gen import hlo, maps, run  # noqa: E402
+
+COUNT = int(os.environ.get("SETT_COUNT", "16"))
+BATCH = 8
+
+
+class Loops(Draw):
+    def step(self) -> None:
+        loops = [self.dot, self.dot, self.convolution, self.reduce_window, self.select_and_scatter]
+        others = [self.unary, self.binary, self.select, self.convert, self.broadcast, self.transpose, self.reshape, self.slice, self.pad, self.concatenate,
+                  self.reduce, self.map, self.both]
+        self.r.choice(loops * 2 + others)()
+
+    def leaf(self, dims=None, dtype=None):  # type: ignore[no-untyped-def]
+        return super().leaf(tuple(self.r.choice([1, 2, 3, 4, 17]) for _ in range(self.r.choice([1, 2, 3]))) if dims is None else dims, dtype)
+
+
+@pytest.mark.parametrize("target", ["c", "opencl"])
+@pytest.mark.parametrize("first", range(0, COUNT, BATCH))
+def test_drawn_loops(target: str, first: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every second eight with excess precision."""
+    monkeypatch.setattr(test_fusions, "TARGET", os.environ.get("SETT_TARGET", target))
+    try:
+        run.find_device(test_fusions.TARGET, run.Options())
+    except run.RunError as error:
+        pytest.skip(error.message)
+    excess = first // BATCH % 2 == 1
+    drawn = {f"f{k}": Loops(SEED * 9176201 + k).fusion() for k in range(first, min(first + BATCH, COUNT))}
+    results = checked({name: one.text() for name, one in drawn.items()}, tmp_path, excess)
+    failed = [r for r in results if r.status != "PASS"]
+    reports = [f"{r.line()}\n{smallest(drawn[r.fusion], tmp_path / 'small', excess)}" for r in failed]
+    assert not failed, "\n\n".join(reports)
+    assert len(results) == len(drawn)
+
+
+COMPUTATIONS = """add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT r = f32[] add(a, b) }
+max { a = f32[] parameter(0) b = f32[] parameter(1) ROOT r = f32[] maximum(a, b) }
+sum { a = c64[] parameter(0) b = c64[] parameter(1) ROOT r = c64[] add(a, b) }
+ge { a = bf16[] parameter(0) b = bf16[] parameter(1) ROOT r = pred[] compare(a, b), direction=GE }
+plus { a = bf16[] parameter(0) b = bf16[] parameter(1) ROOT r = bf16[] add(a, b) }
+best { a = f32[] parameter(0) i = s32[] parameter(1) b = f32[] parameter(2) j = s32[] parameter(3) c = pred[] compare(a, b), direction=GE
+  v = f32[] select(c, a, b) k = s32[] select(c, i, j) ROOT r = (f32[], s32[]) tuple(v, k) }
+"""
+FIXED = {
+    "complex": "p = c64[3,5] parameter(0) q = c64[4,5] parameter(1) ROOT d = c64[3,4] dot(p, q), lhs_contracting_dims={1}, rhs_contracting_dims={1}",
+    "complex_window": "p = c64[7] parameter(0) z = c64[] parameter(1) ROOT r = c64[4] reduce-window(p, z), window={size=3 stride=2 pad=1_1}, to_apply=sum",
+    "complex_convolution": "p = c128[2,3,6] parameter(0) k = c128[3,4,2] parameter(1)\n"
+                           "  ROOT c = c128[2,4,6] convolution(p, k), window={size=2 pad=1_0 rhs_reversal=1}, dim_labels=bf0_io0->bf0",
+    "packed": "p = s4[6,8] parameter(0) q = u4[8,6] parameter(1) ROOT d = s32[6,6] dot(p, q), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
+    "packed_result": "p = s4[6,8] parameter(0) q = s4[8,6] parameter(1) ROOT d = s4[6,6] dot(p, q), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
+    "f8": "p = f8e4m3fn[6,64] parameter(0) q = f8e5m2[64,33] parameter(1) ROOT d = f8e4m3[6,33] dot(p, q), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
+    "mixed": "p = bf16[6,64] parameter(0) q = s8[64,32] parameter(1) ROOT d = f64[6,32] dot(p, q), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
+    "attention": """q = f32[2,9,16] parameter(0) k = f32[2,17,16] parameter(1) v = f32[2,17,32] parameter(2) z = f32[] constant(0) low = f32[] constant(-inf)
+  s = f32[2,9,17] dot(q, k), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={2}
+  m = f32[2,9] reduce(s, low), dimensions={2}, to_apply=max
+  n = f32[2,9,17] broadcast(m), dimensions={0,1}
+  c = f32[2,9,17] subtract(s, n)
+  e = f32[2,9,17] exponential(c)
+  t = f32[2,9] reduce(e, z), dimensions={2}, to_apply=add
+  u = f32[2,9,17] broadcast(t), dimensions={0,1}
+  w = f32[2,9,17] divide(e, u)
+  ROOT o = f32[2,9,32] dot(w, v), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1}""",
+    "chain": """p = f32[8,8] parameter(0)
+  a = f32[8,8] dot(p, p), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  b = f32[8,8] dot(a, a), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  c = f32[8,8] dot(b, b), lhs_contracting_dims={0}, rhs_contracting_dims={0}
+  t = f32[8,8] transpose(c), dimensions={1,0}
+  x = f32[8,8] add(c, t)
+  ROOT r = (f32[8,8], f32[8,8], f32[8,8]{0,1}) tuple(x, b, c)""",
+    "fused": """p = f16[33,48] parameter(0) q = f16[48,64] parameter(1) bias = f32[64] parameter(2)
+  l = f16[33,48] tanh(p) h = f16[64,48] transpose(q), dimensions={1,0}
+  d = f32[33,64] dot(l, h), lhs_contracting_dims={1}, rhs_contracting_dims={1}
+  b = f32[33,64] broadcast(bias), dimensions={1}
+  s = f32[33,64] add(d, b) z = f32[] constant(0) zs = f32[33,64] broadcast(z), dimensions={}
+  ROOT r = f32[33,64] maximum(s, zs)""",
+    "tiled": """p = bf16[40,130]{1,0:T(8,128)(2,1)} parameter(0) q = bf16[130,70]{0,1:T(8,128)(2,1)} parameter(1)
+  ROOT d = f32[40,70]{1,0:T(8,128)} dot(p, q), lhs_contracting_dims={1}, rhs_contracting_dims={0}""",
+    "pooling": """p = bf16[2,9,9,3] parameter(0) g = bf16[2,4,4,3] parameter(1) z = bf16[] constant(0)
+  ROOT r = bf16[2,9,9,3]{3,2,1,0:T(8,128)(2,1)} select-and-scatter(p, g, z), window={size=1x3x3x1 stride=1x2x2x1}, select=ge, scatter=plus""",
+    "largest": """p = f32[9,9] parameter(0) n = s32[9,9] parameter(1) low = f32[] constant(-inf) z = s32[] constant(-1)
+  ROOT r = (f32[5,4], s32[5,4]) reduce-window(p, n, low, z), window={size=3x2 stride=2x2 pad=1_1x0_0 rhs_dilate=1x2}, to_apply=best""",
+    "empty": """p = f32[3,0] parameter(0) q = f32[0,4] parameter(1) one = f32[3,4] parameter(2)
+  d = f32[3,4] dot(p, q), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  e = f32[0,3] dot(q, one), lhs_contracting_dims={1}, rhs_contracting_dims={1}
+  s = f32[3,4] add(d, one)
+  ROOT r = (f32[3,4], f32[0,3]) tuple(s, e)""",
+    "outer": "p = f32[17] parameter(0) q = f32[32] parameter(1) ROOT d = f32[17,32] dot(p, q)",
+}
+
+
+@pytest.mark.parametrize("target", ["c", "opencl", "cuda-on-cpu"])
+def test_fixed_loops(target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is not drawn: complex, packed and tiny types, tiles, several results, chains (computed once: through scratch), no elements."""
+    monkeypatch.setattr(test_fusions, "TARGET", target)
+    try:
+        run.find_device(target, run.Options())
+    except run.RunError as error:
+        pytest.skip(error.message)
+    names = ["complex", "packed_result", "f8", "attention", "largest", "pooling", "empty"] if target == "cuda-on-cpu" else list(FIXED)
+    texts = {name: f"{COMPUTATIONS}ENTRY e {{\n  {FIXED[name]}\n}}\n" for name in names}
+    for name, text in texts.items():
+        (fusion,) = hlo.fusions(hlo.parse(text, f"{name}.hlo"))
+        assert maps.check(fusion) is None, name
+    failed = [r.line() for r in checked(texts, tmp_path) if r.status != "PASS"]
+    assert not failed, "\n".join(failed)
+
+
+if __name__ == "__main__":     # one fusion's text: test_loops.py NUMBER
+    print(Loops(SEED * 9176201 + int(sys.argv[1])).fusion().text(), end="")

@@ -1,0 +1,212 @@
+"""The reference and the bound of dot, convolution, reduce-window and select-and-scatter, against loops written here over every index."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+import struct
+import sys
+from fractions import Fraction
+from pathlib import Path
+from typing import Callable, Dict, List, Sequence, Tuple
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from gen import dtypes, hlo  # noqa: E402
+from gen import reference as ref  # noqa: E402
+from test_reference import call, compiled, packed, unpacked, within  # noqa: E402
+
+Index = Tuple[int, ...]
+Tensor = Dict[Index, int]
+COMBINERS = """add { a = s32[] parameter(0) b = s32[] parameter(1) ROOT r = s32[] add(a, b) }
+minus { a = s32[] parameter(0) b = s32[] parameter(1) ROOT r = s32[] subtract(a, b) }
+ge { a = s32[] parameter(0) b = s32[] parameter(1) ROOT r = pred[] compare(a, b), direction=GE }
+"""
+
+
+def box(dims: Sequence[int]) -> "itertools.product[Index]":
+    return itertools.product(*map(range, dims))
+
+
+def drawn(rng: random.Random, dims: Sequence[int]) -> Tensor:
+    return {index: rng.randint(-9, 9) for index in box(dims)}
+
+
+def text(dtype: str, dims: Sequence[int]) -> str:
+    return f"{dtype}[{','.join(map(str, dims))}]"
+
+
+def results(module: str, inputs: Sequence[Tensor]) -> List[int]:
+    """What the reference gives, its memory order row-major; the bound of an exact graph is 0 everywhere."""
+    (fusion,) = hlo.fusions(hlo.parse(module, "t.hlo"))
+    computation = fusion.computation
+    leaf, kinds = computation.root.shape, [p.shape.dtype for p in computation.parameters]
+    data = [packed([value & ((1 << dtypes.TABLE[kind].bits) - 1) for value in tensor.values()], kind) for tensor, kind in zip(inputs, kinds)]
+    (answer,) = call(compiled(ref.reference(computation, "t")).t_ref, data, [leaf.bytes])
+    (bound,) = call(compiled(ref.bound(computation, "t")).t_bound, data, [8 * leaf.elements])
+    assert bound == bytes(8 * leaf.elements)
+    size = 1 << dtypes.TABLE[leaf.dtype].bits
+    return [value - size if leaf.dtype[0] == "s" and value >= size // 2 else value for value in unpacked(answer, leaf.dtype)[:leaf.elements]]
+
+
+def module(result: str, opcode: str, operands: Sequence[str], attributes: str) -> str:
+    lines = [f"  p{k} = {shape} parameter({k})" for k, shape in enumerate(operands)]
+    return COMBINERS + "e {\n" + "\n".join(lines) + f"\n  ROOT r = {result} {opcode}({', '.join(f'p{k}' for k in range(len(operands)))}){attributes}\n}}\n"
+
+
+def arranged(places: Sequence[int], values: Sequence[int]) -> Index:
+    found = [0] * len(places)
+    for place, value in zip(places, values):
+        found[place] = value
+    return tuple(found)
+
+
+def test_dot() -> None:
+    rng = random.Random(1)
+    for _ in range(12):
+        sizes = {name: [rng.choice([0, 1, 2, 3, 17]) if rng.random() < 0.9 else 20 for _ in range(rng.randint(0, 2 - (name == "b")))] for name in "bkmn"}
+        sides = []
+        for last in "mn":
+            side = [(name, d) for name in ("b", "k", last) for d in range(len(sizes[name]))]
+            rng.shuffle(side)
+            sides.append(side)
+        dims = [[sizes[name][d] for name, d in side] for side in sides]
+        free = [[d for name, d in side if name in "mn"] for side in sides]
+        out = sizes["b"] + [sizes["m"][d] for d in free[0]] + [sizes["n"][d] for d in free[1]]
+        lists = "".join(f", {side}_{what}_dims={{{','.join(str(sides[k].index((name, d))) for d in range(len(sizes[name])))}}}"
+                        for k, side in enumerate(("lhs", "rhs")) for what, name in (("batch", "b"), ("contracting", "k")))
+        a, b = (drawn(rng, d) for d in dims)
+        sums = {index: 0 for index in box(out)}
+        for at in itertools.product(*(box(sizes[name]) for name in "bkmn")):
+            one = dict(zip("bkmn", at))
+            x, y = (tensor[tuple(one[name][d] for name, d in side)] for tensor, side in zip((a, b), sides))
+            sums[(*one["b"], *(one["m"][d] for d in free[0]), *(one["n"][d] for d in free[1]))] += x * y
+        assert results(module(text("s32", out), "dot", [text("s8", dims[0]), text("s16", dims[1])], lists), [a, b]) == list(sums.values())
+
+
+def window(rng: random.Random, base: Sequence[int], dilated: bool) -> "Tuple[str, List[int], List[int], Callable[[Index, Index], Index]]":
+    """The attribute, the window's size, its places, and the element that it sees at a place from within: negative where there is none."""
+    words: List[List[str]] = [[], [], [], [], []]
+    size, places, lines, steps = [], [], [], []
+    for n in base:
+        one, stride, low, high = rng.randint(1, 3), rng.randint(1, 3), rng.randint(-1, 2), rng.randint(-1, 3)
+        holes, gap = (rng.randint(1, 3), rng.randint(1, 2)) if dilated else (1, 1)
+        line = [-1] * max(low, 0)
+        for k in range(n):
+            line += [k] + [-1] * (holes - 1) * (k < n - 1)
+        line = (line + [-1] * max(high, 0))[max(-low, 0):]
+        line = line[:len(line) - max(-high, 0)]
+        places.append(sum(k * stride + (one - 1) * gap < len(line) for k in range(len(line) + 1)) if line else 0)
+        size.append(one)
+        lines.append(line)
+        steps.append((stride, gap))
+        for word, value in zip(words, (one, stride, f"{low}_{high}", holes, gap)):
+            word.append(str(value))
+
+    def seen(place: Index, within: Index) -> Index:
+        return tuple(line[p * stride + w * gap] for line, p, w, (stride, gap) in zip(lines, place, within, steps))
+    names = ("size", "stride", "pad", "lhs_dilate", "rhs_dilate")
+    return " ".join(f"{name}={'x'.join(word)}" for name, word in zip(names, words) if word), size, places, seen
+
+
+def test_convolution() -> None:
+    rng = random.Random(2)
+    for _ in range(12):
+        spatial = [rng.randint(0, 5) for _ in range(rng.randint(0, 2))]
+        shown, size, places, seen = window(rng, spatial, True)
+        turned = [rng.randint(0, 1) for _ in spatial]
+        by_feature, by_batch = rng.choice([(1, 1), (2, 1), (1, 2)])
+        batch, features, outs = rng.randint(1, 2), rng.randint(1, 2), rng.randint(1, 2) * by_feature * by_batch
+        orders = [rng.sample(range(len(spatial) + 2), len(spatial) + 2) for _ in range(3)]
+        dims = [arranged(order, sizes) for order, sizes in zip(orders, ([batch * by_batch, features * by_feature, *spatial], [features, outs, *size],
+                                                                       [batch, outs, *places]))]
+        a, b = drawn(rng, dims[0]), drawn(rng, dims[1])
+        sums = {index: 0 for index in box(dims[2])}
+        for n, o, f, *rest in box([batch, outs, features, *places, *size]):
+            place, inside = tuple(rest[:len(spatial)]), tuple(rest[len(spatial):])
+            at = seen(place, inside)
+            if min(at, default=0) >= 0:
+                kernel = [s - 1 - w if turn else w for s, w, turn in zip(size, inside, turned)]
+                row, feature = o // (outs // by_batch) * batch + n, o // (outs // by_feature) * features + f
+                sums[arranged(orders[2], (n, o, *place))] += a[arranged(orders[0], (row, feature, *at))] * b[arranged(orders[1], (f, o, *kernel))]
+        labels = ["".join(letter for _, letter in sorted(zip(order, [*pair, *map(str, range(len(spatial)))]))) for order, pair in zip(orders, ("bf", "io", "bf"))]
+        shown += f" rhs_reversal={'x'.join(map(str, turned))}" if turned else ""
+        attributes = f", window={{{shown}}}, dim_labels={labels[0]}_{labels[1]}->{labels[2]}, feature_group_count={by_feature}, batch_group_count={by_batch}"
+        assert results(module(text("s32", dims[2]), "convolution", [text("s8", dims[0]), text("s32", dims[1])], attributes), [a, b]) == list(sums.values())
+
+
+def test_reduce_window() -> None:
+    rng = random.Random(3)
+    for _ in range(12):
+        base = [rng.randint(0, 6) for _ in range(rng.randint(0, 2))]
+        shown, size, places, seen = window(rng, base, True)
+        a, init = drawn(rng, base), drawn(rng, ())
+        found = []
+        for place in box(places):
+            total = init[()]
+            for inside in box(size):
+                at = seen(place, inside)
+                total -= a[at] if min(at, default=0) >= 0 else 0
+            found.append(total)
+        assert results(module(text("s32", places), "reduce-window", [text("s32", base), "s32[]"], f", window={{{shown}}}, to_apply=minus"), [a, init]) == found
+
+
+def test_select_and_scatter() -> None:
+    rng = random.Random(4)
+    for _ in range(12):
+        base = [rng.randint(0, 6) for _ in range(rng.randint(0, 2))]
+        shown, size, places, seen = window(rng, base, False)
+        a, source, init = drawn(rng, base), drawn(rng, places), drawn(rng, ())
+        found = {index: init[()] for index in box(base)}
+        for place in box(places):
+            inside = [at for at in (seen(place, w) for w in box(size)) if min(at, default=0) >= 0]
+            if inside:      # the first of the largest: select keeps what it has where it is as large
+                best = max(inside, key=lambda at: (a[at], -inside.index(at)))
+                found[best] = source[place] - found[best]
+        shapes = [text("s32", base), text("s32", places), "s32[]"]
+        assert results(module(text("s32", base), "select-and-scatter", shapes, f", window={{{shown}}}, select=ge, scatter=minus"), [a, source, init]) \
+            == list(found.values())
+
+
+def f32(x: float) -> float:
+    return float(struct.unpack("<f", struct.pack("<f", x))[0])
+
+
+def test_bound_of_sums_of_products() -> None:
+    """Products rounded or fused, sums in any order, factors with errors of their own: never further off than the bound, and not less by much."""
+    rng, k, n = random.Random(5), 40, 19
+    for prologue, inexact in (("copy", 0.0), ("exponential", 3 * 2.0 ** -23)):
+        source = f"e {{ p = f32[2,{k}] parameter(0) b = f32[{k},{n}] parameter(1) a = f32[2,{k}] {prologue}(p)\n" \
+                 f" ROOT d = f32[2,{n}] dot(a, b), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}} }}"
+        (fusion,) = hlo.fusions(hlo.parse(source, "t.hlo"))
+        a, b = ([f32(rng.uniform(-2, 2) * 10 ** rng.uniform(-2, 2)) for _ in range(count)] for count in (2 * k, k * n))
+        a = [min(x, 20.0) for x in a]
+        data = [struct.pack(f"<{len(x)}f", *x) for x in (a, b)]
+        (got,) = call(compiled(ref.reference(fusion.computation, "t")).t_ref, data, [8 * n])
+        (allowed,) = call(compiled(ref.bound(fusion.computation, "t")).t_bound, data, [16 * n])
+        values, allowances = struct.unpack(f"<{2 * n}f", got), struct.unpack(f"<{2 * n}d", allowed)
+        for m, j in box((2, n)):
+            left = [f32(math.exp(x)) if inexact else x for x in a[m * k:(m + 1) * k]]
+            mass = sum(abs(x * b[i * n + j]) for i, x in enumerate(left))
+            assert allowances[m * n + j] < 2 * mass * ((k + 3) * 2.0 ** -24 + inexact)
+            for _ in range(6):
+                total, fused = 0.0, rng.random() < 0.5
+                for i in rng.sample(range(k), k):
+                    x, y = f32(left[i] * (1 + rng.choice([-1, 0, 1]) * inexact)), b[i * n + j]
+                    total = f32(float(Fraction(x) * Fraction(y) + Fraction(total))) if fused else f32(f32(x * y) + total)
+                assert within(total, values[m * n + j], allowances[m * n + j]), (prologue, m, j)
+
+
+def test_special_values() -> None:
+    """A NaN that every order gives is demanded, and so is an infinity; where only some orders overflow anything goes."""
+    source = "e { a = f32[6,2] parameter(0) b = f32[2] parameter(1)\n ROOT d = f32[6] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0} }"
+    (fusion,) = hlo.fusions(hlo.parse(source, "t.hlo"))
+    rows = [(math.nan, 1.0), (math.inf, 1.0), (math.inf, -math.inf), (3e38, 3e38), (3e38, -3e38), (0.0, -0.0)]
+    data = [struct.pack("<12f", *(x for row in rows for x in row)), struct.pack("<2f", 1.0, 1.0)]
+    (got,) = call(compiled(ref.reference(fusion.computation, "t")).t_ref, data, [24])
+    (allowed,) = call(compiled(ref.bound(fusion.computation, "t")).t_bound, data, [48])
+    values, allowances = struct.unpack("<6f", got), struct.unpack("<6d", allowed)
+    assert values[0] != values[0] and values[1] == math.inf and values[2] != values[2] and values[5] == 0
+    assert allowances[:3] == (0, 0, 0) and allowances[3] == allowances[4] == math.inf and allowances[5] < 1e-40
