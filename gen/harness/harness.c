@@ -16,6 +16,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,8 +41,10 @@ static int near(const struct buffer *buffer, const unsigned char *at)
   return buffer->host && at >= whole && at < whole + buffer->whole_bytes;
 }
 
+/* Several threads may fault at once: the first one says so. */
 static void on_fault(int number, siginfo_t *info, void *context)
 {
+  static atomic_flag said = ATOMIC_FLAG_INIT;
   const unsigned char *at = info->si_addr;
   const char *access = "access";
   char where[128] = "";
@@ -50,6 +53,8 @@ static void on_fault(int number, siginfo_t *info, void *context)
 #else
   (void)context;
 #endif
+  if (atomic_flag_test_and_set(&said))
+    for (;;) pause();
   for (int side = 0; side < 2 && now.fusion; ++side) {
     const struct buffer *buffers = side ? now.result : now.param;
     int count = side ? now.fusion->results : now.fusion->params;
