@@ -13,7 +13,8 @@ from typing import Any, Dict, Iterable, List, Optional, Sequence, Set, Tuple
 
 import jinja2
 
-from gen import algebra, distribute, dtypes, hlo, ops, orders, plan, reduction, reduction_gpu, reference, tiled, transpose, updates, widths
+from gen import (algebra, concatenate, distribute, dtypes, hlo, ops, orders, plan, reduction, reduction_gpu, reference, scatter, tiled, transpose,
+                 updates, widths)
 from gen.dialect import COMPLEX, DIALECTS, SCALAR_C, TINY, Dialect, vectors
 from gen.emit import Body, Helpers, Value, conditions, NotWide, Text, first_leaf, memory_map, offset, buffers_of, reads_of
 from gen.hlo import Computation, Fusion, Instruction, Shape
@@ -85,8 +86,9 @@ def nests(fusion: Fusion) -> List[Nest]:
     leaves = update.kept if update else leaves
     planned = plan.plan(computation, leaves)
     groups: "Dict[Tuple[int, Any, str, Any, str, Any], List[Tuple[int, Shape, Instruction, int]]]" = {}
+    direct = {number for numbers in planned.scatters.values() for number in numbers}
     for number, shape, instruction, leaf in leaves:
-        if shape.elements:
+        if shape.elements and number not in direct:
             heroes = planned.fused.get(number, [])
             alone = number if shape.dtype in dtypes.PACKED else None     # walked in its own order, whole bytes at a time
             layout = distribute.layout_of(instruction)
@@ -95,11 +97,17 @@ def nests(fusion: Fusion) -> List[Nest]:
             groups.setdefault(alike, []).append((number, shape, instruction, leaf))
     parts = [(part, key, group, layout) for (_, key, _, _, layout, _), group in groups.items()
              for part in (orders.arranged(computation, group, planned.cuts) if key is None and not layout else [orders.linear(group)])]
-    count = len(planned.cuts) + len(parts) + (update is not None)
+    scattered = [i for i in [*planned.cuts, *planned.scatters] if i.opcode == "scatter"]
+    count = (len(planned.cuts) + len(parts) + len(planned.scatters) + sum(len(i.shape.leaves()) for i in scattered) + (update is not None))
     names = iter(f"sett_{fusion.name}" + (f"_part{n}" if count > 1 else "") for n in range(count))
     made: List[Nest] = []
     for reduce, number in planned.cuts.items():
-        name, others = next(names), {i: n for i, n in planned.cuts.items() if i is not reduce}
+        others = {i: n for i, n in planned.cuts.items() if i is not reduce}
+        if reduce.opcode == "scatter":
+            made += scatter.nests(computation, reduce, [plan.whole(reduce, k, number + k, True) for k in range(len(reduce.shape.leaves()))], others,
+                                  [next(names) for _ in range(len(reduce.shape.leaves()) + 1)])
+            continue
+        name = next(names)
         roots = [plan.whole(reduce, k, number + k, True) for k in range(len(reduce.shape.leaves()))]
         nest = Nest(name, roots[0].shape, Partition(computation, roots, name, roots[0].shape.dims, cuts=others))
         made.append(plan.reduction(nest, [reduce]) if plan.is_free(reduce) else nest)
@@ -109,8 +117,11 @@ def nests(fusion: Fusion) -> List[Nest]:
         if key is not None:
             nest = plan.reduction(nest, list(dict.fromkeys(i for number, *_ in group for i in planned.fused[number])))
         nest.layout = layout
-        made.append(nest)
+        made.append(concatenate.parted(nest) if key is None and not layout else nest)
     made = _sides_taken(made)
+    for instruction, numbers in planned.scatters.items():
+        made += scatter.nests(computation, instruction, [plan.whole(instruction, k, number) for k, number in enumerate(numbers)], planned.cuts,
+                              [next(names) for _ in range(len(numbers) + 1)])
     if update:
         made.append(updates.renamed(update, next(names)))
     return made
@@ -118,7 +129,8 @@ def nests(fusion: Fusion) -> List[Nest]:
 
 def how_updated(fusion: Fusion) -> str:
     """Which way dynamic-update-slices that are results go, and why; "" where there are none."""
-    update, why = updates.find(fusion, *tiled.lowered(fusion.computation, result_leaves(fusion.computation)), "e")
+    computation = widths.lowered(fusion.computation)
+    update, why = updates.find(fusion, *tiled.lowered(computation, result_leaves(computation)), "e")
     if update is None:
         return why and f"no kernel for the update alone: {why}"
     return ", ".join(f"result {k} is parameter {n}, updated in place" for k, n in update.aliases.items()) or \
@@ -140,7 +152,7 @@ def _sides_taken(made: List[Nest]) -> List[Nest]:
     taken: List[Nest] = []
     for n, one in enumerate(made):
         if isinstance(one, plan.Reduction):
-            sides = [o for o in made if not isinstance(o, plan.Reduction) and o.shape.elements == one.space.elements and o not in taken
+            sides = [o for o in made if type(o) is Nest and o.shape.elements == one.space.elements and o not in taken
                      and not o.layout and not any(root.scratch or root.shape.dtype in dtypes.PACKED for root in o.partition.roots)
                      and plan.reads_same(o.partition, one.inputs)
                      and not any(e.instruction.opcode in ("reduce", *hlo.LOOPS) for e in o.partition.entry.body.entries)]
@@ -196,8 +208,8 @@ def _guard(thread: str, box: "Dict[str, Tuple[int, int]]", index_type: str, loop
     return " && ".join(conditions(thread, box, index_type))
 
 
-def kernel(d: Dialect, device: Device, helpers: Helpers, nest: Nest, excess: bool) -> Kernel:
-    """The best schedule's kernel that the maps allow."""
+def kernel(d: Dialect, device: Device, helpers: Helpers, nest: Nest, excess: bool, threads: int = 0) -> Kernel:
+    """The best schedule's kernel that the maps allow; threads: of a loop's blocks, where they are settled."""
     at_index = isinstance(nest, updates.Update) or bool(updates.bound_in(nest.partition))
     if nest.layout and not device.cpu:
         loops: "Sequence[Loop]" = [distribute.schedule(nest.layout, nest.shape.dims, nest.shape.minor_to_major)]
@@ -208,7 +220,7 @@ def kernel(d: Dialect, device: Device, helpers: Helpers, nest: Nest, excess: boo
         if turned:
             return turned
         widths, traffic = _widths(nest)
-        loops = candidates(device, nest.shape.elements, widths, traffic, weave, down, moves)
+        loops = candidates(device, nest.shape.elements, widths, traffic, weave, down, moves, _row(nest) if device.cpu and plain else 0)
         packed = [dtypes.per_byte(root.shape.dtype) for root in nest.partition.roots if root.shape.dtype in dtypes.PACKED]
         if packed:      # a work-item writes whole bytes; fewer elements than one byte holds, one after another
             few = nest.shape.elements < max(packed)
@@ -217,6 +229,7 @@ def kernel(d: Dialect, device: Device, helpers: Helpers, nest: Nest, excess: boo
             loops = loops[-1:]
         if at_index or any(e.instruction.opcode in hlo.CONTRACTIONS for e in nest.partition.entry.body.entries):    # neighbours are wanted side by side
             loops = [loop for loop in loops if not loop.paired]
+        loops = [replace(loop, threads=threads) for loop in loops] if threads else loops
     for loop in loops:
         try:
             made = narrowest(helpers, lambda index_type, trial: (_table_kernel(d, trial, nest, loop, index_type, excess) if loop.paired else None) or
@@ -241,6 +254,15 @@ def _woven(nest: Nest) -> "Tuple[int, int, bool]":
     if any(a.write and a.strides and a.strides[-1] != 1 for a in found.accesses):
         return n, woven(found, True), moves
     return n, 1, moves
+
+
+def _row(nest: Nest) -> int:
+    """Elements that are side by side in every access, where rows of as many are written apart; 0 where that is not so."""
+    found = walk(nest.partition, nest.shape)
+    if found is None or len(found.sizes) < 2 or any(a.strides is None or a.strides[-1] not in (0, 1) for a in found.accesses):
+        return 0
+    row = found.sizes[-1]
+    return row if any(a.write and a.strides and a.strides[-2] != row for a in found.accesses) else 0
 
 
 def touches(nest: Nest, kinds: "Iterable[str]") -> bool:
@@ -388,8 +410,9 @@ class Rendered:
         """The kernels' schedules and maps, as comment lines."""
         lines = []
         for made in self.kernels:
-            lines += [f"{made.name}: {made.loop.text()}", f"  index: {made.thread}"]
-            lines += [f"  {what}: {index}" for what, index in made.accesses]
+            for one in made.walks:
+                lines += [f"{one.name}: {one.loop.text()}", f"  index: {one.thread}"]
+                lines += [f"  {what}: {index}" for what, index in one.accesses]
         return "\n".join("// " + line for line in lines)
 
 
@@ -422,6 +445,15 @@ def _step(d: Dialect, made: Kernel) -> List[str]:
             with out.block(f"for ({t} vec = 0; vec < {made.step} && {made.tail_guard}; ++vec)"):
                 out.add(*made.tail)
     return out.lines
+
+
+def _walks(d: Dialect, made: Kernel) -> "List[Tuple[Kernel, str, List[str], int, int]]":
+    """The walks of a kernel that has several: each with its index type, its step, its first block and that of the next."""
+    found, last = [], 0
+    for one in made.each:
+        first, last = last, last + one.blocks
+        found.append((one, d.index[one.index], _step(d, one), first, last))
+    return found
 
 
 def _preamble(fusion: Fusion, device: Device, made: Rendered, excess: bool) -> str:
@@ -463,7 +495,7 @@ def _rendered(d: Dialect, device: Device, fusion: Fusion, excess: bool) -> Rende
     scratch: List[Shape] = []
     kernels: List[Kernel] = []
     made = nests(fusion)
-    for nest in made:
+    for nest in (n for n in made if not isinstance(n, scatter.Scatter)):
         scratch += [root.shape for root in nest.partition.roots if root.scratch]
     for nest in made:
         form = (reduction if d.wide else None) if device.cpu else reduction_gpu
@@ -471,11 +503,16 @@ def _rendered(d: Dialect, device: Device, fusion: Fusion, excess: bool) -> Rende
             leaf.dtype in dtypes.PACKED or leaf.dtype in TINY for leaf in [root.shape for root in nest.partition.roots] +
             [leaf for hero in nest.heroes for leaf in hero.shape.leaves()])
         swept = form.kernels(d, device, helpers, nest, excess, scratch) if form and plain else None
+        if isinstance(nest, concatenate.Concatenate):
+            swept = concatenate.kernels(nest, lambda part, threads: kernel(d, device, helpers, part, excess, threads), d)
+        if isinstance(nest, scatter.Scatter):
+            swept = [scatter.kernel(d, device, helpers, nest, excess)]
         kernels += swept or [kernel(d, device, helpers, one, excess) for one in (nest, *nest.sides)]
     for number, looked_up in enumerate(k for k in kernels if k.table):
         looked_up.table["number"] = number  # type: ignore[index]
     body = "\n".join([text for _, text in helpers.tables.values()] + list(helpers.texts.values()) + [
-        environment().get_template(f"{made.template or made.hero}.j2").render(d=d, kernel=made, t=d.index[made.index], step=_step(d, made)) for made in kernels])
+        environment().get_template(f"{made.template or made.hero}.j2").render(d=d, kernel=made, t=d.index[made.index], step=_step(d, made),
+                                                                              walks=_walks(d, made)) for made in kernels])
     structs = [f"typedef struct {{ {d.types[part]} re, im; }} {name};\n" for name, part in (("c64", "f32"), ("c128", "f64"))
                if re.search(rf"\b{name}\b", body)]
     body = "\n".join([*structs, body])
@@ -491,8 +528,8 @@ def bytes_read(fusion: Fusion, made: Sequence[Nest]) -> int:
     """Bytes of the parameters' elements that are read, each once: at most all, at most one for each read that there is."""
     reads: Dict[int, int] = {}
     for nest in made:
-        for function in nest.partition.functions:
-            for read, region in reads_of(nest.partition, function):
+        for partition, function in ((p, f) for p in (nest.partition, *nest.further) for f in p.functions):
+            for read, region in reads_of(partition, function):
                 if read.source.opcode == "parameter" and read.map != EMPTY:
                     number = first_leaf(read.source) + read.output
                     reads[number] = reads.get(number, 0) + points(read.map, nest.partition)
@@ -506,6 +543,9 @@ def index_sizes(computation: Computation) -> Dict[int, int]:
     found: Dict[int, int] = {}
     waiting: List[Tuple[Instruction, int]] = []
     for i in computation.instructions:
+        if i.opcode == "scatter":
+            of, half = i.operands[0].shape.dims, len(i.operands) // 2
+            waiting.append((i.operands[half], max((of[d] for d in i.attributes["scatter_dims_to_operand_dims"]), default=0)))
         if i.opcode in RUNTIME:
             of = i.operands[0].shape.dims
             sizes = of if i.opcode != "gather" else [of[d] for d in i.attributes["start_index_map"]]
@@ -525,6 +565,12 @@ def index_sizes(computation: Computation) -> Dict[int, int]:
         seen |= more
         waiting += more
     return found
+
+
+def distinct(computation: Computation) -> Dict[int, List[int]]:
+    """Parameters' buffers of indices that are drawn so that no two updates meet."""
+    found = {first_leaf(i.operands[len(i.operands) // 2]): hlo.apart(i) for i in computation.instructions if i.opcode == "scatter" and hlo.apart(i)}
+    return {n: how for n, how in found.items() if how}
 
 
 def _bytes_written(made: "Sequence[Nest]", results: "Sequence[Shape]") -> int:
@@ -549,15 +595,19 @@ def points(index: str, partition: Partition) -> int:
 def manifest(fusion: Fusion, programs: Sequence[Program], excess: bool) -> Dict[str, Any]:
     made = nests(fusion)
     leaves = result_leaves(fusion.computation)
-    indices = index_sizes(fusion.computation)
+    indices, apart = index_sizes(fusion.computation), distinct(fusion.computation)
+    varying = set() if all(p.device.cpu for p in programs) else scatter.varying(fusion.computation)
 
     def entry(shape: Shape) -> Dict[str, Any]:
         return {"shape": shape.text, "dtype": shape.dtype, "bytes": shape.bytes, "elements": shape.elements, "positions": tiled.positions(shape)}
 
     return {
         "name": fusion.name, "hero": " ".join(dict.fromkeys(k.hero for p in programs[:1] for k in p.kernels)) or "loop",
-        "params": [{**entry(shape), **({"index_below": indices[n]} if n in indices else {})} for n, shape in enumerate(param_leaves(fusion))],
-        "results": [{**entry(shape), **({"padding": "zeros"} if tiled.positions(shape) > shape.elements else {}), "exact": moved} for (shape, _, _), moved in zip(leaves, reference.bitwise(fusion.computation, excess))],
+        "params": [{**entry(shape), **({"index_below": indices[n]} if n in indices else {}), **({"distinct": apart[n]} if n in apart else {})}
+                   for n, shape in enumerate(param_leaves(fusion))],
+        "results": [{**entry(shape), **({"padding": "zeros"} if tiled.positions(shape) > shape.elements else {}), "exact": moved,
+                     **({"varies": "between runs on a GPU, in the order of updates"} if instruction in varying else {})}
+                    for (shape, instruction, _), moved in zip(leaves, reference.bitwise(fusion.computation, excess))],
         "aliases": [{"result": result, "parameter": number} for nest in made if isinstance(nest, updates.Update) for result, number in nest.aliases.items()],
         "excess_precision": excess,
         "bytes_read": bytes_read(fusion, made), "bytes_written": _bytes_written(made, [shape for shape, _, _ in leaves]),

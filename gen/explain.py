@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Sequence
 
-from gen import algebra, build, distribute, hlo
+from gen import algebra, build, distribute, hlo, scatter
 from gen.emit import memory_map, reads_of
 from gen.partition import EMPTY, Function, Partition, compose, regions
 from gen.schedule import Loop
@@ -21,12 +21,22 @@ def stages(module: hlo.Module, targets: Sequence[str], options: Any) -> Dict[str
         found["maps"].append(_maps(fusion))
         for target in targets:
             program = build.program(fusion, target, options.schedule, options.excess_precision)
-            for kernel in program.kernels:
+            slices = " (input slices: each walked in its own space)" if _input_slices(fusion) else ""
+            found["schedule"] += [f"{kernel.name}: {kernel.hero}{slices}" for kernel in program.kernels]
+            for kernel in (walk for kernel in program.kernels for walk in kernel.walks):
                 found["schedule"].append(_schedule(kernel, program.device.name))
                 found["flatten"].append(_flatten(kernel, program.device.name))
                 found["vectorize"].append(_vectorize(kernel, program.device.name))
             found["kernel"].append(program.text.rstrip())
     return {stage: "\n\n".join(texts) + "\n" for stage, texts in found.items()}
+
+
+def _input_slices(fusion: hlo.Fusion) -> bool:
+    """Whether all results are unstrided slices of values of one shape: a hero of its own elsewhere. Here the loop's walks of the slices read
+    nothing but what they write, so one walk over the whole input has nothing to add."""
+    found = [instruction for _, instruction, _ in build.result_leaves(fusion.computation)]
+    return len(found) > 1 and len({i.operands[0].shape.dims if i.opcode == "slice" else () for i in found}) == 1 \
+        and all(i.opcode == "slice" and all(stride == 1 for _, _, stride in i.attributes["slice"]) for i in found)
 
 
 def _title(function: Function) -> str:
@@ -69,8 +79,13 @@ def _maps(fusion: hlo.Fusion) -> str:
             if function is partition.entry:
                 for root in partition.roots:
                     read = partition.root_read(root)
-                    lines.append(f"  result {root.result} -> {read.source.name}: {read.map}" + (f"; written at {root.at}" if root.at else ""))
+                    what = "update" if isinstance(nest, scatter.Scatter) else "result"
+                    lines.append(f"  {what} {root.result} -> {read.source.name}: {read.map}" + (f"; written at {root.at}" if root.at else ""))
                     lines += [f"  result {root.result} {one.name} -> {one.read.source.name}, in 0 .. {one.last}: {one.read.map}" for one in partition.starts(root)]
+        if isinstance(nest, scatter.Scatter):
+            lines += [f"  at{root.result}, dropped where it is not in 0 .. {last} -> {nest.indices.root_read(root).source.name}: {nest.indices.root_read(root).map}"
+                      for root, last in zip(nest.indices.roots, nest.lasts)]
+            lines += [f"  update -> {target.pointer}: {nest.place}" for target in nest.targets]
     return "\n".join(lines)
 
 

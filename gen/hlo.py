@@ -12,6 +12,7 @@ Nothing here recurses on the input but tuples in shapes and operands written inl
 from __future__ import annotations
 
 import bisect
+import math
 import re
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -302,7 +303,7 @@ ELEMENTWISE = _UNARY | _BINARY | frozenset("convert copy compare select clamp re
 COMPLEX = frozenset("""add subtract multiply divide negate abs real imag complex compare select copy convert exponential log sine cosine""".split())
 
 _MOVES = frozenset("""parameter constant iota broadcast transpose reshape bitcast slice reverse pad concatenate reduce tuple
-    get-tuple-element fusion call map opt-barrier dynamic-slice dynamic-update-slice gather""".split())
+    get-tuple-element fusion call map opt-barrier dynamic-slice dynamic-update-slice gather scatter""".split())
 # An element comes from many of the operands', by a loop nest.
 CONTRACTIONS = frozenset(["dot", "convolution"])
 LOOPS = CONTRACTIONS | frozenset(["reduce-window", "select-and-scatter"])
@@ -314,7 +315,7 @@ _UNCHECKED = frozenset("""add-dependency after-all all-gather all-gather-done al
     cholesky collective-broadcast collective-permute collective-permute-done collective-permute-start conditional
     copy-done copy-start custom-call domain dynamic-reshape fft
     get-dimension-size infeed optimization-barrier outfeed partition-id ragged-all-to-all ragged-dot recv
-    recv-done reduce-scatter replica-id rng rng-bit-generator rng-get-and-update-state scaled-dot scan scatter send send-done
+    recv-done reduce-scatter replica-id rng rng-bit-generator rng-get-and-update-state scaled-dot scan send send-done
     set-dimension-size sort stochastic-convert topk triangular-solve while""".split())
 OPCODES = _CHECKED | _UNCHECKED
 
@@ -340,6 +341,8 @@ _TYPED: Dict[str, Dict[str, str]] = {
     "dynamic-slice": {"dynamic_slice_sizes": "integers"},
     "gather": {**{key: "integers" for key in ("offset_dims", "collapsed_slice_dims", "start_index_map", "slice_sizes",
                                               "operand_batching_dims", "start_indices_batching_dims")}, "index_vector_dim": "integer"},
+    "scatter": {**{key: "integers" for key in ("update_window_dims", "inserted_window_dims", "scatter_dims_to_operand_dims", "input_batching_dims",
+                                               "scatter_indices_batching_dims")}, "index_vector_dim": "integer", "to_apply": "computation"},
     "compare": {"direction": "direction", "type": "compare_type"},
     "get-tuple-element": {"index": "integer"},
     "reduce-precision": {"exponent_bits": "integer", "mantissa_bits": "integer"},
@@ -351,7 +354,7 @@ _TYPED: Dict[str, Dict[str, str]] = {
 _OPTIONAL = {("broadcast", "dimensions"), ("map", "dimensions"), ("compare", "type"), ("gather", "operand_batching_dims"),
              ("gather", "start_indices_batching_dims"), *(("dot", key) for key in _TYPED["dot"]),
              *(("convolution", key) for key in ("window", "feature_group_count", "batch_group_count")), ("reduce-window", "window"),
-             ("select-and-scatter", "window")}
+             ("select-and-scatter", "window"), ("scatter", "input_batching_dims"), ("scatter", "scatter_indices_batching_dims")}
 _COMMON = frozenset("""metadata backend_config sharding frontend_attributes origin original_value control-predecessors statistics
     parameter_replication result_accuracy operand_precision outer_dimension_partitions inner_dimension_partitions
     execution_thread async_execution_thread output_to_operand_aliasing is_composite buffer_alignment
@@ -1621,6 +1624,61 @@ class _Check:
         batches = iter(rows)
         return array_shape(of.dtype, tuple(next(windows) if d in offset else next(batches) for d in range(len(rows) + len(offset))))
 
+    def _scatter(self) -> Shape:
+        if len(self.shapes) < 3 or len(self.shapes) % 2 == 0:
+            self.fail(f"expected operands, indices, and as many updates as operands, found {len(self.shapes)} operands")
+        count, attributes = len(self.shapes) // 2, self.i.attributes
+        of, indices, updates = self.array(0), self.integer_type(count), self.array(count + 1)
+        for number in range(count):
+            if self.array(number).dims != of.dims:
+                self.fail(f"expected the dimensions of {_bare(of)} as operand {number}, found {_bare(self.shapes[number])}", operand=number)
+            if self.array(count + 1 + number).dims != updates.dims:
+                self.fail(f"expected the dimensions of {_bare(updates)} as operand {count + 1 + number}, found "
+                          f"{_bare(self.shapes[count + 1 + number])}", operand=count + 1 + number)
+        vector = attributes["index_vector_dim"]
+        if not 0 <= vector <= indices.rank:
+            self.fail(f"expected a dimension from 0 to {indices.rank}, found {vector}", attribute="index_vector_dim")
+        rows = [size for d, size in enumerate(indices.dims) if d != vector]
+        length = indices.dims[vector] if vector < indices.rank else 1
+        window, inserted = self.distinct("update_window_dims", updates.rank), self.distinct("inserted_window_dims", of.rank)
+        batching, of_rows = self.distinct("input_batching_dims", of.rank), self.distinct("scatter_indices_batching_dims", indices.rank)
+        for key in ("update_window_dims", "inserted_window_dims", "input_batching_dims"):
+            if list(attributes.get(key, ())) != sorted(attributes.get(key, ())):
+                self.fail(f"expected '{key}' in increasing order", attribute=key)
+        if set(inserted) & set(batching):
+            self.fail("expected dimensions that are not in 'inserted_window_dims'", attribute="input_batching_dims")
+        windowed = [d for d in range(of.rank) if d not in inserted and d not in batching]
+        if len(window) != len(windowed):
+            self.fail(f"expected a window dimension for each of operand 0 {_bare(of)} that is neither inserted nor batching, "
+                      f"{len(windowed)}, found {len(window)}", attribute="update_window_dims")
+        if [size for d, size in enumerate(updates.dims) if d not in window] != rows:
+            self.fail(f"expected the dimensions of operand {count} {_bare(indices)} without {vector} as those of operand {count + 1} {_bare(updates)} "
+                      "that are not in 'update_window_dims'", operand=count + 1)
+        for d, k in zip(windowed, window):
+            if updates.dims[k] > of.dims[d]:
+                self.fail(f"expected at most {of.dims[d]} in dimension {k} of operand {count + 1}, as dimension {d} of operand 0 has, "
+                          f"found {updates.dims[k]}", operand=count + 1)
+        if len(self.distinct("scatter_dims_to_operand_dims", of.rank)) != length:
+            self.fail(f"expected {length} dimensions, as many as an index has, found {len(attributes['scatter_dims_to_operand_dims'])}",
+                      attribute="scatter_dims_to_operand_dims")
+        if set(attributes["scatter_dims_to_operand_dims"]) & set(batching):
+            self.fail("expected dimensions that are not in 'input_batching_dims'", attribute="scatter_dims_to_operand_dims")
+        if len(of_rows) != len(batching) or vector in of_rows:
+            self.fail(f"expected {len(batching)} dimensions of operand {count} other than index_vector_dim", attribute="scatter_indices_batching_dims")
+        for d, row in zip(batching, of_rows):
+            if of.dims[d] != indices.dims[row]:
+                self.fail(f"dimension {row} of operand {count} has size {indices.dims[row]}, dimension {d} of operand 0 {of.dims[d]}: "
+                          "expected equal sizes", attribute="scatter_indices_batching_dims")
+        if attributes.get("raw", {}).get("unique_indices", "true") not in ("true", "false"):
+            self.fail("expected true or false", attribute="unique_indices")
+        types = [self.array(number).dtype for number in range(count)]
+        results = self._scalars(types + [self.array(count + 1 + number).dtype for number in range(count)])
+        if [one.dtype for one in results] != types or (count > 1) != (attributes["to_apply"].root.shape.kind == "tuple"):
+            self.fail(f"expected {', '.join(d + '[]' for d in types)} as the result of '{attributes['to_apply'].name}', "
+                      f"found {attributes['to_apply'].root.shape.text}", attribute="to_apply")
+        arrays = [array_shape(dtype, of.dims) for dtype in types]
+        return arrays[0] if count == 1 else tuple_shape(arrays)
+
     # tuples and calls
 
     def _tuple(self) -> Shape:
@@ -2016,6 +2074,29 @@ def _why_not_op(opcode: str) -> str:
     return f"the op '{opcode}' is not supported yet"
 
 
+def unique_indices(scatter: Instruction) -> bool:
+    """Whether no two updates are of one element, as the text promises."""
+    return bool(scatter.attributes.get("raw", {}).get("unique_indices") == "true")
+
+
+def apart(scatter: Instruction) -> "Optional[List[int]]":
+    """Where a scatter promises unique indices and they are a parameter of its own, in order: how a check draws them. Between an index's
+    components in memory, how many there are, and for each of them its places that windows do not share, and the window's size."""
+    a, half = scatter.attributes, len(scatter.operands) // 2
+    indices, of = scatter.operands[half], scatter.operands[0].shape
+    if not unique_indices(scatter) or indices.opcode != "parameter" or indices.shape.kind != "array" or len(indices.users) != 1 \
+            or not 0 < len(a["scatter_dims_to_operand_dims"]) <= 8 or dtypes.TABLE[indices.shape.dtype].bits < 32 \
+            or max(of.dims) >= 1 << 31 or indices.shape.minor_to_major != tuple(range(indices.shape.rank))[::-1]:
+        return None
+    windowed = [d for d in range(of.rank) if d not in a["inserted_window_dims"] and d not in a.get("input_batching_dims", ())]
+    sizes = {d: scatter.operands[half + 1].shape.dims[k] for d, k in zip(windowed, a["update_window_dims"])}
+    found = [math.prod(indices.shape.dims[a["index_vector_dim"] + 1:]), len(a["scatter_dims_to_operand_dims"])]
+    for d in a["scatter_dims_to_operand_dims"]:
+        width = max(1, sizes.get(d, 1))
+        found += [of.dims[d] // width, width]
+    return found
+
+
 def _why_not(instruction: Instruction) -> str:
     opcode = instruction.opcode
     if opcode not in SUPPORTED:
@@ -2053,6 +2134,12 @@ def _why_not(instruction: Instruction) -> str:
         return "expected a select-and-scatter whose window is not dilated"
     if opcode == "select-and-scatter" and of:
         return f"expected '{opcode}' of real numbers, found {of[0].dtype}"
+    if opcode == "scatter" and any(dtypes.is_complex(of.dtype) for of in shapes):
+        return "expected a scatter of real numbers, found complex ones"
+    if opcode == "scatter" and any(of.dtype != update.dtype for of, update in zip(shapes, shapes[len(shapes) // 2 + 1:])):
+        return "expected a scatter's updates of its operand's type"
+    if opcode == "scatter" and any(of.tiled for of in [*instruction.shape.leaves(), *shapes]):
+        return "expected a scatter's arrays in layouts without tiles"
     if instruction.shape.dtype == "pred" and opcode in ("subtract", "divide", "remainder", "power"):
         return f"'{opcode}' of pred has no meaning"
     return ""
@@ -2120,8 +2207,8 @@ _SCALAR_OPS = ELEMENTWISE | {"parameter", "constant", "tuple", "get-tuple-elemen
 
 
 def _why_not_called(instruction: Instruction, filename: str) -> str:
-    """The scalar computation of a map or a reduce may hold scalar ops only."""
-    if instruction.opcode not in ("map", "reduce", "reduce-window", "select-and-scatter"):
+    """The scalar computation of a map, a reduce or a scatter may hold scalar ops only."""
+    if instruction.opcode not in ("map", "reduce", "reduce-window", "select-and-scatter", "scatter"):
         return ""
     for inner in (inner for called in instruction.called for inner in inlined(called, filename).instructions):
         if inner.opcode not in _SCALAR_OPS or any(leaf.dims for leaf in inner.shape.leaves()):

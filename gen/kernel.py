@@ -29,6 +29,7 @@ class Nest:
     shape: Shape
     partition: Partition
     sides = ()
+    further = ()    # partitions of what else it reads (gen/scatter.py)
     layout = ""     # the nested layout that distributes it on a GPU (gen/distribute.py)
 
 
@@ -67,6 +68,7 @@ class Kernel:
     template: str = ""                                 # "": its hero's
     place: List[str] = field(default_factory=list)     # transpose, reduction: where a work-item stands
     parts: "Dict[str, Any]" = field(default_factory=dict)   # what else the hero's template prints
+    each: "List[Kernel]" = field(default_factory=list)      # whose blocks it has, one after another (gen/concatenate.py)
 
     @property
     def threads(self) -> int:
@@ -106,6 +108,11 @@ class Kernel:
     def c_arguments(self) -> str:
         table = [f"(const uint32_t *)scratch + {65536 * self.table['number']}"] if self.table else []
         return ", ".join(self.passed("between") + table)
+
+    @property
+    def walks(self) -> "List[Kernel]":
+        """The kernels that it is made of, or itself."""
+        return self.each or [self]
 
     def uses(self, word: str) -> bool:
         lines = [self.guard, self.tail_guard, *(line for lines in self.ahead for line in lines), *self.before, *self.text, *self.after, *self.tail,

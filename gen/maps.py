@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
-from typing import Dict, Optional
+from typing import Dict, List, Optional, Sequence, Tuple
 
-from gen import algebra, build, tiled
+from gen import algebra, build, concatenate, plan, scatter, tiled, updates
 from gen.emit import first_leaf, memory_map, reads_of
 from gen.hlo import Fusion, Shape
-from gen.partition import EMPTY, compose
-from gen.walk import radix, reach, spread, strides
+from gen.partition import EMPTY, Root, compose
+from gen.walk import position, reach, strides
 
 
 def check(fusion: Fusion) -> Optional[str]:
     """What is wrong with a fusion's maps, or None."""
     for nest in build.nests(fusion):
-        for function in nest.partition.functions:
-            for read, _ in reads_of(nest.partition, function):
+        for partition, function in ((p, f) for p in (nest.partition, *nest.further) for f in p.functions):
+            for read, _ in reads_of(partition, function):
                 if read.source.opcode != "parameter" or read.map == EMPTY:
                     continue
                 shape = read.source.shape.leaves()[read.output]
@@ -27,10 +26,15 @@ def check(fusion: Fusion) -> Optional[str]:
                     low, high = reach(compose(algebra.call("shape", "unmap", nest.shape.text), compose(read.map, memory_map(shape))))
                 if (low < 0 or high >= room) and not _indices_inside(read.map, shape):
                     return f"parameter {first_leaf(read.source) + read.output} of {shape.text} is read at [{low}, {high}]"
-        wrong = _writes(nest)
-        if wrong:
-            return wrong
-    return _parts(fusion)
+    made = build.nests(fusion)
+    return written_once(made, places(fusion, made))
+
+
+def places(fusion: Fusion, made: "Sequence[build.Nest]") -> "Dict[str, int]":
+    """Positions of each result and scratch buffer, by their pointers."""
+    found = {f"r{n}": tiled.positions(shape) for n, (shape, _, _) in enumerate(build.result_leaves(fusion.computation)) if shape.elements}
+    found.update({root.pointer: root.shape.elements for nest in made for root in nest.partition.roots if root.scratch and root.shape.elements})
+    return found
 
 
 def _indices_inside(index: str, shape: Shape) -> bool:
@@ -52,40 +56,72 @@ def _indices_inside(index: str, shape: Shape) -> bool:
     return True
 
 
-def _parts(fusion: Fusion) -> Optional[str]:
-    """What is written in parts: each at as many places as it has elements, inside of the buffer, all together at every one."""
-    parts: Dict[int, int] = {}
-    leaves = build.result_leaves(fusion.computation)
-    for nest in build.nests(fusion):
-        for root in nest.partition.roots:
-            if not root.shape.place:
-                continue
-            room = tiled.positions(leaves[root.result][0])
-            parts[root.result] = parts.get(root.result, 0) + root.shape.elements
-            low, high = reach(root.shape.place)
-            found = strides(root.shape.place)
-            if low < 0 or high >= room or found is None or not spread(*found):
-                return f"a part of result {root.result} is not written once at every position: {root.shape.place}"
-    missing = [n for n, count in parts.items() if count != tiled.positions(leaves[n][0])]
-    return f"result {missing[0]} is not written everywhere" if missing else None
+# ---- what is written ----
+
+Piece = Tuple[str, Shape, str]      # a result's pointer, what is walked, the map from a position of the walk to one in the result
 
 
-def _writes(nest: "build.Nest") -> Optional[str]:
-    """Each result, or part of one, is written at every position once: the walk's own position counts 0, 1, 2, .. , and its digits have
-    strides in the result that are a mixed radix too."""
-    unmap = algebra.call("shape", "unmap", nest.shape.text)
-    for root in nest.partition.roots:
-        if root.at:
-            flat = compose(root.at, memory_map(root.shape))
-            low, high = algebra.ranges(flat)[0]
-            strides_ = [algebra.access(flat, f"i{k}")[0].stride for k in range(len(nest.shape.dims))]
-            if low < 0 or high >= root.shape.elements or None in strides_ or not spread(nest.shape.dims, strides_):  # type: ignore[arg-type]
-                return f"the update of result {root.result} is not written once at each of its positions: {flat}"
-            continue
-        if root.shape.place:
-            root = replace(root, shape=replace(root.shape, place=""))
-        position = compose(unmap, compose(root.map, memory_map(root.shape)))
-        found = radix(position) if root.shape.elements > 1 else None
-        if root.shape.elements > 1 and (found is None or found[0] or math.prod(found[1]) != root.shape.elements):
-            return f"result {root.result} of {root.shape.text} is not written once at every position: {position}"
+def written_once(made: "Sequence[build.Nest]", results: "Dict[str, int]") -> Optional[str]:
+    """What is wrong with what nests write, or None: each position of each result (by its pointer, how many) belongs to one point of one nest.
+    Proved by the algebra: in digits of the positions every nest's map is a bijection onto a box; boxes do not meet and have all positions.
+    What a nest updates, from an index that is read on, it writes once; in place nothing else is written."""
+    in_place = {root.pointer for nest in made if isinstance(nest, updates.Update) and nest.aliases for root in nest.partition.roots}
+    for nest, root in ((nest, root) for nest in made for root in nest.partition.roots if root.at):
+        low, high = algebra.ranges(compose(root.at, memory_map(root.shape)))[0]
+        starts = {one.name: 0 for one in nest.partition.starts(root)}
+        flat = compose(algebra.call("shape", "unmap", nest.shape.text), compose(algebra.substitute(root.at, **starts), memory_map(root.shape)))
+        wrong = _exactly([(root.pointer, nest.shape, flat)], root.shape.elements, False)
+        if wrong or low < 0 or high >= root.shape.elements:
+            return f"the update of result {root.pointer}: {wrong or f'written at [{low}, {high}] of {root.shape.elements}'}"
+    for form in (0, 1):     # nests as they are, and as heroes that take them apart or together
+        pieces: "Dict[str, List[Piece]]" = {pointer: [] for pointer in results if pointer not in in_place}
+        for nest in made:
+            for shape, root in _roots(nest, form):
+                flat = compose(algebra.call("shape", "unmap", shape.text), compose(root.map, memory_map(root.shape)))
+                if shape.elements:
+                    pieces.setdefault(root.pointer, []).append((root.pointer, shape, flat))
+        for pointer, found in pieces.items():
+            wrong = _exactly(found, results.get(pointer, 0))
+            if wrong:
+                return f"result {pointer}: {wrong}"
     return None
+
+
+def _roots(nest: "build.Nest", form: int) -> "List[Tuple[Shape, Root]]":
+    """What a nest writes, and what it walks when it does."""
+    if isinstance(nest, scatter.Scatter):       # after a copy that has written all
+        return []
+    if form and isinstance(nest, concatenate.Concatenate):
+        return [(part.shape, root) for part in nest.parts for root in part.partition.roots]
+    found = [(nest.shape, root) for root in nest.partition.roots if not root.at]
+    if form and isinstance(nest, plan.Reduction):
+        count = sum(len(side.partition.roots) for side in nest.sides)
+        return found + [(nest.space, root) for root in nest.inputs.roots[len(nest.inputs.roots) - count:]]
+    return found + [(side.shape, root) for side in nest.sides for root in side.partition.roots]
+
+
+def _exactly(pieces: "Sequence[Piece]", room: int, whole: bool = True) -> Optional[str]:
+    """Whether the maps of walks to one result reach each of its positions once; where it need not be the whole: at most once."""
+    digits = [strides(flat) if shape.elements > 1 else ((), ()) for _, shape, flat in pieces]
+    weights = sorted({1, *(abs(step) for one in digits if one for size, step in zip(*one) if size > 1)})
+    if 0 in weights or any(high % low for low, high in zip(weights, weights[1:])) or None in digits:
+        weights = [1]
+    sizes = [high // low for low, high in zip(weights, weights[1:])] + [-(-room // weights[-1])]
+    split = f"(d0) -> ({', '.join(f'(d0 floordiv {w}) mod {n}' for w, n in zip(weights, sizes))}), domain: d0 in [0, {max(0, room - 1)}]"
+    boxes: "List[Tuple[Tuple[int, int], ...]]" = []
+    for (_, shape, flat), one in zip(pieces, digits):
+        low, high = reach(flat) if shape.elements > 1 else algebra.ranges(flat)[0]
+        if low < 0 or high >= room:
+            return f"written at [{low}, {high}] of {room}: {flat}"
+        back = algebra.call("map", "inverse", compose(compose(position(one[0]), flat) if one and one[0] else flat, split))
+        if back.startswith("no"):
+            return f"{back[4:]}: {flat}"
+        box = tuple((v.lo, v.hi) for v in algebra.info(back).variables)
+        if math.prod(high - low + 1 for low, high in box) != shape.elements:
+            return f"not written at every point of the walk: {flat}"
+        for other, (_, _, theirs) in zip(boxes, pieces):
+            if all(low <= h and l <= high for (low, high), (l, h) in zip(box, other)):
+                return f"written twice: {theirs} and {flat}"
+        boxes.append(box)
+    count = sum(math.prod(high - low + 1 for low, high in box) for box in boxes)
+    return None if count == room or not whole else f"{count} of {room} positions are written"

@@ -70,7 +70,7 @@ def is_free(reduce: Instruction) -> bool:
     return (found.free or found.free_but_nan) and found.start is not None and None not in found.start
 
 
-def _same_place(read: Read, shape: Shape) -> bool:
+def same_place(read: Read, shape: Shape) -> bool:
     """Whether a value is read at the walk's own position, each once."""
     source = read.source.shape.leaves()[read.output]
     if read.map == EMPTY or source.elements != shape.elements:
@@ -89,29 +89,37 @@ def _reads(computation: Computation, roots: Sequence[Root], shape: Shape, stops:
 
 @dataclass
 class Plan:
-    """cuts: reduces and loops that go through scratch, with their first buffer's number; fused: the free reduces in the nest of each result."""
+    """cuts: reduces, loops and scatters that go through scratch, with their first buffer's number; fused: the free reduces in the nest of each
+    result; scatters: those whose leaves are results and nothing else, with the results' numbers."""
 
     cuts: Dict[Instruction, int]
     fused: Dict[int, List[Instruction]]
+    scatters: Dict[Instruction, List[int]] = field(default_factory=dict)
 
 
 def plan(computation: Computation, leaves: "Sequence[Tuple[int, Shape, Instruction, int]]") -> Plan:
     """leaves: of the result, with the instruction and the leaf of its shape that gives each, after the result's number."""
-    stops = {i: 0 for i in computation.instructions if reduces_something(i)}
+    stops = {i: 0 for i in computation.instructions if reduces_something(i) or i.opcode == "scatter"}
     cut: Set[Instruction] = set()
     wanted: Dict[int, List[Instruction]] = {}
     found: List[Instruction] = []
+    whole_: Dict[Instruction, Dict[int, int]] = {}
     if not stops:
         return Plan({}, {})
     for number, shape, instruction, leaf in leaves:
         if not shape.elements:
             continue
+        if instruction.opcode == "scatter" and leaf not in whole_.get(instruction, {}):
+            whole_.setdefault(instruction, {})[leaf] = number
+            found.append(instruction)
+            continue
         reads = _reads(computation, [whole(instruction, leaf, number)], shape, stops)
         here = list(dict.fromkeys(read.source for read, _ in reads))
-        keys = {key_of(i) for i in here if is_free(i)}
+        keys = {key_of(i) for i in here if i.opcode == "reduce" and is_free(i)}
         for read, open_ in reads:
             loops = read.source.opcode in LOOPS
-            if not (open_ and _same_place(read, shape)) or len(keys) > 1 - loops or (not loops and len(key_of(read.source)[3]) > 1):
+            if read.source.opcode == "scatter" or not (open_ and same_place(read, shape)) or len(keys) > 1 - loops or (
+                    not loops and len(key_of(read.source)[3]) > 1):
                 cut.add(read.source)
         wanted[number] = here
         found += here
@@ -121,17 +129,19 @@ def plan(computation: Computation, leaves: "Sequence[Tuple[int, Shape, Instructi
         if reduce in done:
             continue
         done.add(reduce)
-        inner = []
-        for operand in reduce.operands[:len(reduce.operands) // 2] if reduce.opcode in ("reduce", "reduce-window") else reduce.operands:
-            inner += [read.source for read, _ in _reads(computation, [whole(operand, 0, 0)], operand.shape, stops)]
+        count = len(reduce.operands) // (2 if reduce.opcode in ("reduce", "reduce-window") else 1)
+        roots = [whole(o, 0, k) for k, o in enumerate(reduce.operands[:count])]
+        inner = [read.source for root in roots for read, _ in _reads(computation, [root], root.shape, stops)]
         cut.update(inner)
         found += inner
+    direct = {i: [of[k] for k in sorted(of)] for i, of in whole_.items() if i not in cut and len(of) == len(i.shape.leaves())}
+    cut.update(i for i in whole_ if i not in direct)
     cuts, number = {}, 0
     for instruction in computation.instructions:
         if instruction in cut:
             cuts[instruction] = number
             number += len(instruction.shape.leaves())
-    return Plan(cuts, {n: [i for i in here if i not in cut and is_free(i)] for n, here in wanted.items()})
+    return Plan(cuts, {n: [i for i in here if i not in cut and is_free(i)] for n, here in wanted.items()}, direct)
 
 
 def reduction(nest: Nest, heroes: List[Instruction], sides: "Sequence[Nest]" = ()) -> Reduction:

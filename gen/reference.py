@@ -126,6 +126,7 @@ NARROW = ("s2", "u2", "s4", "u4")   # an element a byte here, packed in paramete
 PACKED = NARROW + ("f4e2m1fn",)
 FLOATS = ("f16", "bf16", "f32", "f64") + TINY
 SMALL = ("f16", "bf16")
+STORAGE["range_sum"] = "range_sum"    # what a bound keeps of each element of a scatter
 UNIT = {"f16": 11, "bf16": 8, "f32": 24, "f64": 53}       # significant bits
 LARGEST = {"f16": "65504.0", "bf16": "0x1.fep127", "f32": "0x1.fffffep127", "f64": "0x1.fffffffffffffp1023"}
 LEAST = {"f32": "0x1p-149", "f64": "0x1p-1074"}
@@ -1504,6 +1505,8 @@ class _Emitter:
         opcode = i.opcode
         if opcode == "parameter":
             return arguments[i.parameter_number]
+        if opcode == "scatter":
+            return self.scatter(i, [leaf for value in x for leaf in _leaves(value)])
         if opcode == "tuple":
             return list(x)
         if opcode == "get-tuple-element":
@@ -1531,7 +1534,8 @@ class _Emitter:
         words = [f"{i.name} = {i.shape.text} {i.opcode}({operands})"]
         for key in ("dimensions", "slice", "padding", "direction", "iota_dimension", "dynamic_slice_sizes", "offset_dims", "collapsed_slice_dims",
                     "start_index_map", "operand_batching_dims", "start_indices_batching_dims", "index_vector_dim", "slice_sizes", "lhs_batch_dims",
-                    "lhs_contracting_dims", "rhs_batch_dims", "rhs_contracting_dims"):
+                    "lhs_contracting_dims", "rhs_batch_dims", "rhs_contracting_dims", "update_window_dims",
+                    "inserted_window_dims", "scatter_dims_to_operand_dims", "input_batching_dims", "scatter_indices_batching_dims"):
             if key in i.attributes:
                 words.append(f"{key}={_plain(i.attributes[key])}")
         words += [f"window={{{i.attributes['window'].text}}}"] if "window" in i.attributes else []
@@ -1806,6 +1810,116 @@ class _Emitter:
         body = head + self.element_at(out, _at(indices, _strides(out.dims)), of, _at(from_, _strides(of.dims)), read)
         self.step(self.title(i), _nest(out.dims, body), [out], x)
         return out
+
+    def scatter(self, i: "Instruction", x: List[_Array]) -> _Value:
+        """Rows of the indices one after another, whole windows of the updates. Kernels may take updates of an element in any order: a sum is
+        bounded as a reduction's, what no order changes is exact, and anything may be where other updates meet."""
+        a, half = i.attributes, len(x) // 2
+        operands, table_, updates, parts = x[:half], x[half], x[half + 1:], _parts(i.attributes["to_apply"], half)
+        dims, of, vector = updates[0].dims, operands[0].dims, a["index_vector_dim"]
+        names = [i.name if half == 1 else f"{i.name}_{k}" for k in range(half)]
+        ways = [self.scatter_way(i, parts[k] if parts else None, [operands[k], updates[k]] if parts else [*operands, *updates]) for k in range(half)]
+        outs = [self.array(name, shape, way == "exact") for name, shape, way in zip(names, i.shape.leaves(), ways)]
+        takes = a["to_apply"].root.opcode == "parameter" or _through(a["to_apply"].root).opcode == "parameter"
+        for k, out in enumerate(outs):
+            out.bits = out.dtype not in FLOATS or (takes and operands[k].bits and updates[k].bits)
+        met = self.array(f"{i.name}_updates", _of_type(i.shape.leaves()[0], "s32"), True)
+        masses = [self.array(f"{name}_mass", _of_type(shape, "f64"), True) if way == "sum" else None for name, shape, way in zip(names, i.shape.leaves(), ways)]
+        lines, counted = [], any(way in ("sum", "met") for way in ways)
+        for k, (out, mass) in enumerate(zip(outs, masses)):
+            copied = self.move(out, "0" if out.count == 1 else "i", operands[k], "0" if out.count == 1 else "i")
+            at = "0" if out.count == 1 else "i"
+            if mass:
+                mass.dtype = "range_sum"
+                copied = copied[:1] + [f"v_{mass.name}[{at}] = (range_sum){{0.0, 0.0, 0.0, false, false, false, false}};",
+                                       f"range_sum_add(&v_{mass.name}[{at}], {_interval(self.element(operands[k], at))});"]
+            lines += _nest((out.count,), copied)
+        if counted:
+            lines += _nest((met.count,), [f"v_{met.name}[{'0' if met.count == 1 else 'i'}] = 0;"])
+        indices = _indices(dims)
+        window = iter(indices[d] for d in a["update_window_dims"])
+        sizes = iter(dims[d] for d in a["update_window_dims"])
+        row = iter(index for d, index in enumerate(indices) if d not in a["update_window_dims"])
+        rows = ["" if d == vector else next(row) for d in range(len(table_.dims))]
+        batching = dict(zip(a.get("input_batching_dims", ()), a.get("scatter_indices_batching_dims", ())))
+        head, inside, to, read = [], [], [], []
+        for d, size in enumerate(of):
+            terms, width = [], 1
+            if d in batching:
+                terms.append(rows[batching[d]])
+            elif d not in a["inserted_window_dims"]:
+                terms.append(next(window))
+                width = next(sizes)
+            if d in a["scatter_dims_to_operand_dims"]:
+                component = str(a["scatter_dims_to_operand_dims"].index(d))
+                at = _at([component if k == vector else index for k, index in enumerate(rows)], _strides(table_.dims))
+                head.append(f"const int64_t start{d} = (int64_t)v_{table_.name}[{at}];")
+                inside.append(f"start{d} >= 0 && start{d} <= {size - width}")
+                terms.append(f"start{d}")
+                read.append((table_, at))
+            to.append(" + ".join(term for term in terms if term != "0") or "0")
+        body = [f"const int64_t at = {_at(to, _strides(of))};"]
+        from_, sums, elements = _at(indices, _strides(dims)), [], []
+        for k, (out, way) in enumerate(zip(outs, ways)):
+            element = self.element(updates[k], from_)
+            kind, ranged = "range" if out.dtype in FLOATS else "irange", way in ("ends", "met") and not out.exact
+            if ranged:
+                body.append(f"{kind} ra{k} = {_interval(self.element(out, 'at'))};")
+            if way == "sum" and not out.exact:
+                body.append(f"range_sum_add(&v_{masses[k].name}[at], {_interval(element)});")   # type: ignore[union-attr]
+            sums.append(_Scalar(f"v_{out.name}[at]", out.dtype, f"ra{k}" if ranged else None))
+            elements.append(element if ranged else _Scalar(element.v, element.dtype))
+        if counted:
+            body.append(f"++v_{met.name}[at];")
+        if parts:
+            for k, part in enumerate(parts):
+                body += self.combine_simple(part, sums[k], elements[k], k)
+        else:
+            body += self.combine(a["to_apply"], sums, elements)
+        for k, (out, way) in enumerate(zip(outs, ways)):
+            if sums[k].interval is not None:
+                put = self.put_interval(out, "at", f"ra{k}")
+                body += [f"if (v_{met.name}[at] > 1) {{", *("  " + line for line in self.anything(out, "at")), "} else {", *("  " + line for line in put), "}"] \
+                    if way == "met" else put
+        if not any("[at]" in line for line in body[1:]):
+            body = ["(void)0;"]
+        body = [*head, f"if ({' && '.join(inside)}) {{", *("  " + line for line in body), "}"] if inside else [*head, *body]
+        in_order = [d for d in range(len(dims)) if d not in a["update_window_dims"]] + list(a["update_window_dims"])
+        if all(" <= -" not in one for one in inside):     # else no window fits
+            lines += ["{", *("  " + line for line in _nest_ordered(dims, in_order, body)), "}"]
+        for k, (out, mass) in enumerate(zip(outs, masses)):
+            if mass and not out.exact:
+                at = "0" if out.count == 1 else "i"
+                total = f"range_sum_result(&v_{mass.name}[{at}], v_{met.name}[{at}], 0x1p-{UNIT[out.dtype]}, {LARGEST[out.dtype]})"
+                lines += _nest((out.count,), [f"const range r = {_rounded(total, out.dtype, f'v_{out.name}[{at}]', self.options)};",
+                                              *self.put_interval(out, at, "r")])
+        if self.options.intervals and not table_.exact:
+            lines += ["{", "  bool unsure = false;", *("  " + line for line in _nest((table_.count,), [
+                f"unsure = unsure || {self.unsure([(table_, '0' if table_.count == 1 else 'i')])};"]))]
+            for out in outs:
+                lines += ["  if (unsure) {", *("    " + line for line in _nest((out.count,), self.anything(out, "0" if out.count == 1 else "i"))), "  }"]
+            lines.append("}")
+        lines += [f"(void)v_{one.name};" for one in x if not any(f"v_{one.name}[" in line for line in lines)]
+        self.step(self.title(i), lines, [*outs, *([met] if counted else []), *(mass for mass in masses if mass)], x)
+        return outs[0] if i.shape.kind == "array" else list(outs)
+
+    def scatter_way(self, i: "Instruction", part: "Optional[Instruction]", of: "Sequence[_Array]") -> str:
+        """How intervals go through a scatter: exact, by their ends, as a sum in any order, or met (anything where two updates meet)."""
+        if not self.options.intervals:
+            return "exact"
+        from gen.hlo import apart
+        exact, once = all(one.exact for one in of), apart(i) is not None
+        if part is not None:
+            dtype = part.shape.dtype
+            if dtype not in FLOATS:
+                return "exact" if exact else "ends"
+            if part.opcode == "add" and dtype not in TINY:
+                return "sum"
+            if part.opcode in ("maximum", "minimum") and not zero_sign_matters(i):
+                return "exact" if exact else "ends"
+            return "met"
+        err = self.introduces(i.attributes["to_apply"], [p.shape.dtype for p in i.attributes["to_apply"].parameters])
+        return "exact" if once and exact and not err else "met"
 
     # elementwise ops
 
@@ -2247,6 +2361,11 @@ def _nest_all(loops: Sequence[int], prefix: str, before: Sequence[str], tests: S
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Small helpers of the emitter
+
+
+def _of_type(shape: "Shape", dtype: str) -> "Shape":
+    from gen.hlo import array_shape
+    return array_shape(dtype, tuple(shape.dims))
 
 
 def _keeps_bits(i: "Instruction", x: "Sequence[_Array | _Scalar]") -> bool:

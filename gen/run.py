@@ -233,8 +233,9 @@ def _buffer_table(name: str, entries: Sequence[Dict[str, Any]]) -> str:
             raise RunError(f"the harness does not know dtype {entry['dtype']}")
         bits, kind = BITS_AND_KIND[entry["dtype"]]
         elements = entry["positions"] * (2 if dtypes.is_complex(entry["dtype"]) else 1)     # the parts, one by one
-        rows.append(f"  {{ {entry['bytes']}u, {elements}u, {bits}, SETT_{kind}, {int(bool(entry.get('exact')))}, {entry.get('index_below', 0)}u }},\n")
-    return f"static const struct sett_buffer {name}[] = {{\n{''.join(rows) or '  { 0, 0, 8, SETT_UINT, 0, 0 },' + chr(10)}}};\n"
+        rows.append(f"  {{ {entry['bytes']}u, {elements}u, {bits}, SETT_{kind}, {int(bool(entry.get('exact')))}, {entry.get('index_below', 0)}u, "
+                    f"{{ {', '.join(f'{n}u' for n in entry.get('distinct', [0]))} }}, {int('varies' in entry)} }},\n")
+    return f"static const struct sett_buffer {name}[] = {{\n{''.join(rows) or '  { 0, 0, 8, SETT_UINT, 0, 0, { 0 }, 0 },' + chr(10)}}};\n"
 
 
 OPENCL_GLUE = """

@@ -95,22 +95,29 @@ class Loop(Schedule):
     blocked: a work-item's steps are neighbours (CPU), else they are a whole group apart (GPU: neighbouring work-items coalesce).
     table: the whole body is looked up by its 16-bit input.
     burst: steps whose loads are asked for together; of each of the streams in turn, so that more memory is in flight.
+    row: elements after which a step ends (0: of all), where neighbours of the next row are elsewhere.
     """
 
     blocked: bool = False
     burst: int = 0
     table: bool = False
+    row: int = 0
 
     def blocks(self, elements: int) -> int:
-        return -(-elements // (self.step * self.chunks * self.threads * self.streams))
+        return -(-self.padded(elements) // (self.step * self.chunks * self.threads * self.streams))
 
     def cut(self, elements: int) -> bool:
-        """Whether the end may be inside of a step."""
-        return elements % self.step != 0
+        """Whether the end, or that of a row, may be inside of a step."""
+        return (self.row or elements) % self.step != 0
+
+    def padded(self, elements: int) -> int:
+        """Elements if rows were whole steps."""
+        return elements // self.row * -(-self.row // self.step) * self.step if self.row else elements
 
     def text(self) -> str:
         words = [super().text(), f"chunks {self.chunks}", f"vec {self.vec}"]
         words += [f"lanes {self.lanes}"] if self.lanes > 1 else []
+        words += [f"rows of {self.row}"] if self.row else []
         words += [f"streams {self.streams}"] if self.streams > 1 else []
         words += [word for word, on in (("paired", self.paired), (f"{self.weave} woven", self.weave > 1), ("streamed", self.stream), ("table", self.table)) if on]
         words += [f"prefetch {self.far}/{self.near} in bursts of {self.burst}"] if self.burst else []
@@ -135,7 +142,11 @@ class Loop(Schedule):
         position = f"th_x * {th} + bl_x * {span * self.chunks} + {inner}" + (f" + chunk * {chunk}" if self.chunks > 1 else "")
         position += f" + stream * {elements // self.streams}" if self.streams > 1 else ""
         domain = [f"{name} in [{low}, {high}]" for name, (low, high) in box.items()]
-        domain.append(f"{position} in [0, {elements - 1}]")
+        domain.append(f"{position} in [0, {self.padded(elements) - 1}]")
+        if self.row:
+            pitch = -(-self.row // self.step) * self.step
+            domain.append(f"({position}) mod {pitch} in [0, {self.row - 1}]")
+            position = f"(({position}) floordiv {pitch}) * {self.row} + ({position}) mod {pitch}"
         names = ", ".join(name for name in box if name not in ("th_x", "bl_x"))
         return algebra.simplify(f"(th_x, bl_x)[{names}] -> ({position}), domain: {', '.join(domain)}")
 
@@ -148,9 +159,10 @@ def _chunks(device: Device, steps: int, most: int, items: int) -> int:
     return chunks
 
 
-def candidates(device: Device, elements: int, widths: Sequence[int], traffic: int, weave: int = 1, down: int = 1, moves: bool = False) -> "List[Loop]":
+def candidates(device: Device, elements: int, widths: Sequence[int], traffic: int, weave: int = 1, down: int = 1, moves: bool = False,
+               row: int = 0) -> "List[Loop]":
     """Schedules in order of preference; widths: bytes of the elements that are read or written side by side; weave: neighbours that the
-    maps want apart, and in `down` registers each. The caller takes the first that its maps allow; the last one always works."""
+    maps want apart, and in `down` registers each; row: elements that are side by side (0: all). The caller takes the first that its maps allow; the last one always works."""
     widths = [w for w in widths if w] or [4]
     if device.cpu:
         stream, found = traffic > device.cache, []
@@ -167,6 +179,8 @@ def candidates(device: Device, elements: int, widths: Sequence[int], traffic: in
             step = lanes * vec
             chunks = _chunks(device, -(-elements // step), 64, 16 * device.units)
             threads = 16 if elements >= step * chunks * 16 * 4 and device.language != "c" else 1
+            if row >= 8 * step and row % step:
+                found.append(Loop(threads, chunks, vec, lanes, blocked=True, paired=paired, row=row))
             if elements >= step:
                 burst = 8 if chunks >= 16 else 0
                 side = 2 if paired else 4

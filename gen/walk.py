@@ -157,16 +157,6 @@ def strides(flat: str) -> "Optional[Tuple[Tuple[int, ...], Tuple[int, ...]]]":
     return None if None in steps or algebra.guards(digits) else (sizes, tuple(s or 0 for s in steps))
 
 
-def spread(sizes: Sequence[int], steps: Sequence[int]) -> bool:
-    """Whether digits with such strides are never at the same place: each stride is more than all smaller ones reach."""
-    reached = 0
-    for step, size in sorted((s, n) for s, n in zip(steps, sizes) if n > 1):
-        if step <= reached:
-            return False
-        reached += step * (size - 1)
-    return True
-
-
 def radix(flat: str) -> "Optional[Tuple[int, Tuple[int, ...], Tuple[int, ...]]]":
     """What proves that a map of positions meets each of as many others once: the least of these, and the digits of the position with
     strides that are a mixed radix. None where they are not."""

@@ -217,7 +217,7 @@ class Draw:
         self.r.choice([self.unary, self.binary, self.binary, self.binary, self.compare, self.select, self.clamp, self.convert, self.broadcast,
                        self.transpose, self.reshape, self.bitcast, self.slice, self.reverse, self.pad, self.pad, self.concatenate,
                        self.concatenate, self.reduce, self.reduce, self.map, self.both, self.dynamic_slice, self.dynamic_update_slice, self.gather,
-                       self.dot, self.convolution, self.reduce_window, self.select_and_scatter])()
+                       self.dot, self.convolution, self.reduce_window, self.select_and_scatter, self.scatter])()
 
     def gentle(self, op: str, dtypes: Sequence[str]) -> Sequence[str]:
         return dtypes if op not in ROUGH or self.r.random() < 0.3 else [d for d in dtypes if d not in FLOATS] or dtypes
@@ -411,6 +411,39 @@ class Draw:
             lists.update({"operand_batching_dims": batching, "start_indices_batching_dims": batches} if batching else {})
             self.emit("gather", a.dtype, out, [a, indices], f", index_vector_dim={vector}" + "".join(
                 f", {key}={{{','.join(map(str, values))}}}" for key, values in lists.items()))
+
+    def scatter(self) -> None:
+        """Updates of a value at indices that are read."""
+        a = self.pick(rank=1)
+        rank = len(a.dims)
+        batching = [k for k in range(rank) if self.r.random() < 0.15]
+        mapped = self.r.sample([k for k in range(rank) if k not in batching], self.r.randint(0, rank - len(batching)))
+        inserted = [k for k in range(rank) if k not in batching and self.r.random() < 0.4]
+        windows = [self.part(a.dims[k]) for k in range(rank) if k not in batching and k not in inserted]
+        rows = [a.dims[k] for k in batching] + [self.r.choice([1, 2, 5, 17, 70]) for _ in range(self.r.randint(0, 2))]
+        order = list(range(len(rows)))
+        self.r.shuffle(order)
+        rows = [rows[k] for k in order]
+        batches = [order.index(k) for k in range(len(batching))]
+        vector = self.r.randint(0, len(rows))
+        dims = rows[:vector] + [len(mapped)] + rows[vector:]
+        if len(mapped) == 1 and self.r.random() < 0.3:
+            dims, vector = rows, len(rows)
+        batches = [k + (k >= vector) for k in batches]
+        places = sorted(self.r.sample(range(len(rows) + len(windows)), len(windows)))
+        of_window, of_row = iter(windows), iter(rows)
+        shape = tuple(next(of_window) if k in places else next(of_row) for k in range(len(rows) + len(windows)))
+        updates = [n for n in self.nodes if n.dtype == a.dtype and n.dims == shape and n.cost < 5000]
+        update = self.r.choice(updates) if updates and self.r.random() < 0.5 else self.leaf(shape, a.dtype)
+        indices = self.leaf(tuple(dims), self.r.choice(["s32", "s64", *INTEGERS]))
+        if not self.fits(shape, update.cost + indices.cost) or not self.fits(a.dims, a.cost):
+            return
+        body = COMBINERS[self.r.choice(sorted(COMBINERS))].format(t=a.dtype)
+        lists = {"update_window_dims": places, "inserted_window_dims": inserted, "scatter_dims_to_operand_dims": mapped}
+        lists.update({"input_batching_dims": batching, "scatter_indices_batching_dims": batches} if batching else {})
+        name = self.computation(body, ("a", a.dtype), ("b", a.dtype))
+        self.emit("scatter", a.dtype, a.dims, [a, indices, update], f", index_vector_dim={vector}, to_apply=%{name}" + "".join(
+            f", {key}={{{','.join(map(str, values))}}}" for key, values in lists.items()), a.cost + (update.cost + indices.cost + 4) * math.prod(rows))
 
     def computation(self, body: str, *arguments: Tuple[str, str]) -> str:
         name = f"comp.{len(self.called)}"

@@ -186,6 +186,18 @@ static uint64_t near_index(const struct sett_buffer *type, uint64_t random)
   return (type->kind == SETT_UINT && value >> 63 ? 0 : value) & ones;
 }
 
+/* A component of an index: each row's window is in a place of its own; those for which there is none are out of range. */
+static uint64_t index_apart(const struct sett_buffer *type, size_t i, unsigned long long seed)
+{
+  const unsigned long long inner = type->apart[0], count = type->apart[1], *room = type->apart + 2;
+  unsigned long long k = i / inner % count, row = i / inner / count * inner + i % inner, all = 1;
+  for (unsigned long long c = 0; c < count; ++c) all *= room[2 * c];
+  if (row >= all) return type->bits == 64 ? ~0ull : (1ull << type->bits) - 1;
+  row = (row + seed % all) % all;
+  for (unsigned long long c = count - 1; c > k; --c) row /= room[2 * c];
+  return row % room[2 * k] * room[2 * k + 1];
+}
+
 void data_fill(const struct sett_buffer *type, void *to, enum data_style style, unsigned long long seed)
 {
   uint64_t ones = type->bits == 64 ? ~0ull : (1ull << type->bits) - 1;
@@ -193,6 +205,7 @@ void data_fill(const struct sett_buffer *type, void *to, enum data_style style, 
   for (size_t i = 0; i < type->elements; ++i) {
     uint64_t random = mix(seed + 0x632be59bd9b4e019ull * (uint64_t)i), bits;
     if (type->kind == SETT_PRED) bits = random & 1;
+    else if (type->apart[1]) bits = index_apart(type, i, seed);
     else if (type->index && (style == DATA_MODERATE || (random & 7) < 5)) bits = near_index(type, mix(random));
     else if (style == DATA_WIDE || (style == DATA_SPECIAL && (random & 3) == 1)) {
       bits = mix(random) & ones;

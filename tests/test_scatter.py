@@ -1,0 +1,264 @@
+"""The scatter hero: what it writes in every form, how GPUs combine, that CPUs take updates in order, and what is refused."""
+
+from __future__ import annotations
+
+import random
+import struct
+import sys
+from pathlib import Path
+from typing import Dict, List
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+
+import drawn  # noqa: E402
+from gen import build, hlo, run, scatter  # noqa: E402
+
+BODIES = {
+    "add": "ROOT r = {t}[] add(a, b)", "multiply": "ROOT r = {t}[] multiply(b, a)", "maximum": "ROOT r = {t}[] maximum(a, b)",
+    "minimum": "ROOT r = {t}[] minimum(a, b)", "overwrite": "ROOT r = {t}[] copy(b)", "and": "ROOT r = {t}[] and(a, b)", "or": "ROOT r = {t}[] or(b, a)",
+    "xor": "ROOT r = {t}[] xor(a, b)", "kept": "ROOT r = {t}[] copy(a)", "far": "m = {t}[] add(b, b)\n  ROOT r = {t}[] maximum(a, m)",
+    "subtract": "ROOT r = {t}[] subtract(a, b)"}
+OF_INTEGERS = ("and", "or", "xor")
+
+
+def combiner(body: str, t: str) -> str:
+    return f"c {{\n  a = {t}[] parameter(0)\n  b = {t}[] parameter(1)\n  {BODIES[body].format(t=t)}\n}}\n"
+
+
+def text(t: str, operand: str, indices: str, updates: str, body: str = "add", kind: str = "s32", layout: str = "", unique: bool = False, **lists: str) -> str:
+    """dims as text; lists: the attributes, update_window_dims as `window`, inserted_window_dims as `inserted`, the map as `to`."""
+    names = {"window": "update_window_dims", "inserted": "inserted_window_dims", "to": "scatter_dims_to_operand_dims",
+             "batching": "input_batching_dims", "rows": "scatter_indices_batching_dims"}
+    given = {"window": "", "inserted": "", "to": "0", **lists}
+    vector = given.pop("vector", "1")
+    words = ", ".join(f"{names[key]}={{{value}}}" for key, value in given.items())
+    return combiner(body, t) + f"""
+e {{
+  x = {t}[{operand}]{layout} parameter(0)
+  i = {kind}[{indices}] parameter(1)
+  u = {t}[{updates}] parameter(2)
+  ROOT s = {t}[{operand}]{layout} scatter(x, i, u), {words}, index_vector_dim={vector}{", unique_indices=true" * unique}, to_apply=c
+}}
+"""
+
+
+# name: operand, indices, updates, attributes
+FORMS = {
+    "rows": ("300,20", "2000,1", "2000,20", {"window": "1", "inserted": "0"}),
+    "scalars": ("1000", "5000,1", "5000", {"inserted": "0"}),
+    "windows": ("64,30", "40,1", "40,9,30", {"window": "1,2"}),
+    "corners": ("9,33,7", "50,2", "50,4,5,7", {"window": "1,2,3", "to": "1,0"}),
+    "turned": ("20,40", "3,2,6", "3,20,6", {"window": "1", "inserted": "1", "to": "1,0", "vector": "1"}),
+    "implicit": ("100", "7,5", "7,5", {"inserted": "0", "vector": "2"}),
+    "batching": ("6,50", "6,30,1", "6,30", {"inserted": "1", "to": "1", "batching": "0", "rows": "0", "vector": "2"}),
+    "batches": ("8,6,50", "6,8,3", "6,8,3,5", {"window": "3", "to": "2", "batching": "0,1", "rows": "1,0", "vector": "3"}),
+    "one": ("1", "4,1", "4", {"inserted": "0"}),
+    "no index": ("5", "3,0", "3,5", {"window": "1", "to": ""}),
+    "scalar": ("", "3,0", "3", {"to": ""}),
+    "no update": ("7", "0,1", "0", {"inserted": "0"}),
+    "nothing": ("0,4", "5,1", "5,4", {"window": "1", "inserted": "0"}),
+    "no window": ("3,4", "5,1", "5,0", {"window": "1", "inserted": "0"}),
+}
+
+
+def of(form: str, t: str, **more: object) -> str:
+    operand, indices, updates, lists = FORMS[form]
+    return text(t, operand, indices, updates, **{**lists, **more})  # type: ignore[arg-type]
+
+
+def some() -> "Dict[str, str]":
+    """Every form, every type with every combiner it has, indices of every kind."""
+    r, found = random.Random(drawn.SEED), {}
+    for n, form in enumerate(FORMS):
+        found[f"f{n}"] = of(form, r.choice(["f32", "s32", "u8", "bf16", "f64"]), kind=r.choice(["s32", "s64", "u32"]))
+    for t in ("pred", "s8", "u16", "s32", "u32", "s64", "u64", "f16", "bf16", "f32", "f64", "s4", "u2", "f8e4m3fn", "f4e2m1fn"):
+        floats = t[0] in "fb"
+        for body in BODIES:
+            if (floats and body in OF_INTEGERS) or (t == "pred" and body == "subtract"):
+                continue
+            kind = r.choice(["s32", "s64", "u32", "u64", "s8", "u8", "s16"])
+            form = r.choice(["rows", "scalars", "windows", "corners"]) if r.random() < 0.15 else r.choice(["turned", "implicit", "batching", "batches"])
+            found[f"{t}_{body}"] = of(form, t, body=body, kind=kind)
+    found["layout"] = of("windows", "f32", layout="{0,1}", kind="s64")
+    return found
+
+
+def unique() -> "Dict[str, str]":
+    """Overwritten and summed where no two meet: no atomic operation, the same bits everywhere."""
+    return {f"{body}_{n}_{t}": of(form, t, body=body, kind="s32", unique=True) for body in ("overwrite", "far", "add") for n, form in enumerate(
+        ["rows", "scalars", "windows", "corners", "batching", "turned"]) for t in (("f32", "u8", "s4") if body == "far" else ("f64",))}
+
+
+COMPUTED = """
+e {
+  x = f32[40,30] parameter(0)
+  i = s32[50] parameter(1)
+  u = f32[30,50] parameter(2)
+  z = f32[] constant(0)
+  start = f32[40,30] negate(x)
+  two = s32[50] constant({%s})
+  at = s32[50] and(i, two)
+  t = f32[50,30] transpose(u), dimensions={1,0}
+  values = f32[50,30] exponential(t)
+  s = f32[40,30] scatter(start, at, values), update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=c
+  more = f32[40,30] scatter(s, i, t), update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=c
+  sum = f32[40] reduce(more, z), dimensions={1}, to_apply=c
+  wide = f32[40,30] broadcast(sum), dimensions={0}
+  y = f32[40,30] add(wide, more)
+  ROOT r = (f32[40,30], f32[40,30], f32[40]) tuple(more, y, sum)
+}
+""" % ", ".join(["63"] * 50)
+BOTH = """
+both {
+  a = f32[] parameter(0)
+  i = s32[] parameter(1)
+  b = f32[] parameter(2)
+  j = s32[] parameter(3)
+  m = f32[] maximum(a, b)
+  p = pred[] compare(m, a), direction=EQ
+  k = s32[] select(p, i, j)
+  ROOT t = (f32[], s32[]) tuple(m, k)
+}
+apart {
+  a = f32[] parameter(0)
+  i = s32[] parameter(1)
+  b = f32[] parameter(2)
+  j = s32[] parameter(3)
+  m = f32[] multiply(b, a)
+  ROOT t = (f32[], s32[]) tuple(m, j)
+}
+e {
+  x = f32[50] parameter(0)
+  n = s32[50] parameter(1)
+  i = s32[400,1] parameter(2)
+  u = f32[400] parameter(3)
+  v = s32[400] parameter(4)
+  ROOT s = (f32[50], s32[50]) scatter(x, n, i, u, v), update_window_dims={}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=both
+}
+"""
+WHOLE = {"computed": combiner("add", "f32") + COMPUTED, "both": BOTH, "apart": BOTH.replace("to_apply=both", "to_apply=apart")}
+
+
+@pytest.mark.parametrize("target, device", drawn.ON)
+def test_agreement(target: str, device: str, tmp_path: Path) -> None:
+    """Each target and class of devices a share, in one harness: of all, or of some types and combiners."""
+    every, number = {**some(), **unique()}, drawn.ON.index((target, device))
+    if drawn.COUNT < 60:
+        kept = random.Random(drawn.SEED).sample(sorted(set(every) - {f"f{n}" for n in range(len(FORMS))}), 16)
+        every = {name: source for name, source in every.items() if name in kept or name[1:].isdigit()}
+    mine = dict([*every.items()][number::len(drawn.ON)])
+    drawn.agree({**mine, **(WHOLE if device in ("cpu", "sm_80") else {})}, target, device, tmp_path)
+
+
+def test_refused_index_is_dropped_whole(tmp_path: Path) -> None:
+    """Both ends out of range, a window that reaches beyond, one of two components."""
+    file = tmp_path / "e.hlo"
+    file.write_text(text("s32", "5,6", "5,2", "5,2,3", window="1,2", to="0,1"))
+    indices = [(0, 0), (4, 0), (0, 4), (-1, 1), (3, 3)]
+    given = [(30, "i", range(30)), (10, "i", [n for pair in indices for n in pair]), (30, "i", [100] * 30)]
+    for k, (count, kind, values) in enumerate(given):
+        (tmp_path / f"p{k}.bin").write_bytes(struct.pack(f"<{count}{kind}", *values))
+    wanted = list(range(30))
+    for row, column in [(0, 0), (3, 3)]:
+        for r in range(2):
+            for c in range(3):
+                wanted[(row + r) * 6 + column + c] += 100
+    assert answer(file, "c", tmp_path, "30i") == wanted
+
+
+def answer(file: Path, target: str, folder: Path, form: str, name: str = "r0.bin") -> "List[float]":
+    try:
+        run.run(str(file), target, str(folder), str(folder))
+    except run.RunError as error:
+        if error.status == 3:
+            pytest.skip(error.message)
+        raise
+    return list(struct.unpack(f"<{form}", (folder / name).read_bytes()))
+
+
+@pytest.mark.parametrize("target", ["c", "opencl"])
+@pytest.mark.parametrize("rows, places", [(6000, 50), (300, 7), (9000, 9)])
+def test_cpus_take_updates_in_order(target: str, rows: int, places: int, tmp_path: Path) -> None:
+    """The last update of an element stays, whoever does it."""
+    r = random.Random(rows)
+    file = tmp_path / "e.hlo"
+    file.write_text(text("s32", f"{places}", f"{rows},1", f"{rows}", body="overwrite", inserted="0"))
+    at, wanted = [r.randint(-2, places + 1) for _ in range(rows)], list(range(places))
+    for n, one in enumerate(at):
+        if 0 <= one < places:
+            wanted[one] = 1000 + n
+    for k, values in enumerate([range(places), at, range(1000, 1000 + rows)]):
+        (tmp_path / f"p{k}.bin").write_bytes(struct.pack(f"<{len(values)}i", *values))
+    assert answer(file, target, tmp_path, f"{places}i") == wanted
+
+
+def how(source: str, target: str, device: "str | None" = None) -> str:
+    """The words of the schedule of the kernel of updates."""
+    (fusion,) = drawn.fusions(source)
+    program = build.program(fusion, target, device)
+    (kernel,) = [k for k in program.kernels if k.hero == "scatter"]
+    if isinstance(kernel.loop, scatter.Updates) and not kernel.loop.plain:
+        assert "atomic" in program.text or "cmpxchg" in program.text or "plain store" in kernel.loop.text()
+    return kernel.loop.text()
+
+
+@pytest.mark.parametrize("t, body, target, words", [
+    ("f32", "add", "cuda", "atomicAdd: may differ between runs"), ("f64", "add", "cuda", "atomicAdd: may differ"), ("s64", "maximum", "cuda", "atomicMax"),
+    ("u32", "or", "cuda", "atomicOr"), ("f32", "maximum", "cuda", "compare and swap: may differ"), ("bf16", "add", "cuda", "compare and swap: may differ"),
+    ("s4", "add", "cuda", "compare and swap"), ("f32", "overwrite", "cuda", "plain store: may differ"), ("f64", "minimum", "cuda", "compare and swap: may differ"),
+    ("s32", "add", "opencl", "atomic_add"), ("f32", "add", "opencl", "compare and swap: may differ"), ("s64", "add", "opencl", "in order"),
+    ("u8", "far", "opencl", "compare and swap: may differ"), ("u16", "add", "opencl", "compare and swap")])
+def test_how_gpus_combine(t: str, body: str, target: str, words: str) -> None:
+    found = how(of("rows", t, body=body), target, {"cuda": "sm_80", "opencl": "opencl-gpu"}[target])
+    assert words in found and ("differ" in words) == ("differ" in found), found
+
+
+def test_what_is_done_in_order() -> None:
+    assert "in order" in how(of("rows", "f32"), "c") and "items" in how(of("rows", "f32"), "c")
+    assert "in order, 1 item" in how(text("u8", "7", "9,1", "9", inserted="0"), "opencl", "opencl-gpu")     # no whole words
+    assert "in order" in how(WHOLE["both"], "cuda") and "compare and swap" in how(WHOLE["apart"], "cuda")
+    assert "unique" in how(of("rows", "f32", unique=True), "cuda") and "compare" in how(of("rows", "s4", unique=True), "cuda")
+
+
+def test_manifest_says_what_varies() -> None:
+    (fusion,) = drawn.fusions(WHOLE["computed"])
+    assert all("varies" in entry for entry in build.files(fusion, ["cuda"])[1]["results"])
+    assert not any("varies" in entry for entry in build.files(fusion, ["c"])[1]["results"])
+
+
+BAD = {
+    "as many updates as operands": text("f32", "5", "4,1", "4", inserted="0").replace("(x, i, u)", "(x, i)"),
+    "integers": text("f32", "5", "4,1", "4", inserted="0", kind="f32"),
+    "from 0 to 2": text("f32", "5", "4,1", "4", inserted="0", vector="3"),
+    "window dimension for each": text("f32", "5,6", "4,1", "4,6", inserted="", window="1"),
+    "are not in 'update_window_dims'": text("f32", "5", "4,1", "3", inserted="0"),
+    "at most 5": text("f32", "5", "4,1", "4,6", window="1"),
+    "as many as an index has": text("f32", "5,6", "4,1", "4", inserted="0,1", to="0,1"),
+    "increasing": text("f32", "5,6", "4,2", "4", inserted="1,0", to="0,1"),
+    "other than index_vector_dim": text("f32", "5,6", "5,1", "5", inserted="1", to="1", batching="0", rows="1"),
+    "equal sizes": text("f32", "5,6", "4,1", "4", inserted="1", to="1", batching="0", rows="0"),
+    "are not in 'inserted_window_dims'": text("f32", "5,6", "5,1", "5", inserted="0,1", to="1", batching="0", rows="0"),
+    "expected 2 parameters|found 1": text("f32", "5", "4,1", "4", inserted="0").replace("  b = f32[] parameter(1)\n", "").replace("add(a, b)", "negate(a)"),
+    "as the result of": text("f32", "5", "4,1", "4", inserted="0").replace("ROOT r = f32[] add(a, b)", "ROOT r = pred[] compare(a, b), direction=EQ"),
+    "expected true or false": text("f32", "5", "4,1", "4", inserted="0").replace("to_apply", "unique_indices=maybe, to_apply"),
+    "expected f32\\[5\\]": text("f32", "5", "4,1", "4", inserted="0").replace("ROOT s = f32[5]", "ROOT s = f32[6]"),
+}
+
+
+@pytest.mark.parametrize("expected", BAD)
+def test_refused(expected: str) -> None:
+    with pytest.raises(hlo.HloError, match=expected) as caught:
+        hlo.parse(BAD[expected], "e.hlo")
+    assert caught.value.line > 6 and caught.value.col > 1
+
+
+@pytest.mark.parametrize("source, expected", [
+    (text("c64", "5", "4,1", "4", inserted="0"), "complex"),
+    (text("f32", "16,128", "4,1", "4,128", inserted="0", window="1", layout="{1,0:T(8,128)}"), "without tiles")])
+def test_not_yet(source: str, expected: str) -> None:
+    module = hlo.parse(source, "e.hlo")
+    problem = hlo.unsupported(module)
+    assert problem is not None and expected in str(problem)
