@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import json
 import math
 import os
 import random
@@ -329,13 +330,17 @@ def compare(text: str, stem: str, excess: bool = False, level: str = "-O0") -> i
         params = [Buffer(leaf.bytes, inputs(leaf.dtype, tiled.positions(leaf), draw)) for leaf in build.param_leaves(fusion)]
         leaves = [leaf for leaf, _, _ in build.result_leaves(fusion.computation)]
         given = [b.bytes() for b in params]
-        got, want, limits = ([Buffer(tiled.positions(leaf) * 8 if wide else leaf.bytes) for leaf in leaves] for wide in (False, False, True))
+        want, limits = ([Buffer(tiled.positions(leaf) * 8 if wide else leaf.bytes) for leaf in leaves] for wide in (False, True))
+        got: List[Buffer] = []
         assert getattr(library, f"{fusion.name}_ref")(pointers(params), pointers(want)) == 0
         assert getattr(library, f"{fusion.name}_bound")(pointers(params), pointers(limits)) == 0
+        aliases = {alias["result"]: alias["parameter"] for alias in json.loads((folder / f"{fusion.name}.json").read_text())["aliases"]}
         for order in range(3):
-            turned = got if not order else [Buffer(leaf.bytes) for leaf in leaves]
+            turned = [Buffer(leaf.bytes, given[aliases[k]] if k in aliases else None) for k, leaf in enumerate(leaves)]
+            got = turned if not order else got
+            passed = [next((turned[k] for k, n in aliases.items() if n == number), of) for number, of in enumerate(params)]
             ctypes.c_int.in_dll(library, "sett_cuda_order").value = order
-            error = getattr(library, f"{fusion.name}_cuda")(pointers(params), pointers(turned), None)
+            error = getattr(library, f"{fusion.name}_cuda")(pointers(passed), pointers(turned), None)
             assert error == 0, f"{fusion.name}: error {error}, {fault(library)}"
             inside = all(b.guarded() for b in [*params, *turned]) and given == [b.bytes() for b in params]
             assert inside, f"{fusion.name} wrote outside of its results"
