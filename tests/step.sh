@@ -1,6 +1,6 @@
 # sh tests/step.sh STAMP COMMAND: a step of the tests. The command writes into STAMP.log; where it succeeds STAMP is touched and
 # the log's account is shown (what was skipped and why, how many passed), where it fails the whole log is.
-# Within the command, `each c '..'` or `each c++ '..'` runs a part once with $CC set to a compiler of each family installed.
+# Within the command, `each c '..'` or `each c++ '..'` runs a part once with $CC set to a compiler of each family installed, `one c '..'` with cc.
 
 # Python keeps what it compiles below build/.
 unset PYTHONDONTWRITEBYTECODE
@@ -16,6 +16,11 @@ each() {
       break
     done
   done
+}
+
+one() {
+  CC=cc
+  eval "$2"
 }
 
 if (eval "$2") > "$1.log" 2>&1; then
