@@ -311,7 +311,8 @@ class _Writer:
         space = f"volatile {d.pointer}" if d.name == "opencl" else ""
         lines = [f"{space}{word} *const word = ({space}{word} *)pointer + at{f' / {per}' if per > 1 else ''};"]
         lines += [f"const {word} shift = ({word})(at % {per} * {width});"] * (per > 1)
-        lines += [f"{word} seen = *word, was;", "do {", "  was = seen;", *("  " + line for line in body.text.lines), f"  seen = {swap};",
+        first = "atomic_cmpxchg(word, 0, 0)" if d.name == "opencl" else "*word"     # OpenCL has no other read that is no race
+        lines += [f"{word} seen = {first}, was;", "do {", "  was = seen;", *("  " + line for line in body.text.lines), f"  seen = {swap};",
                   "} while (seen != was);"]
         self.functions[name] = CFunction(name, "void", f"{d.array(dtype, False, False)}pointer, {self.t} at, {body.type(dtype, 1, half)} update", lines)
         return name

@@ -1,4 +1,4 @@
-"""The OpenCL kernels of the transpose and reduction heroes in oclgrind: no data race, no access out of bounds, right results.
+"""The OpenCL kernels of all heroes in oclgrind: no data race, no access out of bounds, right results.
 
 Small shapes that take every path: whole and moved-back tiles, several work-groups, parts and their second kernel, local memory
 and barriers on GPU classes. Slow (an interpreter), so not among `ninja test` but in `ninja test-peer`.
@@ -107,6 +107,30 @@ COMPLEX = """f {
   ROOT r = (c64[33], f32[33]) tuple(d, e)
 }
 """
+ADD = "add {{\n  a = {0}[] parameter(0)\n  b = {0}[] parameter(1)\n  ROOT s = {0}[] add(a, b)\n}}\n"
+# One of each op that reads or writes where others do not: at indices that are read, in windows, sides, parts of elements.
+OTHERS = {
+    "dynamic-slice": "x = f32[40,70] parameter(0)\n  i = s32[] parameter(1)\n  j = s32[] parameter(2)\n"
+                     "  ROOT r = f32[9,33] dynamic-slice(x, i, j), dynamic_slice_sizes={9,33}",
+    "gather": "x = f32[40,70] parameter(0)\n  i = s32[11,1] parameter(1)\n  ROOT r = f32[11,70] gather(x, i), offset_dims={1}, collapsed_slice_dims={0}, "
+              "start_index_map={0}, index_vector_dim=1, slice_sizes={1,70}",
+    "update": "x = s8[40,70] parameter(0)\n  u = s8[3,50] parameter(1)\n  i = s32[] parameter(2)\n  j = s32[] parameter(3)\n"
+              "  ROOT r = s8[40,70] dynamic-update-slice(x, u, i, j)",
+    "dot": "a = f32[3,17,20] parameter(0)\n  b = f32[3,20,33] parameter(1)\n  ROOT r = f32[3,17,33] dot(a, b), lhs_batch_dims={0}, rhs_batch_dims={0}, "
+           "lhs_contracting_dims={2}, rhs_contracting_dims={1}",
+    "convolution": "a = f32[2,9,10,3] parameter(0)\n  k = f32[3,2,3,5] parameter(1)\n  ROOT r = f32[2,5,11,5] convolution(a, k), "
+                   "window={size=3x2 stride=2x1 pad=1_1x1_1}, dim_labels=b01f_01io->b01f",
+    "reduce-window": "x = f32[20,33] parameter(0)\n  z = f32[] constant(0)\n  ROOT r = f32[10,33] reduce-window(x, z), "
+                     "window={size=3x3 stride=2x1 pad=0_1x1_1}, to_apply=add",
+    "select-and-scatter": "x = f32[20,32] parameter(0)\n  y = f32[10,16] parameter(1)\n  z = f32[] constant(0)\n  ROOT r = f32[20,32] "
+                          "select-and-scatter(x, y, z), window={size=2x2 stride=2x2}, select=more, scatter=add",
+    "concatenate": "a = f32[40,64] parameter(0)\n  b = f32[7,64] parameter(1)\n  c = f32[33,64] parameter(2)\n"
+                   "  ROOT r = f32[80,64] concatenate(a, b, c), dimensions={0}",
+    "scatter": "x = f32[20,16] parameter(0)\n  i = s32[50,1] parameter(1)\n  u = f32[50,16] parameter(2)\n  ROOT r = f32[20,16] scatter(x, i, u), "
+               "update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add",
+    "bits": "x = f32[37] parameter(0)\n  ROOT r = u8[37,4] bitcast-convert(x)",
+}
+MORE = "more {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT s = pred[] compare(a, b), direction=GE\n}\n"
 CASES: "List[Tuple[str, str]]" = [
     *((f"transpose {t} {_list(dims)} {_list(order)} {op}", transpose(t, dims, order, op)) for t, dims, order, op in (
         ("f32", (48, 33), (1, 0), "copy"), ("f32", (64, 64), (1, 0), "negate"), ("u16", (70, 40), (1, 0), "copy"),
@@ -117,6 +141,7 @@ CASES: "List[Tuple[str, str]]" = [
         ("f32", (70, 40), (0,), "add", "0"), ("f32", (33, 300), (0,), "maximum", "-inf"), ("s32", (1000, 6), (0,), "add", "0"),
         ("f32", (3, 20, 50), (0, 2), "add", "0"), ("f32", (1, 70000), (1,), "add", "0"), ("pred", (5000,), (0,), "or", "false"),
         ("f64", (3, 500), (1,), "minimum", "inf"), ("f32", (2048, 64), (0,), "add", "0"))),
+    *((name, ADD.format("f32") + MORE + f"ENTRY e {{\n  {body}\n}}\n") for name, body in OTHERS.items()),
     ("softmax", SOFTMAX), ("argmax", ARGMAX), ("packed", PACKED), ("complex", COMPLEX),
 ]
 
