@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Dict, List, Optional, Sequence, Tuple
 
 from gen import algebra, build, concatenate, plan, scatter, tiled, updates
@@ -77,9 +78,16 @@ def written_once(made: "Sequence[build.Nest]", results: "Dict[str, int]") -> Opt
         pieces: "Dict[str, List[Piece]]" = {pointer: [] for pointer in results if pointer not in in_place}
         for nest in made:
             for shape, root in _roots(nest, form):
-                flat = compose(algebra.call("shape", "unmap", shape.text), compose(root.map, memory_map(root.shape)))
-                if shape.elements:
-                    pieces.setdefault(root.pointer, []).append((root.pointer, shape, flat))
+                if not shape.elements:
+                    continue
+                part = replace(root.shape, place="")
+                flat = compose(algebra.call("shape", "unmap", shape.text), compose(root.map, memory_map(part)))
+                if root.shape.place:    # each position of the part once, then each of those where it belongs
+                    wrong = _exactly([(root.pointer, shape, flat)], part.elements)
+                    if wrong:
+                        return f"a part of result {root.pointer}: {wrong}"
+                    shape, flat = part, root.shape.place
+                pieces.setdefault(root.pointer, []).append((root.pointer, shape, flat))
         for pointer, found in pieces.items():
             wrong = _exactly(found, results.get(pointer, 0))
             if wrong:
@@ -100,10 +108,20 @@ def _roots(nest: "build.Nest", form: int) -> "List[Tuple[Shape, Root]]":
     return found + [(side.shape, root) for side in nest.sides for root in side.partition.roots]
 
 
+def _steps(sizes: "Sequence[int]", steps: "Sequence[int]") -> "List[int]":
+    """The steps of a walk's digits; one digit whose step is the length of another is part of that."""
+    found: "List[int]" = []
+    end = -1
+    for step, size in sorted((abs(step), size) for size, step in zip(sizes, steps) if size > 1):
+        found += [] if step == end else [step]
+        end = step * size
+    return found
+
+
 def _exactly(pieces: "Sequence[Piece]", room: int, whole: bool = True) -> Optional[str]:
     """Whether the maps of walks to one result reach each of its positions once; where it need not be the whole: at most once."""
     digits = [strides(flat) if shape.elements > 1 else ((), ()) for _, shape, flat in pieces]
-    weights = sorted({1, *(abs(step) for one in digits if one for size, step in zip(*one) if size > 1)})
+    weights = sorted({1, *(step for one in digits if one for step in _steps(*one))})
     if 0 in weights or any(high % low for low, high in zip(weights, weights[1:])) or None in digits:
         weights = [1]
     sizes = [high // low for low, high in zip(weights, weights[1:])] + [-(-room // weights[-1])]
