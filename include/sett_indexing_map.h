@@ -379,7 +379,7 @@ SETT_INLINE sett_map_footprint sett_map_image(sett_map_arena *arena, sett_map ma
  *   broadcast:  the same where result(v) is not result(v - 1): groups of w in which the result is constant
  *   vector:     the greatest power of two w that divides the extent of v, such that groups of w from v's lower bound on are wholly inside or wholly
  *               outside of the domain, have w consecutive results, and the first of them is a multiple of w
- * Sound: every break is a multiple of what is said; the flags say where it is known to be no less. out: one for each result; 0 or an error.
+ * Sound: never more than is right; the flags say where it is known to be no less. out: one for each result; 0 or an error.
  *   (v) -> ((v floordiv 8) * 64 + v mod 8), domain: v in [0, 63]     contiguous 8, broadcast 1, vector 8 */
 typedef struct sett_map_run {
   int64_t contiguous, broadcast, vector;
@@ -6851,11 +6851,14 @@ SETT_INLINE int sett_map_runs(sett_map_arena *arena, sett_map map, int variable,
       level = seen.level;
       w = upper;
     }
+    out[i].contiguous_exact = step == seen.step;
+    out[i].broadcast_exact = level == seen.level;
+    /* a break beyond the extent that is not known to be there: right with it and without */
+    if (!out[i].contiguous_exact && step > extent) step = settp_gcd(step, extent);
+    if (!out[i].broadcast_exact && level > extent) level = settp_gcd(level, extent);
     out[i].contiguous = step ? step : extent;
     out[i].broadcast = level ? level : extent;
     out[i].vector = w;
-    out[i].contiguous_exact = step == seen.step;
-    out[i].broadcast_exact = level == seen.level;
     out[i].vector_exact = w == upper;
   }
   sett_map_arena_rewind(arena, mark);

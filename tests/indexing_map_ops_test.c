@@ -376,8 +376,8 @@ static void runs(sett_map_arena *a, sett_map m, int variable) {
     int64_t all = gcd(gcd(extent, own[j]), gcd(align[j], edge));
     int64_t step_is = step_at[j] ? step_at[j] : extent, level_is = level_at[j] ? level_at[j] : extent;
     for (w = 1; all % (w * 2) == 0; w *= 2) {}
-    check(step_at[j] % run[j].contiguous == 0, "runs: contiguous");
-    check(level_at[j] % run[j].broadcast == 0, "runs: broadcast");
+    check(step_at[j] ? step_is % run[j].contiguous == 0 : run[j].contiguous <= extent, "runs: contiguous");
+    check(level_at[j] ? level_is % run[j].broadcast == 0 : run[j].broadcast <= extent, "runs: broadcast");
     check(w % run[j].vector == 0, "runs: vector");
     check(run[j].contiguous == step_is || (RULES_ALONE && !run[j].contiguous_exact), "runs: contiguous exact");
     check(run[j].broadcast == level_is || (RULES_ALONE && !run[j].broadcast_exact), "runs: broadcast exact");
