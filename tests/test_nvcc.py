@@ -1,0 +1,96 @@
+"""nvcc on the CUDA text of every HLO file that is here, for sm_80 and sm_90: no warning, no spill, no local memory but that of
+CUDA's own sinf, cosf and tanf (the reduction of long arguments keeps 28 bytes).
+
+Many kernels to a compilation, each file's text in a namespace of its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Dict, List, Tuple
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from gen import __main__ as gen  # noqa: E402
+
+PEER = ROOT.parent / "shared" / "peer"
+FOLDERS = {"own": [ROOT / "tests" / name for name in ("kernels", "tilings", "hlo")] + [ROOT / "bench"],
+           "peer": [PEER / name for name in ("seeds", "hlo", "fusions")]}
+AT_ONCE = 24
+# What the texts include, once and outside of any namespace.
+HEAD = "".join(f"#include <{name}>\n" for name in (
+    "cuda_runtime.h", "cuda_fp16.h", "math.h", "stdbool.h", "stddef.h", "stdint.h", "stdlib.h", "string.h"))
+
+
+def written(paths: List[Path], device: str, folder: Path) -> List[Path]:
+    """The CUDA texts of all files that are not refused."""
+    texts = []
+    for number, path in enumerate(paths):
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+            status = gen.main(["build", str(path), "-o", str(folder / str(number)), "--target", "cuda", "--device", device])
+        said = out.getvalue()
+        assert status == 0 or (status == 2 and said.startswith(f"error: {path}:")), f"{path}: {status}: {said}"
+        texts += sorted((folder / str(number)).glob("*.cu"))
+    return texts
+
+
+def batches(texts: List[Path]) -> List[List[Path]]:
+    """As many texts together as have different names: their kernels are extern "C"."""
+    found: List[Dict[str, Path]] = []
+    for text in texts:
+        for batch in found:
+            if len(batch) < AT_ONCE and text.name not in batch:
+                batch[text.name] = text
+                break
+        else:
+            found.append({text.name: text})
+    return [list(batch.values()) for batch in found]
+
+
+def compiled(job: Tuple[int, List[Path], str, Path]) -> List[str]:
+    """What is wrong with a batch: nvcc's words, and kernels with a stack or spills."""
+    number, texts, device, folder = job
+    source = folder / f"batch{number}.cu"
+    source.write_text(HEAD + "".join(f'namespace text{i} {{\n#include "{text}"\n}}\n' for i, text in enumerate(texts)))
+    done = subprocess.run(["nvcc", "-std=c++17", f"-arch={device}", "-cubin", "-Werror", "all-warnings", "-Xcompiler", "-Wall,-Wextra",
+                           "-Xptxas", "-v", source.name, "-o", f"batch{number}.cubin"], cwd=folder, capture_output=True, text=True)
+    said = done.stdout + done.stderr
+    wrong = [line for line in said.splitlines() if not re.match(r"ptxas info|\s*\d+ bytes stack frame", line)]
+    frames = re.findall(r"Function properties for (\w+)\n\s*(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", said)
+    kernels = sum(text.read_text().count("__global__") for text in texts)
+    if done.returncode or len(frames) != kernels:
+        wrong.append(f"{source}: status {done.returncode}, {len(frames)} of {kernels} kernels")
+    long_arguments = " ".join(text.read_text() for text in texts if re.search(r"\b(sin|cos|tan)f\(", text.read_text()))
+    for kernel, stack, stores, loads in frames:
+        if int(stores) or int(loads) or (int(stack) and not re.search(rf"\b{kernel}\(", long_arguments)):
+            wrong.append(f"{kernel}: {stack} bytes of stack, {stores} and {loads} of spills")
+    return wrong
+
+
+@pytest.mark.parametrize("device", ["sm_80", "sm_90"])
+@pytest.mark.parametrize("whose", FOLDERS)
+def test_every_file(whose: str, device: str, tmp_path: Path) -> None:
+    paths = sorted(path for folder in FOLDERS[whose] for path in folder.rglob("*.hlo") if path.parent.name != "bad")
+    if whose == "peer" and not PEER.exists():
+        pytest.skip("SKIP: no ../shared/peer")
+    if not shutil.which("nvcc"):
+        pytest.skip("SKIP: no nvcc")
+    texts = written(paths, device, tmp_path)
+    assert len(texts) >= len(paths) * 0.85
+    jobs = [(number, batch, device, tmp_path) for number, batch in enumerate(batches(texts))]
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        wrong = [line for lines in pool.map(compiled, jobs) for line in lines]
+    assert not wrong, "\n".join(wrong)
+    print(f"{len(texts)} texts of {len(paths)} files for {device}")
