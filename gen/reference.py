@@ -78,7 +78,8 @@ THE BOUND: what a kernel may differ by
     is everything with reassociate=False.
   * dot and convolution of floats: products may be rounded or fused into the sum, in any order: n of them may move it by
     (n + 2) * u * sum |a b| and n least subnormals; u of the accumulator's type. Complex ones: twice as many terms.
-  * select-and-scatter: in the reference's order; where what is compared has an error of its own nothing is known.
+  * select-and-scatter: in the reference's order; where what is compared has an error of its own, each element that may be the best one
+    may have been combined or not (of windows of more than 256 elements nothing is known).
   * excess_precision: between ops on f16 and bf16 a kernel may or may not keep a float: both are in the interval.
   * dynamic-slice, dynamic-update-slice, gather: where a start index is not certain, any element may be anything.
   * bitcast-convert and TOTALORDER read the bits of a NaN; where arithmetic made it they are free, and so is the result.
@@ -88,6 +89,7 @@ THE BOUND: what a kernel may differ by
 
 from __future__ import annotations
 
+import math
 import re
 import struct
 from dataclasses import dataclass, field, replace
@@ -108,6 +110,7 @@ ULPS: Dict[str, float] = {
     "tan": 5, "cbrt": 2, "rsqrt": 2, "power": 16, "atan2": 6, "erf": 16, "sinh": 4, "cosh": 4, "asin": 4, "acos": 4,
     "asinh": 4, "acosh": 4, "atanh": 5, "divide": 0.5, "sqrt": 0.5, "hypot": 4,
 }
+MOST_COMPARED = 256     # elements of a window of select-and-scatter whose choice is followed
 LIBM_ULPS = 4.0  # glibc's worst of these in double (cbrt); 2 or less for most
 
 FUNCTIONS = {  # opcode -> C function on double
@@ -2278,26 +2281,46 @@ class _Emitter:
     def select_and_scatter(self, i: "Instruction", x: List[_Array]) -> _Array:
         of, source, init = x
         window, select, scatter = (i.attributes[key] for key in ("window", "select", "scatter"))
+        size = math.prod(window.size)
         vague = self.options.intervals and (not of.exact or self.introduces(select, [of.dtype] * 2))
+        unknown = vague and size > MOST_COMPARED
         exact = not self.options.intervals or (not vague and source.exact and init.exact and not self.introduces(scatter, [of.dtype] * 2))
         out = self.array(i.name, i.shape, exact)
         out.bits = out.dtype not in FLOATS
         kind = "range" if out.dtype in FLOATS else "irange"
-        every = ("range_all()" if out.dtype in FLOATS else f"irange_of({', '.join(_key_limits(out.dtype))})") if vague else ""
-        first = self.move(out, "i", init, "0") if not vague else [f"const {kind} r = {every};", f"v_{out.name}[i] = v_{init.name}[0];", *self.put_interval(out, "i", "r")]
+        every = "range_all()" if out.dtype in FLOATS else f"irange_of({', '.join(_key_limits(out.dtype))})"
+        first = self.move(out, "i", init, "0")
+        if unknown:
+            first = [f"const {kind} r = {every};", f"v_{out.name}[i] = v_{init.name}[0];", *self.put_interval(out, "i", "r")]
         lines = [f"for (int64_t i = 0; i < {out.count}; ++i) {{", *("  " + line for line in first), "}"]
         places, element = [f"i{d}" for d in range(len(of.dims))], [f"r{d}" for d in range(len(of.dims))]
         before, tests, at = _window(window, places, element, of.dims)
         inner = [f"const int64_t at = {_at(at, _strides(of.dims))};", f"const {STORAGE[of.dtype]} next = v_{of.name}[at];"]
         choice = self.inline(select, [_Scalar("chosen", of.dtype), _Scalar("next", of.dtype)], inner)[0]
         inner += [f"if (best < 0 || !{choice.v}) {{", "  best = at;", "  chosen = next;", "}"]
-        body = ["int64_t best = -1;", f"{STORAGE[of.dtype]} chosen = 0;", *_nest_all(window.size, "r", before, tests, inner), "if (best >= 0) {"]
+        body = ["int64_t best = -1;", f"{STORAGE[of.dtype]} chosen = 0;"]
+        of_source = self.element(source, _at(places, _strides(source.dims)))
+        if vague and not unknown:   # beside the best one all that may be
+            body += [f"int64_t may[{size}], some = 0;"]
+            choosing: List[str] = []
+            choice = self.inline(select, [self.element(of, "may[k]"), self.element(of, "at")], choosing)[0]
+            inner += ["int64_t left = 0;", "int takes = some == 0;", "for (int64_t k = 0; k < some; ++k) {", *("  " + line for line in choosing),
+                      f"  const irange kept = {_interval(choice)};", f"  (void){choice.v};", "  if (kept.hi != 0) may[left++] = may[k];", "  takes |= kept.lo == 0;", "}",
+                      "some = left;", "if (takes) may[some++] = at;"]
+        body += _nest_all(window.size, "r", before, tests, inner)
         put: List[str] = []
-        made = self.inline(scatter, [self.element(source, _at(places, _strides(source.dims))), self.element(out, "best")], put)[0]
-        put += [f"const {STORAGE[out.dtype]} v = {made.v};"]
-        if not exact:
-            put += [f"const {kind} r = {every or _interval(made)};", *self.put_interval(out, "best", "r")]
-        body += ["  " + line for line in [*put, f"v_{out.name}[best] = v;"]] + ["}"]
+        there = self.element(out, "best")
+        made = self.inline(scatter, [_Scalar(x.v, x.dtype) for x in (of_source, there)] if vague else [of_source, there], put)[0]
+        put += [f"const {STORAGE[out.dtype]} v = {made.v};", *([f"(void){made.interval};"] if vague and made.interval else [])]
+        if vague and not unknown:
+            maybe: List[str] = []
+            there = self.element(out, "may[k]")
+            made = self.inline(scatter, [of_source, there], maybe)[0]
+            maybe += [f"const {kind} now = {_interval(made)};", f"(void){made.v};", f"const {kind} r = some == 1 ? now : {kind}_hull({_interval(there)}, now);"]
+            put += ["for (int64_t k = 0; k < some; ++k) {", *("  " + line for line in maybe + self.put_interval(out, "may[k]", "r")), "}"]
+        elif not exact:
+            put += [f"const {kind} r = {every if unknown else _interval(made)};", *self.put_interval(out, "best", "r")]
+        body += ["if (best >= 0) {", *("  " + line for line in [*put, f"v_{out.name}[best] = v;"]), "}"]
         loop = ["{", *("  " + line for line in body), "}"]
         for d in reversed(range(len(of.dims))):
             loop = [f"for (int64_t i{d} = 0; i{d} < {source.dims[d]}; ++i{d}) {{", *("  " + line for line in loop), "}"]

@@ -70,7 +70,7 @@ class CheckResult:
         """The max-error field: 0, or the largest difference in ulps (which need not be the largest in itself) and in itself."""
         text = f"{self.max_ulp:.3g} ulp ({self.max_abs:.3g})" if self.max_ulp else f"{self.max_abs:.3g}"
         if self.unbounded:
-            text += f", {100 * self.unbounded / max(1, self.compared):.2g}% unbounded"
+            text += f", {float('%.2g' % (100 * self.unbounded / max(1, self.compared))):g}% unbounded"
         return text
 
     def line(self) -> str:

@@ -210,3 +210,35 @@ def test_special_values() -> None:
     values, allowances = struct.unpack("<6f", got), struct.unpack("<6d", allowed)
     assert values[0] != values[0] and values[1] == math.inf and values[2] != values[2] and values[5] == 0
     assert allowances[:3] == (0, 0, 0) and allowances[3] == allowances[4] == math.inf and allowances[5] < 1e-40
+
+
+def test_bound_of_an_unsure_choice() -> None:
+    """What is compared has errors of its own: whatever they are the result is within the bound, and where they decide nothing it is exact."""
+    rng, n, size = random.Random(6), 40, 3
+    source = "ge { a = f32[] parameter(0) b = f32[] parameter(1) ROOT r = pred[] compare(a, b), direction=GE }\n" \
+             "plus { a = f32[] parameter(0) b = f32[] parameter(1) ROOT r = f32[] add(a, b) }\n" \
+             f"e {{ p = f32[{n}] parameter(0) s = f32[{n - size + 1}] parameter(1) z = f32[] constant(0) x = f32[{n}] exponential(p)\n" \
+             f" ROOT r = f32[{n}] select-and-scatter(x, s, z), window={{size={size}}}, select=ge, scatter=plus }}"
+    (fusion,) = hlo.fusions(hlo.parse(source, "t.hlo"))
+    bound = compiled(ref.bound(fusion.computation, "t"))
+    ulps, unsure, sure = 3 * 2.0 ** -23, 0, 0
+    for _ in range(12):
+        a = [f32(rng.choice([0.5, 0.5, 2.0, 3.0]) + rng.choice([0, 1, 2]) * 2.0 ** -23) for _ in range(n)]
+        s = [float(rng.randint(1, 99)) for _ in range(n - size + 1)]
+        data = [struct.pack(f"<{len(x)}f", *x) for x in (a, s)]
+        (got,) = call(compiled(ref.reference(fusion.computation, "t")).t_ref, data, [4 * n])
+        (allowed,) = call(bound.t_bound, data, [8 * n])
+        values, allowances = struct.unpack(f"<{n}f", got), struct.unpack(f"<{n}d", allowed)
+        assert max(allowances) <= size * 99
+        changed = [False] * n
+        for _ in range(40):
+            x = [f32(math.exp(v) * (1 + rng.choice([-1, 0, 1]) * ulps)) for v in a]
+            found = [0.0] * n
+            for k, value in enumerate(s):
+                found[max(range(k, k + size), key=lambda at: (x[at], -at))] += value
+            for k in range(n):
+                assert within(found[k], values[k], allowances[k]), (a, k)
+                changed[k] |= found[k] != values[k]
+        unsure += sum(changed)
+        sure += sum(allowance == 0 for allowance in allowances)
+    assert unsure > 30 and sure > 30
