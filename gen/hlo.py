@@ -2052,7 +2052,7 @@ _NOT_OURS = {reason: frozenset(ops.split()) for reason, ops in {
     "is between devices, and a kernel runs on one: expected the module cut before and after it":
         """all-gather all-reduce all-to-all collective-broadcast collective-permute ragged-all-to-all reduce-scatter partition-id replica-id send recv
         infeed outfeed""",
-    "is control flow: expected its computations as modules of their own, and the choice left to the caller": "while conditional",
+    "is control flow: expected its computations as modules of their own, which the caller runs as often as is due": "while conditional",
     "calls code from elsewhere: expected ops of HLO, or the module cut before and after it": "custom-call",
     "is for a library, no loop over its result's elements: expected the module cut before and after it": "sort topk triangular-solve cholesky fft scan",
     "draws from a hidden state: expected the numbers as a parameter, or a generator written in integer ops": "rng rng-get-and-update-state",
