@@ -3,7 +3,8 @@
 
      relayout [THREADS [ROUNDS [CASE]]]     CASE: only those whose name holds this
 
-   Everyone has a turn in each round, on the next of two pairs of buffers; a share is the median of the ratios of a round.
+   Everyone has a turn in each round, on the next of two pairs of buffers; a share is the median of the ratios of a round. The last column is
+   the share of the simplest copy that is fast: streaming stores that walk one place in memory a thread.
    Every result is compared with the naive loop's. */
 #include "../gen/harness/copies.h"
 #include "../include/sett_tile.h"
@@ -218,8 +219,9 @@ static double timed(void (*run)(int), int set) {
   return now() - start;
 }
 
-static void report(const char *name, double seconds, double share, size_t bytes) {
-  printf("  %-44s %8.2f ms %7.2f GB/s %6.1f%%\n", name, seconds * 1e3, 2 * (double)bytes / seconds / 1e9, share * 100);
+static void report(const char *name, double seconds, double share, double of_one_stream, size_t bytes) {
+  printf("  %-44s %8.2f ms %7.2f GB/s %6.1f%% %6.1f%%\n", name, seconds * 1e3, 2 * (double)bytes / seconds / 1e9, share * 100,
+         of_one_stream * 100);
 }
 
 /* The share of a contender: the median over the rounds of the yardstick's time by its own. */
@@ -238,8 +240,10 @@ static int check(const char *who, int set, size_t bytes) {
 static int measure(int number, int rounds) {
   static double time_of[RIVALS][MOST_ROUNDS], ours_time[MOST_ROUNDS], dnnl_time[MOST_ROUNDS];
   size_t bytes;
-  int copies = 0, best = 0, dnnl_runs, bad = 0;
+  int copies = 0, best = 0, one = 0, dnnl_runs, bad = 0;
   double naive_time, numpy_time;
+#define REPORT(name, times) report(name, median(times, rounds), share_of(time_of[best], times, rounds), share_of(time_of[one], times, rounds), bytes)
+#define REPORT_ONCE(name, time) report(name, time, median(time_of[best], rounds) / (time), median(time_of[one], rounds) / (time), bytes)
   from = sett_tile_parse(cases[number].from, strlen(cases[number].from));
   to = sett_tile_parse(cases[number].to, strlen(cases[number].to));
   if (sett_relayout_prepare(&plan, &from, &to, NULL)) return 1;
@@ -271,17 +275,19 @@ static int measure(int number, int rounds) {
   for (int c = 1; c < copies; ++c)
     if (median(time_of[c], rounds) < median(time_of[best], rounds)) best = c;
   for (int c = 0; c < copies; ++c)
-    if (c == best || c == 0) report(copies_copy_name(c), median(time_of[c], rounds), share_of(time_of[best], time_of[c], rounds), bytes);
-  report("sett_relayout_run", median(ours_time, rounds), share_of(time_of[best], ours_time, rounds), bytes);
-  report("naive loop", naive_time, median(time_of[best], rounds) / naive_time, bytes);
+    if (!strcmp(copies_copy_name(c), "streaming stores")) one = c;
+  for (int c = 0; c < copies; ++c)
+    if (c == best || c == one || c == 0) REPORT(copies_copy_name(c), time_of[c]);
+  REPORT("sett_relayout_run", ours_time);
+  REPORT_ONCE("naive loop", naive_time);
   if (dnnl_runs) {
-    report("oneDNN reorder", median(dnnl_time, rounds), share_of(time_of[best], dnnl_time, rounds), bytes);
+    REPORT("oneDNN reorder", dnnl_time);
     onednn_close();
   } else {
     printf("  SKIP oneDNN: %s\n", onednn_why);
   }
   numpy_time = threads == 1 ? numpy(cases[number].numpy, bytes, (int)sett_tile_bits(&to) / 8) : -1;
-  if (numpy_time > 0) report("NumPy (a process of its own)", numpy_time, median(time_of[best], rounds) / numpy_time, bytes);
+  if (numpy_time > 0) REPORT_ONCE("NumPy (a process of its own)", numpy_time);
   else printf("  SKIP NumPy: %s\n", threads == 1 ? "python3 has none" : "it has one thread");
   fflush(stdout);
   return bad;
