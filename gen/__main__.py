@@ -211,12 +211,12 @@ def main(words: Optional[List[str]] = None) -> int:
     except algebra.AlgebraError as error:
         print(error, file=sys.stderr)
         return 2
+    except BrokenPipeError:     # who read has what it wanted
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except OSError as error:
         print(f"error: {error.filename or ''}: {error.strerror}", file=sys.stderr)
         return 2
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
 
 
 if __name__ == "__main__":

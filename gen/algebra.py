@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 import threading
 from pathlib import Path
-from typing import NamedTuple, Optional
+from typing import NamedTuple, Optional, Sequence
 
 ROOT = Path(__file__).resolve().parent.parent
 LIBRARY = ROOT / "build" / "libsett.so"
@@ -97,6 +97,11 @@ def call(*words: str) -> str:
         assert found is not None
         raise AlgebraError(found[2], int(found[1]) if found[1] else None)
     return answer
+
+
+def numbers(values: Sequence[int]) -> str:
+    """A list of numbers as a word of a command."""
+    return ",".join(map(str, values))
 
 
 class Variable(NamedTuple):

@@ -138,8 +138,13 @@ def how_updated(fusion: Fusion) -> str:
 
 
 def misplaced(module: hlo.Module) -> "Optional[hlo.HloError]":
-    """The first layout to distribute by that stands with no result of a fusion."""
-    results = {(i.line, i.col) for fusion in hlo.fusions(module) for _, i, _ in result_leaves(fusion.computation)}
+    """The first layout to distribute by that stands with no result of a fusion, or with one that lies in tiles."""
+    leaves = [leaf for fusion in hlo.fusions(module) for leaf in result_leaves(fusion.computation)]
+    for shape, instruction, _ in leaves:
+        if shape.tiled and distribute.layout_of(instruction):
+            return hlo.HloError(module.filename, instruction.line, instruction.col,
+                                f"expected sett_distribute on a result that is not in tiles, '{instruction.name}' is {shape.text} there")
+    results = {(i.line, i.col) for _, i, _ in leaves}
     for instruction in (i for computation in module.computations for i in computation.instructions):
         if distribute.layout_of(instruction) and (instruction.line, instruction.col) not in results:
             return hlo.HloError(module.filename, instruction.line, instruction.col,
@@ -160,10 +165,6 @@ def _sides_taken(made: List[Nest]) -> List[Nest]:
                 taken += sides
                 made[n] = plan.reduction(one, one.heroes, sides)
     return [one for one in made if one not in taken]
-
-
-def _list(values: Sequence[int]) -> str:
-    return ",".join(map(str, values))
 
 
 # ---- kernels ----
@@ -211,6 +212,7 @@ def _guard(thread: str, box: "Dict[str, Tuple[int, int]]", index_type: str, loop
 def kernel(d: Dialect, device: Device, helpers: Helpers, nest: Nest, excess: bool, threads: int = 0) -> Kernel:
     """The best schedule's kernel that the maps allow; threads: of a loop's blocks, where they are settled."""
     at_index = isinstance(nest, updates.Update) or bool(updates.bound_in(nest.partition))
+    packed: List[int] = []
     if nest.layout and not device.cpu:
         loops: "Sequence[Loop]" = [distribute.schedule(nest.layout, nest.shape.dims, nest.shape.minor_to_major)]
     else:
@@ -569,8 +571,12 @@ def index_sizes(computation: Computation) -> Dict[int, int]:
 
 def distinct(computation: Computation) -> Dict[int, List[int]]:
     """Parameters' buffers of indices that are drawn so that no two updates meet."""
-    found = {first_leaf(i.operands[len(i.operands) // 2]): hlo.apart(i) for i in computation.instructions if i.opcode == "scatter" and hlo.apart(i)}
-    return {n: how for n, how in found.items() if how}
+    found: Dict[int, List[int]] = {}
+    for i in computation.instructions:
+        how, source = (hlo.apart(i), hlo.index_parameter(i)) if i.opcode == "scatter" else (None, None)
+        if how and source:
+            found[first_leaf(source)] = how
+    return found
 
 
 def _bytes_written(made: "Sequence[Nest]", results: "Sequence[Shape]") -> int:
@@ -596,7 +602,7 @@ def manifest(fusion: Fusion, programs: Sequence[Program], excess: bool) -> Dict[
     made = nests(fusion)
     leaves = result_leaves(fusion.computation)
     indices, apart = index_sizes(fusion.computation), distinct(fusion.computation)
-    varying = set() if all(p.device.cpu for p in programs) else scatter.varying(fusion.computation)
+    varying, drawn = (set() if all(p.device.cpu for p in programs) else scatter.varying(fusion.computation, drawn) for drawn in (False, True))
 
     def entry(shape: Shape) -> Dict[str, Any]:
         return {"shape": shape.text, "dtype": shape.dtype, "bytes": shape.bytes, "elements": shape.elements, "positions": tiled.positions(shape)}
@@ -606,7 +612,8 @@ def manifest(fusion: Fusion, programs: Sequence[Program], excess: bool) -> Dict[
         "params": [{**entry(shape), **({"index_below": indices[n]} if n in indices else {}), **({"distinct": apart[n]} if n in apart else {})}
                    for n, shape in enumerate(param_leaves(fusion))],
         "results": [{**entry(shape), **({"padding": "zeros"} if tiled.positions(shape) > shape.elements else {}), "exact": moved,
-                     **({"varies": "between runs on a GPU, in the order of updates"} if instruction in varying else {})}
+                     **({"varies": "between runs on a GPU, in the order of updates"} if instruction in varying else
+                        {"varies": "in a check on a GPU, which cannot draw the indices unique"} if instruction in drawn else {})}
                     for (shape, instruction, _), moved in zip(leaves, reference.bitwise(fusion.computation, excess))],
         "aliases": [{"result": result, "parameter": number} for nest in made if isinstance(nest, updates.Update) for result, number in nest.aliases.items()],
         "excess_precision": excess,
@@ -662,7 +669,7 @@ def build_fusion(fusion: Fusion, out_dir: str, targets: Iterable[str], device: O
                  excess_precision: bool = False) -> Dict[str, Any]:
     """All files of one fusion, with the bound for a check; the manifest."""
     made, about = files(fusion, list(targets), device, excess_precision)
-    made[f"{fusion.name}_bound.c"] = reference.bound(fusion.computation, fusion.name, excess_precision=excess_precision)
+    made[f"{fusion.name}_bound.c"] = reference.bound(fusion.computation, fusion.name, excess_precision=excess_precision, flushes="cuda" in about["targets"])
     for name, text in made.items():
         write(Path(out_dir) / name, text)
     return about

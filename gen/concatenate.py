@@ -38,7 +38,7 @@ class Sections(Schedule):
     each: Tuple[Schedule, ...] = ()
 
     def text(self) -> str:
-        return f"{len(self.each)} operands: " + ", ".join(f"({one.text()})" for one in self.each)
+        return f"{len(self.each)} parts: " + ", ".join(f"({one.text()})" for one in self.each)
 
 
 def parted(nest: Nest) -> Nest:

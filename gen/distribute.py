@@ -22,6 +22,7 @@ from gen.schedule import Loop
 ATTRIBUTE = re.compile(r'\bsett_distribute\s*=\s*"([^"\\]*)"')
 MOST_THREADS = 1024       # of a block
 MOST_BLOCKS = (1 << 31) - 1
+MOST_SLOTS = 1 << 16      # of a thread, which loops over them
 VECTOR = 16               # elements of a step
 SHOWN = (16, 110)         # lines and columns of a picture
 
@@ -53,6 +54,8 @@ def misfit(layout: str, dims: "Sequence[int]") -> str:
         return f"expected a complete layout: {info['held'][0]} of {info['elements'][0]} elements are held, the rest would be computed by nobody"
     if max(info["subgroups"][0], info["threads"][0], threads) > MOST_THREADS:
         return f"expected at most {MOST_THREADS} threads in a block, found {info['subgroups'][0]} subgroups of {info['threads'][0]}"
+    if not 0 <= info["slots"][0] <= MOST_SLOTS:
+        return f"expected at most {MOST_SLOTS} slots for a thread" + (f", found {info['slots'][0]}" if info["slots"][0] > 0 else "")
     if math.prod(_tiles(tile, dims)) > MOST_BLOCKS:
         return f"expected at most {MOST_BLOCKS} blocks, found {math.prod(_tiles(tile, dims))} tiles"
     return ""

@@ -1,7 +1,7 @@
 """HLO text: read, checked, printed, and cut into the fusions that become kernels.
 
 `parse` reads the text form of XLA's HLO and checks every op it knows the rules of against its operands, the way XLA's shape
-verifier does; what it cannot check (scatter, dot, collectives, ..) it reads and keeps. `print_module` writes what `parse` reads
+verifier does; what it cannot check (collectives, custom calls, ..) it reads and keeps. `print_module` writes what `parse` reads
 back to an equal graph. `unsupported` says where a module asks for more than the generator makes code for today. `fusions` and
 `steps` give the computations that become kernels, with nested fusions, calls and maps inlined.
 
@@ -14,6 +14,7 @@ from __future__ import annotations
 import bisect
 import math
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path, PurePath
@@ -25,6 +26,7 @@ TUPLE_DEPTH = 64  # tuples in tuples
 TUPLE_TEXT = 1 << 20  # characters of a tuple's shape that the text does not write but its operands add up to
 OPERAND_DEPTH = 64  # operands written inline in operands
 BODY_DEPTH = 32  # computations written inline in attributes
+MOST_REACH = 1 << 60  # elements: padding and windows, and what they are counted by on the way
 SPLAT_LIMIT = 1 << 24  # elements of a constant that is one value for all
 CALL_DEPTH = 128  # computations that call computations
 INLINE_LIMIT = 200000  # instructions of a fusion once everything nested is inlined
@@ -132,6 +134,7 @@ class Instruction:
     line: int = 0
     col: int = 0
     computation: "Optional[Computation]" = None
+    places: "Dict[str, Tuple[int, int]]" = field(default_factory=dict)    # line and column of attributes that are read after the text
 
     def __repr__(self) -> str:
         return f"<{self.opcode} {self.name} {self.shape.text}>"
@@ -164,6 +167,7 @@ class Module:
     filename: str = ""
     explicit_entry: bool = False
     attributes: Dict[str, str] = field(default_factory=dict)
+    places: "Dict[str, Tuple[int, int]]" = field(default_factory=dict)  # of attributes: line and column of their values
     plan: "Optional[_Plan]" = None  # made once, when fusions or steps are first asked for
 
 
@@ -783,6 +787,7 @@ class _Parser:
             scanner.need("=", f"after the attribute '{key}'")
             if key in self.module.attributes:
                 scanner.fail(pos, f"expected each attribute once, found '{key}' again")
+            self.module.places[key] = scanner.place(scanner.skip())
             self.module.attributes[key] = scanner.raw(f"a value of '{key}'")
 
     def _computation(self) -> None:
@@ -1071,6 +1076,8 @@ class _Parser:
 
     def _raw_attribute(self, instruction: Instruction, key: str, raw: Dict[str, str]) -> None:
         start = self.scanner.skip()
+        if key == "output_to_operand_aliasing":
+            instruction.places[key] = self.scanner.place(start)
         raw[key] = self.scanner.raw(f"a value of '{key}'")
         if key not in _CALLING:
             return
@@ -1199,6 +1206,8 @@ class _Parser:
             self.scanner.fail(pos, f"expected sett_distribute on an array that is not in tiles, found {instruction.shape.text}")
         if instruction.shape.dtype in dtypes.PACKED:
             self.scanner.fail(pos, f"expected sett_distribute on elements of whole bytes, found {instruction.shape.text}")
+        if instruction.opcode == "scatter":
+            self.scanner.fail(pos, "expected sett_distribute on an op that computes its elements one by one: a scatter's updates go where indices say")
         message = distribute.misfit(layout, instruction.shape.dims)
         if message:
             self.scanner.fail(pos, message)
@@ -1284,7 +1293,9 @@ class _Check:
         return self.draft.written
 
     def array(self, number: int) -> Shape:
-        """Operand `number`, which must be an array."""
+        """Operand `number`, which must be there and an array."""
+        if number >= len(self.shapes):
+            self.fail(f"expected at least {number + 1} operand{'s' * (number > 0)}, found {len(self.shapes)}")
         of = self.shapes[number]
         if of.kind != "array":
             self.fail(f"expected an array as operand {number}, found {of.text}", operand=number)
@@ -1521,15 +1532,15 @@ class _Check:
         for number, (low, high, interior) in enumerate(padding):
             if interior < 0:
                 self.fail(f"expected an interior of at least 0 in dimension {number}, found {interior}", attribute="padding")
-            size = low + high + of.dims[number] + max(of.dims[number] - 1, 0) * interior
+            spread = of.dims[number] + max(of.dims[number] - 1, 0) * interior
+            self.within("padding", number, low, high, interior, spread)
+            size = low + high + spread
             if size < 0:
                 self.fail(f"expected a size of at least 0 in dimension {number}, found {size}", attribute="padding")
             dims.append(size)
         return array_shape(of.dtype, tuple(dims))
 
     def _concatenate(self) -> Shape:
-        if not self.shapes:
-            self.fail("expected at least 1 operand, found 0")
         first = self.array(0)
         dimensions = self.distinct("dimensions", first.rank)
         if len(dimensions) != 1:
@@ -1572,15 +1583,11 @@ class _Check:
         return sizes
 
     def _dynamic_slice(self) -> Shape:
-        if not self.shapes:
-            self.fail("expected at least 1 operand, found 0")
         of = self.array(0)
         self.starts(1, of.rank)
         return array_shape(of.dtype, self.sizes("dynamic_slice_sizes", of))
 
     def _dynamic_update_slice(self) -> Shape:
-        if len(self.shapes) < 2:
-            self.fail(f"expected at least 2 operands, found {len(self.shapes)}")
         of, update = self.array(0), self.array(1)
         if update.dtype != of.dtype or update.rank != of.rank or any(a > b for a, b in zip(update.dims, of.dims)):
             self.fail(f"expected a part of {_bare(of)} as operand 1, found {_bare(update)}", operand=1)
@@ -1733,8 +1740,6 @@ class _Check:
         return results
 
     def _map(self) -> Shape:
-        if not self.shapes:
-            self.fail("expected at least 1 operand, found 0")
         first = self.array(0)
         for number in range(len(self.shapes)):
             if self.array(number).dims != first.dims:
@@ -1778,6 +1783,16 @@ class _Check:
 
     # loop nests
 
+    def within(self, key: str, number: int, *sizes: int) -> None:
+        """Amounts in a dimension, and what becomes of them, that are no larger than the algebra's numbers."""
+        if max(map(abs, sizes)) > MOST_REACH:
+            self.fail(f"expected a reach of at most {MOST_REACH} elements in dimension {number}, found {max(sizes, key=abs)}", attribute=key)
+
+    def places(self, window: Window, k: int, base: int) -> int:
+        self.within("window", k, window.low[k], window.high[k], window.stride[k], window.base_dilation[k], window.dilation[k], base * window.base_dilation[k],
+                    window.size[k] * window.dilation[k])
+        return window.places(k, base)
+
     def _window(self, rank: int, of: str) -> Window:
         window: Window = self.i.attributes.setdefault("window", Window())
         if len(window.size) != rank:
@@ -1787,12 +1802,12 @@ class _Check:
     def _reduce_window(self) -> Shape:
         sums, first = self._combined()
         window = self._window(first.rank, f"operand 0 {_bare(first)} has")
-        return self._several(sums, tuple(window.places(k, size) for k, size in enumerate(first.dims)))
+        return self._several(sums, tuple(self.places(window, k, size) for k, size in enumerate(first.dims)))
 
     def _select_and_scatter(self) -> Shape:
         of, source = self.array(0), self.array(1)
         window = self._window(of.rank, f"operand 0 {_bare(of)} has")
-        places = tuple(window.places(k, size) for k, size in enumerate(of.dims))
+        places = tuple(self.places(window, k, size) for k, size in enumerate(of.dims))
         if (source.dtype, source.dims) != (of.dtype, places):
             self.fail(f"expected {of.dtype}[{','.join(map(str, places))}] as operand 1, a value for each place of the window, found {_bare(source)}",
                       operand=1)
@@ -1862,7 +1877,7 @@ class _Check:
         for k, size in enumerate(window.size):
             if b.dims[labels.rhs[2 + k]] != size:
                 self.fail(f"expected the kernel's size {b.dims[labels.rhs[2 + k]]} in dimension {k} of the window, found {size}", attribute="window")
-            dims[labels.out[2 + k]] = window.places(k, a.dims[labels.lhs[2 + k]])
+            dims[labels.out[2 + k]] = self.places(window, k, a.dims[labels.lhs[2 + k]])
         return array_shape(kind, tuple(dims))
 
 
@@ -2079,14 +2094,26 @@ def unique_indices(scatter: Instruction) -> bool:
     return bool(scatter.attributes.get("raw", {}).get("unique_indices") == "true")
 
 
+def index_parameter(scatter: Instruction) -> "Optional[Instruction]":
+    """The parameter whose elements, in the order of memory, are a scatter's indices and nothing else's; None where there is none."""
+    one = scatter.operands[len(scatter.operands) // 2]
+    while len(one.users) == 1 and one.shape.kind == "array" and not one.shape.tiled and one.shape.minor_to_major == tuple(range(one.shape.rank))[::-1] \
+            and dtypes.TABLE[one.shape.dtype].kind in ("sint", "uint") and dtypes.TABLE[one.shape.dtype].bits >= 32:
+        if one.opcode == "parameter":
+            return one
+        if one.opcode not in ("reshape", "copy", "convert") and not (one.opcode == "bitcast" and _width(one.shape) == _width(one.operands[0].shape)):
+            return None
+        one = one.operands[0]
+    return None
+
+
 def apart(scatter: Instruction) -> "Optional[List[int]]":
-    """Where a scatter promises unique indices and they are a parameter of its own, in order: how a check draws them. Between an index's
-    components in memory, how many there are, and for each of them its places that windows do not share, and the window's size."""
+    """Where a scatter promises unique indices and they are a parameter of its own: how a check draws them, below 2^31 or all ones. Between an
+    index's components in memory, how many there are, and for each of them its places that windows do not share, and the window's size."""
     a, half = scatter.attributes, len(scatter.operands) // 2
     indices, of = scatter.operands[half], scatter.operands[0].shape
-    if not unique_indices(scatter) or indices.opcode != "parameter" or indices.shape.kind != "array" or len(indices.users) != 1 \
-            or not 0 < len(a["scatter_dims_to_operand_dims"]) <= 8 or dtypes.TABLE[indices.shape.dtype].bits < 32 \
-            or max(of.dims) >= 1 << 31 or indices.shape.minor_to_major != tuple(range(indices.shape.rank))[::-1]:
+    if not unique_indices(scatter) or index_parameter(scatter) is None or not 0 < len(a["scatter_dims_to_operand_dims"]) <= 8 \
+            or max(of.dims) >= 1 << 31:
         return None
     windowed = [d for d in range(of.rank) if d not in a["inserted_window_dims"] and d not in a.get("input_batching_dims", ())]
     sizes = {d: scatter.operands[half + 1].shape.dims[k] for d, k in zip(windowed, a["update_window_dims"])}
@@ -2157,6 +2184,8 @@ def _why_not_widths(opcode: str, of: Shape, to: Shape) -> str:
     if opcode == "bitcast" and (of.tiled or to.tiled or of.elements * _width(of) != to.elements * _width(to)):
         return f"expected a bitcast between types of different widths whose elements have the same bits, without tiles: found {of.text} and {to.text}"
     return ""
+
+
 def _why_not_product(instruction: Instruction) -> str:
     """What sums of products are made of: floats, integers or complex numbers, not mixed but for integers that floats multiply."""
     to, kinds = instruction.shape.dtype, [operand.shape.dtype for operand in instruction.operands]
@@ -2207,7 +2236,7 @@ _SCALAR_OPS = ELEMENTWISE | {"parameter", "constant", "tuple", "get-tuple-elemen
 
 
 def _why_not_called(instruction: Instruction, filename: str) -> str:
-    """The scalar computation of a map, a reduce or a scatter may hold scalar ops only."""
+    """What an op applies to scalars (a map, a reduce, a window's, a scatter's computations) may hold scalar ops only."""
     if instruction.opcode not in ("map", "reduce", "reduce-window", "select-and-scatter", "scatter"):
         return ""
     for inner in (inner for called in instruction.called for inner in inlined(called, filename).instructions):
@@ -2316,7 +2345,7 @@ class _Inliner:
         attributes = {key: self._called(value) if isinstance(value, Computation) else value for key, value in instruction.attributes.items()}
         copy = Instruction(instruction.name if own else self._name(instruction.name), instruction.opcode, of, operands,
                            attributes, [], [self._called(one) for one in instruction.called], instruction.parameter_number,
-                           instruction.literal, instruction.line, instruction.col, self.target)
+                           instruction.literal, instruction.line, instruction.col, self.target, instruction.places)
         self.target.instructions.append(copy)
         return copy
 
@@ -2498,13 +2527,15 @@ def _laid_out_anew(call: Instruction) -> bool:
     return _root(called).shape != call.shape or any(p.shape != o.shape for p, o in zip(called.parameters, call.operands))
 
 
-_ALIAS = re.compile(r"\{([0-9, ]*)\}\s*:\s*\(\s*([0-9]+)\s*,\s*\{([0-9, ]*)\}\s*(?:,\s*(?:may|must)-alias\s*)?\)")
+_PATH = r"\{(\s*(?:[0-9]{1,9}\s*(?:,\s*[0-9]{1,9}\s*)*)?)\}"
+_ALIAS = re.compile(rf"{_PATH}\s*:\s*\(\s*([0-9]{{1,9}})\s*,\s*{_PATH}\s*(?:,\s*(?:may|must)-alias\s*)?\)")
+_ALIASES = re.compile(rf"\{{\s*(?:{_ALIAS.pattern}\s*(?:,\s*{_ALIAS.pattern}\s*)*)?\}}")
 
 
 def _leaf(of: Shape, path: str) -> int:
     """The number of the leaf at a shape index; -1 where there is none."""
     before = 0
-    for word in path.replace(" ", "").split(",") if path.strip() else []:
+    for word in path.split(",") if path.strip() else []:
         if of.kind != "tuple" or int(word) >= len(of.children):
             return -1
         before += sum(len(child.leaves()) for child in of.children[:int(word)])
@@ -2515,13 +2546,15 @@ def _leaf(of: Shape, path: str) -> int:
 def _pairs(text: str, result: Shape, operands: "Sequence[Shape]", key: str, where: "Tuple[str, int, int]") -> Dict[int, int]:
     """`{ {0}: (1, {}), .. }`: from flattened results to flattened operands."""
     found: Dict[int, int] = {}
-    if re.sub(r"[{},\s]", "", _ALIAS.sub("", text)):
+    if not _ALIASES.fullmatch(text or "{}"):
         raise HloError(*where, f"{key}: expected {{ {{RESULT}}: (OPERAND, {{INDEX}}), .. }}, found {text[:60]}")
     for to, number, of in _ALIAS.findall(text):
         leaf = _leaf(result, to)
         inner = _leaf(operands[int(number)], of) if int(number) < len(operands) else -1
         if leaf < 0 or inner < 0:
             raise HloError(*where, f"{key}: expected arrays of the result and of an operand, found {{{to}}}: ({number}, {{{of}}})")
+        if leaf in found:
+            raise HloError(*where, f"{key}: expected each result once, found {{{to}}} again")
         found[leaf] = sum(len(shape.leaves()) for shape in operands[:int(number)]) + inner
     return found
 
@@ -2529,7 +2562,7 @@ def _pairs(text: str, result: Shape, operands: "Sequence[Shape]", key: str, wher
 def _module_aliases(module: Module) -> Dict[int, int]:
     entry = _entry(module)
     return _pairs(module.attributes.get("input_output_alias", ""), _root(entry).shape, [p.shape for p in entry.parameters], "input_output_alias",
-                  (module.filename, 1, 1))
+                  (module.filename, *module.places.get("input_output_alias", (1, 1))))
 
 
 def _give_buffers(module: Module, entry: Computation, launches: "List[Tuple[Fusion, Instruction, List[Instruction]]]") -> None:
@@ -2539,17 +2572,20 @@ def _give_buffers(module: Module, entry: Computation, launches: "List[Tuple[Fusi
     parameters = [Value(p, leaf) for p in entry.parameters for leaf in range(len(p.shape.leaves()))]
     results = _values(root)
     given = {results[k]: parameters[n] for k, n in _module_aliases(module).items()}
-    reads = [value for _, _, operands in launches for operand in operands for value in _values(operand)]
+    reads = Counter(value for _, _, operands in launches for operand in operands for value in _values(operand))
+    kept = set(results)
     first: Set[int] = set()
     for fusion, instruction, operands in launches:
         text = instruction.attributes.get("raw", {}).get("output_to_operand_aliasing", "")
-        own = _pairs(text, instruction.shape, [o.shape for o in operands], "output_to_operand_aliasing", (module.filename, instruction.line, instruction.col))
+        own = _pairs(text, instruction.shape, [o.shape for o in operands], "output_to_operand_aliasing",
+                     (module.filename, *instruction.places.get("output_to_operand_aliasing", (instruction.line, instruction.col))))
         values = [value for operand in operands for value in _values(operand)]
-        alone = {n for n, value in enumerate(values) if reads.count(value) == 1 and value not in results}
+        alone = {value: n for n, value in enumerate(values) if reads[value] == 1 and value not in kept}
         for leaf in range(len(instruction.shape.leaves())):
             value = given.get(Value(instruction, leaf))
-            own.update({leaf: n for n in alone if values[n] == value})
-        donated = frozenset(n for n in alone if values[n].producer.opcode == "copy")
+            if value in alone:
+                own[leaf] = alone[value]
+        donated = frozenset(n for value, n in alone.items() if value.producer.opcode == "copy")
         if id(fusion) in first:
             own, donated = {k: n for k, n in own.items() if fusion.aliases.get(k) == n}, donated & fusion.donated
         first.add(id(fusion))

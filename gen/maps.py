@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Dict, List, Optional, Sequence, Tuple
 
 from gen import algebra, build, concatenate, plan, scatter, tiled, updates
-from gen.emit import first_leaf, memory_map, reads_of
+from gen.emit import buffer_of, memory_map, reads_of
 from gen.hlo import Fusion, Shape
 from gen.partition import EMPTY, Root, compose
 from gen.walk import position, reach, strides
@@ -15,20 +15,23 @@ from gen.walk import position, reach, strides
 
 def check(fusion: Fusion) -> Optional[str]:
     """What is wrong with a fusion's maps, or None."""
-    for nest in build.nests(fusion):
+    made = build.nests(fusion)
+    return all_inside(made) or written_once(made, places(fusion, made))
+
+
+def all_inside(made: "Sequence[build.Nest]") -> Optional[str]:
+    """What is wrong with what nests read, of parameters and scratch, and with where updates are combined, or None: all is inside of its buffer."""
+    for nest in (one for nest in made for one in (nest, *nest.sides)):
         for partition, function in ((p, f) for p in (nest.partition, *nest.further) for f in p.functions):
             for read, _ in reads_of(partition, function):
-                if read.source.opcode != "parameter" or read.map == EMPTY:
-                    continue
-                shape = read.source.shape.leaves()[read.output]
-                low, high = algebra.ranges(compose(read.map, memory_map(shape)))[0]
-                room = tiled.positions(shape)
-                if (low < 0 or high >= room) and function is nest.partition.entry:
-                    low, high = reach(compose(algebra.call("shape", "unmap", nest.shape.text), compose(read.map, memory_map(shape))))
-                if (low < 0 or high >= room) and not _indices_inside(read.map, shape):
-                    return f"parameter {first_leaf(read.source) + read.output} of {shape.text} is read at [{low}, {high}]"
-    made = build.nests(fusion)
-    return written_once(made, places(fusion, made))
+                buffer = buffer_of(partition, read)
+                if buffer and not _indices_inside(read.map, buffer.shape):
+                    return f"{buffer.pointer} of {buffer.shape.text} is read beyond its end: {read.map}"
+        if isinstance(nest, scatter.Scatter):
+            for target in nest.targets:
+                if not _indices_inside(nest.place, target.shape):
+                    return f"{target.pointer} of {target.shape.text} is updated beyond its end: {nest.place}"
+    return None
 
 
 def places(fusion: Fusion, made: "Sequence[build.Nest]") -> "Dict[str, int]":

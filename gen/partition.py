@@ -80,12 +80,12 @@ class Function:
     @property
     def index(self) -> str:
         """The identity on the function's index space."""
-        return _named(algebra.call("op", "elementwise", "0", f"out={_list(self.dims)}", f"in={_list(self.dims)}"), self.dims)
+        return _named(algebra.call("op", "elementwise", "0", f"out={algebra.numbers(self.dims)}", f"in={algebra.numbers(self.dims)}"), self.dims)
 
     @property
     def nowhere(self) -> str:
         """The map to a scalar: no results."""
-        return _named(algebra.call("op", "scalar", "0", f"out={_list(self.dims)}", "in="), self.dims)
+        return _named(algebra.call("op", "scalar", "0", f"out={algebra.numbers(self.dims)}", "in="), self.dims)
 
 
 @dataclass(frozen=True)
@@ -115,14 +115,10 @@ class Root:
         return f"{'q' if self.scratch else 'r'}{self.result}"
 
 
-def _list(values: "Tuple[int, ...]") -> str:
-    return ",".join(map(str, values))
-
-
 def _window_words(window: Window) -> "List[str]":
     lists = {"window": window.size, "stride": window.stride, "low": window.low, "high": window.high, "base_dilation": window.base_dilation,
              "window_dilation": window.dilation, "reversal": window.reversal}
-    return [f"{name}={_list(values)}" for name, values in lists.items()]
+    return [f"{name}={algebra.numbers(values)}" for name, values in lists.items()]
 
 
 def loop_sizes(instruction: Instruction) -> "Tuple[int, ...]":
@@ -140,7 +136,7 @@ def loop_sizes(instruction: Instruction) -> "Tuple[int, ...]":
 def seen_map(instruction: Instruction) -> str:
     """Of select-and-scatter: the map from a place of the window (a source's index) to the elements that it sees."""
     base, places = instruction.shape.dims, instruction.operands[1].shape.dims
-    return algebra.call("op", "reduce-window", "0", f"out={_list(places)}", f"in={_list(base)}", "joint=1", *_window_words(instruction.attributes["window"]))
+    return algebra.call("op", "reduce-window", "0", f"out={algebra.numbers(places)}", f"in={algebra.numbers(base)}", "joint=1", *_window_words(instruction.attributes["window"]))
 
 
 def operand_map(instruction: Instruction, operand: int) -> str:
@@ -148,35 +144,35 @@ def operand_map(instruction: Instruction, operand: int) -> str:
     opcode, attributes = instruction.opcode, instruction.attributes
     source = instruction.operands[operand].shape
     out = instruction.shape.leaves()[0]
-    words = [f"out={_list(out.dims)}"]
+    words = [f"out={algebra.numbers(out.dims)}"]
     if "map" in attributes:      # a bitcast between layouts with tiles
         return attributes["map"]
     if opcode == "tile" and operand == 0:
         return algebra.call("shape", "unmap", attributes["layout"])
     if opcode == "get-tuple-element":
-        return algebra.call("op", "elementwise", "0", *words, f"in={_list(out.dims)}")
+        return algebra.call("op", "elementwise", "0", *words, f"in={algebra.numbers(out.dims)}")
     if opcode == "concatenate":
-        words += [f"in{k}={_list(o.shape.dims)}" for k, o in enumerate(instruction.operands)]
-        return algebra.call("op", opcode, str(operand), *words, f"dimension={_list(attributes['dimensions'])}")
+        words += [f"in{k}={algebra.numbers(o.shape.dims)}" for k, o in enumerate(instruction.operands)]
+        return algebra.call("op", opcode, str(operand), *words, f"dimension={algebra.numbers(attributes['dimensions'])}")
     if opcode in ("dot", "convolution"):
-        words += [f"in{k}={_list(o.shape.dims)}" for k, o in enumerate(instruction.operands)] + ["joint=1"]
+        words += [f"in{k}={algebra.numbers(o.shape.dims)}" for k, o in enumerate(instruction.operands)] + ["joint=1"]
         if opcode == "dot":
-            words += [f"{side}_{what}={_list(attributes[f'{side}_{what}_dims'])}" for side in ("lhs", "rhs") for what in ("batch", "contracting")]
+            words += [f"{side}_{what}={algebra.numbers(attributes[f'{side}_{what}_dims'])}" for side in ("lhs", "rhs") for what in ("batch", "contracting")]
         else:
             labels = attributes["dim_labels"]
-            words += [*_window_words(attributes["window"]), f"lhs_labels={_list(labels.lhs)}", f"rhs_labels={_list(labels.rhs)}",
-                      f"out_labels={_list(labels.out)}", f"feature_groups={attributes['feature_group_count']}",
+            words += [*_window_words(attributes["window"]), f"lhs_labels={algebra.numbers(labels.lhs)}", f"rhs_labels={algebra.numbers(labels.rhs)}",
+                      f"out_labels={algebra.numbers(labels.out)}", f"feature_groups={attributes['feature_group_count']}",
                       f"batch_groups={attributes['batch_group_count']}"]
         return algebra.call("op", opcode, str(operand), *words)
-    words.append(f"in={_list(source.dims)}")
+    words.append(f"in={algebra.numbers(source.dims)}")
     if opcode in RUNTIME and operand == RUNTIME[opcode]:
         return runtime_map(instruction)[0]
     if opcode in RUNTIME and (operand or opcode != "dynamic-update-slice"):
-        return algebra.call("op", "scalar", str(operand), f"out={_list(out.dims)}", "in=")
+        return algebra.call("op", "scalar", str(operand), f"out={algebra.numbers(out.dims)}", "in=")
     if opcode == "reduce-window" and operand < len(instruction.operands) // 2:
         return algebra.call("op", opcode, "0", *words, "joint=1", *_window_words(attributes["window"]))
     if opcode == "select-and-scatter" and operand < 2:
-        place = algebra.call("op", opcode, "1", f"out={_list(out.dims)}", f"in0={_list(out.dims)}", f"in1={_list(instruction.operands[1].shape.dims)}", "joint=1",
+        place = algebra.call("op", opcode, "1", f"out={algebra.numbers(out.dims)}", f"in0={algebra.numbers(out.dims)}", f"in1={algebra.numbers(instruction.operands[1].shape.dims)}", "joint=1",
                              *_window_words(attributes["window"]))
         if operand == 1:
             return place
@@ -185,20 +181,21 @@ def operand_map(instruction: Instruction, operand: int) -> str:
     if opcode == "reduce":
         if operand >= len(instruction.operands) // 2:
             return algebra.call("op", "scalar", str(operand), *words)
-        return algebra.call("op", opcode, str(operand), *words, f"dimensions={_list(attributes['dimensions'])}")
+        return algebra.call("op", opcode, str(operand), *words, f"dimensions={algebra.numbers(attributes['dimensions'])}")
     if opcode == "pad" and operand == 0:
         low, high, interior = zip(*attributes["padding"]) if attributes["padding"] else ((), (), ())
-        return algebra.call("op", opcode, "0", *words, f"low={_list(low)}", f"high={_list(high)}", f"interior={_list(interior)}")
+        return algebra.call("op", opcode, "0", *words, f"low={algebra.numbers(low)}", f"high={algebra.numbers(high)}", f"interior={algebra.numbers(interior)}")
     if opcode in ("broadcast", "transpose", "reverse"):
-        return algebra.call("op", opcode, "0", *words, f"dimensions={_list(attributes.get('dimensions', ()))}")
+        return algebra.call("op", opcode, "0", *words, f"dimensions={algebra.numbers(attributes.get('dimensions', ()))}")
     if opcode == "slice":
         start, _, stride = zip(*attributes["slice"]) if attributes["slice"] else ((), (), ())
-        return algebra.call("op", opcode, "0", *words, f"start={_list(start)}", f"stride={_list(stride)}")
+        return algebra.call("op", opcode, "0", *words, f"start={algebra.numbers(start)}", f"stride={algebra.numbers(stride)}")
     if opcode == "bitcast":
-        return algebra.call("op", opcode, "0", *words, f"out_layout={_list(out.minor_to_major)}",
-                            f"in_layout={_list(source.minor_to_major)}")
+        return algebra.call("op", opcode, "0", *words, f"out_layout={algebra.numbers(out.minor_to_major)}",
+                            f"in_layout={algebra.numbers(source.minor_to_major)}")
     if opcode == "reshape":
         return algebra.call("op", opcode, "0", *words)
+    assert opcode != "scatter", "a scatter is cut out, or kernels of its own"
     if not source.dims and out.dims:
         return algebra.call("op", "scalar", str(operand), *words)
     return algebra.call("op", "elementwise", str(operand), *words)
@@ -212,9 +209,9 @@ def runtime_map(instruction: Instruction) -> "Tuple[str, List[Tuple[str, int, st
     that it is read from, clamped, and the map into it."""
     opcode, attributes, out = instruction.opcode, instruction.attributes, instruction.shape.dims
     operand = RUNTIME[opcode]
-    words = [f"out={_list(out)}", *(f"in{k}={_list(o.shape.dims)}" for k, o in enumerate(instruction.operands[:2])), "all=1"]
+    words = [f"out={algebra.numbers(out)}", *(f"in{k}={algebra.numbers(o.shape.dims)}" for k, o in enumerate(instruction.operands[:2])), "all=1"]
     if opcode == "gather":
-        words += [f"{key}={_list(attributes.get(name, ()))}" for key, name in (
+        words += [f"{key}={algebra.numbers(attributes.get(name, ()))}" for key, name in (
             ("offset_dims", "offset_dims"), ("collapsed", "collapsed_slice_dims"), ("start_index_map", "start_index_map"),
             ("operand_batching", "operand_batching_dims"), ("indices_batching", "start_indices_batching_dims"), ("slice_sizes", "slice_sizes"))]
         words.append(f"index_vector_dim={attributes['index_vector_dim']}")
@@ -238,7 +235,7 @@ def _known(source: Instruction, last: int) -> Optional[int]:
 
 def update_map(dus: Instruction, prefix: str) -> "Tuple[str, Tuple[Tuple[str, Instruction, int], ...]]":
     """The map from an update's index to the result's; its runtime variables: name (after the prefix), scalar operand, largest value."""
-    found = algebra.call("op", "dynamic-update-slice", "1", f"out={_list(dus.shape.dims)}", f"in={_list(dus.operands[1].shape.dims)}", "from=operand")
+    found = algebra.call("op", "dynamic-update-slice", "1", f"out={algebra.numbers(dus.shape.dims)}", f"in={algebra.numbers(dus.operands[1].shape.dims)}", "from=operand")
     known: Dict[str, int] = {}
     starts: List[Tuple[str, Instruction, int]] = []
     for k, v in enumerate(algebra.info(found).of("rt")):

@@ -46,8 +46,10 @@ def key_of(reduce: Instruction) -> Key:
     return shape.dims, tuple(shape.minor_to_major), tuple(sorted(reduce.attributes["dimensions"])), tuple(sorted(orders))
 
 
-def reduces_something(instruction: Instruction) -> bool:
-    """Whether an element is made of several: it is not to be made again wherever it is wanted."""
+def stops(instruction: Instruction) -> bool:
+    """Whether an element is made of several: it is not to be made again wherever it is wanted. A scatter is always kernels of its own."""
+    if instruction.opcode == "scatter":
+        return instruction.shape.leaves()[0].elements > 0
     if instruction.opcode in LOOPS:
         return instruction.opcode == "select-and-scatter" or (math.prod(loop_sizes(instruction)) > 1 and instruction.shape.leaves()[0].elements > 0)
     if instruction.opcode != "reduce":
@@ -80,17 +82,17 @@ def same_place(read: Read, shape: Shape) -> bool:
     return shape.elements == 1 or info.results[0].text == info.variables[0].name
 
 
-def _reads(computation: Computation, roots: Sequence[Root], shape: Shape, stops: Dict[Instruction, int]) -> "List[Tuple[Read, bool]]":
-    """The reduces among `stops` that roots want, and whether they are in the open: not under a condition, not in a called function."""
-    partition = Partition(computation, list(roots), "", shape.dims, cuts=stops)
+def _reads(computation: Computation, roots: Sequence[Root], shape: Shape, ends: Dict[Instruction, int]) -> "List[Tuple[Read, bool]]":
+    """The reduces among `ends` that roots want, and whether they are in the open: not under a condition, not in a called function."""
+    partition = Partition(computation, list(roots), "", shape.dims, cuts=ends)
     return [(read, function is partition.entry and region is function.body)
-            for function in partition.functions for read, region in reads_of(partition, function) if read.source in stops]
+            for function in partition.functions for read, region in reads_of(partition, function) if read.source in ends]
 
 
 @dataclass
 class Plan:
     """cuts: reduces, loops and scatters that go through scratch, with their first buffer's number; fused: the free reduces in the nest of each
-    result; scatters: those whose leaves are results and nothing else, with the results' numbers."""
+    result; scatters: those whose leaves are results as they lie in memory and nothing else, with the results' numbers."""
 
     cuts: Dict[Instruction, int]
     fused: Dict[int, List[Instruction]]
@@ -99,21 +101,22 @@ class Plan:
 
 def plan(computation: Computation, leaves: "Sequence[Tuple[int, Shape, Instruction, int]]") -> Plan:
     """leaves: of the result, with the instruction and the leaf of its shape that gives each, after the result's number."""
-    stops = {i: 0 for i in computation.instructions if reduces_something(i) or i.opcode == "scatter"}
+    ends = {i: 0 for i in computation.instructions if stops(i)}
     cut: Set[Instruction] = set()
     wanted: Dict[int, List[Instruction]] = {}
     found: List[Instruction] = []
     whole_: Dict[Instruction, Dict[int, int]] = {}
-    if not stops:
+    if not ends:
         return Plan({}, {})
     for number, shape, instruction, leaf in leaves:
         if not shape.elements:
             continue
-        if instruction.opcode == "scatter" and leaf not in whole_.get(instruction, {}):
+        own = memory_map(shape) == memory_map(instruction.shape.leaves()[leaf])
+        if instruction.opcode == "scatter" and own and leaf not in whole_.get(instruction, {}):
             whole_.setdefault(instruction, {})[leaf] = number
             found.append(instruction)
             continue
-        reads = _reads(computation, [whole(instruction, leaf, number)], shape, stops)
+        reads = _reads(computation, [whole(instruction, leaf, number)], shape, ends)
         here = list(dict.fromkeys(read.source for read, _ in reads))
         keys = {key_of(i) for i in here if i.opcode == "reduce" and is_free(i)}
         for read, open_ in reads:
@@ -131,7 +134,7 @@ def plan(computation: Computation, leaves: "Sequence[Tuple[int, Shape, Instructi
         done.add(reduce)
         count = len(reduce.operands) // (2 if reduce.opcode in ("reduce", "reduce-window") else 1)
         roots = [whole(o, 0, k) for k, o in enumerate(reduce.operands[:count])]
-        inner = [read.source for root in roots for read, _ in _reads(computation, [root], root.shape, stops)]
+        inner = [read.source for root in roots for read, _ in _reads(computation, [root], root.shape, ends)]
         cut.update(inner)
         found += inner
     direct = {i: [of[k] for k in sorted(of)] for i, of in whole_.items() if i not in cut and len(of) == len(i.shape.leaves())}
@@ -152,8 +155,8 @@ def reduction(nest: Nest, heroes: List[Instruction], sides: "Sequence[Nest]" = (
     roots = [Root(n, o.shape, o, 0, index) for n, o in enumerate(
         o for hero in heroes for o in hero.operands[:len(hero.operands) // 2])]
     for root in (root for side in sides for root in side.partition.roots):
-        step = algebra.call("op", "bitcast", "0", f"out={_list(space.dims)}", f"in={_list(root.shape.dims)}",
-                            f"out_layout={_list(space.minor_to_major)}", f"in_layout={_list(root.shape.minor_to_major)}")
+        step = algebra.call("op", "bitcast", "0", f"out={algebra.numbers(space.dims)}", f"in={algebra.numbers(root.shape.dims)}",
+                            f"out_layout={algebra.numbers(space.minor_to_major)}", f"in_layout={algebra.numbers(root.shape.minor_to_major)}")
         roots.append(Root(root.result, root.shape, root.value, root.output, compose(index, step)))
     inputs = Partition(computation, roots, nest.name + "_inputs", space.dims, 256, cuts)
     inits = [o for hero in heroes for o in hero.operands[len(hero.operands) // 2:]]
@@ -163,7 +166,3 @@ def reduction(nest: Nest, heroes: List[Instruction], sides: "Sequence[Nest]" = (
 
 def reads_same(a: Partition, b: Partition) -> bool:
     return bool(set(buffers_of(a, a.entry)) & set(buffers_of(b, b.entry)))
-
-
-def _list(values: Sequence[int]) -> str:
-    return ",".join(map(str, values))

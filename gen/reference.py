@@ -49,6 +49,8 @@ WHAT EACH OP MEANS (kernels follow the same rules)
   reduce-window     as reduce, over the window's elements that are inside: padding and holes of dilation are left out.
   select-and-scatter  from the init value; for each place of the window in row-major order the elements inside are compared in that
                     order: select(best, next) keeps the best one; out[best] = scatter(source, out[best]).
+  scatter           starts as the operands; rows of the indices in row-major order, then the window's elements: result = combiner(result,
+                    update), each op rounding as elsewhere. An index is not clamped: a window that is not all inside is left out whole.
   pad               interior and negative amounts; pad value elsewhere. iota: the index, converted (integers wrap).
   dynamic-slice, dynamic-update-slice, gather
                     a start index, in its own type, is brought into 0 .. size of the dimension - size of the slice.
@@ -80,11 +82,14 @@ THE BOUND: what a kernel may differ by
     (n + 2) * u * sum |a b| and n least subnormals; u of the accumulator's type. Complex ones: twice as many terms.
   * select-and-scatter: in the reference's order; where what is compared has an error of its own, each element that may be the best one
     may have been combined or not (of windows of more than 256 elements nothing is known).
+  * scatter: kernels may take the updates of an element in any order. n of them that are added are bounded as a reduce's sum is; in CUDA's
+    atomicAdd subnormals of f32 (there, added or coming out) count as zeros: 2 n of the least normal more. What no order changes has no
+    error of its own. Of other combiners, and of unique indices that a check cannot draw so, nothing is known where two updates meet.
   * excess_precision: between ops on f16 and bf16 a kernel may or may not keep a float: both are in the interval.
   * dynamic-slice, dynamic-update-slice, gather: where a start index is not certain, any element may be anything.
   * bitcast-convert and TOTALORDER read the bits of a NaN; where arithmetic made it they are free, and so is the result.
   * A value used twice is two independent intervals, except in multiply(x, x) and compare(x, x).
-  Not covered: kernels that flush subnormals, contract to fused multiply-add, or round f64 -> f16 twice.
+  Not covered: kernels that flush subnormals (but for scatter's sums), contract to fused multiply-add, or round f64 -> f16 twice.
 """
 
 from __future__ import annotations
@@ -471,9 +476,9 @@ static void range_sum_add(range_sum *s, range x) {
   }
 }""",
     "range_sum_result": """
-/* additions in any order, each off by at most unit (relative); no partial sum may pass largest */
-static range range_sum_result(const range_sum *s, double additions, double unit, double largest) {
-  const double error = additions * (unit + 0x1p-52) * s->mass;
+/* additions in any order, each off by at most unit (relative) and lost; no partial sum may pass largest */
+static range range_sum_result(const range_sum *s, double additions, double unit, double largest, double lost) {
+  const double error = additions * ((unit + 0x1p-52) * s->mass + lost);
   if (s->nan || (s->plus && s->minus)) return range_of(NAN, NAN);
   if (s->unknown || !(s->mass + error <= largest)) return range_all();
   if (s->plus) return range_of(INFINITY, INFINITY);
@@ -1088,6 +1093,7 @@ class _Options:
     intervals: bool = False
     excess_precision: bool = False
     reassociate: bool = True
+    flushes: bool = False
     ulps: Mapping[str, float] = field(default_factory=dict)
 
     def budget(self, opcode: str) -> float:
@@ -1893,7 +1899,8 @@ class _Emitter:
         for k, (out, mass) in enumerate(zip(outs, masses)):
             if mass and not out.exact:
                 at = "0" if out.count == 1 else "i"
-                total = f"range_sum_result(&v_{mass.name}[{at}], v_{met.name}[{at}], 0x1p-{UNIT[out.dtype]}, {LARGEST[out.dtype]})"
+                lost = f"2 * {LEAST_NORMAL['f32']}" if out.dtype == "f32" and self.options.flushes else "0.0"     # of what is there and what is added
+                total = f"range_sum_result(&v_{mass.name}[{at}], v_{met.name}[{at}], 0x1p-{UNIT[out.dtype]}, {LARGEST[out.dtype]}, {lost})"
                 lines += _nest((out.count,), [f"const range r = {_rounded(total, out.dtype, f'v_{out.name}[{at}]', self.options)};",
                                               *self.put_interval(out, at, "r")])
         if self.options.intervals and not table_.exact:
@@ -1910,8 +1917,10 @@ class _Emitter:
         """How intervals go through a scatter: exact, by their ends, as a sum in any order, or met (anything where two updates meet)."""
         if not self.options.intervals:
             return "exact"
-        from gen.hlo import apart
+        from gen.hlo import apart, unique_indices
         exact, once = all(one.exact for one in of), apart(i) is not None
+        if unique_indices(i) and not once:      # what is drawn may break the promise that kernels rely on
+            return "met"
         if part is not None:
             dtype = part.shape.dtype
             if dtype not in FLOATS:
@@ -2099,7 +2108,7 @@ class _Emitter:
             if ways[k] in ("sum", "product"):
                 r = f"r{k}"
                 limits = f"0x1p-{UNIT[out.dtype]}, {LARGEST[out.dtype]}" + \
-                    (f", {LEAST_NORMAL[out.dtype]}" if ways[k] == "product" else "")
+                    (f", {LEAST_NORMAL[out.dtype]}" if ways[k] == "product" else ", 0.0")
                 total = f"range_{ways[k]}_result(&ra{k}, {count}.0, {limits})"
                 after.append(f"const range {r} = {_rounded(total, out.dtype, f'a{k}', self.options)};")
             elif out.dtype in FLOATS and parts is not None and zero_sign_matters(i):
@@ -2829,15 +2838,15 @@ def _uses_params(emitter: _Emitter, steps: List[_Step], text: str) -> bool:
     return "params[" in text or any(name in used for name in emitter.parameters)
 
 
-def bound(computation: "Computation", name: str, *, excess_precision: bool = False, reassociate: bool = True,
+def bound(computation: "Computation", name: str, *, excess_precision: bool = False, reassociate: bool = True, flushes: bool = False,
           ulps: Optional[Mapping[str, float]] = None) -> str:
     """C11 text of `int NAME_bound(const void *const *params, double *const *bounds)`.
 
     excess_precision: kernels may keep a float between ops on f16 and bf16. reassociate: they may add and multiply the
     elements of a reduce in any order. ulps: other budgets than ULPS, by opcode (divide 2.5 and sqrt 3 for OpenCL devices
-    that do not promise correct rounding; for f16 and bf16 in ulps of float).
+    that do not promise correct rounding; for f16 and bf16 in ulps of float). flushes: sums of f32 of a scatter may lose subnormals.
     """
-    options = _Options(True, excess_precision, reassociate, dict(ulps or {}))
+    options = _Options(True, excess_precision, reassociate, flushes, dict(ulps or {}))
     emitter, shapes, arrays = _emit(computation, options)
     outs: List[_Array] = []
     given: Dict[str, str] = {}

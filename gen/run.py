@@ -529,6 +529,8 @@ def memory_needed(fusion: Any) -> int:
             total += 2 * leaf.bytes + 16 * leaf.elements
         if instruction.opcode in hlo.CONTRACTIONS:      # its factors as the reference wants them
             total += 24 * sum(operand.shape.elements for operand in instruction.operands)
+        if instruction.opcode == "scatter":      # how many updates meet, and the parts of sums
+            total += 4 * instruction.shape.leaves()[0].elements + 32 * sum(leaf.elements for leaf in instruction.shape.leaves())
     return total
 
 

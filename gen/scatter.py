@@ -5,20 +5,22 @@ is dropped. CPUs take updates in order, so every run gives the same bits: work-i
 moves (each goes through that part of all windows), else by the places that indices name (each takes what falls into its own).
 GPUs take an update a thread: unique indices combine plainly, others by an atomic operation of the device, or by compare-and-swap
 of the 32-bit word (64-bit in CUDA) that the element is in. What has no such word (8 bytes in OpenCL 1.2; small elements of a result
-that is no whole number of words; results that are combined with each other) is done in order there too.
+that is no whole number of words; results that are combined with each other, or more than one that is overwritten) is done in order there
+too. CUDA's atomicAdd takes subnormals of f32 for zeros: the bound of its results says so.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
-from typing import Dict, List, Optional, Sequence, Set, Tuple
+from typing import ContextManager, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
 from gen import algebra, dtypes
 from gen.dialect import NARROW, TINY, Dialect, bits
 from gen.emit import Body, Helpers, Text, Value, buffers_of, conditions, memory_map
-from gen.hlo import Computation, Instruction, unique_indices
+from gen.hlo import Computation, Instruction, apart, unique_indices
 from gen.kernel import BuildError, CFunction, Kernel, Nest, arguments, attribute, function_text, narrowest
 from gen.partition import EMPTY, Function, Partition, Root, compose
 from gen.schedule import Device, Loop, Schedule
@@ -96,8 +98,8 @@ def nests(computation: Computation, instruction: Instruction, targets: "List[Roo
 def _place(instruction: Instruction) -> "Tuple[str, List[Tuple[int, str]]]":
     """From an update's index to the result's; for each runtime variable the last value in range, and the map to where it is read."""
     a, count = instruction.attributes, len(instruction.operands) // 2
-    words = [f"out={_list(instruction.operands[0].shape.dims)}", *(f"in{k}={_list(o.shape.dims)}" for k, o in enumerate(instruction.operands))]
-    words += [f"{key}={_list(a.get(name, ()))}" for key, name in (
+    words = [f"out={algebra.numbers(instruction.operands[0].shape.dims)}", *(f"in{k}={algebra.numbers(o.shape.dims)}" for k, o in enumerate(instruction.operands))]
+    words += [f"{key}={algebra.numbers(a.get(name, ()))}" for key, name in (
         ("offset_dims", "update_window_dims"), ("collapsed", "inserted_window_dims"), ("start_index_map", "scatter_dims_to_operand_dims"),
         ("operand_batching", "input_batching_dims"), ("indices_batching", "scatter_indices_batching_dims"))]
     found, _, *lines = algebra.call("op", "scatter", str(count + 1), *words, f"index_vector_dim={a['index_vector_dim']}", "from=operand",
@@ -114,10 +116,6 @@ def _place(instruction: Instruction) -> "Tuple[str, List[Tuple[int, str]]]":
     return algebra.rename(found, *names) if names else found, indices
 
 
-def _list(values: "Sequence[int]") -> str:
-    return ",".join(map(str, values))
-
-
 # ---- which kernel ----
 
 def kernel(d: Dialect, device: Device, helpers: Helpers, nest: Scatter, excess: bool) -> Kernel:
@@ -129,7 +127,8 @@ def kernel(d: Dialect, device: Device, helpers: Helpers, nest: Scatter, excess: 
     else:
         differs = nest.instruction in varying(nest.partition.computation)
         how = "unique indices" if plain else ", ".join(dict.fromkeys(str(word) for word in atomic)) + \
-            (": may differ between runs in the order that updates of one element are taken" if differs else "")
+            (": may differ between runs in the order that updates of one element are taken" if differs else "") + \
+            (", subnormals of f32 are zero" if any(word == "atomicAdd" and of.shape.dtype == "f32" for word, of in zip(atomic, nest.targets)) else "")
         form, make = Updates(THREADS, how=how, plain=plain), _by_thread
     made = narrowest(helpers, lambda index_type, trial: make(d, trial, nest, form, index_type, excess))
     if made is None:
@@ -164,12 +163,13 @@ def _any_order(combiner: Computation, k: int, count: int, dtype: str) -> bool:
     return _part(combiner, k, count) not in (None, "overwrite") and dtypes.TABLE[dtype].kind != "float"
 
 
-def varying(computation: Computation) -> "Set[Instruction]":
-    """What may differ between runs where updates of one element are taken in any order."""
+def varying(computation: Computation, drawn: bool = False) -> "Set[Instruction]":
+    """What may differ between runs where updates of one element are taken in any order. drawn: with a check's indices, which may meet where
+    it cannot draw them apart, whatever the text promises."""
     found: "Set[Instruction]" = set()
     for one in computation.instructions:
         count = len(one.operands) // 2
-        if one.opcode == "scatter" and not unique_indices(one):
+        if one.opcode == "scatter" and (apart(one) is None if drawn else not unique_indices(one)):
             combiner, shapes = one.attributes["to_apply"], one.shape.leaves()
             if not all(_any_order(combiner, k, count, shape.dtype) for k, shape in enumerate(shapes)):
                 found.add(one)
@@ -183,7 +183,8 @@ def _atomic(d: Dialect, nest: Scatter, k: int) -> "Optional[str]":
     shape, count = nest.targets[k].shape, len(nest.targets)
     dtype, part = shape.dtype, _part(nest.instruction.attributes["to_apply"], k, count)
     width = dtypes.TABLE[dtype].bits if dtype in dtypes.PACKED else bits(dtype)
-    if count > 1 and part is None:
+    parts = [_part(nest.instruction.attributes["to_apply"], j, count) for j in range(count)]
+    if count > 1 and (part is None or (part == "overwrite" and parts.count("overwrite") > 1 and not nest.unique)):     # all are one update's
         return None
     if part == "overwrite" and width >= 8:
         return "plain store"
@@ -192,8 +193,8 @@ def _atomic(d: Dialect, nest: Scatter, k: int) -> "Optional[str]":
     words = {"add": "add", "maximum": "max", "minimum": "min", "and": "and", "or": "or", "xor": "xor"}
     if width >= 32 and part in words and dtypes.TABLE[dtype].kind in ("sint", "uint"):
         return f"atomic_{words[part]}" if d.name == "opencl" else f"atomic{words[part].capitalize()}"
-    if d.name == "cuda" and part == "add" and dtype in ("f32", "f64"):
-        return "atomicAdd"
+    if d.name == "cuda" and part == "add" and (dtype == "f64" or (dtype == "f32" and not {None, "overwrite"} & set(parts))):
+        return "atomicAdd"      # of f32: where the bound is that of a sum, which knows that subnormals are lost
     return "compare and swap"
 
 
@@ -336,8 +337,8 @@ class _Writer:
         if dtype == "bf16" or dtype in TINY:
             return f"{self.helpers.need('value', dtype)}(({d.types['u16' if dtype == 'bf16' else 'u8']}){text})"
         if dtype in NARROW and dtype[0] == "s":
-            width, half = dtypes.TABLE[dtype].bits, 1 << (dtypes.TABLE[dtype].bits - 1)
-            return f"({d.register(dtype)})((int)({text} ^ {half}u) - {half})" if width else text
+            half = 1 << (dtypes.TABLE[dtype].bits - 1)
+            return f"({d.register(dtype)})((int)({text} ^ {half}u) - {half})"
         return f"({d.types['u16'] if dtype == 'f16' else d.register(dtype)}){text}"
 
 
@@ -362,6 +363,14 @@ def _finished(d: Dialect, writer: _Writer, form: Schedule, blocks: int, threads:
                   [], [], "", attribute(d, threads), thread, [*reads, *sorted(writes)], writer.at.flat + writer.of.flat, hero="scatter")
 
 
+@contextmanager
+def _checked(out: Text, head: List[str], check: str) -> "Iterator[None]":
+    """Where an update's indices have been read and are in range. Its value has names of its own: a scope where there is nothing to check."""
+    out.add(*head)
+    with out.block(f"if ({check})") if check else out.block("") if head else nullcontext():
+        yield
+
+
 def _by_thread(d: Dialect, helpers: Helpers, nest: Scatter, form: Schedule, index_type: str, excess: bool) -> Kernel:
     assert isinstance(form, Updates)
     elements = nest.shape.elements
@@ -369,16 +378,12 @@ def _by_thread(d: Dialect, helpers: Helpers, nest: Scatter, form: Schedule, inde
     writer = _Writer(d, helpers, nest, index_type, excess, thread, box)
     head, check = writer.rows()
     text = writer.combined([None] * len(nest.targets) if form.plain else [_atomic(d, nest, k) for k in range(len(nest.targets))])
-    out, depth = Text(), 0
-    for lines, condition in (([], " && ".join(conditions(thread, box, index_type))), (head, check), (writer.names(*text) + text, "")):
-        out.add(*lines)
-        if condition:
-            out.add(f"if ({condition}) {{")
-            out.depth += 1
-            depth += 1
-    for _ in range(depth):
-        out.depth -= 1
-        out.add("}")
+    out, inside = Text(), " && ".join(conditions(thread, box, index_type))
+    with ExitStack() as scopes:
+        if inside:
+            scopes.enter_context(out.block(f"if ({inside})"))
+        scopes.enter_context(_checked(out, head, check))
+        out.add(*writer.names(*text), *text)
     return _finished(d, writer, form, form.blocks(elements), THREADS, out.lines, thread)
 
 
@@ -435,41 +440,25 @@ def _in_order(d: Dialect, helpers: Helpers, nest: Scatter, form: Schedule, index
     if form.items > 1:
         out.add(f"const {t} first = bl_x * {form.chunk};")
     order = sorted(windows, key=lambda k: -_stride(nest, k))
-    depth = 0
 
-    def loop(k: int) -> None:
+    def loop(k: int) -> "ContextManager[None]":
         low, end = "0", str(dims[k])
         if k == across and form.items > 1 and not form.moved:
             low, size = "first", dims[k]
             end = f"first + {form.chunk}" if size % form.chunk == 0 else f"(first + {form.chunk} < {size} ? first + {form.chunk} : {size})"
-        out.add(f"for ({t} i{k} = {low}; i{k} < {end}; ++i{k}) {{")
-        out.depth += 1
-    for k in (k for k in rows if dims[k] != 1):
-        loop(k)
-        depth += 1
-    out.add(*head)
-    if check:
-        out.add(f"if ({check}) {{")
-        out.depth += 1
-        depth += 1
-    out.add(*writer.names(owned, *text))
-    if owned and across is None:
-        out.add(f"if ({owned}) {{")
-        out.depth += 1
-        depth += 1
-    for k in (k for k in order if dims[k] != 1):
-        loop(k)
-        depth += 1
-        if owned and k == across:
-            out.add(f"if (!({owned})) continue;")
-    if not depth:
-        out.add("{")
-        out.depth += 1
-        depth += 1
-    out.add(*text)
-    for _ in range(depth):
-        out.depth -= 1
-        out.add("}")
+        return out.block(f"for ({t} i{k} = {low}; i{k} < {end}; ++i{k})")
+    with ExitStack() as scopes:
+        for k in (k for k in rows if dims[k] != 1):
+            scopes.enter_context(loop(k))
+        scopes.enter_context(_checked(out, head, check))
+        out.add(*writer.names(owned, *text))
+        if owned and across is None:
+            scopes.enter_context(out.block(f"if ({owned})"))
+        for k in (k for k in order if dims[k] != 1):
+            scopes.enter_context(loop(k))
+            if owned and k == across:
+                out.add(f"if (!({owned})) continue;")
+        out.add(*text)
     return _finished(d, writer, form, form.items, 1, out.lines, Function("", dims).index)
 
 

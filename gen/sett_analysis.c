@@ -85,6 +85,17 @@ static sett_map analysis_widened(sett_map_arena *arena, sett_map map, int v, int
   return sett_map_make(arena, wide.dims, 0, 0, wide.variable, 1, &position, 0, NULL);
 }
 
+static void analysis_say_vector(command *self, sett_map map, int v, int width, const sett_analysis_memory *memory) {
+  char name[24];
+  say_text(self, "\nvectors: one access of ");
+  say_int(self, width);
+  say_text(self, " elements, ");
+  say_int(self, width * memory->bits / 8);
+  say_text(self, " bytes, along ");
+  say_text(self, sett_map_name(map, v, name));
+  say_text(self, ": ");
+}
+
 static void analysis_say_moved(command *self, const sett_analysis_coalescing *c, int transaction) {
   say_int(self, c->transactions * transaction);
   say_text(self, " bytes moved, ");
@@ -99,7 +110,7 @@ static void analysis_say_better(command *self, sett_map_arena *arena, sett_map m
   sett_analysis_memory flat = *memory;
   sett_analysis_coalescing c, best = *was;
   char name[24];
-  int v, width, at = 0, shift = 0;
+  int v, at = 0, shift = 0;
   if (!was->whole || linear.kind != SETT_MAP_DEFINED) return;
   flat.dims.count = 0;
   for (v = 1; v < sett_map_variables(linear); ++v) { /* the best vector */
@@ -110,15 +121,7 @@ static void analysis_say_better(command *self, sett_map_arena *arena, sett_map m
     flat.bits = memory->bits;
     if (c.error || !c.whole || c.transactions >= best.transactions) continue;
     best = c;
-    at = v;
-    width = w;
-    say_text(self, "\nvectors: one access of ");
-    say_int(self, width);
-    say_text(self, " elements, ");
-    say_int(self, width * memory->bits / 8);
-    say_text(self, " bytes, along ");
-    say_text(self, sett_map_name(linear, at, name));
-    say_text(self, ": ");
+    analysis_say_vector(self, linear, v, w, memory);
     analysis_say_moved(self, &best, transaction);
   }
   best = *was;
@@ -253,7 +256,6 @@ static void analysis_say_wider(command *self, sett_map_arena *arena, int maps, c
   sett_map linear = maps == 1 ? analysis_linear(arena, map[0], memory) : sett_map_undefined();
   sett_analysis_memory flat = *memory;
   sett_analysis_banks b;
-  char name[24];
   int64_t turns = was->turns;
   int v, w;
   if (linear.kind != SETT_MAP_DEFINED || !was->whole) return;
@@ -266,13 +268,8 @@ static void analysis_say_wider(command *self, sett_map_arena *arena, int maps, c
     flat.bits = memory->bits;
     if (b.error || !b.whole || b.turns >= turns) continue;
     turns = b.turns;
-    say_text(self, "\nvectors: one access of ");
-    say_int(self, w);
-    say_text(self, " elements, ");
-    say_int(self, w * memory->bits / 8);
-    say_text(self, " bytes, along ");
-    say_text(self, sett_map_name(linear, v, name));
-    say_text(self, ": degree ");
+    analysis_say_vector(self, linear, v, w, memory);
+    say_text(self, "degree ");
     say_int(self, b.degree);
     say_text(self, ", ");
     say_int(self, b.turns);

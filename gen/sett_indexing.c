@@ -348,6 +348,16 @@ static void indexing_undefined(indexing *x, sett_analysis_edge *edge, const char
   edge->down = edge->up = indexing_one(x, settp_analysis_answer(SETT_ANALYSIS_UNDEFINED, reason, sett_map_undefined()));
 }
 
+static int indexing_type_bits(int type) {
+  switch (type) {
+#define INDEXING_CASE(name, text, width, memory)                                                                     \
+  case SETT_TILE_##name: return width;
+    SETT_TILE_TYPES(INDEXING_CASE)
+#undef INDEXING_CASE
+    default: return 0;
+  }
+}
+
 /* Under tiles a bitcast keeps the linear position. */
 static sett_analysis_set indexing_tiled_bitcast(indexing *x, const sett_tile_shape *from, const sett_tile_shape *to) {
   sett_analysis_answer one, two;
@@ -359,6 +369,11 @@ static sett_analysis_set indexing_tiled_bitcast(indexing *x, const sett_tile_sha
   one = sett_analysis_compose(&x->arena, &one, &two);
   if (one.all.kind == SETT_MAP_FAILED) one = settp_analysis_answer(SETT_ANALYSIS_UNDEFINED, sett_error_message(one.all.error), sett_map_undefined());
   return indexing_one(x, sett_analysis_tidy(&x->arena, &one, 1));
+}
+
+/* Of a bitcast: are there more elements on one side, because they are narrower? Bits then have places, elements have none. */
+static int indexing_narrows(const sett_tile_shape *from, const sett_tile_shape *to) {
+  return indexing_type_bits(from->type) != indexing_type_bits(to->type) && sett_tile_elements(from) != sett_tile_elements(to);
 }
 
 /* Do elements move as they are? */
@@ -457,6 +472,10 @@ static int indexing_edge(indexing *x, const hlo_instruction *in, int a, int k, i
       break;
     case SETT_ANALYSIS_SELECT_AND_SCATTER: indexing_window(x, in, &op); break;
     case SETT_ANALYSIS_BITCAST:
+      if (indexing_narrows(&in->leaf[a], &source->leaf[b])) {
+        indexing_undefined(x, edge, "elements of one side are parts of the other's");
+        return 1;
+      }
       op.out_layout = indexing_layout(x, &in->leaf[a]);
       op.in_layout = indexing_layout(x, &source->leaf[b]);
       edge->moves = indexing_moves(x, in, found->opcode);

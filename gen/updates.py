@@ -58,10 +58,13 @@ def find(fusion: Fusion, computation: Computation, leaves: "Sequence[Leaf]", nam
             return None, f"elements of {shape.dtype} are parts of a byte"
         if shape.place or dus.shape.tiled or not dus.operands[1].shape.elements:
             return None, f"result {number} is written in tiles" if dus.operands[1].shape.elements else "the update is empty"
+    turned = [number for number, shape, instruction, leaf in leaves if memory_map(shape) != memory_map(instruction.shape.leaves()[leaf])]
+    if turned:
+        return None, f"result {turned[0]} has another layout than the value that it is"
     if any(distribute.layout_of(instruction) for _, _, instruction, _ in leaves):
         return None, "a result is distributed by a layout"
-    if any(plan.reduces_something(i) for i in computation.instructions):
-        return None, "a reduction has kernels of its own"
+    if any(plan.stops(i) for i in computation.instructions):
+        return None, "a reduction or a scatter has kernels of its own"
     space = array_shape(updates[0].shape.dtype, dims, updates[0].shape.minor_to_major)
     roots = [_root(number, dus, n) for n, ((number, _, _), dus) in enumerate(zip(found, updates))]
     partition = Partition(computation, roots, name, dims)

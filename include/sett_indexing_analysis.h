@@ -1014,10 +1014,11 @@ SETT_INLINE void settp_analysis_convolution(settp_analysis_relation *r) {
   }
 }
 
-/* A runtime variable in [0, last], an element of an operand: its variable. Its index is filled in by the caller. */
+/* A runtime variable in [0, last], an element of an operand: its variable. Its index is filled in by the caller. What is not
+   clamped may have no value: a window of one place in a dimension without any. */
 SETT_INLINE int settp_analysis_rt(settp_analysis_relation *r, int operand, int count, int clamped, int64_t last) {
   int var = settp_analysis_var(r, 0, last), k = r->rts++;
-  if (last < 0) settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
+  if (last < (clamped ? 0 : -1)) settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
   r->rt_var[k] = var;
   r->rt[k].operand = operand;
   r->rt[k].count = count;
@@ -1895,22 +1896,22 @@ typedef struct settp_analysis_warps {
   int active;
 } settp_analysis_warps;
 
-/* Where an index is: rows of pitch elements, the minor index changed by the swizzle. -1: outside or an overflow. */
+/* Where an index is: rows of pitch elements, the minor index changed by the swizzle. -1: outside, -2: more than 64 bits hold. */
 SETT_INLINE int64_t settp_analysis_position(const sett_analysis_memory *m, const int64_t *index) {
   int64_t row = 0, minor, turn, pitch;
   int i, n = m->dims.count;
-  if (n == 0) return index[0];
+  if (n == 0) return index[0] < 0 ? -1 : index[0];
   for (i = 0; i < n; ++i)
     if (index[i] < 0 || index[i] >= m->dims.values[i]) return -1;
   for (i = 0; i + 1 < n; ++i) {
     row = settp_analysis_mul(row, m->dims.values[i]);
-    if (row < 0 || !settp_analysis_add_to(&row, index[i])) return -1;
+    if (row < 0 || !settp_analysis_add_to(&row, index[i])) return -2;
   }
   minor = index[n - 1];
   turn = m->swizzle_count ? row / m->swizzle_every % m->swizzle_count * m->swizzle_unit : 0;
   pitch = m->dims.values[n - 1] + m->padding;
   row = settp_analysis_mul(row, pitch);
-  if (row < 0 || !settp_analysis_add_to(&row, minor ^ turn)) return -1;
+  if (row < 0 || !settp_analysis_add_to(&row, minor ^ turn)) return -2;
   return row;
 }
 
@@ -1928,7 +1929,7 @@ SETT_INLINE int settp_analysis_memory_error(const sett_analysis_memory *m) {
   if (m->swizzle_count == 0) return 0;
   if (m->swizzle_count < 0 || m->swizzle_every < 1 || m->swizzle_unit < 1) return SETT_ANALYSIS_ERROR_MEMORY;
   most = settp_analysis_mul(m->swizzle_count - 1, m->swizzle_unit);
-  while (most >= block && block <= minor) block *= 2;
+  while (most >= block && block <= minor / 2) block *= 2;
   return most >= 0 && most < block && minor % block == 0 ? 0 : SETT_ANALYSIS_ERROR_MEMORY;
 }
 
@@ -1995,8 +1996,8 @@ SETT_INLINE int settp_analysis_warps_next(settp_analysis_warps *w, int *whole) {
       }
       if (!inside) continue;
       w->position[i] = settp_analysis_position(w->memory, w->result);
-      if (w->position[i] < 0 || w->position[i] > INT64_MAX / 1024) {
-        w->error = SETT_ANALYSIS_ERROR_OUTSIDE;
+      if (w->position[i] < 0 || w->position[i] > INT64_MAX / 1024) { /* in bits, too, it is to fit */
+        w->error = w->position[i] == -1 ? SETT_ANALYSIS_ERROR_OUTSIDE : SETT_ANALYSIS_ERROR_TOO_LARGE;
         return 0;
       }
       ++w->active;

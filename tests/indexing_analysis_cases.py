@@ -249,6 +249,20 @@ def test_fusions(tmp_path: Path) -> None:
         assert all(line.kind == "exact" for line in lines if line.instruction == "z" and line.operand == "0"), lines
 
 
+def test_where_elements_are_parts_of_others(tmp_path: Path) -> None:
+    """A bitcast to another width has no map of elements; one to as many has."""
+    lines = indexing("f {\n  a = f32[4] parameter(0)\n  b = u8[16] bitcast(a)\n  ROOT c = s8[4,4] bitcast(b)\n}\n", tmp_path)
+    assert {line.map for line in lines if line.instruction in "bf" and line.direction in ("output->operand", "operand->output")} == {"UNDEFINED"}
+    assert all("d0 * 4 + d1" in text for text in maps(lines, "c", ("output->operand",)))
+
+
+def test_a_scatter_into_nothing(tmp_path: Path) -> None:
+    lines = indexing("s {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT r = f32[] add(a, b)\n}\n"
+                     "f {\n  p = f32[0,2] parameter(0)\n  i = s32[3,1] parameter(1)\n  u = f32[3,2] parameter(2)\n  ROOT c = f32[0,2] scatter(p, i, u), "
+                     "update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=s\n}\n", tmp_path)
+    assert set(maps(lines, "c", ("output->operand", "operand->output"))) == {"KNOWN EMPTY"}
+
+
 GOOD = "f {\n  a = f32[4,8] parameter(0)\n  ROOT t = f32[8,4] transpose(a), dimensions={1,0}\n}\n"
 FAULTS = [  # what is put in for what, and where the fault is
     ("f32[8,4]", "f32[4,8]", "3:21"), ("transpose", "transposes", "3:21"), ("(a)", "(b)", "3:31"), ("(a)", "(a, a)", "3:21"), ("(a)", "(a", "3:34"),

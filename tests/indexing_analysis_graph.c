@@ -372,12 +372,35 @@ static void many(void) {
   check(set.first->kind == SETT_ANALYSIS_UNDEFINED && set.first == set.last, "then UNDEFINED");
 }
 
+/* Memories as large as numbers are: a swizzle whose blocks no number counts, positions that are inside and do not fit. */
+static void large(void) {
+  sett_map_arena arena = sett_map_arena_make(memory, sizeof memory);
+  sett_map_variable d = {NULL, 0, 1};
+  sett_expr at[2];
+  sett_analysis_memory m;
+  int64_t dims[2] = {2, INT64_MAX};
+  memset(&m, 0, sizeof m);
+  m.dims.values = dims;
+  m.dims.count = 2;
+  m.bits = 32;
+  m.swizzle_every = m.swizzle_unit = 1;
+  m.swizzle_count = INT64_MAX;
+  at[0] = sett_map_var(&arena, 0);
+  at[1] = sett_map_constant(&arena, 0);
+  check(sett_analysis_bank_conflicts(&arena, sett_map_make(&arena, 1, 0, 0, &d, 2, at, 0, NULL), &m, 32, 4, 32).error == SETT_ANALYSIS_ERROR_MEMORY, "no such swizzle");
+  m.swizzle_count = 0;
+  check(sett_analysis_bank_conflicts(&arena, sett_map_make(&arena, 1, 0, 0, &d, 2, at, 0, NULL), &m, 32, 4, 32).error == SETT_ANALYSIS_ERROR_TOO_LARGE, "inside, but too far");
+  dims[0] = 1;
+  check(sett_analysis_bank_conflicts(&arena, sett_map_make(&arena, 1, 0, 0, &d, 2, at, 0, NULL), &m, 32, 4, 32).error == SETT_ANALYSIS_ERROR_OUTSIDE, "outside");
+}
+
 int main(int argc, char **argv) {
   int i, count = argc > 1 ? atoi(argv[1]) : 300;
   seed = argc > 2 ? (uint64_t)atoll(argv[2]) * 2654435761u + 1 : 20;
   for (i = 0; i < count && failures < 10; ++i) random_graph();
   runtimes();
   many();
+  large();
   printf("%ld checks of %d random graphs, %ld failures\n", checks, count, failures);
   return failures != 0;
 }

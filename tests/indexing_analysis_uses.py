@@ -261,6 +261,8 @@ def test_refused() -> None:
     for words in cases:
         status, answer = algebra.run(*words)
         assert status == 2 and answer.startswith("error: "), (words, status, answer)
+    for command in ("banks", "coalescing"):     # inside, and further than the position's bits are counted
+        assert algebra.run(command, "(t) -> (t, 0), domain: t in [0, 1]", "f64[2,500000000000000000]") == (2, "error: expected sizes whose products fit in 64 bits")
 
 
 if __name__ == "__main__":

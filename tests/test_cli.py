@@ -241,6 +241,15 @@ def test_explain_stages() -> None:
     assert partition.startswith("log_transpose_add: 2 functions"), partition
 
 
+def test_a_reader_that_has_enough() -> None:
+    """`gen explain FILE | head` is no error."""
+    with subprocess.Popen([sys.executable, str(ROOT / "gen"), "explain", str(CATALOGUE / "softmax_f32.hlo")], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True) as done:
+        assert done.stdout and done.stderr
+        done.stdout.close()
+        assert (done.wait(timeout=120), done.stderr.read()) == (0, "")
+
+
 def check_flat(text: str, elements: int) -> None:
     """The map's only result is a sum of variable * stride in which the variables are the digits of 0 .. elements - 1."""
     expression = re.search(r"-> \((.*)\), domain", text)

@@ -268,6 +268,8 @@ WHERE = "  ROOT y = f32[6,8] negate(a), frontend_attributes={sett_distribute=\""
      "expected a complete layout: 4 of 8 elements are held, the rest would be computed by nobody"),
     (Layout([1, 4], [1, 1], [1, 1], [32, 16], [1, 1], [0, 1], [1, 32]).text, len(WHERE) + 1,
      "expected at most 1024 threads in a block, found 4 subgroups of 512"),
+    (Layout([1, 1], [1 << 16, 1], [1, 1], [2, 1], [1, 2], [0, 0], [1, 0]).text, len(WHERE) + 1,
+     "expected at most 65536 slots for a thread, found 131072"),
 ])
 def test_refused(layout: str, column: int, message: str) -> None:
     text = f"HloModule m\nf {{\n  a = f32[6,8] parameter(0)\n{WHERE}{layout}\"}}\n}}\n"
@@ -283,11 +285,17 @@ def test_refused(layout: str, column: int, message: str) -> None:
      "expected sett_distribute on an array that is not in tiles, found f32[6,8]{1,0:T(2,4)}"),
     ("  i = s4[6,8] convert(a)\n  ROOT y = s4[6,8] negate(i), frontend_attributes={sett_distribute=\"%s\"}", (5, 69),
      "expected sett_distribute on elements of whole bytes, found s4[6,8]{1,0}"),
+    ("  b = f32[6,8] abs(a), frontend_attributes={sett_distribute=\"%s\"}\n  ROOT y = (f32[6,8]{1,0:T(2,4)}) tuple(b)", (4, 3),
+     "expected sett_distribute on a result that is not in tiles, 'b' is f32[6,8]{1,0:T(2,4)} there"),
+    ("  i = s32[3,1] parameter(1)\n  u = f32[3,8] parameter(2)\n  ROOT y = f32[6,8] scatter(a, i, u), update_window_dims={1}, inserted_window_dims={0}, "
+     "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=plus, frontend_attributes={sett_distribute=\"%s\"}", (6, 196),
+     "expected sett_distribute on an op that computes its elements one by one: a scatter's updates go where indices say"),
     ("  ROOT y = f32[6,8] negate(a), frontend_attributes={sett_distribute=%s}", (4, 32), 'expected sett_distribute="LAYOUT" or "INTRINSIC.OPERAND"'),
 ])
 def test_refused_where_it_stands(line: str, place: "Tuple[int, int]", message: str, tmp_path: Path) -> None:
     path = tmp_path / "f.hlo"
-    path.write_text(f"HloModule m\nf {{\n  a = f32[6,8] parameter(0)\n{line % ACC}\n}}\n")
+    head = HEAD.replace("\n", " ")
+    path.write_text(f"{head}\nf {{\n  a = f32[6,8] parameter(0)\n{line % ACC}\n}}\n")
     with pytest.raises(hlo.HloError) as error:
         run.load(str(path))
     assert ((error.value.line, error.value.col), error.value.message) == (place, message)

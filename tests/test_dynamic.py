@@ -126,6 +126,9 @@ def test_reads_agree(target: str, device: str, tmp_path: Path) -> None:
 # ---- in place ----
 
 ALIAS = ", input_output_alias={ {}: (0, {}, may-alias) }"
+ADD = "\ns {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT r = f32[] add(a, b)\n}"
+SCATTER = ("  k = s32[3,1] parameter(4)\n  v = f32[3,%s] parameter(5)\n  n = f32[%s] scatter(%s, k, v), update_window_dims={1}, inserted_window_dims={0}, "
+           "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=s\n")
 ARGUMENTS = """  p = f32[40,64] parameter(0)
   u = f32[8,16] parameter(1)
   i = s32[] parameter(2)
@@ -162,6 +165,11 @@ BODIES: Dict[str, Tuple[str, str, str]] = {      # text after the arguments, the
               ", input_output_alias={ {}: (4, {}, may-alias) }", "no kernel for the update alone: results are written in tiles"),
     "not all": ("  w = f32[40,64] dynamic-update-slice(p, u, i, j)\n  n = f32[40,64] negate(w)\n  ROOT r = (f32[40,64], f32[40,64]) tuple(w, n)",
                 ", input_output_alias={ {0}: (0, {}, may-alias) }", "alone: result 1 is no dynamic-update-slice"),
+    "another layout": ("  w = f32[40,64]{1,0} dynamic-update-slice(p, u, i, j)\n  ROOT r = (f32[40,64]{0,1}) tuple(w)",
+                       ", input_output_alias={ {0}: (0, {}, may-alias) }", "alone: result 0 has another layout than the value that it is"),
+    "scattered update": (SCATTER % ("16", "8,16", "u") + WRITE.format("n"), ALIAS + ADD, "alone: a reduction or a scatter has kernels of its own"),
+    "scattered operand": (SCATTER % ("64", "40,64", "p") + "  ROOT w = f32[40,64] dynamic-update-slice(n, u, i, j)", ADD,
+                          "alone: a reduction or a scatter has kernels of its own"),
     "known starts": ("  c = s32[] constant(99)\n  ROOT w = f32[40,64] dynamic-update-slice(p, u, c, j)", ALIAS, "updated in place"),
     "starts of its own": ("  q = s32[40] parameter(4)\n  v = s32[3] parameter(5)\n  h = s32[1] slice(q), slice={[7:8]}\n  s = s32[] reshape(h)\n"
                           "  ROOT w = s32[40] dynamic-update-slice(q, v, s)", ", input_output_alias={ {}: (4, {}, may-alias) }", "is read elsewhere"),
@@ -221,11 +229,18 @@ def test_buffers_that_an_entry_gives(tmp_path: Path) -> None:
     (module(ARGUMENTS + WRITE.format("u"), ", input_output_alias={ {}: (9, {}, may-alias) }"), "expected arrays of the result and of an operand"),
     (module(ARGUMENTS + WRITE.format("u"), ", input_output_alias={ {2}: (0, {}, may-alias) }"), "expected arrays of the result and of an operand"),
     (module(ARGUMENTS + WRITE.format("u"), ", input_output_alias={ {}: 0 }"), "expected { {RESULT}: (OPERAND, {INDEX}), .. }"),
-    (launched("p", ", output_to_operand_aliasing={{}: (7, {})}"), "expected arrays of the result and of an operand")])
+    (launched("p", ", output_to_operand_aliasing={{}: (7, {})}"), "expected arrays of the result and of an operand"),
+    (module(ARGUMENTS + WRITE.format("u"), ", input_output_alias={ {0,,1}: (0, {}) }"), "expected { {RESULT}: (OPERAND, {INDEX}), .. }"),
+    (module(ARGUMENTS + WRITE.format("u"), ", input_output_alias={ {}: (" + "9" * 5000 + ", {}) }"), "expected { {RESULT}: (OPERAND, {INDEX}), .. }"),
+    (module(ARGUMENTS + WRITE.format("u"), ", input_output_alias={ {}: (0, {}), {}: (1, {}) }"), "expected each result once, found {} again"),
+    (launched("p", ", output_to_operand_aliasing={{}: (0, {}), }"), "expected { {RESULT}: (OPERAND, {INDEX}), .. }")])
 def test_bad_aliases(text: str, message: str, tmp_path: Path) -> None:
+    """Each at the attribute's value."""
     (tmp_path / "m.hlo").write_text(text)
     done = subprocess.run([sys.executable, str(ROOT / "gen"), "check", str(tmp_path / "m.hlo"), "--target", "c"], capture_output=True, text=True)
-    assert done.returncode == 2 and re.match(r"error: \S+m\.hlo:\d+:\d+: ", done.stderr) and message in done.stderr, done.stderr
+    at = re.search(r"(?:alias|aliasing)=", text).end()     # type: ignore[union-attr]
+    place = f"{text[:at].count(chr(10)) + 1}:{at - text.rfind(chr(10), 0, at)}"
+    assert done.returncode == 2 and re.match(rf"error: \S+m\.hlo:{place}: ", done.stderr) and message in done.stderr, done.stderr
 
 
 def test_the_harness_sees_other_writes(tmp_path: Path) -> None:

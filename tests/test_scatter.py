@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import struct
 import sys
+import tempfile
 from pathlib import Path
 from typing import Dict, List
 
@@ -14,7 +15,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 import drawn  # noqa: E402
-from gen import build, hlo, run, scatter  # noqa: E402
+from gen import build, hlo, reference, run, scatter  # noqa: E402
+from test_reference import call, compiled, within  # noqa: E402
 
 BODIES = {
     "add": "ROOT r = {t}[] add(a, b)", "multiply": "ROOT r = {t}[] multiply(b, a)", "maximum": "ROOT r = {t}[] maximum(a, b)",
@@ -139,7 +141,19 @@ e {
   ROOT s = (f32[50], s32[50]) scatter(x, n, i, u, v), update_window_dims={}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=both
 }
 """
-WHOLE = {"computed": combiner("add", "f32") + COMPUTED, "both": BOTH, "apart": BOTH.replace("to_apply=both", "to_apply=apart")}
+TORN = BOTH.replace("tuple(m, k)", "tuple(b, j)")      # two values that belong together
+TURNED = text("f32", "60,40", "30,1", "30,40", window="1", inserted="0").replace("ROOT s", "s")[:-2] + "  ROOT r = (f32[60,40]{0,1}) tuple(s)\n}\n"
+EVERY = text("f32", "256", "9", "9", kind="u8", inserted="0").replace("parameter(2)", "convert(i)")      # no index is out of range
+NONE = text("f32", "0,4", "3,1", "3,4", window="1", inserted="0").replace("ROOT s", "s")[:-2] + """  z = f32[] constant(3)
+  n = f32[4] reduce(s, z), dimensions={0}, to_apply=c
+  k = f32[2,4] parameter(3)
+  j = f32[2,4] concatenate(k, s), dimensions={0}
+  b = f32[2,4] broadcast(n), dimensions={1}
+  ROOT r = f32[2,4] add(j, b)
+}
+"""
+WHOLE = {"computed": combiner("add", "f32") + COMPUTED, "both": BOTH, "apart": BOTH.replace("to_apply=both", "to_apply=apart"), "torn": TORN,
+         "turned": TURNED, "every": EVERY, "none": NONE}
 
 
 @pytest.mark.parametrize("target, device", drawn.ON)
@@ -220,6 +234,8 @@ def test_what_is_done_in_order() -> None:
     assert "in order" in how(of("rows", "f32"), "c") and "items" in how(of("rows", "f32"), "c")
     assert "in order, 1 item" in how(text("u8", "7", "9,1", "9", inserted="0"), "opencl", "opencl-gpu")     # no whole words
     assert "in order" in how(WHOLE["both"], "cuda") and "compare and swap" in how(WHOLE["apart"], "cuda")
+    assert "in order" in how(TORN, "cuda") and "unique" in how(TORN.replace("to_apply=both", "unique_indices=true, to_apply=both"), "cuda")
+    assert "compare and swap, plain" in how(BOTH.replace("maximum(a, b)", "add(a, b)").replace("tuple(m, k)", "tuple(m, j)"), "cuda")
     assert "unique" in how(of("rows", "f32", unique=True), "cuda") and "compare" in how(of("rows", "s4", unique=True), "cuda")
 
 
@@ -227,6 +243,49 @@ def test_manifest_says_what_varies() -> None:
     (fusion,) = drawn.fusions(WHOLE["computed"])
     assert all("varies" in entry for entry in build.files(fusion, ["cuda"])[1]["results"])
     assert not any("varies" in entry for entry in build.files(fusion, ["c"])[1]["results"])
+
+
+@pytest.mark.parametrize("step, apart", [
+    ("s32[300,1] reshape(i)", True), ("s64[300,1] convert(r)", True), ("s32[300,1] bitcast(i)", True), ("s32[300,1] copy(r)", True),
+    ("s32[300,1] and(r, r)", False), ("s16[300,1] convert(r)", False), ("s32[300,1]{0,1} copy(r)", False)])
+def test_unique_indices_are_drawn_apart(step: str, apart: bool) -> None:
+    """Behind what keeps their order; where a check cannot draw them so, it does not ask for the same bits twice."""
+    source = text("f32", "8", "300,1", "300", body="overwrite", unique=True, inserted="0").replace("i = s32[300,1]", "i = s32[300]") \
+        .replace("  ROOT s", ("  r = s32[300,1] reshape(i)\n" if "(r" in step else "") + f"  j = {step}\n  ROOT s").replace("(x, i, u)", "(x, j, u)")
+    (fusion,) = drawn.fusions(source)
+    about = build.files(fusion, ["cuda"])[1]
+    assert ("distinct" in about["params"][1], "varies" in about["results"][0]) == (apart, not apart)
+    assert how(source, "cuda").startswith("threads 128") and "unique indices" in how(source, "cuda") and "differ" not in how(source, "cuda")
+
+
+def test_nothing_is_known_where_unique_indices_meet() -> None:
+    source = text("s32", "3", "4,1", "4", unique=True, inserted="0").replace("  ROOT s", "  j = s32[4,1] and(i, i)\n  ROOT s").replace("(x, i, u)", "(x, j, u)")
+    (fusion,) = drawn.fusions(source)
+    data = [struct.pack(f"<{len(values)}i", *values) for values in ([1, 2, 3], [0, 2, 0, 9], [4, 5, 6, 7])]
+    (bounds,) = call(compiled(reference.bound(fusion.computation, "t")).t_bound, data, [24])
+    first, *others = struct.unpack("<3d", bounds)
+    assert first > 1e9 and others == [0, 0]
+
+
+def test_subnormals_of_sums_in_cuda() -> None:
+    """What atomicAdd of f32 takes for zeros is in the bound of that target alone."""
+    assert "subnormals of f32 are zero" in how(of("rows", "f32"), "cuda") and "subnormals" not in how(of("rows", "f64"), "cuda")
+    least, normal = 2.0 ** -149, 2.0 ** -126
+    (fusion,) = drawn.fusions(text("f32", "3", "5,1", "5", inserted="0"))
+    data = [struct.pack("<3f", least, 1.0, normal), struct.pack("<5i", 0, 0, 1, 2, 3), struct.pack("<5f", normal - least, least, -1.0, -normal + least, 7.0)]
+    (got,) = call(compiled(reference.reference(fusion.computation, "t")).t_ref, data, [12])
+    assert struct.unpack("<3f", got) == (normal + least, 0.0, least)
+    flushed = (0.0, 0.0, normal)
+    for target, covered in (("cuda", True), ("c", False)):
+        (bounds,) = call(compiled(reference.bound(fusion.computation, "t", flushes=target == "cuda")).t_bound, data, [24])
+        assert all(within(*one) for one in zip(flushed, struct.unpack("<3f", got), struct.unpack("<3d", bounds))) == covered
+    assert "0x1p-126" in bound_file(fusion, "cuda") and "0x1p-126" not in bound_file(fusion, "c")
+
+
+def bound_file(fusion: hlo.Fusion, target: str) -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        build.build_fusion(fusion, folder, [target])
+        return (Path(folder) / f"{fusion.name}_bound.c").read_text()
 
 
 BAD = {

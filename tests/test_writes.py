@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 import drawn  # noqa: E402
-from gen import algebra, build, concatenate, hlo, maps, plan  # noqa: E402
+from gen import algebra, build, concatenate, hlo, maps, plan, scatter  # noqa: E402
 from gen.kernel import Nest  # noqa: E402
 from gen.schedule import Loop  # noqa: E402
 from test_fusions import Draw  # noqa: E402
@@ -125,6 +125,38 @@ def test_wrong_map_of_a_loop_is_found() -> None:
     assert maps.written_once(made, where) is None       # each once, though elsewhere
     nest.inputs.roots[-1] = replace(side, map=side.map.replace("(i0, i1),", "(i0, (i1 * 2) mod 640),"))
     assert maps.written_once(made, where) is not None
+
+
+SCATTERED = """
+c {
+  a = f32[] parameter(0)
+  ROOT b = f32[] parameter(1)
+}
+e {
+  x = f32[60,20] parameter(0)
+  i = s32[9,1] parameter(1)
+  u = f32[9,20] parameter(2)
+  s = f32[60,20] scatter(x, i, u), update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=c
+  n = f32[60,20] negate(s)
+  ROOT r = (f32[60,20], f32[60,20]) tuple(s, n)
+}
+"""
+
+
+def test_reads_and_updates_beyond_the_end_are_found() -> None:
+    """Of a parameter, of scratch, and the place of an update."""
+    (fusion,) = drawn.fusions(SCATTERED)
+    made = build.nests(fusion)
+    assert maps.all_inside(made) is None
+    copy, update, results = made
+    assert isinstance(update, scatter.Scatter)
+    for nest, pointer in ((copy, "p0"), (results, "q0")):
+        root = nest.partition.roots[0]
+        nest.partition.roots[0] = replace(root, map=shifted(root.map))
+        assert f"{pointer} of f32[60,20]" in (maps.all_inside(made) or "")
+        nest.partition.roots[0] = root
+    update.place = update.place.replace("at0 in [0, 59]", "at0 in [0, 60]")
+    assert "q0 of f32[60,20]{1,0} is updated beyond its end" in (maps.all_inside(made) or "")
 
 
 def test_parts_of_tiled_results() -> None:

@@ -145,7 +145,7 @@ static int job_host(struct job *job, int with_reference)
 
 static void job_close(struct job *job)
 {
-  for (int i = 0; i < 64; ++i) {
+  for (int i = 0; i < MOST_BUFFERS; ++i) {
     if (job->param[i].whole) backend_free(&job->param[i]);
     if (job->result[i].whole && job->fusion->alias[i] < 0) backend_free(&job->result[i]);
     free(job->in[i]), free(job->out[i]), free(job->wanted[i]), free(job->bound[i]);
