@@ -579,6 +579,12 @@ def distinct(computation: Computation) -> Dict[int, List[int]]:
     return found
 
 
+def in_order(computation: Computation) -> Dict[int, List[int]]:
+    """Parameters' buffers of indices that are sorted once they are drawn."""
+    found = {first_leaf(i.operands[len(i.operands) // 2]): hlo.in_order(i) for i in computation.instructions if i.opcode == "scatter" and hlo.in_order(i)}
+    return {n: how for n, how in found.items() if how}
+
+
 def _bytes_written(made: "Sequence[Nest]", results: "Sequence[Shape]") -> int:
     in_place = [nest for nest in made if isinstance(nest, updates.Update) and nest.aliases]
     return sum(nest.shape.elements * dtypes.storage_bytes(root.shape.dtype) for nest in in_place for root in nest.partition.roots) or \
@@ -601,7 +607,7 @@ def points(index: str, partition: Partition) -> int:
 def manifest(fusion: Fusion, programs: Sequence[Program], excess: bool) -> Dict[str, Any]:
     made = nests(fusion)
     leaves = result_leaves(fusion.computation)
-    indices, apart = index_sizes(fusion.computation), distinct(fusion.computation)
+    indices, apart, ordered = index_sizes(fusion.computation), distinct(fusion.computation), in_order(fusion.computation)
     varying, drawn = (set() if all(p.device.cpu for p in programs) else scatter.varying(fusion.computation, drawn) for drawn in (False, True))
 
     def entry(shape: Shape) -> Dict[str, Any]:
@@ -609,7 +615,8 @@ def manifest(fusion: Fusion, programs: Sequence[Program], excess: bool) -> Dict[
 
     return {
         "name": fusion.name, "hero": " ".join(dict.fromkeys(k.hero for p in programs[:1] for k in p.kernels)) or "loop",
-        "params": [{**entry(shape), **({"index_below": indices[n]} if n in indices else {}), **({"distinct": apart[n]} if n in apart else {})}
+        "params": [{**entry(shape), **({"index_below": indices[n]} if n in indices else {}), **({"distinct": apart[n]} if n in apart else {}), **({"sorted": ordered[n]} if n in ordered else {}),
+                    **({"same_as": fusion.same[n]} if n in fusion.same else {})}
                    for n, shape in enumerate(param_leaves(fusion))],
         "results": [{**entry(shape), **({"padding": "zeros"} if tiled.positions(shape) > shape.elements else {}), "exact": moved,
                      **({"varies": "between runs on a GPU, in the order of updates"} if instruction in varying else

@@ -1095,6 +1095,7 @@ class Body:
             if some:
                 self.region(inside)
                 x = [convert(self.read(self.partition.operand(entry, k, inside), inside), o.shape.dtype, kind) for k, o in enumerate(instruction.operands)]
+                x = [self.apply("multiply", {}, kind, [kind, kind], [value, scale], "scaled") for value, scale in zip(x, x[2:])] or x     # of scaled-dot
                 product = self.apply("multiply", {}, kind, [kind, kind], x, "product")
                 self.text.add(f"{total.text} = {self.splat(self.apply('add', {}, kind, [kind, kind], [total, product], 'next'))};")
         return convert(total, kind, instruction.shape.dtype)

@@ -46,6 +46,7 @@ def _title(function: Function) -> str:
 def _partition(fusion: hlo.Fusion) -> str:
     """The functions, with what each computes; those called once would be inlined again by the C compiler."""
     lines = [f"{fusion.name}: {how}" for how in [build.how_updated(fusion)] if how]
+    lines += [f"{fusion.name}: parameter {number} is parameter {one}, in each launch: that is read" for number, one in fusion.same.items()]
     for nest in build.nests(fusion):
         count = len(nest.partition.functions)
         lines.append(f"{fusion.name}: {count} function{'s' if count > 1 else ''}")

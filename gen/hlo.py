@@ -15,7 +15,7 @@ import bisect
 import math
 import re
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path, PurePath
 from typing import Any, Callable, Dict, FrozenSet, Iterator, List, NoReturn, Optional, Sequence, Set, Tuple, Union
@@ -174,13 +174,15 @@ class Module:
 @dataclass(eq=False)
 class Fusion:
     """A computation that becomes kernels. name: a C identifier; kind: 'kLoop', .. or '' where no fusion instruction names one. aliases: results that
-    the module lets take a parameter's buffer, donated: parameters whose buffers any result may take (all of flattened numbers)."""
+    the module lets take a parameter's buffer, donated: parameters whose buffers any result may take, same: parameters whose buffer each launch gives
+    for an earlier one too, which is read in their place (all of flattened numbers)."""
 
     name: str
     computation: Computation
     kind: str
     aliases: Dict[int, int] = field(default_factory=dict)
     donated: FrozenSet[int] = frozenset()
+    same: Dict[int, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -309,7 +311,7 @@ COMPLEX = frozenset("""add subtract multiply divide negate abs real imag complex
 _MOVES = frozenset("""parameter constant iota broadcast transpose reshape bitcast slice reverse pad concatenate reduce tuple
     get-tuple-element fusion call map opt-barrier dynamic-slice dynamic-update-slice gather scatter""".split())
 # An element comes from many of the operands', by a loop nest.
-CONTRACTIONS = frozenset(["dot", "convolution"])
+CONTRACTIONS = frozenset(["dot", "scaled-dot", "convolution"])
 LOOPS = CONTRACTIONS | frozenset(["reduce-window", "select-and-scatter"])
 SUPPORTED = ELEMENTWISE | _MOVES | LOOPS
 
@@ -319,14 +321,14 @@ _UNCHECKED = frozenset("""add-dependency after-all all-gather all-gather-done al
     cholesky collective-broadcast collective-permute collective-permute-done collective-permute-start conditional
     copy-done copy-start custom-call domain dynamic-reshape fft
     get-dimension-size infeed optimization-barrier outfeed partition-id ragged-all-to-all ragged-dot recv
-    recv-done reduce-scatter replica-id rng rng-bit-generator rng-get-and-update-state scaled-dot scan send send-done
+    recv-done reduce-scatter replica-id rng rng-bit-generator rng-get-and-update-state scan send send-done
     set-dimension-size sort stochastic-convert topk triangular-solve while""".split())
 OPCODES = _CHECKED | _UNCHECKED
 
 _ARITY = {**{op: 1 for op in _UNARY}, **{op: 2 for op in _BINARY}, "convert": 1, "copy": 1, "compare": 2, "select": 3,
           "clamp": 3, "reduce-precision": 1, "bitcast-convert": 1, "real": 1, "imag": 1, "complex": 2, "iota": 0, "broadcast": 1, "transpose": 1,
           "reshape": 1, "bitcast": 1, "slice": 1, "reverse": 1, "pad": 2, "get-tuple-element": 1, "opt-barrier": 1, "dot": 2, "convolution": 2,
-          "select-and-scatter": 3}
+          "select-and-scatter": 3, "scaled-dot": 4}
 
 _DIRECTIONS = ("EQ", "NE", "GE", "GT", "LE", "LT")
 _COMPARE_TYPES = ("FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED")
@@ -350,13 +352,13 @@ _TYPED: Dict[str, Dict[str, str]] = {
     "compare": {"direction": "direction", "type": "compare_type"},
     "get-tuple-element": {"index": "integer"},
     "reduce-precision": {"exponent_bits": "integer", "mantissa_bits": "integer"},
-    "dot": {f"{side}_{what}_dims": "integers" for side in ("lhs", "rhs") for what in ("batch", "contracting")},
+    **{op: {f"{side}_{what}_dims": "integers" for side in ("lhs", "rhs") for what in ("batch", "contracting")} for op in ("dot", "scaled-dot")},
     "convolution": {"window": "window", "dim_labels": "labels", "feature_group_count": "integer", "batch_group_count": "integer"},
     "reduce-window": {"window": "window", "to_apply": "computation"},
     "select-and-scatter": {"window": "window", "select": "computation", "scatter": "computation"},
 }
 _OPTIONAL = {("broadcast", "dimensions"), ("map", "dimensions"), ("compare", "type"), ("gather", "operand_batching_dims"),
-             ("gather", "start_indices_batching_dims"), *(("dot", key) for key in _TYPED["dot"]),
+             ("gather", "start_indices_batching_dims"), *((op, key) for op in ("dot", "scaled-dot") for key in _TYPED[op]),
              *(("convolution", key) for key in ("window", "feature_group_count", "batch_group_count")), ("reduce-window", "window"),
              ("select-and-scatter", "window"), ("scatter", "input_batching_dims"), ("scatter", "scatter_indices_batching_dims")}
 _COMMON = frozenset("""metadata backend_config sharding frontend_attributes origin original_value control-predecessors statistics
@@ -1676,8 +1678,9 @@ class _Check:
             if of.dims[d] != indices.dims[row]:
                 self.fail(f"dimension {row} of operand {count} has size {indices.dims[row]}, dimension {d} of operand 0 {of.dims[d]}: "
                           "expected equal sizes", attribute="scatter_indices_batching_dims")
-        if attributes.get("raw", {}).get("unique_indices", "true") not in ("true", "false"):
-            self.fail("expected true or false", attribute="unique_indices")
+        for key in ("unique_indices", "indices_are_sorted"):
+            if attributes.get("raw", {}).get(key, "true") not in ("true", "false"):
+                self.fail("expected true or false", attribute=key)
         types = [self.array(number).dtype for number in range(count)]
         results = self._scalars(types + [self.array(count + 1 + number).dtype for number in range(count)])
         if [one.dtype for one in results] != types or (count > 1) != (attributes["to_apply"].root.shape.kind == "tuple"):
@@ -1820,9 +1823,8 @@ class _Check:
 
     def _product(self) -> str:
         """The type of sums of products: the written one, which may be no narrower than operands that are no floats."""
-        a, b = self.array(0), self.array(1)
         kind = self.written_array().dtype
-        for number, of in enumerate((a, b)):
+        for number, of in enumerate([self.array(k) for k in range(len(self.shapes))]):
             if dtypes.TABLE[of.dtype].kind != "float" and dtypes.TABLE[kind].bits < dtypes.TABLE[of.dtype].bits:
                 self.scanner.fail(self.draft.shape_pos, f"{self.i.opcode}: expected a result of at least {dtypes.TABLE[of.dtype].bits} bits, as operand {number} "
                                                         f"{_bare(of)} has, found {kind}")
@@ -1850,6 +1852,14 @@ class _Check:
         for side, of in (("lhs", a), ("rhs", b)):
             dims += [size for d, size in enumerate(of.dims) if d not in lists[side, "batch"] + lists[side, "contracting"]]
         return array_shape(kind, tuple(dims))
+
+    def _scaled_dot(self) -> Shape:
+        """A dot; an element of a scale serves a block of its factor's elements: its sizes divide the factor's."""
+        for number in (2, 3):
+            of, scale = self.array(number - 2), self.array(number)
+            if scale.rank != of.rank or any(size % blocks if blocks else size for size, blocks in zip(of.dims, scale.dims)):
+                self.fail(f"expected a scale whose sizes divide those of operand {number - 2} {_bare(of)}, found {_bare(scale)}", operand=number)
+        return self._dot()
 
     def _convolution(self) -> Shape:
         a, b, kind, labels = self.array(0), self.array(1), self._product(), self.i.attributes["dim_labels"]
@@ -2107,6 +2117,22 @@ def index_parameter(scatter: Instruction) -> "Optional[Instruction]":
     return None
 
 
+def sorted_indices(scatter: Instruction) -> bool:
+    """Whether rows of indices do not decrease, as the text promises."""
+    return bool(scatter.attributes.get("raw", {}).get("indices_are_sorted") == "true")
+
+
+def in_order(scatter: Instruction) -> "Optional[List[int]]":
+    """Where a scatter promises sorted indices and they are a parameter: how a check sorts them. Between an index's components in memory, how many
+    there are, and these in the order of the operand's dimensions."""
+    a, indices = scatter.attributes, scatter.operands[len(scatter.operands) // 2]
+    to = a["scatter_dims_to_operand_dims"]
+    if not sorted_indices(scatter) or indices.opcode != "parameter" or indices.shape.kind != "array" or not 0 < len(to) <= 8 \
+            or dtypes.TABLE[indices.shape.dtype].bits < 8 or indices.shape.minor_to_major != tuple(range(indices.shape.rank))[::-1]:
+        return None
+    return [math.prod(indices.shape.dims[a["index_vector_dim"] + 1:]), len(to), *sorted(range(len(to)), key=lambda k: to[k])]
+
+
 def apart(scatter: Instruction) -> "Optional[List[int]]":
     """Where a scatter promises unique indices and they are a parameter of its own: how a check draws them, below 2^31 or all ones. Between an
     index's components in memory, how many there are, and for each of them its places that windows do not share, and the window's size."""
@@ -2190,17 +2216,18 @@ def _why_not_product(instruction: Instruction) -> str:
     """What sums of products are made of: floats, integers or complex numbers, not mixed but for integers that floats multiply."""
     to, kinds = instruction.shape.dtype, [operand.shape.dtype for operand in instruction.operands]
     if dtypes.is_complex(to) or any(map(dtypes.is_complex, kinds)):
-        good = kinds == [to, to]
+        good = set(kinds) == {to} and instruction.opcode != "scaled-dot"
     elif "pred" in (to, *kinds):
-        good = kinds == [to, to]
+        good = set(kinds) == {to}
     else:
         good = dtypes.TABLE[to].kind == "float" or all(dtypes.TABLE[kind].kind != "float" for kind in kinds)
-    return "" if good else (f"expected a {instruction.opcode} of numbers of one kind (floats, integers, complex ones of one type, pred) that gives such, found "
-                            f"{kinds[0]} and {kinds[1]} that give {to}")
+    complex_ones = "" if instruction.opcode == "scaled-dot" else "complex ones of one type, "
+    return "" if good else (f"expected a {instruction.opcode} of numbers of one kind (floats, integers, {complex_ones}pred) that gives such, found "
+                            f"{', '.join(kinds[:-1])} and {kinds[-1]} that give {to}")
 
 
 def accumulator(instruction: Instruction) -> str:
-    """The type in which a dot or convolution multiplies and adds: f64 where it is or gives that, f32 for other floats, else the result's."""
+    """The type in which a dot (with its scales) or convolution multiplies and adds: f64 where it is or gives that, f32 for other floats, else the result's."""
     to, kinds = instruction.shape.dtype, [operand.shape.dtype for operand in instruction.operands]
     if dtypes.TABLE[to].kind != "float":
         return to
@@ -2517,6 +2544,7 @@ def _make_plan(module: Module) -> _Plan:
             fusions.append(Fusion(instruction.name, inlined(computation, module.filename), ""))
             launches.append((fusions[-1], instruction, own))
     _give_names(fusions, stem)
+    _share_buffers(launches)
     _give_buffers(module, entry, launches)
     return _Plan(fusions, launches, entry)
 
@@ -2565,6 +2593,41 @@ def _module_aliases(module: Module) -> Dict[int, int]:
                   (module.filename, *module.places.get("input_output_alias", (1, 1))))
 
 
+def _share_buffers(launches: "List[Tuple[Fusion, Instruction, List[Instruction]]]") -> None:
+    """Arrays that each launch of a fusion takes from one buffer are one parameter to it, the first; the others are left, and not read."""
+    given: "Dict[Fusion, List[List[Value]]]" = {}
+    for fusion, _, operands in launches:
+        given.setdefault(fusion, []).append([value for operand in operands for value in _values(operand)])
+    for fusion, rows in given.items():
+        first: "Dict[Tuple[Value, ...], Tuple[int, Instruction]]" = {}
+        stands: Dict[Instruction, Instruction] = {}
+        number = 0
+        for parameter in fusion.computation.parameters:
+            if parameter.shape.kind == "array":
+                known, one = first.setdefault(tuple(row[number] for row in rows), (number, parameter))
+                if one is not parameter:
+                    fusion.same[number], stands[parameter] = known, one
+            number += len(parameter.shape.leaves())
+        if stands:
+            fusion.computation = _with_one_for(fusion.computation, stands)
+
+
+def _with_one_for(computation: Computation, stands: "Dict[Instruction, Instruction]") -> Computation:
+    """The computation with some parameters read in place of others."""
+    made = Computation(computation.name, line=computation.line, col=computation.col, depth=computation.depth, attributes=computation.attributes)
+    known: Dict[Instruction, Instruction] = {}
+    for instruction in [*computation.parameters, *(i for i in computation.instructions if i.opcode != "parameter")]:
+        operands = [known[stands.get(operand, operand)] for operand in instruction.operands]
+        known[instruction] = replace(instruction, operands=operands, users=[], computation=made)
+        made.instructions.append(known[instruction])
+        for operand in dict.fromkeys(operands):
+            operand.users.append(known[instruction])
+    made.parameters = [known[parameter] for parameter in computation.parameters]
+    root = _root(computation)
+    made.root = known[stands.get(root, root)]
+    return made
+
+
 def _give_buffers(module: Module, entry: Computation, launches: "List[Tuple[Fusion, Instruction, List[Instruction]]]") -> None:
     """What each fusion may overwrite, in all of its launches: what the fusion itself says, what the module's aliases come down to, and copies that the
     entry makes for it alone."""
@@ -2572,15 +2635,17 @@ def _give_buffers(module: Module, entry: Computation, launches: "List[Tuple[Fusi
     parameters = [Value(p, leaf) for p in entry.parameters for leaf in range(len(p.shape.leaves()))]
     results = _values(root)
     given = {results[k]: parameters[n] for k, n in _module_aliases(module).items()}
-    reads = Counter(value for _, _, operands in launches for operand in operands for value in _values(operand))
+    reads = Counter(value for fusion, _, operands in launches
+                    for n, value in enumerate(value for operand in operands for value in _values(operand)) if n not in fusion.same)
     kept = set(results)
     first: Set[int] = set()
     for fusion, instruction, operands in launches:
         text = instruction.attributes.get("raw", {}).get("output_to_operand_aliasing", "")
         own = _pairs(text, instruction.shape, [o.shape for o in operands], "output_to_operand_aliasing",
                      (module.filename, *instruction.places.get("output_to_operand_aliasing", (instruction.line, instruction.col))))
+        own = {k: fusion.same.get(n, n) for k, n in own.items()}
         values = [value for operand in operands for value in _values(operand)]
-        alone = {value: n for n, value in enumerate(values) if reads[value] == 1 and value not in kept}
+        alone = {value: n for n, value in enumerate(values) if n not in fusion.same and reads[value] == 1 and value not in kept}
         for leaf in range(len(instruction.shape.leaves())):
             value = given.get(Value(instruction, leaf))
             if value in alone:

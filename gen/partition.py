@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
 from gen import algebra, dtypes
-from gen.hlo import LOOPS, Computation, Instruction, Shape, Window, c_identifier
+from gen.hlo import CONTRACTIONS, LOOPS, Computation, Instruction, Shape, Window, c_identifier
 
 MOVES = frozenset("broadcast transpose reshape bitcast slice reverse copy get-tuple-element".split())
 LEAVES = frozenset("parameter constant iota".split())
@@ -126,7 +126,7 @@ def loop_sizes(instruction: Instruction) -> "Tuple[int, ...]":
     attributes = instruction.attributes
     if instruction.opcode == "reduce":
         return tuple(instruction.operands[0].shape.dims[k] for k in sorted(attributes["dimensions"]))
-    if instruction.opcode == "dot":
+    if instruction.opcode in ("dot", "scaled-dot"):
         return tuple(instruction.operands[0].shape.dims[k] for k in attributes["lhs_contracting_dims"])
     if instruction.opcode == "convolution":
         return (*attributes["window"].size, instruction.operands[1].shape.dims[attributes["dim_labels"].rhs[0]])
@@ -154,9 +154,9 @@ def operand_map(instruction: Instruction, operand: int) -> str:
     if opcode == "concatenate":
         words += [f"in{k}={algebra.numbers(o.shape.dims)}" for k, o in enumerate(instruction.operands)]
         return algebra.call("op", opcode, str(operand), *words, f"dimension={algebra.numbers(attributes['dimensions'])}")
-    if opcode in ("dot", "convolution"):
+    if opcode in CONTRACTIONS:
         words += [f"in{k}={algebra.numbers(o.shape.dims)}" for k, o in enumerate(instruction.operands)] + ["joint=1"]
-        if opcode == "dot":
+        if opcode != "convolution":
             words += [f"{side}_{what}={algebra.numbers(attributes[f'{side}_{what}_dims'])}" for side in ("lhs", "rhs") for what in ("batch", "contracting")]
         else:
             labels = attributes["dim_labels"]
@@ -410,7 +410,7 @@ class Partition:
         region.entries.append(entry)
         if instruction.opcode == "reduce" or instruction.opcode in LOOPS:
             self._loop(entry, region)
-            if instruction.opcode not in ("reduce", "dot"):
+            if instruction.opcode not in ("reduce", "dot", "scaled-dot"):
                 entry.regions.append(Region("guard", function, entry.regions[-1], ranges=entry.regions[-1].ranges))
             if instruction.opcode == "select-and-scatter":
                 self._loop(entry, entry.regions[-1], entry.regions[-1].ranges)

@@ -45,7 +45,8 @@ WHAT EACH OP MEANS (kernels follow the same rules)
                     reduced dims, every combiner op rounding as it would elsewhere.
   dot, convolution  operands converted to the accumulator's type (f64 where one is or the result is; f32 for other floats; else the
                     result's), products and sums rounded to it, the contracted (a window's, then input features) in row-major
-                    order from 0; one conversion at the end. pred: or of ands. Complex: by parts. Padding and holes add nothing.
+                    order from 0; one conversion at the end. scaled-dot: each operand, converted, times the element of its scale whose block
+                    it is in, rounded; then the dot. pred: or of ands. Complex: by parts. Padding and holes add nothing.
   reduce-window     as reduce, over the window's elements that are inside: padding and holes of dilation are left out.
   select-and-scatter  from the init value; for each place of the window in row-major order the elements inside are compared in that
                     order: select(best, next) keeps the best one; out[best] = scatter(source, out[best]).
@@ -1533,7 +1534,7 @@ class _Emitter:
             "reshape": self.reshape, "copy": self.reshape, "bitcast": self.bitcast, "bitcast-convert": self.bitcast,
             "slice": self.slice, "reverse": self.reverse, "pad": self.pad, "concatenate": self.concatenate,
             "dynamic-slice": self.dynamic_slice, "dynamic-update-slice": self.dynamic_update_slice, "gather": self.gather,
-            "dot": self.dot, "convolution": self.convolution, "select-and-scatter": self.select_and_scatter}
+            "dot": self.dot, "scaled-dot": self.scaled_dot, "convolution": self.convolution, "select-and-scatter": self.select_and_scatter}
         return moves.get(opcode, self.elementwise)(i, _leaves(x))
 
     def title(self, i: "Instruction") -> str:
@@ -2209,6 +2210,32 @@ class _Emitter:
         self.step(self.title(i), lines, [out], [f for group in factors for f in group])
         return out
 
+    def scaled_dot(self, i: "Instruction", x: List[_Array]) -> _Array:
+        """A dot of what its scales make of the operands."""
+        kind = _accumulator(i.shape.dtype, [a.dtype for a in x])
+        return self.dot(i, [self.scaled(i, k, of, scale, kind) for k, (of, scale) in enumerate(zip(x, x[2:]))])
+
+    def scaled(self, i: "Instruction", k: int, x: _Array, scale: _Array, kind: str) -> _Array:
+        """An operand in the accumulator's type, each element times that of the scale in whose block it is."""
+        index, lines, sides = _indices(x.dims), [], []
+        blocks = [f"{at} / {size // each}" if 0 < each < size else at for at, size, each in zip(index, x.dims, scale.dims)]
+        for name, array, where in (("x", x, index), ("scale", scale, blocks)):
+            element = self.element(array, _at(where, _strides(array.dims)))
+            value, interval = (element.v, element.interval) if array.dtype == kind else (_value("convert", {}, kind, [element]), None)
+            if element.interval is not None and interval is None:
+                interval = _range("convert", {}, kind, [element], name, False, self.options)
+            lines.append(f"const {STORAGE[kind]} {name} = {value};")
+            sides.append(_Scalar(name, kind, interval))
+        vague = any(side.interval is not None for side in sides)
+        out = _Array(self.unique(f"{i.name}_scaled{k}"), kind, x.dims, not vague, bits=kind not in FLOATS)
+        at = _at(index, _strides(x.dims))
+        lines += [f"const {STORAGE[kind]} v = {_value('multiply', {}, kind, sides)};", f"v_{out.name}[{at}] = v;"]
+        if vague:
+            r = _range("multiply", {}, kind, sides, "v", False, self.options)
+            lines += [f"const {'range' if kind in FLOATS else 'irange'} r = {r};", *self.put_interval(out, at, "r")]
+        self.step(f"operand {k} of {i.name} times its scale", _nest(x.dims, lines), [out], [x, scale])
+        return out
+
     def rounded(self, i: "Instruction", out: _Array, total: _Scalar, sums: "Optional[_Sums]", each: str, count: int, at: str) -> List[str]:
         """Statements that convert a sum of products to the result, with its interval."""
         lines = [f"const {STORAGE[out.dtype]} v = {_value('convert', {}, out.dtype, [total])};", f"v_{out.name}[{at}] = v;"]
@@ -2227,10 +2254,7 @@ class _Emitter:
         """A dot or convolution, element by element of the result."""
         dims = tuple(i.shape.dims)
         index = [f"i{d}" for d in range(len(dims))]
-        if i.opcode == "dot":
-            before, tests, loops, at = self.dot_indices(i, x, index)
-        else:
-            before, tests, loops, at = self.convolution_indices(i, x, index)
+        before, tests, loops, at = (self.convolution_indices if i.opcode == "convolution" else self.dot_indices)(i, x, index)
         intervals = self.options.intervals and (kind in FLOATS or not (x[0].exact and x[1].exact)) and _count(loops) > 0
         factors = [self.factor(i, k, a, kind, "i", "i", lambda lines, n=a.count: [f"for (int64_t i = 0; i < {n}; ++i) {{", *("  " + line for line in lines), "}"], a.count)
                    for k, a in enumerate(x)]

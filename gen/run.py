@@ -234,8 +234,9 @@ def _buffer_table(name: str, entries: Sequence[Dict[str, Any]]) -> str:
         bits, kind = BITS_AND_KIND[entry["dtype"]]
         elements = entry["positions"] * (2 if dtypes.is_complex(entry["dtype"]) else 1)     # the parts, one by one
         rows.append(f"  {{ {entry['bytes']}u, {elements}u, {bits}, SETT_{kind}, {int(bool(entry.get('exact')))}, {entry.get('index_below', 0)}u, "
-                    f"{{ {', '.join(f'{n}u' for n in entry.get('distinct', [0]))} }}, {int('varies' in entry)} }},\n")
-    return f"static const struct sett_buffer {name}[] = {{\n{''.join(rows) or '  { 0, 0, 8, SETT_UINT, 0, 0, { 0 }, 0 },' + chr(10)}}};\n"
+                    f"{{ {', '.join(f'{n}u' for n in entry.get('distinct', [0]))} }}, {{ {', '.join(f'{n}u' for n in entry.get('sorted', [0]))} }}, "
+                    f"{int('varies' in entry)} }},\n")
+    return f"static const struct sett_buffer {name}[] = {{\n{''.join(rows) or '  { 0, 0, 8, SETT_UINT, 0, 0, { 0 }, { 0 }, 0 },' + chr(10)}}};\n"
 
 
 OPENCL_GLUE = """
@@ -527,8 +528,8 @@ def memory_needed(fusion: Any) -> int:
     for instruction in fusion.computation.instructions:
         for leaf in instruction.shape.leaves():
             total += 2 * leaf.bytes + 16 * leaf.elements
-        if instruction.opcode in hlo.CONTRACTIONS:      # its factors as the reference wants them
-            total += 24 * sum(operand.shape.elements for operand in instruction.operands)
+        if instruction.opcode in hlo.CONTRACTIONS:      # its factors as the reference wants them, and scaled ones
+            total += (24 + 24 * (instruction.opcode == "scaled-dot")) * sum(operand.shape.elements for operand in instruction.operands)
         if instruction.opcode == "scatter":      # how many updates meet, and the parts of sums
             total += 4 * instruction.shape.leaves()[0].elements + 32 * sum(leaf.elements for leaf in instruction.shape.leaves())
     return total

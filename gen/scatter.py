@@ -7,6 +7,10 @@ GPUs take an update a thread: unique indices combine plainly, others by an atomi
 of the 32-bit word (64-bit in CUDA) that the element is in. What has no such word (8 bytes in OpenCL 1.2; small elements of a result
 that is no whole number of words; results that are combined with each other, or more than one that is overwritten) is done in order there
 too. CUDA's atomicAdd takes subnormals of f32 for zeros: the bound of its results says so.
+
+Where indices are sorted a thread of a GPU takes a run of rows for one element of the window: updates of one place that follow one another
+are combined first, and the atomic operation is one for all. It goes by the places that it reads, so rows that are not sorted, against the
+promise, are right too.
 """
 
 from __future__ import annotations
@@ -20,7 +24,7 @@ from typing import ContextManager, Dict, Iterator, List, Optional, Sequence, Set
 from gen import algebra, dtypes
 from gen.dialect import NARROW, TINY, Dialect, bits
 from gen.emit import Body, Helpers, Text, Value, buffers_of, conditions, memory_map
-from gen.hlo import Computation, Instruction, apart, unique_indices
+from gen.hlo import Computation, Instruction, apart, array_shape, sorted_indices, unique_indices
 from gen.kernel import BuildError, CFunction, Kernel, Nest, arguments, attribute, function_text, narrowest
 from gen.partition import EMPTY, Function, Partition, Root, compose
 from gen.schedule import Device, Loop, Schedule
@@ -28,6 +32,8 @@ from gen.schedule import Device, Loop, Schedule
 LEAST = 4096     # updates that are worth sharing
 NEAR = 128       # neighbours that an item takes at least, where more items would have fewer
 THREADS = 128
+RUNS = 4         # runs of sorted rows for each unit of a GPU, at least
+FULL = 2048      # threads that fill a unit
 
 
 @dataclass(eq=False)
@@ -66,10 +72,11 @@ class InOrder(Schedule):
 
 @dataclass(frozen=True)
 class Updates(Loop):
-    """A thread an update. plain: no two write one element; how: words for people."""
+    """A thread an update. plain: no two write one element; run: rows that a thread takes one after another; how: words for people."""
 
     how: str = ""
     plain: bool = False
+    run: int = 1
 
     def text(self) -> str:
         return f"{super().text()}, {self.how}"
@@ -129,11 +136,37 @@ def kernel(d: Dialect, device: Device, helpers: Helpers, nest: Scatter, excess: 
         how = "unique indices" if plain else ", ".join(dict.fromkeys(str(word) for word in atomic)) + \
             (": may differ between runs in the order that updates of one element are taken" if differs else "") + \
             (", subnormals of f32 are zero" if any(word == "atomicAdd" and of.shape.dtype == "f32" for word, of in zip(atomic, nest.targets)) else "")
-        form, make = Updates(THREADS, how=how, plain=plain), _by_thread
+        run, why = (1, "") if plain else _run(device, nest)
+        form, make = Updates(THREADS, how=how + why, plain=plain, run=run), _by_thread if run == 1 else _by_run
     made = narrowest(helpers, lambda index_type, trial: make(d, trial, nest, form, index_type, excess))
     if made is None:
         raise BuildError(f"{nest.name}: the index does not fit 64 bits")
     return made
+
+
+def _run(device: Device, nest: Scatter) -> "Tuple[int, str]":
+    """Rows of sorted indices that a thread takes, and words that say so, or why it takes one ("": nothing is promised). As many runs
+    as places, and a few for each unit; but no longer ones than leave threads to fill the device."""
+    if not sorted_indices(nest.instruction):
+        return 1, ""
+    count, combiner = len(nest.targets), nest.instruction.attributes["to_apply"]
+    for k, target in enumerate(nest.targets):
+        if _part(combiner, k, count) in (None, "overwrite"):
+            return 1, f"; sorted, but result {k} is not combined by one op that goes in any order"
+        if target.shape.dtype in (*dtypes.PACKED, *TINY):
+            return 1, f"; sorted, but sums of {target.shape.dtype} are not kept"
+    rows, places = _rows(nest), math.prod(last + 1 for last in nest.lasts)
+    if rows <= RUNS * device.units:
+        return 1, f"; sorted, but {rows} rows are too few for runs"
+    run = -(-rows // max(RUNS * device.units, places))
+    if run == 1:
+        return 1, f"; sorted, but {rows} rows for {places} places are no runs"
+    run = min(run, max(2, nest.shape.elements // (FULL * device.units)))
+    return run, f"; sorted: {run} rows a thread, one operation for those of one place"
+
+
+def _rows(nest: Scatter) -> int:
+    return math.prod(size for k, size in enumerate(nest.shape.dims) if k not in nest.instruction.attributes["update_window_dims"])
 
 
 def _through(one: Instruction) -> Instruction:
@@ -233,6 +266,21 @@ class _Writer:
         """Statements that combine an update. how: the atomic operations; None: plainly."""
         nest, body = self.nest, self.of
         combiner = nest.instruction.attributes["to_apply"]
+        new, at_of = self.update()
+        if how[0] is not None:
+            for k, (target, at) in enumerate(zip(nest.targets, at_of)):
+                body.text.add(self.atomic(k, str(how[k]), target, at, new[k]))
+            return body.text.lines
+        used = _used(combiner)
+        old = [self.load(x, at) if k in used else Value("0", x.shape.dtype) for k, (x, at) in enumerate(zip(nest.targets, at_of))]
+        made = [body.settled(v, "next") for v in body.scalar(combiner, [*old, *new])]
+        for target, at, value in zip(nest.targets, at_of, made):
+            self.store(target, at, value)
+        return body.text.lines
+
+    def update(self) -> "Tuple[List[Value], List[str]]":
+        """An update's value for each result, and where in it it goes, as names."""
+        nest, body = self.nest, self.of
         body.region(nest.partition.entry.body)
         new = [Value("0", target.shape.dtype) for target in nest.targets]
         for root in nest.partition.roots:
@@ -247,16 +295,27 @@ class _Writer:
                 places[text] = body.name("at", "")
                 body.text.add(f"const {self.t} {places[text]} = {text};")
             at_of.append(places[text])
-        if how[0] is not None:
-            for k, (target, at) in enumerate(zip(nest.targets, at_of)):
-                body.text.add(self.atomic(k, str(how[k]), target, at, new[k]))
-            return body.text.lines
-        used = _used(combiner)
-        old = [self.load(x, at) if k in used else Value("0", x.shape.dtype) for k, (x, at) in enumerate(zip(nest.targets, at_of))]
-        made = [body.settled(v, "next") for v in body.scalar(combiner, [*old, *new])]
-        for target, at, value in zip(nest.targets, at_of, made):
-            self.store(target, at, value)
-        return body.text.lines
+        return new, at_of
+
+    def held(self, how: "Sequence[str]") -> "Tuple[List[str], List[str], List[str]]":
+        """Statements before a run of updates, for one of them, and after the run: updates of one place are held and combined, and go to the results
+        by an atomic operation when another place comes."""
+        nest, body, count = self.nest, self.of, len(self.nest.targets)
+        new, at_of = self.update()
+        new = [body.real(value) for value in new]
+        some, lasts = body.name("some", ""), {at: body.name("last", "") for at in dict.fromkeys(at_of)}
+        sums = [Value(body.name("sum", ""), value.dtype) for value in new]
+        first = [f"int {some} = 0;", *(f"{self.t} {last} = 0;" for last in lasts.values()),
+                 *(f"{body.type(one.dtype)} {one.text} = {self.d.literal(0, one.dtype)};" for one in sums)]
+        flush = [self.atomic(k, how[k], target, lasts[at], one) for k, (target, at, one) in enumerate(zip(nest.targets, at_of, sums))]
+        flush = [f"if ({some}) {flush[0]}"] if count == 1 else [f"if ({some}) {{", *("  " + line for line in flush), "}"]
+        with body.text.block(f"if ({some} && {at_of[0]} == {lasts[at_of[0]]})"):
+            for k, one in enumerate(sums):
+                body.text.add(f"{one.text} = {body.settled(self.component(body, [*sums, *new], k), 'next').text};")
+        with body.text.block("else"):
+            body.text.add(*flush, *(f"{last} = {at};" for at, last in lasts.items()), *(f"{one.text} = {value.text};" for one, value in zip(sums, new)),
+                          f"{some} = 1;")
+        return first, body.text.lines, flush
 
     def load(self, target: Root, at: str) -> Value:
         dtype, body = target.shape.dtype, self.of
@@ -385,6 +444,36 @@ def _by_thread(d: Dialect, helpers: Helpers, nest: Scatter, form: Schedule, inde
         scopes.enter_context(_checked(out, head, check))
         out.add(*writer.names(*text), *text)
     return _finished(d, writer, form, form.blocks(elements), THREADS, out.lines, thread)
+
+
+def _by_run(d: Dialect, helpers: Helpers, nest: Scatter, form: Schedule, index_type: str, excess: bool) -> Kernel:
+    """A thread goes through a run of rows with one element of the window; what comes to one place is combined before it is written."""
+    assert isinstance(form, Updates)
+    a, rows = nest.instruction.attributes, _rows(nest)
+    window = nest.shape.elements // rows
+    runs = -(-rows // form.run)
+    # updates in the order of rows, then of the window as it lies in memory; neighbouring threads have neighbours of the window
+    order = [k for k in nest.shape.minor_to_major if k in a["update_window_dims"]]
+    order += [k for k in reversed(range(nest.shape.rank)) if k not in a["update_window_dims"]]
+    ordered = algebra.call("shape", "unmap", array_shape(nest.shape.dtype, nest.shape.dims, tuple(order)).text)
+    place = f"(p floordiv {window} * {form.run} + step) * {window} + p mod {window}"
+    walk = algebra.simplify(f"(p)[step] -> ({place}), domain: p in [0, {runs * window - 1}], step in [0, {form.run - 1}], "
+                            f"{place} in [0, {nest.shape.elements - 1}]")
+    thread = compose(form.thread_map(runs * window), compose(walk, ordered))
+    box = {**form.box(runs * window), "step": (0, form.run - 1)}
+    writer = _Writer(d, helpers, nest, index_type, excess, thread, box)
+    head, check = writer.rows()
+    first, text, flush = writer.held([str(_atomic(d, nest, k)) for k in range(len(nest.targets))])
+    out, inside = Text(), " && ".join(conditions(thread, box, index_type))
+    out.add(*first)
+    with ExitStack() as scopes:
+        scopes.enter_context(out.block(f"for ({writer.t} step = 0; step < {form.run}; ++step)"))
+        if inside:
+            scopes.enter_context(out.block(f"if ({inside})"))
+        scopes.enter_context(_checked(out, head, check))
+        out.add(*writer.names(*text), *text)
+    out.add(*flush)
+    return _finished(d, writer, form, form.blocks(runs * window), THREADS, out.lines, thread)
 
 
 def _shared(device: Device, nest: Scatter) -> InOrder:

@@ -509,7 +509,7 @@ class Draw:
         one = "pred" if kind == "pred" else self.r.choice(INTEGERS + FLOATS)
         return one, one, one
 
-    def dot(self) -> None:
+    def dot(self, scaled: bool = False) -> None:
         kinds = self.product_types()
         a = self.small([kinds[0]])
         kind, rank = self.product_types() if a.dtype != kinds[0] else kinds, len(a.dims)
@@ -531,8 +531,20 @@ class Draw:
                  "rhs_contracting": [at["k", k] for k in range(len(contracted))]}
         out = [a.dims[d] for d in batch] + [size for d, size in enumerate(a.dims) if d not in batch + contracted] + [size for mark, _, size in sides if mark == "n"]
         each = math.prod(a.dims[d] for d in contracted) * (a.cost + b.cost + 2)
-        if kind == kinds and self.fits(out, each):
-            self.emit("dot", kinds[2], out, [a, b], "".join(f", {name}_dims={{{','.join(map(str, dims))}}}" for name, dims in lists.items()), each)
+        if kind == kinds and self.fits(out, 2 * each if scaled else each):
+            scales = [self.scale(n, kinds[2]) for n in (a, b)] if scaled else []
+            self.emit("scaled-dot" if scaled else "dot", kinds[2], out, [a, b, *scales],
+                      "".join(f", {name}_dims={{{','.join(map(str, dims))}}}" for name, dims in lists.items()), each)
+
+    def scaled_dot(self) -> None:
+        self.dot(True)
+
+    def scale(self, node: Node, to: str) -> Node:
+        """A value that has an element for each block of another's, of a type that a scaled-dot to this one takes."""
+        dims = tuple(size // self.r.choice([k for k in range(1, size + 1) if size % k == 0]) if size else 0 for size in node.dims)
+        kinds = [to] if to == "pred" else FLOATS if to in FLOATS else ["s8", "u8", to]
+        same = [n for n in self.nodes if n.dims == dims and n.dtype in kinds and n.cost < 500]
+        return self.r.choice(same) if same and self.r.random() < 0.5 else self.leaf(dims, self.r.choice(kinds))
 
     def window(self, base: Sequence[int], dilated: bool = True, reversal: bool = False) -> "Tuple[str, Tuple[int, ...], Tuple[int, ...]]":
         """The text of a window over a base; its size; how many places it has in each dimension, counted one by one."""

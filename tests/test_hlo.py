@@ -161,7 +161,7 @@ class Checks(unittest.TestCase):
         (f32[4,8], f32[]) tuple(a, z) | () tuple() | s32[2] get-tuple-element(t), index=1 | f32[4] reduce(a, z), dimensions={1}, to_apply=add
         f32[] reduce(a, z), dimensions={1,0}, to_apply=add | f32[4,8] reduce(a, z), dimensions={}, to_apply=add | f32[4,8] map(a, b), dimensions={0,1}, to_apply=add
         f32[] call(z, z), to_apply=add | f32[] fusion(z, z), kind=kLoop, calls=add | f32[4,8]{0,1} negate(a) | f32[4,8] erf(a) | f32[] pad(z, z), padding=
-        (f32[4], s32[4]) reduce(a, i, z, f0), dimensions={1}, to_apply=both
+        (f32[4], s32[4]) reduce(a, i, z, f0), dimensions={1}, to_apply=both | f32[4,4] scaled-dot(a, b, a, b), lhs_contracting_dims={1}, rhs_contracting_dims={1}
         """
 
     WRONG = """
@@ -183,6 +183,9 @@ class Checks(unittest.TestCase):
         f32[4] reduce(a, h), dimensions={1}, to_apply=add | s32[4] reduce(i, f0), dimensions={1}, to_apply=add | f32[4] reduce(a, z), dimensions={1}, to_apply=both | f32[4] reduce(a, z), dimensions={1}
         f32[4] reduce(a, b, z), dimensions={1}, to_apply=add | (f32[4]) reduce(a, z), dimensions={1}, to_apply=add | (f32[4], s32[4]) reduce(a, h, z, f0), dimensions={1}, to_apply=both
         f32[4,8] map(a, h), dimensions={0,1}, to_apply=add | f32[4,8] map(a, b), dimensions={0,0}, to_apply=add | f32[4,8] map(a), dimensions={0,1}, to_apply=add | f32[] call(z), to_apply=add
+        f32[4,4] scaled-dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={1} | f32[4,4] scaled-dot(a, b, z, b), lhs_contracting_dims={1}, rhs_contracting_dims={1}
+        f32[8,8] scaled-dot(a, b, a, b), lhs_contracting_dims={1}, rhs_contracting_dims={1} | f32[2] scaled-dot(h2, h, h2, h), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+        f32[4,8,8] scaled-dot(h, a, h, h2)
         f32[] fusion(z, a), kind=kLoop, calls=add | f32[2] fusion(z, z), kind=kLoop, calls=add | f32[] fusion(z, z), calls=add | f32[] fusion(z, z), kind=kLoop | f32[4,8] negate(nothing)
         """
 
@@ -212,7 +215,7 @@ class Checks(unittest.TestCase):
 
     def test_inferred_shapes(self) -> None:
         """Where the rule knows the result, the shape may be left out and is the one written."""
-        needed = {"convert", "iota", "broadcast", "reshape", "bitcast", "bitcast-convert"}
+        needed = {"convert", "iota", "broadcast", "reshape", "bitcast", "bitcast-convert", "scaled-dot"}
         for row in self.rows(self.GOOD):
             opcode = row.split("(")[1 if row.startswith("(") else 0]
             short = row[row.index(")") + 2:] if row.startswith("(") else row.split(" ", 1)[1]
@@ -339,6 +342,8 @@ class Unsupported(unittest.TestCase):
              "complex ones of one type, pred) that gives such, found f32 and f32 that give s32"),
             ([p, " c = c64[4] convert(p)", " r = c64[] dot(p, c), lhs_contracting_dims={0}, rhs_contracting_dims={0}"], "4:2: expected a dot of numbers of "
              "one kind (floats, integers, complex ones of one type, pred) that gives such, found f32 and c64 that give c64"),
+            ([" c = c64[4] parameter(0)", " r = c64[] scaled-dot(c, c, c, c), lhs_contracting_dims={0}, rhs_contracting_dims={0}"], "3:2: expected a scaled-dot of "
+             "numbers of one kind (floats, integers, pred) that gives such, found c64, c64, c64 and c64 that give c64"),
             ([" p = f32[1,4] parameter(0)", " r = pred[1,1] convolution(p, p), dim_labels=bf_oi->bf"], "3:2: expected a convolution of numbers of one kind "
              "(floats, integers, complex ones of one type, pred) that gives such, found f32 and f32 that give pred"),
             ([" p = f6e3m2fn[4] parameter(0)"], "2:2: expected a type whose elements fill bytes by a power of two, found 'f6e3m2fn': f8e4m3fn holds its values, in f6e3m2fn[4]{0} of 'parameter'"),

@@ -23,7 +23,7 @@ BATCH = 8
 
 class Loops(Draw):
     def step(self) -> None:
-        loops = [self.dot, self.dot, self.convolution, self.reduce_window, self.select_and_scatter]
+        loops = [self.dot, self.dot, self.scaled_dot, self.convolution, self.reduce_window, self.select_and_scatter]
         others = [self.unary, self.binary, self.select, self.convert, self.broadcast, self.transpose, self.reshape, self.slice, self.pad, self.concatenate,
                   self.reduce, self.map, self.both]
         self.r.choice(loops * 2 + others)()
@@ -63,6 +63,17 @@ FIXED = {
     "complex_window": "p = c64[7] parameter(0) z = c64[] parameter(1) ROOT r = c64[4] reduce-window(p, z), window={size=3 stride=2 pad=1_1}, to_apply=sum",
     "complex_convolution": "p = c128[2,3,6] parameter(0) k = c128[3,4,2] parameter(1)\n"
                            "  ROOT c = c128[2,4,6] convolution(p, k), window={size=2 pad=1_0 rhs_reversal=1}, dim_labels=bf0_io0->bf0",
+    "scaled": """p = f8e4m3fn[6,64] parameter(0) q = bf16[33,64] parameter(1) s = f8e8m0fnu[6,2] parameter(2) t = bf16[1,1] parameter(3)
+  ROOT d = f32[6,33] scaled-dot(p, q, s, t), lhs_contracting_dims={1}, rhs_contracting_dims={1}""",
+    "scaled_packed": """p = f4e2m1fn[2,6,64] parameter(0) q = f4e2m1fn[64,2,34] parameter(1) s = f8e4m3fn[2,3,4] parameter(2) t = f8e4m3fn[4,1,17] parameter(3)
+  ROOT d = bf16[2,6,34] scaled-dot(p, q, s, t), lhs_batch_dims={0}, rhs_batch_dims={1}, lhs_contracting_dims={2}, rhs_contracting_dims={0}""",
+    "scaled_fused": """p = f16[16,96] parameter(0) q = f32[96,8] parameter(1) s = f32[16] parameter(2) t = bf16[3,8] parameter(3) one = f32[1,1] constant({{1}})
+  l = f16[16,96] tanh(p) e = f32[16] exponential(s) r = f32[16,1] reshape(e) u = bf16[3,8] abs(t)
+  d = f32[16,8] scaled-dot(l, q, r, u), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  n = f64[8,16] scaled-dot(q, p, one, one), lhs_contracting_dims={0}, rhs_contracting_dims={1}
+  ROOT r2 = (f32[16,8], f64[8,16]) tuple(d, n)""",
+    "scaled_integers": """p = s8[5,12] parameter(0) q = u8[12,3] parameter(1) s = s32[5,3] parameter(2) t = s8[2,3] parameter(3)
+  ROOT d = s32[5,3] scaled-dot(p, q, s, t), lhs_contracting_dims={1}, rhs_contracting_dims={0}""",
     "packed": "p = s4[6,8] parameter(0) q = u4[8,6] parameter(1) ROOT d = s32[6,6] dot(p, q), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
     "packed_result": "p = s4[6,8] parameter(0) q = s4[8,6] parameter(1) ROOT d = s4[6,6] dot(p, q), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
     "f8": "p = f8e4m3fn[6,64] parameter(0) q = f8e5m2[64,33] parameter(1) ROOT d = f8e4m3[6,33] dot(p, q), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
@@ -113,7 +124,7 @@ def test_fixed_loops(target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         run.find_device(target, run.Options())
     except run.RunError as error:
         pytest.skip(error.message)
-    names = ["complex", "packed_result", "f8", "attention", "largest", "pooling", "empty"] if target == "cuda-on-cpu" else list(FIXED)
+    names = ["complex", "packed_result", "f8", "scaled", "scaled_packed", "scaled_fused", "attention", "largest", "pooling", "empty"] if target == "cuda-on-cpu" else list(FIXED)
     texts = {name: f"{COMPUTATIONS}ENTRY e {{\n  {FIXED[name]}\n}}\n" for name in names}
     for name, text in texts.items():
         (fusion,) = hlo.fusions(hlo.parse(text, f"{name}.hlo"))

@@ -18,7 +18,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from gen import hlo  # noqa: E402
+from gen import build, explain, hlo  # noqa: E402
+from gen.run import Options  # noqa: E402
 from gen_run import run  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -332,3 +333,90 @@ def test_block_is_checked(tmp_path: Path) -> None:
     needs_dots(BLOCK)
     done = check(BLOCK, tmp_path, "c")
     assert done.returncode == 0 and f" c {FUSIONS}/{FUSIONS} " in done.stdout.splitlines()[-1], done.stdout + done.stderr
+
+
+# ---- one buffer as several parameters ----
+
+TWICE = """HloModule m
+f {
+  b = f32[3,5] parameter(1)
+  n = f32[3,5] negate(b)
+  a = f32[3,5] parameter(0)
+  c = f32[5,3] parameter(2)
+  t = f32[3,5] transpose(c), dimensions={1,0}
+  m = f32[3,5] multiply(a, n)
+  ROOT r = f32[3,5] add(m, t)
+}
+ENTRY e {
+  p = f32[3,5] parameter(0)
+  q = f32[5,3] parameter(1)
+  t = (f32[3,5], f32[5,3]) tuple(p, q)
+  g = f32[3,5] get-tuple-element(t), index=0
+  x = f32[3,5] fusion(p, g, q), kind=kLoop, calls=f
+  ROOT y = f32[3,5] fusion(x, SECOND, q), kind=kLoop, calls=f
+}
+"""
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_one_buffer_twice(target: str, tmp_path: Path) -> None:
+    """Two parameters are one argument of a kernel where every launch gives them one buffer; else each has its own."""
+    p, q = [(7 * k) % 11 - 5.0 for k in range(15)], [(5 * k) % 7 - 3.0 for k in range(15)]
+    turned = [q[j * 3 + i] for i in range(3) for j in range(5)]
+    x = [t - a * a for a, t in zip(p, turned)]
+    for second, wanted, pointers in (("x", [t - a * a for a, t in zip(x, turned)], ["p0", "p2"]),
+                                     ("p", [t - a * b for a, b, t in zip(x, p, turned)], ["p0", "p1", "p2"])):
+        text = TWICE.replace("SECOND", second)
+        (fusion,) = hlo.fusions(hlo.parse(text, "m.hlo"))
+        made, about = build.files(fusion, ["cuda", "opencl", "c"])
+        for name in ("m.cu", "m.cl", "m.c"):
+            assert re.findall(r"\bp\d\b", re.search(r"void sett_m\(([^)]*)\)", made[name]).group(1)) == pointers, name  # type: ignore[union-attr]
+        assert [one.get("same_as") for one in about["params"]] == [None, 0 if second == "x" else None, None]
+        assert ("parameter 1: f32[3,5]{1,0}, 60 bytes, is parameter 0" in made["m.h"]) == (second == "x")
+        explained = explain.stages(hlo.parse(text, "m.hlo"), ["c"], Options())["partition"]
+        assert ("m: parameter 1 is parameter 0, in each launch: that is read" in explained) == (second == "x")
+        (tmp_path / second).mkdir()
+        assert floats(run(text, [packed(p), packed(q)], target, tmp_path / second)[0]) == wanted
+
+
+UPDATED = """HloModule m
+f {
+  p = f32[9,8] parameter(0)
+  u = f32[2,3] parameter(1)
+  i = s32[] parameter(2)
+  j = s32[] parameter(3)
+  q = f32[9,8] parameter(4)
+  o = f32[2,3] dynamic-slice(q, ROW, COLUMN), dynamic_slice_sizes={2,3}
+  n = f32[2,3] add(o, u)
+  ROOT w = f32[9,8] dynamic-update-slice(p, n, i, j)
+}
+ENTRY e {
+  p = f32[9,8] parameter(0)
+  u = f32[2,3] parameter(1)
+  i = s32[] parameter(2)
+  j = s32[] parameter(3)
+  c = f32[9,8] copy(p)
+  ROOT w = f32[9,8] fusion(c, u, i, j, c), kind=kLoop, calls=f
+}
+"""
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("row, column", [("i", "j"), ("j", "i")])
+def test_updated_and_read(row: str, column: str, target: str, tmp_path: Path) -> None:
+    """A buffer that is updated in place and is another parameter too: only where what is read of it is the element that is then written."""
+    for said in ("", ", output_to_operand_aliasing={{}: (4, {})}"):
+        text = UPDATED.replace("ROW", row).replace("COLUMN", column).replace("calls=f\n", f"calls=f{said}\n")
+        fusion = hlo.fusions(hlo.parse(text, "m.hlo"))[-1]
+        made, about = build.files(fusion, ["c"])
+        assert about["aliases"] == ([{"result": 0, "parameter": 0}] if row == "i" else [])
+        assert about["params"][4]["same_as"] == 0
+        values, update = [float(k) for k in range(72)], [100.0 * k for k in range(6)]
+        wanted, (i, j) = list(values), (5, 2)
+        for k in range(6):
+            a, b = (i, j) if row == "i" else (j, i)
+            wanted[(i + k // 3) * 8 + j + k % 3] = update[k] + values[(a + k // 3) * 8 + b + k % 3]
+        data = [packed(values), packed(update), struct.pack("<i", i), struct.pack("<i", j)]
+        folder = tmp_path / ("said" if said else "copy")
+        folder.mkdir()
+        assert floats(run(text, data, target, folder)[0]) == wanted

@@ -1,17 +1,19 @@
 """The OpenCL kernels of all heroes in oclgrind: no data race, no access out of bounds, right results.
 
 Small shapes that take every path: whole and moved-back tiles, several work-groups, parts and their second kernel, local memory
-and barriers on GPU classes. Slow (an interpreter), so not among `ninja test` but in `ninja test-peer`.
+and barriers on GPU classes; then every SHARE-th of the small files that others wrote, where SETT_ALL is set every one. Slow (an interpreter), so not
+among `ninja test` but in `ninja test-peer`.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import List, Sequence, Tuple
+from typing import List, Optional, Sequence, Tuple
 
 import pytest
 
@@ -22,6 +24,11 @@ from gen import hlo, run  # noqa: E402
 
 pytestmark = pytest.mark.skipif(not shutil.which("oclgrind"), reason="SKIP: no oclgrind")
 DEVICES = ("pocl-cpu", "opencl-gpu")
+PEER = Path(__file__).resolve().parent.parent.parent / "shared" / "peer"
+# oclgrind 21.10 has no words for some intrinsics that clang's optimiser comes up with, and extends vectors of single bits wrongly.
+AS_WRITTEN = ("--build-options", "-cl-opt-disable")
+SMALL = 20_000     # elements of all parameters and results of a file
+SHARE = 24
 
 
 def _list(values: Sequence[int]) -> str:
@@ -118,6 +125,8 @@ OTHERS = {
               "  ROOT r = s8[40,70] dynamic-update-slice(x, u, i, j)",
     "dot": "a = f32[3,17,20] parameter(0)\n  b = f32[3,20,33] parameter(1)\n  ROOT r = f32[3,17,33] dot(a, b), lhs_batch_dims={0}, rhs_batch_dims={0}, "
            "lhs_contracting_dims={2}, rhs_contracting_dims={1}",
+    "scaled-dot": "a = f8e4m3fn[17,64] parameter(0)\n  b = f4e2m1fn[64,34] parameter(1)\n  s = f8e8m0fnu[17,2] parameter(2)\n  t = f32[4,1] parameter(3)\n"
+                  "  ROOT r = f32[17,34] scaled-dot(a, b, s, t), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
     "convolution": "a = f32[2,9,10,3] parameter(0)\n  k = f32[3,2,3,5] parameter(1)\n  ROOT r = f32[2,5,11,5] convolution(a, k), "
                    "window={size=3x2 stride=2x1 pad=1_1x1_1}, dim_labels=b01f_01io->b01f",
     "reduce-window": "x = f32[20,33] parameter(0)\n  z = f32[] constant(0)\n  ROOT r = f32[10,33] reduce-window(x, z), "
@@ -128,6 +137,9 @@ OTHERS = {
                    "  ROOT r = f32[80,64] concatenate(a, b, c), dimensions={0}",
     "scatter": "x = f32[20,16] parameter(0)\n  i = s32[50,1] parameter(1)\n  u = f32[50,16] parameter(2)\n  ROOT r = f32[20,16] scatter(x, i, u), "
                "update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add",
+    "sorted scatter": "x = f32[20,5] parameter(0)\n  i = s32[300,1] parameter(1)\n  u = f32[300,5] parameter(2)\n  ROOT r = f32[20,5] scatter(x, i, u), "
+                      "update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, indices_are_sorted=true, "
+                      "to_apply=add",
     "bits": "x = f32[37] parameter(0)\n  ROOT r = u8[37,4] bitcast-convert(x)",
 }
 MORE = "more {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT s = pred[] compare(a, b), direction=GE\n}\n"
@@ -150,10 +162,10 @@ STREAMED = [transpose("f32", (33, 40), (1, 0)), transpose("u16", (97, 64), (1, 0
             transpose("f32", (6, 5, 32), (1, 0, 2)), transpose("f32", (70, 64), (1, 0)), reduce("f32", (530, 40), (1,)), reduce("bf16", (1040, 17), (1,))]
 
 
-def grind(built: run.Built) -> Tuple[str, str]:
+def grind(built: run.Built, *options: str) -> Tuple[str, str]:
     """A check of one fusion in oclgrind: what the harness says, and what oclgrind does."""
     library = run.compile_fusion(built, "opencl")
-    done = subprocess.run(["oclgrind", "--data-races", "--uniform-writes", str(run.harness("opencl")), "check", "", "1", "1", "300", str(library)],
+    done = subprocess.run(["oclgrind", "--data-races", "--uniform-writes", *options, str(run.harness("opencl")), "check", "", "1", "1", "300", str(library)],
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=600)
     return done.stdout, "\n".join(line for line in done.stderr.splitlines() if line.strip() and not re.match(r"\d+ warnings? generated", line))
 
@@ -174,12 +186,39 @@ def test_streamed(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 def clean(text: str, device: str, tmp_path: Path) -> None:
     file = tmp_path / "case.hlo"
     file.write_text(text)
-    for fusion in hlo.fusions(run.load(str(file))):
-        built = run.build(fusion, tmp_path / "built", "opencl", run.Options(schedule=device))
-        out, said = grind(built)
-        assert not said, said[:4000]
+    wrong = faults(hlo.fusions(run.load(str(file))), device, tmp_path)
+    assert not wrong, wrong
+
+
+def faults(fusions: "Sequence[hlo.Fusion]", device: str, folder: Path, *options: str) -> str:
+    """What oclgrind or the harness has to say of the first fusion that is not clean."""
+    for number, fusion in enumerate(fusions):
+        out, said = grind(run.build(fusion, folder / str(number), "opencl", run.Options(schedule=device)), *options)
         results = [line for line in out.splitlines() if '"result"' in line]
-        assert len(results) == 1 and '"status": "PASS"' in results[0], out[-2000:]
+        if said or len(results) != 1 or '"status": "PASS"' not in results[0]:
+            return f"{fusion.name}: {said[:4000] or out[-2000:]}"
+    return ""
+
+
+def small(file: Path) -> "Optional[List[hlo.Fusion]]":
+    """The fusions of a file that oclgrind has the time for; None of any other, or one that is refused."""
+    try:
+        fusions = hlo.fusions(run.load(str(file)))
+    except hlo.HloError:
+        return None
+    ends = [leaf.elements for f in fusions for i in [*f.computation.parameters, f.computation.root] for leaf in i.shape.leaves()]  # type: ignore[union-attr]
+    return fusions if sum(ends) < SMALL and sum(map(run.work_needed, fusions)) < 10 * SMALL else None
+
+
+@pytest.mark.skipif(not PEER.exists(), reason="SKIP: no ../shared/peer")
+@pytest.mark.parametrize("device", DEVICES)
+def test_what_others_wrote(device: str, tmp_path: Path) -> None:
+    files = sorted(p for folder in ("hlo", "fusions") for p in (PEER / folder).rglob("*.hlo"))
+    found = {file: fusions for file, fusions in zip(files, map(small, files)) if fusions}
+    every = [*found][::1 if os.environ.get("SETT_ALL") else SHARE]
+    wrong = [f"{file.name}: {said}" for file in every for said in [faults(found[file], device, tmp_path / file.stem, *AS_WRITTEN)] if said]
+    print(f"{device}: {len(every) - len(wrong)} of {len(every)} clean; {len(files) - len(found)} of {len(files)} files are large or refused")
+    assert not wrong, "\n".join(wrong)
 
 
 def test_faults_are_found(tmp_path: Path) -> None:

@@ -11,6 +11,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Callable, Dict, List, Sequence, Tuple
 
+import pytest
+
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -63,8 +65,10 @@ def arranged(places: Sequence[int], values: Sequence[int]) -> Index:
     return tuple(found)
 
 
-def test_dot() -> None:
-    rng = random.Random(1)
+@pytest.mark.parametrize("scaled", [False, True])
+def test_dot(scaled: bool) -> None:
+    """With scales: an element of one serves a block of its factor's."""
+    rng = random.Random(1 + scaled)
     for _ in range(12):
         sizes = {name: [rng.choice([0, 1, 2, 3, 17]) if rng.random() < 0.9 else 20 for _ in range(rng.randint(0, 2 - (name == "b")))] for name in "bkmn"}
         sides = []
@@ -78,12 +82,20 @@ def test_dot() -> None:
         lists = "".join(f", {side}_{what}_dims={{{','.join(str(sides[k].index((name, d))) for d in range(len(sizes[name])))}}}"
                         for k, side in enumerate(("lhs", "rhs")) for what, name in (("batch", "b"), ("contracting", "k")))
         a, b = (drawn(rng, d) for d in dims)
+        blocks = [[rng.choice([n for n in range(1, size + 1) if size % n == 0] or [1]) for size in d] for d in dims]
+        scales = [drawn(rng, [size // n for size, n in zip(d, each)]) for d, each in zip(dims, blocks)]
         sums = {index: 0 for index in box(out)}
         for at in itertools.product(*(box(sizes[name]) for name in "bkmn")):
             one = dict(zip("bkmn", at))
             x, y = (tensor[tuple(one[name][d] for name, d in side)] for tensor, side in zip((a, b), sides))
+            if scaled:
+                places = [[one[name][d] // n for (name, d), n in zip(side, each)] for side, each in zip(sides, blocks)]
+                x, y = (value * scale[tuple(place)] for value, scale, place in zip((x, y), scales, places))
             sums[(*one["b"], *(one["m"][d] for d in free[0]), *(one["n"][d] for d in free[1]))] += x * y
-        assert results(module(text("s32", out), "dot", [text("s8", dims[0]), text("s16", dims[1])], lists), [a, b]) == list(sums.values())
+        shapes = [text("s8", dims[0]), text("s16", dims[1])]
+        shapes += [text(kind, [size // n for size, n in zip(d, each)]) for kind, d, each in zip(("s32", "s8"), dims, blocks)] if scaled else []
+        assert results(module(text("s32", out), "scaled-dot" if scaled else "dot", shapes, lists), [a, b, *scales] if scaled else [a, b]) \
+            == list(sums.values())
 
 
 def window(rng: random.Random, base: Sequence[int], dilated: bool) -> "Tuple[str, List[int], List[int], Callable[[Index, Index], Index]]":
@@ -174,12 +186,15 @@ def f32(x: float) -> float:
     return float(struct.unpack("<f", struct.pack("<f", x))[0])
 
 
-def test_bound_of_sums_of_products() -> None:
-    """Products rounded or fused, sums in any order, factors with errors of their own: never further off than the bound, and not less by much."""
+@pytest.mark.parametrize("scaled", [False, True])
+def test_bound_of_sums_of_products(scaled: bool) -> None:
+    """Products rounded or fused, sums in any order, factors with errors of their own: never further off than the bound, and not less by much.
+    Scales of 1/2, one for all of a factor, change nothing but the size."""
     rng, k, n = random.Random(5), 40, 19
+    opcode, scales, times = ("scaled-dot", ", half, half", 0.25) if scaled else ("dot", "", 1.0)
     for prologue, inexact in (("copy", 0.0), ("exponential", 3 * 2.0 ** -23)):
-        source = f"e {{ p = f32[2,{k}] parameter(0) b = f32[{k},{n}] parameter(1) a = f32[2,{k}] {prologue}(p)\n" \
-                 f" ROOT d = f32[2,{n}] dot(a, b), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}} }}"
+        source = f"e {{ p = f32[2,{k}] parameter(0) b = f32[{k},{n}] parameter(1) a = f32[2,{k}] {prologue}(p) half = f32[1,1] constant({{{{0.5}}}})\n" \
+                 f" ROOT d = f32[2,{n}] {opcode}(a, b{scales}), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}} }}"
         (fusion,) = hlo.fusions(hlo.parse(source, "t.hlo"))
         a, b = ([f32(rng.uniform(-2, 2) * 10 ** rng.uniform(-2, 2)) for _ in range(count)] for count in (2 * k, k * n))
         a = [min(x, 20.0) for x in a]
@@ -189,12 +204,13 @@ def test_bound_of_sums_of_products() -> None:
         values, allowances = struct.unpack(f"<{2 * n}f", got), struct.unpack(f"<{2 * n}d", allowed)
         for m, j in box((2, n)):
             left = [f32(math.exp(x)) if inexact else x for x in a[m * k:(m + 1) * k]]
-            mass = sum(abs(x * b[i * n + j]) for i, x in enumerate(left))
+            mass = times * sum(abs(x * b[i * n + j]) for i, x in enumerate(left))
             assert allowances[m * n + j] < 2 * mass * ((k + 3) * 2.0 ** -24 + inexact)
             for _ in range(6):
                 total, fused = 0.0, rng.random() < 0.5
                 for i in rng.sample(range(k), k):
                     x, y = f32(left[i] * (1 + rng.choice([-1, 0, 1]) * inexact)), b[i * n + j]
+                    x *= times
                     total = f32(float(Fraction(x) * Fraction(y) + Fraction(total))) if fused else f32(f32(x * y) + total)
                 assert within(total, values[m * n + j], allowances[m * n + j]), (prologue, m, j)
 

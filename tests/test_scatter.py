@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import random
 import struct
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -30,7 +32,8 @@ def combiner(body: str, t: str) -> str:
     return f"c {{\n  a = {t}[] parameter(0)\n  b = {t}[] parameter(1)\n  {BODIES[body].format(t=t)}\n}}\n"
 
 
-def text(t: str, operand: str, indices: str, updates: str, body: str = "add", kind: str = "s32", layout: str = "", unique: bool = False, **lists: str) -> str:
+def text(t: str, operand: str, indices: str, updates: str, body: str = "add", kind: str = "s32", layout: str = "", unique: bool = False, ordered: bool = False,
+         **lists: str) -> str:
     """dims as text; lists: the attributes, update_window_dims as `window`, inserted_window_dims as `inserted`, the map as `to`."""
     names = {"window": "update_window_dims", "inserted": "inserted_window_dims", "to": "scatter_dims_to_operand_dims",
              "batching": "input_batching_dims", "rows": "scatter_indices_batching_dims"}
@@ -42,7 +45,7 @@ e {{
   x = {t}[{operand}]{layout} parameter(0)
   i = {kind}[{indices}] parameter(1)
   u = {t}[{updates}] parameter(2)
-  ROOT s = {t}[{operand}]{layout} scatter(x, i, u), {words}, index_vector_dim={vector}{", unique_indices=true" * unique}, to_apply=c
+  ROOT s = {t}[{operand}]{layout} scatter(x, i, u), {words}, index_vector_dim={vector}{", unique_indices=true" * unique}{", indices_are_sorted=true" * ordered}, to_apply=c
 }}
 """
 
@@ -92,6 +95,22 @@ def unique() -> "Dict[str, str]":
     """Overwritten and summed where no two meet: no atomic operation, the same bits everywhere."""
     return {f"{body}_{n}_{t}": of(form, t, body=body, kind="s32", unique=True) for body in ("overwrite", "far", "add") for n, form in enumerate(
         ["rows", "scalars", "windows", "corners", "batching", "turned"]) for t in (("f32", "u8", "s4") if body == "far" else ("f64",))}
+
+
+def ordered() -> "Dict[str, str]":
+    """Sorted, as promised or not: in runs on GPUs, with rows of one place and windows that reach into each other, and what goes update by update."""
+    found = {f"{n}_{t}_{body}": of(form, t, body=body, kind=kind, ordered=True) for n, (form, t, body, kind) in enumerate([
+        ("rows", "f32", "add", "s32"), ("scalars", "s32", "add", "s64"), ("scalars", "f16", "maximum", "u32"), ("scalars", "pred", "or", "s16"),
+        ("scalars", "u8", "multiply", "s32"), ("rows", "f64", "minimum", "s32"), ("scalars", "bf16", "add", "s32"), ("rows", "f32", "overwrite", "s32"),
+        ("rows", "u16", "xor", "u64"), ("scalars", "s4", "add", "s32"), ("scalars", "f32", "far", "s32"), ("implicit", "f32", "add", "s32")])}
+    many = {"pairs": ("9,33,7", "700,2", "700,2,1,3", {"window": "1,2,3", "to": "1,0"}), "turned": ("3,40", "500,2,4", "500,4", {"inserted": "0,1", "to": "1,0"}),
+            "batching": ("3,9", "3,300,1", "3,300", {"inserted": "1", "to": "1", "batching": "0", "rows": "0", "vector": "2"})}
+    found.update({name: text("s32", operand, indices, updates, ordered=True, **lists) for name, (operand, indices, updates, lists) in many.items()})
+    found["unsorted"] = found["0_f32_add"].replace("i = s32", "n = s32").replace("  u =", "  i = s32[2000,1] reverse(n), dimensions={0}\n  u =")
+    found["both"] = BOTH.replace("400", "900").replace("to_apply=both", "indices_are_sorted=true, to_apply=both")
+    found["apart"] = BOTH.replace("400", "900").replace("ROOT t = (f32[], s32[]) tuple(m, j)", "n = s32[] xor(i, j)\n  ROOT t = (f32[], s32[]) tuple(m, n)").replace(
+        "to_apply=both", "indices_are_sorted=true, to_apply=apart")
+    return found
 
 
 COMPUTED = """
@@ -165,6 +184,57 @@ def test_agreement(target: str, device: str, tmp_path: Path) -> None:
         every = {name: source for name, source in every.items() if name in kept or name[1:].isdigit()}
     mine = dict([*every.items()][number::len(drawn.ON)])
     drawn.agree({**mine, **(WHOLE if device in ("cpu", "sm_80") else {})}, target, device, tmp_path)
+
+
+@pytest.mark.parametrize("target, device", [("cuda-on-cpu", "sm_80"), ("opencl", "opencl-gpu"), ("c", "cpu")])
+def test_sorted(target: str, device: str, tmp_path: Path) -> None:
+    every = ordered()
+    drawn.agree(every if target != "c" else {name: every[name] for name in ("pairs", "apart")}, target, device, tmp_path)
+
+
+@pytest.mark.parametrize("source, words", [
+    (of("rows", "f32", ordered=True), "atomicAdd: may differ between runs in the order that updates of one element are taken, subnormals of f32 are zero; sorted: 2 rows a thread"),
+    (text("f32", "100", "5000000,1", "5000000", inserted="0", ordered=True), "sorted: 22 rows a thread"),
+    (text("s32", "100000", "5000000,1", "5000000", inserted="0", ordered=True), "atomicAdd; sorted: 22 rows a thread"),
+    (text("s32", "3000000", "5000000,1", "5000000", inserted="0", ordered=True), "sorted: 2 rows a thread"),
+    (text("s32", "5000000", "5000000,1", "5000000", inserted="0", ordered=True), "sorted, but 5000000 rows for 5000000 places are no runs"),
+    (of("implicit", "f32", ordered=True), "sorted, but 35 rows are too few for runs"),
+    (of("rows", "f32", body="overwrite", ordered=True), "sorted, but result 0 is not combined by one op"),
+    (of("rows", "f32", body="far", ordered=True), "sorted, but result 0 is not combined by one op"),
+    (of("rows", "s4", ordered=True), "sorted, but sums of s4 are not kept")])
+def test_when_sorted_rows_are_runs(source: str, words: str) -> None:
+    found = how(source, "cuda")
+    assert words in found, found
+    assert "sorted" not in how(source.replace(", indices_are_sorted=true", ""), "cuda")
+
+
+class Buffer(ctypes.Structure):
+    """struct sett_buffer of gen/harness/fusion.h."""
+
+    _fields_ = [("bytes", ctypes.c_size_t), ("elements", ctypes.c_size_t), ("bits", ctypes.c_int), ("kind", ctypes.c_int), ("exact", ctypes.c_int),
+                ("index", ctypes.c_ulonglong), ("apart", ctypes.c_ulonglong * 18), ("sorted", ctypes.c_ulonglong * 10), ("varies", ctypes.c_int)]
+
+
+def test_sorted_indices_are_drawn(tmp_path: Path) -> None:
+    """Rows of the check's indices do not decrease, by the operand's dimensions, wherever a component lies."""
+    library = tmp_path / "data.so"
+    subprocess.run([run.c_compiler(), "-shared", "-fPIC", "-o", str(library), str(ROOT / "gen" / "harness" / "data.c"), "-lm"], check=True)
+    draw = ctypes.CDLL(str(library)).data_fill
+    draw.argtypes = [ctypes.POINTER(Buffer), ctypes.c_void_p, ctypes.c_int, ctypes.c_ulonglong]
+    for kind, vector, indices, rows in (("s32", "1", "60,2", (60, 1)), ("s16", "1", "5,2,12", (5, 12)), ("u8", "0", "2,60", (1, 60)), ("s64", "1", "60,2", (60, 1))):
+        updates = ",".join(n for k, n in enumerate(indices.split(",")) if str(k) != vector)
+        (fusion,) = drawn.fusions(text("f32", "7,9", indices, updates, inserted="0,1", to="1,0", vector=vector, kind=kind, ordered=True))
+        about = build.manifest(fusion, [build.program(fusion, "c")], False)["params"][1]
+        assert about["sorted"] == [rows[1], 2, 1, 0]
+        bits, word = int(kind[1:]), {8: "B", 16: "h", 32: "i", 64: "q"}[int(kind[1:])]
+        buffer = Buffer(15 * bits, 120, bits, 1 if kind[0] == "s" else 2, 0, about["index_below"])
+        buffer.sorted[:4] = about["sorted"]
+        for style in range(3):
+            data = ctypes.create_string_buffer(15 * bits)
+            draw(ctypes.byref(buffer), data, style, 7 + style)
+            found = struct.unpack(f"<120{word}", data.raw)
+            pairs = [(found[(2 * r + 1) * rows[1] + k], found[2 * r * rows[1] + k]) for r in range(rows[0]) for k in range(rows[1])]
+            assert pairs == sorted(pairs) and len(set(pairs)) > 10
 
 
 def test_refused_index_is_dropped_whole(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@
 #define SETT_HARNESS_FUSION_H
 #include <stddef.h>
 
-enum { SETT_FUSION_ABI = 3, MOST_BUFFERS = 1024 /* parameters, and results */, MOST_INDEX = 8 /* components of an index */ };
+enum { SETT_FUSION_ABI = 4, MOST_BUFFERS = 1024 /* parameters, and results */, MOST_INDEX = 8 /* components of an index */ };
 
 enum sett_kind {
   SETT_PRED, SETT_SINT, SETT_UINT, SETT_FLOAT, SETT_BFLOAT, SETT_F8E5M2, SETT_F8E4M3, SETT_F8E3M4, SETT_F8E4M3FN, SETT_F8E5M2FNUZ,
@@ -20,6 +20,8 @@ struct sett_buffer {
   unsigned long long index; /* a parameter of indices: those below this are in range; 0: none */
   unsigned long long apart[2 + 2 * MOST_INDEX]; /* indices of windows that do not meet: between an index's components, how many there are (0: none
                                                    of this), and for each of them how many windows there is room for, and a window's size */
+  unsigned long long sorted[2 + MOST_INDEX]; /* indices whose rows do not decrease: between an index's components, how many there are (0: none of this),
+                                                and their numbers, the first to be compared first */
   int varies; /* a result that may differ between runs */
 };
 
