@@ -2079,7 +2079,8 @@ _NOT_OURS = {reason: frozenset(ops.split()) for reason, ops in {
         infeed outfeed""",
     "is control flow: expected its computations as modules of their own, which the caller runs as often as is due": "while conditional",
     "calls code from elsewhere: expected ops of HLO, or the module cut before and after it": "custom-call",
-    "is for a library, no loop over its result's elements: expected the module cut before and after it": "sort topk triangular-solve cholesky fft scan",
+    "is for a library, no loop over its result's elements: expected the module cut before and after it":
+        "sort topk triangular-solve cholesky fft scan ragged-dot",
     "draws from a hidden state: expected the numbers as a parameter, or a generator written in integer ops": "rng rng-get-and-update-state",
     "leaves its algorithm to the device: expected the bits as a parameter, or a generator written in integer ops": "rng-bit-generator",
     "is several ops in one: expected its arithmetic written out": "batch-norm-training batch-norm-inference batch-norm-grad stochastic-convert",

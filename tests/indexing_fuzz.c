@@ -5,16 +5,8 @@
 #include "../gen/sett.c"
 #undef main
 
-#include <time.h>
+#include "fuzz.h"
 
-static void fail(const char *what, const uint8_t *data, size_t size) {
-  fprintf(stderr, "%s: %.*s\n", what, (int)size, (const char *)data);
-  abort();
-}
-
-static unsigned long good;
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static char out[1 << 20];
   char *text = (char *)malloc(size ? size : 1), *at, *end; /* exactly as long as the text, so that a sanitizer sees a read beyond */
@@ -47,13 +39,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 }
 
 #ifndef SETT_LIBFUZZER
-static uint64_t state;
-
-static uint32_t next(uint32_t below) {
-  state = state * 6364136223846793005u + 1442695040888963407u;
-  return (uint32_t)((state >> 33) % below);
-}
-
 #define HEAD "HloModule m\nsum { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT c = f32[] add(a, b) }\n"
 
 static const char *const seeds[] = {
@@ -100,18 +85,5 @@ static size_t draw(char *text, size_t capacity) {
   return n;
 }
 
-int main(int argc, char **argv) {
-  double seconds = argc > 1 ? atof(argv[1]) : 1.0;
-  clock_t end = clock() + (clock_t)(seconds * CLOCKS_PER_SEC);
-  unsigned long runs = 0;
-  state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
-  while (clock() < end) {
-    static char text[1 << 13];
-    size_t length = draw(text, sizeof text);
-    LLVMFuzzerTestOneInput((const uint8_t *)text, length);
-    ++runs;
-  }
-  printf("%s indexing_fuzz %lu texts, %lu of them files with maps\n", good > runs / 50 ? "PASS" : "FAIL", runs, good);
-  return good <= runs / 50;
-}
+int main(int argc, char **argv) { return fuzz(argc, argv, "indexing_fuzz", draw); }
 #endif

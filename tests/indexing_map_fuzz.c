@@ -3,12 +3,8 @@
    error after which the arena is as good as before.
    Run: indexing_map_fuzz [SEED [COUNT]] mutates the texts below; indexing_map_fuzz FILE.. runs files; the same entry serves libFuzzer with
    -DSETT_LIBFUZZER. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
 #include "../include/sett_indexing_map.h"
+#include "fuzz.h"
 
 #ifndef SETT_FUZZ_EXTREMES
 #define SETT_FUZZ_EXTREMES 1
@@ -31,18 +27,7 @@ static const char *const seeds[] = {
     "(d0, d1) -> ((d0 * 30 + d1) mod 12, (d0 * 30 + d1) floordiv 12 - d0 * 2), domain: d0 in [0, 1], d1 in [0, 29], (d0 * 30 + d1) floordiv 12 in [0, 3]",
 };
 
-static uint64_t state; /* of all random choices; a text's own bytes begin it */
-static unsigned long read_maps, changed_again, full_arenas, overflows;
-
-static uint32_t below(uint32_t n) {
-  state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-  return (uint32_t)((state >> 33) % n);
-}
-
-static void fail(const char *what, const char *text, size_t size) {
-  fprintf(stderr, "%s: %.*s\n", what, (int)size, text);
-  abort();
-}
+static unsigned long changed_again, full_arenas, overflows;
 
 /* ---- one text ---- */
 
@@ -51,13 +36,13 @@ static void draw_point(sett_map map, int64_t *point) {
   int i;
   for (i = 0; i < sett_map_variables(map); ++i) {
     int64_t lo = map.variable[i].lo, hi = map.variable[i].hi;
-    uint64_t width = (uint64_t)hi - (uint64_t)lo, r = (uint64_t)below(1u << 31) << 31 | below(1u << 31);
-    uint32_t kind = below(16);
+    uint64_t width = (uint64_t)hi - (uint64_t)lo, r = (uint64_t)next(1u << 31) << 31 | next(1u << 31);
+    uint32_t kind = next(16);
     if (kind == 0 && lo > INT64_MIN) point[i] = lo - 1;
     else if (kind == 1 && hi < INT64_MAX) point[i] = hi + 1;
     else if (kind < 4) point[i] = lo;
     else if (kind < 6) point[i] = hi;
-    else point[i] = (int64_t)((uint64_t)lo + (width > 64 && kind < 9 ? below(64) : width == UINT64_MAX ? r : r % (width + 1)));
+    else point[i] = (int64_t)((uint64_t)lo + (width > 64 && kind < 9 ? next(64) : width == UINT64_MAX ? r : r % (width + 1)));
   }
 }
 
@@ -190,7 +175,6 @@ static void check_full(const char *text, size_t size, size_t bytes, sett_map who
   free(memory);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static uint64_t memory[MEMORY / sizeof(uint64_t)];
   static char first[PRINTED], second[PRINTED], simple_text[PRINTED];
@@ -205,7 +189,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (map.kind == SETT_MAP_FAILED) {
     if (map.column < 0 || map.column > (int)size + 1 || map.error <= 0 || map.error >= SETT_MAP_ERROR_COUNT) fail("error", text, size);
   } else {
-    ++read_maps;
+    ++good;
     if (print(&arena, map, first, text, size)) { /* L1 */
       back = sett_map_parse(&arena, first, strlen(first));
       if (back.kind != map.kind) fail("print and parse", text, size);
@@ -228,7 +212,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
       if (strcmp(simple_text, second)) fail("another text at another time", text, size);
     }
   }
-  check_full(text, size, below(4) ? 64 + below(3000) : 64 + below(60000), map, &arena);
+  check_full(text, size, next(4) ? 64 + next(3000) : 64 + next(60000), map, &arena);
   free(text);
   return 0;
 }
@@ -266,40 +250,40 @@ static size_t mutate(char *text, size_t size, size_t capacity) {
                                             ", d0 + 5 in [3, 9]",    ", d0 * d0 in [0, 20]", ", (d0 * 5) mod 7 in [2, 4]", ", d0 mod 5 in [-3, 8]"};
   static const char *const pieces[] = {"(", ")", "[", "]", "{", "}", ",", " -> ", ", domain: ", " in [", "-", " ", "d0", "d1", "s0", "rt0", "KNOWN EMPTY", "UNDEFINED", "min(", "max("};
   char word[64];
-  uint32_t kind = below(16), tries;
+  uint32_t kind = next(16), tries;
   size_t at = 0, end = 0;
-  if (size < 8 || !below(64)) {
-    const char *seed = seeds[below(sizeof seeds / sizeof *seeds)];
+  if (size < 8 || !next(64)) {
+    const char *seed = seeds[next(sizeof seeds / sizeof *seeds)];
     return replace(text, size, capacity, 0, size, seed);
   }
   for (tries = 0; tries < 20; ++tries) { /* a number, or a name */
-    at = below((uint32_t)size);
+    at = next((uint32_t)size);
     if (kind < 5 ? is_digit(text[at]) : is_letter(text[at])) break;
   }
   while (tries < 20 && at && (is_digit(text[at - 1]) || is_letter(text[at - 1]))) --at;
   end = token_end(text, size, at);
-  if (tries == 20 || end - at >= sizeof word - 1) kind = 10 + below(6);
+  if (tries == 20 || end - at >= sizeof word - 1) kind = 10 + next(6);
   if (kind < 10) memcpy(word, text + at, end - at), word[end - at] = 0;
-  if (kind < 10 && is_letter(word[0]) != (kind >= 5)) kind = 5 + below(11); /* a digit of a name */
+  if (kind < 10 && is_letter(word[0]) != (kind >= 5)) kind = 5 + next(11); /* a digit of a name */
   switch (kind) {
   case 0:
-  case 1: return replace(text, size, capacity, at, end - at, numbers[below(NUMBERS)]);
+  case 1: return replace(text, size, capacity, at, end - at, numbers[next(NUMBERS)]);
   case 2:
-    snprintf(word, sizeof word, "%u", below(40));
+    snprintf(word, sizeof word, "%u", next(40));
     return replace(text, size, capacity, at, end - at, word);
   case 3: return replace(text, size, capacity, at, 0, "-");
   case 4:
   case 5:
   case 6:
   case 7: {
-    const char *const *wrap = wraps[below(sizeof wraps / sizeof *wraps)];
+    const char *const *wrap = wraps[next(sizeof wraps / sizeof *wraps)];
     if (!strcmp(word, "mod") || !strcmp(word, "in") || !strcmp(word, "domain") || strstr(word, "div"))
-      return replace(text, size, capacity, at, end - at, operators[below(sizeof operators / sizeof *operators)]);
+      return replace(text, size, capacity, at, end - at, operators[next(sizeof operators / sizeof *operators)]);
     return replace(text, replace(text, size, capacity, end, 0, wrap[1]), capacity, at, 0, wrap[0]);
   }
   case 8:
   case 9: { /* another name of the text */
-    size_t from = below((uint32_t)size), stop;
+    size_t from = next((uint32_t)size), stop;
     while (from < size && !is_letter(text[from])) ++from;
     stop = token_end(text, size, from);
     if (from == stop || stop - from >= sizeof word) return size;
@@ -308,16 +292,16 @@ static size_t mutate(char *text, size_t size, size_t capacity) {
     return replace(text, size, capacity, at, end - at, word);
   }
   case 10:
-  case 11: return replace(text, size, capacity, size, 0, constraints[below(sizeof constraints / sizeof *constraints)]);
+  case 11: return replace(text, size, capacity, size, 0, constraints[next(sizeof constraints / sizeof *constraints)]);
   case 12: { /* another operator */
-    for (at = below((uint32_t)size); at + 2 < size; ++at)
+    for (at = next((uint32_t)size); at + 2 < size; ++at)
       if (text[at] == ' ' && strchr("+-*/%", text[at + 1]) && text[at + 2] == ' ')
-        return replace(text, size, capacity, at, 3, operators[below(sizeof operators / sizeof *operators)]);
+        return replace(text, size, capacity, at, 3, operators[next(sizeof operators / sizeof *operators)]);
     return size;
   }
-  case 13: return replace(text, size, capacity, below((uint32_t)size), 0, pieces[below(sizeof pieces / sizeof *pieces)]);
-  case 14: at = below((uint32_t)size); return replace(text, size, capacity, at, (size_t)below((uint32_t)(size - at < 12 ? size - at : 12)), "");
-  default: text[below((uint32_t)size)] = (char)below(256); return size;
+  case 13: return replace(text, size, capacity, next((uint32_t)size), 0, pieces[next(sizeof pieces / sizeof *pieces)]);
+  case 14: at = next((uint32_t)size); return replace(text, size, capacity, at, (size_t)next((uint32_t)(size - at < 12 ? size - at : 12)), "");
+  default: text[next((uint32_t)size)] = (char)next(256); return size;
   }
 }
 
@@ -326,9 +310,9 @@ size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t capacity);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t capacity, unsigned seed);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t capacity, unsigned seed) {
   state = seed;
-  if (!below(6)) return LLVMFuzzerMutate(data, size, capacity);
+  if (!next(6)) return LLVMFuzzerMutate(data, size, capacity);
   do size = mutate((char *)data, size, capacity);
-  while (below(2));
+  while (next(2));
   return size;
 }
 #else
@@ -361,16 +345,16 @@ int main(int argc, char **argv) {
   }
   for (i = 0; i < POOL; ++i) pool_size[i] = replace(pool[i], 0, TEXT, 0, 0, seeds[(size_t)i % (sizeof seeds / sizeof *seeds)]);
   for (run = 0; run < count; ++run) {
-    unsigned long maps = read_maps;
+    unsigned long maps = good;
     uint32_t from, to, keep;
     state = seed; /* the check of a text begins another sequence */
-    from = below(POOL);
-    to = below(POOL);
-    keep = below(3);
+    from = next(POOL);
+    to = next(POOL);
+    keep = next(3);
     size = pool_size[from];
     memcpy(text, pool[from], size);
     do size = mutate(text, size, TEXT);
-    while (below(3));
+    while (next(3));
     seed = state;
     start = clock();
     LLVMFuzzerTestOneInput((const uint8_t *)text, size);
@@ -379,12 +363,12 @@ int main(int argc, char **argv) {
       longest = took;
       memcpy(slowest, text, slowest_size = size);
     }
-    if (read_maps > maps && !keep) {
+    if (good > maps && !keep) {
       if (size > TEXT / 2) size = replace(text, 0, TEXT, 0, 0, seeds[(size_t)run % (sizeof seeds / sizeof *seeds)]);
       memcpy(pool[to], text, pool_size[to] = size);
     }
   }
-  printf("PASS indexing_map_fuzz: %ld texts, %lu maps, %lu full arenas, %lu change when simplified once more, %lu points overflow only then, the slowest %.0f ms: %.*s\n", count, read_maps,
+  printf("PASS indexing_map_fuzz: %ld texts, %lu maps, %lu full arenas, %lu change when simplified once more, %lu points overflow only then, the slowest %.0f ms: %.*s\n", count, good,
          full_arenas, changed_again, overflows, 1e3 * (double)longest / CLOCKS_PER_SEC, (int)slowest_size, slowest);
   return 0;
 }

@@ -35,7 +35,7 @@ static int64_t product(const int64_t *dims, int n) {
   return all;
 }
 
-/* The array whose axis i is the old one's axis order[i]; dims become those of the new one. */
+/* The index after this one, the last axis fastest. */
 static void step(int64_t *index, const int64_t *size, int n) {
   for (int i = n; i-- > 0;) {
     if (++index[i] < size[i]) break;
@@ -43,6 +43,7 @@ static void step(int64_t *index, const int64_t *size, int n) {
   }
 }
 
+/* The array whose axis i is the old one's axis order[i]; dims become those of the new one. */
 static int32_t *transposed(int32_t *old, int64_t *dims, int n, const int *order) {
   int64_t all = product(dims, n), index[64], size[64];
   int32_t *made = malloc((size_t)(all ? all : 1) * sizeof *made);

@@ -7,7 +7,6 @@ import itertools
 import json
 import math
 import random
-import shutil
 import sys
 from pathlib import Path
 from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
@@ -15,8 +14,9 @@ from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
+from drawn import device_or_skip  # noqa: E402
 from gen import algebra, build, distribute, explain, hlo, run  # noqa: E402
 
 KEYS = "subgroup_tile batch_tile outer_tile thread_tile element_tile subgroup_strides thread_strides".split()
@@ -218,14 +218,8 @@ def module(folder: Path, *names: str) -> str:
 
 @pytest.mark.parametrize("target, device", ON)
 def test_beside_the_reference(target: str, device: Optional[str], tmp_path: Path) -> None:
-    if target == "cuda-on-cpu" and not shutil.which("c++"):
-        pytest.skip("no C++ compiler")
-    try:
-        results = run.check(module(tmp_path, *FUSIONS), target, run.Options(schedule=device))
-    except run.RunError as error:
-        if error.status != 3:
-            raise
-        pytest.skip(error.message)
+    device_or_skip(target)
+    results = run.check(module(tmp_path, *FUSIONS), target, run.Options(schedule=device))
     assert [(result.status, result.reason) for result in results] == [("PASS", "")] * len(FUSIONS)
     assert [result.hero for result in results] == ["loop"] * (len(FUSIONS) - 2) + ["reduction loop", "loop transpose"]
 

@@ -124,7 +124,13 @@ def test_gelu() -> None:
     assert algebra.compose(flat, unflat) == GELU_INDEX
     # ours: every element once, as th_x, bl_x and vec are the digits of its position; a block of ours is two of the document's
     assert position == "(th_x, bl_x)[vec] -> (th_x * 8 + bl_x * 1024 + vec), domain: th_x in [0, 127], bl_x in [0, 12287], vec in [0, 7]"
-    assert 8 * 128 == 1024 and 1024 * 12288 == count
+    sizes = {name: int(high) + 1 for name, high in re.findall(r"(\w+) in \[0, (\d+)\]", position)}
+    strides = {name: int(stride or 1) for name, stride in re.findall(r"(\w+)(?: \* (\d+))?[ )]", found(r"-> (\(.*\)), domain", position))}
+    step = 1
+    for name in ("vec", "th_x", "bl_x"):
+        assert strides[name] == step, position
+        step *= sizes[name]
+    assert step == count
     for th_x, bl_x, vec in [(0, 0, 0), (127, 12287, 7), *((3 * k % 128, 7919 * k % 12288, k % 8) for k in range(500))]:
         at = th_x * 8 + bl_x * 1024 + vec
         assert algebra.evaluate(index, th_x, bl_x, vec) == (at // 2097152, at // 4096 % 512, at % 4096)
@@ -141,14 +147,17 @@ def test_gelu() -> None:
 def test_transpose_tile(tmp_path: Path) -> None:
     """20x160x170 to 170x160x20 by tiles in shared memory, with one element more a row against bank conflicts, as in the document: read along the
     operand's rows, a barrier, written along the output's. The document: 128 threads, a tile of 32x1x32 in 32x1x33, of the dimensions 0 and 2 that change
-    places, 960 blocks, 12 of 32 columns empty (20 is no 32). Here 160 and 20 are one dimension of 3200 to the output, so no column is: 600 blocks of 32 x 32,
-    256 threads with vectors of 4."""
+    places, 960 blocks (1 of 20, 160, 6 of 170), 12 of 32 columns empty (20 is no 32). Here 160 and 20 are one dimension of 3200 to the output, so no column is:
+    600 blocks of 32 x 32, 256 threads with vectors of 4."""
     file = tmp_path / "x.hlo"
     file.write_text(EXP_ABS)
     count = 20 * 160 * 170
     schedule, flat = explain(file, "schedule"), explain(file, "flatten")
-    assert ceil(20 / 32) * 160 * ceil(170 / 32) == 960 and ceil(160 * 20 / 32) * ceil(170 / 32) == 600
-    assert "threads 256, tile 32 x 32, vec 4, tile_p0 pitch 33 words of 4: 1-way" in schedule and "600 blocks" in schedule
+    tile = re.search(r"threads 256, tile (\d+) x (\d+), vec 4, tile_p0 pitch (\d+) words of 4: 1-way", schedule)
+    assert tile, schedule
+    rows, lanes, pitch = map(int, tile.groups())
+    assert (rows, lanes, pitch) == (32, 32, 33)
+    assert int(found(r"(\d+) blocks", schedule)) == ceil(160 * 20 / lanes) * ceil(170 / rows)
     index = found(r"^  index: (.*)$", schedule)
     load, read, write = (found(rf"^  {what}: (.*)$", flat) for what in ("load p0", "read p0", "write r0"))
     blocks = "row_tile, lane_tile"
@@ -164,6 +173,6 @@ def test_transpose_tile(tmp_path: Path) -> None:
     vectors = explain(file, "vectorize")
     assert "load p0 along vec: stride 1, aligned to 2" in vectors and "write r0 along vec: stride 1, aligned to 4" in vectors
     kernel = explain(file, "kernel")
-    assert "__shared__ float tile_p0[1056];" in kernel and 1056 == 32 * 1 * 33 and kernel.count("__syncthreads();") == 1
+    assert int(found(r"__shared__ float tile_p0\[(\d+)\];", kernel)) == rows * pitch and kernel.count("__syncthreads();") == 1
     first, second = kernel.split("__syncthreads();")
     assert "expf" not in first and "expf" in second and "fabsf" in second  # the document computes exp before the tile; here it is stored as it was read

@@ -1,7 +1,8 @@
 """Property: whatever fusion is drawn, its kernels agree with the scalar reference.
 
 Random graphs of every op that the generator supports, of all types, with values wanted at several indices, odd layouts, empty and
-unit dimensions and several results. SETT_SEED and SETT_COUNT draw others and more; a failure prints the smallest part that fails.
+unit dimensions and several results. SETT_SEED and SETT_COUNT draw others and more, SETT_TARGET and SETT_DEVICE schedule for others; a failure
+prints the smallest part that fails.
 """
 
 from __future__ import annotations
@@ -13,17 +14,19 @@ import re
 import sys
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Dict, List, Optional, Sequence, Tuple
+from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path[:0] = [str(Path(__file__).resolve().parent.parent), str(Path(__file__).resolve().parent)]
 
+from drawn import device_or_skip  # noqa: E402
 from gen import hlo, run, schedule  # noqa: E402
 
 SEED = int(os.environ.get("SETT_SEED", "1"))
 COUNT = int(os.environ.get("SETT_COUNT", "36"))
 TARGET = os.environ.get("SETT_TARGET", "opencl")
+DEVICE = os.environ.get("SETT_DEVICE")
 BATCH = 12
 
 SIGNED = ["s8", "s16", "s32", "s64"]
@@ -81,6 +84,17 @@ class Line:
     name: str
     text: str                                   # without "ROOT"
     operands: List[str] = field(default_factory=list)
+
+
+class Rows(NamedTuple):
+    """Indices and a window at each, of gather and scatter."""
+
+    rows: List[int]         # how many indices, in each dimension
+    indices: List[int]      # with the vector of an index's components
+    vector: int
+    batching: List[int]     # dimensions of the indices
+    every: List[int]        # indices and windows
+    places: List[int]       # of the windows in them
 
 
 class Draw:
@@ -381,6 +395,22 @@ class Draw:
         if self.fits(a.dims, a.cost + update.cost + sum(s.cost for s in starts)):
             self.emit("dynamic-update-slice", a.dtype, a.dims, [a, update, *starts])
 
+    def rows(self, sizes: Sequence[int], components: int, windows: Sequence[int], counts: Sequence[int]) -> Rows:
+        """For batching dimensions of these sizes, and others of some of the counts."""
+        rows = [*sizes, *(self.r.choice(counts) for _ in range(self.r.randint(0, 2)))]
+        order = list(range(len(rows)))
+        self.r.shuffle(order)
+        rows = [rows[k] for k in order]
+        vector = self.r.randint(0, len(rows))
+        dims = rows[:vector] + [components] + rows[vector:]
+        if components == 1 and self.r.random() < 0.3:
+            dims, vector = rows, len(rows)      # no dimension of the index vector
+        batching = [k + (k >= vector) for k in (order.index(k) for k in range(len(sizes)))]
+        places = sorted(self.r.sample(range(len(rows) + len(windows)), len(windows)))
+        of_window, of_row = iter(windows), iter(rows)
+        every = [next(of_window) if k in places else next(of_row) for k in range(len(rows) + len(windows))]
+        return Rows(rows, dims, vector, batching, every, places)
+
     def gather(self) -> None:
         a = self.pick(rank=1)
         rank = len(a.dims)
@@ -390,26 +420,13 @@ class Draw:
         sizes = [min(1, a.dims[k]) if k in batching else 1 if k in collapsed else self.part(a.dims[k]) for k in range(rank)]
         if any(a.dims[k] == 0 for k in batching):
             return
-        rows = [a.dims[k] for k in batching] + [self.r.choice([1, 2, 5, 17]) for _ in range(self.r.randint(0, 2))]
-        order = list(range(len(rows)))
-        self.r.shuffle(order)
-        rows = [rows[k] for k in order]
-        batches = [order.index(k) for k in range(len(batching))]
-        vector = self.r.randint(0, len(rows))
-        if len(mapped) == 1 and self.r.random() < 0.3:
-            dims, vector = rows, len(rows)      # no dimension of the index vector
-        else:
-            dims = rows[:vector] + [len(mapped)] + rows[vector:]
-            batches = [k + (k >= vector) for k in batches]
         windows = [sizes[k] for k in range(rank) if k not in batching and k not in collapsed]
-        offset = sorted(self.r.sample(range(len(rows) + len(windows)), len(windows)))
-        of_window, of_row = iter(windows), iter(rows)
-        out = [next(of_window) if k in offset else next(of_row) for k in range(len(rows) + len(windows))]
-        indices = self.leaf(tuple(dims), self.r.choice(["s32", "s64", *INTEGERS]))
-        if self.fits(out, a.cost + indices.cost):
-            lists = {"offset_dims": offset, "collapsed_slice_dims": collapsed, "start_index_map": mapped, "slice_sizes": sizes}
-            lists.update({"operand_batching_dims": batching, "start_indices_batching_dims": batches} if batching else {})
-            self.emit("gather", a.dtype, out, [a, indices], f", index_vector_dim={vector}" + "".join(
+        of = self.rows([a.dims[k] for k in batching], len(mapped), windows, [1, 2, 5, 17])
+        indices = self.leaf(tuple(of.indices), self.r.choice(["s32", "s64", *INTEGERS]))
+        if self.fits(of.every, a.cost + indices.cost):
+            lists = {"offset_dims": of.places, "collapsed_slice_dims": collapsed, "start_index_map": mapped, "slice_sizes": sizes}
+            lists.update({"operand_batching_dims": batching, "start_indices_batching_dims": of.batching} if batching else {})
+            self.emit("gather", a.dtype, of.every, [a, indices], f", index_vector_dim={of.vector}" + "".join(
                 f", {key}={{{','.join(map(str, values))}}}" for key, values in lists.items()))
 
     def scatter(self) -> None:
@@ -420,30 +437,19 @@ class Draw:
         mapped = self.r.sample([k for k in range(rank) if k not in batching], self.r.randint(0, rank - len(batching)))
         inserted = [k for k in range(rank) if k not in batching and self.r.random() < 0.4]
         windows = [self.part(a.dims[k]) for k in range(rank) if k not in batching and k not in inserted]
-        rows = [a.dims[k] for k in batching] + [self.r.choice([1, 2, 5, 17, 70]) for _ in range(self.r.randint(0, 2))]
-        order = list(range(len(rows)))
-        self.r.shuffle(order)
-        rows = [rows[k] for k in order]
-        batches = [order.index(k) for k in range(len(batching))]
-        vector = self.r.randint(0, len(rows))
-        dims = rows[:vector] + [len(mapped)] + rows[vector:]
-        if len(mapped) == 1 and self.r.random() < 0.3:
-            dims, vector = rows, len(rows)
-        batches = [k + (k >= vector) for k in batches]
-        places = sorted(self.r.sample(range(len(rows) + len(windows)), len(windows)))
-        of_window, of_row = iter(windows), iter(rows)
-        shape = tuple(next(of_window) if k in places else next(of_row) for k in range(len(rows) + len(windows)))
+        of = self.rows([a.dims[k] for k in batching], len(mapped), windows, [1, 2, 5, 17, 70])
+        shape = tuple(of.every)
         updates = [n for n in self.nodes if n.dtype == a.dtype and n.dims == shape and n.cost < 5000]
         update = self.r.choice(updates) if updates and self.r.random() < 0.5 else self.leaf(shape, a.dtype)
-        indices = self.leaf(tuple(dims), self.r.choice(["s32", "s64", *INTEGERS]))
+        indices = self.leaf(tuple(of.indices), self.r.choice(["s32", "s64", *INTEGERS]))
         if not self.fits(shape, update.cost + indices.cost) or not self.fits(a.dims, a.cost):
             return
         body = COMBINERS[self.r.choice(sorted(COMBINERS))].format(t=a.dtype)
-        lists = {"update_window_dims": places, "inserted_window_dims": inserted, "scatter_dims_to_operand_dims": mapped}
-        lists.update({"input_batching_dims": batching, "scatter_indices_batching_dims": batches} if batching else {})
+        lists = {"update_window_dims": of.places, "inserted_window_dims": inserted, "scatter_dims_to_operand_dims": mapped}
+        lists.update({"input_batching_dims": batching, "scatter_indices_batching_dims": of.batching} if batching else {})
         name = self.computation(body, ("a", a.dtype), ("b", a.dtype))
-        self.emit("scatter", a.dtype, a.dims, [a, indices, update], f", index_vector_dim={vector}, to_apply=%{name}" + "".join(
-            f", {key}={{{','.join(map(str, values))}}}" for key, values in lists.items()), a.cost + (update.cost + indices.cost + 4) * math.prod(rows))
+        self.emit("scatter", a.dtype, a.dims, [a, indices, update], f", index_vector_dim={of.vector}, to_apply=%{name}" + "".join(
+            f", {key}={{{','.join(map(str, values))}}}" for key, values in lists.items()), a.cost + (update.cost + indices.cost + 4) * math.prod(of.rows))
 
     def computation(self, body: str, *arguments: Tuple[str, str]) -> str:
         name = f"comp.{len(self.called)}"
@@ -709,17 +715,14 @@ def smallest(drawn: Drawn, folder: Path, excess: bool, device: Optional[str] = N
 
 @pytest.fixture(scope="module", autouse=True)
 def device() -> None:
-    try:
-        run.find_device(TARGET, run.Options())
-    except run.RunError as error:
-        pytest.skip(error.message)
+    device_or_skip(TARGET)
 
 
 @pytest.mark.parametrize("first", range(0, COUNT, BATCH))
 def test_drawn_fusions(first: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every third dozen with a GPU's schedules, as if it were so small that these fusions fill it; every fourth with excess precision."""
     monkeypatch.setitem(schedule.DEVICES, "opencl-gpu", replace(schedule.DEVICES["opencl-gpu"], units=0.02))  # type: ignore[arg-type]
-    device = "opencl-gpu" if first // BATCH % 3 == 1 and TARGET == "opencl" else None
+    device = DEVICE or ("opencl-gpu" if first // BATCH % 3 == 1 and TARGET == "opencl" else None)
     drawn = {f"f{k}": Draw(SEED * 1000003 + k).fusion() for k in range(first, min(first + BATCH, COUNT))}
     excess = first // BATCH % 4 == 2
     results = checked({name: one.text() for name, one in drawn.items()}, tmp_path, excess, device)

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any, Dict, List, Optional
 from unittest import mock
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+from drawn import device_or_skip  # noqa: E402
 from gen import bench, hlo, maps, rivals, run  # noqa: E402
 
 HEADER = r"""
@@ -85,21 +86,11 @@ def make(folder: str, name: str, body: str, wanted: str = "r0[i] = p0[i];", dtyp
     return run.Built(work, manifest)
 
 
-def have_device() -> Optional[str]:
-    try:
-        run.find_device("opencl", run.Options())
-    except run.RunError as error:
-        if error.status == 3:
-            return error.message
-        raise
-    return None
-
-
-MISSING = have_device()
-
-
-@unittest.skipIf(MISSING, f"SKIP {MISSING}")
 class Harness(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls) -> None:
+        device_or_skip("opencl")
+
     def setUp(self) -> None:
         self.work = tempfile.TemporaryDirectory(prefix="sett_test_")
         self.addCleanup(self.work.cleanup)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import shutil
@@ -15,6 +16,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 CATALOGUE = ROOT / "tests" / "kernels"
 LARGE = {"add_f32", "add_bf16", "gelu_bf16", "transpose_f32", "row_sum_f32"}  # checked by the demo, before they are timed
+POSITIONS = {"bf16[9,5]{1,0:T(8,128)(2,1)}": 16 * 128, "f32[9,5]{0,1:T(4,8)}": 8 * 16}      # of shapes with padding
 MOVES = {"concatenate_bf16", "triangle_f32", "hash_u32", "integers_s8", "moves_u16", "finite_pred", "scalar_s64", "column_max_bf16",
          "slice_pad_add", "layouts_f32"}  # no rounding, or exact rounding only
 HEROES = {"column_max_bf16": "reduction", "layouts_f32": "transpose", "log_transpose_add": "transpose", "row_sum_f32": "reduction",
@@ -94,8 +96,11 @@ def test_written_files(built: Path) -> None:
     for name in NAMES:
         manifest = json.loads((built / f"{name}.json").read_text())
         assert manifest["name"] == name and manifest["hero"] == GPU_HEROES.get(name, "loop")
-        for side in ("params", "results"):
-            assert all((entry["bytes"] > 0) == (entry["elements"] > 0) for entry in manifest[side])
+        for entry in manifest["params"] + manifest["results"]:
+            dtype, dims = re.match(r"(\w+)\[([\d,]*)\]", entry["shape"]).groups()  # type: ignore[union-attr]
+            elements = math.prod(int(n) for n in dims.split(",") if n)
+            width = 1 if dtype == "pred" else int(re.sub(r"\D*(\d+).*", r"\1", dtype)) // 8
+            assert (entry["elements"], entry["bytes"]) == (elements, POSITIONS.get(entry["shape"], elements) * width), entry
         assert str(ROOT) not in "".join((built / f"{name}{suffix}").read_text() for suffix in suffixes if suffix != ".d")
 
 

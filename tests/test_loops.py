@@ -1,6 +1,6 @@
 """Property: dot, convolution, reduce-window and select-and-scatter agree with the scalar reference, whatever is fused before and after them.
 
-Drawn as in test_fusions.py, but small and mostly of these ops. SETT_SEED, SETT_COUNT and SETT_TARGET draw others, more, for another target.
+Drawn as in test_fusions.py, but small and mostly of these ops. SETT_SEED, SETT_COUNT, SETT_TARGET and SETT_DEVICE draw others, more, for other targets.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from test_fusions import SEED, Draw, checked, smallest  # noqa: E402
+from drawn import device_or_skip  # noqa: E402
+from test_fusions import DEVICE, SEED, Draw, checked, smallest  # noqa: E402
 import test_fusions  # noqa: E402
-from gen import hlo, maps, run  # noqa: E402
+from gen import hlo, maps  # noqa: E402
 
 COUNT = int(os.environ.get("SETT_COUNT", "16"))
 BATCH = 8
@@ -32,20 +33,17 @@ class Loops(Draw):
         return super().leaf(tuple(self.r.choice([1, 2, 3, 4, 17]) for _ in range(self.r.choice([1, 2, 3]))) if dims is None else dims, dtype)
 
 
-@pytest.mark.parametrize("target", ["c", "opencl"])
+@pytest.mark.parametrize("target", os.environ.get("SETT_TARGET", "c,opencl").split(","))
 @pytest.mark.parametrize("first", range(0, COUNT, BATCH))
 def test_drawn_loops(target: str, first: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every second eight with excess precision."""
-    monkeypatch.setattr(test_fusions, "TARGET", os.environ.get("SETT_TARGET", target))
-    try:
-        run.find_device(test_fusions.TARGET, run.Options())
-    except run.RunError as error:
-        pytest.skip(error.message)
+    monkeypatch.setattr(test_fusions, "TARGET", target)
+    device_or_skip(target)
     excess = first // BATCH % 2 == 1
     drawn = {f"f{k}": Loops(SEED * 9176201 + k).fusion() for k in range(first, min(first + BATCH, COUNT))}
-    results = checked({name: one.text() for name, one in drawn.items()}, tmp_path, excess)
+    results = checked({name: one.text() for name, one in drawn.items()}, tmp_path, excess, DEVICE)
     failed = [r for r in results if r.status != "PASS"]
-    reports = [f"{r.line()}\n{smallest(drawn[r.fusion], tmp_path / 'small', excess)}" for r in failed]
+    reports = [f"{r.line()}\n{smallest(drawn[r.fusion], tmp_path / 'small', excess, DEVICE)}" for r in failed]
     assert not failed, "\n\n".join(reports)
     assert len(results) == len(drawn)
 
@@ -120,12 +118,8 @@ FIXED = {
 def test_fixed_loops(target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is not drawn: complex, packed and tiny types, tiles, several results, chains (computed once: through scratch), no elements."""
     monkeypatch.setattr(test_fusions, "TARGET", target)
-    try:
-        run.find_device(target, run.Options())
-    except run.RunError as error:
-        pytest.skip(error.message)
-    names = ["complex", "packed_result", "f8", "scaled", "scaled_packed", "scaled_fused", "attention", "largest", "pooling", "empty"] if target == "cuda-on-cpu" else list(FIXED)
-    texts = {name: f"{COMPUTATIONS}ENTRY e {{\n  {FIXED[name]}\n}}\n" for name in names}
+    device_or_skip(target)
+    texts = {name: f"{COMPUTATIONS}ENTRY e {{\n  {body}\n}}\n" for name, body in FIXED.items()}
     for name, text in texts.items():
         (fusion,) = hlo.fusions(hlo.parse(text, f"{name}.hlo"))
         assert maps.check(fusion) is None, name

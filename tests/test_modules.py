@@ -277,14 +277,6 @@ def test_block_without_dots(target: str, tmp_path: Path) -> None:
     assert done.returncode == 0 and f" {target} {FUSIONS - DOTS}/{FUSIONS - DOTS} " in done.stdout.splitlines()[-1], done.stdout + done.stderr
 
 
-def needs_dots(text: str) -> None:
-    """Skips, where a dot is what is refused."""
-    problem = hlo.unsupported(hlo.parse(text, "m.hlo"))
-    if problem is not None:
-        assert "'dot'" in problem.message, problem
-        pytest.skip(f"SKIP: {problem}")
-
-
 def block(given: "Dict[str, List[float]]") -> List[float]:
     """The block in Python's floats, from its definition."""
     tokens, width, heads = 16, 32, 4
@@ -319,7 +311,6 @@ def block(given: "Dict[str, List[float]]") -> List[float]:
 @pytest.mark.parametrize("target", TARGETS)
 def test_block(target: str, text: str, tmp_path: Path) -> None:
     """The whole block through `gen run`: the fusions that XLA made, and the module before it as one fusion."""
-    needs_dots(text)
     assert len(hlo.fusions(hlo.parse(text, "m.hlo"))) == (FUSIONS if text is BLOCK else 1)
     draw = random.Random(8)
     given = {name: floats(packed([draw.gauss(1 if name[0] == "g" else 0, 0.3) for _ in range(math.prod(dims))])) for name, dims in DIMS.items()}
@@ -330,7 +321,6 @@ def test_block(target: str, text: str, tmp_path: Path) -> None:
 
 def test_block_is_checked(tmp_path: Path) -> None:
     """Fusion by fusion: of the whole block as one, nothing is known of the bound."""
-    needs_dots(BLOCK)
     done = check(BLOCK, tmp_path, "c")
     assert done.returncode == 0 and f" c {FUSIONS}/{FUSIONS} " in done.stdout.splitlines()[-1], done.stdout + done.stderr
 

@@ -142,6 +142,13 @@ OTHERS = {
                       "to_apply=add",
     "bits": "x = f32[37] parameter(0)\n  ROOT r = u8[37,4] bitcast-convert(x)",
 }
+# Written in their parameter's buffer, and in tiles whose padding is written too.
+ENTRIES = {
+    "in place": "HloModule m, input_output_alias={ {}: (0, {}, must-alias) }\nENTRY e {\n  x = f32[40,70] parameter(0)\n  u = f32[3,50] parameter(1)\n"
+                "  i = s32[] parameter(2)\n  ROOT r = f32[40,70] dynamic-update-slice(x, u, i, i)\n}\n",
+    "to tiles": "ENTRY e {\n  x = f32[19,140] parameter(0)\n  ROOT r = f32[19,140]{1,0:T(8,128)} negate(x)\n}\n",
+    "from tiles": "ENTRY e {\n  x = f32[19,140]{1,0:T(8,128)} parameter(0)\n  ROOT r = f32[19,140] copy(x)\n}\n",
+}
 MORE = "more {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT s = pred[] compare(a, b), direction=GE\n}\n"
 CASES: "List[Tuple[str, str]]" = [
     *((f"transpose {t} {_list(dims)} {_list(order)} {op}", transpose(t, dims, order, op)) for t, dims, order, op in (
@@ -154,7 +161,7 @@ CASES: "List[Tuple[str, str]]" = [
         ("f32", (3, 20, 50), (0, 2), "add", "0"), ("f32", (1, 70000), (1,), "add", "0"), ("pred", (5000,), (0,), "or", "false"),
         ("f64", (3, 500), (1,), "minimum", "inf"), ("f32", (2048, 64), (0,), "add", "0"))),
     *((name, ADD.format("f32") + MORE + f"ENTRY e {{\n  {body}\n}}\n") for name, body in OTHERS.items()),
-    ("softmax", SOFTMAX), ("argmax", ARGMAX), ("packed", PACKED), ("complex", COMPLEX),
+    *ENTRIES.items(), ("softmax", SOFTMAX), ("argmax", ARGMAX), ("packed", PACKED), ("complex", COMPLEX),
 ]
 
 

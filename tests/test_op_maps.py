@@ -1,17 +1,21 @@
-"""The maps of ops, output to operand and back, against plain loops that tag which element each output element comes from."""
+"""The maps of ops, output to operand and back, against plain loops that tag which element each output element comes from.
+
+SETT_COUNT draws more of each op.
+"""
 
 from __future__ import annotations
 
 import itertools
+import os
 import random
 import sys
-from typing import Any, Callable, Optional, Sequence
+from typing import Any, Callable, Iterator, Optional, Sequence
 
 from indexing_analysis_eval import Index, box, read, run_as_script
 
 from gen import algebra
 
-INSTANCES = 200
+INSTANCES = int(os.environ.get("SETT_COUNT", "200"))
 
 
 def words(values: Index) -> str:
@@ -345,6 +349,17 @@ def windows(rng: random.Random, base: Index) -> Optional[tuple[dict[str, Index],
     return {key: tuple(value) for key, value in keys.items()}, tuple(map(len, lines)), lines
 
 
+def windowed(rng: random.Random, dilated: bool = True) -> Iterator[tuple[Index, dict[str, Index], Index, list[list[list[tuple[int, Optional[int]]]]]]]:
+    """Random windows over small bases: the base, and what windows says."""
+    done = 0
+    while done < INSTANCES:
+        base = tiny(rng, rng.randint(0, 2), 4)
+        drawn = windows(rng, base)
+        if drawn is not None and (dilated or drawn[0]["base_dilation"] == (1,) * len(base)):
+            done += 1
+            yield (base, *drawn)
+
+
 def check_joint(opcode: str, operands: Sequence[int], out: Index, sizes: Index, pairs: Callable[[Index, Index, int], Optional[Index]], **lists: Any) -> None:
     """joint=1: the map to each operand has a range for every index of sizes, first and in order; pairs: what it gives at an output and such an
     index, None where it is outside."""
@@ -362,14 +377,7 @@ def check_joint(opcode: str, operands: Sequence[int], out: Index, sizes: Index, 
 
 def test_reduce_window() -> None:
     rng = random.Random(11)
-    done = 0
-    while done < INSTANCES:
-        base = tiny(rng, rng.randint(0, 2), 4)
-        drawn = windows(rng, base)
-        if drawn is None:
-            continue
-        done += 1
-        attributes, out, lines = drawn
+    for base, attributes, out, lines in windowed(rng):
         pairs = set()
         for index in box(out):
             for taken in itertools.product(*([e for _, e in line[i] if e is not None] for line, i in zip(lines, index))):
@@ -386,14 +394,7 @@ def test_reduce_window() -> None:
 def test_select_and_scatter() -> None:
     """Which element a window selects is known at run time: the maps hold all that it sees."""
     rng = random.Random(12)
-    done = 0
-    while done < INSTANCES:
-        base = tiny(rng, rng.randint(0, 2), 4)
-        drawn = windows(rng, base)
-        if drawn is None or drawn[0]["base_dilation"] != (1,) * len(base):
-            continue
-        done += 1
-        attributes, source, lines = drawn
+    for base, attributes, source, lines in windowed(rng, dilated=False):
         both, one = set(), set()
         for index in box(source):
             seen = list(itertools.product(*([e for _, e in line[i] if e is not None] for line, i in zip(lines, index))))
@@ -403,6 +404,7 @@ def test_select_and_scatter() -> None:
         check_pairs(first, base, both)
         assert first == "KNOWN EMPTY" or first.lines[1].startswith("covering: ")
         check_pairs(op("select-and-scatter", 1, out=base, in0=base, in1=source, in2=(), **attributes), base, one)
+        check_pairs(op("select-and-scatter", 2, out=base, in0=base, in1=source, in2=(), **attributes), base, {(i, ()) for i in box(base)})
 
 
 def test_dot() -> None:
@@ -450,14 +452,7 @@ def test_dot() -> None:
 
 def test_convolution() -> None:
     rng = random.Random(14)
-    done = 0
-    while done < INSTANCES:
-        spatial = tiny(rng, rng.randint(0, 2), 4)
-        drawn = windows(rng, spatial)
-        if drawn is None:
-            continue
-        done += 1
-        attributes, places, lines = drawn
+    for spatial, attributes, places, lines in windowed(rng):
         fg, bg = rng.choice([(1, 1), (1, 1), (2, 1), (1, 2), (3, 1)])
         batch, features, outs = rng.randint(1, 2), rng.randint(1, 2), rng.randint(1, 2) * fg * bg
         reversal = tuple(rng.randint(0, 1) for _ in spatial)
@@ -512,8 +507,8 @@ def test_dynamic_slice() -> None:
         begin = [min(max(starts[1 + k][()], 0), d - s) for k, (d, s) in enumerate(zip(large, small))]
         pairs = {(i, tuple(b + k for b, k in zip(begin, i))) for i in box(small)}
         check_pairs(op("dynamic-slice", 0, out=small, in0=large, **scalars), small, pairs, starts)
-        if large:
-            check_pairs(op("dynamic-slice", 1, out=small, in0=large, **scalars), small, {(i, ()) for i in box(small)})
+        for start in range(1, len(large) + 1):
+            check_pairs(op("dynamic-slice", start, out=small, in0=large, **scalars), small, {(i, ()) for i in box(small)})
         begin = [min(max(starts[2 + k][()], 0), d - s) for k, (d, s) in enumerate(zip(large, small))]
         pairs = {(tuple(b + k for b, k in zip(begin, i)), i) for i in box(small)}
         scalars = {f"in{k}": () for k in range(2, len(large) + 2)}
@@ -521,10 +516,13 @@ def test_dynamic_slice() -> None:
         kept = op("dynamic-update-slice", 0, out=large, in0=large, in1=small, **scalars)
         check_pairs(kept, large, {(i, i) for i in box(large)})
         assert kept.lines[1].startswith("covering: ") and kept.back_lines[1].startswith("covering: ")
+        for start in range(2, len(large) + 2):
+            check_pairs(op("dynamic-update-slice", start, out=large, in0=large, in1=small, **scalars), large, {(i, ()) for i in box(large)})
 
 
-def indexed(rng: random.Random):
-    """A random form of gather and scatter: large, small, indices, the attributes, and from (row of indices, offset) to dimensions of both."""
+def indexed(rng: random.Random, inside: float = 0):
+    """A random form of gather and scatter: large, small, indices, the attributes, and from (row of indices, offset) to dimensions of both.
+    inside: the share of indices that are in range for certain."""
     rank = rng.randint(0, 3)
     large = tiny(rng, rank, 4)
     kinds = [rng.choice(["window", "window", "collapsed", "batching"]) for _ in large]
@@ -552,6 +550,10 @@ def indexed(rng: random.Random):
                   "start_index_map": tuple(mapped), "operand_batching": tuple(batching),
                   "indices_batching": tuple(shift[row_of[d]] for d in batching), "index_vector_dim": (vector,)}
     values = tensor(rng, indices, -2, 5)
+    for index in values:
+        d = mapped[index[vector] if has_vector else 0]
+        if rng.random() < inside:
+            values[index] = rng.randint(0, max(large[d] - size[d], 0))
 
     def starts(r: Index) -> list[int]:
         found = [0] * rank
@@ -591,8 +593,9 @@ def test_gather() -> None:
 def test_scatter() -> None:
     """An update that does not fit is dropped as a whole."""
     rng = random.Random(17)
+    drawn = written = 0
     for _ in range(2 * INSTANCES):
-        large, few, indices, attributes, size, mapped, values, points, *_ = indexed(rng)
+        large, few, indices, attributes, size, mapped, values, points, *_ = indexed(rng, 0.8)
         inputs = rng.randint(1, 2)
         pairs = set()
         for index, start, window in points:
@@ -601,11 +604,14 @@ def test_scatter() -> None:
         given = {f"in{k}": large for k in range(inputs)}
         given[f"in{inputs}"] = indices
         given.update({f"in{inputs + 1 + k}": few for k in range(inputs)})
-        check_pairs(op("scatter", inputs + 1, out=large, **given, **attributes), large, pairs, {inputs: values})
-        check_pairs(op("scatter", 0, out=large, **given, **attributes), large, {(i, i) for i in box(large)})
+        drawn, written = drawn + 1, written + bool(pairs)
+        for k in range(inputs):
+            check_pairs(op("scatter", inputs + 1 + k, out=large, **given, **attributes), large, pairs, {inputs: values})
+            check_pairs(op("scatter", k, out=large, **given, **attributes), large, {(i, i) for i in box(large)})
         anywhere = op("scatter", inputs, out=large, **given, **attributes)
         check_pairs(anywhere, large, {(i, j) for i in box(large) for j in box(indices)})
         assert anywhere.lines[1].startswith("covering: ")
+    assert written > 0.8 * drawn, (written, drawn)
 
 
 def test_all_gather() -> None:

@@ -22,7 +22,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from drawn import BATCH, COUNT, ON, SEED, agree, fusions, uncached  # noqa: E402
+from drawn import BATCH, COUNT, ON, SEED, agree, device_or_skip, fusions, uncached  # noqa: E402
 from gen import build, hlo, run, tiled, tiles  # noqa: E402
 from gen.dialect import DIALECTS  # noqa: E402
 
@@ -233,12 +233,8 @@ def test_schedules(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("target", ["opencl", "c", "cuda-on-cpu"] if ALL else ["opencl"])
 def test_tilings(name: str, target: str) -> None:
     """The catalogue of formats."""
-    options = run.Options()
-    try:
-        run.find_device(target, options)
-    except run.RunError as error:
-        pytest.skip(error.message)
-    results = run.check(str(TILINGS / f"{name}.hlo"), target, options)
+    device_or_skip(target)
+    results = run.check(str(TILINGS / f"{name}.hlo"), target, run.Options())
     assert [r.status for r in results] == ["PASS"] * 4, [r.line() for r in results]
 
 

@@ -1,17 +1,8 @@
 /* Property: whatever the bytes, reading ends with a shape or an error inside the text; what was read prints to a text that
    reads back equal and prints the same; positions and indices are inverse. Run: tile_fuzz [seconds [seed]]; the same entry
    serves libFuzzer with -DSETT_LIBFUZZER. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
 #include "../include/sett_tile.h"
-
-static void fail(const char *what, const uint8_t *data, size_t size) {
-  fprintf(stderr, "%s: %.*s\n", what, (int)size, (const char *)data);
-  abort();
-}
+#include "fuzz.h"
 
 static void check_positions(const sett_tile_shape *shape, const uint8_t *data, size_t size) {
   sett_tile_plan plan = sett_tile_prepare(shape);
@@ -37,7 +28,6 @@ static void check_cut(const sett_tile_shape *shape, const char *whole, size_t le
   free(small);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static char first[1 << 16], second[1 << 16];
   char *text = (char *)malloc(size + 1); /* exactly as long as the text, so that a sanitizer sees a read beyond */
@@ -57,6 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   shape = sett_tile_parse(text, size);
   if (!shape.error) {
     sett_tile_shape back;
+    ++good;
     length = sett_tile_print(&shape, first, sizeof first);
     back = sett_tile_parse(first, length);
     if (!sett_tile_equal(&shape, &back)) fail("print and parse", data, size);
@@ -68,49 +59,34 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 }
 
 #ifndef SETT_LIBFUZZER
-static uint64_t state;
-
-static uint32_t next(uint32_t below) {
-  state = state * 6364136223846793005u + 1442695040888963407u;
-  return (uint32_t)((state >> 33) % below);
-}
-
-int main(int argc, char **argv) {
+/* Pieces of shapes: a third of the texts have the beginning of an array before them, a third are arrays in tiles, most of them whole. */
+static size_t draw(char *text, size_t capacity) {
   static const char *const pieces[] = {
       "f32", "bf16", "s4", "pred", "token", "opaque", "b(", "(", ")", "[", "]", "{", "}", ",", ":", "T(", "T(8,128)(2,1)",
       "L(", "E(4)", "S(1)", "SC(", "M(", "D(D,C)", "*", "-1", "-2", "?", "<=", "0", "1", "2", "3", "5", "17",
       "9223372036854775807", "9223372036854775808", "4294967296", " ", "/*", "*/", "//", "\n", "{1,0", "{0", "[3,5]", "[2]",
       "{1,0:T(2,2)}", "T(*,2)", "#(u32)", "P("};
-  double seconds = argc > 1 ? atof(argv[1]) : 1.0;
-  clock_t end = clock() + (clock_t)(seconds * CLOCKS_PER_SEC);
-  unsigned long runs = 0;
-  state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
-  while (clock() < end) {
-    char text[512];
-    size_t length = 0;
-    uint32_t i, count = 1 + next(14);
-    int likely = next(2) == 0; /* half of the texts start as an array */
-    if (likely)
-      length = (size_t)snprintf(text, sizeof text, "%s[%u,%u]{%s:", next(2) ? "f32" : "s4", next(9), next(9),
-                                next(2) ? "1,0" : "0,1");
-    for (i = 0; i < count; ++i) {
-      const char *piece = pieces[next(sizeof pieces / sizeof pieces[0])];
-      size_t n = strlen(piece);
-      if (likely && next(3) == 0) {
-        char tile[32];
-        n = (size_t)snprintf(tile, sizeof tile, "T(%u,%u)(%u)", 1 + next(5), 1 + next(5), 1 + next(4));
-        memcpy(text + length, tile, n);
-      } else {
-        memcpy(text + length, piece, n);
-      }
-      length += n;
+  size_t length = 0;
+  uint32_t i, likely = next(3), count = 1 + next(likely == 2 ? 3 : 14);
+  if (likely)
+    length = (size_t)snprintf(text, capacity, "%s[%u,%u]{%s:", next(2) ? "f32" : "s4", next(9), next(9),
+                              next(2) ? "1,0" : "0,1");
+  for (i = 0; i < count; ++i) {
+    const char *piece = pieces[next(sizeof pieces / sizeof pieces[0])];
+    size_t n = strlen(piece);
+    if (likely == 2 || (likely && next(3) == 0)) {
+      char tile[32];
+      n = (size_t)snprintf(tile, sizeof tile, "T(%u,%u)(%u)", 1 + next(5), 1 + next(5), 1 + next(4));
+      memcpy(text + length, tile, n);
+    } else {
+      memcpy(text + length, piece, n);
     }
-    if (likely && next(2)) text[length++] = '}';
-    if (next(8) == 0) text[next((uint32_t)length)] = (char)next(256);
-    LLVMFuzzerTestOneInput((const uint8_t *)text, length);
-    ++runs;
+    length += n;
   }
-  printf("PASS tile_fuzz %lu texts\n", runs);
-  return 0;
+  if (likely == 2 || (likely && next(2))) text[length++] = '}';
+  if (next(8) == 0) text[next((uint32_t)length)] = (char)next(256);
+  return length;
 }
+
+int main(int argc, char **argv) { return fuzz(argc, argv, "tile_fuzz", draw); }
 #endif

@@ -2,12 +2,8 @@
    and back; positions stay inside the footprint; the plan of a device says the same; dimensions permuted keep every byte; a
    shape holds the same bytes as itself. Run: tile_round_trip_fuzz [seconds [seed]]; the same entry serves libFuzzer with
    -DSETT_LIBFUZZER. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
 #include "../include/sett_tile.h"
+#include "fuzz.h"
 
 /* Numbers taken from the input; zeros behind its end. */
 typedef struct {
@@ -24,11 +20,10 @@ static uint64_t take(source *from, int bytes) {
   return value;
 }
 
-static void fail(const char *what, const sett_tile_shape *shape) {
+static void wrong(const char *what, const sett_tile_shape *shape) {
   char text[1024];
   sett_tile_print(shape, text, sizeof text);
-  fprintf(stderr, "%s: %s\n", what, text);
-  abort();
+  fail(what, text, strlen(text));
 }
 
 /* Mostly small, at times of any size. */
@@ -69,15 +64,15 @@ static void there_and_back(const sett_tile_shape *shape, const sett_tile_plan *p
   sett_tile_device_plan device = sett_tile_device(plan);
   sett_tile_place place;
   int i;
-  if (position < 0 || position >= plan->span || (end >= 0 && position >= end)) fail("a position outside", shape);
-  if (sett_tile_element(plan, position, back) != 1 || memcmp(index, back, sizeof *back * (size_t)shape->rank)) fail("not the index", shape);
+  if (position < 0 || position >= plan->span || (end >= 0 && position >= end)) wrong("a position outside", shape);
+  if (sett_tile_element(plan, position, back) != 1 || memcmp(index, back, sizeof *back * (size_t)shape->rank)) wrong("not the index", shape);
   place = sett_tile_place_of(shape, position);
-  if (place.byte < 0 || place.byte >= sett_tile_bytes(shape)) fail("bits outside", shape);
+  if (place.byte < 0 || place.byte >= sett_tile_bytes(shape)) wrong("bits outside", shape);
   if (device.error) return;
-  if (sett_tile_device_position(device, index) != position) fail("another position on a device", shape);
+  if (sett_tile_device_position(device, index) != position) wrong("another position on a device", shape);
   for (i = 0; i < SETT_TILE_MAX_RANK; ++i) back[i] = -1;
   if (!sett_tile_device_element(device, position, back) || memcmp(index, back, sizeof *back * (size_t)shape->rank))
-    fail("another index on a device", shape);
+    wrong("another index on a device", shape);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length);
@@ -94,23 +89,24 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length) {
   from.size = length;
   shape = make(&from);
   if (shape.error) return 0;
+  ++good;
   plan = sett_tile_prepare(&shape);
-  if (plan.error) fail("a checked shape has no plan", &shape);
-  if (plan.positions < sett_tile_elements(&shape)) fail("less memory than elements", &shape);
+  if (plan.error) wrong("a checked shape has no plan", &shape);
+  if (plan.positions < sett_tile_elements(&shape)) wrong("less memory than elements", &shape);
   end = sett_tile_data_positions(&plan);
-  if (end < 0 && !plan.coupled) fail("no end of the data", &shape);
+  if (end < 0 && !plan.coupled) wrong("no end of the data", &shape);
   for (k = 0; k < 4 && plan.span > 0; ++k) {
     int64_t position = (int64_t)(take(&from, 8) % (uint64_t)plan.positions);
     int found = sett_tile_element(&plan, position, index);
-    if (found < 0) fail("a position has no answer", &shape);
-    if (found && sett_tile_position(&plan, index) != position) fail("not the position", &shape);
+    if (found < 0) wrong("a position has no answer", &shape);
+    if (found && sett_tile_position(&plan, index) != position) wrong("not the position", &shape);
     if (found) there_and_back(&shape, &plan, end, index);
     for (i = 0; i < shape.rank; ++i)
       index[i] = k == 0 ? shape.dims[i] - 1 : shape.dims[i] ? (int64_t)(take(&from, 8) % (uint64_t)shape.dims[i]) : 0;
     if (sett_tile_elements(&shape) > 0) there_and_back(&shape, &plan, end, index);
   }
   answer = sett_tile_same_bytes(&shape, &shape);
-  if (answer.yes != 1 && answer.reason != SETT_TILE_UNDECIDED) fail("not the same bytes as itself", &shape);
+  if (answer.yes != 1 && answer.reason != SETT_TILE_UNDECIDED) wrong("not the same bytes as itself", &shape);
   for (i = 0; i < shape.rank; ++i) {
     int j = (int)take(&from, 1) % (i + 1);
     permutation[i] = permutation[j];
@@ -119,29 +115,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length) {
   turned = sett_tile_permute(&shape, permutation);
   turned_plan = sett_tile_prepare(&turned);
   for (i = 0; i < shape.rank; ++i) other[i] = index[permutation[i]];
-  if (sett_tile_position(&turned_plan, other) != sett_tile_position(&plan, index)) fail("permuted dimensions move bytes", &shape);
+  if (sett_tile_position(&turned_plan, other) != sett_tile_position(&plan, index)) wrong("permuted dimensions move bytes", &shape);
   answer = sett_tile_transpose_is_bitcast(&shape, &turned, permutation, SETT_TILE_SAME_TYPE);
-  if (answer.yes != 1 && answer.reason != SETT_TILE_UNDECIDED) fail("permuted dimensions are no bitcast", &shape);
+  if (answer.yes != 1 && answer.reason != SETT_TILE_UNDECIDED) wrong("permuted dimensions are no bitcast", &shape);
   return 0;
 }
 
 #ifndef SETT_LIBFUZZER
-int main(int argc, char **argv) {
-  double seconds = argc > 1 ? atof(argv[1]) : 1.0;
-  clock_t end = clock() + (clock_t)(seconds * CLOCKS_PER_SEC);
-  uint64_t state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
-  unsigned long runs = 0;
-  while (clock() < end) {
-    uint8_t data[128];
-    size_t i;
-    for (i = 0; i < sizeof data; ++i) {
-      state = state * 6364136223846793005u + 1442695040888963407u;
-      data[i] = (uint8_t)(state >> 56);
-    }
-    LLVMFuzzerTestOneInput(data, sizeof data);
-    ++runs;
-  }
-  printf("PASS tile_round_trip_fuzz %lu layouts\n", runs);
-  return 0;
+static size_t draw(char *bytes, size_t capacity) {
+  size_t i, count = capacity < 128 ? capacity : 128;
+  for (i = 0; i < count; ++i) bytes[i] = (char)next(256);
+  return count;
 }
+
+int main(int argc, char **argv) { return fuzz(argc, argv, "tile_round_trip_fuzz", draw); }
 #endif
