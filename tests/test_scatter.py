@@ -270,7 +270,7 @@ def how(source: str, target: str, device: "str | None" = None) -> str:
     (kernel,) = [k for k in program.kernels if k.hero == "scatter"]
     if isinstance(kernel.loop, scatter.Updates):
         swap = {"cuda": "atomicCAS", "opencl": "atomic_cmpxchg"}[target]
-        words = kernel.loop.how.split(":")[0].replace("compare and swap", swap).split(", ")
+        words = re.split("[:;]", kernel.loop.how)[0].replace("compare and swap", swap).split(", ")
         code = re.split(r"__global__|__kernel", program.text, maxsplit=1)[1]
         assert set(re.findall(r"\b(atomic\w+)\(", code)) == {word for word in words if word.startswith("atomic")}, code
     return kernel.loop.text()
