@@ -8,6 +8,7 @@
      algebra scaling        identities of rank 4 and 6, depth 1 to 12: time against distinct nodes
      algebra count CLASS N  simplifies N maps of CLASS (EXPRESSION, GPU, ID_RESHAPE, ..) once, for
                               valgrind --tool=callgrind --collect-atstart=no --toggle-collect=sett_map_simplify
+                              and with --dump-after=sett_map_simplify a file of counts for each map
 
    A time is the best of some repetitions, the arena rewound in between. Rank and depth: chains have ranks 2 to 6 and 2 to 6 steps in equal shares,
    as upstream's had; identities are 1 to 4 steps and as many back; GPU tiles go to ranks 2 to 4 by 1 to 3 steps. */

@@ -791,12 +791,25 @@ SETT_INLINE int settp_list_room(sett_map_arena *arena, settp_list *list, uint32_
 
 SETT_INLINE int settp_list_has(const settp_list *list, const settp_node *n, sett_expr e) { return n->mark < list->count && list->handle[n->mark] == e; }
 
+/* Adds a constant or a variable where it is missing: 1 when e is in the list now, 0 for an operation that is not, SETTP_LIST_FULL. */
+enum { SETTP_LIST_FULL = 2 };
+SETT_INLINE int settp_list_leaf(sett_map_arena *arena, settp_list *list, sett_expr e) {
+  settp_node *n = settp_at(arena, e);
+  if (settp_list_has(list, n, e)) return 1;
+  if (n->op >= SETTP_ADD) return 0;
+  if (list->count == list->capacity && !settp_list_room(arena, list, 1)) return SETTP_LIST_FULL;
+  n->mark = list->count;
+  list->handle[list->count++] = e;
+  return 1;
+}
+
 /* Adds e and all below it. */
 SETT_INLINE int settp_list_push(sett_map_arena *arena, settp_list *list, sett_expr e) {
   const uint32_t after = UINT32_C(0x80000000); /* on the stack: its operands are in the list */
   settp_node *n = settp_at(arena, e);
   settp_list stack;
-  if (settp_list_has(list, n, e)) return 0;
+  int leaf = settp_list_leaf(arena, list, e);
+  if (leaf) return leaf == SETTP_LIST_FULL ? SETT_MAP_ERROR_FULL : 0;
   stack.handle = NULL;
   stack.count = stack.capacity = 0;
   if (!settp_list_room(arena, &stack, 1)) return SETT_MAP_ERROR_FULL;
@@ -804,16 +817,23 @@ SETT_INLINE int settp_list_push(sett_map_arena *arena, settp_list *list, sett_ex
   while (stack.count) {
     uint32_t top = stack.handle[--stack.count];
     n = settp_at(arena, top & ~after);
-    if (top & after || (n->op < SETTP_ADD && !settp_list_has(list, n, top))) {
-      if (!settp_list_room(arena, list, 1)) return SETT_MAP_ERROR_FULL;
-      n->mark = list->count;
-      list->handle[list->count++] = top & ~after;
-    } else if (n->op >= SETTP_ADD && !settp_list_has(list, n, top)) {
-      if (!settp_list_room(arena, &stack, 3)) return SETT_MAP_ERROR_FULL;
-      stack.handle[stack.count++] = top | after;
-      stack.handle[stack.count++] = settp_b(n);
-      stack.handle[stack.count++] = settp_a(n);
+    if (!(top & after)) {
+      leaf = settp_list_leaf(arena, list, top);
+      if (leaf == SETTP_LIST_FULL) return SETT_MAP_ERROR_FULL;
+      if (leaf) continue;
+      leaf = settp_list_leaf(arena, list, settp_a(n));
+      if (leaf == 1) leaf = settp_list_leaf(arena, list, settp_b(n)) == 1 ? 1 : -1; /* -1: b is to be added, a is in the list */
+      if (leaf != 1) {
+        if (!settp_list_room(arena, &stack, 3)) return SETT_MAP_ERROR_FULL;
+        stack.handle[stack.count++] = top | after;
+        stack.handle[stack.count++] = settp_b(n);
+        if (leaf != -1) stack.handle[stack.count++] = settp_a(n);
+        continue;
+      }
     }
+    if (list->count == list->capacity && !settp_list_room(arena, list, 1)) return SETT_MAP_ERROR_FULL;
+    n->mark = list->count;
+    list->handle[list->count++] = top & ~after;
   }
   return 0;
 }
@@ -1926,7 +1946,9 @@ typedef struct settp_lin { /* constant + sum of count terms from first on */
   uint32_t hash;
   uint32_t expr;   /* memo of its print, when nodes > 0 */
   int32_t nodes;
+  int32_t estimate; /* memo of settp_estimate, when > 0 */
   unsigned char known, busy, entered, bounded;
+  unsigned char affine;    /* 1: of variables alone, 2: not, 0: not asked yet */
   sett_map_interval bound; /* when bounded: an interval that the expressions which it is the form of are known to lie in */
   int32_t sample;          /* row of its values at the samples, SETTP_NONE: not asked yet */
 } settp_lin;
@@ -1946,20 +1968,24 @@ typedef struct settp_atom {
   int32_t kind, op;    /* op: of SETTP_ATOM_OTHER */
   int32_t a, b;        /* linear forms; a: the variable's number */
   int32_t depth, next;
+  uint32_t hash;
   int32_t form, forms; /* list of names, newest first, and their number */
   uint32_t expr;       /* memo of its print, when nodes > 0 */
   int32_t nodes;
+  int32_t more, wanted, later; /* parts of its further samples that are known; a list of those to fill */
   int64_t at[SETTP_SAMPLES];
 } settp_atom;
 
 typedef struct settp_alike { /* a form, by its values at the samples without a factor, step, and a constant */
   int64_t step;
   int32_t lin, next;
+  uint32_t hash, unused;
 } settp_alike;
 
 typedef struct settp_memo { /* floor(lin / c) = value; value SETTP_NONE while it is being found */
   int64_t c;
-  int32_t lin, value, next, unused;
+  int32_t lin, value, next;
+  uint32_t hash;
 } settp_memo;
 
 typedef struct settp_known { /* lin, without constant and primitive, lies in [lo, hi]: from a constraint */
@@ -1978,7 +2004,10 @@ typedef struct settp_engine {
   settp_row *row;
   int32_t terms, term_room, lins, lin_room, atoms, atom_room, forms, form_room, memos, memo_room, alikes, alike_room, rows, row_room;
   int32_t *lin_bucket, *atom_bucket, *memo_bucket, *alike_bucket;
-  uint32_t mask, lin_mask; /* of the tables; that of the linear forms grows */
+  uint32_t mask, lin_mask; /* of the tables, which grow */
+  int32_t memo_first;      /* memos before it are forgotten */
+  int32_t alike_known;     /* alikes before it are in their table */
+  int32_t zero;            /* the form 0, SETTP_NONE: not made yet */
   int32_t *variable; /* atom of each variable, SETTP_NONE: not met yet */
   const sett_map_variable *bounds;
   const int64_t *modulus, *residue; /* variable i = residue[i] modulo modulus[i] */
@@ -1994,8 +2023,11 @@ typedef struct settp_engine {
   int scaled;        /* R12 looks for multiples, too: constraints make them */
   int sampled;       /* 0: no point of the domain is at hand, samples say nothing */
   const int64_t *point; /* SETTP_SAMPLES + SETTP_MORE points of the domain, or NULL: any point of the bounds is one */
-  int64_t *more;        /* SETTP_MORE values of each of the first mores atoms */
-  int32_t mores, more_room, crosses, failures; /* failures: of proofs that no sample refutes */
+  int64_t *more;        /* SETTP_MORE values of each atom, as far as atom.more says; SETTP_SAMPLES of them are a part */
+  int32_t more_room, crosses, failures; /* failures: of proofs that no sample refutes */
+  int64_t step;         /* settp_at_step of the form stepped */
+  uint32_t step_hash;
+  int32_t stepped;
 } settp_engine;
 
 SETT_INLINE void *settp_grow(settp_engine *e, void *old, int32_t *room, size_t size) {
@@ -2013,7 +2045,7 @@ SETT_INLINE void *settp_grow(settp_engine *e, void *old, int32_t *room, size_t s
 }
 
 #define SETTP_ROOM(e, array, count, room, extra) \
-  settp_room(e, (void **)(void *)&(e)->array, (e)->count + (extra), &(e)->room, sizeof *(e)->array)
+  ((e)->count + (extra) <= (e)->room || settp_room(e, (void **)(void *)&(e)->array, (e)->count + (extra), &(e)->room, sizeof *(e)->array))
 
 SETT_INLINE int settp_room(settp_engine *e, void **array, int32_t need, int32_t *room, size_t size) {
   while (need > *room) {
@@ -2047,6 +2079,36 @@ SETT_INLINE int settp_lin_rehash(settp_engine *e) {
   return 1;
 }
 
+/* Four times as many buckets for the other tables; each still lists its newest entry first. */
+SETT_INLINE void settp_rehash(settp_engine *e) {
+  uint32_t size = (e->mask + 1) * 4, i;
+  int32_t *bucket = (int32_t *)settp_take(e->arena, (size_t)size * 3 * sizeof *bucket);
+  int32_t at;
+  if (!bucket) return;
+  for (i = 0; i < size * 3; ++i) bucket[i] = SETTP_NONE;
+  e->mask = size - 1;
+  e->atom_bucket = bucket;
+  e->memo_bucket = bucket + size;
+  e->alike_bucket = bucket + 2 * (size_t)size;
+  for (at = 0; at < e->atoms; ++at)
+    if (e->atom[at].kind != SETTP_ATOM_VAR) {
+      e->atom[at].next = e->atom_bucket[e->atom[at].hash & e->mask];
+      e->atom_bucket[e->atom[at].hash & e->mask] = at;
+    }
+  for (at = e->memo_first; at < e->memos; ++at) {
+    e->memo[at].next = e->memo_bucket[e->memo[at].hash & e->mask];
+    e->memo_bucket[e->memo[at].hash & e->mask] = at;
+  }
+  for (at = 0; at < e->alike_known; ++at)
+    if (e->alike[at].step) {
+      e->alike[at].next = e->alike_bucket[e->alike[at].hash & e->mask];
+      e->alike_bucket[e->alike[at].hash & e->mask] = at;
+    }
+}
+
+/* Whether a table with so many entries is to grow. */
+SETT_INLINE int settp_crowded(const settp_engine *e, int32_t entries) { return (uint32_t)entries > 2 * e->mask && e->mask < UINT32_C(1) << 20; }
+
 /* The linear form of the terms that lie behind the pool's end (count of them, sorted, none zero). No number in it is beyond 2^62, so
  * that each has a negative, and none is taken for "no bound". */
 SETT_INLINE int32_t settp_lin_make(settp_engine *e, int64_t constant, int32_t count) {
@@ -2056,11 +2118,9 @@ SETT_INLINE int32_t settp_lin_make(settp_engine *e, int64_t constant, int32_t co
   uint32_t hash;
   int32_t i, at, *bucket;
   settp_lin *l;
-  if (constant < -most || constant > most) return SETTP_NONE;
-  for (i = 0; i < count; ++i)
-    if (t[i].k < -most || t[i].k > most) return SETTP_NONE;
   for (i = 0; i < count; ++i) h = (h ^ (uint64_t)t[i].k) * UINT64_C(0x9E3779B97F4A7C15) + (uint64_t)t[i].atom + (h >> 29);
-  hash = settp_hash(h, 7);
+  h *= UINT64_C(0xD6E8FEB86659FD93);
+  hash = (uint32_t)(h >> 32);
   bucket = e->lin_bucket + (hash & e->lin_mask);
   for (at = *bucket; at >= 0; at = l->next) {
     l = e->lin + at;
@@ -2069,6 +2129,9 @@ SETT_INLINE int32_t settp_lin_make(settp_engine *e, int64_t constant, int32_t co
       if (e->term[l->first + i].k != t[i].k || e->term[l->first + i].atom != t[i].atom) break;
     if (i == count) return at;
   }
+  if ((uint64_t)constant + (uint64_t)most > 2 * (uint64_t)most) return SETTP_NONE;
+  for (i = 0; i < count; ++i)
+    if ((uint64_t)t[i].k + (uint64_t)most > 2 * (uint64_t)most) return SETTP_NONE;
   if (!SETTP_ROOM(e, lin, lins, lin_room, 1)) return SETTP_NONE;
   if ((uint32_t)e->lins > e->lin_mask && settp_lin_rehash(e)) bucket = e->lin_bucket + (hash & e->lin_mask);
   l = e->lin + e->lins;
@@ -2079,7 +2142,8 @@ SETT_INLINE int32_t settp_lin_make(settp_engine *e, int64_t constant, int32_t co
   l->count = count;
   l->next = *bucket;
   l->expr = 0;
-  l->nodes = 0;
+  l->nodes = l->estimate = 0;
+  l->affine = 0;
   l->known = l->busy = l->entered = l->bounded = 0;
   l->sample = SETTP_NONE;
   *bucket = e->lins;
@@ -2111,11 +2175,13 @@ SETT_INLINE int32_t settp_terms_mix(settp_engine *e, int32_t a, int64_t ka, int3
   t = e->term + e->lin[b].first;
   t_end = t + e->lin[b].count;
   out = e->term + e->terms;
-  while (s < s_end || t < t_end) {
-    if (t == t_end || (s < s_end && s->atom < t->atom)) {
+  if (!ka) s = s_end;
+  if (!kb) t = t_end;
+  while (s < s_end && t < t_end) {
+    if (s->atom < t->atom) {
       if (settp_mul(s->k, ka, &x)) return SETTP_NONE;
       out->atom = s++->atom;
-    } else if (s == s_end || t->atom < s->atom) {
+    } else if (t->atom < s->atom) {
       if (settp_mul(t->k, kb, &x)) return SETTP_NONE;
       out->atom = t++->atom;
     } else {
@@ -2125,10 +2191,25 @@ SETT_INLINE int32_t settp_terms_mix(settp_engine *e, int32_t a, int64_t ka, int3
       ++t;
     }
     out->k = x;
-    out->unused = 0;
     out += x != 0;
   }
+  for (; s < s_end; ++s, ++out) {
+    if (settp_mul(s->k, ka, &out->k)) return SETTP_NONE;
+    out->atom = s->atom;
+  }
+  for (; t < t_end; ++t, ++out) {
+    if (settp_mul(t->k, kb, &out->k)) return SETTP_NONE;
+    out->atom = t->atom;
+  }
   return (int32_t)(out - (e->term + e->terms));
+}
+
+/* Writes the terms of a behind the pool's end, where there is room for them; their number. */
+SETT_INLINE int32_t settp_terms_copy(settp_engine *e, int32_t a) {
+  const settp_term *t = e->term + e->lin[a].first, *end = t + e->lin[a].count;
+  settp_term *out = e->term + e->terms;
+  while (t < end) *out++ = *t++;
+  return e->lin[a].count;
 }
 
 /* Adds k * atom to count terms behind the pool's end; the new count. */
@@ -2153,7 +2234,13 @@ SETT_INLINE int32_t settp_terms_add(settp_engine *e, int32_t count, int32_t atom
 
 /* a * ka + b * kb + constant; SETTP_NONE when it overflows. */
 SETT_INLINE int32_t settp_lin_mix(settp_engine *e, int32_t a, int64_t ka, int32_t b, int64_t kb, int64_t constant) {
-  int32_t n = settp_terms_mix(e, a, ka, b, kb, &constant);
+  int32_t n;
+  if (a < 0 || b < 0) return SETTP_NONE;
+  if (!constant) { /* nothing is added to one of them */
+    if (ka == 1 && (!kb || (!e->lin[b].count && !e->lin[b].constant))) return a;
+    if (kb == 1 && !e->lin[a].count && !e->lin[a].constant) return b;
+  }
+  n = settp_terms_mix(e, a, ka, b, kb, &constant);
   return n < 0 ? SETTP_NONE : settp_lin_make(e, constant, n);
 }
 
@@ -2163,8 +2250,7 @@ SETT_INLINE int32_t settp_lin_plus(settp_engine *e, int32_t a, int32_t atom, int
   if (a < 0 || atom < 0) return SETTP_NONE;
   n = e->lin[a].count;
   if (!SETTP_ROOM(e, term, terms, term_room, n + 1)) return SETTP_NONE;
-  settp_copy(e->term + e->terms, e->term + e->lin[a].first, (size_t)n * sizeof *e->term);
-  n = settp_terms_add(e, n, atom, k);
+  n = settp_terms_add(e, settp_terms_copy(e, a), atom, k);
   return n < 0 ? SETTP_NONE : settp_lin_make(e, e->lin[a].constant, n);
 }
 
@@ -2203,7 +2289,10 @@ SETT_INLINE int64_t settp_lin_gcd(const settp_engine *e, int32_t a) { /* of the 
 
 /* The residue of k modulo c in (-c/2, c/2]. */
 SETT_INLINE int64_t settp_residue(int64_t k, int64_t c) {
-  int64_t r = k % c;
+  uint64_t size = k < 0 ? 0 - (uint64_t)k : (uint64_t)k;
+  int64_t r;
+  if (size < (uint64_t)1 << 62 && (2 * size < (uint64_t)c || (2 * size == (uint64_t)c && k > 0))) return k; /* most are */
+  r = k % c;
   if (r < 0) r += c;
   return r > c - r ? r - c : r;
 }
@@ -2214,13 +2303,22 @@ SETT_INLINE int settp_lin_extract(settp_engine *e, int32_t a, int64_t c, int32_t
   int64_t k;
   if (a < 0) return 0;
   count = e->lin[a].count;
+  for (i = 0; i < count && settp_residue(e->term[e->lin[a].first + i].k, c) == e->term[e->lin[a].first + i].k; ++i) {}
+  if (i == count && e->lin[a].constant >= 0 && e->lin[a].constant < c) { /* it is its own rest */
+    if (e->zero < 0) e->zero = settp_lin_make(e, 0, 0);
+    *quotient = e->zero;
+    *rest = a;
+    return e->zero >= 0;
+  }
   for (pass = 0; pass < 2; ++pass) {
     int32_t made;
     if (!SETTP_ROOM(e, term, terms, term_room, count)) return 0;
     for (i = n = 0; i < count; ++i) {
       settp_term t = e->term[e->lin[a].first + i];
       k = settp_residue(t.k, c);
-      t.k = pass ? k : t.k / c + (t.k % c - k) / c;
+      if (pass) t.k = k;
+      else if (t.k == k) continue;
+      else t.k = t.k / c + (t.k % c - k) / c;
       if (t.k) e->term[e->terms + n++] = t;
     }
     k = settp_floor(e->lin[a].constant, c);
@@ -2233,20 +2331,25 @@ SETT_INLINE int settp_lin_extract(settp_engine *e, int32_t a, int64_t c, int32_t
 
 /* ---- samples: the values of a form at some points of the domain. They only save proofs that would fail: arithmetic may wrap around. ---- */
 
+/* v[j] += k * x[j] for SETTP_SAMPLES values. */
+SETT_INLINE void settp_row_add(int64_t *v, const int64_t *x, int64_t k) {
+#define SETTP_ROW_ADD(j) v[j] = (int64_t)((uint64_t)v[j] + (uint64_t)k * (uint64_t)x[j]);
+  SETTP_ROW_ADD(0) SETTP_ROW_ADD(1) SETTP_ROW_ADD(2) SETTP_ROW_ADD(3) SETTP_ROW_ADD(4) SETTP_ROW_ADD(5) SETTP_ROW_ADD(6) SETTP_ROW_ADD(7)
+#undef SETTP_ROW_ADD
+}
+
+SETT_INLINE void settp_row_start(int64_t *v, int64_t x) { v[0] = v[1] = v[2] = v[3] = v[4] = v[5] = v[6] = v[7] = x; }
+
 SETT_INLINE const int64_t *settp_lin_at(settp_engine *e, int32_t a) {
   settp_lin *l = e->lin + a;
   if (l->sample < 0) {
     static const settp_row none = {{0}};
-    uint64_t v[SETTP_SAMPLES];
-    int32_t i, j;
-    for (j = 0; j < SETTP_SAMPLES; ++j) v[j] = (uint64_t)l->constant;
-    for (i = 0; i < l->count; ++i) {
-      const settp_term *t = e->term + l->first + i;
-      const int64_t *x = e->atom[t->atom].at;
-      for (j = 0; j < SETTP_SAMPLES; ++j) v[j] += (uint64_t)t->k * (uint64_t)x[j];
-    }
+    const settp_term *t = e->term + l->first, *end = t + l->count;
+    int64_t *v;
     if (!SETTP_ROOM(e, row, rows, row_room, 1)) return none.at;
-    for (j = 0; j < SETTP_SAMPLES; ++j) e->row[e->rows].at[j] = (int64_t)v[j];
+    v = e->row[e->rows].at;
+    settp_row_start(v, l->constant);
+    for (; t < end; ++t) settp_row_add(v, e->atom[t->atom].at, t->k);
     l->sample = e->rows++;
   }
   return e->row[l->sample].at;
@@ -2260,38 +2363,64 @@ SETT_INLINE int64_t settp_floor_short(int64_t a, int64_t b) { /* b > 0; where 32
   return settp_floor(a, b);
 }
 
-/* Whether floor(x / c) may be one number for all samples x. */
-SETT_INLINE int settp_at_one_period(const settp_engine *e, const int64_t *x, int64_t c) {
-  int64_t first;
+/* Whether floor((x + k * y) / c) may be one number for all samples x and y. */
+SETT_INLINE int settp_at_one_period(const settp_engine *e, const int64_t *x, const int64_t *y, uint64_t k, int64_t c) {
+  uint64_t first;
   int j;
   if (!e->sampled) return 1;
-  first = (int64_t)((uint64_t)settp_floor_short(x[0], c) * (uint64_t)c);
+  first = (uint64_t)settp_floor_short((int64_t)((uint64_t)x[0] + k * (uint64_t)y[0]), c) * (uint64_t)c;
   for (j = 1; j < SETTP_SAMPLES; ++j)
-    if ((uint64_t)x[j] - (uint64_t)first >= (uint64_t)c) return 0;
+    if ((uint64_t)x[j] + k * (uint64_t)y[j] - first >= (uint64_t)c) return 0;
   return 1;
 }
 
 /* The sign of the first difference of some values, times the greatest common divisor of all where scaled; 0: they do not vary. *hash is a number for all values that
  * are equal but for that factor and a constant. */
 SETT_INLINE int64_t settp_at_step(const int64_t *x, int scaled, uint32_t *hash) {
-  int64_t g = 0, sign = 0, d;
-  uint64_t h = 0;
-  int j;
-  for (j = 1; j < SETTP_SAMPLES; ++j) {
-    d = (int64_t)((uint64_t)x[j] - (uint64_t)x[0]);
-    if (!sign) sign = d < 0 ? -1 : d > 0;
-    if (d == INT64_MIN) return 0;
-    if (scaled && g != 1 && d) g = settp_gcd(g, d);
+  int64_t g = 0, d[SETTP_SAMPLES];
+  uint64_t h = 0, sign;
+  int j, first = 0;
+  if (!scaled) { /* a sum of the differences, each with a factor of its own */
+    for (j = 1; j < SETTP_SAMPLES && x[j] == x[0]; ++j) {}
+    if (j == SETTP_SAMPLES) return 0;
+    h = (uint64_t)x[1] * UINT64_C(0x9E3779B97F4A7C15) + (uint64_t)x[2] * UINT64_C(0xBF58476D1CE4E5B9) + (uint64_t)x[3] * UINT64_C(0x94D049BB133111EB) +
+        (uint64_t)x[4] * UINT64_C(0xD6E8FEB86659FD93) + (uint64_t)x[5] * UINT64_C(0x632BE59BD9B4E019) + (uint64_t)x[6] * UINT64_C(0xA0761D6478BD642F) +
+        (uint64_t)x[7] * UINT64_C(0xE7037ED1A0B428DB) - (uint64_t)x[0] * UINT64_C(0xB3EE8B6C08E0DE6F);
+    if ((int64_t)((uint64_t)x[j] - (uint64_t)x[0]) < 0) {
+      *hash = (uint32_t)((0 - h) >> 32);
+      return -1;
+    }
+    *hash = (uint32_t)(h >> 32);
+    return 1;
   }
-  if (!sign) return 0;
-  g = scaled ? g * sign : sign;
+  for (j = SETTP_SAMPLES - 1; j > 0; --j) {
+    d[j] = (int64_t)((uint64_t)x[j] - (uint64_t)x[0]);
+    if (d[j]) first = j;
+    if (d[j] == INT64_MIN) return 0;
+  }
+  if (!first) return 0;
+  for (j = first; j < SETTP_SAMPLES && g != 1; ++j)
+    if (d[j]) g = settp_gcd(g, d[j]);
+  if (g > 1)
+    for (j = first; j < SETTP_SAMPLES; ++j) d[j] /= g;
+  sign = d[first] < 0 ? ~(uint64_t)0 : 0;
   for (j = 1; j < SETTP_SAMPLES; ++j) {
-    d = (int64_t)((uint64_t)x[j] - (uint64_t)x[0]);
-    h = (h ^ (uint64_t)(g == 1 ? d : g == -1 ? -d : d / g)) * UINT64_C(0x9E3779B97F4A7C15);
+    h = (h ^ (((uint64_t)d[j] ^ sign) - sign)) * UINT64_C(0x9E3779B97F4A7C15);
     h ^= h >> 29;
   }
   *hash = (uint32_t)(h >> 32);
-  return g;
+  return g > 1 ? (sign ? -g : g) : sign ? -1 : 1;
+}
+
+/* Whether a form is of variables alone and nothing is known of these but their bounds: then the sum of their intervals is exact, and no other form has its values. */
+SETT_INLINE int settp_lin_affine(settp_engine *e, int32_t a) {
+  settp_lin *l = e->lin + a;
+  if (!l->affine) {
+    const settp_term *t = e->term + l->first, *end = t + l->count;
+    while (t < end && e->atom[t->atom].kind == SETTP_ATOM_VAR) ++t;
+    l->affine = t == end ? 1 : 2;
+  }
+  return l->affine == 1 && !e->facts;
 }
 
 /* ---- intervals ---- */
@@ -2321,9 +2450,23 @@ SETT_INLINE sett_map_interval settp_mod_interval(const settp_engine *e, int32_t 
 
 /* How many atoms of f are in a: all, some, none. */
 SETT_INLINE int32_t settp_lin_shared(const settp_engine *e, int32_t f, int32_t a) {
-  int32_t i, n = 0;
-  for (i = 0; i < e->lin[f].count; ++i) n += settp_lin_coefficient(e, a, e->term[e->lin[f].first + i].atom) != 0;
+  const settp_term *s = e->term + e->lin[f].first, *s_end = s + e->lin[f].count, *t = e->term + e->lin[a].first, *t_end = t + e->lin[a].count;
+  int32_t n = 0;
+  while (s < s_end && t < t_end) {
+    int32_t x = s->atom, y = t->atom;
+    n += x == y;
+    s += x <= y;
+    t += y <= x;
+  }
   return n;
+}
+
+SETT_INLINE int settp_lin_shares(const settp_engine *e, int32_t f, int32_t a) { /* whether there is one */
+  const settp_term *s = e->term + e->lin[f].first, *s_end = s + e->lin[f].count, *t = e->term + e->lin[a].first, *t_end = t + e->lin[a].count;
+  while (s < s_end && t < t_end && s->atom != t->atom)
+    if (s->atom < t->atom) ++s;
+    else ++t;
+  return s < s_end && t < t_end;
 }
 
 /* a with t * (F - m * q) taken away, where that leaves at most `most` terms. */
@@ -2336,24 +2479,28 @@ SETT_INLINE int32_t settp_lin_take(settp_engine *e, int32_t a, int32_t f, int64_
 }
 
 /* The form (F, m) of the quotient in term i of a with all terms moved in that its coefficient k divides, and the rest: a = k * floor(moved / m) + rest.
- * 0: nothing moves. */
+ * 0: nothing moves, or a has more terms than are looked at. */
 SETT_INLINE int settp_lin_move(settp_engine *e, int32_t a, int32_t i, settp_form form, int32_t *moved, int32_t *rest) {
   settp_term q = e->term[e->lin[a].first + i];
-  int32_t pass, j, n, count = e->lin[a].count, own = e->lin[form.lin].count, hits = 0;
+  int32_t pass, j, n, count = e->lin[a].count, own = e->lin[form.lin].count;
+  uint64_t moves = 0;
+  int64_t k = 0;
+  if (count > 64) return 0;
+  for (j = 0; j < count; ++j) {
+    int64_t x = e->term[e->lin[a].first + j].k;
+    if (j != i && (x == q.k || x % q.k == 0) && !settp_mul(x / q.k, form.c, &k)) moves |= (uint64_t)1 << j;
+  }
+  if (!moves) return 0;
   for (pass = 0; pass < 2; ++pass) {
     int32_t made;
     if (!SETTP_ROOM(e, term, terms, term_room, count + own)) return 0;
-    n = pass ? 0 : own;
-    settp_copy(e->term + e->terms, e->term + e->lin[form.lin].first, (size_t)n * sizeof *e->term);
+    n = pass ? 0 : settp_terms_copy(e, form.lin);
     for (j = 0; j < count && n >= 0; ++j) {
       settp_term x = e->term[e->lin[a].first + j];
-      int64_t k = 0;
-      int moves = x.k % q.k == 0 && !settp_mul(x.k / q.k, form.c, &k);
-      if (j == i || moves == pass) continue;
-      hits += moves;
-      n = settp_terms_add(e, n, x.atom, pass ? x.k : k);
+      if (j == i || (int)(moves >> j & 1) == pass) continue;
+      n = settp_terms_add(e, n, x.atom, pass ? x.k : x.k / q.k * form.c);
     }
-    if (!hits || n < 0) return 0;
+    if (n < 0) return 0;
     made = settp_lin_make(e, pass ? e->lin[a].constant : e->lin[form.lin].constant, n);
     if (made < 0) return 0;
     *(pass ? rest : moved) = made;
@@ -2446,11 +2593,13 @@ SETT_INLINE sett_map_interval settp_lin_interval(settp_engine *e, int32_t a) {
   if (e->lin[a].busy || e->lins > e->lin_limit || e->depth > SETTP_LOOK_DEPTH || e->lin[a].count < 2 || e->lin[a].count > 40 || r.lo == r.hi) return r;
   if (!e->depth) e->look_end = e->looks + SETTP_LOOKS_MAX;
   if (++e->looks > e->look_end) return r;
-  e->lin[a].busy = 1;
-  ++e->depth;
-  r = settp_lin_interval_moved(e, a, settp_lin_interval_digits(e, a, r));
-  --e->depth;
-  e->lin[a].busy = 0;
+  if (!settp_lin_affine(e, a)) {
+    e->lin[a].busy = 1;
+    ++e->depth;
+    r = settp_lin_interval_moved(e, a, settp_lin_interval_digits(e, a, r));
+    --e->depth;
+    e->lin[a].busy = 0;
+  }
   e->lin[a].known = 1;
   e->lin[a].lo = r.lo;
   e->lin[a].hi = r.hi;
@@ -2466,58 +2615,95 @@ SETT_INLINE int settp_at_within(const settp_engine *e, const int64_t *x, int64_t
   return 1;
 }
 
-/* Sample j of a variable, as value of y in x = m * y + r: the ends of its bounds, and numbers between them. */
-SETT_INLINE int64_t settp_sample(const settp_engine *e, const settp_atom *a, int j) {
+/* SETTP_SAMPLES samples of a variable from sample j on, as values of y in x = m * y + r: the ends of its bounds, and numbers between them. */
+SETT_INLINE void settp_sample(const settp_engine *e, const settp_atom *a, int j, int64_t *out) {
   const int64_t far = (int64_t)1 << 40;
   int64_t lo = a->lo < -far ? -far : a->lo, hi = a->hi > far ? far : a->hi;
-  uint32_t h;
-  if (e->point) return settp_floor(e->point[j * e->variables + a->a] - a->r, a->c);
-  if (lo > hi) return a->lo;
-  if (j < 2) return j ? hi : lo;
-  h = ((uint32_t)a->a * 37 + (uint32_t)j) * UINT32_C(0x9E3779B1);
-  h ^= h >> 15;
-  return lo + (int64_t)(hi - lo < (int64_t)1 << 32 ? ((uint64_t)h * (uint64_t)(hi - lo + 1)) >> 32 : settp_hash(h, 11) % (uint64_t)(hi - lo + 1));
+  uint64_t size = (uint64_t)hi - (uint64_t)lo;
+  uint32_t n = (uint32_t)a->a * 37 + (uint32_t)j;
+  int i;
+  if (e->point) {
+    for (i = 0; i < SETTP_SAMPLES; ++i) out[i] = e->point[(j + i) * e->variables + a->a] - a->r;
+    for (i = 0; i < SETTP_SAMPLES && a->c != 1; ++i) out[i] = settp_floor(out[i], a->c);
+    return;
+  }
+  if (lo > hi) lo = a->lo, size = 0;
+  for (i = 0; i < SETTP_SAMPLES; ++i, ++n) {
+    uint32_t h = n * UINT32_C(0x9E3779B1);
+    h ^= h >> 15;
+    out[i] = lo + (int64_t)(size >> 32 ? settp_hash(h, 11) % (size + 1) : ((uint64_t)h * (size + 1)) >> 32);
+  }
+  if (!j && size) {
+    out[0] = lo;
+    out[1] = hi;
+  }
 }
 
-SETT_INLINE void settp_more_of(const settp_engine *e, int32_t l, uint64_t *v) {
-  int32_t i, j;
-  for (j = 0; j < SETTP_MORE; ++j) v[j] = (uint64_t)e->lin[l].constant;
-  for (i = 0; i < e->lin[l].count; ++i) {
-    const settp_term *t = e->term + e->lin[l].first + i;
-    const int64_t *x = e->more + (size_t)t->atom * SETTP_MORE;
-    for (j = 0; j < SETTP_MORE; ++j) v[j] += (uint64_t)t->k * (uint64_t)x[j];
+SETT_INLINE void settp_more_of(const settp_engine *e, int32_t l, int part, int64_t *v) {
+  const settp_term *t = e->term + e->lin[l].first, *end = t + e->lin[l].count;
+  settp_row_start(v, e->lin[l].constant);
+  for (; t < end; ++t) settp_row_add(v, e->more + (size_t)t->atom * SETTP_MORE + part * SETTP_SAMPLES, t->k);
+}
+
+SETT_INLINE int32_t settp_more_want(settp_engine *e, int32_t l, int part, int32_t last) { /* flags the atoms of l that have no values yet; the last one, or `last` */
+  const settp_term *t = e->term + e->lin[l].first, *end = t + e->lin[l].count;
+  for (; t < end; ++t)
+    if (e->atom[t->atom].more <= part) {
+      e->atom[t->atom].wanted = 1;
+      if (t->atom > last) last = t->atom;
+    }
+  return last;
+}
+
+/* The further samples of this part of the atoms of l and of what they are made of. */
+SETT_INLINE void settp_more_fill(settp_engine *e, int32_t l, int part) {
+  int32_t i = settp_more_want(e, l, part, SETTP_NONE), list = SETTP_NONE;
+  for (; i >= 0; --i) { /* operands come before their users */
+    settp_atom *x = e->atom + i;
+    if (!x->wanted) continue;
+    x->wanted = 0;
+    x->later = list;
+    list = i;
+    if (x->kind == SETTP_ATOM_VAR) continue;
+    (void)settp_more_want(e, x->a, part, i);
+    if (x->kind == SETTP_ATOM_OTHER) (void)settp_more_want(e, x->b, part, i);
+  }
+  for (i = list; i >= 0; i = e->atom[i].later) {
+    settp_atom *x = e->atom + i;
+    int64_t *out = e->more + (size_t)i * SETTP_MORE + part * SETTP_SAMPLES, v[SETTP_SAMPLES], w[SETTP_SAMPLES];
+    int j;
+    x->more = part + 1;
+    if (x->kind == SETTP_ATOM_VAR) {
+      settp_sample(e, x, SETTP_SAMPLES * (part + 1), out);
+      continue;
+    }
+    settp_more_of(e, x->a, part, v);
+    if (x->kind == SETTP_ATOM_OTHER) settp_more_of(e, x->b, part, w);
+    for (j = 0; j < SETTP_SAMPLES; ++j)
+      if (x->kind == SETTP_ATOM_QUOTIENT) out[j] = settp_floor_short(v[j], x->c);
+      else if (settp_apply(x->op, v[j], w[j], out + j)) out[j] = 0;
   }
 }
 
 /* Whether l lies in [lo, hi] at the further samples: asked before a search for a proof. */
 SETT_INLINE int settp_more_within(settp_engine *e, int32_t l, int64_t lo, int64_t hi) {
-  uint64_t v[SETTP_MORE], w[SETTP_MORE];
-  int j;
+  int64_t v[SETTP_SAMPLES];
+  int j, part;
   if (!e->sampled) return 1;
   if (e->atoms > e->more_room) {
     int32_t room = e->atoms * 2;
     int64_t *grown = (int64_t *)settp_take(e->arena, (size_t)room * SETTP_MORE * sizeof *grown);
     if (!grown) return 1;
-    settp_copy(grown, e->more, (size_t)e->mores * SETTP_MORE * sizeof *grown);
+    settp_copy(grown, e->more, (size_t)e->more_room * SETTP_MORE * sizeof *grown);
     e->more = grown;
     e->more_room = room;
   }
-  for (; e->mores < e->atoms; ++e->mores) {
-    const settp_atom *x = e->atom + e->mores;
-    int64_t *out = e->more + (size_t)e->mores * SETTP_MORE;
-    if (x->kind == SETTP_ATOM_VAR) {
-      for (j = 0; j < SETTP_MORE; ++j) out[j] = settp_sample(e, x, j + SETTP_SAMPLES);
-      continue;
-    }
-    settp_more_of(e, x->a, v);
-    if (x->kind == SETTP_ATOM_OTHER) settp_more_of(e, x->b, w);
-    for (j = 0; j < SETTP_MORE; ++j)
-      if (x->kind == SETTP_ATOM_QUOTIENT) out[j] = settp_floor_short((int64_t)v[j], x->c);
-      else if (settp_apply(x->op, (int64_t)v[j], (int64_t)w[j], out + j)) out[j] = 0;
+  for (part = 0; part < SETTP_MORE / SETTP_SAMPLES; ++part) {
+    settp_more_fill(e, l, part);
+    settp_more_of(e, l, part, v);
+    for (j = 0; j < SETTP_SAMPLES; ++j)
+      if (v[j] < lo || v[j] > hi) return 0;
   }
-  settp_more_of(e, l, v);
-  for (j = 0; j < SETTP_MORE; ++j)
-    if ((int64_t)v[j] < lo || (int64_t)v[j] > hi) return 0;
   return 1;
 }
 
@@ -2597,23 +2783,40 @@ SETT_INLINE void settp_atom_measure(settp_engine *e, settp_atom *atom, int32_t l
   }
 }
 
-/* Makes a form known to R12. */
-SETT_INLINE void settp_alike_enter(settp_engine *e, int32_t l) {
-  uint32_t hash = 0;
-  int64_t step;
-  int32_t *bucket;
-  if (l < 0 || !e->lin[l].count || e->lin[l].entered) return;
-  e->lin[l].entered = 1;
-  step = settp_at_step(settp_lin_at(e, l), e->scaled, &hash);
-  if (!step || !SETTP_ROOM(e, alike, alikes, alike_room, 1)) return;
-  bucket = e->alike_bucket + (hash & e->mask);
-  e->alike[e->alikes].step = step;
-  e->alike[e->alikes].lin = l;
-  e->alike[e->alikes].next = *bucket;
-  *bucket = e->alikes++;
+/* settp_at_step of a form; that of the last one asked is kept. */
+SETT_INLINE int64_t settp_lin_step(settp_engine *e, int32_t l, uint32_t *hash) {
+  if (e->stepped != l) {
+    e->step = settp_at_step(settp_lin_at(e, l), e->scaled, &e->step_hash);
+    e->stepped = l;
+  }
+  *hash = e->step_hash;
+  return e->step;
 }
 
-SETT_INLINE int32_t settp_atom_push(settp_engine *e, const settp_atom *atom, int32_t *bucket) {
+/* Makes a form known to R12, when it is next asked. */
+SETT_INLINE void settp_alike_enter(settp_engine *e, int32_t l) {
+  if (l < 0 || !e->lin[l].count || e->lin[l].entered) return;
+  e->lin[l].entered = 1;
+  if (SETTP_ROOM(e, alike, alikes, alike_room, 1)) e->alike[e->alikes++].lin = l;
+}
+
+SETT_INLINE void settp_alike_fill(settp_engine *e) {
+  while (e->alike_known < e->alikes) {
+    settp_alike *x = e->alike + e->alike_known;
+    int32_t *bucket;
+    x->hash = 0;
+    x->step = settp_lin_step(e, x->lin, &x->hash);
+    if (x->step) {
+      if (settp_crowded(e, e->alike_known)) settp_rehash(e);
+      bucket = e->alike_bucket + (x->hash & e->mask);
+      x->next = *bucket;
+      *bucket = e->alike_known;
+    }
+    ++e->alike_known;
+  }
+}
+
+SETT_INLINE int32_t settp_atom_push(settp_engine *e, const settp_atom *atom) {
   settp_atom *x;
   int j;
   if (!SETTP_ROOM(e, atom, atoms, atom_room, 1)) return SETTP_NONE;
@@ -2624,7 +2827,7 @@ SETT_INLINE int32_t settp_atom_push(settp_engine *e, const settp_atom *atom, int
   x = e->atom + e->atoms;
   *x = *atom;
   if (x->kind == SETTP_ATOM_VAR) {
-    for (j = 0; j < SETTP_SAMPLES; ++j) x->at[j] = settp_sample(e, x, j);
+    settp_sample(e, x, 0, x->at);
   } else if (x->kind == SETTP_ATOM_QUOTIENT) {
     const int64_t *l = settp_lin_at(e, x->a);
     for (j = 0; j < SETTP_SAMPLES; ++j) x->at[j] = settp_floor_short(l[j], x->c);
@@ -2633,7 +2836,10 @@ SETT_INLINE int32_t settp_atom_push(settp_engine *e, const settp_atom *atom, int
     for (j = 0; j < SETTP_SAMPLES; ++j)
       if (settp_apply(x->op, a[j], b[j], x->at + j)) x->at[j] = 0;
   }
-  if (bucket) {
+  if (x->kind != SETTP_ATOM_VAR) {
+    int32_t *bucket;
+    if (settp_crowded(e, e->atoms)) settp_rehash(e);
+    bucket = e->atom_bucket + (x->hash & e->mask);
     x->next = *bucket;
     *bucket = e->atoms;
   }
@@ -2648,13 +2854,14 @@ SETT_INLINE settp_atom settp_atom_blank(int32_t kind) {
   a.c = 1;
   a.r = 0;
   a.support = 0;
+  a.hash = 0;
   a.weight = 1;
   a.kind = kind;
   a.op = a.a = a.b = a.depth = 0;
   a.next = a.form = SETTP_NONE;
   a.forms = 0;
   a.expr = 0;
-  a.nodes = 0;
+  a.nodes = a.more = a.wanted = a.later = 0;
   return a;
 }
 
@@ -2678,7 +2885,7 @@ SETT_INLINE int32_t settp_lin_variable(settp_engine *e, int i) {
     a.support = UINT64_C(1) << (i & 63);
     a.lo = m == 1 ? lo : settp_ceil_bound(lo, r, m);
     a.hi = m == 1 ? hi : settp_floor_bound(hi, r, m);
-    e->variable[i] = settp_atom_push(e, &a, NULL);
+    e->variable[i] = settp_atom_push(e, &a);
     if (e->variable[i] < 0) return SETTP_NONE;
   }
   if (e->atom[e->variable[i]].lo == e->atom[e->variable[i]].hi) return settp_lin_constant(e, e->atom[e->variable[i]].lo * m + r);
@@ -2686,12 +2893,14 @@ SETT_INLINE int32_t settp_lin_variable(settp_engine *e, int i) {
 }
 
 SETT_INLINE int32_t settp_atom_other(settp_engine *e, int op, int32_t a, int32_t b) {
-  int32_t *bucket = e->atom_bucket + (settp_hash((uint64_t)a << 32 | (uint32_t)b, (uint64_t)op) & e->mask), at;
+  uint32_t hash = settp_hash((uint64_t)a << 32 | (uint32_t)b, (uint64_t)op);
+  int32_t at;
   settp_atom x;
   sett_map_interval r;
-  for (at = *bucket; at >= 0; at = e->atom[at].next)
+  for (at = e->atom_bucket[hash & e->mask]; at >= 0; at = e->atom[at].next)
     if (e->atom[at].kind == SETTP_ATOM_OTHER && e->atom[at].op == op && e->atom[at].a == a && e->atom[at].b == b) return at;
   x = settp_atom_blank(SETTP_ATOM_OTHER);
+  x.hash = hash;
   x.op = op;
   x.a = a;
   x.b = b;
@@ -2700,16 +2909,20 @@ SETT_INLINE int32_t settp_atom_other(settp_engine *e, int op, int32_t a, int32_t
   x.hi = r.hi;
   settp_atom_measure(e, &x, a);
   settp_atom_measure(e, &x, b);
-  return settp_atom_push(e, &x, bucket);
+  return settp_atom_push(e, &x);
+}
+
+SETT_INLINE int settp_named(const settp_engine *e, int32_t q, int32_t lin, int64_t c) { /* whether it has this name */
+  int32_t f = e->atom[q].form;
+  while (f >= 0 && (e->form[f].lin != lin || e->form[f].c != c)) f = e->form[f].next;
+  return f >= 0;
 }
 
 /* q = floor(lin / c), one more name of a quotient. */
 SETT_INLINE void settp_atom_name(settp_engine *e, int32_t q, int32_t lin, int64_t c) {
-  int32_t f, *end;
+  int32_t *end;
   sett_map_interval r;
-  if (lin < 0 || e->atom[q].forms >= SETTP_FORMS_MAX || settp_lin_coefficient(e, lin, q)) return;
-  for (f = e->atom[q].form; f >= 0; f = e->form[f].next)
-    if (e->form[f].lin == lin && e->form[f].c == c) return;
+  if (lin < 0 || e->atom[q].forms >= SETTP_FORMS_MAX || settp_named(e, q, lin, c) || settp_lin_coefficient(e, lin, q)) return;
   if (!SETTP_ROOM(e, form, forms, form_room, 1)) return;
   e->form[e->forms].c = c;
   e->form[e->forms].lin = lin;
@@ -2726,28 +2939,31 @@ SETT_INLINE void settp_atom_name(settp_engine *e, int32_t q, int32_t lin, int64_
 }
 
 SETT_INLINE int32_t settp_atom_quotient(settp_engine *e, int32_t lin, int64_t c) {
-  int32_t *bucket = e->atom_bucket + (settp_hash((uint64_t)lin, (uint64_t)c) & e->mask), at;
+  uint32_t hash = settp_hash((uint64_t)lin, (uint64_t)c);
+  int32_t at;
   settp_atom x;
-  for (at = *bucket; at >= 0; at = e->atom[at].next)
+  for (at = e->atom_bucket[hash & e->mask]; at >= 0; at = e->atom[at].next)
     if (e->atom[at].kind == SETTP_ATOM_QUOTIENT && e->atom[at].a == lin && e->atom[at].c == c) return at;
   x = settp_atom_blank(SETTP_ATOM_QUOTIENT);
+  x.hash = hash;
   x.a = lin;
   x.c = c;
   settp_atom_measure(e, &x, lin);
-  at = settp_atom_push(e, &x, bucket);
+  at = settp_atom_push(e, &x);
   if (at >= 0) settp_atom_name(e, at, lin, c);
   return at;
 }
 
 /* ---- the quotient ---- */
 
-SETT_INLINE int32_t *settp_memo_bucket(settp_engine *e, int32_t lin, int64_t c) {
-  return e->memo_bucket + (settp_hash((uint64_t)lin + 77, (uint64_t)c) & e->mask);
+SETT_INLINE uint32_t settp_memo_hash(int32_t lin, int64_t c) {
+  uint64_t h = ((uint64_t)lin + 77) * UINT64_C(0x9E3779B97F4A7C15) ^ (uint64_t)c * UINT64_C(0xD6E8FEB86659FD93);
+  return (uint32_t)(h >> 32);
 }
 
 SETT_INLINE settp_memo *settp_memo_find(settp_engine *e, int32_t lin, int64_t c) {
   int32_t at;
-  for (at = *settp_memo_bucket(e, lin, c); at >= 0; at = e->memo[at].next)
+  for (at = e->memo_bucket[settp_memo_hash(lin, c) & e->mask]; at >= 0; at = e->memo[at].next)
     if (e->memo[at].lin == lin && e->memo[at].c == c) return e->memo + at;
   return NULL;
 }
@@ -2755,12 +2971,14 @@ SETT_INLINE settp_memo *settp_memo_find(settp_engine *e, int32_t lin, int64_t c)
 SETT_INLINE void settp_memo_set(settp_engine *e, int32_t lin, int64_t c, int32_t value) {
   settp_memo *m = settp_memo_find(e, lin, c);
   if (!m) {
-    int32_t *bucket = settp_memo_bucket(e, lin, c);
+    int32_t *bucket;
     if (!SETTP_ROOM(e, memo, memos, memo_room, 1)) return;
+    if (settp_crowded(e, e->memos - e->memo_first)) settp_rehash(e);
     m = e->memo + e->memos;
     m->lin = lin;
     m->c = c;
-    m->unused = 0;
+    m->hash = settp_memo_hash(lin, c);
+    bucket = e->memo_bucket + (m->hash & e->mask);
     m->next = *bucket;
     *bucket = e->memos++;
   }
@@ -2950,12 +3168,13 @@ SETT_INLINE int settp_prove_points(settp_engine *e, int32_t l, int64_t lo, int64
 
 SETT_INLINE int settp_prove(settp_engine *e, int32_t l, int64_t lo, int64_t hi) {
   sett_map_interval r;
-  int32_t i;
-  if (l < 0 || !settp_at_within(e, settp_lin_at(e, l), lo, hi)) return 0;
+  int affine;
+  if (l < 0) return 0;
+  affine = settp_lin_affine(e, l);
+  if (!affine && !settp_at_within(e, settp_lin_at(e, l), lo, hi)) return 0;
   r = e->lin[l].known ? settp_interval(e->lin[l].lo, e->lin[l].hi) : settp_lin_interval_fact(e, l, settp_lin_sum(e, l));
   if (r.lo >= lo && r.hi <= hi) return 1;
-  for (i = 0; i < e->lin[l].count && e->atom[e->term[e->lin[l].first + i].atom].kind == SETTP_ATOM_VAR; ++i) {}
-  if ((i == e->lin[l].count && !e->facts) || !settp_more_within(e, l, lo, hi)) return 0; /* of variables alone the sum says it exactly */
+  if (affine || !settp_more_within(e, l, lo, hi)) return 0;
   e->proof_end = e->proofs + SETTP_PROOFS_MAX;
   if (settp_prove_step(e, l, lo, hi, 0)) return 1;
   if (!e->sampled) return 0;
@@ -2970,15 +3189,16 @@ SETT_INLINE int settp_prove(settp_engine *e, int32_t l, int64_t lo, int64_t hi) 
 
 /* Whether floor(l / c) is one number: by the samples it must be, by the interval it is. */
 SETT_INLINE int settp_one_period(settp_engine *e, int32_t l, int64_t c, int64_t *value) {
-  const int64_t *at = settp_lin_at(e, l);
+  const int64_t *at;
   int64_t lo, hi;
-  if (!e->sampled) {
-    sett_map_interval r = settp_lin_interval(e, l);
+  if (!e->sampled || (e->lin[l].sample < 0 && settp_lin_affine(e, l))) {
+    sett_map_interval r = e->sampled ? settp_lin_interval_fact(e, l, settp_lin_sum(e, l)) : settp_lin_interval(e, l);
     if (r.lo == INT64_MIN || r.hi == INT64_MAX || r.lo > r.hi) return 0;
     *value = settp_floor(r.lo, c);
     return *value == settp_floor(r.hi, c);
   }
-  if (!settp_at_one_period(e, at, c)) return 0;
+  at = settp_lin_at(e, l);
+  if (!settp_at_one_period(e, at, at, 0, c)) return 0;
   *value = settp_floor(at[0], c);
   return !settp_mul(*value, c, &lo) && !settp_add(lo, c - 1, &hi) && settp_prove(e, l, lo, hi);
 }
@@ -3125,6 +3345,7 @@ SETT_INLINE int32_t settp_alike_find(settp_engine *e, int32_t l, int64_t c) {
   for (j = 0; j < SETTP_SAMPLES; ++j) q[j] = settp_floor_short(at[j], c);
   step = settp_at_step(q, e->scaled, &hash);
   if (!step) return SETTP_NONE;
+  settp_alike_fill(e);
   for (x = e->alike_bucket[hash & e->mask]; x >= 0 && tries < 4; x = e->alike[x].next) {
     const int64_t *y = settp_lin_at(e, e->alike[x].lin);
     if (step % e->alike[x].step) continue;
@@ -3148,8 +3369,10 @@ SETT_INLINE int32_t settp_same_values(settp_engine *e, int32_t l) {
   int32_t x, tries = 0;
   int j;
   if (l < 0 || !e->lin[l].count || e->lin[l].entered || !e->sampled || e->failures > SETTP_FAILURES_MAX) return l;
+  if (settp_lin_affine(e, l)) return l;
+  settp_alike_fill(e);
+  step = settp_lin_step(e, l, &hash);
   at = settp_lin_at(e, l);
-  step = settp_at_step(at, e->scaled, &hash);
   if (!step && settp_prove(e, l, at[0], at[0])) return settp_lin_constant(e, at[0]);
   for (x = step ? e->alike_bucket[hash & e->mask] : SETTP_NONE; x >= 0 && tries < 3; x = e->alike[x].next) {
     int32_t other = e->alike[x].lin;
@@ -3176,11 +3399,8 @@ SETT_INLINE int32_t settp_divide_key(settp_engine *e, int32_t b, int64_t c) {
   if (m && m->value >= 0) return m->value;
   for (i = 0; i < e->lin[b].count && !m; ++i) { /* R4 */
     settp_term t = e->term[e->lin[b].first + i];
-    int64_t x[SETTP_SAMPLES];
-    int32_t other, j;
-    const int64_t *at = settp_lin_at(e, b), *own = e->atom[t.atom].at;
-    for (j = 0; j < SETTP_SAMPLES; ++j) x[j] = (int64_t)((uint64_t)at[j] + (t.k > 0 ? 0 - (uint64_t)c : (uint64_t)c) * (uint64_t)own[j]);
-    if (!settp_at_one_period(e, x, c)) continue;
+    int32_t other;
+    if (!settp_at_one_period(e, settp_lin_at(e, b), e->atom[t.atom].at, t.k > 0 ? 0 - (uint64_t)c : (uint64_t)c, c)) continue;
     other = settp_lin_plus(e, b, t.atom, t.k > 0 ? -c : c);
     if (other >= 0 && settp_one_period(e, other, c, &one)) {
       value = settp_lin_atom(e, t.atom, t.k > 0 ? 1 : -1, one);
@@ -3266,6 +3486,8 @@ SETT_INLINE int settp_engine_start(settp_engine *e, sett_map_arena *arena, const
   e->alike = NULL;
   e->row = NULL;
   e->alikes = e->alike_room = e->rows = e->row_room = 0;
+  e->memo_first = e->alike_known = 0;
+  e->zero = SETTP_NONE;
   e->terms = e->term_room = e->lins = e->lin_room = e->atoms = e->atom_room = e->forms = e->form_room = e->memos = e->memo_room = 0;
   e->bounds = bounds;
   e->modulus = modulus;
@@ -3282,9 +3504,12 @@ SETT_INLINE int settp_engine_start(settp_engine *e, sett_map_arena *arena, const
   e->prints = e->proofs = e->proof_end = 0;
   e->points = SETTP_POINTS_MAX;
   e->more = NULL;
-  e->mores = e->more_room = e->crosses = e->failures = 0;
+  e->more_room = e->crosses = e->failures = 0;
   e->scaled = 0;
   e->sampled = 1;
+  e->stepped = SETTP_NONE;
+  e->step = 0;
+  e->step_hash = 0;
   e->point = NULL;
   e->lin_bucket = (int32_t *)settp_take(arena, (size_t)buckets * 4 * sizeof(int32_t));
   e->variable = (int32_t *)settp_take(arena, (size_t)e->variables * sizeof(int32_t) + 8);
@@ -3294,6 +3519,22 @@ SETT_INLINE int settp_engine_start(settp_engine *e, sett_map_arena *arena, const
   e->alike_bucket = e->memo_bucket + buckets;
   for (i = 0; i < buckets * 4; ++i) e->lin_bucket[i] = SETTP_NONE;
   for (i = 0; i < (uint32_t)e->variables; ++i) e->variable[i] = SETTP_NONE;
+  if (e->lin_limit == SETTP_LINS_MAX) { /* much memory: the arrays begin in one block */
+    int32_t n = nodes < 64 ? 64 : 256;
+    unsigned char *block = (unsigned char *)settp_take(arena, (size_t)n * (2 * sizeof *e->term + sizeof *e->lin + sizeof *e->atom + sizeof *e->form + sizeof *e->memo +
+                                                                           sizeof *e->alike + sizeof *e->row));
+    if (block) {
+      e->lin = (settp_lin *)(void *)block;
+      e->atom = (settp_atom *)(void *)(e->lin + n);
+      e->row = (settp_row *)(void *)(e->atom + n);
+      e->term = (settp_term *)(void *)(e->row + n);
+      e->form = (settp_form *)(void *)(e->term + 2 * (size_t)n);
+      e->memo = (settp_memo *)(void *)(e->form + n);
+      e->alike = (settp_alike *)(void *)(e->memo + n);
+      e->lin_room = e->atom_room = e->row_room = e->form_room = e->memo_room = e->alike_room = n;
+      e->term_room = 2 * n;
+    }
+  }
   if (!SETTP_ROOM(e, term, terms, term_room, 1)) return e->error = SETT_MAP_ERROR_FULL;
   return 0;
 }
@@ -3628,17 +3869,27 @@ SETT_INLINE int32_t settp_terms_estimate(settp_engine *e, int32_t first, int32_t
   int32_t i, n = constant ? 2 : 0;
   for (i = 0; i < count; ++i) {
     settp_term t = e->term[first + i];
-    int32_t own = settp_atom_print(e, t.atom), whole = e->atom[t.atom].kind == SETTP_ATOM_VAR ? 1 : own;
+    int32_t own = e->atom[t.atom].nodes ? e->atom[t.atom].nodes : settp_atom_print(e, t.atom);
+    const settp_atom *x = e->atom + t.atom;
     int64_t k = t.k;
-    if (e->atom[t.atom].kind == SETTP_ATOM_VAR && k % e->atom[t.atom].c == 0) k /= e->atom[t.atom].c;
-    else whole = own;
-    n += whole + (k == 1 ? 0 : 2) + (i ? 1 : 0);
+    if (x->kind == SETTP_ATOM_VAR && x->c != 1 && k % x->c == 0) {
+      k /= x->c;
+      own = 1;
+    }
+    n += own + (k == 1 ? 0 : 2) + (i ? 1 : 0);
     if (n > 1 << 28) n = 1 << 28;
   }
   return n;
 }
 
-SETT_INLINE int32_t settp_estimate(settp_engine *e, int32_t l) { return settp_terms_estimate(e, e->lin[l].first, e->lin[l].count, e->lin[l].constant); }
+SETT_INLINE int32_t settp_estimate(settp_engine *e, int32_t l) {
+  int32_t n = e->lin[l].estimate;
+  if (!n) {
+    n = settp_terms_estimate(e, e->lin[l].first, e->lin[l].count, e->lin[l].constant);
+    e->lin[l].estimate = n;
+  }
+  return n;
+}
 
 /* P2: k * q with terms that q is a quotient of: s * (F - t * q) for a form F whose rest by t is then a digit. F is recorded as a name of q. */
 SETT_INLINE void settp_find_digits(settp_engine *e, int32_t l) {
@@ -3701,7 +3952,7 @@ SETT_INLINE int32_t settp_mod_estimate(settp_engine *e, int32_t l, int64_t m, in
   for (i = 0; i < e->lin[l].count; ++i) {
     settp_term t = e->term[e->lin[l].first + i];
     int64_t k = settp_mod(turned ? -t.k : t.k, m);
-    if (k) n += settp_atom_print(e, t.atom) + (k == 1 ? 1 : 3);
+    if (k) n += (e->atom[t.atom].nodes ? e->atom[t.atom].nodes : settp_atom_print(e, t.atom)) + (k == 1 ? 1 : 3);
     if (k > 1 && k == m - 1) constant = 1; /* -x is moved up by m */
     if (n > 1 << 28) n = 1 << 28;
   }
@@ -3721,7 +3972,7 @@ SETT_INLINE int32_t settp_fold_mod(settp_engine *e, int32_t l, settp_part *part)
       settp_form form = e->form[f];
       int64_t t = -(q.k / form.c), constant = 0, tm;
       if (best >= 0 && !settp_print_searches(e)) break;
-      if (q.k % form.c || !settp_form_lighter(e, form.lin, q.atom) || !settp_lin_shared(e, form.lin, l) || settp_mul(t, form.c, &tm)) continue;
+      if (q.k % form.c || !settp_form_lighter(e, form.lin, q.atom) || !settp_lin_shares(e, form.lin, l) || settp_mul(t, form.c, &tm)) continue;
       n = settp_terms_add(e, settp_terms_mix(e, l, 1, form.lin, -t, &constant), q.atom, tm);
       if (n < 0) continue;
       first = e->terms;
@@ -3759,27 +4010,34 @@ SETT_INLINE int32_t settp_fold_mod(settp_engine *e, int32_t l, settp_part *part)
   return best_turned && !settp_mul(best_t, m - 1, &up) ? settp_lin_scale(e, left, 1, up) : left;
 }
 
+/* Whether term t = k * x moves into a quotient of that form and coefficient k: *x is what it becomes. */
+SETT_INLINE int settp_absorbs(const settp_engine *e, settp_form form, int64_t k, int quotients, uint64_t support, settp_term t, int64_t *x) {
+  if (!settp_lin_coefficient(e, form.lin, t.atom) && !(quotients && e->atom[t.atom].kind == SETTP_ATOM_QUOTIENT && !(e->atom[t.atom].support & ~support))) return 0;
+  return t.k % k == 0 && !settp_mul(t.k / k, form.c, x);
+}
+
 /* Moves the terms of rest that stand in form, or all quotients of the same variables, and the constant, into inner = +-form as far as k divides them;
  * how many moved, or SETTP_NONE. */
 SETT_INLINE int32_t settp_absorb(settp_engine *e, settp_form form, int64_t k, int quotients, int32_t *inner, int32_t *rest) {
-  uint64_t support = quotients ? settp_lin_support(e, form.lin) : 0;
+  uint64_t support = quotients ? settp_lin_support(e, form.lin) : 0, moves = 0;
   int32_t j, moved = 0, n, pass, count = e->lin[*rest].count, own = e->lin[*inner].count, made[2];
-  int64_t x = 0, constant = e->lin[*rest].constant, up;
+  int64_t x = 0, constant = e->lin[*rest].constant, up = 0;
   int whole = constant && constant % k == 0 && !settp_mul(constant / k, form.c, &up) && !settp_add(e->lin[*inner].constant, up, &up);
+  for (j = 0; j < count; ++j)
+    if (settp_absorbs(e, form, k, quotients, support, e->term[e->lin[*rest].first + j], &x)) {
+      moves |= (uint64_t)1 << (j & 63);
+      ++moved;
+    }
+  if (!moved && !whole) return 0;
   for (pass = 0; pass < 2; ++pass) {
     if (!SETTP_ROOM(e, term, terms, term_room, count + own)) return SETTP_NONE;
-    n = pass ? 0 : own;
-    settp_copy(e->term + e->terms, e->term + e->lin[*inner].first, (size_t)n * sizeof *e->term);
+    n = pass ? 0 : settp_terms_copy(e, *inner);
     for (j = 0; j < count && n >= 0; ++j) {
       settp_term t = e->term[e->lin[*rest].first + j];
-      int moves = t.k % k == 0 && !settp_mul(t.k / k, form.c, &x) &&
-                  (settp_lin_coefficient(e, form.lin, t.atom) || (e->atom[t.atom].kind == SETTP_ATOM_QUOTIENT && !(e->atom[t.atom].support & ~support)));
-      if (moves == pass) continue;
-      moved += !pass;
-      n = settp_terms_add(e, n, t.atom, pass ? t.k : x);
+      int goes = (moves >> (j & 63) & 1) && (count <= 64 || settp_absorbs(e, form, k, quotients, support, t, &x));
+      if (goes != pass) n = settp_terms_add(e, n, t.atom, pass ? t.k : t.k / k * form.c);
     }
     if (n < 0) return SETTP_NONE;
-    if (!moved && !whole) return 0;
     made[pass] = settp_lin_make(e, pass ? (whole ? 0 : constant) : whole ? up : e->lin[*inner].constant, n);
     if (made[pass] < 0) return SETTP_NONE;
   }
@@ -3839,7 +4097,7 @@ SETT_INLINE int32_t settp_fold_quotient(settp_engine *e, int32_t l, settp_part *
 
 SETT_INLINE int32_t settp_print(settp_engine *e, int32_t l) {
   settp_part *part;
-  int32_t n = 0, room, left, work = l, i, j, nodes = 0;
+  int32_t n = 0, room, left, work = l, i, j, nodes = 0, quotients;
   int64_t constant;
   sett_expr sum = 0;
   if (l < 0 || e->error) return 0;
@@ -3851,14 +4109,16 @@ SETT_INLINE int32_t settp_print(settp_engine *e, int32_t l) {
     e->error = SETT_MAP_ERROR_FULL;
     return 0;
   }
-  if (e->lin[l].count > 1) {
+  for (i = 0; i < e->lin[l].count && e->atom[e->term[e->lin[l].first + i].atom].kind != SETTP_ATOM_QUOTIENT; ++i) {}
+  quotients = i < e->lin[l].count;
+  if (quotients && e->lin[l].count > 1) {
     if (settp_print_searches(e)) settp_find_digits(e, l);
     while (n < 16 && settp_print_searches(e) && (left = settp_fold_mod(e, work, part + n)) >= 0) {
       work = left;
       ++n;
     }
   }
-  while (settp_print_searches(e) && n < 16 + e->lin[l].count && (left = settp_fold_quotient(e, work, part + n)) >= 0) {
+  while (quotients && settp_print_searches(e) && n < 16 + e->lin[l].count && (left = settp_fold_quotient(e, work, part + n)) >= 0) {
     work = left;
     ++n;
   }
@@ -3940,7 +4200,32 @@ typedef struct settp_domain {
   int64_t *modulus, *residue;
   int changed, empty;
   int32_t work; /* forms that may still be made: all searches end when it is spent */
+  int done;     /* the map's bounds and constraints are what an earlier round ended with: looking at their points changes nothing */
+  int same;     /* and they are what this round ends with */
+  int64_t *points; /* room for that round's points of the domain, or NULL */
+  int found;    /* how many of them were drawn, SETTP_NONE: not drawn */
 } settp_domain;
+
+/* Whether out are the constraints of a map, and the domain its bounds and classes. */
+SETT_INLINE int settp_same_domain(sett_map_arena *arena, const sett_map *map, const settp_domain *d, const sett_map_constraint *out, int n) {
+  sett_map_constraint c;
+  int i = 0, j, variable, left = map->constraints;
+  for (variable = 0; variable < sett_map_variables(*map); ++variable)
+    if (d->bounds[variable].lo != map->variable[variable].lo || d->bounds[variable].hi != map->variable[variable].hi) return 0;
+  for (variable = 0; i < n || variable < sett_map_variables(*map);) {
+    if (i < n) {
+      c = out[i++];
+    } else {
+      int v = variable++;
+      if (d->modulus[v] == 1 || d->bounds[v].lo == d->bounds[v].hi) continue;
+      c.expr = sett_map_mod(arena, sett_map_var(arena, v), sett_map_constant(arena, d->modulus[v]));
+      c.lo = c.hi = settp_mod(d->residue[v], d->modulus[v]);
+    }
+    for (j = 0; j < map->constraints && (map->constraint[j].expr != c.expr || map->constraint[j].lo != c.lo || map->constraint[j].hi != c.hi); ++j) {}
+    if (j == map->constraints || !left--) return 0;
+  }
+  return !left;
+}
 
 /* Cuts variable i to [lo, hi] and to its residue class. */
 SETT_INLINE void settp_cut(settp_domain *d, int i, int64_t lo, int64_t hi) {
@@ -4240,6 +4525,78 @@ SETT_INLINE int settp_constrain(settp_engine *e, settp_domain *d, int32_t *form,
 
 /* ======================================================================= bodies: simplify ==== */
 
+/* Constraints made ready to be asked at many points. */
+typedef struct settp_test_step {
+  uint32_t op, a, b, to; /* an operation on values; SETTP_VAR: variable a */
+} settp_test_step;
+
+typedef struct settp_test {
+  settp_test_step *step;
+  int64_t *value;
+  uint32_t *end;  /* of the steps of each constraint, behind those of the constraints before it */
+  const sett_map_constraint *constraint;
+  int constraints;
+} settp_test;
+
+/* The nodes of list are those of the constraints, in their order. 0: the arena is full. */
+SETT_INLINE int settp_test_make(sett_map_arena *arena, settp_test *t, const settp_list *list, const sett_map_constraint *constraint, int constraints) {
+  uint32_t i, n = 0;
+  int c = 0;
+  t->step = (settp_test_step *)settp_take(arena, (size_t)list->count * sizeof *t->step + 8);
+  t->value = (int64_t *)settp_take(arena, (size_t)list->count * sizeof *t->value + 8);
+  t->end = (uint32_t *)settp_take(arena, (size_t)constraints * sizeof *t->end + 8);
+  t->constraint = constraint;
+  t->constraints = constraints;
+  if (!t->step || !t->value || !t->end) return 0;
+  for (i = 0; i < list->count; ++i) {
+    const settp_node *x = settp_at(arena, list->handle[i]);
+    for (; c < constraints && settp_at(arena, constraint[c].expr)->mark < i; ++c) t->end[c] = n;
+    if (x->op == SETTP_CONST) {
+      t->value[i] = x->value;
+      continue;
+    }
+    t->step[n].op = x->op;
+    t->step[n].to = i;
+    t->step[n].a = x->op == SETTP_VAR ? (uint32_t)x->value : settp_at(arena, settp_a(x))->mark;
+    t->step[n].b = x->op == SETTP_VAR ? 0 : settp_at(arena, settp_b(x))->mark;
+    ++n;
+  }
+  for (; c < constraints; ++c) t->end[c] = n;
+  return 1;
+}
+
+/* 1: all hold at the point; 0: one does not; -1: one that is asked has no value. */
+SETT_INLINE int settp_test_at(const sett_map_arena *arena, const settp_test *t, const int64_t *point) {
+  const settp_test_step *s = t->step;
+  int c;
+  for (c = 0; c < t->constraints; ++c) {
+    const settp_test_step *end = t->step + t->end[c];
+    int64_t v;
+    for (; s < end; ++s) {
+      int64_t a, b, *to = t->value + s->to;
+      if (s->op == SETTP_VAR) {
+        *to = point[s->a];
+        continue;
+      }
+      a = t->value[s->a];
+      b = t->value[s->b];
+      if (s->op == SETTP_ADD) {
+        if (settp_add(a, b, to)) return -1;
+      } else if (s->op == SETTP_MUL) {
+        if (settp_mul(a, b, to)) return -1;
+      } else if (s->op <= SETTP_FLOORDIV && b > 0) {
+        int64_t q = settp_floor_short(a, b);
+        *to = s->op == SETTP_MOD ? (int64_t)((uint64_t)a - (uint64_t)q * (uint64_t)b) : q;
+      } else if (settp_apply((int)s->op, a, b, to)) {
+        return -1;
+      }
+    }
+    v = t->value[settp_at(arena, t->constraint[c].expr)->mark];
+    if (v < t->constraint[c].lo || v > t->constraint[c].hi) return 0;
+  }
+  return 1;
+}
+
 /* Constraints with few points in the box of their variables are decided by looking at all of them: variables are cut to the box of what is allowed and, where
  * there is one variable, to its residue class. 1: it holds everywhere. */
 SETT_INLINE int settp_enumerate(sett_map_arena *arena, const sett_map *map, const sett_map_constraint *c, int constraints, settp_domain *d) {
@@ -4247,8 +4604,8 @@ SETT_INLINE int settp_enumerate(sett_map_arena *arena, const sett_map *map, cons
   settp_list list;
   sett_map_mark mark = sett_map_arena_mark(arena);
   int at[VARIABLES], count = 0, i, n = sett_map_variables(*map), all = 1, failed = 0, even = 1, done, mirror = 0;
-  int64_t first[VARIABLES], last[VARIABLES], *point, *value, points = 1, hits = 0, gap = 0, previous = 0;
-  unsigned char *error;
+  int64_t first[VARIABLES], last[VARIABLES], *point, points = 1, hits = 0, gap = 0, previous = 0;
+  settp_test test;
   uint32_t k;
   list.handle = NULL;
   list.count = list.capacity = 0;
@@ -4264,23 +4621,17 @@ SETT_INLINE int settp_enumerate(sett_map_arena *arena, const sett_map *map, cons
     if (!failed) at[count++] = (int)node->value;
   }
   point = (int64_t *)settp_take(arena, (size_t)n * sizeof *point + 8);
-  value = (int64_t *)settp_take(arena, (size_t)list.count * sizeof *value + 8);
-  error = (unsigned char *)settp_take(arena, list.count + 8);
-  if (failed || !count || points > POINTS || points * list.count > WORK || !point || !value || !error) {
+  if (failed || !count || points > POINTS || points * list.count > WORK || !point || !settp_test_make(arena, &test, &list, c, constraints)) {
     sett_map_arena_rewind(arena, mark);
     return 0;
   }
   for (i = 0; i < n; ++i) point[i] = d->bounds[i].lo;
   for (done = 0; !done && !failed; ++mirror) { /* a point, then the one opposite it: the hull is often whole after a few */
-    int back = count > 1 && mirror % 2, ok = 1;
+    int back = count > 1 && mirror % 2, ok;
     if (back)
       for (i = 0; i < count; ++i) point[at[i]] = d->bounds[at[i]].lo + (d->bounds[at[i]].hi - point[at[i]]);
-    settp_run(arena, &list, point, value, error);
-    for (i = 0; i < constraints && ok && !failed; ++i) {
-      uint32_t root = settp_at(arena, c[i].expr)->mark;
-      failed = error[root] != 0;
-      ok = value[root] >= c[i].lo && value[root] <= c[i].hi;
-    }
+    ok = settp_test_at(arena, &test, point);
+    failed = ok < 0;
     if (!ok) {
       all = 0;
     } else if (!failed) {
@@ -4436,6 +4787,11 @@ SETT_INLINE int settp_solve(sett_map_arena *arena, const sett_map *map, settp_do
         return -1;
       }
     }
+    d->same = d->done && round < ROUNDS && settp_same_domain(arena, map, d, out, n);
+    if (d->same) {
+      made = n;
+      break;
+    }
     for (i = made = 0; i < n && !d->empty; ++i) {
       out[made] = out[i];
       if (round >= ROUNDS || !settp_enumerate(arena, map, out + i, 1, d)) ++made;
@@ -4445,6 +4801,7 @@ SETT_INLINE int settp_solve(sett_map_arena *arena, const sett_map *map, settp_do
     if (d->changed) continue;
     break;
   }
+  d->done = round < ROUNDS;
   if (n) known->lin = NULL; /* printing and enumerating moved the marks */
   for (i = 0; i < sett_map_variables(*map); ++i)
     if (d->modulus[i] > 1 && d->bounds[i].lo < d->bounds[i].hi) {
@@ -4461,17 +4818,21 @@ SETT_INLINE int settp_solve(sett_map_arena *arena, const sett_map *map, settp_do
 }
 
 /* Points of the solved domain for e->point: some are drawn in the bounds, and those where the constraints hold are kept. */
-SETT_INLINE void settp_draw_points(settp_engine *e, const settp_domain *d, const settp_list *list, const sett_map_constraint *constraint, int constraints) {
+SETT_INLINE void settp_draw_points(settp_engine *e, settp_domain *d, const settp_list *list, const sett_map_constraint *constraint, int constraints) {
   enum { DRAWS = 96, POINTS = SETTP_SAMPLES + SETTP_MORE };
-  int64_t *point = (int64_t *)settp_take(e->arena, (size_t)e->variables * (POINTS + 1) * sizeof *point + 8);
-  int64_t *value = (int64_t *)settp_take(e->arena, (size_t)list->count * sizeof *value + 8);
-  unsigned char *error = (unsigned char *)settp_take(e->arena, list->count + 8);
+  int64_t *point = d->points ? d->points : (int64_t *)settp_take(e->arena, (size_t)e->variables * (POINTS + 1) * sizeof *point + 8);
+  settp_test test;
   int found = 0, draw, i, j;
   e->sampled = 0;
-  if (!point || !value || !error) return;
+  if (d->points && d->same && d->found >= 0) { /* those of the round before */
+    e->point = d->found ? point : NULL;
+    e->sampled = d->found > 0;
+    return;
+  }
+  d->found = SETTP_NONE;
+  if (!point || !settp_test_make(e->arena, &test, list, constraint, constraints)) return;
   for (draw = 0; draw < DRAWS && found < POINTS; ++draw) {
     int64_t *x = point + found * e->variables;
-    int ok = 1;
     for (i = 0; i < e->variables; ++i) {
       const sett_map_variable *v = d->bounds + i;
       const int64_t far = (int64_t)1 << 40;
@@ -4481,13 +4842,9 @@ SETT_INLINE void settp_draw_points(settp_engine *e, const settp_domain *d, const
       if (draw > 1 && draw % 4 == 3) step /= 1 + steps / 8; /* low corners: what constraints leave is often there */
       x[i] = (v->lo < -far ? settp_floor(lo, m) * m + settp_mod(d->residue[i], m) : lo) + (int64_t)step * m;
     }
-    settp_run(e->arena, list, x, value, error);
-    for (j = 0; j < constraints && ok; ++j) {
-      uint32_t at = settp_at(e->arena, constraint[j].expr)->mark;
-      ok = !error[at] && value[at] >= constraint[j].lo && value[at] <= constraint[j].hi;
-    }
-    found += ok;
+    found += settp_test_at(e->arena, &test, x) > 0;
   }
+  d->found = found;
   if (!found) return;
   for (j = found * e->variables; j < POINTS * e->variables; ++j) point[j] = point[j - found * e->variables];
   e->point = point;
@@ -4495,7 +4852,7 @@ SETT_INLINE void settp_draw_points(settp_engine *e, const settp_domain *d, const
 }
 
 /* Starts an engine for expressions of the map under its solved domain: what the constraints say of their forms is known in it. */
-SETT_INLINE int settp_results_start(settp_engine *e, sett_map_arena *arena, const sett_map *map, const settp_domain *d,
+SETT_INLINE int settp_results_start(settp_engine *e, sett_map_arena *arena, const sett_map *map, settp_domain *d,
                                     const sett_map_constraint *constraint, int constraints, uint32_t nodes) {
   settp_nodes_known known;
   int32_t *lin;
@@ -4529,6 +4886,7 @@ SETT_INLINE int settp_results_start(settp_engine *e, sett_map_arena *arena, cons
   for (i = 0; i < e->facts; ++i) settp_cut_digits(e, NULL, e->fact[i].lin, e->fact[i].lo, e->fact[i].hi);
   for (i = 0; i < e->lins; ++i) e->lin[i].known = 0; /* intervals found without the facts, and what was divided by them */
   for (i = 0; i <= (int)e->mask; ++i) e->memo_bucket[i] = SETTP_NONE;
+  e->memo_first = e->memos;
   return 0;
 }
 
@@ -4537,7 +4895,9 @@ SETT_INLINE int settp_domain_start(sett_map_arena *arena, const sett_map *map, s
   d->bounds = (sett_map_variable *)settp_take(arena, (size_t)n * sizeof *d->bounds + 8);
   d->modulus = (int64_t *)settp_take(arena, (size_t)n * sizeof *d->modulus + 8);
   d->residue = (int64_t *)settp_take(arena, (size_t)n * sizeof *d->residue + 8);
-  d->changed = d->empty = 0;
+  d->changed = d->empty = d->done = d->same = 0;
+  d->points = NULL;
+  d->found = SETTP_NONE;
   d->work = SETTP_WORK_MAX;
   if (!d->bounds || !d->modulus || !d->residue) return SETT_MAP_ERROR_FULL;
   for (i = 0; i < n; ++i) {
@@ -4558,15 +4918,26 @@ typedef struct settp_asked {
   int constraints;
 } settp_asked;
 
-SETT_INLINE int settp_ask_within(sett_map_arena *arena, sett_map map, settp_asked *a, int32_t work) { /* 0, an error, or -1: there is no point */
+typedef struct settp_carry { /* what one round of simplify leaves to the next */
+  int32_t work; /* what is left of it, 0 also where the result will not change again */
+  int done, found;
+  int64_t *points;
+} settp_carry;
+
+SETT_INLINE int settp_ask_within(sett_map_arena *arena, sett_map map, settp_asked *a, const settp_carry *carry) { /* 0, an error, or -1: there is no point */
   int i, error = 0;
   a->constraint = (sett_map_constraint *)settp_take(arena, (size_t)(map.constraints + sett_map_variables(map)) * sizeof *a->constraint + 8);
   if (!a->constraint || settp_domain_start(arena, &map, &a->domain)) return SETT_MAP_ERROR_FULL;
-  a->domain.work = work;
+  if (carry) {
+    a->domain.work = carry->work;
+    a->domain.done = carry->done;
+    a->domain.points = carry->points;
+    a->domain.found = carry->found;
+  }
   a->constraints = settp_solve(arena, &map, &a->domain, a->constraint, &a->engine, &a->known, &error);
   if (a->constraints < 0) return error ? error : -1;
   if (!a->known.lin) { /* constraints stayed in the last round: an engine that uses them */
-    error = settp_results_start(&a->engine, arena, &map, &a->domain, a->constraint, a->constraints, 64);
+    error = settp_results_start(&a->engine, arena, &map, &a->domain, a->constraint, a->constraints, 16);
     settp_known_start(&a->known);
   }
   for (i = 0; i < map.results && !error; ++i) error = settp_list_push(arena, &a->known.list, map.result[i]);
@@ -4575,7 +4946,7 @@ SETT_INLINE int settp_ask_within(sett_map_arena *arena, sett_map map, settp_aske
   return a->lin ? 0 : a->engine.error;
 }
 
-SETT_INLINE int settp_ask(sett_map_arena *arena, sett_map map, settp_asked *a) { return settp_ask_within(arena, map, a, SETTP_WORK_MAX); }
+SETT_INLINE int settp_ask(sett_map_arena *arena, sett_map map, settp_asked *a) { return settp_ask_within(arena, map, a, NULL); }
 
 SETT_INLINE size_t sett_map_parse_bytes(size_t length) { return length * 384 + 65536; }
 
@@ -4589,10 +4960,12 @@ SETT_INLINE size_t sett_map_simplify_bytes(const sett_map_arena *arena, sett_map
 
 /* R14: what equals the dimension of its own place is written as that dimension; where it is a number the dimension is that number. */
 SETT_INLINE int32_t settp_own_dimension(settp_engine *e, settp_domain *d, int i, int32_t l) {
-  int32_t x = settp_lin_variable(e, i), rest;
+  int32_t x, rest;
   int64_t value = e->lin[l].constant;
   int j;
-  if (x < 0 || x == l || !e->sampled) return l;
+  if (e->variable[i] < 0 && !e->facts && e->bounds[i].lo < e->bounds[i].hi) return l; /* nothing holds it, and nothing ties it to what l holds */
+  x = settp_lin_variable(e, i);
+  if (x < 0 || x == l || !e->sampled || (e->lin[x].count && settp_lin_affine(e, l) && settp_lin_affine(e, x))) return l;
   for (j = 0; j < SETTP_SAMPLES; ++j)
     if (settp_lin_at(e, x)[j] != settp_lin_at(e, l)[j]) return l;
   rest = settp_lin_mix(e, l, 1, x, -1, 0);
@@ -4621,13 +4994,13 @@ SETT_INLINE int settp_settled(const settp_engine *e) {
   return 1;
 }
 
-/* The rules once. The result lies below keep. *work is what is left of it, 0 also where the result will not change again. */
-SETT_INLINE sett_map settp_simplify_once(sett_map_arena *arena, sett_map map, size_t keep, int32_t *work) {
+/* The rules once. The result lies below keep. */
+SETT_INLINE sett_map settp_simplify_once(sett_map_arena *arena, sett_map map, size_t keep, settp_carry *carry) {
   settp_asked a;
   sett_expr *result;
   int i, error;
   result = (sett_expr *)settp_take(arena, (size_t)map.results * sizeof *result + 8);
-  error = result ? settp_ask_within(arena, map, &a, *work) : SETT_MAP_ERROR_FULL;
+  error = result ? settp_ask_within(arena, map, &a, carry) : SETT_MAP_ERROR_FULL;
   for (i = 0; i < map.results && !error; ++i) {
     int32_t l = a.lin[settp_at(arena, map.result[i])->mark];
     if (i < map.dims) l = settp_own_dimension(&a.engine, &a.domain, i, l);
@@ -4635,7 +5008,9 @@ SETT_INLINE sett_map settp_simplify_once(sett_map_arena *arena, sett_map map, si
     error = a.engine.error;
   }
   if (error) return error < 0 ? sett_map_empty() : sett_map_fail(error, 0);
-  *work = a.constraints || !settp_settled(&a.engine) ? a.domain.work - (a.engine.lins < a.domain.work ? a.engine.lins : a.domain.work) : 0;
+  carry->work = a.constraints || !settp_settled(&a.engine) ? a.domain.work - (a.engine.lins < a.domain.work ? a.engine.lins : a.domain.work) : 0;
+  carry->done = a.domain.done && !a.domain.changed; /* R14 may have cut a dimension */
+  carry->found = a.domain.changed ? SETTP_NONE : a.domain.found;
   map.variable = a.domain.bounds;
   map.result = result;
   map.constraint = a.constraint;
@@ -4706,11 +5081,17 @@ SETT_INLINE sett_map sett_map_simplify(sett_map_arena *arena, sett_map map) {
   enum { TIMES = 10 };
   sett_map_mark mark = sett_map_arena_mark(arena);
   sett_map made[TIMES];
-  int32_t work = SETTP_WORK_MAX;
+  settp_carry carry;
   int i, j;
   if (map.kind != SETT_MAP_DEFINED || settp_is_plain(arena, &map)) return map;
-  for (i = 0; i < TIMES && (!i || work); ++i) {
-    made[i] = settp_simplify_once(arena, i ? made[i - 1] : map, arena->top, &work);
+  carry.work = SETTP_WORK_MAX;
+  carry.done = 0;
+  carry.found = SETTP_NONE;
+  carry.points = NULL;
+  if (map.constraints && arena->top - settp_low(arena) > (size_t)1 << 20) /* where that is little of the memory */
+    carry.points = (int64_t *)settp_take(arena, (size_t)sett_map_variables(map) * (SETTP_SAMPLES + SETTP_MORE + 1) * sizeof *carry.points + 8);
+  for (i = 0; i < TIMES && (!i || carry.work); ++i) {
+    made[i] = settp_simplify_once(arena, i ? made[i - 1] : map, arena->top, &carry);
     if (made[i].kind == SETT_MAP_FAILED && made[i].error == SETT_MAP_ERROR_OVERFLOW) { /* numbers that the rules do not hold: as it is */
       if (!i) sett_map_arena_rewind(arena, mark);
       return i ? settp_map_store(arena, made[i - 1], mark.top) : map;
