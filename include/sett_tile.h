@@ -682,6 +682,7 @@ enum {
   SETTP_RELAYOUT_LOOPS = SETTP_RELAYOUT_LEVELS + 4,
   SETTP_RELAYOUT_CHOSEN = 8,
   SETTP_RELAYOUT_BURST = 1024, /* bytes in a row where several rows are read in turn */
+  SETTP_RELAYOUT_ZIPPED = 512, /* where they are interleaved */
   SETTP_RELAYOUT_WRITE = 4096, /* where they are written in turn */
   SETTP_RELAYOUT_BLOCK = 8192
 };
@@ -3886,7 +3887,8 @@ SETT_INLINE void settp_relayout_order(settp_relayout_job *job) {
   job->ahead = 0;
   if (from < 0 || to < 0 || from == to) return;
   reads = job->loop[from].n >= job->loop[to].n; /* the longer loop is along the source */
-  wide = reads ? SETTP_RELAYOUT_BURST / job->from_run : SETTP_RELAYOUT_WRITE / job->to_run;
+  wide = !reads ? SETTP_RELAYOUT_WRITE / job->to_run
+                : (job->kind == SETTP_RELAYOUT_ZIPS ? SETTP_RELAYOUT_ZIPPED : SETTP_RELAYOUT_BURST) / job->from_run;
   high = SETTP_RELAYOUT_BLOCK / (reads ? job->to_run : job->from_run);
   settp_relayout_swap(job, 0, reads ? from : to);
   if ((reads ? to : from) == 0) settp_relayout_swap(job, 1, reads ? from : to);
