@@ -62,7 +62,7 @@ THE NORMAL FORM
     R12 a known form x with L - c * (k * x + n) in [0, c - 1]:  Q(L, c) = k * x + n
   Any form (settp_same_values):
     R13 a known form x, cheaper or plainer, with L - (s * x + n) in [0, 0], s = 1 or -1:  L = s * x + n; L in [v, v] is v. min(a, b) is a where a - b <= 0, max is b.
-    R14 a result that equals the dimension of its own place is written as that dimension
+    R14 a result that equals the dimension of its own place is written as that dimension; where all samples say so and no proof is found, a million values are looked at
   Which R12 to R14 are tried is read off samples: every form has its values at a few points of the domain; what differs there is not tried, what agrees is proved.
   Proofs that a form lies in an interval (settp_prove), and intervals of forms:
     I1  the sum of the intervals of its terms      I2  a constraint on the same form, or what a node that it is the form of is known to lie in
@@ -1925,11 +1925,12 @@ SETT_INLINE sett_map sett_map_rename(sett_map_arena *arena, sett_map map, const 
 /* Points of the domain at which the values of forms are known: what differs there needs no proof. More of them are asked last. */
 enum { SETTP_SAMPLES = 8, SETTP_MORE = 24 };
 /* Budgets of one simplification: nesting of quotients; names of a quotient; quotients asked; intervals within intervals, and for each asked outside; forms whose print
- * is searched for; nesting and steps of a proof; values that proofs by points compute; forms of one round, and of all; names across quotients; proofs that fail. */
+ * is searched for; nesting and steps of a proof; values that proofs by points compute; forms of one round, and of all; names across quotients; proofs that fail;
+ * values that R14 computes for one result. */
 enum {
   SETTP_NONE = -1, SETTP_DEPTH_MAX = 250, SETTP_FORMS_MAX = 10, SETTP_CALLS_MAX = 20000, SETTP_LOOK_DEPTH = 4, SETTP_LOOKS_MAX = 20, SETTP_PRINTS_MAX = 500,
-  SETTP_PROOF_DEPTH = 6, SETTP_PROOFS_MAX = 64, SETTP_POINTS_MAX = 1 << 17, SETTP_LINS_MAX = 4500, SETTP_WORK_MAX = 8000, SETTP_CROSSES_MAX = 1000,
-  SETTP_FAILURES_MAX = 100
+  SETTP_PROOF_DEPTH = 6, SETTP_PROOFS_MAX = 64, SETTP_POINTS_MAX = 1 << 17, SETTP_LINS_MAX = 2000, SETTP_WORK_MAX = 24000, SETTP_CROSSES_MAX = 1000,
+  SETTP_FAILURES_MAX = 100, SETTP_OWN_POINTS_MAX = 1 << 20
 };
 enum { SETTP_ATOM_VAR, SETTP_ATOM_QUOTIENT, SETTP_ATOM_OTHER };
 
@@ -2028,10 +2029,11 @@ typedef struct settp_engine {
   int64_t step;         /* settp_at_step of the form stepped */
   uint32_t step_hash;
   int32_t stepped;
+  int renamed;          /* a quotient was printed by another name than its first */
 } settp_engine;
 
 SETT_INLINE void *settp_grow(settp_engine *e, void *old, int32_t *room, size_t size) {
-  int32_t more = *room ? *room * 2 : 64;
+  int32_t more = *room ? *room * (e->lin_limit == SETTP_LINS_MAX ? 4 : 2) : 64; /* much memory: less is copied */
   void *grown;
   if (more < *room || e->error) return NULL;
   grown = settp_take(e->arena, (size_t)more * size);
@@ -3077,15 +3079,25 @@ SETT_INLINE void settp_flag_terms(const settp_engine *e, int32_t l, unsigned cha
   }
 }
 
-SETT_INLINE int settp_lin_value(const settp_engine *e, int32_t l, const int64_t *value, int64_t *out) {
-  int32_t i;
-  int64_t x, r = e->lin[l].constant;
-  for (i = 0; i < e->lin[l].count; ++i) {
-    const settp_term *t = e->term + e->lin[l].first + i;
-    if (settp_mul(t->k, value[t->atom], &x) || settp_add(r, x, &r)) return 0;
-  }
-  *out = r;
-  return 1;
+/* Values of a form at SETTP_SAMPLES points, from those of its atoms. */
+SETT_INLINE void settp_lin_row(const settp_engine *e, int32_t l, const settp_row *value, int64_t *out) {
+  const settp_term *t = e->term + e->lin[l].first, *end = t + e->lin[l].count;
+  settp_row_start(out, e->lin[l].constant);
+  for (; t < end; ++t) settp_row_add(out, value[t->atom].at, t->k);
+}
+
+/* A number that no value of the form exceeds, from those of its atoms; nor does it on the way there. */
+SETT_INLINE int64_t settp_lin_most(const settp_engine *e, int32_t l, const int64_t *most) {
+  const settp_term *t = e->term + e->lin[l].first, *end = t + e->lin[l].count;
+  int64_t sum = e->lin[l].constant < 0 ? -e->lin[l].constant : e->lin[l].constant;
+  for (; t < end; ++t) sum = settp_sat_add(sum, settp_sat_mul(most[t->atom], t->k < 0 ? -t->k : t->k));
+  return sum;
+}
+
+SETT_INLINE int64_t settp_other_most(int op, int64_t a, int64_t b) {
+  if (op == SETTP_MUL) return settp_sat_mul(a, b);
+  if (op == SETTP_MIN || op == SETTP_MAX) return a > b ? a : b;
+  return op == SETTP_MOD ? b : a;
 }
 
 SETT_INLINE uint64_t settp_lin_support(const settp_engine *e, int32_t l) {
@@ -3104,16 +3116,18 @@ SETT_INLINE int64_t settp_support_points(const settp_engine *e, uint64_t support
   return points;
 }
 
-/* Whether l lies in [lo, hi] at every point of its variables where the facts about these variables hold. 0 also where there are too many points. */
+/* Whether l lies in [lo, hi] at every point of its variables where the facts about these variables hold; SETTP_SAMPLES points at once. 0 also where there are
+ * too many points, or where values could overflow. */
 SETT_INLINE int settp_prove_points(settp_engine *e, int32_t l, int64_t lo, int64_t hi) {
   enum { VARIABLES = 6 };
   size_t keep = e->arena->top;
   unsigned char *flag = (unsigned char *)settp_take(e->arena, (size_t)e->atoms + 8);
-  int64_t *value = (int64_t *)settp_take(e->arena, (size_t)e->atoms * sizeof *value + 8), points = 1, v = 0;
+  settp_row *value = (settp_row *)settp_take(e->arena, (size_t)e->atoms * sizeof *value + 8);
+  int64_t *most = (int64_t *)settp_take(e->arena, (size_t)e->atoms * sizeof *most + 8), x[VARIABLES], points = 1;
   int32_t *atom = (int32_t *)settp_take(e->arena, (size_t)e->atoms * sizeof *atom + 8), at[VARIABLES], i, n = 0, variables = 0;
   unsigned char *use = (unsigned char *)settp_take(e->arena, (size_t)e->facts + 8);
   uint64_t support = 0, more;
-  int f, ok = flag && value && atom && use, done = 0;
+  int f, j, ok = flag && value && most && atom && use, done = 0;
   if (ok) {
     for (i = 0; i < e->atoms; ++i) flag[i] = 0;
     settp_flag_terms(e, l, flag, &support);
@@ -3128,39 +3142,61 @@ SETT_INLINE int settp_prove_points(settp_engine *e, int32_t l, int64_t lo, int64
         if (e->atom[i].kind == SETTP_ATOM_OTHER) settp_flag_terms(e, e->atom[i].b, flag, &support);
       }
     for (i = 0; i < e->atoms && ok; ++i) {
-      const settp_atom *x = e->atom + i;
+      const settp_atom *y = e->atom + i;
       if (!flag[i]) continue;
-      if (x->kind != SETTP_ATOM_VAR) {
+      if (y->kind != SETTP_ATOM_VAR) {
         atom[n++] = i;
+        most[i] = settp_lin_most(e, y->a, most);
+        ok = most[i] < INT64_MAX;
+        if (y->kind == SETTP_ATOM_OTHER) most[i] = settp_other_most(y->op, most[i], settp_lin_most(e, y->b, most));
+        else if (y->c > 1) most[i] = most[i] / y->c + 1;
         continue;
       }
-      if (variables == VARIABLES || x->lo < -((int64_t)1 << 40) || x->hi > (int64_t)1 << 40 || x->lo > x->hi) ok = 0;
+      if (variables == VARIABLES || y->lo < -((int64_t)1 << 40) || y->hi > (int64_t)1 << 40 || y->lo > y->hi) ok = 0;
       else {
-        points = settp_sat_mul(points, x->hi - x->lo + 1);
-        value[i] = x->lo;
+        points = settp_sat_mul(points, y->hi - y->lo + 1);
+        most[i] = y->hi > -y->lo ? y->hi : -y->lo;
+        x[variables] = y->lo;
         at[variables++] = i;
       }
     }
     if (settp_sat_mul(points, n + 2) > e->points) ok = 0;
+    if (ok) ok = settp_lin_most(e, l, most) < INT64_MAX;
+    for (f = 0; f < e->facts && ok; ++f)
+      if (use[f]) ok = settp_lin_most(e, e->fact[f].lin, most) < INT64_MAX;
   }
   if (ok) e->points -= points * (n + 2);
   while (ok && !done) {
-    for (i = 0; i < n && ok; ++i) {
-      const settp_atom *x = e->atom + atom[i];
-      int64_t w;
-      ok = settp_lin_value(e, x->a, value, &v);
-      if (ok && x->kind == SETTP_ATOM_QUOTIENT) value[atom[i]] = settp_floor_short(v, x->c);
-      else if (ok) ok = settp_lin_value(e, x->b, value, &w) && !settp_apply(x->op, v, w, &value[atom[i]]);
+    int64_t v[SETTP_SAMPLES], w[SETTP_SAMPLES];
+    int inside[SETTP_SAMPLES], any = 0;
+    for (j = 0; j < SETTP_SAMPLES; ++j) {
+      inside[j] = !done;
+      for (i = 0; i < variables; ++i) value[at[i]].at[j] = x[i]; /* after the last point any will do */
+      for (i = variables - 1; i >= 0 && x[i] == e->atom[at[i]].hi; --i) x[i] = e->atom[at[i]].lo;
+      if (i < 0) done = 1;
+      else ++x[i];
     }
-    for (f = 0; f < e->facts && ok; ++f)
-      if (use[f]) {
-        ok = settp_lin_value(e, e->fact[f].lin, value, &v);
-        if (ok && (v < e->fact[f].lo || v > e->fact[f].hi)) break;
+    for (i = 0; i < n && ok; ++i) {
+      const settp_atom *y = e->atom + atom[i];
+      int64_t *out = value[atom[i]].at;
+      settp_lin_row(e, y->a, value, v);
+      if (y->kind == SETTP_ATOM_QUOTIENT) {
+        for (j = 0; j < SETTP_SAMPLES; ++j) out[j] = settp_floor_short(v[j], y->c);
+        continue;
       }
-    if (ok && f == e->facts) ok = settp_lin_value(e, l, value, &v) && v >= lo && v <= hi;
-    for (i = variables - 1; i >= 0 && value[at[i]] == e->atom[at[i]].hi; --i) value[at[i]] = e->atom[at[i]].lo;
-    if (i < 0) done = 1;
-    else ++value[at[i]];
+      settp_lin_row(e, y->b, value, w);
+      for (j = 0; j < SETTP_SAMPLES && ok; ++j) ok = !settp_apply(y->op, v[j], w[j], out + j);
+    }
+    if (!ok) break;
+    for (f = 0; f < e->facts; ++f)
+      if (use[f]) {
+        settp_lin_row(e, e->fact[f].lin, value, v);
+        for (j = 0; j < SETTP_SAMPLES; ++j) inside[j] &= v[j] >= e->fact[f].lo && v[j] <= e->fact[f].hi;
+      }
+    for (j = 0; j < SETTP_SAMPLES; ++j) any |= inside[j];
+    if (!any) continue;
+    settp_lin_row(e, l, value, v);
+    for (j = 0; j < SETTP_SAMPLES; ++j) ok &= !inside[j] || (v[j] >= lo && v[j] <= hi);
   }
   e->arena->top = keep;
   return ok;
@@ -3508,6 +3544,7 @@ SETT_INLINE int settp_engine_start(settp_engine *e, sett_map_arena *arena, const
   e->scaled = 0;
   e->sampled = 1;
   e->stepped = SETTP_NONE;
+  e->renamed = 0;
   e->step = 0;
   e->step_hash = 0;
   e->point = NULL;
@@ -3816,7 +3853,7 @@ SETT_INLINE int settp_lin_before(settp_engine *e, int32_t a, int32_t b) { /* by 
 
 SETT_INLINE int32_t settp_atom_print(settp_engine *e, int32_t q) {
   settp_atom *x = e->atom + q;
-  int32_t f, nodes, best = 0, best_lin = SETTP_NONE, a, b;
+  int32_t f, nodes, best = 0, best_lin = SETTP_NONE, name = SETTP_NONE, a, b;
   int64_t best_c = 0;
   int best_positive = 0;
   sett_expr expr = 0;
@@ -3850,7 +3887,9 @@ SETT_INLINE int32_t settp_atom_print(settp_engine *e, int32_t q) {
       best_positive = positive;
       best_lin = form.lin;
       best_c = form.c;
+      name = f;
     }
+    if (name != x->form) e->renamed = 1;
     best = settp_print(e, best_lin) + 2;
     if (best_lin >= 0) expr = sett_map_floordiv(e->arena, e->lin[best_lin].expr, sett_map_constant(e->arena, best_c));
   }
@@ -4001,6 +4040,7 @@ SETT_INLINE int32_t settp_fold_mod(settp_engine *e, int32_t l, settp_part *part)
     }
   }
   if (best < 0) return SETTP_NONE;
+  if (best != e->atom[best_q].form) e->renamed = 1;
   m = e->form[best].c;
   digit = best_turned ? settp_lin_scale(e, e->form[best].lin, -1, m - 1) : e->form[best].lin;
   part->k = best_turned ? -best_t : best_t;
@@ -4048,7 +4088,7 @@ SETT_INLINE int32_t settp_absorb(settp_engine *e, settp_form form, int64_t k, in
 
 /* P4: the heaviest quotient of l with the terms it can take in; the form that is left. A form with a negative coefficient is tried turned around, too. */
 SETT_INLINE int32_t settp_fold_quotient(settp_engine *e, int32_t l, settp_part *part) {
-  int32_t i, f, heavy = SETTP_NONE, best = SETTP_NONE, best_f = 0, best_nodes = 0, flip, absorb, alone;
+  int32_t i, f, heavy = SETTP_NONE, best = SETTP_NONE, best_f = 0, best_nodes = 0, name = SETTP_NONE, flip, absorb, alone;
   int64_t best_c = 0, best_k = 0, k0 = 0;
   int32_t first = 0;
   int best_positive = 0;
@@ -4084,11 +4124,13 @@ SETT_INLINE int32_t settp_fold_quotient(settp_engine *e, int32_t l, settp_part *
         best_nodes = nodes;
         best_positive = positive;
         best_f = inner;
+        name = f;
         best_c = form.c;
         best_k = k;
       }
   }
   if (best < 0) return SETTP_NONE;
+  if (name != e->atom[heavy].form) e->renamed = 1;
   part->k = best_k;
   part->nodes = settp_print(e, best_f) + 2;
   part->expr = sett_map_floordiv(e->arena, e->lin[best_f].expr, sett_map_constant(e->arena, best_c));
@@ -4969,25 +5011,45 @@ SETT_INLINE int32_t settp_own_dimension(settp_engine *e, settp_domain *d, int i,
   for (j = 0; j < SETTP_SAMPLES; ++j)
     if (settp_lin_at(e, x)[j] != settp_lin_at(e, l)[j]) return l;
   rest = settp_lin_mix(e, l, 1, x, -1, 0);
-  if (rest < 0 || !settp_prove(e, rest, 0, 0)) return l;
+  if (rest < 0) return l;
+  if (!settp_prove(e, rest, 0, 0)) {
+    if (!settp_more_within(e, rest, 0, 0)) return l;
+    e->points = SETTP_OWN_POINTS_MAX; /* all samples say so: then looking at more points is worth it */
+    if (!settp_prove_points(e, rest, 0, 0)) return l;
+  }
   if (e->lin[l].count) return x;
   settp_cut(d, i, value, value);
   return l;
 }
 
-/* Whether what was printed is its own simplification, seen without doing it: no name of a quotient has a negative number, and of quotients that share a variable
- * one divisor divides the other, so that there is one way to write each digit. (Seen in 10^6 drawn maps, not proved: tests/indexing_map_property.c counts what
- * changes again.) */
-SETT_INLINE int settp_settled(const settp_engine *e) {
-  int32_t i, j, f, g;
-  if (e->facts || e->variables > 64 || e->forms > 64) return 0;
-  for (i = 0; i < e->atoms; ++i) {
-    const settp_atom *x = e->atom + i;
+/* Adds the atoms of a form that are not in the list yet; their number. */
+SETT_INLINE int32_t settp_atoms_list(settp_engine *e, int32_t l, int32_t *list, int32_t count) {
+  const settp_term *t = e->term + e->lin[l].first, *end = t + e->lin[l].count;
+  for (; t < end; ++t) {
+    if (e->atom[t->atom].wanted) continue;
+    e->atom[t->atom].wanted = 1;
+    list[count++] = t->atom;
+  }
+  return count;
+}
+
+/* Whether what was printed is its own simplification, seen without doing it: the quotients of the results, and those in their names, were printed by the names that
+ * they were made with, no name has a negative number, and of quotients that share a variable one divisor divides the other, so that there is one way to write
+ * each digit. (Not proved: of 160,000 drawn maps of which this was so one changed again, of 30,000 printed by other names 28, with negative numbers a fifth.) */
+SETT_INLINE int settp_settled(settp_engine *e, const int32_t *results, int count) {
+  int32_t i, j, f, g, n = 0, *list;
+  if (e->facts || e->renamed || e->variables > 64 || e->forms > 64) return 0;
+  list = (int32_t *)settp_take(e->arena, (size_t)e->atoms * sizeof *list + 8);
+  if (!list) return 0;
+  for (i = 0; i < count; ++i) n = settp_atoms_list(e, results[i], list, n);
+  for (i = 0; i < n; ++i) {
+    const settp_atom *x = e->atom + list[i];
     if (x->kind == SETTP_ATOM_VAR ? x->c != 1 : x->kind != SETTP_ATOM_QUOTIENT) return 0;
     for (f = x->form; f >= 0; f = e->form[f].next) {
       if (!settp_all_positive(e, e->form[f].lin)) return 0;
+      n = settp_atoms_list(e, e->form[f].lin, list, n);
       for (j = 0; j <= i; ++j)
-        for (g = e->atom[j].support & x->support ? e->atom[j].form : SETTP_NONE; g >= 0; g = e->form[g].next)
+        for (g = e->atom[list[j]].support & x->support ? e->atom[list[j]].form : SETTP_NONE; g >= 0; g = e->form[g].next)
           if (e->form[f].c % e->form[g].c && e->form[g].c % e->form[f].c) return 0;
     }
   }
@@ -4997,18 +5059,19 @@ SETT_INLINE int settp_settled(const settp_engine *e) {
 /* The rules once. The result lies below keep. */
 SETT_INLINE sett_map settp_simplify_once(sett_map_arena *arena, sett_map map, size_t keep, settp_carry *carry) {
   settp_asked a;
-  sett_expr *result;
+  sett_expr *result = (sett_expr *)settp_take(arena, (size_t)map.results * sizeof *result + 8);
+  int32_t *form = (int32_t *)settp_take(arena, (size_t)map.results * sizeof *form + 8);
   int i, error;
-  result = (sett_expr *)settp_take(arena, (size_t)map.results * sizeof *result + 8);
-  error = result ? settp_ask_within(arena, map, &a, carry) : SETT_MAP_ERROR_FULL;
+  error = result && form ? settp_ask_within(arena, map, &a, carry) : SETT_MAP_ERROR_FULL;
   for (i = 0; i < map.results && !error; ++i) {
     int32_t l = a.lin[settp_at(arena, map.result[i])->mark];
     if (i < map.dims) l = settp_own_dimension(&a.engine, &a.domain, i, l);
+    form[i] = l;
     if (settp_print(&a.engine, l)) result[i] = a.engine.lin[l].expr;
     error = a.engine.error;
   }
   if (error) return error < 0 ? sett_map_empty() : sett_map_fail(error, 0);
-  carry->work = a.constraints || !settp_settled(&a.engine) ? a.domain.work - (a.engine.lins < a.domain.work ? a.engine.lins : a.domain.work) : 0;
+  carry->work = a.constraints || !settp_settled(&a.engine, form, map.results) ? a.domain.work - (a.engine.lins < a.domain.work ? a.engine.lins : a.domain.work) : 0;
   carry->done = a.domain.done && !a.domain.changed; /* R14 may have cut a dimension */
   carry->found = a.domain.changed ? SETTP_NONE : a.domain.found;
   map.variable = a.domain.bounds;
@@ -5078,7 +5141,7 @@ SETT_INLINE int settp_smaller_map(sett_map_arena *arena, const sett_map *a, cons
 
 /* The rules again and again until nothing changes: what is printed is its own simplification. Where they go in a circle its smallest map is taken. */
 SETT_INLINE sett_map sett_map_simplify(sett_map_arena *arena, sett_map map) {
-  enum { TIMES = 10 };
+  enum { TIMES = 16 };
   sett_map_mark mark = sett_map_arena_mark(arena);
   sett_map made[TIMES];
   settp_carry carry;
