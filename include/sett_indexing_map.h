@@ -62,13 +62,13 @@ THE NORMAL FORM
     R12 a known form x with L - c * (k * x + n) in [0, c - 1]:  Q(L, c) = k * x + n
   Any form (settp_same_values):
     R13 a known form x, cheaper or plainer, with L - (s * x + n) in [0, 0], s = 1 or -1:  L = s * x + n; L in [v, v] is v. min(a, b) is a where a - b <= 0, max is b.
-    R14 a result that equals the dimension of its own place is written as that dimension; where all samples say so and no proof is found, a million values are looked at
+    R14 a result that equals the dimension of its own place is written as that dimension
   Which R12 to R14 are tried is read off samples: every form has its values at a few points of the domain; what differs there is not tried, what agrees is proved.
   Proofs that a form lies in an interval (settp_prove), and intervals of forms:
     I1  the sum of the intervals of its terms      I2  a constraint on the same form, or what a node that it is the form of is known to lie in
     I3  L = t * (F - m * q) + rest, q = Q(F, m):  L lies in t * [r, m - g + r] + rest, g = gcd of m and F's coefficients, r = F's constant mod g
     I4  the same, t chosen so that an atom of F goes      I5  L = k * Q(F, m) + k * A + rest = k * Q(F + m * A, m) + rest
-    I6  at last, all points of its variables, when they are few
+    I6  at last, all points of its variables, when they are few (for R14, where all samples say so, up to a million values)
   Constraints, until nothing changes: P in [l, h] is divided by its content and cut to integers, the constant is in [l, h].
     C1  dropped when implied; empty when disjoint; two of one form are one
     C2  q + A in [l, h], q = Q(F, m), is F + m * A in [l * m, h * m + m - 1]
@@ -1925,8 +1925,8 @@ SETT_INLINE sett_map sett_map_rename(sett_map_arena *arena, sett_map map, const 
 /* Points of the domain at which the values of forms are known: what differs there needs no proof. More of them are asked last. */
 enum { SETTP_SAMPLES = 8, SETTP_MORE = 24 };
 /* Budgets of one simplification: nesting of quotients; names of a quotient; quotients asked; intervals within intervals, and for each asked outside; forms whose print
- * is searched for; nesting and steps of a proof; values that proofs by points compute; forms of one round, and of all; names across quotients; proofs that fail;
- * values that R14 computes for one result. */
+ * is searched for; nesting and steps of a proof; values that proofs by points compute; forms of one round, and of all; names across quotients; proofs that
+ * fail; values that R14 computes for one result. */
 enum {
   SETTP_NONE = -1, SETTP_DEPTH_MAX = 250, SETTP_FORMS_MAX = 10, SETTP_CALLS_MAX = 20000, SETTP_LOOK_DEPTH = 4, SETTP_LOOKS_MAX = 20, SETTP_PRINTS_MAX = 500,
   SETTP_PROOF_DEPTH = 6, SETTP_PROOFS_MAX = 64, SETTP_POINTS_MAX = 1 << 17, SETTP_LINS_MAX = 2000, SETTP_WORK_MAX = 24000, SETTP_CROSSES_MAX = 1000,
@@ -3094,6 +3094,7 @@ SETT_INLINE int64_t settp_lin_most(const settp_engine *e, int32_t l, const int64
   return sum;
 }
 
+/* The same for an operation that is not linear; no quotient is further from 0 than its dividend. */
 SETT_INLINE int64_t settp_other_most(int op, int64_t a, int64_t b) {
   if (op == SETTP_MUL) return settp_sat_mul(a, b);
   if (op == SETTP_MIN || op == SETTP_MAX) return a > b ? a : b;
@@ -3148,8 +3149,13 @@ SETT_INLINE int settp_prove_points(settp_engine *e, int32_t l, int64_t lo, int64
         atom[n++] = i;
         most[i] = settp_lin_most(e, y->a, most);
         ok = most[i] < INT64_MAX;
-        if (y->kind == SETTP_ATOM_OTHER) most[i] = settp_other_most(y->op, most[i], settp_lin_most(e, y->b, most));
-        else if (y->c > 1) most[i] = most[i] / y->c + 1;
+        if (y->kind == SETTP_ATOM_OTHER) {
+          int64_t b = settp_lin_most(e, y->b, most);
+          ok &= b < INT64_MAX;
+          most[i] = settp_other_most(y->op, most[i], b);
+        } else {
+          most[i] = most[i] / y->c + 1;
+        }
         continue;
       }
       if (variables == VARIABLES || y->lo < -((int64_t)1 << 40) || y->hi > (int64_t)1 << 40 || y->lo > y->hi) ok = 0;
@@ -5013,9 +5019,12 @@ SETT_INLINE int32_t settp_own_dimension(settp_engine *e, settp_domain *d, int i,
   rest = settp_lin_mix(e, l, 1, x, -1, 0);
   if (rest < 0) return l;
   if (!settp_prove(e, rest, 0, 0)) {
+    int64_t points = e->points;
     if (!settp_more_within(e, rest, 0, 0)) return l;
     e->points = SETTP_OWN_POINTS_MAX; /* all samples say so: then looking at more points is worth it */
-    if (!settp_prove_points(e, rest, 0, 0)) return l;
+    j = settp_prove_points(e, rest, 0, 0);
+    e->points = points;
+    if (!j) return l;
   }
   if (e->lin[l].count) return x;
   settp_cut(d, i, value, value);
@@ -5033,9 +5042,9 @@ SETT_INLINE int32_t settp_atoms_list(settp_engine *e, int32_t l, int32_t *list, 
   return count;
 }
 
-/* Whether what was printed is its own simplification, seen without doing it: the quotients of the results, and those in their names, were printed by the names that
- * they were made with, no name has a negative number, and of quotients that share a variable one divisor divides the other, so that there is one way to write
- * each digit. (Not proved: of 160,000 drawn maps of which this was so one changed again, of 30,000 printed by other names 28, with negative numbers a fifth.) */
+/* Whether what was printed is its own simplification, seen without doing it: the quotients of the results, and those in their names, were printed by the
+ * names that they were made with, no name has a negative number, and of quotients that share a variable one divisor divides the other, so that there is one
+ * way to write each digit. (Not proved: of 150,000 drawn maps of which this is so one changed again, of 29,000 printed by other names 28 would have.) */
 SETT_INLINE int settp_settled(settp_engine *e, const int32_t *results, int count) {
   int32_t i, j, f, g, n = 0, *list;
   if (e->facts || e->renamed || e->variables > 64 || e->forms > 64) return 0;
@@ -5071,7 +5080,8 @@ SETT_INLINE sett_map settp_simplify_once(sett_map_arena *arena, sett_map map, si
     error = a.engine.error;
   }
   if (error) return error < 0 ? sett_map_empty() : sett_map_fail(error, 0);
-  carry->work = a.constraints || !settp_settled(&a.engine, form, map.results) ? a.domain.work - (a.engine.lins < a.domain.work ? a.engine.lins : a.domain.work) : 0;
+  carry->work = a.domain.work - (a.engine.lins < a.domain.work ? a.engine.lins : a.domain.work);
+  if (!a.constraints && settp_settled(&a.engine, form, map.results)) carry->work = 0;
   carry->done = a.domain.done && !a.domain.changed; /* R14 may have cut a dimension */
   carry->found = a.domain.changed ? SETTP_NONE : a.domain.found;
   map.variable = a.domain.bounds;
