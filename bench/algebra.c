@@ -5,6 +5,7 @@
      algebra lines FILE     parse and simplify of a map a line, beside upstream's times of its own test inputs. For example of
                               python3 -c "import json; [print(c['inputs'][0]) for c in json.load(open('indexing_map_cases.json'))
                                           if c['kind'] == 'indexing_map']"
+     algebra deep N         N identities of each kind of rank 6, 12 steps and as many back
      algebra scaling        identities of rank 4 and 6, depth 1 to 12: time against distinct nodes
      algebra count CLASS N  simplifies N maps of CLASS (EXPRESSION, GPU, ID_RESHAPE, ..) once, for
                               valgrind --tool=callgrind --collect-atstart=no --toggle-collect=sett_map_simplify
@@ -222,6 +223,22 @@ static void rows(const char *path) {
   }
 }
 
+static void deep(int n) {
+  static const anchor none = {0, 0, 0, 0, 0, 0, 0};
+  static const int kinds[] = {DRAW_ID_RESHAPE, DRAW_ID_MOVES, DRAW_ID_ALL};
+  size_t k;
+  int i;
+  head();
+  for (k = 0; k < sizeof kinds / sizeof *kinds; ++k) {
+    draw r = draw_make(1 + k, 1 << 20);
+    for (i = 0; i < n; ++i) {
+      draw_map(&r, kinds[k], 6, 12, &chain);
+      keep(i, time_chain());
+    }
+    row(draw_class_text(kinds[k]), n, &none);
+  }
+}
+
 /* Medians of some chains for each rank and depth. */
 static void scaling(void) {
   static const int kinds[] = {DRAW_ID_RESHAPE, DRAW_ID_MOVES, DRAW_ID_ALL};
@@ -279,11 +296,12 @@ int main(int argc, char **argv) {
   arena = sett_map_arena_make(memory, MEMORY);
   if (argc == 3 && !strcmp(mode, "rows")) rows(argv[2]);
   else if (argc == 3 && !strcmp(mode, "lines")) lines(argv[2]);
+  else if (argc == 3 && !strcmp(mode, "deep") && atoi(argv[2]) > 0 && atoi(argv[2]) <= MAPS) deep(atoi(argv[2]));
   else if (argc == 2 && !strcmp(mode, "scaling")) scaling();
   else if (argc == 4 && !strcmp(mode, "count")) return count(argv[2], atoi(argv[3]));
   else if (atoi(mode) > 0 && atoi(mode) <= MAPS) classes(atoi(mode));
   else {
-    fprintf(stderr, "expected: algebra [N], rows FILE, lines FILE, scaling, or count CLASS N\n");
+    fprintf(stderr, "expected: algebra [N], rows FILE, lines FILE, deep N, scaling, or count CLASS N\n");
     return 2;
   }
   free(memory);
