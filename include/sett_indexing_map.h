@@ -209,7 +209,7 @@ SETT_INLINE void sett_map_arena_rewind(sett_map_arena *arena, sett_map_mark mark
 SETT_INLINE size_t sett_map_arena_bytes(size_t nodes);  /* memory for that many nodes */
 SETT_INLINE size_t sett_map_parse_bytes(size_t length); /* memory of an arena in which any text of that length can be read and printed */
 /* Free memory with which no simplify of this map, and no question to it, fails for want of memory or searches less; below it they search less first and fail with FULL
- * last. Of a small map it is some 10 MiB, of which some hundred KiB are touched. */
+ * last. Of a small map it is some 4 MiB, of which some hundred KiB are touched. */
 SETT_INLINE size_t sett_map_simplify_bytes(const sett_map_arena *arena, sett_map map);
 SETT_INLINE const char *sett_map_error_message(int error);
 

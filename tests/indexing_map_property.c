@@ -521,7 +521,7 @@ static int run(int n, int rank, int depth) {
          (unsigned long long)seed, maps, whole, skipped, wrong, all_left, all, again, history, huge, empties_left, empties, exact, asked, linear,
          maps / ((double)(clock() - start) / CLOCKS_PER_SEC));
   fflush(stdout);
-  return wrong || all_left > (rank && rank <= 4 && depth <= 3 ? 0 : 5 + all / 100) || empties_left * 100 > empties || again + history > 1 + maps / 2000;
+  return wrong || all_left > (rank && rank <= 4 && depth <= 3 ? 0 : 5 + all / 100) || empties_left * 100 > empties || again + history > 2 + maps / 1000;
 }
 
 int main(int argc, char **argv) {
