@@ -223,36 +223,36 @@ static void rows(const char *path) {
   }
 }
 
+static const int identities[] = {DRAW_ID_RESHAPE, DRAW_ID_MOVES, DRAW_ID_ALL};
+enum { IDENTITIES = sizeof identities / sizeof *identities };
+
 static void deep(int n) {
   static const anchor none = {0, 0, 0, 0, 0, 0, 0};
-  static const int kinds[] = {DRAW_ID_RESHAPE, DRAW_ID_MOVES, DRAW_ID_ALL};
-  size_t k;
-  int i;
+  int k, i;
   head();
-  for (k = 0; k < sizeof kinds / sizeof *kinds; ++k) {
-    draw r = draw_make(1 + k, 1 << 20);
+  for (k = 0; k < IDENTITIES; ++k) {
+    draw r = draw_make(1 + (uint64_t)k, 1 << 20);
     for (i = 0; i < n; ++i) {
-      draw_map(&r, kinds[k], 6, 12, &chain);
+      draw_map(&r, identities[k], 6, 12, &chain);
       keep(i, time_chain());
     }
-    row(draw_class_text(kinds[k]), n, &none);
+    row(draw_class_text(identities[k]), n, &none);
   }
 }
 
 /* Medians of some chains for each rank and depth. */
 static void scaling(void) {
-  static const int kinds[] = {DRAW_ID_RESHAPE, DRAW_ID_MOVES, DRAW_ID_ALL};
   enum { CHAINS = 15, SLOW = 500000 };
   size_t k;
   int rank, depth, i;
-  for (k = 0; k < sizeof kinds / sizeof *kinds; ++k) {
+  for (k = 0; k < IDENTITIES; ++k) {
     for (rank = 4; rank <= 6; rank += 2) {
       draw r = draw_make(100 * k + (uint64_t)rank, 1 << 20);
-      printf("%s, rank %d\n%5s %8s %12s %12s %10s %10s %10s %14s\n", draw_class_text(kinds[k]), rank, "depth", "distinct", "tree", "largest tree", "compose us",
+      printf("%s, rank %d\n%5s %8s %12s %12s %10s %10s %10s %14s\n", draw_class_text(identities[k]), rank, "depth", "distinct", "tree", "largest tree", "compose us",
              "median us", "max us", "ns a distinct");
       for (depth = 1; depth <= 12; ++depth) {
         for (i = 0; i < CHAINS; ++i) {
-          draw_map(&r, kinds[k], rank, depth, &chain);
+          draw_map(&r, identities[k], rank, depth, &chain);
           keep(i, time_chain());
         }
         printf("%5d %8.0f %12.4g %12.4g %10.1f %10.1f %10.1f %14.0f\n", depth, quantile(distinct, CHAINS, 0.5), quantile(tree, CHAINS, 0.5), quantile(tree, CHAINS, 1),

@@ -2641,10 +2641,15 @@ SETT_INLINE void settp_sample(const settp_engine *e, const settp_atom *a, int j,
   }
 }
 
-SETT_INLINE void settp_more_of(const settp_engine *e, int32_t l, int part, int64_t *v) {
+/* Values of a form at SETTP_SAMPLES points; those of atom i begin at value[i * stride]. */
+SETT_INLINE void settp_lin_row(const settp_engine *e, int32_t l, const int64_t *value, size_t stride, int64_t *out) {
   const settp_term *t = e->term + e->lin[l].first, *end = t + e->lin[l].count;
-  settp_row_start(v, e->lin[l].constant);
-  for (; t < end; ++t) settp_row_add(v, e->more + (size_t)t->atom * SETTP_MORE + part * SETTP_SAMPLES, t->k);
+  settp_row_start(out, e->lin[l].constant);
+  for (; t < end; ++t) settp_row_add(out, value + (size_t)t->atom * stride, t->k);
+}
+
+SETT_INLINE void settp_more_of(const settp_engine *e, int32_t l, int part, int64_t *out) {
+  settp_lin_row(e, l, e->more + part * SETTP_SAMPLES, SETTP_MORE, out);
 }
 
 SETT_INLINE int32_t settp_more_want(settp_engine *e, int32_t l, int part, int32_t last) { /* flags the atoms of l that have no values yet; the last one, or `last` */
@@ -3079,13 +3084,6 @@ SETT_INLINE void settp_flag_terms(const settp_engine *e, int32_t l, unsigned cha
   }
 }
 
-/* Values of a form at SETTP_SAMPLES points, from those of its atoms. */
-SETT_INLINE void settp_lin_row(const settp_engine *e, int32_t l, const settp_row *value, int64_t *out) {
-  const settp_term *t = e->term + e->lin[l].first, *end = t + e->lin[l].count;
-  settp_row_start(out, e->lin[l].constant);
-  for (; t < end; ++t) settp_row_add(out, value[t->atom].at, t->k);
-}
-
 /* A number that no value of the form exceeds, from those of its atoms; nor does it on the way there. */
 SETT_INLINE int64_t settp_lin_most(const settp_engine *e, int32_t l, const int64_t *most) {
   const settp_term *t = e->term + e->lin[l].first, *end = t + e->lin[l].count;
@@ -3123,7 +3121,7 @@ SETT_INLINE int settp_prove_points(settp_engine *e, int32_t l, int64_t lo, int64
   enum { VARIABLES = 6 };
   size_t keep = e->arena->top;
   unsigned char *flag = (unsigned char *)settp_take(e->arena, (size_t)e->atoms + 8);
-  settp_row *value = (settp_row *)settp_take(e->arena, (size_t)e->atoms * sizeof *value + 8);
+  int64_t *value = (int64_t *)settp_take(e->arena, (size_t)e->atoms * SETTP_SAMPLES * sizeof *value + 8);
   int64_t *most = (int64_t *)settp_take(e->arena, (size_t)e->atoms * sizeof *most + 8), x[VARIABLES], points = 1;
   int32_t *atom = (int32_t *)settp_take(e->arena, (size_t)e->atoms * sizeof *atom + 8), at[VARIABLES], i, n = 0, variables = 0;
   unsigned char *use = (unsigned char *)settp_take(e->arena, (size_t)e->facts + 8);
@@ -3177,31 +3175,31 @@ SETT_INLINE int settp_prove_points(settp_engine *e, int32_t l, int64_t lo, int64
     int inside[SETTP_SAMPLES], any = 0;
     for (j = 0; j < SETTP_SAMPLES; ++j) {
       inside[j] = !done;
-      for (i = 0; i < variables; ++i) value[at[i]].at[j] = x[i]; /* after the last point any will do */
+      for (i = 0; i < variables; ++i) value[at[i] * SETTP_SAMPLES + j] = x[i]; /* after the last point any will do */
       for (i = variables - 1; i >= 0 && x[i] == e->atom[at[i]].hi; --i) x[i] = e->atom[at[i]].lo;
       if (i < 0) done = 1;
       else ++x[i];
     }
     for (i = 0; i < n && ok; ++i) {
       const settp_atom *y = e->atom + atom[i];
-      int64_t *out = value[atom[i]].at;
-      settp_lin_row(e, y->a, value, v);
+      int64_t *out = value + (size_t)atom[i] * SETTP_SAMPLES;
+      settp_lin_row(e, y->a, value, SETTP_SAMPLES, v);
       if (y->kind == SETTP_ATOM_QUOTIENT) {
         for (j = 0; j < SETTP_SAMPLES; ++j) out[j] = settp_floor_short(v[j], y->c);
         continue;
       }
-      settp_lin_row(e, y->b, value, w);
+      settp_lin_row(e, y->b, value, SETTP_SAMPLES, w);
       for (j = 0; j < SETTP_SAMPLES && ok; ++j) ok = !settp_apply(y->op, v[j], w[j], out + j);
     }
     if (!ok) break;
     for (f = 0; f < e->facts; ++f)
       if (use[f]) {
-        settp_lin_row(e, e->fact[f].lin, value, v);
+        settp_lin_row(e, e->fact[f].lin, value, SETTP_SAMPLES, v);
         for (j = 0; j < SETTP_SAMPLES; ++j) inside[j] &= v[j] >= e->fact[f].lo && v[j] <= e->fact[f].hi;
       }
     for (j = 0; j < SETTP_SAMPLES; ++j) any |= inside[j];
     if (!any) continue;
-    settp_lin_row(e, l, value, v);
+    settp_lin_row(e, l, value, SETTP_SAMPLES, v);
     for (j = 0; j < SETTP_SAMPLES; ++j) ok &= !inside[j] || (v[j] >= lo && v[j] <= hi);
   }
   e->arena->top = keep;
@@ -5044,7 +5042,7 @@ SETT_INLINE int32_t settp_atoms_list(settp_engine *e, int32_t l, int32_t *list, 
 
 /* Whether what was printed is its own simplification, seen without doing it: the quotients of the results, and those in their names, were printed by the
  * names that they were made with, no name has a negative number, and of quotients that share a variable one divisor divides the other, so that there is one
- * way to write each digit. (Not proved: of 150,000 drawn maps of which this is so one changed again, of 29,000 printed by other names 28 would have.) */
+ * way to write each digit. (Not proved: tests/indexing_map_property.c counts what changes again.) */
 SETT_INLINE int settp_settled(settp_engine *e, const int32_t *results, int count) {
   int32_t i, j, f, g, n = 0, *list;
   if (e->facts || e->renamed || e->variables > 64 || e->forms > 64) return 0;
