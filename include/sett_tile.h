@@ -143,7 +143,9 @@ RELAYOUT
   two ways) is moved position by position, with divisions.
 
   Large destinations (SETT_RELAYOUT_STREAM bytes and more) are written past the caches, in whole lines; run ends with the
-  fence that this needs. plan.streams may be set to 0 or 1 after prepare. SETT_RELAYOUT_SCALAR leaves all vectors out.
+  fence that this needs. Then rows are taken in turn, in bursts of 512 bytes to 4 KiB that are asked for ahead, on Intel's
+  processors, and on others in the order of the source, each as measured. plan.streams and plan.bursts may be set to 0 or
+  1 after prepare. SETT_RELAYOUT_SCALAR leaves all vectors out.
 
 ON A DEVICE
   The host prepares, the device asks; trip counts are constant, no memory is touched (ptxas: 0 bytes stack). OpenCL C takes
@@ -684,7 +686,8 @@ enum {
   SETTP_RELAYOUT_BURST = 1024, /* bytes in a row where several rows are read in turn */
   SETTP_RELAYOUT_ZIPPED = 512, /* where they are interleaved */
   SETTP_RELAYOUT_WRITE = 4096, /* where they are written in turn */
-  SETTP_RELAYOUT_BLOCK = 8192
+  SETTP_RELAYOUT_BLOCK = 8192,
+  SETTP_RELAYOUT_LEAD = 65536 /* in the order of the source: how far ahead of interleaved rows their successors are asked for */
 };
 
 /* An entry of a physical list: the number of an axis after some divisions and remainders, in that order; axis -1: 0. */
@@ -718,6 +721,7 @@ typedef struct sett_relayout_plan {
   int64_t error;
   int64_t pieces;
   int32_t streams; /* 1: stores past the caches */
+  int32_t bursts;  /* 1: rows in turn, in bursts; 0: in the order of the source */
   int32_t fills;
   int32_t walks; /* 1: position by position */
   int32_t axes, signed_elements;
@@ -2689,6 +2693,13 @@ SETT_INLINE int sett_tile_formats(const sett_tile_shape *shape, sett_tile_format
 #else
 #define SETTP_RELAYOUT_UNROLL
 #endif
+#if defined(__clang__)
+#define SETTP_RELAYOUT_ROLLED _Pragma("clang loop unroll(disable)")
+#elif defined(__GNUC__) && !defined(__CUDACC__)
+#define SETTP_RELAYOUT_ROLLED _Pragma("GCC unroll 1")
+#else
+#define SETTP_RELAYOUT_ROLLED
+#endif
 #if defined(__GNUC__)
 #define SETTP_RELAYOUT_INLINE SETT_INLINE __attribute__((always_inline))
 #else
@@ -2763,7 +2774,7 @@ SETTP_RELAYOUT_INLINE void settp_relayout_fence(void) {
 SETTP_RELAYOUT_INLINE void settp_relayout_ask(const unsigned char *from, int64_t bytes) {
 #if defined(__GNUC__)
   int64_t i;
-  for (i = 0; i < bytes; i += SETTP_RELAYOUT_LINE) __builtin_prefetch(from + i, 0, 2);
+  for (i = 0; i < bytes; i += SETTP_RELAYOUT_LINE) __builtin_prefetch(from + i, 0, 3);
 #else
   (void)from;
   (void)bytes;
@@ -2879,6 +2890,14 @@ SETTP_RELAYOUT_INLINE void settp_relayout_copy(unsigned char *to, const unsigned
     }                                                                                                                \
     SETTP_RELAYOUT_UNROLL for (i = 0; i < z; ++i) settp_relayout_put_##name(to + i * row, a[i], streams);            \
   }                                                                                                                  \
+  /* 512 bytes in whole lines past the caches, by a short loop: AMD's prefetchers follow a load, not an address. */  \
+  SETTP_RELAYOUT_INLINE void settp_relayout_zip_512_##name(unsigned char *to, const unsigned char *from,             \
+                                                       int64_t row, int z, int rounds) {                             \
+    const int64_t element = wide / lanes, most = 512 / (z * element);                                                \
+    int64_t j;                                                                                                       \
+    SETTP_RELAYOUT_ROLLED for (j = 0; j < most; j += lanes)                                                          \
+      settp_relayout_zip_step_##name(to + z * j * element, from + j * element, row, 0, z, rounds, 1);                \
+  }                                                                                                                  \
   SETTP_RELAYOUT_INLINE void settp_relayout_zip_##name(unsigned char *to, const unsigned char *from, int64_t row,    \
                                                        int64_t n, int64_t ahead, int z, int rounds, int streams) {   \
     const int64_t element = wide / lanes, most = 512 / (z * element);                                                \
@@ -2892,6 +2911,13 @@ SETTP_RELAYOUT_INLINE void settp_relayout_copy(unsigned char *to, const unsigned
       settp_relayout_zip_step_##name(to + z * j * element, from + j * element, row, ahead, z, rounds, streams);      \
     if (j < n)                                                                                                       \
       settp_relayout_zip_step_##name(to + z * (n - lanes) * element, from + (n - lanes) * element, row, 0, z, rounds, 0); \
+  }                                                                                                                  \
+  SETTP_RELAYOUT_INLINE void settp_relayout_unzip_512_##name(unsigned char *to, const unsigned char *from,           \
+                                                       int64_t row, int z, int rounds) {                             \
+    const int64_t element = wide / lanes, most = 512 / (z * element);                                                \
+    int64_t j;                                                                                                       \
+    SETTP_RELAYOUT_ROLLED for (j = 0; j < most; j += lanes)                                                          \
+      settp_relayout_unzip_step_##name(to + j * element, from + z * j * element, row, 0, z, rounds, 1);              \
   }                                                                                                                  \
   SETTP_RELAYOUT_INLINE void settp_relayout_unzip_##name(unsigned char *to, const unsigned char *from, int64_t row,  \
                                                          int64_t n, int64_t ahead, int z, int rounds, int streams) { \
@@ -3409,6 +3435,17 @@ SETT_INLINE int64_t settp_relayout_check(const sett_tile_shape *from, const sett
   return SETT_TILE_OK;
 }
 
+/* Whether this is a processor of Intel's. */
+SETT_INLINE int settp_relayout_intel(void) {
+#if defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__))
+  unsigned a = 0, b, c = 0, d;
+  __asm__("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
+  return b == 0x756e6547 && d == 0x49656e69 && c == 0x6c65746e; /* "GenuineIntel" */
+#else
+  return 0;
+#endif
+}
+
 SETT_INLINE int64_t sett_relayout_prepare(sett_relayout_plan *plan, const sett_tile_shape *from,
                                           const sett_tile_shape *to, const void *fill) {
   int64_t bytes;
@@ -3428,6 +3465,7 @@ SETT_INLINE int64_t sett_relayout_prepare(sett_relayout_plan *plan, const sett_t
   plan->span = plan->to_plan.span;
   plan->positions = plan->to_plan.positions;
   plan->streams = sett_tile_bytes(to) >= SETT_RELAYOUT_STREAM;
+  plan->bursts = plan->streams && settp_relayout_intel();
   plan->signed_elements = from->type == SETT_TILE_S1 || from->type == SETT_TILE_S2 || from->type == SETT_TILE_S4;
   if (plan->positions == 0) return plan->error;
   plan->walks = !settp_relayout_axes(plan, from, to) || !settp_relayout_tiles(from, &plan->from) ||
@@ -3568,6 +3606,7 @@ typedef struct settp_relayout_job {
   int64_t n, from_step, to_step, e;
   int64_t from_run, to_run; /* bytes of a unit that lie side by side */
   int64_t ahead;            /* from a unit's bytes in the source to those to ask for; 0: none */
+  int64_t lead;             /* from what the units of a row have read to what follows their rows; 0: none */
   int kind, z, streams, loops;
   settp_relayout_loop inner[2], loop[SETTP_RELAYOUT_LOOPS];
   int64_t source_row[64], row[64];
@@ -3748,8 +3787,16 @@ SETT_INLINE void settp_relayout_choose(settp_relayout_job *job) {
     for (i = 0; i < low.n; ++i) {                                                                                    \
       const unsigned char *from = source + j * high.from + i * low.from;                                             \
       unsigned char *to = destination + j * high.to + i * low.to;                                                    \
+      if (lead) settp_relayout_ask(from + lead + i * spread, unit);                                                  \
       action;                                                                                                        \
     }
+#define SETTP_RELAYOUT_EACH_512(action, name)                                                                        \
+  if (job->z == 2) {                                                                                                 \
+    SETTP_RELAYOUT_EACH(settp_relayout_##action##_512_##name(to, from, row, 2, 1))                                   \
+  } else {                                                                                                           \
+    SETTP_RELAYOUT_EACH(settp_relayout_##action##_512_##name(to, from, row, 4, 2))                                   \
+  }                                                                                                                  \
+  break;
 #define SETTP_RELAYOUT_EACH_Z(action, name)                                                                          \
   switch (job->z) {                                                                                                  \
     case 2: SETTP_RELAYOUT_EACH(settp_relayout_##action##_##name(to, from, row, n, ahead, 2, 1, streams)) break;     \
@@ -3757,6 +3804,13 @@ SETT_INLINE void settp_relayout_choose(settp_relayout_job *job) {
     default: SETTP_RELAYOUT_EACH(settp_relayout_##action##_##name(to, from, row, n, ahead, 8, 3, streams)) break;    \
   }
 #define SETTP_RELAYOUT_EACH_E(action)                                                                                \
+  if (streams && !ahead && unit == 512 && job->z <= 4) switch (job->e) {                                             \
+      case 1: SETTP_RELAYOUT_EACH_512(action, u8)                                                                    \
+      case 2: SETTP_RELAYOUT_EACH_512(action, u16)                                                                   \
+      case 4: SETTP_RELAYOUT_EACH_512(action, u32)                                                                   \
+      default: SETTP_RELAYOUT_EACH_512(action, u64)                                                                  \
+    }                                                                                                                \
+  else                                                                                                               \
   switch (job->e) {                                                                                                  \
     case 1: SETTP_RELAYOUT_EACH_Z(action, u8) break;                                                                 \
     case 2: SETTP_RELAYOUT_EACH_Z(action, u16) break;                                                                \
@@ -3788,7 +3842,10 @@ SETT_INLINE void settp_relayout_units(const settp_relayout_job *job, int64_t fro
   const unsigned char *source;
   unsigned char *destination;
   const settp_relayout_loop low = job->inner[0], high = job->inner[1];
-  const int64_t n = job->n, ahead = job->ahead, row = job->kind == SETTP_RELAYOUT_UNZIPS ? job->to_step : job->from_step;
+  const int64_t n = job->n, ahead = job->ahead, lead = job->lead;
+  const int64_t unit = job->kind == SETTP_RELAYOUT_ZIPS || job->kind == SETTP_RELAYOUT_UNZIPS ? job->z * n * job->e : 0;
+  const int64_t spread = lead ? (job->z - 1) * low.from : 0;
+  const int64_t row = job->kind == SETTP_RELAYOUT_UNZIPS ? job->to_step : job->from_step;
   int64_t i, j;
   int streams;
   if (job->kind == SETTP_RELAYOUT_BITS || job->kind == SETTP_RELAYOUT_EACHES || job->kind == SETTP_RELAYOUT_FILL) {
@@ -3799,7 +3856,7 @@ SETT_INLINE void settp_relayout_units(const settp_relayout_job *job, int64_t fro
   destination = job->destination + to_at;
   streams = job->streams && settp_relayout_aligned(destination) && low.to % SETTP_RELAYOUT_LINE == 0 &&
             high.to % SETTP_RELAYOUT_LINE == 0;
-  (void)row;
+  (void)row, (void)unit, (void)spread;
   switch (job->kind) {
     case SETTP_RELAYOUT_COPY:
       if (streams && n == 512) { /* a row of most tiles, at a length that the compiler knows */
@@ -3884,8 +3941,13 @@ SETT_INLINE void settp_relayout_order(settp_relayout_job *job) {
   settp_relayout_sort(job, 0, 0);
   from = settp_relayout_find(job, job->from_run, -1);
   to = settp_relayout_find(job, -1, job->to_run);
-  job->ahead = 0;
+  job->ahead = job->lead = 0;
   if (from < 0 || to < 0 || from == to) return;
+  if (!job->plan->bursts) {
+    if (job->streams && job->kind == SETTP_RELAYOUT_ZIPS && from == 0 && job->from_step <= SETTP_RELAYOUT_LEAD)
+      job->lead = SETTP_RELAYOUT_LEAD;
+    return;
+  }
   reads = job->loop[from].n >= job->loop[to].n; /* the longer loop is along the source */
   wide = !reads ? SETTP_RELAYOUT_WRITE / job->to_run
                 : (job->kind == SETTP_RELAYOUT_ZIPS ? SETTP_RELAYOUT_ZIPPED : SETTP_RELAYOUT_BURST) / job->from_run;
@@ -3903,6 +3965,7 @@ SETT_INLINE void settp_relayout_order(settp_relayout_job *job) {
 SETT_INLINE void settp_relayout_order_squares(settp_relayout_job *job) {
   int at = job->kind == SETTP_RELAYOUT_TILES ? settp_relayout_find(job, -1, SETTP_RELAYOUT_LINE) : -1;
   job->ahead = job->kind == SETTP_RELAYOUT_TILES ? SETTP_RELAYOUT_BURST : 0;
+  job->lead = 0;
   if (at >= 0) {
     settp_relayout_split(job, at, 2);
     settp_relayout_swap(job, 0, at);
@@ -4156,6 +4219,7 @@ SETT_INLINE void sett_relayout_run(const sett_relayout_plan *plan, const void *s
   job.plan = plan;
   job.source = (const unsigned char *)source;
   job.destination = (unsigned char *)destination;
+  job.ahead = job.lead = 0;
   for (; first < last; ++first) {
     if (plan->walks) settp_relayout_slowly(&job, first);
     else settp_relayout_piece_of(&job, first);

@@ -204,6 +204,7 @@ static void check(const sett_tile_shape *from, const sett_tile_shape *to) {
   }
   memcpy(probe, got, (size_t)whole);
   if (sett_relayout_prepare(&plan, from, to, fills ? fill : NULL)) fail(sett_relayout_error_text(plan.error), from, to);
+  plan.bursts = (int)next(2);
   /* in one call, or each piece alone from a random one on; then no byte may change in two pieces */
   if (plan.pieces <= 1 || next(2)) {
     sett_relayout_run(&plan, in, out, 0, plan.pieces);
