@@ -687,6 +687,7 @@ enum {
   SETTP_RELAYOUT_ZIPPED = 512, /* where they are interleaved */
   SETTP_RELAYOUT_WRITE = 4096, /* where they are written in turn */
   SETTP_RELAYOUT_BLOCK = 8192,
+  SETTP_RELAYOUT_PAGE = 4096,
   SETTP_RELAYOUT_LEAD = 65536 /* in the order of the source: how far ahead of interleaved rows their successors are asked for */
 };
 
@@ -3961,10 +3962,13 @@ SETT_INLINE void settp_relayout_order(settp_relayout_job *job) {
   settp_relayout_sort(job, 2, 0);
 }
 
-/* Others walk the source upwards, but squares two by two along the destination, and ask for what comes 1 KiB later. */
+/* Others walk the source upwards, but squares two by two along the destination, and ask for what comes 1 KiB later; without
+   bursts squares whose source rows are on a page do neither, and others ask for what comes after the next. */
 SETT_INLINE void settp_relayout_order_squares(settp_relayout_job *job) {
-  int at = job->kind == SETTP_RELAYOUT_TILES ? settp_relayout_find(job, -1, SETTP_RELAYOUT_LINE) : -1;
-  job->ahead = job->kind == SETTP_RELAYOUT_TILES ? SETTP_RELAYOUT_BURST : 0;
+  int bursts = job->plan->bursts, tiles = job->kind == SETTP_RELAYOUT_TILES, at;
+  if (tiles && !bursts) tiles = job->source_row[1] - job->source_row[0] >= SETTP_RELAYOUT_PAGE;
+  at = tiles ? settp_relayout_find(job, -1, SETTP_RELAYOUT_LINE) : -1;
+  job->ahead = !tiles ? 0 : bursts ? SETTP_RELAYOUT_BURST : 2 * SETTP_RELAYOUT_LINE;
   job->lead = 0;
   if (at >= 0) {
     settp_relayout_split(job, at, 2);
