@@ -347,7 +347,7 @@ def _table_kernel(d: Dialect, helpers: Helpers, nest: Nest, loop: Loop, index_ty
     whole = algebra.c_text(algebra.substitute(flats[0], lane=0, vec=0), index_type).results[0]
     single = algebra.c_text(flats[1], index_type).results[0]
     lines = [f"const uint16 w_p{number} = *(const {space}uint16 *)({offset(f'p{number}', whole)});"]
-    ahead = [[d.ahead("FAR", offset(f"p{number}", whole), loop.far, 2)]] if loop.burst else []
+    ahead = [[d.ahead(loop.asks()[0][0], offset(f"p{number}", whole), loop.far, 2)]] if loop.burst else []
     after = [f"{'STREAM' if loop.stream else 'STORE'}(look_up(table, w_p{number} & 0xffffu) | look_up(table, w_p{number} >> 16) << 16, "
              f"({space}uint16 *)({offset(f'r{root.result}', whole)}));"]
     cut = elements % loop.step != 0

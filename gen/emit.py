@@ -652,7 +652,7 @@ class Body:
     def _prefetch(self, pointer: str, at: str, dtype: str) -> None:
         """Lines of a later step: far ones to the second level, near ones to the first."""
         size = bits(dtype) // 8
-        for word, distance in (("FAR", self.loop.far), ("NEAR", self.loop.near)):
+        for word, distance in self.loop.asks():
             if distance:
                 lines = range(0, max(64, self.loop.step * size), 64)
                 self.ahead[f"{word} {pointer} {at}"] = [self.d.ahead(word, offset(pointer, at), distance + line, size) for line in lines]

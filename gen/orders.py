@@ -8,7 +8,8 @@ moved, of each buffer once for each order in which it is accessed. Bytes whose n
 tile can turn them: that is for one direction only. A further kernel costs LAUNCH.
 
 Where whole lines change places (the minor dimension is kept) the walk is in the order of what is read: a CPU fetches ahead what is
-contiguous, and stores of whole lines may go anywhere. So it is where words are read whose parts go to several rows.
+contiguous, and stores of whole lines may go anywhere. So it is where words are read whose parts go to several rows, and where
+words are put together of several rows, which are then read side by side.
 """
 
 from __future__ import annotations
@@ -71,7 +72,8 @@ def _as_read(found: Walk) -> "Optional[Tuple[str, str]]":
     reads = [a.strides for a in accesses if not a.write and a.strides and all(a.strides)]
     if len(accesses) < len(found.accesses) or not reads:
         return None
-    order, *others = {tuple(sorted(range(len(found.sizes)), key=lambda k: -strides[k])) for strides in reads}
+    zips = woven(found, True) > 1 and all(a.strides[-1] == 1 for a in accesses if a.write and a.strides)
+    order, *others = {tuple(sorted(range(len(found.sizes)), key=lambda k: (zips and k == len(found.sizes) - 1, -strides[k]))) for strides in reads}
     if others or order == tuple(range(len(found.sizes))) or any(s <= 0 for strides in reads for s in strides):
         return None
     turned = Walk(tuple(found.sizes[k] for k in order), tuple(replace(a, strides=tuple((a.strides or ())[k] for k in order)) for a in accesses))

@@ -83,6 +83,10 @@ class Schedule:
         """Registers among which neighbours go round; 1: a register's lanes are neighbours."""
         return 2 if self.paired else self.weave
 
+    def asks(self) -> "List[Tuple[str, int]]":
+        """What to ask for ahead: the level, by the name of the macro that does, and bytes."""
+        return [("FAR", self.far), ("NEAR", self.near)]
+
     def text(self) -> str:
         """A line for people."""
         return f"threads {self.threads}"
@@ -102,6 +106,9 @@ class Loop(Schedule):
     burst: int = 0
     table: bool = False
     row: int = 0
+
+    def asks(self) -> "List[Tuple[str, int]]":
+        return [("BURST_" + level, distance) for level, distance in super().asks()]
 
     def blocks(self, elements: int) -> int:
         return -(-self.padded(elements) // (self.step * self.chunks * self.threads * self.streams))
