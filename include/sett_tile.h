@@ -2775,7 +2775,7 @@ SETTP_RELAYOUT_INLINE void settp_relayout_fence(void) {
 SETTP_RELAYOUT_INLINE void settp_relayout_ask(const unsigned char *from, int64_t bytes) {
 #if defined(__GNUC__)
   int64_t i;
-  for (i = 0; i < bytes; i += SETTP_RELAYOUT_LINE) __builtin_prefetch(from + i, 0, 3);
+  for (i = 0; i < bytes; i += SETTP_RELAYOUT_LINE) __builtin_prefetch(from + i, 0, 2);
 #else
   (void)from;
   (void)bytes;
@@ -3438,7 +3438,7 @@ SETT_INLINE int64_t settp_relayout_check(const sett_tile_shape *from, const sett
 
 /* Whether this is a processor of Intel's. */
 SETT_INLINE int settp_relayout_intel(void) {
-#if defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__))
+#if defined(__GNUC__) && !defined(__CUDACC__) && (defined(__x86_64__) || defined(__i386__))
   unsigned a = 0, b, c = 0, d;
   __asm__("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
   return b == 0x756e6547 && d == 0x49656e69 && c == 0x6c65746e; /* "GenuineIntel" */
@@ -3796,8 +3796,7 @@ SETT_INLINE void settp_relayout_choose(settp_relayout_job *job) {
     SETTP_RELAYOUT_EACH(settp_relayout_##action##_512_##name(to, from, row, 2, 1))                                   \
   } else {                                                                                                           \
     SETTP_RELAYOUT_EACH(settp_relayout_##action##_512_##name(to, from, row, 4, 2))                                   \
-  }                                                                                                                  \
-  break;
+  }
 #define SETTP_RELAYOUT_EACH_Z(action, name)                                                                          \
   switch (job->z) {                                                                                                  \
     case 2: SETTP_RELAYOUT_EACH(settp_relayout_##action##_##name(to, from, row, n, ahead, 2, 1, streams)) break;     \
@@ -3805,18 +3804,20 @@ SETT_INLINE void settp_relayout_choose(settp_relayout_job *job) {
     default: SETTP_RELAYOUT_EACH(settp_relayout_##action##_##name(to, from, row, n, ahead, 8, 3, streams)) break;    \
   }
 #define SETTP_RELAYOUT_EACH_E(action)                                                                                \
-  if (streams && !ahead && unit == 512 && job->z <= 4) switch (job->e) {                                             \
-      case 1: SETTP_RELAYOUT_EACH_512(action, u8)                                                                    \
-      case 2: SETTP_RELAYOUT_EACH_512(action, u16)                                                                   \
-      case 4: SETTP_RELAYOUT_EACH_512(action, u32)                                                                   \
-      default: SETTP_RELAYOUT_EACH_512(action, u64)                                                                  \
+  if (streams && !ahead && unit == 512 && job->z <= 4) {                                                             \
+    switch (job->e) {                                                                                                \
+      case 1: SETTP_RELAYOUT_EACH_512(action, u8) break;                                                             \
+      case 2: SETTP_RELAYOUT_EACH_512(action, u16) break;                                                            \
+      case 4: SETTP_RELAYOUT_EACH_512(action, u32) break;                                                            \
+      default: SETTP_RELAYOUT_EACH_512(action, u64) break;                                                           \
     }                                                                                                                \
-  else                                                                                                               \
-  switch (job->e) {                                                                                                  \
-    case 1: SETTP_RELAYOUT_EACH_Z(action, u8) break;                                                                 \
-    case 2: SETTP_RELAYOUT_EACH_Z(action, u16) break;                                                                \
-    case 4: SETTP_RELAYOUT_EACH_Z(action, u32) break;                                                                \
-    default: SETTP_RELAYOUT_EACH_Z(action, u64) break;                                                               \
+  } else {                                                                                                           \
+    switch (job->e) {                                                                                                \
+      case 1: SETTP_RELAYOUT_EACH_Z(action, u8) break;                                                               \
+      case 2: SETTP_RELAYOUT_EACH_Z(action, u16) break;                                                              \
+      case 4: SETTP_RELAYOUT_EACH_Z(action, u32) break;                                                              \
+      default: SETTP_RELAYOUT_EACH_Z(action, u64) break;                                                             \
+    }                                                                                                                \
   }
 #define SETTP_RELAYOUT_EACH_TILE(name)                                                                               \
   SETTP_RELAYOUT_EACH(settp_relayout_##name(to, from, job->source_row, job->row, ahead, streams))
