@@ -21,7 +21,7 @@ from gen.hlo import Computation, Fusion, Instruction, Shape
 from gen.kernel import BuildError, CFunction, Kernel, Nest, arguments, attribute, function_text, narrowest
 from gen.partition import EMPTY, RUNTIME, Partition, compose
 from gen.schedule import Device, Loop, candidates, device_for
-from gen.walk import walk, woven
+from gen.walk import Access, walk, woven
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGETS = ("cuda", "opencl", "c")
@@ -217,12 +217,12 @@ def kernel(d: Dialect, device: Device, helpers: Helpers, nest: Nest, excess: boo
         loops: "Sequence[Loop]" = [distribute.schedule(nest.layout, nest.shape.dims, nest.shape.minor_to_major)]
     else:
         plain = not touches(nest, {*dtypes.PACKED, *TINY, *COMPLEX}) and not isinstance(nest, updates.Update)
-        weave, down, moves = _woven(nest) if device.lanes > 1 and plain else (1, 1, False)
+        weave, down, moves, block = _woven(nest) if device.lanes > 1 and plain else (1, 1, False, 0)
         turned = transpose.kernel(d, device, helpers, nest, excess) if weave == 1 and plain else None
         if turned:
             return turned
         widths, traffic = _widths(nest)
-        loops = candidates(device, nest.shape.elements, widths, traffic, weave, down, moves, _row(nest) if device.cpu and plain else 0)
+        loops = candidates(device, nest.shape.elements, widths, traffic, weave, down, moves, _row(nest) if device.cpu and plain else 0, block)
         packed = [dtypes.per_byte(root.shape.dtype) for root in nest.partition.roots if root.shape.dtype in dtypes.PACKED]
         if packed:      # a work-item writes whole bytes; fewer elements than one byte holds, one after another
             few = nest.shape.elements < max(packed)
@@ -245,17 +245,29 @@ def kernel(d: Dialect, device: Device, helpers: Helpers, nest: Nest, excess: boo
     raise BuildError(f"{nest.name}: the index does not fit 64 bits")
 
 
-def _woven(nest: Nest) -> "Tuple[int, int, bool]":
-    """Neighbours that are apart elsewhere, in how many registers; how many of each, so that what is written of each is a line; and whether
-    all they do is move, by as many lines."""
+def _woven(nest: Nest) -> "Tuple[int, int, bool, int]":
+    """Neighbours that are apart elsewhere, in how many registers; how many of each, so that what is written of each is a line; whether
+    all they do is move, by as many lines; and bytes of the rows that are read side by side, where block follows block."""
     found = walk(nest.partition, nest.shape)
     n = woven(found) if found else 1
     if n == 1 or found is None:
-        return 1, 1, False
+        return 1, 1, False, 0
     moves = transpose.moves(nest.partition, found) and woven(found, True) > 1
     if any(a.write and a.strides and a.strides[-1] != 1 for a in found.accesses):
-        return n, woven(found, True), moves
-    return n, 1, moves
+        return n, woven(found, True), moves, 0
+    return n, 1, moves, max(_block(a, found.sizes) for a in found.accesses if not a.write)
+
+
+def _block(read: Access, sizes: "Sequence[int]") -> int:
+    """Bytes of the rows of an access that the last digit tells apart, where the walk reads such blocks one after the other and leaves
+    nothing out; else 0."""
+    strides, below = read.strides or (0,), 1
+    for stride, size in sorted(zip(strides, sizes)):
+        if stride != below:
+            return 0
+        below *= size
+    falling = all(high > low for high, low in zip(strides[:-1], strides[1:-1]))
+    return strides[-1] * sizes[-1] * read.width if falling else 0
 
 
 def _row(nest: Nest) -> int:

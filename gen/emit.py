@@ -724,6 +724,11 @@ class Body:
             lines.append([text.replace(f"({self.d.pointer}{self.d.types[dtype]} *)", f"({self.d.pointer}{kind} *)", 1) for text in at])
         if words[0]:
             self._prefetch(sides[0][0], self.c(sides[0][1], **self._start)[0], dtype)
+        if self.loop.lead and not words[0]:     # as many lines have been read as positions were walked
+            walked = self.loop.thread_map(root.shape.elements)
+            for k in range(n):
+                at = self.c(walked, **{**self._start, "down": k})[0]
+                self.before.add(self.d.ahead("FAR", offset(sides[0][0], at), self.loop.lead, bits(dtype) // 8))
         self.before.add(*(f"{names[0]}[{k}] = *{text};" for k, text in enumerate(lines[0])))
         self.before.add(f"{self.helpers.weave(bits(dtype), n, words[0])}({names[1]}, {names[0]});")
         self.after.add(*(f"{'STREAM' if self.loop.stream else 'STORE'}({names[1]}[{k}], {text});" for k, text in enumerate(lines[1])))

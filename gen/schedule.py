@@ -36,6 +36,7 @@ DEVICES: Dict[str, Device] = {d.name: d for d in (
     Device("sm_90", "cuda", False, 32, 16, 0, 132),
 )}
 WOVEN = 2048        # elements of a work-item
+LEAD = 32768        # bytes; blocks of more than twice as many are left to the prefetchers of the processor
 DEFAULT = {"opencl": "pocl-cpu", "cuda": "sm_80", "c": "cpu"}
 
 
@@ -56,6 +57,7 @@ class Schedule:
     paired: a step's even elements are its first register, the odd ones its second (16-bit types held as f32).
     weave: the same with so many registers: neighbours in a 32-bit word are in as many.
     streams: equal parts that a work-item walks side by side. far, near: bytes ahead that lines are asked for, into the second level and the first.
+    lead: bytes ahead of as many as the walk has read, where rows are read side by side, a block of rows after the other.
     """
 
     threads: int = 1
@@ -73,6 +75,7 @@ class Schedule:
     streams: int = 1
     far: int = 0
     near: int = 0
+    lead: int = 0
 
     @property
     def step(self) -> int:
@@ -128,6 +131,7 @@ class Loop(Schedule):
         words += [f"streams {self.streams}"] if self.streams > 1 else []
         words += [word for word, on in (("paired", self.paired), (f"{self.weave} woven", self.weave > 1), ("streamed", self.stream), ("table", self.table)) if on]
         words += [f"prefetch {self.far}/{self.near} in bursts of {self.burst}"] if self.burst else []
+        words += [f"prefetch {self.lead} after what is read"] if self.lead else []
         return ", ".join(words)
 
     def scalar(self) -> "Loop":
@@ -167,9 +171,10 @@ def _chunks(device: Device, steps: int, most: int, items: int) -> int:
 
 
 def candidates(device: Device, elements: int, widths: Sequence[int], traffic: int, weave: int = 1, down: int = 1, moves: bool = False,
-               row: int = 0) -> "List[Loop]":
+               row: int = 0, block: int = 0) -> "List[Loop]":
     """Schedules in order of preference; widths: bytes of the elements that are read or written side by side; weave: neighbours that the
-    maps want apart, and in `down` registers each; row: elements that are side by side (0: all). The caller takes the first that its maps allow; the last one always works."""
+    maps want apart, and in `down` registers each; row: elements that are side by side (0: all); block: bytes of rows that are read side by side, block after block (0: they are not).
+    The caller takes the first that its maps allow; the last one always works."""
     widths = [w for w in widths if w] or [4]
     if device.cpu:
         stream, found = traffic > device.cache, []
@@ -181,7 +186,7 @@ def candidates(device: Device, elements: int, widths: Sequence[int], traffic: in
                 burst = min(8, chunks) if down > 1 and stream else 0      # words are read in order
                 streams = 4 if burst and elements % (4 * step * chunks * threads) == 0 else 1
                 found.append(Loop(threads, chunks, weave, 16, registers, blocked=True, weave=weave, stream=stream, moves=moved, streams=streams,
-                                  burst=burst, far=4096 if burst else 0))
+                                  burst=burst, far=4096 if burst else 0, lead=max(LEAD, block) if moved and stream and 0 < block <= 2 * LEAD else 0))
         for lanes, vec, paired in _wide_forms(widths) if device.lanes > 1 else ():
             step = lanes * vec
             chunks = _chunks(device, -(-elements // step), 64, 16 * device.units)

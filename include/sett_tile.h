@@ -3946,7 +3946,7 @@ SETT_INLINE void settp_relayout_order(settp_relayout_job *job) {
   job->ahead = job->lead = 0;
   if (from < 0 || to < 0 || from == to) return;
   if (!job->plan->bursts) {
-    if (job->streams && job->kind == SETTP_RELAYOUT_ZIPS && from == 0 && job->from_step <= SETTP_RELAYOUT_LEAD)
+    if (job->streams && job->kind == SETTP_RELAYOUT_ZIPS && from == 0 && job->from_step * job->z <= SETTP_RELAYOUT_LEAD)
       job->lead = SETTP_RELAYOUT_LEAD;
     return;
   }

@@ -23,7 +23,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from drawn import BATCH, COUNT, ON, SEED, agree, device_or_skip, fusions, uncached  # noqa: E402
-from gen import build, hlo, run, tiled, tiles  # noqa: E402
+from gen import algebra, build, hlo, run, tiled, tiles  # noqa: E402
 from gen.dialect import DIALECTS  # noqa: E402
 
 TILINGS = Path(__file__).resolve().parent / "tilings"
@@ -227,6 +227,27 @@ def test_schedules(monkeypatch: pytest.MonkeyPatch) -> None:
     made = build.program(ragged, "c")
     assert len(made.kernels) == 4 and all("2 woven" in made.kernels[n].loop.text() for n in (0, 2))   # 96 x 384; rows; 16 columns; padding
     assert "padding of result 0" in made.text
+
+
+@pytest.mark.parametrize("dtype,columns,block", [("bf16", 2048, 8192), ("bf16", 16384, 65536), ("bf16", 32768, 131072), ("s8", 8192, 32768)])
+@pytest.mark.parametrize("target", ["opencl", "c"])
+def test_rows_are_read_block_by_block(dtype: str, columns: int, block: int, target: str) -> None:
+    """Rows that are read side by side are followed by the next ones: what is asked for ahead of as many elements as were walked is what
+    is read next. Blocks of over 64 KiB are not asked for."""
+    size = 2 if dtype == "bf16" else 1
+    elements = (1 << 24) // size
+    shape = f"{dtype}[{elements // columns},{columns}]"
+    (fusion,) = fusions(f"e {{\n  p = {shape}{{1,0}} parameter(0)\n  ROOT c = {shape}{{1,0:T(8,128)({4 // size},1)}} copy(p)\n}}\n")
+    made = build.program(fusion, target)
+    kernel = made.kernels[0]
+    loop, reads = kernel.loop, dict(kernel.accesses)["read p0"]
+    assert loop.lead == (0 if block > 65536 else max(32768, block))
+    assert ("PREFETCH_FAR(p0" in made.text) == (loop.lead > 0)
+    walked, box, r = loop.thread_map(elements), loop.box(elements), random.Random(SEED)
+    for _ in range(100):
+        at = [r.randint(low, high) for low, high in box.values()]
+        position, read = algebra.evaluate(walked, *at), algebra.evaluate(reads, *at)
+        assert position and read and position[0] * size // block == read[0] * size // block, at
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in TILINGS.glob("*.hlo")) if ALL else ["f32_2_128", "pred_32_128_32_1"])
