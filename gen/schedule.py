@@ -186,7 +186,7 @@ def candidates(device: Device, elements: int, widths: Sequence[int], traffic: in
                 burst = min(8, chunks) if down > 1 and stream else 0      # words are read in order
                 streams = 4 if burst and elements % (4 * step * chunks * threads) == 0 else 1
                 found.append(Loop(threads, chunks, weave, 16, registers, blocked=True, weave=weave, stream=stream, moves=moved, streams=streams,
-                                  burst=burst, far=4096 if burst else 0, lead=max(LEAD, block) if moved and stream and 0 < block <= 2 * LEAD else 0))
+                                  burst=burst, far=4096 if burst else 0, lead=LEAD if moved and stream and 0 < block <= 2 * LEAD else 0))
         for lanes, vec, paired in _wide_forms(widths) if device.lanes > 1 else ():
             step = lanes * vec
             chunks = _chunks(device, -(-elements // step), 64, 16 * device.units)

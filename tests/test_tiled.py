@@ -241,7 +241,7 @@ def test_rows_are_read_block_by_block(dtype: str, columns: int, block: int, targ
     made = build.program(fusion, target)
     kernel = made.kernels[0]
     loop, reads = kernel.loop, dict(kernel.accesses)["read p0"]
-    assert loop.lead == (0 if block > 65536 else max(32768, block))
+    assert loop.lead == (0 if block > 65536 else 32768)
     assert ("PREFETCH_FAR(p0" in made.text) == (loop.lead > 0)
     walked, box, r = loop.thread_map(elements), loop.box(elements), random.Random(SEED)
     for _ in range(100):
