@@ -255,7 +255,7 @@ def _woven(nest: Nest) -> "Tuple[int, int, bool, int]":
     moves = transpose.moves(nest.partition, found) and woven(found, True) > 1
     if any(a.write and a.strides and a.strides[-1] != 1 for a in found.accesses):
         return n, woven(found, True), moves, 0
-    return n, 1, moves, max(_block(a, found.sizes) for a in found.accesses if not a.write)
+    return n, 1, moves, max((_block(a, found.sizes) for a in found.accesses if not a.write), default=0)
 
 
 def _block(read: Access, sizes: "Sequence[int]") -> int:

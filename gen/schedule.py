@@ -173,8 +173,8 @@ def _chunks(device: Device, steps: int, most: int, items: int) -> int:
 def candidates(device: Device, elements: int, widths: Sequence[int], traffic: int, weave: int = 1, down: int = 1, moves: bool = False,
                row: int = 0, block: int = 0) -> "List[Loop]":
     """Schedules in order of preference; widths: bytes of the elements that are read or written side by side; weave: neighbours that the
-    maps want apart, and in `down` registers each; row: elements that are side by side (0: all); block: bytes of rows that are read side by side, block after block (0: they are not).
-    The caller takes the first that its maps allow; the last one always works."""
+    maps want apart, and in `down` registers each; row: elements that are side by side (0: all); block: bytes of rows that are read side
+    by side, block after block (0: they are not). The caller takes the first that its maps allow; the last one always works."""
     widths = [w for w in widths if w] or [4]
     if device.cpu:
         stream, found = traffic > device.cache, []
