@@ -203,6 +203,21 @@ def store_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", n
                      f"to[{_apart(each).replace('l', f'({index})l')} + ({index})r] = ((const {t} *)(in + r))[l]")
 
 
+def _words(kind: str) -> "Tuple[str, List[str]]":
+    """Four lines of bytes taken apart in twelve steps: the text, and the results' names. A line has 4 parts of 16 bytes, a part 4 words; first
+    its bytes are sorted by rows, so that a word has one row's, then whole words change places."""
+    def words(a: str, b: str, picked: "Sequence[int]") -> str:
+        return f"__builtin_shufflevector({a}, {b}, {', '.join(str(4 * w + k) for w in picked for k in range(4))})"
+
+    turn = ", ".join(str(part * 16 + k % 4 * 4 + k // 4) for part in range(4) for k in range(16))
+    steps = [f"a{k} = __builtin_shufflevector(in[{k}], in[{k}], {turn})" for k in range(4)]
+    for k, row in ((k, row) for k in (0, 2) for row in (0, 2)):
+        two = [line * 16 + part * 4 + r for r in (row, row + 1) for line in (0, 1) for part in range(4)]
+        steps.append(f"b{k + row // 2} = {words(f'a{k}', f'a{k + 1}', two)}")
+    steps += [f"c{r} = {words(f'b{r // 2}', f'b{2 + r // 2}', [r % 2 * 8 + w for w in (*range(8), *range(16, 24))])}" for r in range(4)]
+    return "".join(f"  const {kind} {step};\n" for step in steps), [f"c{r}" for r in range(4)]
+
+
 def weave(d: Any, width: int, rows: int, inverse: bool, name: str) -> str:
     """The function that makes `rows` lines of 64 bytes, in which the rows' elements take turns, of as many bytes of each row:
     out[k][l * rows + r] = in[r][k * lanes / rows + l]; inverse: the way back."""
@@ -230,6 +245,9 @@ def weave(d: Any, width: int, rows: int, inverse: bool, name: str) -> str:
         return (l // each, l % each * rows + k) if inverse else (l % rows, k * each + l // rows)
     goals = [tuple(wanted(k, l) for l in range(lanes)) for k in range(rows)]
     found = [next(name for name, held in registers if held == goal) for goal in goals]
+    if inverse and rows == 4 and width == 8:    # without byte permutations of whole registers a compiler makes 64 of the steps above
+        define = undefine = ""
+        text, found = _words(kind)
     if rows == 2 and width > 8:     # one permutation of two registers does it
         define = undefine = text = ""
         found = [f"__builtin_shufflevector(in[0], in[1], {', '.join(str(k * lanes + l) for k, l in goal)})" for goal in goals]
