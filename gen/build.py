@@ -21,7 +21,7 @@ from gen.hlo import Computation, Fusion, Instruction, Shape
 from gen.kernel import BuildError, CFunction, Kernel, Nest, arguments, attribute, function_text, narrowest
 from gen.partition import EMPTY, RUNTIME, Partition, compose
 from gen.schedule import Device, Loop, candidates, device_for
-from gen.walk import Access, walk, woven
+from gen.walk import block, walk, woven
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGETS = ("cuda", "opencl", "c")
@@ -217,12 +217,12 @@ def kernel(d: Dialect, device: Device, helpers: Helpers, nest: Nest, excess: boo
         loops: "Sequence[Loop]" = [distribute.schedule(nest.layout, nest.shape.dims, nest.shape.minor_to_major)]
     else:
         plain = not touches(nest, {*dtypes.PACKED, *TINY, *COMPLEX}) and not isinstance(nest, updates.Update)
-        weave, down, moves, block = _woven(nest) if device.lanes > 1 and plain else (1, 1, False, 0)
+        weave, down, moves, side_by_side = _woven(nest) if device.lanes > 1 and plain else (1, 1, False, 0)
         turned = transpose.kernel(d, device, helpers, nest, excess) if weave == 1 and plain else None
         if turned:
             return turned
         widths, traffic = _widths(nest)
-        loops = candidates(device, nest.shape.elements, widths, traffic, weave, down, moves, _row(nest) if device.cpu and plain else 0, block)
+        loops = candidates(device, nest.shape.elements, widths, traffic, weave, down, moves, _row(nest) if device.cpu and plain else 0, side_by_side)
         packed = [dtypes.per_byte(root.shape.dtype) for root in nest.partition.roots if root.shape.dtype in dtypes.PACKED]
         if packed:      # a work-item writes whole bytes; fewer elements than one byte holds, one after another
             few = nest.shape.elements < max(packed)
@@ -255,19 +255,7 @@ def _woven(nest: Nest) -> "Tuple[int, int, bool, int]":
     moves = transpose.moves(nest.partition, found) and woven(found, True) > 1
     if any(a.write and a.strides and a.strides[-1] != 1 for a in found.accesses):
         return n, woven(found, True), moves, 0
-    return n, 1, moves, max((_block(a, found.sizes) for a in found.accesses if not a.write), default=0)
-
-
-def _block(read: Access, sizes: "Sequence[int]") -> int:
-    """Bytes of the rows of an access that the last digit tells apart, where the walk reads such blocks one after the other and leaves
-    nothing out; else 0."""
-    strides, below = read.strides or (0,), 1
-    for stride, size in sorted(zip(strides, sizes)):
-        if stride != below:
-            return 0
-        below *= size
-    falling = all(high > low for high, low in zip(strides[:-1], strides[1:-1]))
-    return strides[-1] * sizes[-1] * read.width if falling else 0
+    return n, 1, moves, max((block(a, found.sizes) for a in found.accesses if not a.write), default=0)
 
 
 def _row(nest: Nest) -> int:
@@ -359,7 +347,7 @@ def _table_kernel(d: Dialect, helpers: Helpers, nest: Nest, loop: Loop, index_ty
     whole = algebra.c_text(algebra.substitute(flats[0], lane=0, vec=0), index_type).results[0]
     single = algebra.c_text(flats[1], index_type).results[0]
     lines = [f"const uint16 w_p{number} = *(const {space}uint16 *)({offset(f'p{number}', whole)});"]
-    ahead = [[d.ahead(loop.asks()[0][0], offset(f"p{number}", whole), loop.far, 2)]] if loop.burst else []
+    ahead = [[d.ahead(word, offset(f"p{number}", whole), distance, 2)] for word, distance in loop.asks()[:1] if distance]
     after = [f"{'STREAM' if loop.stream else 'STORE'}(look_up(table, w_p{number} & 0xffffu) | look_up(table, w_p{number} >> 16) << 16, "
              f"({space}uint16 *)({offset(f'r{root.result}', whole)}));"]
     cut = elements % loop.step != 0

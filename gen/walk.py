@@ -124,6 +124,24 @@ def woven(found: Walk, down: bool = False) -> int:
     return n if fits and words and rows and all(a.width * n == 4 for a in words) else 1
 
 
+def whole(strides: "Sequence[int]", sizes: "Sequence[int]") -> bool:
+    """Whether strides are a mixed radix: digits give each number below their product once."""
+    below = 1
+    for stride, size in sorted((s, n) for s, n in zip(strides, sizes) if n > 1):
+        if stride != below:
+            return False
+        below *= size
+    return True
+
+
+def block(read: Access, sizes: "Sequence[int]") -> int:
+    """Bytes of the rows of an access that the last digit tells apart, where the walk reads such blocks one after the other and leaves
+    nothing out; else 0."""
+    strides = read.strides or (0,)
+    falling = all(high > low for high, low in zip(strides[:-1], strides[1:-1]))
+    return strides[-1] * sizes[-1] * read.width if falling and whole(strides, sizes) else 0
+
+
 def _merged(walk: Walk) -> Walk:
     """Digits of one element left out, neighbours along which every access goes on evenly joined."""
     sizes: List[int] = []
@@ -166,14 +184,10 @@ def radix(flat: str) -> "Optional[Tuple[int, Tuple[int, ...], Tuple[int, ...]]]"
     sizes = _sizes(info.variables[0].hi + 1, [flat])
     digits = compose(position(sizes), flat)
     steps = [algebra.access(digits, f"g{k}")[0].stride for k in range(len(sizes))]
-    start, below = algebra.evaluate(flat, 0), 1
-    if start is None or None in steps or algebra.guards(digits):
+    start, strides = algebra.evaluate(flat, 0), tuple(s or 0 for s in steps)
+    if start is None or None in steps or algebra.guards(digits) or not whole(strides, sizes):
         return None
-    for stride, size in sorted((s or 0, n) for s, n in zip(steps, sizes) if n > 1):
-        if stride != below:
-            return None
-        below *= size
-    return start[0], sizes, tuple(s or 0 for s in steps)
+    return start[0], sizes, strides
 
 
 def meeting(flat: str, other: str) -> Optional[str]:

@@ -3803,21 +3803,18 @@ SETT_INLINE void settp_relayout_choose(settp_relayout_job *job) {
     case 4: SETTP_RELAYOUT_EACH(settp_relayout_##action##_##name(to, from, row, n, ahead, 4, 2, streams)) break;     \
     default: SETTP_RELAYOUT_EACH(settp_relayout_##action##_##name(to, from, row, n, ahead, 8, 3, streams)) break;    \
   }
+#define SETTP_RELAYOUT_EACH_TYPE(each, action)                                                                       \
+  switch (job->e) {                                                                                                  \
+    case 1: each(action, u8) break;                                                                                  \
+    case 2: each(action, u16) break;                                                                                 \
+    case 4: each(action, u32) break;                                                                                 \
+    default: each(action, u64) break;                                                                                \
+  }
 #define SETTP_RELAYOUT_EACH_E(action)                                                                                \
   if (streams && !ahead && unit == 512 && job->z <= 4) {                                                             \
-    switch (job->e) {                                                                                                \
-      case 1: SETTP_RELAYOUT_EACH_512(action, u8) break;                                                             \
-      case 2: SETTP_RELAYOUT_EACH_512(action, u16) break;                                                            \
-      case 4: SETTP_RELAYOUT_EACH_512(action, u32) break;                                                            \
-      default: SETTP_RELAYOUT_EACH_512(action, u64) break;                                                           \
-    }                                                                                                                \
+    SETTP_RELAYOUT_EACH_TYPE(SETTP_RELAYOUT_EACH_512, action)                                                        \
   } else {                                                                                                           \
-    switch (job->e) {                                                                                                \
-      case 1: SETTP_RELAYOUT_EACH_Z(action, u8) break;                                                               \
-      case 2: SETTP_RELAYOUT_EACH_Z(action, u16) break;                                                              \
-      case 4: SETTP_RELAYOUT_EACH_Z(action, u32) break;                                                              \
-      default: SETTP_RELAYOUT_EACH_Z(action, u64) break;                                                             \
-    }                                                                                                                \
+    SETTP_RELAYOUT_EACH_TYPE(SETTP_RELAYOUT_EACH_Z, action)                                                          \
   }
 #define SETTP_RELAYOUT_EACH_TILE(name)                                                                               \
   SETTP_RELAYOUT_EACH(settp_relayout_##name(to, from, job->source_row, job->row, ahead, streams))
