@@ -3,8 +3,10 @@
 
      relayout [THREADS [ROUNDS [CASE]]]     CASE: only those whose name holds this
 
-   Everyone has a turn in each round, on the next of two pairs of buffers; a share is the median of the ratios of a round. The last column is
-   the share of the simplest copy that is fast: streaming stores that walk one place in memory a thread.
+   Everyone has a turn in each round, on the next of two pairs of buffers; a share is the median of the ratios of a round. A turn is a run on
+   the other pair and then the timed one: what is left in the caches is a contender's own (after plain stores half of a copy's lines are still
+   to be written, by whoever runs next). The last column is the share of the simplest copy that is fast: streaming stores that walk one place
+   in memory a thread.
    Every result is compared with the naive loop's. */
 #include "../gen/harness/copies.h"
 #include "../include/sett_tile.h"
@@ -213,10 +215,19 @@ static double median(const double *values, int count) {
   return sorted[count / 2];
 }
 
+static int copy_number;
+
+static void copies_turn(int set) { copies_copy(copy_number, source, destination, (size_t)sett_tile_bytes(&to), SETS, set, 1); }
+
 static double timed(void (*run)(int), int set) {
   double start = now();
   run(set);
   return now() - start;
+}
+
+static double turn(void (*run)(int), int round) {
+  run((round + 1) % SETS);
+  return timed(run, round % SETS);
 }
 
 static void report(const char *name, double seconds, double share, double of_one_stream, size_t bytes) {
@@ -265,12 +276,11 @@ static int measure(int number, int rounds) {
   }
   for (int r = 0; r < rounds; ++r) {
     for (copies = 0; copies < RIVALS && copies_copy_name(copies); ++copies) {
-      double start = now();
-      copies_copy(copies, source, destination, bytes, SETS, r % SETS, 1);
-      time_of[copies][r] = now() - start;
+      copy_number = copies;
+      time_of[copies][r] = turn(copies_turn, r);
     }
-    ours_time[r] = timed(ours, r % SETS);
-    if (dnnl_runs) dnnl_time[r] = timed(onednn, r % SETS);
+    ours_time[r] = turn(ours, r);
+    if (dnnl_runs) dnnl_time[r] = turn(onednn, r);
   }
   for (int c = 1; c < copies; ++c)
     if (median(time_of[c], rounds) < median(time_of[best], rounds)) best = c;

@@ -143,7 +143,7 @@ RELAYOUT
   two ways) is moved position by position, with divisions.
 
   Large destinations (SETT_RELAYOUT_STREAM bytes and more) are written past the caches, in whole lines; run ends with the
-  fence that this needs. Then rows are taken in turn, in bursts of 512 bytes to 4 KiB that are asked for ahead, on Intel's
+  fence that this needs. Then rows are taken in turn, in bursts of 256 bytes to 2 KiB that are asked for ahead, on Intel's
   processors, and on others in the order of the source, each as measured. plan.streams and plan.bursts may be set to 0 or
   1 after prepare. SETT_RELAYOUT_SCALAR leaves all vectors out.
 
@@ -684,8 +684,8 @@ enum {
   SETTP_RELAYOUT_LOOPS = SETTP_RELAYOUT_LEVELS + 4,
   SETTP_RELAYOUT_CHOSEN = 8,
   SETTP_RELAYOUT_BURST = 1024, /* bytes in a row where several rows are read in turn */
-  SETTP_RELAYOUT_ZIPPED = 512, /* where they are interleaved */
-  SETTP_RELAYOUT_WRITE = 4096, /* where they are written in turn */
+  SETTP_RELAYOUT_ZIPPED = 256, /* where they are interleaved */
+  SETTP_RELAYOUT_WRITE = 2048, /* where they are written in turn */
   SETTP_RELAYOUT_BLOCK = 8192,
   SETTP_RELAYOUT_PAGE = 4096,
   SETTP_RELAYOUT_LEAD = 65536 /* in the order of the source: how far ahead of interleaved rows their successors are asked for */
@@ -2782,11 +2782,31 @@ SETTP_RELAYOUT_INLINE void settp_relayout_ask(const unsigned char *from, int64_t
 #endif
 }
 
-/* Whole lines past the caches. */
-SETTP_RELAYOUT_INLINE void settp_relayout_lines(unsigned char *to, const unsigned char *from, int64_t bytes,
-                                                int64_t ahead) {
+/* The same for a length that the compiler knows: as few instructions as lines, so that more of them are on their way. */
+SETTP_RELAYOUT_INLINE void settp_relayout_ask_known(const unsigned char *from, int64_t bytes) {
+#if defined(__GNUC__)
   int64_t i;
-  if (ahead) settp_relayout_ask(from + ahead, bytes);
+  SETTP_RELAYOUT_UNROLL for (i = 0; i < bytes; i += SETTP_RELAYOUT_LINE) __builtin_prefetch(from + i, 0, 2);
+#else
+  (void)from;
+  (void)bytes;
+#endif
+}
+
+SETTP_RELAYOUT_INLINE void settp_relayout_ask_rows(const unsigned char *from, int64_t row, int64_t rows, int64_t bytes) {
+  int64_t i;
+  for (i = 0; i < rows; ++i) settp_relayout_ask(from + i * row, bytes);
+}
+
+/* 512 bytes in `rows` places. */
+SETTP_RELAYOUT_INLINE void settp_relayout_ask_512(const unsigned char *from, int64_t row, int rows) {
+  int i;
+  SETTP_RELAYOUT_UNROLL for (i = 0; i < rows; ++i) settp_relayout_ask_known(from + i * row, 512 / rows);
+}
+
+/* Whole lines past the caches. */
+SETTP_RELAYOUT_INLINE void settp_relayout_lines(unsigned char *to, const unsigned char *from, int64_t bytes) {
+  int64_t i;
   SETTP_RELAYOUT_UNROLL for (i = 0; i < bytes; i += SETTP_RELAYOUT_LINE) settp_relayout_stream(to + i, from + i);
 }
 
@@ -2856,83 +2876,81 @@ SETTP_RELAYOUT_INLINE void settp_relayout_copy(unsigned char *to, const unsigned
 /* z rows of n elements, n >= lanes, `row` bytes apart, element by element into one run; and back. Row by row the sequence of
    all is cut in two and interleaved, once for each factor 2 of z. What is left over is done by a last step that overlaps. */
 #define SETTP_RELAYOUT_ZIP(name, lanes, wide)                                                                        \
-  SETTP_RELAYOUT_INLINE void settp_relayout_zip_step_##name(unsigned char *to, const unsigned char *from, int64_t row, \
-                                                            int64_t ahead, int z, int rounds, int streams) {         \
+  /* m vectors, m / z side by side of each row. */                                                                   \
+  SETTP_RELAYOUT_INLINE void settp_relayout_zip_m_##name(unsigned char *to, const unsigned char *from, int64_t row,  \
+                                                         int m, int z, int rounds, int streams) {                    \
     settp_relayout_##name a[8], b[8];                                                                                \
-    int i, round;                                                                                                    \
-    SETTP_RELAYOUT_UNROLL for (i = 0; i < z; ++i) {                                                                  \
-      if (ahead) settp_relayout_ask(from + i * row + ahead, 1);                                                      \
-      a[i] = settp_relayout_load_##name(from + i * row);                                                             \
-    }                                                                                                                \
+    const int side = m / z;                                                                                          \
+    int i, k, round;                                                                                                 \
+    SETTP_RELAYOUT_UNROLL for (i = 0; i < m; ++i)                                                                    \
+      a[i % side * z + i / side] = settp_relayout_load_##name(from + i / side * row + i % side * wide);              \
     SETTP_RELAYOUT_UNROLL for (round = 0; round < rounds; ++round) {                                                 \
-      SETTP_RELAYOUT_UNROLL for (i = 0; i < z / 2; ++i) {                                                            \
-        b[2 * i] = settp_relayout_lower_##name(a[i], a[i + z / 2]);                                                  \
-        b[2 * i + 1] = settp_relayout_upper_##name(a[i], a[i + z / 2]);                                              \
-      }                                                                                                              \
-      SETTP_RELAYOUT_UNROLL for (i = 0; i < z; ++i) a[i] = b[i];                                                     \
+      SETTP_RELAYOUT_UNROLL for (k = 0; k < m; k += z)                                                               \
+        SETTP_RELAYOUT_UNROLL for (i = 0; i < z / 2; ++i) {                                                          \
+          b[k + 2 * i] = settp_relayout_lower_##name(a[k + i], a[k + i + z / 2]);                                    \
+          b[k + 2 * i + 1] = settp_relayout_upper_##name(a[k + i], a[k + i + z / 2]);                                \
+        }                                                                                                            \
+      SETTP_RELAYOUT_UNROLL for (i = 0; i < m; ++i) a[i] = b[i];                                                     \
     }                                                                                                                \
-    SETTP_RELAYOUT_UNROLL for (i = 0; i < z; ++i) settp_relayout_put_##name(to + i * wide, a[i], streams);           \
+    SETTP_RELAYOUT_UNROLL for (i = 0; i < m; ++i) settp_relayout_put_##name(to + i * wide, a[i], streams);           \
   }                                                                                                                  \
-  SETTP_RELAYOUT_INLINE void settp_relayout_unzip_step_##name(unsigned char *to, const unsigned char *from,          \
-                                                              int64_t row, int64_t ahead, int z, int rounds,         \
-                                                              int streams) {                                         \
+  SETTP_RELAYOUT_INLINE void settp_relayout_unzip_m_##name(unsigned char *to, const unsigned char *from, int64_t row,\
+                                                           int m, int z, int rounds, int streams) {                  \
     settp_relayout_##name a[8], b[8];                                                                                \
-    int i, round;                                                                                                    \
-    SETTP_RELAYOUT_UNROLL for (i = 0; i < z; ++i) {                                                                  \
-      if (ahead) settp_relayout_ask(from + i * wide + ahead, 1);                                                     \
-      a[i] = settp_relayout_load_##name(from + i * wide);                                                            \
-    }                                                                                                                \
+    const int side = m / z;                                                                                          \
+    int i, k, round;                                                                                                 \
+    SETTP_RELAYOUT_UNROLL for (i = 0; i < m; ++i) a[i] = settp_relayout_load_##name(from + i * wide);                \
     SETTP_RELAYOUT_UNROLL for (round = 0; round < rounds; ++round) {                                                 \
-      SETTP_RELAYOUT_UNROLL for (i = 0; i < z / 2; ++i) {                                                            \
-        b[i] = settp_relayout_even_##name(a[2 * i], a[2 * i + 1]);                                                   \
-        b[i + z / 2] = settp_relayout_odd_##name(a[2 * i], a[2 * i + 1]);                                            \
-      }                                                                                                              \
-      SETTP_RELAYOUT_UNROLL for (i = 0; i < z; ++i) a[i] = b[i];                                                     \
+      SETTP_RELAYOUT_UNROLL for (k = 0; k < m; k += z)                                                               \
+        SETTP_RELAYOUT_UNROLL for (i = 0; i < z / 2; ++i) {                                                          \
+          b[k + i] = settp_relayout_even_##name(a[k + 2 * i], a[k + 2 * i + 1]);                                     \
+          b[k + i + z / 2] = settp_relayout_odd_##name(a[k + 2 * i], a[k + 2 * i + 1]);                              \
+        }                                                                                                            \
+      SETTP_RELAYOUT_UNROLL for (i = 0; i < m; ++i) a[i] = b[i];                                                     \
     }                                                                                                                \
-    SETTP_RELAYOUT_UNROLL for (i = 0; i < z; ++i) settp_relayout_put_##name(to + i * row, a[i], streams);            \
+    SETTP_RELAYOUT_UNROLL for (i = 0; i < m; ++i)                                                                    \
+      settp_relayout_put_##name(to + i / side * row + i % side * wide, a[i % side * z + i / side], streams);         \
   }                                                                                                                  \
-  /* 512 bytes in whole lines past the caches, by a short loop: AMD's prefetchers follow a load, not an address. */  \
-  SETTP_RELAYOUT_INLINE void settp_relayout_zip_512_##name(unsigned char *to, const unsigned char *from,             \
-                                                       int64_t row, int z, int rounds) {                             \
-    const int64_t element = wide / lanes, most = 512 / (z * element);                                                \
+  /* 512 bytes past the caches: in bursts all that is read or written of a row is together; else a short loop. */    \
+  SETTP_RELAYOUT_INLINE void settp_relayout_zip_512_##name(unsigned char *to, const unsigned char *from, int64_t row,\
+                                                           int z, int rounds, int bursts) {                          \
     int64_t j;                                                                                                       \
-    SETTP_RELAYOUT_ROLLED for (j = 0; j < most; j += lanes)                                                          \
-      settp_relayout_zip_step_##name(to + z * j * element, from + j * element, row, 0, z, rounds, 1);                \
+    if (bursts) {                                                                                                    \
+      SETTP_RELAYOUT_UNROLL for (j = 0; j < 512; j += 8 * wide)                                                      \
+        settp_relayout_zip_m_##name(to + j, from + j / z, row, 8, z, rounds, 1);                                     \
+    } else {                                                                                                         \
+      SETTP_RELAYOUT_ROLLED for (j = 0; j < 512; j += z * wide)                                                      \
+        settp_relayout_zip_m_##name(to + j, from + j / z, row, z, z, rounds, 1);                                     \
+    }                                                                                                                \
+  }                                                                                                                  \
+  SETTP_RELAYOUT_INLINE void settp_relayout_unzip_512_##name(unsigned char *to, const unsigned char *from, int64_t row,\
+                                                             int z, int rounds, int bursts) {                        \
+    int64_t j;                                                                                                       \
+    if (bursts) {                                                                                                    \
+      SETTP_RELAYOUT_UNROLL for (j = 0; j < 512; j += 8 * wide)                                                      \
+        settp_relayout_unzip_m_##name(to + j / z, from + j, row, 8, z, rounds, 1);                                   \
+    } else {                                                                                                         \
+      SETTP_RELAYOUT_ROLLED for (j = 0; j < 512; j += z * wide)                                                      \
+        settp_relayout_unzip_m_##name(to + j / z, from + j, row, z, z, rounds, 1);                                   \
+    }                                                                                                                \
   }                                                                                                                  \
   SETTP_RELAYOUT_INLINE void settp_relayout_zip_##name(unsigned char *to, const unsigned char *from, int64_t row,    \
-                                                       int64_t n, int64_t ahead, int z, int rounds, int streams) {   \
-    const int64_t element = wide / lanes, most = 512 / (z * element);                                                \
+                                                       int64_t n, int z, int rounds, int streams) {                  \
+    const int64_t element = wide / lanes;                                                                            \
     int64_t j;                                                                                                       \
-    if (z <= 4 && z * n * element == 512) { /* the row of most tiles: the compiler knows the length */               \
-      SETTP_RELAYOUT_UNROLL for (j = 0; j < most; j += lanes)                                                        \
-        settp_relayout_zip_step_##name(to + z * j * element, from + j * element, row, ahead, z, rounds, streams);    \
-      return;                                                                                                        \
-    }                                                                                                                \
     for (j = 0; j + lanes <= n; j += lanes)                                                                          \
-      settp_relayout_zip_step_##name(to + z * j * element, from + j * element, row, ahead, z, rounds, streams);      \
+      settp_relayout_zip_m_##name(to + z * j * element, from + j * element, row, z, z, rounds, streams);             \
     if (j < n)                                                                                                       \
-      settp_relayout_zip_step_##name(to + z * (n - lanes) * element, from + (n - lanes) * element, row, 0, z, rounds, 0); \
-  }                                                                                                                  \
-  SETTP_RELAYOUT_INLINE void settp_relayout_unzip_512_##name(unsigned char *to, const unsigned char *from,           \
-                                                       int64_t row, int z, int rounds) {                             \
-    const int64_t element = wide / lanes, most = 512 / (z * element);                                                \
-    int64_t j;                                                                                                       \
-    SETTP_RELAYOUT_ROLLED for (j = 0; j < most; j += lanes)                                                          \
-      settp_relayout_unzip_step_##name(to + j * element, from + z * j * element, row, 0, z, rounds, 1);              \
+      settp_relayout_zip_m_##name(to + z * (n - lanes) * element, from + (n - lanes) * element, row, z, z, rounds, 0);\
   }                                                                                                                  \
   SETTP_RELAYOUT_INLINE void settp_relayout_unzip_##name(unsigned char *to, const unsigned char *from, int64_t row,  \
-                                                         int64_t n, int64_t ahead, int z, int rounds, int streams) { \
-    const int64_t element = wide / lanes, most = 512 / (z * element);                                                \
+                                                         int64_t n, int z, int rounds, int streams) {                \
+    const int64_t element = wide / lanes;                                                                            \
     int64_t j;                                                                                                       \
-    if (z <= 4 && z * n * element == 512) { /* the row of most tiles: the compiler knows the length */               \
-      SETTP_RELAYOUT_UNROLL for (j = 0; j < most; j += lanes)                                                        \
-        settp_relayout_unzip_step_##name(to + j * element, from + z * j * element, row, ahead, z, rounds, streams);  \
-      return;                                                                                                        \
-    }                                                                                                                \
     for (j = 0; j + lanes <= n; j += lanes)                                                                          \
-      settp_relayout_unzip_step_##name(to + j * element, from + z * j * element, row, ahead, z, rounds, streams);    \
+      settp_relayout_unzip_m_##name(to + j * element, from + z * j * element, row, z, z, rounds, streams);           \
     if (j < n)                                                                                                       \
-      settp_relayout_unzip_step_##name(to + (n - lanes) * element, from + z * (n - lanes) * element, row, 0, z, rounds, 0); \
+      settp_relayout_unzip_m_##name(to + (n - lanes) * element, from + z * (n - lanes) * element, row, z, z, rounds, 0);\
   }
 
 /* A square of n x n elements in each lane of 16 bytes, or in the whole vector: `rows` source rows into n destination rows. */
@@ -3606,10 +3624,12 @@ typedef struct settp_relayout_job {
   int64_t from_unit, to_unit; /* bytes or bits of an element, for offsets that are computed */
   int64_t n, from_step, to_step, e;
   int64_t from_run, to_run; /* bytes of a unit that lie side by side */
-  int64_t ahead;            /* from a unit's bytes in the source to those to ask for; 0: none */
-  int64_t lead;             /* from what the units of a row have read to what follows their rows; 0: none */
+  int64_t unit;             /* copies and zips: bytes of a unit */
+  int64_t ahead;            /* from a unit's rows in the source to those that it asks for; 0: none */
+  int64_t lead;             /* the same for the first unit; what the others ask for follows that upwards; 0: none */
+  int asks;                 /* stretches that a unit of copies and zips asks for: 1, or its rows */
   int kind, z, streams, loops;
-  settp_relayout_loop inner[2], loop[SETTP_RELAYOUT_LOOPS];
+  settp_relayout_loop inner[3], loop[SETTP_RELAYOUT_LOOPS];
   int64_t source_row[64], row[64];
 } settp_relayout_job;
 
@@ -3734,7 +3754,7 @@ SETT_INLINE void settp_relayout_choose(settp_relayout_job *job) {
     settp_relayout_drop(job, run);
     if (bytes != 2 && bytes != 4 && bytes != 8 && bytes != 16) {
       job->kind = SETTP_RELAYOUT_COPY;
-      job->n = job->from_run = job->to_run = bytes;
+      job->n = job->unit = job->from_run = job->to_run = bytes;
       for (i = 0; i < job->loops; ++i) even &= job->loop[i].to % SETTP_RELAYOUT_LINE == 0;
       job->streams &= bytes >= 256 || (even && bytes % SETTP_RELAYOUT_LINE == 0);
       return;
@@ -3753,6 +3773,7 @@ SETT_INLINE void settp_relayout_choose(settp_relayout_job *job) {
       job->kind = zips ? SETTP_RELAYOUT_ZIPS : SETTP_RELAYOUT_UNZIPS;
       job->z = (int)(zips ? lb->n : la->n);
       job->n = zips ? la->n : lb->n;
+      job->unit = job->z * job->n * job->e;
       job->from_run = job->n * job->e * (zips ? 1 : job->z);
       job->to_run = job->n * job->e * (zips ? job->z : 1);
       job->from_step = lb->from;
@@ -3782,47 +3803,94 @@ SETT_INLINE void settp_relayout_choose(settp_relayout_job *job) {
   }
 }
 
-/* Every unit of the two inner loops: `to` and `from` are its addresses. */
-#define SETTP_RELAYOUT_EACH(action)                                                                                  \
-  for (j = 0; j < high.n; ++j)                                                                                       \
-    for (i = 0; i < low.n; ++i) {                                                                                    \
-      const unsigned char *from = source + j * high.from + i * low.from;                                             \
-      unsigned char *to = destination + j * high.to + i * low.to;                                                    \
-      if (lead) settp_relayout_ask(from + lead + i * spread, unit);                                                  \
-      action;                                                                                                        \
-    }
-#define SETTP_RELAYOUT_EACH_512(action, name)                                                                        \
-  if (job->z == 2) {                                                                                                 \
-    SETTP_RELAYOUT_EACH(settp_relayout_##action##_512_##name(to, from, row, 2, 1))                                   \
-  } else {                                                                                                           \
-    SETTP_RELAYOUT_EACH(settp_relayout_##action##_512_##name(to, from, row, 4, 2))                                   \
+/* settp_relayout_units_NAME: all units of the inner loops; `to` and `from` are a unit's addresses, `ask` that of what it asks for. Each kind
+   has a function of its own, asking is settled when it is compiled, so that addresses stay in registers (else 0.9 of the speed). */
+#define SETTP_RELAYOUT_UNITS(name, asking, action)                                                                   \
+  SETT_INLINE void settp_relayout_units_##name(const settp_relayout_job *job, const unsigned char *source,           \
+                                               unsigned char *destination, int streams) {                            \
+    const settp_relayout_loop low = job->inner[0], high = job->inner[1], top = job->inner[2];                        \
+    const int64_t n = job->n, row = job->kind == SETTP_RELAYOUT_UNZIPS ? job->to_step : job->from_step;              \
+    const int64_t asks = job->asks, part = asks ? job->unit / asks : 0, stretch = low.n * job->unit;                 \
+    const int64_t ask_low = job->lead ? job->unit : low.from;                                                        \
+    const int64_t ask_high = job->lead && high.from < stretch ? stretch : high.from;                                 \
+    const unsigned char *asked = source + job->lead + job->ahead;                                                    \
+    int64_t i, j, k;                                                                                                 \
+    (void)streams, (void)n, (void)row, (void)part;                                                                   \
+    for (k = 0; k < top.n; ++k, source += top.from, destination += top.to, asked += top.from)                        \
+      for (j = 0; j < high.n; ++j)                                                                                   \
+        for (i = 0; i < low.n; ++i) {                                                                                \
+          const unsigned char *from = source + j * high.from + i * low.from;                                         \
+          const unsigned char *ask = asked + j * ask_high + i * ask_low;                                             \
+          unsigned char *to = destination + j * high.to + i * low.to;                                                \
+          asking;                                                                                                    \
+          action;                                                                                                    \
+        }                                                                                                            \
   }
-#define SETTP_RELAYOUT_EACH_Z(action, name)                                                                          \
-  switch (job->z) {                                                                                                  \
-    case 2: SETTP_RELAYOUT_EACH(settp_relayout_##action##_##name(to, from, row, n, ahead, 2, 1, streams)) break;     \
-    case 4: SETTP_RELAYOUT_EACH(settp_relayout_##action##_##name(to, from, row, n, ahead, 4, 2, streams)) break;     \
-    default: SETTP_RELAYOUT_EACH(settp_relayout_##action##_##name(to, from, row, n, ahead, 8, 3, streams)) break;    \
-  }
-#define SETTP_RELAYOUT_EACH_TYPE(each, action)                                                                       \
-  switch (job->e) {                                                                                                  \
-    case 1: each(action, u8) break;                                                                                  \
-    case 2: each(action, u16) break;                                                                                 \
-    case 4: each(action, u32) break;                                                                                 \
-    default: each(action, u64) break;                                                                                \
-  }
-#define SETTP_RELAYOUT_EACH_E(action)                                                                                \
-  if (streams && !ahead && unit == 512 && job->z <= 4) {                                                             \
-    SETTP_RELAYOUT_EACH_TYPE(SETTP_RELAYOUT_EACH_512, action)                                                        \
-  } else {                                                                                                           \
-    SETTP_RELAYOUT_EACH_TYPE(SETTP_RELAYOUT_EACH_Z, action)                                                          \
-  }
-#define SETTP_RELAYOUT_EACH_TILE(name)                                                                               \
-  SETTP_RELAYOUT_EACH(settp_relayout_##name(to, from, job->source_row, job->row, ahead, streams))
+/* A row of most tiles, at a length that the compiler knows. */
+SETTP_RELAYOUT_UNITS(lines_512, (void)ask, settp_relayout_lines(to, from, 512))
+SETTP_RELAYOUT_UNITS(asked_512, settp_relayout_ask_512(ask, 0, 1), settp_relayout_lines(to, from, 512))
+SETTP_RELAYOUT_UNITS(lines, settp_relayout_ask(ask, part), settp_relayout_lines(to, from, n))
+SETTP_RELAYOUT_UNITS(copy, settp_relayout_ask(ask, part), settp_relayout_copy(to, from, n, job->streams))
+SETTP_RELAYOUT_UNITS(scatter, (void)ask, settp_relayout_scatter(to, from, n, job->to_step, job->from_step, job->e))
+#if SETTP_RELAYOUT_WIDE
+#define SETTP_RELAYOUT_UNITS_Z(name, z, rounds)                                                                      \
+  SETTP_RELAYOUT_UNITS(zip_##z##_##name, settp_relayout_ask_rows(ask, row, asks, part),                              \
+                       settp_relayout_zip_##name(to, from, row, n, z, rounds, streams))                              \
+  SETTP_RELAYOUT_UNITS(unzip_##z##_##name, settp_relayout_ask(ask, part),                                            \
+                       settp_relayout_unzip_##name(to, from, row, n, z, rounds, streams))
+#define SETTP_RELAYOUT_UNITS_512(name, z, rounds)                                                                    \
+  SETTP_RELAYOUT_UNITS(zip_512_##z##_##name, settp_relayout_ask_512(ask, row, z),                                    \
+                       settp_relayout_zip_512_##name(to, from, row, z, rounds, 1))                                   \
+  SETTP_RELAYOUT_UNITS(unzip_512_##z##_##name, settp_relayout_ask_512(ask, 0, 1),                                    \
+                       settp_relayout_unzip_512_##name(to, from, row, z, rounds, 1))                                 \
+  SETTP_RELAYOUT_UNITS(zip_short_##z##_##name, if (asks) settp_relayout_ask_512(ask, 0, 1),                          \
+                       settp_relayout_zip_512_##name(to, from, row, z, rounds, 0))                                   \
+  SETTP_RELAYOUT_UNITS(unzip_short_##z##_##name, (void)ask,                                                          \
+                       settp_relayout_unzip_512_##name(to, from, row, z, rounds, 0))
+#define SETTP_RELAYOUT_UNITS_ZIP(name)                                                                               \
+  SETTP_RELAYOUT_UNITS_Z(name, 2, 1)                                                                                 \
+  SETTP_RELAYOUT_UNITS_Z(name, 4, 2)                                                                                 \
+  SETTP_RELAYOUT_UNITS_Z(name, 8, 3)                                                                                 \
+  SETTP_RELAYOUT_UNITS_512(name, 2, 1)                                                                               \
+  SETTP_RELAYOUT_UNITS_512(name, 4, 2)
+SETTP_RELAYOUT_UNITS_ZIP(u8)
+SETTP_RELAYOUT_UNITS_ZIP(u16)
+SETTP_RELAYOUT_UNITS_ZIP(u32)
+SETTP_RELAYOUT_UNITS_ZIP(u64)
+#define SETTP_RELAYOUT_UNITS_TILE(name)                                                                              \
+  SETTP_RELAYOUT_UNITS(name, (void)ask,                                                                              \
+                       settp_relayout_##name(to, from, job->source_row, job->row, job->ahead, streams))
+SETTP_RELAYOUT_UNITS_TILE(tile_n8)
+SETTP_RELAYOUT_UNITS_TILE(tile_n16)
+SETTP_RELAYOUT_UNITS_TILE(tile_n32)
+SETTP_RELAYOUT_UNITS_TILE(tile_n64)
+#if SETTP_RELAYOUT_WIDE > 16
+SETTP_RELAYOUT_UNITS_TILE(tile_u8)
+SETTP_RELAYOUT_UNITS_TILE(tile_u16)
+SETTP_RELAYOUT_UNITS_TILE(tile_u32)
+SETTP_RELAYOUT_UNITS_TILE(tile_u64)
+#endif
+
+/* Which of them, by the size of an element and the rows of a zip. */
+#define SETTP_RELAYOUT_BY_SIZE(which, type)                                                                          \
+  (job->e == 1 ? which(type##8) : job->e == 2 ? which(type##16) : job->e == 4 ? which(type##32) : which(type##64))
+#define SETTP_RELAYOUT_2_OR_4(action, name)                                                                          \
+  (job->z == 2 ? settp_relayout_units_##action##_2_##name : settp_relayout_units_##action##_4_##name)
+#define SETTP_RELAYOUT_BY_ROWS(action, name)                                                                         \
+  (job->z > 4                       ? settp_relayout_units_##action##_8_##name                                       \
+   : !streams || job->unit != 512   ? SETTP_RELAYOUT_2_OR_4(action, name)                                            \
+   : job->plan->bursts && job->asks ? SETTP_RELAYOUT_2_OR_4(action##_512, name)                                      \
+                                    : SETTP_RELAYOUT_2_OR_4(action##_short, name))
+#define SETTP_RELAYOUT_WHICH_ZIP(name) SETTP_RELAYOUT_BY_ROWS(zip, name)
+#define SETTP_RELAYOUT_WHICH_UNZIP(name) SETTP_RELAYOUT_BY_ROWS(unzip, name)
+#define SETTP_RELAYOUT_WHICH_TILE(name) settp_relayout_units_tile_##name
+#endif
 
 /* Kinds whose offsets are in bits or in elements. */
 SETT_INLINE void settp_relayout_odd_units(const settp_relayout_job *job, int64_t from_at, int64_t to_at) {
   const sett_relayout_plan *plan = job->plan;
-  int64_t i, j, k;
+  int64_t i, j, k, l;
+  for (l = 0; l < job->inner[2].n; ++l, from_at += job->inner[2].from, to_at += job->inner[2].to)
   for (j = 0; j < job->inner[1].n; ++j)
     for (i = 0; i < job->inner[0].n; ++i) {
       int64_t from = from_at + j * job->inner[1].from + i * job->inner[0].from;
@@ -3836,66 +3904,37 @@ SETT_INLINE void settp_relayout_odd_units(const settp_relayout_job *job, int64_t
     }
 }
 
-/* All units of the two inner loops. */
+/* All units of the inner loops. */
 SETT_INLINE void settp_relayout_units(const settp_relayout_job *job, int64_t from_at, int64_t to_at) {
-  const unsigned char *source;
+  void (*units)(const settp_relayout_job *, const unsigned char *, unsigned char *, int) = settp_relayout_units_scatter;
   unsigned char *destination;
-  const settp_relayout_loop low = job->inner[0], high = job->inner[1];
-  const int64_t n = job->n, ahead = job->ahead, lead = job->lead;
-  const int64_t unit = job->kind == SETTP_RELAYOUT_ZIPS || job->kind == SETTP_RELAYOUT_UNZIPS ? job->z * n * job->e : 0;
-  const int64_t spread = lead ? (job->z - 1) * low.from : 0;
-  const int64_t row = job->kind == SETTP_RELAYOUT_UNZIPS ? job->to_step : job->from_step;
-  int64_t i, j;
-  int streams;
+  int streams, i;
   if (job->kind == SETTP_RELAYOUT_BITS || job->kind == SETTP_RELAYOUT_EACHES || job->kind == SETTP_RELAYOUT_FILL) {
     settp_relayout_odd_units(job, from_at, to_at);
     return;
   }
-  source = job->source + from_at;
   destination = job->destination + to_at;
-  streams = job->streams && settp_relayout_aligned(destination) && low.to % SETTP_RELAYOUT_LINE == 0 &&
-            high.to % SETTP_RELAYOUT_LINE == 0;
-  (void)row, (void)unit, (void)spread;
-  switch (job->kind) {
-    case SETTP_RELAYOUT_COPY:
-      if (streams && n == 512) { /* a row of most tiles, at a length that the compiler knows */
-        SETTP_RELAYOUT_EACH(settp_relayout_lines(to, from, 512, ahead))
-      } else if (streams && n % SETTP_RELAYOUT_LINE == 0) {
-        SETTP_RELAYOUT_EACH(settp_relayout_lines(to, from, n, ahead))
-      } else {
-        SETTP_RELAYOUT_EACH(settp_relayout_copy(to, from, n, job->streams))
-      }
-      break;
-    case SETTP_RELAYOUT_SCATTER:
-      SETTP_RELAYOUT_EACH(settp_relayout_scatter(to, from, n, job->to_step, job->from_step, job->e))
-      break;
+  streams = job->streams && settp_relayout_aligned(destination);
+  for (i = 0; i < 3; ++i) streams &= job->inner[i].to % SETTP_RELAYOUT_LINE == 0;
+  if (job->kind == SETTP_RELAYOUT_COPY) {
+    units = !streams || job->n % SETTP_RELAYOUT_LINE ? settp_relayout_units_copy
+            : job->n == 512 && job->asks             ? settp_relayout_units_asked_512
+            : job->n == 512                          ? settp_relayout_units_lines_512
+                                                     : settp_relayout_units_lines;
 #if SETTP_RELAYOUT_WIDE
-    case SETTP_RELAYOUT_ZIPS:
-      SETTP_RELAYOUT_EACH_E(zip)
-      break;
-    case SETTP_RELAYOUT_UNZIPS:
-      SETTP_RELAYOUT_EACH_E(unzip)
-      break;
-    case SETTP_RELAYOUT_NARROW:
-      switch (job->e) {
-        case 1: SETTP_RELAYOUT_EACH_TILE(tile_n8) break;
-        case 2: SETTP_RELAYOUT_EACH_TILE(tile_n16) break;
-        case 4: SETTP_RELAYOUT_EACH_TILE(tile_n32) break;
-        default: SETTP_RELAYOUT_EACH_TILE(tile_n64) break;
-      }
-      break;
-#endif
-    default:
+  } else if (job->kind == SETTP_RELAYOUT_ZIPS) {
+    units = SETTP_RELAYOUT_BY_SIZE(SETTP_RELAYOUT_WHICH_ZIP, u);
+  } else if (job->kind == SETTP_RELAYOUT_UNZIPS) {
+    units = SETTP_RELAYOUT_BY_SIZE(SETTP_RELAYOUT_WHICH_UNZIP, u);
+  } else if (job->kind == SETTP_RELAYOUT_NARROW) {
+    units = SETTP_RELAYOUT_BY_SIZE(SETTP_RELAYOUT_WHICH_TILE, n);
 #if SETTP_RELAYOUT_WIDE > 16
-      switch (job->e) {
-        case 1: SETTP_RELAYOUT_EACH_TILE(tile_u8) break;
-        case 2: SETTP_RELAYOUT_EACH_TILE(tile_u16) break;
-        case 4: SETTP_RELAYOUT_EACH_TILE(tile_u32) break;
-        default: SETTP_RELAYOUT_EACH_TILE(tile_u64) break;
-      }
+  } else if (job->kind == SETTP_RELAYOUT_TILES) {
+    units = SETTP_RELAYOUT_BY_SIZE(SETTP_RELAYOUT_WHICH_TILE, u);
 #endif
-      break;
+#endif
   }
+  units(job, job->source + from_at, destination, streams);
 }
 
 /* Splits a loop into an inner one of n steps, which becomes the loop `at`, and one over those, the last loop. */
@@ -3941,10 +3980,13 @@ SETT_INLINE void settp_relayout_order(settp_relayout_job *job) {
   from = settp_relayout_find(job, job->from_run, -1);
   to = settp_relayout_find(job, -1, job->to_run);
   job->ahead = job->lead = 0;
+  job->asks = 0;
   if (from < 0 || to < 0 || from == to) return;
   if (!job->plan->bursts) {
-    if (job->streams && job->kind == SETTP_RELAYOUT_ZIPS && from == 0 && job->from_step * job->z <= SETTP_RELAYOUT_LEAD)
+    if (job->streams && job->kind == SETTP_RELAYOUT_ZIPS && from == 0 && job->from_step * job->z <= SETTP_RELAYOUT_LEAD) {
       job->lead = SETTP_RELAYOUT_LEAD;
+      job->asks = 1;
+    }
     return;
   }
   reads = job->loop[from].n >= job->loop[to].n; /* the longer loop is along the source */
@@ -3955,9 +3997,16 @@ SETT_INLINE void settp_relayout_order(settp_relayout_job *job) {
   if ((reads ? to : from) == 0) settp_relayout_swap(job, 1, reads ? from : to);
   else settp_relayout_swap(job, 1, reads ? to : from);
   settp_relayout_split(job, 0, wide > 1 ? wide : 1);
-  if (job->loops > loops) job->ahead = job->loop[loops].from;
+  if (job->loops > loops && job->streams) {
+    const settp_relayout_loop *low = &job->loop[0], *rest = &job->loop[1], *next = &job->loop[loops];
+    int stretch = next->from == low->n * low->from && low->from == rest->n * rest->from && rest->from == job->from_run;
+    if (stretch) job->lead = next->from; /* these units are one stretch of the source */
+    else job->ahead = next->from;
+    job->asks = !stretch && job->kind == SETTP_RELAYOUT_ZIPS ? job->z : 1;
+  }
   settp_relayout_split(job, 1, high > 1 ? high : 1);
   settp_relayout_sort(job, 2, 0);
+  if (job->loop[0].n == 1) settp_relayout_drop(job, 0);
 }
 
 /* Others walk the source upwards, but squares two by two along the destination, and ask for what comes 1 KiB later; without
@@ -3967,7 +4016,7 @@ SETT_INLINE void settp_relayout_order_squares(settp_relayout_job *job) {
   if (tiles && !bursts) tiles = job->source_row[1] - job->source_row[0] >= SETTP_RELAYOUT_PAGE;
   at = tiles ? settp_relayout_find(job, -1, SETTP_RELAYOUT_LINE) : -1;
   job->ahead = !tiles ? 0 : bursts ? SETTP_RELAYOUT_BURST : 2 * SETTP_RELAYOUT_LINE;
-  job->lead = 0;
+  job->lead = job->asks = 0;
   if (at >= 0) {
     settp_relayout_split(job, at, 2);
     settp_relayout_swap(job, 0, at);
@@ -3981,7 +4030,7 @@ SETT_INLINE void settp_relayout_walk(settp_relayout_job *job, int by_to) {
   int64_t from = job->from, to = job->to;
   const sett_relayout_plan *plan = job->plan;
   int i, loops = job->loops;
-  for (i = 0; i < 2; ++i) {
+  for (i = 0; i < 3; ++i) {
     const settp_relayout_loop *loop = &job->loop[0];
     job->inner[i].n = 1;
     job->inner[i].from = job->inner[i].to = 0;
@@ -4222,6 +4271,7 @@ SETT_INLINE void sett_relayout_run(const sett_relayout_plan *plan, const void *s
   job.source = (const unsigned char *)source;
   job.destination = (unsigned char *)destination;
   job.ahead = job.lead = 0;
+  job.asks = 0;
   for (; first < last; ++first) {
     if (plan->walks) settp_relayout_slowly(&job, first);
     else settp_relayout_piece_of(&job, first);
