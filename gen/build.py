@@ -279,7 +279,7 @@ def _kernel_in(d: Dialect, helpers: Helpers, nest: Nest, loop: Loop, index_type:
     thread = _thread_map(nest, loop)
     body = _body(d, helpers, nest, index_type, thread, loop, excess)
     if loop.burst and not body.ahead:   # nothing is read side by side: plain steps
-        return _kernel_in(d, helpers, nest, replace(loop, streams=1, burst=0, far=0, near=0), index_type, excess)
+        return _kernel_in(d, helpers, nest, loop.other or replace(loop, streams=1, burst=0, far=0, near=0), index_type, excess)
     cut = loop.cut(elements)
     tail: List[str] = []
     tail_guard = ""
@@ -288,13 +288,14 @@ def _kernel_in(d: Dialect, helpers: Helpers, nest: Nest, loop: Loop, index_type:
         tail_thread = _thread_map(nest, scalar)
         tail = _body(d, helpers, nest, index_type, tail_thread, scalar, excess, whole=False).text.lines
         tail_guard = _guard(tail_thread, scalar.box(elements), index_type, scalar, False) or "1"
+    other = _kernel_in(d, helpers, nest, loop.other, index_type, excess) if loop.other else None
     functions = [function_text(d, helpers, partition, f, excess) for f in reversed(partition.functions[1:])]
     reads, writes = buffers_of(partition, partition.entry), {root.pointer: root.shape for root in partition.roots}
     shared = nest.shared if isinstance(nest, updates.Update) else []
     return Kernel(nest.name, nest, loop, index_type, loop.blocks(elements), ", ".join(arguments(d, reads, writes, shared)), functions,
                   _guard(thread, loop.box(elements), index_type, loop, True), body.before.lines, body.text.lines, body.after.lines, tail, tail_guard,
                   attribute(d, loop.threads), thread, [*reads, *sorted(writes)], body.flat, None, [body.ahead[key] for key in sorted(body.ahead)],
-                  *((updates.HERO, "loop") if isinstance(nest, updates.Update) else ()))
+                  *((updates.HERO, "loop") if isinstance(nest, updates.Update) else ()), other=other)
 
 
 TABLE_COST = 60        # vector instructions for 16 lanes, above which looking up beats computing
@@ -424,7 +425,7 @@ def _step(d: Dialect, made: Kernel) -> List[str]:
 
     def whole() -> None:
         out.add(*made.before)
-        if made.vec > 1:
+        if made.vec > 1 and made.text:
             out.add(*[d.unroll] * (d.name != "c" or made.loop.lanes > 1))     # C without vectors has no word for it
             with out.block(f"for ({t} vec = 0; vec < {made.vec}; ++vec)"):
                 if made.loop.down > 1:
@@ -450,9 +451,9 @@ def _step(d: Dialect, made: Kernel) -> List[str]:
 
 
 def _walks(d: Dialect, made: Kernel) -> "List[Tuple[Kernel, str, List[str], int, int]]":
-    """The walks of a kernel that has several: each with its index type, its step, its first block and that of the next."""
+    """The walks of a kernel: each with its index type, its step, its first block and that of the next."""
     found, last = [], 0
-    for one in made.each:
+    for one in made.walks:
         first, last = last, last + one.blocks
         found.append((one, d.index[one.index], _step(d, one), first, last))
     return found

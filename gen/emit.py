@@ -633,7 +633,7 @@ class Body:
     @property
     def _start(self) -> "Dict[str, int]":
         """The variables of a step at its first element."""
-        return {"lane": 0, "vec": 0, **({"down": 0} if self.down > 1 else {})}
+        return {"lane": 0, "vec": 0, **({"down": 0} if self.down > 1 else {}), **({"abreast": 0} if self.loop.abreast > 1 else {})}
 
     def _words(self, pointer: str, flat: str, down: int = 0) -> str:
         """All registers' elements of a woven step at once."""
@@ -649,12 +649,12 @@ class Body:
             return self.d.gather("u16" if dtype in SMALL else dtype, self.lanes, at)
         return f"{self.helpers.need('load', dtype, str(self.lanes))}({at})"
 
-    def _prefetch(self, pointer: str, at: str, dtype: str) -> None:
-        """Lines of a later step: far ones to the second level, near ones to the first."""
+    def _prefetch(self, pointer: str, at: str, dtype: str, elements: int = 0) -> None:
+        """Lines of a later step (elements: of so many, not all): far ones to the second level, near ones to the first."""
         size = bits(dtype) // 8
         for word, distance in self.loop.asks():
             if distance:
-                lines = range(0, max(64, self.loop.step * size), 64)
+                lines = range(0, max(64, (elements or self.loop.step) * size), 64)
                 self.ahead[f"{word} {pointer} {at}"] = [self.d.ahead(word, offset(pointer, at), distance + line, size) for line in lines]
 
     def _wide_load(self, dtype: str, at: str, aligned: bool) -> str:
@@ -714,24 +714,33 @@ class Body:
         self.flat += [(f"{what} {pointer}", flat) for what, (pointer, flat) in zip(("read", "write"), sides)]
         words = [self.stride(flat, "lane")[0] == n for _, flat in sides]
         kind, names = self.d.register(dtype, whole), [self.name(pointer, "w_") for pointer, _ in sides]
-        self.before.add(*(f"{kind} {name}[{n}];" for name in names))
+        self.before.add(*(f"{kind} {name}[{n * self.loop.abreast}];" for name in names))
         lines = []
-        for (pointer, flat), in_words, name in zip(sides, words, names):
+        for (pointer, flat), in_words in zip(sides, words):
             stride, align = self.stride(algebra.substitute(flat, lane=0, **{"vec" if in_words else "down": 0}), "down" if in_words else "vec")
             if words[0] == words[1] or stride is None or stride % whole or align % whole:
                 raise NotWide
-            at = [self._element(pointer, dtype, self.c(flat, **{**self._start, "down" if in_words else "vec": k})[0]) for k in range(n)]
-            lines.append([text.replace(f"({self.d.pointer}{self.d.types[dtype]} *)", f"({self.d.pointer}{kind} *)", 1) for text in at])
+            steps = [{"down" if in_words else "vec": k, **({"abreast": i} if self.loop.abreast > 1 else {})} for i in range(self.loop.abreast) for k in range(n)]
+            at = [self._element(pointer, dtype, self.c(flat, **{**self._start, **step})[0]) for step in steps]
+            found = [text.replace(f"({self.d.pointer}{self.d.types[dtype]} *)", f"({self.d.pointer}{kind} *)", 1) for text in at]
+            order = range(len(at)) if in_words else sorted(range(len(at)), key=lambda number: number % n)     # row by row
+            lines.append([(number, found[number]) for number in order])
+        pointer, flat = sides[0]
         if words[0]:
-            self._prefetch(sides[0][0], self.c(sides[0][1], **self._start)[0], dtype)
-        if self.loop.lead and not words[0]:     # as many lines have been read as positions were walked
+            self._prefetch(pointer, self.c(flat, **self._start)[0], dtype)
+        elif self.loop.burst:
+            for k in range(n):
+                self._prefetch(pointer, self.c(flat, **{**self._start, "vec": k})[0], dtype, self.loop.step // n)
+        elif self.loop.lead:    # as many lines have been read as positions were walked
             walked = self.loop.thread_map(root.shape.elements)
             for k in range(n):
                 at = self.c(walked, **{**self._start, "down": k})[0]
-                self.before.add(self.d.ahead("FAR", offset(sides[0][0], at), self.loop.lead, bits(dtype) // 8))
-        self.before.add(*(f"{names[0]}[{k}] = *{text};" for k, text in enumerate(lines[0])))
-        self.before.add(f"{self.helpers.weave(bits(dtype), n, words[0])}({names[1]}, {names[0]});")
-        self.after.add(*(f"{'STREAM' if self.loop.stream else 'STORE'}({names[1]}[{k}], {text});" for k, text in enumerate(lines[1])))
+                self.before.add(self.d.ahead("FAR", offset(pointer, at), self.loop.lead, bits(dtype) // 8))
+        self.before.add(*(f"{names[0]}[{number}] = *{text};" for number, text in lines[0]))
+        for number in range(0, n * self.loop.abreast, n):
+            to, of = (offset(name, str(number)) if number else name for name in reversed(names))
+            self.before.add(f"{self.helpers.weave(bits(dtype), n, words[0])}({to}, {of});")
+        self.after.add(*(f"{'STREAM' if self.loop.stream else 'STORE'}({names[1]}[{number}], {text});" for number, text in lines[1]))
 
     def store(self, root: Root) -> None:
         if self.moves and self.loop.woven > 1:

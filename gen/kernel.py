@@ -69,6 +69,7 @@ class Kernel:
     place: List[str] = field(default_factory=list)     # transpose, reduction: where a work-item stands
     parts: "Dict[str, Any]" = field(default_factory=dict)   # what else the hero's template prints
     each: "List[Kernel]" = field(default_factory=list)      # whose blocks it has, one after another (gen/concatenate.py)
+    other: "Optional[Kernel]" = None                         # the walk where SETT_BURSTS is 0, if that is not this one
 
     @property
     def threads(self) -> int:
@@ -111,10 +112,12 @@ class Kernel:
 
     @property
     def walks(self) -> "List[Kernel]":
-        """The kernels that it is made of, or itself."""
-        return self.each or [self]
+        """The kernels that it is made of, or itself and what it is elsewhere."""
+        return self.each or [self, *[self.other] * bool(self.other)]    # type: ignore[list-item]
 
     def uses(self, word: str) -> bool:
+        if self.other and self.other.uses(word):
+            return True
         lines = [self.guard, self.tail_guard, *(line for lines in self.ahead for line in lines), *self.before, *self.text, *self.after, *self.tail,
                  *self.place]
         return any(re.search(rf"\b{word}\b", line) for line in lines)

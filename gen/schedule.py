@@ -36,6 +36,7 @@ DEVICES: Dict[str, Device] = {d.name: d for d in (
     Device("sm_90", "cuda", False, 32, 16, 0, 132),
 )}
 WOVEN = 2048        # elements of a work-item
+UNIT = 512          # bytes whose rows are read and written whole, one after the other
 LEAD = 32768        # bytes; blocks of more than twice as many are left to the prefetchers of the processor
 DEFAULT = {"opencl": "pocl-cpu", "cuda": "sm_80", "c": "cpu"}
 
@@ -58,6 +59,7 @@ class Schedule:
     weave: the same with so many registers: neighbours in a 32-bit word are in as many.
     streams: equal parts that a work-item walks side by side. far, near: bytes ahead that lines are asked for, into the second level and the first.
     lead: bytes ahead of as many as the walk has read, where rows are read side by side, a block of rows after the other.
+    abreast: so many such steps are one, in which what belongs to a row is moved together.
     """
 
     threads: int = 1
@@ -76,10 +78,11 @@ class Schedule:
     far: int = 0
     near: int = 0
     lead: int = 0
+    abreast: int = 1
 
     @property
     def step(self) -> int:
-        return self.vec * self.lanes * self.down
+        return self.vec * self.lanes * self.down * self.abreast
 
     @property
     def woven(self) -> int:
@@ -103,12 +106,14 @@ class Loop(Schedule):
     table: the whole body is looked up by its 16-bit input.
     burst: steps whose loads are asked for together; of each of the streams in turn, so that more memory is in flight.
     row: elements after which a step ends (0: of all), where neighbours of the next row are elsewhere.
+    other: the same launch's walk for processors that fetch ahead by themselves what this one asks for in bursts.
     """
 
     blocked: bool = False
     burst: int = 0
     table: bool = False
     row: int = 0
+    other: "Optional[Loop]" = None
 
     def asks(self) -> "List[Tuple[str, int]]":
         return [("BURST_" + level, distance) for level, distance in super().asks()]
@@ -132,23 +137,26 @@ class Loop(Schedule):
         words += [word for word, on in (("paired", self.paired), (f"{self.weave} woven", self.weave > 1), ("streamed", self.stream), ("table", self.table)) if on]
         words += [f"prefetch {self.far}/{self.near} in bursts of {self.burst}"] if self.burst else []
         words += [f"prefetch {self.lead} after what is read"] if self.lead else []
+        words += [f"{self.abreast} abreast"] if self.abreast > 1 else []
+        words += [f"else ({self.other.text()})"] if self.other else []
         return ", ".join(words)
 
     def scalar(self) -> "Loop":
         """The same walk, one element at a time: the tail of a step."""
-        return replace(self, vec=self.step, lanes=1, down=1, paired=False, weave=1)
+        return replace(self, vec=self.step, lanes=1, down=1, abreast=1, paired=False, weave=1)
 
     def box(self, elements: int) -> "Dict[str, Tuple[int, int]]":
         """The bounds of the walk's variables, as launched."""
         found = {"th_x": self.threads, "bl_x": self.blocks(elements), "stream": self.streams, "chunk": self.chunks, "vec": self.vec,
-                 "down": self.down, "lane": self.lanes}
-        return {name: (0, size - 1) for name, size in found.items() if size > 1 or name not in ("stream", "chunk", "down", "lane")}
+                 "down": self.down, "abreast": self.abreast, "lane": self.lanes}
+        return {name: (0, size - 1) for name, size in found.items() if size > 1 or name not in ("stream", "chunk", "down", "abreast", "lane")}
 
     def thread_map(self, elements: int) -> str:
         """(th_x, bl_x)[(stream, chunk,) vec(, lane)] -> (position in the output's memory), as notation; the algebra simplifies it."""
         step, span, box = self.step, self.step * self.threads, self.box(elements)
         inner = f"lane * {self.woven} + vec" if self.woven > 1 and self.lanes > 1 else f"vec * {self.lanes} + lane" if self.lanes > 1 else "vec"
         inner += f" + down * {self.vec * self.lanes}" if self.down > 1 else ""
+        inner += f" + abreast * {self.step // self.abreast}" if self.abreast > 1 else ""
         th, chunk = (step * self.chunks, step) if self.blocked else (step, span)
         position = f"th_x * {th} + bl_x * {span * self.chunks} + {inner}" + (f" + chunk * {chunk}" if self.chunks > 1 else "")
         position += f" + stream * {elements // self.streams}" if self.streams > 1 else ""
@@ -185,8 +193,13 @@ def candidates(device: Device, elements: int, widths: Sequence[int], traffic: in
                 threads = 16 if elements >= step * chunks * 16 * 4 and device.language != "c" else 1
                 burst = min(8, chunks) if down > 1 and stream else 0      # words are read in order
                 streams = 4 if burst and elements % (4 * step * chunks * threads) == 0 else 1
-                found.append(Loop(threads, chunks, weave, 16, registers, blocked=True, weave=weave, stream=stream, moves=moved, streams=streams,
-                                  burst=burst, far=4096 if burst else 0, lead=LEAD if moved and stream and 0 < block <= 2 * LEAD else 0))
+                one = Loop(threads, chunks, weave, 16, registers, blocked=True, weave=weave, stream=stream, moves=moved, streams=streams,
+                           burst=burst, far=4096 if burst else 0, lead=LEAD if moved and stream and 0 < block <= 2 * LEAD else 0)
+                abreast = max(1, UNIT // (step * min(widths)))
+                most = chunks * streams // (4 * abreast)       # four streams, as much a work-item
+                if moved and stream and most and elements % (4 * abreast * step * most * threads) == 0 and 4 * abreast * most == chunks * streams:
+                    found.append(replace(one, chunks=most, abreast=abreast, streams=4, burst=1, far=4096 if down > 1 else 2048, lead=0, other=one))
+                found.append(one)
         for lanes, vec, paired in _wide_forms(widths) if device.lanes > 1 else ():
             step = lanes * vec
             chunks = _chunks(device, -(-elements // step), 64, 16 * device.units)

@@ -3827,11 +3827,11 @@ SETT_INLINE void settp_relayout_choose(settp_relayout_job *job) {
         }                                                                                                            \
   }
 /* A row of most tiles, at a length that the compiler knows. */
-SETTP_RELAYOUT_UNITS(lines_512, (void)ask, settp_relayout_lines(to, from, 512))
+SETTP_RELAYOUT_UNITS(lines_512, settp_relayout_ask(ask, 0), settp_relayout_lines(to, from, 512))
 SETTP_RELAYOUT_UNITS(asked_512, settp_relayout_ask_512(ask, 0, 1), settp_relayout_lines(to, from, 512))
 SETTP_RELAYOUT_UNITS(lines, settp_relayout_ask(ask, part), settp_relayout_lines(to, from, n))
 SETTP_RELAYOUT_UNITS(copy, settp_relayout_ask(ask, part), settp_relayout_copy(to, from, n, job->streams))
-SETTP_RELAYOUT_UNITS(scatter, (void)ask, settp_relayout_scatter(to, from, n, job->to_step, job->from_step, job->e))
+SETTP_RELAYOUT_UNITS(scatter, settp_relayout_ask(ask, 0), settp_relayout_scatter(to, from, n, job->to_step, job->from_step, job->e))
 #if SETTP_RELAYOUT_WIDE
 #define SETTP_RELAYOUT_UNITS_Z(name, z, rounds)                                                                      \
   SETTP_RELAYOUT_UNITS(zip_##z##_##name, settp_relayout_ask_rows(ask, row, asks, part),                              \
@@ -3845,7 +3845,7 @@ SETTP_RELAYOUT_UNITS(scatter, (void)ask, settp_relayout_scatter(to, from, n, job
                        settp_relayout_unzip_512_##name(to, from, row, z, rounds, 1))                                 \
   SETTP_RELAYOUT_UNITS(zip_short_##z##_##name, if (asks) settp_relayout_ask_512(ask, 0, 1),                          \
                        settp_relayout_zip_512_##name(to, from, row, z, rounds, 0))                                   \
-  SETTP_RELAYOUT_UNITS(unzip_short_##z##_##name, (void)ask,                                                          \
+  SETTP_RELAYOUT_UNITS(unzip_short_##z##_##name, settp_relayout_ask(ask, 0),                                                          \
                        settp_relayout_unzip_512_##name(to, from, row, z, rounds, 0))
 #define SETTP_RELAYOUT_UNITS_ZIP(name)                                                                               \
   SETTP_RELAYOUT_UNITS_Z(name, 2, 1)                                                                                 \
@@ -3858,7 +3858,7 @@ SETTP_RELAYOUT_UNITS_ZIP(u16)
 SETTP_RELAYOUT_UNITS_ZIP(u32)
 SETTP_RELAYOUT_UNITS_ZIP(u64)
 #define SETTP_RELAYOUT_UNITS_TILE(name)                                                                              \
-  SETTP_RELAYOUT_UNITS(name, (void)ask,                                                                              \
+  SETTP_RELAYOUT_UNITS(name, settp_relayout_ask(ask, 0),                                                                              \
                        settp_relayout_##name(to, from, job->source_row, job->row, job->ahead, streams))
 SETTP_RELAYOUT_UNITS_TILE(tile_n8)
 SETTP_RELAYOUT_UNITS_TILE(tile_n16)

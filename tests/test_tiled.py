@@ -25,6 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from drawn import BATCH, COUNT, ON, SEED, agree, device_or_skip, fusions, uncached  # noqa: E402
 from gen import algebra, build, hlo, run, tiled, tiles  # noqa: E402
 from gen.dialect import DIALECTS  # noqa: E402
+from gen.schedule import Loop  # noqa: E402
 
 TILINGS = Path(__file__).resolve().parent / "tilings"
 ALL = bool(os.environ.get("SETT_ALL"))
@@ -229,6 +230,24 @@ def test_schedules(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "padding of result 0" in made.text
 
 
+@pytest.mark.parametrize("bursts", [0, 1])
+def test_both_walks(bursts: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The walk of processors where bursts are asked for, and that of others, whichever this one is."""
+    uncached(monkeypatch)
+    monkeypatch.setattr(tiled, "LEAST", 1)
+    native = run.native()
+    monkeypatch.setattr(run, "native", lambda: (*native, f"-DSETT_BURSTS={bursts}"))
+    texts = {}
+    for n, (shape, tiles) in enumerate((("bf16[128,256]", "(8,128)(2,1)"), ("s8[256,512]", "(8,128)(4,1)"), ("u16[64,1024]", "(8,128)(2,1)"))):
+        texts[f"to{n}"] = f"e {{\n  p = {shape}{{1,0}} parameter(0)\n  ROOT c = {shape}{{1,0:T{tiles}}} copy(p)\n}}\n"
+        texts[f"from{n}"] = f"e {{\n  p = {shape}{{1,0:T{tiles}}} parameter(0)\n  ROOT c = {shape}{{1,0}} copy(p)\n}}\n"
+    for text in texts.values():
+        (fusion,) = fusions(text)
+        made = build.program(fusion, "c")
+        assert made.kernels[0].other and "if (SETT_BURSTS)" in made.text
+    agree(texts, "c", "cpu", tmp_path)
+
+
 @pytest.mark.parametrize("dtype,columns,block", [("bf16", 2048, 8192), ("bf16", 16384, 65536), ("bf16", 32768, 131072), ("s8", 8192, 32768)])
 @pytest.mark.parametrize("target", ["opencl", "c"])
 def test_rows_are_read_block_by_block(dtype: str, columns: int, block: int, target: str) -> None:
@@ -239,8 +258,9 @@ def test_rows_are_read_block_by_block(dtype: str, columns: int, block: int, targ
     shape = f"{dtype}[{elements // columns},{columns}]"
     (fusion,) = fusions(f"e {{\n  p = {shape}{{1,0}} parameter(0)\n  ROOT c = {shape}{{1,0:T(8,128)({4 // size},1)}} copy(p)\n}}\n")
     made = build.program(fusion, target)
-    kernel = made.kernels[0]
+    asking, kernel = made.kernels[0].walks
     loop, reads = kernel.loop, dict(kernel.accesses)["read p0"]
+    assert isinstance(asking.loop, Loop) and asking.loop.burst and (asking.blocks, asking.threads) == (kernel.blocks, kernel.threads)
     assert loop.lead == (0 if block > 65536 else 32768)
     assert ("PREFETCH_FAR(p0" in made.text) == (loop.lead > 0)
     walked, box, r = loop.thread_map(elements), loop.box(elements), random.Random(SEED)
