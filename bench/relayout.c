@@ -4,8 +4,8 @@
      relayout [THREADS [ROUNDS [CASE]]]     CASE: only those whose name holds this
 
    Everyone has a turn in each round, on the next of two pairs of buffers; a share is the median of the ratios of a round. A turn is a run on
-   the other pair and then the timed one: what is left in the caches is a contender's own (after plain stores half of a copy's lines are still
-   to be written, by whoever runs next). The last column is the share of the simplest copy that is fast: streaming stores that walk one place
+   the other pair and then the timed one: what is left in the caches is a contender's own (after plain stores many lines are still to be
+   written, by whoever runs next). The last column is the share of the simplest copy that is fast: streaming stores that walk one place
    in memory a thread.
    Every result is compared with the naive loop's. */
 #include "../gen/harness/copies.h"
