@@ -231,7 +231,7 @@ def kernel(d: Dialect, device: Device, helpers: Helpers, nest: Nest, excess: boo
             loops = loops[-1:]
         if at_index or any(e.instruction.opcode in hlo.CONTRACTIONS for e in nest.partition.entry.body.entries):    # neighbours are wanted side by side
             loops = [loop for loop in loops if not loop.paired]
-        loops = [replace(loop, threads=threads) for loop in loops] if threads else loops
+        loops = [replace(loop.other or loop, threads=threads) for loop in loops] if threads else loops
     for loop in loops:
         try:
             made = narrowest(helpers, lambda index_type, trial: (_table_kernel(d, trial, nest, loop, index_type, excess) if loop.paired else None) or

@@ -238,9 +238,9 @@ def test_both_walks(bursts: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     native = run.native()
     monkeypatch.setattr(run, "native", lambda: (*native, f"-DSETT_BURSTS={bursts}"))
     texts = {}
-    for n, (shape, tiles) in enumerate((("bf16[128,256]", "(8,128)(2,1)"), ("s8[256,512]", "(8,128)(4,1)"), ("u16[64,1024]", "(8,128)(2,1)"))):
-        texts[f"to{n}"] = f"e {{\n  p = {shape}{{1,0}} parameter(0)\n  ROOT c = {shape}{{1,0:T{tiles}}} copy(p)\n}}\n"
-        texts[f"from{n}"] = f"e {{\n  p = {shape}{{1,0:T{tiles}}} parameter(0)\n  ROOT c = {shape}{{1,0}} copy(p)\n}}\n"
+    for n, (shape, tiling) in enumerate((("bf16[128,256]", "(8,128)(2,1)"), ("s8[256,512]", "(8,128)(4,1)"), ("u16[64,1024]", "(8,128)(2,1)"))):
+        texts[f"to{n}"] = f"e {{\n  p = {shape}{{1,0}} parameter(0)\n  ROOT c = {shape}{{1,0:T{tiling}}} copy(p)\n}}\n"
+        texts[f"from{n}"] = f"e {{\n  p = {shape}{{1,0:T{tiling}}} parameter(0)\n  ROOT c = {shape}{{1,0}} copy(p)\n}}\n"
     for text in texts.values():
         (fusion,) = fusions(text)
         made = build.program(fusion, "c")
