@@ -118,7 +118,7 @@ def kernels(nest: Concatenate, make: "Callable[[Nest, int], Kernel]", d: Dialect
         return made
     threads = max(made, key=lambda k: k.nest.shape.elements).threads
     made = [k if k.threads == threads else make(k.nest, threads) for k in made]
-    made = [k.other or k for k in made]
+    made = [k.other or k for k in made]     # one walk a part
     reads: Dict[str, Shape] = {}
     writes: Dict[str, Shape] = {}
     for part in nest.parts:

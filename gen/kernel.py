@@ -113,7 +113,7 @@ class Kernel:
     @property
     def walks(self) -> "List[Kernel]":
         """The kernels that it is made of, or itself and what it is elsewhere."""
-        return self.each or [self, *[self.other] * bool(self.other)]    # type: ignore[list-item]
+        return self.each or [one for one in (self, self.other) if one]
 
     def uses(self, word: str) -> bool:
         if self.other and self.other.uses(word):

@@ -3845,7 +3845,7 @@ SETTP_RELAYOUT_UNITS(scatter, settp_relayout_ask(ask, 0), settp_relayout_scatter
                        settp_relayout_unzip_512_##name(to, from, row, z, rounds, 1))                                 \
   SETTP_RELAYOUT_UNITS(zip_short_##z##_##name, if (asks) settp_relayout_ask_512(ask, 0, 1),                          \
                        settp_relayout_zip_512_##name(to, from, row, z, rounds, 0))                                   \
-  SETTP_RELAYOUT_UNITS(unzip_short_##z##_##name, settp_relayout_ask(ask, 0),                                                          \
+  SETTP_RELAYOUT_UNITS(unzip_short_##z##_##name, settp_relayout_ask(ask, 0),                                         \
                        settp_relayout_unzip_512_##name(to, from, row, z, rounds, 0))
 #define SETTP_RELAYOUT_UNITS_ZIP(name)                                                                               \
   SETTP_RELAYOUT_UNITS_Z(name, 2, 1)                                                                                 \
@@ -3858,7 +3858,7 @@ SETTP_RELAYOUT_UNITS_ZIP(u16)
 SETTP_RELAYOUT_UNITS_ZIP(u32)
 SETTP_RELAYOUT_UNITS_ZIP(u64)
 #define SETTP_RELAYOUT_UNITS_TILE(name)                                                                              \
-  SETTP_RELAYOUT_UNITS(name, settp_relayout_ask(ask, 0),                                                                              \
+  SETTP_RELAYOUT_UNITS(name, settp_relayout_ask(ask, 0),                                                             \
                        settp_relayout_##name(to, from, job->source_row, job->row, job->ahead, streams))
 SETTP_RELAYOUT_UNITS_TILE(tile_n8)
 SETTP_RELAYOUT_UNITS_TILE(tile_n16)
@@ -3890,18 +3890,18 @@ SETTP_RELAYOUT_UNITS_TILE(tile_u64)
 SETT_INLINE void settp_relayout_odd_units(const settp_relayout_job *job, int64_t from_at, int64_t to_at) {
   const sett_relayout_plan *plan = job->plan;
   int64_t i, j, k, l;
-  for (l = 0; l < job->inner[2].n; ++l, from_at += job->inner[2].from, to_at += job->inner[2].to)
-  for (j = 0; j < job->inner[1].n; ++j)
-    for (i = 0; i < job->inner[0].n; ++i) {
-      int64_t from = from_at + j * job->inner[1].from + i * job->inner[0].from;
-      int64_t to = to_at + j * job->inner[1].to + i * job->inner[0].to;
-      if (job->kind == SETTP_RELAYOUT_FILL) settp_relayout_fill(plan, job->destination, to, job->n);
-      else if (job->kind == SETTP_RELAYOUT_BITS)
-        settp_relayout_bits(job->destination, to, job->source, from, job->n);
-      else
-        for (k = 0; k < job->n; ++k)
-          settp_relayout_element(plan, job->destination, to + k * job->to_step, job->source, from + k * job->from_step);
-    }
+  for (l = 0; l < job->inner[2].n; ++l, from_at += job->inner[2].from, to_at += job->inner[2].to) /* as in settp_relayout_units_NAME */
+    for (j = 0; j < job->inner[1].n; ++j)
+      for (i = 0; i < job->inner[0].n; ++i) {
+        int64_t from = from_at + j * job->inner[1].from + i * job->inner[0].from;
+        int64_t to = to_at + j * job->inner[1].to + i * job->inner[0].to;
+        if (job->kind == SETTP_RELAYOUT_FILL) settp_relayout_fill(plan, job->destination, to, job->n);
+        else if (job->kind == SETTP_RELAYOUT_BITS)
+          settp_relayout_bits(job->destination, to, job->source, from, job->n);
+        else
+          for (k = 0; k < job->n; ++k)
+            settp_relayout_element(plan, job->destination, to + k * job->to_step, job->source, from + k * job->from_step);
+      }
 }
 
 /* All units of the inner loops. */
@@ -4272,6 +4272,7 @@ SETT_INLINE void sett_relayout_run(const sett_relayout_plan *plan, const void *s
   job.destination = (unsigned char *)destination;
   job.ahead = job.lead = 0;
   job.asks = 0;
+  job.unit = 0;
   for (; first < last; ++first) {
     if (plan->walks) settp_relayout_slowly(&job, first);
     else settp_relayout_piece_of(&job, first);
