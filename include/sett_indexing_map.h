@@ -55,9 +55,9 @@ THE NORMAL FORM
     R2  L, or B, lies in [c * v, c * v + c - 1]:  the quotient is v
     R3  g divides c and all coefficients:  Q(g * B + k, c) = Q(B + floor(k / g), c / g)
     R4  B + k * c * x for k = 1 or -1 and one atom x lies in [c * v, c * v + c - 1]:  Q(B, c) = v - k * x
-    R6  what is known is looked up, also turned around: Q(B, c) = -Q(c - 1 - B, c)
-    R7  g divides c, B = g * A + R:  Q(B, c) = Q(A + Q(R, g), c / g), taken when it is cheaper
-    R8  B = A + s * Q(F, m), s = 1 or -1:  Q(B, c) = Q(m * A + F, m * c) or Q(m * A - F + m - 1, m * c), taken when known or cheaper; all are names of the result
+    R6  what is known is looked up; where B has a number that is not positive, or a constant, also turned around: Q(B, c) = -Q(c - 1 - B, c)
+    R7  g divides c, B = g * A + R:  Q(B, c) = Q(A + Q(R, g), c / g), taken when it is cheaper; while Q(R, g) is only tried, R7 and R8 rest
+    R8  B = A + s * Q(F, m), s = 1 or -1:  Q(B, c) = Q(m * A + F, m * c) or Q(m * A - F + m - 1, m * c), taken when known or cheaper
     R11 Q(L, c) = A + q: q has the further name Q(L - c * A, c); and where a divides b and both are known, Q(F, b) = Q(Q(F, a), b / a)
     R12 a known form x with L - c * (k * x + n) in [0, c - 1]:  Q(L, c) = k * x + n
   Any form (settp_same_values):
@@ -1929,7 +1929,7 @@ enum { SETTP_SAMPLES = 8, SETTP_MORE = 24 };
  * fail; values that R14 computes for one result. */
 enum {
   SETTP_NONE = -1, SETTP_DEPTH_MAX = 250, SETTP_FORMS_MAX = 10, SETTP_CALLS_MAX = 20000, SETTP_LOOK_DEPTH = 4, SETTP_LOOKS_MAX = 20, SETTP_PRINTS_MAX = 500,
-  SETTP_PROOF_DEPTH = 6, SETTP_PROOFS_MAX = 64, SETTP_POINTS_MAX = 1 << 17, SETTP_LINS_MAX = 2000, SETTP_WORK_MAX = 24000, SETTP_CROSSES_MAX = 1000,
+  SETTP_PROOF_DEPTH = 6, SETTP_PROOFS_MAX = 64, SETTP_POINTS_MAX = 1 << 17, SETTP_LINS_MAX = 2000, SETTP_WORK_MAX = 24000, SETTP_CROSSES_MAX = 20,
   SETTP_FAILURES_MAX = 100, SETTP_OWN_POINTS_MAX = 1 << 20
 };
 enum { SETTP_ATOM_VAR, SETTP_ATOM_QUOTIENT, SETTP_ATOM_OTHER };
@@ -2015,7 +2015,7 @@ typedef struct settp_engine {
   int variables;
   int32_t lin_limit; /* beyond it searches stop: a small arena means a less simple result, not a failure */
   int error;       /* FULL, DEEP: sticky. Overflow of a rule only makes that rule not apply */
-  int32_t calls, nest, depth, looks, look_end; /* quotients asked, their nesting; nesting and number of intervals */
+  int32_t calls, nest, tried, depth, looks, look_end; /* quotients asked, their nesting, of it what is only tried; nesting and number of intervals */
   settp_known *fact; /* facts from constraints, used for results only */
   int facts, fact_room;
   int32_t prints;    /* forms printed */
@@ -3025,7 +3025,31 @@ SETT_INLINE int settp_cheaper(settp_cost a, settp_cost b) {
   return a.count < b.count;
 }
 
+/* Of a form of cost a and a new quotient of one of cost b. */
+SETT_INLINE settp_cost settp_cost_plus(settp_cost a, settp_cost b) {
+  if (a.depth <= b.depth) {
+    a.depth = b.depth + 1;
+    a.deepest = 1;
+  } else {
+    a.deepest += a.depth == b.depth + 1;
+  }
+  a.weight = settp_sat_add(a.weight, settp_sat_add(b.weight, 1));
+  ++a.count;
+  return a;
+}
+
 SETT_INLINE int settp_simpler(settp_cost a, settp_cost b) { return settp_cheaper(a, b) || (!settp_cheaper(b, a) && a.plain < b.plain); }
+
+SETT_INLINE int settp_all_positive_terms(const settp_term *t, int32_t count) {
+  int32_t i;
+  for (i = 0; i < count; ++i)
+    if (t[i].k < 0) return 0;
+  return 1;
+}
+
+SETT_INLINE int settp_all_positive(const settp_engine *e, int32_t l) {
+  return e->lin[l].constant >= 0 && settp_all_positive_terms(e->term + e->lin[l].first, e->lin[l].count);
+}
 
 /* Reduces floor(l / c) to add + floor(key / *c): R1 and R3. */
 SETT_INLINE int settp_key(settp_engine *e, int32_t l, int64_t *c, int32_t *add, int32_t *key) {
@@ -3262,6 +3286,7 @@ SETT_INLINE void settp_record(settp_engine *e, int32_t l, int64_t c, int32_t val
 }
 
 SETT_INLINE int32_t settp_divide(settp_engine *e, int32_t l, int64_t c);
+SETT_INLINE int32_t settp_alike_find(settp_engine *e, int32_t l, int64_t c);
 
 /* Adds g to a list of divisors, greatest first, each once. */
 SETT_INLINE void settp_divisor(int64_t *list, int *count, int room, int64_t g, int64_t c) {
@@ -3305,8 +3330,13 @@ SETT_INLINE int32_t settp_split(settp_engine *e, int32_t b, int64_t c) {
       if (!pass) { /* the lower digits vanish */
         if (!settp_one_period(e, r, g, &one)) continue;
         q = settp_lin_constant(e, one);
-      } else {
+      } else if (settp_cheaper(settp_cost_plus(settp_lin_cost(e, a), settp_lin_cost(e, r)), cost)) { /* also where it becomes a new atom */
+        ++e->tried;
         q = settp_divide(e, r, g);
+        --e->tried;
+      } else {
+        q = settp_quotient_known(e, r, g);
+        if (q < 0) q = settp_alike_find(e, r, g);
       }
       a = settp_lin_mix(e, a, 1, q, 1, 0);
       if (a >= 0 && settp_cheaper(settp_lin_cost(e, a), cost)) return settp_divide(e, a, c / g);
@@ -3318,7 +3348,7 @@ SETT_INLINE int32_t settp_value_known(settp_engine *e, int32_t key, int64_t c, i
   settp_memo *m = settp_memo_find(e, key, c);
   int32_t flipped;
   if (m && m->value >= 0) return settp_lin_mix(e, m->value, 1, add, 1, 0);
-  flipped = settp_lin_scale(e, key, -1, c - 1); /* R6: floor(b / c) = -floor((c - 1 - b) / c) */
+  flipped = !e->lin[key].constant && settp_all_positive(e, key) ? SETTP_NONE : settp_lin_scale(e, key, -1, c - 1); /* R6: floor(b / c) = -floor((c - 1 - b) / c) */
   if (flipped >= 0) {
     int32_t more = 0, turned = 0;
     int64_t d = c;
@@ -3329,10 +3359,11 @@ SETT_INLINE int32_t settp_value_known(settp_engine *e, int32_t key, int64_t c, i
   return SETTP_NONE;
 }
 
-/* R8: merges a quotient of coefficient 1 or -1 into the dividend. SETTP_NONE: nothing is known or cheaper; the candidates are left in list. */
-SETT_INLINE int32_t settp_merge(settp_engine *e, int32_t b, int64_t c, settp_memo *list, int32_t *count, int32_t room) {
+/* R8: merges a quotient of coefficient 1 or -1 into the dividend. SETTP_NONE: nothing is known or cheaper. */
+SETT_INLINE int32_t settp_merge(settp_engine *e, int32_t b, int64_t c) {
   settp_cost best_cost = settp_lin_cost(e, b);
-  int32_t i, f, best = SETTP_NONE, sign;
+  int32_t i, f, best = SETTP_NONE, best_add = 0, sign;
+  int64_t best_c = 0;
   for (i = 0; i < e->lin[b].count; ++i) {
     settp_term t = e->term[e->lin[b].first + i];
     if (e->atom[t.atom].kind != SETTP_ATOM_QUOTIENT || (t.k != 1 && t.k != -1)) continue;
@@ -3353,25 +3384,17 @@ SETT_INLINE int32_t settp_merge(settp_engine *e, int32_t b, int64_t c, settp_mem
         if (!e->lin[key].count) return add; /* floor(constant / d) = 0 */
         k = settp_value_known(e, key, d, add);
         if (k >= 0) return k;
-        if (*count < room) {
-          list[*count].lin = key;
-          list[*count].c = d;
-          list[*count].value = add;
-          ++*count;
-        }
         cost = settp_lin_cost(e, key);
         if (settp_cheaper(cost, best_cost)) {
           best_cost = cost;
-          best = *count - 1;
+          best = key;
+          best_c = d;
+          best_add = add;
         }
       }
     }
   }
-  if (best >= 0) {
-    int32_t value = settp_divide(e, list[best].lin, list[best].c);
-    return settp_lin_mix(e, value, 1, list[best].value, 1, 0);
-  }
-  return SETTP_NONE;
+  return best < 0 ? SETTP_NONE : settp_lin_mix(e, settp_divide(e, best, best_c), 1, best_add, 1, 0);
 }
 
 /* R12: at the samples floor(l / c) is k * x + n for a form x that is known. It is so everywhere if l - c * (k * x + n) lies in [0, c - 1]. */
@@ -3431,9 +3454,7 @@ SETT_INLINE int32_t settp_same_values(settp_engine *e, int32_t l) {
 
 /* floor(b / c) of a reduced key that no range decides. */
 SETT_INLINE int32_t settp_divide_key(settp_engine *e, int32_t b, int64_t c) {
-  enum { ROOM = 24 };
-  settp_memo list[ROOM];
-  int32_t value = SETTP_NONE, count = 0, i;
+  int32_t value = SETTP_NONE, i;
   int64_t one;
   settp_memo *m = settp_memo_find(e, b, c);
   if (m && m->value >= 0) return m->value;
@@ -3456,25 +3477,16 @@ SETT_INLINE int32_t settp_divide_key(settp_engine *e, int32_t b, int64_t c) {
     }
     value = settp_value_known(e, b, c, settp_lin_constant(e, 0));
   }
-  if (value < 0 && !m && e->nest < 24 && e->lins < e->lin_limit && e->calls < SETTP_CALLS_MAX) {
+  if (value < 0 && !m && !e->tried && e->nest < 24 && e->lins < e->lin_limit && e->calls < SETTP_CALLS_MAX) {
     settp_memo_set(e, b, c, SETTP_NONE);
     ++e->nest;
     value = settp_split(e, b, c);
-    if (value < 0) value = settp_merge(e, b, c, list, &count, ROOM);
+    if (value < 0) value = settp_merge(e, b, c);
     --e->nest;
   }
   if (value < 0) value = settp_lin_atom(e, settp_atom_quotient(e, b, c), 1, 0);
   if (value < 0) return SETTP_NONE;
   settp_memo_set(e, b, c, value);
-  for (i = 0; i < count; ++i) { /* further names of the result: floor(b / c) = list.value + floor(list.lin / list.c) */
-    int32_t alias;
-    m = settp_memo_find(e, list[i].lin, list[i].c);
-    if (m) continue;
-    alias = settp_lin_mix(e, value, 1, list[i].value, -1, 0);
-    if (alias < 0) continue;
-    settp_memo_set(e, list[i].lin, list[i].c, alias);
-    settp_record(e, list[i].lin, list[i].c, alias);
-  }
   return value;
 }
 
@@ -3498,7 +3510,7 @@ SETT_INLINE int32_t settp_divide(settp_engine *e, int32_t l, int64_t c) {
   d = c;
   if (!settp_key(e, l, &d, &add, &key)) return SETTP_NONE;
   if (!e->lin[key].count) value = add;
-  else if (calls_left && settp_one_period(e, key, d, &one)) value = settp_lin_scale(e, add, 1, one);
+  else if (calls_left && (key != l || d != c) && settp_one_period(e, key, d, &one)) value = settp_lin_scale(e, add, 1, one);
   else value = settp_lin_mix(e, add, 1, settp_divide_key(e, key, d), 1, 0);
   if (value < 0) return SETTP_NONE;
   if (e->atoms > atoms && calls_left && key != l) { /* before a new atom is used */
@@ -3536,7 +3548,7 @@ SETT_INLINE int settp_engine_start(settp_engine *e, sett_map_arena *arena, const
   e->error = 0;
   room = (arena->top - settp_low(arena)) / 1536;
   e->lin_limit = (int32_t)(room < (size_t)SETTP_LINS_MAX ? room : (size_t)SETTP_LINS_MAX);
-  e->calls = e->nest = e->depth = e->looks = e->look_end = 0;
+  e->calls = e->nest = e->tried = e->depth = e->looks = e->look_end = 0;
   e->fact = NULL;
   e->facts = 0;
   while (buckets < 65536 && buckets < nodes * 4) buckets *= 2;
@@ -3797,17 +3809,6 @@ SETT_INLINE int settp_form_lighter(const settp_engine *e, int32_t lin, int32_t q
   return 1;
 }
 
-SETT_INLINE int settp_all_positive_terms(const settp_term *t, int32_t count) {
-  int32_t i;
-  for (i = 0; i < count; ++i)
-    if (t[i].k < 0) return 0;
-  return 1;
-}
-
-SETT_INLINE int settp_all_positive(const settp_engine *e, int32_t l) {
-  return e->lin[l].constant >= 0 && settp_all_positive_terms(e->term + e->lin[l].first, e->lin[l].count);
-}
-
 SETT_INLINE int settp_no_worse_than_minus_one(const settp_engine *e, int32_t l) {
   int32_t i;
   for (i = 0; i < e->lin[l].count; ++i)
@@ -3959,19 +3960,21 @@ SETT_INLINE void settp_find_digits(settp_engine *e, int32_t l) {
         x.k = q.k < 0 ? x.k / s : -(x.k / s);
         e->term[e->terms + n++] = x;
       }
-      f = settp_lin_make(e, 0, n);
       m = (q.k < 0 ? -q.k : q.k) / s;
-      w = settp_lin_plus(e, f, q.atom, -m);
-      if (f < 0 || w < 0) continue;
-      if (e->sampled) {
-        const int64_t *x = settp_lin_at(e, w);
-        int64_t lo = x[0], hi = x[0];
-        for (k = 1; k < SETTP_SAMPLES; ++k) {
+      if (e->sampled) { /* F - m * q, before there is such a form */
+        int64_t x[SETTP_SAMPLES], lo, hi;
+        settp_row_start(x, 0);
+        settp_row_add(x, e->atom[q.atom].at, -m);
+        for (k = 0; k < n; ++k) settp_row_add(x, e->atom[e->term[e->terms + k].atom].at, e->term[e->terms + k].k);
+        for (lo = hi = x[0], k = 1; k < SETTP_SAMPLES; ++k) {
           if (x[k] < lo) lo = x[k];
           if (x[k] > hi) hi = x[k];
         }
         if ((uint64_t)hi - (uint64_t)lo >= (uint64_t)m) continue;
       }
+      f = settp_lin_make(e, 0, n);
+      w = settp_lin_plus(e, f, q.atom, -m);
+      if (f < 0 || w < 0) continue;
       if (settp_prove(e, w, 0, m - 1)) {
         settp_atom_name(e, q.atom, f, m);
         continue;

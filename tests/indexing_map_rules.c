@@ -254,7 +254,7 @@ static const struct row {
      "(d0, d1) -> ((d1 + (d0 floordiv 5) * 5) floordiv 12), " BOX, "(d0, d1) -> (((d0 floordiv 5) * 5 + d1) floordiv 12), " BOX},
     {R8, "(d0) -> ((7 - d0 floordiv 5) floordiv 12), domain: d0 in [-99, 99]", "(d0) -> (-((d0 + 20) floordiv 60)), domain: d0 in [-99, 99]", NULL, NULL},
     {R8, "(d0) -> (((d0 mod 12) floordiv 6 + 3) floordiv 4), " D0, "(d0) -> ((d0 floordiv 6) mod 2), " D0,
-     "(d0) -> (((d0 mod 12) floordiv 5 + 3) floordiv 4), " D0, "(d0) -> ((d0 mod 12 + 5) floordiv 10), " D0},
+     "(d0) -> (((d0 mod 12) floordiv 5 + 3) floordiv 4), " D0, "(d0) -> ((d0 mod 12 + 15) floordiv 20), " D0},
     {R11, "(d0) -> ((d0 * 10) mod 6), " D0, "(d0) -> ((d0 * 4) mod 6), " D0, NULL, NULL},
     {R11, "(d0) -> (d0 floordiv 12 + (d0 mod 10) floordiv 2), domain: d0 in [0, 15]",
      "(d0) -> ((d0 floordiv 2) mod 5 + d0 floordiv 12), domain: d0 in [0, 15]",
