@@ -3303,6 +3303,15 @@ SETT_INLINE void settp_divisor(int64_t *list, int *count, int room, int64_t g, i
   ++*count;
 }
 
+/* Whether at the samples floor(r / g) may be one number for the rest r of b by g, which need not be made for it. */
+SETT_INLINE int settp_rest_one_period(const settp_engine *e, int32_t b, int64_t g) {
+  const settp_term *t = e->term + e->lin[b].first, *end = t + e->lin[b].count;
+  int64_t v[SETTP_SAMPLES];
+  settp_row_start(v, settp_mod(e->lin[b].constant, g));
+  for (; t < end; ++t) settp_row_add(v, e->atom[t->atom].at, settp_residue(t->k, g));
+  return settp_at_one_period(e, v, v, 0, g);
+}
+
 /* R7: a lower digit base g that makes the rest cheaper; g are the common divisors of c and one or two coefficients, and of c and what such a coefficient
  * is the multiple of a divisor for. SETTP_NONE: no g does. */
 SETT_INLINE int32_t settp_split(settp_engine *e, int32_t b, int64_t c) {
@@ -3325,7 +3334,7 @@ SETT_INLINE int32_t settp_split(settp_engine *e, int32_t b, int64_t c) {
       int32_t a = 0, r = 0, q, hit = 0;
       g = list[n];
       for (i = 0; i < e->lin[b].count && !hit; ++i) hit = settp_residue(e->term[e->lin[b].first + i].k, g) != e->term[e->lin[b].first + i].k;
-      if (!hit) continue;
+      if (!hit || (!pass && !settp_rest_one_period(e, b, g))) continue;
       if (!settp_lin_extract(e, b, g, &a, &r)) return SETTP_NONE;
       if (!pass) { /* the lower digits vanish */
         if (!settp_one_period(e, r, g, &one)) continue;
@@ -4017,15 +4026,20 @@ SETT_INLINE int32_t settp_fold_mod(settp_engine *e, int32_t l, settp_part *part)
     for (f = e->atom[q.atom].form; f >= 0; f = e->form[f].next) {
       settp_form form = e->form[f];
       int64_t t = -(q.k / form.c), constant = 0, tm;
+      int32_t own[2];
+      int turns;
       if (best >= 0 && !settp_print_searches(e)) break;
       if (q.k % form.c || !settp_form_lighter(e, form.lin, q.atom) || !settp_lin_shares(e, form.lin, l) || settp_mul(t, form.c, &tm)) continue;
+      turns = !settp_all_positive(e, form.lin);
+      for (turned = 0; turned <= turns; ++turned) own[turned] = settp_mod_estimate(e, form.lin, form.c, turned) + ((turned ? -t : t) == 1 ? 0 : 2);
+      if (own[0] > best_nodes && (!turns || own[1] > best_nodes)) continue;
       n = settp_terms_add(e, settp_terms_mix(e, l, 1, form.lin, -t, &constant), q.atom, tm);
       if (n < 0) continue;
       first = e->terms;
       e->terms += n; /* the estimates may print: the terms are kept from it */
-      for (turned = 0; turned <= !settp_all_positive(e, form.lin); ++turned) {
+      for (turned = 0; turned <= turns; ++turned) {
         int64_t k = turned ? -t : t, c = constant;
-        int32_t nodes = settp_mod_estimate(e, form.lin, form.c, turned) + (k == 1 ? 0 : 2);
+        int32_t nodes = own[turned];
         int positive;
         if (turned && settp_add(c, tm - t, &c)) continue;
         left = settp_terms_estimate(e, first, n, c);
@@ -4057,48 +4071,51 @@ SETT_INLINE int32_t settp_fold_mod(settp_engine *e, int32_t l, settp_part *part)
   return best_turned && !settp_mul(best_t, m - 1, &up) ? settp_lin_scale(e, left, 1, up) : left;
 }
 
-/* Whether term t = k * x moves into a quotient of that form and coefficient k: *x is what it becomes. */
-SETT_INLINE int settp_absorbs(const settp_engine *e, settp_form form, int64_t k, int quotients, uint64_t support, settp_term t, int64_t *x) {
-  if (!settp_lin_coefficient(e, form.lin, t.atom) && !(quotients && e->atom[t.atom].kind == SETTP_ATOM_QUOTIENT && !(e->atom[t.atom].support & ~support))) return 0;
-  return t.k % k == 0 && !settp_mul(t.k / k, form.c, x);
+/* The terms of a, bit i for term i, that move into a quotient of that form and coefficient k: moves[0] those that stand in the form and that k divides,
+ * moves[1] also quotients of the form's variables. None where a has more terms than bits. */
+SETT_INLINE void settp_absorbs(const settp_engine *e, int32_t a, settp_form form, int64_t k, uint64_t *moves) {
+  const settp_term *s = e->term + e->lin[form.lin].first, *end = s + e->lin[form.lin].count, *t = e->term + e->lin[a].first;
+  uint64_t support = settp_lin_support(e, form.lin);
+  int32_t i, count = e->lin[a].count;
+  int64_t x;
+  moves[0] = moves[1] = 0;
+  for (i = 0; i < count && count <= 64; ++i, ++t) {
+    int stands;
+    while (s < end && s->atom < t->atom) ++s;
+    stands = s < end && s->atom == t->atom;
+    if (!stands && (e->atom[t->atom].kind != SETTP_ATOM_QUOTIENT || (e->atom[t->atom].support & ~support))) continue;
+    if (t->k % k || settp_mul(t->k / k, form.c, &x)) continue;
+    moves[0] |= (uint64_t)stands << i;
+    moves[1] |= (uint64_t)1 << i;
+  }
 }
 
-/* Moves the terms of rest that stand in form, or all quotients of the same variables, and the constant, into inner = +-form as far as k divides them;
- * how many moved, or SETTP_NONE. */
-SETT_INLINE int32_t settp_absorb(settp_engine *e, settp_form form, int64_t k, int quotients, int32_t *inner, int32_t *rest) {
-  uint64_t support = quotients ? settp_lin_support(e, form.lin) : 0, moves = 0;
-  int32_t j, moved = 0, n, pass, count = e->lin[*rest].count, own = e->lin[*inner].count, made[2];
-  int64_t x = 0, constant = e->lin[*rest].constant, up = 0;
-  int whole = constant && constant % k == 0 && !settp_mul(constant / k, form.c, &up) && !settp_add(e->lin[*inner].constant, up, &up);
-  for (j = 0; j < count; ++j)
-    if (settp_absorbs(e, form, k, quotients, support, e->term[e->lin[*rest].first + j], &x)) {
-      moves |= (uint64_t)1 << (j & 63);
-      ++moved;
-    }
-  if (!moved && !whole) return 0;
+/* Moves these terms of rest, and its constant where k divides it, into inner, which is form or form turned around; 0: a number is too large. */
+SETT_INLINE int settp_absorb(settp_engine *e, int64_t c, int64_t k, uint64_t moves, int32_t *inner, int32_t *rest) {
+  int32_t j, n, pass, count = e->lin[*rest].count, own = e->lin[*inner].count, made[2];
+  int64_t constant = e->lin[*rest].constant, up = 0;
+  int whole = constant && constant % k == 0 && !settp_mul(constant / k, c, &up) && !settp_add(e->lin[*inner].constant, up, &up);
   for (pass = 0; pass < 2; ++pass) {
-    if (!SETTP_ROOM(e, term, terms, term_room, count + own)) return SETTP_NONE;
+    if (!SETTP_ROOM(e, term, terms, term_room, count + own)) return 0;
     n = pass ? 0 : settp_terms_copy(e, *inner);
     for (j = 0; j < count && n >= 0; ++j) {
       settp_term t = e->term[e->lin[*rest].first + j];
-      int goes = (moves >> (j & 63) & 1) && (count <= 64 || settp_absorbs(e, form, k, quotients, support, t, &x));
-      if (goes != pass) n = settp_terms_add(e, n, t.atom, pass ? t.k : t.k / k * form.c);
+      if ((int)(moves >> (j & 63) & 1) != pass) n = settp_terms_add(e, n, t.atom, pass ? t.k : t.k / k * c);
     }
-    if (n < 0) return SETTP_NONE;
+    if (n < 0) return 0;
     made[pass] = settp_lin_make(e, pass ? (whole ? 0 : constant) : whole ? up : e->lin[*inner].constant, n);
-    if (made[pass] < 0) return SETTP_NONE;
+    if (made[pass] < 0) return 0;
   }
   *inner = made[0];
   *rest = made[1];
-  return moved + whole;
+  return 1;
 }
 
 /* P4: the heaviest quotient of l with the terms it can take in; the form that is left. A form with a negative coefficient is tried turned around, too. */
 SETT_INLINE int32_t settp_fold_quotient(settp_engine *e, int32_t l, settp_part *part) {
   int32_t i, f, heavy = SETTP_NONE, best = SETTP_NONE, best_f = 0, best_nodes = 0, name = SETTP_NONE, flip, absorb, alone;
   int64_t best_c = 0, best_k = 0, k0 = 0;
-  int32_t first = 0;
-  int best_positive = 0;
+  int best_positive = 0, whole;
   for (i = 0; i < e->lin[l].count; ++i) {
     settp_term t = e->term[e->lin[l].first + i];
     if (e->atom[t.atom].kind == SETTP_ATOM_QUOTIENT && (heavy < 0 || e->atom[t.atom].weight > e->atom[heavy].weight ||
@@ -4110,18 +4127,22 @@ SETT_INLINE int32_t settp_fold_quotient(settp_engine *e, int32_t l, settp_part *
   if (heavy < 0 || k0 == INT64_MIN) return SETTP_NONE;
   alone = settp_lin_plus(e, l, heavy, -k0);
   if (alone < 0) return SETTP_NONE;
+  whole = e->lin[alone].constant && e->lin[alone].constant % k0 == 0;
   for (f = e->atom[heavy].form; f >= 0; f = e->form[f].next) {
     settp_form form = e->form[f];
     int flips = !settp_all_positive(e, form.lin);
+    uint64_t moves[3];
     if (!settp_form_lighter(e, form.lin, heavy) || (best >= 0 && !settp_print_searches(e))) continue;
+    moves[0] = 0;
+    settp_absorbs(e, alone, form, k0, moves + 1);
     for (flip = 0; flip <= flips; ++flip)
       for (absorb = 0; absorb < 3; ++absorb) {
         int64_t k = flip ? -k0 : k0;
-        int32_t inner = flip ? settp_lin_scale(e, form.lin, -1, form.c - 1) : form.lin, rest = alone, nodes, left;
+        int32_t inner, rest = alone, nodes, left;
         int positive;
-        int32_t moved = inner >= 0 && absorb ? settp_absorb(e, form, k, absorb - 1, &inner, &rest) : 0;
-        if (absorb == 1) first = moved;
-        if (inner < 0 || (absorb && moved < 1) || (absorb == 2 && moved == first) || !e->lin[inner].count) continue;
+        if (absorb && ((!moves[absorb] && !whole) || (absorb == 2 && moves[2] == moves[1]))) continue;
+        inner = flip ? settp_lin_scale(e, form.lin, -1, form.c - 1) : form.lin;
+        if (inner < 0 || (absorb && !settp_absorb(e, form.c, k, moves[absorb], &inner, &rest)) || !e->lin[inner].count) continue;
         nodes = settp_estimate(e, inner);
         left = settp_estimate(e, rest);
         nodes += 2 + (k == 1 ? 0 : 2) + left + (left ? 1 : 0);
