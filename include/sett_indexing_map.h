@@ -1969,6 +1969,7 @@ typedef struct settp_atom {
   int32_t kind, op;    /* op: of SETTP_ATOM_OTHER */
   int32_t a, b;        /* linear forms; a: the variable's number */
   int32_t depth, next;
+  int32_t own;         /* the form that is this atom alone, SETTP_NONE: not made yet */
   uint32_t hash;
   int32_t form, forms; /* list of names, newest first, and their number */
   uint32_t expr;       /* memo of its print, when nodes > 0 */
@@ -2153,9 +2154,14 @@ SETT_INLINE int32_t settp_lin_make(settp_engine *e, int64_t constant, int32_t co
   return e->lins++;
 }
 
-SETT_INLINE int32_t settp_lin_constant(settp_engine *e, int64_t value) { return settp_lin_make(e, value, 0); }
+SETT_INLINE int32_t settp_lin_constant(settp_engine *e, int64_t value) {
+  if (value) return settp_lin_make(e, value, 0);
+  if (e->zero < 0) e->zero = settp_lin_make(e, 0, 0);
+  return e->zero;
+}
 
 SETT_INLINE int32_t settp_lin_atom(settp_engine *e, int32_t atom, int64_t k, int64_t constant) {
+  if (atom >= 0 && k == 1 && !constant && e->atom[atom].own >= 0) return e->atom[atom].own;
   if (atom < 0 || !SETTP_ROOM(e, term, terms, term_room, 1)) return SETTP_NONE;
   e->term[e->terms].k = k;
   e->term[e->terms].atom = atom;
@@ -2307,10 +2313,9 @@ SETT_INLINE int settp_lin_extract(settp_engine *e, int32_t a, int64_t c, int32_t
   count = e->lin[a].count;
   for (i = 0; i < count && settp_residue(e->term[e->lin[a].first + i].k, c) == e->term[e->lin[a].first + i].k; ++i) {}
   if (i == count && e->lin[a].constant >= 0 && e->lin[a].constant < c) { /* it is its own rest */
-    if (e->zero < 0) e->zero = settp_lin_make(e, 0, 0);
-    *quotient = e->zero;
+    *quotient = settp_lin_constant(e, 0);
     *rest = a;
-    return e->zero >= 0;
+    return *quotient >= 0;
   }
   for (pass = 0; pass < 2; ++pass) {
     int32_t made;
@@ -2429,19 +2434,18 @@ SETT_INLINE int settp_lin_affine(settp_engine *e, int32_t a) {
 
 SETT_INLINE sett_map_interval settp_lin_interval(settp_engine *e, int32_t a);
 
-/* I1: constant + the sum of count terms from first on. */
-SETT_INLINE sett_map_interval settp_terms_sum(const settp_engine *e, int32_t first, int32_t count, int64_t constant) {
-  sett_map_interval r = settp_interval(constant, constant);
-  int32_t i;
-  for (i = 0; i < count; ++i) {
-    const settp_term *t = e->term + first + i;
-    r = settp_interval_add(r, settp_interval_scale(settp_interval(e->atom[t->atom].lo, e->atom[t->atom].hi), t->k));
-  }
-  return r;
-}
-
+/* I1 */
 SETT_INLINE sett_map_interval settp_lin_sum(const settp_engine *e, int32_t a) {
-  return settp_terms_sum(e, e->lin[a].first, e->lin[a].count, e->lin[a].constant);
+  const settp_term *t = e->term + e->lin[a].first, *end = t + e->lin[a].count;
+  sett_map_interval r = settp_interval(e->lin[a].constant, e->lin[a].constant);
+  int lower = 1, upper = 1; /* whether there is such a bound */
+  for (; t < end; ++t) {
+    const settp_atom *x = e->atom + t->atom;
+    int64_t lo = t->k < 0 ? x->hi : x->lo, hi = t->k < 0 ? x->lo : x->hi;
+    lower &= lo != INT64_MIN && lo != INT64_MAX && !settp_mul(lo, t->k, &lo) && !settp_add(r.lo, lo, &r.lo);
+    upper &= hi != INT64_MIN && hi != INT64_MAX && !settp_mul(hi, t->k, &hi) && !settp_add(r.hi, hi, &r.hi);
+  }
+  return settp_interval(lower ? r.lo : INT64_MIN, upper ? r.hi : INT64_MAX);
 }
 
 /* F mod m: [k mod g, m - g + k mod g] with g the gcd of m and the coefficients of F, k its constant. */
@@ -2850,8 +2854,10 @@ SETT_INLINE int32_t settp_atom_push(settp_engine *e, const settp_atom *atom) {
     x->next = *bucket;
     *bucket = e->atoms;
   }
-  settp_alike_enter(e, settp_lin_atom(e, e->atoms++, 1, 0));
-  return e->atoms - 1;
+  j = e->atoms++;
+  e->atom[j].own = settp_lin_atom(e, j, 1, 0);
+  settp_alike_enter(e, e->atom[j].own);
+  return j;
 }
 
 SETT_INLINE settp_atom settp_atom_blank(int32_t kind) {
@@ -2865,7 +2871,7 @@ SETT_INLINE settp_atom settp_atom_blank(int32_t kind) {
   a.weight = 1;
   a.kind = kind;
   a.op = a.a = a.b = a.depth = 0;
-  a.next = a.form = SETTP_NONE;
+  a.next = a.own = a.form = SETTP_NONE;
   a.forms = 0;
   a.expr = 0;
   a.nodes = a.more = a.wanted = a.later = 0;
