@@ -68,7 +68,7 @@ THE NORMAL FORM
     I1  the sum of the intervals of its terms      I2  a constraint on the same form, or what a node that it is the form of is known to lie in
     I3  L = t * (F - m * q) + rest, q = Q(F, m):  L lies in t * [r, m - g + r] + rest, g = gcd of m and F's coefficients, r = F's constant mod g
     I4  the same, t chosen so that an atom of F goes      I5  L = k * Q(F, m) + k * A + rest = k * Q(F + m * A, m) + rest
-    I6  at last, all points of its variables, when they are few (for R14, where all samples say so, up to a million values)
+    I6  at last, all points of its variables, when they are few (for R14, where all samples say so, up to a million values in all)
   Constraints, until nothing changes: P in [l, h] is divided by its content and cut to integers, the constant is in [l, h].
     C1  dropped when implied; empty when disjoint; two of one form are one
     C2  q + A in [l, h], q = Q(F, m), is F + m * A in [l * m, h * m + m - 1]
@@ -1926,7 +1926,7 @@ SETT_INLINE sett_map sett_map_rename(sett_map_arena *arena, sett_map map, const 
 enum { SETTP_SAMPLES = 8, SETTP_MORE = 24 };
 /* Budgets of one simplification: nesting of quotients; names of a quotient; quotients asked; intervals within intervals, and for each asked outside; forms whose print
  * is searched for; nesting and steps of a proof; values that proofs by points compute; forms of one round, and of all; names across quotients; proofs that
- * fail; values that R14 computes for one result. */
+ * fail; values that R14 computes. */
 enum {
   SETTP_NONE = -1, SETTP_DEPTH_MAX = 250, SETTP_FORMS_MAX = 10, SETTP_CALLS_MAX = 20000, SETTP_LOOK_DEPTH = 4, SETTP_LOOKS_MAX = 20, SETTP_PRINTS_MAX = 500,
   SETTP_PROOF_DEPTH = 6, SETTP_PROOFS_MAX = 64, SETTP_POINTS_MAX = 1 << 17, SETTP_LINS_MAX = 2000, SETTP_WORK_MAX = 24000, SETTP_CROSSES_MAX = 20,
@@ -2020,7 +2020,7 @@ typedef struct settp_engine {
   settp_known *fact; /* facts from constraints, used for results only */
   int facts, fact_room;
   int32_t prints;    /* forms printed */
-  int64_t points;    /* values that proofs by looking at all points may still compute */
+  int64_t points, own_points; /* values that proofs by looking at all points may still compute, and those of R14 */
   int32_t proofs, proof_end; /* steps of proofs, and where the one that runs now gives up */
   int scaled;        /* R12 looks for multiples, too: constraints make them */
   int sampled;       /* 0: no point of the domain is at hand, samples say nothing */
@@ -3570,6 +3570,7 @@ SETT_INLINE int settp_engine_start(settp_engine *e, sett_map_arena *arena, const
   e->mask = e->lin_mask = buckets - 1;
   e->prints = e->proofs = e->proof_end = 0;
   e->points = SETTP_POINTS_MAX;
+  e->own_points = SETTP_OWN_POINTS_MAX;
   e->more = NULL;
   e->more_room = e->crosses = e->failures = 0;
   e->scaled = 0;
@@ -5049,8 +5050,9 @@ SETT_INLINE int32_t settp_own_dimension(settp_engine *e, settp_domain *d, int i,
   if (!settp_prove(e, rest, 0, 0)) {
     int64_t points = e->points;
     if (!settp_more_within(e, rest, 0, 0)) return l;
-    e->points = SETTP_OWN_POINTS_MAX; /* all samples say so: then looking at more points is worth it */
+    e->points = e->own_points; /* all samples say so: then looking at more points is worth it */
     j = settp_prove_points(e, rest, 0, 0);
+    e->own_points = e->points;
     e->points = points;
     if (!j) return l;
   }
