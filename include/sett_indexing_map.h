@@ -56,7 +56,7 @@ THE NORMAL FORM
     R3  g divides c and all coefficients:  Q(g * B + k, c) = Q(B + floor(k / g), c / g)
     R4  B + k * c * x for k = 1 or -1 and one atom x lies in [c * v, c * v + c - 1]:  Q(B, c) = v - k * x
     R6  what is known is looked up; where B has a number that is not positive, or a constant, also turned around: Q(B, c) = -Q(c - 1 - B, c)
-    R7  g divides c, B = g * A + R:  Q(B, c) = Q(A + Q(R, g), c / g), taken when it is cheaper; while Q(R, g) is only tried, R7 and R8 rest
+    R7  g divides c, B = g * A + R:  Q(B, c) = Q(A + Q(R, g), c / g), taken when Q(R, g) is a number or known and it is cheaper
     R8  B = A + s * Q(F, m), s = 1 or -1:  Q(B, c) = Q(m * A + F, m * c) or Q(m * A - F + m - 1, m * c), taken when known or cheaper
     R11 Q(L, c) = A + q: q has the further name Q(L - c * A, c); and where a divides b and both are known, Q(F, b) = Q(Q(F, a), b / a)
     R12 a known form x with L - c * (k * x + n) in [0, c - 1]:  Q(L, c) = k * x + n
@@ -2016,7 +2016,7 @@ typedef struct settp_engine {
   int variables;
   int32_t lin_limit; /* beyond it searches stop: a small arena means a less simple result, not a failure */
   int error;       /* FULL, DEEP: sticky. Overflow of a rule only makes that rule not apply */
-  int32_t calls, nest, tried, depth, looks, look_end; /* quotients asked, their nesting, of it what is only tried; nesting and number of intervals */
+  int32_t calls, nest, depth, looks, look_end; /* quotients asked, their nesting; nesting and number of intervals */
   settp_known *fact; /* facts from constraints, used for results only */
   int facts, fact_room;
   int32_t prints;    /* forms printed */
@@ -3031,19 +3031,6 @@ SETT_INLINE int settp_cheaper(settp_cost a, settp_cost b) {
   return a.count < b.count;
 }
 
-/* Of a form of cost a and a new quotient of one of cost b. */
-SETT_INLINE settp_cost settp_cost_plus(settp_cost a, settp_cost b) {
-  if (a.depth <= b.depth) {
-    a.depth = b.depth + 1;
-    a.deepest = 1;
-  } else {
-    a.deepest += a.depth == b.depth + 1;
-  }
-  a.weight = settp_sat_add(a.weight, settp_sat_add(b.weight, 1));
-  ++a.count;
-  return a;
-}
-
 SETT_INLINE int settp_simpler(settp_cost a, settp_cost b) { return settp_cheaper(a, b) || (!settp_cheaper(b, a) && a.plain < b.plain); }
 
 SETT_INLINE int settp_all_positive_terms(const settp_term *t, int32_t count) {
@@ -3345,11 +3332,7 @@ SETT_INLINE int32_t settp_split(settp_engine *e, int32_t b, int64_t c) {
       if (!pass) { /* the lower digits vanish */
         if (!settp_one_period(e, r, g, &one)) continue;
         q = settp_lin_constant(e, one);
-      } else if (settp_cheaper(settp_cost_plus(settp_lin_cost(e, a), settp_lin_cost(e, r)), cost)) { /* also where it becomes a new atom */
-        ++e->tried;
-        q = settp_divide(e, r, g);
-        --e->tried;
-      } else {
+      } else { /* a new atom for them is not worth it */
         q = settp_quotient_known(e, r, g);
         if (q < 0) q = settp_alike_find(e, r, g);
       }
@@ -3492,7 +3475,7 @@ SETT_INLINE int32_t settp_divide_key(settp_engine *e, int32_t b, int64_t c) {
     }
     value = settp_value_known(e, b, c, settp_lin_constant(e, 0));
   }
-  if (value < 0 && !m && !e->tried && e->nest < 24 && e->lins < e->lin_limit && e->calls < SETTP_CALLS_MAX) {
+  if (value < 0 && !m && e->nest < 24 && e->lins < e->lin_limit && e->calls < SETTP_CALLS_MAX) {
     settp_memo_set(e, b, c, SETTP_NONE);
     ++e->nest;
     value = settp_split(e, b, c);
@@ -3563,7 +3546,7 @@ SETT_INLINE int settp_engine_start(settp_engine *e, sett_map_arena *arena, const
   e->error = 0;
   room = (arena->top - settp_low(arena)) / 1536;
   e->lin_limit = (int32_t)(room < (size_t)SETTP_LINS_MAX ? room : (size_t)SETTP_LINS_MAX);
-  e->calls = e->nest = e->tried = e->depth = e->looks = e->look_end = 0;
+  e->calls = e->nest = e->depth = e->looks = e->look_end = 0;
   e->fact = NULL;
   e->facts = 0;
   while (buckets < 65536 && buckets < nodes * 4) buckets *= 2;
