@@ -55,7 +55,7 @@ THE NORMAL FORM
     R2  L, or B, lies in [c * v, c * v + c - 1]:  the quotient is v
     R3  g divides c and all coefficients:  Q(g * B + k, c) = Q(B + floor(k / g), c / g)
     R4  B + k * c * x for k = 1 or -1 and one atom x lies in [c * v, c * v + c - 1]:  Q(B, c) = v - k * x
-    R6  what is known is looked up; where B has a number that is not positive, or a constant, also turned around: Q(B, c) = -Q(c - 1 - B, c)
+    R6  what is known is looked up; where B has a negative coefficient or a constant also turned around: Q(B, c) = -Q(c - 1 - B, c)
     R7  g divides c, B = g * A + R:  Q(B, c) = Q(A + Q(R, g), c / g), taken when Q(R, g) is a number or known and it is cheaper
     R8  B = A + s * Q(F, m), s = 1 or -1:  Q(B, c) = Q(m * A + F, m * c) or Q(m * A - F + m - 1, m * c), taken when known or cheaper
     R11 Q(L, c) = A + q: q has the further name Q(L - c * A, c); and where a divides b and both are known, Q(F, b) = Q(Q(F, a), b / a)
