@@ -4180,7 +4180,7 @@ SETT_INLINE int32_t settp_print(settp_engine *e, int32_t l) {
       ++n;
     }
   }
-  while (quotients && settp_print_searches(e) && n < 16 + e->lin[l].count && (left = settp_fold_quotient(e, work, part + n)) >= 0) {
+  while (quotients && (e->lin[work].count > 1 || e->lin[work].constant) && settp_print_searches(e) && n < 16 + e->lin[l].count && (left = settp_fold_quotient(e, work, part + n)) >= 0) {
     work = left;
     ++n;
   }
