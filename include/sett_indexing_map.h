@@ -4157,6 +4157,14 @@ SETT_INLINE int32_t settp_fold_quotient(settp_engine *e, int32_t l, settp_part *
   return best;
 }
 
+/* Whether l is a quotient, times a number, that was made of positive numbers: then nothing moves into it, nor is it turned around. */
+SETT_INLINE int settp_lone_quotient(const settp_engine *e, int32_t l) {
+  const settp_atom *x;
+  if (e->lin[l].count != 1 || e->lin[l].constant) return 0;
+  x = e->atom + e->term[e->lin[l].first].atom;
+  return x->kind == SETTP_ATOM_QUOTIENT && settp_all_positive(e, e->form[x->form].lin);
+}
+
 SETT_INLINE int32_t settp_print(settp_engine *e, int32_t l) {
   settp_part *part;
   int32_t n = 0, room, left, work = l, i, j, nodes = 0, quotients;
@@ -4180,7 +4188,7 @@ SETT_INLINE int32_t settp_print(settp_engine *e, int32_t l) {
       ++n;
     }
   }
-  while (quotients && (e->lin[work].count > 1 || e->lin[work].constant) && settp_print_searches(e) && n < 16 + e->lin[l].count && (left = settp_fold_quotient(e, work, part + n)) >= 0) {
+  while (quotients && !settp_lone_quotient(e, work) && settp_print_searches(e) && n < 16 + e->lin[l].count && (left = settp_fold_quotient(e, work, part + n)) >= 0) {
     work = left;
     ++n;
   }
