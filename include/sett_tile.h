@@ -3406,7 +3406,7 @@ SETT_INLINE void settp_relayout_pieces(sett_relayout_plan *plan) {
       if (leaf->mod[0] ? leaf->mod[0] != leaf->size || leaf->div[0] * leaf->mod[0] != end[leaf->axis] : end[leaf->axis] != 0)
         continue;
       if (leaf->stride % 8 * plan->to_bits % 8) continue;
-      chunk = settp_relayout_chunk(plan, leaf, SETT_RELAYOUT_STEP * 8 / plan->to_bits + 1, &step);
+      chunk = settp_relayout_chunk(plan, leaf, SETT_RELAYOUT_STEP * 8 / plan->to_bits, &step);
       if (best >= 0 && step <= best_step) continue;
       best = i;
       best_step = step;
@@ -3416,9 +3416,10 @@ SETT_INLINE void settp_relayout_pieces(sett_relayout_plan *plan) {
     leaf = &plan->to.leaf[best];
     out[best] = 1;
     chunk = best_chunk;
-    if (bytes / leaf->size < least) { /* a multiple of it */
-      int64_t count = least / (bytes / leaf->size + 1) + 1;
-      chunk = (count - 1) / best_chunk * best_chunk + best_chunk;
+    if (bytes / leaf->size < least) { /* a multiple of it, of whole pages where these are no more than that */
+      int64_t count = least / (bytes / leaf->size + 1) + 1, page = SETTP_RELAYOUT_PAGE * 8 / plan->to_bits, whole = best_chunk;
+      if (best_step && page % best_step == 0 && page / best_step <= count / best_chunk) whole *= page / best_step;
+      chunk = (count - 1) / whole * whole + whole;
     }
     if (chunk >= leaf->size) continue;
     plan->choice[plan->chosen++] = best;
@@ -4009,13 +4010,13 @@ SETT_INLINE void settp_relayout_order(settp_relayout_job *job) {
   if (job->loop[0].n == 1) settp_relayout_drop(job, 0);
 }
 
-/* Others walk the source upwards, but squares two by two along the destination, and ask for what comes 1 KiB later; without
-   bursts squares whose source rows are on a page do neither, and others ask for what comes after the next. */
+/* Others walk the source upwards, but squares two by two along the destination; without bursts squares whose source rows are on
+   a page do not, and others ask for what comes after the next. (With bursts each row is read by the page, and asking costs.) */
 SETT_INLINE void settp_relayout_order_squares(settp_relayout_job *job) {
   int bursts = job->plan->bursts, tiles = job->kind == SETTP_RELAYOUT_TILES, at;
   if (tiles && !bursts) tiles = job->source_row[1] - job->source_row[0] >= SETTP_RELAYOUT_PAGE;
   at = tiles ? settp_relayout_find(job, -1, SETTP_RELAYOUT_LINE) : -1;
-  job->ahead = !tiles ? 0 : bursts ? SETTP_RELAYOUT_BURST : 2 * SETTP_RELAYOUT_LINE;
+  job->ahead = tiles && !bursts ? 2 * SETTP_RELAYOUT_LINE : 0;
   job->lead = job->asks = 0;
   if (at >= 0) {
     settp_relayout_split(job, at, 2);
