@@ -2030,7 +2030,7 @@ typedef struct settp_engine {
   int64_t step;         /* settp_at_step of the form stepped */
   uint32_t step_hash;
   int32_t stepped;
-  int settled;          /* an atom is known to be one number */
+  int fixed;            /* an atom is known to be one number */
   int renamed;          /* a quotient was printed by another name than its first */
 } settp_engine;
 
@@ -2921,7 +2921,7 @@ SETT_INLINE int32_t settp_atom_other(settp_engine *e, int op, int32_t a, int32_t
   r = settp_interval_op(op, settp_lin_interval(e, a), settp_lin_interval(e, b));
   x.lo = r.lo;
   x.hi = r.hi;
-  e->settled |= r.lo == r.hi;
+  e->fixed |= r.lo == r.hi;
   settp_atom_measure(e, &x, a);
   settp_atom_measure(e, &x, b);
   return settp_atom_push(e, &x);
@@ -2950,7 +2950,7 @@ SETT_INLINE void settp_atom_name(settp_engine *e, int32_t q, int32_t lin, int64_
   if (r.lo <= r.hi) {
     e->atom[q].lo = r.lo;
     e->atom[q].hi = r.hi;
-    e->settled |= r.lo == r.hi;
+    e->fixed |= r.lo == r.hi;
   }
 }
 
@@ -3561,7 +3561,7 @@ SETT_INLINE int settp_engine_start(settp_engine *e, sett_map_arena *arena, const
   e->scaled = 0;
   e->sampled = 1;
   e->stepped = SETTP_NONE;
-  e->settled = e->renamed = 0;
+  e->fixed = e->renamed = 0;
   e->step = 0;
   e->step_hash = 0;
   e->point = NULL;
@@ -3640,7 +3640,7 @@ SETT_INLINE int32_t settp_lin_operation(settp_engine *e, int op, int32_t a, int3
 /* l with the atoms that have become one number put in. */
 SETT_INLINE int32_t settp_lin_settle(settp_engine *e, int32_t l) {
   int32_t i;
-  for (i = 0; e->settled && l >= 0 && i < e->lin[l].count;) {
+  for (i = 0; e->fixed && l >= 0 && i < e->lin[l].count;) {
     settp_term t = e->term[e->lin[l].first + i];
     int64_t x;
     if (e->atom[t.atom].lo == e->atom[t.atom].hi && !settp_mul(t.k, e->atom[t.atom].lo, &x)) l = settp_lin_scale(e, settp_lin_plus(e, l, t.atom, -t.k), 1, x);
