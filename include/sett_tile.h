@@ -688,6 +688,8 @@ enum {
   SETTP_RELAYOUT_WRITE = 2048, /* where they are written in turn */
   SETTP_RELAYOUT_BLOCK = 8192,
   SETTP_RELAYOUT_PAGE = 4096,
+  SETTP_RELAYOUT_APART = 16384, /* two rows in the order of the source: from here on each has its own asked for, 8 * SOON ahead */
+  SETTP_RELAYOUT_SOON = 256, /* how far ahead of each of the rows of a square */
   SETTP_RELAYOUT_LEAD = 65536 /* in the order of the source: how far ahead of interleaved rows their successors are asked for */
 };
 
@@ -3878,10 +3880,10 @@ SETTP_RELAYOUT_UNITS_TILE(tile_u64)
 #define SETTP_RELAYOUT_2_OR_4(action, name)                                                                          \
   (job->z == 2 ? settp_relayout_units_##action##_2_##name : settp_relayout_units_##action##_4_##name)
 #define SETTP_RELAYOUT_BY_ROWS(action, name)                                                                         \
-  (job->z > 4                       ? settp_relayout_units_##action##_8_##name                                       \
-   : !streams || job->unit != 512   ? SETTP_RELAYOUT_2_OR_4(action, name)                                            \
-   : job->plan->bursts && job->asks ? SETTP_RELAYOUT_2_OR_4(action##_512, name)                                      \
-                                    : SETTP_RELAYOUT_2_OR_4(action##_short, name))
+  (job->z > 4                                       ? settp_relayout_units_##action##_8_##name                       \
+   : !streams || job->unit != 512                   ? SETTP_RELAYOUT_2_OR_4(action, name)                            \
+   : job->ahead || (job->plan->bursts && job->asks) ? SETTP_RELAYOUT_2_OR_4(action##_512, name)                      \
+                                                    : SETTP_RELAYOUT_2_OR_4(action##_short, name))
 #define SETTP_RELAYOUT_WHICH_ZIP(name) SETTP_RELAYOUT_BY_ROWS(zip, name)
 #define SETTP_RELAYOUT_WHICH_UNZIP(name) SETTP_RELAYOUT_BY_ROWS(unzip, name)
 #define SETTP_RELAYOUT_WHICH_TILE(name) settp_relayout_units_tile_##name
@@ -3973,7 +3975,8 @@ SETT_INLINE void settp_relayout_swap(settp_relayout_job *job, int i, int j) {
 }
 
 /* Where units follow each other by one loop in the source and by another in the destination: a burst of the longer loop
-   inside, then the other loop, then the rest; and what the next step of the longer one reads is asked for. */
+   inside, then the other loop, then the rest; and what the next step of the longer one reads is asked for. Without bursts all
+   stay in the order of the source, and rows that are interleaved ask for what comes soon in each, or next in that order. */
 SETT_INLINE void settp_relayout_order(settp_relayout_job *job) {
   int from, to, loops = job->loops, reads;
   int64_t wide, high;
@@ -3984,7 +3987,11 @@ SETT_INLINE void settp_relayout_order(settp_relayout_job *job) {
   job->asks = 0;
   if (from < 0 || to < 0 || from == to) return;
   if (!job->plan->bursts) {
-    if (job->streams && job->kind == SETTP_RELAYOUT_ZIPS && from == 0 && job->from_step * job->z <= SETTP_RELAYOUT_LEAD) {
+    if (!job->streams || job->kind != SETTP_RELAYOUT_ZIPS || from != 0) return;
+    if (job->z == 2 && job->from_step >= SETTP_RELAYOUT_APART) {
+      job->ahead = 8 * SETTP_RELAYOUT_SOON;
+      job->asks = job->z;
+    } else if (job->from_step * job->z <= SETTP_RELAYOUT_LEAD) {
       job->lead = SETTP_RELAYOUT_LEAD;
       job->asks = 1;
     }
@@ -4010,16 +4017,15 @@ SETT_INLINE void settp_relayout_order(settp_relayout_job *job) {
   if (job->loop[0].n == 1) settp_relayout_drop(job, 0);
 }
 
-/* Others walk the source upwards, but squares two by two along the destination; without bursts squares whose source rows are on
-   a page do not, and others ask for what comes after the next. (With bursts each row is read by the page, and asking costs.) */
+/* Others walk the source upwards, but squares two by two along the destination. Without bursts these ask for what comes soon in each row,
+   or, where the rows of one are closer than a page, for what the next two read. (With bursts each row is read by the page, and asking costs.) */
 SETT_INLINE void settp_relayout_order_squares(settp_relayout_job *job) {
-  int bursts = job->plan->bursts, tiles = job->kind == SETTP_RELAYOUT_TILES, at;
-  if (tiles && !bursts) tiles = job->source_row[1] - job->source_row[0] >= SETTP_RELAYOUT_PAGE;
-  at = tiles ? settp_relayout_find(job, -1, SETTP_RELAYOUT_LINE) : -1;
-  job->ahead = tiles && !bursts ? 2 * SETTP_RELAYOUT_LINE : 0;
-  job->lead = job->asks = 0;
+  int at = job->kind == SETTP_RELAYOUT_TILES ? settp_relayout_find(job, -1, SETTP_RELAYOUT_LINE) : -1, loops = job->loops;
+  job->ahead = job->lead = job->asks = 0;
   if (at >= 0) {
     settp_relayout_split(job, at, 2);
+    if (!job->plan->bursts && job->source_row[1] - job->source_row[0] >= SETTP_RELAYOUT_PAGE) job->ahead = SETTP_RELAYOUT_SOON;
+    else if (!job->plan->bursts && job->loops > loops) job->ahead = job->loop[loops].from;
     settp_relayout_swap(job, 0, at);
   }
   settp_relayout_sort(job, at >= 0, 0);
