@@ -12,7 +12,7 @@ from gen import algebra, dtypes, ops, tiles
 from gen.dialect import COMPLEX, NARROW, SMALL, TINY, Dialect, bits
 from gen.hlo import CONTRACTIONS, Computation, Instruction, Shape, accumulator, c_identifier
 from gen.partition import EMPTY, PADS, RUNTIME, Entry, Function, Partition, Read, Region, Root, Runtime, compose, loop_sizes, regions
-from gen.schedule import Schedule
+from gen.schedule import PAGE, Schedule
 
 INDEX_TYPES = ("uint", "int", "long")
 
@@ -87,15 +87,15 @@ class Helpers:
             self.texts[title] = text
         return title
 
-    def tile(self, verb: str, dtype: str, lanes: int, rows: int, index_type: str, piece: int = 16, each: int = 0) -> str:
-        """A function of gen/tiles.py: load or store. each: lanes that follow one another evenly, where not all do."""
+    def tile(self, verb: str, dtype: str, lanes: int, rows: int, index_type: str, piece: int = 16, each: int = 0, ahead: int = 0) -> str:
+        """A function of gen/tiles.py: load or store. each: lanes that follow one another evenly, where not all do. ahead: elements."""
         d, width = self.dialect, bits(dtype)
         name = f"{verb}_u{width}_{lanes}x{rows}" + (f"_by{piece}" if piece < lanes * width // 8 else "") + ("" if index_type == "uint" else f"_{index_type}")
-        name += f"_each{each}" if each else ""
+        name += (f"_each{each}" if each else "") + (f"_ahead{ahead}" if ahead else "")
         self.vector(f"u{width}", lanes)
         self.texts.setdefault("tiles", tiles.PRELUDE)
         if name not in self.texts:
-            self.texts[name] = tiles.load_tile(d, width, lanes, rows, d.index[index_type], piece, name, each) if verb == "load" \
+            self.texts[name] = tiles.load_tile(d, width, lanes, rows, d.index[index_type], piece, name, each, ahead) if verb == "load" \
                 else tiles.store_tile(d, width, lanes, rows, d.index[index_type], name, each)
         return name
 
@@ -229,6 +229,7 @@ class Body:
         self.made: "Dict[Instruction, Union[List[Value], Callable[[], List[Value]]]]" = {}
         self._names: Dict[str, int] = {}
         self._lanes_of: Dict[str, str] = {}              # runtime variables that differ between lanes, as arrays
+        self.strip = ""                                  # the variable that counts tiles along the lanes
         self.steady = False                              # runtime variables that are the same for all of a step are bound before it
         self._open: "set[Region]" = set()                # regions of such: read as the body's own are
         self._before_loops: List[int] = []      # the loops that are open: where in the text each begins, and how deep
@@ -586,7 +587,7 @@ class Body:
         """A transposed part of the tile: loaded along its rows, turned in registers."""
         n, rows, width, pitch = self.lanes, self.loop.vec, f"u{bits(dtype)}", self.pitch(flat) or ()
         name = self.name(pointer, "w_")
-        load = self.helpers.tile("load", dtype, n, rows, self.index_type, self.loop.piece, *pitch[2:])
+        load = self.helpers.tile("load", dtype, n, rows, self.index_type, self.loop.piece, (*pitch[2:], 0)[0], self._soon(flat, bits(dtype) // 8, pitch[0]))
         self.before.add(f"{self.d.register(width, n)} {name}[{rows * self.down}];")
         for down, at in enumerate(self._tiles(pointer, flat)):
             self.before.add(f"{load}({offset(name, str(down * rows)) if down else name}, (const {self.d.pointer}{self.d.types[width]} *)({at}), "
@@ -597,6 +598,12 @@ class Body:
         elif dtype not in ("f16", "pred", width):
             text = self.d.reinterpret(text, width, dtype, n)
         return self.declare(parameter.name, dtype, n, text, dtype == "f16")
+
+    def _soon(self, flat: str, size: int, pitch: int) -> int:
+        """Elements ahead that a tile's rows ask for: soon in each row, or in one page what the next tile along the lanes reads. 0: nothing."""
+        if pitch * size >= PAGE or not self.loop.soon:
+            return self.loop.soon // size
+        return (self.stride(flat, self.strip)[0] or 0) // self.loop.unit
 
     def _store_tile(self, pointer: str, dtype: str, text: str, flat: str) -> None:
         """A result in the tile's other order: turned back in registers."""

@@ -37,6 +37,8 @@ DEVICES: Dict[str, Device] = {d.name: d for d in (
 )}
 WOVEN = 2048        # elements of a work-item
 UNIT = 512          # bytes whose rows are read and written whole, one after the other
+SOON = 512          # bytes
+PAGE = 4096         # bytes
 LEAD = 32768        # bytes; blocks of more than twice as many are left to the prefetchers of the processor
 DEFAULT = {"opencl": "pocl-cpu", "cuda": "sm_80", "c": "cpu"}
 
@@ -59,6 +61,7 @@ class Schedule:
     weave: the same with so many registers: neighbours in a 32-bit word are in as many.
     streams: equal parts that a work-item walks side by side. far, near: bytes ahead that lines are asked for, into the second level and the first.
     lead: bytes ahead of as many as the walk has read, where rows are read side by side, a block of rows after the other.
+    soon: bytes ahead in each row of a tile that lines are asked for where there are no bursts; rows of one page ask for the next tile's.
     abreast: so many such steps are one, in which what belongs to a row is moved together.
     """
 
@@ -78,6 +81,7 @@ class Schedule:
     far: int = 0
     near: int = 0
     lead: int = 0
+    soon: int = 0
     abreast: int = 1
 
     @property

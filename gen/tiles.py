@@ -132,9 +132,9 @@ def _row(d: Any, constant: str, memory: str, each: int) -> str:
     return f"#define ROW(l, r) (*({_memory(d, constant, 'piece', '')})({memory} + {_apart(each)} + r))\n"
 
 
-def _apart(each: int) -> str:
-    """Where lane l begins."""
-    return f"l % {each} * stride + l / {each} * further" if each else "l * stride"
+def _apart(each: int, lane: str = "l") -> str:
+    """Where a lane begins."""
+    return f"{lane} % {each} * stride + {lane} / {each} * further" if each else f"{lane} * stride"
 
 
 def _function(d: Any, width: int, lanes: int, rows: int, name: str, parameters: str, fast: str, plain: str) -> str:
@@ -143,9 +143,10 @@ def _function(d: Any, width: int, lanes: int, rows: int, name: str, parameters: 
 
 
 def load_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", piece: int = 16, name: str = "",
-              each: int = 0) -> str:
+              each: int = 0, ahead: int = 0) -> str:
     """The function out[r][l] = from[l * stride + r]. piece: the most bytes of a row that one load reads. each: so many lanes are `stride`
-    apart, and the next as many `further`, one more argument."""
+    apart, and the next as many `further`, one more argument. ahead: a line of each lane so many elements on is asked for where there are no
+    bursts; here, for gcc leaves out calls of functions that do nothing else."""
     low = _check(width, lanes, rows)
     t, kind = d.types[f"u{width}"], register(d, width, lanes)
     bits, taken = _log2(lanes), _log2(min(8 * piece // width, rows, lanes))
@@ -157,6 +158,9 @@ def load_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", pi
     define, undefine = _macros(steps, lanes)
     text = _piece(d, width, size) + _row(d, "const ", "from", each)
     text += "".join(f"#define JOIN{n}(a, b) __builtin_shufflevector(a, b, {', '.join(map(str, range(n)))})\n" for n in joins) + define
+    if ahead:
+        asks = (d.ahead("FAR", f"from + {_apart(each, str(lane))}", ahead * width // 8, width // 8) for lane in range(lanes))
+        text += "  if (!SETT_BURSTS) {\n" + "".join(f"    {ask}\n" for ask in asks) + "  }\n"
     for first in range(0, rows, size):
         registers: List[Register] = []
         for i in range(size):
@@ -174,7 +178,7 @@ def load_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", pi
     text += "#undef ROW\n" + "".join(f"#undef JOIN{n}\n" for n in joins) + undefine
     parameters = f"{kind} *out, {_memory(d, 'const ', t, 'from')}, {index} stride" + f", {index} further" * bool(each)
     return _function(d, width, lanes, rows, name or f"load_u{width}_{lanes}x{rows}", parameters, text,
-                     f"(({t} *)(out + r))[l] = from[{_apart(each).replace('l', f'({index})l')} + ({index})r]")
+                     f"(({t} *)(out + r))[l] = from[{_apart(each, f'({index})l')} + ({index})r]")
 
 
 def store_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", name: str = "", each: int = 0) -> str:
@@ -200,7 +204,7 @@ def store_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", n
                 text += f"  ROW({l}, {r}) = {result if size == lanes else f'__builtin_shufflevector({picked})'};\n"
     parameters = f"{_memory(d, '', t, 'to')}, {index} stride, {f'{index} further, ' * bool(each)}const {kind} *in"
     return _function(d, width, lanes, rows, name or f"store_u{width}_{lanes}x{rows}", parameters, text + "#undef ROW\n" + undefine,
-                     f"to[{_apart(each).replace('l', f'({index})l')} + ({index})r] = ((const {t} *)(in + r))[l]")
+                     f"to[{_apart(each, f'({index})l')} + ({index})r] = ((const {t} *)(in + r))[l]")
 
 
 def _words(kind: str) -> "Tuple[str, List[str]]":

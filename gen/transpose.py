@@ -17,7 +17,7 @@ from gen.dialect import Dialect
 from gen.emit import Body, Helpers, NotWide, buffer_of, buffers_of
 from gen.kernel import Kernel, Nest, arguments, attribute, function_text, narrowest
 from gen.partition import Partition, compose
-from gen.schedule import Device, Schedule
+from gen.schedule import SOON, Device, Schedule
 from gen.walk import Walk, place, walk
 
 INLINE = 256          # entries up to which a value wanted at several indices is computed at each of them
@@ -35,6 +35,7 @@ class Tile(Schedule):
     def text(self) -> str:
         words = [super().text(), f"tiles {self.chunks}", f"tile {self.vec} x {self.lanes * self.down} in registers"]
         words += [f"units of {self.unit}"] * (self.unit > 1)
+        words += [f"prefetch {self.soon} in each row without bursts"] * (self.soon > 0)
         return ", ".join(words + ["streamed"] * self.stream + ["moved as bits"] * self.moves)
 
 
@@ -167,7 +168,8 @@ def _tiles(device: Device, d: Dialect, frame: Frame, moves: bool) -> Iterator[Ti
             line = min(a.width * (rows * lanes if a.strides and a.strides[digit] == lanes else lanes) for a in found.accesses if a.write)
             stream = traffic > device.cache and line >= device.line      # a line may be that of several rows, one after another
             items = _items(frame, lanes * down, rows, chunks)
-            yield Tile(threads if items >= 64 * threads else 1, chunks, rows, lanes, down, piece, stream, moves, frame.unit)
+            yield Tile(threads if items >= 64 * threads else 1, chunks, rows, lanes, down, piece, stream, moves, frame.unit,
+                       soon=SOON if traffic > device.cache and rows * width >= device.line else 0)
 
 
 def _shapes(width: int) -> Sequence[Tuple[int, int, int, int]]:
@@ -216,7 +218,7 @@ def _on_cpu(d: Dialect, helpers: Helpers, nest: Nest, frame: Frame, tile: Tile, 
     walked = algebra.simplify(f"({', '.join(names)})[{', '.join(v for v in box if v not in names)}] -> ({frame.position(texts)}), domain: {domain}")
     thread = compose(walked, algebra.call("shape", "unmap", nest.shape.text))
     body = Body(d, helpers, nest.partition, nest.partition.entry, index_type, thread, tile, excess, box)
-    body.steady = True
+    body.steady, body.strip = True, f"g{minor}"
     body.region(nest.partition.entry.body)
     for root in nest.partition.roots:
         body.store(root)
