@@ -144,8 +144,8 @@ RELAYOUT
 
   Large destinations (SETT_RELAYOUT_STREAM bytes and more) are written past the caches, in whole lines; run ends with the
   fence that this needs. Then rows are taken in turn, in bursts of 256 bytes to 2 KiB that are asked for ahead, on Intel's
-  processors, and on others in the order of the source, each as measured. plan.streams and plan.bursts may be set to 0 or
-  1 after prepare. SETT_RELAYOUT_SCALAR leaves all vectors out.
+  processors, and on others in the order of the source, where pairs of rows and squares ask for what they read next, each as
+  measured. plan.streams and plan.bursts may be set to 0 or 1 after prepare. SETT_RELAYOUT_SCALAR leaves all vectors out.
 
 ON A DEVICE
   The host prepares, the device asks; trip counts are constant, no memory is touched (ptxas: 0 bytes stack). OpenCL C takes
@@ -4017,15 +4017,17 @@ SETT_INLINE void settp_relayout_order(settp_relayout_job *job) {
   if (job->loop[0].n == 1) settp_relayout_drop(job, 0);
 }
 
-/* Others walk the source upwards, but squares two by two along the destination. Without bursts these ask for what comes soon in each row,
-   or, where the rows of one are closer than a page, for what the next two read. (With bursts each row is read by the page, and asking costs.) */
+/* Others walk the source upwards, but squares of large arrays, and those whose rows are on pages of their own, two by two along the
+   destination. Large ones ask, where there are no bursts, for what comes soon in each row, or where several rows are on a page for what the
+   next two squares read. (With bursts each row is read by the page, and asking costs.) */
 SETT_INLINE void settp_relayout_order_squares(settp_relayout_job *job) {
-  int at = job->kind == SETTP_RELAYOUT_TILES ? settp_relayout_find(job, -1, SETTP_RELAYOUT_LINE) : -1, loops = job->loops;
+  int tiles = job->kind == SETTP_RELAYOUT_TILES, large = job->plan->streams, loops = job->loops;
+  int pages = tiles && job->source_row[1] - job->source_row[0] >= SETTP_RELAYOUT_PAGE;
+  int at = tiles && (large || pages) ? settp_relayout_find(job, -1, SETTP_RELAYOUT_LINE) : -1;
   job->ahead = job->lead = job->asks = 0;
   if (at >= 0) {
     settp_relayout_split(job, at, 2);
-    if (!job->plan->bursts && job->source_row[1] - job->source_row[0] >= SETTP_RELAYOUT_PAGE) job->ahead = SETTP_RELAYOUT_SOON;
-    else if (!job->plan->bursts && job->loops > loops) job->ahead = job->loop[loops].from;
+    if (large && !job->plan->bursts) job->ahead = pages ? SETTP_RELAYOUT_SOON : job->loops > loops ? job->loop[loops].from : 0;
     settp_relayout_swap(job, 0, at);
   }
   settp_relayout_sort(job, at >= 0, 0);
