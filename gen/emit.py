@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Callable, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
-from gen import algebra, dtypes, ops, tiles
+from gen import algebra, combiner, dtypes, ops, tiles
 from gen.dialect import COMPLEX, NARROW, SMALL, TINY, Dialect, bits
 from gen.hlo import CONTRACTIONS, Computation, Instruction, Shape, accumulator, c_identifier
 from gen.partition import EMPTY, PADS, RUNTIME, Entry, Function, Partition, Read, Region, Root, Runtime, compose, loop_sizes, regions
@@ -1058,8 +1058,9 @@ class Body:
         return Value(name, dtype, self.lanes, half)
 
     @contextmanager
-    def _loops(self, entry: Entry, loop: Region, inside: Region, down: bool = False) -> "Iterator[bool]":
-        """The loops of a region, first to last or last to first, and the condition of a guard in them; False: nothing is ever inside."""
+    def _loops(self, entry: Entry, loop: Region, inside: Region, down: bool = False, free: bool = False) -> "Iterator[bool]":
+        """The loops of a region, first to last or last to first, and the condition of a guard in them; False: nothing is ever inside.
+        free: in any order, then with short steps in memory inside."""
         names = loop.ranges[:len(loop_sizes(entry.instruction))]
         sizes = [self.partition.ranges[name] for name in names]
         found = self._conditions(inside) if inside is not loop else []
@@ -1072,16 +1073,30 @@ class Body:
         self._before_loops.append(len(self.text.lines))
         self._depths.append(self.text.depth)
         self._held += found
+        reads = len(self.flat)
         for head in heads:
             self.text.add(f"{head} {{")
             self.text.depth += 1
         yield True
-        self._before_loops.pop()
+        at = self._before_loops.pop()
+        if free and len(names) > 1:
+            steps = self._steps(names, [flat for what, flat in self.flat[reads:] if what.startswith("read ")])
+            for k, n in enumerate(sorted(range(len(names)), key=lambda n: -steps[n])):
+                self.text.lines[at + k] = f"{'  ' * (self._depths[-1] + k)}{heads[n]} {{"
         self._depths.pop()
         del self._held[len(self._held) - len(found):]
         for _ in heads:
             self.text.depth -= 1
             self.text.add("}")
+
+    def _steps(self, names: "Sequence[str]", flats: "Sequence[str]") -> List[int]:
+        """How far each loop goes in memory, of the first read that says so for all; else nothing."""
+        for flat in flats:
+            variables = {v.name for v in algebra.info(flat).variables}
+            strides = [self.stride(flat, name)[0] if name in variables else 0 for name in names]
+            if None not in strides and any(strides):
+                return [abs(stride or 0) for stride in strides]
+        return [0] * len(names)
 
     def _variable(self, of: str, start: Value) -> Value:
         """A variable with its first value."""
@@ -1095,7 +1110,7 @@ class Body:
         sums = [self._variable(instruction.name, self.read(self.partition.operand(entry, count + k), entry.region)) for k in range(count)]
         if self.partition.operand(entry, 0, inside).map == EMPTY:
             return sums
-        with self._loops(entry, loop, inside) as some:
+        with self._loops(entry, loop, inside, free=combiner.analyse(instruction).free) as some:
             if some:
                 self.region(inside)
                 x = sums + [self.read(self.partition.operand(entry, k, inside), inside) for k in range(count)]
