@@ -15,6 +15,7 @@ import shutil
 import struct
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import List, Optional, Sequence, Tuple
 
@@ -25,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from drawn import BATCH, COUNT, ON, SEED, agree, device_or_skip, fusions, uncached  # noqa: E402
 from gen import algebra, build, hlo, run, tiled, tiles  # noqa: E402
 from gen.dialect import DIALECTS  # noqa: E402
-from gen.schedule import Loop  # noqa: E402
+from gen.schedule import DEVICES, Loop  # noqa: E402
 
 TILINGS = Path(__file__).resolve().parent / "tilings"
 ALL = bool(os.environ.get("SETT_ALL"))
@@ -254,7 +255,8 @@ def test_tiles_ask_without_bursts(bursts: int, tmp_path: Path, monkeypatch: pyte
     uncached(monkeypatch)
     native = run.native()
     monkeypatch.setattr(run, "native", lambda: (*native, f"-DSETT_BURSTS={bursts}"))
-    shape, tiling = "f32[1040,1280]", "{1,0:T(8,128)}"
+    monkeypatch.setitem(DEVICES, "cpu", replace(DEVICES["cpu"], cache=1 << 16))
+    shape, tiling = "f32[176,384]", "{1,0:T(8,128)}"
     texts = {name: f"e {{\n  p = {shape}{source} parameter(0)\n  ROOT c = {shape}{result} copy(p)\n}}\n"
              for name, source, result in (("from", "{0,1}", tiling), ("to", tiling, "{0,1}"), ("plain", "{0,1}", "{1,0}"))}
     for name, text in texts.items():
