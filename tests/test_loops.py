@@ -6,17 +6,19 @@ Drawn as in test_fusions.py, but small and mostly of these ops. SETT_SEED, SETT_
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
+from typing import List
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from drawn import device_or_skip  # noqa: E402
+from drawn import agree, device_or_skip, fusions  # noqa: E402
 from test_fusions import DEVICE, SEED, Draw, checked, smallest  # noqa: E402
 import test_fusions  # noqa: E402
-from gen import hlo, maps  # noqa: E402
+from gen import build, hlo, maps  # noqa: E402
 
 COUNT = int(os.environ.get("SETT_COUNT", "16"))
 BATCH = 8
@@ -125,6 +127,27 @@ def test_fixed_loops(target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         assert maps.check(fusion) is None, name
     failed = [r.line() for r in checked(texts, tmp_path) if r.status != "PASS"]
     assert not failed, "\n".join(failed)
+
+
+@pytest.mark.parametrize("op, order", [("xor", ["16", "8"]), ("subtract", ["8", "16"])])
+def test_order_of_loops(op: str, order: "List[str]", tmp_path: Path) -> None:
+    """Elements that may be combined in any order are read in the order of memory; others in their own."""
+    text = f"""f {{
+  a = u32[] parameter(0)
+  b = u32[] parameter(1)
+  ROOT c = u32[] {op}(a, b)
+}}
+e {{
+  p = u32[24,48]{{0,1}} parameter(0)
+  z = u32[] constant(5)
+  t = u32[3,8,3,16] reshape(p)
+  ROOT r = u32[3,3] reduce(t, z), dimensions={{1,3}}, to_apply=f
+}}
+"""
+    (fusion,) = fusions(text)
+    loops = re.findall(r"for \(uint32_t s\d+ = 0; s\d+ < (\d+);", build.program(fusion, "c").text)
+    assert loops[:2] == order
+    agree({"order": text}, "c", "cpu", tmp_path)
 
 
 if __name__ == "__main__":     # one fusion's text: test_loops.py NUMBER
