@@ -4027,9 +4027,10 @@ SETT_INLINE void settp_relayout_order_squares(settp_relayout_job *job) {
   job->ahead = job->lead = job->asks = 0;
   if (at >= 0) {
     settp_relayout_split(job, at, 2);
-    large &= !job->plan->bursts;
-    if (large && pages) job->ahead = SETTP_RELAYOUT_SOON;
-    else if (large && job->loops > loops) job->ahead = job->loop[loops].from;
+    if (large && !job->plan->bursts) {
+      if (pages) job->ahead = SETTP_RELAYOUT_SOON;
+      else if (job->loops > loops) job->ahead = job->loop[loops].from;
+    }
     settp_relayout_swap(job, 0, at);
   }
   settp_relayout_sort(job, at >= 0, 0);

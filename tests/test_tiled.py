@@ -259,19 +259,22 @@ def test_tiles_ask_without_bursts(bursts: int, tmp_path: Path, monkeypatch: pyte
     shape, tiling = "f32[176,384]", "{1,0:T(8,128)}"
     texts = {name: f"e {{\n  p = {shape}{source} parameter(0)\n  ROOT c = {shape}{result} copy(p)\n}}\n"
              for name, source, result in (("from", "{0,1}", tiling), ("to", tiling, "{0,1}"), ("plain", "{0,1}", "{1,0}"))}
+    assembly = {}
     for name, text in texts.items():
         (fusion,) = fusions(text)
-        made = build.program(fusion, "c")
-        kernel = made.kernels[0]
+        kernel = build.program(fusion, "c").kernels[0]
         assert kernel.hero == "transpose" and kernel.loop.soon and "prefetch" in kernel.loop.text()
         (tmp_path / name).mkdir()
         build.build_fusion(fusion, str(tmp_path / name), ["c"])
         done = subprocess.run([run.c_compiler(), "-O3", "-std=c11", "-w", *run.native(), "-S", "-o", "-", str(tmp_path / name / f"{fusion.name}.c")],
                               stdout=subprocess.PIPE, universal_newlines=True, check=True)
-        if re.search(r"zmm\d", done.stdout):      # the tile is in vectors; elsewhere the instruction has another name
-            assert (len(re.findall(r"\bprefetch", done.stdout)) >= 16) == (bursts == 0), name
+        assembly[name] = done.stdout
     if not bursts:
         agree(texts, "c", "cpu", tmp_path)
+    if not all(re.search(r"zmm\d", text) for text in assembly.values()):
+        pytest.skip("this machine's vectors are narrower than the tile's: it is loops, which do not ask")
+    for name, text in assembly.items():
+        assert (len(re.findall(r"\bprefetch", text)) >= 16) == (bursts == 0), name
 
 
 @pytest.mark.parametrize("dtype,columns,block", [("bf16", 2048, 8192), ("bf16", 16384, 65536), ("bf16", 32768, 131072), ("s8", 8192, 32768)])
