@@ -2031,7 +2031,7 @@ typedef struct settp_engine {
   uint32_t step_hash;
   int32_t stepped;
   int fixed;            /* an atom is known to be one number */
-  int renamed;          /* a quotient was printed by another name than its first */
+  int renamed, refolded; /* a quotient was printed by another name than its first; in a digit only */
 } settp_engine;
 
 SETT_INLINE void *settp_grow(settp_engine *e, void *old, int32_t *room, size_t size) {
@@ -3561,7 +3561,7 @@ SETT_INLINE int settp_engine_start(settp_engine *e, sett_map_arena *arena, const
   e->scaled = 0;
   e->sampled = 1;
   e->stepped = SETTP_NONE;
-  e->fixed = e->renamed = 0;
+  e->fixed = e->renamed = e->refolded = 0;
   e->step = 0;
   e->step_hash = 0;
   e->point = NULL;
@@ -4006,6 +4006,18 @@ SETT_INLINE int32_t settp_mod_estimate(settp_engine *e, int32_t l, int64_t m, in
   return n + 2 * constant;
 }
 
+/* Whether no two terms of a form hold the same variable. */
+SETT_INLINE int settp_lin_apart(const settp_engine *e, int32_t l) {
+  uint64_t seen = 0;
+  int32_t i;
+  for (i = 0; i < e->lin[l].count; ++i) {
+    uint64_t support = e->atom[e->term[e->lin[l].first + i].atom].support;
+    if (seen & support) return 0;
+    seen |= support;
+  }
+  return 1;
+}
+
 /* P1: the best step that writes a quotient q = floor(F / m) and its dividend as F mod m, or, where F has a negative number,
  * as m - 1 - (m - 1 - F) mod m; the form that is left. */
 SETT_INLINE int32_t settp_fold_mod(settp_engine *e, int32_t l, settp_part *part) {
@@ -4038,8 +4050,8 @@ SETT_INLINE int32_t settp_fold_mod(settp_engine *e, int32_t l, settp_part *part)
         positive = settp_all_positive_terms(e->term + first, n) && c >= 0 && k > 0;
         nodes += left + (n > 0);
         if (nodes > best_nodes || (nodes == best_nodes && (best < 0                     ? !positive || best_positive
-                                                           : positive != best_positive  ? !positive
                                                            : form.c != e->form[best].c ? form.c > e->form[best].c
+                                                           : positive != best_positive  ? !positive
                                                                                         : !settp_lin_before(e, form.lin, e->form[best].lin))))
           continue;
         best = f;
@@ -4053,7 +4065,10 @@ SETT_INLINE int32_t settp_fold_mod(settp_engine *e, int32_t l, settp_part *part)
     }
   }
   if (best < 0) return SETTP_NONE;
-  if (best != e->atom[best_q].form) e->renamed = 1;
+  if (best != e->atom[best_q].form) {
+    if (settp_lin_apart(e, e->form[best].lin)) e->refolded = 1;
+    else e->renamed = 1;
+  }
   m = e->form[best].c;
   digit = best_turned ? settp_lin_scale(e, e->form[best].lin, -1, m - 1) : e->form[best].lin;
   part->k = best_turned ? -best_t : best_t;
@@ -5065,27 +5080,72 @@ SETT_INLINE int32_t settp_atoms_list(settp_engine *e, int32_t l, int32_t *list, 
   return count;
 }
 
+/* Whether an expression has a number below 0, or adds one. */
+SETT_INLINE int settp_adds_numbers(sett_map_arena *arena, const sett_expr *expr, int count) {
+  size_t keep = arena->top;
+  settp_list list;
+  uint32_t i;
+  int64_t k;
+  int c, found = 0;
+  list.handle = NULL;
+  list.count = list.capacity = 0;
+  for (c = 0; c < count && !found; ++c) found = settp_list_push(arena, &list, expr[c]) != 0;
+  for (i = 0; i < list.count && !found; ++i) {
+    const settp_node *n = settp_at(arena, list.handle[i]);
+    found = n->op == SETTP_CONST ? n->value < 0 : n->op == SETTP_ADD && settp_is_constant(arena, settp_b(n), &k);
+  }
+  arena->top = keep;
+  return found;
+}
+
+/* Whether two atoms of a list vary alike at the samples. */
+SETT_INLINE int settp_any_alike(const settp_engine *e, const int32_t *list, int32_t count) {
+  int32_t i, j;
+  for (i = 1; i < count; ++i)
+    for (j = 0; j < i; ++j) {
+      const int64_t *x = e->atom[list[i]].at, *y = e->atom[list[j]].at;
+      uint64_t up = 0, down = 0;
+      int k;
+      for (k = 1; k < SETTP_SAMPLES; ++k) {
+        uint64_t a = (uint64_t)x[k] - (uint64_t)x[0], b = (uint64_t)y[k] - (uint64_t)y[0];
+        up |= a - b;
+        down |= a + b;
+      }
+      if (!up || !down) return 1;
+    }
+  return 0;
+}
+
 /* Whether what was printed is its own simplification, seen without doing it: the quotients of the results, and those in their names, were printed by the
  * names that they were made with, no name has a negative number, and of quotients that share a variable one divisor divides the other, so that there is one
- * way to write each digit. (Not proved: tests/indexing_map_property.c counts what changes again.) */
-SETT_INLINE int settp_settled(settp_engine *e, const int32_t *results, int count) {
+ * way to write each digit. In maps as reshapes make them (variables from 0 on, quotients of variables, no added number) either only digits took another name,
+ * or they took none. (Not proved: tests/indexing_map_property.c counts what changes again.) */
+SETT_INLINE int settp_settled(settp_engine *e, const int32_t *form, const sett_expr *result, int count) {
   int32_t i, j, f, g, n = 0, *list;
+  int plain = 1, one_way = 1;
   if (e->facts || e->renamed || e->variables > 64 || e->forms > 64) return 0;
   list = (int32_t *)settp_take(e->arena, (size_t)e->atoms * sizeof *list + 8);
   if (!list) return 0;
-  for (i = 0; i < count; ++i) n = settp_atoms_list(e, results[i], list, n);
+  for (i = 0; i < count; ++i) {
+    n = settp_atoms_list(e, form[i], list, n);
+    plain &= !e->lin[form[i]].constant;
+  }
   for (i = 0; i < n; ++i) {
     const settp_atom *x = e->atom + list[i];
     if (x->kind == SETTP_ATOM_VAR ? x->c != 1 : x->kind != SETTP_ATOM_QUOTIENT) return 0;
+    plain &= x->kind == SETTP_ATOM_VAR ? !x->lo : x->depth == 1;
     for (f = x->form; f >= 0; f = e->form[f].next) {
-      if (!settp_all_positive(e, e->form[f].lin)) return 0;
+      one_way &= settp_all_positive(e, e->form[f].lin);
+      plain &= !e->lin[e->form[f].lin].constant;
       n = settp_atoms_list(e, e->form[f].lin, list, n);
-      for (j = 0; j <= i; ++j)
+      for (j = 0; j <= i && one_way; ++j)
         for (g = e->atom[list[j]].support & x->support ? e->atom[list[j]].form : SETTP_NONE; g >= 0; g = e->form[g].next)
-          if (e->form[f].c % e->form[g].c && e->form[g].c % e->form[f].c) return 0;
+          one_way &= e->form[f].c % e->form[g].c == 0 || e->form[g].c % e->form[f].c == 0;
     }
+    if (!one_way && (!plain || e->refolded)) return 0;
   }
-  return 1;
+  if (one_way && !e->refolded) return 1;
+  return plain && !settp_any_alike(e, list, n) && !settp_adds_numbers(e->arena, result, count);
 }
 
 /* The rules once. The result lies below keep. */
@@ -5104,7 +5164,7 @@ SETT_INLINE sett_map settp_simplify_once(sett_map_arena *arena, sett_map map, si
   }
   if (error) return error < 0 ? sett_map_empty() : sett_map_fail(error, 0);
   carry->work = a.domain.work - (a.engine.lins < a.domain.work ? a.engine.lins : a.domain.work);
-  if (!a.constraints && settp_settled(&a.engine, form, map.results)) carry->work = 0;
+  if (!a.constraints && settp_settled(&a.engine, form, result, map.results)) carry->work = 0;
   carry->done = a.domain.done && !a.domain.changed; /* R14 may have cut a dimension */
   carry->found = a.domain.changed ? SETTP_NONE : a.domain.found;
   map.variable = a.domain.bounds;
