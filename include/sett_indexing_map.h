@@ -418,6 +418,7 @@ SETT_INLINE int settp_floordiv(int64_t a, int64_t b, int64_t *out) {
 /* a - b * floor(a / b): it has the sign of b. */
 SETT_INLINE int64_t settp_mod(int64_t a, int64_t b) {
   int64_t r;
+  if (a >= 0 && a < b) return a; /* most are: a division takes long */
   if (b == -1) return 0;
   r = a % b;
   return (r != 0 && (r < 0) != (b < 0)) ? r + b : r;
@@ -437,8 +438,14 @@ SETT_INLINE int64_t settp_gcd(int64_t a, int64_t b) { /* of the absolute values;
   if (a == INT64_MIN || b == INT64_MIN) return 1;
   if (a < 0) a = -a;
   if (b < 0) b = -b;
-  while (b) {
+  if (a == 1 || b == 1) return 1;
+  while (b > UINT32_MAX || (b && a > UINT32_MAX)) {
     int64_t t = a % b;
+    a = b;
+    b = t;
+  }
+  while (b) { /* a division of 32 bits is faster */
+    uint32_t t = (uint32_t)a % (uint32_t)b;
     a = b;
     b = t;
   }
@@ -516,6 +523,7 @@ SETT_INLINE sett_map_interval settp_interval_op(int op, sett_map_interval a, set
   switch (op) {
   case SETTP_ADD: return settp_interval_add(a, b);
   case SETTP_MUL: {
+    if (b.lo == b.hi) return settp_interval_scale(a, b.lo);
     int64_t p = settp_sat_mul(a.lo, b.lo), q = settp_sat_mul(a.lo, b.hi), s = settp_sat_mul(a.hi, b.lo), t = settp_sat_mul(a.hi, b.hi);
     r = settp_interval(settp_min4(p, q, s, t), settp_max4(p, q, s, t));
     return settp_interval(r.lo == INT64_MAX ? INT64_MIN : r.lo, r.hi == INT64_MIN ? INT64_MAX : r.hi);
@@ -893,6 +901,9 @@ SETT_INLINE const char *sett_map_name(sett_map map, int variable, char *buffer) 
   return buffer;
 }
 
+SETT_INLINE int settp_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+SETT_INLINE int settp_digit(char c) { return c >= '0' && c <= '9'; }
+
 SETT_INLINE int settp_same(const char *a, const char *b, size_t n) { /* b is n characters, a ends with a zero */
   size_t i;
   for (i = 0; i < n; ++i)
@@ -901,10 +912,16 @@ SETT_INLINE int settp_same(const char *a, const char *b, size_t n) { /* b is n c
 }
 
 SETT_INLINE int sett_map_find(sett_map map, const char *name, size_t length) {
-  char buffer[24];
-  int i;
+  int i, kind = length > 1 && name[0] == 'd' ? 0 : length > 1 && name[0] == 's' ? 1 : length > 2 && name[0] == 'r' && name[1] == 't' ? 2 : -1;
+  if (kind >= 0) { /* the default name of a place */
+    size_t at = kind == 2 ? 2 : 1;
+    int count = kind == 0 ? map.dims : kind == 1 ? map.ranges : map.rts, zero = name[at] == '0' && at + 1 < length, place = 0;
+    for (; at < length && settp_digit(name[at]) && place < count && !zero; ++at) place = place * 10 + (name[at] - '0');
+    i = place + (kind > 0 ? map.dims : 0) + (kind == 2 ? map.ranges : 0);
+    if (at == length && place < count && !zero && !map.variable[i].name) return i;
+  }
   for (i = 0; i < sett_map_variables(map); ++i)
-    if (settp_same(sett_map_name(map, i, buffer), name, length)) return i;
+    if (map.variable[i].name && settp_same(map.variable[i].name, name, length)) return i;
   return -1;
 }
 
@@ -1316,9 +1333,6 @@ SETT_INLINE int settp_eat(settp_parser *p, const char *word) {
   return 1;
 }
 
-SETT_INLINE int settp_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-SETT_INLINE int settp_digit(char c) { return c >= '0' && c <= '9'; }
-
 SETT_INLINE size_t settp_word(settp_parser *p) { /* length of the identifier here, 0 when there is none */
   size_t n = 0;
   settp_blanks(p);
@@ -1412,8 +1426,7 @@ SETT_INLINE sett_expr settp_expression(settp_parser *p) {
         p->op[ops++] = c == '-' ? SETTP_NEGATE : SETTP_OPEN;
         open += c == '(';
       } else if ((n = settp_word(p)) != 0) {
-        int index = sett_map_find(p->map, p->text + p->at, n);
-        int lesser = settp_same("min", p->text + p->at, n);
+        int index = sett_map_find(p->map, p->text + p->at, n), lesser = index < 0 && settp_same("min", p->text + p->at, n);
         sett_expr e;
         if (index < 0 && (lesser || settp_same("max", p->text + p->at, n))) {
           p->at += n;
@@ -1445,9 +1458,9 @@ SETT_INLINE sett_expr settp_expression(settp_parser *p) {
       else if (c == '/') {
         op = SETTP_FLOORDIV;
         if (!settp_eat(p, "//")) ++p->at;
-      } else if (settp_eat_word(p, "mod")) op = SETTP_MOD;
-      else if (settp_eat_word(p, "floordiv")) op = SETTP_FLOORDIV;
-      else if (settp_eat_word(p, "ceildiv")) op = SETTP_CEILDIV;
+      } else if (c == 'm' && settp_eat_word(p, "mod")) op = SETTP_MOD;
+      else if (c == 'f' && settp_eat_word(p, "floordiv")) op = SETTP_FLOORDIV;
+      else if (c == 'c' && settp_eat_word(p, "ceildiv")) op = SETTP_CEILDIV;
       if (op >= 0) {
         settp_reduce(p, &ops, &values, settp_binding(op));
         p->op_column[ops] = (int)column;
@@ -1923,7 +1936,7 @@ SETT_INLINE sett_map sett_map_rename(sett_map_arena *arena, sett_map map, const 
  * simplification and are forgotten after it, so that a result never depends on what ran before. */
 
 /* Points of the domain at which the values of forms are known: what differs there needs no proof. More of them are asked last. */
-enum { SETTP_SAMPLES = 8, SETTP_MORE = 24 };
+enum { SETTP_SAMPLES = 6, SETTP_MORE = 24 };
 /* Budgets of one simplification: nesting of quotients; names of a quotient; quotients asked; intervals within intervals, and for each asked outside; forms whose print
  * is searched for; nesting and steps of a proof; values that proofs by points compute; forms of one round, and of all; names across quotients; proofs that
  * fail; values that R14 computes. */
@@ -1942,16 +1955,16 @@ typedef struct settp_term {
 
 typedef struct settp_lin { /* constant + sum of count terms from first on */
   int64_t constant;
-  int64_t lo, hi; /* memo of its interval, when known */
-  int32_t first, count, next;
   uint32_t hash;
-  uint32_t expr;   /* memo of its print, when nodes > 0 */
-  int32_t nodes;
-  int32_t estimate; /* memo of settp_estimate, when > 0 */
-  unsigned char known, busy, entered, bounded;
-  unsigned char affine;    /* 1: of variables alone, 2: not, 0: not asked yet */
-  sett_map_interval bound; /* when bounded: an interval that the expressions which it is the form of are known to lie in */
+  int32_t first, count, next;
   int32_t sample;          /* row of its values at the samples, SETTP_NONE: not asked yet */
+  unsigned char known, busy, entered, bounded;
+  uint32_t expr;           /* memo of its print, when nodes > 0 */
+  int32_t nodes;
+  int32_t estimate;        /* memo of settp_estimate, when > 0 */
+  unsigned char affine;    /* 1: of variables alone, 2: not, 0: not asked yet */
+  int64_t lo, hi;          /* memo of its interval, when known */
+  sett_map_interval bound; /* when bounded: an interval that the expressions which it is the form of are known to lie in */
 } settp_lin;
 
 typedef struct settp_row { int64_t at[SETTP_SAMPLES]; } settp_row;
@@ -2117,20 +2130,21 @@ SETT_INLINE int settp_crowded(const settp_engine *e, int32_t entries) { return (
  * that each has a negative, and none is taken for "no bound". */
 SETT_INLINE int32_t settp_lin_make(settp_engine *e, int64_t constant, int32_t count) {
   const int64_t most = (int64_t)1 << 62;
-  const settp_term *t = e->term + e->terms;
+  const settp_term *t = e->term + e->terms, *old;
   uint64_t h = (uint64_t)constant * 31 + (uint64_t)count;
   uint32_t hash;
   int32_t i, at, *bucket;
   settp_lin *l;
-  for (i = 0; i < count; ++i) h = (h ^ (uint64_t)t[i].k) * UINT64_C(0x9E3779B97F4A7C15) + (uint64_t)t[i].atom + (h >> 29);
+  for (i = 0; i < count; ++i) h = (h + (uint64_t)t[i].k * UINT64_C(0xBF58476D1CE4E5B9) + (uint64_t)t[i].atom) * UINT64_C(0x9E3779B97F4A7C15);
+  h ^= h >> 29;
   h *= UINT64_C(0xD6E8FEB86659FD93);
   hash = (uint32_t)(h >> 32);
   bucket = e->lin_bucket + (hash & e->lin_mask);
   for (at = *bucket; at >= 0; at = l->next) {
     l = e->lin + at;
     if (l->hash != hash || l->constant != constant || l->count != count) continue;
-    for (i = 0; i < count; ++i)
-      if (e->term[l->first + i].k != t[i].k || e->term[l->first + i].atom != t[i].atom) break;
+    old = e->term + l->first;
+    for (i = 0; i < count && old[i].k == t[i].k && old[i].atom == t[i].atom; ++i) {}
     if (i == count) return at;
   }
   if ((uint64_t)constant + (uint64_t)most > 2 * (uint64_t)most) return SETTP_NONE;
@@ -2289,12 +2303,14 @@ SETT_INLINE int64_t settp_lin_coefficient(const settp_engine *e, int32_t a, int3
   return lo < e->lin[a].count && t[lo].atom == atom ? t[lo].k : 0;
 }
 
-SETT_INLINE int64_t settp_lin_gcd(const settp_engine *e, int32_t a) { /* of the coefficients; 0 for a constant */
-  int64_t g = 0;
-  int32_t i;
-  for (i = 0; i < e->lin[a].count; ++i) g = settp_gcd(g, e->term[e->lin[a].first + i].k);
+/* The greatest common divisor of g and the coefficients. */
+SETT_INLINE int64_t settp_lin_gcd_with(const settp_engine *e, int32_t a, int64_t g) {
+  const settp_term *t = e->term + e->lin[a].first, *end = t + e->lin[a].count;
+  for (; t < end && g != 1; ++t) g = settp_gcd(g, t->k);
   return g;
 }
+
+SETT_INLINE int64_t settp_lin_gcd(const settp_engine *e, int32_t a) { return settp_lin_gcd_with(e, a, 0); } /* 0 for a constant */
 
 /* The residue of k modulo c in (-c/2, c/2]. */
 SETT_INLINE int64_t settp_residue(int64_t k, int64_t c) {
@@ -2308,33 +2324,40 @@ SETT_INLINE int64_t settp_residue(int64_t k, int64_t c) {
 
 /* a = c * quotient + rest: coefficients of rest in (-c/2, c/2], its constant in [0, c). */
 SETT_INLINE int settp_lin_extract(settp_engine *e, int32_t a, int64_t c, int32_t *quotient, int32_t *rest) {
-  int32_t i, n, count, pass;
-  int64_t k;
+  const settp_term *t;
+  settp_term *whole, *left;
+  int32_t i, n = 0, wholes = 0, count, base;
+  int64_t constant;
   if (a < 0) return 0;
   count = e->lin[a].count;
-  for (i = 0; i < count && settp_residue(e->term[e->lin[a].first + i].k, c) == e->term[e->lin[a].first + i].k; ++i) {}
-  if (i == count && e->lin[a].constant >= 0 && e->lin[a].constant < c) { /* it is its own rest */
+  constant = e->lin[a].constant;
+  t = e->term + e->lin[a].first;
+  for (i = 0; i < count && settp_residue(t[i].k, c) == t[i].k; ++i) {}
+  if (i == count && constant >= 0 && constant < c) { /* it is its own rest */
     *quotient = settp_lin_constant(e, 0);
     *rest = a;
     return *quotient >= 0;
   }
-  for (pass = 0; pass < 2; ++pass) {
-    int32_t made;
-    if (!SETTP_ROOM(e, term, terms, term_room, count)) return 0;
-    for (i = n = 0; i < count; ++i) {
-      settp_term t = e->term[e->lin[a].first + i];
-      k = settp_residue(t.k, c);
-      if (pass) t.k = k;
-      else if (t.k == k) continue;
-      else t.k = t.k / c + (t.k % c - k) / c;
-      if (t.k) e->term[e->terms + n++] = t;
+  if (!SETTP_ROOM(e, term, terms, term_room, 2 * count)) return 0;
+  t = e->term + e->lin[a].first;
+  base = e->terms;
+  whole = e->term + base;
+  left = whole + count;
+  for (i = 0; i < count; ++i) {
+    int64_t k = settp_residue(t[i].k, c);
+    if (k) {
+      left[n] = t[i];
+      left[n++].k = k;
     }
-    k = settp_floor(e->lin[a].constant, c);
-    made = settp_lin_make(e, pass ? settp_mod(e->lin[a].constant, c) : k, n);
-    if (made < 0) return 0;
-    *(pass ? rest : quotient) = made;
+    if (k == t[i].k) continue;
+    whole[wholes] = t[i];
+    whole[wholes++].k = (t[i].k - k) / c;
   }
-  return 1;
+  *quotient = settp_lin_make(e, settp_floor(constant, c), wholes);
+  if (*quotient < 0 || !SETTP_ROOM(e, term, terms, term_room, n)) return 0;
+  for (i = 0; i < n; ++i) e->term[e->terms + i] = e->term[base + count + i]; /* behind what the quotient took */
+  *rest = settp_lin_make(e, settp_mod(constant, c), n);
+  return *rest >= 0;
 }
 
 /* ---- samples: the values of a form at some points of the domain. They only save proofs that would fail: arithmetic may wrap around. ---- */
@@ -2342,11 +2365,11 @@ SETT_INLINE int settp_lin_extract(settp_engine *e, int32_t a, int64_t c, int32_t
 /* v[j] += k * x[j] for SETTP_SAMPLES values. */
 SETT_INLINE void settp_row_add(int64_t *v, const int64_t *x, int64_t k) {
 #define SETTP_ROW_ADD(j) v[j] = (int64_t)((uint64_t)v[j] + (uint64_t)k * (uint64_t)x[j]);
-  SETTP_ROW_ADD(0) SETTP_ROW_ADD(1) SETTP_ROW_ADD(2) SETTP_ROW_ADD(3) SETTP_ROW_ADD(4) SETTP_ROW_ADD(5) SETTP_ROW_ADD(6) SETTP_ROW_ADD(7)
+  SETTP_ROW_ADD(0) SETTP_ROW_ADD(1) SETTP_ROW_ADD(2) SETTP_ROW_ADD(3) SETTP_ROW_ADD(4) SETTP_ROW_ADD(5)
 #undef SETTP_ROW_ADD
 }
 
-SETT_INLINE void settp_row_start(int64_t *v, int64_t x) { v[0] = v[1] = v[2] = v[3] = v[4] = v[5] = v[6] = v[7] = x; }
+SETT_INLINE void settp_row_start(int64_t *v, int64_t x) { v[0] = v[1] = v[2] = v[3] = v[4] = v[5] = x; }
 
 SETT_INLINE const int64_t *settp_lin_at(settp_engine *e, int32_t a) {
   settp_lin *l = e->lin + a;
@@ -2392,8 +2415,7 @@ SETT_INLINE int64_t settp_at_step(const int64_t *x, int scaled, uint32_t *hash) 
     for (j = 1; j < SETTP_SAMPLES && x[j] == x[0]; ++j) {}
     if (j == SETTP_SAMPLES) return 0;
     h = (uint64_t)x[1] * UINT64_C(0x9E3779B97F4A7C15) + (uint64_t)x[2] * UINT64_C(0xBF58476D1CE4E5B9) + (uint64_t)x[3] * UINT64_C(0x94D049BB133111EB) +
-        (uint64_t)x[4] * UINT64_C(0xD6E8FEB86659FD93) + (uint64_t)x[5] * UINT64_C(0x632BE59BD9B4E019) + (uint64_t)x[6] * UINT64_C(0xA0761D6478BD642F) +
-        (uint64_t)x[7] * UINT64_C(0xE7037ED1A0B428DB) - (uint64_t)x[0] * UINT64_C(0xB3EE8B6C08E0DE6F);
+        (uint64_t)x[4] * UINT64_C(0xD6E8FEB86659FD93) + (uint64_t)x[5] * UINT64_C(0x632BE59BD9B4E019) - (uint64_t)x[0] * UINT64_C(0x2C74EF35EF6F5165);
     if ((int64_t)((uint64_t)x[j] - (uint64_t)x[0]) < 0) {
       *hash = (uint32_t)((0 - h) >> 32);
       return -1;
@@ -2451,7 +2473,7 @@ SETT_INLINE sett_map_interval settp_lin_sum(const settp_engine *e, int32_t a) {
 
 /* F mod m: [k mod g, m - g + k mod g] with g the gcd of m and the coefficients of F, k its constant. */
 SETT_INLINE sett_map_interval settp_mod_interval(const settp_engine *e, int32_t f, int64_t m) {
-  int64_t g = settp_gcd(settp_lin_gcd(e, f), m), k = settp_mod(e->lin[f].constant, g);
+  int64_t g = settp_lin_gcd_with(e, f, m), k = settp_mod(e->lin[f].constant, g);
   return settp_interval(k, m - g + k);
 }
 
@@ -2808,6 +2830,7 @@ SETT_INLINE int64_t settp_lin_step(settp_engine *e, int32_t l, uint32_t *hash) {
 /* Makes a form known to R12, when it is next asked. */
 SETT_INLINE void settp_alike_enter(settp_engine *e, int32_t l) {
   if (l < 0 || !e->lin[l].count || e->lin[l].entered) return;
+  if (e->lin[l].count > 1 && !e->scaled && settp_lin_affine(e, l)) return; /* R1 to R4 find sums of variables */
   e->lin[l].entered = 1;
   if (SETTP_ROOM(e, alike, alikes, alike_room, 1)) e->alike[e->alikes++].lin = l;
 }
@@ -2828,16 +2851,34 @@ SETT_INLINE void settp_alike_fill(settp_engine *e) {
   }
 }
 
-SETT_INLINE int32_t settp_atom_push(settp_engine *e, const settp_atom *atom) {
-  settp_atom *x;
+/* The atom behind the last one, which settp_atom_push counts; NULL: the arena is full. */
+SETT_INLINE settp_atom *settp_atom_next(settp_engine *e, int32_t kind) {
+  settp_atom *a;
+  if (!SETTP_ROOM(e, atom, atoms, atom_room, 1)) return NULL;
+  a = e->atom + e->atoms;
+  a->lo = INT64_MIN;
+  a->hi = INT64_MAX;
+  a->c = 1;
+  a->r = 0;
+  a->support = 0;
+  a->hash = 0;
+  a->weight = 1;
+  a->kind = kind;
+  a->op = a->a = a->b = a->depth = 0;
+  a->next = a->own = a->form = SETTP_NONE;
+  a->forms = 0;
+  a->expr = 0;
+  a->nodes = a->more = a->wanted = a->later = 0;
+  return a;
+}
+
+SETT_INLINE int32_t settp_atom_push(settp_engine *e) {
+  settp_atom *x = e->atom + e->atoms;
   int j;
-  if (!SETTP_ROOM(e, atom, atoms, atom_room, 1)) return SETTP_NONE;
-  if (atom->depth > SETTP_DEPTH_MAX) {
+  if (x->depth > SETTP_DEPTH_MAX) {
     e->error = SETT_MAP_ERROR_DEEP;
     return SETTP_NONE;
   }
-  x = e->atom + e->atoms;
-  *x = *atom;
   if (x->kind == SETTP_ATOM_VAR) {
     settp_sample(e, x, 0, x->at);
   } else if (x->kind == SETTP_ATOM_QUOTIENT) {
@@ -2861,24 +2902,6 @@ SETT_INLINE int32_t settp_atom_push(settp_engine *e, const settp_atom *atom) {
   return j;
 }
 
-SETT_INLINE settp_atom settp_atom_blank(int32_t kind) {
-  settp_atom a;
-  a.lo = INT64_MIN;
-  a.hi = INT64_MAX;
-  a.c = 1;
-  a.r = 0;
-  a.support = 0;
-  a.hash = 0;
-  a.weight = 1;
-  a.kind = kind;
-  a.op = a.a = a.b = a.depth = 0;
-  a.next = a.own = a.form = SETTP_NONE;
-  a.forms = 0;
-  a.expr = 0;
-  a.nodes = a.more = a.wanted = a.later = 0;
-  return a;
-}
-
 /* ceil((lo - r) / m) and floor((hi - r) / m): the bounds of y in x = m * y + r. */
 SETT_INLINE int64_t settp_floor_bound(int64_t hi, int64_t r, int64_t m) { return settp_sat_floor(settp_sat_add(hi, -r), m); }
 SETT_INLINE int64_t settp_ceil_bound(int64_t lo, int64_t r, int64_t m) {
@@ -2889,17 +2912,17 @@ SETT_INLINE int64_t settp_ceil_bound(int64_t lo, int64_t r, int64_t m) {
 /* A variable: x = modulus * atom + residue. */
 SETT_INLINE int32_t settp_lin_variable(settp_engine *e, int i) {
   int64_t lo = e->bounds[i].lo, hi = e->bounds[i].hi, m = e->modulus[i], r = e->residue[i];
-  settp_atom a;
   if (lo == hi) return settp_lin_constant(e, lo);
   if (e->variable[i] < 0) {
-    a = settp_atom_blank(SETTP_ATOM_VAR);
-    a.a = i;
-    a.c = m;
-    a.r = r;
-    a.support = UINT64_C(1) << (i & 63);
-    a.lo = m == 1 ? lo : settp_ceil_bound(lo, r, m);
-    a.hi = m == 1 ? hi : settp_floor_bound(hi, r, m);
-    e->variable[i] = settp_atom_push(e, &a);
+    settp_atom *a = settp_atom_next(e, SETTP_ATOM_VAR);
+    if (!a) return SETTP_NONE;
+    a->a = i;
+    a->c = m;
+    a->r = r;
+    a->support = UINT64_C(1) << (i & 63);
+    a->lo = m == 1 ? lo : settp_ceil_bound(lo, r, m);
+    a->hi = m == 1 ? hi : settp_floor_bound(hi, r, m);
+    e->variable[i] = settp_atom_push(e);
     if (e->variable[i] < 0) return SETTP_NONE;
   }
   if (e->atom[e->variable[i]].lo == e->atom[e->variable[i]].hi) return settp_lin_constant(e, e->atom[e->variable[i]].lo * m + r);
@@ -2909,22 +2932,23 @@ SETT_INLINE int32_t settp_lin_variable(settp_engine *e, int i) {
 SETT_INLINE int32_t settp_atom_other(settp_engine *e, int op, int32_t a, int32_t b) {
   uint32_t hash = settp_hash((uint64_t)a << 32 | (uint32_t)b, (uint64_t)op);
   int32_t at;
-  settp_atom x;
+  settp_atom *x;
   sett_map_interval r;
   for (at = e->atom_bucket[hash & e->mask]; at >= 0; at = e->atom[at].next)
     if (e->atom[at].kind == SETTP_ATOM_OTHER && e->atom[at].op == op && e->atom[at].a == a && e->atom[at].b == b) return at;
-  x = settp_atom_blank(SETTP_ATOM_OTHER);
-  x.hash = hash;
-  x.op = op;
-  x.a = a;
-  x.b = b;
   r = settp_interval_op(op, settp_lin_interval(e, a), settp_lin_interval(e, b));
-  x.lo = r.lo;
-  x.hi = r.hi;
+  x = settp_atom_next(e, SETTP_ATOM_OTHER);
+  if (!x) return SETTP_NONE;
+  x->hash = hash;
+  x->op = op;
+  x->a = a;
+  x->b = b;
+  x->lo = r.lo;
+  x->hi = r.hi;
   e->fixed |= r.lo == r.hi;
-  settp_atom_measure(e, &x, a);
-  settp_atom_measure(e, &x, b);
-  return settp_atom_push(e, &x);
+  settp_atom_measure(e, x, a);
+  settp_atom_measure(e, x, b);
+  return settp_atom_push(e);
 }
 
 SETT_INLINE int settp_named(const settp_engine *e, int32_t q, int32_t lin, int64_t c) { /* whether it has this name */
@@ -2957,15 +2981,16 @@ SETT_INLINE void settp_atom_name(settp_engine *e, int32_t q, int32_t lin, int64_
 SETT_INLINE int32_t settp_atom_quotient(settp_engine *e, int32_t lin, int64_t c) {
   uint32_t hash = settp_hash((uint64_t)lin, (uint64_t)c);
   int32_t at;
-  settp_atom x;
+  settp_atom *x;
   for (at = e->atom_bucket[hash & e->mask]; at >= 0; at = e->atom[at].next)
     if (e->atom[at].kind == SETTP_ATOM_QUOTIENT && e->atom[at].a == lin && e->atom[at].c == c) return at;
-  x = settp_atom_blank(SETTP_ATOM_QUOTIENT);
-  x.hash = hash;
-  x.a = lin;
-  x.c = c;
-  settp_atom_measure(e, &x, lin);
-  at = settp_atom_push(e, &x);
+  x = settp_atom_next(e, SETTP_ATOM_QUOTIENT);
+  if (!x) return SETTP_NONE;
+  x->hash = hash;
+  x->a = lin;
+  x->c = c;
+  settp_atom_measure(e, x, lin);
+  at = settp_atom_push(e);
   if (at >= 0) settp_atom_name(e, at, lin, c);
   return at;
 }
@@ -3051,7 +3076,7 @@ SETT_INLINE int settp_all_positive(const settp_engine *e, int32_t l) {
 SETT_INLINE int settp_key(settp_engine *e, int32_t l, int64_t *c, int32_t *add, int32_t *key) {
   int64_t g;
   if (!settp_lin_extract(e, l, *c, add, key)) return 0;
-  g = settp_gcd(settp_lin_gcd(e, *key), *c);
+  g = settp_lin_gcd_with(e, *key, *c);
   if (g > 1) {
     *key = settp_lin_shrink(e, *key, g, settp_floor(e->lin[*key].constant, g));
     *c /= g;
@@ -3262,8 +3287,9 @@ SETT_INLINE int settp_one_period(settp_engine *e, int32_t l, int64_t c, int64_t 
   return !settp_mul(*value, c, &lo) && !settp_add(lo, c - 1, &hi) && settp_prove(e, l, lo, hi);
 }
 
-/* R11: after floor(l / c) = value, the natural digit is recorded as a name of the heaviest quotient that stands in value once. */
-SETT_INLINE void settp_record(settp_engine *e, int32_t l, int64_t c, int32_t value) {
+/* R11: after floor(l / c) = value, the natural digit is recorded as a name of the heaviest quotient that stands in value once. Of the quotient `plain` it is
+ * the name that it was made with. */
+SETT_INLINE void settp_record(settp_engine *e, int32_t l, int64_t c, int32_t value, int32_t plain) {
   int32_t i, best = SETTP_NONE;
   int64_t s = 0;
   for (i = 0; i < e->lin[value].count; ++i) {
@@ -3273,7 +3299,7 @@ SETT_INLINE void settp_record(settp_engine *e, int32_t l, int64_t c, int32_t val
     best = t.atom;
     s = t.k;
   }
-  if (best >= 0) { /* value = A + s * q */
+  if (best >= 0 && best != plain) { /* value = A + s * q */
     int32_t a = settp_lin_plus(e, value, best, -s);
     if (c < INT64_MAX && c > 0)
       settp_atom_name(e, best, s == 1 ? settp_lin_mix(e, l, 1, a, -c, 0) : settp_lin_mix(e, a, c, l, -1, c - 1), c);
@@ -3493,7 +3519,7 @@ SETT_INLINE int32_t settp_divide_key(settp_engine *e, int32_t b, int64_t c) {
 /* floor(l / c) in normal form; c is not 0. SETTP_NONE when it cannot be said in 64 bits. */
 SETT_INLINE int32_t settp_divide(settp_engine *e, int32_t l, int64_t c) {
   int32_t add = 0, key = 0, value;
-  int32_t atoms = e->atoms, known;
+  int32_t atoms = e->atoms, known, plain = SETTP_NONE;
   int64_t one, d;
   settp_memo *m;
   int calls_left = ++e->calls < SETTP_CALLS_MAX * 2;
@@ -3511,13 +3537,21 @@ SETT_INLINE int32_t settp_divide(settp_engine *e, int32_t l, int64_t c) {
   if (!settp_key(e, l, &d, &add, &key)) return SETTP_NONE;
   if (!e->lin[key].count) value = add;
   else if (calls_left && (key != l || d != c) && settp_one_period(e, key, d, &one)) value = settp_lin_scale(e, add, 1, one);
-  else value = settp_lin_mix(e, add, 1, settp_divide_key(e, key, d), 1, 0);
+  else {
+    value = settp_divide_key(e, key, d);
+    if (value >= 0 && d == c && e->lin[value].count == 1) plain = e->term[e->lin[value].first].atom;
+    if (plain >= 0 && (e->atom[plain].own != value || e->atom[plain].a != key || e->atom[plain].c != c)) plain = SETTP_NONE;
+    value = settp_lin_mix(e, add, 1, value, 1, 0);
+  }
   if (value < 0) return SETTP_NONE;
   if (e->atoms > atoms && calls_left && key != l) { /* before a new atom is used */
     known = settp_alike_find(e, l, c);
-    if (known >= 0 && settp_cheaper(settp_lin_cost(e, known), settp_lin_cost(e, value))) value = known;
+    if (known >= 0 && settp_cheaper(settp_lin_cost(e, known), settp_lin_cost(e, value))) {
+      value = known;
+      plain = SETTP_NONE;
+    }
   }
-  settp_record(e, l, c, value);
+  settp_record(e, l, c, value, plain);
   settp_alike_enter(e, value);
   if (key != l || d != c) settp_memo_set(e, l, c, value);
   return value;
@@ -3755,7 +3789,7 @@ SETT_INLINE int32_t *settp_normalise(settp_engine *e, settp_nodes_known *known, 
         int32_t q = m && m->value >= 0 ? SETTP_NONE : settp_divide_sum(e, known, settp_a(n), c);
         if (q >= 0) {
           settp_memo_set(e, a, c, q);
-          settp_record(e, a, c, q);
+          settp_record(e, a, c, q, SETTP_NONE);
         }
       }
       l = settp_lin_operation(e, (int)n->op, a, b);
