@@ -68,7 +68,7 @@ THE NORMAL FORM
     I1  the sum of the intervals of its terms      I2  a constraint on the same form, or what a node that it is the form of is known to lie in
     I3  L = t * (F - m * q) + rest, q = Q(F, m):  L lies in t * [r, m - g + r] + rest, g = gcd of m and F's coefficients, r = F's constant mod g
     I4  the same, t chosen so that an atom of F goes      I5  L = k * Q(F, m) + k * A + rest = k * Q(F + m * A, m) + rest
-    I6  at last, all points of its variables, when they are few (for R14, where all samples say so, up to a million values in all)
+    I6  at last, all points of its variables, when they are few (for R14, where all samples say so, up to half a million values in all)
   Constraints, until nothing changes: P in [l, h] is divided by its content and cut to integers, the constant is in [l, h].
     C1  dropped when implied; empty when disjoint; two of one form are one
     C2  q + A in [l, h], q = Q(F, m), is F + m * A in [l * m, h * m + m - 1]
@@ -1942,8 +1942,8 @@ enum { SETTP_SAMPLES = 6, SETTP_MORE = 24 };
  * fail; values that R14 computes. */
 enum {
   SETTP_NONE = -1, SETTP_DEPTH_MAX = 250, SETTP_FORMS_MAX = 10, SETTP_CALLS_MAX = 20000, SETTP_LOOK_DEPTH = 4, SETTP_LOOKS_MAX = 20, SETTP_PRINTS_MAX = 500,
-  SETTP_PROOF_DEPTH = 6, SETTP_PROOFS_MAX = 64, SETTP_POINTS_MAX = 1 << 17, SETTP_LINS_MAX = 2000, SETTP_WORK_MAX = 24000, SETTP_CROSSES_MAX = 20,
-  SETTP_FAILURES_MAX = 100, SETTP_OWN_POINTS_MAX = 1 << 20
+  SETTP_PROOF_DEPTH = 6, SETTP_PROOFS_MAX = 48, SETTP_POINTS_MAX = 1 << 17, SETTP_LINS_MAX = 2000, SETTP_WORK_MAX = 14000, SETTP_CROSSES_MAX = 20,
+  SETTP_FAILURES_MAX = 100, SETTP_OWN_POINTS_MAX = 1 << 19
 };
 enum { SETTP_ATOM_VAR, SETTP_ATOM_QUOTIENT, SETTP_ATOM_OTHER };
 
@@ -2741,6 +2741,21 @@ SETT_INLINE int settp_more_within(settp_engine *e, int32_t l, int64_t lo, int64_
   return 1;
 }
 
+/* Whether at the samples l - t * (F - m * q) lies in [lo, hi], which need not be made for it. */
+SETT_INLINE int settp_rest_within(settp_engine *e, int32_t l, settp_form form, int32_t q, int64_t t, int64_t lo, int64_t hi) {
+  const int64_t *x, *f, *y = e->atom[q].at;
+  int j;
+  if (!e->sampled) return 1;
+  (void)settp_lin_at(e, l);
+  f = settp_lin_at(e, form.lin); /* it may move the rows */
+  x = settp_lin_at(e, l);
+  for (j = 0; j < SETTP_SAMPLES; ++j) {
+    int64_t v = (int64_t)((uint64_t)x[j] - (uint64_t)t * ((uint64_t)f[j] - (uint64_t)form.c * (uint64_t)y[j]));
+    if (v < lo || v > hi) return 0;
+  }
+  return 1;
+}
+
 /* Whether l lies in [lo, hi]: where the sum does not show it, a digit or a quotient is taken out and the rest has to lie in what is left. */
 SETT_INLINE int settp_prove_step(settp_engine *e, int32_t l, int64_t lo, int64_t hi, int depth) {
   sett_map_interval r;
@@ -2796,6 +2811,7 @@ SETT_INLINE int settp_prove_step(settp_engine *e, int32_t l, int64_t lo, int64_t
           if (settp_add(lo, settp_neg(digit.lo), &a) || settp_add(hi, settp_neg(digit.hi), &b) || a > b) continue;
           if (e->proofs >= e->proof_end) continue;
           ++e->proofs;
+          if (!settp_rest_within(e, l, form, q.atom, t, a, b)) continue;
           made = settp_lin_take(e, l, form.lin, form.c, q.atom, t, e->lin[l].count);
           proved = made >= 0 && settp_prove_step(e, made, a, b, depth + 1);
         }
