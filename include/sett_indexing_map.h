@@ -60,7 +60,7 @@ THE NORMAL FORM
     R8  B = A + s * Q(F, m), s = 1 or -1:  Q(B, c) = Q(m * A + F, m * c) or Q(m * A - F + m - 1, m * c), taken when known or cheaper
     R11 Q(L, c) = A + q: q has the further name Q(L - c * A, c); and where a divides b and both are known, Q(F, b) = Q(Q(F, a), b / a)
     R12 a known form x with L - c * (k * x + n) in [0, c - 1]:  Q(L, c) = k * x + n
-  Any form (settp_same_values):
+  Sums, rests and what is not linear (settp_same_values), R14 results:
     R13 a known form x, cheaper or plainer, with L - (s * x + n) in [0, 0], s = 1 or -1:  L = s * x + n; L in [v, v] is v. min(a, b) is a where a - b <= 0, max is b.
     R14 a result that equals the dimension of its own place is written as that dimension
   Which R12 to R14 are tried is read off samples: every form has its values at a few points of the domain; what differs there is not tried, what agrees is proved.
@@ -78,8 +78,8 @@ THE NORMAL FORM
     C6  constraints with few points in the box of their variables are decided by looking at all of them: emptiness, hull, residue
     C7  digits F mod m inside P get bounds as in C4; of one variable they are residues, else they are known when results are simplified
   Print: P1 t * (F - m * q) is t * (F mod m), or t * (m - 1) - t * ((m - 1 - F) mod m);  P2 a quotient of the same variables beside it is
-  tried as such a digit;  P4 k * Q(F, m) takes in what k divides. Each step is taken where, by an estimate, it makes the fewest nodes; inside
-  a mod coefficients are the least residues, or not negative. Ties are decided by the expressions themselves.
+  tried as such a digit;  P4 k * Q(F, m) takes in what k divides. Each step is taken where, by an estimate, it makes the fewest nodes, of digits
+  the one with the smaller divisor; inside a mod coefficients are the least residues, or not negative. Ties are decided by the expressions themselves.
 
 FUNCTIONS
   The prototypes below are the table of contents: memory, build, ask, text, evaluate, points, algebra, variables, questions.
@@ -3386,11 +3386,13 @@ SETT_INLINE int32_t settp_split(settp_engine *e, int32_t b, int64_t c) {
   return SETTP_NONE;
 }
 
-SETT_INLINE int32_t settp_value_known(settp_engine *e, int32_t key, int64_t c, int32_t add) {
+/* add + floor(key / c), where it is known; turn: also by the quotient of the form turned around, which R12 finds where it is asked with samples. */
+SETT_INLINE int32_t settp_value_known(settp_engine *e, int32_t key, int64_t c, int32_t add, int turn) {
   settp_memo *m = settp_memo_find(e, key, c);
   int32_t flipped;
   if (m && m->value >= 0) return settp_lin_mix(e, m->value, 1, add, 1, 0);
-  flipped = !e->lin[key].constant && settp_all_positive(e, key) ? SETTP_NONE : settp_lin_scale(e, key, -1, c - 1); /* R6: floor(b / c) = -floor((c - 1 - b) / c) */
+  if (!turn || (!e->lin[key].constant && settp_all_positive(e, key))) return SETTP_NONE;
+  flipped = settp_lin_scale(e, key, -1, c - 1); /* R6: floor(b / c) = -floor((c - 1 - b) / c) */
   if (flipped >= 0) {
     int32_t more = 0, turned = 0;
     int64_t d = c;
@@ -3404,35 +3406,30 @@ SETT_INLINE int32_t settp_value_known(settp_engine *e, int32_t key, int64_t c, i
 /* R8: merges a quotient of coefficient 1 or -1 into the dividend. SETTP_NONE: nothing is known or cheaper. */
 SETT_INLINE int32_t settp_merge(settp_engine *e, int32_t b, int64_t c) {
   settp_cost best_cost = settp_lin_cost(e, b);
-  int32_t i, f, best = SETTP_NONE, best_add = 0, sign;
+  int32_t i, f, best = SETTP_NONE, best_add = 0;
   int64_t best_c = 0;
   for (i = 0; i < e->lin[b].count; ++i) {
     settp_term t = e->term[e->lin[b].first + i];
+    int32_t rest;
     if (e->atom[t.atom].kind != SETTP_ATOM_QUOTIENT || (t.k != 1 && t.k != -1)) continue;
-    for (sign = 0; sign < (c == 2 ? 2 : 1); ++sign) {
-      int64_t s = sign ? -t.k : t.k;
-      int32_t out = sign ? settp_lin_atom(e, t.atom, t.k, 0) : settp_lin_constant(e, 0); /* s * q = -s * q + 2 * s * q */
-      int32_t rest = settp_lin_plus(e, b, t.atom, -t.k);
-      for (f = e->atom[t.atom].form; f >= 0; f = e->form[f].next) {
-        settp_form form = e->form[f];
-        int64_t d;
-        int32_t n, add = 0, key = 0, k;
-        settp_cost cost;
-        if (settp_mul(form.c, c, &d) || d > (int64_t)1 << 60) continue;
-        n = s == 1 ? settp_lin_mix(e, rest, form.c, form.lin, 1, 0) : settp_lin_mix(e, rest, form.c, form.lin, -1, form.c - 1);
-        if (n < 0 || !settp_key(e, n, &d, &add, &key)) continue;
-        add = settp_lin_mix(e, add, 1, out, 1, 0);
-        if (add < 0) continue;
-        if (!e->lin[key].count) return add; /* floor(constant / d) = 0 */
-        k = settp_value_known(e, key, d, add);
-        if (k >= 0) return k;
-        cost = settp_lin_cost(e, key);
-        if (settp_cheaper(cost, best_cost)) {
-          best_cost = cost;
-          best = key;
-          best_c = d;
-          best_add = add;
-        }
+    rest = settp_lin_plus(e, b, t.atom, -t.k);
+    for (f = e->atom[t.atom].form; f >= 0; f = e->form[f].next) {
+      settp_form form = e->form[f];
+      int64_t d;
+      int32_t n, add = 0, key = 0, k;
+      settp_cost cost;
+      if (settp_mul(form.c, c, &d) || d > (int64_t)1 << 60) continue;
+      n = t.k == 1 ? settp_lin_mix(e, rest, form.c, form.lin, 1, 0) : settp_lin_mix(e, rest, form.c, form.lin, -1, form.c - 1);
+      if (n < 0 || !settp_key(e, n, &d, &add, &key)) continue;
+      if (!e->lin[key].count) return add; /* floor(constant / d) = 0 */
+      k = settp_value_known(e, key, d, add, 1);
+      if (k >= 0) return k;
+      cost = settp_lin_cost(e, key);
+      if (settp_cheaper(cost, best_cost)) {
+        best_cost = cost;
+        best = key;
+        best_c = d;
+        best_add = add;
       }
     }
   }
@@ -3517,7 +3514,7 @@ SETT_INLINE int32_t settp_divide_key(settp_engine *e, int32_t b, int64_t c) {
       settp_memo_set(e, b, c, value);
       return value;
     }
-    value = settp_value_known(e, b, c, settp_lin_constant(e, 0));
+    value = settp_value_known(e, b, c, settp_lin_constant(e, 0), !e->sampled);
   }
   if (value < 0 && !m && e->nest < 24 && e->lins < e->lin_limit && e->calls < SETTP_CALLS_MAX) {
     settp_memo_set(e, b, c, SETTP_NONE);
@@ -3827,7 +3824,7 @@ SETT_INLINE int32_t *settp_normalise(settp_engine *e, settp_nodes_known *known, 
       else if (e->lin[l].bound.lo <= r.hi && r.lo <= e->lin[l].bound.hi) e->lin[l].bound = settp_interval_meet(e->lin[l].bound, r);
       e->lin[l].bounded = 1;
       l = settp_lin_settle(e, l);
-      if (l >= 0) l = settp_same_values(e, l);
+      if (l >= 0 && ((n->op != SETTP_MUL && n->op != SETTP_FLOORDIV) || settp_at(e->arena, settp_b(n))->op != SETTP_CONST)) l = settp_same_values(e, l);
       if (l < 0) l = lin[i]; /* 64 bits do not do: as it was */
     }
     range[i] = r;
@@ -3999,6 +3996,7 @@ SETT_INLINE void settp_find_digits(settp_engine *e, int32_t l) {
       settp_term t = e->term[e->lin[l].first + j];
       int64_t s = t.k < 0 ? -t.k : t.k, m;
       int32_t f, w, n = 0;
+      int digit = 1; /* whether F - m * q may lie in [0, m - 1] */
       sett_map_interval r;
       if (i == j || t.k == INT64_MIN || q.k % s || q.k == s || q.k == -s || (e->atom[t.atom].support & ~support)) continue;
       for (a = 0; a < tried && seen[a] != s; ++a) {}
@@ -4022,14 +4020,16 @@ SETT_INLINE void settp_find_digits(settp_engine *e, int32_t l) {
           if (x[k] > hi) hi = x[k];
         }
         if ((uint64_t)hi - (uint64_t)lo >= (uint64_t)m) continue;
+        digit = lo >= 0 && hi < m;
       }
       f = settp_lin_make(e, 0, n);
       w = settp_lin_plus(e, f, q.atom, -m);
       if (f < 0 || w < 0) continue;
-      if (settp_prove(e, w, 0, m - 1)) {
+      if (digit && settp_prove(e, w, 0, m - 1)) {
         settp_atom_name(e, q.atom, f, m);
         continue;
       }
+      if (digit && e->sampled) continue;
       r = settp_lin_interval(e, w);
       if (r.lo == INT64_MIN || r.hi == INT64_MAX || r.hi - r.lo >= m) continue;
       settp_atom_name(e, q.atom, settp_lin_scale(e, f, 1, -r.lo), m);
