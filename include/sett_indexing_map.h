@@ -519,7 +519,7 @@ enum { SETTP_CONST, SETTP_VAR, SETTP_ADD, SETTP_MUL, SETTP_MOD, SETTP_FLOORDIV, 
 
 /* The interval of an operation on intervals. Sound for each pair of values where the operation has a value. */
 SETT_INLINE sett_map_interval settp_interval_op(int op, sett_map_interval a, sett_map_interval b) {
-  sett_map_interval r = settp_interval(INT64_MIN, INT64_MAX), m;
+  sett_map_interval r = settp_interval(INT64_MIN, INT64_MAX);
   switch (op) {
   case SETTP_ADD: return settp_interval_add(a, b);
   case SETTP_MUL: {
@@ -535,6 +535,10 @@ SETT_INLINE sett_map_interval settp_interval_op(int op, sett_map_interval a, set
     if (b.lo == 0) b.lo = 1; /* a zero divisor has no value */
     if (b.hi == 0) b.hi = -1;
     if (b.lo > b.hi) return r;
+    if (op == SETTP_FLOORDIV && b.lo == b.hi && b.lo > 0) {
+      if (a.lo != INT64_MIN && a.hi != INT64_MAX) r = settp_interval(settp_floor(a.lo, b.lo), settp_floor(a.hi, b.lo));
+      return r;
+    }
     if (b.lo < 0 && b.hi > 0) { /* the magnitude does not grow, but for rounding -1/2 down to -1 or up to 1 */
       int64_t n;
       if (a.lo == INT64_MIN || a.hi == INT64_MAX) return r;
@@ -555,8 +559,8 @@ SETT_INLINE sett_map_interval settp_interval_op(int op, sett_map_interval a, set
     r = settp_interval(b.lo < 0 ? b.lo + 1 : 0, b.hi > 0 ? b.hi - 1 : 0);
     if (b.lo > 0 && a.lo >= 0) r.hi = r.hi < a.hi ? r.hi : a.hi;
     if (b.lo == b.hi && b.lo > 0 && a.lo != INT64_MIN && a.hi != INT64_MAX && settp_floor(a.lo, b.lo) == settp_floor(a.hi, b.lo)) {
-      m = settp_interval(settp_mod(a.lo, b.lo), settp_mod(a.hi, b.lo));
-      return m;
+      int64_t first = settp_mod(a.lo, b.lo);
+      return settp_interval(first, first + (a.hi - a.lo));
     }
     return r;
   default: return r;
@@ -911,15 +915,31 @@ SETT_INLINE int settp_same(const char *a, const char *b, size_t n) { /* b is n c
   return !a[n];
 }
 
-SETT_INLINE int sett_map_find(sett_map map, const char *name, size_t length) {
-  int i, kind = length > 1 && name[0] == 'd' ? 0 : length > 1 && name[0] == 's' ? 1 : length > 2 && name[0] == 'r' && name[1] == 't' ? 2 : -1;
-  if (kind >= 0) { /* the default name of a place */
-    size_t at = kind == 2 ? 2 : 1;
-    int count = kind == 0 ? map.dims : kind == 1 ? map.ranges : map.rts, zero = name[at] == '0' && at + 1 < length, place = 0;
-    for (; at < length && settp_digit(name[at]) && place < count && !zero; ++at) place = place * 10 + (name[at] - '0');
-    i = place + (kind > 0 ? map.dims : 0) + (kind == 2 ? map.ranges : 0);
-    if (at == length && place < count && !zero && !map.variable[i].name) return i;
+/* The variable whose place has this default name, or -1. */
+SETT_INLINE int settp_default_place(const sett_map *map, const char *name, size_t length) {
+  int count, first, place = 0;
+  size_t at = 1;
+  if (length > 1 && name[0] == 'd') {
+    count = map->dims;
+    first = 0;
+  } else if (length > 1 && name[0] == 's') {
+    count = map->ranges;
+    first = map->dims;
+  } else if (length > 2 && name[0] == 'r' && name[1] == 't') {
+    count = map->rts;
+    first = map->dims + map->ranges;
+    at = 2;
+  } else {
+    return -1;
   }
+  if (name[at] == '0' && at + 1 < length) return -1;
+  for (; at < length && settp_digit(name[at]) && place < count; ++at) place = place * 10 + (name[at] - '0');
+  return at == length && place < count ? first + place : -1;
+}
+
+SETT_INLINE int sett_map_find(sett_map map, const char *name, size_t length) {
+  int i = settp_default_place(&map, name, length);
+  if (i >= 0 && !map.variable[i].name) return i;
   for (i = 0; i < sett_map_variables(map); ++i)
     if (map.variable[i].name && settp_same(map.variable[i].name, name, length)) return i;
   return -1;
@@ -1518,15 +1538,11 @@ SETT_INLINE int settp_names(settp_parser *p, sett_map_variable *variable, int *c
     v->lo = 1;
     v->hi = 0;
     ++*count;
-    {
-      char buffer[24];
-      const char *name = sett_map_name(p->map, sett_map_variables(p->map) - 1, buffer);
-      if (!settp_same(name, p->text + p->at, n)) {
-        v->name = settp_name_store(p->arena, p->text + p->at, n);
-        if (!v->name) {
-          settp_fail(p, SETT_MAP_ERROR_FULL, p->at);
-          return 0;
-        }
+    if (settp_default_place(&p->map, p->text + p->at, n) != sett_map_variables(p->map) - 1) {
+      v->name = settp_name_store(p->arena, p->text + p->at, n);
+      if (!v->name) {
+        settp_fail(p, SETT_MAP_ERROR_FULL, p->at);
+        return 0;
       }
     }
     p->at += n;
@@ -2277,7 +2293,22 @@ SETT_INLINE int32_t settp_lin_plus(settp_engine *e, int32_t a, int32_t atom, int
   return n < 0 ? SETTP_NONE : settp_lin_make(e, e->lin[a].constant, n);
 }
 
-SETT_INLINE int32_t settp_lin_scale(settp_engine *e, int32_t a, int64_t k, int64_t constant) { return settp_lin_mix(e, a, k, a, 0, constant); }
+/* a * k + constant. */
+SETT_INLINE int32_t settp_lin_scale(settp_engine *e, int32_t a, int64_t k, int64_t constant) {
+  const settp_term *t, *end;
+  settp_term *out;
+  int64_t x;
+  if (a < 0) return SETTP_NONE;
+  if (k == 1 && !constant) return a;
+  if (settp_mul(e->lin[a].constant, k, &x) || settp_add(x, constant, &constant) || !SETTP_ROOM(e, term, terms, term_room, e->lin[a].count)) return SETTP_NONE;
+  t = e->term + e->lin[a].first;
+  end = k ? t + e->lin[a].count : t;
+  for (out = e->term + e->terms; t < end; ++t, ++out) {
+    if (settp_mul(t->k, k, &out->k)) return SETTP_NONE;
+    out->atom = t->atom;
+  }
+  return settp_lin_make(e, constant, (int32_t)(out - (e->term + e->terms)));
+}
 
 /* The form with every coefficient (not the constant) divided exactly by g, and a new constant. */
 SETT_INLINE int32_t settp_lin_shrink(settp_engine *e, int32_t a, int64_t g, int64_t constant) {
