@@ -2003,7 +2003,7 @@ typedef struct settp_atom {
   int32_t form, forms; /* list of names, newest first, and their number */
   uint32_t expr;       /* memo of its print, when nodes > 0 */
   int32_t nodes;
-  int32_t more, wanted, later; /* parts of its further samples that are known; a list of those to fill */
+  int32_t more, wanted, later; /* whether its further samples are known; a list of those to fill */
   int64_t at[SETTP_SAMPLES];
 } settp_atom;
 
@@ -2054,7 +2054,7 @@ typedef struct settp_engine {
   int scaled;        /* R12 looks for multiples, too: constraints make them */
   int sampled;       /* 0: no point of the domain is at hand, samples say nothing */
   const int64_t *point; /* SETTP_SAMPLES + SETTP_MORE points of the domain, or NULL: any point of the bounds is one */
-  int64_t *more;        /* SETTP_MORE values of each atom, as far as atom.more says; SETTP_SAMPLES of them are a part */
+  int64_t *more;        /* SETTP_MORE values of each atom that has them; SETTP_SAMPLES of them are a part */
   int32_t more_room, crosses, failures; /* failures: of proofs that no sample refutes */
   int64_t step;         /* settp_at_step of the form stepped */
   uint32_t step_hash;
@@ -2710,19 +2710,19 @@ SETT_INLINE void settp_more_of(const settp_engine *e, int32_t l, int part, int64
   settp_lin_row(e, l, e->more + part * SETTP_SAMPLES, SETTP_MORE, out);
 }
 
-SETT_INLINE int32_t settp_more_want(settp_engine *e, int32_t l, int part, int32_t last) { /* flags the atoms of l that have no values yet; the last one, or `last` */
+SETT_INLINE int32_t settp_more_want(settp_engine *e, int32_t l, int32_t last) { /* flags the atoms of l that have no values yet; the last one, or `last` */
   const settp_term *t = e->term + e->lin[l].first, *end = t + e->lin[l].count;
   for (; t < end; ++t)
-    if (e->atom[t->atom].more <= part) {
+    if (!e->atom[t->atom].more) {
       e->atom[t->atom].wanted = 1;
       if (t->atom > last) last = t->atom;
     }
   return last;
 }
 
-/* The further samples of this part of the atoms of l and of what they are made of. */
-SETT_INLINE void settp_more_fill(settp_engine *e, int32_t l, int part) {
-  int32_t i = settp_more_want(e, l, part, SETTP_NONE), list = SETTP_NONE;
+/* The further samples of the atoms of l and of what they are made of. */
+SETT_INLINE void settp_more_fill(settp_engine *e, int32_t l) {
+  int32_t i = settp_more_want(e, l, SETTP_NONE), list = SETTP_NONE;
   for (; i >= 0; --i) { /* operands come before their users */
     settp_atom *x = e->atom + i;
     if (!x->wanted) continue;
@@ -2730,23 +2730,25 @@ SETT_INLINE void settp_more_fill(settp_engine *e, int32_t l, int part) {
     x->later = list;
     list = i;
     if (x->kind == SETTP_ATOM_VAR) continue;
-    (void)settp_more_want(e, x->a, part, i);
-    if (x->kind == SETTP_ATOM_OTHER) (void)settp_more_want(e, x->b, part, i);
+    (void)settp_more_want(e, x->a, i);
+    if (x->kind == SETTP_ATOM_OTHER) (void)settp_more_want(e, x->b, i);
   }
   for (i = list; i >= 0; i = e->atom[i].later) {
     settp_atom *x = e->atom + i;
-    int64_t *out = e->more + (size_t)i * SETTP_MORE + part * SETTP_SAMPLES, v[SETTP_SAMPLES], w[SETTP_SAMPLES];
-    int j;
-    x->more = part + 1;
-    if (x->kind == SETTP_ATOM_VAR) {
-      settp_sample(e, x, SETTP_SAMPLES * (part + 1), out);
-      continue;
+    int64_t *out = e->more + (size_t)i * SETTP_MORE, v[SETTP_SAMPLES], w[SETTP_SAMPLES];
+    int j, part;
+    x->more = 1;
+    for (part = 0; part < SETTP_MORE / SETTP_SAMPLES; ++part, out += SETTP_SAMPLES) {
+      if (x->kind == SETTP_ATOM_VAR) {
+        settp_sample(e, x, SETTP_SAMPLES * (part + 1), out);
+        continue;
+      }
+      settp_more_of(e, x->a, part, v);
+      if (x->kind == SETTP_ATOM_OTHER) settp_more_of(e, x->b, part, w);
+      for (j = 0; j < SETTP_SAMPLES; ++j)
+        if (x->kind == SETTP_ATOM_QUOTIENT) out[j] = settp_floor_short(v[j], x->c);
+        else if (settp_apply(x->op, v[j], w[j], out + j)) out[j] = 0;
     }
-    settp_more_of(e, x->a, part, v);
-    if (x->kind == SETTP_ATOM_OTHER) settp_more_of(e, x->b, part, w);
-    for (j = 0; j < SETTP_SAMPLES; ++j)
-      if (x->kind == SETTP_ATOM_QUOTIENT) out[j] = settp_floor_short(v[j], x->c);
-      else if (settp_apply(x->op, v[j], w[j], out + j)) out[j] = 0;
   }
 }
 
@@ -2763,8 +2765,8 @@ SETT_INLINE int settp_more_within(settp_engine *e, int32_t l, int64_t lo, int64_
     e->more = grown;
     e->more_room = room;
   }
+  settp_more_fill(e, l);
   for (part = 0; part < SETTP_MORE / SETTP_SAMPLES; ++part) {
-    settp_more_fill(e, l, part);
     settp_more_of(e, l, part, v);
     for (j = 0; j < SETTP_SAMPLES; ++j)
       if (v[j] < lo || v[j] > hi) return 0;
