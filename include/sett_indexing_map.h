@@ -4271,6 +4271,14 @@ SETT_INLINE int32_t settp_print(settp_engine *e, int32_t l) {
   if (l < 0 || e->error) return 0;
   if (e->lin[l].nodes) return e->lin[l].nodes;
   ++e->prints;
+  if (e->lin[l].count == 1 && !e->lin[l].constant) { /* a variable */
+    settp_term t = e->term[e->lin[l].first];
+    if (t.k == 1 && e->atom[t.atom].kind == SETTP_ATOM_VAR && e->atom[t.atom].c == 1) {
+      nodes = settp_atom_print(e, t.atom);
+      e->lin[l].expr = e->atom[t.atom].expr;
+      return e->lin[l].nodes = nodes;
+    }
+  }
   room = e->lin[l].count * 2 + 20;
   part = (settp_part *)settp_take(e->arena, (size_t)room * sizeof *part);
   if (!part) {
@@ -5202,11 +5210,15 @@ SETT_INLINE int settp_any_alike(const settp_engine *e, const int32_t *list, int3
 /* Whether what was printed is its own simplification, seen without doing it: the quotients of the results, and those in their names, were printed by the
  * names that they were made with, no name has a negative number, and of quotients that share a variable one divisor divides the other, so that there is one
  * way to write each digit. In maps as reshapes make them (variables from 0 on, quotients of variables, no added number) either only digits took another name,
- * or they took none. (Not proved: tests/indexing_map_property.c counts what changes again.) */
-SETT_INLINE int settp_settled(settp_engine *e, const int32_t *form, const sett_expr *result, int count) {
+ * or they took none. With constraints, which then are residue classes, results are variables and numbers. (Not proved: tests/indexing_map_property.c counts
+ * what changes again.) */
+SETT_INLINE int settp_settled(settp_engine *e, const int32_t *form, const sett_expr *result, int count, int constraints) {
   int32_t i, j, f, g, n = 0, *list;
   int plain = 1, one_way = 1;
   if (e->facts || e->renamed || e->variables > 64 || e->forms > 64) return 0;
+  for (i = 0; i < count && constraints; ++i)
+    if (settp_at(e->arena, result[i])->op > SETTP_VAR) return 0;
+  if (constraints) return 1;
   list = (int32_t *)settp_take(e->arena, (size_t)e->atoms * sizeof *list + 8);
   if (!list) return 0;
   for (i = 0; i < count; ++i) {
@@ -5247,7 +5259,7 @@ SETT_INLINE sett_map settp_simplify_once(sett_map_arena *arena, sett_map map, si
   }
   if (error) return error < 0 ? sett_map_empty() : sett_map_fail(error, 0);
   carry->work = a.domain.work - (a.engine.lins < a.domain.work ? a.engine.lins : a.domain.work);
-  if (!a.constraints && settp_settled(&a.engine, form, result, map.results)) carry->work = 0;
+  if (settp_settled(&a.engine, form, result, map.results, a.constraints)) carry->work = 0;
   carry->done = a.domain.done && !a.domain.changed; /* R14 may have cut a dimension */
   carry->found = a.domain.changed ? SETTP_NONE : a.domain.found;
   map.variable = a.domain.bounds;
