@@ -4180,25 +4180,35 @@ SETT_INLINE void settp_absorbs(const settp_engine *e, int32_t a, settp_form form
   }
 }
 
-/* Moves these terms of rest, and its constant where k divides it, into inner, which is form or form turned around; 0: a number is too large. */
-SETT_INLINE int settp_absorb(settp_engine *e, int64_t c, int64_t k, uint64_t moves, int32_t *inner, int32_t *rest) {
-  int32_t j, n, pass, count = e->lin[*rest].count, own = e->lin[*inner].count, made[2];
-  int64_t constant = e->lin[*rest].constant, up = 0;
-  int whole = constant && constant % k == 0 && !settp_mul(constant / k, c, &up) && !settp_add(e->lin[*inner].constant, up, &up);
-  for (pass = 0; pass < 2; ++pass) {
-    if (!SETTP_ROOM(e, term, terms, term_room, count + own)) return 0;
-    n = pass ? 0 : settp_terms_copy(e, *inner);
-    for (j = 0; j < count && n >= 0; ++j) {
-      settp_term t = e->term[e->lin[*rest].first + j];
-      if ((int)(moves >> (j & 63) & 1) != pass) n = settp_terms_add(e, n, t.atom, pass ? t.k : t.k / k * c);
+/* Whether the constant of rest moves into inner as well, as *up: where k divides it. */
+SETT_INLINE int settp_absorbs_constant(const settp_engine *e, int64_t c, int64_t k, int32_t inner, int32_t rest, int64_t *up) {
+  int64_t constant = e->lin[rest].constant;
+  return constant && constant % k == 0 && !settp_mul(constant / k, c, up) && !settp_add(e->lin[inner].constant, *up, up);
+}
+
+/* inner, which is form or form turned around, with these terms of rest moved in, and its constant; SETTP_NONE: a number is too large. */
+SETT_INLINE int32_t settp_absorb(settp_engine *e, int64_t c, int64_t k, uint64_t moves, int32_t inner, int32_t rest) {
+  int32_t j, n, count = e->lin[rest].count;
+  int64_t up = e->lin[inner].constant;
+  if (!settp_absorbs_constant(e, c, k, inner, rest, &up)) up = e->lin[inner].constant;
+  if (!SETTP_ROOM(e, term, terms, term_room, count + e->lin[inner].count)) return SETTP_NONE;
+  n = settp_terms_copy(e, inner);
+  for (j = 0; moves && n >= 0; ++j, moves >>= 1)
+    if (moves & 1) {
+      settp_term t = e->term[e->lin[rest].first + j];
+      n = settp_terms_add(e, n, t.atom, t.k / k * c);
     }
-    if (n < 0) return 0;
-    made[pass] = settp_lin_make(e, pass ? (whole ? 0 : constant) : whole ? up : e->lin[*inner].constant, n);
-    if (made[pass] < 0) return 0;
-  }
-  *inner = made[0];
-  *rest = made[1];
-  return 1;
+  return n < 0 ? SETTP_NONE : settp_lin_make(e, up, n);
+}
+
+/* What stays of rest. */
+SETT_INLINE int32_t settp_absorb_rest(settp_engine *e, int64_t c, int64_t k, uint64_t moves, int32_t inner, int32_t rest) {
+  int32_t j, n = 0, count = e->lin[rest].count;
+  int64_t up;
+  if (!SETTP_ROOM(e, term, terms, term_room, count)) return SETTP_NONE;
+  for (j = 0; j < count; ++j)
+    if (!(moves >> (j & 63) & 1)) e->term[e->terms + n++] = e->term[e->lin[rest].first + j];
+  return settp_lin_make(e, settp_absorbs_constant(e, c, k, inner, rest, &up) ? 0 : e->lin[rest].constant, n);
 }
 
 /* P4: the heaviest quotient of l with the terms it can take in; the form that is left. A form with a negative coefficient is tried turned around, too. */
@@ -4228,14 +4238,16 @@ SETT_INLINE int32_t settp_fold_quotient(settp_engine *e, int32_t l, settp_part *
     for (flip = 0; flip <= flips; ++flip)
       for (absorb = 0; absorb < 3; ++absorb) {
         int64_t k = flip ? -k0 : k0;
-        int32_t inner, rest = alone, nodes, left;
+        int32_t inner, own, rest = alone, nodes, left;
         int positive;
         if (absorb && ((!moves[absorb] && !whole) || (absorb == 2 && moves[2] == moves[1]))) continue;
-        inner = flip ? settp_lin_scale(e, form.lin, -1, form.c - 1) : form.lin;
-        if (inner < 0 || (absorb && !settp_absorb(e, form.c, k, moves[absorb], &inner, &rest)) || !e->lin[inner].count) continue;
-        nodes = settp_estimate(e, inner);
+        inner = own = flip ? settp_lin_scale(e, form.lin, -1, form.c - 1) : form.lin;
+        if (own < 0 || (absorb && (inner = settp_absorb(e, form.c, k, moves[absorb], own, rest)) < 0) || !e->lin[inner].count) continue;
+        nodes = settp_estimate(e, inner) + 2 + (k == 1 ? 0 : 2);
+        if (best >= 0 && nodes > best_nodes) continue;
+        if (absorb && (rest = settp_absorb_rest(e, form.c, k, moves[absorb], own, alone)) < 0) continue;
         left = settp_estimate(e, rest);
-        nodes += 2 + (k == 1 ? 0 : 2) + left + (left ? 1 : 0);
+        nodes += left + (left ? 1 : 0);
         positive = (settp_all_positive(e, inner) ? 2 : 0) + (settp_all_positive(e, rest) && k > 0);
         if (best >= 0 && (nodes > best_nodes || (nodes == best_nodes && positive <= best_positive))) continue;
         best = rest;
