@@ -5224,10 +5224,12 @@ SETT_INLINE int settp_any_alike(const settp_engine *e, const int32_t *list, int3
  * way to write each digit. In maps as reshapes make them (variables from 0 on, quotients of variables, no added number) either only digits took another name,
  * or they took none. With constraints, which then are residue classes, results are variables and numbers. (Not proved: tests/indexing_map_property.c counts
  * what changes again.) */
-SETT_INLINE int settp_settled(settp_engine *e, const int32_t *form, const sett_expr *result, int count, int constraints) {
+SETT_INLINE int settp_settled(settp_engine *e, const int32_t *form, const sett_expr *result, int count, const sett_map_constraint *constraint, int constraints) {
   int32_t i, j, f, g, n = 0, *list;
   int plain = 1, one_way = 1;
   if (e->facts || e->renamed || e->variables > 64 || e->forms > 64) return 0;
+  for (i = 0; i < constraints; ++i)
+    if (settp_at(e->arena, constraint[i].expr)->op != SETTP_MOD) return 0;
   for (i = 0; i < count && constraints; ++i)
     if (settp_at(e->arena, result[i])->op > SETTP_VAR) return 0;
   if (constraints) return 1;
@@ -5271,7 +5273,7 @@ SETT_INLINE sett_map settp_simplify_once(sett_map_arena *arena, sett_map map, si
   }
   if (error) return error < 0 ? sett_map_empty() : sett_map_fail(error, 0);
   carry->work = a.domain.work - (a.engine.lins < a.domain.work ? a.engine.lins : a.domain.work);
-  if (settp_settled(&a.engine, form, result, map.results, a.constraints)) carry->work = 0;
+  if (settp_settled(&a.engine, form, result, map.results, a.constraint, a.constraints)) carry->work = 0;
   carry->done = a.domain.done && !a.domain.changed; /* R14 may have cut a dimension */
   carry->found = a.domain.changed ? SETTP_NONE : a.domain.found;
   map.variable = a.domain.bounds;
