@@ -5,7 +5,8 @@
      algebra lines FILE     parse and simplify of a map a line, beside upstream's times of its own test inputs. For example of
                               python3 -c "import json; [print(c['inputs'][0]) for c in json.load(open('indexing_map_cases.json'))
                                           if c['kind'] == 'indexing_map']"
-     algebra deep N         N identities of each kind of rank 6, 12 steps and as many back
+     algebra deep N         N maps of each class of chains of rank 6 with 12 steps (identities: 6 and as many back), then N identities of each kind with
+                              12 steps and as many back; how many take over 10 ms
      algebra scaling        identities of rank 4 and 6, depth 1 to 12: time against distinct nodes
      algebra count CLASS N  simplifies N maps of CLASS (EXPRESSION, GPU, ID_RESHAPE, ..) once, for
                               valgrind --tool=callgrind --collect-atstart=no --toggle-collect=sett_map_simplify
@@ -227,16 +228,23 @@ static const int identities[] = {DRAW_ID_RESHAPE, DRAW_ID_MOVES, DRAW_ID_ALL};
 enum { IDENTITIES = sizeof identities / sizeof *identities };
 
 static void deep(int n) {
+  static const struct { int which, depth; } chains[] = {
+      {DRAW_GPU, 12}, {DRAW_MIX, 12}, {DRAW_BITCAST_2, 12}, {DRAW_BITCAST_SMALL, 12}, {DRAW_BITCAST_PRIMES, 12}, {DRAW_ID_RESHAPE, 6}, {DRAW_ID_MOVES, 6},
+      {DRAW_ID_ALL, 6}, {DRAW_ID_RESHAPE, 12}, {DRAW_ID_MOVES, 12}, {DRAW_ID_ALL, 12},
+  };
   static const anchor none = {0, 0, 0, 0, 0, 0, 0};
-  int k, i;
+  size_t k;
+  int i, over;
   head();
-  for (k = 0; k < IDENTITIES; ++k) {
-    draw r = draw_make(1 + (uint64_t)k, 1 << 20);
-    for (i = 0; i < n; ++i) {
-      draw_map(&r, identities[k], 6, 12, &chain);
+  for (k = 0; k < sizeof chains / sizeof *chains; ++k) {
+    draw r = draw_make(1 + k, 1 << 20);
+    for (i = over = 0; i < n; ++i) {
+      draw_map(&r, chains[k].which, 6, chains[k].depth, &chain);
       keep(i, time_chain());
+      over += simple[i] > 1e4;
     }
-    row(draw_class_text(identities[k]), n, &none);
+    row(draw_class_text(chains[k].which), n, &none);
+    printf("  over 10 ms: %d\n", over);
   }
 }
 

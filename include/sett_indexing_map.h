@@ -4180,7 +4180,7 @@ SETT_INLINE void settp_absorbs(const settp_engine *e, int32_t a, settp_form form
   }
 }
 
-/* Whether the constant of rest moves into inner as well, as *up: where k divides it. */
+/* Whether the constant of rest moves into inner as well, where k divides it; *up: the constant of inner with it. */
 SETT_INLINE int settp_absorbs_constant(const settp_engine *e, int64_t c, int64_t k, int32_t inner, int32_t rest, int64_t *up) {
   int64_t constant = e->lin[rest].constant;
   return constant && constant % k == 0 && !settp_mul(constant / k, c, up) && !settp_add(e->lin[inner].constant, *up, up);
@@ -4242,7 +4242,7 @@ SETT_INLINE int32_t settp_fold_quotient(settp_engine *e, int32_t l, settp_part *
         int positive;
         if (absorb && ((!moves[absorb] && !whole) || (absorb == 2 && moves[2] == moves[1]))) continue;
         inner = own = flip ? settp_lin_scale(e, form.lin, -1, form.c - 1) : form.lin;
-        if (own < 0 || (absorb && (inner = settp_absorb(e, form.c, k, moves[absorb], own, rest)) < 0) || !e->lin[inner].count) continue;
+        if (own < 0 || (absorb && (inner = settp_absorb(e, form.c, k, moves[absorb], own, alone)) < 0) || !e->lin[inner].count) continue;
         nodes = settp_estimate(e, inner) + 2 + (k == 1 ? 0 : 2);
         if (best >= 0 && nodes > best_nodes) continue;
         if (absorb && (rest = settp_absorb_rest(e, form.c, k, moves[absorb], own, alone)) < 0) continue;
