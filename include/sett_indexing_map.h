@@ -68,7 +68,7 @@ THE NORMAL FORM
     I1  the sum of the intervals of its terms      I2  a constraint on the same form, or what a node that it is the form of is known to lie in
     I3  L = t * (F - m * q) + rest, q = Q(F, m):  L lies in t * [r, m - g + r] + rest, g = gcd of m and F's coefficients, r = F's constant mod g
     I4  the same, t chosen so that an atom of F goes      I5  L = k * Q(F, m) + k * A + rest = k * Q(F + m * A, m) + rest
-    I6  at last, all points of its variables, when they are few (for R14, where all samples say so, up to half a million values in all)
+    I6  at last, all points of its variables, when they are few (for R14, all results together, where all samples say so, up to half a million values in all)
   Constraints, until nothing changes: P in [l, h] is divided by its content and cut to integers, the constant is in [l, h].
     C1  dropped when implied; empty when disjoint; two of one form are one
     C2  q + A in [l, h], q = Q(F, m), is F + m * A in [l * m, h * m + m - 1]
@@ -1955,11 +1955,11 @@ SETT_INLINE sett_map sett_map_rename(sett_map_arena *arena, sett_map map, const 
 enum { SETTP_SAMPLES = 6, SETTP_MORE = 24 };
 /* Budgets of one simplification: nesting of quotients; names of a quotient; quotients asked; intervals within intervals, and for each asked outside; forms whose print
  * is searched for; nesting and steps of a proof; values that proofs by points compute; forms of one round, and of all; names across quotients; proofs that
- * fail; values that R14 computes. */
+ * fail; values that R14 computes; values that count as a form in what all rounds do. */
 enum {
   SETTP_NONE = -1, SETTP_DEPTH_MAX = 250, SETTP_FORMS_MAX = 10, SETTP_CALLS_MAX = 20000, SETTP_LOOK_DEPTH = 4, SETTP_LOOKS_MAX = 20, SETTP_PRINTS_MAX = 500,
-  SETTP_PROOF_DEPTH = 6, SETTP_PROOFS_MAX = 48, SETTP_POINTS_MAX = 1 << 17, SETTP_LINS_MAX = 2000, SETTP_WORK_MAX = 14000, SETTP_CROSSES_MAX = 20,
-  SETTP_FAILURES_MAX = 100, SETTP_OWN_POINTS_MAX = 1 << 19
+  SETTP_PROOF_DEPTH = 6, SETTP_PROOFS_MAX = 48, SETTP_POINTS_MAX = 1 << 16, SETTP_LINS_MAX = 2000, SETTP_WORK_MAX = 14000, SETTP_CROSSES_MAX = 20,
+  SETTP_FAILURES_MAX = 100, SETTP_OWN_POINTS_MAX = 1 << 19, SETTP_POINTS_A_FORM = 150
 };
 enum { SETTP_ATOM_VAR, SETTP_ATOM_QUOTIENT, SETTP_ATOM_OTHER };
 
@@ -2049,7 +2049,7 @@ typedef struct settp_engine {
   settp_known *fact; /* facts from constraints, used for results only */
   int facts, fact_room;
   int32_t prints;    /* forms printed */
-  int64_t points, own_points; /* values that proofs by looking at all points may still compute, and those of R14 */
+  int64_t points, own_points, points_given; /* values that proofs by looking at all points may still compute, and those of R14; at first, of both */
   int32_t proofs, proof_end; /* steps of proofs, and where the one that runs now gives up */
   int scaled;        /* R12 looks for multiples, too: constraints make them */
   int sampled;       /* 0: no point of the domain is at hand, samples say nothing */
@@ -3209,21 +3209,21 @@ SETT_INLINE int64_t settp_support_points(const settp_engine *e, uint64_t support
   return points;
 }
 
-/* Whether l lies in [lo, hi] at every point of its variables where the facts about these variables hold; SETTP_SAMPLES points at once. 0 also where there are
- * too many points, or where values could overflow. */
-SETT_INLINE int settp_prove_points(settp_engine *e, int32_t l, int64_t lo, int64_t hi) {
+/* Which of at most 64 forms, a bit for each, lie in [lo, hi] at every point of their variables where the facts about these hold; SETTP_SAMPLES points at once.
+ * None where there are too many points, or where values could overflow. */
+SETT_INLINE uint64_t settp_prove_points(settp_engine *e, const int32_t *l, int count, int64_t lo, int64_t hi) {
   enum { VARIABLES = 6 };
   size_t keep = e->arena->top;
   unsigned char *flag = (unsigned char *)settp_take(e->arena, (size_t)e->atoms + 8);
   int64_t *value = (int64_t *)settp_take(e->arena, (size_t)e->atoms * SETTP_SAMPLES * sizeof *value + 8);
   int64_t *most = (int64_t *)settp_take(e->arena, (size_t)e->atoms * sizeof *most + 8), x[VARIABLES], points = 1;
-  int32_t *atom = (int32_t *)settp_take(e->arena, (size_t)e->atoms * sizeof *atom + 8), at[VARIABLES], i, n = 0, variables = 0;
+  int32_t *atom = (int32_t *)settp_take(e->arena, (size_t)e->atoms * sizeof *atom + 8), at[VARIABLES], i, n = 0, rows = 0, variables = 0;
   unsigned char *use = (unsigned char *)settp_take(e->arena, (size_t)e->facts + 8);
-  uint64_t support = 0, more;
-  int f, j, ok = flag && value && most && atom && use, done = 0;
+  uint64_t support = 0, more, holds = 0;
+  int f, j, k, ok = flag && value && most && atom && use, done = 0;
   if (ok) {
     for (i = 0; i < e->atoms; ++i) flag[i] = 0;
-    settp_flag_terms(e, l, flag, &support);
+    for (k = 0; k < count; ++k) settp_flag_terms(e, l[k], flag, &support);
     for (f = 0; f < e->facts; ++f) { /* facts may bring in variables as long as the points stay few */
       more = settp_lin_support(e, e->fact[f].lin);
       use[f] = !(more & ~support) || ((more & support) && settp_support_points(e, more | support) <= 2048);
@@ -3258,15 +3258,17 @@ SETT_INLINE int settp_prove_points(settp_engine *e, int32_t l, int64_t lo, int64
         at[variables++] = i;
       }
     }
-    if (settp_sat_mul(points, n + 2) > e->points) ok = 0;
-    if (ok) ok = settp_lin_most(e, l, most) < INT64_MAX;
+    for (f = 0; f < e->facts; ++f) rows += use[f];
+    rows += n + count + 1;
+    if (settp_sat_mul(points, rows) > e->points) ok = 0;
+    for (k = 0; k < count && ok; ++k) holds |= (uint64_t)(settp_lin_most(e, l[k], most) < INT64_MAX) << k;
     for (f = 0; f < e->facts && ok; ++f)
       if (use[f]) ok = settp_lin_most(e, e->fact[f].lin, most) < INT64_MAX;
   }
-  if (ok) e->points -= points * (n + 2);
-  while (ok && !done) {
+  while (ok && holds && !done) {
     int64_t v[SETTP_SAMPLES], w[SETTP_SAMPLES];
     int inside[SETTP_SAMPLES], any = 0;
+    e->points -= SETTP_SAMPLES * rows;
     for (j = 0; j < SETTP_SAMPLES; ++j) {
       inside[j] = !done;
       for (i = 0; i < variables; ++i) value[at[i] * SETTP_SAMPLES + j] = x[i]; /* after the last point any will do */
@@ -3293,14 +3295,19 @@ SETT_INLINE int settp_prove_points(settp_engine *e, int32_t l, int64_t lo, int64
       }
     for (j = 0; j < SETTP_SAMPLES; ++j) any |= inside[j];
     if (!any) continue;
-    settp_lin_row(e, l, value, SETTP_SAMPLES, v);
-    for (j = 0; j < SETTP_SAMPLES; ++j) ok &= !inside[j] || (v[j] >= lo && v[j] <= hi);
+    for (k = 0; k < count; ++k) {
+      if (!(holds >> k & 1)) continue;
+      settp_lin_row(e, l[k], value, SETTP_SAMPLES, v);
+      for (j = 0; j < SETTP_SAMPLES; ++j)
+        if (inside[j] && (v[j] < lo || v[j] > hi)) holds &= ~((uint64_t)1 << k);
+    }
   }
   e->arena->top = keep;
-  return ok;
+  return ok ? holds : 0;
 }
 
-SETT_INLINE int settp_prove(settp_engine *e, int32_t l, int64_t lo, int64_t hi) {
+/* Whether l lies in [lo, hi], by I1 to I5: 1, 0, or -1 where looking at points may still say so. */
+SETT_INLINE int settp_prove_forms(settp_engine *e, int32_t l, int64_t lo, int64_t hi) {
   sett_map_interval r;
   int affine;
   if (l < 0) return 0;
@@ -3315,7 +3322,13 @@ SETT_INLINE int settp_prove(settp_engine *e, int32_t l, int64_t lo, int64_t hi) 
     e->proof_end = e->proofs + SETTP_PROOFS_MAX;
     if (settp_prove_step(e, l, lo, hi, 0)) return 1;
   }
-  if (settp_prove_points(e, l, lo, hi)) return 1;
+  return -1;
+}
+
+SETT_INLINE int settp_prove(settp_engine *e, int32_t l, int64_t lo, int64_t hi) {
+  int yes = settp_prove_forms(e, l, lo, hi);
+  if (yes >= 0) return yes;
+  if (settp_prove_points(e, &l, 1, lo, hi)) return 1;
   ++e->failures;
   return 0;
 }
@@ -4934,6 +4947,20 @@ SETT_INLINE sett_map_constraint settp_print_constraint(settp_engine *e, const se
   return c;
 }
 
+/* An engine does no more than what is left of the work of all rounds: forms, and values for proofs by points. */
+SETT_INLINE void settp_work_limit(settp_engine *e, int32_t work) {
+  if (e->lin_limit > work) e->lin_limit = work;
+  if (e->points > (int64_t)work * SETTP_POINTS_A_FORM) e->points = (int64_t)work * SETTP_POINTS_A_FORM;
+  if (e->own_points > (int64_t)work * SETTP_POINTS_A_FORM) e->own_points = (int64_t)work * SETTP_POINTS_A_FORM;
+  e->points_given = e->points + e->own_points;
+}
+
+/* What it leaves of it. */
+SETT_INLINE int32_t settp_work_left(const settp_engine *e, int32_t work) {
+  int64_t done = e->lins + (e->points_given - e->points - e->own_points) / SETTP_POINTS_A_FORM;
+  return done < work ? work - (int32_t)done : 0;
+}
+
 /* All bounds and constraints to a fixpoint. Bounds, classes and the constraints that stay are left in d and out; their number, or -1. The engine of the
  * last round stays in *e, what it knows of the constraints' nodes in *known. */
 SETT_INLINE int settp_solve(sett_map_arena *arena, const sett_map *map, settp_domain *d, sett_map_constraint *out, settp_engine *e,
@@ -4959,11 +4986,11 @@ SETT_INLINE int settp_solve(sett_map_arena *arena, const sett_map *map, settp_do
       *error = e->error;
       return -1;
     }
-    if (e->lin_limit > d->work) e->lin_limit = d->work;
+    settp_work_limit(e, d->work);
     settp_known_start(known);
     known->list = list;
     n = settp_round(e, d, map, known, kept);
-    d->work -= e->lins < d->work ? e->lins : d->work;
+    d->work = settp_work_left(e, d->work);
     if (!d->work) round = ROUNDS;
     *error = e->error;
     if (n < 0) return -1;
@@ -5046,7 +5073,7 @@ SETT_INLINE int settp_results_start(settp_engine *e, sett_map_arena *arena, cons
   int32_t *lin;
   int i;
   if (settp_engine_start(e, arena, map, d->bounds, d->modulus, d->residue, nodes + (uint32_t)constraints * 8)) return e->error;
-  if (e->lin_limit > d->work) e->lin_limit = d->work;
+  settp_work_limit(e, d->work);
   if (!constraints) return 0;
   e->scaled = 1;
   settp_known_start(&known);
@@ -5146,30 +5173,64 @@ SETT_INLINE size_t sett_map_simplify_bytes(const sett_map_arena *arena, sett_map
   return forms * (768 + 64 * (atoms < 512 ? atoms : 512));
 }
 
-/* R14: what equals the dimension of its own place is written as that dimension; where it is a number the dimension is that number. */
-SETT_INLINE int32_t settp_own_dimension(settp_engine *e, settp_domain *d, int i, int32_t l) {
-  int32_t x, rest;
-  int64_t value = e->lin[l].constant;
+/* Result i is its dimension, or the dimension is the number that the result is. */
+SETT_INLINE void settp_own_take(settp_engine *e, settp_domain *d, int i, int32_t *form) {
+  int64_t value = e->lin[form[i]].constant;
+  if (e->lin[form[i]].count) form[i] = settp_lin_variable(e, i);
+  else settp_cut(d, i, value, value);
+}
+
+/* What a result's form is more than the dimension of its own place, where the samples say that it is nothing; or SETTP_NONE. */
+SETT_INLINE int32_t settp_own_rest(settp_engine *e, int i, int32_t l) {
+  int32_t x;
   int j;
-  if (e->variable[i] < 0 && !e->facts && e->bounds[i].lo < e->bounds[i].hi) return l; /* nothing holds it, and nothing ties it to what l holds */
+  if (e->variable[i] < 0 && !e->facts && e->bounds[i].lo < e->bounds[i].hi) return SETTP_NONE; /* nothing holds it, and nothing ties it to what l holds */
   x = settp_lin_variable(e, i);
-  if (x < 0 || x == l || !e->sampled || (e->lin[x].count && settp_lin_affine(e, l) && settp_lin_affine(e, x))) return l;
+  if (x < 0 || x == l || !e->sampled || (e->lin[x].count && settp_lin_affine(e, l) && settp_lin_affine(e, x))) return SETTP_NONE;
   for (j = 0; j < SETTP_SAMPLES; ++j)
-    if (settp_lin_at(e, x)[j] != settp_lin_at(e, l)[j]) return l;
-  rest = settp_lin_mix(e, l, 1, x, -1, 0);
-  if (rest < 0) return l;
-  if (!settp_prove(e, rest, 0, 0)) {
-    int64_t points = e->points;
-    if (!settp_more_within(e, rest, 0, 0)) return l;
-    e->points = e->own_points; /* all samples say so: then looking at more points is worth it */
-    j = settp_prove_points(e, rest, 0, 0);
-    e->own_points = e->points;
-    e->points = points;
-    if (!j) return l;
+    if (settp_lin_at(e, x)[j] != settp_lin_at(e, l)[j]) return SETTP_NONE;
+  return settp_lin_mix(e, l, 1, x, -1, 0);
+}
+
+/* R14: what equals the dimension of its own place is written as that dimension; where it is a number the dimension is that number. Points are looked at for
+ * all forms of the same variables together. */
+SETT_INLINE void settp_own_dimensions(settp_engine *e, settp_domain *d, int32_t *form, int count) {
+  enum { TOGETHER = 64 };
+  int32_t *rest = (int32_t *)settp_take(e->arena, (size_t)count * sizeof *rest + 8), ask[TOGETHER], of[TOGETHER];
+  int64_t points = e->points;
+  int i, j, n;
+  if (!rest) {
+    e->error = SETT_MAP_ERROR_FULL;
+    return;
   }
-  if (e->lin[l].count) return x;
-  settp_cut(d, i, value, value);
-  return l;
+  for (i = 0; i < count; ++i) {
+    int yes;
+    rest[i] = settp_own_rest(e, i, form[i]);
+    yes = rest[i] < 0 ? 0 : settp_prove_forms(e, rest[i], 0, 0);
+    if (yes > 0) settp_own_take(e, d, i, form);
+    if (yes >= 0) rest[i] = SETTP_NONE;
+  }
+  e->points = e->own_points; /* all samples say so: then looking at more points is worth it */
+  for (i = 0; i < count; ++i) {
+    uint64_t holds;
+    int64_t left = e->points;
+    if (rest[i] < 0) continue;
+    for (j = i, n = 0; j < count && n < TOGETHER; ++j) {
+      if (rest[j] < 0 || settp_lin_support(e, rest[j]) != settp_lin_support(e, rest[i])) continue;
+      of[n] = j;
+      ask[n++] = rest[j];
+    }
+    for (;; n /= 2) { /* half of them where all are too much */
+      holds = settp_prove_points(e, ask, n, 0, 0);
+      if (n == 1 || e->points < left) break;
+    }
+    for (j = n - 1; j >= 0; --j) {
+      if (holds >> j & 1) settp_own_take(e, d, of[j], form);
+      rest[of[j]] = SETTP_NONE;
+    }
+  }
+  e->own_points = e->points;
+  e->points = points;
 }
 
 /* Adds the atoms of a form that are not in the list yet; their number. */
@@ -5264,15 +5325,14 @@ SETT_INLINE sett_map settp_simplify_once(sett_map_arena *arena, sett_map map, si
   int32_t *form = (int32_t *)settp_take(arena, (size_t)map.results * sizeof *form + 8);
   int i, error;
   error = result && form ? settp_ask_within(arena, map, &a, carry) : SETT_MAP_ERROR_FULL;
+  for (i = 0; i < map.results && !error; ++i) form[i] = a.lin[settp_at(arena, map.result[i])->mark];
+  if (!error) settp_own_dimensions(&a.engine, &a.domain, form, map.results < map.dims ? map.results : map.dims);
   for (i = 0; i < map.results && !error; ++i) {
-    int32_t l = a.lin[settp_at(arena, map.result[i])->mark];
-    if (i < map.dims) l = settp_own_dimension(&a.engine, &a.domain, i, l);
-    form[i] = l;
-    if (settp_print(&a.engine, l)) result[i] = a.engine.lin[l].expr;
+    if (settp_print(&a.engine, form[i])) result[i] = a.engine.lin[form[i]].expr;
     error = a.engine.error;
   }
   if (error) return error < 0 ? sett_map_empty() : sett_map_fail(error, 0);
-  carry->work = a.domain.work - (a.engine.lins < a.domain.work ? a.engine.lins : a.domain.work);
+  carry->work = settp_work_left(&a.engine, a.domain.work);
   if (settp_settled(&a.engine, form, result, map.results, a.constraint, a.constraints)) carry->work = 0;
   carry->done = a.domain.done && !a.domain.changed; /* R14 may have cut a dimension */
   carry->found = a.domain.changed ? SETTP_NONE : a.domain.found;

@@ -219,6 +219,7 @@ static void prints(void) {
 
 #define D0 "domain: d0 in [-20, 20]"
 #define BOX "domain: d0 in [0, 99], d1 in [0, 49]"
+#define SQUARE "domain: d0 in [0, 99], d1 in [0, 99]"
 
 static const struct row {
   int rule;
@@ -273,6 +274,11 @@ static const struct row {
      "(d0, d1) -> (d1, d0), " BOX ", d0 - d1 in [0, 1]", "(d0, d1) -> (d1, d0), domain: d0 in [0, 50], d1 in [0, 49], d0 - d1 in [0, 1]"},
     {R14, "(d0) -> (d0 * d0), domain: d0 in [0, 1]", "(d0) -> (d0), domain: d0 in [0, 1]",
      "(d0) -> (d0 + (d0 * (99 - d0)) floordiv 2450), domain: d0 in [0, 99]", "(d0) -> ((-((d0 - 99) * d0)) floordiv 2450 + d0), domain: d0 in [0, 99]"},
+    {R14, /* points are looked at for both results together */
+     "(d0, d1) -> (max(d0, d0 - (d0 - 37) * (d0 - 37) * (d1 - 61) * (d1 - 61)), max(d1, d1 - (d0 - 37) * (d0 - 37) - (d1 - 61) * (d1 - 61))), " SQUARE,
+     "(d0, d1) -> (d0, d1), " SQUARE,
+     "(d0, d1) -> (max(d0, d0 - (d0 - 37) * (d0 - 37) * (d1 - 61) * (d1 - 61)), max(d1, d1 + 1 - (d0 - 37) * (d0 - 37) - (d1 - 61) * (d1 - 61))), " SQUARE,
+     "(d0, d1) -> (d0, max(d1 - (d0 - 37) * (d0 - 37) - (d1 - 61) * (d1 - 61) + 1, d1)), " SQUARE},
     {I1, "(d0, d1) -> (max(d0 - d1, -49)), " BOX, "(d0, d1) -> (d0 - d1), " BOX, "(d0, d1) -> (max(d0 - d1, -48)), " BOX,
      "(d0, d1) -> (max(d0 - d1, -48)), " BOX},
     {I2, "(d0, d1) -> (d1, max(d0, d1)), domain: d0 in [0, 99], d1 in [0, 99], d0 - d1 in [0, 4]",
