@@ -41,6 +41,9 @@ static const struct {
     "o.reshape(1024,64,8,128)[:]=i.reshape(64,128,1024,8).transpose(2,0,3,1)" },
   { "f32 T(8,128) to columns", "f32[8192,8192]{1,0:T(8,128)}", "f32[8192,8192]{0,1}",
     "o.reshape(64,128,1024,8)[:]=i.reshape(1024,64,8,128).transpose(1,3,0,2)" },
+  { "f32 rows to columns", "f32[8192,8192]{1,0}", "f32[8192,8192]{0,1}", "o.reshape(8192,8192)[:]=i.reshape(8192,8192).T" },
+  { "bf16 rows to columns", "bf16[16384,8192]{1,0}", "bf16[16384,8192]{0,1}", "o.reshape(8192,16384)[:]=i.reshape(16384,8192).T" },
+  { "s8 rows to columns", "s8[16384,16384]{1,0}", "s8[16384,16384]{0,1}", "o.reshape(16384,16384)[:]=i.reshape(16384,16384).T" },
 };
 
 static unsigned char *source[SETS], *destination[SETS], *wanted;

@@ -138,7 +138,8 @@ RELAYOUT
   common one (8 and 128 against 2: digits 2, 4, rest), which gives loops with constant strides on both sides. A range that
   ends inside a digit is cut into whole blocks and a smaller rest. The loop that is contiguous on both sides is moved as a
   run; where the sides have different fastest loops, rows are zipped or unzipped ((2,1) and (4,1) tiles) or square blocks
-  are transposed in registers. The other loops walk the source upwards. Digits that do not divide each other (tiles of 6
+  are transposed in registers (8- and 16-bit elements of large arrays, and where rows crowd the first-level cache, in
+  whole lines through a buffer). The other loops walk the source upwards. Digits that do not divide each other (tiles of 6
   and of 4) become one digit whose offsets are computed, once a run. What is left (the same dimensions combined by * in
   two ways) is moved position by position, with divisions.
 
@@ -3043,6 +3044,26 @@ SETTP_RELAYOUT_INLINE settp_relayout_u64 settp_relayout_gather(const unsigned ch
 #define SETTP_RELAYOUT_GATHER_u16(from, row, n) (settp_relayout_u16) settp_relayout_gather(from, row, n)
 SETTP_RELAYOUT_TILE(tile_u8, u8, 16, 4, SETTP_RELAYOUT_GATHER_u8, SETTP_RELAYOUT_LOW_u8, SETTP_RELAYOUT_HIGH_u8)
 SETTP_RELAYOUT_TILE(tile_u16, u16, 8, 3, SETTP_RELAYOUT_GATHER_u16, SETTP_RELAYOUT_LOW_u16, SETTP_RELAYOUT_HIGH_u16)
+#if SETTP_RELAYOUT_WIDE == 64
+/* Squares of whole lines: each source row's line is read once, into a buffer, and four squares are made of that. */
+#define SETTP_RELAYOUT_LINES(name, n)                                                                                \
+  SETT_INLINE void settp_relayout_square_##name(unsigned char *to, const unsigned char *from,                        \
+                                                const int64_t *source_row, const int64_t *row, int64_t ahead,        \
+                                                int streams) {                                                       \
+    settp_relayout_u64 line[4 * n];                                                                                  \
+    int64_t at[4 * n];                                                                                               \
+    int i;                                                                                                           \
+    SETTP_RELAYOUT_UNROLL for (i = 0; i < 4 * n; ++i) {                                                              \
+      if (ahead) settp_relayout_ask(from + source_row[i] + ahead, 1);                                                \
+      line[i] = settp_relayout_load_u64(from + source_row[i]);                                                       \
+    }                                                                                                                \
+    for (i = 0; i < 4 * n; ++i) at[i] = i * SETTP_RELAYOUT_LINE;                                                     \
+    for (i = 0; i < 4; ++i)                                                                                          \
+      settp_relayout_tile_##name(to, (const unsigned char *)line + i * 16, at, row + i * n, 0, streams);             \
+  }
+SETTP_RELAYOUT_LINES(u8, 16)
+SETTP_RELAYOUT_LINES(u16, 8)
+#endif
 SETTP_RELAYOUT_TILE(tile_u32, u32, (SETTP_RELAYOUT_WIDE / 4), (SETTP_RELAYOUT_WIDE == 64 ? 4 : 3),
                     SETTP_RELAYOUT_WHOLE_u32, settp_relayout_lower_u32, settp_relayout_upper_u32)
 SETTP_RELAYOUT_TILE(tile_u64, u64, (SETTP_RELAYOUT_WIDE / 8), (SETTP_RELAYOUT_WIDE == 64 ? 3 : 2),
@@ -3613,6 +3634,7 @@ enum {
   SETTP_RELAYOUT_ZIPS,    /* z rows of n elements, `from` apart */
   SETTP_RELAYOUT_UNZIPS,  /* to z rows of n elements, `to` apart */
   SETTP_RELAYOUT_TILES,   /* squares in registers */
+  SETTP_RELAYOUT_SQUARES, /* squares of whole lines, through a buffer */
   SETTP_RELAYOUT_NARROW,  /* squares of 16 bytes */
   SETTP_RELAYOUT_BITS,    /* n bits */
   SETTP_RELAYOUT_EACHES,  /* n elements of at most a byte, steps in bits */
@@ -3630,6 +3652,7 @@ typedef struct settp_relayout_job {
   int64_t unit;             /* copies and zips: bytes of a unit */
   int64_t ahead;            /* from a unit's rows in the source to those that it asks for; 0: none */
   int64_t lead;             /* the same for the first unit; what the others ask for follows that upwards; 0: none */
+  int wraps;                /* what lies behind the end of the second loop is asked for where the third one's next step begins */
   int asks;                 /* stretches that a unit of copies and zips asks for: 1, or its rows */
   int kind, z, streams, loops;
   settp_relayout_loop inner[3], loop[SETTP_RELAYOUT_LOOPS];
@@ -3749,6 +3772,12 @@ SETT_INLINE int settp_relayout_squares(settp_relayout_job *job, int kind, int64_
   return 0;
 }
 
+/* Whether lines that are a step apart fall into so few sets of a first-level cache (64 sets of 8 or 12 ways) that they do not stay in it: then
+   what reads a quarter of each line misses four times. */
+SETT_INLINE int settp_relayout_crowded(int64_t step, int64_t lines) {
+  return step % SETTP_RELAYOUT_LINE == 0 && settp_relayout_gcd(step / SETTP_RELAYOUT_LINE, 64) * lines > 12 * 64;
+}
+
 /* How whole bytes move. */
 SETT_INLINE void settp_relayout_choose(settp_relayout_job *job) {
   int i, run = settp_relayout_find(job, job->e, job->e), a, even = 1;
@@ -3786,6 +3815,13 @@ SETT_INLINE void settp_relayout_choose(settp_relayout_job *job) {
       settp_relayout_drop(job, a > b ? b : a);
       return;
     }
+#if SETTP_RELAYOUT_WIDE == 64
+    if (job->e <= 2 && !job->plan->bursts && (job->streams || settp_relayout_crowded(lb->from, lanes))) {
+      settp_relayout_job before = *job;
+      if (settp_relayout_squares(job, SETTP_RELAYOUT_SQUARES, lanes, lanes) && job->streams == before.streams) return;
+      *job = before;
+    }
+#endif
 #if SETTP_RELAYOUT_WIDE > 16
     if (settp_relayout_squares(job, SETTP_RELAYOUT_TILES, lanes, job->e <= 2 ? 16 / job->e : lanes)) return;
 #endif
@@ -3816,9 +3852,10 @@ SETT_INLINE void settp_relayout_choose(settp_relayout_job *job) {
     const int64_t asks = job->asks, part = asks ? job->unit / asks : 0, stretch = low.n * job->unit;                 \
     const int64_t ask_low = job->lead ? job->unit : low.from;                                                        \
     const int64_t ask_high = job->lead && high.from < stretch ? stretch : high.from;                                 \
+    const int64_t width = high.n * high.from, next = job->wraps && top.n > 1 ? top.from - width : 0;                 \
     const unsigned char *asked = source + job->lead + job->ahead;                                                    \
     int64_t i, j, k;                                                                                                 \
-    (void)streams, (void)n, (void)row, (void)part;                                                                   \
+    (void)streams, (void)n, (void)row, (void)part, (void)next;                                                       \
     for (k = 0; k < top.n; ++k, source += top.from, destination += top.to, asked += top.from)                        \
       for (j = 0; j < high.n; ++j)                                                                                   \
         for (i = 0; i < low.n; ++i) {                                                                                \
@@ -3862,7 +3899,8 @@ SETTP_RELAYOUT_UNITS_ZIP(u32)
 SETTP_RELAYOUT_UNITS_ZIP(u64)
 #define SETTP_RELAYOUT_UNITS_TILE(name)                                                                              \
   SETTP_RELAYOUT_UNITS(name, settp_relayout_ask(ask, 0),                                                             \
-                       settp_relayout_##name(to, from, job->source_row, job->row, job->ahead, streams))
+                       settp_relayout_##name(to, from, job->source_row, job->row,                                    \
+                                             job->ahead + (j * high.from + job->ahead < width ? 0 : next), streams))
 SETTP_RELAYOUT_UNITS_TILE(tile_n8)
 SETTP_RELAYOUT_UNITS_TILE(tile_n16)
 SETTP_RELAYOUT_UNITS_TILE(tile_n32)
@@ -3872,6 +3910,10 @@ SETTP_RELAYOUT_UNITS_TILE(tile_u8)
 SETTP_RELAYOUT_UNITS_TILE(tile_u16)
 SETTP_RELAYOUT_UNITS_TILE(tile_u32)
 SETTP_RELAYOUT_UNITS_TILE(tile_u64)
+#endif
+#if SETTP_RELAYOUT_WIDE == 64
+SETTP_RELAYOUT_UNITS_TILE(square_u8)
+SETTP_RELAYOUT_UNITS_TILE(square_u16)
 #endif
 
 /* Which of them, by the size of an element and the rows of a zip. */
@@ -3934,6 +3976,10 @@ SETT_INLINE void settp_relayout_units(const settp_relayout_job *job, int64_t fro
 #if SETTP_RELAYOUT_WIDE > 16
   } else if (job->kind == SETTP_RELAYOUT_TILES) {
     units = SETTP_RELAYOUT_BY_SIZE(SETTP_RELAYOUT_WHICH_TILE, u);
+#endif
+#if SETTP_RELAYOUT_WIDE == 64
+  } else if (job->kind == SETTP_RELAYOUT_SQUARES) {
+    units = job->e == 1 ? settp_relayout_units_square_u8 : settp_relayout_units_square_u16;
 #endif
 #endif
   }
@@ -4018,18 +4064,23 @@ SETT_INLINE void settp_relayout_order(settp_relayout_job *job) {
 }
 
 /* Others walk the source upwards, but squares of large arrays, and those whose rows are on pages of their own, two by two along the
-   destination. Large ones ask, where there are no bursts, for what comes soon in each row, or where several rows are on a page for what the
-   next two squares read. (With bursts each row is read by the page, and asking costs.) */
+   destination (squares of whole lines: 128 rows). Large ones ask, where there are no bursts, for what comes soon in each row, or where
+   several rows are on a page for what the next two squares read. (With bursts each row is read by the page, and asking costs.) */
 SETT_INLINE void settp_relayout_order_squares(settp_relayout_job *job) {
-  int tiles = job->kind == SETTP_RELAYOUT_TILES, large = job->plan->streams, loops = job->loops;
+  int squares = job->kind == SETTP_RELAYOUT_SQUARES, tiles = squares || job->kind == SETTP_RELAYOUT_TILES;
+  int large = job->plan->streams, loops = job->loops;
   int pages = tiles && job->source_row[1] - job->source_row[0] >= SETTP_RELAYOUT_PAGE;
   int at = tiles && (large || pages) ? settp_relayout_find(job, -1, SETTP_RELAYOUT_LINE) : -1;
-  job->ahead = job->lead = job->asks = 0;
+  job->ahead = job->lead = job->asks = job->wraps = 0;
   if (at >= 0) {
-    settp_relayout_split(job, at, 2);
+    settp_relayout_split(job, at, squares ? 2 * job->e : 2);
     if (large && !job->plan->bursts) {
-      if (pages) job->ahead = SETTP_RELAYOUT_SOON;
-      else if (job->loops > loops) job->ahead = job->loop[loops].from;
+      if (pages) {
+        job->ahead = SETTP_RELAYOUT_SOON;
+        job->wraps = job->loops > loops;
+      } else if (job->loops > loops) {
+        job->ahead = job->loop[loops].from;
+      }
     }
     settp_relayout_swap(job, 0, at);
   }
@@ -4283,7 +4334,7 @@ SETT_INLINE void sett_relayout_run(const sett_relayout_plan *plan, const void *s
   job.source = (const unsigned char *)source;
   job.destination = (unsigned char *)destination;
   job.ahead = job.lead = 0;
-  job.asks = 0;
+  job.asks = job.wraps = 0;
   job.unit = 0;
   for (; first < last; ++first) {
     if (plan->walks) settp_relayout_slowly(&job, first);
