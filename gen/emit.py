@@ -94,6 +94,13 @@ class Helpers:
         name += (f"_each{each}" if each else "") + (f"_ahead{ahead}" if ahead else "")
         self.vector(f"u{width}", lanes)
         self.texts.setdefault("tiles", tiles.PRELUDE)
+        if verb == "load" and ahead and piece == 16 and lanes * width == rows * width == 512 and name not in self.texts:
+            part = 128 // width
+            self.vector(f"u{width}", rows)
+            direct = self.tile(verb, dtype, lanes, part, index_type, piece, each)
+            buffered, index = f"{direct}_private", d.index[index_type]
+            self.texts[buffered] = tiles.load_tile(d, width, lanes, part, index, piece, buffered, private=True)
+            self.texts[name] = tiles.load_lines(d, width, lanes, index, ahead, name, direct, buffered, part, each)
         if name not in self.texts:
             self.texts[name] = tiles.load_tile(d, width, lanes, rows, d.index[index_type], piece, name, each, ahead) if verb == "load" \
                 else tiles.store_tile(d, width, lanes, rows, d.index[index_type], name, each)

@@ -21,6 +21,7 @@ it is the "full network". The generator follows each element, and asserts that a
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, List, Sequence, Tuple
 
 Element = Tuple[int, int]                   # (l, r)
@@ -143,10 +144,12 @@ def _function(d: Any, width: int, lanes: int, rows: int, name: str, parameters: 
 
 
 def load_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", piece: int = 16, name: str = "",
-              each: int = 0, ahead: int = 0) -> str:
+              each: int = 0, ahead: int = 0, private: bool = False) -> str:
     """The function out[r][l] = from[l * stride + r]. piece: the most bytes of a row that one load reads. each: so many lanes are `stride`
     apart, and the next as many `further`, one more argument. ahead: a line of each lane so many elements on is asked for where there are no
-    bursts; here, for gcc leaves out calls of functions that do nothing else."""
+    bursts; here, for gcc leaves out calls of functions that do nothing else. private: `from` is not in global memory."""
+    if private:
+        d = replace(d, pointer="")
     low = _check(width, lanes, rows)
     t, kind = d.types[f"u{width}"], register(d, width, lanes)
     bits, taken = _log2(lanes), _log2(min(8 * piece // width, rows, lanes))
@@ -179,6 +182,20 @@ def load_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", pi
     parameters = f"{kind} *out, {_memory(d, 'const ', t, 'from')}, {index} stride" + f", {index} further" * bool(each)
     return _function(d, width, lanes, rows, name or f"load_u{width}_{lanes}x{rows}", parameters, text,
                      f"(({t} *)(out + r))[l] = from[{_apart(each, f'({index})l')} + ({index})r]")
+
+
+def load_lines(d: Any, width: int, lanes: int, index: str, ahead: int, name: str, direct: str, buffered: str, rows: int, each: int = 0) -> str:
+    """load_tile for rows of a whole line each, by functions of it that take `rows` elements: `direct`, or where there are no bursts each line is read once
+    and `buffered` takes it from there. (Rows a power of two apart do not stay in the first level of a cache while a line is read in quarters.)"""
+    t, kind, whole = d.types[f"u{width}"], register(d, width, lanes), 512 // width
+    further = ", further" * bool(each)
+    rows_at = [f"from + {_apart(each, str(lane))}" for lane in range(lanes)]
+    asks = "".join(f"    {d.ahead('FAR', at, ahead * width // 8, width // 8)}\n    line[{lane}] = *({_memory(d, 'const ', 'piece', '')})({at});\n"
+                   for lane, at in enumerate(rows_at))
+    plain = f"  for (int r = 0; r < {whole}; r += {rows}) {direct}(out + r, from + r, stride{further});\n"
+    return (f"{d.function} void {name}({kind} *out, {_memory(d, 'const ', t, 'from')}, {index} stride{f', {index} further' * bool(each)})\n{{\n"
+            f"#if SHUFFLES >= 64\n{_piece(d, width, whole)}  if (!SETT_BURSTS) {{\n    {register(d, width, whole)} line[{lanes}];\n{asks}"
+            f"    for (int r = 0; r < {whole}; r += {rows}) {buffered}(out + r, (const {t} *)line + r, {whole});\n    return;\n  }}\n#endif\n{plain}}}\n")
 
 
 def store_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", name: str = "", each: int = 0) -> str:

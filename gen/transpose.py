@@ -17,11 +17,11 @@ from gen.dialect import Dialect
 from gen.emit import Body, Helpers, NotWide, buffer_of, buffers_of
 from gen.kernel import Kernel, Nest, arguments, attribute, function_text, narrowest
 from gen.partition import Partition, compose
-from gen.schedule import SOON, Device, Schedule
+from gen.schedule import PAGE, SOON, Device, Schedule
 from gen.walk import Walk, place, walk
 
 INLINE = 256          # entries up to which a value wanted at several indices is computed at each of them
-ALONG = 1024          # elements that a CPU's work-item goes along the source's contiguous digit
+ALONG = 1024          # elements that a CPU's work-item goes along the source's contiguous digit, or a page where that is more
 LONG = 64             # digits shorter than that are taken together with others
 
 
@@ -157,12 +157,12 @@ def _tiles(device: Device, d: Dialect, frame: Frame, moves: bool) -> Iterator[Ti
     turned = [a for a in found.accesses if a.strides and a.strides[digit] == 1 and a.strides[-1] > 1]
     widths = {a.width for a in found.accesses}
     width = max(a.width for a in turned)
-    shapes = _shapes(width) if moves else [(n, n, down, 64) for n in (16, 8)[max(widths) // 8:] for down in (2, 1)]
     traffic = sum(a.bytes for a in found.accesses)
+    shapes = _shapes(width, traffic > device.cache) if moves else [(n, n, down, 64) for n in (16, 8)[max(widths) // 8:] for down in (2, 1)]
     threads = 16 if d.name == "opencl" else 1
     for lanes, rows, down, piece in [*shapes, (4, 4, 1, 64)]:
         if frame.fits(rows, lanes * down):
-            chunks = min(-(-frame.high // rows), ALONG // rows)
+            chunks = min(-(-frame.high // rows), max(ALONG, PAGE // width) // rows)
             while chunks > 1 and _items(frame, lanes * down, rows, chunks) < 16 * device.units:
                 chunks = -(-chunks // 2)
             line = min(a.width * (rows * lanes if a.strides and a.strides[digit] == lanes else lanes) for a in found.accesses if a.write)
@@ -172,12 +172,13 @@ def _tiles(device: Device, d: Dialect, frame: Frame, moves: bool) -> Iterator[Ti
                        soon=SOON if traffic > device.cache and rows * width >= device.line else 0)
 
 
-def _shapes(width: int) -> Sequence[Tuple[int, int, int, int]]:
+def _shapes(width: int, large: bool) -> Sequence[Tuple[int, int, int, int]]:
     """(lanes, rows, down, bytes of a load) for elements that are only moved: the best first. Measured, see bench/README.md."""
     if width >= 4:
         full = 64 // width
         return [(full, full, 2, 64), (full, full, 1, 64), (8, 8, 1, 64)]
-    return [(32, 32, 1, 32)] * (width == 2) + [(64 // width, 16, 1, 16)] + [(32, 32, 1, 32)] * (width == 1) + [(16, 16, 1, 64), (8, 8, 1, 64)]
+    lines = [(64, 64, 1, 16)] * (width == 1 and large) + [(32, 32, 1, 32)] * (width == 2)
+    return [*lines, (64 // width, 16, 1, 16), *[(32, 32, 1, 32)] * (width == 1), (16, 16, 1, 64), (8, 8, 1, 64)]
 
 
 def _grid(frame: Frame, lanes: int, rows: int, chunks: int) -> List[Tuple[str, int]]:

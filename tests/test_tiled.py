@@ -277,6 +277,22 @@ def test_tiles_ask_without_bursts(bursts: int, tmp_path: Path, monkeypatch: pyte
         assert (len(re.findall(r"\bprefetch", text)) >= 16) == (bursts == 0), name
 
 
+@pytest.mark.parametrize("target,bursts", [("opencl", None), ("c", 0), ("c", 1)])   # OpenCL's are the device's
+def test_tiles_of_bytes_take_whole_lines(target: str, bursts: Optional[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Large transposes of bytes read a line of each row once where there are no bursts, sizes that divide and that do not."""
+    uncached(monkeypatch)
+    native = run.native()
+    monkeypatch.setattr(run, "native", lambda: native if bursts is None else (*native, f"-DSETT_BURSTS={bursts}"))
+    device = "cpu" if target == "c" else "pocl-cpu"
+    monkeypatch.setitem(DEVICES, device, replace(DEVICES[device], cache=1 << 16))
+    texts = {f"{dtype}_{rows}": f"e {{\n  p = {dtype}[{rows},{columns}]{{1,0}} parameter(0)\n  ROOT c = {dtype}[{rows},{columns}]{{0,1}} copy(p)\n}}\n"
+             for dtype, rows, columns in (("s8", 256, 384), ("u8", 192, 4160), ("s8", 320, 333), ("s8", 200, 333))}
+    for name, text in texts.items():
+        (fusion,) = fusions(text)
+        assert ("_private(" in build.program(fusion, target).text) == (name != "s8_200"), name     # there lines begin anywhere
+    agree(texts, target, device, tmp_path)
+
+
 @pytest.mark.parametrize("dtype,columns,block", [("bf16", 2048, 8192), ("bf16", 16384, 65536), ("bf16", 32768, 131072), ("s8", 8192, 32768)])
 @pytest.mark.parametrize("target", ["opencl", "c"])
 def test_rows_are_read_block_by_block(dtype: str, columns: int, block: int, target: str) -> None:
