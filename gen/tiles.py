@@ -5,6 +5,7 @@
                 out[r][l] = from[l * stride + r]
     store_tile  static inline void store_u32_16x4(__global uint *to, uint stride, const uint16 *in)
                 the way back: to[l * stride + r] = in[r][l]
+    load_lines  load_tile for rows of a line each, which is read once into a buffer
     line_tile   to[r * pitch + l] = out[r][l] in whole lines, where pitch is not a multiple of them
 
 Memory needs no alignment but the element's. `out` and `in` are arrays of `rows` registers of type `d.register("u32", lanes)`; their

@@ -177,8 +177,8 @@ def _shapes(width: int, large: bool) -> Sequence[Tuple[int, int, int, int]]:
     if width >= 4:
         full = 64 // width
         return [(full, full, 2, 64), (full, full, 1, 64), (8, 8, 1, 64)]
-    lines = [(64, 64, 1, 16)] * (width == 1 and large) + [(32, 32, 1, 32)] * (width == 2)
-    return [*lines, (64 // width, 16, 1, 16), *[(32, 32, 1, 32)] * (width == 1), (16, 16, 1, 64), (8, 8, 1, 64)]
+    first = [(64, 64, 1, 16)] * (width == 1 and large) + [(32, 32, 1, 32)] * (width == 2)
+    return [*first, (64 // width, 16, 1, 16), *[(32, 32, 1, 32)] * (width == 1), (16, 16, 1, 64), (8, 8, 1, 64)]
 
 
 def _grid(frame: Frame, lanes: int, rows: int, chunks: int) -> List[Tuple[str, int]]:
