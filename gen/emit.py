@@ -97,10 +97,9 @@ class Helpers:
         if verb == "load" and ahead and piece == 16 and lanes * width == rows * width == 512 and name not in self.texts:
             part = 128 // width
             self.vector(f"u{width}", rows)
-            direct = self.tile(verb, dtype, lanes, part, index_type, piece, each)
-            buffered, index = f"{direct}_private", d.index[index_type]
+            buffered, index = f"{verb}_u{width}_{lanes}x{part}_private", d.index[index_type]
             self.texts[buffered] = tiles.load_tile(d, width, lanes, part, index, piece, buffered, private=True)
-            self.texts[name] = tiles.load_lines(d, width, lanes, index, ahead, name, direct, buffered, part, each)
+            self.texts[name] = tiles.load_lines(d, width, lanes, index, ahead, name, buffered, part, each)
         if name not in self.texts:
             self.texts[name] = tiles.load_tile(d, width, lanes, rows, d.index[index_type], piece, name, each, ahead) if verb == "load" \
                 else tiles.store_tile(d, width, lanes, rows, d.index[index_type], name, each)

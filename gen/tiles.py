@@ -185,18 +185,19 @@ def load_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", pi
                      f"(({t} *)(out + r))[l] = from[{_apart(each, f'({index})l')} + ({index})r]")
 
 
-def load_lines(d: Any, width: int, lanes: int, index: str, ahead: int, name: str, direct: str, buffered: str, rows: int, each: int = 0) -> str:
-    """load_tile for rows of a whole line each, by functions of it that take `rows` elements: `direct`, or where there are no bursts each line is read once
-    and `buffered` takes it from there. (Rows a power of two apart do not stay in the first level of a cache while a line is read in quarters.)"""
+def load_lines(d: Any, width: int, lanes: int, index: str, ahead: int, name: str, buffered: str, rows: int, each: int = 0) -> str:
+    """load_tile for rows of a whole line each, which is read once; a function of it that takes `rows` elements of private memory has them from
+    there. (Rows a power of two apart do not stay in the first level of a cache while a line is read in quarters.)"""
     t, kind, whole = d.types[f"u{width}"], register(d, width, lanes), 512 // width
-    further = ", further" * bool(each)
-    rows_at = [f"from + {_apart(each, str(lane))}" for lane in range(lanes)]
-    asks = "".join(f"    {d.ahead('FAR', at, ahead * width // 8, width // 8)}\n    line[{lane}] = *({_memory(d, 'const ', 'piece', '')})({at});\n"
-                   for lane, at in enumerate(rows_at))
-    plain = f"  for (int r = 0; r < {whole}; r += {rows}) {direct}(out + r, from + r, stride{further});\n"
+    rows_at = [f"from + {_apart(each, f'({index}){lane}')}" for lane in range(lanes)]
+    asks = "".join(f"    {d.ahead('FAR', at, ahead * width // 8, width // 8)}\n" for at in rows_at)
+    reads = "".join(f"  line[{lane}] = *({_memory(d, 'const ', 'piece', '')})({at});\n" for lane, at in enumerate(rows_at))
+    line = register(d, width, whole)
     return (f"{d.function} void {name}({kind} *out, {_memory(d, 'const ', t, 'from')}, {index} stride{f', {index} further' * bool(each)})\n{{\n"
-            f"#if SHUFFLES >= 64\n{_piece(d, width, whole)}  if (!SETT_BURSTS) {{\n    {register(d, width, whole)} line[{lanes}];\n{asks}"
-            f"    for (int r = 0; r < {whole}; r += {rows}) {buffered}(out + r, (const {t} *)line + r, {whole});\n    return;\n  }}\n#endif\n{plain}}}\n")
+            f"#if SHUFFLES >= 64\n{_piece(d, width, whole)}  {line} line[{lanes}];\n  if (!SETT_BURSTS) {{\n{asks}  }}\n{reads}"
+            f"  for (int r = 0; r < {whole}; r += {rows}) {buffered}(out + r, (const {t} *)line + r, {whole});\n#else\n"
+            f"  for (int l = 0; l < {lanes}; ++l)\n    for (int r = 0; r < {whole}; ++r) (({t} *)(out + r))[l] = from[{_apart(each, f'({index})l')} + ({index})r];\n"
+            f"#endif\n}}\n")
 
 
 def store_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", name: str = "", each: int = 0) -> str:

@@ -279,7 +279,7 @@ def test_tiles_ask_without_bursts(bursts: int, tmp_path: Path, monkeypatch: pyte
 
 @pytest.mark.parametrize("target,bursts", [("opencl", None), ("c", 0), ("c", 1)])   # OpenCL's are the device's
 def test_tiles_of_bytes_take_whole_lines(target: str, bursts: Optional[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Large transposes of bytes read a line of each row once where there are no bursts, sizes that divide and that do not."""
+    """Large transposes of bytes read a line of each row once, with bursts and without, sizes that divide and that do not."""
     uncached(monkeypatch)
     native = run.native()
     monkeypatch.setattr(run, "native", lambda: native if bursts is None else (*native, f"-DSETT_BURSTS={bursts}"))
