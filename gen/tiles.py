@@ -151,8 +151,7 @@ def load_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", pi
     bursts; here, for gcc leaves out calls of functions that do nothing else. private: `from` is not in global memory."""
     if private:
         d = replace(d, pointer="")
-    low = _check(width, lanes, rows)
-    t, kind = d.types[f"u{width}"], register(d, width, lanes)
+    low, kind = _check(width, lanes, rows), register(d, width, lanes)
     bits, taken = _log2(lanes), _log2(min(8 * piece // width, rows, lanes))
     within, above, size = min(taken, low), max(taken - low, 0), 1 << taken
     steps = [(bits - 1, low)] * above + [(0, within - 1)] * within
@@ -163,8 +162,7 @@ def load_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", pi
     text = _piece(d, width, size) + _row(d, "const ", "from", each)
     text += "".join(f"#define JOIN{n}(a, b) __builtin_shufflevector(a, b, {', '.join(map(str, range(n)))})\n" for n in joins) + define
     if ahead:
-        asks = (d.ahead("FAR", f"from + {_apart(each, str(lane))}", ahead * width // 8, width // 8) for lane in range(lanes))
-        text += "  if (!SETT_BURSTS) {\n" + "".join(f"    {ask}\n" for ask in asks) + "  }\n"
+        text += _asks(d, width, lanes, each, ahead)
     for first in range(0, rows, size):
         registers: List[Register] = []
         for i in range(size):
@@ -180,24 +178,28 @@ def load_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", pi
             assert held == tuple((l, number) for l in range(lanes)), (width, lanes, rows, held)
             text += f"  out[{number}] = {result};\n"
     text += "#undef ROW\n" + "".join(f"#undef JOIN{n}\n" for n in joins) + undefine
-    parameters = f"{kind} *out, {_memory(d, 'const ', t, 'from')}, {index} stride" + f", {index} further" * bool(each)
-    return _function(d, width, lanes, rows, name or f"load_u{width}_{lanes}x{rows}", parameters, text,
-                     f"(({t} *)(out + r))[l] = from[{_apart(each, f'({index})l')} + ({index})r]")
+    return _load(d, width, lanes, rows, index, name or f"load_u{width}_{lanes}x{rows}", each, text)
 
 
 def load_lines(d: Any, width: int, lanes: int, index: str, ahead: int, name: str, buffered: str, rows: int, each: int = 0) -> str:
     """load_tile for rows of a whole line each, which is read once; a function of it that takes `rows` elements of private memory has them from
     there. (Rows a power of two apart do not stay in the first level of a cache while a line is read in quarters.)"""
-    t, kind, whole = d.types[f"u{width}"], register(d, width, lanes), 512 // width
-    rows_at = [f"from + {_apart(each, f'({index}){lane}')}" for lane in range(lanes)]
-    asks = "".join(f"    {d.ahead('FAR', at, ahead * width // 8, width // 8)}\n" for at in rows_at)
-    reads = "".join(f"  line[{lane}] = *({_memory(d, 'const ', 'piece', '')})({at});\n" for lane, at in enumerate(rows_at))
-    line = register(d, width, whole)
-    return (f"{d.function} void {name}({kind} *out, {_memory(d, 'const ', t, 'from')}, {index} stride{f', {index} further' * bool(each)})\n{{\n"
-            f"#if SHUFFLES >= 64\n{_piece(d, width, whole)}  {line} line[{lanes}];\n  if (!SETT_BURSTS) {{\n{asks}  }}\n{reads}"
-            f"  for (int r = 0; r < {whole}; r += {rows}) {buffered}(out + r, (const {t} *)line + r, {whole});\n#else\n"
-            f"  for (int l = 0; l < {lanes}; ++l)\n    for (int r = 0; r < {whole}; ++r) (({t} *)(out + r))[l] = from[{_apart(each, f'({index})l')} + ({index})r];\n"
-            f"#endif\n}}\n")
+    t, whole = d.types[f"u{width}"], 512 // width
+    text = _piece(d, width, whole) + f"  {register(d, width, whole)} line[{lanes}];\n" + _asks(d, width, lanes, each, ahead)
+    text += "".join(f"  line[{lane}] = *({_memory(d, 'const ', 'piece', '')})(from + {_apart(each, str(lane))});\n" for lane in range(lanes))
+    text += f"  for (int r = 0; r < {whole}; r += {rows}) {buffered}(out + r, (const {t} *)line + r, {whole});\n"
+    return _load(d, width, lanes, whole, index, name, each, text)
+
+
+def _asks(d: Any, width: int, lanes: int, each: int, ahead: int) -> str:
+    asks = (d.ahead("FAR", f"from + {_apart(each, str(lane))}", ahead * width // 8, width // 8) for lane in range(lanes))
+    return "  if (!SETT_BURSTS) {\n" + "".join(f"    {ask}\n" for ask in asks) + "  }\n"
+
+
+def _load(d: Any, width: int, lanes: int, rows: int, index: str, name: str, each: int, fast: str) -> str:
+    t = d.types[f"u{width}"]
+    parameters = f"{register(d, width, lanes)} *out, {_memory(d, 'const ', t, 'from')}, {index} stride" + f", {index} further" * bool(each)
+    return _function(d, width, lanes, rows, name, parameters, fast, f"(({t} *)(out + r))[l] = from[{_apart(each, f'({index})l')} + ({index})r]")
 
 
 def store_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", name: str = "", each: int = 0) -> str:

@@ -138,8 +138,9 @@ RELAYOUT
   common one (8 and 128 against 2: digits 2, 4, rest), which gives loops with constant strides on both sides. A range that
   ends inside a digit is cut into whole blocks and a smaller rest. The loop that is contiguous on both sides is moved as a
   run; where the sides have different fastest loops, rows are zipped or unzipped ((2,1) and (4,1) tiles) or square blocks
-  are transposed in registers (8- and 16-bit elements of large arrays, and where rows crowd the first-level cache, in
-  whole lines through a buffer). The other loops walk the source upwards. Digits that do not divide each other (tiles of 6
+  are transposed in registers (with vectors of 64 bytes 8- and 16-bit elements in whole lines through a buffer, where a
+  large destination is not written in bursts, or rows of a small one crowd the first-level cache). The other loops walk the
+  source upwards. Digits that do not divide each other (tiles of 6
   and of 4) become one digit whose offsets are computed, once a run. What is left (the same dimensions combined by * in
   two ways) is moved position by position, with divisions.
 
