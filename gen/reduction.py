@@ -40,6 +40,7 @@ BURST = 4             # lines asked for together
 MOST_PERIOD = 25      # vectors until a row of columns starts at a lane 0 again, all held as accumulators
 FAR = 2048            # bytes ahead
 STREAMS = 4           # places in memory that a work-item walks at a time: their pages are looked up side by side
+FEW = 1024            # bytes of a row up to which half of them are walked: between the many folds more lines are asked for than there is room for
 
 
 @dataclass(frozen=True)
@@ -150,7 +151,8 @@ def _sweep(device: Device, d: Dialect, nest: Reduction, digits: Digits, found: W
             many = sum(len(hero.operands) // 2 for hero in nest.heroes) * max(1, width // 4)
             many += many > 1     # NaNs may be watched
             blocks, outer = sizes[row] // LANES, results // sizes[row]
-            streams = STREAMS if size >= LANES and blocks * outer >= 4 * STREAMS * device.units and blocks >= STREAMS else 1
+            streams = STREAMS if size * width > FEW else STREAMS // 2
+            streams = streams if size >= LANES and blocks * outer >= 4 * STREAMS * device.units and blocks >= STREAMS else 1
             if size >= LANES:
                 paired = paired and size >= 2 * LANES
                 vec = 2 if paired else min(4, size // LANES // 2 * 2 or 1)
@@ -369,6 +371,7 @@ class Emitter:
             out.add(f"{self.d.register(dtype, lanes)} {self.name(h, k, of)}[{count}];")
         if self.watched:
             out.add(f"{self.d.register('s32', lanes)} nan_{of}[{count}];")
+        out.add(*[self.d.unroll] * (lanes > 1))
         with out.block(f"for ({self.t} vec = 0; vec < {count}; ++vec)"):
             for h, k, dtype in self.accumulators:
                 text = self.start(h, k)

@@ -212,6 +212,14 @@ def test_found(target: str, device: str, tmp_path: Path, monkeypatch: pytest.Mon
     agree({f"f{k}": text for k, text in enumerate(FOUND.values())}, target, device, tmp_path)
 
 
+@pytest.mark.parametrize("rows, places", [(reduce("f32", [1000, 32], [1]), 2), (reduce("bf16", [1000, 512], [1]), 2), (reduce("f32", [1000, 300], [1]), 4)])
+def test_rows_in_several_places(rows: str, places: int, tmp_path: Path) -> None:
+    """Short rows are walked in two places side by side, long ones in four; the last blocks overlap."""
+    agree({"rows": rows}, "opencl", "pocl-cpu", tmp_path)
+    text = tmp_path / "rows" / "rows.cl"
+    assert f"{places} streams" in text.read_text()
+
+
 @pytest.mark.parametrize("target", sorted({target for target, _ in ON} - {"cuda-on-cpu"}))
 def test_same_bits(target: str, tmp_path: Path) -> None:
     """A sum in many parts, on all threads, is the same each time."""
