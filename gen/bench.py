@@ -26,7 +26,7 @@ Row = Dict[str, Any]
 @dataclass
 class BenchOptions:
     """spread: of the median share, half of its 95% interval, at which turns end; rounds: turns at most, at least 9 where there are
-    as many; seconds: for the turns beyond those; slot_ms: least length of a turn; footprint 0: twice the last-level cache."""
+    as many; seconds: for the turns beyond those; slot_ms: least length of a turn; footprint 0: as footprint() says."""
 
     rounds: int = 60
     spread: float = 0.02
@@ -60,9 +60,10 @@ def compiler_version() -> str:
 
 
 def footprint(device: run.Event, wanted: int) -> int:
-    """Bytes of rotated buffers: beyond the cache, within an eighth of the host's and a quarter of the device's memory."""
-    most = min(run.machine_memory() // 8, int(device["memory"]) // 4)
-    return min(wanted or 2 * int(device["cache"]) or 256 << 20, most)
+    """Bytes of rotated buffers: sixteen times the last-level cache (of a loop over twice as much it may keep a third), or a GiB where
+    that is less, but twice the cache; within an eighth of the host's and a quarter of the device's memory."""
+    cache, most = int(device["cache"]), min(run.machine_memory() // 8, int(device["memory"]) // 4)
+    return min(wanted or max(2 * cache, min(16 * cache, 1 << 30)) or 256 << 20, most)
 
 
 def _time(event: run.Event) -> Row:

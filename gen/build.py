@@ -16,7 +16,7 @@ import jinja2
 from gen import (algebra, concatenate, distribute, dtypes, hlo, ops, orders, plan, reduction, reduction_gpu, reference, scatter, tiled, transpose,
                  updates, widths)
 from gen.dialect import COMPLEX, DIALECTS, SCALAR_C, TINY, Dialect, vectors
-from gen.emit import Body, Helpers, Value, conditions, NotWide, Text, first_leaf, memory_map, offset, buffers_of, reads_of
+from gen.emit import Body, Helpers, Value, conditions, NotWide, Text, first_leaf, memory_map, offset, buffer_of, buffers_of, reads_of
 from gen.hlo import Computation, Fusion, Instruction, Shape
 from gen.kernel import BuildError, CFunction, Kernel, Nest, arguments, attribute, function_text, narrowest
 from gen.partition import EMPTY, RUNTIME, Partition, compose
@@ -187,11 +187,37 @@ def _widths(nest: Nest) -> Tuple[List[int], int]:
     return widths, traffic
 
 
-def _mostly_contiguous(flat: str, elements: int) -> bool:
-    """Whether runs of 16 positions (all, where there are fewer) read neighbours: asked of the map with the position split."""
-    run = min(16, elements)
+def _along(flat: str, elements: int, run: int) -> "Optional[int]":
+    """The stride of a map within runs of positions (all, where there are fewer): asked with the position split."""
+    run = min(run, elements)
     split = f"(run)[lane] -> (run * {run} + lane), domain: run in [0, {elements // run - 1}], lane in [0, {run - 1}]"
-    return algebra.access(compose(split, flat), "lane")[0].stride == 1
+    return algebra.access(compose(split, flat), "lane")[0].stride
+
+
+def _mostly_contiguous(flat: str, elements: int) -> bool:
+    return _along(flat, elements, 16) == 1
+
+
+def _at_one_index(nest: Nest, loop: Loop) -> Loop:
+    """The schedule with so many registers a step, up to ROW bytes, as read where one index says: the address is made once for them all, and
+    lines of later steps are asked for."""
+    elements, unmap = nest.shape.elements, algebra.call("shape", "unmap", nest.shape.text)
+    indices = []
+    for one in updates.bound_in(nest.partition):
+        buffer = buffer_of(nest.partition, one.read)
+        if buffer is None or one.read.map == EMPTY:
+            return loop
+        indices.append(compose(unmap, compose(one.read.map, memory_map(buffer.shape))))
+    if not any(algebra.info(index).results[0].lo < algebra.info(index).results[0].hi for index in indices):
+        return loop
+    line = loop.step * dtypes.storage_bytes(nest.partition.roots[0].shape.dtype)
+    wider = max(1, ROW // line)
+    while elements % (loop.step * wider) or loop.chunks % wider or any(_along(index, elements, loop.step * wider) != 0 for index in indices):
+        wider //= 2
+        if not wider:
+            return loop
+    return replace(loop, vec=loop.vec * wider, chunks=loop.chunks // wider, streams=1, burst=0, far=0, near=0,
+                   later=LATER // (line * wider) if loop.stream else 0)
 
 
 def _thread_map(nest: Nest, loop: Loop) -> str:
@@ -231,6 +257,8 @@ def kernel(d: Dialect, device: Device, helpers: Helpers, nest: Nest, excess: boo
             loops = loops[-1:]
         if at_index or any(e.instruction.opcode in hlo.CONTRACTIONS for e in nest.partition.entry.body.entries):    # neighbours are wanted side by side
             loops = [loop for loop in loops if not loop.paired]
+        if at_index and device.cpu:
+            loops = [_at_one_index(nest, loop) if loop.lanes > 1 else loop for loop in loops]
         loops = [replace(loop.other or loop, threads=threads) for loop in loops] if threads else loops
     for loop in loops:
         try:
@@ -274,6 +302,20 @@ def touches(nest: Nest, kinds: "Iterable[str]") -> bool:
     return not (roots | inner).isdisjoint(kinds)
 
 
+def _found_later(d: Dialect, helpers: Helpers, nest: Nest, loop: Loop, index_type: str, excess: bool) -> List[str]:
+    """Asks for what the step that comes `later` finds by its indices, where there is such a step."""
+    elements, far = nest.shape.elements, loop.later * loop.step
+    if not loop.later or far >= elements:
+        return []
+    shift = f"(position) -> (position + {far}), domain: position in [0, {elements - 1 - far}]"
+    thread = compose(compose(loop.thread_map(elements), shift), algebra.call("shape", "unmap", nest.shape.text))
+    body, out = _body(d, helpers, nest, index_type, thread, loop, excess), Text()
+    if body.found:
+        with out.block(f"if ({_guard(thread, loop.box(elements), index_type, loop, True) or 1})"):
+            out.add(*body.before.lines, *body.found)
+    return out.lines
+
+
 def _kernel_in(d: Dialect, helpers: Helpers, nest: Nest, loop: Loop, index_type: str, excess: bool) -> Kernel:
     partition, elements = nest.partition, nest.shape.elements
     thread = _thread_map(nest, loop)
@@ -293,11 +335,14 @@ def _kernel_in(d: Dialect, helpers: Helpers, nest: Nest, loop: Loop, index_type:
     reads, writes = buffers_of(partition, partition.entry), {root.pointer: root.shape for root in partition.roots}
     shared = nest.shared if isinstance(nest, updates.Update) else []
     return Kernel(nest.name, nest, loop, index_type, loop.blocks(elements), ", ".join(arguments(d, reads, writes, shared)), functions,
-                  _guard(thread, loop.box(elements), index_type, loop, True), body.before.lines, body.text.lines, body.after.lines, tail, tail_guard,
+                  _guard(thread, loop.box(elements), index_type, loop, True),
+                  [*_found_later(d, helpers, nest, loop, index_type, excess), *body.before.lines], body.text.lines, body.after.lines, tail, tail_guard,
                   attribute(d, loop.threads), thread, [*reads, *sorted(writes)], body.flat, None, [body.ahead[key] for key in sorted(body.ahead)],
                   *((updates.HERO, "loop") if isinstance(nest, updates.Update) else ()), other=other)
 
 
+ROW = 1024             # bytes of a row by its number that a step moves
+LATER = 8192           # bytes after which what indices find is asked for
 TABLE_COST = 60        # vector instructions for 16 lanes, above which looking up beats computing
 TABLE_ELEMENTS = 1 << 20
 

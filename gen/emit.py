@@ -238,6 +238,7 @@ class Body:
         self.strip = ""                                  # the variable that counts tiles along the lanes
         self.steady = False                              # runtime variables that are the same for all of a step are bound before it
         self._open: "set[Region]" = set()                # regions of such: read as the body's own are
+        self.found: List[str] = []                       # prefetches of a step's lines in these
         self._before_loops: List[int] = []      # the loops that are open: where in the text each begins, and how deep
         self._depths: List[int] = []
         self._held: List[str] = []              # the conditions of their guards
@@ -524,6 +525,9 @@ class Body:
             at = self._element(pointer, dtype, self._first(flat), "const ")
             if region is self.function.body:
                 self._prefetch(pointer, self.c(flat, **self._start)[0], dtype)
+            elif self.loop.later and region in self._open:
+                first, size = offset(pointer, self.c(flat, **self._start)[0]), bits(dtype) // 8
+                self.found += [self.d.ahead("FAR", first, line, size) for line in range(0, step * size, 64)]
             return self.declare(parameter.name, dtype, self.lanes, self._wide_load(dtype, at, align % (self.lanes * self.loop.unit) == 0), dtype == "f16")
         if self.loop.unit > 1:
             raise NotWide

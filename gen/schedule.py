@@ -62,6 +62,7 @@ class Schedule:
     streams: equal parts that a work-item walks side by side. far, near: bytes ahead that lines are asked for, into the second level and the first.
     lead: bytes ahead of as many as the walk has read, where rows are read side by side, a block of rows after the other.
     soon: bytes ahead in each row of a tile that lines are asked for where there are no bursts; rows of one page ask for the next tile's.
+    later: steps ahead of which what indices find is asked for.
     abreast: so many such steps are one, in which what belongs to a row is moved together.
     """
 
@@ -82,6 +83,7 @@ class Schedule:
     near: int = 0
     lead: int = 0
     soon: int = 0
+    later: int = 0
     abreast: int = 1
 
     @property
@@ -141,6 +143,7 @@ class Loop(Schedule):
         words += [word for word, on in (("paired", self.paired), (f"{self.weave} woven", self.weave > 1), ("streamed", self.stream), ("table", self.table)) if on]
         words += [f"prefetch {self.far}/{self.near} in bursts of {self.burst}"] if self.burst else []
         words += [f"prefetch {self.lead} after what is read"] if self.lead else []
+        words += [f"prefetch what indices find {self.later} steps on"] if self.later else []
         words += [f"{self.abreast} abreast"] if self.abreast > 1 else []
         words += [f"else ({self.other.text()})"] if self.other else []
         return ", ".join(words)

@@ -12,6 +12,7 @@ import re
 import struct
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Dict, List, Sequence, Tuple
 
@@ -22,7 +23,7 @@ from gen_run import ROOT, run
 
 sys.path.insert(0, str(ROOT))
 
-from gen import build, maps, run as runner  # noqa: E402
+from gen import build, maps, run as runner, schedule  # noqa: E402
 
 CODES = {"s8": "b", "u8": "B", "s16": "h", "u16": "H", "s32": "i", "u32": "I", "s64": "q", "u64": "Q"}
 
@@ -121,6 +122,27 @@ def test_reads_agree(target: str, device: str, tmp_path: Path) -> None:
     add = "s {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT r = f32[] add(a, b)\n}\n"
     agree({f"e{k}": module(READS[name], "\n" + add)
            for k, name in enumerate(sorted(READS))}, target, device, tmp_path)
+
+
+FOUND = {      # what is read where indices say: a schedule's words, and registers a step
+    "  p = f32[900,64] parameter(0)\n  i = s32[1024,1] parameter(1)\n  ROOT g = f32[1024,64] gather(p, i), offset_dims={1}, collapsed_slice_dims={0}, "
+    "start_index_map={0}, index_vector_dim=1, slice_sizes={1,64}": ("vec 4", "prefetch what indices find 32 steps on"),
+    "  p = bf16[90,7,96] parameter(0)\n  i = u16[800,2] parameter(1)\n  q = bf16[800,96] parameter(2)\n  g = bf16[800,96] gather(p, i), offset_dims={1}, "
+    "collapsed_slice_dims={0,1}, start_index_map={1,0}, index_vector_dim=1, slice_sizes={1,1,96}\n  ROOT a = bf16[800,96] add(g, q)":
+        ("vec 2", "prefetch what indices find 128 steps on"),
+    "  p = f32[900,16] parameter(0)\n  i = s64[1024,1] parameter(1)\n  ROOT g = f32[1024,10] gather(p, i), offset_dims={1}, collapsed_slice_dims={0}, "
+    "start_index_map={0}, index_vector_dim=1, slice_sizes={1,10}": ("vec 1", "streamed")}
+
+
+@pytest.mark.parametrize("target, device", [("c", "cpu"), ("opencl", "pocl-cpu")])
+def test_found_by_indices(target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows that indices find are whole steps, later ones are asked for; an index that differs within a line is not."""
+    monkeypatch.setitem(schedule.DEVICES, device, replace(schedule.DEVICES[device], cache=1 << 12))
+    agree({f"e{k}": module(text) for k, text in enumerate(FOUND)}, target, device, tmp_path)
+    for k, words in enumerate(FOUND.values()):
+        text = next((tmp_path / f"e{k}").glob(f"e{k}.c" if target == "c" else f"e{k}.cl")).read_text()
+        assert all(word in text for word in words), text
+        assert ("prefetch what" in text) == ("prefetch" in words[1])
 
 
 # ---- in place ----
