@@ -135,9 +135,9 @@ def arguments(d: Dialect, reads: "Dict[str, Shape]", writes: "Dict[str, Shape]",
     return found + [f"{d.array(shape.dtype, False, pointer not in shared)}{pointer}" for pointer, shape in sorted(writes.items())]
 
 
-def narrowest(helpers: Helpers, make: "Callable[[str, Helpers], T]") -> "Optional[T]":
+def narrowest(helpers: Helpers, make: "Callable[[str, Helpers], T]", types: "Sequence[str]" = INDEX_TYPES) -> "Optional[T]":
     """What is made with the narrowest index type that holds, its helpers kept; None where none holds."""
-    for index_type in INDEX_TYPES:
+    for index_type in types:
         trial = Helpers(helpers.dialect, dict(helpers.texts), dict(helpers.tables))
         try:
             made = make(index_type, trial)

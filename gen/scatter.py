@@ -23,7 +23,7 @@ from typing import ContextManager, Dict, Iterator, List, Optional, Sequence, Set
 
 from gen import algebra, dtypes
 from gen.dialect import NARROW, TINY, Dialect, bits
-from gen.emit import Body, Helpers, Text, Value, buffers_of, conditions, memory_map
+from gen.emit import INDEX_TYPES, Body, Helpers, Text, Value, buffers_of, conditions, memory_map
 from gen.hlo import Computation, Instruction, apart, array_shape, sorted_indices, unique_indices
 from gen.kernel import BuildError, CFunction, Kernel, Nest, arguments, attribute, function_text, narrowest
 from gen.partition import EMPTY, Function, Partition, Root, compose
@@ -138,7 +138,8 @@ def kernel(d: Dialect, device: Device, helpers: Helpers, nest: Scatter, excess: 
             (", subnormals of f32 are zero" if any(word == "atomicAdd" and of.shape.dtype == "f32" for word, of in zip(atomic, nest.targets)) else "")
         run, why = (1, "") if plain else _run(device, nest)
         form, make = Updates(THREADS, how=how + why, plain=plain, run=run), _by_thread if run == 1 else _by_run
-    made = narrowest(helpers, lambda index_type, trial: make(d, trial, nest, form, index_type, excess))
+    types = INDEX_TYPES[1:] if make is _in_order else INDEX_TYPES     # signed: neighbours in a loop are neighbours in memory, for no sum wraps
+    made = narrowest(helpers, lambda index_type, trial: make(d, trial, nest, form, index_type, excess), types)
     if made is None:
         raise BuildError(f"{nest.name}: the index does not fit 64 bits")
     return made
