@@ -41,6 +41,22 @@ static size_t number_of(int what)
   return value > 0 ? (size_t)value : 0;
 }
 
+/* Bytes of the largest cache that the first core shares; glibc counts all of a package's. 0: not known. */
+static size_t last_level(void)
+{
+  size_t most = 0;
+  for (int index = 0; index < 8; ++index) {
+    char path[80], unit = 0;
+    size_t size = 0;
+    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/size", index);
+    FILE *file = fopen(path, "r");
+    if (file && fscanf(file, "%zu%c", &size, &unit) > 0) size *= unit == 'M' ? 1 << 20 : unit == 'K' ? 1 << 10 : 1;
+    if (file) fclose(file);
+    if (size > most) most = size;
+  }
+  return most;
+}
+
 int backend_open(const char *wanted, struct device *device)
 {
   cpu_set_t allowed;
@@ -57,7 +73,8 @@ int backend_open(const char *wanted, struct device *device)
   snprintf(device->runtime, sizeof device->runtime, "threads, gcc %s", __VERSION__);
 #endif
   device->on_host = 1;
-  device->cache = number_of(_SC_LEVEL3_CACHE_SIZE);
+  device->cache = last_level();
+  if (!device->cache) device->cache = number_of(_SC_LEVEL3_CACHE_SIZE);
   if (!device->cache) device->cache = number_of(_SC_LEVEL2_CACHE_SIZE);
   device->memory = device->max_bytes = number_of(_SC_PHYS_PAGES) * number_of(_SC_PAGESIZE);
   if (copies_open(device->units)) return failed("threads", EAGAIN);
