@@ -203,6 +203,8 @@ def _at_one_index(nest: Nest, loop: Loop) -> Loop:
     lines of later steps are asked for."""
     elements, unmap = nest.shape.elements, algebra.call("shape", "unmap", nest.shape.text)
     indices = []
+    if loop.step != loop.vec * loop.lanes or loop.lanes == 1 or loop.woven > 1 or loop.row:
+        return loop
     for one in updates.bound_in(nest.partition):
         buffer = buffer_of(nest.partition, one.read)
         if buffer is None or one.read.map == EMPTY:
@@ -258,7 +260,7 @@ def kernel(d: Dialect, device: Device, helpers: Helpers, nest: Nest, excess: boo
         if at_index or any(e.instruction.opcode in hlo.CONTRACTIONS for e in nest.partition.entry.body.entries):    # neighbours are wanted side by side
             loops = [loop for loop in loops if not loop.paired]
         if at_index and device.cpu:
-            loops = [_at_one_index(nest, loop) if loop.lanes > 1 else loop for loop in loops]
+            loops = [_at_one_index(nest, loop) for loop in loops]
         loops = [replace(loop.other or loop, threads=threads) for loop in loops] if threads else loops
     for loop in loops:
         try:

@@ -526,8 +526,11 @@ class Body:
             if region is self.function.body:
                 self._prefetch(pointer, self.c(flat, **self._start)[0], dtype)
             elif self.loop.later and region in self._open:
-                first, size = offset(pointer, self.c(flat, **self._start)[0]), bits(dtype) // 8
-                self.found += [self.d.ahead("FAR", first, line, size) for line in range(0, step * size, 64)]
+                size = bits(dtype) // 8
+                together = step if self.loop.vec == 1 or self.stride(algebra.substitute(flat, lane=0), "vec")[0] == self.lanes else self.lanes
+                for k in range(step // together):
+                    first = offset(pointer, self.c(flat, **{**self._start, "vec": k})[0])
+                    self.found += [self.d.ahead("FAR", first, line, size) for line in range(0, together * size, 64)]
             return self.declare(parameter.name, dtype, self.lanes, self._wide_load(dtype, at, align % (self.lanes * self.loop.unit) == 0), dtype == "f16")
         if self.loop.unit > 1:
             raise NotWide

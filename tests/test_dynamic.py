@@ -130,6 +130,8 @@ FOUND = {      # what is read where indices say: a schedule's words, and registe
     "  p = bf16[90,7,96] parameter(0)\n  i = u16[800,2] parameter(1)\n  q = bf16[800,96] parameter(2)\n  g = bf16[800,96] gather(p, i), offset_dims={1}, "
     "collapsed_slice_dims={0,1}, start_index_map={1,0}, index_vector_dim=1, slice_sizes={1,1,96}\n  ROOT a = bf16[800,96] add(g, q)":
         ("vec 2", "prefetch what indices find 128 steps on"),
+    "  p = f32[90,256]{1,0:T(8,128)} parameter(0)\n  i = s32[512,1] parameter(1)\n  ROOT g = f32[512,256] gather(p, i), offset_dims={1}, "
+    "collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, slice_sizes={1,256}": ("* 128 + 1136", "prefetch what indices find 8 steps on"),
     "  p = f32[900,16] parameter(0)\n  i = s64[1024,1] parameter(1)\n  ROOT g = f32[1024,10] gather(p, i), offset_dims={1}, collapsed_slice_dims={0}, "
     "start_index_map={0}, index_vector_dim=1, slice_sizes={1,10}": ("vec 1", "streamed")}
 
