@@ -60,7 +60,7 @@ def compiler_version() -> str:
 
 
 def footprint(device: run.Event, wanted: int) -> int:
-    """Bytes of rotated buffers: sixteen times the last-level cache (of a loop over twice as much it may keep a third), or a GiB where
+    """Bytes of rotated buffers: sixteen times the last-level cache (of a loop over twice as much it keeps a part), or a GiB where
     that is less, but twice the cache; within an eighth of the host's and a quarter of the device's memory."""
     cache, most = int(device["cache"]), min(run.machine_memory() // 8, int(device["memory"]) // 4)
     return min(wanted or max(2 * cache, min(16 * cache, 1 << 30)) or 256 << 20, most)
