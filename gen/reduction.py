@@ -18,7 +18,7 @@ are computed again in the order of the elements. Partial accumulators start from
 from __future__ import annotations
 
 import math
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import ContextManager, Dict, Iterator, List, Optional, Sequence, Tuple
@@ -554,18 +554,23 @@ class Emitter:
         self.accumulate(body, slot)
         lines = [line for key in sorted(body.ahead) for line in body.ahead[key]]
         burst = max(1, BURST // max(1, len(lines)))
+        one_by_one = bool(lines) and burst == 1 and count > 1      # in one loop, so that accumulators stay in registers
+        over = f"for ({self.t} step = {first}; step < {last}; ++step)"
         with ExitStack() as stack:
-            if lines and count > burst:
+            if one_by_one:
+                stack.enter_context(out.block(over))
+            elif lines and count > burst:
                 stack.enter_context(out.block(f"for ({self.t} burst = {first}; burst < {last}; burst += {burst})"))
                 whole = count % burst == 0 and first == "0"
-                first, last = "burst", f"burst + {burst}" if whole else f"(burst + {burst} < {last} ? burst + {burst} : {last})"
+                end = f"burst + {burst}" if whole else f"(burst + {burst} < {last} ? burst + {burst} : {last})"
+                over = f"for ({self.t} step = burst; step < {end}; ++step)"
             if sweep.streams > 1:
                 stack.enter_context(self.stream())
                 out.add(*self.of_stream)
             if lines:
-                with out.block(f"for ({self.t} step = {first}; step < {last}; ++step)"):
+                with nullcontext() if one_by_one else out.block(over):
                     out.add(*lines)
-            with out.block(f"for ({self.t} step = {first}; step < {last}; ++step)"):
+            with nullcontext() if one_by_one else out.block(over):
                 self.put(out, body, sweep.vec)
 
     def rest(self, rest: int, size: int) -> None:
