@@ -20,7 +20,7 @@ from gen.emit import Body, Helpers, Value, conditions, NotWide, Text, first_leaf
 from gen.hlo import Computation, Fusion, Instruction, Shape
 from gen.kernel import BuildError, CFunction, Kernel, Nest, arguments, attribute, function_text, narrowest
 from gen.partition import EMPTY, RUNTIME, Partition, compose
-from gen.schedule import Device, Loop, candidates, device_for
+from gen.schedule import FOUND, LATER, Device, Loop, candidates, device_for
 from gen.walk import block, walk, woven
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -199,7 +199,7 @@ def _mostly_contiguous(flat: str, elements: int) -> bool:
 
 
 def _at_one_index(nest: Nest, loop: Loop) -> Loop:
-    """The schedule with so many registers a step, up to ROW bytes, as read where one index says: the address is made once for them all, and
+    """The schedule with so many registers a step, up to FOUND bytes, as read where one index says: the address is made once for them all, and
     lines of later steps are asked for."""
     elements, unmap = nest.shape.elements, algebra.call("shape", "unmap", nest.shape.text)
     indices = []
@@ -213,7 +213,7 @@ def _at_one_index(nest: Nest, loop: Loop) -> Loop:
     if not any(algebra.info(index).results[0].lo < algebra.info(index).results[0].hi for index in indices):
         return loop
     line = loop.step * dtypes.storage_bytes(nest.partition.roots[0].shape.dtype)
-    wider = max(1, ROW // line)
+    wider = max(1, FOUND // line)
     while elements % (loop.step * wider) or loop.chunks % wider or any(_along(index, elements, loop.step * wider) != 0 for index in indices):
         wider //= 2
         if not wider:
@@ -313,7 +313,7 @@ def _found_later(d: Dialect, helpers: Helpers, nest: Nest, loop: Loop, index_typ
     thread = compose(compose(loop.thread_map(elements), shift), algebra.call("shape", "unmap", nest.shape.text))
     body, out = _body(d, helpers, nest, index_type, thread, loop, excess), Text()
     if body.found:
-        with out.block(f"if ({_guard(thread, loop.box(elements), index_type, loop, True) or 1})"):
+        with out.block(f"if ({_guard(thread, loop.box(elements), index_type, loop, True)})"):      # the last steps have no such step
             out.add(*body.before.lines, *body.found)
     return out.lines
 
@@ -343,8 +343,6 @@ def _kernel_in(d: Dialect, helpers: Helpers, nest: Nest, loop: Loop, index_type:
                   *((updates.HERO, "loop") if isinstance(nest, updates.Update) else ()), other=other)
 
 
-ROW = 1024             # bytes of a row by its number that a step moves
-LATER = 8192           # bytes after which what indices find is asked for
 TABLE_COST = 60        # vector instructions for 16 lanes, above which looking up beats computing
 TABLE_ELEMENTS = 1 << 20
 

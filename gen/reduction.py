@@ -4,7 +4,7 @@ The input's position is split into digits, kept and reduced ones (gen/walk.py). 
 
   rows     the minor digit is reduced. A work-item takes rows of 16 neighbouring results one after another, each into a few vector
            accumulators, and folds the 16 vectors of the rows into one vector of 16 results; four such blocks of rows, far apart,
-           go side by side. Rows of 2, 4 or 8 elements fill vectors together.
+           go side by side, of short rows two. Rows of 2, 4 or 8 elements fill vectors together.
   columns  the minor digit is kept. A work-item takes a block of neighbouring columns, a vector accumulator for each 16.
   flat     few results: the minor reduced digit and what is kept below it (fewer than 16 columns) are one stream of vectors, whose
            lanes mean the same column again and again; lanes are folded one by one at the end.

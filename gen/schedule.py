@@ -39,6 +39,8 @@ WOVEN = 2048        # elements of a work-item
 UNIT = 512          # bytes whose rows are read and written whole, one after the other
 SOON = 512          # bytes that each row of a tile is asked for ahead
 PAGE = 4096         # bytes
+FOUND = 1024        # bytes of a row that one index finds, in a step
+LATER = 8192        # bytes after which what indices find is asked for
 LEAD = 32768        # bytes; blocks of more than twice as many are left to the prefetchers of the processor
 DEFAULT = {"opencl": "pocl-cpu", "cuda": "sm_80", "c": "cpu"}
 

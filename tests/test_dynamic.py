@@ -124,7 +124,7 @@ def test_reads_agree(target: str, device: str, tmp_path: Path) -> None:
            for k, name in enumerate(sorted(READS))}, target, device, tmp_path)
 
 
-FOUND = {      # what is read where indices say: a schedule's words, and registers a step
+FOUND = {      # what is read where indices say: words of the kernel's text
     "  p = f32[900,64] parameter(0)\n  i = s32[1024,1] parameter(1)\n  ROOT g = f32[1024,64] gather(p, i), offset_dims={1}, collapsed_slice_dims={0}, "
     "start_index_map={0}, index_vector_dim=1, slice_sizes={1,64}": ("vec 4", "prefetch what indices find 32 steps on"),
     "  p = bf16[90,7,96] parameter(0)\n  i = u16[800,2] parameter(1)\n  q = bf16[800,96] parameter(2)\n  g = bf16[800,96] gather(p, i), offset_dims={1}, "

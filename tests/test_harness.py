@@ -363,6 +363,15 @@ class Harness(unittest.TestCase):
 
     # ---- bench ----
 
+    def test_footprint_is_beyond_the_cache(self) -> None:
+        memory = {"memory": float(1 << 40)}
+        with mock.patch.object(run, "machine_memory", return_value=1 << 40):
+            for cache, rotated in ((0, 256 << 20), (32 << 20, 512 << 20), (260 << 20, 1 << 30), (1 << 30, 2 << 30)):
+                self.assertEqual(bench.footprint({"cache": float(cache), **memory}, 0), rotated)
+            self.assertEqual(bench.footprint({"cache": float(32 << 20), **memory}, 4 << 20), 4 << 20)
+        with mock.patch.object(run, "machine_memory", return_value=1 << 30):
+            self.assertEqual(bench.footprint({"cache": float(32 << 20), **memory}, 0), 128 << 20)
+
     def test_bench_has_all_figures(self) -> None:
         built = make(self.work.name, "add", "r0[i] = p0[i] + p1[i];", "r0[i] = p0[i] + p1[i];", params=2, n=1 << 16)
         device = run.find_device("opencl", run.Options())
