@@ -33,6 +33,7 @@ static const anchor anchors[] = {
     {DRAW_BITCAST_2, 139, 17, 5.9, 39, 481, 5336},
     {DRAW_BITCAST_SMALL, 254, 29, 8.6, 103, 2672, 1.1e6},
     {DRAW_BITCAST_PRIMES, 297, 34, 9.5, 157, 7638, 0.35e6},
+    {DRAW_BITCAST_TURNS, 0, 0, 0, 0, 0, 0},
     {DRAW_ID_RESHAPE, 918, 103, 20, 589, 43116, 4.9e6},
     {DRAW_ID_MOVES, 0, 0, 0, 0, 0, 0},
     {DRAW_ID_ALL, 0, 0, 0, 0, 0, 0},
@@ -229,7 +230,7 @@ enum { IDENTITIES = sizeof identities / sizeof *identities };
 
 static void deep(int n) {
   static const struct { int which, depth; } chains[] = {
-      {DRAW_GPU, 12}, {DRAW_MIX, 12}, {DRAW_BITCAST_2, 12}, {DRAW_BITCAST_SMALL, 12}, {DRAW_BITCAST_PRIMES, 12}, {DRAW_ID_RESHAPE, 6}, {DRAW_ID_MOVES, 6},
+      {DRAW_GPU, 12}, {DRAW_MIX, 12}, {DRAW_BITCAST_2, 12}, {DRAW_BITCAST_SMALL, 12}, {DRAW_BITCAST_PRIMES, 12}, {DRAW_BITCAST_TURNS, 12}, {DRAW_ID_RESHAPE, 6}, {DRAW_ID_MOVES, 6},
       {DRAW_ID_ALL, 6}, {DRAW_ID_RESHAPE, 12}, {DRAW_ID_MOVES, 12}, {DRAW_ID_ALL, 12},
   };
   static const anchor none = {0, 0, 0, 0, 0, 0, 0};

@@ -106,16 +106,23 @@ static inline draw_shape draw_factors(draw *r, int64_t total, int rank, int firs
   return s;
 }
 
-enum { DRAW_TWOS, DRAW_SMALL, DRAW_PRIMES, DRAW_FAMILIES }; /* sizes: 2^k, 2^k * {3, 5, 7, 9}, products of 2, 2, 2, 3, 3, 5, 7; any of these */
+/* Sizes: 2^6 to 2^19; {3, 5, 7, 9} * 2^5 to 2^16; products of 2 (11 of 15), 3 (2), 5 and 7, up to nine more of them than sizes: the first three as those of
+ * upstream's timed maps are. DRAW_ODD has more odd factors than they: products of 2, 2, 2, 3, 3, 5, 7. DRAW_FAMILIES: any of these. */
+enum { DRAW_TWOS, DRAW_SMALL, DRAW_PRIMES, DRAW_ODD, DRAW_FAMILIES };
 
 static inline draw_shape draw_start(draw *r, int family, int rank) {
-  static const int64_t odd[] = {3, 5, 7, 9}, primes[] = {2, 2, 2, 3, 3, 5, 7};
-  int64_t total, p;
-  int any = (int)draw_int(r, 0, DRAW_FAMILIES - 1), count = rank + (int)draw_int(r, 1, rank + 3), i;
-  if (family == DRAW_FAMILIES) family = any;
-  total = family == DRAW_SMALL ? DRAW_OF(r, odd) : 1;
+  static const int64_t small[] = {3, 5, 7, 9}, primes[] = {2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 3, 3, 5, 7}, odd[] = {2, 2, 2, 3, 3, 5, 7};
+  int64_t total = 1, p;
+  int count = rank, i;
+  if (family == DRAW_FAMILIES) family = (int)draw_int(r, 0, DRAW_FAMILIES - 1);
+  switch (family) {
+  case DRAW_TWOS: count = (int)draw_int(r, 6, 19); break;
+  case DRAW_SMALL: total = DRAW_OF(r, small), count = (int)draw_int(r, 5, 16); break;
+  case DRAW_PRIMES: count += (int)draw_int(r, 0, 9); break;
+  default: count += (int)draw_int(r, 1, rank + 3);
+  }
   for (i = 0; i < count; ++i) {
-    p = family == DRAW_PRIMES ? DRAW_OF(r, primes) : 2;
+    p = family == DRAW_PRIMES ? DRAW_OF(r, primes) : family == DRAW_ODD ? DRAW_OF(r, odd) : 2;
     if (total * p <= r->points) total *= p;
   }
   return draw_factors(r, total, rank, 1);
@@ -234,7 +241,8 @@ static inline const char *draw_write(draw_chain *c, const draw_side *side) {
   return draw_keep(c, &o);
 }
 
-/* Digit k of the sizes [j0, j1) of `to`, from the linear index of the sizes [i0, i1) of `from`. cut: terms that the modulus divides are left out. */
+/* Digit k of the sizes [j0, j1) of `to`, from the linear index of the sizes [i0, i1) of `from`. cut: of a modulus that divides the last size only that index is left,
+ * as in upstream's maps. */
 static inline void draw_digit(char *text, const draw_shape *from, int i0, int i1, const draw_shape *to, int j0, int j1, int k, int cut) {
   int64_t stride = 1, modulus, scale;
   draw_out o = draw_on(text, DRAW_RESULT);
@@ -249,7 +257,7 @@ static inline void draw_digit(char *text, const draw_shape *from, int i0, int i1
   draw_put(&o, "%s", has_modulus && stride > 1 ? "((" : has_modulus || stride > 1 ? "(" : "");
   for (i = i0; i < i1; ++i) {
     for (scale = 1, j = i + 1; j < i1; ++j) scale *= from->size[j];
-    if (cut && has_modulus && scale % modulus == 0) continue;
+    if (cut && has_modulus && i + 1 < i1 && from->size[i1 - 1] % modulus == 0) continue;
     draw_put(&o, scale > 1 ? "%sd%d * %lld" : "%sd%d", terms++ ? " + " : "", i, (long long)scale);
   }
   if (!terms) draw_put(&o, "0");
@@ -441,9 +449,16 @@ static inline void draw_steps(draw *r, draw_chain *c, draw_shape *here, int kind
 
 /* ---- classes of chains: rank 2 to 6, depth 1 to 12 ---- */
 
-/* Bitcasts: reshapes and transposes in turn. */
+/* Bitcasts as upstream's: two of three steps are reshapes, the others transposes, in any order. */
 static inline void draw_bitcast(draw *r, int family, int rank, int depth, draw_chain *c) {
   draw_shape here = draw_start(r, family, rank);
+  draw_clear(c);
+  while (depth-- > 0) draw_steps(r, c, &here, DRAW_ANEW | (draw_one_in(r, 3) ? DRAW_TRANSPOSE : DRAW_RESHAPE), 0, rank, 1, NULL);
+}
+
+/* Harder ones: reshapes and transposes in turn, so that no two reshapes become one, of sizes with many odd factors. */
+static inline void draw_turns(draw *r, int rank, int depth, draw_chain *c) {
+  draw_shape here = draw_start(r, DRAW_ODD, rank);
   draw_clear(c);
   draw_steps(r, c, &here, DRAW_ANEW | (draw_one_in(r, 6) ? DRAW_NAIVE : DRAW_RESHAPE | DRAW_TRANSPOSE), 1, rank, depth, NULL);
 }
@@ -622,6 +637,7 @@ static inline void draw_pair(draw *r, draw_chain *c) {
   X(BITCAST_2, "bitcasts, powers of two", draw_bitcast(r, DRAW_TWOS, rank, depth, c))                       \
   X(BITCAST_SMALL, "bitcasts, 2^k*{3,5,7,9}", draw_bitcast(r, DRAW_SMALL, rank, depth, c))                  \
   X(BITCAST_PRIMES, "bitcasts, mixed primes", draw_bitcast(r, DRAW_PRIMES, rank, depth, c))                 \
+  X(BITCAST_TURNS, "bitcasts in turn, odd primes", draw_turns(r, rank, depth, c))                           \
   X(ID_RESHAPE, "identities by reshapes", draw_identity(r, draw_one_in(r, 4) ? DRAW_NAIVE : DRAW_RESHAPE, DRAW_FAMILIES, rank, depth, c)) \
   X(ID_MOVES, "identities with transposes", draw_identity(r, DRAW_MOVES, DRAW_FAMILIES, rank, depth, c)) \
   X(ID_ALL, "identities of all kinds", draw_identity(r, DRAW_INVERTIBLE, DRAW_FAMILIES, rank, depth, c)) \
