@@ -58,6 +58,7 @@ THE NORMAL FORM
     R6  what is known is looked up; where B has a negative coefficient or a constant also turned around: Q(B, c) = -Q(c - 1 - B, c)
     R7  g divides c, B = g * A + R:  Q(B, c) = Q(A + Q(R, g), c / g), taken when Q(R, g) is a number or known and it is cheaper
     R8  B = A + s * Q(F, m), s = 1 or -1:  Q(B, c) = Q(m * A + F, m * c) or Q(m * A - F + m - 1, m * c), taken when known or cheaper
+    R9  k * Q(F, m) + k * Q(F + m / 2, m) in L, m even:  k * Q(F, m / 2)
     R11 Q(L, c) = A + q: q has the further name Q(L - c * A, c); and where a divides b and both are known, Q(F, b) = Q(Q(F, a), b / a)
     R12 a known form x with L - c * (k * x + n) in [0, c - 1]:  Q(L, c) = k * x + n
   Sums, rests and what is not linear (settp_same_values), R14 results:
@@ -3482,6 +3483,38 @@ SETT_INLINE int32_t settp_merge(settp_engine *e, int32_t b, int64_t c) {
   return best < 0 ? SETTP_NONE : settp_lin_mix(e, settp_divide(e, best, best_c), 1, best_add, 1, 0);
 }
 
+/* Whether b is a + n. */
+SETT_INLINE int settp_lin_shifted(const settp_engine *e, int32_t a, int32_t b, int64_t n) {
+  const settp_lin *x = e->lin + a, *y = e->lin + b;
+  int64_t shifted;
+  int32_t i;
+  if (x->count != y->count || settp_add(x->constant, n, &shifted) || shifted != y->constant) return 0;
+  for (i = 0; i < x->count; ++i)
+    if (e->term[x->first + i].atom != e->term[y->first + i].atom || e->term[x->first + i].k != e->term[y->first + i].k) return 0;
+  return 1;
+}
+
+/* R9: two quotients of forms that are half their divisor apart become one. l itself where no two are so. */
+SETT_INLINE int32_t settp_halves(settp_engine *e, int32_t l) {
+  int32_t i, j, q, next = l;
+  do {
+    l = next;
+    for (i = 0; i < e->lin[l].count && next == l; ++i)
+      for (j = 0; j < e->lin[l].count && next == l; ++j) {
+        settp_term t = e->term[e->lin[l].first + i], u = e->term[e->lin[l].first + j];
+        const settp_atom *x = e->atom + t.atom, *y = e->atom + u.atom;
+        if (t.k != u.k || i == j || t.k == INT64_MIN || x->kind != SETTP_ATOM_QUOTIENT || y->kind != SETTP_ATOM_QUOTIENT || x->c != y->c || x->c & 1) continue;
+        if (e->nest >= 24 || !settp_lin_shifted(e, x->a, y->a, x->c / 2)) continue;
+        ++e->nest;
+        q = settp_divide(e, x->a, x->c / 2);
+        --e->nest;
+        q = settp_lin_mix(e, settp_lin_plus(e, settp_lin_plus(e, l, t.atom, -t.k), u.atom, -t.k), 1, q, t.k, 0);
+        if (q >= 0 && settp_cheaper(settp_lin_cost(e, q), settp_lin_cost(e, l))) next = q;
+      }
+  } while (next != l);
+  return l;
+}
+
 /* R12: at the samples floor(l / c) is k * x + n for a form x that is known. It is so everywhere if l - c * (k * x + n) lies in [0, c - 1]. */
 SETT_INLINE int32_t settp_alike_find(settp_engine *e, int32_t l, int64_t c) {
   const int64_t *at = settp_lin_at(e, l);
@@ -3594,7 +3627,9 @@ SETT_INLINE int32_t settp_divide(settp_engine *e, int32_t l, int64_t c) {
   if (calls_left && settp_one_period(e, l, c, &one)) return settp_lin_constant(e, one); /* R2 */
   d = c;
   if (!settp_key(e, l, &d, &add, &key)) return SETTP_NONE;
-  if (!e->lin[key].count) value = add;
+  known = settp_halves(e, key);
+  if (known != key) value = settp_lin_mix(e, settp_divide(e, known, d), 1, add, 1, 0);
+  else if (!e->lin[key].count) value = add;
   else if (calls_left && (key != l || d != c) && settp_one_period(e, key, d, &one)) value = settp_lin_scale(e, add, 1, one);
   else {
     value = settp_divide_key(e, key, d);
@@ -3870,6 +3905,7 @@ SETT_INLINE int32_t *settp_normalise(settp_engine *e, settp_nodes_known *known, 
       else if (e->lin[l].bound.lo <= r.hi && r.lo <= e->lin[l].bound.hi) e->lin[l].bound = settp_interval_meet(e->lin[l].bound, r);
       e->lin[l].bounded = 1;
       l = settp_lin_settle(e, l);
+      if (l >= 0 && n->op == SETTP_ADD) l = settp_halves(e, l);
       if (l >= 0 && ((n->op != SETTP_MUL && n->op != SETTP_FLOORDIV) || settp_at(e->arena, settp_b(n))->op != SETTP_CONST)) l = settp_same_values(e, l);
       if (l < 0) l = lin[i]; /* 64 bits do not do: as it was */
     }

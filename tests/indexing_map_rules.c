@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define RULES(X)                                                                                                                  \
-  X(R0) X(R1) X(R2) X(R3) X(R4) X(R6) X(R7) X(R8) X(R11) X(R12) X(R13) X(R14) X(I1) X(I2) X(I3) X(I4) X(I5) X(I6) X(C1) X(C2) X(C3) \
+  X(R0) X(R1) X(R2) X(R3) X(R4) X(R6) X(R7) X(R8) X(R9) X(R11) X(R12) X(R13) X(R14) X(I1) X(I2) X(I3) X(I4) X(I5) X(I6) X(C1) X(C2) X(C3) \
   X(C4) X(C5) X(C6) X(C7) X(P1) X(P2) X(P4)
 #define RULE_ENUM(name) name,
 #define RULE_TEXT(name) #name,
@@ -62,6 +62,7 @@ static void quotients(void) {
         for (int k = -1; k <= 1; k += 2)
           EACH(u, -7, 7) law(R4, within(b + k * c * x, c * u, c * u + c - 1), v == u - k * x);
       law(R6, 1, v == -Q(c - 1 - b, c));
+      law(R9, c % 2 == 0, c % 2 || v + Q(b + c / 2, c) == Q(b, c / 2));
       EACH(a, -20, 20) {
         int64_t q = v - a; /* Q(b, c) = a + q, and turned around Q(b, c) = a - q */
         law(R11, 1, q == Q(b - c * a, c) && -q == Q(c * a - b + c - 1, c));
@@ -218,6 +219,8 @@ static void prints(void) {
 /* ---- maps ---- */
 
 #define D0 "domain: d0 in [-20, 20]"
+#define LARGE "domain: d0 in [0, 1000000]"
+#define WIDE "domain: d0 in [0, 1000000], d1 in [0, 146]"
 #define BOX "domain: d0 in [0, 99], d1 in [0, 49]"
 #define SQUARE "domain: d0 in [0, 99], d1 in [0, 99]"
 
@@ -256,6 +259,12 @@ static const struct row {
     {R8, "(d0) -> ((7 - d0 floordiv 5) floordiv 12), domain: d0 in [-99, 99]", "(d0) -> (-((d0 + 20) floordiv 60)), domain: d0 in [-99, 99]", NULL, NULL},
     {R8, "(d0) -> (((d0 mod 12) floordiv 6 + 3) floordiv 4), " D0, "(d0) -> ((d0 floordiv 6) mod 2), " D0,
      "(d0) -> (((d0 mod 12) floordiv 5 + 3) floordiv 4), " D0, "(d0) -> ((d0 mod 12 + 15) floordiv 20), " D0},
+    {R9, "(d0) -> (d0 floordiv 8 + (d0 + 4) floordiv 8), " LARGE, "(d0) -> (d0 floordiv 4), " LARGE, "(d0) -> (d0 floordiv 8 + (d0 + 3) floordiv 8), " LARGE,
+     "(d0) -> ((d0 + 3) floordiv 8 + d0 floordiv 8), " LARGE},
+    {R9, /* ceil(x / 2) + floor(x / 2), of coefficients that are equal modulo 147 */
+     "(d0, d1) -> ((((d0 + d1 * 147 + 1) floordiv 2) * 2 + ((d0 + d1) floordiv 2) * 149 + d0 * 145) mod 147), " WIDE, "(d0, d1) -> (d1), " WIDE,
+     "(d0, d1) -> ((((d0 + d1 * 147 + 1) floordiv 2) * 2 + ((d0 + d1) floordiv 2) * 150 + d0 * 145) mod 147), " WIDE,
+     "(d0, d1) -> ((((d1 * 147 + d0 + 1) floordiv 2) * 2 + ((d0 + d1) floordiv 2) * 3 + d0 * 145) mod 147), " WIDE},
     {R11, "(d0) -> ((d0 * 10) mod 6), " D0, "(d0) -> ((d0 * 4) mod 6), " D0, NULL, NULL},
     {R11, "(d0) -> (d0 floordiv 12 + (d0 mod 10) floordiv 2), domain: d0 in [0, 15]",
      "(d0) -> ((d0 floordiv 2) mod 5 + d0 floordiv 12), domain: d0 in [0, 15]",
