@@ -3494,24 +3494,34 @@ SETT_INLINE int settp_lin_shifted(const settp_engine *e, int32_t a, int32_t b, i
   return 1;
 }
 
-/* R9: two quotients of forms that are half their divisor apart become one. l itself where no two are so. */
+/* R9: two quotients of forms that are half their divisor apart become one. SETTP_NONE: no two are so. */
+SETT_INLINE int32_t settp_halve(settp_engine *e, int32_t l) {
+  int32_t i, j, low, half, sum, n = e->lin[l].count;
+  for (i = 0; i + 1 < n; ++i) {
+    settp_term t = e->term[e->lin[l].first + i], u;
+    const settp_atom *x = e->atom + t.atom, *y;
+    if (x->kind != SETTP_ATOM_QUOTIENT || x->c & 1 || t.k == INT64_MIN) continue;
+    for (j = i + 1; j < n; ++j) {
+      u = e->term[e->lin[l].first + j];
+      if (u.k != t.k) continue;
+      y = e->atom + u.atom;
+      if (y->kind != SETTP_ATOM_QUOTIENT || y->c != x->c) continue;
+      low = settp_lin_shifted(e, x->a, y->a, x->c / 2) ? x->a : settp_lin_shifted(e, y->a, x->a, x->c / 2) ? y->a : SETTP_NONE;
+      if (low < 0 || e->nest >= 24) continue;
+      ++e->nest;
+      half = settp_divide(e, low, x->c / 2);
+      --e->nest;
+      sum = settp_lin_plus(e, settp_lin_plus(e, l, t.atom, -t.k), u.atom, -t.k);
+      sum = settp_lin_mix(e, sum, 1, half, t.k, 0);
+      return sum >= 0 && settp_cheaper(settp_lin_cost(e, sum), settp_lin_cost(e, l)) ? sum : SETTP_NONE;
+    }
+  }
+  return SETTP_NONE;
+}
+
 SETT_INLINE int32_t settp_halves(settp_engine *e, int32_t l) {
-  int32_t i, j, q, next = l;
-  do {
-    l = next;
-    for (i = 0; i < e->lin[l].count && next == l; ++i)
-      for (j = 0; j < e->lin[l].count && next == l; ++j) {
-        settp_term t = e->term[e->lin[l].first + i], u = e->term[e->lin[l].first + j];
-        const settp_atom *x = e->atom + t.atom, *y = e->atom + u.atom;
-        if (t.k != u.k || i == j || t.k == INT64_MIN || x->kind != SETTP_ATOM_QUOTIENT || y->kind != SETTP_ATOM_QUOTIENT || x->c != y->c || x->c & 1) continue;
-        if (e->nest >= 24 || !settp_lin_shifted(e, x->a, y->a, x->c / 2)) continue;
-        ++e->nest;
-        q = settp_divide(e, x->a, x->c / 2);
-        --e->nest;
-        q = settp_lin_mix(e, settp_lin_plus(e, settp_lin_plus(e, l, t.atom, -t.k), u.atom, -t.k), 1, q, t.k, 0);
-        if (q >= 0 && settp_cheaper(settp_lin_cost(e, q), settp_lin_cost(e, l))) next = q;
-      }
-  } while (next != l);
+  int32_t next;
+  while ((next = settp_halve(e, l)) >= 0) l = next;
   return l;
 }
 
