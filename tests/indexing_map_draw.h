@@ -453,7 +453,7 @@ static inline void draw_steps(draw *r, draw_chain *c, draw_shape *here, int kind
 static inline void draw_bitcast(draw *r, int family, int rank, int depth, draw_chain *c) {
   draw_shape here = draw_start(r, family, rank);
   draw_clear(c);
-  while (depth-- > 0) draw_steps(r, c, &here, DRAW_ANEW | (draw_one_in(r, 3) ? DRAW_TRANSPOSE : DRAW_RESHAPE), 0, rank, 1, NULL);
+  while (depth-- > 0) draw_steps(r, c, &here, DRAW_ANEW | (here.rank > 1 && draw_one_in(r, 3) ? DRAW_TRANSPOSE : DRAW_RESHAPE), 0, rank, 1, NULL);
 }
 
 /* Harder ones: reshapes and transposes in turn, so that no two reshapes become one, of sizes with many odd factors. */
