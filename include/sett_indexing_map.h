@@ -77,6 +77,7 @@ THE NORMAL FORM
     C4  k * x + rest in [l, h] bounds x to [ceil((l - max rest) / k), floor((h - min rest) / k)] for k > 0; a quotient hands its bounds on to its form
     C5  (k * x + b) mod m = r, one residue:  x = m' * y + r' is put in for x; several residues move the ends of x
     C6  constraints with few points in the box of their variables are decided by looking at all of them: emptiness, hull, residue
+    C8  g * A + y in [l, h] where another constraint has y in [a, b], b - a < g, and neither end depends on y:  A in [ceil((l - a) / g), floor((h - a) / g)]
     C7  digits F mod m inside P get bounds as in C4; of one variable they are residues, else they are known when results are simplified
   Print: P1 t * (F - m * q) is t * (F mod m), or t * (m - 1) - t * ((m - 1 - F) mod m);  P2 a quotient of the same variables beside it is
   tried as such a digit;  P4 k * Q(F, m) takes in what k divides. Each step is taken where, by an estimate, it makes the fewest nodes, of digits
@@ -4918,20 +4919,78 @@ SETT_INLINE int settp_enumerate(sett_map_arena *arena, const sett_map *map, cons
   return !failed && hits && all;
 }
 
-typedef struct settp_kept { /* a constraint that stays: form in [lo, hi], made from constraint number source */
+typedef struct settp_kept { /* a constraint that stays: form in [lo, hi] */
   int64_t lo, hi;
-  int32_t form, source;
+  int32_t form;
 } settp_kept;
+
+/* One more, in one with that on the same form. Returns their number. */
+SETT_INLINE int settp_keep(settp_domain *d, settp_kept *kept, int n, settp_kept one) {
+  int j;
+  for (j = 0; j < n && kept[j].form != one.form; ++j) {}
+  if (j == n) {
+    kept[n] = one;
+    return n + 1;
+  }
+  if (kept[j].lo < one.lo) kept[j].lo = one.lo;
+  if (kept[j].hi > one.hi) kept[j].hi = one.hi;
+  d->empty |= kept[j].lo > kept[j].hi;
+  return n;
+}
+
+/* l = g * B + k + y for y in [low, high]: B + floor((k + y) / g), where that is one number for all y. y is s times the form r. */
+SETT_INLINE int32_t settp_without(settp_engine *e, int32_t l, int32_t r, int64_t s, int64_t g, int64_t low, int64_t high) {
+  int32_t rest = settp_lin_mix(e, l, 1, r, -s, 0);
+  int64_t k;
+  if (rest < 0 || settp_lin_gcd_with(e, rest, g) != g) return SETTP_NONE;
+  k = e->lin[rest].constant;
+  if (settp_add(k, low, &low) || settp_add(k, high, &high) || settp_floor(low, g) != settp_floor(high, g)) return SETTP_NONE;
+  return settp_lin_shrink(e, rest, g, settp_floor(low, g));
+}
+
+/* C8: constraint i by what `other`, which stays, says of a part y of it: g * A + y in [lo, hi], y in [low, high] with high - low < g, is A in an interval.
+ * Quotients in A are freed from y, too. 0: it is not so, or not cheaper. */
+SETT_INLINE int settp_constrain_by(settp_engine *e, settp_kept *one, const settp_kept *other, int64_t s) {
+  int64_t low = s > 0 ? other->lo : settp_neg(other->hi), high = s > 0 ? other->hi : settp_neg(other->lo), lo = one->lo, hi = one->hi, g, wide;
+  int32_t rest, i, f, a;
+  if (settp_lin_shared(e, other->form, one->form) < e->lin[other->form].count) return 0;
+  rest = settp_lin_mix(e, one->form, 1, other->form, -s, 0);
+  if (rest < 0 || low == INT64_MIN || high == INT64_MAX || lo == INT64_MIN || hi == INT64_MAX || settp_add(high, settp_neg(low), &wide)) return 0;
+  g = settp_lin_gcd(e, rest);
+  if (g < 2 || wide >= g || settp_add(lo, settp_neg(low), &lo) || settp_add(hi, settp_neg(low), &hi)) return 0;
+  if ((settp_mod(lo, g) && settp_mod(lo, g) <= wide) || settp_mod(hi, g) < wide) return 0; /* an end that depends on y */
+  lo = settp_ceil(lo, g);
+  hi = settp_floor(hi, g);
+  a = settp_lin_shrink(e, rest, g, 0);
+  for (i = 0; a >= 0 && i < e->lin[rest].count; ++i) {
+    settp_term t = e->term[e->lin[rest].first + i];
+    if (e->atom[t.atom].kind != SETTP_ATOM_QUOTIENT) continue;
+    for (f = e->atom[t.atom].form; f >= 0; f = e->form[f].next) {
+      settp_form form = e->form[f];
+      int32_t b = form.c % g ? SETTP_NONE : settp_without(e, form.lin, other->form, s, g, low, high);
+      if (b >= 0) b = settp_divide(e, b, form.c / g);
+      if (b < 0) continue;
+      a = settp_lin_mix(e, settp_lin_plus(e, a, t.atom, -(t.k / g)), 1, b, t.k / g, 0);
+      break;
+    }
+  }
+  if (a < 0 || !settp_cheaper(settp_lin_cost(e, a), settp_lin_cost(e, one->form))) return 0;
+  one->form = a;
+  one->lo = lo;
+  one->hi = hi;
+  return 1;
+}
 
 /* One round: all constraints under the bounds of now. Returns the number kept, or -1 (failed or empty). */
 SETT_INLINE int settp_round(settp_engine *e, settp_domain *d, const sett_map *map, settp_nodes_known *known, settp_kept *kept) {
-  int i, j, n = 0;
+  settp_kept one;
+  int i, j, what, n = 0;
   if (!settp_normalise(e, known, NULL)) return -1;
   for (i = 0; i < map->constraints; ++i) {
     uint32_t at = settp_at(e->arena, map->constraint[i].expr)->mark;
     int32_t form = known->lin[at];
     int64_t lo = map->constraint[i].lo, hi = map->constraint[i].hi;
-    int what = settp_constrain(e, d, &form, &lo, &hi);
+    what = settp_constrain(e, d, &form, &lo, &hi);
     if (e->error) return -1;
     if (what == SETTP_EMPTY) d->empty = 1;
     if (d->empty) return -1;
@@ -4940,22 +4999,25 @@ SETT_INLINE int settp_round(settp_engine *e, settp_domain *d, const sett_map *ma
       if (r.lo <= r.hi) known->range[at] = r;
       continue;
     }
-    for (j = 0; j < n && kept[j].form != form; ++j) {}
-    if (j < n) {
-      if (kept[j].lo < lo) kept[j].lo = lo;
-      if (kept[j].hi > hi) kept[j].hi = hi;
-      if (kept[j].lo > kept[j].hi) {
-        d->empty = 1;
-        return -1;
-      }
-    } else {
-      j = n++;
-      kept[j].form = form;
-      kept[j].lo = lo;
-      kept[j].hi = hi;
-      kept[j].source = i;
-    }
+    one.form = form;
+    one.lo = lo;
+    one.hi = hi;
+    n = settp_keep(d, kept, n, one);
+    if (d->empty) return -1;
   }
+  for (i = 0; i < n; ++i)
+    for (j = 0; j < n; ++j) {
+      one = kept[i];
+      if (i == j || !(settp_constrain_by(e, &one, kept + j, 1) || settp_constrain_by(e, &one, kept + j, -1))) continue;
+      what = settp_constrain(e, d, &one.form, &one.lo, &one.hi);
+      if (e->error) return -1;
+      if (what == SETTP_EMPTY) d->empty = 1;
+      for (j = i, --n; j < n; ++j) kept[j] = kept[j + 1];
+      if (what == SETTP_KEEP) n = settp_keep(d, kept, n, one);
+      if (d->empty) return -1;
+      i = -1; /* what it says now may serve those before it */
+      break;
+    }
   return n;
 }
 

@@ -8,7 +8,7 @@
 
 #define RULES(X)                                                                                                                  \
   X(R0) X(R1) X(R2) X(R3) X(R4) X(R6) X(R7) X(R8) X(R9) X(R11) X(R12) X(R13) X(R14) X(I1) X(I2) X(I3) X(I4) X(I5) X(I6) X(C1) X(C2) X(C3) \
-  X(C4) X(C5) X(C6) X(C7) X(P1) X(P2) X(P4)
+  X(C4) X(C5) X(C6) X(C7) X(C8) X(P1) X(P2) X(P4)
 #define RULE_ENUM(name) name,
 #define RULE_TEXT(name) #name,
 enum { RULES(RULE_ENUM) RULE_COUNT };
@@ -171,6 +171,15 @@ static void constraints(void) {
             }
           }
       }
+  EACH(g, 1, 6)
+    EACH(wide, 0, g - 1)
+      EACH(a, -1, 1)
+        EACH(l, -9, 9)
+          EACH(h, l, l + 9) {
+            int ends = (!residue(l - a, g) || residue(l - a, g) > wide) && residue(h - a, g) >= wide;
+            EACH(x, -12, 12)
+              EACH(y, a, a + wide) law(C8, ends, within(g * x + y, l, h) == within(x, ceiling(l - a, g), Q(h - a, g)));
+          }
   EACH(m, 1, 12)
     EACH(k, -7, 7)
       EACH(b, -7, 7) {
@@ -219,8 +228,9 @@ static void prints(void) {
 /* ---- maps ---- */
 
 #define D0 "domain: d0 in [-20, 20]"
-#define LARGE "domain: d0 in [0, 1000000]"
-#define WIDE "domain: d0 in [0, 1000000], d1 in [0, 146]"
+#define LARGE "domain: d0 in [0, 199999]"
+#define WIDE "domain: d0 in [0, 9999], d1 in [0, 146]"
+#define TILE "domain: d0 in [0, 4999], d1 in [0, 5], d2 in [0, 15]"
 #define BOX "domain: d0 in [0, 99], d1 in [0, 49]"
 #define SQUARE "domain: d0 in [0, 99], d1 in [0, 99]"
 
@@ -339,6 +349,14 @@ static const struct row {
     {C6, "(d0, d1) -> (d0), domain: d0 in [0, 9], d1 in [0, 9], d0 * 2 + d1 in [10, 11], d0 - d1 in [0, 1]",
      "(d0, d1) -> (4), domain: d0 in [4, 4], d1 in [3, 3]", NULL, NULL},
     {C6, "(d0) -> (d0), domain: d0 in [0, 15], d0 * d0 + d0 in [4, 4]", "KNOWN EMPTY", NULL, NULL},
+    {C8, "(d0, d1, d2) -> (d0 mod 4, d1 + d2), " TILE ", (d0 * 85 + d1 * 16 + d2) mod 340 in [85, 169], d1 * 16 + d2 in [0, 84]",
+     "(d0, d1, d2) -> (1, d1 + d2), domain: d0 in [1, 4997], d1 in [0, 5], d2 in [0, 15], d0 mod 4 in [1, 1], d1 * 16 + d2 in [0, 84]",
+     "(d0, d1, d2) -> (d0 mod 4, d1 + d2), " TILE ", (d0 * 85 + d1 * 16 + d2) mod 340 in [85, 169], d1 * 16 + d2 in [0, 85]",
+     "(d0, d1, d2) -> (d0 mod 4, d1 + d2), " TILE ", (d0 * 85 + d1 * 16 + d2) mod 340 in [85, 169], d1 * 16 + d2 in [0, 85]"},
+    {C8, "(d0, d1, d2) -> (d0, d1 + d2), " TILE ", d0 * 85 - d1 * 16 - d2 in [8416, 8670], d1 * 16 + d2 in [0, 84]",
+     "(d0, d1, d2) -> (d0, d1 + d2), domain: d0 in [100, 102], d1 in [0, 5], d2 in [0, 15], d1 * 16 + d2 in [0, 84]",
+     "(d0, d1, d2) -> (d0, d1 + d2), " TILE ", d0 * 85 - d1 * 16 - d2 in [8417, 8670], d1 * 16 + d2 in [0, 84]",
+     "(d0, d1, d2) -> (d0, d1 + d2), domain: d0 in [100, 102], d1 in [0, 5], d2 in [0, 15], d1 * 16 + d2 in [0, 84], d1 * 16 - d0 * 85 + d2 in [-8670, -8417]"},
     {C7, "(d0, d1) -> (d0, d1 mod 6), domain: d0 in [0, 3], d1 in [0, 4999], (d1 mod 6) * 8 + d0 in [12, 18]",
      "(d0, d1) -> (d0, 2), domain: d0 in [0, 2], d1 in [2, 4994], d1 mod 6 in [2, 2]",
      "(d0, d1) -> (d0, d1 mod 6), domain: d0 in [0, 3], d1 in [0, 4999], (d1 mod 6) * 8 + d0 in [11, 18]",
