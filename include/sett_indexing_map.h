@@ -58,7 +58,7 @@ THE NORMAL FORM
     R6  what is known is looked up; where B has a negative coefficient or a constant also turned around: Q(B, c) = -Q(c - 1 - B, c)
     R7  g divides c, B = g * A + R:  Q(B, c) = Q(A + Q(R, g), c / g), taken when Q(R, g) is a number or known and it is cheaper
     R8  B = A + s * Q(F, m), s = 1 or -1:  Q(B, c) = Q(m * A + F, m * c) or Q(m * A - F + m - 1, m * c), taken when known or cheaper
-    R9  k * Q(F, m) + k * Q(F + m / 2, m) in L, m even:  k * Q(F, m / 2)
+    R9  k * Q(F, m) + k * Q(F + m / 2, m), m even, in L, in B or in a sum is k * Q(F, m / 2)
     R11 Q(L, c) = A + q: q has the further name Q(L - c * A, c); and where a divides b and both are known, Q(F, b) = Q(Q(F, a), b / a)
     R12 a known form x with L - c * (k * x + n) in [0, c - 1]:  Q(L, c) = k * x + n
   Sums, rests and what is not linear (settp_same_values), R14 results:
@@ -77,8 +77,8 @@ THE NORMAL FORM
     C4  k * x + rest in [l, h] bounds x to [ceil((l - max rest) / k), floor((h - min rest) / k)] for k > 0; a quotient hands its bounds on to its form
     C5  (k * x + b) mod m = r, one residue:  x = m' * y + r' is put in for x; several residues move the ends of x
     C6  constraints with few points in the box of their variables are decided by looking at all of them: emptiness, hull, residue
-    C8  g * A + y in [l, h] where another constraint has y in [a, b], b - a < g, and neither end depends on y:  A in [ceil((l - a) / g), floor((h - a) / g)]
     C7  digits F mod m inside P get bounds as in C4; of one variable they are residues, else they are known when results are simplified
+    C8  g * A + y in [l, h] where another constraint has y in [a, b], b - a < g, and neither end depends on y:  A in [ceil((l - a) / g), floor((h - a) / g)]
   Print: P1 t * (F - m * q) is t * (F mod m), or t * (m - 1) - t * ((m - 1 - F) mod m);  P2 a quotient of the same variables beside it is
   tried as such a digit;  P4 k * Q(F, m) takes in what k divides. Each step is taken where, by an estimate, it makes the fewest nodes, of digits
   the one with the smaller divisor; inside a mod coefficients are the least residues, or not negative. Ties are decided by the expressions themselves.
@@ -4948,8 +4948,8 @@ SETT_INLINE int32_t settp_without(settp_engine *e, int32_t l, int32_t r, int64_t
   return settp_lin_shrink(e, rest, g, settp_floor(low, g));
 }
 
-/* C8: constraint i by what `other`, which stays, says of a part y of it: g * A + y in [lo, hi], y in [low, high] with high - low < g, is A in an interval.
- * Quotients in A are freed from y, too. 0: it is not so, or not cheaper. */
+/* C8: a constraint by what `other`, which stays, says of y, s times its form: g * A + y in [lo, hi], y in [low, high] with high - low < g, is A in an interval.
+ * Quotients in A lose y as in R0. 0: it is not so, or not cheaper. */
 SETT_INLINE int settp_constrain_by(settp_engine *e, settp_kept *one, const settp_kept *other, int64_t s) {
   int64_t low = s > 0 ? other->lo : settp_neg(other->hi), high = s > 0 ? other->hi : settp_neg(other->lo), lo = one->lo, hi = one->hi, g, wide;
   int32_t rest, i, f, a;
