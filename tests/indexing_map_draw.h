@@ -106,23 +106,28 @@ static inline draw_shape draw_factors(draw *r, int64_t total, int rank, int firs
   return s;
 }
 
-/* Sizes: 2^6 to 2^19; {3, 5, 7, 9} * 2^5 to 2^16; products of 2 (11 of 15), 3 (2), 5 and 7, up to nine more of them than sizes: the first three as those of
- * upstream's timed maps are. DRAW_ODD has more odd factors than they: products of 2, 2, 2, 3, 3, 5, 7. DRAW_FAMILIES: any of these. */
-enum { DRAW_TWOS, DRAW_SMALL, DRAW_PRIMES, DRAW_ODD, DRAW_FAMILIES };
+/* Sizes. Of bitcasts, as those of upstream's timed maps: 2^6 to 2^19; {3, 5, 7, 9} * 2^5 to 2^16; products of 2 (11 of 15), 3 (2), 5 and 7, up to nine more of
+ * them than sizes. Of the others products of 2, 2, 2, 3, 3, 5, 7, or any of 2^k, 2^k * {3, 5, 7, 9} and these. */
+enum { DRAW_TWOS, DRAW_SMALL, DRAW_PRIMES, DRAW_ODD, DRAW_ANY };
 
 static inline draw_shape draw_start(draw *r, int family, int rank) {
   static const int64_t small[] = {3, 5, 7, 9}, primes[] = {2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 3, 3, 5, 7}, odd[] = {2, 2, 2, 3, 3, 5, 7};
-  int64_t total = 1, p;
-  int count = rank, i;
-  if (family == DRAW_FAMILIES) family = (int)draw_int(r, 0, DRAW_FAMILIES - 1);
-  switch (family) {
-  case DRAW_TWOS: count = (int)draw_int(r, 6, 19); break;
-  case DRAW_SMALL: total = DRAW_OF(r, small), count = (int)draw_int(r, 5, 16); break;
-  case DRAW_PRIMES: count += (int)draw_int(r, 0, 9); break;
-  default: count += (int)draw_int(r, 1, rank + 3);
+  int64_t total, p;
+  int kind = family, count, i;
+  if (family == DRAW_TWOS) {
+    count = (int)draw_int(r, 6, 19);
+  } else if (family == DRAW_SMALL) {
+    count = (int)draw_int(r, 5, 16);
+  } else if (family == DRAW_PRIMES) {
+    count = rank + (int)draw_int(r, 0, 9);
+  } else {
+    kind = (int)draw_int(r, DRAW_TWOS, DRAW_PRIMES);
+    if (family == DRAW_ODD || kind == DRAW_PRIMES) kind = DRAW_ODD;
+    count = rank + (int)draw_int(r, 1, rank + 3);
   }
+  total = kind == DRAW_SMALL ? DRAW_OF(r, small) : 1;
   for (i = 0; i < count; ++i) {
-    p = family == DRAW_PRIMES ? DRAW_OF(r, primes) : family == DRAW_ODD ? DRAW_OF(r, odd) : 2;
+    p = kind == DRAW_PRIMES ? DRAW_OF(r, primes) : kind == DRAW_ODD ? DRAW_OF(r, odd) : 2;
     if (total * p <= r->points) total *= p;
   }
   return draw_factors(r, total, rank, 1);
@@ -465,7 +470,7 @@ static inline void draw_turns(draw *r, int rank, int depth, draw_chain *c) {
 
 /* Slices, pads and concatenations with reshapes, transposes, reverses, broadcasts, reductions, tiles. */
 static inline void draw_mix(draw *r, int rank, int depth, draw_chain *c) {
-  draw_shape here = draw_start(r, DRAW_PRIMES, rank);
+  draw_shape here = draw_start(r, DRAW_ODD, rank);
   draw_clear(c);
   draw_steps(r, c, &here, DRAW_MOVES | DRAW_SLICE | DRAW_PAD | DRAW_TILE | DRAW_BROADCAST | DRAW_REDUCE | DRAW_ANEW, 0, rank, depth, NULL);
   if (!c->steps) draw_steps(r, c, &here, DRAW_REVERSE, 0, rank, 1, NULL);
@@ -493,7 +498,7 @@ static inline void draw_identity(draw *r, int kinds, int family, int rank, int d
 /* Thread, block, loop and vector to a linear index below its count, then a reshape to a tensor, then depth - 1 moves more. */
 static inline void draw_gpu(draw *r, int rank, int depth, draw_chain *c) {
   static const int64_t many[] = {32, 64, 96, 128, 256}, few[] = {2, 3, 4, 6, 8}, vectors[] = {1, 2, 4, 8}, loops[] = {1, 1, 2, 4};
-  draw_shape here = draw_start(r, DRAW_FAMILIES, rank), line;
+  draw_shape here = draw_start(r, DRAW_ANY, rank), line;
   int64_t threads = r->points > 10000 ? DRAW_OF(r, many) : DRAW_OF(r, few), vector = DRAW_OF(r, vectors), loop = DRAW_OF(r, loops);
   int64_t total = draw_total(&here), block = threads * vector, blocks = (total + block * loop - 1) / (block * loop);
   const char *th = draw_one_in(r, 3) ? "th_x" : "d0", *bl = th[0] == 't' ? "bl_x" : "d1";
@@ -638,9 +643,9 @@ static inline void draw_pair(draw *r, draw_chain *c) {
   X(BITCAST_SMALL, "bitcasts, 2^k*{3,5,7,9}", draw_bitcast(r, DRAW_SMALL, rank, depth, c))                  \
   X(BITCAST_PRIMES, "bitcasts, mixed primes", draw_bitcast(r, DRAW_PRIMES, rank, depth, c))                 \
   X(BITCAST_TURNS, "bitcasts in turn, odd primes", draw_turns(r, rank, depth, c))                           \
-  X(ID_RESHAPE, "identities by reshapes", draw_identity(r, draw_one_in(r, 4) ? DRAW_NAIVE : DRAW_RESHAPE, DRAW_FAMILIES, rank, depth, c)) \
-  X(ID_MOVES, "identities with transposes", draw_identity(r, DRAW_MOVES, DRAW_FAMILIES, rank, depth, c)) \
-  X(ID_ALL, "identities of all kinds", draw_identity(r, DRAW_INVERTIBLE, DRAW_FAMILIES, rank, depth, c)) \
+  X(ID_RESHAPE, "identities by reshapes", draw_identity(r, draw_one_in(r, 4) ? DRAW_NAIVE : DRAW_RESHAPE, DRAW_ANY, rank, depth, c)) \
+  X(ID_MOVES, "identities with transposes", draw_identity(r, DRAW_MOVES, DRAW_ANY, rank, depth, c)) \
+  X(ID_ALL, "identities of all kinds", draw_identity(r, DRAW_INVERTIBLE, DRAW_ANY, rank, depth, c)) \
   X(GENERAL, "every operator", draw_expressions(r, DRAW_EVERY, draw_one_in(r, 2), c))                       \
   X(PAIR, "two of these", draw_pair(r, c))
 
