@@ -1,0 +1,135 @@
+"""The text of every generated file, compared with that of another commit: what a change of the generator changes.
+
+    python3 tests/snapshot.py [COMMIT] [--only PART]      or `ninja snapshot`, which compares with $SETT_COMMIT (default: HEAD)
+
+Each module of tests/kernels, tests/tilings, tests/hlo and bench is built for every target and class of device, by the generator of this tree and by that of
+the commit, into build/snapshot/. Files that differ are listed with their count of lines; of those in C and CUDA the compiled instructions are counted too.
+Status 0: the same, 1: different.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import os
+import re
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Dict, List, Optional, Sequence, Tuple
+
+ROOT = Path(__file__).resolve().parent.parent
+HERE = ROOT / "build" / "snapshot"
+FOLDERS = ("tests/kernels", "tests/tilings", "tests/hlo", "bench")
+# Runs the command line of a tree's generator in one process: argv is the tree's root, the folder to write to, then the files.
+DRIVER = """
+import sys
+from pathlib import Path
+root, out, part, parts, *files = sys.argv[1:]
+sys.path.insert(0, root)
+from gen.__main__ import main
+try:
+    from gen.schedule import DEVICES
+except ImportError:
+    from gen.schedule.devices import DEVICES
+jobs = [(file, device) for file in files for device in DEVICES.values()]
+for file, device in jobs[int(part)::int(parts)]:
+    target = device.language if hasattr(device, 'language') else device.target
+    folder = Path(out) / device.name / Path(file).parent.name / Path(file).stem
+    if main(["build", file, "-o", str(folder), "--target", target, "--device", device.name]):
+        sys.exit(f"{file} for {device.name}: gen build failed")
+    for depfile in folder.glob("*.d"):
+        depfile.unlink()
+"""
+
+
+def modules(only: str) -> List[str]:
+    found = sorted(path for folder in FOLDERS for path in (ROOT / folder).glob("*.hlo") if not only or only in str(path.relative_to(ROOT)))
+    return [str(path.relative_to(ROOT)) for path in found]
+
+
+def generate(tree: Path, out: Path, files: Sequence[str]) -> None:
+    """All files of a tree's generator, of the modules of this tree."""
+    shutil.rmtree(out, ignore_errors=True)
+    parts = os.cpu_count() or 1
+    subprocess.run([sys.executable, "-m", "gen", "--help"], cwd=tree, check=True, capture_output=True)
+
+    def part(number: int) -> None:
+        subprocess.run([sys.executable, "-c", DRIVER, str(tree), str(out), str(number), str(parts), *files], cwd=ROOT, check=True)
+    with ThreadPoolExecutor(parts) as pool:
+        list(pool.map(part, range(parts)))
+
+
+def tree_of(commit: str) -> Path:
+    """The tree of a commit, checked out once."""
+    name = subprocess.run(["git", "rev-parse", "--verify", f"{commit}^{{commit}}"], cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
+    tree = HERE / "trees" / name
+    if not tree.exists():
+        new = tree.with_suffix(".new")
+        shutil.rmtree(new, ignore_errors=True)
+        new.mkdir(parents=True)
+        archive = subprocess.run(["git", "archive", name], cwd=ROOT, check=True, capture_output=True).stdout
+        subprocess.run(["tar", "-x", "-C", str(new)], input=archive, check=True)
+        new.rename(tree)
+    return tree
+
+
+def texts(folder: Path) -> Dict[str, str]:
+    return {str(path.relative_to(folder)): path.read_text() for path in folder.rglob("*") if path.is_file()}
+
+
+def instructions(path: Path) -> Optional[int]:
+    """Instructions of a file's kernels as compiled; None where no compiler is here for it."""
+    if path.suffix == ".c" and not path.name.endswith("_ref.c"):
+        made = subprocess.run(["cc", "-O3", "-march=native", "-w", "-S", "-o", "-", str(path)], capture_output=True, text=True)
+        return None if made.returncode else len(re.findall(r"^\t[a-z]", made.stdout, re.M))
+    if path.suffix == ".cu" and shutil.which("nvcc"):
+        made = subprocess.run(["nvcc", "-arch=sm_90", "-w", "-ptx", "-o", "/dev/stdout", str(path)], capture_output=True, text=True)
+        return None if made.returncode else len(re.findall(r"^\t(?!\.)[@a-z]", made.stdout, re.M))
+    return None
+
+
+def compare(old: Path, new: Path, show: bool) -> int:
+    before, after = texts(old), texts(new)
+    changed: List[Tuple[str, int]] = []
+    for name in sorted(before.keys() | after.keys()):
+        a, b = before.get(name), after.get(name)
+        if a == b:
+            continue
+        lines = [line for line in difflib.unified_diff((a or "").splitlines(), (b or "").splitlines(), str(old / name), str(new / name), lineterm="", n=2)]
+        changed.append((name, sum(line[0] in "+-" and line[:3] not in ("+++", "---") for line in lines)))
+        if show:
+            print("\n".join(lines))
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        counted = [(name, pool.submit(instructions, old / name), pool.submit(instructions, new / name)) for name, _ in changed]
+        code = {name: (a.result(), b.result()) for name, a, b in counted}
+    for name, lines_changed in changed:
+        a, b = code[name]
+        compiled = f", {a} -> {b} instructions" if a is not None and b is not None else ""
+        print(f"{name}: {lines_changed} lines differ{compiled}")
+    print(f"{len(before)} files before, {len(after)} now, {len(changed)} differ")
+    return bool(changed)
+
+
+def main() -> int:
+    given = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    given.add_argument("commit", nargs="?", default=os.environ.get("SETT_COMMIT", "HEAD"))
+    given.add_argument("--only", default="", metavar="PART", help="modules whose path holds PART")
+    given.add_argument("--diff", action="store_true", help="print the differences, too")
+    asked = given.parse_args()
+    files = modules(asked.only)
+    tree = tree_of(asked.commit)
+    old, new = HERE / f"of_{tree.name}", HERE / "now"
+    stamp = old / "files"
+    if not stamp.exists() or stamp.read_text() != "\n".join(files):
+        generate(tree, old, files)
+        stamp.write_text("\n".join(files))
+    generate(ROOT, new, files)
+    (new / "files").write_text("\n".join(files))
+    return compare(old, new, asked.diff)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
