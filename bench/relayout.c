@@ -8,7 +8,7 @@
    written, by whoever runs next). The last column is the share of the simplest copy that is fast: streaming stores that walk one place
    in memory a thread.
    Every result is compared with the naive loop's. */
-#include "../gen/harness/copies.h"
+#include "../gen/run/harness/copies.h"
 #include "../include/sett_tile.h"
 
 #include <stdatomic.h>

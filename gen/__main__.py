@@ -11,7 +11,8 @@ from typing import List, Optional
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent)) if __package__ in (None, "") else None
 
-from gen import algebra, bench, build, explain, hlo, layouts, maps, run  # noqa: E402
+from gen import algebra, explain, hlo, pipeline, run  # noqa: E402
+from gen.run import bench, layouts, proofs  # noqa: E402
 from gen.schedule import DEVICES  # noqa: E402
 
 BENCH_TARGETS = ("opencl", "c", "cuda")
@@ -36,7 +37,7 @@ def seed(text: str) -> int:
 def targets(text: str) -> List[str]:
     """Targets with commas between."""
     found = [t for t in text.split(",") if t]
-    if not found or not set(found) <= set(build.TARGETS):
+    if not found or not set(found) <= set(pipeline.TARGETS):
         raise ValueError(text)
     return found
 
@@ -55,7 +56,7 @@ def arguments() -> argparse.ArgumentParser:
     one = verb("build", "write the kernels, C API, reference and manifest of every fusion of a file")
     one.add_argument("file")
     one.add_argument("-o", dest="out", required=True, metavar="DIR")
-    one.add_argument("--target", default=",".join(build.TARGETS), type=targets, metavar="T,..", help="of cuda, opencl, c; several with commas (default: all)")
+    one.add_argument("--target", default=",".join(pipeline.TARGETS), type=targets, metavar="T,..", help="of cuda, opencl, c; several with commas (default: all)")
     one.add_argument("--dump", metavar="DIR", help="write every stage that explain prints to a file of its own: FILE.0_parse.hlo, FILE.1_partition.txt, ..")
     shared(one)
     one = verb("check", "run the kernels of a file on seeded inputs beside the scalar reference")
@@ -72,7 +73,7 @@ def arguments() -> argparse.ArgumentParser:
     one = verb("explain", "every stage from the text to the kernel")
     one.add_argument("file")
     one.add_argument("--stage", choices=explain.STAGES)
-    one.add_argument("--target", default=",".join(build.TARGETS), type=targets, metavar="T,..", help="of cuda, opencl, c (default: all)")
+    one.add_argument("--target", default=",".join(pipeline.TARGETS), type=targets, metavar="T,..", help="of cuda, opencl, c (default: all)")
     shared(one)
     one = verb("bench", "time, bytes, GB/s and the share of the copy: of files, or of the copies between layouts")
     one.add_argument("files", nargs="*", metavar="FILE")
@@ -94,7 +95,7 @@ def options(given: argparse.Namespace) -> run.Options:
     if given.device and given.device not in DEVICES:
         raise run.RunError(f"--device {given.device}: expected one of {', '.join(DEVICES)}")
     return run.Options(seed=getattr(given, "seed", 1), schedule=given.device or None, excess_precision=given.excess_precision,
-                       check_maps=maps.check)
+                       check_maps=proofs.check)
 
 
 def do_build(given: argparse.Namespace) -> int:
@@ -103,12 +104,12 @@ def do_build(given: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix="sett_build_") as work:
         names: List[str] = []
         for fusion in hlo.fusions(module):
-            made, _ = build.files(fusion, given.target, asked.schedule, asked.excess_precision)
+            made, _ = pipeline.files(fusion, given.target, asked.schedule, asked.excess_precision)
             for name, text in made.items():
                 (Path(work) / name).write_text(text)
                 names.append(name)
         depfile = f"{hlo.c_identifier(Path(given.file).stem)}.d"
-        sources = " ".join(str(p).replace(" ", "\\ ") for p in [Path(given.file), *build.sources()])
+        sources = " ".join(str(p).replace(" ", "\\ ") for p in [Path(given.file), *pipeline.sources()])
         outputs = " ".join(str(Path(given.out) / name).replace(" ", "\\ ") for name in names)
         (Path(work) / depfile).write_text(f"{outputs}: {sources}\n")
         dumped = Path(work) / "dump"
@@ -126,7 +127,7 @@ def publish(source: Path, names: "List[str]", target: Path) -> None:
     """Files into a folder, each whole or not at all, untouched where they are the same."""
     target.mkdir(parents=True, exist_ok=True)
     for name in names:
-        build.write(target / name, (source / name).read_text())
+        pipeline.write(target / name, (source / name).read_text())
 
 
 def do_check(given: argparse.Namespace) -> int:
@@ -205,7 +206,7 @@ def main(words: Optional[List[str]] = None) -> int:
     except run.RunError as error:
         print(f"error: {error.message}", file=sys.stderr)
         return error.status
-    except build.BuildError as error:
+    except pipeline.BuildError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except algebra.AlgebraError as error:

@@ -18,7 +18,7 @@
 // BOUNDS: with -fsanitize=bounds an index outside of a shared array's type traps. With -fsanitize=address shared arrays
 //   are plain static ones with red zones around them, and not poisoned: compilers give no red zones to what is in a
 //   section of its own. Then what is beside cudaMallocAsync's bytes is a red zone too. The caller's own buffers are as safe
-//   as the caller makes them (malloc under ASan, gen/harness/c.c by unmapped pages).
+//   as the caller makes them (malloc under ASan, gen/run/harness/c.c by unmapped pages).
 // One launch at a time.
 #ifndef SETT_CUDA_ON_CPU_H
 #define SETT_CUDA_ON_CPU_H

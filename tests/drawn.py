@@ -17,7 +17,9 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from gen import build, hlo, maps, reduction, reduction_gpu, run, schedule  # noqa: E402
+from gen import hlo, pipeline, run, schedule  # noqa: E402
+from gen.heroes import reduction_cpu, reduction_gpu  # noqa: E402
+from gen.run import proofs  # noqa: E402
 
 SEED = int(os.environ.get("SETT_SEED", "1"))
 COUNT = int(os.environ.get("SETT_COUNT", "8"))
@@ -46,7 +48,7 @@ def fusions(text: str, name: str = "e") -> "List[hlo.Fusion]":
 
 def uncached(monkeypatch: pytest.MonkeyPatch) -> None:
     """Schedules as for data that no cache holds: lines are streamed, and carried where rows begin anywhere; reductions are cut into parts."""
-    monkeypatch.setattr(reduction, "PART", 4096)
+    monkeypatch.setattr(reduction_cpu, "PART", 4096)
     monkeypatch.setattr(reduction_gpu, "AHEAD", 1)
     monkeypatch.setattr(reduction_gpu, "THREADS", 64)
     for name, device in schedule.DEVICES.items():
@@ -69,7 +71,7 @@ def agree(texts: "Dict[str, str]", target: str, device: str, folder: Path) -> No
     device_or_skip(target, options)
     for name, text in texts.items():
         for fusion in fusions(text, name):
-            wrong = maps.check(fusion)
+            wrong = proofs.check(fusion)
             assert wrong is None, f"{wrong}\n{text}"
             built.append(run.build(fusion, folder / name, target, options))
     failed = [r for r in run.check_built(built, target, options) if r.status != "PASS"]
@@ -81,7 +83,7 @@ def ptx(text: str, device: str, folder: Path) -> str:
     if not shutil.which("nvcc"):
         pytest.skip("no nvcc")
     (fusion,) = fusions(text)
-    build.build_fusion(fusion, str(folder), ["cuda"], device)
+    pipeline.build_fusion(fusion, str(folder), ["cuda"], device)
     done = subprocess.run(["nvcc", f"-arch={device}", "-Werror", "all-warnings", "--ptx", "e.cu", "-o", "e.ptx"], cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0 and not done.stdout + done.stderr, f"{text}: {done.stdout + done.stderr}"
     found = (folder / "e.ptx").read_text()

@@ -2,7 +2,7 @@
    [seed]]: HLO text with a few places changed; the same entry serves libFuzzer with -DSETT_LIBFUZZER. */
 #define INDEXING_STORE ((size_t)1 << 20)
 #define main command_main
-#include "../gen/sett.c"
+#include "../gen/command/sett.c"
 #undef main
 
 #include "fuzz.h"

@@ -19,7 +19,9 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from gen import combiner, dtypes, hlo, reference  # noqa: E402
+from gen import hlo, reference  # noqa: E402
+from gen.hlo import dtypes  # noqa: E402
+from gen.plan import combiner  # noqa: E402
 
 SEED = int(os.environ.get("SETT_SEED", "1"))
 COUNT = int(os.environ.get("SETT_COUNT", "150"))

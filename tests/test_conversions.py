@@ -1,7 +1,7 @@
 """Generated kernels on every value of the small types: conversions against tables made here (and ml_dtypes where it is installed),
 integer ops of two and four bits on every pair.
 
-SETT_SWEEP=1 (`ninja test-peer`) asks for every type on every target; without it a few. The tables are exact fractions: sign, exponent and mantissa written out from the types' definitions, nothing of gen/dtypes.py.
+SETT_SWEEP=1 (`ninja test-peer`) asks for every type on every target; without it a few. The tables are exact fractions: sign, exponent and mantissa written out from the types' definitions, nothing of gen/hlo/dtypes.py.
 """
 
 from __future__ import annotations

@@ -26,8 +26,10 @@ from typing import Callable, Dict, List, Sequence, Tuple
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from gen import build, dtypes, hlo, reference, run, tiled  # noqa: E402
-from gen.dialect import CUDA  # noqa: E402
+from gen import hlo, pipeline, reference, run  # noqa: E402
+from gen.hlo import dtypes  # noqa: E402
+from gen.lower import tiled_layouts  # noqa: E402
+from gen.targets import CUDA  # noqa: E402
 
 CATALOGUE = ROOT / "tests" / "kernels"
 INTEGERS = ["s8", "u8", "s16", "u16", "s32", "u32", "s64", "u64"]
@@ -220,7 +222,7 @@ def written(text: str, stem: str, excess: bool = False, device: str = "sm_80") -
     folder = Path(tempfile.mkdtemp(prefix=f"{stem}_", dir=FOLDER))
     fusions = hlo.fusions(module)
     for fusion in fusions:
-        build.build_fusion(fusion, str(folder), ["cuda"], device, excess)
+        pipeline.build_fusion(fusion, str(folder), ["cuda"], device, excess)
     return folder, fusions
 
 
@@ -327,10 +329,10 @@ def compare(text: str, stem: str, excess: bool = False, level: str = "-O0") -> i
     for fusion in fusions:
         library = on_cpu(folder, fusion.name, level)
         draw = random.Random(f"{stem}{fusion.name}")
-        params = [Buffer(leaf.bytes, inputs(leaf.dtype, tiled.positions(leaf), draw)) for leaf in build.param_leaves(fusion)]
-        leaves = [leaf for leaf, _, _ in build.result_leaves(fusion.computation)]
+        params = [Buffer(leaf.bytes, inputs(leaf.dtype, tiled_layouts.positions(leaf), draw)) for leaf in pipeline.param_leaves(fusion)]
+        leaves = [leaf for leaf, _, _ in pipeline.result_leaves(fusion.computation)]
         given = [b.bytes() for b in params]
-        want, limits = ([Buffer(tiled.positions(leaf) * 8 if wide else leaf.bytes) for leaf in leaves] for wide in (False, True))
+        want, limits = ([Buffer(tiled_layouts.positions(leaf) * 8 if wide else leaf.bytes) for leaf in leaves] for wide in (False, True))
         got: List[Buffer] = []
         assert getattr(library, f"{fusion.name}_ref")(pointers(params), pointers(want)) == 0
         assert getattr(library, f"{fusion.name}_bound")(pointers(params), pointers(limits)) == 0
@@ -352,8 +354,8 @@ def compare(text: str, stem: str, excess: bool = False, level: str = "-O0") -> i
             if a == b:
                 continue
             size = dtypes.storage_bytes(leaf.dtype)
-            bound = (ctypes.c_double * tiled.positions(leaf)).from_address(limits[number].address)
-            for k in range(tiled.positions(leaf)):
+            bound = (ctypes.c_double * tiled_layouts.positions(leaf)).from_address(limits[number].address)
+            for k in range(tiled_layouts.positions(leaf)):
                 x, y = (int.from_bytes(v[k * size:k * size + size], "little") for v in (a, b))
                 assert not differs(x, y, leaf.dtype, bound[k], bitwise), (
                     f"{fusion.name}: result {number} ({leaf.text}) at {k}: {x:#x} ({dtypes.decode(x, leaf.dtype)}), reference {y:#x} "
@@ -395,7 +397,7 @@ def catalogue() -> "List[Path]":
     """Kernels whose buffers are small enough to compare here."""
     return [path for path in sorted(CATALOGUE.glob("*.hlo"))
             if all(leaf.elements <= 1 << 16 for f in hlo.fusions(hlo.read(str(path)))
-                   for leaf in [*build.param_leaves(f), *(l for l, _, _ in build.result_leaves(f.computation))])]
+                   for leaf in [*pipeline.param_leaves(f), *(l for l, _, _ in pipeline.result_leaves(f.computation))])]
 
 
 def test_catalogue_on_cpu() -> None:

@@ -1,4 +1,4 @@
-"""Results distributed by a nested layout (gen/distribute.py): the kernel's map against the layout's definition, written here as loops; the
+"""Results distributed by a nested layout (gen/heroes/distribute.py): the kernel's map against the layout's definition, written here as loops; the
 kernels beside the scalar reference; what is refused, and where; what explain and the manifest say."""
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from drawn import device_or_skip  # noqa: E402
-from gen import algebra, build, distribute, explain, hlo, run  # noqa: E402
+from gen import algebra, explain, hlo, pipeline, run  # noqa: E402
+from gen.heroes import distribute  # noqa: E402
 
 KEYS = "subgroup_tile batch_tile outer_tile thread_tile element_tile subgroup_strides thread_strides".split()
 ON = [("cuda-on-cpu", None), ("opencl", "opencl-gpu")]
@@ -226,7 +227,7 @@ def test_beside_the_reference(target: str, device: Optional[str], tmp_path: Path
 
 def test_the_manifest_says_the_layout(tmp_path: Path) -> None:
     loaded = run.load(module(tmp_path, "several"))
-    made, about = build.files(hlo.fusions(loaded)[0], ["cuda", "opencl"])
+    made, about = pipeline.files(hlo.fusions(loaded)[0], ["cuda", "opencl"])
     kernels = json.loads(made["several.json"])["targets"]["cuda"]["kernels"]
     assert about["targets"]["cuda"]["kernels"] == kernels
     layouts = [k.get("layout") for k in kernels]
@@ -237,7 +238,7 @@ def test_the_manifest_says_the_layout(tmp_path: Path) -> None:
 
 
 def test_vectors_come_from_the_element_digits(tmp_path: Path) -> None:
-    texts = {name: build.program(hlo.fusions(run.load(module(tmp_path, name)))[0], "cuda").text for name in ("readme", "mma", "mfma")}
+    texts = {name: pipeline.program(hlo.fusions(run.load(module(tmp_path, name)))[0], "cuda").text for name in ("readme", "mma", "mfma")}
     assert "uint4" in texts["readme"] and "uint2" in texts["mma"]
     # four rows of a column: in b they are side by side
     assert "uint4 *)(p1" in texts["mfma"].replace("const ", "") and "uint4 *)(r0" not in texts["mfma"]

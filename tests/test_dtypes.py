@@ -10,7 +10,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from gen import dtypes  # noqa: E402
+from gen.hlo import dtypes  # noqa: E402
 
 FLOATS = [d for d in dtypes.TABLE.values() if d.kind == "float"]
 SMALL = [d for d in FLOATS if d.bits <= 16]

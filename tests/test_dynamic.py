@@ -23,7 +23,8 @@ from gen_run import ROOT, run
 
 sys.path.insert(0, str(ROOT))
 
-from gen import build, maps, run as runner, schedule  # noqa: E402
+from gen import pipeline, run as runner, schedule  # noqa: E402
+from gen.run import proofs  # noqa: E402
 
 CODES = {"s8": "b", "u8": "B", "s16": "h", "u16": "H", "s32": "i", "u32": "I", "s64": "q", "u64": "Q"}
 
@@ -205,12 +206,12 @@ BODIES: Dict[str, Tuple[str, str, str]] = {      # text after the arguments, the
 def test_ways_of_updates(name: str) -> None:
     body, head, wanted = BODIES[name]
     (fusion,) = fusions(module(ARGUMENTS + body, head))
-    assert wanted in build.how_updated(fusion)
-    made, about = build.files(fusion, ["c", "opencl", "cuda"])
+    assert wanted in pipeline.how_updated(fusion)
+    made, about = pipeline.files(fusion, ["c", "opencl", "cuda"])
     in_place = wanted.startswith("result") or wanted == "updated in place"
     assert bool(about["aliases"]) == in_place
     assert ("updated in place: the caller passes one buffer as both" in made["e.h"]) == in_place
-    assert maps.check(fusion) is None
+    assert proofs.check(fusion) is None
     for alias in about["aliases"]:      # neither pointer says that it is alone
         arguments = re.findall(r"[^(,]*\b[pr]\d+(?=[,)])", made["e.cu"].split("__global__")[1].split("\n")[0])
         assert not [a for a in arguments if re.search(rf"\b(p{alias['parameter']}|r{alias['result']})$", a) and "restrict" in a]
@@ -238,7 +239,7 @@ def test_buffers_that_an_entry_gives(tmp_path: Path) -> None:
     of = {name: [f for f in fusions(text) if f.kind][0] for name, text in {
         "copy": launched("c"), "parameter": launched("p"), "said": launched("p", ", output_to_operand_aliasing={{}: (0, {})}"),
         "read": launched("c", result="w").replace("calls=f\n", "calls=f\n  ROOT r = f32[40,64] add(w, c)\n")}.items()}
-    assert {name: "in place" in build.how_updated(f) and "not in" not in build.how_updated(f) for name, f in of.items()} == {
+    assert {name: "in place" in pipeline.how_updated(f) and "not in" not in pipeline.how_updated(f) for name, f in of.items()} == {
         "copy": True, "parameter": False, "said": True, "read": False}
     values, update = [float(k) for k in range(40 * 64)], [float(-k) for k in range(8 * 16)]
     data = [struct.pack("<2560f", *values), struct.pack("<128f", *update), struct.pack("<i", 30), struct.pack("<i", -4)]
@@ -283,7 +284,7 @@ def test_the_harness_sees_other_writes(tmp_path: Path) -> None:
 def test_an_alias_must_be_one(tmp_path: Path) -> None:
     """The C API refuses buffers that differ, and touches nothing but the update's elements."""
     (fusion,) = fusions(module(ARGUMENTS + WRITE.format("u"), ALIAS))
-    build.build_fusion(fusion, str(tmp_path), ["c"])
+    pipeline.build_fusion(fusion, str(tmp_path), ["c"])
     (tmp_path / "main.c").write_text(r"""
 #include "e.h"
 #include <stdio.h>
@@ -317,7 +318,7 @@ def test_chains_stay_linear() -> None:
         for k in range(levels):
             lines += [f"  s{k} = f32[8,8] dynamic-slice(x{k}, i, i), dynamic_slice_sizes={{8,8}}", f"  x{k + 1} = f32[32,32] dynamic-update-slice(x{k}, s{k}, i, i)"]
         text = module("\n".join([*lines, f"  ROOT r = f32[32,32] negate(x{levels})"]))
-        made, _ = build.files(fusions(text)[0], ["c"], "cpu-scalar")
+        made, _ = pipeline.files(fusions(text)[0], ["c"], "cpu-scalar")
         sizes.append(len(made["e.c"]))
     assert sizes[1] < 2.5 * sizes[0], sizes
 

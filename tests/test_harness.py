@@ -13,7 +13,8 @@ from unittest import mock
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from drawn import device_or_skip  # noqa: E402
-from gen import bench, hlo, maps, rivals, run  # noqa: E402
+from gen import hlo, run  # noqa: E402
+from gen.run import bench, proofs, rivals  # noqa: E402
 
 HEADER = r"""
 #include <stddef.h>
@@ -350,7 +351,7 @@ class Harness(unittest.TestCase):
         self.assertEqual(run.work_needed(fusion), 8 * 8 * 1024)
         for most, reason in ((8 * 8 * 1024 - 1, "6.6e+04 multiply-adds are too many to run: checked by its maps and by compiling"), (8 * 8 * 1024, "")):
             with mock.patch.object(run, "MOST_WORK", most):
-                results = run.check(str(file), "c", run.Options(check_maps=maps.check))
+                results = run.check(str(file), "c", run.Options(check_maps=proofs.check))
             self.assertEqual([(r.status, r.reason) for r in results], [("PASS", reason)])
         with mock.patch.object(run, "MUCH_WORK", 1):
             self.assertEqual([(r.status, r.rounds) for r in run.check(str(file), "c")], [("PASS", 1)])
@@ -412,7 +413,7 @@ class Harness(unittest.TestCase):
             self.assertGreater(row["share_spread"], 0)
             self.assertEqual(row["yardstick"], "copy")
 
-    # ---- libraries beside a kernel: programs that speak gen/harness/serve.h ----
+    # ---- libraries beside a kernel: programs that speak gen/run/harness/serve.h ----
 
     WORKER = """
 import sys, array

@@ -13,7 +13,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 import refused  # noqa: E402
-from gen import dtypes, hlo  # noqa: E402
+from gen import hlo  # noqa: E402
+from gen.hlo import dtypes  # noqa: E402
 
 PEER = ROOT.parent / "shared" / "peer"
 BAD = ROOT / "tests" / "hlo" / "bad"

@@ -18,7 +18,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from drawn import agree, device_or_skip, fusions  # noqa: E402
 from test_fusions import DEVICE, SEED, Draw, checked, smallest  # noqa: E402
 import test_fusions  # noqa: E402
-from gen import build, hlo, maps  # noqa: E402
+from gen import hlo, pipeline  # noqa: E402
+from gen.run import proofs  # noqa: E402
 
 COUNT = int(os.environ.get("SETT_COUNT", "16"))
 BATCH = 8
@@ -124,7 +125,7 @@ def test_fixed_loops(target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     texts = {name: f"{COMPUTATIONS}ENTRY e {{\n  {body}\n}}\n" for name, body in FIXED.items()}
     for name, text in texts.items():
         (fusion,) = hlo.fusions(hlo.parse(text, f"{name}.hlo"))
-        assert maps.check(fusion) is None, name
+        assert proofs.check(fusion) is None, name
     failed = [r.line() for r in checked(texts, tmp_path) if r.status != "PASS"]
     assert not failed, "\n".join(failed)
 
@@ -145,7 +146,7 @@ e {{
 }}
 """
     (fusion,) = fusions(text)
-    loops = re.findall(r"for \(uint32_t s\d+ = 0; s\d+ < (\d+);", build.program(fusion, "c").text)
+    loops = re.findall(r"for \(uint32_t s\d+ = 0; s\d+ < (\d+);", pipeline.program(fusion, "c").text)
     assert loops[:2] == order
     agree({"order": text}, "c", "cpu", tmp_path)
 

@@ -1,5 +1,5 @@
 """Functions of generated kernels, measured in ulp against mpmath (SKIP where it is not installed), on samples that are dense where
-the functions are hard: beside their zeros, poles, limits and powers of two. The limits are gen/reference.py's ULPS.
+the functions are hard: beside their zeros, poles, limits and powers of two. The limits are gen/reference's ULPS.
 
 SETT_SWEEP=1 (`ninja test-peer`) takes more samples, prints the largest error of each, and measures every target and type.
 """
@@ -38,7 +38,7 @@ POINTS: Dict[str, Tuple[float, float, Tuple[float, ...]]] = {
     "atanh": (-1, 1, (0.0, 0.5, 1.0))}
 
 
-LEAST_LOGISTIC = {"f32": -88.0, "f64": -709.0}      # below, exp(-x) overflows and 0 stands for a subnormal number (gen/reference.py)
+LEAST_LOGISTIC = {"f32": -88.0, "f64": -709.0}      # below, exp(-x) overflows and 0 stands for a subnormal number (gen/reference)
 
 
 def rounded(x: float, dtype: str) -> float:

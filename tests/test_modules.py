@@ -18,7 +18,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from gen import build, explain, hlo  # noqa: E402
+from gen import explain, hlo, pipeline  # noqa: E402
 from gen.run import Options  # noqa: E402
 from gen_run import run  # noqa: E402
 
@@ -358,7 +358,7 @@ def test_one_buffer_twice(target: str, tmp_path: Path) -> None:
                                      ("p", [t - a * b for a, b, t in zip(x, p, turned)], ["p0", "p1", "p2"])):
         text = TWICE.replace("SECOND", second)
         (fusion,) = hlo.fusions(hlo.parse(text, "m.hlo"))
-        made, about = build.files(fusion, ["cuda", "opencl", "c"])
+        made, about = pipeline.files(fusion, ["cuda", "opencl", "c"])
         for name in ("m.cu", "m.cl", "m.c"):
             assert re.findall(r"\bp\d\b", re.search(r"void sett_m\(([^)]*)\)", made[name]).group(1)) == pointers, name  # type: ignore[union-attr]
         assert [one.get("same_as") for one in about["params"]] == [None, 0 if second == "x" else None, None]
@@ -398,7 +398,7 @@ def test_updated_and_read(row: str, column: str, target: str, tmp_path: Path) ->
     for said in ("", ", output_to_operand_aliasing={{}: (4, {})}"):
         text = UPDATED.replace("ROW", row).replace("COLUMN", column).replace("calls=f\n", f"calls=f{said}\n")
         fusion = hlo.fusions(hlo.parse(text, "m.hlo"))[-1]
-        made, about = build.files(fusion, ["c"])
+        made, about = pipeline.files(fusion, ["c"])
         assert about["aliases"] == ([{"result": 0, "parameter": 0}] if row == "i" else [])
         assert about["params"][4]["same_as"] == 0
         values, update = [float(k) for k in range(72)], [100.0 * k for k in range(6)]

@@ -17,7 +17,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from drawn import BATCH, COUNT, ON, SEED, agree, plain, ptx, shape, uncached  # noqa: E402
-from gen import reduction  # noqa: E402
+from gen.heroes import reduction_cpu  # noqa: E402
 
 GEN = Path(__file__).resolve().parent.parent / "gen"
 FLOATS = ["f32", "f32", "bf16", "f16", "f64"]
@@ -208,7 +208,7 @@ FOUND = {  # inputs of faults that were found once
 
 @pytest.mark.parametrize("target, device", ON)
 def test_found(target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reduction, "PART", 16384)
+    monkeypatch.setattr(reduction_cpu, "PART", 16384)
     agree({f"f{k}": text for k, text in enumerate(FOUND.values())}, target, device, tmp_path)
 
 

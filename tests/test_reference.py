@@ -26,7 +26,7 @@ from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tupl
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from gen import reference as ref  # noqa: E402
-from gen.dtypes import decode, encode  # noqa: E402
+from gen.hlo.dtypes import decode, encode  # noqa: E402
 from gen.hlo import Computation, Instruction, Shape  # noqa: E402
 
 WARNINGS = "-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Werror".split()

@@ -16,7 +16,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from gen import dtypes, hlo  # noqa: E402
+from gen import hlo  # noqa: E402
+from gen.hlo import dtypes  # noqa: E402
 from gen import reference as ref  # noqa: E402
 from test_reference import call, compiled, packed, unpacked, within  # noqa: E402
 

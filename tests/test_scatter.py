@@ -19,7 +19,8 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 import drawn  # noqa: E402
 import gen_run  # noqa: E402
-from gen import build, hlo, reference, run, scatter  # noqa: E402
+from gen import hlo, pipeline, reference, run  # noqa: E402
+from gen.heroes import scatter  # noqa: E402
 from test_reference import call, compiled, within  # noqa: E402
 
 BODIES = {
@@ -204,7 +205,7 @@ def test_when_sorted_rows_are_runs(source: str, words: str) -> None:
 
 
 class Buffer(ctypes.Structure):
-    """struct sett_buffer of gen/harness/fusion.h."""
+    """struct sett_buffer of gen/run/harness/fusion.h."""
 
     _fields_ = [("bytes", ctypes.c_size_t), ("elements", ctypes.c_size_t), ("bits", ctypes.c_int), ("kind", ctypes.c_int), ("exact", ctypes.c_int),
                 ("index", ctypes.c_ulonglong), ("apart", ctypes.c_ulonglong * 18), ("sorted", ctypes.c_ulonglong * 10), ("varies", ctypes.c_int)]
@@ -213,13 +214,13 @@ class Buffer(ctypes.Structure):
 def test_sorted_indices_are_drawn(tmp_path: Path) -> None:
     """Rows of the check's indices do not decrease, by the operand's dimensions, wherever a component lies."""
     library = tmp_path / "data.so"
-    subprocess.run([run.c_compiler(), "-shared", "-fPIC", "-o", str(library), str(ROOT / "gen" / "harness" / "data.c"), "-lm"], check=True)
+    subprocess.run([run.c_compiler(), "-shared", "-fPIC", "-o", str(library), str(ROOT / "gen" / "run" / "harness" / "data.c"), "-lm"], check=True)
     draw = ctypes.CDLL(str(library)).data_fill
     draw.argtypes = [ctypes.POINTER(Buffer), ctypes.c_void_p, ctypes.c_int, ctypes.c_ulonglong]
     for kind, vector, indices, rows in (("s32", "1", "60,2", (60, 1)), ("s16", "1", "5,2,12", (5, 12)), ("u8", "0", "2,60", (1, 60)), ("s64", "1", "60,2", (60, 1))):
         updates = ",".join(n for k, n in enumerate(indices.split(",")) if str(k) != vector)
         (fusion,) = drawn.fusions(text("f32", "7,9", indices, updates, inserted="0,1", to="1,0", vector=vector, kind=kind, ordered=True))
-        about = build.manifest(fusion, [build.program(fusion, "c")], False)["params"][1]
+        about = pipeline.manifest(fusion, [pipeline.program(fusion, "c")], False)["params"][1]
         assert about["sorted"] == [rows[1], 2, 1, 0]
         bits, word = int(kind[1:]), {8: "B", 16: "h", 32: "i", 64: "q"}[int(kind[1:])]
         buffer = Buffer(15 * bits, 120, bits, 1 if kind[0] == "s" else 2, 0, about["index_below"])
@@ -266,7 +267,7 @@ def test_cpus_take_updates_in_order(target: str, rows: int, places: int, tmp_pat
 def how(source: str, target: str, device: "str | None" = None) -> str:
     """The words of the schedule of the kernel of updates; the code has the atomic operations that they name, and no others."""
     (fusion,) = drawn.fusions(source)
-    program = build.program(fusion, target, device)
+    program = pipeline.program(fusion, target, device)
     (kernel,) = [k for k in program.kernels if k.hero == "scatter"]
     if isinstance(kernel.loop, scatter.Updates):
         swap = {"cuda": "atomicCAS", "opencl": "atomic_cmpxchg"}[target]
@@ -298,8 +299,8 @@ def test_what_is_done_in_order() -> None:
 
 def test_manifest_says_what_varies() -> None:
     (fusion,) = drawn.fusions(WHOLE["computed"])
-    assert all("varies" in entry for entry in build.files(fusion, ["cuda"])[1]["results"])
-    assert not any("varies" in entry for entry in build.files(fusion, ["c"])[1]["results"])
+    assert all("varies" in entry for entry in pipeline.files(fusion, ["cuda"])[1]["results"])
+    assert not any("varies" in entry for entry in pipeline.files(fusion, ["c"])[1]["results"])
 
 
 @pytest.mark.parametrize("step, apart", [
@@ -310,7 +311,7 @@ def test_unique_indices_are_drawn_apart(step: str, apart: bool) -> None:
     source = text("f32", "8", "300,1", "300", body="overwrite", unique=True, inserted="0").replace("i = s32[300,1]", "i = s32[300]") \
         .replace("  ROOT s", ("  r = s32[300,1] reshape(i)\n" if "(r" in step else "") + f"  j = {step}\n  ROOT s").replace("(x, i, u)", "(x, j, u)")
     (fusion,) = drawn.fusions(source)
-    about = build.files(fusion, ["cuda"])[1]
+    about = pipeline.files(fusion, ["cuda"])[1]
     assert ("distinct" in about["params"][1], "varies" in about["results"][0]) == (apart, not apart)
     assert how(source, "cuda").startswith("threads 128") and "unique indices" in how(source, "cuda") and "differ" not in how(source, "cuda")
 
@@ -341,7 +342,7 @@ def test_subnormals_of_sums_in_cuda() -> None:
 
 def bound_file(fusion: hlo.Fusion, target: str) -> str:
     with tempfile.TemporaryDirectory() as folder:
-        build.build_fusion(fusion, folder, [target])
+        pipeline.build_fusion(fusion, folder, [target])
         return (Path(folder) / f"{fusion.name}_bound.c").read_text()
 
 

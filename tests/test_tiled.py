@@ -24,8 +24,10 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from drawn import BATCH, COUNT, ON, SEED, agree, device_or_skip, fusions, uncached  # noqa: E402
-from gen import algebra, build, hlo, run, tiled, tiles  # noqa: E402
-from gen.dialect import DIALECTS  # noqa: E402
+from gen import algebra, hlo, pipeline, run  # noqa: E402
+from gen.emit import register_tiles  # noqa: E402
+from gen.lower import tiled_layouts  # noqa: E402
+from gen.targets import DIALECTS  # noqa: E402
 from gen.schedule import DEVICES, Loop  # noqa: E402
 
 TILINGS = Path(__file__).resolve().parent / "tilings"
@@ -145,7 +147,7 @@ class Draw:
 @pytest.mark.parametrize("target, device", ON)
 @pytest.mark.parametrize("batch", range(0, COUNT if ALL else COUNT // 2, BATCH))
 def test_drawn(batch: int, target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tiled, "LEAST", 1)
+    monkeypatch.setattr(tiled_layouts, "LEAST", 1)
     if batch // BATCH % 2:
         uncached(monkeypatch)
     agree({f"t{n}": Draw(SEED * 1000 + n).fusion() for n in range(batch, min(COUNT, batch + BATCH))}, target, device, tmp_path)
@@ -170,7 +172,7 @@ COPIES = [("bf16[33,390]{1,0}", "bf16[33,390]{1,0:T(8,128)(2,1)}"), ("f32[30,300
 def test_copies(target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """To and from the formats of TPUs and others, whole tiles and ragged ones, as if no cache held them."""
     uncached(monkeypatch)
-    monkeypatch.setattr(tiled, "LEAST", 1)
+    monkeypatch.setattr(tiled_layouts, "LEAST", 1)
     texts = {}
     for n, (a, b) in enumerate(COPIES if ALL else COPIES[:4]):
         texts[f"to{n}"] = f"e {{\n  p = {a} parameter(0)\n  ROOT c = {b} copy(p)\n}}\n"
@@ -207,7 +209,7 @@ SEVERAL = {"sum": """e {
 def test_several_formats(target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Computed between arrays of different tiles, in whole tiles with vectors."""
     uncached(monkeypatch)
-    monkeypatch.setattr(tiled, "LEAST", 1)
+    monkeypatch.setattr(tiled_layouts, "LEAST", 1)
     agree(SEVERAL, target, device, tmp_path)
 
 
@@ -223,10 +225,10 @@ def test_schedules(monkeypatch: pytest.MonkeyPatch) -> None:
                             ("s8_8_128_4_1", ("4 woven", "4 woven", "units of 4", "units of 4"))):
         for fusion, wanted in zip(hlo.fusions(hlo.parse((TILINGS / f"{name}.hlo").read_text(), name)), schedules):
             for target in ("opencl", "c"):
-                assert wanted in build.program(fusion, target).kernels[0].loop.text(), (fusion.name, target)
-    monkeypatch.setattr(tiled, "LEAST", 1)
+                assert wanted in pipeline.program(fusion, target).kernels[0].loop.text(), (fusion.name, target)
+    monkeypatch.setattr(tiled_layouts, "LEAST", 1)
     (ragged,) = fusions("e {\n  p = bf16[100,400]{1,0} parameter(0)\n  ROOT c = bf16[100,400]{1,0:T(8,128)(2,1)} copy(p)\n}\n")
-    made = build.program(ragged, "c")
+    made = pipeline.program(ragged, "c")
     assert len(made.kernels) == 4 and all("2 woven" in made.kernels[n].loop.text() for n in (0, 2))   # 96 x 384; rows; 16 columns; padding
     assert "padding of result 0" in made.text
 
@@ -235,7 +237,7 @@ def test_schedules(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_both_walks(bursts: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The walk of processors where bursts are asked for, and that of others, whichever this one is."""
     uncached(monkeypatch)
-    monkeypatch.setattr(tiled, "LEAST", 1)
+    monkeypatch.setattr(tiled_layouts, "LEAST", 1)
     native = run.native()
     monkeypatch.setattr(run, "native", lambda: (*native, f"-DSETT_BURSTS={bursts}"))
     texts = {}
@@ -244,7 +246,7 @@ def test_both_walks(bursts: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         texts[f"from{n}"] = f"e {{\n  p = {shape}{{1,0:T{tiling}}} parameter(0)\n  ROOT c = {shape}{{1,0}} copy(p)\n}}\n"
     for text in texts.values():
         (fusion,) = fusions(text)
-        made = build.program(fusion, "c")
+        made = pipeline.program(fusion, "c")
         assert made.kernels[0].other and "if (SETT_BURSTS)" in made.text
     agree(texts, "c", "cpu", tmp_path)
 
@@ -262,10 +264,10 @@ def test_tiles_ask_without_bursts(bursts: int, tmp_path: Path, monkeypatch: pyte
     assembly = {}
     for name, text in texts.items():
         (fusion,) = fusions(text)
-        kernel = build.program(fusion, "c").kernels[0]
+        kernel = pipeline.program(fusion, "c").kernels[0]
         assert kernel.hero == "transpose" and kernel.loop.soon and "prefetch" in kernel.loop.text()
         (tmp_path / name).mkdir()
-        build.build_fusion(fusion, str(tmp_path / name), ["c"])
+        pipeline.build_fusion(fusion, str(tmp_path / name), ["c"])
         done = subprocess.run([run.c_compiler(), "-O3", "-std=c11", "-w", *run.native(), "-S", "-o", "-", str(tmp_path / name / f"{fusion.name}.c")],
                               stdout=subprocess.PIPE, universal_newlines=True, check=True)
         assembly[name] = done.stdout
@@ -290,7 +292,7 @@ def test_tiles_of_bytes_take_whole_lines(target: str, bursts: Optional[int], tmp
                         ("s8[200,333]", "1,0", "0,1")))}
     for name, text in texts.items():
         (fusion,) = fusions(text)
-        assert ("_private(" in build.program(fusion, target).text) == (name != "t4"), name     # there lines begin anywhere
+        assert ("_private(" in pipeline.program(fusion, target).text) == (name != "t4"), name     # there lines begin anywhere
     agree(texts, target, device, tmp_path)
 
 
@@ -303,7 +305,7 @@ def test_rows_are_read_block_by_block(dtype: str, columns: int, block: int, targ
     elements = (1 << 24) // size
     shape = f"{dtype}[{elements // columns},{columns}]"
     (fusion,) = fusions(f"e {{\n  p = {shape}{{1,0}} parameter(0)\n  ROOT c = {shape}{{1,0:T(8,128)({4 // size},1)}} copy(p)\n}}\n")
-    made = build.program(fusion, target)
+    made = pipeline.program(fusion, target)
     asking, kernel = made.kernels[0].walks
     loop, reads = kernel.loop, dict(kernel.accesses)["read p0"]
     assert isinstance(asking.loop, Loop) and asking.loop.burst and (asking.blocks, asking.threads) == (kernel.blocks, kernel.threads)
@@ -328,7 +330,7 @@ def test_tilings(name: str, target: str) -> None:
 @pytest.mark.parametrize("name", sorted(path.stem for path in TILINGS.glob("*.hlo")) if ALL else ["s8_8_128_4_1"])
 def test_c_without_warnings(name: str, tmp_path: Path) -> None:
     for fusion in hlo.fusions(hlo.parse((TILINGS / f"{name}.hlo").read_text(), name)):
-        build.build_fusion(fusion, str(tmp_path), ["c"])
+        pipeline.build_fusion(fusion, str(tmp_path), ["c"])
         done = subprocess.run([run.c_compiler(), *"-std=c11 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes -Werror -c -o /dev/null".split(),
                                f"{fusion.name}.c"], cwd=tmp_path, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
@@ -368,15 +370,15 @@ def test_words_are_woven(compiler: str, machine: str, tmp_path: Path) -> None:
     if not shutil.which(compiler):
         pytest.skip(f"no {compiler}")
     d, shapes = DIALECTS["c"], [(8, 2), (8, 4), (8, 8), (16, 2), (16, 4), (32, 2)]
-    text = ["#include <stdint.h>", "#include <stdlib.h>", "#include <string.h>", tiles.PRELUDE, *(tiles.typedef(d, w, 512 // w) for w in (8, 16, 32)),
-            tiles.typedef(d, 16, 16), tiles.typedef(d, 8, 16), LAW]
+    text = ["#include <stdint.h>", "#include <stdlib.h>", "#include <string.h>", register_tiles.PRELUDE, *(register_tiles.typedef(d, w, 512 // w) for w in (8, 16, 32)),
+            register_tiles.typedef(d, 16, 16), register_tiles.typedef(d, 8, 16), LAW]
     body = []
     for width, n in shapes:
-        text += [tiles.weave(d, width, n, inverse, f"{'un' * inverse}weave_{width}_{n}") for inverse in (False, True)]
-        text.append(f"#define V_uint{width}_t {tiles.register(d, width, 512 // width)}")
+        text += [register_tiles.weave(d, width, n, inverse, f"{'un' * inverse}weave_{width}_{n}") for inverse in (False, True)]
+        text.append(f"#define V_uint{width}_t {register_tiles.register(d, width, 512 // width)}")
         body.append(f"WOVEN(weave_{width}_{n}, unweave_{width}_{n}, {n}, uint{width}_t)")
-    text += ["#define V(T) V_##T", tiles.join(d, 16, 16, 2, "join_16"), tiles.join(d, 8, 16, 4, "join_8"),
-             tiles.load_tile(d, 32, 16, 16, "uint32_t", 64, "load", 4), tiles.store_tile(d, 32, 16, 16, "uint32_t", "store", 4),
+    text += ["#define V(T) V_##T", register_tiles.join(d, 16, 16, 2, "join_16"), register_tiles.join(d, 8, 16, 4, "join_8"),
+             register_tiles.load_tile(d, 32, 16, 16, "uint32_t", 64, "load", 4), register_tiles.store_tile(d, 32, 16, 16, "uint32_t", "store", 4),
              "int main(void)\n{\n  int bad = 0;", *body,
              "  { uint16_t in[32]; for (int i = 0; i < 32; ++i) in[i] = (uint16_t)rand(); ushort16 x[2]; memcpy(x, in, 64);"
              " ushort32 y = join_16(x); bad |= memcmp(&y, in, 64) != 0; }",

@@ -13,8 +13,8 @@ from typing import Any, List, Tuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from gen import tiles  # noqa: E402
-from gen.dialect import DIALECTS  # noqa: E402
+from gen.emit import register_tiles  # noqa: E402
+from gen.targets import DIALECTS  # noqa: E402
 
 OPENCL = DIALECTS["opencl"]
 C = DIALECTS.get("c") or dataclasses.replace(OPENCL, name="c", pointer="", types={f"u{n}": f"uint{n}_t" for n in (8, 16, 32, 64)})
@@ -130,11 +130,11 @@ int main(int count, char **arguments)
 def text_of(d: Any, index: str) -> str:
     """For each shape a function that loads a tile, writes it flat, and stores it back; and the shapes."""
     stream = "#define STREAM(value, pointer) (*(pointer) = (value))\n"     # a pointer that is not aligned faults in wide code
-    text = [tiles.PRELUDE, stream, *dict.fromkeys(tiles.typedef(d, width, lanes) for width, lanes, *_ in [*SHAPES, *ROWS])]
+    text = [register_tiles.PRELUDE, stream, *dict.fromkeys(register_tiles.typedef(d, width, lanes) for width, lanes, *_ in [*SHAPES, *ROWS])]
     for n, (width, lanes, rows, piece) in enumerate(SHAPES):
-        kind, t = tiles.register(d, width, lanes), d.types[f"u{width}"]
+        kind, t = register_tiles.register(d, width, lanes), d.types[f"u{width}"]
         head = "__kernel void" if d.name == "opencl" else "static void"
-        text += [tiles.load_tile(d, width, lanes, rows, index, piece, f"load{n}"), tiles.store_tile(d, width, lanes, rows, index, f"store{n}"),
+        text += [register_tiles.load_tile(d, width, lanes, rows, index, piece, f"load{n}"), register_tiles.store_tile(d, width, lanes, rows, index, f"store{n}"),
                  f"{head} tile{n}({d.pointer}{t} *from, {d.pointer}{t} *flat, {d.pointer}{t} *back)\n{{\n  {kind} x[{rows}];\n"
                  f"  load{n}(x, from + 1, 77);\n  for (int r = 0; r < {rows}; ++r)\n    for (int l = 0; l < {lanes}; ++l) flat[r * {lanes} + l] = (({t} *)(x + r))[l];\n"
                  f"  store{n}(back + 1, 77, x);\n}}\n"]
@@ -145,12 +145,12 @@ def rows_text(d: Any) -> "List[str]":
     """For each of ROWS a function that copies 2 * rows rows tile by tile, as a transpose would store them."""
     text = []
     for n, (width, lanes, rows, pitch, length, down) in enumerate(ROWS):
-        kind, t, full = tiles.register(d, width, lanes), d.types[f"u{width}"], length // lanes
+        kind, t, full = register_tiles.register(d, width, lanes), d.types[f"u{width}"], length // lanes
         head, line = ("__kernel void" if d.name == "opencl" else "static void"), f"{d.pointer}{t} *"
-        text += [tiles.line_tile(d, width, lanes, rows, pitch, "first", name=f"first{n}"),
-                 tiles.line_tile(d, width, lanes, rows, pitch, "next", name=f"one{n}"),
-                 tiles.line_tile(d, width, lanes, rows, pitch, "next", down=down, name=f"many{n}"),
-                 tiles.line_tile(d, width, lanes, rows, pitch, "last", length % lanes, name=f"last{n}")]
+        text += [register_tiles.line_tile(d, width, lanes, rows, pitch, "first", name=f"first{n}"),
+                 register_tiles.line_tile(d, width, lanes, rows, pitch, "next", name=f"one{n}"),
+                 register_tiles.line_tile(d, width, lanes, rows, pitch, "next", down=down, name=f"many{n}"),
+                 register_tiles.line_tile(d, width, lanes, rows, pitch, "last", length % lanes, name=f"last{n}")]
         text.append(f"""{head} rows{n}({line}from, {line}flat, {line}back)
 {{
   (void)flat;
@@ -205,13 +205,13 @@ class Law(unittest.TestCase):
             for lanes in (1 << n for n in range(1, 10) if width << n <= 512):
                 for rows in (2, 4, 8, 16, 32, 64):
                     for piece in (n for n in (2, 4, 8, 16, 32, 64) if 4 * n >= width):
-                        self.assertIn(f"out[{rows - 1}] = ", tiles.load_tile(C, width, lanes, rows, piece=piece))
-                    self.assertIn(f"ROW({lanes - 1}, 0) = ", tiles.store_tile(C, width, lanes, rows))
+                        self.assertIn(f"out[{rows - 1}] = ", register_tiles.load_tile(C, width, lanes, rows, piece=piece))
+                    self.assertIn(f"ROW({lanes - 1}, 0) = ", register_tiles.store_tile(C, width, lanes, rows))
 
     def test_refused(self) -> None:
         for width, lanes, rows in ((32, 32, 4), (32, 12, 4), (32, 16, 3), (4, 16, 4), (32, 16, 1)):
             with self.assertRaises(AssertionError):
-                tiles.load_tile(C, width, lanes, rows)
+                register_tiles.load_tile(C, width, lanes, rows)
 
     def test_c(self) -> None:
         calls = "".join(f"  prepare();\n  tile{n}((void *)source, (void *)moved, (void *)again);\n  bad += wrong({', '.join(map(str, shape))});\n"
@@ -219,7 +219,7 @@ class Law(unittest.TestCase):
         calls += "".join(f"  prepare();\n  rows{n}((void *)source, (void *)moved, (void *)again);\n  bad += wrong_rows({', '.join(map(str, shape))});\n"
                          for n, shape in enumerate(ROWS))
         text = f"{CHECK}{text_of(C, 'size_t')}\nint main(void)\n{{\n  int bad = 0;\n{calls}  return bad != 0;\n}}\n"
-        loops = text.replace(tiles.PRELUDE, "#define SHUFFLES 0\n").replace("#ifdef __GNUC__", "#ifdef VECTORS")   # as other compilers see it
+        loops = text.replace(register_tiles.PRELUDE, "#define SHUFFLES 0\n").replace("#ifdef __GNUC__", "#ifdef VECTORS")   # as other compilers see it
         self.assertNotEqual(text, loops)
         wide = ("-mavx512f", "-mavx512bw", "-mavx512vl")
         for compiler in ("gcc", "clang"):
@@ -240,7 +240,7 @@ class Law(unittest.TestCase):
                          for name, table in (("tiles", SHAPES), ("rows", ROWS)))
         program = self.compiled("cc", f"{CHECK}{tables}{HOST}", "-lOpenCL")
         text = text_of(OPENCL, "uint")
-        for name, source in (("shuffles", text), ("loops", text.replace(tiles.PRELUDE, "#define SHUFFLES 0\n").replace("#ifdef __clang__", "#ifdef VECTORS"))):
+        for name, source in (("shuffles", text), ("loops", text.replace(register_tiles.PRELUDE, "#define SHUFFLES 0\n").replace("#ifdef __clang__", "#ifdef VECTORS"))):
             file = self.folder / f"{name}.cl"
             file.write_text(source)
             for command in ([program], ["oclgrind", "--data-races", program]):

@@ -12,7 +12,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from gen import dtypes, hlo  # noqa: E402
+from gen import hlo  # noqa: E402
+from gen.hlo import dtypes  # noqa: E402
 from drawn import ON, agree, plain, shape  # noqa: E402
 from gen_run import run  # noqa: E402
 

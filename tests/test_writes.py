@@ -14,8 +14,11 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 import drawn  # noqa: E402
 import refused  # noqa: E402
-from gen import algebra, build, concatenate, hlo, maps, plan, scatter  # noqa: E402
-from gen.kernel import Nest  # noqa: E402
+from gen import algebra, hlo, pipeline  # noqa: E402
+from gen.heroes import concatenate, scatter  # noqa: E402
+from gen.plan import plan  # noqa: E402
+from gen.run import proofs  # noqa: E402
+from gen.heroes.kernel import Nest  # noqa: E402
 from gen.schedule import Loop  # noqa: E402
 from test_fusions import Draw  # noqa: E402
 
@@ -33,8 +36,8 @@ def fusions_of(path: Path) -> "List[hlo.Fusion]":
 
 
 def wrong(fusion: hlo.Fusion) -> "str | None":
-    made = build.nests(fusion)
-    return maps.written_once(made, maps.places(fusion, made))
+    made = pipeline.nests(fusion)
+    return proofs.written_once(made, proofs.places(fusion, made))
 
 
 def test_own_files() -> None:
@@ -107,27 +110,27 @@ def faults(made: "List[Nest]") -> "Dict[str, Callable[[], None]]":
 @pytest.mark.parametrize("fault", ["none", "twice", "beyond", "missing", "dropped", "halved", "one place", "again"])
 def test_wrong_maps_are_found(fault: str) -> None:
     (fusion,) = drawn.fusions(CONCATENATED)
-    made = build.nests(fusion)
+    made = pipeline.nests(fusion)
     if fault != "none":
         faults(made)[fault]()
-    found = maps.written_once(made, maps.places(fusion, made))
+    found = proofs.written_once(made, proofs.places(fusion, made))
     assert (found is None) == (fault == "none"), found
 
 
 def test_wrong_map_of_a_loop_is_found() -> None:
     """A transposed write of a square is right, of another shape it is not; a result that no nest writes is missed."""
     (fusion,) = drawn.fusions(REDUCED)
-    made = build.nests(fusion)
-    where = maps.places(fusion, made)
-    assert maps.written_once(made, where) is None
-    assert "0 of 64" in (maps.written_once([], where) or "")
+    made = pipeline.nests(fusion)
+    where = proofs.places(fusion, made)
+    assert proofs.written_once(made, where) is None
+    assert "0 of 64" in (proofs.written_once([], where) or "")
     (nest,) = made
     assert isinstance(nest, plan.Reduction) and nest.sides
     side = nest.inputs.roots[-1]
     nest.inputs.roots[-1] = replace(side, map=side.map.replace("(i0, i1),", "(i0, 639 - i1 * 1),"))
-    assert maps.written_once(made, where) is None       # each once, though elsewhere
+    assert proofs.written_once(made, where) is None       # each once, though elsewhere
     nest.inputs.roots[-1] = replace(side, map=side.map.replace("(i0, i1),", "(i0, (i1 * 2) mod 640),"))
-    assert maps.written_once(made, where) is not None
+    assert proofs.written_once(made, where) is not None
 
 
 SCATTERED = """
@@ -149,17 +152,17 @@ e {
 def test_reads_and_updates_beyond_the_end_are_found() -> None:
     """Of a parameter, of scratch, and the place of an update."""
     (fusion,) = drawn.fusions(SCATTERED)
-    made = build.nests(fusion)
-    assert maps.all_inside(made) is None
+    made = pipeline.nests(fusion)
+    assert proofs.all_inside(made) is None
     copy, update, results = made
     assert isinstance(update, scatter.Scatter)
     for nest, pointer in ((copy, "p0"), (results, "q0")):
         root = nest.partition.roots[0]
         nest.partition.roots[0] = replace(root, map=shifted(root.map))
-        assert f"{pointer} of f32[60,20]" in (maps.all_inside(made) or "")
+        assert f"{pointer} of f32[60,20]" in (proofs.all_inside(made) or "")
         nest.partition.roots[0] = root
     update.place = update.place.replace("at0 in [0, 59]", "at0 in [0, 60]")
-    assert "q0 of f32[60,20]{1,0} is updated beyond its end" in (maps.all_inside(made) or "")
+    assert "q0 of f32[60,20]{1,0} is updated beyond its end" in (proofs.all_inside(made) or "")
 
 
 def test_parts_of_tiled_results() -> None:
@@ -170,13 +173,13 @@ e {
 }
 """
     (fusion,) = drawn.fusions(text)
-    made = build.nests(fusion)
-    where = maps.places(fusion, made)
-    assert len(made) > 1 and maps.written_once(made, where) is None
+    made = pipeline.nests(fusion)
+    where = proofs.places(fusion, made)
+    assert len(made) > 1 and proofs.written_once(made, where) is None
     root = made[0].partition.roots[0]
     made[0].partition.roots[0] = replace(root, shape=replace(root.shape, place=made[1].partition.roots[0].shape.place))
-    assert maps.written_once(made, where) is not None
-    assert maps.written_once(made[:1], where) is not None
+    assert proofs.written_once(made, where) is not None
+    assert proofs.written_once(made[:1], where) is not None
 
 
 # ---- the walk: each position once, whatever the schedule ----
@@ -242,7 +245,7 @@ def test_heroes(name: str, heroes: "Dict[str, int]") -> None:
     """One kernel, without a question about sides; the operand that is transposed has its own."""
     (fusion,) = drawn.fusions(FORMS[name])
     for target in ("opencl", "c"):
-        program = build.program(fusion, target)
+        program = pipeline.program(fusion, target)
         found = [k.hero for k in program.kernels]
         assert {hero: found.count(hero) for hero in found} == heroes
         for walk in (walk for k in program.kernels for walk in k.walks):
@@ -258,4 +261,4 @@ def test_heroes(name: str, heroes: "Dict[str, int]") -> None:
 ], ids=["odd", "thin", "nibbles", "odd nibbles", "many", "turned"])
 def test_no_hero(text: str) -> None:
     (fusion,) = drawn.fusions(text)
-    assert not any(isinstance(nest, concatenate.Concatenate) for nest in build.nests(fusion))
+    assert not any(isinstance(nest, concatenate.Concatenate) for nest in pipeline.nests(fusion))

@@ -1,0 +1,241 @@
+"""The algebra of maps and shapes: the C headers through one function of a small shared library.
+
+Maps and shapes are canonical text here: values that are hashable and printable. No index is computed in Python.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import re
+import shlex
+import subprocess
+import tempfile
+import threading
+from pathlib import Path
+from typing import NamedTuple, Optional, Sequence
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+LIBRARY = ROOT / "build" / "libsett.so"
+SOURCE = ROOT / "gen" / "command" / "sett.c"
+_lock = threading.Lock()
+
+
+class AlgebraError(Exception):
+    """A command refused its input: what was expected, and at which column of the argument (None: no column)."""
+
+    def __init__(self, message: str, column: Optional[int] = None):
+        super().__init__(f"error: {column}: {message}" if column else f"error: {message}")
+        self.message = message
+        self.column = column
+
+
+def _sources() -> list[Path]:
+    return sorted(ROOT.glob("include/*.h")) + sorted(ROOT.glob("gen/command/*.c"))
+
+
+def _stale() -> bool:
+    if not LIBRARY.exists():
+        return True
+    built = LIBRARY.stat().st_mtime_ns
+    return any(path.stat().st_mtime_ns > built for path in _sources())
+
+
+def build() -> Path:
+    """Compile the library when it is missing or older than a source; a reader never sees half a file."""
+    if not _stale():
+        return LIBRARY
+    LIBRARY.parent.mkdir(parents=True, exist_ok=True)
+    started = max(path.stat().st_mtime_ns for path in _sources())
+    handle, name = tempfile.mkstemp(prefix=".libsett.", suffix=".so", dir=LIBRARY.parent)
+    os.close(handle)
+    command = [*shlex.split(os.environ.get("CC", "cc")), "-std=c11", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", str(SOURCE),
+               "-o", name]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode:
+            raise AlgebraError(f"the library does not compile:\n{done.stderr}")
+        os.chmod(name, 0o755)
+        if LIBRARY.exists() and LIBRARY.stat().st_mtime_ns > started and not _stale():
+            return LIBRARY  # another process was faster
+        os.replace(name, LIBRARY)
+    except FileNotFoundError as error:
+        raise AlgebraError(f"no C compiler: {error.filename} not found, set CC") from error
+    finally:
+        Path(name).unlink(missing_ok=True)
+    return LIBRARY
+
+
+@functools.lru_cache(maxsize=None)
+def _library() -> ctypes.CDLL:
+    library = ctypes.CDLL(str(build()))
+    library.sett_command.argtypes = [ctypes.c_int, ctypes.POINTER(ctypes.c_char_p), ctypes.c_char_p, ctypes.c_size_t]
+    library.sett_command.restype = ctypes.c_int
+    return library
+
+
+def run(*words: str) -> tuple[int, str]:
+    """One command without a cache: exit status and answer."""
+    argv = (ctypes.c_char_p * len(words))(*[word.encode() for word in words])
+    size = 1 << 16
+    with _lock:
+        while True:
+            out = ctypes.create_string_buffer(size)
+            status = _library().sett_command(len(words), argv, out, size)
+            if status != 3:
+                return status, out.value.decode()
+            size = int(out.value) + 1
+
+
+@functools.lru_cache(maxsize=65536)
+def call(*words: str) -> str:
+    """One command's answer; bad input raises AlgebraError."""
+    status, answer = run(*words)
+    if status == 2:
+        found = re.fullmatch(r"error: (?:(\d+): )?(.*)", answer, re.S)
+        assert found is not None
+        raise AlgebraError(found[2], int(found[1]) if found[1] else None)
+    return answer
+
+
+def numbers(values: Sequence[int]) -> str:
+    """A list of numbers as a word of a command."""
+    return ",".join(map(str, values))
+
+
+class Variable(NamedTuple):
+    kind: str  # dim, range, rt
+    name: str
+    lo: int
+    hi: int
+
+
+class Bounded(NamedTuple):
+    """An expression and the interval of its values."""
+
+    lo: int
+    hi: int
+    text: str
+
+
+class Info(NamedTuple):
+    variables: tuple[Variable, ...]
+    results: tuple[Bounded, ...]
+    constraints: tuple[Bounded, ...]
+
+    def of(self, kind: str) -> tuple[Variable, ...]:
+        return tuple(v for v in self.variables if v.kind == kind)
+
+
+class Access(NamedTuple):
+    """value(v) = value(lo) + stride * (v - lo), and align divides value(lo) (0: it is always 0); varies: stride is None."""
+
+    stride: Optional[int]
+    align: int
+
+
+class Guard(NamedTuple):
+    variables: tuple[str, ...]
+    lo: int
+    hi: int
+    text: str
+
+
+class CText(NamedTuple):
+    """C expressions of a map, all evaluated rightly in one index type (uint, int or long)."""
+
+    type: str
+    results: tuple[str, ...]
+    constraints: tuple[str, ...]
+
+
+def parse(text: str) -> str:
+    return call("map", "parse", text)
+
+
+def simplify(text: str) -> str:
+    return call("map", "simplify", text)
+
+
+def compose(first: str, second: str) -> str:
+    return call("map", "compose", first, second)
+
+
+def equal(a: str, b: str) -> str:
+    return call("map", "equal", a, b)
+
+
+def evaluate(text: str, *values: int) -> Optional[tuple[int, ...]]:
+    """The results at a point (dimensions, ranges, runtime variables); None outside the domain."""
+    answer = call("map", "eval", text, ",".join(map(str, values)))
+    if answer == "outside":
+        return None
+    return tuple(int(word) for word in answer.split(",")) if answer else ()
+
+
+def rename(text: str, *names: str) -> str:
+    return call("map", "rename", text, ",".join(names))
+
+
+def substitute(text: str, **values: int) -> str:
+    return call("map", "substitute", text, ",".join(f"{name}={value}" for name, value in values.items()))
+
+
+def ranges(text: str) -> tuple[tuple[int, int], ...]:
+    """An interval for each result."""
+    answer = call("map", "range", text)
+    return tuple((int(lo), int(hi)) for lo, hi in (word.split(",") for word in answer.split("\t"))) if answer else ()
+
+
+def info(text: str) -> Info:
+    variables, results, constraints = [], [], []
+    for line in call("map", "info", text).splitlines():
+        word, rest = line.split(" ", 1)
+        if word in ("dim", "range", "rt"):
+            name, lo, hi = rest.split(" ")
+            variables.append(Variable(word, name, int(lo), int(hi)))
+        elif word in ("result", "constraint"):
+            lo, hi, expression = rest.split(" ", 2)
+            (results if word == "result" else constraints).append(Bounded(int(lo), int(hi), expression))
+    return Info(tuple(variables), tuple(results), tuple(constraints))
+
+
+def domain(text: str) -> tuple[tuple[Variable, ...], tuple[Bounded, ...]]:
+    """The variables with their bounds, and the constraints."""
+    found = info(text)
+    return found.variables, found.constraints
+
+
+def access(text: str, variable: str) -> tuple[Access, ...]:
+    """For each result how it moves along a variable."""
+    answers = []
+    for word in call("map", "access", text, variable).split("\t"):
+        found = re.fullmatch(r"stride (-?\d+) align (\d+)", word)
+        if found:
+            answers.append(Access(int(found[1]), int(found[2])))
+        elif word:
+            answers.append(Access(None, 1))
+    return tuple(answers)
+
+
+def guards(text: str) -> tuple[Guard, ...]:
+    """The constraints that a map still needs."""
+    answer = []
+    for line in call("map", "guards", text).splitlines():
+        names, rest = line.split("\t")
+        lo, hi, expression = rest.split(" ", 2)
+        answer.append(Guard(tuple(n for n in names.split(",") if n), int(lo), int(hi), expression))
+    return tuple(answer)
+
+
+def c_text(text: str, type: str = "") -> CText:
+    """The map as C expressions; type asks for one of uint, int, long."""
+    lines = call("map", "c", text, *([type] if type else [])).splitlines()
+    results = tuple(line[len("result "):] for line in lines[1:] if line.startswith("result "))
+    constraints = tuple(line[len("constraint "):] for line in lines[1:] if line.startswith("constraint "))
+    return CText(lines[0], results, constraints)
+
+
+def shape(text: str) -> str:
+    return call("shape", text)

@@ -1,0 +1,525 @@
+/* The commands `coalescing`, `banks`, `utilisation`, `reuse` and `tile` (a part of gen/command/sett.c): what one map says about an access. */
+
+/* A shape, or an element type alone (then the map gives positions). Tiled layouts: *map becomes a map to positions. 0 after say_error. */
+static int analysis_memory(command *self, sett_map_arena *arena, const char *text, sett_map *map, sett_tile_shape *shape, sett_analysis_memory *memory) {
+  int type = sett_tile_type_find(text, strlen(text)), i, plain = 1;
+  memset(memory, 0, sizeof *memory);
+  if (type >= 0) {
+    *shape = sett_tile_make(type, 0, NULL, NULL);
+    memory->bits = sett_tile_bits(shape);
+    return 1;
+  }
+  *shape = sett_tile_parse(text, strlen(text));
+  if (shape->error || shape->kind != SETT_TILE_ARRAY) {
+    if (shape->error) shape_error(self, shape->error, shape->column);
+    else say_error(self, 1, "expected an array's shape or an element type");
+    say_in(self, "SHAPE|TYPE");
+    return 0;
+  }
+  memory->bits = sett_tile_bits(shape);
+  for (i = 0; i < shape->rank; ++i) plain &= shape->minor_to_major[i] == shape->rank - 1 - i && shape->dims[i] >= 0;
+  if (plain && sett_tile_plain(shape) && shape->rank > 0) {
+    memory->dims.count = shape->rank;
+    memory->dims.values = shape->dims;
+  } else {
+    *map = sett_map_simplify(arena, sett_map_compose(arena, *map, sett_layout_map(arena, shape)));
+  }
+  return 1;
+}
+
+static void analysis_say_share(command *self, int64_t part, int64_t of) {
+  char share[32];
+  snprintf(share, sizeof share, "%.1f%%", of > 0 ? 100.0 * (double)part / (double)of : 0.0);
+  say_text(self, share);
+}
+
+static int analysis_error(command *self, int error) { return say_error(self, 0, sett_error_message(error)); }
+
+/* A word as a count in [1, most]; otherwise where the word is missing. -1 after say_error. */
+static int analysis_count(command *self, int word, int otherwise, int most) {
+  int64_t value;
+  int count = word < self->argc ? shape_integers(self, self->argv[word], &value, 1) : 0;
+  if (word >= self->argc) return otherwise;
+  if (count == 1 && value >= 1 && value <= most) return (int)value;
+  if (count >= 0) say_error(self, 1, "expected a count of at least 1");
+  return -1;
+}
+
+static void analysis_say_warps(command *self, int64_t warps, int whole) {
+  say_text(self, whole ? " (" : " (the first ");
+  say_int(self, warps);
+  say_text(self, warps == 1 ? " warp)" : " warps)");
+}
+
+/* The map to one linear position. */
+static sett_map analysis_linear(sett_map_arena *arena, sett_map map, const sett_analysis_memory *memory) {
+  sett_expr position = sett_map_constant(arena, 0);
+  sett_map_variable variable[SETT_ANALYSIS_MAX_RANK];
+  int i;
+  if (!memory->dims.count || map.kind != SETT_MAP_DEFINED) return map;
+  for (i = 0; i < memory->dims.count; ++i) {
+    variable[i].name = NULL;
+    variable[i].lo = 0;
+    variable[i].hi = memory->dims.values[i] - 1;
+    position = sett_map_add(arena, sett_map_mul(arena, position, sett_map_constant(arena, memory->dims.values[i])), sett_map_var(arena, i));
+  }
+  return sett_map_simplify(arena, sett_map_compose(arena, map, sett_map_make(arena, memory->dims.count, 0, 0, variable, 1, &position, 0, NULL)));
+}
+
+/* Elements of an aligned vector of at most 16 bytes along variable v of a map to positions: they follow each other there. 1: none. */
+static int analysis_vector(sett_map_arena *arena, sett_map map, const sett_analysis_memory *memory, int v) {
+  sett_map_stride stride;
+  int width = 1;
+  if (map.kind != SETT_MAP_DEFINED || map.results != 1 || map.constraints || map.variable[v].lo) return 1;
+  if (sett_map_strides(arena, map, v, &stride) || !stride.linear || stride.stride != 1) return 1;
+  while (2 * width * memory->bits <= 128 && (map.variable[v].hi + 1) % (2 * width) == 0 && stride.align % (2 * width) == 0) width *= 2;
+  return width;
+}
+
+/* The access by vectors of width along v, in units of vectors. */
+static sett_map analysis_widened(sett_map_arena *arena, sett_map map, int v, int width) {
+  sett_map wide = sett_analysis_wide(arena, map, v, width);
+  sett_expr position;
+  if (wide.kind != SETT_MAP_DEFINED) return wide;
+  position = sett_map_floordiv(arena, wide.result[0], sett_map_constant(arena, width));
+  return sett_map_make(arena, wide.dims, 0, 0, wide.variable, 1, &position, 0, NULL);
+}
+
+static void analysis_say_vector(command *self, sett_map map, int v, int width, const sett_analysis_memory *memory) {
+  char name[24];
+  say_text(self, "\nvectors: one access of ");
+  say_int(self, width);
+  say_text(self, " elements, ");
+  say_int(self, width * memory->bits / 8);
+  say_text(self, " bytes, along ");
+  say_text(self, sett_map_name(map, v, name));
+  say_text(self, ": ");
+}
+
+static void analysis_say_moved(command *self, const sett_analysis_coalescing *c, int transaction) {
+  say_int(self, c->transactions * transaction);
+  say_text(self, " bytes moved, ");
+  analysis_say_share(self, c->bits, c->transactions * transaction * 8);
+  say_text(self, " of them used");
+}
+
+/* What moves less, each tried: vectors, lanes that take other elements, an array that begins elsewhere. */
+static void analysis_say_better(command *self, sett_map_arena *arena, sett_map map, const sett_analysis_memory *memory, const sett_analysis_coalescing *was,
+                                int transaction, int lanes) {
+  sett_map linear = analysis_linear(arena, map, memory), dealt, best_map = linear;
+  sett_analysis_memory flat = *memory;
+  sett_analysis_coalescing c, best = *was;
+  char name[24];
+  int v, at = 0, shift = 0;
+  if (!was->whole || linear.kind != SETT_MAP_DEFINED) return;
+  flat.dims.count = 0;
+  for (v = 1; v < sett_map_variables(linear); ++v) { /* the best vector */
+    int w = analysis_vector(arena, linear, &flat, v);
+    if (w < 2) continue;
+    flat.bits = memory->bits * w;
+    c = sett_analysis_coalesced(arena, analysis_widened(arena, linear, v, w), &flat, transaction, lanes);
+    flat.bits = memory->bits;
+    if (c.error || !c.whole || c.transactions >= best.transactions) continue;
+    best = c;
+    analysis_say_vector(self, linear, v, w, memory);
+    analysis_say_moved(self, &best, transaction);
+  }
+  best = *was;
+  for (at = 0, v = 1; v < sett_map_variables(linear); ++v) {
+    dealt = sett_analysis_deal(arena, linear, v);
+    c = sett_analysis_coalesced(arena, dealt, &flat, transaction, lanes);
+    if (c.error || !c.whole || dealt.kind != SETT_MAP_DEFINED || c.transactions >= best.transactions) continue;
+    best = c;
+    best_map = dealt;
+    at = v;
+  }
+  if (at) {
+    say_text(self, "\nlanes: neighbours along ");
+    say_text(self, sett_map_name(linear, at, name));
+    say_text(self, ", ");
+    shape_say_map(self, arena, best_map);
+    say_text(self, ": ");
+    analysis_say_moved(self, &best, transaction);
+  }
+  best = *was;
+  for (v = 1; v * memory->bits < 8 * (int64_t)transaction && v < 64; ++v) {
+    sett_expr moved = sett_map_add(arena, linear.result[0], sett_map_constant(arena, v));
+    c = sett_analysis_coalesced(arena, sett_map_make(arena, linear.dims, linear.ranges, linear.rts, linear.variable, 1, &moved, linear.constraints, linear.constraint),
+                                &flat, transaction, lanes);
+    if (c.error || !c.whole || c.transactions >= best.transactions) continue;
+    best = c;
+    shift = v;
+  }
+  if (!shift) return;
+  say_text(self, "\nstart: ");
+  say_int(self, shift);
+  say_text(self, shift == 1 ? " element" : " elements");
+  say_text(self, " further on: ");
+  analysis_say_moved(self, &best, transaction);
+}
+
+static int command_coalescing(command *self) {
+  sett_map_arena arena = command_arena();
+  sett_analysis_memory memory;
+  sett_analysis_coalescing c;
+  sett_tile_shape shape;
+  sett_map map;
+  int transaction, lanes;
+  if (self->argc < 3 || self->argc > 5) return say_error(self, 0, "expected: coalescing MAP SHAPE|TYPE [TRANSACTION_BYTES [LANES]]");
+  map = read_map(self, &arena, 1);
+  if (map.kind == SETT_MAP_FAILED) return say_map_error(self, map), say_in(self, "MAP");
+  transaction = analysis_count(self, 3, 32, 1 << 20);
+  lanes = transaction < 0 ? -1 : analysis_count(self, 4, 32, SETT_ANALYSIS_MAX_LANES);
+  if (lanes < 0 || !analysis_memory(self, &arena, self->argv[2], &map, &shape, &memory)) return 2;
+  c = sett_analysis_coalesced(&arena, map, &memory, transaction, lanes);
+  if (c.error) return analysis_error(self, c.error);
+  if (!c.warps) {
+    say_text(self, "yes: nothing is accessed");
+    return 0;
+  }
+  say_text(self, c.transactions == c.least ? "yes: " : "no: ");
+  say_int(self, c.worst_bits / 8);
+  say_text(self, " bytes of a warp in ");
+  say_int(self, c.worst);
+  say_text(self, c.worst == 1 ? " transaction of " : " transactions of ");
+  say_int(self, transaction);
+  if (c.transactions == c.least) {
+    say_text(self, " bytes, no fewer could hold them");
+    analysis_say_warps(self, c.warps, c.whole);
+    return 0;
+  }
+  say_text(self, " bytes, ");
+  say_int(self, c.worst_least);
+  say_text(self, " could hold them\nmoved: ");
+  say_int(self, c.transactions * transaction);
+  say_text(self, " bytes, ");
+  analysis_say_share(self, c.bits, c.transactions * transaction * 8);
+  say_text(self, " of them used");
+  analysis_say_warps(self, c.warps, c.whole);
+  say_text(self, "\nwhy: ");
+  if (c.strided && c.stride != 1 && c.stride != -1 && c.stride != 0) {
+    say_text(self, "neighbouring lanes are ");
+    say_int(self, c.stride < 0 ? -c.stride : c.stride);
+    say_text(self, " elements apart");
+  } else {
+    say_text(self, c.strided ? "warps begin in the middle of a transaction" : "lanes of a warp are in several places");
+  }
+  analysis_say_better(self, &arena, map, &memory, &c, transaction, lanes);
+  return 1;
+}
+
+static void analysis_say_memory(command *self, const sett_analysis_memory *was, const sett_analysis_memory *m, int degree) {
+  int64_t rows = 1;
+  int i, n = m->dims.count;
+  if (m->padding != was->padding) {
+    for (i = 0; i + 1 < n; ++i) rows *= m->dims.values[i];
+    say_text(self, "\npadding: ");
+    say_int(self, m->padding);
+    say_text(self, m->padding == 1 ? " element a row, rows of " : " elements a row, rows of ");
+    say_int(self, m->dims.values[n - 1] + m->padding);
+    say_text(self, ": degree ");
+    say_int(self, degree);
+    say_text(self, ", costs ");
+    say_int(self, rows * m->padding * m->bits / 8);
+    say_text(self, " bytes");
+    return;
+  }
+  say_text(self, "\nswizzle: column xor ");
+  if (m->swizzle_unit > 1) {
+    say_int(self, m->swizzle_unit);
+    say_text(self, " * ");
+  }
+  if (m->swizzle_every > 1) {
+    say_text(self, "(row floordiv ");
+    say_int(self, m->swizzle_every);
+    say_text(self, " mod ");
+  } else {
+    say_text(self, "(row mod ");
+  }
+  say_int(self, m->swizzle_count);
+  say_text(self, "): degree ");
+  say_int(self, degree);
+  say_text(self, ", costs no memory");
+}
+
+enum { BANKS_MAPS = 8, BANKS = 32, BANK_BYTES = 4, WARP = 32 };
+
+static void analysis_say_apart(command *self, int64_t stride) {
+  say_text(self, "\nwhy: neighbouring lanes are ");
+  say_int(self, stride < 0 ? -stride : stride);
+  say_text(self, " elements apart");
+}
+
+/* Vectors along a variable of the one access, where they take fewer turns. */
+static void analysis_say_wider(command *self, sett_map_arena *arena, int maps, const sett_map *map, const sett_analysis_memory *memory,
+                               const sett_analysis_banks *was) {
+  sett_map linear = maps == 1 ? analysis_linear(arena, map[0], memory) : sett_map_undefined();
+  sett_analysis_memory flat = *memory;
+  sett_analysis_banks b;
+  int64_t turns = was->turns;
+  int v, w;
+  if (linear.kind != SETT_MAP_DEFINED || !was->whole) return;
+  flat.dims.count = 0;
+  for (v = 1; v < sett_map_variables(linear); ++v) {
+    w = analysis_vector(arena, linear, &flat, v);
+    if (w < 2) continue;
+    flat.bits = memory->bits * w;
+    b = sett_analysis_bank_conflicts(arena, analysis_widened(arena, linear, v, w), &flat, BANKS, BANK_BYTES, WARP);
+    flat.bits = memory->bits;
+    if (b.error || !b.whole || b.turns >= turns) continue;
+    turns = b.turns;
+    analysis_say_vector(self, linear, v, w, memory);
+    say_text(self, "degree ");
+    say_int(self, b.degree);
+    say_text(self, ", ");
+    say_int(self, b.turns);
+    say_text(self, " turns");
+  }
+}
+
+static int command_banks(command *self) {
+  sett_map_arena arena = command_arena();
+  sett_analysis_memory memory, padded, swizzled;
+  sett_analysis_banks worst;
+  sett_analysis_coalescing apart;
+  sett_tile_shape shape;
+  sett_map map[BANKS_MAPS];
+  int64_t round;
+  int i, maps = 0, at = 0, degree;
+  memset(&worst, 0, sizeof worst);
+  if (self->argc < 3 || self->argc > 2 + BANKS_MAPS) return say_error(self, 0, "expected: banks MAP SHAPE|TYPE [MAP ..]");
+  for (i = 1; i < self->argc; ++i) {
+    if (i == 2) continue;
+    map[maps] = read_map(self, &arena, i);
+    if (map[maps].kind == SETT_MAP_FAILED) return say_map_error(self, map[maps]), say_in(self, "MAP");
+    if (!analysis_memory(self, &arena, self->argv[2], &map[maps], &shape, &memory)) return 2;
+    ++maps;
+  }
+  for (i = 0; i < maps; ++i) {
+    sett_analysis_banks b = sett_analysis_bank_conflicts(&arena, map[i], &memory, BANKS, BANK_BYTES, WARP);
+    if (b.error) return analysis_error(self, b.error);
+    if (i && b.degree <= worst.degree) continue;
+    worst = b;
+    at = i;
+  }
+  if (worst.degree <= 1) {
+    say_text(self, "yes: no two lanes want different words of one bank");
+    analysis_say_warps(self, worst.warps, worst.whole);
+    return 0;
+  }
+  say_text(self, "no: ");
+  say_int(self, worst.degree);
+  say_text(self, "-way conflict");
+  if (maps > 1) {
+    say_text(self, " of access ");
+    say_int(self, at + 1);
+  }
+  say_text(self, ", ");
+  say_int(self, worst.turns);
+  say_text(self, " turns instead of ");
+  say_int(self, worst.phases);
+  analysis_say_warps(self, worst.warps, worst.whole);
+  say_text(self, "\nlanes ");
+  for (i = 0; i < worst.lanes; ++i) {
+    if (worst.lanes > 9 && i == 8) {
+      say_text(self, ", ..");
+      i = worst.lanes - 1;
+    }
+    if (i) say_text(self, ", ");
+    say_int(self, worst.lane[i]);
+  }
+  say_text(self, " meet in bank ");
+  say_int(self, worst.bank);
+  if (!memory.dims.count) {
+    apart = sett_analysis_coalesced(&arena, map[at], &memory, BANK_BYTES, WARP);
+    if (!apart.error && apart.strided && apart.stride) analysis_say_apart(self, apart.stride);
+    analysis_say_wider(self, &arena, maps, map, &memory, &worst);
+    if (sett_tile_type_find(self->argv[2], strlen(self->argv[2])) >= 0) say_text(self, "\na shape in place of the type gets a padding and a swizzle, where they help");
+    return 1;
+  }
+  round = (int64_t)BANKS * BANK_BYTES * 8;
+  padded = swizzled = memory;
+  degree = sett_analysis_pad_rows(&arena, maps, map, &padded, BANKS, BANK_BYTES, WARP);
+  if (degree > 0 && padded.padding) { /* longer rows help: their length is the reason */
+    if (memory.dims.values[memory.dims.count - 1] * memory.bits % round == 0) {
+      say_text(self, "\nwhy: a row is ");
+      say_int(self, memory.dims.values[memory.dims.count - 1] * memory.bits / 8);
+      say_text(self, " bytes, a multiple of the 128 bytes of all banks: a column lies in one bank");
+    } else if (memory.dims.values[memory.dims.count - 1] * memory.bits % 8 == 0) {
+      int64_t row = memory.dims.values[memory.dims.count - 1] * memory.bits, rows = 1;
+      while (row * rows % round) ++rows; /* at most as many as all banks have bits */
+      if (rows < WARP) {
+        say_text(self, "\nwhy: a row is ");
+        say_int(self, row / 8);
+        say_text(self, " bytes: every ");
+        say_int(self, rows);
+        say_text(self, " rows a column comes back to its bank");
+      }
+    }
+  } else {
+    apart = sett_analysis_coalesced(&arena, map[at], &memory, BANK_BYTES, WARP);
+    if (!apart.error && apart.strided && apart.stride) analysis_say_apart(self, apart.stride);
+  }
+  if (degree > 0 && padded.padding) analysis_say_memory(self, &memory, &padded, degree);
+  degree = sett_analysis_swizzle_rows(&arena, maps, map, &swizzled, BANKS, BANK_BYTES, WARP);
+  if (degree > 0 && swizzled.swizzle_count) analysis_say_memory(self, &memory, &swizzled, degree);
+  analysis_say_wider(self, &arena, maps, map, &memory, &worst);
+  return 1;
+}
+
+/* Is some element that is surely reached outside of the shape? */
+static int analysis_outside(const sett_map_footprint *image, const sett_tile_shape *shape) {
+  int i;
+  for (i = 0; i < image->results; ++i)
+    if (image->exact[i] && (image->value[i].lo < 0 || image->value[i].hi >= shape->dims[i])) return 1;
+  return 0;
+}
+
+/* The map, its shape and the count of elements it reaches; 0 after an answer was said. */
+static int analysis_reached(command *self, sett_map_arena *arena, const char *usage, sett_map *map, sett_tile_shape *shape, sett_map_footprint *image,
+                            int *status) {
+  *status = 2;
+  if (self->argc != 3) {
+    say_error(self, 0, usage);
+    return 0;
+  }
+  *map = read_map(self, arena, 1);
+  if (map->kind == SETT_MAP_FAILED) {
+    say_map_error(self, *map);
+    say_in(self, "MAP");
+    return 0;
+  }
+  *shape = sett_tile_parse(self->argv[2], strlen(self->argv[2]));
+  if (shape->error || shape->kind != SETT_TILE_ARRAY) {
+    if (shape->error) shape_error(self, shape->error, shape->column);
+    else say_error(self, 1, "expected an array's shape");
+    say_in(self, "SHAPE");
+    return 0;
+  }
+  if (map->kind == SETT_MAP_UNDEFINED) {
+    say_text(self, "not decided: the map is UNDEFINED");
+    *status = 1;
+    return 0;
+  }
+  if (map->kind == SETT_MAP_DEFINED && map->results != shape->rank) {
+    say_error(self, 1, "expected as many results of the map as the shape has dimensions");
+    return 0;
+  }
+  if (map->kind == SETT_MAP_EMPTY) return 1;
+  *image = sett_map_image(arena, *map);
+  if (image->error) {
+    analysis_error(self, image->error);
+    return 0;
+  }
+  if (analysis_outside(image, shape)) {
+    say_error(self, 0, sett_analysis_error_message(SETT_ANALYSIS_ERROR_OUTSIDE));
+    return 0;
+  }
+  if (image->count < 0) {
+    say_text(self, "not decided: ");
+    say_text(self, image->reason);
+    *status = 1;
+    return 0;
+  }
+  return 1;
+}
+
+static int command_utilisation(command *self) {
+  sett_map_arena arena = command_arena();
+  sett_tile_shape shape;
+  sett_map_footprint image;
+  sett_map map;
+  int status, i;
+  memset(&image, 0, sizeof image);
+  if (!analysis_reached(self, &arena, "expected: utilisation MAP SHAPE", &map, &shape, &image, &status)) return status;
+  analysis_say_share(self, image.count, sett_tile_elements(&shape));
+  say_text(self, ": ");
+  say_int(self, image.count);
+  say_text(self, " of ");
+  say_int(self, sett_tile_elements(&shape));
+  say_text(self, " elements");
+  for (i = 0; i < image.results; ++i) {
+    say_text(self, "\ndimension ");
+    say_int(self, i);
+    say_text(self, image.exact[i] ? ": " : ": inside ");
+    say_int(self, image.value[i].lo);
+    say_text(self, " to ");
+    say_int(self, image.value[i].hi);
+    if (image.value[i].modulus > 1) {
+      say_text(self, " by ");
+      say_int(self, image.value[i].modulus);
+    }
+    say_text(self, " of ");
+    say_int(self, shape.dims[i]);
+  }
+  return 0;
+}
+
+static int command_reuse(command *self) {
+  sett_map_arena arena = command_arena();
+  sett_tile_shape shape;
+  sett_map_footprint image;
+  sett_map map, bare;
+  unsigned char removed[SETT_ANALYSIS_MAX_VARIABLES] = {0};
+  char buffer[24], times[32];
+  int status, i, named = 0;
+  int64_t reads, once;
+  memset(&image, 0, sizeof image);
+  if (!analysis_reached(self, &arena, "expected: reuse MAP SHAPE", &map, &shape, &image, &status)) return status;
+  reads = sett_analysis_reads(&arena, map);
+  if (reads < 0) {
+    say_text(self, "not decided: the points of the domain are not counted");
+    return 1;
+  }
+  snprintf(times, sizeof times, "%.4g", image.count ? (double)reads / (double)image.count : 0.0);
+  say_text(self, times);
+  say_text(self, " times: ");
+  say_int(self, reads);
+  say_text(self, " reads of ");
+  say_int(self, image.count);
+  say_text(self, reads == image.count ? " elements, each once" : " elements");
+  if (map.kind != SETT_MAP_DEFINED || reads == image.count) return 0;
+  bare = map;
+  bare.constraints = 0;
+  sett_map_remove_unused(&arena, sett_map_simplify(&arena, bare), SETT_MAP_ALL_KINDS, removed);
+  once = image.count;
+  for (i = 0; i < sett_map_variables(map); ++i) {
+    if (!removed[i] || map.variable[i].lo == map.variable[i].hi) continue;
+    once = settp_analysis_mul(once, map.variable[i].hi - map.variable[i].lo + 1);
+    say_text(self, named++ ? ", " : "\nthe element does not depend on ");
+    say_text(self, sett_map_name(map, i, buffer));
+    say_text(self, " (");
+    say_int(self, map.variable[i].hi - map.variable[i].lo + 1);
+    say_text(self, ")");
+  }
+  if (once != reads) say_text(self, named ? "\nother variables come to the same element too" : "\ndifferent values of its variables come to the same element");
+  return 0;
+}
+
+static int command_tile(command *self) {
+  sett_map_arena arena = command_arena();
+  int64_t sizes[SETT_ANALYSIS_MAX_RANK];
+  sett_analysis_list list = {0, sizes};
+  sett_analysis_tile tile;
+  sett_map map;
+  if (self->argc != 3) return say_error(self, 0, "expected: tile MAP SIZE,SIZE,..");
+  map = read_map(self, &arena, 1);
+  if (map.kind == SETT_MAP_FAILED) return say_map_error(self, map), say_in(self, "MAP");
+  list.count = shape_integers(self, self->argv[2], sizes, SETT_ANALYSIS_MAX_RANK);
+  if (list.count < 0) return say_in(self, "SIZE,SIZE,..");
+  if (map.kind == SETT_MAP_DEFINED && list.count != map.dims) return say_error(self, 1, "expected as many sizes as the map has dimensions"), say_in(self, "SIZE,SIZE,..");
+  tile = sett_analysis_propagate(&arena, map, list);
+  if (tile.error) return analysis_error(self, tile.error);
+  if (tile.reason[0]) {
+    say_text(self, "no: ");
+    say_text(self, tile.reason);
+    return 1;
+  }
+  say_text(self, "offset ");
+  if (shape_say_map(self, &arena, tile.offset)) return 2;
+  say_text(self, "\nsize ");
+  shape_say_list(self, tile.size, tile.results);
+  say_text(self, "\nstride ");
+  shape_say_list(self, tile.stride, tile.results);
+  return 0;
+}

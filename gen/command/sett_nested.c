@@ -1,0 +1,430 @@
+/* The commands `nested ...` (a part of gen/command/sett.c): each reads texts, asks include/sett_nested_layout.h and says the answer. */
+#include "../../include/sett_mma_layouts.h"
+
+enum { NESTED_OWNERS_MOST = 1 << 20, NESTED_DRAWN = 1 << 16 };
+
+static int nested_error(command *self, const sett_nested_layout *layout) {
+  char text[256];
+  sett_nested_explain(layout, text, sizeof text);
+  return say_error(self, (int)layout->column, text);
+}
+
+static int nested_operand(const char *text) {
+  static const char *const names[][2] = {{"lhs", "a"}, {"rhs", "b"}, {"acc", "c"}, {"lhs_scale", ""}, {"rhs_scale", ""}};
+  int i;
+  for (i = 0; i < SETT_MMA_OPERAND_COUNT && *text; ++i)
+    if (!strcmp(text, names[i][0]) || !strcmp(text, names[i][1])) return i;
+  return -1;
+}
+
+/* The layout of that word, or INTRINSIC.OPERAND; 0 after say_error. */
+static int nested_read(command *self, int word, sett_nested_layout *layout) {
+  const char *text = self->argv[word], *dot = strrchr(text, '.');
+  int intrinsic = dot ? sett_mma_find(text, (size_t)(dot - text)) : -1;
+  if (intrinsic >= 0) *layout = sett_mma_layout(intrinsic, nested_operand(dot + 1));
+  else *layout = sett_nested_parse(text, strlen(text));
+  if (layout->error) nested_error(self, layout);
+  return !layout->error;
+}
+
+/* One integer that is not negative; 0 after say_error. */
+static int nested_number(command *self, int word, const char *what, int64_t *value) {
+  int count = shape_integers(self, self->argv[word], value, 1);
+  if (count < 0) return 0;
+  if (count == 1 && *value >= 0) return 1;
+  say_error(self, 1, what);
+  return 0;
+}
+
+/* Comma-separated integers as numbers of dimensions; the count, or -1 after say_error. */
+static int nested_dims(command *self, int word, int32_t *dims, int limit) {
+  int64_t values[SETT_NESTED_MAX_RANK];
+  int i, count = shape_integers(self, self->argv[word], values, limit);
+  for (i = 0; i < count; ++i) dims[i] = values[i] < -1 || values[i] > SETT_NESTED_MAX_RANK ? SETT_NESTED_MAX_RANK : (int32_t)values[i];
+  return count;
+}
+
+static int nested_say(command *self, const sett_nested_layout *layout) {
+  char text[8192]; /* every layout fits: at most 168 numbers of 21 characters */
+  size_t length;
+  if (layout->error) return nested_error(self, layout);
+  length = sett_nested_print(layout, text, sizeof text);
+  say(self, text, length);
+  return 0;
+}
+
+static void nested_say_shape(command *self, const char *name, int (*shape_of)(const sett_nested_layout *, int64_t *),
+                             const sett_nested_layout *layout) {
+  int64_t shape[SETT_NESTED_LEVELS * SETT_NESTED_MAX_RANK] = {0};
+  int count = shape_of(layout, shape);
+  say_text(self, name);
+  shape_say_list(self, shape, count);
+}
+
+static int nested_canonical(command *self, const sett_nested_layout *layout) {
+  if (nested_say(self, layout)) return 2;
+  nested_say_shape(self, "\t", sett_nested_undistributed, layout);
+  nested_say_shape(self, "\t", sett_nested_distributed, layout);
+  return 0;
+}
+
+static void nested_say_number(command *self, const char *name, int64_t value) {
+  say_text(self, name);
+  shape_say_size(self, value);
+}
+
+static int nested_info(command *self, const sett_nested_layout *layout) {
+  say_text(self, "layout ");
+  nested_say(self, layout);
+  nested_say_shape(self, "\nundistributed ", sett_nested_undistributed, layout);
+  nested_say_shape(self, "\ndistributed ", sett_nested_distributed, layout);
+  nested_say_shape(self, "\nunpacked ", sett_nested_unpacked, layout);
+  nested_say_shape(self, "\npacked ", sett_nested_packed, layout);
+  nested_say_number(self, "\nelements ", sett_nested_elements(layout));
+  nested_say_number(self, "\nslots ", sett_nested_slots(layout));
+  nested_say_number(self, "\nsubgroups ", sett_nested_subgroups(layout));
+  nested_say_number(self, "\nthreads ", sett_nested_threads(layout));
+  nested_say_number(self, "\ncopies ", sett_nested_copies(layout));
+  nested_say_number(self, "\nheld ", sett_nested_held(layout, sett_nested_subgroups(layout), sett_nested_threads(layout)));
+  return 0;
+}
+
+static int nested_element(command *self, const sett_nested_layout *layout) {
+  int64_t index[SETT_NESTED_MAX_RANK], subgroup, thread, slot;
+  if (!nested_number(self, 3, "expected the number of a subgroup, 0 or more", &subgroup) ||
+      !nested_number(self, 4, "expected the number of a thread, 0 or more", &thread) ||
+      !nested_number(self, 5, "expected the number of a slot, 0 or more", &slot))
+    return 2;
+  if (sett_nested_element(layout, subgroup, thread, slot, index) < 0) return say_error(self, 1, "expected a slot that a thread has");
+  shape_say_list(self, index, layout->rank);
+  return 0;
+}
+
+static int nested_owner(command *self, const sett_nested_layout *layout) {
+  int64_t index[SETT_NESTED_MAX_RANK], owner[3], which;
+  int count = shape_integers(self, self->argv[3], index, SETT_NESTED_MAX_RANK), found = 0;
+  if (count < 0) return 2;
+  if (count != layout->rank) return say_error(self, 1, "expected as many indices as the layout has dimensions");
+  if (sett_nested_owner(layout, index, NESTED_OWNERS_MOST, &owner[0], &owner[1], &owner[2]) > 0)
+    return say_error(self, 1, "expected an element of at most 1048576 owners");
+  for (which = 0;; ++which) {
+    found = sett_nested_owner(layout, index, which, &owner[0], &owner[1], &owner[2]);
+    if (found < 0) return say_error(self, 1, "expected indices inside the vector");
+    if (!found) break;
+    if (which) say_text(self, "; ");
+    shape_say_list(self, owner, 3);
+  }
+  if (!which) say_text(self, "nobody");
+  return 0;
+}
+
+/* What is drawn for the run of elements that begins at index: who holds it, in which slots. */
+static size_t nested_cell(const sett_nested_layout *layout, const int64_t *index, int64_t run, char *text, size_t capacity) {
+  int64_t subgroup, thread, slot;
+  size_t length = 0;
+  if (sett_nested_owner(layout, index, 0, &subgroup, &thread, &slot) != 1) return (size_t)snprintf(text, capacity, ".");
+  if (sett_nested_subgroups(layout) > 1) length = (size_t)snprintf(text, capacity, "%lld:", (long long)subgroup);
+  length += (size_t)snprintf(text + length, capacity - length, "%lld.%lld", (long long)thread, (long long)slot);
+  if (run > 1) length += (size_t)snprintf(text + length, capacity - length, "-%lld", (long long)(slot + run - 1));
+  return length;
+}
+
+static void nested_say_cell(command *self, const char *text, size_t length, size_t width) {
+  say(self, text, length);
+  for (; length < width; ++length) say_text(self, " ");
+}
+
+/* The last two dimensions as a table of (thread.slots), one for each index of the others. A run of the last dimension's element tile is
+   one cell. */
+static int nested_draw(command *self, const sett_nested_layout *layout) {
+  int64_t shape[SETT_NESTED_MAX_RANK], index[SETT_NESTED_MAX_RANK], run, tables = 1, table, rows, columns, row, column;
+  int rank = layout->rank, d, pass;
+  size_t width = 0, labels = 0, length;
+  char text[128];
+  if (sett_nested_elements(layout) > NESTED_DRAWN) return say_error(self, 0, "expected at most 65536 elements to draw");
+  sett_nested_undistributed(layout, shape);
+  rows = rank > 1 ? shape[rank - 2] : 1;
+  columns = rank > 0 ? shape[rank - 1] : 1;
+  run = rank > 0 ? layout->field[SETT_NESTED_ELEMENT][rank - 1] : 1;
+  for (d = 0; d < rank - 2; ++d) tables *= shape[d];
+  for (d = 0; d < rank; ++d) {
+    if (d) say_text(self, "x");
+    say_int(self, shape[d]);
+  }
+  say_text(self, rank ? ", " : "scalar, ");
+  say_text(self, sett_nested_subgroups(layout) > 1 ? "subgroup:thread.slot" : "thread.slot");
+  if (layout->incomplete) say_text(self, ", . is nobody's");
+  if (sett_nested_copies(layout) != 1) say_text(self, ", the smallest of ");
+  if (sett_nested_copies(layout) != 1) shape_say_size(self, sett_nested_copies(layout));
+  if (rank > 1) labels = (size_t)snprintf(text, sizeof text, "%lld  ", (long long)(rows - 1));
+  for (pass = 0; pass < 2; ++pass) /* first the widest cell, then the text */
+    for (table = 0; table < tables; ++table) {
+      int64_t rest = table;
+      for (d = rank - 2; d-- > 0; rest /= shape[d]) index[d] = rest % shape[d];
+      if (pass && rank > 2) {
+        say_text(self, "\n[");
+        shape_say_list(self, index, rank - 2);
+        say_text(self, "]");
+      }
+      for (row = rank > 0 ? -1 : 0; row < rows; ++row) { /* row -1: the numbers of the columns */
+        if (pass) say_text(self, "\n");
+        length = row < 0 ? 0 : (size_t)snprintf(text, sizeof text, "%lld", (long long)row);
+        if (pass && rank > 1) nested_say_cell(self, text, length, labels);
+        for (column = 0; column < columns; column += run) {
+          if (rank > 1) index[rank - 2] = row;
+          if (rank > 0) index[rank - 1] = column;
+          if (row >= 0) length = nested_cell(layout, index, run, text, sizeof text);
+          else if (run == 1) length = (size_t)snprintf(text, sizeof text, "%lld", (long long)column);
+          else length = (size_t)snprintf(text, sizeof text, "%lld-%lld", (long long)column, (long long)(column + run - 1));
+          if (length > width) width = length;
+          if (pass) nested_say_cell(self, text, length, column + run < columns ? width + 2 : length);
+        }
+      }
+    }
+  return 0;
+}
+
+/* recombine RESULT LAYOUT MAP LAYOUT MAP ..: maps are the loops of an operand's dimensions. */
+static int nested_recombine(command *self) {
+  enum { OPERANDS = 16 };
+  static sett_nested_layout layouts[OPERANDS];
+  int32_t map[OPERANDS][SETT_NESTED_MAX_RANK], result[SETT_NESTED_MAX_RANK];
+  const int32_t *maps[OPERANDS];
+  sett_nested_layout layout;
+  int i, rank = nested_dims(self, 2, result, SETT_NESTED_MAX_RANK), count = (self->argc - 3) / 2;
+  if (rank < 0) return 2;
+  if (count > OPERANDS) return say_error(self, 0, "expected at most 16 operands");
+  for (i = 0; i < count; ++i) {
+    int dims;
+    if (!nested_read(self, 3 + 2 * i, &layouts[i]) || (dims = nested_dims(self, 4 + 2 * i, map[i], SETT_NESTED_MAX_RANK)) < 0) return 2;
+    if (dims != layouts[i].rank) return say_error(self, 1, "expected a loop for each dimension of the operand");
+    maps[i] = map[i];
+  }
+  layout = sett_nested_recombine(count, layouts, maps, rank, result);
+  return nested_canonical(self, &layout);
+}
+
+/* The verbs that make a layout of one layout and a list. */
+static int nested_combine(command *self, const char *verb, sett_nested_layout layout) {
+  int64_t shape[SETT_NESTED_MAX_RANK];
+  int32_t map[SETT_NESTED_MAX_RANK];
+  unsigned char dropped[SETT_NESTED_MAX_RANK];
+  int i, count = strcmp(verb, "reshape") ? nested_dims(self, 3, map, SETT_NESTED_MAX_RANK)
+                                         : shape_integers(self, self->argv[3], shape, SETT_NESTED_MAX_RANK);
+  if (count < 0) return 2;
+  if (!strcmp(verb, "reshape")) {
+    layout = sett_nested_reshape(layout, count, shape);
+  } else if (!strcmp(verb, "apply")) {
+    layout = sett_nested_apply(layout, count, map);
+  } else if (count != layout.rank) {
+    return say_error(self, 1, "expected a number for each dimension of the layout");
+  } else if (!strcmp(verb, "permute")) {
+    layout = sett_nested_permute(layout, map);
+  } else {
+    for (i = 0; i < count; ++i) dropped[i] = map[i] != 0;
+    layout = sett_nested_project(layout, dropped);
+  }
+  return nested_canonical(self, &layout);
+}
+
+static int nested_same(command *self, const sett_nested_layout *a, const sett_nested_layout *b) {
+  int64_t subgroups = 0, size = 0;
+  int answer;
+  if (self->argc == 6) {
+    if (!nested_number(self, 4, "expected a number of subgroups", &subgroups) ||
+        !nested_number(self, 5, "expected a number of threads in a subgroup", &size))
+      return 2;
+    answer = sett_nested_same_on(a, b, subgroups, size);
+    if (answer < 0) return say_error(self, 1, sett_nested_error_text(SETT_NESTED_ERROR_MACHINE));
+  } else {
+    answer = sett_nested_same(a, b);
+  }
+  say_text(self, answer == SETT_NESTED_SLOTS ? "same slots" : answer == SETT_NESTED_OWNERS ? "same owners" : "different");
+  return answer == SETT_NESTED_DIFFERENT;
+}
+
+/* Two numbers after the layout: on a machine, or held by ids below them. */
+static int nested_machine(command *self, const char *verb, const sett_nested_layout *layout) {
+  sett_nested_layout on;
+  int64_t subgroups, threads;
+  if (!nested_number(self, 3, "expected a number of subgroups", &subgroups) ||
+      !nested_number(self, 4, "expected a number of threads", &threads))
+    return 2;
+  if (!strcmp(verb, "held")) {
+    say_int(self, sett_nested_held(layout, subgroups, threads));
+    return 0;
+  }
+  on = sett_nested_on(*layout, subgroups, threads);
+  return nested_canonical(self, &on);
+}
+
+static int nested_bound(command *self, const sett_nested_layout *layout) {
+  int64_t value[4], answer;
+  int i;
+  for (i = 0; i < 4; ++i)
+    if (!nested_number(self, 3 + i, "expected a number that is not negative", &value[i])) return 2;
+  answer = value[0] < layout->rank ? sett_nested_bound(layout, (int)value[0], value[1], value[2], value[3]) : SETT_NESTED_UNKNOWN;
+  if (answer < 0) return say_error(self, 1, "expected a dimension of the layout");
+  say_int(self, answer);
+  return 0;
+}
+
+/* ---- matrix instructions ---------------------------------------------------------------------------------------- */
+
+/* The intrinsic of word 2 and the operand of word 3; 0 after say_error. */
+static int nested_intrinsic(command *self, int *intrinsic, int *operand) {
+  *intrinsic = sett_mma_find(self->argv[2], strlen(self->argv[2]));
+  *operand = nested_operand(self->argv[3]);
+  if (*intrinsic < 0) say_error(self, 1, "expected an intrinsic: `nested mma` lists them");
+  else if (*operand < 0) say_error(self, 1, "expected lhs, rhs, acc (or a, b, c), lhs_scale or rhs_scale");
+  return *intrinsic >= 0 && *operand >= 0;
+}
+
+static int nested_mma_list(command *self) {
+  int i, k;
+  for (i = 0; i < SETT_MMA_COUNT; ++i) {
+    sett_mma_intrinsic it = sett_mma_get(i);
+    if (i) say_text(self, "\n");
+    say_text(self, it.name);
+    nested_say_number(self, "\t", it.code);
+    nested_say_number(self, "\t", it.subgroup_size);
+    nested_say_number(self, "\t", it.m);
+    nested_say_number(self, "x", it.n);
+    nested_say_number(self, "x", it.k);
+    nested_say_number(self, "x", it.blocks);
+    for (k = 0; k < 3; ++k) {
+      say_text(self, "\t");
+      say_text(self, it.type[k]);
+    }
+  }
+  return 0;
+}
+
+static int nested_mma(command *self, int ptx) {
+  sett_nested_layout layout;
+  int intrinsic, operand;
+  if (!nested_intrinsic(self, &intrinsic, &operand)) return 2;
+  layout = ptx ? sett_mma_ptx_layout(intrinsic, operand) : sett_mma_layout(intrinsic, operand);
+  return nested_canonical(self, &layout);
+}
+
+static int nested_contract(command *self) {
+  sett_nested_layout layout;
+  int64_t bounds[SETT_NESTED_MAX_RANK], subgroups[SETT_NESTED_MAX_RANK];
+  int32_t map[SETT_NESTED_MAX_RANK];
+  int intrinsic, operand, rank, a, b, loops = (int)strlen(self->argv[4]);
+  if (!nested_intrinsic(self, &intrinsic, &operand)) return 2;
+  if ((a = shape_integers(self, self->argv[5], bounds, SETT_NESTED_MAX_RANK)) < 0 ||
+      (b = shape_integers(self, self->argv[6], subgroups, SETT_NESTED_MAX_RANK)) < 0 ||
+      (rank = nested_dims(self, 7, map, SETT_NESTED_MAX_RANK)) < 0)
+    return 2;
+  if (a != loops || b != loops) return say_error(self, 1, "expected a bound and a count of subgroups for each loop");
+  layout = sett_mma_contraction(intrinsic, operand, loops, self->argv[4], bounds, subgroups, rank, map);
+  return nested_canonical(self, &layout);
+}
+
+static int nested_basis(command *self) {
+  sett_nested_counts counts[2];
+  sett_nested_layout layout;
+  int64_t bounds[SETT_NESTED_MAX_RANK], elements[SETT_NESTED_MAX_RANK], value[2][SETT_NESTED_MAX_RANK];
+  int32_t map[2][SETT_NESTED_MAX_RANK];
+  int i, dims, rank = shape_integers(self, self->argv[2], bounds, SETT_NESTED_MAX_RANK);
+  if (rank < 0) return 2;
+  for (i = 0; i < 2; ++i) {
+    counts[i].count = shape_integers(self, self->argv[3 + 2 * i], value[i], SETT_NESTED_MAX_RANK);
+    if (counts[i].count < 0 || (dims = nested_dims(self, 4 + 2 * i, map[i], SETT_NESTED_MAX_RANK)) < 0) return 2;
+    if (dims != rank) return say_error(self, 1, "expected an entry of the counts for each dimension");
+    counts[i].value = value[i];
+    counts[i].map = map[i];
+  }
+  dims = shape_integers(self, self->argv[7], elements, SETT_NESTED_MAX_RANK);
+  if (dims < 0) return 2;
+  if (dims != rank) return say_error(self, 1, "expected an element tile for each dimension");
+  layout = sett_nested_basis(rank, bounds, counts[0], counts[1], elements);
+  return nested_canonical(self, &layout);
+}
+
+/* ---- maps ------------------------------------------------------------------------------------------------------- */
+
+/* For the ids of one period, or of as many subgroups and threads as two more words say. */
+static int nested_map(command *self, const sett_nested_layout *layout) {
+  sett_map_arena arena = command_arena();
+  int64_t subgroups = 0, threads = 0;
+  if (self->argc == 5 && (!nested_number(self, 3, "expected a number of subgroups", &subgroups) ||
+                          !nested_number(self, 4, "expected a number of threads", &threads)))
+    return 2;
+  return shape_say_tidy(self, &arena, sett_nested_map(&arena, layout, subgroups, threads));
+}
+
+static int nested_unmap(command *self, const sett_nested_layout *layout) {
+  sett_map_arena arena = command_arena();
+  return shape_say_tidy(self, &arena, sett_nested_unmap(&arena, layout));
+}
+
+static int nested_address(command *self, const sett_nested_layout *layout) {
+  sett_map_arena arena = command_arena();
+  sett_tile_shape shape;
+  sett_tile_plan plan;
+  if (!shape_plan(self, self->argv[3], &shape, &plan)) return 2;
+  return shape_say_tidy(self, &arena, sett_nested_address(&arena, layout, &shape));
+}
+
+static int nested_from(command *self) {
+  sett_map_arena arena = command_arena();
+  sett_map map = read_map(self, &arena, 2);
+  sett_nested_layout layout;
+  if (map.kind == SETT_MAP_FAILED) return say_map_error(self, map);
+  layout = sett_nested_from_map(&arena, map);
+  return nested_canonical(self, &layout);
+}
+
+/* Is it this verb with so many words? */
+static int nested_is(const command *self, const char *verb, int words) {
+  return self->argc == words && !strcmp(self->argv[1], verb);
+}
+
+static int nested_usage(command *self) {
+  return say_error(self, 0,
+                   "expected nested LAYOUT, nested element LAYOUT SUBGROUP THREAD SLOT, nested owner LAYOUT I,J,.., "
+                   "nested map|unmap|draw|info LAYOUT, nested address LAYOUT SHAPE, nested from MAP, nested same LAYOUT LAYOUT, "
+                   "nested permute|project|apply|reshape LAYOUT LIST, nested on|held LAYOUT SUBGROUPS THREADS or nested mma");
+}
+
+/* The verbs whose first word is a layout. */
+static int nested_ask(command *self) {
+  const char *verb = self->argv[1];
+  sett_nested_layout layout, other;
+  static const struct {
+    const char *verb;
+    int words;
+  } verbs[] = {{"element", 6}, {"owner", 4}, {"map", 3}, {"map", 5}, {"unmap", 3}, {"draw", 3}, {"info", 3}, {"address", 4}, {"on", 5},
+               {"held", 5}, {"bound", 7}, {"permute", 4}, {"project", 4}, {"apply", 4}, {"reshape", 4}, {"same", 4}, {"same", 6}};
+  size_t i, count = sizeof verbs / sizeof verbs[0];
+  for (i = 0; i < count && !nested_is(self, verbs[i].verb, verbs[i].words); ++i) continue;
+  if (i == count) return nested_usage(self);
+  if (!nested_read(self, 2, &layout)) return 2;
+  if (!strcmp(verb, "element")) return nested_element(self, &layout);
+  if (!strcmp(verb, "owner")) return nested_owner(self, &layout);
+  if (!strcmp(verb, "map")) return nested_map(self, &layout);
+  if (!strcmp(verb, "unmap")) return nested_unmap(self, &layout);
+  if (!strcmp(verb, "draw")) return nested_draw(self, &layout);
+  if (!strcmp(verb, "info")) return nested_info(self, &layout);
+  if (!strcmp(verb, "address")) return nested_address(self, &layout);
+  if (!strcmp(verb, "on") || !strcmp(verb, "held")) return nested_machine(self, verb, &layout);
+  if (!strcmp(verb, "bound")) return nested_bound(self, &layout);
+  if (!strcmp(verb, "same")) return nested_read(self, 3, &other) ? nested_same(self, &layout, &other) : 2;
+  return nested_combine(self, verb, layout);
+}
+
+static int command_nested(command *self) {
+  sett_nested_layout layout;
+  if (nested_is(self, "mma", 2)) return nested_mma_list(self);
+  if (self->argc == 2) return nested_read(self, 1, &layout) ? nested_canonical(self, &layout) : 2;
+  if (nested_is(self, "mma", 4)) return nested_mma(self, 0);
+  if (nested_is(self, "ptx", 4)) return nested_mma(self, 1);
+  if (nested_is(self, "contract", 8)) return nested_contract(self);
+  if (nested_is(self, "basis", 8)) return nested_basis(self);
+  if (nested_is(self, "from", 3)) return nested_from(self);
+  if (self->argc > 2 && self->argc % 2 == 1 && !strcmp(self->argv[1], "recombine")) return nested_recombine(self);
+  return self->argc > 1 ? nested_ask(self) : nested_usage(self);
+}

@@ -1,0 +1,620 @@
+"""What each elementwise op is in C. gen/reference says what the ops mean; here is how a kernel says it.
+
+`expression` gives the text for operands in registers, scalar or wide (vectors); None where only the scalar form exists, which is
+then applied lane by lane: for C that is every function of its library. Small functions that a form needs are named through `need` and printed by `helper`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, Mapping, Optional, Sequence
+
+from gen.hlo import dtypes
+from gen.targets import COMPLEX, FLOATS, NARROW, SIGNED, SMALL, TINY, Dialect, bits
+
+Need = Callable[..., str]
+
+_SYMBOL = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "and": "&", "or": "|", "xor": "^"}
+_PRED = {"add": "|", "or": "|", "maximum": "|", "multiply": "&", "and": "&", "minimum": "&", "xor": "^", "subtract": "^"}
+_COMPARE = {"EQ": "==", "NE": "!=", "LT": "<", "LE": "<=", "GT": ">", "GE": ">="}
+_FUNCTION = {"exponential": "exp", "exponential-minus-one": "expm1", "log": "log", "log-plus-one": "log1p", "tanh": "tanh",
+             "sine": "sin", "cosine": "cos", "tan": "tan", "cbrt": "cbrt", "rsqrt": "rsqrt", "power": "pow", "atan2": "atan2",
+             "floor": "floor", "ceil": "ceil", "round-nearest-even": "rint", "round-nearest-afz": "round", "sqrt": "sqrt",
+             "remainder": "fmod", "abs": "fabs", "erf": "erf", **{name: name for name in "sinh cosh asin acos asinh acosh atanh".split()}}
+# Exact on a value of the small type: no rounding afterwards.
+_KEEPS = frozenset("""abs negate sign maximum minimum clamp select copy floor ceil round-nearest-even round-nearest-afz bitcast
+    bitcast-convert""".split())
+# Of floats of 8 bits and less, not all of which have zeros and NaNs of both signs, or any.
+_KEEPS_TINY = frozenset("maximum minimum clamp select copy bitcast bitcast-convert".split())
+# What keeps a byte that holds a value of four or two bits one.
+_KEEPS_NARROW = frozenset("maximum minimum clamp select copy and or xor".split())
+# Arithmetic whose NaN is an operand's, made quiet, or the processor's default one (x86 and Arm alike: wide forms are for CPUs).
+# Of bf16 operands it has an empty lower half, so rounding by addition keeps it a NaN.
+KEEPS_NAN = frozenset(["add", "subtract", "multiply", "divide", "sqrt"])
+# Scalar only: PoCL's wide sine, cosine and tangent of f32 are wrong in all lanes when one of them needs the long argument
+# reduction, so is its wide power of f64 at the edges of the range; its fmod of f64 does not end on some inputs (see `_remainder`).
+_SCALAR = {("sine", "f32"), ("cosine", "f32"), ("tan", "f32"), ("power", "f64"), ("remainder", "f64")}
+# Vector instructions that an op takes for one register, roughly: what a table of a function competes with.
+COST: Dict[str, int] = {"divide": 8, "sqrt": 8, "exponential": 20, "log": 25, "tanh": 40, "logistic": 30, "sine": 40, "cosine": 40,
+                        "tan": 50, "power": 90, "atan2": 50, "cbrt": 40, "rsqrt": 12, "exponential-minus-one": 35,
+                        "log-plus-one": 35, "remainder": 60, "erf": 40, "sinh": 40, "cosh": 30,
+                        "asin": 30, "acos": 30, "asinh": 50, "acosh": 50, "atanh": 50}
+
+
+def rounds(opcode: str, dtype: str) -> bool:
+    """Whether an op's float result must be rounded to its small type."""
+    return (dtype in SMALL and opcode not in _KEEPS) or (dtype in TINY and opcode not in _KEEPS_TINY)
+
+
+def expression(d: Dialect, need: Need, opcode: str, attributes: Mapping[str, Any], to: str, sources: Sequence[str],
+               x: Sequence[str], lanes: int) -> Optional[str]:
+    """C text of an op on registers x of the types `sources`, giving a register of type `to`, not yet rounded to a small type."""
+    if to in NARROW and opcode not in _KEEPS_NARROW:     # done in a byte; its low bits are the answer's
+        text = _expression(d, need, opcode, attributes, to, sources, x, 1) if lanes == 1 else None
+        return text and f"{need('wrap', to)}({text})"
+    return _expression(d, need, opcode, attributes, to, sources, x, lanes)
+
+
+def _expression(d: Dialect, need: Need, opcode: str, attributes: Mapping[str, Any], to: str, sources: Sequence[str],
+                x: Sequence[str], lanes: int) -> Optional[str]:
+    dtype = sources[-1]
+    if dtype in COMPLEX or to in COMPLEX:
+        return _complex(need, opcode, attributes, to, sources, x)
+    if opcode == "compare":
+        return _compare(d, need, attributes, sources[0], x, lanes)
+    if opcode == "select":
+        if lanes == 1:
+            return f"{x[0]} ? {x[1]} : {x[2]}"
+        return d.choose(to, lanes, f"-convert_{d.signed(to, lanes)}({x[0]})", x[1], x[2])
+    if opcode == "convert":
+        return _convert(d, need, dtype, to, x[0], lanes)
+    if opcode == "copy":
+        return x[0]
+    if opcode in ("bitcast", "bitcast-convert"):
+        return _bits(d, need, dtype, to, x[0], lanes)
+    if opcode == "is-finite":
+        if lanes == 1:
+            return f"({d.register('pred')})(isfinite({x[0]}) != 0)"
+        finite = f"isfinite({x[0]})" if d.name == "opencl" else f"({_magnitude(d, dtype, x[0], lanes)} < INFINITY)"
+        return f"convert_{d.register('pred', lanes)}(-{finite})"
+    if opcode == "reduce-precision":
+        if lanes > 1:
+            return None
+        return f"{need('reduce_precision', dtype)}({x[0]}, {attributes['exponent_bits']}, {attributes['mantissa_bits']})"
+    if opcode == "clamp":
+        high = expression(d, need, "maximum", {}, to, (dtype, dtype), (x[1], x[0]), lanes)
+        if dtype == "pred":
+            return f"({d.register('pred', lanes)})(({x[0]} | {x[1]}) & {x[2]})" if lanes == 1 else f"({x[0]} | {x[1]}) & {x[2]}"
+        if lanes == 1:
+            return f"{need('minimum', dtype)}({high}, {x[2]})"
+        return expression(d, need, "minimum", {}, to, (dtype, dtype), (f"({high})", x[2]), lanes)
+    if dtype in FLOATS:
+        return _float(d, need, opcode, dtype, x, lanes)
+    if dtype == "pred":
+        return _pred(d, opcode, x, lanes)
+    return _integer(d, need, opcode, dtype, x, lanes)
+
+
+def _complex(need: Need, opcode: str, attributes: Mapping[str, Any], to: str, sources: Sequence[str], x: Sequence[str]) -> str:
+    dtype = sources[-1]
+    if opcode in ("real", "imag"):
+        return f"{x[0]}.{'re' if opcode == 'real' else 'im'}"
+    if opcode == "select":
+        return f"{x[0]} ? {x[1]} : {x[2]}"
+    if opcode == "copy" or (opcode == "convert" and dtype == to):
+        return x[0]
+    if opcode == "convert":
+        return f"{need('convert', dtype, to)}({x[0]})"
+    if opcode == "complex":
+        return f"{need('complex', to)}({x[0]}, {x[1]})"
+    if opcode == "compare":
+        return f"{'!' if attributes['direction'] == 'NE' else ''}{need('equal', dtype)}({x[0]}, {x[1]})"
+    return f"{need(opcode, dtype)}({', '.join(x)})"
+
+
+def _compare(d: Dialect, need: Need, attributes: Mapping[str, Any], dtype: str, x: Sequence[str], lanes: int) -> Optional[str]:
+    sign = _COMPARE[attributes["direction"]]
+    if attributes.get("type") == "TOTALORDER" and dtype in FLOATS:
+        if lanes > 1:
+            return None
+        x = [f"{need('total_order', dtype)}({v})" for v in x]
+    if lanes == 1:
+        return f"({d.register('pred')})({x[0]} {sign} {x[1]})"
+    return f"convert_{d.register('pred', lanes)}(-({x[0]} {sign} {x[1]}))"
+
+
+def _convert(d: Dialect, need: Need, dtype: str, to: str, x: str, lanes: int) -> Optional[str]:
+    register = d.register(to, lanes)
+    if dtype == to:
+        return x
+    if to == "pred":
+        if lanes == 1:
+            return f"({register})({x} != 0)"
+        return f"convert_{register}(-({x} != {d.splat(dtype, lanes, '0')}))"
+    if dtype in FLOATS and to in FLOATS:
+        if dtype == "f64" and (to in SMALL or to in TINY):
+            return f"{need('narrow', to)}({x})" if lanes == 1 else None
+        if d.register(dtype) == d.register(to):
+            return x
+        return f"({register}){x}" if lanes == 1 else f"convert_{register}({x})"
+    if dtype in FLOATS:
+        return f"{need('to_integer', dtype, to)}({x})" if lanes == 1 else None
+    return f"({register}){x}" if lanes == 1 else f"convert_{register}({x})"
+
+
+def _bits(d: Dialect, need: Need, dtype: str, to: str, x: str, lanes: int) -> Optional[str]:
+    if dtype == to:
+        return x
+    if dtype in TINY or to in TINY:
+        if lanes > 1:
+            return None
+        x = f"{need('bits', dtype)}({x})" if dtype in TINY else f"({d.types['u8']}){x}"
+        if to in TINY:
+            low = f" & {(1 << dtypes.TABLE[to].bits) - 1}" if to in dtypes.PACKED else ""
+            return f"{need('value', to)}(({d.types['u8']})({x}{low}))"
+        return f"({d.register(to)}){x}"
+    if dtype in NARROW:
+        return f"({d.register(to)}){x}" if lanes == 1 else None
+    if dtype in SMALL or to in SMALL:
+        if lanes > 1:
+            return None
+        x = f"{need('bits', dtype)}({x})" if dtype in SMALL else x
+        if to in SMALL:
+            return f"{need('value', to)}(({d.types['u16']}){x})"
+        return f"({d.register(to)}){x}"
+    return d.reinterpret(x, dtype, to, lanes)
+
+
+def _float(d: Dialect, need: Need, opcode: str, dtype: str, x: Sequence[str], lanes: int) -> Optional[str]:
+    single = d.register(dtype) == "float"
+    if opcode == "multiply" and d.name == "cuda":   # never contracted to a fused multiply-add, whatever the compiler's flags
+        return f"{'__fmul_rn' if single else '__dmul_rn'}({x[0]}, {x[1]})"
+    if opcode in _SYMBOL:
+        return f"{x[0]} {_SYMBOL[opcode]} {x[1]}"
+    if opcode in ("maximum", "minimum"):
+        if lanes == 1:
+            return f"{need(opcode, dtype)}({x[0]}, {x[1]})"
+        sign = ">=" if opcode == "maximum" else "<="
+        return d.choose(dtype, lanes, f"(({x[0]} {sign} {x[1]}) {d.either} ({x[0]} != {x[0]}))", x[0], x[1])
+    if opcode == "negate":
+        return f"-{x[0]}"
+    if opcode == "sign":
+        return f"{need('sign', dtype)}({x[0]})" if lanes == 1 else None
+    if d.name == "c" and lanes > 1:
+        return _magnitude(d, dtype, x[0], lanes) if opcode == "abs" else None
+    if lanes > 1 and (opcode, "f64" if dtype == "f64" else "f32") in _SCALAR:
+        return None
+    if d.name == "opencl" and opcode == "remainder" and dtype == "f64":
+        return f"{need('remainder', dtype)}({x[0]}, {x[1]})"
+    one = d.splat(dtype, lanes, "1") if lanes > 1 else "1.0f" if single else "1.0"
+    if opcode == "logistic":
+        return f"{one} / ({one} + {d.math('exp', dtype)}(-{x[0]}))"
+    if opcode == "rsqrt" and d.name == "c":
+        return f"{one} / {d.math('sqrt', dtype)}({x[0]})"
+    name = _FUNCTION.get(opcode)
+    return f"{d.math(name, dtype)}({', '.join(x)})" if name else None
+
+
+def _magnitude(d: Dialect, dtype: str, x: str, lanes: int) -> str:
+    """|x| of floats, by bits."""
+    real, u = ("f64", "u64") if dtype == "f64" else ("f32", "u32")
+    number = d.splat(u, lanes, d.literal((1 << (bits(u) - 1)) - 1, u))
+    return d.reinterpret(f"{d.reinterpret(x, real, u, lanes)} & {number}", u, real, lanes)
+
+
+def _pred(d: Dialect, opcode: str, x: Sequence[str], lanes: int) -> Optional[str]:
+    if opcode == "not":
+        text = f"{x[0]} ^ 1" if lanes == 1 else f"{x[0]} ^ {d.splat('pred', lanes, '1')}"
+    else:
+        text = f"{x[0]} {_PRED[opcode]} {x[1]}"
+    return f"({d.register('pred')})({text})" if lanes == 1 else text
+
+
+def _integer(d: Dialect, need: Need, opcode: str, dtype: str, x: Sequence[str], lanes: int) -> Optional[str]:
+    register, unsigned, width = d.register(dtype, lanes), d.unsigned(dtype, lanes), bits(dtype)
+    if opcode in ("and", "or", "xor"):
+        text = f"{x[0]} {_SYMBOL[opcode]} {x[1]}"
+        return f"({register})({text})" if lanes == 1 and width < 32 else text
+    if opcode == "not":
+        return f"({register})~{x[0]}" if lanes == 1 and width < 32 else f"~{x[0]}"
+    if lanes > 1 and dtype in NARROW:
+        return None
+    if opcode in ("add", "subtract", "multiply", "negate"):
+        if opcode == "negate":
+            x = ["0" if lanes == 1 else d.splat(dtype, lanes, "0"), x[0]]
+        symbol = _SYMBOL.get(opcode, "-")
+        if dtype in SIGNED and lanes > 1:
+            return f"as_{register}(as_{unsigned}({x[0]}) {symbol} as_{unsigned}({x[1]}))"
+        if dtype in SIGNED or (width < 32 and lanes == 1):
+            wide = d.types["u64"] if width == 64 else d.types["u32"]
+            return f"({register})(({wide}){x[0]} {symbol} ({wide}){x[1]})"
+        return f"{x[0]} {symbol} {x[1]}"
+    if opcode in ("maximum", "minimum"):
+        if d.name == "c" and lanes > 1:
+            return d.choose(dtype, lanes, f"({x[0]} {'>' if opcode == 'maximum' else '<'} {x[1]})", x[0], x[1])
+        if d.name == "opencl":
+            return f"{'max' if opcode == 'maximum' else 'min'}({x[0]}, {x[1]})"
+        return f"{need(opcode, dtype)}({x[0]}, {x[1]})"
+    if opcode == "abs" and dtype not in SIGNED:
+        return x[0]
+    if opcode == "abs" and lanes > 1:
+        negative = f"as_{register}({d.splat(f'u{width}', lanes, '0')} - as_{unsigned}({x[0]}))"
+        return f"as_{register}(abs({x[0]}))" if d.name == "opencl" else d.choose(dtype, lanes, f"({x[0]} < 0)", negative, x[0])
+    if opcode in ("shift-left", "shift-right-logical") and lanes > 1:
+        a, b = (v if dtype not in SIGNED else f"as_{unsigned}({v})" for v in x)
+        u, symbol = f"u{width}", "<<" if opcode == "shift-left" else ">>"
+        fits, zero = f"({b} < {d.splat(u, lanes, str(width))})", d.splat(u, lanes, "0")
+        text = d.choose(u, lanes, fits, f"{a} {symbol} {b}" if d.name == "opencl" else f"{a} {symbol} ({b} & {width - 1})", zero)
+        return text if dtype not in SIGNED else f"as_{register}({text})"
+    if lanes > 1:
+        return None
+    return f"{need(opcode.replace('-', '_'), dtype)}({', '.join(x)})"
+
+
+# ---- small functions ----
+
+def helper(d: Dialect, need: Need, name: str, *about: str) -> str:
+    """The text of a small function; `need` tells of those that it calls."""
+    head = d.function
+    dtype = about[0]
+    t = d.register(dtype)
+    title = "_".join((name, *about))
+    if dtype in COMPLEX or (len(about) > 1 and about[1] in COMPLEX):
+        return _complex_helper(d, need, name, dtype, about[-1], title)
+    if name in ("maximum", "minimum"):
+        sign = ">=" if name == "maximum" else "<="
+        nan = " || a != a" if dtype in FLOATS else ""
+        return f"{head} {t} {title}({t} a, {t} b)\n{{\n  return a {sign} b{nan} ? a : b;\n}}\n"
+    if name == "remainder" and dtype == "f64":   # OpenCL's only
+        return _remainder(d, title)
+    if name == "sign":
+        if dtype in FLOATS:
+            one, copy = "1.0f" if t == "float" else "1.0", d.math("copysign", dtype)
+            return f"{head} {t} {title}({t} a)\n{{\n  return a == 0 || a != a ? a : {copy}({one}, a);\n}}\n"
+        return f"{head} {t} {title}({t} a)\n{{\n  return ({t})((a > 0) - (a < 0));\n}}\n"
+    if name == "wrap":
+        return _wrap(d, dtype, title)
+    if name == "packed_load":
+        return _packed_load(d, need, dtype, about[1], title)
+    if name == "packed_store":
+        return _packed_store(d, dtype, about[1], title)
+    if name == "narrow" and dtype in TINY:
+        return _narrow(d, need, dtype, title)
+    if name in ("round", "bits", "value") and dtype in TINY:
+        return _tiny(d, need, name, dtype, title) if len(about) == 1 else _by_lanes(d, need, name, dtype, int(about[1]), title)
+    if name in ("load", "store"):
+        return _unaligned(d, name, dtype, about[1], title)
+    if name in ("round", "round_plain", "bits", "value") and len(about) > 1:
+        return _small_wide(d, need, name, dtype, int(about[1]), title)
+    if name in ("round", "bits", "value", "narrow"):
+        return _small_float(d, need, name, dtype, title)
+    if name == "to_integer":
+        return _to_integer(d, dtype, about[1], title)
+    if name == "total_order":
+        return _total_order(d, need, dtype, title)
+    if name == "reduce_precision":
+        return _reduce_precision(d, dtype, title)
+    return _integer_helper(d, name, dtype, title)
+
+
+def _complex_helper(d: Dialect, need: Need, name: str, dtype: str, to: str, title: str) -> str:
+    """A function of complex numbers; every step rounds, no product is fused with a sum. (A difference of products is written as a sum: gcc 12
+    takes x * y - z * w beside x * w + z * y for a complex product and fuses it, whatever it is told.)"""
+    part = dtypes.TABLE[to].part or to
+    t, single = d.register(part), part == "f32"
+    two = f"{d.function} {to} {title}({dtype} a, {dtype} b)\n{{\n"
+    one = f"{d.function} {to} {title}({dtype} a)\n{{\n"
+
+    def made(re: str, im: str) -> str:
+        return f"  const {to} z = {{{re}, {im}}};\n  return z;\n}}\n"
+
+    def times(a: str, b: str) -> str:
+        return f"{'__fmul_rn' if single else '__dmul_rn'}({a}, {b})" if d.name == "cuda" else f"{a} * {b}"
+
+    def f(function: str, *arguments: str) -> str:
+        return f"{d.math(function, part)}({', '.join(arguments)})"
+    if name == "convert":
+        source = d.register(dtype)
+        value = (f"({t})x.re", f"({t})x.im") if dtype in COMPLEX else (f"({t})x", "0")
+        return f"{d.function} {to} {title}({source} x)\n{{\n{made(*value)}"
+    if name == "complex":
+        return f"{d.function} {to} {title}({t} re, {t} im)\n{{\n{made('re', 'im')}"
+    if name == "equal":
+        return f"{d.function} {d.register('pred')} {title}({to} a, {to} b)\n{{\n  return a.re == b.re && a.im == b.im;\n}}\n"
+    if name in ("add", "subtract"):
+        sign = _SYMBOL[name]
+        return two + made(f"a.re {sign} b.re", f"a.im {sign} b.im")
+    if name == "multiply":
+        return two + made(f"{times('a.re', 'b.re')} + {times('-a.im', 'b.im')}", f"{times('a.re', 'b.im')} + {times('a.im', 'b.re')}")
+    if name == "divide":
+        return ("/* Smith's way: the larger part of b is divided by, so that its square cannot overflow */\n" + two +
+                f"  const int steep = {f('fabs', 'b.re')} < {f('fabs', 'b.im')};\n"
+                f"  const {t} p = steep ? a.im : a.re, q = steep ? a.re : a.im, x = steep ? b.im : b.re, y = steep ? b.re : b.im;\n"
+                f"  const {t} r = y / x, d = x + {times('y', 'r')}, re = (p + {times('q', 'r')}) / d, im = (q + {times('-p', 'r')}) / d;\n" +
+                made("re", "steep ? -im : im"))
+    if name == "negate":
+        return one + made("-a.re", "-a.im")
+    if name == "abs":
+        return (f"/* infinite where a part is, whatever NaN the other may be */\n{d.function} {t} {title}({dtype} a)\n{{\n"
+                f"  return {f('fabs', 'a.re')} == INFINITY || {f('fabs', 'a.im')} == INFINITY ? ({t})INFINITY : {f('hypot', 'a.re', 'a.im')};\n}}\n")
+    if name == "exponential":
+        return one + f"  const {t} e = {f('exp', 'a.re')};\n" + made(times("e", f("cos", "a.im")), times("e", f("sin", "a.im")))
+    if name == "log":
+        return one + made(f("log", f"{need('abs', dtype)}(a)"), f("atan2", "a.im", "a.re"))
+    if name == "sine":
+        return one + made(times(f("sin", "a.re"), f("cosh", "a.im")), times(f("cos", "a.re"), f("sinh", "a.im")))
+    if name == "cosine":
+        return one + made(times(f("cos", "a.re"), f("cosh", "a.im")), f"-({times(f('sin', 'a.re'), f('sinh', 'a.im'))})")
+    raise ValueError(f"'{name}' of {dtype} has no form")
+
+
+def _unaligned(d: Dialect, name: str, dtype: str, lanes: str, title: str) -> str:
+    """A vector at any element: what vloadn and vstoren are for, in one instruction where the compiler has unaligned types."""
+    t = d.memory(dtype)
+    kind = f"  typedef {t} any __attribute__((ext_vector_type({lanes}), aligned({bits(dtype) // 8})));"
+    if name == "load":
+        return (f"{d.function} {t}{lanes} {title}(__global const {t} *p)\n{{\n#ifdef __clang__\n{kind}\n  return *(__global const any *)p;\n"
+                f"#else\n  return vload{lanes}(0, p);\n#endif\n}}\n")
+    return (f"{d.function} void {title}({t}{lanes} x, __global {t} *p)\n{{\n#ifdef __clang__\n{kind}\n  *(__global any *)p = x;\n"
+            f"#else\n  vstore{lanes}(x, 0, p);\n#endif\n}}\n")
+
+
+def _remainder(d: Dialect, title: str) -> str:
+    """fmod: long division of the significands, a bit a step; exact."""
+    return (f"/* the sign of a, exact: a long division of the significands */\n{d.function} double {title}(double a, double b)\n{{\n"
+            "  const double x = fabs(a), y = fabs(b);\n"
+            "  if (!(x < INFINITY) || !(y > 0)) return NAN;\n"
+            "  if (x < y) return a;\n"
+            "  const int n = ilogb(y), low = n < -1022 ? -1022 : n;\n"
+            "  const ulong divisor = (ulong)ldexp(y, 52 - low);\n"
+            "  int e = ilogb(x);\n"
+            "  e = e < -1022 ? -1022 : e;\n"
+            "  ulong rest = (ulong)ldexp(ldexp(x, -e), 52);\n"
+            "  for (; e > low; --e) rest = (rest % divisor) << 1;\n"
+            "  return copysign(ldexp((double)(rest % divisor), low - 52), a);\n}\n")
+
+
+def _small_float(d: Dialect, need: Need, name: str, dtype: str, title: str) -> str:
+    head, u16, u32 = d.function, d.types["u16"], d.types["u32"]
+    as_u, as_f = (d.reinterpret("x", "f32", "u32"), lambda v: d.reinterpret(v, "u32", "f32"))
+    if dtype == "bf16":
+        if name == "value":
+            return f"{head} float {title}({u16} x)\n{{\n  return {as_f(f'({u32})x << 16')};\n}}\n"
+        if name == "bits":
+            return f"{head} {u16} {title}(float x)\n{{\n  return ({u16})({as_u} >> 16);\n}}\n"
+        if name == "round":
+            return (f"/* to the nearest value of bf16, ties to even; a NaN stays one */\n{head} float {title}(float x)\n{{\n"
+                    f"  {u32} u = {as_u};\n  u = x != x ? u | 0x400000u : u + 0x7fffu + (u >> 16 & 1u);\n"
+                    f"  return {as_f('u & 0xffff0000u')};\n}}\n")
+        return _narrow(d, need, dtype, title)
+    if d.name == "c" and name != "round":
+        return _narrow(d, need, dtype, title) if name == "narrow" else _half(d, name, title, 1)
+    if name == "value":
+        body = "vload_half(0, (const half *)&x)" if d.wide else "__half2float(__ushort_as_half(x))"
+        return f"{head} float {title}({u16} x)\n{{\n  return {body};\n}}\n"
+    if name in ("bits", "narrow"):
+        if d.wide:
+            body = f"  {u16} u;\n  vstore_half_rte(x, 0, (half *)&u);\n  return u;\n"
+        else:
+            body = "  return __half_as_ushort(__float2half_rn(x));\n"
+        if name == "bits":
+            return f"{head} {u16} {title}(float x)\n{{\n{body}}}\n"
+        body = body.replace("return u;", f"return {need('value', 'f16')}(u);") if d.wide else "  return __half2float(__double2half(x));\n"
+        return f"{head} float {title}(double x)\n{{\n{body}}}\n"
+    return f"{head} float {title}(float x)\n{{\n  return {need('value', 'f16')}({need('bits', 'f16')}(x));\n}}\n"
+
+
+def _tiny(d: Dialect, need: Need, name: str, dtype: str, title: str) -> str:
+    """Floats of 8 bits and less: sign, exponent, mantissa, all in integers but for what is below the least normal value."""
+    head, u8, u32, kind = d.function, d.types["u8"], d.types["u32"], dtypes.TABLE[dtype]
+    if name == "round":
+        return f"{head} float {title}(float x)\n{{\n  return {need('value', dtype)}({need('bits', dtype)}(x));\n}}\n"
+    as_u, as_f = d.reinterpret("x", "f32", "u32"), lambda v: d.reinterpret(v, "u32", "f32")
+    m, bias, drop, style = kind.mantissa, kind.bias, 23 - kind.mantissa, kind.style
+    top, sign = (1 << (kind.exponent + m)) - 1, 1 << (kind.bits - 1)
+    quiet, infinite, largest = (f"0x{n:x}u" for n in (0x7FC00000, ((1 << kind.exponent) - 1) << m, dtypes.largest_finite(dtype)))
+    if style == "scale" and name == "value":
+        return (f"/* 2^(x - 127); the last is a NaN */\n{head} float {title}({u8} x)\n{{\n"
+                f"  return {as_f(f'x == 255 ? {quiet} : x == 0 ? 0x400000u : ({u32})x << 23')};\n}}\n")
+    if style == "scale":
+        return (f"/* the nearest power of two, up from the middle; a NaN of what is not positive or too large */\n{head} {u8} {title}(float x)\n{{\n"
+                f"  const {u32} u = {as_u};\n  if (u == 0u || u >= 0x7f000000u + 0x400000u) return 255;\n"
+                f"  return ({u8})(u < 0x800000u ? (u >= 0x600000u ? 1u : 0u) : (u >> 23) + (u >> 22 & 1u));\n}}\n")
+    if name == "value":
+        special = {"ieee": f"a >= {infinite} ? 0x7f800000u | (a - {infinite}) << {drop} : ", "fn": f"a == {top:#x}u ? {quiet} : ",
+                   "fnuz": f"x == {sign:#x} ? {quiet} : ", "finite": ""}[style]
+        signed = f" | ({u32})(x >> {kind.bits - 1}) << 31"
+        unit = d.literal(dtypes.encode(2.0 ** (1 - bias - m), "f32"), "f32")
+        least = d.reinterpret(f"(float)a * {unit}", "f32", "u32")
+        return (f"{head} float {title}({u8} x)\n{{\n  const {u32} a = x & {top:#x}u;\n"
+                f"  const {u32} u = {special}a < {1 << m}u ? {least}\n    : (a << {drop}) + {(127 - bias) << 23:#x}u;\n"
+                f"  return {as_f('u' + signed if style != 'fnuz' else f'x == {sign:#x} ? u : u' + signed)};\n}}\n")
+    payload = f"(a >> {drop} & {(1 << m) - 1}u)"
+    nan = {"ieee": f"{infinite} | ({payload} ? {payload} : {1 << (m - 1)}u)", "fn": f"{top:#x}u", "fnuz": "0u", "finite": "0u"}[style]
+    over = {"ieee": infinite, "fn": f"{top:#x}u", "fnuz": "0u", "finite": largest}[style]
+    how = {"ieee": "infinity beyond the largest", "fn": "NaN beyond the largest", "fnuz": "NaN beyond the largest; no -0", "finite":
+           "the largest beyond it; -0 of a NaN"}[style]
+    sign_of = f"u >> 31 << {kind.bits - 1}"
+    out = f"r | {sign_of}"
+    if style == "fnuz":      # minus zero is the NaN
+        out = f"a > 0x7f800000u || r > {largest} ? {sign:#x}u : r == 0u ? 0u : {out}"
+    elif style == "finite":
+        out = f"a > 0x7f800000u ? {sign:#x}u : {out}"
+    scale = d.literal(dtypes.encode(2.0 ** (bias - 1 + m), "f32"), "f32")
+    last = "" if style == "fnuz" else f"  r = r > {largest} ? {over} : r;\n"
+    if style in ("ieee", "fn"):
+        last = f"  r = a > 0x7f800000u ? {nan} : r > {largest} ? {over} : r;\n"
+    return (f"/* to the nearest, ties to even; {how} */\n{head} {u8} {title}(float x)\n{{\n"
+            f"  const {u32} u = {as_u}, a = u & 0x7fffffffu;\n"
+            f"  {u32} r = a < {(128 - bias) << 23:#x}u ? ({u32}){d.math('rint', 'f32')}({as_f('a')} * {scale})\n"
+            f"    : (a - {(127 - bias) << 23:#x}u + {(1 << (drop - 1)) - 1:#x}u + (a >> {drop} & 1u)) >> {drop};\n"
+            f"{last}  return ({u8})({out});\n}}\n")
+
+
+def _by_lanes(d: Dialect, need: Need, name: str, dtype: str, n: int, title: str) -> str:
+    """A function of one float for all lanes of a vector."""
+    to, source = ("f32", "u8") if name == "value" else ("u8", "f32") if name == "bits" else ("f32", "f32")
+    t, s = d.register(to), d.register(source)
+    return (f"{d.function} {d.register(to, n)} {title}({d.register(source, n)} x)\n{{\n  {s} s[{n}];\n  {t} t[{n}];\n"
+            f"  {d.scatter(source, n, 'x', 's')}\n  for (int i = 0; i < {n}; ++i) t[i] = {need(name, dtype)}(s[i]);\n"
+            f"  return {d.gather(to, n, 't')};\n}}\n")
+
+
+def _wrap(d: Dialect, dtype: str, title: str) -> str:
+    """The low bits of a byte as a value of two or four bits."""
+    t, width = d.register(dtype), dtypes.TABLE[dtype].bits
+    low = f"({t})(({d.types['u32']})x << {8 - width}) >> {8 - width}" if dtype in SIGNED else f"x & {(1 << width) - 1}"
+    return f"{d.function} {t} {title}({t} x)\n{{\n  return ({t})({low});\n}}\n"
+
+
+def _packed_load(d: Dialect, need: Need, dtype: str, index: str, title: str) -> str:
+    """An element of several to a byte; the first is in the low bits. A float comes as its value."""
+    u8, width, per = d.types["u8"], dtypes.TABLE[dtype].bits, dtypes.per_byte(dtype)
+    t, make, cast = d.register(dtype), *(("value", u8) if dtype in TINY else ("wrap", d.register(dtype)))
+    return (f"{d.function} {t} {title}({d.pointer}const {u8} *p, {d.index[index]} i)\n{{\n"
+            f"  return {need(make, dtype)}(({cast})(p[i / {per}] >> ({width} * (int)(i % {per})) & {(1 << width) - 1}));\n}}\n")
+
+
+def _packed_store(d: Dialect, dtype: str, index: str, title: str) -> str:
+    u8, width, per = d.types["u8"], dtypes.TABLE[dtype].bits, dtypes.per_byte(dtype)
+    return (f"/* bits x to a place of a byte that this work-item alone writes, lower places first */\n"
+            f"{d.function} void {title}({d.pointer}{u8} *p, {d.index[index]} i, {u8} x)\n{{\n"
+            f"  const {u8} bits = ({u8})((x & {(1 << width) - 1}) << ({width} * (int)(i % {per})));\n"
+            f"  p[i / {per}] = i % {per} == 0 ? bits : ({u8})(p[i / {per}] | bits);\n}}\n")
+
+
+def _half(d: Dialect, name: str, title: str, n: int) -> str:
+    """C's f16 from and to its bits, by arithmetic on a float and on its bits, for one value or n at once."""
+    f, u, h = (d.register(t, n) for t in ("f32", "u32", "u16"))
+    as_f, as_u = (lambda x: d.reinterpret(x, "u32", "f32", n)), (lambda x: d.reinterpret(x, "f32", "u32", n))
+    head, call = "", {"value": "_mm512_cvtph_ps((__m256i)x)", "bits": "_mm512_cvtps_ph((__m512)x, _MM_FROUND_TO_NEAREST_INT)"}[name]
+    to, source = (f, h) if name == "value" else (h, f)
+    if n == 16:
+        head = f"#ifdef __AVX512F__\n  return ({to}){call};\n#else\n"
+
+    def choose(mask: str, a: str, b: str) -> str:
+        return d.choose("u32", n, mask, a, b if n > 1 or "?" not in b else f"({b})")
+
+    if name == "value":
+        comment = "2^112 times what the bits, moved to a float's places, stand for; infinity and NaN apart"
+        found = choose("a < 0x0f800000u", as_u(f"{as_f('a')} * 0x1p112f"), "a | 0x7f800000u")
+        body = (f"  const {u} w = {'x' if n == 1 else f'convert_{u}(x)'}, a = (w & 0x7fffu) << 13;\n"
+                f"  const {u} m = {found};\n  return {as_f('m | (w & 0x8000u) << 16')};\n")
+    else:
+        comment = "to the nearest f16, ties to even: below 2^-14 an addition rounds, above it adding to the bits does"
+        infinite = choose("a > 0x7f800000u", "(a >> 13 & 0x3ffu) | 0x7e00u", "0x7c00u" if n == 1 else d.splat("u32", n, "0x7c00u"))
+        normal = choose("a < 0x47800000u", "(a - 0x38000000u + 0xfffu + (a >> 13 & 1u)) >> 13", infinite)
+        body = (f"  const {u} w = {as_u('x')}, a = w & 0x7fffffffu;\n"
+                f"  const {u} m = {choose('a < 0x38800000u', as_u(as_f('a') + ' + 0.5f') + ' - 0x3f000000u', normal)};\n"
+                f"  return {f'({h})(m | (w >> 16 & 0x8000u))' if n == 1 else f'convert_{h}(m | (w >> 16 & 0x8000u))'};\n")
+    return f"/* {comment} */\n{d.function} {to} {title}({source} x)\n{{\n{head}{body}{'#endif' + chr(10) if head else ''}}}\n"
+
+
+def _small_wide(d: Dialect, need: Need, name: str, dtype: str, n: int, title: str) -> str:
+    """The same for all lanes of a vector."""
+    if d.name == "c" and name in ("value", "bits"):
+        return _half(d, name, title, n)
+    if name == "value":
+        return (f"{d.function} float{n} {title}(ushort{n} x)\n{{\n  ushort t[{n}];\n  vstore{n}(x, 0, t);\n"
+                f"  return vload_half{n}(0, (const half *)t);\n}}\n")
+    if name == "bits":
+        return (f"{d.function} ushort{n} {title}(float{n} x)\n{{\n  ushort t[{n}];\n  vstore_half{n}_rte(x, 0, (half *)t);\n"
+                f"  return vload{n}(0, t);\n}}\n")
+    head = f"{d.function} float{n} {title}(float{n} x)\n{{\n"
+    if dtype == "f16":
+        return f"{head}  return {need('value', 'f16', str(n))}({need('bits', 'f16', str(n))}(x));\n}}\n"
+    if name == "round_plain":
+        return (f"/* to the nearest value of bf16, ties to even; a NaN whose lower half is empty stays one */\n{head}"
+                f"  const uint{n} u = as_uint{n}(x);\n  return as_float{n}((u + 0x7fffu + (u >> 16 & 1u)) & 0xffff0000u);\n}}\n")
+    return (f"/* to the nearest value of bf16, ties to even; a NaN stays one */\n{head}  const uint{n} u = as_uint{n}(x);\n"
+            f"  const uint{n} r = {d.choose('u32', n, 'x != x', 'u | 0x400000u', 'u + 0x7fffu + (u >> 16 & 1u)')};\n  return as_float{n}(r & 0xffff0000u);\n}}\n")
+
+
+def _narrow(d: Dialect, need: Need, dtype: str, title: str) -> str:
+    """f64 to a small type with one rounding: to f32 rounding to odd first."""
+    u32 = d.types["u32"]
+    return (f"/* through a float that is rounded to odd: so the second rounding alone decides */\n{d.function} float {title}(double x)\n{{\n"
+            f"  float f = (float)x;\n  {u32} u = {d.reinterpret('f', 'f32', 'u32')};\n"
+            f"  if ((double)f != x && x == x && (u & 1u) == 0u) u += ((double)f < x) == (f > 0 || (f == 0 && x > 0)) ? 1u : 0xffffffffu;\n"
+            f"  return {need('round', dtype)}({d.reinterpret('u', 'u32', 'f32')});\n}}\n")
+
+
+def _to_integer(d: Dialect, dtype: str, to: str, title: str) -> str:
+    t, r, width = d.register(dtype), d.register(to), dtypes.TABLE[to].bits
+    suffix = "f" if t == "float" else ""
+    low, high = (-(1 << (width - 1)), 1 << (width - 1)) if to in SIGNED else (0, 1 << width)
+    bottom, top = d.literal(low & ((1 << width) - 1), to), d.literal((high - 1) & ((1 << width) - 1), to)
+    return (f"/* towards zero, saturating; NaN gives 0 */\n{d.function} {r} {title}({t} x)\n{{\n"
+            f"  return x != x ? ({r})0 : x <= {low}.0{suffix} ? {bottom} : x >= {high}.0{suffix} ? {top} : ({r})x;\n}}\n")
+
+
+def _total_order(d: Dialect, need: Need, dtype: str, title: str) -> str:
+    t = d.types["u16"] if dtype == "f16" else d.register(dtype)   # an f16 comes as its bits
+    s = d.types["s64" if dtype == "f64" else "s32"]
+    if dtype in TINY:
+        width = dtypes.TABLE[dtype].bits
+        body, flip = f"({s})({d.types['s8']})({need('bits', dtype)}(x){f' << {8 - width}' if width < 8 else ''})", "0x7f"
+    elif dtype in SMALL:
+        body = f"({s})({d.types['s16']})" + ("x" if dtype == "f16" else f"{need('bits', dtype)}(x)")
+        flip = "0x7fff"
+    else:
+        body = d.reinterpret("x", dtype, "s64" if dtype == "f64" else "s32")
+        flip = "0x7fffffffffffffff" + d.suffix64[0] if dtype == "f64" else "0x7fffffff"
+    return (f"/* an integer that orders as the bits do: -NaN lowest, -0 below 0 */\n{d.function} {s} {title}({t} x)\n{{\n"
+            f"  {s} b = {body};\n  return b < 0 ? b ^ {flip} : b;\n}}\n")
+
+
+def _reduce_precision(d: Dialect, dtype: str, title: str) -> str:
+    t, real = d.register(dtype), "f64" if dtype == "f64" else "f32"
+    u, mantissa, bias = d.types["u64" if real == "f64" else "u32"], 52 if real == "f64" else 23, 1023 if real == "f64" else 127
+    own, own_bias = {"f64": (52, 1023), "f32": (23, 127), "bf16": (7, 127), "f16": (10, 15)}[dtype]
+    one = f"({u})1"
+    near, magnitude = d.reinterpret(f"({u})(136 - m) << 23 | 0x400000u", "u32", "f32"), d.reinterpret("b ^ sign", "u32", "f32")
+    subnormal = "" if dtype != "f16" else (     # a float is normal there: 1.5 * 2^(9 - m), added and taken away, rounds to 2^(-14 - m)
+        f"  if (drop > 0 && (b ^ sign) < 0x38800000u) {{\n    float c = {near}, r = {magnitude} + c - c;\n"
+        f"    b = {d.reinterpret('r', 'f32', 'u32')} | sign;\n    drop = 0;\n  }}\n")
+    return (f"/* nearest even to m bits of mantissa; too large for e bits of exponent: infinity; below the least normal: zero */\n"
+            f"{d.function} {t} {title}({t} x, int e, int m)\n{{\n"
+            f"  {u} b = {d.reinterpret('x', real, 'u64' if real == 'f64' else 'u32')}, sign = b >> {bits(real) - 1} << {bits(real) - 1};\n"
+            f"  int drop = m < {own} ? {mantissa} - m : 0, top = {mantissa};\n"
+            f"  {u} largest = ({u})({bias} + ({one} << (e - 1)) - 1), least = ({u})({bias} - (({one} << (e - 1)) - 1) + 1);\n"
+            f"  if (x != x) return x;\n"
+            f"{subnormal}  if (drop > 0) b = (b + ((({one} << (drop - 1)) - 1) + (b >> drop & 1))) >> drop << drop;\n"
+            f"  b ^= sign;\n"
+            f"  if (({one} << (e - 1)) - 1 < {own_bias} && b >> top > largest) b = ({u}){2 * bias + 1} << top;\n"
+            f"  if (({one} << (e - 1)) - 1 < {own_bias} && b >> top < least) b = 0;\n"
+            f"  return {d.reinterpret('b | sign', 'u64' if real == 'f64' else 'u32', real)};\n}}\n")
+
+
+def _integer_helper(d: Dialect, name: str, dtype: str, title: str) -> str:
+    head, t, width = d.function, d.register(dtype), dtypes.TABLE[dtype].bits
+    u = d.types[f"u{bits(dtype)}"]
+    low = f"({u})a" if width >= 8 else f"({u})(a & {(1 << width) - 1})"     # the bits of a, as a number
+    wide = d.types["u64"] if width == 64 else d.types["u32"]
+    signed = dtype in SIGNED
+    two = f"{head} {t} {title}({t} a, {t} b)\n{{\n"
+    if name == "divide":
+        edge = f"  if (b == -1) return ({t})(0 - ({wide})a);\n" if signed else ""
+        return f"/* x / 0 has all bits set */\n{two}  if (b == 0) return ({t})-1;\n{edge}  return ({t})(a / b);\n}}\n"
+    if name == "remainder":
+        edge = "  if (b == -1) return 0;\n" if signed else ""
+        return f"{two}  if (b == 0) return a;\n{edge}  return ({t})(a % b);\n}}\n"
+    if name == "shift_left":
+        return f"{two}  return ({u})b < {width} ? ({t})(({wide})a << b) : ({t})0;\n}}\n"
+    if name == "shift_right_logical":
+        return f"{two}  return ({u})b < {width} ? ({t})({low} >> b) : ({t})0;\n}}\n"
+    if name == "shift_right_arithmetic":
+        s = d.types[f"s{bits(dtype)}"]
+        of = f"({s})a" if width >= 8 or signed else f"({s})(a << {8 - width}) >> {8 - width}"
+        return f"{two}  return ({t})(({of}) >> (({u})b < {width} ? ({u})b : {width - 1}));\n}}\n"
+    if name == "abs":
+        return f"{head} {t} {title}({t} a)\n{{\n  return a < 0 ? ({t})(0 - ({wide})a) : a;\n}}\n"
+    if name == "power":
+        negative = f"  if (b < 0) return a == 1 ? 1 : a == -1 ? (b & 1 ? ({t})-1 : ({t})1) : 0;\n" if signed else ""
+        return (f"{two}  {wide} r = 1, x = ({wide})a;\n{negative}"
+                f"  for ({u} n = ({u})b; n != 0; n >>= 1) {{\n    if (n & 1) r *= x;\n    x *= x;\n  }}\n  return ({t})r;\n}}\n")
+    if name == "popcnt":
+        return (f"{head} {t} {title}({t} a)\n{{\n  int n = 0;\n  for ({u} x = {low}; x != 0; x &= x - 1) ++n;\n  return ({t})n;\n}}\n")
+    if name == "count_leading_zeros":
+        return (f"{head} {t} {title}({t} a)\n{{\n  int n = 0;\n  for ({u} x = {low}; n < {width} && !(x >> {width - 1}); x <<= 1) ++n;\n"
+                f"  return ({t})n;\n}}\n")
+    raise ValueError(f"'{name}' of {dtype} has no form")

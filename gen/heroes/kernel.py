@@ -1,0 +1,175 @@
+"""A kernel before it is text: what its hero's template prints."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, TypeVar
+
+from gen.algebra import AlgebraError
+from gen.targets import Dialect
+from gen.emit.body import INDEX_TYPES, Body, Helpers, buffers_of
+from gen.hlo import Shape
+from gen.plan.partition import Function, Partition
+from gen.schedule import Schedule
+
+
+T = TypeVar("T")
+
+
+class BuildError(Exception):
+    """What cannot be generated: a message for the user."""
+
+
+@dataclass(eq=False)
+class Nest:
+    """One kernel to be: results of equally many elements, walked together in the memory order of the first."""
+
+    name: str
+    shape: Shape
+    partition: Partition
+    sides = ()
+    further = ()    # partitions of what else it reads (gen/heroes/scatter.py)
+    layout = ""     # the nested layout that distributes it on a GPU (gen/heroes/distribute.py)
+
+
+@dataclass
+class CFunction:
+    name: str
+    type: str
+    arguments: str
+    lines: List[str]
+
+
+@dataclass
+class Kernel:
+    """What the template prints for one kernel."""
+
+    name: str
+    nest: Nest
+    loop: Schedule
+    index: str
+    blocks: int
+    arguments: str
+    functions: List[CFunction]
+    guard: str
+    before: List[str]
+    text: List[str]
+    after: List[str]
+    tail: List[str]
+    tail_guard: str
+    attribute: str
+    thread: str
+    pointers: List[str]                                # of the arguments: p3 parameter, r0 result, q1 scratch
+    accesses: "List[Tuple[str, str]]" = field(default_factory=list)
+    table: "Optional[Dict[str, Any]]" = None
+    ahead: List[List[str]] = field(default_factory=list)
+    hero: str = "loop"
+    template: str = ""                                 # "": its hero's
+    place: List[str] = field(default_factory=list)     # transpose, reduction: where a work-item stands
+    parts: "Dict[str, Any]" = field(default_factory=dict)   # what else the hero's template prints
+    each: "List[Kernel]" = field(default_factory=list)      # whose blocks it has, one after another (gen/heroes/concatenate.py)
+    other: "Optional[Kernel]" = None                         # the walk where SETT_BURSTS is 0, if that is not this one
+
+    @property
+    def threads(self) -> int:
+        return int(self.parts.get("threads", self.loop.threads))
+
+    @property
+    def chunks(self) -> int:
+        return self.loop.chunks
+
+    @property
+    def vec(self) -> int:
+        return self.loop.vec
+
+    @property
+    def step(self) -> int:
+        return self.loop.step
+
+    @property
+    def params(self) -> List[str]:
+        return [p for p in self.pointers if p[0] == "p"]
+
+    def passed(self, scratch: str) -> List[str]:
+        """The arguments in the arrays that the API's functions take; those of scratch buffers are in the array named."""
+        arrays = {"p": "params", "r": "results", "q": scratch}
+        return [f"{arrays[p[0]]}[{p[1:]}]" for p in self.pointers]
+
+    @property
+    def launch_arguments(self) -> str:
+        return ", ".join(f"(void *)&{one}" for one in self.passed("scratch"))
+
+    @property
+    def opencl_arguments(self) -> List[str]:
+        table = [f"&self->table[{self.table['number']}]"] if self.table else []
+        return [f"&{one}" for one in self.passed("self->scratch")] + table
+
+    @property
+    def c_arguments(self) -> str:
+        table = [f"(const uint32_t *)scratch + {65536 * self.table['number']}"] if self.table else []
+        return ", ".join(self.passed("between") + table)
+
+    @property
+    def walks(self) -> "List[Kernel]":
+        """The kernels that it is made of, or itself and what it is elsewhere."""
+        return self.each or [one for one in (self, self.other) if one]
+
+    def uses(self, word: str) -> bool:
+        if self.other and self.other.uses(word):
+            return True
+        lines = [self.guard, self.tail_guard, *(line for lines in self.ahead for line in lines), *self.before, *self.text, *self.after, *self.tail,
+                 *self.place]
+        return any(re.search(rf"\b{word}\b", line) for line in lines)
+
+
+def attribute(d: Dialect, threads: int) -> str:
+    """What a kernel's declaration says of its work-groups."""
+    words = {"opencl": f" __attribute__((reqd_work_group_size({threads}, 1, 1)))", "cuda": f" __launch_bounds__({threads})"}
+    return words.get(d.name, "")
+
+
+def arguments(d: Dialect, reads: "Dict[str, Shape]", writes: "Dict[str, Shape]", shared: "Sequence[str]" = ()) -> "List[str]":
+    """A kernel's pointers: the buffers that it reads, then those that it writes. shared: those that are not alone with their buffers."""
+    found = [f"{d.array(shape.dtype, True, pointer not in shared)}{pointer}" for pointer, shape in reads.items()]
+    return found + [f"{d.array(shape.dtype, False, pointer not in shared)}{pointer}" for pointer, shape in sorted(writes.items())]
+
+
+def narrowest(helpers: Helpers, make: "Callable[[str, Helpers], T]", types: "Sequence[str]" = INDEX_TYPES) -> "Optional[T]":
+    """What is made with the narrowest index type that holds, its helpers kept; None where none holds."""
+    for index_type in types:
+        trial = Helpers(helpers.dialect, dict(helpers.texts), dict(helpers.tables))
+        try:
+            made = make(index_type, trial)
+        except AlgebraError as error:
+            if "wider index type" not in error.message:
+                raise
+            continue
+        helpers.texts, helpers.tables = trial.texts, trial.tables
+        return made
+    return None
+
+
+def function_text(d: Dialect, helpers: Helpers, partition: Partition, function: Function, excess: bool) -> CFunction:
+    """A function of the partition in the narrowest index type that holds."""
+    made = narrowest(helpers, lambda index_type, trial: _function_in(d, trial, partition, function, index_type, excess))
+    if made is None:
+        raise BuildError(f"{function.name}: the index does not fit 64 bits")
+    return made
+
+
+def _function_in(d: Dialect, helpers: Helpers, partition: Partition, function: Function, index_type: str, excess: bool) -> CFunction:
+    body = Body(d, helpers, partition, function, index_type, excess=excess)
+    body.region(function.body)
+    assert function.root is not None
+    values = body._env[function.root, function.body, function.index]
+    leaves = function.root.shape.leaves()
+    pointers = [f"{d.array(shape.dtype, True, True)}{pointer}" for pointer, shape in buffers_of(partition, function).items()]
+    arguments = pointers + [f"{d.index[index_type]} i{k}" for k in range(len(function.dims))]
+    moved = [body.moved(value) for value in values]
+    types = [body.type(value.dtype, 1, value.bits) for value in moved]
+    if len(leaves) == 1:
+        return CFunction(function.name, types[0], ", ".join(arguments) or "void", body.text.lines + [f"return {moved[0].text};"])
+    arguments += [f"{t} *o{k}" for k, t in enumerate(types)]
+    return CFunction(function.name, "void", ", ".join(arguments),
+                     body.text.lines + [f"*o{k} = {value.text};" for k, value in enumerate(moved)])

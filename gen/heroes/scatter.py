@@ -1,0 +1,564 @@
+"""The scatter hero: results begin as copies of the operands, and a second kernel combines the updates into them.
+
+Where an update goes is a map with runtime variables, the index that was read for its row; a row one of whose indices is out of range
+is dropped. CPUs take updates in order, so every run gives the same bits: work-items share the result, by a dimension that no index
+moves (each goes through that part of all windows), else by the places that indices name (each takes what falls into its own).
+GPUs take an update a thread: unique indices combine plainly, others by an atomic operation of the device, or by compare-and-swap
+of the 32-bit word (64-bit in CUDA) that the element is in. What has no such word (8 bytes in OpenCL 1.2; small elements of a result
+that is no whole number of words; results that are combined with each other, or more than one that is overwritten) is done in order there
+too. CUDA's atomicAdd takes subnormals of f32 for zeros: the bound of its results says so.
+
+Where indices are sorted a thread of a GPU takes a run of rows for one element of the window: updates of one place that follow one another
+are combined first, and the atomic operation is one for all. It goes by the places that it reads, so rows that are not sorted, against the
+promise, are right too.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from typing import ContextManager, Dict, Iterator, List, Optional, Sequence, Set, Tuple
+
+from gen import algebra
+from gen.hlo import dtypes
+from gen.targets import NARROW, TINY, Dialect, bits
+from gen.emit.body import INDEX_TYPES, Body, Helpers, Text, Value, buffers_of, conditions, memory_map
+from gen.hlo import Computation, Instruction, apart, array_shape, sorted_indices, unique_indices
+from gen.heroes.kernel import BuildError, CFunction, Kernel, Nest, arguments, attribute, function_text, narrowest
+from gen.plan.partition import EMPTY, Function, Partition, Root, compose
+from gen.schedule import Device, Loop, Schedule
+
+LEAST = 4096     # updates that are worth sharing
+NEAR = 128       # neighbours that an item takes at least, where more items would have fewer
+THREADS = 128
+RUNS = 4         # runs of sorted rows for each unit of a GPU, at least
+FULL = 2048      # threads that fill a unit
+
+
+@dataclass(eq=False)
+class Scatter(Nest):
+    """shape: the updates'; partition: their values; indices: those read for an update, with the last that is in range of each; place: the map
+    from an update's index to the results', whose runtime variables are at0, at1, ..; targets: the results."""
+
+    instruction: Instruction = None  # type: ignore[assignment]
+    indices: Partition = None  # type: ignore[assignment]
+    lasts: "Tuple[int, ...]" = ()
+    place: str = EMPTY
+    targets: "List[Root]" = field(default_factory=list)
+
+    @property
+    def further(self) -> "Tuple[Partition, ...]":  # type: ignore[override]
+        return (self.indices,)
+
+    @property
+    def unique(self) -> bool:
+        return unique_indices(self.instruction)
+
+
+@dataclass(frozen=True)
+class InOrder(Schedule):
+    """items share the result along one of its dimensions, `chunk` of it each."""
+
+    items: int = 1
+    chunk: int = 1
+    dimension: int = -1
+    moved: bool = False
+
+    def text(self) -> str:
+        how = "" if self.items == 1 else f", {self.chunk} of dimension {self.dimension} of the result each"
+        return f"updates in order, {self.items} item{'s' * (self.items > 1)}{how}"
+
+
+@dataclass(frozen=True)
+class Updates(Loop):
+    """A thread an update. plain: no two write one element; run: rows that a thread takes one after another; how: words for people."""
+
+    how: str = ""
+    plain: bool = False
+    run: int = 1
+
+    def text(self) -> str:
+        return f"{super().text()}, {self.how}"
+
+
+def nests(computation: Computation, instruction: Instruction, targets: "List[Root]", cuts: "Dict[Instruction, int]", names: "Sequence[str]") -> "List[Nest]":
+    """The copies of the operands, and the updates. targets: the buffers that the op's leaves are left in."""
+    count, made = len(targets), []
+    for target, operand, name in zip(targets, instruction.operands, names):
+        root = Root(target.result, target.shape, operand, 0, Function("", target.shape.dims).index, target.scratch)
+        made.append(Nest(name, target.shape, Partition(computation, [root], name, target.shape.dims, cuts=cuts)))
+    updates = instruction.operands[count + 1:]
+    shape = updates[0].shape
+    place, indices = _place(instruction)
+    combiner = instruction.attributes["to_apply"]
+    used, changed = _used(combiner), [k for k in range(count) if _component(combiner, k).parameter_number != k]
+    if not shape.elements or place == EMPTY or not changed:
+        return made
+    name, index = names[count], Function("", shape.dims).index
+    values = Partition(computation, [Root(k, o.shape, o, 0, index) for k, o in enumerate(updates) if count + k in used], name, shape.dims, cuts=cuts)
+    of = instruction.operands[count]
+    read = Partition(computation, [Root(k, of.shape, of, 0, at) for k, (_, at) in enumerate(indices)], name + "_at", shape.dims, cuts=cuts)
+    return [*made, Scatter(name, shape, values, instruction, read, tuple(last for last, _ in indices), place, targets)]
+
+
+def _place(instruction: Instruction) -> "Tuple[str, List[Tuple[int, str]]]":
+    """From an update's index to the result's; for each runtime variable the last value in range, and the map to where it is read."""
+    a, count = instruction.attributes, len(instruction.operands) // 2
+    words = [f"out={algebra.numbers(instruction.operands[0].shape.dims)}", *(f"in{k}={algebra.numbers(o.shape.dims)}" for k, o in enumerate(instruction.operands))]
+    words += [f"{key}={algebra.numbers(a.get(name, ()))}" for key, name in (
+        ("offset_dims", "update_window_dims"), ("collapsed", "inserted_window_dims"), ("start_index_map", "scatter_dims_to_operand_dims"),
+        ("operand_batching", "input_batching_dims"), ("indices_batching", "scatter_indices_batching_dims"))]
+    found, _, *lines = algebra.call("op", "scatter", str(count + 1), *words, f"index_vector_dim={a['index_vector_dim']}", "from=operand",
+                                    "all=1").splitlines()
+    if found == EMPTY:
+        return EMPTY, []
+    variables, dims = algebra.info(found).of("rt"), [f"i{k}" for k in range(instruction.operands[count + 1].shape.rank)]
+    indices = []
+    for v, line in zip(variables, lines):
+        at = algebra.substitute(line.split(" ", 2)[2], **{r.name: r.lo for r in variables})
+        indices.append((v.hi, algebra.rename(at, *dims, *(r.name for r in algebra.info(at).of("rt"))) if dims else at))
+    assert len(variables) == len(a["scatter_dims_to_operand_dims"])
+    names = [*dims, *(f"at{k}" for k in range(len(variables)))]
+    return algebra.rename(found, *names) if names else found, indices
+
+
+# ---- which kernel ----
+
+def kernel(d: Dialect, device: Device, helpers: Helpers, nest: Scatter, excess: bool) -> Kernel:
+    atomic = [_atomic(d, nest, k) for k in range(len(nest.targets))]
+    plain = nest.unique and not any(target.shape.dtype in dtypes.PACKED for target in nest.targets)
+    if device.cpu or (not plain and None in atomic):
+        form: Schedule = _shared(device, nest)
+        make = _in_order
+    else:
+        differs = nest.instruction in varying(nest.partition.computation)
+        how = "unique indices" if plain else ", ".join(dict.fromkeys(str(word) for word in atomic)) + \
+            (": may differ between runs in the order that updates of one element are taken" if differs else "") + \
+            (", subnormals of f32 are zero" if any(word == "atomicAdd" and of.shape.dtype == "f32" for word, of in zip(atomic, nest.targets)) else "")
+        run, why = (1, "") if plain else _run(device, nest)
+        form, make = Updates(THREADS, how=how + why, plain=plain, run=run), _by_thread if run == 1 else _by_run
+    types = INDEX_TYPES[1:] if make is _in_order else INDEX_TYPES     # signed: neighbours in a loop are neighbours in memory, for no sum wraps
+    made = narrowest(helpers, lambda index_type, trial: make(d, trial, nest, form, index_type, excess), types)
+    if made is None:
+        raise BuildError(f"{nest.name}: the index does not fit 64 bits")
+    return made
+
+
+def _run(device: Device, nest: Scatter) -> "Tuple[int, str]":
+    """Rows of sorted indices that a thread takes, and words that say so, or why it takes one ("": nothing is promised). As many runs
+    as places, and a few for each unit; but no longer ones than leave threads to fill the device."""
+    if not sorted_indices(nest.instruction):
+        return 1, ""
+    count, combiner = len(nest.targets), nest.instruction.attributes["to_apply"]
+    for k, target in enumerate(nest.targets):
+        if _part(combiner, k, count) in (None, "overwrite"):
+            return 1, f"; sorted, but result {k} is not combined by one op that goes in any order"
+        if target.shape.dtype in (*dtypes.PACKED, *TINY):
+            return 1, f"; sorted, but sums of {target.shape.dtype} are not kept"
+    rows, places = _rows(nest), math.prod(last + 1 for last in nest.lasts)
+    if rows <= RUNS * device.units:
+        return 1, f"; sorted, but {rows} rows are too few for runs"
+    run = -(-rows // max(RUNS * device.units, places))
+    if run == 1:
+        return 1, f"; sorted, but {rows} rows for {places} places are no runs"
+    run = min(run, max(2, nest.shape.elements // (FULL * device.units)))
+    return run, f"; sorted: {run} rows a thread, one operation for those of one place"
+
+
+def _rows(nest: Scatter) -> int:
+    return math.prod(size for k, size in enumerate(nest.shape.dims) if k not in nest.instruction.attributes["update_window_dims"])
+
+
+def _through(one: Instruction) -> Instruction:
+    """The value itself, behind copies."""
+    while one.opcode == "copy":
+        one = one.operands[0]
+    return one
+
+
+def _component(combiner: Computation, k: int) -> Instruction:
+    assert combiner.root is not None
+    return _through(combiner.root.operands[k] if combiner.root.opcode == "tuple" else combiner.root)
+
+
+def _part(combiner: Computation, k: int, count: int) -> "Optional[str]":
+    """The one op of result k and update k that a result's combiner is, whichever way round; "overwrite"; None for any other."""
+    one = _component(combiner, k)
+    if one.opcode == "parameter":
+        return "overwrite" if one.parameter_number == count + k else None
+    numbers = sorted(-1 if o.parameter_number is None else o.parameter_number for o in map(_through, one.operands))
+    known = one.opcode in ("add", "multiply", "maximum", "minimum", "and", "or", "xor") and numbers == [k, count + k]
+    return one.opcode if known else None
+
+
+def _any_order(combiner: Computation, k: int, count: int, dtype: str) -> bool:
+    """Whether a result has the same bits in whatever order updates are taken. (The largest float may be either zero, or any of several NaNs.)"""
+    return _part(combiner, k, count) not in (None, "overwrite") and dtypes.TABLE[dtype].kind != "float"
+
+
+def varying(computation: Computation, drawn: bool = False) -> "Set[Instruction]":
+    """What may differ between runs where updates of one element are taken in any order. drawn: with a check's indices, which may meet where
+    it cannot draw them apart, whatever the text promises."""
+    found: "Set[Instruction]" = set()
+    for one in computation.instructions:
+        count = len(one.operands) // 2
+        if one.opcode == "scatter" and (apart(one) is None if drawn else not unique_indices(one)):
+            combiner, shapes = one.attributes["to_apply"], one.shape.leaves()
+            if not all(_any_order(combiner, k, count, shape.dtype) for k, shape in enumerate(shapes)):
+                found.add(one)
+        if any(o in found for o in one.operands):
+            found.add(one)
+    return found
+
+
+def _atomic(d: Dialect, nest: Scatter, k: int) -> "Optional[str]":
+    """How a GPU combines an update of a result: a function of the language, "compare and swap"; None where it cannot."""
+    shape, count = nest.targets[k].shape, len(nest.targets)
+    dtype, part = shape.dtype, _part(nest.instruction.attributes["to_apply"], k, count)
+    width = dtypes.TABLE[dtype].bits if dtype in dtypes.PACKED else bits(dtype)
+    parts = [_part(nest.instruction.attributes["to_apply"], j, count) for j in range(count)]
+    if count > 1 and (part is None or (part == "overwrite" and parts.count("overwrite") > 1 and not nest.unique)):     # all are one update's
+        return None
+    if part == "overwrite" and width >= 8:
+        return "plain store"
+    if width > (64 if d.name == "cuda" else 32) or (width < 32 and shape.bytes % 4):
+        return None
+    words = {"add": "add", "maximum": "max", "minimum": "min", "and": "and", "or": "or", "xor": "xor"}
+    if width >= 32 and part in words and dtypes.TABLE[dtype].kind in ("sint", "uint"):
+        return f"atomic_{words[part]}" if d.name == "opencl" else f"atomic{words[part].capitalize()}"
+    if d.name == "cuda" and part == "add" and (dtype == "f64" or (dtype == "f32" and not {None, "overwrite"} & set(parts))):
+        return "atomicAdd"      # of f32: where the bound is that of a sum, which knows that subnormals are lost
+    return "compare and swap"
+
+
+# ---- bodies ----
+
+class _Writer:
+    """The parts of a kernel in one form: reads of the indices, the value of an update, the combination."""
+
+    def __init__(self, d: Dialect, helpers: Helpers, nest: Scatter, index_type: str, excess: bool, thread: Optional[str] = None,
+                 box: "Optional[Dict[str, Tuple[int, int]]]" = None) -> None:
+        self.d, self.helpers, self.nest, self.index_type, self.t = d, helpers, nest, index_type, d.index[index_type]
+        self.at, self.of = (Body(d, helpers, p, p.entry, index_type, thread, None, excess, dict(box) if box else None)
+                            for p in (nest.indices, nest.partition))
+        self.excess = excess
+        self.named: "List[Tuple[str, str]]" = []         # the indices in range: the place's runtime variables, and their definitions
+        self.functions: Dict[str, CFunction] = {}        # by their names: what combines by compare-and-swap
+
+    def rows(self) -> "Tuple[List[str], str]":
+        """Statements that read the indices of an update, and C text: whether all are in range."""
+        body, checks = self.at, []
+        body.region(self.nest.indices.entry.body)
+        for k, (root, last) in enumerate(zip(self.nest.indices.roots, self.nest.lasts)):
+            value = body.read(self.nest.indices.root_read(root), self.nest.indices.entry.body)
+            kind = dtypes.TABLE[value.dtype]
+            checks += [f"{value.text} >= 0"] * (kind.kind == "sint")
+            if last < (1 << (kind.bits - (kind.kind == "sint"))) - 1:
+                checks.append(f"{value.text} <= {last if last < 1 << 31 else self.d.literal(last, value.dtype)}")
+            self.named.append((f"at{k}", f"const {self.t} at{k} = ({self.t}){value.text};"))
+        return body.text.lines, " && ".join(checks)
+
+    def names(self, *text: str) -> List[str]:
+        """The definitions of the runtime variables that a text has."""
+        return [line for name, line in self.named if re.search(rf"\b{name}\b", " ".join(text))]
+
+    def combined(self, how: "Sequence[Optional[str]]") -> List[str]:
+        """Statements that combine an update. how: the atomic operations; None: plainly."""
+        nest, body = self.nest, self.of
+        combiner = nest.instruction.attributes["to_apply"]
+        new, at_of = self.update()
+        if how[0] is not None:
+            for k, (target, at) in enumerate(zip(nest.targets, at_of)):
+                body.text.add(self.atomic(k, str(how[k]), target, at, new[k]))
+            return body.text.lines
+        used = _used(combiner)
+        old = [self.load(x, at) if k in used else Value("0", x.shape.dtype) for k, (x, at) in enumerate(zip(nest.targets, at_of))]
+        made = [body.settled(v, "next") for v in body.scalar(combiner, [*old, *new])]
+        for target, at, value in zip(nest.targets, at_of, made):
+            self.store(target, at, value)
+        return body.text.lines
+
+    def update(self) -> "Tuple[List[Value], List[str]]":
+        """An update's value for each result, and where in it it goes, as names."""
+        nest, body = self.nest, self.of
+        body.region(nest.partition.entry.body)
+        new = [Value("0", target.shape.dtype) for target in nest.targets]
+        for root in nest.partition.roots:
+            new[root.result] = body.settled(body.read(nest.partition.root_read(root), nest.partition.entry.body), "update")
+        places: Dict[str, str] = {}
+        at_of = []
+        for target in nest.targets:
+            flat = body.mapped(compose(nest.place, memory_map(target.shape)))
+            body.flat.append((f"combine {target.pointer}", flat))
+            text = body.c(flat)[0]
+            if text not in places:
+                places[text] = body.name("at", "")
+                body.text.add(f"const {self.t} {places[text]} = {text};")
+            at_of.append(places[text])
+        return new, at_of
+
+    def held(self, how: "Sequence[str]") -> "Tuple[List[str], List[str], List[str]]":
+        """Statements before a run of updates, for one of them, and after the run: updates of one place are held and combined, and go to the results
+        by an atomic operation when another place comes."""
+        nest, body, count = self.nest, self.of, len(self.nest.targets)
+        new, at_of = self.update()
+        new = [body.real(value) for value in new]
+        some, lasts = body.name("some", ""), {at: body.name("last", "") for at in dict.fromkeys(at_of)}
+        sums = [Value(body.name("sum", ""), value.dtype) for value in new]
+        first = [f"int {some} = 0;", *(f"{self.t} {last} = 0;" for last in lasts.values()),
+                 *(f"{body.type(one.dtype)} {one.text} = {self.d.literal(0, one.dtype)};" for one in sums)]
+        flush = [self.atomic(k, how[k], target, lasts[at], one) for k, (target, at, one) in enumerate(zip(nest.targets, at_of, sums))]
+        flush = [f"if ({some}) {flush[0]}"] if count == 1 else [f"if ({some}) {{", *("  " + line for line in flush), "}"]
+        with body.text.block(f"if ({some} && {at_of[0]} == {lasts[at_of[0]]})"):
+            for k, one in enumerate(sums):
+                body.text.add(f"{one.text} = {body.settled(self.component(body, [*sums, *new], k), 'next').text};")
+        with body.text.block("else"):
+            body.text.add(*flush, *(f"{last} = {at};" for at, last in lasts.items()), *(f"{one.text} = {value.text};" for one, value in zip(sums, new)),
+                          f"{some} = 1;")
+        return first, body.text.lines, flush
+
+    def load(self, target: Root, at: str) -> Value:
+        dtype, body = target.shape.dtype, self.of
+        text = f"{target.pointer}[{at}]" if dtype not in dtypes.PACKED else \
+            f"{self.helpers.need('packed_load', dtype, self.index_type)}({target.pointer}, {at})"
+        return body.declare("old", dtype, 1, text if dtype in dtypes.PACKED else body._from_memory(dtype, text), dtype == "f16")
+
+    def store(self, target: Root, at: str, value: Value) -> None:
+        dtype, body, text = target.shape.dtype, self.of, self.of._to_memory(value)
+        if dtype in dtypes.PACKED:
+            u8, per, width = self.d.types["u8"], dtypes.per_byte(dtype), dtypes.TABLE[dtype].bits
+            byte, shift, mask = f"{target.pointer}[{at} / {per}]", f"{at} % {per} * {width}", (1 << width) - 1
+            body.text.add(f"{byte} = ({u8})(({byte} & ~({mask} << {shift})) | (({u8}){text} & {mask}) << {shift});")
+        else:
+            body.text.add(f"{target.pointer}[{at}] = {text};")
+
+    def atomic(self, k: int, how: str, target: Root, at: str, new: Value) -> str:
+        """A statement that combines without tearing another's update apart."""
+        d, dtype, body = self.d, target.shape.dtype, self.of
+        if how == "plain store":
+            return f"{target.pointer}[{at}] = {body._to_memory(new)};"
+        if how != "compare and swap":
+            kind = d.types["u64"] if dtype == "s64" and how in ("atomicAdd", "atomicAnd", "atomicOr", "atomicXor") else d.types[dtype]
+            pointer = f"(volatile {d.pointer}{kind} *)({target.pointer} + {at})" if d.name == "opencl" else f"({kind} *)({target.pointer} + {at})"
+            return f"{how}({pointer}, ({kind}){new.text});"
+        return f"{self.swap(k)}({target.pointer}, {at}, {(body.moved(new) if dtype == 'f16' else new).text});"
+
+    def swap(self, k: int) -> str:
+        """The name of a function that combines by compare-and-swap, among the helpers."""
+        d, nest, name = self.d, self.nest, f"{self.nest.name}_combine{k}"
+        dtype, count = nest.targets[k].shape.dtype, len(nest.targets)
+        width = dtypes.TABLE[dtype].bits if dtype in dtypes.PACKED else bits(dtype)
+        word, per = d.types["u64" if width == 64 else "u32"], max(1, 32 // width)
+        half = dtype == "f16"
+        body = Body(d, self.helpers, nest.partition, Function(name, ()), self.index_type, excess=self.excess)
+        mask = f"0x{(1 << width) - 1:x}u"
+        held = "was" if per == 1 else f"(was >> shift & {mask})"
+        old = body.declare("old", dtype, 1, self.from_word(held, dtype), half)
+        new = Value("update", dtype, 1, half)
+        unused = Value("0", dtype)
+        values = [old if j == k else unused for j in range(count)] + [new if j == k else unused for j in range(count)]
+        made = body.settled(self.component(body, values, k), "next")
+        text = body._to_memory(made)
+        if dtype in ("f32", "f64"):
+            text = d.reinterpret(text, dtype, f"u{width}")
+        elif width == 64:
+            text = f"({word}){text}"
+        elif per > 1:
+            text = f"(was & ~({mask} << shift)) | ((({word}){text} & {mask}) << shift)"
+        else:
+            text = f"({word}){text}"
+        swap = f"{'atomic_cmpxchg' if d.name == 'opencl' else 'atomicCAS'}(word, was, {text})"
+        space = f"volatile {d.pointer}" if d.name == "opencl" else ""
+        lines = [f"{space}{word} *const word = ({space}{word} *)pointer + at{f' / {per}' if per > 1 else ''};"]
+        lines += [f"const {word} shift = ({word})(at % {per} * {width});"] * (per > 1)
+        first = "atomic_cmpxchg(word, 0, 0)" if d.name == "opencl" else "*word"     # OpenCL has no other read that is no race
+        lines += [f"{word} seen = {first}, was;", "do {", "  was = seen;", *("  " + line for line in body.text.lines), f"  seen = {swap};",
+                  "} while (seen != was);"]
+        self.functions[name] = CFunction(name, "void", f"{d.array(dtype, False, False)}pointer, {self.t} at, {body.type(dtype, 1, half)} update", lines)
+        return name
+
+    def component(self, body: Body, values: "List[Value]", k: int) -> Value:
+        """Component k of the combiner, which has nothing to do with the others."""
+        combiner = self.nest.instruction.attributes["to_apply"]
+        one = _component(combiner, k)
+        if len(values) == 2:
+            return body.scalar(combiner, values)[0]
+        if one.opcode == "parameter":
+            return values[one.parameter_number or 0]
+        x = [values[_through(o).parameter_number or 0] for o in one.operands]
+        return body.apply(one.opcode, one.attributes, one.shape.dtype, [v.dtype for v in x], x, "next")
+
+    def from_word(self, text: str, dtype: str) -> str:
+        """A register's value of the bits in a word."""
+        d = self.d
+        if dtype in ("f32", "f64"):
+            return d.reinterpret(text, f"u{bits(dtype)}", dtype)
+        if dtype == "bf16" or dtype in TINY:
+            return f"{self.helpers.need('value', dtype)}(({d.types['u16' if dtype == 'bf16' else 'u8']}){text})"
+        if dtype in NARROW and dtype[0] == "s":
+            half = 1 << (dtypes.TABLE[dtype].bits - 1)
+            return f"({d.register(dtype)})((int)({text} ^ {half}u) - {half})"
+        return f"({d.types['u16'] if dtype == 'f16' else d.register(dtype)}){text}"
+
+
+def _used(combiner: Computation) -> "Set[int]":
+    """The parameters that a combiner's result needs."""
+    seen, waiting = set(), [combiner.root]
+    while waiting:
+        one = waiting.pop()
+        if one is not None and one not in seen:
+            seen.add(one)
+            waiting += one.operands
+    return {one.parameter_number for one in seen if one is not None and one.opcode == "parameter" and one.parameter_number is not None}
+
+
+def _finished(d: Dialect, writer: _Writer, form: Schedule, blocks: int, threads: int, lines: List[str], thread: str) -> Kernel:
+    nest = writer.nest
+    reads = {**buffers_of(nest.indices, nest.indices.entry), **buffers_of(nest.partition, nest.partition.entry)}
+    reads = dict(sorted(reads.items(), key=lambda item: (item[0][0], int(item[0][1:]))))
+    writes = {target.pointer: target.shape for target in nest.targets}
+    functions = [function_text(d, writer.helpers, p, f, writer.excess) for p in (nest.indices, nest.partition) for f in reversed(p.functions[1:])]
+    return Kernel(nest.name, nest, form, writer.index_type, blocks, ", ".join(arguments(d, reads, writes)), functions + list(writer.functions.values()), "", [], lines,
+                  [], [], "", attribute(d, threads), thread, [*reads, *sorted(writes)], writer.at.flat + writer.of.flat, hero="scatter")
+
+
+@contextmanager
+def _checked(out: Text, head: List[str], check: str) -> "Iterator[None]":
+    """Where an update's indices have been read and are in range. Its value has names of its own: a scope where there is nothing to check."""
+    out.add(*head)
+    with out.block(f"if ({check})") if check else out.block("") if head else nullcontext():
+        yield
+
+
+def _by_thread(d: Dialect, helpers: Helpers, nest: Scatter, form: Schedule, index_type: str, excess: bool) -> Kernel:
+    assert isinstance(form, Updates)
+    elements = nest.shape.elements
+    thread, box = compose(form.thread_map(elements), algebra.call("shape", "unmap", nest.shape.text)), form.box(elements)
+    writer = _Writer(d, helpers, nest, index_type, excess, thread, box)
+    head, check = writer.rows()
+    text = writer.combined([None] * len(nest.targets) if form.plain else [_atomic(d, nest, k) for k in range(len(nest.targets))])
+    out, inside = Text(), " && ".join(conditions(thread, box, index_type))
+    with ExitStack() as scopes:
+        if inside:
+            scopes.enter_context(out.block(f"if ({inside})"))
+        scopes.enter_context(_checked(out, head, check))
+        out.add(*writer.names(*text), *text)
+    return _finished(d, writer, form, form.blocks(elements), THREADS, out.lines, thread)
+
+
+def _by_run(d: Dialect, helpers: Helpers, nest: Scatter, form: Schedule, index_type: str, excess: bool) -> Kernel:
+    """A thread goes through a run of rows with one element of the window; what comes to one place is combined before it is written."""
+    assert isinstance(form, Updates)
+    a, rows = nest.instruction.attributes, _rows(nest)
+    window = nest.shape.elements // rows
+    runs = -(-rows // form.run)
+    # updates in the order of rows, then of the window as it lies in memory; neighbouring threads have neighbours of the window
+    order = [k for k in nest.shape.minor_to_major if k in a["update_window_dims"]]
+    order += [k for k in reversed(range(nest.shape.rank)) if k not in a["update_window_dims"]]
+    ordered = algebra.call("shape", "unmap", array_shape(nest.shape.dtype, nest.shape.dims, tuple(order)).text)
+    place = f"(p floordiv {window} * {form.run} + step) * {window} + p mod {window}"
+    walk = algebra.simplify(f"(p)[step] -> ({place}), domain: p in [0, {runs * window - 1}], step in [0, {form.run - 1}], "
+                            f"{place} in [0, {nest.shape.elements - 1}]")
+    thread = compose(form.thread_map(runs * window), compose(walk, ordered))
+    box = {**form.box(runs * window), "step": (0, form.run - 1)}
+    writer = _Writer(d, helpers, nest, index_type, excess, thread, box)
+    head, check = writer.rows()
+    first, text, flush = writer.held([str(_atomic(d, nest, k)) for k in range(len(nest.targets))])
+    out, inside = Text(), " && ".join(conditions(thread, box, index_type))
+    out.add(*first)
+    with ExitStack() as scopes:
+        scopes.enter_context(out.block(f"for ({writer.t} step = 0; step < {form.run}; ++step)"))
+        if inside:
+            scopes.enter_context(out.block(f"if ({inside})"))
+        scopes.enter_context(_checked(out, head, check))
+        out.add(*writer.names(*text), *text)
+    out.add(*flush)
+    return _finished(d, writer, form, form.blocks(runs * window), THREADS, out.lines, thread)
+
+
+def _shared(device: Device, nest: Scatter) -> InOrder:
+    """How work-items share a result, so that no two write one element."""
+    dims, a = nest.targets[0].shape.dims, nest.instruction.attributes
+    if nest.shape.elements < LEAST or any(target.shape.dtype in dtypes.PACKED for target in nest.targets):
+        return InOrder()
+    still = [d for d in range(len(dims)) if d not in a["scatter_dims_to_operand_dims"] and d not in a["inserted_window_dims"]]
+    for among, items, moved in ((still, 8 * device.units, False), (a["scatter_dims_to_operand_dims"], 2 * device.units, True)):
+        found = max(among, key=lambda d: _extent(nest, d) if not moved else dims[d], default=None)
+        size = 0 if found is None else dims[found] if moved else _extent(nest, found)
+        if size > 1 and found is not None:
+            chunk = -(-size // min(max(1, int(items)), size))
+            chunk = max(chunk, min(NEAR, -(-size // 2)))
+            chunk = -(-chunk // 16) * 16 if chunk > 16 else chunk
+            return InOrder(items=-(-size // chunk), chunk=chunk, dimension=found, moved=moved)
+    return InOrder()
+
+
+def _update_dim(nest: Scatter, d: int) -> "Optional[int]":
+    """The dimension of the updates that goes along one of the result; None where it is an index alone."""
+    a = nest.instruction.attributes
+    if d in a["inserted_window_dims"]:
+        return None
+    batching = list(a.get("input_batching_dims", ()))
+    if d in batching:
+        row = a["scatter_indices_batching_dims"][batching.index(d)]
+        row -= row > a["index_vector_dim"]
+        return [k for k in range(nest.shape.rank) if k not in a["update_window_dims"]][row]
+    return int(a["update_window_dims"][[k for k in range(len(nest.targets[0].shape.dims)) if k not in batching and k not in a["inserted_window_dims"]].index(d)])
+
+
+def _extent(nest: Scatter, d: int) -> int:
+    k = _update_dim(nest, d)
+    return 1 if k is None else nest.shape.dims[k]
+
+
+def _in_order(d: Dialect, helpers: Helpers, nest: Scatter, form: Schedule, index_type: str, excess: bool) -> Kernel:
+    assert isinstance(form, InOrder)
+    writer = _Writer(d, helpers, nest, index_type, excess)
+    head, check = writer.rows()
+    text = writer.combined([None] * len(nest.targets))
+    a, t, dims = nest.instruction.attributes, writer.t, nest.shape.dims
+    rows, windows = [k for k in range(len(dims)) if k not in a["update_window_dims"]], list(a["update_window_dims"])
+    across = _update_dim(nest, form.dimension) if form.items > 1 else None
+    across = None if across is not None and dims[across] == 1 else across
+    owned = ""
+    if form.items > 1 and form.moved:
+        k = list(a["scatter_dims_to_operand_dims"]).index(form.dimension)
+        coordinate = f"at{k}" + (f" + i{across}" if across is not None else "")
+        owned = f"{coordinate} >= first && {coordinate} < first + {form.chunk}"
+    out = Text()
+    if form.items > 1:
+        out.add(f"const {t} first = bl_x * {form.chunk};")
+    order = sorted(windows, key=lambda k: -_stride(nest, k))
+
+    def loop(k: int) -> "ContextManager[None]":
+        low, end = "0", str(dims[k])
+        if k == across and form.items > 1 and not form.moved:
+            low, size = "first", dims[k]
+            end = f"first + {form.chunk}" if size % form.chunk == 0 else f"(first + {form.chunk} < {size} ? first + {form.chunk} : {size})"
+        return out.block(f"for ({t} i{k} = {low}; i{k} < {end}; ++i{k})")
+    with ExitStack() as scopes:
+        for k in (k for k in rows if dims[k] != 1):
+            scopes.enter_context(loop(k))
+        scopes.enter_context(_checked(out, head, check))
+        out.add(*writer.names(owned, *text))
+        if owned and across is None:
+            scopes.enter_context(out.block(f"if ({owned})"))
+        for k in (k for k in order if dims[k] != 1):
+            scopes.enter_context(loop(k))
+            if owned and k == across:
+                out.add(f"if (!({owned})) continue;")
+        out.add(*text)
+    return _finished(d, writer, form, form.items, 1, out.lines, Function("", dims).index)
+
+
+def _stride(nest: Scatter, k: int) -> int:
+    """How far apart in the result's memory neighbours along a window's dimension are."""
+    shape = nest.targets[0].shape
+    below = 1
+    for d in shape.minor_to_major:
+        if _update_dim(nest, d) == k:
+            return below
+        below *= max(1, shape.dims[d])
+    return math.prod(shape.dims)

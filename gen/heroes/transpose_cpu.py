@@ -1,0 +1,250 @@
+"""The transpose hero: accesses that go on evenly along another digit than the output's minor one are exchanged tile by tile.
+
+A tile is a box of `rows` positions along that digit times `lanes` along the minor one. On a CPU a source's part of the tile is
+loaded along its own contiguous direction and turned in registers (gen/emit/register_tiles.py), a result in the other order is turned back; digits that
+are too short (those of tiled layouts) go on with the next ones, and neighbours that stay together are moved as one;
+on a GPU the tile goes through local memory. Everything between is computed once, in the output's order.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Dict, Iterator, List, Optional, Sequence, Tuple
+
+from gen import algebra
+from gen.heroes import transpose_gpu, transpose_lines
+from gen.targets import Dialect
+from gen.emit.body import Body, Helpers, NotWide, buffer_of, buffers_of
+from gen.heroes.kernel import Kernel, Nest, arguments, attribute, function_text, narrowest
+from gen.plan.partition import Partition, compose
+from gen.schedule import PAGE, SOON, Device, Schedule
+from gen.plan.digits import Walk, place, walk
+
+INLINE = 256          # entries up to which a value wanted at several indices is computed at each of them
+ALONG = 1024          # elements that a CPU's work-item goes along the source's contiguous digit, or a page where that is more
+LONG = 64             # digits shorter than that are taken together with others
+
+
+@dataclass(frozen=True)
+class Tile(Schedule):
+    """A CPU's tile: `vec` rows (along the source's contiguous digit) of `down` registers of `lanes` elements (along the output's):
+    where down is 2, both lines of a row are stored one after another, so that a pair of lines goes to memory together."""
+
+    tile: bool = True
+
+    def text(self) -> str:
+        words = [super().text(), f"tiles {self.chunks}", f"tile {self.vec} x {self.lanes * self.down} in registers"]
+        words += [f"units of {self.unit}"] * (self.unit > 1)
+        words += [f"prefetch {self.soon} in each row without bursts"] * (self.soon > 0)
+        return ", ".join(words + ["streamed"] * self.stream + ["moved as bits"] * self.moves)
+
+
+def transposed(found: Walk) -> Optional[int]:
+    """The digit, other than the minor one, along which most bytes are contiguous."""
+    bytes_along: Dict[int, int] = {}
+    for access in found.accesses:
+        for k, stride in enumerate((access.strides or ())[:-1]):
+            if stride == 1 and access.strides and access.strides[-1] > 1:
+                bytes_along[k] = bytes_along.get(k, 0) + access.bytes
+    return max(bytes_along, key=lambda k: bytes_along[k], default=None)
+
+
+def kernel(d: Dialect, device: Device, helpers: Helpers, nest: Nest, excess: bool) -> Optional[Kernel]:
+    """The nest as tiles; None where nothing is transposed, or no tile fits."""
+    partition = Partition(nest.partition.computation, nest.partition.roots, nest.name, nest.partition.entry.dims, INLINE, nest.partition.cuts)
+    nest, found = Nest(nest.name, nest.shape, partition), walk(partition, nest.shape)
+    if found and not device.cpu:
+        return transpose_gpu.kernel(d, device, helpers, nest, found, excess)
+    if found is None or not d.wide:
+        return None
+    moved = moves(partition, found)
+    for unit, one in dict([_united(found), (1, found)] if moved else [(1, found)]).items():
+        digit = transposed(one)
+        if digit is None:
+            continue
+        carried = transpose_lines.kernel(d, device, helpers, nest, one, digit) if unit == 1 and sum(a.bytes for a in one.accesses) > device.cache else None
+        if carried:
+            return carried
+        frame = _frame(one, digit, unit)
+        for tile in _tiles(device, d, frame, moved):
+            try:
+                made = narrowest(helpers, lambda index_type, trial: _on_cpu(d, trial, nest, frame, tile, index_type, excess))
+            except NotWide:
+                break
+            if made:
+                return made
+    return None
+
+
+def moves(partition: Partition, found: Walk) -> bool:
+    """Whether elements are only moved."""
+    return len({a.width for a in found.accesses}) == 1 and all(a.strides for a in found.accesses) and not partition.entry.body.entries \
+        and all(buffer_of(partition, partition.root_read(root)) is not None for root in partition.roots)
+
+
+def _united(found: Walk) -> "Tuple[int, Walk]":
+    """Neighbours that stay neighbours in all accesses as one element of all their bits (at most 64): how many, and the walk of these."""
+    size, unit = found.sizes[-1], 1
+    while all(a.strides and a.strides[-1] == 1 and a.width * unit < 8 and not any(s % (2 * unit) for s in a.strides[:-1]) for a in found.accesses) \
+            and size % (2 * unit) == 0:
+        unit *= 2
+    if unit == 1 or len(found.sizes) == 1 or size * found.accesses[0].width >= 64:   # whole lines: the loop hero's
+        return 1, found
+    rest = (size // unit,) if size > unit else ()
+
+    def strides(of: "Tuple[int, ...]") -> "Tuple[int, ...]":
+        return tuple(s // unit for s in of[:-1]) + (1,) * len(rest)
+    accesses = tuple(replace(a, width=a.width * unit, strides=strides(a.strides or ())) for a in found.accesses)
+    return unit, Walk(found.sizes[:-1] + rest, accesses)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Where tiles lie: the walk (of units), and the digits that make up rows and lanes, fastest first."""
+
+    walk: Walk
+    rows: Tuple[int, ...]
+    lanes: Tuple[int, ...]
+    unit: int
+
+    @property
+    def high(self) -> int:
+        return math.prod(self.walk.sizes[k] for k in self.rows)
+
+    @property
+    def wide(self) -> int:
+        return math.prod(self.walk.sizes[k] for k in self.lanes)
+
+    def fits(self, rows: int, lanes: int) -> bool:
+        """Whether there is such a tile: one that leaves something over is moved back, by whole first digits where there are several."""
+        return all(step <= size and (len(run) == 1 or math.gcd(size, step) % self.walk.sizes[run[0]] == 0 or self.walk.sizes[run[0]] % step == 0)
+                   for step, size, run in ((rows, self.high, self.rows), (lanes, self.wide, self.lanes)))
+
+    def outer(self) -> "List[Tuple[str, int]]":
+        return [(f"g{k}", size) for k, size in enumerate(self.walk.sizes) if k not in (*self.rows, *self.lanes)]
+
+    def position(self, of: "Dict[int, str]") -> str:
+        """The text of the walk's position, from those of the digits and of where rows and lanes are (under their first digits)."""
+        terms, weights = [], self.walk.weights()
+        for run in (*((k,) for k in range(len(weights)) if k not in (*self.rows, *self.lanes)), self.rows, self.lanes):
+            below = 1
+            for k in run:
+                part = f"(({of[run[0]]}) floordiv {below}) mod {self.walk.sizes[k]}" if len(run) > 1 else of[k]
+                terms.append(f"({part}) * {weights[k] * self.unit}")
+                below *= self.walk.sizes[k]
+        return " + ".join(terms)
+
+
+def _frame(found: Walk, digit: int, unit: int) -> Frame:
+    """Digits that are too short for a tile go on with those that follow in memory: rows in what is turned, lanes in the rest."""
+    minor = len(found.sizes) - 1
+    regular = [a.strides for a in found.accesses if a.strides]
+    turned = [s for s in regular if s[digit] == 1 and s[-1] > 1]
+    runs, straight = [[digit], [minor]], [s for s in regular if s[-1] == 1]
+    for run, accesses in zip(runs, (turned, straight)):
+        while math.prod(found.sizes[k] for k in run) < LONG:
+            size = math.prod(found.sizes[k] for k in run)
+            more = next((k for k in range(len(found.sizes)) if k not in runs[0] + runs[1] and all(s[k] == size for s in accesses)), None)
+            if more is None or not accesses:
+                break
+            run.append(more)
+    return Frame(found, tuple(runs[0]), tuple(runs[1]), unit)
+
+
+def _tiles(device: Device, d: Dialect, frame: Frame, moves: bool) -> Iterator[Tile]:
+    """Tiles that fit, best first."""
+    found, digit = frame.walk, frame.rows[0]
+    turned = [a for a in found.accesses if a.strides and a.strides[digit] == 1 and a.strides[-1] > 1]
+    widths = {a.width for a in found.accesses}
+    width = max(a.width for a in turned)
+    traffic = sum(a.bytes for a in found.accesses)
+    shapes = _shapes(width, traffic > device.cache) if moves else [(n, n, down, 64) for n in (16, 8)[max(widths) // 8:] for down in (2, 1)]
+    threads = 16 if d.name == "opencl" else 1
+    for lanes, rows, down, piece in [*shapes, (4, 4, 1, 64)]:
+        if frame.fits(rows, lanes * down):
+            chunks = min(-(-frame.high // rows), max(ALONG, PAGE // width) // rows)
+            while chunks > 1 and _items(frame, lanes * down, rows, chunks) < 16 * device.units:
+                chunks = -(-chunks // 2)
+            line = min(a.width * (rows * lanes if a.strides and a.strides[digit] == lanes else lanes) for a in found.accesses if a.write)
+            stream = traffic > device.cache and line >= device.line      # a line may be that of several rows, one after another
+            items = _items(frame, lanes * down, rows, chunks)
+            yield Tile(threads if items >= 64 * threads else 1, chunks, rows, lanes, down, piece, stream, moves, frame.unit,
+                       soon=SOON if traffic > device.cache and rows * width >= device.line else 0)
+
+
+def _shapes(width: int, large: bool) -> Sequence[Tuple[int, int, int, int]]:
+    """(lanes, rows, down, bytes of a load) for elements that are only moved: the best first. Measured, see bench/README.md."""
+    if width >= 4:
+        full = 64 // width
+        return [(full, full, 2, 64), (full, full, 1, 64), (8, 8, 1, 64)]
+    first = [(64, 64, 1, 16)] * (width == 1 and large) + [(32, 32, 1, 32)] * (width == 2)
+    return [*first, (64 // width, 16, 1, 16), *[(32, 32, 1, 32)] * (width == 1), (16, 16, 1, 64), (8, 8, 1, 64)]
+
+
+def _grid(frame: Frame, lanes: int, rows: int, chunks: int) -> List[Tuple[str, int]]:
+    """What a work-item's number counts, slowest first: the other digits, the part along rows, the tile along lanes. Neighbours go
+    down the source's rows, so that they complete the output's. A tile that is moved back is the same work-item's as the one that it
+    overlaps: where two write one element the order is fixed."""
+    return frame.outer() + [("part", -(-(frame.high // rows) // chunks)), ("strip", frame.wide // lanes)]
+
+
+def _items(frame: Frame, lanes: int, rows: int, chunks: int) -> int:
+    return math.prod(count for _, count in _grid(frame, lanes, rows, chunks))
+
+
+def _origin(name: str, size: int, step: int) -> Tuple[str, str, int]:
+    """A tile's first element along a digit: (its text in a map, C text of its name from the tile's number, the name's last value). Where
+    tiles do not divide the digit the last one is moved back onto the one before, by as few units as both are made of."""
+    unit = math.gcd(size, step)
+    each, last = step // unit, (size - step) // unit
+    return f"{name} * {unit}", f"{name}_tile < {size // step} ? {name}_tile * {each} : {last}" if size % step else "", last
+
+
+def _on_cpu(d: Dialect, helpers: Helpers, nest: Nest, frame: Frame, tile: Tile, index_type: str, excess: bool) -> Kernel:
+    t, digit, minor = d.index[index_type], frame.rows[0], frame.lanes[0]
+    box: "Dict[str, Tuple[int, int]]" = {}
+    texts: Dict[int, str] = {}
+    origins: Dict[int, str] = {}
+    for name, size in sorted([*frame.outer(), (f"g{digit}", frame.high), (f"g{minor}", frame.wide)], key=lambda x: int(x[0][1:])):
+        k = int(name[1:])
+        step = {digit: tile.vec, minor: tile.lanes * tile.down}.get(k, 1)
+        text, origin, last = _origin(name, size, step)
+        inner = {digit: " + vec", minor: " + lane" + f" + down * {tile.lanes}" * (tile.down > 1)}.get(k, "")
+        texts[k], box[name] = f"{text}{inner}", (0, last)
+        if origin:
+            origins[k] = f"const {t} g{k} = {origin};"
+    names = list(box)
+    box.update(vec=(0, tile.vec - 1), **({"down": (0, tile.down - 1)} if tile.down > 1 else {}), lane=(0, tile.lanes - 1))
+    domain = ", ".join(f"{name} in [{low}, {high}]" for name, (low, high) in box.items())
+    walked = algebra.simplify(f"({', '.join(names)})[{', '.join(v for v in box if v not in names)}] -> ({frame.position(texts)}), domain: {domain}")
+    thread = compose(walked, algebra.call("shape", "unmap", nest.shape.text))
+    body = Body(d, helpers, nest.partition, nest.partition.entry, index_type, thread, tile, excess, box)
+    body.steady, body.strip = True, f"g{minor}"
+    body.region(nest.partition.entry.body)
+    for root in nest.partition.roots:
+        body.store(root)
+    counts = _grid(frame, tile.lanes * tile.down, tile.vec, tile.chunks)
+    placing, blocks = place(counts, tile.threads)
+    placed = algebra.c_text(placing, index_type)
+    lines = [f"if (!({' && '.join(placed.constraints)})) return;"] if placed.constraints else []
+    tiles = -(-frame.high // tile.vec)
+    for (name, _), text in zip(counts, placed.results):
+        lines.append(f"const {t} {name if name != 'strip' or minor in origins else f'g{minor}'} = {text};")
+    strips = frame.wide // (tile.lanes * tile.down)
+    around = f"for ({t} g{minor}_tile = strip; g{minor}_tile <= strip + (strip == {strips - 1}); ++g{minor}_tile)" if minor in origins else ""
+    loop = f"g{digit}{'_tile' if digit in origins else ''}"
+    first, last = f"part * {tile.chunks}", f"part * {tile.chunks} + {tile.chunks}"
+    parts = dict(counts)["part"]
+    if parts * tile.chunks != tiles:
+        last = f"(part < {parts - 1} ? {last} : {tiles})" if parts > 1 else str(tiles)
+    reads, writes = buffers_of(nest.partition, nest.partition.entry), {root.pointer: root.shape for root in nest.partition.roots}
+    functions = [function_text(d, helpers, nest.partition, f, excess) for f in reversed(nest.partition.functions[1:])]
+    made = Kernel(nest.name, nest, tile, index_type, blocks, ", ".join(arguments(d, reads, writes)),
+                  functions, "", body.before.lines, body.text.lines, body.after.lines, [], "", attribute(d, tile.threads), thread,
+                  [*reads, *sorted(writes)], body.flat, hero="transpose", place=lines)
+    made.parts = {"loop": f"for ({t} {loop} = {first}; {loop} < {last}; ++{loop})", "origin": origins.get(digit, ""),
+                  "around": around, "strip": origins.get(minor, ""), "walk": walked, "place": placing}
+    used = " ".join([*body.before.lines, *body.text.lines, *body.after.lines, *(str(made.parts[key]) for key in ("loop", "origin", "around", "strip"))])
+    made.place = [line for line in lines if "= 0;" not in line or line.split()[-3] in used]    # the one strip that there is
+    return made

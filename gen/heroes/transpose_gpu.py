@@ -1,0 +1,514 @@
+"""The transpose hero on a GPU: one block moves one tile through the memory that its threads share.
+
+A tile is a box of `rows` positions along the digits in which what is transposed is contiguous, times `lanes` along those in which
+the first result is. Three phases, each with neighbouring threads at neighbouring addresses:
+
+    load   what is contiguous along rows is read in its own order and left in tiles
+    take   (after a barrier) threads go along lanes: tiles are read across, the rest of memory directly, values computed, results stored
+    store  (after a barrier) results that are contiguous along rows, left in tiles by the second phase, are written in their own order
+
+Elements of one and two bytes are `pack` rows a 32-bit word in a tile: a thread takes as many rows, and the block of pack x pack that
+it holds is transposed in its registers. Where the minor digit stays minor and is short, its `unit` elements stay together.
+How a tile's lines lie in banks is chosen by counting conflicts at the addresses that the maps give.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Set, Tuple
+
+from gen import algebra
+from gen.hlo import dtypes
+from gen.targets import Dialect
+from gen.emit.body import Body, Helpers, Text, buffer_of, buffers_of, conditions, joined, memory_map, reads_of
+from gen.hlo import Shape
+from gen.heroes.kernel import Kernel, Nest, arguments, attribute, function_text, narrowest
+from gen.plan.partition import compose
+from gen.schedule import Device, Schedule
+from gen.plan.digits import Walk, position
+
+THREADS = 256
+BANKS, BANK = 32, 4                              # and bytes of one
+SHARED = {"cuda": 48 << 10, "opencl": 32 << 10}  # bytes that any block may have
+
+
+@dataclass(frozen=True)
+class Access:
+    """A buffer as the body reads or writes it: its strides along the walk's digits, and its map from the kernel's index (maps: several
+    texts of the same one)."""
+
+    pointer: str
+    dtype: str
+    bytes: int
+    write: bool
+    strides: Optional[Tuple[int, ...]]
+    maps: Tuple[str, ...]
+
+    @property
+    def index(self) -> str:
+        return self.maps[0]
+
+    @property
+    def width(self) -> int:
+        return dtypes.storage_bytes(self.dtype)
+
+
+@dataclass(frozen=True)
+class Tile(Schedule):
+    """threads and the elements that each takes (`pack` rows of `vec`) of rows x lanes x unit; notes say how the tiles lie in banks."""
+
+    rows: int = 1
+    lanes_: int = 1
+    pack: int = 1
+    unit: int = 1
+    notes: Tuple[str, ...] = ()
+
+    def text(self) -> str:
+        words = [super().text(), f"tile {self.rows} x {self.lanes_}" + (f" x {self.unit}" if self.unit > 1 else ""), f"vec {self.vec}"]
+        return ", ".join(words + [f"{self.pack} rows a word"] * (self.pack > 1) + list(self.notes))
+
+
+@dataclass(frozen=True)
+class Stage:
+    """An access that goes through a tile. word: bytes of a word there; vec: elements that a thread moves between it and memory at once;
+    pitch: words from lane to lane; turn: each `turn[0]` lanes the words are rotated by `turn[1]`."""
+
+    access: Access
+    name: str
+    word: int
+    vec: int
+    pitch: int = 0
+    turn: Tuple[int, int] = (1, 0)
+
+    @property
+    def held(self) -> int:
+        """Elements of a word."""
+        return self.word // self.access.width
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Where tiles lie: the walk's sizes, the digits that make up rows and lanes (fastest first), elements that stay together."""
+
+    sizes: Tuple[int, ...]
+    rows: Tuple[int, ...]
+    lanes: Tuple[int, ...]
+    unit: int
+
+    @property
+    def high(self) -> int:
+        return math.prod(self.sizes[k] for k in self.rows)
+
+    @property
+    def wide(self) -> int:
+        return math.prod(self.sizes[k] for k in self.lanes)
+
+    def counts(self, tile: Tile) -> "List[Tuple[str, int]]":
+        """What a block's number counts, slowest first."""
+        inside = {*self.rows, *self.lanes, *([len(self.sizes) - 1] if self.unit > 1 else [])}
+        outer = [(f"g{k}", size) for k, size in enumerate(self.sizes) if k not in inside]
+        tiles = [("row_tile", -(-self.high // tile.rows)), ("lane_tile", -(-self.wide // tile.lanes_))]
+        return outer + [(name, count) for name, count in tiles if count > 1]
+
+    def position(self, tile: Tile) -> str:
+        """(g.., row_tile, lane_tile, r, l, e) -> the position in the first result's memory."""
+        weights = [math.prod(self.sizes[k + 1:]) for k in range(len(self.sizes))]
+        counts = dict(self.counts(tile))
+        row = f"(row_tile * {tile.rows} + r)" if "row_tile" in counts else "r"
+        lane = f"(lane_tile * {tile.lanes_} + l)" if "lane_tile" in counts else "l"
+        terms, below = [f"{name} * {weights[int(name[1:])]}" for name in counts if name[0] == "g"], 1
+        for k in self.rows:
+            terms.append(f"(({row} floordiv {below}) mod {self.sizes[k]}) * {weights[k]}")
+            below *= self.sizes[k]
+        terms += [f"{lane} * {weights[self.lanes[0]]}", "e"]
+        box = {**counts, "r": tile.rows, "l": tile.lanes_, "e": self.unit}
+        domain = [f"{name} in [0, {size - 1}]" for name, size in box.items()]
+        domain += [f"{row} in [0, {self.high - 1}]", f"{lane} in [0, {self.wide - 1}]"]
+        return algebra.simplify(f"({', '.join(box)}) -> ({' + '.join(terms)}), domain: {', '.join(domain)}")
+
+
+# ---- what goes through tiles ----
+
+def _accesses(nest: Nest, found: Walk) -> List[Access]:
+    """Reads of the body (not of loops and guards in it) and writes, each once."""
+    partition, unmap = nest.partition, algebra.call("shape", "unmap", nest.shape.text)
+    split = position(found.sizes)
+    made: Dict[Tuple[str, str], Access] = {}
+
+    def add(pointer: str, shape: Shape, index: str, write: bool) -> None:
+        digits = compose(split, compose(unmap, index))
+        steps = [algebra.access(digits, f"g{k}")[0].stride for k in range(len(found.sizes))]
+        strides = None if None in steps or algebra.guards(digits) else tuple(s or 0 for s in steps)
+        maps = made[pointer, digits].maps if (pointer, digits) in made else ()
+        made[pointer, digits] = Access(pointer, shape.dtype, shape.bytes, write, strides, (*maps, index))
+    for read, region in reads_of(partition, partition.entry):
+        buffer = buffer_of(partition, read)
+        if buffer and buffer.shape.dims and region is partition.entry.body:
+            add(buffer.pointer, buffer.shape, compose(read.map, memory_map(buffer.shape)), False)
+    for root in partition.roots:
+        add(root.pointer, root.shape, compose(root.map, memory_map(root.shape)), True)
+    return list(made.values())
+
+
+def _frame(found: Walk, accesses: Sequence[Access]) -> "Optional[Tuple[Frame, List[Access]]]":
+    """Rows and lanes, and the accesses that lie along rows; None where there are none."""
+    last = len(found.sizes) - 1
+    units = [1, found.sizes[-1]] if last and found.sizes[-1] * max(a.width for a in accesses) <= 16 else [1]
+    for unit in units:
+        lane = last if unit == 1 else last - 1
+        along: Dict[int, List[Access]] = {}
+        for access in accesses:
+            for k, stride in enumerate((access.strides or ())[:lane]):
+                if access.strides and stride == unit and access.strides[lane] > unit and (unit == 1 or access.strides[last] == 1):
+                    along.setdefault(k, []).append(access)
+        if along:
+            row = max(along, key=lambda k: sum(a.bytes for a in along[k]))
+            return Frame(found.sizes, *_runs(found.sizes, row, lane, unit, along[row]), unit), along[row]
+    return None
+
+
+def _runs(sizes: Sequence[int], row: int, lane: int, unit: int, staged: Sequence[Access]) -> "Tuple[Tuple[int, ...], Tuple[int, ...]]":
+    """Digits of rows and lanes: where one digit is short or leaves much of its last tile empty, those that go on from it join."""
+    runs, line = {"rows": [row], "lanes": [lane]}, max(BANKS, 128 // min(a.width for a in staged) // unit)
+
+    def size(run: str) -> int:
+        return math.prod(sizes[k] for k in runs[run])
+
+    def following(run: str) -> Optional[int]:
+        taken = {*runs["rows"], *runs["lanes"], len(sizes) - 1}
+        if size(run) % line == 0 or size(run) >= 8 * line:
+            return None
+        if run == "lanes":
+            return runs["lanes"][-1] - 1 if runs["lanes"][-1] - 1 not in taken and runs["lanes"][-1] else None
+        return next((k for k in range(len(sizes)) if k not in taken and all((a.strides or ())[k] == unit * size(run) for a in staged)), None)
+    while True:
+        grown = sorted((run for run in runs if following(run) is not None), key=size)
+        if not grown:
+            return tuple(runs["rows"]), tuple(runs["lanes"])
+        runs[grown[0]].append(following(grown[0]))  # type: ignore[arg-type]
+
+
+# ---- the size of a tile ----
+
+def _extent(size: int, most: int, quantum: int) -> int:
+    """A tile's side, in whole vectors: equal parts where there are few."""
+    if size >= 3 * most:
+        return max(1, most // quantum) * quantum
+    each = -(-size // -(-size // most))
+    return min(size, -(-each // quantum) * quantum)
+
+
+def _power(n: int, most: int) -> int:
+    """The largest power of two that divides n, at most `most`."""
+    return min(most, n & -n)
+
+
+def _tiles(frame: Frame, staged: Sequence[Access], others: Sequence[Access]) -> Iterator[Tile]:
+    """Tiles, best first: words of several rows, wide accesses, large."""
+    small = min(a.width for a in staged)
+    widths = [a.width for a in others] or [a.width for a in staged]
+    for pack in [BANK // small, 1] if small < BANK and frame.unit == 1 else [1]:
+        for side in (32 * pack if pack > 1 else 32 * min(2, max(1, BANK // small)), 32, 16):
+            if pack > 1 and side < 32 * pack:
+                continue
+            rows, lanes = min(side, frame.high), min(side, frame.wide)
+            rows, lanes = max(rows, side * side // lanes), max(lanes, side * side // rows)
+            rows = _extent(frame.high, rows, _power(frame.high, max(1, 16 // small // frame.unit)))
+            lanes = _extent(frame.wide, lanes, _power(frame.wide, max(1, 16 // min(widths) // frame.unit)))
+            vec = 16 // min(widths)
+            while vec * max(widths) > 32:
+                vec //= 2
+            while vec >= pack:
+                if rows % pack == 0 and frame.high % pack == 0 and _whole(vec, lanes, frame.wide, rows, frame.high, pack, frame.unit):
+                    threads = min(THREADS, -(-(rows // pack * lanes * frame.unit // vec) // 32) * 32)
+                    yield Tile(threads, vec=vec, rows=rows, lanes_=lanes, pack=pack, unit=frame.unit)
+                vec //= 2
+
+
+def _whole(vec: int, side: int, size: int, other: int, others: int, pack: int, unit: int) -> bool:
+    """Whether vectors along a run are wholly inside or outside of a tile and of the run; they may go on where the run is in one tile."""
+    if side * unit % vec == 0 and size * unit % vec == 0:
+        return True
+    return side == size and pack == 1 and side * other * unit % vec == 0 and side * others * unit % vec == 0
+
+
+# ---- maps ----
+
+def _local(tile: Tile, vec: int, along: str) -> "Tuple[str, Dict[str, int], str]":
+    """A thread's elements in a phase that goes along rows or lanes: the text of its (r, l, e), its variables, what bounds them."""
+    taken = along == "lanes"
+    high = tile.rows // tile.pack if taken else tile.rows
+    units = high * tile.lanes_ * tile.unit // vec
+    passes = -(-units // tile.threads)
+    box = {"th_x": tile.threads, **({"pass": passes} if passes > 1 else {}), **({"row": tile.pack} if taken and tile.pack > 1 else {}), "vec": vec}
+    thread = f"pass * {tile.threads} + th_x" if passes > 1 else "th_x"
+    cell = f"((({thread}) * {vec} + vec) floordiv {tile.unit})"
+    fast = tile.lanes_ if taken else high
+    here = [f"({cell} floordiv {fast})", f"({cell} mod {fast})"] if taken else [f"({cell} mod {fast})", f"({cell} floordiv {fast})"]
+    if taken and tile.pack > 1:
+        here[0] = f"{here[0]} * {tile.pack} + row"
+    bound = f", {thread} in [0, {units - 1}]" if units < passes * tile.threads else ""
+    return f"{here[0]}, {here[1]}, (({thread}) * {vec} + vec) mod {tile.unit}", box, bound
+
+
+def _box(frame: Frame, tile: Tile, vec: int, along: str) -> "Dict[str, Tuple[int, int]]":
+    counts = dict(frame.counts(tile))
+    return {name: (0, size - 1) for name, size in {**counts, **_local(tile, vec, along)[1]}.items()}
+
+
+def _in_tile(tile: Tile, vec: int, along: str) -> str:
+    """(th_x)[(pass, row,) vec] -> (r, l, e)."""
+    text, box, bound = _local(tile, vec, along)
+    names, domain = [n for n in box if n != "th_x"], ", ".join(f"{name} in [0, {size - 1}]" for name, size in box.items())
+    return algebra.simplify(f"(th_x)[{', '.join(names)}] -> ({text}), domain: {domain}{bound}")
+
+
+def _in_output(frame: Frame, tile: Tile, vec: int, along: str) -> str:
+    """(g.., row_tile, lane_tile, th_x)[(pass, row,) vec] -> the position in the first result's memory."""
+    text, box, bound = _local(tile, vec, along)
+    counts = dict(frame.counts(tile))
+    inner, domain = [n for n in box if n != "th_x"], ", ".join(f"{n} in [0, {s - 1}]" for n, s in {**counts, **box}.items())
+    here = f"({', '.join([*counts, 'th_x'])})[{', '.join(inner)}] -> ({', '.join([*counts, text])}), domain: {domain}{bound}"
+    return compose(algebra.simplify(here), frame.position(tile))
+
+
+def _address(tile: Tile, stage: Stage) -> str:
+    """(r, l, e) -> the word of a tile."""
+    pack = stage.held if tile.unit == 1 else 1
+    count, words = tile.rows // pack, max(1, tile.unit // stage.held)
+    word = f"(r floordiv {pack})" if not stage.turn[1] else f"((r floordiv {pack} + (l floordiv {stage.turn[0]}) * {stage.turn[1]}) mod {count})"
+    inside = f"e floordiv {stage.held}" if tile.unit > 1 else "0"
+    return algebra.simplify(f"(r, l, e) -> (l * {stage.pitch} + {word} * {words} + {inside}), domain: r in [0, {tile.rows - 1}], "
+                            f"l in [0, {tile.lanes_ - 1}], e in [0, {tile.unit - 1}]")
+
+
+# ---- banks ----
+
+def conflicts(address: str, word: int, threads: int, at: "Sequence[Sequence[int]]") -> int:
+    """The most words of one bank that a warp (the first two and the last of a block) asks for at once: 1 is free of conflicts.
+    address: a map (th_x)[..] to words of `word` bytes; at: values of its further variables. Words of 8 and 16 bytes go in halves and
+    quarters of a warp."""
+    worst, together = 1, BANKS * BANK // max(word, BANK)
+    warps = {0, BANKS, (threads - 1) // BANKS * BANKS}
+    for first in (warp + part for warp in warps for part in range(0, BANKS, together)):
+        for rest in at:
+            banks: Dict[int, Set[int]] = {}
+            for lane in range(together):
+                found = algebra.evaluate(address, first + lane, *rest) if first + lane < threads else None
+                if found is not None:
+                    start = found[0] * word // BANK
+                    for k in range(start, start + max(1, word // BANK)):
+                        banks.setdefault(k % BANKS, set()).add(k)
+            worst = max(worst, *(len(words) for words in banks.values())) if banks else worst
+    return worst
+
+
+def _degree(tile: Tile, stage: Stage) -> int:
+    """Conflicts in both phases that a tile is used in."""
+    found = 1
+    for vec, along, held in ((stage.vec, "rows", stage.held), (tile.vec, "lanes", stage.held if tile.unit > 1 else 1)):
+        local = _in_tile(tile, vec, along)
+        names = [v.name for v in algebra.info(local).of("range")]
+        at = [[k if name == "vec" else 0 for name in names] for k in sorted({0, (vec - 1) // held * held})]
+        found = max(found, conflicts(compose(local, _address(tile, stage)), stage.word, tile.threads, at))
+    return found
+
+
+def _in_banks(tile: Tile, stage: Stage) -> "Tuple[Stage, str]":
+    """A tile's lines as they are, a word longer, rotated, or both: the first without conflicts, else the one with fewest. Where the
+    widest accesses have none without, those half as wide are tried."""
+    found: "List[Tuple[int, Stage]]" = []
+    for vec in (stage.vec, stage.vec // 2) if stage.vec * stage.access.width == 16 and stage.vec > stage.held else (stage.vec,):
+        pack = stage.held if tile.unit == 1 else 1
+        count = tile.rows // pack
+        plain = count * max(1, tile.unit // stage.held)
+        padded, lanes = plain + max(1, BANK // stage.word), max(1, tile.vec // tile.unit)
+        turns = [(lanes, turn) for turn in (4, 2, 1) if turn < count]
+        for pitch, turn in ((plain, (1, 0)), (padded, (1, 0)), *((pitch, turn) for turn in turns for pitch in (plain, padded))):
+            one = replace(stage, vec=vec, pitch=pitch, turn=turn)
+            found.append((_degree(tile, one), one))
+            if found[-1][0] == 1:
+                break
+        if found[-1][0] == 1:
+            break
+    degree, one = min(found, key=lambda x: x[0])
+    words = f"{one.name} pitch {one.pitch} words of {one.word}" + (f" rotated by {one.turn[1]} each {one.turn[0]}" if one.turn[1] else "")
+    return one, f"{words}: {degree}-way" + (f", {found[0][1].pitch} would be {found[0][0]}-way" if degree < found[0][0] else "")
+
+
+# ---- the kernel ----
+
+def kernel(d: Dialect, device: Device, helpers: Helpers, nest: Nest, found: Walk, excess: bool) -> Optional[Kernel]:
+    """The nest as tiles of blocks; None where nothing lies along another digit than the result's."""
+    accesses = _accesses(nest, found)
+    framed = _frame(found, accesses)
+    if framed is None:
+        return None
+    frame, staged = framed
+    others = [a for a in accesses if a not in staged and a.strides and a.strides[frame.lanes[0]] == frame.unit]
+    for tile in _tiles(frame, staged, others):
+        stages = _stages(frame, tile, nest, staged, others)
+        if stages is None:
+            continue
+        laid = [_in_banks(tile, stage) for stage in stages]
+        stages, tile = [stage for stage, _ in laid], replace(tile, notes=tuple(note for _, note in laid))
+        if sum(stage.pitch * tile.lanes_ * stage.word for stage in stages) > SHARED[d.name]:
+            continue
+        made = narrowest(helpers, lambda index_type, trial: _Writer(d, trial, nest, frame, tile, stages, index_type, excess).kernel())
+        if made:
+            return made
+    return None
+
+
+def _flat(frame: Frame, tile: Tile, nest: Nest, access: Access, vec: int, along: str) -> str:
+    """A phase's map to an access's buffer."""
+    return compose(compose(_in_output(frame, tile, vec, along), algebra.call("shape", "unmap", nest.shape.text)), access.index)
+
+
+def _aligned(flat: str, width: int, vec: int, size: int) -> bool:
+    """Whether `vec` elements are neighbours in words of `size` bytes."""
+    access = algebra.access(flat, "vec")[0]
+    return vec == 1 or (access.stride == 1 and access.align * width % size == 0)
+
+
+def _stages(frame: Frame, tile: Tile, nest: Nest, staged: Sequence[Access], others: Sequence[Access]) -> "Optional[List[Stage]]":
+    """How each access goes through its tile; None where the tile's vectors are not aligned."""
+    for access in others:
+        if not _aligned(_flat(frame, tile, nest, access, tile.vec, "lanes"), access.width, tile.vec, min(16, tile.vec * access.width)):
+            return None
+    stages = []
+    for access in staged:
+        width = access.width
+        held = min(tile.pack, max(1, BANK // width)) if frame.unit == 1 else _power(math.gcd(frame.unit, tile.vec), 16 // width)
+        vec = 16 // width
+        while vec > held and not (vec % held == 0 and _whole(vec, tile.rows, frame.high, tile.lanes_, frame.wide, 1, frame.unit)
+                                  and _aligned(_flat(frame, tile, nest, access, vec, "rows"), width, vec, vec * width)):
+            vec //= 2
+        vec = max(vec, held)
+        while vec > 1 and not _aligned(_flat(frame, tile, nest, access, vec, "rows"), width, vec, vec * width):
+            if frame.unit == 1:
+                return None
+            held = vec = vec // 2
+        stages.append(Stage(access, f"tile_{access.pointer}", held * width, vec))
+    return [replace(s, name=f"{s.name}_{k}") if any(o.name == s.name for o in stages[:k]) else s for k, s in enumerate(stages)]
+
+
+@dataclass
+class _Writer:
+    """The text of a kernel's phases."""
+
+    d: Dialect
+    helpers: Helpers
+    nest: Nest
+    frame: Frame
+    tile: Tile
+    stages: List[Stage]
+    index_type: str
+    excess: bool
+    flats: "List[Tuple[str, str]]" = field(default_factory=list)
+
+    def c(self, index: str, **known: int) -> str:
+        return algebra.c_text(algebra.substitute(index, **known) if known else index, self.index_type).results[0]
+
+    def element(self, stage: Stage) -> str:
+        return self.d.memory(stage.access.dtype)
+
+    def word(self, size: int) -> str:
+        return {16: "uint4", 8: self.d.types["u64"], 4: self.d.types["u32"], 2: self.d.types["u16"], 1: self.d.types["u8"]}[size]
+
+    def held(self, stage: Stage) -> str:
+        """The type of a tile's words."""
+        return self.element(stage) if stage.held == 1 else self.word(stage.word)
+
+    def guard(self, index: str, box: "Dict[str, Tuple[int, int]]", vec: int) -> str:
+        """Where a vector is inside: its last element is. The walk's own conditions are enough: what is read there is read everywhere."""
+        known = {"vec": vec - 1, **({"row": self.tile.pack - 1} if "row" in box else {})}
+        return " && ".join(conditions(algebra.substitute(index, **known), box, self.index_type))
+
+    def across(self, stage: Stage) -> "Dict[str, Any]":
+        """A phase that goes along rows, between a buffer and its tile: its number of passes, and its lines."""
+        access, tile, vec, size = stage.access, self.tile, stage.vec, stage.vec * stage.access.width
+        flat = _flat(self.frame, tile, self.nest, access, vec, "rows")
+        self.flats.append((f"{'store' if access.write else 'load'} {access.pointer}", flat))
+        address = compose(_in_tile(tile, vec, "rows"), _address(tile, stage))
+        box, text = _box(self.frame, tile, vec, "rows"), Text()
+        kind = self.element(stage) if vec == 1 else self.word(size)
+        at = joined(self.d, access.pointer, self.c(flat, vec=0))
+        memory = f"{access.pointer}[{self.c(flat, vec=0)}]" if vec == 1 else \
+            f"*({'' if access.write else 'const '}{self.d.pointer}{kind} *)({at})"
+        words = [(k, f"{stage.name}[{self.c(address, vec=k)}]") for k in range(0, vec, stage.held)]
+        lines = []
+        if len(words) == 1:
+            lines.append(f"{memory} = {words[0][1]};" if access.write else f"{words[0][1]} = {memory};")
+        else:
+            name = f"w_{stage.name[5:]}"
+            lines.append(f"union {{ {kind} all; {self.held(stage)} at[{len(words)}]; }} {name};")
+            moves = [f"{word} = {name}.at[{k // stage.held}];" for k, word in words]
+            if access.write:
+                lines += [f"{name}.at[{k // stage.held}] = {word};" for k, word in words] + [f"{memory} = {name}.all;"]
+            else:
+                lines += [f"{name}.all = {memory};"] + moves
+        guard, passes = self.guard(_in_output(self.frame, tile, vec, "rows"), box, vec), box.get("pass", (0, 0))[1] + 1
+        if guard:
+            with text.block(f"if ({guard})"):
+                text.add(*lines)
+        elif passes == 1 and len(lines) > 1:
+            text.add("{", *(f"  {line}" for line in lines), "}")
+        else:
+            text.add(*lines)
+        return {"passes": passes, "lines": text.lines}
+
+    def blocks(self, local: str, body: Body, unmap: str) -> "Tuple[List[str], List[str]]":
+        """What a thread takes of the tiles before it computes, and what it leaves there after; the body is told where elements are."""
+        tile, before, after = self.tile, [], []
+        for stage in self.stages:
+            address = compose(local, _address(tile, stage))
+            if stage.held == 1:
+                where = f"{stage.name}[{self.c(address)}]"
+            else:
+                name, per = f"t_{stage.name[5:]}", 1 if tile.unit == 1 else stage.held
+                lines = []
+                for number, (vec, row) in enumerate((v, r) for v in range(0, tile.vec, per) for r in range(0, tile.pack, stage.held // per)):
+                    word = f"{stage.name}[{self.c(address, vec=vec, **({'row': row} if tile.pack > 1 else {}))}]"
+                    block = f"{name}.word[{number}]"
+                    lines.append(f"{word} = {block};" if stage.access.write else f"{block} = {word};")
+                before.append(f"union {{ {self.held(stage)} word[{len(lines)}]; {self.element(stage)} at[{tile.vec * tile.pack}]; }} {name};")
+                (after if stage.access.write else before).extend(lines)
+                where = f"{name}.at[{f'vec * {tile.pack} + row' if tile.pack > 1 else 'vec'}]"
+            for index in stage.access.maps:
+                body.staged[stage.access.pointer, compose(unmap, index)] = where
+        return before, after
+
+    def kernel(self) -> Kernel:
+        d, nest, tile, frame = self.d, self.nest, self.tile, self.frame
+        partition, t = nest.partition, d.index[self.index_type]
+        loads = [self.across(s) for s in self.stages if not s.access.write]
+        stores = [self.across(s) for s in self.stages if s.access.write]
+        walked = _in_output(frame, tile, tile.vec, "lanes")
+        thread = compose(walked, algebra.call("shape", "unmap", nest.shape.text))
+        box = _box(frame, tile, tile.vec, "lanes")
+        body = Body(d, self.helpers, partition, partition.entry, self.index_type, thread, tile, self.excess, dict(box))
+        before, after = self.blocks(_in_tile(tile, tile.vec, "lanes"), body, thread)
+        body.region(partition.entry.body)
+        for root in partition.roots:
+            body.store(root)
+        counts = frame.counts(tile)
+        blocks, lines = math.prod(count for _, count in counts), []
+        if counts:
+            weight, results = blocks, []
+            for _, count in counts:
+                weight //= count
+                results.append(f"(bl_x floordiv {weight}) mod {count}")
+            place = algebra.simplify(f"(bl_x) -> ({', '.join(results)}), domain: bl_x in [0, {blocks - 1}]")
+            lines = [f"const {t} {name} = {text};" for (name, _), text in zip(counts, algebra.c_text(place, self.index_type).results)]
+        reads, writes = buffers_of(partition, partition.entry), {root.pointer: root.shape for root in partition.roots}
+        functions = [function_text(d, self.helpers, partition, f, self.excess) for f in reversed(partition.functions[1:])]
+        made = Kernel(nest.name, nest, tile, self.index_type, blocks, ", ".join(arguments(d, reads, writes)),
+                      functions, "", body.before.lines, body.text.lines, body.after.lines, [], "", attribute(d, tile.threads), thread,
+                      [*reads, *sorted(writes)], self.flats + body.flat, hero="transpose", place=lines)
+        made.template = "transpose_gpu"
+        made.parts = {"walk": walked, "tiles": [f"{self.held(s)} {s.name}[{s.pitch * tile.lanes_}]" for s in self.stages], "loads": loads,
+                      "stores": stores, "passes": box.get("pass", (0, 0))[1] + 1, "guard": self.guard(walked, box, tile.vec),
+                      "rows": tile.pack, "take": before, "leave": after}
+        return made

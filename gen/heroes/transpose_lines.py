@@ -1,0 +1,190 @@
+"""The transpose hero on a CPU where the output's rows begin anywhere: lines put together from tiles that follow one another.
+
+A row whose length is no multiple of a 64-byte line begins in the middle of one, so a tile's registers are parts of two lines each,
+and two plain stores instead of a streaming one. Here a work-item takes a block of columns (the output's rows) and goes down the
+source; of every column it carries the register of the tile before, which with the next one makes a whole line (`line_tile` in
+gen/emit/register_tiles.py). Elements are only moved.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Dict, List, Optional
+
+from gen import algebra
+from gen.emit import register_tiles
+from gen.targets import Dialect
+from gen.emit.body import Buffer, Helpers, Text, buffer_of, memory_map
+from gen.heroes.kernel import Kernel, Nest, arguments, attribute, narrowest
+from gen.plan.partition import compose
+from gen.schedule import Device, Schedule
+from gen.plan.digits import Walk, place
+
+CARRIED = 256                                                        # columns of a work-item: 16 KiB of registers' lines
+SHAPES = {1: (64, 16, 1), 2: (32, 32, 1), 4: (16, 32, 2), 8: (8, 64, 1)}   # by bytes: a square tile's side, bytes of a load, tiles down at once
+
+
+@dataclass(frozen=True)
+class Lines(Schedule):
+    """width: bytes of an element; columns: of a work-item; parts: into which the way down is cut. Tiles are square."""
+
+    stream: bool = True
+    moves: bool = True
+    tile: bool = True
+    width: int = 4
+    columns: int = CARRIED
+    parts: int = 1
+
+    @property
+    def side(self) -> int:
+        return self.lanes
+
+    def text(self) -> str:
+        words = [super().text(), f"tile {self.side} x {self.side * self.down} in registers", f"lines carried down {self.columns} columns"]
+        return ", ".join(words + [f"{self.parts} parts"] * (self.parts > 1) + ["streamed, moved as bits"])
+
+
+def kernel(d: Dialect, device: Device, helpers: Helpers, nest: Nest, found: Walk, digit: int) -> Optional[Kernel]:
+    """The nest, where one array is moved into rows that begin anywhere; None where that is not so, or tiles do not fit."""
+    reads, writes = [a for a in found.accesses if not a.write], [a for a in found.accesses if a.write]
+    if len(reads) != 1 or len(writes) != 1 or reads[0].strides is None or writes[0].strides is None:
+        return None
+    width, last, (root, *more) = writes[0].width, len(found.sizes) - 1, nest.partition.roots
+    if more or width not in SHAPES or reads[0].width != width or nest.partition.entry.body.entries or not buffer_of(nest.partition, nest.partition.root_read(root)):
+        return None
+    side, piece, down = SHAPES[width]
+    apart = [stride for k, stride in enumerate(writes[0].strides) if k not in (digit, last)]
+    if writes[0].strides[digit] % side == 0 or any(stride % side for stride in apart) or found.sizes[last] < 2 * side or found.sizes[digit] < side:
+        return None
+    outer = math.prod(size for k, size in enumerate(found.sizes) if k not in (digit, last))
+    columns, strips, wanted = CARRIED, found.sizes[last] // side, 8 * device.units
+    while columns > 4 * side and outer * max(1, found.sizes[digit] // columns) < wanted:
+        columns //= 2
+    parts = max(1, min(strips // 8, -(-wanted // (outer * max(1, found.sizes[digit] // columns)))))
+    form = Lines(vec=side, lanes=side, down=down, piece=piece, width=width, columns=columns, parts=parts)
+    return narrowest(helpers, lambda index_type, trial: _Writer(d, trial, nest, found, digit, form, index_type).kernel())
+
+
+class _Writer:
+    def __init__(self, d: Dialect, helpers: Helpers, nest: Nest, found: Walk, digit: int, form: Lines, index_type: str) -> None:
+        self.d, self.helpers, self.nest, self.found, self.form, self.index_type = d, helpers, nest, found, form, index_type
+        self.t, self.digit, self.last = d.index[index_type], digit, len(found.sizes) - 1
+        (root,) = nest.partition.roots
+        read = nest.partition.root_read(root)
+        source = buffer_of(nest.partition, read)
+        assert source is not None
+        self.source, self.target = source, Buffer(root.pointer, root.shape, root.pointer)
+        unmap = algebra.call("shape", "unmap", nest.shape.text)
+        self.index = unmap
+        self.read, self.write = (compose(unmap, compose(one, memory_map(shape))) for one, shape in ((read.map, source.shape), (root.map, root.shape)))
+        self.columns, self.length = found.sizes[digit], found.sizes[self.last]
+        self.pitch, self.stride = (next(a for a in found.accesses if a.write == write).strides[k]   # type: ignore[index]
+                                   for write, k in ((True, digit), (False, self.last)))
+        self.strips, self.rest = divmod(self.length, form.side)
+
+    def position(self, row: str, column: str, more: "Dict[str, int]") -> str:
+        """A map from a work-item's place, and `more`, to the walk's position."""
+        weights, texts, box = self.found.weights(), [], {}
+        for k, size in enumerate(self.found.sizes):
+            if k in (self.digit, self.last):
+                texts.append(f"({column if k == self.digit else row}) * {weights[k]}")
+            else:
+                texts.append(f"g{k} * {weights[k]}")
+                box[f"g{k}"] = size
+        box.update(more)
+        domain = [f"{name} in [0, {size - 1}]" for name, size in box.items()]
+        domain += [f"{column} in [0, {self.columns - 1}]", f"{row} in [0, {self.length - 1}]"]
+        return algebra.simplify(f"({', '.join(box)}) -> ({' + '.join(texts)}), domain: {', '.join(domain)}")
+
+    def begin(self, flat: str, row: str, edge: bool) -> str:
+        """The map to where a tile begins; edge: the tile moved back to the last columns."""
+        side = self.form.side
+        more = {} if edge else {"block": self.blocks, "j": self.form.columns // side}
+        more.update({"k": self.strips} if "k" in row else {})
+        column = str(self.columns - side) if edge else f"block * {self.form.columns} + j * {side}"
+        return compose(self.position(row, column, more), flat)
+
+    def address(self, buffer: Buffer, flat: str, row: str, edge: bool) -> str:
+        """C text of a tile's beginning in a buffer."""
+        return f"{buffer.pointer} + ({algebra.c_text(self.begin(flat, row, edge), self.index_type).results[0]})"
+
+    @property
+    def blocks(self) -> int:
+        """Of whole tiles; the last one has the columns that are left too."""
+        return max(1, -(-(self.columns // self.form.side) // (self.form.columns // self.form.side)))
+
+    def line(self, part: str, down: int, edge: bool) -> str:
+        """The name of a function of gen/emit/register_tiles.py."""
+        form, first = self.form, self.begin(self.write, "0", edge)
+        at = algebra.evaluate(first, *[0] * len(algebra.info(first).variables))
+        assert at is not None
+        start = at[0] % form.side      # of a line, for every tile alike
+        name = f"{part}{down}_u{8 * form.width}_{form.side}_{self.pitch}_{self.length}" + f"_from{start}" * bool(start)
+        if name not in self.helpers.texts:
+            self.helpers.texts[name] = register_tiles.line_tile(self.d, 8 * form.width, form.side, form.side, self.pitch, part, self.rest if part == "last" else 0,
+                                                       down, name, start)
+        return name
+
+    def tile(self, part: str, down: int, edge: bool) -> List[str]:
+        """What is done with a tile, or with `down` of them, in one column of tiles."""
+        form, d = self.form, self.d
+        side, word = form.side, f"u{8 * form.width}"
+        load = self.helpers.tile("load", word, side, side, self.index_type, form.piece)
+        carry = f"carry + {form.columns}" if edge else f"carry + j * {side}"
+        rows = [f"(k + {w}) * {side}" for w in range(down)] if part == "next" else \
+            [{"first": "0", "again": f"(k - 1) * {side}", "last": str(self.length - side)}[part]]
+        pointers = [f"(const {d.pointer}{d.types[word]} *)({self.address(self.source, self.read, row, edge)})" for row in rows]
+        if part == "again":
+            return [f"{load}({carry}, {pointers[0]}, {self.stride});"]
+        out = [f"{register_tiles.register(d, 8 * form.width, side)} x[{side * down}];"]
+        out += [f"{load}(x{f' + {w * side}' * bool(w)}, {pointer}, {self.stride});" for w, pointer in enumerate(pointers)]
+        at = self.address(self.target, self.write, str(self.strips * side - side) if part == "last" else rows[0], edge)
+        return [*out, f"{self.line(part, down, edge)}(({d.pointer}{d.types[word]} *)({at}), {carry}, x);"]
+
+    def phase(self, out: Text, part: str, down: int = 1) -> None:
+        """Tiles side by side: all columns of the work-item."""
+        with out.block(f"for ({self.t} j = 0; j < tiles; ++j)"):
+            out.add(*self.tile(part, down, False))
+        if self.columns % self.form.side:
+            with out.block(f"if (block == {self.blocks - 1})" if self.blocks > 1 else ""):
+                out.add(*self.tile(part, down, True))
+
+    def kernel(self) -> Kernel:
+        d, t, form, nest = self.d, self.t, self.form, self.nest
+        side, parts, whole = form.side, form.parts, self.columns // form.side
+        per, out = form.columns // side, Text()
+        counts = [(f"g{k}", size) for k, size in enumerate(self.found.sizes) if k not in (self.digit, self.last)]
+        counts += [(name, count) for name, count in (("block", self.blocks), ("part", parts)) if count > 1 or name == "block"]
+        placing, blocks = place(counts, 1)
+        placed = algebra.c_text(placing, self.index_type)
+        assert not placed.constraints
+        lines = [f"const {t} {name} = {text};" for (name, _), text in zip(counts, placed.results)]
+        tiled = f"(block < {self.blocks - 1} ? {per} : {whole - (self.blocks - 1) * per})" if whole != self.blocks * per else str(per)
+        lines += [f"const {t} tiles = {tiled};",
+                  f"{register_tiles.register(d, 8 * form.width, side)} carry[{form.columns + (side if self.columns % side else 0)}];"]
+        steps = self.strips - 1
+        if parts > 1:
+            each, more = divmod(steps, parts)
+            lines += [f"{t} k = 1 + part * {each}" + (f" + (part < {more} ? part : {more})" if more else "") + ";",
+                      f"const {t} end = k + {each}" + (f" + (part < {more})" if more else "") + ";"]
+            with out.block("if (part == 0)"):
+                self.phase(out, "first")
+            with out.block("else"):
+                self.phase(out, "again")
+        else:
+            lines += [f"{t} k = 1;", f"const {t} end = {self.strips};"]
+            self.phase(out, "first")
+        for down in dict.fromkeys((form.down, 1)):
+            with out.block(f"for (; k + {down} <= end; k += {down})" if down > 1 else "for (; k < end; ++k)"):
+                self.phase(out, "next", down)
+        with out.block(f"if (part == {parts - 1})" if parts > 1 else ""):
+            self.phase(out, "last")
+        box = {"row": self.length, "column": self.columns}
+        thread = compose(self.position("row", "column", box), self.index)
+        flats = [(what, compose(self.position("row", "column", box), flat)) for what, flat in
+                 ((f"read {self.source.pointer}", self.read), (f"write {self.target.pointer}", self.write))]
+        return Kernel(nest.name, nest, form, self.index_type, blocks,
+                      ", ".join(arguments(d, {self.source.pointer: self.source.shape}, {self.target.pointer: self.target.shape})),
+                      [], "", [], out.lines, [], [], "", attribute(d, 1), thread, [self.source.pointer, self.target.pointer], flats,
+                      hero="transpose", template="lines", place=lines)

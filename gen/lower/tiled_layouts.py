@@ -1,0 +1,177 @@
+"""Tiled layouts of parameters and results, as ops between plain arrays.
+
+A tiled parameter is read through the map from its index to its position: a copy of it, which is composed away, has a plain layout,
+and so does every value after it. A tiled result is an array of positions: the op `tile` gives to each the element that lies there,
+and zero to padding, as `pad` does; its map is the layout's inverse, whose domain leaves padding out. So schedules see arrays of one
+dimension that are written at every position, and padding that is never read.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import re
+from dataclasses import dataclass, replace
+from typing import Dict, List, Sequence, Tuple
+
+from gen import algebra
+from gen.heroes import distribute
+from gen.hlo import dtypes
+from gen.hlo import Computation, Instruction, Shape, array_shape, layout_map, tuple_shape
+from gen.hlo import shape as of_text
+
+Leaf = Tuple[int, Shape, Instruction, int]   # a result's number and shape, the value that it is, the leaf of the value's shape
+LEAST = 1 << 16                              # elements of whole tiles for which the rest has kernels of its own
+LANES = 16                                   # of vectors
+
+
+def plain(shape: Shape) -> Shape:
+    """The shape in its order of dimensions alone."""
+    if shape.kind == "tuple":
+        return tuple_shape([plain(child) for child in shape.children])
+    return array_shape(shape.dtype, shape.dims, shape.minor_to_major) if shape.tiled else shape
+
+
+def positions(shape: Shape) -> int:
+    """Elements that the buffer of an array has room for."""
+    return shape.bytes // dtypes.storage_bytes(shape.dtype) if shape.tiled else shape.elements
+
+
+@functools.lru_cache(maxsize=None)
+def _is_plain(shape: Shape) -> bool:
+    return not any(leaf.tiled for leaf in shape.leaves())
+
+
+def _with_dims(shape: Shape, dims: "Sequence[int]") -> Shape:
+    """The same layout (without a padded tail) of another size."""
+    text = re.sub(r"L\(\d+\)", "", shape.text)
+    return of_text(f"{shape.dtype}[{','.join(map(str, dims))}]{text[text.index(']') + 1:]}")
+
+
+def _tile(shape: Shape) -> "Tuple[int, ...]":
+    """By how much the first tile divides each dimension; ones where it is not that simple."""
+    found = re.search(r"T\(([0-9,]+)\)", shape.text)
+    sizes, by = [int(n) for n in found[1].split(",")] if found and shape.tiled else [], [1] * shape.rank
+    if "*" not in shape.text and len(sizes) <= shape.rank:
+        for d, size in zip(shape.minor_to_major, reversed(sizes)):
+            by[d] = size
+    return tuple(by)
+
+
+@dataclass(frozen=True)
+class Box:
+    """A part of an array of whole tiles: where it starts, its dims; those of the array, padding included."""
+
+    start: Tuple[int, ...]
+    dims: Tuple[int, ...]
+    whole: Tuple[int, ...]
+
+    def layout(self, shape: Shape) -> Shape:
+        """The part alone: in tiles that are no larger."""
+        found = re.search(r"T\([0-9,]+\)", shape.text)
+        of = _with_dims(shape, self.dims)
+        if not found or all(a <= b for a, b in zip(_tile(shape), self.dims)):
+            return of
+        rank = found[0].count(",") + 1
+        tile = [min(_tile(shape)[d], self.dims[d]) for d in reversed(shape.minor_to_major[:rank])]
+        return of_text(of.text.replace(found[0], f"T({','.join(map(str, tile))})", 1))
+
+    def place(self, shape: Shape) -> str:
+        """The map from a position in the part to that in the whole array's memory."""
+        text = {name: ",".join(map(str, values)) for name, values in (("out", self.dims), ("in", self.whole), ("start", self.start))}
+        step = algebra.call("op", "slice", "0", *(f"{k}={v}" for k, v in text.items()), f"stride={','.join('1' * len(self.dims))}")
+        inside = algebra.compose(algebra.call("shape", "unmap", self.layout(shape).text), step)
+        return algebra.compose(inside, algebra.call("shape", "map", _with_dims(shape, self.whole).text))
+
+
+def _boxes(shape: Shape, parameters: "Sequence[Shape]") -> "List[Box]":
+    """A result cut where tiles, its own and those of parameters that are as large, are no longer whole: first all whole ones, then what is
+    left at the end of each dimension, the minor one last: of that first what is vectors without padding. Maps are even in all but the
+    ends. [] where there is nothing to cut, or too little."""
+    tiles = [_tile(shape), *(_tile(p) for p in parameters if p.dims == shape.dims)]
+    unit = [math.lcm(*by) for by in zip(*tiles)]
+    whole = tuple(-(-n // by) * by for n, by in zip(shape.dims, tiles[0]))
+    inner = tuple(n // by * by for n, by in zip(shape.dims, unit))
+    room, exact = _with_dims(shape, whole), _with_dims(shape, inner)
+    if inner == whole or math.prod(inner) < max(LEAST, math.prod(whole) // 2) or positions(exact) != exact.elements or positions(room) != room.elements \
+            or positions(room) != positions(shape):
+        return []
+    found = [Box((0,) * shape.rank, inner, whole)]
+    dims = list(whole)
+
+    def slab(d: int, start: int, end: int) -> Box:
+        return Box(tuple(start if k == d else 0 for k in range(shape.rank)), tuple(end - start if k == d else n for k, n in enumerate(dims)), whole)
+    for d in reversed(shape.minor_to_major):
+        even = inner[d] + (shape.dims[d] - inner[d]) // LANES * LANES if d == shape.minor_to_major[0] else inner[d]
+        if even > inner[d] and positions(slab(d, inner[d], even).layout(shape)) == math.prod(slab(d, inner[d], even).dims):
+            found.append(slab(d, inner[d], even))
+        else:
+            even = inner[d]
+        if even < whole[d]:
+            found.append(slab(d, even, whole[d]))
+        dims[d] = inner[d]
+    return found
+
+
+def lowered(computation: Computation, results: "Sequence[Tuple[Shape, Instruction, int]]") -> "Tuple[Computation, List[Leaf]]":
+    """The computation with plain layouts but for its parameters, and its result's leaves as arrays that kernels write."""
+    leaves = [(number, *leaf) for number, leaf in enumerate(results)]
+    parameters = computation.parameters
+    if all(_is_plain(i.shape) for i in computation.instructions):
+        return computation, leaves
+    made = Computation(computation.name, line=computation.line, col=computation.col, attributes=computation.attributes)
+    known: Dict[Instruction, Instruction] = {}
+
+    def add(name: str, opcode: str, shape: Shape, operands: "List[Instruction]", **attributes: object) -> Instruction:
+        made.instructions.append(Instruction(name, opcode, shape, operands, attributes, computation=made))
+        return made.instructions[-1]
+
+    for instruction in computation.instructions:
+        operands, attributes = [known[o] for o in instruction.operands], dict(instruction.attributes)
+        given = instruction.opcode == "parameter" or (instruction.opcode == "get-tuple-element" and not _is_plain(operands[0].shape))
+        if instruction.opcode == "bitcast" and not (_is_plain(instruction.shape) and _is_plain(instruction.operands[0].shape)):
+            attributes["map"] = layout_map(instruction.shape, instruction.operands[0].shape) if instruction.shape.elements else ""
+        copy = replace(instruction, shape=instruction.shape if given else plain(instruction.shape), operands=operands, attributes=attributes,
+                       computation=made)
+        made.instructions.append(copy)
+        if instruction.opcode == "parameter":
+            made.parameters.append(copy)
+        if given and copy.shape.kind == "array" and copy.shape.tiled:
+            copy = add(f"{instruction.name}.plain", "copy", plain(copy.shape), [copy])
+        known[instruction] = copy
+    made.parameters.sort(key=lambda p: p.parameter_number or 0)
+    made.root = known[computation.root] if computation.root else None
+    found: List[Leaf] = []
+    reduces = any(i.opcode == "reduce" for i in made.instructions)
+    for number, shape, instruction, leaf in leaves:
+        value = known[instruction]
+        one = reduces or not shape.elements or distribute.layout_of(instruction)
+        cut = [] if one else _boxes(shape, [leaf for p in parameters for leaf in p.shape.leaves()])
+        if not shape.bytes or not (shape.tiled or cut):
+            found.append((number, shape, value, leaf))
+            continue
+        if value.shape.kind == "tuple":
+            while value.shape.kind == "tuple":      # down to the leaf
+                child = 0
+                while leaf >= len(value.shape.children[child].leaves()):
+                    leaf -= len(value.shape.children[child].leaves())
+                    child += 1
+                value = add(f"{value.name}.{child}", "get-tuple-element", value.shape.children[child], [value], index=child)
+            if value.shape.tiled:
+                value = add(f"{value.name}.plain", "copy", plain(value.shape), [value])
+        zero = Instruction(f"zero.{number}", "constant", array_shape(shape.dtype, ()), literal=[0], computation=made)
+        made.instructions.append(zero)
+        if not cut:
+            memory = array_shape(shape.dtype, (positions(shape),))
+            found.append((number, memory, add(f"result.{number}", "tile", memory, [value, zero], layout=shape.text), 0))
+            continue
+        whole = cut[0].whole
+        value = add(f"padded.{number}", "pad", array_shape(shape.dtype, whole), [value, zero],
+                    padding=tuple((0, p - n, 0) for p, n in zip(whole, shape.dims)))
+        for k, box in enumerate(cut):
+            part = add(f"part.{number}.{k}", "slice", array_shape(shape.dtype, box.dims), [value],
+                       slice=tuple((s, s + n, 1) for s, n in zip(box.start, box.dims)))
+            layout = box.layout(shape)
+            memory = replace(array_shape(shape.dtype, (positions(layout),)), place=box.place(shape))
+            found.append((number, memory, add(f"result.{number}.{k}", "tile", memory, [part, zero], layout=layout.text), 0))
+    return made, found

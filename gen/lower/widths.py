@@ -1,0 +1,116 @@
+"""Bitcasts between types of different widths, as ops that kernels have.
+
+The bits of an array, element after element, the low ones first, stay what they are. A wide element is an unsigned integer that is shifted
+right by so much for each of its parts and cut off; parts are shifted left to their places and joined. A `bitcast` goes by the order
+of memory: it is a bitcast to rows of parts (or from them), and the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Dict, List, Optional, Tuple
+
+from gen.hlo import dtypes
+from gen.hlo import Computation, Instruction, Shape, array_shape
+
+
+def changes(instruction: Instruction) -> bool:
+    """Whether an op is a bitcast between types of different widths."""
+    return instruction.opcode in ("bitcast", "bitcast-convert") and _width(instruction.shape) != _width(instruction.operands[0].shape)
+
+
+def _width(shape: Shape) -> int:
+    return dtypes.TABLE[shape.dtype].bits if shape.dtype != "pred" else 8
+
+
+def lowered(computation: Computation) -> Computation:
+    """The computation without such ops; itself where there are none."""
+    if not any(changes(i) for i in computation.instructions):
+        return computation
+    made = Computation(computation.name, line=computation.line, col=computation.col, attributes=computation.attributes)
+    known: Dict[Instruction, Instruction] = {}
+    for instruction in computation.instructions:
+        operands = [known[o] for o in instruction.operands]
+        if changes(instruction):
+            known[instruction] = _Steps(made, instruction).run(operands[0])
+        else:
+            known[instruction] = replace(instruction, operands=operands, users=[], computation=made)
+            made.instructions.append(known[instruction])
+    made.parameters = [known[p] for p in computation.parameters]
+    made.root = known[computation.root] if computation.root else None
+    for instruction in made.instructions:
+        for operand in dict.fromkeys(instruction.operands):
+            operand.users.append(instruction)
+    return made
+
+
+class _Steps:
+    """The ops of one bitcast, in the computation `made`."""
+
+    def __init__(self, made: Computation, like: Instruction) -> None:
+        self.made, self.like, self.count = made, like, 0
+
+    def add(self, opcode: str, shape: Shape, *operands: Instruction, literal: "Optional[List[int]]" = None, **attributes: Any) -> Instruction:
+        self.count += 1
+        added = Instruction(f"{self.like.name}.bits{self.count}", opcode, shape, list(operands), attributes, literal=literal, line=self.like.line,
+                            col=self.like.col, computation=self.made)
+        self.made.instructions.append(added)
+        return added
+
+    def run(self, value: Instruction) -> Instruction:
+        of, to = value.shape, self.like.shape
+        many = max(_width(of), _width(to)) // min(_width(of), _width(to))
+        narrower = _width(to) < _width(of)
+        if self.like.opcode == "bitcast":
+            of = array_shape(of.dtype, (of.elements,) if narrower else (of.elements // many, many))
+            value = self.add("bitcast", of, value)
+        dims = (*of.dims, many) if narrower else of.dims[:-1]
+        found = self.apart(value, dims) if narrower else self.joined(value, dims, many)
+        last = array_shape(to.dtype, dims) if self.like.opcode == "bitcast" else to
+        found = self.same(found, last, f"u{_width(to)}")
+        if self.like.opcode == "bitcast":
+            found = self.add("bitcast", to, found)
+        if "raw" in self.like.attributes:
+            found.attributes["raw"] = self.like.attributes["raw"]
+        found.name = self.like.name
+        return found
+
+    def same(self, value: Instruction, to: Shape, bits: str) -> Instruction:
+        """From an integer of 32 or 64 bits to one of fewer, and its bits as another type."""
+        if value.shape.dtype != bits:
+            value = self.add("convert", to if to.dtype == bits else array_shape(bits, to.dims), value)
+        return value if value.shape == to else self.add("copy" if to.dtype == bits else "bitcast-convert", to, value)
+
+    def wide(self, value: Instruction, bits: int) -> Instruction:
+        """The bits of elements as unsigned integers of 32 or 64 bits."""
+        own = f"u{_width(value.shape)}"
+        for opcode, dtype in (("bitcast-convert", own), ("convert", f"u{bits}")):
+            if value.shape.dtype != dtype:
+                value = self.add(opcode, array_shape(dtype, value.shape.dims), value)
+        return value
+
+    def number(self, dtype: str, dims: "Tuple[int, ...]", value: int) -> Instruction:
+        return self.add("broadcast", array_shape(dtype, dims), self.add("constant", array_shape(dtype, ()), literal=[value]), dimensions=())
+
+    def apart(self, value: Instruction, dims: "Tuple[int, ...]") -> Instruction:
+        """Parts of each element, in a further dimension."""
+        bits = max(32, _width(value.shape))
+        shape = array_shape(f"u{bits}", dims)
+        whole = self.add("broadcast", shape, self.wide(value, bits), dimensions=tuple(range(len(dims) - 1)))
+        by = self.add("multiply", shape, self.add("iota", shape, iota_dimension=len(dims) - 1), self.number(f"u{bits}", dims, _width(self.like.shape)))
+        return self.add("shift-right-logical", shape, whole, by)
+
+    def joined(self, value: Instruction, dims: "Tuple[int, ...]", many: int) -> Instruction:
+        """One element of as many parts as the last dimension has."""
+        bits, width, of = max(32, _width(self.like.shape)), _width(value.shape), value.shape
+        shape = array_shape(f"u{bits}", dims)
+        parts: List[Instruction] = []
+        for number in range(many):
+            box = tuple((0, size, 1) for size in dims) + ((number, number + 1, 1),)
+            part = self.add("slice", array_shape(of.dtype, (*dims, 1)), value, slice=box)
+            part = self.wide(self.add("reshape", array_shape(of.dtype, dims), part), bits)
+            parts.append(self.add("shift-left", shape, part, self.number(f"u{bits}", dims, number * width)) if number else part)
+        found = parts[0]
+        for part in parts[1:]:
+            found = self.add("or", shape, found, part)
+        return found

@@ -1,0 +1,459 @@
+"""What the combiner of a reduce allows: elements in any order, or parts in order, and values from which partial results may start.
+
+A combiner f takes k accumulators and k elements and gives k accumulators. `analyse` splits its components into groups that read
+none of each other's values, and answers for each group by one of these rules; the combiner allows what all its groups allow.
+
+1. ONE OP: f(a, x) is add, multiply, maximum, minimum, and, or, xor of a and x, either way round. These are commutative and
+   associative on integers and pred; of floats add and multiply are so up to rounding, and maximum and minimum up to the payload
+   of a NaN and the sign of a zero (of two zeros the first wins, see gen/reference). The reference's bound covers all three
+   where every component is one op; beside components of another kind it keeps to the order, and so must a float add or multiply.
+   Sums of f16 and bf16 are kept in f32 and rounded once, at the end: that is the kernel's affair, the order is as free as for f32.
+   Start: the init itself where it is a constant and f(init, init) = init; else the identity. These are
+       add -0.0 (not 0.0: 0.0 + -0.0 is 0.0) or 0; multiply 1; maximum -inf or the least integer; minimum +inf or the greatest;
+       and ~0; or, xor 0.
+   A NaN takes part like any value: maximum(-inf, NaN) is NaN.
+2. ONLY COMPARISONS: f is made of compare, select, maximum, minimum, clamp, copies, tuples, constants, and ops on pred. Then its
+   results are some of its inputs and constants, and which ones depends only on how these compare: on their order, on which are
+   NaN, and on the signs of zeros. A law about n elements holds for all values if it holds for values in every such order, so it is
+   proved by trying finitely many: every constant, both zeros, NaNs of both signs, and in each gap between those (between the ends
+   of the type) as many values as n elements can have there. Associativity needs n = 3; components that are compared with each
+   other share a gap. More than LIMIT cases: not decided, and so not free.
+   Values count as the same bit for bit; or with all NaNs the same; or with -0.0 and 0.0 the same, too, if no op after the
+   reduce can tell them. f must then give the same for arguments that are the same.
+   Start: the init where f(init, init) = init and f(f(init, x), init) = f(init, x) for every x. Of an init that is no constant it
+   must hold for all values, and the entry of `start` is None: the init's own value.
+3. Anything else keeps the order of the elements. Nothing follows from it but a schedule that walks them one after another.
+"""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+from typing import Any, Callable, Dict, Hashable, List, Optional, Sequence, Set, Tuple
+
+from gen import reference
+from gen.hlo import dtypes
+from gen.hlo import Instruction
+
+LIMIT = 128   # cases an element of a group; pairs are evaluated, triples looked up
+
+ONE_OP = frozenset("add multiply maximum minimum and or xor".split())
+COMPARISONS = frozenset("compare select maximum minimum clamp constant parameter tuple get-tuple-element".split())
+PRED = {"add": operator.or_, "or": operator.or_, "maximum": operator.or_, "multiply": operator.and_, "and": operator.and_,
+        "minimum": operator.and_, "xor": operator.xor, "not": lambda a: a ^ 1}
+
+
+@dataclass(frozen=True)
+class Combiner:
+    """free: elements may be combined in any order and grouping (floats: up to rounding in add and multiply).
+    free_but_nan: at least while no float among the elements and init values is NaN.
+    associative: any grouping, with the order kept: contiguous parts may be reduced on their own and combined in order.
+    start: what every partial accumulator may start from, also those of no element: a bit pattern a component, None for the init's own
+        value where it is no constant. Combined, they are the result, or are so with init once more where apply_init is set.
+        None in place of the list: there is no such value (or no law above holds), so a part starts from its first element.
+    reason: one line, why it is (not) free."""
+
+    free: bool
+    free_but_nan: bool
+    associative: bool
+    start: Optional[List[Optional[int]]]
+    apply_init: bool
+    reason: str
+
+
+def analyse(instruction: Instruction) -> Combiner:
+    """What the combiner of a reduce allows with its init values."""
+    body = _Body(instruction)
+    odd = next((k for k in range(body.half) if body.dtypes[k] != body.dtypes[body.half + k]), None)
+    if odd is not None:
+        return Combiner(False, False, False, None, True, f"in order: an accumulator is {body.dtypes[odd]}, its element "
+                                                         f"{body.dtypes[body.half + odd]}")
+    groups = body.groups()
+    simple = all(body.one_op(k) for k in range(body.half))
+    found = [_one_op(body, group[0], simple) if body.one_op(group[0]) and len(group) == 1 and (simple or not body.inexact(group[0])) else
+             _compared(body, group) for group in groups]
+    starts: Optional[Dict[int, Optional[int]]] = {}
+    for group, one in zip(groups, found):
+        starts = None if starts is None or one.start is None else {**starts, **dict(zip(group, one.start))}
+    free, but_nan, associative = (all(getattr(one, law) for one in found) for law in ("free", "free_but_nan", "associative"))
+    reasons = [one.reason for one in sorted(found, key=lambda one: one.free_but_nan + one.associative) if one.free == free]
+    if not (but_nan or associative):
+        starts = None
+    return Combiner(free, but_nan, associative, None if starts is None else [starts[k] for k in range(body.half)],
+                    starts is None or any(one.apply_init for one in found),
+                    f"any order: {'; '.join(dict.fromkeys(reasons))}" if free else f"in order: {reasons[0]}")
+
+
+# ---- the computation -----------------------------------------------------------------------------------------------
+
+def _through(i: Instruction) -> Instruction:
+    """The value itself, behind copies and tuples that are taken apart again."""
+    while True:
+        if i.opcode == "copy":
+            i = i.operands[0]
+        elif i.opcode == "get-tuple-element" and _through(i.operands[0]).opcode == "tuple":
+            i = _through(i.operands[0]).operands[i.attributes["index"]]
+        else:
+            return i
+
+
+class _Body:
+    """The combiner of a reduce: what its components are made of, and its value for given arguments."""
+
+    def __init__(self, instruction: Instruction) -> None:
+        self.instruction = instruction
+        self.half = len(instruction.operands) // 2
+        computation = instruction.called[0]
+        root = _through(computation.root)   # type: ignore[arg-type]
+        self.roots = [_through(o) for o in root.operands] if root.opcode == "tuple" else [root]
+        self.parameters = computation.parameters
+        self.dtypes = [p.shape.dtype for p in self.parameters]
+        self.inits = [_constant(o) for o in instruction.operands[self.half:]]
+
+    def ops(self, group: Sequence[int]) -> List[Instruction]:
+        """All that some components need, operands first."""
+        done: Dict[int, Instruction] = {}
+        waiting = [(self.roots[k], False) for k in reversed(group)]
+        while waiting:
+            i, ready = waiting.pop()
+            if ready:
+                done.setdefault(id(i), i)
+            elif id(i) not in done:
+                waiting.append((i, True))
+                waiting += [(_through(o), False) for o in i.operands]
+        return list(done.values())
+
+    def groups(self) -> List[List[int]]:
+        """Components that read each other's values, together; in order of their first."""
+        groups: List[Set[int]] = []
+        for k in range(self.half):
+            joined = {k} | {(i.parameter_number or 0) % self.half for i in self.ops([k]) if i.opcode == "parameter"}
+            for group in [g for g in groups if g & joined]:
+                groups.remove(group)
+                joined |= group
+            groups.append(joined)
+        return sorted(sorted(group) for group in groups)
+
+    def one_op(self, k: int) -> bool:
+        """Whether component k is one op of accumulator k and element k."""
+        root = self.roots[k]
+        return root.opcode in ONE_OP and sorted(id(_through(o)) for o in root.operands) == sorted(
+            id(self.parameters[n]) for n in (k, self.half + k))
+
+    def inexact(self, k: int) -> bool:
+        """Whether rounding, or the sign of a zero, depends on the order of component k, which is one op."""
+        return dtypes.TABLE[self.dtypes[k]].kind in ("float", "complex")
+
+    def function(self, group: Sequence[int]) -> "Callable[[Tuple[int, ...], Tuple[int, ...]], Tuple[int, ...]]":
+        """The components of a group as a function of their accumulators and elements, on bit patterns."""
+        steps = [(id(i), _step(i), [id(_through(o)) for o in i.operands]) for i in self.ops(group) if i.opcode != "parameter"]
+        sources = [id(self.parameters[k]) for k in group] + [id(self.parameters[self.half + k]) for k in group]
+        results = [id(self.roots[k]) for k in group]
+
+        def call(a: Tuple[int, ...], x: Tuple[int, ...]) -> Tuple[int, ...]:
+            values = dict(zip(sources, a + x))
+            for target, step, operands in steps:
+                values[target] = step(*[values[o] for o in operands])
+            return tuple(values[r] for r in results)
+
+        return call
+
+
+def _constant(i: Instruction) -> Optional[int]:
+    """The bit pattern of a scalar that is a constant; None for others."""
+    i = _through(i)
+    return i.literal[0] if i.opcode == "constant" and i.literal else None
+
+
+# ---- values: bit patterns ------------------------------------------------------------------------------------------
+
+_decode = lru_cache(maxsize=None)(dtypes.decode)
+
+
+def _is_float(dtype: str) -> bool:
+    return dtypes.TABLE[dtype].kind == "float"
+
+
+def _total(bits: int, dtype: str) -> int:
+    """A number in the order of all patterns of a type: of floats -NaN, -inf, .., -0, 0, .., inf, NaN."""
+    if not _is_float(dtype):
+        return int(dtypes.decode(bits, dtype))
+    sign = 1 << (dtypes.TABLE[dtype].bits - 1)
+    return sign - 1 - bits if bits & sign else bits
+
+
+def _pattern(total: int, dtype: str) -> int:
+    """The pattern of a number that _total gives."""
+    size = dtypes.TABLE[dtype].bits
+    if _is_float(dtype) and total < 0:
+        return (1 << (size - 1)) - 1 - total
+    return total & ((1 << size) - 1)
+
+
+def _step(i: Instruction) -> "Callable[..., int]":
+    """An op of rule 1 or 2, as a function of bit patterns."""
+    opcode, of = i.opcode, i.operands[-1].shape.dtype if i.operands else i.shape.dtype
+    if opcode == "constant":
+        return lambda: i.literal[0]   # type: ignore[index]
+    if opcode == "select":
+        return lambda p, a, b: a if p else b
+    if opcode == "compare":
+        decide = getattr(operator, i.attributes["direction"].lower())
+        key = _total if i.attributes.get("type") == "TOTALORDER" else _decode
+        return lambda a, b: int(decide(key(a, of), key(b, of)))
+    if of == "pred" and opcode in PRED:
+        return PRED[opcode]
+    if opcode in ("maximum", "minimum"):
+        return lambda a, b: _extreme(opcode, a, b, of)
+    if opcode == "clamp":
+        return lambda low, x, high: _extreme("minimum", _extreme("maximum", x, low, of), high, of)
+    return lambda a, b: _arithmetic(opcode, a, b, of)
+
+
+def _extreme(opcode: str, a: int, b: int, dtype: str) -> int:
+    x, y = _decode(a, dtype), _decode(b, dtype)
+    if x != x or y != y:
+        return a if x != x else b
+    return a if (x >= y if opcode == "maximum" else x <= y) else b
+
+
+def _arithmetic(opcode: str, a: int, b: int, dtype: str) -> int:
+    if opcode in ("and", "or", "xor"):
+        return getattr(operator, opcode + ("_" if opcode != "xor" else ""))(a, b)
+    value = (operator.add if opcode == "add" else operator.mul)(_decode(a, dtype), _decode(b, dtype))
+    if dtypes.TABLE[dtype].kind in ("sint", "uint"):
+        return int(value) & ((1 << dtypes.TABLE[dtype].bits) - 1)
+    return dtypes.encode(value, dtype)
+
+
+def _text(values: Sequence[int], kinds: Sequence[str]) -> str:
+    words = ", ".join("nan" if _decode(v, t) != _decode(v, t) else dtypes.format_value(v, t) for v, t in zip(values, kinds))
+    return f"({words})" if len(values) > 1 else words
+
+
+# ---- rule 1 --------------------------------------------------------------------------------------------------------
+
+def identity(opcode: str, dtype: str) -> Optional[int]:
+    """The bit pattern that an op leaves every other value alone with (a NaN a NaN); None where there is none."""
+    kind = dtypes.TABLE[dtype]
+    if opcode == "xor" or opcode == "or":
+        return 0
+    if opcode == "and":
+        return (1 << kind.bits) - 1
+    if kind.kind == "complex":   # 1 + 0i is none: infinities, signs of zeros
+        return dtypes.encode(complex(-0.0, -0.0), dtype) if opcode == "add" else None
+    if opcode in ("add", "multiply"):
+        return dtypes.encode((-0.0 if kind.kind == "float" else 0) if opcode == "add" else 1, dtype)
+    low = opcode == "maximum"
+    if kind.kind == "float":
+        return dtypes.encode(float("-inf") if low else float("inf"), dtype) if kind.style == "ieee" else None
+    return dtypes.encode(dtypes.integer_range(dtype)[0 if low else 1], dtype)
+
+
+def _one_op(body: _Body, k: int, simple: bool) -> Combiner:
+    """Component k is one op; simple: so is every other."""
+    opcode, dtype, init = body.roots[k].opcode, body.dtypes[k], body.inits[k]
+    rounds = body.inexact(k) and opcode in ("add", "multiply")
+    assert simple or not rounds
+    what = f"{opcode} of {dtype}" + (", up to rounding" if rounds else "")
+    if init is not None and _sameness(1, dtype)(_step(body.roots[k])(init, init)) == _sameness(1, dtype)(init):
+        return Combiner(True, True, True, [init], False, what)
+    start = identity(opcode, dtype)
+    return Combiner(True, True, True, None if start is None else [start], True, what)
+
+
+# ---- rule 2 --------------------------------------------------------------------------------------------------------
+
+def _sameness(level: int, dtype: str) -> "Callable[[int], Hashable]":
+    """What of a pattern counts: all of it (0); not which NaN it is (1); nor the sign of a zero (2)."""
+    if not level or dtypes.TABLE[dtype].kind not in ("float", "complex"):
+        return lambda bits: bits
+
+    def key(bits: int) -> Hashable:
+        value = _decode(bits, dtype)
+        return "nan" if value != value else 0 if level == 2 and value == 0 else bits
+
+    return key
+
+
+def _why_not(ops: Sequence[Instruction]) -> str:
+    """What of a group is no comparison, in words; '' where rule 2 holds."""
+    for i in ops:
+        of = i.operands[-1].shape.dtype if i.operands else i.shape.dtype
+        if of and (dtypes.TABLE[of].kind == "complex" or dtypes.TABLE[of].style not in ("", "ieee")):
+            return f"values of {of} with other ops"
+        if i.opcode not in COMPARISONS and not (of == "pred" and i.opcode in PRED):
+            return f"'{i.opcode}' of {of} with other ops"
+    total = any(i.attributes.get("type") == "TOTALORDER" for i in ops)
+    if total and any(i.opcode in ("maximum", "minimum", "clamp") and _is_float(i.shape.dtype) for i in ops):
+        return "TOTALORDER reads the bits of a NaN that 'maximum' is free to choose"
+    return ""
+
+
+@dataclass
+class _Class:
+    """Components whose values are compared with each other or move into each other: their constants, and whether TOTALORDER is used."""
+
+    dtype: str
+    components: int
+    constants: Set[int]
+    total: bool
+
+    def values(self, elements: int, more: Sequence[int] = ()) -> List[int]:
+        """Patterns in every order that these components of so many elements can have among themselves and the constants."""
+        bits = dtypes.TABLE[self.dtype].bits
+        if self.dtype == "pred":
+            return [0, 1]
+        fixed = {_total(c, self.dtype) for c in [*self.constants, *more]}
+        count = elements * self.components
+        gaps = [(_total(1 << (bits - 1), self.dtype), _total((1 << (bits - 1)) - 1, self.dtype), count)]   # first, last, how many
+        if _is_float(self.dtype):
+            infinity = _total(dtypes.encode(float("inf"), self.dtype), self.dtype)
+            nans = count if self.total else 1
+            gaps = [(-(1 << (bits - 1)), -infinity - 2, nans), (-infinity - 1, -2, count), (1, infinity, count),
+                    (infinity + 1, (1 << (bits - 1)) - 1, nans)]
+            fixed |= {-1, 0}
+        elif dtypes.TABLE[self.dtype].kind == "uint":
+            gaps = [(0, (1 << bits) - 1, count)]
+        found = set(fixed)
+        for first, last, many in gaps:
+            inside = sorted(c for c in fixed if first <= c <= last)
+            for low, high in zip([first - 1, *inside], [*inside, last + 1]):
+                room = high - low - 1
+                found |= {low + 1 + room * j // many for j in range(many)} if room > many else set(range(low + 1, high))
+        return [_pattern(t, self.dtype) for t in sorted(found)]
+
+
+def _classes(body: _Body, group: Sequence[int], ops: Sequence[Instruction]) -> List[_Class]:
+    """The class of each component of a group; components of one class share the object."""
+    parent: Dict[int, int] = {}
+
+    def find(i: Instruction) -> int:
+        at = id(i)
+        while parent.setdefault(at, at) != at:
+            at = parent[at]
+        return at
+
+    def join(values: "Sequence[Instruction]") -> None:
+        for value in values[1:]:
+            parent[find(value)] = find(values[0])
+
+    for i in ops:
+        operands = [_through(o) for o in i.operands]
+        if i.opcode == "compare":
+            join(operands)
+        elif i.opcode in ("select", "maximum", "minimum", "clamp"):
+            join([i, *(operands[1:] if i.opcode == "select" else operands)])
+    for k in group:
+        join([body.parameters[k], body.parameters[body.half + k], body.roots[k]])
+    known: Dict[int, _Class] = {}
+    for k in group:
+        one = known.setdefault(find(body.roots[k]), _Class(body.dtypes[k], 0, set(), False))
+        one.components += 1
+    for i in ops:
+        one = known.get(find(i)) or _Class("", 0, set(), False)
+        if i.opcode == "constant":
+            one.constants.add(i.literal[0])   # type: ignore[index]
+        one = known.get(find(_through(i.operands[0])), one) if i.opcode == "compare" else one
+        one.total |= i.attributes.get("type") == "TOTALORDER"
+    return [known[find(body.roots[k])] for k in group]
+
+
+Point = Tuple[int, ...]
+
+
+class _Table:
+    """f on all pairs of some points."""
+
+    def __init__(self, points: Sequence[Point], f: "Callable[[Point, Point], Point]", kinds: Sequence[str]) -> None:
+        self.points, self.f, self.kinds = points, f, kinds
+        self.rows = [[f(a, b) for b in points] for a in points]
+
+    def laws(self, level: int) -> Tuple[str, str]:
+        """Why f is not associative, and why not commutative, with values the same by `level`; '' where it is."""
+        keys = [_sameness(level, t) for t in self.kinds]
+        first: Dict[Any, int] = {}
+        at: Dict[Point, int] = {}
+        for number, point in enumerate(self.points):
+            at[point] = first.setdefault(tuple(key(v) for key, v in zip(keys, point)), number)
+        try:
+            rows = [[at[value] for value in row] for row in self.rows]
+        except KeyError:
+            return ("a constant is NaN",) * 2
+        for a, row in zip(self.points, rows):
+            if row != rows[at[a]] or any(value != row[at[b]] for value, b in zip(row, self.points)):
+                return ("it can tell NaNs or zeros from each other",) * 2
+        few = sorted(set(at.values()))
+        say = lambda n: _text(self.points[n], self.kinds)   # noqa: E731
+        swapped = next((f"f({say(a)}, {say(b)}) is not f({say(b)}, {say(a)})" for a in few for b in few if a < b and rows[a][b] != rows[b][a]), "")
+        thirds = [[row[c] for c in few] for row in rows]
+        for a in few:
+            for b in few:
+                left, right = thirds[rows[a][b]], [rows[a][bc] for bc in thirds[b]]
+                if left != right:
+                    c = next(c for c, x, y in zip(few, left, right) if x != y)
+                    return f"f(f(a, b), c) is not f(a, f(b, c)) at {say(a)}, {say(b)}, {say(c)}", swapped
+        return "", swapped
+
+    def without_nan(self) -> "_Table":
+        return _Table([p for p in self.points if not _has_nan(p, self.kinds)], self.f, self.kinds)
+
+
+def _has_nan(point: Point, kinds: Sequence[str]) -> bool:
+    return any(_decode(v, t) != _decode(v, t) for v, t in zip(point, kinds))
+
+
+def _compared(body: _Body, group: List[int]) -> Combiner:
+    """A group whose laws are proved by trying, or that keeps the order."""
+    ops = body.ops(group)
+    problem = _why_not(ops)
+    if problem:
+        return Combiner(False, False, False, None, True, problem)
+    kinds = [body.dtypes[k] for k in group]
+    classes = _classes(body, group, ops)
+    values = [one.values(3) for one in classes]
+    cases = 1
+    for some in values:
+        cases *= len(some)
+    if cases > LIMIT:
+        return Combiner(False, False, False, None, True, f"{cases} cases an element are more than {LIMIT}")
+    table = _Table(list(product(*values)), body.function(group), kinds)
+    blind = reference.zero_sign_matters(body.instruction)
+    levels = (0, 1) if blind else (0, 1, 2)
+    laws = [table.laws(level) for level in levels]
+    both = [level for level, found in zip(levels, laws) if not any(found)]
+    parts = [level for level, found in zip(levels, laws) if not found[0]]
+    free = but_nan = bool(both)
+    if not free:
+        table_but = table.without_nan()
+        both = [level for level in levels if not any(table_but.laws(level))]
+        but_nan = bool(both)
+    level = (both if free else parts or both or [0])[-1]   # the loosest
+    start = _start(body, group, classes, table if free or parts else table_but, level) if but_nan or parts else None
+    reason = f"proved by {cases} cases an element"
+    if not free:
+        reason = next((why for found in reversed(laws) for why in reversed(found) if " is not " in why), laws[0][0])
+        if blind and not any(table.laws(2)):
+            reason = "the sign of a zero depends on the order, and an op after the reduce can tell"
+    return Combiner(free, but_nan, bool(parts), start, start is None, reason)
+
+
+def _start(body: _Body, group: List[int], classes: List[_Class], table: _Table, level: int) -> Optional[List[Optional[int]]]:
+    """The init values, if one more of them never changes a result that has one already."""
+    keys = [_sameness(level, t) for t in table.kinds]
+    same = lambda a, b: all(key(x) == key(y) for key, x, y in zip(keys, a, b))   # noqa: E731
+    nan = any(_has_nan(p, table.kinds) for p in table.points)   # whether the laws hold for them
+    inits = [body.inits[k] for k in group]
+    known = tuple(v for v in inits if v is not None)
+    if len(known) < len(group):
+        starts = points = table.points
+    elif nan or not _has_nan(known, table.kinds):
+        values = [one.values(1, [v for v, other in zip(known, classes) if other is one]) for one in classes]
+        starts, points = [known], [p for p in product(*values) if nan or not _has_nan(p, table.kinds)]
+    else:
+        return None
+    f = table.f
+    fine = all(same(f(i, i), i) and all(same(f(f(i, x), i), f(i, x)) for x in points) for i in starts)
+    return list(inits) if fine else None

@@ -1,0 +1,217 @@
+"""How a nest's accesses move along its output: the position split into digits, along each of which every access has one stride.
+
+The position in the first root's memory counts 0, 1, 2, ... ; the maps of all reads and writes say where it must be split
+(after a transpose f32[64,32] -> f32[32,64] it is two digits, 32 and 64). Neighbouring digits along which every access goes on
+evenly are one. What is not even along some digit is irregular: it is read element by element.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import List, Optional, Sequence, Tuple
+
+from gen import algebra
+from gen.hlo import dtypes
+from gen.emit.body import buffer_of, memory_map, reads_of
+from gen.hlo import Shape
+from gen.plan.partition import EMPTY, Partition, Root, compose
+
+MOST_DIGITS = 12
+
+
+@dataclass(frozen=True)
+class Access:
+    """A buffer read or written: its width in bytes, bytes moved, and elements stepped along each digit (None: irregular)."""
+
+    name: str
+    write: bool
+    width: int
+    bytes: int
+    strides: Optional[Tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class Walk:
+    """sizes: of the digits, major first."""
+
+    sizes: Tuple[int, ...]
+    accesses: Tuple[Access, ...]
+
+    def weights(self) -> Tuple[int, ...]:
+        """Positions that a step of each digit is worth."""
+        return tuple(math.prod(self.sizes[k + 1:]) for k in range(len(self.sizes)))
+
+
+def _splits(flat: str) -> List[int]:
+    """Where a map of one variable takes it apart."""
+    name = algebra.info(flat).variables[0].name
+    text = algebra.info(flat).results[0].text
+    found = [int(n) for n in re.findall(rf"\b{name} (?:floordiv|mod) (\d+)", text)]
+    found += [int(a) * int(b) for a, b in re.findall(rf"\b{name} floordiv (\d+)\) mod (\d+)", text)]
+    for inner, factor, by in re.findall(rf"\(\(?{name}(?: floordiv (\d+)\))? \* (\d+)\) floordiv (\d+)", text):   # (x * 5) floordiv 4 = x + x floordiv 4
+        found.append(int(inner or 1) * int(by) // math.gcd(int(factor), int(by)))
+    return found
+
+
+def _sizes(elements: int, flats: Sequence[str]) -> Tuple[int, ...]:
+    """Digits, major first, from all splits that divide each other."""
+    chain = [1]
+    for split in sorted({s for flat in flats for s in _splits(flat)}):
+        if split > chain[-1] and split % chain[-1] == 0 and elements % split == 0:
+            chain.append(split)
+    if chain[-1] != elements:
+        chain.append(elements)
+    return tuple(b // a for a, b in zip(chain, chain[1:]))[::-1]
+
+
+def position(sizes: Sequence[int]) -> str:
+    """(g0, g1, ..) -> (position)."""
+    names = [f"g{k}" for k in range(len(sizes))]
+    weights = [math.prod(sizes[k + 1:]) for k in range(len(sizes))]
+    total = " + ".join(f"{n} * {w}" for n, w in zip(names, weights)) or "0"
+    domain = ", ".join(f"{n} in [0, {s - 1}]" for n, s in zip(names, sizes))
+    return f"({', '.join(names)}) -> ({total})" + (f", domain: {domain}" if domain else "")
+
+
+def walk(partition: Partition, shape: Shape, further: "Sequence[Tuple[str, str]]" = (),
+         writes: "Optional[Sequence[Root]]" = None) -> Optional[Walk]:
+    """The walk over a nest whose positions are those of `shape`; None where a write is irregular. further: names and maps from the
+    index to a number that must move evenly too, as a write."""
+    found: List[Tuple[str, bool, int, int, str]] = [(name, True, 0, 0, flat) for name, flat in further]
+    for root in partition.roots if writes is None else writes:
+        found.append((root.pointer, True, dtypes.storage_bytes(root.shape.dtype), root.shape.bytes, compose(root.map, memory_map(root.shape))))
+    for read, _ in reads_of(partition, partition.entry):
+        buffer = buffer_of(partition, read)
+        if buffer and buffer.shape.dims:
+            leaf = buffer.shape
+            found.append((buffer.pointer, False, dtypes.storage_bytes(leaf.dtype), leaf.bytes, compose(read.map, memory_map(leaf))))
+    return walked(found, shape)
+
+
+def walked(found: "Sequence[Tuple[str, bool, int, int, str]]", shape: Shape) -> Optional[Walk]:
+    """The walk of accesses: name, whether a write, width, bytes, map from the index in `shape` to the position in the buffer."""
+    unmap = algebra.call("shape", "unmap", shape.text)
+    flats = [compose(unmap, flat) for *_, flat in found]
+    if shape.elements < 2 or any(flat == EMPTY for flat in flats):
+        return None
+    sizes = _sizes(shape.elements, flats)
+    if len(sizes) > MOST_DIGITS:
+        return None
+    split = position(sizes)
+    accesses = []
+    for (name, write, width, size, _), flat in zip(found, flats):
+        digits = compose(split, flat)
+        steps = [algebra.access(digits, f"g{k}")[0].stride for k in range(len(sizes))]
+        strides = None if None in steps or algebra.guards(digits) else tuple(s or 0 for s in steps)
+        if write and strides is None:
+            return None
+        access = Access(name, write, width, size, strides)
+        if access not in accesses:
+            accesses.append(access)
+    return _merged(Walk(sizes, tuple(accesses)))
+
+
+def woven(found: Walk, down: bool = False) -> int:
+    """The size of the minor digit where neighbours along it are one 32-bit word in some accesses, and in all others neighbours along the
+    next digit are; 1 where that is not so. down: whether so many words go together."""
+    if len(found.sizes) < 2 or any(not a.strides for a in found.accesses):
+        return 1
+    n = found.sizes[-1]
+    words = [a for a in found.accesses if a.strides and a.strides[-2:] == (n, 1)]
+    rows = [a for a in found.accesses if a.strides and a.strides[-2] == 1]
+    fits = n in (2, 4) and found.sizes[-2] % (16 * n if down else 16) == 0 and len(words) + len(rows) == len(found.accesses)
+    return n if fits and words and rows and all(a.width * n == 4 for a in words) else 1
+
+
+def whole(strides: "Sequence[int]", sizes: "Sequence[int]") -> bool:
+    """Whether strides are a mixed radix: digits give each number below their product once."""
+    below = 1
+    for stride, size in sorted((s, n) for s, n in zip(strides, sizes) if n > 1):
+        if stride != below:
+            return False
+        below *= size
+    return True
+
+
+def block(read: Access, sizes: "Sequence[int]") -> int:
+    """Bytes of the rows of an access that the last digit tells apart, where the walk reads such blocks one after the other and leaves
+    nothing out; else 0."""
+    strides = read.strides or (0,)
+    falling = all(high > low for high, low in zip(strides[:-1], strides[1:-1]))
+    return strides[-1] * sizes[-1] * read.width if falling and whole(strides, sizes) else 0
+
+
+def _merged(walk: Walk) -> Walk:
+    """Digits of one element left out, neighbours along which every access goes on evenly joined."""
+    sizes: List[int] = []
+    columns: List[List[int]] = []
+    regular = [a.strides for a in walk.accesses if a.strides is not None]
+    for size, *column in zip(walk.sizes, *regular):
+        if size == 1:
+            continue
+        if sizes and all(above == here * size for above, here in zip(columns[-1], column)):
+            sizes[-1] *= size
+            columns[-1] = column
+        else:
+            sizes.append(size)
+            columns.append(column)
+    merged = iter(zip(*columns)) if columns else iter([() for _ in regular])
+    accesses = tuple(a if a.strides is None else Access(a.name, a.write, a.width, a.bytes, tuple(next(merged))) for a in walk.accesses)
+    return Walk(tuple(sizes), accesses)
+
+
+def reach(flat: str) -> Tuple[int, int]:
+    """The least and the largest value of a map of a position: of its digits, where sums of quotients and remainders are sums of steps."""
+    sizes = _sizes(algebra.info(flat).variables[0].hi + 1, [flat])
+    return algebra.ranges(compose(position(sizes), flat))[0]
+
+
+def strides(flat: str) -> "Optional[Tuple[Tuple[int, ...], Tuple[int, ...]]]":
+    """The sizes of the digits of a map's one variable, and what a step of each is worth; None where that is not even."""
+    sizes = _sizes(algebra.info(flat).variables[0].hi + 1, [flat])
+    digits = compose(position(sizes), flat)
+    steps = [algebra.access(digits, f"g{k}")[0].stride for k in range(len(sizes))]
+    return None if None in steps or algebra.guards(digits) else (sizes, tuple(s or 0 for s in steps))
+
+
+def radix(flat: str) -> "Optional[Tuple[int, Tuple[int, ...], Tuple[int, ...]]]":
+    """What proves that a map of positions meets each of as many others once: the least of these, and the digits of the position with
+    strides that are a mixed radix. None where they are not."""
+    info = algebra.info(flat)
+    if len(info.variables) != 1 or info.variables[0].lo:
+        return None
+    sizes = _sizes(info.variables[0].hi + 1, [flat])
+    digits = compose(position(sizes), flat)
+    steps = [algebra.access(digits, f"g{k}")[0].stride for k in range(len(sizes))]
+    start, strides = algebra.evaluate(flat, 0), tuple(s or 0 for s in steps)
+    if start is None or None in steps or algebra.guards(digits) or not whole(strides, sizes):
+        return None
+    return start[0], sizes, strides
+
+
+def meeting(flat: str, other: str) -> Optional[str]:
+    """The map from one walk's position to another's where both are at the same element; None where that is not each once."""
+    here, there = radix(flat), radix(other)
+    if here is None or there is None or here[0] != there[0] or math.prod(here[1]) != math.prod(there[1]):
+        return None
+    start, sizes, strides = there
+    weights = [math.prod(sizes[k + 1:]) for k in range(len(sizes))]
+    terms = [f"(((x - {start}) floordiv {s}) mod {n}) * {w}" for s, n, w in zip(strides, sizes, weights) if n > 1]
+    back = f"(x) -> ({' + '.join(terms) or '0'}), domain: x in [{start}, {start + math.prod(sizes) - 1}]"
+    weights = [math.prod(here[1][k + 1:]) for k in range(len(here[1]))]
+    split = f"(x) -> ({', '.join(f'(x floordiv {w}) mod {n}' for n, w in zip(here[1], weights))}), domain: x in [0, {math.prod(here[1]) - 1}]"
+    return compose(split, compose(compose(position(here[1]), flat), back))
+
+
+def place(counts: Sequence[Tuple[str, int]], threads: int) -> Tuple[str, int]:
+    """(th_x, bl_x) -> what each count is at, and the number of groups."""
+    items = math.prod(count for _, count in counts)
+    blocks = -(-items // threads)
+    item, results, weight = f"bl_x * {threads} + th_x", [], items
+    for _, count in counts:
+        weight //= count
+        results.append(f"(({item}) floordiv {weight}) mod {count}")
+    return algebra.simplify(f"(th_x, bl_x) -> ({', '.join(results)}), domain: th_x in [0, {threads - 1}], bl_x in [0, {blocks - 1}], "
+                            f"{item} in [0, {items - 1}]"), blocks

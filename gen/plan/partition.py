@@ -1,0 +1,480 @@
+"""A fusion cut into functions, each with one indexing map for every value in it.
+
+A value that all its users want at the same index is computed where they are; a value wanted at several indices becomes a
+function, called at each. Ops that only move data (transpose, slice, broadcast, ..) never become functions: they are
+composed into the maps of those who read through them. So code stays linear in the size of the graph.
+
+Inside a function, regions say when code runs: the body, the loop of a reduce, the guarded side of a pad or concatenate. The loop of
+a window or a sum of products has a guarded part, for what lies inside of the padded base.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Dict, Iterator, List, Optional, Sequence, Set, Tuple
+
+from gen import algebra
+from gen.hlo import dtypes
+from gen.hlo import CONTRACTIONS, LOOPS, Computation, Instruction, Shape, Window, c_identifier
+
+MOVES = frozenset("broadcast transpose reshape bitcast slice reverse copy get-tuple-element".split())
+LEAVES = frozenset("parameter constant iota".split())
+PADS = ("pad", "tile")   # their first operand where its map is defined, else the second (tile: gen/lower/tiled_layouts.py)
+MOST_OPS = 2000      # in one function: compilers slow down beyond
+MOST_REGIONS = 24    # inside each other
+
+EMPTY = "KNOWN EMPTY"
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """A variable that is bound, not looped over: the value read (where the entry stands), brought into 0 .. last."""
+
+    name: str
+    read: "Read"
+    last: int
+
+
+@dataclass(eq=False)
+class Region:
+    """Code that runs under the same conditions. kind: body, loop (of a reduce, a window, ..), guard (of an operand of pad or concatenate, of the
+    update of dynamic-update-slice, in a loop of what is inside), read (of an operand at an index that is read)."""
+
+    kind: str
+    function: "Function"
+    parent: "Optional[Region]" = None
+    map: str = ""                                      # guard: to the operand, its domain is the condition
+    ranges: Tuple[str, ...] = ()                       # loop, and a guard in it: names of its loop variables, outermost first, then of those around
+    entries: "List[Entry]" = field(default_factory=list)
+    runtimes: "Tuple[Runtime, ...]" = ()               # read, guard: what the step's runtime variables are bound to
+    step: str = ""                                     # the map from the entry's own index to the operand's, in these names
+
+    @property
+    def depth(self) -> int:
+        return 0 if self.parent is None else self.parent.depth + 1
+
+
+@dataclass(eq=False)
+class Entry:
+    """A value computed in a region: an op, or the call of a function. `map` leads from the function's index to the value's."""
+
+    instruction: Instruction
+    region: Region
+    map: str
+    callee: "Optional[Function]" = None
+    regions: "List[Region]" = field(default_factory=list)   # reduce: its loop; pad: the guard; concatenate: one an operand; LOOPS: below
+
+
+@dataclass(eq=False)
+class Function:
+    """root: the value it gives (None: the kernel's own body, which gives several). Its index variables are i0, i1, .."""
+
+    name: str
+    dims: Tuple[int, ...]
+    root: Optional[Instruction] = None
+    body: Region = None  # type: ignore[assignment]
+    ops: int = 0
+
+    def __post_init__(self) -> None:
+        self.body = Region("body", self)
+
+    @property
+    def index(self) -> str:
+        """The identity on the function's index space."""
+        return _named(algebra.call("op", "elementwise", "0", f"out={algebra.numbers(self.dims)}", f"in={algebra.numbers(self.dims)}"), self.dims)
+
+    @property
+    def nowhere(self) -> str:
+        """The map to a scalar: no results."""
+        return _named(algebra.call("op", "scalar", "0", f"out={algebra.numbers(self.dims)}", "in="), self.dims)
+
+
+@dataclass(frozen=True)
+class Read:
+    """Where an operand's value comes from once moves are composed away: an op or a leaf, its map, and which leaf of its shape."""
+
+    source: Instruction
+    map: str
+    output: int = 0
+
+
+@dataclass(frozen=True)
+class Root:
+    """A leaf of the fusion's result (scratch: of a buffer between kernels), and the map from the kernel's index to it."""
+
+    result: int
+    shape: Shape
+    value: Instruction
+    output: int
+    map: str
+    scratch: bool = False
+    at: str = ""      # where it is written, if that is not where it is computed: with runtime variables
+    starts: "Tuple[Tuple[str, Instruction, int], ...]" = ()   # these: name, the scalar that each is, clamped to 0 .. last
+
+    @property
+    def pointer(self) -> str:
+        return f"{'q' if self.scratch else 'r'}{self.result}"
+
+
+def _window_words(window: Window) -> "List[str]":
+    lists = {"window": window.size, "stride": window.stride, "low": window.low, "high": window.high, "base_dilation": window.base_dilation,
+             "window_dilation": window.dilation, "reversal": window.reversal}
+    return [f"{name}={algebra.numbers(values)}" for name, values in lists.items()]
+
+
+def loop_sizes(instruction: Instruction) -> "Tuple[int, ...]":
+    """How often each loop of an op runs: over what is reduced, a window, the input features of a group, or contracted dimensions."""
+    attributes = instruction.attributes
+    if instruction.opcode == "reduce":
+        return tuple(instruction.operands[0].shape.dims[k] for k in sorted(attributes["dimensions"]))
+    if instruction.opcode in ("dot", "scaled-dot"):
+        return tuple(instruction.operands[0].shape.dims[k] for k in attributes["lhs_contracting_dims"])
+    if instruction.opcode == "convolution":
+        return (*attributes["window"].size, instruction.operands[1].shape.dims[attributes["dim_labels"].rhs[0]])
+    return tuple(attributes["window"].size) if instruction.opcode in LOOPS else ()
+
+
+def seen_map(instruction: Instruction) -> str:
+    """Of select-and-scatter: the map from a place of the window (a source's index) to the elements that it sees."""
+    base, places = instruction.shape.dims, instruction.operands[1].shape.dims
+    return algebra.call("op", "reduce-window", "0", f"out={algebra.numbers(places)}", f"in={algebra.numbers(base)}", "joint=1", *_window_words(instruction.attributes["window"]))
+
+
+def operand_map(instruction: Instruction, operand: int) -> str:
+    """The indexing map of an op from its output to an operand."""
+    opcode, attributes = instruction.opcode, instruction.attributes
+    source = instruction.operands[operand].shape
+    out = instruction.shape.leaves()[0]
+    words = [f"out={algebra.numbers(out.dims)}"]
+    if "map" in attributes:      # a bitcast between layouts with tiles
+        return attributes["map"]
+    if opcode == "tile" and operand == 0:
+        return algebra.call("shape", "unmap", attributes["layout"])
+    if opcode == "get-tuple-element":
+        return algebra.call("op", "elementwise", "0", *words, f"in={algebra.numbers(out.dims)}")
+    if opcode == "concatenate":
+        words += [f"in{k}={algebra.numbers(o.shape.dims)}" for k, o in enumerate(instruction.operands)]
+        return algebra.call("op", opcode, str(operand), *words, f"dimension={algebra.numbers(attributes['dimensions'])}")
+    if opcode in CONTRACTIONS:
+        words += [f"in{k}={algebra.numbers(o.shape.dims)}" for k, o in enumerate(instruction.operands)] + ["joint=1"]
+        if opcode != "convolution":
+            words += [f"{side}_{what}={algebra.numbers(attributes[f'{side}_{what}_dims'])}" for side in ("lhs", "rhs") for what in ("batch", "contracting")]
+        else:
+            labels = attributes["dim_labels"]
+            words += [*_window_words(attributes["window"]), f"lhs_labels={algebra.numbers(labels.lhs)}", f"rhs_labels={algebra.numbers(labels.rhs)}",
+                      f"out_labels={algebra.numbers(labels.out)}", f"feature_groups={attributes['feature_group_count']}",
+                      f"batch_groups={attributes['batch_group_count']}"]
+        return algebra.call("op", opcode, str(operand), *words)
+    words.append(f"in={algebra.numbers(source.dims)}")
+    if opcode in RUNTIME and operand == RUNTIME[opcode]:
+        return runtime_map(instruction)[0]
+    if opcode in RUNTIME and (operand or opcode != "dynamic-update-slice"):
+        return algebra.call("op", "scalar", str(operand), f"out={algebra.numbers(out.dims)}", "in=")
+    if opcode == "reduce-window" and operand < len(instruction.operands) // 2:
+        return algebra.call("op", opcode, "0", *words, "joint=1", *_window_words(attributes["window"]))
+    if opcode == "select-and-scatter" and operand < 2:
+        place = algebra.call("op", opcode, "1", f"out={algebra.numbers(out.dims)}", f"in0={algebra.numbers(out.dims)}", f"in1={algebra.numbers(instruction.operands[1].shape.dims)}", "joint=1",
+                             *_window_words(attributes["window"]))
+        if operand == 1:
+            return place
+        return compose(algebra.rename(place, *(v.name for v in algebra.info(place).of("dim")), *(f"w{k}" for k in range(len(out.dims)))) if place != EMPTY else EMPTY,
+                       seen_map(instruction))
+    if opcode == "reduce":
+        if operand >= len(instruction.operands) // 2:
+            return algebra.call("op", "scalar", str(operand), *words)
+        return algebra.call("op", opcode, str(operand), *words, f"dimensions={algebra.numbers(attributes['dimensions'])}")
+    if opcode == "pad" and operand == 0:
+        low, high, interior = zip(*attributes["padding"]) if attributes["padding"] else ((), (), ())
+        return algebra.call("op", opcode, "0", *words, f"low={algebra.numbers(low)}", f"high={algebra.numbers(high)}", f"interior={algebra.numbers(interior)}")
+    if opcode in ("broadcast", "transpose", "reverse"):
+        return algebra.call("op", opcode, "0", *words, f"dimensions={algebra.numbers(attributes.get('dimensions', ()))}")
+    if opcode == "slice":
+        start, _, stride = zip(*attributes["slice"]) if attributes["slice"] else ((), (), ())
+        return algebra.call("op", opcode, "0", *words, f"start={algebra.numbers(start)}", f"stride={algebra.numbers(stride)}")
+    if opcode == "bitcast":
+        return algebra.call("op", opcode, "0", *words, f"out_layout={algebra.numbers(out.minor_to_major)}",
+                            f"in_layout={algebra.numbers(source.minor_to_major)}")
+    if opcode == "reshape":
+        return algebra.call("op", opcode, "0", *words)
+    assert opcode != "scatter", "a scatter is cut out, or kernels of its own"
+    if not source.dims and out.dims:
+        return algebra.call("op", "scalar", str(operand), *words)
+    return algebra.call("op", "elementwise", str(operand), *words)
+
+
+RUNTIME = {"dynamic-slice": 0, "dynamic-update-slice": 1, "gather": 0}   # ops with an operand at an index that is read, and which
+
+
+def runtime_map(instruction: Instruction) -> "Tuple[str, List[Tuple[str, int, str]]]":
+    """The map from an op's output to the operand that is read at run time's index; for each of its runtime variables: its name, the operand
+    that it is read from, clamped, and the map into it."""
+    opcode, attributes, out = instruction.opcode, instruction.attributes, instruction.shape.dims
+    operand = RUNTIME[opcode]
+    words = [f"out={algebra.numbers(out)}", *(f"in{k}={algebra.numbers(o.shape.dims)}" for k, o in enumerate(instruction.operands[:2])), "all=1"]
+    if opcode == "gather":
+        words += [f"{key}={algebra.numbers(attributes.get(name, ()))}" for key, name in (
+            ("offset_dims", "offset_dims"), ("collapsed", "collapsed_slice_dims"), ("start_index_map", "start_index_map"),
+            ("operand_batching", "operand_batching_dims"), ("indices_batching", "start_indices_batching_dims"), ("slice_sizes", "slice_sizes"))]
+        words.append(f"index_vector_dim={attributes['index_vector_dim']}")
+    found, _, *lines = algebra.call("op", opcode, str(operand), *words).splitlines()
+    if found == EMPTY:
+        return EMPTY, []
+    variables, runtimes = algebra.info(found).of("rt"), []
+    for v, line in zip(variables, lines):
+        _, number, index = line.split(" ", 2)
+        runtimes.append((v.name, int(number), algebra.substitute(index, **{r.name: r.lo for r in variables})))
+    return found, runtimes
+
+
+def _known(source: Instruction, last: int) -> Optional[int]:
+    """The start index, where it does not depend on what is read."""
+    values = set(source.literal or []) if source.opcode == "constant" else set()
+    if last == 0 or len(values) != 1:
+        return 0 if last == 0 else None
+    return min(max(int(dtypes.decode(values.pop(), source.shape.dtype)), 0), last)  # type: ignore[arg-type]
+
+
+def update_map(dus: Instruction, prefix: str) -> "Tuple[str, Tuple[Tuple[str, Instruction, int], ...]]":
+    """The map from an update's index to the result's; its runtime variables: name (after the prefix), scalar operand, largest value."""
+    found = algebra.call("op", "dynamic-update-slice", "1", f"out={algebra.numbers(dus.shape.dims)}", f"in={algebra.numbers(dus.operands[1].shape.dims)}", "from=operand")
+    known: Dict[str, int] = {}
+    starts: List[Tuple[str, Instruction, int]] = []
+    for k, v in enumerate(algebra.info(found).of("rt")):
+        scalar = dus.operands[2 + k]
+        while moves_only(scalar):
+            scalar = scalar.operands[0]
+        start = _known(scalar, v.hi)
+        if start is None:
+            starts.append((f"{prefix}{k}", dus.operands[2 + k], v.hi))
+        else:
+            known[v.name] = start
+    found = algebra.substitute(found, **known) if known else found
+    names = iter(name for name, _, _ in starts)
+    return algebra.rename(found, *(next(names) if v.kind == "rt" else v.name for v in algebra.info(found).variables)), tuple(starts)
+
+
+def _named(text: str, dims: "Tuple[int, ...]") -> str:
+    return algebra.rename(text, *(f"i{k}" for k in range(len(dims)))) if dims and text != EMPTY else text
+
+
+def moves_only(instruction: Instruction) -> bool:
+    """Whether an op gives values of its operand unchanged, somewhere else (a bitcast to another type does not)."""
+    if instruction.opcode == "bitcast":
+        return instruction.shape.dtype == instruction.operands[0].shape.dtype
+    return instruction.opcode in MOVES
+
+
+def _only_side(instruction: Instruction, index: str) -> Optional[int]:
+    """The one operand that an op's value at an index comes from unchanged: a move's, or the side of a concatenate or pad that the
+    index always falls on. None where the op computes or decides at run time."""
+    if moves_only(instruction):
+        return 0
+    if index == EMPTY or instruction.opcode not in ("concatenate", *PADS):
+        return None
+    if instruction.opcode in PADS:
+        inside = compose(index, operand_map(instruction, 0))
+        return 1 if inside == EMPTY else 0 if algebra.domain(inside) == algebra.domain(index) else None
+    sides = [k for k in range(len(instruction.operands)) if compose(index, operand_map(instruction, k)) != EMPTY]
+    return sides[0] if len(sides) == 1 else None
+
+
+class Partition:
+    """The functions of one kernel: `entry`, the kernel's body, then those it calls, callers before callees."""
+
+    def __init__(self, computation: Computation, roots: "List[Root]", name: str, dims: "Tuple[int, ...]", inline: int = 0,
+                 cuts: "Optional[Dict[Instruction, int]]" = None, given: "Sequence[Instruction]" = (),
+                 scalars: "Sequence[Instruction]" = ()) -> None:
+        """inline: entries of a function up to which a value wanted at several indices is computed at each, not called.
+        cuts: values that another kernel has left in scratch buffers, with the number of their first leaf's.
+        given: values that are at hand. scalars: further values wanted, of rank 0."""
+        self.computation, self.inline, self.cuts, self.given = computation, inline, cuts or {}, frozenset(given)
+        self.scalars = tuple(scalars)
+        self.entry = Function(name, dims)
+        self.functions: List[Function] = [self.entry]
+        self._names: Set[str] = set()
+        self._reads: Dict[Tuple[Entry, int, Optional[Region]], Read] = {}
+        self.roots = roots
+        self._uses: Dict[Instruction, Dict[Tuple[Region, str], None]] = {}
+        self.ranges: Dict[str, int] = {}    # loop variables of reduces: how often each runs; runtime variables: how many values
+        order = {instruction: n for n, instruction in enumerate(computation.instructions)}
+        for root in roots:
+            self._use(self.root_read(root), self.entry.body)
+            for name, scalar, last in root.starts:
+                self.ranges[name] = last + 1
+                self._use(self.scalar_read(scalar), self.entry.body)
+        for scalar in scalars:
+            self._use(self.scalar_read(scalar), self.entry.body)
+        for instruction in reversed(computation.instructions):
+            if instruction in self._uses:
+                self._place(instruction, list(self._uses[instruction]))
+        for function in self.functions:
+            for region in regions(function.body):
+                region.entries.sort(key=lambda entry: order[entry.instruction])
+
+    def root_read(self, root: Root) -> Read:
+        return self._resolve(root.value, root.map, root.output, self.entry)
+
+    def scalar_read(self, scalar: Instruction) -> Read:
+        return self._resolve(scalar, self.entry.nowhere, 0, self.entry)
+
+    def starts(self, root: Root) -> "Tuple[Runtime, ...]":
+        """What says where a root is written."""
+        return tuple(Runtime(name, self.scalar_read(scalar), last) for name, scalar, last in root.starts)
+
+    def operand(self, entry: Entry, operand: int, region: Optional[Region] = None) -> Read:
+        """What an entry reads as an operand, seen from one of the entry's regions or from where it stands."""
+        key = (entry, operand, region)
+        if key not in self._reads:
+            moved = self._into(entry, operand, region)
+            self._reads[key] = self._resolve(entry.instruction.operands[operand], moved, 0, entry.region.function)
+        return self._reads[key]
+
+    def home(self, read: Read, region: Region) -> Region:
+        """The region where a read's value is computed: a scalar's is the body."""
+        return region if read.source.shape.leaves()[read.output].dims else region.function.body
+
+    # ---- placing ----
+
+    def _into(self, entry: Entry, operand: int, region: Optional[Region]) -> str:
+        if region is not None and region.step:
+            return compose(entry.map, region.step)
+        step = operand_map(entry.instruction, operand)
+        if region is not None and region.ranges:
+            step = algebra.rename(step, *(v.name for v in algebra.info(step).of("dim")), *region.ranges) \
+                if step != EMPTY else step
+        return compose(entry.map, step)
+
+    def _bind(self, entry: Entry, kind: str) -> Region:
+        """The region of an operand that is read at an index that is read; a start that is known is put in."""
+        instruction, function = entry.instruction, entry.region.function
+        step, indices = runtime_map(instruction)
+        runtimes: Dict[str, Runtime] = {}
+        known: Dict[str, int] = {}
+        lasts = {v.name: v.hi for v in algebra.info(step).of("rt")} if step != EMPTY else {}
+        for name, operand, index in indices:
+            read = self._resolve(instruction.operands[operand], compose(entry.map, index), 0, function)
+            start = 0 if read.map == EMPTY else _known(read.source, lasts[name])
+            if start is not None:
+                known[name] = start
+            else:
+                runtimes[name] = Runtime(f"t{len(self.ranges)}", read, lasts[name])
+                self.ranges[runtimes[name].name] = lasts[name] + 1
+        step = algebra.substitute(step, **known) if known else step
+        if runtimes and step != EMPTY:
+            step = algebra.rename(step, *(runtimes[v.name].name if v.name in runtimes else v.name for v in algebra.info(step).variables))
+        return Region(kind, function, entry.region, step=step, runtimes=tuple(runtimes.values()))
+
+    def _resolve(self, instruction: Instruction, index: str, output: int, function: Function) -> Read:
+        while instruction not in self.cuts and instruction not in self.given:
+            side = _only_side(instruction, index)
+            if side is None:
+                break
+            if instruction.opcode == "get-tuple-element":
+                children = instruction.operands[0].shape.children
+                output += sum(len(child.leaves()) for child in children[:instruction.attributes["index"]])
+            else:
+                index = compose(index, operand_map(instruction, side))
+            instruction = instruction.operands[side]
+        if index != EMPTY and not instruction.shape.leaves()[output].dims:
+            index = function.nowhere
+        return Read(instruction, index, output)
+
+    def _use(self, read: Read, region: Region) -> None:
+        if read.source.opcode not in LEAVES and read.source not in self.cuts and read.source not in self.given and read.map != EMPTY:
+            self._uses.setdefault(read.source, {})[self.home(read, region), read.map] = None
+
+    def _place(self, instruction: Instruction, uses: "List[Tuple[Region, str]]") -> None:
+        region, index = uses[0]
+        if len(uses) == 1 and region.function.ops < MOST_OPS and region.depth < MOST_REGIONS:
+            self._compute(instruction, region, index)
+            return
+        if all(region.function.ops + len(uses) <= self.inline and region.depth < MOST_REGIONS for region, _ in uses):
+            for region, index in uses:
+                self._compute(instruction, region, index)
+            return
+        shape = instruction.shape.leaves()[0]
+        name = f"{self.entry.name}_{c_identifier(instruction.name)}"
+        while name in self._names:      # instructions whose names differ in marks that C does not have
+            name += "_"
+        self._names.add(name)
+        function = Function(name, shape.dims, instruction)
+        self.functions.append(function)
+        for region, index in uses:
+            region.entries.append(Entry(instruction, region, index, function))
+            region.function.ops += 1
+        self._compute(instruction, function.body, function.index)
+
+    def _compute(self, instruction: Instruction, region: Region, index: str) -> None:
+        function = region.function
+        function.ops += 1
+        entry = Entry(instruction, region, index)
+        region.entries.append(entry)
+        if instruction.opcode == "reduce" or instruction.opcode in LOOPS:
+            self._loop(entry, region)
+            if instruction.opcode not in ("reduce", "dot", "scaled-dot"):
+                entry.regions.append(Region("guard", function, entry.regions[-1], ranges=entry.regions[-1].ranges))
+            if instruction.opcode == "select-and-scatter":
+                self._loop(entry, entry.regions[-1], entry.regions[-1].ranges)
+                entry.regions.append(Region("guard", function, entry.regions[-1], ranges=entry.regions[-1].ranges))
+        elif instruction.opcode in PADS:
+            entry.regions.append(Region("guard", function, region))
+        elif instruction.opcode == "concatenate":
+            entry.regions += [Region("guard", function, region) for _ in instruction.operands]
+        elif instruction.opcode in RUNTIME:
+            entry.regions.append(self._bind(entry, "guard" if instruction.opcode == "dynamic-update-slice" else "read"))
+            for runtime in entry.regions[0].runtimes:
+                self._use(runtime.read, region)
+        for operand, inner in self.operands(entry):
+            if inner is not None and not inner.map:
+                inner.map = self._into(entry, operand, inner)
+            self._use(self.operand(entry, operand, inner), inner or region)
+
+    def _loop(self, entry: Entry, parent: Region, around: Tuple[str, ...] = ()) -> None:
+        """A loop region of an entry. around: the variables of its loop that this one is in."""
+        sizes = loop_sizes(entry.instruction)
+        names = tuple(f"s{len(self.ranges) + k}" for k in range(len(sizes)))
+        self.ranges.update(zip(names, sizes))
+        entry.regions.append(Region("loop", parent.function, parent, ranges=(*names, *around)))
+
+    def operands(self, entry: Entry) -> "Iterator[Tuple[int, Optional[Region]]]":
+        """Each operand of an entry with the region of its own that it is read in (None: where the entry stands)."""
+        instruction = entry.instruction
+        count = len(instruction.operands)
+        if instruction.opcode == "reduce":
+            for operand in range(count):
+                yield operand, entry.regions[0] if operand < count // 2 else None
+        elif instruction.opcode in LOOPS:
+            windows = {"reduce-window": count // 2, "select-and-scatter": 1}.get(instruction.opcode, count)
+            for operand in range(windows):
+                yield operand, entry.regions[-1]
+            if instruction.opcode == "select-and-scatter":
+                yield 1, entry.regions[1]
+            for operand in range(windows + (instruction.opcode == "select-and-scatter"), count):
+                yield operand, None
+        elif instruction.opcode in PADS:
+            yield 0, entry.regions[0]
+            yield 1, None
+        elif instruction.opcode == "concatenate":
+            for operand in range(count):
+                yield operand, entry.regions[operand]
+        elif instruction.opcode in RUNTIME:      # indices are read by the region's runtime variables
+            for operand in range(RUNTIME[instruction.opcode] + 1):
+                yield operand, entry.regions[0] if operand == RUNTIME[instruction.opcode] else None
+        else:
+            for operand in range(count):
+                yield operand, None
+
+
+def regions(region: Region) -> "Iterator[Region]":
+    """A region and those inside it, outermost first."""
+    waiting = [region]
+    while waiting:
+        here = waiting.pop()
+        yield here
+        for entry in here.entries:
+            if entry.callee is None:
+                waiting.extend(entry.regions)
+
+
+def compose(first: str, second: str) -> str:
+    return EMPTY if EMPTY in (first, second) else algebra.compose(first, second)

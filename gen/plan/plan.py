@@ -1,0 +1,169 @@
+"""Which kernels a fusion is: its results in nests that are walked together, and its reductions.
+
+A reduce is computed once. Where a result has an element for each of its elements, at the same place, the reduction and what
+follows it are one nest (the hero with its epilogue); where it is wanted elsewhere or oftener (softmax: by every element of its
+row) a kernel of its own leaves it in a scratch buffer, and who wants it reads it there. Reductions of the same dimensions of the
+same operand space share a nest and its one pass over the input, and so do results that are as large as that input and read it. Sums of
+products and windows are computed once too: in the nest of a result that wants each element once, at the same place, or into scratch.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Dict, List, Sequence, Set, Tuple
+
+from gen import algebra
+from gen.plan import combiner
+from gen.emit.body import buffers_of, memory_map, reads_of
+from gen.hlo import LOOPS, Computation, Instruction, Shape
+from gen.heroes.kernel import Nest
+from gen.plan.partition import EMPTY, Function, Partition, Read, Root, compose, loop_sizes
+
+Key = Tuple[Tuple[int, ...], Tuple[int, ...], Tuple[int, ...], Tuple[Tuple[int, ...], ...]]
+
+
+@dataclass(eq=False)
+class Reduction(Nest):
+    """heroes: the reduces of the nest; inputs: their operands and the side results, over the operands' index space;
+    epilogue: from the heroes' values to the results (`partition` goes on to compute them itself)."""
+
+    heroes: List[Instruction] = field(default_factory=list)
+    inputs: Partition = None  # type: ignore[assignment]
+    epilogue: Partition = None  # type: ignore[assignment]
+    space: Shape = None  # type: ignore[assignment]
+    sides: "List[Nest]" = field(default_factory=list)   # nests whose results are written in this one's pass
+
+    @property
+    def reduced(self) -> Tuple[int, ...]:
+        return key_of(self.heroes[0])[2]
+
+
+def key_of(reduce: Instruction) -> Key:
+    """What reductions of one pass have in common: the operand's dims and order in memory, the dims reduced, the results' order (of all
+    leaves: more than one are no nest's)."""
+    shape = reduce.operands[0].shape
+    orders = {tuple(d for d in leaf.minor_to_major if leaf.dims[d] > 1) for leaf in reduce.shape.leaves()}
+    return shape.dims, tuple(shape.minor_to_major), tuple(sorted(reduce.attributes["dimensions"])), tuple(sorted(orders))
+
+
+def stops(instruction: Instruction) -> bool:
+    """Whether an element is made of several: it is not to be made again wherever it is wanted. A scatter is always kernels of its own."""
+    if instruction.opcode == "scatter":
+        return instruction.shape.leaves()[0].elements > 0
+    if instruction.opcode in LOOPS:
+        return instruction.opcode == "select-and-scatter" or (math.prod(loop_sizes(instruction)) > 1 and instruction.shape.leaves()[0].elements > 0)
+    if instruction.opcode != "reduce":
+        return False
+    dims = instruction.operands[0].shape.dims
+    return math.prod(dims[k] for k in instruction.attributes["dimensions"]) > 1 and math.prod(dims) > 0
+
+
+def whole(root: Instruction, output: int, number: int, scratch: bool = False) -> Root:
+    """A value as a root, walked in its own memory order."""
+    shape = root.shape.leaves()[output]
+    return Root(number, shape, root, output, Function("", shape.dims).index, scratch)
+
+
+def is_free(reduce: Instruction) -> bool:
+    """Whether partial results may be made in any order (at least where there is no NaN), from values that are known."""
+    if reduce.opcode != "reduce":
+        return False
+    found = combiner.analyse(reduce)
+    return (found.free or found.free_but_nan) and found.start is not None and None not in found.start
+
+
+def same_place(read: Read, shape: Shape) -> bool:
+    """Whether a value is read at the walk's own position, each once."""
+    source = read.source.shape.leaves()[read.output]
+    if read.map == EMPTY or source.elements != shape.elements:
+        return False
+    flat = compose(algebra.call("shape", "unmap", shape.text), compose(read.map, memory_map(source)))
+    info = algebra.info(flat)
+    return shape.elements == 1 or info.results[0].text == info.variables[0].name
+
+
+def _reads(computation: Computation, roots: Sequence[Root], shape: Shape, ends: Dict[Instruction, int]) -> "List[Tuple[Read, bool]]":
+    """The reduces among `ends` that roots want, and whether they are in the open: not under a condition, not in a called function."""
+    partition = Partition(computation, list(roots), "", shape.dims, cuts=ends)
+    return [(read, function is partition.entry and region is function.body)
+            for function in partition.functions for read, region in reads_of(partition, function) if read.source in ends]
+
+
+@dataclass
+class Plan:
+    """cuts: reduces, loops and scatters that go through scratch, with their first buffer's number; fused: the free reduces in the nest of each
+    result; scatters: those whose leaves are results as they lie in memory and nothing else, with the results' numbers."""
+
+    cuts: Dict[Instruction, int]
+    fused: Dict[int, List[Instruction]]
+    scatters: Dict[Instruction, List[int]] = field(default_factory=dict)
+
+
+def plan(computation: Computation, leaves: "Sequence[Tuple[int, Shape, Instruction, int]]") -> Plan:
+    """leaves: of the result, with the instruction and the leaf of its shape that gives each, after the result's number."""
+    ends = {i: 0 for i in computation.instructions if stops(i)}
+    cut: Set[Instruction] = set()
+    wanted: Dict[int, List[Instruction]] = {}
+    found: List[Instruction] = []
+    whole_: Dict[Instruction, Dict[int, int]] = {}
+    if not ends:
+        return Plan({}, {})
+    for number, shape, instruction, leaf in leaves:
+        if not shape.elements:
+            continue
+        own = memory_map(shape) == memory_map(instruction.shape.leaves()[leaf])
+        if instruction.opcode == "scatter" and own and leaf not in whole_.get(instruction, {}):
+            whole_.setdefault(instruction, {})[leaf] = number
+            found.append(instruction)
+            continue
+        reads = _reads(computation, [whole(instruction, leaf, number)], shape, ends)
+        here = list(dict.fromkeys(read.source for read, _ in reads))
+        keys = {key_of(i) for i in here if i.opcode == "reduce" and is_free(i)}
+        for read, open_ in reads:
+            loops = read.source.opcode in LOOPS
+            if read.source.opcode == "scatter" or not (open_ and same_place(read, shape)) or len(keys) > 1 - loops or (
+                    not loops and len(key_of(read.source)[3]) > 1):
+                cut.add(read.source)
+        wanted[number] = here
+        found += here
+    done: Set[Instruction] = set()
+    while found:
+        reduce = found.pop()
+        if reduce in done:
+            continue
+        done.add(reduce)
+        count = len(reduce.operands) // (2 if reduce.opcode in ("reduce", "reduce-window") else 1)
+        roots = [whole(o, 0, k) for k, o in enumerate(reduce.operands[:count])]
+        inner = [read.source for root in roots for read, _ in _reads(computation, [root], root.shape, ends)]
+        cut.update(inner)
+        found += inner
+    direct = {i: [of[k] for k in sorted(of)] for i, of in whole_.items() if i not in cut and len(of) == len(i.shape.leaves())}
+    cut.update(i for i in whole_ if i not in direct)
+    cuts, number = {}, 0
+    for instruction in computation.instructions:
+        if instruction in cut:
+            cuts[instruction] = number
+            number += len(instruction.shape.leaves())
+    return Plan(cuts, {n: [i for i in here if i not in cut and is_free(i)] for n, here in wanted.items()}, direct)
+
+
+def reduction(nest: Nest, heroes: List[Instruction], sides: "Sequence[Nest]" = ()) -> Reduction:
+    """A nest with its heroes' inputs, and with side results."""
+    computation, cuts = nest.partition.computation, nest.partition.cuts
+    space = heroes[0].operands[0].shape
+    index = Function(nest.name, space.dims).index
+    roots = [Root(n, o.shape, o, 0, index) for n, o in enumerate(
+        o for hero in heroes for o in hero.operands[:len(hero.operands) // 2])]
+    for root in (root for side in sides for root in side.partition.roots):
+        step = algebra.call("op", "bitcast", "0", f"out={algebra.numbers(space.dims)}", f"in={algebra.numbers(root.shape.dims)}",
+                            f"out_layout={algebra.numbers(space.minor_to_major)}", f"in_layout={algebra.numbers(root.shape.minor_to_major)}")
+        roots.append(Root(root.result, root.shape, root.value, root.output, compose(index, step)))
+    inputs = Partition(computation, roots, nest.name + "_inputs", space.dims, 256, cuts)
+    inits = [o for hero in heroes for o in hero.operands[len(hero.operands) // 2:]]
+    epilogue = Partition(computation, nest.partition.roots, nest.name, nest.partition.entry.dims, 256, cuts, heroes, inits)
+    return Reduction(nest.name, nest.shape, nest.partition, heroes, inputs, epilogue, space, list(sides))
+
+
+def reads_same(a: Partition, b: Partition) -> bool:
+    return bool(set(buffers_of(a, a.entry)) & set(buffers_of(b, b.entry)))

@@ -1,0 +1,718 @@
+"""Builds fusions in private folders, runs them on a device through gen/run/harness, compares them with their references."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import math
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple
+
+from gen.hlo import dtypes
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+HARNESS = Path(__file__).resolve().parent / "harness"
+
+Manifest = Dict[str, Any]
+
+
+class RunError(Exception):
+    """What stops a command: bad input (status 2), a missing tool or device (3), a wrong kernel (1)."""
+
+    def __init__(self, message: str, status: int = 2) -> None:
+        super().__init__(message)
+        self.message = message
+        self.status = status
+
+
+@dataclass
+class Options:
+    """seed and rounds of check (0 rounds: enough for the size), seconds for one launch and for all of a process."""
+
+    seed: int = 1
+    rounds: int = 0
+    device: str = ""  # part of the name of the device or runtime to run on; "": the first
+    schedule: Optional[str] = None  # the device class to generate for, as gen build's --device
+    excess_precision: bool = False
+    kernel_seconds: int = 30
+    process_seconds: int = 600
+    memory: Optional[int] = None  # bytes that a check may take; None: a third of the machine's
+    check_maps: Optional[Callable[[Any], Optional[str]]] = None  # for fusions that are too large: what is wrong, or None
+
+
+@dataclass
+class CheckResult:
+    """One fusion's answer."""
+
+    fusion: str
+    hero: str
+    status: str  # PASS, FAIL, SKIP
+    reason: str = ""
+    max_abs: float = 0.0
+    max_ulp: float = 0.0
+    max_share: float = 0.0  # of the bound, where there is one
+    compared: int = 0
+    unbounded: int = 0
+    rounds: int = 0
+    device: str = ""
+
+    def error_text(self) -> str:
+        """The max-error field: 0, or the largest difference in ulps (which need not be the largest in itself) and in itself."""
+        text = f"{self.max_ulp:.3g} ulp ({self.max_abs:.3g})" if self.max_ulp else f"{self.max_abs:.3g}"
+        if self.unbounded:
+            text += f", {float('%.2g' % (100 * self.unbounded / max(1, self.compared))):g}% unbounded"
+        return text
+
+    def line(self) -> str:
+        """The line for a fusion."""
+        if self.status == "PASS" and self.compared:
+            share = f", {self.max_share:.2g} of the bound" if self.max_share else ""
+            return f"  PASS {self.fusion} {self.hero} {self.error_text()}{share}, {self.compared} elements, {self.rounds} rounds"
+        return f"  {self.status} {self.fusion} {self.hero}" + (f": {self.reason}" if self.reason else "")
+
+
+def overall_status(results: Sequence[CheckResult]) -> str:
+    """FAIL if one failed, else SKIP if one was skipped, else PASS."""
+    statuses = {r.status for r in results}
+    return "FAIL" if "FAIL" in statuses else "SKIP" if "SKIP" in statuses else "PASS"
+
+
+EXIT_STATUS = {"PASS": 0, "FAIL": 1, "SKIP": 3}
+
+
+def file_line(file: str, target: str, results: Sequence[CheckResult]) -> str:
+    """The last line of `gen check`: PASS|FAIL|SKIP FILE target n/n hero.. max-error."""
+    status = overall_status(results)
+    passed = [r for r in results if r.status == "PASS"]
+    heroes = list(dict.fromkeys(r.hero for r in results if r.hero))
+    worst = max(passed, key=lambda r: (r.max_ulp, r.max_abs, r.unbounded), default=None)
+    parts = [status, file, target, f"{len(passed)}/{len(results)}", *heroes, worst.error_text() if worst else "-"]
+    why = next((r.reason for r in results if r.status == status and r.reason), "")
+    return " ".join(parts) + (f": {why.splitlines()[0]}" if why else "")
+
+
+# ---- tools ----
+
+
+def c_compiler() -> str:
+    """The C compiler: $CC, cc, gcc or clang."""
+    for name in (os.environ.get("CC", ""), "cc", "gcc", "clang"):
+        if name and shutil.which(name):
+            return name
+    raise RunError("no C compiler", 3)
+
+
+def cuda_compiler() -> str:
+    if not shutil.which("nvcc"):
+        raise RunError("no nvcc", 3)
+    return "nvcc"
+
+
+@lru_cache(maxsize=None)
+def native() -> "Tuple[str, ...]":
+    """The C compiler's word for this machine's instructions, where it has one."""
+    done = subprocess.run([c_compiler(), "-march=native", "-x", "c", "-fsyntax-only", os.devnull], capture_output=True)
+    return ("-march=native",) if done.returncode == 0 else ()
+
+
+STAND_IN = ROOT / "tests" / "cuda_on_cpu.h"
+
+
+def cuda_on_cpu() -> List[str]:
+    """The command that compiles CUDA for the CPU, where cuda_runtime.h and cuda_fp16.h are found to be STAND_IN."""
+    if not STAND_IN.exists():
+        raise RunError("no tests/cuda_on_cpu.h beside gen", 3)
+    compiler = next((name for name in (os.environ.get("CXX", ""), "g++", "clang++", "c++") if name and shutil.which(name)), None)
+    if compiler is None:
+        raise RunError("no C++ compiler", 3)
+    # An index outside of an array's type is an illegal instruction.
+    return [compiler, "-std=c++17", "-O1", "-ffp-contract=off", "-fsanitize=bounds", "-fsanitize-undefined-trap-on-error", "-fPIC", "-w"]
+
+
+def call(command: Sequence[str], what: str) -> None:
+    """Runs a compiler; its diagnostics become the error."""
+    done = subprocess.run(list(command), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+    if done.returncode == 0:
+        return
+    for word, missing in (("CL/cl.h", "the OpenCL headers"), ("-lOpenCL", "the OpenCL loader library")):
+        if re.search(re.escape(word) + r"\b.*(No such file|not found)|cannot find " + re.escape(word), done.stdout):
+            raise RunError(f"{missing} are missing" if missing.endswith("s") else f"{missing} is missing", 3)
+    raise RunError(f"{what} does not compile\n{done.stdout.strip()[:4000]}", 1)
+
+
+TARGETS = ("opencl", "c", "cuda")
+ON_CPU = "cuda-on-cpu"  # the CUDA text compiled as C++ with tests/cuda_on_cpu.h: checked and run on the host, not timed
+HARNESS_SOURCES = ("harness.c", "say.c", "data.c", "bench.c", "copies.c", "worker.c")
+
+
+def _harness_command(target: str, output: Path, native: bool) -> List[str]:
+    sources = [str(HARNESS / name) for name in (*HARNESS_SOURCES, "cuda.cu" if target == "cuda" else f"{target}.c")]
+    flags = ["-O3", *(["-march=native"] if native else [])]
+    if target == "cuda":
+        return [cuda_compiler(), "-O3", "-Xcompiler", ",".join(["-pthread", *flags]), "-o", str(output), *sources,
+                "-ldl", "-lm", "-lpthread"]
+    return [c_compiler(), "-std=c11", "-pthread", *flags, "-o", str(output), *sources, *(["-lOpenCL"] if target == "opencl" else []), "-ldl", "-lm"]
+
+
+def harness(target: str) -> Path:
+    """The harness of a target, compiled into build/ when missing or older than its sources. ON_CPU shares that of c."""
+    target = "c" if target == ON_CPU else target
+    if target not in TARGETS:
+        raise RunError(f"target {target} cannot be run: {', '.join(TARGETS)} can")
+    output = ROOT / "build" / f"harness_{target}"
+    newest = max(path.stat().st_mtime_ns for path in HARNESS.iterdir() if path.suffix in (".c", ".h", ".cu"))
+    if output.exists() and output.stat().st_mtime_ns >= newest:
+        return output
+    output.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=output.name, dir=output.parent)
+    os.close(handle)
+    try:
+        try:
+            call(_harness_command(target, Path(name), True), "the harness")
+        except RunError as error:
+            if error.status == 3:
+                raise
+            call(_harness_command(target, Path(name), False), "the harness")
+        os.chmod(name, 0o755)
+        os.replace(name, output)
+    finally:
+        if os.path.exists(name):
+            os.unlink(name)
+    return output
+
+
+# ---- a fusion as a shared object ----
+
+BITS_AND_KIND = {
+    "pred": (8, "PRED"),
+    **{f"s{b}": (b, "SINT") for b in (2, 4, 8, 16, 32, 64)},
+    **{f"u{b}": (b, "UINT") for b in (2, 4, 8, 16, 32, 64)},
+    **{f"f{b}": (b, "FLOAT") for b in (16, 32, 64)},
+    "bf16": (16, "BFLOAT"),
+    **{name: (dtypes.TABLE[name].bits, name.upper()) for name in dtypes.TABLE if re.match(r"f[48]", name)},
+    "c64": (32, "FLOAT"), "c128": (64, "FLOAT"),
+}
+
+
+@dataclass
+class Built:
+    """A fusion's files, as gen build wrote them: its folder and its manifest."""
+
+    folder: Path
+    manifest: Manifest
+    source: Any = None  # the Fusion it was made from
+    problem: str = ""  # why there is nothing to run
+    library: Optional[Path] = None
+
+    @property
+    def name(self) -> str:
+        return self.manifest["name"]
+
+    @property
+    def hero(self) -> str:
+        return self.manifest.get("hero", "")
+
+    def count(self, side: str) -> int:
+        return len(self.manifest[side])
+
+
+def _buffer_table(name: str, entries: Sequence[Dict[str, Any]]) -> str:
+    rows = []
+    for entry in entries:
+        if entry["dtype"] not in BITS_AND_KIND:
+            raise RunError(f"the harness does not know dtype {entry['dtype']}")
+        bits, kind = BITS_AND_KIND[entry["dtype"]]
+        elements = entry["positions"] * (2 if dtypes.is_complex(entry["dtype"]) else 1)     # the parts, one by one
+        rows.append(f"  {{ {entry['bytes']}u, {elements}u, {bits}, SETT_{kind}, {int(bool(entry.get('exact')))}, {entry.get('index_below', 0)}u, "
+                    f"{{ {', '.join(f'{n}u' for n in entry.get('distinct', [0]))} }}, {{ {', '.join(f'{n}u' for n in entry.get('sorted', [0]))} }}, "
+                    f"{int('varies' in entry)} }},\n")
+    return f"static const struct sett_buffer {name}[] = {{\n{''.join(rows) or '  { 0, 0, 8, SETT_UINT, 0, 0, { 0 }, { 0 }, 0 },' + chr(10)}}};\n"
+
+
+OPENCL_GLUE = """
+static void *create(void *context, void *device, int *error)
+{{
+  {name}_opencl *self = calloc(1, sizeof *self);
+  *error = self ? {name}_opencl_create(self, (cl_context)context, (cl_device_id)device) : CL_OUT_OF_HOST_MEMORY;
+  return self;
+}}
+static void *program(void *self) {{ return (({name}_opencl *)self)->program; }}
+static int run(void *self, void *queue, const void *params, const void *results)
+{{
+  return {name}_opencl_run(self, (cl_command_queue)queue, params, results);
+}}
+static void release(void *self)
+{{
+  {name}_opencl_release(self);
+  free(self);
+}}
+"""
+
+CUDA_GLUE = """
+static char object;
+static void *create(void *context, void *device, int *error) {{ (void)context, (void)device; *error = 0; return &object; }}
+static void *program(void *self) {{ (void)self; return 0; }}
+static int run(void *self, void *queue, const void *params, const void *results)
+{{
+  (void)self;
+  return {name}_cuda((const void *const *)params, (void *const *)results, queue);
+}}
+static void release(void *self) {{ (void)self; }}
+"""
+
+
+C_GLUE = """
+struct object {{
+  size_t bytes;
+  void *scratch;
+}};
+static void *create(void *context, void *device, int *error)
+{{
+  struct object *self = calloc(1, sizeof *self);
+  (void)context, (void)device;
+  *error = 1;
+  if (!self) return self;
+  self->bytes = {name}_c_scratch_bytes();
+  if (self->bytes) self->scratch = aligned_alloc(64, (self->bytes + 63) / 64 * 64);
+  if (!self->bytes || self->scratch) *error = {name}_c_prepare(self->scratch);
+  return self;
+}}
+static void *program(void *self) {{ (void)self; return 0; }}
+static int run(void *self, void *queue, const void *params, const void *results)
+{{
+  int error = 0;
+  for (int stage = 0; stage < {name}_c_stages() && !error; ++stage)
+    error = ((const struct sett_threads *)queue)->share({name}_c, (const void *const *)params, (void *const *)results,
+                                                       ((struct object *)self)->scratch, stage, {name}_c_items(stage));
+  return error;
+}}
+static void release(void *self)
+{{
+  free(((struct object *)self)->scratch);
+  free(self);
+}}
+"""
+
+
+def glue(manifest: Manifest, target: str, has_bound: bool) -> str:
+    """The C text that hands a fusion to the harness."""
+    name = manifest["name"]
+    head = '#define CL_TARGET_OPENCL_VERSION 120\n#include <CL/cl.h>\n' if target == "opencl" else ""
+    text = f'{head}#include <stdlib.h>\n#include "fusion.h"\n#include "{name}.h"\n'
+    if has_bound:
+        text += f"int {name}_bound(const void *const *params, double *const *bounds);\n"
+    text += _buffer_table("param", manifest["params"]) + _buffer_table("result", manifest["results"])
+    text += {"opencl": OPENCL_GLUE, "cuda": CUDA_GLUE, ON_CPU: CUDA_GLUE, "c": C_GLUE}[target].format(name=name)
+    of_result = {alias["result"]: alias["parameter"] for alias in manifest.get("aliases", ())}
+    text += f"static const int alias[] = {{{', '.join(str(of_result.get(k, -1)) for k in range(max(1, len(manifest['results']))))}}};\n"
+    bound = f"{name}_bound" if has_bound else "0"
+    return text + (
+        f"extern const struct sett_fusion sett_entry;\nconst struct sett_fusion sett_entry = {{\n"
+        f'  SETT_FUSION_ABI, "{name}", {len(manifest["params"])}, {len(manifest["results"])}, param, result, alias,\n'
+        f"  {name}_ref, {bound}, create, program, run, release\n}};\n"
+    )
+
+
+LONG_SOURCE = 1 << 20  # bytes of C beyond which optimising one long function takes minutes
+
+
+def _compiled(command: Sequence[str], source: Path, alone: bool = False) -> str:
+    """The object of a source. One that stands alone is kept in $SETT_OBJECTS, where that names a folder, for all of the same text."""
+    output = Path(f"{source}.o")
+    kept: Optional[Path] = None
+    if alone and os.environ.get("SETT_OBJECTS"):
+        kept = Path(os.environ["SETT_OBJECTS"]) / hashlib.sha256("\0".join([*command, source.read_text()]).encode()).hexdigest()
+        if kept.exists():
+            return str(kept)
+    call([*command, "-o", str(output), str(source)], source.name)
+    if kept:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        os.replace(shutil.copy(output, f"{kept}.{os.getpid()}"), kept)
+    return str(output)
+
+
+def compile_fusion(built: Built, target: str) -> Path:
+    """The shared object of a fusion, in its folder."""
+    name, folder = built.name, built.folder
+    sources = [f"{name}_ref.c"]
+    bound = (folder / f"{name}_bound.c").exists()
+    if bound:
+        sources.append(f"{name}_bound.c")
+    glue_file = f"{name}_glue_{target}.c"
+    (folder / glue_file).write_text(glue(built.manifest, target, bound))
+    output = folder / f"{name}_{target}.so"
+    size = sum((folder / source).stat().st_size for source in sources)
+    command = [c_compiler(), "-O2" if size < LONG_SOURCE else "-O0", "-std=c11", "-ffp-contract=off", "-fPIC", "-w"]
+    steps: List[Callable[[], str]] = [lambda: _compiled([*command, "-I", str(HARNESS), "-I", str(folder), "-c"], folder / glue_file)]
+    steps += [partial(_compiled, [*command, "-c"], folder / source, True) for source in sources]
+    if target == "c":
+        level = "-O3" if (folder / f"{name}.c").stat().st_size < LONG_SOURCE else "-O1"
+        steps.append(lambda: _compiled([c_compiler(), "-std=c11", level, *native(), "-fno-math-errno", "-fPIC", "-I", str(folder), "-c"],
+                                       folder / f"{name}.c"))
+    elif target == ON_CPU:
+        for header in ("cuda_runtime.h", "cuda_fp16.h"):
+            (folder / header).write_text(f'#include "{STAND_IN}"\n')
+        steps.append(lambda: _compiled([*cuda_on_cpu(), "-I", str(folder), "-x", "c++", "-c"], folder / f"{name}.cu"))
+    elif target == "cuda":
+        steps.append(lambda: _compiled([cuda_compiler(), "-O3", "-arch=native", "-Xcompiler", "-fPIC", "-I", str(folder), "-c"], folder / f"{name}.cu"))
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        objects = list(pool.map(lambda step: step(), steps))
+    linker = cuda_compiler() if target == "cuda" else cuda_on_cpu()[0] if target == ON_CPU else c_compiler()
+    call([linker, "-shared", "-o", str(output), *objects, *(["-lOpenCL"] if target == "opencl" else []), "-lm"], f"{name} for {target}")
+    built.library = output
+    return output
+
+
+# ---- the harness process ----
+
+Event = Dict[str, Any]
+
+
+@dataclass
+class Answer:
+    events: List[Event] = field(default_factory=list)
+    status: int = 0
+    timed_out: bool = False
+    errors: str = ""
+
+    def of(self, kind: str) -> List[Event]:
+        return [e for e in self.events if e["event"] == kind]
+
+
+def _events(text: str) -> List[Event]:
+    events = []
+    for line in text.splitlines():
+        if line.startswith('{"event"'):
+            try:
+                events.append(json.loads(line))
+            except ValueError:
+                continue  # cut off by the end of the process
+    return events
+
+
+def call_harness(target: str, arguments: Iterable[object], seconds: float) -> Answer:
+    """Runs the harness in a process group of its own; never raises for what happens in there."""
+    environment = dict(os.environ)
+    environment.setdefault("POCL_AFFINITY", "1")
+    command = [str(harness(target)), *(str(a) for a in arguments)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
+                               start_new_session=True, env=environment)
+    timed_out = False
+    try:
+        out, err = process.communicate(timeout=seconds)
+    except BaseException as stopped:
+        os.killpg(process.pid, signal.SIGKILL)
+        out, err = process.communicate()
+        if not isinstance(stopped, subprocess.TimeoutExpired):
+            raise
+        timed_out = True
+    return Answer(_events(out), process.returncode, timed_out, err.strip())
+
+
+def raise_for_start(answer: Answer) -> None:
+    if answer.status == 3 or answer.status == 2:
+        reasons = [e["reason"] for e in answer.of("error")]
+        raise RunError(reasons[0] if reasons else answer.errors or "the harness did not start", answer.status)
+
+
+def find_device(target: str, options: Options) -> Event:
+    """What the harness says of its device: name, runtime, units, cache, memory. RunError with status 3: none."""
+    if target == ON_CPU:
+        cuda_on_cpu()
+    answer = call_harness(target, ["device", options.device], 60)
+    raise_for_start(answer)
+    found = answer.of("device")
+    if not found:
+        raise RunError(f"the {target} runtime ended with {ending(answer, 60)}", 3)
+    return found[0]
+
+
+def ending(answer: Answer, seconds: float) -> str:
+    """How a process ended that did not answer."""
+    for event in answer.of("fault"):
+        return f"{event['reason']} (in {event['phase']})"
+    for event in answer.of("hang"):
+        return f"the {event['phase']} did not end in time"
+    if answer.timed_out:
+        return f"no answer within {seconds:g} s"
+    if answer.status < 0:
+        return f"signal {-answer.status}"
+    last = answer.errors.splitlines()[-1:] or [""]
+    return f"exit status {answer.status} {last[0]}".strip()
+
+
+# ---- check ----
+
+
+def _with_indices(reason: str, manifest: Manifest) -> str:
+    """Adds the logical index to `result R, element E`, where the algebra can say it."""
+    match = re.match(r"result (\d+), element (\d+)", reason)
+    shape = manifest["results"][int(match[1])].get("shape", "") if match else ""
+    if not match or not shape:
+        return reason
+    from gen import algebra
+
+    try:
+        element = int(match[2]) // (2 if dtypes.is_complex(manifest["results"][int(match[1])]["dtype"]) else 1)
+        index = algebra.call("shape", "element", shape, str(element))
+    except algebra.AlgebraError:
+        return reason
+    return f"result {match[1]}, element {match[2]} [{index}]{reason[match.end():]}"
+
+
+def _result(built: Built, event: Event, device: str) -> CheckResult:
+    return CheckResult(
+        built.name, built.hero, event["status"], _with_indices(event["reason"], built.manifest), event.get("max_abs", 0.0),
+        event.get("max_ulp", 0.0), event.get("max_share", 0.0), int(event.get("compared", 0)),
+        int(event.get("unbounded", 0)), int(event.get("rounds", 0)), device)
+
+
+def kernel_seconds(target: str, options: Options) -> int:
+    """The limit of one launch; ON_CPU's threads switch a million times a second, and one core runs them all."""
+    return options.kernel_seconds * (8 if target == ON_CPU else 1)
+
+
+def check_built(fusions: Sequence[Built], target: str, options: Options) -> List[CheckResult]:
+    """Compiles and checks fusions whose files exist. One process for all; after a crash, a new one for the rest."""
+    results: Dict[int, CheckResult] = {}
+    waiting: List[int] = []
+    for number, built in enumerate(fusions):
+        try:
+            if built.problem:
+                raise RunError(built.problem, 1)
+            compile_fusion(built, target)
+            waiting.append(number)
+        except RunError as error:
+            if error.status == 3:
+                raise
+            results[number] = CheckResult(built.name, built.hero, "FAIL", error.message)
+    while waiting:
+        answer = call_harness(target, ["check", options.device, options.seed, options.rounds, kernel_seconds(target, options),
+                                       *(fusions[n].library for n in waiting)], options.process_seconds)
+        raise_for_start(answer)
+        device = next((e["name"] for e in answer.of("device")), "")
+        done = answer.of("result")
+        for number, event in zip(waiting, done):
+            results[number] = _result(fusions[number], event, device)
+            said = [line for line in answer.errors.splitlines() if re.match(rf"cuda_on_cpu: (after )?sett_{fusions[number].name}", line)]
+            if event["status"] == "FAIL" and said:
+                results[number].reason += f": {said[0]}"
+        rest = waiting[len(done):]
+        if rest:
+            broken = fusions[rest[0]]
+            results[rest[0]] = CheckResult(broken.name, broken.hero, "FAIL", ending(answer, options.process_seconds))
+        waiting = rest[1:]
+    return [results[n] for n in range(len(fusions))]
+
+
+def machine_memory() -> int:
+    """Bytes of memory of this machine."""
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def memory_needed(fusion: Any) -> int:
+    """Bytes that a check of a fusion takes at most: buffers twice, and the reference and its bound for every op."""
+    from gen import hlo
+
+    total = 0
+    for instruction in fusion.computation.instructions:
+        for leaf in instruction.shape.leaves():
+            total += 2 * leaf.bytes + 16 * leaf.elements
+        if instruction.opcode in hlo.CONTRACTIONS:      # its factors as the reference wants them, and scaled ones
+            total += (24 + 24 * (instruction.opcode == "scaled-dot")) * sum(operand.shape.elements for operand in instruction.operands)
+        if instruction.opcode == "scatter":      # how many updates meet, and the parts of sums
+            total += 4 * instruction.shape.leaves()[0].elements + 32 * sum(leaf.elements for leaf in instruction.shape.leaves())
+    return total
+
+
+MOST_WORK = 10 ** 10    # multiply-adds: a minute or two, of kernels on two cores and of the reference
+MUCH_WORK = 2 * 10 ** 8
+
+
+def work_needed(fusion: Any) -> int:
+    """How often the inner loops of a fusion's dots, convolutions and windows run."""
+    from gen import hlo
+    from gen.plan import partition
+
+    return sum(math.prod(partition.loop_sizes(i)) * i.shape.leaves()[0].elements for i in fusion.computation.instructions if i.opcode in hlo.LOOPS)
+
+
+def load(file: str) -> Any:
+    """The module of a file that the generator supports. HloError for anything else."""
+    from gen import hlo, pipeline as builder
+
+    try:
+        text = Path(file).read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise RunError(f"{file}: {getattr(error, 'strerror', None) or 'is not text'}") from None
+    module = hlo.parse(text, file)
+    unsupported = hlo.unsupported(module) or builder.misplaced(module)
+    if unsupported:
+        raise unsupported
+    return module
+
+
+def build(fusion: Any, folder: Path, target: str, options: Options) -> Built:
+    """gen build of one fusion into a folder of its own."""
+    from gen import pipeline as builder
+
+    folder.mkdir(parents=True, exist_ok=True)
+    made = builder.build_fusion(fusion, str(folder), ["cuda" if target == ON_CPU else target], options.schedule, options.excess_precision)
+    manifest = made if "params" in made else made.get("manifest", made)
+    if not isinstance(manifest, dict):
+        manifest = json.loads(Path(manifest).read_text())
+    return Built(folder, manifest, fusion)
+
+
+def compile_only(built: Built, target: str, options: Options, why: str = "too large for memory") -> CheckResult:
+    """For what does not fit into memory, or takes too long: compiled for the device, and its maps checked."""
+    compile_fusion(built, target)
+    answer = call_harness(target, ["compile", options.device, built.library], options.process_seconds)
+    raise_for_start(answer)
+    done = answer.of("result")
+    if not done or done[0]["status"] != "PASS":
+        reason = done[0]["reason"] if done else ending(answer, options.process_seconds)
+        return CheckResult(built.name, built.hero, "FAIL", reason)
+    wrong = options.check_maps(built.source) if options.check_maps else None
+    if wrong:
+        return CheckResult(built.name, built.hero, "FAIL", wrong)
+    how = "checked by its maps and by compiling" if options.check_maps else "checked by compiling"
+    return CheckResult(built.name, built.hero, "PASS", f"{why}: {how}")
+
+
+def check(file: str, target: str, options: Optional[Options] = None) -> List[CheckResult]:
+    """`gen check`: every fusion of a file against its reference. HloError, RunError for what cannot be checked."""
+    from gen import hlo
+
+    options = options or Options()
+    fusions = hlo.fusions(load(file))
+    find_device(target, options)
+    limit = options.memory if options.memory is not None else machine_memory() // 3
+    results: List[Optional[CheckResult]] = []
+    small: List[Tuple[int, Built]] = []
+    with tempfile.TemporaryDirectory(prefix="sett_check_") as work:
+        for number, fusion in enumerate(fusions):
+            built = build(fusion, Path(work) / str(number), target, options)
+            results.append(None)
+            if memory_needed(fusion) > limit:
+                results[number] = compile_only(built, target, options)
+            elif work_needed(fusion) > MOST_WORK // (100 if target == ON_CPU else 1):
+                results[number] = compile_only(built, target, options, f"{work_needed(fusion):.1e} multiply-adds are too many to run")
+            else:
+                small.append((number, built))
+        for heavy in (False, True):     # much work: moderate inputs only, subnormals among others take ten times as long
+            some = [(number, built) for number, built in small if (work_needed(built.source) > MUCH_WORK) == heavy]
+            seconds = max([options.kernel_seconds, *(work_needed(built.source) // 10 ** 8 for _, built in some)])
+            with_rounds = replace(options, rounds=options.rounds or int(heavy), kernel_seconds=seconds)
+            for (number, _), result in zip(some, check_built([b for _, b in some], target, with_rounds)):
+                results[number] = result
+    return [r for r in results if r]
+
+
+# ---- run ----
+
+
+def run_built(built: Built, target: str, params: Sequence[Path], results: Sequence[Path], options: Options) -> None:
+    """One launch on files. RunError: wrong sizes (2), a fault (1), no device (3)."""
+    if built.library is None:
+        compile_fusion(built, target)
+    answer = call_harness(target, ["run", options.device, kernel_seconds(target, options), built.library, *params, *results],
+                          options.process_seconds)
+    raise_for_start(answer)
+    done = answer.of("result")
+    if not done:
+        raise RunError(f"{built.name}: {ending(answer, options.process_seconds)}", 1)
+    if done[0]["status"] != "PASS":
+        raise RunError(f"{built.name}: {done[0]['reason']}", 3 if done[0]["status"] == "SKIP" else 1)
+
+
+def _check_sizes(files: Sequence[Path], sizes: Sequence[int]) -> None:
+    for path, size in zip(files, sizes):
+        try:
+            found = path.stat().st_size
+        except OSError as error:
+            raise RunError(f"{path}: {error.strerror}") from None
+        if found != size:
+            raise RunError(f"{path}: {found} bytes, not {size}")
+
+
+def constant_bytes(shape: Any, literal: Sequence[int]) -> bytes:
+    """The buffer of a constant: bit patterns in logical order, put where the shape's layout has them; padding is zero."""
+    from gen import algebra
+
+    bits, _ = BITS_AND_KIND[shape.dtype]
+    if shape.tiled and (bits < 8 or shape.bytes % (bits // 8)):
+        raise RunError(f"a constant {shape.text} as an operand of a fusion cannot be written yet")
+    per, plain = dtypes.per_byte(shape.dtype), tuple(reversed(range(len(shape.dims))))
+    patterns = list(literal)
+
+    def joined(found: "List[int]") -> bytes:
+        if per == 1:
+            return b"".join(value.to_bytes(dtypes.storage_bytes(shape.dtype), "little") for value in found)
+        return bytes(sum(value << k * bits for k, value in enumerate(found[i:i + per])) for i in range(0, len(found), per))
+
+    if tuple(shape.minor_to_major) == plain and not shape.tiled:
+        return joined(patterns)
+    at = [int(algebra.call("shape", "index", shape.text, ",".join(map(str, index))))
+          for index in itertools.product(*map(range, shape.dims))]
+    placed = dict(zip(at, patterns))
+    return joined([placed.get(i, 0) for i in range(shape.bytes * per // dtypes.storage_bytes(shape.dtype) if shape.tiled else len(patterns))])
+
+
+def run(file: str, target: str, in_dir: str, out_dir: str, options: Optional[Options] = None) -> List[Path]:
+    """`gen run`: p0.bin, p1.bin, .. of in_dir through all steps of a module to r0.bin, .. of out_dir."""
+    from gen import hlo
+
+    options = options or Options()
+    module = load(file)
+    steps = hlo.steps(module)
+    values = hlo.module_parameters(module)
+    files = {value: Path(in_dir) / f"p{number}.bin" for number, value in enumerate(values)}
+    _check_sizes(list(files.values()), [value.shape.bytes for value in values])
+    find_device(target, options)
+    with tempfile.TemporaryDirectory(prefix="sett_run_") as work:
+
+        def find(value: Any) -> Path:
+            if value not in files:  # a constant of the entry
+                files[value] = Path(work) / f"c{len(files)}.bin"
+                files[value].write_bytes(constant_bytes(value.shape, value.producer.literal))
+            return files[value]
+
+        built: Dict[str, Built] = {}
+        for number, step in enumerate(steps):
+            name = step.fusion.name
+            if name not in built:
+                built[name] = build(step.fusion, Path(work) / str(number), target, options)
+                (built[name].folder / f"{name}_bound.c").unlink(missing_ok=True)   # nothing is checked; it takes long to compile
+            made = [Path(work) / f"s{number}_{k}.bin" for k in range(len(step.results))]
+            run_built(built[name], target, [find(v) for v in step.operands], made, options)
+            files.update(zip(step.results, made))
+        final = [find(value) for value in hlo.module_results(module)]
+        Path(out_dir).mkdir(parents=True, exist_ok=True)
+        outputs = [Path(out_dir) / f"r{number}.bin" for number in range(len(final))]
+        for path, output in zip(final, outputs):
+            publish(path, output)
+    return outputs
+
+
+def publish(source: Path, target: Path) -> None:
+    """Copies under a temporary name in the target's folder, then renames."""
+    handle, name = tempfile.mkstemp(prefix=target.name, dir=target.parent)
+    os.close(handle)
+    try:
+        shutil.copyfile(source, name)
+        os.chmod(name, 0o644)
+        os.replace(name, target)
+    finally:
+        if os.path.exists(name):
+            os.unlink(name)

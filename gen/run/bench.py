@@ -1,0 +1,321 @@
+"""Times kernels in turns with copies and reads of the same bytes on the same device, and with libraries that do the same.
+
+Turns go on until the share of the yardstick is known well enough: of the fastest read for a kernel that writes less than a
+quarter of what it reads, of the fastest copy for all others.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+from typing import Any, Dict, List, Optional, Sequence
+
+from gen import run
+from gen.run import rivals
+
+ONE_STREAM = {"copy": "streaming stores", "read": "vector sum"}  # the simplest rivals that are fast: one place in memory a thread
+SMALL = 1 << 20  # below so many bytes a launch costs more than the moving: a row of latency
+MIB = float(1 << 20)
+
+Row = Dict[str, Any]
+
+
+@dataclass
+class BenchOptions:
+    """spread: of the median share, half of its 95% interval, at which turns end; rounds: turns at most, at least 9 where there are
+    as many; seconds: for the turns beyond those; slot_ms: least length of a turn; footprint 0: as footprint() says."""
+
+    rounds: int = 60
+    spread: float = 0.02
+    seconds: float = 10.0
+    slot_ms: int = 10
+    footprint: int = 0
+    with_check: bool = True
+    with_libraries: bool = True
+    run: run.Options = field(default_factory=run.Options)
+
+
+@dataclass
+class Report:
+    """What a bench found: the device, and a row for each kernel."""
+
+    target: str
+    device: run.Event
+    compiler: str
+    options: BenchOptions
+    libraries: List[rivals.Library] = field(default_factory=list)
+    rows: List[Row] = field(default_factory=list)
+
+    def status(self) -> str:
+        return "FAIL" if any(row["status"] == "FAIL" for row in self.rows) else "PASS"
+
+
+def compiler_version() -> str:
+    """The first line of the C compiler's --version: it made the host's copies."""
+    done = subprocess.run([run.c_compiler(), "--version"], stdout=subprocess.PIPE, text=True)
+    return (done.stdout.splitlines() or [""])[0]
+
+
+def footprint(device: run.Event, wanted: int) -> int:
+    """Bytes of rotated buffers: sixteen times the last-level cache (of a loop over twice as much it keeps a part), or a GiB where
+    that is less, but twice the cache; within an eighth of the host's and a quarter of the device's memory."""
+    cache, most = int(device["cache"]), min(run.machine_memory() // 8, int(device["memory"]) // 4)
+    return min(wanted or max(2 * cache, min(16 * cache, 1 << 30)) or 256 << 20, most)
+
+
+def _time(event: run.Event) -> Row:
+    return {"name": event["name"], "median_s": event["median"], "low_s": event["low"], "high_s": event["high"],
+            "least_s": event["least"], "calls": int(event["calls"]), "GBps": event["bytes"] / event["median"] / 1e9}
+
+
+def _fastest(events: Sequence[run.Event]) -> Optional[run.Event]:
+    """Of those that took part to the end."""
+    last = max((e["rounds"] for e in events), default=0)
+    return min((e for e in events if e["rounds"] == last), key=lambda e: e["median"] / max(1.0, e["bytes"]), default=None)
+
+
+def _share(kernel: run.Event, rival: run.Event) -> float:
+    """The median over the turns of the kernel's speed in the rival's: both of a turn meet the same noise of the machine."""
+    speed = kernel["bytes"] / rival["bytes"]
+    return speed * median(theirs / ours for ours, theirs in zip(kernel["times"], rival["times"]))
+
+
+def _mixed_share(kernel: run.Event, copy: run.Event, read: run.Event, manifest: run.Manifest) -> float:
+    """The share of a copy of what is written and a read of the rest, one after the other."""
+    written = int(manifest["bytes_written"])
+    copied, rest = 2 * written / copy["bytes"], max(0, int(manifest["bytes_read"]) - written) / read["bytes"]
+    return median((copied * c + rest * r) / k for k, c, r in zip(kernel["times"], copy["times"], read["times"]))
+
+
+def _libraries(kernel: run.Event, answer: run.Answer, found: Sequence[rivals.Library]) -> List[Row]:
+    """A row for each library: its times, or why there are none."""
+    times = {e["name"]: e for e in answer.of("time") if e["kind"] == "library"}
+    said = {e["name"]: e for e in answer.of("library")}  # the last word counts
+    rows: List[Row] = []
+    for library in found:
+        event = said.get(library.name, {})
+        row: Row = {"name": library.name, "status": "PASS" if library.name in times else "SKIP"}
+        if library.name in times:
+            row.update(_time(times[library.name]), about=event["about"], ahead=_share(kernel, times[library.name]))
+        else:
+            row["reason"] = library.missing or event.get("reason", "")
+        rows.append(row)
+    return rows
+
+
+def _timed_row(row: Row, answer: run.Answer, device: run.Event, manifest: run.Manifest) -> Row:
+    """Adds the figures of a harness answer to a row."""
+    times = answer.of("time")
+    kernel = next(e for e in times if e["kind"] == "kernel")
+    copies = [e for e in times if e["kind"] == "copy"]
+    reads = [e for e in times if e["kind"] == "read"]
+    rotation = answer.of("rotation")[0]
+    row.update(_time(kernel), status="PASS")
+    row.update(name=row["kernel"], rounds=int(kernel["rounds"]), latency_s=rotation["latency"], sets=int(rotation["sets"]),
+               footprint=int(rotation["footprint"]), fits_cache=bool(rotation["footprint"] <= device["cache"]),
+               yardstick=rotation["yardstick"], share_spread=rotation["spread"] if rotation["spread"] < 1e300 else None, copies=[_time(e) for e in copies],
+               reads=[_time(e) for e in reads])
+    copy, read = _fastest(copies), _fastest(reads)
+    if copy:
+        row["copy"], row["share"] = _time(copy), _share(kernel, copy)
+    if read:
+        row["read"], row["read_share"] = _time(read), _share(kernel, read)
+    plain = next((e for e in (copies if rotation["yardstick"] == "copy" else reads) if e["name"] == ONE_STREAM[rotation["yardstick"]]), None)
+    if plain:
+        row["one_stream_share"] = _share(kernel, plain)
+    if copy and read:
+        row["mixed_share"] = _mixed_share(kernel, copy, read, manifest)
+    return row
+
+
+def bench_built(built: run.Built, target: str, device: run.Event, options: BenchOptions,
+                libraries: Sequence[rivals.Library] = ()) -> Row:
+    """One kernel's row; its check first, so that no wrong kernel is timed."""
+    manifest = built.manifest
+    moved = int(manifest["bytes_read"]) + int(manifest["bytes_written"])
+    row: Row = {"kernel": built.name, "hero": built.hero, "schedule": manifest.get("schedule", ""), "bytes": moved,
+                "status": "FAIL", "libraries": []}
+    if options.with_check:
+        result = run.check_built([built], target, options.run)[0]
+        row.update(max_abs=result.max_abs, max_ulp=result.max_ulp, error=result.error_text())
+        if result.status != "PASS":
+            row.update(status=result.status, reason=result.reason)
+            return row
+    elif built.library is None:
+        run.compile_fusion(built, target)
+    bytes_rotated = footprint(device, options.footprint)
+    arguments = [options.run.device, options.rounds, options.spread, options.seconds, options.slot_ms, bytes_rotated, moved, built.library]
+    operation = rivals.operation(built.source) if libraries else None
+    if operation:
+        files = built.folder / "rival_in.bin", built.folder / "rival_out.bin"
+        arguments += [operation.result, *files]
+        for library in libraries:
+            if library.command:
+                arguments += [library.name, library.line(operation, int(device["units"]), bytes_rotated, *files)]
+    answer = run.call_harness(target, ["bench", *arguments], options.run.process_seconds)
+    run.raise_for_start(answer)
+    if not answer.of("rotation") or not any(e["kind"] == "kernel" for e in answer.of("time")):
+        ended = answer.of("result")
+        row["status"] = ended[0]["status"] if ended else "FAIL"
+        row["reason"] = ended[0]["reason"] if ended else run.ending(answer, options.run.process_seconds)
+        return row
+    _timed_row(row, answer, device, manifest)
+    if operation:
+        row["libraries"] = _libraries(next(e for e in answer.of("time") if e["kind"] == "kernel"), answer, libraries)
+    return row
+
+
+def bench_fusion(fusion: Any, report: Report) -> Row:
+    """One fusion's row, built in a folder of its own."""
+    with tempfile.TemporaryDirectory(prefix="sett_bench_") as work:
+        built = run.build(fusion, Path(work), report.target, report.options.run)
+        return bench_built(built, report.target, report.device, report.options, report.libraries)
+
+
+def bench(files: Sequence[str], target: str, options: Optional[BenchOptions] = None) -> Report:
+    """`gen bench`: all fusions of all files. RunError with status 3 where there is no device."""
+    from gen import hlo
+
+    options = options or BenchOptions()
+    fusions = [(Path(file).name, fusion) for file in files for fusion in hlo.fusions(run.load(file))]
+    report = Report(target, run.find_device(target, options.run), compiler_version(), options)
+    with tempfile.TemporaryDirectory(prefix="sett_rivals_") as programs:
+        if options.with_libraries and report.device["on_host"]:
+            report.libraries = rivals.find(Path(programs))
+        for file, fusion in fusions:
+            report.rows.append({**bench_fusion(fusion, report), "file": file})
+    return report
+
+
+# ---- text ----
+
+
+def _quantity(value: float, units: Sequence[str], step: float) -> str:
+    for unit in units[:-1]:
+        if value < step:
+            return f"{value:.3g} {unit}"
+        value /= step
+    return f"{value:.3g} {units[-1]}"
+
+
+def seconds_text(value: float) -> str:
+    return _quantity(value * 1e6, ("us", "ms", "s"), 1000.0)
+
+
+def bytes_text(value: float) -> str:
+    return _quantity(value, ("B", "KiB", "MiB", "GiB"), 1024.0)
+
+
+def _spread(row: Row) -> float:
+    """The middle half of the turns, as a share of the median."""
+    return (row["high_s"] - row["low_s"]) / row["median_s"]
+
+
+def _behind(row: Row) -> List[str]:
+    return [r["name"] for r in row["libraries"] if r["status"] == "PASS" and r["ahead"] < 1]
+
+
+def _note(row: Row) -> str:
+    notes = []
+    if row["bytes"] < SMALL:
+        notes.append(f"latency: {seconds_text(row['latency_s'])} a launch")
+    if row["fits_cache"]:
+        notes.append("buffers fit in the cache")
+    if _behind(row):
+        notes.append(f"behind {', '.join(_behind(row))}")
+    return "; ".join(notes)
+
+
+def _gbps(event: Optional[Row]) -> str:
+    return f"{event['GBps']:.1f}" if event else "-"
+
+
+def _library_cell(row: Row, name: str) -> str:
+    found = next((r for r in row["libraries"] if r["name"] == name), {})
+    return _gbps(found if found.get("status") == "PASS" else None)
+
+
+def _cells(row: Row, libraries: Sequence[str]) -> Dict[str, str]:
+    """A row's texts by heading."""
+    cells = {"kernel": row["kernel"], "hero": row["hero"], "moved": bytes_text(row["bytes"]), "max error": row.get("error", "not checked")}
+    if "median_s" not in row:
+        return {**cells, "time": row["status"], "note": (row.get("reason", "").splitlines() or [""])[0]}
+    reduces = row["yardstick"] == "read"
+    copy, read = row.get("copy"), row.get("read") if reduces else None
+    spread = row["share_spread"]
+    cells.update({
+        "time": seconds_text(row["median_s"]), "spread": f"{100 * _spread(row):.0f}%", "GB/s": _gbps(row), "copy": _gbps(copy),
+        "share": f"{row['share']:.2f}" if copy else "-", "read": _gbps(read), "of read": f"{row['read_share']:.2f}" if read else "-",
+        "+-": "?" if spread is None else f"{100 * spread:.0f}%",
+        "of one stream": f"{row['one_stream_share']:.2f}" if "one_stream_share" in row else "-",
+        "memcpy": _gbps(next((c for c in row["copies"] if c["name"] == "memcpy"), None)),
+        "yardstick": (read or copy or {"name": "-"})["name"], "note": _note(row)})
+    cells.update({name: _library_cell(row, name) for name in libraries})
+    return cells
+
+
+LEFT = ("kernel", "hero", "max error", "yardstick", "note")
+
+
+def _skipped(report: Report) -> List[str]:
+    """A line for each reason why a library was not timed; the kernels, where it is not simply absent."""
+    lines = [f"SKIP {x.name}: {x.missing}" for x in report.libraries if x.missing]
+    absent = {x.name for x in report.libraries if x.missing}
+    kernels: Dict[str, List[str]] = {}
+    for row in report.rows:
+        for found in row["libraries"]:
+            if found["status"] == "SKIP" and found["name"] not in absent:
+                kernels.setdefault(f"SKIP {found['name']}: {found['reason']}", []).append(row["kernel"])
+    return lines + [f"{reason} ({', '.join(names)})" for reason, names in kernels.items()]
+
+
+def head(report: Report) -> List[str]:
+    """Lines for the device and the method."""
+    device, options = report.device, report.options
+    return [f"{report.target} on {device['name']}, {int(device['units'])} compute units, {device['runtime']}; "
+            f"host copies by {report.compiler}",
+            f"turns until the share is known within {100 * options.spread:g}% (95%), {options.rounds} or {options.seconds:g} s at most; "
+            f"buffers rotated through {max((row.get('footprint', 0) for row in report.rows), default=0) / MIB:.0f} MiB, "
+            f"last-level cache {device['cache'] / MIB:.0f} MiB"]
+
+
+def table(report: Report) -> str:
+    """Lines for the device and the method, then a row for each kernel. Time: the median; spread: the middle half of the turns."""
+    names = [x.name for x in report.libraries if not x.missing and any(_library_cell(row, x.name) != "-" for row in report.rows)]
+    headings = ["kernel", "hero", "moved", "time", "spread", "GB/s", "copy", "share", "read", "of read", "+-", "of one stream", "memcpy", *names, "max error", "yardstick", "note"]
+    lines = [_cells(row, names) for row in report.rows]
+    widths = [max(len(h), *(len(line.get(h, "")) for line in lines), 0) for h in headings]
+
+    def text(cells: Sequence[str]) -> str:
+        return "  ".join(c.ljust(w) if h in LEFT else c.rjust(w) for h, c, w in zip(headings, cells, widths)).rstrip()
+
+    said = head(report)
+    libraries = sorted({" ".join(r["about"].split()[:2]) for row in report.rows for r in row["libraries"] if r["status"] == "PASS"})
+    if libraries:
+        said.append(f"beside it, on {int(report.device['units'])} threads: {', '.join(libraries)}")
+    return "\n".join([*said, text([h if h != "note" else "" for h in headings]), *(text([line.get(h, "") for h in headings]) for line in lines),
+                      *_skipped(report)])
+
+
+def about(report: Report) -> Dict[str, Any]:
+    """The device and the method, without dates and paths."""
+    options = report.options
+    return {"target": report.target, "device": {k: v for k, v in report.device.items() if k != "event"}, "compiler": report.compiler,
+            "rounds": options.rounds, "spread": options.spread, "seconds": options.seconds}
+
+
+def as_json(report: Report) -> str:
+    """Everything measured, without dates and paths."""
+    return json.dumps({**about(report), "kernels": report.rows}, indent=1) + "\n"
+
+
+def write_json(report: Report, path: str) -> None:
+    """Under a temporary name first."""
+    with tempfile.TemporaryDirectory(prefix="sett_json_") as work:
+        made = Path(work) / "bench.json"
+        made.write_text(as_json(report))
+        run.publish(made, Path(path).absolute())

@@ -1,0 +1,52 @@
+/* fusion.h - what a compiled fusion tells the harness: one `const struct sett_fusion sett_entry` a shared object.
+   gen/run writes the glue that fills it in. Host side only. */
+#ifndef SETT_HARNESS_FUSION_H
+#define SETT_HARNESS_FUSION_H
+#include <stddef.h>
+
+enum { SETT_FUSION_ABI = 4, MOST_BUFFERS = 1024 /* parameters, and results */, MOST_INDEX = 8 /* components of an index */ };
+
+enum sett_kind {
+  SETT_PRED, SETT_SINT, SETT_UINT, SETT_FLOAT, SETT_BFLOAT, SETT_F8E5M2, SETT_F8E4M3, SETT_F8E3M4, SETT_F8E4M3FN, SETT_F8E5M2FNUZ,
+  SETT_F8E4M3FNUZ, SETT_F8E4M3B11FNUZ, SETT_F8E8M0FNU, SETT_F4E2M1FN
+};
+
+struct sett_buffer {
+  size_t bytes;    /* of the whole buffer, as the layout stores it */
+  size_t elements; /* in buffer order; bits each, packed from the low bits of a byte when narrower than one */
+  int bits;
+  enum sett_kind kind;
+  int exact; /* only moved data: results are compared bit by bit */
+  unsigned long long index; /* a parameter of indices: those below this are in range; 0: none */
+  unsigned long long apart[2 + 2 * MOST_INDEX]; /* indices of windows that do not meet: between an index's components, how many there are (0: none
+                                                   of this), and for each of them how many windows there is room for, and a window's size */
+  unsigned long long sorted[2 + MOST_INDEX]; /* indices whose rows do not decrease: between an index's components, how many there are (0: none of this),
+                                                and their numbers, the first to be compared first */
+  int varies; /* a result that may differ between runs */
+};
+
+/* What the target `c` has for a queue: share() gives the items of a stage to threads and waits for all. */
+typedef int sett_stage(const void *const *params, void *const *results, void *scratch, int stage, size_t begin, size_t end);
+struct sett_threads {
+  int (*share)(sett_stage *work, const void *const *params, void *const *results, void *scratch, int stage, size_t items);
+};
+
+struct sett_fusion {
+  int abi;
+  const char *name;
+  int params, results;
+  const struct sett_buffer *param, *result; /* at least one entry each */
+  const int *alias; /* of each result: the parameter whose buffer it is, updated in place, or -1 */
+  int (*ref)(const void *const *params, void *const *results);
+  int (*bound)(const void *const *params, double *const *bounds); /* NULL: zero everywhere */
+
+  /* The target's three functions; errors are the runtime's codes. create gives back an object even when it fails, for
+     its log; context, device, queue: cl_context, cl_device_id, cl_command_queue, or NULL, NULL, cudaStream_t,
+     or NULL, NULL, const struct sett_threads *. */
+  void *(*create)(void *context, void *device, int *error);
+  void *(*program)(void *self); /* cl_program, may be NULL */
+  int (*run)(void *self, void *queue, const void *params, const void *results); /* arrays of cl_mem or of pointers */
+  void (*release)(void *self);
+};
+
+#endif

@@ -1,0 +1,359 @@
+"""gen bench --layouts: copies between every pair of layouts of an array, and reads of it by rows, columns and tiles in each.
+
+This file writes HLO text and shows what came out as a matrix: as text, JSON and a page. The kernels are gen's own, and they
+are checked and timed as those of any file are, by gen/run/bench.py.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Callable, Dict, List, Optional, Sequence, Tuple
+
+from gen import algebra, hlo, pipeline, run
+from gen.hlo import dtypes
+from gen.run import bench
+
+Row = bench.Row
+TILE = (8, 128)  # what reads by tiles go by where no layout has tiles
+READS = ("rows", "columns", "tiles")  # runs along the last dimension, along the last but one, blocks
+
+
+@dataclass(frozen=True)
+class Layout:
+    """One layout of the array. text: {1,0:T(8,128)}; padding: the share of its bytes; tile: its first tile, a size for each
+    logical dimension, or nothing; walk: a corner of the last two dimensions as points (row, column) in the order of memory."""
+
+    text: str
+    shape: hlo.Shape
+    padding: float
+    tile: Tuple[int, ...]
+    walk: Tuple[Tuple[int, int], ...]
+
+
+@dataclass
+class Matrix:
+    """tile: what reads by tiles go by. The rows of copies have `from` and `to`, those of reads `layout` and `by`; the report has both."""
+
+    report: bench.Report
+    shape: hlo.Shape
+    layouts: List[Layout]
+    tile: Tuple[int, ...]
+    command: str
+    copies: List[Row] = field(default_factory=list)
+    reads: List[Row] = field(default_factory=list)
+
+
+# ---- arguments ----
+
+
+def _fault(what: str, text: str, column: int, message: str) -> run.RunError:
+    return run.RunError(f"{column}: {what} '{text}': {message}")
+
+
+def _shape(text: str) -> hlo.Shape:
+    """The array without a layout: its plain row-major shape."""
+    try:
+        shape = hlo.shape(algebra.shape(text).split("\t")[0])
+    except algebra.AlgebraError as error:
+        raise _fault("shape", text, error.column or 1, error.message) from None
+    if shape.kind != "array" or shape.dynamic or not shape.dims or shape.elements < 1:
+        raise _fault("shape", text, 1, "expected an array of one or more elements and fixed dimensions, such as f32[4096,4096]")
+    if "{" in text:
+        raise _fault("shape", text, text.index("{") + 1, "expected no layout here: the layouts are the arguments that follow")
+    return shape
+
+
+def _first_tile(shape: hlo.Shape, tiles: str) -> Tuple[int, ...]:
+    """The first tile of `shape info`'s line of tiles: a size for each logical dimension; () where there is none or it combines dimensions."""
+    found = re.match(r"\((\d+(?:,\d+)*)\)", tiles)
+    if not found:
+        return ()
+    sizes = dict(zip(shape.minor_to_major, map(int, reversed(found[1].split(",")))))
+    return tuple(min(sizes.get(d, 1), extent) for d, extent in enumerate(shape.dims))
+
+
+def _picked(extent: int) -> List[int]:
+    """At most eight of so many: all, or four pairs of neighbours."""
+    return list(range(extent)) if extent <= 8 else [k * (extent // 4) + one for k in range(4) for one in (0, 1)]
+
+
+def _walk(shape: hlo.Shape, tile: Sequence[int]) -> Tuple[Tuple[int, int], ...]:
+    """Points of the first two by two tiles of the last two dimensions, in the order of memory."""
+    rows, columns = [1, *(min(2 * t, d) for t, d in zip(tile, shape.dims))][-2:]
+    points = []
+    for i, row in enumerate(_picked(rows)):
+        for j, column in enumerate(_picked(columns)):
+            index = [*[0] * (shape.rank - 2), row, column][-shape.rank:]
+            points.append((int(algebra.call("shape", "index", shape.text, _commas(index))), i, j))
+    return tuple((i, j) for _, i, j in sorted(points))
+
+
+def _layout(array: hlo.Shape, text: str, number: int, before: Sequence[Layout]) -> Layout:
+    what = f"layout {number}"
+    if not text.startswith("{"):
+        raise _fault(what, text, 1, "expected a layout, such as {1,0} or {1,0:T(8,128)}")
+    bare = array.text.split("{")[0]
+    try:
+        shape = hlo.shape(algebra.shape(bare + text).split("\t")[0])
+        info = dict(line.partition(" ")[::2] for line in algebra.call("shape", "info", shape.text).splitlines())
+    except algebra.AlgebraError as error:
+        raise _fault(what, text, max(1, (error.column or 1) - len(bare)), error.message) from None
+    canonical = shape.text[len(bare):]
+    for k, other in enumerate(before, 1):
+        if other.text == canonical:
+            raise _fault(what, text, 1, f"expected another layout than layout {k}")
+    tile = _first_tile(shape, info["tiles"])
+    return Layout(canonical, shape, float(info["padding"].rstrip("%")) / 100, tile, _walk(shape, tile or _clipped(shape)))
+
+
+def _clipped(shape: hlo.Shape) -> Tuple[int, ...]:
+    return tuple(map(min, (1,) * (shape.rank - 2) + TILE[-shape.rank:], shape.dims))
+
+
+def parse(words: Sequence[str]) -> Tuple[hlo.Shape, List[Layout]]:
+    """SHAPE LAYOUT LAYOUT ..; RunError, with the column in the argument that is at fault."""
+    shape = _shape(words[0])
+    layouts: List[Layout] = []
+    for number, word in enumerate(words[1:], 1):
+        layouts.append(_layout(shape, word.strip(), number, layouts))
+    if not layouts:
+        raise _fault("shape", words[0], len(words[0]) + 1, "expected one or more layouts after it, such as {1,0} {0,1}")
+    return shape, layouts
+
+
+# ---- kernels, as HLO text ----
+
+
+def copy_text(source: Layout, to: Layout) -> str:
+    return f"HloModule copy\n\nENTRY copy {{\n  p = {source.shape.text} parameter(0)\n  ROOT c = {to.shape.text} copy(p)\n}}\n"
+
+
+def read_text(layout: Layout, by: str, tile: Sequence[int]) -> str:
+    """Every element once; the bits of each row, column or tile become one value by xor, which is exact in any order. A tile
+    that reaches beyond the array is filled up with zeros, which are not in memory."""
+    dtype = layout.shape.dtype
+    bits = "pred" if dtype == "pred" else f"u{dtypes.TABLE[dtype].bits}"
+    dims, rank = layout.shape.dims, layout.shape.rank
+    steps, value = [], "p"
+    if by == "tiles":
+        over = [-d % t for d, t in zip(dims, tile)]
+        padded = [d + o for d, o in zip(dims, over)]
+        if any(over):
+            steps.append(f"filled = {bits}[{_commas(padded)}] pad(p, zero), padding={'x'.join(f'0_{o}' for o in over)}")
+            value = "filled"
+        split = [part for d, t in zip(padded, tile) for part in (d // t, t)]
+        steps.append(f"tiles = {bits}[{_commas(split)}] reshape({value})")
+        value, kept, reduced = "tiles", split[::2], range(1, 2 * rank, 2)
+    else:
+        gone = rank - 1 if by == "rows" else rank - 2
+        kept, reduced = [d for k, d in enumerate(dims) if k != gone], range(gone, gone + 1)
+    steps.append(f"ROOT r = {bits}[{_commas(kept)}] reduce({value}, zero), dimensions={{{_commas(reduced)}}}, to_apply=combine")
+    body = "\n".join(f"  {step}" for step in steps)
+    return f"""HloModule read_by_{by}
+
+combine {{
+  a = {bits}[] parameter(0)
+  b = {bits}[] parameter(1)
+  ROOT c = {bits}[] xor(a, b)
+}}
+
+ENTRY read_by_{by} {{
+  p = {bits}[{_commas(dims)}]{layout.text} parameter(0)
+  zero = {bits}[] constant({'false' if bits == 'pred' else '0'})
+{body}
+}}
+"""
+
+
+def _commas(numbers: Sequence[int]) -> str:
+    return ",".join(map(str, numbers))
+
+
+def _row(text: str, name: str, report: bench.Report) -> Row:
+    """The bench's row of one kernel, or REFUSED and why gen does not make it."""
+    row: Row = {"kernel": name, "status": "REFUSED", "bytes": 0, "libraries": []}
+    try:
+        module = hlo.parse(text, f"{name}.hlo")
+        unsupported = hlo.unsupported(module)
+        if unsupported:
+            raise unsupported
+        fusion, = hlo.fusions(module)
+        needed, most = run.memory_needed(fusion), run.machine_memory() // 3
+        if needed > most and report.options.with_check:
+            row.update(status="SKIP", reason=f"its check needs {bench.bytes_text(needed)}, a third of this machine's memory is {bench.bytes_text(most)}")
+        else:
+            row = bench.bench_fusion(fusion, report)
+    except hlo.HloError as error:
+        row["reason"] = error.message
+    except (pipeline.BuildError, algebra.AlgebraError) as error:
+        row["reason"] = str(error)
+    except run.RunError as error:
+        if error.status == 3:
+            raise
+        row.update(status="FAIL" if error.status == 1 else "REFUSED", reason=error.message)
+    return {**row, "hlo": text}
+
+
+def measure(words: Sequence[str], target: str, options: bench.BenchOptions, progress: Callable[[str], None] = lambda text: None) -> Matrix:
+    """`gen bench --layouts`. RunError for bad arguments (status 2), no device (3), or where none of the kernels can be made (2) or run (3)."""
+    shape, layouts = parse(words)
+    report = bench.Report(target, run.find_device(target, options.run), bench.compiler_version(), options)
+    tile = next((x.tile for x in layouts if x.tile), _clipped(shape))
+    matrix = Matrix(report, shape, layouts, tile, _command(words, target, options))
+    plan: List[Tuple[List[Row], Row, str, str]] = []
+    for i, source in enumerate(layouts):
+        for j, to in enumerate(layouts):
+            plan.append((matrix.copies, {"from": source.text, "to": to.text}, copy_text(source, to), f"copy_{i + 1}_{j + 1}"))
+        for by in ways(matrix):
+            plan.append((matrix.reads, {"layout": source.text, "by": by}, read_text(source, by, tile), f"read_{by}_{i + 1}"))
+    for number, (rows, which, text, name) in enumerate(plan, 1):
+        progress(f"{number}/{len(plan)} {' '.join(f'{key} {value}' for key, value in which.items())}")
+        rows.append({**which, **_row(text, name, report)})
+        report.rows.append(rows[-1])
+    if all(row["status"] in ("REFUSED", "SKIP") for row in report.rows):
+        raise run.RunError(report.rows[0]["reason"], 3 if report.rows[0]["status"] == "SKIP" else 2)
+    return matrix
+
+
+def ways(matrix: Matrix) -> List[str]:
+    """The reads that an array of its rank has."""
+    return [by for by in READS if matrix.shape.rank > 1 or by == "rows"]
+
+
+def _command(words: Sequence[str], target: str, options: bench.BenchOptions) -> str:
+    """The line that measures the same again."""
+    usual = bench.BenchOptions()
+    extra = [f"--target {target}"]
+    extra += [f"--device {options.run.schedule}"] if options.run.schedule else []
+    extra += [f"--rounds {options.rounds}"] if options.rounds != usual.rounds else []
+    extra += [f"--spread {100 * options.spread:g}"] if options.spread != usual.spread else []
+    extra += ["--no-check"] if not options.with_check else []
+    return f"python3 -m gen bench --layouts {' '.join(map(shlex.quote, words))} {' '.join(extra)}"
+
+
+# ---- what is said of a cell ----
+
+
+def share(row: Row) -> Optional[float]:
+    """Of the row's yardstick: the fastest copy, or the fastest read where little is written."""
+    return row.get("read_share" if row.get("yardstick") == "read" else "share")
+
+
+def yardstick(row: Row) -> str:
+    """The yardstick in words: which copy or read it was, and how fast."""
+    best = row.get("read" if row.get("yardstick") == "read" else "copy")
+    return f"{best['GBps']:.1f} GB/s ({best['name']})" if best else "-"
+
+
+def cell(row: Row) -> str:
+    if "median_s" not in row:
+        return row["status"].lower() if row["status"] != "FAIL" else "FAIL"
+    part = share(row)
+    return f"{row['GBps']:5.1f} {part:5.2f}" if part is not None else f"{row['GBps']:5.1f}     -"
+
+
+def name(row: Row) -> str:
+    return f"copy {row['from']} to {row['to']}" if "from" in row else f"read {row['layout']} by {row['by']}"
+
+
+def reasons(matrix: Matrix) -> List[str]:
+    """A line for each reason why cells have no figure."""
+    kernels: Dict[str, List[str]] = {}
+    for row in matrix.report.rows:
+        if "median_s" not in row:
+            kernels.setdefault(f"{row['status']} {(row.get('reason', '').splitlines() or [''])[0]}", []).append(name(row))
+    return [f"{reason} ({'; '.join(names)})" for reason, names in kernels.items()]
+
+
+def notes(matrix: Matrix) -> List[str]:
+    """What a reader of the figures must know of them."""
+    measured = [row for row in matrix.report.rows if "median_s" in row]
+    found = []
+    if any(row["bytes"] < bench.SMALL for row in measured):
+        worst = max(row["latency_s"] for row in measured)
+        found.append(f"so few bytes measure the launch, not the layout: {bench.seconds_text(worst)} a launch and the wait for it")
+    if any(row["fits_cache"] for row in measured):
+        found.append("the buffers fit in the cache")
+    spreads = [row["share_spread"] for row in measured]
+    wide = [s for s in spreads if s is None or s > matrix.report.options.spread]
+    if wide:
+        known = "not known at all" if None in wide else f"known within {100 * max(wide):.0f}%"
+        found.append(f"in {len(wide)} of {len(measured)} cells turns ended before the share was known so well; the worst is {known}")
+    if not matrix.report.options.with_check:
+        found.append("the kernels were not checked (--no-check)")
+    return found
+
+
+def _grid(cells: "Sequence[Sequence[str]]") -> List[str]:
+    widths = [max(map(len, column)) for column in zip(*cells)]
+    return ["  ".join([row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:]))]).rstrip() for row in cells]
+
+
+def table(matrix: Matrix) -> str:
+    """The device and the method, a matrix of the copies, a table of the layouts and their reads, and why cells are empty."""
+    copies = {(row["from"], row["to"]): row for row in matrix.copies}
+    reads = {(row["layout"], row["by"]): row for row in matrix.reads}
+    layouts, by = [x.text for x in matrix.layouts], ways(matrix)
+    each = " or ".join(word[:-1] for word in by)
+    headings = [f"by {word}" + (f" {tile_text(matrix)}" if word == "tiles" else "") for word in by]
+    return "\n".join([
+        *bench.head(matrix.report), "",
+        f"copy of {bare(matrix)}: GB/s, share of the fastest copy of as many bytes in the same run",
+        *_grid([["from, to", *layouts], *([a, *(cell(copies[a, b]) for b in layouts)] for a in layouts)]), "",
+        f"read of {bare(matrix)}: GB/s, share of the fastest read; a kernel that xors the bits of each {each} into one value",
+        *_grid([["layout", "bytes", "padding", *headings],
+                *([x.text, bench.bytes_text(x.shape.bytes), f"{100 * x.padding:.3g}%", *(cell(reads[x.text, word]) for word in by)]
+                  for x in matrix.layouts)]),
+        *[f"note: {note}" for note in notes(matrix)], *reasons(matrix)])
+
+
+def bare(matrix: Matrix) -> str:
+    return matrix.shape.text.split("{")[0]
+
+
+def tile_text(matrix: Matrix) -> str:
+    return "x".join(map(str, matrix.tile))
+
+
+# ---- files ----
+
+
+def as_json(matrix: Matrix) -> str:
+    """Everything measured, without dates and paths."""
+    layouts = [{"layout": x.text, "bytes": x.shape.bytes, "padding": x.padding, "first_tile": x.tile} for x in matrix.layouts]
+    return json.dumps({"command": matrix.command, **bench.about(matrix.report), "checked": matrix.report.options.with_check,
+                       "shape": bare(matrix), "layouts": layouts, "tile": matrix.tile,
+                       "copies": matrix.copies, "reads": matrix.reads}, indent=1) + "\n"
+
+
+def as_html(matrix: Matrix) -> str:
+    """One page with everything in it; templates/layouts.html.j2."""
+    return pipeline.environment().get_template("layouts.html.j2").render(
+        m=matrix, bare=bare(matrix), tile=tile_text(matrix), ways=ways(matrix), name=name, share=share, yardstick=yardstick, notes=notes(matrix),
+        reasons=reasons(matrix), head=bench.head(matrix.report), seconds=bench.seconds_text, bytes=bench.bytes_text)
+
+
+def places(json_path: Optional[str], html_path: Optional[str]) -> Tuple[Optional[Path], Path]:
+    """Where the files go: the page beside the JSON, or to build/. RunError, before anything is measured, where they cannot."""
+    if html_path is None and json_path is None:
+        (run.ROOT / "build").mkdir(exist_ok=True)
+    data = Path(json_path).absolute() if json_path is not None else None
+    page = Path(html_path).absolute() if html_path is not None else data.with_suffix(".html") if data else run.ROOT / "build" / "layouts.html"
+    for option, path in (("--json", data), ("--html", page)):
+        if path and (path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK)):
+            raise run.RunError(f"{option} {path}: expected the name of a file in a folder that can be written")
+    if data == page:
+        raise run.RunError(f"--html {page}: expected another file than that of --json")
+    return data, page
+
+
+def write(matrix: Matrix, data: Optional[Path], page: Path) -> None:
+    """Each whole or not at all."""
+    texts = [(page, as_html(matrix)), *([(data, as_json(matrix))] if data else [])]
+    for path, text in texts:
+        pipeline.write(path, text)

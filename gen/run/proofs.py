@@ -1,0 +1,151 @@
+"""What a kernel's maps prove without running it: reads stay inside their buffers, every result element is written once."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Dict, List, Optional, Sequence, Tuple
+
+from gen import algebra, pipeline
+from gen.heroes import concatenate, scatter, update_in_place
+from gen.lower import tiled_layouts
+from gen.plan import plan
+from gen.emit.body import buffer_of, memory_map, reads_of
+from gen.hlo import Fusion, Shape
+from gen.plan.partition import EMPTY, Root, compose
+from gen.plan.digits import position, reach, strides
+
+
+def check(fusion: Fusion) -> Optional[str]:
+    """What is wrong with a fusion's maps, or None."""
+    made = pipeline.nests(fusion)
+    return all_inside(made) or written_once(made, places(fusion, made))
+
+
+def all_inside(made: "Sequence[pipeline.Nest]") -> Optional[str]:
+    """What is wrong with what nests read, of parameters and scratch, and with where updates are combined, or None: all is inside of its buffer."""
+    for nest in (one for nest in made for one in (nest, *nest.sides)):
+        for partition, function in ((p, f) for p in (nest.partition, *nest.further) for f in p.functions):
+            for read, _ in reads_of(partition, function):
+                buffer = buffer_of(partition, read)
+                if buffer and not _indices_inside(read.map, buffer.shape):
+                    return f"{buffer.pointer} of {buffer.shape.text} is read beyond its end: {read.map}"
+        if isinstance(nest, scatter.Scatter):
+            for target in nest.targets:
+                if not _indices_inside(nest.place, target.shape):
+                    return f"{target.pointer} of {target.shape.text} is updated beyond its end: {nest.place}"
+    return None
+
+
+def places(fusion: Fusion, made: "Sequence[pipeline.Nest]") -> "Dict[str, int]":
+    """Positions of each result and scratch buffer, by their pointers."""
+    found = {f"r{n}": tiled_layouts.positions(shape) for n, (shape, _, _) in enumerate(pipeline.result_leaves(fusion.computation)) if shape.elements}
+    found.update({root.pointer: root.shape.elements for nest in made for root in nest.partition.roots if root.scratch and root.shape.elements})
+    return found
+
+
+def _indices_inside(index: str, shape: Shape) -> bool:
+    """Whether each index lies in its dimension: its interval does, or that of a constraint that it is a constant away from, or the map is
+    empty where it does not."""
+    info = algebra.info(index)
+    names, domain = ", ".join(v.name for v in info.variables), [f"{v.name} in [{v.lo}, {v.hi}]" for v in info.variables]
+    domain += [f"{c.text} in [{c.lo}, {c.hi}]" for c in info.constraints]
+    for result, size in zip(info.results, shape.dims):
+        found = [(result.lo, result.hi)]
+        for c in info.constraints:
+            apart = algebra.ranges(algebra.simplify(f"({names}) -> (({result.text}) - ({c.text})), domain: {', '.join(domain)}"))[0]
+            found += [(c.lo + apart[0], c.hi + apart[1])]
+        beyond = [(low, -1) for low in [max(low for low, _ in found)] if low < 0] + \
+            [(size, high) for high in [min(high for _, high in found)] if high >= size]
+        for low, high in beyond:
+            if algebra.simplify(f"({names}) -> (), domain: {', '.join([*domain, f'{result.text} in [{low}, {high}]'])}") != EMPTY:
+                return False
+    return True
+
+
+# ---- what is written ----
+
+Piece = Tuple[str, Shape, str]      # a result's pointer, what is walked, the map from a position of the walk to one in the result
+
+
+def written_once(made: "Sequence[pipeline.Nest]", results: "Dict[str, int]") -> Optional[str]:
+    """What is wrong with what nests write, or None: each position of each result (by its pointer, how many) belongs to one point of one nest.
+    Proved by the algebra: in digits of the positions every nest's map is a bijection onto a box; boxes do not meet and have all positions.
+    What a nest updates, from an index that is read on, it writes once; in place nothing else is written."""
+    in_place = {root.pointer for nest in made if isinstance(nest, update_in_place.Update) and nest.aliases for root in nest.partition.roots}
+    for nest, root in ((nest, root) for nest in made for root in nest.partition.roots if root.at):
+        low, high = algebra.ranges(compose(root.at, memory_map(root.shape)))[0]
+        starts = {one.name: 0 for one in nest.partition.starts(root)}
+        flat = compose(algebra.call("shape", "unmap", nest.shape.text), compose(algebra.substitute(root.at, **starts), memory_map(root.shape)))
+        wrong = _exactly([(root.pointer, nest.shape, flat)], root.shape.elements, False)
+        if wrong or low < 0 or high >= root.shape.elements:
+            return f"the update of result {root.pointer}: {wrong or f'written at [{low}, {high}] of {root.shape.elements}'}"
+    for form in (0, 1):     # nests as they are, and as heroes that take them apart or together
+        pieces: "Dict[str, List[Piece]]" = {pointer: [] for pointer in results if pointer not in in_place}
+        for nest in made:
+            for shape, root in _roots(nest, form):
+                if not shape.elements:
+                    continue
+                part = replace(root.shape, place="")
+                flat = compose(algebra.call("shape", "unmap", shape.text), compose(root.map, memory_map(part)))
+                if root.shape.place:    # each position of the part once, then each of those where it belongs
+                    wrong = _exactly([(root.pointer, shape, flat)], part.elements)
+                    if wrong:
+                        return f"a part of result {root.pointer}: {wrong}"
+                    shape, flat = part, root.shape.place
+                pieces.setdefault(root.pointer, []).append((root.pointer, shape, flat))
+        for pointer, found in pieces.items():
+            wrong = _exactly(found, results.get(pointer, 0))
+            if wrong:
+                return f"result {pointer}: {wrong}"
+    return None
+
+
+def _roots(nest: "pipeline.Nest", form: int) -> "List[Tuple[Shape, Root]]":
+    """What a nest writes, and what it walks when it does."""
+    if isinstance(nest, scatter.Scatter):       # after a copy that has written all
+        return []
+    if form and isinstance(nest, concatenate.Concatenate):
+        return [(part.shape, root) for part in nest.parts for root in part.partition.roots]
+    found = [(nest.shape, root) for root in nest.partition.roots if not root.at]
+    if form and isinstance(nest, plan.Reduction):
+        count = sum(len(side.partition.roots) for side in nest.sides)
+        return found + [(nest.space, root) for root in nest.inputs.roots[len(nest.inputs.roots) - count:]]
+    return found + [(side.shape, root) for side in nest.sides for root in side.partition.roots]
+
+
+def _steps(sizes: "Sequence[int]", steps: "Sequence[int]") -> "List[int]":
+    """The steps of a walk's digits; one digit whose step is the length of another is part of that."""
+    found: "List[int]" = []
+    end = -1
+    for step, size in sorted((abs(step), size) for size, step in zip(sizes, steps) if size > 1):
+        found += [] if step == end else [step]
+        end = step * size
+    return found
+
+
+def _exactly(pieces: "Sequence[Piece]", room: int, whole: bool = True) -> Optional[str]:
+    """Whether the maps of walks to one result reach each of its positions once; where it need not be the whole: at most once."""
+    digits = [strides(flat) if shape.elements > 1 else ((), ()) for _, shape, flat in pieces]
+    weights = sorted({1, *(step for one in digits if one for step in _steps(*one))})
+    if 0 in weights or any(high % low for low, high in zip(weights, weights[1:])) or None in digits:
+        weights = [1]
+    sizes = [high // low for low, high in zip(weights, weights[1:])] + [-(-room // weights[-1])]
+    split = f"(d0) -> ({', '.join(f'(d0 floordiv {w}) mod {n}' for w, n in zip(weights, sizes))}), domain: d0 in [0, {max(0, room - 1)}]"
+    boxes: "List[Tuple[Tuple[int, int], ...]]" = []
+    for (_, shape, flat), one in zip(pieces, digits):
+        low, high = reach(flat) if shape.elements > 1 else algebra.ranges(flat)[0]
+        if low < 0 or high >= room:
+            return f"written at [{low}, {high}] of {room}: {flat}"
+        back = algebra.call("map", "inverse", compose(compose(position(one[0]), flat) if one and one[0] else flat, split))
+        if back.startswith("no"):
+            return f"{back[4:]}: {flat}"
+        box = tuple((v.lo, v.hi) for v in algebra.info(back).variables)
+        if math.prod(high - low + 1 for low, high in box) != shape.elements:
+            return f"not written at every point of the walk: {flat}"
+        for other, (_, _, theirs) in zip(boxes, pieces):
+            if all(low <= h and l <= high for (low, high), (l, h) in zip(box, other)):
+                return f"written twice: {theirs} and {flat}"
+        boxes.append(box)
+    count = sum(math.prod(high - low + 1 for low, high in box) for box in boxes)
+    return None if count == room or not whole else f"{count} of {room} positions are written"
