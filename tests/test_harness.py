@@ -197,7 +197,24 @@ class Harness(unittest.TestCase):
     def test_unbounded_elements_are_counted(self) -> None:
         result = self.passes("r0[i] = i < 100 ? 5.0f : p0[i];", bound="b[i] = i < 100 ? INFINITY : 0;")
         self.assertEqual(result.unbounded * 10, result.compared)
-        self.assertIn("10% unbounded", result.error_text())
+        self.assertEqual(result.unbounded_integers, 0)
+        self.assertLess(0, result.unbounded_moderate)
+        self.assertLess(result.unbounded_moderate, result.unbounded)
+        counts = f"{result.compared - result.unbounded} values compared, all equal; {result.unbounded} not (10%), any value is right where "
+        self.assertIn(f"0 ({counts}", result.line())
+        self.assertIn(f"; {result.unbounded_moderate} of them with moderate inputs), {result.rounds} rounds", result.line())
+
+    def test_bounds_that_allow_every_integer_are_counted(self) -> None:
+        """What no kernel can get wrong is not compared. A bound that leaves one value out is a comparison."""
+        every = {"pred": "1", "s8": "fmax(p0[i] + 128, 127 - p0[i])", "s32": "fmax(p0[i] + 0x1p31, 0x1p31 - 1 - p0[i])",
+                 "u64": "fmax((double)p0[i], (double)(~0ull - p0[i]))"}
+        cases = {(dtype, less): dict(body="r0[i] = p0[i];", dtype=dtype, bound=f"b[i] = i < 100 ? ({bound}) * {1 - less} : 0;")
+                 for dtype, bound in every.items() for less in (0, 1e-9)}
+        for (dtype, less), result in self.all(cases).items():
+            with self.subTest(dtype, less=less):
+                self.assertEqual(result.status, "PASS")
+                self.assertEqual(result.unbounded * 10, 0 if less else result.compared)
+                self.assertEqual(result.unbounded_integers, result.unbounded)
 
     def test_a_pred_is_zero_or_one(self) -> None:
         self.fails(r"kernel 2\b", "r0[i] = p0[i] ? 2 : 0;", dtype="pred", bound="b[i] = INFINITY;")
@@ -227,7 +244,7 @@ class Harness(unittest.TestCase):
         results = self.checks(builts)
         self.assertEqual([(r.fusion, r.status) for r in results], [("a", "PASS"), ("b", "FAIL"), ("c", "FAIL"), ("d", "PASS")])
         line = run.file_line("x.hlo", "opencl", results)
-        self.assertRegex(line, r"^FAIL x\.hlo opencl 2/4 loop 0: segmentation fault")
+        self.assertRegex(line, r"^FAIL x\.hlo opencl 2/4 loop 0 \(\d+ values compared, all equal\): segmentation fault")
 
     # ---- inputs ----
 
@@ -521,10 +538,27 @@ class Libraries(unittest.TestCase):
 
 class Text(unittest.TestCase):
     def test_file_line(self) -> None:
-        results = [run.CheckResult("a", "loop", "PASS", max_abs=1e-7, max_ulp=0.5), run.CheckResult("b", "transpose", "PASS")]
-        self.assertEqual(run.file_line("f.hlo", "opencl", results), "PASS f.hlo opencl 2/2 loop transpose 0.5 ulp (1e-07)")
-        results.append(run.CheckResult("c", "loop", "SKIP", "no memory"))
-        self.assertEqual(run.file_line("f.hlo", "opencl", results), "SKIP f.hlo opencl 2/3 loop transpose 0.5 ulp (1e-07): no memory")
+        equal = run.CheckResult("b", "transpose", "PASS", compared=1000, rounds=1)
+        self.assertEqual(equal.line(), "  PASS b transpose 0 (1000 values compared, all equal), 1 round")
+        self.assertEqual(run.file_line("f.hlo", "opencl", [equal]), "PASS f.hlo opencl 1/1 transpose 0 (1000 values compared, all equal)")
+        results = [run.CheckResult("a", "loop", "PASS", max_share=0.123, compared=1000), equal]
+        self.assertEqual(run.file_line("f.hlo", "opencl", results),
+                         "PASS f.hlo opencl 2/2 loop transpose 0.12 of the allowed error (2000 values compared)")
+        results.append(run.CheckResult("c", "loop", "PASS", "too large for memory: checked by its maps and by compiling"))
+        self.assertEqual(run.file_line("f.hlo", "opencl", results[2:]), "PASS f.hlo opencl 1/1 loop -: " + results[2].reason)
+        results.append(run.CheckResult("d", "loop", "SKIP", "no memory"))
+        self.assertEqual(run.file_line("f.hlo", "opencl", results),
+                         "SKIP f.hlo opencl 3/4 loop transpose 0.12 of the allowed error (2000 values compared): no memory")
+
+    def test_why_values_are_not_compared(self) -> None:
+        """All reasons that there are, each with its count where there are several."""
+        some = run.CheckResult("a", "loop", "PASS", max_share=0.5, compared=1000, unbounded=16, unbounded_nan=1, unbounded_integers=5, unbounded_moderate=2)
+        self.assertEqual(run.error_text([some]), "0.5 of the allowed error (984 values compared; 16 not (1.6%), any value is right where rounding decides "
+                         "between NaN and a number (1), rounding decides a comparison, a conversion or an index (5), rounding leads to overflow, a division "
+                         "by zero or a pole (10); 2 of them with moderate inputs)")
+        one = run.CheckResult("b", "loop", "PASS", compared=1000, unbounded=3, unknown=("rounding decides an index of g",))
+        self.assertEqual(run.error_text([one]), "0 (997 values compared, all equal; 3 not (0.3%), any value is right where rounding leads to overflow, "
+                         "a division by zero or a pole, or where rounding decides an index of g; none of them with moderate inputs)")
 
     def test_an_unknown_target_is_bad_input(self) -> None:
         with self.assertRaises(run.RunError) as caught:

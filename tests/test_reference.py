@@ -25,7 +25,7 @@ from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tupl
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from gen import reference as ref  # noqa: E402
+from gen import hlo, reference as ref  # noqa: E402
 from gen.hlo.dtypes import decode, encode  # noqa: E402
 from gen.hlo import Computation, Instruction, Shape  # noqa: E402
 
@@ -1118,3 +1118,29 @@ def main(names: Sequence[str]) -> int:
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))
+
+
+def test_unknown() -> None:
+    """Where the bound allows any value for another reason than rounding's reach, in words for `gen check`."""
+    text = """grow {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  p = f32[] power(a, b)
+  ROOT m = f32[] multiply(a, p)
+}
+f {
+  a = f32[8] parameter(0)
+  i = s32[8,1] parameter(1)
+  e = f32[8] exponential(a)
+  c = s32[8] convert(e)
+  cc = s32[8,1] reshape(c)
+  g = f32[8] gather(a, %s), offset_dims={}, collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, slice_sizes={1}
+  s = f32[8] scatter(a, i, e), update_window_dims={}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=%s
+  ROOT t = (f32[8], f32[8]) tuple(g, s)
+}
+"""
+    total = "add {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT s = f32[] add(a, b)\n}\n"
+    for table, combiner, wanted in (("i", "add", []), ("cc", "add", ["rounding decides an index of g"]), ("i", "grow", ["updates of one element meet in s"]),
+                                    ("cc", "grow", ["rounding decides an index of g", "updates of one element meet in s"])):
+        computation = hlo.fusions(hlo.parse(total + text % (table, combiner), "m.hlo"))[0].computation
+        assert ref.unknown(computation) == wanted

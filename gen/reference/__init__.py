@@ -107,7 +107,7 @@ from gen.hlo import dtypes as table
 if TYPE_CHECKING:
     from gen.hlo import Computation, Instruction, Shape
 
-__all__ = ["reference", "bound", "bitwise", "ULPS"]
+__all__ = ["reference", "bound", "bitwise", "unknown", "ULPS"]
 
 # Ulps that a kernel's function may be wrong by: the OpenCL 1.2 full profile table; CUDA's are within it. logistic is
 # derived: exp (3) + add + divide, relative 4 * 2^-23, which is at most 8 ulps; _monotone says what its underflow does.
@@ -1427,6 +1427,7 @@ class _Emitter:
         self.constants: Dict[str, List[str]] = {}
         self.parameters: Dict[str, str] = {}
         self.touched: List[_Array] = []  # constants that inlined computations read
+        self.unknown: List[str] = []  # where any value is allowed, in words
 
     # names and arrays
 
@@ -1762,6 +1763,7 @@ class _Emitter:
         """Statements that copy an element which lies at an index that was read."""
         lines, unsure = self.move(to, to_position, of, of_position), self.unsure(indices)
         if unsure:
+            self.unknown.append(f"rounding decides an index of {to.name}")
             lines += [f"if ({unsure}) {{", *("  " + line for line in self.anything(to, to_position)), "}"]
         return lines
 
@@ -1783,6 +1785,7 @@ class _Emitter:
         lines += self.scoped(head, update.dims, self.move(out, _at(to, _strides(out.dims)), update, _at(indices, _strides(update.dims))))
         unsure = self.unsure([(s, "0") for s in starts])
         if unsure:
+            self.unknown.append(f"rounding decides an index of {i.name}")
             at = "0" if out.count == 1 else "i"
             lines += [f"if ({unsure}) {{", *("  " + line for line in _nest((out.count,), self.anything(out, at))), "}"]
         self.step(self.title(i), lines, [out], x)
@@ -1904,7 +1907,10 @@ class _Emitter:
                 total = f"range_sum_result(&v_{mass.name}[{at}], v_{met.name}[{at}], 0x1p-{UNIT[out.dtype]}, {LARGEST[out.dtype]}, {lost})"
                 lines += _nest((out.count,), [f"const range r = {_rounded(total, out.dtype, f'v_{out.name}[{at}]', self.options)};",
                                               *self.put_interval(out, at, "r")])
+        if "met" in ways:
+            self.unknown.append(f"updates of one element meet in {i.name}")
         if self.options.intervals and not table_.exact:
+            self.unknown.append(f"rounding decides an index of {i.name}")
             lines += ["{", "  bool unsure = false;", *("  " + line for line in _nest((table_.count,), [
                 f"unsure = unsure || {self.unsure([(table_, '0' if table_.count == 1 else 'i')])};"]))]
             for out in outs:
@@ -2324,6 +2330,7 @@ class _Emitter:
         every = "range_all()" if out.dtype in FLOATS else f"irange_of({', '.join(_key_limits(out.dtype))})"
         first = self.move(out, "i", init, "0")
         if unknown:
+            self.unknown.append(f"{i.name} compares more than {MOST_COMPARED} elements")
             first = [f"const {kind} r = {every};", f"v_{out.name}[i] = v_{init.name}[0];", *self.put_interval(out, "i", "r")]
         lines = [f"for (int64_t i = 0; i < {out.count}; ++i) {{", *("  " + line for line in first), "}"]
         places, element = [f"i{d}" for d in range(len(of.dims))], [f"r{d}" for d in range(len(of.dims))]
@@ -2855,6 +2862,11 @@ def bitwise(computation: "Computation", excess_precision: bool = False) -> List[
     and pred, and floats that are only moved."""
     _, shapes, arrays = _emit(computation, _Options(True, excess_precision))
     return [all(a.bits and a.exact for (k, _, _), a in zip(shapes, arrays) if k == number) for number in range(len({k for k, _, _ in shapes}))]
+
+
+def unknown(computation: "Computation", excess_precision: bool = False) -> List[str]:
+    """Where `bound` allows any value, as clauses of a sentence: an order, an index or a choice that is not followed."""
+    return list(dict.fromkeys(_emit(computation, _Options(True, excess_precision))[0].unknown))
 
 
 def _uses_params(emitter: _Emitter, steps: List[_Step], text: str) -> bool:

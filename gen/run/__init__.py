@@ -60,25 +60,53 @@ class CheckResult:
     reason: str = ""
     max_abs: float = 0.0
     max_ulp: float = 0.0
-    max_share: float = 0.0  # of the bound, where there is one
+    max_share: float = 0.0  # the largest error as a share of the allowed one
     compared: int = 0
-    unbounded: int = 0
+    unbounded: int = 0  # of these, values for which anything is allowed
+    unbounded_nan: int = 0  # floats that are NaN in the reference
+    unbounded_integers: int = 0  # integers and preds
+    unbounded_moderate: int = 0  # in rounds of moderate inputs, all types
+    unknown: Sequence[str] = ()  # what makes floats unbounded besides overflow, as gen/reference.py says it
     rounds: int = 0
     device: str = ""
 
-    def error_text(self) -> str:
-        """The max-error field: 0, or the largest difference in ulps (which need not be the largest in itself) and in itself."""
-        text = f"{self.max_ulp:.3g} ulp ({self.max_abs:.3g})" if self.max_ulp else f"{self.max_abs:.3g}"
-        if self.unbounded:
-            text += f", {float('%.2g' % (100 * self.unbounded / max(1, self.compared))):g}% unbounded"
-        return text
+    def share_text(self) -> str:
+        """The largest error: 0 where all values are equal."""
+        return f"{self.max_share:.2g} of the allowed error" if self.max_share else "0"
 
     def line(self) -> str:
         """The line for a fusion."""
-        if self.status == "PASS" and self.compared:
-            share = f", {self.max_share:.2g} of the bound" if self.max_share else ""
-            return f"  PASS {self.fusion} {self.hero} {self.error_text()}{share}, {self.compared} elements, {self.rounds} rounds"
+        if self.status == "PASS" and not self.reason:
+            return f"  PASS {self.fusion} {self.hero} {error_text([self])}, {counted(self.rounds, 'round')}"
         return f"  {self.status} {self.fusion} {self.hero}" + (f": {self.reason}" if self.reason else "")
+
+
+def counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" + "s" * (count != 1)
+
+
+def error_text(results: Sequence[CheckResult]) -> str:
+    """The largest error as a share of the allowed one, how many values were compared, how many could not be and why."""
+    if not any(r.compared for r in results):
+        return "-"
+    total, unbounded = sum(r.compared for r in results), sum(r.unbounded for r in results)
+    worst = max(results, key=lambda r: r.max_share)
+    bounded = total - unbounded
+    text = f"{worst.share_text()} ({counted(bounded, 'value')} compared" + (", all equal" if bounded and not worst.max_share else "")
+    return text + (f"; {_unbounded_text(results, total)})" if unbounded else ")")
+
+
+def _unbounded_text(results: Sequence[CheckResult], total: int) -> str:
+    """How many values have no limit, and why."""
+    nans, integers, moderate, unbounded = (sum(getattr(r, name) for r in results) for name in
+                                           ("unbounded_nan", "unbounded_integers", "unbounded_moderate", "unbounded"))
+    numbers = ["rounding leads to overflow, a division by zero or a pole", *dict.fromkeys(why for r in results for why in r.unknown)]
+    reasons = [(nans, "rounding decides between NaN and a number"), (integers, "rounding decides a comparison, a conversion or an index"),
+               (unbounded - nans - integers, ", or where ".join(numbers))]
+    found = [(count, why) for count, why in reasons if count]
+    whys = ", ".join(why + (f" ({count})" if len(found) > 1 else "") for count, why in found)
+    share = f"{float('%.2g' % (100 * unbounded / total)):g}%"
+    return f"{unbounded} not ({share}), any value is right where {whys}; {moderate or 'none'} of them with moderate inputs"
 
 
 def overall_status(results: Sequence[CheckResult]) -> str:
@@ -95,8 +123,7 @@ def file_line(file: str, target: str, results: Sequence[CheckResult]) -> str:
     status = overall_status(results)
     passed = [r for r in results if r.status == "PASS"]
     heroes = list(dict.fromkeys(r.hero for r in results if r.hero))
-    worst = max(passed, key=lambda r: (r.max_ulp, r.max_abs, r.unbounded), default=None)
-    parts = [status, file, target, f"{len(passed)}/{len(results)}", *heroes, worst.error_text() if worst else "-"]
+    parts = [status, file, target, f"{len(passed)}/{len(results)}", *heroes, error_text(passed)]
     why = next((r.reason for r in results if r.status == status and r.reason), "")
     return " ".join(parts) + (f": {why.splitlines()[0]}" if why else "")
 
@@ -470,11 +497,19 @@ def _with_indices(reason: str, manifest: Manifest) -> str:
     return f"result {match[1]}, element {match[2]} [{index}]{reason[match.end():]}"
 
 
-def _result(built: Built, event: Event, device: str) -> CheckResult:
+def unknown(built: Built, excess_precision: bool) -> List[str]:
+    """Where in a fusion gen/reference.py lets a kernel give any value."""
+    from gen import reference
+
+    return reference.unknown(built.source.computation, excess_precision) if built.source else []
+
+
+def _result(built: Built, event: Event, device: str, excess_precision: bool) -> CheckResult:
+    unbounded = [int(event.get(name, 0)) for name in ("unbounded", "unbounded_nan", "unbounded_integers", "unbounded_moderate")]
     return CheckResult(
         built.name, built.hero, event["status"], _with_indices(event["reason"], built.manifest), event.get("max_abs", 0.0),
-        event.get("max_ulp", 0.0), event.get("max_share", 0.0), int(event.get("compared", 0)),
-        int(event.get("unbounded", 0)), int(event.get("rounds", 0)), device)
+        event.get("max_ulp", 0.0), event.get("max_share", 0.0), int(event.get("compared", 0)), *unbounded,
+        unknown(built, excess_precision) if unbounded[0] > unbounded[1] + unbounded[2] else (), int(event.get("rounds", 0)), device)
 
 
 def kernel_seconds(target: str, options: Options) -> int:
@@ -503,7 +538,7 @@ def check_built(fusions: Sequence[Built], target: str, options: Options) -> List
         device = next((e["name"] for e in answer.of("device")), "")
         done = answer.of("result")
         for number, event in zip(waiting, done):
-            results[number] = _result(fusions[number], event, device)
+            results[number] = _result(fusions[number], event, device, options.excess_precision)
             said = [line for line in answer.errors.splitlines() if re.match(rf"cuda_on_cpu: (after )?sett_{fusions[number].name}", line)]
             if event["status"] == "FAIL" and said:
                 results[number].reason += f": {said[0]}"

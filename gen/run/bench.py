@@ -141,7 +141,7 @@ def bench_built(built: run.Built, target: str, device: run.Event, options: Bench
                 "status": "FAIL", "libraries": []}
     if options.with_check:
         result = run.check_built([built], target, options.run)[0]
-        row.update(max_abs=result.max_abs, max_ulp=result.max_ulp, error=result.error_text())
+        row.update(max_abs=result.max_abs, max_ulp=result.max_ulp, error=result.share_text())
         if result.status != "PASS":
             row.update(status=result.status, reason=result.reason)
             return row

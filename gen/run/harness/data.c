@@ -298,15 +298,28 @@ static double difference(const struct sett_buffer *type, uint64_t a, uint64_t b,
   return a > b ? (double)(a - b) : (double)(b - a);
 }
 
+/* Whether a bound allows every value of the type. */
+static int allows_all(const struct sett_buffer *type, uint64_t wanted, double allowed)
+{
+  uint64_t top = type->kind == SETT_PRED ? 1 : type->bits == 64 ? ~0ull : (1ull << type->bits) - 1;
+  uint64_t above_least = type->kind == SETT_SINT ? (wanted ^ 1ull << (type->bits - 1)) & top : wanted;
+  if (is_float(type)) return isinf(allowed);
+  return above_least <= top && allowed >= (double)above_least && allowed >= (double)(top - above_least);
+}
+
 void data_compare(const struct sett_buffer *type, const void *got, const void *wanted, const double *bound,
                   struct data_error *error)
 {
   for (size_t i = 0; i < type->elements; ++i) {
     uint64_t a = get_bits(type, got, i), b = get_bits(type, wanted, i);
     double allowed = bound ? bound[i] : 0, off = 0, ulps = 0;
-    int bad = 0;
+    int bad = 0, anything = allows_all(type, b, allowed);
     error->compared += 1;
-    if (isinf(allowed)) error->unbounded += 1;
+    if (anything) {
+      error->unbounded += 1;
+      if (!is_float(type)) error->unbounded_integers += 1;
+      else if (isnan(decode(format_of(type), b))) error->unbounded_nan += 1;
+    }
     if (a != b) {
       off = type->exact ? INFINITY : difference(type, a, b, &ulps);
       bad = !(off <= allowed);
@@ -319,7 +332,7 @@ void data_compare(const struct sett_buffer *type, const void *got, const void *w
         error->worst = i, error->worst_abs = off, error->worst_bound = allowed;
       error->failures += 1;
     }
-    else if (isfinite(off) && isfinite(allowed) && off > 0) {
+    else if (!anything && isfinite(off) && off > 0) {
       if (off > error->max_abs) error->max_abs = off;
       if (ulps > error->max_ulp) error->max_ulp = ulps;
       if (off / allowed > error->max_share) error->max_share = off / allowed;

@@ -10,9 +10,13 @@ extern const char *const data_style_name[DATA_STYLES];
 void data_fill(const struct sett_buffer *type, void *to, enum data_style style, unsigned long long seed);
 
 struct data_error {
-  size_t compared, unbounded; /* elements; those whose bound is infinite */
+  size_t compared;            /* elements */
+  size_t unbounded;           /* of these, elements for which any value is allowed: */
+  size_t unbounded_nan;       /* floats that are NaN in the reference */
+  size_t unbounded_integers;  /* integers and preds; the others are floats that are numbers in the reference */
+  size_t unbounded_moderate;  /* all of them in rounds of moderate inputs (harness.c counts these) */
   size_t failures;
-  double max_abs, max_ulp; /* of elements with a finite bound where both are finite */
+  double max_abs, max_ulp; /* of the other elements, where both are finite */
   double max_share;        /* of the bound used up, where it is not 0 */
   size_t worst;            /* of the failures */
   double worst_abs, worst_bound;
