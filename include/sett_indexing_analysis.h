@@ -1898,7 +1898,7 @@ typedef struct settp_analysis_warps {
 
 /* Where an index is: rows of pitch elements, the minor index changed by the swizzle. -1: outside, -2: more than 64 bits hold. */
 SETT_INLINE int64_t settp_analysis_position(const sett_analysis_memory *m, const int64_t *index) {
-  int64_t row = 0, minor, turn, pitch;
+  int64_t row = 0, column, turn, pitch;
   int i, n = m->dims.count;
   if (n == 0) return index[0] < 0 ? -1 : index[0];
   for (i = 0; i < n; ++i)
@@ -1907,11 +1907,11 @@ SETT_INLINE int64_t settp_analysis_position(const sett_analysis_memory *m, const
     row = settp_analysis_mul(row, m->dims.values[i]);
     if (row < 0 || !settp_analysis_add_to(&row, index[i])) return -2;
   }
-  minor = index[n - 1];
+  column = index[n - 1];
   turn = m->swizzle_count ? row / m->swizzle_every % m->swizzle_count * m->swizzle_unit : 0;
   pitch = m->dims.values[n - 1] + m->padding;
   row = settp_analysis_mul(row, pitch);
-  if (row < 0 || !settp_analysis_add_to(&row, minor ^ turn)) return -2;
+  if (row < 0 || !settp_analysis_add_to(&row, column ^ turn)) return -2;
   return row;
 }
 
@@ -1924,13 +1924,13 @@ SETT_INLINE int64_t settp_analysis_extent(int64_t lo, int64_t hi) {
 
 /* Rows do not overlap, and a swizzle stays in its row: columns are cut into blocks of a power of two that it permutes. */
 SETT_INLINE int settp_analysis_memory_error(const sett_analysis_memory *m) {
-  int64_t most, block = 1, minor = m->dims.count > 0 ? m->dims.values[m->dims.count - 1] : 0;
-  if (m->padding < 0 || m->padding > INT64_MAX - minor) return SETT_ANALYSIS_ERROR_MEMORY;
+  int64_t most, block = 1, row_size = m->dims.count > 0 ? m->dims.values[m->dims.count - 1] : 0;
+  if (m->padding < 0 || m->padding > INT64_MAX - row_size) return SETT_ANALYSIS_ERROR_MEMORY;
   if (m->swizzle_count == 0) return 0;
   if (m->swizzle_count < 0 || m->swizzle_every < 1 || m->swizzle_unit < 1) return SETT_ANALYSIS_ERROR_MEMORY;
   most = settp_analysis_mul(m->swizzle_count - 1, m->swizzle_unit);
-  while (most >= block && block <= minor / 2) block *= 2;
-  return most >= 0 && most < block && minor % block == 0 ? 0 : SETT_ANALYSIS_ERROR_MEMORY;
+  while (most >= block && block <= row_size / 2) block *= 2;
+  return most >= 0 && most < block && row_size % block == 0 ? 0 : SETT_ANALYSIS_ERROR_MEMORY;
 }
 
 SETT_INLINE settp_analysis_warps settp_analysis_warps_begin(sett_map_arena *arena, sett_map map, int lanes,
@@ -2194,11 +2194,11 @@ SETT_INLINE int sett_analysis_swizzle_rows(sett_map_arena *arena, int maps, cons
                                            sett_analysis_memory *memory, int banks, int bytes, int lanes) {
   sett_analysis_memory try_it = *memory;
   int best = settp_analysis_worst(arena, maps, map, memory, banks, bytes, lanes), degree;
-  int64_t minor = memory->dims.count < 2 ? 0 : memory->dims.values[memory->dims.count - 1];
-  if (best < 0 || minor < 2 || (minor & (minor - 1))) return best; /* xor keeps within a power of two only */
+  int64_t row_size = memory->dims.count < 2 ? 0 : memory->dims.values[memory->dims.count - 1];
+  if (best < 0 || row_size < 2 || (row_size & (row_size - 1))) return best; /* xor keeps within a power of two only */
   for (try_it.swizzle_every = 1; try_it.swizzle_every <= 8 && best > 1; try_it.swizzle_every *= 2)
-    for (try_it.swizzle_unit = 1; try_it.swizzle_unit < minor && best > 1; try_it.swizzle_unit *= 2)
-      for (try_it.swizzle_count = minor / try_it.swizzle_unit; try_it.swizzle_count > 1 && best > 1;
+    for (try_it.swizzle_unit = 1; try_it.swizzle_unit < row_size && best > 1; try_it.swizzle_unit *= 2)
+      for (try_it.swizzle_count = row_size / try_it.swizzle_unit; try_it.swizzle_count > 1 && best > 1;
            try_it.swizzle_count /= 2) {
         degree = settp_analysis_worst(arena, maps, map, &try_it, banks, bytes, lanes);
         if (degree < 0 || degree >= best) continue;

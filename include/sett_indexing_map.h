@@ -379,12 +379,12 @@ SETT_INLINE sett_map_footprint sett_map_image(sett_map_arena *arena, sett_map ma
 /* Runs of results along a variable v. A break is a v such that, other variables fixed, v - 1 and v are in the domain and result(v) is not result(v - 1) + 1.
  *   contiguous: the greatest w that divides every break (none but 0: the extent of v): with v = w * j + i, 0 <= i < w, result(v) = result(w * j) + i
  *   broadcast:  the same where result(v) is not result(v - 1): groups of w in which the result is constant
- *   vector:     the greatest power of two w that divides the extent of v, such that groups of w from v's lower bound on are wholly inside or wholly
+ *   vector_width: the greatest power of two w that divides the extent of v, such that groups of w from v's lower bound on are wholly inside or wholly
  *               outside of the domain, have w consecutive results, and the first of them is a multiple of w
  * Sound: never more than is right; the flags say where it is known to be no less. out: one for each result; 0 or an error.
- *   (v) -> ((v floordiv 8) * 64 + v mod 8), domain: v in [0, 63]     contiguous 8, broadcast 1, vector 8 */
+ *   (v) -> ((v floordiv 8) * 64 + v mod 8), domain: v in [0, 63]     contiguous 8, broadcast 1, vector_width 8 */
 typedef struct sett_map_run {
-  int64_t contiguous, broadcast, vector;
+  int64_t contiguous, broadcast, vector_width;
   int contiguous_exact, broadcast_exact, vector_exact;
 } sett_map_run;
 SETT_INLINE int sett_map_runs(sett_map_arena *arena, sett_map map, int variable, sett_map_run *out);
@@ -1292,28 +1292,28 @@ SETT_INLINE int settp_tidy(const sett_map_arena *arena, sett_map_variable *varia
 }
 
 SETT_INLINE void settp_sort_constraints(sett_map_arena *arena, const sett_map *map, sett_map_constraint *constraint, int count) {
-  enum { WIDTH = 240 };
+  enum { SETTP_MOST_WIDTH = 240 };
   sett_map_mark mark = sett_map_arena_mark(arena);
   char *text;
   int i, j;
   if (count < 2) return;
-  text = (char *)settp_take(arena, (size_t)(count + 1) * WIDTH);
+  text = (char *)settp_take(arena, (size_t)(count + 1) * SETTP_MOST_WIDTH);
   if (!text) return;
   for (i = 0; i < count; ++i) { /* insertion sort, texts and constraints together */
     sett_map_constraint c = constraint[i];
-    char *mine = text + (size_t)count * WIDTH;
-    settp_out out = settp_out_make(mine, WIDTH);
-    out.most = WIDTH;
+    char *mine = text + (size_t)count * SETTP_MOST_WIDTH;
+    settp_out out = settp_out_make(mine, SETTP_MOST_WIDTH);
+    out.most = SETTP_MOST_WIDTH;
     settp_put_expr(arena, map, &out, c.expr);
     settp_finish(&out);
     for (j = i; j > 0; --j) {
-      const char *x = text + (size_t)(j - 1) * WIDTH, *y = mine;
+      const char *x = text + (size_t)(j - 1) * SETTP_MOST_WIDTH, *y = mine;
       while (*x && *x == *y) ++x, ++y;
       if (*x <= *y) break;
-      settp_copy(text + (size_t)j * WIDTH, text + (size_t)(j - 1) * WIDTH, WIDTH);
+      settp_copy(text + (size_t)j * SETTP_MOST_WIDTH, text + (size_t)(j - 1) * SETTP_MOST_WIDTH, SETTP_MOST_WIDTH);
       constraint[j] = constraint[j - 1];
     }
-    settp_copy(text + (size_t)j * WIDTH, mine, WIDTH);
+    settp_copy(text + (size_t)j * SETTP_MOST_WIDTH, mine, SETTP_MOST_WIDTH);
     constraint[j] = c;
   }
   sett_map_arena_rewind(arena, mark);
@@ -1968,7 +1968,7 @@ enum { SETTP_ATOM_VAR, SETTP_ATOM_QUOTIENT, SETTP_ATOM_OTHER };
 typedef struct settp_term {
   int64_t k;
   int32_t atom;
-  int32_t unused;
+  int32_t spare;
 } settp_term;
 
 typedef struct settp_lin { /* constant + sum of count terms from first on */
@@ -2012,7 +2012,7 @@ typedef struct settp_atom {
 typedef struct settp_alike { /* a form, by its values at the samples without a factor, step, and a constant */
   int64_t step;
   int32_t lin, next;
-  uint32_t hash, unused;
+  uint32_t hash, spare;
 } settp_alike;
 
 typedef struct settp_memo { /* floor(lin / c) = value; value SETTP_NONE while it is being found */
@@ -2023,7 +2023,7 @@ typedef struct settp_memo { /* floor(lin / c) = value; value SETTP_NONE while it
 
 typedef struct settp_known { /* lin, without constant and primitive, lies in [lo, hi]: from a constraint */
   int64_t lo, hi;
-  int32_t lin, unused;
+  int32_t lin, spare;
 } settp_known;
 
 typedef struct settp_engine {
@@ -2198,7 +2198,7 @@ SETT_INLINE int32_t settp_lin_atom(settp_engine *e, int32_t atom, int64_t k, int
   if (atom < 0 || !SETTP_ROOM(e, term, terms, term_room, 1)) return SETTP_NONE;
   e->term[e->terms].k = k;
   e->term[e->terms].atom = atom;
-  e->term[e->terms].unused = 0;
+  e->term[e->terms].spare = 0;
   return settp_lin_make(e, constant, k ? 1 : 0);
 }
 
@@ -2269,7 +2269,7 @@ SETT_INLINE int32_t settp_terms_add(settp_engine *e, int32_t count, int32_t atom
   for (i = count; i > at; --i) t[i] = t[i - 1];
   t[at].k = k;
   t[at].atom = atom;
-  t[at].unused = 0;
+  t[at].spare = 0;
   return count + 1;
 }
 
@@ -2679,8 +2679,8 @@ SETT_INLINE int settp_at_within(const settp_engine *e, const int64_t *x, int64_t
 
 /* SETTP_SAMPLES samples of a variable from sample j on, as values of y in x = m * y + r: the ends of its bounds, and numbers between them. */
 SETT_INLINE void settp_sample(const settp_engine *e, const settp_atom *a, int j, int64_t *out) {
-  const int64_t far = (int64_t)1 << 40;
-  int64_t lo = a->lo < -far ? -far : a->lo, hi = a->hi > far ? far : a->hi;
+  const int64_t limit = (int64_t)1 << 40;
+  int64_t lo = a->lo < -limit ? -limit : a->lo, hi = a->hi > limit ? limit : a->hi;
   uint64_t size = (uint64_t)hi - (uint64_t)lo;
   uint32_t n = (uint32_t)a->a * 37 + (uint32_t)j;
   int i;
@@ -3214,12 +3214,12 @@ SETT_INLINE int64_t settp_support_points(const settp_engine *e, uint64_t support
 /* Which of at most 64 forms, a bit for each, lie in [lo, hi] at every point of their variables where the facts about these hold; SETTP_SAMPLES points at once.
  * None where there are too many points, or where values could overflow. */
 SETT_INLINE uint64_t settp_prove_points(settp_engine *e, const int32_t *l, int count, int64_t lo, int64_t hi) {
-  enum { VARIABLES = 6 };
+  enum { SETTP_MOST_VARIABLES = 6 };
   size_t keep = e->arena->top;
   unsigned char *flag = (unsigned char *)settp_take(e->arena, (size_t)e->atoms + 8);
   int64_t *value = (int64_t *)settp_take(e->arena, (size_t)e->atoms * SETTP_SAMPLES * sizeof *value + 8);
-  int64_t *most = (int64_t *)settp_take(e->arena, (size_t)e->atoms * sizeof *most + 8), x[VARIABLES], points = 1;
-  int32_t *atom = (int32_t *)settp_take(e->arena, (size_t)e->atoms * sizeof *atom + 8), at[VARIABLES], i, n = 0, rows = 0, variables = 0;
+  int64_t *most = (int64_t *)settp_take(e->arena, (size_t)e->atoms * sizeof *most + 8), x[SETTP_MOST_VARIABLES], points = 1;
+  int32_t *atom = (int32_t *)settp_take(e->arena, (size_t)e->atoms * sizeof *atom + 8), at[SETTP_MOST_VARIABLES], i, n = 0, rows = 0, variables = 0;
   unsigned char *use = (unsigned char *)settp_take(e->arena, (size_t)e->facts + 8);
   uint64_t support = 0, more, holds = 0;
   int f, j, k, ok = flag && value && most && atom && use, done = 0;
@@ -3252,7 +3252,7 @@ SETT_INLINE uint64_t settp_prove_points(settp_engine *e, const int32_t *l, int c
         }
         continue;
       }
-      if (variables == VARIABLES || y->lo < -((int64_t)1 << 40) || y->hi > (int64_t)1 << 40 || y->lo > y->hi) ok = 0;
+      if (variables == SETTP_MOST_VARIABLES || y->lo < -((int64_t)1 << 40) || y->hi > (int64_t)1 << 40 || y->lo > y->hi) ok = 0;
       else {
         points = settp_sat_mul(points, y->hi - y->lo + 1);
         most[i] = y->hi > -y->lo ? y->hi : -y->lo;
@@ -3400,19 +3400,19 @@ SETT_INLINE int settp_rest_one_period(const settp_engine *e, int32_t b, int64_t 
 /* R7: a lower digit base g that makes the rest cheaper; g are the common divisors of c and one or two coefficients, and of c and what such a coefficient
  * is the multiple of a divisor for. SETTP_NONE: no g does. */
 SETT_INLINE int32_t settp_split(settp_engine *e, int32_t b, int64_t c) {
-  enum { ROOM = 24 };
+  enum { SETTP_MOST_ROOM = 24 };
   settp_cost cost = settp_lin_cost(e, b);
-  int64_t list[ROOM], g, one;
+  int64_t list[SETTP_MOST_ROOM], g, one;
   int count = 0, pass, n;
   int32_t i, j, f;
   if (e->lin[b].count < 2 && cost.depth <= 0) return SETTP_NONE;
   for (i = 0; i < e->lin[b].count; ++i) {
     settp_term t = e->term[e->lin[b].first + i];
     g = settp_gcd(t.k, c);
-    settp_divisor(list, &count, ROOM, g, c);
-    for (j = 0; j < i && g > 1; ++j) settp_divisor(list, &count, ROOM, settp_gcd(g, e->term[e->lin[b].first + j].k), c);
+    settp_divisor(list, &count, SETTP_MOST_ROOM, g, c);
+    for (j = 0; j < i && g > 1; ++j) settp_divisor(list, &count, SETTP_MOST_ROOM, settp_gcd(g, e->term[e->lin[b].first + j].k), c);
     if (e->atom[t.atom].kind == SETTP_ATOM_QUOTIENT)
-      for (f = e->atom[t.atom].form; f >= 0; f = e->form[f].next) settp_divisor(list, &count, ROOM, settp_gcd(t.k / e->form[f].c, c), c);
+      for (f = e->atom[t.atom].form; f >= 0; f = e->form[f].next) settp_divisor(list, &count, SETTP_MOST_ROOM, settp_gcd(t.k / e->form[f].c, c), c);
   }
   for (pass = 0; pass < 2; ++pass)
     for (n = 0; n < count; ++n) {
@@ -3805,9 +3805,9 @@ SETT_INLINE void settp_known_start(settp_nodes_known *known) {
 
 /* R0: floor(x / c) for a sum of nodes k * y: with g, which divides c, the y with other coefficients make up less than g, and vanish. SETTP_NONE: no g does. */
 SETT_INLINE int32_t settp_divide_sum(settp_engine *e, const settp_nodes_known *known, sett_expr x, int64_t c) {
-  enum { ROOM = 16 };
-  struct { int64_t k; uint32_t at; } part[ROOM];
-  sett_expr stack[ROOM];
+  enum { SETTP_MOST_ROOM = 16 };
+  struct { int64_t k; uint32_t at; } part[SETTP_MOST_ROOM];
+  sett_expr stack[SETTP_MOST_ROOM];
   int64_t constant = 0, k, g, last = 0;
   int parts = 0, depth = 0, i, n;
   if (settp_at(e->arena, x)->op != SETTP_ADD || c < 2) return SETTP_NONE;
@@ -3815,13 +3815,13 @@ SETT_INLINE int32_t settp_divide_sum(settp_engine *e, const settp_nodes_known *k
   while (depth) {
     const settp_node *node = settp_at(e->arena, stack[--depth]);
     if (node->op == SETTP_ADD) {
-      if (depth + 2 > ROOM) return SETTP_NONE;
+      if (depth + 2 > SETTP_MOST_ROOM) return SETTP_NONE;
       stack[depth++] = settp_a(node);
       stack[depth++] = settp_b(node);
     } else if (node->op == SETTP_CONST) {
       if (settp_add(constant, node->value, &constant)) return SETTP_NONE;
     } else {
-      if (parts == ROOM) return SETTP_NONE;
+      if (parts == SETTP_MOST_ROOM) return SETTP_NONE;
       if (node->op == SETTP_MUL && settp_is_constant(e->arena, settp_b(node), &k)) node = settp_at(e->arena, settp_a(node));
       else k = 1;
       part[parts].k = k;
@@ -3973,10 +3973,10 @@ SETT_INLINE int32_t settp_estimate(settp_engine *e, int32_t l);
 
 /* l mod m as an expression; its nodes. Inside, coefficients are free modulo m. */
 SETT_INLINE int32_t settp_print_mod(settp_engine *e, int32_t l, int64_t m, sett_expr *expr) {
-  int32_t plus = settp_lin_positive(e, l, m), unused = 0, least = 0, nodes, other;
+  int32_t plus = settp_lin_positive(e, l, m), quotient = 0, least = 0, nodes, other;
   sett_map_interval r;
   int64_t up;
-  if (plus < 0 || !settp_lin_extract(e, l, m, &unused, &least)) return 0;
+  if (plus < 0 || !settp_lin_extract(e, l, m, &quotient, &least)) return 0;
   if (least != plus && settp_no_worse_than_minus_one(e, least)) {
     r = settp_lin_interval(e, least); /* shifted by a multiple of m so that it is not negative where that is known to work */
     if (r.lo < 0 && r.lo > INT64_MIN && !settp_mul(settp_floor(r.lo, m), -m, &up)) {
@@ -4848,11 +4848,11 @@ SETT_INLINE int settp_test_at(const sett_map_arena *arena, const settp_test *t, 
 /* Constraints with few points in the box of their variables are decided by looking at all of them: variables are cut to the box of what is allowed and, where
  * there is one variable, to its residue class. 1: it holds everywhere. */
 SETT_INLINE int settp_enumerate(sett_map_arena *arena, const sett_map *map, const sett_map_constraint *c, int constraints, settp_domain *d) {
-  enum { VARIABLES = 8, POINTS = 4096, WORK = 1 << 17 };
+  enum { SETTP_MOST_VARIABLES = 8, SETTP_MOST_POINTS = 4096, SETTP_MOST_WORK = 1 << 17 };
   settp_list list;
   sett_map_mark mark = sett_map_arena_mark(arena);
-  int at[VARIABLES], count = 0, i, n = sett_map_variables(*map), all = 1, failed = 0, even = 1, done, mirror = 0;
-  int64_t first[VARIABLES], last[VARIABLES], *point, points = 1, hits = 0, gap = 0, previous = 0;
+  int at[SETTP_MOST_VARIABLES], count = 0, i, n = sett_map_variables(*map), all = 1, failed = 0, even = 1, done, mirror = 0;
+  int64_t first[SETTP_MOST_VARIABLES], last[SETTP_MOST_VARIABLES], *point, points = 1, hits = 0, gap = 0, previous = 0;
   settp_test test;
   uint32_t k;
   list.handle = NULL;
@@ -4864,12 +4864,12 @@ SETT_INLINE int settp_enumerate(sett_map_arena *arena, const sett_map *map, cons
     if (node->op != SETTP_VAR) continue;
     v = d->bounds + node->value;
     if (v->lo == v->hi) continue;
-    if (count == VARIABLES || v->lo < -((int64_t)1 << 60) || v->hi > (int64_t)1 << 60) failed = 1;
+    if (count == SETTP_MOST_VARIABLES || v->lo < -((int64_t)1 << 60) || v->hi > (int64_t)1 << 60) failed = 1;
     else points = settp_sat_mul(points, (v->hi - v->lo) / d->modulus[node->value] + 1);
     if (!failed) at[count++] = (int)node->value;
   }
   point = (int64_t *)settp_take(arena, (size_t)n * sizeof *point + 8);
-  if (failed || !count || points > POINTS || points * list.count > WORK || !point || !settp_test_make(arena, &test, &list, c, constraints)) {
+  if (failed || !count || points > SETTP_MOST_POINTS || points * list.count > SETTP_MOST_WORK || !point || !settp_test_make(arena, &test, &list, c, constraints)) {
     sett_map_arena_rewind(arena, mark);
     return 0;
   }
@@ -5073,7 +5073,7 @@ SETT_INLINE int32_t settp_work_left(const settp_engine *e, int32_t work) {
  * last round stays in *e, what it knows of the constraints' nodes in *known. */
 SETT_INLINE int settp_solve(sett_map_arena *arena, const sett_map *map, settp_domain *d, sett_map_constraint *out, settp_engine *e,
                             settp_nodes_known *known, int *error) {
-  enum { ROUNDS = 48 };
+  enum { SETTP_MOST_ROUNDS = 48 };
   settp_list list;
   settp_kept *kept = (settp_kept *)settp_take(arena, (size_t)map->constraints * sizeof *kept + 8);
   settp_known_start(known);
@@ -5099,10 +5099,10 @@ SETT_INLINE int settp_solve(sett_map_arena *arena, const sett_map *map, settp_do
     known->list = list;
     n = settp_round(e, d, map, known, kept);
     d->work = settp_work_left(e, d->work);
-    if (!d->work) round = ROUNDS;
+    if (!d->work) round = SETTP_MOST_ROUNDS;
     *error = e->error;
     if (n < 0) return -1;
-    if (d->changed && round < ROUNDS) continue;
+    if (d->changed && round < SETTP_MOST_ROUNDS) continue;
     for (i = made = 0; i < n; ++i) {
       out[made] = settp_print_constraint(e, kept + i);
       if (out[made++].expr < SETT_MAP_ERROR_COUNT) {
@@ -5110,21 +5110,21 @@ SETT_INLINE int settp_solve(sett_map_arena *arena, const sett_map *map, settp_do
         return -1;
       }
     }
-    d->same = d->done && round < ROUNDS && settp_same_domain(arena, map, d, out, n);
+    d->same = d->done && round < SETTP_MOST_ROUNDS && settp_same_domain(arena, map, d, out, n);
     if (d->same) {
       made = n;
       break;
     }
     for (i = made = 0; i < n && !d->empty; ++i) {
       out[made] = out[i];
-      if (round >= ROUNDS || !settp_enumerate(arena, map, out + i, 1, d)) ++made;
+      if (round >= SETTP_MOST_ROUNDS || !settp_enumerate(arena, map, out + i, 1, d)) ++made;
     }
-    if (made > 1 && !d->changed && !d->empty && round < ROUNDS) (void)settp_enumerate(arena, map, out, made, d); /* and all together */
+    if (made > 1 && !d->changed && !d->empty && round < SETTP_MOST_ROUNDS) (void)settp_enumerate(arena, map, out, made, d); /* and all together */
     if (d->empty) return -1;
     if (d->changed) continue;
     break;
   }
-  d->done = round < ROUNDS;
+  d->done = round < SETTP_MOST_ROUNDS;
   if (n) known->lin = NULL; /* printing and enumerating moved the marks */
   for (i = 0; i < sett_map_variables(*map); ++i)
     if (d->modulus[i] > 1 && d->bounds[i].lo < d->bounds[i].hi) {
@@ -5142,8 +5142,8 @@ SETT_INLINE int settp_solve(sett_map_arena *arena, const sett_map *map, settp_do
 
 /* Points of the solved domain for e->point: some are drawn in the bounds, and those where the constraints hold are kept. */
 SETT_INLINE void settp_draw_points(settp_engine *e, settp_domain *d, const settp_list *list, const sett_map_constraint *constraint, int constraints) {
-  enum { DRAWS = 96, POINTS = SETTP_SAMPLES + SETTP_MORE };
-  int64_t *point = d->points ? d->points : (int64_t *)settp_take(e->arena, (size_t)e->variables * (POINTS + 1) * sizeof *point + 8);
+  enum { SETTP_MOST_DRAWS = 96, SETTP_MOST_POINTS = SETTP_SAMPLES + SETTP_MORE };
+  int64_t *point = d->points ? d->points : (int64_t *)settp_take(e->arena, (size_t)e->variables * (SETTP_MOST_POINTS + 1) * sizeof *point + 8);
   settp_test test;
   int found = 0, draw, i, j;
   e->sampled = 0;
@@ -5154,22 +5154,22 @@ SETT_INLINE void settp_draw_points(settp_engine *e, settp_domain *d, const settp
   }
   d->found = SETTP_NONE;
   if (!point || !settp_test_make(e->arena, &test, list, constraint, constraints)) return;
-  for (draw = 0; draw < DRAWS && found < POINTS; ++draw) {
+  for (draw = 0; draw < SETTP_MOST_DRAWS && found < SETTP_MOST_POINTS; ++draw) {
     int64_t *x = point + found * e->variables;
     for (i = 0; i < e->variables; ++i) {
       const sett_map_variable *v = d->bounds + i;
-      const int64_t far = (int64_t)1 << 40;
-      int64_t lo = v->lo < -far ? -far : v->lo, hi = v->hi > far ? far : v->hi, m = d->modulus[i];
+      const int64_t limit = (int64_t)1 << 40;
+      int64_t lo = v->lo < -limit ? -limit : v->lo, hi = v->hi > limit ? limit : v->hi, m = d->modulus[i];
       uint64_t steps = lo > hi ? 0 : (uint64_t)(hi - lo) / (uint64_t)m;
       uint64_t step = draw == 0 ? 0 : draw == 1 ? steps : settp_hash((uint64_t)i * 128 + (uint64_t)draw, 13) % (steps + 1);
       if (draw > 1 && draw % 4 == 3) step /= 1 + steps / 8; /* low corners: what constraints leave is often there */
-      x[i] = (v->lo < -far ? settp_floor(lo, m) * m + settp_mod(d->residue[i], m) : lo) + (int64_t)step * m;
+      x[i] = (v->lo < -limit ? settp_floor(lo, m) * m + settp_mod(d->residue[i], m) : lo) + (int64_t)step * m;
     }
     found += settp_test_at(e->arena, &test, x) > 0;
   }
   d->found = found;
   if (!found) return;
-  for (j = found * e->variables; j < POINTS * e->variables; ++j) point[j] = point[j - found * e->variables];
+  for (j = found * e->variables; j < SETTP_MOST_POINTS * e->variables; ++j) point[j] = point[j - found * e->variables];
   e->point = point;
   e->sampled = 1;
 }
@@ -5303,8 +5303,8 @@ SETT_INLINE int32_t settp_own_rest(settp_engine *e, int i, int32_t l) {
 /* R14: what equals the dimension of its own place is written as that dimension; where it is a number the dimension is that number. Points are looked at for
  * all forms of the same variables together. */
 SETT_INLINE void settp_own_dimensions(settp_engine *e, settp_domain *d, int32_t *form, int count) {
-  enum { TOGETHER = 64 };
-  int32_t *rest = (int32_t *)settp_take(e->arena, (size_t)count * sizeof *rest + 8), ask[TOGETHER], of[TOGETHER];
+  enum { SETTP_MOST_TOGETHER = 64 };
+  int32_t *rest = (int32_t *)settp_take(e->arena, (size_t)count * sizeof *rest + 8), ask[SETTP_MOST_TOGETHER], of[SETTP_MOST_TOGETHER];
   int64_t points = e->points;
   int i, j, n;
   if (!rest) {
@@ -5323,7 +5323,7 @@ SETT_INLINE void settp_own_dimensions(settp_engine *e, settp_domain *d, int32_t 
     uint64_t holds;
     int64_t left = e->points;
     if (rest[i] < 0) continue;
-    for (j = i, n = 0; j < count && n < TOGETHER; ++j) {
+    for (j = i, n = 0; j < count && n < SETTP_MOST_TOGETHER; ++j) {
       if (rest[j] < 0 || settp_lin_support(e, rest[j]) != settp_lin_support(e, rest[i])) continue;
       of[n] = j;
       ask[n++] = rest[j];
@@ -5511,9 +5511,9 @@ SETT_INLINE int settp_smaller_map(sett_map_arena *arena, const sett_map *a, cons
 
 /* The rules again and again until nothing changes: what is printed is its own simplification. Where they go in a circle its smallest map is taken. */
 SETT_INLINE sett_map sett_map_simplify(sett_map_arena *arena, sett_map map) {
-  enum { TIMES = 16 };
+  enum { SETTP_MOST_TIMES = 16 };
   sett_map_mark mark = sett_map_arena_mark(arena);
-  sett_map made[TIMES];
+  sett_map made[SETTP_MOST_TIMES];
   settp_carry carry;
   int i, j;
   if (map.kind != SETT_MAP_DEFINED || settp_is_plain(arena, &map)) return map;
@@ -5523,7 +5523,7 @@ SETT_INLINE sett_map sett_map_simplify(sett_map_arena *arena, sett_map map) {
   carry.points = NULL;
   if (map.constraints && arena->top - settp_low(arena) > (size_t)1 << 20) /* where that is little of the memory */
     carry.points = (int64_t *)settp_take(arena, (size_t)sett_map_variables(map) * (SETTP_SAMPLES + SETTP_MORE + 1) * sizeof *carry.points + 8);
-  for (i = 0; i < TIMES && (!i || carry.work); ++i) {
+  for (i = 0; i < SETTP_MOST_TIMES && (!i || carry.work); ++i) {
     made[i] = settp_simplify_once(arena, i ? made[i - 1] : map, arena->top, &carry);
     if (made[i].kind == SETT_MAP_FAILED && made[i].error == SETT_MAP_ERROR_OVERFLOW) { /* numbers that the rules do not hold: as it is */
       if (!i) sett_map_arena_rewind(arena, mark);
@@ -6272,15 +6272,15 @@ SETT_INLINE sett_map_values sett_map_congruence(sett_map_arena *arena, sett_map 
 
 /* The terms of an expression that is linear in variables. 0: it is not. */
 SETT_INLINE int settp_linear(sett_map_arena *arena, sett_expr expr, int variables, int64_t *coefficient, int64_t *constant) {
-  enum { ROOM = 64, STEPS = 4096 };
-  sett_expr stack[ROOM];
-  int64_t factor[ROOM];
+  enum { SETTP_MOST_ROOM = 64, SETTP_MOST_STEPS = 4096 };
+  sett_expr stack[SETTP_MOST_ROOM];
+  int64_t factor[SETTP_MOST_ROOM];
   int depth = 1, steps = 0, i;
   stack[0] = expr;
   factor[0] = 1;
   *constant = 0;
   for (i = 0; i < variables; ++i) coefficient[i] = 0;
-  while (depth && ++steps < STEPS) {
+  while (depth && ++steps < SETTP_MOST_STEPS) {
     const settp_node *n = settp_at(arena, stack[--depth]);
     int64_t k = factor[depth], c = 0;
     if (n->op == SETTP_CONST) {
@@ -6290,7 +6290,7 @@ SETT_INLINE int settp_linear(sett_map_arena *arena, sett_expr expr, int variable
     } else if (n->op == SETTP_MUL && settp_is_constant(arena, settp_b(n), &c)) {
       stack[depth] = settp_a(n);
       if (settp_mul(k, c, &factor[depth++])) return 0;
-    } else if (n->op == SETTP_ADD && depth + 2 <= ROOM) {
+    } else if (n->op == SETTP_ADD && depth + 2 <= SETTP_MOST_ROOM) {
       stack[depth] = settp_a(n);
       factor[depth++] = k;
       stack[depth] = settp_b(n);
@@ -6380,10 +6380,10 @@ SETT_INLINE int settp_cut_digit(sett_map_arena *arena, sett_map *map, int v, int
 /* Other variables for the same domain: cut into digits and fused until the first results (goal of them) are linear. 1: they are, and the domain is a box. The
  * image of all results stays what it was. */
 SETT_INLINE int settp_reshape_domain(sett_map_arena *arena, sett_map *map, int goal) {
-  enum { ROUNDS = 16 };
+  enum { SETTP_MOST_ROUNDS = 16 };
   int round, i, n;
   uint32_t at;
-  for (round = 0; round < ROUNDS; ++round) {
+  for (round = 0; round < SETTP_MOST_ROUNDS; ++round) {
     settp_list list;
     sett_map asked;
     int64_t *coefficient, constant = 0;
@@ -6538,15 +6538,15 @@ SETT_INLINE void settp_solver_learn(settp_solver *s) {
 /* Candidates for the weight of the next digit, ascending: what divides two of the coefficients, where a quotient's may also be without its share in t * (F
  * - c * q). */
 SETT_INLINE int settp_digit_weights(const settp_engine *e, int32_t l, int64_t *weight, int room) {
-  enum { PARTS = 24 };
-  int64_t part[PARTS];
+  enum { SETTP_MOST_PARTS = 24 };
+  int64_t part[SETTP_MOST_PARTS];
   int32_t i, j, f;
   int n = 0, parts = 0, a, b;
-  for (i = 0; i < e->lin[l].count && parts < PARTS; ++i) {
+  for (i = 0; i < e->lin[l].count && parts < SETTP_MOST_PARTS; ++i) {
     settp_term q = e->term[e->lin[l].first + i];
     part[parts++] = q.k;
     for (f = e->atom[q.atom].kind == SETTP_ATOM_QUOTIENT ? e->atom[q.atom].form : SETTP_NONE; f >= 0; f = e->form[f].next)
-      for (j = 0; j < e->lin[e->form[f].lin].count && parts < PARTS; ++j) {
+      for (j = 0; j < e->lin[e->form[f].lin].count && parts < SETTP_MOST_PARTS; ++j) {
         settp_term x = e->term[e->lin[e->form[f].lin].first + j];
         int64_t own = settp_lin_coefficient(e, l, x.atom), k;
         if (!own || own % x.k || settp_mul(own / x.k, e->form[f].c, &k) || settp_add(k, q.k, &k) || k == INT64_MIN) continue;
@@ -6629,12 +6629,12 @@ SETT_INLINE int settp_try_quotients(settp_engine *e, settp_cutting *cut) {
 /* Digits: the form is k * A + B, with B in [b, b + k - 1]. Then A = floor((value - b) / k), B = value - k * A, and the equation goes. effort 1: with seeds
  * from quotients; then one weight may lead nowhere, so all are tried, and the equation stays. */
 SETT_INLINE void settp_equation_digits(settp_solver *s, int at, int effort) {
-  enum { WEIGHTS = 48 };
+  enum { SETTP_MOST_WEIGHTS = 48 };
   settp_engine *e = s->e;
-  int64_t weight[WEIGHTS];
+  int64_t weight[SETTP_MOST_WEIGHTS];
   settp_equation q = s->equation[at];
   settp_cutting cut;
-  int weights = settp_digit_weights(e, q.lin, weight, WEIGHTS), w;
+  int weights = settp_digit_weights(e, q.lin, weight, SETTP_MOST_WEIGHTS), w;
   s->equation[at].tried = effort + 1;
   for (w = 0; w < weights && e->lins < e->lin_limit; ++w) {
     sett_expr digit;
@@ -6690,7 +6690,7 @@ SETT_INLINE void settp_solver_eliminate(settp_solver *s, int effort) {
 
 /* Every variable of a map as an expression of its first results (goal of them), by their equations. 1: found; 0: not; -error. */
 SETT_INLINE int settp_solve_equations(sett_map_arena *arena, sett_map map, int goal, int efforts, sett_expr *out) {
-  enum { ROUNDS = 200 };
+  enum { SETTP_MOST_ROUNDS = 200 };
   size_t keep = arena->top;
   settp_asked a;
   settp_solver s;
@@ -6717,7 +6717,7 @@ SETT_INLINE int settp_solve_equations(sett_map_arena *arena, sett_map map, int g
   }
   for (i = 0; i < s.atoms; ++i) s.known[i] = 0;
   for (i = 0; i < goal; ++i) settp_equation_add(&s, result[i], sett_map_var(arena, i));
-  for (round = 0; round < ROUNDS && left && !e->error; ++round) {
+  for (round = 0; round < SETTP_MOST_ROUNDS && left && !e->error; ++round) {
     s.changed = 0;
     settp_solver_learn(&s);
     for (i = left = 0; i < n; ++i) left += variable[i] < 0 || !settp_known_form(&s, variable[i]);
@@ -6938,16 +6938,16 @@ SETT_INLINE int64_t settp_draw(settp_random *r, int64_t lo, int64_t hi) {
 
 /* A few points near each other that a rule of thumb takes for equal: one step, or a step of a constant of the map, along one variable or two. */
 SETT_INLINE int settp_guess_collision(sett_map_arena *arena, sett_map map, int64_t *point, int64_t *other) {
-  enum { CONSTANTS = 6, POINTS = 24 };
+  enum { SETTP_MOST_CONSTANTS = 6, SETTP_MOST_POINTS = 24 };
   sett_map_mark mark = sett_map_arena_mark(arena);
   sett_map_evaluator v = sett_map_evaluator_make(arena, map);
   settp_random random;
-  int64_t constant[CONSTANTS + 1], *image = (int64_t *)settp_take(arena, (size_t)map.results * 2 * sizeof *image + 8);
+  int64_t constant[SETTP_MOST_CONSTANTS + 1], *image = (int64_t *)settp_take(arena, (size_t)map.results * 2 * sizeof *image + 8);
   int n = sett_map_variables(map), constants, i, j, a, b, k, round, found = 0;
   random.state = UINT64_C(88172645463325252);
-  constants = settp_constants(arena, &map, constant, CONSTANTS, 0);
+  constants = settp_constants(arena, &map, constant, SETTP_MOST_CONSTANTS, 0);
   constant[constants++] = 1;
-  for (round = 0; round < POINTS && !found && image && !v.failed; ++round) {
+  for (round = 0; round < SETTP_MOST_POINTS && !found && image && !v.failed; ++round) {
     for (i = 0; i < n; ++i) point[i] = round ? settp_draw(&random, map.variable[i].lo, map.variable[i].hi) : map.variable[i].lo;
     if (sett_map_evaluator_at(&v, point, image) != 1) continue;
     for (i = 0; i < n && !found; ++i)
@@ -7280,7 +7280,7 @@ SETT_INLINE int settp_look_back(sett_map_arena *arena, sett_map s, const sett_ma
 }
 
 SETT_INLINE sett_map_answer settp_covers(sett_map_arena *arena, const settp_study *y, const sett_map_footprint *image, const sett_map_interval *box) {
-  enum { BOX_MAX = 1 << 22 };
+  enum { SETTP_MOST_CELLS = 1 << 22 };
   sett_map_answer answer = settp_answer(SETT_MAP_NO, "a point of the box is not hit");
   int results = image->results, i, code = -1;
   int64_t size = settp_box_size(box, results), points, *missed = (int64_t *)settp_take(arena, (size_t)results * sizeof *missed + 8);
@@ -7302,7 +7302,7 @@ SETT_INLINE sett_map_answer settp_covers(sett_map_arena *arena, const settp_stud
     return answer;
   }
   if (image->product) return settp_answer(SETT_MAP_YES, "");
-  if (settp_box_points(&y->s) <= SETT_MAP_POINTS_MAX && size <= BOX_MAX) code = settp_look_at_box(arena, y->s, box, size, missed);
+  if (settp_box_points(&y->s) <= SETT_MAP_POINTS_MAX && size <= SETTP_MOST_CELLS) code = settp_look_at_box(arena, y->s, box, size, missed);
   else if (y->left) code = settp_look_back(arena, y->s, box, size, y->back, missed);
   if (code >= 0) return code ? settp_answer(SETT_MAP_YES, "") : answer;
   points = image->count >= 0 ? image->count : settp_count_free(arena, &y->s);
@@ -7318,7 +7318,7 @@ SETT_INLINE sett_map_answer sett_map_covers(sett_map_arena *arena, sett_map map,
 
 /* A point whose image is outside of the box: 1, 0: none was found. */
 SETT_INLINE int settp_find_outside(sett_map_arena *arena, sett_map s, const sett_map_interval *box, int64_t *point) {
-  enum { SAMPLES = 4096 };
+  enum { SETTP_MOST_SAMPLES = 4096 };
   sett_map_mark mark = sett_map_arena_mark(arena);
   sett_map_evaluator v = sett_map_evaluator_make(arena, s);
   settp_random random;
@@ -7326,7 +7326,7 @@ SETT_INLINE int settp_find_outside(sett_map_arena *arena, sett_map s, const sett
   int n = sett_map_variables(s), i, found = 0, more = 1;
   random.state = UINT64_C(88172645463325252);
   for (i = 0; i < n; ++i) point[i] = s.variable[i].lo;
-  if (all > SETT_MAP_POINTS_MAX) looks = SAMPLES;
+  if (all > SETT_MAP_POINTS_MAX) looks = SETTP_MOST_SAMPLES;
   for (; image && !v.failed && more && !found && looks > 0; --looks) {
     if (sett_map_evaluator_at(&v, point, image) == 1)
       for (i = 0; i < s.results && !found; ++i) found = image[i] < box[i].lo || image[i] > box[i].hi;
@@ -7463,15 +7463,15 @@ SETT_INLINE void settp_place(settp_places *p, int64_t v, int64_t lo, int before,
 
 /* Looks at all points of the box of a map of one result (all), or at some: what is asked divides what is found here. 0 or an error. */
 SETT_INLINE int settp_look_along(sett_map_arena *arena, sett_map map, int variable, int all, settp_places *p) {
-  enum { SAMPLES = 160, DIVISORS = 4 };
+  enum { SETTP_MOST_SAMPLES = 160, SETTP_MOST_DIVISORS = 4 };
   sett_map_mark mark = sett_map_arena_mark(arena);
   int n = sett_map_variables(map), i, k, code, before, round, divisors;
-  int64_t lo = map.variable[variable].lo, hi = map.variable[variable].hi, divisor[DIVISORS], now = 0, old = 0;
+  int64_t lo = map.variable[variable].lo, hi = map.variable[variable].hi, divisor[SETTP_MOST_DIVISORS], now = 0, old = 0;
   int64_t *point = (int64_t *)settp_take(arena, (size_t)n * sizeof *point + 8);
   sett_map_evaluator v;
   settp_random random;
   p->step = p->level = p->own_step = p->align = p->edge = 0;
-  divisors = settp_constants(arena, &map, divisor, DIVISORS, 1);
+  divisors = settp_constants(arena, &map, divisor, SETTP_MOST_DIVISORS, 1);
   v = sett_map_evaluator_make(arena, map);
   if (!point || v.failed) {
     sett_map_arena_rewind(arena, mark);
@@ -7493,7 +7493,7 @@ SETT_INLINE int settp_look_along(sett_map_arena *arena, sett_map map, int variab
     }
     if (i >= 0) ++point[i];
   }
-  for (round = 0; !all && round < SAMPLES; ++round)
+  for (round = 0; !all && round < SETTP_MOST_SAMPLES; ++round)
     for (k = -1; k < divisors; ++k) { /* k < 0: a new point; then the same next to a multiple of a divisor */
       for (i = 0; i < n && k < 0; ++i) {
         int64_t end = settp_draw(&random, 0, 5);
@@ -7523,13 +7523,13 @@ SETT_INLINE int settp_has_stride(sett_map_arena *arena, sett_map map, int variab
 /* A divisor of the distances from base to all v where the one result of a simplified map does not step by stride; 0: it always does. With v = base + w * j
  * + i the result must be linear in i: tried for the powers of the primes of all divisors that the map holds. */
 SETT_INLINE int64_t settp_run_along(sett_map_arena *arena, sett_map map, int variable, int64_t stride, int64_t base) {
-  enum { DIVISORS = 12, PRIMES = 40 };
-  int64_t divisor[DIVISORS], prime[PRIMES], power[PRIMES], run = 1, p, w, c;
+  enum { SETTP_MOST_DIVISORS = 12, SETTP_MOST_PRIMES = 40 };
+  int64_t divisor[SETTP_MOST_DIVISORS], prime[SETTP_MOST_PRIMES], power[SETTP_MOST_PRIMES], run = 1, p, w, c;
   int divisors, primes = 0, i, j, n = sett_map_variables(map);
   if (settp_has_stride(arena, map, variable, stride)) return 0;
-  divisors = settp_constants(arena, &map, divisor, DIVISORS, 1);
+  divisors = settp_constants(arena, &map, divisor, SETTP_MOST_DIVISORS, 1);
   for (i = 0; i < divisors; ++i)
-    for (p = 2, c = divisor[i]; c > 1 && primes < PRIMES; ++p) {
+    for (p = 2, c = divisor[i]; c > 1 && primes < SETTP_MOST_PRIMES; ++p) {
       if (p > 65536 || p > c / p) p = c; /* what is left is a prime, or taken for one */
       for (w = 1; c % p == 0; c /= p) w *= p;
       if (w == 1) continue;
@@ -7640,9 +7640,9 @@ SETT_INLINE int sett_map_runs(sett_map_arena *arena, sett_map map, int variable,
     sett_map_values values;
     int64_t step, level, own, w, upper;
     sett_expr from;
-    int small;
+    int few;
     out[i].contiguous = out[i].broadcast = extent;
-    out[i].vector = settp_low_bit(extent);
+    out[i].vector_width = settp_low_bit(extent);
     out[i].contiguous_exact = out[i].broadcast_exact = out[i].vector_exact = 1;
     if (s.kind == SETT_MAP_EMPTY) continue;
     one = s;
@@ -7655,10 +7655,10 @@ SETT_INLINE int sett_map_runs(sett_map_arena *arena, sett_map map, int variable,
     values = sett_map_congruence(arena, one, sett_map_sub(arena, *one.result, from));
     w = settp_low_bit(settp_gcd_far(settp_gcd_far(settp_gcd_far(extent, own), values.modulus), values.residue));
     while (w > 1 && !settp_whole_groups(arena, s, variable, lo, hi, w)) w /= 2;
-    small = settp_box_points(&wide) <= SETT_MAP_POINTS_MAX;
+    few = settp_box_points(&wide) <= SETT_MAP_POINTS_MAX;
     error = settp_look_along(arena, wide, variable, 0, &seen);
     upper = settp_low_bit(settp_gcd(settp_gcd(extent, seen.own_step), settp_gcd(seen.align, seen.edge)));
-    if (!error && small && (seen.step != step || seen.level != level || upper != w)) {
+    if (!error && few && (seen.step != step || seen.level != level || upper != w)) {
       error = settp_look_along(arena, wide, variable, 1, &seen);
       upper = settp_low_bit(settp_gcd(settp_gcd(extent, seen.own_step), settp_gcd(seen.align, seen.edge)));
       step = seen.step;
@@ -7672,7 +7672,7 @@ SETT_INLINE int sett_map_runs(sett_map_arena *arena, sett_map map, int variable,
     if (!out[i].broadcast_exact && level > extent) level = settp_gcd(level, extent);
     out[i].contiguous = step ? step : extent;
     out[i].broadcast = level ? level : extent;
-    out[i].vector = w;
+    out[i].vector_width = w;
     out[i].vector_exact = w == upper;
   }
   sett_map_arena_rewind(arena, mark);
@@ -8046,7 +8046,7 @@ SETT_INLINE int settp_differs_at(const sett_map_evaluator *a, const sett_map_eva
 }
 
 SETT_INLINE int sett_map_equal(sett_map_arena *arena, sett_map a, sett_map b, int64_t *witness, const char **reason) {
-  enum { POINTS = 1 << 18, SAMPLES = 4096 };
+  enum { SETTP_MOST_POINTS = 1 << 18, SETTP_MOST_SAMPLES = 4096 };
   sett_map_mark mark = sett_map_arena_mark(arena);
   sett_map x, y, box;
   sett_map_evaluator at_x, at_y;
@@ -8095,7 +8095,7 @@ SETT_INLINE int sett_map_equal(sett_map_arena *arena, sett_map a, sett_map b, in
       witness[i] = lo[i];
     }
     *reason = "the domain is too large to look at every point, and none looked at differs";
-    for (round = 0; points <= POINTS; ++round) {
+    for (round = 0; points <= SETTP_MOST_POINTS; ++round) {
       if (settp_differs_at(&at_x, &at_y, witness, values)) {
         answer = SETT_MAP_DIFFERENT;
         break;
@@ -8107,7 +8107,7 @@ SETT_INLINE int sett_map_equal(sett_map_arena *arena, sett_map a, sett_map b, in
       }
       ++witness[i];
     }
-    for (round = 0; points > POINTS && round < SAMPLES; ++round) {
+    for (round = 0; points > SETTP_MOST_POINTS && round < SETTP_MOST_SAMPLES; ++round) {
       for (i = 0; i < n; ++i) {
         uint64_t span = (uint64_t)hi[i] - (uint64_t)lo[i];
         random ^= random << 13;

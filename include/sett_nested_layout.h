@@ -175,7 +175,7 @@ typedef struct sett_nested_term {
 /* A layout made ready for a kernel, by sett_nested_prepare: pass it by value. */
 typedef struct sett_nested_plan {
   settp_nested_u32 error; /* what sett_nested_prepare refused; offsets are then 0 */
-  settp_nested_u32 slots; /* registers of a thread */
+  settp_nested_u32 thread_slots; /* registers of a thread */
   sett_nested_term term[SETT_NESTED_PLAN_TERMS]; /* unused ones have divisor and modulus 1, factor 0 */
 } sett_nested_plan;
 
@@ -330,7 +330,7 @@ SETT_INLINE int sett_nested_same_on(const sett_nested_layout *a, const sett_nest
                                     int64_t subgroup_size);
 /* The layout, or why a value of this type cannot have it. A dimension of -1 is dynamic: it fits. A tensor (vector 0) only
    needs the rank: what exceeds it is masked or padded later. */
-SETT_INLINE sett_nested_layout sett_nested_fits(sett_nested_layout layout, int rank, const int64_t *dims, int vector);
+SETT_INLINE sett_nested_layout sett_nested_fits(sett_nested_layout layout, int rank, const int64_t *dims, int is_vector);
 
 /* The digits of an id in each dimension; 0 for a failed layout or a negative id. */
 SETT_INLINE int sett_nested_virtual(const sett_nested_layout *layout, int64_t subgroup, int64_t thread, int64_t *s, int64_t *t);
@@ -1118,11 +1118,11 @@ SETT_INLINE int sett_nested_same_on(const sett_nested_layout *a, const sett_nest
   return settp_nested_same_slots(a, b) ? SETT_NESTED_SLOTS : SETT_NESTED_OWNERS;
 }
 
-SETT_INLINE sett_nested_layout sett_nested_fits(sett_nested_layout layout, int rank, const int64_t *dims, int vector) {
+SETT_INLINE sett_nested_layout sett_nested_fits(sett_nested_layout layout, int rank, const int64_t *dims, int is_vector) {
   int d;
   if (layout.error) return layout;
   if (rank != layout.rank) return settp_nested_fail(SETT_NESTED_ERROR_VECTOR_RANK, SETT_NESTED_UNKNOWN, layout.rank);
-  for (d = 0; d < rank && vector; ++d)
+  for (d = 0; d < rank && is_vector; ++d)
     if (dims[d] >= 0 && dims[d] != settp_nested_size(&layout, d))
       return settp_nested_fail(SETT_NESTED_ERROR_VECTOR_DIM, d, settp_nested_size(&layout, d));
   return layout;
@@ -1415,7 +1415,7 @@ SETT_INLINE sett_nested_plan sett_nested_prepare(const sett_nested_layout *layou
   int64_t row[SETT_NESTED_MAX_RANK], divisor = 1;
   int d, i, level;
   terms.plan.error = (uint32_t)layout->error;
-  terms.plan.slots = 0;
+  terms.plan.thread_slots = 0;
   terms.count = 0;
   terms.low = terms.high = 0;
   for (i = 0; i < SETT_NESTED_PLAN_TERMS; ++i) {
@@ -1425,7 +1425,7 @@ SETT_INLINE sett_nested_plan sett_nested_prepare(const sett_nested_layout *layou
   }
   if (layout->error) return terms.plan;
   if (sett_nested_slots(layout) > UINT32_MAX) terms.plan.error = SETT_NESTED_ERROR_PLAN;
-  else terms.plan.slots = (uint32_t)sett_nested_slots(layout);
+  else terms.plan.thread_slots = (uint32_t)sett_nested_slots(layout);
   for (d = layout->rank; d-- > 0;) {
     row[d] = strides ? strides[d] : d == layout->rank - 1 ? 1 : row[d + 1] * settp_nested_size(layout, d + 1);
     if (settp_nested_size(layout, d) == 1) continue;

@@ -607,8 +607,8 @@ SETT_INLINE int sett_tile_stage(const sett_tile_plan *plan, int tile, int stage,
    index. Positions are those of sett_tile_part_shape. */
 SETT_INLINE int64_t sett_tile_parts(const sett_tile_shape *shape);
 SETT_INLINE sett_tile_shape sett_tile_part_shape(const sett_tile_shape *shape);
-SETT_INLINE int64_t sett_tile_part(const sett_tile_shape *shape, const int64_t *index, int64_t *local);
-SETT_INLINE int sett_tile_whole(const sett_tile_shape *shape, int64_t part, const int64_t *local, int64_t *index);
+SETT_INLINE int64_t sett_tile_part(const sett_tile_shape *shape, const int64_t *index, int64_t *within);
+SETT_INLINE int sett_tile_whole(const sett_tile_shape *shape, int64_t part, const int64_t *within, int64_t *index);
 
 /* Whether a buffer of the one shape is one of the other as it stands: as many elements of as many bits in as much memory of
    the same space, and the k-th element (row-major) in the same place. types: SETT_TILE_SAME_BITS, .. */
@@ -1224,42 +1224,42 @@ SETT_INLINE int settp_tile_read_splits(settp_tile_lexer *lexer, sett_tile_shape 
 
 /* The attributes after ':' up to, not including, the brace. *tiles_at is where tiles stand, for later errors. */
 SETT_INLINE int settp_tile_read_attributes(settp_tile_lexer *lexer, sett_tile_shape *shape, int64_t *tiles_at) {
-  enum { LEVELS, TILES, TAIL, PACKED, SPACE, SPLITS, PREFIX, NONE };
+  enum { SETTP_TILE_LEVELS, SETTP_TILE_TILES, SETTP_TILE_TAIL, SETTP_TILE_PACKED, SETTP_TILE_SPACE, SETTP_TILE_SPLITS, SETTP_TILE_PREFIX, SETTP_TILE_NONE };
   int last = -1;
   while (settp_tile_peek(lexer) != '}' && !lexer->error) {
     int64_t start = lexer->at, value = 0, at = 0, length = settp_tile_word(lexer);
     const char *word = lexer->text + start;
     char c = settp_tile_char(lexer, start);
-    int which = NONE;
+    int which = SETTP_TILE_NONE;
     if (c == '#' || c == '*' || (length == 1 && c == 'P')) return settp_tile_fail(lexer, start, SETT_TILE_ERROR_SPARSE);
-    if (length == 1 && c == 'D') which = LEVELS;
-    if (length == 1 && c == 'T') which = TILES;
-    if (length == 1 && c == 'L') which = TAIL;
-    if (length == 1 && c == 'E') which = PACKED;
-    if (length == 1 && c == 'S') which = SPACE;
-    if (length == 2 && c == 'S' && word[1] == 'C') which = SPLITS;
-    if (length == 1 && c == 'M') which = PREFIX;
-    if (which == NONE || which <= last) return settp_tile_fail(lexer, start, SETT_TILE_ERROR_ATTRIBUTE);
+    if (length == 1 && c == 'D') which = SETTP_TILE_LEVELS;
+    if (length == 1 && c == 'T') which = SETTP_TILE_TILES;
+    if (length == 1 && c == 'L') which = SETTP_TILE_TAIL;
+    if (length == 1 && c == 'E') which = SETTP_TILE_PACKED;
+    if (length == 1 && c == 'S') which = SETTP_TILE_SPACE;
+    if (length == 2 && c == 'S' && word[1] == 'C') which = SETTP_TILE_SPLITS;
+    if (length == 1 && c == 'M') which = SETTP_TILE_PREFIX;
+    if (which == SETTP_TILE_NONE || which <= last) return settp_tile_fail(lexer, start, SETT_TILE_ERROR_ATTRIBUTE);
     last = which;
     lexer->at += length;
-    if (which == LEVELS) {
+    if (which == SETTP_TILE_LEVELS) {
       if (!settp_tile_levels(lexer)) return 0;
-    } else if (which == TILES) {
+    } else if (which == SETTP_TILE_TILES) {
       *tiles_at = start;
       if (!settp_tile_read_tiles(lexer, shape)) return 0;
-    } else if (which == SPLITS) {
+    } else if (which == SETTP_TILE_SPLITS) {
       if (!settp_tile_read_splits(lexer, shape)) return 0;
     } else {
       if (!settp_tile_one(lexer, &value, &at)) return 0;
-      if (which == TAIL && value == 0) return settp_tile_fail(lexer, at, SETT_TILE_ERROR_TAIL);
-      if (which == SPACE && value > 127) return settp_tile_fail(lexer, at, SETT_TILE_ERROR_SPACE);
-      if (which == TAIL) {
+      if (which == SETTP_TILE_TAIL && value == 0) return settp_tile_fail(lexer, at, SETT_TILE_ERROR_TAIL);
+      if (which == SETTP_TILE_SPACE && value > 127) return settp_tile_fail(lexer, at, SETT_TILE_ERROR_SPACE);
+      if (which == SETTP_TILE_TAIL) {
         shape->tail = value == 1 ? 0 : value;
         if (*tiles_at < 0) *tiles_at = at;
       }
-      if (which == PACKED) shape->packed = value;
-      if (which == SPACE) shape->space = (int32_t)value;
-      if (which == PREFIX) shape->prefix = value;
+      if (which == SETTP_TILE_PACKED) shape->packed = value;
+      if (which == SETTP_TILE_SPACE) shape->space = (int32_t)value;
+      if (which == SETTP_TILE_PREFIX) shape->prefix = value;
     }
   }
   return !lexer->error;
@@ -1676,13 +1676,13 @@ SETT_INLINE int settp_tile_cut(settp_tile_pieces *all, int64_t tile, int32_t *en
 }
 
 /* Puts the chain of a more major entry, in units of size, behind the chain of another. */
-SETT_INLINE int32_t settp_tile_join(settp_tile_pieces *all, int32_t major, int32_t minor, int64_t size) {
+SETT_INLINE int32_t settp_tile_join(settp_tile_pieces *all, int32_t outer, int32_t inner, int64_t size) {
   int32_t at;
-  for (at = major; at >= 0; at = all->digit[at].next) all->digit[at].unit *= size;
-  if (minor < 0) return major;
-  for (at = minor; all->digit[at].next >= 0;) at = all->digit[at].next;
-  all->digit[at].next = major;
-  return minor;
+  for (at = outer; at >= 0; at = all->digit[at].next) all->digit[at].unit *= size;
+  if (inner < 0) return outer;
+  for (at = inner; all->digit[at].next >= 0;) at = all->digit[at].next;
+  all->digit[at].next = outer;
+  return inner;
 }
 
 /* The digits of the final list; entry[] are its chains. join: what * combines in the first tile is one source. */
@@ -1714,9 +1714,9 @@ SETT_INLINE int settp_tile_take_digits(const sett_tile_plan *plan, int join, set
       int at = n - k + i;
       joined = settp_tile_join(all, joined, entry[at], list[at]);
       if (join && stage == 0 && joined >= 0 && all->digit[joined].next >= 0) {
-        settp_tile_piece *digit = &all->digit[joined], *major = &all->digit[digit->next];
-        digit->count += (major->count - 1) * major->unit; /* one source: the sum of both */
-        digit->next = major->source = -1;
+        settp_tile_piece *digit = &all->digit[joined], *outer = &all->digit[digit->next];
+        digit->count += (outer->count - 1) * outer->unit; /* one source: the sum of both */
+        digit->next = outer->source = -1;
       }
       if (join && stage == 0 && joined >= 0) all->digit[joined].source = at - ones;
       if (tile[i] == SETT_TILE_COMBINE) continue;
@@ -2098,36 +2098,36 @@ SETT_INLINE int64_t sett_tile_parts(const sett_tile_shape *shape) {
   return parts;
 }
 
-SETT_INLINE int64_t sett_tile_part(const sett_tile_shape *shape, const int64_t *index, int64_t *local) {
+SETT_INLINE int64_t sett_tile_part(const sett_tile_shape *shape, const int64_t *index, int64_t *within) {
   int64_t part = 0;
   int i, j, at = 0;
   if (shape->error) return SETT_TILE_UNKNOWN;
   for (i = 0; i < shape->rank; ++i) {
     if (index[i] < 0 || (shape->dims[i] >= 0 && index[i] >= shape->dims[i])) return SETT_TILE_UNKNOWN;
-    local[i] = index[i];
+    within[i] = index[i];
   }
   for (i = 0; i < shape->splits; at += shape->split_count[i++]) {
     int d = shape->minor_to_major[shape->rank - 1 - shape->split_dim[i]];
-    for (j = 0; j < shape->split_count[i] && index[d] >= shape->split[at + j]; ++j) local[d] = index[d] - shape->split[at + j];
+    for (j = 0; j < shape->split_count[i] && index[d] >= shape->split[at + j]; ++j) within[d] = index[d] - shape->split[at + j];
     part = part * (shape->split_count[i] + 1) + j;
   }
   return part;
 }
 
-SETT_INLINE int sett_tile_whole(const sett_tile_shape *shape, int64_t part, const int64_t *local, int64_t *index) {
+SETT_INLINE int sett_tile_whole(const sett_tile_shape *shape, int64_t part, const int64_t *within, int64_t *index) {
   int64_t parts = sett_tile_parts(shape), back[SETT_TILE_MAX_RANK];
   int64_t whole = part;
   int i, at = 0;
   if (part < 0 || part >= parts) return 0;
-  for (i = 0; i < shape->rank; ++i) index[i] = local[i];
+  for (i = 0; i < shape->rank; ++i) index[i] = within[i];
   for (i = 0; i < shape->splits; ++i) at += shape->split_count[i];
   for (i = shape->splits; i-- > 0;) {
     int d = shape->minor_to_major[shape->rank - 1 - shape->split_dim[i]];
     int64_t which = part % (shape->split_count[i] + 1);
     part /= shape->split_count[i] + 1;
     at -= shape->split_count[i];
-    if (which > 0 && (local[d] < 0 || local[d] > INT64_MAX - shape->split[at + which - 1])) return 0;
-    if (which > 0) index[d] = local[d] + shape->split[at + which - 1];
+    if (which > 0 && (within[d] < 0 || within[d] > INT64_MAX - shape->split[at + which - 1])) return 0;
+    if (which > 0) index[d] = within[d] + shape->split[at + which - 1];
   }
   return sett_tile_part(shape, index, back) == whole; /* smaller parts end earlier */
 }
@@ -2254,14 +2254,14 @@ SETT_INLINE int settp_tile_advance(const sett_tile_shape *shape, int64_t *index)
 
 /* The same by asking every element, for layouts that are no chain, and parts of split arrays. */
 SETT_INLINE sett_tile_answer settp_tile_enumerate(const sett_tile_shape *a, const sett_tile_shape *b) {
-  int64_t i[SETT_TILE_MAX_RANK], j[SETT_TILE_MAX_RANK], local[SETT_TILE_MAX_RANK], k = 0;
+  int64_t i[SETT_TILE_MAX_RANK], j[SETT_TILE_MAX_RANK], within[SETT_TILE_MAX_RANK], k = 0;
   sett_tile_shape part_a = sett_tile_part_shape(a), part_b = sett_tile_part_shape(b);
   sett_tile_plan plan_a = sett_tile_prepare(&part_a), plan_b = sett_tile_prepare(&part_b);
   int d;
   for (d = 0; d < SETT_TILE_MAX_RANK; ++d) i[d] = j[d] = 0;
   for (;;) {
-    int64_t one = sett_tile_part(a, i, local), at = sett_tile_position(&plan_a, local);
-    int64_t other = sett_tile_part(b, j, local), there = sett_tile_position(&plan_b, local);
+    int64_t one = sett_tile_part(a, i, within), at = sett_tile_position(&plan_a, within);
+    int64_t other = sett_tile_part(b, j, within), there = sett_tile_position(&plan_b, within);
     if (at != there || one != other) {
       int same_part = one == other;
       sett_tile_answer answer = settp_tile_say(0, same_part ? SETT_TILE_NO_POSITION : SETT_TILE_NO_PART, same_part ? at : one,
@@ -2706,7 +2706,7 @@ SETT_INLINE int sett_tile_formats(const sett_tile_shape *shape, sett_tile_format
 #define SETTP_RELAYOUT_ROLLED
 #endif
 #if defined(__GNUC__)
-#define SETTP_RELAYOUT_INLINE SETT_INLINE __attribute__((always_inline))
+#define SETTP_RELAYOUT_INLINE SETT_INLINE __attribute__((__always_inline__))
 #else
 #define SETTP_RELAYOUT_INLINE SETT_INLINE
 #endif
@@ -2728,9 +2728,9 @@ SETTP_RELAYOUT_INLINE int settp_relayout_aligned(const unsigned char *at) {
 
 /* SETTP_RELAYOUT_PASTn: a vector of n bytes past the caches where the compiler can say so; to is a multiple of n. */
 #if SETTP_RELAYOUT_WIDE
-typedef long long settp_relayout_past16 __attribute__((vector_size(16), may_alias));
-typedef long long settp_relayout_past32 __attribute__((vector_size(32), may_alias));
-typedef long long settp_relayout_past64 __attribute__((vector_size(64), may_alias));
+typedef long long settp_relayout_past16 __attribute__((__vector_size__(16), __may_alias__));
+typedef long long settp_relayout_past32 __attribute__((__vector_size__(32), __may_alias__));
+typedef long long settp_relayout_past64 __attribute__((__vector_size__(64), __may_alias__));
 #define SETTP_RELAYOUT_AS(n, to) ((settp_relayout_past##n *)(void *)(to))
 #if defined(__clang__)
 #define SETTP_RELAYOUT_PAST(n, to, vector) __builtin_nontemporal_store((settp_relayout_past##n)(vector), SETTP_RELAYOUT_AS(n, to))
@@ -2847,7 +2847,7 @@ SETTP_RELAYOUT_INLINE void settp_relayout_copy(unsigned char *to, const unsigned
 /* Vectors of `wide` bytes with `lanes` (2 x half) elements of a type: loads, stores and the four interleavings.
    lower(a, b): a0 b0 a1 b1 ..; upper: the other halves; even(a, b): a0 a2 .. b0 b2 ..; odd. */
 #define SETTP_RELAYOUT_VECTOR(name, type, wide, lanes, half)                                                         \
-  typedef type settp_relayout_##name __attribute__((vector_size(wide)));                                             \
+  typedef type settp_relayout_##name __attribute__((__vector_size__(wide)));                                         \
   SETTP_RELAYOUT_INLINE settp_relayout_##name settp_relayout_load_##name(const unsigned char *from) {                \
     settp_relayout_##name value;                                                                                     \
     __builtin_memcpy(&value, from, wide);                                                                            \
@@ -3023,14 +3023,14 @@ SETTP_RELAYOUT_VECTOR(u64, uint64_t, 16, 2, 1)
 
 #if SETTP_RELAYOUT_WIDE > 16
 /* Four or two pieces of 16 bytes, n rows from each other, as one vector. */
-typedef uint64_t settp_relayout_2x64 __attribute__((vector_size(16)));
+typedef uint64_t settp_relayout_2x64 __attribute__((__vector_size__(16)));
 SETTP_RELAYOUT_INLINE settp_relayout_2x64 settp_relayout_piece(const unsigned char *from) {
   settp_relayout_2x64 value;
   __builtin_memcpy(&value, from, 16);
   return value;
 }
 SETTP_RELAYOUT_INLINE settp_relayout_u64 settp_relayout_gather(const unsigned char *from, const int64_t *row, int n) {
-  typedef uint64_t settp_relayout_4x64 __attribute__((vector_size(32)));
+  typedef uint64_t settp_relayout_4x64 __attribute__((__vector_size__(32)));
   settp_relayout_4x64 a = __builtin_shufflevector(settp_relayout_piece(from + row[0]),
                                                   settp_relayout_piece(from + row[n]), 0, 1, 2, 3);
 #if SETTP_RELAYOUT_WIDE == 32
@@ -3759,13 +3759,13 @@ SETT_INLINE int settp_relayout_take(settp_relayout_job *job, int by_to, int64_t 
   return 1;
 }
 
-SETT_INLINE int settp_relayout_squares(settp_relayout_job *job, int kind, int64_t rows, int64_t columns) {
+SETT_INLINE int settp_relayout_squares(settp_relayout_job *job, int kind, int64_t rows, int64_t width) {
   settp_relayout_job saved = *job;
   int64_t i;
-  if (settp_relayout_take(job, 0, columns, job->row) && settp_relayout_take(job, 1, rows, job->source_row)) {
+  if (settp_relayout_take(job, 0, width, job->row) && settp_relayout_take(job, 1, rows, job->source_row)) {
     job->kind = kind;
     if (rows * job->e != SETTP_RELAYOUT_LINE) job->streams = 0;
-    for (i = 0; i < columns; ++i)
+    for (i = 0; i < width; ++i)
       if (job->row[i] % SETTP_RELAYOUT_LINE) job->streams = 0;
     return 1;
   }
@@ -3775,8 +3775,8 @@ SETT_INLINE int settp_relayout_squares(settp_relayout_job *job, int kind, int64_
 
 /* Whether lines that are a step apart fall into so few sets of a first-level cache (64 sets of 8 or 12 ways) that they do not stay in it: then
    what reads a quarter of each line misses four times. */
-SETT_INLINE int settp_relayout_crowded(int64_t step, int64_t lines) {
-  return step % SETTP_RELAYOUT_LINE == 0 && settp_relayout_gcd(step / SETTP_RELAYOUT_LINE, 64) * lines > 12 * 64;
+SETT_INLINE int settp_relayout_crowded(int64_t step, int64_t rows) {
+  return step % SETTP_RELAYOUT_LINE == 0 && settp_relayout_gcd(step / SETTP_RELAYOUT_LINE, 64) * rows > 12 * 64;
 }
 
 /* How whole bytes move. */

@@ -378,12 +378,12 @@ static void runs(sett_map_arena *a, sett_map m, int variable) {
     for (w = 1; all % (w * 2) == 0; w *= 2) {}
     check(step_at[j] ? step_is % run[j].contiguous == 0 : run[j].contiguous <= extent, "runs: contiguous");
     check(level_at[j] ? level_is % run[j].broadcast == 0 : run[j].broadcast <= extent, "runs: broadcast");
-    check(w % run[j].vector == 0, "runs: vector");
+    check(w % run[j].vector_width == 0, "runs: vector");
     check(run[j].contiguous == step_is || (RULES_ALONE && !run[j].contiguous_exact), "runs: contiguous exact");
     check(run[j].broadcast == level_is || (RULES_ALONE && !run[j].broadcast_exact), "runs: broadcast exact");
-    check(run[j].vector == w || (RULES_ALONE && !run[j].vector_exact), "runs: vector exact");
+    check(run[j].vector_width == w || (RULES_ALONE && !run[j].vector_exact), "runs: vector exact");
     ++seen.runs;
-    seen.exact_runs += run[j].contiguous == step_is && run[j].broadcast == level_is && run[j].vector == w;
+    seen.exact_runs += run[j].contiguous == step_is && run[j].broadcast == level_is && run[j].vector_width == w;
   }
 }
 
@@ -652,11 +652,11 @@ static void known_answers(void) {
   f = sett_map_image(&a, read_map(&a, "(d0, d1)[s0] -> ((d0 * 12 + d1) mod 8 + s0 * 16), domain: d0 in [0, 99999], d1 in [0, 11], s0 in [0, 999]"));
   check(f.count == 8000 && !f.product && f.exact[0] && f.value[0].lo == 0 && f.value[0].hi == 15991, "image: digits of a sum, with gaps");
   m = read_map(&a, "(v) -> ((v floordiv 8) * 64 + v mod 8), domain: v in [0, 1048575]");
-  check(!sett_map_runs(&a, m, 0, &run) && run.contiguous == 8 && run.contiguous_exact && run.broadcast == 1 && run.vector == 8 && run.vector_exact, "runs: digits");
+  check(!sett_map_runs(&a, m, 0, &run) && run.contiguous == 8 && run.contiguous_exact && run.broadcast == 1 && run.vector_width == 8 && run.vector_exact, "runs: digits");
   m = read_map(&a, "(d0)[v] -> ((d0 floordiv 16) * 1000 + v * 4 + (d0 mod 16) * 64), domain: d0 in [0, 1048575], v in [0, 15]");
-  check(!sett_map_runs(&a, m, 0, &run) && run.contiguous == 1 && run.broadcast == 1 && run.vector == 1, "runs: strided");
+  check(!sett_map_runs(&a, m, 0, &run) && run.contiguous == 1 && run.broadcast == 1 && run.vector_width == 1, "runs: strided");
   m = read_map(&a, "(d0)[v] -> (d0 * 16 + v), domain: d0 in [0, 1048575], v in [0, 15], d0 * 16 + v in [0, 1000003]");
-  check(!sett_map_runs(&a, m, 1, &run) && run.contiguous == 16 && run.vector == 4 && run.vector_exact, "runs: a guard between groups of four");
+  check(!sett_map_runs(&a, m, 1, &run) && run.contiguous == 16 && run.vector_width == 4 && run.vector_exact, "runs: a guard between groups of four");
   m = read_map(&a, "(v) -> (v floordiv 32), domain: v in [0, 1048575]");
   check(!sett_map_runs(&a, m, 0, &run) && run.contiguous == 1 && run.broadcast == 32 && run.broadcast_exact, "runs: broadcast");
 }

@@ -294,7 +294,7 @@ static void check_plan(const model *m, const sett_nested_layout *layout) {
     if (sett_nested_offset(plan, (uint32_t)g, (uint32_t)t, (uint32_t)k) != expected) fail("offset", m);
     if (!rows.error && sett_nested_offset(rows, (uint32_t)g, (uint32_t)t, (uint32_t)k) != held[k]) fail("row-major offset", m);
   }
-  if (plan.slots != (uint32_t)slots) fail("slots of a plan", m);
+  if (plan.thread_slots != (uint32_t)slots) fail("slots of a plan", m);
   ++counts[PLANS];
 }
 

@@ -589,8 +589,8 @@ KERNEL = """
 #include "sett_nested_layout.h"
 __global__ void where(const sett_nested_plan plan, int *out) {
   unsigned slot;
-  for (slot = 0; slot < plan.slots; ++slot)
-    out[(blockIdx.x * blockDim.x + threadIdx.x) * plan.slots + slot] = sett_nested_offset(plan, blockIdx.x, threadIdx.x, slot);
+  for (slot = 0; slot < plan.thread_slots; ++slot)
+    out[(blockIdx.x * blockDim.x + threadIdx.x) * plan.thread_slots + slot] = sett_nested_offset(plan, blockIdx.x, threadIdx.x, slot);
 }
 int main() {
   sett_nested_layout layout = sett_nested_parse("", 0);

@@ -10,8 +10,8 @@
 static const char source[] = "#include \"sett_nested_layout.h\"\n"
                              "kernel void where(sett_nested_plan plan, global int *out) {\n"
                              "  uint subgroup = get_global_id(0), thread = get_global_id(1), slot;\n"
-                             "  global int *own = out + (subgroup * get_global_size(1) + thread) * plan.slots;\n"
-                             "  for (slot = 0; slot < plan.slots; ++slot) own[slot] = sett_nested_offset(plan, subgroup, thread, slot);\n"
+                             "  global int *own = out + (subgroup * get_global_size(1) + thread) * plan.thread_slots;\n"
+                             "  for (slot = 0; slot < plan.thread_slots; ++slot) own[slot] = sett_nested_offset(plan, subgroup, thread, slot);\n"
                              "}\n";
 static const char *const texts[] = {
     "nested_layout<subgroup_tile = [2, 1], batch_tile = [2, 4], outer_tile = [1, 1], thread_tile = [16, 4], element_tile = [1, 4], "
@@ -30,7 +30,7 @@ static int check(cl_device_id device, const char *folder, const char *text) {
   sett_nested_layout layout = sett_nested_parse(text, strlen(text));
   int64_t strides[3] = {1000, -100, 7}, index[3], slot;
   sett_nested_plan plan = sett_nested_prepare(&layout, strides);
-  size_t global[2] = {SUBGROUPS, THREADS}, count = (size_t)SUBGROUPS * THREADS * plan.slots, at = 0;
+  size_t global[2] = {SUBGROUPS, THREADS}, count = (size_t)SUBGROUPS * THREADS * plan.thread_slots, at = 0;
   const char *program_text = source;
   char options[512], log[4096] = "";
   cl_int error, g, t;
@@ -53,7 +53,7 @@ static int check(cl_device_id device, const char *folder, const char *text) {
   if (error) return fail("run", error);
   for (g = 0; g < SUBGROUPS; ++g)
     for (t = 0; t < THREADS; ++t)
-      for (slot = 0; slot < (int64_t)plan.slots; ++slot, ++at) {
+      for (slot = 0; slot < (int64_t)plan.thread_slots; ++slot, ++at) {
         int64_t expected = 0;
         int d;
         sett_nested_element(&layout, g, t, slot, index);

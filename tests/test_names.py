@@ -1,0 +1,78 @@
+"""The headers use no name that another header is likely to define as a macro: each is preprocessed after those names were defined to nothing,
+and comes out as it does without."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+INCLUDE = Path(__file__).resolve().parent.parent / "include"
+HEADERS = ["sett_tile.h", "sett_indexing_map.h", "sett_indexing_analysis.h", "sett_nested_layout.h", "sett_mma_layouts.h", "sett.h"]
+# Macros of other headers, by who defines them.
+OBJECTS = """
+windows.h (minwindef.h, winnt.h, wingdi.h, winerror.h, rpcndr.h, combaseapi.h, dlgs.h):
+  far near FAR NEAR huge pascal cdecl small hyper interface min max IN OUT OPTIONAL CONST VOID ERROR TRUE FALSE STRICT DELETE IGNORE OPAQUE TRANSPARENT
+  RELATIVE ABSOLUTE ALTERNATE WINDING DIFFERENCE PASSTHROUGH NO_ERROR INFINITE UNICODE DUPLICATE environ uuid grp1 rad1 chx1 edt1 lst1 cmb1 stc1
+Qt: slots signals emit foreach forever Q_OBJECT
+X11: None Bool Status Success True False Always Above Below Opposite Unsorted Convex Complex Nonconvex
+termios.h: B0 B50 B75 B110 B134 B150 B200 B300 B600 B1200 B1800 B2400 B4800 B9600 B19200 B38400 B57600 ECHO NL0 NL1 CR0 CR1 CR2 CR3 TAB0 TAB1 TAB2
+  TAB3 BS0 BS1 VT0 VT1 FF0 FF1 CS5 CS6 CS7 CS8 PARENB
+sys/param.h, sys/sysmacros.h, sys/types.h: major minor makedev MIN MAX NBBY howmany roundup isset isclr setbit clrbit powerof2 HZ NODEV PAGE_SIZE
+complex.h, math.h: I complex imaginary DOMAIN SING OVERFLOW UNDERFLOW PLOSS TLOSS HUGE NAN INFINITY M_PI
+term.h: lines columns tab bell newline init_tabs
+the compiler, in GNU modes: unix linux i386 arm mips sparc sun vax
+altivec.h: vector pixel
+Arduino.h: F PI HALF_PI TWO_PI B00 B01 B1 B10 B11 B100 HIGH LOW INPUT OUTPUT CHANGE RISING DISPLAY DEFAULT EXTERNAL INTERNAL
+zutil.h: local OF
+AssertMacros.h, Objective-C: check verify require nil Nil YES NO
+VxWorks, curses.h: OK ERR ERROR NONE LOCAL IMPORT
+many: unused always_inline may_alias vector_size noinline fallthrough likely unlikely ARRAY_SIZE DEBUG INFO FAIL TEST CHECK REQUIRE SECTION
+"""
+# Macros with arguments stand in nobody's way where no parenthesis follows.
+FUNCTIONS = """
+curses.h: move box clear erase refresh timeout border insch delch scroll setscrreg
+tgmath.h: round floor ceil fma log exp pow sqrt real imag
+Arduino.h: bit word sq abs constrain radians degrees lowByte highByte interrupts
+sys/queue.h and kernels: swap offset_of container_of
+libintl.h: _
+"""
+
+
+def names(text: str) -> "list[str]":
+    return [name for line in re.sub(r"^[^\s].*?:(?=\s)", "", text, flags=re.M).splitlines() for name in line.split()]
+
+
+def shouted() -> "list[str]":
+    """What the headers' code itself spells in capitals, as macros are, without their prefix."""
+    code = "".join(re.sub(r'/\*.*?\*/|"(?:\\.|[^"\\\n])*"', " ", (INCLUDE / name).read_text(), flags=re.S) for name in HEADERS)
+    own = set(re.findall(r"\b(?!SETTP?_|U?INT(?:32|64)_)[A-Z][A-Z0-9_]+\b", code))
+    return sorted(own - {"NULL"})
+
+
+def preprocessed(compiler: str, lines: "list[str]") -> str:
+    """The headers, after the standard ones that they include and after those lines."""
+    source = "\n".join(["#include <stddef.h>", "#include <stdint.h>", *lines, *(f'#include "{name}"' for name in HEADERS)])
+    done = subprocess.run([compiler, "-E", "-P", "-I", str(INCLUDE), "-x", "c++" if "+" in compiler else "c", "-"], input=source, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_lists_are_read() -> None:
+    assert {"far", "small", "slots", "grp1", "PARENB", "I", "B0", "pixel"} <= set(names(OBJECTS)) and not [n for n in names(OBJECTS) if not n.isidentifier()]
+    assert "_" in names(FUNCTIONS) and "OVERFLOW" in shouted() and not {"NULL", "SETT_H", "INT64_MAX"} & set(shouted())
+
+
+@pytest.mark.parametrize("compiler", ["cc", "c++", "clang", "clang++"])
+def test_macros_of_others(compiler: str) -> None:
+    """Names of other headers, and all that is spelled in capitals, may be macros."""
+    if not shutil.which(compiler):
+        pytest.skip(f"no {compiler}")
+    text = preprocessed(compiler, []).splitlines()
+    defined = [*(f"#undef {name}\n#define {name}" for name in names(OBJECTS) + shouted()), *(f"#undef {name}\n#define {name}(...)" for name in names(FUNCTIONS))]
+    other = preprocessed(compiler, defined).splitlines()
+    assert len(text) > 10000 and "sett_map_is_bijective" in "\n".join(text)
+    assert not [f"expected: {a}\nfound:    {b}" for a, b in zip(text, other) if a != b] and len(text) == len(other)
