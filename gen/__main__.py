@@ -51,6 +51,8 @@ def arguments() -> argparse.ArgumentParser:
 
     def shared(one: argparse.ArgumentParser) -> None:
         one.add_argument("--device", default="", help=f"class of device to generate for: {', '.join(DEVICES)}")
+        one.add_argument("--fill-constants", type=seed, metavar="N",
+                         help="draw values, from seed N, for constants that the text leaves out, constant({...}): for tests and timing")
         one.add_argument("--excess-precision", action="store_true", help="keep f16 and bf16 as f32 between ops")
 
     one = verb("build", "write the kernels, C API, reference and manifest of every fusion of a file")
@@ -95,12 +97,13 @@ def options(given: argparse.Namespace) -> run.Options:
     if given.device and given.device not in DEVICES:
         raise run.RunError(f"--device {given.device}: expected one of {', '.join(DEVICES)}")
     return run.Options(seed=getattr(given, "seed", 1), schedule=given.device or None, excess_precision=given.excess_precision,
+                       fill_constants=given.fill_constants,
                        check_maps=proofs.check)
 
 
 def do_build(given: argparse.Namespace) -> int:
     asked = options(given)
-    module = run.load(given.file)
+    module = run.load(given.file, asked.fill_constants)
     with tempfile.TemporaryDirectory(prefix="sett_build_") as work:
         names: List[str] = []
         for fusion in hlo.fusions(module):
@@ -150,7 +153,7 @@ def do_run(given: argparse.Namespace) -> int:
 
 
 def do_explain(given: argparse.Namespace) -> int:
-    stages = explain.stages(run.load(given.file), given.target, options(given))
+    stages = explain.stages(run.load(given.file, given.fill_constants), given.target, options(given))
     if given.stage:
         print(stages[given.stage], end="")
     else:

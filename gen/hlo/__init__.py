@@ -171,13 +171,14 @@ class Module:
     attributes: Dict[str, str] = field(default_factory=dict)
     places: "Dict[str, Tuple[int, int]]" = field(default_factory=dict)  # of attributes: line and column of their values
     plan: "Optional[_Plan]" = None  # made once, when fusions or steps are first asked for
+    filled: str = ""    # which constants have drawn values (gen/hlo/fill.py), "" where none has
 
 
 @dataclass(eq=False)
 class Fusion:
     """A computation that becomes kernels. name: a C identifier; kind: 'kLoop', .. or '' where no fusion instruction names one. aliases: results that
     the module lets take a parameter's buffer, donated: parameters whose buffers any result may take, same: parameters whose buffer each launch gives
-    for an earlier one too, which is read in their place (all of flattened numbers)."""
+    for an earlier one too, which is read in their place (all of flattened numbers). filled: the module's."""
 
     name: str
     computation: Computation
@@ -185,6 +186,7 @@ class Fusion:
     aliases: Dict[int, int] = field(default_factory=dict)
     donated: FrozenSet[int] = frozenset()
     same: Dict[int, int] = field(default_factory=dict)
+    filled: str = ""
 
 
 @dataclass(frozen=True)
@@ -2162,7 +2164,8 @@ def _why_not(instruction: Instruction) -> str:
         if message:
             return f"{message}, in {leaf.text} of '{opcode}'"
     if opcode == "constant" and instruction.literal is None:
-        return "the values of this constant are left out of the text ('...'): expected a module that is printed with its large constants"
+        return "the values of this constant are left out of the text ('...'): expected a module that is printed with its large constants " \
+            "(--fill-constants N takes drawn values, for tests and timing)"
     if opcode == "constant" and instruction.shape.kind != "array":
         return "expected a constant for each element of this tuple, and the op 'tuple'"
     shapes = [operand.shape for operand in instruction.operands]
@@ -2518,12 +2521,14 @@ class _Plan:
 def _plan(module: Module) -> _Plan:
     if module.plan is None:
         module.plan = _make_plan(module)
+        for fusion in module.plan.fusions:
+            fusion.filled = module.filled
     return module.plan
 
 
 def _make_plan(module: Module) -> _Plan:
     entry = _entry(module)
-    stem = c_identifier(PurePath(module.filename).stem or module.name)
+    stem = c_identifier((PurePath(module.filename).stem or module.name) + ("_filled" if module.filled else ""))
     if module.explicit_entry and any(_launches(i) for i in entry.instructions):
         entry = _Inliner(entry, module.filename, True).run()
     if not (module.explicit_entry and any(i.opcode == "fusion" for i in entry.instructions)):

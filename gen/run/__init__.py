@@ -44,6 +44,7 @@ class Options:
     device: str = ""  # part of the name of the device or runtime to run on; "": the first
     schedule: Optional[str] = None  # the device class to generate for, as gen build's --device
     excess_precision: bool = False
+    fill_constants: Optional[int] = None  # the seed of values for constants that the text leaves out; None: refused
     kernel_seconds: int = 30
     process_seconds: int = 600
     memory: Optional[int] = None  # bytes that a check may take; None: a third of the machine's
@@ -582,15 +583,18 @@ def work_needed(fusion: Any) -> int:
     return sum(math.prod(partition.loop_sizes(i)) * i.shape.leaves()[0].elements for i in fusion.computation.instructions if i.opcode in hlo.LOOPS)
 
 
-def load(file: str) -> Any:
+def load(file: str, fill_constants: Optional[int] = None) -> Any:
     """The module of a file that the generator supports. HloError for anything else."""
     from gen import hlo, pipeline as builder
+    from gen.hlo import fill
 
     try:
         text = Path(file).read_text()
     except (OSError, UnicodeDecodeError) as error:
         raise RunError(f"{file}: {getattr(error, 'strerror', None) or 'is not text'}") from None
     module = hlo.parse(text, file)
+    if fill_constants is not None:
+        fill.fill_constants(module, fill_constants)
     unsupported = hlo.unsupported(module) or builder.misplaced(module)
     if unsupported:
         raise unsupported
@@ -630,7 +634,7 @@ def check(file: str, target: str, options: Optional[Options] = None) -> List[Che
     from gen import hlo
 
     options = options or Options()
-    fusions = hlo.fusions(load(file))
+    fusions = hlo.fusions(load(file, options.fill_constants))
     find_device(target, options)
     limit = options.memory if options.memory is not None else machine_memory() // 3
     results: List[Optional[CheckResult]] = []
@@ -709,7 +713,7 @@ def run(file: str, target: str, in_dir: str, out_dir: str, options: Optional[Opt
     from gen import hlo
 
     options = options or Options()
-    module = load(file)
+    module = load(file, options.fill_constants)
     steps = hlo.steps(module)
     values = hlo.module_parameters(module)
     files = {value: Path(in_dir) / f"p{number}.bin" for number, value in enumerate(values)}

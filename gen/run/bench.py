@@ -181,7 +181,7 @@ def bench(files: Sequence[str], target: str, options: Optional[BenchOptions] = N
     from gen import hlo
 
     options = options or BenchOptions()
-    fusions = [(Path(file).name, fusion) for file in files for fusion in hlo.fusions(run.load(file))]
+    fusions = [(Path(file).name, fusion) for file in files for fusion in hlo.fusions(run.load(file, options.run.fill_constants))]
     report = Report(target, run.find_device(target, options.run), compiler_version(), options)
     with tempfile.TemporaryDirectory(prefix="sett_rivals_") as programs:
         if options.with_libraries and report.device["on_host"]:

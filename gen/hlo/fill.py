@@ -1,0 +1,53 @@
+"""Values for constants that a module's text leaves out: `constant({...})`."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Any
+
+from gen.hlo import Module, dtypes
+
+PERIOD = 4093   # values after which they begin again: a prime, so that rows differ
+
+
+class Filled(Sequence):     # type: ignore[type-arg]
+    """Bit patterns of moderate values: floats between -1 and 1 (scales: from 1/8 to 8), integers from 0 to 63, as far as the type has them. Small
+    however many there are."""
+
+    def __init__(self, dtype: str, count: int, seed: str) -> None:
+        draw = random.Random(seed).random     # a text's seed and random() give the same values in every Python
+        self.dtype, self.count = dtype, count
+        self.values = [_pattern(dtype, draw) for _ in range(min(count, PERIOD))]
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __getitem__(self, at: Any) -> Any:
+        if isinstance(at, slice):
+            return [self.values[k % PERIOD] for k in range(*at.indices(self.count))]
+        if not -self.count <= at < self.count:
+            raise IndexError(at)
+        return self.values[at % self.count % PERIOD]
+
+
+def _pattern(dtype: str, draw: Any) -> int:
+    about = dtypes.TABLE[dtype]
+    if about.kind == "complex":
+        return dtypes.encode(complex(*(dtypes.decode(_pattern(about.part, draw), about.part) for _ in range(2))), dtype)  # type: ignore[arg-type]
+    if about.kind == "float":
+        return dtypes.encode(8.0 ** (2 * draw() - 1) if about.style == "scale" else 2 * draw() - 1, dtype)
+    most = 1 if about.kind == "pred" else min(63, dtypes.integer_range(dtype)[1])
+    return int(draw() * (most + 1))
+
+
+def fill_constants(module: Module, seed: int) -> None:
+    """Gives each constant whose values the text leaves out values drawn from the seed and the constant's number. The module, and each fusion of
+    it, says so in `filled`."""
+    left_out = [i for computation in module.computations for i in computation.instructions
+                if i.opcode == "constant" and i.literal is None and i.shape.kind == "array" and i.shape.dtype in dtypes.TABLE]
+    for number, constant in enumerate(left_out):
+        constant.literal = Filled(constant.shape.dtype, constant.shape.elements, f"{seed} {number}")   # type: ignore[assignment]
+    if left_out:
+        values = f"{len(left_out)} constant" + ("s have" if len(left_out) > 1 else " has")
+        module.filled = f"{values} drawn values, as the text leaves out its own (--fill-constants {seed}): results are of no use but for tests and timing"
