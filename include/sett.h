@@ -44,6 +44,13 @@ THE MODEL
   sett_nested_address    the linear position in a tiled layout of what each slot holds: sett_nested_map, then sett_layout_map. Where
                          the vector exceeds the array, what is outside is outside of the domain
 
+ANSWERS (in all sett headers)
+  Nothing but a proved yes is true in an if. A question that may stay open is answered by a record: yes is 1 only where yes is
+  proved, no is 1 only where no is proved; where both are 0 it is not decided or its input had failed, and reason or error says
+  why. A function that answers by an int gives 1 for a proved yes, else 0; an error is in a field or an out parameter. A size, a
+  place or an index that does not exist is -1. A function said to give 0 or an error gives nothing else. Outputs are always
+  written, with -1 or 0 where there is no value; a list has as many entries as the count beside it says.
+
 LAWS (tests/test_shape.py, tests/test_nested.py)
   1 maps_agree     the map has the value sett_tile_position at each index, the other that of sett_tile_element, and is
                    outside its domain where that says padding.
@@ -334,7 +341,7 @@ SETT_INLINE int settp_nested_read_ids(const sett_map_evaluator *evaluator, int64
   }
   for (id = 0; id <= evaluator->map.variable[variable].hi; ++id) {
     point[variable] = id;
-    if (sett_map_evaluator_at(evaluator, point, result) != 1) return 0;
+    if (!sett_map_evaluator_at(evaluator, point, result, NULL)) return 0;
     for (d = 0; d < evaluator->map.results; ++d) {
       if (result[d] == 0) continue;
       if (stride[d] == 0) {
@@ -352,9 +359,9 @@ SETT_INLINE int settp_nested_read_ids(const sett_map_evaluator *evaluator, int64
 SETT_INLINE sett_nested_layout sett_nested_from_map(sett_map_arena *arena, sett_map map) {
   sett_nested_layout no = settp_nested_fail(SETT_NESTED_ERROR_MAP, SETT_NESTED_UNKNOWN, 0), layout;
   sett_map_evaluator evaluator;
-  int64_t point[2 + SETTP_NESTED_RANGES], result[SETT_NESTED_MAX_RANK], step[2][SETT_NESTED_MAX_RANK], witness[2 + SETTP_NESTED_RANGES];
-  const char *reason;
-  int r = map.results, d, i, answer;
+  sett_map_answer equal;
+  int64_t point[2 + SETTP_NESTED_RANGES], result[SETT_NESTED_MAX_RANK], step[2][SETT_NESTED_MAX_RANK];
+  int r = map.results, d, i;
   if (map.kind == SETT_MAP_FAILED || map.kind != SETT_MAP_DEFINED || r > SETT_NESTED_MAX_RANK || map.dims != 2 ||
       map.ranges != 3 * r || map.rts != 0)
     return no;
@@ -380,7 +387,7 @@ SETT_INLINE sett_nested_layout sett_nested_from_map(sett_map_arena *arena, sett_
       int64_t tile = layout.field[i == 1 ? SETT_NESTED_OUTER : SETT_NESTED_BATCH][d];
       if (tile == 1) continue;
       point[2 + i * r + d] = 1;
-      if (sett_map_evaluator_at(&evaluator, point, result) != 1) return no;
+      if (!sett_map_evaluator_at(&evaluator, point, result, NULL)) return no;
       point[2 + i * r + d] = 0;
       weight = result[d];
     }
@@ -389,9 +396,9 @@ SETT_INLINE sett_nested_layout sett_nested_from_map(sett_map_arena *arena, sett_
   }
   layout = sett_nested_check(layout);
   if (layout.error) return no;
-  answer = sett_map_equal(arena, map, sett_nested_map(arena, &layout, map.variable[0].hi + 1, map.variable[1].hi + 1), witness, &reason);
-  if (answer == SETT_MAP_EQUAL) return layout;
-  return answer == SETT_MAP_NOT_DECIDED ? settp_nested_fail(SETT_NESTED_ERROR_MAP_SIZE, SETT_NESTED_UNKNOWN, 0) : no;
+  equal = sett_map_equal(arena, map, sett_nested_map(arena, &layout, map.variable[0].hi + 1, map.variable[1].hi + 1));
+  if (equal.yes) return layout;
+  return equal.no ? no : settp_nested_fail(SETT_NESTED_ERROR_MAP_SIZE, SETT_NESTED_UNKNOWN, 0);
 }
 
 SETT_INLINE sett_map sett_nested_address(sett_map_arena *arena, const sett_nested_layout *layout, const sett_tile_shape *shape) {

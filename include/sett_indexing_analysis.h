@@ -125,6 +125,13 @@ LAWS (tests/test_op_maps.py, indexing_analysis_uses.py and indexing_analysis_gra
   6 whole        the pairs of a set's maps are those of all paths, from the root and back; no map is in a set twice.
   7 dealt        deal permutes the points of the domain; wide takes every width-th of them.
 
+ANSWERS (in all sett headers)
+  Nothing but a proved yes is true in an if. A question that may stay open is answered by a record: yes is 1 only where yes is
+  proved, no is 1 only where no is proved; where both are 0 it is not decided or its input had failed, and reason or error says
+  why. A function that answers by an int gives 1 for a proved yes, else 0; an error is in a field or an out parameter. A size, a
+  place or an index that does not exist is -1. A function said to give 0 or an error gives nothing else. Outputs are always
+  written, with -1 or 0 where there is no value; a list has as many entries as the count beside it says.
+
 ERRORS
   Dimensions that contradict each other (a transpose whose sizes do not agree, ranks, permutations, ..) give a failed map
   whose error is one of SETT_ANALYSIS_ERROR_...; a full arena or an overflow gives the map's own errors.
@@ -326,7 +333,7 @@ typedef struct sett_analysis_memory {
 
 /* Sums over warps (bits: of different elements); the worst warp, and how many elements its lanes are apart (strided). */
 typedef struct sett_analysis_coalescing {
-  int error, whole; /* whole 0: only the first warps were looked at */
+  int error, whole; /* whole 1: all warps were looked at */
   int64_t warps, bits, transactions, least;
   int64_t worst, worst_least, worst_bits, stride;
   int strided;
@@ -340,7 +347,7 @@ typedef struct sett_analysis_banks {
 } sett_analysis_banks;
 
 /* The operand's tile for an output tile: it starts at offset (of the tile's number in each dimension) and has so many
-   elements, so far apart. reason: why there is none. The last tile may be cut by the edge. */
+   elements, so far apart. The last tile may be cut by the edge. error or reason: why there is none; results is 0 then, offset UNDEFINED. */
 typedef struct sett_analysis_tile {
   int error, results;
   const char *reason;
@@ -415,7 +422,8 @@ SETT_INLINE sett_analysis_tile sett_analysis_propagate(sett_map_arena *arena, se
 /* An opcode of that name, or SETT_ANALYSIS_NONE. */
 SETT_INLINE int sett_analysis_opcode_find(const char *name);
 SETT_INLINE const char *sett_analysis_opcode_name(int opcode);
-/* index: one expression a dimension of out, in its bounds; result: one a dimension of in. 0, or an error. */
+/* index: one expression a dimension of out, in its bounds; result: one a dimension of in. 0, or an error: then the results are
+   failed expressions. */
 SETT_INLINE int sett_analysis_reshape(sett_map_arena *arena, sett_analysis_list out, const sett_expr *index,
                                       sett_analysis_list in, sett_expr *result);
 SETT_INLINE const char *sett_analysis_error_message(int error);
@@ -522,8 +530,8 @@ SETT_INLINE int settp_analysis_piece(sett_map_arena *arena, int count_out, const
   return 0;
 }
 
-SETT_INLINE int sett_analysis_reshape(sett_map_arena *arena, sett_analysis_list out, const sett_expr *index,
-                                      sett_analysis_list in, sett_expr *result) {
+SETT_INLINE int settp_analysis_reshape(sett_map_arena *arena, sett_analysis_list out, const sett_expr *index,
+                                       sett_analysis_list in, sett_expr *result) {
   int64_t out_dim[SETT_ANALYSIS_MAX_RANK], in_dim[SETT_ANALYSIS_MAX_RANK];
   sett_expr out_index[SETT_ANALYSIS_MAX_RANK], piece[SETT_ANALYSIS_MAX_RANK];
   int in_at[SETT_ANALYSIS_MAX_RANK];
@@ -559,6 +567,13 @@ SETT_INLINE int sett_analysis_reshape(sett_map_arena *arena, sett_analysis_list 
     for (i = first_n; i < n; ++i) result[in_at[i]] = piece[i - first_n];
   }
   return 0;
+}
+
+SETT_INLINE int sett_analysis_reshape(sett_map_arena *arena, sett_analysis_list out, const sett_expr *index,
+                                      sett_analysis_list in, sett_expr *result) {
+  int i, error = settp_analysis_reshape(arena, out, index, in, result);
+  for (i = 0; i < in.count && error; ++i) result[i] = error < SETT_MAP_ERROR_COUNT ? (sett_expr)error : SETT_MAP_ERROR_ARITY;
+  return error;
 }
 
 /* ---- an op as a relation ---- */
@@ -1983,15 +1998,15 @@ SETT_INLINE int settp_analysis_warps_next(settp_analysis_warps *w, int *whole) {
     w->active = 0;
     for (i = 0; i < w->lanes; ++i) {
       int64_t first = w->value[0];
-      int inside;
+      int inside, error;
       w->position[i] = -1;
       ++w->looked;
       if (map.variable[0].hi - first < i) continue;
       w->value[0] = first + i;
-      inside = sett_map_evaluator_at(&w->evaluator, w->value, w->result);
+      inside = sett_map_evaluator_at(&w->evaluator, w->value, w->result, &error);
       w->value[0] = first;
-      if (inside < 0) {
-        w->error = -inside;
+      if (error) {
+        w->error = error;
         return 0;
       }
       if (!inside) continue;
@@ -2064,6 +2079,7 @@ SETT_INLINE sett_analysis_coalescing sett_analysis_coalesced(sett_map_arena *are
     }
   }
   if (!c.error) c.error = w.error;
+  if (c.error) c.whole = c.strided = 0;
   return c;
 }
 
@@ -2079,8 +2095,10 @@ SETT_INLINE sett_analysis_banks sett_analysis_bank_conflicts(sett_map_arena *are
   b.warps = b.phases = b.turns = 0;
   b.degree = b.lanes = 0;
   b.bank = 0;
+  for (i = 0; i < SETT_ANALYSIS_MAX_LANES; ++i) b.lane[i] = -1;
   if (!b.error && (banks < 1 || banks > 1024 || bytes < 1 || memory->bits < 1 || memory->bits > 128 || size > 1024))
     b.error = SETT_ANALYSIS_ERROR_UNITS;
+  b.whole = !b.error;
   if (b.error) return b;
   phase = memory->bits > size ? (int)((int64_t)lanes * size / memory->bits) : lanes; /* wide elements go in turns */
   if (phase < 1) phase = 1;
@@ -2110,6 +2128,7 @@ SETT_INLINE sett_analysis_banks sett_analysis_bank_conflicts(sett_map_arena *are
     }
   }
   b.error = w.error;
+  if (b.error) b.whole = 0;
   return b;
 }
 
@@ -2227,7 +2246,7 @@ SETT_INLINE int64_t sett_analysis_reads(sett_map_arena *arena, sett_map map) {
   return image.error ? -1 : image.count;
 }
 
-SETT_INLINE sett_analysis_tile sett_analysis_propagate(sett_map_arena *arena, sett_map map, sett_analysis_list sizes) {
+SETT_INLINE sett_analysis_tile settp_analysis_propagate(sett_map_arena *arena, sett_map map, sett_analysis_list sizes) {
   sett_analysis_tile t;
   sett_map_variable variable[2 * SETT_ANALYSIS_MAX_RANK];
   sett_expr result[SETT_ANALYSIS_MAX_RANK], extent[SETT_ANALYSIS_MAX_RANK];
@@ -2240,6 +2259,7 @@ SETT_INLINE sett_analysis_tile sett_analysis_propagate(sett_map_arena *arena, se
   t.reason = "";
   t.results = 0;
   t.offset = sett_map_undefined();
+  for (i = 0; i < SETT_ANALYSIS_MAX_RANK; ++i) t.size[i] = t.stride[i] = 0;
   if (map.kind == SETT_MAP_FAILED)
     t.error = map.error;
   else if (map.kind == SETT_MAP_UNDEFINED)
@@ -2314,6 +2334,14 @@ SETT_INLINE sett_analysis_tile sett_analysis_propagate(sett_map_arena *arena, se
   }
   t.offset = sett_map_simplify(arena, sett_map_make(arena, n, 0, 0, tiled.variable, tiled.results, result, 0, NULL));
   if (t.offset.kind == SETT_MAP_FAILED) t.error = t.offset.error;
+  return t;
+}
+
+SETT_INLINE sett_analysis_tile sett_analysis_propagate(sett_map_arena *arena, sett_map map, sett_analysis_list sizes) {
+  sett_analysis_tile t = settp_analysis_propagate(arena, map, sizes);
+  if (!t.error && !t.reason[0]) return t;
+  t.results = 0;
+  t.offset = sett_map_undefined();
   return t;
 }
 

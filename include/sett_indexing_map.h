@@ -103,6 +103,13 @@ LAWS (f is the function of a map on its domain; tests/test_indexing_map.py, test
   L14 image: values hold all images, exact ends are taken, count and product are what an enumeration says
   L15 runs: contiguous, broadcast and vector divide what an enumeration says, and are it where they are exact
 
+ANSWERS (in all sett headers)
+  Nothing but a proved yes is true in an if. A question that may stay open is answered by a record: yes is 1 only where yes is
+  proved, no is 1 only where no is proved; where both are 0 it is not decided or its input had failed, and reason or error says
+  why. A function that answers by an int gives 1 for a proved yes, else 0; an error is in a field or an out parameter. A size, a
+  place or an index that does not exist is -1. A function said to give 0 or an error gives nothing else. Outputs are always
+  written, with -1 or 0 where there is no value; a list has as many entries as the count beside it says.
+
 ERRORS
   A failed expression is a handle below SETT_MAP_ERROR_COUNT, a failed map has kind SETT_MAP_FAILED with an error and, from a text, a column counted from 1. Failed
   values pass through every function unchanged. A full arena and an overflow leave the arena usable. An overflow inside a rule only means that the rule is not used.
@@ -245,8 +252,9 @@ SETT_INLINE sett_map sett_map_parse(sett_map_arena *arena, const char *text, siz
 SETT_INLINE size_t sett_map_print(sett_map_arena *arena, sett_map map, char *out, size_t capacity);
 SETT_INLINE size_t sett_map_print_expr(sett_map_arena *arena, sett_map map, sett_expr expr, char *out, size_t capacity);
 
-/* ---- evaluate: values of dims, ranges, rts. 1: inside, results written; 0: outside the domain; -error: it failed (overflow, zero divisor) ---- */
-SETT_INLINE int sett_map_evaluate(sett_map_arena *arena, sett_map map, const int64_t *values, int64_t *results);
+/* ---- evaluate: values of dims, ranges, rts. 1: inside, and the results; else 0, results of 0, and in *error (NULL: not asked) why there is no value (overflow,
+ * zero divisor), or 0: the point is outside the domain ---- */
+SETT_INLINE int sett_map_evaluate(sett_map_arena *arena, sett_map map, const int64_t *values, int64_t *results, int *error);
 
 /* ---- points: an evaluator is a map made ready once (its arrays lie in the arena); at answers as sett_map_evaluate does, without building anything ---- */
 typedef struct sett_map_evaluator {
@@ -259,14 +267,15 @@ typedef struct sett_map_evaluator {
   int failed;                    /* an error that every point has (a failed or UNDEFINED map, a full arena), or 0 */
 } sett_map_evaluator;
 SETT_INLINE sett_map_evaluator sett_map_evaluator_make(sett_map_arena *arena, sett_map map);
-SETT_INLINE int sett_map_evaluator_at(const sett_map_evaluator *evaluator, const int64_t *values, int64_t *results);
+SETT_INLINE int sett_map_evaluator_at(const sett_map_evaluator *evaluator, const int64_t *values, int64_t *results, int *error);
 
-/* All points of the domain, dims, ranges, rts, the last variable fastest. next gives 1 (point and result hold the next one), 0 after the last, -error at a
- * point where a constraint or a result has no value (one may go on). Law: the points are those where sett_map_evaluate says 1, each once.
- *   it = sett_map_points_begin(&arena, map);  while (sett_map_points_next(&it) == 1) use(it.point, it.result); */
+/* All points of the domain, dims, ranges, rts, the last variable fastest. next gives 1 (point and result hold the next one), or 0 after the last, or with
+ * it.error at a point where a constraint or a result has no value (one may go on). Law: the points are those where sett_map_evaluate says 1, each once.
+ *   it = sett_map_points_begin(&arena, map);  while (sett_map_points_next(&it)) use(it.point, it.result);  if (it.error) .. */
 typedef struct sett_map_points {
   sett_map_evaluator evaluator;
   int64_t *point, *result;
+  int error; /* why the last answer was 0 before the end, or 0 */
   int state; /* 0: before the first, 1: at a point, 2: after the last */
 } sett_map_points;
 SETT_INLINE sett_map_points sett_map_points_begin(sett_map_arena *arena, sett_map map);
@@ -304,12 +313,11 @@ SETT_INLINE sett_map sett_map_to_ranges(sett_map_arena *arena, sett_map map, con
  * simplified. */
 SETT_INLINE sett_map sett_map_replace(sett_map_arena *arena, sett_map map, int variable, sett_expr expr);
 
-/* yes, no, or SETT_MAP_NOT_DECIDED, with the reason. "No" has a witness, but for some that only counting shows. Arrays lie in the arena. */
-enum { SETT_MAP_NO, SETT_MAP_YES };
+/* The answer to a question (ANSWERS). "No" has a witness, but for some that only counting shows. Arrays lie in the arena. */
 typedef struct sett_map_answer {
-  int answer;
-  const char *reason;            /* "" for yes */
-  const int64_t *point, *other;  /* no: two points with one image; point alone: its image is outside of the box; or NULL */
+  int yes, no;                   /* 1 where it is proved */
+  const char *reason;            /* why it is not yes; "" for yes */
+  const int64_t *point, *other;  /* no: two points with one image; point alone: its image is outside of the box, or there two maps differ; or NULL */
   const int64_t *missed;         /* no: a point of the box that is not hit; or NULL */
 } sett_map_answer;
 
@@ -326,7 +334,7 @@ SETT_INLINE sett_map_interval sett_map_range(sett_map_arena *arena, sett_map map
 
 /* value(v) = value(lo) + stride * (v - lo) everywhere in the domain, and align divides value(lo) (0: it is always 0); not linear: nothing is said. */
 typedef struct sett_map_stride {
-  int64_t stride, align;
+  int64_t stride, align; /* not linear: 0 and 1 */
   int linear;
 } sett_map_stride;
 SETT_INLINE int sett_map_strides(sett_map_arena *arena, sett_map map, int variable, sett_map_stride *out);  /* one for each result; 0 or an error */
@@ -340,9 +348,9 @@ SETT_INLINE sett_map sett_map_guards(sett_map_arena *arena, sett_map map);
 enum { SETT_MAP_ANY_TYPE, SETT_MAP_UINT, SETT_MAP_INT, SETT_MAP_LONG };
 SETT_INLINE size_t sett_map_print_c(sett_map_arena *arena, sett_map map, int type, char *text, size_t capacity, int *error);
 
-/* By meaning: the same domain and the same values. DIFFERENT: witness (one value a variable) is a point. Variables meet by place, names do not count. */
-enum { SETT_MAP_EQUAL, SETT_MAP_DIFFERENT, SETT_MAP_DIFFERENT_KIND, SETT_MAP_NOT_DECIDED };
-SETT_INLINE int sett_map_equal(sett_map_arena *arena, sett_map a, sett_map b, int64_t *witness, const char **reason);
+/* By meaning: the same domain and the same values. No: at answer.point (one value a variable) they differ, or, without a point, in how many variables or results
+ * they have. Variables meet by place, names do not count. What a map that is UNDEFINED equals is not decided. */
+SETT_INLINE sett_map_answer sett_map_equal(sett_map_arena *arena, sett_map a, sett_map b);
 
 /* All values of an expression on the domain: lo <= value <= hi and value = residue modulo modulus (modulus 0: it is always residue); lo and hi are in the
  * class. Sound; exact where each variable stands once and no constraint joins variables. An empty domain gives [1, 0]; nothing known: all 64 bits, modulus 1.
@@ -371,7 +379,7 @@ typedef struct sett_map_footprint {
   const unsigned char *exact;
   int64_t count;
   int product;
-  int error;          /* FULL, or that of a failed map: there are no arrays then */
+  int error;          /* FULL, or that of a failed map: results is 0 then, and there are no arrays */
   const char *reason; /* why count is -1 */
 } sett_map_footprint;
 SETT_INLINE sett_map_footprint sett_map_image(sett_map_arena *arena, sett_map map);
@@ -381,7 +389,7 @@ SETT_INLINE sett_map_footprint sett_map_image(sett_map_arena *arena, sett_map ma
  *   broadcast:  the same where result(v) is not result(v - 1): groups of w in which the result is constant
  *   vector_width: the greatest power of two w that divides the extent of v, such that groups of w from v's lower bound on are wholly inside or wholly
  *               outside of the domain, have w consecutive results, and the first of them is a multiple of w
- * Sound: never more than is right; the flags say where it is known to be no less. out: one for each result; 0 or an error.
+ * Sound: never more than is right; the flags say where it is known to be no less. out: one for each result (after an error all are 1); 0 or an error.
  *   (v) -> ((v floordiv 8) * 64 + v mod 8), domain: v in [0, 63]     contiguous 8, broadcast 1, vector_width 8 */
 typedef struct sett_map_run {
   int64_t contiguous, broadcast, vector_width;
@@ -1680,7 +1688,8 @@ SETT_INLINE void settp_run(const sett_map_arena *arena, const settp_list *list, 
   }
 }
 
-SETT_INLINE int sett_map_evaluate(sett_map_arena *arena, sett_map map, const int64_t *values, int64_t *results) {
+/* 1: inside, the results are written; 0: outside; -error. */
+SETT_INLINE int settp_evaluate(sett_map_arena *arena, sett_map map, const int64_t *values, int64_t *results) {
   settp_list list;
   size_t keep = arena->top;
   int64_t *value;
@@ -1712,6 +1721,18 @@ SETT_INLINE int sett_map_evaluate(sett_map_arena *arena, sett_map map, const int
   }
   arena->top = keep;
   return code;
+}
+
+/* The answer of such a code: 1 only for 1, else the results are 0. */
+SETT_INLINE int settp_inside(int code, int count, int64_t *results, int *error) {
+  int i;
+  for (i = 0; i < count && code != 1; ++i) results[i] = 0;
+  if (error) *error = code < 0 ? -code : 0;
+  return code == 1;
+}
+
+SETT_INLINE int sett_map_evaluate(sett_map_arena *arena, sett_map map, const int64_t *values, int64_t *results, int *error) {
+  return settp_inside(settp_evaluate(arena, map, values, results), map.results, results, error);
 }
 
 /* ======================================================================= bodies: compose, substitute, rename ==== */
@@ -5572,7 +5593,8 @@ SETT_INLINE int sett_map_strides(sett_map_arena *arena, sett_map map, int variab
     int32_t l;
     int64_t lo, start, g = 0, own = 0, modulus;
     out[i].linear = code <= 0;
-    out[i].stride = out[i].align = 0;
+    out[i].stride = 0;
+    out[i].align = code > 0;
     if (code) continue;
     l = a.lin[settp_at(arena, map.result[i])->mark];
     lo = map.variable[variable].lo;
@@ -5589,6 +5611,7 @@ SETT_INLINE int sett_map_strides(sett_map_arena *arena, sett_map map, int variab
         g = settp_gcd(g, t.k);
       }
     }
+    out[i].align = 1;
     if (!out[i].linear) continue;
     out[i].stride = own / modulus;
     out[i].align = start == INT64_MIN ? 1 : settp_gcd(g, start);
@@ -5692,7 +5715,8 @@ SETT_INLINE sett_map_evaluator sett_map_evaluator_make(sett_map_arena *arena, se
   return v;
 }
 
-SETT_INLINE int sett_map_evaluator_at(const sett_map_evaluator *v, const int64_t *values, int64_t *results) {
+/* 1: inside, the results are written; 0: outside; -error. */
+SETT_INLINE int settp_code_at(const sett_map_evaluator *v, const int64_t *values, int64_t *results) {
   const sett_map *map = &v->map;
   uint32_t i;
   int k;
@@ -5722,6 +5746,10 @@ SETT_INLINE int sett_map_evaluator_at(const sett_map_evaluator *v, const int64_t
   return 1;
 }
 
+SETT_INLINE int sett_map_evaluator_at(const sett_map_evaluator *v, const int64_t *values, int64_t *results, int *error) {
+  return settp_inside(settp_code_at(v, values, results), v->map.results, results, error);
+}
+
 /* The next point of the box lo..hi of a map's variables, the last fastest; 0 after the last. */
 SETT_INLINE int settp_next_point(const sett_map *map, int64_t *point) {
   int i;
@@ -5742,18 +5770,15 @@ SETT_INLINE sett_map_points sett_map_points_begin(sett_map_arena *arena, sett_ma
   p.result = (int64_t *)settp_take(arena, (size_t)map.results * sizeof *p.result + 8);
   p.state = 0;
   if (!p.point || !p.result) p.evaluator.failed = SETT_MAP_ERROR_FULL;
+  p.error = p.evaluator.failed;
   return p;
 }
 
 SETT_INLINE int sett_map_points_next(sett_map_points *p) {
   const sett_map *map = &p->evaluator.map;
   int i, code;
-  if (p->evaluator.failed) {
-    code = p->state == 2 ? 0 : -p->evaluator.failed;
-    p->state = 2;
-    return code;
-  }
-  if (map->kind != SETT_MAP_DEFINED) p->state = 2;
+  p->error = p->evaluator.failed;
+  if (p->error || map->kind != SETT_MAP_DEFINED) p->state = 2;
   while (p->state != 2) {
     if (p->state) {
       if (!settp_next_point(map, p->point)) p->state = 2;
@@ -5762,8 +5787,8 @@ SETT_INLINE int sett_map_points_next(sett_map_points *p) {
       p->state = 1;
     }
     if (p->state == 2) break;
-    code = sett_map_evaluator_at(&p->evaluator, p->point, p->result);
-    if (code) return code;
+    code = settp_code_at(&p->evaluator, p->point, p->result);
+    if (code) return settp_inside(code, map->results, p->result, &p->error);
   }
   return 0;
 }
@@ -5894,7 +5919,7 @@ SETT_INLINE int settp_feasible(sett_map_arena *arena, sett_map map) {
     if (it.state) it.state = settp_next_point(&map, it.point) ? 1 : 2;
     else
       for (i = 0, it.state = 1; i < sett_map_variables(map); ++i) it.point[i] = map.variable[i].lo;
-    if (it.state == 1) code = sett_map_evaluator_at(&it.evaluator, it.point, it.result);
+    if (it.state == 1) code = settp_code_at(&it.evaluator, it.point, it.result);
     if (code < 0) return -1;
   }
   return code == 1 ? 1 : it.state == 2 ? 0 : -1;
@@ -6811,23 +6836,26 @@ SETT_INLINE int64_t settp_count_points(sett_map_arena *arena, sett_map map) {
   int64_t n = settp_count_free(arena, &map);
   if (n < 0 && settp_box_points(&map) <= SETT_MAP_POINTS_MAX) {
     sett_map_points it;
-    int code;
     map.results = 0;
     it = sett_map_points_begin(arena, map);
-    for (n = 0; (code = sett_map_points_next(&it)) == 1; ++n) {}
-    if (code < 0) n = -1;
+    for (n = 0; sett_map_points_next(&it); ++n) {}
+    if (it.error) n = -1;
     sett_map_arena_rewind(arena, mark);
   }
   return n == INT64_MAX ? -1 : n;
 }
 
-SETT_INLINE sett_map_answer settp_answer(int answer, const char *reason) {
+SETT_INLINE sett_map_answer settp_answer(int yes, int no, const char *reason) {
   sett_map_answer a;
-  a.answer = answer;
+  a.yes = yes;
+  a.no = no;
   a.reason = reason;
   a.point = a.other = a.missed = NULL;
   return a;
 }
+SETT_INLINE sett_map_answer settp_yes(void) { return settp_answer(1, 0, ""); }
+SETT_INLINE sett_map_answer settp_no(const char *reason) { return settp_answer(0, 1, reason); }
+SETT_INLINE sett_map_answer settp_open(const char *reason) { return settp_answer(0, 0, reason); }
 
 SETT_INLINE int64_t settp_box_size(const sett_map_interval *box, int results) { /* saturated; 0: empty */
   int64_t n = 1;
@@ -6866,7 +6894,7 @@ SETT_INLINE int settp_collide(sett_map_arena *arena, sett_map map, int64_t *poin
   sett_map_mark mark = sett_map_arena_mark(arena);
   int64_t points = settp_box_points(&map), number = 0, *image, rest;
   uint32_t *slot, size = 16, k;
-  int n = sett_map_variables(map), i, code, found = 0;
+  int n = sett_map_variables(map), i, found = 0;
   sett_map_points it = sett_map_points_begin(arena, map);
   while ((int64_t)size < points * 2) size *= 2;
   slot = (uint32_t *)settp_take(arena, (size_t)size * 2 * sizeof *slot); /* pairs: the number of a point plus 1, the hash of its image */
@@ -6877,7 +6905,7 @@ SETT_INLINE int settp_collide(sett_map_arena *arena, sett_map map, int64_t *poin
   }
   for (k = 0; k < size * 2; ++k) slot[k] = 0;
   if (distinct) *distinct = 0;
-  while ((code = sett_map_points_next(&it)) == 1) {
+  while (sett_map_points_next(&it)) {
     uint32_t hash = 0, at;
     for (i = 0; i < map.results; ++i) hash = settp_hash((uint64_t)it.result[i], hash + 1);
     for (i = 0, number = 0; i < n; ++i) number = number * (map.variable[i].hi - map.variable[i].lo + 1) + (it.point[i] - map.variable[i].lo);
@@ -6888,7 +6916,7 @@ SETT_INLINE int settp_collide(sett_map_arena *arena, sett_map map, int64_t *poin
         point[i] = map.variable[i].lo + rest % extent;
         rest /= extent;
       }
-      if (sett_map_evaluator_at(&it.evaluator, point, image) != 1) continue;
+      if (settp_code_at(&it.evaluator, point, image) != 1) continue;
       for (i = 0; i < map.results && image[i] == it.result[i]; ++i) {}
       if (i == map.results) break;
     }
@@ -6903,7 +6931,7 @@ SETT_INLINE int settp_collide(sett_map_arena *arena, sett_map map, int64_t *poin
     if (distinct) ++*distinct;
   }
   sett_map_arena_rewind(arena, mark);
-  return code < 0 ? code : found;
+  return it.error ? -it.error : found;
 }
 
 /* The constants of a map, at most room of them: divisors, factors, bounds of min and max. */
@@ -6949,7 +6977,7 @@ SETT_INLINE int settp_guess_collision(sett_map_arena *arena, sett_map map, int64
   constant[constants++] = 1;
   for (round = 0; round < SETTP_MOST_POINTS && !found && image && !v.failed; ++round) {
     for (i = 0; i < n; ++i) point[i] = round ? settp_draw(&random, map.variable[i].lo, map.variable[i].hi) : map.variable[i].lo;
-    if (sett_map_evaluator_at(&v, point, image) != 1) continue;
+    if (settp_code_at(&v, point, image) != 1) continue;
     for (i = 0; i < n && !found; ++i)
       for (j = i; j < n && !found; ++j)
         for (a = 0; a < constants && !found; ++a)
@@ -6957,7 +6985,7 @@ SETT_INLINE int settp_guess_collision(sett_map_arena *arena, sett_map map, int64
             for (k = 0; k < n; ++k) other[k] = point[k];
             if (settp_add(other[i], constant[a], &other[i])) continue;
             if (j > i && settp_add(other[j], b & 1 ? constant[b / 2] : -constant[b / 2], &other[j])) continue;
-            if (sett_map_evaluator_at(&v, other, image + map.results) != 1) continue;
+            if (settp_code_at(&v, other, image + map.results) != 1) continue;
             for (k = 0; k < map.results && image[k] == image[map.results + k]; ++k) {}
             found = k == map.results;
           }
@@ -7023,16 +7051,16 @@ SETT_INLINE settp_study settp_study_make(sett_map_arena *arena, sett_map map) {
 }
 
 SETT_INLINE sett_map_answer settp_not_decided(int error) {
-  return settp_answer(SETT_MAP_NOT_DECIDED, error ? sett_map_error_message(error) : "no rule shows it, and the domain is too large to look at every point");
+  return settp_open(error ? sett_map_error_message(error) : "no rule shows it, and the domain is too large to look at every point");
 }
 
 SETT_INLINE sett_map_answer settp_injective(sett_map_arena *arena, const settp_study *y) {
-  sett_map_answer answer = settp_answer(SETT_MAP_NO, "two points have one image");
+  sett_map_answer answer = settp_no("two points have one image");
   sett_map_values *value;
   int64_t *point;
   int n = sett_map_variables(y->s), code;
   if (y->error) return settp_not_decided(y->error);
-  if (y->left || y->s.kind == SETT_MAP_EMPTY) return settp_answer(SETT_MAP_YES, "");
+  if (y->left || y->s.kind == SETT_MAP_EMPTY) return settp_yes();
   point = (int64_t *)settp_take(arena, (size_t)n * 2 * sizeof *point + 8);
   value = (sett_map_values *)settp_take(arena, (size_t)y->s.results * sizeof *value + 8);
   if (!point || !value) return settp_not_decided(SETT_MAP_ERROR_FULL);
@@ -7041,11 +7069,11 @@ SETT_INLINE sett_map_answer settp_injective(sett_map_arena *arena, const settp_s
   if (settp_guess_collision(arena, y->s, point, point + n)) return answer;
   if (settp_box_points(&y->s) <= SETT_MAP_POINTS_MAX) {
     code = settp_collide(arena, y->s, point, point + n, NULL);
-    return code > 0 ? answer : code ? settp_not_decided(-code) : settp_answer(SETT_MAP_YES, "");
+    return code > 0 ? answer : code ? settp_not_decided(-code) : settp_yes();
   }
   if (settp_collide(arena, settp_corner(arena, y->s), point, point + n, NULL) == 1) return answer;
   if (!settp_values(arena, y->s, value) && settp_count_free(arena, &y->s) > settp_product_of(value, y->s.results))
-    return settp_answer(SETT_MAP_NO, "there are more points than images");
+    return settp_no("there are more points than images");
   return settp_not_decided(0);
 }
 
@@ -7098,7 +7126,7 @@ SETT_INLINE int settp_attained(const sett_map_evaluator *v, int64_t *point, int6
   const sett_map *map = &v->map;
   int n = sett_map_variables(*map), i, j, k, round, inside;
   int64_t best = 0;
-  inside = sett_map_evaluator_at(v, point, image) == 1;
+  inside = settp_code_at(v, point, image) == 1;
   if (inside) best = image[result];
   for (round = 0; round < 3; ++round)
     for (i = 0; i < n; ++i)
@@ -7115,7 +7143,7 @@ SETT_INLINE int settp_attained(const sett_map_evaluator *v, int64_t *point, int6
                        : settp_floor(hi, c) * c - 1;
           if (x < lo || x > hi || x == old) continue;
           point[i] = x;
-          if (sett_map_evaluator_at(v, point, image) != 1 || (inside && !(goal > best ? image[result] > best : image[result] < best))) {
+          if (settp_code_at(v, point, image) != 1 || (inside && !(goal > best ? image[result] > best : image[result] < best))) {
             point[i] = old;
             continue;
           }
@@ -7131,7 +7159,7 @@ SETT_INLINE int settp_some_point(const sett_map_evaluator *v, int64_t *point, in
   int i, looks = 0;
   for (i = 0; i < sett_map_variables(v->map); ++i) point[i] = v->map.variable[i].lo;
   do
-    if (sett_map_evaluator_at(v, point, image) == 1) return 1;
+    if (settp_code_at(v, point, image) == 1) return 1;
   while (++looks < 4096 && settp_next_point(&v->map, point));
   return 0;
 }
@@ -7145,7 +7173,7 @@ SETT_INLINE int settp_look_at_image(sett_map_arena *arena, sett_map s, sett_map_
   if (!point) return SETT_MAP_ERROR_FULL;
   code = settp_collide(arena, s, point, point + sett_map_variables(s), &out->count);
   it = sett_map_points_begin(arena, s);
-  while (code >= 0 && (code = sett_map_points_next(&it)) == 1) {
+  while (code >= 0 && sett_map_points_next(&it)) {
     for (i = 0; i < s.results; ++i) {
       if (first) value[i].lo = value[i].hi = value[i].residue = it.result[i], value[i].modulus = 0;
       if (it.result[i] < value[i].lo) value[i].lo = it.result[i];
@@ -7155,6 +7183,7 @@ SETT_INLINE int settp_look_at_image(sett_map_arena *arena, sett_map s, sett_map_
     first = 0;
   }
   sett_map_arena_rewind(arena, mark);
+  if (it.error) code = -it.error;
   if (code < 0) {
     out->count = -1;
     return -code;
@@ -7166,6 +7195,17 @@ SETT_INLINE int settp_look_at_image(sett_map_arena *arena, sett_map s, sett_map_
   }
   out->product = product == out->count;
   return 0;
+}
+
+SETT_INLINE sett_map_footprint settp_no_footprint(int error) {
+  sett_map_footprint out;
+  out.results = out.product = 0;
+  out.value = NULL;
+  out.exact = NULL;
+  out.count = -1;
+  out.error = error;
+  out.reason = sett_map_error_message(error);
+  return out;
 }
 
 SETT_INLINE sett_map_footprint settp_footprint(sett_map_arena *arena, const settp_study *y, int results) {
@@ -7188,8 +7228,8 @@ SETT_INLINE sett_map_footprint settp_footprint(sett_map_arena *arena, const sett
     code = settp_values(arena, s, value);
     if (code > 0) out.error = code;
   }
-  out.reason = out.error ? sett_map_error_message(out.error) : "";
-  if (out.error) return out;
+  out.reason = "";
+  if (out.error) return settp_no_footprint(out.error);
   if (s.kind == SETT_MAP_EMPTY) {
     for (i = 0; i < results; ++i) {
       exact[i] = 1;
@@ -7213,7 +7253,7 @@ SETT_INLINE sett_map_footprint settp_footprint(sett_map_arena *arena, const sett
   out.product = out.count >= 0 && settp_product_of(value, results) == out.count;
   if (!out.product && settp_box_points(&s) <= SETT_MAP_POINTS_MAX) {
     code = settp_look_at_image(arena, s, value, &out);
-    out.error = code == SETT_MAP_ERROR_FULL ? code : 0;
+    if (code == SETT_MAP_ERROR_FULL) return settp_no_footprint(code);
     if (code) out.reason = sett_map_error_message(code);
     for (i = 0; i < results; ++i) exact[i] = !code;
     if (!code) return out;
@@ -7241,13 +7281,14 @@ SETT_INLINE int settp_look_at_box(sett_map_arena *arena, sett_map s, const sett_
   unsigned char *hit = (unsigned char *)settp_take(arena, (size_t)(size / 8) + 8);
   sett_map_points it = sett_map_points_begin(arena, s);
   int64_t number, at;
-  int i, code = hit ? 1 : -SETT_MAP_ERROR_FULL;
+  int i, code;
   for (at = 0; hit && at <= size / 8; ++at) hit[at] = 0;
-  while (code == 1 && (code = sett_map_points_next(&it)) == 1) {
+  while (hit && sett_map_points_next(&it)) {
     for (i = 0, number = 0; i < s.results && number >= 0; ++i)
       number = it.result[i] < box[i].lo || it.result[i] > box[i].hi ? -1 : number * (box[i].hi - box[i].lo + 1) + (it.result[i] - box[i].lo);
     if (number >= 0) hit[number / 8] = (unsigned char)(hit[number / 8] | 1u << (number & 7));
   }
+  code = !hit ? -SETT_MAP_ERROR_FULL : -it.error;
   for (at = 0; code == 0 && at < size && hit[at / 8] >> (at & 7) & 1; ++at) {}
   for (i = s.results - 1, number = at; i >= 0 && !code && at < size; --i) {
     missed[i] = box[i].lo + number % (box[i].hi - box[i].lo + 1);
@@ -7267,8 +7308,8 @@ SETT_INLINE int settp_look_back(sett_map_arena *arena, sett_map s, const sett_ma
   sett_map_evaluator there = sett_map_evaluator_make(arena, s), here = sett_map_evaluator_make(arena, back);
   for (i = 0; i < s.results; ++i) missed[i] = box[i].lo;
   for (looks = 0; point && !there.failed && !here.failed && looks < SETT_MAP_POINTS_MAX && !end; ++looks) {
-    code = sett_map_evaluator_at(&here, missed, point);
-    if (code == 1) code = sett_map_evaluator_at(&there, point, point + n);
+    code = settp_code_at(&here, missed, point);
+    if (code == 1) code = settp_code_at(&there, point, point + n);
     if (code < 0) break;
     for (i = 0, hit = code; i < s.results && hit; ++i) hit = point[n + i] == missed[i];
     if (!hit) break;
@@ -7281,11 +7322,11 @@ SETT_INLINE int settp_look_back(sett_map_arena *arena, sett_map s, const sett_ma
 
 SETT_INLINE sett_map_answer settp_covers(sett_map_arena *arena, const settp_study *y, const sett_map_footprint *image, const sett_map_interval *box) {
   enum { SETTP_MOST_CELLS = 1 << 22 };
-  sett_map_answer answer = settp_answer(SETT_MAP_NO, "a point of the box is not hit");
+  sett_map_answer answer = settp_no("a point of the box is not hit");
   int results = image->results, i, code = -1;
   int64_t size = settp_box_size(box, results), points, *missed = (int64_t *)settp_take(arena, (size_t)results * sizeof *missed + 8);
   if (y->error || image->error || !missed) return settp_not_decided(y->error ? y->error : image->error ? image->error : SETT_MAP_ERROR_FULL);
-  if (!size) return settp_answer(SETT_MAP_YES, "");
+  if (!size) return settp_yes();
   answer.missed = missed;
   for (i = 0; i < results; ++i) missed[i] = box[i].lo;
   if (y->s.kind == SETT_MAP_EMPTY) return answer;
@@ -7301,12 +7342,12 @@ SETT_INLINE sett_map_answer settp_covers(sett_map_arena *arena, const settp_stud
     ++missed[i];
     return answer;
   }
-  if (image->product) return settp_answer(SETT_MAP_YES, "");
+  if (image->product) return settp_yes();
   if (settp_box_points(&y->s) <= SETT_MAP_POINTS_MAX && size <= SETTP_MOST_CELLS) code = settp_look_at_box(arena, y->s, box, size, missed);
   else if (y->left) code = settp_look_back(arena, y->s, box, size, y->back, missed);
-  if (code >= 0) return code ? settp_answer(SETT_MAP_YES, "") : answer;
+  if (code >= 0) return code ? settp_yes() : answer;
   points = image->count >= 0 ? image->count : settp_count_free(arena, &y->s);
-  if (points >= 0 && points < size) settp_answer(SETT_MAP_NO, "the box has more points than there are images");
+  if (points >= 0 && points < size) return settp_no("the box has more points than there are images");
   return settp_not_decided(0);
 }
 
@@ -7328,7 +7369,7 @@ SETT_INLINE int settp_find_outside(sett_map_arena *arena, sett_map s, const sett
   for (i = 0; i < n; ++i) point[i] = s.variable[i].lo;
   if (all > SETT_MAP_POINTS_MAX) looks = SETTP_MOST_SAMPLES;
   for (; image && !v.failed && more && !found && looks > 0; --looks) {
-    if (sett_map_evaluator_at(&v, point, image) == 1)
+    if (settp_code_at(&v, point, image) == 1)
       for (i = 0; i < s.results && !found; ++i) found = image[i] < box[i].lo || image[i] > box[i].hi;
     if (found) break;
     if (all <= SETT_MAP_POINTS_MAX) more = settp_next_point(&s, point);
@@ -7347,7 +7388,7 @@ SETT_INLINE sett_map_answer settp_bijective(sett_map_arena *arena, const settp_s
   sett_map_interval *bounding = (sett_map_interval *)settp_take(arena, (size_t)image->results * sizeof *bounding + 8);
   int64_t *point = (int64_t *)settp_take(arena, (size_t)sett_map_variables(y->s) * sizeof *point + 8);
   int i, inside = 1, exact = 1;
-  if (answer.answer == SETT_MAP_NO || y->error) return answer;
+  if (answer.no || y->error) return answer;
   if (image->error || !bounding || !point) return settp_not_decided(image->error ? image->error : SETT_MAP_ERROR_FULL);
   for (i = 0; i < image->results; ++i) {
     bounding[i] = settp_interval(image->value[i].lo, image->value[i].hi);
@@ -7356,16 +7397,17 @@ SETT_INLINE sett_map_answer settp_bijective(sett_map_arena *arena, const settp_s
   }
   if (!inside) {
     if (settp_find_outside(arena, y->s, box, point)) {
-      answer = settp_answer(SETT_MAP_NO, "an image is outside of the box");
+      answer = settp_no("an image is outside of the box");
       answer.point = point;
       return answer;
     }
     inside = settp_box_points(&y->s) <= SETT_MAP_POINTS_MAX; /* all were looked at */
   }
   cover = settp_covers(arena, y, image, box ? box : bounding);
-  if (cover.answer == SETT_MAP_NO && !box && !exact) cover = settp_answer(SETT_MAP_NOT_DECIDED, "the bounding box of the image is not known exactly");
-  if (cover.answer == SETT_MAP_NO || answer.answer == SETT_MAP_NOT_DECIDED) return cover.answer == SETT_MAP_NO ? cover : answer;
-  if (cover.answer == SETT_MAP_YES && !inside) return settp_answer(SETT_MAP_NOT_DECIDED, "it was not shown that no image is outside of the box");
+  if (cover.no && !box && !exact) cover = settp_open("the bounding box of the image is not known exactly");
+  if (cover.no) return cover;
+  if (!answer.yes) return answer;
+  if (cover.yes && !inside) return settp_open("it was not shown that no image is outside of the box");
   return cover;
 }
 
@@ -7380,13 +7422,11 @@ SETT_INLINE sett_map_answer sett_map_is_bijective(sett_map_arena *arena, sett_ma
 /* Does the second of two maps lead the first results (goal of them) of the first back to the others? */
 SETT_INLINE int settp_leads_back(sett_map_arena *arena, sett_map both, int goal, sett_map back) {
   sett_map there = both, goes = both;
-  const char *reason = "";
-  int64_t *witness = (int64_t *)settp_take(arena, (size_t)sett_map_variables(both) * sizeof *witness + 8);
-  if (!witness || both.kind != SETT_MAP_DEFINED) return 0;
+  if (both.kind != SETT_MAP_DEFINED) return 0;
   there.results = goal;
   goes.result += goal;
   goes.results -= goal;
-  return sett_map_equal(arena, sett_map_compose(arena, there, back), goes, witness, &reason) == SETT_MAP_EQUAL;
+  return sett_map_equal(arena, sett_map_compose(arena, there, back), goes).yes;
 }
 
 /* compose(map, back) or compose(back, map) is the identity. */
@@ -7403,32 +7443,33 @@ SETT_INLINE sett_map sett_map_inverse(sett_map_arena *arena, sett_map map, sett_
   sett_map_interval *box;
   sett_map back;
   int i;
-  *why = settp_answer(SETT_MAP_NO, "it has ranges or runtime variables: expected dimensions only");
-  if (map.kind == SETT_MAP_FAILED) return map;
+  *why = settp_not_decided(map.kind == SETT_MAP_FAILED ? map.error : SETT_MAP_ERROR_NO_MAP);
+  if (map.kind == SETT_MAP_FAILED || map.kind == SETT_MAP_UNDEFINED) return map;
+  *why = settp_no("it has ranges or runtime variables: expected dimensions only");
   if (map.ranges || map.rts) return sett_map_undefined();
+  *why = settp_no(sett_map_error_message(SETT_MAP_ERROR_NO_POINT));
   y = settp_study_make(arena, map);
-  if (y.s.kind != SETT_MAP_DEFINED) {
-    why->reason = sett_map_error_message(y.s.kind == SETT_MAP_EMPTY ? SETT_MAP_ERROR_NO_POINT : SETT_MAP_ERROR_NO_MAP);
-    return y.s.kind == SETT_MAP_FAILED ? y.s : sett_map_undefined();
-  }
+  if (y.s.kind == SETT_MAP_EMPTY) return sett_map_undefined();
   image = settp_footprint(arena, &y, map.results);
   box = (sett_map_interval *)settp_take(arena, (size_t)map.results * sizeof *box + 8);
-  if (y.error || image.error || !box) return sett_map_fail(y.error ? y.error : image.error ? image.error : SETT_MAP_ERROR_FULL, 0);
-  for (i = 0; i < map.results; ++i) box[i] = settp_interval(image.value[i].lo, image.value[i].hi);
-  if (!image.count) {
-    why->reason = sett_map_error_message(SETT_MAP_ERROR_NO_POINT);
-    return sett_map_undefined();
+  if (y.error || image.error || !box) {
+    int error = y.error ? y.error : image.error ? image.error : SETT_MAP_ERROR_FULL;
+    *why = settp_not_decided(error);
+    return sett_map_fail(error, 0);
   }
+  for (i = 0; i < map.results; ++i) box[i] = settp_interval(image.value[i].lo, image.value[i].hi);
+  if (!image.count) return sett_map_undefined();
   if (!y.left || image.count < 0 || settp_box_size(box, map.results) != image.count) { /* it is no bijection, or it cannot be seen to be one */
     *why = settp_bijective(arena, &y, &image, NULL);
-    if (why->answer == SETT_MAP_YES) *why = settp_answer(SETT_MAP_NOT_DECIDED, "a bijection, but no formula of its inverse was found");
+    if (why->yes) *why = settp_open("a bijection, but no formula of its inverse was found");
     return sett_map_undefined();
   }
   back = sett_map_simplify(arena, settp_back(arena, box, map.results, y.back, y.s.dims));
+  *why = settp_not_decided(back.error);
   if (back.kind == SETT_MAP_FAILED) return back;
-  *why = settp_answer(SETT_MAP_YES, "");
+  *why = settp_yes();
   if (settp_is_inverse(arena, y.s, back)) return back; /* as many points on both sides: the other direction follows */
-  *why = settp_answer(SETT_MAP_NOT_DECIDED, "a formula was found, but it was not shown to be the inverse");
+  *why = settp_open("a formula was found, but it was not shown to be the inverse");
   return sett_map_undefined();
 }
 
@@ -7483,7 +7524,7 @@ SETT_INLINE int settp_look_along(sett_map_arena *arena, sett_map map, int variab
     for (code = 0, point[variable] = lo;; ++point[variable]) {
       before = code;
       old = now;
-      code = sett_map_evaluator_at(&v, point, &now);
+      code = settp_code_at(&v, point, &now);
       settp_place(p, point[variable], lo, before, old, code, now);
       if (point[variable] == hi) break;
     }
@@ -7504,10 +7545,10 @@ SETT_INLINE int settp_look_along(sett_map_arena *arena, sett_map map, int variab
       before = 0;
       if (hi > lo) {
         --point[variable];
-        before = sett_map_evaluator_at(&v, point, &old);
+        before = settp_code_at(&v, point, &old);
         ++point[variable];
       }
-      code = sett_map_evaluator_at(&v, point, &now);
+      code = settp_code_at(&v, point, &now);
       settp_place(p, point[variable], lo, before, old, code, now);
     }
   sett_map_arena_rewind(arena, mark);
@@ -7605,6 +7646,11 @@ SETT_INLINE int64_t settp_low_bit(int64_t n) { /* the greatest power of two that
   return w;
 }
 
+SETT_INLINE void settp_no_run(sett_map_run *out) {
+  out->contiguous = out->broadcast = out->vector_width = 1;
+  out->contiguous_exact = out->broadcast_exact = out->vector_exact = 0;
+}
+
 SETT_INLINE int sett_map_runs(sett_map_arena *arena, sett_map map, int variable, sett_map_run *out) {
   sett_map_mark mark = sett_map_arena_mark(arena);
   sett_map s, one, wide;
@@ -7613,6 +7659,7 @@ SETT_INLINE int sett_map_runs(sett_map_arena *arena, sett_map map, int variable,
   int64_t lo, hi, extent;
   int n, i, error = 0;
   if (map.kind != SETT_MAP_DEFINED) return map.kind == SETT_MAP_FAILED ? map.error : map.kind == SETT_MAP_EMPTY ? 0 : SETT_MAP_ERROR_NO_MAP;
+  for (i = 0; i < map.results; ++i) settp_no_run(out + i);
   n = sett_map_variables(map);
   lo = map.variable[variable].lo;
   hi = map.variable[variable].hi;
@@ -7675,6 +7722,7 @@ SETT_INLINE int sett_map_runs(sett_map_arena *arena, sett_map map, int variable,
     out[i].vector_width = w;
     out[i].vector_exact = w == upper;
   }
+  for (i = 0; i < map.results && error; ++i) settp_no_run(out + i);
   sett_map_arena_rewind(arena, mark);
   return error;
 }
@@ -8038,52 +8086,45 @@ SETT_INLINE size_t sett_map_print_c(sett_map_arena *arena, sett_map map, int typ
 /* ======================================================================= bodies: equality ==== */
 
 SETT_INLINE int settp_differs_at(const sett_map_evaluator *a, const sett_map_evaluator *b, const int64_t *point, int64_t *values) {
-  int i, n = a->map.results, x = sett_map_evaluator_at(a, point, values), y = sett_map_evaluator_at(b, point, values + n);
+  int i, n = a->map.results, x = settp_code_at(a, point, values), y = settp_code_at(b, point, values + n);
   if (x != y) return 1;
   for (i = 0; i < n && x == 1; ++i)
     if (values[i] != values[n + i]) return 1;
   return 0;
 }
 
-SETT_INLINE int sett_map_equal(sett_map_arena *arena, sett_map a, sett_map b, int64_t *witness, const char **reason) {
+SETT_INLINE sett_map_answer sett_map_equal(sett_map_arena *arena, sett_map a, sett_map b) {
   enum { SETTP_MOST_POINTS = 1 << 18, SETTP_MOST_SAMPLES = 4096 };
-  sett_map_mark mark = sett_map_arena_mark(arena);
+  sett_map_mark before = sett_map_arena_mark(arena), mark;
   sett_map x, y, box;
   sett_map_evaluator at_x, at_y;
-  int64_t *values, *lo, *hi, points = 1;
+  sett_map_answer answer;
+  int64_t *point, *values, *lo, *hi, points = 1;
   uint64_t random = UINT64_C(88172645463325252);
-  int i, n = 0, answer = SETT_MAP_NOT_DECIDED, round;
-  *reason = "one of the maps failed";
-  if (a.kind == SETT_MAP_FAILED || b.kind == SETT_MAP_FAILED) return answer;
-  if (a.kind == SETT_MAP_UNDEFINED || b.kind == SETT_MAP_UNDEFINED) {
-    *reason = "one is UNDEFINED";
-    return a.kind == b.kind ? SETT_MAP_EQUAL : SETT_MAP_DIFFERENT_KIND;
-  }
-  *reason = "they differ in their variables or results";
+  int i, n = sett_map_variables(a) > sett_map_variables(b) ? sett_map_variables(a) : sett_map_variables(b), round;
+  if (a.kind == SETT_MAP_FAILED || b.kind == SETT_MAP_FAILED) return settp_not_decided(a.kind == SETT_MAP_FAILED ? a.error : b.error);
+  if (a.kind == SETT_MAP_UNDEFINED || b.kind == SETT_MAP_UNDEFINED) return settp_open("a map is UNDEFINED: nothing is known of it");
   if (a.kind == SETT_MAP_DEFINED && b.kind == SETT_MAP_DEFINED &&
       (a.dims != b.dims || a.ranges != b.ranges || a.rts != b.rts || a.results != b.results))
-    return SETT_MAP_DIFFERENT_KIND;
+    return settp_no("they differ in their variables or results");
+  point = (int64_t *)settp_take(arena, (size_t)n * sizeof *point + 8); /* the witness stays in the arena, behind the mark */
+  mark = sett_map_arena_mark(arena);
   x = sett_map_simplify(arena, a);
   y = sett_map_simplify(arena, b);
-  if (x.kind == SETT_MAP_FAILED || y.kind == SETT_MAP_FAILED) {
-    *reason = sett_map_error_message(x.kind == SETT_MAP_FAILED ? x.error : y.error);
-    sett_map_arena_rewind(arena, mark);
-    return answer;
-  }
-  if (settp_same_map(x, y)) {
-    sett_map_arena_rewind(arena, mark);
-    return SETT_MAP_EQUAL;
+  if (x.kind == SETT_MAP_FAILED || y.kind == SETT_MAP_FAILED || settp_same_map(x, y)) {
+    sett_map_arena_rewind(arena, before);
+    return x.kind == SETT_MAP_FAILED ? settp_not_decided(x.error) : y.kind == SETT_MAP_FAILED ? settp_not_decided(y.error) : settp_yes();
   }
   box = x.kind == SETT_MAP_DEFINED ? x : y;
   n = sett_map_variables(box);
   values = (int64_t *)settp_take(arena, (size_t)box.results * 2 * sizeof *values + 8);
   lo = (int64_t *)settp_take(arena, (size_t)n * sizeof *lo + 8);
   hi = (int64_t *)settp_take(arena, (size_t)n * sizeof *hi + 8);
-  *reason = sett_map_error_message(SETT_MAP_ERROR_FULL);
+  answer = settp_not_decided(SETT_MAP_ERROR_FULL);
   x.results = y.results = box.results; /* of an empty map none is ever written */
   at_x = sett_map_evaluator_make(arena, x);
   at_y = sett_map_evaluator_make(arena, y);
-  if (values && lo && hi && !at_x.failed && !at_y.failed) {
+  if (point && values && lo && hi && !at_x.failed && !at_y.failed) {
     for (i = 0; i < n; ++i) {
       lo[i] = box.variable[i].lo;
       hi[i] = box.variable[i].hi;
@@ -8092,20 +8133,20 @@ SETT_INLINE int sett_map_equal(sett_map_arena *arena, sett_map a, sett_map b, in
         if (y.variable[i].hi > hi[i]) hi[i] = y.variable[i].hi;
       }
       points = settp_sat_mul(points, settp_extent(lo[i], hi[i]));
-      witness[i] = lo[i];
+      point[i] = lo[i];
     }
-    *reason = "the domain is too large to look at every point, and none looked at differs";
+    answer = settp_open("the domain is too large to look at every point, and none looked at differs");
     for (round = 0; points <= SETTP_MOST_POINTS; ++round) {
-      if (settp_differs_at(&at_x, &at_y, witness, values)) {
-        answer = SETT_MAP_DIFFERENT;
+      if (settp_differs_at(&at_x, &at_y, point, values)) {
+        answer = settp_no("they differ");
         break;
       }
-      for (i = n - 1; i >= 0 && witness[i] == hi[i]; --i) witness[i] = lo[i];
+      for (i = n - 1; i >= 0 && point[i] == hi[i]; --i) point[i] = lo[i];
       if (i < 0) {
-        answer = SETT_MAP_EQUAL;
+        answer = settp_yes();
         break;
       }
-      ++witness[i];
+      ++point[i];
     }
     for (round = 0; points > SETTP_MOST_POINTS && round < SETTP_MOST_SAMPLES; ++round) {
       for (i = 0; i < n; ++i) {
@@ -8113,17 +8154,18 @@ SETT_INLINE int sett_map_equal(sett_map_arena *arena, sett_map a, sett_map b, in
         random ^= random << 13;
         random ^= random >> 7;
         random ^= random << 17;
-        witness[i] = round == 0 || (random >> 60) == 0 ? lo[i] : round == 1 || (random >> 60) == 1 ? hi[i]
-                   : span == UINT64_MAX ? lo[i] : lo[i] + (int64_t)(random % (span + 1) & (uint64_t)INT64_MAX);
-        if (witness[i] < lo[i] || witness[i] > hi[i]) witness[i] = lo[i];
+        point[i] = round == 0 || (random >> 60) == 0 ? lo[i] : round == 1 || (random >> 60) == 1 ? hi[i]
+                 : span == UINT64_MAX ? lo[i] : lo[i] + (int64_t)(random % (span + 1) & (uint64_t)INT64_MAX);
+        if (point[i] < lo[i] || point[i] > hi[i]) point[i] = lo[i];
       }
-      if (settp_differs_at(&at_x, &at_y, witness, values)) {
-        answer = SETT_MAP_DIFFERENT;
+      if (settp_differs_at(&at_x, &at_y, point, values)) {
+        answer = settp_no("they differ");
         break;
       }
     }
   }
-  sett_map_arena_rewind(arena, mark);
+  sett_map_arena_rewind(arena, answer.no ? mark : before);
+  if (answer.no) answer.point = point;
   return answer;
 }
 

@@ -53,6 +53,13 @@ FUNCTIONS
   sett_mma_lanes         lanes that hold each element
   sett_mma_contraction   an operand of a larger contraction: each loop of kind b, m, n, k, the innermost of a kind tiled
 
+ANSWERS (in all sett headers)
+  Nothing but a proved yes is true in an if. A question that may stay open is answered by a record: yes is 1 only where yes is
+  proved, no is 1 only where no is proved; where both are 0 it is not decided or its input had failed, and reason or error says
+  why. A function that answers by an int gives 1 for a proved yes, else 0; an error is in a field or an out parameter. A size, a
+  place or an index that does not exist is -1. A function said to give 0 or an error gives nothing else. Outputs are always
+  written, with -1 or 0 where there is no value; a list has as many entries as the count beside it says.
+
 LAWS (tests/nested_test.c: every row; tests/test_nested.py: against upstream's table and PTX's formulas)
   1 cover      each element of the operand is held by exactly sett_mma_lanes lanes of a subgroup.
   2 size       the layout's shape is the operand's, outer * thread * element in each dimension.

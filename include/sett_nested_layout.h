@@ -117,9 +117,16 @@ LAWS (tests/nested_test.c enumerates them, against loops written from the defini
   7 bound         a thread's indices below a bound are its first bound() in that dimension, in the order of its slots.
   8 offset        offset(plan, subgroup, thread, slot) is the sum of stride * coordinate of the element there.
 
+ANSWERS (in all sett headers)
+  Nothing but a proved yes is true in an if. A question that may stay open is answered by a record: yes is 1 only where yes is
+  proved, no is 1 only where no is proved; where both are 0 it is not decided or its input had failed, and reason or error says
+  why. A function that answers by an int gives 1 for a proved yes, else 0; an error is in a field or an out parameter. A size, a
+  place or an index that does not exist is -1. A function said to give 0 or an error gives nothing else. Outputs are always
+  written, with -1 or 0 where there is no value; a list has as many entries as the count beside it says.
+
 ERRORS
   The error travels in the layout: error, column (of a text, from 1), dim (or -1) and wanted, the number that the text of the
-  error speaks of. Functions given a failed layout give it back, SETT_NESTED_UNKNOWN, or 0, as they say. Verified when made:
+  error speaks of. Functions given a failed layout give it back, no yes, SETT_NESTED_UNKNOWN (-1), or 0 numbers, as they say. Verified when made:
   lengths, tiles of 1 and more, strides of 0 and more, strides that do not overlap, sizes of 64 bits, so that no later
   question can overflow.
 
@@ -320,25 +327,29 @@ SETT_INLINE int64_t sett_nested_copies(const sett_nested_layout *layout);
 SETT_INLINE int64_t sett_nested_held(const sett_nested_layout *layout, int64_t subgroups, int64_t threads);
 
 SETT_INLINE int sett_nested_equal(const sett_nested_layout *a, const sett_nested_layout *b);
-/* Does each (subgroup, thread) hold the same elements under both? SETT_NESTED_SLOTS: in the same slots too. Layouts of other
-   shapes, and failed ones, are different. However it is factored: batch 4 and element 4 of one thread are the same. */
-enum { SETT_NESTED_DIFFERENT, SETT_NESTED_OWNERS, SETT_NESTED_SLOTS };
-SETT_INLINE int sett_nested_same(const sett_nested_layout *a, const sett_nested_layout *b);
+/* Does each (subgroup, thread) hold the same elements under both? Layouts of other shapes are different. However it is
+   factored: batch 4 and element 4 of one thread are the same. */
+typedef struct sett_nested_answer {
+  int yes, no;   /* 1 where it is proved */
+  int slots;     /* 1: yes, and in the same slots */
+  int64_t error; /* why it is neither: that of a failed layout, or ERROR_MACHINE */
+} sett_nested_answer;
+SETT_INLINE sett_nested_answer sett_nested_same(const sett_nested_layout *a, const sett_nested_layout *b);
 /* The same on a machine, where subgroup = thread / subgroup_size: a layout of 64 threads may be one of 2 subgroups of 32.
-   Walks all threads; SETT_NESTED_UNKNOWN for a machine without threads or with more than 2^20. */
-SETT_INLINE int sett_nested_same_on(const sett_nested_layout *a, const sett_nested_layout *b, int64_t subgroups,
-                                    int64_t subgroup_size);
+   Walks all threads, at most 2^20. */
+SETT_INLINE sett_nested_answer sett_nested_same_on(const sett_nested_layout *a, const sett_nested_layout *b, int64_t subgroups,
+                                                   int64_t subgroup_size);
 /* The layout, or why a value of this type cannot have it. A dimension of -1 is dynamic: it fits. A tensor (vector 0) only
    needs the rank: what exceeds it is masked or padded later. */
 SETT_INLINE sett_nested_layout sett_nested_fits(sett_nested_layout layout, int rank, const int64_t *dims, int is_vector);
 
-/* The digits of an id in each dimension; 0 for a failed layout or a negative id. */
+/* 1 and the digits of the ids in each dimension; 0 and -1s for a failed layout or a negative id. */
 SETT_INLINE int sett_nested_virtual(const sett_nested_layout *layout, int64_t subgroup, int64_t thread, int64_t *s, int64_t *t);
-/* 1 and the index held in that slot; SETT_NESTED_UNKNOWN: no such slot, or a negative id. Ids wrap by the formula. */
+/* 1 and the index held in that slot; 0 and -1s: a failed layout, no such slot, or a negative id. Ids wrap by the formula. */
 SETT_INLINE int sett_nested_element(const sett_nested_layout *layout, int64_t subgroup, int64_t thread, int64_t slot,
                                     int64_t *index);
-/* 1 and owner number which (from 0, smallest first: by subgroup, then thread); 0: nobody, or no more owners in one period;
-   SETT_NESTED_UNKNOWN: an index outside of the vector. */
+/* 1 and owner number which (from 0, smallest first: by subgroup, then thread); 0 and -1s: nobody, no more owners in one period, an index outside of
+   the vector, or a failed layout. So all owners: for (w = 0; sett_nested_owner(&layout, index, w, &subgroup, &thread, &slot); ++w) .. */
 SETT_INLINE int sett_nested_owner(const sett_nested_layout *layout, const int64_t *index, int64_t which, int64_t *subgroup,
                                   int64_t *thread, int64_t *slot);
 /* How many of the batch * outer * element indices that (subgroup, thread) holds in dimension dim are below bound. They are
@@ -925,6 +936,7 @@ SETT_INLINE int64_t settp_nested_first(const sett_nested_layout *layout, int d, 
 
 SETT_INLINE int sett_nested_virtual(const sett_nested_layout *layout, int64_t subgroup, int64_t thread, int64_t *s, int64_t *t) {
   int d;
+  for (d = 0; d < layout->rank; ++d) s[d] = t[d] = SETT_NESTED_UNKNOWN;
   if (layout->error || subgroup < 0 || thread < 0) return 0;
   for (d = 0; d < layout->rank; ++d) {
     s[d] = settp_nested_digit(layout, SETT_NESTED_SUBGROUP, d, subgroup);
@@ -944,7 +956,8 @@ SETT_INLINE int64_t settp_nested_weight(const sett_nested_layout *layout, int le
 SETT_INLINE int sett_nested_element(const sett_nested_layout *layout, int64_t subgroup, int64_t thread, int64_t slot,
                                     int64_t *index) {
   int d, level;
-  if (layout->error || subgroup < 0 || thread < 0 || slot < 0 || slot >= sett_nested_slots(layout)) return SETT_NESTED_UNKNOWN;
+  for (d = 0; d < layout->rank; ++d) index[d] = SETT_NESTED_UNKNOWN;
+  if (layout->error || subgroup < 0 || thread < 0 || slot < 0 || slot >= sett_nested_slots(layout)) return 0;
   for (d = 0; d < layout->rank; ++d) index[d] = settp_nested_first(layout, d, subgroup, thread);
   for (level = SETT_NESTED_ELEMENT; level >= SETT_NESTED_BATCH; --level) {
     if (level == SETT_NESTED_THREAD) continue;
@@ -973,32 +986,35 @@ SETT_INLINE int64_t settp_nested_id(const sett_nested_layout *layout, int level,
 SETT_INLINE int sett_nested_owner(const sett_nested_layout *layout, const int64_t *index, int64_t which, int64_t *subgroup,
                                   int64_t *thread, int64_t *slot) {
   settp_nested_ids s, t;
-  int64_t copies;
+  int64_t copies, of_subgroup, of_thread, place = 0;
   int d, level;
-  if (layout->error) return SETT_NESTED_UNKNOWN;
+  *subgroup = *thread = *slot = SETT_NESTED_UNKNOWN;
+  if (layout->error) return 0;
   for (d = 0; d < layout->rank; ++d)
-    if (index[d] < 0 || index[d] >= settp_nested_size(layout, d)) return SETT_NESTED_UNKNOWN;
+    if (index[d] < 0 || index[d] >= settp_nested_size(layout, d)) return 0;
   s = settp_nested_verified(layout, SETT_NESTED_SUBGROUP);
   t = settp_nested_verified(layout, SETT_NESTED_THREAD);
   copies = settp_nested_gaps(&t);
   if (which < 0 || which / copies >= settp_nested_gaps(&s)) return 0;
-  *subgroup = settp_nested_id(layout, SETT_NESTED_SUBGROUP, &s, index, which / copies);
-  *thread = settp_nested_id(layout, SETT_NESTED_THREAD, &t, index, which % copies);
+  of_subgroup = settp_nested_id(layout, SETT_NESTED_SUBGROUP, &s, index, which / copies);
+  of_thread = settp_nested_id(layout, SETT_NESTED_THREAD, &t, index, which % copies);
   for (d = 0; d < layout->rank; ++d) { /* a digit above 0 on a stride of 0 */
-    int64_t first = settp_nested_first(layout, d, *subgroup, *thread);
+    int64_t first = settp_nested_first(layout, d, of_subgroup, of_thread);
     int64_t weight = settp_nested_weight(layout, SETT_NESTED_SUBGROUP, d), element = layout->field[SETT_NESTED_ELEMENT][d];
     if (index[d] / weight != first / weight ||
         index[d] / element % layout->field[SETT_NESTED_THREAD][d] != first / element % layout->field[SETT_NESTED_THREAD][d])
       return 0;
   }
-  *slot = 0;
   for (level = SETT_NESTED_BATCH; level <= SETT_NESTED_ELEMENT; ++level) {
     if (level == SETT_NESTED_THREAD) continue;
     for (d = 0; d < layout->rank; ++d) {
       int64_t tile = layout->field[level][d];
-      *slot = *slot * tile + index[d] / settp_nested_weight(layout, level, d) % tile;
+      place = place * tile + index[d] / settp_nested_weight(layout, level, d) % tile;
     }
   }
+  *subgroup = of_subgroup;
+  *thread = of_thread;
+  *slot = place;
   return 1;
 }
 
@@ -1042,7 +1058,7 @@ SETT_INLINE void settp_nested_runs(const sett_nested_layout *layout, int d, int6
 SETT_INLINE int settp_nested_alike(const sett_nested_layout *a, const sett_nested_layout *b) {
   int64_t of_a[3], of_b[3];
   int d;
-  if (a->error || b->error || a->rank != b->rank) return 0;
+  if (a->rank != b->rank) return 0;
   for (d = 0; d < a->rank; ++d) {
     settp_nested_runs(a, d, of_a);
     settp_nested_runs(b, d, of_b);
@@ -1096,26 +1112,37 @@ SETT_INLINE int settp_nested_same_slots(const sett_nested_layout *a, const sett_
   return 1;
 }
 
-SETT_INLINE int sett_nested_same(const sett_nested_layout *a, const sett_nested_layout *b) {
-  int d;
-  if (!settp_nested_alike(a, b)) return SETT_NESTED_DIFFERENT;
-  for (d = 0; d < a->rank; ++d)
-    if (!settp_nested_same_digit(a, b, SETT_NESTED_SUBGROUP, d) || !settp_nested_same_digit(a, b, SETT_NESTED_THREAD, d))
-      return SETT_NESTED_DIFFERENT;
-  return settp_nested_same_slots(a, b) ? SETT_NESTED_SLOTS : SETT_NESTED_OWNERS;
+SETT_INLINE sett_nested_answer settp_nested_answer(int yes, int slots, int64_t error) {
+  sett_nested_answer answer;
+  answer.yes = yes;
+  answer.no = !yes && !error;
+  answer.slots = slots;
+  answer.error = error;
+  return answer;
 }
 
-SETT_INLINE int sett_nested_same_on(const sett_nested_layout *a, const sett_nested_layout *b, int64_t subgroups,
-                                    int64_t subgroup_size) {
+SETT_INLINE sett_nested_answer sett_nested_same(const sett_nested_layout *a, const sett_nested_layout *b) {
+  int d;
+  if (a->error || b->error) return settp_nested_answer(0, 0, a->error ? a->error : b->error);
+  if (!settp_nested_alike(a, b)) return settp_nested_answer(0, 0, 0);
+  for (d = 0; d < a->rank; ++d)
+    if (!settp_nested_same_digit(a, b, SETT_NESTED_SUBGROUP, d) || !settp_nested_same_digit(a, b, SETT_NESTED_THREAD, d))
+      return settp_nested_answer(0, 0, 0);
+  return settp_nested_answer(1, settp_nested_same_slots(a, b), 0);
+}
+
+SETT_INLINE sett_nested_answer sett_nested_same_on(const sett_nested_layout *a, const sett_nested_layout *b, int64_t subgroups,
+                                                   int64_t subgroup_size) {
   int64_t thread;
   int d;
-  if (!settp_nested_machine(subgroups, subgroup_size)) return SETT_NESTED_UNKNOWN;
-  if (!settp_nested_alike(a, b)) return SETT_NESTED_DIFFERENT;
+  if (a->error || b->error) return settp_nested_answer(0, 0, a->error ? a->error : b->error);
+  if (!settp_nested_machine(subgroups, subgroup_size)) return settp_nested_answer(0, 0, SETT_NESTED_ERROR_MACHINE);
+  if (!settp_nested_alike(a, b)) return settp_nested_answer(0, 0, 0);
   for (thread = 0; thread < subgroups * subgroup_size; ++thread)
     for (d = 0; d < a->rank; ++d)
       if (settp_nested_first(a, d, thread / subgroup_size, thread) != settp_nested_first(b, d, thread / subgroup_size, thread))
-        return SETT_NESTED_DIFFERENT;
-  return settp_nested_same_slots(a, b) ? SETT_NESTED_SLOTS : SETT_NESTED_OWNERS;
+        return settp_nested_answer(0, 0, 0);
+  return settp_nested_answer(1, settp_nested_same_slots(a, b), 0);
 }
 
 SETT_INLINE sett_nested_layout sett_nested_fits(sett_nested_layout layout, int rank, const int64_t *dims, int is_vector) {

@@ -192,10 +192,17 @@ LAWS (tests/tile_test.c draws layouts and asks every element and position; tests
   11 device       the functions of a device say the same.
   12 relayout     element i of the source is element i of the destination; every other byte is the fill, or as it was (tests/relayout_test.c).
 
+ANSWERS (in all sett headers)
+  Nothing but a proved yes is true in an if. A question that may stay open is answered by a record: yes is 1 only where yes is
+  proved, no is 1 only where no is proved; where both are 0 it is not decided or its input had failed, and reason or error says
+  why. A function that answers by an int gives 1 for a proved yes, else 0; an error is in a field or an out parameter. A size, a
+  place or an index that does not exist is -1. A function said to give 0 or an error gives nothing else. Outputs are always
+  written, with -1 or 0 where there is no value; a list has as many entries as the count beside it says.
+
 ERRORS
   A failed parse returns a shape whose error is not 0; column is the byte (from 1) where something else was expected,
-  and sett_tile_error_text says what. Functions given a failed shape or plan answer SETT_TILE_UNKNOWN or a plan with the
-  same error, so one check at the end of a chain is enough. Sizes that do not fit in 64 bits are errors of the parse.
+  and sett_tile_error_text says what. Functions given a failed shape or plan give back no yes, SETT_TILE_UNKNOWN (-1), or
+  a shape or plan with the same error, so one check at the end of a chain is enough. Sizes that do not fit in 64 bits are errors of the parse.
 
 LIMITS
   rank 24, 4 tiles of 24 dimensions together, 16 split positions, tuples nested 64 deep, 64-bit sizes; each has an error.
@@ -278,9 +285,9 @@ SETTP_TILE_DEVICE int64_t sett_tile_device_position(sett_tile_device_plan plan, 
   return position;
 }
 
-/* 1 and the index of the element at a position, or 0: padding. The index is written in any case. */
+/* 1 and the index of the element at a position, or 0: padding, or outside. The index is written in any case, and means something for 1. */
 SETTP_TILE_DEVICE int sett_tile_device_element(sett_tile_device_plan plan, int64_t position, int64_t *index) {
-  int d, i, inside = position < plan.span;
+  int d, i, inside = position >= 0 && position < plan.span;
   SETTP_TILE_UNROLL
   for (d = 0; d < SETT_TILE_DEVICE_RANK; ++d) {
     int64_t value = 0;
@@ -427,7 +434,7 @@ typedef struct sett_tile_reader {
   int64_t items[SETT_TILE_MAX_DEPTH + 1];
 } sett_tile_reader;
 
-enum { SETT_TILE_FAILED, SETT_TILE_LEAF, SETT_TILE_OPENED, SETT_TILE_CLOSED, SETT_TILE_END }; /* events of _next */
+enum { SETT_TILE_END, SETT_TILE_LEAF, SETT_TILE_OPENED, SETT_TILE_CLOSED }; /* events of _next */
 
 /* What sett_tile_canonical found. */
 typedef struct sett_tile_summary {
@@ -477,8 +484,9 @@ typedef struct sett_tile_place {
 
 /* What a relation says. %a, %b: numbers of the first and the second shape; %k: a row-major element number. */
 #define SETT_TILE_REASONS(X)                                                                                         \
+  X(UNDECIDED, "not decided: the layouts do not line up, and there are too many elements to compare one by one")     \
+  X(UNSIZED, "expected arrays with bounded dimensions")                                                              \
   X(YES, "yes")                                                                                                      \
-  X(NO_SIZE, "expected arrays with bounded dimensions")                                                              \
   X(NO_RANK, "%a and %b dimensions")                                                                                 \
   X(NO_ELEMENTS, "%a and %b elements")                                                                               \
   X(NO_TYPE, "elements of type %ta and %tb")                                                                         \
@@ -491,8 +499,7 @@ typedef struct sett_tile_place {
   X(NO_PART, "element %k (row-major) is in part %a and in part %b")                                                  \
   X(NO_PERMUTATION, "not a permutation of the dimensions")                                                           \
   X(NO_DIM, "a permuted dimension of %a where %b is expected")                                                       \
-  X(NO_TRANSPOSE, "no permutation of the dimensions keeps every element in its place")                               \
-  X(UNDECIDED, "not decided: the layouts do not line up, and there are too many elements to compare one by one")
+  X(NO_TRANSPOSE, "no permutation of the dimensions keeps every element in its place")
 
 enum {
 #define SETTP_TILE_ENUM(name, text) SETT_TILE_##name,
@@ -501,9 +508,10 @@ enum {
   SETT_TILE_REASON_COUNT
 };
 
-/* yes: 1, 0, or SETT_TILE_UNKNOWN where there is no answer; the reason says why. */
+/* The answer to a question (ANSWERS); {0} is not decided. */
 typedef struct sett_tile_answer {
-  int32_t yes, reason;
+  int32_t yes, no; /* 1 where it is proved */
+  int32_t reason;  /* SETT_TILE_YES, .. */
   int64_t element, a, b; /* what the reason speaks of */
 } sett_tile_answer;
 
@@ -560,7 +568,8 @@ SETT_INLINE sett_tile_shape sett_tile_check(sett_tile_shape shape);
 SETT_INLINE sett_tile_shape sett_tile_parse(const char *text, size_t length);
 /* Starts reading a shape at the front of text; other text may follow it. */
 SETT_INLINE sett_tile_reader sett_tile_read(const char *text, size_t length);
-/* The next event; for SETT_TILE_LEAF *shape is filled. After SETT_TILE_END or SETT_TILE_FAILED it stays there. */
+/* The next event; for SETT_TILE_LEAF *shape is the leaf, else a failed shape. 0, and so from then on: the shape has ended, or reader->error.
+     while (sett_tile_next(&reader, &shape)) ..   if (reader.error) .. */
 SETT_INLINE int sett_tile_next(sett_tile_reader *reader, sett_tile_shape *shape);
 /* Writes the canonical text and a NUL, cut to capacity; returns the bytes that the whole text needs without the NUL. */
 SETT_INLINE size_t sett_tile_print(const sett_tile_shape *shape, char *out, size_t capacity);
@@ -577,7 +586,7 @@ SETT_INLINE int64_t sett_tile_positions(const sett_tile_shape *shape);
 SETT_INLINE int64_t sett_tile_bits(const sett_tile_shape *shape);
 SETT_INLINE int64_t sett_tile_bytes(const sett_tile_shape *shape);
 SETT_INLINE int sett_tile_equal(const sett_tile_shape *a, const sett_tile_shape *b);
-/* 1 when positions are those of minor_to_major alone and an element is its type's whole bytes. */
+/* 1 where positions are those of minor_to_major alone and an element is its type's whole bytes. */
 SETT_INLINE int sett_tile_plain(const sett_tile_shape *shape);
 
 SETT_INLINE sett_tile_plan sett_tile_prepare(const sett_tile_shape *shape);
@@ -587,24 +596,24 @@ SETT_INLINE sett_tile_device_plan sett_tile_device(const sett_tile_plan *plan);
 SETT_INLINE int sett_tile_physical(const sett_tile_plan *plan, const int64_t **dims);
 /* The position of an element, counted in elements; SETT_TILE_UNKNOWN for an index outside. */
 SETT_INLINE int64_t sett_tile_position(const sett_tile_plan *plan, const int64_t *index);
-/* 1 and the index of the element there; 0: padding; SETT_TILE_UNKNOWN: outside the array's memory. */
+/* 1 and the index of the element there; 0 and -1s: padding, or a position outside of 0 .. plan->positions - 1. */
 SETT_INLINE int sett_tile_element(const sett_tile_plan *plan, int64_t position, int64_t *index);
 
-/* The share of the positions (0 to 1) that hold no element; of a split array, in its largest part. */
+/* The share of the positions (0 to 1) that hold no element; of a split array, in its largest part. SETT_TILE_UNKNOWN where positions are. */
 SETT_INLINE double sett_tile_padding(const sett_tile_shape *shape);
-/* Where the element at a position lies; the position must be one of the array. */
+/* Where the element at a position lies; the position must be one of the array. Bits and byte are SETT_TILE_UNKNOWN where elements have no size. */
 SETT_INLINE sett_tile_place sett_tile_place_of(const sett_tile_shape *shape, int64_t position);
 /* One more than the last position that holds an element: what must be copied when trailing padding need not. */
 SETT_INLINE int64_t sett_tile_data_positions(const sett_tile_plan *plan);
-/* 1 and the bytes between neighbours along each dimension; 0 where no such numbers exist: tiles break a dimension, or
+/* 1 and the bytes between neighbours along each dimension; 0 and -1s where no such numbers exist: tiles break a dimension, or
    elements do not take whole bytes. A dimension of 1 gets what row-major order would give it. */
 SETT_INLINE int sett_tile_byte_strides(const sett_tile_shape *shape, int64_t *strides);
-/* The list after a step (SETT_TILE_COMBINED, ..) of a tile, 0 the outermost; returns its length. */
+/* The list after a step (SETT_TILE_COMBINED, ..) of a tile, 0 the outermost; returns its length, 0 where there is none. */
 SETT_INLINE int sett_tile_stage(const sett_tile_plan *plan, int tile, int stage, int64_t *dims);
 
 /* A split array: the number of its parts; the shape of the memory that each part has (that of the largest part); the part an
-   index lies in (row-major over the split dimensions) with its index there; and back: 1, or 0 where the part has no such
-   index. Positions are those of sett_tile_part_shape. */
+   index lies in (row-major over the split dimensions) with its index there, or SETT_TILE_UNKNOWN and -1s; and back: 1, or 0 and
+   -1s where the part has no such index. Positions are those of sett_tile_part_shape. */
 SETT_INLINE int64_t sett_tile_parts(const sett_tile_shape *shape);
 SETT_INLINE sett_tile_shape sett_tile_part_shape(const sett_tile_shape *shape);
 SETT_INLINE int64_t sett_tile_part(const sett_tile_shape *shape, const int64_t *index, int64_t *within);
@@ -617,12 +626,12 @@ SETT_INLINE sett_tile_answer sett_tile_reshape_is_bitcast(const sett_tile_shape 
 /* The same for a transposition: dimension i of to is dimension permutation[i] of from. */
 SETT_INLINE sett_tile_answer sett_tile_transpose_is_bitcast(const sett_tile_shape *from, const sett_tile_shape *to,
                                                             const int32_t *permutation, int types);
-/* The permutation for which it is; among dimensions that are 1 the order is kept. */
+/* The permutation for which it is, else -1s; among dimensions that are 1 the order is kept. */
 SETT_INLINE sett_tile_answer sett_tile_find_transpose(const sett_tile_shape *from, const sett_tile_shape *to, int32_t *permutation,
                                                       int types);
 /* A bitcast as a reshape, a transposition, or a reshape between two transpositions, none of which moves a byte. */
 SETT_INLINE sett_tile_decomposition sett_tile_decompose(const sett_tile_shape *from, const sett_tile_shape *to);
-/* A layout with from's tiles for other dimensions, so that the reshape is a bitcast. */
+/* A layout with from's tiles for other dimensions, so that the reshape is a bitcast; where the answer is not yes, one that is not. */
 SETT_INLINE sett_tile_shape sett_tile_align(const sett_tile_shape *from, int rank, const int64_t *dims, sett_tile_answer *answer);
 /* Whether the tiles leave every element where it is without them. */
 SETT_INLINE sett_tile_answer sett_tile_tiling_is_noop(const sett_tile_shape *shape);
@@ -1368,7 +1377,7 @@ SETT_INLINE int settp_tile_step(sett_tile_reader *reader, settp_tile_lexer *lexe
     char c;
     if (reader->depth == 0 && reader->state == SETTP_TILE_AFTER) return SETT_TILE_END;
     c = settp_tile_peek(lexer);
-    if (lexer->error) return SETT_TILE_FAILED;
+    if (lexer->error) return SETT_TILE_END;
     if (c == ')' && reader->state != SETTP_TILE_WANT) {
       ++lexer->at;
       --reader->depth;
@@ -1376,7 +1385,7 @@ SETT_INLINE int settp_tile_step(sett_tile_reader *reader, settp_tile_lexer *lexe
       return SETT_TILE_CLOSED;
     }
     if (reader->state == SETTP_TILE_AFTER) {
-      if (!settp_tile_want(lexer, ',', SETT_TILE_ERROR_TUPLE)) return SETT_TILE_FAILED;
+      if (!settp_tile_want(lexer, ',', SETT_TILE_ERROR_TUPLE)) return SETT_TILE_END;
       reader->state = SETTP_TILE_WANT;
       continue;
     }
@@ -1384,7 +1393,7 @@ SETT_INLINE int settp_tile_step(sett_tile_reader *reader, settp_tile_lexer *lexe
     if (c == '(') {
       if (reader->depth == SETT_TILE_MAX_DEPTH) {
         settp_tile_fail(lexer, lexer->at, SETT_TILE_ERROR_DEPTH);
-        return SETT_TILE_FAILED;
+        return SETT_TILE_END;
       }
       ++lexer->at;
       reader->items[++reader->depth] = 0;
@@ -1397,26 +1406,32 @@ SETT_INLINE int settp_tile_step(sett_tile_reader *reader, settp_tile_lexer *lexe
       if (!settp_tile_want(lexer, '(', SETT_TILE_ERROR_PAREN) ||
           !settp_tile_read_array(lexer, shape, SETT_TILE_ERROR_BUFFER) ||
           !settp_tile_want(lexer, ')', SETT_TILE_ERROR_CLOSE))
-        return SETT_TILE_FAILED;
+        return SETT_TILE_END;
       shape->kind = SETT_TILE_BUFFER;
       return SETT_TILE_LEAF;
     }
-    return settp_tile_read_array(lexer, shape, SETT_TILE_ERROR_TYPE) ? SETT_TILE_LEAF : SETT_TILE_FAILED;
+    return settp_tile_read_array(lexer, shape, SETT_TILE_ERROR_TYPE) ? SETT_TILE_LEAF : SETT_TILE_END;
   }
 }
 
 SETT_INLINE int sett_tile_next(sett_tile_reader *reader, sett_tile_shape *shape) {
   settp_tile_lexer lexer;
-  int event;
-  if (reader->error) return SETT_TILE_FAILED;
-  lexer.text = reader->text;
-  lexer.length = reader->length;
-  lexer.at = reader->at;
-  lexer.error = lexer.column = 0;
-  event = settp_tile_step(reader, &lexer, shape);
-  reader->at = lexer.at;
-  reader->error = lexer.error;
-  reader->column = lexer.column;
+  int event = SETT_TILE_END;
+  if (!reader->error) {
+    lexer.text = reader->text;
+    lexer.length = reader->length;
+    lexer.at = reader->at;
+    lexer.error = lexer.column = 0;
+    event = settp_tile_step(reader, &lexer, shape);
+    reader->at = lexer.at;
+    reader->error = lexer.error;
+    reader->column = lexer.column;
+  }
+  if (event != SETT_TILE_LEAF) {
+    *shape = settp_tile_zero();
+    shape->error = reader->error ? reader->error : SETT_TILE_ERROR_ONE;
+    shape->column = reader->column;
+  }
   return event;
 }
 
@@ -1594,7 +1609,7 @@ SETT_INLINE size_t sett_tile_canonical(const char *text, size_t length, int whol
   writer.capacity = capacity;
   writer.used = 0;
   summary->error = summary->column = summary->leaves = summary->bytes = 0;
-  while ((event = sett_tile_next(&reader, &shape)) != SETT_TILE_END && event != SETT_TILE_FAILED) {
+  while ((event = sett_tile_next(&reader, &shape))) {
     if (event == SETT_TILE_CLOSED) {
       settp_tile_put(&writer, ')');
     } else if (event == SETT_TILE_OPENED) {
@@ -1908,11 +1923,10 @@ SETT_INLINE int64_t sett_tile_position(const sett_tile_plan *plan, const int64_t
   return position;
 }
 
-SETT_INLINE int sett_tile_element(const sett_tile_plan *plan, int64_t position, int64_t *index) {
+/* The same where the position is one of the layout, without its tail; the index is not written where there is padding. */
+SETT_INLINE int settp_tile_element(const sett_tile_plan *plan, int64_t position, int64_t *index) {
   int64_t amount[SETT_TILE_MAX_LIST], rest = position, value = 0;
   int i;
-  if (plan->error || position < 0 || position >= plan->positions) return SETT_TILE_UNKNOWN;
-  if (position >= plan->span) return 0;
   if (plan->coupled) return settp_tile_element_by_tiles(plan, position, index);
   for (i = 0; i < plan->digits; ++i) {
     const sett_tile_step *step = &plan->step[plan->order[i]];
@@ -1938,6 +1952,13 @@ SETT_INLINE int sett_tile_element(const sett_tile_plan *plan, int64_t position, 
     }
   }
   return 1;
+}
+
+SETT_INLINE int sett_tile_element(const sett_tile_plan *plan, int64_t position, int64_t *index) {
+  int i;
+  if (!plan->error && position >= 0 && position < plan->span && settp_tile_element(plan, position, index)) return 1;
+  for (i = 0; i < plan->rank; ++i) index[i] = SETT_TILE_UNKNOWN;
+  return 0;
 }
 
 /* ---- bodies: for a device --------------------------------------------------------------------------------------- */
@@ -1986,7 +2007,8 @@ SETT_INLINE double sett_tile_padding(const sett_tile_shape *shape) {
   int64_t positions = sett_tile_positions(shape), elements;
   sett_tile_shape part = sett_tile_part_shape(shape);
   elements = sett_tile_elements(&part);
-  return positions > 0 && elements >= 0 ? (double)(positions - elements) / (double)positions : 0;
+  if (positions < 0 || elements < 0) return SETT_TILE_UNKNOWN;
+  return positions > 0 ? (double)(positions - elements) / (double)positions : 0;
 }
 
 SETT_INLINE sett_tile_place sett_tile_place_of(const sett_tile_shape *shape, int64_t position) {
@@ -1996,6 +2018,10 @@ SETT_INLINE sett_tile_place sett_tile_place_of(const sett_tile_shape *shape, int
   place.bits = bits;
   place.byte = position / 8 * bits + rest * (bits / 8) + rest * (bits % 8) / 8;
   place.shift = (int32_t)(rest * (bits % 8) % 8);
+  if (bits < 0) {
+    place.byte = SETT_TILE_UNKNOWN;
+    place.shift = 0;
+  }
   return place;
 }
 
@@ -2005,7 +2031,7 @@ SETT_INLINE int64_t sett_tile_data_positions(const sett_tile_plan *plan) {
   if (plan->error) return SETT_TILE_UNKNOWN;
   if (plan->coupled) {
     for (position = plan->span; position > 0 && plan->span - position < SETT_TILE_WALK / 64; --position)
-      if (sett_tile_element(plan, position - 1, index) == 1) return position;
+      if (sett_tile_element(plan, position - 1, index)) return position;
     return SETT_TILE_UNKNOWN;
   }
   if (plan->span == 0) return 0;
@@ -2058,7 +2084,7 @@ SETT_INLINE int sett_tile_byte_strides(const sett_tile_shape *shape, int64_t *st
 SETT_INLINE int sett_tile_stage(const sett_tile_plan *plan, int tile, int stage, int64_t *dims) {
   const int64_t *list, *made;
   int i, at = 0, n, k, ones, count = 0;
-  if (plan->error || tile < 0 || tile >= plan->tiles) return 0;
+  if (plan->error || tile < 0 || tile >= plan->tiles || stage < SETT_TILE_COMBINED || stage > SETT_TILE_TRANSPOSED) return 0;
   list = plan->list[tile];
   n = plan->length[tile];
   k = plan->tile_rank[tile];
@@ -2100,12 +2126,10 @@ SETT_INLINE int64_t sett_tile_parts(const sett_tile_shape *shape) {
 
 SETT_INLINE int64_t sett_tile_part(const sett_tile_shape *shape, const int64_t *index, int64_t *within) {
   int64_t part = 0;
-  int i, j, at = 0;
-  if (shape->error) return SETT_TILE_UNKNOWN;
-  for (i = 0; i < shape->rank; ++i) {
-    if (index[i] < 0 || (shape->dims[i] >= 0 && index[i] >= shape->dims[i])) return SETT_TILE_UNKNOWN;
-    within[i] = index[i];
-  }
+  int i, j, at = 0, inside = !shape->error;
+  for (i = 0; i < shape->rank; ++i) inside &= index[i] >= 0 && (shape->dims[i] < 0 || index[i] < shape->dims[i]);
+  for (i = 0; i < shape->rank; ++i) within[i] = inside ? index[i] : SETT_TILE_UNKNOWN;
+  if (!inside) return SETT_TILE_UNKNOWN;
   for (i = 0; i < shape->splits; at += shape->split_count[i++]) {
     int d = shape->minor_to_major[shape->rank - 1 - shape->split_dim[i]];
     for (j = 0; j < shape->split_count[i] && index[d] >= shape->split[at + j]; ++j) within[d] = index[d] - shape->split[at + j];
@@ -2114,7 +2138,7 @@ SETT_INLINE int64_t sett_tile_part(const sett_tile_shape *shape, const int64_t *
   return part;
 }
 
-SETT_INLINE int sett_tile_whole(const sett_tile_shape *shape, int64_t part, const int64_t *within, int64_t *index) {
+SETT_INLINE int settp_tile_whole(const sett_tile_shape *shape, int64_t part, const int64_t *within, int64_t *index) {
   int64_t parts = sett_tile_parts(shape), back[SETT_TILE_MAX_RANK];
   int64_t whole = part;
   int i, at = 0;
@@ -2130,6 +2154,13 @@ SETT_INLINE int sett_tile_whole(const sett_tile_shape *shape, int64_t part, cons
     if (which > 0) index[d] = within[d] + shape->split[at + which - 1];
   }
   return sett_tile_part(shape, index, back) == whole; /* smaller parts end earlier */
+}
+
+SETT_INLINE int sett_tile_whole(const sett_tile_shape *shape, int64_t part, const int64_t *within, int64_t *index) {
+  int i;
+  if (settp_tile_whole(shape, part, within, index)) return 1;
+  for (i = 0; i < shape->rank; ++i) index[i] = SETT_TILE_UNKNOWN;
+  return 0;
 }
 
 /* ---- bodies: relations ------------------------------------------------------------------------------------------ */
@@ -2193,9 +2224,11 @@ SETT_INLINE int64_t settp_tile_chain_at(const settp_tile_chain *chain, int64_t k
   return position;
 }
 
-SETT_INLINE sett_tile_answer settp_tile_say(int yes, int reason, int64_t a, int64_t b) {
+/* By its reason: yes, not decided, or no. */
+SETT_INLINE sett_tile_answer settp_tile_say(int reason, int64_t a, int64_t b) {
   sett_tile_answer answer;
-  answer.yes = yes;
+  answer.yes = reason == SETT_TILE_YES;
+  answer.no = reason > SETT_TILE_YES;
   answer.reason = reason;
   answer.element = SETT_TILE_UNKNOWN;
   answer.a = a;
@@ -2210,7 +2243,7 @@ SETT_INLINE int settp_tile_differ(const settp_tile_chain *a, const settp_tile_ch
   at = settp_tile_chain_at(a, k, &run);
   there = settp_tile_chain_at(b, k, &run);
   if (at == there) return 0;
-  *answer = settp_tile_say(0, SETT_TILE_NO_POSITION, at, there);
+  *answer = settp_tile_say(SETT_TILE_NO_POSITION, at, there);
   answer->element = k;
   return 1;
 }
@@ -2218,7 +2251,7 @@ SETT_INLINE int settp_tile_differ(const settp_tile_chain *a, const settp_tile_ch
 /* Whether two chains of as many elements are the same function. Equal digits: yes. Else the places where a digit turns are
    asked, and then every run of both, as many as SETT_TILE_WALK. */
 SETT_INLINE sett_tile_answer settp_tile_compare(const settp_tile_chain *a, const settp_tile_chain *b) {
-  sett_tile_answer answer = settp_tile_say(1, SETT_TILE_YES, 0, 0);
+  sett_tile_answer answer = settp_tile_say(SETT_TILE_YES, 0, 0);
   int64_t k, steps = 0;
   int i, j, same = a->count == b->count;
   for (i = 0; same && i < a->count; ++i) same = a->weight[i] == b->weight[i] && a->stride[i] == b->stride[i];
@@ -2233,7 +2266,7 @@ SETT_INLINE sett_tile_answer settp_tile_compare(const settp_tile_chain *a, const
   }
   for (k = 0; k < a->elements; ++steps) {
     int64_t run, other;
-    if (steps == SETT_TILE_WALK) return settp_tile_say(SETT_TILE_UNKNOWN, SETT_TILE_UNDECIDED, 0, 0);
+    if (steps == SETT_TILE_WALK) return settp_tile_say(SETT_TILE_UNDECIDED, 0, 0);
     settp_tile_chain_at(a, k, &run);
     settp_tile_chain_at(b, k, &other);
     if (settp_tile_differ(a, b, k, &answer) || settp_tile_differ(a, b, k + 1, &answer)) return answer;
@@ -2264,14 +2297,14 @@ SETT_INLINE sett_tile_answer settp_tile_enumerate(const sett_tile_shape *a, cons
     int64_t other = sett_tile_part(b, j, within), there = sett_tile_position(&plan_b, within);
     if (at != there || one != other) {
       int same_part = one == other;
-      sett_tile_answer answer = settp_tile_say(0, same_part ? SETT_TILE_NO_POSITION : SETT_TILE_NO_PART, same_part ? at : one,
+      sett_tile_answer answer = settp_tile_say(same_part ? SETT_TILE_NO_POSITION : SETT_TILE_NO_PART, same_part ? at : one,
                                                same_part ? there : other);
       answer.element = k;
       return answer;
     }
-    if (!settp_tile_advance(a, i)) return settp_tile_say(1, SETT_TILE_YES, 0, 0);
+    if (!settp_tile_advance(a, i)) return settp_tile_say(SETT_TILE_YES, 0, 0);
     settp_tile_advance(b, j);
-    if (++k == SETT_TILE_WALK) return settp_tile_say(SETT_TILE_UNKNOWN, SETT_TILE_UNDECIDED, 0, 0);
+    if (++k == SETT_TILE_WALK) return settp_tile_say(SETT_TILE_UNDECIDED, 0, 0);
   }
 }
 
@@ -2285,7 +2318,7 @@ SETT_INLINE sett_tile_answer settp_tile_same_positions(const sett_tile_shape *a,
   alike.type = a->type;
   alike.packed = a->packed;
   alike.dynamic = a->dynamic;
-  if (sett_tile_elements(a) == 0 || sett_tile_equal(a, &alike)) return settp_tile_say(1, SETT_TILE_YES, 0, 0);
+  if (sett_tile_elements(a) == 0 || sett_tile_equal(a, &alike)) return settp_tile_say(SETT_TILE_YES, 0, 0);
   if (a->splits > 0 || b->splits > 0) return settp_tile_enumerate(a, b);
   plan = sett_tile_prepare(a);
   chains = settp_tile_chain_of(a, &plan, &one);
@@ -2301,15 +2334,15 @@ SETT_INLINE int settp_tile_is_sized(const sett_tile_shape *shape) {
 /* What flags ask for: SETT_TILE_TYPES_TOO equal types, SETT_TILE_ANY_TYPE positions alone. */
 SETT_INLINE sett_tile_answer settp_tile_same(const sett_tile_shape *a, const sett_tile_shape *b, int flags) {
   int64_t x, y;
-  if (!settp_tile_is_sized(a) || !settp_tile_is_sized(b)) return settp_tile_say(SETT_TILE_UNKNOWN, SETT_TILE_NO_SIZE, 0, 0);
-  if ((x = sett_tile_elements(a)) != (y = sett_tile_elements(b))) return settp_tile_say(0, SETT_TILE_NO_ELEMENTS, x, y);
-  if ((x = a->space) != (y = b->space)) return settp_tile_say(0, SETT_TILE_NO_SPACE, x, y);
-  if ((x = a->prefix) != (y = b->prefix)) return settp_tile_say(0, SETT_TILE_NO_PREFIX, x, y);
-  if (flags == SETT_TILE_SAME_TYPE && a->type != b->type) return settp_tile_say(0, SETT_TILE_NO_TYPE, a->type, b->type);
+  if (!settp_tile_is_sized(a) || !settp_tile_is_sized(b)) return settp_tile_say(SETT_TILE_UNSIZED, 0, 0);
+  if ((x = sett_tile_elements(a)) != (y = sett_tile_elements(b))) return settp_tile_say(SETT_TILE_NO_ELEMENTS, x, y);
+  if ((x = a->space) != (y = b->space)) return settp_tile_say(SETT_TILE_NO_SPACE, x, y);
+  if ((x = a->prefix) != (y = b->prefix)) return settp_tile_say(SETT_TILE_NO_PREFIX, x, y);
+  if (flags == SETT_TILE_SAME_TYPE && a->type != b->type) return settp_tile_say(SETT_TILE_NO_TYPE, a->type, b->type);
   if (flags != SETT_TILE_ANY_TYPE && (x = sett_tile_bits(a)) != (y = sett_tile_bits(b)))
-    return settp_tile_say(0, SETT_TILE_NO_BITS, x, y);
-  if ((x = sett_tile_parts(a)) != (y = sett_tile_parts(b))) return settp_tile_say(0, SETT_TILE_NO_PARTS, x, y);
-  if ((x = sett_tile_positions(a)) != (y = sett_tile_positions(b))) return settp_tile_say(0, SETT_TILE_NO_POSITIONS, x, y);
+    return settp_tile_say(SETT_TILE_NO_BITS, x, y);
+  if ((x = sett_tile_parts(a)) != (y = sett_tile_parts(b))) return settp_tile_say(SETT_TILE_NO_PARTS, x, y);
+  if ((x = sett_tile_positions(a)) != (y = sett_tile_positions(b))) return settp_tile_say(SETT_TILE_NO_POSITIONS, x, y);
   return settp_tile_same_positions(a, b);
 }
 
@@ -2336,12 +2369,12 @@ SETT_INLINE sett_tile_answer sett_tile_transpose_is_bitcast(const sett_tile_shap
                                                             const int32_t *permutation, int types) {
   sett_tile_shape turned;
   int i;
-  if (!settp_tile_is_sized(from) || !settp_tile_is_sized(to)) return settp_tile_say(SETT_TILE_UNKNOWN, SETT_TILE_NO_SIZE, 0, 0);
-  if (from->rank != to->rank) return settp_tile_say(0, SETT_TILE_NO_RANK, from->rank, to->rank);
-  if (!settp_tile_is_permutation(permutation, from->rank)) return settp_tile_say(0, SETT_TILE_NO_PERMUTATION, 0, 0);
+  if (!settp_tile_is_sized(from) || !settp_tile_is_sized(to)) return settp_tile_say(SETT_TILE_UNSIZED, 0, 0);
+  if (from->rank != to->rank) return settp_tile_say(SETT_TILE_NO_RANK, from->rank, to->rank);
+  if (!settp_tile_is_permutation(permutation, from->rank)) return settp_tile_say(SETT_TILE_NO_PERMUTATION, 0, 0);
   turned = sett_tile_permute(from, permutation);
   for (i = 0; i < to->rank; ++i)
-    if (turned.dims[i] != to->dims[i]) return settp_tile_say(0, SETT_TILE_NO_DIM, turned.dims[i], to->dims[i]);
+    if (turned.dims[i] != to->dims[i]) return settp_tile_say(SETT_TILE_NO_DIM, turned.dims[i], to->dims[i]);
   return settp_tile_same(&turned, to, types);
 }
 
@@ -2357,10 +2390,13 @@ SETT_INLINE sett_tile_answer sett_tile_find_transpose(const sett_tile_shape *fro
                                                       int types) {
   sett_tile_shape one = sett_tile_part_shape(from), other = sett_tile_part_shape(to);
   sett_tile_plan plan = sett_tile_prepare(&one), there = sett_tile_prepare(&other);
+  sett_tile_answer answer;
+  int32_t found[SETT_TILE_MAX_RANK];
   uint32_t used = 0;
   int i, j;
-  if (plan.error || there.error) return settp_tile_say(SETT_TILE_UNKNOWN, SETT_TILE_NO_SIZE, 0, 0);
-  if (from->rank != to->rank) return settp_tile_say(0, SETT_TILE_NO_RANK, from->rank, to->rank);
+  for (i = 0; i < to->rank; ++i) permutation[i] = SETT_TILE_UNKNOWN;
+  if (plan.error || there.error) return settp_tile_say(SETT_TILE_UNSIZED, 0, 0);
+  if (from->rank != to->rank) return settp_tile_say(SETT_TILE_NO_RANK, from->rank, to->rank);
   /* No two elements share a position: the steps along the dimensions tell which is which. Those of 1 go in order. */
   for (i = 0; i < to->rank; ++i) {
     for (j = 0; j < from->rank; ++j) {
@@ -2368,27 +2404,30 @@ SETT_INLINE sett_tile_answer sett_tile_find_transpose(const sett_tile_shape *fro
       if (one.dims[j] < 2 || other.dims[i] < 2 || plan.span == 0) break;
       if (settp_tile_unit(&plan, j) == settp_tile_unit(&there, i)) break;
     }
-    if (j == from->rank) return settp_tile_say(0, SETT_TILE_NO_TRANSPOSE, 0, 0);
-    permutation[i] = j;
+    if (j == from->rank) return settp_tile_say(SETT_TILE_NO_TRANSPOSE, 0, 0);
+    found[i] = j;
     used |= (uint32_t)1 << j;
   }
-  return sett_tile_transpose_is_bitcast(from, to, permutation, types);
+  answer = sett_tile_transpose_is_bitcast(from, to, found, types);
+  for (i = 0; i < to->rank && answer.yes; ++i) permutation[i] = found[i];
+  return answer;
 }
 
 SETT_INLINE sett_tile_decomposition sett_tile_decompose(const sett_tile_shape *from, const sett_tile_shape *to) {
   sett_tile_decomposition parts;
-  int i;
+  int i, decided;
   for (i = 0; i < SETT_TILE_MAX_RANK; ++i) parts.first[i] = parts.second[i] = i;
   parts.before = *from;
   parts.after = *to;
   parts.form = SETT_TILE_RESHAPE;
   parts.answer = sett_tile_same_bytes(from, to);
-  if (parts.answer.yes == 1) return parts;
+  if (parts.answer.yes) return parts;
   if (parts.answer.reason == SETT_TILE_NO_POSITION || parts.answer.reason == SETT_TILE_UNDECIDED) {
     sett_tile_answer answer = sett_tile_find_transpose(from, to, parts.first, SETT_TILE_SAME_BITS);
+    decided = parts.answer.no && answer.no;
     parts.form = SETT_TILE_TRANSPOSE;
-    parts.before = sett_tile_permute(from, parts.first);
-    if (answer.yes == 1) {
+    if (answer.yes) {
+      parts.before = sett_tile_permute(from, parts.first);
       parts.answer = answer;
       return parts;
     }
@@ -2398,7 +2437,8 @@ SETT_INLINE sett_tile_decomposition sett_tile_decompose(const sett_tile_shape *f
     parts.before = sett_tile_descending(from);
     parts.after = sett_tile_descending(to);
     parts.answer = sett_tile_same_bytes(&parts.before, &parts.after);
-    if (parts.answer.yes == 1) return parts;
+    if (parts.answer.yes) return parts;
+    if (!decided) parts.answer = settp_tile_say(SETT_TILE_UNDECIDED, 0, 0);
   }
   parts.form = SETT_TILE_NO_FORM;
   return parts;
@@ -2415,8 +2455,8 @@ SETT_INLINE sett_tile_shape sett_tile_align(const sett_tile_shape *from, int ran
   sett_tile_plan plan = sett_tile_prepare(from);
   int64_t row = 1, key[SETT_TILE_MAX_RANK], tried = 0;
   int32_t order[SETT_TILE_MAX_RANK], slot[SETT_TILE_MAX_RANK];
-  int i, j, depth, reach = 0;
-  *answer = settp_tile_say(SETT_TILE_UNKNOWN, SETT_TILE_NO_SIZE, 0, 0);
+  int i, j, depth, reach = 0, decided = 1;
+  *answer = settp_tile_say(SETT_TILE_UNSIZED, 0, 0);
   if (plan.error || rank < 0 || rank > SETT_TILE_MAX_RANK) return to;
   to.rank = rank;
   to.dynamic = 0;
@@ -2427,7 +2467,7 @@ SETT_INLINE sett_tile_shape sett_tile_align(const sett_tile_shape *from, int ran
   }
   best = to;
   if (sett_tile_elements(&to) != sett_tile_elements(from)) {
-    *answer = settp_tile_say(0, SETT_TILE_NO_ELEMENTS, sett_tile_elements(from), sett_tile_elements(&to));
+    *answer = settp_tile_say(SETT_TILE_NO_ELEMENTS, sett_tile_elements(from), sett_tile_elements(&to));
     return to;
   }
   if (plan.span == 0) {
@@ -2462,12 +2502,11 @@ SETT_INLINE sett_tile_shape sett_tile_align(const sett_tile_shape *from, int ran
       for (i = 0; i < rank; ++i)
         if (!(taken >> i & 1)) to.minor_to_major[count++] = order[i];
       *answer = sett_tile_same_bytes(from, &to);
-      if (answer->yes == 1) return to;
+      if (answer->yes) return to;
       if (++tried == 1) best = to;
-      if (tried == SETT_TILE_ORDERS) {
-        *answer = settp_tile_say(SETT_TILE_UNKNOWN, SETT_TILE_UNDECIDED, 0, 0);
-        return best;
-      }
+      decided &= answer->no && tried < SETT_TILE_ORDERS;
+      if (!decided) *answer = settp_tile_say(SETT_TILE_UNDECIDED, 0, 0);
+      if (tried == SETT_TILE_ORDERS) return best;
       if (reach == 0) return best;
       --depth;
     }
@@ -2487,7 +2526,7 @@ SETT_INLINE sett_tile_shape sett_tile_align(const sett_tile_shape *from, int ran
       if (++depth < reach) slot[depth] = -1;
       continue;
     }
-    if (depth == 0) return best; /* none: the answer is that of the last one tried */
+    if (depth == 0) return best; /* none: not decided where a layout was not, else the answer is that of the last one tried */
     --depth;
   }
 }
@@ -2613,6 +2652,7 @@ SETT_INLINE int sett_tile_kept_dims(int rank, const int64_t *dims, int to_rank, 
 
 SETT_INLINE int sett_tile_is_most_major(const sett_tile_shape *shape, int dim) {
   int i;
+  if (shape->error) return 0;
   for (i = shape->rank; i-- > 0;) {
     if (shape->minor_to_major[i] == dim) return 1;
     if (shape->dims[shape->minor_to_major[i]] != 1) return 0;
@@ -2636,7 +2676,7 @@ SETT_INLINE size_t sett_tile_answer_print(const sett_tile_answer *answer, char *
   writer.out = out;
   writer.capacity = capacity;
   writer.used = 0;
-  if (answer->yes == 0) settp_tile_puts(&writer, "no: ");
+  if (answer->no) settp_tile_puts(&writer, "no: ");
   for (; *text; ++text) {
     if (*text == '%' && text[1] == 't' && text[2] == 'a') settp_tile_puts(&writer, sett_tile_type_name((int)answer->a));
     else if (*text == '%' && text[1] == 't') settp_tile_puts(&writer, sett_tile_type_name((int)answer->b));
@@ -2674,7 +2714,7 @@ SETT_INLINE int sett_tile_formats(const sett_tile_shape *shape, sett_tile_format
     format[count].name = rows[i].name;
     format[count].shape = sett_tile_check(one);
     format[count].padding = sett_tile_padding(&one);
-    format[count].chosen = !rows[i].option && rows_of >= rows[i].from && rows_of <= rows[i].to;
+    format[count].chosen = !format[count].shape.error && !rows[i].option && rows_of >= rows[i].from && rows_of <= rows[i].to;
     ++count;
   }
   return count;
@@ -3495,6 +3535,7 @@ SETT_INLINE int64_t sett_relayout_prepare(sett_relayout_plan *plan, const sett_t
   int64_t bytes;
   int i;
   plan->pieces = 0;
+  plan->streams = plan->bursts = plan->fills = plan->walks = 0;
   plan->from_plan = sett_tile_prepare(from);
   plan->to_plan = sett_tile_prepare(to);
   plan->error = plan->from_plan.error ? plan->from_plan.error : plan->to_plan.error;
@@ -4314,7 +4355,7 @@ SETT_INLINE void settp_relayout_slowly(settp_relayout_job *job, int64_t piece) {
   if (end > plan->positions) end = plan->positions;
   for (; p < end; ++p) {
     int64_t q;
-    if (sett_tile_element(&plan->to_plan, p, index) != 1) {
+    if (!sett_tile_element(&plan->to_plan, p, index)) {
       if (plan->fills) settp_relayout_fill(plan, job->destination, p, 1);
       continue;
     }

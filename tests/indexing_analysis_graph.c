@@ -184,7 +184,7 @@ static void compare(sett_map_arena *arena, const sett_analysis_set *set, int roo
     sett_analysis_answer answer = sett_analysis_load(arena, one);
     sett_map_points points = sett_map_points_begin(arena, sett_analysis_map(&answer));
     same &= answer.kind == SETT_ANALYSIS_EXACT;
-    while (sett_map_points_next(&points) == 1) {
+    while (sett_map_points_next(&points)) {
       r = number(&value[root], from_root ? points.point : points.result);
       e = number(&value[v], from_root ? points.result : points.point);
       if (r < 0 || r >= ELEMENTS || e < 0 || e >= ELEMENTS) same = 0;

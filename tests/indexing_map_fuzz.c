@@ -67,6 +67,12 @@ static int is_small(sett_map map) {
   return 1;
 }
 
+/* 1: inside, 0: outside, -error. */
+static int seen_at(sett_map_arena *arena, sett_map map, const int64_t *point, int64_t *results) {
+  int error, inside = sett_map_evaluate(arena, map, point, results, &error);
+  return error ? -error : inside;
+}
+
 /* Some constraint is false here, whatever becomes of the others. */
 static int is_outside(sett_map_arena *arena, sett_map map, const int64_t *point) {
   sett_map one = map;
@@ -75,7 +81,7 @@ static int is_outside(sett_map_arena *arena, sett_map map, const int64_t *point)
   one.results = 0;
   one.constraints = 1;
   for (i = 0; i < map.constraints; ++i, ++one.constraint)
-    if (!sett_map_evaluate(arena, one, point, none)) return 1;
+    if (!seen_at(arena, one, point, none)) return 1;
   return 0;
 }
 
@@ -85,9 +91,9 @@ static int no_value(int error) { return error == SETT_MAP_ERROR_OVERFLOW || erro
 /* Where the original has no value (overflow, division by zero) nothing is said. */
 static void check_point(sett_map_arena *arena, sett_map a, sett_map b, const sett_map_interval *range, const int64_t *point, const char *text, size_t size) {
   int64_t before[RESULTS], after[RESULTS];
-  int x = sett_map_evaluate(arena, a, point, before), y, i;
+  int x = seen_at(arena, a, point, before), y, i;
   if (x < 0) return;
-  y = sett_map_evaluate(arena, b, point, after);
+  y = seen_at(arena, b, point, after);
   for (i = 0; x == y && x && i < a.results; ++i) {
     if (before[i] != after[i]) y = 2;
     if (before[i] < range[i].lo || before[i] > range[i].hi) fail("range", text, size);
@@ -151,14 +157,14 @@ static void check_full(const char *text, size_t size, size_t bytes, sett_map who
   if (map.kind == SETT_MAP_DEFINED && sett_map_variables(map) <= VARIABLES && map.results <= RESULTS) {
     for (i = 0; i < sett_map_variables(map); ++i) point[i] = map.variable[i].lo;
     top = sett_map_arena_mark(&small).top;
-    before = sett_map_evaluate(&small, map, point, results);
+    before = seen_at(&small, map, point, results);
     if (sett_map_arena_mark(&small).top != top) fail("evaluate keeps memory", text, size);
     simple = sett_map_simplify(&small, map);
     if (simple.kind == SETT_MAP_FAILED) {
       ++full_arenas;
       if (simple.error != SETT_MAP_ERROR_FULL && !no_value(simple.error)) fail("simplify failed for another reason than a full arena", text, size);
       if (sett_map_arena_mark(&small).top != top) fail("a simplify that failed keeps memory", text, size);
-      if (sett_map_evaluate(&small, map, point, results) != before) fail("a full arena lost a map", text, size);
+      if (seen_at(&small, map, point, results) != before) fail("a full arena lost a map", text, size);
     } else if (sett_map_print(&small, simple, simple_text, sizeof simple_text) < sizeof simple_text) {
       less = sett_map_parse(arena, simple_text, strlen(simple_text));
       if (less.kind != SETT_MAP_FAILED) check_meaning(arena, whole, less, text, size);
@@ -169,7 +175,7 @@ static void check_full(const char *text, size_t size, size_t bytes, sett_map who
   map = sett_map_parse(&small, little, strlen(little));
   if ((map.kind == SETT_MAP_DEFINED) != fits) fail("the arena is not usable", text, size);
   if (fits) {
-    i = sett_map_evaluate(&small, map, &three, &value);
+    i = seen_at(&small, map, &three, &value);
     if (i != -SETT_MAP_ERROR_FULL && (i != 1 || value != 6)) fail("the arena computes wrongly", text, size);
   }
   free(memory);

@@ -177,7 +177,7 @@ static void enumerate(sett_map_arena *a, sett_map m) {
   points = 0;
   for (i = 0; i < n; ++i) at[i] = m.variable[i].lo;
   while (more) {
-    if (sett_map_evaluate(a, m, at, r) == 1) {
+    if (sett_map_evaluate(a, m, at, r, NULL)) {
       memcpy(point[points], at, sizeof at);
       memcpy(image[points++], r, sizeof r);
     }
@@ -245,12 +245,12 @@ static int64_t gcd(int64_t a, int64_t b) {
 
 static void iterator(sett_map_arena *a, sett_map m) {
   sett_map_points it = sett_map_points_begin(a, m);
-  int i = 0, code, n = sett_map_variables(m);
-  while ((code = sett_map_points_next(&it)) == 1) {
+  int i = 0, n = sett_map_variables(m);
+  while (sett_map_points_next(&it)) {
     check(i < points && same(it.point, point[i], n) && same(it.result, image[i], m.results), "points");
     ++i;
   }
-  check(code == 0 && i == points && sett_map_points_next(&it) == 0, "points: all");
+  check(!it.error && i == points && !sett_map_points_next(&it) && !it.error, "points: all");
 }
 
 static void values(sett_map_arena *a, sett_map m) {
@@ -274,11 +274,11 @@ static void injective(sett_map_arena *a, sett_map m, int is) {
   sett_map_answer k = sett_map_is_injective(a, m);
   int64_t x[RESULTS], y[RESULTS];
   int n = sett_map_variables(m);
-  seen.injective += k.answer != SETT_MAP_NOT_DECIDED;
-  check(k.answer == SETT_MAP_NOT_DECIDED ? RULES_ALONE && *k.reason : k.answer == (is ? SETT_MAP_YES : SETT_MAP_NO), "injective");
-  if (k.answer == SETT_MAP_NO && k.point)
+  seen.injective += k.yes || k.no;
+  check(k.yes || k.no ? k.yes == is && k.no == !is : RULES_ALONE && *k.reason, "injective");
+  if (k.no && k.point)
     check(is_point(k.point, n, x, m.results) && is_point(k.other, n, y, m.results) && same(x, y, m.results) && !same(k.point, k.other, n), "injective: witness");
-  if (k.answer == SETT_MAP_NO) check(*k.reason && (RULES_ALONE || k.point), "injective: reason");
+  if (k.no) check(*k.reason && (RULES_ALONE || k.point), "injective: reason");
 }
 
 static int in_box(const int64_t *x, const sett_map_interval *box, int n) {
@@ -307,13 +307,13 @@ static void covers(sett_map_arena *a, sett_map m, const sett_map_interval *box, 
   sett_map_answer k = sett_map_covers(a, m, box);
   int64_t x[RESULTS];
   int is_bijective = is && inside && is_injective;
-  seen.covers += k.answer != SETT_MAP_NOT_DECIDED;
-  check(k.answer == SETT_MAP_NOT_DECIDED ? RULES_ALONE && *k.reason : k.answer == (is ? SETT_MAP_YES : SETT_MAP_NO), "covers");
-  if (k.answer == SETT_MAP_NO) check(*k.reason && (RULES_ALONE || k.missed), "covers: reason");
-  if (k.answer == SETT_MAP_NO && k.missed) check(in_box(k.missed, box, m.results) && !hit(k.missed, m.results), "covers: witness");
+  seen.covers += k.yes || k.no;
+  check(k.yes || k.no ? k.yes == is && k.no == !is : RULES_ALONE && *k.reason, "covers");
+  if (k.no) check(*k.reason && (RULES_ALONE || k.missed), "covers: reason");
+  if (k.no && k.missed) check(in_box(k.missed, box, m.results) && !hit(k.missed, m.results), "covers: witness");
   k = sett_map_is_bijective(a, m, given);
-  check(k.answer == SETT_MAP_NOT_DECIDED ? RULES_ALONE && *k.reason : k.answer == (is_bijective ? SETT_MAP_YES : SETT_MAP_NO), "bijective");
-  if (k.answer != SETT_MAP_NO) return;
+  check(k.yes || k.no ? k.yes == is_bijective && k.no == !is_bijective : RULES_ALONE && *k.reason, "bijective");
+  if (!k.no) return;
   check(*k.reason && (RULES_ALONE || k.point || k.missed), "bijective: reason");
   if (k.point) check(is_point(k.point, sett_map_variables(m), x, m.results) && (k.other || !in_box(x, box, m.results)), "bijective: point");
   if (k.missed) check(in_box(k.missed, box, m.results) && !hit(k.missed, m.results), "bijective: missed");
@@ -356,14 +356,14 @@ static void runs(sett_map_arena *a, sett_map m, int variable) {
   check(!error, "runs");
   for (i = 0; i < n; ++i) p[i] = m.variable[i].lo;
   while (more) { /* all pairs of neighbours of the box */
-    x = sett_map_evaluator_at(&e, p, now);
-    for (j = 0; j < m.results && x == 1; ++j) align[j] = gcd(align[j], now[j] - (p[variable] - lo));
+    x = sett_map_evaluator_at(&e, p, now, NULL);
+    for (j = 0; j < m.results && x; ++j) align[j] = gcd(align[j], now[j] - (p[variable] - lo));
     if (p[variable] > lo) {
       --p[variable];
-      y = sett_map_evaluator_at(&e, p, before);
+      y = sett_map_evaluator_at(&e, p, before, NULL);
       ++p[variable];
       if (x != y) edge = gcd(edge, p[variable] - lo);
-      for (j = 0; j < m.results && x == 1 && y == 1; ++j) {
+      for (j = 0; j < m.results && x && y; ++j) {
         if (now[j] != before[j] + 1) step_at[j] = gcd(step_at[j], p[variable]), own[j] = gcd(own[j], p[variable] - lo);
         if (now[j] != before[j]) level_at[j] = gcd(level_at[j], p[variable]);
       }
@@ -393,12 +393,12 @@ typedef int (*lead)(const sett_map *m, const sett_map *other, const int64_t *p, 
 static int points_led(sett_map_arena *a, sett_map m, sett_map other, lead back, const char *what) {
   sett_map_points it = sett_map_points_begin(a, other);
   int64_t p[VARIABLES], r[RESULTS];
-  int count = 0, code;
-  while ((code = sett_map_points_next(&it)) == 1) {
+  int count = 0;
+  while (sett_map_points_next(&it)) {
     ++count;
     check(back(&m, &other, it.point, p) && is_point(p, sett_map_variables(m), r, m.results) && same(r, it.result, m.results), what);
   }
-  check(code == 0, what);
+  check(!it.error, what);
   return count;
 }
 
@@ -457,7 +457,7 @@ static void unused(sett_map_arena *a, sett_map m) {
     int64_t p[VARIABLES], out[RESULTS];
     for (j = left = 0; j < n; ++j)
       if (!flag[j]) p[left++] = point[i][j];
-    check(sett_map_evaluate(a, r, p, out) == 1 && same(out, image[i], m.results), "unused: projection");
+    check(sett_map_evaluate(a, r, p, out, NULL) && same(out, image[i], m.results), "unused: projection");
     if (i < 200)
       for (j = 0; j < i; ++j) {
         int k, equal = 1;
@@ -536,22 +536,22 @@ static void inverted(sett_map_arena *a, sett_map m, int is) {
   int64_t back[VARIABLES], there[RESULTS];
   int i, count = 0;
   if (m.ranges || m.rts || !points) {
-    check(r.kind == SETT_MAP_UNDEFINED && *why.reason && (why.answer == SETT_MAP_NO || (RULES_ALONE && !points)), "inverse: refused");
+    check(r.kind == SETT_MAP_UNDEFINED && *why.reason && (why.no || (RULES_ALONE && !points)), "inverse: refused");
     return;
   }
   seen.bijections += is;
   if (r.kind != SETT_MAP_DEFINED) {
-    check(*why.reason && (is ? why.answer == SETT_MAP_NOT_DECIDED : RULES_ALONE || why.answer == SETT_MAP_NO), "inverse: reason");
+    check(*why.reason && (is ? !why.yes && !why.no : RULES_ALONE || why.no), "inverse: reason");
     if (is && getenv("SHOW")) printf("no inverse: %s\n", text);
     return;
   }
   ++seen.inverses;
   check(is && r.dims == m.results && r.results == m.dims && !r.ranges && !r.rts && !r.constraints, "inverse: a bijection onto a box");
-  for (i = 0; i < points; ++i) check(sett_map_evaluate(a, r, image[i], back) == 1 && same(back, point[i], m.dims), "inverse: of the map");
+  for (i = 0; i < points; ++i) check(sett_map_evaluate(a, r, image[i], back, NULL) && same(back, point[i], m.dims), "inverse: of the map");
   {
     sett_map_points it = sett_map_points_begin(a, r);
-    while (sett_map_points_next(&it) == 1) {
-      check(sett_map_evaluate(a, m, it.result, there) == 1 && same(there, it.point, m.results), "map: of the inverse");
+    while (sett_map_points_next(&it)) {
+      check(sett_map_evaluate(a, m, it.result, there, NULL) && same(there, it.point, m.results), "map: of the inverse");
       ++count;
     }
   }
@@ -636,7 +636,7 @@ static void known_answers(void) {
   prints(&a, sett_map_inverse(&a, read_map(&a, "(d0) -> (d0 floordiv 4), domain: d0 in [0, 40], d0 mod 4 in [0, 0]"), &why),
          "(d0) -> (d0 * 4), domain: d0 in [0, 10]");
   m = sett_map_inverse(&a, read_map(&a, "(d0) -> (d0 * 2), domain: d0 in [0, 9000000]"), &why);
-  check(m.kind == SETT_MAP_UNDEFINED && why.answer == SETT_MAP_NO && why.missed && why.missed[0] == 1, "inverse: not the whole box");
+  check(m.kind == SETT_MAP_UNDEFINED && why.no && why.missed && why.missed[0] == 1, "inverse: not the whole box");
   m = read_map(&a, "(d0)[s0] -> (d0), domain: d0 in [0, 4], s0 in [0, 3]");
   e = sett_map_add(&a, sett_map_mul(&a, sett_map_var(&a, 0), constant(&a, 12)), sett_map_mul(&a, sett_map_var(&a, 1), constant(&a, 8)));
   v = sett_map_congruence(&a, m, sett_map_add(&a, e, constant(&a, 3)));
@@ -728,7 +728,7 @@ static void big_numbers(int count) {
     (void)sett_map_rescale(&a, m);
     (void)sett_map_remove_unused(&a, m, SETT_MAP_ALL_KINDS, NULL);
     (void)sett_map_replace(&a, m, 0, sett_map_var(&a, 1));
-    check(*sett_map_is_bijective(&a, m, box).reason || sett_map_is_injective(&a, m).answer == SETT_MAP_YES, "big numbers");
+    check(*sett_map_is_bijective(&a, m, box).reason || sett_map_is_injective(&a, m).yes, "big numbers");
     (void)sett_map_covers(&a, m, box);
     (void)sett_map_image(&a, m);
     (void)sett_map_inverse(&a, m, &why);

@@ -338,13 +338,13 @@ static int is_true(const columns *v) {
 
 static void check_evaluate(draw *r, sett_map map) {
   int64_t point[VARIABLES], results[VARIABLES];
-  int tries, i, p, inside, ok;
+  int tries, i, p, inside, error, ok;
   for (tries = 0; tries < 6 && points.n; ++tries) {
     p = (int)draw_int(r, 0, points.n - 1);
     for (i = 0; i < sett_map_variables(map); ++i) point[i] = points.value[i][p];
-    inside = sett_map_evaluate(&arena, map, point, results);
-    ok = inside == truth.inside[p];
-    for (i = 0; i < map.results && inside == 1; ++i) ok &= results[i] == truth.value[i][p];
+    inside = sett_map_evaluate(&arena, map, point, results, &error);
+    ok = inside == truth.inside[p] && !error;
+    for (i = 0; i < map.results && inside; ++i) ok &= results[i] == truth.value[i][p];
     if (!ok) fail("evaluate", composed_text);
   }
 }

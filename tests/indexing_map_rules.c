@@ -411,8 +411,9 @@ static void simplifies(int rule, const char *text, const char *wanted) {
   }
   for (int i = 0; i < sett_map_variables(map); ++i) point[i] = map.variable[i].lo;
   do {
-    int inside = sett_map_evaluate(&arena, map, point, before), same = sett_map_evaluate(&arena, simple, point, after) == inside && inside >= 0;
-    for (int i = 0; i < map.results && inside == 1 && same; ++i) same = before[i] == after[i];
+    int error, simple_error, inside = sett_map_evaluate(&arena, map, point, before, &error);
+    int same = sett_map_evaluate(&arena, simple, point, after, &simple_error) == inside && !error && !simple_error;
+    for (int i = 0; i < map.results && inside && same; ++i) same = before[i] == after[i];
     if (same) continue;
     fail(rule, "another domain or value", text, wanted);
     break;

@@ -261,7 +261,7 @@ static void random_op(void) {
       if (answer.all.kind != SETT_MAP_DEFINED || answer.all.dims != width_from || answer.results != width_to) return;
       memset(got, 0, sizeof got);
       points = sett_map_points_begin(&arena, sett_analysis_map(&answer));
-      while (sett_map_points_next(&points) == 1) {
+      while (sett_map_points_next(&points)) {
         int64_t at[2] = {0, 0};
         for (i = 0; i < width_from; ++i) at[0] = width_from == 1 ? points.point[0] : at[0] * from->dims[from->order[width_from - 1 - i]] + points.point[i];
         for (i = 0; i < width_to; ++i) at[1] = width_to == 1 ? points.result[0] : at[1] * to->dims[to->order[width_to - 1 - i]] + points.result[i];

@@ -65,7 +65,7 @@ static void there_and_back(const sett_tile_shape *shape, const sett_tile_plan *p
   sett_tile_place place;
   int i;
   if (position < 0 || position >= plan->span || (end >= 0 && position >= end)) wrong("a position outside", shape);
-  if (sett_tile_element(plan, position, back) != 1 || memcmp(index, back, sizeof *back * (size_t)shape->rank)) wrong("not the index", shape);
+  if (!sett_tile_element(plan, position, back) || memcmp(index, back, sizeof *back * (size_t)shape->rank)) wrong("not the index", shape);
   place = sett_tile_place_of(shape, position);
   if (place.byte < 0 || place.byte >= sett_tile_bytes(shape)) wrong("bits outside", shape);
   if (device.error) return;
@@ -98,7 +98,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length) {
   for (k = 0; k < 4 && plan.span > 0; ++k) {
     int64_t position = (int64_t)(take(&from, 8) % (uint64_t)plan.positions);
     int found = sett_tile_element(&plan, position, index);
-    if (found < 0) wrong("a position has no answer", &shape);
     if (found && sett_tile_position(&plan, index) != position) wrong("not the position", &shape);
     if (found) there_and_back(&shape, &plan, end, index);
     for (i = 0; i < shape.rank; ++i)
@@ -106,7 +105,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length) {
     if (sett_tile_elements(&shape) > 0) there_and_back(&shape, &plan, end, index);
   }
   answer = sett_tile_same_bytes(&shape, &shape);
-  if (answer.yes != 1 && answer.reason != SETT_TILE_UNDECIDED) wrong("not the same bytes as itself", &shape);
+  if (answer.no) wrong("not the same bytes as itself", &shape);
   for (i = 0; i < shape.rank; ++i) {
     int j = (int)take(&from, 1) % (i + 1);
     permutation[i] = permutation[j];
@@ -117,7 +116,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length) {
   for (i = 0; i < shape.rank; ++i) other[i] = index[permutation[i]];
   if (sett_tile_position(&turned_plan, other) != sett_tile_position(&plan, index)) wrong("permuted dimensions move bytes", &shape);
   answer = sett_tile_transpose_is_bitcast(&shape, &turned, permutation, SETT_TILE_SAME_TYPE);
-  if (answer.yes != 1 && answer.reason != SETT_TILE_UNDECIDED) wrong("permuted dimensions are no bitcast", &shape);
+  if (answer.no) wrong("permuted dimensions are no bitcast", &shape);
   return 0;
 }
 

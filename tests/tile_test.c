@@ -283,8 +283,8 @@ static int check_positions(void) {
   }
   CHECK(elements == sett_tile_elements(&shape), "%d elements", elements);
   CHECK(sett_tile_data_positions(&plan) == last, "data ends at %d, not %d", (int)sett_tile_data_positions(&plan), last);
-  CHECK(sett_tile_element(&plan, a.count, index) == SETT_TILE_UNKNOWN, "an element behind the end");
-  CHECK(sett_tile_element(&plan, -1, index) == SETT_TILE_UNKNOWN, "an element before the start");
+  CHECK(!sett_tile_element(&plan, a.count, index), "an element behind the end");
+  CHECK(!sett_tile_element(&plan, -1, index), "an element before the start");
   for (i = 0; i < shape.rank; ++i) {
     memset(index, 0, sizeof index);
     index[i] = shape.dims[i];
@@ -388,7 +388,7 @@ static int check_splits(void) {
     position = sett_tile_position(&plan, local);
     CHECK(position >= 0, "element %d has no position in its part", k);
     CHECK(!seen[which * plan.positions + position]++, "element %d shares its place", k);
-    CHECK(sett_tile_whole(&shape, which, local, back) == 1, "element %d: no way back", k);
+    CHECK(sett_tile_whole(&shape, which, local, back), "element %d: no way back", k);
     for (i = 0; i < shape.rank; ++i) CHECK(back[i] == index[i], "element %d: another on the way back", k);
   }
   for (i = 0; i < shape.rank; ++i) CHECK(largest[i] == part.dims[i], "the largest part has %d", (int)part.dims[i]);
@@ -435,15 +435,15 @@ static void check_relations(void) {
   /* a reshape */
   answer = sett_tile_same_bytes(&one, &other);
   truth = sett_tile_elements(&one) == sett_tile_elements(&other) && same(&a, &b, NULL);
-  CHECK(answer.yes == truth, "same bytes: %d, not %d", answer.yes, truth);
+  CHECK(answer.yes == truth && answer.no == !truth, "same bytes: %d, not %d", answer.yes, truth);
   check_reason(&answer, &a, &b);
   ++answers[truth];
   other.type = SETT_TILE_S32;
   CHECK(sett_tile_same_bytes(&one, &other).yes == truth, "the type is not compared");
-  CHECK(sett_tile_reshape_is_bitcast(&one, &other, SETT_TILE_SAME_TYPE).yes == 0, "the type is compared");
+  CHECK(sett_tile_reshape_is_bitcast(&one, &other, SETT_TILE_SAME_TYPE).no, "the type is compared");
   other.type = SETT_TILE_F16;
   CHECK(sett_tile_reshape_is_bitcast(&one, &other, SETT_TILE_ANY_TYPE).yes == truth, "positions alone are compared");
-  CHECK(sett_tile_same_bytes(&one, &other).yes == 0, "16 bits are 32");
+  CHECK(sett_tile_same_bytes(&one, &other).no, "16 bits are 32");
   other.type = one.type;
   /* no tiles */
   plain = one;
@@ -466,8 +466,8 @@ static void check_relations(void) {
     for (i = 0, number[k] = 0; i < one.rank; ++i) number[k] = number[k] * (int)turned.dims[i] + (int)index[permutation[i]];
   }
   CHECK(same(&a, &c, number), "permute moves bytes");
-  CHECK(sett_tile_transpose_is_bitcast(&one, &turned, permutation, SETT_TILE_SAME_BITS).yes == 1, "permuted: not a bitcast");
-  CHECK(sett_tile_find_transpose(&one, &turned, permutation, SETT_TILE_SAME_BITS).yes == 1, "permuted: not found");
+  CHECK(sett_tile_transpose_is_bitcast(&one, &turned, permutation, SETT_TILE_SAME_BITS).yes, "permuted: not a bitcast");
+  CHECK(sett_tile_find_transpose(&one, &turned, permutation, SETT_TILE_SAME_BITS).yes, "permuted: not found");
   /* any transposition: try all */
   if (below(2) && one.rank == other.rank) other = below(2) ? turned : other;
   if (below(4) == 0) draw_order(&other);
@@ -494,16 +494,16 @@ static void check_relations(void) {
       }
       truth = fits && same(&a, &b, number);
       answer = sett_tile_transpose_is_bitcast(&one, &other, permutation, SETT_TILE_SAME_BITS);
-      CHECK(answer.yes == truth, "transpose is a bitcast: %d, not %d", answer.yes, truth);
+      CHECK(answer.yes == truth && answer.no == !truth, "transpose is a bitcast: %d, not %d", answer.yes, truth);
       found |= truth;
     }
     answer = sett_tile_find_transpose(&one, &other, permutation, SETT_TILE_SAME_BITS);
-    CHECK(answer.yes == found, "a transposition is found: %d, not %d", answer.yes, found);
+    CHECK(answer.yes == found && answer.no == !found, "a transposition is found: %d, not %d", answer.yes, found);
     transposes += found;
   }
   /* a bitcast in parts: each part must hold the bytes that were there */
   parts = sett_tile_decompose(&one, &other);
-  CHECK((parts.answer.yes == 1) == (parts.form != SETT_TILE_NO_FORM), "a form without a yes");
+  CHECK(parts.answer.yes == (parts.form != SETT_TILE_NO_FORM), "a form without a yes");
   truth = sett_tile_elements(&one) == sett_tile_elements(&other) && same(&a, &b, NULL);
   if (truth) CHECK(parts.form == SETT_TILE_RESHAPE, "reshape not seen");
   else if (found) CHECK(parts.form == SETT_TILE_TRANSPOSE, "transposition not seen");
@@ -541,9 +541,9 @@ static void check_relations(void) {
       }
       any |= small(&candidate) && model(&candidate, &c, NULL) && same(&a, &c, NULL);
     }
-    if (tries <= 720) CHECK(answer.yes == any, "aligned: %d, not %d", answer.yes, any);
-    if (answer.yes == 1) CHECK(model(&turned, &c, NULL) && same(&a, &c, NULL), "aligned but not the same bytes");
-    ++aligned[answer.yes == 1];
+    if (tries <= 720) CHECK(answer.yes == any && answer.no == !any, "aligned: %d, not %d", answer.yes, any);
+    if (answer.yes) CHECK(model(&turned, &c, NULL) && same(&a, &c, NULL), "aligned but not the same bytes");
+    ++aligned[answer.yes];
   }
   /* a dimension moved, and one deleted */
   if (one.rank == 0) return;
@@ -596,7 +596,7 @@ static void check_large(void) {
     sett_tile_answer answer = sett_tile_same_bytes(&a, &b);
     char text[256];
     sett_tile_answer_print(&answer, text, sizeof text);
-    CHECK(answer.yes == rows[i].yes, "%s and %s: %s", rows[i].a, rows[i].b, text);
+    CHECK(answer.yes == rows[i].yes && answer.no == !rows[i].yes, "%s and %s: %s", rows[i].a, rows[i].b, text);
   }
 }
 

@@ -200,11 +200,7 @@ static void hlo_shape(hlo_module *h, hlo_instruction *into) {
   }
   start = h->at;
   reader = sett_tile_read(start, (size_t)(h->end - start));
-  while ((event = sett_tile_next(&reader, &shape)) != SETT_TILE_END) {
-    if (event == SETT_TILE_FAILED) {
-      hlo_fail(h, start + (reader.column > 0 ? reader.column - 1 : 0), sett_tile_error_text(reader.error));
-      return;
-    }
+  while ((event = sett_tile_next(&reader, &shape))) {
     if (event == SETT_TILE_OPENED && reader.depth == 2) ++item;
     if (event != SETT_TILE_LEAF) continue;
     if (reader.depth == 1) ++item;
@@ -214,6 +210,10 @@ static void hlo_shape(hlo_module *h, hlo_instruction *into) {
     if (!into->leaf || !into->item) return;
     into->leaf[into->leaves] = shape;
     into->item[into->leaves++] = item;
+  }
+  if (reader.error) {
+    hlo_fail(h, start + (reader.column > 0 ? reader.column - 1 : 0), sett_tile_error_text(reader.error));
+    return;
   }
   h->at = start + reader.at;
   if (!into) return;

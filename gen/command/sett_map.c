@@ -50,7 +50,7 @@ static int read_value(const char **at, int64_t *value) {
 static int map_eval(command *self, sett_map_arena *arena) {
   sett_map map = read_map(self, arena, 2);
   const char *text = self->argv[3], *at = text;
-  int n = sett_map_variables(map), i, code;
+  int n = sett_map_variables(map), i, inside, error;
   int64_t *values, *results;
   if (map.kind == SETT_MAP_FAILED) return say_map_error(self, map);
   if (map.kind == SETT_MAP_UNDEFINED) return say_error(self, 0, sett_map_error_message(SETT_MAP_ERROR_NO_MAP));
@@ -67,10 +67,10 @@ static int map_eval(command *self, sett_map_arena *arena) {
     if (!read_value(&at, values + i)) return say_error(self, (int)(at - text) + 1, "expected an integer");
   }
   if (*at) return say_error(self, (int)(at - text) + 1, "expected as many values as variables");
-  code = sett_map_evaluate(arena, map, values, results);
-  if (code < 0) return say_error(self, 0, sett_map_error_message(-code));
-  if (!code) say_text(self, "outside");
-  for (i = 0; i < map.results && code; ++i) {
+  inside = sett_map_evaluate(arena, map, values, results, &error);
+  if (error) return say_error(self, 0, sett_map_error_message(error));
+  if (!inside) say_text(self, "outside");
+  for (i = 0; i < map.results && inside; ++i) {
     if (i) say_text(self, ",");
     say_int(self, results[i]);
   }
@@ -89,24 +89,21 @@ static void say_point(command *self, const int64_t *point, int n) {
 
 static int map_equal(command *self, sett_map_arena *arena) {
   sett_map a = read_map(self, arena, 2), b = read_map(self, arena, 3);
-  int n = sett_map_variables(a) > sett_map_variables(b) ? sett_map_variables(a) : sett_map_variables(b), answer;
-  int64_t *witness;
-  const char *reason = "";
+  int n = sett_map_variables(a) > sett_map_variables(b) ? sett_map_variables(a) : sett_map_variables(b);
+  sett_map_answer answer;
   if (a.kind == SETT_MAP_FAILED) return say_map_error(self, a), say_in(self, "A");
   if (b.kind == SETT_MAP_FAILED) return say_map_error(self, b), say_in(self, "B");
-  witness = (int64_t *)settp_take(arena, (size_t)n * sizeof *witness + 8);
-  if (!witness) return say_error(self, 0, sett_map_error_message(SETT_MAP_ERROR_FULL));
-  answer = sett_map_equal(arena, a, b, witness, &reason);
-  if (answer == SETT_MAP_EQUAL) {
+  answer = sett_map_equal(arena, a, b);
+  if (answer.yes) {
     say_text(self, "equal");
     return 0;
   }
-  if (answer == SETT_MAP_DIFFERENT) {
+  if (answer.point) {
     say_text(self, "different at ");
-    say_point(self, witness, n);
+    say_point(self, answer.point, n);
   } else {
-    say_text(self, answer == SETT_MAP_DIFFERENT_KIND ? "different: " : "not decided: ");
-    say_text(self, reason);
+    say_text(self, answer.no ? "different: " : "not decided: ");
+    say_text(self, answer.reason);
   }
   return 1;
 }
@@ -271,7 +268,7 @@ static int map_c(command *self, sett_map_arena *arena) {
 
 /* `no: reason`, and the witness where there is one. */
 static int say_no(command *self, sett_map map, const sett_map_answer *answer) {
-  say_text(self, answer->answer == SETT_MAP_NOT_DECIDED ? "no: not decided: " : "no: ");
+  say_text(self, answer->no ? "no: " : "no: not decided: ");
   say_text(self, answer->reason);
   if (answer->point || answer->missed) say_text(self, ": ");
   if (answer->point) say_point(self, answer->point, sett_map_variables(map));

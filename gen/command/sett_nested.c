@@ -95,22 +95,22 @@ static int nested_element(command *self, const sett_nested_layout *layout) {
       !nested_number(self, 4, "expected the number of a thread, 0 or more", &thread) ||
       !nested_number(self, 5, "expected the number of a slot, 0 or more", &slot))
     return 2;
-  if (sett_nested_element(layout, subgroup, thread, slot, index) < 0) return say_error(self, 1, "expected a slot that a thread has");
+  if (!sett_nested_element(layout, subgroup, thread, slot, index)) return say_error(self, 1, "expected a slot that a thread has");
   shape_say_list(self, index, layout->rank);
   return 0;
 }
 
 static int nested_owner(command *self, const sett_nested_layout *layout) {
-  int64_t index[SETT_NESTED_MAX_RANK], owner[3], which;
-  int count = shape_integers(self, self->argv[3], index, SETT_NESTED_MAX_RANK), found = 0;
+  int64_t index[SETT_NESTED_MAX_RANK], shape[SETT_NESTED_MAX_RANK], owner[3], which;
+  int count = shape_integers(self, self->argv[3], index, SETT_NESTED_MAX_RANK), d;
   if (count < 0) return 2;
   if (count != layout->rank) return say_error(self, 1, "expected as many indices as the layout has dimensions");
-  if (sett_nested_owner(layout, index, NESTED_OWNERS_MOST, &owner[0], &owner[1], &owner[2]) > 0)
+  sett_nested_undistributed(layout, shape);
+  for (d = 0; d < count; ++d)
+    if (index[d] < 0 || index[d] >= shape[d]) return say_error(self, 1, "expected indices inside the vector");
+  if (sett_nested_owner(layout, index, NESTED_OWNERS_MOST, &owner[0], &owner[1], &owner[2]))
     return say_error(self, 1, "expected an element of at most 1048576 owners");
-  for (which = 0;; ++which) {
-    found = sett_nested_owner(layout, index, which, &owner[0], &owner[1], &owner[2]);
-    if (found < 0) return say_error(self, 1, "expected indices inside the vector");
-    if (!found) break;
+  for (which = 0; sett_nested_owner(layout, index, which, &owner[0], &owner[1], &owner[2]); ++which) {
     if (which) say_text(self, "; ");
     shape_say_list(self, owner, 3);
   }
@@ -122,7 +122,7 @@ static int nested_owner(command *self, const sett_nested_layout *layout) {
 static size_t nested_cell(const sett_nested_layout *layout, const int64_t *index, int64_t run, char *text, size_t capacity) {
   int64_t subgroup, thread, slot;
   size_t length = 0;
-  if (sett_nested_owner(layout, index, 0, &subgroup, &thread, &slot) != 1) return (size_t)snprintf(text, capacity, ".");
+  if (!sett_nested_owner(layout, index, 0, &subgroup, &thread, &slot)) return (size_t)snprintf(text, capacity, ".");
   if (sett_nested_subgroups(layout) > 1) length = (size_t)snprintf(text, capacity, "%lld:", (long long)subgroup);
   length += (size_t)snprintf(text + length, capacity - length, "%lld.%lld", (long long)thread, (long long)slot);
   if (run > 1) length += (size_t)snprintf(text + length, capacity - length, "-%lld", (long long)(slot + run - 1));
@@ -229,18 +229,18 @@ static int nested_combine(command *self, const char *verb, sett_nested_layout la
 
 static int nested_same(command *self, const sett_nested_layout *a, const sett_nested_layout *b) {
   int64_t subgroups = 0, size = 0;
-  int answer;
+  sett_nested_answer answer;
   if (self->argc == 6) {
     if (!nested_number(self, 4, "expected a number of subgroups", &subgroups) ||
         !nested_number(self, 5, "expected a number of threads in a subgroup", &size))
       return 2;
     answer = sett_nested_same_on(a, b, subgroups, size);
-    if (answer < 0) return say_error(self, 1, sett_nested_error_text(SETT_NESTED_ERROR_MACHINE));
   } else {
     answer = sett_nested_same(a, b);
   }
-  say_text(self, answer == SETT_NESTED_SLOTS ? "same slots" : answer == SETT_NESTED_OWNERS ? "same owners" : "different");
-  return answer == SETT_NESTED_DIFFERENT;
+  if (answer.error) return say_error(self, 1, sett_nested_error_text(answer.error));
+  say_text(self, answer.slots ? "same slots" : answer.yes ? "same owners" : "different");
+  return answer.no;
 }
 
 /* Two numbers after the layout: on a machine, or held by ids below them. */

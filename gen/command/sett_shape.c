@@ -131,7 +131,7 @@ static int shape_fields(command *self, const char *text) {
   int event, leaves = 0;
   sett_tile_canonical(text, length, 1, none, 0, &summary);
   if (summary.error) return shape_error(self, summary.error, summary.column);
-  while ((event = sett_tile_next(&reader, &shape)) != SETT_TILE_END) {
+  while ((event = sett_tile_next(&reader, &shape))) {
     if (event != SETT_TILE_LEAF) continue;
     if (leaves++) say_text(self, "\n");
     say_text(self, shape_kind(&shape));
@@ -224,14 +224,13 @@ static int shape_element(command *self, const char *text, const char *where) {
   sett_tile_shape shape;
   sett_tile_plan plan;
   int64_t index[SETT_TILE_MAX_RANK], position;
-  int found;
+  int count;
   if (!shape_plan(self, text, &shape, &plan)) return 2;
-  found = shape_integers(self, where, &position, 1);
-  if (found < 0) return 2;
-  if (found != 1) return say_error(self, 1, "expected a position");
-  found = sett_tile_element(&plan, position, index);
-  if (found < 0) return say_error(self, 1, "expected a position inside the array's memory");
-  if (found) shape_say_list(self, index, shape.rank);
+  count = shape_integers(self, where, &position, 1);
+  if (count < 0) return 2;
+  if (count != 1) return say_error(self, 1, "expected a position");
+  if (position < 0 || position >= plan.positions) return say_error(self, 1, "expected a position inside the array's memory");
+  if (sett_tile_element(&plan, position, index)) shape_say_list(self, index, shape.rank);
   else say_text(self, "padding");
   return 0;
 }
@@ -253,9 +252,9 @@ static int shape_sized(command *self, const char *text, sett_tile_shape *shape) 
 static int shape_say_answer(command *self, const sett_tile_answer *answer) {
   char text[256];
   size_t length = sett_tile_answer_print(answer, text, sizeof text);
-  if (answer->yes < 0) return say_error(self, 1, text);
+  if (!answer->yes && !answer->no) return say_error(self, 1, text);
   say(self, text, length);
-  return !answer->yes;
+  return answer->no;
 }
 
 static int shape_bitcast(command *self, const char *a, const char *b) {
@@ -293,7 +292,7 @@ static int shape_transpose(command *self, const char *a, const char *b, const ch
     return shape_say_answer(self, &answer);
   }
   answer = sett_tile_find_transpose(&one, &other, order, SETT_TILE_SAME_BITS);
-  if (answer.yes != 1) return shape_say_answer(self, &answer);
+  if (!answer.yes) return shape_say_answer(self, &answer);
   for (i = 0; i < one.rank; ++i) {
     if (i) say_text(self, ",");
     say_int(self, order[i]);
@@ -343,7 +342,7 @@ static int shape_align(command *self, const char *text, const char *dims) {
   count = shape_integers(self, dims, values, SETT_TILE_MAX_RANK);
   if (count < 0) return 2;
   other = sett_tile_align(&shape, count, values, &answer);
-  if (answer.yes != 1) return shape_say_answer(self, &answer);
+  if (!answer.yes) return shape_say_answer(self, &answer);
   shape_say_leaf(self, &other);
   return 0;
 }
