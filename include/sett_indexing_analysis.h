@@ -572,7 +572,7 @@ SETT_INLINE int settp_analysis_reshape(sett_map_arena *arena, sett_analysis_list
 SETT_INLINE int sett_analysis_reshape(sett_map_arena *arena, sett_analysis_list out, const sett_expr *index,
                                       sett_analysis_list in, sett_expr *result) {
   int i, error = settp_analysis_reshape(arena, out, index, in, result);
-  for (i = 0; i < in.count && error; ++i) result[i] = error < SETT_MAP_ERROR_COUNT ? (sett_expr)error : SETT_MAP_ERROR_ARITY;
+  for (i = 0; i < in.count && error; ++i) result[i] = error < SETT_MAP_ERROR_COUNT ? (sett_expr)error : (sett_expr)SETT_MAP_ERROR_ARITY;
   return error;
 }
 

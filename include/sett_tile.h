@@ -1429,7 +1429,8 @@ SETT_INLINE int sett_tile_next(sett_tile_reader *reader, sett_tile_shape *shape)
   }
   if (event != SETT_TILE_LEAF) {
     *shape = settp_tile_zero();
-    shape->error = reader->error ? reader->error : SETT_TILE_ERROR_ONE;
+    shape->error = SETT_TILE_ERROR_ONE;
+    if (reader->error) shape->error = reader->error;
     shape->column = reader->column;
   }
   return event;
@@ -2128,7 +2129,7 @@ SETT_INLINE int64_t sett_tile_part(const sett_tile_shape *shape, const int64_t *
   int64_t part = 0;
   int i, j, at = 0, inside = !shape->error;
   for (i = 0; i < shape->rank; ++i) inside &= index[i] >= 0 && (shape->dims[i] < 0 || index[i] < shape->dims[i]);
-  for (i = 0; i < shape->rank; ++i) within[i] = inside ? index[i] : SETT_TILE_UNKNOWN;
+  for (i = 0; i < shape->rank; ++i) within[i] = inside ? index[i] : (int64_t)SETT_TILE_UNKNOWN;
   if (!inside) return SETT_TILE_UNKNOWN;
   for (i = 0; i < shape->splits; at += shape->split_count[i++]) {
     int d = shape->minor_to_major[shape->rank - 1 - shape->split_dim[i]];
