@@ -32,19 +32,35 @@ THE MODEL
   thread tile and its strides. The element tile is what is left of the operand's size, size / (outer * thread), so that one
   row serves all instructions of a group, whatever their K. Dimensions: M, N, K, B (blocks: several small products in one
   instruction), and for block-scaled ones S and V: K is S scales of V = 32 values. lanes is the number of lanes that hold
-  each element (2 where half of the subgroup repeats the other half); the tests count it. Slots are registers in order, one
-  a value, not packed.
+  each element (2 where half of the subgroup repeats the other half); the tests count it. Slots are registers in order, one a
+  value: those packed into one register count from its low bits up.
 
-  What the rows say is what the compiler's table says (IREE b48a5955), not always the instruction set's own manual:
-    - the order of K may differ from the manual's by a permutation that A and B share, which a product does not notice;
-    - WMMAR3 accumulators of 16 bits fill every second half register: the 8 valid ones are listed;
-    - the A operand of mma.sync comes with its outer tile in row-major order. PTX numbers registers along M first:
-      sett_mma_ptx_layout gives that, by counting the K part of the outer tile as batches. As sets both are the same.
+  Lanes, and what each of them holds, are those of the compiler's table (IREE b48a5955). The vendors' documents say the same of
+  every lane and slot, but for what follows. tests/test_mma.py has the documents as formulas, and says which of them could not
+  be verified.
+    order of k: A and B have the same other order, which a product does not notice. The documents' k of lane l and slot s is
+      16 * (l div 16) + s mod 16 + 64 * (s div 16)   MFMA_F32_16x16x128_*
+      16 * (l div 32) + s mod 16 + 32 * (s div 16)   MFMA_F32_32x32x64_*
+      8 * (l div 16) + s mod 8 + 16 * (s div 8)      WMMA_*_16x16x32_* WMMA_*_16x16x64_* WMMA_*_16x16x128_*
+      4 * (l div 16) + s mod 4 + 16 * (s div 4)      VMFMA_F32_16x16x32_F16
+      4 * (l div 32) + s mod 4 + 8 * (s div 4)       VMFMA_F32_32x32x16_F16
+      8 * (l div 16) + s                             VMFMA_F32_16x16x32_F8*
+      8 * (l div 32) + s                             VMFMA_F32_32x32x16_F8*
+      VMFMA is no instruction: its order is that of the two instructions, or of the f8 instruction, that it becomes.
+    scales of f8: MFMA_SCALE_* is as documented for f4. f8 has the order of k of the first two lines above, but the scale that
+      lanes l hold is for 32 consecutive k from 32 * (l div 16), or 32 * (l div 32), for f8 too. So a lane's scale is not for the
+      values of that lane, and f8 loaded by these rows meets other scales. Sources differ on this one: test it on the device.
+    slots of A: NV_MMA_SYNC_* PTX_M16N8K8_F32_TF32 PTX_M16N8K32_S32_S8 PTX_M16N8K64_S32_S4
+      Upstream's outer tile is in row-major order; PTX numbers registers along M first. sett_mma_ptx_layout does that, by
+      counting the K part of the outer tile as batches. Each lane holds the same set.
         m16n8k16 A, lane 0:  slots 0 1 | 2 3 | 4 5 | 6 7    upstream: row 0 k 0,1 | row 0 k 8,9 | row 8 k 0,1 | row 8 k 8,9
                                                             PTX:      row 0 k 0,1 | row 8 k 0,1 | row 0 k 8,9 | row 8 k 8,9
-    - an accumulator kept by columns (upstream's col_major) is sett_nested_permute of it with M and N exchanged. Upstream exchanges the
-      first two dimensions, which with blocks are B and M;
-    - NV_WMMA fragments are opaque: no layout is documented, and asking for one is refused.
+    slots of C: MFMA_*_32x32x1x2B_* MFMA_*_32x32x4x2B_* differ from upstream's table, not from the documents: slots are registers
+      in order, 16 * block + 4 * (row div 8) + row mod 4. In upstream's, outer_tile = [1, 4, 1] and element_tile = [2, 4, 1],
+      they are not. Each lane holds the same set.
+    others: WMMAR3 accumulators of 16 bits fill the low halves of registers, slot s that of register s. Upstream's col_major
+      accumulators are sett_nested_permute of those here with M and N exchanged; upstream exchanges the first two dimensions,
+      which with blocks are B and M. NV_WMMA fragments are opaque: no layout is documented, and asking for one is refused.
   Rows of family PTX are not upstream's: they were written from the PTX manual's tables for mma.sync.
 
 FUNCTIONS
@@ -60,10 +76,11 @@ ANSWERS (in all sett headers)
   place or an index that does not exist is -1. A function said to give 0 or an error gives nothing else. Outputs are always
   written, with -1 or 0 where there is no value; a list has as many entries as the count beside it says.
 
-LAWS (tests/nested_test.c: every row; tests/test_nested.py: against upstream's table and PTX's formulas)
+LAWS (tests/nested_test.c: every row; tests/test_nested.py: beside upstream's table; tests/test_mma.py: beside the documents)
   1 cover      each element of the operand is held by exactly sett_mma_lanes lanes of a subgroup.
   2 size       the layout's shape is the operand's, outer * thread * element in each dimension.
-  3 ptx        a register of sett_mma_ptx_layout holds what the PTX manual says; the owners are those of sett_mma_layout.
+  3 ptx        a slot of sett_mma_ptx_layout is the register that the PTX manual says; the owners are those of sett_mma_layout.
+  4 documents  lane and slot hold what the vendors' documents say, but for what is listed above.
 
 ERRORS
   A failed layout with an error of sett_nested_layout.h: OPAQUE, OPERAND, INTRINSIC, LOOPS, or that of sett_nested_contract.
@@ -99,7 +116,7 @@ HISTORY
   X(MFMA_16B, ACC, "BMN", 1, 1, 1,  1, 4, 16,  0, 16, 1,  1)                                                         \
   X(MFMA_32B, LHS, "BMK", 1, 1, 1,  2, 32, 1,  32, 1, 0,  1)                                                         \
   X(MFMA_32B, RHS, "BKN", 1, 1, 1,  2, 1, 32,  32, 0, 1,  1)                                                         \
-  X(MFMA_32B, ACC, "BMN", 1, 4, 1,  1, 2, 32,  0, 32, 1,  1)                                                         \
+  X(MFMA_32B, ACC, "BMN", 2, 4, 1,  1, 2, 32,  0, 32, 1,  1)                                                         \
   X(MFMA_4B_F64, LHS, "BMK", 1, 1, 1,  4, 4, 4,  4, 1, 16,  1)                                                       \
   X(MFMA_4B_F64, RHS, "BKN", 1, 1, 1,  4, 4, 4,  4, 16, 1,  1)                                                       \
   X(MFMA_4B_F64, ACC, "BMN", 1, 1, 1,  4, 4, 4,  4, 16, 1,  1)                                                       \

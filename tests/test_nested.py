@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import fnmatch
 import itertools
 import os
 import random
@@ -20,6 +21,7 @@ from gen import algebra
 
 FIELDS = ["subgroup_tile", "batch_tile", "outer_tile", "thread_tile", "element_tile", "subgroup_strides", "thread_strides"]
 HEADER = (ROOT / "include" / "sett_nested_layout.h").read_text()
+MMA = (ROOT / "include" / "sett_mma_layouts.h").read_text()
 Lists = "list[list[int]]"
 
 
@@ -68,6 +70,21 @@ def ints(text: str) -> "list[int]":
 
 def commas(values: "object") -> str:
     return ",".join(map(str, values))  # type: ignore[call-overload]
+
+
+def manual_says(words: str) -> str:
+    """What the manual of sett_mma_layouts.h says of one difference, named by its first words."""
+    found = re.search(rf"^    {words}: .*\n(?:^     .*\n)*", MMA, re.M)
+    assert found, words
+    return found[0]
+
+
+def matching(text: str) -> "set[str]":
+    """The intrinsics that the patterns in a text match."""
+    names = [line.split("\t")[0] for line in answer("mma").split("\n")]
+    matches = [fnmatch.filter(names, pattern) for pattern in re.findall(r"\b[A-Z][A-Z0-9]*_[\w*]+", text)]
+    assert matches and all(matches), text
+    return set().union(*matches)
 
 
 # ---- the definition, by loops ----------------------------------------------------------------------------------
@@ -351,7 +368,10 @@ def test_contractions_peer() -> None:
             letters = dict(zip(("lhs", "rhs", "acc"), maps.split("/")))[operand]
             made = answer("contract", intrinsic, operand, kinds, bounds.strip("[]").replace(" ", ""), subgroups.strip("[]").replace(" ", ""),
                           commas(kinds.index(letter) for letter in letters))
-        assert made.split("\t")[0] == canonical(expected), (intrinsic, operand, made)
+        if operand == "acc" and intrinsic in matching(manual_says("slots of C")):
+            assert answer("same", made.split("\t")[0], expected) == "same owners"
+        else:
+            assert made.split("\t")[0] == canonical(expected), (intrinsic, operand, made)
         checked += 1
     assert checked > 8
 
@@ -404,10 +424,10 @@ def test_recombine() -> None:
 
 
 def test_fragments_peer() -> None:
-    """Every row of upstream's table: shape, tiles, types, lanes that hold each element."""
+    """Every row of upstream's table: shape, tiles, types, lanes that hold each element. Slots differ where the manual says so."""
     operands = {"Lhs": "lhs", "Rhs": "rhs", "Acc": "acc", "LhsScale": "lhs_scale", "RhsScale": "rhs_scale"}
     listed = {line.split("\t")[0]: line.split("\t")[1:] for line in answer("mma").split("\n")}
-    names, (_, *rows) = set(), peer("iree_mma_layouts.tsv")
+    names, (_, *rows), slots_differ = set(), peer("iree_mma_layouts.tsv"), set()
     for row in rows:
         _, name, code, lanes, m, n, k, blocks, types, operand, _, outer, thread, strides, element, registers, copies = row
         names.add(name)
@@ -419,7 +439,10 @@ def test_fragments_peer() -> None:
         text, _, distributed = answer("mma", name, operands[operand]).split("\t")
         lists = [ast.literal_eval(part) for part in (outer, thread, element)]
         ones = [1] * len(lists[0])
-        assert text == canonical(text_of([ones, ones, lists[0], lists[1], lists[2], ones, ast.literal_eval(strides)])), row
+        upstream = canonical(text_of([ones, ones, lists[0], lists[1], lists[2], ones, ast.literal_eval(strides)]))
+        if text != upstream:
+            assert operand == "Acc" and answer("same", text, upstream) == "same owners", row
+            slots_differ.add(name)
         slots = 1
         for tile in ints(distributed):
             slots *= tile
@@ -429,47 +452,7 @@ def test_fragments_peer() -> None:
             elements *= size
         assert elements * int(copies) == slots * int(lanes), row  # tests/nested_test.c counts each element
     assert names == {name for name in listed if not name.startswith("PTX_")} and len(names) > 100
-
-
-def ptx_rows() -> "list[tuple[str, int, int, int, int]]":
-    rows = []
-    for line in answer("mma").split("\n"):
-        name, _, _, size, a, *_ = line.split("\t")
-        if name.startswith(("PTX_", "NV_MMA")):
-            m, n, k, _ = (int(word) for word in size.split("x"))
-            rows.append((name, m, n, k, {"f16": 16, "bf16": 16, "tf32": 32, "f64": 64, "s8": 8, "s4": 4}.get(a, 8)))
-    return rows
-
-
-def test_ptx_order() -> None:
-    """Registers as the PTX manual's formulas give them: group = lane / 4, within = lane mod 4; a 32-bit register holds 32 / bits values
-    along k (an f64 its own), registers run first over rows 0 and 8, then over the halves of k."""
-    rows = ptx_rows()
-    assert len(rows) >= 15
-    for name, m, n, k, bits in rows:
-        pack = max(32 // bits, 1)
-        a, b, c = (answer("ptx", name, operand).split("\t")[0] for operand in "abc")
-        for lane in range(32):
-            group, within = lane // 4, lane % 4
-            row = [group + 8 * (i // pack % (m // 8)) for i in range(m * k // 32)]
-            column = [within * pack + i % pack + 4 * pack * (i // (pack * (m // 8))) for i in range(m * k // 32)]
-            assert held(lists_of(a), 0, lane) == list(zip(row, column)), (name, lane)
-            down = [within * pack + i % pack + 4 * pack * (i // pack) for i in range(k * n // 32)]
-            assert held(lists_of(b), 0, lane) == [(x, group) for x in down], (name, lane)
-            across = [(group + 8 * (i // 2), within * 2 + i % 2) for i in range(m * n // 32)]
-            assert held(lists_of(c), 0, lane) == across, (name, lane)
-        for operand in "abc":
-            plain = answer("mma", name, operand).split("\t")[0]
-            assert answer(f"{name}.{operand}") == answer(plain)
-            assert answer("same", plain, answer("ptx", name, operand).split("\t")[0]) in ("same owners", "same slots")
-    a = "NV_MMA_SYNC_F32_16x8x16_F16", "a"
-    assert answer("same", answer("mma", *a).split("\t")[0], answer("ptx", *a).split("\t")[0]) == "same owners"
-    table = (ROOT / "include" / "sett_mma_layouts.h").read_text()
-    for which, text in (("upstream:", answer("mma", *a)), ("PTX:     ", answer("ptx", *a))):
-        said = re.search(rf"{which} (.*)", table)
-        assert said
-        wanted = [(int(r), int(x)) for r, ks in re.findall(r"row (\d+) k ([\d,]+)", said[1]) for x in ks.split(",")]
-        assert held(lists_of(text.split("\t")[0]), 0, 0) == wanted
+    assert slots_differ == matching(manual_says("slots of C"))
 
 
 # ---- maps ------------------------------------------------------------------------------------------------------
