@@ -47,9 +47,9 @@ THE MODEL
       8 * (l div 16) + s                             VMFMA_F32_16x16x32_F8*
       8 * (l div 32) + s                             VMFMA_F32_32x32x16_F8*
       VMFMA is no instruction: its order is that of the two instructions, or of the f8 instruction, that it becomes.
-    scales of f8: MFMA_SCALE_* is as documented for f4. f8 has the order of k of the first two lines above, but the scale that
-      lanes l hold is for 32 consecutive k from 32 * (l div 16), or 32 * (l div 32), for f8 too. So a lane's scale is not for the
-      values of that lane, and f8 loaded by these rows meets other scales. Sources differ on this one: test it on the device.
+    scales of f8: MFMA_SCALE_* is as documented for f4. For f8 the order of k is that of the first two lines above, but lane l still
+      holds the scale of the 32 k from 32 * (l div 16), or 32 * (l div 32) for 32x32. So its scale is not for all of its values,
+      and f8 loaded by these rows meets other scales. Sources differ on this: try it on the device.
     slots of A: NV_MMA_SYNC_* PTX_M16N8K8_F32_TF32 PTX_M16N8K32_S32_S8 PTX_M16N8K64_S32_S4
       Upstream's outer tile is in row-major order; PTX numbers registers along M first. sett_mma_ptx_layout does that, by
       counting the K part of the outer tile as batches. Each lane holds the same set.
