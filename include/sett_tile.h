@@ -90,19 +90,26 @@ PLANS
   where tiles only go on (f32[24,128]{1,0:T(8,128)} is plain row-major). A dimension of size n cut by T(8) and (2) has
   three digits, i / 8, i mod 8 / 2 and i mod 2, each with its stride. The way back takes the digits off the position,
   largest stride first, and an element is there if every digit, and what lies below it, is in its range. Where * ties dimensions together
-  so that no digits exist (f32[7,2,5]{2,0,1:T(*,3)}(*,2) say), the tiles are followed one by one: slower, as exact.
+  so that no digits exist (f32[7,5]{1,0:T(4,3)(*,2)(2,1)}, say), the tiles are followed one by one: slower, as exact.
 
 RELATIONS
-  Two shapes are the same bytes when a buffer of the one is a buffer of the other as it stands: as many elements, of as many
-  bits, in as much memory of the same space, and the k-th element, counted row-major, in the same place in both. That is
-  when a reshape is a bitcast; a transposition is one when the shape with its dimensions permuted is the same bytes. XLA's
-  functions of these names look at minor_to_major alone. Here tiles count (XLA's answer in brackets where it differs):
+  Two shapes are the same bytes when a buffer of the one is a buffer of the other as it stands. Both have the same number of
+  elements, of the same number of bits; the same number of bytes (sett_tile_bytes, and M bytes in front) in the same memory
+  space; and for every k the k-th element, counted row-major, has the same bits of the same bytes. Bits that belong to no
+  element may hold anything: padding, and what is left of the last byte. So packed elements may have another number of
+  positions: 3 and 4 positions of u4 are 2 bytes. Elements of a split array are in the same part of both.
+
+  A reshape is a bitcast when the two shapes are the same bytes, a transposition when the shape with its dimensions permuted
+  and the other are. XLA's functions of these names look at minor_to_major alone. Here tiles count (XLA's answer in brackets
+  where it differs):
 
     f32[8,256]{1,0:T(8,128)}   f32[2048]{0:T(1024)}           no   [yes] the rows of a tile are not next to each other
     f32[12,128]{1,0:T(8,128)}  f32[2,6,128]{2,1,0:T(8,128)}   no   [yes] each 6 is padded to 8
     f32[8,256]{1,0:T(8,128)}   f32[8,2,128]{2,0,1:T(8,128)}   yes  [no] tiles one after the other
     f32[16,128]{1,0:T(8,128)}  f32[2,8,128]{2,1,0:T(8,128)}   yes
     f32[24,128]{1,0:T(8,128)}  f32[24,128]{1,0}               yes  one tile wide: the tiles change nothing
+    u4[3]{0:E(4)}              u4[3]{0:T(2)E(4)}              yes  2 bytes, 4 bits of them unused
+    u4[4]{0:E(4)}              u4[4]{0:T(6)E(4)}              no   [yes] 2 and 3 bytes
 
   Types are not compared unless asked for, only bits. A "no" has its reason: numbers that differ, or an element and its two
   positions. How it is decided: the position of the k-th element is a sum of digits of k, each a stride apart; digits that
@@ -110,9 +117,15 @@ RELATIONS
   nearly every difference; if none differs, every run of both is compared. Only there, and for * that ties dimensions
   together, may an answer be "not decided", after SETT_TILE_WALK steps.
 
+  Strides exist when the position is the sum of index * stride: for f32[5,100]{1,0:T(8,128)}, not for f32[9,200] under that
+  tile, and for u8[6]{0:T(2)(*,3)}, where * joins again what the first tile cut. Digits decide that at any size. Where * ties
+  dimensions together, indices are asked one by one, in each dimension up to the distance that the tiles divide without a
+  remainder (8 and 128 for (8,128)), for behind it everything repeats. The answer is "not decided" only where these are more
+  than SETT_TILE_WALK indices.
+
 FORMATS
-  What TPUs use, from the document on tiled layouts; sett_tile_formats puts a shape into each that has tiles for its type,
-  with the share of padding, so that the waste is seen before it is paid for (f32[3,200]: 71% in 8x128, 41% in 4x128).
+  What TPUs use, from the document on tiled layouts; sett_tile_formats puts a shape into each that has tiles for the
+  bits of its elements, with the share of padding, so that the waste is seen before it is paid for (f32[3,200]: 71% in 8x128, 41% in 4x128).
     32-bit types   (8,128); (4,128) where the second most minor dimension is 3 or 4, (2,128) where it is 1 or 2
     16-bit types   (8,128)(2,1)      the document says bf16
     8-bit types    (8,128)(4,1)      pred is a byte; (32,128)(32,1) with E(1) is an option
@@ -184,9 +197,9 @@ LAWS (tests/tile_test.c draws layouts and asks every element and position; tests
   3 cover         the positions of all indices are distinct, lie in [0, positions), and element answers padding elsewhere.
   4 definition    position(i) is what padding, reshaping and transposing an array by loops gives, step by step.
   5 size          elements <= data_positions <= positions, and bytes = ceil(positions * bits / 8).
-  6 strides       given exactly where position is linear in the index.
+  6 strides       yes exactly where position is linear in the index; a witness in a "no" is one.
   7 parts         every index lies in one part, at a place of its own; whole(part(i)) is i.
-  8 same_bytes    yes exactly where the arrays agree position by position; a witness in a "no" is one.
+  8 same_bytes    yes exactly where both memories agree bit by bit; a witness in a "no" is one.
   9 transpose     yes exactly for the permutations that keep every byte; permute is one of them.
   10 decompose    every part keeps every byte; align finds a layout exactly where some order of the dimensions is one.
   11 device       the functions of a device say the same.
@@ -484,8 +497,9 @@ typedef struct sett_tile_place {
 
 /* What a relation says. %a, %b: numbers of the first and the second shape; %k: a row-major element number. */
 #define SETT_TILE_REASONS(X)                                                                                         \
-  X(UNDECIDED, "not decided: the layouts do not line up, and there are too many elements to compare one by one")     \
+  X(UNDECIDED, "not decided: the digits do not tell, and there are too many elements to ask one by one")             \
   X(UNSIZED, "expected arrays with bounded dimensions")                                                              \
+  X(SPLIT, "expected an array that is not split")                                                                    \
   X(YES, "yes")                                                                                                      \
   X(NO_RANK, "%a and %b dimensions")                                                                                 \
   X(NO_ELEMENTS, "%a and %b elements")                                                                               \
@@ -494,12 +508,15 @@ typedef struct sett_tile_place {
   X(NO_SPACE, "memory spaces %a and %b")                                                                             \
   X(NO_PREFIX, "%a and %b bytes of dynamic sizes in front")                                                          \
   X(NO_PARTS, "split into %a and %b parts")                                                                          \
+  X(NO_BYTES, "%a and %b bytes of memory, padding included")                                                         \
   X(NO_POSITIONS, "%a and %b positions in memory, padding included")                                                 \
   X(NO_POSITION, "element %k (row-major) is at position %a and at position %b")                                      \
   X(NO_PART, "element %k (row-major) is in part %a and in part %b")                                                  \
   X(NO_PERMUTATION, "not a permutation of the dimensions")                                                           \
   X(NO_DIM, "a permuted dimension of %a where %b is expected")                                                       \
-  X(NO_TRANSPOSE, "no permutation of the dimensions keeps every element in its place")
+  X(NO_TRANSPOSE, "no permutation of the dimensions keeps every element in its place")                               \
+  X(NO_WHOLE_BYTES, "elements of %a bits, not of whole bytes")                                                       \
+  X(NO_STRIDE, "strides do not lead to element %k (row-major), which is at position %a")
 
 enum {
 #define SETTP_TILE_ENUM(name, text) SETT_TILE_##name,
@@ -515,7 +532,7 @@ typedef struct sett_tile_answer {
   int64_t element, a, b; /* what the reason speaks of */
 } sett_tile_answer;
 
-/* How types are compared: bits of an element in memory, the type too, or neither: positions alone. */
+/* How types are compared: bits of an element in memory, the type too, or neither: where the bits differ, positions alone are. */
 enum { SETT_TILE_SAME_BITS, SETT_TILE_SAME_TYPE, SETT_TILE_ANY_TYPE };
 
 /* A bitcast as transpose(reshape(transpose(x))): from -first-> before -reshape-> after -second-> to. */
@@ -605,9 +622,10 @@ SETT_INLINE double sett_tile_padding(const sett_tile_shape *shape);
 SETT_INLINE sett_tile_place sett_tile_place_of(const sett_tile_shape *shape, int64_t position);
 /* One more than the last position that holds an element: what must be copied when trailing padding need not. */
 SETT_INLINE int64_t sett_tile_data_positions(const sett_tile_plan *plan);
-/* 1 and the bytes between neighbours along each dimension; 0 and -1s where no such numbers exist: tiles break a dimension, or
-   elements do not take whole bytes. A dimension of 1 gets what row-major order would give it. */
-SETT_INLINE int sett_tile_byte_strides(const sett_tile_shape *shape, int64_t *strides);
+/* The bytes between neighbours along each dimension: yes exactly where an element's first byte is the sum of index * stride,
+   and elements take whole bytes. A dimension of 1 gets what row-major order would give it, or 0 where that does not fit;
+   where the answer is not yes they are -1. */
+SETT_INLINE sett_tile_answer sett_tile_byte_strides(const sett_tile_shape *shape, int64_t *strides);
 /* The list after a step (SETT_TILE_COMBINED, ..) of a tile, 0 the outermost; returns its length, 0 where there is none. */
 SETT_INLINE int sett_tile_stage(const sett_tile_plan *plan, int tile, int stage, int64_t *dims);
 
@@ -619,8 +637,7 @@ SETT_INLINE sett_tile_shape sett_tile_part_shape(const sett_tile_shape *shape);
 SETT_INLINE int64_t sett_tile_part(const sett_tile_shape *shape, const int64_t *index, int64_t *within);
 SETT_INLINE int sett_tile_whole(const sett_tile_shape *shape, int64_t part, const int64_t *within, int64_t *index);
 
-/* Whether a buffer of the one shape is one of the other as it stands: as many elements of as many bits in as much memory of
-   the same space, and the k-th element (row-major) in the same place. types: SETT_TILE_SAME_BITS, .. */
+/* Whether a buffer of the one shape is a buffer of the other as it stands (RELATIONS). types: SETT_TILE_SAME_BITS, .. */
 SETT_INLINE sett_tile_answer sett_tile_same_bytes(const sett_tile_shape *a, const sett_tile_shape *b);
 SETT_INLINE sett_tile_answer sett_tile_reshape_is_bitcast(const sett_tile_shape *from, const sett_tile_shape *to, int types);
 /* The same for a transposition: dimension i of to is dimension permutation[i] of from. */
@@ -633,7 +650,7 @@ SETT_INLINE sett_tile_answer sett_tile_find_transpose(const sett_tile_shape *fro
 SETT_INLINE sett_tile_decomposition sett_tile_decompose(const sett_tile_shape *from, const sett_tile_shape *to);
 /* A layout with from's tiles for other dimensions, so that the reshape is a bitcast; where the answer is not yes, one that is not. */
 SETT_INLINE sett_tile_shape sett_tile_align(const sett_tile_shape *from, int rank, const int64_t *dims, sett_tile_answer *answer);
-/* Whether the tiles leave every element where it is without them. */
+/* Whether the shape and the shape without its tiles are the same bytes. */
 SETT_INLINE sett_tile_answer sett_tile_tiling_is_noop(const sett_tile_shape *shape);
 /* "yes", or "no: .." with the reason; written like sett_tile_print. */
 SETT_INLINE size_t sett_tile_answer_print(const sett_tile_answer *answer, char *out, size_t capacity);
@@ -658,7 +675,8 @@ SETT_INLINE int sett_tile_kept_dims(int rank, const int64_t *dims, int to_rank, 
 /* Whether a dimension is the most major one when those of 1 are not counted. */
 SETT_INLINE int sett_tile_is_most_major(const sett_tile_shape *shape, int dim);
 
-/* The shape in every format that has tiles for its type, with the padding each costs; returns their number. */
+/* The shape in every format that has tiles for the bits of its elements, with the padding each costs; returns their number.
+   Tiles and L are the format's, all else is the shape's. */
 SETT_INLINE int sett_tile_formats(const sett_tile_shape *shape, sett_tile_format *format);
 
 #ifndef SETT_RELAYOUT_STREAM
@@ -1646,17 +1664,20 @@ SETT_INLINE size_t sett_tile_canonical(const char *text, size_t length, int whol
 /* ---- bodies: positions ------------------------------------------------------------------------------------------ */
 
 /* An entry of the list as digits of the index: its value is the sum of digit * unit, where a digit of a dimension (or of
-   several that * joined) is value / weight with all higher digits taken off. Entries are chains, the most minor first. */
+   several that * joined) is value mod limit / weight: the digit above it has the weight limit, or the source is smaller
+   than limit. Entries are chains, the most minor first. */
 typedef struct settp_tile_piece {
-  int32_t source; /* physical number of the dimension, of the last one where * joined several */
+  int32_t source; /* physical number of the dimension, of the last one where * joined several; -1: no digit any more */
   int32_t next;   /* the next more major digit of the entry, or -1 */
-  int64_t weight, count, unit;
+  int64_t weight, limit, unit;
 } settp_tile_piece;
 
 typedef struct settp_tile_pieces {
   int32_t used;
   settp_tile_piece digit[SETT_TILE_MAX_RANK + SETT_TILE_MAX_TILE_DIMS];
 } settp_tile_pieces;
+
+SETT_INLINE int64_t settp_tile_largest(const settp_tile_piece *digit) { return (digit->limit - 1) / digit->weight; }
 
 /* Cuts an entry by a tile: *entry becomes its remainder, the quotient is returned in *quotient. The digits whose units are
    multiples of the tile are quotient; the highest other one is split where the cut goes through it. 0: no digit can be
@@ -1669,8 +1690,8 @@ SETT_INLINE int settp_tile_cut(settp_tile_pieces *all, int64_t tile, int32_t *en
     if (digit[at].unit % tile != 0) last = at;
   *quotient = *entry;
   if (last >= 0) {
-    for (at = *entry; at != last; at = digit[at].next) below += (digit[at].count - 1) * digit[at].unit;
-    reach = below + (digit[last].count - 1) * digit[last].unit;
+    for (at = *entry; at != last; at = digit[at].next) below += settp_tile_largest(&digit[at]) * digit[at].unit;
+    reach = below + settp_tile_largest(&digit[last]) * digit[last].unit;
     *quotient = digit[last].next;
     if (reach >= tile) {
       int64_t part = tile / digit[last].unit;
@@ -1678,9 +1699,8 @@ SETT_INLINE int settp_tile_cut(settp_tile_pieces *all, int64_t tile, int32_t *en
       if (part * digit[last].unit != tile || below >= digit[last].unit) return 0;
       *high = digit[last];
       high->weight *= part;
-      high->count = (high->count - 1) / part + 1;
       high->unit = tile;
-      digit[last].count = part;
+      digit[last].limit = high->weight;
       *quotient = all->used++;
     }
     digit[last].next = -1;
@@ -1691,20 +1711,57 @@ SETT_INLINE int settp_tile_cut(settp_tile_pieces *all, int64_t tile, int32_t *en
   return 1;
 }
 
-/* Puts the chain of a more major entry, in units of size, behind the chain of another. */
+/* Puts the chain of a more major entry, in units of size, behind the chain of another. Where a tile had cut a digit and *
+   puts both halves side by side again, they are one digit. */
 SETT_INLINE int32_t settp_tile_join(settp_tile_pieces *all, int32_t outer, int32_t inner, int64_t size) {
+  settp_tile_piece *low, *high;
   int32_t at;
   for (at = outer; at >= 0; at = all->digit[at].next) all->digit[at].unit *= size;
-  if (inner < 0) return outer;
+  if (inner < 0 || outer < 0) return inner < 0 ? outer : inner;
   for (at = inner; all->digit[at].next >= 0;) at = all->digit[at].next;
-  all->digit[at].next = outer;
+  low = &all->digit[at];
+  high = &all->digit[outer];
+  low->next = outer;
+  if (high->source != low->source || high->weight != low->limit) return inner;
+  if (!settp_tile_continues(high->weight, high->unit, low->weight, low->unit)) return inner;
+  low->limit = high->limit;
+  low->next = high->next;
+  high->source = -1;
   return inner;
+}
+
+/* whole[i]: the i-th tile dimension of all tiles cuts a value whose quotient and remainder lie in memory as the uncut value
+   would. Found from the last tile back: stride[] of each entry of a list, -1 where none leads through the later tiles. */
+SETT_INLINE void settp_tile_find_whole(const sett_tile_plan *plan, int32_t *whole) {
+  int64_t stride[SETT_TILE_MAX_LIST], next[SETT_TILE_MAX_LIST], size = 1;
+  int stage, i, tile_at = 0;
+  for (i = plan->length[plan->tiles]; i-- > 0; size *= plan->list[plan->tiles][i]) stride[i] = size;
+  for (stage = 0; stage < plan->tiles; ++stage) tile_at += plan->tile_rank[stage];
+  for (stage = plan->tiles; stage-- > 0;) {
+    int n = plan->length[stage], k = plan->tile_rank[stage], groups = 0, g;
+    const int64_t *tile;
+    tile_at -= k;
+    tile = &plan->tile[tile_at];
+    for (i = 0; i < k; ++i) groups += tile[i] != SETT_TILE_COMBINE;
+    for (i = 0; i < n - k; ++i) next[i] = stride[i];
+    for (i = k, g = groups, size = -1; i-- > 0;) {
+      if (tile[i] != SETT_TILE_COMBINE) {
+        int64_t quotient = stride[n - k + --g], remainder = stride[n - k + groups + g];
+        whole[tile_at + i] = remainder >= 0 && quotient == settp_tile_mul(remainder, tile[i]);
+        size = whole[tile_at + i] ? remainder : tile[i] == 1 ? quotient : -1;
+      }
+      next[n - k + i] = size;
+      size = settp_tile_mul(size, plan->list[stage][n - k + i]);
+    }
+    for (i = plan->ones[stage]; i < n; ++i) stride[i - plan->ones[stage]] = next[i];
+  }
 }
 
 /* The digits of the final list; entry[] are its chains. join: what * combines in the first tile is one source. */
 SETT_INLINE int settp_tile_take_digits(const sett_tile_plan *plan, int join, settp_tile_pieces *all, int32_t *entry) {
-  int32_t next[SETT_TILE_MAX_LIST];
+  int32_t next[SETT_TILE_MAX_LIST], whole[SETT_TILE_MAX_TILE_DIMS];
   int stage, i, g, tile_at = 0, n = plan->rank;
+  settp_tile_find_whole(plan, whole);
   all->used = 0;
   for (i = 0; i < n; ++i) {
     int64_t size = plan->list[0][i + (plan->tiles > 0 ? plan->ones[0] : 0)];
@@ -1715,7 +1772,7 @@ SETT_INLINE int settp_tile_take_digits(const sett_tile_plan *plan, int join, set
     digit->source = i;
     digit->next = -1;
     digit->weight = digit->unit = 1;
-    digit->count = size;
+    digit->limit = size;
   }
   for (stage = 0; stage < plan->tiles; ++stage) {
     const int64_t *tile = &plan->tile[tile_at], *list = plan->list[stage];
@@ -1731,13 +1788,14 @@ SETT_INLINE int settp_tile_take_digits(const sett_tile_plan *plan, int join, set
       joined = settp_tile_join(all, joined, entry[at], list[at]);
       if (join && stage == 0 && joined >= 0 && all->digit[joined].next >= 0) {
         settp_tile_piece *digit = &all->digit[joined], *outer = &all->digit[digit->next];
-        digit->count += (outer->count - 1) * outer->unit; /* one source: the sum of both */
+        digit->limit += settp_tile_largest(outer) * outer->unit; /* one source: the sum of both */
         digit->next = outer->source = -1;
       }
       if (join && stage == 0 && joined >= 0) all->digit[joined].source = at - ones;
       if (tile[i] == SETT_TILE_COMBINE) continue;
       next[n - k + groups + g] = joined;
-      if (!settp_tile_cut(all, tile[i], &next[n - k + groups + g], &next[n - k + g])) return 0;
+      next[n - k + g] = -1;
+      if (!whole[tile_at + i] && !settp_tile_cut(all, tile[i], &next[n - k + groups + g], &next[n - k + g])) return 0;
       joined = -1;
       ++g;
     }
@@ -1829,8 +1887,9 @@ SETT_INLINE int sett_tile_physical(const sett_tile_plan *plan, const int64_t **d
   return plan->error ? 0 : plan->length[plan->tiles];
 }
 
-/* By the definition, tile after tile: for layouts that no steps describe. */
-SETT_INLINE int64_t settp_tile_position_by_tiles(const sett_tile_plan *plan, const int64_t *index) {
+/* By the definition, tile after tile: for layouts that no steps describe. *cut: the first tile
+   dimension that leaves a remainder; 1: none does. */
+SETT_INLINE int64_t settp_tile_position_by_tiles(const sett_tile_plan *plan, const int64_t *index, int64_t *cut) {
   int64_t digit[SETT_TILE_MAX_LIST], next[SETT_TILE_MAX_LIST], position = 0;
   int i, stage, tile_at = 0, n = plan->rank;
   for (i = 0; i < n; ++i) {
@@ -1839,6 +1898,7 @@ SETT_INLINE int64_t settp_tile_position_by_tiles(const sett_tile_plan *plan, con
     if (value < 0 || value >= size) return SETT_TILE_UNKNOWN;
     digit[i] = value;
   }
+  *cut = 1;
   for (stage = 0; stage < plan->tiles; ++stage) {
     const int64_t *list = plan->list[stage], *tile = &plan->tile[tile_at];
     int k = plan->tile_rank[stage], groups = 0, g = 0, ones = plan->ones[stage];
@@ -1853,6 +1913,7 @@ SETT_INLINE int64_t settp_tile_position_by_tiles(const sett_tile_plan *plan, con
       if (tile[i] == SETT_TILE_COMBINE) continue;
       next[n - k + g] = value / tile[i];
       next[n - k + groups + g] = value % tile[i];
+      if (*cut == 1 && value % tile[i] != 0) *cut = tile[i];
       value = 0;
       ++g;
     }
@@ -1904,7 +1965,7 @@ SETT_INLINE int64_t sett_tile_position(const sett_tile_plan *plan, const int64_t
   int64_t position = 0, value = 0;
   int i;
   if (plan->error || plan->span == 0) return SETT_TILE_UNKNOWN;
-  if (plan->coupled) return settp_tile_position_by_tiles(plan, index);
+  if (plan->coupled) return settp_tile_position_by_tiles(plan, index, &value);
   for (i = 0; i < plan->steps; ++i) {
     const sett_tile_step *step = &plan->step[i];
     if (step->dim >= 0) {
@@ -2057,29 +2118,6 @@ SETT_INLINE int64_t sett_tile_data_positions(const sett_tile_plan *plan) {
     last += best[first];
   }
   return last + 1;
-}
-
-SETT_INLINE int sett_tile_byte_strides(const sett_tile_shape *shape, int64_t *strides) {
-  sett_tile_plan plan = sett_tile_prepare(shape);
-  int64_t bits = sett_tile_bits(shape), size = 1;
-  int i;
-  if (plan.error || plan.coupled || bits % 8 != 0) return 0;
-  if (plan.span == 0) { /* no element tells: those of the untiled layout */
-    for (i = 0; i < shape->rank; ++i) {
-      int64_t n = shape->dims[shape->minor_to_major[i]];
-      strides[shape->minor_to_major[i]] = settp_tile_mul(size, bits / 8);
-      if (n > 1) size = settp_tile_mul(size, n);
-    }
-    return 1;
-  }
-  for (i = plan.steps; i-- > 0;) {
-    const sett_tile_step *step = &plan.step[i];
-    if (step->dim < 0) return 0; /* a second digit */
-    if (step->weight == 1) size = step->stride;
-    strides[step->dim] = settp_tile_mul(size, bits / 8);
-    size = settp_tile_mul(size, step->size);
-  }
-  return 1;
 }
 
 SETT_INLINE int sett_tile_stage(const sett_tile_plan *plan, int tile, int stage, int64_t *dims) {
@@ -2332,7 +2370,7 @@ SETT_INLINE int settp_tile_is_sized(const sett_tile_shape *shape) {
   return !shape->error && (shape->kind == SETT_TILE_ARRAY || shape->kind == SETT_TILE_BUFFER) && sett_tile_bytes(shape) >= 0;
 }
 
-/* What flags ask for: SETT_TILE_TYPES_TOO equal types, SETT_TILE_ANY_TYPE positions alone. */
+/* flags: SETT_TILE_SAME_BITS, .. Where the elements' bits differ and need not be equal, memory is counted in positions. */
 SETT_INLINE sett_tile_answer settp_tile_same(const sett_tile_shape *a, const sett_tile_shape *b, int flags) {
   int64_t x, y;
   if (!settp_tile_is_sized(a) || !settp_tile_is_sized(b)) return settp_tile_say(SETT_TILE_UNSIZED, 0, 0);
@@ -2343,7 +2381,11 @@ SETT_INLINE sett_tile_answer settp_tile_same(const sett_tile_shape *a, const set
   if (flags != SETT_TILE_ANY_TYPE && (x = sett_tile_bits(a)) != (y = sett_tile_bits(b)))
     return settp_tile_say(SETT_TILE_NO_BITS, x, y);
   if ((x = sett_tile_parts(a)) != (y = sett_tile_parts(b))) return settp_tile_say(SETT_TILE_NO_PARTS, x, y);
-  if ((x = sett_tile_positions(a)) != (y = sett_tile_positions(b))) return settp_tile_say(SETT_TILE_NO_POSITIONS, x, y);
+  if (sett_tile_bits(a) == sett_tile_bits(b)) {
+    if ((x = sett_tile_bytes(a)) != (y = sett_tile_bytes(b))) return settp_tile_say(SETT_TILE_NO_BYTES, x, y);
+  } else if ((x = sett_tile_positions(a)) != (y = sett_tile_positions(b))) {
+    return settp_tile_say(SETT_TILE_NO_POSITIONS, x, y);
+  }
   return settp_tile_same_positions(a, b);
 }
 
@@ -2379,12 +2421,13 @@ SETT_INLINE sett_tile_answer sett_tile_transpose_is_bitcast(const sett_tile_shap
   return settp_tile_same(&turned, to, types);
 }
 
-/* The position of the element whose index is 1 in that dimension and 0 elsewhere. */
-SETT_INLINE int64_t settp_tile_unit(const sett_tile_plan *plan, int dim) {
-  int64_t index[SETT_TILE_MAX_RANK];
+/* The position of the element whose index is 1 in that dimension and 0 elsewhere, and the part it lies in; plan: of a part. */
+SETT_INLINE int64_t settp_tile_unit(const sett_tile_shape *shape, const sett_tile_plan *plan, int dim, int64_t *part) {
+  int64_t index[SETT_TILE_MAX_RANK], within[SETT_TILE_MAX_RANK];
   int i;
   for (i = 0; i < plan->rank; ++i) index[i] = i == dim;
-  return sett_tile_position(plan, index);
+  *part = sett_tile_part(shape, index, within);
+  return sett_tile_position(plan, within);
 }
 
 SETT_INLINE sett_tile_answer sett_tile_find_transpose(const sett_tile_shape *from, const sett_tile_shape *to, int32_t *permutation,
@@ -2398,12 +2441,13 @@ SETT_INLINE sett_tile_answer sett_tile_find_transpose(const sett_tile_shape *fro
   for (i = 0; i < to->rank; ++i) permutation[i] = SETT_TILE_UNKNOWN;
   if (plan.error || there.error) return settp_tile_say(SETT_TILE_UNSIZED, 0, 0);
   if (from->rank != to->rank) return settp_tile_say(SETT_TILE_NO_RANK, from->rank, to->rank);
-  /* No two elements share a position: the steps along the dimensions tell which is which. Those of 1 go in order. */
+  /* No two elements share a place: the steps along the dimensions tell which is which. Those of 1 go in order. */
   for (i = 0; i < to->rank; ++i) {
     for (j = 0; j < from->rank; ++j) {
+      int64_t part, other_part;
       if ((used >> j & 1) || from->dims[j] != to->dims[i]) continue;
-      if (one.dims[j] < 2 || other.dims[i] < 2 || plan.span == 0) break;
-      if (settp_tile_unit(&plan, j) == settp_tile_unit(&there, i)) break;
+      if (to->dims[i] < 2 || plan.span == 0) break;
+      if (settp_tile_unit(from, &plan, j, &part) == settp_tile_unit(to, &there, i, &other_part) && part == other_part) break;
     }
     if (j == from->rank) return settp_tile_say(SETT_TILE_NO_TRANSPOSE, 0, 0);
     found[i] = j;
@@ -2423,7 +2467,7 @@ SETT_INLINE sett_tile_decomposition sett_tile_decompose(const sett_tile_shape *f
   parts.form = SETT_TILE_RESHAPE;
   parts.answer = sett_tile_same_bytes(from, to);
   if (parts.answer.yes) return parts;
-  if (parts.answer.reason == SETT_TILE_NO_POSITION || parts.answer.reason == SETT_TILE_UNDECIDED) {
+  if (parts.answer.reason == SETT_TILE_NO_POSITION || parts.answer.reason == SETT_TILE_NO_PART || parts.answer.reason == SETT_TILE_UNDECIDED) {
     sett_tile_answer answer = sett_tile_find_transpose(from, to, parts.first, SETT_TILE_SAME_BITS);
     decided = parts.answer.no && answer.no;
     parts.form = SETT_TILE_TRANSPOSE;
@@ -2457,7 +2501,7 @@ SETT_INLINE sett_tile_shape sett_tile_align(const sett_tile_shape *from, int ran
   int64_t row = 1, key[SETT_TILE_MAX_RANK], tried = 0;
   int32_t order[SETT_TILE_MAX_RANK], slot[SETT_TILE_MAX_RANK];
   int i, j, depth, reach = 0, decided = 1;
-  *answer = settp_tile_say(SETT_TILE_UNSIZED, 0, 0);
+  *answer = settp_tile_say(plan.error == SETT_TILE_ERROR_SPLIT ? SETT_TILE_SPLIT : SETT_TILE_UNSIZED, 0, 0);
   if (plan.error || rank < 0 || rank > SETT_TILE_MAX_RANK) return to;
   to.rank = rank;
   to.dynamic = 0;
@@ -2688,6 +2732,94 @@ SETT_INLINE size_t sett_tile_answer_print(const sett_tile_answer *answer, char *
   return settp_tile_finish(&writer);
 }
 
+/* ---- bodies: strides -------------------------------------------------------------------------------------------- */
+
+/* 1 and the answer when the element at an index is not where the strides lead. */
+SETT_INLINE int settp_tile_strays(const sett_tile_shape *shape, const sett_tile_plan *plan, const int64_t *stride,
+                                  const int64_t *index, sett_tile_answer *answer) {
+  int64_t at = sett_tile_position(plan, index), rest = at, element = 0;
+  int i;
+  for (i = 0; i < shape->rank; ++i) {
+    int64_t part = index[i] > 0 ? settp_tile_mul(index[i], stride[i]) : 0;
+    if (rest >= 0) rest = part < 0 || part > rest ? -1 : rest - part;
+    element = element * shape->dims[i] + index[i];
+  }
+  if (rest == 0) return 0;
+  *answer = settp_tile_say(SETT_TILE_NO_STRIDE, at, 0);
+  answer->element = element;
+  return 1;
+}
+
+/* Where there are steps: a dimension, or the dimensions that * joined, are a number whose digits the steps take, and no digit
+   goes on from the one below. So the first index at which a digit is 1 is where strides lead for each digit, or they do not exist. */
+SETT_INLINE sett_tile_answer settp_tile_strides_of_steps(const sett_tile_shape *shape, const sett_tile_plan *plan, const int64_t *stride) {
+  sett_tile_answer answer = settp_tile_say(SETT_TILE_YES, 0, 0);
+  int i, j;
+  for (i = 0; i < plan->steps; ++i) {
+    int64_t index[SETT_TILE_MAX_RANK] = {0}, value = plan->step[i].weight;
+    if (value == INT64_MAX) continue;
+    for (j = plan->steps; j-- > 0;) {
+      const sett_tile_step *step = &plan->step[j];
+      if (step->into != plan->step[i].into || step->dim < 0) continue;
+      index[step->dim] = value % step->size;
+      value /= step->size;
+    }
+    if (settp_tile_strays(shape, plan, stride, index, &answer)) return answer;
+  }
+  return answer;
+}
+
+/* Where * ties digits together: let every tile divide what a distance along a dimension becomes. Then an index and the one at
+   that distance are equally far apart everywhere, so indices up to that distance tell for all. */
+SETT_INLINE sett_tile_answer settp_tile_strides_of_tiles(const sett_tile_shape *shape, const sett_tile_plan *plan, const int64_t *stride) {
+  sett_tile_answer answer = settp_tile_say(SETT_TILE_YES, 0, 0);
+  sett_tile_shape box = *shape;
+  int64_t index[SETT_TILE_MAX_RANK] = {0}, count = 0;
+  int i;
+  for (i = 0; i < shape->rank; ++i) {
+    int64_t period = 1, cut = 0;
+    while (period > 0 && period < shape->dims[i]) {
+      index[i] = period;
+      settp_tile_position_by_tiles(plan, index, &cut);
+      if (cut == 1) break;
+      period = settp_tile_mul(period, cut);
+    }
+    index[i] = 0;
+    if (period > 0 && period < shape->dims[i]) box.dims[i] = period + 1;
+  }
+  for (i = 0; i < shape->rank; ++i) index[i] = box.dims[i] - 1; /* first the last one, which leaves the strides most often */
+  do {
+    if (settp_tile_strays(shape, plan, stride, index, &answer)) return answer;
+    for (i = 0; i < shape->rank && count == 0; ++i) index[i] = 0;
+    if (++count > SETT_TILE_WALK) return settp_tile_say(SETT_TILE_UNDECIDED, 0, 0);
+  } while (settp_tile_advance(&box, index));
+  return answer;
+}
+
+SETT_INLINE sett_tile_answer sett_tile_byte_strides(const sett_tile_shape *shape, int64_t *strides) {
+  sett_tile_plan plan = sett_tile_prepare(shape);
+  sett_tile_answer answer = settp_tile_say(SETT_TILE_YES, 0, 0);
+  int64_t bits = sett_tile_bits(shape), size = 1, part;
+  int i;
+  for (i = 0; i < shape->rank; ++i) strides[i] = SETT_TILE_UNKNOWN;
+  if (plan.error == SETT_TILE_ERROR_SPLIT) return settp_tile_say(SETT_TILE_SPLIT, 0, 0);
+  if (plan.error) return settp_tile_say(SETT_TILE_UNSIZED, 0, 0);
+  if (bits % 8 != 0) return settp_tile_say(SETT_TILE_NO_WHOLE_BYTES, bits, 0);
+  for (i = 0; i < shape->rank; ++i) { /* of an empty array no element tells: those of the untiled layout */
+    int dim = shape->minor_to_major[i];
+    if (shape->dims[dim] > 1 && plan.span > 0) size = settp_tile_unit(shape, &plan, dim, &part);
+    strides[dim] = size;
+    if (shape->dims[dim] > 1) size = settp_tile_mul(size, shape->dims[dim]);
+  }
+  if (plan.span > 0)
+    answer = plan.coupled ? settp_tile_strides_of_tiles(shape, &plan, strides) : settp_tile_strides_of_steps(shape, &plan, strides);
+  for (i = 0; i < shape->rank; ++i) {
+    strides[i] = answer.yes ? settp_tile_mul(strides[i], bits / 8) : SETT_TILE_UNKNOWN;
+    if (answer.yes && strides[i] < 0) strides[i] = 0; /* of a dimension of 1 */
+  }
+  return answer;
+}
+
 /* ---- bodies: formats -------------------------------------------------------------------------------------------- */
 
 SETT_INLINE int sett_tile_formats(const sett_tile_shape *shape, sett_tile_format *format) {
@@ -2702,14 +2834,16 @@ SETT_INLINE int sett_tile_formats(const sett_tile_shape *shape, sett_tile_format
   } rows[] = {SETT_TILE_FORMATS(SETTP_TILE_ROW)};
 #undef SETTP_TILE_ROW
   int i, count = 0;
-  int64_t rows_of = shape->rank > 1 ? shape->dims[shape->minor_to_major[1]] : 1;
+  sett_tile_shape part = sett_tile_part_shape(shape);
+  int64_t rows_of = shape->rank > 1 ? part.dims[shape->minor_to_major[1]] : 1;
   if (shape->error || shape->kind == SETT_TILE_TOKEN || shape->kind == SETT_TILE_OPAQUE) return 0;
   for (i = 0; i < SETT_TILE_FORMAT_COUNT; ++i) {
-    sett_tile_shape one = sett_tile_make(shape->type, shape->rank, shape->dims, shape->minor_to_major);
-    one.dynamic = shape->dynamic;
-    if (rows[i].bits != 0 && rows[i].bits != settp_tile_memory_bits(shape->type)) continue;
+    sett_tile_shape one = *shape;
+    one.tiles = 0;
+    one.tail = 0;
     if (rows[i].packed == 1 && shape->type != SETT_TILE_PRED) continue;
-    one.packed = rows[i].packed;
+    if (rows[i].packed > 0) one.packed = rows[i].packed;
+    else if (rows[i].bits != 0 && rows[i].bits != sett_tile_bits(shape)) continue;
     if (rows[i].tile[0] > 0) one = sett_tile_add_tile(one, 2, rows[i].tile);
     if (rows[i].inner[0] > 0) one = sett_tile_add_tile(one, 2, rows[i].inner);
     format[count].name = rows[i].name;

@@ -457,9 +457,17 @@ def test_same_bytes() -> None:
         ("s4[6]", "s4[6]{0:E(4)}", "elements of 8 and 4 bits"),
         ("f32[6]", "f32[6]{0:S(1)}", "memory spaces 0 and 1"),
         ("f32[6]", "f32[6]{0:M(64)}", "0 and 64 bytes of dynamic sizes in front"),
-        ("f32[100]", "f32[100]{0:L(1024)}", "100 and 1024 positions in memory"),
+        ("f32[100]", "f32[100]{0:L(1024)}", "400 and 4096 bytes of memory"),
         ("f32[6]", "f32[6]{0:SC(0:3)}", "split into 1 and 2 parts"),
-        ("f32[6]{0:SC(0:3)}", "f32[6]{0:SC(0:2)}", "3 and 4 positions"),
+        ("f32[6]{0:SC(0:3)}", "f32[6]{0:SC(0:2)}", "12 and 16 bytes"),
+        ("u4[3]{0:E(4)}", "u4[3]{0:T(2)E(4)}", ""),  # 12 and 16 bits, 2 bytes
+        ("u4[3]{0:E(4)}", "u4[3]{0:L(4)E(4)}", ""),
+        ("u4[3]{0:E(4)}", "u4[3]{0:T(5)E(4)}", "2 and 3 bytes"),
+        ("u4[4]{0:E(4)}", "u4[4]{0:T(6)E(4)}", "2 and 3 bytes"),
+        ("u4[3]", "u4[3]{0:T(2)}", "3 and 4 bytes"),
+        ("u1[5]{0:E(1)}", "u1[5]{0:T(8)E(1)}", ""),
+        ("u2[3,1]{1,0:E(2)}", "u2[3]{0:T(2)E(2)}", ""),
+        ("u2[2,2]{1,0:E(2)}", "u2[2,2]{0,1:E(2)}", "element 1 (row-major) is at position 1 and at position 2"),
         ("f32[6,1]{1,0:SC(0:3)}", "f32[6]{0:SC(0:3)}", ""),
         ("f32[<=6]", "f32[6]", ""),
         ("f32[0,3]{1,0:T(2,2)}", "f32[5,0]", ""),
@@ -485,7 +493,16 @@ def test_bits_strides_parts_formats() -> None:
     assert answer("strides", "f32[3,5,7]{0,2,1}") == "4,84,12"
     assert answer("strides", "f32[5,100]{1,0:T(8,128)}") == "512,4"
     assert said("strides", "f32[9,100]{1,0:T(8,128)}") == "512,4"
-    assert said("strides", "f32[9,200]{1,0:T(8,128)}") == "no"
+    strides = [
+        ("f32[9,200]{1,0:T(8,128)}", "no: strides do not lead to element 1600 (row-major), which is at position 2048"),
+        ("u8[6]{0:T(2)(*,3)}", "1"), ("u8[5]{0:T(3)(*,4)}", "1"), ("u8[2,3]{1,0:T(2,3)(*,4)}", "3,1"), ("u8[2,2,2]{2,1,0:T(4,2)(*,*,*,3,1)}", "7,1,3"),
+        ("u8[7,5]{1,0:T(4,3)(*,2)(2,1)}", "no: strides do not lead to element 23 (row-major), which is at position 36"),
+        ("u4[4]{0:E(4)}", "no: elements of 4 bits, not of whole bytes"), ("s8[2,3]{1,0:E(16)}", "6,2"), ("f32[0,3]{1,0:T(2,2)}", "12,4"),
+    ]
+    for shape, expected in strides:
+        assert algebra.run("shape", "strides", shape) == (expected.startswith("no"), expected), shape
+    status, text = algebra.run("shape", "strides", "f32[4]{0:SC(0:2)}")
+    assert status == 2 and "not split" in text, text
     assert answer("parts", "f32[9,4]{1,0:SC(0:2,5)}") == "3\tf32[4,4]{1,0}"
     assert answer("parts", "f32[9,4]{1,0:SC(0:2,5)}", "5,3") == "2\t0,3"
     rows = [line.split("\t") for line in answer("formats", "f32[3,200]").split("\n")]
@@ -494,11 +511,31 @@ def test_bits_strides_parts_formats() -> None:
     assert [line.split("\t")[2] for line in answer("formats", "bf16[16,128]").split("\n")] == ["bf16[16,128]{1,0}", "bf16[16,128]{1,0:T(8,128)(2,1)}"]
     assert answer("formats", "s8[9,9]{0,1}").split("\n")[1] == "*\t8-bit 8x128\ts8[9,9]{0,1:T(8,128)(4,1)}\t2048\t96.04%"
     assert answer("formats", "pred[64,128]").split("\n")[2] == "\t1-bit 32x128\tpred[64,128]{1,0:T(32,128)(32,1)E(1)}\t1024\t0.00%"
+    packed = answer("formats", "s4[9,200]{1,0:E(4)S(1)}").split("\n")  # 4 bits have no tiles; what is not the format's stays
+    assert packed == ["\tlinear\ts4[9,200]{1,0:E(4)S(1)}\t900\t0.00%"], packed
+    assert answer("formats", "b(f32[9,4]{1,0:T(2)SC(0:6)M(8)})").split("\n")[1] == "*\tlarge 8x128\tb(f32[9,4]{1,0:T(8,128)SC(0:6)M(8)})\t4096\t97.66%"
     for dims, chosen in (("1,9", "2,128"), ("2,9", "2,128"), ("3,9", "4,128"), ("4,9", "4,128"), ("5,9", "8,128"), ("9", "2,128")):
         row = [line for line in answer("formats", f"s32[{dims}]").split("\n") if line.startswith("*")]
         assert len(row) == 1 and f"T({chosen})" in row[0], (dims, row)
     assert answer("steps", "f32[3,5]{1,0:T(2,2)}").split("\n") == [
         "physical 3,5", "combine 3,5", "pad 4,6", "reshape 2,2,3,2", "transpose 2,3,2,2"]
+
+
+def test_split_transposes() -> None:
+    """A transposition of split arrays: which part an element lies in tells, as its position does."""
+    one, other = "f32[2,2]{1,0:SC(0:1)}", "f32[2,2]{0,1:SC(0:1)}"
+    assert said("bitcast", one, other) == "no"
+    assert answer("transpose", one, other) == "1,0" and said("transpose", one, other, "0,1") == "no"
+    assert answer("decompose", one, other) == "transpose 1,0 f32[2,2]{0,1:SC(0:1)}"
+    status, text = algebra.run("shape", "align", one, "4")
+    assert status == 2 and "not split" in text, text
+
+
+def test_dimension_to_ask() -> None:
+    assert said("major", "f32[1,4,3]", "1") == "yes" and said("major", "f32[1,4,3]", "2") == "no"
+    for dim in ("", "3", "-1", "0,1", "x"):
+        status, text = algebra.run("shape", "major", "f32[1,4,3]", dim)
+        assert status == 2 and text.startswith("error: ") and "expected" in text, (dim, text)
 
 
 # ---- the headers themselves ------------------------------------------------------------------------------------

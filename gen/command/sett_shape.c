@@ -393,12 +393,11 @@ static int shape_descending(command *self, const char *text) {
 static int shape_strides(command *self, const char *text) {
   sett_tile_shape shape;
   sett_tile_plan plan;
+  sett_tile_answer answer;
   int64_t strides[SETT_TILE_MAX_RANK];
   if (!shape_plan(self, text, &shape, &plan)) return 2;
-  if (!sett_tile_byte_strides(&shape, strides)) {
-    say_text(self, "no: tiles break a dimension, or elements do not take whole bytes");
-    return 1;
-  }
+  answer = sett_tile_byte_strides(&shape, strides);
+  if (!answer.yes) return shape_say_answer(self, &answer);
   shape_say_list(self, strides, shape.rank);
   return 0;
 }
@@ -514,10 +513,14 @@ static int shape_data(command *self, const char *text) {
 
 static int shape_major(command *self, const char *text, const char *dim) {
   sett_tile_shape shape;
-  int32_t which[SETT_TILE_MAX_RANK];
-  if (!shape_sized(self, text, &shape) || !shape_small_integers(self, dim, -1, which)) return 2;
-  say_text(self, sett_tile_is_most_major(&shape, which[0]) ? "yes" : "no: a larger dimension is more major");
-  return !sett_tile_is_most_major(&shape, which[0]);
+  int64_t which;
+  int count;
+  if (!shape_sized(self, text, &shape)) return 2;
+  count = shape_integers(self, dim, &which, 1);
+  if (count < 0) return 2;
+  if (count != 1 || which < 0 || which >= shape.rank) return say_error(self, 1, "expected a dimension of the shape");
+  say_text(self, sett_tile_is_most_major(&shape, (int)which) ? "yes" : "no: a larger dimension is more major");
+  return !sett_tile_is_most_major(&shape, (int)which);
 }
 
 /* A transposition with what moves together made one: dims, a tab, permutation. */
