@@ -603,7 +603,7 @@ SETT_INLINE int64_t sett_tile_positions(const sett_tile_shape *shape);
 SETT_INLINE int64_t sett_tile_bits(const sett_tile_shape *shape);
 SETT_INLINE int64_t sett_tile_bytes(const sett_tile_shape *shape);
 SETT_INLINE int sett_tile_equal(const sett_tile_shape *a, const sett_tile_shape *b);
-/* 1 where positions are those of minor_to_major alone and an element is its type's whole bytes. */
+/* 1 where the shape has no tile, no tail and no split, and an element is its type's whole bytes: minor_to_major says all. */
 SETT_INLINE int sett_tile_plain(const sett_tile_shape *shape);
 
 SETT_INLINE sett_tile_plan sett_tile_prepare(const sett_tile_shape *shape);
@@ -2814,8 +2814,9 @@ SETT_INLINE sett_tile_answer sett_tile_byte_strides(const sett_tile_shape *shape
   if (plan.span > 0)
     answer = plan.coupled ? settp_tile_strides_of_tiles(shape, &plan, strides) : settp_tile_strides_of_steps(shape, &plan, strides);
   for (i = 0; i < shape->rank; ++i) {
-    strides[i] = answer.yes ? settp_tile_mul(strides[i], bits / 8) : SETT_TILE_UNKNOWN;
-    if (answer.yes && strides[i] < 0) strides[i] = 0; /* of a dimension of 1 */
+    strides[i] = settp_tile_mul(strides[i], bits / 8);
+    if (strides[i] < 0) strides[i] = 0; /* of a dimension of 1 */
+    if (!answer.yes) strides[i] = SETT_TILE_UNKNOWN;
   }
   return answer;
 }
