@@ -6,7 +6,7 @@ from typing import Any, Dict, List, Sequence
 
 from gen import algebra, hlo, pipeline
 from gen.heroes import distribute, scatter
-from gen.emit.body import memory_map, reads_of
+from gen.plan.buffers import memory_map, reads_of
 from gen.plan.partition import EMPTY, Function, Partition, compose, regions
 from gen.schedule import Loop
 

@@ -20,9 +20,11 @@ from gen.hlo import dtypes
 from gen.lower import tiled_layouts, widths
 from gen.plan import grouping, plan
 from gen.targets import COMPLEX, DIALECTS, SCALAR_C, TINY, Dialect, vectors
-from gen.emit.body import Body, Helpers, Value, conditions, NotWide, Text, first_leaf, memory_map, offset, buffer_of, buffers_of, reads_of
+from gen.emit.body import Body, Helpers, Value, conditions, NotWide, Text, offset
+from gen.plan.buffers import first_leaf, memory_map, buffer_of, buffers_of, reads_of
 from gen.hlo import Computation, Fusion, Instruction, Shape
-from gen.heroes.kernel import BuildError, CFunction, Kernel, Nest, arguments, attribute, function_text, narrowest
+from gen.heroes.kernel import CFunction, Kernel, arguments, attribute, function_text, narrowest
+from gen.plan.nest import BuildError, Nest
 from gen.plan.partition import EMPTY, RUNTIME, Partition, compose
 from gen.schedule import FOUND, LATER, Device, Loop, candidates, device_for
 from gen.plan.digits import block, walk, woven

@@ -18,7 +18,7 @@ from gen import algebra, hlo, pipeline  # noqa: E402
 from gen.heroes import concatenate, scatter  # noqa: E402
 from gen.plan import plan  # noqa: E402
 from gen.run import proofs  # noqa: E402
-from gen.heroes.kernel import Nest  # noqa: E402
+from gen.plan.nest import Nest  # noqa: E402
 from gen.schedule import Loop  # noqa: E402
 from test_fusions import Draw  # noqa: E402
 

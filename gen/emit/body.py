@@ -14,6 +14,7 @@ from gen.hlo import dtypes
 from gen.plan import combiner
 from gen.targets import COMPLEX, NARROW, SMALL, TINY, Dialect, bits
 from gen.hlo import CONTRACTIONS, Computation, Instruction, Shape, accumulator, c_identifier
+from gen.plan.buffers import Buffer, buffer_of, buffers_of, memory_map
 from gen.plan.partition import EMPTY, PADS, RUNTIME, Entry, Function, Partition, Read, Region, Root, Runtime, compose, loop_sizes, regions
 from gen.schedule import PAGE, Schedule
 
@@ -46,32 +47,6 @@ def conditions(index: str, box: "Dict[str, Tuple[int, int]]", index_type: str) -
             continue
         found += [f"{v.name} >= {v.lo}"] * (v.lo > low) + [f"{v.name} <= {v.hi}"] * (v.hi < high)
     return found + list(algebra.c_text(index, index_type).constraints)
-
-
-@dataclass(frozen=True)
-class Buffer:
-    """What a kernel reads: its pointer (p3: parameter 3, q0: scratch 0), its shape, a name for its values."""
-
-    pointer: str
-    shape: Shape
-    name: str
-
-
-@lru_cache(maxsize=65536)
-def first_leaf(parameter: Instruction) -> int:
-    """The number of a parameter's first buffer, tuples flattened."""
-    assert parameter.computation is not None
-    before = parameter.computation.parameters[:parameter.parameter_number or 0]
-    return sum(len(p.shape.leaves()) for p in before)
-
-
-def buffer_of(partition: Partition, read: Read) -> "Optional[Buffer]":
-    """The buffer that a read is of; None where its value is computed or constant."""
-    source = read.source
-    if read.map == EMPTY or (source.opcode != "parameter" and source not in partition.cuts):
-        return None
-    first = f"q{partition.cuts[source] + read.output}" if source in partition.cuts else f"p{first_leaf(source) + read.output}"
-    return Buffer(first, source.shape.leaves()[read.output], source.name)
 
 
 @dataclass
@@ -187,12 +162,6 @@ def offset(pointer: str, at: str) -> str:
 def joined(d: Dialect, pointer: str, at: str) -> str:
     """pointer + at for an access of several elements: nvcc keeps a store of them one where the index is one number."""
     return f"{pointer} + ({at})" if not d.wide and " " in at else offset(pointer, at)
-
-
-def memory_map(shape: Shape) -> str:
-    """Logical index to the position in the buffer."""
-    index = algebra.call("shape", "map", shape.text)
-    return compose(index, shape.place) if shape.place else index
 
 
 @dataclass
@@ -1186,38 +1155,3 @@ class Body:
 def _holds(wide: str, narrow: str) -> bool:
     """Whether every value of a small float is one of the other type."""
     return wide == narrow or wide in ("f32", "f64")
-
-
-def buffers_of(partition: Partition, function: Function) -> "Dict[str, Shape]":
-    """The pointers that a function reads, itself or through those it calls, parameters first."""
-    found: Dict[str, Shape] = {}
-    seen, waiting = set(), [function]
-    while waiting:
-        here = waiting.pop()
-        if here in seen:
-            continue
-        seen.add(here)
-        for read, _ in reads_of(partition, here):
-            buffer = buffer_of(partition, read)
-            if buffer:
-                found[buffer.pointer] = buffer.shape
-        waiting += [e.callee for r in regions(here.body) for e in r.entries if e.callee is not None]
-    return dict(sorted(found.items(), key=lambda item: (item[0][0], int(item[0][1:]))))
-
-
-def reads_of(partition: Partition, function: Function) -> "Iterator[Tuple[Read, Region]]":
-    """Every operand that a function's own code reads, and the roots of the kernel's."""
-    for region in regions(function.body):
-        for entry in region.entries:
-            if entry.callee is None:
-                for operand, inner in partition.operands(entry):
-                    yield partition.operand(entry, operand, inner), inner or entry.region
-                for runtime in (one for inner in entry.regions for one in inner.runtimes):
-                    yield runtime.read, entry.region
-    if function is partition.entry:
-        for root in partition.roots:
-            yield partition.root_read(root), function.body
-            for runtime in partition.starts(root):
-                yield runtime.read, function.body
-        for scalar in partition.scalars:
-            yield partition.scalar_read(scalar), function.body

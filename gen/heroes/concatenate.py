@@ -15,9 +15,10 @@ from gen import algebra
 from gen.hlo import dtypes
 from gen.plan import plan
 from gen.targets import Dialect
-from gen.emit.body import buffers_of, memory_map
+from gen.plan.buffers import buffers_of, memory_map
 from gen.hlo import Instruction, Shape, array_shape
-from gen.heroes.kernel import Kernel, Nest, arguments
+from gen.heroes.kernel import Kernel, arguments
+from gen.plan.nest import Nest
 from gen.plan.partition import MOST_OPS, Entry, Partition, Read, Root, compose
 from gen.schedule import Schedule
 from gen.plan.digits import strides

@@ -8,29 +8,15 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, TypeVar
 
 from gen.algebra import AlgebraError
 from gen.targets import Dialect
-from gen.emit.body import INDEX_TYPES, Body, Helpers, buffers_of
+from gen.emit.body import INDEX_TYPES, Body, Helpers
+from gen.plan.buffers import buffers_of
 from gen.hlo import Shape
+from gen.plan.nest import BuildError, Nest
 from gen.plan.partition import Function, Partition
 from gen.schedule import Schedule
 
 
 T = TypeVar("T")
-
-
-class BuildError(Exception):
-    """What cannot be generated: a message for the user."""
-
-
-@dataclass(eq=False)
-class Nest:
-    """One kernel to be: results of equally many elements, walked together in the memory order of the first."""
-
-    name: str
-    shape: Shape
-    partition: Partition
-    sides = ()
-    further = ()    # partitions of what else it reads (gen/heroes/scatter.py)
-    layout = ""     # the nested layout that distributes it on a GPU (gen/heroes/distribute.py)
 
 
 @dataclass

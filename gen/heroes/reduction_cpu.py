@@ -28,7 +28,8 @@ from gen.emit import register_tiles
 from gen.hlo import dtypes
 from gen.plan import combiner
 from gen.targets import FLOATS, SMALL, Dialect
-from gen.emit.body import Body, Buffer, Helpers, NotWide, Text, Value, buffers_of
+from gen.emit.body import Body, Helpers, NotWide, Text, Value
+from gen.plan.buffers import Buffer, buffers_of
 from gen.hlo import Shape
 from gen.heroes.kernel import Kernel, arguments, attribute, function_text, narrowest
 from gen.plan.partition import Partition, compose

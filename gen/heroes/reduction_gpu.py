@@ -27,7 +27,8 @@ from gen import algebra
 from gen.heroes import reduction_cpu
 from gen.hlo import dtypes
 from gen.targets import FLOATS, Dialect
-from gen.emit.body import Body, Buffer, Helpers, Text, buffer_of, buffers_of, conditions, memory_map, reads_of
+from gen.emit.body import Body, Helpers, Text, conditions
+from gen.plan.buffers import Buffer, buffer_of, buffers_of, memory_map, reads_of
 from gen.hlo import Shape
 from gen.heroes.kernel import Kernel, narrowest
 from gen.plan.partition import Partition, compose

@@ -24,9 +24,11 @@ from typing import ContextManager, Dict, Iterator, List, Optional, Sequence, Set
 from gen import algebra
 from gen.hlo import dtypes
 from gen.targets import NARROW, TINY, Dialect, bits
-from gen.emit.body import INDEX_TYPES, Body, Helpers, Text, Value, buffers_of, conditions, memory_map
+from gen.emit.body import INDEX_TYPES, Body, Helpers, Text, Value, conditions
+from gen.plan.buffers import buffers_of, memory_map
 from gen.hlo import Computation, Instruction, apart, array_shape, sorted_indices, unique_indices
-from gen.heroes.kernel import BuildError, CFunction, Kernel, Nest, arguments, attribute, function_text, narrowest
+from gen.heroes.kernel import CFunction, Kernel, arguments, attribute, function_text, narrowest
+from gen.plan.nest import BuildError, Nest
 from gen.plan.partition import EMPTY, Function, Partition, Root, compose
 from gen.schedule import Device, Loop, Schedule
 

@@ -15,8 +15,10 @@ from typing import Dict, Iterator, List, Optional, Sequence, Tuple
 from gen import algebra
 from gen.heroes import transpose_gpu, transpose_lines
 from gen.targets import Dialect
-from gen.emit.body import Body, Helpers, NotWide, buffer_of, buffers_of
-from gen.heroes.kernel import Kernel, Nest, arguments, attribute, function_text, narrowest
+from gen.emit.body import Body, Helpers, NotWide
+from gen.plan.buffers import buffer_of, buffers_of
+from gen.heroes.kernel import Kernel, arguments, attribute, function_text, narrowest
+from gen.plan.nest import Nest
 from gen.plan.partition import Partition, compose
 from gen.schedule import PAGE, SOON, Device, Schedule
 from gen.plan.digits import Walk, place, walk

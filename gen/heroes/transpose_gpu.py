@@ -21,9 +21,11 @@ from typing import Any, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 from gen import algebra
 from gen.hlo import dtypes
 from gen.targets import Dialect
-from gen.emit.body import Body, Helpers, Text, buffer_of, buffers_of, conditions, joined, memory_map, reads_of
+from gen.emit.body import Body, Helpers, Text, conditions, joined
+from gen.plan.buffers import buffer_of, buffers_of, memory_map, reads_of
 from gen.hlo import Shape
-from gen.heroes.kernel import Kernel, Nest, arguments, attribute, function_text, narrowest
+from gen.heroes.kernel import Kernel, arguments, attribute, function_text, narrowest
+from gen.plan.nest import Nest
 from gen.plan.partition import compose
 from gen.schedule import Device, Schedule
 from gen.plan.digits import Walk, position

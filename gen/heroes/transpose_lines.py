@@ -15,8 +15,10 @@ from typing import Dict, List, Optional
 from gen import algebra
 from gen.emit import register_tiles
 from gen.targets import Dialect
-from gen.emit.body import Buffer, Helpers, Text, buffer_of, memory_map
-from gen.heroes.kernel import Kernel, Nest, arguments, attribute, narrowest
+from gen.emit.body import Helpers, Text
+from gen.plan.buffers import Buffer, buffer_of, memory_map
+from gen.heroes.kernel import Kernel, arguments, attribute, narrowest
+from gen.plan.nest import Nest
 from gen.plan.partition import compose
 from gen.schedule import Device, Schedule
 from gen.plan.digits import Walk, place

@@ -16,9 +16,9 @@ from gen import algebra
 from gen.heroes import distribute
 from gen.hlo import dtypes
 from gen.plan import plan
-from gen.emit.body import Buffer, buffer_of, buffers_of, first_leaf, memory_map, reads_of
+from gen.plan.buffers import Buffer, buffer_of, buffers_of, first_leaf, memory_map, reads_of
 from gen.hlo import Computation, Fusion, Instruction, Shape, array_shape
-from gen.heroes.kernel import Nest
+from gen.plan.nest import Nest
 from gen.plan.partition import EMPTY, Function, Partition, Root, Runtime, compose, moves_only, update_map
 
 Leaf = Tuple[int, Shape, Instruction, int]

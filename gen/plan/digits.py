@@ -14,7 +14,7 @@ from typing import List, Optional, Sequence, Tuple
 
 from gen import algebra
 from gen.hlo import dtypes
-from gen.emit.body import buffer_of, memory_map, reads_of
+from gen.plan.buffers import buffer_of, memory_map, reads_of
 from gen.hlo import Shape
 from gen.plan.partition import EMPTY, Partition, Root, compose
 

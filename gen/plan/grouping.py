@@ -19,7 +19,7 @@ from typing import Dict, List, Optional, Sequence, Tuple
 
 from gen import algebra
 from gen.hlo import dtypes
-from gen.emit.body import buffer_of, memory_map, reads_of
+from gen.plan.buffers import buffer_of, memory_map, reads_of
 from gen.hlo import Computation, Instruction, Shape
 from gen.plan.partition import EMPTY, Function, Partition, Root, compose
 from gen.heroes.transpose_cpu import INLINE, transposed

@@ -15,9 +15,9 @@ from typing import Dict, List, Sequence, Set, Tuple
 
 from gen import algebra
 from gen.plan import combiner
-from gen.emit.body import buffers_of, memory_map, reads_of
+from gen.plan.buffers import buffers_of, memory_map, reads_of
 from gen.hlo import LOOPS, Computation, Instruction, Shape
-from gen.heroes.kernel import Nest
+from gen.plan.nest import Nest
 from gen.plan.partition import EMPTY, Function, Partition, Read, Root, compose, loop_sizes
 
 Key = Tuple[Tuple[int, ...], Tuple[int, ...], Tuple[int, ...], Tuple[Tuple[int, ...], ...]]

@@ -10,7 +10,7 @@ from gen import algebra, pipeline
 from gen.heroes import concatenate, scatter, update_in_place
 from gen.lower import tiled_layouts
 from gen.plan import plan
-from gen.emit.body import buffer_of, memory_map, reads_of
+from gen.plan.buffers import buffer_of, memory_map, reads_of
 from gen.hlo import Fusion, Shape
 from gen.plan.partition import EMPTY, Root, compose
 from gen.plan.digits import position, reach, strides
