@@ -13,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent)) if __package__ i
 
 from gen import algebra, explain, hlo, pipeline, run  # noqa: E402
 from gen.run import bench, layouts, proofs  # noqa: E402
+from gen.plan.nest import BuildError  # noqa: E402
 from gen.schedule import DEVICES  # noqa: E402
 
 BENCH_TARGETS = ("opencl", "c", "cuda")
@@ -209,7 +210,7 @@ def main(words: Optional[List[str]] = None) -> int:
     except run.RunError as error:
         print(f"error: {error.message}", file=sys.stderr)
         return error.status
-    except pipeline.BuildError as error:
+    except BuildError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except algebra.AlgebraError as error:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Sequence
 
-from gen import algebra, hlo, pipeline
-from gen.heroes import distribute, scatter
+from gen import algebra, hlo, render
+from gen.heroes.kernel import Kernel
+from gen.plan import nests
 from gen.plan.buffers import memory_map, reads_of
 from gen.plan.partition import EMPTY, Function, Partition, compose, regions
-from gen.schedule import Loop
 
 STAGES = ("parse", "partition", "maps", "schedule", "flatten", "vectorize", "kernel")
 
@@ -21,7 +21,7 @@ def stages(module: hlo.Module, targets: Sequence[str], options: Any) -> Dict[str
         found["partition"].append(_partition(fusion))
         found["maps"].append(_maps(fusion))
         for target in targets:
-            program = pipeline.program(fusion, target, options.schedule, options.excess_precision)
+            program = render.program(fusion, target, options.schedule, options.excess_precision)
             slices = " (input slices: each walked in its own space)" if _input_slices(fusion) else ""
             found["schedule"] += [f"{kernel.name}: {kernel.hero}{slices}" for kernel in program.kernels]
             for kernel in (walk for kernel in program.kernels for walk in kernel.walks):
@@ -35,7 +35,7 @@ def stages(module: hlo.Module, targets: Sequence[str], options: Any) -> Dict[str
 def _input_slices(fusion: hlo.Fusion) -> bool:
     """Whether all results are unstrided slices of values of one shape: a hero of its own elsewhere. Here the loop's walks of the slices read
     nothing but what they write, so one walk over the whole input has nothing to add."""
-    found = [instruction for _, instruction, _ in pipeline.result_leaves(fusion.computation)]
+    found = [instruction for _, instruction, _ in nests.result_leaves(fusion.computation)]
     return len(found) > 1 and len({i.operands[0].shape.dims if i.opcode == "slice" else () for i in found}) == 1 \
         and all(i.opcode == "slice" and all(stride == 1 for _, _, stride in i.attributes["slice"]) for i in found)
 
@@ -46,9 +46,9 @@ def _title(function: Function) -> str:
 
 def _partition(fusion: hlo.Fusion) -> str:
     """The functions, with what each computes; those called once would be inlined again by the C compiler."""
-    lines = [f"{fusion.name}: {how}" for how in [pipeline.how_updated(fusion)] if how]
+    lines = [f"{fusion.name}: {how}" for how in [nests.how_updated(fusion)] if how]
     lines += [f"{fusion.name}: parameter {number} is parameter {one}, in each launch: that is read" for number, one in fusion.same.items()]
-    for nest in pipeline.nests(fusion):
+    for nest in nests.nests(fusion):
         count = len(nest.partition.functions)
         lines.append(f"{fusion.name}: {count} function{'s' if count > 1 else ''}")
         for function in nest.partition.functions:
@@ -64,7 +64,7 @@ def _partition(fusion: hlo.Fusion) -> str:
 def _maps(fusion: hlo.Fusion) -> str:
     """For each function the map of every operand, moves composed away."""
     lines = []
-    for nest in pipeline.nests(fusion):
+    for nest in nests.nests(fusion):
         partition: Partition = nest.partition
         for function in partition.functions:
             lines.append(f"{_title(function)}:")
@@ -81,30 +81,23 @@ def _maps(fusion: hlo.Fusion) -> str:
             if function is partition.entry:
                 for root in partition.roots:
                     read = partition.root_read(root)
-                    what = "update" if isinstance(nest, scatter.Scatter) else "result"
+                    what = "update" if nest.targets else "result"
                     lines.append(f"  {what} {root.result} -> {read.source.name}: {read.map}" + (f"; written at {root.at}" if root.at else ""))
                     lines += [f"  result {root.result} {one.name} -> {one.read.source.name}, in 0 .. {one.last}: {one.read.map}" for one in partition.starts(root)]
-        if isinstance(nest, scatter.Scatter):
-            lines += [f"  at{root.result}, dropped where it is not in 0 .. {last} -> {nest.indices.root_read(root).source.name}: {nest.indices.root_read(root).map}"
-                      for root, last in zip(nest.indices.roots, nest.lasts)]
-            lines += [f"  update -> {target.pointer}: {nest.place}" for target in nest.targets]
+        lines += nest.mapped()
     return "\n".join(lines)
 
 
-def _schedule(kernel: "pipeline.Kernel", device: str) -> str:
+def _schedule(kernel: "Kernel", device: str) -> str:
     lines = [f"{kernel.name} for {device}: {kernel.loop.text()}, {kernel.blocks} blocks, index type {kernel.index}"]
-    if isinstance(kernel.loop, distribute.Distributed):
-        lines += ["  tile: " + "\n    ".join(kernel.loop.picture()), f"  layout: {algebra.call('nested', 'map', kernel.loop.layout)}"]
-    else:
-        walk = kernel.loop.thread_map(kernel.nest.shape.elements) if isinstance(kernel.loop, Loop) else kernel.parts.get("walk")
-        lines += [f"  position: {walk}"] * bool(walk)
+    lines += [f"  {line}" for line in kernel.by.describe(kernel)]
     lines.append(f"  index: {kernel.thread}")
     guards = algebra.guards(kernel.thread)
     lines.append("  guard: " + (" and ".join(f"{g.text} in [{g.lo}, {g.hi}]" for g in guards) if guards else "none, the map proves it"))
     return "\n".join(lines)
 
 
-def _flatten(kernel: "pipeline.Kernel", device: str) -> str:
+def _flatten(kernel: "Kernel", device: str) -> str:
     """Every access as one number, the element's position in its buffer."""
     lines = [f"{kernel.name} for {device}:"]
     lines += [f"  {what}: {index}" for what, index in dict.fromkeys(kernel.accesses)]
@@ -117,7 +110,7 @@ def _flatten(kernel: "pipeline.Kernel", device: str) -> str:
     return "\n".join(lines)
 
 
-def _vectorize(kernel: "pipeline.Kernel", device: str) -> str:
+def _vectorize(kernel: "Kernel", device: str) -> str:
     """How each access moves along the step's variables, then the code of a step: one register's work, unrolled over vec."""
     loop = kernel.loop
     lines = [f"{kernel.name} for {device}: a step is {loop.vec} x {loop.lanes} elements"]

@@ -19,6 +19,8 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 from drawn import device_or_skip  # noqa: E402
 from gen import algebra, explain, hlo, pipeline, run  # noqa: E402
 from gen.heroes import distribute  # noqa: E402
+from gen.hlo import distribution  # noqa: E402
+from gen import render  # noqa: E402
 
 KEYS = "subgroup_tile batch_tile outer_tile thread_tile element_tile subgroup_strides thread_strides".split()
 ON = [("cuda-on-cpu", None), ("opencl", "opencl-gpu")]
@@ -123,8 +125,8 @@ NAMED = [(README, (64, 64)), (TURNED, (19, 33)), (COPIES, (20, 18)), (DEEP, (2, 
 
 @pytest.mark.parametrize("layout, dims", NAMED)
 def test_map_is_the_definition(layout: Layout, dims: "Tuple[int, ...]") -> None:
-    text = distribute.canonical(layout.text)
-    assert not distribute.misfit(text, dims)
+    text = distribution.canonical(layout.text)
+    assert not distribution.misfit(text, dims)
     made = distribute.schedule(text, dims, tuple(reversed(range(len(dims)))))
     assert walked(made) == written(layout, dims)
     assert set(written(layout, dims)) == set(itertools.product(*map(range, dims)))
@@ -135,10 +137,10 @@ def test_random_maps_are_the_definition() -> None:
     for _ in range(60):
         layout = drawn(rng, rng.randint(0, 3))
         dims = tuple([rng.randint(1, 3)] * rng.randint(0, 1)) + tuple(rng.randint(1, size + size // 2 + 1) for size in layout.tile)
-        text = distribute.canonical(layout.text)
+        text = distribution.canonical(layout.text)
         order = rng.sample(range(len(dims)), len(dims))
         made = distribute.schedule(text, dims, order)
-        if math.prod(dims) * made.threads * made.grid > 200000 or made.threads > distribute.MOST_THREADS:
+        if math.prod(dims) * made.threads * made.grid > 200000 or made.threads > distribution.MOST_THREADS:
             continue
         assert walked(made) == written(layout, dims), (text, dims, order)
         replicated += math.prod(layout.ids()) > math.prod(layout.subgroup) * math.prod(layout.thread)
@@ -231,14 +233,14 @@ def test_the_manifest_says_the_layout(tmp_path: Path) -> None:
     kernels = json.loads(made["several.json"])["targets"]["cuda"]["kernels"]
     assert about["targets"]["cuda"]["kernels"] == kernels
     layouts = [k.get("layout") for k in kernels]
-    assert layouts == [distribute.canonical(README.text), distribute.canonical(ACC), None]
+    assert layouts == [distribution.canonical(README.text), distribution.canonical(ACC), None]
     assert all(layout in made["several.cu"] for layout in layouts[:2])
     assert [k["threads"] for k in kernels][:2] == [128, 64]
     assert all("layout" not in k for k in about["targets"]["opencl"]["kernels"]) and "sett_distribute is for GPUs" in made["several.cl"]
 
 
 def test_vectors_come_from_the_element_digits(tmp_path: Path) -> None:
-    texts = {name: pipeline.program(hlo.fusions(run.load(module(tmp_path, name)))[0], "cuda").text for name in ("readme", "mma", "mfma")}
+    texts = {name: render.program(hlo.fusions(run.load(module(tmp_path, name)))[0], "cuda").text for name in ("readme", "mma", "mfma")}
     assert "uint4" in texts["readme"] and "uint2" in texts["mma"]
     # four rows of a column: in b they are side by side
     assert "uint4 *)(p1" in texts["mfma"].replace("const ", "") and "uint4 *)(r0" not in texts["mfma"]

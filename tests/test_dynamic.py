@@ -25,6 +25,7 @@ sys.path.insert(0, str(ROOT))
 
 from gen import pipeline, run as runner, schedule  # noqa: E402
 from gen.run import proofs  # noqa: E402
+from gen.plan import nests  # noqa: E402
 
 CODES = {"s8": "b", "u8": "B", "s16": "h", "u16": "H", "s32": "i", "u32": "I", "s64": "q", "u64": "Q"}
 
@@ -206,7 +207,7 @@ BODIES: Dict[str, Tuple[str, str, str]] = {      # text after the arguments, the
 def test_ways_of_updates(name: str) -> None:
     body, head, wanted = BODIES[name]
     (fusion,) = fusions(module(ARGUMENTS + body, head))
-    assert wanted in pipeline.how_updated(fusion)
+    assert wanted in nests.how_updated(fusion)
     made, about = pipeline.files(fusion, ["c", "opencl", "cuda"])
     in_place = wanted.startswith("result") or wanted == "updated in place"
     assert bool(about["aliases"]) == in_place
@@ -239,7 +240,7 @@ def test_buffers_that_an_entry_gives(tmp_path: Path) -> None:
     of = {name: [f for f in fusions(text) if f.kind][0] for name, text in {
         "copy": launched("c"), "parameter": launched("p"), "said": launched("p", ", output_to_operand_aliasing={{}: (0, {})}"),
         "read": launched("c", result="w").replace("calls=f\n", "calls=f\n  ROOT r = f32[40,64] add(w, c)\n")}.items()}
-    assert {name: "in place" in pipeline.how_updated(f) and "not in" not in pipeline.how_updated(f) for name, f in of.items()} == {
+    assert {name: "in place" in nests.how_updated(f) and "not in" not in nests.how_updated(f) for name, f in of.items()} == {
         "copy": True, "parameter": False, "said": True, "read": False}
     values, update = [float(k) for k in range(40 * 64)], [float(-k) for k in range(8 * 16)]
     data = [struct.pack("<2560f", *values), struct.pack("<128f", *update), struct.pack("<i", 30), struct.pack("<i", -4)]

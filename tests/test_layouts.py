@@ -18,7 +18,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from drawn import device_or_skip  # noqa: E402
-from gen import pipeline, run  # noqa: E402
+from gen import run  # noqa: E402
+from gen.plan.nest import BuildError  # noqa: E402
 from gen.run import bench, layouts  # noqa: E402
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -188,7 +189,7 @@ def test_without_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     def fake(fusion: object, report: bench.Report) -> bench.Row:
         name = fusion.name  # type: ignore[attr-defined]
         if name == "copy_1_2":
-            raise pipeline.BuildError("no <such> & such")
+            raise BuildError("no <such> & such")
         if name == "copy_2_1":
             return {"status": "FAIL", "reason": "result 0, element 1: 2 instead of 3", "bytes": 8}
         return dict(bench_row)
@@ -209,7 +210,7 @@ def test_without_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "copy {0,1} to {1,0}: fail, result 0, element 1: 2 instead of 3" in titles
 
     def refuses(fusion: object, report: bench.Report) -> bench.Row:
-        raise pipeline.BuildError("nothing of this")
+        raise BuildError("nothing of this")
 
     monkeypatch.setattr(layouts.bench, "bench_fusion", refuses)
     with pytest.raises(run.RunError, match="nothing of this") as raised:

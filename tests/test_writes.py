@@ -14,7 +14,8 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 import drawn  # noqa: E402
 import refused  # noqa: E402
-from gen import algebra, hlo, pipeline  # noqa: E402
+from gen import algebra, hlo, render  # noqa: E402
+from gen.plan import nests  # noqa: E402
 from gen.heroes import concatenate, scatter  # noqa: E402
 from gen.plan import plan  # noqa: E402
 from gen.run import proofs  # noqa: E402
@@ -36,7 +37,7 @@ def fusions_of(path: Path) -> "List[hlo.Fusion]":
 
 
 def wrong(fusion: hlo.Fusion) -> "str | None":
-    made = pipeline.nests(fusion)
+    made = nests.nests(fusion)
     return proofs.written_once(made, proofs.places(fusion, made))
 
 
@@ -110,7 +111,7 @@ def faults(made: "List[Nest]") -> "Dict[str, Callable[[], None]]":
 @pytest.mark.parametrize("fault", ["none", "twice", "beyond", "missing", "dropped", "halved", "one place", "again"])
 def test_wrong_maps_are_found(fault: str) -> None:
     (fusion,) = drawn.fusions(CONCATENATED)
-    made = pipeline.nests(fusion)
+    made = nests.nests(fusion)
     if fault != "none":
         faults(made)[fault]()
     found = proofs.written_once(made, proofs.places(fusion, made))
@@ -120,7 +121,7 @@ def test_wrong_maps_are_found(fault: str) -> None:
 def test_wrong_map_of_a_loop_is_found() -> None:
     """A transposed write of a square is right, of another shape it is not; a result that no nest writes is missed."""
     (fusion,) = drawn.fusions(REDUCED)
-    made = pipeline.nests(fusion)
+    made = nests.nests(fusion)
     where = proofs.places(fusion, made)
     assert proofs.written_once(made, where) is None
     assert "0 of 64" in (proofs.written_once([], where) or "")
@@ -152,7 +153,7 @@ e {
 def test_reads_and_updates_beyond_the_end_are_found() -> None:
     """Of a parameter, of scratch, and the place of an update."""
     (fusion,) = drawn.fusions(SCATTERED)
-    made = pipeline.nests(fusion)
+    made = nests.nests(fusion)
     assert proofs.all_inside(made) is None
     copy, update, results = made
     assert isinstance(update, scatter.Scatter)
@@ -173,7 +174,7 @@ e {
 }
 """
     (fusion,) = drawn.fusions(text)
-    made = pipeline.nests(fusion)
+    made = nests.nests(fusion)
     where = proofs.places(fusion, made)
     assert len(made) > 1 and proofs.written_once(made, where) is None
     root = made[0].partition.roots[0]
@@ -245,7 +246,7 @@ def test_heroes(name: str, heroes: "Dict[str, int]") -> None:
     """One kernel, without a question about sides; the operand that is transposed has its own."""
     (fusion,) = drawn.fusions(FORMS[name])
     for target in ("opencl", "c"):
-        program = pipeline.program(fusion, target)
+        program = render.program(fusion, target)
         found = [k.hero for k in program.kernels]
         assert {hero: found.count(hero) for hero in found} == heroes
         for walk in (walk for k in program.kernels for walk in k.walks):
@@ -261,4 +262,4 @@ def test_heroes(name: str, heroes: "Dict[str, int]") -> None:
 ], ids=["odd", "thin", "nibbles", "odd nibbles", "many", "turned"])
 def test_no_hero(text: str) -> None:
     (fusion,) = drawn.fusions(text)
-    assert not any(isinstance(nest, concatenate.Concatenate) for nest in pipeline.nests(fusion))
+    assert not any(isinstance(nest, concatenate.Concatenate) for nest in nests.nests(fusion))

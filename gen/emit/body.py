@@ -5,18 +5,17 @@ from __future__ import annotations
 import re
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import Callable, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
 from gen import algebra
 from gen.emit import ops, register_tiles
-from gen.hlo import dtypes
+from gen.hlo import CONTRACTIONS, Computation, Instruction, Shape, accumulator, c_identifier, dtypes
 from gen.plan import combiner
-from gen.targets import COMPLEX, NARROW, SMALL, TINY, Dialect, bits
-from gen.hlo import CONTRACTIONS, Computation, Instruction, Shape, accumulator, c_identifier
 from gen.plan.buffers import Buffer, buffer_of, buffers_of, memory_map
-from gen.plan.partition import EMPTY, PADS, RUNTIME, Entry, Function, Partition, Read, Region, Root, Runtime, compose, loop_sizes, regions
+from gen.plan.partition import (EMPTY, PADS, RUNTIME, Entry, Function, Partition, Read, Region, Root, Runtime, compose,
+                                loop_sizes)
 from gen.schedule import PAGE, Schedule
+from gen.targets import COMPLEX, NARROW, SMALL, TINY, Dialect, bits
 
 INDEX_TYPES = ("uint", "int", "long")
 

@@ -1,0 +1,33 @@
+"""The heroes: which there are, and which one writes a nest."""
+
+from __future__ import annotations
+
+from typing import List, Sequence
+
+from gen.emit.body import NotWide
+from gen.heroes import (concatenate, distribute, loop, reduction_cpu, reduction_gpu, scatter, table, transpose_cpu, transpose_gpu, transpose_lines,
+                        update_in_place)
+from gen.heroes.hero import Context, Hero
+from gen.heroes.kernel import Kernel
+from gen.plan.nest import BuildError, Nest
+
+# The first that takes a nest and has a schedule that its maps allow writes it; loop takes every nest.
+HEROES: Sequence[Hero] = (scatter.HERO, concatenate.HERO, update_in_place.HERO, distribute.HERO, reduction_cpu.HERO, reduction_gpu.HERO,
+                          transpose_gpu.HERO, transpose_lines.HERO, transpose_cpu.HERO, table.HERO, loop.HERO)
+
+
+def kernels(nest: Nest, context: Context) -> List[Kernel]:
+    """The nest's kernels by the first hero and schedule that its maps allow, then those of side results that are not among them."""
+    for hero in HEROES:
+        if not hero.takes(nest, context):
+            continue
+        for schedule in hero.schedules(nest, context):
+            try:
+                made = hero.attempt(nest, schedule, context)
+            except NotWide:
+                continue
+            if made:
+                for kernel in made:
+                    kernel.by = kernel.by or hero
+                return made if hero.sides else [*made, *(kernel for side in nest.sides for kernel in kernels(side, context))]
+    raise BuildError(f"{nest.name}: {hero.refusal(nest)}")

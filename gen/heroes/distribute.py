@@ -12,59 +12,19 @@ threads of a replicated layout that are not the smallest owner: `nested map` and
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass
-from typing import Any, Dict, List, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, Sequence
 
 from gen import algebra
+from gen.heroes import loop
+from gen.heroes.hero import Context
+from gen.heroes.kernel import Kernel
+from gen.hlo import distribution
+from gen.plan.nest import Nest
 from gen.schedule import Loop
 
-ATTRIBUTE = re.compile(r'\bsett_distribute\s*=\s*"([^"\\]*)"')
-MOST_THREADS = 1024       # of a block
-MOST_BLOCKS = (1 << 31) - 1
-MOST_SLOTS = 1 << 16      # of a thread, which loops over them
 VECTOR = 16               # elements of a step
 SHOWN = (16, 110)         # lines and columns of a picture
-
-
-def layout_of(instruction: Any) -> str:
-    """The layout that an instruction names for its result; "" where it names none."""
-    found = ATTRIBUTE.search(instruction.attributes.get("raw", {}).get("frontend_attributes", ""))
-    return canonical(found[1]) if found else ""
-
-
-def canonical(text: str) -> str:
-    """A layout, or INTRINSIC.OPERAND, as IREE prints it."""
-    return algebra.call("nested", text).split("\t")[0]
-
-
-def _info(layout: str) -> "Dict[str, List[int]]":
-    """The numbers of `nested info`; -1: more than 64 bits hold."""
-    lines = (line.partition(" ") for line in algebra.call("nested", "info", layout).splitlines()[1:])
-    return {name: [-1 if n == "-" else int(n) for n in words.split(",") if n] for name, _, words in lines}
-
-
-def misfit(layout: str, dims: "Sequence[int]") -> str:
-    """Why a layout cannot distribute a result of these dimensions; "" where it can."""
-    info = _info(layout)
-    tile, threads = info["undistributed"], info["subgroups"][0] * info["threads"][0]
-    if len(tile) > len(dims):
-        return f"expected a layout of rank {len(dims)} or less, that of the result, found rank {len(tile)}"
-    if info["held"] != info["elements"]:
-        return f"expected a complete layout: {info['held'][0]} of {info['elements'][0]} elements are held, the rest would be computed by nobody"
-    if max(info["subgroups"][0], info["threads"][0], threads) > MOST_THREADS:
-        return f"expected at most {MOST_THREADS} threads in a block, found {info['subgroups'][0]} subgroups of {info['threads'][0]}"
-    if not 0 <= info["slots"][0] <= MOST_SLOTS:
-        return f"expected at most {MOST_SLOTS} slots for a thread" + (f", found {info['slots'][0]}" if info["slots"][0] > 0 else "")
-    if math.prod(_tiles(tile, dims)) > MOST_BLOCKS:
-        return f"expected at most {MOST_BLOCKS} blocks, found {math.prod(_tiles(tile, dims))} tiles"
-    return ""
-
-
-def _tiles(tile: "Sequence[int]", dims: "Sequence[int]") -> "Tuple[int, ...]":
-    """Tiles along each dimension of the result; one index is a tile of the dimensions that the layout does not have."""
-    sizes = [1] * (len(dims) - len(tile)) + list(tile)
-    return tuple(-(-n // size) for n, size in zip(dims, sizes))
 
 
 @dataclass(frozen=True)
@@ -87,7 +47,7 @@ class Distributed(Loop):
 
     def picture(self) -> "List[str]":
         """Who holds what: the beginning of `nested draw`, then what the kernel's own map gives the first threads in the first tile."""
-        (lines, columns), info = SHOWN, _info(self.layout)
+        (lines, columns), info = SHOWN, distribution.info(self.layout)
         try:
             drawn = algebra.call("nested", "draw", self.layout).splitlines()
         except algebra.AlgebraError:
@@ -104,9 +64,28 @@ class Distributed(Loop):
         return found
 
 
+class _Hero(loop.Walks):
+    """A walk in which a layout says which thread of a GPU computes what."""
+
+    def takes(self, nest: Nest, context: Context) -> bool:
+        return bool(nest.layout) and not context.device.cpu
+
+    def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
+        return [schedule(nest.layout, nest.shape.dims, nest.shape.minor_to_major)]
+
+    def describe(self, kernel: Kernel) -> "List[str]":
+        return ["tile: " + "\n    ".join(kernel.loop.picture()), f"layout: {algebra.call('nested', 'map', kernel.loop.layout)}"]
+
+    def manifest(self, kernel: Kernel) -> "Dict[str, str]":
+        return {"layout": kernel.loop.layout, "map": kernel.thread}
+
+
+HERO = _Hero()
+
+
 def schedule(layout: str, dims: "Sequence[int]", minor_to_major: "Sequence[int]") -> Distributed:
     """The schedule of a result of these dimensions, in this order in memory, by a layout that fits."""
-    info = _info(layout)
+    info = distribution.info(layout)
     tile, subgroups, threads = info["undistributed"], info["subgroups"][0], info["threads"][0]
     nested = algebra.call("nested", "map", layout)
     slots = {v.name: v.hi + 1 for v in algebra.info(nested).of("range")}
@@ -120,7 +99,7 @@ def schedule(layout: str, dims: "Sequence[int]", minor_to_major: "Sequence[int]"
         below //= size
         digit = f"(chunk floordiv {below}) mod {size}" if size > 1 else "0"
         digits.append(f"({digit}) * {vec} + vec" if name == element else digit)
-    grid = _tiles(tile, dims)
+    grid = distribution.tiles(tile, dims)
     box = {"th_x": subgroups * threads, "bl_x": math.prod(grid), **({"chunk": chunks} if chunks > 1 else {}), "vec": vec}
     names = f"(th_x, bl_x)[{', '.join(list(box)[2:])}]"
     domain = [f"{name} in [0, {size - 1}]" for name, size in box.items()]

@@ -21,21 +21,22 @@ import math
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
-from typing import ContextManager, Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import Any, ContextManager, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
 
 from gen import algebra
 from gen.emit import register_tiles
-from gen.hlo import dtypes
+from gen.emit.body import Body, Helpers, Text, Value
+from gen.heroes.hero import Context, Hero
+from gen.heroes.kernel import Kernel, arguments, attribute, function_text
+from gen.hlo import Shape, dtypes
 from gen.plan import combiner
-from gen.targets import FLOATS, SMALL, Dialect
-from gen.emit.body import Body, Helpers, NotWide, Text, Value
-from gen.plan.buffers import Buffer, buffers_of
-from gen.hlo import Shape
-from gen.heroes.kernel import Kernel, arguments, attribute, function_text, narrowest
+from gen.plan.buffers import Buffer, buffers_of, touches
+from gen.plan.digits import Walk, place as placed_at, walk
+from gen.plan.nest import Nest
 from gen.plan.partition import Partition, compose
 from gen.plan.plan import Reduction
 from gen.schedule import Device, Schedule
-from gen.plan.digits import Walk, place as placed_at, walk
+from gen.targets import COMPLEX, FLOATS, SMALL, TINY, Dialect
 
 LANES = 16
 PART = 1 << 18        # bytes of input a work-item, where there is enough
@@ -112,23 +113,34 @@ def digits_of(nest: Reduction) -> "Optional[Tuple[Digits, Walk]]":
     return Digits(found.sizes, found.weights(), steps), found
 
 
-def kernels(d: Dialect, device: Device, helpers: Helpers, nest: Reduction, excess: bool, scratch: "List[Shape]") -> Optional[List[Kernel]]:
-    """The nest as one or two kernels; None where no sweep fits. scratch: all buffers so far, one for partial results is added."""
-    found = digits_of(nest)
-    sweep = _sweep(device, d, nest, *found) if found else None
-    if found is None or sweep is None:
-        return None
-    digits = found[0]
+def plain(nest: Nest) -> bool:
+    """Whether a nest is a reduction of elements that are whole bytes and whole registers."""
+    return isinstance(nest, Reduction) and not touches(nest, COMPLEX) and not any(
+        leaf.dtype in dtypes.PACKED or leaf.dtype in TINY
+        for leaf in [root.shape for root in nest.partition.roots] + [leaf for hero in nest.heroes for leaf in hero.shape.leaves()])
 
-    def made(index_type: str, trial: Helpers) -> List[Kernel]:
-        buffers = list(scratch)
-        kernels = Emitter(d, trial, nest, digits, sweep, index_type, excess, buffers).kernels()
-        scratch[:] = buffers
-        return kernels
-    try:
-        return narrowest(helpers, made)
-    except NotWide:
-        return None
+
+class _Hero(Hero):
+    """A sweep, and a second kernel that combines its parts."""
+
+    name, sides = "reduction", True
+
+    def takes(self, nest: Nest, context: Context) -> bool:
+        return context.device.cpu and context.target.wide and plain(nest)
+
+    def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
+        assert isinstance(nest, Reduction)
+        found = digits_of(nest)
+        sweep = _sweep(context.device, context.target, nest, *found) if found else None
+        return [(found[0], sweep)] if found and sweep else []
+
+    def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
+        assert isinstance(nest, Reduction)
+        digits, sweep = schedule
+        return Emitter(context.target, context.helpers, nest, digits, sweep, index_type, context.excess, context.scratch).kernels()
+
+
+HERO = _Hero()
 
 
 def _sweep(device: Device, d: Dialect, nest: Reduction, digits: Digits, found: Walk) -> Optional[Sweep]:

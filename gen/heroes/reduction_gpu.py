@@ -21,21 +21,22 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, replace
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
 from gen import algebra
-from gen.heroes import reduction_cpu
-from gen.hlo import dtypes
-from gen.targets import FLOATS, Dialect
 from gen.emit.body import Body, Helpers, Text, conditions
+from gen.heroes import reduction_cpu
+from gen.heroes.hero import Context, Hero
+from gen.heroes.kernel import Kernel
+from gen.heroes.reduction_cpu import Digits
+from gen.hlo import Shape, dtypes
 from gen.plan.buffers import Buffer, buffer_of, buffers_of, memory_map, reads_of
-from gen.hlo import Shape
-from gen.heroes.kernel import Kernel, narrowest
+from gen.plan.digits import Walk
+from gen.plan.nest import Nest
 from gen.plan.partition import Partition, compose
 from gen.plan.plan import Reduction
-from gen.heroes.reduction_cpu import Digits
 from gen.schedule import Device, Schedule
-from gen.plan.digits import Walk
+from gen.targets import FLOATS, Dialect
 
 THREADS = 256
 LINE, SECTOR = 128, 32                           # bytes that neighbouring threads should read together; at least
@@ -146,20 +147,27 @@ def _as_read(nest: Reduction) -> Reduction:
     return replace(nest, space=replace(nest.space, text=text, minor_to_major=order))
 
 
-def kernels(d: Dialect, device: Device, helpers: Helpers, nest: Reduction, excess: bool, scratch: "List[Shape]") -> Optional[List[Kernel]]:
-    """The nest as one or two kernels; None where its digits are irregular. scratch: all buffers so far, those for parts are added."""
-    nest = _as_read(nest)
-    found = reduction_cpu.digits_of(nest)
-    if found is None or not found[0].reduced():
-        return None
-    digits, accesses = found
+class _Hero(Hero):
+    """A block's share of the results, and a second kernel that combines parts."""
 
-    def made(index_type: str, trial: Helpers) -> List[Kernel]:
-        buffers = list(scratch)
-        kernels = _Emitter(d, device, trial, nest, digits, _widths(digits, accesses), index_type, excess, buffers).kernels()
-        scratch[:] = buffers
-        return kernels
-    return narrowest(helpers, made)
+    name, sides = "reduction", True
+
+    def takes(self, nest: Nest, context: Context) -> bool:
+        return not context.device.cpu and not nest.layout and reduction_cpu.plain(nest)
+
+    def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
+        assert isinstance(nest, Reduction)
+        nest = _as_read(nest)
+        found = reduction_cpu.digits_of(nest)
+        return [(nest, *found)] if found and found[0].reduced() else []
+
+    def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
+        as_read, digits, accesses = schedule
+        return _Emitter(context.target, context.device, context.helpers, as_read, digits, _widths(digits, accesses), index_type, context.excess,
+                        context.scratch).kernels()
+
+
+HERO = _Hero()
 
 
 def _needed(index: str, box: Box, index_type: str) -> str:

@@ -18,45 +18,26 @@ from __future__ import annotations
 import math
 import re
 from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, field
-from typing import ContextManager, Dict, Iterator, List, Optional, Sequence, Set, Tuple
+from dataclasses import dataclass
+from typing import Any, ContextManager, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
 
 from gen import algebra
-from gen.hlo import dtypes
-from gen.targets import NARROW, TINY, Dialect, bits
 from gen.emit.body import INDEX_TYPES, Body, Helpers, Text, Value, conditions
+from gen.heroes.hero import Context, Hero
+from gen.heroes.kernel import CFunction, Kernel, arguments, attribute, function_text
+from gen.hlo import array_shape, dtypes, sorted_indices
 from gen.plan.buffers import buffers_of, memory_map
-from gen.hlo import Computation, Instruction, apart, array_shape, sorted_indices, unique_indices
-from gen.heroes.kernel import CFunction, Kernel, arguments, attribute, function_text, narrowest
-from gen.plan.nest import BuildError, Nest
-from gen.plan.partition import EMPTY, Function, Partition, Root, compose
+from gen.plan.nest import Nest
+from gen.plan.partition import Function, Root, compose
+from gen.plan.scatter import Scatter, combined_by, component, parameters_used, through, varying
 from gen.schedule import Device, Loop, Schedule
+from gen.targets import NARROW, TINY, Dialect, bits
 
 LEAST = 4096     # updates that are worth sharing
 NEAR = 128       # neighbours that an item takes at least, where more items would have fewer
 THREADS = 128
 RUNS = 4         # runs of sorted rows for each unit of a GPU, at least
 FULL = 2048      # threads that fill a unit
-
-
-@dataclass(eq=False)
-class Scatter(Nest):
-    """shape: the updates'; partition: their values; indices: those read for an update, with the last that is in range of each; place: the map
-    from an update's index to the results', whose runtime variables are at0, at1, ..; targets: the results."""
-
-    instruction: Instruction = None  # type: ignore[assignment]
-    indices: Partition = None  # type: ignore[assignment]
-    lasts: "Tuple[int, ...]" = ()
-    place: str = EMPTY
-    targets: "List[Root]" = field(default_factory=list)
-
-    @property
-    def further(self) -> "Tuple[Partition, ...]":  # type: ignore[override]
-        return (self.indices,)
-
-    @property
-    def unique(self) -> bool:
-        return unique_indices(self.instruction)
 
 
 @dataclass(frozen=True)
@@ -85,67 +66,40 @@ class Updates(Loop):
         return f"{super().text()}, {self.how}"
 
 
-def nests(computation: Computation, instruction: Instruction, targets: "List[Root]", cuts: "Dict[Instruction, int]", names: "Sequence[str]") -> "List[Nest]":
-    """The copies of the operands, and the updates. targets: the buffers that the op's leaves are left in."""
-    count, made = len(targets), []
-    for target, operand, name in zip(targets, instruction.operands, names):
-        root = Root(target.result, target.shape, operand, 0, Function("", target.shape.dims).index, target.scratch)
-        made.append(Nest(name, target.shape, Partition(computation, [root], name, target.shape.dims, cuts=cuts)))
-    updates = instruction.operands[count + 1:]
-    shape = updates[0].shape
-    place, indices = _place(instruction)
-    combiner = instruction.attributes["to_apply"]
-    used, changed = _used(combiner), [k for k in range(count) if _component(combiner, k).parameter_number != k]
-    if not shape.elements or place == EMPTY or not changed:
-        return made
-    name, index = names[count], Function("", shape.dims).index
-    values = Partition(computation, [Root(k, o.shape, o, 0, index) for k, o in enumerate(updates) if count + k in used], name, shape.dims, cuts=cuts)
-    of = instruction.operands[count]
-    read = Partition(computation, [Root(k, of.shape, of, 0, at) for k, (_, at) in enumerate(indices)], name + "_at", shape.dims, cuts=cuts)
-    return [*made, Scatter(name, shape, values, instruction, read, tuple(last for last, _ in indices), place, targets)]
-
-
-def _place(instruction: Instruction) -> "Tuple[str, List[Tuple[int, str]]]":
-    """From an update's index to the result's; for each runtime variable the last value in range, and the map to where it is read."""
-    a, count = instruction.attributes, len(instruction.operands) // 2
-    words = [f"out={algebra.numbers(instruction.operands[0].shape.dims)}", *(f"in{k}={algebra.numbers(o.shape.dims)}" for k, o in enumerate(instruction.operands))]
-    words += [f"{key}={algebra.numbers(a.get(name, ()))}" for key, name in (
-        ("offset_dims", "update_window_dims"), ("collapsed", "inserted_window_dims"), ("start_index_map", "scatter_dims_to_operand_dims"),
-        ("operand_batching", "input_batching_dims"), ("indices_batching", "scatter_indices_batching_dims"))]
-    found, _, *lines = algebra.call("op", "scatter", str(count + 1), *words, f"index_vector_dim={a['index_vector_dim']}", "from=operand",
-                                    "all=1").splitlines()
-    if found == EMPTY:
-        return EMPTY, []
-    variables, dims = algebra.info(found).of("rt"), [f"i{k}" for k in range(instruction.operands[count + 1].shape.rank)]
-    indices = []
-    for v, line in zip(variables, lines):
-        at = algebra.substitute(line.split(" ", 2)[2], **{r.name: r.lo for r in variables})
-        indices.append((v.hi, algebra.rename(at, *dims, *(r.name for r in algebra.info(at).of("rt"))) if dims else at))
-    assert len(variables) == len(a["scatter_dims_to_operand_dims"])
-    names = [*dims, *(f"at{k}" for k in range(len(variables)))]
-    return algebra.rename(found, *names) if names else found, indices
-
-
 # ---- which kernel ----
 
-def kernel(d: Dialect, device: Device, helpers: Helpers, nest: Scatter, excess: bool) -> Kernel:
-    atomic = [_atomic(d, nest, k) for k in range(len(nest.targets))]
-    plain = nest.unique and not any(target.shape.dtype in dtypes.PACKED for target in nest.targets)
-    if device.cpu or (not plain and None in atomic):
-        form: Schedule = _shared(device, nest)
-        make = _in_order
-    else:
+class _Hero(Hero):
+    """Updates in order, or a thread an update, or a thread a run of sorted rows."""
+
+    name = "scatter"
+
+    def takes(self, nest: Nest, context: Context) -> bool:
+        return isinstance(nest, Scatter)
+
+    def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
+        assert isinstance(nest, Scatter)
+        atomic, device = [_atomic(context.target, nest, k) for k in range(len(nest.targets))], context.device
+        plain = nest.unique and not any(target.shape.dtype in dtypes.PACKED for target in nest.targets)
+        if device.cpu or (not plain and None in atomic):
+            return [_shared(device, nest)]
         differs = nest.instruction in varying(nest.partition.computation)
         how = "unique indices" if plain else ", ".join(dict.fromkeys(str(word) for word in atomic)) + \
             (": may differ between runs in the order that updates of one element are taken" if differs else "") + \
             (", subnormals of f32 are zero" if any(word == "atomicAdd" and of.shape.dtype == "f32" for word, of in zip(atomic, nest.targets)) else "")
         run, why = (1, "") if plain else _run(device, nest)
-        form, make = Updates(THREADS, how=how + why, plain=plain, run=run), _by_thread if run == 1 else _by_run
-    types = INDEX_TYPES[1:] if make is _in_order else INDEX_TYPES     # signed: neighbours in a loop are neighbours in memory, for no sum wraps
-    made = narrowest(helpers, lambda index_type, trial: make(d, trial, nest, form, index_type, excess), types)
-    if made is None:
-        raise BuildError(f"{nest.name}: the index does not fit 64 bits")
-    return made
+        return [Updates(THREADS, how=how + why, plain=plain, run=run)]
+
+    def index_types(self, schedule: Any) -> "Sequence[str]":
+        """In order: signed ones. Neighbours in a loop are neighbours in memory, for no sum wraps."""
+        return INDEX_TYPES[isinstance(schedule, InOrder):]
+
+    def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
+        assert isinstance(nest, Scatter)
+        make = _in_order if isinstance(schedule, InOrder) else _by_thread if schedule.run == 1 else _by_run
+        return [make(context.target, context.helpers, nest, schedule, index_type, context.excess)]
+
+
+HERO = _Hero()
 
 
 def _run(device: Device, nest: Scatter) -> "Tuple[int, str]":
@@ -155,7 +109,7 @@ def _run(device: Device, nest: Scatter) -> "Tuple[int, str]":
         return 1, ""
     count, combiner = len(nest.targets), nest.instruction.attributes["to_apply"]
     for k, target in enumerate(nest.targets):
-        if _part(combiner, k, count) in (None, "overwrite"):
+        if combined_by(combiner, k, count) in (None, "overwrite"):
             return 1, f"; sorted, but result {k} is not combined by one op that goes in any order"
         if target.shape.dtype in (*dtypes.PACKED, *TINY):
             return 1, f"; sorted, but sums of {target.shape.dtype} are not kept"
@@ -173,54 +127,12 @@ def _rows(nest: Scatter) -> int:
     return math.prod(size for k, size in enumerate(nest.shape.dims) if k not in nest.instruction.attributes["update_window_dims"])
 
 
-def _through(one: Instruction) -> Instruction:
-    """The value itself, behind copies."""
-    while one.opcode == "copy":
-        one = one.operands[0]
-    return one
-
-
-def _component(combiner: Computation, k: int) -> Instruction:
-    assert combiner.root is not None
-    return _through(combiner.root.operands[k] if combiner.root.opcode == "tuple" else combiner.root)
-
-
-def _part(combiner: Computation, k: int, count: int) -> "Optional[str]":
-    """The one op of result k and update k that a result's combiner is, whichever way round; "overwrite"; None for any other."""
-    one = _component(combiner, k)
-    if one.opcode == "parameter":
-        return "overwrite" if one.parameter_number == count + k else None
-    numbers = sorted(-1 if o.parameter_number is None else o.parameter_number for o in map(_through, one.operands))
-    known = one.opcode in ("add", "multiply", "maximum", "minimum", "and", "or", "xor") and numbers == [k, count + k]
-    return one.opcode if known else None
-
-
-def _any_order(combiner: Computation, k: int, count: int, dtype: str) -> bool:
-    """Whether a result has the same bits in whatever order updates are taken. (The largest float may be either zero, or any of several NaNs.)"""
-    return _part(combiner, k, count) not in (None, "overwrite") and dtypes.TABLE[dtype].kind != "float"
-
-
-def varying(computation: Computation, drawn: bool = False) -> "Set[Instruction]":
-    """What may differ between runs where updates of one element are taken in any order. drawn: with a check's indices, which may meet where
-    it cannot draw them apart, whatever the text promises."""
-    found: "Set[Instruction]" = set()
-    for one in computation.instructions:
-        count = len(one.operands) // 2
-        if one.opcode == "scatter" and (apart(one) is None if drawn else not unique_indices(one)):
-            combiner, shapes = one.attributes["to_apply"], one.shape.leaves()
-            if not all(_any_order(combiner, k, count, shape.dtype) for k, shape in enumerate(shapes)):
-                found.add(one)
-        if any(o in found for o in one.operands):
-            found.add(one)
-    return found
-
-
 def _atomic(d: Dialect, nest: Scatter, k: int) -> "Optional[str]":
     """How a GPU combines an update of a result: a function of the language, "compare and swap"; None where it cannot."""
     shape, count = nest.targets[k].shape, len(nest.targets)
-    dtype, part = shape.dtype, _part(nest.instruction.attributes["to_apply"], k, count)
+    dtype, part = shape.dtype, combined_by(nest.instruction.attributes["to_apply"], k, count)
     width = dtypes.TABLE[dtype].bits if dtype in dtypes.PACKED else bits(dtype)
-    parts = [_part(nest.instruction.attributes["to_apply"], j, count) for j in range(count)]
+    parts = [combined_by(nest.instruction.attributes["to_apply"], j, count) for j in range(count)]
     if count > 1 and (part is None or (part == "overwrite" and parts.count("overwrite") > 1 and not nest.unique)):     # all are one update's
         return None
     if part == "overwrite" and width >= 8:
@@ -275,7 +187,7 @@ class _Writer:
             for k, (target, at) in enumerate(zip(nest.targets, at_of)):
                 body.text.add(self.atomic(k, str(how[k]), target, at, new[k]))
             return body.text.lines
-        used = _used(combiner)
+        used = parameters_used(combiner)
         old = [self.load(x, at) if k in used else Value("0", x.shape.dtype) for k, (x, at) in enumerate(zip(nest.targets, at_of))]
         made = [body.settled(v, "next") for v in body.scalar(combiner, [*old, *new])]
         for target, at, value in zip(nest.targets, at_of, made):
@@ -384,12 +296,12 @@ class _Writer:
     def component(self, body: Body, values: "List[Value]", k: int) -> Value:
         """Component k of the combiner, which has nothing to do with the others."""
         combiner = self.nest.instruction.attributes["to_apply"]
-        one = _component(combiner, k)
+        one = component(combiner, k)
         if len(values) == 2:
             return body.scalar(combiner, values)[0]
         if one.opcode == "parameter":
             return values[one.parameter_number or 0]
-        x = [values[_through(o).parameter_number or 0] for o in one.operands]
+        x = [values[through(o).parameter_number or 0] for o in one.operands]
         return body.apply(one.opcode, one.attributes, one.shape.dtype, [v.dtype for v in x], x, "next")
 
     def from_word(self, text: str, dtype: str) -> str:
@@ -403,17 +315,6 @@ class _Writer:
             half = 1 << (dtypes.TABLE[dtype].bits - 1)
             return f"({d.register(dtype)})((int)({text} ^ {half}u) - {half})"
         return f"({d.types['u16'] if dtype == 'f16' else d.register(dtype)}){text}"
-
-
-def _used(combiner: Computation) -> "Set[int]":
-    """The parameters that a combiner's result needs."""
-    seen, waiting = set(), [combiner.root]
-    while waiting:
-        one = waiting.pop()
-        if one is not None and one not in seen:
-            seen.add(one)
-            waiting += one.operands
-    return {one.parameter_number for one in seen if one is not None and one.opcode == "parameter" and one.parameter_number is not None}
 
 
 def _finished(d: Dialect, writer: _Writer, form: Schedule, blocks: int, threads: int, lines: List[str], thread: str) -> Kernel:

@@ -10,20 +10,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
 
 from gen import algebra
-from gen.heroes import transpose_gpu, transpose_lines
-from gen.targets import Dialect
-from gen.emit.body import Body, Helpers, NotWide
-from gen.plan.buffers import buffer_of, buffers_of
-from gen.heroes.kernel import Kernel, arguments, attribute, function_text, narrowest
+from gen.emit.body import Body, Helpers
+from gen.heroes.hero import Context, Hero
+from gen.heroes.kernel import Kernel, arguments, attribute, function_text
+from gen.hlo import dtypes
+from gen.plan.buffers import buffers_of, touches
+from gen.plan.digits import Walk, interleaving, moves, place, transposed, walk
 from gen.plan.nest import Nest
-from gen.plan.partition import Partition, compose
+from gen.plan.partition import INLINE, Partition, compose
 from gen.schedule import PAGE, SOON, Device, Schedule
-from gen.plan.digits import Walk, place, walk
+from gen.targets import COMPLEX, TINY, Dialect
 
-INLINE = 256          # entries up to which a value wanted at several indices is computed at each of them
 ALONG = 1024          # elements that a CPU's work-item goes along the source's contiguous digit, or a page where that is more
 LONG = 64             # digits shorter than that are taken together with others
 
@@ -42,47 +42,57 @@ class Tile(Schedule):
         return ", ".join(words + ["streamed"] * self.stream + ["moved as bits"] * self.moves)
 
 
-def transposed(found: Walk) -> Optional[int]:
-    """The digit, other than the minor one, along which most bytes are contiguous."""
-    bytes_along: Dict[int, int] = {}
-    for access in found.accesses:
-        for k, stride in enumerate((access.strides or ())[:-1]):
-            if stride == 1 and access.strides and access.strides[-1] > 1:
-                bytes_along[k] = bytes_along.get(k, 0) + access.bytes
-    return max(bytes_along, key=lambda k: bytes_along[k], default=None)
+def inlined(nest: Nest) -> Nest:
+    """The nest with values that are wanted at several indices computed at each: an access of a function has no place in a tile."""
+    of = nest.partition
+    return Nest(nest.name, nest.shape, Partition(of.computation, of.roots, nest.name, of.entry.dims, INLINE, of.cuts))
 
 
-def kernel(d: Dialect, device: Device, helpers: Helpers, nest: Nest, excess: bool) -> Optional[Kernel]:
-    """The nest as tiles; None where nothing is transposed, or no tile fits."""
-    partition = Partition(nest.partition.computation, nest.partition.roots, nest.name, nest.partition.entry.dims, INLINE, nest.partition.cuts)
-    nest, found = Nest(nest.name, nest.shape, partition), walk(partition, nest.shape)
-    if found and not device.cpu:
-        return transpose_gpu.kernel(d, device, helpers, nest, found, excess)
-    if found is None or not d.wide:
-        return None
-    moved = moves(partition, found)
-    for unit, one in dict([_united(found), (1, found)] if moved else [(1, found)]).items():
-        digit = transposed(one)
-        if digit is None:
-            continue
-        carried = transpose_lines.kernel(d, device, helpers, nest, one, digit) if unit == 1 and sum(a.bytes for a in one.accesses) > device.cache else None
-        if carried:
-            return carried
-        frame = _frame(one, digit, unit)
-        for tile in _tiles(device, d, frame, moved):
-            try:
-                made = narrowest(helpers, lambda index_type, trial: _on_cpu(d, trial, nest, frame, tile, index_type, excess))
-            except NotWide:
-                break
-            if made:
-                return made
-    return None
+def takes(nest: Nest, context: Context) -> bool:
+    """Whether a nest's elements are whole bytes and whole registers, written by their own index, and no neighbours are spread over registers."""
+    return not (nest.reads_first or (nest.layout and not context.device.cpu) or touches(nest, {*dtypes.PACKED, *TINY, *COMPLEX})) and (
+        context.device.lanes == 1 or interleaving(nest).registers == 1)
 
 
-def moves(partition: Partition, found: Walk) -> bool:
-    """Whether elements are only moved."""
-    return len({a.width for a in found.accesses}) == 1 and all(a.strides for a in found.accesses) and not partition.entry.body.entries \
-        and all(buffer_of(partition, partition.root_read(root)) is not None for root in partition.roots)
+@dataclass(frozen=True)
+class Form:
+    """The nest with its values inlined, where its tiles lie, and a tile."""
+
+    nest: Nest
+    frame: "Frame"
+    tile: Tile
+
+
+class _Hero(Hero):
+    """Tiles that are turned in registers."""
+
+    name = "transpose"
+
+    def takes(self, nest: Nest, context: Context) -> bool:
+        return context.device.cpu and context.target.wide and takes(nest, context)
+
+    def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
+        nest = inlined(nest)
+        found = walk(nest.partition, nest.shape)
+        if found is None:
+            return
+        moved = moves(nest.partition, found)
+        for unit, one in dict([_united(found), (1, found)] if moved else [(1, found)]).items():
+            digit = transposed(one)
+            if digit is not None:
+                frame = _frame(one, digit, unit)
+                yield from (Form(nest, frame, tile) for tile in _tiles(context.device, context.target, frame, moved))
+
+    def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
+        return [_on_cpu(context.target, context.helpers, schedule.nest, schedule.frame, schedule.tile, index_type, context.excess)]
+
+
+HERO = _Hero()
+
+
+def united(found: Walk) -> bool:
+    """Whether neighbours stay neighbours in all accesses, so that several are moved as one."""
+    return _united(found)[0] > 1
 
 
 def _united(found: Walk) -> "Tuple[int, Walk]":

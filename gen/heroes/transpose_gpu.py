@@ -16,19 +16,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import Any, Dict, Iterator, List, Optional, Sequence, Set, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Set, Tuple
 
 from gen import algebra
-from gen.hlo import dtypes
-from gen.targets import Dialect
 from gen.emit.body import Body, Helpers, Text, conditions, joined
+from gen.heroes import transpose_cpu
+from gen.heroes.hero import Context, Hero
+from gen.heroes.kernel import Kernel, arguments, attribute, function_text
+from gen.hlo import Shape, dtypes
 from gen.plan.buffers import buffer_of, buffers_of, memory_map, reads_of
-from gen.hlo import Shape
-from gen.heroes.kernel import Kernel, arguments, attribute, function_text, narrowest
+from gen.plan.digits import Walk, position, walk
 from gen.plan.nest import Nest
 from gen.plan.partition import compose
-from gen.schedule import Device, Schedule
-from gen.plan.digits import Walk, position
+from gen.schedule import Schedule
+from gen.targets import Dialect
 
 THREADS = 256
 BANKS, BANK = 32, 4                              # and bytes of one
@@ -341,26 +342,47 @@ def _in_banks(tile: Tile, stage: Stage) -> "Tuple[Stage, str]":
 
 # ---- the kernel ----
 
-def kernel(d: Dialect, device: Device, helpers: Helpers, nest: Nest, found: Walk, excess: bool) -> Optional[Kernel]:
-    """The nest as tiles of blocks; None where nothing lies along another digit than the result's."""
-    accesses = _accesses(nest, found)
-    framed = _frame(found, accesses)
-    if framed is None:
-        return None
-    frame, staged = framed
-    others = [a for a in accesses if a not in staged and a.strides and a.strides[frame.lanes[0]] == frame.unit]
-    for tile in _tiles(frame, staged, others):
-        stages = _stages(frame, tile, nest, staged, others)
-        if stages is None:
-            continue
-        laid = [_in_banks(tile, stage) for stage in stages]
-        stages, tile = [stage for stage, _ in laid], replace(tile, notes=tuple(note for _, note in laid))
-        if sum(stage.pitch * tile.lanes_ * stage.word for stage in stages) > SHARED[d.name]:
-            continue
-        made = narrowest(helpers, lambda index_type, trial: _Writer(d, trial, nest, frame, tile, stages, index_type, excess).kernel())
-        if made:
-            return made
-    return None
+@dataclass(frozen=True)
+class Form:
+    """The nest with its values inlined, where its tiles lie, a tile, and what goes through it."""
+
+    nest: Nest
+    frame: Frame
+    tile: Tile
+    stages: List[Stage]
+
+
+class _Hero(Hero):
+    """Tiles that go through the memory that a block's threads share."""
+
+    name = "transpose"
+
+    def takes(self, nest: Nest, context: Context) -> bool:
+        return not context.device.cpu and transpose_cpu.takes(nest, context)
+
+    def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
+        nest = transpose_cpu.inlined(nest)
+        found = walk(nest.partition, nest.shape)
+        accesses = _accesses(nest, found) if found else []
+        framed = _frame(found, accesses) if found else None
+        if framed is None:
+            return
+        frame, staged = framed
+        others = [a for a in accesses if a not in staged and a.strides and a.strides[frame.lanes[0]] == frame.unit]
+        for tile in _tiles(frame, staged, others):
+            stages = _stages(frame, tile, nest, staged, others)
+            if stages is None:
+                continue
+            laid = [_in_banks(tile, stage) for stage in stages]
+            stages, tile = [stage for stage, _ in laid], replace(tile, notes=tuple(note for _, note in laid))
+            if sum(stage.pitch * tile.lanes_ * stage.word for stage in stages) <= SHARED[context.target.name]:
+                yield Form(nest, frame, tile, stages)
+
+    def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
+        return [_Writer(context.target, context.helpers, schedule.nest, schedule.frame, schedule.tile, schedule.stages, index_type, context.excess).kernel()]
+
+
+HERO = _Hero()
 
 
 def _flat(frame: Frame, tile: Tile, nest: Nest, access: Access, vec: int, along: str) -> str:

@@ -10,18 +10,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Dict, List, Optional
+from typing import Any, Dict, Iterable, List, Optional
 
 from gen import algebra
 from gen.emit import register_tiles
-from gen.targets import Dialect
 from gen.emit.body import Helpers, Text
+from gen.heroes import transpose_cpu
+from gen.heroes.hero import Context, Hero
+from gen.heroes.kernel import Kernel, arguments, attribute
 from gen.plan.buffers import Buffer, buffer_of, memory_map
-from gen.heroes.kernel import Kernel, arguments, attribute, narrowest
+from gen.plan.digits import Walk, moves, place, transposed, walk
 from gen.plan.nest import Nest
 from gen.plan.partition import compose
 from gen.schedule import Device, Schedule
-from gen.plan.digits import Walk, place
+from gen.targets import Dialect
 
 CARRIED = 256                                                        # columns of a work-item: 16 KiB of registers' lines
 SHAPES = {1: (64, 16, 1), 2: (32, 32, 1), 4: (16, 32, 2), 8: (8, 64, 1)}   # by bytes: a square tile's side, bytes of a load, tiles down at once
@@ -47,8 +49,42 @@ class Lines(Schedule):
         return ", ".join(words + [f"{self.parts} parts"] * (self.parts > 1) + ["streamed, moved as bits"])
 
 
-def kernel(d: Dialect, device: Device, helpers: Helpers, nest: Nest, found: Walk, digit: int) -> Optional[Kernel]:
-    """The nest, where one array is moved into rows that begin anywhere; None where that is not so, or tiles do not fit."""
+@dataclass(frozen=True)
+class Form:
+    """The nest with its values inlined, its walk, the digit that is transposed, and a schedule."""
+
+    nest: Nest
+    walk: Walk
+    digit: int
+    lines: Lines
+
+
+class _Hero(Hero):
+    """Lines that are put together from tiles that follow one another."""
+
+    name = "transpose"
+
+    def takes(self, nest: Nest, context: Context) -> bool:
+        return context.device.cpu and context.target.wide and transpose_cpu.takes(nest, context)
+
+    def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
+        nest = transpose_cpu.inlined(nest)
+        found = walk(nest.partition, nest.shape)
+        digit = transposed(found) if found else None
+        if found and digit is not None and sum(a.bytes for a in found.accesses) > context.device.cache and not (
+                moves(nest.partition, found) and transpose_cpu.united(found)):
+            lines = _lines(context.device, nest, found, digit)
+            yield from [Form(nest, found, digit, lines)] * (lines is not None)
+
+    def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
+        return [_Writer(context.target, context.helpers, schedule.nest, schedule.walk, schedule.digit, schedule.lines, index_type).kernel()]
+
+
+HERO = _Hero()
+
+
+def _lines(device: Device, nest: Nest, found: Walk, digit: int) -> "Optional[Lines]":
+    """The schedule where one array is moved into rows that begin anywhere; None where that is not so, or tiles do not fit."""
     reads, writes = [a for a in found.accesses if not a.write], [a for a in found.accesses if a.write]
     if len(reads) != 1 or len(writes) != 1 or reads[0].strides is None or writes[0].strides is None:
         return None
@@ -64,8 +100,7 @@ def kernel(d: Dialect, device: Device, helpers: Helpers, nest: Nest, found: Walk
     while columns > 4 * side and outer * max(1, found.sizes[digit] // columns) < wanted:
         columns //= 2
     parts = max(1, min(strips // 8, -(-wanted // (outer * max(1, found.sizes[digit] // columns)))))
-    form = Lines(vec=side, lanes=side, down=down, piece=piece, width=width, columns=columns, parts=parts)
-    return narrowest(helpers, lambda index_type, trial: _Writer(d, trial, nest, found, digit, form, index_type).kernel())
+    return Lines(vec=side, lanes=side, down=down, piece=piece, width=width, columns=columns, parts=parts)
 
 
 class _Writer:

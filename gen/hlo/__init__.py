@@ -21,8 +21,7 @@ from pathlib import Path, PurePath
 from typing import Any, Callable, Dict, FrozenSet, Iterator, List, NoReturn, Optional, Sequence, Set, Tuple, Union
 
 from gen import algebra
-from gen.heroes import distribute
-from gen.hlo import dtypes
+from gen.hlo import distribution, dtypes
 
 TUPLE_DEPTH = 64  # tuples in tuples
 TUPLE_TEXT = 1 << 20  # characters of a tuple's shape that the text does not write but its operands add up to
@@ -1075,7 +1074,7 @@ class _Parser:
             else:
                 self._raw_attribute(instruction, key, raw)
                 if key == "frontend_attributes" and "sett_distribute" in raw[key]:
-                    found = distribute.ATTRIBUTE.search(scanner.text, pos, scanner.pos)
+                    found = distribution.ATTRIBUTE.search(scanner.text, pos, scanner.pos)
                     draft.distribute_pos = found.start(1) if found else scanner.fail(pos, 'expected sett_distribute="LAYOUT" or "INTRINSIC.OPERAND"')
         if raw:
             instruction.attributes["raw"] = raw
@@ -1205,7 +1204,7 @@ class _Parser:
 
     def _check_distribution(self, instruction: Instruction, pos: int) -> None:
         try:
-            layout = distribute.layout_of(instruction)
+            layout = distribution.layout_of(instruction)
         except algebra.AlgebraError as error:
             self.scanner.fail(pos + (error.column or 1) - 1, error.message)
         if instruction.shape.kind != "array" or instruction.shape.tiled:
@@ -1214,7 +1213,7 @@ class _Parser:
             self.scanner.fail(pos, f"expected sett_distribute on elements of whole bytes, found {instruction.shape.text}")
         if instruction.opcode == "scatter":
             self.scanner.fail(pos, "expected sett_distribute on an op that computes its elements one by one: a scatter's updates go where indices say")
-        message = distribute.misfit(layout, instruction.shape.dims)
+        message = distribution.misfit(layout, instruction.shape.dims)
         if message:
             self.scanner.fail(pos, message)
 

@@ -15,10 +15,8 @@ from dataclasses import dataclass, replace
 from typing import Dict, List, Sequence, Tuple
 
 from gen import algebra
-from gen.heroes import distribute
-from gen.hlo import dtypes
-from gen.hlo import Computation, Instruction, Shape, array_shape, layout_map, tuple_shape
-from gen.hlo import shape as of_text
+from gen.hlo import (Computation, Instruction, Shape, array_shape, distribution, dtypes, layout_map, shape as of_text,
+                     tuple_shape)
 
 Leaf = Tuple[int, Shape, Instruction, int]   # a result's number and shape, the value that it is, the leaf of the value's shape
 LEAST = 1 << 16                              # elements of whole tiles for which the rest has kernels of its own
@@ -145,7 +143,7 @@ def lowered(computation: Computation, results: "Sequence[Tuple[Shape, Instructio
     reduces = any(i.opcode == "reduce" for i in made.instructions)
     for number, shape, instruction, leaf in leaves:
         value = known[instruction]
-        one = reduces or not shape.elements or distribute.layout_of(instruction)
+        one = reduces or not shape.elements or distribution.layout_of(instruction)
         cut = [] if one else _boxes(shape, [leaf for p in parameters for leaf in p.shape.leaves()])
         if not shape.bytes or not (shape.tiled or cut):
             found.append((number, shape, value, leaf))

@@ -10,12 +10,12 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from typing import List, Optional, Sequence, Tuple
+from typing import Dict, List, Optional, Sequence, Tuple
 
 from gen import algebra
-from gen.hlo import dtypes
+from gen.hlo import Shape, dtypes
 from gen.plan.buffers import buffer_of, memory_map, reads_of
-from gen.hlo import Shape
+from gen.plan.nest import Nest
 from gen.plan.partition import EMPTY, Partition, Root, compose
 
 MOST_DIGITS = 12
@@ -215,3 +215,53 @@ def place(counts: Sequence[Tuple[str, int]], threads: int) -> Tuple[str, int]:
         results.append(f"(({item}) floordiv {weight}) mod {count}")
     return algebra.simplify(f"(th_x, bl_x) -> ({', '.join(results)}), domain: th_x in [0, {threads - 1}], bl_x in [0, {blocks - 1}], "
                             f"{item} in [0, {items - 1}]"), blocks
+
+
+def moves(partition: Partition, found: Walk) -> bool:
+    """Whether elements are only moved."""
+    return len({a.width for a in found.accesses}) == 1 and all(a.strides for a in found.accesses) and not partition.entry.body.entries \
+        and all(buffer_of(partition, partition.root_read(root)) is not None for root in partition.roots)
+
+
+@dataclass(frozen=True)
+class Interleaving:
+    """How elements that are neighbours in one access lie apart in another.
+
+    registers: that neighbours are spread over (1: they are neighbours everywhere). down: registers of each, so that what is written of each is a line.
+    moves: whether elements are only moved, by whole lines. block: bytes of the rows that are read side by side, where block follows block; 0: they are not.
+    """
+
+    registers: int = 1
+    down: int = 1
+    moves: bool = False
+    block: int = 0
+
+
+def interleaving(nest: Nest) -> Interleaving:
+    found = walk(nest.partition, nest.shape)
+    n = woven(found) if found else 1
+    if n == 1 or found is None:
+        return Interleaving()
+    moved = moves(nest.partition, found) and woven(found, True) > 1
+    if any(a.write and a.strides and a.strides[-1] != 1 for a in found.accesses):
+        return Interleaving(n, woven(found, True), moved)
+    return Interleaving(n, 1, moved, max((block(a, found.sizes) for a in found.accesses if not a.write), default=0))
+
+
+def row(nest: Nest) -> int:
+    """Elements that are side by side in every access, where rows of as many are written apart; 0 where that is not so."""
+    found = walk(nest.partition, nest.shape)
+    if found is None or len(found.sizes) < 2 or any(a.strides is None or a.strides[-1] not in (0, 1) for a in found.accesses):
+        return 0
+    row = found.sizes[-1]
+    return row if any(a.write and a.strides and a.strides[-2] != row for a in found.accesses) else 0
+
+
+def transposed(found: Walk) -> Optional[int]:
+    """The digit, other than the minor one, along which most bytes are contiguous."""
+    bytes_along: Dict[int, int] = {}
+    for access in found.accesses:
+        for k, stride in enumerate((access.strides or ())[:-1]):
+            if stride == 1 and access.strides and access.strides[-1] > 1:
+                bytes_along[k] = bytes_along.get(k, 0) + access.bytes
+    return max(bytes_along, key=lambda k: bytes_along[k], default=None)

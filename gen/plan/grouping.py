@@ -18,12 +18,10 @@ from dataclasses import replace
 from typing import Dict, List, Optional, Sequence, Tuple
 
 from gen import algebra
-from gen.hlo import dtypes
+from gen.hlo import Computation, Instruction, Shape, dtypes
 from gen.plan.buffers import buffer_of, memory_map, reads_of
-from gen.hlo import Computation, Instruction, Shape
-from gen.plan.partition import EMPTY, Function, Partition, Root, compose
-from gen.heroes.transpose_cpu import INLINE, transposed
-from gen.plan.digits import Access, Walk, meeting, position, walked, woven
+from gen.plan.digits import Access, Walk, meeting, position, transposed, walked, woven
+from gen.plan.partition import EMPTY, INLINE, Function, Partition, Root, compose
 
 FAR = 8
 LINE = 64            # bytes

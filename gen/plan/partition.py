@@ -21,6 +21,7 @@ MOVES = frozenset("broadcast transpose reshape bitcast slice reverse copy get-tu
 LEAVES = frozenset("parameter constant iota".split())
 PADS = ("pad", "tile")   # their first operand where its map is defined, else the second (tile: gen/lower/tiled_layouts.py)
 MOST_OPS = 2000      # in one function: compilers slow down beyond
+INLINE = 256          # entries up to which a value wanted at several indices is computed at each of them
 MOST_REGIONS = 24    # inside each other
 
 EMPTY = "KNOWN EMPTY"

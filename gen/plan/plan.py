@@ -34,6 +34,13 @@ class Reduction(Nest):
     space: Shape = None  # type: ignore[assignment]
     sides: "List[Nest]" = field(default_factory=list)   # nests whose results are written in this one's pass
 
+    def written(self, apart: bool) -> "List[Tuple[Shape, Root]]":
+        if not apart:
+            return super().written(apart)
+        count = sum(len(side.partition.roots) for side in self.sides)
+        return [(self.shape, root) for root in self.partition.roots if not root.at] + [
+            (self.space, root) for root in self.inputs.roots[len(self.inputs.roots) - count:]]
+
     @property
     def reduced(self) -> Tuple[int, ...]:
         return key_of(self.heroes[0])[2]

@@ -18,7 +18,9 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple
 
+from gen import pipeline
 from gen.hlo import dtypes
+from gen.plan import nests
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 HARNESS = Path(__file__).resolve().parent / "harness"
@@ -585,7 +587,7 @@ def work_needed(fusion: Any) -> int:
 
 def load(file: str, fill_constants: Optional[int] = None) -> Any:
     """The module of a file that the generator supports. HloError for anything else."""
-    from gen import hlo, pipeline as builder
+    from gen import hlo
     from gen.hlo import fill
 
     try:
@@ -595,7 +597,7 @@ def load(file: str, fill_constants: Optional[int] = None) -> Any:
     module = hlo.parse(text, file)
     if fill_constants is not None:
         fill.fill_constants(module, fill_constants)
-    unsupported = hlo.unsupported(module) or builder.misplaced(module)
+    unsupported = hlo.unsupported(module) or nests.misplaced(module)
     if unsupported:
         raise unsupported
     return module
@@ -603,10 +605,9 @@ def load(file: str, fill_constants: Optional[int] = None) -> Any:
 
 def build(fusion: Any, folder: Path, target: str, options: Options) -> Built:
     """gen build of one fusion into a folder of its own."""
-    from gen import pipeline as builder
 
     folder.mkdir(parents=True, exist_ok=True)
-    made = builder.build_fusion(fusion, str(folder), ["cuda" if target == ON_CPU else target], options.schedule, options.excess_precision)
+    made = pipeline.build_fusion(fusion, str(folder), ["cuda" if target == ON_CPU else target], options.schedule, options.excess_precision)
     manifest = made if "params" in made else made.get("manifest", made)
     if not isinstance(manifest, dict):
         manifest = json.loads(Path(manifest).read_text())

@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Callable, Dict, List, Optional, Sequence, Tuple
 
-from gen import algebra, hlo, pipeline, run
+from gen import algebra, hlo, pipeline, render, run
 from gen.hlo import dtypes
+from gen.plan.nest import BuildError
 from gen.run import bench
 
 Row = bench.Row
@@ -190,7 +191,7 @@ def _row(text: str, name: str, report: bench.Report) -> Row:
             row = bench.bench_fusion(fusion, report)
     except hlo.HloError as error:
         row["reason"] = error.message
-    except (pipeline.BuildError, algebra.AlgebraError) as error:
+    except (BuildError, algebra.AlgebraError) as error:
         row["reason"] = str(error)
     except run.RunError as error:
         if error.status == 3:
@@ -333,7 +334,7 @@ def as_json(matrix: Matrix) -> str:
 
 def as_html(matrix: Matrix) -> str:
     """One page with everything in it; templates/layouts.html.j2."""
-    return pipeline.environment().get_template("layouts.html.j2").render(
+    return render.environment().get_template("layouts.html.j2").render(
         m=matrix, bare=bare(matrix), tile=tile_text(matrix), ways=ways(matrix), name=name, share=share, yardstick=yardstick, notes=notes(matrix),
         reasons=reasons(matrix), head=bench.head(matrix.report), seconds=bench.seconds_text, bytes=bench.bytes_text)
 

@@ -6,23 +6,23 @@ import math
 from dataclasses import replace
 from typing import Dict, List, Optional, Sequence, Tuple
 
-from gen import algebra, pipeline
-from gen.heroes import concatenate, scatter, update_in_place
-from gen.lower import tiled_layouts
-from gen.plan import plan
-from gen.plan.buffers import buffer_of, memory_map, reads_of
+from gen import algebra
 from gen.hlo import Fusion, Shape
-from gen.plan.partition import EMPTY, Root, compose
+from gen.lower import tiled_layouts
+from gen.plan import nests
+from gen.plan.buffers import buffer_of, memory_map, reads_of
 from gen.plan.digits import position, reach, strides
+from gen.plan.nest import Nest
+from gen.plan.partition import EMPTY, compose
 
 
 def check(fusion: Fusion) -> Optional[str]:
     """What is wrong with a fusion's maps, or None."""
-    made = pipeline.nests(fusion)
+    made = nests.nests(fusion)
     return all_inside(made) or written_once(made, places(fusion, made))
 
 
-def all_inside(made: "Sequence[pipeline.Nest]") -> Optional[str]:
+def all_inside(made: "Sequence[Nest]") -> Optional[str]:
     """What is wrong with what nests read, of parameters and scratch, and with where updates are combined, or None: all is inside of its buffer."""
     for nest in (one for nest in made for one in (nest, *nest.sides)):
         for partition, function in ((p, f) for p in (nest.partition, *nest.further) for f in p.functions):
@@ -30,16 +30,15 @@ def all_inside(made: "Sequence[pipeline.Nest]") -> Optional[str]:
                 buffer = buffer_of(partition, read)
                 if buffer and not _indices_inside(read.map, buffer.shape):
                     return f"{buffer.pointer} of {buffer.shape.text} is read beyond its end: {read.map}"
-        if isinstance(nest, scatter.Scatter):
-            for target in nest.targets:
-                if not _indices_inside(nest.place, target.shape):
-                    return f"{target.pointer} of {target.shape.text} is updated beyond its end: {nest.place}"
+        for target in nest.targets:
+            if not _indices_inside(nest.place, target.shape):
+                return f"{target.pointer} of {target.shape.text} is updated beyond its end: {nest.place}"
     return None
 
 
-def places(fusion: Fusion, made: "Sequence[pipeline.Nest]") -> "Dict[str, int]":
+def places(fusion: Fusion, made: "Sequence[Nest]") -> "Dict[str, int]":
     """Positions of each result and scratch buffer, by their pointers."""
-    found = {f"r{n}": tiled_layouts.positions(shape) for n, (shape, _, _) in enumerate(pipeline.result_leaves(fusion.computation)) if shape.elements}
+    found = {f"r{n}": tiled_layouts.positions(shape) for n, (shape, _, _) in enumerate(nests.result_leaves(fusion.computation)) if shape.elements}
     found.update({root.pointer: root.shape.elements for nest in made for root in nest.partition.roots if root.scratch and root.shape.elements})
     return found
 
@@ -68,11 +67,11 @@ def _indices_inside(index: str, shape: Shape) -> bool:
 Piece = Tuple[str, Shape, str]      # a result's pointer, what is walked, the map from a position of the walk to one in the result
 
 
-def written_once(made: "Sequence[pipeline.Nest]", results: "Dict[str, int]") -> Optional[str]:
+def written_once(made: "Sequence[Nest]", results: "Dict[str, int]") -> Optional[str]:
     """What is wrong with what nests write, or None: each position of each result (by its pointer, how many) belongs to one point of one nest.
     Proved by the algebra: in digits of the positions every nest's map is a bijection onto a box; boxes do not meet and have all positions.
     What a nest updates, from an index that is read on, it writes once; in place nothing else is written."""
-    in_place = {root.pointer for nest in made if isinstance(nest, update_in_place.Update) and nest.aliases for root in nest.partition.roots}
+    in_place = {root.pointer for nest in made if nest.aliases for root in nest.partition.roots}
     for nest, root in ((nest, root) for nest in made for root in nest.partition.roots if root.at):
         low, high = algebra.ranges(compose(root.at, memory_map(root.shape)))[0]
         starts = {one.name: 0 for one in nest.partition.starts(root)}
@@ -80,10 +79,10 @@ def written_once(made: "Sequence[pipeline.Nest]", results: "Dict[str, int]") -> 
         wrong = _exactly([(root.pointer, nest.shape, flat)], root.shape.elements, False)
         if wrong or low < 0 or high >= root.shape.elements:
             return f"the update of result {root.pointer}: {wrong or f'written at [{low}, {high}] of {root.shape.elements}'}"
-    for form in (0, 1):     # nests as they are, and as heroes that take them apart or together
+    for apart in (False, True):
         pieces: "Dict[str, List[Piece]]" = {pointer: [] for pointer in results if pointer not in in_place}
         for nest in made:
-            for shape, root in _roots(nest, form):
+            for shape, root in nest.written(apart):
                 if not shape.elements:
                     continue
                 part = replace(root.shape, place="")
@@ -99,19 +98,6 @@ def written_once(made: "Sequence[pipeline.Nest]", results: "Dict[str, int]") -> 
             if wrong:
                 return f"result {pointer}: {wrong}"
     return None
-
-
-def _roots(nest: "pipeline.Nest", form: int) -> "List[Tuple[Shape, Root]]":
-    """What a nest writes, and what it walks when it does."""
-    if isinstance(nest, scatter.Scatter):       # after a copy that has written all
-        return []
-    if form and isinstance(nest, concatenate.Concatenate):
-        return [(part.shape, root) for part in nest.parts for root in part.partition.roots]
-    found = [(nest.shape, root) for root in nest.partition.roots if not root.at]
-    if form and isinstance(nest, plan.Reduction):
-        count = sum(len(side.partition.roots) for side in nest.sides)
-        return found + [(nest.space, root) for root in nest.inputs.roots[len(nest.inputs.roots) - count:]]
-    return found + [(side.shape, root) for side in nest.sides for root in side.partition.roots]
 
 
 def _steps(sizes: "Sequence[int]", steps: "Sequence[int]") -> "List[int]":

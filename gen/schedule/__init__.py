@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Dict, List, Optional, Sequence, Tuple
 
 from gen import algebra
+from gen.plan.digits import Interleaving
 
 
 @dataclass(frozen=True)
@@ -122,6 +123,7 @@ class Loop(Schedule):
     table: bool = False
     row: int = 0
     other: "Optional[Loop]" = None
+    index = ""      # the map to the result's index, where it is not that of the position in memory
 
     def asks(self) -> "List[Tuple[str, int]]":
         return [("BURST_" + level, distance) for level, distance in super().asks()]
@@ -187,16 +189,15 @@ def _chunks(device: Device, steps: int, most: int, items: int) -> int:
     return chunks
 
 
-def candidates(device: Device, elements: int, widths: Sequence[int], traffic: int, weave: int = 1, down: int = 1, moves: bool = False,
-               row: int = 0, block: int = 0) -> "List[Loop]":
-    """Schedules in order of preference; widths: bytes of the elements that are read or written side by side; weave: neighbours that the
-    maps want apart, and in `down` registers each; row: elements that are side by side (0: all); block: bytes of rows that are read side
-    by side, block after block (0: they are not). The caller takes the first that its maps allow; the last one always works."""
+def candidates(device: Device, elements: int, widths: Sequence[int], traffic: int, apart: Interleaving, row: int = 0) -> "List[Loop]":
+    """Schedules in order of preference; widths: bytes of the elements that are read or written side by side; apart: neighbours that the maps want
+    apart; row: elements that are side by side (0: all). The caller takes the first that its maps allow; the last one always works."""
+    weave, down, block = apart.registers, apart.down, apart.block
     widths = [w for w in widths if w] or [4]
     if device.cpu:
         stream, found = traffic > device.cache, []
         if weave > 1 and device.lanes > 1:
-            for registers, moved in [(weave, True)] * moves + [(down, False)]:
+            for registers, moved in [(weave, True)] * apart.moves + [(down, False)]:
                 step = 16 * weave * registers
                 chunks = _chunks(device, -(-elements // step), max(1, WOVEN // step), 16 * device.units)
                 threads = 16 if elements >= step * chunks * 16 * 4 and device.language != "c" else 1

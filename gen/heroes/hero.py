@@ -1,0 +1,89 @@
+"""What a hero is: one way to write a nest as kernels. gen/heroes/__init__.py lists them in the order in which they are asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Dict, Iterable, List, Optional, Sequence
+
+from gen.algebra import AlgebraError
+from gen.emit.body import INDEX_TYPES, Helpers
+from gen.heroes.kernel import Kernel
+from gen.hlo import Shape
+from gen.plan.nest import Nest
+from gen.schedule import Device
+from gen.targets import Dialect
+
+
+@dataclass
+class Context:
+    """What a hero is given beside a nest. helpers: functions and tables of the file so far. scratch: the buffers between kernels so far; a hero may
+    add to it. threads: of a block, where they are settled (0: as the hero likes)."""
+
+    target: Dialect
+    device: Device
+    helpers: Helpers
+    excess: bool
+    scratch: List[Shape]
+    threads: int = 0
+
+    def trial(self) -> "Context":
+        """The same, with copies of what a hero adds to."""
+        helpers = Helpers(self.target, dict(self.helpers.texts), dict(self.helpers.tables))
+        return Context(self.target, self.device, helpers, self.excess, list(self.scratch), self.threads)
+
+    def keep(self, trial: "Context") -> None:
+        """Takes over what a trial has added."""
+        self.helpers.texts, self.helpers.tables, self.scratch[:] = trial.helpers.texts, trial.helpers.tables, trial.scratch
+
+
+class Hero:
+    """The interface of all heroes.
+
+    name: in reports and manifests. sides: whether its kernels write a nest's side results too (else each side is a nest of its own).
+    """
+
+    name = ""
+    sides = False
+
+    def takes(self, nest: Nest, context: Context) -> bool:
+        """Whether it may write this nest; it may still find that no schedule fits."""
+        raise NotImplementedError
+
+    def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
+        """What may be tried, best first: a schedule, alone or in a record with what the hero has found out about the nest."""
+        raise NotImplementedError
+
+    def index_types(self, schedule: Any) -> "Sequence[str]":
+        """The types that an index may have, the preferred one first."""
+        return INDEX_TYPES
+
+    def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
+        """The kernels of one schedule in one index type. None or NotWide: the maps do not allow this schedule; AlgebraError: nor this index type."""
+        raise NotImplementedError
+
+    def describe(self, kernel: Kernel) -> "List[str]":
+        """Lines for people about a kernel's schedule, below the line that all have."""
+        walk = kernel.parts.get("walk")
+        return [f"position: {walk}"] * bool(walk)
+
+    def manifest(self, kernel: Kernel) -> "Dict[str, str]":
+        """What a manifest says of a kernel beside its name, schedule and launch."""
+        return {}
+
+    def refusal(self, nest: Nest) -> str:
+        """Why no schedule fits, where this hero is the last that may take the nest."""
+        return "the index does not fit 64 bits"
+
+    def attempt(self, nest: Nest, schedule: Any, context: Context) -> "Optional[List[Kernel]]":
+        """The kernels of one schedule in the first index type that holds; None where none holds."""
+        for index_type in self.index_types(schedule):
+            trial = context.trial()
+            try:
+                made = self.kernels(nest, schedule, index_type, trial)
+            except AlgebraError as error:
+                if "wider index type" not in error.message:
+                    raise
+                continue
+            context.keep(trial)
+            return made
+        return None

@@ -1,0 +1,184 @@
+"""The loop hero: every work-item walks its steps of the output; a step that is cut by the end goes element by element."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Dict, Iterable, List, Optional, Tuple
+
+from gen import algebra, hlo
+from gen.emit.body import Body, Helpers, Text, conditions
+from gen.heroes.hero import Context, Hero
+from gen.heroes.kernel import Kernel, arguments, attribute, function_text
+from gen.hlo import dtypes
+from gen.plan.buffers import buffer_of, buffers_of, memory_map, reads_of, touches
+from gen.plan.digits import Interleaving, interleaving, row
+from gen.plan.nest import Nest
+from gen.plan.partition import EMPTY, compose
+from gen.plan.update import bound_in
+from gen.schedule import FOUND, LATER, Loop, candidates
+from gen.targets import COMPLEX, TINY, Dialect
+
+
+def _widths(nest: Nest) -> Tuple[List[int], int]:
+    """Bytes of the elements that neighbouring outputs read or write side by side, and the bytes moved in all."""
+    widths, traffic = [], 0
+    unmap = algebra.call("shape", "unmap", nest.shape.text)
+    for root in nest.partition.roots:
+        widths.append(dtypes.storage_bytes(root.shape.dtype))
+        traffic += root.shape.bytes
+    for read, region in reads_of(nest.partition, nest.partition.entry):
+        if read.source.opcode != "parameter" or read.map == EMPTY:
+            continue
+        shape = read.source.shape.leaves()[read.output]
+        traffic += shape.bytes
+        flat = compose(unmap, compose(read.map, memory_map(shape)))
+        if region is nest.partition.entry.body and flat != EMPTY and _mostly_contiguous(flat, nest.shape.elements):
+            widths.append(dtypes.storage_bytes(shape.dtype))
+    return widths, traffic
+
+
+def _along(flat: str, elements: int, run: int) -> "Optional[int]":
+    """The stride of a map within runs of positions (all, where there are fewer): asked with the position split."""
+    run = min(run, elements)
+    split = f"(run)[lane] -> (run * {run} + lane), domain: run in [0, {elements // run - 1}], lane in [0, {run - 1}]"
+    return algebra.access(compose(split, flat), "lane")[0].stride
+
+
+def _mostly_contiguous(flat: str, elements: int) -> bool:
+    return _along(flat, elements, 16) == 1
+
+
+def _at_one_index(nest: Nest, loop: Loop) -> Loop:
+    """The schedule with so many registers a step, up to FOUND bytes, as read where one index says: the address is made once for them all, and
+    lines of later steps are asked for."""
+    elements, unmap = nest.shape.elements, algebra.call("shape", "unmap", nest.shape.text)
+    indices = []
+    if loop.step != loop.vec * loop.lanes or loop.lanes == 1 or loop.woven > 1 or loop.row:
+        return loop
+    for one in bound_in(nest.partition):
+        buffer = buffer_of(nest.partition, one.read)
+        if buffer is None or one.read.map == EMPTY:
+            return loop
+        indices.append(compose(unmap, compose(one.read.map, memory_map(buffer.shape))))
+    if not any(algebra.info(index).results[0].lo < algebra.info(index).results[0].hi for index in indices):
+        return loop
+    line = loop.step * dtypes.storage_bytes(nest.partition.roots[0].shape.dtype)
+    wider = max(1, FOUND // line)
+    while elements % (loop.step * wider) or loop.chunks % wider or any(_along(index, elements, loop.step * wider) != 0 for index in indices):
+        wider //= 2
+        if not wider:
+            return loop
+    return replace(loop, vec=loop.vec * wider, chunks=loop.chunks // wider, streams=1, burst=0, far=0, near=0,
+                   later=LATER // (line * wider) if loop.stream else 0)
+
+
+def thread_map(nest: Nest, loop: Loop) -> str:
+    """(th_x, bl_x)[..] -> the index of the first root, in its memory order or as a layout distributes it."""
+    if loop.index:
+        return loop.index
+    return compose(loop.thread_map(nest.shape.elements), algebra.call("shape", "unmap", nest.shape.text))
+
+
+def guard(thread: str, box: "Dict[str, Tuple[int, int]]", index_type: str, loop: Loop, whole: bool) -> str:
+    """When a step is whole (or an element is inside): C text, "" for always."""
+    if whole:
+        known = {"vec": loop.vec - 1, **({"lane": loop.lanes - 1} if loop.lanes > 1 else {}), **({"down": loop.down - 1} if loop.down > 1 else {})}
+        thread = algebra.substitute(thread, **known)
+    return " && ".join(conditions(thread, box, index_type))
+
+
+class Walks(Hero):
+    """Every nest, in the memory order of its first result."""
+
+    name = "loop"
+
+    def takes(self, nest: Nest, context: Context) -> bool:
+        return True
+
+    def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
+        device, at_index = context.device, nest.reads_first or bool(bound_in(nest.partition))
+        plain = not nest.reads_first and not touches(nest, {*dtypes.PACKED, *TINY, *COMPLEX})
+        apart = interleaving(nest) if device.lanes > 1 and plain else Interleaving()
+        widths, traffic = _widths(nest)
+        loops = candidates(device, nest.shape.elements, widths, traffic, apart, row(nest) if device.cpu and plain else 0)
+        packed = _packed(nest)
+        if packed:      # a work-item writes whole bytes; fewer elements than one byte holds, one after another
+            few = nest.shape.elements < max(packed)
+            loops = [Loop(chunks=nest.shape.elements, blocked=True) if few else replace(loops[-1], vec=max(packed))]
+        if touches(nest, COMPLEX) or (nest.reads_first and not device.cpu):     # written from any element on
+            loops = loops[-1:]
+        if at_index or any(e.instruction.opcode in hlo.CONTRACTIONS for e in nest.partition.entry.body.entries):    # neighbours are wanted side by side
+            loops = [loop for loop in loops if not loop.paired]
+        if at_index and device.cpu:
+            loops = [_at_one_index(nest, loop) for loop in loops]
+        return [replace(loop.other or loop, threads=context.threads) for loop in loops] if context.threads else loops
+
+    def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
+        return [_kernel_in(context.target, context.helpers, nest, schedule, index_type, context.excess, self.name)]
+
+    def describe(self, kernel: Kernel) -> "List[str]":
+        return [f"position: {kernel.loop.thread_map(kernel.nest.shape.elements)}"]
+
+    def refusal(self, nest: Nest) -> str:
+        return f"results of {nest.shape.dtype} whose layouts differ share a kernel" if _packed(nest) else super().refusal(nest)
+
+
+HERO = Walks()
+
+
+def _packed(nest: Nest) -> "List[int]":
+    """Elements in a byte, of each result that has more than one."""
+    return [dtypes.per_byte(root.shape.dtype) for root in nest.partition.roots if root.shape.dtype in dtypes.PACKED]
+
+
+def _found_later(d: Dialect, helpers: Helpers, nest: Nest, loop: Loop, index_type: str, excess: bool) -> List[str]:
+    """Asks for what the step that comes `later` finds by its indices, where there is such a step."""
+    elements, far = nest.shape.elements, loop.later * loop.step
+    if not loop.later or far >= elements:
+        return []
+    shift = f"(position) -> (position + {far}), domain: position in [0, {elements - 1 - far}]"
+    thread = compose(compose(loop.thread_map(elements), shift), algebra.call("shape", "unmap", nest.shape.text))
+    body, out = _body(d, helpers, nest, index_type, thread, loop, excess), Text()
+    if body.found:
+        with out.block(f"if ({guard(thread, loop.box(elements), index_type, loop, True)})"):      # the last steps have no such step
+            out.add(*body.before.lines, *body.found)
+    return out.lines
+
+
+def _kernel_in(d: Dialect, helpers: Helpers, nest: Nest, loop: Loop, index_type: str, excess: bool, hero: str) -> Kernel:
+    partition, elements = nest.partition, nest.shape.elements
+    thread = thread_map(nest, loop)
+    body = _body(d, helpers, nest, index_type, thread, loop, excess)
+    if loop.burst and not body.ahead:   # nothing is read side by side: plain steps
+        return _kernel_in(d, helpers, nest, loop.other or replace(loop, streams=1, burst=0, far=0, near=0), index_type, excess, hero)
+    cut = loop.cut(elements)
+    tail: List[str] = []
+    tail_guard = ""
+    if cut and loop.step > 1:
+        scalar = loop.scalar()
+        tail_thread = thread_map(nest, scalar)
+        tail = _body(d, helpers, nest, index_type, tail_thread, scalar, excess, whole=False).text.lines
+        tail_guard = guard(tail_thread, scalar.box(elements), index_type, scalar, False) or "1"
+    other = _kernel_in(d, helpers, nest, loop.other, index_type, excess, hero) if loop.other else None
+    functions = [function_text(d, helpers, partition, f, excess) for f in reversed(partition.functions[1:])]
+    reads, writes = buffers_of(partition, partition.entry), {root.pointer: root.shape for root in partition.roots}
+    return Kernel(nest.name, nest, loop, index_type, loop.blocks(elements), ", ".join(arguments(d, reads, writes, nest.shared)), functions,
+                  guard(thread, loop.box(elements), index_type, loop, True),
+                  [*_found_later(d, helpers, nest, loop, index_type, excess), *body.before.lines], body.text.lines, body.after.lines, tail, tail_guard,
+                  attribute(d, loop.threads), thread, [*reads, *sorted(writes)], body.flat, None, [body.ahead[key] for key in sorted(body.ahead)],
+                  hero, "loop", other=other, joins=True)
+
+
+def _body(d: Dialect, helpers: Helpers, nest: Nest, index_type: str, thread: str, loop: Loop, excess: bool, whole: bool = True) -> Body:
+    """A step's code: whole vectors where they can be, or (the tail) element by element."""
+    body = Body(d, helpers, nest.partition, nest.partition.entry, index_type, thread, loop if whole else None, excess,
+                loop.box(nest.shape.elements))
+    body.steady = whole
+    body.region(nest.partition.entry.body)
+    if nest.reads_first:
+        for root in nest.partition.roots:
+            body.read(nest.partition.root_read(root), nest.partition.entry.body)
+            body.bind(nest.partition.starts(root), nest.partition.entry.body)
+    for root in nest.partition.roots:
+        body.store(root)
+    return body

@@ -1,0 +1,102 @@
+"""The table hero: a function of one 16-bit value is looked up; the function itself fills its table, once, on the device."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Dict, Iterable, List, Optional, Tuple
+
+from gen import algebra
+from gen.emit import ops
+from gen.emit.body import Body, Helpers, Value, offset
+from gen.heroes import loop
+from gen.heroes.hero import Context, Hero
+from gen.heroes.loop import guard, thread_map
+from gen.heroes.kernel import CFunction, Kernel, attribute
+from gen.hlo import Instruction, dtypes
+from gen.plan.buffers import first_leaf, memory_map, reads_of
+from gen.plan.nest import Nest
+from gen.plan.partition import EMPTY, compose
+from gen.schedule import Loop
+from gen.targets import Dialect
+
+
+TABLE_COST = 60        # vector instructions for 16 lanes, above which looking up beats computing
+TABLE_ELEMENTS = 1 << 20
+
+
+class _Hero(Hero):
+    """A walk whose step is one vector of indices."""
+
+    name = "loop"
+
+    def takes(self, nest: Nest, context: Context) -> bool:
+        return context.device.cpu and context.device.lanes > 1 and _table_source(nest) is not None
+
+    def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
+        return [one for one in loop.HERO.schedules(nest, context) if one.paired]
+
+    def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
+        return [_table_kernel(context.target, context.helpers, nest, schedule, index_type, context.excess)]
+
+
+HERO = _Hero()
+
+
+def _table_source(nest: Nest) -> "Optional[Instruction]":
+    """The 16-bit parameter that a nest is a function of, element by element, where that function is worth a table."""
+    entry = nest.partition.entry
+    if len(nest.partition.roots) != 1 or dtypes.storage_bytes(nest.partition.roots[0].shape.dtype) != 2 \
+            or nest.shape.elements < TABLE_ELEMENTS or nest.partition.roots[0].shape.place or any(e.callee or e.regions for e in entry.body.entries):
+        return None
+    sources: Dict[Tuple[Instruction, str], None] = {}
+    for read, _ in reads_of(nest.partition, entry):
+        source = read.source
+        if source.opcode == "iota" or (source.opcode == "constant" and len(set(source.literal or [])) > 1) or read.map == EMPTY:
+            return None
+        if source.opcode == "parameter":
+            sources[source, read.map] = None
+    cost = sum(ops.COST.get(e.instruction.opcode, 1) + 5 * ops.rounds(e.instruction.opcode, e.instruction.shape.dtype)
+               for e in entry.body.entries)
+    if len(sources) != 1 or cost < TABLE_COST:
+        return None
+    source, index = next(iter(sources))
+    if source.shape.kind != "array" or dtypes.storage_bytes(source.shape.dtype) != 2:
+        return None
+    unmap, root = algebra.call("shape", "unmap", nest.shape.text), nest.partition.roots[0]
+    read_at, written_at = (compose(unmap, compose(m, memory_map(s))) for m, s in ((index, source.shape), (root.map, root.shape)))
+    return source if read_at == written_at else None
+
+
+def _table_kernel(d: Dialect, helpers: Helpers, nest: Nest, walk: Loop, index_type: str, excess: bool) -> Kernel:
+    """A function of one 16-bit value, looked up: the function itself fills its table, once, on the device."""
+    source = _table_source(nest)
+    assert source is not None
+    partition, root, elements = nest.partition, nest.partition.roots[0], nest.shape.elements
+    dtype = source.shape.dtype
+    body = Body(d, helpers, partition, partition.entry, index_type, excess=excess)
+    at = Value("x", dtype, 1, True) if dtype == "f16" else Value(f"{helpers.need('value', dtype)}(x)", dtype) if dtype == "bf16" \
+        else Value(f"({d.register(dtype)})x", dtype)
+    body.give(source, at)
+    body.region(partition.entry.body)
+    value = f"{nest.name}_value"
+    u16, u32, space = d.types["u16"], d.types["u32"], d.pointer
+    function = CFunction(value, u16, f"{u16} x", body.text.lines + [f"return ({u16})({body.final(root)});"])
+    number = first_leaf(source)
+    scalar = walk.scalar()
+    flats = [compose(thread_map(nest, one), memory_map(nest.shape)) for one in (walk, scalar)]
+    whole = algebra.c_text(algebra.substitute(flats[0], lane=0, vec=0), index_type).results[0]
+    single = algebra.c_text(flats[1], index_type).results[0]
+    lines = [f"const uint16 w_p{number} = *(const {space}uint16 *)({offset(f'p{number}', whole)});"]
+    ahead = [[d.ahead(word, offset(f"p{number}", whole), distance, 2)] for word, distance in walk.asks()[:1] if distance]
+    after = [f"{'STREAM' if walk.stream else 'STORE'}(look_up(table, w_p{number} & 0xffffu) | look_up(table, w_p{number} >> 16) << 16, "
+             f"({space}uint16 *)({offset(f'r{root.result}', whole)}));"]
+    cut = elements % walk.step != 0
+    tail_thread, thread = thread_map(nest, scalar), thread_map(nest, walk)
+    arguments = (f"{space}const {u16} *restrict p{number}, {space}{u16} *restrict r{root.result}, "
+                 f"{space}const {u32} *restrict table")
+    return Kernel(nest.name, nest, replace(walk, table=True, vec=1, lanes=walk.step, paired=False), index_type, walk.blocks(elements),
+                  arguments, [function], guard(thread, walk.box(elements), index_type, walk, True), lines, [], after,
+                  [f"r{root.result}[{single}] = ({u16})table[p{number}[{single}]];"] if cut else [],
+                  guard(tail_thread, scalar.box(elements), index_type, scalar, False) or "1" if cut else "",
+                  attribute(d, walk.threads), thread, [f"p{number}", f"r{root.result}"],
+                  [(f"read p{number}", flats[0]), (f"write r{root.result}", flats[0])], {"fill": f"{nest.name}_fill", "value": value}, ahead)

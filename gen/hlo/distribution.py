@@ -1,0 +1,54 @@
+"""The nested layout that an instruction names for its result, and whether it can distribute it (gen/heroes/distribute.py does)."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any, Dict, List, Sequence, Tuple
+
+from gen import algebra
+
+ATTRIBUTE = re.compile(r'\bsett_distribute\s*=\s*"([^"\\]*)"')
+MOST_THREADS = 1024       # of a block
+MOST_BLOCKS = (1 << 31) - 1
+MOST_SLOTS = 1 << 16      # of a thread, which loops over them
+
+
+def layout_of(instruction: Any) -> str:
+    """The layout that an instruction names for its result; "" where it names none."""
+    found = ATTRIBUTE.search(instruction.attributes.get("raw", {}).get("frontend_attributes", ""))
+    return canonical(found[1]) if found else ""
+
+
+def canonical(text: str) -> str:
+    """A layout, or INTRINSIC.OPERAND, as IREE prints it."""
+    return algebra.call("nested", text).split("\t")[0]
+
+
+def info(layout: str) -> "Dict[str, List[int]]":
+    """The numbers of `nested info`; -1: more than 64 bits hold."""
+    lines = (line.partition(" ") for line in algebra.call("nested", "info", layout).splitlines()[1:])
+    return {name: [-1 if n == "-" else int(n) for n in words.split(",") if n] for name, _, words in lines}
+
+
+def misfit(layout: str, dims: "Sequence[int]") -> str:
+    """Why a layout cannot distribute a result of these dimensions; "" where it can."""
+    found = info(layout)
+    tile, threads = found["undistributed"], found["subgroups"][0] * found["threads"][0]
+    if len(tile) > len(dims):
+        return f"expected a layout of rank {len(dims)} or less, that of the result, found rank {len(tile)}"
+    if found["held"] != found["elements"]:
+        return f"expected a complete layout: {found['held'][0]} of {found['elements'][0]} elements are held, the rest would be computed by nobody"
+    if max(found["subgroups"][0], found["threads"][0], threads) > MOST_THREADS:
+        return f"expected at most {MOST_THREADS} threads in a block, found {found['subgroups'][0]} subgroups of {found['threads'][0]}"
+    if not 0 <= found["slots"][0] <= MOST_SLOTS:
+        return f"expected at most {MOST_SLOTS} slots for a thread" + (f", found {found['slots'][0]}" if found["slots"][0] > 0 else "")
+    if math.prod(tiles(tile, dims)) > MOST_BLOCKS:
+        return f"expected at most {MOST_BLOCKS} blocks, found {math.prod(tiles(tile, dims))} tiles"
+    return ""
+
+
+def tiles(tile: "Sequence[int]", dims: "Sequence[int]") -> "Tuple[int, ...]":
+    """Tiles along each dimension of the result; one index is a tile of the dimensions that the layout does not have."""
+    sizes = [1] * (len(dims) - len(tile)) + list(tile)
+    return tuple(-(-n // size) for n, size in zip(dims, sizes))

@@ -1,0 +1,86 @@
+"""What a function reads and writes: buffers, their names in kernels, and where an element of a shape lies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Dict, Iterable, Iterator, Optional, Tuple
+
+from gen import algebra
+from gen.hlo import Instruction, Shape
+from gen.plan.nest import Nest
+from gen.plan.partition import EMPTY, Function, Partition, Read, Region, compose, regions
+
+
+def memory_map(shape: Shape) -> str:
+    """Logical index to the position in the buffer."""
+    index = algebra.call("shape", "map", shape.text)
+    return compose(index, shape.place) if shape.place else index
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """What a kernel reads: its pointer (p3: parameter 3, q0: scratch 0), its shape, a name for its values."""
+
+    pointer: str
+    shape: Shape
+    name: str
+
+
+@lru_cache(maxsize=65536)
+def first_leaf(parameter: Instruction) -> int:
+    """The number of a parameter's first buffer, tuples flattened."""
+    assert parameter.computation is not None
+    before = parameter.computation.parameters[:parameter.parameter_number or 0]
+    return sum(len(p.shape.leaves()) for p in before)
+
+
+def buffer_of(partition: Partition, read: Read) -> "Optional[Buffer]":
+    """The buffer that a read is of; None where its value is computed or constant."""
+    source = read.source
+    if read.map == EMPTY or (source.opcode != "parameter" and source not in partition.cuts):
+        return None
+    first = f"q{partition.cuts[source] + read.output}" if source in partition.cuts else f"p{first_leaf(source) + read.output}"
+    return Buffer(first, source.shape.leaves()[read.output], source.name)
+
+
+def buffers_of(partition: Partition, function: Function) -> "Dict[str, Shape]":
+    """The pointers that a function reads, itself or through those it calls, parameters first."""
+    found: Dict[str, Shape] = {}
+    seen, waiting = set(), [function]
+    while waiting:
+        here = waiting.pop()
+        if here in seen:
+            continue
+        seen.add(here)
+        for read, _ in reads_of(partition, here):
+            buffer = buffer_of(partition, read)
+            if buffer:
+                found[buffer.pointer] = buffer.shape
+        waiting += [e.callee for r in regions(here.body) for e in r.entries if e.callee is not None]
+    return dict(sorted(found.items(), key=lambda item: (item[0][0], int(item[0][1:]))))
+
+
+def reads_of(partition: Partition, function: Function) -> "Iterator[Tuple[Read, Region]]":
+    """Every operand that a function's own code reads, and the roots of the kernel's."""
+    for region in regions(function.body):
+        for entry in region.entries:
+            if entry.callee is None:
+                for operand, inner in partition.operands(entry):
+                    yield partition.operand(entry, operand, inner), inner or entry.region
+                for runtime in (one for inner in entry.regions for one in inner.runtimes):
+                    yield runtime.read, entry.region
+    if function is partition.entry:
+        for root in partition.roots:
+            yield partition.root_read(root), function.body
+            for runtime in partition.starts(root):
+                yield runtime.read, function.body
+        for scalar in partition.scalars:
+            yield partition.scalar_read(scalar), function.body
+
+
+def touches(nest: Nest, kinds: "Iterable[str]") -> bool:
+    """Whether a nest reads, computes or writes one of some types."""
+    roots = {root.shape.dtype for root in nest.partition.roots}
+    inner = {leaf.dtype for f in nest.partition.functions for read, _ in reads_of(nest.partition, f) for leaf in read.source.shape.leaves()}
+    return not (roots | inner).isdisjoint(kinds)

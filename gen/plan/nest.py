@@ -1,0 +1,49 @@
+"""A kernel to be: what is walked together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import List, Tuple
+
+from gen.hlo import Shape
+from gen.plan.partition import Partition, Root
+
+
+class BuildError(Exception):
+    """What cannot be generated: a message for the user."""
+
+
+@dataclass(eq=False)
+class Nest:
+    """One kernel to be: results of equally many elements, walked together in the memory order of the first. Kinds of nests (a reduction, a scatter, ..)
+    are subclasses, with more in the following than nothing.
+
+    sides: nests whose results are written in this one's pass. further: partitions of what else it reads. layout: the nested layout that distributes it
+    on a GPU. aliases: results that are parameters' buffers, updated in place, with the parameters' numbers. reads_first: all of a step is read before
+    anything of it is written. targets: what updates are combined with, at `place`, the map from an update's index.
+    """
+
+    name: str
+    shape: Shape
+    partition: Partition
+    sides = ()
+    further = ()
+    layout = ""
+    aliases = {}        # type: Dict[int, int]
+    reads_first = False
+    targets = ()
+    place = ""
+
+    @property
+    def shared(self) -> "List[str]":
+        """The pointers that are not alone with their buffers."""
+        return [pointer for result, number in self.aliases.items() for pointer in (f"p{number}", f"r{result}")]
+
+    def written(self, apart: bool) -> "List[Tuple[Shape, Root]]":
+        """What the nest writes at the positions of a walk, and what it walks then. apart: as a hero does that takes the nest apart or together."""
+        return [(self.shape, root) for root in self.partition.roots if not root.at] + [
+            (side.shape, root) for side in self.sides for root in side.partition.roots]
+
+    def mapped(self) -> "List[str]":
+        """Lines for people about maps beside those of its partition."""
+        return []

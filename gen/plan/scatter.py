@@ -1,0 +1,133 @@
+"""A scatter as nests: copies of the operands, and the updates that are combined with them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Dict, List, Optional, Sequence, Set, Tuple
+
+from gen import algebra
+from gen.hlo import Computation, Instruction, Shape, apart, dtypes, unique_indices
+from gen.plan.nest import Nest
+from gen.plan.partition import EMPTY, Function, Partition, Root
+
+
+@dataclass(eq=False)
+class Scatter(Nest):
+    """shape: the updates'; partition: their values; indices: those read for an update, with the last that is in range of each; place: the map
+    from an update's index to the results', whose runtime variables are at0, at1, ..; targets: the results."""
+
+    instruction: Instruction = None  # type: ignore[assignment]
+    indices: Partition = None  # type: ignore[assignment]
+    lasts: "Tuple[int, ...]" = ()
+    place: str = EMPTY
+    targets: "List[Root]" = field(default_factory=list)
+
+    @property
+    def further(self) -> "Tuple[Partition, ...]":  # type: ignore[override]
+        return (self.indices,)
+
+    def written(self, apart: bool) -> "List[Tuple[Shape, Root]]":
+        return []       # a copy has written all before
+
+    def mapped(self) -> "List[str]":
+        lines = [f"  at{root.result}, dropped where it is not in 0 .. {last} -> {self.indices.root_read(root).source.name}: {self.indices.root_read(root).map}"
+                 for root, last in zip(self.indices.roots, self.lasts)]
+        return lines + [f"  update -> {target.pointer}: {self.place}" for target in self.targets]
+
+    @property
+    def unique(self) -> bool:
+        return unique_indices(self.instruction)
+
+
+def nests(computation: Computation, instruction: Instruction, targets: "List[Root]", cuts: "Dict[Instruction, int]", names: "Sequence[str]") -> "List[Nest]":
+    """The copies of the operands, and the updates. targets: the buffers that the op's leaves are left in."""
+    count, made = len(targets), []
+    for target, operand, name in zip(targets, instruction.operands, names):
+        root = Root(target.result, target.shape, operand, 0, Function("", target.shape.dims).index, target.scratch)
+        made.append(Nest(name, target.shape, Partition(computation, [root], name, target.shape.dims, cuts=cuts)))
+    updates = instruction.operands[count + 1:]
+    shape = updates[0].shape
+    place, indices = _place(instruction)
+    combiner = instruction.attributes["to_apply"]
+    used, changed = parameters_used(combiner), [k for k in range(count) if component(combiner, k).parameter_number != k]
+    if not shape.elements or place == EMPTY or not changed:
+        return made
+    name, index = names[count], Function("", shape.dims).index
+    values = Partition(computation, [Root(k, o.shape, o, 0, index) for k, o in enumerate(updates) if count + k in used], name, shape.dims, cuts=cuts)
+    of = instruction.operands[count]
+    read = Partition(computation, [Root(k, of.shape, of, 0, at) for k, (_, at) in enumerate(indices)], name + "_at", shape.dims, cuts=cuts)
+    return [*made, Scatter(name, shape, values, instruction, read, tuple(last for last, _ in indices), place, targets)]
+
+
+def _place(instruction: Instruction) -> "Tuple[str, List[Tuple[int, str]]]":
+    """From an update's index to the result's; for each runtime variable the last value in range, and the map to where it is read."""
+    a, count = instruction.attributes, len(instruction.operands) // 2
+    words = [f"out={algebra.numbers(instruction.operands[0].shape.dims)}", *(f"in{k}={algebra.numbers(o.shape.dims)}" for k, o in enumerate(instruction.operands))]
+    words += [f"{key}={algebra.numbers(a.get(name, ()))}" for key, name in (
+        ("offset_dims", "update_window_dims"), ("collapsed", "inserted_window_dims"), ("start_index_map", "scatter_dims_to_operand_dims"),
+        ("operand_batching", "input_batching_dims"), ("indices_batching", "scatter_indices_batching_dims"))]
+    found, _, *lines = algebra.call("op", "scatter", str(count + 1), *words, f"index_vector_dim={a['index_vector_dim']}", "from=operand",
+                                    "all=1").splitlines()
+    if found == EMPTY:
+        return EMPTY, []
+    variables, dims = algebra.info(found).of("rt"), [f"i{k}" for k in range(instruction.operands[count + 1].shape.rank)]
+    indices = []
+    for v, line in zip(variables, lines):
+        at = algebra.substitute(line.split(" ", 2)[2], **{r.name: r.lo for r in variables})
+        indices.append((v.hi, algebra.rename(at, *dims, *(r.name for r in algebra.info(at).of("rt"))) if dims else at))
+    assert len(variables) == len(a["scatter_dims_to_operand_dims"])
+    names = [*dims, *(f"at{k}" for k in range(len(variables)))]
+    return algebra.rename(found, *names) if names else found, indices
+
+
+def through(one: Instruction) -> Instruction:
+    """The value itself, behind copies."""
+    while one.opcode == "copy":
+        one = one.operands[0]
+    return one
+
+
+def component(combiner: Computation, k: int) -> Instruction:
+    assert combiner.root is not None
+    return through(combiner.root.operands[k] if combiner.root.opcode == "tuple" else combiner.root)
+
+
+def combined_by(combiner: Computation, k: int, count: int) -> "Optional[str]":
+    """The one op of result k and update k that a result's combiner is, whichever way round; "overwrite"; None for any other."""
+    one = component(combiner, k)
+    if one.opcode == "parameter":
+        return "overwrite" if one.parameter_number == count + k else None
+    numbers = sorted(-1 if o.parameter_number is None else o.parameter_number for o in map(through, one.operands))
+    known = one.opcode in ("add", "multiply", "maximum", "minimum", "and", "or", "xor") and numbers == [k, count + k]
+    return one.opcode if known else None
+
+
+def _any_order(combiner: Computation, k: int, count: int, dtype: str) -> bool:
+    """Whether a result has the same bits in whatever order updates are taken. (The largest float may be either zero, or any of several NaNs.)"""
+    return combined_by(combiner, k, count) not in (None, "overwrite") and dtypes.TABLE[dtype].kind != "float"
+
+
+def varying(computation: Computation, drawn: bool = False) -> "Set[Instruction]":
+    """What may differ between runs where updates of one element are taken in any order. drawn: with a check's indices, which may meet where
+    it cannot draw them apart, whatever the text promises."""
+    found: "Set[Instruction]" = set()
+    for one in computation.instructions:
+        count = len(one.operands) // 2
+        if one.opcode == "scatter" and (apart(one) is None if drawn else not unique_indices(one)):
+            combiner, shapes = one.attributes["to_apply"], one.shape.leaves()
+            if not all(_any_order(combiner, k, count, shape.dtype) for k, shape in enumerate(shapes)):
+                found.add(one)
+        if any(o in found for o in one.operands):
+            found.add(one)
+    return found
+
+
+def parameters_used(combiner: Computation) -> "Set[int]":
+    """The parameters that a combiner's result needs."""
+    seen, waiting = set(), [combiner.root]
+    while waiting:
+        one = waiting.pop()
+        if one is not None and one not in seen:
+            seen.add(one)
+            waiting += one.operands
+    return {one.parameter_number for one in seen if one is not None and one.opcode == "parameter" and one.parameter_number is not None}

@@ -1,0 +1,147 @@
+"""dynamic-update-slice as a nest over the update, which is written where it lies.
+
+Where every result of a fusion is a dynamic-update-slice (or a bitcast of one) with updates of equal dims, the update has a kernel of its own.
+Either it writes into the parameter's own buffer: the module has to say that the fusion may (`Fusion.aliases`, `Fusion.donated`), the operand must be
+that parameter, at the same positions, and what the kernel reads of it must be the very element that it then writes. Or, which is always right, the
+operand is written first, by kernels as for any other result, and the update over it. An update of more than half of the result is not worth a
+pass of its own: that is the ordinary value.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Dict, List, Optional, Sequence, Tuple
+
+from gen import algebra
+from gen.hlo import Computation, Fusion, Instruction, Shape, array_shape, distribution, dtypes
+from gen.plan import plan
+from gen.plan.buffers import Buffer, buffer_of, buffers_of, first_leaf, memory_map, reads_of
+from gen.plan.nest import Nest
+from gen.plan.partition import EMPTY, Function, Partition, Root, Runtime, compose, moves_only, update_map
+
+
+Leaf = Tuple[int, Shape, Instruction, int]
+
+
+OPCODE = "dynamic-update-slice"
+
+
+@dataclass(eq=False)
+class Update(Nest):
+    """aliases: of results, the parameter whose buffer each is; empty where `kept`, the operands, must be written before."""
+
+    aliases: Dict[int, int] = field(default_factory=dict)
+    kept: List[Leaf] = field(default_factory=list)
+    why: str = ""      # not in place
+    reads_first = True
+
+
+def _dus(instruction: Instruction) -> Optional[Instruction]:
+    while instruction.opcode == "bitcast" and moves_only(instruction) and "map" not in instruction.attributes:     # not out of tiles
+        instruction = instruction.operands[0]
+    return instruction if instruction.opcode == OPCODE else None
+
+
+def find(fusion: Fusion, computation: Computation, leaves: "Sequence[Leaf]", name: str) -> "Tuple[Optional[Update], str]":
+    """The update's nest, or None and why there is none ("": nothing is updated)."""
+    found = [(number, shape, _dus(instruction)) for number, shape, instruction, _ in leaves]
+    updates = [dus for _, _, dus in found if dus is not None]
+    if not updates:
+        return None, "results are written in tiles" * any(i.opcode == "tile" and i.operands[0].opcode == OPCODE for _, _, i, _ in leaves)
+    if len(updates) < len(found):
+        return None, f"result {next(n for n, _, dus in found if dus is None)} is no dynamic-update-slice"
+    dims = updates[0].operands[1].shape.dims
+    for (number, shape, _), dus in zip(found, updates):
+        if dus.operands[1].shape.dims != dims:
+            return None, f"the update of result {number} is {dus.operands[1].shape.text}, that of result {found[0][0]} {updates[0].operands[1].shape.text}"
+        if shape.dtype in dtypes.PACKED:
+            return None, f"elements of {shape.dtype} are parts of a byte"
+        if shape.place or dus.shape.tiled or not dus.operands[1].shape.elements:
+            return None, f"result {number} is written in tiles" if dus.operands[1].shape.elements else "the update is empty"
+    turned = [number for number, shape, instruction, leaf in leaves if memory_map(shape) != memory_map(instruction.shape.leaves()[leaf])]
+    if turned:
+        return None, f"result {turned[0]} has another layout than the value that it is"
+    if any(distribution.layout_of(instruction) for _, _, instruction, _ in leaves):
+        return None, "a result is distributed by a layout"
+    if any(plan.stops(i) for i in computation.instructions):
+        return None, "a reduction or a scatter has kernels of its own"
+    space = array_shape(updates[0].shape.dtype, dims, updates[0].shape.minor_to_major)
+    roots = [_root(number, dus, n) for n, ((number, _, _), dus) in enumerate(zip(found, updates))]
+    partition = Partition(computation, roots, name, dims)
+    aliases, why = _aliases(fusion, partition, updates)
+    kept = [] if aliases else [(number, dus.shape, dus.operands[0], 0) for (number, _, _), dus in zip(found, updates)]
+    if not aliases and 2 * space.elements > updates[0].shape.elements:
+        return None, f"{why}, and the update is more than half of the result"
+    return Update(name, space, partition, aliases, kept, why), why
+
+
+def renamed(update: Update, name: str) -> Update:
+    """The nest as one of several kernels."""
+    of = update.partition
+    return replace(update, name=name, partition=Partition(of.computation, of.roots, name, of.entry.dims))
+
+
+def _root(number: int, dus: Instruction, group: int) -> Root:
+    """An update as a root: its value by its own index, written where it lies in the result."""
+    update = dus.operands[1]
+    index = Function("", update.shape.dims).index
+    at, starts = update_map(dus, f"at{group}_")
+    return Root(number, dus.shape, update, 0, index, at=compose(index, at), starts=starts)
+
+
+def _aliases(fusion: Fusion, partition: Partition, updates: "Sequence[Instruction]") -> "Tuple[Dict[int, int], str]":
+    """Each result's parameter, or {} and what is in the way."""
+    found: Dict[int, int] = {}
+    for root, dus in zip(partition.roots, updates):
+        whole = Partition(partition.computation, [Root(root.result, dus.shape, dus.operands[0], 0, Function("", dus.shape.dims).index)], "", dus.shape.dims)
+        read = whole.root_read(whole.roots[0])
+        buffer = buffer_of(whole, read)
+        if buffer is None or read.source.opcode != "parameter":
+            return {}, f"the operand of {dus.name} is no parameter"
+        number = first_leaf(read.source) + read.output
+        own = memory_map(root.shape)
+        if buffer.shape.tiled or buffer.shape.bytes != root.shape.bytes or \
+                compose(read.map, memory_map(buffer.shape)) != compose(whole.entry.index, own):
+            return {}, f"parameter {number} is not at the positions of result {root.result}"
+        if fusion.aliases.get(root.result) != number and number not in fusion.donated:
+            return {}, f"the module does not let result {root.result} take the buffer of parameter {number}"
+        if number in found.values():
+            return {}, f"parameter {number} is updated twice"
+        found[root.result] = number
+    pointers = {f"p{number}": root for root, number in zip(partition.roots, found.values())}
+    for function in partition.functions[1:]:
+        taken = set(pointers) & set(buffers_of(partition, function))
+        if taken:
+            return {}, f"parameter {sorted(taken)[0][1:]} is read at several indices"
+    for read, _ in reads_of(partition, partition.entry):
+        buffer = buffer_of(partition, read)
+        if buffer and buffer.pointer in pointers and not _same_element(partition, buffer, read.map, pointers[buffer.pointer]):
+            return {}, f"parameter {buffer.pointer[1:]} is read elsewhere than at the element that is updated"
+    return found, ""
+
+
+def _same_element(partition: Partition, buffer: Buffer, index: str, root: Root) -> bool:
+    """Whether what is read is what the root then writes: the same position, where runtime variables stand for the same values."""
+    known: "Dict[Tuple[object, int], str]" = {}
+    for runtime in partition.starts(root):
+        if known.setdefault((runtime.read, runtime.last), runtime.name) != runtime.name:
+            return False      # two that are equal: which is which is not asked
+    bound = {one.name: known.get((one.read, one.last)) for one in bound_in(partition)}
+    read, write = (compose(*pair) for pair in ((index, memory_map(buffer.shape)), (root.at, memory_map(root.shape))))
+    if EMPTY in (read, write):
+        return False
+    names = [bound.get(v.name) or v.name for v in algebra.info(read).variables]
+    if len(set(names)) < len(names):
+        return False
+    a, b = algebra.info(algebra.rename(read, *names)), algebra.info(write)
+    return a.results == b.results and set(a.variables) == set(b.variables) and set(a.constraints) == set(b.constraints)
+
+
+def bound_in(partition: Partition) -> "List[Runtime]":
+    """The runtime variables of all regions of the kernel's own body."""
+    waiting, found = [partition.entry.body], []
+    while waiting:
+        region = waiting.pop()
+        found += region.runtimes
+        waiting += [inner for entry in region.entries if entry.callee is None for inner in entry.regions]
+    return found
