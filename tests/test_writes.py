@@ -49,7 +49,7 @@ def test_own_files() -> None:
 
 @pytest.mark.skipif(not PEER.exists(), reason="SKIP: no ../shared/peer")
 def test_files_of_others() -> None:
-    found = {path: fusions_of(path) for path in sorted(PEER.rglob("*.hlo"))}
+    found = {path: fusions_of(path) for folder in ("seeds", "hlo", "fusions", "jax/fusions") for path in sorted((PEER / folder).rglob("*.hlo"))}
     assert {path.stem for path in found if not found[path]} == set(refused.among(found))
     assert [f"{path.name}: {w}" for path in found for fusion in found[path] for w in [wrong(fusion)] if w] == []
 
