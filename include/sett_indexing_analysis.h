@@ -1,4 +1,4 @@
-/* sett_indexing_analysis.h - v0.3 - the indexing map of an HLO op, in both directions, and what a map says about an access
+/* sett_indexing_analysis.h - v0.4 - the indexing map of an HLO op, in both directions, and what a map says about an access
 
 WHAT
   Given an op's dimensions and attributes as plain numbers, the map from an index of the output to the index (or the range
@@ -145,6 +145,7 @@ HISTORY
   0.1  output to operand of moves and reductions.
   0.2  all ops with a map, in both directions; runtime variables; chains; coalescing, banks, reads, tiles.
   0.3  whole graphs; memory that contradicts itself is refused.
+  0.4  padded rows stay aligned.
 */
 #ifndef SETT_INDEXING_ANALYSIS_H
 #define SETT_INDEXING_ANALYSIS_H
@@ -327,6 +328,7 @@ enum {
 typedef struct sett_analysis_memory {
   sett_analysis_list dims;
   int64_t bits; /* of an element */
+  int64_t align; /* _pad_rows: rows stay a multiple of this many elements, a power of two; 0: of those in a word of a bank */
   int64_t padding;
   int64_t swizzle_every, swizzle_count, swizzle_unit; /* count 0: none */
 } sett_analysis_memory;
@@ -410,7 +412,8 @@ SETT_INLINE sett_analysis_banks sett_analysis_bank_conflicts(sett_map_arena *are
    its elements follow each other. UNDEFINED where bounds do not begin at 0, or width does not divide V. */
 SETT_INLINE sett_map sett_analysis_deal(sett_map_arena *arena, sett_map map, int v);
 SETT_INLINE sett_map sett_analysis_wide(sett_map_arena *arena, sett_map map, int v, int64_t width);
-/* The least padding of rows, or the first swizzle, with the lowest degree for all maps; that degree, -1: not decided. */
+/* The least padding of rows, or the first swizzle, with the lowest degree for all maps; that degree, -1: not decided. Padded
+   rows stay multiples of memory->align elements, as far as they are without padding: accesses that wide stay aligned. */
 SETT_INLINE int sett_analysis_pad_rows(sett_map_arena *arena, int maps, const sett_map *map, sett_analysis_memory *memory,
                                        int banks, int bytes, int lanes);
 SETT_INLINE int sett_analysis_swizzle_rows(sett_map_arena *arena, int maps, const sett_map *map,
@@ -2196,10 +2199,13 @@ SETT_INLINE int sett_analysis_pad_rows(sett_map_arena *arena, int maps, const se
                                        sett_analysis_memory *memory, int banks, int bytes, int lanes) {
   sett_analysis_memory try_it = *memory;
   int best = settp_analysis_worst(arena, maps, map, memory, banks, bytes, lanes), degree;
-  int64_t padding, round;
+  int64_t padding, round, unit;
   if (best < 0 || memory->dims.count < 2) return best;
+  unit = memory->align > 0 ? memory->align : (int64_t)bytes * 8 / memory->bits;
+  while (unit > 1 && memory->dims.values[memory->dims.count - 1] % unit) unit /= 2;
+  if (unit < 1) unit = 1;
   round = (int64_t)banks * bytes * 8 / memory->bits;
-  for (padding = 1; padding < round && best > 1; ++padding) {
+  for (padding = unit; padding < round && best > 1; padding += unit) {
     try_it.padding = padding;
     degree = settp_analysis_worst(arena, maps, map, &try_it, banks, bytes, lanes);
     if (degree < 0 || degree >= best) continue;

@@ -184,6 +184,7 @@ typedef struct sett_map_arena {
   size_t top;             /* first byte in use at the upper end */
   uint32_t nodes;         /* number of nodes in use */
   uint32_t buckets;       /* size of the hash table, a power of two */
+  int full;               /* 1: memory was asked for that was not there, so an answer may say less than one with more memory would */
 } sett_map_arena;
 
 typedef struct sett_map_variable {
@@ -631,7 +632,10 @@ SETT_INLINE void settp_copy(void *to, const void *from, size_t bytes) { /* the t
 SETT_INLINE void *settp_take(sett_map_arena *arena, size_t bytes) { /* from the upper end; NULL when full */
   size_t low = settp_low(arena);
   bytes = bytes < ((size_t)1 << 48) ? (bytes + 7) & ~(size_t)7 : bytes;
-  if (arena->top < low || arena->top - low < bytes) return NULL;
+  if (arena->top < low || arena->top - low < bytes) {
+    arena->full = 1;
+    return NULL;
+  }
   arena->top -= bytes;
   return arena->memory + arena->top;
 }
@@ -650,6 +654,7 @@ SETT_INLINE sett_map_arena sett_map_arena_make(void *memory, size_t bytes) {
   arena.memory = (unsigned char *)memory + (bytes > skip ? skip : 0);
   arena.bytes = bytes > skip ? (bytes - skip) & ~(size_t)7 : 0;
   arena.top = arena.bytes;
+  arena.full = 0;
   arena.buckets = 2;
   while (arena.buckets < 32768 && (size_t)arena.buckets * 256 < arena.bytes) arena.buckets *= 2;
   arena.nodes = SETT_MAP_ERROR_COUNT;
@@ -687,13 +692,19 @@ SETT_INLINE void sett_map_arena_rewind(sett_map_arena *arena, sett_map_mark mark
 SETT_INLINE sett_expr settp_intern(sett_map_arena *arena, uint32_t op, int64_t value) {
   uint32_t *bucket, i;
   settp_node *n;
-  if (!arena->buckets) return SETT_MAP_ERROR_FULL;
+  if (!arena->buckets) {
+    arena->full = 1;
+    return SETT_MAP_ERROR_FULL;
+  }
   bucket = settp_buckets(arena) + settp_bucket(arena, op, value);
   for (i = *bucket; i; i = n->next) {
     n = settp_at(arena, i);
     if (n->op == op && n->value == value) return i;
   }
-  if (arena->top < settp_low(arena) + sizeof(settp_node) || arena->nodes > 0x7fffffff) return SETT_MAP_ERROR_FULL;
+  if (arena->top < settp_low(arena) + sizeof(settp_node) || arena->nodes > 0x7fffffff) {
+    arena->full = 1;
+    return SETT_MAP_ERROR_FULL;
+  }
   n = settp_at(arena, arena->nodes);
   n->value = value;
   n->op = op;

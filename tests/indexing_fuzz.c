@@ -1,6 +1,6 @@
 /* Property: whatever the bytes, `sett indexing` ends with lines of five fields, or with one error whose place is in the text. Run: indexing_fuzz [seconds
    [seed]]: HLO text with a few places changed; the same entry serves libFuzzer with -DSETT_LIBFUZZER. */
-#define INDEXING_STORE ((size_t)1 << 20)
+#define INDEXING_STORE(arena) ((size_t)1 << 20)
 #define main command_main
 #include "../gen/command/sett.c"
 #undef main
@@ -9,14 +9,19 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static char out[1 << 20];
+  static uint64_t memory[COMMAND_MEMORY / sizeof(uint64_t)];
   char *text = (char *)malloc(size ? size : 1), *at, *end; /* exactly as long as the text, so that a sanitizer sees a read beyond */
-  command self = {0, NULL, out, sizeof out, 0};
+  command self;
   long line, column, lines = 1;
   size_t i;
   int status;
   if (!text) return 0;
   if (size) memcpy(text, data, size);
   out[0] = 0;
+  memset(&self, 0, sizeof self);
+  self.out = out;
+  self.capacity = sizeof out;
+  self.arena = sett_map_arena_make(memory, sizeof memory);
   status = indexing_text(&self, "x", text, size);
   free(text);
   if (status != 0 && status != 2) fail("status", data, size);

@@ -223,7 +223,7 @@ def test_errors() -> None:
                         (("mma", "X", "a"), "intrinsic"), (("MFMA_F32_16x16x4_F32.d",), "no such operand"), (("MFMA.a",), "error: 1: expected #iree"), (("mma", "NV_WMMA_F32_16x16x16_F16", "a"), "opaque"),
                         (("ptx", "MFMA_F32_16x16x4_F32", "a"), "mma.sync"), (("mma", "MFMA_F32_16x16x4_F32", "rhs_scale"), "no such operand"),
                         (("from", "(d0) -> (d0), domain: d0 in [0, 3]"), "not the map"), (("on", layout, "1", "7"), "dimension 1: .* needs 8"),
-                        (("held", layout, "1"), "expected nested"), (("draw", short("1 65537 1 1 1 0 0")), "65536")]:
+                        (("held", layout, "1"), "expected: nested held LAYOUT SUBGROUPS THREADS"), (("draw", short("1 65537 1 1 1 0 0")), "65536")]:
         assert re.search(said, refusal(*words)), words
 
 
@@ -238,7 +238,7 @@ def test_command_lines() -> None:
     done = subprocess.run([str(command), "nested", "element", "-"], input=f"{layout}\t1\t21\t6\n" * 3, capture_output=True, text=True)
     assert done.returncode == 0 and done.stdout == "37,22\n" * 3
     done = subprocess.run([str(command), "nested", "owner", "-"], input=f"{layout}\t37,22\n{layout}\t64,0\n", capture_output=True, text=True)
-    assert done.returncode == 2 and done.stdout == "1,21,6\nerror: 1: expected indices inside the vector\n"
+    assert done.returncode == 2 and done.stdout == "1,21,6\nerror: 1: expected indices inside the vector, in I,J,..\n"
 
 
 # ---- the document ----------------------------------------------------------------------------------------------

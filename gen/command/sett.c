@@ -2,6 +2,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#if !defined(__STDC_NO_ATOMICS__)
+#include <stdatomic.h>
+#endif
+#if defined(__unix__) || defined(__APPLE__)
+#include <unistd.h>
+#endif
 
 #include "../../include/sett_indexing_map.h"
 
@@ -13,14 +19,35 @@
 #define SETT_WITH_SHAPE 1
 #endif
 
-/* What every command gets: its words after the verb group, and where the answer goes. */
+/* What every verb gets: its words, memory for its maps, and where the answer goes. */
 typedef struct {
   int argc;
-  const char *const *argv; /* argv[0] is the group: map, shape, op, nested */
+  const char *const *argv; /* argv[0] is the group: map, shape, op, nested, .. */
   char *out;
   size_t capacity;
   size_t length; /* of the whole answer; more than capacity - 1: it did not fit */
+  const char *lane; /* of --lane NAME, or NULL */
+  int column, word; /* of the error: its column, and the word that was read last */
+  sett_map_arena arena;
 } command;
+
+/* A verb, or a form of one that takes other words; the forms of a verb follow each other. Dispatch, usage and help are made from it. */
+typedef struct {
+  const char *name;      /* "": the group's name alone is the verb */
+  const char *arguments; /* a name for each word; [..] may be missing, .. stands for any number; words with = come in any order, the verb checks them. An option
+                            [--lane NAME] stands first here, and may stand anywhere */
+  const char *what;      /* it answers */
+  const char *example;   /* its words, separated by tabs */
+  int (*run)(command *);
+} command_verb;
+
+typedef struct {
+  const char *name, *what;
+  const command_verb *verbs;
+  size_t count;
+} command_group;
+
+#define COMMAND_COUNT(array) (sizeof(array) / sizeof(array)[0])
 
 static void say(command *self, const char *text, size_t length) {
   size_t i;
@@ -41,6 +68,7 @@ static void say_int(command *self, long long value) {
 /* `error: COL: message`, or `error: message` where there is no column; always exit status 2. */
 static int say_error(command *self, int column, const char *message) {
   self->length = 0;
+  self->column = column;
   say_text(self, "error: ");
   if (column > 0) {
     say_int(self, column);
@@ -50,17 +78,13 @@ static int say_error(command *self, int column, const char *message) {
   return 2;
 }
 
-/* After an error: the argument that it is about, by its name in the usage. */
-static int say_in(command *self, const char *argument) {
-  say_text(self, ", in ");
-  say_text(self, argument);
-  return 2;
+/* The text of a word, which errors with a column are about until another is read. */
+static const char *reading(command *self, const char *text) {
+  int i;
+  for (i = 0; i < self->argc; ++i)
+    if (self->argv[i] == text) self->word = i;
+  return text;
 }
-
-/* The memory of one command: the arena starts empty for each, so an answer never depends on what ran before. */
-static uint64_t command_memory[(64u << 20) / sizeof(uint64_t)];
-
-static sett_map_arena command_arena(void) { return sett_map_arena_make(command_memory, sizeof command_memory); }
 
 #include "sett_map.c"
 #if defined(SETT_WITH_SHAPE)
@@ -70,54 +94,302 @@ static sett_map_arena command_arena(void) { return sett_map_arena_make(command_m
 #include "sett_analysis.c"
 #endif
 
+/* ---- verbs ------------------------------------------------------------------------------------------------------ */
+
+static const command_group command_groups[] = {
+    {"map", "indexing maps: simplify, compose, invert, compare, evaluate, ..", map_verbs, COMMAND_COUNT(map_verbs)},
+#if defined(SETT_WITH_SHAPE)
+    {"shape", "arrays with tiled layouts: where an element lies, bytes, bitcasts, ..", shape_verbs, COMMAND_COUNT(shape_verbs)},
+    {"nested", "nested layouts: what each thread of a GPU holds, matrix instructions", nested_verbs, COMMAND_COUNT(nested_verbs)},
+    {"op", "the map of one HLO op", op_verbs, COMMAND_COUNT(op_verbs)},
+    {"indexing", "the maps of every instruction of an HLO file, and of whole fusions", indexing_verbs, COMMAND_COUNT(indexing_verbs)},
+    {"coalescing", "is an access of global memory coalesced, if not why, and what helps", coalescing_verbs, COMMAND_COUNT(coalescing_verbs)},
+    {"banks", "bank conflicts of accesses of shared memory; padding and swizzles against them", banks_verbs, COMMAND_COUNT(banks_verbs)},
+    {"utilisation", "the share of an operand's elements that is read", utilisation_verbs, COMMAND_COUNT(utilisation_verbs)},
+    {"reuse", "how often the elements that are read are read", reuse_verbs, COMMAND_COUNT(reuse_verbs)},
+    {"tile", "the tile of the operand for a tile of the output", tile_verbs, COMMAND_COUNT(tile_verbs)},
+#endif
+};
+
+static const command_group *command_find(const char *name) {
+  size_t i;
+  for (i = 0; i < COMMAND_COUNT(command_groups); ++i)
+    if (!strcmp(command_groups[i].name, name)) return &command_groups[i];
+  return NULL;
+}
+
+/* The names of the words behind the option. */
+static const char *command_arguments(const command_verb *verb) {
+  const char *option = strncmp(verb->arguments, "[--", 3) ? NULL : strstr(verb->arguments, "] ");
+  return option ? option + 2 : verb->arguments;
+}
+
+/* Does the verb take that number of words? */
+static int command_takes(const command_verb *verb, int words) {
+  const char *at = command_arguments(verb);
+  int least = 0, most = 0, optional = 0;
+  while (*at) {
+    size_t length = strcspn(at, " ");
+    if ((length == 2 && at[0] == '.' && at[1] == '.') || memchr(at, '=', length)) return words >= least;
+    optional |= *at == '[';
+    ++most;
+    least += !optional;
+    if (at[length - 1] == ']') optional = 0;
+    at += length;
+    at += *at == ' ';
+  }
+  return words >= least && words <= most;
+}
+
+/* After an error with a column: the name of the word that it is about, or the word itself where many have one name. */
+static void say_word(command *self, const command_verb *verb) {
+  const char *at = command_arguments(verb);
+  int word = self->word - 1 - (*verb->name != 0);
+  for (; word > 0 && *at; --word) {
+    at += strcspn(at, " ");
+    at += *at == ' ';
+  }
+  if (word < 0) return;
+  at += *at == '[';
+  say_text(self, ", in ");
+  if (!*at || (at[0] == '.' && at[1] == '.') || memchr(at, '=', strcspn(at, " "))) say_text(self, self->argv[self->word]);
+  else say(self, at, strcspn(at, " ]"));
+}
+
+static void say_usage(command *self, const command_group *group, const command_verb *verb) {
+  say_text(self, group->name);
+  if (*verb->name) say_text(self, " ");
+  say_text(self, verb->name);
+  if (*verb->arguments) say_text(self, " ");
+  say_text(self, verb->arguments);
+}
+
+/* The forms of that verb. */
+static int say_forms(command *self, const command_group *group, const char *name) {
+  size_t i;
+  int forms = 0;
+  for (i = 0; i < group->count; ++i) {
+    if (strcmp(group->verbs[i].name, name)) continue;
+    if (forms++) say_text(self, ", or ");
+    say_usage(self, group, &group->verbs[i]);
+  }
+  return 2;
+}
+
+static int say_expected(command *self, const command_group *group, const char *name) {
+  say_error(self, 0, "expected: ");
+  return say_forms(self, group, name);
+}
+
+/* `expected ` and what may follow the group's name. */
+static int say_verbs(command *self, const command_group *group) {
+  size_t i;
+  const char *before = "";
+  say_error(self, 0, "expected ");
+  for (i = 0; i < group->count; ++i) {
+    if (i && !strcmp(group->verbs[i].name, before)) continue;
+    before = group->verbs[i].name;
+    if (*before) say_text(self, group->name), say_text(self, " "), say_text(self, before);
+    else say_usage(self, group, &group->verbs[i]);
+    say_text(self, ", ");
+  }
+  say_text(self, "or ");
+  say_text(self, group->name);
+  say_text(self, " help");
+  return 2;
+}
+
+static void say_spaces(command *self, size_t from, size_t to) {
+  for (; from < to; ++from) say_text(self, " ");
+}
+
+/* The example as it is typed into a shell. */
+static void say_example(command *self, const command_group *group, const command_verb *verb) {
+  const char *at = verb->example;
+  say_text(self, "sett ");
+  say_text(self, group->name);
+  if (*verb->name) say_text(self, " ");
+  say_text(self, verb->name);
+  while (*at) {
+    size_t length = strcspn(at, "\t"), plain = strspn(at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.,:=_-/");
+    say_text(self, plain < length ? " '" : " ");
+    say(self, at, length);
+    if (plain < length) say_text(self, "'");
+    at += length;
+    at += *at == '\t';
+  }
+}
+
+enum { HELP_COLUMN = 40 };
+
+/* A line for each verb, or each form of the one named: its words, what it answers, an example. */
+static int say_help(command *self, const command_group *group, const char *name) {
+  size_t i, from;
+  const char *what;
+  for (i = 0; i < group->count; ++i) {
+    if (name && strcmp(group->verbs[i].name, name)) continue;
+    if (self->length) say_text(self, "\n");
+    from = self->length;
+    say_usage(self, group, &group->verbs[i]);
+    if (self->length - from > HELP_COLUMN - 2) say_text(self, "\n"), from = self->length;
+    say_spaces(self, self->length - from, HELP_COLUMN);
+    for (what = group->verbs[i].what; *what; what += *what == '\n') {
+      if (what != group->verbs[i].what) say_text(self, "\n"), say_spaces(self, 0, HELP_COLUMN);
+      say(self, what, strcspn(what, "\n"));
+      what += strcspn(what, "\n");
+    }
+    say_text(self, "\n    ");
+    say_example(self, group, &group->verbs[i]);
+  }
+  return self->length ? 0 : say_verbs(self, group);
+}
+
+/* A line for each group. */
+static int say_overview(command *self) {
+  size_t i;
+  say_text(self, "sett GROUP VERB ..: where elements lie, and which maps lead there\n");
+  for (i = 0; i < COMMAND_COUNT(command_groups); ++i) {
+    say_text(self, "  ");
+    say_text(self, command_groups[i].name);
+    say_spaces(self, strlen(command_groups[i].name), 12);
+    say_text(self, command_groups[i].what);
+    say_text(self, "\n");
+  }
+  say_text(self, "sett help GROUP lists its verbs, each with an example.\n"
+                 "A - in place of the last words: they come from standard input, one input a line, its words separated by tabs; one answer a line,\n"
+                 "in which \\n stands for the end of a line and \\\\ for \\.\n"
+                 "Status: 0 yes or an answer, 1 no, different or not decided, 2 bad input; with -: 2 if a line was bad input, else 0.");
+  return 0;
+}
+
+static int command_is_help(const char *word) { return !strcmp(word, "help") || !strcmp(word, "--help") || !strcmp(word, "-h"); }
+
+/* Takes --lane NAME out of the words; 0 after say_error. */
+static int command_options(command *self) {
+  const char **words = NULL;
+  int i, count = 0;
+  for (i = 0; i < self->argc && strcmp(self->argv[i], "--lane"); ++i) {}
+  if (i == self->argc) return 1;
+  words = (const char **)settp_take(&self->arena, (size_t)self->argc * sizeof *words);
+  for (i = 0; i < self->argc && words; ++i) {
+    if (strcmp(self->argv[i], "--lane")) words[count++] = self->argv[i];
+    else if (self->lane || i + 1 == self->argc) return say_error(self, 0, "expected one --lane, and a dimension's name after it"), 0;
+    else self->lane = self->argv[++i];
+  }
+  if (!words) return say_error(self, 0, sett_map_error_message(SETT_MAP_ERROR_FULL)), 0;
+  self->argv = words;
+  self->argc = count;
+  return 1;
+}
+
+static int command_verb_run(command *self, const command_verb *verb) {
+  int words = self->argc - 1 - (*verb->name != 0), status;
+  if (self->lane && !strstr(verb->arguments, "--lane")) return say_error(self, 0, "--lane is an option of coalescing and banks");
+  status = verb->run(self);
+  if (status == 2 && self->column > 0 && words > 1) say_word(self, verb);
+  return status;
+}
+
+static int command_run(command *self) {
+  const command_group *group;
+  size_t i;
+  int named = 0;
+  if (!command_options(self)) return 2;
+  group = self->argc > 0 ? command_find(self->argv[0]) : NULL;
+  if (self->argc > 0 && self->argc < 4 && command_is_help(self->argv[0])) {
+    if (self->argc == 1) return say_overview(self);
+    group = command_find(self->argv[1]);
+    if (group) return say_help(self, group, self->argc > 2 ? self->argv[2] : NULL);
+  } else if (group && (self->argc == 2 || self->argc == 3) && command_is_help(self->argv[self->argc - 1])) {
+    return say_help(self, group, self->argc > 2 ? self->argv[1] : NULL);
+  }
+  if (!group) {
+    say_error(self, 0, "unknown command, expected ");
+    for (i = 0; i < COMMAND_COUNT(command_groups); ++i) {
+      say_text(self, command_groups[i].name);
+      say_text(self, ", ");
+    }
+    say_text(self, "or help");
+    return 2;
+  }
+  for (i = 0; i < group->count && self->argc > 1; ++i) {
+    if (!*group->verbs[i].name || strcmp(group->verbs[i].name, self->argv[1])) continue;
+    if (command_takes(&group->verbs[i], self->argc - 2)) return command_verb_run(self, &group->verbs[i]);
+    named = 1;
+  }
+  if (named) return say_expected(self, group, self->argv[1]);
+  for (i = 0; i < group->count; ++i)
+    if (!*group->verbs[i].name && command_takes(&group->verbs[i], self->argc - 1)) return command_verb_run(self, &group->verbs[i]);
+  return group->count == 1 ? say_expected(self, group, "") : say_verbs(self, group);
+}
+
+/* ---- memory ----------------------------------------------------------------------------------------------------- */
+
+/* Each command starts with an empty arena of COMMAND_MEMORY bytes. One that needs more begins again with twice as much, up to half of the
+   machine's memory: an answer depends on the words and the machine, never on what ran before. Nothing is shared between threads but one spare block. */
+enum { COMMAND_MEMORY = 64 << 20 };
+
+#if !defined(__STDC_NO_ATOMICS__)
+static void *_Atomic command_spare; /* a block of COMMAND_MEMORY bytes whose pages are in use already, or NULL */
+#endif
+
+static void *command_take(size_t bytes) {
+  void *memory = NULL;
+#if !defined(__STDC_NO_ATOMICS__)
+  if (bytes == COMMAND_MEMORY) memory = atomic_exchange(&command_spare, NULL);
+#endif
+  return memory ? memory : malloc(bytes);
+}
+
+static void command_give_back(void *memory, size_t bytes) {
+#if !defined(__STDC_NO_ATOMICS__)
+  if (bytes == COMMAND_MEMORY) memory = atomic_exchange(&command_spare, memory);
+#else
+  (void)bytes;
+#endif
+  free(memory);
+}
+
+static size_t command_most(void) {
+#if defined(_SC_PHYS_PAGES) && defined(_SC_PAGESIZE)
+  long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+  if (pages > 0 && size > 0 && (size_t)pages / 2 < SIZE_MAX / 8 / (size_t)size) return (size_t)pages / 2 * (size_t)size;
+#endif
+  return SIZE_MAX / 8;
+}
+
 #if defined(__GNUC__)
 #define SETT_EXPORT __attribute__((visibility("default")))
 #else
 #define SETT_EXPORT
 #endif
 
-static const char command_usage[] =
-    "sett VERB ..: where elements lie, and which maps lead there\n"
-    "  map parse|simplify|inverse MAP, map compose FIRST SECOND, map equal A B, map eval MAP VALUES, ..   indexing maps\n"
-    "  shape SHAPE, shape info|map SHAPE, shape index SHAPE I,J,.., shape element SHAPE POS, ..            tiled layouts\n"
-    "  nested LAYOUT, nested map|draw LAYOUT, nested element LAYOUT SUBGROUP THREAD SLOT, ..               what each thread holds\n"
-    "  op OPCODE OPERAND out=I,J,.. in=I,J,.. ATTRIBUTE=..        the map of one HLO op\n"
-    "  indexing FILE.hlo                                         the maps of every instruction and of whole fusions\n"
-    "  coalescing MAP SHAPE|TYPE [TRANSACTION_BYTES [LANES]]     is an access of global memory coalesced, else why, and what helps\n"
-    "  banks MAP SHAPE|TYPE [MAP ..]                             bank conflicts of accesses of shared memory, padding, swizzle\n"
-    "  utilisation MAP SHAPE, reuse MAP SHAPE                    how much of an operand is read, and how often\n"
-    "  tile MAP SIZE,SIZE,..                                     the operand's tile for an output tile\n"
-    "A - in place of the arguments of map, shape and nested: one input a line from standard input, its arguments separated by tabs.\n"
-    "Status: 0 yes or an answer, 1 no, 2 bad input. The group alone (sett map) says what else there is.";
-
 SETT_EXPORT int sett_command(int argc, const char *const *argv, char *out, size_t capacity);
 
-/* Runs one command; the answer or `error: ...` goes to out. 0 success, 1 a "no", 2 bad input, 3 out is too small (it then holds the bytes needed). */
+/* Runs one command; the answer or `error: ...` goes to out. 0 success, 1 a "no", 2 bad input, 3 out is too small (it then holds the bytes needed).
+   Threads may call it at once. */
 SETT_EXPORT int sett_command(int argc, const char *const *argv, char *out, size_t capacity) {
   command self;
-  int status;
-  self.argc = argc;
-  self.argv = argv;
+  size_t bytes;
+  int status = 2, full = 1;
+  memset(&self, 0, sizeof self);
   self.out = out;
   self.capacity = capacity;
-  self.length = 0;
-  if (capacity) out[0] = 0;
-  if (argc == 1 && (!strcmp(argv[0], "--help") || !strcmp(argv[0], "-h") || !strcmp(argv[0], "help"))) {
-    say_text(&self, command_usage);
-    status = 0;
-  } else if (argc > 0 && !strcmp(argv[0], "map")) status = command_map(&self);
-#if defined(SETT_WITH_SHAPE)
-  else if (argc > 0 && !strcmp(argv[0], "shape")) status = command_shape(&self);
-  else if (argc > 0 && !strcmp(argv[0], "op")) status = command_op(&self);
-  else if (argc > 0 && !strcmp(argv[0], "nested")) status = command_nested(&self);
-  else if (argc > 0 && !strcmp(argv[0], "indexing")) status = command_indexing(&self);
-  else if (argc > 0 && !strcmp(argv[0], "coalescing")) status = command_coalescing(&self);
-  else if (argc > 0 && !strcmp(argv[0], "banks")) status = command_banks(&self);
-  else if (argc > 0 && !strcmp(argv[0], "utilisation")) status = command_utilisation(&self);
-  else if (argc > 0 && !strcmp(argv[0], "reuse")) status = command_reuse(&self);
-  else if (argc > 0 && !strcmp(argv[0], "tile")) status = command_tile(&self);
-#endif
-  else status = say_error(&self, 0, "unknown command, expected map, shape, op, nested, indexing, coalescing, banks, utilisation, reuse, tile or --help");
+  for (bytes = COMMAND_MEMORY; full && (bytes == COMMAND_MEMORY || bytes <= command_most()); bytes *= 2) {
+    void *memory = command_take(bytes);
+    if (!memory) break;
+    self.arena = sett_map_arena_make(memory, bytes);
+    self.length = 0;
+    self.word = self.column = 0;
+    self.lane = NULL;
+    self.argc = argc;
+    self.argv = argv;
+    if (capacity) out[0] = 0;
+    status = command_run(&self);
+    full = self.arena.full;
+    command_give_back(memory, bytes);
+  }
+  if (bytes == COMMAND_MEMORY) status = say_error(&self, 0, sett_map_error_message(SETT_MAP_ERROR_FULL));
   if (self.length >= capacity) {
     size_t needed = self.length + 1;
     self.length = 0;
@@ -126,6 +398,8 @@ SETT_EXPORT int sett_command(int argc, const char *const *argv, char *out, size_
   }
   return status;
 }
+
+/* ---- the command ------------------------------------------------------------------------------------------------ */
 
 typedef struct {
   char *text;
@@ -166,33 +440,38 @@ static int run(int argc, const char *const *argv, buffer *out) {
   return status;
 }
 
-enum { WORDS_MAX = 256 };
+/* The answer in one line: \n stands for the end of a line in it, \\ for \. */
+static void put_line(const char *text) {
+  for (; *text; ++text) {
+    if (*text == '\n' || *text == '\\') putchar('\\');
+    putchar(*text == '\n' ? 'n' : *text);
+  }
+  putchar('\n');
+}
 
-/* The `-` mode: one input a line, arguments separated by tabs; one answer a line (line ends inside an answer become tabs). */
+/* The `-` mode: one input a line, its words separated by tabs, which follow the words given before the -; one answer a line. */
 static int run_lines(int argc, const char *const *argv) {
-  const char *words[WORDS_MAX];
-  buffer line = {NULL, 0}, out = {NULL, 0};
-  int status = 0, i;
-  for (i = 0; i < argc; ++i) words[i] = argv[i];
+  buffer line = {NULL, 0}, out = {NULL, 0}, list = {NULL, 0};
+  int status = 0;
   while (read_line(stdin, &line)) {
-    char *at = line.text;
-    int count = argc, one;
-    while (count < WORDS_MAX) {
-      char *tab = strchr(at, '\t');
+    const char **words;
+    char *at;
+    int count = argc, tabs = 0;
+    for (at = line.text; (at = strchr(at, '\t')) != NULL; ++at) ++tabs;
+    buffer_grow(&list, ((size_t)argc + (size_t)tabs + 1) * sizeof *words);
+    words = (const char **)(void *)list.text;
+    memcpy(words, argv, (size_t)argc * sizeof *words);
+    for (at = line.text;; *at++ = 0) {
       words[count++] = at;
-      if (!tab) break;
-      *tab = 0;
-      at = tab + 1;
+      at += strcspn(at, "\t");
+      if (!*at) break;
     }
-    one = run(count, words, &out);
-    for (at = out.text; *at; ++at)
-      if (*at == '\n') *at = '\t';
-    fputs(out.text, stdout);
-    putchar('\n');
-    if (one == 2) status = 2;
+    if (run(count, words, &out) == 2) status = 2;
+    put_line(out.text);
   }
   free(line.text);
   free(out.text);
+  free(list.text);
   return status;
 }
 
@@ -201,7 +480,7 @@ int main(int argc, char **argv) {
   buffer out = {NULL, 0};
   int status;
   --argc;
-  if (argc < WORDS_MAX / 2 && (argc == 2 || argc == 3) && !strcmp(words[argc - 1], "-")) return run_lines(argc - 1, words);
+  if (argc > 1 && !strcmp(words[argc - 1], "-")) return run_lines(argc - 1, words);
   status = run(argc, words, &out);
   fputs(out.text, status == 2 ? stderr : stdout);
   putc('\n', status == 2 ? stderr : stdout);

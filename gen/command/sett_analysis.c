@@ -9,11 +9,10 @@ static int analysis_memory(command *self, sett_map_arena *arena, const char *tex
     memory->bits = sett_tile_bits(shape);
     return 1;
   }
-  *shape = sett_tile_parse(text, strlen(text));
+  *shape = sett_tile_parse(reading(self, text), strlen(text));
   if (shape->error || shape->kind != SETT_TILE_ARRAY) {
     if (shape->error) shape_error(self, shape->error, shape->column);
     else say_error(self, 1, "expected an array's shape or an element type");
-    say_in(self, "SHAPE|TYPE");
     return 0;
   }
   memory->bits = sett_tile_bits(shape);
@@ -25,6 +24,70 @@ static int analysis_memory(command *self, sett_map_arena *arena, const char *tex
     *map = sett_map_simplify(arena, sett_map_compose(arena, *map, sett_layout_map(arena, shape)));
   }
   return 1;
+}
+
+/* ---- lanes ---- */
+
+/* The map with its dimension `from` at place `to`, the others in their order. */
+static sett_map analysis_moved(sett_map_arena *arena, sett_map map, int from, int to) {
+  sett_map_variable *variable = (sett_map_variable *)settp_take(arena, (size_t)map.dims * sizeof *variable + 8);
+  sett_expr *result = (sett_expr *)settp_take(arena, (size_t)map.dims * sizeof *result + 8);
+  char *names = (char *)settp_take(arena, (size_t)map.dims * 24 + 8), buffer[24];
+  int i;
+  if (from == to || map.kind != SETT_MAP_DEFINED) return map;
+  if (!variable || !result || !names) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
+  for (i = 0; i < map.dims; ++i) {
+    int place = i == from ? to : i - (i > from) + (i - (i > from) >= to);
+    const char *name = sett_map_name(map, i, buffer);
+    variable[place] = map.variable[i];
+    variable[place].name = name == buffer ? (const char *)memcpy(names + 24 * i, buffer, sizeof buffer) : name;
+    result[i] = sett_map_var(arena, place);
+  }
+  return sett_map_simplify(arena, sett_map_compose(arena, sett_map_make(arena, map.dims, 0, 0, variable, map.dims, result, 0, NULL), map));
+}
+
+/* The dimension along which lanes are neighbours: that of --lane; else one that is called as a thread; else the only one with several values;
+   else of d0, d1, .. (as `op` prints them) the last one with several. -1 after say_error. */
+static int analysis_lane(command *self, sett_map map) {
+  static const char *const threads[] = {"lane", "thread", "th_x", "thread_x", "tid", "t"};
+  char buffer[24];
+  int lane, i, several = 0, last = 0, named = 0;
+  size_t k;
+  if (map.kind != SETT_MAP_DEFINED || !map.dims) return 0;
+  if (self->lane) {
+    lane = sett_map_find(map, self->lane, strlen(self->lane));
+    if (lane >= 0 && lane < map.dims) return lane;
+    say_error(self, 0, "expected --lane and a dimension of the map: ");
+  } else {
+    for (k = 0; k < COMMAND_COUNT(threads); ++k) {
+      lane = sett_map_find(map, threads[k], strlen(threads[k]));
+      if (lane >= 0 && lane < map.dims) return lane;
+    }
+    for (i = 0; i < map.dims; ++i) {
+      char plain[24];
+      snprintf(plain, sizeof plain, "d%d", i);
+      named |= strcmp(sett_map_name(map, i, buffer), plain);
+      if (map.variable[i].lo == map.variable[i].hi) continue;
+      ++several;
+      last = i;
+    }
+    if (several < 2 || !named) return last;
+    say_error(self, 0, "which dimension is the lane? Expected --lane and one of ");
+  }
+  for (i = 0; i < map.dims; ++i) {
+    if (i) say_text(self, ", ");
+    say_text(self, sett_map_name(map, i, buffer));
+  }
+  return -1;
+}
+
+/* A map of the command with its lane as the first dimension; *lane: the place where it was. 0 after say_error. */
+static int analysis_map(command *self, int word, sett_map *map, int *lane) {
+  *map = read_map(self, &self->arena, word);
+  if (map->kind == SETT_MAP_FAILED) return say_map_error(self, *map), 0;
+  *lane = analysis_lane(self, *map);
+  if (*lane >= 0) *map = analysis_moved(&self->arena, *map, *lane, 0);
+  return *lane >= 0;
 }
 
 static void analysis_say_share(command *self, int64_t part, int64_t of) {
@@ -45,10 +108,15 @@ static int analysis_count(command *self, int word, int otherwise, int most) {
   return -1;
 }
 
-static void analysis_say_warps(command *self, int64_t warps, int whole) {
+/* Of a map whose first dimension is the lane. */
+static void analysis_say_warps(command *self, sett_map map, int64_t warps, int whole) {
+  char buffer[24];
   say_text(self, whole ? " (" : " (the first ");
   say_int(self, warps);
-  say_text(self, warps == 1 ? " warp)" : " warps)");
+  say_text(self, warps == 1 ? " warp" : " warps");
+  if (map.kind == SETT_MAP_DEFINED) say_text(self, " along ");
+  if (map.kind == SETT_MAP_DEFINED) say_text(self, sett_map_name(map, 0, buffer));
+  say_text(self, ")");
 }
 
 /* The map to one linear position. */
@@ -105,7 +173,7 @@ static void analysis_say_moved(command *self, const sett_analysis_coalescing *c,
 
 /* What moves less, each tried: vectors, lanes that take other elements, an array that begins elsewhere. */
 static void analysis_say_better(command *self, sett_map_arena *arena, sett_map map, const sett_analysis_memory *memory, const sett_analysis_coalescing *was,
-                                int transaction, int lanes) {
+                                int transaction, int lanes, int lane) {
   sett_map linear = analysis_linear(arena, map, memory), dealt, best_map = linear;
   sett_analysis_memory flat = *memory;
   sett_analysis_coalescing c, best = *was;
@@ -137,7 +205,7 @@ static void analysis_say_better(command *self, sett_map_arena *arena, sett_map m
     say_text(self, "\nlanes: neighbours along ");
     say_text(self, sett_map_name(linear, at, name));
     say_text(self, ", ");
-    shape_say_map(self, arena, best_map);
+    shape_say_map(self, arena, analysis_moved(arena, best_map, 0, lane));
     say_text(self, ": ");
     analysis_say_moved(self, &best, transaction);
   }
@@ -158,20 +226,18 @@ static void analysis_say_better(command *self, sett_map_arena *arena, sett_map m
   analysis_say_moved(self, &best, transaction);
 }
 
-static int command_coalescing(command *self) {
-  sett_map_arena arena = command_arena();
+static int coalescing(command *self) {
+  sett_map_arena *arena = &self->arena;
   sett_analysis_memory memory;
   sett_analysis_coalescing c;
   sett_tile_shape shape;
   sett_map map;
-  int transaction, lanes;
-  if (self->argc < 3 || self->argc > 5) return say_error(self, 0, "expected: coalescing MAP SHAPE|TYPE [TRANSACTION_BYTES [LANES]]");
-  map = read_map(self, &arena, 1);
-  if (map.kind == SETT_MAP_FAILED) return say_map_error(self, map), say_in(self, "MAP");
+  int transaction, lanes, lane;
+  if (!analysis_map(self, 1, &map, &lane) || !analysis_memory(self, arena, self->argv[2], &map, &shape, &memory)) return 2;
   transaction = analysis_count(self, 3, 32, 1 << 20);
   lanes = transaction < 0 ? -1 : analysis_count(self, 4, 32, SETT_ANALYSIS_MAX_LANES);
-  if (lanes < 0 || !analysis_memory(self, &arena, self->argv[2], &map, &shape, &memory)) return 2;
-  c = sett_analysis_coalesced(&arena, map, &memory, transaction, lanes);
+  if (lanes < 0) return 2;
+  c = sett_analysis_coalesced(arena, map, &memory, transaction, lanes);
   if (c.error) return analysis_error(self, c.error);
   if (!c.warps) {
     say_text(self, "yes: nothing is accessed");
@@ -185,7 +251,7 @@ static int command_coalescing(command *self) {
   say_int(self, transaction);
   if (c.transactions == c.least) {
     say_text(self, " bytes, no fewer could hold them");
-    analysis_say_warps(self, c.warps, c.whole);
+    analysis_say_warps(self, map, c.warps, c.whole);
     return 0;
   }
   say_text(self, " bytes, ");
@@ -195,7 +261,7 @@ static int command_coalescing(command *self) {
   say_text(self, " bytes, ");
   analysis_say_share(self, c.bits, c.transactions * transaction * 8);
   say_text(self, " of them used");
-  analysis_say_warps(self, c.warps, c.whole);
+  analysis_say_warps(self, map, c.warps, c.whole);
   say_text(self, "\nwhy: ");
   if (c.strided && c.stride != 1 && c.stride != -1 && c.stride != 0) {
     say_text(self, "neighbouring lanes are ");
@@ -204,7 +270,7 @@ static int command_coalescing(command *self) {
   } else {
     say_text(self, c.strided ? "warps begin in the middle of a transaction" : "lanes of a warp are in several places");
   }
-  analysis_say_better(self, &arena, map, &memory, &c, transaction, lanes);
+  analysis_say_better(self, arena, map, &memory, &c, transaction, lanes, lane);
   return 1;
 }
 
@@ -244,6 +310,23 @@ static void analysis_say_memory(command *self, const sett_analysis_memory *was, 
 
 enum { BANKS_MAPS = 8, BANKS = 32, BANK_BYTES = 4, WARP = 32 };
 
+/* Elements of the widest aligned vector along a range of one of the maps, at least those of a word of a bank: rows that are padded stay a multiple of it.
+   Ranges are what one thread does; a dimension is other threads. */
+static int64_t analysis_access(sett_map_arena *arena, int maps, const sett_map *map, const sett_analysis_memory *memory) {
+  int64_t wide = BANK_BYTES * 8 / memory->bits > 1 ? BANK_BYTES * 8 / memory->bits : 1;
+  sett_analysis_memory flat = *memory;
+  int i, v;
+  flat.dims.count = 0;
+  for (i = 0; i < maps; ++i) {
+    sett_map linear = analysis_linear(arena, map[i], memory);
+    for (v = map[i].dims; v < sett_map_variables(linear); ++v) {
+      int width = analysis_vector(arena, linear, &flat, v);
+      if (width > wide) wide = width;
+    }
+  }
+  return wide;
+}
+
 static void analysis_say_apart(command *self, int64_t stride) {
   say_text(self, "\nwhy: neighbouring lanes are ");
   say_int(self, stride < 0 ? -stride : stride);
@@ -277,26 +360,24 @@ static void analysis_say_wider(command *self, sett_map_arena *arena, int maps, c
   }
 }
 
-static int command_banks(command *self) {
-  sett_map_arena arena = command_arena();
+static int banks(command *self) {
+  sett_map_arena *arena = &self->arena;
   sett_analysis_memory memory, padded, swizzled;
   sett_analysis_banks worst;
   sett_analysis_coalescing apart;
   sett_tile_shape shape;
   sett_map map[BANKS_MAPS];
-  int64_t round;
-  int i, maps = 0, at = 0, degree;
+  int64_t round, wide;
+  int i, maps = 0, at = 0, degree, lane;
   memset(&worst, 0, sizeof worst);
-  if (self->argc < 3 || self->argc > 2 + BANKS_MAPS) return say_error(self, 0, "expected: banks MAP SHAPE|TYPE [MAP ..]");
+  if (self->argc > 2 + BANKS_MAPS) return say_error(self, 0, "expected at most 8 maps");
   for (i = 1; i < self->argc; ++i) {
     if (i == 2) continue;
-    map[maps] = read_map(self, &arena, i);
-    if (map[maps].kind == SETT_MAP_FAILED) return say_map_error(self, map[maps]), say_in(self, "MAP");
-    if (!analysis_memory(self, &arena, self->argv[2], &map[maps], &shape, &memory)) return 2;
+    if (!analysis_map(self, i, &map[maps], &lane) || !analysis_memory(self, arena, self->argv[2], &map[maps], &shape, &memory)) return 2;
     ++maps;
   }
   for (i = 0; i < maps; ++i) {
-    sett_analysis_banks b = sett_analysis_bank_conflicts(&arena, map[i], &memory, BANKS, BANK_BYTES, WARP);
+    sett_analysis_banks b = sett_analysis_bank_conflicts(arena, map[i], &memory, BANKS, BANK_BYTES, WARP);
     if (b.error) return analysis_error(self, b.error);
     if (i && b.degree <= worst.degree) continue;
     worst = b;
@@ -304,7 +385,7 @@ static int command_banks(command *self) {
   }
   if (worst.degree <= 1) {
     say_text(self, "yes: no two lanes want different words of one bank");
-    analysis_say_warps(self, worst.warps, worst.whole);
+    analysis_say_warps(self, map[at], worst.warps, worst.whole);
     return 0;
   }
   say_text(self, "no: ");
@@ -318,7 +399,7 @@ static int command_banks(command *self) {
   say_int(self, worst.turns);
   say_text(self, " turns instead of ");
   say_int(self, worst.phases);
-  analysis_say_warps(self, worst.warps, worst.whole);
+  analysis_say_warps(self, map[at], worst.warps, worst.whole);
   say_text(self, "\nlanes ");
   for (i = 0; i < worst.lanes; ++i) {
     if (worst.lanes > 9 && i == 8) {
@@ -331,15 +412,17 @@ static int command_banks(command *self) {
   say_text(self, " meet in bank ");
   say_int(self, worst.bank);
   if (!memory.dims.count) {
-    apart = sett_analysis_coalesced(&arena, map[at], &memory, BANK_BYTES, WARP);
+    apart = sett_analysis_coalesced(arena, map[at], &memory, BANK_BYTES, WARP);
     if (!apart.error && apart.strided && apart.stride) analysis_say_apart(self, apart.stride);
-    analysis_say_wider(self, &arena, maps, map, &memory, &worst);
+    analysis_say_wider(self, arena, maps, map, &memory, &worst);
     if (sett_tile_type_find(self->argv[2], strlen(self->argv[2])) >= 0) say_text(self, "\na shape in place of the type gets a padding and a swizzle, where they help");
     return 1;
   }
   round = (int64_t)BANKS * BANK_BYTES * 8;
   padded = swizzled = memory;
-  degree = sett_analysis_pad_rows(&arena, maps, map, &padded, BANKS, BANK_BYTES, WARP);
+  wide = analysis_access(arena, maps, map, &memory);
+  padded.align = wide;
+  degree = sett_analysis_pad_rows(arena, maps, map, &padded, BANKS, BANK_BYTES, WARP);
   if (degree > 0 && padded.padding) { /* longer rows help: their length is the reason */
     if (memory.dims.values[memory.dims.count - 1] * memory.bits % round == 0) {
       say_text(self, "\nwhy: a row is ");
@@ -357,13 +440,23 @@ static int command_banks(command *self) {
       }
     }
   } else {
-    apart = sett_analysis_coalesced(&arena, map[at], &memory, BANK_BYTES, WARP);
+    apart = sett_analysis_coalesced(arena, map[at], &memory, BANK_BYTES, WARP);
     if (!apart.error && apart.strided && apart.stride) analysis_say_apart(self, apart.stride);
   }
   if (degree > 0 && padded.padding) analysis_say_memory(self, &memory, &padded, degree);
-  degree = sett_analysis_swizzle_rows(&arena, maps, map, &swizzled, BANKS, BANK_BYTES, WARP);
+  if (wide * memory.bits > BANK_BYTES * 8) { /* the vectors' alignment has a price where elements are accessed alone */
+    sett_analysis_memory narrow = memory;
+    int best = sett_analysis_pad_rows(arena, maps, map, &narrow, BANKS, BANK_BYTES, WARP);
+    if (best > 0 && narrow.padding && (best < degree || degree <= 0)) {
+      analysis_say_memory(self, &memory, &narrow, best);
+      say_text(self, ", misaligns vectors of ");
+      say_int(self, wide * memory.bits / 8);
+      say_text(self, " bytes");
+    }
+  }
+  degree = sett_analysis_swizzle_rows(arena, maps, map, &swizzled, BANKS, BANK_BYTES, WARP);
   if (degree > 0 && swizzled.swizzle_count) analysis_say_memory(self, &memory, &swizzled, degree);
-  analysis_say_wider(self, &arena, maps, map, &memory, &worst);
+  analysis_say_wider(self, arena, maps, map, &memory, &worst);
   return 1;
 }
 
@@ -376,24 +469,18 @@ static int analysis_outside(const sett_map_footprint *image, const sett_tile_sha
 }
 
 /* The map, its shape and the count of elements it reaches; 0 after an answer was said. */
-static int analysis_reached(command *self, sett_map_arena *arena, const char *usage, sett_map *map, sett_tile_shape *shape, sett_map_footprint *image,
+static int analysis_reached(command *self, sett_map_arena *arena, sett_map *map, sett_tile_shape *shape, sett_map_footprint *image,
                             int *status) {
   *status = 2;
-  if (self->argc != 3) {
-    say_error(self, 0, usage);
-    return 0;
-  }
   *map = read_map(self, arena, 1);
   if (map->kind == SETT_MAP_FAILED) {
     say_map_error(self, *map);
-    say_in(self, "MAP");
     return 0;
   }
-  *shape = sett_tile_parse(self->argv[2], strlen(self->argv[2]));
+  *shape = sett_tile_parse(reading(self, self->argv[2]), strlen(self->argv[2]));
   if (shape->error || shape->kind != SETT_TILE_ARRAY) {
     if (shape->error) shape_error(self, shape->error, shape->column);
     else say_error(self, 1, "expected an array's shape");
-    say_in(self, "SHAPE");
     return 0;
   }
   if (map->kind == SETT_MAP_UNDEFINED) {
@@ -424,14 +511,14 @@ static int analysis_reached(command *self, sett_map_arena *arena, const char *us
   return 1;
 }
 
-static int command_utilisation(command *self) {
-  sett_map_arena arena = command_arena();
+static int utilisation(command *self) {
+  sett_map_arena *arena = &self->arena;
   sett_tile_shape shape;
   sett_map_footprint image;
   sett_map map;
   int status, i;
   memset(&image, 0, sizeof image);
-  if (!analysis_reached(self, &arena, "expected: utilisation MAP SHAPE", &map, &shape, &image, &status)) return status;
+  if (!analysis_reached(self, arena, &map, &shape, &image, &status)) return status;
   analysis_say_share(self, image.count, sett_tile_elements(&shape));
   say_text(self, ": ");
   say_int(self, image.count);
@@ -441,22 +528,16 @@ static int command_utilisation(command *self) {
   for (i = 0; i < image.results; ++i) {
     say_text(self, "\ndimension ");
     say_int(self, i);
-    say_text(self, image.exact[i] ? ": " : ": inside ");
-    say_int(self, image.value[i].lo);
-    say_text(self, " to ");
-    say_int(self, image.value[i].hi);
-    if (image.value[i].modulus > 1) {
-      say_text(self, " by ");
-      say_int(self, image.value[i].modulus);
-    }
+    say_text(self, ": ");
+    say_values(self, &image, i);
     say_text(self, " of ");
     say_int(self, shape.dims[i]);
   }
   return 0;
 }
 
-static int command_reuse(command *self) {
-  sett_map_arena arena = command_arena();
+static int reuse(command *self) {
+  sett_map_arena *arena = &self->arena;
   sett_tile_shape shape;
   sett_map_footprint image;
   sett_map map, bare;
@@ -465,8 +546,8 @@ static int command_reuse(command *self) {
   int status, i, named = 0;
   int64_t reads, once;
   memset(&image, 0, sizeof image);
-  if (!analysis_reached(self, &arena, "expected: reuse MAP SHAPE", &map, &shape, &image, &status)) return status;
-  reads = sett_analysis_reads(&arena, map);
+  if (!analysis_reached(self, arena, &map, &shape, &image, &status)) return status;
+  reads = sett_analysis_reads(arena, map);
   if (reads < 0) {
     say_text(self, "not decided: the points of the domain are not counted");
     return 1;
@@ -481,7 +562,7 @@ static int command_reuse(command *self) {
   if (map.kind != SETT_MAP_DEFINED || reads == image.count) return 0;
   bare = map;
   bare.constraints = 0;
-  sett_map_remove_unused(&arena, sett_map_simplify(&arena, bare), SETT_MAP_ALL_KINDS, removed);
+  sett_map_remove_unused(arena, sett_map_simplify(arena, bare), SETT_MAP_ALL_KINDS, removed);
   once = image.count;
   for (i = 0; i < sett_map_variables(map); ++i) {
     if (!removed[i] || map.variable[i].lo == map.variable[i].hi) continue;
@@ -496,19 +577,18 @@ static int command_reuse(command *self) {
   return 0;
 }
 
-static int command_tile(command *self) {
-  sett_map_arena arena = command_arena();
+static int tile(command *self) {
+  sett_map_arena *arena = &self->arena;
   int64_t sizes[SETT_ANALYSIS_MAX_RANK];
   sett_analysis_list list = {0, sizes};
   sett_analysis_tile tile;
   sett_map map;
-  if (self->argc != 3) return say_error(self, 0, "expected: tile MAP SIZE,SIZE,..");
-  map = read_map(self, &arena, 1);
-  if (map.kind == SETT_MAP_FAILED) return say_map_error(self, map), say_in(self, "MAP");
+  map = read_map(self, arena, 1);
+  if (map.kind == SETT_MAP_FAILED) return say_map_error(self, map);
   list.count = shape_integers(self, self->argv[2], sizes, SETT_ANALYSIS_MAX_RANK);
-  if (list.count < 0) return say_in(self, "SIZE,SIZE,..");
-  if (map.kind == SETT_MAP_DEFINED && list.count != map.dims) return say_error(self, 1, "expected as many sizes as the map has dimensions"), say_in(self, "SIZE,SIZE,..");
-  tile = sett_analysis_propagate(&arena, map, list);
+  if (list.count < 0) return 2;
+  if (map.kind == SETT_MAP_DEFINED && list.count != map.dims) return say_error(self, 1, "expected as many sizes as the map has dimensions");
+  tile = sett_analysis_propagate(arena, map, list);
   if (tile.error) return analysis_error(self, tile.error);
   if (tile.reason[0]) {
     say_text(self, "no: ");
@@ -516,10 +596,37 @@ static int command_tile(command *self) {
     return 1;
   }
   say_text(self, "offset ");
-  if (shape_say_map(self, &arena, tile.offset)) return 2;
+  if (shape_say_map(self, arena, tile.offset)) return 2;
   say_text(self, "\nsize ");
   shape_say_list(self, tile.size, tile.results);
   say_text(self, "\nstride ");
   shape_say_list(self, tile.stride, tile.results);
   return 0;
 }
+
+#define ANALYSIS_LANE "\nlanes of a warp are neighbours along the dimension of --lane; without it along lane, thread, th_x, thread_x, tid or t," \
+                      "\nor along the last of d0, d1, .. (as op prints them) that has several values"
+
+static const command_verb coalescing_verbs[] = {
+    {"", "[--lane NAME] MAP SHAPE|TYPE [TRANSACTION_BYTES [LANES]]",
+     "yes, or no, why, and what helps: do warps (of 32 lanes) touch as few transactions (of 32 bytes) as can hold their elements?" ANALYSIS_LANE,
+     "(t, b) -> (t, b), domain: t in [0, 31], b in [0, 63]\tf32[32,64]", coalescing},
+};
+
+static const command_verb banks_verbs[] = {
+    {"", "[--lane NAME] MAP SHAPE|TYPE [MAP ..]", "yes, or no, which lanes meet, why, a padding and a swizzle: is each access free of bank conflicts?" ANALYSIS_LANE,
+     "(t, i) -> (t, i), domain: t in [0, 31], i in [0, 31]\tf32[32,32]", banks},
+};
+
+static const command_verb utilisation_verbs[] = {
+    {"", "MAP SHAPE", "the share of the elements that is read, and which", "(d0) -> (d0 * 2), domain: d0 in [0, 15]\tf32[32]", utilisation},
+};
+
+static const command_verb reuse_verbs[] = {
+    {"", "MAP SHAPE", "how often an element that is read is read", "(d0, d1) -> (d0), domain: d0 in [0, 15], d1 in [0, 3]\tf32[16]", reuse},
+};
+
+static const command_verb tile_verbs[] = {
+    {"", "MAP SIZE,SIZE,..", "the tile of the operand for each tile of the output of these sizes: offset, size, stride; or no: reason",
+     "(d0) -> (d0 floordiv 8, d0 mod 8), domain: d0 in [0, 31]\t16", tile},
+};

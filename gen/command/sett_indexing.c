@@ -12,7 +12,7 @@
 #include "sett_hlo.c"
 
 #if !defined(INDEXING_STORE)
-#define INDEXING_STORE ((size_t)1 << 28) /* bytes for maps of whole computations; what is not used is not touched */
+#define INDEXING_STORE(arena) (4 * (arena)->bytes) /* for maps of whole computations; what is not used is not touched */
 #endif
 
 enum { INDEXING_ENTRY = 256, INDEXING_VALUES = 4096, INDEXING_CHUNK = 1 << 16 }; /* instructions of an entry taken as a whole; integers of an op */
@@ -38,7 +38,7 @@ typedef struct {
 typedef struct {
   command *self;
   hlo_module h;
-  sett_map_arena arena;
+  sett_map_arena *arena;
   sett_map_mark empty;
   sett_analysis_store store;
   indexing_whole *whole; /* of each computation */
@@ -53,7 +53,7 @@ typedef struct {
   sett_analysis_list *in;
 } indexing;
 
-static void indexing_fresh(indexing *x) { sett_map_arena_rewind(&x->arena, x->empty); }
+static void indexing_fresh(indexing *x) { sett_map_arena_rewind(x->arena, x->empty); }
 
 /* ---- an instruction as an op in numbers ---- */
 
@@ -107,6 +107,18 @@ static const indexing_opcode *indexing_find_opcode(hlo_text name) {
   for (i = 0; i < sizeof indexing_opcodes / sizeof indexing_opcodes[0]; ++i)
     if (hlo_is(name, indexing_opcodes[i].name)) return &indexing_opcodes[i];
   return NULL;
+}
+
+/* An opcode of HLO, or elementwise, scalar or reduce-init, whose operands have maps; operands: their number, -1: any. 0: it is none. */
+static int op_find(const char *name, int *opcode, int *operands) {
+  hlo_text text;
+  const indexing_opcode *found;
+  text.at = name;
+  text.length = strlen(name);
+  found = indexing_find_opcode(text);
+  *operands = found ? found->operands : -1;
+  *opcode = !strcmp(name, "reduce-init") ? SETT_ANALYSIS_SCALAR : !found ? sett_analysis_opcode_find(name) : found->opcode == INDEXING_SAME ? SETT_ANALYSIS_ELEMENTWISE : found->opcode;
+  return *opcode > SETT_ANALYSIS_NONE && *opcode < SETT_ANALYSIS_OPCODE_COUNT;
 }
 
 static int hlo_has_operands_shape(hlo_text opcode) {
@@ -334,13 +346,18 @@ static int indexing_first_leaf(const hlo_instruction *in, int item) {
   return -1;
 }
 
-static void indexing_wrong(indexing *x, const hlo_instruction *in, int error) { hlo_fail(&x->h, in->opcode.at, sett_error_message(error)); }
+static void indexing_error(indexing *x, const char *at, int error) {
+  if (error == SETT_ANALYSIS_ERROR_STORE) x->arena->full = 1; /* the command begins again with more of both */
+  hlo_fail(&x->h, at, sett_error_message(error));
+}
+
+static void indexing_wrong(indexing *x, const hlo_instruction *in, int error) { indexing_error(x, in->opcode.at, error); }
 
 /* A set of one map. */
 static sett_analysis_set indexing_one(indexing *x, sett_analysis_answer answer) {
   sett_analysis_set set = {0, 0, NULL, NULL};
-  int error = sett_analysis_keep(&x->arena, &x->store, &set, &answer);
-  if (error) hlo_fail(&x->h, x->h.at, sett_error_message(error));
+  int error = sett_analysis_keep(x->arena, &x->store, &set, &answer);
+  if (error) indexing_error(x, x->h.at, error);
   return set;
 }
 
@@ -362,13 +379,13 @@ static int indexing_type_bits(int type) {
 static sett_analysis_set indexing_tiled_bitcast(indexing *x, const sett_tile_shape *from, const sett_tile_shape *to) {
   sett_analysis_answer one, two;
   indexing_fresh(x);
-  one = settp_analysis_answer(SETT_ANALYSIS_EXACT, "", sett_layout_map(&x->arena, from));
-  two = settp_analysis_answer(SETT_ANALYSIS_EXACT, "", sett_layout_unmap(&x->arena, to));
+  one = settp_analysis_answer(SETT_ANALYSIS_EXACT, "", sett_layout_map(x->arena, from));
+  two = settp_analysis_answer(SETT_ANALYSIS_EXACT, "", sett_layout_unmap(x->arena, to));
   one.results = 1;
   two.results = to->rank;
-  one = sett_analysis_compose(&x->arena, &one, &two);
+  one = sett_analysis_compose(x->arena, &one, &two);
   if (one.all.kind == SETT_MAP_FAILED) one = settp_analysis_answer(SETT_ANALYSIS_UNDEFINED, sett_error_message(one.all.error), sett_map_undefined());
-  return indexing_one(x, sett_analysis_tidy(&x->arena, &one, 1));
+  return indexing_one(x, sett_analysis_tidy(x->arena, &one, 1));
 }
 
 /* Of a bitcast: are there more elements on one side, because they are narrower? Bits then have places, elements have none. */
@@ -554,9 +571,9 @@ static int indexing_edge(indexing *x, const hlo_instruction *in, int a, int k, i
 /* ---- answers as text ---- */
 
 static char *indexing_print(indexing *x, sett_map map) {
-  size_t length = sett_map_print(&x->arena, map, NULL, 0);
+  size_t length = sett_map_print(x->arena, map, NULL, 0);
   char *text = (char *)hlo_take(&x->h, length + 1);
-  if (text) sett_map_print(&x->arena, map, text, length + 1);
+  if (text) sett_map_print(x->arena, map, text, length + 1);
   return text;
 }
 
@@ -674,8 +691,8 @@ static void indexing_compute(indexing *x, int number) {
     if (!r->down || !r->up) return;
     if (!indexing_array(&root->leaf[leaf])) continue;
     indexing_fresh(x);
-    error = sett_analysis_whole(&x->arena, &x->store, &whole->graph, value, 1, r->down, &edge);
-    if (!error) error = sett_analysis_whole(&x->arena, &x->store, &whole->graph, value, 0, r->up, &edge);
+    error = sett_analysis_whole(x->arena, &x->store, &whole->graph, value, 1, r->down, &edge);
+    if (!error) error = sett_analysis_whole(x->arena, &x->store, &whole->graph, value, 0, r->up, &edge);
     if (error) indexing_wrong(x, edge < 0 ? root : &x->h.instruction[x->owner[whole->graph.first + whole->graph.edge[edge].user]], error);
   }
   whole->done = 1;
@@ -698,7 +715,7 @@ static void indexing_fields(indexing *x, hlo_text name, const char *direction, h
 
 /* The number that a runtime variable has among those of the instruction; *fresh: it is new. */
 static int indexing_name_of(indexing *x, const sett_analysis_answer *answer, int k, const int *taken, int *fresh) {
-  sett_map map = sett_analysis_runtime_map(answer, k), lone = sett_map_remove_unused(&x->arena, map, SETT_MAP_RTS, NULL);
+  sett_map map = sett_analysis_runtime_map(answer, k), lone = sett_map_remove_unused(x->arena, map, SETT_MAP_RTS, NULL);
   const char *key = indexing_print(x, lone.kind == SETT_MAP_DEFINED && lone.rts == 0 ? lone : answer->all);
   int i, j;
   *fresh = 0;
@@ -724,7 +741,7 @@ static void indexing_say(indexing *x, hlo_text name, const char *direction, hlo_
   char buffer[24], *text;
   int fresh[SETT_ANALYSIS_MAX_RUNTIMES], which[SETT_ANALYSIS_MAX_RUNTIMES], i, k;
   indexing_fresh(x);
-  answer = sett_analysis_load(&x->arena, kept);
+  answer = sett_analysis_load(x->arena, kept);
   if (sett_map_variables(answer.all) > SETTP_ANALYSIS_RESULTS) return;
   for (k = 0; k < answer.runtimes; ++k) which[k] = indexing_name_of(x, &answer, k, which, &fresh[k]);
   for (i = 0; i < sett_map_variables(answer.all); ++i) {
@@ -736,7 +753,7 @@ static void indexing_say(indexing *x, hlo_text name, const char *direction, hlo_
     memcpy(text, buffer, sizeof buffer);
     names[i] = text;
   }
-  if (answer.runtimes) answer.all = sett_map_rename(&x->arena, answer.all, names);
+  if (answer.runtimes) answer.all = sett_map_rename(x->arena, answer.all, names);
   map = sett_analysis_map(&answer);
   text = indexing_print(x, map);
   if (!text) return;
@@ -751,7 +768,7 @@ static void indexing_say(indexing *x, hlo_text name, const char *direction, hlo_
   if (answer.replica && answer.all.kind == SETT_MAP_DEFINED) {
     indexing_fields(x, name, "replica", (hlo_text){"", 0}, number);
     say_text(x->self, kept->kind == SETT_ANALYSIS_EXACT ? "exact\t" : "covering\t");
-    say_map(x->self, &x->arena, sett_map_remove_unused(&x->arena, sett_analysis_replica(&answer), SETT_MAP_RTS, NULL));
+    say_map(x->self, x->arena, sett_map_remove_unused(x->arena, sett_analysis_replica(&answer), SETT_MAP_RTS, NULL));
   }
   for (k = 0; k < answer.runtimes; ++k) {
     const hlo_instruction *reader = &x->h.instruction[x->owner[answer.runtime[k].operand]];
@@ -763,7 +780,7 @@ static void indexing_say(indexing *x, hlo_text name, const char *direction, hlo_
     say_text(x->self, "\t");
     indexing_say_name(x, reader->name);
     say_text(x->self, "\t");
-    say_map(x->self, &x->arena, sett_map_remove_unused(&x->arena, sett_analysis_runtime_map(&answer, k), SETT_MAP_RTS, NULL));
+    say_map(x->self, x->arena, sett_map_remove_unused(x->arena, sett_analysis_runtime_map(&answer, k), SETT_MAP_RTS, NULL));
   }
 }
 
@@ -793,10 +810,10 @@ static void indexing_say_physical(indexing *x, const indexing_whole *whole, cons
     sett_analysis_answer map;
     indexing_fresh(x);
     if (kept->kind == SETT_ANALYSIS_UNDEFINED) continue;
-    map = sett_analysis_load(&x->arena, kept);
-    map = sett_layout_physical(&x->arena, &map, from_output ? out : source, from_output ? source : out, 0);
-    map = sett_analysis_bind(&x->arena, &whole->graph, &map, 1);
-    error = sett_analysis_keep(&x->arena, &x->store, &set, &map);
+    map = sett_analysis_load(x->arena, kept);
+    map = sett_layout_physical(x->arena, &map, from_output ? out : source, from_output ? source : out, 0);
+    map = sett_analysis_bind(x->arena, &whole->graph, &map, 1);
+    error = sett_analysis_keep(x->arena, &x->store, &set, &map);
   }
   if (error) indexing_wrong(x, in, error);
   indexing_say_set(x, in->name, from_output ? "physical output->operand" : "physical operand->output", (hlo_text){"", 0}, k, &set);
@@ -807,7 +824,7 @@ static sett_analysis_set indexing_along(indexing *x, const indexing_whole *whole
   sett_analysis_set none = {0, 0, NULL, NULL};
   sett_analysis_answer answer;
   indexing_fresh(x);
-  answer = sett_analysis_along(&x->arena, &whole->graph, edge, from_output);
+  answer = sett_analysis_along(x->arena, &whole->graph, edge, from_output);
   if (answer.all.kind == SETT_MAP_FAILED) {
     indexing_wrong(x, in, answer.all.error);
     return none;
@@ -818,7 +835,7 @@ static sett_analysis_set indexing_along(indexing *x, const indexing_whole *whole
     answer.reason = "the update's bounds left out";
     answer.all.constraints = 0;
   }
-  return indexing_one(x, sett_analysis_bind(&x->arena, &whole->graph, &answer, 0));
+  return indexing_one(x, sett_analysis_bind(x->arena, &whole->graph, &answer, 0));
 }
 
 static void indexing_instruction(indexing *x, const indexing_whole *whole, int i) {
@@ -1001,14 +1018,14 @@ static void indexing_run(indexing *x) {
 
 /* The lines of a text, into self; name: what faults say. */
 static int indexing_text(command *self, const char *name, const char *text, size_t length) {
-  static indexing x;
+  indexing x;
   size_t room;
   void *kept = NULL;
   memset(&x, 0, sizeof x);
   x.self = self;
-  x.arena = command_arena();
-  x.empty = sett_map_arena_mark(&x.arena);
-  for (room = INDEXING_STORE; room && !kept; room /= 2) kept = malloc(room);
+  x.arena = &self->arena;
+  x.empty = sett_map_arena_mark(x.arena);
+  for (room = INDEXING_STORE(x.arena); room && !kept; room /= 2) kept = malloc(room);
   x.store = sett_analysis_store_make(kept, 2 * room);
   if (hlo_read(&x.h, text, length)) indexing_run(&x);
   if (x.h.fault) {
@@ -1056,11 +1073,10 @@ static char *indexing_file(const char *path, size_t *length) {
   return text;
 }
 
-static int command_indexing(command *self) {
+static int indexing_verb(command *self) {
   size_t length;
   char *text;
   int status;
-  if (self->argc != 2) return say_error(self, 0, "expected: indexing FILE.hlo");
   text = indexing_file(self->argv[1], &length);
   if (!text) {
     say_error(self, 0, "");
@@ -1072,3 +1088,8 @@ static int command_indexing(command *self) {
   free(text);
   return status;
 }
+
+static const command_verb indexing_verbs[] = {
+    {"", "FILE.hlo", "a line for each map: instruction, direction, operand, exact or covering, map; lines `rt` say what runtime variables are",
+     "tests/kernels/transpose_f32.hlo", indexing_verb},
+};

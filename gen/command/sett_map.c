@@ -24,11 +24,11 @@ static void say_expr(command *self, sett_map_arena *arena, sett_map map, sett_ex
 }
 
 static sett_map read_map(command *self, sett_map_arena *arena, int word) {
-  return sett_map_parse(arena, self->argv[word], strlen(self->argv[word]));
+  return sett_map_parse(arena, reading(self, self->argv[word]), strlen(self->argv[word]));
 }
 
-/* An integer that ends at a comma or at the end; *at moves behind it. 0: there is none. */
-static int read_value(const char **at, int64_t *value) {
+/* An integer, spaces around it; *at moves behind them. 0: there is none. */
+static int read_integer(const char **at, int64_t *value) {
   const char *p = *at;
   int negative, digits = 0;
   uint64_t n = 0;
@@ -41,13 +41,22 @@ static int read_value(const char **at, int64_t *value) {
     n = n * 10 + digit;
   }
   while (*p == ' ') ++p;
-  if (!digits || (*p && *p != ',')) return 0;
+  if (!digits) return 0;
   *value = negative ? -(int64_t)n : (int64_t)n;
   *at = p;
   return 1;
 }
 
-static int map_eval(command *self, sett_map_arena *arena) {
+/* An integer that ends at a comma or at the end. */
+static int read_value(const char **at, int64_t *value) {
+  const char *p = *at;
+  if (!read_integer(&p, value) || (*p && *p != ',')) return 0;
+  *at = p;
+  return 1;
+}
+
+static int map_eval(command *self) {
+  sett_map_arena *arena = &self->arena;
   sett_map map = read_map(self, arena, 2);
   const char *text = self->argv[3], *at = text;
   int n = sett_map_variables(map), i, inside, error;
@@ -61,6 +70,7 @@ static int map_eval(command *self, sett_map_arena *arena) {
   values = (int64_t *)settp_take(arena, ((size_t)n + (size_t)map.results + 1) * sizeof *values);
   if (!values) return say_error(self, 0, sett_map_error_message(SETT_MAP_ERROR_FULL));
   results = values + n;
+  reading(self, text);
   for (i = 0; i < n; ++i) {
     if (i && *at == ',') ++at;
     else if (i) return say_error(self, (int)(at - text) + 1, "expected a value for every variable");
@@ -87,12 +97,15 @@ static void say_point(command *self, const int64_t *point, int n) {
   say_text(self, ")");
 }
 
-static int map_equal(command *self, sett_map_arena *arena) {
-  sett_map a = read_map(self, arena, 2), b = read_map(self, arena, 3);
-  int n = sett_map_variables(a) > sett_map_variables(b) ? sett_map_variables(a) : sett_map_variables(b);
+static int map_equal(command *self) {
+  sett_map_arena *arena = &self->arena;
+  sett_map a = read_map(self, arena, 2), b;
   sett_map_answer answer;
-  if (a.kind == SETT_MAP_FAILED) return say_map_error(self, a), say_in(self, "A");
-  if (b.kind == SETT_MAP_FAILED) return say_map_error(self, b), say_in(self, "B");
+  int n;
+  if (a.kind == SETT_MAP_FAILED) return say_map_error(self, a);
+  b = read_map(self, arena, 3);
+  if (b.kind == SETT_MAP_FAILED) return say_map_error(self, b);
+  n = sett_map_variables(a) > sett_map_variables(b) ? sett_map_variables(a) : sett_map_variables(b);
   answer = sett_map_equal(arena, a, b);
   if (answer.yes) {
     say_text(self, "equal");
@@ -108,7 +121,8 @@ static int map_equal(command *self, sett_map_arena *arena) {
   return 1;
 }
 
-static int map_rename(command *self, sett_map_arena *arena) {
+static int map_rename(command *self) {
+  sett_map_arena *arena = &self->arena;
   sett_map map = read_map(self, arena, 2);
   const char *text = self->argv[3], *at = text;
   const char **names;
@@ -119,6 +133,7 @@ static int map_rename(command *self, sett_map_arena *arena) {
   names = (const char **)settp_take(arena, (size_t)n * sizeof *names + 8);
   copy = (char *)settp_take(arena, length + 1);
   if (!names || !copy) return say_error(self, 0, sett_map_error_message(SETT_MAP_ERROR_FULL));
+  reading(self, text);
   memcpy(copy, text, length + 1);
   for (i = 0; i < n; ++i) {
     size_t end = strcspn(at, ",");
@@ -132,7 +147,8 @@ static int map_rename(command *self, sett_map_arena *arena) {
   return say_map(self, arena, sett_map_rename(arena, map, names));
 }
 
-static int map_substitute(command *self, sett_map_arena *arena) {
+static int map_substitute(command *self) {
+  sett_map_arena *arena = &self->arena;
   sett_map map = read_map(self, arena, 2);
   const char *text = self->argv[3], *at = text;
   int n = sett_map_variables(map), variable;
@@ -142,6 +158,7 @@ static int map_substitute(command *self, sett_map_arena *arena) {
   fixed = (unsigned char *)settp_take(arena, (size_t)n + 8);
   values = (int64_t *)settp_take(arena, (size_t)n * sizeof *values + 8);
   if (!fixed || !values) return say_error(self, 0, sett_map_error_message(SETT_MAP_ERROR_FULL));
+  reading(self, text);
   memset(fixed, 0, (size_t)n);
   while (*at) {
     size_t length = strcspn(at, "=, ");
@@ -164,7 +181,8 @@ static void say_bounds(command *self, int64_t lo, int64_t hi, const char *betwee
   say_int(self, hi);
 }
 
-static int map_range(command *self, sett_map_arena *arena) {
+static int map_range(command *self) {
+  sett_map_arena *arena = &self->arena;
   sett_map map = read_map(self, arena, 2);
   int i;
   if (map.kind != SETT_MAP_DEFINED) return say_map(self, arena, map);
@@ -184,7 +202,8 @@ static void say_bounded(command *self, sett_map_arena *arena, sett_map map, cons
   say_expr(self, arena, map, expr);
 }
 
-static int map_info(command *self, sett_map_arena *arena) {
+static int map_info(command *self) {
+  sett_map_arena *arena = &self->arena;
   sett_map map = read_map(self, arena, 2);
   int i;
   char buffer[24];
@@ -204,12 +223,21 @@ static int map_info(command *self, sett_map_arena *arena) {
   return 0;
 }
 
-static int map_access(command *self, sett_map_arena *arena) {
+/* The variable of the map that a word names; -1 after say_error. */
+static int read_variable(command *self, sett_map map, int word) {
+  int variable = sett_map_find(map, reading(self, self->argv[word]), strlen(self->argv[word]));
+  if (variable < 0) say_error(self, 1, "unknown variable, expected one of the map's");
+  return variable;
+}
+
+static int map_access(command *self) {
+  sett_map_arena *arena = &self->arena;
   sett_map map = read_map(self, arena, 2);
-  int variable = sett_map_find(map, self->argv[3], strlen(self->argv[3])), i, error;
+  int variable, i, error;
   sett_map_stride *stride;
   if (map.kind != SETT_MAP_DEFINED) return say_map(self, arena, map);
-  if (variable < 0) return say_error(self, 1, "unknown variable, expected one of the map's");
+  variable = read_variable(self, map, 3);
+  if (variable < 0) return 2;
   stride = (sett_map_stride *)settp_take(arena, (size_t)map.results * sizeof *stride + 8);
   if (!stride) return say_error(self, 0, sett_map_error_message(SETT_MAP_ERROR_FULL));
   error = sett_map_strides(arena, map, variable, stride);
@@ -228,7 +256,8 @@ static int map_access(command *self, sett_map_arena *arena) {
   return 0;
 }
 
-static int map_guards(command *self, sett_map_arena *arena) {
+static int map_guards(command *self) {
+  sett_map_arena *arena = &self->arena;
   sett_map map = sett_map_guards(arena, read_map(self, arena, 2));
   int i, v, n;
   if (map.kind != SETT_MAP_DEFINED) return say_map(self, arena, map);
@@ -253,22 +282,23 @@ static int map_guards(command *self, sett_map_arena *arena) {
   return 0;
 }
 
-static int map_c(command *self, sett_map_arena *arena) {
+static int map_c(command *self) {
+  sett_map_arena *arena = &self->arena;
   sett_map map = read_map(self, arena, 2);
   const char *name = self->argc > 3 ? self->argv[3] : "";
   int type = !*name ? SETT_MAP_ANY_TYPE : !strcmp(name, "uint") ? SETT_MAP_UINT : !strcmp(name, "int") ? SETT_MAP_INT : SETT_MAP_LONG, error;
   char none[1], *end;
   size_t room;
-  if (type == SETT_MAP_LONG && strcmp(name, "long")) return say_error(self, 1, "unknown type, expected uint, int or long");
   if (map.kind == SETT_MAP_FAILED) return say_map_error(self, map);
+  reading(self, name);
+  if (type == SETT_MAP_LONG && strcmp(name, "long")) return say_error(self, 1, "unknown type, expected uint, int or long");
   end = answer_end(self, none, &room);
   self->length += sett_map_print_c(arena, map, type, end, room, &error);
   return error ? say_error(self, 0, sett_map_error_message(error)) : 0;
 }
 
-/* `no: reason`, and the witness where there is one. */
-static int say_no(command *self, sett_map map, const sett_map_answer *answer) {
-  say_text(self, answer->no ? "no: " : "no: not decided: ");
+/* After `no: ` or `not decided: `: the reason, and the witness where there is one. */
+static int say_reason(command *self, sett_map map, const sett_map_answer *answer) {
   say_text(self, answer->reason);
   if (answer->point || answer->missed) say_text(self, ": ");
   if (answer->point) say_point(self, answer->point, sett_map_variables(map));
@@ -280,24 +310,158 @@ static int say_no(command *self, sett_map map, const sett_map_answer *answer) {
   return 1;
 }
 
-static int map_inverse(command *self, sett_map_arena *arena) {
+static int map_inverse(command *self) {
+  sett_map_arena *arena = &self->arena;
   sett_map map = read_map(self, arena, 2), inverse;
   sett_map_answer why;
   if (map.kind == SETT_MAP_FAILED) return say_map_error(self, map);
   inverse = sett_map_inverse(arena, map, &why);
-  return inverse.kind == SETT_MAP_UNDEFINED ? say_no(self, map, &why) : say_map(self, arena, inverse);
+  if (inverse.kind != SETT_MAP_UNDEFINED) return say_map(self, arena, inverse);
+  say_text(self, why.no ? "no: " : "no: not decided: ");
+  return say_reason(self, map, &why);
 }
 
-static int map_rescale(command *self, sett_map_arena *arena) { return say_map(self, arena, sett_map_rescale(arena, read_map(self, arena, 2))); }
+/* yes, `no: reason: witness` or `not decided: reason`. */
+static int say_answer(command *self, sett_map map, const sett_map_answer *answer) {
+  if (answer->yes) {
+    say_text(self, "yes");
+    return 0;
+  }
+  say_text(self, answer->no ? "no: " : "not decided: ");
+  return say_reason(self, map, answer);
+}
 
-static int map_unused(command *self, sett_map_arena *arena) {
+static int map_injective(command *self) {
+  sett_map_arena *arena = &self->arena;
+  sett_map map = read_map(self, arena, 2);
+  sett_map_answer answer;
+  if (map.kind == SETT_MAP_FAILED) return say_map_error(self, map);
+  answer = sett_map_is_injective(arena, map);
+  return say_answer(self, map, &answer);
+}
+
+/* The word LO..HI,LO..HI,.. as an interval for each result; NULL after say_error. */
+static sett_map_interval *read_box(command *self, sett_map_arena *arena, int word, int results) {
+  const char *text = reading(self, self->argv[word]), *at = text;
+  sett_map_interval *box = (sett_map_interval *)settp_take(arena, (size_t)results * sizeof *box + 8);
+  int i;
+  if (!box) return (void)say_error(self, 0, sett_map_error_message(SETT_MAP_ERROR_FULL)), NULL;
+  for (i = 0; i < results; ++i) {
+    if (i && *at == ',') ++at;
+    if (!read_integer(&at, &box[i].lo) || at[0] != '.' || at[1] != '.') break;
+    at += 2;
+    if (!read_value(&at, &box[i].hi)) break;
+  }
+  if (i == results && !*at) return box;
+  say_error(self, (int)(at - text) + 1, "expected LO..HI for each result, separated by commas");
+  return NULL;
+}
+
+static int map_covers(command *self) {
+  sett_map_arena *arena = &self->arena;
+  sett_map map = read_map(self, arena, 2);
+  sett_map_answer answer;
+  sett_map_interval *box;
+  if (map.kind == SETT_MAP_FAILED) return say_map_error(self, map);
+  if (map.kind != SETT_MAP_DEFINED) return say_error(self, 1, "expected a map with results");
+  box = read_box(self, arena, 3, map.results);
+  if (!box) return 2;
+  answer = sett_map_covers(arena, map, box);
+  return say_answer(self, map, &answer);
+}
+
+static int map_bijective(command *self) {
+  sett_map_arena *arena = &self->arena;
+  sett_map map = read_map(self, arena, 2);
+  sett_map_answer answer;
+  sett_map_interval *box = NULL;
+  if (map.kind == SETT_MAP_FAILED) return say_map_error(self, map);
+  if (self->argc > 3 && map.kind != SETT_MAP_DEFINED) return say_error(self, 1, "expected a map with results");
+  if (self->argc > 3 && !(box = read_box(self, arena, 3, map.results))) return 2;
+  answer = sett_map_is_bijective(arena, map, box);
+  return say_answer(self, map, &answer);
+}
+
+/* What a result can be: `LO to HI`, ` by K` where it is always LO modulo K; `inside` where an end may not be taken. */
+static void say_values(command *self, const sett_map_footprint *image, int i) {
+  if (!image->exact[i]) say_text(self, "inside ");
+  say_bounds(self, image->value[i].lo, image->value[i].hi, " to ");
+  if (image->value[i].modulus > 1) {
+    say_text(self, " by ");
+    say_int(self, image->value[i].modulus);
+  }
+}
+
+static int map_image(command *self) {
+  sett_map_arena *arena = &self->arena;
+  sett_map map = read_map(self, arena, 2);
+  sett_map_footprint image;
+  int i;
+  if (map.kind == SETT_MAP_FAILED) return say_map_error(self, map);
+  if (map.kind == SETT_MAP_UNDEFINED) return say_error(self, 0, sett_map_error_message(SETT_MAP_ERROR_NO_MAP));
+  image = sett_map_image(arena, map);
+  if (image.error) return say_error(self, 0, sett_map_error_message(image.error));
+  if (image.count >= 0) {
+    say_int(self, image.count);
+    say_text(self, image.count == 1 ? " point" : " points");
+  } else {
+    say_text(self, "not counted: ");
+    say_text(self, image.reason);
+  }
+  if (image.product && image.results > 1 && image.count) say_text(self, ", every combination of");
+  for (i = 0; i < image.results && image.count; ++i) {
+    say_text(self, "\nresult ");
+    say_int(self, i);
+    say_text(self, ": ");
+    say_values(self, &image, i);
+  }
+  return 0;
+}
+
+static void say_run(command *self, const char *name, int64_t length, int exact) {
+  say_text(self, name);
+  if (!exact) say_text(self, "at least ");
+  say_int(self, length);
+}
+
+static int map_runs(command *self) {
+  sett_map_arena *arena = &self->arena;
+  sett_map map = read_map(self, arena, 2);
+  int variable, i, error;
+  sett_map_run *run;
+  if (map.kind != SETT_MAP_DEFINED) return say_map(self, arena, map);
+  variable = read_variable(self, map, 3);
+  if (variable < 0) return 2;
+  run = (sett_map_run *)settp_take(arena, (size_t)map.results * sizeof *run + 8);
+  if (!run) return say_error(self, 0, sett_map_error_message(SETT_MAP_ERROR_FULL));
+  error = sett_map_runs(arena, map, variable, run);
+  if (error) return say_error(self, 0, sett_map_error_message(error));
+  for (i = 0; i < map.results; ++i) {
+    say_run(self, i ? "\tcontiguous " : "contiguous ", run[i].contiguous, run[i].contiguous_exact);
+    say_run(self, ", broadcast ", run[i].broadcast, run[i].broadcast_exact);
+    say_run(self, ", vector ", run[i].vector, run[i].vector_exact);
+  }
+  return 0;
+}
+
+static int map_rescale(command *self) {
+  sett_map_arena *arena = &self->arena;
+  return say_map(self, arena, sett_map_rescale(arena, read_map(self, arena, 2)));
+}
+
+static int map_unused(command *self) {
+  sett_map_arena *arena = &self->arena;
   const char *name = self->argc > 3 ? self->argv[3] : "";
   int kinds = !*name ? SETT_MAP_ALL_KINDS : !strcmp(name, "dims") ? SETT_MAP_DIMS : !strcmp(name, "ranges") ? SETT_MAP_RANGES : SETT_MAP_RTS;
+  sett_map map = read_map(self, arena, 2);
+  if (map.kind == SETT_MAP_FAILED) return say_map_error(self, map);
+  reading(self, name);
   if (kinds == SETT_MAP_RTS && strcmp(name, "rts")) return say_error(self, 1, "unknown kind, expected dims, ranges or rts");
-  return say_map(self, arena, sett_map_remove_unused(arena, read_map(self, arena, 2), kinds, NULL));
+  return say_map(self, arena, sett_map_remove_unused(arena, map, kinds, NULL));
 }
 
-static int map_dims(command *self, sett_map_arena *arena) {
+static int map_dims(command *self) {
+  sett_map_arena *arena = &self->arena;
   sett_map map = read_map(self, arena, 2);
   const char *text = self->argc > 3 ? self->argv[3] : "", *at = text;
   unsigned char *chosen;
@@ -305,6 +469,7 @@ static int map_dims(command *self, sett_map_arena *arena) {
   if (map.kind != SETT_MAP_DEFINED || !*text) return say_map(self, arena, sett_map_to_dims(arena, map, NULL));
   chosen = (unsigned char *)settp_take(arena, (size_t)sett_map_variables(map) + 8);
   if (!chosen) return say_error(self, 0, sett_map_error_message(SETT_MAP_ERROR_FULL));
+  reading(self, text);
   memset(chosen, 0, (size_t)sett_map_variables(map));
   while (*at) {
     size_t length = strcspn(at, ",");
@@ -317,48 +482,57 @@ static int map_dims(command *self, sett_map_arena *arena) {
   return say_map(self, arena, sett_map_to_dims(arena, map, chosen));
 }
 
-static int map_parse(command *self, sett_map_arena *arena) { return say_map(self, arena, read_map(self, arena, 2)); }
+static int map_parse(command *self) {
+  sett_map_arena *arena = &self->arena;
+  return say_map(self, arena, read_map(self, arena, 2));
+}
 
-static int map_simplify(command *self, sett_map_arena *arena) { return say_map(self, arena, sett_map_simplify(arena, read_map(self, arena, 2))); }
+static int map_simplify(command *self) {
+  sett_map_arena *arena = &self->arena;
+  return say_map(self, arena, sett_map_simplify(arena, read_map(self, arena, 2)));
+}
 
-static int map_compose(command *self, sett_map_arena *arena) {
-  sett_map first = read_map(self, arena, 2), second = read_map(self, arena, 3);
-  if (first.kind == SETT_MAP_FAILED) return say_map_error(self, first), say_in(self, "FIRST");
-  if (second.kind == SETT_MAP_FAILED) return say_map_error(self, second), say_in(self, "SECOND");
+static int map_compose(command *self) {
+  sett_map_arena *arena = &self->arena;
+  sett_map first = read_map(self, arena, 2), second;
+  if (first.kind == SETT_MAP_FAILED) return say_map_error(self, first);
+  second = read_map(self, arena, 3);
+  if (second.kind == SETT_MAP_FAILED) return say_map_error(self, second);
   return say_map(self, arena, sett_map_simplify(arena, sett_map_compose(arena, first, second)));
 }
 
-static int command_map(command *self) {
-  static const struct {
-    const char *verb;
-    int words, more; /* arguments needed, and how many more are allowed */
-    int (*run)(command *, sett_map_arena *);
-    const char *usage;
-  } verbs[] = {
-      {"parse", 1, 0, map_parse, "expected: map parse MAP"},
-      {"simplify", 1, 0, map_simplify, "expected: map simplify MAP"},
-      {"compose", 2, 0, map_compose, "expected: map compose FIRST SECOND"},
-      {"eval", 2, 0, map_eval, "expected: map eval MAP VALUES"},
-      {"equal", 2, 0, map_equal, "expected: map equal A B"},
-      {"inverse", 1, 0, map_inverse, "expected: map inverse MAP"},
-      {"rescale", 1, 0, map_rescale, "expected: map rescale MAP"},
-      {"unused", 1, 1, map_unused, "expected: map unused MAP [dims|ranges|rts]"},
-      {"dims", 1, 1, map_dims, "expected: map dims MAP [NAMES]"},
-      {"rename", 2, 0, map_rename, "expected: map rename MAP NAMES"},
-      {"substitute", 2, 0, map_substitute, "expected: map substitute MAP v=K,w=K"},
-      {"range", 1, 0, map_range, "expected: map range MAP"},
-      {"info", 1, 0, map_info, "expected: map info MAP"},
-      {"access", 2, 0, map_access, "expected: map access MAP VARIABLE"},
-      {"guards", 1, 0, map_guards, "expected: map guards MAP"},
-      {"c", 1, 1, map_c, "expected: map c MAP [uint|int|long]"},
-  };
-  size_t i;
-  for (i = 0; i < sizeof verbs / sizeof *verbs; ++i)
-    if (self->argc > 1 && !strcmp(self->argv[1], verbs[i].verb)) {
-      sett_map_arena arena = command_arena();
-      int words = self->argc - 2;
-      if (words < verbs[i].words || words > verbs[i].words + verbs[i].more) return say_error(self, 0, verbs[i].usage);
-      return verbs[i].run(self, &arena);
-    }
-  return say_error(self, 0, "unknown command, expected map parse, simplify, compose, eval, equal, inverse, rescale, unused, dims, rename, substitute, range, info, access, guards or c");
-}
+static const command_verb map_verbs[] = {
+    {"parse", "MAP", "the map in canonical print", "(d0)->(d0*2+1), domain: d0 in [0,7]", map_parse},
+    {"simplify", "MAP", "the simplified map, with the same variables", "(d0) -> ((d0 * 6 + 3) floordiv 2), domain: d0 in [0, 7]", map_simplify},
+    {"compose", "FIRST SECOND", "FIRST, then SECOND of what it gives, simplified",
+     "(d0) -> (d0 floordiv 10, d0 mod 10), domain: d0 in [0, 59]\t(d0, d1) -> (d0 * 10 + d1), domain: d0 in [0, 5], d1 in [0, 9]", map_compose},
+    {"eval", "MAP VALUES", "the results there, or outside; VALUES: of dimensions, ranges, runtime variables",
+     "(d0)[s0] -> (d0 floordiv 4, s0), domain: d0 in [0, 7], s0 in [0, 2]\t5,1", map_eval},
+    {"equal", "A B", "equal, different at (..) or not decided: the same domain and the same values?",
+     "(d0) -> (d0 floordiv 2), domain: d0 in [0, 7]\t(d0) -> ((d0 * 2) floordiv 4), domain: d0 in [0, 7]", map_equal},
+    {"inverse", "MAP", "the inverse of a bijection onto a box, or no: reason", "(d0, d1) -> (d1, 7 - d0), domain: d0 in [0, 7], d1 in [0, 3]", map_inverse},
+    {"image", "MAP", "how many points the map reaches, and what each result can be", "(d0, d1) -> (d0 floordiv 4, d1 * 3), domain: d0 in [0, 99], d1 in [0, 7]",
+     map_image},
+    {"injective", "MAP", "yes, no with two points of one image, or not decided", "(d0, d1) -> (d0 * 8 + d1), domain: d0 in [0, 3], d1 in [0, 7]", map_injective},
+    {"covers", "MAP BOX", "yes, no with a point that is missed, or not decided: is every point of the box reached?",
+     "(d0, d1) -> (d1, d0), domain: d0 in [0, 3], d1 in [0, 7]\t0..7,0..3", map_covers},
+    {"bijective", "MAP [BOX]", "injective, and onto the box (without one: onto the least box that holds the image)?",
+     "(d0) -> (d0 mod 4, d0 floordiv 4), domain: d0 in [0, 11]\t0..3,0..2", map_bijective},
+    {"runs", "MAP VARIABLE", "elements along VARIABLE that follow each other, that are one element, that are an aligned vector",
+     "(v) -> ((v floordiv 8) * 64 + v mod 8), domain: v in [0, 63]\tv", map_runs},
+    {"access", "MAP VARIABLE", "for each result its stride along VARIABLE and what divides it at the start, or varies",
+     "(d0, d1) -> (d0 * 8 + d1), domain: d0 in [0, 3], d1 in [0, 7]\td0", map_access},
+    {"range", "MAP", "bounds LO,HI of each result", "(d0) -> (d0 * 3 - 1), domain: d0 in [0, 7]", map_range},
+    {"info", "MAP", "a line for each variable, result and constraint, with bounds", "(d0) -> (d0 * 3), domain: d0 in [0, 7], d0 mod 2 in [0, 0]", map_info},
+    {"guards", "MAP", "what must be tested at run time: its variables, bounds and expression", "(d0) -> (d0), domain: d0 in [0, 7], d0 mod 2 in [0, 0]",
+     map_guards},
+    {"c", "MAP [uint|int|long]", "the results and guards as C, in the narrowest type that holds them", "(d0) -> (d0 floordiv 4, d0 mod 4), domain: d0 in [0, 63]",
+     map_c},
+    {"substitute", "MAP V=K,W=K,..", "the map with those values for these variables", "(d0)[s0] -> (d0 * 4 + s0), domain: d0 in [0, 7], s0 in [0, 3]\ts0=2",
+     map_substitute},
+    {"rename", "MAP NAMES", "the map with other names for its variables", "(d0, d1) -> (d1, d0), domain: d0 in [0, 3], d1 in [0, 7]\trow,column", map_rename},
+    {"unused", "MAP [dims|ranges|rts]", "the map without the variables that nothing holds", "(d0, d1) -> (d1), domain: d0 in [0, 3], d1 in [0, 7]", map_unused},
+    {"dims", "MAP [NAMES]", "the map whose ranges and runtime variables (or those named) are dimensions",
+     "(d0)[s0] -> (d0 * 4 + s0), domain: d0 in [0, 7], s0 in [0, 3]\ts0", map_dims},
+    {"rescale", "MAP", "the map whose ranges have no constraint modulo a number", "()[s0] -> (s0), domain: s0 in [0, 99], s0 mod 6 in [3, 3]", map_rescale},
+};

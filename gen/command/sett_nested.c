@@ -19,12 +19,19 @@ static int nested_operand(const char *text) {
 
 /* The layout of that word, or INTRINSIC.OPERAND; 0 after say_error. */
 static int nested_read(command *self, int word, sett_nested_layout *layout) {
-  const char *text = self->argv[word], *dot = strrchr(text, '.');
+  const char *text = reading(self, self->argv[word]), *dot = strrchr(text, '.');
   int intrinsic = dot ? sett_mma_find(text, (size_t)(dot - text)) : -1;
   if (intrinsic >= 0) *layout = sett_mma_layout(intrinsic, nested_operand(dot + 1));
   else *layout = sett_nested_parse(text, strlen(text));
   if (layout->error) nested_error(self, layout);
   return !layout->error;
+}
+
+/* The layout of the word behind the verb; NULL after say_error. */
+static const sett_nested_layout *nested_layout(command *self) {
+  sett_nested_layout *layout = (sett_nested_layout *)settp_take(&self->arena, sizeof *layout);
+  if (!layout) say_error(self, 0, sett_map_error_message(SETT_MAP_ERROR_FULL));
+  return layout && nested_read(self, 2, layout) ? layout : NULL;
 }
 
 /* One integer that is not negative; 0 after say_error. */
@@ -73,7 +80,9 @@ static void nested_say_number(command *self, const char *name, int64_t value) {
   shape_say_size(self, value);
 }
 
-static int nested_info(command *self, const sett_nested_layout *layout) {
+static int nested_info(command *self) {
+  const sett_nested_layout *layout = nested_layout(self);
+  if (!layout) return 2;
   say_text(self, "layout ");
   nested_say(self, layout);
   nested_say_shape(self, "\nundistributed ", sett_nested_undistributed, layout);
@@ -89,8 +98,10 @@ static int nested_info(command *self, const sett_nested_layout *layout) {
   return 0;
 }
 
-static int nested_element(command *self, const sett_nested_layout *layout) {
+static int nested_element(command *self) {
+  const sett_nested_layout *layout = nested_layout(self);
   int64_t index[SETT_NESTED_MAX_RANK], subgroup, thread, slot;
+  if (!layout) return 2;
   if (!nested_number(self, 3, "expected the number of a subgroup, 0 or more", &subgroup) ||
       !nested_number(self, 4, "expected the number of a thread, 0 or more", &thread) ||
       !nested_number(self, 5, "expected the number of a slot, 0 or more", &slot))
@@ -100,9 +111,12 @@ static int nested_element(command *self, const sett_nested_layout *layout) {
   return 0;
 }
 
-static int nested_owner(command *self, const sett_nested_layout *layout) {
+static int nested_owner(command *self) {
+  const sett_nested_layout *layout = nested_layout(self);
   int64_t index[SETT_NESTED_MAX_RANK], shape[SETT_NESTED_MAX_RANK], owner[3], which;
-  int count = shape_integers(self, self->argv[3], index, SETT_NESTED_MAX_RANK), d;
+  int count, d;
+  if (!layout) return 2;
+  count = shape_integers(self, self->argv[3], index, SETT_NESTED_MAX_RANK);
   if (count < 0) return 2;
   if (count != layout->rank) return say_error(self, 1, "expected as many indices as the layout has dimensions");
   sett_nested_undistributed(layout, shape);
@@ -136,11 +150,14 @@ static void nested_say_cell(command *self, const char *text, size_t length, size
 
 /* The last two dimensions as a table of (thread.slots), one for each index of the others. A run of the last dimension's element tile is
    one cell. */
-static int nested_draw(command *self, const sett_nested_layout *layout) {
+static int nested_draw(command *self) {
+  const sett_nested_layout *layout = nested_layout(self);
   int64_t shape[SETT_NESTED_MAX_RANK], index[SETT_NESTED_MAX_RANK], run, tables = 1, table, rows, columns, row, column;
-  int rank = layout->rank, d, pass;
+  int rank, d, pass;
   size_t width = 0, labels = 0, length;
   char text[128];
+  if (!layout) return 2;
+  rank = layout->rank;
   if (sett_nested_elements(layout) > NESTED_DRAWN) return say_error(self, 0, "expected at most 65536 elements to draw");
   sett_nested_undistributed(layout, shape);
   rows = rank > 1 ? shape[rank - 2] : 1;
@@ -187,12 +204,13 @@ static int nested_draw(command *self, const sett_nested_layout *layout) {
 /* recombine RESULT LAYOUT MAP LAYOUT MAP ..: maps are the loops of an operand's dimensions. */
 static int nested_recombine(command *self) {
   enum { OPERANDS = 16 };
-  static sett_nested_layout layouts[OPERANDS];
+  sett_nested_layout layouts[OPERANDS];
   int32_t map[OPERANDS][SETT_NESTED_MAX_RANK], result[SETT_NESTED_MAX_RANK];
   const int32_t *maps[OPERANDS];
   sett_nested_layout layout;
   int i, rank = nested_dims(self, 2, result, SETT_NESTED_MAX_RANK), count = (self->argc - 3) / 2;
   if (rank < 0) return 2;
+  if (self->argc % 2 == 0) return say_error(self, 0, "expected a list of loops after each layout");
   if (count > OPERANDS) return say_error(self, 0, "expected at most 16 operands");
   for (i = 0; i < count; ++i) {
     int dims;
@@ -205,62 +223,97 @@ static int nested_recombine(command *self) {
 }
 
 /* The verbs that make a layout of one layout and a list. */
-static int nested_combine(command *self, const char *verb, sett_nested_layout layout) {
-  int64_t shape[SETT_NESTED_MAX_RANK];
+static int nested_permute(command *self) {
+  const sett_nested_layout *layout = nested_layout(self);
+  sett_nested_layout answer;
   int32_t map[SETT_NESTED_MAX_RANK];
-  unsigned char dropped[SETT_NESTED_MAX_RANK];
-  int i, count = strcmp(verb, "reshape") ? nested_dims(self, 3, map, SETT_NESTED_MAX_RANK)
-                                         : shape_integers(self, self->argv[3], shape, SETT_NESTED_MAX_RANK);
-  if (count < 0) return 2;
-  if (!strcmp(verb, "reshape")) {
-    layout = sett_nested_reshape(layout, count, shape);
-  } else if (!strcmp(verb, "apply")) {
-    layout = sett_nested_apply(layout, count, map);
-  } else if (count != layout.rank) {
-    return say_error(self, 1, "expected a number for each dimension of the layout");
-  } else if (!strcmp(verb, "permute")) {
-    layout = sett_nested_permute(layout, map);
-  } else {
-    for (i = 0; i < count; ++i) dropped[i] = map[i] != 0;
-    layout = sett_nested_project(layout, dropped);
-  }
-  return nested_canonical(self, &layout);
+  int count;
+  if (!layout || (count = nested_dims(self, 3, map, SETT_NESTED_MAX_RANK)) < 0) return 2;
+  if (count != layout->rank) return say_error(self, 1, "expected a number for each dimension of the layout");
+  answer = sett_nested_permute(*layout, map);
+  return nested_canonical(self, &answer);
 }
 
-static int nested_same(command *self, const sett_nested_layout *a, const sett_nested_layout *b) {
+static int nested_project(command *self) {
+  const sett_nested_layout *layout = nested_layout(self);
+  sett_nested_layout answer;
+  int32_t map[SETT_NESTED_MAX_RANK];
+  unsigned char dropped[SETT_NESTED_MAX_RANK];
+  int i, count;
+  if (!layout || (count = nested_dims(self, 3, map, SETT_NESTED_MAX_RANK)) < 0) return 2;
+  if (count != layout->rank) return say_error(self, 1, "expected a number for each dimension of the layout");
+  for (i = 0; i < count; ++i) dropped[i] = map[i] != 0;
+  answer = sett_nested_project(*layout, dropped);
+  return nested_canonical(self, &answer);
+}
+
+static int nested_apply(command *self) {
+  const sett_nested_layout *layout = nested_layout(self);
+  sett_nested_layout answer;
+  int32_t map[SETT_NESTED_MAX_RANK];
+  int count;
+  if (!layout || (count = nested_dims(self, 3, map, SETT_NESTED_MAX_RANK)) < 0) return 2;
+  answer = sett_nested_apply(*layout, count, map);
+  return nested_canonical(self, &answer);
+}
+
+static int nested_reshape(command *self) {
+  const sett_nested_layout *layout = nested_layout(self);
+  sett_nested_layout answer;
+  int64_t shape[SETT_NESTED_MAX_RANK];
+  int count;
+  if (!layout || (count = shape_integers(self, self->argv[3], shape, SETT_NESTED_MAX_RANK)) < 0) return 2;
+  answer = sett_nested_reshape(*layout, count, shape);
+  return nested_canonical(self, &answer);
+}
+
+static int nested_same(command *self) {
+  const sett_nested_layout *a = nested_layout(self);
+  sett_nested_layout b;
   int64_t subgroups = 0, size = 0;
   sett_nested_answer answer;
+  if (!a || !nested_read(self, 3, &b)) return 2;
   if (self->argc == 6) {
     if (!nested_number(self, 4, "expected a number of subgroups", &subgroups) ||
         !nested_number(self, 5, "expected a number of threads in a subgroup", &size))
       return 2;
-    answer = sett_nested_same_on(a, b, subgroups, size);
+    answer = sett_nested_same_on(a, &b, subgroups, size);
   } else {
-    answer = sett_nested_same(a, b);
+    answer = sett_nested_same(a, &b);
   }
   if (answer.error) return say_error(self, 1, sett_nested_error_text(answer.error));
   say_text(self, answer.slots ? "same slots" : answer.yes ? "same owners" : "different");
   return answer.no;
 }
 
-/* Two numbers after the layout: on a machine, or held by ids below them. */
-static int nested_machine(command *self, const char *verb, const sett_nested_layout *layout) {
-  sett_nested_layout on;
+/* Two numbers after the layout: subgroups and threads; NULL after say_error. */
+static const sett_nested_layout *nested_machine(command *self, int64_t *subgroups, int64_t *threads) {
+  const sett_nested_layout *layout = nested_layout(self);
+  return layout && nested_number(self, 3, "expected a number of subgroups", subgroups) && nested_number(self, 4, "expected a number of threads", threads) ? layout : NULL;
+}
+
+static int nested_held(command *self) {
   int64_t subgroups, threads;
-  if (!nested_number(self, 3, "expected a number of subgroups", &subgroups) ||
-      !nested_number(self, 4, "expected a number of threads", &threads))
-    return 2;
-  if (!strcmp(verb, "held")) {
-    say_int(self, sett_nested_held(layout, subgroups, threads));
-    return 0;
-  }
+  const sett_nested_layout *layout = nested_machine(self, &subgroups, &threads);
+  if (!layout) return 2;
+  say_int(self, sett_nested_held(layout, subgroups, threads));
+  return 0;
+}
+
+static int nested_on(command *self) {
+  int64_t subgroups, threads;
+  const sett_nested_layout *layout = nested_machine(self, &subgroups, &threads);
+  sett_nested_layout on;
+  if (!layout) return 2;
   on = sett_nested_on(*layout, subgroups, threads);
   return nested_canonical(self, &on);
 }
 
-static int nested_bound(command *self, const sett_nested_layout *layout) {
+static int nested_bound(command *self) {
+  const sett_nested_layout *layout = nested_layout(self);
   int64_t value[4], answer;
   int i;
+  if (!layout) return 2;
   for (i = 0; i < 4; ++i)
     if (!nested_number(self, 3 + i, "expected a number that is not negative", &value[i])) return 2;
   answer = value[0] < layout->rank ? sett_nested_bound(layout, (int)value[0], value[1], value[2], value[3]) : SETT_NESTED_UNKNOWN;
@@ -273,10 +326,10 @@ static int nested_bound(command *self, const sett_nested_layout *layout) {
 
 /* The intrinsic of word 2 and the operand of word 3; 0 after say_error. */
 static int nested_intrinsic(command *self, int *intrinsic, int *operand) {
-  *intrinsic = sett_mma_find(self->argv[2], strlen(self->argv[2]));
+  *intrinsic = sett_mma_find(reading(self, self->argv[2]), strlen(self->argv[2]));
   *operand = nested_operand(self->argv[3]);
   if (*intrinsic < 0) say_error(self, 1, "expected an intrinsic: `nested mma` lists them");
-  else if (*operand < 0) say_error(self, 1, "expected lhs, rhs, acc (or a, b, c), lhs_scale or rhs_scale");
+  else if (*operand < 0) reading(self, self->argv[3]), say_error(self, 1, "expected lhs, rhs, acc (or a, b, c), lhs_scale or rhs_scale");
   return *intrinsic >= 0 && *operand >= 0;
 }
 
@@ -300,7 +353,7 @@ static int nested_mma_list(command *self) {
   return 0;
 }
 
-static int nested_mma(command *self, int ptx) {
+static int nested_fragment(command *self, int ptx) {
   sett_nested_layout layout;
   int intrinsic, operand;
   if (!nested_intrinsic(self, &intrinsic, &operand)) return 2;
@@ -347,84 +400,76 @@ static int nested_basis(command *self) {
 /* ---- maps ------------------------------------------------------------------------------------------------------- */
 
 /* For the ids of one period, or of as many subgroups and threads as two more words say. */
-static int nested_map(command *self, const sett_nested_layout *layout) {
-  sett_map_arena arena = command_arena();
+static int nested_map(command *self) {
+  const sett_nested_layout *layout = nested_layout(self);
   int64_t subgroups = 0, threads = 0;
+  if (!layout) return 2;
   if (self->argc == 5 && (!nested_number(self, 3, "expected a number of subgroups", &subgroups) ||
                           !nested_number(self, 4, "expected a number of threads", &threads)))
     return 2;
-  return shape_say_tidy(self, &arena, sett_nested_map(&arena, layout, subgroups, threads));
+  return shape_say_tidy(self, &self->arena, sett_nested_map(&self->arena, layout, subgroups, threads));
 }
 
-static int nested_unmap(command *self, const sett_nested_layout *layout) {
-  sett_map_arena arena = command_arena();
-  return shape_say_tidy(self, &arena, sett_nested_unmap(&arena, layout));
+static int nested_unmap(command *self) {
+  const sett_nested_layout *layout = nested_layout(self);
+  if (!layout) return 2;
+  return shape_say_tidy(self, &self->arena, sett_nested_unmap(&self->arena, layout));
 }
 
-static int nested_address(command *self, const sett_nested_layout *layout) {
-  sett_map_arena arena = command_arena();
+static int nested_address(command *self) {
+  const sett_nested_layout *layout = nested_layout(self);
   sett_tile_shape shape;
   sett_tile_plan plan;
+  if (!layout) return 2;
   if (!shape_plan(self, self->argv[3], &shape, &plan)) return 2;
-  return shape_say_tidy(self, &arena, sett_nested_address(&arena, layout, &shape));
+  return shape_say_tidy(self, &self->arena, sett_nested_address(&self->arena, layout, &shape));
 }
 
 static int nested_from(command *self) {
-  sett_map_arena arena = command_arena();
-  sett_map map = read_map(self, &arena, 2);
+  sett_map map = read_map(self, &self->arena, 2);
   sett_nested_layout layout;
   if (map.kind == SETT_MAP_FAILED) return say_map_error(self, map);
-  layout = sett_nested_from_map(&arena, map);
+  layout = sett_nested_from_map(&self->arena, map);
   return nested_canonical(self, &layout);
 }
 
-/* Is it this verb with so many words? */
-static int nested_is(const command *self, const char *verb, int words) {
-  return self->argc == words && !strcmp(self->argv[1], verb);
-}
-
-static int nested_usage(command *self) {
-  return say_error(self, 0,
-                   "expected nested LAYOUT, nested element LAYOUT SUBGROUP THREAD SLOT, nested owner LAYOUT I,J,.., "
-                   "nested map|unmap|draw|info LAYOUT, nested address LAYOUT SHAPE, nested from MAP, nested same LAYOUT LAYOUT, "
-                   "nested permute|project|apply|reshape LAYOUT LIST, nested on|held LAYOUT SUBGROUPS THREADS or nested mma");
-}
-
-/* The verbs whose first word is a layout. */
-static int nested_ask(command *self) {
-  const char *verb = self->argv[1];
-  sett_nested_layout layout, other;
-  static const struct {
-    const char *verb;
-    int words;
-  } verbs[] = {{"element", 6}, {"owner", 4}, {"map", 3}, {"map", 5}, {"unmap", 3}, {"draw", 3}, {"info", 3}, {"address", 4}, {"on", 5},
-               {"held", 5}, {"bound", 7}, {"permute", 4}, {"project", 4}, {"apply", 4}, {"reshape", 4}, {"same", 4}, {"same", 6}};
-  size_t i, count = sizeof verbs / sizeof verbs[0];
-  for (i = 0; i < count && !nested_is(self, verbs[i].verb, verbs[i].words); ++i) continue;
-  if (i == count) return nested_usage(self);
-  if (!nested_read(self, 2, &layout)) return 2;
-  if (!strcmp(verb, "element")) return nested_element(self, &layout);
-  if (!strcmp(verb, "owner")) return nested_owner(self, &layout);
-  if (!strcmp(verb, "map")) return nested_map(self, &layout);
-  if (!strcmp(verb, "unmap")) return nested_unmap(self, &layout);
-  if (!strcmp(verb, "draw")) return nested_draw(self, &layout);
-  if (!strcmp(verb, "info")) return nested_info(self, &layout);
-  if (!strcmp(verb, "address")) return nested_address(self, &layout);
-  if (!strcmp(verb, "on") || !strcmp(verb, "held")) return nested_machine(self, verb, &layout);
-  if (!strcmp(verb, "bound")) return nested_bound(self, &layout);
-  if (!strcmp(verb, "same")) return nested_read(self, 3, &other) ? nested_same(self, &layout, &other) : 2;
-  return nested_combine(self, verb, layout);
-}
-
-static int command_nested(command *self) {
+static int nested_whole(command *self) {
   sett_nested_layout layout;
-  if (nested_is(self, "mma", 2)) return nested_mma_list(self);
-  if (self->argc == 2) return nested_read(self, 1, &layout) ? nested_canonical(self, &layout) : 2;
-  if (nested_is(self, "mma", 4)) return nested_mma(self, 0);
-  if (nested_is(self, "ptx", 4)) return nested_mma(self, 1);
-  if (nested_is(self, "contract", 8)) return nested_contract(self);
-  if (nested_is(self, "basis", 8)) return nested_basis(self);
-  if (nested_is(self, "from", 3)) return nested_from(self);
-  if (self->argc > 2 && self->argc % 2 == 1 && !strcmp(self->argv[1], "recombine")) return nested_recombine(self);
-  return self->argc > 1 ? nested_ask(self) : nested_usage(self);
+  return nested_read(self, 1, &layout) ? nested_canonical(self, &layout) : 2;
 }
+
+static int nested_mma(command *self) { return nested_fragment(self, 0); }
+static int nested_ptx(command *self) { return nested_fragment(self, 1); }
+
+#define NESTED_L "NV_MMA_SYNC_F32_16x8x16_F16.acc"
+
+static const command_verb nested_verbs[] = {
+    {"", "LAYOUT", "canonical print, undistributed shape, distributed shape; LAYOUT may be INTRINSIC.OPERAND", NESTED_L, nested_whole},
+    {"element", "LAYOUT SUBGROUP THREAD SLOT", "the element I,J,.. that is held there", NESTED_L "\t0\t9\t3", nested_element},
+    {"owner", "LAYOUT I,J,..", "who holds it: SUBGROUP,THREAD,SLOT, the smallest first, or nobody", NESTED_L "\t9,5", nested_owner},
+    {"map", "LAYOUT", "the layout as a map from ids and slots to indices", NESTED_L, nested_map},
+    {"map", "LAYOUT SUBGROUPS THREADS", "the same for that many subgroups and threads", NESTED_L "\t2\t32", nested_map},
+    {"unmap", "LAYOUT", "the map from indices to the smallest owner", NESTED_L, nested_unmap},
+    {"address", "LAYOUT SHAPE", "the map from ids and slots to positions in an array of that shape", NESTED_L "\tf32[16,8]{1,0:T(8,8)}", nested_address},
+    {"from", "MAP", "the nested layout of a map that is one", "(subgroup, thread)[b0, o0, e0] -> (thread * 2 + e0), domain: subgroup in [0, 0], thread in [0, 7], b0 in [0, 0], o0 in [0, 0], e0 in [0, 1]",
+     nested_from},
+    {"draw", "LAYOUT", "a table of who holds which elements", "NV_MMA_SYNC_F32_16x8x16_F16.acc", nested_draw},
+    {"info", "LAYOUT", "its shapes and counts, one a line", NESTED_L, nested_info},
+    {"same", "LAYOUT LAYOUT", "same slots, same owners or different", NESTED_L "\t" NESTED_L, nested_same},
+    {"same", "LAYOUT LAYOUT SUBGROUPS THREADS", "the same on a machine of that many subgroups of that many threads", NESTED_L "\t" NESTED_L "\t2\t32", nested_same},
+    {"permute", "LAYOUT D,D,..", "the layout with its dimensions in another order", NESTED_L "\t1,0", nested_permute},
+    {"project", "LAYOUT 0|1,..", "the layout without the dimensions marked 1", NESTED_L "\t1,0", nested_project},
+    {"apply", "LAYOUT D,D,..", "the layout of an operand whose dimension i is dimension D of place i (-1: none)", NESTED_L "\t1,0", nested_apply},
+    {"reshape", "LAYOUT DIMS", "the layout of the vector with other dimensions", NESTED_L "\t4,4,8", nested_reshape},
+    {"on", "LAYOUT SUBGROUPS THREADS", "the layout on a machine of that many subgroups of that many threads", NESTED_L "\t2\t32", nested_on},
+    {"held", "LAYOUT SUBGROUPS THREADS", "the number of elements that ids below these hold", NESTED_L "\t1\t32", nested_held},
+    {"bound", "LAYOUT DIMENSION SUBGROUP THREAD BOUND", "how many indices below BOUND a thread holds in a dimension: its part of a mask", NESTED_L "\t0\t0\t9\t12", nested_bound},
+    {"recombine", "RESULT LAYOUT LOOPS ..", "the layout of a result from those of operands; LOOPS: the loop of each dimension", "0,1\t" NESTED_L "\t0,1", nested_recombine},
+    {"basis", "BOUNDS SUBGROUPS ENTRIES LANES ENTRIES ELEMENTS", "the layout of dimensions that are shared by counts of subgroups and lanes; ENTRIES: the count that each dimension has",
+     "64,64\t2,2\t0,1\t8,4\t0,1\t1,2", nested_basis},
+    {"mma", "", "the matrix instructions: name, code, subgroup, m x n x k x blocks, types", "", nested_mma_list},
+    {"mma", "INTRINSIC OPERAND", "the layout of an operand (lhs, rhs, acc, lhs_scale, rhs_scale) as IREE has it", "NV_MMA_SYNC_F32_16x8x16_F16\tacc", nested_mma},
+    {"ptx", "INTRINSIC OPERAND", "the same with slots in PTX's order of registers", "NV_MMA_SYNC_F32_16x8x16_F16\tlhs", nested_ptx},
+    {"contract", "INTRINSIC OPERAND KINDS BOUNDS SUBGROUPS LOOPS", "the layout of an operand of a contraction; KINDS: b, m, n or k for each loop; LOOPS: the loop of each dimension",
+     "MFMA_F32_16x16x16_F16\tacc\tmnk\t64,64,32\t2,4,1\t0,1", nested_contract},
+};

@@ -33,11 +33,11 @@ static void shape_say_canonical(command *self, const char *text, int whole, sett
   self->length += sett_tile_canonical(text, strlen(text), whole, room ? self->out + self->length : none, room, summary);
 }
 
-/* Comma-separated integers, whole text; the count, or -1 after say_error. An empty text is an empty list. */
-static int shape_integers(command *self, const char *text, int64_t *values, int limit) {
-  const char *at = text;
+/* Comma-separated integers from text + skip on, to the end; the count, or -1 after say_error. An empty text is an empty list. */
+static int shape_integers_after(command *self, const char *text, size_t skip, int64_t *values, int limit) {
+  const char *at = reading(self, text) + skip;
   int count = 0;
-  if (!*text) return 0;
+  if (!*at) return 0;
   for (;;) {
     const char *start = at;
     int negative = *at == '-';
@@ -69,17 +69,20 @@ static int shape_integers(command *self, const char *text, int64_t *values, int 
   }
 }
 
+static int shape_integers(command *self, const char *text, int64_t *values, int limit) { return shape_integers_after(self, text, 0, values, limit); }
+
 /* ---- shape ------------------------------------------------------------------------------------------------------ */
 
 /* A single array of the command's argument and its plan; 0 after say_error. */
 static int shape_plan(command *self, const char *text, sett_tile_shape *shape, sett_tile_plan *plan) {
-  *shape = sett_tile_parse(text, strlen(text));
+  *shape = sett_tile_parse(reading(self, text), strlen(text));
   *plan = sett_tile_prepare(shape);
   if (plan->error) shape_error(self, plan->error, shape->error ? shape->column : 1);
   return !plan->error;
 }
 
-static int shape_canonical(command *self, const char *text) {
+static int shape_canonical(command *self) {
+  const char *text = self->argv[1];
   sett_tile_summary summary;
   shape_say_canonical(self, text, 1, &summary);
   if (summary.error) return shape_error(self, summary.error, summary.column);
@@ -88,7 +91,8 @@ static int shape_canonical(command *self, const char *text) {
   return 0;
 }
 
-static int shape_scan(command *self, const char *text) {
+static int shape_scan(command *self) {
+  const char *text = self->argv[2];
   sett_tile_summary summary;
   char none[1];
   sett_tile_canonical(text, strlen(text), 0, none, 0, &summary);
@@ -122,7 +126,8 @@ static const char *shape_kind(const sett_tile_shape *shape) {
   return sett_tile_type_name(shape->type);
 }
 
-static int shape_fields(command *self, const char *text) {
+static int shape_fields(command *self) {
+  const char *text = self->argv[2];
   size_t length = strlen(text);
   sett_tile_summary summary;
   sett_tile_reader reader = sett_tile_read(text, length);
@@ -163,7 +168,8 @@ static void shape_say_tiles(command *self, const sett_tile_shape *shape) {
   }
 }
 
-static int shape_info(command *self, const char *text) {
+static int shape_info(command *self) {
+  const char *text = self->argv[2];
   sett_tile_shape shape = sett_tile_parse(text, strlen(text)), part;
   sett_tile_plan plan;
   const int64_t *dims;
@@ -212,7 +218,8 @@ static int64_t shape_position(command *self, const char *text, const char *index
   return position;
 }
 
-static int shape_index(command *self, const char *text, const char *index) {
+static int shape_index(command *self) {
+  const char *text = self->argv[2], *index = self->argv[3];
   sett_tile_shape shape;
   int64_t position = shape_position(self, text, index, &shape);
   if (position < 0) return 2;
@@ -220,7 +227,8 @@ static int shape_index(command *self, const char *text, const char *index) {
   return 0;
 }
 
-static int shape_element(command *self, const char *text, const char *where) {
+static int shape_element(command *self) {
+  const char *text = self->argv[2], *where = self->argv[3];
   sett_tile_shape shape;
   sett_tile_plan plan;
   int64_t index[SETT_TILE_MAX_RANK], position;
@@ -240,7 +248,7 @@ static int shape_element(command *self, const char *text, const char *where) {
 /* A single array or buffer with bounded dimensions; 0 after say_error. */
 static int shape_sized(command *self, const char *text, sett_tile_shape *shape) {
   int i;
-  *shape = sett_tile_parse(text, strlen(text));
+  *shape = sett_tile_parse(reading(self, text), strlen(text));
   if (!shape->error && (shape->kind == SETT_TILE_TOKEN || shape->kind == SETT_TILE_OPAQUE)) shape->error = SETT_TILE_ERROR_ARRAY;
   for (i = 0; i < shape->rank && !shape->error; ++i)
     if (shape->dims[i] < 0) shape->error = SETT_TILE_ERROR_UNBOUNDED;
@@ -257,11 +265,11 @@ static int shape_say_answer(command *self, const sett_tile_answer *answer) {
   return answer->no;
 }
 
-static int shape_bitcast(command *self, const char *a, const char *b) {
+static int shape_bitcast(command *self) {
+  const char *a = self->argv[2], *b = self->argv[3];
   sett_tile_shape one, other;
   sett_tile_answer answer;
-  if (!shape_sized(self, a, &one)) return say_in(self, "A");
-  if (!shape_sized(self, b, &other)) return say_in(self, "B");
+  if (!shape_sized(self, a, &one) || !shape_sized(self, b, &other)) return 2;
   answer = sett_tile_same_bytes(&one, &other);
   return shape_say_answer(self, &answer);
 }
@@ -280,7 +288,8 @@ static int shape_small_integers(command *self, const char *text, int count, int3
 }
 
 /* transpose A B: the permutation for which it is a bitcast; transpose A B P,P,..: whether it is for that one. */
-static int shape_transpose(command *self, const char *a, const char *b, const char *permutation) {
+static int shape_transpose(command *self) {
+  const char *a = self->argv[2], *b = self->argv[3], *permutation = self->argc > 4 ? self->argv[4] : NULL;
   sett_tile_shape one, other;
   sett_tile_answer answer;
   int32_t order[SETT_TILE_MAX_RANK];
@@ -309,7 +318,8 @@ static void shape_say_order(command *self, const int32_t *order, int count) {
 }
 
 /* The parts of a bitcast, one a line: transpose P,P,.. SHAPE, reshape SHAPE. */
-static int shape_decompose(command *self, const char *a, const char *b) {
+static int shape_decompose(command *self) {
+  const char *a = self->argv[2], *b = self->argv[3];
   sett_tile_shape one, other;
   sett_tile_decomposition parts;
   if (!shape_sized(self, a, &one) || !shape_sized(self, b, &other)) return 2;
@@ -333,7 +343,8 @@ static int shape_decompose(command *self, const char *a, const char *b) {
   return 0;
 }
 
-static int shape_align(command *self, const char *text, const char *dims) {
+static int shape_align(command *self) {
+  const char *text = self->argv[2], *dims = self->argv[3];
   sett_tile_shape shape, other;
   sett_tile_answer answer;
   int64_t values[SETT_TILE_MAX_RANK];
@@ -347,7 +358,8 @@ static int shape_align(command *self, const char *text, const char *dims) {
   return 0;
 }
 
-static int shape_untiled(command *self, const char *text) {
+static int shape_untiled(command *self) {
+  const char *text = self->argv[2];
   sett_tile_shape shape;
   sett_tile_answer answer;
   if (!shape_sized(self, text, &shape)) return 2;
@@ -358,12 +370,14 @@ static int shape_untiled(command *self, const char *text) {
 enum { SHAPE_PERMUTE, SHAPE_DELETE, SHAPE_MOVE };
 
 /* The shape after a change of its dimensions: permute P,P,.. ; delete D,D,.. ; move D,PLACE (0: most minor). */
-static int shape_change(command *self, const char *text, const char *how, int what) {
-  sett_tile_shape shape = sett_tile_parse(text, strlen(text));
+static int shape_change(command *self, int what) {
+  const char *text = self->argv[2], *how = self->argv[3];
+  sett_tile_shape shape = sett_tile_parse(reading(self, text), strlen(text));
   int32_t values[SETT_TILE_MAX_RANK];
   int64_t wide[SETT_TILE_MAX_RANK];
-  int i, count = shape_integers(self, how, wide, SETT_TILE_MAX_RANK);
+  int i, count;
   if (shape.error) return shape_error(self, shape.error, shape.column);
+  count = shape_integers(self, how, wide, SETT_TILE_MAX_RANK);
   if (count < 0 || !shape_small_integers(self, how, what == SHAPE_PERMUTE ? shape.rank : -1, values)) return 2;
   if (what == SHAPE_MOVE && count != 2) return say_error(self, 1, "expected a dimension and its place");
   if (what == SHAPE_PERMUTE) shape = sett_tile_permute(&shape, values);
@@ -381,7 +395,12 @@ static int shape_change(command *self, const char *text, const char *how, int wh
   return 0;
 }
 
-static int shape_descending(command *self, const char *text) {
+static int shape_permute(command *self) { return shape_change(self, SHAPE_PERMUTE); }
+static int shape_delete(command *self) { return shape_change(self, SHAPE_DELETE); }
+static int shape_move(command *self) { return shape_change(self, SHAPE_MOVE); }
+
+static int shape_descending(command *self) {
+  const char *text = self->argv[2];
   sett_tile_shape shape = sett_tile_parse(text, strlen(text));
   if (shape.error) return shape_error(self, shape.error, shape.column);
   shape = sett_tile_descending(&shape);
@@ -390,7 +409,8 @@ static int shape_descending(command *self, const char *text) {
 }
 
 /* Bytes between neighbours along each dimension; "no" where there are no such numbers. */
-static int shape_strides(command *self, const char *text) {
+static int shape_strides(command *self) {
+  const char *text = self->argv[2];
   sett_tile_shape shape;
   sett_tile_plan plan;
   sett_tile_answer answer;
@@ -403,7 +423,8 @@ static int shape_strides(command *self, const char *text) {
 }
 
 /* byte B, bits F..L: where the element at an index lies. */
-static int shape_bits(command *self, const char *text, const char *index) {
+static int shape_bits(command *self) {
+  const char *text = self->argv[2], *index = self->argv[3];
   sett_tile_shape shape;
   sett_tile_place place;
   int64_t position = shape_position(self, text, index, &shape);
@@ -425,7 +446,8 @@ static void shape_say_share(command *self, double share) {
 }
 
 /* The formats of TPUs for the shape, one a line: *, where the document takes it, name, shape, bytes, padding. */
-static int shape_formats(command *self, const char *text) {
+static int shape_formats(command *self) {
+  const char *text = self->argv[2];
   sett_tile_shape shape;
   sett_tile_format format[SETT_TILE_FORMAT_COUNT];
   int i, count;
@@ -450,7 +472,8 @@ static int shape_formats(command *self, const char *text) {
 }
 
 /* The steps of the definition, one a line: what is done, and the dimensions after it. */
-static int shape_steps(command *self, const char *text) {
+static int shape_steps(command *self) {
+  const char *text = self->argv[2];
   static const char *const names[] = {"combine", "pad", "reshape", "transpose"};
   sett_tile_shape shape;
   sett_tile_plan plan;
@@ -474,7 +497,8 @@ static int shape_steps(command *self, const char *text) {
 }
 
 /* Of a split array: the number of parts, a tab, the shape of a part; with an index: the part, a tab, the index in it. */
-static int shape_parts(command *self, const char *text, const char *index) {
+static int shape_parts(command *self) {
+  const char *text = self->argv[2], *index = self->argc > 3 ? self->argv[3] : NULL;
   sett_tile_shape shape;
   int64_t values[SETT_TILE_MAX_RANK], own[SETT_TILE_MAX_RANK], part;
   int count;
@@ -498,7 +522,8 @@ static int shape_parts(command *self, const char *text, const char *index) {
 }
 
 /* Bytes up to the end of the last element; sett_tile_bytes counts the padding behind it too. */
-static int shape_data(command *self, const char *text) {
+static int shape_data(command *self) {
+  const char *text = self->argv[2];
   sett_tile_shape shape;
   sett_tile_plan plan;
   sett_tile_place end;
@@ -511,7 +536,8 @@ static int shape_data(command *self, const char *text) {
   return 0;
 }
 
-static int shape_major(command *self, const char *text, const char *dim) {
+static int shape_major(command *self) {
+  const char *text = self->argv[2], *dim = self->argv[3];
   sett_tile_shape shape;
   int64_t which;
   int count;
@@ -524,7 +550,8 @@ static int shape_major(command *self, const char *text, const char *dim) {
 }
 
 /* A transposition with what moves together made one: dims, a tab, permutation. */
-static int shape_normal(command *self, const char *dims, const char *permutation) {
+static int shape_normal(command *self) {
+  const char *dims = self->argv[2], *permutation = self->argv[3];
   int64_t from[SETT_TILE_MAX_RANK], to[SETT_TILE_MAX_RANK] = {0};
   int32_t order[SETT_TILE_MAX_RANK], made[SETT_TILE_MAX_RANK] = {0};
   int count = shape_integers(self, dims, from, SETT_TILE_MAX_RANK);
@@ -538,7 +565,8 @@ static int shape_normal(command *self, const char *dims, const char *permutation
 }
 
 /* The dimensions that a reshape leaves alone: from:to, .. */
-static int shape_kept(command *self, const char *dims, const char *to_dims) {
+static int shape_kept(command *self) {
+  const char *dims = self->argv[2], *to_dims = self->argv[3];
   int64_t from[SETT_TILE_MAX_RANK], to[SETT_TILE_MAX_RANK];
   int32_t a[SETT_TILE_MAX_RANK], b[SETT_TILE_MAX_RANK];
   int i, rank = shape_integers(self, dims, from, SETT_TILE_MAX_RANK), to_rank, count;
@@ -575,56 +603,50 @@ static int shape_say_tidy(command *self, sett_map_arena *arena, sett_map map) {
   return shape_say_map(self, arena, map);
 }
 
-static int shape_map(command *self, const char *text, int inverse) {
-  sett_map_arena arena = command_arena();
+/* The plan of the shape that the command names, as a map one way or the other. */
+static int shape_layout(command *self, sett_map (*map)(sett_map_arena *, const sett_tile_shape *)) {
   sett_tile_shape shape;
   sett_tile_plan plan;
-  sett_map map;
-  if (!shape_plan(self, text, &shape, &plan)) return 2;
-  map = inverse ? sett_layout_unmap(&arena, &shape) : sett_layout_map(&arena, &shape);
-  return shape_say_tidy(self, &arena, map);
+  return shape_plan(self, self->argv[2], &shape, &plan) ? shape_say_tidy(self, &self->arena, map(&self->arena, &shape)) : 2;
 }
 
-/* Every form of the command: verb and number of words after it. */
-static int command_shape(command *self) {
-  int words = self->argc - 2;
-  const char *verb = self->argc > 1 ? self->argv[1] : "";
-  const char *first = words > 0 ? self->argv[2] : "", *second = words > 1 ? self->argv[3] : "";
-  if (words == 0) return shape_canonical(self, verb);
-  if (words == 1 && !strcmp(verb, "scan")) return shape_scan(self, first);
-  if (words == 1 && !strcmp(verb, "fields")) return shape_fields(self, first);
-  if (words == 1 && !strcmp(verb, "info")) return shape_info(self, first);
-  if (words == 2 && !strcmp(verb, "index")) return shape_index(self, first, second);
-  if (words == 2 && !strcmp(verb, "element")) return shape_element(self, first, second);
-  if (words == 2 && !strcmp(verb, "bitcast")) return shape_bitcast(self, first, second);
-  if (words == 1 && !strcmp(verb, "map")) return shape_map(self, first, 0);
-  if (words == 1 && !strcmp(verb, "unmap")) return shape_map(self, first, 1);
-  if (words == 2 && !strcmp(verb, "transpose")) return shape_transpose(self, first, second, NULL);
-  if (words == 3 && !strcmp(verb, "transpose")) return shape_transpose(self, first, second, self->argv[4]);
-  if (words == 2 && !strcmp(verb, "decompose")) return shape_decompose(self, first, second);
-  if (words == 2 && !strcmp(verb, "align")) return shape_align(self, first, second);
-  if (words == 1 && !strcmp(verb, "untiled")) return shape_untiled(self, first);
-  if (words == 2 && !strcmp(verb, "permute")) return shape_change(self, first, second, SHAPE_PERMUTE);
-  if (words == 2 && !strcmp(verb, "delete")) return shape_change(self, first, second, SHAPE_DELETE);
-  if (words == 2 && !strcmp(verb, "move")) return shape_change(self, first, second, SHAPE_MOVE);
-  if (words == 1 && !strcmp(verb, "descending")) return shape_descending(self, first);
-  if (words == 1 && !strcmp(verb, "data")) return shape_data(self, first);
-  if (words == 2 && !strcmp(verb, "major")) return shape_major(self, first, second);
-  if (words == 2 && !strcmp(verb, "normal")) return shape_normal(self, first, second);
-  if (words == 2 && !strcmp(verb, "kept")) return shape_kept(self, first, second);
-  if (words == 1 && !strcmp(verb, "strides")) return shape_strides(self, first);
-  if (words == 2 && !strcmp(verb, "bits")) return shape_bits(self, first, second);
-  if (words == 1 && !strcmp(verb, "formats")) return shape_formats(self, first);
-  if (words == 1 && !strcmp(verb, "steps")) return shape_steps(self, first);
-  if (words == 1 && !strcmp(verb, "parts")) return shape_parts(self, first, NULL);
-  if (words == 2 && !strcmp(verb, "parts")) return shape_parts(self, first, second);
-  return say_error(self, 0, "expected shape SHAPE, shape info|map|unmap|fields|scan|formats|steps|strides|data|untiled|descending SHAPE, "
-                            "shape index|bits SHAPE I,J,.., shape element SHAPE POSITION, shape bitcast|decompose A B, "
-                            "shape transpose A B [P,P,..], shape align SHAPE DIMS, shape permute|delete SHAPE DIMENSIONS, "
-                            "shape move SHAPE DIMENSION,PLACE, shape major SHAPE DIMENSION, shape normal DIMS P,P,.., shape kept DIMS DIMS or shape parts SHAPE [I,J,..]");
-}
+static int shape_map(command *self) { return shape_layout(self, sett_layout_map); }
+static int shape_unmap(command *self) { return shape_layout(self, sett_layout_unmap); }
+
+static const command_verb shape_verbs[] = {
+    {"", "SHAPE", "canonical print, a tab, bytes", "f32[170,160]{1,0:T(8,128)}", shape_canonical},
+    {"info", "SHAPE", "logical and physical dimensions, tiles, elements, bytes, share of padding", "f32[170,160]{1,0:T(8,128)}", shape_info},
+    {"index", "SHAPE I,J,..", "the linear position of an element", "f32[3,5]{1,0:T(2,2)}\t2,3", shape_index},
+    {"element", "SHAPE POSITION", "the element I,J,.. at a linear position, or padding", "f32[3,5]{1,0:T(2,2)}\t17", shape_element},
+    {"bits", "SHAPE I,J,..", "the byte and the bits in which an element lies", "s4[3,5]{1,0:T(2,2)E(4)}\t2,3", shape_bits},
+    {"map", "SHAPE", "the layout as a map from indices to positions", "f32[3,5]{1,0:T(2,2)}", shape_map},
+    {"unmap", "SHAPE", "the map from positions to indices", "f32[3,5]{0,1}", shape_unmap},
+    {"bitcast", "A B", "yes, or no: reason: the same bytes under both shapes", "f32[6,4]{1,0}\tf32[24]{0}", shape_bitcast},
+    {"transpose", "A B [P,P,..]", "the permutation by which a transpose is a bitcast; with P,P,..: yes or no", "f32[6,4]{1,0}\tf32[4,6]{0,1}", shape_transpose},
+    {"decompose", "A B", "a bitcast as transposes and reshapes, one a line", "f32[6,4]{0,1}\tf32[24]{0}", shape_decompose},
+    {"align", "SHAPE DIMS", "the shape with other dimensions whose layout makes the reshape a bitcast, or no", "f32[6,4]{0,1}\t3,2,4", shape_align},
+    {"untiled", "SHAPE", "yes, or no: reason: do tiles change nothing?", "f32[16,128]{1,0:T(8,128)}", shape_untiled},
+    {"strides", "SHAPE", "bytes between neighbours along each dimension, or no", "f32[3,5]{0,1}", shape_strides},
+    {"data", "SHAPE", "bytes up to the end of the last element", "f32[3,5]{1,0:T(2,2)}", shape_data},
+    {"steps", "SHAPE", "the steps by which tiles are applied, with the dimensions after each", "f32[3,5]{1,0:T(2,2)}", shape_steps},
+    {"formats", "SHAPE", "TPU formats of the shape: * if chosen, name, shape, bytes, padding", "bf16[64,300]", shape_formats},
+    {"parts", "SHAPE [I,J,..]", "number and shape of the parts of a split array; the part of an index and the index there", "f32[6,8]{1,0:SC(0:3)}",
+     shape_parts},
+    {"permute", "SHAPE P,P,..", "the shape with its dimensions in another order", "f32[6,4]{1,0}\t1,0", shape_permute},
+    {"delete", "SHAPE DIMENSIONS", "the shape without those dimensions", "f32[6,4,2]{2,1,0}\t1", shape_delete},
+    {"move", "SHAPE DIMENSION,PLACE", "the shape with that dimension at another place in memory (0: most minor)", "f32[6,4,2]{2,1,0}\t0,0", shape_move},
+    {"descending", "SHAPE", "the shape with its dimensions in memory order, row-major", "f32[6,4]{0,1}", shape_descending},
+    {"major", "SHAPE DIMENSION", "yes or no: is no larger dimension more major?", "f32[6,4]{1,0}\t0", shape_major},
+    {"normal", "DIMS P,P,..", "a transpose with neighbours that move together as one: dimensions, a tab, permutation", "2,3,4\t2,0,1", shape_normal},
+    {"kept", "DIMS DIMS", "dimensions that a reshape leaves alone, FROM:TO,..", "2,3,4\t2,12", shape_kept},
+    {"fields", "SHAPE", "a line for each array of a tuple: type, dimensions, order, elements, bytes, kind, shape", "(f32[3,5], s8[7])", shape_fields},
+    {"scan", "TEXT", "characters of the shape in front of TEXT, a tab, its canonical print", "f32[3,5]{1,0} add(a, b)", shape_scan},
+};
 
 /* ---- op --------------------------------------------------------------------------------------------------------- */
+
+static int op_find(const char *name, int *opcode, int *operands); /* gen/command/sett_indexing.c */
+static void op_say_attributes(command *self);
 
 enum { OP_OPERANDS = 4096, OP_VALUES = 65536 };
 
@@ -682,20 +704,21 @@ static int op_word(command *self, op_lists *lists, const char *word) {
                  {"index_vector_dim=", &lists->op.index_vector_dim},
                  {"joint=", &lists->op.joint}};
   size_t i;
+  reading(self, word);
   if (!strcmp(word, "from=operand")) return lists->from_operand = 1;
   if (!strcmp(word, "all=1")) return lists->all = 1;
   for (i = 0; i < sizeof numbers / sizeof numbers[0]; ++i)
     if (!strncmp(word, numbers[i].key, strlen(numbers[i].key))) {
-      count = shape_integers(self, word + strlen(numbers[i].key), numbers[i].value, 1);
+      count = shape_integers_after(self, word, strlen(numbers[i].key), numbers[i].value, 1);
       if (count == 0) say_error(self, (int)strlen(numbers[i].key) + 1, "expected an integer");
       return count == 1;
     }
   if (!list) {
-    say_error(self, 1, "expected a list that this op has, out=, in=, in0=, dimensions=, start=, .. (sett_analysis_op "
-                       "names them all), from=operand or all=1");
+    say_error(self, 1, "unknown attribute, expected ");
+    op_say_attributes(self);
     return 0;
   }
-  count = shape_integers(self, equal + 1, lists->values + lists->used, OP_VALUES - lists->used);
+  count = shape_integers_after(self, word, (size_t)(equal + 1 - word), lists->values + lists->used, OP_VALUES - lists->used);
   if (count < 0) return 0;
   list->count = count;
   list->values = lists->values + lists->used;
@@ -728,30 +751,80 @@ static int op_say(command *self, sett_map_arena *arena, const sett_analysis_answ
   return 0;
 }
 
-/* op OPCODE OPERAND key=v,v,.. ..  : the map from the output to that operand. */
-static int command_op(command *self) {
-  static op_lists lists;
+/* The map from the output to that operand. */
+static int op_run(command *self) {
+  op_lists *lists = (op_lists *)settp_take(&self->arena, sizeof *lists);
   sett_analysis_answer answer;
-  const char *name = self->argc > 1 ? self->argv[1] : "";
-  sett_map_arena arena = command_arena();
   int64_t operand;
-  int i;
-  if (self->argc < 3) return say_error(self, 0, "expected op OPCODE OPERAND key=value,value,.. ..");
-  lists.used = lists.from_operand = lists.all = 0;
-  memset(&lists.op, 0, sizeof lists.op);
-  memset(lists.in, 0, sizeof lists.in);
-  lists.op.opcode = !strcmp(name, "reduce-init") ? SETT_ANALYSIS_SCALAR : sett_analysis_opcode_find(name);
-  if (lists.op.opcode == SETT_ANALYSIS_NONE)
-    return say_error(self, 1, "expected elementwise, broadcast, transpose, reshape, bitcast, bitcast-convert, slice, reverse, "
-                              "pad, concatenate, reduce, reduce-init, reduce-window, select-and-scatter, dot, scaled-dot, "
-                              "convolution, dynamic-slice, dynamic-update-slice, gather, scatter, all-gather or scalar");
+  int i, operands;
+  if (!lists) return say_error(self, 0, sett_map_error_message(SETT_MAP_ERROR_FULL));
+  memset(lists, 0, offsetof(op_lists, values));
+  if (!op_find(reading(self, self->argv[1]), &lists->op.opcode, &operands))
+    return say_error(self, 1, "unknown opcode, expected one of HLO that is a map of arrays (sett op help lists those with attributes)");
   i = shape_integers(self, self->argv[2], &operand, 1);
   if (i < 0) return 2;
   if (i == 0 || operand < 0 || operand >= OP_OPERANDS) return say_error(self, 1, "expected the number of an operand");
-  lists.op.operand = (int)operand;
-  lists.op.in = lists.in;
+  if (operands >= 0 && operand >= operands) return say_error(self, 1, "expected the number of an operand that the op has");
+  lists->op.operand = (int)operand;
+  lists->op.in = lists->in;
   for (i = 3; i < self->argc; ++i)
-    if (!op_word(self, &lists, self->argv[i])) return 2;
-  answer = lists.from_operand ? sett_analysis_from_operand(&arena, &lists.op) : sett_analysis_from_output(&arena, &lists.op);
-  return lists.all ? op_say(self, &arena, &answer) : shape_say_tidy(self, &arena, sett_analysis_map(&answer));
+    if (!op_word(self, lists, self->argv[i])) return 2;
+  answer = lists->from_operand ? sett_analysis_from_operand(&self->arena, &lists->op) : sett_analysis_from_output(&self->arena, &lists->op);
+  return lists->all ? op_say(self, &self->arena, &answer) : shape_say_tidy(self, &self->arena, sett_analysis_map(&answer));
+}
+
+#define OP_WINDOW " window=W,.. [stride=] [low=] [high=] [base_dilation=] [window_dilation=]"
+#define OP_CONTRACTED " [lhs_batch=] [rhs_batch=] lhs_contracting=D,.. rhs_contracting=D,.. [joint=1]"
+#define OP_INDICES " offset_dims=D,.. collapsed=D,.. start_index_map=D,.. index_vector_dim=D [operand_batching=] [indices_batching=]"
+
+static const command_verb op_verbs[] = {
+    {"", "OPCODE OPERAND out=I,J,.. in=I,J,.. [from=operand] [all=1]",
+     "the map from the output to the operand of that number; OPCODE: also add, copy, .. and all others of HLO on elements\n"
+     "from=operand: the map the other way; all=1: whether it is exact, and what its runtime variables are",
+     "add\t1\tout=64,32\tin=64,32", op_run},
+    {"elementwise", "OPERAND out=I,J,.. in=I,J,..", "any op on elements: add, copy, negate, ..", "0\tout=64,32\tin=64,32", op_run},
+    {"scalar", "OPERAND out=I,J,.. in=", "an operand that is read as a whole everywhere", "1\tout=64,32\tin1=", op_run},
+    {"broadcast", "OPERAND out=I,J,.. in=I,.. dimensions=D,..", "operand dimension i is output dimension D of place i", "0\tout=64,32\tin=32\tdimensions=1", op_run},
+    {"transpose", "OPERAND out=I,J,.. in=I,J,.. dimensions=D,..", "output dimension i is operand dimension D of place i",
+     "0\tout=40,20\tin=20,40\tdimensions=1,0", op_run},
+    {"reshape", "OPERAND out=I,J,.. in=I,J,..", "row-major numbers agree", "0\tout=2,4\tin=8", op_run},
+    {"bitcast", "OPERAND out=I,J,.. in=I,J,.. [out_layout=D,..] [in_layout=D,..]", "positions in memory agree; layouts are minor to major",
+     "0\tout=20,40\tin=40,20\tout_layout=0,1", op_run},
+    {"bitcast-convert", "OPERAND out=I,J,.. in=I,J,..", "a wide element is the last dimension of narrow ones", "0\tout=8,4\tin=8", op_run},
+    {"slice", "OPERAND out=I,J,.. in=I,J,.. start=S,.. [stride=]", "start + stride * output", "0\tout=4\tin=10\tstart=2\tstride=2", op_run},
+    {"reverse", "OPERAND out=I,J,.. in=I,J,.. dimensions=D,..", "those dimensions backwards", "0\tout=64,32\tin=64,32\tdimensions=1", op_run},
+    {"pad", "OPERAND out=I,J,.. in=I,J,.. low=P,.. high=P,.. [interior=]", "output = low + (interior + 1) * operand; operand 1 is the padding value",
+     "0\tout=12\tin=8\tlow=1\thigh=3", op_run},
+    {"concatenate", "OPERAND out=I,J,.. in0=I,J,.. in1=.. .. dimension=D", "operands one after the other", "1\tout=12\tin0=8\tin1=4\tdimension=0", op_run},
+    {"reduce", "OPERAND out=I,.. in=I,J,.. dimensions=D,..", "those dimensions are ranges", "0\tout=64\tin=64,32\tdimensions=1", op_run},
+    {"reduce-init", "OPERAND out=I,J,.. in=", "the initial value of a reduce", "1\tout=64\tin1=", op_run},
+    {"reduce-window", "OPERAND out=I,J,.. in=I,J,.." OP_WINDOW " [joint=1]", "window elements are ranges", "0\tout=6\tin=8\twindow=3", op_run},
+    {"select-and-scatter", "OPERAND out=I,J,.. in0=I,J,.. in1=I,J,.." OP_WINDOW " [joint=1]", "the windows that an output element is in",
+     "1\tout=8\tin0=8\tin1=4\twindow=2\tstride=2", op_run},
+    {"dot", "OPERAND out=I,J,.. in0=I,J,.. in1=I,J,.." OP_CONTRACTED, "batch, free left, free right; contracted dimensions are ranges",
+     "0\tout=4,6\tin0=4,5\tin1=5,6\tlhs_contracting=1\trhs_contracting=0", op_run},
+    {"scaled-dot", "OPERAND out=I,J,.. in0=.. in1=.. in2=.. in3=.." OP_CONTRACTED, "a dot whose scales (operands 2 and 3) serve blocks of elements",
+     "2\tout=4,6\tin0=4,32\tin1=32,6\tin2=4,1\tin3=1,6\tlhs_contracting=1\trhs_contracting=0", op_run},
+    {"convolution",
+     "OPERAND out=I,J,.. in0=I,J,.. in1=I,J,.." OP_WINDOW " [reversal=] lhs_labels=B,F,S,.. rhs_labels=I,O,S,.. out_labels=B,F,S,.. [feature_groups=G] [batch_groups=G] [joint=1]",
+     "the kernel at every place of the base; labels are the dimensions of batch, feature (kernel: input, output feature), space",
+     "0\tout=1,6,4\tin0=1,8,3\tin1=3,3,4\twindow=3\tlhs_labels=0,2,1\trhs_labels=1,2,0\tout_labels=0,2,1", op_run},
+    {"dynamic-slice", "OPERAND out=I,J,.. in0=I,J,..", "output + a runtime variable for each dimension", "0\tout=4\tin0=10", op_run},
+    {"dynamic-update-slice", "OPERAND out=I,J,.. in0=I,J,.. in1=I,J,..", "output = update (operand 1) + a runtime variable for each dimension",
+     "1\tout=10\tin0=10\tin1=4", op_run},
+    {"gather", "OPERAND out=I,J,.. in0=I,J,.. in1=I,J,.." OP_INDICES " slice_sizes=S,..", "offset + what the indices (operand 1) hold",
+     "0\tout=5,8\tin0=100,8\tin1=5,1\toffset_dims=1\tcollapsed=0\tstart_index_map=0\tindex_vector_dim=1\tslice_sizes=1,8", op_run},
+    {"scatter", "OPERAND out=I,J,.. in0=I,J,.. in1=I,J,.. in2=I,J,.." OP_INDICES, "updates (operand 2) to where the indices (operand 1) say",
+     "2\tout=100,8\tin0=100,8\tin1=5,1\tin2=5,8\toffset_dims=1\tcollapsed=0\tstart_index_map=0\tindex_vector_dim=1", op_run},
+    {"all-gather", "OPERAND out=I,J,.. in=I,J,.. dimension=D", "output = replica * size + operand", "0\tout=32\tin=8\tdimension=0", op_run},
+};
+
+/* The words of the op's verb; an elementwise opcode has those of elementwise. */
+static void op_say_attributes(command *self) {
+  const char *name = self->argv[1];
+  size_t i;
+  for (i = 1; i < COMMAND_COUNT(op_verbs) && strcmp(op_verbs[i].name, name); ++i) {}
+  if (i == COMMAND_COUNT(op_verbs)) i = 1;
+  say_text(self, op_verbs[i].arguments);
+  say_text(self, ", from=operand or all=1");
 }
