@@ -439,7 +439,7 @@ static int map_runs(command *self) {
   for (i = 0; i < map.results; ++i) {
     say_run(self, i ? "\tcontiguous " : "contiguous ", run[i].contiguous, run[i].contiguous_exact);
     say_run(self, ", broadcast ", run[i].broadcast, run[i].broadcast_exact);
-    say_run(self, ", vector ", run[i].vector, run[i].vector_exact);
+    say_run(self, ", vector ", run[i].vector_width, run[i].vector_exact);
   }
   return 0;
 }
