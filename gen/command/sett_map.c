@@ -317,7 +317,7 @@ static int map_inverse(command *self) {
   if (map.kind == SETT_MAP_FAILED) return say_map_error(self, map);
   inverse = sett_map_inverse(arena, map, &why);
   if (inverse.kind != SETT_MAP_UNDEFINED) return say_map(self, arena, inverse);
-  say_text(self, why.no ? "no: " : "no: not decided: ");
+  say_text(self, why.no || map.kind == SETT_MAP_UNDEFINED ? "no: " : "no: not decided: ");
   return say_reason(self, map, &why);
 }
 
