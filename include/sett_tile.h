@@ -907,6 +907,7 @@ SETT_INLINE int64_t sett_tile_elements(const sett_tile_shape *shape) {
 }
 
 SETT_INLINE int64_t sett_tile_bits(const sett_tile_shape *shape) {
+  if (shape->error || shape->kind == SETT_TILE_TOKEN || shape->kind == SETT_TILE_OPAQUE) return SETT_TILE_UNKNOWN;
   return shape->packed > 0 ? shape->packed : settp_tile_memory_bits(shape->type);
 }
 
