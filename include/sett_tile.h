@@ -89,8 +89,9 @@ PLANS
   sett_tile_prepare works the layout out once; asking then costs a division for each digit that a tile makes, and none
   where tiles only go on (f32[24,128]{1,0:T(8,128)} is plain row-major). A dimension of size n cut by T(8) and (2) has
   three digits, i / 8, i mod 8 / 2 and i mod 2, each with its stride. The way back takes the digits off the position,
-  largest stride first, and an element is there if every digit, and what lies below it, is in its range. Where * ties dimensions together
-  so that no digits exist (f32[7,5]{1,0:T(4,3)(*,2)(2,1)}, say), the tiles are followed one by one: slower, as exact.
+  largest stride first, and an element is there if every digit, and what lies below it, is in its range. Where * ties
+  dimensions together so that no digits exist (f32[7,5]{1,0:T(4,3)(*,2)(2,1)}, say), the tiles are followed one by one:
+  slower, as exact.
 
 RELATIONS
   Two shapes are the same bytes when a buffer of the one is a buffer of the other as it stands. Both have the same number of
@@ -117,15 +118,16 @@ RELATIONS
   nearly every difference; if none differs, every run of both is compared. Only there, and for * that ties dimensions
   together, may an answer be "not decided", after SETT_TILE_WALK steps.
 
-  Strides exist when the position is the sum of index * stride: for f32[5,100]{1,0:T(8,128)}, not for f32[9,200] under that
-  tile, and for u8[6]{0:T(2)(*,3)}, where * joins again what the first tile cut. Digits decide that at any size. Where * ties
+  Strides exist when every position is the sum of index * stride. f32[5,100]{1,0:T(8,128)} has strides, f32[9,200] under that
+  tile has not, and u8[6]{0:T(2)(*,3)} has, for * joins what the first tile cut. Digits decide this at any size. Where * ties
   dimensions together, indices are asked one by one, in each dimension up to the distance that the tiles divide without a
-  remainder (8 and 128 for (8,128)), for behind it everything repeats. The answer is "not decided" only where these are more
-  than SETT_TILE_WALK indices.
+  remainder (8 and 128 for (8,128)): beyond it everything repeats. The answer is "not decided" only where that takes more than
+  SETT_TILE_WALK indices.
 
 FORMATS
   What TPUs use, from the document on tiled layouts; sett_tile_formats puts a shape into each that has tiles for the
-  bits of its elements, with the share of padding, so that the waste is seen before it is paid for (f32[3,200]: 71% in 8x128, 41% in 4x128).
+  bits of its elements, with the share of padding, so that the waste is seen before it is paid for (f32[3,200]: 71% in 8x128,
+  41% in 4x128).
     32-bit types   (8,128); (4,128) where the second most minor dimension is 3 or 4, (2,128) where it is 1 or 2
     16-bit types   (8,128)(2,1)      the document says bf16
     8-bit types    (8,128)(4,1)      pred is a byte; (32,128)(32,1) with E(1) is an option
@@ -2751,8 +2753,8 @@ SETT_INLINE int settp_tile_strays(const sett_tile_shape *shape, const sett_tile_
   return 1;
 }
 
-/* Where there are steps: a dimension, or the dimensions that * joined, are a number whose digits the steps take, and no digit
-   goes on from the one below. So the first index at which a digit is 1 is where strides lead for each digit, or they do not exist. */
+/* Where the plan has steps: a dimension, or the dimensions that * joined, is one number, and steps are its digits. No digit goes
+   on from the one below, so strides that hold where each digit is first 1 hold everywhere. */
 SETT_INLINE sett_tile_answer settp_tile_strides_of_steps(const sett_tile_shape *shape, const sett_tile_plan *plan, const int64_t *stride) {
   sett_tile_answer answer = settp_tile_say(SETT_TILE_YES, 0, 0);
   int i, j;
@@ -2770,8 +2772,8 @@ SETT_INLINE sett_tile_answer settp_tile_strides_of_steps(const sett_tile_shape *
   return answer;
 }
 
-/* Where * ties digits together: let every tile divide what a distance along a dimension becomes. Then an index and the one at
-   that distance are equally far apart everywhere, so indices up to that distance tell for all. */
+/* Where * ties digits together. Along each dimension there is a distance that no tile cuts with a remainder: two indices that
+   far apart are equally far apart in memory wherever they are. So strides that hold up to that distance hold everywhere. */
 SETT_INLINE sett_tile_answer settp_tile_strides_of_tiles(const sett_tile_shape *shape, const sett_tile_plan *plan, const int64_t *stride) {
   sett_tile_answer answer = settp_tile_say(SETT_TILE_YES, 0, 0);
   sett_tile_shape box = *shape;

@@ -309,6 +309,7 @@ static int check_positions(void) {
     index[i] = -1;
     CHECK(sett_tile_position(&plan, index) == SETT_TILE_UNKNOWN, "a position of a negative index");
   }
+  CHECK(sett_tile_padding(&shape) == (a.count ? (double)(a.count - elements) / a.count : 0), "padding %g", sett_tile_padding(&shape));
   check_device(&plan, &a, &shape);
   /* packed elements: bit after bit, counted one by one */
   shape.packed = bits;
@@ -692,6 +693,47 @@ static void check_split_relations(void) {
   split_transposes += found && !reshape_is && one.splits > 0;
 }
 
+/* ---- formats ---------------------------------------------------------------------------------------------------- */
+
+/* Of each format of a shape the memory and its padding, counted; and which is chosen, by the document's words. */
+static int check_formats(void) {
+  static const int types[] = {SETT_TILE_F32, SETT_TILE_S32, SETT_TILE_BF16, SETT_TILE_S8, SETT_TILE_PRED, SETT_TILE_F64, SETT_TILE_S4};
+  static const int bits[] = {32, 32, 16, 8, 8, 64, 8};
+  static array a;
+  int64_t dims[3] = {1 + below(3), 1 + below(below(2) ? 6 : 40), 1 + below(200)};
+  sett_tile_format format[SETT_TILE_FORMAT_COUNT];
+  int rank = below(4), type = below(7), chosen = 0, enumerated = 0, count, i, at, width;
+  sett_tile_shape shape = sett_tile_make(types[type], rank, dims + 3 - rank, NULL);
+  draw_order(&shape);
+  draw_tiles(&shape, 1);
+  shape.tail = below(4);
+  shape.space = below(2);
+  shape.prefix = below(2);
+  shape.packed = below(3) ? 0 : bits[type] / 2;
+  width = shape.packed ? (int)shape.packed : bits[type];
+  say(&shape, NULL);
+  count = sett_tile_formats(&shape, format);
+  for (i = 0; i < count; ++i) {
+    const sett_tile_shape *one = &format[i].shape;
+    int elements = 0, own = sett_tile_bits(one) == 1 ? 1 : width;
+    chosen += format[i].chosen;
+    CHECK(!one->error && one->space == shape.space && one->prefix == shape.prefix, "%s: another space or prefix", format[i].name);
+    CHECK(one->tiles == 0 || one->tile[0] == 32 || width == 32 || one->tiles == 2, "%s: one tile", format[i].name);
+    if (format[i].chosen) {
+      int64_t rows = rank > 1 ? shape.dims[shape.minor_to_major[1]] : 1;
+      CHECK(one->tile[0] == (width != 32 || rows > 4 ? 8 : rows > 2 ? 4 : 2) && one->tile[1] == 128, "%s is chosen", format[i].name);
+      CHECK(width == 32 ? one->tiles == 1 : one->tiles == 2 && one->tile[2] == 32 / width && one->tile[3] == 1, "%s is chosen", format[i].name);
+    }
+    if (!small(one) || !model(one, &a, NULL)) continue;
+    for (at = 0; at < a.count; ++at) elements += a.cell[at] >= 0;
+    CHECK(sett_tile_bytes(one) == (a.count * own + 7) / 8, "%s: %d bytes", format[i].name, (int)sett_tile_bytes(one));
+    CHECK(format[i].padding == (double)(a.count - elements) / a.count, "%s: padding %g", format[i].name, format[i].padding);
+    ++enumerated;
+  }
+  CHECK(chosen == (width == 32 || width == 16 || width == 8), "%d formats are chosen", chosen);
+  return enumerated;
+}
+
 /* ---- sizes that cannot be enumerated ---------------------------------------------------------------------------- */
 
 static sett_tile_shape parse(const char *text) {
@@ -717,6 +759,8 @@ static void check_large(void) {
       {"f32[1000003,1000033]{1,0:T(1000033)}", "f32[1000003,1000033]{1,0:T(1000033)}", 1},
       {"s8[3000000000,3,4]{2,1,0:T(*,4)}", "s8[3000000000,12]{1,0:T(4)}", 1},
       {"s8[2000000000,2,7]{2,1,0:T(*,5)}", "s8[2000000000,2,7]{2,1,0:T(*,5)}", 1},
+      {"f32[6000000000]{0:T(3)(*,2)(2,1)}", "f32[6000000000]{0:T(2)(2,1)}", 1}, /* * joins what T(3) cut */
+      {"f32[6000000000]{0:T(3)(*,2)(2,1)}", "f32[6000000000]{0:T(4)(2,1)}", 0},
   };
   size_t i;
   for (i = 0; i < sizeof rows / sizeof *rows; ++i) {
@@ -761,24 +805,25 @@ static void check_large_strides(void) {
 }
 
 int main(int argc, char **argv) {
-  int layouts = argc > 1 ? atoi(argv[1]) : 1000, checked = 0, strided = 0, split = 0, i;
+  int layouts = argc > 1 ? atoi(argv[1]) : 1000, checked = 0, strided = 0, split = 0, formats = 0, i;
   if (argc > 2) state = strtoull(argv[2], NULL, 10);
   while (checked < layouts) checked += check_positions();
   for (i = 0; i < 10 * layouts; ++i) strided += check_strides(i % 2);
   for (i = 0; i < 2 * layouts; ++i) split += check_splits();
   for (i = 0; i < 4 * layouts; ++i) check_relations();
   for (i = 0; i < 4 * layouts; ++i) check_split_relations();
+  for (i = 0; i < layouts; ++i) formats += check_formats();
   strcpy(said, "large");
   check_large();
   check_large_strides();
   printf("PASS tile_test: %d tiled layouts (%d with *, %d coupled), %d on a device, strides of %d: %d yes %d no (coupled: %d yes %d no), %d split, "
-         "reshapes %d yes (%d in other positions) %d no, %d transposes, %d in three parts, aligned %d yes %d no, split %d yes %d no %d transposes\n",
+         "reshapes %d yes (%d in other positions) %d no, %d transposes, %d in three parts, aligned %d yes %d no, split %d yes %d no %d transposes, %d formats\n",
          checked, combined, coupled, on_device, strided, strides_of_steps[1], strides_of_steps[0], strides_of_tiles[1], strides_of_tiles[0], split,
-         answers[1], tails, answers[0], transposes, thirds, aligned[1], aligned[0], split_answers[1], split_answers[0], split_transposes);
+         answers[1], tails, answers[0], transposes, thirds, aligned[1], aligned[0], split_answers[1], split_answers[0], split_transposes, formats);
   if (layouts >= 1000)
     CHECK(coupled > 5 && on_device > 900 && strided > 4000 && strides_of_steps[1] > 100 && strides_of_steps[0] > 100 &&
               strides_of_tiles[1] > 3 && strides_of_tiles[0] > 50 && tails > 5 && split_answers[1] > 50 && split_answers[0] > 50 &&
-              split_transposes > 50 && split > 100 && answers[1] > 100 && answers[0] > 100 && transposes > 50 && thirds > 20 &&
+              split_transposes > 50 && formats > layouts && split > 100 && answers[1] > 100 && answers[0] > 100 && transposes > 50 && thirds > 20 &&
               aligned[1] > 100 && aligned[0] > 100,
           "too few of a kind");
   return 0;
