@@ -202,7 +202,7 @@ LAWS (tests/tile_test.c draws layouts and asks every element and position; tests
   6 strides       yes exactly where position is linear in the index; a witness in a "no" is one.
   7 parts         every index lies in one part, at a place of its own; whole(part(i)) is i.
   8 same_bytes    yes exactly where both memories agree bit by bit; a witness in a "no" is one.
-  9 transpose     yes exactly for the permutations that keep every byte; permute is one of them.
+  9 transpose     yes exactly for the permutations that keep the bits of every element; permute is one of them.
   10 decompose    every part keeps every byte; align finds a layout exactly where some order of the dimensions is one.
   11 device       the functions of a device say the same.
   12 relayout     element i of the source is element i of the destination; every other byte is the fill, or as it was (tests/relayout_test.c).
@@ -534,7 +534,8 @@ typedef struct sett_tile_answer {
   int64_t element, a, b; /* what the reason speaks of */
 } sett_tile_answer;
 
-/* How types are compared: bits of an element in memory, the type too, or neither: where the bits differ, positions alone are. */
+/* What is compared besides places: bits of an element in memory; the type too; or neither. Where the bits differ, memory and
+   places are compared in positions. */
 enum { SETT_TILE_SAME_BITS, SETT_TILE_SAME_TYPE, SETT_TILE_ANY_TYPE };
 
 /* A bitcast as transpose(reshape(transpose(x))): from -first-> before -reshape-> after -second-> to. */
@@ -1890,18 +1891,18 @@ SETT_INLINE int sett_tile_physical(const sett_tile_plan *plan, const int64_t **d
   return plan->error ? 0 : plan->length[plan->tiles];
 }
 
-/* By the definition, tile after tile: for layouts that no steps describe. *cut: the first tile
-   dimension that leaves a remainder; 1: none does. */
+/* By the definition, tile after tile: for layouts that no steps describe. *cut: the first tile dimension that leaves a
+   remainder, or 1. */
 SETT_INLINE int64_t settp_tile_position_by_tiles(const sett_tile_plan *plan, const int64_t *index, int64_t *cut) {
   int64_t digit[SETT_TILE_MAX_LIST], next[SETT_TILE_MAX_LIST], position = 0;
   int i, stage, tile_at = 0, n = plan->rank;
+  *cut = 1;
   for (i = 0; i < n; ++i) {
     int ones = plan->tiles > 0 ? plan->ones[0] : 0;
     int64_t size = plan->list[0][i + ones], value = index[plan->minor_to_major[n - 1 - i]];
     if (value < 0 || value >= size) return SETT_TILE_UNKNOWN;
     digit[i] = value;
   }
-  *cut = 1;
   for (stage = 0; stage < plan->tiles; ++stage) {
     const int64_t *list = plan->list[stage], *tile = &plan->tile[tile_at];
     int k = plan->tile_rank[stage], groups = 0, g = 0, ones = plan->ones[stage];
@@ -2790,7 +2791,7 @@ SETT_INLINE sett_tile_answer settp_tile_strides_of_tiles(const sett_tile_shape *
     index[i] = 0;
     if (period > 0 && period < shape->dims[i]) box.dims[i] = period + 1;
   }
-  for (i = 0; i < shape->rank; ++i) index[i] = box.dims[i] - 1; /* first the last one, which leaves the strides most often */
+  for (i = 0; i < shape->rank; ++i) index[i] = box.dims[i] - 1; /* the last index first: the strides seldom lead there where they do not exist */
   do {
     if (settp_tile_strays(shape, plan, stride, index, &answer)) return answer;
     for (i = 0; i < shape->rank && count == 0; ++i) index[i] = 0;
