@@ -1065,8 +1065,8 @@ SETT_INLINE int sett_tile_equal(const sett_tile_shape *a, const sett_tile_shape 
 }
 
 SETT_INLINE int sett_tile_plain(const sett_tile_shape *shape) {
-  return shape->tiles == 0 && shape->tail <= 1 && shape->splits == 0 &&
-         sett_tile_bits(shape) == settp_tile_memory_bits(shape->type);
+  return !shape->error && shape->tiles == 0 && shape->tail <= 1 && shape->splits == 0 &&
+         (shape->packed == 0 || shape->packed == settp_tile_memory_bits(shape->type));
 }
 
 /* ---- bodies: reading -------------------------------------------------------------------------------------------- */
