@@ -168,7 +168,8 @@ HISTORY
   X(EXPECTED_END, "expected ',' or the end of the map")                                               \
   X(NO_POINT, "the map is KNOWN EMPTY: expected a map with points")                                    \
   X(INDEX_TYPE, "the values do not fit: expected a wider index type") \
-  X(REPLACEMENT, "a variable stands in its own replacement: expected an expression of the other variables")
+  X(REPLACEMENT, "a variable stands in its own replacement: expected an expression of the other variables") \
+  X(DIVISOR, "a divisor may be zero: expected bounds that exclude 0")
 
 #define SETT_MAP_ERROR_ENUM(name, text) SETT_MAP_ERROR_##name,
 enum { SETT_MAP_ERRORS(SETT_MAP_ERROR_ENUM) SETT_MAP_ERROR_COUNT };
@@ -566,7 +567,7 @@ SETT_INLINE sett_map_interval settp_interval_op(int op, sett_map_interval a, set
       return settp_interval(settp_min4(x[0], x[1], x[2], x[3]), settp_max4(x[0], x[1], x[2], x[3]));
     }
   case SETTP_MOD:
-    if (b.lo == INT64_MIN || b.hi == INT64_MAX) return r;
+    if (b.lo == INT64_MIN || b.hi == INT64_MAX || (!b.lo && !b.hi)) return r;
     r = settp_interval(b.lo < 0 ? b.lo + 1 : 0, b.hi > 0 ? b.hi - 1 : 0);
     if (b.lo > 0 && a.lo >= 0) r.hi = r.hi < a.hi ? r.hi : a.hi;
     if (b.lo == b.hi && b.lo > 0 && a.lo != INT64_MIN && a.hi != INT64_MAX && settp_floor(a.lo, b.lo) == settp_floor(a.hi, b.lo)) {
@@ -966,6 +967,26 @@ SETT_INLINE int sett_map_find(sett_map map, const char *name, size_t length) {
   return -1;
 }
 
+SETT_INLINE int settp_no_value(int error) { return error == SETT_MAP_ERROR_ZERO_DIVISOR || error == SETT_MAP_ERROR_OVERFLOW; }
+
+/* A stored map with an expression that failed: that error, but KNOWN EMPTY where it is an expression without a value and the other constraints leave no point. */
+SETT_INLINE sett_map settp_map_failed(sett_map_arena *arena, sett_map map, int error) {
+  sett_map_mark mark = sett_map_arena_mark(arena);
+  sett_map_constraint *constraint;
+  int i, n = 0;
+  if (!settp_no_value(error)) return sett_map_fail(error, 0);
+  constraint = (sett_map_constraint *)settp_take(arena, (size_t)map.constraints * sizeof *constraint + 8);
+  for (i = 0; i < map.constraints && constraint; ++i)
+    if (map.constraint[i].expr >= SETT_MAP_ERROR_COUNT) constraint[n++] = map.constraint[i];
+  map.kind = SETT_MAP_DEFINED;
+  map.results = 0;
+  map.constraint = constraint;
+  map.constraints = n;
+  map = constraint ? sett_map_simplify(arena, map) : map;
+  sett_map_arena_rewind(arena, mark);
+  return map.kind == SETT_MAP_EMPTY ? map : sett_map_fail(error, 0);
+}
+
 /* Copies arrays and names into the arena. The sources may lie in the scratch space below `keep`, which is given back: the copies then overlap it. */
 SETT_INLINE sett_map settp_map_store(sett_map_arena *arena, sett_map map, size_t keep) {
   int i, variables = sett_map_variables(map);
@@ -992,9 +1013,9 @@ SETT_INLINE sett_map settp_map_store(sett_map_arena *arena, sett_map map, size_t
   for (i = 0; i < map.constraints; ++i)
     if (map.constraint[i].lo > map.constraint[i].hi) return sett_map_empty();
   for (i = 0; i < map.results; ++i)
-    if (map.result[i] < SETT_MAP_ERROR_COUNT) return sett_map_fail((int)map.result[i], 0);
+    if (map.result[i] < SETT_MAP_ERROR_COUNT) return settp_map_failed(arena, map, (int)map.result[i]);
   for (i = 0; i < map.constraints; ++i)
-    if (map.constraint[i].expr < SETT_MAP_ERROR_COUNT) return sett_map_fail((int)map.constraint[i].expr, 0);
+    if (map.constraint[i].expr < SETT_MAP_ERROR_COUNT) return settp_map_failed(arena, map, (int)map.constraint[i].expr);
   map.kind = SETT_MAP_DEFINED;
   map.error = map.column = 0;
   return map;
@@ -1344,6 +1365,8 @@ typedef struct settp_parser {
   size_t length, at;
   int error;
   size_t error_at;
+  int no_value;        /* an expression without a value (it divides by 0, or overflows), at no_value_at: an error, unless the map has no point */
+  size_t no_value_at;
   sett_map map;
   sett_expr *value;    /* operand stack */
   unsigned char *op;   /* operator stack */
@@ -1428,6 +1451,13 @@ SETT_INLINE int settp_binding(int op) {
   return op == SETTP_NEGATE ? 3 : op == SETTP_ADD || op == SETTP_SUB ? 1 : op < SETTP_OPEN ? 2 : 0;
 }
 
+/* Whether to read on after this expression was made: one without a value travels on. */
+SETT_INLINE int settp_made(settp_parser *p, sett_expr e, size_t at) {
+  if (e < SETT_MAP_ERROR_COUNT && !settp_no_value((int)e)) settp_fail(p, (int)e, at);
+  else if (e < SETT_MAP_ERROR_COUNT && !p->no_value) p->no_value = (int)e, p->no_value_at = at;
+  return !p->error;
+}
+
 /* Takes operations off the stack that bind at least as strongly. */
 SETT_INLINE void settp_reduce(settp_parser *p, uint32_t *ops, uint32_t *values, int binding) {
   while (*ops && settp_binding(p->op[*ops - 1]) >= binding) {
@@ -1440,10 +1470,7 @@ SETT_INLINE void settp_reduce(settp_parser *p, uint32_t *ops, uint32_t *values, 
       r = p->value[*values - 1];
       r = op == SETTP_SUB ? sett_map_sub(p->arena, r, b) : settp_binary(p->arena, op, r, b);
     }
-    if (r < SETT_MAP_ERROR_COUNT) {
-      settp_fail(p, (int)r, (size_t)p->op_column[*ops]);
-      return;
-    }
+    if (!settp_made(p, r, (size_t)p->op_column[*ops])) return;
     p->value[*values - 1] = r;
   }
 }
@@ -1520,7 +1547,7 @@ SETT_INLINE sett_expr settp_expression(settp_parser *p) {
         operand = 1;
       } else if (c == ')' && (top == SETTP_MIN_2 || top == SETTP_MAX_2)) {
         sett_expr r = settp_binary(p->arena, top == SETTP_MIN_2 ? SETTP_MIN : SETTP_MAX, p->value[values - 2], p->value[values - 1]);
-        if (r < SETT_MAP_ERROR_COUNT) settp_fail(p, (int)r, (size_t)p->op_column[ops - 1]);
+        (void)settp_made(p, r, (size_t)p->op_column[ops - 1]);
         p->value[--values - 1] = r;
         --ops;
         --open;
@@ -1628,7 +1655,7 @@ SETT_INLINE sett_map settp_parse_body(settp_parser *p) {
       hi = p->error ? 0 : settp_integer(p);
       if (!p->error && !settp_eat(p, "]")) settp_fail(p, SETT_MAP_ERROR_EXPECTED_BRACKET, p->at);
       if (p->error) break;
-      v = settp_at(p->arena, e)->op == SETTP_VAR ? (int)settp_at(p->arena, e)->value : -1;
+      v = e >= SETT_MAP_ERROR_COUNT && settp_at(p->arena, e)->op == SETTP_VAR ? (int)settp_at(p->arena, e)->value : -1;
       if (v >= 0 && !seen[v]) { /* the first range of a variable declares it, further ones cut it */
         seen[v] = 1;
         variable[v].lo = lo;
@@ -1649,7 +1676,7 @@ SETT_INLINE sett_map settp_parse_body(settp_parser *p) {
     if (!seen[v]) settp_fail(p, SETT_MAP_ERROR_EXPECTED_BOUNDS, p->at);
   if (p->error) return sett_map_undefined();
   if (!feasible || !settp_tidy(p->arena, variable, constraint, &p->map.constraints)) return sett_map_empty();
-  settp_sort_constraints(p->arena, &p->map, constraint, p->map.constraints);
+  if (!p->no_value) settp_sort_constraints(p->arena, &p->map, constraint, p->map.constraints);
   p->map.result = result;
   p->map.constraint = constraint;
   return settp_map_store(p->arena, p->map, names_top);
@@ -1665,6 +1692,8 @@ SETT_INLINE sett_map sett_map_parse(sett_map_arena *arena, const char *text, siz
   p.at = 0;
   p.error = 0;
   p.error_at = 0;
+  p.no_value = 0;
+  p.no_value_at = 0;
   p.value = NULL;
   p.op = NULL;
   p.op_column = NULL;
@@ -1676,7 +1705,8 @@ SETT_INLINE sett_map sett_map_parse(sett_map_arena *arena, const char *text, siz
     return settp_peek(&p) ? sett_map_fail(SETT_MAP_ERROR_EXPECTED_END, (int)p.at + 1) : map;
   }
   map = settp_parse_body(&p);
-  if (p.error) map = sett_map_fail(p.error, (int)p.error_at + 1);
+  if (p.no_value && (p.error || map.kind == SETT_MAP_FAILED)) map = sett_map_fail(p.no_value, (int)p.no_value_at + 1);
+  else if (p.error) map = sett_map_fail(p.error, (int)p.error_at + 1);
   if (map.kind != SETT_MAP_DEFINED) sett_map_arena_rewind(arena, mark);
   return map;
 }
@@ -1720,9 +1750,9 @@ SETT_INLINE int settp_evaluate(sett_map_arena *arena, sett_map map, const int64_
   }
   settp_run(arena, &list, values, value, error);
   code = 1;
-  for (i = 0; i < map.constraints && code == 1; ++i) {
+  for (i = 0; i < map.constraints && code; ++i) { /* one that does not hold decides, whichever has no value */
     uint32_t at = settp_at(arena, map.constraint[i].expr)->mark;
-    if (error[at]) code = -(int)error[at];
+    if (error[at]) code = code == 1 ? -(int)error[at] : code;
     else if (value[at] < map.constraint[i].lo || value[at] > map.constraint[i].hi) code = 0;
   }
   for (i = 0; i < map.results && code == 1; ++i) {
@@ -5557,7 +5587,7 @@ SETT_INLINE sett_map sett_map_simplify(sett_map_arena *arena, sett_map map) {
     carry.points = (int64_t *)settp_take(arena, (size_t)sett_map_variables(map) * (SETTP_SAMPLES + SETTP_MORE + 1) * sizeof *carry.points + 8);
   for (i = 0; i < SETTP_MOST_TIMES && (!i || carry.work); ++i) {
     made[i] = settp_simplify_once(arena, i ? made[i - 1] : map, arena->top, &carry);
-    if (made[i].kind == SETT_MAP_FAILED && made[i].error == SETT_MAP_ERROR_OVERFLOW) { /* numbers that the rules do not hold: as it is */
+    if (made[i].kind == SETT_MAP_FAILED && settp_no_value(made[i].error)) { /* numbers that the rules do not hold, a divisor that is 0 everywhere: as it is */
       if (!i) sett_map_arena_rewind(arena, mark);
       return i ? settp_map_store(arena, made[i - 1], mark.top) : map;
     }
@@ -5598,7 +5628,7 @@ SETT_INLINE int sett_map_strides(sett_map_arena *arena, sett_map map, int variab
   settp_asked a;
   int i, j, code;
   if (map.kind != SETT_MAP_DEFINED) return map.kind == SETT_MAP_FAILED ? map.error : map.kind == SETT_MAP_EMPTY ? 0 : SETT_MAP_ERROR_NO_MAP;
-  code = settp_ask(arena, map, &a);
+  code = settp_ask(arena, map, &a); /* without a value anywhere, nothing is said */
   for (i = 0; i < map.results; ++i) {
     const settp_engine *e = &a.engine;
     int32_t l;
@@ -5628,7 +5658,7 @@ SETT_INLINE int sett_map_strides(sett_map_arena *arena, sett_map map, int variab
     out[i].align = start == INT64_MIN ? 1 : settp_gcd(g, start);
   }
   sett_map_arena_rewind(arena, mark);
-  return code > 0 ? code : 0;
+  return code > 0 && !settp_no_value(code) ? code : 0;
 }
 
 /* The bounds of the variables that map's own bounds and some constraints imply, by rule C4 once. */
@@ -5730,7 +5760,7 @@ SETT_INLINE sett_map_evaluator sett_map_evaluator_make(sett_map_arena *arena, se
 SETT_INLINE int settp_code_at(const sett_map_evaluator *v, const int64_t *values, int64_t *results) {
   const sett_map *map = &v->map;
   uint32_t i;
-  int k;
+  int k, code = 1;
   if (v->failed) return -v->failed;
   if (map->kind != SETT_MAP_DEFINED) return 0;
   for (k = 0; k < sett_map_variables(*map); ++k)
@@ -5746,15 +5776,15 @@ SETT_INLINE int settp_code_at(const sett_map_evaluator *v, const int64_t *values
   }
   for (k = 0; k < map->constraints; ++k) {
     i = v->root[k];
-    if (v->error[i]) return -(int)v->error[i];
-    if (v->value[i] < map->constraint[k].lo || v->value[i] > map->constraint[k].hi) return 0;
+    if (v->error[i]) code = code == 1 ? -(int)v->error[i] : code;
+    else if (v->value[i] < map->constraint[k].lo || v->value[i] > map->constraint[k].hi) return 0;
   }
-  for (k = 0; k < map->results; ++k) {
+  for (k = 0; k < map->results && code == 1; ++k) {
     i = v->root[map->constraints + k];
-    if (v->error[i]) return -(int)v->error[i];
-    results[k] = v->value[i];
+    if (v->error[i]) code = -(int)v->error[i];
+    else results[k] = v->value[i];
   }
-  return 1;
+  return code;
 }
 
 SETT_INLINE int sett_map_evaluator_at(const sett_map_evaluator *v, const int64_t *values, int64_t *results, int *error) {
@@ -7747,7 +7777,7 @@ typedef struct settp_c {
   int type;
   int64_t lo, hi;            /* of the type */
   const sett_map_interval *range; /* of each node of the list */
-  int failed;                /* the type does not do */
+  int failed;                /* the first error: INDEX_TYPE where the type does not do */
 } settp_c;
 
 enum { SETTP_C_TOP, SETTP_C_COMPARE, SETTP_C_TERM, SETTP_C_STRONG }; /* where an expression goes: alone, beside <=, in a sum, beside * / % >> & */
@@ -7757,14 +7787,18 @@ SETT_INLINE sett_map_interval settp_c_range(const settp_c *c, sett_expr e) {
   return n->op == SETTP_CONST ? settp_interval(n->value, n->value) : c->range[n->mark];
 }
 
+SETT_INLINE void settp_c_fail(settp_c *c, int error) {
+  if (!c->failed) c->failed = error;
+}
+
 SETT_INLINE void settp_c_fits(settp_c *c, sett_map_interval r) {
-  if (r.lo < c->lo || r.hi > c->hi) c->failed = 1;
+  if (r.lo < c->lo || r.hi > c->hi) settp_c_fail(c, SETT_MAP_ERROR_INDEX_TYPE);
 }
 
 SETT_INLINE void settp_c_number(settp_c *c, int64_t value) {
   uint64_t n = settp_magnitude(value);
-  if (c->type == SETT_MAP_UINT ? n > UINT64_C(0xffffffff) : c->type == SETT_MAP_INT && n > UINT64_C(0x7fffffff)) c->failed = 1;
-  if (value == INT64_MIN) c->failed = 1;
+  if (c->type == SETT_MAP_UINT ? n > UINT64_C(0xffffffff) : c->type == SETT_MAP_INT && n > UINT64_C(0x7fffffff)) settp_c_fail(c, SETT_MAP_ERROR_INDEX_TYPE);
+  if (value == INT64_MIN) settp_c_fail(c, SETT_MAP_ERROR_INDEX_TYPE);
   if (value < 0) settp_put(c->out, "-");
   settp_put_unsigned(c->out, n);
   if (c->type == SETT_MAP_UINT && n > UINT64_C(0x7fffffff)) settp_put(c->out, "u");
@@ -7803,13 +7837,13 @@ SETT_INLINE void settp_c_sum(settp_c *c, sett_expr e, int64_t more) {
   }
   part = (sett_expr *)settp_take(c->arena, (size_t)count * sizeof *part + 8);
   if (!part) {
-    c->failed = 1;
+    settp_c_fail(c, SETT_MAP_ERROR_FULL);
     return;
   }
   for (i = count, x = e; i > 1; x = settp_a(settp_at(c->arena, x))) part[--i] = settp_b(settp_at(c->arena, x));
   part[0] = x;
   if (settp_at(c->arena, part[count - 1])->op == SETTP_CONST) {
-    if (settp_add(more, settp_at(c->arena, part[count - 1])->value, &more)) c->failed = 1;
+    if (settp_add(more, settp_at(c->arena, part[count - 1])->value, &more)) settp_c_fail(c, SETT_MAP_ERROR_INDEX_TYPE);
     --count;
   }
   for (pass = 0; pass < 2; ++pass) {
@@ -7864,10 +7898,8 @@ SETT_INLINE void settp_c_expr(settp_c *c, sett_expr e, int place, int ring) {
   uint32_t a = settp_a(n), b = settp_b(n);
   int64_t k = 0;
   char buffer[24];
-  if (c->failed || c->out->length > (1 << 24)) {
-    c->failed = 1;
-    return;
-  }
+  if (c->out->length > (1 << 24)) settp_c_fail(c, SETT_MAP_ERROR_LONG);
+  if (c->failed) return;
   if (!ring || c->type != SETT_MAP_UINT) settp_c_fits(c, r);
   if (n->op == SETTP_CONST) {
     settp_c_number(c, n->value);
@@ -7908,7 +7940,7 @@ SETT_INLINE void settp_c_expr(settp_c *c, sett_expr e, int place, int ring) {
     int64_t shift = 0, up = 0;
     if (is_constant && k > 0) {
       if (n->op == SETTP_CEILDIV) shift = k - 1; /* ceil(x / k) = floor((x + k - 1) / k) */
-      if (x.lo == INT64_MIN || x.hi == INT64_MAX) c->failed = 1;
+      if (x.lo == INT64_MIN || x.hi == INT64_MAX) settp_c_fail(c, SETT_MAP_ERROR_INDEX_TYPE);
       if (c->failed) return;
       if (bits >= 0 && n->op == SETTP_MOD) { /* two's complement: the mask is the residue, whatever the sign */
         settp_put(c->out, place >= SETTP_C_COMPARE ? "(" : "");
@@ -7920,7 +7952,7 @@ SETT_INLINE void settp_c_expr(settp_c *c, sett_expr e, int place, int ring) {
       }
       if (settp_sat_add(x.lo, shift) < 0 && !(bits >= 0 && c->type != SETT_MAP_UINT)) { /* move the dividend up by a multiple of the divisor */
         up = -settp_floor(x.lo + shift, k);
-        if (settp_mul(up, k, &moved.lo) || settp_add(shift, moved.lo, &shift)) c->failed = 1;
+        if (settp_mul(up, k, &moved.lo) || settp_add(shift, moved.lo, &shift)) settp_c_fail(c, SETT_MAP_ERROR_INDEX_TYPE);
         if (n->op == SETTP_MOD) up = 0;
       }
       moved = settp_interval_add(x, settp_interval(shift, shift));
@@ -7945,14 +7977,15 @@ SETT_INLINE void settp_c_expr(settp_c *c, sett_expr e, int place, int ring) {
       return;
     }
     /* a divisor that is not a positive constant */
+    if (y.lo <= 0 && y.hi >= 0) settp_c_fail(c, SETT_MAP_ERROR_DIVISOR);
     settp_put(c->out, "(");
     if (n->op != SETTP_CEILDIV && x.lo >= 0 && y.lo > 0) {
       settp_c_expr(c, a, SETTP_C_STRONG, 0);
       settp_put(c->out, n->op == SETTP_MOD ? " % " : " / ");
       settp_c_expr(c, b, SETTP_C_STRONG, 0);
     } else {
-      if (c->type == SETT_MAP_UINT || (y.lo <= 0 && y.hi >= 0)) c->failed = 1;
-      if (x.lo <= c->lo && y.lo <= -1) c->failed = 1; /* the one quotient that overflows */
+      if (c->type == SETT_MAP_UINT) settp_c_fail(c, SETT_MAP_ERROR_INDEX_TYPE);
+      if (x.lo <= c->lo && y.lo <= -1) settp_c_fail(c, SETT_MAP_ERROR_INDEX_TYPE); /* the one quotient that overflows */
       if (n->op == SETTP_MOD) {
         settp_c_expr(c, a, SETTP_C_STRONG, 0);
         settp_put(c->out, " % ");
@@ -8043,7 +8076,7 @@ SETT_INLINE size_t sett_map_print_c(sett_map_arena *arena, sett_map map, int typ
   settp_engine e;
   settp_domain d;
   settp_c c;
-  int i, first = type ? type : SETT_MAP_UINT, last = type ? type : SETT_MAP_LONG;
+  int i, code, first = type ? type : SETT_MAP_UINT, last = type ? type : SETT_MAP_LONG;
   *error = 0;
   if (guards.kind == SETT_MAP_FAILED) *error = guards.error;
   if (guards.kind == SETT_MAP_UNDEFINED) *error = SETT_MAP_ERROR_NO_MAP;
@@ -8062,9 +8095,10 @@ SETT_INLINE size_t sett_map_print_c(sett_map_arena *arena, sett_map map, int typ
     settp_put(&out, names[first]);
     /* results: their values count inside the domain only */
     plain = guards;
-    if (settp_ask(arena, plain, &a)) c.failed = 1;
+    code = settp_ask(arena, plain, &a);
+    if (code) settp_c_fail(&c, code < 0 ? SETT_MAP_ERROR_NO_POINT : code);
     results = c.failed ? NULL : settp_node_ranges(arena, &a.known.list, a.domain.bounds, &a.engine, a.lin);
-    if (!results) c.failed = 1;
+    if (!results) settp_c_fail(&c, SETT_MAP_ERROR_FULL);
     c.range = results;
     for (i = 0; i < guards.results && !c.failed; ++i) {
       settp_put(&out, "\nresult ");
@@ -8074,10 +8108,10 @@ SETT_INLINE size_t sett_map_print_c(sett_map_arena *arena, sett_map map, int typ
     constraints = NULL;
     plain.constraints = 0;
     settp_known_start(&known);
-    if (settp_list_of_constraints(arena, &known.list, guards.constraint, guards.constraints) || settp_domain_start(arena, &plain, &d)) c.failed = 1;
+    if (settp_list_of_constraints(arena, &known.list, guards.constraint, guards.constraints) || settp_domain_start(arena, &plain, &d)) settp_c_fail(&c, SETT_MAP_ERROR_FULL);
     else if (!settp_engine_start(&e, arena, &plain, d.bounds, d.modulus, d.residue, known.list.count)) lin = settp_normalise(&e, &known, NULL);
     if (!c.failed) constraints = settp_node_ranges(arena, &known.list, map.variable, &e, lin);
-    if (!constraints) c.failed = 1;
+    if (!constraints) settp_c_fail(&c, SETT_MAP_ERROR_FULL);
     c.range = constraints;
     for (i = 0; i < guards.constraints && !c.failed; ++i) {
       settp_put(&out, "\nconstraint ");
@@ -8085,8 +8119,8 @@ SETT_INLINE size_t sett_map_print_c(sett_map_arena *arena, sett_map map, int typ
     }
     arena->top = keep;
     if (!c.failed) break;
-    if (first == last) {
-      *error = SETT_MAP_ERROR_INDEX_TYPE;
+    if (first == last || c.failed != SETT_MAP_ERROR_INDEX_TYPE) {
+      *error = c.failed;
       break;
     }
   }

@@ -521,7 +521,8 @@ static inline void draw_gpu(draw *r, int rank, int depth, draw_chain *c) {
 
 /* ---- classes of expressions: one step ---- */
 
-enum { DRAW_POSITIVE, DRAW_NEGATIVE, DRAW_DIVISORS, DRAW_EVERY }; /* bounds from 0; negative bounds; and divisors; and every operator */
+/* bounds from 0; negative bounds; and divisors; and every operator; and divisors that may be 0 */
+enum { DRAW_POSITIVE, DRAW_NEGATIVE, DRAW_DIVISORS, DRAW_EVERY, DRAW_PARTIAL };
 
 static inline void draw_expression(draw *r, draw_out *o, int dims, int ranges, int rts, int style, int depth) {
   static const int64_t factors[] = {2, 3, 4, 5, 6, 8, 10, 12, 16, -1, -3, -6}, moduli[] = {2, 3, 4, 5, 6, 8, 10, 12, 16, 24};
@@ -536,7 +537,7 @@ static inline void draw_expression(draw *r, draw_out *o, int dims, int ranges, i
     return;
   }
   if (style >= DRAW_DIVISORS && draw_one_in(r, 3)) k = -k;
-  i = (int)draw_int(r, 0, style == DRAW_EVERY ? 13 : 9);
+  i = (int)draw_int(r, 0, style >= DRAW_EVERY ? 13 : 9);
   draw_put(o, i == 11 ? draw_one_in(r, 2) ? "min(" : "max(" : "(");
   draw_expression(r, o, dims, ranges, rts, style, depth - 1);
   switch (i) {
@@ -556,7 +557,11 @@ static inline void draw_expression(draw *r, draw_out *o, int dims, int ranges, i
   case 10: draw_put(o, " ceildiv %lld)", (long long)k); return;
   case 11: draw_put(o, ", "); break;
   case 12: draw_put(o, " * "); break;
-  default: /* a divisor that is not a constant, and never 0 */
+  default: /* a divisor that is not a constant, and never 0 but in DRAW_PARTIAL */
+    if (style == DRAW_PARTIAL) {
+      draw_put(o, draw_one_in(r, 2) ? " floordiv " : draw_one_in(r, 2) ? " mod " : " ceildiv ");
+      break;
+    }
     draw_put(o, draw_one_in(r, 2) ? " floordiv (" : " mod (");
     draw_expression(r, o, dims, ranges, rts, style, depth - 1);
     draw_put(o, k > 0 ? " mod %lld + %lld))" : " mod %lld - %lld))", (long long)k, (long long)draw_int(r, 1, 3));
@@ -575,7 +580,7 @@ static inline void draw_one(draw *r, int style, int constraints, int dims, int r
   int64_t lo, k, points = c->steps ? r->points / 8 : 1;
   if (!dims) dims = (int)draw_int(r, 1, 4);
   if (!results) results = (int)draw_int(r, 1, 3);
-  if (style == DRAW_EVERY) {
+  if (style >= DRAW_EVERY) {
     ranges = (int)draw_int(r, 0, 2);
     rts = draw_one_in(r, 3);
   }
@@ -625,11 +630,11 @@ static inline void draw_expressions(draw *r, int style, int constraints, draw_ch
 }
 
 /* Two maps that feed each other, both with ranges and runtime variables: what composition must keep apart. */
-static inline void draw_pair(draw *r, draw_chain *c) {
+static inline void draw_pair(draw *r, int style, draw_chain *c) {
   int between = (int)draw_int(r, 1, 3), constraints = (int)draw_int(r, 0, 3);
   draw_clear(c);
-  draw_one(r, DRAW_EVERY, constraints & 1, 0, between, c);
-  draw_one(r, DRAW_EVERY, constraints >> 1, between, 0, c);
+  draw_one(r, style, constraints & 1, 0, between, c);
+  draw_one(r, style, constraints >> 1, between, 0, c);
 }
 
 /* ---- all classes ---- */
@@ -647,7 +652,9 @@ static inline void draw_pair(draw *r, draw_chain *c) {
   X(ID_MOVES, "identities with transposes", draw_identity(r, DRAW_MOVES, DRAW_ANY, rank, depth, c)) \
   X(ID_ALL, "identities of all kinds", draw_identity(r, DRAW_INVERTIBLE, DRAW_ANY, rank, depth, c)) \
   X(GENERAL, "every operator", draw_expressions(r, DRAW_EVERY, draw_one_in(r, 2), c))                       \
-  X(PAIR, "two of these", draw_pair(r, c))
+  X(PAIR, "two of these", draw_pair(r, DRAW_EVERY, c))                                                      \
+  X(ZERO, "divisors that may be 0", draw_expressions(r, DRAW_PARTIAL, !draw_one_in(r, 4), c))                     \
+  X(ZERO_PAIR, "two of these", draw_pair(r, DRAW_PARTIAL, c))
 
 #define DRAW_CLASS_ENUM(name, text, call) DRAW_##name,
 enum { DRAW_CLASSES(DRAW_CLASS_ENUM) DRAW_CLASS_COUNT };

@@ -1,7 +1,9 @@
-/* Property: on random maps of every class (tests/indexing_map_draw.h) the laws of include/sett_indexing_map.h hold at every point. The oracle reads
-   and evaluates the texts of the drawn steps and of the results by itself and shares no code with the header.
-   Run: indexing_map_property [SEED [COUNT [FILE [RANK DEPTH]]]]; FILE gets a line for every map that is right but not simple, '-' is none. With RANK and
-   DEPTH only identities of that many moves and as many back, of up to 2^20 elements; without them also COUNT/8 of 4 and 3, COUNT/40 of 6 and 6. */
+/* Property: on random maps of every class (tests/indexing_map_draw.h) the laws of include/sett_indexing_map.h hold at every point: inside, outside, and
+   without a value where a divisor is 0 or 64 bits do not do. The oracle reads and evaluates the texts of the drawn steps and of the results by itself and
+   shares no code with the header.
+   Run: indexing_map_property [SEED [COUNT [FILE [RANK DEPTH | CLASS]]]]; FILE gets a line for every map that is right but not simple, '-' is none. With RANK
+   and DEPTH only identities of that many moves and as many back, of up to 2^20 elements; with a CLASS (ZERO, ..) only that; without them also COUNT/8 of 4
+   and 3, COUNT/40 of 6 and 6. */
 #include "indexing_map_draw.h"
 
 #include <time.h>
@@ -196,19 +198,26 @@ static int64_t floor_quotient(int64_t a, int64_t b) {
 typedef struct columns { /* points, or the values of a map at points: a column for each variable or result */
   int n;
   int64_t value[VARIABLES][POINTS];
-  unsigned char inside[POINTS]; /* of values: the point is in the domain */
+  unsigned char inside[POINTS]; /* of values: the point is in the domain and every result has a value */
+  unsigned char failed[POINTS]; /* of values: it is not outside, and a constraint or a result has no value: a divisor is 0, or 64 bits do not do */
 } columns;
 
 static int64_t slot[OPS][CHUNK];
+static unsigned char fault[OPS][CHUNK]; /* the term has no value */
 
-/* The values of f at points [from, from + n): input i is *in[i]. inside is cut down. Overflow and division by zero put a point outside and are counted. */
-static int evaluate(const function *f, const int64_t *const *in, int n, columns *out, int from) {
-  unsigned char bad[CHUNK] = {0}, *inside = out->inside + from;
-  int i, p, wrong = 0;
+/* The values of f at points [from, from + n): input i is *in[i]. inside is cut down: a constraint that does not hold puts a point outside, whichever other has
+   no value. */
+static void evaluate(const function *f, const int64_t *const *in, int n, columns *out, int from) {
+  unsigned char *inside = out->inside + from, *failed = out->failed + from, any[CHUNK] = {0};
+  int i, p;
   for (i = 0; i < f->terms; ++i) {
     const term *t = &f->term[i];
     int64_t *r = slot[i];
     const int64_t *a = slot[t->a], *b = slot[t->b];
+    unsigned char *bad = fault[i];
+    if (t->kind == 'c' || t->kind == 'v') memset(bad, 0, (size_t)n);
+    else
+      for (p = 0; p < n; ++p) bad[p] = fault[t->a][p] | fault[t->b][p];
     switch (t->kind) {
     case 'c': for (p = 0; p < n; ++p) r[p] = t->k; break;
     case 'v': memcpy(r, in[t->a], (size_t)n * sizeof *r); break;
@@ -229,14 +238,22 @@ static int evaluate(const function *f, const int64_t *const *in, int n, columns 
   }
   for (i = 0; i < f->variables; ++i)
     for (p = 0; p < n; ++p) inside[p] &= (unsigned char)(f->lo[i] <= in[i][p] && in[i][p] <= f->hi[i]);
-  for (i = 0; i < f->constraints; ++i)
-    for (p = 0; p < n; ++p) inside[p] &= (unsigned char)(f->least[i] <= slot[f->constraint[i]][p] && slot[f->constraint[i]][p] <= f->most[i]);
-  for (p = 0; p < n; ++p) {
-    wrong += bad[p];
-    inside[p] &= (unsigned char)!bad[p];
+  for (i = 0; i < f->constraints; ++i) {
+    const int64_t *r = slot[f->constraint[i]];
+    const unsigned char *bad = fault[f->constraint[i]];
+    for (p = 0; p < n; ++p) {
+      inside[p] &= (unsigned char)(bad[p] || (f->least[i] <= r[p] && r[p] <= f->most[i]));
+      any[p] |= bad[p];
+    }
   }
-  for (i = 0; i < f->results; ++i) memcpy(&out->value[i][from], slot[f->result[i]], (size_t)n * sizeof(int64_t));
-  return wrong;
+  for (i = 0; i < f->results; ++i) {
+    for (p = 0; p < n; ++p) any[p] |= fault[f->result[i]][p];
+    memcpy(&out->value[i][from], slot[f->result[i]], (size_t)n * sizeof(int64_t));
+  }
+  for (p = 0; p < n; ++p) {
+    failed[p] |= inside[p] & any[p];
+    inside[p] &= (unsigned char)!any[p];
+  }
 }
 
 /* The values of a map read from a text. */
@@ -245,6 +262,7 @@ static void evaluate_text(function *f, const char *text, const columns *points, 
   read_function(f, text);
   out->n = points->n;
   memset(out->inside, !f->empty, sizeof out->inside);
+  memset(out->failed, 0, sizeof out->failed);
   for (from = 0; from < points->n && !f->empty; from += CHUNK) {
     const int64_t *in[VARIABLES];
     for (i = 0; i < f->variables; ++i) in[i] = &points->value[i][from];
@@ -255,7 +273,7 @@ static void evaluate_text(function *f, const char *text, const columns *points, 
 /* ================================================================ counters */
 
 static uint64_t seed;
-static int wrong, maps, whole, empties, empties_left, identities[DRAW_CLASS_COUNT], left[DRAW_CLASS_COUNT], again, history, skipped, huge, asked, exact, linear, printed;
+static int wrong, maps, whole, partial, empties, empties_left, identities[DRAW_CLASS_COUNT], left[DRAW_CLASS_COUNT], again, history, huge, asked, exact, linear, printed;
 static draw_chain chain; /* the map at hand */
 static FILE *account;
 
@@ -305,11 +323,12 @@ static int draw_points(draw *r, int (*place)[2]) {
   return total <= POINTS;
 }
 
-/* truth: each step's oracle after the other. 0 where a value overflows: then nothing is said about the map. */
-static int find_truth(int (*place)[2]) {
+/* truth: each step's oracle after the other. */
+static void find_truth(int (*place)[2]) {
   int from, k, i, n;
   truth.n = points.n;
   memset(truth.inside, 1, sizeof truth.inside);
+  memset(truth.failed, 0, sizeof truth.failed);
   for (from = 0; from < points.n; from += CHUNK) {
     const int64_t *in[VARIABLES];
     n = points.n - from < CHUNK ? points.n - from : CHUNK;
@@ -318,18 +337,17 @@ static int find_truth(int (*place)[2]) {
       int dims = step[k].dims, ranges = step[k].ranges;
       for (i = dims; i < step[k].variables; ++i)
         in[i] = &points.value[i < dims + ranges ? place[k][0] + i - dims : place[k][1] + i - dims - ranges][from];
-      if (evaluate(&step[k], in, n, &truth, from)) return 0;
+      evaluate(&step[k], in, n, &truth, from);
       for (i = 0; i < step[k].results; ++i) in[i] = &truth.value[i][from];
     }
   }
-  return 1;
 }
 
-/* Are these the truth's domain and values? */
+/* Are these the truth's domain and values, wherever it has them? */
 static int is_true(const columns *v) {
   int p, i;
   for (p = 0; p < truth.n; ++p)
-    if (truth.inside[p] != v->inside[p]) return 0;
+    if (!truth.failed[p] && (v->failed[p] || truth.inside[p] != v->inside[p])) return 0;
   for (i = 0; i < step[chain.steps - 1].results; ++i)
     for (p = 0; p < truth.n; ++p)
       if (truth.inside[p] && truth.value[i][p] != v->value[i][p]) return 0;
@@ -343,6 +361,7 @@ static void check_evaluate(draw *r, sett_map map) {
     p = (int)draw_int(r, 0, points.n - 1);
     for (i = 0; i < sett_map_variables(map); ++i) point[i] = points.value[i][p];
     inside = sett_map_evaluate(&arena, map, point, results, &error);
+    if (truth.failed[p]) continue;
     ok = inside == truth.inside[p] && !error;
     for (i = 0; i < map.results && inside; ++i) ok &= results[i] == truth.value[i][p];
     if (!ok) fail("evaluate", composed_text);
@@ -396,20 +415,62 @@ static void check_strides(draw *r, sett_map simple) {
   }
 }
 
+/* L6: inside map's bounds the guards hold exactly on the domain. */
+static void check_guards(sett_map map) {
+  sett_map guards = sett_map_guards(&arena, map);
+  int i;
+  if (guards.kind == SETT_MAP_FAILED) fail("guards failed", composed_text);
+  if (guards.kind == SETT_MAP_FAILED || sett_map_print(&arena, guards, again_text, sizeof again_text) >= sizeof again_text) return;
+  evaluate_text(&oracle, again_text, &points, &values);
+  if (!is_true(&values)) fail("guards", again_text);
+  for (i = 0; i < sett_map_variables(map) && guards.kind == SETT_MAP_DEFINED; ++i)
+    if (guards.variable[i].lo != map.variable[i].lo || guards.variable[i].hi != map.variable[i].hi) fail("guards have other bounds", again_text);
+}
+
+/* A map and what it simplifies to are not different, and a map is equal to itself; an evaluator says what evaluate says. */
+static void check_partial(sett_map map, sett_map simple) {
+  int64_t witness[VARIABLES], here[VARIABLES], there[VARIABLES];
+  sett_map_evaluator at_map = sett_map_evaluator_make(&arena, map);
+  const char *reason;
+  int i, k, p;
+  if (sett_map_equal(&arena, map, map, witness, &reason) != SETT_MAP_EQUAL) fail("not equal to itself", composed_text);
+  if (sett_map_equal(&arena, map, simple, witness, &reason) == SETT_MAP_DIFFERENT) fail("different when simplified", composed_text);
+  for (p = 0; p < points.n; p += 1 + points.n / 16) {
+    int64_t point[VARIABLES];
+    for (i = 0; i < sett_map_variables(map); ++i) point[i] = points.value[i][p];
+    k = sett_map_evaluate(&arena, map, point, here);
+    if (k != sett_map_evaluator_at(&at_map, point, there)) fail("evaluator", composed_text);
+    for (i = 0; i < map.results && k == 1; ++i)
+      if (here[i] != there[i]) fail("evaluator", composed_text);
+  }
+}
+
+/* Does the header refuse a step of several, which divides by 0 everywhere? */
+static int is_refused(void) {
+  int i, refused = 0;
+  for (i = 0; i < chain.steps && chain.steps > 1; ++i) refused |= draw_parse(&arena, chain.step[i]).kind == SETT_MAP_FAILED;
+  return refused;
+}
+
 static void check_map(draw *r, int which) {
   sett_map map, simple, twice;
-  int i, p, all, any = 0, fits, reads, place[2 * DRAW_DEPTH][2];
+  int i, p, all, any = 0, lost = 0, fits, reads, place[2 * DRAW_DEPTH][2];
   double distinct;
   sett_map_mark mark = sett_map_arena_mark(&arena);
   for (i = 0; i < chain.steps; ++i) read_function(&step[i], chain.step[i]);
   all = draw_points(r, place);
-  if (!find_truth(place)) {
-    ++skipped;
-    return;
-  }
+  find_truth(place);
   ++maps;
   whole += all;
-  for (p = 0; p < truth.n; ++p) any |= truth.inside[p];
+  for (p = 0; p < truth.n; ++p) {
+    any |= truth.inside[p];
+    lost |= truth.failed[p];
+  }
+  partial += lost;
+  if (which == DRAW_ZERO_PAIR && is_refused()) {
+    sett_map_arena_rewind(&arena, mark);
+    return;
+  }
   if (chain.identity)
     for (i = 0; i < step[0].dims; ++i)
       for (p = 0; p < truth.n; ++p)
@@ -418,14 +479,14 @@ static void check_map(draw *r, int which) {
   /* L1 and L3: compose, print, parse */
   map = draw_compose(&arena, &chain);
   fits = draw_nodes(&arena, map, &distinct) < NODES && sett_map_print(&arena, map, composed_text, sizeof composed_text) < sizeof composed_text;
-  if (map.kind == SETT_MAP_FAILED) fail("compose failed", composed_text);
+  if (map.kind == SETT_MAP_FAILED && (any || (all && !lost))) fail("compose failed", composed_text);
   if (map.kind == SETT_MAP_EMPTY && any) fail("compose is empty", composed_text);
   if (!fits) {
     draw_out o = draw_on(composed_text, sizeof composed_text);
     for (i = 0; i < chain.steps; ++i) draw_put(&o, "%s%s", i ? " then " : "a long text: ", chain.step[i]);
   }
   if (map.kind != SETT_MAP_DEFINED) {
-    empties += all && !any;
+    empties += all && !any && !lost;
     sett_map_arena_rewind(&arena, mark);
     return;
   }
@@ -456,8 +517,8 @@ static void check_map(draw *r, int which) {
   if (!is_true(&values)) fail("simplify", simple_text);
   for (i = 0; i < oracle.variables && !oracle.empty; ++i)
     if (oracle.lo[i] < map.variable[i].lo || oracle.hi[i] > map.variable[i].hi) fail("simplify widened bounds", simple_text);
-  empties += all && !any;
-  if (all && !any && simple.kind != SETT_MAP_EMPTY) {
+  empties += all && !any && !lost;
+  if (all && !any && !lost && simple.kind != SETT_MAP_EMPTY) {
     ++empties_left;
     note("empty not found", composed_text, simple_text);
   }
@@ -482,24 +543,27 @@ static void check_map(draw *r, int which) {
   }
   if (simple.kind == SETT_MAP_DEFINED && all && points.n) check_strides(r, simple);
 
+  if (fits && (lost || maps % 4 == 0)) check_guards(map);
+  if (lost) check_partial(map, simple);
+
   /* ---- further operations are checked HERE: inverse, is_injective, image, contiguity, .. against points, truth and step[] ---- */
 
   sett_map_arena_rewind(&arena, mark);
 }
 
-/* n maps; with a rank, identities. 1: something is wrong, or too much is left that should be simple: of identities of rank 4, depth 3 none, of others 1%
+/* n maps, of one class if only is not -1; with a rank, identities. 1: something is wrong, or too much is left that should be simple: of identities of rank 4, depth 3 none, of others 1%
    (and a few: some hundred are no sample). */
-static int run(int n, int rank, int depth) {
+static int run(int n, int only, int rank, int depth) {
   static const int64_t sizes[] = {24, 60, 100, 200, 400, 800, 2000};
   static const int inverses[] = {DRAW_ID_RESHAPE, DRAW_ID_MOVES, DRAW_ID_ALL};
   int i, k, any_rank, any_depth, all = 0, all_left = 0;
   draw r = draw_make(seed, 1 << 20);
   clock_t start = clock();
-  maps = whole = skipped = again = history = huge = empties = empties_left = exact = asked = linear = 0;
+  maps = whole = partial = again = history = huge = empties = empties_left = exact = asked = linear = 0;
   memset(identities, 0, sizeof identities);
   memset(left, 0, sizeof left);
   for (i = 0; i < n && wrong < 10; ++i) {
-    int which = rank ? inverses[i % 3] : i % DRAW_CLASS_COUNT;
+    int which = rank ? inverses[i % 3] : only >= 0 ? only : i % DRAW_CLASS_COUNT;
     if (rank) {
       draw_map(&r, which, rank, depth, &chain);
     } else {
@@ -516,25 +580,30 @@ static int run(int n, int rank, int depth) {
     all_left += left[k];
   }
   if (rank) printf("rank %d, depth %d, ", rank, depth);
-  printf("seed %llu: %d maps (%d enumerated, %d skipped), %d wrong, %d of %d identities left, %d change again, %d depend on history, %d left huge, "
+  printf("seed %llu: %d maps (%d enumerated, %d without a value somewhere), %d wrong, %d of %d identities left, %d change again, %d depend on history, %d left huge, "
          "%d of %d empty not found, %d of %d ranges exact, %d strides, %.0f maps/s\n",
-         (unsigned long long)seed, maps, whole, skipped, wrong, all_left, all, again, history, huge, empties_left, empties, exact, asked, linear,
+         (unsigned long long)seed, maps, whole, partial, wrong, all_left, all, again, history, huge, empties_left, empties, exact, asked, linear,
          maps / ((double)(clock() - start) / CLOCKS_PER_SEC));
   fflush(stdout);
   return wrong || all_left > (rank && rank <= 4 && depth <= 3 ? 0 : 5 + all / 100) || empties_left * 100 > empties || again + history > 2 + maps / 1000;
 }
 
 int main(int argc, char **argv) {
-  int n = argc > 2 ? atoi(argv[2]) : 3000, bad;
+  int n = argc > 2 ? atoi(argv[2]) : 3000, bad, only = argc == 5 ? draw_class_find(argv[4]) : -1;
+  if (argc == 5 && only < 0) {
+    fprintf(stderr, "expected a class of maps, as in tests/indexing_map_draw.h\n");
+    return 2;
+  }
   seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
   if (argc > 3 && strcmp(argv[3], "-") && !(account = fopen(argv[3], "w"))) {
     perror(argv[3]);
     return 2;
   }
   arena = sett_map_arena_make(memory, sizeof memory);
-  if (argc > 5) return run(n, atoi(argv[4]), atoi(argv[5]));
-  bad = run(n, 0, 0);
-  bad |= run(n / 8, 4, 3);
-  bad |= run(n / 40, 6, 6);
+  if (argc > 5) return run(n, -1, atoi(argv[4]), atoi(argv[5]));
+  bad = run(n, only, 0, 0);
+  if (only >= 0) return bad;
+  bad |= run(n / 8, -1, 4, 3);
+  bad |= run(n / 40, -1, 6, 6);
   return bad;
 }
