@@ -4390,6 +4390,34 @@ SETT_INLINE int32_t settp_fold_quotient(settp_engine *e, int32_t l, settp_part *
 }
 
 /* Whether l is a quotient, times a number, that was made of positive numbers: then nothing moves into it, nor is it turned around. */
+/* P6: k * (a * b) as k / m * ((m * a) * b) where m * a is shorter than a and m, which is the modulus of a variable of one residue class in a; and so for b. 0: it
+ * is not so. */
+SETT_INLINE int settp_fold_product(settp_engine *e, settp_term t, settp_part *part) {
+  const settp_atom *x = e->atom + t.atom;
+  int32_t form[2], side, i;
+  int64_t k = t.k;
+  if (x->kind != SETTP_ATOM_OTHER || x->op != SETTP_MUL || k == 1) return 0;
+  form[0] = x->a;
+  form[1] = x->b;
+  for (side = 0; side < 2; ++side) {
+    int32_t l = form[side], whole;
+    int64_t m = 1;
+    for (i = 0; i < e->lin[l].count && m == 1; ++i)
+      if (e->atom[e->term[e->lin[l].first + i].atom].kind == SETTP_ATOM_VAR) m = e->atom[e->term[e->lin[l].first + i].atom].c;
+    if (m == 1 || k % m) continue;
+    whole = settp_lin_scale(e, l, m, 0);
+    if (whole < 0 || settp_estimate(e, whole) >= settp_estimate(e, l) + 2) continue;
+    form[side] = whole;
+    k /= m;
+  }
+  if (k == t.k || !settp_print(e, form[0]) || !settp_print(e, form[1])) return 0;
+  side = settp_order(e->arena, e->lin[form[1]].expr, e->lin[form[0]].expr) < 0;
+  part->k = k;
+  part->nodes = e->lin[form[0]].nodes + e->lin[form[1]].nodes + 1;
+  part->expr = sett_map_mul(e->arena, e->lin[form[side]].expr, e->lin[form[!side]].expr);
+  return 1;
+}
+
 SETT_INLINE int settp_lone_quotient(const settp_engine *e, int32_t l) {
   const settp_atom *x;
   if (e->lin[l].count != 1 || e->lin[l].constant) return 0;
@@ -4445,6 +4473,10 @@ SETT_INLINE int32_t settp_print(settp_engine *e, int32_t l) {
         part[n++].expr = sett_map_var(e->arena, x->a);
         continue;
       }
+    }
+    if (settp_fold_product(e, t, part + n)) {
+      ++n;
+      continue;
     }
     part[n].nodes = settp_atom_print(e, t.atom);
     part[n].expr = e->atom[t.atom].expr;
@@ -5661,14 +5693,38 @@ SETT_INLINE int sett_map_strides(sett_map_arena *arena, sett_map map, int variab
   return code > 0 && !settp_no_value(code) ? code : 0;
 }
 
-/* The bounds of the variables that map's own bounds and some constraints imply, by rule C4 once. */
+/* Whether all divisors in e are numbers: then it has a value wherever 64 bits do. */
+SETT_INLINE int settp_divides_by_numbers(sett_map_arena *arena, sett_expr e) {
+  size_t keep = arena->top;
+  settp_list list;
+  uint32_t i;
+  int numbers;
+  list.handle = NULL;
+  list.count = list.capacity = 0;
+  numbers = !settp_list_push(arena, &list, e);
+  for (i = 0; i < list.count && numbers; ++i) {
+    const settp_node *n = settp_at(arena, list.handle[i]);
+    if (n->op == SETTP_MOD || n->op == SETTP_FLOORDIV || n->op == SETTP_CEILDIV) numbers = settp_at(arena, settp_b(n))->op == SETTP_CONST;
+  }
+  arena->top = keep;
+  return numbers;
+}
+
+/* The bounds of the variables that map's own bounds and some constraints imply, by rule C4 once: of constraints that have a value everywhere. */
 SETT_INLINE const sett_map_variable *settp_implied_bounds(sett_map_arena *arena, const sett_map *map, const sett_map_constraint *constraint, int count) {
   settp_engine e;
   settp_domain d, cut;
   settp_nodes_known known;
+  sett_map_constraint *total;
   int32_t *lin;
-  int i;
+  int i, n = 0;
   if (settp_domain_start(arena, map, &d) || settp_domain_start(arena, map, &cut)) return NULL;
+  total = (sett_map_constraint *)settp_take(arena, (size_t)count * sizeof *total + 8);
+  if (!total) return NULL;
+  for (i = 0; i < count; ++i)
+    if (settp_divides_by_numbers(arena, constraint[i].expr)) total[n++] = constraint[i];
+  constraint = total;
+  count = n;
   settp_known_start(&known);
   if (settp_list_of_constraints(arena, &known.list, constraint, count)) return NULL;
   if (settp_engine_start(&e, arena, map, d.bounds, d.modulus, d.residue, known.list.count)) return NULL;
@@ -7795,6 +7851,18 @@ SETT_INLINE void settp_c_fits(settp_c *c, sett_map_interval r) {
   if (r.lo < c->lo || r.hi > c->hi) settp_c_fail(c, SETT_MAP_ERROR_INDEX_TYPE);
 }
 
+/* No divisor among the nodes of a list may be zero. */
+SETT_INLINE void settp_c_divisors(settp_c *c, const settp_list *list) {
+  uint32_t i;
+  for (i = 0; i < list->count; ++i) {
+    const settp_node *n = settp_at(c->arena, list->handle[i]);
+    sett_map_interval divisor;
+    if (n->op != SETTP_MOD && n->op != SETTP_FLOORDIV && n->op != SETTP_CEILDIV) continue;
+    divisor = settp_c_range(c, settp_b(n));
+    if (divisor.lo <= 0 && divisor.hi >= 0) settp_c_fail(c, SETT_MAP_ERROR_DIVISOR);
+  }
+}
+
 SETT_INLINE void settp_c_number(settp_c *c, int64_t value) {
   uint64_t n = settp_magnitude(value);
   if (c->type == SETT_MAP_UINT ? n > UINT64_C(0xffffffff) : c->type == SETT_MAP_INT && n > UINT64_C(0x7fffffff)) settp_c_fail(c, SETT_MAP_ERROR_INDEX_TYPE);
@@ -7977,7 +8045,6 @@ SETT_INLINE void settp_c_expr(settp_c *c, sett_expr e, int place, int ring) {
       return;
     }
     /* a divisor that is not a positive constant */
-    if (y.lo <= 0 && y.hi >= 0) settp_c_fail(c, SETT_MAP_ERROR_DIVISOR);
     settp_put(c->out, "(");
     if (n->op != SETTP_CEILDIV && x.lo >= 0 && y.lo > 0) {
       settp_c_expr(c, a, SETTP_C_STRONG, 0);
@@ -8100,6 +8167,7 @@ SETT_INLINE size_t sett_map_print_c(sett_map_arena *arena, sett_map map, int typ
     results = c.failed ? NULL : settp_node_ranges(arena, &a.known.list, a.domain.bounds, &a.engine, a.lin);
     if (!results) settp_c_fail(&c, SETT_MAP_ERROR_FULL);
     c.range = results;
+    if (!c.failed) settp_c_divisors(&c, &a.known.list);
     for (i = 0; i < guards.results && !c.failed; ++i) {
       settp_put(&out, "\nresult ");
       settp_c_expr(&c, guards.result[i], SETTP_C_TOP, 0);
@@ -8113,6 +8181,7 @@ SETT_INLINE size_t sett_map_print_c(sett_map_arena *arena, sett_map map, int typ
     if (!c.failed) constraints = settp_node_ranges(arena, &known.list, map.variable, &e, lin);
     if (!constraints) settp_c_fail(&c, SETT_MAP_ERROR_FULL);
     c.range = constraints;
+    if (!c.failed) settp_c_divisors(&c, &known.list);
     for (i = 0; i < guards.constraints && !c.failed; ++i) {
       settp_put(&out, "\nconstraint ");
       settp_c_constraint(&c, guards.constraint[i]);

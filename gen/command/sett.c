@@ -86,6 +86,25 @@ static const char *reading(command *self, const char *text) {
   return text;
 }
 
+#define SAY_INTEGER_FITS "expected an integer that fits in 64 bits, signed"
+
+/* The integer at *at, which end bounds: 1, and *at moves behind it; 0: there is none; -1: it does not fit in 64 bits. */
+static int read_integer(const char **at, const char *end, int64_t *value) {
+  const char *p = *at;
+  int negative = p < end && *p == '-';
+  uint64_t n = 0, most = (uint64_t)INT64_MAX + (uint64_t)negative;
+  p += negative;
+  if (p == end || *p < '0' || *p > '9') return 0;
+  for (; p < end && *p >= '0' && *p <= '9'; ++p) {
+    unsigned digit = (unsigned)(*p - '0');
+    if (n > (most - digit) / 10) return -1;
+    n = n * 10 + digit;
+  }
+  *value = !negative ? (int64_t)n : n > (uint64_t)INT64_MAX ? INT64_MIN : -(int64_t)n;
+  *at = p;
+  return 1;
+}
+
 #include "sett_map.c"
 #if defined(SETT_WITH_SHAPE)
 #include "sett_shape.c"

@@ -561,23 +561,14 @@ static int hlo_read(hlo_module *h, const char *text, size_t length) {
 
 /* Integers inside a text, whatever stands between them; the count, or -1: too many or too large. */
 static int hlo_integers(hlo_text text, int64_t *values, int limit) {
-  size_t i = 0;
+  const char *at = text.at, *end = text.at + text.length;
   int count = 0;
-  while (i < text.length) {
-    int negative = text.at[i] == '-';
+  while (at < end) {
     int64_t value = 0;
-    if (negative) ++i;
-    if (i >= text.length || text.at[i] < '0' || text.at[i] > '9') {
-      i += !negative;
-      continue;
-    }
-    for (; i < text.length && text.at[i] >= '0' && text.at[i] <= '9'; ++i) {
-      int digit = text.at[i] - '0';
-      if (value > (INT64_MAX - digit) / 10) return -1;
-      value = value * 10 + digit;
-    }
-    if (count == limit) return -1;
-    values[count++] = negative ? -value : value;
+    int found = read_integer(&at, end, &value);
+    if (found < 0 || (found && count == limit)) return -1;
+    if (found) values[count++] = value;
+    else ++at;
   }
   return count;
 }

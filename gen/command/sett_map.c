@@ -27,32 +27,24 @@ static sett_map read_map(command *self, sett_map_arena *arena, int word) {
   return sett_map_parse(arena, reading(self, self->argv[word]), strlen(self->argv[word]));
 }
 
-/* An integer, spaces around it; *at moves behind them. 0: there is none. */
-static int read_integer(const char **at, int64_t *value) {
-  const char *p = *at;
-  int negative, digits = 0;
-  uint64_t n = 0;
-  while (*p == ' ') ++p;
-  negative = *p == '-';
-  p += negative;
-  for (; *p >= '0' && *p <= '9'; ++p, ++digits) {
-    unsigned digit = (unsigned)(*p - '0');
-    if (n > ((uint64_t)INT64_MAX - digit) / 10) return 0;
-    n = n * 10 + digit;
-  }
-  while (*p == ' ') ++p;
-  if (!digits) return 0;
-  *value = negative ? -(int64_t)n : (int64_t)n;
-  *at = p;
-  return 1;
+/* The integer at *at, spaces around it: as read_integer. */
+static int read_spaced(const char **at, int64_t *value) {
+  const char *p = *at + strspn(*at, " ");
+  int found = read_integer(&p, p + strlen(p), value);
+  if (found == 1) *at = p + strspn(p, " ");
+  return found;
 }
 
-/* An integer that ends at a comma or at the end. */
-static int read_value(const char **at, int64_t *value) {
+/* An integer that ends at a comma or at the end; *at moves behind it. 0 after say_error. */
+static int read_value(command *self, const char *text, const char **at, int64_t *value) {
   const char *p = *at;
-  if (!read_integer(&p, value) || (*p && *p != ',')) return 0;
-  *at = p;
-  return 1;
+  int found = read_spaced(&p, value);
+  if (found == 1 && (!*p || *p == ',')) {
+    *at = p;
+    return 1;
+  }
+  say_error(self, (int)(*at - text) + 1, found < 0 ? SAY_INTEGER_FITS : "expected an integer");
+  return 0;
 }
 
 static int map_eval(command *self) {
@@ -74,7 +66,7 @@ static int map_eval(command *self) {
   for (i = 0; i < n; ++i) {
     if (i && *at == ',') ++at;
     else if (i) return say_error(self, (int)(at - text) + 1, "expected a value for every variable");
-    if (!read_value(&at, values + i)) return say_error(self, (int)(at - text) + 1, "expected an integer");
+    if (!read_value(self, text, &at, values + i)) return 2;
   }
   if (*at) return say_error(self, (int)(at - text) + 1, "expected as many values as variables");
   inside = sett_map_evaluate(arena, map, values, results, &error);
@@ -168,7 +160,7 @@ static int map_substitute(command *self) {
     at += length;
     if (*at != '=') return say_error(self, (int)(at - text) + 1, "expected '=' and a value");
     ++at;
-    if (!read_value(&at, values + variable)) return say_error(self, (int)(at - text) + 1, "expected an integer");
+    if (!read_value(self, text, &at, values + variable)) return 2;
     fixed[variable] = 1;
     if (*at == ',') ++at;
   }
@@ -348,9 +340,9 @@ static sett_map_interval *read_box(command *self, sett_map_arena *arena, int wor
   if (!box) return (void)say_error(self, 0, sett_map_error_message(SETT_MAP_ERROR_FULL)), NULL;
   for (i = 0; i < results; ++i) {
     if (i && *at == ',') ++at;
-    if (!read_integer(&at, &box[i].lo) || at[0] != '.' || at[1] != '.') break;
+    if (read_spaced(&at, &box[i].lo) != 1 || at[0] != '.' || at[1] != '.') break;
     at += 2;
-    if (!read_value(&at, &box[i].hi)) break;
+    if (read_spaced(&at, &box[i].hi) != 1 || (*at && *at != ',')) break;
   }
   if (i == results && !*at) return box;
   say_error(self, (int)(at - text) + 1, "expected LO..HI for each result, separated by commas");

@@ -40,26 +40,17 @@ static int shape_integers_after(command *self, const char *text, size_t skip, in
   if (!*at) return 0;
   for (;;) {
     const char *start = at;
-    int negative = *at == '-';
     int64_t value = 0;
-    at += negative;
-    if (*at < '0' || *at > '9') {
-      say_error(self, (int)(start - text) + 1, "expected an integer");
+    int found = read_integer(&at, at + strlen(at), &value);
+    if (found != 1) {
+      say_error(self, (int)(start - text) + 1, found ? SAY_INTEGER_FITS : "expected an integer");
       return -1;
-    }
-    for (; *at >= '0' && *at <= '9'; ++at) {
-      int digit = *at - '0';
-      if (value > (INT64_MAX - digit) / 10) {
-        say_error(self, (int)(start - text) + 1, "expected an integer that fits in 64 bits, signed");
-        return -1;
-      }
-      value = value * 10 + digit;
     }
     if (count == limit) {
       say_error(self, (int)(start - text) + 1, "expected fewer integers");
       return -1;
     }
-    values[count++] = negative ? -value : value;
+    values[count++] = value;
     if (!*at) return count;
     if (*at != ',') {
       say_error(self, (int)(at - text) + 1, "expected ',' or the end of the list");
