@@ -39,7 +39,8 @@ THE MODEL
   operator + - * floordiv mod ceildiv, // / % for floordiv and mod, min(a, b) max(a, b), -x. A divisor may be any expression.
            Quotients round down: x floordiv c is floor(x / c) for any sign of c; x mod c = x - c * (x floordiv c); x ceildiv c = -((-x) floordiv c).
   value    an expression is a handle of a node in the caller's arena; equal nodes are one handle. Where 64 bits do not do, evaluation says so.
-  domain   all points inside the bounds where every constraint holds.
+  domain   all points inside the bounds where every constraint holds. A point where one does not hold is outside, whether the others have a value there or
+           not; at any other point a constraint or a result without a value (a divisor is 0, or 64 bits do not do) is an error.
 
 THE NORMAL FORM
   While it simplifies, the algebra knows only linear forms over atoms: constant + sum of k * atom, where an atom is a variable, a quotient
@@ -80,7 +81,7 @@ THE NORMAL FORM
     C7  digits F mod m inside P get bounds as in C4; of one variable they are residues, else they are known when results are simplified
     C8  g * A + y in [l, h] where another constraint has y in [a, b], b - a < g, and neither end depends on y:  A in [ceil((l - a) / g), floor((h - a) / g)]
   Print: P1 t * (F - m * q) is t * (F mod m), or t * (m - 1) - t * ((m - 1 - F) mod m);  P2 a quotient of the same variables beside it is
-  tried as such a digit;  P4 k * Q(F, m) takes in what k divides. Each step is taken where, by an estimate, it makes the fewest nodes, of digits
+  tried as such a digit;  P4 k * Q(F, m) takes in what k divides;  P6 m * (y * b) is (x - r) * b for x = m * y + r. Each step is taken where, by an estimate, it makes the fewest nodes, of digits
   the one with the smaller divisor; inside a mod coefficients are the least residues, or not negative. Ties are decided by the expressions themselves.
 
 FUNCTIONS
@@ -88,11 +89,13 @@ FUNCTIONS
 
 LAWS (f is the function of a map on its domain; tests/test_indexing_map.py, tests/indexing_map_test.c and indexing_map_ops_test.c enumerate them)
   L1  parse(print(m)) = m, and print(parse(print(m))) is print(m) to the letter
-  L2  simplify(m) has the domain and the values of m; the same text always gives the same text, which simplify leaves as it is
-  L3  compose(a, b)(d; ranges of b, of a; rts of b, of a) = b(a(d; ranges, rts of a); ranges, rts of b), inside where both are inside
+  L2  simplify(m): where m is inside, it is inside with m's values; where m is outside, it is outside, within the bounds and beyond. Where m is an error it may be
+      any of the three. The same text always gives the same text, which simplify leaves as it is
+  L3  compose(a, b)(d; ranges of b, of a; rts of b, of a) = b(a(d; ranges, rts of a); ranges, rts of b), inside where both are inside, outside where a is
+      outside, or a is inside and b outside
   L4  range(m, e) holds every value of e on the domain
   L5  strides: value(v) = value(lo) + stride * (v - lo) and align divides value(lo)
-  L6  guards: inside m's bounds they hold exactly on the domain
+  L6  guards: inside m's bounds they hold exactly on the domain, and where m is outside one does not hold, as in L2
   L7  print_c: in the type that it says, the text has the map's values on the domain, and its constraints are the domain's truth on the bounds
   L8  substitute(m, v = k)(p) = m(p with v = k), and so for replace with an expression of the other variables
   L9  points_next gives the points of the domain, each once, the last variable fastest; an evaluator says what evaluate says
@@ -113,6 +116,8 @@ ANSWERS (in all sett headers)
 ERRORS
   A failed expression is a handle below SETT_MAP_ERROR_COUNT, a failed map has kind SETT_MAP_FAILED with an error and, from a text, a column counted from 1. Failed
   values pass through every function unchanged. A full arena and an overflow leave the arena usable. An overflow inside a rule only means that the rule is not used.
+  An expression that has no value anywhere (3 mod 0, a sum of numbers beyond 64 bits) fails; a map that holds it fails too, unless its constraints leave no point:
+  then it is KNOWN EMPTY. The laws from L11 on count a point where a map is an error as the simplified map does.
 
 LIMITS
   Quotients, min, max and products nest at most 250 deep; nothing recurses deeper than that, whatever the text. Bounds stay within 64 bits; ends at INT64_MIN and
@@ -236,7 +241,8 @@ SETT_INLINE sett_expr sett_map_ceildiv(sett_map_arena *arena, sett_expr a, sett_
 SETT_INLINE sett_expr sett_map_min(sett_map_arena *arena, sett_expr a, sett_expr b);
 SETT_INLINE sett_expr sett_map_max(sett_map_arena *arena, sett_expr a, sett_expr b);
 
-/* ---- build maps: the arrays are copied into the arena; a failed expression makes a failed map; lo > hi makes KNOWN EMPTY ---- */
+/* ---- build maps: the arrays are copied into the arena; a failed expression makes a failed map; lo > hi makes KNOWN EMPTY,
+ * and so do constraints that leave no point beside an expression that failed for want of a value ---- */
 SETT_INLINE sett_map sett_map_make(sett_map_arena *arena, int dims, int ranges, int rts, const sett_map_variable *variables, int results,
                                    const sett_expr *result, int constraints, const sett_map_constraint *constraint);
 SETT_INLINE sett_map sett_map_fail(int error, int column);
@@ -350,7 +356,7 @@ SETT_INLINE sett_map sett_map_guards(sett_map_arena *arena, sett_map map);
 enum { SETT_MAP_ANY_TYPE, SETT_MAP_UINT, SETT_MAP_INT, SETT_MAP_LONG };
 SETT_INLINE size_t sett_map_print_c(sett_map_arena *arena, sett_map map, int type, char *text, size_t capacity, int *error);
 
-/* By meaning: the same domain and the same values. No: at answer.point (one value a variable) they differ, or, without a point, in how many variables or results
+/* By meaning: the same domain and the same values; points where one has no value do not count. No: at answer.point (one value a variable) they differ, or, without a point, in how many variables or results
  * they have. Variables meet by place, names do not count. What a map that is UNDEFINED equals is not decided. */
 SETT_INLINE sett_map_answer sett_map_equal(sett_map_arena *arena, sett_map a, sett_map b);
 
@@ -1057,6 +1063,7 @@ SETT_INLINE sett_map sett_map_make(sett_map_arena *arena, int dims, int ranges, 
 typedef struct settp_out {
   char *text;
   size_t capacity, length, most; /* an expression is not printed beyond most */
+  int divisors;                  /* that are not numbers, in the expressions printed so far */
 } settp_out;
 
 enum { SETTP_TEXT_MAX = 1 << 26 }; /* a shared expression can be exponentially long as a text: printing stops here */
@@ -1094,6 +1101,7 @@ SETT_INLINE settp_out settp_out_make(char *text, size_t capacity) {
   out.text = text;
   out.capacity = capacity;
   out.length = 0;
+  out.divisors = 0;
   out.most = SETTP_TEXT_MAX;
   return out;
 }
@@ -1191,6 +1199,7 @@ SETT_INLINE void settp_put_expr(sett_map_arena *arena, const sett_map *map, sett
         settp_put(out, "-");
         settp_task_push(arena, &tasks, NULL, a, 1);
       } else if (n->op != SETTP_ADD) {
+        out->divisors += n->op != SETTP_MUL && settp_at(arena, b)->op != SETTP_CONST;
         settp_task_push(arena, &tasks, NULL, b, 1);
         settp_task_push(arena, &tasks,
                         n->op == SETTP_MUL ? " * " : n->op == SETTP_MOD ? " mod " : n->op == SETTP_FLOORDIV ? " floordiv " : " ceildiv ", 0, 0);
@@ -1297,7 +1306,7 @@ SETT_INLINE int settp_order(const sett_map_arena *arena, sett_expr a, sett_expr 
   return 0;
 }
 
-/* Constraints in one canonical order (by their text); those on a variable or a constant are taken in, equal ones are met. 0: the domain is empty. */
+/* Those on a variable or a constant are taken in, equal ones are met. 0: the domain is empty. */
 SETT_INLINE int settp_tidy(const sett_map_arena *arena, sett_map_variable *variable, sett_map_constraint *constraint, int *count) {
   int i, j, n = 0;
   for (i = 0; i < *count; ++i) {
@@ -1331,29 +1340,31 @@ SETT_INLINE int settp_tidy(const sett_map_arena *arena, sett_map_variable *varia
   return 1;
 }
 
+/* Constraints in one canonical order: those with divisors that are not numbers, which may have no value, come last; else by their text. */
 SETT_INLINE void settp_sort_constraints(sett_map_arena *arena, const sett_map *map, sett_map_constraint *constraint, int count) {
-  enum { SETTP_MOST_WIDTH = 240 };
+  enum { SETTP_MOST_WIDTH = 240, SETTP_KEY = SETTP_MOST_WIDTH + 8 }; /* a key: '1' or '2', then the text */
   sett_map_mark mark = sett_map_arena_mark(arena);
   char *text;
   int i, j;
   if (count < 2) return;
-  text = (char *)settp_take(arena, (size_t)(count + 1) * SETTP_MOST_WIDTH);
+  text = (char *)settp_take(arena, (size_t)(count + 1) * SETTP_KEY);
   if (!text) return;
   for (i = 0; i < count; ++i) { /* insertion sort, texts and constraints together */
     sett_map_constraint c = constraint[i];
-    char *mine = text + (size_t)count * SETTP_MOST_WIDTH;
-    settp_out out = settp_out_make(mine, SETTP_MOST_WIDTH);
+    char *mine = text + (size_t)count * SETTP_KEY;
+    settp_out out = settp_out_make(mine + 1, SETTP_MOST_WIDTH);
     out.most = SETTP_MOST_WIDTH;
     settp_put_expr(arena, map, &out, c.expr);
     settp_finish(&out);
+    *mine = out.divisors ? '2' : '1';
     for (j = i; j > 0; --j) {
-      const char *x = text + (size_t)(j - 1) * SETTP_MOST_WIDTH, *y = mine;
+      const char *x = text + (size_t)(j - 1) * SETTP_KEY, *y = mine;
       while (*x && *x == *y) ++x, ++y;
       if (*x <= *y) break;
-      settp_copy(text + (size_t)j * SETTP_MOST_WIDTH, text + (size_t)(j - 1) * SETTP_MOST_WIDTH, SETTP_MOST_WIDTH);
+      settp_copy(text + (size_t)j * SETTP_KEY, text + (size_t)(j - 1) * SETTP_KEY, SETTP_KEY);
       constraint[j] = constraint[j - 1];
     }
-    settp_copy(text + (size_t)j * SETTP_MOST_WIDTH, mine, SETTP_MOST_WIDTH);
+    settp_copy(text + (size_t)j * SETTP_KEY, mine, SETTP_KEY);
     constraint[j] = c;
   }
   sett_map_arena_rewind(arena, mark);
@@ -8199,19 +8210,18 @@ SETT_INLINE size_t sett_map_print_c(sett_map_arena *arena, sett_map map, int typ
 
 /* ======================================================================= bodies: equality ==== */
 
-SETT_INLINE int settp_differs_at(const sett_map_evaluator *a, const sett_map_evaluator *b, const int64_t *point, int64_t *values) {
-  int i, n = a->map.results, x = settp_code_at(a, point, values), y = settp_code_at(b, point, values + n);
-  if (x != y) return 1;
-  for (i = 0; i < n && x == 1; ++i)
-    if (values[i] != values[n + i]) return 1;
-  return 0;
+/* Two simplified maps, and the two that they were: where one of these has no value nothing is said. */
+SETT_INLINE int settp_differs_at(const sett_map_evaluator *simple, const sett_map_evaluator *given, const int64_t *point, int64_t *values) {
+  int i, n = simple[0].map.results, x = settp_code_at(simple, point, values), y = settp_code_at(simple + 1, point, values + n), differs = x != y;
+  for (i = 0; i < n && x == 1 && !differs; ++i) differs = values[i] != values[n + i];
+  return differs && settp_code_at(given, point, values) >= 0 && settp_code_at(given + 1, point, values) >= 0;
 }
 
 SETT_INLINE sett_map_answer sett_map_equal(sett_map_arena *arena, sett_map a, sett_map b) {
   enum { SETTP_MOST_POINTS = 1 << 18, SETTP_MOST_SAMPLES = 4096 };
   sett_map_mark before = sett_map_arena_mark(arena), mark;
   sett_map x, y, box;
-  sett_map_evaluator at_x, at_y;
+  sett_map_evaluator simple[2], given[2];
   sett_map_answer answer;
   int64_t *point, *values, *lo, *hi, points = 1;
   uint64_t random = UINT64_C(88172645463325252);
@@ -8236,9 +8246,11 @@ SETT_INLINE sett_map_answer sett_map_equal(sett_map_arena *arena, sett_map a, se
   hi = (int64_t *)settp_take(arena, (size_t)n * sizeof *hi + 8);
   answer = settp_not_decided(SETT_MAP_ERROR_FULL);
   x.results = y.results = box.results; /* of an empty map none is ever written */
-  at_x = sett_map_evaluator_make(arena, x);
-  at_y = sett_map_evaluator_make(arena, y);
-  if (point && values && lo && hi && !at_x.failed && !at_y.failed) {
+  simple[0] = sett_map_evaluator_make(arena, x);
+  simple[1] = sett_map_evaluator_make(arena, y);
+  given[0] = sett_map_evaluator_make(arena, a);
+  given[1] = sett_map_evaluator_make(arena, b);
+  if (point && values && lo && hi && !simple[0].failed && !simple[1].failed && !given[0].failed && !given[1].failed) {
     for (i = 0; i < n; ++i) {
       lo[i] = box.variable[i].lo;
       hi[i] = box.variable[i].hi;
@@ -8251,7 +8263,7 @@ SETT_INLINE sett_map_answer sett_map_equal(sett_map_arena *arena, sett_map a, se
     }
     answer = settp_open("the domain is too large to look at every point, and none looked at differs");
     for (round = 0; points <= SETTP_MOST_POINTS; ++round) {
-      if (settp_differs_at(&at_x, &at_y, point, values)) {
+      if (settp_differs_at(simple, given, point, values)) {
         answer = settp_no("they differ");
         break;
       }
@@ -8272,7 +8284,7 @@ SETT_INLINE sett_map_answer sett_map_equal(sett_map_arena *arena, sett_map a, se
                  : span == UINT64_MAX ? lo[i] : lo[i] + (int64_t)(random % (span + 1) & (uint64_t)INT64_MAX);
         if (point[i] < lo[i] || point[i] > hi[i]) point[i] = lo[i];
       }
-      if (settp_differs_at(&at_x, &at_y, point, values)) {
+      if (settp_differs_at(simple, given, point, values)) {
         answer = settp_no("they differ");
         break;
       }

@@ -73,6 +73,9 @@ def split(text: str) -> list[str]:
     return parts + [part.strip()] if part.strip() else parts
 
 
+NO_VALUE = "no value"  # of a map at a point that is not outside: a divisor is 0
+
+
 class Map:
     """A parsed map: names, bounds, and functions of a point. empty: it has no point."""
 
@@ -106,6 +109,8 @@ class Map:
         scope = {"of": Number.of, "N": Number}
         arguments = ", ".join(self.names)
         self._inside = eval(f"lambda {arguments}: {' and '.join(tests) or 'True'}", scope)
+        self._tests = [f"lambda {arguments}: {test}" for test in tests]
+        self._scope = scope
         self._value = eval(f"lambda {arguments}: ({', '.join(f'of({c})' for c in code)}{',' if code else ''})", scope)
 
     @staticmethod
@@ -114,12 +119,22 @@ class Map:
             text = re.sub(r"(?<!\w)\d+", r"N(\g<0>)", text)
         return text.replace("floordiv", "//").replace("mod", "%").replace("ceildiv", "@")
 
-    def __call__(self, point: tuple[int, ...]) -> Optional[tuple[int, ...]]:
-        """The results, or None outside."""
+    def __call__(self, point: tuple[int, ...]) -> "Optional[tuple[int, ...] | str]":
+        """The results, None outside, or NO_VALUE."""
         if self.empty:
             return None
         values = [Number(v) for v in point] if self.wrap else point
-        return self._value(*values) if self._inside(*values) else None
+        try:
+            return self._value(*values) if self._inside(*values) else None
+        except ZeroDivisionError:
+            return None if any(self._fails(test, values) for test in self._tests) else NO_VALUE
+
+    def _fails(self, test: str, values: "tuple[int, ...] | list[Number]") -> bool:
+        """Whether a constraint has a value and does not hold."""
+        try:
+            return not eval(test, self._scope)(*values)
+        except ZeroDivisionError:
+            return False
 
     def box(self) -> list[tuple[int, int]]:
         return [self.bounds[n] for n in self.names]
@@ -135,21 +150,24 @@ class Map:
 
 
 def differs(before: str, after: str, rng: random.Random, limit: int = 1500) -> str:
-    """Where two maps over the same variables differ, or nothing."""
+    """Where two maps over the same variables differ and the first has a value or is outside, or nothing."""
     a, b = Map(before), Map(after)
     for point in a.points(rng, limit):
-        if a(point) != b(point):
+        if a(point) not in (b(point), NO_VALUE):
             return f"at {point}: {a(point)} and {b(point)}\n  {before}\n  {after}"
     return ""
 
 
 # ---------------------------------------------------------------- drawing maps
 
-def draw_expression(rng: random.Random, names: list[str], depth: int) -> str:
+def draw_expression(rng: random.Random, names: list[str], depth: int, partial: bool = False) -> str:
+    """partial: with divisors that are expressions, and may be 0."""
     if depth == 0 or rng.random() < 0.15:
         return rng.choice(names) if names and rng.random() < 0.85 else str(rng.randint(-9, 9))
-    inner = lambda: draw_expression(rng, names, depth - 1)  # noqa: E731
-    kind = rng.randrange(12)
+    inner = lambda: draw_expression(rng, names, depth - 1, partial)  # noqa: E731
+    kind = rng.randrange(15 if partial else 12)
+    if kind >= 12:
+        return f"({inner()} {rng.choice(['mod', 'floordiv', 'ceildiv'])} ({rng.choice(names)} * {inner()}))"
     if kind < 4:
         return f"({inner()} {rng.choice('+-')} {inner()})"
     if kind < 6:
@@ -163,7 +181,7 @@ def draw_expression(rng: random.Random, names: list[str], depth: int) -> str:
     return rng.choice([f"({inner()} ceildiv {rng.choice([2, 3, 8])})", f"({inner()} * {inner()})"])
 
 
-def draw_map(rng: random.Random) -> str:
+def draw_map(rng: random.Random, partial: bool = False) -> str:
     dims, ranges, rts = rng.randint(1, 3), rng.randint(0, 2), rng.randint(0, 1)
     names = [f"d{i}" for i in range(dims)] + [f"s{i}" for i in range(ranges)] + [f"rt{i}" for i in range(rts)]
     head = "(" + ", ".join(names[:dims]) + ")"
@@ -177,8 +195,8 @@ def draw_map(rng: random.Random) -> str:
         domain.append(f"{name} in [{lo}, {lo + rng.choice([0, 1, 2, 3, 4, 7, 9, 11, 15])}]")
     for _ in range(rng.choice([0, 0, 1, 1, 2, 3])):
         lo = rng.randint(-10, 15)
-        domain.append(f"{draw_expression(rng, names, rng.randint(1, 3))} in [{lo}, {lo + rng.choice([0, 0, 1, 3, 8, 20])}]")
-    results = [draw_expression(rng, names, rng.randint(1, 4)) for _ in range(rng.randint(1, 3))]
+        domain.append(f"{draw_expression(rng, names, rng.randint(1, 3), partial)} in [{lo}, {lo + rng.choice([0, 0, 1, 3, 8, 20])}]")
+    results = [draw_expression(rng, names, rng.randint(1, 4), partial) for _ in range(rng.randint(1, 3))]
     return f"{head} -> ({', '.join(results)}), domain: {', '.join(domain)}"
 
 
@@ -248,6 +266,75 @@ def test_simplify_keeps_domain_and_values() -> None:
         assert algebra.parse(plain) == plain and algebra.parse(simple) == simple, (text, plain, simple)
         again += algebra.simplify(simple) != simple
     assert again <= COUNT // 200, f"{again} of {COUNT} change when simplified once more"
+
+
+def test_simplify_where_divisors_may_be_zero() -> None:
+    """Inside stays inside and outside stays outside, as the text says it and as the command evaluates it; what has no value is never a failure."""
+    rng = random.Random(SEED + 11)
+    lost = outside = 0
+    for _ in range(COUNT):
+        text = draw_map(rng, partial=True)
+        try:
+            simple = algebra.simplify(text)
+        except algebra.AlgebraError as error:
+            assert "division by zero" in str(error) and not any(isinstance(v, tuple) for v in map(Map(text), Map(text).points(rng, 400))), (text, error)
+            continue
+        assert not differs(text, simple, rng), differs(text, simple, rng)
+        m = Map(text)
+        for point in itertools.islice(m.points(rng, 200), 0, None, 50):
+            expected = m(point)
+            lost += expected == NO_VALUE
+            outside += expected is None
+            for written in (text, simple) if expected != NO_VALUE else ():
+                if Map(written).empty:
+                    assert expected is None, (written, point)
+                else:
+                    assert algebra.evaluate(written, *point) == expected, (written, point)
+    assert lost > COUNT // 20 and outside > COUNT // 20, (lost, outside)
+
+
+def test_outside_before_no_value() -> None:
+    """One constraint that does not hold decides, wherever it stands; no divisor is 0 that was not."""
+    text = "(d0, d1) -> (d0), domain: d0 in [0, 10], d1 in [1, 3], d0 mod 5 in [0, 0], 12 mod (d0 * d1) in [0, 3]"
+    assert algebra.simplify(text) == algebra.parse(text) == text
+    for written in (text, "(d0, d1) -> (d0), domain: d0 in [0, 10], d1 in [1, 3], 12 mod (((d0 floordiv 5) * d1) * 5) in [0, 3], d0 mod 5 in [0, 0]"):
+        assert algebra.run("map", "eval", written, "1,1") == (0, "outside"), written
+        assert algebra.run("map", "eval", written, "5,1") == (0, "5"), written
+        status, answer = algebra.run("map", "eval", written, "0,1")
+        assert status == 2 and "division by zero" in answer, (written, answer)
+    # what is 0 everywhere stays as it is, and is not 0
+    for text in ("(d0) -> (3 mod (d0 - d0)), domain: d0 in [0, 9]", "(d0, d1) -> (d0 mod d1), domain: d0 in [0, 3], d1 in [0, 0]",
+                 "(d0, d1) -> (d0 ceildiv d1 + 1), domain: d0 in [0, 3], d1 in [0, 0]"):
+        assert algebra.simplify(text) == text, text
+    product = "(d0, d1) -> (d0 * d1 * 2), domain: d0 in [0, 20], d1 in [0, 12], d0 mod 5 in [0, 0], d1 mod 4 in [0, 0]"
+    assert algebra.simplify(product).startswith("(d0, d1) -> ((d0 * d1) * 2), "), algebra.simplify(product)
+
+
+def test_no_value_on_an_empty_domain() -> None:
+    """An expression that has no value anywhere is an error, but on a domain without a point, which it does not reach."""
+    for result in ("d0 mod 0", "3 mod 0", "1 + (4 floordiv (2 - 2))", "9223372036854775807 + 1", "min(d0, d0 ceildiv 0)"):
+        for domain in ("d0 in [1, 0]", "d0 in [0, 9], d0 in [20, 30]", "d0 in [0, 9], d0 mod 3 in [1, 1], d0 mod 6 in [2, 2]"):
+            for verb in ("parse", "simplify"):
+                assert algebra.run("map", verb, f"(d0) -> ({result}), domain: {domain}") == (0, "KNOWN EMPTY"), (result, domain)
+                assert algebra.run("map", verb, f"(d0) -> (d0), domain: {domain}, {result} in [0, 4]") == (0, "KNOWN EMPTY"), (result, domain)
+        status, answer = algebra.run("map", "parse", f"(d0) -> ({result}), domain: d0 in [0, 9], d0 mod 3 in [1, 1]")
+        assert status == 2 and re.match(r"error: \d+: (division by zero|a value overflows)", answer), (result, answer)
+    assert algebra.run("map", "parse", "(d0) -> (d0 mod 0, d0 +), domain: d0 in [1, 0]")[0] == 2
+    # a composition and a substitution, too
+    assert algebra.compose("(d0) -> (0), domain: d0 in [0, 9], d0 mod 3 in [1, 1], d0 mod 6 in [2, 2]", "(d0) -> (12 mod d0), domain: d0 in [0, 3]") == "KNOWN EMPTY"
+    assert algebra.substitute("(d0, d1) -> (d0 mod d1), domain: d0 in [0, 3], d1 in [0, 3], d0 * d1 in [1, 3]", d1=0) == "KNOWN EMPTY"
+
+
+def test_least_integer() -> None:
+    """-2^63 is an integer of 64 bits wherever one is read; one less is not, and the error says so."""
+    least, text = -2 ** 63, f"(d0) -> (d0), domain: d0 in [{-2 ** 63}, 4]"
+    assert algebra.run("map", "eval", text, f"{least}") == (0, f"{least}")
+    assert algebra.run("map", "substitute", text, f"d0={least}") == (0, f"() -> ({least})")
+    for words in (["map", "eval", text], ["map", "substitute", text], ["shape", "index", "s32[3]"], ["shape", "element", "s32[3]"]):
+        name = "d0=" if words[1] == "substitute" else ""
+        for value, fits in ((least, True), (2 ** 63 - 1, True), (least - 1, False), (2 ** 63, False)):
+            status, answer = algebra.run(*words, f"{name}{value}")
+            assert (answer == f"error: {len(name) + 1}: expected an integer that fits in 64 bits, signed") == (not fits), (words, value, answer)
 
 
 def test_compose_is_composition() -> None:
@@ -458,7 +545,7 @@ def test_c_text_compiled() -> None:
     source = ["#include <stdio.h>", "typedef unsigned int uint;"]
     types = {"uint": 0, "int": 0, "long": 0}
     while len(chosen) < COUNT // 2:
-        text = draw_map(rng)
+        text = draw_map(rng, partial=rng.random() < 0.2)
         if rng.random() < 0.5:  # values that are not negative, as a kernel has them
             text = re.sub(r"in \[-\d+,", "in [0,", text).replace("-", "+")
         try:
@@ -498,8 +585,21 @@ def test_c_text_compiled() -> None:
         for point in points:
             line, expected = next(lines), m(point)
             got = None if line == "outside" else tuple(int(w) for w in line.split())
-            assert got == expected, (text, point, got, expected, algebra.call("map", "c", text))
+            assert expected in (got, NO_VALUE), (text, point, got, expected, algebra.call("map", "c", text))
     assert types["uint"] > 20 and types["int"] > 20, types
+
+
+def test_c_text_says_why_not() -> None:
+    divisor = "a divisor may be zero: expected bounds that exclude 0"
+    for text, expected in [("(d0, d1) -> (d0 mod d1), domain: d0 in [0, 9], d1 in [0, 3]", divisor), ("(d0, d1) -> (d0 mod d1 + 1), domain: d0 in [0, 9], d1 in [0, 3]", divisor),
+                           ("(d0, d1) -> (d0 floordiv d1), domain: d0 in [0, 9], d1 in [-3, 3]", divisor),
+                           ("(d0, d1) -> (d0), domain: d0 in [0, 9], d1 in [0, 3], 12 mod d1 in [1, 5]", divisor),
+                           ("(d0, d1) -> (d0 mod d1), domain: d0 in [0, 9], d1 in [0, 0]", divisor),
+                           ("(d0) -> (d0 * d0), domain: d0 in [0, 9223372036854775806]", "the values do not fit: expected a wider index type")]:
+        for kind in ("", "int", "long"):
+            assert algebra.run("map", "c", text, *([kind] if kind else [])) == (2, f"error: {expected}"), (text, kind, algebra.run("map", "c", text))
+    # results count inside the domain only
+    assert algebra.c_text("(d0, d1) -> (d0 mod d1), domain: d0 in [0, 9], d1 in [0, 3], d0 * 8 + d1 in [1, 1]").results
 
 
 def test_errors_have_columns() -> None:
