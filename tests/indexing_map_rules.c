@@ -8,7 +8,7 @@
 
 #define RULES(X)                                                                                                                  \
   X(R0) X(R1) X(R2) X(R3) X(R4) X(R6) X(R7) X(R8) X(R9) X(R11) X(R12) X(R13) X(R14) X(I1) X(I2) X(I3) X(I4) X(I5) X(I6) X(C1) X(C2) X(C3) \
-  X(C4) X(C5) X(C6) X(C7) X(C8) X(P1) X(P2) X(P4)
+  X(C4) X(C5) X(C6) X(C7) X(C8) X(P1) X(P2) X(P4) X(P6)
 #define RULE_ENUM(name) name,
 #define RULE_TEXT(name) #name,
 enum { RULES(RULE_ENUM) RULE_COUNT };
@@ -221,6 +221,7 @@ static void prints(void) {
         EACH(a, -7, 7) {
           law(P4, 1, k * Q(f, m) + k * a == k * Q(f + m * a, m));
           law(P4, 1, k * Q(f, m) + k * a == -k * Q(m - 1 - f - m * a, m)); /* the form turned around */
+          law(P6, residue(f, m) == residue(a, m), m * (Q(f, m) * k) == (f - residue(a, m)) * k); /* f = m * y + r */
         }
     }
 }
@@ -378,6 +379,10 @@ static const struct row {
      "(d0) -> (d0 - (d0 floordiv 12) * 8), domain: d0 in [-9, 7]", "(d0) -> (d0 - (d0 floordiv 12) * 8), domain: d0 in [-9, 7]"},
     {P4, "(d0) -> (d0 * 4 + (d0 floordiv 2) * 2), " D0, "(d0) -> (((d0 * 5) floordiv 2) * 2), " D0, "(d0) -> (d0 * 3 + (d0 floordiv 2) * 2), " D0,
      "(d0) -> ((d0 floordiv 2) * 2 + d0 * 3), " D0},
+    {P6, "(d0, d1) -> (((d0 - 3) * d1) * 2), " BOX ", d0 mod 5 in [3, 3], d1 mod 4 in [0, 0]",
+     "(d0, d1) -> (((d0 - 3) * d1) * 2), domain: d0 in [3, 98], d1 in [0, 48], d0 mod 5 in [3, 3], d1 mod 4 in [0, 0]",
+     "(d0, d1) -> (((d0 floordiv 5) * (d1 floordiv 4)) * 2), " BOX ", d0 mod 5 in [3, 3], d1 mod 4 in [0, 0]",
+     "(d0, d1) -> (((d0 floordiv 5) * (d1 floordiv 4)) * 2), domain: d0 in [3, 98], d1 in [0, 48], d0 mod 5 in [3, 3], d1 mod 4 in [0, 0]"},
 };
 
 static uint64_t memory[1 << 20];

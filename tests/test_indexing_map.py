@@ -335,6 +335,14 @@ def test_least_integer() -> None:
         for value, fits in ((least, True), (2 ** 63 - 1, True), (least - 1, False), (2 ** 63, False)):
             status, answer = algebra.run(*words, f"{name}{value}")
             assert (answer == f"error: {len(name) + 1}: expected an integer that fits in 64 bits, signed") == (not fits), (words, value, answer)
+    for start, clamped in ((least, 0), (2 ** 63 - 1, 6)):  # a constant start index is clamped into the operand
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "m.hlo"
+            file.write_text(f"ENTRY e {{\n  p = s64[10] parameter(0)\n  i = s64[] constant({start})\n"
+                            "  ROOT s = s64[4] dynamic-slice(p, i), dynamic_slice_sizes={4}\n}\n")
+            status, answer = algebra.run("indexing", str(file))
+            expected = "(d0) -> (d0), " if not clamped else "(d0) -> (d0 + 6), "
+            assert status == 0 and answer.startswith(f"s\toutput->operand\t0\texact\t{expected}"), (start, answer)
 
 
 def test_compose_is_composition() -> None:
