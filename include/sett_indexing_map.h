@@ -81,8 +81,9 @@ THE NORMAL FORM
     C7  digits F mod m inside P get bounds as in C4; of one variable they are residues, else they are known when results are simplified
     C8  g * A + y in [l, h] where another constraint has y in [a, b], b - a < g, and neither end depends on y:  A in [ceil((l - a) / g), floor((h - a) / g)]
   Print: P1 t * (F - m * q) is t * (F mod m), or t * (m - 1) - t * ((m - 1 - F) mod m);  P2 a quotient of the same variables beside it is
-  tried as such a digit;  P4 k * Q(F, m) takes in what k divides;  P6 m * (y * b) is (x - r) * b for x = m * y + r. Each step is taken where, by an estimate, it makes the fewest nodes, of digits
-  the one with the smaller divisor; inside a mod coefficients are the least residues, or not negative. Ties are decided by the expressions themselves.
+  tried as such a digit;  P4 k * Q(F, m) takes in what k divides;  P6 m * (y * b) is (x - r) * b for x = m * y + r. Each step is taken where,
+  by an estimate, it makes the fewest nodes, of digits the one with the smaller divisor; inside a mod coefficients are the least residues, or not negative. Ties are
+  decided by the expressions themselves. Constraints stand in the order of their texts, those with divisors that are not numbers last.
 
 FUNCTIONS
   The prototypes below are the table of contents: memory, build, ask, text, evaluate, points, algebra, variables, questions.
@@ -356,8 +357,8 @@ SETT_INLINE sett_map sett_map_guards(sett_map_arena *arena, sett_map map);
 enum { SETT_MAP_ANY_TYPE, SETT_MAP_UINT, SETT_MAP_INT, SETT_MAP_LONG };
 SETT_INLINE size_t sett_map_print_c(sett_map_arena *arena, sett_map map, int type, char *text, size_t capacity, int *error);
 
-/* By meaning: the same domain and the same values; points where one has no value do not count. No: at answer.point (one value a variable) they differ, or, without a point, in how many variables or results
- * they have. Variables meet by place, names do not count. What a map that is UNDEFINED equals is not decided. */
+/* By meaning: the same domain and the same values; points where one has no value do not count. No: at answer.point (one value a variable) they differ, or,
+ * without a point, in how many variables or results they have. Variables meet by place, names do not count. What a map that is UNDEFINED equals is not decided. */
 SETT_INLINE sett_map_answer sett_map_equal(sett_map_arena *arena, sett_map a, sett_map b);
 
 /* All values of an expression on the domain: lo <= value <= hi and value = residue modulo modulus (modulus 0: it is always residue); lo and hi are in the
@@ -4400,7 +4401,6 @@ SETT_INLINE int32_t settp_fold_quotient(settp_engine *e, int32_t l, settp_part *
   return best;
 }
 
-/* Whether l is a quotient, times a number, that was made of positive numbers: then nothing moves into it, nor is it turned around. */
 /* P6: k * (a * b) as k / m * ((m * a) * b) where m * a is shorter than a and m, which is the modulus of a variable of one residue class in a; and so for b. 0: it
  * is not so. */
 SETT_INLINE int settp_fold_product(settp_engine *e, settp_term t, settp_part *part) {
@@ -4429,6 +4429,7 @@ SETT_INLINE int settp_fold_product(settp_engine *e, settp_term t, settp_part *pa
   return 1;
 }
 
+/* Whether l is a quotient, times a number, that was made of positive numbers: then nothing moves into it, nor is it turned around. */
 SETT_INLINE int settp_lone_quotient(const settp_engine *e, int32_t l) {
   const settp_atom *x;
   if (e->lin[l].count != 1 || e->lin[l].constant) return 0;
@@ -7977,7 +7978,7 @@ SETT_INLINE void settp_c_expr(settp_c *c, sett_expr e, int place, int ring) {
   uint32_t a = settp_a(n), b = settp_b(n);
   int64_t k = 0;
   char buffer[24];
-  if (c->out->length > (1 << 24)) settp_c_fail(c, SETT_MAP_ERROR_LONG);
+  if (c->out->length > (size_t)SETTP_TEXT_MAX) settp_c_fail(c, SETT_MAP_ERROR_LONG);
   if (c->failed) return;
   if (!ring || c->type != SETT_MAP_UINT) settp_c_fits(c, r);
   if (n->op == SETTP_CONST) {
