@@ -461,7 +461,7 @@ def test_inverse_refuses() -> None:
                            ("(d0) -> (d0 * 2), domain: d0 in [0, 4]", "no: a point of the box is not hit: (1)"),
                            ("(d0, d1) -> (d0), domain: d0 in [0, 4], d1 in [0, 1]", "no: two points have one image: (0, 0) and (0, 1)"),
                            ("KNOWN EMPTY", "no: the map is KNOWN EMPTY: expected a map with points"),
-                           ("UNDEFINED", "no: not decided: the map is UNDEFINED: expected a map with results"),
+                           ("UNDEFINED", "no: the map is UNDEFINED: expected a map with results"),
                            ("(d0) -> (d0), domain: d0 in [0, 9], d0 mod 3 in [1, 1], d0 mod 6 in [2, 2]", "no: the map is KNOWN EMPTY: expected a map with points")]:
         assert algebra.run("map", "inverse", text) == (1, expected), (text, algebra.run("map", "inverse", text))
     assert algebra.run("map", "inverse", "(d0) -> (")[0] == 2
