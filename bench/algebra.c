@@ -268,7 +268,7 @@ static void scaling(void) {
                quantile(compose, CHAINS, 0.5), quantile(simple, CHAINS, 0.5), quantile(simple, CHAINS, 1),
                1e3 * quantile(simple, CHAINS, 0.5) / quantile(distinct, CHAINS, 0.5));
         fflush(stdout);
-        if (quantile(compose, CHAINS, 1) + quantile(simple, CHAINS, 1) > SLOW) {
+        if (quantile(compose, CHAINS, 1) + quantile(simple, CHAINS, 1) > (double)SLOW) {
           puts("stopped: a map took over half a second");
           break;
         }

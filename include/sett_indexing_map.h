@@ -219,10 +219,11 @@ typedef struct sett_map {
 typedef struct sett_map_interval { int64_t lo, hi; } sett_map_interval;
 
 /* ---- arena ---- */
-SETT_INLINE sett_map_arena sett_map_arena_make(void *memory, size_t bytes);   /* memory is aligned to 8 inside */
+SETT_INLINE sett_map_arena sett_map_arena_make(void *memory, size_t bytes);   /* memory is aligned to 8 inside; where size_t has 32 bits, 256 MiB of it are used at most */
 typedef struct sett_map_mark { size_t top; uint32_t nodes; } sett_map_mark;
 SETT_INLINE sett_map_mark sett_map_arena_mark(const sett_map_arena *arena);
 SETT_INLINE void sett_map_arena_rewind(sett_map_arena *arena, sett_map_mark mark);  /* forgets everything made after the mark */
+/* Sizes of memory; SIZE_MAX where size_t does not hold them. */
 SETT_INLINE size_t sett_map_arena_bytes(size_t nodes);  /* memory for that many nodes */
 SETT_INLINE size_t sett_map_parse_bytes(size_t length); /* memory of an arena in which any text of that length can be read and printed */
 /* Free memory with which no simplify of this map, and no question to it, fails for want of memory or searches less; below it they search less first and fail with FULL
@@ -639,11 +640,12 @@ SETT_INLINE void settp_copy(void *to, const void *from, size_t bytes) { /* the t
 
 SETT_INLINE void *settp_take(sett_map_arena *arena, size_t bytes) { /* from the upper end; NULL when full */
   size_t low = settp_low(arena);
-  bytes = bytes < ((size_t)1 << 48) ? (bytes + 7) & ~(size_t)7 : bytes;
-  if (arena->top < low || arena->top - low < bytes) {
+  size_t room = arena->top < low ? 0 : (arena->top - low) & ~(size_t)7;
+  if (bytes > room) {
     arena->full = 1;
     return NULL;
   }
+  bytes = (bytes + 7) & ~(size_t)7; /* room is a multiple of 8: no overflow */
   arena->top -= bytes;
   return arena->memory + arena->top;
 }
@@ -655,10 +657,14 @@ SETT_INLINE uint32_t settp_hash(uint64_t a, uint64_t b) {
   return (uint32_t)(h >> 32);
 }
 
+/* Where size_t has 32 bits: no array that a function takes is 16 times as large as the arrays of the arena that it is about. */
+enum { SETTP_ARENA_MAX = 1 << 28 };
+
 SETT_INLINE sett_map_arena sett_map_arena_make(void *memory, size_t bytes) {
   sett_map_arena arena;
   size_t skip = (8 - ((uintptr_t)memory & 7)) & 7;
   uint32_t i;
+  if (sizeof(size_t) < 8 && bytes > SETTP_ARENA_MAX) bytes = SETTP_ARENA_MAX;
   arena.memory = (unsigned char *)memory + (bytes > skip ? skip : 0);
   arena.bytes = bytes > skip ? (bytes - skip) & ~(size_t)7 : 0;
   arena.top = arena.bytes;
@@ -676,7 +682,10 @@ SETT_INLINE sett_map_arena sett_map_arena_make(void *memory, size_t bytes) {
   return arena;
 }
 
-SETT_INLINE size_t sett_map_arena_bytes(size_t nodes) { return nodes * (sizeof(settp_node) + sizeof(uint32_t)) + 512; }
+/* count * size + more, or SIZE_MAX. */
+SETT_INLINE size_t settp_size(size_t count, size_t size, size_t more) { return count > (SIZE_MAX - more) / size ? SIZE_MAX : count * size + more; }
+
+SETT_INLINE size_t sett_map_arena_bytes(size_t nodes) { return settp_size(nodes, sizeof(settp_node) + sizeof(uint32_t), 512); }
 
 SETT_INLINE sett_map_mark sett_map_arena_mark(const sett_map_arena *arena) {
   sett_map_mark mark;
@@ -5377,14 +5386,14 @@ SETT_INLINE int settp_ask_within(sett_map_arena *arena, sett_map map, settp_aske
 
 SETT_INLINE int settp_ask(sett_map_arena *arena, sett_map map, settp_asked *a) { return settp_ask_within(arena, map, a, NULL); }
 
-SETT_INLINE size_t sett_map_parse_bytes(size_t length) { return length * 384 + 65536; }
+SETT_INLINE size_t sett_map_parse_bytes(size_t length) { return settp_size(length, 384, 65536); }
 
 SETT_INLINE size_t sett_map_simplify_bytes(const sett_map_arena *arena, sett_map map) {
   size_t atoms = (size_t)sett_map_variables(map), nodes = arena->nodes, forms;
   uint32_t i;
   for (i = SETT_MAP_ERROR_COUNT; i < arena->nodes; ++i) atoms += settp_at(arena, i)->op > SETTP_ADD;
-  forms = nodes * (atoms < 64 ? atoms + 16 : 80) + 2 * (size_t)SETTP_LINS_MAX;
-  return forms * (768 + 64 * (atoms < 512 ? atoms : 512));
+  forms = settp_size(nodes, atoms < 64 ? atoms + 16 : 80, 2 * (size_t)SETTP_LINS_MAX);
+  return settp_size(forms, 768 + 64 * (atoms < 512 ? atoms : 512), 0);
 }
 
 /* Result i is its dimension, or the dimension is the number that the result is. */

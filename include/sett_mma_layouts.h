@@ -387,9 +387,9 @@ SETT_INLINE settp_mma_row settp_mma_find_row(int group, int operand) {
   settp_mma_row row = {0};
 #endif
   if (operand < 0 || operand >= SETT_MMA_OPERAND_COUNT) return row;
-  switch (group * SETT_MMA_OPERAND_COUNT + operand) {
+  switch (group * (int)SETT_MMA_OPERAND_COUNT + operand) {
 #define SETTP_MMA_CASE(the_group, the_operand, the_dims, o0, o1, o2, t0, t1, t2, s0, s1, s2, the_lanes) \
-  case SETT_MMA_GROUP_##the_group * SETT_MMA_OPERAND_COUNT + SETT_MMA_##the_operand:                    \
+  case (int)SETT_MMA_GROUP_##the_group * (int)SETT_MMA_OPERAND_COUNT + (int)SETT_MMA_##the_operand:     \
     row.dims = the_dims;                                                                                \
     row.outer[0] = o0, row.outer[1] = o1, row.outer[2] = o2;                                            \
     row.thread[0] = t0, row.thread[1] = t1, row.thread[2] = t2;                                         \

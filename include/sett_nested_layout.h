@@ -1232,7 +1232,7 @@ typedef struct settp_nested_part {
   int64_t size, stride;
 } settp_nested_part;
 
-enum { SETTP_NESTED_PARTS = SETT_NESTED_LEVELS * SETT_NESTED_MAX_RANK };
+enum { SETTP_NESTED_PARTS = (int)SETT_NESTED_LEVELS * (int)SETT_NESTED_MAX_RANK };
 
 /* All digits above 1, the minor first. loose: neighbours of different levels join too. */
 SETT_INLINE int settp_nested_list(const sett_nested_layout *layout, int loose, settp_nested_part *part) {

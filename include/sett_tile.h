@@ -2865,6 +2865,8 @@ SETT_INLINE int sett_tile_formats(const sett_tile_shape *shape, sett_tile_format
 /* SETTP_RELAYOUT_WIDE: bytes of a vector; 0: none. */
 #if defined(SETT_RELAYOUT_SCALAR) || defined(__CUDACC__) || !(defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 12))
 #define SETTP_RELAYOUT_WIDE 0
+#elif (defined(__i386__) || defined(__x86_64__)) && !defined(__SSE2__) /* vectors are no values that functions return there */
+#define SETTP_RELAYOUT_WIDE 0
 #elif defined(__AVX512BW__)
 #define SETTP_RELAYOUT_WIDE 64
 #elif defined(__AVX2__)

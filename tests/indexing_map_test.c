@@ -129,6 +129,27 @@ static void draw_maps(int count) {
   }
 }
 
+/* Arrays are aligned to 8 bytes whatever was taken before them, and sizes of memory saturate. */
+static void sizes(void) {
+  sett_map_arena arena = sett_map_arena_make(memory, sizeof memory);
+  sett_map map;
+  size_t bytes, largest = SIZE_MAX;
+  for (bytes = 1; bytes < 20; ++bytes) {
+    void *taken = settp_take(&arena, bytes), *after = settp_take(&arena, 8);
+    check(taken && after && ((uintptr_t)taken | (uintptr_t)after) % 8 == 0, "alignment", "bytes");
+    check((uintptr_t)after + 8 <= (uintptr_t)taken, "room", "bytes");
+  }
+  for (bytes = 0; bytes < 16; ++bytes) check(!settp_take(&arena, largest - bytes), "more than there is", "bytes");
+  map = read_map(&arena, "(a, bcd, e)[fg]{h} -> (a + e, bcd * fg, h), domain: a in [0, 9], bcd in [0, 3], e in [1, 2], fg in [0, 6], h in [0, 1], a + e in [2, 7]");
+  check(map.kind == SETT_MAP_DEFINED && ((uintptr_t)map.variable | (uintptr_t)map.constraint) % 8 == 0, "alignment", "a map");
+  check(sett_map_parse_bytes(100) == 100 * 384 + 65536 && sett_map_arena_bytes(100) < 10000, "sizes", "small");
+  check(sett_map_parse_bytes(largest / 100) == largest && sett_map_arena_bytes(largest / 10) == largest, "sizes", "SIZE_MAX");
+  for (bytes = 1; bytes < 3000; ++bytes) (void)sett_map_mod(&arena, sett_map_var(&arena, 0), sett_map_constant(&arena, (int64_t)bytes));
+  check(sett_map_simplify_bytes(&arena, map) >= UINT32_MAX, "sizes", "simplify: 3,000 quotients");
+  arena = sett_map_arena_make(memory, largest);
+  check(arena.bytes == (sizeof(size_t) < 8 ? (size_t)SETTP_ARENA_MAX : largest - 7), "the most of an arena", "bytes");
+}
+
 /* Any size of memory gives the answer or FULL, and never a write outside. */
 static void little_memory(void) {
   const char *text = "(d0, d1)[s0] -> ((d0 * 12 + d1) floordiv 5, (d0 * 12 + d1 + s0) mod 7), domain: d0 in [0, 9], d1 in [0, 11], s0 in [0, 3], d0 + d1 in [2, 9]";
@@ -227,6 +248,7 @@ int main(int argc, char **argv) {
   first_look();
   for (i = 0; i < sizeof rules / sizeof *rules; ++i) same_meaning(rules[i]);
   draw_maps(argc > 1 ? atoi(argv[1]) : 3000);
+  sizes();
   little_memory();
   big_numbers();
   deep_input();

@@ -1,0 +1,136 @@
+"""Compilers, standards and targets: each cell of the matrix passes, or is skipped with the reason. Headers compile without a warning under the newest gcc and clang
+that are installed, in every standard from C11 and C++17 on, for Windows and WebAssembly, and after headers that define many macros; their tests run on targets of
+32 bits and of the other byte order, where an access at a wrong address, a shift or an index that C does not define is a trap."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+STRICT = re.search(r"^strict = (.*)$", (ROOT / "build.ninja").read_text(), re.M)[1].split()
+HEADERS = {"sett_tile.h": [], "sett_indexing_map.h": [], "sett_indexing_analysis.h": ["sett_indexing_map.h"], "sett_nested_layout.h": [],
+           "sett_mma_layouts.h": ["sett_nested_layout.h"], "sett.h": []}
+# The same standards have other names in older compilers.
+STANDARDS = {"c11": ["c11"], "c17": ["c17", "c18"], "c23": ["c23", "c2x"], "c++17": ["c++17"], "c++20": ["c++20", "c++2a"], "c++23": ["c++23", "c++2b"],
+             "c++26": ["c++26", "c++2c"]}
+# Every function is compiled, not only parsed.
+ALL_CODE = "-DSETT_INLINE=static inline __attribute__((__used__))"
+RUN_ON = {"i686": ("i686-linux-gnu-gcc", "qemu-i386", "4 bytes, low first"), "armhf": ("arm-linux-gnueabihf-gcc", "qemu-arm", "4 bytes, low first"),
+          "s390x": ("s390x-linux-gnu-gcc", "qemu-s390x", "8 bytes, high first")}
+COMPILE_FOR = {"windows-64": (["x86_64-w64-mingw32-gcc"], []), "windows-32": (["i686-w64-mingw32-gcc"], []),
+               "wasm32": (["clang"], ["--target=wasm32", "-ffreestanding"]), "wasm64": (["clang"], ["--target=wasm64", "-ffreestanding"])}
+TESTS = {"indexing_map_test": "200 3", "indexing_map_rules": "", "indexing_map_ops_test": "40 1", "indexing_map_property": "1 300", "tile_test": "50 1",
+         "nested_test": "300 1", "relayout_test": "30 2", "indexing_analysis_graph": "30", "physical_test": "60", "indexing_map_fuzz": "1 300", "tile_fuzz": "1 7",
+         "tile_round_trip_fuzz": "1 7", "nested_fuzz": "1 7", "indexing_fuzz": "1 7"}
+# Headers of systems, with the macros that they have unless the language is strict.
+POSIX = ["complex.h", "tgmath.h", "math.h", "termios.h", "sys/param.h", "sys/sysmacros.h", "sys/types.h", "sys/ioctl.h", "netinet/in.h", "curses.h", "term.h", "X11/Xlib.h"]
+WINDOWS = ["winsock2.h", "windows.h", "windowsx.h", "commctrl.h", "dlgs.h", "objbase.h", "complex.h", "tgmath.h"]
+
+
+def version(compiler: str) -> "tuple[int, ...]":
+    said = subprocess.run([compiler, "-dumpfullversion" if "clang" not in compiler else "-dumpversion"], capture_output=True, text=True).stdout
+    return tuple(int(part) for part in re.findall(r"\d+", said))
+
+
+def newest(family: str) -> str:
+    found = [name for name in [family, *(f"{family}-{n}" for n in range(10, 31))] if shutil.which(name)]
+    if not found:
+        pytest.skip(f"no {family}")
+    return max(found, key=version)
+
+
+def compiled(command: "list[str]", source: str) -> "tuple[bool, str]":
+    done = subprocess.run([*command, "-I", str(ROOT / "include"), "-"], input=source, capture_output=True, text=True, cwd=ROOT, timeout=580)
+    return done.returncode == 0, " ".join(command) + "\n" + done.stderr[:4000]
+
+
+def includes(names: "list[str]") -> str:
+    return "".join(f"#include <{name}>\n" for name in names)
+
+
+def language(standard: str) -> "list[str]":
+    return ["-x", "c++"] if "+" in standard else ["-x", "c", "-Wstrict-prototypes"]
+
+
+@pytest.mark.parametrize("standard", STANDARDS)
+@pytest.mark.parametrize("family", ["gcc", "clang"])
+def test_standard(family: str, standard: str) -> None:
+    """Each header alone."""
+    compiler = newest(family.replace("gcc", "g++").replace("clang", "clang++") if "+" in standard else family)
+    for name in STANDARDS[standard]:
+        command = [compiler, f"-std={name}", *language(standard), "-O1", "-c", "-o", "/dev/null"]
+        if compiled(command, "int x;\n")[0]:
+            break
+    else:
+        pytest.skip(f"{compiler} {'.'.join(map(str, version(compiler)))} does not know {standard}")
+    for header, first in HEADERS.items():
+        ok, said = compiled([*command, *STRICT], includes([*first, header]))
+        assert ok, said
+
+
+@pytest.mark.parametrize("standard", ["c11", "c++17"])
+@pytest.mark.parametrize("family", ["gcc", "clang"])
+def test_all_code(family: str, standard: str) -> None:
+    compiler = newest(family.replace("gcc", "g++").replace("clang", "clang++") if "+" in standard else family)
+    ok, said = compiled([compiler, f"-std={standard}", *language(standard), "-O1", *STRICT, ALL_CODE, "-c", "-o", "/dev/null"], includes(["sett.h"]))
+    assert ok, said
+
+
+@pytest.mark.parametrize("target", COMPILE_FOR)
+def test_compiles_for(target: str) -> None:
+    (compiler,), flags = COMPILE_FOR[target]
+    compiler = newest(compiler)
+    ok, said = compiled([compiler, *flags, "-x", "c", "-c", "-o", "/dev/null"], "#include <stdint.h>\nint x = INT32_MAX;\n")
+    if not ok:
+        pytest.skip(f"{compiler} has no {target}: {said.splitlines()[-1]}")
+    ok, said = compiled([compiler, *flags, "-std=c11", *language("c11"), "-O1", *STRICT, ALL_CODE, "-c", "-o", "/dev/null"], includes(["sett.h"]))
+    assert ok, said
+
+
+@pytest.mark.parametrize("family, standard, system", [
+    ("gcc", "gnu11", POSIX), ("clang", "gnu11", POSIX), ("g++", "gnu++17", POSIX), ("clang++", "gnu++17", POSIX), ("x86_64-w64-mingw32-gcc", "gnu11", WINDOWS)],
+    ids=["gcc", "clang", "g++", "clang++", "windows"])
+def test_after_other_headers(family: str, standard: str, system: "list[str]") -> None:
+    compiler, there = newest(family), []
+    for name in system:
+        command = [compiler, f"-std={standard}", *language(standard), "-c", "-o", "/dev/null"]
+        if compiled(command, includes([*there, name]))[0]:
+            there.append(name)
+    if not {"termios.h", "windows.h"} & set(there):
+        pytest.skip(f"{compiler} has no {system[1]}")
+    print("after", *there)
+    ok, said = compiled([*command, *STRICT], includes([*there, *HEADERS]))
+    assert ok, said
+
+
+@pytest.fixture(scope="module")
+def machine(request: "pytest.FixtureRequest", tmp_path_factory: "pytest.TempPathFactory") -> "tuple[list[str], list[str]]":
+    """The compiler for a target, its emulator: known to make programs that run, of the width and byte order of the target."""
+    compiler, emulator, expected = RUN_ON[request.param]
+    for name in (compiler, emulator):
+        if not shutil.which(name):
+            pytest.skip(f"{request.param}: no {name}")
+    probe = tmp_path_factory.mktemp("probe") / "probe"
+    ok, said = compiled([compiler, "-static", "-o", str(probe), "-x", "c"], '''#include <stdio.h>
+int main(void) { union { short all; char low; } x = {1}; return printf("%d bytes, %s first\\n", (int)sizeof(char *), x.low ? "low" : "high") < 0; }\n''')
+    if not ok:
+        pytest.skip(f"{request.param}: {compiler} makes no programs: {said.splitlines()[-1]}")
+    ran = subprocess.run([emulator, str(probe)], capture_output=True, text=True)
+    assert ran.stdout == expected + "\n", ran
+    return [compiler, "-static", "-fsanitize=alignment,shift,bounds", "-fsanitize-undefined-trap-on-error"], [emulator]
+
+
+@pytest.mark.parametrize("test", TESTS)
+@pytest.mark.parametrize("machine", RUN_ON, indirect=True)
+def test_runs_on(machine: "tuple[list[str], list[str]]", test: str, tmp_path: Path) -> None:
+    compile_with, emulator = machine
+    done = subprocess.run([*compile_with, "-std=c11", *language("c11"), "-O1", *STRICT, f"tests/{test}.c", "-o", str(tmp_path / test)],
+                          cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[:4000]
+    ran = subprocess.run([*emulator, str(tmp_path / test), *TESTS[test].split()], cwd=ROOT, capture_output=True, text=True, timeout=570)
+    assert ran.returncode == 0, (ran.stdout + ran.stderr)[-4000:]
