@@ -141,7 +141,7 @@ static void sizes(void) {
   }
   for (bytes = 0; bytes < 16; ++bytes) check(!settp_take(&arena, largest - bytes), "more than there is", "bytes");
   map = read_map(&arena, "(a, bcd, e)[fg]{h} -> (a + e, bcd * fg, h), domain: a in [0, 9], bcd in [0, 3], e in [1, 2], fg in [0, 6], h in [0, 1], a + e in [2, 7]");
-  check(map.kind == SETT_MAP_DEFINED && ((uintptr_t)map.variable | (uintptr_t)map.constraint) % 8 == 0, "alignment", "a map");
+  check(map.kind == SETT_MAP_DEFINED && (uintptr_t)map.variable % _Alignof(sett_map_variable) == 0 && (uintptr_t)map.constraint % _Alignof(sett_map_constraint) == 0, "alignment", "a map");
   check(sett_map_parse_bytes(100) == 100 * 384 + 65536 && sett_map_arena_bytes(100) < 10000, "sizes", "small");
   check(sett_map_parse_bytes(largest / 100) == largest && sett_map_arena_bytes(largest / 10) == largest, "sizes", "SIZE_MAX");
   for (bytes = 1; bytes < 3000; ++bytes) (void)sett_map_mod(&arena, sett_map_var(&arena, 0), sett_map_constant(&arena, (int64_t)bytes));
