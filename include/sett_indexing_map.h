@@ -640,12 +640,12 @@ SETT_INLINE void settp_copy(void *to, const void *from, size_t bytes) { /* the t
 
 SETT_INLINE void *settp_take(sett_map_arena *arena, size_t bytes) { /* from the upper end; NULL when full */
   size_t low = settp_low(arena);
-  size_t room = arena->top < low ? 0 : (arena->top - low) & ~(size_t)7;
+  size_t room = arena->top < low ? 0 : arena->top - low; /* a multiple of 8 */
   if (bytes > room) {
     arena->full = 1;
     return NULL;
   }
-  bytes = (bytes + 7) & ~(size_t)7; /* room is a multiple of 8: no overflow */
+  bytes = (bytes + 7) & ~(size_t)7;
   arena->top -= bytes;
   return arena->memory + arena->top;
 }

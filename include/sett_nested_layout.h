@@ -330,9 +330,9 @@ SETT_INLINE int sett_nested_equal(const sett_nested_layout *a, const sett_nested
 /* Does each (subgroup, thread) hold the same elements under both? Layouts of other shapes are different. However it is
    factored: batch 4 and element 4 of one thread are the same. */
 typedef struct sett_nested_answer {
-  int yes, no;   /* 1 where it is proved */
-  int slots;     /* 1: yes, and in the same slots */
-  int64_t error; /* why it is neither: that of a failed layout, or ERROR_MACHINE */
+  int yes, no;    /* 1 where it is proved */
+  int same_slots; /* 1: yes, and in the same slots */
+  int64_t error;  /* why it is neither: that of a failed layout, or ERROR_MACHINE */
 } sett_nested_answer;
 SETT_INLINE sett_nested_answer sett_nested_same(const sett_nested_layout *a, const sett_nested_layout *b);
 /* The same on a machine, where subgroup = thread / subgroup_size: a layout of 64 threads may be one of 2 subgroups of 32.
@@ -1112,11 +1112,11 @@ SETT_INLINE int settp_nested_same_slots(const sett_nested_layout *a, const sett_
   return 1;
 }
 
-SETT_INLINE sett_nested_answer settp_nested_answer(int yes, int slots, int64_t error) {
+SETT_INLINE sett_nested_answer settp_nested_answer(int yes, int same_slots, int64_t error) {
   sett_nested_answer answer;
   answer.yes = yes;
   answer.no = !yes && !error;
-  answer.slots = slots;
+  answer.same_slots = same_slots;
   answer.error = error;
   return answer;
 }

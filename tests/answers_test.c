@@ -337,7 +337,7 @@ static void analysis(void) {
   static unsigned char keep[16];
   const int64_t row[2] = {4, 4}, four = 4, seven = 7;
   sett_analysis_list dims = {2, row}, out = {1, &four}, in = {1, &seven}, none = {0, NULL};
-  sett_analysis_memory layout = {{2, NULL}, 32, 0, 0, 0, 0}, before;
+  sett_analysis_memory layout = {{2, NULL}, 32, 0, 0, 0, 0, 0}, before;
   sett_map map = map_of(&arena, "(d0) -> (d0, 0), domain: d0 in [0, 31]"), zero = {0}; /* rows 4 and more are outside */
   sett_analysis_coalescing coalescing;
   sett_analysis_banks banks;
@@ -438,18 +438,18 @@ static void nested(void) {
   CHECK(sett_nested_bound(&failed, 0, 0, 0, 1) == -1 && sett_nested_bound(&good, 1, 0, 0, 1) == -1);
   answer = sett_nested_same(&failed, &failed);
   OPEN(answer);
-  CHECK(answer.error == failed.error && !answer.slots);
+  CHECK(answer.error == failed.error && !answer.same_slots);
   answer = sett_nested_same(&good, &failed);
   OPEN(answer);
   answer = sett_nested_same(&good, &part);
   NO(answer);
-  CHECK(!answer.error && !answer.slots);
+  CHECK(!answer.error && !answer.same_slots);
   answer = sett_nested_same(&zero, &good);
   NO(answer);
   YES(sett_nested_same(&good, &good));
   answer = sett_nested_same_on(&good, &good, 0, 64); /* no machine */
   OPEN(answer);
-  CHECK(answer.error == SETT_NESTED_ERROR_MACHINE && !answer.slots);
+  CHECK(answer.error == SETT_NESTED_ERROR_MACHINE && !answer.same_slots);
   answer = sett_nested_same_on(&failed, &good, 1, 64);
   OPEN(answer);
   CHECK(answer.error == failed.error);

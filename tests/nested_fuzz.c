@@ -42,7 +42,7 @@ static void check_combined(const sett_nested_layout *layout, const uint8_t *data
   made = sett_nested_permute(*layout, map);
   again = sett_nested_permute(made, map);
   if (!sett_nested_equal(&again, layout)) fail("permute and back", data, size);
-  if (!sett_nested_same(layout, layout).slots) fail("the same", data, size);
+  if (!sett_nested_same(layout, layout).same_slots) fail("the same", data, size);
   if (sett_nested_held(layout, sett_nested_subgroups(layout), sett_nested_threads(layout)) > elements) fail("held", data, size);
   if (sett_nested_held(layout, INT64_MAX, INT64_MAX) < sett_nested_held(layout, 3, 40)) fail("held by fewer", data, size);
   made = sett_nested_on(*layout, 4, 32);

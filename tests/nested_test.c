@@ -520,7 +520,7 @@ static model neighbour(const model *m) {
 
 /* Is that the answer for same_by_loops' 0 (different), 1 (the same owners) or 2 (in the same slots)? */
 static int says(sett_nested_answer answer, int expected) {
-  return answer.yes == (expected > 0) && answer.no == (expected == 0) && answer.slots == (expected == 2) && !answer.error;
+  return answer.yes == (expected > 0) && answer.no == (expected == 0) && answer.same_slots == (expected == 2) && !answer.error;
 }
 
 static void check_same(const model *m, const sett_nested_layout *layout) {
@@ -536,11 +536,11 @@ static void check_same(const model *m, const sett_nested_layout *layout) {
   expected = same_by_loops(m, &n, 2 * (m->subgroups > n.subgroups ? m->subgroups : n.subgroups), 2 * (m->threads > n.threads ? m->threads : n.threads), 0);
   answer = sett_nested_same(layout, &other);
   if (!says(answer, expected)) {
-    fprintf(stderr, "yes %d, no %d, slots %d, expected %d\n", answer.yes, answer.no, answer.slots, expected);
+    fprintf(stderr, "yes %d, no %d, slots %d, expected %d\n", answer.yes, answer.no, answer.same_slots, expected);
     show(&n);
     fail("same", m);
   }
-  ++counts[answer.no ? DIFFERENT : answer.slots ? SAME_SLOTS : SAME];
+  ++counts[answer.no ? DIFFERENT : answer.same_slots ? SAME_SLOTS : SAME];
   if (!says(sett_nested_same_on(layout, &other, subgroups, size), same_by_loops(m, &n, subgroups, 0, size))) {
     show(&n);
     fail("same on a machine", m);

@@ -50,7 +50,7 @@ def shouted() -> "list[str]":
     """What the headers' code itself spells in capitals, as macros are, without their prefix."""
     code = "".join(re.sub(r'/\*.*?\*/|"(?:\\.|[^"\\\n])*"', " ", (INCLUDE / name).read_text(), flags=re.S) for name in HEADERS)
     own = set(re.findall(r"\b(?!SETTP?_|U?INT(?:32|64)_)[A-Z][A-Z0-9_]+\b", code))
-    return sorted(own - {"NULL"})
+    return sorted(own - {"NULL", "SIZE_MAX"})
 
 
 def preprocessed(compiler: str, lines: "list[str]") -> str:

@@ -282,7 +282,7 @@ static int nested_same(command *self) {
     answer = sett_nested_same(a, &b);
   }
   if (answer.error) return say_error(self, 1, sett_nested_error_text(answer.error));
-  say_text(self, answer.slots ? "same slots" : answer.yes ? "same owners" : "different");
+  say_text(self, answer.same_slots ? "same slots" : answer.yes ? "same owners" : "different");
   return answer.no;
 }
 
