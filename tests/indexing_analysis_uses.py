@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import re
 import sys
@@ -213,6 +214,140 @@ def test_utilisation_and_reuse() -> None:
         status, answer = ask("reuse", text, shape)
         assert status == 0 and f" times: {len(reads)} reads of {len(set(reads))} elements" in answer, (text, answer)
         assert len(reads) != len(set(reads)) or answer.endswith("each once"), answer
+
+
+def test_lane() -> None:
+    """--lane is the map with that dimension first; without it: a thread's name, the only dimension with several values, the last of d0, d1, .."""
+    rng = random.Random(6)
+    for _ in range(COUNT):
+        sizes = [rng.choice([1, 4, 8, 32]) for _ in range(3)]
+        strides = [rng.choice([0, 1, 2, 32]) for _ in range(3)]
+        dims, shape = ["a", "b", "c"], str(rng.choice(["f32", "bf16"]))
+
+        def text(order: list[int], names: list[str]) -> str:
+            return (f"({', '.join(names[k] for k in order)}) -> ({' + '.join(f'{names[k]} * {strides[k]}' for k in range(3))}), domain: "
+                    + ", ".join(f"{names[k]} in [0, {sizes[k] - 1}]" for k in order))
+
+        def first(*words: str) -> tuple[int, str]:
+            status, answer = ask(*words)
+            return status, re.sub(r"\bt\b", dims[k], answer.split("\nlanes: ")[0])
+
+        for command in ("coalescing", "banks"):
+            several = [k for k in range(3) if sizes[k] > 1]
+            for k in range(3):
+                names = [*dims]
+                names[k] = "t"
+                want = first(command, text([k] + [j for j in range(3) if j != k], names), shape)
+                assert first(command, "--lane", dims[k], text([0, 1, 2], dims), shape) == want
+                assert first(command, text([0, 1, 2], dims), shape, "--lane", dims[k]) == want
+                assert first(command, text([0, 1, 2], names), shape) == want
+            plain = ["d0", "d1", "d2"]
+            last = several[-1] if several else 2
+            assert ask(command, text([0, 1, 2], plain), shape) == ask(command, "--lane", plain[last], text([0, 1, 2], plain), shape)
+            status, answer = algebra.run(command, text([0, 1, 2], dims), shape)
+            assert (status == 2 and answer.endswith("one of a, b, c")) == (len(several) > 1), answer
+
+
+def test_lane_of_op() -> None:
+    """A row-major copy is coalesced, a transpose is not: the last dimension that `op` prints is the fastest."""
+    copy = algebra.call("op", "copy", "0", "out=64,64", "in=64,64")
+    transpose = algebra.call("op", "transpose", "0", "out=64,64", "in=64,64", "dimensions=1,0")
+    assert ask("coalescing", copy, "f32[64,64]")[0] == 0 and ask("coalescing", transpose, "f32[64,64]")[0] == 1
+    assert ask("coalescing", "--lane", "d0", copy, "f32[64,64]")[0] == 1 and ask("coalescing", "--lane", "d0", transpose, "f32[64,64]")[0] == 0
+    assert ask("banks", copy, "f32[64,64]")[0] == 0 and ask("banks", "--lane", "d0", copy, "f32[64,64]")[0] == 1
+    status, answer = ask("coalescing", transpose, "f32[64,64]")
+    dealt = read(re.search(r"lanes: neighbours along d0, (.*\])(?=: \d)", answer)[1])
+    assert {v for p in box((64, 64)) for v in dealt.at(p)} == {(64 * i + j,) for i in range(64) for j in range(64)}
+
+
+def test_padding_stays_aligned() -> None:
+    """Rows stay multiples of a bank's word, and of the vectors along a range; a padding that misaligns vectors says so."""
+    seen: Counter = Counter()
+    for type, bits in (("f32", 32), ("f16", 16), ("s8", 8)):
+        for columns in (32, 64, 65, 96):
+            for width in (1, 2, 4, 8):
+                for rows, text in ((64, f"(t)[v] -> (t * 2, v), domain: t in [0, 31], v in [0, {width - 1}]"),
+                                   (32, f"(t)[v] -> (t mod 8, (t floordiv 8) * {width} + v), domain: t in [0, 31], v in [0, {width - 1}]"),
+                                   (32, "(t, v) -> (t, v), domain: t in [0, 31], v in [0, 7]")):
+                    answer = ask("banks", text, f"{type}[{rows},{columns}]")[1]
+                    vector = width if "[v]" in text and columns % width == 0 else 1
+                    while columns % vector or vector * bits > 128:
+                        vector //= 2
+                    aligned = max(vector, 32 // bits)
+                    while columns % aligned:
+                        aligned //= 2
+                    for pitch, rest in re.findall(r"padding: .* rows of (\d+): (.*)", answer):
+                        unit = aligned if "misaligns" not in rest else min(aligned, 32 // bits)
+                        assert int(pitch) % unit == 0, (text, type, columns, answer)
+                        seen[type, "misaligns" in rest] += 1
+                        assert degree_of_ranges(text, int(pitch), bits) == int(re.match(r"degree (\d+)", rest)[1]), (text, answer)
+    assert all(seen[type, False] for type in ("f32", "f16", "s8")) and seen["f16", True], seen
+
+
+def degree_of_ranges(text: str, pitch: int, bits: int) -> int:
+    """The most turns of a warp of 32 lanes t, for each v."""
+    found, worst = read(text.replace(")[v]", ", v)")), 0
+    for v in range(found.bounds["v"][1] + 1):
+        places = [next(iter(found.at((t, v)))) for t in range(32)]
+        words = {(row * pitch + column) * bits // 32 for row, column in places}
+        worst = max([worst, *Counter(word % 32 for word in words).values()])
+    return worst
+
+
+def test_image() -> None:
+    """`map image`, `injective`, `covers`, `bijective` and `runs` against counting."""
+    rng = random.Random(7)
+    seen: Counter = Counter()
+    for _ in range(2 * COUNT):
+        text, out, _ = random_map(rng)
+        points = read(text)
+        names = list(points.bounds)
+        space = [tuple(p) for p in box(tuple(points.bounds[n][1] + 1 for n in names))]
+        flat = read(text.replace(")[s0] ->", ", s0) ->"))
+        image = {p: v for p in space for v in flat.at(p)}
+        values = set(image.values())
+        if not values:
+            continue
+        status, answer = ask("map", "image", text)
+        assert status == 0 and re.match(rf"{len(values)} points?\b", answer), (text, answer)
+        bounds = [(min(v[k] for v in values), max(v[k] for v in values)) for k in range(2)]
+        for k, inside, lo, hi, by in re.findall(r"result (\d): (inside )?(-?\d+) to (-?\d+)(?: by (\d+))?", answer):
+            assert (int(lo), int(hi)) == bounds[int(k)] or inside, (text, answer)
+            assert all((v[int(k)] - int(lo)) % int(by or 1) == 0 and int(lo) <= v[int(k)] <= int(hi) for v in values), (text, answer)
+        status, answer = ask("map", "injective", text)
+        one = len(values) == len(image)
+        assert status == (not one) and answer.startswith("yes" if one else "no: "), (text, answer)
+        if "two points have one image: " in answer:
+            a, b = (tuple(map(int, p.split(","))) for p in re.findall(r"\(([^)]*)\)", answer))
+            assert a != b and image[a] == image[b], (text, answer)
+        corner = [(lo - rng.randint(0, 1), hi) for lo, hi in bounds] if rng.random() < 0.3 else bounds
+        word = ",".join(f"{lo}..{hi}" for lo, hi in corner)
+        whole = {(i, j) for i in range(corner[0][0], corner[0][1] + 1) for j in range(corner[1][0], corner[1][1] + 1)}
+        status, answer = ask("map", "covers", text, word)
+        assert status == (not whole <= values) and answer.startswith("no: " if status else "yes"), (text, word, answer)
+        missed = re.search(r"\(([^)]*)\)$", answer)
+        if missed:
+            assert tuple(map(int, missed[1].split(","))) in whole - values, (text, answer)
+        both = ask("map", "bijective", text, word)
+        assert both[0] == (not (one and whole == values)) and both[1].startswith("no: " if both[0] else "yes"), (text, word, both)
+        seen["injective", one] += 1
+        seen["covers", status] += 1
+        name = rng.choice(names)
+        v = names.index(name)
+        status, answer = ask("map", "runs", text, name)
+        for k, part in enumerate(answer.split("\t")):
+            for what, inexact, length in re.findall(r"(contiguous|broadcast) (at least )?(\d+)", part):
+                step = what == "contiguous"
+                breaks = [p[v] for p in space if p[v] and p in image and (q := p[:v] + (p[v] - 1,) + p[v + 1:]) in image and image[p][k] != image[q][k] + step]
+                want = points.bounds[name][1] + 1 if not breaks else math.gcd(*breaks)
+                assert want % int(length) == 0 and (int(length) == want or inexact), (text, name, answer, want)
+                seen["runs", what] += 1
+    assert len(seen) == 6, seen
+    for words in (("covers", "(d0) -> (d0), domain: d0 in [0, 3]", "0"), ("covers", "(d0) -> (d0), domain: d0 in [0, 3]", "0..3,0..1"), ("covers", "KNOWN EMPTY", "0..1"),
+                  ("bijective", "(d0) -> (d0), domain: d0 in [0, 3]", "0.3"), ("image", "UNDEFINED"), ("runs", "(d0) -> (d0), domain: d0 in [0, 3]", "x")):
+        status, answer = algebra.run("map", *words)
+        assert status == 2 and answer.startswith("error: "), (words, answer)
+    assert algebra.run("map", "image", "KNOWN EMPTY") == (0, "0 points")
 
 
 def test_tile() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import re
+import shlex
 import struct
 import subprocess
 import sys
@@ -340,6 +341,135 @@ def test_sett_lines() -> None:
     assert first == third == "(d0) -> (0), domain: d0 in [0, 3]" and second.startswith("error: ") and done.returncode == 2
     done = sett("map", "eval", "-", text="(d0) -> (d0 * 7), domain: d0 in [0, 3]\t3\n(d0) -> (d0 * 7), domain: d0 in [0, 3]\t4\n")
     assert done.stdout == "21\noutside\n" and done.returncode == 0
+
+
+GROUPS = ("map", "shape", "nested", "op", "indexing", "coalescing", "banks", "utilisation", "reuse", "tile")
+NO = re.compile(r"(no|different|not decided)\b")
+
+
+def examples() -> "list[list[str]]":
+    return [shlex.split(line)[1:] for group in GROUPS for line in sett("help", group).stdout.splitlines() if line.startswith("    sett ")]
+
+
+def test_sett_examples() -> None:
+    """Every verb stands in its group's help with an example that runs, alone and in a batch; a "no" is told by the status and the first word."""
+    words = examples()
+    assert len(words) > 100 and all(len(done) > 1 for done in words)
+    named = {tuple(line.split()[:2]) for group in GROUPS for line in sett("help", group).stdout.splitlines() if line[0] != " "}
+    for verb in ("mma", "ptx", "contract", "basis", "recombine", "bound"):
+        assert ("nested", verb) in named
+    for line in words:
+        assert tuple(line[:2]) in named or line[0] in named or any(line[0] == group for group, _ in named), line
+        done = sett(*line)
+        assert done.returncode in (0, 1) and done.stdout.strip() and not done.stderr, (line, done)
+        assert bool(NO.match(done.stdout)) == (done.returncode == 1), (line, done.stdout)
+        if len(line) > 2:
+            verb = 2 if (line[0], line[1]) in named else 1
+            batch = sett(*line[:verb], "-", text="\t".join(line[verb:]) + "\n")
+            assert batch.returncode == 0 and batch.stdout == done.stdout[:-1].replace("\\", "\\\\").replace("\n", "\\n") + "\n", line
+    for group in GROUPS:
+        text = sett("help", group).stdout
+        assert text and sett(group, "--help").stdout == sett(group, "help").stdout == text, group
+    assert sett("help").stdout == sett("--help").stdout and "map compose FIRST SECOND" in sett("map", "compose", "--help").stdout
+
+
+def test_sett_no() -> None:
+    """A "no" has status 1 alone, and begins with no, different or not decided; in a batch the status is 0."""
+    cases = [("map", "equal", "(d0) -> (d0), domain: d0 in [0, 3]", "(d0) -> (d0), domain: d0 in [0, 4]"), ("map", "inverse", "(d0) -> (d0 * 2), domain: d0 in [0, 3]"),
+             ("map", "injective", "(d0) -> (d0 floordiv 2), domain: d0 in [0, 3]"), ("map", "covers", "(d0) -> (d0), domain: d0 in [0, 3]", "0..4"),
+             ("shape", "bitcast", "f32[4]", "f32[5]"), ("shape", "strides", "f32[3,5]{1,0:T(2,2)}"), ("shape", "major", "f32[4,6]", "1"),
+             ("nested", "same", "NV_MMA_SYNC_F32_16x8x16_F16.acc", "NV_MMA_SYNC_F32_16x8x16_F16.lhs"),
+             ("coalescing", "(t) -> (t * 2), domain: t in [0, 31]", "f32"), ("banks", "(t) -> (t * 2), domain: t in [0, 31]", "f32"),
+             ("tile", "(d0) -> (d0 * d0), domain: d0 in [0, 7]", "4")]
+    for words in cases:
+        done = sett(*words)
+        assert done.returncode == 1 and NO.match(done.stdout), (words, done)
+        verb = 1 if words[0] in ("coalescing", "banks", "tile") else 2
+        batch = sett(*words[:verb], "-", text="\t".join(words[verb:]) + "\n")
+        assert batch.returncode == 0 and batch.stdout.count("\n") == 1 and NO.match(batch.stdout), (words, batch)
+
+
+def test_sett_long_line() -> None:
+    """A line of a batch has any number of words."""
+    words = [f"in{k}=2" for k in range(400)]
+    done = sett("op", "concatenate", "-", text="\t".join(["399", "out=800", "dimension=0", *words]) + "\n")
+    assert done.stdout == "(d0) -> (d0 - 798), domain: d0 in [798, 799]\n", done.stdout[:200]
+
+
+def test_sett_names() -> None:
+    """Errors with a column name the argument, where there are several."""
+    for words, said in ((("op", "transpose", "0", "out=2,3", "in=3,2", "perm=1,0"),
+                         "error: 1: unknown attribute, expected OPERAND out=I,J,.. in=I,J,.. dimensions=D,.., from=operand or all=1, in perm=1,0"),
+                        (("op", "transpose", "0", "out=2,3", "in=3,2", "dimensions=1,x"), "error: 14: expected an integer, in dimensions=1,x"),
+                        (("op", "frob", "0"), "error: 1: unknown opcode, .*, in OPCODE"), (("op", "add", "2", "out=2", "in2=2"), "error: 1: .*, in OPERAND"),
+                        (("shape", "index", "f32[3]", "x"), "error: 1: expected an integer, in I,J,.."), (("shape", "index", "f32[", "0"), "error: 5: .*, in SHAPE"),
+                        (("map", "eval", "(d0) -> (d0), domain: d0 in [0, 3]", "x"), "error: 1: .*, in VALUES"), (("map", "access", "(d0) -> (d0), domain: d0 in [0, 3]", "q"), ".*, in VARIABLE"),
+                        (("nested", "owner", "NV_MMA_SYNC_F32_16x8x16_F16.acc", "99,0"), ".*, in I,J,.."), (("nested", "mma", "X", "lhs"), ".*, in INTRINSIC"),
+                        (("map", "parse", "x"), "error: 1: (?!.*, in MAP).*"), (("map", "eval", "x"), "error: expected: map eval MAP VALUES"),
+                        (("coalescing", "--lane", "q", "(a, b) -> (a), domain: a in [0, 3], b in [0, 3]", "f32"), "error: expected --lane and a dimension of the map: a, b"),
+                        (("coalescing", "(a, b) -> (a), domain: a in [0, 3], b in [0, 3]", "f32"), "error: which dimension is the lane. Expected --lane and one of a, b"),
+                        (("map", "parse", "(d0) -> (d0)", "--lane", "d0"), "error: --lane is an option of coalescing and banks"), (("banks", "--lane"), "error: expected one --lane.*")):
+        done = sett(*words)
+        assert done.returncode == 2 and re.fullmatch(said, done.stderr.strip()), (words, done.stderr)
+
+
+def test_sett_opcodes() -> None:
+    """`op` takes HLO's own names."""
+    for name, count in (("add", 2), ("copy", 1), ("convert", 1), ("compare", 2), ("select", 3), ("negate", 1)):
+        for operand in range(count):
+            assert sett("op", name, str(operand), "out=4,3", f"in{operand}=4,3").stdout == sett("op", "elementwise", "0", "out=4,3", "in=4,3").stdout != ""
+    for name in ("sort", "tuple", "fusion", "none", "frob"):
+        assert sett("op", name, "0", "out=4", "in=4").returncode == 2, name
+
+
+def long_map(dims: int) -> str:
+    names = [f"d{i}" for i in range(dims)]
+    return f"({', '.join(names)}) -> ({' + '.join(names)}), domain: " + ", ".join(f"{name} in [0, 9]" for name in names)
+
+
+def test_sett_memory() -> None:
+    """Memory grows with what is asked; where it cannot, the error says so."""
+    dims = long_map(3000)
+    for text in (dims, f"(d0) -> ({' + '.join(f'd0 mod {k}' for k in range(2, 2202))}), domain: d0 in [0, 99999]"):
+        done = sett("map", "simplify", "-", text=text + "\n")
+        assert done.returncode == 0 and not done.stdout.startswith("error"), done.stdout[:200]
+    assert sett("map", "simplify", "-", text=dims + "\n").stdout == dims + "\n"
+    small = subprocess.run(["sh", "-c", f"ulimit -v 150000; exec {ROOT / 'build' / 'sett'} map simplify -"], input=dims + "\n", capture_output=True, text=True)
+    assert small.returncode == 2 and small.stdout == "error: the arena is full: expected more memory\n"
+
+
+def test_sett_threads() -> None:
+    """The library's answers are the same from several threads at once, and after a command that needed more memory."""
+    import ctypes
+    import threading
+
+    sys.path.insert(0, str(ROOT))
+    from gen import algebra
+
+    library = algebra._library()
+
+    def ask(*words: str) -> "tuple[int, str]":
+        out = ctypes.create_string_buffer(1 << 18)
+        status = library.sett_command(len(words), (ctypes.c_char_p * len(words))(*[word.encode() for word in words]), out, len(out))
+        return status, out.value.decode()
+
+    asked = [tuple(line) for line in examples()] + [("map", "simplify", long_map(3000)), ("op", "add", "0", "out=4"), ("shape", "f32[3")]
+    alone = [ask(*words) for words in asked]
+    wrong: "list[object]" = []
+
+    def work(seed: int) -> None:
+        order = list(range(len(asked)))
+        random.Random(seed).shuffle(order)
+        for k in order:
+            if ask(*asked[k]) != alone[k]:
+                wrong.append(asked[k])
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong, wrong[:3]
 
 
 def test_bench_json(tmp_path: Path) -> None:
