@@ -13,7 +13,7 @@ import struct
 import subprocess
 import sys
 from pathlib import Path
-from typing import Callable, Dict, List, Tuple
+from typing import Any, Callable, Dict, List, Tuple
 
 import pytest
 
@@ -111,6 +111,153 @@ def checked(dtype: str, target: str, folder: Path) -> None:
     assert next(at) == buffer([complex(x.real, 0.0) for x in a], code)
 
 
+# ---- functions, beside mpmath ----
+
+ULPS = {"exponential": 16, "exponential-minus-one": 16, "log": 16, "log-plus-one": 16, "sqrt": 16, "rsqrt": 16, "cbrt": 16, "sine": 16, "cosine": 16, "sinh": 16,
+        "cosh": 16, "tanh": 24, "tan": 24, "logistic": 24, "sign": 16, "power": 16, "atan2": 32}
+COUNT = 1000 if SWEEP else 200
+
+
+def true(op: str, mp: Any) -> "Callable[..., Any]":
+    def logarithm(z: Any) -> Any:
+        return mp.mpc(mp.log(abs(z)), mp.atan2(z.imag, z.real))     # mpmath's own leaves signs of zeros out
+
+    def root(z: Any) -> Any:
+        return mp.mpc(mp.sqrt((abs(z) + z.real) / 2), mp.sqrt((abs(z) - z.real) / 2) * (-1 if z.imag < 0 else 1))
+    return {"exponential": mp.exp, "exponential-minus-one": mp.expm1, "log": logarithm, "log-plus-one": lambda z: logarithm(1 + z), "sqrt": root,
+            "rsqrt": lambda z: 1 / root(z), "cbrt": lambda z: mp.exp(logarithm(z) / 3), "sine": mp.sin, "cosine": mp.cos, "sinh": mp.sinh, "cosh": mp.cosh,
+            "tanh": mp.tanh, "tan": mp.tan, "logistic": lambda z: 1 / (1 + mp.exp(-z)), "sign": lambda z: z / abs(z),
+            "power": lambda x, y: mp.exp(y * logarithm(x)),
+            "atan2": lambda y, x: -1j * logarithm((x + 1j * y) / root(x * x + y * y))}[op]
+
+
+def samples(op: str, dtype: str) -> "List[Tuple[complex, ...]]":
+    """Over many binades, near 0, 1, -1, i, on the axes, near poles; not where results or steps overflow or underflow."""
+    code, rng = PART[dtype][1], random.Random(op + dtype)
+
+    def single(x: float) -> float:
+        return struct.unpack("<" + code, struct.pack("<" + code, x))[0]
+
+    def drawn(low: int, high: int) -> complex:
+        z = complex(*(rng.choice((-1, 1)) * math.ldexp(1 + rng.random(), rng.randint(low, high)) for _ in range(2)))
+        return complex(*map(single, rng.choice([(z.real, z.imag)] * 4 + [(z.real, 0.0), (0.0, z.imag)])))
+
+    def near(point: complex) -> complex:
+        off = drawn(-PART[dtype][3] // 2, -3)
+        return complex(single(point.real + off.real), single(point.imag + off.imag))
+    wide = op in ("log", "log-plus-one", "sqrt", "rsqrt", "cbrt", "sign")
+    size = PART[dtype][3] * 2 if wide else 4
+    found: "List[Tuple[complex, ...]]" = []
+    for k in range(COUNT):
+        z = drawn(-size, size) if k % 2 else near(rng.choice((0, 1, -1, 1j, -1j, math.pi * 0.5, math.pi * 1j, math.pi * 0.5j, 0.6 + 0.8j)))
+        if op in ("power", "atan2"):
+            found.append((z, drawn(-4, 3) if k % 3 else near(rng.choice((0, 1, 2, -1, 0.5)))))
+        else:
+            found.append((z,))
+    return [x for x in found if all(z != 0 for z in x)]
+
+
+@pytest.mark.parametrize("dtype, target", [(d, t) for d in PART for t in ("c", "opencl", "cuda-on-cpu")] if SWEEP else [("c64", "opencl"), ("c128", "c")])
+def test_functions(dtype: str, target: str, tmp_path: Path) -> None:
+    """Within the ulps that gen/reference/complex_functions.py says."""
+    mp = pytest.importorskip("mpmath", reason="SKIP: no mpmath").mp
+    mp.prec = 300 if dtype == "c64" else 1600
+    _, code, unit, _ = PART[dtype]
+    drawn = {op: samples(op, dtype) for op in ULPS}
+    lines, results, buffers = [], [], []
+    for op, arguments in drawn.items():
+        for side in zip(*arguments):
+            lines.append(f"  p{len(buffers)} = {dtype}[{len(side)}] parameter({len(buffers)})")
+            buffers.append(buffer(list(side), code))
+        results.append(f"{dtype}[{len(arguments)}]")
+        names = [f"p{len(buffers) - len(arguments[0]) + k}" for k in range(len(arguments[0]))]
+        lines.append(f"  r{len(results)} = {results[-1]} {op}({', '.join(names)})")
+    names = [f"r{k + 1}" for k in range(len(results))]
+    answers = run("f {\n" + "\n".join(lines) + f"\n  ROOT t = ({', '.join(results)}) tuple({', '.join(names)})\n}}\n", buffers, target, tmp_path)
+    worst: "Dict[str, Tuple[float, Any, Any]]" = {}
+    for (op, arguments), answer in zip(drawn.items(), answers):
+        function = true(op, mp)
+        for x, got in zip(arguments, numbers(answer, code)):
+            exact = function(*map(mp.mpc, x))
+            if op == "atan2" and abs(mp.re(mp.sqrt(mp.mpc(x[0]) ** 2 + mp.mpc(x[1]) ** 2))) < 1e-3 * abs(mp.mpc(x[0])):
+                continue    # near the cut, where both roots are right
+            if dtype == "c64" and not (exact == 0 or 1e-30 < abs(exact) < 1e38):
+                continue
+            allowed = float(ULPS[op])
+            if op == "power":
+                allowed += 4 * float(abs(mp.mpc(x[1]) * mp.log(mp.mpc(x[0]))))
+            if op == "atan2":
+                v = mp.mpc(x[0]) / mp.mpc(x[1])
+                allowed *= 1 + float(abs(v / (1 + v * v) / exact))
+            off = float(abs(mp.mpc(got) - exact) / (unit * abs(exact))) / allowed if exact != 0 else 0.0 if got == 0 else math.inf
+            if not off <= worst.get(op, (-1.0, None, None))[0]:
+                worst[op] = off, x, got
+    print(f"{dtype} {target}, largest error as a share of the allowed ulps: " + ", ".join(f"{op} {off:.2f}" for op, (off, _, _) in worst.items()))
+    over = {op: found for op, found in worst.items() if not found[0] <= 1}
+    assert not over, f"{dtype} {target}: {over}"
+
+
+# ---- special values: C99's annex G, and what gen/reference/complex_functions.py says beside it ----
+
+INF, NAN, PI = math.inf, math.nan, math.pi
+SPECIAL: "Dict[str, List[Tuple[Tuple[float, ...], Tuple[float, float]]]]" = {
+    "sqrt": [((0.0, 0.0), (0.0, 0.0)), ((-0.0, -0.0), (0.0, -0.0)), ((1, INF), (INF, INF)), ((NAN, -INF), (INF, -INF)), ((-INF, 1), (0.0, INF)),
+             ((-INF, -1), (0.0, -INF)), ((INF, 1), (INF, 0.0)), ((INF, -1), (INF, -0.0)), ((INF, NAN), (INF, NAN)), ((NAN, 1), (NAN, NAN)),
+             ((-4, 0.0), (0.0, 2)), ((-4, -0.0), (0.0, -2))],
+    "rsqrt": [((0.0, 0.0), (INF, NAN)), ((INF, 1), (0.0, -0.0)), ((-INF, -1), (0.0, 0.0)), ((4, 0.0), (0.5, -0.0)), ((-4, 0.0), (0.0, -0.5)), ((-4, -0.0), (0.0, 0.5))],
+    "log": [((-0.0, 0.0), (-INF, PI)), ((0.0, -0.0), (-INF, -0.0)), ((1, INF), (INF, PI / 2)), ((-INF, 1), (INF, PI)), ((INF, -1), (INF, -0.0)),
+            ((-INF, INF), (INF, 3 * PI / 4)), ((INF, -INF), (INF, -PI / 4)), ((INF, NAN), (INF, NAN)), ((NAN, INF), (INF, NAN)), ((NAN, 1), (NAN, NAN)),
+            ((-1, 0.0), (0.0, PI)), ((-1, -0.0), (0.0, -PI)), ((2.0 ** 127, 2.0 ** 127), (127.5 * math.log(2), PI / 4))],
+    "log-plus-one": [((-1, 0.0), (-INF, 0.0)), ((0.0, -0.0), (0.0, -0.0)), ((INF, 1), (INF, 0.0)), ((-INF, 1), (INF, PI)), ((NAN, 1), (NAN, NAN))],
+    "exponential": [((0.0, -0.0), (1, -0.0)), ((1, INF), (NAN, NAN)), ((INF, 0.0), (INF, 0.0)), ((-INF, 1), (0.0, 0.0)), ((-INF, 2), (-0.0, 0.0)),
+                    ((INF, 2), (-INF, INF)), ((NAN, 0.0), (NAN, 0.0)), ((NAN, 1), (NAN, NAN))],
+    "exponential-minus-one": [((0.0, -0.0), (0.0, -0.0)), ((INF, 0.0), (INF, 0.0)), ((-INF, 1), (-1, 0.0)), ((NAN, 0.0), (NAN, 0.0)), ((1, INF), (NAN, NAN))],
+    "tanh": [((0.0, -0.0), (0.0, -0.0)), ((-0.0, 0.0), (-0.0, 0.0)), ((1, INF), (NAN, NAN)), ((INF, 1), (1, 0.0)), ((INF, 2), (1, -0.0)), ((-INF, INF), (-1, 0.0)),
+             ((INF, NAN), (1, 0.0)), ((NAN, 0.0), (NAN, 0.0)), ((NAN, 1), (NAN, NAN)), ((-1000, 1), (-1, 0.0)), ((1e30, -1), (1, -0.0))],
+    "tan": [((0.0, INF), (0.0, 1)), ((1, INF), (0.0, 1)), ((2, -INF), (-0.0, -1)), ((INF, 1), (NAN, NAN)), ((-0.0, 0.0), (-0.0, 0.0))],
+    "sign": [((0.0, -0.0), (0.0, -0.0)), ((INF, 1), (NAN, 0.0)), ((1, NAN), (NAN, NAN)), ((3, 4), (0.6, 0.8)), ((2.0 ** 127, -2.0 ** 127), (0.5 ** 0.5, -0.5 ** 0.5)),
+             ((2.0 ** -149, 2.0 ** -149), (0.5 ** 0.5, 0.5 ** 0.5))],
+    "logistic": [((INF, 1), (1, 0.0)), ((-INF, 1), (0.0, 0.0)), ((0.0, -0.0), (0.5, -0.0)), ((-2000, 1), (0.0, 0.0)), ((2000, -1), (1, -0.0)), ((1, INF), (NAN, NAN))],
+    "cbrt": [((0.0, 0.0), (0.0, 0.0)), ((8, 0.0), (2, 0.0)), ((-8, 0.0), (1, 3 ** 0.5)), ((-8, -0.0), (1, -3 ** 0.5)), ((INF, 0.0), (INF, 0.0)),
+             ((2.0 ** 127, 2.0 ** 127), (2 ** (127.5 / 3) * math.cos(PI / 12), 2 ** (127.5 / 3) * math.sin(PI / 12)))],
+    "sine": [((0.0, INF), (0.0, INF)), ((-0.0, 1), (-0.0, math.sinh(1))), ((INF, 1), (NAN, NAN)), ((1, -INF), (INF, -INF))],
+    "cosine": [((0.0, INF), (INF, -0.0)), ((0.0, -INF), (INF, 0.0)), ((0.0, -0.0), (1, 0.0)), ((INF, 1), (NAN, NAN)), ((1, INF), (INF, -INF))],
+    "sinh": [((INF, 0.0), (INF, 0.0)), ((-INF, -0.0), (-INF, -0.0)), ((0.0, -0.0), (0.0, -0.0)), ((INF, 2), (-INF, INF)), ((1, INF), (NAN, NAN))],
+    "cosh": [((INF, 0.0), (INF, 0.0)), ((-INF, 0.0), (INF, -0.0)), ((0.0, 0.0), (1, 0.0)), ((INF, 2), (-INF, INF)), ((1, INF), (NAN, NAN))],
+    "power": [((NAN, NAN, 0.0, 0.0), (1, 0.0)), ((0.0, 0.0, 0.0, -0.0), (1, 0.0)), ((0.0, 0.0, 2, 0.0), (0.0, 0.0)), ((0.0, 0.0, 1, 1), (0.0, 0.0)), ((0.0, 0.0, -1, 0.0), (INF, -0.0)),
+              ((INF, 0.0, 2, 0.0), (INF, 0.0)), ((INF, 1, -1, 0.0), (0.0, 0.0)), ((2, 0.0, 3, 0.0), (8, 0.0)), ((2, 0.0, NAN, 0.0), (NAN, NAN)),
+              ((2.0 ** 127, 2.0 ** 127, 0.5, 0.0), (2 ** 63.75 * math.cos(PI / 8), 2 ** 63.75 * math.sin(PI / 8)))],
+    "atan2": [((0.0, 0.0, 1, 0.0), (0.0, -0.0)), ((1, 0.0, 0.0, 0.0), (PI / 2, -0.0)), ((-1, 0.0, 0.0, 0.0), (-PI / 2, -0.0)), ((0.0, 0.0, -1, 0.0), (PI, -0.0)),
+              ((1, 0.0, -1, 0.0), (3 * PI / 4, -0.0)), ((-1, 0.0, -1, 0.0), (-3 * PI / 4, -0.0)), ((0.0, 0.0, 0.0, 0.0), (NAN, NAN)),
+              ((2.0 ** 127, 0.0, 2.0 ** 127, 0.0), (PI / 4, -0.0))],
+}
+
+
+@pytest.mark.parametrize("dtype, target", [(d, t) for d in PART for t in ("c", "opencl", "cuda-on-cpu")] if SWEEP else [("c64", "c"), ("c128", "opencl")])
+def test_special_values(dtype: str, target: str, tmp_path: Path) -> None:
+    """Infinities, NaN, signs of zeros, both sides of the cuts, and sizes at which steps must not overflow."""
+    _, code, unit, _ = PART[dtype]
+    lines, results, buffers = [], [], []
+    for op, rows in SPECIAL.items():
+        names = []
+        for k in range(0, len(rows[0][0]), 2):
+            names.append(f"p{len(buffers)}")
+            lines.append(f"  {names[-1]} = {dtype}[{len(rows)}] parameter({len(buffers)})")
+            buffers.append(struct.pack(f"<{2 * len(rows)}{code}", *(part for x, _ in rows for part in x[k:k + 2])))
+        lines.append(f"  r{len(results)} = {dtype}[{len(rows)}] {op}({', '.join(names)})")
+        results.append(f"{dtype}[{len(rows)}]")
+    names = [f"r{k}" for k in range(len(results))]
+    answers = run("f {\n" + "\n".join(lines) + f"\n  ROOT t = ({', '.join(results)}) tuple({', '.join(names)})\n}}\n", buffers, target, tmp_path)
+    wrong = []
+    for (op, rows), answer in zip(SPECIAL.items(), answers):
+        for (x, wanted), got in zip(rows, struct.iter_unpack(f"<2{code}", answer)):
+            for y, z in zip(wanted, got):
+                good = math.isnan(z) if math.isnan(y) else (z == y and math.copysign(1, z) == math.copysign(1, y)) if y in (0.0, INF, -INF) and op != "atan2" else \
+                    abs(y - z) <= 16 * unit * max(abs(v) for v in wanted if math.isfinite(v))
+                wrong += [] if good else [f"{op}{x}: {got}, expected {wanted}"]
+    assert not wrong, "\n".join(wrong)
+
+
 CASES: "List[Tuple[str, str]]" = [(dtype, target) for dtype in PART for target in ("c", "opencl", "cuda-on-cpu")]
 
 
@@ -119,8 +266,36 @@ def test_complex(dtype: str, target: str, tmp_path: Path) -> None:
     checked(dtype, target, tmp_path)
 
 
+@pytest.mark.parametrize("dtype, target", [(d, t) for d in PART for t in ("c", "opencl", "cuda-on-cpu")] if SWEEP else [("c64", "cuda-on-cpu"), ("c128", "c")])
+def test_scatter(dtype: str, target: str, tmp_path: Path) -> None:
+    """Sums, products and the last of updates beside Python's, of small integers, so that no order matters to a sum; rows out of range are dropped."""
+    code, rng = PART[dtype][1], random.Random(dtype)
+    places, rows = 20, 300
+    start, updates = ([complex(rng.randint(-9, 9), rng.randint(-9, 9)) for _ in range(n)] for n in (places, rows))
+    many, few = [rng.randint(-2, places + 1) for _ in range(rows)], rng.sample(range(places), 12) + [-1] * (rows - 12)
+    sums, products, last = list(start), list(start), list(start)
+    for at, once, update in zip(many, few, updates):
+        if 0 <= at < places:
+            sums[at] += update
+        if 0 <= once < places:
+            products[once] *= update
+            last[once] = update
+    text = ""
+    for name, op in (("add", "add(a, b)"), ("multiply", "multiply(a, b)"), ("last", "copy(b)")):
+        text += f"{name} {{\n  a = {dtype}[] parameter(0)\n  b = {dtype}[] parameter(1)\n  ROOT r = {dtype}[] {op}\n}}\n"
+    lines = [f"  x = {dtype}[{places}] parameter(0)", f"  m = s32[{rows},1] parameter(1)", f"  o = s32[{rows},1] parameter(2)", f"  u = {dtype}[{rows}] parameter(3)"]
+    for name, at in (("add", "m"), ("multiply", "o"), ("last", "o")):
+        lines.append(f"  {name}s = {dtype}[{places}] scatter(x, {at}, u), update_window_dims={{}}, inserted_window_dims={{0}}, "
+                     f"scatter_dims_to_operand_dims={{0}}, index_vector_dim=1, to_apply={name}")
+    text += "f {\n" + "\n".join(lines) + f"\n  ROOT t = ({', '.join([f'{dtype}[{places}]'] * 3)}) tuple(adds, multiplys, lasts)\n}}\n"
+    buffers = [buffer(start, code), struct.pack(f"<{rows}i", *many), struct.pack(f"<{rows}i", *few), buffer(updates, code)]
+    answers = run(text, buffers, target, tmp_path)
+    for wanted, answer in zip((sums, products, last), answers):
+        assert numbers(answer, code) == wanted
+
+
 @pytest.mark.parametrize("line, reason", [
-    ("ROOT r = c64[2] tanh(p)", "3:8: expected 'tanh' of real numbers, found c64"),
+    ("ROOT r = c64[2] asinh(p)", "3:8: expected 'asinh' of real numbers, found c64"),
     ("ROOT r = c64[2] constant({(inf, 0), (0, 0)})", "3:8: expected finite numbers in a constant of c64"),
     ("ROOT r = f32[2] add(p, p)", None)])
 def test_refused(line: str, reason: "str | None", tmp_path: Path) -> None:

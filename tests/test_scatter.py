@@ -93,6 +93,9 @@ def some() -> "Dict[str, str]":
             form = r.choice(["rows", "scalars", "windows", "corners"]) if r.random() < 0.15 else r.choice(["turned", "implicit", "batching", "batches"])
             found[f"{t}_{body}"] = of(form, t, body=body, kind=kind)
     found["layout"] = of("windows", "f32", layout="{0,1}", kind="s64")
+    found.update({f"{t}_{body}{once}": of(form, t, body=body, unique=once == "_once") for t, body, form, once in (
+        ("c64", "add", "rows", ""), ("c128", "add", "implicit", ""), ("c64", "multiply", "turned", ""), ("c128", "overwrite", "batches", ""),
+        ("c64", "overwrite", "corners", "_once"), ("c64", "subtract", "implicit", ""))})
     return found
 
 
@@ -106,7 +109,7 @@ def ordered() -> "Dict[str, str]":
     """Sorted, as promised or not: in runs on GPUs, with rows of one place and windows that reach into each other, and what goes update by update."""
     found = {f"{n}_{t}_{body}": of(form, t, body=body, kind=kind, ordered=True) for n, (form, t, body, kind) in enumerate([
         ("rows", "f32", "add", "s32"), ("scalars", "s32", "add", "s64"), ("scalars", "f16", "maximum", "u32"), ("scalars", "pred", "or", "s16"),
-        ("scalars", "u8", "multiply", "s32"), ("rows", "f64", "minimum", "s32"), ("scalars", "bf16", "add", "s32"), ("rows", "f32", "overwrite", "s32"),
+        ("scalars", "u8", "multiply", "s32"), ("scalars", "c64", "add", "s32"), ("rows", "f64", "minimum", "s32"), ("scalars", "bf16", "add", "s32"), ("rows", "f32", "overwrite", "s32"),
         ("rows", "u16", "xor", "u64"), ("scalars", "s4", "add", "s32"), ("scalars", "f32", "far", "s32"), ("implicit", "f32", "add", "s32")])}
     many = {"pairs": ("9,33,7", "700,2", "700,2,1,3", {"window": "1,2,3", "to": "1,0"}), "turned": ("3,40", "500,2,4", "500,4", {"inserted": "0,1", "to": "1,0"}),
             "batching": ("3,9", "3,300,1", "3,300", {"inserted": "1", "to": "1", "batching": "0", "rows": "0", "vector": "2"})}
@@ -284,6 +287,7 @@ def how(source: str, target: str, device: "str | None" = None) -> str:
     ("u32", "or", "cuda", "atomicOr"), ("f32", "maximum", "cuda", "compare and swap: may differ"), ("bf16", "add", "cuda", "compare and swap: may differ"),
     ("s4", "add", "cuda", "compare and swap"), ("f32", "overwrite", "cuda", "plain store: may differ"), ("f64", "minimum", "cuda", "compare and swap: may differ"),
     ("s32", "add", "opencl", "atomic_add"), ("f32", "add", "opencl", "compare and swap: may differ"), ("s64", "add", "opencl", "in order"),
+    ("c64", "add", "cuda", "atomicAdd: may differ"), ("c64", "multiply", "cuda", "in order"), ("c128", "overwrite", "cuda", "in order"), ("c64", "add", "opencl", "in order"),
     ("u8", "far", "opencl", "compare and swap: may differ"), ("u16", "add", "opencl", "compare and swap")])
 def test_how_gpus_combine(t: str, body: str, target: str, words: str) -> None:
     found = how(of("rows", t, body=body), target, {"cuda": "sm_80", "opencl": "opencl-gpu"}[target])
@@ -375,7 +379,6 @@ def test_refused(expected: str) -> None:
 
 
 @pytest.mark.parametrize("source, expected", [
-    (text("c64", "5", "4,1", "4", inserted="0"), "complex"),
     (text("f32", "16,128", "4,1", "4,128", inserted="0", window="1", layout="{1,0:T(8,128)}"), "without tiles")])
 def test_not_yet(source: str, expected: str) -> None:
     module = hlo.parse(source, "e.hlo")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Dict, Mapping, Optional, Sequence
 
+from gen.emit import complex_functions
 from gen.hlo import dtypes
 from gen.targets import COMPLEX, FLOATS, NARROW, SIGNED, SMALL, TINY, Dialect, bits
 
@@ -108,7 +109,7 @@ def _complex(need: Need, opcode: str, attributes: Mapping[str, Any], to: str, so
         return f"{need('complex', to)}({x[0]}, {x[1]})"
     if opcode == "compare":
         return f"{'!' if attributes['direction'] == 'NE' else ''}{need('equal', dtype)}({x[0]}, {x[1]})"
-    return f"{need(opcode, dtype)}({', '.join(x)})"
+    return f"{need(opcode.replace('-', '_'), dtype)}({', '.join(x)})"
 
 
 def _compare(d: Dialect, need: Need, attributes: Mapping[str, Any], dtype: str, x: Sequence[str], lanes: int) -> Optional[str]:
@@ -336,14 +337,8 @@ def _complex_helper(d: Dialect, need: Need, name: str, dtype: str, to: str, titl
     if name == "abs":
         return (f"/* infinite where a part is, whatever NaN the other may be */\n{d.function} {t} {title}({dtype} a)\n{{\n"
                 f"  return {f('fabs', 'a.re')} == INFINITY || {f('fabs', 'a.im')} == INFINITY ? ({t})INFINITY : {f('hypot', 'a.re', 'a.im')};\n}}\n")
-    if name == "exponential":
-        return one + f"  const {t} e = {f('exp', 'a.re')};\n" + made(times("e", f("cos", "a.im")), times("e", f("sin", "a.im")))
-    if name == "log":
-        return one + made(f("log", f"{need('abs', dtype)}(a)"), f("atan2", "a.im", "a.re"))
-    if name == "sine":
-        return one + made(times(f("sin", "a.re"), f("cosh", "a.im")), times(f("cos", "a.re"), f("sinh", "a.im")))
-    if name == "cosine":
-        return one + made(times(f("cos", "a.re"), f("cosh", "a.im")), f"-({times(f('sin', 'a.re'), f('sinh', 'a.im'))})")
+    if name in complex_functions.NAMES:
+        return complex_functions.helper(d, need, name, dtype, title)
     raise ValueError(f"'{name}' of {dtype} has no form")
 
 

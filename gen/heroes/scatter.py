@@ -5,8 +5,8 @@ is dropped. CPUs take updates in order, so every run gives the same bits: work-i
 moves (each goes through that part of all windows), else by the places that indices name (each takes what falls into its own).
 GPUs take an update a thread: unique indices combine plainly, others by an atomic operation of the device, or by compare-and-swap
 of the 32-bit word (64-bit in CUDA) that the element is in. What has no such word (8 bytes in OpenCL 1.2; small elements of a result
-that is no whole number of words; results that are combined with each other, or more than one that is overwritten) is done in order there
-too. CUDA's atomicAdd takes subnormals of f32 for zeros: the bound of its results says so.
+that is no whole number of words; results that are combined with each other, or more than one that is overwritten; complex numbers, but for
+CUDA's sums, whose parts are added one by one) is done in order there too. CUDA's atomicAdd takes subnormals of f32 for zeros: the bound of its results says so.
 
 Where indices are sorted a thread of a GPU takes a run of rows for one element of the window: updates of one place that follow one another
 are combined first, and the atomic operation is one for all. It goes by the places that it reads, so rows that are not sorted, against the
@@ -85,7 +85,7 @@ class _Hero(Hero):
         differs = nest.instruction in varying(nest.partition.computation)
         how = "unique indices" if plain else ", ".join(dict.fromkeys(str(word) for word in atomic)) + \
             (": may differ between runs in the order that updates of one element are taken" if differs else "") + \
-            (", subnormals of f32 are zero" if any(word == "atomicAdd" and of.shape.dtype == "f32" for word, of in zip(atomic, nest.targets)) else "")
+            (", subnormals of f32 are zero" if any(word == "atomicAdd" and of.shape.dtype in ("f32", "c64") for word, of in zip(atomic, nest.targets)) else "")
         run, why = (1, "") if plain else _run(device, nest)
         return [Updates(THREADS, how=how + why, plain=plain, run=run)]
 
@@ -135,6 +135,8 @@ def _atomic(d: Dialect, nest: Scatter, k: int) -> "Optional[str]":
     parts = [combined_by(nest.instruction.attributes["to_apply"], j, count) for j in range(count)]
     if count > 1 and (part is None or (part == "overwrite" and parts.count("overwrite") > 1 and not nest.unique)):     # all are one update's
         return None
+    if dtypes.is_complex(dtype):     # each part by itself; two stores may be of two updates
+        return "atomicAdd" if d.name == "cuda" and part == "add" and not {None, "overwrite"} & set(parts) else None
     if part == "overwrite" and width >= 8:
         return "plain store"
     if width > (64 if d.name == "cuda" else 32) or (width < 32 and shape.bytes % 4):
@@ -253,6 +255,8 @@ class _Writer:
         d, dtype, body = self.d, target.shape.dtype, self.of
         if how == "plain store":
             return f"{target.pointer}[{at}] = {body._to_memory(new)};"
+        if dtypes.is_complex(dtype):
+            return ", ".join(f"{how}(&{target.pointer}[{at}].{half}, {new.text}.{half})" for half in ("re", "im")) + ";"
         if how != "compare and swap":
             kind = d.types["u64"] if dtype == "s64" and how in ("atomicAdd", "atomicAnd", "atomicOr", "atomicXor") else d.types[dtype]
             pointer = f"(volatile {d.pointer}{kind} *)({target.pointer} + {at})" if d.name == "opencl" else f"({kind} *)({target.pointer} + {at})"

@@ -308,8 +308,9 @@ _BINARY = _ARITHMETIC | _LOGIC | _SHIFT | frozenset(["atan2"])
 
 # One value of the result comes from the values at the same index of each operand (clamp and select take scalars too).
 ELEMENTWISE = _UNARY | _BINARY | frozenset("convert copy compare select clamp reduce-precision bitcast-convert real imag complex".split())
-# Of complex numbers: what has a form in gen/emit/ops.py and a meaning in gen/reference.
-COMPLEX = frozenset("""add subtract multiply divide negate abs real imag complex compare select copy convert exponential log sine cosine""".split())
+# Of complex numbers: what has a form in gen/emit and a meaning in gen/reference.
+COMPLEX = frozenset("""add subtract multiply divide negate abs real imag complex compare select copy convert exponential
+    exponential-minus-one log log-plus-one sqrt rsqrt cbrt power logistic sine cosine tan sinh cosh tanh sign atan2""".split())
 
 _MOVES = frozenset("""parameter constant iota broadcast transpose reshape bitcast slice reverse pad concatenate reduce tuple
     get-tuple-element fusion call map opt-barrier dynamic-slice dynamic-update-slice gather scatter""".split())
@@ -2192,8 +2193,6 @@ def _why_not(instruction: Instruction) -> str:
         return "expected a select-and-scatter whose window is not dilated"
     if opcode == "select-and-scatter" and of:
         return f"expected '{opcode}' of real numbers, found {of[0].dtype}"
-    if opcode == "scatter" and any(dtypes.is_complex(of.dtype) for of in shapes):
-        return "expected a scatter of real numbers, found complex ones"
     if opcode == "scatter" and any(of.dtype != update.dtype for of, update in zip(shapes, shapes[len(shapes) // 2 + 1:])):
         return "expected a scatter's updates of its operand's type"
     if opcode == "scatter" and any(of.tiled for of in [*instruction.shape.leaves(), *shapes]):

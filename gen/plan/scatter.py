@@ -104,7 +104,7 @@ def combined_by(combiner: Computation, k: int, count: int) -> "Optional[str]":
 
 def _any_order(combiner: Computation, k: int, count: int, dtype: str) -> bool:
     """Whether a result has the same bits in whatever order updates are taken. (The largest float may be either zero, or any of several NaNs.)"""
-    return combined_by(combiner, k, count) not in (None, "overwrite") and dtypes.TABLE[dtype].kind != "float"
+    return combined_by(combiner, k, count) not in (None, "overwrite") and dtypes.TABLE[dtype].kind not in ("float", "complex")
 
 
 def varying(computation: Computation, drawn: bool = False) -> "Set[Instruction]":

@@ -22,8 +22,7 @@ WHAT EACH OP MEANS (kernels follow the same rules)
   s4 u4 s2 u2       as integers of their width. They and f4e2m1fn lie several to a byte in parameters and results, the first
                     in the low bits, with or without E(..) in the layout; what is left of the last byte is zero.
   c64, c128         by parts, each step rounded: (ac - bd, ad + bc); / by Smith's way, the larger part of the divisor first;
-                    abs: hypot, infinite where a part is; exp: e^a (cos b, sin b); log: (log abs, atan2(b, a));
-                    sin: (sin a cosh b, cos a sinh b); cos: (cos a cosh b, -(sin a sinh b)). x / 0 is NaN.
+                    abs: hypot, infinite where a part is; functions: gen/reference/complex_functions.py. x / 0 is NaN.
   f32 functions     in double, rounded once. f64 functions: libm. rsqrt 1/sqrt(x), logistic 1/(1+exp(-x)).
   integers          wrap. x/0 is -1 (all ones), x rem 0 is x, MIN/-1 is MIN, MIN rem -1 is 0; / and rem truncate.
                     abs(MIN) and -MIN are MIN. sign is -1, 0, 1. Shifts by the width or more (the amount read as
@@ -103,6 +102,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Callable, Dict, List, Mapping, Optional, Sequence, Set, Tuple, Union
 
 from gen.hlo import dtypes as table
+from gen.reference import complex_functions
 
 if TYPE_CHECKING:
     from gen.hlo import Computation, Instruction, Shape
@@ -2009,18 +2009,21 @@ class _Emitter:
         lines.append(f"const {'range' if i.shape.dtype in FLOATS else 'irange'} r_{name} = {interval};")
         return _Scalar(f"s_{name}", i.shape.dtype, f"r_{name}", _keeps_bits(i, x))
 
-    def map(self, i: "Instruction", x: List[_Array]) -> _Array:
+    def map(self, i: "Instruction", x: List[_Array]) -> _Value:
         lines: List[str] = []
         at = "0" if x[0].count == 1 else "i"
-        result = self.inline(i.attributes["to_apply"], [self.element(a, at) for a in x], lines)[0]
-        out = self.array(i.name, i.shape, result.interval is None)
-        out.bits = result.bits
-        lines.append(f"v_{out.name}[{at}] = {result.v};")
-        if result.interval is not None:
-            lines.append(f"const range r = {result.interval};" if out.dtype in FLOATS else f"const irange r = {result.interval};")
-            lines += self.put_interval(out, at, "r")
-        self.step(self.title(i), _nest((out.count,), lines), [out], x)
-        return out
+        results = self.inline(i.attributes["to_apply"], [self.element(a, at) for a in x], lines)
+        outs = []
+        for k, (result, shape) in enumerate(zip(results, i.shape.leaves())):
+            out = self.array(i.name if len(results) == 1 else f"{i.name}_{k}", shape, result.interval is None)
+            out.bits = result.bits
+            lines.append(f"v_{out.name}[{at}] = {result.v};")
+            if result.interval is not None:
+                lines.append(f"const {'range' if out.dtype in FLOATS else 'irange'} r{k} = {result.interval};")
+                lines += self.put_interval(out, at, f"r{k}")
+            outs.append(out)
+        self.step(self.title(i), _nest((outs[0].count,), lines), outs, x)
+        return outs[0] if i.shape.kind == "array" else list(outs)
 
     # reduce
 
@@ -2635,6 +2638,31 @@ def _real_computation(computation: "Computation") -> "Computation":
         made.parameters.append(i)
         return i
 
+    def function(opcode: str, real: "Shape", x: "List[Instruction]") -> _Parts:
+        """The parts of a function's value: a map of all its steps, so that they are one loop."""
+        scalar = replace(real, dims=(), minor_to_major=(), elements=1)
+        inner = type(computation)(opcode)
+        numbers: "Dict[str, Instruction]" = {}
+
+        def step(name: str, *operands: "Instruction", dtype: str = scalar.dtype, **attributes: object) -> "Instruction":
+            i = type(like)(like.name, name, replace(scalar, dtype=dtype, text=dtype), list(operands), attributes, computation=inner)
+            inner.instructions.append(i)
+            return i
+
+        def number(value: float) -> "Instruction":
+            if str(value) not in numbers:
+                numbers[str(value)] = step("constant")
+                numbers[str(value)].literal = [table.encode(value, scalar.dtype)]
+            return numbers[str(value)]
+        for k in range(len(x)):
+            inner.parameters.append(step("parameter"))
+            inner.parameters[-1].parameter_number = k
+        pairs = list(zip(inner.parameters[::2], inner.parameters[1::2]))
+        steps = complex_functions.Real(step, lambda name, *v, **more: step(name, *v, dtype="pred", **more), number)
+        inner.root = step("tuple", *complex_functions.function(opcode, steps, *pairs))
+        whole = op("map", replace(real, kind="tuple", dtype="", dims=(), text=like.shape.text, children=(real, real)), *x, to_apply=inner)
+        return tuple(op("get-tuple-element", real, whole, index=k) for k in (0, 1))  # type: ignore[return-value]
+
     def elementwise(opcode: str, shape: "Shape", x: "Sequence[_Parts]") -> _Parts:
         """The parts of an op on complex numbers, by real ops that each round."""
         real = part(shape) if table.is_complex(shape.dtype) else shape
@@ -2676,16 +2704,8 @@ def _real_computation(computation: "Computation") -> "Computation":
             real_part = do("divide", do("add", p, do("multiply", q, ratio)), below)
             imaginary = do("divide", do("subtract", q, do("multiply", p, ratio)), below)
             return (real_part, do("select", steep, do("negate", imaginary), imaginary))
-        if opcode == "exponential":
-            grown = do("exponential", a)
-            return (do("multiply", grown, do("cosine", b)), do("multiply", grown, do("sine", b)))
-        if opcode == "log":
-            return (do("log", do("hypot", a, b)), do("atan2", b, a))
-        sides = {name: (do(name, a), do("cosh" if name == first else "sinh", b)) for first in [opcode] for name in ("sine", "cosine")}
-        if opcode == "sine":
-            return (do("multiply", *sides["sine"]), do("multiply", *sides["cosine"]))
-        if opcode == "cosine":
-            return (do("multiply", *sides["cosine"]), do("negate", do("multiply", *sides["sine"])))
+        if opcode in complex_functions.NAMES:
+            return function(opcode, real, [half for side in x for half in side])  # type: ignore[union-attr]
         raise ValueError(f"'{opcode}' of complex numbers has no reference")
 
     def lowered(shape: "Shape", x: "List[_Parts]") -> _Parts:
@@ -2708,7 +2728,7 @@ def _real_computation(computation: "Computation") -> "Computation":
             (a, b), (c, d) = x  # type: ignore[misc]
             ac, bd, ad, bc = (op(opcode, part(shape), p, q, keep=True, sums=2) for p, q in ((a, c), (b, d), (a, d), (b, c)))
             return (op("subtract", part(shape), ac, bd), op("add", part(shape), ad, bc))
-        if opcode in ("fusion", "call", "map", "reduce", "reduce-window"):
+        if opcode in ("fusion", "call", "map", "reduce", "reduce-window", "scatter"):
             leaves = [(part(leaf), 2) if table.is_complex(leaf.dtype) else (leaf, 1) for leaf in shape.leaves()]
             kinds = [one for one, count in leaves for _ in range(count)]
             sides = [v for value in x for v in flat(value)]

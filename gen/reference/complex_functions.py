@@ -1,0 +1,177 @@
+"""What functions of complex numbers mean: real ops on the parts, each of which rounds.
+
+Special values are C99's where C has the function, else XLA's: infinities, signed zeros and branch cuts; where C99 asks for a NaN's other part, both
+may be NaN. keep_zero(x, y) is x y, and a zero where x is zero though y be infinite or NaN. |z| is hypot. Away from overflow and underflow of the
+result, and of the steps where that is said, the error of a kernel is at most so many ulps of |result| (tests/test_complex.py measures it):
+
+  exponential            16  e^a (cos b, sin b); in two steps where e^a is infinite
+  exponential-minus-one  16  (expm1(a) cos b - 2 sin(b/2)^2, e^a sin b)
+  log                    16  (log|z|, atan2(b, a)); log|z| by log1p where the larger part is in [1/2, 3/2], else by the ratio of the parts
+  log-plus-one           16  as log of (1 + a, b); the real part log1p(a (2 + a) + b b) / 2 where both parts are less than 1/2
+  sqrt                   16  with m the larger part, h = |z / m|: w = sqrt(m) sqrt((|a| / m + h) / 2) and |b| / 2w; a cut along b = 0, a < 0
+  rsqrt                  16  sqrt's conjugate by |z|; rsqrt(0) is (inf, NaN), as XLA's
+  cbrt                   16  the real root of |z|, a third of the angle
+  sine, cosine           16  (sin a cosh b, cos a sinh b), (cos a cosh b, -sin a sinh b)
+  sinh, cosh             16  (sinh a cos b, cosh a sin b), (cosh a cos b, sinh a sin b)
+  tanh                   24  (sinh a cosh a, sin b cos b) / (sinh^2 a + cos^2 b); beyond |a| = 20 the limit; tan(a + ib) is tanh(b + ia) with its parts exchanged
+  logistic               24  with e = exp(-|a|), g = 2 cos^2(b/2): (1 - e + e g, e sin b) / ((1 - e)^2 + 2 e g), e (g - 1 + e) in the first for negative a
+  sign                   16  z / |z|; a zero itself; NaN where a part is infinite
+  power               16 + 4 |y log x|, the exponential's argument and angle being rounded: e^(c l - d t) (cos q, sin q), q = c t + d l, of (l, t) = log x,
+                             with |x|^c in place of the first where d is 0; x^0 is 1, for every x; 0 where the first is 0
+  atan2(y, x)            32 (1 + |v / (1 + v^2) / result|) of v = y / x, which is near its poles i and -i: -i log((x + iy) / sqrt(x^2 + y^2)): half the angle of (|x|^2 - |y|^2, 2 Re(x' y)), plus or minus pi for the other root; the imaginary
+                             part by log1p of (|x + iy|^2 - |x - iy|^2) / the smaller of both; NaN for two zeros
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Callable, Tuple
+
+Parts = Tuple[Any, Any]
+NAMES = frozenset("""exponential exponential-minus-one log log-plus-one sqrt rsqrt cbrt power logistic sine cosine tan sinh cosh tanh sign atan2""".split())
+
+
+class Real:
+    """Real ops by their names: `op(opcode, *operands, **attributes)` on values of the part's type, `number(x)` one of them."""
+
+    def __init__(self, op: Callable[..., Any], test: Callable[..., Any], number: Callable[[float], Any]) -> None:
+        self.op, self.test, self.number = op, test, number
+
+    def add(self, x: Any, y: Any) -> Any:
+        return self.op("add", x, y)
+
+    def subtract(self, x: Any, y: Any) -> Any:
+        return self.op("subtract", x, y)
+
+    def times(self, x: Any, y: Any) -> Any:
+        return self.op("multiply", self.number(x) if isinstance(x, (int, float)) else x, y)
+
+    def over(self, x: Any, y: Any) -> Any:
+        return self.op("divide", x, y)
+
+    def is_(self, direction: str, x: Any, y: float, **more: str) -> Any:
+        """A comparison with a number."""
+        return self.test("compare", x, self.number(y), direction=direction, **more)
+
+    def infinite(self, x: Any) -> Any:
+        return self.is_("EQ", self.op("abs", x), math.inf)
+
+    def any(self, *tests: Any) -> Any:
+        return tests[0] if len(tests) == 1 else self.test("or", tests[0], self.any(*tests[1:]))
+
+    def all(self, *tests: Any) -> Any:
+        return tests[0] if len(tests) == 1 else self.test("and", tests[0], self.all(*tests[1:]))
+
+    def choose(self, test: Any, x: Any, y: Any) -> Any:
+        return self.op("select", test, *(self.number(v) if isinstance(v, (int, float)) else v for v in (x, y)))
+
+    def copysign(self, x: Any, of: Any) -> Any:
+        """x without a sign, with the sign of another."""
+        x = self.number(x) if isinstance(x, (int, float)) else self.op("abs", x)
+        return self.choose(self.is_("LT", of, 0.0, type="TOTALORDER"), self.op("negate", x), x)
+
+    def keep_zero(self, x: Any, y: Any) -> Any:
+        zero = self.all(self.is_("EQ", x, 0), self.is_("NE", y, 0))
+        return self.choose(zero, self.choose(self.is_("LT", y, 0), self.op("negate", x), x), self.times(x, y))
+
+
+def function(opcode: str, r: Real, x: Parts, y: "Parts | None" = None) -> Parts:
+    """The parts of a function's value, of the parts of its operands."""
+    a, b = x
+    op, number, times = r.op, r.number, r.times
+    larger, smaller = op("maximum", op("abs", a), op("abs", b)), op("minimum", op("abs", a), op("abs", b))
+    if opcode == "exponential":
+        e, h, c, s = op("exponential", a), op("exponential", times(0.5, a)), op("cosine", b), op("sine", b)
+        huge = r.is_("EQ", e, math.inf)
+        return (r.choose(huge, times(times(h, c), h), times(e, c)), r.choose(huge, r.keep_zero(r.keep_zero(s, h), h), r.keep_zero(s, e)))
+    if opcode == "exponential-minus-one":
+        whole, h = function("exponential", r, x), op("sine", times(0.5, b))
+        re = r.subtract(times(op("exponential-minus-one", a), op("cosine", b)), times(2, times(h, h)))
+        return (r.choose(r.is_("EQ", op("exponential", a), math.inf), whole[0], re), whole[1])
+    if opcode == "log":
+        near = times(0.5, op("log-plus-one", r.add(times(r.subtract(larger, number(1)), r.add(larger, number(1))), times(smaller, smaller))))
+        ratio = r.over(smaller, larger)
+        apart = r.add(op("log", larger), times(0.5, op("log-plus-one", times(ratio, ratio))))
+        size = r.choose(r.all(r.is_("GE", larger, 0.5), r.is_("LE", larger, 1.5)), near, apart)
+        size = r.choose(r.is_("EQ", larger, 0), -math.inf, size)
+        return (r.choose(r.any(r.infinite(a), r.infinite(b)), math.inf, size), op("atan2", b, a))
+    if opcode == "log-plus-one":
+        size, angle = function("log", r, (r.add(number(1), a), b))
+        near = times(0.5, op("log-plus-one", r.add(times(a, r.add(number(2), a)), times(b, b))))
+        return (r.choose(r.all(r.is_("LT", op("abs", a), 0.5), r.is_("LT", op("abs", b), 0.5)), near, size), angle)
+    if opcode in ("sqrt", "rsqrt", "sign"):
+        u, v = r.over(op("abs", a), larger), r.over(op("abs", b), larger)
+        h, negative = op("hypot", u, v), r.is_("LT", a, 0)
+        root, half = op("sqrt", larger), op("sqrt", times(0.5, r.add(u, h)))
+    if opcode == "sqrt":
+        w = times(root, half)
+        o = r.over(op("abs", b), times(2, w))
+        re, im = r.choose(negative, o, w), r.copysign(r.choose(negative, w, o), b)
+        re, im = (r.choose(r.is_("EQ", larger, 0), p, q) for p, q in ((0, re), (b, im)))
+        small = r.choose(r.test("compare", b, b, direction="NE"), b, 0)
+        of_a = (r.choose(negative, small, math.inf), r.copysign(r.choose(negative, math.inf, small), b))
+        re, im = (r.choose(r.infinite(a), p, q) for p, q in zip(of_a, (re, im)))
+        return (r.choose(r.infinite(b), math.inf, re), r.choose(r.infinite(b), b, im))
+    if opcode == "rsqrt":
+        size = times(root, h)
+        w, o = r.over(half, size), r.over(v, times(2, times(half, size)))
+        re, im = r.choose(negative, o, w), op("negate", r.copysign(r.choose(negative, w, o), b))
+        re, im = (r.choose(r.is_("EQ", larger, 0), p, q) for p, q in ((math.inf, re), (math.nan, im)))
+        infinite = r.any(r.infinite(a), r.infinite(b))
+        return (r.choose(infinite, 0, re), r.choose(infinite, op("negate", r.copysign(0.0, b)), im))
+    if opcode == "sign":
+        h = r.choose(r.infinite(larger), 1, h)
+        return tuple(r.choose(r.is_("EQ", larger, 0), p, r.over(r.over(p, larger), h)) for p in x)  # type: ignore[return-value]
+    if opcode == "cbrt":
+        size, angle = op("hypot", a, b), r.over(op("atan2", b, a), number(3))
+        eighth = op("cbrt", op("hypot", times(0.125, a), times(0.125, b)))
+        g = r.choose(r.is_("LT", size, math.inf), op("cbrt", size), times(2, eighth))
+        return (times(g, op("cosine", angle)), r.keep_zero(op("sine", angle), g))
+    if opcode == "power":
+        assert y is not None
+        (c, d), (l, t) = y, function("log", r, x)
+        size, real = op("hypot", a, b), r.is_("EQ", d, 0)
+        g = r.choose(r.all(real, r.is_("LT", size, math.inf)), op("power", size, c), op("exponential", r.subtract(times(c, l), times(d, t))))
+        q = r.add(times(c, t), r.keep_zero(d, l))
+        re, im = times(g, op("cosine", q)), r.keep_zero(op("sine", q), g)
+        re, im = (r.choose(r.is_("EQ", g, 0), 0, part) for part in (re, im))
+        one = r.all(r.is_("EQ", c, 0), real)
+        return (r.choose(one, 1, re), r.choose(one, 0, im))
+    if opcode == "logistic":
+        low = op("negate", op("abs", a))
+        e, u, h = op("exponential", low), op("negate", op("exponential-minus-one", low)), op("cosine", times(0.5, b))
+        g = times(2, times(h, h))
+        below = r.add(times(u, u), times(2, times(e, g)))
+        over = r.choose(r.is_("LT", a, 0), times(e, r.subtract(g, u)), r.add(u, times(e, g)))
+        return (r.over(over, below), r.over(times(e, op("sine", b)), below))
+    if opcode == "sine":
+        return (r.keep_zero(op("sine", a), op("cosh", b)), times(op("cosine", a), op("sinh", b)))
+    if opcode == "cosine":
+        return (times(op("cosine", a), op("cosh", b)), op("negate", r.keep_zero(op("sine", a), op("sinh", b))))
+    if opcode in ("sinh", "cosh"):
+        other = "cosh" if opcode == "sinh" else "sinh"
+        return (times(op(opcode, a), op("cosine", b)), r.keep_zero(op("sine", b), op(other, a)))
+    if opcode == "tan":
+        re, im = function("tanh", r, (b, a))
+        return (im, re)
+    if opcode == "tanh":
+        s, c, sh, e = op("sine", b), op("cosine", b), op("sinh", a), op("exponential", op("negate", op("abs", a)))
+        below = r.add(times(sh, sh), times(c, c))
+        limit = times(4, times(times(s, e), times(c, e)))
+        none = r.all(r.infinite(a), r.test("not", r.is_("LT", op("abs", b), math.inf)))
+        limit = r.choose(r.any(r.is_("EQ", b, 0), none), r.copysign(0.0, b), limit)
+        inner = r.choose(r.is_("EQ", b, 0), b, r.over(times(s, c), below))
+        far = r.is_("GT", op("abs", a), 20)
+        return (r.choose(far, r.copysign(1.0, a), r.over(times(sh, op("cosh", a)), below)), r.choose(far, limit, inner))
+    assert opcode == "atan2" and y is not None
+    scale = op("maximum", larger, op("maximum", *(op("abs", part) for part in y)))
+    (yr, yi), (xr, xi) = ((r.over(p, scale), r.over(q, scale)) for p, q in (x, y))
+    square = lambda p, q: r.add(times(p, p), times(q, q))  # noqa: E731
+    pr, pi, qr, qi = r.subtract(xr, yi), r.add(xi, yr), r.add(xr, yi), r.subtract(xi, yr)
+    n = r.subtract(times(xi, yr), times(xr, yi))
+    half = times(0.5, op("atan2", times(2, r.add(times(xr, yr), times(xi, yi))), r.subtract(square(xr, xi), square(yr, yi))))
+    flip = r.is_("LT", r.add(times(pr, op("cosine", half)), times(pi, op("sine", half))), 0)
+    turn = r.copysign(math.pi, r.choose(r.is_("EQ", half, 0), op("negate", pi), half))
+    above = times(0.25, op("log-plus-one", r.over(times(4, n), square(qr, qi))))
+    below = times(0.25, op("log-plus-one", r.over(times(-4, n), square(pr, pi))))
+    return (r.choose(flip, r.subtract(half, turn), half), r.choose(r.is_("LT", n, 0), below, op("negate", above)))
