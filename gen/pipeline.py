@@ -22,9 +22,8 @@ def files(fusion: Fusion, targets: Sequence[str], device: Optional[str] = None, 
     made: Dict[str, str] = {}
     programs = [program(fusion, target, device, excess) for target in targets]
     about = manifest(fusion, programs, excess)
-    suffix = {"opencl": ".cl", "cuda": ".cu", "c": ".c"}
     for one in programs:
-        made[name + suffix[one.dialect.name]] = one.text
+        made[name + one.dialect.suffix] = one.text
     by_target = {one.dialect.name: one for one in programs}
     opencl = by_target.get("opencl")
     made[f"{name}.h"] = environment().get_template("api.h.j2").render(
@@ -33,7 +32,7 @@ def files(fusion: Fusion, targets: Sequence[str], device: Optional[str] = None, 
         tables=[k.table for k in opencl.kernels if k.table] if opencl else [], source=opencl.text.splitlines() if opencl else [])
     made[f"{name}_ref.c"] = reference.reference(fusion.computation, name)
     about["files"] = {"header": f"{name}.h", "reference": f"{name}_ref.c", "bound": f"{name}_bound.c",
-                      **{one: name + suffix[one] for one in by_target}}
+                      **{one.dialect.name: name + one.dialect.suffix for one in programs}}
     made[f"{name}.json"] = json.dumps(about, indent=2) + "\n"
     return made, about
 

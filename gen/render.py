@@ -17,7 +17,7 @@ from gen.hlo import Fusion, Shape
 from gen.lower import tiled_layouts
 from gen.plan.nests import nests, param_leaves, result_leaves
 from gen.schedule import Device, device_for
-from gen.targets import DIALECTS, SCALAR_C, Dialect, vectors
+from gen.targets import TARGETS, Target
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -47,7 +47,7 @@ def _c_string(line: str) -> str:
 class Program:
     """A fusion's kernels in one language."""
 
-    dialect: Dialect
+    dialect: Target
     device: Device
     kernels: List[Kernel]
     text: str
@@ -58,7 +58,7 @@ class Program:
 class Rendered:
     """A fusion's kernels and their text in one dialect, before the head of its file. scratch: the buffers between kernels."""
 
-    dialect: Dialect
+    dialect: Target
     kernels: List[Kernel]
     body: str
     needs: "Dict[str, bool]"
@@ -82,14 +82,14 @@ class Rendered:
         return "\n".join("// " + line for line in lines)
 
 
-def _step(d: Dialect, made: Kernel) -> List[str]:
+def _step(d: Target, made: Kernel) -> List[str]:
     """One step: whole where it is, else element by element."""
     t, out = d.index[made.index], Text()
 
     def whole() -> None:
         out.add(*made.before)
         if made.vec > 1 and made.text:
-            out.add(*[d.unroll] * (d.name != "c" or made.loop.lanes > 1))     # C without vectors has no word for it
+            out.add(*d.unrolled(made.loop.lanes))
             with out.block(f"for ({t} vec = 0; vec < {made.vec}; ++vec)"):
                 if made.loop.down > 1:
                     out.add(d.unroll)
@@ -113,7 +113,7 @@ def _step(d: Dialect, made: Kernel) -> List[str]:
     return out.lines
 
 
-def _walks(d: Dialect, made: Kernel) -> "List[Tuple[Kernel, str, List[str], int, int]]":
+def _walks(d: Target, made: Kernel) -> "List[Tuple[Kernel, str, List[str], int, int]]":
     """The walks of a kernel: each with its index type, its step, its first block and that of the next."""
     found, last = [], 0
     for one in made.walks:
@@ -144,20 +144,19 @@ def _needs(text: str) -> "Dict[str, bool]":
 
 
 def program(fusion: Fusion, target: str, device_name: Optional[str] = None, excess: bool = False) -> Program:
-    d, device = DIALECTS[target], device_for(target, device_name)
+    d, device = TARGETS[target], device_for(target, device_name)
     made = _rendered(d, device, fusion, excess)
     halves = [made]
-    if target == "c":       # where there are vectors the file has a second program, without them
-        plain = _rendered(SCALAR_C, device.scalar(), fusion, excess)
-        halves += [plain] if any(k.loop.lanes > 1 for k in made.kernels) else []
-    text = environment().get_template(f"{target}.j2").render(
+    if d.plain and any(k.loop.lanes > 1 for k in made.kernels):
+        halves.append(_rendered(d.plain, device.scalar(), fusion, excess))
+    text = environment().get_template(d.template).render(
         preamble=_preamble(fusion, device, made, excess), aliases=[alias for k in made.kernels for alias in k.nest.aliases.items()],
         needs=made.needs, body=made.body, name=fusion.name, kernels=made.kernels, scratch=made.scratch,
-        params=len(param_leaves(fusion)), results=len(result_leaves(fusion.computation)), halves=halves, words=vectors(made.body)).lstrip()
+        params=len(param_leaves(fusion)), results=len(result_leaves(fusion.computation)), halves=halves, words=d.vectors(made.body)).lstrip()
     return Program(d, device, made.kernels, text, made.scratch)
 
 
-def _rendered(d: Dialect, device: Device, fusion: Fusion, excess: bool) -> Rendered:
+def _rendered(d: Target, device: Device, fusion: Fusion, excess: bool) -> Rendered:
     helpers = Helpers(d)
     made = nests(fusion)
     scratch = [root.shape for nest in made for root in nest.partition.roots if root.scratch]

@@ -54,10 +54,12 @@ def generate(tree: Path, out: Path, files: Sequence[str]) -> None:
     """All files of a tree's generator, of the modules of this tree."""
     shutil.rmtree(out, ignore_errors=True)
     parts = os.cpu_count() or 1
-    subprocess.run([sys.executable, "-m", "gen", "--help"], cwd=tree, check=True, capture_output=True)
+    subprocess.run([sys.executable, "-m", "gen", "--help"], cwd=tree, check=True, stdout=subprocess.DEVNULL)
 
     def part(number: int) -> None:
-        subprocess.run([sys.executable, "-c", DRIVER, str(tree), str(out), str(number), str(parts), *files], cwd=ROOT, check=True)
+        done = subprocess.run([sys.executable, "-c", DRIVER, str(tree), str(out), str(number), str(parts), *files], cwd=ROOT)
+        if done.returncode:
+            raise SystemExit(done.returncode)
     with ThreadPoolExecutor(parts) as pool:
         list(pool.map(part, range(parts)))
 

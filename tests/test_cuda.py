@@ -29,7 +29,7 @@ sys.path.insert(0, str(ROOT))
 from gen import hlo, pipeline, reference, run  # noqa: E402
 from gen.hlo import dtypes  # noqa: E402
 from gen.lower import tiled_layouts  # noqa: E402
-from gen.targets import CUDA  # noqa: E402
+from gen.targets.cuda import TARGET as CUDA  # noqa: E402
 from gen.plan import nests  # noqa: E402
 
 CATALOGUE = ROOT / "tests" / "kernels"

@@ -27,7 +27,7 @@ from drawn import BATCH, COUNT, ON, SEED, agree, device_or_skip, fusions, uncach
 from gen import algebra, hlo, pipeline, run  # noqa: E402
 from gen.emit import register_tiles  # noqa: E402
 from gen.lower import tiled_layouts  # noqa: E402
-from gen.targets import DIALECTS  # noqa: E402
+from gen.targets import TARGETS  # noqa: E402
 from gen.schedule import DEVICES, Loop  # noqa: E402
 from gen import render  # noqa: E402
 
@@ -370,7 +370,7 @@ def test_words_are_woven(compiler: str, machine: str, tmp_path: Path) -> None:
     """Elements take turns, and back; registers are put side by side; lanes may go on unevenly after each few."""
     if not shutil.which(compiler):
         pytest.skip(f"no {compiler}")
-    d, shapes = DIALECTS["c"], [(8, 2), (8, 4), (8, 8), (16, 2), (16, 4), (32, 2)]
+    d, shapes = TARGETS["c"], [(8, 2), (8, 4), (8, 8), (16, 2), (16, 4), (32, 2)]
     text = ["#include <stdint.h>", "#include <stdlib.h>", "#include <string.h>", register_tiles.PRELUDE, *(register_tiles.typedef(d, w, 512 // w) for w in (8, 16, 32)),
             register_tiles.typedef(d, 16, 16), register_tiles.typedef(d, 8, 16), LAW]
     body = []

@@ -14,10 +14,10 @@ from typing import Any, List, Tuple
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from gen.emit import register_tiles  # noqa: E402
-from gen.targets import DIALECTS  # noqa: E402
+from gen.targets import TARGETS  # noqa: E402
 
-OPENCL = DIALECTS["opencl"]
-C = DIALECTS.get("c") or dataclasses.replace(OPENCL, name="c", pointer="", types={f"u{n}": f"uint{n}_t" for n in (8, 16, 32, 64)})
+OPENCL = TARGETS["opencl"]
+C = TARGETS.get("c") or dataclasses.replace(OPENCL, name="c", pointer="", types={f"u{n}": f"uint{n}_t" for n in (8, 16, 32, 64)})
 
 # (width, lanes, rows, bytes of a load)
 SHAPES: "List[Tuple[int, int, int, int]]" = [

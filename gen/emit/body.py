@@ -15,7 +15,7 @@ from gen.plan.buffers import Buffer, buffer_of, buffers_of, memory_map
 from gen.plan.partition import (EMPTY, PADS, RUNTIME, Entry, Function, Partition, Read, Region, Root, Runtime, compose,
                                 loop_sizes)
 from gen.schedule import PAGE, Schedule
-from gen.targets import COMPLEX, NARROW, SMALL, TINY, Dialect, bits
+from gen.targets import COMPLEX, NARROW, SMALL, TINY, Target, bits
 
 INDEX_TYPES = ("uint", "int", "long")
 
@@ -52,7 +52,7 @@ def conditions(index: str, box: "Dict[str, Tuple[int, int]]", index_type: str) -
 class Helpers:
     """Small functions and tables that bodies ask for, each once, in an order where callees come first."""
 
-    dialect: Dialect
+    dialect: Target
     texts: Dict[str, str] = field(default_factory=dict)
     tables: Dict[str, Tuple[str, str]] = field(default_factory=dict)
 
@@ -109,7 +109,7 @@ class Helpers:
 
     def vector(self, dtype: str, lanes: int) -> None:
         """Registers that the language has no name for get one."""
-        text = register_tiles.typedef(self.dialect, bits(dtype), lanes) if self.dialect.name != "c" else ""   # templates/c.j2 does
+        text = "" if self.dialect.declares_vectors else register_tiles.typedef(self.dialect, bits(dtype), lanes)
         if text:
             self.texts = {f"type_{dtype}_{lanes}": text, **self.texts}
 
@@ -158,7 +158,7 @@ def offset(pointer: str, at: str) -> str:
     return f"{pointer} + ({at})" if "-" in at else f"{pointer} + {at}"
 
 
-def joined(d: Dialect, pointer: str, at: str) -> str:
+def joined(d: Target, pointer: str, at: str) -> str:
     """pointer + at for an access of several elements: nvcc keeps a store of them one where the index is one number."""
     return f"{pointer} + ({at})" if not d.wide and " " in at else offset(pointer, at)
 
@@ -188,7 +188,7 @@ class Body:
     `before`, `text` and `after` are the loads of whole vectors, the computation of one register, and the stores of whole vectors.
     """
 
-    def __init__(self, dialect: Dialect, helpers: Helpers, partition: Partition, function: Function, index_type: str,
+    def __init__(self, dialect: Target, helpers: Helpers, partition: Partition, function: Function, index_type: str,
                  thread: Optional[str] = None, loop: Optional[Schedule] = None, excess: bool = False,
                  box: "Optional[Dict[str, Tuple[int, int]]]" = None) -> None:
         self.d, self.helpers, self.partition, self.function = dialect, helpers, partition, function
@@ -636,7 +636,7 @@ class Body:
 
     def _load_anywhere(self, dtype: str, at: str) -> str:
         """A whole vector as it is in memory, from any element."""
-        if self.d.name == "c":
+        if self.d.loads_anywhere:
             return self.d.gather("u16" if dtype in SMALL else dtype, self.lanes, at)
         return f"{self.helpers.need('load', dtype, str(self.lanes))}({at})"
 
@@ -677,7 +677,7 @@ class Body:
         size, total = 16, self.loop.step * bits(dtype) // 8
         while size > bits(dtype) // 8 and (total % size or align * (bits(dtype) // 8) % size):
             size //= 2
-        if size <= bits(dtype) // 8 or self.d.name == "c":
+        if size <= bits(dtype) // 8 or not self.d.words:
             return None
         kinds = {16: "uint4", 8: "uint2", 4: self.d.types["u32"], 2: self.d.types["u16"]}
         return kinds[size], size
@@ -818,7 +818,7 @@ class Body:
                 return
             if align % n == 0:
                 self.text.add(f"{'STREAM' if stream else 'STORE'}({text}, ({self.d.pointer}{t} *)({at}));")
-            elif self.d.name == "c":
+            elif self.d.loads_anywhere:
                 self.text.add(self.d.scatter("u16" if dtype in SMALL else dtype, n, text, at))
             else:
                 self.text.add(f"{self.helpers.need('store', dtype, str(n))}({text}, {at});")

@@ -10,7 +10,7 @@ from typing import Any, Callable, Dict, Mapping, Optional, Sequence
 
 from gen.emit import complex_functions
 from gen.hlo import dtypes
-from gen.targets import COMPLEX, FLOATS, NARROW, SIGNED, SMALL, TINY, Dialect, bits
+from gen.targets import COMPLEX, FLOATS, NARROW, SIGNED, SMALL, TINY, Target, bits
 
 Need = Callable[..., str]
 
@@ -46,7 +46,7 @@ def rounds(opcode: str, dtype: str) -> bool:
     return (dtype in SMALL and opcode not in _KEEPS) or (dtype in TINY and opcode not in _KEEPS_TINY)
 
 
-def expression(d: Dialect, need: Need, opcode: str, attributes: Mapping[str, Any], to: str, sources: Sequence[str],
+def expression(d: Target, need: Need, opcode: str, attributes: Mapping[str, Any], to: str, sources: Sequence[str],
                x: Sequence[str], lanes: int) -> Optional[str]:
     """C text of an op on registers x of the types `sources`, giving a register of type `to`, not yet rounded to a small type."""
     if to in NARROW and opcode not in _KEEPS_NARROW:     # done in a byte; its low bits are the answer's
@@ -55,7 +55,7 @@ def expression(d: Dialect, need: Need, opcode: str, attributes: Mapping[str, Any
     return _expression(d, need, opcode, attributes, to, sources, x, lanes)
 
 
-def _expression(d: Dialect, need: Need, opcode: str, attributes: Mapping[str, Any], to: str, sources: Sequence[str],
+def _expression(d: Target, need: Need, opcode: str, attributes: Mapping[str, Any], to: str, sources: Sequence[str],
                 x: Sequence[str], lanes: int) -> Optional[str]:
     dtype = sources[-1]
     if dtype in COMPLEX or to in COMPLEX:
@@ -75,7 +75,7 @@ def _expression(d: Dialect, need: Need, opcode: str, attributes: Mapping[str, An
     if opcode == "is-finite":
         if lanes == 1:
             return f"({d.register('pred')})(isfinite({x[0]}) != 0)"
-        finite = f"isfinite({x[0]})" if d.name == "opencl" else f"({_magnitude(d, dtype, x[0], lanes)} < INFINITY)"
+        finite = d.finite(x[0], dtype, lanes) or f"({_magnitude(d, dtype, x[0], lanes)} < INFINITY)"
         return f"convert_{d.register('pred', lanes)}(-{finite})"
     if opcode == "reduce-precision":
         if lanes > 1:
@@ -112,7 +112,7 @@ def _complex(need: Need, opcode: str, attributes: Mapping[str, Any], to: str, so
     return f"{need(opcode.replace('-', '_'), dtype)}({', '.join(x)})"
 
 
-def _compare(d: Dialect, need: Need, attributes: Mapping[str, Any], dtype: str, x: Sequence[str], lanes: int) -> Optional[str]:
+def _compare(d: Target, need: Need, attributes: Mapping[str, Any], dtype: str, x: Sequence[str], lanes: int) -> Optional[str]:
     sign = _COMPARE[attributes["direction"]]
     if attributes.get("type") == "TOTALORDER" and dtype in FLOATS:
         if lanes > 1:
@@ -123,7 +123,7 @@ def _compare(d: Dialect, need: Need, attributes: Mapping[str, Any], dtype: str, 
     return f"convert_{d.register('pred', lanes)}(-({x[0]} {sign} {x[1]}))"
 
 
-def _convert(d: Dialect, need: Need, dtype: str, to: str, x: str, lanes: int) -> Optional[str]:
+def _convert(d: Target, need: Need, dtype: str, to: str, x: str, lanes: int) -> Optional[str]:
     register = d.register(to, lanes)
     if dtype == to:
         return x
@@ -142,7 +142,7 @@ def _convert(d: Dialect, need: Need, dtype: str, to: str, x: str, lanes: int) ->
     return f"({register}){x}" if lanes == 1 else f"convert_{register}({x})"
 
 
-def _bits(d: Dialect, need: Need, dtype: str, to: str, x: str, lanes: int) -> Optional[str]:
+def _bits(d: Target, need: Need, dtype: str, to: str, x: str, lanes: int) -> Optional[str]:
     if dtype == to:
         return x
     if dtype in TINY or to in TINY:
@@ -165,10 +165,10 @@ def _bits(d: Dialect, need: Need, dtype: str, to: str, x: str, lanes: int) -> Op
     return d.reinterpret(x, dtype, to, lanes)
 
 
-def _float(d: Dialect, need: Need, opcode: str, dtype: str, x: Sequence[str], lanes: int) -> Optional[str]:
+def _float(d: Target, need: Need, opcode: str, dtype: str, x: Sequence[str], lanes: int) -> Optional[str]:
     single = d.register(dtype) == "float"
-    if opcode == "multiply" and d.name == "cuda":   # never contracted to a fused multiply-add, whatever the compiler's flags
-        return f"{'__fmul_rn' if single else '__dmul_rn'}({x[0]}, {x[1]})"
+    if opcode == "multiply":
+        return d.product(x[0], x[1], dtype)
     if opcode in _SYMBOL:
         return f"{x[0]} {_SYMBOL[opcode]} {x[1]}"
     if opcode in ("maximum", "minimum"):
@@ -180,29 +180,29 @@ def _float(d: Dialect, need: Need, opcode: str, dtype: str, x: Sequence[str], la
         return f"-{x[0]}"
     if opcode == "sign":
         return f"{need('sign', dtype)}({x[0]})" if lanes == 1 else None
-    if d.name == "c" and lanes > 1:
+    if not d.vector_functions and lanes > 1:
         return _magnitude(d, dtype, x[0], lanes) if opcode == "abs" else None
     if lanes > 1 and (opcode, "f64" if dtype == "f64" else "f32") in _SCALAR:
         return None
-    if d.name == "opencl" and opcode == "remainder" and dtype == "f64":
+    if not d.has_remainder and opcode == "remainder" and dtype == "f64":
         return f"{need('remainder', dtype)}({x[0]}, {x[1]})"
     one = d.splat(dtype, lanes, "1") if lanes > 1 else "1.0f" if single else "1.0"
     if opcode == "logistic":
         return f"{one} / ({one} + {d.math('exp', dtype)}(-{x[0]}))"
-    if opcode == "rsqrt" and d.name == "c":
+    if opcode == "rsqrt" and not d.has_rsqrt:
         return f"{one} / {d.math('sqrt', dtype)}({x[0]})"
     name = _FUNCTION.get(opcode)
     return f"{d.math(name, dtype)}({', '.join(x)})" if name else None
 
 
-def _magnitude(d: Dialect, dtype: str, x: str, lanes: int) -> str:
+def _magnitude(d: Target, dtype: str, x: str, lanes: int) -> str:
     """|x| of floats, by bits."""
     real, u = ("f64", "u64") if dtype == "f64" else ("f32", "u32")
     number = d.splat(u, lanes, d.literal((1 << (bits(u) - 1)) - 1, u))
     return d.reinterpret(f"{d.reinterpret(x, real, u, lanes)} & {number}", u, real, lanes)
 
 
-def _pred(d: Dialect, opcode: str, x: Sequence[str], lanes: int) -> Optional[str]:
+def _pred(d: Target, opcode: str, x: Sequence[str], lanes: int) -> Optional[str]:
     if opcode == "not":
         text = f"{x[0]} ^ 1" if lanes == 1 else f"{x[0]} ^ {d.splat('pred', lanes, '1')}"
     else:
@@ -210,7 +210,7 @@ def _pred(d: Dialect, opcode: str, x: Sequence[str], lanes: int) -> Optional[str
     return f"({d.register('pred')})({text})" if lanes == 1 else text
 
 
-def _integer(d: Dialect, need: Need, opcode: str, dtype: str, x: Sequence[str], lanes: int) -> Optional[str]:
+def _integer(d: Target, need: Need, opcode: str, dtype: str, x: Sequence[str], lanes: int) -> Optional[str]:
     register, unsigned, width = d.register(dtype, lanes), d.unsigned(dtype, lanes), bits(dtype)
     if opcode in ("and", "or", "xor"):
         text = f"{x[0]} {_SYMBOL[opcode]} {x[1]}"
@@ -230,21 +230,21 @@ def _integer(d: Dialect, need: Need, opcode: str, dtype: str, x: Sequence[str], 
             return f"({register})(({wide}){x[0]} {symbol} ({wide}){x[1]})"
         return f"{x[0]} {symbol} {x[1]}"
     if opcode in ("maximum", "minimum"):
-        if d.name == "c" and lanes > 1:
-            return d.choose(dtype, lanes, f"({x[0]} {'>' if opcode == 'maximum' else '<'} {x[1]})", x[0], x[1])
-        if d.name == "opencl":
+        if d.integer_functions:
             return f"{'max' if opcode == 'maximum' else 'min'}({x[0]}, {x[1]})"
+        if lanes > 1:
+            return d.choose(dtype, lanes, f"({x[0]} {'>' if opcode == 'maximum' else '<'} {x[1]})", x[0], x[1])
         return f"{need(opcode, dtype)}({x[0]}, {x[1]})"
     if opcode == "abs" and dtype not in SIGNED:
         return x[0]
     if opcode == "abs" and lanes > 1:
         negative = f"as_{register}({d.splat(f'u{width}', lanes, '0')} - as_{unsigned}({x[0]}))"
-        return f"as_{register}(abs({x[0]}))" if d.name == "opencl" else d.choose(dtype, lanes, f"({x[0]} < 0)", negative, x[0])
+        return f"as_{register}(abs({x[0]}))" if d.integer_functions else d.choose(dtype, lanes, f"({x[0]} < 0)", negative, x[0])
     if opcode in ("shift-left", "shift-right-logical") and lanes > 1:
         a, b = (v if dtype not in SIGNED else f"as_{unsigned}({v})" for v in x)
         u, symbol = f"u{width}", "<<" if opcode == "shift-left" else ">>"
         fits, zero = f"({b} < {d.splat(u, lanes, str(width))})", d.splat(u, lanes, "0")
-        text = d.choose(u, lanes, fits, f"{a} {symbol} {b}" if d.name == "opencl" else f"{a} {symbol} ({b} & {width - 1})", zero)
+        text = d.choose(u, lanes, fits, f"{a} {symbol} {b}" if d.shifts_modulo else f"{a} {symbol} ({b} & {width - 1})", zero)
         return text if dtype not in SIGNED else f"as_{register}({text})"
     if lanes > 1:
         return None
@@ -253,7 +253,7 @@ def _integer(d: Dialect, need: Need, opcode: str, dtype: str, x: Sequence[str], 
 
 # ---- small functions ----
 
-def helper(d: Dialect, need: Need, name: str, *about: str) -> str:
+def helper(d: Target, need: Need, name: str, *about: str) -> str:
     """The text of a small function; `need` tells of those that it calls."""
     head = d.function
     dtype = about[0]
@@ -297,11 +297,11 @@ def helper(d: Dialect, need: Need, name: str, *about: str) -> str:
     return _integer_helper(d, name, dtype, title)
 
 
-def _complex_helper(d: Dialect, need: Need, name: str, dtype: str, to: str, title: str) -> str:
+def _complex_helper(d: Target, need: Need, name: str, dtype: str, to: str, title: str) -> str:
     """A function of complex numbers; every step rounds, no product is fused with a sum. (A difference of products is written as a sum: gcc 12
     takes x * y - z * w beside x * w + z * y for a complex product and fuses it, whatever it is told.)"""
     part = dtypes.TABLE[to].part or to
-    t, single = d.register(part), part == "f32"
+    t = d.register(part)
     two = f"{d.function} {to} {title}({dtype} a, {dtype} b)\n{{\n"
     one = f"{d.function} {to} {title}({dtype} a)\n{{\n"
 
@@ -309,7 +309,7 @@ def _complex_helper(d: Dialect, need: Need, name: str, dtype: str, to: str, titl
         return f"  const {to} z = {{{re}, {im}}};\n  return z;\n}}\n"
 
     def times(a: str, b: str) -> str:
-        return f"{'__fmul_rn' if single else '__dmul_rn'}({a}, {b})" if d.name == "cuda" else f"{a} * {b}"
+        return d.product(a, b, part)
 
     def f(function: str, *arguments: str) -> str:
         return f"{d.math(function, part)}({', '.join(arguments)})"
@@ -342,7 +342,7 @@ def _complex_helper(d: Dialect, need: Need, name: str, dtype: str, to: str, titl
     raise ValueError(f"'{name}' of {dtype} has no form")
 
 
-def _unaligned(d: Dialect, name: str, dtype: str, lanes: str, title: str) -> str:
+def _unaligned(d: Target, name: str, dtype: str, lanes: str, title: str) -> str:
     """A vector at any element: what vloadn and vstoren are for, in one instruction where the compiler has unaligned types."""
     t = d.memory(dtype)
     kind = f"  typedef {t} any __attribute__((ext_vector_type({lanes}), aligned({bits(dtype) // 8})));"
@@ -353,7 +353,7 @@ def _unaligned(d: Dialect, name: str, dtype: str, lanes: str, title: str) -> str
             f"#else\n  vstore{lanes}(x, 0, p);\n#endif\n}}\n")
 
 
-def _remainder(d: Dialect, title: str) -> str:
+def _remainder(d: Target, title: str) -> str:
     """fmod: long division of the significands, a bit a step; exact."""
     return (f"/* the sign of a, exact: a long division of the significands */\n{d.function} double {title}(double a, double b)\n{{\n"
             "  const double x = fabs(a), y = fabs(b);\n"
@@ -368,7 +368,7 @@ def _remainder(d: Dialect, title: str) -> str:
             "  return copysign(ldexp((double)(rest % divisor), low - 52), a);\n}\n")
 
 
-def _small_float(d: Dialect, need: Need, name: str, dtype: str, title: str) -> str:
+def _small_float(d: Target, need: Need, name: str, dtype: str, title: str) -> str:
     head, u16, u32 = d.function, d.types["u16"], d.types["u32"]
     as_u, as_f = (d.reinterpret("x", "f32", "u32"), lambda v: d.reinterpret(v, "u32", "f32"))
     if dtype == "bf16":
@@ -381,16 +381,12 @@ def _small_float(d: Dialect, need: Need, name: str, dtype: str, title: str) -> s
                     f"  {u32} u = {as_u};\n  u = x != x ? u | 0x400000u : u + 0x7fffu + (u >> 16 & 1u);\n"
                     f"  return {as_f('u & 0xffff0000u')};\n}}\n")
         return _narrow(d, need, dtype, title)
-    if d.name == "c" and name != "round":
+    if d.half_by_bits and name != "round":
         return _narrow(d, need, dtype, title) if name == "narrow" else _half(d, name, title, 1)
     if name == "value":
-        body = "vload_half(0, (const half *)&x)" if d.wide else "__half2float(__ushort_as_half(x))"
-        return f"{head} float {title}({u16} x)\n{{\n  return {body};\n}}\n"
+        return f"{head} float {title}({u16} x)\n{{\n  return {d.half_value('x')};\n}}\n"
     if name in ("bits", "narrow"):
-        if d.wide:
-            body = f"  {u16} u;\n  vstore_half_rte(x, 0, (half *)&u);\n  return u;\n"
-        else:
-            body = "  return __half_as_ushort(__float2half_rn(x));\n"
+        body = d.half_bits("x")
         if name == "bits":
             return f"{head} {u16} {title}(float x)\n{{\n{body}}}\n"
         body = body.replace("return u;", f"return {need('value', 'f16')}(u);") if d.wide else "  return __half2float(__double2half(x));\n"
@@ -398,7 +394,7 @@ def _small_float(d: Dialect, need: Need, name: str, dtype: str, title: str) -> s
     return f"{head} float {title}(float x)\n{{\n  return {need('value', 'f16')}({need('bits', 'f16')}(x));\n}}\n"
 
 
-def _tiny(d: Dialect, need: Need, name: str, dtype: str, title: str) -> str:
+def _tiny(d: Target, need: Need, name: str, dtype: str, title: str) -> str:
     """Floats of 8 bits and less: sign, exponent, mantissa, all in integers but for what is below the least normal value."""
     head, u8, u32, kind = d.function, d.types["u8"], d.types["u32"], dtypes.TABLE[dtype]
     if name == "round":
@@ -445,7 +441,7 @@ def _tiny(d: Dialect, need: Need, name: str, dtype: str, title: str) -> str:
             f"{last}  return ({u8})({out});\n}}\n")
 
 
-def _by_lanes(d: Dialect, need: Need, name: str, dtype: str, n: int, title: str) -> str:
+def _by_lanes(d: Target, need: Need, name: str, dtype: str, n: int, title: str) -> str:
     """A function of one float for all lanes of a vector."""
     to, source = ("f32", "u8") if name == "value" else ("u8", "f32") if name == "bits" else ("f32", "f32")
     t, s = d.register(to), d.register(source)
@@ -454,14 +450,14 @@ def _by_lanes(d: Dialect, need: Need, name: str, dtype: str, n: int, title: str)
             f"  return {d.gather(to, n, 't')};\n}}\n")
 
 
-def _wrap(d: Dialect, dtype: str, title: str) -> str:
+def _wrap(d: Target, dtype: str, title: str) -> str:
     """The low bits of a byte as a value of two or four bits."""
     t, width = d.register(dtype), dtypes.TABLE[dtype].bits
     low = f"({t})(({d.types['u32']})x << {8 - width}) >> {8 - width}" if dtype in SIGNED else f"x & {(1 << width) - 1}"
     return f"{d.function} {t} {title}({t} x)\n{{\n  return ({t})({low});\n}}\n"
 
 
-def _packed_load(d: Dialect, need: Need, dtype: str, index: str, title: str) -> str:
+def _packed_load(d: Target, need: Need, dtype: str, index: str, title: str) -> str:
     """An element of several to a byte; the first is in the low bits. A float comes as its value."""
     u8, width, per = d.types["u8"], dtypes.TABLE[dtype].bits, dtypes.per_byte(dtype)
     t, make, cast = d.register(dtype), *(("value", u8) if dtype in TINY else ("wrap", d.register(dtype)))
@@ -469,7 +465,7 @@ def _packed_load(d: Dialect, need: Need, dtype: str, index: str, title: str) -> 
             f"  return {need(make, dtype)}(({cast})(p[i / {per}] >> ({width} * (int)(i % {per})) & {(1 << width) - 1}));\n}}\n")
 
 
-def _packed_store(d: Dialect, dtype: str, index: str, title: str) -> str:
+def _packed_store(d: Target, dtype: str, index: str, title: str) -> str:
     u8, width, per = d.types["u8"], dtypes.TABLE[dtype].bits, dtypes.per_byte(dtype)
     return (f"/* bits x to a place of a byte that this work-item alone writes, lower places first */\n"
             f"{d.function} void {title}({d.pointer}{u8} *p, {d.index[index]} i, {u8} x)\n{{\n"
@@ -477,7 +473,7 @@ def _packed_store(d: Dialect, dtype: str, index: str, title: str) -> str:
             f"  p[i / {per}] = i % {per} == 0 ? bits : ({u8})(p[i / {per}] | bits);\n}}\n")
 
 
-def _half(d: Dialect, name: str, title: str, n: int) -> str:
+def _half(d: Target, name: str, title: str, n: int) -> str:
     """C's f16 from and to its bits, by arithmetic on a float and on its bits, for one value or n at once."""
     f, u, h = (d.register(t, n) for t in ("f32", "u32", "u16"))
     as_f, as_u = (lambda x: d.reinterpret(x, "u32", "f32", n)), (lambda x: d.reinterpret(x, "f32", "u32", n))
@@ -504,9 +500,9 @@ def _half(d: Dialect, name: str, title: str, n: int) -> str:
     return f"/* {comment} */\n{d.function} {to} {title}({source} x)\n{{\n{head}{body}{'#endif' + chr(10) if head else ''}}}\n"
 
 
-def _small_wide(d: Dialect, need: Need, name: str, dtype: str, n: int, title: str) -> str:
+def _small_wide(d: Target, need: Need, name: str, dtype: str, n: int, title: str) -> str:
     """The same for all lanes of a vector."""
-    if d.name == "c" and name in ("value", "bits"):
+    if d.half_by_bits and name in ("value", "bits"):
         return _half(d, name, title, n)
     if name == "value":
         return (f"{d.function} float{n} {title}(ushort{n} x)\n{{\n  ushort t[{n}];\n  vstore{n}(x, 0, t);\n"
@@ -524,7 +520,7 @@ def _small_wide(d: Dialect, need: Need, name: str, dtype: str, n: int, title: st
             f"  const uint{n} r = {d.choose('u32', n, 'x != x', 'u | 0x400000u', 'u + 0x7fffu + (u >> 16 & 1u)')};\n  return as_float{n}(r & 0xffff0000u);\n}}\n")
 
 
-def _narrow(d: Dialect, need: Need, dtype: str, title: str) -> str:
+def _narrow(d: Target, need: Need, dtype: str, title: str) -> str:
     """f64 to a small type with one rounding: to f32 rounding to odd first."""
     u32 = d.types["u32"]
     return (f"/* through a float that is rounded to odd: so the second rounding alone decides */\n{d.function} float {title}(double x)\n{{\n"
@@ -533,7 +529,7 @@ def _narrow(d: Dialect, need: Need, dtype: str, title: str) -> str:
             f"  return {need('round', dtype)}({d.reinterpret('u', 'u32', 'f32')});\n}}\n")
 
 
-def _to_integer(d: Dialect, dtype: str, to: str, title: str) -> str:
+def _to_integer(d: Target, dtype: str, to: str, title: str) -> str:
     t, r, width = d.register(dtype), d.register(to), dtypes.TABLE[to].bits
     suffix = "f" if t == "float" else ""
     low, high = (-(1 << (width - 1)), 1 << (width - 1)) if to in SIGNED else (0, 1 << width)
@@ -542,7 +538,7 @@ def _to_integer(d: Dialect, dtype: str, to: str, title: str) -> str:
             f"  return x != x ? ({r})0 : x <= {low}.0{suffix} ? {bottom} : x >= {high}.0{suffix} ? {top} : ({r})x;\n}}\n")
 
 
-def _total_order(d: Dialect, need: Need, dtype: str, title: str) -> str:
+def _total_order(d: Target, need: Need, dtype: str, title: str) -> str:
     t = d.types["u16"] if dtype == "f16" else d.register(dtype)   # an f16 comes as its bits
     s = d.types["s64" if dtype == "f64" else "s32"]
     if dtype in TINY:
@@ -558,7 +554,7 @@ def _total_order(d: Dialect, need: Need, dtype: str, title: str) -> str:
             f"  {s} b = {body};\n  return b < 0 ? b ^ {flip} : b;\n}}\n")
 
 
-def _reduce_precision(d: Dialect, dtype: str, title: str) -> str:
+def _reduce_precision(d: Target, dtype: str, title: str) -> str:
     t, real = d.register(dtype), "f64" if dtype == "f64" else "f32"
     u, mantissa, bias = d.types["u64" if real == "f64" else "u32"], 52 if real == "f64" else 23, 1023 if real == "f64" else 127
     own, own_bias = {"f64": (52, 1023), "f32": (23, 127), "bf16": (7, 127), "f16": (10, 15)}[dtype]
@@ -580,7 +576,7 @@ def _reduce_precision(d: Dialect, dtype: str, title: str) -> str:
             f"  return {d.reinterpret('b | sign', 'u64' if real == 'f64' else 'u32', real)};\n}}\n")
 
 
-def _integer_helper(d: Dialect, name: str, dtype: str, title: str) -> str:
+def _integer_helper(d: Target, name: str, dtype: str, title: str) -> str:
     head, t, width = d.function, d.register(dtype), dtypes.TABLE[dtype].bits
     u = d.types[f"u{bits(dtype)}"]
     low = f"({u})a" if width >= 8 else f"({u})(a & {(1 << width) - 1})"     # the bits of a, as a number

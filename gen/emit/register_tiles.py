@@ -55,21 +55,19 @@ def register(d: Any, width: int, lanes: int) -> str:
 def typedef(d: Any, width: int, lanes: int) -> str:
     """Its definition, with a struct where the compiler has no such vectors; empty where the language has the type."""
     t, name = d.types[f"u{width}"], register(d, width, lanes)
-    if d.name == "opencl" and lanes <= 16:
+    if lanes <= d.longest_vector:
         return ""
-    test = "__clang__" if d.name == "opencl" else "__GNUC__"
-    return (f"#ifdef {test}\ntypedef {t} {name} __attribute__(({_vector(d, width, lanes)}));\n"
+    return (f"#ifdef {d.vector_test}\ntypedef {t} {name} __attribute__(({_vector(d, width, lanes)}));\n"
             f"#else\ntypedef struct {{\n  {t} lane[{lanes}];\n}} {name};\n#endif\n")
 
 
 def _vector(d: Any, width: int, lanes: int) -> str:
-    return f"ext_vector_type({lanes})" if d.name == "opencl" else f"vector_size({width // 8 * lanes})"
+    return str(d.typed_vector(width, lanes))
 
 
 def _piece(d: Any, width: int, lanes: int) -> str:
     """The local type of a piece of a row: a vector at any element."""
-    alias = "" if d.name == "opencl" else ", may_alias"
-    return f"  typedef {d.types[f'u{width}']} piece __attribute__(({_vector(d, width, lanes)}, aligned({width // 8}){alias}));\n"
+    return f"  typedef {d.types[f'u{width}']} piece __attribute__(({_vector(d, width, lanes)}, aligned({width // 8}){d.may_alias}));\n"
 
 
 def _log2(n: int) -> int:

@@ -11,7 +11,7 @@ from gen.heroes.kernel import Kernel
 from gen.hlo import Shape
 from gen.plan.nest import Nest
 from gen.schedule import Device
-from gen.targets import Dialect
+from gen.targets import Target
 
 
 @dataclass
@@ -19,7 +19,7 @@ class Context:
     """What a hero is given beside a nest. helpers: functions and tables of the file so far. scratch: the buffers between kernels so far; a hero may
     add to it. threads: of a block, where they are settled (0: as the hero likes)."""
 
-    target: Dialect
+    target: Target
     device: Device
     helpers: Helpers
     excess: bool

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, TypeVar
 
 from gen.algebra import AlgebraError
-from gen.targets import Dialect
+from gen.targets import Target
 from gen.emit.body import INDEX_TYPES, Body, Helpers
 from gen.plan.buffers import buffers_of
 from gen.hlo import Shape
@@ -111,13 +111,7 @@ class Kernel:
         return any(re.search(rf"\b{word}\b", line) for line in lines)
 
 
-def attribute(d: Dialect, threads: int) -> str:
-    """What a kernel's declaration says of its work-groups."""
-    words = {"opencl": f" __attribute__((reqd_work_group_size({threads}, 1, 1)))", "cuda": f" __launch_bounds__({threads})"}
-    return words.get(d.name, "")
-
-
-def arguments(d: Dialect, reads: "Dict[str, Shape]", writes: "Dict[str, Shape]", shared: "Sequence[str]" = ()) -> "List[str]":
+def arguments(d: Target, reads: "Dict[str, Shape]", writes: "Dict[str, Shape]", shared: "Sequence[str]" = ()) -> "List[str]":
     """A kernel's pointers: the buffers that it reads, then those that it writes. shared: those that are not alone with their buffers."""
     found = [f"{d.array(shape.dtype, True, pointer not in shared)}{pointer}" for pointer, shape in reads.items()]
     return found + [f"{d.array(shape.dtype, False, pointer not in shared)}{pointer}" for pointer, shape in sorted(writes.items())]
@@ -138,7 +132,7 @@ def narrowest(helpers: Helpers, make: "Callable[[str, Helpers], T]", types: "Seq
     return None
 
 
-def function_text(d: Dialect, helpers: Helpers, partition: Partition, function: Function, excess: bool) -> CFunction:
+def function_text(d: Target, helpers: Helpers, partition: Partition, function: Function, excess: bool) -> CFunction:
     """A function of the partition in the narrowest index type that holds."""
     made = narrowest(helpers, lambda index_type, trial: _function_in(d, trial, partition, function, index_type, excess))
     if made is None:
@@ -146,7 +140,7 @@ def function_text(d: Dialect, helpers: Helpers, partition: Partition, function: 
     return made
 
 
-def _function_in(d: Dialect, helpers: Helpers, partition: Partition, function: Function, index_type: str, excess: bool) -> CFunction:
+def _function_in(d: Target, helpers: Helpers, partition: Partition, function: Function, index_type: str, excess: bool) -> CFunction:
     body = Body(d, helpers, partition, function, index_type, excess=excess)
     body.region(function.body)
     assert function.root is not None

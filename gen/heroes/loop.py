@@ -8,7 +8,7 @@ from typing import Any, Dict, Iterable, List, Optional, Tuple
 from gen import algebra, hlo
 from gen.emit.body import Body, Helpers, Text, conditions
 from gen.heroes.hero import Context, Hero
-from gen.heroes.kernel import Kernel, arguments, attribute, function_text
+from gen.heroes.kernel import Kernel, arguments, function_text
 from gen.hlo import dtypes
 from gen.plan.buffers import buffer_of, buffers_of, memory_map, reads_of, touches
 from gen.plan.digits import Interleaving, interleaving, row
@@ -16,7 +16,7 @@ from gen.plan.nest import Nest
 from gen.plan.partition import EMPTY, compose
 from gen.plan.update import bound_in
 from gen.schedule import FOUND, LATER, Loop, candidates
-from gen.targets import COMPLEX, TINY, Dialect
+from gen.targets import COMPLEX, TINY, Target
 
 
 def _widths(nest: Nest) -> Tuple[List[int], int]:
@@ -131,7 +131,7 @@ def _packed(nest: Nest) -> "List[int]":
     return [dtypes.per_byte(root.shape.dtype) for root in nest.partition.roots if root.shape.dtype in dtypes.PACKED]
 
 
-def _found_later(d: Dialect, helpers: Helpers, nest: Nest, loop: Loop, index_type: str, excess: bool) -> List[str]:
+def _found_later(d: Target, helpers: Helpers, nest: Nest, loop: Loop, index_type: str, excess: bool) -> List[str]:
     """Asks for what the step that comes `later` finds by its indices, where there is such a step."""
     elements, far = nest.shape.elements, loop.later * loop.step
     if not loop.later or far >= elements:
@@ -145,7 +145,7 @@ def _found_later(d: Dialect, helpers: Helpers, nest: Nest, loop: Loop, index_typ
     return out.lines
 
 
-def _kernel_in(d: Dialect, helpers: Helpers, nest: Nest, loop: Loop, index_type: str, excess: bool, hero: str) -> Kernel:
+def _kernel_in(d: Target, helpers: Helpers, nest: Nest, loop: Loop, index_type: str, excess: bool, hero: str) -> Kernel:
     partition, elements = nest.partition, nest.shape.elements
     thread = thread_map(nest, loop)
     body = _body(d, helpers, nest, index_type, thread, loop, excess)
@@ -165,11 +165,11 @@ def _kernel_in(d: Dialect, helpers: Helpers, nest: Nest, loop: Loop, index_type:
     return Kernel(nest.name, nest, loop, index_type, loop.blocks(elements), ", ".join(arguments(d, reads, writes, nest.shared)), functions,
                   guard(thread, loop.box(elements), index_type, loop, True),
                   [*_found_later(d, helpers, nest, loop, index_type, excess), *body.before.lines], body.text.lines, body.after.lines, tail, tail_guard,
-                  attribute(d, loop.threads), thread, [*reads, *sorted(writes)], body.flat, None, [body.ahead[key] for key in sorted(body.ahead)],
+                  d.launch_bounds(loop.threads), thread, [*reads, *sorted(writes)], body.flat, None, [body.ahead[key] for key in sorted(body.ahead)],
                   hero, "loop", other=other, joins=True)
 
 
-def _body(d: Dialect, helpers: Helpers, nest: Nest, index_type: str, thread: str, loop: Loop, excess: bool, whole: bool = True) -> Body:
+def _body(d: Target, helpers: Helpers, nest: Nest, index_type: str, thread: str, loop: Loop, excess: bool, whole: bool = True) -> Body:
     """A step's code: whole vectors where they can be, or (the tail) element by element."""
     body = Body(d, helpers, nest.partition, nest.partition.entry, index_type, thread, loop if whole else None, excess,
                 loop.box(nest.shape.elements))

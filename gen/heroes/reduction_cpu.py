@@ -27,7 +27,7 @@ from gen import algebra
 from gen.emit import register_tiles
 from gen.emit.body import Body, Helpers, Text, Value
 from gen.heroes.hero import Context, Hero
-from gen.heroes.kernel import Kernel, arguments, attribute, function_text
+from gen.heroes.kernel import Kernel, arguments, function_text
 from gen.hlo import Shape, dtypes
 from gen.plan import combiner
 from gen.plan.buffers import Buffer, buffers_of, touches
@@ -36,7 +36,7 @@ from gen.plan.nest import Nest
 from gen.plan.partition import Partition, compose
 from gen.plan.plan import Reduction
 from gen.schedule import Device, Schedule
-from gen.targets import COMPLEX, FLOATS, SMALL, TINY, Dialect
+from gen.targets import COMPLEX, FLOATS, SMALL, TINY, Target
 
 LANES = 16
 PART = 1 << 18        # bytes of input a work-item, where there is enough
@@ -137,17 +137,18 @@ class _Hero(Hero):
     def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
         assert isinstance(nest, Reduction)
         digits, sweep = schedule
-        return Emitter(context.target, context.helpers, nest, digits, sweep, index_type, context.excess, context.scratch).kernels()
+        return Emitter(context.target, context.helpers, nest, digits, sweep, index_type, context.excess, context.scratch,
+                       context.device.group).kernels()
 
 
 HERO = _Hero()
 
 
-def _sweep(device: Device, d: Dialect, nest: Reduction, digits: Digits, found: Walk) -> Optional[Sweep]:
+def _sweep(device: Device, d: Target, nest: Reduction, digits: Digits, found: Walk) -> Optional[Sweep]:
     sizes, out, minor = digits.sizes, digits.out, digits.minor
     reads = [a for a in found.accesses if not a.write and a.strides]
     width = max([dtypes.storage_bytes(hero.operands[0].shape.dtype) for hero in nest.heroes] + [a.width for a in reads])
-    threads = 16 if d.name == "opencl" else 1
+    threads = device.group
     results = math.prod(sizes[k] for k in digits.kept())
     if not digits.reduced():
         return None
@@ -230,8 +231,9 @@ def _periodic(digits: Digits) -> bool:
 class Emitter:
     """The text of one nest's kernels."""
 
-    def __init__(self, d: Dialect, helpers: Helpers, nest: Reduction, digits: Digits, sweep: Sweep, index_type: str, excess: bool,
-                 scratch: "List[Shape]") -> None:
+    def __init__(self, d: Target, helpers: Helpers, nest: Reduction, digits: Digits, sweep: Sweep, index_type: str, excess: bool,
+                 scratch: "List[Shape]", group: int = 1) -> None:
+        self.group = group
         self.d, self.helpers, self.nest, self.digits, self.sweep = d, helpers, nest, digits, sweep
         self.index_type, self.excess, self.scratch = index_type, excess, scratch
         self.t = d.index[index_type]
@@ -377,7 +379,7 @@ class Emitter:
             for f in reversed(partition.functions[1:]):  # type: ignore[attr-defined]
                 functions[f.name] = function_text(self.d, self.helpers, partition, f, self.excess)  # type: ignore[arg-type]
         made = Kernel(name, self.nest, self.sweep, self.index_type, blocks, ", ".join(arguments(self.d, reads, writes)),
-                      list(functions.values()), "", [], lines, [], [], "", attribute(self.d, threads), self.seen[0][1] if self.seen else "",
+                      list(functions.values()), "", [], lines, [], [], "", self.d.launch_bounds(threads), self.seen[0][1] if self.seen else "",
                       [*reads, *sorted(writes)], list(self.seen), hero="reduction", place=head)
         made.parts = {"threads": threads}
         return made
@@ -849,7 +851,7 @@ class Emitter:
     def second(self) -> Kernel:
         """Combines the parts of every result in their order."""
         lanes = LANES if self.results % LANES == 0 and self.results >= 64 * LANES else 1
-        steps, threads = self.results // lanes, 16 if self.d.name == "opencl" and self.results // lanes >= 64 else 1
+        steps, threads = self.results // lanes, self.group if self.results // lanes >= 64 else 1
         self.text, parts, self.partial = Text(), self.partial, []
         place, blocks = placed_at([("item", steps)], threads)
         c = algebra.c_text(place, self.index_type)

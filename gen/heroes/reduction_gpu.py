@@ -36,7 +36,7 @@ from gen.plan.nest import Nest
 from gen.plan.partition import Partition, compose
 from gen.plan.plan import Reduction
 from gen.schedule import Device, Schedule
-from gen.targets import FLOATS, Dialect
+from gen.targets import FLOATS, Target
 
 THREADS = 256
 LINE, SECTOR = 128, 32                           # bytes that neighbouring threads should read together; at least
@@ -191,7 +191,7 @@ class _Emitter(reduction_cpu.Emitter):
 
     sweep: Block  # type: ignore[assignment]
 
-    def __init__(self, d: Dialect, device: Device, helpers: Helpers, nest: Reduction, digits: Digits, widths: Sequence[int], index_type: str,
+    def __init__(self, d: Target, device: Device, helpers: Helpers, nest: Reduction, digits: Digits, widths: Sequence[int], index_type: str,
                  excess: bool, scratch: "List[Shape]") -> None:
         super().__init__(d, helpers, nest, digits, None, index_type, excess, scratch)  # type: ignore[arg-type]
         self.device, self.source = device, []  # type: Device, List[int]

@@ -24,14 +24,14 @@ from typing import Any, ContextManager, Dict, Iterable, Iterator, List, Optional
 from gen import algebra
 from gen.emit.body import INDEX_TYPES, Body, Helpers, Text, Value, conditions
 from gen.heroes.hero import Context, Hero
-from gen.heroes.kernel import CFunction, Kernel, arguments, attribute, function_text
+from gen.heroes.kernel import CFunction, Kernel, arguments, function_text
 from gen.hlo import array_shape, dtypes, sorted_indices
 from gen.plan.buffers import buffers_of, memory_map
 from gen.plan.nest import Nest
 from gen.plan.partition import Function, Root, compose
 from gen.plan.scatter import Scatter, combined_by, component, parameters_used, through, varying
 from gen.schedule import Device, Loop, Schedule
-from gen.targets import NARROW, TINY, Dialect, bits
+from gen.targets import NARROW, TINY, Target, bits
 
 LEAST = 4096     # updates that are worth sharing
 NEAR = 128       # neighbours that an item takes at least, where more items would have fewer
@@ -127,7 +127,7 @@ def _rows(nest: Scatter) -> int:
     return math.prod(size for k, size in enumerate(nest.shape.dims) if k not in nest.instruction.attributes["update_window_dims"])
 
 
-def _atomic(d: Dialect, nest: Scatter, k: int) -> "Optional[str]":
+def _atomic(d: Target, nest: Scatter, k: int) -> "Optional[str]":
     """How a GPU combines an update of a result: a function of the language, "compare and swap"; None where it cannot."""
     shape, count = nest.targets[k].shape, len(nest.targets)
     dtype, part = shape.dtype, combined_by(nest.instruction.attributes["to_apply"], k, count)
@@ -139,14 +139,10 @@ def _atomic(d: Dialect, nest: Scatter, k: int) -> "Optional[str]":
         return "atomicAdd" if d.name == "cuda" and part == "add" and not {None, "overwrite"} & set(parts) else None
     if part == "overwrite" and width >= 8:
         return "plain store"
-    if width > (64 if d.name == "cuda" else 32) or (width < 32 and shape.bytes % 4):
+    if width > d.atomic_bits or (width < 32 and shape.bytes % 4):
         return None
-    words = {"add": "add", "maximum": "max", "minimum": "min", "and": "and", "or": "or", "xor": "xor"}
-    if width >= 32 and part in words and dtypes.TABLE[dtype].kind in ("sint", "uint"):
-        return f"atomic_{words[part]}" if d.name == "opencl" else f"atomic{words[part].capitalize()}"
-    if d.name == "cuda" and part == "add" and (dtype == "f64" or (dtype == "f32" and not {None, "overwrite"} & set(parts))):
-        return "atomicAdd"      # of f32: where the bound is that of a sum, which knows that subnormals are lost
-    return "compare and swap"
+    word = d.atomic(part, dtype, not {None, "overwrite"} & set(parts)) if width >= 32 and part not in (None, "overwrite") else None
+    return word or "compare and swap"
 
 
 # ---- bodies ----
@@ -154,7 +150,7 @@ def _atomic(d: Dialect, nest: Scatter, k: int) -> "Optional[str]":
 class _Writer:
     """The parts of a kernel in one form: reads of the indices, the value of an update, the combination."""
 
-    def __init__(self, d: Dialect, helpers: Helpers, nest: Scatter, index_type: str, excess: bool, thread: Optional[str] = None,
+    def __init__(self, d: Target, helpers: Helpers, nest: Scatter, index_type: str, excess: bool, thread: Optional[str] = None,
                  box: "Optional[Dict[str, Tuple[int, int]]]" = None) -> None:
         self.d, self.helpers, self.nest, self.index_type, self.t = d, helpers, nest, index_type, d.index[index_type]
         self.at, self.of = (Body(d, helpers, p, p.entry, index_type, thread, None, excess, dict(box) if box else None)
@@ -259,7 +255,7 @@ class _Writer:
             return ", ".join(f"{how}(&{target.pointer}[{at}].{half}, {new.text}.{half})" for half in ("re", "im")) + ";"
         if how != "compare and swap":
             kind = d.types["u64"] if dtype == "s64" and how in ("atomicAdd", "atomicAnd", "atomicOr", "atomicXor") else d.types[dtype]
-            pointer = f"(volatile {d.pointer}{kind} *)({target.pointer} + {at})" if d.name == "opencl" else f"({kind} *)({target.pointer} + {at})"
+            pointer = f"({d.atomic_space}{kind} *)({target.pointer} + {at})"
             return f"{how}({pointer}, ({kind}){new.text});"
         return f"{self.swap(k)}({target.pointer}, {at}, {(body.moved(new) if dtype == 'f16' else new).text});"
 
@@ -287,12 +283,10 @@ class _Writer:
             text = f"(was & ~({mask} << shift)) | ((({word}){text} & {mask}) << shift)"
         else:
             text = f"({word}){text}"
-        swap = f"{'atomic_cmpxchg' if d.name == 'opencl' else 'atomicCAS'}(word, was, {text})"
-        space = f"volatile {d.pointer}" if d.name == "opencl" else ""
-        lines = [f"{space}{word} *const word = ({space}{word} *)pointer + at{f' / {per}' if per > 1 else ''};"]
+        swap = f"{d.compare_and_swap}(word, was, {text})"
+        lines = [f"{d.atomic_space}{word} *const word = ({d.atomic_space}{word} *)pointer + at{f' / {per}' if per > 1 else ''};"]
         lines += [f"const {word} shift = ({word})(at % {per} * {width});"] * (per > 1)
-        first = "atomic_cmpxchg(word, 0, 0)" if d.name == "opencl" else "*word"     # OpenCL has no other read that is no race
-        lines += [f"{word} seen = {first}, was;", "do {", "  was = seen;", *("  " + line for line in body.text.lines), f"  seen = {swap};",
+        lines += [f"{word} seen = {d.atomic_read}, was;", "do {", "  was = seen;", *("  " + line for line in body.text.lines), f"  seen = {swap};",
                   "} while (seen != was);"]
         self.functions[name] = CFunction(name, "void", f"{d.array(dtype, False, False)}pointer, {self.t} at, {body.type(dtype, 1, half)} update", lines)
         return name
@@ -321,14 +315,14 @@ class _Writer:
         return f"({d.types['u16'] if dtype == 'f16' else d.register(dtype)}){text}"
 
 
-def _finished(d: Dialect, writer: _Writer, form: Schedule, blocks: int, threads: int, lines: List[str], thread: str) -> Kernel:
+def _finished(d: Target, writer: _Writer, form: Schedule, blocks: int, threads: int, lines: List[str], thread: str) -> Kernel:
     nest = writer.nest
     reads = {**buffers_of(nest.indices, nest.indices.entry), **buffers_of(nest.partition, nest.partition.entry)}
     reads = dict(sorted(reads.items(), key=lambda item: (item[0][0], int(item[0][1:]))))
     writes = {target.pointer: target.shape for target in nest.targets}
     functions = [function_text(d, writer.helpers, p, f, writer.excess) for p in (nest.indices, nest.partition) for f in reversed(p.functions[1:])]
     return Kernel(nest.name, nest, form, writer.index_type, blocks, ", ".join(arguments(d, reads, writes)), functions + list(writer.functions.values()), "", [], lines,
-                  [], [], "", attribute(d, threads), thread, [*reads, *sorted(writes)], writer.at.flat + writer.of.flat, hero="scatter")
+                  [], [], "", d.launch_bounds(threads), thread, [*reads, *sorted(writes)], writer.at.flat + writer.of.flat, hero="scatter")
 
 
 @contextmanager
@@ -339,7 +333,7 @@ def _checked(out: Text, head: List[str], check: str) -> "Iterator[None]":
         yield
 
 
-def _by_thread(d: Dialect, helpers: Helpers, nest: Scatter, form: Schedule, index_type: str, excess: bool) -> Kernel:
+def _by_thread(d: Target, helpers: Helpers, nest: Scatter, form: Schedule, index_type: str, excess: bool) -> Kernel:
     assert isinstance(form, Updates)
     elements = nest.shape.elements
     thread, box = compose(form.thread_map(elements), algebra.call("shape", "unmap", nest.shape.text)), form.box(elements)
@@ -355,7 +349,7 @@ def _by_thread(d: Dialect, helpers: Helpers, nest: Scatter, form: Schedule, inde
     return _finished(d, writer, form, form.blocks(elements), THREADS, out.lines, thread)
 
 
-def _by_run(d: Dialect, helpers: Helpers, nest: Scatter, form: Schedule, index_type: str, excess: bool) -> Kernel:
+def _by_run(d: Target, helpers: Helpers, nest: Scatter, form: Schedule, index_type: str, excess: bool) -> Kernel:
     """A thread goes through a run of rows with one element of the window; what comes to one place is combined before it is written."""
     assert isinstance(form, Updates)
     a, rows = nest.instruction.attributes, _rows(nest)
@@ -420,7 +414,7 @@ def _extent(nest: Scatter, d: int) -> int:
     return 1 if k is None else nest.shape.dims[k]
 
 
-def _in_order(d: Dialect, helpers: Helpers, nest: Scatter, form: Schedule, index_type: str, excess: bool) -> Kernel:
+def _in_order(d: Target, helpers: Helpers, nest: Scatter, form: Schedule, index_type: str, excess: bool) -> Kernel:
     assert isinstance(form, InOrder)
     writer = _Writer(d, helpers, nest, index_type, excess)
     head, check = writer.rows()

@@ -10,14 +10,14 @@ from gen.emit import ops
 from gen.emit.body import Body, Helpers, Value, offset
 from gen.heroes import loop
 from gen.heroes.hero import Context, Hero
+from gen.heroes.kernel import CFunction, Kernel
 from gen.heroes.loop import guard, thread_map
-from gen.heroes.kernel import CFunction, Kernel, attribute
 from gen.hlo import Instruction, dtypes
 from gen.plan.buffers import first_leaf, memory_map, reads_of
 from gen.plan.nest import Nest
 from gen.plan.partition import EMPTY, compose
 from gen.schedule import Loop
-from gen.targets import Dialect
+from gen.targets import Target
 
 
 TABLE_COST = 60        # vector instructions for 16 lanes, above which looking up beats computing
@@ -67,7 +67,7 @@ def _table_source(nest: Nest) -> "Optional[Instruction]":
     return source if read_at == written_at else None
 
 
-def _table_kernel(d: Dialect, helpers: Helpers, nest: Nest, walk: Loop, index_type: str, excess: bool) -> Kernel:
+def _table_kernel(d: Target, helpers: Helpers, nest: Nest, walk: Loop, index_type: str, excess: bool) -> Kernel:
     """A function of one 16-bit value, looked up: the function itself fills its table, once, on the device."""
     source = _table_source(nest)
     assert source is not None
@@ -98,5 +98,5 @@ def _table_kernel(d: Dialect, helpers: Helpers, nest: Nest, walk: Loop, index_ty
                   arguments, [function], guard(thread, walk.box(elements), index_type, walk, True), lines, [], after,
                   [f"r{root.result}[{single}] = ({u16})table[p{number}[{single}]];"] if cut else [],
                   guard(tail_thread, scalar.box(elements), index_type, scalar, False) or "1" if cut else "",
-                  attribute(d, walk.threads), thread, [f"p{number}", f"r{root.result}"],
+                  d.launch_bounds(walk.threads), thread, [f"p{number}", f"r{root.result}"],
                   [(f"read p{number}", flats[0]), (f"write r{root.result}", flats[0])], {"fill": f"{nest.name}_fill", "value": value}, ahead)

@@ -15,14 +15,14 @@ from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tupl
 from gen import algebra
 from gen.emit.body import Body, Helpers
 from gen.heroes.hero import Context, Hero
-from gen.heroes.kernel import Kernel, arguments, attribute, function_text
+from gen.heroes.kernel import Kernel, arguments, function_text
 from gen.hlo import dtypes
 from gen.plan.buffers import buffers_of, touches
 from gen.plan.digits import Walk, interleaving, moves, place, transposed, walk
 from gen.plan.nest import Nest
 from gen.plan.partition import INLINE, Partition, compose
 from gen.schedule import PAGE, SOON, Device, Schedule
-from gen.targets import COMPLEX, TINY, Dialect
+from gen.targets import COMPLEX, TINY, Target
 
 ALONG = 1024          # elements that a CPU's work-item goes along the source's contiguous digit, or a page where that is more
 LONG = 64             # digits shorter than that are taken together with others
@@ -164,7 +164,7 @@ def _frame(found: Walk, digit: int, unit: int) -> Frame:
     return Frame(found, tuple(runs[0]), tuple(runs[1]), unit)
 
 
-def _tiles(device: Device, d: Dialect, frame: Frame, moves: bool) -> Iterator[Tile]:
+def _tiles(device: Device, d: Target, frame: Frame, moves: bool) -> Iterator[Tile]:
     """Tiles that fit, best first."""
     found, digit = frame.walk, frame.rows[0]
     turned = [a for a in found.accesses if a.strides and a.strides[digit] == 1 and a.strides[-1] > 1]
@@ -172,7 +172,7 @@ def _tiles(device: Device, d: Dialect, frame: Frame, moves: bool) -> Iterator[Ti
     width = max(a.width for a in turned)
     traffic = sum(a.bytes for a in found.accesses)
     shapes = _shapes(width, traffic > device.cache) if moves else [(n, n, down, 64) for n in (16, 8)[max(widths) // 8:] for down in (2, 1)]
-    threads = 16 if d.name == "opencl" else 1
+    threads = device.group
     for lanes, rows, down, piece in [*shapes, (4, 4, 1, 64)]:
         if frame.fits(rows, lanes * down):
             chunks = min(-(-frame.high // rows), max(ALONG, PAGE // width) // rows)
@@ -213,7 +213,7 @@ def _origin(name: str, size: int, step: int) -> Tuple[str, str, int]:
     return f"{name} * {unit}", f"{name}_tile < {size // step} ? {name}_tile * {each} : {last}" if size % step else "", last
 
 
-def _on_cpu(d: Dialect, helpers: Helpers, nest: Nest, frame: Frame, tile: Tile, index_type: str, excess: bool) -> Kernel:
+def _on_cpu(d: Target, helpers: Helpers, nest: Nest, frame: Frame, tile: Tile, index_type: str, excess: bool) -> Kernel:
     t, digit, minor = d.index[index_type], frame.rows[0], frame.lanes[0]
     box: "Dict[str, Tuple[int, int]]" = {}
     texts: Dict[int, str] = {}
@@ -253,7 +253,7 @@ def _on_cpu(d: Dialect, helpers: Helpers, nest: Nest, frame: Frame, tile: Tile, 
     reads, writes = buffers_of(nest.partition, nest.partition.entry), {root.pointer: root.shape for root in nest.partition.roots}
     functions = [function_text(d, helpers, nest.partition, f, excess) for f in reversed(nest.partition.functions[1:])]
     made = Kernel(nest.name, nest, tile, index_type, blocks, ", ".join(arguments(d, reads, writes)),
-                  functions, "", body.before.lines, body.text.lines, body.after.lines, [], "", attribute(d, tile.threads), thread,
+                  functions, "", body.before.lines, body.text.lines, body.after.lines, [], "", d.launch_bounds(tile.threads), thread,
                   [*reads, *sorted(writes)], body.flat, hero="transpose", place=lines)
     made.parts = {"loop": f"for ({t} {loop} = {first}; {loop} < {last}; ++{loop})", "origin": origins.get(digit, ""),
                   "around": around, "strip": origins.get(minor, ""), "walk": walked, "place": placing}

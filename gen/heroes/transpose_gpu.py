@@ -22,14 +22,14 @@ from gen import algebra
 from gen.emit.body import Body, Helpers, Text, conditions, joined
 from gen.heroes import transpose_cpu
 from gen.heroes.hero import Context, Hero
-from gen.heroes.kernel import Kernel, arguments, attribute, function_text
+from gen.heroes.kernel import Kernel, arguments, function_text
 from gen.hlo import Shape, dtypes
 from gen.plan.buffers import buffer_of, buffers_of, memory_map, reads_of
 from gen.plan.digits import Walk, position, walk
 from gen.plan.nest import Nest
 from gen.plan.partition import compose
 from gen.schedule import Schedule
-from gen.targets import Dialect
+from gen.targets import Target
 
 THREADS = 256
 BANKS, BANK = 32, 4                              # and bytes of one
@@ -422,7 +422,7 @@ def _stages(frame: Frame, tile: Tile, nest: Nest, staged: Sequence[Access], othe
 class _Writer:
     """The text of a kernel's phases."""
 
-    d: Dialect
+    d: Target
     helpers: Helpers
     nest: Nest
     frame: Frame
@@ -529,7 +529,7 @@ class _Writer:
         reads, writes = buffers_of(partition, partition.entry), {root.pointer: root.shape for root in partition.roots}
         functions = [function_text(d, self.helpers, partition, f, self.excess) for f in reversed(partition.functions[1:])]
         made = Kernel(nest.name, nest, tile, self.index_type, blocks, ", ".join(arguments(d, reads, writes)),
-                      functions, "", body.before.lines, body.text.lines, body.after.lines, [], "", attribute(d, tile.threads), thread,
+                      functions, "", body.before.lines, body.text.lines, body.after.lines, [], "", d.launch_bounds(tile.threads), thread,
                       [*reads, *sorted(writes)], self.flats + body.flat, hero="transpose", place=lines)
         made.template = "transpose_gpu"
         made.parts = {"walk": walked, "tiles": [f"{self.held(s)} {s.name}[{s.pitch * tile.lanes_}]" for s in self.stages], "loads": loads,

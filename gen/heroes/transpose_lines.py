@@ -17,13 +17,13 @@ from gen.emit import register_tiles
 from gen.emit.body import Helpers, Text
 from gen.heroes import transpose_cpu
 from gen.heroes.hero import Context, Hero
-from gen.heroes.kernel import Kernel, arguments, attribute
+from gen.heroes.kernel import Kernel, arguments
 from gen.plan.buffers import Buffer, buffer_of, memory_map
 from gen.plan.digits import Walk, moves, place, transposed, walk
 from gen.plan.nest import Nest
 from gen.plan.partition import compose
 from gen.schedule import Device, Schedule
-from gen.targets import Dialect
+from gen.targets import Target
 
 CARRIED = 256                                                        # columns of a work-item: 16 KiB of registers' lines
 SHAPES = {1: (64, 16, 1), 2: (32, 32, 1), 4: (16, 32, 2), 8: (8, 64, 1)}   # by bytes: a square tile's side, bytes of a load, tiles down at once
@@ -104,7 +104,7 @@ def _lines(device: Device, nest: Nest, found: Walk, digit: int) -> "Optional[Lin
 
 
 class _Writer:
-    def __init__(self, d: Dialect, helpers: Helpers, nest: Nest, found: Walk, digit: int, form: Lines, index_type: str) -> None:
+    def __init__(self, d: Target, helpers: Helpers, nest: Nest, found: Walk, digit: int, form: Lines, index_type: str) -> None:
         self.d, self.helpers, self.nest, self.found, self.form, self.index_type = d, helpers, nest, found, form, index_type
         self.t, self.digit, self.last = d.index[index_type], digit, len(found.sizes) - 1
         (root,) = nest.partition.roots
@@ -223,5 +223,5 @@ class _Writer:
                  ((f"read {self.source.pointer}", self.read), (f"write {self.target.pointer}", self.write))]
         return Kernel(nest.name, nest, form, self.index_type, blocks,
                       ", ".join(arguments(d, {self.source.pointer: self.source.shape}, {self.target.pointer: self.target.shape})),
-                      [], "", [], out.lines, [], [], "", attribute(d, 1), thread, [self.source.pointer, self.target.pointer], flats,
+                      [], "", [], out.lines, [], [], "", d.launch_bounds(1), thread, [self.source.pointer, self.target.pointer], flats,
                       hero="transpose", template="lines", place=lines)

@@ -12,7 +12,8 @@ from gen.plan.digits import Interleaving
 
 @dataclass(frozen=True)
 class Device:
-    """A class of devices. line: bytes that one store should fill; cache: of the last level, above which stores stream."""
+    """A class of devices. warp: threads that run in step. line: bytes that one store should fill. cache: bytes of the last level, above which stores
+    stream. units: cores or multiprocessors. lanes: of a CPU's vectors of 32-bit elements. group: work-items of a work-group on a CPU."""
 
     name: str
     language: str
@@ -21,7 +22,8 @@ class Device:
     line: int
     cache: int
     units: int
-    lanes: int = 16     # of a CPU's vectors of 32-bit elements
+    lanes: int = 16
+    group: int = 1
 
     def scalar(self) -> "Device":
         """The same device where the language has no vectors."""
@@ -29,7 +31,7 @@ class Device:
 
 
 DEVICES: Dict[str, Device] = {d.name: d for d in (
-    Device("pocl-cpu", "opencl", True, 1, 64, 8 << 20, 2),
+    Device("pocl-cpu", "opencl", True, 1, 64, 8 << 20, 2, group=16),
     Device("opencl-gpu", "opencl", False, 32, 16, 0, 64),
     Device("cpu", "c", True, 1, 64, 8 << 20, 2),
     Device("cpu-scalar", "c", True, 1, 64, 8 << 20, 2, 1),
@@ -200,7 +202,7 @@ def candidates(device: Device, elements: int, widths: Sequence[int], traffic: in
             for registers, moved in [(weave, True)] * apart.moves + [(down, False)]:
                 step = 16 * weave * registers
                 chunks = _chunks(device, -(-elements // step), max(1, WOVEN // step), 16 * device.units)
-                threads = 16 if elements >= step * chunks * 16 * 4 and device.language != "c" else 1
+                threads = device.group if elements >= step * chunks * device.group * 4 else 1
                 burst = min(8, chunks) if down > 1 and stream else 0      # words are read in order
                 streams = 4 if burst and elements % (4 * step * chunks * threads) == 0 else 1
                 one = Loop(threads, chunks, weave, 16, registers, blocked=True, weave=weave, stream=stream, moves=moved, streams=streams,
@@ -213,7 +215,7 @@ def candidates(device: Device, elements: int, widths: Sequence[int], traffic: in
         for lanes, vec, paired in _wide_forms(widths) if device.lanes > 1 else ():
             step = lanes * vec
             chunks = _chunks(device, -(-elements // step), 64, 16 * device.units)
-            threads = 16 if elements >= step * chunks * 16 * 4 and device.language != "c" else 1
+            threads = device.group if elements >= step * chunks * device.group * 4 else 1
             if row >= 8 * step and row % step:
                 found.append(Loop(threads, chunks, vec, lanes, blocked=True, paired=paired, row=row))
             if elements >= step:
@@ -222,7 +224,7 @@ def candidates(device: Device, elements: int, widths: Sequence[int], traffic: in
                 streams = side if burst and stream and elements % (side * step * chunks * threads) == 0 else 1
                 found.append(Loop(threads, chunks, vec, lanes, blocked=True, paired=paired, stream=stream, streams=streams, burst=burst,
                                   far=4096 if burst else 0, near=1024 if burst and paired else 0))
-        if device.language == "c":
+        if device.group == 1:
             return found + [Loop(chunks=_chunks(device, elements, 4096, 16 * device.units), blocked=True)]
         threads = 64 if elements >= 4096 else 1
         return found + [Loop(threads)]

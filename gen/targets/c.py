@@ -1,0 +1,96 @@
+"""C11 with the vectors of GNU C, and a second program without them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import Dict, FrozenSet, List, Set
+
+from gen.targets.target import FLOATS, UNSIGNED, VECTOR, Target, bits
+
+
+class C(Target):
+    """C11 with the vectors of GNU C, and (wide: no) without. A work-group is one call with its `number`."""
+
+    def reinterpret(self, text: str, source: str, to: str, lanes: int = 1) -> str:
+        if lanes > 1:
+            return f"as_{self.register(to, lanes)}({text})"
+        real, number = (side in FLOATS for side in (source, to))
+        if real:
+            text = f"bits_of_{self.register(source)}({text})"
+            return text if to in UNSIGNED else f"({self.register(to)}){text}"
+        return f"{self.register(to)}_of_bits({text})" if number else f"({self.register(to)})({text})"
+
+    def splat(self, dtype: str, lanes: int, text: str) -> str:
+        return f"splat_{self.register(dtype, lanes)}({text})"
+
+    def zero(self, lanes: int) -> str:
+        return "0" if lanes == 1 else "{0}"
+
+    def choose(self, dtype: str, lanes: int, mask: str, a: str, b: str) -> str:
+        return super().choose(dtype, lanes, mask, a, b) if lanes == 1 else f"choose_{self.register(dtype, lanes)}({mask}, {a}, {b})"
+
+    def gather(self, dtype: str, lanes: int, array: str) -> str:
+        return f"load_{self.register(dtype, lanes)}({array})"
+
+    def scatter(self, dtype: str, lanes: int, value: str, array: str) -> str:
+        return f"store_{self.register(dtype, lanes)}({value}, {array});"
+
+    def ahead(self, word: str, at: str, distance: int, size: int) -> str:
+        return f"PREFETCH_{word}({at}, {distance});"
+
+    def unrolled(self, lanes: int) -> List[str]:
+        """C without vectors has no word for it."""
+        return [self.unroll] if lanes > 1 else []
+
+    def vectors(self, text: str) -> "List[Vector]":
+        return vectors(text)
+
+
+_C_TYPES = {**{f"s{b}": f"int{b}_t" for b in (8, 16, 32, 64)}, **{f"u{b}": f"uint{b}_t" for b in (8, 16, 32, 64)}, "f32": "float",
+            "f64": "double"}
+
+_GNU_C = C(
+    name="c", comment="GNU C11", suffix=".c", types=_C_TYPES, index={"uint": "uint32_t", "int": "int32_t", "long": "int64_t"},
+    kernel="static", function="static inline", pointer="", restrict="restrict ", constant="static const", group="number", item="0",
+    unroll="UNROLL", wide=True, suffix64=("ll", "ull"), either="|", last=", size_t number",
+    vector_test="__GNUC__", may_alias=", may_alias", declares_vectors=True, loads_anywhere=True, words=False, vector_functions=False, has_rsqrt=False,
+    half_by_bits=True)
+SCALAR_C = replace(_GNU_C, comment="C11", wide=False)
+TARGET = replace(_GNU_C, plain=SCALAR_C)
+
+_VECTOR = re.compile(rf"\b(?:(as|convert|splat|choose|load|store)_)?(({'|'.join(VECTOR.values())})(\d+))\b")
+
+
+@dataclass(frozen=True)
+class Vector:
+    """A vector type that a text in GNU C uses, its element, bytes, the comparisons' type; `words`: what is done with it."""
+
+    name: str
+    element: str
+    lanes: int
+    bytes: int
+    mask: str
+    words: FrozenSet[str]
+
+
+def vectors(text: str) -> "List[Vector]":
+    """The vectors of a text, and those that they need."""
+    found: Dict[str, Set[str]] = {}
+    for word, name, base, lanes in _VECTOR.findall(text):
+        found.setdefault(name, set()).add(word)
+        if word == "choose":
+            found.setdefault(_mask(base) + lanes, set())
+    kinds = {base: dtype for dtype, base in VECTOR.items()}
+    made = []
+    for name in sorted(found):
+        base, lanes = re.match(r"([a-z]+)(\d+)", name).groups()   # type: ignore[union-attr]
+        dtype = kinds[base]
+        made.append(Vector(name, TARGET.types[dtype], int(lanes), bits(dtype) // 8 * int(lanes), _mask(base) + lanes, frozenset(found[name])))
+    return made
+
+
+def _mask(base: str) -> str:
+    """The signed integers as wide as an element."""
+    dtype = next(dtype for dtype, name in VECTOR.items() if name == base)
+    return VECTOR[f"s{bits(dtype)}"]

@@ -1,0 +1,64 @@
+"""CUDA C++."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from gen.hlo import dtypes
+from gen.targets.target import Target, bits
+
+
+class Cuda(Target):
+    def launch_bounds(self, threads: int) -> str:
+        return f" __launch_bounds__({threads})"
+
+    def reinterpret(self, text: str, source: str, to: str, lanes: int = 1) -> str:
+        words = {("f32", "s32"): "__float_as_int", ("f32", "u32"): "__float_as_uint", ("s32", "f32"): "__int_as_float",
+                 ("u32", "f32"): "__uint_as_float", ("f64", "s64"): "__double_as_longlong", ("s64", "f64"): "__longlong_as_double"}
+        if (source, to) in words:
+            return f"{words[source, to]}({text})"
+        if (source, to) == ("f64", "u64"):
+            return f"({self.types['u64']})__double_as_longlong({text})"
+        if (source, to) == ("u64", "f64"):
+            return f"__longlong_as_double((long long)({text}))"
+        return f"({self.types[to]})({text})"
+
+    def product(self, a: str, b: str, dtype: str) -> str:
+        return f"{'__fmul_rn' if self.register(dtype) == 'float' else '__dmul_rn'}({a}, {b})"
+
+    def special(self, pattern: int, dtype: str) -> str:
+        """A constant expression: a table may hold it. (Compilers make a signalling NaN quiet.)"""
+        mantissa, letter, cast = (52, "", "(double)") if dtype == "f64" else (23, "f", "")
+        payload, quiet = pattern & ((1 << mantissa) - 1), 1 << (mantissa - 1)
+        text = f"{cast}INFINITY" if not payload else f"{cast}NAN" if payload == quiet \
+            else f'__builtin_nan{letter}("{payload & (quiet - 1):#x}")' if payload & quiet else f'__builtin_nans{letter}("{payload:#x}")'
+        return f"(-{text})" if pattern >> (bits(dtype) - 1) else text
+
+    def literal(self, pattern: int, dtype: str) -> str:
+        text = super().literal(pattern, dtype)
+        return text.replace(f"({dtype})", dtype, 1) if dtypes.is_complex(dtype) else text
+
+    def half_value(self, text: str) -> str:
+        return f"__half2float(__ushort_as_half({text}))"
+
+    def half_bits(self, text: str) -> str:
+        return f"  return __half_as_ushort(__float2half_rn({text}));\n"
+
+    def atomic(self, op: str, dtype: str, sums_only: bool) -> "Optional[str]":
+        words = {"add": "Add", "maximum": "Max", "minimum": "Min", "and": "And", "or": "Or", "xor": "Xor"}
+        if dtypes.TABLE[dtype].kind in ("sint", "uint"):
+            return f"atomic{words[op]}"
+        # atomicAdd of f32 loses subnormals
+        return "atomicAdd" if op == "add" and (dtype == "f64" or (dtype == "f32" and sums_only)) else None
+
+
+TARGET = Cuda(
+    name="cuda", comment="CUDA C++", suffix=".cu",
+    types={"s8": "signed char", "u8": "unsigned char", "s16": "short", "u16": "unsigned short", "s32": "int", "u32": "unsigned",
+           "s64": "long long", "u64": "unsigned long long", "f32": "float", "f64": "double"},
+    index={"uint": "unsigned", "int": "int", "long": "long long"},
+    kernel='extern "C" __global__', function="static __device__ inline", pointer="", restrict="__restrict__ ",
+    constant="static __device__ const", group="blockIdx.x", item="threadIdx.x", unroll="#pragma unroll",
+    shared="__shared__ ", barrier="__syncthreads();", wide=False,
+    suffix64=("ll", "ull"), shared_bytes=48 << 10, atomic_bits=64,
+    compare_and_swap="atomicCAS", atomic_read="*word")

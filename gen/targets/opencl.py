@@ -1,0 +1,38 @@
+"""OpenCL C 1.2."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from gen.hlo import dtypes
+from gen.targets.target import Target
+
+
+class OpenCL(Target):
+    def launch_bounds(self, threads: int) -> str:
+        return f" __attribute__((reqd_work_group_size({threads}, 1, 1)))"
+
+    def math(self, name: str, dtype: str) -> str:
+        return name
+
+    def finite(self, text: str, dtype: str, lanes: int) -> "Optional[str]":
+        return f"isfinite({text})"
+
+    def typed_vector(self, width: int, lanes: int) -> str:
+        return f"ext_vector_type({lanes})"
+
+    def atomic(self, op: str, dtype: str, sums_only: bool) -> "Optional[str]":
+        words = {"add": "add", "maximum": "max", "minimum": "min", "and": "and", "or": "or", "xor": "xor"}
+        return f"atomic_{words[op]}" if dtypes.TABLE[dtype].kind in ("sint", "uint") else None
+
+
+TARGET = OpenCL(
+    name="opencl", comment="OpenCL C 1.2", suffix=".cl",
+    types={"s8": "char", "u8": "uchar", "s16": "short", "u16": "ushort", "s32": "int", "u32": "uint", "s64": "long", "u64": "ulong",
+           "f32": "float", "f64": "double"},
+    index={"uint": "uint", "int": "int", "long": "long"},
+    kernel="__kernel", function="static inline", pointer="__global ", restrict="restrict ", constant="__constant",
+    group="get_group_id(0)", item="get_local_id(0)", unroll="#pragma unroll", shared="__local ",
+    barrier="barrier(CLK_LOCAL_MEM_FENCE);", wide=True, suffix64=("l", "ul"),
+    shared_bytes=32 << 10, vector_test="__clang__", longest_vector=16, has_remainder=False, integer_functions=True, shifts_modulo=True, atomic_bits=32,
+    atomic_space="volatile __global ", compare_and_swap="atomic_cmpxchg", atomic_read="atomic_cmpxchg(word, 0, 0)")

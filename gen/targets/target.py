@@ -1,0 +1,227 @@
+"""What a target is: the words in which languages differ, and the text of types, literals, loads and stores.
+
+A value in a register has the type of its arithmetic: f16, bf16 and the tiny types (f8, f4) are floats that hold a value of the
+type, pred is a byte of 0 or 1, s4, u4, s2 and u2 are bytes that hold a value of the type, c64 and c128 are structs of two floats.
+`lanes` is 1 for a scalar; else a value is one vector of that many lanes: OpenCL's, or GNU C's under the same name. What OpenCL
+says of vectors by operators, conversions and vloadn, GNU C says by small words with a type's name in them (`splat_float16`),
+which templates/files/c.j2 defines where they are used.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Dict, List, Optional, Tuple
+
+from gen.hlo import dtypes
+
+SMALL = ("f16", "bf16")
+TINY = tuple(name for name in sorted(dtypes.SUPPORTED) if dtypes.TABLE[name].kind == "float" and dtypes.TABLE[name].bits <= 8)
+FLOATS = ("f16", "bf16", "f32", "f64", *TINY)
+SIGNED = ("s2", "s4", "s8", "s16", "s32", "s64")
+UNSIGNED = ("u2", "u4", "u8", "u16", "u32", "u64")
+COMPLEX = ("c64", "c128")             # a struct of two floats, always scalar
+NARROW = ("s2", "u2", "s4", "u4")     # in registers a byte that holds a value of theirs
+INTEGERS = SIGNED + UNSIGNED
+# Names of vectors, before their lanes.
+VECTOR = {"s8": "char", "u8": "uchar", "s16": "short", "u16": "ushort", "s32": "int", "u32": "uint", "s64": "long", "u64": "ulong",
+          "f32": "float", "f64": "double"}
+
+
+def bits(dtype: str) -> int:
+    return 8 * dtypes.storage_bytes(dtype)
+
+
+@dataclass(frozen=True)
+class Target:
+    """One language, and what its kernels run on. Each target is a file here that makes one of these, with methods of its own where words do not do.
+
+    types: element types in memory. index: the index types of the algebra. wide: whether it has vectors. suffix: of a generated file. template: what writes
+    the file around the kernels.
+    """
+
+    name: str
+    comment: str
+    types: Dict[str, str]
+    index: Dict[str, str]
+    suffix: str
+    kernel: str                       # what stands before a kernel
+    function: str                     # and before a function that kernels call
+    pointer: str                      # the address space of a buffer
+    restrict: str
+    constant: str                     # what stands before a table
+    group: str                        # the number of a work-group, and of a work-item in it
+    item: str
+    unroll: str
+    wide: bool
+    suffix64: Tuple[str, str]         # of literals of 64 bits, signed and unsigned
+    either: str = "||"                # the or of two vector comparisons
+    last: str = ""                    # what follows a kernel's pointers
+    shared: str = ""                  # what stands before an array that a work-group shares, and where its work-items meet: GPUs
+    barrier: str = ""
+    shared_bytes: int = 0             # that any work-group may have
+    vector_test: str = ""             # the macro of compilers that have vectors of any length
+    may_alias: str = ""               # what an attribute says so that a pointer to a vector may point to elements
+    longest_vector: int = 0           # lanes of the longest vector type that the language names
+    declares_vectors: bool = False    # whether the template of the file defines the vector types that it uses
+    loads_anywhere: bool = False      # whether vectors are loaded from and stored to any element by the language's own words
+    words: bool = True                # whether several elements are loaded as one word of a union
+    vector_functions: bool = True     # whether the library's functions take vectors
+    has_rsqrt: bool = True
+    has_remainder: bool = True        # whether the library's remainder of doubles is exact
+    integer_functions: bool = False   # max, min, abs of integers, scalars and vectors
+    shifts_modulo: bool = False       # whether a shift by the width or more is by the amount modulo the width
+    half_by_bits: bool = False        # whether conversions of f16 are written out in integers
+    atomic_bits: int = 0              # of the widest word that atomic operations take; 0: none
+    atomic_space: str = ""            # what stands before the type that a pointer for them points to
+    compare_and_swap: str = ""        # their function (word, expected, new), which gives what was there
+    atomic_read: str = ""             # the value of `word` where others may write it
+    plain: "Optional[Target]" = None  # the same without vectors, where the file has a program for such compilers too
+
+    @property
+    def template(self) -> str:
+        return f"{self.name}.j2"
+
+    def launch_bounds(self, threads: int) -> str:
+        """What a kernel's declaration says of its work-groups."""
+        return ""
+
+    def unrolled(self, lanes: int) -> List[str]:
+        """The word before a loop that is to be unrolled, of steps of so many lanes."""
+        return [self.unroll]
+
+    def product(self, a: str, b: str, dtype: str) -> str:
+        """A product of floats that no compiler fuses with a sum, whatever its flags."""
+        return f"{a} * {b}"
+
+    def finite(self, text: str, dtype: str, lanes: int) -> "Optional[str]":
+        """Whether the lanes of a vector are finite, as a comparison; None: by their bits."""
+        return None
+
+    def typed_vector(self, width: int, lanes: int) -> str:
+        """The attribute that makes a vector of an element type."""
+        return f"vector_size({width // 8 * lanes})"
+
+    def half_value(self, text: str) -> str:
+        """The value of an f16's bits, as a float."""
+        return f"vload_half(0, (const half *)&{text})"
+
+    def half_bits(self, text: str) -> str:
+        """The lines of a function's body that gives the bits of a float as an f16."""
+        return f"  {self.types['u16']} u;\n  vstore_half_rte({text}, 0, (half *)&u);\n  return u;\n"
+
+    def vectors(self, text: str) -> "List[Any]":
+        """The vector types of a text that the template of the file declares."""
+        return []
+
+    def atomic(self, op: str, dtype: str, sums_only: bool) -> "Optional[str]":
+        """The function that combines an element in memory with a value by add, maximum, minimum, and, or, xor. sums_only: all results are sums of the kind
+        whose bound knows that subnormals may be lost."""
+        return None
+
+    def memory(self, dtype: str, lanes: int = 1) -> str:
+        """The type of an element in memory, or of that many."""
+        return self.register("u8" if dtype in TINY or dtype in NARROW else {"f16": "u16", "bf16": "u16"}.get(dtype, dtype), lanes)
+
+    def register(self, dtype: str, lanes: int = 1) -> str:
+        """The type of a value in a register."""
+        if dtype in COMPLEX:
+            return dtype
+        name = "f32" if dtype in TINY else f"{dtype[0]}8" if dtype in NARROW else {"pred": "u8", "f16": "f32", "bf16": "f32"}.get(dtype, dtype)
+        return self.types[name] if lanes == 1 else f"{VECTOR[name]}{lanes}"
+
+    def unsigned(self, dtype: str, lanes: int = 1) -> str:
+        """The unsigned integer as wide as a register of that type."""
+        return self.register(f"u{self.register_bits(dtype)}", lanes)
+
+    def signed(self, dtype: str, lanes: int = 1) -> str:
+        return self.register(f"s{self.register_bits(dtype)}", lanes)
+
+    @staticmethod
+    def register_bits(dtype: str) -> int:
+        return 32 if dtype in SMALL or dtype in TINY else bits(dtype)
+
+    def array(self, dtype: str, read_only: bool, restrict: bool) -> str:
+        """The type of a kernel's pointer parameter."""
+        return f"{self.pointer}{'const ' if read_only else ''}{self.memory(dtype)} *{self.restrict if restrict else ''}"
+
+    def reinterpret(self, text: str, source: str, to: str, lanes: int = 1) -> str:
+        """The bits of a register taken as another type of the same width."""
+        return f"as_{self.register(to, lanes)}({text})"
+
+    # ---- vectors ----
+
+    def splat(self, dtype: str, lanes: int, text: str) -> str:
+        """A scalar in all lanes, bit by bit."""
+        return f"({self.register(dtype, lanes)})({text})"
+
+    def zero(self, lanes: int) -> str:
+        """What a register starts from: all bits 0."""
+        return "0"
+
+    def choose(self, dtype: str, lanes: int, mask: str, a: str, b: str) -> str:
+        """Lane by lane a where the mask (a comparison) is set, else b."""
+        return f"{mask} ? {a} : {b}"
+
+    def gather(self, dtype: str, lanes: int, array: str) -> str:
+        """A vector from an array of its lanes; `scatter`, the way back."""
+        return f"vload{lanes}(0, {array})"
+
+    def scatter(self, dtype: str, lanes: int, value: str, array: str) -> str:
+        return f"vstore{lanes}({value}, 0, {array});"
+
+    def math(self, name: str, dtype: str) -> str:
+        """A function of the language's library, by its name for doubles; `dtype`: what it takes."""
+        return name if dtype == "f64" else name + "f"
+
+    # ---- the rest ----
+
+    def ahead(self, word: str, at: str, distance: int, size: int) -> str:
+        """A prefetch, `distance` bytes on from an element of `size` bytes."""
+        return f"PREFETCH_{word}({at} + {distance // size});"
+
+    def parts(self, pattern: int, dtype: str) -> str:
+        """What a complex number's struct is initialised with."""
+        return f"{{{', '.join(self.literal(part, dtypes.TABLE[dtype].part) for part in dtypes.parts(pattern, dtype))}}}"
+
+    def special(self, pattern: int, dtype: str) -> str:
+        """An infinity or NaN of f32 or f64."""
+        number = f"0x{pattern:x}u{self.suffix64[0] if dtype == 'f64' else ''}"
+        return self.reinterpret(number, "u64" if dtype == "f64" else "u32", dtype)
+
+    def literal(self, pattern: int, dtype: str) -> str:
+        """A constant of the register type that holds exactly the value of a bit pattern."""
+        if dtype in COMPLEX:
+            return f"({dtype}){self.parts(pattern, dtype)}"
+        if dtype in FLOATS:
+            wide = "f64" if dtype == "f64" else "f32"
+            if dtypes.is_nan(pattern, dtype) or dtypes.is_infinite(pattern, dtype):
+                if wide != dtype:
+                    pattern = pattern << 16 if dtype == "bf16" else _widen(pattern) if dtype == "f16" else _widen_tiny(pattern, dtype)
+                return self.special(pattern, wide)
+            text = dtypes.format_value(dtypes.encode(dtypes.decode(pattern, dtype), wide), wide)
+            text = text if any(c in text for c in ".en") else text + ".0"
+            text += "" if wide == "f64" else "f"
+            return f"({text})" if text.startswith("-") else text
+        value = int(dtypes.decode(pattern, dtype))
+        if dtype in ("pred", "s8", "s16", "u8", "u16", *NARROW):
+            return f"({self.register(dtype)}){value}" if value >= 0 else f"({self.register(dtype)})({value})"
+        if dtype == "u32":
+            return f"{value}u"
+        if dtype == "u64":
+            return f"{value}{self.suffix64[1]}"
+        suffix = self.suffix64[0] if dtype == "s64" else ""
+        if value == -(1 << (bits(dtype) - 1)):
+            return f"(-{-value - 1}{suffix} - 1)"
+        return f"{value}{suffix}" if value >= 0 else f"({value}{suffix})"
+
+
+def _widen(pattern: int) -> int:
+    """The f32 pattern of an infinite or NaN f16."""
+    return (pattern & 0x8000) << 16 | 0x7F800000 | (pattern & 0x3FF) << 13
+
+
+def _widen_tiny(pattern: int, dtype: str) -> int:
+    """The f32 pattern of an infinite or NaN value of a type of 8 bits; payloads are kept."""
+    kind = dtypes.TABLE[dtype]
+    sign = (pattern >> 7 & 1) << 31 if kind.style in ("ieee", "fn") else 0
+    return sign | 0x7F800000 | ((pattern & ((1 << kind.mantissa) - 1)) << (23 - kind.mantissa) if kind.style == "ieee" else 0x400000)
