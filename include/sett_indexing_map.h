@@ -116,7 +116,7 @@ ANSWERS (in all sett headers)
 
 ERRORS
   A failed expression is a handle below SETT_MAP_ERROR_COUNT, a failed map has kind SETT_MAP_FAILED with an error and, from a text, a column counted from 1. Failed
-  values pass through every function unchanged. A full arena and an overflow leave the arena usable. An overflow inside a rule only means that the rule is not used.
+  values pass through every function unchanged. A full arena (arena.full says that it once was) and an overflow leave it usable. An overflow inside a rule only means that the rule is not used.
   An expression that has no value anywhere (3 mod 0, a sum of numbers beyond 64 bits) fails; a map that holds it fails too, unless its constraints leave no point:
   then it is KNOWN EMPTY. The laws from L11 on count a point where a map is an error as the simplified map does.
 

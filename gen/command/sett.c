@@ -183,21 +183,17 @@ static void say_usage(command *self, const command_group *group, const command_v
   say_text(self, verb->arguments);
 }
 
-/* The forms of that verb. */
-static int say_forms(command *self, const command_group *group, const char *name) {
+/* `expected: ` and the forms of that verb. */
+static int say_expected(command *self, const command_group *group, const char *name) {
   size_t i;
   int forms = 0;
+  say_error(self, 0, "expected: ");
   for (i = 0; i < group->count; ++i) {
     if (strcmp(group->verbs[i].name, name)) continue;
     if (forms++) say_text(self, ", or ");
     say_usage(self, group, &group->verbs[i]);
   }
   return 2;
-}
-
-static int say_expected(command *self, const command_group *group, const char *name) {
-  say_error(self, 0, "expected: ");
-  return say_forms(self, group, name);
 }
 
 /* `expected ` and what may follow the group's name. */
