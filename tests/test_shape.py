@@ -531,6 +531,14 @@ def test_split_transposes() -> None:
     assert status == 2 and "not split" in text, text
 
 
+def test_verbs_without_words() -> None:
+    """A verb alone is answered with its words, not read as a shape."""
+    for verb in ("info", "map", "unmap", "fields", "scan", "formats", "steps", "strides", "data", "untiled", "descending", "index", "bits",
+                 "element", "bitcast", "decompose", "transpose", "align", "permute", "delete", "move", "major", "normal", "kept", "parts"):
+        status, text = algebra.run("shape", verb)
+        assert status == 2 and text.startswith(f"error: expected: shape {verb} ") and "element type" not in text, (verb, text)
+
+
 def test_dimension_to_ask() -> None:
     assert said("major", "f32[1,4,3]", "1") == "yes" and said("major", "f32[1,4,3]", "2") == "no"
     for dim in ("", "3", "-1", "0,1", "x"):
