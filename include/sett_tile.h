@@ -606,7 +606,7 @@ SETT_INLINE int64_t sett_tile_positions(const sett_tile_shape *shape);
 SETT_INLINE int64_t sett_tile_bits(const sett_tile_shape *shape);
 SETT_INLINE int64_t sett_tile_bytes(const sett_tile_shape *shape);
 SETT_INLINE int sett_tile_equal(const sett_tile_shape *a, const sett_tile_shape *b);
-/* 1 where the shape has no tile, no tail and no split, and an element is its type's whole bytes: minor_to_major says all. */
+/* 1 where an array or buffer has no tile, no tail and no split, and an element is its type's whole bytes: minor_to_major says all. */
 SETT_INLINE int sett_tile_plain(const sett_tile_shape *shape);
 
 SETT_INLINE sett_tile_plan sett_tile_prepare(const sett_tile_shape *shape);
@@ -1065,8 +1065,7 @@ SETT_INLINE int sett_tile_equal(const sett_tile_shape *a, const sett_tile_shape 
 }
 
 SETT_INLINE int sett_tile_plain(const sett_tile_shape *shape) {
-  return !shape->error && shape->tiles == 0 && shape->tail <= 1 && shape->splits == 0 &&
-         (shape->packed == 0 || shape->packed == settp_tile_memory_bits(shape->type));
+  return shape->tiles == 0 && shape->tail <= 1 && shape->splits == 0 && sett_tile_bits(shape) == settp_tile_memory_bits(shape->type);
 }
 
 /* ---- bodies: reading -------------------------------------------------------------------------------------------- */

@@ -139,7 +139,7 @@ static int shape_fields(command *self) {
     shape_say_size(self, sett_tile_elements(&shape));
     say_text(self, "\t");
     shape_say_size(self, sett_tile_bytes(&shape));
-    say_text(self, sett_tile_plain(&shape) ? "\tplain\t" : "\ttiled\t");
+    say_text(self, sett_tile_bits(&shape) < 0 || sett_tile_plain(&shape) ? "\tplain\t" : "\ttiled\t");
     shape_say_leaf(self, &shape);
   }
   return 0;
