@@ -337,7 +337,7 @@ static void analysis(void) {
   static unsigned char keep[16];
   const int64_t row[2] = {4, 4}, four = 4, seven = 7;
   sett_analysis_list dims = {2, row}, out = {1, &four}, in = {1, &seven}, none = {0, NULL};
-  sett_analysis_memory layout = {{2, NULL}, 32, 0, 0, 0, 0, 0}, before;
+  sett_analysis_memory layout, before;
   sett_map map = map_of(&arena, "(d0) -> (d0, 0), domain: d0 in [0, 31]"), zero = {0}; /* rows 4 and more are outside */
   sett_analysis_coalescing coalescing;
   sett_analysis_banks banks;
@@ -350,7 +350,9 @@ static void analysis(void) {
   sett_analysis_value value;
   sett_expr index = sett_map_var(&arena, 0), result = (sett_expr)POISON;
   int edge, i;
+  memset(&layout, 0, sizeof layout);
   layout.dims = dims;
+  layout.bits = 32;
   before = layout;
   for (i = 0; i < 2; ++i) {
     coalescing = sett_analysis_coalesced(&arena, i ? zero : map, &layout, 32, 32);
