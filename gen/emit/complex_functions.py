@@ -7,7 +7,7 @@ import math
 from typing import Callable, Dict
 
 from gen.hlo import dtypes
-from gen.targets import Dialect
+from gen.targets import Target
 
 Need = Callable[..., str]
 
@@ -15,7 +15,7 @@ NAMES = frozenset("""exponential exponential_minus_one log log_plus_one sqrt rsq
     keep_zero""".split())
 
 
-def helper(d: Dialect, need: Need, name: str, dtype: str, title: str) -> str:
+def helper(d: Target, need: Need, name: str, dtype: str, title: str) -> str:
     """The text of a function of one complex type."""
     part = dtypes.TABLE[dtype].part
     t = d.register(part)
