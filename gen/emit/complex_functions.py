@@ -24,7 +24,7 @@ def helper(d: Target, need: Need, name: str, dtype: str, title: str) -> str:
         return d.literal(dtypes.encode(value, part), part)
 
     def times(a: str, b: str) -> str:
-        return f"{'__fmul_rn' if part == 'f32' else '__dmul_rn'}({a}, {b})" if d.name == "cuda" else f"{a} * {b}"
+        return d.product(a, b, part)
 
     def f(function: str, *arguments: str) -> str:
         return f"{d.math(function, part)}({', '.join(arguments)})"

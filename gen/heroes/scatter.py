@@ -136,7 +136,8 @@ def _atomic(d: Target, nest: Scatter, k: int) -> "Optional[str]":
     if count > 1 and (part is None or (part == "overwrite" and parts.count("overwrite") > 1 and not nest.unique)):     # all are one update's
         return None
     if dtypes.is_complex(dtype):     # each part by itself; two stores may be of two updates
-        return "atomicAdd" if d.name == "cuda" and part == "add" and not {None, "overwrite"} & set(parts) else None
+        sums = part == "add" and not {None, "overwrite"} & set(parts)
+        return d.atomic("add", dtypes.TABLE[dtype].part, True) if sums else None
     if part == "overwrite" and width >= 8:
         return "plain store"
     if width > d.atomic_bits or (width < 32 and shape.bytes % 4):
