@@ -32,7 +32,7 @@ NAMES = frozenset("""exponential exponential-minus-one log log-plus-one sqrt rsq
 
 
 class Real:
-    """Real ops by their names: `op(opcode, *operands, **attributes)` on values of the part's type, `number(x)` one of them."""
+    """Real ops: `op(opcode, *operands)` gives a float of the part's type, `test(opcode, *operands, **attributes)` a pred, `number(x)` a constant."""
 
     def __init__(self, op: Callable[..., Any], test: Callable[..., Any], number: Callable[[float], Any]) -> None:
         self.op, self.test, self.number = op, test, number
