@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 from dataclasses import dataclass
@@ -9,6 +10,8 @@ from pathlib import Path
 from typing import Any, Dict, List, Optional, Tuple
 
 import jinja2
+import jinja2.ext
+import jinja2.nodes
 
 from gen import heroes
 from gen.emit.body import Helpers, Text
@@ -22,20 +25,53 @@ from gen.targets import TARGETS, Target
 ROOT = Path(__file__).resolve().parent.parent
 
 
+class _WholeLines(jinja2.ext.Extension):
+    """A hole that is alone on its line stands for lines: a list or a text, printed at the hole's indentation; where there is nothing, no line."""
+
+    tags = {"lines"}
+
+    def preprocess(self, source: str, name: "Optional[str]", filename: "Optional[str]" = None) -> str:
+        return re.sub(r"(?m)^( *)\$\{ ((?:(?!\$\{).)+) \}$", r'{% lines "\1", \2 %}', source)
+
+    def parse(self, parser: Any) -> jinja2.nodes.Node:
+        line, indentation = next(parser.stream).lineno, parser.parse_expression()
+        parser.stream.expect("comma")
+        return jinja2.nodes.Output([jinja2.nodes.Filter(parser.parse_expression(), "lines", [indentation], [], None, None)], lineno=line)
+
+
+def _lines(of: Any, indentation: str) -> str:
+    lines = of if isinstance(of, list) else str(of).removesuffix("\n").split("\n") if of else []
+    return "".join(indentation + line + "\n" if line else "\n" for line in lines)
+
+
+def _check(condition: Any, what: str) -> str:
+    """What a template relies on."""
+    if not condition:
+        raise AssertionError(f"a template relies on this: {what}")
+    return ""
+
+
+@functools.lru_cache(maxsize=None)
 def environment() -> jinja2.Environment:
-    """Templates stay readable as C: statements are //% lines, expressions ${ }, comments //#. What Jinja makes of them is kept."""
+    """Templates stay readable as C: statements are //% lines, expressions ${ }, comments //#. What Jinja makes of them is kept.
+
+    `check(condition, what)` asserts what a template relies on; `when(condition)` begins a block: `if (condition) `, or nothing where it always holds.
+    """
     kept = ROOT / "build" / "templates"
     try:
         kept.mkdir(parents=True, exist_ok=True)
-        cache = jinja2.FileSystemBytecodeCache(str(kept)) if os.access(kept, os.W_OK) else None
+        cache = jinja2.FileSystemBytecodeCache(str(kept), "whole_lines_%s.cache") if os.access(kept, os.W_OK) else None
     except OSError:
         cache = None
     made = jinja2.Environment(loader=jinja2.FileSystemLoader(ROOT / "templates"), undefined=jinja2.StrictUndefined, bytecode_cache=cache,
                               line_statement_prefix="//%", line_comment_prefix="//#", variable_start_string="${",
                               variable_end_string="}", trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
-                              autoescape=False)
+                              autoescape=False, extensions=["jinja2.ext.do", _WholeLines])
     made.filters["indented"] = lambda lines, depth: "\n".join("  " * depth + line if line else line for line in lines)
+    made.filters["lines"] = _lines
     made.filters["c_string"] = _c_string
+    made.globals["check"] = _check
+    made.globals["when"] = lambda condition: f"if ({condition}) " if condition else ""
     return made
 
 
