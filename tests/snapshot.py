@@ -88,8 +88,9 @@ def instructions(path: Path) -> Optional[int]:
         made = subprocess.run(["cc", "-O3", "-march=native", "-w", "-S", "-o", "-", str(path)], capture_output=True, text=True)
         return None if made.returncode else len(re.findall(r"^\t[a-z]", made.stdout, re.M))
     if path.suffix == ".cu" and shutil.which("nvcc"):
-        made = subprocess.run(["nvcc", "-arch=sm_90", "-w", "-ptx", "-o", "/dev/stdout", str(path)], capture_output=True, text=True)
-        return None if made.returncode else len(re.findall(r"^\t(?!\.)[@a-z]", made.stdout, re.M))
+        ptx = path.with_suffix(".ptx")     # nvcc does not write into a pipe
+        made = subprocess.run(["nvcc", "-arch=sm_90", "-w", "-ptx", "-o", str(ptx), str(path)], capture_output=True)
+        return None if made.returncode else len(re.findall(r"^\t(?!\.)[@a-z]", ptx.read_text(), re.M))
     return None
 
 
