@@ -33,6 +33,7 @@ typedef struct {
 
 typedef struct hlo_block {
   struct hlo_block *next;
+  int64_t memory[]; /* aligned for all that is taken, also where a pointer has 4 bytes */
 } hlo_block;
 
 typedef struct {
@@ -63,7 +64,7 @@ static void *hlo_take(hlo_module *h, size_t bytes) {
   }
   block->next = h->blocks;
   h->blocks = block;
-  return block + 1;
+  return block->memory;
 }
 
 static void hlo_free(hlo_module *h) {
