@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -526,8 +527,8 @@ class Libraries(unittest.TestCase):
                     if library.missing:
                         continue
                     op = rivals.Operation(name, "f32", (2, 12), tuple(map(int, order.split(","))))
-                    done = run.subprocess.run(["sh", "-c", library.line(op, 2, 4096, folder / "in", folder / "out")], input="3\n1\n",
-                                              stdout=run.subprocess.PIPE, universal_newlines=True)
+                    done = subprocess.run(["sh", "-c", library.line(op, 2, 4096, folder / "in", folder / "out")], input="3\n1\n",
+                                              stdout=subprocess.PIPE, universal_newlines=True)
                     lines = done.stdout.splitlines()
                     if lines[0].startswith("skip "):
                         continue

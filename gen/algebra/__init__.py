@@ -10,11 +10,12 @@ import functools
 import os
 import re
 import shlex
-import subprocess
 import tempfile
 import threading
 from pathlib import Path
 from typing import NamedTuple, Optional, Sequence
+
+from gen import child
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 LIBRARY = ROOT / "build" / "libsett.so"
@@ -53,9 +54,9 @@ def build() -> Path:
     command = [*shlex.split(os.environ.get("CC", "cc")), "-std=c11", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", str(SOURCE),
                "-o", name]
     try:
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode:
-            raise AlgebraError(f"the library does not compile:\n{done.stderr}")
+        done = child.run(command)
+        if done.status:
+            raise AlgebraError(f"the library does not compile:\n{done.err}")
         os.chmod(name, 0o755)
         if LIBRARY.exists() and LIBRARY.stat().st_mtime_ns > started and not _stale():
             return LIBRARY  # another process was faster

@@ -11,13 +11,14 @@ from gen.plan import plan
 from gen.plan.buffers import memory_map
 from gen.plan.digits import strides
 from gen.plan.nest import Nest
-from gen.plan.partition import MOST_OPS, Entry, Partition, Read, Root, compose
+from gen.plan.partition import Entry, Partition, Read, Root, compose
 
 
 MOST = 8      # operands
 
 
 RUN = 64      # bytes of an operand that lie together in the output: a line
+MOST_OPS = 2000      # of all parts: each part computes for itself what it shares with others
 
 
 @dataclass(eq=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, Dict, List, Optional, Tuple
 
 from gen import hlo
@@ -39,6 +40,7 @@ def result_leaves(computation: Computation) -> "List[Tuple[Shape, Instruction, i
     return [(shape, *leaf) for shape, leaf in zip(computation.root.shape.leaves(), leaves)]
 
 
+@lru_cache(maxsize=4)
 def nests(fusion: Fusion) -> List[Nest]:
     """Kernels to be, in the order in which they run: what goes through scratch, then the results."""
     computation = widths.lowered(fusion.computation)

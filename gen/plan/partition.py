@@ -11,6 +11,7 @@ a window or a sum of products has a guarded part, for what lies inside of the pa
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
 from gen import algebra
@@ -20,7 +21,6 @@ from gen.hlo import CONTRACTIONS, LOOPS, Computation, Instruction, Shape, Window
 MOVES = frozenset("broadcast transpose reshape bitcast slice reverse copy get-tuple-element".split())
 LEAVES = frozenset("parameter constant iota".split())
 PADS = ("pad", "tile")   # their first operand where its map is defined, else the second (tile: gen/lower/tiled_layouts.py)
-MOST_OPS = 2000      # in one function: compilers slow down beyond
 INLINE = 256          # entries up to which a value wanted at several indices is computed at each of them
 MOST_REGIONS = 24    # inside each other
 
@@ -82,12 +82,12 @@ class Function:
     @property
     def index(self) -> str:
         """The identity on the function's index space."""
-        return _named(algebra.call("op", "elementwise", "0", f"out={algebra.numbers(self.dims)}", f"in={algebra.numbers(self.dims)}"), self.dims)
+        return _named("elementwise", self.dims, self.dims)
 
     @property
     def nowhere(self) -> str:
         """The map to a scalar: no results."""
-        return _named(algebra.call("op", "scalar", "0", f"out={algebra.numbers(self.dims)}", "in="), self.dims)
+        return _named("scalar", self.dims, ())
 
 
 @dataclass(frozen=True)
@@ -141,6 +141,7 @@ def seen_map(instruction: Instruction) -> str:
     return algebra.call("op", "reduce-window", "0", f"out={algebra.numbers(places)}", f"in={algebra.numbers(base)}", "joint=1", *_window_words(instruction.attributes["window"]))
 
 
+@lru_cache(maxsize=65536)
 def operand_map(instruction: Instruction, operand: int) -> str:
     """The indexing map of an op from its output to an operand."""
     opcode, attributes = instruction.opcode, instruction.attributes
@@ -254,7 +255,10 @@ def update_map(dus: Instruction, prefix: str) -> "Tuple[str, Tuple[Tuple[str, In
     return algebra.rename(found, *(next(names) if v.kind == "rt" else v.name for v in algebra.info(found).variables)), tuple(starts)
 
 
-def _named(text: str, dims: "Tuple[int, ...]") -> str:
+@lru_cache(maxsize=1024)
+def _named(op: str, dims: "Tuple[int, ...]", operand: "Tuple[int, ...]") -> str:
+    """The map of an op from a function's index i0, i1, .. to an operand."""
+    text = algebra.call("op", op, "0", f"out={algebra.numbers(dims)}", f"in={algebra.numbers(operand)}")
     return algebra.rename(text, *(f"i{k}" for k in range(len(dims)))) if dims and text != EMPTY else text
 
 
@@ -386,7 +390,7 @@ class Partition:
 
     def _place(self, instruction: Instruction, uses: "List[Tuple[Region, str]]") -> None:
         region, index = uses[0]
-        if len(uses) == 1 and region.function.ops < MOST_OPS and region.depth < MOST_REGIONS:
+        if len(uses) == 1 and region.depth < MOST_REGIONS:
             self._compute(instruction, region, index)
             return
         if all(region.function.ops + len(uses) <= self.inline and region.depth < MOST_REGIONS for region, _ in uses):

@@ -909,6 +909,7 @@ def _from_double(dtype: str, text: str) -> str:
     return {"f64": text, "f32": f"(float)({text})"}.get(dtype, f"{dtype}_from_double({text})")
 
 
+_POINTER = re.compile(r"\b(?:v|lo|hi)_\w+")
 _CALL = re.compile(r"\b([a-z]\w*)\(|\b(i?range(?:_sum|_product)?)\b")
 
 
@@ -2785,9 +2786,104 @@ def _needed(steps: List[_Step], results: Sequence[_Array]) -> List[_Step]:
     return kept[::-1]
 
 
+def _pointers(emitter: _Emitter, array: _Array) -> List[Tuple[str, str]]:
+    """The C pointers of an array, each with its type."""
+    ends = [] if array.exact else [(f"{end}_{array.name}", emitter.interval_type(array.dtype)) for end in ("lo", "hi")]
+    return [(f"v_{array.name}", STORAGE[array.dtype]), *ends]
+
+
+MOST_STEPS = 64     # in one function of a reference: optimising a function takes longer than in proportion to its length
+
+
+class _Loops:
+    """Functions of steps: one for all steps that differ in their arrays alone, so that a long reference has few loops to compile."""
+
+    def __init__(self, emitter: _Emitter) -> None:
+        self.emitter = emitter
+        self.names: Dict[str, str] = {}     # by what follows the name
+
+    def call(self, step: _Step, place: Callable[[str], str]) -> str:
+        """The call of a step's function; place: the C text of a pointer."""
+        kinds = {pointer: kind for array in (*step.uses, *step.defines) for pointer, kind in _pointers(self.emitter, array)}
+        written = {pointer for array in step.defines for pointer, _ in _pointers(self.emitter, array)}
+        known: Dict[str, str] = {}
+        lines = [_POINTER.sub(lambda found: known.setdefault(found[0], f"array_{len(known)}") if found[0] in kinds else found[0], line)
+                 for line in step.lines]
+        body = "\n".join(f"  {line}" for line in lines)
+        given = [(name, f"{kind}{name}") for name, kind in (("params", "const void *const *"), ("results", "void *const *"), ("bounds", "double *const *"))
+                 if re.search(rf"\b{name}\[", body)]
+        arguments = [f"{'' if pointer in written else 'const '}{kinds[pointer]} *restrict {name}" for pointer, name in known.items()]
+        text = f"({', '.join([*arguments, *(argument for _, argument in given)]) or 'void'}) {{\n{body}\n}}"
+        name = self.names.setdefault(text, f"loop_{len(self.names)}")
+        return f"{name}({', '.join([*map(place, known), *(one for one, _ in given)])});"
+
+    def texts(self) -> List[str]:
+        return [f"static APART void {name}{text}" for text, name in self.names.items()]
+
+
+def _in_parts(emitter: _Emitter, signature: str, steps: List[_Step], given: Mapping[str, str]) -> List[str]:
+    """The functions of a long reference: its loops, then MOST_STEPS steps in each, then the one that calls these. Arrays are at x[..], and
+    what is still there in the end is freed then."""
+    last = {array.name: step for step in steps for array in (*step.uses, *step.defines)}
+    head = re.fullmatch(r"int (\w+)\((.*)\)", signature)
+    assert head is not None
+    name, parameters = head.groups()
+    words = re.findall(r"\w+(?=,|$)", parameters)
+    loops, parts = _Loops(emitter), []
+    at: Dict[str, int] = {}
+    free: List[int] = []
+    size = 0
+
+    def place(pointer: str) -> str:
+        return f"x[{at[pointer]}]" if pointer in at else pointer
+
+    for first in range(0, len(steps), MOST_STEPS):
+        part = steps[first:first + MOST_STEPS]
+        here = {array.name for step in part for array in (*step.uses, *step.defines)}
+        lines = [f"(void){word};" for word in (*words, "x")]
+        lines += [line for array, line in (*emitter.parameters.items(), *given.items()) if array in here]
+        for step in part:
+            lines += ["", f"/* {step.title.replace('*/', '* /')} */"]
+            for pointer, kind, count in ((*about, array.count) for array in step.defines if array.home == "heap" for about in _pointers(emitter, array)):
+                if not free:
+                    free.append(size)
+                    size += 1
+                at[pointer] = free.pop()
+                lines.append(f"if (take(&x[{at[pointer]}], {max(1, count)} * sizeof({kind}))) return 1;")
+            lines.append(loops.call(step, place))
+            for array in {array.name: array for array in (*step.uses, *step.defines)}.values():
+                for pointer, _ in _pointers(emitter, array) if array.home == "heap" and last[array.name] is step else []:
+                    free.append(at.pop(pointer))
+                    lines.append(f"drop(&x[{free[-1]}]);")
+        parts.append(_function(f"static int {name}_{len(parts)}({parameters}, void **x)", [*lines, "return 0;"]))
+    constants = [f"static {line}" if line.startswith("const ") else line for array, lines in emitter.constants.items() if array in last for line in lines]
+    calls = [f"{name}_{k}({', '.join([*words, 'x'])})" for k in range(len(parts))]
+    whole = [f"void *x[{max(1, size)}] = {{NULL}};", "const int status =", *(f"  {call} ||" for call in calls[:-1]), f"  {calls[-1]};",
+             f"for (size_t k = 0; k < {size}; ++k) free(x[k]);", "return status;"]
+    return ["/* not inlined: there are few loops and many calls */\n#ifdef __GNUC__\n#define APART __attribute__((noinline))\n#else\n#define APART\n#endif",
+            "static APART int take(void **at, size_t bytes) { return (*at = malloc(bytes)) == NULL; }\n\n"
+            "static APART void drop(void **at) {\n  free(*at);\n  *at = NULL;\n}",
+            *(["\n".join(constants)] if constants else []), *loops.texts(), *parts, f"{signature};\n{_function(signature, whole)}"]
+
+
+def _function(head: str, body: Sequence[str]) -> str:
+    return f"{head} {{\n" + "\n".join(line if line.endswith("done:") or not line else "  " + line for line in body) + "\n}"
+
+
 def _assemble(title: str, signature: str, emitter: _Emitter, steps: List[_Step], given: Mapping[str, str],
               unused: Sequence[str]) -> str:
-    """The C file: helpers, then the function with each array allocated before its step and freed after its last use."""
+    """The C file: helpers, then the function."""
+    functions = [_in_one(emitter, signature, steps, given, unused)] if len(steps) <= MOST_STEPS else _in_parts(emitter, signature, steps, given)
+    library = _Library()
+    library.scan("\n".join(re.sub(r"/\*.*?\*/", "", line) for text in functions for line in text.splitlines()))
+    parts = [f"/* {title}\n   Generated from HLO by sett (gen/reference): do not edit. Compile with -ffp-contract=off. */",
+             "#include <math.h>\n#include <stdbool.h>\n#include <stdint.h>\n#include <stdlib.h>\n#include <string.h>",
+             "#ifdef __clang__\n#pragma STDC FP_CONTRACT OFF\n#endif"]
+    return "\n\n".join([*parts, *library.texts.values(), *functions]) + "\n"
+
+
+def _in_one(emitter: _Emitter, signature: str, steps: List[_Step], given: Mapping[str, str], unused: Sequence[str]) -> str:
+    """A reference as one function, with each array allocated before its step and freed after its last use."""
     heap = [a for step in steps for a in step.defines if a.home == "heap"]
     last = {a.name: n for n, step in enumerate(steps) for a in list(step.uses) + list(step.defines)}
     body: List[str] = []
@@ -2800,14 +2896,8 @@ def _assemble(title: str, signature: str, emitter: _Emitter, steps: List[_Step],
             body += lines
     body += list(given.values())
 
-    def pointers(array: _Array) -> List[Tuple[str, str, str]]:
-        result = [(f"v_{array.name}", STORAGE[array.dtype], "v")]
-        if not array.exact:
-            result += [(f"{end}_{array.name}", emitter.interval_type(array.dtype), end) for end in ("lo", "hi")]
-        return result
-
     for array in heap:
-        body += [f"{kind} *{pointer} = NULL;" for pointer, kind, _ in pointers(array)]
+        body += [f"{kind} *{pointer} = NULL;" for pointer, kind in _pointers(emitter, array)]
     if heap:
         body.append("int status = 1;")
     body += [f"(void){name};" for name in unused]
@@ -2815,30 +2905,22 @@ def _assemble(title: str, signature: str, emitter: _Emitter, steps: List[_Step],
         body += ["", f"/* {step.title.replace('*/', '* /')} */"]
         for array in step.defines:
             if array.home == "heap":
-                for pointer, kind, _ in pointers(array):
+                for pointer, kind in _pointers(emitter, array):
                     body.append(f"{pointer} = malloc({max(1, array.count)} * sizeof({kind}));")
                     body.append(f"if ({pointer} == NULL) goto done;")
         body += step.lines
         for array in heap:
             if last[array.name] == n:
-                for pointer, _, _ in pointers(array):
+                for pointer, _ in _pointers(emitter, array):
                     body += [f"free({pointer});", f"{pointer} = NULL;"]
     if heap:
         body += ["", "status = 0;"]
         body.append("done:")
-        body += [f"free({pointer});" for array in reversed(heap) for pointer, _, _ in pointers(array)]
+        body += [f"free({pointer});" for array in reversed(heap) for pointer, _ in _pointers(emitter, array)]
         body.append("return status;")
     else:
         body += ["return 0;"]
-    library = _Library()
-    library.scan("\n".join(re.sub(r"/\*.*?\*/", "", line) for line in body))
-    parts = [f"/* {title}\n   Generated from HLO by sett (gen/reference): do not edit. Compile with -ffp-contract=off. */",
-             "#include <math.h>\n#include <stdbool.h>\n#include <stdint.h>\n#include <stdlib.h>\n#include <string.h>",
-             "#ifdef __clang__\n#pragma STDC FP_CONTRACT OFF\n#endif"]
-    parts += list(library.texts.values())
-    lines = "\n".join(line if line.endswith("done:") or not line else "  " + line for line in body)
-    parts.append(f"{signature};\n{signature} {{\n{lines}\n}}")
-    return "\n\n".join(parts) + "\n"
+    return f"{signature};\n{_function(signature, body)}"
 
 
 def reference(computation: "Computation", name: str) -> str:

@@ -9,8 +9,6 @@ import math
 import os
 import re
 import shutil
-import signal
-import subprocess
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -18,7 +16,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple
 
-from gen import pipeline
+from gen import child, pipeline
 from gen.hlo import dtypes
 from gen.plan import nests
 
@@ -151,8 +149,8 @@ def cuda_compiler() -> str:
 @lru_cache(maxsize=None)
 def native() -> "Tuple[str, ...]":
     """The C compiler's word for this machine's instructions, where it has one."""
-    done = subprocess.run([c_compiler(), "-march=native", "-x", "c", "-fsyntax-only", os.devnull], capture_output=True)
-    return ("-march=native",) if done.returncode == 0 else ()
+    done = child.run([c_compiler(), "-march=native", "-x", "c", "-fsyntax-only", os.devnull])
+    return ("-march=native",) if done.status == 0 else ()
 
 
 STAND_IN = ROOT / "tests" / "cuda_on_cpu.h"
@@ -171,13 +169,14 @@ def cuda_on_cpu() -> List[str]:
 
 def call(command: Sequence[str], what: str) -> None:
     """Runs a compiler; its diagnostics become the error."""
-    done = subprocess.run(list(command), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
-    if done.returncode == 0:
+    done = child.run(list(command))
+    if done.status == 0:
         return
+    said = done.out + done.err
     for word, missing in (("CL/cl.h", "the OpenCL headers"), ("-lOpenCL", "the OpenCL loader library")):
-        if re.search(re.escape(word) + r"\b.*(No such file|not found)|cannot find " + re.escape(word), done.stdout):
+        if re.search(re.escape(word) + r"\b.*(No such file|not found)|cannot find " + re.escape(word), said):
             raise RunError(f"{missing} are missing" if missing.endswith("s") else f"{missing} is missing", 3)
-    raise RunError(f"{what} does not compile\n{done.stdout.strip()[:4000]}", 1)
+    raise RunError(f"{what} does not compile\n{said.strip()[:4000]}", 1)
 
 
 TARGETS = ("opencl", "c", "cuda")
@@ -334,8 +333,8 @@ static void release(void *self)
 """
 
 
-def glue(manifest: Manifest, target: str, has_bound: bool) -> str:
-    """The C text that hands a fusion to the harness."""
+def glue(manifest: Manifest, target: str, has_reference: bool, has_bound: bool) -> str:
+    """The C text that hands a fusion to the harness, with its reference and bound where these are linked to it."""
     name = manifest["name"]
     head = '#define CL_TARGET_OPENCL_VERSION 120\n#include <CL/cl.h>\n' if target == "opencl" else ""
     text = f'{head}#include <stdlib.h>\n#include "fusion.h"\n#include "{name}.h"\n'
@@ -345,15 +344,15 @@ def glue(manifest: Manifest, target: str, has_bound: bool) -> str:
     text += {"opencl": OPENCL_GLUE, "cuda": CUDA_GLUE, ON_CPU: CUDA_GLUE, "c": C_GLUE}[target].format(name=name)
     of_result = {alias["result"]: alias["parameter"] for alias in manifest.get("aliases", ())}
     text += f"static const int alias[] = {{{', '.join(str(of_result.get(k, -1)) for k in range(max(1, len(manifest['results']))))}}};\n"
-    bound = f"{name}_bound" if has_bound else "0"
+    ref, bound = f"{name}_ref" if has_reference else "0", f"{name}_bound" if has_bound else "0"
     return text + (
         f"extern const struct sett_fusion sett_entry;\nconst struct sett_fusion sett_entry = {{\n"
         f'  SETT_FUSION_ABI, "{name}", {len(manifest["params"])}, {len(manifest["results"])}, param, result, alias,\n'
-        f"  {name}_ref, {bound}, create, program, run, release\n}};\n"
+        f"  {ref}, {bound}, create, program, run, release\n}};\n"
     )
 
 
-LONG_SOURCE = 1 << 20  # bytes of C beyond which optimising one long function takes minutes
+LONG_SOURCE = 1 << 20  # bytes of C beyond which one long function is optimised less
 
 
 def _compiled(command: Sequence[str], source: Path, alone: bool = False) -> str:
@@ -371,20 +370,16 @@ def _compiled(command: Sequence[str], source: Path, alone: bool = False) -> str:
     return str(output)
 
 
-def compile_fusion(built: Built, target: str) -> Path:
-    """The shared object of a fusion, in its folder."""
+def compile_fusion(built: Built, target: str, with_reference: bool = False) -> Path:
+    """The shared object of a fusion, in its folder; with its reference and bound where it is to be compared with them."""
     name, folder = built.name, built.folder
-    sources = [f"{name}_ref.c"]
-    bound = (folder / f"{name}_bound.c").exists()
-    if bound:
-        sources.append(f"{name}_bound.c")
+    sources = [one for one in (f"{name}_ref.c", f"{name}_bound.c") if with_reference and (folder / one).exists()]
     glue_file = f"{name}_glue_{target}.c"
-    (folder / glue_file).write_text(glue(built.manifest, target, bound))
+    (folder / glue_file).write_text(glue(built.manifest, target, f"{name}_ref.c" in sources, f"{name}_bound.c" in sources))
     output = folder / f"{name}_{target}.so"
-    size = sum((folder / source).stat().st_size for source in sources)
-    command = [c_compiler(), "-O2" if size < LONG_SOURCE else "-O0", "-std=c11", "-ffp-contract=off", "-fPIC", "-w"]
-    steps: List[Callable[[], str]] = [lambda: _compiled([*command, "-I", str(HARNESS), "-I", str(folder), "-c"], folder / glue_file)]
-    steps += [partial(_compiled, [*command, "-c"], folder / source, True) for source in sources]
+    command = [c_compiler(), "-O2", "-std=c11", "-ffp-contract=off", "-fPIC", "-w"]
+    steps: List[Callable[[], str]] = [partial(_compiled, [*command, "-c"], folder / source, True) for source in sources]
+    steps.append(lambda: _compiled([*command, "-I", str(HARNESS), "-I", str(folder), "-c"], folder / glue_file))
     if target == "c":
         level = "-O3" if (folder / f"{name}.c").stat().st_size < LONG_SOURCE else "-O1"
         steps.append(lambda: _compiled([c_compiler(), "-std=c11", level, *native(), "-fno-math-errno", "-fPIC", "-I", str(folder), "-c"],
@@ -396,7 +391,12 @@ def compile_fusion(built: Built, target: str) -> Path:
     elif target == "cuda":
         steps.append(lambda: _compiled([cuda_compiler(), "-O3", "-arch=native", "-Xcompiler", "-fPIC", "-I", str(folder), "-c"], folder / f"{name}.cu"))
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        objects = list(pool.map(lambda step: step(), steps))
+        try:
+            objects = list(pool.map(lambda step: step(), steps))
+        except BaseException:   # the first error, or an interrupt: no compiler is waited for
+            pool.shutdown(wait=False, cancel_futures=True)
+            child.end_all()
+            raise
     linker = cuda_compiler() if target == "cuda" else cuda_on_cpu()[0] if target == ON_CPU else c_compiler()
     call([linker, "-shared", "-o", str(output), *objects, *(["-lOpenCL"] if target == "opencl" else []), "-lm"], f"{name} for {target}")
     built.library = output
@@ -431,22 +431,9 @@ def _events(text: str) -> List[Event]:
 
 
 def call_harness(target: str, arguments: Iterable[object], seconds: float) -> Answer:
-    """Runs the harness in a process group of its own; never raises for what happens in there."""
-    environment = dict(os.environ)
-    environment.setdefault("POCL_AFFINITY", "1")
-    command = [str(harness(target)), *(str(a) for a in arguments)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
-                               start_new_session=True, env=environment)
-    timed_out = False
-    try:
-        out, err = process.communicate(timeout=seconds)
-    except BaseException as stopped:
-        os.killpg(process.pid, signal.SIGKILL)
-        out, err = process.communicate()
-        if not isinstance(stopped, subprocess.TimeoutExpired):
-            raise
-        timed_out = True
-    return Answer(_events(out), process.returncode, timed_out, err.strip())
+    """Runs the harness; never raises for what happens in there."""
+    done = child.run([str(harness(target)), *(str(a) for a in arguments)], seconds, {"POCL_AFFINITY": "1", **os.environ})
+    return Answer(_events(done.out), done.status, done.timed_out, done.err.strip())
 
 
 def raise_for_start(answer: Answer) -> None:
@@ -528,7 +515,7 @@ def check_built(fusions: Sequence[Built], target: str, options: Options) -> List
         try:
             if built.problem:
                 raise RunError(built.problem, 1)
-            compile_fusion(built, target)
+            compile_fusion(built, target, True)
             waiting.append(number)
         except RunError as error:
             if error.status == 3:
@@ -733,7 +720,6 @@ def run(file: str, target: str, in_dir: str, out_dir: str, options: Optional[Opt
             name = step.fusion.name
             if name not in built:
                 built[name] = build(step.fusion, Path(work) / str(number), target, options)
-                (built[name].folder / f"{name}_bound.c").unlink(missing_ok=True)   # nothing is checked; it takes long to compile
             made = [Path(work) / f"s{number}_{k}.bin" for k in range(len(step.results))]
             run_built(built[name], target, [find(v) for v in step.operands], made, options)
             files.update(zip(step.results, made))

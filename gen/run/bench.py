@@ -7,14 +7,13 @@ quarter of what it reads, of the fastest copy for all others.
 from __future__ import annotations
 
 import json
-import subprocess
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 from typing import Any, Dict, List, Optional, Sequence
 
-from gen import run
+from gen import child, run
 from gen.run import rivals
 
 ONE_STREAM = {"copy": "streaming stores", "read": "vector sum"}  # the simplest rivals that are fast: one place in memory a thread
@@ -56,8 +55,7 @@ class Report:
 
 def compiler_version() -> str:
     """The first line of the C compiler's --version: it made the host's copies."""
-    done = subprocess.run([run.c_compiler(), "--version"], stdout=subprocess.PIPE, text=True)
-    return (done.stdout.splitlines() or [""])[0]
+    return (child.run([run.c_compiler(), "--version"]).out.splitlines() or [""])[0]
 
 
 def footprint(device: run.Event, wanted: int) -> int:

@@ -8,13 +8,12 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, List, Optional, Sequence, Tuple
 
-from gen import run
+from gen import child, run
 
 NAMES = ("OpenBLAS", "oneDNN", "NumPy")
 
@@ -87,7 +86,7 @@ def _onednn(folder: Path) -> "List[str]":
 def _numpy(folder: Path) -> "List[str]":
     pythons = [sys.executable] + [p for d in os.get_exec_path() for p in [shutil.which("python3", path=d)] if p]
     for python in dict.fromkeys(pythons):
-        if subprocess.run([python, "-c", "import numpy"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=str(folder)).returncode == 0:
+        if child.run([python, "-c", "import numpy"], cwd=str(folder)).status == 0:
             return [python, str(run.HARNESS / "with_numpy.py")]
     raise run.RunError("no python3 has numpy")
 

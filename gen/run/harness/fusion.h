@@ -37,7 +37,7 @@ struct sett_fusion {
   int params, results;
   const struct sett_buffer *param, *result; /* at least one entry each */
   const int *alias; /* of each result: the parameter whose buffer it is, updated in place, or -1 */
-  int (*ref)(const void *const *params, void *const *results);
+  int (*ref)(const void *const *params, void *const *results); /* NULL: not to be checked */
   int (*bound)(const void *const *params, double *const *bounds); /* NULL: zero everywhere */
 
   /* The target's three functions; errors are the runtime's codes. create gives back an object even when it fails, for

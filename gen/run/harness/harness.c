@@ -348,6 +348,10 @@ static void check(const struct sett_fusion *fusion, unsigned long long seed, int
   memset(&error, 0, sizeof error);
   now.fusion = fusion;
   say("start", "fusion", fusion->name, NULL);
+  if (!fusion->ref) {
+    job_failed("FAIL", "compiled without its reference");
+    return;
+  }
   if (job_open(&job, fusion, 1) || job_host(&job, 1)) {
     job_close(&job);
     return;

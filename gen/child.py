@@ -1,0 +1,80 @@
+"""Processes that end with this one, whatever ends it.
+
+Each runs in a session of its own, under a shell that waits for two things: its end, and the end of a pipe that only this process can write
+to. When this process is gone, killed or not, the pipe ends, and the shell kills the session: the process and all that it started.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import threading
+from dataclasses import dataclass
+from typing import Mapping, Optional, Sequence, Set
+
+LEASH = """exec 3<&0 < /dev/null
+"$@" 3<&- & child=$!
+(read -r line <&3; kill -KILL 0) > /dev/null 2>&1 & watch=$!
+exec 3<&-
+wait $child 2> /dev/null
+status=$?
+kill -KILL $watch
+wait $watch 2> /dev/null
+exit $status
+"""
+_running: "Set[subprocess.Popen[str]]" = set()
+_lock = threading.Lock()
+
+
+@dataclass
+class Done:
+    """How a process ended: its exit status, or minus the signal that ended it; what it wrote; whether it was stopped after its time."""
+
+    status: int
+    out: str
+    err: str
+    timed_out: bool = False
+
+
+def run(command: Sequence[str], seconds: Optional[float] = None, env: Optional[Mapping[str, str]] = None, cwd: Optional[str] = None) -> Done:
+    """Runs a command to its end, or for so many seconds. FileNotFoundError where there is no such program."""
+    if not any(os.access(os.path.join(folder, command[0]), os.X_OK) for folder in os.get_exec_path()):
+        raise FileNotFoundError(2, "No such file or directory", command[0])
+    reading, writing = os.pipe()    # not inherited: no other process holds it open
+    try:
+        with _lock:
+            process = subprocess.Popen(["/bin/sh", "-c", LEASH, "sh", *command], stdin=reading, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                       errors="replace", start_new_session=True, env=env, cwd=cwd)
+            _running.add(process)
+        timed_out = False
+        try:
+            out, err = process.communicate(timeout=seconds)
+        except BaseException as stopped:
+            _kill(process)
+            out, err = process.communicate()
+            if not isinstance(stopped, subprocess.TimeoutExpired):
+                raise
+            timed_out = True
+        finally:
+            with _lock:
+                _running.discard(process)
+    finally:
+        os.close(reading)
+        os.close(writing)
+    status = process.returncode
+    return Done(128 - status if status > 128 else status, out, err, timed_out)
+
+
+def _kill(process: "subprocess.Popen[str]") -> None:
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
+def end_all() -> None:
+    """Ends what other threads wait for."""
+    with _lock:
+        for process in _running:
+            _kill(process)

@@ -1,0 +1,108 @@
+"""What gen starts ends with gen, whatever ends it: compilers, and the harness with a kernel at work."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Callable, List
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from gen import child, run  # noqa: E402
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="SKIP: no /proc to find processes in")
+
+LONG = """HloModule m
+
+add {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT s = f32[] add(a, b)
+}
+
+ENTRY e {
+  p0 = f32[300000]{0} parameter(0)
+  zero = f32[] constant(0)
+  ROOT w = f32[300000]{0} reduce-window(p0, zero), window={size=300000 pad=299999_0}, to_apply=add
+}
+"""
+
+
+def marked(mark: str) -> "List[int]":
+    """The processes that a word in the environment marks, but zombies."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        try:
+            if folder.name.isdigit() and mark.encode() in (folder / "environ").read_bytes() and b"State:\tZ" not in (folder / "status").read_bytes():
+                found.append(int(folder.name))
+        except OSError:
+            continue
+    return found
+
+
+def until(what: "Callable[[], bool]", seconds: float) -> bool:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if what():
+            return True
+        time.sleep(0.02)
+    return what()
+
+
+def starts(mark: str, program: str) -> bool:
+    names = []
+    for number in marked(mark):
+        try:
+            names.append(Path(f"/proc/{number}/comm").read_text().strip())
+        except OSError:
+            continue
+    return program in names
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("program", ["harness_c", "slow_cc"])
+def test_children_end_with_gen(program: str, number: int, tmp_path: Path) -> None:
+    """In the harness a kernel runs for minutes; the compiler sleeps, as one at work on long text would."""
+    mark = f"SETT_MARK={os.getpid()}_{program}_{number}"
+    environment = {**os.environ, **dict([mark.split("=")])}
+    (tmp_path / "m.hlo").write_text(LONG)
+    (tmp_path / "p0.bin").write_bytes(bytes(4 * 300000))
+    run.harness("c")        # it is there before the compiler is replaced
+    if program == "slow_cc":
+        (tmp_path / "slow_cc").write_text(f"#!/bin/sh\ncase \"$*\" in *fsyntax-only*) exec {run.c_compiler()} \"$@\";; esac\nsleep 1000\n")
+        (tmp_path / "slow_cc").chmod(0o755)
+        environment["CC"] = str(tmp_path / "slow_cc")
+    gen = subprocess.Popen([sys.executable, str(ROOT / "gen"), "run", str(tmp_path / "m.hlo"), "--target", "c", "--in", str(tmp_path), "--out", str(tmp_path / "out")],
+                           env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        assert until(lambda: starts(mark, program) or gen.poll() is not None, 60) and gen.poll() is None, "it was not started"
+        gen.send_signal(number)
+        gen.wait(20)
+        assert until(lambda: not marked(mark), 20), "left running"
+    finally:
+        gen.kill()
+        gen.wait()
+        for left in marked(mark):
+            os.kill(left, signal.SIGKILL)
+
+
+def test_run(tmp_path: Path) -> None:
+    """The exit status or the signal of the process itself, what it wrote, and what it started ended after its time."""
+    done = child.run(["sh", "-c", "echo out; echo err >&2; exit 70"])
+    assert (done.status, done.out, done.err, done.timed_out) == (70, "out\n", "err\n", False)
+    assert child.run(["sh", "-c", "kill -SEGV $$"]).status == -signal.SIGSEGV
+    assert child.run(["cat"]).out == ""     # its input is empty, not the pipe that it is held by
+    begun = time.monotonic()
+    done = child.run(["sh", "-c", "sleep 100 & sleep 100"], 0.2)
+    assert done.timed_out and time.monotonic() - begun < 20
+    with pytest.raises(FileNotFoundError):
+        child.run(["no_such_program_here"])
+    assert shutil.which("sh")
