@@ -1,0 +1,152 @@
+"""Long fusions: the time of each step grows as the text does, and what is made gives what the reference gives.
+
+SETT_OPS is the length of the longest; in `ninja test` it is short.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Dict, List
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests"))
+
+from drawn import device_or_skip, fusions  # noqa: E402
+from gen import reference, run  # noqa: E402
+
+OPS = int(os.environ.get("SETT_OPS", "1200"))
+
+
+def hashed(ops: int, rows: int, columns: int, seed: int = 1) -> str:
+    """A module of a hash: chains of integer ops on words that are read again and again, rows and columns broadcast, some of them shifted."""
+    draw = random.Random(seed)
+    full, wide = (f"{kind}[{rows},{columns}]{{1,0}}" for kind in ("u32", "u64"))
+    lines = [f"p0 = u64[{columns}]{{0}} parameter(0)", f"p1 = u64[{rows}]{{0}} parameter(1)", f"b0 = {wide} broadcast(p0), dimensions={{1}}",
+             f"b1 = {wide} broadcast(p1), dimensions={{0}}", "c = u64[] constant(32)", f"s = {wide} broadcast(c), dimensions={{}}",
+             f"h0 = {wide} shift-right-logical(b0, s)", f"h1 = {wide} shift-right-logical(b1, s)"]
+    lines += [f"x{k} = {full} convert({name})" for k, name in enumerate(("b0", "h0", "b1", "h1"))]
+    for k in range(8):
+        lines += [f"r{k} = u32[] constant({draw.randrange(1, 32)})", f"q{k} = {full} broadcast(r{k}), dimensions={{}}"]
+    lines += [f"cut = u32[{rows},{columns - 1}]{{1,0}} slice(x1), slice={{[0:{rows}], [1:{columns}]}}",
+              f"x4 = {full} pad(cut, r0), padding=0_0x0_1"]
+    words, keys = [f"x{k}" for k in range(4)], [f"x{k}" for k in range(5)]
+
+    def put(text: str) -> str:
+        lines.append(f"v{len(lines)} = {full} {text}")
+        return lines[-1].split(" ")[0]
+    while len(lines) < ops - 1:
+        a, b, kind, shift = *draw.sample(range(4), 2), draw.random(), draw.randrange(8)
+        if kind < 0.5:
+            words[a] = put(f"add({words[a]}, {words[b]})")
+            turned = put(f"or({put(f'shift-left({words[b]}, q{shift})')}, {put(f'shift-right-logical({words[b]}, q{7 - shift})')})")
+            words[b] = put(f"xor({turned}, {words[a]})")
+        else:
+            words[a] = put(f"add({words[a]}, {draw.choice(keys)})" if kind < 0.7 else f"{'multiply' if kind < 0.9 else 'xor'}({words[a]}, {words[b]})")
+    root = f"ROOT out = ({', '.join([full] * 4)}) tuple({', '.join(words)})"
+    return "HloModule long\n\nENTRY long {\n" + "".join(f"  {line}\n" for line in [*lines, root]) + "}\n"
+
+
+def rounded(ops: int, size: int, seed: int = 1) -> str:
+    """A module of floats: what rounds, so that each value has its bound, constants that are tables, and a step of a loop at its end."""
+    draw = random.Random(seed)
+    shape = f"f32[{size}]{{0}}"
+    lines = [f"p0 = {shape} parameter(0)", f"p1 = {shape} parameter(1)",
+             f"table = {shape} constant({{{', '.join(str(k % 7 - 3) for k in range(size))}}})", f"odd = {shape} constant({{nan, {', '.join(['1'] * (size - 1))}}})"]
+    names = ["p0", "p1", "table", "odd"]
+    while len(lines) < ops - 1:
+        name = f"v{len(lines)}"
+        a, b = draw.choice(names[-6:]), draw.choice(names)
+        lines.append(f"{name} = {shape} " + draw.choice([f"add({a}, {b})", f"maximum({a}, {b})", f"logistic({a})", f"tanh({a})", f"minimum({a}, table)"]))
+        names.append(name)
+    return "HloModule floats\n\nENTRY floats {\n" + "".join(f"  {line}\n" for line in lines) + f"  ROOT out = {shape} tanh({names[-1]})\n}}\n"
+
+
+def seconds(text: str, folder: Path) -> "List[float]":
+    """Processor time of generation, and of the C compiler with the reference."""
+    marks = [time.process_time()]
+    (fusion,) = fusions(text)
+    built = run.build(fusion, folder, "c", run.Options())
+    marks.append(time.process_time())
+    before = os.times()
+    subprocess.run([run.c_compiler(), "-O2", "-std=c11", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-c", "-o", os.devnull,
+                    str(folder / f"{built.name}_ref.c")], check=True)
+    after = os.times()
+    return [marks[1] - marks[0], after.children_user - before.children_user]
+
+
+def test_near_linear(tmp_path: Path) -> None:
+    """Four times as many ops take about four times as long, to generate and to compile the reference."""
+    run.native()
+    short, long = (seconds(hashed(ops, 64, 64), tmp_path / str(ops)) for ops in (OPS, 4 * OPS))
+    for name, a, b in zip(("generation", "the reference's compilation"), short, long):
+        assert b < 8 * a + 0.5, f"{name}: {a:.2f} s of {OPS} ops, {b:.2f} s of {4 * OPS}"
+
+
+def test_text_is_near_linear(tmp_path: Path) -> None:
+    """A kernel has each op once, however long it is, and loops of a reference that differ in their arrays alone are one function."""
+    module = hashed(4 * OPS, 64, 64)
+    (fusion,) = fusions(module)
+    built = run.build(fusion, tmp_path, "opencl", run.Options())
+    kernel, text = ((tmp_path / f"{built.name}{suffix}").read_text() for suffix in (".cl", "_ref.c"))
+    assert kernel.count(" ^ ") <= 1.1 * module.count(" xor(")
+    assert text.count("static APART void loop_") < 40
+    assert len(kernel) < 3 * len(module) and len(text) < 5 * len(module)
+
+
+@pytest.mark.parametrize("target", ["opencl", "c", "cuda-on-cpu"])
+@pytest.mark.parametrize("kind", ["hashed", "rounded"])
+def test_long_fusions_are_right(kind: str, target: str, tmp_path: Path) -> None:
+    """One kernel of many ops beside the reference in parts; floats beside their bounds."""
+    device_or_skip(target)
+    (tmp_path / "m.hlo").write_text(hashed(OPS, 5, 67) if kind == "hashed" else rounded(OPS // 4, 130))
+    (result,) = run.check(str(tmp_path / "m.hlo"), target, run.Options(rounds=2))
+    assert (result.status, result.reason) == ("PASS", "") and result.compared > 200
+
+
+def test_reference_in_parts_is_that_in_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Parameters, tables and results as they are in a reference of one function, and bounds; -Werror, and nothing that a sanitizer finds."""
+    found: "Dict[int, List[bytes]]" = {7: [], 10 ** 6: []}
+    for steps, bytes_found in found.items():
+        monkeypatch.setattr(reference, "MOST_STEPS", steps)
+        for n, text in enumerate((hashed(150, 5, 67), rounded(120, 50))):
+            computation = fusions(text)[0].computation
+            draw = random.Random(n)
+            given = [ctypes.create_string_buffer(draw.randbytes(leaf.bytes)) for p in computation.parameters for leaf in p.shape.leaves()]
+            for verb, write, width in (("ref", reference.reference, 4), ("bound", reference.bound, 8)):
+                source, library = tmp_path / f"{verb}{n}_{steps}.c", tmp_path / f"{verb}{n}_{steps}.so"
+                source.write_text(write(computation, "r"))
+                assert ("take(" in source.read_text()) == (steps == 7 and (n, verb) != (0, "bound"))
+                subprocess.run([run.c_compiler(), "-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-fsanitize=undefined",
+                                "-fno-sanitize-recover=all", "-shared", "-fPIC", "-o", str(library), str(source), "-lm"], check=True)
+                results = [ctypes.create_string_buffer(leaf.elements * width) for leaf in computation.root.shape.leaves()]
+                pointers = [(ctypes.c_void_p * len(some))(*map(ctypes.addressof, some)) for some in (given, results)]
+                assert getattr(ctypes.CDLL(str(library)), f"r_{verb}")(*pointers) == 0
+                bytes_found += [r.raw for r in results]
+    assert found[7] == found[10 ** 6]
+
+
+def test_run_compiles_no_reference(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """gen run and a bench without a check do without; a check of what was compiled so is refused, not passed."""
+    compiled: "List[str]" = []
+    call = run.call
+    monkeypatch.setattr(run, "call", lambda command, what: (compiled.append(what), call(command, what))[1])
+    (tmp_path / "in").mkdir()
+    (tmp_path / "m.hlo").write_text(hashed(40, 3, 4))
+    (tmp_path / "in" / "p0.bin").write_bytes(bytes(32))
+    (tmp_path / "in" / "p1.bin").write_bytes(bytes(24))
+    run.run(str(tmp_path / "m.hlo"), "c", str(tmp_path / "in"), str(tmp_path / "out"))
+    assert (tmp_path / "out" / "r3.bin").stat().st_size == 48
+    assert compiled and not [what for what in compiled if "_ref" in what or "_bound" in what]
+    (fusion,) = fusions(hashed(40, 3, 4))
+    built = run.build(fusion, tmp_path / "e", "c", run.Options())
+    run.compile_fusion(built, "c")
+    answer = run.call_harness("c", ["check", "", 1, 1, 30, built.library], 60)
+    assert [(e["status"], e["reason"]) for e in answer.of("result")] == [("FAIL", "compiled without its reference")]
