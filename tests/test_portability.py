@@ -22,8 +22,8 @@ STANDARDS = {"c11": ["c11"], "c17": ["c17", "c18"], "c23": ["c23", "c2x"], "c++1
 ALL_CODE = "-DSETT_INLINE=static inline __attribute__((__used__))"
 RUN_ON = {"i686": ("i686-linux-gnu-gcc", "qemu-i386", "4 bytes, low first"), "armhf": ("arm-linux-gnueabihf-gcc", "qemu-arm", "4 bytes, low first"),
           "s390x": ("s390x-linux-gnu-gcc", "qemu-s390x", "8 bytes, high first")}
-COMPILE_FOR = {"windows-64": (["x86_64-w64-mingw32-gcc"], []), "windows-32": (["i686-w64-mingw32-gcc"], []),
-               "wasm32": (["clang"], ["--target=wasm32", "-ffreestanding"]), "wasm64": (["clang"], ["--target=wasm64", "-ffreestanding"])}
+COMPILE_FOR = {"windows-64": ("x86_64-w64-mingw32-gcc", []), "windows-32": ("i686-w64-mingw32-gcc", []),
+               "wasm32": ("clang", ["--target=wasm32", "-ffreestanding"]), "wasm64": ("clang", ["--target=wasm64", "-ffreestanding"])}
 TESTS = {"answers_test": "", "indexing_map_test": "200 3", "indexing_map_rules": "", "indexing_map_ops_test": "40 1", "indexing_map_property": "1 300", "tile_test": "50 1",
          "nested_test": "300 1", "relayout_test": "30 2", "indexing_analysis_graph": "30", "physical_test": "60", "indexing_map_fuzz": "1 300", "tile_fuzz": "1 7",
          "tile_round_trip_fuzz": "1 7", "nested_fuzz": "1 7", "indexing_fuzz": "1 7"}
@@ -83,7 +83,7 @@ def test_all_code(family: str, standard: str) -> None:
 
 @pytest.mark.parametrize("target", COMPILE_FOR)
 def test_compiles_for(target: str) -> None:
-    (compiler,), flags = COMPILE_FOR[target]
+    compiler, flags = COMPILE_FOR[target]
     compiler = newest(compiler)
     ok, said = compiled([compiler, *flags, "-x", "c", "-c", "-o", "/dev/null"], "#include <stdint.h>\nint x = INT32_MAX;\n")
     if not ok:
