@@ -55,6 +55,7 @@ class Kernel:
     place: List[str] = field(default_factory=list)     # transpose, reduction: where a work-item stands
     parts: "Dict[str, Any]" = field(default_factory=dict)   # what else the hero's template prints
     each: "List[Kernel]" = field(default_factory=list)      # whose blocks it has, one after another (gen/heroes/concatenate.py)
+    record: Any = None                                 # what the template prints, a dataclass of the hero's
     by: Any = None                                     # the hero that wrote it
     joins: bool = False                                # whether its blocks may be a range of another kernel's
     other: "Optional[Kernel]" = None                         # the walk where SETT_BURSTS is 0, if that is not this one

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Dict, Iterable, List, Optional
+from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
 
 from gen import algebra
 from gen.emit import register_tiles
-from gen.emit.body import Helpers, Text
+from gen.emit.body import Helpers
 from gen.heroes import transpose_cpu
 from gen.heroes.hero import Context, Hero
 from gen.heroes.kernel import Kernel, arguments
@@ -103,6 +103,31 @@ def _lines(device: Device, nest: Nest, found: Walk, digit: int) -> "Optional[Lin
     return Lines(vec=side, lanes=side, down=down, piece=piece, width=width, columns=columns, parts=parts)
 
 
+@dataclass(frozen=True)
+class Record:
+    """What templates/kernels/transpose_lines_cpu.j2 prints. Stages of a work-item: "first" (or "again", where another part has written the lines before),
+    "next", "last". edge: the tile that is moved back to the last columns."""
+
+    ids: bool                                   # whether the work-group's number is asked for
+    place: "List[Tuple[str, str]]"              # names of where the work-item stands, with their C texts
+    tiles: str                                  # side by side in the work-item's columns
+    register: str                               # the type of a line
+    carried: int                                # lines that are carried from tile to tile
+    first: str                                  # the first tile of stage "next", and the first that is not
+    end: str
+    parts: int
+    blocks: int                                 # of columns
+    edge: bool                                  # whether whole tiles leave columns over
+    downs: "Tuple[int, ...]"                    # tiles of a step of stage "next", more first
+    side: int                                   # of a tile
+    load: str                                   # the function that loads a tile and turns it
+    stride: int                                 # between the source's rows
+    carry: "Callable[[bool], str]"              # (edge): where what is carried lies
+    sources: "Callable[[str, int, bool], List[str]]"    # (stage, tiles of a step, edge): where tiles begin in the source
+    target: "Callable[[str, bool], str]"        # (stage, edge): and in the output
+    complete: "Callable[[str, int, bool], str]"  # (stage, tiles of a step, edge): the function that completes lines and keeps what is over
+
+
 class _Writer:
     def __init__(self, d: Target, helpers: Helpers, nest: Nest, found: Walk, digit: int, form: Lines, index_type: str) -> None:
         self.d, self.helpers, self.nest, self.found, self.form, self.index_type = d, helpers, nest, found, form, index_type
@@ -163,65 +188,49 @@ class _Writer:
                                                        down, name, start)
         return name
 
-    def tile(self, part: str, down: int, edge: bool) -> List[str]:
-        """What is done with a tile, or with `down` of them, in one column of tiles."""
-        form, d = self.form, self.d
-        side, word = form.side, f"u{8 * form.width}"
-        load = self.helpers.tile("load", word, side, side, self.index_type, form.piece)
-        carry = f"carry + {form.columns}" if edge else f"carry + j * {side}"
-        rows = [f"(k + {w}) * {side}" for w in range(down)] if part == "next" else \
-            [{"first": "0", "again": f"(k - 1) * {side}", "last": str(self.length - side)}[part]]
-        pointers = [f"(const {d.pointer}{d.types[word]} *)({self.address(self.source, self.read, row, edge)})" for row in rows]
-        if part == "again":
-            return [f"{load}({carry}, {pointers[0]}, {self.stride});"]
-        out = [f"{register_tiles.register(d, 8 * form.width, side)} x[{side * down}];"]
-        out += [f"{load}(x{f' + {w * side}' * bool(w)}, {pointer}, {self.stride});" for w, pointer in enumerate(pointers)]
-        at = self.address(self.target, self.write, str(self.strips * side - side) if part == "last" else rows[0], edge)
-        return [*out, f"{self.line(part, down, edge)}(({d.pointer}{d.types[word]} *)({at}), {carry}, x);"]
+    def rows(self, stage: str, down: int) -> List[str]:
+        """Where the tiles of a stage begin along the source's rows, as texts of maps."""
+        side = self.form.side
+        if stage == "next":
+            return [f"(k + {tile}) * {side}" for tile in range(down)]
+        return [{"first": "0", "again": f"(k - 1) * {side}", "last": str(self.length - side)}[stage]]
 
-    def phase(self, out: Text, part: str, down: int = 1) -> None:
-        """Tiles side by side: all columns of the work-item."""
-        with out.block(f"for ({self.t} j = 0; j < tiles; ++j)"):
-            out.add(*self.tile(part, down, False))
-        if self.columns % self.form.side:
-            with out.block(f"if (block == {self.blocks - 1})" if self.blocks > 1 else ""):
-                out.add(*self.tile(part, down, True))
+    def pointer(self, buffer: Buffer, flat: str, row: str, edge: bool, constant: str = "") -> str:
+        """A tile's beginning in a buffer, as elements that are moved."""
+        d = self.d
+        return f"({constant}{d.pointer}{d.types[f'u{8 * self.form.width}']} *)({self.address(buffer, flat, row, edge)})"
 
     def kernel(self) -> Kernel:
-        d, t, form, nest = self.d, self.t, self.form, self.nest
+        d, form, nest = self.d, self.form, self.nest
         side, parts, whole = form.side, form.parts, self.columns // form.side
-        per, out = form.columns // side, Text()
+        per, edge = form.columns // side, self.columns % side > 0
         counts = [(f"g{k}", size) for k, size in enumerate(self.found.sizes) if k not in (self.digit, self.last)]
         counts += [(name, count) for name, count in (("block", self.blocks), ("part", parts)) if count > 1 or name == "block"]
         placing, blocks = place(counts, 1)
         placed = algebra.c_text(placing, self.index_type)
         assert not placed.constraints
-        lines = [f"const {t} {name} = {text};" for (name, _), text in zip(counts, placed.results)]
-        tiled = f"(block < {self.blocks - 1} ? {per} : {whole - (self.blocks - 1) * per})" if whole != self.blocks * per else str(per)
-        lines += [f"const {t} tiles = {tiled};",
-                  f"{register_tiles.register(d, 8 * form.width, side)} carry[{form.columns + (side if self.columns % side else 0)}];"]
-        steps = self.strips - 1
+        tiles = f"(block < {self.blocks - 1} ? {per} : {whole - (self.blocks - 1) * per})" if whole != self.blocks * per else str(per)
+        first, end = "1", str(self.strips)
         if parts > 1:
-            each, more = divmod(steps, parts)
-            lines += [f"{t} k = 1 + part * {each}" + (f" + (part < {more} ? part : {more})" if more else "") + ";",
-                      f"const {t} end = k + {each}" + (f" + (part < {more})" if more else "") + ";"]
-            with out.block("if (part == 0)"):
-                self.phase(out, "first")
-            with out.block("else"):
-                self.phase(out, "again")
-        else:
-            lines += [f"{t} k = 1;", f"const {t} end = {self.strips};"]
-            self.phase(out, "first")
-        for down in dict.fromkeys((form.down, 1)):
-            with out.block(f"for (; k + {down} <= end; k += {down})" if down > 1 else "for (; k < end; ++k)"):
-                self.phase(out, "next", down)
-        with out.block(f"if (part == {parts - 1})" if parts > 1 else ""):
-            self.phase(out, "last")
+            each, more = divmod(self.strips - 1, parts)
+            first = f"1 + part * {each}" + (f" + (part < {more} ? part : {more})" if more else "")
+            end = f"k + {each}" + (f" + (part < {more})" if more else "")
+        record = Record(
+            any(v.name == "bl_x" and v.hi for v in algebra.info(placing).variables), [(name, text) for (name, _), text in zip(counts, placed.results)], tiles,
+            register_tiles.register(d, 8 * form.width, side), form.columns + (side if edge else 0), first, end, parts, self.blocks, edge,
+            tuple(dict.fromkeys((form.down, 1))), side, self.helpers.tile("load", f"u{8 * form.width}", side, side, self.index_type, form.piece), self.stride,
+            lambda at_edge: f"carry + {form.columns}" if at_edge else f"carry + j * {side}",
+            lambda stage, down, at_edge: [self.pointer(self.source, self.read, row, at_edge, "const ") for row in self.rows(stage, down)],
+            lambda stage, at_edge: self.pointer(
+                self.target, self.write, str(self.strips * side - side) if stage == "last" else self.rows(stage, 1)[0], at_edge), self.line)
+        for stage, down in (("first", 1), *(("next", n) for n in record.downs), ("last", 1)):     # the functions stand before the kernel
+            for at_edge in (False, True)[:1 + edge]:
+                self.line(stage, down, at_edge)
         box = {"row": self.length, "column": self.columns}
         thread = compose(self.position("row", "column", box), self.index)
         flats = [(what, compose(self.position("row", "column", box), flat)) for what, flat in
                  ((f"read {self.source.pointer}", self.read), (f"write {self.target.pointer}", self.write))]
         return Kernel(nest.name, nest, form, self.index_type, blocks,
                       ", ".join(arguments(d, {self.source.pointer: self.source.shape}, {self.target.pointer: self.target.shape})),
-                      [], "", [], out.lines, [], [], "", d.launch_bounds(1), thread, [self.source.pointer, self.target.pointer], flats,
-                      hero="transpose", template="lines", place=lines)
+                      [], "", [], [], [], [], "", d.launch_bounds(1), thread, [self.source.pointer, self.target.pointer], flats,
+                      hero="transpose", template="kernels/transpose_lines_cpu", record=record)
