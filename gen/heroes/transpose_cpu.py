@@ -213,8 +213,33 @@ def _origin(name: str, size: int, step: int) -> Tuple[str, str, int]:
     return f"{name} * {unit}", f"{name}_tile < {size // step} ? {name}_tile * {each} : {last}" if size % step else "", last
 
 
+@dataclass(frozen=True)
+class Record:
+    """What templates/kernels/transpose_cpu.j2 prints. A work-item's number counts the other digits, its part of the tiles along rows, the strip of tiles along
+    lanes; a digit that tiles do not divide has its last tile moved back."""
+
+    group: bool                     # whether the numbers of the work-group and of the work-item are asked for
+    item: bool
+    outside: str                    # when a work-item has nothing to do; "": never
+    place: "List[Tuple[str, str]]"  # names of where it stands, with their C texts
+    counter: str                    # the variable that counts tiles along rows, from `first` to before `end`
+    first: str
+    end: str
+    row: str                        # the tile's first row, and its C text where tiles do not divide the rows
+    row_origin: str
+    lane: str                       # the tile's first lane, and its C text where tiles do not divide the lanes
+    lane_origin: str
+    last_strip: int
+    lanes: int                      # of a register
+    vec: int                        # registers: rows of a tile, times `down` side by side along lanes
+    down: int
+    loads: List[str]                # lines before a tile's registers, of one register, and after them
+    lines: List[str]
+    stores: List[str]
+
+
 def _on_cpu(d: Target, helpers: Helpers, nest: Nest, frame: Frame, tile: Tile, index_type: str, excess: bool) -> Kernel:
-    t, digit, minor = d.index[index_type], frame.rows[0], frame.lanes[0]
+    digit, minor = frame.rows[0], frame.lanes[0]
     box: "Dict[str, Tuple[int, int]]" = {}
     texts: Dict[int, str] = {}
     origins: Dict[int, str] = {}
@@ -224,8 +249,7 @@ def _on_cpu(d: Target, helpers: Helpers, nest: Nest, frame: Frame, tile: Tile, i
         text, origin, last = _origin(name, size, step)
         inner = {digit: " + vec", minor: " + lane" + f" + down * {tile.lanes}" * (tile.down > 1)}.get(k, "")
         texts[k], box[name] = f"{text}{inner}", (0, last)
-        if origin:
-            origins[k] = f"const {t} g{k} = {origin};"
+        origins[k] = origin
     names = list(box)
     box.update(vec=(0, tile.vec - 1), **({"down": (0, tile.down - 1)} if tile.down > 1 else {}), lane=(0, tile.lanes - 1))
     domain = ", ".join(f"{name} in [{low}, {high}]" for name, (low, high) in box.items())
@@ -239,24 +263,23 @@ def _on_cpu(d: Target, helpers: Helpers, nest: Nest, frame: Frame, tile: Tile, i
     counts = _grid(frame, tile.lanes * tile.down, tile.vec, tile.chunks)
     placing, blocks = place(counts, tile.threads)
     placed = algebra.c_text(placing, index_type)
-    lines = [f"if (!({' && '.join(placed.constraints)})) return;"] if placed.constraints else []
-    tiles = -(-frame.high // tile.vec)
-    for (name, _), text in zip(counts, placed.results):
-        lines.append(f"const {t} {name if name != 'strip' or minor in origins else f'g{minor}'} = {text};")
-    strips = frame.wide // (tile.lanes * tile.down)
-    around = f"for ({t} g{minor}_tile = strip; g{minor}_tile <= strip + (strip == {strips - 1}); ++g{minor}_tile)" if minor in origins else ""
-    loop = f"g{digit}{'_tile' if digit in origins else ''}"
-    first, last = f"part * {tile.chunks}", f"part * {tile.chunks} + {tile.chunks}"
-    parts = dict(counts)["part"]
+    tiles, parts = -(-frame.high // tile.vec), dict(counts)["part"]
+    ragged = bool(origins[minor])
+    first, end = f"part * {tile.chunks}", f"part * {tile.chunks} + {tile.chunks}"
     if parts * tile.chunks != tiles:
-        last = f"(part < {parts - 1} ? {last} : {tiles})" if parts > 1 else str(tiles)
+        end = f"(part < {parts - 1} ? {end} : {tiles})" if parts > 1 else str(tiles)
+    # a variable of a single value stands in no map; the tile loops have their own
+    names_of = {"strip": "strip" if ragged else f"g{minor}"}
+    placing_of = [(names_of.get(name, name), text) for (name, count), text in zip(counts, placed.results) if count > 1 or name == "part" or (name == "strip" and ragged)]
+    ids = {v.name: v.hi > 0 for v in algebra.info(placing).variables}
+    record = Record(
+        ids.get("bl_x", False), ids.get("th_x", False), f"!({' && '.join(placed.constraints)})" if placed.constraints else "", placing_of,
+        f"g{digit}_tile" if origins[digit] else f"g{digit}", first, end, f"g{digit}", origins[digit], f"g{minor}", origins[minor],
+        frame.wide // (tile.lanes * tile.down) - 1, tile.lanes, tile.vec, tile.down, body.before.lines, body.text.lines, body.after.lines)
     reads, writes = buffers_of(nest.partition, nest.partition.entry), {root.pointer: root.shape for root in nest.partition.roots}
     functions = [function_text(d, helpers, nest.partition, f, excess) for f in reversed(nest.partition.functions[1:])]
     made = Kernel(nest.name, nest, tile, index_type, blocks, ", ".join(arguments(d, reads, writes)),
                   functions, "", body.before.lines, body.text.lines, body.after.lines, [], "", d.launch_bounds(tile.threads), thread,
-                  [*reads, *sorted(writes)], body.flat, hero="transpose", place=lines)
-    made.parts = {"loop": f"for ({t} {loop} = {first}; {loop} < {last}; ++{loop})", "origin": origins.get(digit, ""),
-                  "around": around, "strip": origins.get(minor, ""), "walk": walked, "place": placing}
-    used = " ".join([*body.before.lines, *body.text.lines, *body.after.lines, *(str(made.parts[key]) for key in ("loop", "origin", "around", "strip"))])
-    made.place = [line for line in lines if "= 0;" not in line or line.split()[-3] in used]    # the one strip that there is
+                  [*reads, *sorted(writes)], body.flat, hero="transpose", template="kernels/transpose_cpu", record=record)
+    made.parts = {"walk": walked}
     return made
