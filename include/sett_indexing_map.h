@@ -49,7 +49,7 @@ THE NORMAL FORM
   the rules go in a circle, the smallest map of the circle is taken. Every rule is a law that holds for all integers (c, m, g > 0); tests/indexing_map_rules.c
   enumerates each.
 
-  Quotients (settp_divide). Take Q(L, c):
+  Quotients (settp_map_divide). Take Q(L, c):
     R0  L is a sum of nodes k * y, g divides c, and the y whose k is no multiple of g make up a number in [g * v, g * v + g - 1]: they vanish, and
         Q(L, c) = Q(sum of (k / g) * y over the others + v, c / g). The intervals are those of the nodes, so a digit counts as one thing.
     R1  L = c * A + B:  Q(L, c) = A + Q(B, c), coefficients of B in (-c/2, c/2]
@@ -62,11 +62,11 @@ THE NORMAL FORM
     R9  k * Q(F, m) + k * Q(F + m / 2, m), m even, in L, in B or in a sum is k * Q(F, m / 2)
     R11 Q(L, c) = A + q: q has the further name Q(L - c * A, c); and where a divides b and both are known, Q(F, b) = Q(Q(F, a), b / a)
     R12 a known form x with L - c * (k * x + n) in [0, c - 1]:  Q(L, c) = k * x + n
-  Sums, rests and what is not linear (settp_same_values), R14 results:
+  Sums, rests and what is not linear (settp_map_same_values), R14 results:
     R13 a known form x, cheaper or plainer, with L - (s * x + n) in [0, 0], s = 1 or -1:  L = s * x + n; L in [v, v] is v. min(a, b) is a where a - b <= 0, max is b.
     R14 a result that equals the dimension of its own place is written as that dimension
   Which R12 to R14 are tried is read off samples: every form has its values at a few points of the domain; what differs there is not tried, what agrees is proved.
-  Proofs that a form lies in an interval (settp_prove), and intervals of forms:
+  Proofs that a form lies in an interval (settp_map_prove), and intervals of forms:
     I1  the sum of the intervals of its terms      I2  a constraint on the same form, or what a node that it is the form of is known to lie in
     I3  L = t * (F - m * q) + rest, q = Q(F, m):  L lies in t * [r, m - g + r] + rest, g = gcd of m and F's coefficients, r = F's constant mod g
     I4  the same, t chosen so that an atom of F goes      I5  L = k * Q(F, m) + k * A + rest = k * Q(F + m * A, m) + rest
@@ -122,7 +122,7 @@ ERRORS
 
 LIMITS
   Quotients, min, max and products nest at most 250 deep; nothing recurses deeper than that, whatever the text. Bounds stay within 64 bits; ends at INT64_MIN and
-  INT64_MAX count as no bound. Texts are at most 64 MiB. Searches have budgets (the SETTP_..._MAX): beyond them a map stays right, is less simple, and may change
+  INT64_MAX count as no bound. Texts are at most 64 MiB. Searches have budgets (the SETTP_MAP_..._MAX): beyond them a map stays right, is less simple, and may change
   when it is simplified again. Intervals are sound, not always exact. An empty domain is found where the rules or an enumeration show it.
 
 HISTORY
@@ -269,7 +269,7 @@ SETT_INLINE int sett_map_evaluate(sett_map_arena *arena, sett_map map, const int
 /* ---- points: an evaluator is a map made ready once (its arrays lie in the arena); at answers as sett_map_evaluate does, without building anything ---- */
 typedef struct sett_map_evaluator {
   sett_map map;
-  const struct settp_step *step; /* all operations, operands first */
+  const struct settp_map_step *step; /* all operations, operands first */
   const uint32_t *root;          /* the steps of the constraints, then of the results */
   int64_t *value;
   unsigned char *error;
@@ -410,15 +410,15 @@ SETT_INLINE int sett_map_runs(sett_map_arena *arena, sett_map map, int variable,
 /* ======================================================================= bodies: arithmetic ==== */
 
 #if defined(__GNUC__)
-SETT_INLINE int settp_add(int64_t a, int64_t b, int64_t *out) { return __builtin_add_overflow(a, b, out); }
-SETT_INLINE int settp_mul(int64_t a, int64_t b, int64_t *out) { return __builtin_mul_overflow(a, b, out); }
+SETT_INLINE int settp_map_add(int64_t a, int64_t b, int64_t *out) { return __builtin_add_overflow(a, b, out); }
+SETT_INLINE int settp_map_mul(int64_t a, int64_t b, int64_t *out) { return __builtin_mul_overflow(a, b, out); }
 #else
-SETT_INLINE int settp_add(int64_t a, int64_t b, int64_t *out) {
+SETT_INLINE int settp_map_add(int64_t a, int64_t b, int64_t *out) {
   if (b > 0 ? a > INT64_MAX - b : a < INT64_MIN - b) return 1;
   *out = a + b;
   return 0;
 }
-SETT_INLINE int settp_mul(int64_t a, int64_t b, int64_t *out) {
+SETT_INLINE int settp_map_mul(int64_t a, int64_t b, int64_t *out) {
   if (a && b) {
     if ((a == -1 && b == INT64_MIN) || (b == -1 && a == INT64_MIN)) return 1;
     if (a > 0 ? (b > 0 ? a > INT64_MAX / b : b < INT64_MIN / a) : (b > 0 ? a < INT64_MIN / b : b < INT64_MAX / a)) return 1;
@@ -429,14 +429,14 @@ SETT_INLINE int settp_mul(int64_t a, int64_t b, int64_t *out) {
 #endif
 
 /* The quotient is rounded towards minus infinity; b is not 0. Overflows for INT64_MIN / -1 only. */
-SETT_INLINE int settp_floordiv(int64_t a, int64_t b, int64_t *out) {
-  if (b == -1) return settp_mul(a, -1, out);
+SETT_INLINE int settp_map_floordiv(int64_t a, int64_t b, int64_t *out) {
+  if (b == -1) return settp_map_mul(a, -1, out);
   *out = a / b - ((a % b != 0 && (a < 0) != (b < 0)) ? 1 : 0);
   return 0;
 }
 
 /* a - b * floor(a / b): it has the sign of b. */
-SETT_INLINE int64_t settp_mod(int64_t a, int64_t b) {
+SETT_INLINE int64_t settp_map_mod(int64_t a, int64_t b) {
   int64_t r;
   if (a >= 0 && a < b) return a; /* most are: a division takes long */
   if (b == -1) return 0;
@@ -444,17 +444,17 @@ SETT_INLINE int64_t settp_mod(int64_t a, int64_t b) {
   return (r != 0 && (r < 0) != (b < 0)) ? r + b : r;
 }
 
-SETT_INLINE int settp_ceildiv(int64_t a, int64_t b, int64_t *out) {
-  if (b == -1) return settp_mul(a, -1, out);
+SETT_INLINE int settp_map_ceildiv(int64_t a, int64_t b, int64_t *out) {
+  if (b == -1) return settp_map_mul(a, -1, out);
   *out = a / b + ((a % b != 0 && (a < 0) == (b < 0)) ? 1 : 0);
   return 0;
 }
 
-SETT_INLINE int64_t settp_floor(int64_t a, int64_t b) { /* b > 0: cannot overflow */
+SETT_INLINE int64_t settp_map_floor(int64_t a, int64_t b) { /* b > 0: cannot overflow */
   return a / b - (a % b < 0 ? 1 : 0);
 }
 
-SETT_INLINE int64_t settp_gcd(int64_t a, int64_t b) { /* of the absolute values; INT64_MIN counts as 1 */
+SETT_INLINE int64_t settp_map_gcd(int64_t a, int64_t b) { /* of the absolute values; INT64_MIN counts as 1 */
   if (a == INT64_MIN || b == INT64_MIN) return 1;
   if (a < 0) a = -a;
   if (b < 0) b = -b;
@@ -472,32 +472,32 @@ SETT_INLINE int64_t settp_gcd(int64_t a, int64_t b) { /* of the absolute values;
   return a;
 }
 
-SETT_INLINE int64_t settp_neg(int64_t a) { return a == INT64_MIN ? INT64_MAX : a == INT64_MAX ? INT64_MIN : -a; } /* of a bound */
+SETT_INLINE int64_t settp_map_neg(int64_t a) { return a == INT64_MIN ? INT64_MAX : a == INT64_MAX ? INT64_MIN : -a; } /* of a bound */
 
-SETT_INLINE int64_t settp_ceil(int64_t a, int64_t b) { return a / b + (a % b > 0 ? 1 : 0); }
+SETT_INLINE int64_t settp_map_ceil(int64_t a, int64_t b) { return a / b + (a % b > 0 ? 1 : 0); }
 
 /* Bounds saturate: INT64_MIN and INT64_MAX stand for "no bound". */
-SETT_INLINE int64_t settp_sat_add(int64_t a, int64_t b) {
+SETT_INLINE int64_t settp_map_sat_add(int64_t a, int64_t b) {
   int64_t r;
   if (a == INT64_MIN || b == INT64_MIN) return INT64_MIN;
   if (a == INT64_MAX || b == INT64_MAX) return INT64_MAX;
-  if (settp_add(a, b, &r)) return a < 0 ? INT64_MIN : INT64_MAX;
+  if (settp_map_add(a, b, &r)) return a < 0 ? INT64_MIN : INT64_MAX;
   return r;
 }
 
-SETT_INLINE int64_t settp_sat_mul(int64_t a, int64_t b) {
+SETT_INLINE int64_t settp_map_sat_mul(int64_t a, int64_t b) {
   int64_t r;
   if (!a || !b) return 0;
-  if (a == INT64_MIN || a == INT64_MAX || b == INT64_MIN || b == INT64_MAX || settp_mul(a, b, &r))
+  if (a == INT64_MIN || a == INT64_MAX || b == INT64_MIN || b == INT64_MAX || settp_map_mul(a, b, &r))
     return (a < 0) == (b < 0) ? INT64_MAX : INT64_MIN;
   return r;
 }
 
-SETT_INLINE int64_t settp_sat_floor(int64_t a, int64_t b) { /* b > 0 */
-  return a == INT64_MIN || a == INT64_MAX ? a : settp_floor(a, b);
+SETT_INLINE int64_t settp_map_sat_floor(int64_t a, int64_t b) { /* b > 0 */
+  return a == INT64_MIN || a == INT64_MAX ? a : settp_map_floor(a, b);
 }
 
-SETT_INLINE sett_map_interval settp_interval(int64_t lo, int64_t hi) {
+SETT_INLINE sett_map_interval settp_map_interval(int64_t lo, int64_t hi) {
   sett_map_interval r;
   r.lo = lo;
   r.hi = hi;
@@ -505,65 +505,65 @@ SETT_INLINE sett_map_interval settp_interval(int64_t lo, int64_t hi) {
 }
 
 /* An end that overflows, whichever way, is no bound: of numbers beyond 64 bits nothing is said. */
-SETT_INLINE sett_map_interval settp_interval_add(sett_map_interval a, sett_map_interval b) {
+SETT_INLINE sett_map_interval settp_map_interval_add(sett_map_interval a, sett_map_interval b) {
   sett_map_interval r;
-  if (a.lo == INT64_MIN || b.lo == INT64_MIN || settp_add(a.lo, b.lo, &r.lo)) r.lo = INT64_MIN;
-  if (a.hi == INT64_MAX || b.hi == INT64_MAX || settp_add(a.hi, b.hi, &r.hi)) r.hi = INT64_MAX;
+  if (a.lo == INT64_MIN || b.lo == INT64_MIN || settp_map_add(a.lo, b.lo, &r.lo)) r.lo = INT64_MIN;
+  if (a.hi == INT64_MAX || b.hi == INT64_MAX || settp_map_add(a.hi, b.hi, &r.hi)) r.hi = INT64_MAX;
   return r;
 }
 
-SETT_INLINE sett_map_interval settp_interval_scale(sett_map_interval a, int64_t k) {
+SETT_INLINE sett_map_interval settp_map_interval_scale(sett_map_interval a, int64_t k) {
   sett_map_interval r;
   int no_lo = k < 0 ? a.hi == INT64_MAX : a.lo == INT64_MIN, no_hi = k < 0 ? a.lo == INT64_MIN : a.hi == INT64_MAX;
-  if (!k) return settp_interval(0, 0);
-  if (no_lo || settp_mul(k < 0 ? a.hi : a.lo, k, &r.lo)) r.lo = INT64_MIN;
-  if (no_hi || settp_mul(k < 0 ? a.lo : a.hi, k, &r.hi)) r.hi = INT64_MAX;
+  if (!k) return settp_map_interval(0, 0);
+  if (no_lo || settp_map_mul(k < 0 ? a.hi : a.lo, k, &r.lo)) r.lo = INT64_MIN;
+  if (no_hi || settp_map_mul(k < 0 ? a.lo : a.hi, k, &r.hi)) r.hi = INT64_MAX;
   return r;
 }
 
-SETT_INLINE sett_map_interval settp_interval_meet(sett_map_interval a, sett_map_interval b) {
-  return settp_interval(a.lo > b.lo ? a.lo : b.lo, a.hi < b.hi ? a.hi : b.hi);
+SETT_INLINE sett_map_interval settp_map_interval_meet(sett_map_interval a, sett_map_interval b) {
+  return settp_map_interval(a.lo > b.lo ? a.lo : b.lo, a.hi < b.hi ? a.hi : b.hi);
 }
 
-SETT_INLINE int64_t settp_min4(int64_t a, int64_t b, int64_t c, int64_t d) {
+SETT_INLINE int64_t settp_map_min4(int64_t a, int64_t b, int64_t c, int64_t d) {
   int64_t x = a < b ? a : b, y = c < d ? c : d;
   return x < y ? x : y;
 }
 
-SETT_INLINE int64_t settp_max4(int64_t a, int64_t b, int64_t c, int64_t d) {
+SETT_INLINE int64_t settp_map_max4(int64_t a, int64_t b, int64_t c, int64_t d) {
   int64_t x = a > b ? a : b, y = c > d ? c : d;
   return x > y ? x : y;
 }
 
-enum { SETTP_CONST, SETTP_VAR, SETTP_ADD, SETTP_MUL, SETTP_MOD, SETTP_FLOORDIV, SETTP_CEILDIV, SETTP_MIN, SETTP_MAX };
+enum { SETTP_MAP_CONST, SETTP_MAP_VAR, SETTP_MAP_ADD, SETTP_MAP_MUL, SETTP_MAP_MOD, SETTP_MAP_FLOORDIV, SETTP_MAP_CEILDIV, SETTP_MAP_MIN, SETTP_MAP_MAX };
 
 /* The interval of an operation on intervals. Sound for each pair of values where the operation has a value. */
-SETT_INLINE sett_map_interval settp_interval_op(int op, sett_map_interval a, sett_map_interval b) {
-  sett_map_interval r = settp_interval(INT64_MIN, INT64_MAX);
+SETT_INLINE sett_map_interval settp_map_interval_op(int op, sett_map_interval a, sett_map_interval b) {
+  sett_map_interval r = settp_map_interval(INT64_MIN, INT64_MAX);
   switch (op) {
-  case SETTP_ADD: return settp_interval_add(a, b);
-  case SETTP_MUL: {
-    if (b.lo == b.hi) return settp_interval_scale(a, b.lo);
-    int64_t p = settp_sat_mul(a.lo, b.lo), q = settp_sat_mul(a.lo, b.hi), s = settp_sat_mul(a.hi, b.lo), t = settp_sat_mul(a.hi, b.hi);
-    r = settp_interval(settp_min4(p, q, s, t), settp_max4(p, q, s, t));
-    return settp_interval(r.lo == INT64_MAX ? INT64_MIN : r.lo, r.hi == INT64_MIN ? INT64_MAX : r.hi);
+  case SETTP_MAP_ADD: return settp_map_interval_add(a, b);
+  case SETTP_MAP_MUL: {
+    if (b.lo == b.hi) return settp_map_interval_scale(a, b.lo);
+    int64_t p = settp_map_sat_mul(a.lo, b.lo), q = settp_map_sat_mul(a.lo, b.hi), s = settp_map_sat_mul(a.hi, b.lo), t = settp_map_sat_mul(a.hi, b.hi);
+    r = settp_map_interval(settp_map_min4(p, q, s, t), settp_map_max4(p, q, s, t));
+    return settp_map_interval(r.lo == INT64_MAX ? INT64_MIN : r.lo, r.hi == INT64_MIN ? INT64_MAX : r.hi);
   }
-  case SETTP_MIN: return settp_interval(a.lo < b.lo ? a.lo : b.lo, a.hi < b.hi ? a.hi : b.hi);
-  case SETTP_MAX: return settp_interval(a.lo > b.lo ? a.lo : b.lo, a.hi > b.hi ? a.hi : b.hi);
-  case SETTP_FLOORDIV:
-  case SETTP_CEILDIV:
+  case SETTP_MAP_MIN: return settp_map_interval(a.lo < b.lo ? a.lo : b.lo, a.hi < b.hi ? a.hi : b.hi);
+  case SETTP_MAP_MAX: return settp_map_interval(a.lo > b.lo ? a.lo : b.lo, a.hi > b.hi ? a.hi : b.hi);
+  case SETTP_MAP_FLOORDIV:
+  case SETTP_MAP_CEILDIV:
     if (b.lo == 0) b.lo = 1; /* a zero divisor has no value */
     if (b.hi == 0) b.hi = -1;
     if (b.lo > b.hi) return r;
-    if (op == SETTP_FLOORDIV && b.lo == b.hi && b.lo > 0) {
-      if (a.lo != INT64_MIN && a.hi != INT64_MAX) r = settp_interval(settp_floor(a.lo, b.lo), settp_floor(a.hi, b.lo));
+    if (op == SETTP_MAP_FLOORDIV && b.lo == b.hi && b.lo > 0) {
+      if (a.lo != INT64_MIN && a.hi != INT64_MAX) r = settp_map_interval(settp_map_floor(a.lo, b.lo), settp_map_floor(a.hi, b.lo));
       return r;
     }
     if (b.lo < 0 && b.hi > 0) { /* the magnitude does not grow, but for rounding -1/2 down to -1 or up to 1 */
       int64_t n;
       if (a.lo == INT64_MIN || a.hi == INT64_MAX) return r;
-      n = settp_max4(a.hi, -(a.lo + 1) + 1 < 0 ? INT64_MAX : -(a.lo + 1) + 1, a.lo, -a.hi);
-      return n == INT64_MAX ? r : settp_interval(-n, n);
+      n = settp_map_max4(a.hi, -(a.lo + 1) + 1 < 0 ? INT64_MAX : -(a.lo + 1) + 1, a.lo, -a.hi);
+      return n == INT64_MAX ? r : settp_map_interval(-n, n);
     }
     {
       int64_t x[4], y[2], z[2];
@@ -571,16 +571,16 @@ SETT_INLINE sett_map_interval settp_interval_op(int op, sett_map_interval a, set
       if (a.lo == INT64_MIN || a.hi == INT64_MAX || b.lo == INT64_MIN || b.hi == INT64_MAX) return r;
       y[0] = a.lo, y[1] = a.hi, z[0] = b.lo, z[1] = b.hi;
       for (i = 0; i < 4; ++i)
-        if (op == SETTP_FLOORDIV ? settp_floordiv(y[i & 1], z[i >> 1], &x[i]) : settp_ceildiv(y[i & 1], z[i >> 1], &x[i])) return r;
-      return settp_interval(settp_min4(x[0], x[1], x[2], x[3]), settp_max4(x[0], x[1], x[2], x[3]));
+        if (op == SETTP_MAP_FLOORDIV ? settp_map_floordiv(y[i & 1], z[i >> 1], &x[i]) : settp_map_ceildiv(y[i & 1], z[i >> 1], &x[i])) return r;
+      return settp_map_interval(settp_map_min4(x[0], x[1], x[2], x[3]), settp_map_max4(x[0], x[1], x[2], x[3]));
     }
-  case SETTP_MOD:
+  case SETTP_MAP_MOD:
     if (b.lo == INT64_MIN || b.hi == INT64_MAX || (!b.lo && !b.hi)) return r;
-    r = settp_interval(b.lo < 0 ? b.lo + 1 : 0, b.hi > 0 ? b.hi - 1 : 0);
+    r = settp_map_interval(b.lo < 0 ? b.lo + 1 : 0, b.hi > 0 ? b.hi - 1 : 0);
     if (b.lo > 0 && a.lo >= 0) r.hi = r.hi < a.hi ? r.hi : a.hi;
-    if (b.lo == b.hi && b.lo > 0 && a.lo != INT64_MIN && a.hi != INT64_MAX && settp_floor(a.lo, b.lo) == settp_floor(a.hi, b.lo)) {
-      int64_t first = settp_mod(a.lo, b.lo);
-      return settp_interval(first, first + (a.hi - a.lo));
+    if (b.lo == b.hi && b.lo > 0 && a.lo != INT64_MIN && a.hi != INT64_MAX && settp_map_floor(a.lo, b.lo) == settp_map_floor(a.hi, b.lo)) {
+      int64_t first = settp_map_mod(a.lo, b.lo);
+      return settp_map_interval(first, first + (a.hi - a.lo));
     }
     return r;
   default: return r;
@@ -588,43 +588,43 @@ SETT_INLINE sett_map_interval settp_interval_op(int op, sett_map_interval a, set
 }
 
 /* One operation on values: 0, or an error. */
-SETT_INLINE int settp_apply(int op, int64_t a, int64_t b, int64_t *out) {
+SETT_INLINE int settp_map_apply(int op, int64_t a, int64_t b, int64_t *out) {
   int failed = 0;
   switch (op) {
-  case SETTP_ADD: failed = settp_add(a, b, out); break;
-  case SETTP_MUL: failed = settp_mul(a, b, out); break;
-  case SETTP_MIN: *out = a < b ? a : b; break;
-  case SETTP_MAX: *out = a > b ? a : b; break;
+  case SETTP_MAP_ADD: failed = settp_map_add(a, b, out); break;
+  case SETTP_MAP_MUL: failed = settp_map_mul(a, b, out); break;
+  case SETTP_MAP_MIN: *out = a < b ? a : b; break;
+  case SETTP_MAP_MAX: *out = a > b ? a : b; break;
   default:
     if (!b) return SETT_MAP_ERROR_ZERO_DIVISOR;
-    if (op == SETTP_MOD) *out = settp_mod(a, b);
-    else failed = op == SETTP_FLOORDIV ? settp_floordiv(a, b, out) : settp_ceildiv(a, b, out);
+    if (op == SETTP_MAP_MOD) *out = settp_map_mod(a, b);
+    else failed = op == SETTP_MAP_FLOORDIV ? settp_map_floordiv(a, b, out) : settp_map_ceildiv(a, b, out);
   }
   return failed ? SETT_MAP_ERROR_OVERFLOW : 0;
 }
 
 /* ======================================================================= bodies: arena ==== */
 
-typedef struct settp_node {
+typedef struct settp_map_node {
   int64_t value;  /* constant; variable index; or the operands a (low half), b (high half) */
   uint32_t next;  /* in the bucket */
   uint32_t mark;  /* place in the list of whoever walks now, valid only if that list agrees */
   uint32_t op;
-} settp_node;
+} settp_map_node;
 
-SETT_INLINE uint32_t *settp_buckets(const sett_map_arena *arena) { return (uint32_t *)(void *)arena->memory; }
-SETT_INLINE settp_node *settp_nodes(const sett_map_arena *arena) {
-  return (settp_node *)(void *)(arena->memory + (size_t)arena->buckets * sizeof(uint32_t));
+SETT_INLINE uint32_t *settp_map_buckets(const sett_map_arena *arena) { return (uint32_t *)(void *)arena->memory; }
+SETT_INLINE settp_map_node *settp_map_nodes(const sett_map_arena *arena) {
+  return (settp_map_node *)(void *)(arena->memory + (size_t)arena->buckets * sizeof(uint32_t));
 }
-SETT_INLINE settp_node *settp_at(const sett_map_arena *arena, sett_expr e) { return settp_nodes(arena) + e; }
-SETT_INLINE uint32_t settp_a(const settp_node *n) { return (uint32_t)((uint64_t)n->value & 0xffffffffu); }
-SETT_INLINE uint32_t settp_b(const settp_node *n) { return (uint32_t)((uint64_t)n->value >> 32); }
+SETT_INLINE settp_map_node *settp_map_at(const sett_map_arena *arena, sett_expr e) { return settp_map_nodes(arena) + e; }
+SETT_INLINE uint32_t settp_map_a(const settp_map_node *n) { return (uint32_t)((uint64_t)n->value & 0xffffffffu); }
+SETT_INLINE uint32_t settp_map_b(const settp_map_node *n) { return (uint32_t)((uint64_t)n->value >> 32); }
 
-SETT_INLINE size_t settp_low(const sett_map_arena *arena) { /* first free byte of the lower end */
-  return (size_t)arena->buckets * sizeof(uint32_t) + (size_t)arena->nodes * sizeof(settp_node);
+SETT_INLINE size_t settp_map_low(const sett_map_arena *arena) { /* first free byte of the lower end */
+  return (size_t)arena->buckets * sizeof(uint32_t) + (size_t)arena->nodes * sizeof(settp_map_node);
 }
 
-SETT_INLINE void settp_copy(void *to, const void *from, size_t bytes) { /* the two may overlap */
+SETT_INLINE void settp_map_copy(void *to, const void *from, size_t bytes) { /* the two may overlap */
 #if defined(__GNUC__)
   if (bytes) __builtin_memmove(to, from, bytes);
 #else
@@ -638,8 +638,8 @@ SETT_INLINE void settp_copy(void *to, const void *from, size_t bytes) { /* the t
 #endif
 }
 
-SETT_INLINE void *settp_take(sett_map_arena *arena, size_t bytes) { /* from the upper end; NULL when full */
-  size_t low = settp_low(arena);
+SETT_INLINE void *settp_map_take(sett_map_arena *arena, size_t bytes) { /* from the upper end; NULL when full */
+  size_t low = settp_map_low(arena);
   size_t room = arena->top < low ? 0 : arena->top - low; /* a multiple of 8 */
   if (bytes > room) {
     arena->full = 1;
@@ -650,7 +650,7 @@ SETT_INLINE void *settp_take(sett_map_arena *arena, size_t bytes) { /* from the 
   return arena->memory + arena->top;
 }
 
-SETT_INLINE uint32_t settp_hash(uint64_t a, uint64_t b) {
+SETT_INLINE uint32_t settp_map_hash(uint64_t a, uint64_t b) {
   uint64_t h = a * UINT64_C(0x9E3779B97F4A7C15) ^ (b + UINT64_C(0x632BE59BD9B4E019)) * UINT64_C(0xD6E8FEB86659FD93);
   h ^= h >> 32;
   h *= UINT64_C(0xD6E8FEB86659FD93);
@@ -658,13 +658,13 @@ SETT_INLINE uint32_t settp_hash(uint64_t a, uint64_t b) {
 }
 
 /* Where size_t has 32 bits: no array that a function takes is 16 times as large as the arrays of the arena that it is about. */
-enum { SETTP_ARENA_MAX = 1 << 28 };
+enum { SETTP_MAP_ARENA_MAX = 1 << 28 };
 
 SETT_INLINE sett_map_arena sett_map_arena_make(void *memory, size_t bytes) {
   sett_map_arena arena;
   size_t skip = (8 - ((uintptr_t)memory & 7)) & 7;
   uint32_t i;
-  if (sizeof(size_t) < 8 && bytes > SETTP_ARENA_MAX) bytes = SETTP_ARENA_MAX;
+  if (sizeof(size_t) < 8 && bytes > SETTP_MAP_ARENA_MAX) bytes = SETTP_MAP_ARENA_MAX;
   arena.memory = (unsigned char *)memory + (bytes > skip ? skip : 0);
   arena.bytes = bytes > skip ? (bytes - skip) & ~(size_t)7 : 0;
   arena.top = arena.bytes;
@@ -672,20 +672,20 @@ SETT_INLINE sett_map_arena sett_map_arena_make(void *memory, size_t bytes) {
   arena.buckets = 2;
   while (arena.buckets < 32768 && (size_t)arena.buckets * 256 < arena.bytes) arena.buckets *= 2;
   arena.nodes = SETT_MAP_ERROR_COUNT;
-  if (settp_low(&arena) > arena.bytes) { /* too small to hold anything: every builder says FULL */
+  if (settp_map_low(&arena) > arena.bytes) { /* too small to hold anything: every builder says FULL */
     arena.buckets = 0;
     arena.nodes = 0;
     arena.top = 0;
     return arena;
   }
-  for (i = 0; i < arena.buckets; ++i) settp_buckets(&arena)[i] = 0;
+  for (i = 0; i < arena.buckets; ++i) settp_map_buckets(&arena)[i] = 0;
   return arena;
 }
 
 /* count * size + more, or SIZE_MAX. */
-SETT_INLINE size_t settp_size(size_t count, size_t size, size_t more) { return count > (SIZE_MAX - more) / size ? SIZE_MAX : count * size + more; }
+SETT_INLINE size_t settp_map_size(size_t count, size_t size, size_t more) { return count > (SIZE_MAX - more) / size ? SIZE_MAX : count * size + more; }
 
-SETT_INLINE size_t sett_map_arena_bytes(size_t nodes) { return settp_size(nodes, sizeof(settp_node) + sizeof(uint32_t), 512); }
+SETT_INLINE size_t sett_map_arena_bytes(size_t nodes) { return settp_map_size(nodes, sizeof(settp_map_node) + sizeof(uint32_t), 512); }
 
 SETT_INLINE sett_map_mark sett_map_arena_mark(const sett_map_arena *arena) {
   sett_map_mark mark;
@@ -694,35 +694,35 @@ SETT_INLINE sett_map_mark sett_map_arena_mark(const sett_map_arena *arena) {
   return mark;
 }
 
-SETT_INLINE uint32_t settp_bucket(const sett_map_arena *arena, uint32_t op, int64_t value) {
-  return settp_hash((uint64_t)value, op) & (arena->buckets - 1);
+SETT_INLINE uint32_t settp_map_bucket(const sett_map_arena *arena, uint32_t op, int64_t value) {
+  return settp_map_hash((uint64_t)value, op) & (arena->buckets - 1);
 }
 
 SETT_INLINE void sett_map_arena_rewind(sett_map_arena *arena, sett_map_mark mark) {
   while (arena->nodes > mark.nodes) { /* a bucket lists its newest node first */
-    settp_node *n = settp_at(arena, --arena->nodes);
-    settp_buckets(arena)[settp_bucket(arena, n->op, n->value)] = n->next;
+    settp_map_node *n = settp_map_at(arena, --arena->nodes);
+    settp_map_buckets(arena)[settp_map_bucket(arena, n->op, n->value)] = n->next;
   }
   arena->top = mark.top;
 }
 
-SETT_INLINE sett_expr settp_intern(sett_map_arena *arena, uint32_t op, int64_t value) {
+SETT_INLINE sett_expr settp_map_intern(sett_map_arena *arena, uint32_t op, int64_t value) {
   uint32_t *bucket, i;
-  settp_node *n;
+  settp_map_node *n;
   if (!arena->buckets) {
     arena->full = 1;
     return SETT_MAP_ERROR_FULL;
   }
-  bucket = settp_buckets(arena) + settp_bucket(arena, op, value);
+  bucket = settp_map_buckets(arena) + settp_map_bucket(arena, op, value);
   for (i = *bucket; i; i = n->next) {
-    n = settp_at(arena, i);
+    n = settp_map_at(arena, i);
     if (n->op == op && n->value == value) return i;
   }
-  if (arena->top < settp_low(arena) + sizeof(settp_node) || arena->nodes > 0x7fffffff) {
+  if (arena->top < settp_map_low(arena) + sizeof(settp_map_node) || arena->nodes > 0x7fffffff) {
     arena->full = 1;
     return SETT_MAP_ERROR_FULL;
   }
-  n = settp_at(arena, arena->nodes);
+  n = settp_map_at(arena, arena->nodes);
   n->value = value;
   n->op = op;
   n->mark = 0;
@@ -739,161 +739,161 @@ SETT_INLINE const char *sett_map_error_message(int error) {
 
 /* ======================================================================= bodies: expressions ==== */
 
-SETT_INLINE int settp_is_constant(const sett_map_arena *arena, sett_expr e, int64_t *value) {
-  const settp_node *n;
+SETT_INLINE int settp_map_is_constant(const sett_map_arena *arena, sett_expr e, int64_t *value) {
+  const settp_map_node *n;
   if (e < SETT_MAP_ERROR_COUNT) return 0;
-  n = settp_at(arena, e);
+  n = settp_map_at(arena, e);
   *value = n->value;
-  return n->op == SETTP_CONST;
+  return n->op == SETTP_MAP_CONST;
 }
 
-SETT_INLINE sett_expr sett_map_constant(sett_map_arena *arena, int64_t value) { return settp_intern(arena, SETTP_CONST, value); }
+SETT_INLINE sett_expr sett_map_constant(sett_map_arena *arena, int64_t value) { return settp_map_intern(arena, SETTP_MAP_CONST, value); }
 
-SETT_INLINE sett_expr sett_map_var(sett_map_arena *arena, int index) { return settp_intern(arena, SETTP_VAR, index); }
+SETT_INLINE sett_expr sett_map_var(sett_map_arena *arena, int index) { return settp_map_intern(arena, SETTP_MAP_VAR, index); }
 
-SETT_INLINE sett_expr settp_binary(sett_map_arena *arena, int op, sett_expr a, sett_expr b) {
+SETT_INLINE sett_expr settp_map_binary(sett_map_arena *arena, int op, sett_expr a, sett_expr b) {
   int64_t x = 0, y = 0, r = 0;
   int ca, cb, error;
   if (a < SETT_MAP_ERROR_COUNT) return a;
   if (b < SETT_MAP_ERROR_COUNT) return b;
-  ca = settp_is_constant(arena, a, &x);
-  cb = settp_is_constant(arena, b, &y);
+  ca = settp_map_is_constant(arena, a, &x);
+  cb = settp_map_is_constant(arena, b, &y);
   if (ca && cb) {
-    error = settp_apply(op, x, y, &r);
+    error = settp_map_apply(op, x, y, &r);
     return error ? (sett_expr)error : sett_map_constant(arena, r);
   }
-  if (ca && (op == SETTP_ADD || op == SETTP_MUL)) { /* a constant stands on the right */
+  if (ca && (op == SETTP_MAP_ADD || op == SETTP_MAP_MUL)) { /* a constant stands on the right */
     sett_expr t = a;
     a = b;
     b = t;
     y = x;
     cb = 1;
   }
-  if (cb && (op == SETTP_ADD || op == SETTP_MUL)) {
-    const settp_node *n = settp_at(arena, a);
+  if (cb && (op == SETTP_MAP_ADD || op == SETTP_MAP_MUL)) {
+    const settp_map_node *n = settp_map_at(arena, a);
     int64_t z;
-    if (op == SETTP_ADD && !y) return a;
-    if (op == SETTP_MUL && (y == 1 || !y)) return y ? a : b;
-    if (n->op == (uint32_t)op && settp_is_constant(arena, settp_b(n), &z)) { /* (e + z) + y, (e * z) * y */
-      sett_expr inner = settp_a(n);
-      error = settp_apply(op, z, y, &r);
-      return error ? (sett_expr)error : settp_binary(arena, op, inner, sett_map_constant(arena, r));
+    if (op == SETTP_MAP_ADD && !y) return a;
+    if (op == SETTP_MAP_MUL && (y == 1 || !y)) return y ? a : b;
+    if (n->op == (uint32_t)op && settp_map_is_constant(arena, settp_map_b(n), &z)) { /* (e + z) + y, (e * z) * y */
+      sett_expr inner = settp_map_a(n);
+      error = settp_map_apply(op, z, y, &r);
+      return error ? (sett_expr)error : settp_map_binary(arena, op, inner, sett_map_constant(arena, r));
     }
   }
-  if (op == SETTP_ADD && !cb) { /* (e + z) + b is (e + b) + z, and so for the other side: a constant is the last summand */
+  if (op == SETTP_MAP_ADD && !cb) { /* (e + z) + b is (e + b) + z, and so for the other side: a constant is the last summand */
     int side;
     for (side = 0; side < 2; ++side) {
-      const settp_node *n = settp_at(arena, side ? b : a);
+      const settp_map_node *n = settp_map_at(arena, side ? b : a);
       int64_t z;
-      if (n->op == SETTP_ADD && settp_is_constant(arena, settp_b(n), &z)) {
-        sett_expr inner = settp_a(n), constant = settp_b(n);
-        return settp_binary(arena, op, side ? settp_binary(arena, op, a, inner) : settp_binary(arena, op, inner, b), constant);
+      if (n->op == SETTP_MAP_ADD && settp_map_is_constant(arena, settp_map_b(n), &z)) {
+        sett_expr inner = settp_map_a(n), constant = settp_map_b(n);
+        return settp_map_binary(arena, op, side ? settp_map_binary(arena, op, a, inner) : settp_map_binary(arena, op, inner, b), constant);
       }
     }
   }
-  if (op == SETTP_ADD && settp_at(arena, b)->op == SETTP_ADD) { /* a + (s + t) is (a + s) + t, so that what prints alike is one node; a long sum keeps its brackets */
+  if (op == SETTP_MAP_ADD && settp_map_at(arena, b)->op == SETTP_MAP_ADD) { /* a + (s + t) is (a + s) + t, so that what prints alike is one node; a long sum keeps its brackets */
     sett_expr part[64], e = b;
     int count = 0;
-    for (; count < 63 && settp_at(arena, e)->op == SETTP_ADD; e = settp_a(settp_at(arena, e))) part[count++] = settp_b(settp_at(arena, e));
-    if (settp_at(arena, e)->op != SETTP_ADD) {
-      for (part[count++] = e; count && a >= SETT_MAP_ERROR_COUNT; --count) a = settp_intern(arena, SETTP_ADD, (int64_t)((uint64_t)part[count - 1] << 32 | a));
+    for (; count < 63 && settp_map_at(arena, e)->op == SETTP_MAP_ADD; e = settp_map_a(settp_map_at(arena, e))) part[count++] = settp_map_b(settp_map_at(arena, e));
+    if (settp_map_at(arena, e)->op != SETTP_MAP_ADD) {
+      for (part[count++] = e; count && a >= SETT_MAP_ERROR_COUNT; --count) a = settp_map_intern(arena, SETTP_MAP_ADD, (int64_t)((uint64_t)part[count - 1] << 32 | a));
       return a;
     }
   }
-  if (cb && op > SETTP_MUL && op < SETTP_MIN) {
+  if (cb && op > SETTP_MAP_MUL && op < SETTP_MAP_MIN) {
     if (!y) return SETT_MAP_ERROR_ZERO_DIVISOR;
-    if (y == 1) return op == SETTP_MOD ? sett_map_constant(arena, 0) : a;
+    if (y == 1) return op == SETTP_MAP_MOD ? sett_map_constant(arena, 0) : a;
   }
-  if ((op == SETTP_MIN || op == SETTP_MAX) && a == b) return a;
-  return settp_intern(arena, (uint32_t)op, (int64_t)((uint64_t)b << 32 | a));
+  if ((op == SETTP_MAP_MIN || op == SETTP_MAP_MAX) && a == b) return a;
+  return settp_map_intern(arena, (uint32_t)op, (int64_t)((uint64_t)b << 32 | a));
 }
 
-SETT_INLINE sett_expr sett_map_add(sett_map_arena *arena, sett_expr a, sett_expr b) { return settp_binary(arena, SETTP_ADD, a, b); }
-SETT_INLINE sett_expr sett_map_mul(sett_map_arena *arena, sett_expr a, sett_expr b) { return settp_binary(arena, SETTP_MUL, a, b); }
+SETT_INLINE sett_expr sett_map_add(sett_map_arena *arena, sett_expr a, sett_expr b) { return settp_map_binary(arena, SETTP_MAP_ADD, a, b); }
+SETT_INLINE sett_expr sett_map_mul(sett_map_arena *arena, sett_expr a, sett_expr b) { return settp_map_binary(arena, SETTP_MAP_MUL, a, b); }
 SETT_INLINE sett_expr sett_map_sub(sett_map_arena *arena, sett_expr a, sett_expr b) {
-  return settp_binary(arena, SETTP_ADD, a, settp_binary(arena, SETTP_MUL, b, sett_map_constant(arena, -1)));
+  return settp_map_binary(arena, SETTP_MAP_ADD, a, settp_map_binary(arena, SETTP_MAP_MUL, b, sett_map_constant(arena, -1)));
 }
-SETT_INLINE sett_expr sett_map_floordiv(sett_map_arena *arena, sett_expr a, sett_expr b) { return settp_binary(arena, SETTP_FLOORDIV, a, b); }
-SETT_INLINE sett_expr sett_map_mod(sett_map_arena *arena, sett_expr a, sett_expr b) { return settp_binary(arena, SETTP_MOD, a, b); }
-SETT_INLINE sett_expr sett_map_ceildiv(sett_map_arena *arena, sett_expr a, sett_expr b) { return settp_binary(arena, SETTP_CEILDIV, a, b); }
-SETT_INLINE sett_expr sett_map_min(sett_map_arena *arena, sett_expr a, sett_expr b) { return settp_binary(arena, SETTP_MIN, a, b); }
-SETT_INLINE sett_expr sett_map_max(sett_map_arena *arena, sett_expr a, sett_expr b) { return settp_binary(arena, SETTP_MAX, a, b); }
+SETT_INLINE sett_expr sett_map_floordiv(sett_map_arena *arena, sett_expr a, sett_expr b) { return settp_map_binary(arena, SETTP_MAP_FLOORDIV, a, b); }
+SETT_INLINE sett_expr sett_map_mod(sett_map_arena *arena, sett_expr a, sett_expr b) { return settp_map_binary(arena, SETTP_MAP_MOD, a, b); }
+SETT_INLINE sett_expr sett_map_ceildiv(sett_map_arena *arena, sett_expr a, sett_expr b) { return settp_map_binary(arena, SETTP_MAP_CEILDIV, a, b); }
+SETT_INLINE sett_expr sett_map_min(sett_map_arena *arena, sett_expr a, sett_expr b) { return settp_map_binary(arena, SETTP_MAP_MIN, a, b); }
+SETT_INLINE sett_expr sett_map_max(sett_map_arena *arena, sett_expr a, sett_expr b) { return settp_map_binary(arena, SETTP_MAP_MAX, a, b); }
 
 /* A list of all nodes below some roots, each once, operands first, in the order of a walk from the roots: whatever the arena held before. A node's mark is its place
  * in the list. */
-typedef struct settp_list {
+typedef struct settp_map_list {
   uint32_t *handle;
   uint32_t count, capacity;
-} settp_list;
+} settp_map_list;
 
-SETT_INLINE int settp_list_room(sett_map_arena *arena, settp_list *list, uint32_t more) {
+SETT_INLINE int settp_map_list_room(sett_map_arena *arena, settp_map_list *list, uint32_t more) {
   uint32_t capacity = list->capacity ? list->capacity : 64;
   uint32_t *grown;
   if (list->count + more <= list->capacity) return 1;
   while (capacity < list->count + more) capacity *= 2;
-  grown = (uint32_t *)settp_take(arena, (size_t)capacity * sizeof(uint32_t));
+  grown = (uint32_t *)settp_map_take(arena, (size_t)capacity * sizeof(uint32_t));
   if (!grown) return 0;
-  settp_copy(grown, list->handle, (size_t)list->count * sizeof(uint32_t));
+  settp_map_copy(grown, list->handle, (size_t)list->count * sizeof(uint32_t));
   list->handle = grown;
   list->capacity = capacity;
   return 1;
 }
 
-SETT_INLINE int settp_list_has(const settp_list *list, const settp_node *n, sett_expr e) { return n->mark < list->count && list->handle[n->mark] == e; }
+SETT_INLINE int settp_map_list_has(const settp_map_list *list, const settp_map_node *n, sett_expr e) { return n->mark < list->count && list->handle[n->mark] == e; }
 
-/* Adds a constant or a variable where it is missing: 1 when e is in the list now, 0 for an operation that is not, SETTP_LIST_FULL. */
-enum { SETTP_LIST_FULL = 2 };
-SETT_INLINE int settp_list_leaf(sett_map_arena *arena, settp_list *list, sett_expr e) {
-  settp_node *n = settp_at(arena, e);
-  if (settp_list_has(list, n, e)) return 1;
-  if (n->op >= SETTP_ADD) return 0;
-  if (list->count == list->capacity && !settp_list_room(arena, list, 1)) return SETTP_LIST_FULL;
+/* Adds a constant or a variable where it is missing: 1 when e is in the list now, 0 for an operation that is not, SETTP_MAP_LIST_FULL. */
+enum { SETTP_MAP_LIST_FULL = 2 };
+SETT_INLINE int settp_map_list_leaf(sett_map_arena *arena, settp_map_list *list, sett_expr e) {
+  settp_map_node *n = settp_map_at(arena, e);
+  if (settp_map_list_has(list, n, e)) return 1;
+  if (n->op >= SETTP_MAP_ADD) return 0;
+  if (list->count == list->capacity && !settp_map_list_room(arena, list, 1)) return SETTP_MAP_LIST_FULL;
   n->mark = list->count;
   list->handle[list->count++] = e;
   return 1;
 }
 
 /* Adds e and all below it. */
-SETT_INLINE int settp_list_push(sett_map_arena *arena, settp_list *list, sett_expr e) {
+SETT_INLINE int settp_map_list_push(sett_map_arena *arena, settp_map_list *list, sett_expr e) {
   const uint32_t after = UINT32_C(0x80000000); /* on the stack: its operands are in the list */
-  settp_node *n = settp_at(arena, e);
-  settp_list stack;
-  int leaf = settp_list_leaf(arena, list, e);
-  if (leaf) return leaf == SETTP_LIST_FULL ? SETT_MAP_ERROR_FULL : 0;
+  settp_map_node *n = settp_map_at(arena, e);
+  settp_map_list stack;
+  int leaf = settp_map_list_leaf(arena, list, e);
+  if (leaf) return leaf == SETTP_MAP_LIST_FULL ? SETT_MAP_ERROR_FULL : 0;
   stack.handle = NULL;
   stack.count = stack.capacity = 0;
-  if (!settp_list_room(arena, &stack, 1)) return SETT_MAP_ERROR_FULL;
+  if (!settp_map_list_room(arena, &stack, 1)) return SETT_MAP_ERROR_FULL;
   stack.handle[stack.count++] = e;
   while (stack.count) {
     uint32_t top = stack.handle[--stack.count];
-    n = settp_at(arena, top & ~after);
+    n = settp_map_at(arena, top & ~after);
     if (!(top & after)) {
-      leaf = settp_list_leaf(arena, list, top);
-      if (leaf == SETTP_LIST_FULL) return SETT_MAP_ERROR_FULL;
+      leaf = settp_map_list_leaf(arena, list, top);
+      if (leaf == SETTP_MAP_LIST_FULL) return SETT_MAP_ERROR_FULL;
       if (leaf) continue;
-      leaf = settp_list_leaf(arena, list, settp_a(n));
-      if (leaf == 1) leaf = settp_list_leaf(arena, list, settp_b(n)) == 1 ? 1 : -1; /* -1: b is to be added, a is in the list */
+      leaf = settp_map_list_leaf(arena, list, settp_map_a(n));
+      if (leaf == 1) leaf = settp_map_list_leaf(arena, list, settp_map_b(n)) == 1 ? 1 : -1; /* -1: b is to be added, a is in the list */
       if (leaf != 1) {
-        if (!settp_list_room(arena, &stack, 3)) return SETT_MAP_ERROR_FULL;
+        if (!settp_map_list_room(arena, &stack, 3)) return SETT_MAP_ERROR_FULL;
         stack.handle[stack.count++] = top | after;
-        stack.handle[stack.count++] = settp_b(n);
-        if (leaf != -1) stack.handle[stack.count++] = settp_a(n);
+        stack.handle[stack.count++] = settp_map_b(n);
+        if (leaf != -1) stack.handle[stack.count++] = settp_map_a(n);
         continue;
       }
     }
-    if (list->count == list->capacity && !settp_list_room(arena, list, 1)) return SETT_MAP_ERROR_FULL;
+    if (list->count == list->capacity && !settp_map_list_room(arena, list, 1)) return SETT_MAP_ERROR_FULL;
     n->mark = list->count;
     list->handle[list->count++] = top & ~after;
   }
   return 0;
 }
 
-SETT_INLINE int settp_list_of_map(sett_map_arena *arena, settp_list *list, const sett_map *map) {
+SETT_INLINE int settp_map_list_of_map(sett_map_arena *arena, settp_map_list *list, const sett_map *map) {
   int i, error = 0;
   list->handle = NULL;
   list->count = list->capacity = 0;
-  for (i = 0; i < map->results && !error; ++i) error = settp_list_push(arena, list, map->result[i]);
-  for (i = 0; i < map->constraints && !error; ++i) error = settp_list_push(arena, list, map->constraint[i].expr);
+  for (i = 0; i < map->results && !error; ++i) error = settp_map_list_push(arena, list, map->result[i]);
+  for (i = 0; i < map->constraints && !error; ++i) error = settp_map_list_push(arena, list, map->constraint[i].expr);
   return error;
 }
 
@@ -916,7 +916,7 @@ SETT_INLINE sett_map sett_map_undefined(void) { return settp_map_of_kind(SETT_MA
 SETT_INLINE sett_map sett_map_empty(void) { return settp_map_of_kind(SETT_MAP_EMPTY, 0, 0); }
 SETT_INLINE int sett_map_variables(sett_map map) { return map.dims + map.ranges + map.rts; }
 
-SETT_INLINE size_t settp_length(const char *text) {
+SETT_INLINE size_t settp_map_length(const char *text) {
   size_t n = 0;
   while (text[n]) ++n;
   return n;
@@ -943,10 +943,10 @@ SETT_INLINE const char *sett_map_name(sett_map map, int variable, char *buffer) 
   return buffer;
 }
 
-SETT_INLINE int settp_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-SETT_INLINE int settp_digit(char c) { return c >= '0' && c <= '9'; }
+SETT_INLINE int settp_map_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+SETT_INLINE int settp_map_digit(char c) { return c >= '0' && c <= '9'; }
 
-SETT_INLINE int settp_same(const char *a, const char *b, size_t n) { /* b is n characters, a ends with a zero */
+SETT_INLINE int settp_map_same(const char *a, const char *b, size_t n) { /* b is n characters, a ends with a zero */
   size_t i;
   for (i = 0; i < n; ++i)
     if (a[i] != b[i] || !a[i]) return 0;
@@ -954,7 +954,7 @@ SETT_INLINE int settp_same(const char *a, const char *b, size_t n) { /* b is n c
 }
 
 /* The variable whose place has this default name, or -1. */
-SETT_INLINE int settp_default_place(const sett_map *map, const char *name, size_t length) {
+SETT_INLINE int settp_map_default_place(const sett_map *map, const char *name, size_t length) {
   int count, first, place = 0;
   size_t at = 1;
   if (length > 1 && name[0] == 'd') {
@@ -971,27 +971,27 @@ SETT_INLINE int settp_default_place(const sett_map *map, const char *name, size_
     return -1;
   }
   if (name[at] == '0' && at + 1 < length) return -1;
-  for (; at < length && settp_digit(name[at]) && place < count; ++at) place = place * 10 + (name[at] - '0');
+  for (; at < length && settp_map_digit(name[at]) && place < count; ++at) place = place * 10 + (name[at] - '0');
   return at == length && place < count ? first + place : -1;
 }
 
 SETT_INLINE int sett_map_find(sett_map map, const char *name, size_t length) {
-  int i = settp_default_place(&map, name, length);
+  int i = settp_map_default_place(&map, name, length);
   if (i >= 0 && !map.variable[i].name) return i;
   for (i = 0; i < sett_map_variables(map); ++i)
-    if (map.variable[i].name && settp_same(map.variable[i].name, name, length)) return i;
+    if (map.variable[i].name && settp_map_same(map.variable[i].name, name, length)) return i;
   return -1;
 }
 
-SETT_INLINE int settp_no_value(int error) { return error == SETT_MAP_ERROR_ZERO_DIVISOR || error == SETT_MAP_ERROR_OVERFLOW; }
+SETT_INLINE int settp_map_no_value(int error) { return error == SETT_MAP_ERROR_ZERO_DIVISOR || error == SETT_MAP_ERROR_OVERFLOW; }
 
 /* A stored map with an expression that failed: that error, but KNOWN EMPTY where it is an expression without a value and the other constraints leave no point. */
 SETT_INLINE sett_map settp_map_failed(sett_map_arena *arena, sett_map map, int error) {
   sett_map_mark mark = sett_map_arena_mark(arena);
   sett_map_constraint *constraint;
   int i, n = 0;
-  if (!settp_no_value(error)) return sett_map_fail(error, 0);
-  constraint = (sett_map_constraint *)settp_take(arena, (size_t)map.constraints * sizeof *constraint + 8);
+  if (!settp_map_no_value(error)) return sett_map_fail(error, 0);
+  constraint = (sett_map_constraint *)settp_map_take(arena, (size_t)map.constraints * sizeof *constraint + 8);
   for (i = 0; i < map.constraints && constraint; ++i)
     if (map.constraint[i].expr >= SETT_MAP_ERROR_COUNT) constraint[n++] = map.constraint[i];
   map.kind = SETT_MAP_DEFINED;
@@ -1010,17 +1010,17 @@ SETT_INLINE sett_map settp_map_store(sett_map_arena *arena, sett_map map, size_t
          cb = (size_t)map.constraints * sizeof(sett_map_constraint);
   unsigned char *block, *moved;
   /* gather into one block below everything, then move that block up */
-  block = (unsigned char *)settp_take(arena, vb + rb + cb);
+  block = (unsigned char *)settp_map_take(arena, vb + rb + cb);
   if (!block) {
     arena->top = keep;
     return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
   }
-  settp_copy(block, map.variable, vb);
-  settp_copy(block + vb, map.result, (size_t)map.results * sizeof(sett_expr));
-  settp_copy(block + vb + rb, map.constraint, cb);
+  settp_map_copy(block, map.variable, vb);
+  settp_map_copy(block + vb, map.result, (size_t)map.results * sizeof(sett_expr));
+  settp_map_copy(block + vb + rb, map.constraint, cb);
   arena->top = keep;
-  moved = (unsigned char *)settp_take(arena, vb + rb + cb); /* fits: it is above the block */
-  settp_copy(moved, block, vb + rb + cb);
+  moved = (unsigned char *)settp_map_take(arena, vb + rb + cb); /* fits: it is above the block */
+  settp_map_copy(moved, block, vb + rb + cb);
   map.variable = (const sett_map_variable *)(const void *)moved;
   map.result = (const sett_expr *)(const void *)(moved + vb);
   map.constraint = (const sett_map_constraint *)(const void *)(moved + vb + rb);
@@ -1037,10 +1037,10 @@ SETT_INLINE sett_map settp_map_store(sett_map_arena *arena, sett_map map, size_t
   return map;
 }
 
-SETT_INLINE const char *settp_name_store(sett_map_arena *arena, const char *name, size_t length) {
-  char *copy = (char *)settp_take(arena, length + 1);
+SETT_INLINE const char *settp_map_name_store(sett_map_arena *arena, const char *name, size_t length) {
+  char *copy = (char *)settp_map_take(arena, length + 1);
   if (!copy) return NULL;
-  settp_copy(copy, name, length);
+  settp_map_copy(copy, name, length);
   copy[length] = 0;
   return copy;
 }
@@ -1062,7 +1062,7 @@ SETT_INLINE sett_map sett_map_make(sett_map_arena *arena, int dims, int ranges, 
   for (i = 0; i < sett_map_variables(map); ++i)
     if (map.variable[i].name) {
       sett_map_variable *v = (sett_map_variable *)(void *)(arena->memory + ((const unsigned char *)(const void *)map.variable - arena->memory)) + i;
-      v->name = settp_name_store(arena, v->name, settp_length(v->name));
+      v->name = settp_map_name_store(arena, v->name, settp_map_length(v->name));
       if (!v->name) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
     }
   return map;
@@ -1070,20 +1070,20 @@ SETT_INLINE sett_map sett_map_make(sett_map_arena *arena, int dims, int ranges, 
 
 /* ======================================================================= bodies: text ==== */
 
-typedef struct settp_out {
+typedef struct settp_map_out {
   char *text;
   size_t capacity, length, most; /* an expression is not printed beyond most */
   int divisors;                  /* that are not numbers, in the expressions printed so far */
-} settp_out;
+} settp_map_out;
 
-enum { SETTP_TEXT_MAX = 1 << 26 }; /* a shared expression can be exponentially long as a text: printing stops here */
+enum { SETTP_MAP_TEXT_MAX = 1 << 26 }; /* a shared expression can be exponentially long as a text: printing stops here */
 
-SETT_INLINE void settp_put(settp_out *out, const char *text) {
+SETT_INLINE void settp_map_put(settp_map_out *out, const char *text) {
   for (; *text; ++text, ++out->length)
     if (out->length + 1 < out->capacity) out->text[out->length] = *text;
 }
 
-SETT_INLINE void settp_put_unsigned(settp_out *out, uint64_t value) {
+SETT_INLINE void settp_map_put_unsigned(settp_map_out *out, uint64_t value) {
   char digits[24];
   int n = 24;
   digits[--n] = 0;
@@ -1091,55 +1091,55 @@ SETT_INLINE void settp_put_unsigned(settp_out *out, uint64_t value) {
     digits[--n] = (char)('0' + (int)(value % 10));
     value /= 10;
   } while (value);
-  settp_put(out, digits + n);
+  settp_map_put(out, digits + n);
 }
 
-SETT_INLINE uint64_t settp_magnitude(int64_t value) { return value < 0 ? 0 - (uint64_t)value : (uint64_t)value; }
+SETT_INLINE uint64_t settp_map_magnitude(int64_t value) { return value < 0 ? 0 - (uint64_t)value : (uint64_t)value; }
 
-SETT_INLINE void settp_put_int(settp_out *out, int64_t value) {
-  if (value < 0) settp_put(out, "-");
-  settp_put_unsigned(out, settp_magnitude(value));
+SETT_INLINE void settp_map_put_int(settp_map_out *out, int64_t value) {
+  if (value < 0) settp_map_put(out, "-");
+  settp_map_put_unsigned(out, settp_map_magnitude(value));
 }
 
-SETT_INLINE size_t settp_finish(settp_out *out) {
+SETT_INLINE size_t settp_map_finish(settp_map_out *out) {
   if (out->capacity) out->text[out->length < out->capacity ? out->length : out->capacity - 1] = 0;
   return out->length;
 }
 
-SETT_INLINE settp_out settp_out_make(char *text, size_t capacity) {
-  settp_out out;
+SETT_INLINE settp_map_out settp_map_out_make(char *text, size_t capacity) {
+  settp_map_out out;
   out.text = text;
   out.capacity = capacity;
   out.length = 0;
   out.divisors = 0;
-  out.most = SETTP_TEXT_MAX;
+  out.most = SETTP_MAP_TEXT_MAX;
   return out;
 }
 
-/* What is still to be printed, newest first: a text or an expression (strong 0: bare; 1: an operation in brackets; SETTP_SUMMAND: with + or - before it). */
-enum { SETTP_SUMMAND = 2 };
+/* What is still to be printed, newest first: a text or an expression (strong 0: bare; 1: an operation in brackets; SETTP_MAP_SUMMAND: with + or - before it). */
+enum { SETTP_MAP_SUMMAND = 2 };
 
-typedef struct settp_task {
+typedef struct settp_map_task {
   const char *text;
   uint32_t expr;
   int strong;
-} settp_task;
+} settp_map_task;
 
-typedef struct settp_tasks {
-  settp_task *task;
+typedef struct settp_map_tasks {
+  settp_map_task *task;
   uint32_t count, capacity;
   int error;
-} settp_tasks;
+} settp_map_tasks;
 
-SETT_INLINE void settp_task_push(sett_map_arena *arena, settp_tasks *tasks, const char *text, sett_expr expr, int strong) {
+SETT_INLINE void settp_map_task_push(sett_map_arena *arena, settp_map_tasks *tasks, const char *text, sett_expr expr, int strong) {
   if (tasks->count == tasks->capacity) {
     uint32_t capacity = tasks->capacity ? tasks->capacity * 2 : 32;
-    settp_task *grown = (settp_task *)settp_take(arena, (size_t)capacity * sizeof(settp_task));
+    settp_map_task *grown = (settp_map_task *)settp_map_take(arena, (size_t)capacity * sizeof(settp_map_task));
     if (!grown) {
       tasks->error = SETT_MAP_ERROR_FULL;
       return;
     }
-    settp_copy(grown, tasks->task, (size_t)tasks->count * sizeof(settp_task));
+    settp_map_copy(grown, tasks->task, (size_t)tasks->count * sizeof(settp_map_task));
     tasks->task = grown;
     tasks->capacity = capacity;
   }
@@ -1148,188 +1148,188 @@ SETT_INLINE void settp_task_push(sett_map_arena *arena, settp_tasks *tasks, cons
   tasks->task[tasks->count++].strong = strong;
 }
 
-SETT_INLINE void settp_put_expr(sett_map_arena *arena, const sett_map *map, settp_out *out, sett_expr e) {
-  settp_tasks tasks;
+SETT_INLINE void settp_map_put_expr(sett_map_arena *arena, const sett_map *map, settp_map_out *out, sett_expr e) {
+  settp_map_tasks tasks;
   size_t keep = arena->top;
   char buffer[24];
   if (e < SETT_MAP_ERROR_COUNT) {
-    settp_put(out, "error: ");
-    settp_put(out, sett_map_error_message((int)e));
+    settp_map_put(out, "error: ");
+    settp_map_put(out, sett_map_error_message((int)e));
     return;
   }
   tasks.task = NULL;
   tasks.count = tasks.capacity = 0;
   tasks.error = 0;
-  settp_task_push(arena, &tasks, NULL, e, 0);
+  settp_map_task_push(arena, &tasks, NULL, e, 0);
   while (tasks.count && !tasks.error && out->length < out->most) {
-    settp_task t = tasks.task[--tasks.count];
-    const settp_node *n;
+    settp_map_task t = tasks.task[--tasks.count];
+    const settp_map_node *n;
     int64_t k = 0;
     uint32_t a, b;
     if (t.text) {
-      settp_put(out, t.text);
+      settp_map_put(out, t.text);
       continue;
     }
-    n = settp_at(arena, t.expr);
-    a = settp_a(n);
-    b = settp_b(n);
-    if (t.strong == SETTP_SUMMAND) {
-      if (n->op == SETTP_CONST && n->value < 0 && n->value > INT64_MIN) {
-        settp_put(out, " - ");
-        settp_put_unsigned(out, settp_magnitude(n->value));
-      } else if (n->op == SETTP_MUL && settp_is_constant(arena, b, &k) && k < 0 && k > INT64_MIN) {
-        settp_put(out, " - ");
+    n = settp_map_at(arena, t.expr);
+    a = settp_map_a(n);
+    b = settp_map_b(n);
+    if (t.strong == SETTP_MAP_SUMMAND) {
+      if (n->op == SETTP_MAP_CONST && n->value < 0 && n->value > INT64_MIN) {
+        settp_map_put(out, " - ");
+        settp_map_put_unsigned(out, settp_map_magnitude(n->value));
+      } else if (n->op == SETTP_MAP_MUL && settp_map_is_constant(arena, b, &k) && k < 0 && k > INT64_MIN) {
+        settp_map_put(out, " - ");
         if (k < -1) {
-          settp_task_push(arena, &tasks, NULL, sett_map_constant(arena, -k), 0);
-          settp_task_push(arena, &tasks, " * ", 0, 0);
+          settp_map_task_push(arena, &tasks, NULL, sett_map_constant(arena, -k), 0);
+          settp_map_task_push(arena, &tasks, " * ", 0, 0);
         }
-        settp_task_push(arena, &tasks, NULL, a, k < -1 || settp_at(arena, a)->op == SETTP_ADD);
+        settp_map_task_push(arena, &tasks, NULL, a, k < -1 || settp_map_at(arena, a)->op == SETTP_MAP_ADD);
       } else {
-        settp_put(out, " + ");
-        settp_task_push(arena, &tasks, NULL, t.expr, n->op == SETTP_ADD); /* a long sum, see settp_binary */
+        settp_map_put(out, " + ");
+        settp_map_task_push(arena, &tasks, NULL, t.expr, n->op == SETTP_MAP_ADD); /* a long sum, see settp_map_binary */
       }
       continue;
     }
-    if (n->op == SETTP_CONST) {
-      settp_put_int(out, n->value);
-    } else if (n->op == SETTP_VAR) {
-      settp_put(out, n->value >= 0 && n->value < sett_map_variables(*map) ? sett_map_name(*map, (int)n->value, buffer) : "?");
-    } else if (n->op >= SETTP_MIN) {
-      settp_put(out, n->op == SETTP_MIN ? "min(" : "max(");
-      settp_task_push(arena, &tasks, ")", 0, 0);
-      settp_task_push(arena, &tasks, NULL, b, 0);
-      settp_task_push(arena, &tasks, ", ", 0, 0);
-      settp_task_push(arena, &tasks, NULL, a, 0);
+    if (n->op == SETTP_MAP_CONST) {
+      settp_map_put_int(out, n->value);
+    } else if (n->op == SETTP_MAP_VAR) {
+      settp_map_put(out, n->value >= 0 && n->value < sett_map_variables(*map) ? sett_map_name(*map, (int)n->value, buffer) : "?");
+    } else if (n->op >= SETTP_MAP_MIN) {
+      settp_map_put(out, n->op == SETTP_MAP_MIN ? "min(" : "max(");
+      settp_map_task_push(arena, &tasks, ")", 0, 0);
+      settp_map_task_push(arena, &tasks, NULL, b, 0);
+      settp_map_task_push(arena, &tasks, ", ", 0, 0);
+      settp_map_task_push(arena, &tasks, NULL, a, 0);
     } else {
       if (t.strong) {
-        settp_put(out, "(");
-        settp_task_push(arena, &tasks, ")", 0, 0);
+        settp_map_put(out, "(");
+        settp_map_task_push(arena, &tasks, ")", 0, 0);
       }
-      if (n->op == SETTP_MUL && settp_is_constant(arena, b, &k) && k == -1) {
-        settp_put(out, "-");
-        settp_task_push(arena, &tasks, NULL, a, 1);
-      } else if (n->op != SETTP_ADD) {
-        out->divisors += n->op != SETTP_MUL && settp_at(arena, b)->op != SETTP_CONST;
-        settp_task_push(arena, &tasks, NULL, b, 1);
-        settp_task_push(arena, &tasks,
-                        n->op == SETTP_MUL ? " * " : n->op == SETTP_MOD ? " mod " : n->op == SETTP_FLOORDIV ? " floordiv " : " ceildiv ", 0, 0);
-        settp_task_push(arena, &tasks, NULL, a, 1);
+      if (n->op == SETTP_MAP_MUL && settp_map_is_constant(arena, b, &k) && k == -1) {
+        settp_map_put(out, "-");
+        settp_map_task_push(arena, &tasks, NULL, a, 1);
+      } else if (n->op != SETTP_MAP_ADD) {
+        out->divisors += n->op != SETTP_MAP_MUL && settp_map_at(arena, b)->op != SETTP_MAP_CONST;
+        settp_map_task_push(arena, &tasks, NULL, b, 1);
+        settp_map_task_push(arena, &tasks,
+                        n->op == SETTP_MAP_MUL ? " * " : n->op == SETTP_MAP_MOD ? " mod " : n->op == SETTP_MAP_FLOORDIV ? " floordiv " : " ceildiv ", 0, 0);
+        settp_map_task_push(arena, &tasks, NULL, a, 1);
       } else {
-        settp_task_push(arena, &tasks, NULL, b, SETTP_SUMMAND);
-        settp_task_push(arena, &tasks, NULL, a, 0);
+        settp_map_task_push(arena, &tasks, NULL, b, SETTP_MAP_SUMMAND);
+        settp_map_task_push(arena, &tasks, NULL, a, 0);
       }
     }
   }
-  if (tasks.error || (tasks.count && out->most == SETTP_TEXT_MAX)) {
-    settp_put(out, "error: ");
-    settp_put(out, sett_map_error_message(tasks.error ? tasks.error : SETT_MAP_ERROR_LONG));
+  if (tasks.error || (tasks.count && out->most == SETTP_MAP_TEXT_MAX)) {
+    settp_map_put(out, "error: ");
+    settp_map_put(out, sett_map_error_message(tasks.error ? tasks.error : SETT_MAP_ERROR_LONG));
   }
   arena->top = keep;
 }
 
-SETT_INLINE void settp_put_bounds(settp_out *out, int64_t lo, int64_t hi) {
-  settp_put(out, " in [");
-  settp_put_int(out, lo);
-  settp_put(out, ", ");
-  settp_put_int(out, hi);
-  settp_put(out, "]");
+SETT_INLINE void settp_map_put_bounds(settp_map_out *out, int64_t lo, int64_t hi) {
+  settp_map_put(out, " in [");
+  settp_map_put_int(out, lo);
+  settp_map_put(out, ", ");
+  settp_map_put_int(out, hi);
+  settp_map_put(out, "]");
 }
 
-SETT_INLINE void settp_put_names(const sett_map *map, settp_out *out, int first, int count, const char *open, const char *close) {
+SETT_INLINE void settp_map_put_names(const sett_map *map, settp_map_out *out, int first, int count, const char *open, const char *close) {
   char buffer[24];
   int i;
-  settp_put(out, open);
+  settp_map_put(out, open);
   for (i = 0; i < count; ++i) {
-    if (i) settp_put(out, ", ");
-    settp_put(out, sett_map_name(*map, first + i, buffer));
+    if (i) settp_map_put(out, ", ");
+    settp_map_put(out, sett_map_name(*map, first + i, buffer));
   }
-  settp_put(out, close);
+  settp_map_put(out, close);
 }
 
 SETT_INLINE size_t sett_map_print(sett_map_arena *arena, sett_map map, char *text, size_t capacity) {
-  settp_out out = settp_out_make(text, capacity);
+  settp_map_out out = settp_map_out_make(text, capacity);
   sett_map_mark mark = sett_map_arena_mark(arena);
   char buffer[24];
   int i, any = 0;
   if (map.kind != SETT_MAP_DEFINED) {
     if (map.kind == SETT_MAP_FAILED) {
-      settp_put(&out, "error: ");
+      settp_map_put(&out, "error: ");
       if (map.column > 0) {
-        settp_put_int(&out, map.column);
-        settp_put(&out, ": ");
+        settp_map_put_int(&out, map.column);
+        settp_map_put(&out, ": ");
       }
-      settp_put(&out, sett_map_error_message(map.error));
+      settp_map_put(&out, sett_map_error_message(map.error));
     } else {
-      settp_put(&out, map.kind == SETT_MAP_EMPTY ? "KNOWN EMPTY" : "UNDEFINED");
+      settp_map_put(&out, map.kind == SETT_MAP_EMPTY ? "KNOWN EMPTY" : "UNDEFINED");
     }
-    return settp_finish(&out);
+    return settp_map_finish(&out);
   }
-  settp_put_names(&map, &out, 0, map.dims, "(", ")");
-  if (map.ranges) settp_put_names(&map, &out, map.dims, map.ranges, "[", "]");
-  if (map.rts) settp_put_names(&map, &out, map.dims + map.ranges, map.rts, "{", "}");
-  settp_put(&out, " -> (");
+  settp_map_put_names(&map, &out, 0, map.dims, "(", ")");
+  if (map.ranges) settp_map_put_names(&map, &out, map.dims, map.ranges, "[", "]");
+  if (map.rts) settp_map_put_names(&map, &out, map.dims + map.ranges, map.rts, "{", "}");
+  settp_map_put(&out, " -> (");
   for (i = 0; i < map.results; ++i) {
-    if (i) settp_put(&out, ", ");
-    settp_put_expr(arena, &map, &out, map.result[i]);
+    if (i) settp_map_put(&out, ", ");
+    settp_map_put_expr(arena, &map, &out, map.result[i]);
   }
-  settp_put(&out, ")");
+  settp_map_put(&out, ")");
   for (i = 0; i < sett_map_variables(map); ++i) {
-    settp_put(&out, any++ ? ", " : ", domain: ");
-    settp_put(&out, sett_map_name(map, i, buffer));
-    settp_put_bounds(&out, map.variable[i].lo, map.variable[i].hi);
+    settp_map_put(&out, any++ ? ", " : ", domain: ");
+    settp_map_put(&out, sett_map_name(map, i, buffer));
+    settp_map_put_bounds(&out, map.variable[i].lo, map.variable[i].hi);
   }
   for (i = 0; i < map.constraints; ++i) {
-    settp_put(&out, any++ ? ", " : ", domain: ");
-    settp_put_expr(arena, &map, &out, map.constraint[i].expr);
-    settp_put_bounds(&out, map.constraint[i].lo, map.constraint[i].hi);
+    settp_map_put(&out, any++ ? ", " : ", domain: ");
+    settp_map_put_expr(arena, &map, &out, map.constraint[i].expr);
+    settp_map_put_bounds(&out, map.constraint[i].lo, map.constraint[i].hi);
   }
   sett_map_arena_rewind(arena, mark);
-  return settp_finish(&out);
+  return settp_map_finish(&out);
 }
 
 SETT_INLINE size_t sett_map_print_expr(sett_map_arena *arena, sett_map map, sett_expr expr, char *text, size_t capacity) {
-  settp_out out = settp_out_make(text, capacity);
+  settp_map_out out = settp_map_out_make(text, capacity);
   sett_map_mark mark = sett_map_arena_mark(arena);
-  settp_put_expr(arena, &map, &out, expr);
+  settp_map_put_expr(arena, &map, &out, expr);
   sett_map_arena_rewind(arena, mark);
-  return settp_finish(&out);
+  return settp_map_finish(&out);
 }
 
-SETT_INLINE int settp_rank(uint32_t op) { /* sums and products first, then mod, floordiv, ceildiv, min, max, constants, variables */
-  return op == SETTP_ADD ? 0 : op == SETTP_CONST ? 20 : op == SETTP_VAR ? 21 : (int)op;
+SETT_INLINE int settp_map_rank(uint32_t op) { /* sums and products first, then mod, floordiv, ceildiv, min, max, constants, variables */
+  return op == SETTP_MAP_ADD ? 0 : op == SETTP_MAP_CONST ? 20 : op == SETTP_MAP_VAR ? 21 : (int)op;
 }
 
 /* The order of summands. Equal subexpressions are equal handles, so this walks one path. */
-SETT_INLINE int settp_order(const sett_map_arena *arena, sett_expr a, sett_expr b) {
+SETT_INLINE int settp_map_order(const sett_map_arena *arena, sett_expr a, sett_expr b) {
   while (a != b) {
-    const settp_node *x = settp_at(arena, a), *y = settp_at(arena, b);
-    if (x->op != y->op) return settp_rank(x->op) < settp_rank(y->op) ? -1 : 1;
-    if (x->op <= SETTP_VAR) return x->value < y->value ? -1 : 1;
-    if (settp_a(x) != settp_a(y)) {
-      a = settp_a(x);
-      b = settp_a(y);
+    const settp_map_node *x = settp_map_at(arena, a), *y = settp_map_at(arena, b);
+    if (x->op != y->op) return settp_map_rank(x->op) < settp_map_rank(y->op) ? -1 : 1;
+    if (x->op <= SETTP_MAP_VAR) return x->value < y->value ? -1 : 1;
+    if (settp_map_a(x) != settp_map_a(y)) {
+      a = settp_map_a(x);
+      b = settp_map_a(y);
     } else {
-      a = settp_b(x);
-      b = settp_b(y);
+      a = settp_map_b(x);
+      b = settp_map_b(y);
     }
   }
   return 0;
 }
 
 /* Those on a variable or a constant are taken in, equal ones are met. 0: the domain is empty. */
-SETT_INLINE int settp_tidy(const sett_map_arena *arena, sett_map_variable *variable, sett_map_constraint *constraint, int *count) {
+SETT_INLINE int settp_map_tidy(const sett_map_arena *arena, sett_map_variable *variable, sett_map_constraint *constraint, int *count) {
   int i, j, n = 0;
   for (i = 0; i < *count; ++i) {
     sett_map_constraint c = constraint[i];
-    const settp_node *node;
+    const settp_map_node *node;
     if (c.lo > c.hi) return 0;
     if (c.expr >= SETT_MAP_ERROR_COUNT) {
-      node = settp_at(arena, c.expr);
-      if (node->op == SETTP_CONST) {
+      node = settp_map_at(arena, c.expr);
+      if (node->op == SETTP_MAP_CONST) {
         if (node->value < c.lo || node->value > c.hi) return 0;
         continue;
       }
-      if (node->op == SETTP_VAR) {
+      if (node->op == SETTP_MAP_VAR) {
         sett_map_variable *v = variable + node->value;
         if (v->lo < c.lo) v->lo = c.lo;
         if (v->hi > c.hi) v->hi = c.hi;
@@ -1351,36 +1351,36 @@ SETT_INLINE int settp_tidy(const sett_map_arena *arena, sett_map_variable *varia
 }
 
 /* Constraints in one canonical order: those with divisors that are not numbers, which may have no value, come last; else by their text. */
-SETT_INLINE void settp_sort_constraints(sett_map_arena *arena, const sett_map *map, sett_map_constraint *constraint, int count) {
-  enum { SETTP_MOST_WIDTH = 240, SETTP_KEY = SETTP_MOST_WIDTH + 8 }; /* a key: '1' or '2', then the text */
+SETT_INLINE void settp_map_sort_constraints(sett_map_arena *arena, const sett_map *map, sett_map_constraint *constraint, int count) {
+  enum { SETTP_MAP_MOST_WIDTH = 240, SETTP_MAP_KEY = SETTP_MAP_MOST_WIDTH + 8 }; /* a key: '1' or '2', then the text */
   sett_map_mark mark = sett_map_arena_mark(arena);
   char *text;
   int i, j;
   if (count < 2) return;
-  text = (char *)settp_take(arena, (size_t)(count + 1) * SETTP_KEY);
+  text = (char *)settp_map_take(arena, (size_t)(count + 1) * SETTP_MAP_KEY);
   if (!text) return;
   for (i = 0; i < count; ++i) { /* insertion sort, texts and constraints together */
     sett_map_constraint c = constraint[i];
-    char *mine = text + (size_t)count * SETTP_KEY;
-    settp_out out = settp_out_make(mine + 1, SETTP_MOST_WIDTH);
-    out.most = SETTP_MOST_WIDTH;
-    settp_put_expr(arena, map, &out, c.expr);
-    settp_finish(&out);
+    char *mine = text + (size_t)count * SETTP_MAP_KEY;
+    settp_map_out out = settp_map_out_make(mine + 1, SETTP_MAP_MOST_WIDTH);
+    out.most = SETTP_MAP_MOST_WIDTH;
+    settp_map_put_expr(arena, map, &out, c.expr);
+    settp_map_finish(&out);
     *mine = out.divisors ? '2' : '1';
     for (j = i; j > 0; --j) {
-      const char *x = text + (size_t)(j - 1) * SETTP_KEY, *y = mine;
+      const char *x = text + (size_t)(j - 1) * SETTP_MAP_KEY, *y = mine;
       while (*x && *x == *y) ++x, ++y;
       if (*x <= *y) break;
-      settp_copy(text + (size_t)j * SETTP_KEY, text + (size_t)(j - 1) * SETTP_KEY, SETTP_KEY);
+      settp_map_copy(text + (size_t)j * SETTP_MAP_KEY, text + (size_t)(j - 1) * SETTP_MAP_KEY, SETTP_MAP_KEY);
       constraint[j] = constraint[j - 1];
     }
-    settp_copy(text + (size_t)j * SETTP_KEY, mine, SETTP_KEY);
+    settp_map_copy(text + (size_t)j * SETTP_MAP_KEY, mine, SETTP_MAP_KEY);
     constraint[j] = c;
   }
   sett_map_arena_rewind(arena, mark);
 }
 
-typedef struct settp_parser {
+typedef struct settp_map_parser {
   sett_map_arena *arena;
   const char *text;
   size_t length, at;
@@ -1392,166 +1392,166 @@ typedef struct settp_parser {
   sett_expr *value;    /* operand stack */
   unsigned char *op;   /* operator stack */
   int *op_column;
-} settp_parser;
+} settp_map_parser;
 
-SETT_INLINE void settp_fail(settp_parser *p, int error, size_t at) {
+SETT_INLINE void settp_map_fail(settp_map_parser *p, int error, size_t at) {
   if (p->error) return;
   p->error = error;
   p->error_at = at;
 }
 
-SETT_INLINE void settp_blanks(settp_parser *p) {
+SETT_INLINE void settp_map_blanks(settp_map_parser *p) {
   while (p->at < p->length && (p->text[p->at] == ' ' || p->text[p->at] == '\t' || p->text[p->at] == '\n' || p->text[p->at] == '\r')) ++p->at;
 }
 
-SETT_INLINE char settp_peek(settp_parser *p) {
-  settp_blanks(p);
+SETT_INLINE char settp_map_peek(settp_map_parser *p) {
+  settp_map_blanks(p);
   return p->at < p->length ? p->text[p->at] : 0;
 }
 
-SETT_INLINE int settp_eat(settp_parser *p, const char *word) {
+SETT_INLINE int settp_map_eat(settp_map_parser *p, const char *word) {
   size_t i;
-  settp_blanks(p);
+  settp_map_blanks(p);
   for (i = 0; word[i]; ++i)
     if (p->at + i >= p->length || p->text[p->at + i] != word[i]) return 0;
   p->at += i;
   return 1;
 }
 
-SETT_INLINE size_t settp_word(settp_parser *p) { /* length of the identifier here, 0 when there is none */
+SETT_INLINE size_t settp_map_word(settp_map_parser *p) { /* length of the identifier here, 0 when there is none */
   size_t n = 0;
-  settp_blanks(p);
-  if (p->at < p->length && settp_letter(p->text[p->at]))
-    while (p->at + n < p->length && (settp_letter(p->text[p->at + n]) || settp_digit(p->text[p->at + n]))) ++n;
+  settp_map_blanks(p);
+  if (p->at < p->length && settp_map_letter(p->text[p->at]))
+    while (p->at + n < p->length && (settp_map_letter(p->text[p->at + n]) || settp_map_digit(p->text[p->at + n]))) ++n;
   return n;
 }
 
-SETT_INLINE int settp_eat_word(settp_parser *p, const char *word) {
-  size_t n = settp_word(p);
-  if (!n || !settp_same(word, p->text + p->at, n)) return 0;
+SETT_INLINE int settp_map_eat_word(settp_map_parser *p, const char *word) {
+  size_t n = settp_map_word(p);
+  if (!n || !settp_map_same(word, p->text + p->at, n)) return 0;
   p->at += n;
   return 1;
 }
 
-SETT_INLINE int settp_keyword(const char *text, size_t n) {
-  return settp_same("mod", text, n) || settp_same("floordiv", text, n) || settp_same("ceildiv", text, n) || settp_same("in", text, n) ||
-         settp_same("min", text, n) || settp_same("max", text, n);
+SETT_INLINE int settp_map_keyword(const char *text, size_t n) {
+  return settp_map_same("mod", text, n) || settp_map_same("floordiv", text, n) || settp_map_same("ceildiv", text, n) || settp_map_same("in", text, n) ||
+         settp_map_same("min", text, n) || settp_map_same("max", text, n);
 }
 
-SETT_INLINE int64_t settp_integer(settp_parser *p) {
+SETT_INLINE int64_t settp_map_integer(settp_map_parser *p) {
   uint64_t value = 0, limit = (uint64_t)INT64_MAX;
   size_t start;
   int negative;
-  settp_blanks(p);
+  settp_map_blanks(p);
   start = p->at;
-  negative = settp_eat(p, "-");
+  negative = settp_map_eat(p, "-");
   if (negative) {
-    settp_blanks(p);
+    settp_map_blanks(p);
     ++limit;
   }
-  if (p->at >= p->length || !settp_digit(p->text[p->at])) {
-    settp_fail(p, SETT_MAP_ERROR_EXPECTED_INTEGER, p->at);
+  if (p->at >= p->length || !settp_map_digit(p->text[p->at])) {
+    settp_map_fail(p, SETT_MAP_ERROR_EXPECTED_INTEGER, p->at);
     return 0;
   }
-  for (; p->at < p->length && settp_digit(p->text[p->at]); ++p->at) {
+  for (; p->at < p->length && settp_map_digit(p->text[p->at]); ++p->at) {
     unsigned digit = (unsigned)(p->text[p->at] - '0');
     if (value > (limit - digit) / 10) {
-      settp_fail(p, SETT_MAP_ERROR_INTEGER, start);
+      settp_map_fail(p, SETT_MAP_ERROR_INTEGER, start);
       return 0;
     }
     value = value * 10 + digit;
   }
-  if (p->at < p->length && settp_letter(p->text[p->at])) settp_fail(p, SETT_MAP_ERROR_EXPECTED_OPERATOR, p->at);
+  if (p->at < p->length && settp_map_letter(p->text[p->at])) settp_map_fail(p, SETT_MAP_ERROR_EXPECTED_OPERATOR, p->at);
   return negative ? (value > (uint64_t)INT64_MAX ? INT64_MIN : -(int64_t)value) : (int64_t)value;
 }
 
 /* On the operator stack: an open bracket, the first or second argument of min or max, a sign, or an operation. */
-enum { SETTP_OPEN = 32, SETTP_MIN_1, SETTP_MIN_2, SETTP_MAX_1, SETTP_MAX_2, SETTP_NEGATE, SETTP_SUB };
+enum { SETTP_MAP_OPEN = 32, SETTP_MAP_MIN_1, SETTP_MAP_MIN_2, SETTP_MAP_MAX_1, SETTP_MAP_MAX_2, SETTP_MAP_NEGATE, SETTP_MAP_SUB };
 
-SETT_INLINE int settp_binding(int op) {
-  return op == SETTP_NEGATE ? 3 : op == SETTP_ADD || op == SETTP_SUB ? 1 : op < SETTP_OPEN ? 2 : 0;
+SETT_INLINE int settp_map_binding(int op) {
+  return op == SETTP_MAP_NEGATE ? 3 : op == SETTP_MAP_ADD || op == SETTP_MAP_SUB ? 1 : op < SETTP_MAP_OPEN ? 2 : 0;
 }
 
 /* Whether to read on after this expression was made: one without a value travels on. */
-SETT_INLINE int settp_made(settp_parser *p, sett_expr e, size_t at) {
-  if (e < SETT_MAP_ERROR_COUNT && !settp_no_value((int)e)) settp_fail(p, (int)e, at);
+SETT_INLINE int settp_map_made(settp_map_parser *p, sett_expr e, size_t at) {
+  if (e < SETT_MAP_ERROR_COUNT && !settp_map_no_value((int)e)) settp_map_fail(p, (int)e, at);
   else if (e < SETT_MAP_ERROR_COUNT && !p->no_value) p->no_value = (int)e, p->no_value_at = at;
   return !p->error;
 }
 
 /* Takes operations off the stack that bind at least as strongly. */
-SETT_INLINE void settp_reduce(settp_parser *p, uint32_t *ops, uint32_t *values, int binding) {
-  while (*ops && settp_binding(p->op[*ops - 1]) >= binding) {
+SETT_INLINE void settp_map_reduce(settp_map_parser *p, uint32_t *ops, uint32_t *values, int binding) {
+  while (*ops && settp_map_binding(p->op[*ops - 1]) >= binding) {
     int op = p->op[--*ops];
     sett_expr r, b = p->value[*values - 1];
-    if (op == SETTP_NEGATE) {
+    if (op == SETTP_MAP_NEGATE) {
       r = sett_map_mul(p->arena, b, sett_map_constant(p->arena, -1));
     } else {
       --*values;
       r = p->value[*values - 1];
-      r = op == SETTP_SUB ? sett_map_sub(p->arena, r, b) : settp_binary(p->arena, op, r, b);
+      r = op == SETTP_MAP_SUB ? sett_map_sub(p->arena, r, b) : settp_map_binary(p->arena, op, r, b);
     }
-    if (!settp_made(p, r, (size_t)p->op_column[*ops])) return;
+    if (!settp_map_made(p, r, (size_t)p->op_column[*ops])) return;
     p->value[*values - 1] = r;
   }
 }
 
 /* Operator precedence with two stacks: no recursion. Ends before a comma or closing bracket of the outside, or before `in`. */
-SETT_INLINE sett_expr settp_expression(settp_parser *p) {
+SETT_INLINE sett_expr settp_map_expression(settp_map_parser *p) {
   uint32_t ops = 0, values = 0;
   int open = 0, operand = 1;
   while (!p->error) {
-    char c = settp_peek(p);
+    char c = settp_map_peek(p);
     size_t column = p->at, n;
     if (operand) {
-      if (settp_digit(c) || (c == '-' && p->at + 1 < p->length && settp_digit(p->text[p->at + 1]))) {
-        sett_expr e = sett_map_constant(p->arena, settp_integer(p));
-        if (e < SETT_MAP_ERROR_COUNT) settp_fail(p, (int)e, column);
+      if (settp_map_digit(c) || (c == '-' && p->at + 1 < p->length && settp_map_digit(p->text[p->at + 1]))) {
+        sett_expr e = sett_map_constant(p->arena, settp_map_integer(p));
+        if (e < SETT_MAP_ERROR_COUNT) settp_map_fail(p, (int)e, column);
         p->value[values++] = e;
         operand = 0;
       } else if (c == '-' || c == '(') {
         ++p->at;
         p->op_column[ops] = (int)column;
-        p->op[ops++] = c == '-' ? SETTP_NEGATE : SETTP_OPEN;
+        p->op[ops++] = c == '-' ? SETTP_MAP_NEGATE : SETTP_MAP_OPEN;
         open += c == '(';
-      } else if ((n = settp_word(p)) != 0) {
-        int index = sett_map_find(p->map, p->text + p->at, n), lesser = index < 0 && settp_same("min", p->text + p->at, n);
+      } else if ((n = settp_map_word(p)) != 0) {
+        int index = sett_map_find(p->map, p->text + p->at, n), lesser = index < 0 && settp_map_same("min", p->text + p->at, n);
         sett_expr e;
-        if (index < 0 && (lesser || settp_same("max", p->text + p->at, n))) {
+        if (index < 0 && (lesser || settp_map_same("max", p->text + p->at, n))) {
           p->at += n;
-          if (!settp_eat(p, "(")) settp_fail(p, SETT_MAP_ERROR_EXPECTED_CALL, p->at);
+          if (!settp_map_eat(p, "(")) settp_map_fail(p, SETT_MAP_ERROR_EXPECTED_CALL, p->at);
           p->op_column[ops] = (int)column;
-          p->op[ops++] = lesser ? SETTP_MIN_1 : SETTP_MAX_1;
+          p->op[ops++] = lesser ? SETTP_MAP_MIN_1 : SETTP_MAP_MAX_1;
           ++open;
           continue;
         }
         if (index < 0) {
-          settp_fail(p, settp_keyword(p->text + p->at, n) ? SETT_MAP_ERROR_EXPECTED_OPERAND : SETT_MAP_ERROR_UNKNOWN, column);
+          settp_map_fail(p, settp_map_keyword(p->text + p->at, n) ? SETT_MAP_ERROR_EXPECTED_OPERAND : SETT_MAP_ERROR_UNKNOWN, column);
           break;
         }
         p->at += n;
         e = sett_map_var(p->arena, index);
-        if (e < SETT_MAP_ERROR_COUNT) settp_fail(p, (int)e, column);
+        if (e < SETT_MAP_ERROR_COUNT) settp_map_fail(p, (int)e, column);
         p->value[values++] = e;
         operand = 0;
       } else {
-        settp_fail(p, SETT_MAP_ERROR_EXPECTED_OPERAND, column);
+        settp_map_fail(p, SETT_MAP_ERROR_EXPECTED_OPERAND, column);
       }
       continue;
     }
     {
       int op = -1;
-      if (c == '+' || c == '-') op = c == '+' ? (int)SETTP_ADD : (int)SETTP_SUB, ++p->at;
-      else if (c == '*') op = SETTP_MUL, ++p->at;
-      else if (c == '%') op = SETTP_MOD, ++p->at;
+      if (c == '+' || c == '-') op = c == '+' ? (int)SETTP_MAP_ADD : (int)SETTP_MAP_SUB, ++p->at;
+      else if (c == '*') op = SETTP_MAP_MUL, ++p->at;
+      else if (c == '%') op = SETTP_MAP_MOD, ++p->at;
       else if (c == '/') {
-        op = SETTP_FLOORDIV;
-        if (!settp_eat(p, "//")) ++p->at;
-      } else if (c == 'm' && settp_eat_word(p, "mod")) op = SETTP_MOD;
-      else if (c == 'f' && settp_eat_word(p, "floordiv")) op = SETTP_FLOORDIV;
-      else if (c == 'c' && settp_eat_word(p, "ceildiv")) op = SETTP_CEILDIV;
+        op = SETTP_MAP_FLOORDIV;
+        if (!settp_map_eat(p, "//")) ++p->at;
+      } else if (c == 'm' && settp_map_eat_word(p, "mod")) op = SETTP_MAP_MOD;
+      else if (c == 'f' && settp_map_eat_word(p, "floordiv")) op = SETTP_MAP_FLOORDIV;
+      else if (c == 'c' && settp_map_eat_word(p, "ceildiv")) op = SETTP_MAP_CEILDIV;
       if (op >= 0) {
-        settp_reduce(p, &ops, &values, settp_binding(op));
+        settp_map_reduce(p, &ops, &values, settp_map_binding(op));
         p->op_column[ops] = (int)column;
         p->op[ops++] = (unsigned char)op;
         operand = 1;
@@ -1560,70 +1560,70 @@ SETT_INLINE sett_expr settp_expression(settp_parser *p) {
     }
     if (open && (c == ')' || c == ',')) {
       int top;
-      settp_reduce(p, &ops, &values, 1);
+      settp_map_reduce(p, &ops, &values, 1);
       if (p->error) break;
       top = p->op[ops - 1];
-      if (c == ',' && (top == SETTP_MIN_1 || top == SETTP_MAX_1)) {
-        p->op[ops - 1] = top == SETTP_MIN_1 ? SETTP_MIN_2 : SETTP_MAX_2;
+      if (c == ',' && (top == SETTP_MAP_MIN_1 || top == SETTP_MAP_MAX_1)) {
+        p->op[ops - 1] = top == SETTP_MAP_MIN_1 ? SETTP_MAP_MIN_2 : SETTP_MAP_MAX_2;
         operand = 1;
-      } else if (c == ')' && (top == SETTP_MIN_2 || top == SETTP_MAX_2)) {
-        sett_expr r = settp_binary(p->arena, top == SETTP_MIN_2 ? SETTP_MIN : SETTP_MAX, p->value[values - 2], p->value[values - 1]);
-        (void)settp_made(p, r, (size_t)p->op_column[ops - 1]);
+      } else if (c == ')' && (top == SETTP_MAP_MIN_2 || top == SETTP_MAP_MAX_2)) {
+        sett_expr r = settp_map_binary(p->arena, top == SETTP_MAP_MIN_2 ? SETTP_MAP_MIN : SETTP_MAP_MAX, p->value[values - 2], p->value[values - 1]);
+        (void)settp_map_made(p, r, (size_t)p->op_column[ops - 1]);
         p->value[--values - 1] = r;
         --ops;
         --open;
-      } else if (c == ')' && top == SETTP_OPEN) {
+      } else if (c == ')' && top == SETTP_MAP_OPEN) {
         --ops;
         --open;
       } else {
-        settp_fail(p, c == ')' ? SETT_MAP_ERROR_EXPECTED_COMMA : SETT_MAP_ERROR_EXPECTED_OPERATOR, column);
+        settp_map_fail(p, c == ')' ? SETT_MAP_ERROR_EXPECTED_COMMA : SETT_MAP_ERROR_EXPECTED_OPERATOR, column);
       }
       ++p->at;
       continue;
     }
-    if (open || !(c == 0 || c == ')' || c == ',' || settp_letter(c))) settp_fail(p, SETT_MAP_ERROR_EXPECTED_OPERATOR, column);
-    else if (settp_letter(c) && !(settp_word(p) == 2 && settp_same("in", p->text + p->at, 2))) settp_fail(p, SETT_MAP_ERROR_EXPECTED_OPERATOR, column);
+    if (open || !(c == 0 || c == ')' || c == ',' || settp_map_letter(c))) settp_map_fail(p, SETT_MAP_ERROR_EXPECTED_OPERATOR, column);
+    else if (settp_map_letter(c) && !(settp_map_word(p) == 2 && settp_map_same("in", p->text + p->at, 2))) settp_map_fail(p, SETT_MAP_ERROR_EXPECTED_OPERATOR, column);
     break;
   }
-  if (!p->error) settp_reduce(p, &ops, &values, 1);
+  if (!p->error) settp_map_reduce(p, &ops, &values, 1);
   return p->error ? 0 : p->value[0];
 }
 
-SETT_INLINE int settp_names(settp_parser *p, sett_map_variable *variable, int *count, const char *close) {
+SETT_INLINE int settp_map_names(settp_map_parser *p, sett_map_variable *variable, int *count, const char *close) {
   int start = sett_map_variables(p->map);
-  if (settp_eat(p, close)) return 1;
+  if (settp_map_eat(p, close)) return 1;
   for (;;) {
-    size_t n = settp_word(p);
+    size_t n = settp_map_word(p);
     sett_map_variable *v = variable + sett_map_variables(p->map);
-    if (!n || settp_keyword(p->text + p->at, n)) {
-      settp_fail(p, SETT_MAP_ERROR_EXPECTED_NAME, p->at);
+    if (!n || settp_map_keyword(p->text + p->at, n)) {
+      settp_map_fail(p, SETT_MAP_ERROR_EXPECTED_NAME, p->at);
       return 0;
     }
     if (sett_map_find(p->map, p->text + p->at, n) >= 0) {
-      settp_fail(p, SETT_MAP_ERROR_DUPLICATE, p->at);
+      settp_map_fail(p, SETT_MAP_ERROR_DUPLICATE, p->at);
       return 0;
     }
     v->name = NULL;
     v->lo = 1;
     v->hi = 0;
     ++*count;
-    if (settp_default_place(&p->map, p->text + p->at, n) != sett_map_variables(p->map) - 1) {
-      v->name = settp_name_store(p->arena, p->text + p->at, n);
+    if (settp_map_default_place(&p->map, p->text + p->at, n) != sett_map_variables(p->map) - 1) {
+      v->name = settp_map_name_store(p->arena, p->text + p->at, n);
       if (!v->name) {
-        settp_fail(p, SETT_MAP_ERROR_FULL, p->at);
+        settp_map_fail(p, SETT_MAP_ERROR_FULL, p->at);
         return 0;
       }
     }
     p->at += n;
-    if (settp_eat(p, close)) return sett_map_variables(p->map) > start;
-    if (!settp_eat(p, ",")) {
-      settp_fail(p, SETT_MAP_ERROR_EXPECTED_NEXT_NAME, p->at);
+    if (settp_map_eat(p, close)) return sett_map_variables(p->map) > start;
+    if (!settp_map_eat(p, ",")) {
+      settp_map_fail(p, SETT_MAP_ERROR_EXPECTED_NEXT_NAME, p->at);
       return 0;
     }
   }
 }
 
-SETT_INLINE sett_map settp_parse_body(settp_parser *p) {
+SETT_INLINE sett_map settp_map_parse_body(settp_map_parser *p) {
   sett_map_variable *variable;
   sett_map_constraint *constraint;
   sett_expr *result;
@@ -1631,52 +1631,52 @@ SETT_INLINE sett_map settp_parse_body(settp_parser *p) {
   size_t commas = 3, i, names_top;
   int v, feasible = 1;
   for (i = 0; i < p->length; ++i) commas += p->text[i] == ',';
-  variable = (sett_map_variable *)settp_take(p->arena, commas * sizeof *variable);
+  variable = (sett_map_variable *)settp_map_take(p->arena, commas * sizeof *variable);
   if (!variable) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
   p->map = sett_map_undefined();
   p->map.variable = variable;
-  if (!settp_eat(p, "(")) settp_fail(p, SETT_MAP_ERROR_EXPECTED_OPEN, p->at);
-  else settp_names(p, variable, &p->map.dims, ")");
-  if (!p->error && settp_eat(p, "[")) settp_names(p, variable, &p->map.ranges, "]");
-  if (!p->error && settp_eat(p, "{")) settp_names(p, variable, &p->map.rts, "}");
-  if (!p->error && !settp_eat(p, "->")) settp_fail(p, SETT_MAP_ERROR_EXPECTED_ARROW, p->at);
-  if (!p->error && !settp_eat(p, "(")) settp_fail(p, SETT_MAP_ERROR_EXPECTED_RESULTS, p->at);
+  if (!settp_map_eat(p, "(")) settp_map_fail(p, SETT_MAP_ERROR_EXPECTED_OPEN, p->at);
+  else settp_map_names(p, variable, &p->map.dims, ")");
+  if (!p->error && settp_map_eat(p, "[")) settp_map_names(p, variable, &p->map.ranges, "]");
+  if (!p->error && settp_map_eat(p, "{")) settp_map_names(p, variable, &p->map.rts, "}");
+  if (!p->error && !settp_map_eat(p, "->")) settp_map_fail(p, SETT_MAP_ERROR_EXPECTED_ARROW, p->at);
+  if (!p->error && !settp_map_eat(p, "(")) settp_map_fail(p, SETT_MAP_ERROR_EXPECTED_RESULTS, p->at);
   if (p->error) return sett_map_undefined();
   names_top = p->arena->top;
-  result = (sett_expr *)settp_take(p->arena, commas * sizeof *result);
-  constraint = (sett_map_constraint *)settp_take(p->arena, commas * sizeof *constraint);
-  seen = (unsigned char *)settp_take(p->arena, commas);
-  p->value = (sett_expr *)settp_take(p->arena, (p->length + 2) * sizeof *p->value);
-  p->op = (unsigned char *)settp_take(p->arena, p->length + 2);
-  p->op_column = (int *)settp_take(p->arena, (p->length + 2) * sizeof *p->op_column);
+  result = (sett_expr *)settp_map_take(p->arena, commas * sizeof *result);
+  constraint = (sett_map_constraint *)settp_map_take(p->arena, commas * sizeof *constraint);
+  seen = (unsigned char *)settp_map_take(p->arena, commas);
+  p->value = (sett_expr *)settp_map_take(p->arena, (p->length + 2) * sizeof *p->value);
+  p->op = (unsigned char *)settp_map_take(p->arena, p->length + 2);
+  p->op_column = (int *)settp_map_take(p->arena, (p->length + 2) * sizeof *p->op_column);
   if (!result || !constraint || !seen || !p->value || !p->op || !p->op_column) {
-    settp_fail(p, SETT_MAP_ERROR_FULL, 0);
+    settp_map_fail(p, SETT_MAP_ERROR_FULL, 0);
     return sett_map_undefined();
   }
   for (i = 0; i < commas; ++i) seen[i] = 0;
-  if (!settp_eat(p, ")"))
+  if (!settp_map_eat(p, ")"))
     for (;;) {
-      result[p->map.results++] = settp_expression(p);
+      result[p->map.results++] = settp_map_expression(p);
       if (p->error) return sett_map_undefined();
-      if (settp_eat(p, ")")) break;
-      if (!settp_eat(p, ",")) {
-        settp_fail(p, SETT_MAP_ERROR_EXPECTED_OPERATOR, p->at);
+      if (settp_map_eat(p, ")")) break;
+      if (!settp_map_eat(p, ",")) {
+        settp_map_fail(p, SETT_MAP_ERROR_EXPECTED_OPERATOR, p->at);
         return sett_map_undefined();
       }
     }
-  if (settp_peek(p)) {
-    if (!settp_eat(p, ",") || !settp_eat_word(p, "domain") || !settp_eat(p, ":")) settp_fail(p, SETT_MAP_ERROR_EXPECTED_DOMAIN, p->at);
-    while (!p->error && settp_peek(p)) {
-      sett_expr e = settp_expression(p);
+  if (settp_map_peek(p)) {
+    if (!settp_map_eat(p, ",") || !settp_map_eat_word(p, "domain") || !settp_map_eat(p, ":")) settp_map_fail(p, SETT_MAP_ERROR_EXPECTED_DOMAIN, p->at);
+    while (!p->error && settp_map_peek(p)) {
+      sett_expr e = settp_map_expression(p);
       int64_t lo, hi;
       if (p->error) break;
-      if (!settp_eat_word(p, "in") || !settp_eat(p, "[")) settp_fail(p, SETT_MAP_ERROR_EXPECTED_IN, p->at);
-      lo = p->error ? 0 : settp_integer(p);
-      if (!p->error && !settp_eat(p, ",")) settp_fail(p, SETT_MAP_ERROR_EXPECTED_COMMA, p->at);
-      hi = p->error ? 0 : settp_integer(p);
-      if (!p->error && !settp_eat(p, "]")) settp_fail(p, SETT_MAP_ERROR_EXPECTED_BRACKET, p->at);
+      if (!settp_map_eat_word(p, "in") || !settp_map_eat(p, "[")) settp_map_fail(p, SETT_MAP_ERROR_EXPECTED_IN, p->at);
+      lo = p->error ? 0 : settp_map_integer(p);
+      if (!p->error && !settp_map_eat(p, ",")) settp_map_fail(p, SETT_MAP_ERROR_EXPECTED_COMMA, p->at);
+      hi = p->error ? 0 : settp_map_integer(p);
+      if (!p->error && !settp_map_eat(p, "]")) settp_map_fail(p, SETT_MAP_ERROR_EXPECTED_BRACKET, p->at);
       if (p->error) break;
-      v = e >= SETT_MAP_ERROR_COUNT && settp_at(p->arena, e)->op == SETTP_VAR ? (int)settp_at(p->arena, e)->value : -1;
+      v = e >= SETT_MAP_ERROR_COUNT && settp_map_at(p->arena, e)->op == SETTP_MAP_VAR ? (int)settp_map_at(p->arena, e)->value : -1;
       if (v >= 0 && !seen[v]) { /* the first range of a variable declares it, further ones cut it */
         seen[v] = 1;
         variable[v].lo = lo;
@@ -1688,23 +1688,23 @@ SETT_INLINE sett_map settp_parse_body(settp_parser *p) {
         constraint[p->map.constraints].lo = lo;
         constraint[p->map.constraints++].hi = hi;
       }
-      if (!settp_peek(p)) break;
-      if (!settp_eat(p, ",")) settp_fail(p, SETT_MAP_ERROR_EXPECTED_END, p->at);
-      else if (!settp_peek(p)) settp_fail(p, SETT_MAP_ERROR_EXPECTED_OPERAND, p->at);
+      if (!settp_map_peek(p)) break;
+      if (!settp_map_eat(p, ",")) settp_map_fail(p, SETT_MAP_ERROR_EXPECTED_END, p->at);
+      else if (!settp_map_peek(p)) settp_map_fail(p, SETT_MAP_ERROR_EXPECTED_OPERAND, p->at);
     }
   }
   for (v = 0; v < sett_map_variables(p->map); ++v)
-    if (!seen[v]) settp_fail(p, SETT_MAP_ERROR_EXPECTED_BOUNDS, p->at);
+    if (!seen[v]) settp_map_fail(p, SETT_MAP_ERROR_EXPECTED_BOUNDS, p->at);
   if (p->error) return sett_map_undefined();
-  if (!feasible || !settp_tidy(p->arena, variable, constraint, &p->map.constraints)) return sett_map_empty();
-  if (!p->no_value) settp_sort_constraints(p->arena, &p->map, constraint, p->map.constraints);
+  if (!feasible || !settp_map_tidy(p->arena, variable, constraint, &p->map.constraints)) return sett_map_empty();
+  if (!p->no_value) settp_map_sort_constraints(p->arena, &p->map, constraint, p->map.constraints);
   p->map.result = result;
   p->map.constraint = constraint;
   return settp_map_store(p->arena, p->map, names_top);
 }
 
 SETT_INLINE sett_map sett_map_parse(sett_map_arena *arena, const char *text, size_t length) {
-  settp_parser p;
+  settp_map_parser p;
   sett_map_mark mark = sett_map_arena_mark(arena);
   sett_map map;
   p.arena = arena;
@@ -1718,14 +1718,14 @@ SETT_INLINE sett_map sett_map_parse(sett_map_arena *arena, const char *text, siz
   p.value = NULL;
   p.op = NULL;
   p.op_column = NULL;
-  if (length > (size_t)SETTP_TEXT_MAX) return sett_map_fail(SETT_MAP_ERROR_LONG, 0);
-  if (settp_letter(settp_peek(&p))) {
-    if (settp_eat_word(&p, "UNDEFINED")) map = sett_map_undefined();
-    else if (settp_eat_word(&p, "KNOWN") && settp_eat_word(&p, "EMPTY")) map = sett_map_empty();
+  if (length > (size_t)SETTP_MAP_TEXT_MAX) return sett_map_fail(SETT_MAP_ERROR_LONG, 0);
+  if (settp_map_letter(settp_map_peek(&p))) {
+    if (settp_map_eat_word(&p, "UNDEFINED")) map = sett_map_undefined();
+    else if (settp_map_eat_word(&p, "KNOWN") && settp_map_eat_word(&p, "EMPTY")) map = sett_map_empty();
     else return sett_map_fail(SETT_MAP_ERROR_EXPECTED_OPEN, (int)p.at + 1);
-    return settp_peek(&p) ? sett_map_fail(SETT_MAP_ERROR_EXPECTED_END, (int)p.at + 1) : map;
+    return settp_map_peek(&p) ? sett_map_fail(SETT_MAP_ERROR_EXPECTED_END, (int)p.at + 1) : map;
   }
-  map = settp_parse_body(&p);
+  map = settp_map_parse_body(&p);
   if (p.no_value && (p.error || map.kind == SETT_MAP_FAILED)) map = sett_map_fail(p.no_value, (int)p.no_value_at + 1);
   else if (p.error) map = sett_map_fail(p.error, (int)p.error_at + 1);
   if (map.kind != SETT_MAP_DEFINED) sett_map_arena_rewind(arena, mark);
@@ -1735,24 +1735,24 @@ SETT_INLINE sett_map sett_map_parse(sett_map_arena *arena, const char *text, siz
 /* ======================================================================= bodies: evaluation ==== */
 
 /* The values of all nodes of a list at a point; a failed node's error is kept beside it and travels to its users. */
-SETT_INLINE void settp_run(const sett_map_arena *arena, const settp_list *list, const int64_t *variables, int64_t *value, unsigned char *error) {
+SETT_INLINE void settp_map_run(const sett_map_arena *arena, const settp_map_list *list, const int64_t *variables, int64_t *value, unsigned char *error) {
   uint32_t i;
   for (i = 0; i < list->count; ++i) {
-    const settp_node *n = settp_at(arena, list->handle[i]);
+    const settp_map_node *n = settp_map_at(arena, list->handle[i]);
     error[i] = 0;
     value[i] = 0;
-    if (n->op == SETTP_CONST) value[i] = n->value;
-    else if (n->op == SETTP_VAR) value[i] = variables[n->value];
+    if (n->op == SETTP_MAP_CONST) value[i] = n->value;
+    else if (n->op == SETTP_MAP_VAR) value[i] = variables[n->value];
     else {
-      uint32_t a = settp_at(arena, settp_a(n))->mark, b = settp_at(arena, settp_b(n))->mark;
-      error[i] = error[a] ? error[a] : error[b] ? error[b] : (unsigned char)settp_apply((int)n->op, value[a], value[b], &value[i]);
+      uint32_t a = settp_map_at(arena, settp_map_a(n))->mark, b = settp_map_at(arena, settp_map_b(n))->mark;
+      error[i] = error[a] ? error[a] : error[b] ? error[b] : (unsigned char)settp_map_apply((int)n->op, value[a], value[b], &value[i]);
     }
   }
 }
 
 /* 1: inside, the results are written; 0: outside; -error. */
-SETT_INLINE int settp_evaluate(sett_map_arena *arena, sett_map map, const int64_t *values, int64_t *results) {
-  settp_list list;
+SETT_INLINE int settp_map_evaluate(sett_map_arena *arena, sett_map map, const int64_t *values, int64_t *results) {
+  settp_map_list list;
   size_t keep = arena->top;
   int64_t *value;
   unsigned char *error;
@@ -1762,22 +1762,22 @@ SETT_INLINE int settp_evaluate(sett_map_arena *arena, sett_map map, const int64_
   if (map.kind == SETT_MAP_EMPTY) return 0;
   for (i = 0; i < sett_map_variables(map); ++i)
     if (values[i] < map.variable[i].lo || values[i] > map.variable[i].hi) return 0;
-  code = settp_list_of_map(arena, &list, &map);
-  value = (int64_t *)settp_take(arena, (size_t)list.count * sizeof *value);
-  error = (unsigned char *)settp_take(arena, list.count);
+  code = settp_map_list_of_map(arena, &list, &map);
+  value = (int64_t *)settp_map_take(arena, (size_t)list.count * sizeof *value);
+  error = (unsigned char *)settp_map_take(arena, list.count);
   if (code || !value || !error) {
     arena->top = keep;
     return -SETT_MAP_ERROR_FULL;
   }
-  settp_run(arena, &list, values, value, error);
+  settp_map_run(arena, &list, values, value, error);
   code = 1;
   for (i = 0; i < map.constraints && code; ++i) { /* one that does not hold decides, whichever has no value */
-    uint32_t at = settp_at(arena, map.constraint[i].expr)->mark;
+    uint32_t at = settp_map_at(arena, map.constraint[i].expr)->mark;
     if (error[at]) code = code == 1 ? -(int)error[at] : code;
     else if (value[at] < map.constraint[i].lo || value[at] > map.constraint[i].hi) code = 0;
   }
   for (i = 0; i < map.results && code == 1; ++i) {
-    uint32_t at = settp_at(arena, map.result[i])->mark;
+    uint32_t at = settp_map_at(arena, map.result[i])->mark;
     if (error[at]) code = -(int)error[at];
     else results[i] = value[at];
   }
@@ -1786,7 +1786,7 @@ SETT_INLINE int settp_evaluate(sett_map_arena *arena, sett_map map, const int64_
 }
 
 /* The answer of such a code: 1 only for 1, else the results are 0. */
-SETT_INLINE int settp_inside(int code, int count, int64_t *results, int *error) {
+SETT_INLINE int settp_map_inside(int code, int count, int64_t *results, int *error) {
   int i;
   for (i = 0; i < count && code != 1; ++i) results[i] = 0;
   if (error) *error = code < 0 ? -code : 0;
@@ -1794,39 +1794,39 @@ SETT_INLINE int settp_inside(int code, int count, int64_t *results, int *error) 
 }
 
 SETT_INLINE int sett_map_evaluate(sett_map_arena *arena, sett_map map, const int64_t *values, int64_t *results, int *error) {
-  return settp_inside(settp_evaluate(arena, map, values, results), map.results, results, error);
+  return settp_map_inside(settp_map_evaluate(arena, map, values, results), map.results, results, error);
 }
 
 /* ======================================================================= bodies: compose, substitute, rename ==== */
 
 /* Rewrites all nodes of a list with new expressions for the variables; made[i] is what list.handle[i] became. */
-SETT_INLINE sett_expr *settp_rewrite(sett_map_arena *arena, settp_list *list, const sett_expr *variable) {
-  sett_expr *made = (sett_expr *)settp_take(arena, (size_t)list->count * sizeof *made + 8);
+SETT_INLINE sett_expr *settp_map_rewrite(sett_map_arena *arena, settp_map_list *list, const sett_expr *variable) {
+  sett_expr *made = (sett_expr *)settp_map_take(arena, (size_t)list->count * sizeof *made + 8);
   uint32_t i;
   if (!made) return NULL;
   for (i = 0; i < list->count; ++i) {
-    const settp_node *n = settp_at(arena, list->handle[i]);
-    if (n->op == SETTP_CONST) made[i] = list->handle[i];
-    else if (n->op == SETTP_VAR) made[i] = variable[n->value];
+    const settp_map_node *n = settp_map_at(arena, list->handle[i]);
+    if (n->op == SETTP_MAP_CONST) made[i] = list->handle[i];
+    else if (n->op == SETTP_MAP_VAR) made[i] = variable[n->value];
     else {
-      uint32_t a = settp_at(arena, settp_a(n))->mark, b = settp_at(arena, settp_b(n))->mark;
-      made[i] = settp_binary(arena, (int)n->op, made[a], made[b]);
+      uint32_t a = settp_map_at(arena, settp_map_a(n))->mark, b = settp_map_at(arena, settp_map_b(n))->mark;
+      made[i] = settp_map_binary(arena, (int)n->op, made[a], made[b]);
     }
   }
   return made;
 }
 
-SETT_INLINE int settp_equal_text(const char *a, const char *b) { return settp_same(a, b, settp_length(b)); }
+SETT_INLINE int settp_map_equal_text(const char *a, const char *b) { return settp_map_same(a, b, settp_map_length(b)); }
 
 /* The name of old variable i of map, in the arena. */
-SETT_INLINE const char *settp_name_copy(sett_map_arena *arena, sett_map map, int i) {
+SETT_INLINE const char *settp_map_name_copy(sett_map_arena *arena, sett_map map, int i) {
   char buffer[24];
   const char *name = sett_map_name(map, i, buffer);
-  return name == buffer ? settp_name_store(arena, name, settp_length(name)) : name;
+  return name == buffer ? settp_map_name_store(arena, name, settp_map_length(name)) : name;
 }
 
 /* A name that is the default of its place is stored as none. */
-SETT_INLINE void settp_default_names(sett_map map, sett_map_variable *variable) {
+SETT_INLINE void settp_map_default_names(sett_map map, sett_map_variable *variable) {
   char buffer[24];
   int i;
   map.variable = variable;
@@ -1834,18 +1834,18 @@ SETT_INLINE void settp_default_names(sett_map map, sett_map_variable *variable) 
     const char *name = variable[i].name;
     if (!name) continue;
     variable[i].name = NULL;
-    if (!settp_equal_text(sett_map_name(map, i, buffer), name)) variable[i].name = name;
+    if (!settp_map_equal_text(sett_map_name(map, i, buffer), name)) variable[i].name = name;
   }
 }
 
 /* Two variables of one name: where both names are defaults the whole kind is numbered anew, a name that still clashes gets a suffix. */
-SETT_INLINE int settp_unique_names(sett_map_arena *arena, sett_map map, sett_map_variable *variable, const unsigned char *is_default) {
+SETT_INLINE int settp_map_unique_names(sett_map_arena *arena, sett_map map, sett_map_variable *variable, const unsigned char *is_default) {
   int i, j, n = sett_map_variables(map), round;
   char buffer[24], other[24];
   map.variable = variable;
   for (i = 0; i < n; ++i)
     for (j = 0; j < i; ++j)
-      if (is_default[i] && is_default[j] && variable[i].name && variable[j].name && settp_equal_text(variable[i].name, variable[j].name)) {
+      if (is_default[i] && is_default[j] && variable[i].name && variable[j].name && settp_map_equal_text(variable[i].name, variable[j].name)) {
         int first = i < map.dims ? 0 : i < map.dims + map.ranges ? map.dims : map.dims + map.ranges;
         int last = i < map.dims ? map.dims : i < map.dims + map.ranges ? map.dims + map.ranges : n, k;
         for (k = first; k < last; ++k)
@@ -1854,14 +1854,14 @@ SETT_INLINE int settp_unique_names(sett_map_arena *arena, sett_map map, sett_map
   for (i = 0; i < n; ++i) {
     for (round = 0; round <= n; ++round) {
       const char *name = sett_map_name(map, i, buffer);
-      size_t length = settp_length(name);
+      size_t length = settp_map_length(name);
       char *longer;
       for (j = 0; j < n; ++j) /* an earlier name wins; a default name wins over a later own one by its place only */
-        if (j != i && (j < i || !variable[i].name) && settp_equal_text(sett_map_name(map, j, other), name)) break;
+        if (j != i && (j < i || !variable[i].name) && settp_map_equal_text(sett_map_name(map, j, other), name)) break;
       if (j == n || (!variable[i].name && j > i && variable[j].name)) break;
-      longer = (char *)settp_take(arena, length + 3);
+      longer = (char *)settp_map_take(arena, length + 3);
       if (!longer) return SETT_MAP_ERROR_FULL;
-      settp_copy(longer, name, length);
+      settp_map_copy(longer, name, length);
       longer[length] = '_';
       longer[length + 1] = '1';
       longer[length + 2] = 0;
@@ -1879,7 +1879,7 @@ SETT_INLINE sett_map sett_map_compose(sett_map_arena *arena, sett_map first, set
   sett_map_constraint *constraint;
   sett_expr *result, *replace, *made;
   unsigned char *is_default;
-  settp_list list;
+  settp_map_list list;
   int n1, n2, n, i, k = 0;
   size_t keep;
   if (first.kind == SETT_MAP_FAILED) return first;
@@ -1895,8 +1895,8 @@ SETT_INLINE sett_map sett_map_compose(sett_map_arena *arena, sett_map first, set
   n = sett_map_variables(map);
   map.results = second.results;
   /* names first: they stay */
-  variable = (sett_map_variable *)settp_take(arena, (size_t)n * sizeof *variable + 8);
-  is_default = (unsigned char *)settp_take(arena, (size_t)n + 8);
+  variable = (sett_map_variable *)settp_map_take(arena, (size_t)n * sizeof *variable + 8);
+  is_default = (unsigned char *)settp_map_take(arena, (size_t)n + 8);
   if (!variable || !is_default) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
   for (i = 0; i < n; ++i) {
     int from_second = 0, old;
@@ -1911,29 +1911,29 @@ SETT_INLINE sett_map sett_map_compose(sett_map_arena *arena, sett_map first, set
     }
     variable[i] = from_second ? second.variable[old] : first.variable[old];
     is_default[i] = !variable[i].name;
-    variable[i].name = settp_name_copy(arena, from_second ? second : first, old);
+    variable[i].name = settp_map_name_copy(arena, from_second ? second : first, old);
     if (!variable[i].name) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
   }
-  if (settp_unique_names(arena, map, variable, is_default)) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
-  settp_default_names(map, variable);
+  if (settp_map_unique_names(arena, map, variable, is_default)) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
+  settp_map_default_names(map, variable);
   keep = arena->top;
   map.constraints = first.constraints + second.constraints + second.dims;
-  result = (sett_expr *)settp_take(arena, (size_t)map.results * sizeof *result + 8);
-  constraint = (sett_map_constraint *)settp_take(arena, (size_t)map.constraints * sizeof *constraint + 8);
-  replace = (sett_expr *)settp_take(arena, (size_t)(n1 + n2) * sizeof *replace + 8);
-  if (!result || !constraint || !replace || settp_list_of_map(arena, &list, &first)) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
+  result = (sett_expr *)settp_map_take(arena, (size_t)map.results * sizeof *result + 8);
+  constraint = (sett_map_constraint *)settp_map_take(arena, (size_t)map.constraints * sizeof *constraint + 8);
+  replace = (sett_expr *)settp_map_take(arena, (size_t)(n1 + n2) * sizeof *replace + 8);
+  if (!result || !constraint || !replace || settp_map_list_of_map(arena, &list, &first)) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
   for (i = 0; i < n1; ++i)
     replace[i] = sett_map_var(arena, i < first.dims                  ? i
                                      : i < first.dims + first.ranges ? i + second.ranges
                                                                      : i + second.ranges + second.rts);
-  made = settp_rewrite(arena, &list, replace);
+  made = settp_map_rewrite(arena, &list, replace);
   if (!made) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
   for (i = 0, k = 0; i < first.constraints; ++i, ++k) {
     constraint[k] = first.constraint[i];
-    constraint[k].expr = made[settp_at(arena, first.constraint[i].expr)->mark];
+    constraint[k].expr = made[settp_map_at(arena, first.constraint[i].expr)->mark];
   }
   for (i = 0; i < second.dims; ++i, ++k) {
-    replace[i] = made[settp_at(arena, first.result[i])->mark];
+    replace[i] = made[settp_map_at(arena, first.result[i])->mark];
     constraint[k].expr = replace[i];
     constraint[k].lo = second.variable[i].lo;
     constraint[k].hi = second.variable[i].hi;
@@ -1941,23 +1941,23 @@ SETT_INLINE sett_map sett_map_compose(sett_map_arena *arena, sett_map first, set
   for (; i < n2; ++i)
     replace[i] = sett_map_var(arena, i < second.dims + second.ranges ? map.dims + (i - second.dims)
                                                                      : map.dims + map.ranges + (i - second.dims - second.ranges));
-  if (settp_list_of_map(arena, &list, &second)) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
-  made = settp_rewrite(arena, &list, replace);
+  if (settp_map_list_of_map(arena, &list, &second)) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
+  made = settp_map_rewrite(arena, &list, replace);
   if (!made) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
   for (i = 0; i < second.constraints; ++i, ++k) {
     constraint[k] = second.constraint[i];
-    constraint[k].expr = made[settp_at(arena, second.constraint[i].expr)->mark];
+    constraint[k].expr = made[settp_map_at(arena, second.constraint[i].expr)->mark];
   }
-  for (i = 0; i < map.results; ++i) result[i] = made[settp_at(arena, second.result[i])->mark];
+  for (i = 0; i < map.results; ++i) result[i] = made[settp_map_at(arena, second.result[i])->mark];
   map.constraints = k;
-  if (!settp_tidy(arena, variable, constraint, &map.constraints)) {
+  if (!settp_map_tidy(arena, variable, constraint, &map.constraints)) {
     sett_map_arena_rewind(arena, mark);
     return sett_map_empty();
   }
   map.variable = variable;
   map.result = result;
   map.constraint = constraint;
-  settp_sort_constraints(arena, &map, constraint, map.constraints);
+  settp_map_sort_constraints(arena, &map, constraint, map.constraints);
   return settp_map_store(arena, map, keep);
 }
 
@@ -1967,11 +1967,11 @@ SETT_INLINE sett_map sett_map_substitute(sett_map_arena *arena, sett_map map, co
   sett_map_variable *variable;
   sett_map_constraint *constraint;
   sett_expr *result, *replace, *made;
-  settp_list list;
+  settp_map_list list;
   int n = sett_map_variables(map), i, k = 0;
   size_t keep;
   if (map.kind != SETT_MAP_DEFINED) return map;
-  variable = (sett_map_variable *)settp_take(arena, (size_t)n * sizeof *variable + 8);
+  variable = (sett_map_variable *)settp_map_take(arena, (size_t)n * sizeof *variable + 8);
   if (!variable) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
   for (i = 0; i < n; ++i) {
     if (fixed[i]) {
@@ -1982,28 +1982,28 @@ SETT_INLINE sett_map sett_map_substitute(sett_map_arena *arena, sett_map map, co
       continue;
     }
     variable[k] = map.variable[i];
-    variable[k].name = settp_name_copy(arena, map, i);
+    variable[k].name = settp_map_name_copy(arena, map, i);
     if (!variable[k++].name) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
   }
-  settp_default_names(out, variable);
+  settp_map_default_names(out, variable);
   keep = arena->top;
-  result = (sett_expr *)settp_take(arena, (size_t)map.results * sizeof *result + 8);
-  constraint = (sett_map_constraint *)settp_take(arena, (size_t)map.constraints * sizeof *constraint + 8);
-  replace = (sett_expr *)settp_take(arena, (size_t)n * sizeof *replace + 8);
-  if (!result || !constraint || !replace || settp_list_of_map(arena, &list, &map)) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
+  result = (sett_expr *)settp_map_take(arena, (size_t)map.results * sizeof *result + 8);
+  constraint = (sett_map_constraint *)settp_map_take(arena, (size_t)map.constraints * sizeof *constraint + 8);
+  replace = (sett_expr *)settp_map_take(arena, (size_t)n * sizeof *replace + 8);
+  if (!result || !constraint || !replace || settp_map_list_of_map(arena, &list, &map)) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
   for (i = 0, k = 0; i < n; ++i) replace[i] = fixed[i] ? sett_map_constant(arena, values[i]) : sett_map_var(arena, k++);
-  made = settp_rewrite(arena, &list, replace);
+  made = settp_map_rewrite(arena, &list, replace);
   if (!made) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
-  for (i = 0; i < map.results; ++i) result[i] = made[settp_at(arena, map.result[i])->mark];
+  for (i = 0; i < map.results; ++i) result[i] = made[settp_map_at(arena, map.result[i])->mark];
   for (i = 0; i < map.constraints; ++i) {
     constraint[i] = map.constraint[i];
-    constraint[i].expr = made[settp_at(arena, map.constraint[i].expr)->mark];
+    constraint[i].expr = made[settp_map_at(arena, map.constraint[i].expr)->mark];
   }
-  if (!settp_tidy(arena, variable, constraint, &out.constraints)) return sett_map_empty();
+  if (!settp_map_tidy(arena, variable, constraint, &out.constraints)) return sett_map_empty();
   out.variable = variable;
   out.result = result;
   out.constraint = constraint;
-  settp_sort_constraints(arena, &out, constraint, out.constraints);
+  settp_map_sort_constraints(arena, &out, constraint, out.constraints);
   return settp_map_store(arena, out, keep);
 }
 
@@ -2012,20 +2012,20 @@ SETT_INLINE sett_map sett_map_rename(sett_map_arena *arena, sett_map map, const 
   int n = sett_map_variables(map), i, j;
   size_t keep;
   if (map.kind != SETT_MAP_DEFINED) return map;
-  variable = (sett_map_variable *)settp_take(arena, (size_t)n * sizeof *variable + 8);
+  variable = (sett_map_variable *)settp_map_take(arena, (size_t)n * sizeof *variable + 8);
   if (!variable) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
   for (i = 0; i < n; ++i) {
-    size_t length = settp_length(names[i]), at;
-    int bad = !length || !settp_letter(names[i][0]) || settp_keyword(names[i], length);
-    for (at = 1; at < length; ++at) bad |= !settp_letter(names[i][at]) && !settp_digit(names[i][at]);
+    size_t length = settp_map_length(names[i]), at;
+    int bad = !length || !settp_map_letter(names[i][0]) || settp_map_keyword(names[i], length);
+    for (at = 1; at < length; ++at) bad |= !settp_map_letter(names[i][at]) && !settp_map_digit(names[i][at]);
     if (bad) return sett_map_fail(SETT_MAP_ERROR_EXPECTED_NAME, 0);
     for (j = 0; j < i; ++j)
-      if (settp_equal_text(names[j], names[i])) return sett_map_fail(SETT_MAP_ERROR_DUPLICATE, 0);
+      if (settp_map_equal_text(names[j], names[i])) return sett_map_fail(SETT_MAP_ERROR_DUPLICATE, 0);
     variable[i] = map.variable[i];
-    variable[i].name = settp_name_store(arena, names[i], length);
+    variable[i].name = settp_map_name_store(arena, names[i], length);
     if (!variable[i].name) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
   }
-  settp_default_names(map, variable);
+  settp_map_default_names(map, variable);
   keep = arena->top;
   map.variable = variable;
   return settp_map_store(arena, map, keep);
@@ -2037,135 +2037,135 @@ SETT_INLINE sett_map sett_map_rename(sett_map_arena *arena, sett_map map, const 
  * simplification and are forgotten after it, so that a result never depends on what ran before. */
 
 /* Points of the domain at which the values of forms are known: what differs there needs no proof. More of them are asked last. */
-enum { SETTP_SAMPLES = 6, SETTP_MORE = 24 };
+enum { SETTP_MAP_SAMPLES = 6, SETTP_MAP_MORE = 24 };
 /* Budgets of one simplification: nesting of quotients; names of a quotient; quotients asked; intervals within intervals, and for each asked outside; forms whose print
  * is searched for; nesting and steps of a proof; values that proofs by points compute; forms of one round, and of all; names across quotients; proofs that
  * fail; values that R14 computes; values that count as a form in what all rounds do. */
 enum {
-  SETTP_NONE = -1, SETTP_DEPTH_MAX = 250, SETTP_FORMS_MAX = 10, SETTP_CALLS_MAX = 20000, SETTP_LOOK_DEPTH = 4, SETTP_LOOKS_MAX = 20, SETTP_PRINTS_MAX = 500,
-  SETTP_PROOF_DEPTH = 6, SETTP_PROOFS_MAX = 48, SETTP_POINTS_MAX = 1 << 16, SETTP_LINS_MAX = 2000, SETTP_WORK_MAX = 14000, SETTP_CROSSES_MAX = 20,
-  SETTP_FAILURES_MAX = 100, SETTP_OWN_POINTS_MAX = 1 << 19, SETTP_POINTS_A_FORM = 150
+  SETTP_MAP_NONE = -1, SETTP_MAP_DEPTH_MAX = 250, SETTP_MAP_FORMS_MAX = 10, SETTP_MAP_CALLS_MAX = 20000, SETTP_MAP_LOOK_DEPTH = 4, SETTP_MAP_LOOKS_MAX = 20, SETTP_MAP_PRINTS_MAX = 500,
+  SETTP_MAP_PROOF_DEPTH = 6, SETTP_MAP_PROOFS_MAX = 48, SETTP_MAP_POINTS_MAX = 1 << 16, SETTP_MAP_LINS_MAX = 2000, SETTP_MAP_WORK_MAX = 14000, SETTP_MAP_CROSSES_MAX = 20,
+  SETTP_MAP_FAILURES_MAX = 100, SETTP_MAP_OWN_POINTS_MAX = 1 << 19, SETTP_MAP_POINTS_A_FORM = 150
 };
-enum { SETTP_ATOM_VAR, SETTP_ATOM_QUOTIENT, SETTP_ATOM_OTHER };
+enum { SETTP_MAP_ATOM_VAR, SETTP_MAP_ATOM_QUOTIENT, SETTP_MAP_ATOM_OTHER };
 
-typedef struct settp_term {
+typedef struct settp_map_term {
   int64_t k;
   int32_t atom;
   int32_t spare;
-} settp_term;
+} settp_map_term;
 
-typedef struct settp_lin { /* constant + sum of count terms from first on */
+typedef struct settp_map_lin { /* constant + sum of count terms from first on */
   int64_t constant;
   uint32_t hash;
   int32_t first, count, next;
-  int32_t sample;          /* row of its values at the samples, SETTP_NONE: not asked yet */
+  int32_t sample;          /* row of its values at the samples, SETTP_MAP_NONE: not asked yet */
   unsigned char known, busy, entered, bounded;
   uint32_t expr;           /* memo of its print, when nodes > 0 */
   int32_t nodes;
-  int32_t estimate;        /* memo of settp_estimate, when > 0 */
+  int32_t estimate;        /* memo of settp_map_estimate, when > 0 */
   unsigned char affine;    /* 1: of variables alone, 2: not, 0: not asked yet */
   int64_t lo, hi;          /* memo of its interval, when known */
   sett_map_interval bound; /* when bounded: an interval that the expressions which it is the form of are known to lie in */
-} settp_lin;
+} settp_map_lin;
 
-typedef struct settp_row { int64_t at[SETTP_SAMPLES]; } settp_row;
+typedef struct settp_map_row { int64_t at[SETTP_MAP_SAMPLES]; } settp_map_row;
 
-typedef struct settp_form { /* a name of a quotient: floor(lin / c) on this domain */
+typedef struct settp_map_form { /* a name of a quotient: floor(lin / c) on this domain */
   int64_t c;
   int32_t lin, next;
-} settp_form;
+} settp_map_form;
 
-typedef struct settp_atom {
+typedef struct settp_map_atom {
   int64_t lo, hi, c; /* c: the divisor of a quotient; of a variable x = c * atom + r */
   int64_t r;
   uint64_t support;    /* bit i: variable i modulo 64 */
   int64_t weight;
-  int32_t kind, op;    /* op: of SETTP_ATOM_OTHER */
+  int32_t kind, op;    /* op: of SETTP_MAP_ATOM_OTHER */
   int32_t a, b;        /* linear forms; a: the variable's number */
   int32_t depth, next;
-  int32_t own;         /* the form that is this atom alone, SETTP_NONE: not made yet */
+  int32_t own;         /* the form that is this atom alone, SETTP_MAP_NONE: not made yet */
   uint32_t hash;
   int32_t form, forms; /* list of names, newest first, and their number */
   uint32_t expr;       /* memo of its print, when nodes > 0 */
   int32_t nodes;
   int32_t more, wanted, later; /* whether its further samples are known; a list of those to fill */
-  int64_t at[SETTP_SAMPLES];
-} settp_atom;
+  int64_t at[SETTP_MAP_SAMPLES];
+} settp_map_atom;
 
-typedef struct settp_alike { /* a form, by its values at the samples without a factor, step, and a constant */
+typedef struct settp_map_alike { /* a form, by its values at the samples without a factor, step, and a constant */
   int64_t step;
   int32_t lin, next;
   uint32_t hash, spare;
-} settp_alike;
+} settp_map_alike;
 
-typedef struct settp_memo { /* floor(lin / c) = value; value SETTP_NONE while it is being found */
+typedef struct settp_map_memo { /* floor(lin / c) = value; value SETTP_MAP_NONE while it is being found */
   int64_t c;
   int32_t lin, value, next;
   uint32_t hash;
-} settp_memo;
+} settp_map_memo;
 
-typedef struct settp_known { /* lin, without constant and primitive, lies in [lo, hi]: from a constraint */
+typedef struct settp_map_known { /* lin, without constant and primitive, lies in [lo, hi]: from a constraint */
   int64_t lo, hi;
   int32_t lin, spare;
-} settp_known;
+} settp_map_known;
 
-typedef struct settp_engine {
+typedef struct settp_map_engine {
   sett_map_arena *arena;
-  settp_term *term;
-  settp_lin *lin;
-  settp_atom *atom;
-  settp_form *form;
-  settp_memo *memo;
-  settp_alike *alike;
-  settp_row *row;
+  settp_map_term *term;
+  settp_map_lin *lin;
+  settp_map_atom *atom;
+  settp_map_form *form;
+  settp_map_memo *memo;
+  settp_map_alike *alike;
+  settp_map_row *row;
   int32_t terms, term_room, lins, lin_room, atoms, atom_room, forms, form_room, memos, memo_room, alikes, alike_room, rows, row_room;
   int32_t *lin_bucket, *atom_bucket, *memo_bucket, *alike_bucket;
   uint32_t mask, lin_mask; /* of the tables, which grow */
   int32_t memo_first;      /* memos before it are forgotten */
   int32_t alike_known;     /* alikes before it are in their table */
-  int32_t zero;            /* the form 0, SETTP_NONE: not made yet */
-  int32_t *variable; /* atom of each variable, SETTP_NONE: not met yet */
+  int32_t zero;            /* the form 0, SETTP_MAP_NONE: not made yet */
+  int32_t *variable; /* atom of each variable, SETTP_MAP_NONE: not met yet */
   const sett_map_variable *bounds;
   const int64_t *modulus, *residue; /* variable i = residue[i] modulo modulus[i] */
   int variables;
   int32_t lin_limit; /* beyond it searches stop: a small arena means a less simple result, not a failure */
   int error;       /* FULL, DEEP: sticky. Overflow of a rule only makes that rule not apply */
   int32_t calls, nest, depth, looks, look_end; /* quotients asked, their nesting; nesting and number of intervals */
-  settp_known *fact; /* facts from constraints, used for results only */
+  settp_map_known *fact; /* facts from constraints, used for results only */
   int facts, fact_room;
   int32_t prints;    /* forms printed */
   int64_t points, own_points, points_given; /* values that proofs by looking at all points may still compute, and those of R14; at first, of both */
   int32_t proofs, proof_end; /* steps of proofs, and where the one that runs now gives up */
   int scaled;        /* R12 looks for multiples, too: constraints make them */
   int sampled;       /* 0: no point of the domain is at hand, samples say nothing */
-  const int64_t *point; /* SETTP_SAMPLES + SETTP_MORE points of the domain, or NULL: any point of the bounds is one */
-  int64_t *more;        /* SETTP_MORE values of each atom that has them; SETTP_SAMPLES of them are a part */
+  const int64_t *point; /* SETTP_MAP_SAMPLES + SETTP_MAP_MORE points of the domain, or NULL: any point of the bounds is one */
+  int64_t *more;        /* SETTP_MAP_MORE values of each atom that has them; SETTP_MAP_SAMPLES of them are a part */
   int32_t more_room, crosses, failures; /* failures: of proofs that no sample refutes */
-  int64_t step;         /* settp_at_step of the form stepped */
+  int64_t step;         /* settp_map_at_step of the form stepped */
   uint32_t step_hash;
   int32_t stepped;
   int fixed;            /* an atom is known to be one number */
   int renamed, refolded; /* a quotient was printed by another name than its first; in a digit only */
-} settp_engine;
+} settp_map_engine;
 
-SETT_INLINE void *settp_grow(settp_engine *e, void *old, int32_t *room, size_t size) {
-  int32_t more = *room ? *room * (e->lin_limit == SETTP_LINS_MAX ? 4 : 2) : 64; /* much memory: less is copied */
+SETT_INLINE void *settp_map_grow(settp_map_engine *e, void *old, int32_t *room, size_t size) {
+  int32_t more = *room ? *room * (e->lin_limit == SETTP_MAP_LINS_MAX ? 4 : 2) : 64; /* much memory: less is copied */
   void *grown;
   if (more < *room || e->error) return NULL;
-  grown = settp_take(e->arena, (size_t)more * size);
+  grown = settp_map_take(e->arena, (size_t)more * size);
   if (!grown) {
     e->error = SETT_MAP_ERROR_FULL;
     return NULL;
   }
-  settp_copy(grown, old, (size_t)*room * size);
+  settp_map_copy(grown, old, (size_t)*room * size);
   *room = more;
   return grown;
 }
 
-#define SETTP_ROOM(e, array, count, room, extra) \
-  ((e)->count + (extra) <= (e)->room || settp_room(e, (void **)(void *)&(e)->array, (e)->count + (extra), &(e)->room, sizeof *(e)->array))
+#define SETTP_MAP_ROOM(e, array, count, room, extra) \
+  ((e)->count + (extra) <= (e)->room || settp_map_room(e, (void **)(void *)&(e)->array, (e)->count + (extra), &(e)->room, sizeof *(e)->array))
 
-SETT_INLINE int settp_room(settp_engine *e, void **array, int32_t need, int32_t *room, size_t size) {
+SETT_INLINE int settp_map_room(settp_map_engine *e, void **array, int32_t need, int32_t *room, size_t size) {
   while (need > *room) {
     void *grown;
     unsigned char *from, *to;
@@ -2174,7 +2174,7 @@ SETT_INLINE int settp_room(settp_engine *e, void **array, int32_t need, int32_t 
     grown = NULL;
     to = (unsigned char *)(void *)&grown;
     for (i = 0; i < sizeof grown; ++i) to[i] = from[i];
-    grown = settp_grow(e, grown, room, size);
+    grown = settp_map_grow(e, grown, room, size);
     if (!grown) return 0;
     for (i = 0; i < sizeof grown; ++i) from[i] = to[i];
   }
@@ -2182,12 +2182,12 @@ SETT_INLINE int settp_room(settp_engine *e, void **array, int32_t need, int32_t 
 }
 
 /* Four times as many buckets for the linear forms; without memory the old ones stay. */
-SETT_INLINE int settp_lin_rehash(settp_engine *e) {
+SETT_INLINE int settp_map_lin_rehash(settp_map_engine *e) {
   uint32_t size = (e->lin_mask + 1) * 4, i;
-  int32_t *bucket = (int32_t *)settp_take(e->arena, (size_t)size * sizeof *bucket);
+  int32_t *bucket = (int32_t *)settp_map_take(e->arena, (size_t)size * sizeof *bucket);
   int32_t at;
   if (!bucket) return 0;
-  for (i = 0; i < size; ++i) bucket[i] = SETTP_NONE;
+  for (i = 0; i < size; ++i) bucket[i] = SETTP_MAP_NONE;
   e->lin_bucket = bucket;
   e->lin_mask = size - 1;
   for (at = 0; at < e->lins; ++at) {
@@ -2198,18 +2198,18 @@ SETT_INLINE int settp_lin_rehash(settp_engine *e) {
 }
 
 /* Four times as many buckets for the other tables; each still lists its newest entry first. */
-SETT_INLINE void settp_rehash(settp_engine *e) {
+SETT_INLINE void settp_map_rehash(settp_map_engine *e) {
   uint32_t size = (e->mask + 1) * 4, i;
-  int32_t *bucket = (int32_t *)settp_take(e->arena, (size_t)size * 3 * sizeof *bucket);
+  int32_t *bucket = (int32_t *)settp_map_take(e->arena, (size_t)size * 3 * sizeof *bucket);
   int32_t at;
   if (!bucket) return;
-  for (i = 0; i < size * 3; ++i) bucket[i] = SETTP_NONE;
+  for (i = 0; i < size * 3; ++i) bucket[i] = SETTP_MAP_NONE;
   e->mask = size - 1;
   e->atom_bucket = bucket;
   e->memo_bucket = bucket + size;
   e->alike_bucket = bucket + 2 * (size_t)size;
   for (at = 0; at < e->atoms; ++at)
-    if (e->atom[at].kind != SETTP_ATOM_VAR) {
+    if (e->atom[at].kind != SETTP_MAP_ATOM_VAR) {
       e->atom[at].next = e->atom_bucket[e->atom[at].hash & e->mask];
       e->atom_bucket[e->atom[at].hash & e->mask] = at;
     }
@@ -2225,17 +2225,17 @@ SETT_INLINE void settp_rehash(settp_engine *e) {
 }
 
 /* Whether a table with so many entries is to grow. */
-SETT_INLINE int settp_crowded(const settp_engine *e, int32_t entries) { return (uint32_t)entries > 2 * e->mask && e->mask < UINT32_C(1) << 20; }
+SETT_INLINE int settp_map_crowded(const settp_map_engine *e, int32_t entries) { return (uint32_t)entries > 2 * e->mask && e->mask < UINT32_C(1) << 20; }
 
 /* The linear form of the terms that lie behind the pool's end (count of them, sorted, none zero). No number in it is beyond 2^62, so
  * that each has a negative, and none is taken for "no bound". */
-SETT_INLINE int32_t settp_lin_make(settp_engine *e, int64_t constant, int32_t count) {
+SETT_INLINE int32_t settp_map_lin_make(settp_map_engine *e, int64_t constant, int32_t count) {
   const int64_t most = (int64_t)1 << 62;
-  const settp_term *t = e->term + e->terms, *old;
+  const settp_map_term *t = e->term + e->terms, *old;
   uint64_t h = (uint64_t)constant * 31 + (uint64_t)count;
   uint32_t hash;
   int32_t i, at, *bucket;
-  settp_lin *l;
+  settp_map_lin *l;
   for (i = 0; i < count; ++i) h = (h + (uint64_t)t[i].k * UINT64_C(0xBF58476D1CE4E5B9) + (uint64_t)t[i].atom) * UINT64_C(0x9E3779B97F4A7C15);
   h ^= h >> 29;
   h *= UINT64_C(0xD6E8FEB86659FD93);
@@ -2248,11 +2248,11 @@ SETT_INLINE int32_t settp_lin_make(settp_engine *e, int64_t constant, int32_t co
     for (i = 0; i < count && old[i].k == t[i].k && old[i].atom == t[i].atom; ++i) {}
     if (i == count) return at;
   }
-  if ((uint64_t)constant + (uint64_t)most > 2 * (uint64_t)most) return SETTP_NONE;
+  if ((uint64_t)constant + (uint64_t)most > 2 * (uint64_t)most) return SETTP_MAP_NONE;
   for (i = 0; i < count; ++i)
-    if ((uint64_t)t[i].k + (uint64_t)most > 2 * (uint64_t)most) return SETTP_NONE;
-  if (!SETTP_ROOM(e, lin, lins, lin_room, 1)) return SETTP_NONE;
-  if ((uint32_t)e->lins > e->lin_mask && settp_lin_rehash(e)) bucket = e->lin_bucket + (hash & e->lin_mask);
+    if ((uint64_t)t[i].k + (uint64_t)most > 2 * (uint64_t)most) return SETTP_MAP_NONE;
+  if (!SETTP_MAP_ROOM(e, lin, lins, lin_room, 1)) return SETTP_MAP_NONE;
+  if ((uint32_t)e->lins > e->lin_mask && settp_map_lin_rehash(e)) bucket = e->lin_bucket + (hash & e->lin_mask);
   l = e->lin + e->lins;
   l->hash = hash;
   l->constant = constant;
@@ -2264,36 +2264,36 @@ SETT_INLINE int32_t settp_lin_make(settp_engine *e, int64_t constant, int32_t co
   l->nodes = l->estimate = 0;
   l->affine = 0;
   l->known = l->busy = l->entered = l->bounded = 0;
-  l->sample = SETTP_NONE;
+  l->sample = SETTP_MAP_NONE;
   *bucket = e->lins;
   e->terms += count;
   return e->lins++;
 }
 
-SETT_INLINE int32_t settp_lin_constant(settp_engine *e, int64_t value) {
-  if (value) return settp_lin_make(e, value, 0);
-  if (e->zero < 0) e->zero = settp_lin_make(e, 0, 0);
+SETT_INLINE int32_t settp_map_lin_constant(settp_map_engine *e, int64_t value) {
+  if (value) return settp_map_lin_make(e, value, 0);
+  if (e->zero < 0) e->zero = settp_map_lin_make(e, 0, 0);
   return e->zero;
 }
 
-SETT_INLINE int32_t settp_lin_atom(settp_engine *e, int32_t atom, int64_t k, int64_t constant) {
+SETT_INLINE int32_t settp_map_lin_atom(settp_map_engine *e, int32_t atom, int64_t k, int64_t constant) {
   if (atom >= 0 && k == 1 && !constant && e->atom[atom].own >= 0) return e->atom[atom].own;
-  if (atom < 0 || !SETTP_ROOM(e, term, terms, term_room, 1)) return SETTP_NONE;
+  if (atom < 0 || !SETTP_MAP_ROOM(e, term, terms, term_room, 1)) return SETTP_MAP_NONE;
   e->term[e->terms].k = k;
   e->term[e->terms].atom = atom;
   e->term[e->terms].spare = 0;
-  return settp_lin_make(e, constant, k ? 1 : 0);
+  return settp_map_lin_make(e, constant, k ? 1 : 0);
 }
 
-/* Writes the terms of a * ka + b * kb behind the pool's end, with room for one more; their number, or SETTP_NONE when it overflows. *constant grows likewise. */
-SETT_INLINE int32_t settp_terms_mix(settp_engine *e, int32_t a, int64_t ka, int32_t b, int64_t kb, int64_t *constant) {
-  const settp_term *s, *t, *s_end, *t_end;
-  settp_term *out;
+/* Writes the terms of a * ka + b * kb behind the pool's end, with room for one more; their number, or SETTP_MAP_NONE when it overflows. *constant grows likewise. */
+SETT_INLINE int32_t settp_map_terms_mix(settp_map_engine *e, int32_t a, int64_t ka, int32_t b, int64_t kb, int64_t *constant) {
+  const settp_map_term *s, *t, *s_end, *t_end;
+  settp_map_term *out;
   int64_t x, y;
-  if (a < 0 || b < 0) return SETTP_NONE;
-  if (settp_mul(e->lin[a].constant, ka, &x) || settp_mul(e->lin[b].constant, kb, &y) || settp_add(x, y, &x) || settp_add(x, *constant, constant))
-    return SETTP_NONE;
-  if (!SETTP_ROOM(e, term, terms, term_room, e->lin[a].count + e->lin[b].count + 1)) return SETTP_NONE;
+  if (a < 0 || b < 0) return SETTP_MAP_NONE;
+  if (settp_map_mul(e->lin[a].constant, ka, &x) || settp_map_mul(e->lin[b].constant, kb, &y) || settp_map_add(x, y, &x) || settp_map_add(x, *constant, constant))
+    return SETTP_MAP_NONE;
+  if (!SETTP_MAP_ROOM(e, term, terms, term_room, e->lin[a].count + e->lin[b].count + 1)) return SETTP_MAP_NONE;
   s = e->term + e->lin[a].first;
   s_end = s + e->lin[a].count;
   t = e->term + e->lin[b].first;
@@ -2303,13 +2303,13 @@ SETT_INLINE int32_t settp_terms_mix(settp_engine *e, int32_t a, int64_t ka, int3
   if (!kb) t = t_end;
   while (s < s_end && t < t_end) {
     if (s->atom < t->atom) {
-      if (settp_mul(s->k, ka, &x)) return SETTP_NONE;
+      if (settp_map_mul(s->k, ka, &x)) return SETTP_MAP_NONE;
       out->atom = s++->atom;
     } else if (t->atom < s->atom) {
-      if (settp_mul(t->k, kb, &x)) return SETTP_NONE;
+      if (settp_map_mul(t->k, kb, &x)) return SETTP_MAP_NONE;
       out->atom = t++->atom;
     } else {
-      if (settp_mul(s->k, ka, &x) || settp_mul(t->k, kb, &y) || settp_add(x, y, &x)) return SETTP_NONE;
+      if (settp_map_mul(s->k, ka, &x) || settp_map_mul(t->k, kb, &y) || settp_map_add(x, y, &x)) return SETTP_MAP_NONE;
       out->atom = s->atom;
       ++s;
       ++t;
@@ -2318,32 +2318,32 @@ SETT_INLINE int32_t settp_terms_mix(settp_engine *e, int32_t a, int64_t ka, int3
     out += x != 0;
   }
   for (; s < s_end; ++s, ++out) {
-    if (settp_mul(s->k, ka, &out->k)) return SETTP_NONE;
+    if (settp_map_mul(s->k, ka, &out->k)) return SETTP_MAP_NONE;
     out->atom = s->atom;
   }
   for (; t < t_end; ++t, ++out) {
-    if (settp_mul(t->k, kb, &out->k)) return SETTP_NONE;
+    if (settp_map_mul(t->k, kb, &out->k)) return SETTP_MAP_NONE;
     out->atom = t->atom;
   }
   return (int32_t)(out - (e->term + e->terms));
 }
 
 /* Writes the terms of a behind the pool's end, where there is room for them; their number. */
-SETT_INLINE int32_t settp_terms_copy(settp_engine *e, int32_t a) {
-  const settp_term *t = e->term + e->lin[a].first, *end = t + e->lin[a].count;
-  settp_term *out = e->term + e->terms;
+SETT_INLINE int32_t settp_map_terms_copy(settp_map_engine *e, int32_t a) {
+  const settp_map_term *t = e->term + e->lin[a].first, *end = t + e->lin[a].count;
+  settp_map_term *out = e->term + e->terms;
   while (t < end) *out++ = *t++;
   return e->lin[a].count;
 }
 
 /* Adds k * atom to count terms behind the pool's end; the new count. */
-SETT_INLINE int32_t settp_terms_add(settp_engine *e, int32_t count, int32_t atom, int64_t k) {
-  settp_term *t = e->term + e->terms;
+SETT_INLINE int32_t settp_map_terms_add(settp_map_engine *e, int32_t count, int32_t atom, int64_t k) {
+  settp_map_term *t = e->term + e->terms;
   int32_t i, at = count;
   if (count < 0) return count;
   while (at > 0 && t[at - 1].atom > atom) --at;
   if (at > 0 && t[at - 1].atom == atom) {
-    if (settp_add(t[at - 1].k, k, &t[at - 1].k)) return SETTP_NONE;
+    if (settp_map_add(t[at - 1].k, k, &t[at - 1].k)) return SETTP_MAP_NONE;
     if (t[at - 1].k) return count;
     for (i = at; i < count; ++i) t[i - 1] = t[i];
     return count - 1;
@@ -2356,61 +2356,61 @@ SETT_INLINE int32_t settp_terms_add(settp_engine *e, int32_t count, int32_t atom
   return count + 1;
 }
 
-/* a * ka + b * kb + constant; SETTP_NONE when it overflows. */
-SETT_INLINE int32_t settp_lin_mix(settp_engine *e, int32_t a, int64_t ka, int32_t b, int64_t kb, int64_t constant) {
+/* a * ka + b * kb + constant; SETTP_MAP_NONE when it overflows. */
+SETT_INLINE int32_t settp_map_lin_mix(settp_map_engine *e, int32_t a, int64_t ka, int32_t b, int64_t kb, int64_t constant) {
   int32_t n;
-  if (a < 0 || b < 0) return SETTP_NONE;
+  if (a < 0 || b < 0) return SETTP_MAP_NONE;
   if (!constant) { /* nothing is added to one of them */
     if (ka == 1 && (!kb || (!e->lin[b].count && !e->lin[b].constant))) return a;
     if (kb == 1 && !e->lin[a].count && !e->lin[a].constant) return b;
   }
-  n = settp_terms_mix(e, a, ka, b, kb, &constant);
-  return n < 0 ? SETTP_NONE : settp_lin_make(e, constant, n);
+  n = settp_map_terms_mix(e, a, ka, b, kb, &constant);
+  return n < 0 ? SETTP_MAP_NONE : settp_map_lin_make(e, constant, n);
 }
 
 /* a + k * atom. */
-SETT_INLINE int32_t settp_lin_plus(settp_engine *e, int32_t a, int32_t atom, int64_t k) {
+SETT_INLINE int32_t settp_map_lin_plus(settp_map_engine *e, int32_t a, int32_t atom, int64_t k) {
   int32_t n;
-  if (a < 0 || atom < 0) return SETTP_NONE;
+  if (a < 0 || atom < 0) return SETTP_MAP_NONE;
   n = e->lin[a].count;
-  if (!SETTP_ROOM(e, term, terms, term_room, n + 1)) return SETTP_NONE;
-  n = settp_terms_add(e, settp_terms_copy(e, a), atom, k);
-  return n < 0 ? SETTP_NONE : settp_lin_make(e, e->lin[a].constant, n);
+  if (!SETTP_MAP_ROOM(e, term, terms, term_room, n + 1)) return SETTP_MAP_NONE;
+  n = settp_map_terms_add(e, settp_map_terms_copy(e, a), atom, k);
+  return n < 0 ? SETTP_MAP_NONE : settp_map_lin_make(e, e->lin[a].constant, n);
 }
 
 /* a * k + constant. */
-SETT_INLINE int32_t settp_lin_scale(settp_engine *e, int32_t a, int64_t k, int64_t constant) {
-  const settp_term *t, *end;
-  settp_term *out;
+SETT_INLINE int32_t settp_map_lin_scale(settp_map_engine *e, int32_t a, int64_t k, int64_t constant) {
+  const settp_map_term *t, *end;
+  settp_map_term *out;
   int64_t x;
-  if (a < 0) return SETTP_NONE;
+  if (a < 0) return SETTP_MAP_NONE;
   if (k == 1 && !constant) return a;
-  if (settp_mul(e->lin[a].constant, k, &x) || settp_add(x, constant, &constant) || !SETTP_ROOM(e, term, terms, term_room, e->lin[a].count)) return SETTP_NONE;
+  if (settp_map_mul(e->lin[a].constant, k, &x) || settp_map_add(x, constant, &constant) || !SETTP_MAP_ROOM(e, term, terms, term_room, e->lin[a].count)) return SETTP_MAP_NONE;
   t = e->term + e->lin[a].first;
   end = k ? t + e->lin[a].count : t;
   for (out = e->term + e->terms; t < end; ++t, ++out) {
-    if (settp_mul(t->k, k, &out->k)) return SETTP_NONE;
+    if (settp_map_mul(t->k, k, &out->k)) return SETTP_MAP_NONE;
     out->atom = t->atom;
   }
-  return settp_lin_make(e, constant, (int32_t)(out - (e->term + e->terms)));
+  return settp_map_lin_make(e, constant, (int32_t)(out - (e->term + e->terms)));
 }
 
 /* The form with every coefficient (not the constant) divided exactly by g, and a new constant. */
-SETT_INLINE int32_t settp_lin_shrink(settp_engine *e, int32_t a, int64_t g, int64_t constant) {
+SETT_INLINE int32_t settp_map_lin_shrink(settp_map_engine *e, int32_t a, int64_t g, int64_t constant) {
   int32_t i, n;
-  if (a < 0) return SETTP_NONE;
+  if (a < 0) return SETTP_MAP_NONE;
   n = e->lin[a].count;
-  if (!SETTP_ROOM(e, term, terms, term_room, n)) return SETTP_NONE;
+  if (!SETTP_MAP_ROOM(e, term, terms, term_room, n)) return SETTP_MAP_NONE;
   for (i = 0; i < n; ++i) {
     e->term[e->terms + i] = e->term[e->lin[a].first + i];
     e->term[e->terms + i].k /= g;
   }
-  return settp_lin_make(e, constant, n);
+  return settp_map_lin_make(e, constant, n);
 }
 
-SETT_INLINE int64_t settp_lin_coefficient(const settp_engine *e, int32_t a, int32_t atom) {
+SETT_INLINE int64_t settp_map_lin_coefficient(const settp_map_engine *e, int32_t a, int32_t atom) {
   int32_t lo = 0, hi = e->lin[a].count;
-  const settp_term *t = e->term + e->lin[a].first;
+  const settp_map_term *t = e->term + e->lin[a].first;
   while (lo < hi) {
     int32_t mid = (lo + hi) / 2;
     if (t[mid].atom < atom) lo = mid + 1;
@@ -2420,16 +2420,16 @@ SETT_INLINE int64_t settp_lin_coefficient(const settp_engine *e, int32_t a, int3
 }
 
 /* The greatest common divisor of g and the coefficients. */
-SETT_INLINE int64_t settp_lin_gcd_with(const settp_engine *e, int32_t a, int64_t g) {
-  const settp_term *t = e->term + e->lin[a].first, *end = t + e->lin[a].count;
-  for (; t < end && g != 1; ++t) g = settp_gcd(g, t->k);
+SETT_INLINE int64_t settp_map_lin_gcd_with(const settp_map_engine *e, int32_t a, int64_t g) {
+  const settp_map_term *t = e->term + e->lin[a].first, *end = t + e->lin[a].count;
+  for (; t < end && g != 1; ++t) g = settp_map_gcd(g, t->k);
   return g;
 }
 
-SETT_INLINE int64_t settp_lin_gcd(const settp_engine *e, int32_t a) { return settp_lin_gcd_with(e, a, 0); } /* 0 for a constant */
+SETT_INLINE int64_t settp_map_lin_gcd(const settp_map_engine *e, int32_t a) { return settp_map_lin_gcd_with(e, a, 0); } /* 0 for a constant */
 
 /* The residue of k modulo c in (-c/2, c/2]. */
-SETT_INLINE int64_t settp_residue(int64_t k, int64_t c) {
+SETT_INLINE int64_t settp_map_residue(int64_t k, int64_t c) {
   uint64_t size = k < 0 ? 0 - (uint64_t)k : (uint64_t)k;
   int64_t r;
   if (size < (uint64_t)1 << 62 && (2 * size < (uint64_t)c || (2 * size == (uint64_t)c && k > 0))) return k; /* most are */
@@ -2439,28 +2439,28 @@ SETT_INLINE int64_t settp_residue(int64_t k, int64_t c) {
 }
 
 /* a = c * quotient + rest: coefficients of rest in (-c/2, c/2], its constant in [0, c). */
-SETT_INLINE int settp_lin_extract(settp_engine *e, int32_t a, int64_t c, int32_t *quotient, int32_t *rest) {
-  const settp_term *t;
-  settp_term *whole, *left;
+SETT_INLINE int settp_map_lin_extract(settp_map_engine *e, int32_t a, int64_t c, int32_t *quotient, int32_t *rest) {
+  const settp_map_term *t;
+  settp_map_term *whole, *left;
   int32_t i, n = 0, wholes = 0, count, base;
   int64_t constant;
   if (a < 0) return 0;
   count = e->lin[a].count;
   constant = e->lin[a].constant;
   t = e->term + e->lin[a].first;
-  for (i = 0; i < count && settp_residue(t[i].k, c) == t[i].k; ++i) {}
+  for (i = 0; i < count && settp_map_residue(t[i].k, c) == t[i].k; ++i) {}
   if (i == count && constant >= 0 && constant < c) { /* it is its own rest */
-    *quotient = settp_lin_constant(e, 0);
+    *quotient = settp_map_lin_constant(e, 0);
     *rest = a;
     return *quotient >= 0;
   }
-  if (!SETTP_ROOM(e, term, terms, term_room, 2 * count)) return 0;
+  if (!SETTP_MAP_ROOM(e, term, terms, term_room, 2 * count)) return 0;
   t = e->term + e->lin[a].first;
   base = e->terms;
   whole = e->term + base;
   left = whole + count;
   for (i = 0; i < count; ++i) {
-    int64_t k = settp_residue(t[i].k, c);
+    int64_t k = settp_map_residue(t[i].k, c);
     if (k) {
       left[n] = t[i];
       left[n++].k = k;
@@ -2469,67 +2469,67 @@ SETT_INLINE int settp_lin_extract(settp_engine *e, int32_t a, int64_t c, int32_t
     whole[wholes] = t[i];
     whole[wholes++].k = (t[i].k - k) / c;
   }
-  *quotient = settp_lin_make(e, settp_floor(constant, c), wholes);
-  if (*quotient < 0 || !SETTP_ROOM(e, term, terms, term_room, n)) return 0;
+  *quotient = settp_map_lin_make(e, settp_map_floor(constant, c), wholes);
+  if (*quotient < 0 || !SETTP_MAP_ROOM(e, term, terms, term_room, n)) return 0;
   for (i = 0; i < n; ++i) e->term[e->terms + i] = e->term[base + count + i]; /* behind what the quotient took */
-  *rest = settp_lin_make(e, settp_mod(constant, c), n);
+  *rest = settp_map_lin_make(e, settp_map_mod(constant, c), n);
   return *rest >= 0;
 }
 
 /* ---- samples: the values of a form at some points of the domain. They only save proofs that would fail: arithmetic may wrap around. ---- */
 
-/* v[j] += k * x[j] for SETTP_SAMPLES values. */
-SETT_INLINE void settp_row_add(int64_t *v, const int64_t *x, int64_t k) {
-#define SETTP_ROW_ADD(j) v[j] = (int64_t)((uint64_t)v[j] + (uint64_t)k * (uint64_t)x[j]);
-  SETTP_ROW_ADD(0) SETTP_ROW_ADD(1) SETTP_ROW_ADD(2) SETTP_ROW_ADD(3) SETTP_ROW_ADD(4) SETTP_ROW_ADD(5)
-#undef SETTP_ROW_ADD
+/* v[j] += k * x[j] for SETTP_MAP_SAMPLES values. */
+SETT_INLINE void settp_map_row_add(int64_t *v, const int64_t *x, int64_t k) {
+#define SETTP_MAP_ROW_ADD(j) v[j] = (int64_t)((uint64_t)v[j] + (uint64_t)k * (uint64_t)x[j]);
+  SETTP_MAP_ROW_ADD(0) SETTP_MAP_ROW_ADD(1) SETTP_MAP_ROW_ADD(2) SETTP_MAP_ROW_ADD(3) SETTP_MAP_ROW_ADD(4) SETTP_MAP_ROW_ADD(5)
+#undef SETTP_MAP_ROW_ADD
 }
 
-SETT_INLINE void settp_row_start(int64_t *v, int64_t x) { v[0] = v[1] = v[2] = v[3] = v[4] = v[5] = x; }
+SETT_INLINE void settp_map_row_start(int64_t *v, int64_t x) { v[0] = v[1] = v[2] = v[3] = v[4] = v[5] = x; }
 
-SETT_INLINE const int64_t *settp_lin_at(settp_engine *e, int32_t a) {
-  settp_lin *l = e->lin + a;
+SETT_INLINE const int64_t *settp_map_lin_at(settp_map_engine *e, int32_t a) {
+  settp_map_lin *l = e->lin + a;
   if (l->sample < 0) {
-    static const settp_row none = {{0}};
-    const settp_term *t = e->term + l->first, *end = t + l->count;
+    static const settp_map_row none = {{0}};
+    const settp_map_term *t = e->term + l->first, *end = t + l->count;
     int64_t *v;
-    if (!SETTP_ROOM(e, row, rows, row_room, 1)) return none.at;
+    if (!SETTP_MAP_ROOM(e, row, rows, row_room, 1)) return none.at;
     v = e->row[e->rows].at;
-    settp_row_start(v, l->constant);
-    for (; t < end; ++t) settp_row_add(v, e->atom[t->atom].at, t->k);
+    settp_map_row_start(v, l->constant);
+    for (; t < end; ++t) settp_map_row_add(v, e->atom[t->atom].at, t->k);
     l->sample = e->rows++;
   }
   return e->row[l->sample].at;
 }
 
-SETT_INLINE int64_t settp_floor_short(int64_t a, int64_t b) { /* b > 0; where 32 bits do, their division is several times faster */
+SETT_INLINE int64_t settp_map_floor_short(int64_t a, int64_t b) { /* b > 0; where 32 bits do, their division is several times faster */
   if ((uint64_t)a + UINT64_C(0x40000000) < UINT64_C(0x80000000) && b < INT64_C(0x40000000)) {
     int32_t x = (int32_t)a, y = (int32_t)b, q = x / y;
     return q - (x - q * y < 0);
   }
-  return settp_floor(a, b);
+  return settp_map_floor(a, b);
 }
 
 /* Whether floor((x + k * y) / c) may be one number for all samples x and y. */
-SETT_INLINE int settp_at_one_period(const settp_engine *e, const int64_t *x, const int64_t *y, uint64_t k, int64_t c) {
+SETT_INLINE int settp_map_at_one_period(const settp_map_engine *e, const int64_t *x, const int64_t *y, uint64_t k, int64_t c) {
   uint64_t first;
   int j;
   if (!e->sampled) return 1;
-  first = (uint64_t)settp_floor_short((int64_t)((uint64_t)x[0] + k * (uint64_t)y[0]), c) * (uint64_t)c;
-  for (j = 1; j < SETTP_SAMPLES; ++j)
+  first = (uint64_t)settp_map_floor_short((int64_t)((uint64_t)x[0] + k * (uint64_t)y[0]), c) * (uint64_t)c;
+  for (j = 1; j < SETTP_MAP_SAMPLES; ++j)
     if ((uint64_t)x[j] + k * (uint64_t)y[j] - first >= (uint64_t)c) return 0;
   return 1;
 }
 
 /* The sign of the first difference of some values, times the greatest common divisor of all where scaled; 0: they do not vary. *hash is a number for all values that
  * are equal but for that factor and a constant. */
-SETT_INLINE int64_t settp_at_step(const int64_t *x, int scaled, uint32_t *hash) {
-  int64_t g = 0, d[SETTP_SAMPLES];
+SETT_INLINE int64_t settp_map_at_step(const int64_t *x, int scaled, uint32_t *hash) {
+  int64_t g = 0, d[SETTP_MAP_SAMPLES];
   uint64_t h = 0, sign;
   int j, first = 0;
   if (!scaled) { /* a sum of the differences, each with a factor of its own */
-    for (j = 1; j < SETTP_SAMPLES && x[j] == x[0]; ++j) {}
-    if (j == SETTP_SAMPLES) return 0;
+    for (j = 1; j < SETTP_MAP_SAMPLES && x[j] == x[0]; ++j) {}
+    if (j == SETTP_MAP_SAMPLES) return 0;
     h = (uint64_t)x[1] * UINT64_C(0x9E3779B97F4A7C15) + (uint64_t)x[2] * UINT64_C(0xBF58476D1CE4E5B9) + (uint64_t)x[3] * UINT64_C(0x94D049BB133111EB) +
         (uint64_t)x[4] * UINT64_C(0xD6E8FEB86659FD93) + (uint64_t)x[5] * UINT64_C(0x632BE59BD9B4E019) - (uint64_t)x[0] * UINT64_C(0x2C74EF35EF6F5165);
     if ((int64_t)((uint64_t)x[j] - (uint64_t)x[0]) < 0) {
@@ -2539,18 +2539,18 @@ SETT_INLINE int64_t settp_at_step(const int64_t *x, int scaled, uint32_t *hash) 
     *hash = (uint32_t)(h >> 32);
     return 1;
   }
-  for (j = SETTP_SAMPLES - 1; j > 0; --j) {
+  for (j = SETTP_MAP_SAMPLES - 1; j > 0; --j) {
     d[j] = (int64_t)((uint64_t)x[j] - (uint64_t)x[0]);
     if (d[j]) first = j;
     if (d[j] == INT64_MIN) return 0;
   }
   if (!first) return 0;
-  for (j = first; j < SETTP_SAMPLES && g != 1; ++j)
-    if (d[j]) g = settp_gcd(g, d[j]);
+  for (j = first; j < SETTP_MAP_SAMPLES && g != 1; ++j)
+    if (d[j]) g = settp_map_gcd(g, d[j]);
   if (g > 1)
-    for (j = first; j < SETTP_SAMPLES; ++j) d[j] /= g;
+    for (j = first; j < SETTP_MAP_SAMPLES; ++j) d[j] /= g;
   sign = d[first] < 0 ? ~(uint64_t)0 : 0;
-  for (j = 1; j < SETTP_SAMPLES; ++j) {
+  for (j = 1; j < SETTP_MAP_SAMPLES; ++j) {
     h = (h ^ (((uint64_t)d[j] ^ sign) - sign)) * UINT64_C(0x9E3779B97F4A7C15);
     h ^= h >> 29;
   }
@@ -2559,11 +2559,11 @@ SETT_INLINE int64_t settp_at_step(const int64_t *x, int scaled, uint32_t *hash) 
 }
 
 /* Whether a form is of variables alone and nothing is known of these but their bounds: then the sum of their intervals is exact, and no other form has its values. */
-SETT_INLINE int settp_lin_affine(settp_engine *e, int32_t a) {
-  settp_lin *l = e->lin + a;
+SETT_INLINE int settp_map_lin_affine(settp_map_engine *e, int32_t a) {
+  settp_map_lin *l = e->lin + a;
   if (!l->affine) {
-    const settp_term *t = e->term + l->first, *end = t + l->count;
-    while (t < end && e->atom[t->atom].kind == SETTP_ATOM_VAR) ++t;
+    const settp_map_term *t = e->term + l->first, *end = t + l->count;
+    while (t < end && e->atom[t->atom].kind == SETTP_MAP_ATOM_VAR) ++t;
     l->affine = t == end ? 1 : 2;
   }
   return l->affine == 1 && !e->facts;
@@ -2571,31 +2571,31 @@ SETT_INLINE int settp_lin_affine(settp_engine *e, int32_t a) {
 
 /* ---- intervals ---- */
 
-SETT_INLINE sett_map_interval settp_lin_interval(settp_engine *e, int32_t a);
+SETT_INLINE sett_map_interval settp_map_lin_interval(settp_map_engine *e, int32_t a);
 
 /* I1 */
-SETT_INLINE sett_map_interval settp_lin_sum(const settp_engine *e, int32_t a) {
-  const settp_term *t = e->term + e->lin[a].first, *end = t + e->lin[a].count;
-  sett_map_interval r = settp_interval(e->lin[a].constant, e->lin[a].constant);
+SETT_INLINE sett_map_interval settp_map_lin_sum(const settp_map_engine *e, int32_t a) {
+  const settp_map_term *t = e->term + e->lin[a].first, *end = t + e->lin[a].count;
+  sett_map_interval r = settp_map_interval(e->lin[a].constant, e->lin[a].constant);
   int lower = 1, upper = 1; /* whether there is such a bound */
   for (; t < end; ++t) {
-    const settp_atom *x = e->atom + t->atom;
+    const settp_map_atom *x = e->atom + t->atom;
     int64_t lo = t->k < 0 ? x->hi : x->lo, hi = t->k < 0 ? x->lo : x->hi;
-    lower &= lo != INT64_MIN && lo != INT64_MAX && !settp_mul(lo, t->k, &lo) && !settp_add(r.lo, lo, &r.lo);
-    upper &= hi != INT64_MIN && hi != INT64_MAX && !settp_mul(hi, t->k, &hi) && !settp_add(r.hi, hi, &r.hi);
+    lower &= lo != INT64_MIN && lo != INT64_MAX && !settp_map_mul(lo, t->k, &lo) && !settp_map_add(r.lo, lo, &r.lo);
+    upper &= hi != INT64_MIN && hi != INT64_MAX && !settp_map_mul(hi, t->k, &hi) && !settp_map_add(r.hi, hi, &r.hi);
   }
-  return settp_interval(lower ? r.lo : INT64_MIN, upper ? r.hi : INT64_MAX);
+  return settp_map_interval(lower ? r.lo : INT64_MIN, upper ? r.hi : INT64_MAX);
 }
 
 /* F mod m: [k mod g, m - g + k mod g] with g the gcd of m and the coefficients of F, k its constant. */
-SETT_INLINE sett_map_interval settp_mod_interval(const settp_engine *e, int32_t f, int64_t m) {
-  int64_t g = settp_lin_gcd_with(e, f, m), k = settp_mod(e->lin[f].constant, g);
-  return settp_interval(k, m - g + k);
+SETT_INLINE sett_map_interval settp_map_mod_interval(const settp_map_engine *e, int32_t f, int64_t m) {
+  int64_t g = settp_map_lin_gcd_with(e, f, m), k = settp_map_mod(e->lin[f].constant, g);
+  return settp_map_interval(k, m - g + k);
 }
 
 /* How many atoms of f are in a: all, some, none. */
-SETT_INLINE int32_t settp_lin_shared(const settp_engine *e, int32_t f, int32_t a) {
-  const settp_term *s = e->term + e->lin[f].first, *s_end = s + e->lin[f].count, *t = e->term + e->lin[a].first, *t_end = t + e->lin[a].count;
+SETT_INLINE int32_t settp_map_lin_shared(const settp_map_engine *e, int32_t f, int32_t a) {
+  const settp_map_term *s = e->term + e->lin[f].first, *s_end = s + e->lin[f].count, *t = e->term + e->lin[a].first, *t_end = t + e->lin[a].count;
   int32_t n = 0;
   while (s < s_end && t < t_end) {
     int32_t x = s->atom, y = t->atom;
@@ -2606,8 +2606,8 @@ SETT_INLINE int32_t settp_lin_shared(const settp_engine *e, int32_t f, int32_t a
   return n;
 }
 
-SETT_INLINE int settp_lin_shares(const settp_engine *e, int32_t f, int32_t a) { /* whether there is one */
-  const settp_term *s = e->term + e->lin[f].first, *s_end = s + e->lin[f].count, *t = e->term + e->lin[a].first, *t_end = t + e->lin[a].count;
+SETT_INLINE int settp_map_lin_shares(const settp_map_engine *e, int32_t f, int32_t a) { /* whether there is one */
+  const settp_map_term *s = e->term + e->lin[f].first, *s_end = s + e->lin[f].count, *t = e->term + e->lin[a].first, *t_end = t + e->lin[a].count;
   while (s < s_end && t < t_end && s->atom != t->atom)
     if (s->atom < t->atom) ++s;
     else ++t;
@@ -2615,38 +2615,38 @@ SETT_INLINE int settp_lin_shares(const settp_engine *e, int32_t f, int32_t a) { 
 }
 
 /* a with t * (F - m * q) taken away, where that leaves at most `most` terms. */
-SETT_INLINE int32_t settp_lin_take(settp_engine *e, int32_t a, int32_t f, int64_t m, int32_t q, int64_t t, int32_t most) {
+SETT_INLINE int32_t settp_map_lin_take(settp_map_engine *e, int32_t a, int32_t f, int64_t m, int32_t q, int64_t t, int32_t most) {
   int64_t tm, constant = 0;
   int32_t n;
-  if (t == INT64_MIN || settp_mul(t, m, &tm)) return SETTP_NONE;
-  n = settp_terms_add(e, settp_terms_mix(e, a, 1, f, -t, &constant), q, tm);
-  return n < 0 || n > most ? SETTP_NONE : settp_lin_make(e, constant, n);
+  if (t == INT64_MIN || settp_map_mul(t, m, &tm)) return SETTP_MAP_NONE;
+  n = settp_map_terms_add(e, settp_map_terms_mix(e, a, 1, f, -t, &constant), q, tm);
+  return n < 0 || n > most ? SETTP_MAP_NONE : settp_map_lin_make(e, constant, n);
 }
 
 /* The form (F, m) of the quotient in term i of a with all terms moved in that its coefficient k divides, and the rest: a = k * floor(moved / m) + rest.
  * 0: nothing moves, or a has more terms than are looked at. */
-SETT_INLINE int settp_lin_move(settp_engine *e, int32_t a, int32_t i, settp_form form, int32_t *moved, int32_t *rest) {
-  settp_term q = e->term[e->lin[a].first + i];
+SETT_INLINE int settp_map_lin_move(settp_map_engine *e, int32_t a, int32_t i, settp_map_form form, int32_t *moved, int32_t *rest) {
+  settp_map_term q = e->term[e->lin[a].first + i];
   int32_t pass, j, n, count = e->lin[a].count, own = e->lin[form.lin].count;
   uint64_t moves = 0;
   int64_t k = 0;
   if (count > 64) return 0;
   for (j = 0; j < count; ++j) {
     int64_t x = e->term[e->lin[a].first + j].k;
-    if (j != i && (x == q.k || x % q.k == 0) && !settp_mul(x / q.k, form.c, &k)) moves |= (uint64_t)1 << j;
+    if (j != i && (x == q.k || x % q.k == 0) && !settp_map_mul(x / q.k, form.c, &k)) moves |= (uint64_t)1 << j;
   }
   if (!moves) return 0;
   for (pass = 0; pass < 2; ++pass) {
     int32_t made;
-    if (!SETTP_ROOM(e, term, terms, term_room, count + own)) return 0;
-    n = pass ? 0 : settp_terms_copy(e, form.lin);
+    if (!SETTP_MAP_ROOM(e, term, terms, term_room, count + own)) return 0;
+    n = pass ? 0 : settp_map_terms_copy(e, form.lin);
     for (j = 0; j < count && n >= 0; ++j) {
-      settp_term x = e->term[e->lin[a].first + j];
+      settp_map_term x = e->term[e->lin[a].first + j];
       if (j == i || (int)(moves >> j & 1) == pass) continue;
-      n = settp_terms_add(e, n, x.atom, pass ? x.k : x.k / q.k * form.c);
+      n = settp_map_terms_add(e, n, x.atom, pass ? x.k : x.k / q.k * form.c);
     }
     if (n < 0) return 0;
-    made = settp_lin_make(e, pass ? e->lin[a].constant : e->lin[form.lin].constant, n);
+    made = settp_map_lin_make(e, pass ? e->lin[a].constant : e->lin[form.lin].constant, n);
     if (made < 0) return 0;
     *(pass ? rest : moved) = made;
   }
@@ -2654,15 +2654,15 @@ SETT_INLINE int settp_lin_move(settp_engine *e, int32_t a, int32_t i, settp_form
 }
 
 /* I3, I4: the digit of a form, or an atom of the form, taken out of a so that the fewest atoms stay. */
-SETT_INLINE sett_map_interval settp_lin_interval_digits(settp_engine *e, int32_t a, sett_map_interval r) {
-  int32_t i, f, best = SETTP_NONE, best_count = e->lin[a].count, best_f = 0;
+SETT_INLINE sett_map_interval settp_map_lin_interval_digits(settp_map_engine *e, int32_t a, sett_map_interval r) {
+  int32_t i, f, best = SETTP_MAP_NONE, best_count = e->lin[a].count, best_f = 0;
   int64_t best_t = 0, best_c = 0;
   for (i = 0; i < e->lin[a].count && !e->error; ++i) {
-    settp_term q = e->term[e->lin[a].first + i];
-    if (e->atom[q.atom].kind != SETTP_ATOM_QUOTIENT || q.k == INT64_MIN) continue;
+    settp_map_term q = e->term[e->lin[a].first + i];
+    if (e->atom[q.atom].kind != SETTP_MAP_ATOM_QUOTIENT || q.k == INT64_MIN) continue;
     for (f = e->atom[q.atom].form; f >= 0; f = e->form[f].next) {
-      settp_form form = e->form[f];
-      int32_t shared = settp_lin_shared(e, form.lin, a), pick, picks = 0;
+      settp_map_form form = e->form[f];
+      int32_t shared = settp_map_lin_shared(e, form.lin, a), pick, picks = 0;
       for (pick = -1; shared && pick < (e->lin[form.lin].count < 8 ? e->lin[form.lin].count : 8); ++pick) {
         int64_t t;
         int32_t rest;
@@ -2670,13 +2670,13 @@ SETT_INLINE sett_map_interval settp_lin_interval_digits(settp_engine *e, int32_t
           if (q.k % form.c || shared < e->lin[form.lin].count) continue;
           t = -(q.k / form.c);
         } else { /* I4: an atom of F with coefficient 1 or -1 goes */
-          settp_term x = e->term[e->lin[form.lin].first + pick];
-          int64_t k = settp_lin_coefficient(e, a, x.atom);
+          settp_map_term x = e->term[e->lin[form.lin].first + pick];
+          int64_t k = settp_map_lin_coefficient(e, a, x.atom);
           if (!k || (x.k != 1 && x.k != -1) || k == INT64_MIN || picks) continue;
           t = k * x.k;
         }
         ++picks;
-        rest = settp_lin_take(e, a, form.lin, form.c, q.atom, t, best_count - 1);
+        rest = settp_map_lin_take(e, a, form.lin, form.c, q.atom, t, best_count - 1);
         if (rest < 0) continue;
         best = rest;
         best_count = e->lin[rest].count;
@@ -2687,61 +2687,61 @@ SETT_INLINE sett_map_interval settp_lin_interval_digits(settp_engine *e, int32_t
     }
   }
   if (best >= 0 && !e->error)
-    r = settp_interval_meet(r, settp_interval_add(settp_interval_scale(settp_mod_interval(e, best_f, best_c), best_t), settp_lin_interval(e, best)));
+    r = settp_map_interval_meet(r, settp_map_interval_add(settp_map_interval_scale(settp_map_mod_interval(e, best_f, best_c), best_t), settp_map_lin_interval(e, best)));
   return r;
 }
 
 /* I5: terms divisible by the coefficient of a quotient move into its form. */
-SETT_INLINE sett_map_interval settp_lin_interval_moved(settp_engine *e, int32_t a, sett_map_interval r) {
+SETT_INLINE sett_map_interval settp_map_lin_interval_moved(settp_map_engine *e, int32_t a, sett_map_interval r) {
   int32_t i, f;
   for (i = 0; i < e->lin[a].count && !e->error; ++i) {
-    settp_term q = e->term[e->lin[a].first + i];
-    if (e->atom[q.atom].kind != SETTP_ATOM_QUOTIENT || q.k == INT64_MIN) continue;
+    settp_map_term q = e->term[e->lin[a].first + i];
+    if (e->atom[q.atom].kind != SETTP_MAP_ATOM_QUOTIENT || q.k == INT64_MIN) continue;
     for (f = e->atom[q.atom].form; f >= 0; f = e->form[f].next) {
-      settp_form form = e->form[f];
+      settp_map_form form = e->form[f];
       int32_t moved, rest;
       sett_map_interval part;
-      if (!settp_lin_move(e, a, i, form, &moved, &rest)) continue;
-      part = settp_lin_interval(e, moved);
-      part = settp_interval_scale(settp_interval(settp_sat_floor(part.lo, form.c), settp_sat_floor(part.hi, form.c)), q.k);
-      r = settp_interval_meet(r, settp_interval_add(part, settp_lin_interval(e, rest)));
+      if (!settp_map_lin_move(e, a, i, form, &moved, &rest)) continue;
+      part = settp_map_lin_interval(e, moved);
+      part = settp_map_interval_scale(settp_map_interval(settp_map_sat_floor(part.lo, form.c), settp_map_sat_floor(part.hi, form.c)), q.k);
+      r = settp_map_interval_meet(r, settp_map_interval_add(part, settp_map_lin_interval(e, rest)));
     }
   }
   return r;
 }
 
 /* The primitive form of a without its constant, first coefficient positive; a = k * primitive + constant. */
-SETT_INLINE int32_t settp_lin_primitive(settp_engine *e, int32_t a, int64_t *k) {
-  int64_t g = settp_lin_gcd(e, a);
-  if (!g) return SETTP_NONE;
+SETT_INLINE int32_t settp_map_lin_primitive(settp_map_engine *e, int32_t a, int64_t *k) {
+  int64_t g = settp_map_lin_gcd(e, a);
+  if (!g) return SETTP_MAP_NONE;
   if (e->term[e->lin[a].first].k < 0) g = -g;
   *k = g;
-  return settp_lin_shrink(e, a, g, 0);
+  return settp_map_lin_shrink(e, a, g, 0);
 }
 
-SETT_INLINE sett_map_interval settp_lin_interval_fact(settp_engine *e, int32_t a, sett_map_interval r) { /* I2 */
+SETT_INLINE sett_map_interval settp_map_lin_interval_fact(settp_map_engine *e, int32_t a, sett_map_interval r) { /* I2 */
   int64_t k = 1;
   int i;
-  int32_t p = e->facts ? settp_lin_primitive(e, a, &k) : SETTP_NONE;
-  if (e->lin[a].bounded) r = settp_interval_meet(r, e->lin[a].bound);
+  int32_t p = e->facts ? settp_map_lin_primitive(e, a, &k) : SETTP_MAP_NONE;
+  if (e->lin[a].bounded) r = settp_map_interval_meet(r, e->lin[a].bound);
   for (i = 0; i < e->facts; ++i)
     if (e->fact[i].lin == p)
-      r = settp_interval_meet(r, settp_interval_add(settp_interval_scale(settp_interval(e->fact[i].lo, e->fact[i].hi), k),
-                                                    settp_interval(e->lin[a].constant, e->lin[a].constant)));
+      r = settp_map_interval_meet(r, settp_map_interval_add(settp_map_interval_scale(settp_map_interval(e->fact[i].lo, e->fact[i].hi), k),
+                                                    settp_map_interval(e->lin[a].constant, e->lin[a].constant)));
   return r;
 }
 
-SETT_INLINE sett_map_interval settp_lin_interval(settp_engine *e, int32_t a) {
+SETT_INLINE sett_map_interval settp_map_lin_interval(settp_map_engine *e, int32_t a) {
   sett_map_interval r;
-  if (e->lin[a].known) return settp_interval(e->lin[a].lo, e->lin[a].hi);
-  r = settp_lin_interval_fact(e, a, settp_lin_sum(e, a));
-  if (e->lin[a].busy || e->lins > e->lin_limit || e->depth > SETTP_LOOK_DEPTH || e->lin[a].count < 2 || e->lin[a].count > 40 || r.lo == r.hi) return r;
-  if (!e->depth) e->look_end = e->looks + SETTP_LOOKS_MAX;
+  if (e->lin[a].known) return settp_map_interval(e->lin[a].lo, e->lin[a].hi);
+  r = settp_map_lin_interval_fact(e, a, settp_map_lin_sum(e, a));
+  if (e->lin[a].busy || e->lins > e->lin_limit || e->depth > SETTP_MAP_LOOK_DEPTH || e->lin[a].count < 2 || e->lin[a].count > 40 || r.lo == r.hi) return r;
+  if (!e->depth) e->look_end = e->looks + SETTP_MAP_LOOKS_MAX;
   if (++e->looks > e->look_end) return r;
-  if (!settp_lin_affine(e, a)) {
+  if (!settp_map_lin_affine(e, a)) {
     e->lin[a].busy = 1;
     ++e->depth;
-    r = settp_lin_interval_moved(e, a, settp_lin_interval_digits(e, a, r));
+    r = settp_map_lin_interval_moved(e, a, settp_map_lin_interval_digits(e, a, r));
     --e->depth;
     e->lin[a].busy = 0;
   }
@@ -2753,30 +2753,30 @@ SETT_INLINE sett_map_interval settp_lin_interval(settp_engine *e, int32_t a) {
 
 /* ---- proofs: a form lies in an interval. The same rules, aimed: what the samples refute is not tried. ---- */
 
-SETT_INLINE int settp_at_within(const settp_engine *e, const int64_t *x, int64_t lo, int64_t hi) {
+SETT_INLINE int settp_map_at_within(const settp_map_engine *e, const int64_t *x, int64_t lo, int64_t hi) {
   int j;
-  for (j = 0; j < SETTP_SAMPLES; ++j)
+  for (j = 0; j < SETTP_MAP_SAMPLES; ++j)
     if (x[j] < lo || x[j] > hi) return !e->sampled;
   return 1;
 }
 
-/* SETTP_SAMPLES samples of a variable from sample j on, as values of y in x = m * y + r: the ends of its bounds, and numbers between them. */
-SETT_INLINE void settp_sample(const settp_engine *e, const settp_atom *a, int j, int64_t *out) {
+/* SETTP_MAP_SAMPLES samples of a variable from sample j on, as values of y in x = m * y + r: the ends of its bounds, and numbers between them. */
+SETT_INLINE void settp_map_sample(const settp_map_engine *e, const settp_map_atom *a, int j, int64_t *out) {
   const int64_t limit = (int64_t)1 << 40;
   int64_t lo = a->lo < -limit ? -limit : a->lo, hi = a->hi > limit ? limit : a->hi;
   uint64_t size = (uint64_t)hi - (uint64_t)lo;
   uint32_t n = (uint32_t)a->a * 37 + (uint32_t)j;
   int i;
   if (e->point) {
-    for (i = 0; i < SETTP_SAMPLES; ++i) out[i] = e->point[(j + i) * e->variables + a->a] - a->r;
-    for (i = 0; i < SETTP_SAMPLES && a->c != 1; ++i) out[i] = settp_floor(out[i], a->c);
+    for (i = 0; i < SETTP_MAP_SAMPLES; ++i) out[i] = e->point[(j + i) * e->variables + a->a] - a->r;
+    for (i = 0; i < SETTP_MAP_SAMPLES && a->c != 1; ++i) out[i] = settp_map_floor(out[i], a->c);
     return;
   }
   if (lo > hi) lo = a->lo, size = 0;
-  for (i = 0; i < SETTP_SAMPLES; ++i, ++n) {
+  for (i = 0; i < SETTP_MAP_SAMPLES; ++i, ++n) {
     uint32_t h = n * UINT32_C(0x9E3779B1);
     h ^= h >> 15;
-    out[i] = lo + (int64_t)(size >> 32 ? settp_hash(h, 11) % (size + 1) : ((uint64_t)h * (size + 1)) >> 32);
+    out[i] = lo + (int64_t)(size >> 32 ? settp_map_hash(h, 11) % (size + 1) : ((uint64_t)h * (size + 1)) >> 32);
   }
   if (!j && size) {
     out[0] = lo;
@@ -2784,19 +2784,19 @@ SETT_INLINE void settp_sample(const settp_engine *e, const settp_atom *a, int j,
   }
 }
 
-/* Values of a form at SETTP_SAMPLES points; those of atom i begin at value[i * stride]. */
-SETT_INLINE void settp_lin_row(const settp_engine *e, int32_t l, const int64_t *value, size_t stride, int64_t *out) {
-  const settp_term *t = e->term + e->lin[l].first, *end = t + e->lin[l].count;
-  settp_row_start(out, e->lin[l].constant);
-  for (; t < end; ++t) settp_row_add(out, value + (size_t)t->atom * stride, t->k);
+/* Values of a form at SETTP_MAP_SAMPLES points; those of atom i begin at value[i * stride]. */
+SETT_INLINE void settp_map_lin_row(const settp_map_engine *e, int32_t l, const int64_t *value, size_t stride, int64_t *out) {
+  const settp_map_term *t = e->term + e->lin[l].first, *end = t + e->lin[l].count;
+  settp_map_row_start(out, e->lin[l].constant);
+  for (; t < end; ++t) settp_map_row_add(out, value + (size_t)t->atom * stride, t->k);
 }
 
-SETT_INLINE void settp_more_of(const settp_engine *e, int32_t l, int part, int64_t *out) {
-  settp_lin_row(e, l, e->more + part * SETTP_SAMPLES, SETTP_MORE, out);
+SETT_INLINE void settp_map_more_of(const settp_map_engine *e, int32_t l, int part, int64_t *out) {
+  settp_map_lin_row(e, l, e->more + part * SETTP_MAP_SAMPLES, SETTP_MAP_MORE, out);
 }
 
-SETT_INLINE int32_t settp_more_want(settp_engine *e, int32_t l, int32_t last) { /* flags the atoms of l that have no values yet; the last one, or `last` */
-  const settp_term *t = e->term + e->lin[l].first, *end = t + e->lin[l].count;
+SETT_INLINE int32_t settp_map_more_want(settp_map_engine *e, int32_t l, int32_t last) { /* flags the atoms of l that have no values yet; the last one, or `last` */
+  const settp_map_term *t = e->term + e->lin[l].first, *end = t + e->lin[l].count;
   for (; t < end; ++t)
     if (!e->atom[t->atom].more) {
       e->atom[t->atom].wanted = 1;
@@ -2806,68 +2806,68 @@ SETT_INLINE int32_t settp_more_want(settp_engine *e, int32_t l, int32_t last) { 
 }
 
 /* The further samples of the atoms of l and of what they are made of. */
-SETT_INLINE void settp_more_fill(settp_engine *e, int32_t l) {
-  int32_t i = settp_more_want(e, l, SETTP_NONE), list = SETTP_NONE;
+SETT_INLINE void settp_map_more_fill(settp_map_engine *e, int32_t l) {
+  int32_t i = settp_map_more_want(e, l, SETTP_MAP_NONE), list = SETTP_MAP_NONE;
   for (; i >= 0; --i) { /* operands come before their users */
-    settp_atom *x = e->atom + i;
+    settp_map_atom *x = e->atom + i;
     if (!x->wanted) continue;
     x->wanted = 0;
     x->later = list;
     list = i;
-    if (x->kind == SETTP_ATOM_VAR) continue;
-    (void)settp_more_want(e, x->a, i);
-    if (x->kind == SETTP_ATOM_OTHER) (void)settp_more_want(e, x->b, i);
+    if (x->kind == SETTP_MAP_ATOM_VAR) continue;
+    (void)settp_map_more_want(e, x->a, i);
+    if (x->kind == SETTP_MAP_ATOM_OTHER) (void)settp_map_more_want(e, x->b, i);
   }
   for (i = list; i >= 0; i = e->atom[i].later) {
-    settp_atom *x = e->atom + i;
-    int64_t *out = e->more + (size_t)i * SETTP_MORE, v[SETTP_SAMPLES], w[SETTP_SAMPLES];
+    settp_map_atom *x = e->atom + i;
+    int64_t *out = e->more + (size_t)i * SETTP_MAP_MORE, v[SETTP_MAP_SAMPLES], w[SETTP_MAP_SAMPLES];
     int j, part;
     x->more = 1;
-    for (part = 0; part < SETTP_MORE / SETTP_SAMPLES; ++part, out += SETTP_SAMPLES) {
-      if (x->kind == SETTP_ATOM_VAR) {
-        settp_sample(e, x, SETTP_SAMPLES * (part + 1), out);
+    for (part = 0; part < SETTP_MAP_MORE / SETTP_MAP_SAMPLES; ++part, out += SETTP_MAP_SAMPLES) {
+      if (x->kind == SETTP_MAP_ATOM_VAR) {
+        settp_map_sample(e, x, SETTP_MAP_SAMPLES * (part + 1), out);
         continue;
       }
-      settp_more_of(e, x->a, part, v);
-      if (x->kind == SETTP_ATOM_OTHER) settp_more_of(e, x->b, part, w);
-      for (j = 0; j < SETTP_SAMPLES; ++j)
-        if (x->kind == SETTP_ATOM_QUOTIENT) out[j] = settp_floor_short(v[j], x->c);
-        else if (settp_apply(x->op, v[j], w[j], out + j)) out[j] = 0;
+      settp_map_more_of(e, x->a, part, v);
+      if (x->kind == SETTP_MAP_ATOM_OTHER) settp_map_more_of(e, x->b, part, w);
+      for (j = 0; j < SETTP_MAP_SAMPLES; ++j)
+        if (x->kind == SETTP_MAP_ATOM_QUOTIENT) out[j] = settp_map_floor_short(v[j], x->c);
+        else if (settp_map_apply(x->op, v[j], w[j], out + j)) out[j] = 0;
     }
   }
 }
 
 /* Whether l lies in [lo, hi] at the further samples: asked before a search for a proof. */
-SETT_INLINE int settp_more_within(settp_engine *e, int32_t l, int64_t lo, int64_t hi) {
-  int64_t v[SETTP_SAMPLES];
+SETT_INLINE int settp_map_more_within(settp_map_engine *e, int32_t l, int64_t lo, int64_t hi) {
+  int64_t v[SETTP_MAP_SAMPLES];
   int j, part;
   if (!e->sampled) return 1;
   if (e->atoms > e->more_room) {
     int32_t room = e->atoms * 2;
-    int64_t *grown = (int64_t *)settp_take(e->arena, (size_t)room * SETTP_MORE * sizeof *grown);
+    int64_t *grown = (int64_t *)settp_map_take(e->arena, (size_t)room * SETTP_MAP_MORE * sizeof *grown);
     if (!grown) return 1;
-    settp_copy(grown, e->more, (size_t)e->more_room * SETTP_MORE * sizeof *grown);
+    settp_map_copy(grown, e->more, (size_t)e->more_room * SETTP_MAP_MORE * sizeof *grown);
     e->more = grown;
     e->more_room = room;
   }
-  settp_more_fill(e, l);
-  for (part = 0; part < SETTP_MORE / SETTP_SAMPLES; ++part) {
-    settp_more_of(e, l, part, v);
-    for (j = 0; j < SETTP_SAMPLES; ++j)
+  settp_map_more_fill(e, l);
+  for (part = 0; part < SETTP_MAP_MORE / SETTP_MAP_SAMPLES; ++part) {
+    settp_map_more_of(e, l, part, v);
+    for (j = 0; j < SETTP_MAP_SAMPLES; ++j)
       if (v[j] < lo || v[j] > hi) return 0;
   }
   return 1;
 }
 
 /* Whether at the samples l - t * (F - m * q) lies in [lo, hi], which need not be made for it. */
-SETT_INLINE int settp_rest_within(settp_engine *e, int32_t l, settp_form form, int32_t q, int64_t t, int64_t lo, int64_t hi) {
+SETT_INLINE int settp_map_rest_within(settp_map_engine *e, int32_t l, settp_map_form form, int32_t q, int64_t t, int64_t lo, int64_t hi) {
   const int64_t *x, *f, *y = e->atom[q].at;
   int j;
   if (!e->sampled) return 1;
-  (void)settp_lin_at(e, l);
-  f = settp_lin_at(e, form.lin); /* it may move the rows */
-  x = settp_lin_at(e, l);
-  for (j = 0; j < SETTP_SAMPLES; ++j) {
+  (void)settp_map_lin_at(e, l);
+  f = settp_map_lin_at(e, form.lin); /* it may move the rows */
+  x = settp_map_lin_at(e, l);
+  for (j = 0; j < SETTP_MAP_SAMPLES; ++j) {
     int64_t v = (int64_t)((uint64_t)x[j] - (uint64_t)t * ((uint64_t)f[j] - (uint64_t)form.c * (uint64_t)y[j]));
     if (v < lo || v > hi) return 0;
   }
@@ -2875,39 +2875,39 @@ SETT_INLINE int settp_rest_within(settp_engine *e, int32_t l, settp_form form, i
 }
 
 /* Whether l lies in [lo, hi]: where the sum does not show it, a digit or a quotient is taken out and the rest has to lie in what is left. */
-SETT_INLINE int settp_prove_step(settp_engine *e, int32_t l, int64_t lo, int64_t hi, int depth) {
+SETT_INLINE int settp_map_prove_step(settp_map_engine *e, int32_t l, int64_t lo, int64_t hi, int depth) {
   sett_map_interval r;
   int32_t i, f, pick, made;
   int pass, proved = 0;
-  if (lo > hi || l < 0 || !settp_at_within(e, settp_lin_at(e, l), lo, hi)) return 0;
-  r = e->lin[l].known ? settp_interval(e->lin[l].lo, e->lin[l].hi) : settp_lin_interval_fact(e, l, settp_lin_sum(e, l));
+  if (lo > hi || l < 0 || !settp_map_at_within(e, settp_map_lin_at(e, l), lo, hi)) return 0;
+  r = e->lin[l].known ? settp_map_interval(e->lin[l].lo, e->lin[l].hi) : settp_map_lin_interval_fact(e, l, settp_map_lin_sum(e, l));
   if (r.lo >= lo && r.hi <= hi) return 1;
-  if (e->lin[l].busy || e->lin[l].count < 2 || e->lin[l].count > 40 || depth > SETTP_PROOF_DEPTH || e->lins > e->lin_limit || e->error) return 0;
+  if (e->lin[l].busy || e->lin[l].count < 2 || e->lin[l].count > 40 || depth > SETTP_MAP_PROOF_DEPTH || e->lins > e->lin_limit || e->error) return 0;
   e->lin[l].busy = 1;
   for (pass = 0; pass < 2 && !proved; ++pass) /* digits, then moved terms */
     for (i = 0; i < e->lin[l].count && !proved; ++i) {
-      settp_term q = e->term[e->lin[l].first + i];
-      if (e->atom[q.atom].kind != SETTP_ATOM_QUOTIENT || q.k == INT64_MIN) continue;
+      settp_map_term q = e->term[e->lin[l].first + i];
+      if (e->atom[q.atom].kind != SETTP_MAP_ATOM_QUOTIENT || q.k == INT64_MIN) continue;
       for (f = e->atom[q.atom].form; f >= 0 && !proved; f = e->form[f].next) {
-        settp_form form = e->form[f];
+        settp_map_form form = e->form[f];
         int32_t count = e->lin[form.lin].count < 8 ? e->lin[form.lin].count : 8, moved = 0, rest = 0;
         int64_t seen[9];
         int tried = 0, k;
         if (pass) {
           int64_t a, b;
-          if (e->proofs >= e->proof_end || !settp_lin_move(e, l, i, form, &moved, &rest)) continue;
+          if (e->proofs >= e->proof_end || !settp_map_lin_move(e, l, i, form, &moved, &rest)) continue;
           ++e->proofs;
-          r = settp_lin_interval_fact(e, rest, settp_lin_sum(e, rest));
-          if (r.lo == INT64_MIN || r.hi == INT64_MAX || settp_add(lo, settp_neg(r.lo), &a) || settp_add(hi, settp_neg(r.hi), &b) || a > b) continue;
+          r = settp_map_lin_interval_fact(e, rest, settp_map_lin_sum(e, rest));
+          if (r.lo == INT64_MIN || r.hi == INT64_MAX || settp_map_add(lo, settp_map_neg(r.lo), &a) || settp_map_add(hi, settp_map_neg(r.hi), &b) || a > b) continue;
           if (q.k < 0) {
             int64_t swap = a;
-            a = settp_neg(b);
-            b = settp_neg(swap);
+            a = settp_map_neg(b);
+            b = settp_map_neg(swap);
           }
-          a = settp_ceil(a, q.k < 0 ? -q.k : q.k);
-          b = settp_floor(b, q.k < 0 ? -q.k : q.k);
-          if (settp_mul(a, form.c, &a) || settp_mul(b, form.c, &b) || settp_add(b, form.c - 1, &b)) continue;
-          proved = settp_prove_step(e, moved, a, b, depth + 1);
+          a = settp_map_ceil(a, q.k < 0 ? -q.k : q.k);
+          b = settp_map_floor(b, q.k < 0 ? -q.k : q.k);
+          if (settp_map_mul(a, form.c, &a) || settp_map_mul(b, form.c, &b) || settp_map_add(b, form.c - 1, &b)) continue;
+          proved = settp_map_prove_step(e, moved, a, b, depth + 1);
           continue;
         }
         for (pick = -1; pick < count && !proved; ++pick) {
@@ -2917,21 +2917,21 @@ SETT_INLINE int settp_prove_step(settp_engine *e, int32_t l, int64_t lo, int64_t
             if (q.k % form.c) continue;
             t = -(q.k / form.c);
           } else {
-            settp_term x = e->term[e->lin[form.lin].first + pick];
-            int64_t own = settp_lin_coefficient(e, l, x.atom);
+            settp_map_term x = e->term[e->lin[form.lin].first + pick];
+            int64_t own = settp_map_lin_coefficient(e, l, x.atom);
             if (!own || own % x.k) continue;
             t = own / x.k;
           }
           for (k = 0; k < tried && seen[k] != t; ++k) {}
           if (k < tried) continue;
           seen[tried++] = t;
-          digit = settp_interval_scale(settp_mod_interval(e, form.lin, form.c), t);
-          if (settp_add(lo, settp_neg(digit.lo), &a) || settp_add(hi, settp_neg(digit.hi), &b) || a > b) continue;
+          digit = settp_map_interval_scale(settp_map_mod_interval(e, form.lin, form.c), t);
+          if (settp_map_add(lo, settp_map_neg(digit.lo), &a) || settp_map_add(hi, settp_map_neg(digit.hi), &b) || a > b) continue;
           if (e->proofs >= e->proof_end) continue;
           ++e->proofs;
-          if (!settp_rest_within(e, l, form, q.atom, t, a, b)) continue;
-          made = settp_lin_take(e, l, form.lin, form.c, q.atom, t, e->lin[l].count);
-          proved = made >= 0 && settp_prove_step(e, made, a, b, depth + 1);
+          if (!settp_map_rest_within(e, l, form, q.atom, t, a, b)) continue;
+          made = settp_map_lin_take(e, l, form.lin, form.c, q.atom, t, e->lin[l].count);
+          proved = made >= 0 && settp_map_prove_step(e, made, a, b, depth + 1);
         }
       }
     }
@@ -2941,20 +2941,20 @@ SETT_INLINE int settp_prove_step(settp_engine *e, int32_t l, int64_t lo, int64_t
 
 /* ---- atoms ---- */
 
-SETT_INLINE void settp_atom_measure(settp_engine *e, settp_atom *atom, int32_t l) {
+SETT_INLINE void settp_map_atom_measure(settp_map_engine *e, settp_map_atom *atom, int32_t l) {
   int32_t i;
   for (i = 0; i < e->lin[l].count; ++i) {
-    const settp_atom *x = e->atom + e->term[e->lin[l].first + i].atom;
+    const settp_map_atom *x = e->atom + e->term[e->lin[l].first + i].atom;
     if (atom->depth < x->depth + 1) atom->depth = x->depth + 1;
-    atom->weight = settp_sat_add(atom->weight, x->weight);
+    atom->weight = settp_map_sat_add(atom->weight, x->weight);
     atom->support |= x->support;
   }
 }
 
-/* settp_at_step of a form; that of the last one asked is kept. */
-SETT_INLINE int64_t settp_lin_step(settp_engine *e, int32_t l, uint32_t *hash) {
+/* settp_map_at_step of a form; that of the last one asked is kept. */
+SETT_INLINE int64_t settp_map_lin_step(settp_map_engine *e, int32_t l, uint32_t *hash) {
   if (e->stepped != l) {
-    e->step = settp_at_step(settp_lin_at(e, l), e->scaled, &e->step_hash);
+    e->step = settp_map_at_step(settp_map_lin_at(e, l), e->scaled, &e->step_hash);
     e->stepped = l;
   }
   *hash = e->step_hash;
@@ -2962,21 +2962,21 @@ SETT_INLINE int64_t settp_lin_step(settp_engine *e, int32_t l, uint32_t *hash) {
 }
 
 /* Makes a form known to R12, when it is next asked. */
-SETT_INLINE void settp_alike_enter(settp_engine *e, int32_t l) {
+SETT_INLINE void settp_map_alike_enter(settp_map_engine *e, int32_t l) {
   if (l < 0 || !e->lin[l].count || e->lin[l].entered) return;
-  if (e->lin[l].count > 1 && !e->scaled && settp_lin_affine(e, l)) return; /* R1 to R4 find sums of variables */
+  if (e->lin[l].count > 1 && !e->scaled && settp_map_lin_affine(e, l)) return; /* R1 to R4 find sums of variables */
   e->lin[l].entered = 1;
-  if (SETTP_ROOM(e, alike, alikes, alike_room, 1)) e->alike[e->alikes++].lin = l;
+  if (SETTP_MAP_ROOM(e, alike, alikes, alike_room, 1)) e->alike[e->alikes++].lin = l;
 }
 
-SETT_INLINE void settp_alike_fill(settp_engine *e) {
+SETT_INLINE void settp_map_alike_fill(settp_map_engine *e) {
   while (e->alike_known < e->alikes) {
-    settp_alike *x = e->alike + e->alike_known;
+    settp_map_alike *x = e->alike + e->alike_known;
     int32_t *bucket;
     x->hash = 0;
-    x->step = settp_lin_step(e, x->lin, &x->hash);
+    x->step = settp_map_lin_step(e, x->lin, &x->hash);
     if (x->step) {
-      if (settp_crowded(e, e->alike_known)) settp_rehash(e);
+      if (settp_map_crowded(e, e->alike_known)) settp_map_rehash(e);
       bucket = e->alike_bucket + (x->hash & e->mask);
       x->next = *bucket;
       *bucket = e->alike_known;
@@ -2985,10 +2985,10 @@ SETT_INLINE void settp_alike_fill(settp_engine *e) {
   }
 }
 
-/* The atom behind the last one, which settp_atom_push counts; NULL: the arena is full. */
-SETT_INLINE settp_atom *settp_atom_next(settp_engine *e, int32_t kind) {
-  settp_atom *a;
-  if (!SETTP_ROOM(e, atom, atoms, atom_room, 1)) return NULL;
+/* The atom behind the last one, which settp_map_atom_push counts; NULL: the arena is full. */
+SETT_INLINE settp_map_atom *settp_map_atom_next(settp_map_engine *e, int32_t kind) {
+  settp_map_atom *a;
+  if (!SETTP_MAP_ROOM(e, atom, atoms, atom_room, 1)) return NULL;
   a = e->atom + e->atoms;
   a->lo = INT64_MIN;
   a->hi = INT64_MAX;
@@ -2999,80 +2999,80 @@ SETT_INLINE settp_atom *settp_atom_next(settp_engine *e, int32_t kind) {
   a->weight = 1;
   a->kind = kind;
   a->op = a->a = a->b = a->depth = 0;
-  a->next = a->own = a->form = SETTP_NONE;
+  a->next = a->own = a->form = SETTP_MAP_NONE;
   a->forms = 0;
   a->expr = 0;
   a->nodes = a->more = a->wanted = a->later = 0;
   return a;
 }
 
-SETT_INLINE int32_t settp_atom_push(settp_engine *e) {
-  settp_atom *x = e->atom + e->atoms;
+SETT_INLINE int32_t settp_map_atom_push(settp_map_engine *e) {
+  settp_map_atom *x = e->atom + e->atoms;
   int j;
-  if (x->depth > SETTP_DEPTH_MAX) {
+  if (x->depth > SETTP_MAP_DEPTH_MAX) {
     e->error = SETT_MAP_ERROR_DEEP;
-    return SETTP_NONE;
+    return SETTP_MAP_NONE;
   }
-  if (x->kind == SETTP_ATOM_VAR) {
-    settp_sample(e, x, 0, x->at);
-  } else if (x->kind == SETTP_ATOM_QUOTIENT) {
-    const int64_t *l = settp_lin_at(e, x->a);
-    for (j = 0; j < SETTP_SAMPLES; ++j) x->at[j] = settp_floor_short(l[j], x->c);
+  if (x->kind == SETTP_MAP_ATOM_VAR) {
+    settp_map_sample(e, x, 0, x->at);
+  } else if (x->kind == SETTP_MAP_ATOM_QUOTIENT) {
+    const int64_t *l = settp_map_lin_at(e, x->a);
+    for (j = 0; j < SETTP_MAP_SAMPLES; ++j) x->at[j] = settp_map_floor_short(l[j], x->c);
   } else {
-    const int64_t *a = settp_lin_at(e, x->a), *b = settp_lin_at(e, x->b);
-    for (j = 0; j < SETTP_SAMPLES; ++j)
-      if (settp_apply(x->op, a[j], b[j], x->at + j)) x->at[j] = 0;
+    const int64_t *a = settp_map_lin_at(e, x->a), *b = settp_map_lin_at(e, x->b);
+    for (j = 0; j < SETTP_MAP_SAMPLES; ++j)
+      if (settp_map_apply(x->op, a[j], b[j], x->at + j)) x->at[j] = 0;
   }
-  if (x->kind != SETTP_ATOM_VAR) {
+  if (x->kind != SETTP_MAP_ATOM_VAR) {
     int32_t *bucket;
-    if (settp_crowded(e, e->atoms)) settp_rehash(e);
+    if (settp_map_crowded(e, e->atoms)) settp_map_rehash(e);
     bucket = e->atom_bucket + (x->hash & e->mask);
     x->next = *bucket;
     *bucket = e->atoms;
   }
   j = e->atoms++;
-  e->atom[j].own = settp_lin_atom(e, j, 1, 0);
-  settp_alike_enter(e, e->atom[j].own);
+  e->atom[j].own = settp_map_lin_atom(e, j, 1, 0);
+  settp_map_alike_enter(e, e->atom[j].own);
   return j;
 }
 
 /* ceil((lo - r) / m) and floor((hi - r) / m): the bounds of y in x = m * y + r. */
-SETT_INLINE int64_t settp_floor_bound(int64_t hi, int64_t r, int64_t m) { return settp_sat_floor(settp_sat_add(hi, -r), m); }
-SETT_INLINE int64_t settp_ceil_bound(int64_t lo, int64_t r, int64_t m) {
-  int64_t n = settp_sat_add(lo, -r);
+SETT_INLINE int64_t settp_map_floor_bound(int64_t hi, int64_t r, int64_t m) { return settp_map_sat_floor(settp_map_sat_add(hi, -r), m); }
+SETT_INLINE int64_t settp_map_ceil_bound(int64_t lo, int64_t r, int64_t m) {
+  int64_t n = settp_map_sat_add(lo, -r);
   return n == INT64_MIN || n == INT64_MAX ? n : n / m + (n % m > 0 ? 1 : 0);
 }
 
 /* A variable: x = modulus * atom + residue. */
-SETT_INLINE int32_t settp_lin_variable(settp_engine *e, int i) {
+SETT_INLINE int32_t settp_map_lin_variable(settp_map_engine *e, int i) {
   int64_t lo = e->bounds[i].lo, hi = e->bounds[i].hi, m = e->modulus[i], r = e->residue[i];
-  if (lo == hi) return settp_lin_constant(e, lo);
+  if (lo == hi) return settp_map_lin_constant(e, lo);
   if (e->variable[i] < 0) {
-    settp_atom *a = settp_atom_next(e, SETTP_ATOM_VAR);
-    if (!a) return SETTP_NONE;
+    settp_map_atom *a = settp_map_atom_next(e, SETTP_MAP_ATOM_VAR);
+    if (!a) return SETTP_MAP_NONE;
     a->a = i;
     a->c = m;
     a->r = r;
     a->support = UINT64_C(1) << (i & 63);
-    a->lo = m == 1 ? lo : settp_ceil_bound(lo, r, m);
-    a->hi = m == 1 ? hi : settp_floor_bound(hi, r, m);
-    e->variable[i] = settp_atom_push(e);
-    if (e->variable[i] < 0) return SETTP_NONE;
+    a->lo = m == 1 ? lo : settp_map_ceil_bound(lo, r, m);
+    a->hi = m == 1 ? hi : settp_map_floor_bound(hi, r, m);
+    e->variable[i] = settp_map_atom_push(e);
+    if (e->variable[i] < 0) return SETTP_MAP_NONE;
   }
-  if (e->atom[e->variable[i]].lo == e->atom[e->variable[i]].hi) return settp_lin_constant(e, e->atom[e->variable[i]].lo * m + r);
-  return settp_lin_atom(e, e->variable[i], m, r);
+  if (e->atom[e->variable[i]].lo == e->atom[e->variable[i]].hi) return settp_map_lin_constant(e, e->atom[e->variable[i]].lo * m + r);
+  return settp_map_lin_atom(e, e->variable[i], m, r);
 }
 
-SETT_INLINE int32_t settp_atom_other(settp_engine *e, int op, int32_t a, int32_t b) {
-  uint32_t hash = settp_hash((uint64_t)a << 32 | (uint32_t)b, (uint64_t)op);
+SETT_INLINE int32_t settp_map_atom_other(settp_map_engine *e, int op, int32_t a, int32_t b) {
+  uint32_t hash = settp_map_hash((uint64_t)a << 32 | (uint32_t)b, (uint64_t)op);
   int32_t at;
-  settp_atom *x;
+  settp_map_atom *x;
   sett_map_interval r;
   for (at = e->atom_bucket[hash & e->mask]; at >= 0; at = e->atom[at].next)
-    if (e->atom[at].kind == SETTP_ATOM_OTHER && e->atom[at].op == op && e->atom[at].a == a && e->atom[at].b == b) return at;
-  r = settp_interval_op(op, settp_lin_interval(e, a), settp_lin_interval(e, b));
-  x = settp_atom_next(e, SETTP_ATOM_OTHER);
-  if (!x) return SETTP_NONE;
+    if (e->atom[at].kind == SETTP_MAP_ATOM_OTHER && e->atom[at].op == op && e->atom[at].a == a && e->atom[at].b == b) return at;
+  r = settp_map_interval_op(op, settp_map_lin_interval(e, a), settp_map_lin_interval(e, b));
+  x = settp_map_atom_next(e, SETTP_MAP_ATOM_OTHER);
+  if (!x) return SETTP_MAP_NONE;
   x->hash = hash;
   x->op = op;
   x->a = a;
@@ -3080,31 +3080,31 @@ SETT_INLINE int32_t settp_atom_other(settp_engine *e, int op, int32_t a, int32_t
   x->lo = r.lo;
   x->hi = r.hi;
   e->fixed |= r.lo == r.hi;
-  settp_atom_measure(e, x, a);
-  settp_atom_measure(e, x, b);
-  return settp_atom_push(e);
+  settp_map_atom_measure(e, x, a);
+  settp_map_atom_measure(e, x, b);
+  return settp_map_atom_push(e);
 }
 
-SETT_INLINE int settp_named(const settp_engine *e, int32_t q, int32_t lin, int64_t c) { /* whether it has this name */
+SETT_INLINE int settp_map_named(const settp_map_engine *e, int32_t q, int32_t lin, int64_t c) { /* whether it has this name */
   int32_t f = e->atom[q].form;
   while (f >= 0 && (e->form[f].lin != lin || e->form[f].c != c)) f = e->form[f].next;
   return f >= 0;
 }
 
 /* q = floor(lin / c), one more name of a quotient. */
-SETT_INLINE void settp_atom_name(settp_engine *e, int32_t q, int32_t lin, int64_t c) {
+SETT_INLINE void settp_map_atom_name(settp_map_engine *e, int32_t q, int32_t lin, int64_t c) {
   int32_t *end;
   sett_map_interval r;
-  if (lin < 0 || e->atom[q].forms >= SETTP_FORMS_MAX || settp_named(e, q, lin, c) || settp_lin_coefficient(e, lin, q)) return;
-  if (!SETTP_ROOM(e, form, forms, form_room, 1)) return;
+  if (lin < 0 || e->atom[q].forms >= SETTP_MAP_FORMS_MAX || settp_map_named(e, q, lin, c) || settp_map_lin_coefficient(e, lin, q)) return;
+  if (!SETTP_MAP_ROOM(e, form, forms, form_room, 1)) return;
   e->form[e->forms].c = c;
   e->form[e->forms].lin = lin;
-  e->form[e->forms].next = SETTP_NONE;
+  e->form[e->forms].next = SETTP_MAP_NONE;
   for (end = &e->atom[q].form; *end >= 0; end = &e->form[*end].next) {}
   *end = e->forms++;
   ++e->atom[q].forms;
-  r = e->lin[lin].known ? settp_interval(e->lin[lin].lo, e->lin[lin].hi) : settp_lin_interval_fact(e, lin, settp_lin_sum(e, lin));
-  r = settp_interval_meet(settp_interval(settp_sat_floor(r.lo, c), settp_sat_floor(r.hi, c)), settp_interval(e->atom[q].lo, e->atom[q].hi));
+  r = e->lin[lin].known ? settp_map_interval(e->lin[lin].lo, e->lin[lin].hi) : settp_map_lin_interval_fact(e, lin, settp_map_lin_sum(e, lin));
+  r = settp_map_interval_meet(settp_map_interval(settp_map_sat_floor(r.lo, c), settp_map_sat_floor(r.hi, c)), settp_map_interval(e->atom[q].lo, e->atom[q].hi));
   if (r.lo <= r.hi) {
     e->atom[q].lo = r.lo;
     e->atom[q].hi = r.hi;
@@ -3112,47 +3112,47 @@ SETT_INLINE void settp_atom_name(settp_engine *e, int32_t q, int32_t lin, int64_
   }
 }
 
-SETT_INLINE int32_t settp_atom_quotient(settp_engine *e, int32_t lin, int64_t c) {
-  uint32_t hash = settp_hash((uint64_t)lin, (uint64_t)c);
+SETT_INLINE int32_t settp_map_atom_quotient(settp_map_engine *e, int32_t lin, int64_t c) {
+  uint32_t hash = settp_map_hash((uint64_t)lin, (uint64_t)c);
   int32_t at;
-  settp_atom *x;
+  settp_map_atom *x;
   for (at = e->atom_bucket[hash & e->mask]; at >= 0; at = e->atom[at].next)
-    if (e->atom[at].kind == SETTP_ATOM_QUOTIENT && e->atom[at].a == lin && e->atom[at].c == c) return at;
-  x = settp_atom_next(e, SETTP_ATOM_QUOTIENT);
-  if (!x) return SETTP_NONE;
+    if (e->atom[at].kind == SETTP_MAP_ATOM_QUOTIENT && e->atom[at].a == lin && e->atom[at].c == c) return at;
+  x = settp_map_atom_next(e, SETTP_MAP_ATOM_QUOTIENT);
+  if (!x) return SETTP_MAP_NONE;
   x->hash = hash;
   x->a = lin;
   x->c = c;
-  settp_atom_measure(e, x, lin);
-  at = settp_atom_push(e);
-  if (at >= 0) settp_atom_name(e, at, lin, c);
+  settp_map_atom_measure(e, x, lin);
+  at = settp_map_atom_push(e);
+  if (at >= 0) settp_map_atom_name(e, at, lin, c);
   return at;
 }
 
 /* ---- the quotient ---- */
 
-SETT_INLINE uint32_t settp_memo_hash(int32_t lin, int64_t c) {
+SETT_INLINE uint32_t settp_map_memo_hash(int32_t lin, int64_t c) {
   uint64_t h = ((uint64_t)lin + 77) * UINT64_C(0x9E3779B97F4A7C15) ^ (uint64_t)c * UINT64_C(0xD6E8FEB86659FD93);
   return (uint32_t)(h >> 32);
 }
 
-SETT_INLINE settp_memo *settp_memo_find(settp_engine *e, int32_t lin, int64_t c) {
+SETT_INLINE settp_map_memo *settp_map_memo_find(settp_map_engine *e, int32_t lin, int64_t c) {
   int32_t at;
-  for (at = e->memo_bucket[settp_memo_hash(lin, c) & e->mask]; at >= 0; at = e->memo[at].next)
+  for (at = e->memo_bucket[settp_map_memo_hash(lin, c) & e->mask]; at >= 0; at = e->memo[at].next)
     if (e->memo[at].lin == lin && e->memo[at].c == c) return e->memo + at;
   return NULL;
 }
 
-SETT_INLINE void settp_memo_set(settp_engine *e, int32_t lin, int64_t c, int32_t value) {
-  settp_memo *m = settp_memo_find(e, lin, c);
+SETT_INLINE void settp_map_memo_set(settp_map_engine *e, int32_t lin, int64_t c, int32_t value) {
+  settp_map_memo *m = settp_map_memo_find(e, lin, c);
   if (!m) {
     int32_t *bucket;
-    if (!SETTP_ROOM(e, memo, memos, memo_room, 1)) return;
-    if (settp_crowded(e, e->memos - e->memo_first)) settp_rehash(e);
+    if (!SETTP_MAP_ROOM(e, memo, memos, memo_room, 1)) return;
+    if (settp_map_crowded(e, e->memos - e->memo_first)) settp_map_rehash(e);
     m = e->memo + e->memos;
     m->lin = lin;
     m->c = c;
-    m->hash = settp_memo_hash(lin, c);
+    m->hash = settp_map_memo_hash(lin, c);
     bucket = e->memo_bucket + (m->hash & e->mask);
     m->next = *bucket;
     *bucket = e->memos++;
@@ -3160,13 +3160,13 @@ SETT_INLINE void settp_memo_set(settp_engine *e, int32_t lin, int64_t c, int32_t
   m->value = value;
 }
 
-typedef struct settp_cost {
+typedef struct settp_map_cost {
   int64_t weight;
   int32_t depth, deepest, count, plain; /* plain: coefficients other than 1, and a constant */
-} settp_cost;
+} settp_map_cost;
 
-SETT_INLINE settp_cost settp_lin_cost(const settp_engine *e, int32_t a) {
-  settp_cost c;
+SETT_INLINE settp_map_cost settp_map_lin_cost(const settp_map_engine *e, int32_t a) {
+  settp_map_cost c;
   int32_t i;
   c.weight = 0;
   c.depth = -1;
@@ -3174,9 +3174,9 @@ SETT_INLINE settp_cost settp_lin_cost(const settp_engine *e, int32_t a) {
   c.count = e->lin[a].count;
   c.plain = e->lin[a].constant != 0;
   for (i = 0; i < c.count; ++i) {
-    const settp_atom *x = e->atom + e->term[e->lin[a].first + i].atom;
+    const settp_map_atom *x = e->atom + e->term[e->lin[a].first + i].atom;
     c.plain += e->term[e->lin[a].first + i].k != 1;
-    c.weight = settp_sat_add(c.weight, x->weight);
+    c.weight = settp_map_sat_add(c.weight, x->weight);
     if (x->depth > c.depth) {
       c.depth = x->depth;
       c.deepest = 0;
@@ -3186,67 +3186,67 @@ SETT_INLINE settp_cost settp_lin_cost(const settp_engine *e, int32_t a) {
   return c;
 }
 
-SETT_INLINE int settp_cheaper(settp_cost a, settp_cost b) {
+SETT_INLINE int settp_map_cheaper(settp_map_cost a, settp_map_cost b) {
   if (a.depth != b.depth) return a.depth < b.depth;
   if (a.deepest != b.deepest) return a.deepest < b.deepest;
   if (a.weight != b.weight) return a.weight < b.weight;
   return a.count < b.count;
 }
 
-SETT_INLINE int settp_simpler(settp_cost a, settp_cost b) { return settp_cheaper(a, b) || (!settp_cheaper(b, a) && a.plain < b.plain); }
+SETT_INLINE int settp_map_simpler(settp_map_cost a, settp_map_cost b) { return settp_map_cheaper(a, b) || (!settp_map_cheaper(b, a) && a.plain < b.plain); }
 
-SETT_INLINE int settp_all_positive_terms(const settp_term *t, int32_t count) {
+SETT_INLINE int settp_map_all_positive_terms(const settp_map_term *t, int32_t count) {
   int32_t i;
   for (i = 0; i < count; ++i)
     if (t[i].k < 0) return 0;
   return 1;
 }
 
-SETT_INLINE int settp_all_positive(const settp_engine *e, int32_t l) {
-  return e->lin[l].constant >= 0 && settp_all_positive_terms(e->term + e->lin[l].first, e->lin[l].count);
+SETT_INLINE int settp_map_all_positive(const settp_map_engine *e, int32_t l) {
+  return e->lin[l].constant >= 0 && settp_map_all_positive_terms(e->term + e->lin[l].first, e->lin[l].count);
 }
 
 /* Reduces floor(l / c) to add + floor(key / *c): R1 and R3. */
-SETT_INLINE int settp_key(settp_engine *e, int32_t l, int64_t *c, int32_t *add, int32_t *key) {
+SETT_INLINE int settp_map_key(settp_map_engine *e, int32_t l, int64_t *c, int32_t *add, int32_t *key) {
   int64_t g;
-  if (!settp_lin_extract(e, l, *c, add, key)) return 0;
-  g = settp_lin_gcd_with(e, *key, *c);
+  if (!settp_map_lin_extract(e, l, *c, add, key)) return 0;
+  g = settp_map_lin_gcd_with(e, *key, *c);
   if (g > 1) {
-    *key = settp_lin_shrink(e, *key, g, settp_floor(e->lin[*key].constant, g));
+    *key = settp_map_lin_shrink(e, *key, g, settp_map_floor(e->lin[*key].constant, g));
     *c /= g;
   }
   return *key >= 0;
 }
 
 /* floor(l / c) where it is known already. */
-SETT_INLINE int32_t settp_quotient_known(settp_engine *e, int32_t l, int64_t c) {
+SETT_INLINE int32_t settp_map_quotient_known(settp_map_engine *e, int32_t l, int64_t c) {
   int32_t add = 0, key = 0;
-  const settp_memo *m = settp_memo_find(e, l, c);
+  const settp_map_memo *m = settp_map_memo_find(e, l, c);
   if (m && m->value >= 0) return m->value;
-  if (!settp_key(e, l, &c, &add, &key)) return SETTP_NONE;
+  if (!settp_map_key(e, l, &c, &add, &key)) return SETTP_MAP_NONE;
   if (!e->lin[key].count) return add;
-  if (c == 1) return settp_lin_mix(e, add, 1, key, 1, 0);
-  m = settp_memo_find(e, key, c);
-  return m && m->value >= 0 ? settp_lin_mix(e, add, 1, m->value, 1, 0) : SETTP_NONE;
+  if (c == 1) return settp_map_lin_mix(e, add, 1, key, 1, 0);
+  m = settp_map_memo_find(e, key, c);
+  return m && m->value >= 0 ? settp_map_lin_mix(e, add, 1, m->value, 1, 0) : SETTP_MAP_NONE;
 }
 
 /* A quotient floor(F / b) of l beside another with divisor a, a divides b: floor(floor(F / a) / (b / a)) is a further name of it, where floor(F / a) is known. */
-SETT_INLINE int settp_cross_names(settp_engine *e, int32_t l) {
+SETT_INLINE int settp_map_cross_names(settp_map_engine *e, int32_t l) {
   int32_t i, j, f, g, names = 0;
   for (i = 0; i < e->lin[l].count; ++i) {
     int32_t q = e->term[e->lin[l].first + i].atom, forms = e->atom[q].forms;
-    if (e->atom[q].kind != SETTP_ATOM_QUOTIENT) continue;
+    if (e->atom[q].kind != SETTP_MAP_ATOM_QUOTIENT) continue;
     for (j = 0; j < e->lin[l].count; ++j) {
       int32_t p = e->term[e->lin[l].first + j].atom;
-      if (i == j || e->atom[p].kind != SETTP_ATOM_QUOTIENT) continue;
+      if (i == j || e->atom[p].kind != SETTP_MAP_ATOM_QUOTIENT) continue;
       for (f = e->atom[q].form; f >= 0; f = e->form[f].next)
         for (g = e->atom[p].form; g >= 0; g = e->form[g].next) {
           int64_t a = e->form[g].c, b = e->form[f].c;
           int32_t value;
-          if (a >= b || b % a || e->crosses >= SETTP_CROSSES_MAX) continue;
+          if (a >= b || b % a || e->crosses >= SETTP_MAP_CROSSES_MAX) continue;
           ++e->crosses;
-          value = settp_quotient_known(e, e->form[f].lin, a);
-          if (value >= 0) settp_atom_name(e, q, value, b / a);
+          value = settp_map_quotient_known(e, e->form[f].lin, a);
+          if (value >= 0) settp_map_atom_name(e, q, value, b / a);
         }
     }
     names += e->atom[q].forms - forms;
@@ -3254,7 +3254,7 @@ SETT_INLINE int settp_cross_names(settp_engine *e, int32_t l) {
   return names;
 }
 
-SETT_INLINE void settp_flag_terms(const settp_engine *e, int32_t l, unsigned char *flag, uint64_t *support) {
+SETT_INLINE void settp_map_flag_terms(const settp_map_engine *e, int32_t l, unsigned char *flag, uint64_t *support) {
   int32_t i;
   for (i = 0; i < e->lin[l].count; ++i) {
     int32_t atom = e->term[e->lin[l].first + i].atom;
@@ -3264,80 +3264,80 @@ SETT_INLINE void settp_flag_terms(const settp_engine *e, int32_t l, unsigned cha
 }
 
 /* A number that no value of the form exceeds, from those of its atoms; nor does it on the way there. */
-SETT_INLINE int64_t settp_lin_most(const settp_engine *e, int32_t l, const int64_t *most) {
-  const settp_term *t = e->term + e->lin[l].first, *end = t + e->lin[l].count;
+SETT_INLINE int64_t settp_map_lin_most(const settp_map_engine *e, int32_t l, const int64_t *most) {
+  const settp_map_term *t = e->term + e->lin[l].first, *end = t + e->lin[l].count;
   int64_t sum = e->lin[l].constant < 0 ? -e->lin[l].constant : e->lin[l].constant;
-  for (; t < end; ++t) sum = settp_sat_add(sum, settp_sat_mul(most[t->atom], t->k < 0 ? -t->k : t->k));
+  for (; t < end; ++t) sum = settp_map_sat_add(sum, settp_map_sat_mul(most[t->atom], t->k < 0 ? -t->k : t->k));
   return sum;
 }
 
 /* The same for an operation that is not linear; no quotient is further from 0 than its dividend. */
-SETT_INLINE int64_t settp_other_most(int op, int64_t a, int64_t b) {
-  if (op == SETTP_MUL) return settp_sat_mul(a, b);
-  if (op == SETTP_MIN || op == SETTP_MAX) return a > b ? a : b;
-  return op == SETTP_MOD ? b : a;
+SETT_INLINE int64_t settp_map_other_most(int op, int64_t a, int64_t b) {
+  if (op == SETTP_MAP_MUL) return settp_map_sat_mul(a, b);
+  if (op == SETTP_MAP_MIN || op == SETTP_MAP_MAX) return a > b ? a : b;
+  return op == SETTP_MAP_MOD ? b : a;
 }
 
-SETT_INLINE uint64_t settp_lin_support(const settp_engine *e, int32_t l) {
+SETT_INLINE uint64_t settp_map_lin_support(const settp_map_engine *e, int32_t l) {
   uint64_t support = 0;
   int32_t i;
   for (i = 0; i < e->lin[l].count; ++i) support |= e->atom[e->term[e->lin[l].first + i].atom].support;
   return support;
 }
 
-SETT_INLINE int64_t settp_support_points(const settp_engine *e, uint64_t support) { /* of the box of these variables */
+SETT_INLINE int64_t settp_map_support_points(const settp_map_engine *e, uint64_t support) { /* of the box of these variables */
   int64_t points = 1;
   int i;
   for (i = 0; i < e->variables; ++i)
     if (support >> (i & 63) & 1 && e->variable[i] >= 0)
-      points = settp_sat_mul(points, settp_sat_add(settp_sat_add(e->atom[e->variable[i]].hi, settp_neg(e->atom[e->variable[i]].lo)), 1));
+      points = settp_map_sat_mul(points, settp_map_sat_add(settp_map_sat_add(e->atom[e->variable[i]].hi, settp_map_neg(e->atom[e->variable[i]].lo)), 1));
   return points;
 }
 
-/* Which of at most 64 forms, a bit for each, lie in [lo, hi] at every point of their variables where the facts about these hold; SETTP_SAMPLES points at once.
+/* Which of at most 64 forms, a bit for each, lie in [lo, hi] at every point of their variables where the facts about these hold; SETTP_MAP_SAMPLES points at once.
  * None where there are too many points, or where values could overflow. */
-SETT_INLINE uint64_t settp_prove_points(settp_engine *e, const int32_t *l, int count, int64_t lo, int64_t hi) {
-  enum { SETTP_MOST_VARIABLES = 6 };
+SETT_INLINE uint64_t settp_map_prove_points(settp_map_engine *e, const int32_t *l, int count, int64_t lo, int64_t hi) {
+  enum { SETTP_MAP_MOST_VARIABLES = 6 };
   size_t keep = e->arena->top;
-  unsigned char *flag = (unsigned char *)settp_take(e->arena, (size_t)e->atoms + 8);
-  int64_t *value = (int64_t *)settp_take(e->arena, (size_t)e->atoms * SETTP_SAMPLES * sizeof *value + 8);
-  int64_t *most = (int64_t *)settp_take(e->arena, (size_t)e->atoms * sizeof *most + 8), x[SETTP_MOST_VARIABLES], points = 1;
-  int32_t *atom = (int32_t *)settp_take(e->arena, (size_t)e->atoms * sizeof *atom + 8), at[SETTP_MOST_VARIABLES], i, n = 0, rows = 0, variables = 0;
-  unsigned char *use = (unsigned char *)settp_take(e->arena, (size_t)e->facts + 8);
+  unsigned char *flag = (unsigned char *)settp_map_take(e->arena, (size_t)e->atoms + 8);
+  int64_t *value = (int64_t *)settp_map_take(e->arena, (size_t)e->atoms * SETTP_MAP_SAMPLES * sizeof *value + 8);
+  int64_t *most = (int64_t *)settp_map_take(e->arena, (size_t)e->atoms * sizeof *most + 8), x[SETTP_MAP_MOST_VARIABLES], points = 1;
+  int32_t *atom = (int32_t *)settp_map_take(e->arena, (size_t)e->atoms * sizeof *atom + 8), at[SETTP_MAP_MOST_VARIABLES], i, n = 0, rows = 0, variables = 0;
+  unsigned char *use = (unsigned char *)settp_map_take(e->arena, (size_t)e->facts + 8);
   uint64_t support = 0, more, holds = 0;
   int f, j, k, ok = flag && value && most && atom && use, done = 0;
   if (ok) {
     for (i = 0; i < e->atoms; ++i) flag[i] = 0;
-    for (k = 0; k < count; ++k) settp_flag_terms(e, l[k], flag, &support);
+    for (k = 0; k < count; ++k) settp_map_flag_terms(e, l[k], flag, &support);
     for (f = 0; f < e->facts; ++f) { /* facts may bring in variables as long as the points stay few */
-      more = settp_lin_support(e, e->fact[f].lin);
-      use[f] = !(more & ~support) || ((more & support) && settp_support_points(e, more | support) <= 2048);
-      if (use[f]) settp_flag_terms(e, e->fact[f].lin, flag, &support);
+      more = settp_map_lin_support(e, e->fact[f].lin);
+      use[f] = !(more & ~support) || ((more & support) && settp_map_support_points(e, more | support) <= 2048);
+      if (use[f]) settp_map_flag_terms(e, e->fact[f].lin, flag, &support);
     }
     for (i = e->atoms - 1; i >= 0; --i) /* operands come before their users */
-      if (flag[i] && e->atom[i].kind != SETTP_ATOM_VAR) {
-        settp_flag_terms(e, e->atom[i].a, flag, &support);
-        if (e->atom[i].kind == SETTP_ATOM_OTHER) settp_flag_terms(e, e->atom[i].b, flag, &support);
+      if (flag[i] && e->atom[i].kind != SETTP_MAP_ATOM_VAR) {
+        settp_map_flag_terms(e, e->atom[i].a, flag, &support);
+        if (e->atom[i].kind == SETTP_MAP_ATOM_OTHER) settp_map_flag_terms(e, e->atom[i].b, flag, &support);
       }
     for (i = 0; i < e->atoms && ok; ++i) {
-      const settp_atom *y = e->atom + i;
+      const settp_map_atom *y = e->atom + i;
       if (!flag[i]) continue;
-      if (y->kind != SETTP_ATOM_VAR) {
+      if (y->kind != SETTP_MAP_ATOM_VAR) {
         atom[n++] = i;
-        most[i] = settp_lin_most(e, y->a, most);
+        most[i] = settp_map_lin_most(e, y->a, most);
         ok = most[i] < INT64_MAX;
-        if (y->kind == SETTP_ATOM_OTHER) {
-          int64_t b = settp_lin_most(e, y->b, most);
+        if (y->kind == SETTP_MAP_ATOM_OTHER) {
+          int64_t b = settp_map_lin_most(e, y->b, most);
           ok &= b < INT64_MAX;
-          most[i] = settp_other_most(y->op, most[i], b);
+          most[i] = settp_map_other_most(y->op, most[i], b);
         } else {
           most[i] = most[i] / y->c + 1;
         }
         continue;
       }
-      if (variables == SETTP_MOST_VARIABLES || y->lo < -((int64_t)1 << 40) || y->hi > (int64_t)1 << 40 || y->lo > y->hi) ok = 0;
+      if (variables == SETTP_MAP_MOST_VARIABLES || y->lo < -((int64_t)1 << 40) || y->hi > (int64_t)1 << 40 || y->lo > y->hi) ok = 0;
       else {
-        points = settp_sat_mul(points, y->hi - y->lo + 1);
+        points = settp_map_sat_mul(points, y->hi - y->lo + 1);
         most[i] = y->hi > -y->lo ? y->hi : -y->lo;
         x[variables] = y->lo;
         at[variables++] = i;
@@ -3345,45 +3345,45 @@ SETT_INLINE uint64_t settp_prove_points(settp_engine *e, const int32_t *l, int c
     }
     for (f = 0; f < e->facts; ++f) rows += use[f];
     rows += n + count + 1;
-    if (settp_sat_mul(points, rows) > e->points) ok = 0;
-    for (k = 0; k < count && ok; ++k) holds |= (uint64_t)(settp_lin_most(e, l[k], most) < INT64_MAX) << k;
+    if (settp_map_sat_mul(points, rows) > e->points) ok = 0;
+    for (k = 0; k < count && ok; ++k) holds |= (uint64_t)(settp_map_lin_most(e, l[k], most) < INT64_MAX) << k;
     for (f = 0; f < e->facts && ok; ++f)
-      if (use[f]) ok = settp_lin_most(e, e->fact[f].lin, most) < INT64_MAX;
+      if (use[f]) ok = settp_map_lin_most(e, e->fact[f].lin, most) < INT64_MAX;
   }
   while (ok && holds && !done) {
-    int64_t v[SETTP_SAMPLES], w[SETTP_SAMPLES];
-    int inside[SETTP_SAMPLES], any = 0;
-    e->points -= SETTP_SAMPLES * rows;
-    for (j = 0; j < SETTP_SAMPLES; ++j) {
+    int64_t v[SETTP_MAP_SAMPLES], w[SETTP_MAP_SAMPLES];
+    int inside[SETTP_MAP_SAMPLES], any = 0;
+    e->points -= SETTP_MAP_SAMPLES * rows;
+    for (j = 0; j < SETTP_MAP_SAMPLES; ++j) {
       inside[j] = !done;
-      for (i = 0; i < variables; ++i) value[at[i] * SETTP_SAMPLES + j] = x[i]; /* after the last point any will do */
+      for (i = 0; i < variables; ++i) value[at[i] * SETTP_MAP_SAMPLES + j] = x[i]; /* after the last point any will do */
       for (i = variables - 1; i >= 0 && x[i] == e->atom[at[i]].hi; --i) x[i] = e->atom[at[i]].lo;
       if (i < 0) done = 1;
       else ++x[i];
     }
     for (i = 0; i < n && ok; ++i) {
-      const settp_atom *y = e->atom + atom[i];
-      int64_t *out = value + (size_t)atom[i] * SETTP_SAMPLES;
-      settp_lin_row(e, y->a, value, SETTP_SAMPLES, v);
-      if (y->kind == SETTP_ATOM_QUOTIENT) {
-        for (j = 0; j < SETTP_SAMPLES; ++j) out[j] = settp_floor_short(v[j], y->c);
+      const settp_map_atom *y = e->atom + atom[i];
+      int64_t *out = value + (size_t)atom[i] * SETTP_MAP_SAMPLES;
+      settp_map_lin_row(e, y->a, value, SETTP_MAP_SAMPLES, v);
+      if (y->kind == SETTP_MAP_ATOM_QUOTIENT) {
+        for (j = 0; j < SETTP_MAP_SAMPLES; ++j) out[j] = settp_map_floor_short(v[j], y->c);
         continue;
       }
-      settp_lin_row(e, y->b, value, SETTP_SAMPLES, w);
-      for (j = 0; j < SETTP_SAMPLES && ok; ++j) ok = !settp_apply(y->op, v[j], w[j], out + j);
+      settp_map_lin_row(e, y->b, value, SETTP_MAP_SAMPLES, w);
+      for (j = 0; j < SETTP_MAP_SAMPLES && ok; ++j) ok = !settp_map_apply(y->op, v[j], w[j], out + j);
     }
     if (!ok) break;
     for (f = 0; f < e->facts; ++f)
       if (use[f]) {
-        settp_lin_row(e, e->fact[f].lin, value, SETTP_SAMPLES, v);
-        for (j = 0; j < SETTP_SAMPLES; ++j) inside[j] &= v[j] >= e->fact[f].lo && v[j] <= e->fact[f].hi;
+        settp_map_lin_row(e, e->fact[f].lin, value, SETTP_MAP_SAMPLES, v);
+        for (j = 0; j < SETTP_MAP_SAMPLES; ++j) inside[j] &= v[j] >= e->fact[f].lo && v[j] <= e->fact[f].hi;
       }
-    for (j = 0; j < SETTP_SAMPLES; ++j) any |= inside[j];
+    for (j = 0; j < SETTP_MAP_SAMPLES; ++j) any |= inside[j];
     if (!any) continue;
     for (k = 0; k < count; ++k) {
       if (!(holds >> k & 1)) continue;
-      settp_lin_row(e, l[k], value, SETTP_SAMPLES, v);
-      for (j = 0; j < SETTP_SAMPLES; ++j)
+      settp_map_lin_row(e, l[k], value, SETTP_MAP_SAMPLES, v);
+      for (j = 0; j < SETTP_MAP_SAMPLES; ++j)
         if (inside[j] && (v[j] < lo || v[j] > hi)) holds &= ~((uint64_t)1 << k);
     }
   }
@@ -3392,72 +3392,72 @@ SETT_INLINE uint64_t settp_prove_points(settp_engine *e, const int32_t *l, int c
 }
 
 /* Whether l lies in [lo, hi], by I1 to I5: 1, 0, or -1 where looking at points may still say so. */
-SETT_INLINE int settp_prove_forms(settp_engine *e, int32_t l, int64_t lo, int64_t hi) {
+SETT_INLINE int settp_map_prove_forms(settp_map_engine *e, int32_t l, int64_t lo, int64_t hi) {
   sett_map_interval r;
   int affine;
   if (l < 0) return 0;
-  affine = settp_lin_affine(e, l);
-  r = e->lin[l].known ? settp_interval(e->lin[l].lo, e->lin[l].hi) : settp_lin_interval_fact(e, l, settp_lin_sum(e, l));
+  affine = settp_map_lin_affine(e, l);
+  r = e->lin[l].known ? settp_map_interval(e->lin[l].lo, e->lin[l].hi) : settp_map_lin_interval_fact(e, l, settp_map_lin_sum(e, l));
   if (r.lo >= lo && r.hi <= hi) return 1;
-  if (affine || !settp_at_within(e, settp_lin_at(e, l), lo, hi) || !settp_more_within(e, l, lo, hi)) return 0;
-  e->proof_end = e->proofs + SETTP_PROOFS_MAX;
-  if (settp_prove_step(e, l, lo, hi, 0)) return 1;
+  if (affine || !settp_map_at_within(e, settp_map_lin_at(e, l), lo, hi) || !settp_map_more_within(e, l, lo, hi)) return 0;
+  e->proof_end = e->proofs + SETTP_MAP_PROOFS_MAX;
+  if (settp_map_prove_step(e, l, lo, hi, 0)) return 1;
   if (!e->sampled) return 0;
-  if (settp_cross_names(e, l)) {
-    e->proof_end = e->proofs + SETTP_PROOFS_MAX;
-    if (settp_prove_step(e, l, lo, hi, 0)) return 1;
+  if (settp_map_cross_names(e, l)) {
+    e->proof_end = e->proofs + SETTP_MAP_PROOFS_MAX;
+    if (settp_map_prove_step(e, l, lo, hi, 0)) return 1;
   }
   return -1;
 }
 
-SETT_INLINE int settp_prove(settp_engine *e, int32_t l, int64_t lo, int64_t hi) {
-  int yes = settp_prove_forms(e, l, lo, hi);
+SETT_INLINE int settp_map_prove(settp_map_engine *e, int32_t l, int64_t lo, int64_t hi) {
+  int yes = settp_map_prove_forms(e, l, lo, hi);
   if (yes >= 0) return yes;
-  if (settp_prove_points(e, &l, 1, lo, hi)) return 1;
+  if (settp_map_prove_points(e, &l, 1, lo, hi)) return 1;
   ++e->failures;
   return 0;
 }
 
 /* Whether floor(l / c) is one number: by the samples it must be, by the interval it is. */
-SETT_INLINE int settp_one_period(settp_engine *e, int32_t l, int64_t c, int64_t *value) {
+SETT_INLINE int settp_map_one_period(settp_map_engine *e, int32_t l, int64_t c, int64_t *value) {
   const int64_t *at;
   int64_t lo, hi;
-  if (!e->sampled || (e->lin[l].sample < 0 && settp_lin_affine(e, l))) {
-    sett_map_interval r = e->sampled ? settp_lin_interval_fact(e, l, settp_lin_sum(e, l)) : settp_lin_interval(e, l);
+  if (!e->sampled || (e->lin[l].sample < 0 && settp_map_lin_affine(e, l))) {
+    sett_map_interval r = e->sampled ? settp_map_lin_interval_fact(e, l, settp_map_lin_sum(e, l)) : settp_map_lin_interval(e, l);
     if (r.lo == INT64_MIN || r.hi == INT64_MAX || r.lo > r.hi) return 0;
-    *value = settp_floor(r.lo, c);
-    return *value == settp_floor(r.hi, c);
+    *value = settp_map_floor(r.lo, c);
+    return *value == settp_map_floor(r.hi, c);
   }
-  at = settp_lin_at(e, l);
-  if (!settp_at_one_period(e, at, at, 0, c)) return 0;
-  *value = settp_floor(at[0], c);
-  return !settp_mul(*value, c, &lo) && !settp_add(lo, c - 1, &hi) && settp_prove(e, l, lo, hi);
+  at = settp_map_lin_at(e, l);
+  if (!settp_map_at_one_period(e, at, at, 0, c)) return 0;
+  *value = settp_map_floor(at[0], c);
+  return !settp_map_mul(*value, c, &lo) && !settp_map_add(lo, c - 1, &hi) && settp_map_prove(e, l, lo, hi);
 }
 
 /* R11: after floor(l / c) = value, the natural digit is recorded as a name of the heaviest quotient that stands in value once. Of the quotient `plain` it is
  * the name that it was made with. */
-SETT_INLINE void settp_record(settp_engine *e, int32_t l, int64_t c, int32_t value, int32_t plain) {
-  int32_t i, best = SETTP_NONE;
+SETT_INLINE void settp_map_record(settp_map_engine *e, int32_t l, int64_t c, int32_t value, int32_t plain) {
+  int32_t i, best = SETTP_MAP_NONE;
   int64_t s = 0;
   for (i = 0; i < e->lin[value].count; ++i) {
-    settp_term t = e->term[e->lin[value].first + i];
-    if (e->atom[t.atom].kind != SETTP_ATOM_QUOTIENT || (t.k != 1 && t.k != -1)) continue;
+    settp_map_term t = e->term[e->lin[value].first + i];
+    if (e->atom[t.atom].kind != SETTP_MAP_ATOM_QUOTIENT || (t.k != 1 && t.k != -1)) continue;
     if (best >= 0 && e->atom[t.atom].weight <= e->atom[best].weight) continue;
     best = t.atom;
     s = t.k;
   }
   if (best >= 0 && best != plain) { /* value = A + s * q */
-    int32_t a = settp_lin_plus(e, value, best, -s);
+    int32_t a = settp_map_lin_plus(e, value, best, -s);
     if (c < INT64_MAX && c > 0)
-      settp_atom_name(e, best, s == 1 ? settp_lin_mix(e, l, 1, a, -c, 0) : settp_lin_mix(e, a, c, l, -1, c - 1), c);
+      settp_map_atom_name(e, best, s == 1 ? settp_map_lin_mix(e, l, 1, a, -c, 0) : settp_map_lin_mix(e, a, c, l, -1, c - 1), c);
   }
 }
 
-SETT_INLINE int32_t settp_divide(settp_engine *e, int32_t l, int64_t c);
-SETT_INLINE int32_t settp_alike_find(settp_engine *e, int32_t l, int64_t c);
+SETT_INLINE int32_t settp_map_divide(settp_map_engine *e, int32_t l, int64_t c);
+SETT_INLINE int32_t settp_map_alike_find(settp_map_engine *e, int32_t l, int64_t c);
 
 /* Adds g to a list of divisors, greatest first, each once. */
-SETT_INLINE void settp_divisor(int64_t *list, int *count, int room, int64_t g, int64_t c) {
+SETT_INLINE void settp_map_divisor(int64_t *list, int *count, int room, int64_t g, int64_t c) {
   int i, j;
   if (g < 2 || g >= c) return;
   for (i = 0; i < *count && list[i] > g; ++i) {}
@@ -3472,91 +3472,91 @@ SETT_INLINE void settp_divisor(int64_t *list, int *count, int room, int64_t g, i
 }
 
 /* Whether at the samples floor(r / g) may be one number for the rest r of b by g, which need not be made for it. */
-SETT_INLINE int settp_rest_one_period(const settp_engine *e, int32_t b, int64_t g) {
-  const settp_term *t = e->term + e->lin[b].first, *end = t + e->lin[b].count;
-  int64_t v[SETTP_SAMPLES];
-  settp_row_start(v, settp_mod(e->lin[b].constant, g));
-  for (; t < end; ++t) settp_row_add(v, e->atom[t->atom].at, settp_residue(t->k, g));
-  return settp_at_one_period(e, v, v, 0, g);
+SETT_INLINE int settp_map_rest_one_period(const settp_map_engine *e, int32_t b, int64_t g) {
+  const settp_map_term *t = e->term + e->lin[b].first, *end = t + e->lin[b].count;
+  int64_t v[SETTP_MAP_SAMPLES];
+  settp_map_row_start(v, settp_map_mod(e->lin[b].constant, g));
+  for (; t < end; ++t) settp_map_row_add(v, e->atom[t->atom].at, settp_map_residue(t->k, g));
+  return settp_map_at_one_period(e, v, v, 0, g);
 }
 
 /* R7: a lower digit base g that makes the rest cheaper; g are the common divisors of c and one or two coefficients, and of c and what such a coefficient
- * is the multiple of a divisor for. SETTP_NONE: no g does. */
-SETT_INLINE int32_t settp_split(settp_engine *e, int32_t b, int64_t c) {
-  enum { SETTP_MOST_ROOM = 24 };
-  settp_cost cost = settp_lin_cost(e, b);
-  int64_t list[SETTP_MOST_ROOM], g, one;
+ * is the multiple of a divisor for. SETTP_MAP_NONE: no g does. */
+SETT_INLINE int32_t settp_map_split(settp_map_engine *e, int32_t b, int64_t c) {
+  enum { SETTP_MAP_MOST_ROOM = 24 };
+  settp_map_cost cost = settp_map_lin_cost(e, b);
+  int64_t list[SETTP_MAP_MOST_ROOM], g, one;
   int count = 0, pass, n;
   int32_t i, j, f;
-  if (e->lin[b].count < 2 && cost.depth <= 0) return SETTP_NONE;
+  if (e->lin[b].count < 2 && cost.depth <= 0) return SETTP_MAP_NONE;
   for (i = 0; i < e->lin[b].count; ++i) {
-    settp_term t = e->term[e->lin[b].first + i];
-    g = settp_gcd(t.k, c);
-    settp_divisor(list, &count, SETTP_MOST_ROOM, g, c);
-    for (j = 0; j < i && g > 1; ++j) settp_divisor(list, &count, SETTP_MOST_ROOM, settp_gcd(g, e->term[e->lin[b].first + j].k), c);
-    if (e->atom[t.atom].kind == SETTP_ATOM_QUOTIENT)
-      for (f = e->atom[t.atom].form; f >= 0; f = e->form[f].next) settp_divisor(list, &count, SETTP_MOST_ROOM, settp_gcd(t.k / e->form[f].c, c), c);
+    settp_map_term t = e->term[e->lin[b].first + i];
+    g = settp_map_gcd(t.k, c);
+    settp_map_divisor(list, &count, SETTP_MAP_MOST_ROOM, g, c);
+    for (j = 0; j < i && g > 1; ++j) settp_map_divisor(list, &count, SETTP_MAP_MOST_ROOM, settp_map_gcd(g, e->term[e->lin[b].first + j].k), c);
+    if (e->atom[t.atom].kind == SETTP_MAP_ATOM_QUOTIENT)
+      for (f = e->atom[t.atom].form; f >= 0; f = e->form[f].next) settp_map_divisor(list, &count, SETTP_MAP_MOST_ROOM, settp_map_gcd(t.k / e->form[f].c, c), c);
   }
   for (pass = 0; pass < 2; ++pass)
     for (n = 0; n < count; ++n) {
       int32_t a = 0, r = 0, q, hit = 0;
       g = list[n];
-      for (i = 0; i < e->lin[b].count && !hit; ++i) hit = settp_residue(e->term[e->lin[b].first + i].k, g) != e->term[e->lin[b].first + i].k;
-      if (!hit || (!pass && !settp_rest_one_period(e, b, g))) continue;
-      if (!settp_lin_extract(e, b, g, &a, &r)) return SETTP_NONE;
+      for (i = 0; i < e->lin[b].count && !hit; ++i) hit = settp_map_residue(e->term[e->lin[b].first + i].k, g) != e->term[e->lin[b].first + i].k;
+      if (!hit || (!pass && !settp_map_rest_one_period(e, b, g))) continue;
+      if (!settp_map_lin_extract(e, b, g, &a, &r)) return SETTP_MAP_NONE;
       if (!pass) { /* the lower digits vanish */
-        if (!settp_one_period(e, r, g, &one)) continue;
-        q = settp_lin_constant(e, one);
+        if (!settp_map_one_period(e, r, g, &one)) continue;
+        q = settp_map_lin_constant(e, one);
       } else { /* a new atom for them is not worth it */
-        q = settp_quotient_known(e, r, g);
-        if (q < 0) q = settp_alike_find(e, r, g);
+        q = settp_map_quotient_known(e, r, g);
+        if (q < 0) q = settp_map_alike_find(e, r, g);
       }
-      a = settp_lin_mix(e, a, 1, q, 1, 0);
-      if (a >= 0 && settp_cheaper(settp_lin_cost(e, a), cost)) return settp_divide(e, a, c / g);
+      a = settp_map_lin_mix(e, a, 1, q, 1, 0);
+      if (a >= 0 && settp_map_cheaper(settp_map_lin_cost(e, a), cost)) return settp_map_divide(e, a, c / g);
     }
-  return SETTP_NONE;
+  return SETTP_MAP_NONE;
 }
 
 /* add + floor(key / c), where it is known; turn: also by the quotient of the form turned around, which R12 finds where it is asked with samples. */
-SETT_INLINE int32_t settp_value_known(settp_engine *e, int32_t key, int64_t c, int32_t add, int turn) {
-  settp_memo *m = settp_memo_find(e, key, c);
+SETT_INLINE int32_t settp_map_value_known(settp_map_engine *e, int32_t key, int64_t c, int32_t add, int turn) {
+  settp_map_memo *m = settp_map_memo_find(e, key, c);
   int32_t flipped;
-  if (m && m->value >= 0) return settp_lin_mix(e, m->value, 1, add, 1, 0);
-  if (!turn || (!e->lin[key].constant && settp_all_positive(e, key))) return SETTP_NONE;
-  flipped = settp_lin_scale(e, key, -1, c - 1); /* R6: floor(b / c) = -floor((c - 1 - b) / c) */
+  if (m && m->value >= 0) return settp_map_lin_mix(e, m->value, 1, add, 1, 0);
+  if (!turn || (!e->lin[key].constant && settp_map_all_positive(e, key))) return SETTP_MAP_NONE;
+  flipped = settp_map_lin_scale(e, key, -1, c - 1); /* R6: floor(b / c) = -floor((c - 1 - b) / c) */
   if (flipped >= 0) {
     int32_t more = 0, turned = 0;
     int64_t d = c;
-    if (!settp_key(e, flipped, &d, &more, &turned)) return SETTP_NONE;
-    m = settp_memo_find(e, turned, d);
-    if (m && m->value >= 0) return settp_lin_mix(e, add, 1, settp_lin_mix(e, m->value, -1, more, -1, 0), 1, 0);
+    if (!settp_map_key(e, flipped, &d, &more, &turned)) return SETTP_MAP_NONE;
+    m = settp_map_memo_find(e, turned, d);
+    if (m && m->value >= 0) return settp_map_lin_mix(e, add, 1, settp_map_lin_mix(e, m->value, -1, more, -1, 0), 1, 0);
   }
-  return SETTP_NONE;
+  return SETTP_MAP_NONE;
 }
 
-/* R8: merges a quotient of coefficient 1 or -1 into the dividend. SETTP_NONE: nothing is known or cheaper. */
-SETT_INLINE int32_t settp_merge(settp_engine *e, int32_t b, int64_t c) {
-  settp_cost best_cost = settp_lin_cost(e, b);
-  int32_t i, f, best = SETTP_NONE, best_add = 0;
+/* R8: merges a quotient of coefficient 1 or -1 into the dividend. SETTP_MAP_NONE: nothing is known or cheaper. */
+SETT_INLINE int32_t settp_map_merge(settp_map_engine *e, int32_t b, int64_t c) {
+  settp_map_cost best_cost = settp_map_lin_cost(e, b);
+  int32_t i, f, best = SETTP_MAP_NONE, best_add = 0;
   int64_t best_c = 0;
   for (i = 0; i < e->lin[b].count; ++i) {
-    settp_term t = e->term[e->lin[b].first + i];
+    settp_map_term t = e->term[e->lin[b].first + i];
     int32_t rest;
-    if (e->atom[t.atom].kind != SETTP_ATOM_QUOTIENT || (t.k != 1 && t.k != -1)) continue;
-    rest = settp_lin_plus(e, b, t.atom, -t.k);
+    if (e->atom[t.atom].kind != SETTP_MAP_ATOM_QUOTIENT || (t.k != 1 && t.k != -1)) continue;
+    rest = settp_map_lin_plus(e, b, t.atom, -t.k);
     for (f = e->atom[t.atom].form; f >= 0; f = e->form[f].next) {
-      settp_form form = e->form[f];
+      settp_map_form form = e->form[f];
       int64_t d;
       int32_t n, add = 0, key = 0, k;
-      settp_cost cost;
-      if (settp_mul(form.c, c, &d) || d > (int64_t)1 << 60) continue;
-      n = t.k == 1 ? settp_lin_mix(e, rest, form.c, form.lin, 1, 0) : settp_lin_mix(e, rest, form.c, form.lin, -1, form.c - 1);
-      if (n < 0 || !settp_key(e, n, &d, &add, &key)) continue;
+      settp_map_cost cost;
+      if (settp_map_mul(form.c, c, &d) || d > (int64_t)1 << 60) continue;
+      n = t.k == 1 ? settp_map_lin_mix(e, rest, form.c, form.lin, 1, 0) : settp_map_lin_mix(e, rest, form.c, form.lin, -1, form.c - 1);
+      if (n < 0 || !settp_map_key(e, n, &d, &add, &key)) continue;
       if (!e->lin[key].count) return add; /* floor(constant / d) = 0 */
-      k = settp_value_known(e, key, d, add, 1);
+      k = settp_map_value_known(e, key, d, add, 1);
       if (k >= 0) return k;
-      cost = settp_lin_cost(e, key);
-      if (settp_cheaper(cost, best_cost)) {
+      cost = settp_map_lin_cost(e, key);
+      if (settp_map_cheaper(cost, best_cost)) {
         best_cost = cost;
         best = key;
         best_c = d;
@@ -3564,190 +3564,190 @@ SETT_INLINE int32_t settp_merge(settp_engine *e, int32_t b, int64_t c) {
       }
     }
   }
-  return best < 0 ? SETTP_NONE : settp_lin_mix(e, settp_divide(e, best, best_c), 1, best_add, 1, 0);
+  return best < 0 ? SETTP_MAP_NONE : settp_map_lin_mix(e, settp_map_divide(e, best, best_c), 1, best_add, 1, 0);
 }
 
 /* Whether b is a + n. */
-SETT_INLINE int settp_lin_shifted(const settp_engine *e, int32_t a, int32_t b, int64_t n) {
-  const settp_lin *x = e->lin + a, *y = e->lin + b;
+SETT_INLINE int settp_map_lin_shifted(const settp_map_engine *e, int32_t a, int32_t b, int64_t n) {
+  const settp_map_lin *x = e->lin + a, *y = e->lin + b;
   int64_t shifted;
   int32_t i;
-  if (x->count != y->count || settp_add(x->constant, n, &shifted) || shifted != y->constant) return 0;
+  if (x->count != y->count || settp_map_add(x->constant, n, &shifted) || shifted != y->constant) return 0;
   for (i = 0; i < x->count; ++i)
     if (e->term[x->first + i].atom != e->term[y->first + i].atom || e->term[x->first + i].k != e->term[y->first + i].k) return 0;
   return 1;
 }
 
-/* R9: two quotients of forms that are half their divisor apart become one. SETTP_NONE: no two are so. */
-SETT_INLINE int32_t settp_halve(settp_engine *e, int32_t l) {
+/* R9: two quotients of forms that are half their divisor apart become one. SETTP_MAP_NONE: no two are so. */
+SETT_INLINE int32_t settp_map_halve(settp_map_engine *e, int32_t l) {
   int32_t i, j, low, half, sum, n = e->lin[l].count;
   for (i = 0; i + 1 < n; ++i) {
-    settp_term t = e->term[e->lin[l].first + i], u;
-    const settp_atom *x = e->atom + t.atom, *y;
-    if (x->kind != SETTP_ATOM_QUOTIENT || x->c & 1 || t.k == INT64_MIN) continue;
+    settp_map_term t = e->term[e->lin[l].first + i], u;
+    const settp_map_atom *x = e->atom + t.atom, *y;
+    if (x->kind != SETTP_MAP_ATOM_QUOTIENT || x->c & 1 || t.k == INT64_MIN) continue;
     for (j = i + 1; j < n; ++j) {
       u = e->term[e->lin[l].first + j];
       if (u.k != t.k) continue;
       y = e->atom + u.atom;
-      if (y->kind != SETTP_ATOM_QUOTIENT || y->c != x->c) continue;
-      low = settp_lin_shifted(e, x->a, y->a, x->c / 2) ? x->a : settp_lin_shifted(e, y->a, x->a, x->c / 2) ? y->a : SETTP_NONE;
+      if (y->kind != SETTP_MAP_ATOM_QUOTIENT || y->c != x->c) continue;
+      low = settp_map_lin_shifted(e, x->a, y->a, x->c / 2) ? x->a : settp_map_lin_shifted(e, y->a, x->a, x->c / 2) ? y->a : SETTP_MAP_NONE;
       if (low < 0 || e->nest >= 24) continue;
       ++e->nest;
-      half = settp_divide(e, low, x->c / 2);
+      half = settp_map_divide(e, low, x->c / 2);
       --e->nest;
-      sum = settp_lin_plus(e, settp_lin_plus(e, l, t.atom, -t.k), u.atom, -t.k);
-      sum = settp_lin_mix(e, sum, 1, half, t.k, 0);
-      return sum >= 0 && settp_cheaper(settp_lin_cost(e, sum), settp_lin_cost(e, l)) ? sum : SETTP_NONE;
+      sum = settp_map_lin_plus(e, settp_map_lin_plus(e, l, t.atom, -t.k), u.atom, -t.k);
+      sum = settp_map_lin_mix(e, sum, 1, half, t.k, 0);
+      return sum >= 0 && settp_map_cheaper(settp_map_lin_cost(e, sum), settp_map_lin_cost(e, l)) ? sum : SETTP_MAP_NONE;
     }
   }
-  return SETTP_NONE;
+  return SETTP_MAP_NONE;
 }
 
-SETT_INLINE int32_t settp_halves(settp_engine *e, int32_t l) {
+SETT_INLINE int32_t settp_map_halves(settp_map_engine *e, int32_t l) {
   int32_t next;
-  while ((next = settp_halve(e, l)) >= 0) l = next;
+  while ((next = settp_map_halve(e, l)) >= 0) l = next;
   return l;
 }
 
 /* R12: at the samples floor(l / c) is k * x + n for a form x that is known. It is so everywhere if l - c * (k * x + n) lies in [0, c - 1]. */
-SETT_INLINE int32_t settp_alike_find(settp_engine *e, int32_t l, int64_t c) {
-  const int64_t *at = settp_lin_at(e, l);
-  int64_t q[SETTP_SAMPLES], step, k, n;
+SETT_INLINE int32_t settp_map_alike_find(settp_map_engine *e, int32_t l, int64_t c) {
+  const int64_t *at = settp_map_lin_at(e, l);
+  int64_t q[SETTP_MAP_SAMPLES], step, k, n;
   uint32_t hash = 0;
   int32_t x, value, rest, tries = 0;
   int j;
-  if (!e->sampled || e->failures > SETTP_FAILURES_MAX) return SETTP_NONE;
-  for (j = 0; j < SETTP_SAMPLES; ++j) q[j] = settp_floor_short(at[j], c);
-  step = settp_at_step(q, e->scaled, &hash);
-  if (!step) return SETTP_NONE;
-  settp_alike_fill(e);
+  if (!e->sampled || e->failures > SETTP_MAP_FAILURES_MAX) return SETTP_MAP_NONE;
+  for (j = 0; j < SETTP_MAP_SAMPLES; ++j) q[j] = settp_map_floor_short(at[j], c);
+  step = settp_map_at_step(q, e->scaled, &hash);
+  if (!step) return SETTP_MAP_NONE;
+  settp_map_alike_fill(e);
   for (x = e->alike_bucket[hash & e->mask]; x >= 0 && tries < 4; x = e->alike[x].next) {
-    const int64_t *y = settp_lin_at(e, e->alike[x].lin);
+    const int64_t *y = settp_map_lin_at(e, e->alike[x].lin);
     if (step % e->alike[x].step) continue;
     k = step / e->alike[x].step;
-    for (j = 1; j < SETTP_SAMPLES; ++j)
+    for (j = 1; j < SETTP_MAP_SAMPLES; ++j)
       if ((uint64_t)q[j] - (uint64_t)q[0] != (uint64_t)k * ((uint64_t)y[j] - (uint64_t)y[0])) break;
-    if (j < SETTP_SAMPLES || settp_mul(k, y[0], &n) || n == INT64_MIN || settp_add(q[0], -n, &n)) continue;
+    if (j < SETTP_MAP_SAMPLES || settp_map_mul(k, y[0], &n) || n == INT64_MIN || settp_map_add(q[0], -n, &n)) continue;
     ++tries;
-    value = settp_lin_scale(e, e->alike[x].lin, k, n);
-    rest = settp_lin_mix(e, l, 1, value, -c, 0);
-    if (settp_prove(e, rest, 0, c - 1)) return value;
+    value = settp_map_lin_scale(e, e->alike[x].lin, k, n);
+    rest = settp_map_lin_mix(e, l, 1, value, -c, 0);
+    if (settp_map_prove(e, rest, 0, c - 1)) return value;
   }
-  return SETTP_NONE;
+  return SETTP_MAP_NONE;
 }
 
 /* R13: a cheaper form with the same values; l itself where none is known. */
-SETT_INLINE int32_t settp_same_values(settp_engine *e, int32_t l) {
+SETT_INLINE int32_t settp_map_same_values(settp_map_engine *e, int32_t l) {
   const int64_t *at;
   uint32_t hash = 0;
   int64_t step, n;
   int32_t x, tries = 0;
   int j;
-  if (l < 0 || !e->lin[l].count || e->lin[l].entered || !e->sampled || e->failures > SETTP_FAILURES_MAX) return l;
-  if (settp_lin_affine(e, l)) return l;
-  settp_alike_fill(e);
-  step = settp_lin_step(e, l, &hash);
-  at = settp_lin_at(e, l);
-  if (!step && settp_prove(e, l, at[0], at[0])) return settp_lin_constant(e, at[0]);
-  for (x = step ? e->alike_bucket[hash & e->mask] : SETTP_NONE; x >= 0 && tries < 3; x = e->alike[x].next) {
+  if (l < 0 || !e->lin[l].count || e->lin[l].entered || !e->sampled || e->failures > SETTP_MAP_FAILURES_MAX) return l;
+  if (settp_map_lin_affine(e, l)) return l;
+  settp_map_alike_fill(e);
+  step = settp_map_lin_step(e, l, &hash);
+  at = settp_map_lin_at(e, l);
+  if (!step && settp_map_prove(e, l, at[0], at[0])) return settp_map_lin_constant(e, at[0]);
+  for (x = step ? e->alike_bucket[hash & e->mask] : SETTP_MAP_NONE; x >= 0 && tries < 3; x = e->alike[x].next) {
     int32_t other = e->alike[x].lin;
-    const int64_t *y = settp_lin_at(e, other);
+    const int64_t *y = settp_map_lin_at(e, other);
     int64_t s = step == e->alike[x].step ? 1 : -1;
-    if ((step != e->alike[x].step && step != -e->alike[x].step) || settp_cheaper(settp_lin_cost(e, l), settp_lin_cost(e, other))) continue;
-    for (j = 1; j < SETTP_SAMPLES; ++j)
+    if ((step != e->alike[x].step && step != -e->alike[x].step) || settp_map_cheaper(settp_map_lin_cost(e, l), settp_map_lin_cost(e, other))) continue;
+    for (j = 1; j < SETTP_MAP_SAMPLES; ++j)
       if ((uint64_t)at[j] - (uint64_t)at[0] != (uint64_t)s * ((uint64_t)y[j] - (uint64_t)y[0])) break;
-    if (j < SETTP_SAMPLES || settp_mul(-s, y[0], &n) || settp_add(at[0], n, &n)) continue;
+    if (j < SETTP_MAP_SAMPLES || settp_map_mul(-s, y[0], &n) || settp_map_add(at[0], n, &n)) continue;
     ++tries;
-    other = settp_lin_scale(e, other, s, n);
-    if (other >= 0 && settp_simpler(settp_lin_cost(e, other), settp_lin_cost(e, l)) && settp_prove(e, settp_lin_mix(e, l, 1, other, -1, 0), 0, 0)) return other;
+    other = settp_map_lin_scale(e, other, s, n);
+    if (other >= 0 && settp_map_simpler(settp_map_lin_cost(e, other), settp_map_lin_cost(e, l)) && settp_map_prove(e, settp_map_lin_mix(e, l, 1, other, -1, 0), 0, 0)) return other;
   }
   return l;
 }
 
 /* floor(b / c) of a reduced key that no range decides. */
-SETT_INLINE int32_t settp_divide_key(settp_engine *e, int32_t b, int64_t c) {
-  int32_t value = SETTP_NONE, i;
+SETT_INLINE int32_t settp_map_divide_key(settp_map_engine *e, int32_t b, int64_t c) {
+  int32_t value = SETTP_MAP_NONE, i;
   int64_t one;
-  settp_memo *m = settp_memo_find(e, b, c);
+  settp_map_memo *m = settp_map_memo_find(e, b, c);
   if (m && m->value >= 0) return m->value;
   for (i = 0; i < e->lin[b].count && !m; ++i) { /* R4 */
-    settp_term t = e->term[e->lin[b].first + i];
+    settp_map_term t = e->term[e->lin[b].first + i];
     int32_t other;
-    if (!settp_at_one_period(e, settp_lin_at(e, b), e->atom[t.atom].at, t.k > 0 ? 0 - (uint64_t)c : (uint64_t)c, c)) continue;
-    other = settp_lin_plus(e, b, t.atom, t.k > 0 ? -c : c);
-    if (other >= 0 && settp_one_period(e, other, c, &one)) {
-      value = settp_lin_atom(e, t.atom, t.k > 0 ? 1 : -1, one);
-      settp_memo_set(e, b, c, value);
+    if (!settp_map_at_one_period(e, settp_map_lin_at(e, b), e->atom[t.atom].at, t.k > 0 ? 0 - (uint64_t)c : (uint64_t)c, c)) continue;
+    other = settp_map_lin_plus(e, b, t.atom, t.k > 0 ? -c : c);
+    if (other >= 0 && settp_map_one_period(e, other, c, &one)) {
+      value = settp_map_lin_atom(e, t.atom, t.k > 0 ? 1 : -1, one);
+      settp_map_memo_set(e, b, c, value);
       return value;
     }
   }
   if (!m) {
-    value = settp_alike_find(e, b, c);
+    value = settp_map_alike_find(e, b, c);
     if (value >= 0) {
-      settp_memo_set(e, b, c, value);
+      settp_map_memo_set(e, b, c, value);
       return value;
     }
-    value = settp_value_known(e, b, c, settp_lin_constant(e, 0), !e->sampled);
+    value = settp_map_value_known(e, b, c, settp_map_lin_constant(e, 0), !e->sampled);
   }
-  if (value < 0 && !m && e->nest < 24 && e->lins < e->lin_limit && e->calls < SETTP_CALLS_MAX) {
-    settp_memo_set(e, b, c, SETTP_NONE);
+  if (value < 0 && !m && e->nest < 24 && e->lins < e->lin_limit && e->calls < SETTP_MAP_CALLS_MAX) {
+    settp_map_memo_set(e, b, c, SETTP_MAP_NONE);
     ++e->nest;
-    value = settp_split(e, b, c);
-    if (value < 0) value = settp_merge(e, b, c);
+    value = settp_map_split(e, b, c);
+    if (value < 0) value = settp_map_merge(e, b, c);
     --e->nest;
   }
-  if (value < 0) value = settp_lin_atom(e, settp_atom_quotient(e, b, c), 1, 0);
-  if (value < 0) return SETTP_NONE;
-  settp_memo_set(e, b, c, value);
+  if (value < 0) value = settp_map_lin_atom(e, settp_map_atom_quotient(e, b, c), 1, 0);
+  if (value < 0) return SETTP_MAP_NONE;
+  settp_map_memo_set(e, b, c, value);
   return value;
 }
 
-/* floor(l / c) in normal form; c is not 0. SETTP_NONE when it cannot be said in 64 bits. */
-SETT_INLINE int32_t settp_divide(settp_engine *e, int32_t l, int64_t c) {
+/* floor(l / c) in normal form; c is not 0. SETTP_MAP_NONE when it cannot be said in 64 bits. */
+SETT_INLINE int32_t settp_map_divide(settp_map_engine *e, int32_t l, int64_t c) {
   int32_t add = 0, key = 0, value;
-  int32_t atoms = e->atoms, known, plain = SETTP_NONE;
+  int32_t atoms = e->atoms, known, plain = SETTP_MAP_NONE;
   int64_t one, d;
-  settp_memo *m;
-  int calls_left = ++e->calls < SETTP_CALLS_MAX * 2;
-  if (l < 0 || e->error) return SETTP_NONE;
+  settp_map_memo *m;
+  int calls_left = ++e->calls < SETTP_MAP_CALLS_MAX * 2;
+  if (l < 0 || e->error) return SETTP_MAP_NONE;
   if (c < 0) {
-    if (c == INT64_MIN) return SETTP_NONE;
-    return settp_divide(e, settp_lin_scale(e, l, -1, 0), -c);
+    if (c == INT64_MIN) return SETTP_MAP_NONE;
+    return settp_map_divide(e, settp_map_lin_scale(e, l, -1, 0), -c);
   }
   if (c == 1) return l;
-  if (!e->lin[l].count) return settp_lin_constant(e, settp_floor(e->lin[l].constant, c));
-  m = settp_memo_find(e, l, c);
+  if (!e->lin[l].count) return settp_map_lin_constant(e, settp_map_floor(e->lin[l].constant, c));
+  m = settp_map_memo_find(e, l, c);
   if (m && m->value >= 0) return m->value;
-  if (calls_left && settp_one_period(e, l, c, &one)) return settp_lin_constant(e, one); /* R2 */
+  if (calls_left && settp_map_one_period(e, l, c, &one)) return settp_map_lin_constant(e, one); /* R2 */
   d = c;
-  if (!settp_key(e, l, &d, &add, &key)) return SETTP_NONE;
-  known = settp_halves(e, key);
-  if (known != key) value = settp_lin_mix(e, settp_divide(e, known, d), 1, add, 1, 0);
+  if (!settp_map_key(e, l, &d, &add, &key)) return SETTP_MAP_NONE;
+  known = settp_map_halves(e, key);
+  if (known != key) value = settp_map_lin_mix(e, settp_map_divide(e, known, d), 1, add, 1, 0);
   else if (!e->lin[key].count) value = add;
-  else if (calls_left && (key != l || d != c) && settp_one_period(e, key, d, &one)) value = settp_lin_scale(e, add, 1, one);
+  else if (calls_left && (key != l || d != c) && settp_map_one_period(e, key, d, &one)) value = settp_map_lin_scale(e, add, 1, one);
   else {
-    value = settp_divide_key(e, key, d);
+    value = settp_map_divide_key(e, key, d);
     if (value >= 0 && d == c && e->lin[value].count == 1) plain = e->term[e->lin[value].first].atom;
-    if (plain >= 0 && (e->atom[plain].own != value || e->atom[plain].a != key || e->atom[plain].c != c)) plain = SETTP_NONE;
-    value = settp_lin_mix(e, add, 1, value, 1, 0);
+    if (plain >= 0 && (e->atom[plain].own != value || e->atom[plain].a != key || e->atom[plain].c != c)) plain = SETTP_MAP_NONE;
+    value = settp_map_lin_mix(e, add, 1, value, 1, 0);
   }
-  if (value < 0) return SETTP_NONE;
+  if (value < 0) return SETTP_MAP_NONE;
   if (e->atoms > atoms && calls_left && key != l) { /* before a new atom is used */
-    known = settp_alike_find(e, l, c);
-    if (known >= 0 && settp_cheaper(settp_lin_cost(e, known), settp_lin_cost(e, value))) {
+    known = settp_map_alike_find(e, l, c);
+    if (known >= 0 && settp_map_cheaper(settp_map_lin_cost(e, known), settp_map_lin_cost(e, value))) {
       value = known;
-      plain = SETTP_NONE;
+      plain = SETTP_MAP_NONE;
     }
   }
-  settp_record(e, l, c, value, plain);
-  settp_alike_enter(e, value);
-  if (key != l || d != c) settp_memo_set(e, l, c, value);
+  settp_map_record(e, l, c, value, plain);
+  settp_map_alike_enter(e, value);
+  if (key != l || d != c) settp_map_memo_set(e, l, c, value);
   return value;
 }
 
 /* ---- from expressions to linear forms ---- */
 
-SETT_INLINE int settp_engine_start(settp_engine *e, sett_map_arena *arena, const sett_map *map, const sett_map_variable *bounds,
+SETT_INLINE int settp_map_engine_start(settp_map_engine *e, sett_map_arena *arena, const sett_map *map, const sett_map_variable *bounds,
                                    const int64_t *modulus, const int64_t *residue, uint32_t nodes) {
   uint32_t buckets = 64, i;
   size_t room;
@@ -3761,151 +3761,151 @@ SETT_INLINE int settp_engine_start(settp_engine *e, sett_map_arena *arena, const
   e->row = NULL;
   e->alikes = e->alike_room = e->rows = e->row_room = 0;
   e->memo_first = e->alike_known = 0;
-  e->zero = SETTP_NONE;
+  e->zero = SETTP_MAP_NONE;
   e->terms = e->term_room = e->lins = e->lin_room = e->atoms = e->atom_room = e->forms = e->form_room = e->memos = e->memo_room = 0;
   e->bounds = bounds;
   e->modulus = modulus;
   e->residue = residue;
   e->variables = sett_map_variables(*map);
   e->error = 0;
-  room = (arena->top - settp_low(arena)) / 1536;
-  e->lin_limit = (int32_t)(room < (size_t)SETTP_LINS_MAX ? room : (size_t)SETTP_LINS_MAX);
+  room = (arena->top - settp_map_low(arena)) / 1536;
+  e->lin_limit = (int32_t)(room < (size_t)SETTP_MAP_LINS_MAX ? room : (size_t)SETTP_MAP_LINS_MAX);
   e->calls = e->nest = e->depth = e->looks = e->look_end = 0;
   e->fact = NULL;
   e->facts = 0;
   while (buckets < 65536 && buckets < nodes * 4) buckets *= 2;
   e->mask = e->lin_mask = buckets - 1;
   e->prints = e->proofs = e->proof_end = 0;
-  e->points = SETTP_POINTS_MAX;
-  e->own_points = SETTP_OWN_POINTS_MAX;
+  e->points = SETTP_MAP_POINTS_MAX;
+  e->own_points = SETTP_MAP_OWN_POINTS_MAX;
   e->more = NULL;
   e->more_room = e->crosses = e->failures = 0;
   e->scaled = 0;
   e->sampled = 1;
-  e->stepped = SETTP_NONE;
+  e->stepped = SETTP_MAP_NONE;
   e->fixed = e->renamed = e->refolded = 0;
   e->step = 0;
   e->step_hash = 0;
   e->point = NULL;
-  e->lin_bucket = (int32_t *)settp_take(arena, (size_t)buckets * 4 * sizeof(int32_t));
-  e->variable = (int32_t *)settp_take(arena, (size_t)e->variables * sizeof(int32_t) + 8);
+  e->lin_bucket = (int32_t *)settp_map_take(arena, (size_t)buckets * 4 * sizeof(int32_t));
+  e->variable = (int32_t *)settp_map_take(arena, (size_t)e->variables * sizeof(int32_t) + 8);
   if (!e->lin_bucket || !e->variable) return e->error = SETT_MAP_ERROR_FULL;
   e->atom_bucket = e->lin_bucket + buckets;
   e->memo_bucket = e->atom_bucket + buckets;
   e->alike_bucket = e->memo_bucket + buckets;
-  for (i = 0; i < buckets * 4; ++i) e->lin_bucket[i] = SETTP_NONE;
-  for (i = 0; i < (uint32_t)e->variables; ++i) e->variable[i] = SETTP_NONE;
-  if (e->lin_limit == SETTP_LINS_MAX) { /* much memory: the arrays begin in one block */
+  for (i = 0; i < buckets * 4; ++i) e->lin_bucket[i] = SETTP_MAP_NONE;
+  for (i = 0; i < (uint32_t)e->variables; ++i) e->variable[i] = SETTP_MAP_NONE;
+  if (e->lin_limit == SETTP_MAP_LINS_MAX) { /* much memory: the arrays begin in one block */
     int32_t n = nodes < 64 ? 64 : 256;
-    unsigned char *block = (unsigned char *)settp_take(arena, (size_t)n * (2 * sizeof *e->term + sizeof *e->lin + sizeof *e->atom + sizeof *e->form + sizeof *e->memo +
+    unsigned char *block = (unsigned char *)settp_map_take(arena, (size_t)n * (2 * sizeof *e->term + sizeof *e->lin + sizeof *e->atom + sizeof *e->form + sizeof *e->memo +
                                                                            sizeof *e->alike + sizeof *e->row));
     if (block) {
-      e->lin = (settp_lin *)(void *)block;
-      e->atom = (settp_atom *)(void *)(e->lin + n);
-      e->row = (settp_row *)(void *)(e->atom + n);
-      e->term = (settp_term *)(void *)(e->row + n);
-      e->form = (settp_form *)(void *)(e->term + 2 * (size_t)n);
-      e->memo = (settp_memo *)(void *)(e->form + n);
-      e->alike = (settp_alike *)(void *)(e->memo + n);
+      e->lin = (settp_map_lin *)(void *)block;
+      e->atom = (settp_map_atom *)(void *)(e->lin + n);
+      e->row = (settp_map_row *)(void *)(e->atom + n);
+      e->term = (settp_map_term *)(void *)(e->row + n);
+      e->form = (settp_map_form *)(void *)(e->term + 2 * (size_t)n);
+      e->memo = (settp_map_memo *)(void *)(e->form + n);
+      e->alike = (settp_map_alike *)(void *)(e->memo + n);
       e->lin_room = e->atom_room = e->row_room = e->form_room = e->memo_room = e->alike_room = n;
       e->term_room = 2 * n;
     }
   }
-  if (!SETTP_ROOM(e, term, terms, term_room, 1)) return e->error = SETT_MAP_ERROR_FULL;
+  if (!SETTP_MAP_ROOM(e, term, terms, term_room, 1)) return e->error = SETT_MAP_ERROR_FULL;
   return 0;
 }
 
-SETT_INLINE int32_t settp_lin_product(settp_engine *e, int32_t a, int32_t b) {
+SETT_INLINE int32_t settp_map_lin_product(settp_map_engine *e, int32_t a, int32_t b) {
   int64_t g, h, k;
   int32_t t;
-  if (!e->lin[a].count) return settp_lin_scale(e, b, e->lin[a].constant, 0);
-  if (!e->lin[b].count) return settp_lin_scale(e, a, e->lin[b].constant, 0);
-  g = settp_gcd(settp_lin_gcd(e, a), e->lin[a].constant);
-  h = settp_gcd(settp_lin_gcd(e, b), e->lin[b].constant);
+  if (!e->lin[a].count) return settp_map_lin_scale(e, b, e->lin[a].constant, 0);
+  if (!e->lin[b].count) return settp_map_lin_scale(e, a, e->lin[b].constant, 0);
+  g = settp_map_gcd(settp_map_lin_gcd(e, a), e->lin[a].constant);
+  h = settp_map_gcd(settp_map_lin_gcd(e, b), e->lin[b].constant);
   if (e->term[e->lin[a].first].k < 0) g = -g;
   if (e->term[e->lin[b].first].k < 0) h = -h;
-  if (settp_mul(g, h, &k)) return SETTP_NONE;
-  a = settp_lin_shrink(e, a, g, e->lin[a].constant / g);
-  b = settp_lin_shrink(e, b, h, e->lin[b].constant / h);
-  if (a < 0 || b < 0) return SETTP_NONE;
+  if (settp_map_mul(g, h, &k)) return SETTP_MAP_NONE;
+  a = settp_map_lin_shrink(e, a, g, e->lin[a].constant / g);
+  b = settp_map_lin_shrink(e, b, h, e->lin[b].constant / h);
+  if (a < 0 || b < 0) return SETTP_MAP_NONE;
   if (a > b) t = a, a = b, b = t;
-  return settp_lin_atom(e, settp_atom_other(e, SETTP_MUL, a, b), k, 0);
+  return settp_map_lin_atom(e, settp_map_atom_other(e, SETTP_MAP_MUL, a, b), k, 0);
 }
 
-SETT_INLINE int32_t settp_lin_operation(settp_engine *e, int op, int32_t a, int32_t b) {
+SETT_INLINE int32_t settp_map_lin_operation(settp_map_engine *e, int op, int32_t a, int32_t b) {
   sett_map_interval x, y;
   int32_t q, t;
   int64_t c;
   switch (op) {
-  case SETTP_ADD: return settp_lin_mix(e, a, 1, b, 1, 0);
-  case SETTP_MUL: return settp_lin_product(e, a, b);
-  case SETTP_MIN:
-  case SETTP_MAX:
-    t = settp_lin_mix(e, a, 1, b, -1, 0);
+  case SETTP_MAP_ADD: return settp_map_lin_mix(e, a, 1, b, 1, 0);
+  case SETTP_MAP_MUL: return settp_map_lin_product(e, a, b);
+  case SETTP_MAP_MIN:
+  case SETTP_MAP_MAX:
+    t = settp_map_lin_mix(e, a, 1, b, -1, 0);
     if (t >= 0) {
-      x = settp_lin_interval(e, t);
-      if (x.hi <= 0) return op == SETTP_MIN ? a : b;
-      if (x.lo >= 0) return op == SETTP_MIN ? b : a;
+      x = settp_map_lin_interval(e, t);
+      if (x.hi <= 0) return op == SETTP_MAP_MIN ? a : b;
+      if (x.lo >= 0) return op == SETTP_MAP_MIN ? b : a;
     }
     if (a > b) t = a, a = b, b = t;
-    return settp_lin_atom(e, settp_atom_other(e, op, a, b), 1, 0);
+    return settp_map_lin_atom(e, settp_map_atom_other(e, op, a, b), 1, 0);
   default: break;
   }
-  y = settp_lin_interval(e, b);
-  if (y.lo != y.hi || !y.lo) return settp_lin_atom(e, settp_atom_other(e, op, a, b), 1, 0);
+  y = settp_map_lin_interval(e, b);
+  if (y.lo != y.hi || !y.lo) return settp_map_lin_atom(e, settp_map_atom_other(e, op, a, b), 1, 0);
   c = y.lo;
-  if (op == SETTP_CEILDIV) return settp_lin_scale(e, settp_divide(e, settp_lin_scale(e, a, -1, 0), c), -1, 0);
-  q = settp_divide(e, a, c);
-  return op == SETTP_FLOORDIV || q < 0 ? q : settp_lin_mix(e, a, 1, q, -c, 0);
+  if (op == SETTP_MAP_CEILDIV) return settp_map_lin_scale(e, settp_map_divide(e, settp_map_lin_scale(e, a, -1, 0), c), -1, 0);
+  q = settp_map_divide(e, a, c);
+  return op == SETTP_MAP_FLOORDIV || q < 0 ? q : settp_map_lin_mix(e, a, 1, q, -c, 0);
 }
 
 /* l with the atoms that have become one number put in. */
-SETT_INLINE int32_t settp_lin_settle(settp_engine *e, int32_t l) {
+SETT_INLINE int32_t settp_map_lin_settle(settp_map_engine *e, int32_t l) {
   int32_t i;
   for (i = 0; e->fixed && l >= 0 && i < e->lin[l].count;) {
-    settp_term t = e->term[e->lin[l].first + i];
+    settp_map_term t = e->term[e->lin[l].first + i];
     int64_t x;
-    if (e->atom[t.atom].lo == e->atom[t.atom].hi && !settp_mul(t.k, e->atom[t.atom].lo, &x)) l = settp_lin_scale(e, settp_lin_plus(e, l, t.atom, -t.k), 1, x);
+    if (e->atom[t.atom].lo == e->atom[t.atom].hi && !settp_map_mul(t.k, e->atom[t.atom].lo, &x)) l = settp_map_lin_scale(e, settp_map_lin_plus(e, l, t.atom, -t.k), 1, x);
     else ++i;
   }
   return l;
 }
 
 /* What is known of the nodes of a list while they are normalised. */
-typedef struct settp_nodes_known {
-  settp_list list;
+typedef struct settp_map_nodes_known {
+  settp_map_list list;
   int32_t *lin;              /* their forms */
   sett_map_interval *range;  /* intervals by their operations, and by the constraints on them */
   uint32_t done;             /* so many nodes of the list are normalised */
-} settp_nodes_known;
+} settp_map_nodes_known;
 
-SETT_INLINE void settp_known_start(settp_nodes_known *known) {
+SETT_INLINE void settp_map_known_start(settp_map_nodes_known *known) {
   known->list.handle = NULL;
   known->list.count = known->list.capacity = known->done = 0;
   known->lin = NULL;
   known->range = NULL;
 }
 
-/* R0: floor(x / c) for a sum of nodes k * y: with g, which divides c, the y with other coefficients make up less than g, and vanish. SETTP_NONE: no g does. */
-SETT_INLINE int32_t settp_divide_sum(settp_engine *e, const settp_nodes_known *known, sett_expr x, int64_t c) {
-  enum { SETTP_MOST_ROOM = 16 };
-  struct { int64_t k; uint32_t at; } part[SETTP_MOST_ROOM];
-  sett_expr stack[SETTP_MOST_ROOM];
+/* R0: floor(x / c) for a sum of nodes k * y: with g, which divides c, the y with other coefficients make up less than g, and vanish. SETTP_MAP_NONE: no g does. */
+SETT_INLINE int32_t settp_map_divide_sum(settp_map_engine *e, const settp_map_nodes_known *known, sett_expr x, int64_t c) {
+  enum { SETTP_MAP_MOST_ROOM = 16 };
+  struct { int64_t k; uint32_t at; } part[SETTP_MAP_MOST_ROOM];
+  sett_expr stack[SETTP_MAP_MOST_ROOM];
   int64_t constant = 0, k, g, last = 0;
   int parts = 0, depth = 0, i, n;
-  if (settp_at(e->arena, x)->op != SETTP_ADD || c < 2) return SETTP_NONE;
+  if (settp_map_at(e->arena, x)->op != SETTP_MAP_ADD || c < 2) return SETTP_MAP_NONE;
   stack[depth++] = x;
   while (depth) {
-    const settp_node *node = settp_at(e->arena, stack[--depth]);
-    if (node->op == SETTP_ADD) {
-      if (depth + 2 > SETTP_MOST_ROOM) return SETTP_NONE;
-      stack[depth++] = settp_a(node);
-      stack[depth++] = settp_b(node);
-    } else if (node->op == SETTP_CONST) {
-      if (settp_add(constant, node->value, &constant)) return SETTP_NONE;
+    const settp_map_node *node = settp_map_at(e->arena, stack[--depth]);
+    if (node->op == SETTP_MAP_ADD) {
+      if (depth + 2 > SETTP_MAP_MOST_ROOM) return SETTP_MAP_NONE;
+      stack[depth++] = settp_map_a(node);
+      stack[depth++] = settp_map_b(node);
+    } else if (node->op == SETTP_MAP_CONST) {
+      if (settp_map_add(constant, node->value, &constant)) return SETTP_MAP_NONE;
     } else {
-      if (parts == SETTP_MOST_ROOM) return SETTP_NONE;
-      if (node->op == SETTP_MUL && settp_is_constant(e->arena, settp_b(node), &k)) node = settp_at(e->arena, settp_a(node));
+      if (parts == SETTP_MAP_MOST_ROOM) return SETTP_MAP_NONE;
+      if (node->op == SETTP_MAP_MUL && settp_map_is_constant(e->arena, settp_map_b(node), &k)) node = settp_map_at(e->arena, settp_map_a(node));
       else k = 1;
       part[parts].k = k;
       part[parts++].at = node->mark;
@@ -3919,93 +3919,93 @@ SETT_INLINE int32_t settp_divide_sum(settp_engine *e, const settp_nodes_known *k
       k = part[i].k < 0 ? -part[i].k : part[i].k;
       if (k < last && k > g && c % k == 0) g = k;
     }
-    if (g < 2) return SETTP_NONE;
+    if (g < 2) return SETTP_MAP_NONE;
     last = g;
-    low = settp_interval(settp_mod(constant, g), settp_mod(constant, g));
+    low = settp_map_interval(settp_map_mod(constant, g), settp_map_mod(constant, g));
     for (i = 0; i < parts; ++i)
-      if (part[i].k % g) low = settp_interval_add(low, settp_interval_scale(known->range[part[i].at], part[i].k)), ++lows;
-    if (low.lo == INT64_MIN || low.hi == INT64_MAX || settp_floor(low.lo, g) != settp_floor(low.hi, g)) continue;
+      if (part[i].k % g) low = settp_map_interval_add(low, settp_map_interval_scale(known->range[part[i].at], part[i].k)), ++lows;
+    if (low.lo == INT64_MIN || low.hi == INT64_MAX || settp_map_floor(low.lo, g) != settp_map_floor(low.hi, g)) continue;
     if (n >= 0 && !lows) continue;
-    if (settp_add(settp_floor(constant, g), settp_floor(low.lo, g), &k)) return SETTP_NONE;
-    value = settp_lin_constant(e, k);
+    if (settp_map_add(settp_map_floor(constant, g), settp_map_floor(low.lo, g), &k)) return SETTP_MAP_NONE;
+    value = settp_map_lin_constant(e, k);
     for (i = 0; i < parts; ++i)
-      if (part[i].k % g == 0) value = settp_lin_mix(e, value, 1, known->lin[part[i].at], part[i].k / g, 0);
-    return settp_divide(e, value, c / g);
+      if (part[i].k % g == 0) value = settp_map_lin_mix(e, value, 1, known->lin[part[i].at], part[i].k / g, 0);
+    return settp_map_divide(e, value, c / g);
   }
-  return SETTP_NONE;
+  return SETTP_MAP_NONE;
 }
 
 /* The linear forms of all nodes of known->list from known->done on: known->lin, or NULL. What overflows inside the rules stays as the operation that it was.
  * map: on whose domain they are asked, where its constraints may be used. */
-SETT_INLINE int32_t *settp_normalise(settp_engine *e, settp_nodes_known *known, const sett_map *map) {
-  const settp_list *list = &known->list;
-  int32_t *lin = (int32_t *)settp_take(e->arena, (size_t)list->count * sizeof *lin + 8);
-  sett_map_interval *range = (sett_map_interval *)settp_take(e->arena, (size_t)list->count * sizeof *range + 8);
+SETT_INLINE int32_t *settp_map_normalise(settp_map_engine *e, settp_map_nodes_known *known, const sett_map *map) {
+  const settp_map_list *list = &known->list;
+  int32_t *lin = (int32_t *)settp_map_take(e->arena, (size_t)list->count * sizeof *lin + 8);
+  sett_map_interval *range = (sett_map_interval *)settp_map_take(e->arena, (size_t)list->count * sizeof *range + 8);
   uint32_t i;
   int j;
   if (!lin || !range) {
     e->error = SETT_MAP_ERROR_FULL;
     return NULL;
   }
-  settp_copy(lin, known->lin, (size_t)known->done * sizeof *lin);
-  settp_copy(range, known->range, (size_t)known->done * sizeof *range);
+  settp_map_copy(lin, known->lin, (size_t)known->done * sizeof *lin);
+  settp_map_copy(range, known->range, (size_t)known->done * sizeof *range);
   known->lin = lin;
   known->range = range;
-  for (i = known->done; i < list->count; ++i) range[i] = settp_interval(INT64_MIN, INT64_MAX);
+  for (i = known->done; i < list->count; ++i) range[i] = settp_map_interval(INT64_MIN, INT64_MAX);
   for (j = 0; map && j < map->constraints; ++j) {
-    const settp_node *n = settp_at(e->arena, map->constraint[j].expr);
-    if (settp_list_has(list, n, map->constraint[j].expr))
-      range[n->mark] = settp_interval_meet(range[n->mark], settp_interval(map->constraint[j].lo, map->constraint[j].hi));
+    const settp_map_node *n = settp_map_at(e->arena, map->constraint[j].expr);
+    if (settp_map_list_has(list, n, map->constraint[j].expr))
+      range[n->mark] = settp_map_interval_meet(range[n->mark], settp_map_interval(map->constraint[j].lo, map->constraint[j].hi));
   }
   for (i = known->done; i < list->count; ++i) {
-    const settp_node *n = settp_at(e->arena, list->handle[i]);
+    const settp_map_node *n = settp_map_at(e->arena, list->handle[i]);
     sett_map_interval r;
     int32_t l;
-    if (n->op == SETTP_CONST) {
-      l = settp_lin_constant(e, n->value);
-      r = settp_interval(n->value, n->value);
-    } else if (n->op == SETTP_VAR) {
-      l = settp_lin_variable(e, (int)n->value);
-      r = settp_interval(e->bounds[n->value].lo, e->bounds[n->value].hi);
+    if (n->op == SETTP_MAP_CONST) {
+      l = settp_map_lin_constant(e, n->value);
+      r = settp_map_interval(n->value, n->value);
+    } else if (n->op == SETTP_MAP_VAR) {
+      l = settp_map_lin_variable(e, (int)n->value);
+      r = settp_map_interval(e->bounds[n->value].lo, e->bounds[n->value].hi);
     } else {
-      uint32_t at = settp_at(e->arena, settp_a(n))->mark, bt = settp_at(e->arena, settp_b(n))->mark;
+      uint32_t at = settp_map_at(e->arena, settp_map_a(n))->mark, bt = settp_map_at(e->arena, settp_map_b(n))->mark;
       int32_t a = lin[at], b = lin[bt];
       int64_t c = 0;
-      r = settp_interval_op((int)n->op, range[at], range[bt]);
-      if ((n->op == SETTP_FLOORDIV || n->op == SETTP_MOD) && settp_is_constant(e->arena, settp_b(n), &c) && c > 1) {
-        const settp_memo *m = settp_memo_find(e, a, c);
-        int32_t q = m && m->value >= 0 ? SETTP_NONE : settp_divide_sum(e, known, settp_a(n), c);
+      r = settp_map_interval_op((int)n->op, range[at], range[bt]);
+      if ((n->op == SETTP_MAP_FLOORDIV || n->op == SETTP_MAP_MOD) && settp_map_is_constant(e->arena, settp_map_b(n), &c) && c > 1) {
+        const settp_map_memo *m = settp_map_memo_find(e, a, c);
+        int32_t q = m && m->value >= 0 ? SETTP_MAP_NONE : settp_map_divide_sum(e, known, settp_map_a(n), c);
         if (q >= 0) {
-          settp_memo_set(e, a, c, q);
-          settp_record(e, a, c, q, SETTP_NONE);
+          settp_map_memo_set(e, a, c, q);
+          settp_map_record(e, a, c, q, SETTP_MAP_NONE);
         }
       }
-      l = settp_lin_operation(e, (int)n->op, a, b);
-      if (l < 0 && !e->error) l = settp_lin_atom(e, settp_atom_other(e, (int)n->op, a, b), 1, 0);
+      l = settp_map_lin_operation(e, (int)n->op, a, b);
+      if (l < 0 && !e->error) l = settp_map_lin_atom(e, settp_map_atom_other(e, (int)n->op, a, b), 1, 0);
     }
     if (l < 0) {
       if (!e->error) e->error = SETT_MAP_ERROR_OVERFLOW;
       return NULL;
     }
-    r = settp_interval_meet(r, range[i]);
-    if (n->op > SETTP_VAR) {
-      if (n->op > SETTP_MUL || r.lo > r.hi) { /* r.lo > r.hi: no point, or bounds that only an overflow reaches */
-        sett_map_interval sum = settp_lin_sum(e, l);
-        r = settp_interval_meet(r, sum);
+    r = settp_map_interval_meet(r, range[i]);
+    if (n->op > SETTP_MAP_VAR) {
+      if (n->op > SETTP_MAP_MUL || r.lo > r.hi) { /* r.lo > r.hi: no point, or bounds that only an overflow reaches */
+        sett_map_interval sum = settp_map_lin_sum(e, l);
+        r = settp_map_interval_meet(r, sum);
         if (r.lo > r.hi) r = sum;
       }
       lin[i] = l;
       if (!e->lin[l].bounded) e->lin[l].bound = r;
-      else if (e->lin[l].bound.lo <= r.hi && r.lo <= e->lin[l].bound.hi) e->lin[l].bound = settp_interval_meet(e->lin[l].bound, r);
+      else if (e->lin[l].bound.lo <= r.hi && r.lo <= e->lin[l].bound.hi) e->lin[l].bound = settp_map_interval_meet(e->lin[l].bound, r);
       e->lin[l].bounded = 1;
-      l = settp_lin_settle(e, l);
-      if (l >= 0 && n->op == SETTP_ADD) l = settp_halves(e, l);
-      if (l >= 0 && ((n->op != SETTP_MUL && n->op != SETTP_FLOORDIV) || settp_at(e->arena, settp_b(n))->op != SETTP_CONST)) l = settp_same_values(e, l);
+      l = settp_map_lin_settle(e, l);
+      if (l >= 0 && n->op == SETTP_MAP_ADD) l = settp_map_halves(e, l);
+      if (l >= 0 && ((n->op != SETTP_MAP_MUL && n->op != SETTP_MAP_FLOORDIV) || settp_map_at(e->arena, settp_map_b(n))->op != SETTP_MAP_CONST)) l = settp_map_same_values(e, l);
       if (l < 0) l = lin[i]; /* 64 bits do not do: as it was */
     }
     range[i] = r;
     lin[i] = l;
-    settp_alike_enter(e, l);
+    settp_map_alike_enter(e, l);
   }
   known->done = list->count;
   return lin;
@@ -4013,27 +4013,27 @@ SETT_INLINE int32_t *settp_normalise(settp_engine *e, settp_nodes_known *known, 
 
 /* ---- from linear forms to expressions ---- */
 
-SETT_INLINE int32_t settp_print(settp_engine *e, int32_t l); /* the tree nodes of its print, kept in lin.expr; 0: failed */
+SETT_INLINE int32_t settp_map_print(settp_map_engine *e, int32_t l); /* the tree nodes of its print, kept in lin.expr; 0: failed */
 
-typedef struct settp_part { /* k * expr */
+typedef struct settp_map_part { /* k * expr */
   int64_t k;
   sett_expr expr;
   int32_t nodes;
-} settp_part;
+} settp_map_part;
 
 /* Names whose atoms all come before q in the order of weight, divisor and number: only from these q is printed, so printing ends. */
-SETT_INLINE int settp_form_lighter(const settp_engine *e, int32_t lin, int32_t q) {
-  const settp_atom *y = e->atom + q;
+SETT_INLINE int settp_map_form_lighter(const settp_map_engine *e, int32_t lin, int32_t q) {
+  const settp_map_atom *y = e->atom + q;
   int32_t i;
   for (i = 0; i < e->lin[lin].count; ++i) {
     int32_t atom = e->term[e->lin[lin].first + i].atom;
-    const settp_atom *x = e->atom + atom;
+    const settp_map_atom *x = e->atom + atom;
     if (x->weight > y->weight || (x->weight == y->weight && (x->c > y->c || (x->c == y->c && atom >= q)))) return 0;
   }
   return 1;
 }
 
-SETT_INLINE int settp_no_worse_than_minus_one(const settp_engine *e, int32_t l) {
+SETT_INLINE int settp_map_no_worse_than_minus_one(const settp_map_engine *e, int32_t l) {
   int32_t i;
   for (i = 0; i < e->lin[l].count; ++i)
     if (e->term[e->lin[l].first + i].k < -1) return 0;
@@ -4041,76 +4041,76 @@ SETT_INLINE int settp_no_worse_than_minus_one(const settp_engine *e, int32_t l) 
 }
 
 /* The form with each coefficient and the constant taken modulo m into [0, m). */
-SETT_INLINE int32_t settp_lin_positive(settp_engine *e, int32_t l, int64_t m) {
+SETT_INLINE int32_t settp_map_lin_positive(settp_map_engine *e, int32_t l, int64_t m) {
   int32_t i, n = 0, count = e->lin[l].count;
-  if (!SETTP_ROOM(e, term, terms, term_room, count)) return SETTP_NONE;
+  if (!SETTP_MAP_ROOM(e, term, terms, term_room, count)) return SETTP_MAP_NONE;
   for (i = 0; i < count; ++i) {
-    settp_term t = e->term[e->lin[l].first + i];
-    t.k = settp_mod(t.k, m);
+    settp_map_term t = e->term[e->lin[l].first + i];
+    t.k = settp_map_mod(t.k, m);
     if (t.k) e->term[e->terms + n++] = t;
   }
-  return settp_lin_make(e, settp_mod(e->lin[l].constant, m), n);
+  return settp_map_lin_make(e, settp_map_mod(e->lin[l].constant, m), n);
 }
 
-SETT_INLINE int32_t settp_estimate(settp_engine *e, int32_t l);
+SETT_INLINE int32_t settp_map_estimate(settp_map_engine *e, int32_t l);
 
 /* l mod m as an expression; its nodes. Inside, coefficients are free modulo m. */
-SETT_INLINE int32_t settp_print_mod(settp_engine *e, int32_t l, int64_t m, sett_expr *expr) {
-  int32_t plus = settp_lin_positive(e, l, m), quotient = 0, least = 0, nodes, other;
+SETT_INLINE int32_t settp_map_print_mod(settp_map_engine *e, int32_t l, int64_t m, sett_expr *expr) {
+  int32_t plus = settp_map_lin_positive(e, l, m), quotient = 0, least = 0, nodes, other;
   sett_map_interval r;
   int64_t up;
-  if (plus < 0 || !settp_lin_extract(e, l, m, &quotient, &least)) return 0;
-  if (least != plus && settp_no_worse_than_minus_one(e, least)) {
-    r = settp_lin_interval(e, least); /* shifted by a multiple of m so that it is not negative where that is known to work */
-    if (r.lo < 0 && r.lo > INT64_MIN && !settp_mul(settp_floor(r.lo, m), -m, &up)) {
-      other = settp_lin_scale(e, least, 1, up);
+  if (plus < 0 || !settp_map_lin_extract(e, l, m, &quotient, &least)) return 0;
+  if (least != plus && settp_map_no_worse_than_minus_one(e, least)) {
+    r = settp_map_lin_interval(e, least); /* shifted by a multiple of m so that it is not negative where that is known to work */
+    if (r.lo < 0 && r.lo > INT64_MIN && !settp_map_mul(settp_map_floor(r.lo, m), -m, &up)) {
+      other = settp_map_lin_scale(e, least, 1, up);
       if (other >= 0) least = other;
     }
-    if (settp_estimate(e, least) <= settp_estimate(e, plus) + 2) plus = least;
+    if (settp_map_estimate(e, least) <= settp_map_estimate(e, plus) + 2) plus = least;
   }
-  nodes = settp_print(e, plus);
+  nodes = settp_map_print(e, plus);
   if (!nodes) return 0;
   *expr = sett_map_mod(e->arena, e->lin[plus].expr, sett_map_constant(e->arena, m));
   return *expr < SETT_MAP_ERROR_COUNT ? 0 : nodes + 2;
 }
 
-SETT_INLINE int settp_print_searches(const settp_engine *e) { return e->prints < SETTP_PRINTS_MAX && e->lins < e->lin_limit + SETTP_LINS_MAX / 2; }
+SETT_INLINE int settp_map_print_searches(const settp_map_engine *e) { return e->prints < SETTP_MAP_PRINTS_MAX && e->lins < e->lin_limit + SETTP_MAP_LINS_MAX / 2; }
 
-SETT_INLINE int settp_lin_before(settp_engine *e, int32_t a, int32_t b) { /* by their prints */
-  return settp_print(e, a) && settp_print(e, b) && settp_order(e->arena, e->lin[a].expr, e->lin[b].expr) < 0;
+SETT_INLINE int settp_map_lin_before(settp_map_engine *e, int32_t a, int32_t b) { /* by their prints */
+  return settp_map_print(e, a) && settp_map_print(e, b) && settp_map_order(e->arena, e->lin[a].expr, e->lin[b].expr) < 0;
 }
 
-SETT_INLINE int32_t settp_atom_print(settp_engine *e, int32_t q) {
-  settp_atom *x = e->atom + q;
-  int32_t f, nodes, best = 0, best_lin = SETTP_NONE, name = SETTP_NONE, a, b;
+SETT_INLINE int32_t settp_map_atom_print(settp_map_engine *e, int32_t q) {
+  settp_map_atom *x = e->atom + q;
+  int32_t f, nodes, best = 0, best_lin = SETTP_MAP_NONE, name = SETTP_MAP_NONE, a, b;
   int64_t best_c = 0;
   int best_positive = 0;
   sett_expr expr = 0;
   if (x->nodes) return x->nodes;
-  if (x->kind == SETTP_ATOM_VAR) {
+  if (x->kind == SETTP_MAP_ATOM_VAR) {
     expr = sett_map_var(e->arena, x->a);
     best = 1;
     if (x->c != 1) {
       expr = sett_map_floordiv(e->arena, expr, sett_map_constant(e->arena, x->c));
       best = 3;
     }
-  } else if (x->kind == SETTP_ATOM_OTHER) {
-    a = settp_print(e, x->a);
-    b = settp_print(e, x->b);
+  } else if (x->kind == SETTP_MAP_ATOM_OTHER) {
+    a = settp_map_print(e, x->a);
+    b = settp_map_print(e, x->b);
     x = e->atom + q;
     if (!a || !b) return 0;
-    expr = settp_binary(e->arena, x->op, e->lin[x->a].expr, e->lin[x->b].expr);
-    if ((x->op == SETTP_MUL || x->op >= SETTP_MIN) && settp_order(e->arena, e->lin[x->b].expr, e->lin[x->a].expr) < 0)
-      expr = settp_binary(e->arena, x->op, e->lin[x->b].expr, e->lin[x->a].expr);
+    expr = settp_map_binary(e->arena, x->op, e->lin[x->a].expr, e->lin[x->b].expr);
+    if ((x->op == SETTP_MAP_MUL || x->op >= SETTP_MAP_MIN) && settp_map_order(e->arena, e->lin[x->b].expr, e->lin[x->a].expr) < 0)
+      expr = settp_map_binary(e->arena, x->op, e->lin[x->b].expr, e->lin[x->a].expr);
     best = a + b + 1;
   } else {
     for (f = x->form; f >= 0; f = e->form[f].next) {
-      settp_form form = e->form[f];
+      settp_map_form form = e->form[f];
       int positive;
-      if (!settp_form_lighter(e, form.lin, q) || (best && !settp_print_searches(e))) continue;
-      nodes = settp_estimate(e, form.lin);
-      positive = settp_all_positive(e, form.lin);
-      if (best && (nodes > best || (nodes == best && (positive < best_positive || (positive == best_positive && !settp_lin_before(e, form.lin, best_lin))))))
+      if (!settp_map_form_lighter(e, form.lin, q) || (best && !settp_map_print_searches(e))) continue;
+      nodes = settp_map_estimate(e, form.lin);
+      positive = settp_map_all_positive(e, form.lin);
+      if (best && (nodes > best || (nodes == best && (positive < best_positive || (positive == best_positive && !settp_map_lin_before(e, form.lin, best_lin))))))
         continue;
       best = nodes;
       best_positive = positive;
@@ -4119,7 +4119,7 @@ SETT_INLINE int32_t settp_atom_print(settp_engine *e, int32_t q) {
       name = f;
     }
     if (name != x->form) e->renamed = 1;
-    best = settp_print(e, best_lin) + 2;
+    best = settp_map_print(e, best_lin) + 2;
     if (best_lin >= 0) expr = sett_map_floordiv(e->arena, e->lin[best_lin].expr, sett_map_constant(e->arena, best_c));
   }
   if (expr < SETT_MAP_ERROR_COUNT) {
@@ -4133,14 +4133,14 @@ SETT_INLINE int32_t settp_atom_print(settp_engine *e, int32_t q) {
 }
 
 /* An estimate of the nodes of a sum, term by term; its atoms are printed already, or are now. */
-SETT_INLINE int32_t settp_terms_estimate(settp_engine *e, int32_t first, int32_t count, int64_t constant) {
+SETT_INLINE int32_t settp_map_terms_estimate(settp_map_engine *e, int32_t first, int32_t count, int64_t constant) {
   int32_t i, n = constant ? 2 : 0;
   for (i = 0; i < count; ++i) {
-    settp_term t = e->term[first + i];
-    int32_t own = e->atom[t.atom].nodes ? e->atom[t.atom].nodes : settp_atom_print(e, t.atom);
-    const settp_atom *x = e->atom + t.atom;
+    settp_map_term t = e->term[first + i];
+    int32_t own = e->atom[t.atom].nodes ? e->atom[t.atom].nodes : settp_map_atom_print(e, t.atom);
+    const settp_map_atom *x = e->atom + t.atom;
     int64_t k = t.k;
-    if (x->kind == SETTP_ATOM_VAR && x->c != 1 && k % x->c == 0) {
+    if (x->kind == SETTP_MAP_ATOM_VAR && x->c != 1 && k % x->c == 0) {
       k /= x->c;
       own = 1;
     }
@@ -4150,26 +4150,26 @@ SETT_INLINE int32_t settp_terms_estimate(settp_engine *e, int32_t first, int32_t
   return n;
 }
 
-SETT_INLINE int32_t settp_estimate(settp_engine *e, int32_t l) {
+SETT_INLINE int32_t settp_map_estimate(settp_map_engine *e, int32_t l) {
   int32_t n = e->lin[l].estimate;
   if (!n) {
-    n = settp_terms_estimate(e, e->lin[l].first, e->lin[l].count, e->lin[l].constant);
+    n = settp_map_terms_estimate(e, e->lin[l].first, e->lin[l].count, e->lin[l].constant);
     e->lin[l].estimate = n;
   }
   return n;
 }
 
 /* P2: k * q with terms that q is a quotient of: s * (F - t * q) for a form F whose rest by t is then a digit. F is recorded as a name of q. */
-SETT_INLINE void settp_find_digits(settp_engine *e, int32_t l) {
+SETT_INLINE void settp_map_find_digits(settp_map_engine *e, int32_t l) {
   int32_t i, j, k;
   for (i = 0; i < e->lin[l].count && e->lins < e->lin_limit; ++i) {
-    settp_term q = e->term[e->lin[l].first + i];
+    settp_map_term q = e->term[e->lin[l].first + i];
     uint64_t support = e->atom[q.atom].support;
     int64_t seen[8];
     int32_t tried = 0, a;
-    if (e->atom[q.atom].kind != SETTP_ATOM_QUOTIENT || q.k == INT64_MIN || q.k == 1 || q.k == -1) continue;
+    if (e->atom[q.atom].kind != SETTP_MAP_ATOM_QUOTIENT || q.k == INT64_MIN || q.k == 1 || q.k == -1) continue;
     for (j = 0; j < e->lin[l].count && tried < 8; ++j) {
-      settp_term t = e->term[e->lin[l].first + j];
+      settp_map_term t = e->term[e->lin[l].first + j];
       int64_t s = t.k < 0 ? -t.k : t.k, m;
       int32_t f, w, n = 0;
       int digit = 1; /* whether F - m * q may lie in [0, m - 1] */
@@ -4178,54 +4178,54 @@ SETT_INLINE void settp_find_digits(settp_engine *e, int32_t l) {
       for (a = 0; a < tried && seen[a] != s; ++a) {}
       if (a < tried) continue;
       seen[tried++] = s;
-      if (!SETTP_ROOM(e, term, terms, term_room, e->lin[l].count)) return;
+      if (!SETTP_MAP_ROOM(e, term, terms, term_room, e->lin[l].count)) return;
       for (k = 0; k < e->lin[l].count; ++k) {
-        settp_term x = e->term[e->lin[l].first + k];
+        settp_map_term x = e->term[e->lin[l].first + k];
         if (k == i || x.k % s || (e->atom[x.atom].support & ~support)) continue;
         x.k = q.k < 0 ? x.k / s : -(x.k / s);
         e->term[e->terms + n++] = x;
       }
       m = (q.k < 0 ? -q.k : q.k) / s;
       if (e->sampled) { /* F - m * q, before there is such a form */
-        int64_t x[SETTP_SAMPLES], lo, hi;
-        settp_row_start(x, 0);
-        settp_row_add(x, e->atom[q.atom].at, -m);
-        for (k = 0; k < n; ++k) settp_row_add(x, e->atom[e->term[e->terms + k].atom].at, e->term[e->terms + k].k);
-        for (lo = hi = x[0], k = 1; k < SETTP_SAMPLES; ++k) {
+        int64_t x[SETTP_MAP_SAMPLES], lo, hi;
+        settp_map_row_start(x, 0);
+        settp_map_row_add(x, e->atom[q.atom].at, -m);
+        for (k = 0; k < n; ++k) settp_map_row_add(x, e->atom[e->term[e->terms + k].atom].at, e->term[e->terms + k].k);
+        for (lo = hi = x[0], k = 1; k < SETTP_MAP_SAMPLES; ++k) {
           if (x[k] < lo) lo = x[k];
           if (x[k] > hi) hi = x[k];
         }
         if ((uint64_t)hi - (uint64_t)lo >= (uint64_t)m) continue;
         digit = lo >= 0 && hi < m;
       }
-      f = settp_lin_make(e, 0, n);
-      w = settp_lin_plus(e, f, q.atom, -m);
+      f = settp_map_lin_make(e, 0, n);
+      w = settp_map_lin_plus(e, f, q.atom, -m);
       if (f < 0 || w < 0) continue;
-      if (digit && settp_prove(e, w, 0, m - 1)) {
-        settp_atom_name(e, q.atom, f, m);
+      if (digit && settp_map_prove(e, w, 0, m - 1)) {
+        settp_map_atom_name(e, q.atom, f, m);
         continue;
       }
       if (digit && e->sampled) continue;
-      r = settp_lin_interval(e, w);
+      r = settp_map_lin_interval(e, w);
       if (r.lo == INT64_MIN || r.hi == INT64_MAX || r.hi - r.lo >= m) continue;
-      settp_atom_name(e, q.atom, settp_lin_scale(e, f, 1, -r.lo), m);
+      settp_map_atom_name(e, q.atom, settp_map_lin_scale(e, f, 1, -r.lo), m);
     }
   }
 }
 
 /* An order of two atoms that does not depend on which was made first. */
-SETT_INLINE int settp_atom_before(settp_engine *e, int32_t a, int32_t b) {
-  return settp_atom_print(e, a) && settp_atom_print(e, b) && settp_order(e->arena, e->atom[a].expr, e->atom[b].expr) < 0;
+SETT_INLINE int settp_map_atom_before(settp_map_engine *e, int32_t a, int32_t b) {
+  return settp_map_atom_print(e, a) && settp_map_atom_print(e, b) && settp_map_order(e->arena, e->atom[a].expr, e->atom[b].expr) < 0;
 }
 
 /* An estimate of the nodes of l mod m, or of (m - 1 - l) mod m. */
-SETT_INLINE int32_t settp_mod_estimate(settp_engine *e, int32_t l, int64_t m, int turned) {
+SETT_INLINE int32_t settp_map_mod_estimate(settp_map_engine *e, int32_t l, int64_t m, int turned) {
   int32_t i, n = 1;
-  int constant = settp_mod(turned ? -1 - e->lin[l].constant : e->lin[l].constant, m) != 0;
+  int constant = settp_map_mod(turned ? -1 - e->lin[l].constant : e->lin[l].constant, m) != 0;
   for (i = 0; i < e->lin[l].count; ++i) {
-    settp_term t = e->term[e->lin[l].first + i];
-    int64_t k = settp_mod(turned ? -t.k : t.k, m);
-    if (k) n += (e->atom[t.atom].nodes ? e->atom[t.atom].nodes : settp_atom_print(e, t.atom)) + (k == 1 ? 1 : 3);
+    settp_map_term t = e->term[e->lin[l].first + i];
+    int64_t k = settp_map_mod(turned ? -t.k : t.k, m);
+    if (k) n += (e->atom[t.atom].nodes ? e->atom[t.atom].nodes : settp_map_atom_print(e, t.atom)) + (k == 1 ? 1 : 3);
     if (k > 1 && k == m - 1) constant = 1; /* -x is moved up by m */
     if (n > 1 << 28) n = 1 << 28;
   }
@@ -4233,7 +4233,7 @@ SETT_INLINE int32_t settp_mod_estimate(settp_engine *e, int32_t l, int64_t m, in
 }
 
 /* Whether no two terms of a form hold the same variable. */
-SETT_INLINE int settp_lin_apart(const settp_engine *e, int32_t l) {
+SETT_INLINE int settp_map_lin_apart(const settp_map_engine *e, int32_t l) {
   uint64_t seen = 0;
   int32_t i;
   for (i = 0; i < e->lin[l].count; ++i) {
@@ -4246,24 +4246,24 @@ SETT_INLINE int settp_lin_apart(const settp_engine *e, int32_t l) {
 
 /* P1: the best step that writes a quotient q = floor(F / m) and its dividend as F mod m, or, where F has a negative number,
  * as m - 1 - (m - 1 - F) mod m; the form that is left. */
-SETT_INLINE int32_t settp_fold_mod(settp_engine *e, int32_t l, settp_part *part) {
-  int32_t i, f, best = SETTP_NONE, best_nodes = settp_estimate(e, l), best_q = 0, n, first, digit, left;
+SETT_INLINE int32_t settp_map_fold_mod(settp_map_engine *e, int32_t l, settp_map_part *part) {
+  int32_t i, f, best = SETTP_MAP_NONE, best_nodes = settp_map_estimate(e, l), best_q = 0, n, first, digit, left;
   int64_t best_t = 0, m, up;
-  int best_positive = settp_all_positive(e, l), best_turned = 0, turned;
+  int best_positive = settp_map_all_positive(e, l), best_turned = 0, turned;
   for (i = 0; i < e->lin[l].count; ++i) {
-    settp_term q = e->term[e->lin[l].first + i];
-    if (e->atom[q.atom].kind != SETTP_ATOM_QUOTIENT || q.k == INT64_MIN) continue;
+    settp_map_term q = e->term[e->lin[l].first + i];
+    if (e->atom[q.atom].kind != SETTP_MAP_ATOM_QUOTIENT || q.k == INT64_MIN) continue;
     for (f = e->atom[q.atom].form; f >= 0; f = e->form[f].next) {
-      settp_form form = e->form[f];
+      settp_map_form form = e->form[f];
       int64_t t = -(q.k / form.c), constant = 0, tm;
       int32_t own[2];
       int turns;
-      if (best >= 0 && !settp_print_searches(e)) break;
-      if (q.k % form.c || !settp_form_lighter(e, form.lin, q.atom) || !settp_lin_shares(e, form.lin, l) || settp_mul(t, form.c, &tm)) continue;
-      turns = !settp_all_positive(e, form.lin);
-      for (turned = 0; turned <= turns; ++turned) own[turned] = settp_mod_estimate(e, form.lin, form.c, turned) + ((turned ? -t : t) == 1 ? 0 : 2);
+      if (best >= 0 && !settp_map_print_searches(e)) break;
+      if (q.k % form.c || !settp_map_form_lighter(e, form.lin, q.atom) || !settp_map_lin_shares(e, form.lin, l) || settp_map_mul(t, form.c, &tm)) continue;
+      turns = !settp_map_all_positive(e, form.lin);
+      for (turned = 0; turned <= turns; ++turned) own[turned] = settp_map_mod_estimate(e, form.lin, form.c, turned) + ((turned ? -t : t) == 1 ? 0 : 2);
       if (own[0] > best_nodes && (!turns || own[1] > best_nodes)) continue;
-      n = settp_terms_add(e, settp_terms_mix(e, l, 1, form.lin, -t, &constant), q.atom, tm);
+      n = settp_map_terms_add(e, settp_map_terms_mix(e, l, 1, form.lin, -t, &constant), q.atom, tm);
       if (n < 0) continue;
       first = e->terms;
       e->terms += n; /* the estimates may print: the terms are kept from it */
@@ -4271,14 +4271,14 @@ SETT_INLINE int32_t settp_fold_mod(settp_engine *e, int32_t l, settp_part *part)
         int64_t k = turned ? -t : t, c = constant;
         int32_t nodes = own[turned];
         int positive;
-        if (turned && settp_add(c, tm - t, &c)) continue;
-        left = settp_terms_estimate(e, first, n, c);
-        positive = settp_all_positive_terms(e->term + first, n) && c >= 0 && k > 0;
+        if (turned && settp_map_add(c, tm - t, &c)) continue;
+        left = settp_map_terms_estimate(e, first, n, c);
+        positive = settp_map_all_positive_terms(e->term + first, n) && c >= 0 && k > 0;
         nodes += left + (n > 0);
         if (nodes > best_nodes || (nodes == best_nodes && (best < 0                     ? !positive || best_positive
                                                            : form.c != e->form[best].c ? form.c > e->form[best].c
                                                            : positive != best_positive  ? !positive
-                                                                                        : !settp_lin_before(e, form.lin, e->form[best].lin))))
+                                                                                        : !settp_map_lin_before(e, form.lin, e->form[best].lin))))
           continue;
         best = f;
         best_q = q.atom;
@@ -4290,25 +4290,25 @@ SETT_INLINE int32_t settp_fold_mod(settp_engine *e, int32_t l, settp_part *part)
       if (e->terms == first + n) e->terms = first; /* nothing was printed behind them */
     }
   }
-  if (best < 0) return SETTP_NONE;
+  if (best < 0) return SETTP_MAP_NONE;
   if (best != e->atom[best_q].form) {
-    if (settp_lin_apart(e, e->form[best].lin)) e->refolded = 1;
+    if (settp_map_lin_apart(e, e->form[best].lin)) e->refolded = 1;
     else e->renamed = 1;
   }
   m = e->form[best].c;
-  digit = best_turned ? settp_lin_scale(e, e->form[best].lin, -1, m - 1) : e->form[best].lin;
+  digit = best_turned ? settp_map_lin_scale(e, e->form[best].lin, -1, m - 1) : e->form[best].lin;
   part->k = best_turned ? -best_t : best_t;
-  part->nodes = settp_print_mod(e, digit, m, &part->expr);
-  if (!part->nodes) return SETTP_NONE;
-  left = settp_lin_take(e, l, e->form[best].lin, m, best_q, best_t, INT32_MAX);
-  return best_turned && !settp_mul(best_t, m - 1, &up) ? settp_lin_scale(e, left, 1, up) : left;
+  part->nodes = settp_map_print_mod(e, digit, m, &part->expr);
+  if (!part->nodes) return SETTP_MAP_NONE;
+  left = settp_map_lin_take(e, l, e->form[best].lin, m, best_q, best_t, INT32_MAX);
+  return best_turned && !settp_map_mul(best_t, m - 1, &up) ? settp_map_lin_scale(e, left, 1, up) : left;
 }
 
 /* The terms of a, bit i for term i, that move into a quotient of that form and coefficient k: moves[0] those that stand in the form and that k divides,
  * moves[1] also quotients of the form's variables. None where a has more terms than bits. */
-SETT_INLINE void settp_absorbs(const settp_engine *e, int32_t a, settp_form form, int64_t k, uint64_t *moves) {
-  const settp_term *s = e->term + e->lin[form.lin].first, *end = s + e->lin[form.lin].count, *t = e->term + e->lin[a].first;
-  uint64_t support = settp_lin_support(e, form.lin);
+SETT_INLINE void settp_map_absorbs(const settp_map_engine *e, int32_t a, settp_map_form form, int64_t k, uint64_t *moves) {
+  const settp_map_term *s = e->term + e->lin[form.lin].first, *end = s + e->lin[form.lin].count, *t = e->term + e->lin[a].first;
+  uint64_t support = settp_map_lin_support(e, form.lin);
   int32_t i, count = e->lin[a].count;
   int64_t x;
   moves[0] = moves[1] = 0;
@@ -4316,82 +4316,82 @@ SETT_INLINE void settp_absorbs(const settp_engine *e, int32_t a, settp_form form
     int stands;
     while (s < end && s->atom < t->atom) ++s;
     stands = s < end && s->atom == t->atom;
-    if (!stands && (e->atom[t->atom].kind != SETTP_ATOM_QUOTIENT || (e->atom[t->atom].support & ~support))) continue;
-    if (t->k % k || settp_mul(t->k / k, form.c, &x)) continue;
+    if (!stands && (e->atom[t->atom].kind != SETTP_MAP_ATOM_QUOTIENT || (e->atom[t->atom].support & ~support))) continue;
+    if (t->k % k || settp_map_mul(t->k / k, form.c, &x)) continue;
     moves[0] |= (uint64_t)stands << i;
     moves[1] |= (uint64_t)1 << i;
   }
 }
 
 /* Whether the constant of rest moves into inner as well, where k divides it; *up: the constant of inner with it. */
-SETT_INLINE int settp_absorbs_constant(const settp_engine *e, int64_t c, int64_t k, int32_t inner, int32_t rest, int64_t *up) {
+SETT_INLINE int settp_map_absorbs_constant(const settp_map_engine *e, int64_t c, int64_t k, int32_t inner, int32_t rest, int64_t *up) {
   int64_t constant = e->lin[rest].constant;
-  return constant && constant % k == 0 && !settp_mul(constant / k, c, up) && !settp_add(e->lin[inner].constant, *up, up);
+  return constant && constant % k == 0 && !settp_map_mul(constant / k, c, up) && !settp_map_add(e->lin[inner].constant, *up, up);
 }
 
-/* inner, which is form or form turned around, with these terms of rest moved in, and its constant; SETTP_NONE: a number is too large. */
-SETT_INLINE int32_t settp_absorb(settp_engine *e, int64_t c, int64_t k, uint64_t moves, int32_t inner, int32_t rest) {
+/* inner, which is form or form turned around, with these terms of rest moved in, and its constant; SETTP_MAP_NONE: a number is too large. */
+SETT_INLINE int32_t settp_map_absorb(settp_map_engine *e, int64_t c, int64_t k, uint64_t moves, int32_t inner, int32_t rest) {
   int32_t j, n, count = e->lin[rest].count;
   int64_t up = e->lin[inner].constant;
-  if (!settp_absorbs_constant(e, c, k, inner, rest, &up)) up = e->lin[inner].constant;
-  if (!SETTP_ROOM(e, term, terms, term_room, count + e->lin[inner].count)) return SETTP_NONE;
-  n = settp_terms_copy(e, inner);
+  if (!settp_map_absorbs_constant(e, c, k, inner, rest, &up)) up = e->lin[inner].constant;
+  if (!SETTP_MAP_ROOM(e, term, terms, term_room, count + e->lin[inner].count)) return SETTP_MAP_NONE;
+  n = settp_map_terms_copy(e, inner);
   for (j = 0; moves && n >= 0; ++j, moves >>= 1)
     if (moves & 1) {
-      settp_term t = e->term[e->lin[rest].first + j];
-      n = settp_terms_add(e, n, t.atom, t.k / k * c);
+      settp_map_term t = e->term[e->lin[rest].first + j];
+      n = settp_map_terms_add(e, n, t.atom, t.k / k * c);
     }
-  return n < 0 ? SETTP_NONE : settp_lin_make(e, up, n);
+  return n < 0 ? SETTP_MAP_NONE : settp_map_lin_make(e, up, n);
 }
 
 /* What stays of rest. */
-SETT_INLINE int32_t settp_absorb_rest(settp_engine *e, int64_t c, int64_t k, uint64_t moves, int32_t inner, int32_t rest) {
+SETT_INLINE int32_t settp_map_absorb_rest(settp_map_engine *e, int64_t c, int64_t k, uint64_t moves, int32_t inner, int32_t rest) {
   int32_t j, n = 0, count = e->lin[rest].count;
   int64_t up;
-  if (!SETTP_ROOM(e, term, terms, term_room, count)) return SETTP_NONE;
+  if (!SETTP_MAP_ROOM(e, term, terms, term_room, count)) return SETTP_MAP_NONE;
   for (j = 0; j < count; ++j)
     if (!(moves >> (j & 63) & 1)) e->term[e->terms + n++] = e->term[e->lin[rest].first + j];
-  return settp_lin_make(e, settp_absorbs_constant(e, c, k, inner, rest, &up) ? 0 : e->lin[rest].constant, n);
+  return settp_map_lin_make(e, settp_map_absorbs_constant(e, c, k, inner, rest, &up) ? 0 : e->lin[rest].constant, n);
 }
 
 /* P4: the heaviest quotient of l with the terms it can take in; the form that is left. A form with a negative coefficient is tried turned around, too. */
-SETT_INLINE int32_t settp_fold_quotient(settp_engine *e, int32_t l, settp_part *part) {
-  int32_t i, f, heavy = SETTP_NONE, best = SETTP_NONE, best_f = 0, best_nodes = 0, name = SETTP_NONE, flip, absorb, alone;
+SETT_INLINE int32_t settp_map_fold_quotient(settp_map_engine *e, int32_t l, settp_map_part *part) {
+  int32_t i, f, heavy = SETTP_MAP_NONE, best = SETTP_MAP_NONE, best_f = 0, best_nodes = 0, name = SETTP_MAP_NONE, flip, absorb, alone;
   int64_t best_c = 0, best_k = 0, k0 = 0;
   int best_positive = 0, whole;
   for (i = 0; i < e->lin[l].count; ++i) {
-    settp_term t = e->term[e->lin[l].first + i];
-    if (e->atom[t.atom].kind == SETTP_ATOM_QUOTIENT && (heavy < 0 || e->atom[t.atom].weight > e->atom[heavy].weight ||
-                                                         (e->atom[t.atom].weight == e->atom[heavy].weight && settp_atom_before(e, t.atom, heavy)))) {
+    settp_map_term t = e->term[e->lin[l].first + i];
+    if (e->atom[t.atom].kind == SETTP_MAP_ATOM_QUOTIENT && (heavy < 0 || e->atom[t.atom].weight > e->atom[heavy].weight ||
+                                                         (e->atom[t.atom].weight == e->atom[heavy].weight && settp_map_atom_before(e, t.atom, heavy)))) {
       heavy = t.atom;
       k0 = t.k;
     }
   }
-  if (heavy < 0 || k0 == INT64_MIN) return SETTP_NONE;
-  alone = settp_lin_plus(e, l, heavy, -k0);
-  if (alone < 0) return SETTP_NONE;
+  if (heavy < 0 || k0 == INT64_MIN) return SETTP_MAP_NONE;
+  alone = settp_map_lin_plus(e, l, heavy, -k0);
+  if (alone < 0) return SETTP_MAP_NONE;
   whole = e->lin[alone].constant && e->lin[alone].constant % k0 == 0;
   for (f = e->atom[heavy].form; f >= 0; f = e->form[f].next) {
-    settp_form form = e->form[f];
-    int flips = !settp_all_positive(e, form.lin);
+    settp_map_form form = e->form[f];
+    int flips = !settp_map_all_positive(e, form.lin);
     uint64_t moves[3];
-    if (!settp_form_lighter(e, form.lin, heavy) || (best >= 0 && !settp_print_searches(e))) continue;
+    if (!settp_map_form_lighter(e, form.lin, heavy) || (best >= 0 && !settp_map_print_searches(e))) continue;
     moves[0] = 0;
-    settp_absorbs(e, alone, form, k0, moves + 1);
+    settp_map_absorbs(e, alone, form, k0, moves + 1);
     for (flip = 0; flip <= flips; ++flip)
       for (absorb = 0; absorb < 3; ++absorb) {
         int64_t k = flip ? -k0 : k0;
         int32_t inner, own, rest = alone, nodes, left;
         int positive;
         if (absorb && ((!moves[absorb] && !whole) || (absorb == 2 && moves[2] == moves[1]))) continue;
-        inner = own = flip ? settp_lin_scale(e, form.lin, -1, form.c - 1) : form.lin;
-        if (own < 0 || (absorb && (inner = settp_absorb(e, form.c, k, moves[absorb], own, alone)) < 0) || !e->lin[inner].count) continue;
-        nodes = settp_estimate(e, inner) + 2 + (k == 1 ? 0 : 2);
+        inner = own = flip ? settp_map_lin_scale(e, form.lin, -1, form.c - 1) : form.lin;
+        if (own < 0 || (absorb && (inner = settp_map_absorb(e, form.c, k, moves[absorb], own, alone)) < 0) || !e->lin[inner].count) continue;
+        nodes = settp_map_estimate(e, inner) + 2 + (k == 1 ? 0 : 2);
         if (best >= 0 && nodes > best_nodes) continue;
-        if (absorb && (rest = settp_absorb_rest(e, form.c, k, moves[absorb], own, alone)) < 0) continue;
-        left = settp_estimate(e, rest);
+        if (absorb && (rest = settp_map_absorb_rest(e, form.c, k, moves[absorb], own, alone)) < 0) continue;
+        left = settp_map_estimate(e, rest);
         nodes += left + (left ? 1 : 0);
-        positive = (settp_all_positive(e, inner) ? 2 : 0) + (settp_all_positive(e, rest) && k > 0);
+        positive = (settp_map_all_positive(e, inner) ? 2 : 0) + (settp_map_all_positive(e, rest) && k > 0);
         if (best >= 0 && (nodes > best_nodes || (nodes == best_nodes && positive <= best_positive))) continue;
         best = rest;
         best_nodes = nodes;
@@ -4402,36 +4402,36 @@ SETT_INLINE int32_t settp_fold_quotient(settp_engine *e, int32_t l, settp_part *
         best_k = k;
       }
   }
-  if (best < 0) return SETTP_NONE;
+  if (best < 0) return SETTP_MAP_NONE;
   if (name != e->atom[heavy].form) e->renamed = 1;
   part->k = best_k;
-  part->nodes = settp_print(e, best_f) + 2;
+  part->nodes = settp_map_print(e, best_f) + 2;
   part->expr = sett_map_floordiv(e->arena, e->lin[best_f].expr, sett_map_constant(e->arena, best_c));
   return best;
 }
 
 /* P6: k * (a * b) as k / m * ((m * a) * b) where m * a is shorter than a and m, which is the modulus of a variable of one residue class in a; and so for b. 0: it
  * is not so. */
-SETT_INLINE int settp_fold_product(settp_engine *e, settp_term t, settp_part *part) {
-  const settp_atom *x = e->atom + t.atom;
+SETT_INLINE int settp_map_fold_product(settp_map_engine *e, settp_map_term t, settp_map_part *part) {
+  const settp_map_atom *x = e->atom + t.atom;
   int32_t form[2], side, i;
   int64_t k = t.k;
-  if (x->kind != SETTP_ATOM_OTHER || x->op != SETTP_MUL || k == 1) return 0;
+  if (x->kind != SETTP_MAP_ATOM_OTHER || x->op != SETTP_MAP_MUL || k == 1) return 0;
   form[0] = x->a;
   form[1] = x->b;
   for (side = 0; side < 2; ++side) {
     int32_t l = form[side], whole;
     int64_t m = 1;
     for (i = 0; i < e->lin[l].count && m == 1; ++i)
-      if (e->atom[e->term[e->lin[l].first + i].atom].kind == SETTP_ATOM_VAR) m = e->atom[e->term[e->lin[l].first + i].atom].c;
+      if (e->atom[e->term[e->lin[l].first + i].atom].kind == SETTP_MAP_ATOM_VAR) m = e->atom[e->term[e->lin[l].first + i].atom].c;
     if (m == 1 || k % m) continue;
-    whole = settp_lin_scale(e, l, m, 0);
-    if (whole < 0 || settp_estimate(e, whole) >= settp_estimate(e, l) + 2) continue;
+    whole = settp_map_lin_scale(e, l, m, 0);
+    if (whole < 0 || settp_map_estimate(e, whole) >= settp_map_estimate(e, l) + 2) continue;
     form[side] = whole;
     k /= m;
   }
-  if (k == t.k || !settp_print(e, form[0]) || !settp_print(e, form[1])) return 0;
-  side = settp_order(e->arena, e->lin[form[1]].expr, e->lin[form[0]].expr) < 0;
+  if (k == t.k || !settp_map_print(e, form[0]) || !settp_map_print(e, form[1])) return 0;
+  side = settp_map_order(e->arena, e->lin[form[1]].expr, e->lin[form[0]].expr) < 0;
   part->k = k;
   part->nodes = e->lin[form[0]].nodes + e->lin[form[1]].nodes + 1;
   part->expr = sett_map_mul(e->arena, e->lin[form[side]].expr, e->lin[form[!side]].expr);
@@ -4439,15 +4439,15 @@ SETT_INLINE int settp_fold_product(settp_engine *e, settp_term t, settp_part *pa
 }
 
 /* Whether l is a quotient, times a number, that was made of positive numbers: then nothing moves into it, nor is it turned around. */
-SETT_INLINE int settp_lone_quotient(const settp_engine *e, int32_t l) {
-  const settp_atom *x;
+SETT_INLINE int settp_map_lone_quotient(const settp_map_engine *e, int32_t l) {
+  const settp_map_atom *x;
   if (e->lin[l].count != 1 || e->lin[l].constant) return 0;
   x = e->atom + e->term[e->lin[l].first].atom;
-  return x->kind == SETTP_ATOM_QUOTIENT && settp_all_positive(e, e->form[x->form].lin);
+  return x->kind == SETTP_MAP_ATOM_QUOTIENT && settp_map_all_positive(e, e->form[x->form].lin);
 }
 
-SETT_INLINE int32_t settp_print(settp_engine *e, int32_t l) {
-  settp_part *part;
+SETT_INLINE int32_t settp_map_print(settp_map_engine *e, int32_t l) {
+  settp_map_part *part;
   int32_t n = 0, room, left, work = l, i, j, nodes = 0, quotients;
   int64_t constant;
   sett_expr sum = 0;
@@ -4455,39 +4455,39 @@ SETT_INLINE int32_t settp_print(settp_engine *e, int32_t l) {
   if (e->lin[l].nodes) return e->lin[l].nodes;
   ++e->prints;
   if (e->lin[l].count == 1 && !e->lin[l].constant) { /* a variable */
-    settp_term t = e->term[e->lin[l].first];
-    if (t.k == 1 && e->atom[t.atom].kind == SETTP_ATOM_VAR && e->atom[t.atom].c == 1) {
-      nodes = settp_atom_print(e, t.atom);
+    settp_map_term t = e->term[e->lin[l].first];
+    if (t.k == 1 && e->atom[t.atom].kind == SETTP_MAP_ATOM_VAR && e->atom[t.atom].c == 1) {
+      nodes = settp_map_atom_print(e, t.atom);
       e->lin[l].expr = e->atom[t.atom].expr;
       return e->lin[l].nodes = nodes;
     }
   }
   room = e->lin[l].count * 2 + 20;
-  part = (settp_part *)settp_take(e->arena, (size_t)room * sizeof *part);
+  part = (settp_map_part *)settp_map_take(e->arena, (size_t)room * sizeof *part);
   if (!part) {
     e->error = SETT_MAP_ERROR_FULL;
     return 0;
   }
-  for (i = 0; i < e->lin[l].count && e->atom[e->term[e->lin[l].first + i].atom].kind != SETTP_ATOM_QUOTIENT; ++i) {}
+  for (i = 0; i < e->lin[l].count && e->atom[e->term[e->lin[l].first + i].atom].kind != SETTP_MAP_ATOM_QUOTIENT; ++i) {}
   quotients = i < e->lin[l].count;
   if (quotients && e->lin[l].count > 1) {
-    if (settp_print_searches(e)) settp_find_digits(e, l);
-    while (n < 16 && settp_print_searches(e) && (left = settp_fold_mod(e, work, part + n)) >= 0) {
+    if (settp_map_print_searches(e)) settp_map_find_digits(e, l);
+    while (n < 16 && settp_map_print_searches(e) && (left = settp_map_fold_mod(e, work, part + n)) >= 0) {
       work = left;
       ++n;
     }
   }
-  while (quotients && !settp_lone_quotient(e, work) && settp_print_searches(e) && n < 16 + e->lin[l].count && (left = settp_fold_quotient(e, work, part + n)) >= 0) {
+  while (quotients && !settp_map_lone_quotient(e, work) && settp_map_print_searches(e) && n < 16 + e->lin[l].count && (left = settp_map_fold_quotient(e, work, part + n)) >= 0) {
     work = left;
     ++n;
   }
   constant = e->lin[work].constant;
   for (i = 0; i < e->lin[work].count && n < room; ++i) {
-    settp_term t = e->term[e->lin[work].first + i];
-    const settp_atom *x = e->atom + t.atom;
-    if (x->kind == SETTP_ATOM_VAR && x->c != 1 && t.k % x->c == 0) {
+    settp_map_term t = e->term[e->lin[work].first + i];
+    const settp_map_atom *x = e->atom + t.atom;
+    if (x->kind == SETTP_MAP_ATOM_VAR && x->c != 1 && t.k % x->c == 0) {
       int64_t k = t.k / x->c, away;
-      if (!settp_mul(k, -x->r, &away) && !settp_add(constant, away, &away)) {
+      if (!settp_map_mul(k, -x->r, &away) && !settp_map_add(constant, away, &away)) {
         constant = away;
         part[n].k = k;
         part[n].nodes = 1;
@@ -4495,18 +4495,18 @@ SETT_INLINE int32_t settp_print(settp_engine *e, int32_t l) {
         continue;
       }
     }
-    if (settp_fold_product(e, t, part + n)) {
+    if (settp_map_fold_product(e, t, part + n)) {
       ++n;
       continue;
     }
-    part[n].nodes = settp_atom_print(e, t.atom);
+    part[n].nodes = settp_map_atom_print(e, t.atom);
     part[n].expr = e->atom[t.atom].expr;
     part[n++].k = t.k;
   }
   for (i = 0; i < n; ++i) /* two atoms of one print are one */
     for (j = i + 1; j < n; ++j) {
       int64_t k;
-      if (part[i].expr != part[j].expr || settp_add(part[i].k, part[j].k, &k)) continue;
+      if (part[i].expr != part[j].expr || settp_map_add(part[i].k, part[j].k, &k)) continue;
       part[i].k = k;
       part[j--] = part[--n];
     }
@@ -4526,13 +4526,13 @@ SETT_INLINE int32_t settp_print(settp_engine *e, int32_t l) {
     }
   }
   for (i = 1; i < n; ++i) { /* insertion sort */
-    settp_part p = part[i];
-    for (j = i; j > 0 && settp_order(e->arena, p.expr, part[j - 1].expr) < 0; --j) part[j] = part[j - 1];
+    settp_map_part p = part[i];
+    for (j = i; j > 0 && settp_map_order(e->arena, p.expr, part[j - 1].expr) < 0; --j) part[j] = part[j - 1];
     part[j] = p;
   }
   for (i = 0; i < n && part[i].k < 0; ++i) {}
   if (i && i < n) { /* a positive summand leads */
-    settp_part p = part[i];
+    settp_map_part p = part[i];
     for (; i > 0; --i) part[i] = part[i - 1];
     part[0] = p;
   }
@@ -4556,9 +4556,9 @@ SETT_INLINE int32_t settp_print(settp_engine *e, int32_t l) {
 
 /* ---- constraints ---- */
 
-enum { SETTP_KEEP, SETTP_DROP, SETTP_EMPTY };
+enum { SETTP_MAP_KEEP, SETTP_MAP_DROP, SETTP_MAP_EMPTY };
 
-typedef struct settp_domain {
+typedef struct settp_map_domain {
   sett_map_variable *bounds;
   int64_t *modulus, *residue;
   int changed, empty;
@@ -4566,11 +4566,11 @@ typedef struct settp_domain {
   int done;     /* the map's bounds and constraints are what an earlier round ended with: looking at their points changes nothing */
   int same;     /* and they are what this round ends with */
   int64_t *points; /* room for that round's points of the domain, or NULL */
-  int found;    /* how many of them were drawn, SETTP_NONE: not drawn */
-} settp_domain;
+  int found;    /* how many of them were drawn, SETTP_MAP_NONE: not drawn */
+} settp_map_domain;
 
 /* Whether out are the constraints of a map, and the domain its bounds and classes. */
-SETT_INLINE int settp_same_domain(sett_map_arena *arena, const sett_map *map, const settp_domain *d, const sett_map_constraint *out, int n) {
+SETT_INLINE int settp_map_same_domain(sett_map_arena *arena, const sett_map *map, const settp_map_domain *d, const sett_map_constraint *out, int n) {
   sett_map_constraint c;
   int i = 0, j, variable, left = map->constraints;
   for (variable = 0; variable < sett_map_variables(*map); ++variable)
@@ -4582,7 +4582,7 @@ SETT_INLINE int settp_same_domain(sett_map_arena *arena, const sett_map *map, co
       int v = variable++;
       if (d->modulus[v] == 1 || d->bounds[v].lo == d->bounds[v].hi) continue;
       c.expr = sett_map_mod(arena, sett_map_var(arena, v), sett_map_constant(arena, d->modulus[v]));
-      c.lo = c.hi = settp_mod(d->residue[v], d->modulus[v]);
+      c.lo = c.hi = settp_map_mod(d->residue[v], d->modulus[v]);
     }
     for (j = 0; j < map->constraints && (map->constraint[j].expr != c.expr || map->constraint[j].lo != c.lo || map->constraint[j].hi != c.hi); ++j) {}
     if (j == map->constraints || !left--) return 0;
@@ -4591,14 +4591,14 @@ SETT_INLINE int settp_same_domain(sett_map_arena *arena, const sett_map *map, co
 }
 
 /* Cuts variable i to [lo, hi] and to its residue class. */
-SETT_INLINE void settp_cut(settp_domain *d, int i, int64_t lo, int64_t hi) {
+SETT_INLINE void settp_map_cut(settp_map_domain *d, int i, int64_t lo, int64_t hi) {
   sett_map_variable *v = d->bounds + i;
   int64_t m = d->modulus[i];
   if (lo < v->lo) lo = v->lo;
   if (hi > v->hi) hi = v->hi;
   if (lo <= hi && m > 1) {
-    int64_t up = settp_mod(settp_mod(d->residue[i], m) - settp_mod(lo, m), m), down = settp_mod(settp_mod(hi, m) - settp_mod(d->residue[i], m), m);
-    if (settp_add(lo, up, &lo) || settp_add(hi, -down, &hi)) {
+    int64_t up = settp_map_mod(settp_map_mod(d->residue[i], m) - settp_map_mod(lo, m), m), down = settp_map_mod(settp_map_mod(hi, m) - settp_map_mod(d->residue[i], m), m);
+    if (settp_map_add(lo, up, &lo) || settp_map_add(hi, -down, &hi)) {
       d->empty = 1;
       return;
     }
@@ -4613,28 +4613,28 @@ SETT_INLINE void settp_cut(settp_domain *d, int i, int64_t lo, int64_t hi) {
 }
 
 /* C4: bounds of the atoms of p that p in [lo, hi] implies; quotients hand them on to their dividends. */
-SETT_INLINE void settp_cut_atoms(settp_engine *e, settp_domain *d, int32_t p, int64_t lo, int64_t hi, int depth) {
+SETT_INLINE void settp_map_cut_atoms(settp_map_engine *e, settp_map_domain *d, int32_t p, int64_t lo, int64_t hi, int depth) {
   int32_t i, f, tried;
   if (p < 0) return;
   for (i = 0; i < e->lin[p].count && !d->empty && !e->error; ++i) {
-    settp_term t = e->term[e->lin[p].first + i];
-    int32_t rest = settp_lin_plus(e, p, t.atom, -t.k);
+    settp_map_term t = e->term[e->lin[p].first + i];
+    int32_t rest = settp_map_lin_plus(e, p, t.atom, -t.k);
     sett_map_interval r;
     int64_t low, high, k = t.k;
-    const settp_atom *x = e->atom + t.atom;
+    const settp_map_atom *x = e->atom + t.atom;
     if (rest < 0 || k == INT64_MIN) continue;
-    r = e->lin[p].count <= 6 ? settp_lin_interval(e, rest) : settp_lin_interval_fact(e, rest, settp_lin_sum(e, rest));
-    low = lo == INT64_MIN || r.hi == INT64_MAX ? INT64_MIN : settp_sat_add(lo, settp_neg(r.hi));
-    high = hi == INT64_MAX || r.lo == INT64_MIN ? INT64_MAX : settp_sat_add(hi, settp_neg(r.lo));
+    r = e->lin[p].count <= 6 ? settp_map_lin_interval(e, rest) : settp_map_lin_interval_fact(e, rest, settp_map_lin_sum(e, rest));
+    low = lo == INT64_MIN || r.hi == INT64_MAX ? INT64_MIN : settp_map_sat_add(lo, settp_map_neg(r.hi));
+    high = hi == INT64_MAX || r.lo == INT64_MIN ? INT64_MAX : settp_map_sat_add(hi, settp_map_neg(r.lo));
     if (k < 0) {
       int64_t swap = low;
-      low = settp_neg(high);
-      high = settp_neg(swap);
+      low = settp_map_neg(high);
+      high = settp_map_neg(swap);
       k = -k;
     }
     if (low == INT64_MAX || high == INT64_MIN) continue;
-    if (low != INT64_MIN) low = settp_ceil(low, k);
-    if (high != INT64_MAX) high = settp_floor(high, k);
+    if (low != INT64_MIN) low = settp_map_ceil(low, k);
+    if (high != INT64_MAX) high = settp_map_floor(high, k);
     if (low <= x->lo && high >= x->hi) continue;
     if (low < x->lo) low = x->lo;
     if (high > x->hi) high = x->hi;
@@ -4642,111 +4642,111 @@ SETT_INLINE void settp_cut_atoms(settp_engine *e, settp_domain *d, int32_t p, in
       d->empty = 1;
       return;
     }
-    if (x->kind == SETTP_ATOM_VAR) {
+    if (x->kind == SETTP_MAP_ATOM_VAR) {
       int64_t a, b;
-      if (settp_mul(low, x->c, &a) || settp_add(a, x->r, &a) || settp_mul(high, x->c, &b) || settp_add(b, x->r, &b)) continue;
-      settp_cut(d, x->a, a, b);
-    } else if (x->kind == SETTP_ATOM_QUOTIENT && depth < 4) {
+      if (settp_map_mul(low, x->c, &a) || settp_map_add(a, x->r, &a) || settp_map_mul(high, x->c, &b) || settp_map_add(b, x->r, &b)) continue;
+      settp_map_cut(d, x->a, a, b);
+    } else if (x->kind == SETTP_MAP_ATOM_QUOTIENT && depth < 4) {
       for (f = x->form, tried = 0; f >= 0 && tried < 3; f = e->form[f].next, ++tried) {
-        settp_form form = e->form[f];
+        settp_map_form form = e->form[f];
         int64_t a, b, k0 = e->lin[form.lin].constant;
         if (low == INT64_MIN || high == INT64_MAX) continue;
-        if (settp_mul(low, form.c, &a) || settp_mul(high, form.c, &b) || settp_add(b, form.c - 1, &b)) continue;
-        if (settp_add(a, -k0, &a) || settp_add(b, -k0, &b)) continue;
-        settp_cut_atoms(e, d, settp_lin_scale(e, form.lin, 1, -k0), a, b, depth + 1);
+        if (settp_map_mul(low, form.c, &a) || settp_map_mul(high, form.c, &b) || settp_map_add(b, form.c - 1, &b)) continue;
+        if (settp_map_add(a, -k0, &a) || settp_map_add(b, -k0, &b)) continue;
+        settp_map_cut_atoms(e, d, settp_map_lin_scale(e, form.lin, 1, -k0), a, b, depth + 1);
       }
     }
   }
 }
 
 /* u with a * u = 1 modulo m, for coprime a and m. */
-SETT_INLINE int64_t settp_inverse(int64_t a, int64_t m) {
-  int64_t r0 = m, r1 = settp_mod(a, m), u0 = 0, u1 = 1;
+SETT_INLINE int64_t settp_map_inverse(int64_t a, int64_t m) {
+  int64_t r0 = m, r1 = settp_map_mod(a, m), u0 = 0, u1 = 1;
   while (r1) {
     int64_t q = r0 / r1, t = r0 - q * r1;
     r0 = r1, r1 = t;
     t = u0 - q * u1;
     u0 = u1, u1 = t;
   }
-  return settp_mod(u0, m);
+  return settp_map_mod(u0, m);
 }
 
 /* Variable i lies in y = s modulo m, where x = modulus * y + residue. */
-SETT_INLINE void settp_cut_class(settp_domain *d, int i, int64_t s, int64_t m) {
+SETT_INLINE void settp_map_cut_class(settp_map_domain *d, int i, int64_t s, int64_t m) {
   int64_t modulus, residue;
   if (m <= 1) return;
-  if (settp_mul(d->modulus[i], m, &modulus) || modulus > (int64_t)1 << 40) return; /* not used: only a loss of precision */
-  if (settp_mul(d->modulus[i], settp_mod(s, m), &residue) || settp_add(residue, d->residue[i], &residue)) return;
+  if (settp_map_mul(d->modulus[i], m, &modulus) || modulus > (int64_t)1 << 40) return; /* not used: only a loss of precision */
+  if (settp_map_mul(d->modulus[i], settp_map_mod(s, m), &residue) || settp_map_add(residue, d->residue[i], &residue)) return;
   d->modulus[i] = modulus;
   d->residue[i] = residue;
   d->changed = 1;
-  settp_cut(d, i, d->bounds[i].lo, d->bounds[i].hi);
+  settp_map_cut(d, i, d->bounds[i].lo, d->bounds[i].hi);
 }
 
 /* C5: p = t * (k * y + b - m * q) in [lo, hi] with q = floor((k * y + b) / m) of one variable. */
-SETT_INLINE void settp_cut_residues(settp_engine *e, settp_domain *d, int32_t p, int64_t lo, int64_t hi) {
-  settp_term y, q;
+SETT_INLINE void settp_map_cut_residues(settp_map_engine *e, settp_map_domain *d, int32_t p, int64_t lo, int64_t hi) {
+  settp_map_term y, q;
   int32_t f;
   if (e->lin[p].count != 2 || lo == INT64_MIN || hi == INT64_MAX) return;
   y = e->term[e->lin[p].first];
   q = e->term[e->lin[p].first + 1];
-  if (e->atom[y.atom].kind != SETTP_ATOM_VAR) {
-    settp_term t = y;
+  if (e->atom[y.atom].kind != SETTP_MAP_ATOM_VAR) {
+    settp_map_term t = y;
     y = q;
     q = t;
   }
-  if (e->atom[y.atom].kind != SETTP_ATOM_VAR || e->atom[q.atom].kind != SETTP_ATOM_QUOTIENT || q.k == INT64_MIN) return;
+  if (e->atom[y.atom].kind != SETTP_MAP_ATOM_VAR || e->atom[q.atom].kind != SETTP_MAP_ATOM_QUOTIENT || q.k == INT64_MIN) return;
   if (d->modulus[e->atom[y.atom].a] != e->atom[y.atom].c) return; /* its class was cut in this round: y has another meaning now */
   for (f = e->atom[q.atom].form; f >= 0 && !d->empty; f = e->form[f].next) {
-    settp_form form = e->form[f];
+    settp_map_form form = e->form[f];
     int64_t t, k, b, away, low, high, m = form.c, g;
     int variable = e->atom[y.atom].a;
     if (q.k % m || e->lin[form.lin].count != 1 || e->term[e->lin[form.lin].first].atom != y.atom) continue;
     t = -(q.k / m);
     k = e->term[e->lin[form.lin].first].k;
     b = e->lin[form.lin].constant;
-    if (settp_mul(t, k, &away) || away != y.k || settp_mul(t, b, &away)) continue;
-    if (settp_add(lo, away, &low) || settp_add(hi, away, &high) || low == INT64_MIN || m > (int64_t)1 << 31) continue;
+    if (settp_map_mul(t, k, &away) || away != y.k || settp_map_mul(t, b, &away)) continue;
+    if (settp_map_add(lo, away, &low) || settp_map_add(hi, away, &high) || low == INT64_MIN || m > (int64_t)1 << 31) continue;
     if (t < 0) {
       int64_t swap = low;
-      low = settp_neg(high);
-      high = settp_neg(swap);
+      low = settp_map_neg(high);
+      high = settp_map_neg(swap);
       t = -t;
     }
-    low = settp_ceil(low, t);
-    high = settp_floor(high, t);
+    low = settp_map_ceil(low, t);
+    high = settp_map_floor(high, t);
     if (low < 0) low = 0;
     if (high > m - 1) high = m - 1;
-    k = settp_mod(k, m);
-    b = settp_mod(b, m);
-    g = settp_gcd(k, m);
-    low += settp_mod(b - low, g); /* residues of k * y + b are b modulo g */
-    high -= settp_mod(high - b, g);
+    k = settp_map_mod(k, m);
+    b = settp_map_mod(b, m);
+    g = settp_map_gcd(k, m);
+    low += settp_map_mod(b - low, g); /* residues of k * y + b are b modulo g */
+    high -= settp_map_mod(high - b, g);
     if (low > high) {
       d->empty = 1;
     } else if (low == high) {
       int64_t n = m / g;
-      settp_cut_class(d, variable, (settp_mod((low - b) / g, n) * settp_inverse(k / g, n)) % n, n);
+      settp_map_cut_class(d, variable, (settp_map_mod((low - b) / g, n) * settp_map_inverse(k / g, n)) % n, n);
     } else { /* several residues: the ends move to the next allowed value */
       int64_t first = e->atom[y.atom].lo, last = e->atom[y.atom].hi, r, steps;
       for (steps = 0; steps < 4096 && first < last; ++steps, ++first) {
-        r = settp_mod(settp_mod(first, m) * k + b, m);
+        r = settp_map_mod(settp_map_mod(first, m) * k + b, m);
         if (r >= low && r <= high) break;
       }
       for (steps = 0; steps < 4096 && last > first; ++steps, --last) {
-        r = settp_mod(settp_mod(last, m) * k + b, m);
+        r = settp_map_mod(settp_map_mod(last, m) * k + b, m);
         if (r >= low && r <= high) break;
       }
-      if (settp_mul(first, e->atom[y.atom].c, &first) || settp_add(first, e->atom[y.atom].r, &first)) first = INT64_MIN;
-      if (settp_mul(last, e->atom[y.atom].c, &last) || settp_add(last, e->atom[y.atom].r, &last)) last = INT64_MAX;
-      settp_cut(d, variable, first, last);
+      if (settp_map_mul(first, e->atom[y.atom].c, &first) || settp_map_add(first, e->atom[y.atom].r, &first)) first = INT64_MIN;
+      if (settp_map_mul(last, e->atom[y.atom].c, &last) || settp_map_add(last, e->atom[y.atom].r, &last)) last = INT64_MAX;
+      settp_map_cut(d, variable, first, last);
     }
     return;
   }
 }
 
 /* A primitive form without constant lies in [lo, hi]. */
-SETT_INLINE void settp_fact_add(settp_engine *e, int32_t p, int64_t lo, int64_t hi) {
+SETT_INLINE void settp_map_fact_add(settp_map_engine *e, int32_t p, int64_t lo, int64_t hi) {
   int i;
   for (i = 0; i < e->facts && e->fact[i].lin != p; ++i) {}
   if (i == e->fact_room) return;
@@ -4762,100 +4762,100 @@ SETT_INLINE void settp_fact_add(settp_engine *e, int32_t p, int64_t lo, int64_t 
 }
 
 /* C7: digits F - m * q in p that p in [lo, hi] leaves fewer values. With a domain, of one variable its residues are cut; else each is a fact. */
-SETT_INLINE void settp_cut_digits(settp_engine *e, settp_domain *d, int32_t p, int64_t lo, int64_t hi) {
+SETT_INLINE void settp_map_cut_digits(settp_map_engine *e, settp_map_domain *d, int32_t p, int64_t lo, int64_t hi) {
   int32_t i, f, k;
   for (i = 0; i < e->lin[p].count && !e->error; ++i) {
-    settp_term q = e->term[e->lin[p].first + i];
-    if (e->atom[q.atom].kind != SETTP_ATOM_QUOTIENT || q.k == INT64_MIN) continue;
+    settp_map_term q = e->term[e->lin[p].first + i];
+    if (e->atom[q.atom].kind != SETTP_MAP_ATOM_QUOTIENT || q.k == INT64_MIN) continue;
     for (f = e->atom[q.atom].form; f >= 0; f = e->form[f].next) {
-      settp_form form = e->form[f];
+      settp_map_form form = e->form[f];
       int32_t rest, digit;
       int64_t t = -(q.k / form.c), low, high, g;
       sett_map_interval r;
-      if (q.k % form.c || settp_lin_shared(e, form.lin, p) < e->lin[form.lin].count || (d && e->lin[form.lin].count != 1)) continue;
-      rest = settp_lin_take(e, p, form.lin, form.c, q.atom, t, e->lin[p].count - 1);
-      digit = settp_lin_plus(e, form.lin, q.atom, -form.c);
+      if (q.k % form.c || settp_map_lin_shared(e, form.lin, p) < e->lin[form.lin].count || (d && e->lin[form.lin].count != 1)) continue;
+      rest = settp_map_lin_take(e, p, form.lin, form.c, q.atom, t, e->lin[p].count - 1);
+      digit = settp_map_lin_plus(e, form.lin, q.atom, -form.c);
       if (rest < 0 || digit < 0 || !e->lin[rest].count) continue;
-      r = settp_lin_interval(e, rest);
-      if (r.lo == INT64_MIN || r.hi == INT64_MAX || settp_add(lo, settp_neg(r.hi), &low) || settp_add(hi, settp_neg(r.lo), &high)) continue;
+      r = settp_map_lin_interval(e, rest);
+      if (r.lo == INT64_MIN || r.hi == INT64_MAX || settp_map_add(lo, settp_map_neg(r.hi), &low) || settp_map_add(hi, settp_map_neg(r.lo), &high)) continue;
       if (t < 0) {
         int64_t swap = low;
-        low = settp_neg(high);
-        high = settp_neg(swap);
+        low = settp_map_neg(high);
+        high = settp_map_neg(swap);
       }
-      low = settp_ceil(low, t < 0 ? -t : t);
-      high = settp_floor(high, t < 0 ? -t : t);
+      low = settp_map_ceil(low, t < 0 ? -t : t);
+      high = settp_map_floor(high, t < 0 ? -t : t);
       if (low <= 0 && high >= form.c - 1) continue;
       if (low < 0) low = 0;
       if (high > form.c - 1) high = form.c - 1;
       k = e->lin[digit].count;
-      if (settp_add(low, settp_neg(e->lin[digit].constant), &low) || settp_add(high, settp_neg(e->lin[digit].constant), &high)) continue;
-      digit = settp_lin_scale(e, digit, 1, settp_neg(e->lin[digit].constant));
+      if (settp_map_add(low, settp_map_neg(e->lin[digit].constant), &low) || settp_map_add(high, settp_map_neg(e->lin[digit].constant), &high)) continue;
+      digit = settp_map_lin_scale(e, digit, 1, settp_map_neg(e->lin[digit].constant));
       if (d) {
         if (low > high) d->empty = 1;
-        else settp_cut_residues(e, d, digit, low, high);
+        else settp_map_cut_residues(e, d, digit, low, high);
         if (d->empty) return;
         continue;
       }
-      digit = settp_lin_primitive(e, digit, &g);
+      digit = settp_map_lin_primitive(e, digit, &g);
       if (digit < 0 || g == INT64_MIN || !k) continue;
       if (g < 0) {
         int64_t swap = low;
-        low = settp_neg(high);
-        high = settp_neg(swap);
+        low = settp_map_neg(high);
+        high = settp_map_neg(swap);
       }
-      settp_fact_add(e, digit, settp_ceil(low, g < 0 ? -g : g), settp_floor(high, g < 0 ? -g : g));
+      settp_map_fact_add(e, digit, settp_map_ceil(low, g < 0 ? -g : g), settp_map_floor(high, g < 0 ? -g : g));
     }
   }
 }
 
 /* p in [lo, hi], brought to the cheapest primitive form; cuts variables on the way. */
-SETT_INLINE int settp_constrain(settp_engine *e, settp_domain *d, int32_t *form, int64_t *low, int64_t *high) {
+SETT_INLINE int settp_map_constrain(settp_map_engine *e, settp_map_domain *d, int32_t *form, int64_t *low, int64_t *high) {
   int32_t p = *form, i, j, f;
   int64_t lo = *low, hi = *high, k, g;
   int steps;
   for (steps = 0; steps < 32 && !e->error; ++steps) {
     sett_map_interval r;
-    int32_t next = SETTP_NONE;
-    if (!e->lin[p].count) return e->lin[p].constant >= lo && e->lin[p].constant <= hi ? SETTP_DROP : SETTP_EMPTY;
-    if (settp_prove(e, p, lo, hi)) return SETTP_DROP;
-    r = settp_lin_interval(e, p);
-    if (r.lo >= lo && r.hi <= hi) return SETTP_DROP;
-    if (r.lo > hi || r.hi < lo) return SETTP_EMPTY;
+    int32_t next = SETTP_MAP_NONE;
+    if (!e->lin[p].count) return e->lin[p].constant >= lo && e->lin[p].constant <= hi ? SETTP_MAP_DROP : SETTP_MAP_EMPTY;
+    if (settp_map_prove(e, p, lo, hi)) return SETTP_MAP_DROP;
+    r = settp_map_lin_interval(e, p);
+    if (r.lo >= lo && r.hi <= hi) return SETTP_MAP_DROP;
+    if (r.lo > hi || r.hi < lo) return SETTP_MAP_EMPTY;
     k = e->lin[p].constant;
-    if (k == INT64_MIN || (lo != INT64_MIN && settp_add(lo, -k, &lo)) || (hi != INT64_MAX && settp_add(hi, -k, &hi))) return SETTP_KEEP;
-    next = settp_lin_primitive(e, p, &g);
-    if (next < 0) return SETTP_KEEP;
+    if (k == INT64_MIN || (lo != INT64_MIN && settp_map_add(lo, -k, &lo)) || (hi != INT64_MAX && settp_map_add(hi, -k, &hi))) return SETTP_MAP_KEEP;
+    next = settp_map_lin_primitive(e, p, &g);
+    if (next < 0) return SETTP_MAP_KEEP;
     p = next;
     if (g < 0) {
       k = lo;
-      lo = settp_neg(hi);
-      hi = settp_neg(k);
+      lo = settp_map_neg(hi);
+      hi = settp_map_neg(k);
       g = -g;
     }
-    if (lo != INT64_MIN) lo = settp_ceil(lo, g);
-    if (hi != INT64_MAX) hi = settp_floor(hi, g);
-    if (lo > hi) return SETTP_EMPTY;
+    if (lo != INT64_MIN) lo = settp_map_ceil(lo, g);
+    if (hi != INT64_MAX) hi = settp_map_floor(hi, g);
+    if (lo > hi) return SETTP_MAP_EMPTY;
     *form = p;
     *low = lo;
     *high = hi;
-    r = settp_lin_interval(e, p);
-    settp_cut_atoms(e, d, p, lo, hi, 0);
-    settp_cut_residues(e, d, p, lo, hi);
-    if (lo != INT64_MIN && hi != INT64_MAX) settp_cut_digits(e, d, p, lo, hi);
-    if (d->empty) return SETTP_EMPTY;
-    next = SETTP_NONE;
-    if (lo == INT64_MIN || hi == INT64_MAX) return SETTP_KEEP;
+    r = settp_map_lin_interval(e, p);
+    settp_map_cut_atoms(e, d, p, lo, hi, 0);
+    settp_map_cut_residues(e, d, p, lo, hi);
+    if (lo != INT64_MIN && hi != INT64_MAX) settp_map_cut_digits(e, d, p, lo, hi);
+    if (d->empty) return SETTP_MAP_EMPTY;
+    next = SETTP_MAP_NONE;
+    if (lo == INT64_MIN || hi == INT64_MAX) return SETTP_MAP_KEEP;
     for (i = 0; i < e->lin[p].count && next < 0; ++i) { /* C2: exact, a quotient of coefficient 1 or -1 is opened */
-      settp_term t = e->term[e->lin[p].first + i];
-      if (e->atom[t.atom].kind != SETTP_ATOM_QUOTIENT || (t.k != 1 && t.k != -1)) continue;
+      settp_map_term t = e->term[e->lin[p].first + i];
+      if (e->atom[t.atom].kind != SETTP_MAP_ATOM_QUOTIENT || (t.k != 1 && t.k != -1)) continue;
       for (f = e->atom[t.atom].form; f >= 0; f = e->form[f].next) {
-        settp_form c = e->form[f];
-        int64_t a = t.k > 0 ? lo : settp_neg(hi), b = t.k > 0 ? hi : settp_neg(lo);
-        int32_t whole, rest = settp_lin_mix(e, p, t.k, settp_lin_atom(e, t.atom, 1, 0), -1, 0);
-        whole = settp_lin_mix(e, rest, c.c, c.lin, 1, 0);
-        if (whole < 0 || settp_mul(a, c.c, &a) || settp_mul(b, c.c, &b) || settp_add(b, c.c - 1, &b)) continue;
-        if (!settp_cheaper(settp_lin_cost(e, whole), settp_lin_cost(e, p))) continue;
+        settp_map_form c = e->form[f];
+        int64_t a = t.k > 0 ? lo : settp_map_neg(hi), b = t.k > 0 ? hi : settp_map_neg(lo);
+        int32_t whole, rest = settp_map_lin_mix(e, p, t.k, settp_map_lin_atom(e, t.atom, 1, 0), -1, 0);
+        whole = settp_map_lin_mix(e, rest, c.c, c.lin, 1, 0);
+        if (whole < 0 || settp_map_mul(a, c.c, &a) || settp_map_mul(b, c.c, &b) || settp_map_add(b, c.c - 1, &b)) continue;
+        if (!settp_map_cheaper(settp_map_lin_cost(e, whole), settp_map_lin_cost(e, p))) continue;
         next = whole;
         lo = a;
         hi = b;
@@ -4866,62 +4866,62 @@ SETT_INLINE int settp_constrain(settp_engine *e, settp_domain *d, int32_t *form,
       for (j = i; j < e->lin[p].count && next < 0; ++j) {
         int64_t a, b;
         int32_t whole;
-        g = settp_gcd(e->term[e->lin[p].first + i].k, e->term[e->lin[p].first + j].k);
+        g = settp_map_gcd(e->term[e->lin[p].first + i].k, e->term[e->lin[p].first + j].k);
         if (g < 2) continue;
         if (lo % g == 0) a = lo / g;
-        else if (r.lo >= lo && r.lo != INT64_MIN) a = settp_floor(r.lo, g);
+        else if (r.lo >= lo && r.lo != INT64_MIN) a = settp_map_floor(r.lo, g);
         else continue;
-        if (settp_mod(hi, g) == g - 1) b = settp_floor(hi, g);
-        else if (r.hi <= hi && r.hi != INT64_MAX) b = settp_floor(r.hi, g);
+        if (settp_map_mod(hi, g) == g - 1) b = settp_map_floor(hi, g);
+        else if (r.hi <= hi && r.hi != INT64_MAX) b = settp_map_floor(r.hi, g);
         else continue;
-        whole = settp_divide(e, p, g);
-        if (whole < 0 || !settp_cheaper(settp_lin_cost(e, whole), settp_lin_cost(e, p))) continue;
+        whole = settp_map_divide(e, p, g);
+        if (whole < 0 || !settp_map_cheaper(settp_map_lin_cost(e, whole), settp_map_lin_cost(e, p))) continue;
         next = whole;
         lo = a;
         hi = b;
       }
-    if (next < 0) return SETTP_KEEP;
+    if (next < 0) return SETTP_MAP_KEEP;
     p = next;
   }
-  return SETTP_KEEP;
+  return SETTP_MAP_KEEP;
 }
 
 /* ======================================================================= bodies: simplify ==== */
 
 /* Constraints made ready to be asked at many points. */
-typedef struct settp_test_step {
-  uint32_t op, a, b, to; /* an operation on values; SETTP_VAR: variable a */
-} settp_test_step;
+typedef struct settp_map_test_step {
+  uint32_t op, a, b, to; /* an operation on values; SETTP_MAP_VAR: variable a */
+} settp_map_test_step;
 
-typedef struct settp_test {
-  settp_test_step *step;
+typedef struct settp_map_test {
+  settp_map_test_step *step;
   int64_t *value;
   uint32_t *end;  /* of the steps of each constraint, behind those of the constraints before it */
   const sett_map_constraint *constraint;
   int constraints;
-} settp_test;
+} settp_map_test;
 
 /* The nodes of list are those of the constraints, in their order. 0: the arena is full. */
-SETT_INLINE int settp_test_make(sett_map_arena *arena, settp_test *t, const settp_list *list, const sett_map_constraint *constraint, int constraints) {
+SETT_INLINE int settp_map_test_make(sett_map_arena *arena, settp_map_test *t, const settp_map_list *list, const sett_map_constraint *constraint, int constraints) {
   uint32_t i, n = 0;
   int c = 0;
-  t->step = (settp_test_step *)settp_take(arena, (size_t)list->count * sizeof *t->step + 8);
-  t->value = (int64_t *)settp_take(arena, (size_t)list->count * sizeof *t->value + 8);
-  t->end = (uint32_t *)settp_take(arena, (size_t)constraints * sizeof *t->end + 8);
+  t->step = (settp_map_test_step *)settp_map_take(arena, (size_t)list->count * sizeof *t->step + 8);
+  t->value = (int64_t *)settp_map_take(arena, (size_t)list->count * sizeof *t->value + 8);
+  t->end = (uint32_t *)settp_map_take(arena, (size_t)constraints * sizeof *t->end + 8);
   t->constraint = constraint;
   t->constraints = constraints;
   if (!t->step || !t->value || !t->end) return 0;
   for (i = 0; i < list->count; ++i) {
-    const settp_node *x = settp_at(arena, list->handle[i]);
-    for (; c < constraints && settp_at(arena, constraint[c].expr)->mark < i; ++c) t->end[c] = n;
-    if (x->op == SETTP_CONST) {
+    const settp_map_node *x = settp_map_at(arena, list->handle[i]);
+    for (; c < constraints && settp_map_at(arena, constraint[c].expr)->mark < i; ++c) t->end[c] = n;
+    if (x->op == SETTP_MAP_CONST) {
       t->value[i] = x->value;
       continue;
     }
     t->step[n].op = x->op;
     t->step[n].to = i;
-    t->step[n].a = x->op == SETTP_VAR ? (uint32_t)x->value : settp_at(arena, settp_a(x))->mark;
-    t->step[n].b = x->op == SETTP_VAR ? 0 : settp_at(arena, settp_b(x))->mark;
+    t->step[n].a = x->op == SETTP_MAP_VAR ? (uint32_t)x->value : settp_map_at(arena, settp_map_a(x))->mark;
+    t->step[n].b = x->op == SETTP_MAP_VAR ? 0 : settp_map_at(arena, settp_map_b(x))->mark;
     ++n;
   }
   for (; c < constraints; ++c) t->end[c] = n;
@@ -4929,32 +4929,32 @@ SETT_INLINE int settp_test_make(sett_map_arena *arena, settp_test *t, const sett
 }
 
 /* 1: all hold at the point; 0: one does not; -1: one that is asked has no value. */
-SETT_INLINE int settp_test_at(const sett_map_arena *arena, const settp_test *t, const int64_t *point) {
-  const settp_test_step *s = t->step;
+SETT_INLINE int settp_map_test_at(const sett_map_arena *arena, const settp_map_test *t, const int64_t *point) {
+  const settp_map_test_step *s = t->step;
   int c;
   for (c = 0; c < t->constraints; ++c) {
-    const settp_test_step *end = t->step + t->end[c];
+    const settp_map_test_step *end = t->step + t->end[c];
     int64_t v;
     for (; s < end; ++s) {
       int64_t a, b, *to = t->value + s->to;
-      if (s->op == SETTP_VAR) {
+      if (s->op == SETTP_MAP_VAR) {
         *to = point[s->a];
         continue;
       }
       a = t->value[s->a];
       b = t->value[s->b];
-      if (s->op == SETTP_ADD) {
-        if (settp_add(a, b, to)) return -1;
-      } else if (s->op == SETTP_MUL) {
-        if (settp_mul(a, b, to)) return -1;
-      } else if (s->op <= SETTP_FLOORDIV && b > 0) {
-        int64_t q = settp_floor_short(a, b);
-        *to = s->op == SETTP_MOD ? (int64_t)((uint64_t)a - (uint64_t)q * (uint64_t)b) : q;
-      } else if (settp_apply((int)s->op, a, b, to)) {
+      if (s->op == SETTP_MAP_ADD) {
+        if (settp_map_add(a, b, to)) return -1;
+      } else if (s->op == SETTP_MAP_MUL) {
+        if (settp_map_mul(a, b, to)) return -1;
+      } else if (s->op <= SETTP_MAP_FLOORDIV && b > 0) {
+        int64_t q = settp_map_floor_short(a, b);
+        *to = s->op == SETTP_MAP_MOD ? (int64_t)((uint64_t)a - (uint64_t)q * (uint64_t)b) : q;
+      } else if (settp_map_apply((int)s->op, a, b, to)) {
         return -1;
       }
     }
-    v = t->value[settp_at(arena, t->constraint[c].expr)->mark];
+    v = t->value[settp_map_at(arena, t->constraint[c].expr)->mark];
     if (v < t->constraint[c].lo || v > t->constraint[c].hi) return 0;
   }
   return 1;
@@ -4962,29 +4962,29 @@ SETT_INLINE int settp_test_at(const sett_map_arena *arena, const settp_test *t, 
 
 /* Constraints with few points in the box of their variables are decided by looking at all of them: variables are cut to the box of what is allowed and, where
  * there is one variable, to its residue class. 1: it holds everywhere. */
-SETT_INLINE int settp_enumerate(sett_map_arena *arena, const sett_map *map, const sett_map_constraint *c, int constraints, settp_domain *d) {
-  enum { SETTP_MOST_VARIABLES = 8, SETTP_MOST_POINTS = 4096, SETTP_MOST_WORK = 1 << 17 };
-  settp_list list;
+SETT_INLINE int settp_map_enumerate(sett_map_arena *arena, const sett_map *map, const sett_map_constraint *c, int constraints, settp_map_domain *d) {
+  enum { SETTP_MAP_MOST_VARIABLES = 8, SETTP_MAP_MOST_POINTS = 4096, SETTP_MAP_MOST_WORK = 1 << 17 };
+  settp_map_list list;
   sett_map_mark mark = sett_map_arena_mark(arena);
-  int at[SETTP_MOST_VARIABLES], count = 0, i, n = sett_map_variables(*map), all = 1, failed = 0, even = 1, done, mirror = 0;
-  int64_t first[SETTP_MOST_VARIABLES], last[SETTP_MOST_VARIABLES], *point, points = 1, hits = 0, gap = 0, previous = 0;
-  settp_test test;
+  int at[SETTP_MAP_MOST_VARIABLES], count = 0, i, n = sett_map_variables(*map), all = 1, failed = 0, even = 1, done, mirror = 0;
+  int64_t first[SETTP_MAP_MOST_VARIABLES], last[SETTP_MAP_MOST_VARIABLES], *point, points = 1, hits = 0, gap = 0, previous = 0;
+  settp_map_test test;
   uint32_t k;
   list.handle = NULL;
   list.count = list.capacity = 0;
-  for (i = 0; i < constraints && !failed; ++i) failed = settp_list_push(arena, &list, c[i].expr) != 0;
+  for (i = 0; i < constraints && !failed; ++i) failed = settp_map_list_push(arena, &list, c[i].expr) != 0;
   for (k = 0; k < list.count && !failed; ++k) {
-    const settp_node *node = settp_at(arena, list.handle[k]);
+    const settp_map_node *node = settp_map_at(arena, list.handle[k]);
     const sett_map_variable *v;
-    if (node->op != SETTP_VAR) continue;
+    if (node->op != SETTP_MAP_VAR) continue;
     v = d->bounds + node->value;
     if (v->lo == v->hi) continue;
-    if (count == SETTP_MOST_VARIABLES || v->lo < -((int64_t)1 << 60) || v->hi > (int64_t)1 << 60) failed = 1;
-    else points = settp_sat_mul(points, (v->hi - v->lo) / d->modulus[node->value] + 1);
+    if (count == SETTP_MAP_MOST_VARIABLES || v->lo < -((int64_t)1 << 60) || v->hi > (int64_t)1 << 60) failed = 1;
+    else points = settp_map_sat_mul(points, (v->hi - v->lo) / d->modulus[node->value] + 1);
     if (!failed) at[count++] = (int)node->value;
   }
-  point = (int64_t *)settp_take(arena, (size_t)n * sizeof *point + 8);
-  if (failed || !count || points > SETTP_MOST_POINTS || points * list.count > SETTP_MOST_WORK || !point || !settp_test_make(arena, &test, &list, c, constraints)) {
+  point = (int64_t *)settp_map_take(arena, (size_t)n * sizeof *point + 8);
+  if (failed || !count || points > SETTP_MAP_MOST_POINTS || points * list.count > SETTP_MAP_MOST_WORK || !point || !settp_map_test_make(arena, &test, &list, c, constraints)) {
     sett_map_arena_rewind(arena, mark);
     return 0;
   }
@@ -4993,7 +4993,7 @@ SETT_INLINE int settp_enumerate(sett_map_arena *arena, const sett_map *map, cons
     int back = count > 1 && mirror % 2, ok;
     if (back)
       for (i = 0; i < count; ++i) point[at[i]] = d->bounds[at[i]].lo + (d->bounds[at[i]].hi - point[at[i]]);
-    ok = settp_test_at(arena, &test, point);
+    ok = settp_map_test_at(arena, &test, point);
     failed = ok < 0;
     if (!ok) {
       all = 0;
@@ -5025,22 +5025,22 @@ SETT_INLINE int settp_enumerate(sett_map_arena *arena, const sett_map *map, cons
   if (!failed && hits && !all) {
     if (count == 1 && even && gap > d->modulus[at[0]]) {
       d->modulus[at[0]] = gap;
-      d->residue[at[0]] = settp_mod(first[0], gap);
+      d->residue[at[0]] = settp_map_mod(first[0], gap);
       d->changed = 1;
     }
-    for (i = 0; i < count; ++i) settp_cut(d, at[i], first[i], last[i]);
+    for (i = 0; i < count; ++i) settp_map_cut(d, at[i], first[i], last[i]);
   }
   sett_map_arena_rewind(arena, mark);
   return !failed && hits && all;
 }
 
-typedef struct settp_kept { /* a constraint that stays: form in [lo, hi] */
+typedef struct settp_map_kept { /* a constraint that stays: form in [lo, hi] */
   int64_t lo, hi;
   int32_t form;
-} settp_kept;
+} settp_map_kept;
 
 /* One more, in one with that on the same form. Returns their number. */
-SETT_INLINE int settp_keep(settp_domain *d, settp_kept *kept, int n, settp_kept one) {
+SETT_INLINE int settp_map_keep(settp_map_domain *d, settp_map_kept *kept, int n, settp_map_kept one) {
   int j;
   for (j = 0; j < n && kept[j].form != one.form; ++j) {}
   if (j == n) {
@@ -5054,42 +5054,42 @@ SETT_INLINE int settp_keep(settp_domain *d, settp_kept *kept, int n, settp_kept 
 }
 
 /* l = g * B + k + y for y in [low, high]: B + floor((k + y) / g), where that is one number for all y. y is s times the form r. */
-SETT_INLINE int32_t settp_without(settp_engine *e, int32_t l, int32_t r, int64_t s, int64_t g, int64_t low, int64_t high) {
-  int32_t rest = settp_lin_mix(e, l, 1, r, -s, 0);
+SETT_INLINE int32_t settp_map_without(settp_map_engine *e, int32_t l, int32_t r, int64_t s, int64_t g, int64_t low, int64_t high) {
+  int32_t rest = settp_map_lin_mix(e, l, 1, r, -s, 0);
   int64_t k;
-  if (rest < 0 || settp_lin_gcd_with(e, rest, g) != g) return SETTP_NONE;
+  if (rest < 0 || settp_map_lin_gcd_with(e, rest, g) != g) return SETTP_MAP_NONE;
   k = e->lin[rest].constant;
-  if (settp_add(k, low, &low) || settp_add(k, high, &high) || settp_floor(low, g) != settp_floor(high, g)) return SETTP_NONE;
-  return settp_lin_shrink(e, rest, g, settp_floor(low, g));
+  if (settp_map_add(k, low, &low) || settp_map_add(k, high, &high) || settp_map_floor(low, g) != settp_map_floor(high, g)) return SETTP_MAP_NONE;
+  return settp_map_lin_shrink(e, rest, g, settp_map_floor(low, g));
 }
 
 /* C8: a constraint by what `other`, which stays, says of y, s times its form: g * A + y in [lo, hi], y in [low, high] with high - low < g, is A in an interval.
  * Quotients in A lose y as in R0. 0: it is not so, or not cheaper. */
-SETT_INLINE int settp_constrain_by(settp_engine *e, settp_kept *one, const settp_kept *other, int64_t s) {
-  int64_t low = s > 0 ? other->lo : settp_neg(other->hi), high = s > 0 ? other->hi : settp_neg(other->lo), lo = one->lo, hi = one->hi, g, wide;
+SETT_INLINE int settp_map_constrain_by(settp_map_engine *e, settp_map_kept *one, const settp_map_kept *other, int64_t s) {
+  int64_t low = s > 0 ? other->lo : settp_map_neg(other->hi), high = s > 0 ? other->hi : settp_map_neg(other->lo), lo = one->lo, hi = one->hi, g, wide;
   int32_t rest, i, f, a;
-  if (settp_lin_shared(e, other->form, one->form) < e->lin[other->form].count) return 0;
-  rest = settp_lin_mix(e, one->form, 1, other->form, -s, 0);
-  if (rest < 0 || low == INT64_MIN || high == INT64_MAX || lo == INT64_MIN || hi == INT64_MAX || settp_add(high, settp_neg(low), &wide)) return 0;
-  g = settp_lin_gcd(e, rest);
-  if (g < 2 || wide >= g || settp_add(lo, settp_neg(low), &lo) || settp_add(hi, settp_neg(low), &hi)) return 0;
-  if ((settp_mod(lo, g) && settp_mod(lo, g) <= wide) || settp_mod(hi, g) < wide) return 0; /* an end that depends on y */
-  lo = settp_ceil(lo, g);
-  hi = settp_floor(hi, g);
-  a = settp_lin_shrink(e, rest, g, 0);
+  if (settp_map_lin_shared(e, other->form, one->form) < e->lin[other->form].count) return 0;
+  rest = settp_map_lin_mix(e, one->form, 1, other->form, -s, 0);
+  if (rest < 0 || low == INT64_MIN || high == INT64_MAX || lo == INT64_MIN || hi == INT64_MAX || settp_map_add(high, settp_map_neg(low), &wide)) return 0;
+  g = settp_map_lin_gcd(e, rest);
+  if (g < 2 || wide >= g || settp_map_add(lo, settp_map_neg(low), &lo) || settp_map_add(hi, settp_map_neg(low), &hi)) return 0;
+  if ((settp_map_mod(lo, g) && settp_map_mod(lo, g) <= wide) || settp_map_mod(hi, g) < wide) return 0; /* an end that depends on y */
+  lo = settp_map_ceil(lo, g);
+  hi = settp_map_floor(hi, g);
+  a = settp_map_lin_shrink(e, rest, g, 0);
   for (i = 0; a >= 0 && i < e->lin[rest].count; ++i) {
-    settp_term t = e->term[e->lin[rest].first + i];
-    if (e->atom[t.atom].kind != SETTP_ATOM_QUOTIENT) continue;
+    settp_map_term t = e->term[e->lin[rest].first + i];
+    if (e->atom[t.atom].kind != SETTP_MAP_ATOM_QUOTIENT) continue;
     for (f = e->atom[t.atom].form; f >= 0; f = e->form[f].next) {
-      settp_form form = e->form[f];
-      int32_t b = form.c % g ? SETTP_NONE : settp_without(e, form.lin, other->form, s, g, low, high);
-      if (b >= 0) b = settp_divide(e, b, form.c / g);
+      settp_map_form form = e->form[f];
+      int32_t b = form.c % g ? SETTP_MAP_NONE : settp_map_without(e, form.lin, other->form, s, g, low, high);
+      if (b >= 0) b = settp_map_divide(e, b, form.c / g);
       if (b < 0) continue;
-      a = settp_lin_mix(e, settp_lin_plus(e, a, t.atom, -(t.k / g)), 1, b, t.k / g, 0);
+      a = settp_map_lin_mix(e, settp_map_lin_plus(e, a, t.atom, -(t.k / g)), 1, b, t.k / g, 0);
       break;
     }
   }
-  if (a < 0 || !settp_cheaper(settp_lin_cost(e, a), settp_lin_cost(e, one->form))) return 0;
+  if (a < 0 || !settp_map_cheaper(settp_map_lin_cost(e, a), settp_map_lin_cost(e, one->form))) return 0;
   one->form = a;
   one->lo = lo;
   one->hi = hi;
@@ -5097,38 +5097,38 @@ SETT_INLINE int settp_constrain_by(settp_engine *e, settp_kept *one, const settp
 }
 
 /* One round: all constraints under the bounds of now. Returns the number kept, or -1 (failed or empty). */
-SETT_INLINE int settp_round(settp_engine *e, settp_domain *d, const sett_map *map, settp_nodes_known *known, settp_kept *kept) {
-  settp_kept one;
+SETT_INLINE int settp_map_round(settp_map_engine *e, settp_map_domain *d, const sett_map *map, settp_map_nodes_known *known, settp_map_kept *kept) {
+  settp_map_kept one;
   int i, j, what, n = 0;
-  if (!settp_normalise(e, known, NULL)) return -1;
+  if (!settp_map_normalise(e, known, NULL)) return -1;
   for (i = 0; i < map->constraints; ++i) {
-    uint32_t at = settp_at(e->arena, map->constraint[i].expr)->mark;
+    uint32_t at = settp_map_at(e->arena, map->constraint[i].expr)->mark;
     int32_t form = known->lin[at];
     int64_t lo = map->constraint[i].lo, hi = map->constraint[i].hi;
-    what = settp_constrain(e, d, &form, &lo, &hi);
+    what = settp_map_constrain(e, d, &form, &lo, &hi);
     if (e->error) return -1;
-    if (what == SETTP_EMPTY) d->empty = 1;
+    if (what == SETTP_MAP_EMPTY) d->empty = 1;
     if (d->empty) return -1;
-    if (what == SETTP_DROP) { /* it holds everywhere: whoever uses the node may know */
-      sett_map_interval r = settp_interval_meet(known->range[at], settp_interval(map->constraint[i].lo, map->constraint[i].hi));
+    if (what == SETTP_MAP_DROP) { /* it holds everywhere: whoever uses the node may know */
+      sett_map_interval r = settp_map_interval_meet(known->range[at], settp_map_interval(map->constraint[i].lo, map->constraint[i].hi));
       if (r.lo <= r.hi) known->range[at] = r;
       continue;
     }
     one.form = form;
     one.lo = lo;
     one.hi = hi;
-    n = settp_keep(d, kept, n, one);
+    n = settp_map_keep(d, kept, n, one);
     if (d->empty) return -1;
   }
   for (i = 0; i < n; ++i)
     for (j = 0; j < n; ++j) {
       one = kept[i];
-      if (i == j || !(settp_constrain_by(e, &one, kept + j, 1) || settp_constrain_by(e, &one, kept + j, -1))) continue;
-      what = settp_constrain(e, d, &one.form, &one.lo, &one.hi);
+      if (i == j || !(settp_map_constrain_by(e, &one, kept + j, 1) || settp_map_constrain_by(e, &one, kept + j, -1))) continue;
+      what = settp_map_constrain(e, d, &one.form, &one.lo, &one.hi);
       if (e->error) return -1;
-      if (what == SETTP_EMPTY) d->empty = 1;
+      if (what == SETTP_MAP_EMPTY) d->empty = 1;
       for (j = i, --n; j < n; ++j) kept[j] = kept[j + 1];
-      if (what == SETTP_KEEP) n = settp_keep(d, kept, n, one);
+      if (what == SETTP_MAP_KEEP) n = settp_map_keep(d, kept, n, one);
       if (d->empty) return -1;
       i = -1; /* what it says now may serve those before it */
       break;
@@ -5136,20 +5136,20 @@ SETT_INLINE int settp_round(settp_engine *e, settp_domain *d, const sett_map *ma
   return n;
 }
 
-SETT_INLINE int settp_list_of_constraints(sett_map_arena *arena, settp_list *list, const sett_map_constraint *constraint, int count) {
+SETT_INLINE int settp_map_list_of_constraints(sett_map_arena *arena, settp_map_list *list, const sett_map_constraint *constraint, int count) {
   int i;
   list->handle = NULL;
   list->count = list->capacity = 0;
   for (i = 0; i < count; ++i)
-    if (settp_list_push(arena, list, constraint[i].expr)) return SETT_MAP_ERROR_FULL;
+    if (settp_map_list_push(arena, list, constraint[i].expr)) return SETT_MAP_ERROR_FULL;
   return 0;
 }
 
 /* Prints a kept constraint: the constant goes into the interval, of a form and its negative the shorter is taken. */
-SETT_INLINE sett_map_constraint settp_print_constraint(settp_engine *e, const settp_kept *kept) {
+SETT_INLINE sett_map_constraint settp_map_print_constraint(settp_map_engine *e, const settp_map_kept *kept) {
   sett_map_constraint c;
-  int32_t turned = settp_lin_scale(e, kept->form, -1, 0), a = settp_print(e, kept->form), b = settp_print(e, turned);
-  const settp_node *n;
+  int32_t turned = settp_map_lin_scale(e, kept->form, -1, 0), a = settp_map_print(e, kept->form), b = settp_map_print(e, turned);
+  const settp_map_node *n;
   int64_t k = 0, lo = kept->lo, hi = kept->hi;
   c.expr = SETT_MAP_ERROR_FULL;
   c.lo = lo;
@@ -5161,9 +5161,9 @@ SETT_INLINE sett_map_constraint settp_print_constraint(settp_engine *e, const se
     c.lo = -hi;
     c.hi = -lo;
   }
-  n = settp_at(e->arena, c.expr);
-  if (n->op == SETTP_ADD && settp_is_constant(e->arena, settp_b(n), &k) && k != INT64_MIN && !settp_add(c.lo, -k, &lo) && !settp_add(c.hi, -k, &hi)) {
-    c.expr = settp_a(n);
+  n = settp_map_at(e->arena, c.expr);
+  if (n->op == SETTP_MAP_ADD && settp_map_is_constant(e->arena, settp_map_b(n), &k) && k != INT64_MIN && !settp_map_add(c.lo, -k, &lo) && !settp_map_add(c.hi, -k, &hi)) {
+    c.expr = settp_map_a(n);
     c.lo = lo;
     c.hi = hi;
   }
@@ -5171,31 +5171,31 @@ SETT_INLINE sett_map_constraint settp_print_constraint(settp_engine *e, const se
 }
 
 /* An engine does no more than what is left of the work of all rounds: forms, and values for proofs by points. */
-SETT_INLINE void settp_work_limit(settp_engine *e, int32_t work) {
+SETT_INLINE void settp_map_work_limit(settp_map_engine *e, int32_t work) {
   if (e->lin_limit > work) e->lin_limit = work;
-  if (e->points > (int64_t)work * SETTP_POINTS_A_FORM) e->points = (int64_t)work * SETTP_POINTS_A_FORM;
-  if (e->own_points > (int64_t)work * SETTP_POINTS_A_FORM) e->own_points = (int64_t)work * SETTP_POINTS_A_FORM;
+  if (e->points > (int64_t)work * SETTP_MAP_POINTS_A_FORM) e->points = (int64_t)work * SETTP_MAP_POINTS_A_FORM;
+  if (e->own_points > (int64_t)work * SETTP_MAP_POINTS_A_FORM) e->own_points = (int64_t)work * SETTP_MAP_POINTS_A_FORM;
   e->points_given = e->points + e->own_points;
 }
 
 /* What it leaves of it. */
-SETT_INLINE int32_t settp_work_left(const settp_engine *e, int32_t work) {
-  int64_t done = e->lins + (e->points_given - e->points - e->own_points) / SETTP_POINTS_A_FORM;
+SETT_INLINE int32_t settp_map_work_left(const settp_map_engine *e, int32_t work) {
+  int64_t done = e->lins + (e->points_given - e->points - e->own_points) / SETTP_MAP_POINTS_A_FORM;
   return done < work ? work - (int32_t)done : 0;
 }
 
 /* All bounds and constraints to a fixpoint. Bounds, classes and the constraints that stay are left in d and out; their number, or -1. The engine of the
  * last round stays in *e, what it knows of the constraints' nodes in *known. */
-SETT_INLINE int settp_solve(sett_map_arena *arena, const sett_map *map, settp_domain *d, sett_map_constraint *out, settp_engine *e,
-                            settp_nodes_known *known, int *error) {
-  enum { SETTP_MOST_ROUNDS = 48 };
-  settp_list list;
-  settp_kept *kept = (settp_kept *)settp_take(arena, (size_t)map->constraints * sizeof *kept + 8);
-  settp_known_start(known);
+SETT_INLINE int settp_map_solve(sett_map_arena *arena, const sett_map *map, settp_map_domain *d, sett_map_constraint *out, settp_map_engine *e,
+                            settp_map_nodes_known *known, int *error) {
+  enum { SETTP_MAP_MOST_ROUNDS = 48 };
+  settp_map_list list;
+  settp_map_kept *kept = (settp_map_kept *)settp_map_take(arena, (size_t)map->constraints * sizeof *kept + 8);
+  settp_map_known_start(known);
   int round, n = 0, i, made = 0;
   size_t keep;
   *error = 0;
-  if (!kept || settp_list_of_constraints(arena, &list, map->constraint, map->constraints)) {
+  if (!kept || settp_map_list_of_constraints(arena, &list, map->constraint, map->constraints)) {
     *error = SETT_MAP_ERROR_FULL;
     return -1;
   }
@@ -5203,47 +5203,47 @@ SETT_INLINE int settp_solve(sett_map_arena *arena, const sett_map *map, settp_do
   for (round = 0;; ++round) {
     uint32_t at;
     arena->top = keep;
-    for (at = 0; at < list.count; ++at) settp_at(arena, list.handle[at])->mark = at; /* printing and enumerating move the marks */
+    for (at = 0; at < list.count; ++at) settp_map_at(arena, list.handle[at])->mark = at; /* printing and enumerating move the marks */
     d->changed = 0;
-    if (settp_engine_start(e, arena, map, d->bounds, d->modulus, d->residue, list.count)) {
+    if (settp_map_engine_start(e, arena, map, d->bounds, d->modulus, d->residue, list.count)) {
       *error = e->error;
       return -1;
     }
-    settp_work_limit(e, d->work);
-    settp_known_start(known);
+    settp_map_work_limit(e, d->work);
+    settp_map_known_start(known);
     known->list = list;
-    n = settp_round(e, d, map, known, kept);
-    d->work = settp_work_left(e, d->work);
-    if (!d->work) round = SETTP_MOST_ROUNDS;
+    n = settp_map_round(e, d, map, known, kept);
+    d->work = settp_map_work_left(e, d->work);
+    if (!d->work) round = SETTP_MAP_MOST_ROUNDS;
     *error = e->error;
     if (n < 0) return -1;
-    if (d->changed && round < SETTP_MOST_ROUNDS) continue;
+    if (d->changed && round < SETTP_MAP_MOST_ROUNDS) continue;
     for (i = made = 0; i < n; ++i) {
-      out[made] = settp_print_constraint(e, kept + i);
+      out[made] = settp_map_print_constraint(e, kept + i);
       if (out[made++].expr < SETT_MAP_ERROR_COUNT) {
         *error = e->error ? e->error : SETT_MAP_ERROR_FULL;
         return -1;
       }
     }
-    d->same = d->done && round < SETTP_MOST_ROUNDS && settp_same_domain(arena, map, d, out, n);
+    d->same = d->done && round < SETTP_MAP_MOST_ROUNDS && settp_map_same_domain(arena, map, d, out, n);
     if (d->same) {
       made = n;
       break;
     }
     for (i = made = 0; i < n && !d->empty; ++i) {
       out[made] = out[i];
-      if (round >= SETTP_MOST_ROUNDS || !settp_enumerate(arena, map, out + i, 1, d)) ++made;
+      if (round >= SETTP_MAP_MOST_ROUNDS || !settp_map_enumerate(arena, map, out + i, 1, d)) ++made;
     }
-    if (made > 1 && !d->changed && !d->empty && round < SETTP_MOST_ROUNDS) (void)settp_enumerate(arena, map, out, made, d); /* and all together */
+    if (made > 1 && !d->changed && !d->empty && round < SETTP_MAP_MOST_ROUNDS) (void)settp_map_enumerate(arena, map, out, made, d); /* and all together */
     if (d->empty) return -1;
     if (d->changed) continue;
     break;
   }
-  d->done = round < SETTP_MOST_ROUNDS;
+  d->done = round < SETTP_MAP_MOST_ROUNDS;
   if (n) known->lin = NULL; /* printing and enumerating moved the marks */
   for (i = 0; i < sett_map_variables(*map); ++i)
     if (d->modulus[i] > 1 && d->bounds[i].lo < d->bounds[i].hi) {
-      int64_t r = settp_mod(d->residue[i], d->modulus[i]);
+      int64_t r = settp_map_mod(d->residue[i], d->modulus[i]);
       out[made].expr = sett_map_mod(arena, sett_map_var(arena, i), sett_map_constant(arena, d->modulus[i]));
       if (out[made].expr < SETT_MAP_ERROR_COUNT) {
         *error = (int)out[made].expr;
@@ -5256,10 +5256,10 @@ SETT_INLINE int settp_solve(sett_map_arena *arena, const sett_map *map, settp_do
 }
 
 /* Points of the solved domain for e->point: some are drawn in the bounds, and those where the constraints hold are kept. */
-SETT_INLINE void settp_draw_points(settp_engine *e, settp_domain *d, const settp_list *list, const sett_map_constraint *constraint, int constraints) {
-  enum { SETTP_MOST_DRAWS = 96, SETTP_MOST_POINTS = SETTP_SAMPLES + SETTP_MORE };
-  int64_t *point = d->points ? d->points : (int64_t *)settp_take(e->arena, (size_t)e->variables * (SETTP_MOST_POINTS + 1) * sizeof *point + 8);
-  settp_test test;
+SETT_INLINE void settp_map_draw_points(settp_map_engine *e, settp_map_domain *d, const settp_map_list *list, const sett_map_constraint *constraint, int constraints) {
+  enum { SETTP_MAP_MOST_DRAWS = 96, SETTP_MAP_MOST_POINTS = SETTP_MAP_SAMPLES + SETTP_MAP_MORE };
+  int64_t *point = d->points ? d->points : (int64_t *)settp_map_take(e->arena, (size_t)e->variables * (SETTP_MAP_MOST_POINTS + 1) * sizeof *point + 8);
+  settp_map_test test;
   int found = 0, draw, i, j;
   e->sampled = 0;
   if (d->points && d->same && d->found >= 0) { /* those of the round before */
@@ -5267,76 +5267,76 @@ SETT_INLINE void settp_draw_points(settp_engine *e, settp_domain *d, const settp
     e->sampled = d->found > 0;
     return;
   }
-  d->found = SETTP_NONE;
-  if (!point || !settp_test_make(e->arena, &test, list, constraint, constraints)) return;
-  for (draw = 0; draw < SETTP_MOST_DRAWS && found < SETTP_MOST_POINTS; ++draw) {
+  d->found = SETTP_MAP_NONE;
+  if (!point || !settp_map_test_make(e->arena, &test, list, constraint, constraints)) return;
+  for (draw = 0; draw < SETTP_MAP_MOST_DRAWS && found < SETTP_MAP_MOST_POINTS; ++draw) {
     int64_t *x = point + found * e->variables;
     for (i = 0; i < e->variables; ++i) {
       const sett_map_variable *v = d->bounds + i;
       const int64_t limit = (int64_t)1 << 40;
       int64_t lo = v->lo < -limit ? -limit : v->lo, hi = v->hi > limit ? limit : v->hi, m = d->modulus[i];
       uint64_t steps = lo > hi ? 0 : (uint64_t)(hi - lo) / (uint64_t)m;
-      uint64_t step = draw == 0 ? 0 : draw == 1 ? steps : settp_hash((uint64_t)i * 128 + (uint64_t)draw, 13) % (steps + 1);
+      uint64_t step = draw == 0 ? 0 : draw == 1 ? steps : settp_map_hash((uint64_t)i * 128 + (uint64_t)draw, 13) % (steps + 1);
       if (draw > 1 && draw % 4 == 3) step /= 1 + steps / 8; /* low corners: what constraints leave is often there */
-      x[i] = (v->lo < -limit ? settp_floor(lo, m) * m + settp_mod(d->residue[i], m) : lo) + (int64_t)step * m;
+      x[i] = (v->lo < -limit ? settp_map_floor(lo, m) * m + settp_map_mod(d->residue[i], m) : lo) + (int64_t)step * m;
     }
-    found += settp_test_at(e->arena, &test, x) > 0;
+    found += settp_map_test_at(e->arena, &test, x) > 0;
   }
   d->found = found;
   if (!found) return;
-  for (j = found * e->variables; j < SETTP_MOST_POINTS * e->variables; ++j) point[j] = point[j - found * e->variables];
+  for (j = found * e->variables; j < SETTP_MAP_MOST_POINTS * e->variables; ++j) point[j] = point[j - found * e->variables];
   e->point = point;
   e->sampled = 1;
 }
 
 /* Starts an engine for expressions of the map under its solved domain: what the constraints say of their forms is known in it. */
-SETT_INLINE int settp_results_start(settp_engine *e, sett_map_arena *arena, const sett_map *map, settp_domain *d,
+SETT_INLINE int settp_map_results_start(settp_map_engine *e, sett_map_arena *arena, const sett_map *map, settp_map_domain *d,
                                     const sett_map_constraint *constraint, int constraints, uint32_t nodes) {
-  settp_nodes_known known;
+  settp_map_nodes_known known;
   int32_t *lin;
   int i;
-  if (settp_engine_start(e, arena, map, d->bounds, d->modulus, d->residue, nodes + (uint32_t)constraints * 8)) return e->error;
-  settp_work_limit(e, d->work);
+  if (settp_map_engine_start(e, arena, map, d->bounds, d->modulus, d->residue, nodes + (uint32_t)constraints * 8)) return e->error;
+  settp_map_work_limit(e, d->work);
   if (!constraints) return 0;
   e->scaled = 1;
-  settp_known_start(&known);
-  if (settp_list_of_constraints(arena, &known.list, constraint, constraints)) return e->error = SETT_MAP_ERROR_FULL;
-  settp_draw_points(e, d, &known.list, constraint, constraints);
-  for (i = 0; i < e->variables; ++i) settp_alike_enter(e, settp_lin_variable(e, i)); /* constraints may make them equal to each other */
-  lin = settp_normalise(e, &known, NULL);
+  settp_map_known_start(&known);
+  if (settp_map_list_of_constraints(arena, &known.list, constraint, constraints)) return e->error = SETT_MAP_ERROR_FULL;
+  settp_map_draw_points(e, d, &known.list, constraint, constraints);
+  for (i = 0; i < e->variables; ++i) settp_map_alike_enter(e, settp_map_lin_variable(e, i)); /* constraints may make them equal to each other */
+  lin = settp_map_normalise(e, &known, NULL);
   e->fact_room = constraints * 4 + 8;
-  e->fact = (settp_known *)settp_take(arena, (size_t)e->fact_room * sizeof *e->fact);
+  e->fact = (settp_map_known *)settp_map_take(arena, (size_t)e->fact_room * sizeof *e->fact);
   if (!lin || !e->fact) return e->error ? e->error : (e->error = SETT_MAP_ERROR_FULL);
   for (i = 0; i < constraints; ++i) {
-    int32_t l = lin[settp_at(arena, constraint[i].expr)->mark], p;
+    int32_t l = lin[settp_map_at(arena, constraint[i].expr)->mark], p;
     int64_t k = 1, lo, hi;
     if (!e->lin[l].count) continue;
-    p = settp_lin_primitive(e, l, &k);
-    if (p < 0 || settp_add(constraint[i].lo, settp_neg(e->lin[l].constant), &lo) || settp_add(constraint[i].hi, settp_neg(e->lin[l].constant), &hi)) continue;
+    p = settp_map_lin_primitive(e, l, &k);
+    if (p < 0 || settp_map_add(constraint[i].lo, settp_map_neg(e->lin[l].constant), &lo) || settp_map_add(constraint[i].hi, settp_map_neg(e->lin[l].constant), &hi)) continue;
     if (k < 0) {
       int64_t swap = lo;
-      lo = settp_neg(hi);
-      hi = settp_neg(swap);
+      lo = settp_map_neg(hi);
+      hi = settp_map_neg(swap);
       k = -k;
     }
-    settp_fact_add(e, p, settp_ceil(lo, k), settp_floor(hi, k));
+    settp_map_fact_add(e, p, settp_map_ceil(lo, k), settp_map_floor(hi, k));
   }
-  for (i = 0; i < e->facts; ++i) settp_cut_digits(e, NULL, e->fact[i].lin, e->fact[i].lo, e->fact[i].hi);
+  for (i = 0; i < e->facts; ++i) settp_map_cut_digits(e, NULL, e->fact[i].lin, e->fact[i].lo, e->fact[i].hi);
   for (i = 0; i < e->lins; ++i) e->lin[i].known = 0; /* intervals found without the facts, and what was divided by them */
-  for (i = 0; i <= (int)e->mask; ++i) e->memo_bucket[i] = SETTP_NONE;
+  for (i = 0; i <= (int)e->mask; ++i) e->memo_bucket[i] = SETTP_MAP_NONE;
   e->memo_first = e->memos;
   return 0;
 }
 
-SETT_INLINE int settp_domain_start(sett_map_arena *arena, const sett_map *map, settp_domain *d) {
+SETT_INLINE int settp_map_domain_start(sett_map_arena *arena, const sett_map *map, settp_map_domain *d) {
   int i, n = sett_map_variables(*map);
-  d->bounds = (sett_map_variable *)settp_take(arena, (size_t)n * sizeof *d->bounds + 8);
-  d->modulus = (int64_t *)settp_take(arena, (size_t)n * sizeof *d->modulus + 8);
-  d->residue = (int64_t *)settp_take(arena, (size_t)n * sizeof *d->residue + 8);
+  d->bounds = (sett_map_variable *)settp_map_take(arena, (size_t)n * sizeof *d->bounds + 8);
+  d->modulus = (int64_t *)settp_map_take(arena, (size_t)n * sizeof *d->modulus + 8);
+  d->residue = (int64_t *)settp_map_take(arena, (size_t)n * sizeof *d->residue + 8);
   d->changed = d->empty = d->done = d->same = 0;
   d->points = NULL;
-  d->found = SETTP_NONE;
-  d->work = SETTP_WORK_MAX;
+  d->found = SETTP_MAP_NONE;
+  d->work = SETTP_MAP_WORK_MAX;
   if (!d->bounds || !d->modulus || !d->residue) return SETT_MAP_ERROR_FULL;
   for (i = 0; i < n; ++i) {
     d->bounds[i] = map->variable[i];
@@ -5347,79 +5347,79 @@ SETT_INLINE int settp_domain_start(sett_map_arena *arena, const sett_map *map, s
 }
 
 /* An engine over the solved domain of a map, and the forms of its results. */
-typedef struct settp_asked {
-  settp_engine engine;
-  settp_domain domain;
-  settp_nodes_known known;
+typedef struct settp_map_asked {
+  settp_map_engine engine;
+  settp_map_domain domain;
+  settp_map_nodes_known known;
   int32_t *lin; /* forms of the nodes, by their marks */
   sett_map_constraint *constraint;
   int constraints;
-} settp_asked;
+} settp_map_asked;
 
-typedef struct settp_carry { /* what one round of simplify leaves to the next */
+typedef struct settp_map_carry { /* what one round of simplify leaves to the next */
   int32_t work; /* what is left of it, 0 also where the result will not change again */
   int done, found;
   int64_t *points;
-} settp_carry;
+} settp_map_carry;
 
-SETT_INLINE int settp_ask_within(sett_map_arena *arena, sett_map map, settp_asked *a, const settp_carry *carry) { /* 0, an error, or -1: there is no point */
+SETT_INLINE int settp_map_ask_within(sett_map_arena *arena, sett_map map, settp_map_asked *a, const settp_map_carry *carry) { /* 0, an error, or -1: there is no point */
   int i, error = 0;
-  a->constraint = (sett_map_constraint *)settp_take(arena, (size_t)(map.constraints + sett_map_variables(map)) * sizeof *a->constraint + 8);
-  if (!a->constraint || settp_domain_start(arena, &map, &a->domain)) return SETT_MAP_ERROR_FULL;
+  a->constraint = (sett_map_constraint *)settp_map_take(arena, (size_t)(map.constraints + sett_map_variables(map)) * sizeof *a->constraint + 8);
+  if (!a->constraint || settp_map_domain_start(arena, &map, &a->domain)) return SETT_MAP_ERROR_FULL;
   if (carry) {
     a->domain.work = carry->work;
     a->domain.done = carry->done;
     a->domain.points = carry->points;
     a->domain.found = carry->found;
   }
-  a->constraints = settp_solve(arena, &map, &a->domain, a->constraint, &a->engine, &a->known, &error);
+  a->constraints = settp_map_solve(arena, &map, &a->domain, a->constraint, &a->engine, &a->known, &error);
   if (a->constraints < 0) return error ? error : -1;
   if (!a->known.lin) { /* constraints stayed in the last round: an engine that uses them */
-    error = settp_results_start(&a->engine, arena, &map, &a->domain, a->constraint, a->constraints, 16);
-    settp_known_start(&a->known);
+    error = settp_map_results_start(&a->engine, arena, &map, &a->domain, a->constraint, a->constraints, 16);
+    settp_map_known_start(&a->known);
   }
-  for (i = 0; i < map.results && !error; ++i) error = settp_list_push(arena, &a->known.list, map.result[i]);
+  for (i = 0; i < map.results && !error; ++i) error = settp_map_list_push(arena, &a->known.list, map.result[i]);
   if (error) return error;
-  a->lin = settp_normalise(&a->engine, &a->known, &map);
+  a->lin = settp_map_normalise(&a->engine, &a->known, &map);
   return a->lin ? 0 : a->engine.error;
 }
 
-SETT_INLINE int settp_ask(sett_map_arena *arena, sett_map map, settp_asked *a) { return settp_ask_within(arena, map, a, NULL); }
+SETT_INLINE int settp_map_ask(sett_map_arena *arena, sett_map map, settp_map_asked *a) { return settp_map_ask_within(arena, map, a, NULL); }
 
-SETT_INLINE size_t sett_map_parse_bytes(size_t length) { return settp_size(length, 384, 65536); }
+SETT_INLINE size_t sett_map_parse_bytes(size_t length) { return settp_map_size(length, 384, 65536); }
 
 SETT_INLINE size_t sett_map_simplify_bytes(const sett_map_arena *arena, sett_map map) {
   size_t atoms = (size_t)sett_map_variables(map), nodes = arena->nodes, forms;
   uint32_t i;
-  for (i = SETT_MAP_ERROR_COUNT; i < arena->nodes; ++i) atoms += settp_at(arena, i)->op > SETTP_ADD;
-  forms = settp_size(nodes, atoms < 64 ? atoms + 16 : 80, 2 * (size_t)SETTP_LINS_MAX);
-  return settp_size(forms, 768 + 64 * (atoms < 512 ? atoms : 512), 0);
+  for (i = SETT_MAP_ERROR_COUNT; i < arena->nodes; ++i) atoms += settp_map_at(arena, i)->op > SETTP_MAP_ADD;
+  forms = settp_map_size(nodes, atoms < 64 ? atoms + 16 : 80, 2 * (size_t)SETTP_MAP_LINS_MAX);
+  return settp_map_size(forms, 768 + 64 * (atoms < 512 ? atoms : 512), 0);
 }
 
 /* Result i is its dimension, or the dimension is the number that the result is. */
-SETT_INLINE void settp_own_take(settp_engine *e, settp_domain *d, int i, int32_t *form) {
+SETT_INLINE void settp_map_own_take(settp_map_engine *e, settp_map_domain *d, int i, int32_t *form) {
   int64_t value = e->lin[form[i]].constant;
-  if (e->lin[form[i]].count) form[i] = settp_lin_variable(e, i);
-  else settp_cut(d, i, value, value);
+  if (e->lin[form[i]].count) form[i] = settp_map_lin_variable(e, i);
+  else settp_map_cut(d, i, value, value);
 }
 
-/* What a result's form is more than the dimension of its own place, where the samples say that it is nothing; or SETTP_NONE. */
-SETT_INLINE int32_t settp_own_rest(settp_engine *e, int i, int32_t l) {
+/* What a result's form is more than the dimension of its own place, where the samples say that it is nothing; or SETTP_MAP_NONE. */
+SETT_INLINE int32_t settp_map_own_rest(settp_map_engine *e, int i, int32_t l) {
   int32_t x;
   int j;
-  if (e->variable[i] < 0 && !e->facts && e->bounds[i].lo < e->bounds[i].hi) return SETTP_NONE; /* nothing holds it, and nothing ties it to what l holds */
-  x = settp_lin_variable(e, i);
-  if (x < 0 || x == l || !e->sampled || (e->lin[x].count && settp_lin_affine(e, l) && settp_lin_affine(e, x))) return SETTP_NONE;
-  for (j = 0; j < SETTP_SAMPLES; ++j)
-    if (settp_lin_at(e, x)[j] != settp_lin_at(e, l)[j]) return SETTP_NONE;
-  return settp_lin_mix(e, l, 1, x, -1, 0);
+  if (e->variable[i] < 0 && !e->facts && e->bounds[i].lo < e->bounds[i].hi) return SETTP_MAP_NONE; /* nothing holds it, and nothing ties it to what l holds */
+  x = settp_map_lin_variable(e, i);
+  if (x < 0 || x == l || !e->sampled || (e->lin[x].count && settp_map_lin_affine(e, l) && settp_map_lin_affine(e, x))) return SETTP_MAP_NONE;
+  for (j = 0; j < SETTP_MAP_SAMPLES; ++j)
+    if (settp_map_lin_at(e, x)[j] != settp_map_lin_at(e, l)[j]) return SETTP_MAP_NONE;
+  return settp_map_lin_mix(e, l, 1, x, -1, 0);
 }
 
 /* R14: what equals the dimension of its own place is written as that dimension; where it is a number the dimension is that number. Points are looked at for
  * all forms of the same variables together. */
-SETT_INLINE void settp_own_dimensions(settp_engine *e, settp_domain *d, int32_t *form, int count) {
-  enum { SETTP_MOST_TOGETHER = 64 };
-  int32_t *rest = (int32_t *)settp_take(e->arena, (size_t)count * sizeof *rest + 8), ask[SETTP_MOST_TOGETHER], of[SETTP_MOST_TOGETHER];
+SETT_INLINE void settp_map_own_dimensions(settp_map_engine *e, settp_map_domain *d, int32_t *form, int count) {
+  enum { SETTP_MAP_MOST_TOGETHER = 64 };
+  int32_t *rest = (int32_t *)settp_map_take(e->arena, (size_t)count * sizeof *rest + 8), ask[SETTP_MAP_MOST_TOGETHER], of[SETTP_MAP_MOST_TOGETHER];
   int64_t points = e->points;
   int i, j, n;
   if (!rest) {
@@ -5428,28 +5428,28 @@ SETT_INLINE void settp_own_dimensions(settp_engine *e, settp_domain *d, int32_t 
   }
   for (i = 0; i < count; ++i) {
     int yes;
-    rest[i] = settp_own_rest(e, i, form[i]);
-    yes = rest[i] < 0 ? 0 : settp_prove_forms(e, rest[i], 0, 0);
-    if (yes > 0) settp_own_take(e, d, i, form);
-    if (yes >= 0) rest[i] = SETTP_NONE;
+    rest[i] = settp_map_own_rest(e, i, form[i]);
+    yes = rest[i] < 0 ? 0 : settp_map_prove_forms(e, rest[i], 0, 0);
+    if (yes > 0) settp_map_own_take(e, d, i, form);
+    if (yes >= 0) rest[i] = SETTP_MAP_NONE;
   }
   e->points = e->own_points; /* all samples say so: then looking at more points is worth it */
   for (i = 0; i < count; ++i) {
     uint64_t holds;
     int64_t left = e->points;
     if (rest[i] < 0) continue;
-    for (j = i, n = 0; j < count && n < SETTP_MOST_TOGETHER; ++j) {
-      if (rest[j] < 0 || settp_lin_support(e, rest[j]) != settp_lin_support(e, rest[i])) continue;
+    for (j = i, n = 0; j < count && n < SETTP_MAP_MOST_TOGETHER; ++j) {
+      if (rest[j] < 0 || settp_map_lin_support(e, rest[j]) != settp_map_lin_support(e, rest[i])) continue;
       of[n] = j;
       ask[n++] = rest[j];
     }
     for (;; n /= 2) { /* half of them where all are too much */
-      holds = settp_prove_points(e, ask, n, 0, 0);
+      holds = settp_map_prove_points(e, ask, n, 0, 0);
       if (n == 1 || e->points < left) break;
     }
     for (j = n - 1; j >= 0; --j) {
-      if (holds >> j & 1) settp_own_take(e, d, of[j], form);
-      rest[of[j]] = SETTP_NONE;
+      if (holds >> j & 1) settp_map_own_take(e, d, of[j], form);
+      rest[of[j]] = SETTP_MAP_NONE;
     }
   }
   e->own_points = e->points;
@@ -5457,8 +5457,8 @@ SETT_INLINE void settp_own_dimensions(settp_engine *e, settp_domain *d, int32_t 
 }
 
 /* Adds the atoms of a form that are not in the list yet; their number. */
-SETT_INLINE int32_t settp_atoms_list(settp_engine *e, int32_t l, int32_t *list, int32_t count) {
-  const settp_term *t = e->term + e->lin[l].first, *end = t + e->lin[l].count;
+SETT_INLINE int32_t settp_map_atoms_list(settp_map_engine *e, int32_t l, int32_t *list, int32_t count) {
+  const settp_map_term *t = e->term + e->lin[l].first, *end = t + e->lin[l].count;
   for (; t < end; ++t) {
     if (e->atom[t->atom].wanted) continue;
     e->atom[t->atom].wanted = 1;
@@ -5468,32 +5468,32 @@ SETT_INLINE int32_t settp_atoms_list(settp_engine *e, int32_t l, int32_t *list, 
 }
 
 /* Whether an expression has a number below 0, or adds one. */
-SETT_INLINE int settp_adds_numbers(sett_map_arena *arena, const sett_expr *expr, int count) {
+SETT_INLINE int settp_map_adds_numbers(sett_map_arena *arena, const sett_expr *expr, int count) {
   size_t keep = arena->top;
-  settp_list list;
+  settp_map_list list;
   uint32_t i;
   int64_t k;
   int c, found = 0;
   list.handle = NULL;
   list.count = list.capacity = 0;
-  for (c = 0; c < count && !found; ++c) found = settp_list_push(arena, &list, expr[c]) != 0;
+  for (c = 0; c < count && !found; ++c) found = settp_map_list_push(arena, &list, expr[c]) != 0;
   for (i = 0; i < list.count && !found; ++i) {
-    const settp_node *n = settp_at(arena, list.handle[i]);
-    found = n->op == SETTP_CONST ? n->value < 0 : n->op == SETTP_ADD && settp_is_constant(arena, settp_b(n), &k);
+    const settp_map_node *n = settp_map_at(arena, list.handle[i]);
+    found = n->op == SETTP_MAP_CONST ? n->value < 0 : n->op == SETTP_MAP_ADD && settp_map_is_constant(arena, settp_map_b(n), &k);
   }
   arena->top = keep;
   return found;
 }
 
 /* Whether two atoms of a list vary alike at the samples. */
-SETT_INLINE int settp_any_alike(const settp_engine *e, const int32_t *list, int32_t count) {
+SETT_INLINE int settp_map_any_alike(const settp_map_engine *e, const int32_t *list, int32_t count) {
   int32_t i, j;
   for (i = 1; i < count; ++i)
     for (j = 0; j < i; ++j) {
       const int64_t *x = e->atom[list[i]].at, *y = e->atom[list[j]].at;
       uint64_t up = 0, down = 0;
       int k;
-      for (k = 1; k < SETTP_SAMPLES; ++k) {
+      for (k = 1; k < SETTP_MAP_SAMPLES; ++k) {
         uint64_t a = (uint64_t)x[k] - (uint64_t)x[0], b = (uint64_t)y[k] - (uint64_t)y[0];
         up |= a - b;
         down |= a + b;
@@ -5508,66 +5508,66 @@ SETT_INLINE int settp_any_alike(const settp_engine *e, const int32_t *list, int3
  * way to write each digit. In maps as reshapes make them (variables from 0 on, quotients of variables, no added number) either only digits took another name,
  * or they took none. With constraints, which then are residue classes, results are variables and numbers. (Not proved: tests/indexing_map_property.c counts
  * what changes again.) */
-SETT_INLINE int settp_settled(settp_engine *e, const int32_t *form, const sett_expr *result, int count, const sett_map_constraint *constraint, int constraints) {
+SETT_INLINE int settp_map_settled(settp_map_engine *e, const int32_t *form, const sett_expr *result, int count, const sett_map_constraint *constraint, int constraints) {
   int32_t i, j, f, g, n = 0, *list;
   int plain = 1, one_way = 1;
   if (e->facts || e->renamed || e->variables > 64 || e->forms > 64) return 0;
   for (i = 0; i < constraints; ++i)
-    if (settp_at(e->arena, constraint[i].expr)->op != SETTP_MOD) return 0;
+    if (settp_map_at(e->arena, constraint[i].expr)->op != SETTP_MAP_MOD) return 0;
   for (i = 0; i < count && constraints; ++i)
-    if (settp_at(e->arena, result[i])->op > SETTP_VAR) return 0;
+    if (settp_map_at(e->arena, result[i])->op > SETTP_MAP_VAR) return 0;
   if (constraints) return 1;
-  list = (int32_t *)settp_take(e->arena, (size_t)e->atoms * sizeof *list + 8);
+  list = (int32_t *)settp_map_take(e->arena, (size_t)e->atoms * sizeof *list + 8);
   if (!list) return 0;
   for (i = 0; i < count; ++i) {
-    n = settp_atoms_list(e, form[i], list, n);
+    n = settp_map_atoms_list(e, form[i], list, n);
     plain &= !e->lin[form[i]].constant;
   }
   for (i = 0; i < n; ++i) {
-    const settp_atom *x = e->atom + list[i];
-    if (x->kind == SETTP_ATOM_VAR ? x->c != 1 : x->kind != SETTP_ATOM_QUOTIENT) return 0;
-    plain &= x->kind == SETTP_ATOM_VAR ? !x->lo : x->depth == 1;
+    const settp_map_atom *x = e->atom + list[i];
+    if (x->kind == SETTP_MAP_ATOM_VAR ? x->c != 1 : x->kind != SETTP_MAP_ATOM_QUOTIENT) return 0;
+    plain &= x->kind == SETTP_MAP_ATOM_VAR ? !x->lo : x->depth == 1;
     for (f = x->form; f >= 0; f = e->form[f].next) {
-      one_way &= settp_all_positive(e, e->form[f].lin);
+      one_way &= settp_map_all_positive(e, e->form[f].lin);
       plain &= !e->lin[e->form[f].lin].constant;
-      n = settp_atoms_list(e, e->form[f].lin, list, n);
+      n = settp_map_atoms_list(e, e->form[f].lin, list, n);
       for (j = 0; j <= i && one_way; ++j)
-        for (g = e->atom[list[j]].support & x->support ? e->atom[list[j]].form : SETTP_NONE; g >= 0; g = e->form[g].next)
+        for (g = e->atom[list[j]].support & x->support ? e->atom[list[j]].form : SETTP_MAP_NONE; g >= 0; g = e->form[g].next)
           one_way &= e->form[f].c % e->form[g].c == 0 || e->form[g].c % e->form[f].c == 0;
     }
     if (!one_way && (!plain || e->refolded)) return 0;
   }
   if (one_way && !e->refolded) return 1;
-  return plain && !settp_any_alike(e, list, n) && !settp_adds_numbers(e->arena, result, count);
+  return plain && !settp_map_any_alike(e, list, n) && !settp_map_adds_numbers(e->arena, result, count);
 }
 
 /* The rules once. The result lies below keep. */
-SETT_INLINE sett_map settp_simplify_once(sett_map_arena *arena, sett_map map, size_t keep, settp_carry *carry) {
-  settp_asked a;
-  sett_expr *result = (sett_expr *)settp_take(arena, (size_t)map.results * sizeof *result + 8);
-  int32_t *form = (int32_t *)settp_take(arena, (size_t)map.results * sizeof *form + 8);
+SETT_INLINE sett_map settp_map_simplify_once(sett_map_arena *arena, sett_map map, size_t keep, settp_map_carry *carry) {
+  settp_map_asked a;
+  sett_expr *result = (sett_expr *)settp_map_take(arena, (size_t)map.results * sizeof *result + 8);
+  int32_t *form = (int32_t *)settp_map_take(arena, (size_t)map.results * sizeof *form + 8);
   int i, error;
-  error = result && form ? settp_ask_within(arena, map, &a, carry) : SETT_MAP_ERROR_FULL;
-  for (i = 0; i < map.results && !error; ++i) form[i] = a.lin[settp_at(arena, map.result[i])->mark];
-  if (!error) settp_own_dimensions(&a.engine, &a.domain, form, map.results < map.dims ? map.results : map.dims);
+  error = result && form ? settp_map_ask_within(arena, map, &a, carry) : SETT_MAP_ERROR_FULL;
+  for (i = 0; i < map.results && !error; ++i) form[i] = a.lin[settp_map_at(arena, map.result[i])->mark];
+  if (!error) settp_map_own_dimensions(&a.engine, &a.domain, form, map.results < map.dims ? map.results : map.dims);
   for (i = 0; i < map.results && !error; ++i) {
-    if (settp_print(&a.engine, form[i])) result[i] = a.engine.lin[form[i]].expr;
+    if (settp_map_print(&a.engine, form[i])) result[i] = a.engine.lin[form[i]].expr;
     error = a.engine.error;
   }
   if (error) return error < 0 ? sett_map_empty() : sett_map_fail(error, 0);
-  carry->work = settp_work_left(&a.engine, a.domain.work);
-  if (settp_settled(&a.engine, form, result, map.results, a.constraint, a.constraints)) carry->work = 0;
+  carry->work = settp_map_work_left(&a.engine, a.domain.work);
+  if (settp_map_settled(&a.engine, form, result, map.results, a.constraint, a.constraints)) carry->work = 0;
   carry->done = a.domain.done && !a.domain.changed; /* R14 may have cut a dimension */
-  carry->found = a.domain.changed ? SETTP_NONE : a.domain.found;
+  carry->found = a.domain.changed ? SETTP_MAP_NONE : a.domain.found;
   map.variable = a.domain.bounds;
   map.result = result;
   map.constraint = a.constraint;
   map.constraints = a.constraints;
-  settp_sort_constraints(arena, &map, a.constraint, a.constraints);
+  settp_map_sort_constraints(arena, &map, a.constraint, a.constraints);
   return settp_map_store(arena, map, keep);
 }
 
-SETT_INLINE int settp_same_map(sett_map a, sett_map b) { /* in one arena: the same expressions */
+SETT_INLINE int settp_map_same_map(sett_map a, sett_map b) { /* in one arena: the same expressions */
   int i;
   if (a.kind != b.kind || a.constraints != b.constraints) return 0;
   for (i = 0; i < sett_map_variables(a); ++i)
@@ -5583,11 +5583,11 @@ SETT_INLINE int settp_same_map(sett_map a, sett_map b) { /* in one arena: the sa
   return 1;
 }
 
-SETT_INLINE int settp_is_plain(const sett_map_arena *arena, const sett_map *map) { /* constants, and variables of more than one value: nothing is left to do */
+SETT_INLINE int settp_map_is_plain(const sett_map_arena *arena, const sett_map *map) { /* constants, and variables of more than one value: nothing is left to do */
   int i;
   for (i = 0; i < map->results; ++i) {
-    const settp_node *n = settp_at(arena, map->result[i]);
-    if (n->op > SETTP_VAR || (n->op == SETTP_VAR && map->variable[n->value].lo >= map->variable[n->value].hi)) return 0;
+    const settp_map_node *n = settp_map_at(arena, map->result[i]);
+    if (n->op > SETTP_MAP_VAR || (n->op == SETTP_MAP_VAR && map->variable[n->value].lo >= map->variable[n->value].hi)) return 0;
   }
   for (i = 0; i < sett_map_variables(*map); ++i)
     if (map->variable[i].lo > map->variable[i].hi) return 0;
@@ -5595,52 +5595,52 @@ SETT_INLINE int settp_is_plain(const sett_map_arena *arena, const sett_map *map)
 }
 
 /* Nodes of a map's results and constraints, shared ones as often as they are used. */
-SETT_INLINE int64_t settp_tree_nodes(sett_map_arena *arena, const sett_map *map) {
+SETT_INLINE int64_t settp_map_tree_nodes(sett_map_arena *arena, const sett_map *map) {
   size_t keep = arena->top;
-  settp_list list;
+  settp_map_list list;
   int64_t *nodes, total = 0;
   uint32_t i;
   int j;
-  if (settp_list_of_map(arena, &list, map)) list.count = 0;
-  nodes = (int64_t *)settp_take(arena, (size_t)list.count * sizeof *nodes + 8);
+  if (settp_map_list_of_map(arena, &list, map)) list.count = 0;
+  nodes = (int64_t *)settp_map_take(arena, (size_t)list.count * sizeof *nodes + 8);
   for (i = 0; i < list.count && nodes; ++i) {
-    const settp_node *n = settp_at(arena, list.handle[i]);
-    nodes[i] = n->op < SETTP_ADD ? 1 : settp_sat_add(1, settp_sat_add(nodes[settp_at(arena, settp_a(n))->mark], nodes[settp_at(arena, settp_b(n))->mark]));
+    const settp_map_node *n = settp_map_at(arena, list.handle[i]);
+    nodes[i] = n->op < SETTP_MAP_ADD ? 1 : settp_map_sat_add(1, settp_map_sat_add(nodes[settp_map_at(arena, settp_map_a(n))->mark], nodes[settp_map_at(arena, settp_map_b(n))->mark]));
   }
-  for (j = 0; nodes && list.count && j < map->results; ++j) total = settp_sat_add(total, nodes[settp_at(arena, map->result[j])->mark]);
-  for (j = 0; nodes && list.count && j < map->constraints; ++j) total = settp_sat_add(total, nodes[settp_at(arena, map->constraint[j].expr)->mark]);
+  for (j = 0; nodes && list.count && j < map->results; ++j) total = settp_map_sat_add(total, nodes[settp_map_at(arena, map->result[j])->mark]);
+  for (j = 0; nodes && list.count && j < map->constraints; ++j) total = settp_map_sat_add(total, nodes[settp_map_at(arena, map->constraint[j].expr)->mark]);
   arena->top = keep;
   return total;
 }
 
 /* Fewer nodes, or else an order of the expressions that depends on nothing but them. */
-SETT_INLINE int settp_smaller_map(sett_map_arena *arena, const sett_map *a, const sett_map *b) {
-  int64_t x = settp_tree_nodes(arena, a), y = settp_tree_nodes(arena, b);
+SETT_INLINE int settp_map_smaller_map(sett_map_arena *arena, const sett_map *a, const sett_map *b) {
+  int64_t x = settp_map_tree_nodes(arena, a), y = settp_map_tree_nodes(arena, b);
   int i, order = 0;
   if (x != y) return x < y;
-  for (i = 0; i < a->results && !order; ++i) order = settp_order(arena, a->result[i], b->result[i]);
+  for (i = 0; i < a->results && !order; ++i) order = settp_map_order(arena, a->result[i], b->result[i]);
   if (!order) order = a->constraints - b->constraints;
-  for (i = 0; i < a->constraints && !order; ++i) order = settp_order(arena, a->constraint[i].expr, b->constraint[i].expr);
+  for (i = 0; i < a->constraints && !order; ++i) order = settp_map_order(arena, a->constraint[i].expr, b->constraint[i].expr);
   return order < 0;
 }
 
 /* The rules again and again until nothing changes: what is printed is its own simplification. Where they go in a circle its smallest map is taken. */
 SETT_INLINE sett_map sett_map_simplify(sett_map_arena *arena, sett_map map) {
-  enum { SETTP_MOST_TIMES = 16 };
+  enum { SETTP_MAP_MOST_TIMES = 16 };
   sett_map_mark mark = sett_map_arena_mark(arena);
-  sett_map made[SETTP_MOST_TIMES];
-  settp_carry carry;
+  sett_map made[SETTP_MAP_MOST_TIMES];
+  settp_map_carry carry;
   int i, j;
-  if (map.kind != SETT_MAP_DEFINED || settp_is_plain(arena, &map)) return map;
-  carry.work = SETTP_WORK_MAX;
+  if (map.kind != SETT_MAP_DEFINED || settp_map_is_plain(arena, &map)) return map;
+  carry.work = SETTP_MAP_WORK_MAX;
   carry.done = 0;
-  carry.found = SETTP_NONE;
+  carry.found = SETTP_MAP_NONE;
   carry.points = NULL;
-  if (map.constraints && arena->top - settp_low(arena) > (size_t)1 << 20) /* where that is little of the memory */
-    carry.points = (int64_t *)settp_take(arena, (size_t)sett_map_variables(map) * (SETTP_SAMPLES + SETTP_MORE + 1) * sizeof *carry.points + 8);
-  for (i = 0; i < SETTP_MOST_TIMES && (!i || carry.work); ++i) {
-    made[i] = settp_simplify_once(arena, i ? made[i - 1] : map, arena->top, &carry);
-    if (made[i].kind == SETT_MAP_FAILED && settp_no_value(made[i].error)) { /* numbers that the rules do not hold, a divisor that is 0 everywhere: as it is */
+  if (map.constraints && arena->top - settp_map_low(arena) > (size_t)1 << 20) /* where that is little of the memory */
+    carry.points = (int64_t *)settp_map_take(arena, (size_t)sett_map_variables(map) * (SETTP_MAP_SAMPLES + SETTP_MAP_MORE + 1) * sizeof *carry.points + 8);
+  for (i = 0; i < SETTP_MAP_MOST_TIMES && (!i || carry.work); ++i) {
+    made[i] = settp_map_simplify_once(arena, i ? made[i - 1] : map, arena->top, &carry);
+    if (made[i].kind == SETT_MAP_FAILED && settp_map_no_value(made[i].error)) { /* numbers that the rules do not hold, a divisor that is 0 everywhere: as it is */
       if (!i) sett_map_arena_rewind(arena, mark);
       return i ? settp_map_store(arena, made[i - 1], mark.top) : map;
     }
@@ -5648,11 +5648,11 @@ SETT_INLINE sett_map sett_map_simplify(sett_map_arena *arena, sett_map map) {
       sett_map_arena_rewind(arena, mark);
       return made[i];
     }
-    if (settp_is_plain(arena, made + i) || (!i && settp_same_map(map, made[i]))) return settp_map_store(arena, made[i], mark.top);
-    for (j = i - 1; j >= 0 && !settp_same_map(made[j], made[i]); --j) {}
+    if (settp_map_is_plain(arena, made + i) || (!i && settp_map_same_map(map, made[i]))) return settp_map_store(arena, made[i], mark.top);
+    for (j = i - 1; j >= 0 && !settp_map_same_map(made[j], made[i]); --j) {}
     if (j < 0) continue;
     for (map = made[i]; ++j < i;)
-      if (settp_smaller_map(arena, made + j, &map)) map = made[j];
+      if (settp_map_smaller_map(arena, made + j, &map)) map = made[j];
     return settp_map_store(arena, map, mark.top);
   }
   return settp_map_store(arena, made[i - 1], mark.top);
@@ -5661,15 +5661,15 @@ SETT_INLINE sett_map sett_map_simplify(sett_map_arena *arena, sett_map map) {
 /* The interval of an expression over the domain of a map. Sound; exact where each variable stands once. An empty domain gives [1, 0]. */
 SETT_INLINE sett_map_interval sett_map_range(sett_map_arena *arena, sett_map map, sett_expr expr) {
   sett_map_mark mark = sett_map_arena_mark(arena);
-  sett_map_interval r = settp_interval(INT64_MIN, INT64_MAX);
-  settp_asked a;
+  sett_map_interval r = settp_map_interval(INT64_MIN, INT64_MAX);
+  settp_map_asked a;
   int code;
-  if (map.kind == SETT_MAP_EMPTY) return settp_interval(1, 0);
+  if (map.kind == SETT_MAP_EMPTY) return settp_map_interval(1, 0);
   if (map.kind != SETT_MAP_DEFINED || expr < SETT_MAP_ERROR_COUNT) return r;
   map.results = 1;
   map.result = &expr;
-  code = settp_ask(arena, map, &a);
-  if (code <= 0) r = code ? settp_interval(1, 0) : settp_lin_interval(&a.engine, a.lin[settp_at(arena, expr)->mark]);
+  code = settp_map_ask(arena, map, &a);
+  if (code <= 0) r = code ? settp_map_interval(1, 0) : settp_map_lin_interval(&a.engine, a.lin[settp_map_at(arena, expr)->mark]);
   sett_map_arena_rewind(arena, mark);
   return r;
 }
@@ -5678,83 +5678,83 @@ SETT_INLINE sett_map_interval sett_map_range(sett_map_arena *arena, sett_map map
 
 SETT_INLINE int sett_map_strides(sett_map_arena *arena, sett_map map, int variable, sett_map_stride *out) {
   sett_map_mark mark = sett_map_arena_mark(arena);
-  settp_asked a;
+  settp_map_asked a;
   int i, j, code;
   if (map.kind != SETT_MAP_DEFINED) return map.kind == SETT_MAP_FAILED ? map.error : map.kind == SETT_MAP_EMPTY ? 0 : SETT_MAP_ERROR_NO_MAP;
-  code = settp_ask(arena, map, &a); /* without a value anywhere, nothing is said */
+  code = settp_map_ask(arena, map, &a); /* without a value anywhere, nothing is said */
   for (i = 0; i < map.results; ++i) {
-    const settp_engine *e = &a.engine;
+    const settp_map_engine *e = &a.engine;
     int32_t l;
     int64_t lo, start, g = 0, own = 0, modulus;
     out[i].linear = code <= 0;
     out[i].stride = 0;
     out[i].align = code > 0;
     if (code) continue;
-    l = a.lin[settp_at(arena, map.result[i])->mark];
+    l = a.lin[settp_map_at(arena, map.result[i])->mark];
     lo = map.variable[variable].lo;
     start = e->lin[l].constant;
     modulus = a.domain.modulus[variable];
     for (j = 0; j < e->lin[l].count; ++j) {
-      settp_term t = e->term[e->lin[l].first + j];
-      const settp_atom *x = e->atom + t.atom;
-      if (x->kind == SETTP_ATOM_VAR && x->a == variable) {
+      settp_map_term t = e->term[e->lin[l].first + j];
+      const settp_map_atom *x = e->atom + t.atom;
+      if (x->kind == SETTP_MAP_ATOM_VAR && x->a == variable) {
         own = t.k;
-        if (own % modulus || settp_add(lo, -x->r, &lo) || settp_mul(own / modulus, lo, &lo) || settp_add(start, lo, &start)) out[i].linear = 0;
+        if (own % modulus || settp_map_add(lo, -x->r, &lo) || settp_map_mul(own / modulus, lo, &lo) || settp_map_add(start, lo, &start)) out[i].linear = 0;
       } else {
         if (x->support >> (variable & 63) & 1) out[i].linear = 0;
-        g = settp_gcd(g, t.k);
+        g = settp_map_gcd(g, t.k);
       }
     }
     out[i].align = 1;
     if (!out[i].linear) continue;
     out[i].stride = own / modulus;
-    out[i].align = start == INT64_MIN ? 1 : settp_gcd(g, start);
+    out[i].align = start == INT64_MIN ? 1 : settp_map_gcd(g, start);
   }
   sett_map_arena_rewind(arena, mark);
-  return code > 0 && !settp_no_value(code) ? code : 0;
+  return code > 0 && !settp_map_no_value(code) ? code : 0;
 }
 
 /* Whether all divisors in e are numbers: then it has a value wherever 64 bits do. */
-SETT_INLINE int settp_divides_by_numbers(sett_map_arena *arena, sett_expr e) {
+SETT_INLINE int settp_map_divides_by_numbers(sett_map_arena *arena, sett_expr e) {
   size_t keep = arena->top;
-  settp_list list;
+  settp_map_list list;
   uint32_t i;
   int numbers;
   list.handle = NULL;
   list.count = list.capacity = 0;
-  numbers = !settp_list_push(arena, &list, e);
+  numbers = !settp_map_list_push(arena, &list, e);
   for (i = 0; i < list.count && numbers; ++i) {
-    const settp_node *n = settp_at(arena, list.handle[i]);
-    if (n->op == SETTP_MOD || n->op == SETTP_FLOORDIV || n->op == SETTP_CEILDIV) numbers = settp_at(arena, settp_b(n))->op == SETTP_CONST;
+    const settp_map_node *n = settp_map_at(arena, list.handle[i]);
+    if (n->op == SETTP_MAP_MOD || n->op == SETTP_MAP_FLOORDIV || n->op == SETTP_MAP_CEILDIV) numbers = settp_map_at(arena, settp_map_b(n))->op == SETTP_MAP_CONST;
   }
   arena->top = keep;
   return numbers;
 }
 
 /* The bounds of the variables that map's own bounds and some constraints imply, by rule C4 once: of constraints that have a value everywhere. */
-SETT_INLINE const sett_map_variable *settp_implied_bounds(sett_map_arena *arena, const sett_map *map, const sett_map_constraint *constraint, int count) {
-  settp_engine e;
-  settp_domain d, cut;
-  settp_nodes_known known;
+SETT_INLINE const sett_map_variable *settp_map_implied_bounds(sett_map_arena *arena, const sett_map *map, const sett_map_constraint *constraint, int count) {
+  settp_map_engine e;
+  settp_map_domain d, cut;
+  settp_map_nodes_known known;
   sett_map_constraint *total;
   int32_t *lin;
   int i, n = 0;
-  if (settp_domain_start(arena, map, &d) || settp_domain_start(arena, map, &cut)) return NULL;
-  total = (sett_map_constraint *)settp_take(arena, (size_t)count * sizeof *total + 8);
+  if (settp_map_domain_start(arena, map, &d) || settp_map_domain_start(arena, map, &cut)) return NULL;
+  total = (sett_map_constraint *)settp_map_take(arena, (size_t)count * sizeof *total + 8);
   if (!total) return NULL;
   for (i = 0; i < count; ++i)
-    if (settp_divides_by_numbers(arena, constraint[i].expr)) total[n++] = constraint[i];
+    if (settp_map_divides_by_numbers(arena, constraint[i].expr)) total[n++] = constraint[i];
   constraint = total;
   count = n;
-  settp_known_start(&known);
-  if (settp_list_of_constraints(arena, &known.list, constraint, count)) return NULL;
-  if (settp_engine_start(&e, arena, map, d.bounds, d.modulus, d.residue, known.list.count)) return NULL;
-  lin = settp_normalise(&e, &known, NULL);
+  settp_map_known_start(&known);
+  if (settp_map_list_of_constraints(arena, &known.list, constraint, count)) return NULL;
+  if (settp_map_engine_start(&e, arena, map, d.bounds, d.modulus, d.residue, known.list.count)) return NULL;
+  lin = settp_map_normalise(&e, &known, NULL);
   if (!lin) return NULL;
   for (i = 0; i < count; ++i) {
-    int32_t l = lin[settp_at(arena, constraint[i].expr)->mark];
-    settp_cut_atoms(&e, &cut, settp_lin_scale(&e, l, 1, settp_neg(e.lin[l].constant)), settp_sat_add(constraint[i].lo, settp_neg(e.lin[l].constant)),
-                    settp_sat_add(constraint[i].hi, settp_neg(e.lin[l].constant)), 0);
+    int32_t l = lin[settp_map_at(arena, constraint[i].expr)->mark];
+    settp_map_cut_atoms(&e, &cut, settp_map_lin_scale(&e, l, 1, settp_map_neg(e.lin[l].constant)), settp_map_sat_add(constraint[i].lo, settp_map_neg(e.lin[l].constant)),
+                    settp_map_sat_add(constraint[i].hi, settp_map_neg(e.lin[l].constant)), 0);
   }
   return e.error ? NULL : cut.bounds;
 }
@@ -5767,9 +5767,9 @@ SETT_INLINE sett_map sett_map_guards(sett_map_arena *arena, sett_map map) {
   int i, n = 0;
   size_t keep = arena->top;
   if (s.kind != SETT_MAP_DEFINED) return s;
-  c = (sett_map_constraint *)settp_take(arena, (size_t)(s.constraints + sett_map_variables(map)) * sizeof *c + 8);
+  c = (sett_map_constraint *)settp_map_take(arena, (size_t)(s.constraints + sett_map_variables(map)) * sizeof *c + 8);
   if (!c) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
-  implied = settp_implied_bounds(arena, &map, s.constraint, s.constraints);
+  implied = settp_map_implied_bounds(arena, &map, s.constraint, s.constraints);
   if (!implied) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
   for (i = 0; i < sett_map_variables(map); ++i)
     if (s.variable[i].lo > implied[i].lo || s.variable[i].hi < implied[i].hi) {
@@ -5786,16 +5786,16 @@ SETT_INLINE sett_map sett_map_guards(sett_map_arena *arena, sett_map map) {
 
 /* ======================================================================= bodies: points ==== */
 
-typedef struct settp_step {
+typedef struct settp_map_step {
   int64_t value; /* a constant; a variable's number */
   uint32_t a, b; /* the steps of the operands */
   uint32_t op;
-} settp_step;
+} settp_map_step;
 
 SETT_INLINE sett_map_evaluator sett_map_evaluator_make(sett_map_arena *arena, sett_map map) {
   sett_map_evaluator v;
-  settp_list list;
-  settp_step *step;
+  settp_map_list list;
+  settp_map_step *step;
   uint32_t *root, i;
   int k;
   v.map = map;
@@ -5806,35 +5806,35 @@ SETT_INLINE sett_map_evaluator sett_map_evaluator_make(sett_map_arena *arena, se
   v.steps = 0;
   v.failed = map.kind == SETT_MAP_FAILED ? map.error : map.kind == SETT_MAP_UNDEFINED ? SETT_MAP_ERROR_NO_MAP : 0;
   if (map.kind != SETT_MAP_DEFINED) return v;
-  v.failed = settp_list_of_map(arena, &list, &map);
+  v.failed = settp_map_list_of_map(arena, &list, &map);
   if (v.failed) return v;
-  step = (settp_step *)settp_take(arena, (size_t)list.count * sizeof *step + 8);
-  root = (uint32_t *)settp_take(arena, (size_t)(map.constraints + map.results) * sizeof *root + 8);
-  v.value = (int64_t *)settp_take(arena, (size_t)list.count * sizeof *v.value + 8);
-  v.error = (unsigned char *)settp_take(arena, (size_t)list.count + 8);
+  step = (settp_map_step *)settp_map_take(arena, (size_t)list.count * sizeof *step + 8);
+  root = (uint32_t *)settp_map_take(arena, (size_t)(map.constraints + map.results) * sizeof *root + 8);
+  v.value = (int64_t *)settp_map_take(arena, (size_t)list.count * sizeof *v.value + 8);
+  v.error = (unsigned char *)settp_map_take(arena, (size_t)list.count + 8);
   v.steps = list.count;
   if (!step || !root || !v.value || !v.error) {
     v.failed = SETT_MAP_ERROR_FULL;
     return v;
   }
   for (i = 0; i < list.count; ++i) {
-    const settp_node *n = settp_at(arena, list.handle[i]);
+    const settp_map_node *n = settp_map_at(arena, list.handle[i]);
     step[i].op = n->op;
     step[i].value = n->value;
     step[i].a = step[i].b = 0;
-    if (n->op < SETTP_ADD) continue;
-    step[i].a = settp_at(arena, settp_a(n))->mark;
-    step[i].b = settp_at(arena, settp_b(n))->mark;
+    if (n->op < SETTP_MAP_ADD) continue;
+    step[i].a = settp_map_at(arena, settp_map_a(n))->mark;
+    step[i].b = settp_map_at(arena, settp_map_b(n))->mark;
   }
-  for (k = 0; k < map.constraints; ++k) root[k] = settp_at(arena, map.constraint[k].expr)->mark;
-  for (k = 0; k < map.results; ++k) root[map.constraints + k] = settp_at(arena, map.result[k])->mark;
+  for (k = 0; k < map.constraints; ++k) root[k] = settp_map_at(arena, map.constraint[k].expr)->mark;
+  for (k = 0; k < map.results; ++k) root[map.constraints + k] = settp_map_at(arena, map.result[k])->mark;
   v.step = step;
   v.root = root;
   return v;
 }
 
 /* 1: inside, the results are written; 0: outside; -error. */
-SETT_INLINE int settp_code_at(const sett_map_evaluator *v, const int64_t *values, int64_t *results) {
+SETT_INLINE int settp_map_code_at(const sett_map_evaluator *v, const int64_t *values, int64_t *results) {
   const sett_map *map = &v->map;
   uint32_t i;
   int k, code = 1;
@@ -5843,13 +5843,13 @@ SETT_INLINE int settp_code_at(const sett_map_evaluator *v, const int64_t *values
   for (k = 0; k < sett_map_variables(*map); ++k)
     if (values[k] < map->variable[k].lo || values[k] > map->variable[k].hi) return 0;
   for (i = 0; i < v->steps; ++i) {
-    const settp_step *s = v->step + i;
+    const settp_map_step *s = v->step + i;
     v->error[i] = 0;
     v->value[i] = 0;
-    if (s->op == SETTP_CONST) v->value[i] = s->value;
-    else if (s->op == SETTP_VAR) v->value[i] = values[s->value];
+    if (s->op == SETTP_MAP_CONST) v->value[i] = s->value;
+    else if (s->op == SETTP_MAP_VAR) v->value[i] = values[s->value];
     else if (v->error[s->a] || v->error[s->b]) v->error[i] = v->error[s->a] ? v->error[s->a] : v->error[s->b];
-    else v->error[i] = (unsigned char)settp_apply((int)s->op, v->value[s->a], v->value[s->b], &v->value[i]);
+    else v->error[i] = (unsigned char)settp_map_apply((int)s->op, v->value[s->a], v->value[s->b], &v->value[i]);
   }
   for (k = 0; k < map->constraints; ++k) {
     i = v->root[k];
@@ -5865,11 +5865,11 @@ SETT_INLINE int settp_code_at(const sett_map_evaluator *v, const int64_t *values
 }
 
 SETT_INLINE int sett_map_evaluator_at(const sett_map_evaluator *v, const int64_t *values, int64_t *results, int *error) {
-  return settp_inside(settp_code_at(v, values, results), v->map.results, results, error);
+  return settp_map_inside(settp_map_code_at(v, values, results), v->map.results, results, error);
 }
 
 /* The next point of the box lo..hi of a map's variables, the last fastest; 0 after the last. */
-SETT_INLINE int settp_next_point(const sett_map *map, int64_t *point) {
+SETT_INLINE int settp_map_next_point(const sett_map *map, int64_t *point) {
   int i;
   for (i = sett_map_variables(*map) - 1; i >= 0; --i) {
     if (point[i] < map->variable[i].hi) {
@@ -5884,8 +5884,8 @@ SETT_INLINE int settp_next_point(const sett_map *map, int64_t *point) {
 SETT_INLINE sett_map_points sett_map_points_begin(sett_map_arena *arena, sett_map map) {
   sett_map_points p;
   p.evaluator = sett_map_evaluator_make(arena, map);
-  p.point = (int64_t *)settp_take(arena, (size_t)sett_map_variables(map) * sizeof *p.point + 8);
-  p.result = (int64_t *)settp_take(arena, (size_t)map.results * sizeof *p.result + 8);
+  p.point = (int64_t *)settp_map_take(arena, (size_t)sett_map_variables(map) * sizeof *p.point + 8);
+  p.result = (int64_t *)settp_map_take(arena, (size_t)map.results * sizeof *p.result + 8);
   p.state = 0;
   if (!p.point || !p.result) p.evaluator.failed = SETT_MAP_ERROR_FULL;
   p.error = p.evaluator.failed;
@@ -5899,36 +5899,36 @@ SETT_INLINE int sett_map_points_next(sett_map_points *p) {
   if (p->error || map->kind != SETT_MAP_DEFINED) p->state = 2;
   while (p->state != 2) {
     if (p->state) {
-      if (!settp_next_point(map, p->point)) p->state = 2;
+      if (!settp_map_next_point(map, p->point)) p->state = 2;
     } else {
       for (i = 0; i < sett_map_variables(*map); ++i) p->point[i] = map->variable[i].lo;
       p->state = 1;
     }
     if (p->state == 2) break;
-    code = settp_code_at(&p->evaluator, p->point, p->result);
-    if (code) return settp_inside(code, map->results, p->result, &p->error);
+    code = settp_map_code_at(&p->evaluator, p->point, p->result);
+    if (code) return settp_map_inside(code, map->results, p->result, &p->error);
   }
   return 0;
 }
 
 /* hi - lo, and the number of values in [lo, hi] (0: none), saturated. */
-SETT_INLINE int64_t settp_reach(int64_t lo, int64_t hi) {
+SETT_INLINE int64_t settp_map_reach(int64_t lo, int64_t hi) {
   uint64_t n = (uint64_t)hi - (uint64_t)lo;
   return hi < lo ? -1 : n > (uint64_t)INT64_MAX ? INT64_MAX : (int64_t)n;
 }
-SETT_INLINE int64_t settp_extent(int64_t lo, int64_t hi) { return settp_sat_add(settp_reach(lo, hi), 1); }
+SETT_INLINE int64_t settp_map_extent(int64_t lo, int64_t hi) { return settp_map_sat_add(settp_map_reach(lo, hi), 1); }
 
 /* a - b, or what stands for a difference beyond 64 bits. */
-SETT_INLINE int64_t settp_difference(int64_t a, int64_t b, int64_t beyond) {
+SETT_INLINE int64_t settp_map_difference(int64_t a, int64_t b, int64_t beyond) {
   int64_t r;
-  return b == INT64_MIN || settp_add(a, -b, &r) ? beyond : r;
+  return b == INT64_MIN || settp_map_add(a, -b, &r) ? beyond : r;
 }
 
 /* The points of the box of a map's variables, saturated. */
-SETT_INLINE int64_t settp_box_points(const sett_map *map) {
+SETT_INLINE int64_t settp_map_box_points(const sett_map *map) {
   int64_t n = 1;
   int i;
-  for (i = 0; i < sett_map_variables(*map); ++i) n = settp_sat_mul(n, settp_extent(map->variable[i].lo, map->variable[i].hi));
+  for (i = 0; i < sett_map_variables(*map); ++i) n = settp_map_sat_mul(n, settp_map_extent(map->variable[i].lo, map->variable[i].hi));
   return n;
 }
 
@@ -5936,30 +5936,30 @@ SETT_INLINE int64_t settp_box_points(const sett_map *map) {
 
 /* Map with the variables that out describes (names already stored, NULL: the default) and results and constraints of map, where replace[i] stands for its
  * variable i; `more` constraints on top. */
-SETT_INLINE sett_map settp_rebuild(sett_map_arena *arena, sett_map map, sett_map out, const sett_expr *replace, const sett_map_constraint *more, int mores) {
+SETT_INLINE sett_map settp_map_rebuild(sett_map_arena *arena, sett_map map, sett_map out, const sett_expr *replace, const sett_map_constraint *more, int mores) {
   sett_map_constraint *constraint;
   sett_map_variable *variable;
   sett_expr *result, *made;
-  settp_list list;
+  settp_map_list list;
   size_t keep = arena->top;
   int i;
   out.constraints = map.constraints + mores;
-  variable = (sett_map_variable *)settp_take(arena, (size_t)sett_map_variables(out) * sizeof *variable + 8);
-  result = (sett_expr *)settp_take(arena, (size_t)map.results * sizeof *result + 8);
-  constraint = (sett_map_constraint *)settp_take(arena, (size_t)out.constraints * sizeof *constraint + 8);
-  made = !variable || !result || !constraint || settp_list_of_map(arena, &list, &map) ? NULL : settp_rewrite(arena, &list, replace);
+  variable = (sett_map_variable *)settp_map_take(arena, (size_t)sett_map_variables(out) * sizeof *variable + 8);
+  result = (sett_expr *)settp_map_take(arena, (size_t)map.results * sizeof *result + 8);
+  constraint = (sett_map_constraint *)settp_map_take(arena, (size_t)out.constraints * sizeof *constraint + 8);
+  made = !variable || !result || !constraint || settp_map_list_of_map(arena, &list, &map) ? NULL : settp_map_rewrite(arena, &list, replace);
   if (!made) {
     arena->top = keep;
     return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
   }
   for (i = 0; i < sett_map_variables(out); ++i) variable[i] = out.variable[i];
-  for (i = 0; i < map.results; ++i) result[i] = made[settp_at(arena, map.result[i])->mark];
+  for (i = 0; i < map.results; ++i) result[i] = made[settp_map_at(arena, map.result[i])->mark];
   for (i = 0; i < map.constraints; ++i) {
     constraint[i] = map.constraint[i];
-    constraint[i].expr = made[settp_at(arena, map.constraint[i].expr)->mark];
+    constraint[i].expr = made[settp_map_at(arena, map.constraint[i].expr)->mark];
   }
   for (i = 0; i < mores; ++i) constraint[map.constraints + i] = more[i];
-  if (!settp_tidy(arena, variable, constraint, &out.constraints)) {
+  if (!settp_map_tidy(arena, variable, constraint, &out.constraints)) {
     arena->top = keep;
     return sett_map_empty();
   }
@@ -5967,20 +5967,20 @@ SETT_INLINE sett_map settp_rebuild(sett_map_arena *arena, sett_map map, sett_map
   out.variable = variable;
   out.result = result;
   out.constraint = constraint;
-  settp_sort_constraints(arena, &out, constraint, out.constraints);
+  settp_map_sort_constraints(arena, &out, constraint, out.constraints);
   return settp_map_store(arena, out, keep);
 }
 
 /* x mod m in [r, r] of one variable: its number, or -1. */
-SETT_INLINE int settp_class_of(const sett_map_arena *arena, const sett_map_constraint *c, int64_t *modulus) {
-  const settp_node *n = settp_at(arena, c->expr), *x;
-  if (n->op != SETTP_MOD || c->lo != c->hi || !settp_is_constant(arena, settp_b(n), modulus) || *modulus < 1) return -1;
-  x = settp_at(arena, settp_a(n));
-  return x->op == SETTP_VAR ? (int)x->value : -1;
+SETT_INLINE int settp_map_class_of(const sett_map_arena *arena, const sett_map_constraint *c, int64_t *modulus) {
+  const settp_map_node *n = settp_map_at(arena, c->expr), *x;
+  if (n->op != SETTP_MAP_MOD || c->lo != c->hi || !settp_map_is_constant(arena, settp_map_b(n), modulus) || *modulus < 1) return -1;
+  x = settp_map_at(arena, settp_map_a(n));
+  return x->op == SETTP_MAP_VAR ? (int)x->value : -1;
 }
 
 /* All variables of these kinds that have a residue class become k * v + r. */
-SETT_INLINE sett_map settp_rescale(sett_map_arena *arena, sett_map map, int kinds) {
+SETT_INLINE sett_map settp_map_rescale(sett_map_arena *arena, sett_map map, int kinds) {
   int round, i, k, n, found = 1;
   for (round = 0; round < 16 && found; ++round) {
     sett_map_variable *variable;
@@ -5989,9 +5989,9 @@ SETT_INLINE sett_map settp_rescale(sett_map_arena *arena, sett_map map, int kind
     map = sett_map_simplify(arena, map);
     if (map.kind != SETT_MAP_DEFINED) return map;
     n = sett_map_variables(map);
-    variable = (sett_map_variable *)settp_take(arena, (size_t)n * sizeof *variable + 8);
-    replace = (sett_expr *)settp_take(arena, (size_t)n * sizeof *replace + 8);
-    constraint = (sett_map_constraint *)settp_take(arena, (size_t)map.constraints * sizeof *constraint + 8);
+    variable = (sett_map_variable *)settp_map_take(arena, (size_t)n * sizeof *variable + 8);
+    replace = (sett_expr *)settp_map_take(arena, (size_t)n * sizeof *replace + 8);
+    constraint = (sett_map_constraint *)settp_map_take(arena, (size_t)map.constraints * sizeof *constraint + 8);
     if (!variable || !replace || !constraint) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
     for (i = 0; i < n; ++i) {
       variable[i] = map.variable[i];
@@ -5999,14 +5999,14 @@ SETT_INLINE sett_map settp_rescale(sett_map_arena *arena, sett_map map, int kind
     }
     for (i = k = found = 0; i < map.constraints; ++i) {
       int64_t m = 0, r = map.constraint[i].lo;
-      int v = settp_class_of(arena, map.constraint + i, &m);
+      int v = settp_map_class_of(arena, map.constraint + i, &m);
       if (v < 0 || !(kinds & (v < map.dims ? SETT_MAP_DIMS : v < map.dims + map.ranges ? SETT_MAP_RANGES : SETT_MAP_RTS)) ||
           replace[v] != sett_map_var(arena, v) || map.variable[v].lo == INT64_MIN || map.variable[v].hi == INT64_MAX) {
         constraint[k++] = map.constraint[i];
         continue;
       }
-      variable[v].lo = settp_ceil_bound(variable[v].lo, r, m);
-      variable[v].hi = settp_floor_bound(variable[v].hi, r, m);
+      variable[v].lo = settp_map_ceil_bound(variable[v].lo, r, m);
+      variable[v].hi = settp_map_floor_bound(variable[v].hi, r, m);
       replace[v] = sett_map_add(arena, sett_map_mul(arena, replace[v], sett_map_constant(arena, m)), sett_map_constant(arena, r));
       found = 1;
     }
@@ -6015,16 +6015,16 @@ SETT_INLINE sett_map settp_rescale(sett_map_arena *arena, sett_map map, int kind
     if (found) {
       sett_map out = map;
       out.variable = variable;
-      map = settp_rebuild(arena, map, out, replace, NULL, 0);
+      map = settp_map_rebuild(arena, map, out, replace, NULL, 0);
     }
   }
   return map;
 }
 
-SETT_INLINE sett_map sett_map_rescale(sett_map_arena *arena, sett_map map) { return settp_rescale(arena, map, SETT_MAP_RANGES); }
+SETT_INLINE sett_map sett_map_rescale(sett_map_arena *arena, sett_map map) { return settp_map_rescale(arena, map, SETT_MAP_RANGES); }
 
 /* Does some point of the box satisfy all constraints? 1: yes, 0: no, -1: not found among the points looked at. */
-SETT_INLINE int settp_feasible(sett_map_arena *arena, sett_map map) {
+SETT_INLINE int settp_map_feasible(sett_map_arena *arena, sett_map map) {
   sett_map_points it;
   int code = 0, count = 0;
   map.results = 0;
@@ -6034,27 +6034,27 @@ SETT_INLINE int settp_feasible(sett_map_arena *arena, sett_map map) {
   if (it.evaluator.failed) return -1;
   for (; it.state != 2 && code != 1 && count < SETT_MAP_POINTS_MAX; ++count) {
     int i;
-    if (it.state) it.state = settp_next_point(&map, it.point) ? 1 : 2;
+    if (it.state) it.state = settp_map_next_point(&map, it.point) ? 1 : 2;
     else
       for (i = 0, it.state = 1; i < sett_map_variables(map); ++i) it.point[i] = map.variable[i].lo;
-    if (it.state == 1) code = settp_code_at(&it.evaluator, it.point, it.result);
+    if (it.state == 1) code = settp_map_code_at(&it.evaluator, it.point, it.result);
     if (code < 0) return -1;
   }
   return code == 1 ? 1 : it.state == 2 ? 0 : -1;
 }
 
 /* How many variables of an expression are marked in used, or with `mark` how many were not: they are then. */
-SETT_INLINE int settp_used_variables(sett_map_arena *arena, sett_expr expr, unsigned char *used, int mark, int *full) {
+SETT_INLINE int settp_map_used_variables(sett_map_arena *arena, sett_expr expr, unsigned char *used, int mark, int *full) {
   size_t keep = arena->top;
-  settp_list list;
+  settp_map_list list;
   uint32_t i;
   int n = 0;
   list.handle = NULL;
   list.count = list.capacity = 0;
-  if (settp_list_push(arena, &list, expr)) *full = 1;
+  if (settp_map_list_push(arena, &list, expr)) *full = 1;
   for (i = 0; i < list.count && !*full; ++i) {
-    const settp_node *node = settp_at(arena, list.handle[i]);
-    if (node->op != SETTP_VAR || !used[node->value] == !mark) continue;
+    const settp_map_node *node = settp_map_at(arena, list.handle[i]);
+    if (node->op != SETTP_MAP_VAR || !used[node->value] == !mark) continue;
     used[node->value] = 1;
     ++n;
   }
@@ -6063,13 +6063,13 @@ SETT_INLINE int settp_used_variables(sett_map_arena *arena, sett_expr expr, unsi
 }
 
 /* What a constraint with a used variable holds is used as well, until nothing changes; taken[i]: constraint i has a used variable. */
-SETT_INLINE int settp_spread(sett_map_arena *arena, const sett_map *map, unsigned char *used, unsigned char *taken) {
+SETT_INLINE int settp_map_spread(sett_map_arena *arena, const sett_map *map, unsigned char *used, unsigned char *taken) {
   int i, more = 1, full = 0;
   while (more && !full)
     for (i = more = 0; i < map->constraints; ++i) {
-      if (taken[i] || !settp_used_variables(arena, map->constraint[i].expr, used, 0, &full)) continue;
+      if (taken[i] || !settp_map_used_variables(arena, map->constraint[i].expr, used, 0, &full)) continue;
       taken[i] = 1;
-      settp_used_variables(arena, map->constraint[i].expr, used, 1, &full);
+      settp_map_used_variables(arena, map->constraint[i].expr, used, 1, &full);
       more = 1;
     }
   return !full;
@@ -6084,19 +6084,19 @@ SETT_INLINE sett_map sett_map_remove_unused(sett_map_arena *arena, sett_map map,
   int n = sett_map_variables(map), i, j, k = 0, full = 0;
   for (i = 0; i < n && removed; ++i) removed[i] = 0;
   if (map.kind != SETT_MAP_DEFINED) return map;
-  used = (unsigned char *)settp_take(arena, (size_t)n * 3 + 8);
-  taken = (unsigned char *)settp_take(arena, (size_t)map.constraints * 2 + 8);
-  variable = (sett_map_variable *)settp_take(arena, (size_t)n * sizeof *variable + 8);
-  constraint = (sett_map_constraint *)settp_take(arena, (size_t)map.constraints * sizeof *constraint + 8);
-  replace = (sett_expr *)settp_take(arena, (size_t)n * sizeof *replace + 8);
+  used = (unsigned char *)settp_map_take(arena, (size_t)n * 3 + 8);
+  taken = (unsigned char *)settp_map_take(arena, (size_t)map.constraints * 2 + 8);
+  variable = (sett_map_variable *)settp_map_take(arena, (size_t)n * sizeof *variable + 8);
+  constraint = (sett_map_constraint *)settp_map_take(arena, (size_t)map.constraints * sizeof *constraint + 8);
+  replace = (sett_expr *)settp_map_take(arena, (size_t)n * sizeof *replace + 8);
   if (!used || !taken || !variable || !constraint || !replace) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
   group = used + n;
   is_default = group + n;
   in_group = taken + map.constraints;
   for (i = 0; i < n; ++i) used[i] = !(kinds & (i < map.dims ? SETT_MAP_DIMS : i < map.dims + map.ranges ? SETT_MAP_RANGES : SETT_MAP_RTS));
   for (i = 0; i < map.constraints; ++i) taken[i] = 0;
-  for (i = 0; i < map.results; ++i) settp_used_variables(arena, map.result[i], used, 1, &full);
-  if (full || !settp_spread(arena, &map, used, taken)) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
+  for (i = 0; i < map.results; ++i) settp_map_used_variables(arena, map.result[i], used, 1, &full);
+  if (full || !settp_map_spread(arena, &map, used, taken)) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
   for (i = 0; i < map.constraints; ++i) { /* the others in groups that share variables */
     size_t keep = arena->top;
     sett_map alone = map;
@@ -6104,8 +6104,8 @@ SETT_INLINE sett_map sett_map_remove_unused(sett_map_arena *arena, sett_map map,
     if (taken[i]) continue;
     for (j = 0; j < n; ++j) group[j] = 0;
     for (j = 0; j < map.constraints; ++j) in_group[j] = 0;
-    settp_used_variables(arena, map.constraint[i].expr, group, 1, &full);
-    if (full || !settp_spread(arena, &map, group, in_group)) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
+    settp_map_used_variables(arena, map.constraint[i].expr, group, 1, &full);
+    if (full || !settp_map_spread(arena, &map, group, in_group)) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
     in_group[i] = 1;
     for (j = alone.constraints = 0; j < map.constraints; ++j)
       if (in_group[j]) constraint[alone.constraints++] = map.constraint[j];
@@ -6116,7 +6116,7 @@ SETT_INLINE sett_map sett_map_remove_unused(sett_map_arena *arena, sett_map map,
     alone.variable = variable;
     alone.constraint = constraint;
     alone.results = 0;
-    feasible = settp_feasible(arena, alone);
+    feasible = settp_map_feasible(arena, alone);
     arena->top = keep;
     if (!feasible) return sett_map_empty();
     for (j = 0; j < map.constraints; ++j)
@@ -6137,19 +6137,19 @@ SETT_INLINE sett_map sett_map_remove_unused(sett_map_arena *arena, sett_map map,
     else --out.rts;
     if (removed) removed[i] = !used[i];
   }
-  if (settp_unique_names(arena, out, variable, is_default)) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
+  if (settp_map_unique_names(arena, out, variable, is_default)) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
   out.variable = variable;
-  return settp_rebuild(arena, map, out, replace, NULL, 0);
+  return settp_map_rebuild(arena, map, out, replace, NULL, 0);
 }
 
 /* The variables in another order and other kinds: kind[i] is 0, 1, 2 for dims, ranges, rts, and of one kind those that stay come first. */
-SETT_INLINE sett_map settp_regroup(sett_map_arena *arena, sett_map map, const unsigned char *kind) {
+SETT_INLINE sett_map settp_map_regroup(sett_map_arena *arena, sett_map map, const unsigned char *kind) {
   sett_map out = map;
   sett_map_variable *variable;
   sett_expr *replace;
   int n = sett_map_variables(map), i, to, moved, k = 0, count[3];
-  variable = (sett_map_variable *)settp_take(arena, (size_t)n * sizeof *variable + 8);
-  replace = (sett_expr *)settp_take(arena, (size_t)n * sizeof *replace + 8);
+  variable = (sett_map_variable *)settp_map_take(arena, (size_t)n * sizeof *variable + 8);
+  replace = (sett_expr *)settp_map_take(arena, (size_t)n * sizeof *replace + 8);
   if (!variable || !replace) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
   for (to = 0; to < 3; ++to)
     for (count[to] = moved = 0; moved < 2; ++moved)
@@ -6157,7 +6157,7 @@ SETT_INLINE sett_map settp_regroup(sett_map_arena *arena, sett_map map, const un
         int own = i < map.dims ? 0 : i < map.dims + map.ranges ? 1 : 2;
         if (kind[i] != to || (own != to) != moved) continue;
         variable[k] = map.variable[i];
-        variable[k].name = settp_name_copy(arena, map, i);
+        variable[k].name = settp_map_name_copy(arena, map, i);
         if (!variable[k].name) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
         replace[i] = sett_map_var(arena, k++);
         ++count[to];
@@ -6165,88 +6165,88 @@ SETT_INLINE sett_map settp_regroup(sett_map_arena *arena, sett_map map, const un
   out.dims = count[0];
   out.ranges = count[1];
   out.rts = count[2];
-  settp_default_names(out, variable);
+  settp_map_default_names(out, variable);
   out.variable = variable;
-  return settp_rebuild(arena, map, out, replace, NULL, 0);
+  return settp_map_rebuild(arena, map, out, replace, NULL, 0);
 }
 
-SETT_INLINE sett_map settp_move(sett_map_arena *arena, sett_map map, const unsigned char *chosen, unsigned char to) {
+SETT_INLINE sett_map settp_map_move(sett_map_arena *arena, sett_map map, const unsigned char *chosen, unsigned char to) {
   int n = sett_map_variables(map), i;
   unsigned char *kind;
   if (map.kind != SETT_MAP_DEFINED) return map;
-  kind = (unsigned char *)settp_take(arena, (size_t)n + 8);
+  kind = (unsigned char *)settp_map_take(arena, (size_t)n + 8);
   if (!kind) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
   for (i = 0; i < n; ++i) {
     int own = i < map.dims ? 0 : i < map.dims + map.ranges ? 1 : 2;
     int all = to == 0 ? own != 0 : own == 0;
     kind[i] = (chosen ? chosen[i] : all) ? to : (unsigned char)own;
   }
-  return settp_regroup(arena, map, kind);
+  return settp_map_regroup(arena, map, kind);
 }
 
-SETT_INLINE sett_map sett_map_to_dims(sett_map_arena *arena, sett_map map, const unsigned char *chosen) { return settp_move(arena, map, chosen, 0); }
-SETT_INLINE sett_map sett_map_to_ranges(sett_map_arena *arena, sett_map map, const unsigned char *chosen) { return settp_move(arena, map, chosen, 1); }
+SETT_INLINE sett_map sett_map_to_dims(sett_map_arena *arena, sett_map map, const unsigned char *chosen) { return settp_map_move(arena, map, chosen, 0); }
+SETT_INLINE sett_map sett_map_to_ranges(sett_map_arena *arena, sett_map map, const unsigned char *chosen) { return settp_map_move(arena, map, chosen, 1); }
 
 SETT_INLINE sett_map sett_map_replace(sett_map_arena *arena, sett_map map, int variable, sett_expr expr) {
   sett_map out = map;
   sett_map_variable *left;
   sett_map_constraint bounds;
   sett_expr *replace, *made;
-  settp_list list;
+  settp_map_list list;
   int n = sett_map_variables(map), i, k = 0;
   uint32_t at;
   if (map.kind != SETT_MAP_DEFINED) return map;
   if (expr < SETT_MAP_ERROR_COUNT) return sett_map_fail((int)expr, 0);
-  left = (sett_map_variable *)settp_take(arena, (size_t)n * sizeof *left + 8);
-  replace = (sett_expr *)settp_take(arena, (size_t)n * sizeof *replace + 8);
+  left = (sett_map_variable *)settp_map_take(arena, (size_t)n * sizeof *left + 8);
+  replace = (sett_expr *)settp_map_take(arena, (size_t)n * sizeof *replace + 8);
   list.handle = NULL;
   list.count = list.capacity = 0;
-  if (!left || !replace || settp_list_push(arena, &list, expr)) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
+  if (!left || !replace || settp_map_list_push(arena, &list, expr)) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
   for (at = 0; at < list.count; ++at) {
-    const settp_node *node = settp_at(arena, list.handle[at]);
-    if (node->op == SETTP_VAR && (node->value == variable || node->value >= n)) return sett_map_fail(SETT_MAP_ERROR_REPLACEMENT, 0);
+    const settp_map_node *node = settp_map_at(arena, list.handle[at]);
+    if (node->op == SETTP_MAP_VAR && (node->value == variable || node->value >= n)) return sett_map_fail(SETT_MAP_ERROR_REPLACEMENT, 0);
   }
   for (i = 0; i < n; ++i) {
     replace[i] = sett_map_var(arena, k);
     if (i == variable) continue;
     left[k] = map.variable[i];
-    left[k].name = settp_name_copy(arena, map, i);
+    left[k].name = settp_map_name_copy(arena, map, i);
     if (!left[k++].name) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
   }
   if (variable < map.dims) --out.dims;
   else if (variable < map.dims + map.ranges) --out.ranges;
   else --out.rts;
-  settp_default_names(out, left);
-  made = settp_rewrite(arena, &list, replace);
+  settp_map_default_names(out, left);
+  made = settp_map_rewrite(arena, &list, replace);
   if (!made) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
-  replace[variable] = bounds.expr = made[settp_at(arena, expr)->mark];
+  replace[variable] = bounds.expr = made[settp_map_at(arena, expr)->mark];
   if (bounds.expr < SETT_MAP_ERROR_COUNT) return sett_map_fail((int)bounds.expr, 0);
   bounds.lo = map.variable[variable].lo;
   bounds.hi = map.variable[variable].hi;
   out.variable = left;
-  return settp_rebuild(arena, map, out, replace, &bounds, 1);
+  return settp_map_rebuild(arena, map, out, replace, &bounds, 1);
 }
 
 /* Variable v written as base + w * j + i with i in [0, w - 1]: all variables are dimensions, j in v's place and i the last. */
-SETT_INLINE sett_map settp_stripe(sett_map_arena *arena, sett_map map, int v, int64_t w, int64_t base) {
+SETT_INLINE sett_map settp_map_stripe(sett_map_arena *arena, sett_map map, int v, int64_t w, int64_t base) {
   sett_map out = map;
   sett_map_variable *variable;
   sett_map_constraint bounds;
   sett_expr *replace;
   int n = sett_map_variables(map), i;
   int64_t lo, hi;
-  variable = (sett_map_variable *)settp_take(arena, ((size_t)n + 1) * sizeof *variable);
-  replace = (sett_expr *)settp_take(arena, (size_t)n * sizeof *replace + 8);
+  variable = (sett_map_variable *)settp_map_take(arena, ((size_t)n + 1) * sizeof *variable);
+  replace = (sett_expr *)settp_map_take(arena, (size_t)n * sizeof *replace + 8);
   if (!variable || !replace) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
   for (i = 0; i < n; ++i) {
     variable[i] = map.variable[i];
     variable[i].name = NULL;
     replace[i] = sett_map_var(arena, i);
   }
-  if (settp_add(map.variable[v].lo, settp_neg(base), &lo) || settp_add(map.variable[v].hi, settp_neg(base), &hi))
+  if (settp_map_add(map.variable[v].lo, settp_map_neg(base), &lo) || settp_map_add(map.variable[v].hi, settp_map_neg(base), &hi))
     return sett_map_fail(SETT_MAP_ERROR_OVERFLOW, 0);
-  variable[v].lo = settp_floor(lo, w);
-  variable[v].hi = settp_floor(hi, w);
+  variable[v].lo = settp_map_floor(lo, w);
+  variable[v].hi = settp_map_floor(hi, w);
   variable[n].name = NULL;
   variable[n].lo = 0;
   variable[n].hi = w - 1;
@@ -6258,97 +6258,97 @@ SETT_INLINE sett_map settp_stripe(sett_map_arena *arena, sett_map map, int v, in
   bounds.expr = replace[v];
   bounds.lo = map.variable[v].lo;
   bounds.hi = map.variable[v].hi;
-  return settp_rebuild(arena, map, out, replace, &bounds, settp_mod(lo, w) || settp_mod(hi, w) != w - 1);
+  return settp_map_rebuild(arena, map, out, replace, &bounds, settp_map_mod(lo, w) || settp_map_mod(hi, w) != w - 1);
 }
 
 /* ======================================================================= bodies: values ==== */
 
-typedef struct settp_class { /* residue modulo modulus; modulus 0: the residue itself; (1, 0): anything */
+typedef struct settp_map_class { /* residue modulo modulus; modulus 0: the residue itself; (1, 0): anything */
   int64_t modulus, residue;
-} settp_class;
+} settp_map_class;
 
-SETT_INLINE settp_class settp_class_make(int64_t modulus, int64_t residue) {
-  settp_class c;
+SETT_INLINE settp_map_class settp_map_class_make(int64_t modulus, int64_t residue) {
+  settp_map_class c;
   if (modulus == INT64_MIN) modulus = 1;
   c.modulus = modulus < 0 ? -modulus : modulus;
-  c.residue = modulus ? settp_mod(residue, c.modulus) : residue;
+  c.residue = modulus ? settp_map_mod(residue, c.modulus) : residue;
   return c;
 }
 
-SETT_INLINE settp_class settp_class_add(settp_class a, settp_class b) {
-  int64_t r, m = settp_gcd(a.modulus, b.modulus);
-  if (m ? settp_add(settp_mod(a.residue, m), settp_mod(b.residue, m) - m, &r) : settp_add(a.residue, b.residue, &r)) return settp_class_make(1, 0);
-  return settp_class_make(m, r);
+SETT_INLINE settp_map_class settp_map_class_add(settp_map_class a, settp_map_class b) {
+  int64_t r, m = settp_map_gcd(a.modulus, b.modulus);
+  if (m ? settp_map_add(settp_map_mod(a.residue, m), settp_map_mod(b.residue, m) - m, &r) : settp_map_add(a.residue, b.residue, &r)) return settp_map_class_make(1, 0);
+  return settp_map_class_make(m, r);
 }
 
-SETT_INLINE settp_class settp_class_mul(settp_class a, settp_class b) {
+SETT_INLINE settp_map_class settp_map_class_mul(settp_map_class a, settp_map_class b) {
   int64_t mm, mr, rm, r;
-  if (settp_mul(a.modulus, b.modulus, &mm) || settp_mul(a.modulus, b.residue, &mr) || settp_mul(a.residue, b.modulus, &rm) ||
-      settp_mul(a.residue, b.residue, &r))
-    return settp_class_make(1, 0);
-  return settp_class_make(settp_gcd(settp_gcd(mm, mr), rm), r);
+  if (settp_map_mul(a.modulus, b.modulus, &mm) || settp_map_mul(a.modulus, b.residue, &mr) || settp_map_mul(a.residue, b.modulus, &rm) ||
+      settp_map_mul(a.residue, b.residue, &r))
+    return settp_map_class_make(1, 0);
+  return settp_map_class_make(settp_map_gcd(settp_map_gcd(mm, mr), rm), r);
 }
 
-SETT_INLINE settp_class settp_class_scale(settp_class a, int64_t k) { return settp_class_mul(a, settp_class_make(0, k)); }
+SETT_INLINE settp_map_class settp_map_class_scale(settp_map_class a, int64_t k) { return settp_map_class_mul(a, settp_map_class_make(0, k)); }
 
 /* Both hold: the Chinese remainder theorem; where the product overflows the finer of the two. */
-SETT_INLINE settp_class settp_class_meet(settp_class a, settp_class b) {
+SETT_INLINE settp_map_class settp_map_class_meet(settp_map_class a, settp_map_class b) {
   int64_t g, n, m, t, r;
   if (!a.modulus || b.modulus == 1) return a;
   if (!b.modulus || a.modulus == 1) return b;
-  g = settp_gcd(a.modulus, b.modulus);
+  g = settp_map_gcd(a.modulus, b.modulus);
   n = b.modulus / g;
-  if (settp_mod(a.residue, g) != settp_mod(b.residue, g) || n > (int64_t)1 << 31 || settp_mul(a.modulus, n, &m)) return a.modulus >= b.modulus ? a : b;
-  t = settp_mod(settp_mod((b.residue - a.residue) / g, n) * settp_inverse(a.modulus / g, n), n); /* a + modulus * t is b modulo b's */
-  if (settp_mul(a.modulus, t, &r) || settp_add(r, a.residue, &r)) return a.modulus >= b.modulus ? a : b;
-  return settp_class_make(m, r);
+  if (settp_map_mod(a.residue, g) != settp_map_mod(b.residue, g) || n > (int64_t)1 << 31 || settp_map_mul(a.modulus, n, &m)) return a.modulus >= b.modulus ? a : b;
+  t = settp_map_mod(settp_map_mod((b.residue - a.residue) / g, n) * settp_map_inverse(a.modulus / g, n), n); /* a + modulus * t is b modulo b's */
+  if (settp_map_mul(a.modulus, t, &r) || settp_map_add(r, a.residue, &r)) return a.modulus >= b.modulus ? a : b;
+  return settp_map_class_make(m, r);
 }
 
-SETT_INLINE settp_class settp_class_of_lin(const settp_engine *e, const settp_class *atom, int32_t l) {
-  settp_class c = settp_class_make(0, e->lin[l].constant);
+SETT_INLINE settp_map_class settp_map_class_of_lin(const settp_map_engine *e, const settp_map_class *atom, int32_t l) {
+  settp_map_class c = settp_map_class_make(0, e->lin[l].constant);
   int32_t i;
   for (i = 0; i < e->lin[l].count; ++i) {
-    settp_term t = e->term[e->lin[l].first + i];
-    c = settp_class_add(c, settp_class_scale(atom[t.atom], t.k));
+    settp_map_term t = e->term[e->lin[l].first + i];
+    c = settp_map_class_add(c, settp_map_class_scale(atom[t.atom], t.k));
   }
   return c;
 }
 
 /* The classes of all atoms: the operands of an atom come before it. */
-SETT_INLINE settp_class *settp_classes(settp_engine *e) {
-  settp_class *atom = (settp_class *)settp_take(e->arena, (size_t)e->atoms * sizeof *atom + 8), a, b;
+SETT_INLINE settp_map_class *settp_map_classes(settp_map_engine *e) {
+  settp_map_class *atom = (settp_map_class *)settp_map_take(e->arena, (size_t)e->atoms * sizeof *atom + 8), a, b;
   int32_t i;
   for (i = 0; atom && i < e->atoms; ++i) {
-    const settp_atom *x = e->atom + i;
-    atom[i] = settp_class_make(1, 0);
-    if (x->lo == x->hi) atom[i] = settp_class_make(0, x->lo);
-    if (x->lo == x->hi || x->kind == SETTP_ATOM_VAR) continue;
-    a = settp_class_of_lin(e, atom, x->a);
-    if (x->kind == SETTP_ATOM_QUOTIENT) {
-      if (a.modulus && a.modulus % x->c == 0) atom[i] = settp_class_make(a.modulus / x->c, settp_floor(a.residue, x->c));
+    const settp_map_atom *x = e->atom + i;
+    atom[i] = settp_map_class_make(1, 0);
+    if (x->lo == x->hi) atom[i] = settp_map_class_make(0, x->lo);
+    if (x->lo == x->hi || x->kind == SETTP_MAP_ATOM_VAR) continue;
+    a = settp_map_class_of_lin(e, atom, x->a);
+    if (x->kind == SETTP_MAP_ATOM_QUOTIENT) {
+      if (a.modulus && a.modulus % x->c == 0) atom[i] = settp_map_class_make(a.modulus / x->c, settp_map_floor(a.residue, x->c));
       continue;
     }
-    b = settp_class_of_lin(e, atom, x->b);
-    if (x->op == SETTP_MUL) atom[i] = settp_class_mul(a, b);
-    else if (x->op == SETTP_MIN || x->op == SETTP_MAX)
-      atom[i] = settp_class_make(settp_gcd(settp_gcd(a.modulus, b.modulus), settp_difference(a.residue, b.residue, 1)), a.residue);
-    else if (x->op == SETTP_MOD) atom[i] = settp_class_make(settp_gcd(settp_gcd(a.modulus, b.modulus), b.residue), a.residue); /* a - b * quotient */
+    b = settp_map_class_of_lin(e, atom, x->b);
+    if (x->op == SETTP_MAP_MUL) atom[i] = settp_map_class_mul(a, b);
+    else if (x->op == SETTP_MAP_MIN || x->op == SETTP_MAP_MAX)
+      atom[i] = settp_map_class_make(settp_map_gcd(settp_map_gcd(a.modulus, b.modulus), settp_map_difference(a.residue, b.residue, 1)), a.residue);
+    else if (x->op == SETTP_MAP_MOD) atom[i] = settp_map_class_make(settp_map_gcd(settp_map_gcd(a.modulus, b.modulus), b.residue), a.residue); /* a - b * quotient */
   }
   return atom;
 }
 
-SETT_INLINE sett_map_values settp_values_make(sett_map_interval r, settp_class c) {
+SETT_INLINE sett_map_values settp_map_values_make(sett_map_interval r, settp_map_class c) {
   sett_map_values v;
   if (r.lo > r.hi) {
-    r = settp_interval(1, 0);
-    c = settp_class_make(1, 0);
+    r = settp_map_interval(1, 0);
+    c = settp_map_class_make(1, 0);
   }
   if (c.modulus > 1 && r.lo <= r.hi) {
-    if (r.lo != INT64_MIN && settp_add(r.lo, settp_mod(c.residue - settp_mod(r.lo, c.modulus), c.modulus), &r.lo)) r.lo = r.hi;
-    if (r.hi != INT64_MAX && settp_add(r.hi, -settp_mod(settp_mod(r.hi, c.modulus) - c.residue, c.modulus), &r.hi)) r.hi = r.lo;
+    if (r.lo != INT64_MIN && settp_map_add(r.lo, settp_map_mod(c.residue - settp_map_mod(r.lo, c.modulus), c.modulus), &r.lo)) r.lo = r.hi;
+    if (r.hi != INT64_MAX && settp_map_add(r.hi, -settp_map_mod(settp_map_mod(r.hi, c.modulus) - c.residue, c.modulus), &r.hi)) r.hi = r.lo;
   }
-  if (!c.modulus) r = settp_interval(c.residue, c.residue);
-  if (r.lo == r.hi) c = settp_class_make(0, r.lo);
+  if (!c.modulus) r = settp_map_interval(c.residue, c.residue);
+  if (r.lo == r.hi) c = settp_map_class_make(0, r.lo);
   v.lo = r.lo;
   v.hi = r.hi;
   v.modulus = c.modulus;
@@ -6357,44 +6357,44 @@ SETT_INLINE sett_map_values settp_values_make(sett_map_interval r, settp_class c
 }
 
 /* The values of all results of a map; 0, -1 (empty: all are [1, 0]) or an error. */
-SETT_INLINE int settp_values(sett_map_arena *arena, sett_map map, sett_map_values *out) {
+SETT_INLINE int settp_map_values(sett_map_arena *arena, sett_map map, sett_map_values *out) {
   sett_map_mark mark = sett_map_arena_mark(arena);
-  settp_asked a;
-  settp_nodes_known known;
-  settp_class *atom;
+  settp_map_asked a;
+  settp_map_nodes_known known;
+  settp_map_class *atom;
   int32_t *result, *fact = NULL;
   int i, j, code = map.kind == SETT_MAP_DEFINED ? 0 : map.kind == SETT_MAP_EMPTY ? -1 : map.kind == SETT_MAP_FAILED ? map.error : SETT_MAP_ERROR_NO_MAP;
-  if (!code) code = settp_ask(arena, map, &a);
+  if (!code) code = settp_map_ask(arena, map, &a);
   for (i = 0; i < map.results; ++i)
-    out[i] = settp_values_make(code < 0 ? settp_interval(1, 0) : settp_interval(INT64_MIN, INT64_MAX), settp_class_make(1, 0));
-  result = code ? NULL : (int32_t *)settp_take(arena, (size_t)map.results * sizeof *result + 8);
+    out[i] = settp_map_values_make(code < 0 ? settp_map_interval(1, 0) : settp_map_interval(INT64_MIN, INT64_MAX), settp_map_class_make(1, 0));
+  result = code ? NULL : (int32_t *)settp_map_take(arena, (size_t)map.results * sizeof *result + 8);
   if (!result) {
     sett_map_arena_rewind(arena, mark);
     return code ? code : SETT_MAP_ERROR_FULL;
   }
-  for (i = 0; i < map.results; ++i) result[i] = a.lin[settp_at(arena, map.result[i])->mark];
-  settp_known_start(&known);
-  if (a.constraints && !settp_list_of_constraints(arena, &known.list, a.constraint, a.constraints)) fact = settp_normalise(&a.engine, &known, NULL);
+  for (i = 0; i < map.results; ++i) result[i] = a.lin[settp_map_at(arena, map.result[i])->mark];
+  settp_map_known_start(&known);
+  if (a.constraints && !settp_map_list_of_constraints(arena, &known.list, a.constraint, a.constraints)) fact = settp_map_normalise(&a.engine, &known, NULL);
   for (i = 0; i < a.constraints && fact; ++i) { /* from now on the forms of the constraints, in their order */
-    int32_t l = fact[settp_at(arena, a.constraint[i].expr)->mark];
+    int32_t l = fact[settp_map_at(arena, a.constraint[i].expr)->mark];
     a.constraint[i].expr = (sett_expr)l;
   }
-  atom = a.engine.error ? NULL : settp_classes(&a.engine);
+  atom = a.engine.error ? NULL : settp_map_classes(&a.engine);
   for (i = 0; i < map.results && atom; ++i) {
-    settp_engine *e = &a.engine;
-    settp_class c = settp_class_of_lin(e, atom, result[i]);
+    settp_map_engine *e = &a.engine;
+    settp_map_class c = settp_map_class_of_lin(e, atom, result[i]);
     for (j = 0; j < a.constraints && fact; ++j) { /* an equality p = k: result - t * p + t * k */
       int32_t p = (int32_t)a.constraint[j].expr, n, other;
       if (a.constraint[j].lo != a.constraint[j].hi) continue;
       for (n = 0; n < e->lin[p].count && n < 16; ++n) {
-        settp_term t = e->term[e->lin[p].first + n];
-        int64_t k = settp_lin_coefficient(e, result[i], t.atom), away;
-        if (!k || k % t.k || settp_mul(k / t.k, a.constraint[j].lo, &away)) continue;
-        other = settp_lin_mix(e, result[i], 1, p, -(k / t.k), 0);
-        if (other >= 0) c = settp_class_meet(c, settp_class_add(settp_class_of_lin(e, atom, other), settp_class_make(0, away)));
+        settp_map_term t = e->term[e->lin[p].first + n];
+        int64_t k = settp_map_lin_coefficient(e, result[i], t.atom), away;
+        if (!k || k % t.k || settp_map_mul(k / t.k, a.constraint[j].lo, &away)) continue;
+        other = settp_map_lin_mix(e, result[i], 1, p, -(k / t.k), 0);
+        if (other >= 0) c = settp_map_class_meet(c, settp_map_class_add(settp_map_class_of_lin(e, atom, other), settp_map_class_make(0, away)));
       }
     }
-    out[i] = settp_values_make(settp_lin_interval(e, result[i]), c);
+    out[i] = settp_map_values_make(settp_map_lin_interval(e, result[i]), c);
   }
   code = atom ? 0 : a.engine.error ? a.engine.error : SETT_MAP_ERROR_FULL;
   sett_map_arena_rewind(arena, mark);
@@ -6406,37 +6406,37 @@ SETT_INLINE sett_map_values sett_map_congruence(sett_map_arena *arena, sett_map 
   map.result = &expr;
   map.results = 1;
   if (expr < SETT_MAP_ERROR_COUNT) map.kind = SETT_MAP_FAILED;
-  v = settp_values_make(settp_interval(INT64_MIN, INT64_MAX), settp_class_make(1, 0));
-  (void)settp_values(arena, map, &v);
+  v = settp_map_values_make(settp_map_interval(INT64_MIN, INT64_MAX), settp_map_class_make(1, 0));
+  (void)settp_map_values(arena, map, &v);
   return v;
 }
 
 /* ======================================================================= bodies: digits ==== */
 
 /* The terms of an expression that is linear in variables. 0: it is not. */
-SETT_INLINE int settp_linear(sett_map_arena *arena, sett_expr expr, int variables, int64_t *coefficient, int64_t *constant) {
-  enum { SETTP_MOST_ROOM = 64, SETTP_MOST_STEPS = 4096 };
-  sett_expr stack[SETTP_MOST_ROOM];
-  int64_t factor[SETTP_MOST_ROOM];
+SETT_INLINE int settp_map_linear(sett_map_arena *arena, sett_expr expr, int variables, int64_t *coefficient, int64_t *constant) {
+  enum { SETTP_MAP_MOST_ROOM = 64, SETTP_MAP_MOST_STEPS = 4096 };
+  sett_expr stack[SETTP_MAP_MOST_ROOM];
+  int64_t factor[SETTP_MAP_MOST_ROOM];
   int depth = 1, steps = 0, i;
   stack[0] = expr;
   factor[0] = 1;
   *constant = 0;
   for (i = 0; i < variables; ++i) coefficient[i] = 0;
-  while (depth && ++steps < SETTP_MOST_STEPS) {
-    const settp_node *n = settp_at(arena, stack[--depth]);
+  while (depth && ++steps < SETTP_MAP_MOST_STEPS) {
+    const settp_map_node *n = settp_map_at(arena, stack[--depth]);
     int64_t k = factor[depth], c = 0;
-    if (n->op == SETTP_CONST) {
-      if (settp_mul(k, n->value, &c) || settp_add(*constant, c, constant)) return 0;
-    } else if (n->op == SETTP_VAR) {
-      if (settp_add(coefficient[n->value], k, &coefficient[n->value])) return 0;
-    } else if (n->op == SETTP_MUL && settp_is_constant(arena, settp_b(n), &c)) {
-      stack[depth] = settp_a(n);
-      if (settp_mul(k, c, &factor[depth++])) return 0;
-    } else if (n->op == SETTP_ADD && depth + 2 <= SETTP_MOST_ROOM) {
-      stack[depth] = settp_a(n);
+    if (n->op == SETTP_MAP_CONST) {
+      if (settp_map_mul(k, n->value, &c) || settp_map_add(*constant, c, constant)) return 0;
+    } else if (n->op == SETTP_MAP_VAR) {
+      if (settp_map_add(coefficient[n->value], k, &coefficient[n->value])) return 0;
+    } else if (n->op == SETTP_MAP_MUL && settp_map_is_constant(arena, settp_map_b(n), &c)) {
+      stack[depth] = settp_map_a(n);
+      if (settp_map_mul(k, c, &factor[depth++])) return 0;
+    } else if (n->op == SETTP_MAP_ADD && depth + 2 <= SETTP_MAP_MOST_ROOM) {
+      stack[depth] = settp_map_a(n);
       factor[depth++] = k;
-      stack[depth] = settp_b(n);
+      stack[depth] = settp_map_b(n);
       factor[depth++] = k;
     } else {
       return 0;
@@ -6446,11 +6446,11 @@ SETT_INLINE int settp_linear(sett_map_arena *arena, sett_expr expr, int variable
 }
 
 /* Variables whose coefficients nest without a gap (1, n1, n1 * n2, .., modulo m when m is not 0) become one: the new last dimension is their linear form. */
-SETT_INLINE int settp_fuse(sett_map_arena *arena, sett_map *map, const int64_t *coefficient, int64_t m) {
+SETT_INLINE int settp_map_fuse(sett_map_arena *arena, sett_map *map, const int64_t *coefficient, int64_t m) {
   int n = sett_map_variables(*map), i, k = 0, more = 1, out = 0;
   int64_t whole = 1, extent;
-  sett_map_variable *variable = (sett_map_variable *)settp_take(arena, ((size_t)n + 1) * sizeof *variable);
-  sett_expr *replace = (sett_expr *)settp_take(arena, (size_t)n * sizeof *replace + 8), last;
+  sett_map_variable *variable = (sett_map_variable *)settp_map_take(arena, ((size_t)n + 1) * sizeof *variable);
+  sett_expr *replace = (sett_expr *)settp_map_take(arena, (size_t)n * sizeof *replace + 8), last;
   sett_map next = *map;
   if (!variable || !replace) return 0;
   for (i = 0; i < n; ++i) {
@@ -6468,12 +6468,12 @@ SETT_INLINE int settp_fuse(sett_map_arena *arena, sett_map *map, const int64_t *
       sett_expr digit;
       if (replace[i] || (m ? up % m && down % m : up && down)) continue;
       up = m ? up % m : up;
-      extent = settp_extent(map->variable[i].lo, map->variable[i].hi);
+      extent = settp_map_extent(map->variable[i].lo, map->variable[i].hi);
       digit = sett_map_floordiv(arena, last, sett_map_constant(arena, whole));
       if (--k) digit = sett_map_mod(arena, digit, sett_map_constant(arena, extent));
       replace[i] = !up ? sett_map_add(arena, digit, sett_map_constant(arena, map->variable[i].lo))
                        : sett_map_sub(arena, sett_map_constant(arena, map->variable[i].hi), digit);
-      whole = settp_sat_mul(whole, extent);
+      whole = settp_map_sat_mul(whole, extent);
       if (whole > (int64_t)1 << 61) return 0;
       more = 1;
     }
@@ -6485,25 +6485,25 @@ SETT_INLINE int settp_fuse(sett_map_arena *arena, sett_map *map, const int64_t *
   next.dims = out + 1;
   next.ranges = next.rts = 0;
   next.variable = variable;
-  *map = settp_rebuild(arena, *map, next, replace, NULL, 0);
+  *map = settp_map_rebuild(arena, *map, next, replace, NULL, 0);
   return 1;
 }
 
 /* Cuts variable v where v + offset (or offset - v) is a multiple of c into two. */
-SETT_INLINE int settp_cut_digit(sett_map_arena *arena, sett_map *map, int v, int64_t c, int64_t offset, int negative) {
+SETT_INLINE int settp_map_cut_digit(sett_map_arena *arena, sett_map *map, int v, int64_t c, int64_t offset, int negative) {
   int n = sett_map_variables(*map), exact, full = 0, i, uses[2];
   int64_t lo = map->variable[v].lo, hi = map->variable[v].hi, base;
   sett_map all, next;
-  unsigned char *used = (unsigned char *)settp_take(arena, (size_t)n + 9);
+  unsigned char *used = (unsigned char *)settp_map_take(arena, (size_t)n + 9);
   if (!used || lo == INT64_MIN || hi == INT64_MAX) return 0;
-  base = negative ? settp_mod(settp_mod(offset, c) + 1, c) : settp_mod(-settp_mod(offset, c), c); /* cuts are before base modulo c */
-  exact = settp_mod(settp_mod(lo, c) - base, c) == 0 && settp_mod(settp_mod(hi, c) + 1 - base, c) == 0;
-  if (!exact && settp_extent(lo, hi) > c && settp_extent(lo, hi) % c == 0) { /* then from lo on */
-    base = settp_mod(lo, c);
+  base = negative ? settp_map_mod(settp_map_mod(offset, c) + 1, c) : settp_map_mod(-settp_map_mod(offset, c), c); /* cuts are before base modulo c */
+  exact = settp_map_mod(settp_map_mod(lo, c) - base, c) == 0 && settp_map_mod(settp_map_mod(hi, c) + 1 - base, c) == 0;
+  if (!exact && settp_map_extent(lo, hi) > c && settp_map_extent(lo, hi) % c == 0) { /* then from lo on */
+    base = settp_map_mod(lo, c);
     exact = 1;
   }
   all = *map;
-  next = settp_stripe(arena, all, v, c, base);
+  next = settp_map_stripe(arena, all, v, c, base);
   if (next.kind != SETT_MAP_DEFINED) return 0;
   if (!exact) { /* without the bounds of v: right where only one of the two digits is used and takes all its values */
     next.constraints = 0;
@@ -6511,10 +6511,10 @@ SETT_INLINE int settp_cut_digit(sett_map_arena *arena, sett_map *map, int v, int
     next = sett_map_simplify(arena, next);
     if (next.kind != SETT_MAP_DEFINED) return 0;
     for (i = 0; i <= n; ++i) used[i] = 0;
-    for (i = 0; i < next.results; ++i) settp_used_variables(arena, next.result[i], used, 1, &full);
+    for (i = 0; i < next.results; ++i) settp_map_used_variables(arena, next.result[i], used, 1, &full);
     uses[0] = used[v];
     uses[1] = used[n];
-    if (full || (uses[0] && uses[1]) || (uses[1] && settp_extent(lo, hi) < c)) return 0;
+    if (full || (uses[0] && uses[1]) || (uses[1] && settp_map_extent(lo, hi) < c)) return 0;
   }
   *map = next;
   return 1;
@@ -6522,70 +6522,70 @@ SETT_INLINE int settp_cut_digit(sett_map_arena *arena, sett_map *map, int v, int
 
 /* Other variables for the same domain: cut into digits and fused until the first results (goal of them) are linear. 1: they are, and the domain is a box. The
  * image of all results stays what it was. */
-SETT_INLINE int settp_reshape_domain(sett_map_arena *arena, sett_map *map, int goal) {
-  enum { SETTP_MOST_ROUNDS = 16 };
+SETT_INLINE int settp_map_reshape_domain(sett_map_arena *arena, sett_map *map, int goal) {
+  enum { SETTP_MAP_MOST_ROUNDS = 16 };
   int round, i, n;
   uint32_t at;
-  for (round = 0; round < SETTP_MOST_ROUNDS; ++round) {
-    settp_list list;
+  for (round = 0; round < SETTP_MAP_MOST_ROUNDS; ++round) {
+    settp_map_list list;
     sett_map asked;
     int64_t *coefficient, constant = 0;
     int done = 0, linear = 1;
-    *map = settp_rescale(arena, *map, SETT_MAP_ALL_KINDS);
+    *map = settp_map_rescale(arena, *map, SETT_MAP_ALL_KINDS);
     *map = sett_map_remove_unused(arena, *map, SETT_MAP_ALL_KINDS, NULL);
     if (map->kind != SETT_MAP_DEFINED) return 0;
     n = sett_map_variables(*map);
-    coefficient = (int64_t *)settp_take(arena, (size_t)n * sizeof *coefficient + 8);
+    coefficient = (int64_t *)settp_map_take(arena, (size_t)n * sizeof *coefficient + 8);
     asked = *map;
     asked.results = goal;
-    if (!coefficient || settp_list_of_map(arena, &list, &asked)) return 0;
-    for (i = 0; i < goal && linear; ++i) linear = settp_linear(arena, map->result[i], n, coefficient, &constant);
+    if (!coefficient || settp_map_list_of_map(arena, &list, &asked)) return 0;
+    for (i = 0; i < goal && linear; ++i) linear = settp_map_linear(arena, map->result[i], n, coefficient, &constant);
     if (linear && !map->constraints) return 1;
     for (i = 0; i < map->constraints && !done; ++i) {
       int j, uses = 0;
-      if (!settp_linear(arena, map->constraint[i].expr, n, coefficient, &constant)) continue;
+      if (!settp_map_linear(arena, map->constraint[i].expr, n, coefficient, &constant)) continue;
       for (j = 0; j < n; ++j) uses += coefficient[j] != 0;
-      if (uses > 1) done = settp_fuse(arena, map, coefficient, 0);
+      if (uses > 1) done = settp_map_fuse(arena, map, coefficient, 0);
     }
     for (at = 0; at < list.count && !done; ++at) {
-      const settp_node *node = settp_at(arena, list.handle[at]);
+      const settp_map_node *node = settp_map_at(arena, list.handle[at]);
       int64_t c = 0;
       int j, uses = 0, v = 0;
-      if ((node->op != SETTP_MOD && node->op != SETTP_FLOORDIV) || !settp_is_constant(arena, settp_b(node), &c) || c < 2) continue;
-      if (!settp_linear(arena, settp_a(node), n, coefficient, &constant)) continue;
+      if ((node->op != SETTP_MAP_MOD && node->op != SETTP_MAP_FLOORDIV) || !settp_map_is_constant(arena, settp_map_b(node), &c) || c < 2) continue;
+      if (!settp_map_linear(arena, settp_map_a(node), n, coefficient, &constant)) continue;
       for (j = 0; j < n; ++j)
         if (coefficient[j]) {
           ++uses;
           v = j;
         }
-      if (uses > 1) done = settp_fuse(arena, map, coefficient, node->op == SETTP_MOD ? c : 0);
-      else if (uses && (coefficient[v] == 1 || coefficient[v] == -1)) done = settp_cut_digit(arena, map, v, c, constant, coefficient[v] < 0);
+      if (uses > 1) done = settp_map_fuse(arena, map, coefficient, node->op == SETTP_MAP_MOD ? c : 0);
+      else if (uses && (coefficient[v] == 1 || coefficient[v] == -1)) done = settp_map_cut_digit(arena, map, v, c, constant, coefficient[v] < 0);
     }
     if (!done) return 0;
   }
   return 0;
 }
 
-typedef struct settp_equation { /* the form, primitive and without constant, is value (an expression of the results) */
+typedef struct settp_map_equation { /* the form, primitive and without constant, is value (an expression of the results) */
   int32_t lin;
   sett_expr value;
   int tried;
-} settp_equation;
+} settp_map_equation;
 
-enum { SETTP_EQUATIONS_MAX = 96, SETTP_SEEN_MAX = 512, SETTP_EQUATION_TERMS = 48, SETTP_TRIES_MAX = 8000 };
+enum { SETTP_MAP_EQUATIONS_MAX = 96, SETTP_MAP_SEEN_MAX = 512, SETTP_MAP_EQUATION_TERMS = 48, SETTP_MAP_TRIES_MAX = 8000 };
 
-typedef struct settp_solver {
-  settp_engine *e;
-  settp_equation *equation;
+typedef struct settp_map_solver {
+  settp_map_engine *e;
+  settp_map_equation *equation;
   int32_t *seen;    /* forms that were equations once: none is taken twice */
   sett_expr *known; /* of each atom, 0: not yet */
   int32_t atoms;
   int equations, seens, changed, tries;
-} settp_solver;
+} settp_map_solver;
 
 /* A form of known atoms as an expression; 0: some atom is not known. */
-SETT_INLINE sett_expr settp_known_form(const settp_solver *s, int32_t l) {
-  settp_engine *e = s->e;
+SETT_INLINE sett_expr settp_map_known_form(const settp_map_solver *s, int32_t l) {
+  settp_map_engine *e = s->e;
   sett_expr sum;
   int32_t i;
   for (i = 0; i < e->lin[l].count; ++i) {
@@ -6594,7 +6594,7 @@ SETT_INLINE sett_expr settp_known_form(const settp_solver *s, int32_t l) {
   }
   sum = sett_map_constant(e->arena, e->lin[l].constant);
   for (i = 0; i < e->lin[l].count; ++i) {
-    settp_term t = e->term[e->lin[l].first + i];
+    settp_map_term t = e->term[e->lin[l].first + i];
     sum = sett_map_add(e->arena, sum, sett_map_mul(e->arena, s->known[t.atom], sett_map_constant(e->arena, t.k)));
   }
   return sum;
@@ -6602,24 +6602,24 @@ SETT_INLINE sett_expr settp_known_form(const settp_solver *s, int32_t l) {
 
 /* One more equation: known atoms go to the other side, then the constant and the content. One atom alone is known from now on. 0: it was an equation
  * before, or there is no room. */
-SETT_INLINE int settp_equation_add(settp_solver *s, int32_t l, sett_expr value) {
-  settp_engine *e = s->e;
+SETT_INLINE int settp_map_equation_add(settp_map_solver *s, int32_t l, sett_expr value) {
+  settp_map_engine *e = s->e;
   int64_t g = 1;
   int32_t i;
   int j;
   for (i = 0; l >= 0 && i < e->lin[l].count;) {
-    settp_term t = e->term[e->lin[l].first + i];
+    settp_map_term t = e->term[e->lin[l].first + i];
     if (t.atom < s->atoms && s->known[t.atom]) {
-      l = settp_lin_mix(e, l, 1, settp_lin_atom(e, t.atom, 1, 0), -t.k, 0);
+      l = settp_map_lin_mix(e, l, 1, settp_map_lin_atom(e, t.atom, 1, 0), -t.k, 0);
       value = sett_map_sub(e->arena, value, sett_map_mul(e->arena, s->known[t.atom], sett_map_constant(e->arena, t.k)));
     } else {
       ++i;
     }
   }
-  if (l < 0 || e->lin[l].count > SETTP_EQUATION_TERMS) return 0;
+  if (l < 0 || e->lin[l].count > SETTP_MAP_EQUATION_TERMS) return 0;
   if (!e->lin[l].count) return 1;
   value = sett_map_add(e->arena, value, sett_map_constant(e->arena, -e->lin[l].constant));
-  l = settp_lin_primitive(e, l, &g);
+  l = settp_map_lin_primitive(e, l, &g);
   if (l < 0) return 0;
   value = sett_map_mul(e->arena, value, sett_map_constant(e->arena, g < 0 ? -1 : 1));
   value = sett_map_floordiv(e->arena, value, sett_map_constant(e->arena, g < 0 ? -g : g));
@@ -6631,7 +6631,7 @@ SETT_INLINE int settp_equation_add(settp_solver *s, int32_t l, sett_expr value) 
   }
   for (j = 0; j < s->seens; ++j)
     if (s->seen[j] == l) return 0;
-  if (s->equations == SETTP_EQUATIONS_MAX || s->seens == SETTP_SEEN_MAX) return 0;
+  if (s->equations == SETTP_MAP_EQUATIONS_MAX || s->seens == SETTP_MAP_SEEN_MAX) return 0;
   s->seen[s->seens++] = l;
   s->equation[s->equations].lin = l;
   s->equation[s->equations].value = value;
@@ -6640,26 +6640,26 @@ SETT_INLINE int settp_equation_add(settp_solver *s, int32_t l, sett_expr value) 
   return 1;
 }
 
-SETT_INLINE settp_equation settp_equation_take(settp_solver *s, int i) {
-  settp_equation q = s->equation[i];
+SETT_INLINE settp_map_equation settp_map_equation_take(settp_map_solver *s, int i) {
+  settp_map_equation q = s->equation[i];
   s->equation[i] = s->equation[--s->equations];
   return q;
 }
 
 /* Operations whose operands are known; then what is known is put into the equations. */
-SETT_INLINE void settp_solver_learn(settp_solver *s) {
-  settp_engine *e = s->e;
+SETT_INLINE void settp_map_solver_learn(settp_map_solver *s) {
+  settp_map_engine *e = s->e;
   int32_t i, f, n;
   int j;
   for (i = 0; i < s->atoms; ++i) {
-    const settp_atom *x = e->atom + i;
-    if (s->known[i] || x->kind == SETTP_ATOM_VAR) continue;
-    if (x->kind == SETTP_ATOM_OTHER) {
-      sett_expr a = settp_known_form(s, x->a), b = a ? settp_known_form(s, x->b) : 0;
-      if (b) s->known[i] = settp_binary(e->arena, x->op, a, b);
+    const settp_map_atom *x = e->atom + i;
+    if (s->known[i] || x->kind == SETTP_MAP_ATOM_VAR) continue;
+    if (x->kind == SETTP_MAP_ATOM_OTHER) {
+      sett_expr a = settp_map_known_form(s, x->a), b = a ? settp_map_known_form(s, x->b) : 0;
+      if (b) s->known[i] = settp_map_binary(e->arena, x->op, a, b);
     }
-    for (f = x->kind == SETTP_ATOM_QUOTIENT ? x->form : SETTP_NONE; f >= 0 && !s->known[i]; f = e->form[f].next) {
-      sett_expr a = settp_known_form(s, e->form[f].lin);
+    for (f = x->kind == SETTP_MAP_ATOM_QUOTIENT ? x->form : SETTP_MAP_NONE; f >= 0 && !s->known[i]; f = e->form[f].next) {
+      sett_expr a = settp_map_known_form(s, e->form[f].lin);
       if (a) s->known[i] = sett_map_floordiv(e->arena, a, sett_map_constant(e->arena, e->form[f].c));
     }
     if (s->known[i] < SETT_MAP_ERROR_COUNT) s->known[i] = 0;
@@ -6667,11 +6667,11 @@ SETT_INLINE void settp_solver_learn(settp_solver *s) {
   for (j = 0; j < s->equations; ++j) {
     int32_t l = s->equation[j].lin;
     for (n = 0; n < e->lin[l].count; ++n) {
-      settp_equation q;
+      settp_map_equation q;
       int32_t atom = e->term[e->lin[l].first + n].atom;
       if (atom >= s->atoms || !s->known[atom]) continue;
-      q = settp_equation_take(s, j--);
-      settp_equation_add(s, q.lin, q.value);
+      q = settp_map_equation_take(s, j--);
+      settp_map_equation_add(s, q.lin, q.value);
       s->changed = 1;
       break;
     }
@@ -6680,26 +6680,26 @@ SETT_INLINE void settp_solver_learn(settp_solver *s) {
 
 /* Candidates for the weight of the next digit, ascending: what divides two of the coefficients, where a quotient's may also be without its share in t * (F
  * - c * q). */
-SETT_INLINE int settp_digit_weights(const settp_engine *e, int32_t l, int64_t *weight, int room) {
-  enum { SETTP_MOST_PARTS = 24 };
-  int64_t part[SETTP_MOST_PARTS];
+SETT_INLINE int settp_map_digit_weights(const settp_map_engine *e, int32_t l, int64_t *weight, int room) {
+  enum { SETTP_MAP_MOST_PARTS = 24 };
+  int64_t part[SETTP_MAP_MOST_PARTS];
   int32_t i, j, f;
   int n = 0, parts = 0, a, b;
-  for (i = 0; i < e->lin[l].count && parts < SETTP_MOST_PARTS; ++i) {
-    settp_term q = e->term[e->lin[l].first + i];
+  for (i = 0; i < e->lin[l].count && parts < SETTP_MAP_MOST_PARTS; ++i) {
+    settp_map_term q = e->term[e->lin[l].first + i];
     part[parts++] = q.k;
-    for (f = e->atom[q.atom].kind == SETTP_ATOM_QUOTIENT ? e->atom[q.atom].form : SETTP_NONE; f >= 0; f = e->form[f].next)
-      for (j = 0; j < e->lin[e->form[f].lin].count && parts < SETTP_MOST_PARTS; ++j) {
-        settp_term x = e->term[e->lin[e->form[f].lin].first + j];
-        int64_t own = settp_lin_coefficient(e, l, x.atom), k;
-        if (!own || own % x.k || settp_mul(own / x.k, e->form[f].c, &k) || settp_add(k, q.k, &k) || k == INT64_MIN) continue;
+    for (f = e->atom[q.atom].kind == SETTP_MAP_ATOM_QUOTIENT ? e->atom[q.atom].form : SETTP_MAP_NONE; f >= 0; f = e->form[f].next)
+      for (j = 0; j < e->lin[e->form[f].lin].count && parts < SETTP_MAP_MOST_PARTS; ++j) {
+        settp_map_term x = e->term[e->lin[e->form[f].lin].first + j];
+        int64_t own = settp_map_lin_coefficient(e, l, x.atom), k;
+        if (!own || own % x.k || settp_map_mul(own / x.k, e->form[f].c, &k) || settp_map_add(k, q.k, &k) || k == INT64_MIN) continue;
         for (a = 0; a < parts && part[a] != k; ++a) {}
         if (k && a == parts) part[parts++] = k;
       }
   }
   for (a = 0; a < parts; ++a)
     for (b = a; b < parts && n < room; ++b) {
-      int64_t k = settp_gcd(part[a], part[b]);
+      int64_t k = settp_map_gcd(part[a], part[b]);
       int at = n, known;
       for (known = 0; known < n && weight[known] != k; ++known) {}
       if (k < 2 || known < n) continue;
@@ -6709,23 +6709,23 @@ SETT_INLINE int settp_digit_weights(const settp_engine *e, int32_t l, int64_t *w
   return n;
 }
 
-typedef struct settp_cutting { /* form = k * above + below, below in [lo, lo + k - 1] */
+typedef struct settp_map_cutting { /* form = k * above + below, below in [lo, lo + k - 1] */
   int64_t k, lo;
   int32_t above, below;
   int *tries;
-} settp_cutting;
+} settp_map_cutting;
 
 /* below may have a multiple of k more or less: is seed + (below - seed modulo k) a digit? */
-SETT_INLINE int settp_try_digit(settp_engine *e, settp_cutting *cut, int32_t seed) {
-  int32_t more = 0, rest = settp_lin_mix(e, cut->below, 1, seed, -1, 0), below = 0;
+SETT_INLINE int settp_map_try_digit(settp_map_engine *e, settp_map_cutting *cut, int32_t seed) {
+  int32_t more = 0, rest = settp_map_lin_mix(e, cut->below, 1, seed, -1, 0), below = 0;
   sett_map_interval r;
   int64_t width;
-  if (++*cut->tries > SETTP_TRIES_MAX || !settp_lin_extract(e, rest, cut->k, &more, &below)) return 0;
-  below = settp_lin_mix(e, below, 1, seed, 1, 0);
+  if (++*cut->tries > SETTP_MAP_TRIES_MAX || !settp_map_lin_extract(e, rest, cut->k, &more, &below)) return 0;
+  below = settp_map_lin_mix(e, below, 1, seed, 1, 0);
   if (below < 0 || !e->lin[below].count) return 0;
-  r = settp_lin_interval(e, below);
-  if (r.lo == INT64_MIN || r.hi == INT64_MAX || settp_add(r.hi, settp_neg(r.lo), &width) || width >= cut->k) return 0;
-  more = settp_lin_mix(e, cut->above, 1, more, 1, 0);
+  r = settp_map_lin_interval(e, below);
+  if (r.lo == INT64_MIN || r.hi == INT64_MAX || settp_map_add(r.hi, settp_map_neg(r.lo), &width) || width >= cut->k) return 0;
+  more = settp_map_lin_mix(e, cut->above, 1, more, 1, 0);
   if (more < 0 || !e->lin[more].count) return 0;
   cut->above = more;
   cut->below = below;
@@ -6734,36 +6734,36 @@ SETT_INLINE int settp_try_digit(settp_engine *e, settp_cutting *cut, int32_t see
 }
 
 /* Seeds t * (F - c * q) where one atom of F says what t may be. */
-SETT_INLINE int settp_try_seeds(settp_engine *e, settp_cutting *cut, int32_t form, int64_t c, int32_t q) {
+SETT_INLINE int settp_map_try_seeds(settp_map_engine *e, settp_map_cutting *cut, int32_t form, int64_t c, int32_t q) {
   int64_t tried[3], own, t, m;
   int n = 0, known;
   int32_t i;
   for (i = 0; i < e->lin[form].count && n < 3; ++i) {
-    settp_term x = e->term[e->lin[form].first + i];
-    own = settp_lin_coefficient(e, cut->below, x.atom);
+    settp_map_term x = e->term[e->lin[form].first + i];
+    own = settp_map_lin_coefficient(e, cut->below, x.atom);
     if (!own || own % x.k) continue;
     t = own / x.k;
     for (known = 0; known < n && tried[known] != t; ++known) {}
     if (known < n) continue;
     tried[n++] = t;
-    if (settp_mul(t, c - 1, &m) || m >= cut->k || m <= -cut->k || settp_mul(t, c, &m) || m == INT64_MIN) continue;
-    if (settp_try_digit(e, cut, settp_lin_mix(e, form, t, settp_lin_atom(e, q, 1, 0), -m, 0))) return 1;
+    if (settp_map_mul(t, c - 1, &m) || m >= cut->k || m <= -cut->k || settp_map_mul(t, c, &m) || m == INT64_MIN) continue;
+    if (settp_map_try_digit(e, cut, settp_map_lin_mix(e, form, t, settp_map_lin_atom(e, q, 1, 0), -m, 0))) return 1;
   }
   return 0;
 }
 
 /* Every quotient q = floor(F / c) as a seed; also two quotients of one form, as q1 = floor(F / c1) gives q = floor(q1 / (c / c1)). */
-SETT_INLINE int settp_try_quotients(settp_engine *e, settp_cutting *cut) {
+SETT_INLINE int settp_map_try_quotients(settp_map_engine *e, settp_map_cutting *cut) {
   int32_t q, i, f, g;
   for (q = 0; q < e->atoms && e->lins < e->lin_limit; ++q)
-    for (f = e->atom[q].kind == SETTP_ATOM_QUOTIENT ? e->atom[q].form : SETTP_NONE; f >= 0; f = e->form[f].next) {
-      if (settp_try_seeds(e, cut, e->form[f].lin, e->form[f].c, q)) return 1;
+    for (f = e->atom[q].kind == SETTP_MAP_ATOM_QUOTIENT ? e->atom[q].form : SETTP_MAP_NONE; f >= 0; f = e->form[f].next) {
+      if (settp_map_try_seeds(e, cut, e->form[f].lin, e->form[f].c, q)) return 1;
       for (i = 0; i < e->lin[cut->below].count; ++i) {
         int32_t other = e->term[e->lin[cut->below].first + i].atom, form;
-        g = other != q && e->atom[other].kind == SETTP_ATOM_QUOTIENT ? e->atom[other].form : SETTP_NONE;
+        g = other != q && e->atom[other].kind == SETTP_MAP_ATOM_QUOTIENT ? e->atom[other].form : SETTP_MAP_NONE;
         while (g >= 0 && (e->form[g].lin != e->form[f].lin || e->form[f].c % e->form[g].c || e->form[f].c == e->form[g].c)) g = e->form[g].next;
-        form = g < 0 ? SETTP_NONE : settp_lin_atom(e, other, 1, 0);
-        if (form >= 0 && settp_try_seeds(e, cut, form, e->form[f].c / e->form[g].c, q)) return 1;
+        form = g < 0 ? SETTP_MAP_NONE : settp_map_lin_atom(e, other, 1, 0);
+        if (form >= 0 && settp_map_try_seeds(e, cut, form, e->form[f].c / e->form[g].c, q)) return 1;
       }
     }
   return 0;
@@ -6771,13 +6771,13 @@ SETT_INLINE int settp_try_quotients(settp_engine *e, settp_cutting *cut) {
 
 /* Digits: the form is k * A + B, with B in [b, b + k - 1]. Then A = floor((value - b) / k), B = value - k * A, and the equation goes. effort 1: with seeds
  * from quotients; then one weight may lead nowhere, so all are tried, and the equation stays. */
-SETT_INLINE void settp_equation_digits(settp_solver *s, int at, int effort) {
-  enum { SETTP_MOST_WEIGHTS = 48 };
-  settp_engine *e = s->e;
-  int64_t weight[SETTP_MOST_WEIGHTS];
-  settp_equation q = s->equation[at];
-  settp_cutting cut;
-  int weights = settp_digit_weights(e, q.lin, weight, SETTP_MOST_WEIGHTS), w;
+SETT_INLINE void settp_map_equation_digits(settp_map_solver *s, int at, int effort) {
+  enum { SETTP_MAP_MOST_WEIGHTS = 48 };
+  settp_map_engine *e = s->e;
+  int64_t weight[SETTP_MAP_MOST_WEIGHTS];
+  settp_map_equation q = s->equation[at];
+  settp_map_cutting cut;
+  int weights = settp_map_digit_weights(e, q.lin, weight, SETTP_MAP_MOST_WEIGHTS), w;
   s->equation[at].tried = effort + 1;
   for (w = 0; w < weights && e->lins < e->lin_limit; ++w) {
     sett_expr digit;
@@ -6785,38 +6785,38 @@ SETT_INLINE void settp_equation_digits(settp_solver *s, int at, int effort) {
     cut.k = weight[w];
     cut.lo = 0;
     cut.tries = &s->tries;
-    if (!settp_lin_extract(e, q.lin, cut.k, &cut.above, &cut.below) || !e->lin[cut.below].count) continue;
-    if (effort ? !settp_try_quotients(e, &cut) : !settp_try_digit(e, &cut, settp_lin_constant(e, 0))) continue;
+    if (!settp_map_lin_extract(e, q.lin, cut.k, &cut.above, &cut.below) || !e->lin[cut.below].count) continue;
+    if (effort ? !settp_map_try_quotients(e, &cut) : !settp_map_try_digit(e, &cut, settp_map_lin_constant(e, 0))) continue;
     digit = sett_map_floordiv(e->arena, sett_map_add(e->arena, q.value, sett_map_constant(e->arena, -cut.lo)), sett_map_constant(e->arena, cut.k));
-    kept = !settp_equation_add(s, cut.above, digit); /* both digits must stand for an equation that goes */
-    kept |= !settp_equation_add(s, cut.below, sett_map_sub(e->arena, q.value, sett_map_mul(e->arena, digit, sett_map_constant(e->arena, cut.k))));
+    kept = !settp_map_equation_add(s, cut.above, digit); /* both digits must stand for an equation that goes */
+    kept |= !settp_map_equation_add(s, cut.below, sett_map_sub(e->arena, q.value, sett_map_mul(e->arena, digit, sett_map_constant(e->arena, cut.k))));
     if (effort) continue;
-    if (!kept) (void)settp_equation_take(s, at);
+    if (!kept) (void)settp_map_equation_take(s, at);
     break;
   }
 }
 
 /* Two equations without an atom that they share: the cheapest form that was no equation yet. effort 0: a quotient goes, and the form is cheaper than one of
  * the two; 1: a quotient goes; 2: any atom. */
-SETT_INLINE void settp_solver_eliminate(settp_solver *s, int effort) {
-  settp_engine *e = s->e;
+SETT_INLINE void settp_map_solver_eliminate(settp_map_solver *s, int effort) {
+  settp_map_engine *e = s->e;
   int i, j, n, k, best_i = -1, best_j = -1;
   int64_t best_a = 0, best_b = 0, content;
-  int32_t best = SETTP_NONE;
+  int32_t best = SETTP_MAP_NONE;
   for (i = 0; i < s->equations; ++i)
     for (j = i + 1; j < s->equations; ++j)
       for (n = 0; n < e->lin[s->equation[i].lin].count && e->lins < e->lin_limit; ++n) {
-        settp_term t = e->term[e->lin[s->equation[i].lin].first + n];
-        int64_t other = settp_lin_coefficient(e, s->equation[j].lin, t.atom), g = settp_gcd(t.k, other);
-        settp_cost cost;
+        settp_map_term t = e->term[e->lin[s->equation[i].lin].first + n];
+        int64_t other = settp_map_lin_coefficient(e, s->equation[j].lin, t.atom), g = settp_map_gcd(t.k, other);
+        settp_map_cost cost;
         int32_t l;
-        if (!other || ++s->tries > SETTP_TRIES_MAX || (effort < 2 && e->atom[t.atom].kind != SETTP_ATOM_QUOTIENT)) continue;
-        l = settp_lin_mix(e, s->equation[i].lin, other / g, s->equation[j].lin, -(t.k / g), 0);
-        l = l < 0 || !e->lin[l].count ? SETTP_NONE : settp_lin_primitive(e, l, &content);
+        if (!other || ++s->tries > SETTP_MAP_TRIES_MAX || (effort < 2 && e->atom[t.atom].kind != SETTP_MAP_ATOM_QUOTIENT)) continue;
+        l = settp_map_lin_mix(e, s->equation[i].lin, other / g, s->equation[j].lin, -(t.k / g), 0);
+        l = l < 0 || !e->lin[l].count ? SETTP_MAP_NONE : settp_map_lin_primitive(e, l, &content);
         if (l < 0) continue;
-        cost = settp_lin_cost(e, l);
-        if (effort == 0 && !settp_cheaper(cost, settp_lin_cost(e, s->equation[i].lin)) && !settp_cheaper(cost, settp_lin_cost(e, s->equation[j].lin))) continue;
-        if (best >= 0 && !settp_cheaper(cost, settp_lin_cost(e, best))) continue;
+        cost = settp_map_lin_cost(e, l);
+        if (effort == 0 && !settp_map_cheaper(cost, settp_map_lin_cost(e, s->equation[i].lin)) && !settp_map_cheaper(cost, settp_map_lin_cost(e, s->equation[j].lin))) continue;
+        if (best >= 0 && !settp_map_cheaper(cost, settp_map_lin_cost(e, best))) continue;
         for (k = 0; k < s->seens && s->seen[k] != l; ++k) {}
         if (k < s->seens) continue;
         best = l;
@@ -6826,54 +6826,54 @@ SETT_INLINE void settp_solver_eliminate(settp_solver *s, int effort) {
         best_b = -(t.k / g);
       }
   if (best >= 0)
-    settp_equation_add(s, settp_lin_mix(e, s->equation[best_i].lin, best_a, s->equation[best_j].lin, best_b, 0),
+    settp_map_equation_add(s, settp_map_lin_mix(e, s->equation[best_i].lin, best_a, s->equation[best_j].lin, best_b, 0),
                        sett_map_add(e->arena, sett_map_mul(e->arena, s->equation[best_i].value, sett_map_constant(e->arena, best_a)),
                                     sett_map_mul(e->arena, s->equation[best_j].value, sett_map_constant(e->arena, best_b))));
 }
 
 /* Every variable of a map as an expression of its first results (goal of them), by their equations. 1: found; 0: not; -error. */
-SETT_INLINE int settp_solve_equations(sett_map_arena *arena, sett_map map, int goal, int efforts, sett_expr *out) {
-  enum { SETTP_MOST_ROUNDS = 200 };
+SETT_INLINE int settp_map_solve_equations(sett_map_arena *arena, sett_map map, int goal, int efforts, sett_expr *out) {
+  enum { SETTP_MAP_MOST_ROUNDS = 200 };
   size_t keep = arena->top;
-  settp_asked a;
-  settp_solver s;
-  settp_engine *e = &a.engine;
+  settp_map_asked a;
+  settp_map_solver s;
+  settp_map_engine *e = &a.engine;
   int32_t *variable, *result;
-  int i, n = sett_map_variables(map), round, effort, left = 1, code = settp_ask(arena, map, &a);
+  int i, n = sett_map_variables(map), round, effort, left = 1, code = settp_map_ask(arena, map, &a);
   if (code) {
     arena->top = keep;
     return code < 0 ? 0 : -code;
   }
-  result = (int32_t *)settp_take(arena, (size_t)map.results * sizeof *result + 8);
-  variable = (int32_t *)settp_take(arena, (size_t)n * sizeof *variable + 8);
-  for (i = 0; i < map.results && result; ++i) result[i] = a.lin[settp_at(arena, map.result[i])->mark];
-  for (i = 0; i < n && variable; ++i) variable[i] = settp_lin_variable(e, i);
+  result = (int32_t *)settp_map_take(arena, (size_t)map.results * sizeof *result + 8);
+  variable = (int32_t *)settp_map_take(arena, (size_t)n * sizeof *variable + 8);
+  for (i = 0; i < map.results && result; ++i) result[i] = a.lin[settp_map_at(arena, map.result[i])->mark];
+  for (i = 0; i < n && variable; ++i) variable[i] = settp_map_lin_variable(e, i);
   s.e = e;
   s.atoms = e->atoms;
   s.equations = s.seens = s.tries = 0;
-  s.equation = (settp_equation *)settp_take(arena, SETTP_EQUATIONS_MAX * sizeof *s.equation);
-  s.seen = (int32_t *)settp_take(arena, SETTP_SEEN_MAX * sizeof *s.seen);
-  s.known = (sett_expr *)settp_take(arena, (size_t)s.atoms * sizeof *s.known + 8);
+  s.equation = (settp_map_equation *)settp_map_take(arena, SETTP_MAP_EQUATIONS_MAX * sizeof *s.equation);
+  s.seen = (int32_t *)settp_map_take(arena, SETTP_MAP_SEEN_MAX * sizeof *s.seen);
+  s.known = (sett_expr *)settp_map_take(arena, (size_t)s.atoms * sizeof *s.known + 8);
   if (!result || !variable || !s.equation || !s.seen || !s.known || e->error) {
     arena->top = keep;
     return -SETT_MAP_ERROR_FULL;
   }
   for (i = 0; i < s.atoms; ++i) s.known[i] = 0;
-  for (i = 0; i < goal; ++i) settp_equation_add(&s, result[i], sett_map_var(arena, i));
-  for (round = 0; round < SETTP_MOST_ROUNDS && left && !e->error; ++round) {
+  for (i = 0; i < goal; ++i) settp_map_equation_add(&s, result[i], sett_map_var(arena, i));
+  for (round = 0; round < SETTP_MAP_MOST_ROUNDS && left && !e->error; ++round) {
     s.changed = 0;
-    settp_solver_learn(&s);
-    for (i = left = 0; i < n; ++i) left += variable[i] < 0 || !settp_known_form(&s, variable[i]);
+    settp_map_solver_learn(&s);
+    for (i = left = 0; i < n; ++i) left += variable[i] < 0 || !settp_map_known_form(&s, variable[i]);
     if (s.changed || !left) continue;
     for (effort = 0; effort < efforts && !s.changed; ++effort) {
       for (i = 0; i < s.equations && !s.changed && effort < 2; ++i)
-        if (s.equation[i].tried == effort) settp_equation_digits(&s, i, effort);
-      if (!s.changed) settp_solver_eliminate(&s, effort);
+        if (s.equation[i].tried == effort) settp_map_equation_digits(&s, i, effort);
+      if (!s.changed) settp_map_solver_eliminate(&s, effort);
     }
     if (!s.changed) break;
   }
   for (i = 0; i < n && !left; ++i) {
-    out[i] = settp_known_form(&s, variable[i]);
+    out[i] = settp_map_known_form(&s, variable[i]);
     if (out[i] < SETT_MAP_ERROR_COUNT) left = 1;
   }
   code = e->error ? -e->error : !left;
@@ -6882,9 +6882,9 @@ SETT_INLINE int settp_solve_equations(sett_map_arena *arena, sett_map map, int g
 }
 
 /* A map with its variables as further results. */
-SETT_INLINE sett_map settp_with_variables(sett_map_arena *arena, sett_map map) {
+SETT_INLINE sett_map settp_map_with_variables(sett_map_arena *arena, sett_map map) {
   int n = sett_map_variables(map), i;
-  sett_expr *result = (sett_expr *)settp_take(arena, (size_t)(map.results + n) * sizeof *result + 8);
+  sett_expr *result = (sett_expr *)settp_map_take(arena, (size_t)(map.results + n) * sizeof *result + 8);
   if (!result) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
   for (i = 0; i < map.results; ++i) result[i] = map.result[i];
   for (i = 0; i < n; ++i) result[map.results + i] = sett_map_var(arena, i);
@@ -6895,27 +6895,27 @@ SETT_INLINE sett_map settp_with_variables(sett_map_arena *arena, sett_map map) {
 
 /* Every variable of a map as an expression of its results (variable i of the expressions is result i), right at every image. 1: found; 0: not; -error.
  * First by the equations of the variables, then by those of their digits; then both with more effort. */
-SETT_INLINE int settp_left_inverse(sett_map_arena *arena, sett_map map, sett_expr *out) {
+SETT_INLINE int settp_map_left_inverse(sett_map_arena *arena, sett_map map, sett_expr *out) {
   size_t keep = arena->top;
   int n = sett_map_variables(map), i, efforts, code = 0;
   sett_map both = sett_map_undefined();
   sett_expr *digit, *made;
-  settp_list list;
+  settp_map_list list;
   for (efforts = 1; efforts <= 3 && !code; efforts += 2) {
-    code = settp_solve_equations(arena, map, map.results, efforts, out);
+    code = settp_map_solve_equations(arena, map, map.results, efforts, out);
     if (code) break;
     if (efforts == 1) {
-      both = settp_with_variables(arena, map);
-      (void)settp_reshape_domain(arena, &both, map.results);
+      both = settp_map_with_variables(arena, map);
+      (void)settp_map_reshape_domain(arena, &both, map.results);
     }
     if (both.kind != SETT_MAP_DEFINED) continue;
-    digit = (sett_expr *)settp_take(arena, (size_t)sett_map_variables(both) * sizeof *digit + 8);
-    code = digit ? settp_solve_equations(arena, both, map.results, efforts, digit) : -SETT_MAP_ERROR_FULL;
+    digit = (sett_expr *)settp_map_take(arena, (size_t)sett_map_variables(both) * sizeof *digit + 8);
+    code = digit ? settp_map_solve_equations(arena, both, map.results, efforts, digit) : -SETT_MAP_ERROR_FULL;
     if (code == 1) {
-      made = settp_list_of_map(arena, &list, &both) ? NULL : settp_rewrite(arena, &list, digit);
+      made = settp_map_list_of_map(arena, &list, &both) ? NULL : settp_map_rewrite(arena, &list, digit);
       code = made ? 1 : -SETT_MAP_ERROR_FULL;
       for (i = 0; i < n && code == 1; ++i) {
-        out[i] = made[settp_at(arena, both.result[map.results + i])->mark];
+        out[i] = made[settp_map_at(arena, both.result[map.results + i])->mark];
         if (out[i] < SETT_MAP_ERROR_COUNT) code = 0;
       }
     }
@@ -6925,34 +6925,34 @@ SETT_INLINE int settp_left_inverse(sett_map_arena *arena, sett_map map, sett_exp
 }
 
 /* A simplified map whose constraints are residue classes of variables: the number of its points, saturated. -1: there are other constraints. */
-SETT_INLINE int64_t settp_count_free(const sett_map_arena *arena, const sett_map *map) {
+SETT_INLINE int64_t settp_map_count_free(const sett_map_arena *arena, const sett_map *map) {
   int64_t points = 1, m;
   int i, j, classes;
   if (map->kind == SETT_MAP_EMPTY) return 0;
   for (j = 0; j < map->constraints; ++j)
-    if (settp_class_of(arena, map->constraint + j, &m) < 0) return -1;
+    if (settp_map_class_of(arena, map->constraint + j, &m) < 0) return -1;
   for (i = 0; i < sett_map_variables(*map); ++i) {
     int64_t lo = map->variable[i].lo, hi = map->variable[i].hi, modulus = 1, r = 0;
     for (j = classes = 0; j < map->constraints; ++j)
-      if (settp_class_of(arena, map->constraint + j, &m) == i) {
+      if (settp_map_class_of(arena, map->constraint + j, &m) == i) {
         modulus = m;
         r = map->constraint[j].lo;
         ++classes;
       }
     if (classes > 1) return -1;
     if (lo == INT64_MIN || hi == INT64_MAX) return INT64_MAX;
-    lo = settp_ceil_bound(lo, r, modulus);
-    hi = settp_floor_bound(hi, r, modulus);
-    points = settp_sat_mul(points, settp_extent(lo, hi));
+    lo = settp_map_ceil_bound(lo, r, modulus);
+    hi = settp_map_floor_bound(hi, r, modulus);
+    points = settp_map_sat_mul(points, settp_map_extent(lo, hi));
   }
   return points;
 }
 
 /* The points of a simplified map's domain; -1: not known, or more than 64 bits. */
-SETT_INLINE int64_t settp_count_points(sett_map_arena *arena, sett_map map) {
+SETT_INLINE int64_t settp_map_count_points(sett_map_arena *arena, sett_map map) {
   sett_map_mark mark = sett_map_arena_mark(arena);
-  int64_t n = settp_count_free(arena, &map);
-  if (n < 0 && settp_box_points(&map) <= SETT_MAP_POINTS_MAX) {
+  int64_t n = settp_map_count_free(arena, &map);
+  if (n < 0 && settp_map_box_points(&map) <= SETT_MAP_POINTS_MAX) {
     sett_map_points it;
     map.results = 0;
     it = sett_map_points_begin(arena, map);
@@ -6963,7 +6963,7 @@ SETT_INLINE int64_t settp_count_points(sett_map_arena *arena, sett_map map) {
   return n == INT64_MAX ? -1 : n;
 }
 
-SETT_INLINE sett_map_answer settp_answer(int yes, int no, const char *reason) {
+SETT_INLINE sett_map_answer settp_map_answer(int yes, int no, const char *reason) {
   sett_map_answer a;
   a.yes = yes;
   a.no = no;
@@ -6971,26 +6971,26 @@ SETT_INLINE sett_map_answer settp_answer(int yes, int no, const char *reason) {
   a.point = a.other = a.missed = NULL;
   return a;
 }
-SETT_INLINE sett_map_answer settp_yes(void) { return settp_answer(1, 0, ""); }
-SETT_INLINE sett_map_answer settp_no(const char *reason) { return settp_answer(0, 1, reason); }
-SETT_INLINE sett_map_answer settp_open(const char *reason) { return settp_answer(0, 0, reason); }
+SETT_INLINE sett_map_answer settp_map_yes(void) { return settp_map_answer(1, 0, ""); }
+SETT_INLINE sett_map_answer settp_map_no(const char *reason) { return settp_map_answer(0, 1, reason); }
+SETT_INLINE sett_map_answer settp_map_open(const char *reason) { return settp_map_answer(0, 0, reason); }
 
-SETT_INLINE int64_t settp_box_size(const sett_map_interval *box, int results) { /* saturated; 0: empty */
+SETT_INLINE int64_t settp_map_box_size(const sett_map_interval *box, int results) { /* saturated; 0: empty */
   int64_t n = 1;
   int i;
   for (i = 0; i < results; ++i) {
     if (box[i].lo > box[i].hi) return 0;
-    n = settp_sat_mul(n, settp_extent(box[i].lo, box[i].hi));
+    n = settp_map_sat_mul(n, settp_map_extent(box[i].lo, box[i].hi));
   }
   return n;
 }
 
 /* ======================================================================= bodies: image ==== */
 
-/* A map from the box of the results of some map by expressions of settp_left_inverse. */
-SETT_INLINE sett_map settp_back(sett_map_arena *arena, const sett_map_interval *box, int dims, const sett_expr *result, int results) {
+/* A map from the box of the results of some map by expressions of settp_map_left_inverse. */
+SETT_INLINE sett_map settp_map_back(sett_map_arena *arena, const sett_map_interval *box, int dims, const sett_expr *result, int results) {
   size_t keep = arena->top;
-  sett_map_variable *variable = (sett_map_variable *)settp_take(arena, (size_t)dims * sizeof *variable + 8);
+  sett_map_variable *variable = (sett_map_variable *)settp_map_take(arena, (size_t)dims * sizeof *variable + 8);
   sett_map map = sett_map_undefined();
   int i;
   if (!variable) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
@@ -7008,15 +7008,15 @@ SETT_INLINE sett_map settp_back(sett_map_arena *arena, const sett_map_interval *
 
 /* Finds two points of a map's box with one image: 1 (written to point and other), 0 there are none, -error. For boxes of at most SETT_MAP_POINTS_MAX points.
  * distinct, when not NULL: how many images there are (then it does not stop at two). */
-SETT_INLINE int settp_collide(sett_map_arena *arena, sett_map map, int64_t *point, int64_t *other, int64_t *distinct) {
+SETT_INLINE int settp_map_collide(sett_map_arena *arena, sett_map map, int64_t *point, int64_t *other, int64_t *distinct) {
   sett_map_mark mark = sett_map_arena_mark(arena);
-  int64_t points = settp_box_points(&map), number = 0, *image, rest;
+  int64_t points = settp_map_box_points(&map), number = 0, *image, rest;
   uint32_t *slot, size = 16, k;
   int n = sett_map_variables(map), i, found = 0;
   sett_map_points it = sett_map_points_begin(arena, map);
   while ((int64_t)size < points * 2) size *= 2;
-  slot = (uint32_t *)settp_take(arena, (size_t)size * 2 * sizeof *slot); /* pairs: the number of a point plus 1, the hash of its image */
-  image = (int64_t *)settp_take(arena, (size_t)map.results * sizeof *image + 8);
+  slot = (uint32_t *)settp_map_take(arena, (size_t)size * 2 * sizeof *slot); /* pairs: the number of a point plus 1, the hash of its image */
+  image = (int64_t *)settp_map_take(arena, (size_t)map.results * sizeof *image + 8);
   if (!slot || !image || it.evaluator.failed) {
     sett_map_arena_rewind(arena, mark);
     return -(it.evaluator.failed ? it.evaluator.failed : SETT_MAP_ERROR_FULL);
@@ -7025,7 +7025,7 @@ SETT_INLINE int settp_collide(sett_map_arena *arena, sett_map map, int64_t *poin
   if (distinct) *distinct = 0;
   while (sett_map_points_next(&it)) {
     uint32_t hash = 0, at;
-    for (i = 0; i < map.results; ++i) hash = settp_hash((uint64_t)it.result[i], hash + 1);
+    for (i = 0; i < map.results; ++i) hash = settp_map_hash((uint64_t)it.result[i], hash + 1);
     for (i = 0, number = 0; i < n; ++i) number = number * (map.variable[i].hi - map.variable[i].lo + 1) + (it.point[i] - map.variable[i].lo);
     for (at = hash & (size - 1); slot[2 * at]; at = (at + 1) & (size - 1)) {
       if (slot[2 * at + 1] != hash) continue;
@@ -7034,7 +7034,7 @@ SETT_INLINE int settp_collide(sett_map_arena *arena, sett_map map, int64_t *poin
         point[i] = map.variable[i].lo + rest % extent;
         rest /= extent;
       }
-      if (settp_code_at(&it.evaluator, point, image) != 1) continue;
+      if (settp_map_code_at(&it.evaluator, point, image) != 1) continue;
       for (i = 0; i < map.results && image[i] == it.result[i]; ++i) {}
       if (i == map.results) break;
     }
@@ -7053,17 +7053,17 @@ SETT_INLINE int settp_collide(sett_map_arena *arena, sett_map map, int64_t *poin
 }
 
 /* The constants of a map, at most room of them: divisors, factors, bounds of min and max. */
-SETT_INLINE int settp_constants(sett_map_arena *arena, const sett_map *map, int64_t *out, int room, int divisors_only) {
+SETT_INLINE int settp_map_constants(sett_map_arena *arena, const sett_map *map, int64_t *out, int room, int divisors_only) {
   size_t keep = arena->top;
-  settp_list list;
+  settp_map_list list;
   uint32_t i;
   int n = 0, j;
-  if (settp_list_of_map(arena, &list, map)) list.count = 0;
+  if (settp_map_list_of_map(arena, &list, map)) list.count = 0;
   for (i = 0; i < list.count && n < room; ++i) {
-    const settp_node *node = settp_at(arena, list.handle[i]);
+    const settp_map_node *node = settp_map_at(arena, list.handle[i]);
     int64_t c = 0;
-    if (node->op < SETTP_ADD || !settp_is_constant(arena, settp_b(node), &c) || c == INT64_MIN) continue;
-    if (divisors_only && node->op != SETTP_MOD && node->op != SETTP_FLOORDIV && node->op != SETTP_CEILDIV) continue;
+    if (node->op < SETTP_MAP_ADD || !settp_map_is_constant(arena, settp_map_b(node), &c) || c == INT64_MIN) continue;
+    if (divisors_only && node->op != SETTP_MAP_MOD && node->op != SETTP_MAP_FLOORDIV && node->op != SETTP_MAP_CEILDIV) continue;
     if (c < 0) c = -c;
     for (j = 0; j < n && out[j] != c; ++j) {}
     if (j == n && c > 1) out[n++] = c;
@@ -7072,9 +7072,9 @@ SETT_INLINE int settp_constants(sett_map_arena *arena, const sett_map *map, int6
   return n;
 }
 
-typedef struct settp_random { uint64_t state; } settp_random;
+typedef struct settp_map_random { uint64_t state; } settp_map_random;
 
-SETT_INLINE int64_t settp_draw(settp_random *r, int64_t lo, int64_t hi) {
+SETT_INLINE int64_t settp_map_draw(settp_map_random *r, int64_t lo, int64_t hi) {
   uint64_t span = (uint64_t)hi - (uint64_t)lo;
   r->state ^= r->state << 13;
   r->state ^= r->state >> 7;
@@ -7083,27 +7083,27 @@ SETT_INLINE int64_t settp_draw(settp_random *r, int64_t lo, int64_t hi) {
 }
 
 /* A few points near each other that a rule of thumb takes for equal: one step, or a step of a constant of the map, along one variable or two. */
-SETT_INLINE int settp_guess_collision(sett_map_arena *arena, sett_map map, int64_t *point, int64_t *other) {
-  enum { SETTP_MOST_CONSTANTS = 6, SETTP_MOST_POINTS = 24 };
+SETT_INLINE int settp_map_guess_collision(sett_map_arena *arena, sett_map map, int64_t *point, int64_t *other) {
+  enum { SETTP_MAP_MOST_CONSTANTS = 6, SETTP_MAP_MOST_POINTS = 24 };
   sett_map_mark mark = sett_map_arena_mark(arena);
   sett_map_evaluator v = sett_map_evaluator_make(arena, map);
-  settp_random random;
-  int64_t constant[SETTP_MOST_CONSTANTS + 1], *image = (int64_t *)settp_take(arena, (size_t)map.results * 2 * sizeof *image + 8);
+  settp_map_random random;
+  int64_t constant[SETTP_MAP_MOST_CONSTANTS + 1], *image = (int64_t *)settp_map_take(arena, (size_t)map.results * 2 * sizeof *image + 8);
   int n = sett_map_variables(map), constants, i, j, a, b, k, round, found = 0;
   random.state = UINT64_C(88172645463325252);
-  constants = settp_constants(arena, &map, constant, SETTP_MOST_CONSTANTS, 0);
+  constants = settp_map_constants(arena, &map, constant, SETTP_MAP_MOST_CONSTANTS, 0);
   constant[constants++] = 1;
-  for (round = 0; round < SETTP_MOST_POINTS && !found && image && !v.failed; ++round) {
-    for (i = 0; i < n; ++i) point[i] = round ? settp_draw(&random, map.variable[i].lo, map.variable[i].hi) : map.variable[i].lo;
-    if (settp_code_at(&v, point, image) != 1) continue;
+  for (round = 0; round < SETTP_MAP_MOST_POINTS && !found && image && !v.failed; ++round) {
+    for (i = 0; i < n; ++i) point[i] = round ? settp_map_draw(&random, map.variable[i].lo, map.variable[i].hi) : map.variable[i].lo;
+    if (settp_map_code_at(&v, point, image) != 1) continue;
     for (i = 0; i < n && !found; ++i)
       for (j = i; j < n && !found; ++j)
         for (a = 0; a < constants && !found; ++a)
           for (b = 0; b < (j == i ? 1 : 2 * constants) && !found; ++b) {
             for (k = 0; k < n; ++k) other[k] = point[k];
-            if (settp_add(other[i], constant[a], &other[i])) continue;
-            if (j > i && settp_add(other[j], b & 1 ? constant[b / 2] : -constant[b / 2], &other[j])) continue;
-            if (settp_code_at(&v, other, image + map.results) != 1) continue;
+            if (settp_map_add(other[i], constant[a], &other[i])) continue;
+            if (j > i && settp_map_add(other[j], b & 1 ? constant[b / 2] : -constant[b / 2], &other[j])) continue;
+            if (settp_map_code_at(&v, other, image + map.results) != 1) continue;
             for (k = 0; k < map.results && image[k] == image[map.results + k]; ++k) {}
             found = k == map.results;
           }
@@ -7113,10 +7113,10 @@ SETT_INLINE int settp_guess_collision(sett_map_arena *arena, sett_map map, int64
 }
 
 /* The lowest corner of a map's box, cut to at most SETT_MAP_POINTS_MAX / 4 points. */
-SETT_INLINE sett_map settp_corner(sett_map_arena *arena, sett_map map) {
+SETT_INLINE sett_map settp_map_corner(sett_map_arena *arena, sett_map map) {
   int n = sett_map_variables(map), i, grown = 1;
   int64_t points = 1;
-  sett_map_variable *variable = (sett_map_variable *)settp_take(arena, (size_t)n * sizeof *variable + 8);
+  sett_map_variable *variable = (sett_map_variable *)settp_map_take(arena, (size_t)n * sizeof *variable + 8);
   if (!variable) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
   for (i = 0; i < n; ++i) {
     variable[i] = map.variable[i];
@@ -7124,7 +7124,7 @@ SETT_INLINE sett_map settp_corner(sett_map_arena *arena, sett_map map) {
   }
   while (grown)
     for (i = grown = 0; i < n; ++i) {
-      int64_t extent = variable[i].hi - variable[i].lo + 1, more = settp_reach(variable[i].hi, map.variable[i].hi);
+      int64_t extent = variable[i].hi - variable[i].lo + 1, more = settp_map_reach(variable[i].hi, map.variable[i].hi);
       if (more > extent) more = extent;
       if (more <= 0 || points / extent * (extent + more) > SETT_MAP_POINTS_MAX / 4) continue;
       points = points / extent * (extent + more);
@@ -7135,32 +7135,32 @@ SETT_INLINE sett_map settp_corner(sett_map_arena *arena, sett_map map) {
   return map;
 }
 
-SETT_INLINE int64_t settp_product_of(const sett_map_values *value, int results) { /* the points of the product of strided intervals, saturated */
+SETT_INLINE int64_t settp_map_product_of(const sett_map_values *value, int results) { /* the points of the product of strided intervals, saturated */
   int64_t n = 1;
   int i;
   for (i = 0; i < results; ++i) {
-    int64_t reach = settp_reach(value[i].lo, value[i].hi);
-    n = settp_sat_mul(n, settp_sat_add(value[i].modulus > 1 && reach < INT64_MAX ? reach / value[i].modulus : reach, 1));
+    int64_t reach = settp_map_reach(value[i].lo, value[i].hi);
+    n = settp_map_sat_mul(n, settp_map_sat_add(value[i].modulus > 1 && reach < INT64_MAX ? reach / value[i].modulus : reach, 1));
   }
   return n;
 }
 
 /* What the questions of whole maps have in common, found once. */
-typedef struct settp_study {
+typedef struct settp_map_study {
   sett_map s;      /* the simplified map */
   sett_expr *back; /* each variable as an expression of the results */
   int left;        /* 1: back is right, 0: it was not found */
   int error;
-} settp_study;
+} settp_map_study;
 
-SETT_INLINE settp_study settp_study_make(sett_map_arena *arena, sett_map map) {
-  settp_study y;
+SETT_INLINE settp_map_study settp_map_study_make(sett_map_arena *arena, sett_map map) {
+  settp_map_study y;
   y.s = sett_map_simplify(arena, map);
   y.back = NULL;
   y.left = y.error = 0;
   if (y.s.kind == SETT_MAP_DEFINED) {
-    y.back = (sett_expr *)settp_take(arena, (size_t)sett_map_variables(y.s) * sizeof *y.back + 8);
-    y.left = y.back ? settp_left_inverse(arena, y.s, y.back) : -SETT_MAP_ERROR_FULL;
+    y.back = (sett_expr *)settp_map_take(arena, (size_t)sett_map_variables(y.s) * sizeof *y.back + 8);
+    y.left = y.back ? settp_map_left_inverse(arena, y.s, y.back) : -SETT_MAP_ERROR_FULL;
     if (y.left < 0) y.error = -y.left;
   } else if (y.s.kind != SETT_MAP_EMPTY) {
     y.error = y.s.kind == SETT_MAP_FAILED ? y.s.error : SETT_MAP_ERROR_NO_MAP;
@@ -7168,49 +7168,49 @@ SETT_INLINE settp_study settp_study_make(sett_map_arena *arena, sett_map map) {
   return y;
 }
 
-SETT_INLINE sett_map_answer settp_not_decided(int error) {
-  return settp_open(error ? sett_map_error_message(error) : "no rule shows it, and the domain is too large to look at every point");
+SETT_INLINE sett_map_answer settp_map_not_decided(int error) {
+  return settp_map_open(error ? sett_map_error_message(error) : "no rule shows it, and the domain is too large to look at every point");
 }
 
-SETT_INLINE sett_map_answer settp_injective(sett_map_arena *arena, const settp_study *y) {
-  sett_map_answer answer = settp_no("two points have one image");
+SETT_INLINE sett_map_answer settp_map_injective(sett_map_arena *arena, const settp_map_study *y) {
+  sett_map_answer answer = settp_map_no("two points have one image");
   sett_map_values *value;
   int64_t *point;
   int n = sett_map_variables(y->s), code;
-  if (y->error) return settp_not_decided(y->error);
-  if (y->left || y->s.kind == SETT_MAP_EMPTY) return settp_yes();
-  point = (int64_t *)settp_take(arena, (size_t)n * 2 * sizeof *point + 8);
-  value = (sett_map_values *)settp_take(arena, (size_t)y->s.results * sizeof *value + 8);
-  if (!point || !value) return settp_not_decided(SETT_MAP_ERROR_FULL);
+  if (y->error) return settp_map_not_decided(y->error);
+  if (y->left || y->s.kind == SETT_MAP_EMPTY) return settp_map_yes();
+  point = (int64_t *)settp_map_take(arena, (size_t)n * 2 * sizeof *point + 8);
+  value = (sett_map_values *)settp_map_take(arena, (size_t)y->s.results * sizeof *value + 8);
+  if (!point || !value) return settp_map_not_decided(SETT_MAP_ERROR_FULL);
   answer.point = point;
   answer.other = point + n;
-  if (settp_guess_collision(arena, y->s, point, point + n)) return answer;
-  if (settp_box_points(&y->s) <= SETT_MAP_POINTS_MAX) {
-    code = settp_collide(arena, y->s, point, point + n, NULL);
-    return code > 0 ? answer : code ? settp_not_decided(-code) : settp_yes();
+  if (settp_map_guess_collision(arena, y->s, point, point + n)) return answer;
+  if (settp_map_box_points(&y->s) <= SETT_MAP_POINTS_MAX) {
+    code = settp_map_collide(arena, y->s, point, point + n, NULL);
+    return code > 0 ? answer : code ? settp_map_not_decided(-code) : settp_map_yes();
   }
-  if (settp_collide(arena, settp_corner(arena, y->s), point, point + n, NULL) == 1) return answer;
-  if (!settp_values(arena, y->s, value) && settp_count_free(arena, &y->s) > settp_product_of(value, y->s.results))
-    return settp_no("there are more points than images");
-  return settp_not_decided(0);
+  if (settp_map_collide(arena, settp_map_corner(arena, y->s), point, point + n, NULL) == 1) return answer;
+  if (!settp_map_values(arena, y->s, value) && settp_map_count_free(arena, &y->s) > settp_map_product_of(value, y->s.results))
+    return settp_map_no("there are more points than images");
+  return settp_map_not_decided(0);
 }
 
 SETT_INLINE sett_map_answer sett_map_is_injective(sett_map_arena *arena, sett_map map) {
-  settp_study y = settp_study_make(arena, map);
-  return settp_injective(arena, &y);
+  settp_map_study y = settp_map_study_make(arena, map);
+  return settp_map_injective(arena, &y);
 }
 
 /* The images of a map with linear results on a box where no variable stands in two results, or -1. */
-SETT_INLINE int64_t settp_count_sums(sett_map_arena *arena, sett_map map) {
+SETT_INLINE int64_t settp_map_count_sums(sett_map_arena *arena, sett_map map) {
   int n = sett_map_variables(map), i, j;
-  int64_t *coefficient = (int64_t *)settp_take(arena, (size_t)n * sizeof *coefficient + 8), constant = 0, count = 1;
-  unsigned char *owned = (unsigned char *)settp_take(arena, (size_t)n + 8);
+  int64_t *coefficient = (int64_t *)settp_map_take(arena, (size_t)n * sizeof *coefficient + 8), constant = 0, count = 1;
+  unsigned char *owned = (unsigned char *)settp_map_take(arena, (size_t)n + 8);
   if (!coefficient || !owned) return -1;
   for (j = 0; j < n; ++j) owned[j] = 0;
   for (i = 0; i < map.results; ++i) {
     int64_t stride = 0, reach = 0, images = 1; /* of the variables taken in so far, smallest coefficient first: the values are distinct, or without a gap */
     int left = 0, distinct = 1, dense = 1;
-    if (!settp_linear(arena, map.result[i], n, coefficient, &constant)) return -1;
+    if (!settp_map_linear(arena, map.result[i], n, coefficient, &constant)) return -1;
     for (j = 0; j < n; ++j)
       if (coefficient[j]) {
         if (owned[j] || coefficient[j] == INT64_MIN) return -1;
@@ -7223,28 +7223,28 @@ SETT_INLINE int64_t settp_count_sums(sett_map_arena *arena, sett_map map) {
       int least = -1;
       for (j = 0; j < n; ++j)
         if (coefficient[j] && (least < 0 || coefficient[j] < coefficient[least])) least = j;
-      extent = settp_reach(map.variable[least].lo, map.variable[least].hi);
+      extent = settp_map_reach(map.variable[least].lo, map.variable[least].hi);
       own = coefficient[least];
       coefficient[least] = 0;
       if (!stride) stride = own;
       if (own <= reach) distinct = 0;
-      if (own % stride || own > settp_sat_add(reach, stride)) dense = 0;
-      reach = settp_sat_add(reach, settp_sat_mul(own, extent));
-      images = settp_sat_mul(images, settp_sat_add(extent, 1));
+      if (own % stride || own > settp_map_sat_add(reach, stride)) dense = 0;
+      reach = settp_map_sat_add(reach, settp_map_sat_mul(own, extent));
+      images = settp_map_sat_mul(images, settp_map_sat_add(extent, 1));
       if (reach == INT64_MAX || images == INT64_MAX) return -1;
     }
     if (!distinct && !dense) return -1;
-    count = settp_sat_mul(count, dense && stride ? reach / stride + 1 : images);
+    count = settp_map_sat_mul(count, dense && stride ? reach / stride + 1 : images);
   }
   return count == INT64_MAX ? -1 : count;
 }
 
 /* Is the value taken? Looks where an end of the range is likely: variables at their ends and next to multiples of the map's divisors, one after the other. */
-SETT_INLINE int settp_attained(const sett_map_evaluator *v, int64_t *point, int64_t *image, int result, int64_t goal, const int64_t *divisor, int divisors) {
+SETT_INLINE int settp_map_attained(const sett_map_evaluator *v, int64_t *point, int64_t *image, int result, int64_t goal, const int64_t *divisor, int divisors) {
   const sett_map *map = &v->map;
   int n = sett_map_variables(*map), i, j, k, round, inside;
   int64_t best = 0;
-  inside = settp_code_at(v, point, image) == 1;
+  inside = settp_map_code_at(v, point, image) == 1;
   if (inside) best = image[result];
   for (round = 0; round < 3; ++round)
     for (i = 0; i < n; ++i)
@@ -7255,13 +7255,13 @@ SETT_INLINE int settp_attained(const sett_map_evaluator *v, int64_t *point, int6
           if (lo < -((int64_t)1 << 60) || hi > (int64_t)1 << 60 || c > (int64_t)1 << 60) continue;
           x = k == 0   ? (j < 0 ? lo : lo + c - 1)
               : k == 1 ? (j < 0 ? hi : hi - c + 1)
-              : k == 2 ? settp_ceil(lo, c) * c
-              : k == 3 ? settp_ceil(lo, c) * c - 1
-              : k == 4 ? settp_floor(hi, c) * c
-                       : settp_floor(hi, c) * c - 1;
+              : k == 2 ? settp_map_ceil(lo, c) * c
+              : k == 3 ? settp_map_ceil(lo, c) * c - 1
+              : k == 4 ? settp_map_floor(hi, c) * c
+                       : settp_map_floor(hi, c) * c - 1;
           if (x < lo || x > hi || x == old) continue;
           point[i] = x;
-          if (settp_code_at(v, point, image) != 1 || (inside && !(goal > best ? image[result] > best : image[result] < best))) {
+          if (settp_map_code_at(v, point, image) != 1 || (inside && !(goal > best ? image[result] > best : image[result] < best))) {
             point[i] = old;
             continue;
           }
@@ -7273,30 +7273,30 @@ SETT_INLINE int settp_attained(const sett_map_evaluator *v, int64_t *point, int6
 }
 
 /* A point of the domain, among the first of the box; 0: none found. */
-SETT_INLINE int settp_some_point(const sett_map_evaluator *v, int64_t *point, int64_t *image) {
+SETT_INLINE int settp_map_some_point(const sett_map_evaluator *v, int64_t *point, int64_t *image) {
   int i, looks = 0;
   for (i = 0; i < sett_map_variables(v->map); ++i) point[i] = v->map.variable[i].lo;
   do
-    if (settp_code_at(v, point, image) == 1) return 1;
-  while (++looks < 4096 && settp_next_point(&v->map, point));
+    if (settp_map_code_at(v, point, image) == 1) return 1;
+  while (++looks < 4096 && settp_map_next_point(&v->map, point));
   return 0;
 }
 
 /* By looking at every point: exact ends and classes, the count, and whether the image is their product. 0 or an error. */
-SETT_INLINE int settp_look_at_image(sett_map_arena *arena, sett_map s, sett_map_values *value, sett_map_footprint *out) {
+SETT_INLINE int settp_map_look_at_image(sett_map_arena *arena, sett_map s, sett_map_values *value, sett_map_footprint *out) {
   sett_map_mark mark = sett_map_arena_mark(arena);
-  int64_t *point = (int64_t *)settp_take(arena, (size_t)sett_map_variables(s) * 2 * sizeof *point + 8), product = 1;
+  int64_t *point = (int64_t *)settp_map_take(arena, (size_t)sett_map_variables(s) * 2 * sizeof *point + 8), product = 1;
   sett_map_points it;
   int i, code, first = 1;
   if (!point) return SETT_MAP_ERROR_FULL;
-  code = settp_collide(arena, s, point, point + sett_map_variables(s), &out->count);
+  code = settp_map_collide(arena, s, point, point + sett_map_variables(s), &out->count);
   it = sett_map_points_begin(arena, s);
   while (code >= 0 && sett_map_points_next(&it)) {
     for (i = 0; i < s.results; ++i) {
       if (first) value[i].lo = value[i].hi = value[i].residue = it.result[i], value[i].modulus = 0;
       if (it.result[i] < value[i].lo) value[i].lo = it.result[i];
       if (it.result[i] > value[i].hi) value[i].hi = it.result[i];
-      value[i].modulus = settp_gcd(value[i].modulus, settp_difference(it.result[i], value[i].residue, 1));
+      value[i].modulus = settp_map_gcd(value[i].modulus, settp_map_difference(it.result[i], value[i].residue, 1));
     }
     first = 0;
   }
@@ -7307,15 +7307,15 @@ SETT_INLINE int settp_look_at_image(sett_map_arena *arena, sett_map s, sett_map_
     return -code;
   }
   for (i = 0; i < s.results; ++i) {
-    if (first) value[i] = settp_values_make(settp_interval(1, 0), settp_class_make(1, 0));
-    else value[i] = settp_values_make(settp_interval(value[i].lo, value[i].hi), settp_class_make(value[i].modulus, value[i].residue));
-    product = settp_sat_mul(product, first ? 0 : value[i].modulus ? settp_sat_add(settp_reach(value[i].lo, value[i].hi) / value[i].modulus, 1) : 1);
+    if (first) value[i] = settp_map_values_make(settp_map_interval(1, 0), settp_map_class_make(1, 0));
+    else value[i] = settp_map_values_make(settp_map_interval(value[i].lo, value[i].hi), settp_map_class_make(value[i].modulus, value[i].residue));
+    product = settp_map_sat_mul(product, first ? 0 : value[i].modulus ? settp_map_sat_add(settp_map_reach(value[i].lo, value[i].hi) / value[i].modulus, 1) : 1);
   }
   out->product = product == out->count;
   return 0;
 }
 
-SETT_INLINE sett_map_footprint settp_no_footprint(int error) {
+SETT_INLINE sett_map_footprint settp_map_no_footprint(int error) {
   sett_map_footprint out;
   out.results = out.product = 0;
   out.value = NULL;
@@ -7326,13 +7326,13 @@ SETT_INLINE sett_map_footprint settp_no_footprint(int error) {
   return out;
 }
 
-SETT_INLINE sett_map_footprint settp_footprint(sett_map_arena *arena, const settp_study *y, int results) {
+SETT_INLINE sett_map_footprint settp_map_footprint(sett_map_arena *arena, const settp_map_study *y, int results) {
   sett_map_footprint out;
   sett_map s = y->s, u;
-  sett_map_values *value = (sett_map_values *)settp_take(arena, (size_t)results * sizeof *value + 8);
-  unsigned char *exact = (unsigned char *)settp_take(arena, (size_t)results + 8);
-  int64_t *point = (int64_t *)settp_take(arena, (size_t)sett_map_variables(s) * sizeof *point + 8), divisor[8];
-  int64_t *image = (int64_t *)settp_take(arena, (size_t)results * sizeof *image + 8);
+  sett_map_values *value = (sett_map_values *)settp_map_take(arena, (size_t)results * sizeof *value + 8);
+  unsigned char *exact = (unsigned char *)settp_map_take(arena, (size_t)results + 8);
+  int64_t *point = (int64_t *)settp_map_take(arena, (size_t)sett_map_variables(s) * sizeof *point + 8), divisor[8];
+  int64_t *image = (int64_t *)settp_map_take(arena, (size_t)results * sizeof *image + 8);
   sett_expr *back;
   sett_map_evaluator v;
   int i, code, divisors, all_exact = 0;
@@ -7343,60 +7343,60 @@ SETT_INLINE sett_map_footprint settp_footprint(sett_map_arena *arena, const sett
   out.product = 0;
   out.error = y->error ? y->error : !value || !exact || !point || !image ? SETT_MAP_ERROR_FULL : 0;
   if (!out.error && s.kind == SETT_MAP_DEFINED) {
-    code = settp_values(arena, s, value);
+    code = settp_map_values(arena, s, value);
     if (code > 0) out.error = code;
   }
   out.reason = "";
-  if (out.error) return settp_no_footprint(out.error);
+  if (out.error) return settp_map_no_footprint(out.error);
   if (s.kind == SETT_MAP_EMPTY) {
     for (i = 0; i < results; ++i) {
       exact[i] = 1;
-      value[i] = settp_values_make(settp_interval(1, 0), settp_class_make(1, 0));
+      value[i] = settp_map_values_make(settp_map_interval(1, 0), settp_map_class_make(1, 0));
     }
     out.count = 0;
     out.product = 1;
     return out;
   }
-  if (y->left) out.count = settp_count_points(arena, s);
-  out.product = out.count >= 0 && settp_product_of(value, results) == out.count;
+  if (y->left) out.count = settp_map_count_points(arena, s);
+  out.product = out.count >= 0 && settp_map_product_of(value, results) == out.count;
   u = out.product ? s : sett_map_remove_unused(arena, s, SETT_MAP_ALL_KINDS, NULL);
-  if (!out.product && u.kind == SETT_MAP_DEFINED && settp_reshape_domain(arena, &u, results)) { /* linear results on a box: their intervals are exact */
-    if (out.count < 0) out.count = settp_count_sums(arena, u);
-    all_exact = !settp_values(arena, u, value);
+  if (!out.product && u.kind == SETT_MAP_DEFINED && settp_map_reshape_domain(arena, &u, results)) { /* linear results on a box: their intervals are exact */
+    if (out.count < 0) out.count = settp_map_count_sums(arena, u);
+    all_exact = !settp_map_values(arena, u, value);
   }
   if (out.count < 0 && u.kind == SETT_MAP_DEFINED) {
-    back = (sett_expr *)settp_take(arena, (size_t)sett_map_variables(u) * sizeof *back + 8);
-    if (back && settp_left_inverse(arena, u, back) == 1) out.count = settp_count_points(arena, u);
+    back = (sett_expr *)settp_map_take(arena, (size_t)sett_map_variables(u) * sizeof *back + 8);
+    if (back && settp_map_left_inverse(arena, u, back) == 1) out.count = settp_map_count_points(arena, u);
   }
-  out.product = out.count >= 0 && settp_product_of(value, results) == out.count;
-  if (!out.product && settp_box_points(&s) <= SETT_MAP_POINTS_MAX) {
-    code = settp_look_at_image(arena, s, value, &out);
-    if (code == SETT_MAP_ERROR_FULL) return settp_no_footprint(code);
+  out.product = out.count >= 0 && settp_map_product_of(value, results) == out.count;
+  if (!out.product && settp_map_box_points(&s) <= SETT_MAP_POINTS_MAX) {
+    code = settp_map_look_at_image(arena, s, value, &out);
+    if (code == SETT_MAP_ERROR_FULL) return settp_map_no_footprint(code);
     if (code) out.reason = sett_map_error_message(code);
     for (i = 0; i < results; ++i) exact[i] = !code;
     if (!code) return out;
   }
-  if (out.count < 0 && !*out.reason) out.reason = settp_not_decided(0).reason;
-  divisors = settp_constants(arena, &s, divisor, 8, 1);
+  if (out.count < 0 && !*out.reason) out.reason = settp_map_not_decided(0).reason;
+  divisors = settp_map_constants(arena, &s, divisor, 8, 1);
   v = sett_map_evaluator_make(arena, s);
   for (i = 0; i < results; ++i) {
     exact[i] = out.product || all_exact;
     if (exact[i] || v.failed) continue;
-    exact[i] = settp_some_point(&v, point, image) && settp_attained(&v, point, image, i, value[i].lo, divisor, divisors) &&
-               settp_attained(&v, point, image, i, value[i].hi, divisor, divisors);
+    exact[i] = settp_map_some_point(&v, point, image) && settp_map_attained(&v, point, image, i, value[i].lo, divisor, divisors) &&
+               settp_map_attained(&v, point, image, i, value[i].hi, divisor, divisors);
   }
   return out;
 }
 
 SETT_INLINE sett_map_footprint sett_map_image(sett_map_arena *arena, sett_map map) {
-  settp_study y = settp_study_make(arena, map);
-  return settp_footprint(arena, &y, map.results);
+  settp_map_study y = settp_map_study_make(arena, map);
+  return settp_map_footprint(arena, &y, map.results);
 }
 
 /* Looks at every point of a small domain for the points of a small box. 1: all are hit, 0: missed is not, -error. */
-SETT_INLINE int settp_look_at_box(sett_map_arena *arena, sett_map s, const sett_map_interval *box, int64_t size, int64_t *missed) {
+SETT_INLINE int settp_map_look_at_box(sett_map_arena *arena, sett_map s, const sett_map_interval *box, int64_t size, int64_t *missed) {
   sett_map_mark mark = sett_map_arena_mark(arena);
-  unsigned char *hit = (unsigned char *)settp_take(arena, (size_t)(size / 8) + 8);
+  unsigned char *hit = (unsigned char *)settp_map_take(arena, (size_t)(size / 8) + 8);
   sett_map_points it = sett_map_points_begin(arena, s);
   int64_t number, at;
   int i, code;
@@ -7418,33 +7418,33 @@ SETT_INLINE int settp_look_at_box(sett_map_arena *arena, sett_map s, const sett_
 
 /* A point of the box that the inverse formula does not lead back to: y is hit just where m(back(y)) is y. 1: all are hit, 0: missed is not, -1: not
  * decided. */
-SETT_INLINE int settp_look_back(sett_map_arena *arena, sett_map s, const sett_map_interval *box, int64_t size, const sett_expr *result, int64_t *missed) {
+SETT_INLINE int settp_map_look_back(sett_map_arena *arena, sett_map s, const sett_map_interval *box, int64_t size, const sett_expr *result, int64_t *missed) {
   sett_map_mark mark = sett_map_arena_mark(arena);
   int n = sett_map_variables(s), i, code, hit = 1, end = 0;
-  int64_t *point = (int64_t *)settp_take(arena, (size_t)(n + s.results) * sizeof *point + 8), looks;
-  sett_map back = settp_back(arena, box, s.results, result, n);
+  int64_t *point = (int64_t *)settp_map_take(arena, (size_t)(n + s.results) * sizeof *point + 8), looks;
+  sett_map back = settp_map_back(arena, box, s.results, result, n);
   sett_map_evaluator there = sett_map_evaluator_make(arena, s), here = sett_map_evaluator_make(arena, back);
   for (i = 0; i < s.results; ++i) missed[i] = box[i].lo;
   for (looks = 0; point && !there.failed && !here.failed && looks < SETT_MAP_POINTS_MAX && !end; ++looks) {
-    code = settp_code_at(&here, missed, point);
-    if (code == 1) code = settp_code_at(&there, point, point + n);
+    code = settp_map_code_at(&here, missed, point);
+    if (code == 1) code = settp_map_code_at(&there, point, point + n);
     if (code < 0) break;
     for (i = 0, hit = code; i < s.results && hit; ++i) hit = point[n + i] == missed[i];
     if (!hit) break;
-    end = !settp_next_point(&back, missed);
+    end = !settp_map_next_point(&back, missed);
   }
   code = !hit ? 0 : end && looks == size ? 1 : -1;
   sett_map_arena_rewind(arena, mark);
   return code;
 }
 
-SETT_INLINE sett_map_answer settp_covers(sett_map_arena *arena, const settp_study *y, const sett_map_footprint *image, const sett_map_interval *box) {
-  enum { SETTP_MOST_CELLS = 1 << 22 };
-  sett_map_answer answer = settp_no("a point of the box is not hit");
+SETT_INLINE sett_map_answer settp_map_covers(sett_map_arena *arena, const settp_map_study *y, const sett_map_footprint *image, const sett_map_interval *box) {
+  enum { SETTP_MAP_MOST_CELLS = 1 << 22 };
+  sett_map_answer answer = settp_map_no("a point of the box is not hit");
   int results = image->results, i, code = -1;
-  int64_t size = settp_box_size(box, results), points, *missed = (int64_t *)settp_take(arena, (size_t)results * sizeof *missed + 8);
-  if (y->error || image->error || !missed) return settp_not_decided(y->error ? y->error : image->error ? image->error : SETT_MAP_ERROR_FULL);
-  if (!size) return settp_yes();
+  int64_t size = settp_map_box_size(box, results), points, *missed = (int64_t *)settp_map_take(arena, (size_t)results * sizeof *missed + 8);
+  if (y->error || image->error || !missed) return settp_map_not_decided(y->error ? y->error : image->error ? image->error : SETT_MAP_ERROR_FULL);
+  if (!size) return settp_map_yes();
   answer.missed = missed;
   for (i = 0; i < results; ++i) missed[i] = box[i].lo;
   if (y->s.kind == SETT_MAP_EMPTY) return answer;
@@ -7455,90 +7455,90 @@ SETT_INLINE sett_map_answer settp_covers(sett_map_arena *arena, const settp_stud
     if (box[i].hi > v->hi) return answer;
     missed[i] = box[i].lo;
     if (v->modulus < 2) continue;
-    if (settp_mod(box[i].lo, v->modulus) != v->residue) return answer;
+    if (settp_map_mod(box[i].lo, v->modulus) != v->residue) return answer;
     if (box[i].lo == box[i].hi) continue;
     ++missed[i];
     return answer;
   }
-  if (image->product) return settp_yes();
-  if (settp_box_points(&y->s) <= SETT_MAP_POINTS_MAX && size <= SETTP_MOST_CELLS) code = settp_look_at_box(arena, y->s, box, size, missed);
-  else if (y->left) code = settp_look_back(arena, y->s, box, size, y->back, missed);
-  if (code >= 0) return code ? settp_yes() : answer;
-  points = image->count >= 0 ? image->count : settp_count_free(arena, &y->s);
-  if (points >= 0 && points < size) return settp_no("the box has more points than there are images");
-  return settp_not_decided(0);
+  if (image->product) return settp_map_yes();
+  if (settp_map_box_points(&y->s) <= SETT_MAP_POINTS_MAX && size <= SETTP_MAP_MOST_CELLS) code = settp_map_look_at_box(arena, y->s, box, size, missed);
+  else if (y->left) code = settp_map_look_back(arena, y->s, box, size, y->back, missed);
+  if (code >= 0) return code ? settp_map_yes() : answer;
+  points = image->count >= 0 ? image->count : settp_map_count_free(arena, &y->s);
+  if (points >= 0 && points < size) return settp_map_no("the box has more points than there are images");
+  return settp_map_not_decided(0);
 }
 
 SETT_INLINE sett_map_answer sett_map_covers(sett_map_arena *arena, sett_map map, const sett_map_interval *box) {
-  settp_study y = settp_study_make(arena, map);
-  sett_map_footprint image = settp_footprint(arena, &y, map.results);
-  return settp_covers(arena, &y, &image, box);
+  settp_map_study y = settp_map_study_make(arena, map);
+  sett_map_footprint image = settp_map_footprint(arena, &y, map.results);
+  return settp_map_covers(arena, &y, &image, box);
 }
 
 /* A point whose image is outside of the box: 1, 0: none was found. */
-SETT_INLINE int settp_find_outside(sett_map_arena *arena, sett_map s, const sett_map_interval *box, int64_t *point) {
-  enum { SETTP_MOST_SAMPLES = 4096 };
+SETT_INLINE int settp_map_find_outside(sett_map_arena *arena, sett_map s, const sett_map_interval *box, int64_t *point) {
+  enum { SETTP_MAP_MOST_SAMPLES = 4096 };
   sett_map_mark mark = sett_map_arena_mark(arena);
   sett_map_evaluator v = sett_map_evaluator_make(arena, s);
-  settp_random random;
-  int64_t *image = (int64_t *)settp_take(arena, (size_t)s.results * sizeof *image + 8), all = settp_box_points(&s), looks = all;
+  settp_map_random random;
+  int64_t *image = (int64_t *)settp_map_take(arena, (size_t)s.results * sizeof *image + 8), all = settp_map_box_points(&s), looks = all;
   int n = sett_map_variables(s), i, found = 0, more = 1;
   random.state = UINT64_C(88172645463325252);
   for (i = 0; i < n; ++i) point[i] = s.variable[i].lo;
-  if (all > SETT_MAP_POINTS_MAX) looks = SETTP_MOST_SAMPLES;
+  if (all > SETT_MAP_POINTS_MAX) looks = SETTP_MAP_MOST_SAMPLES;
   for (; image && !v.failed && more && !found && looks > 0; --looks) {
-    if (settp_code_at(&v, point, image) == 1)
+    if (settp_map_code_at(&v, point, image) == 1)
       for (i = 0; i < s.results && !found; ++i) found = image[i] < box[i].lo || image[i] > box[i].hi;
     if (found) break;
-    if (all <= SETT_MAP_POINTS_MAX) more = settp_next_point(&s, point);
+    if (all <= SETT_MAP_POINTS_MAX) more = settp_map_next_point(&s, point);
     else
       for (i = 0; i < n; ++i) {
-        int64_t end = settp_draw(&random, 0, 5);
-        point[i] = end == 0 ? s.variable[i].lo : end == 1 ? s.variable[i].hi : settp_draw(&random, s.variable[i].lo, s.variable[i].hi);
+        int64_t end = settp_map_draw(&random, 0, 5);
+        point[i] = end == 0 ? s.variable[i].lo : end == 1 ? s.variable[i].hi : settp_map_draw(&random, s.variable[i].lo, s.variable[i].hi);
       }
   }
   sett_map_arena_rewind(arena, mark);
   return found;
 }
 
-SETT_INLINE sett_map_answer settp_bijective(sett_map_arena *arena, const settp_study *y, const sett_map_footprint *image, const sett_map_interval *box) {
-  sett_map_answer answer = settp_injective(arena, y), cover;
-  sett_map_interval *bounding = (sett_map_interval *)settp_take(arena, (size_t)image->results * sizeof *bounding + 8);
-  int64_t *point = (int64_t *)settp_take(arena, (size_t)sett_map_variables(y->s) * sizeof *point + 8);
+SETT_INLINE sett_map_answer settp_map_bijective(sett_map_arena *arena, const settp_map_study *y, const sett_map_footprint *image, const sett_map_interval *box) {
+  sett_map_answer answer = settp_map_injective(arena, y), cover;
+  sett_map_interval *bounding = (sett_map_interval *)settp_map_take(arena, (size_t)image->results * sizeof *bounding + 8);
+  int64_t *point = (int64_t *)settp_map_take(arena, (size_t)sett_map_variables(y->s) * sizeof *point + 8);
   int i, inside = 1, exact = 1;
   if (answer.no || y->error) return answer;
-  if (image->error || !bounding || !point) return settp_not_decided(image->error ? image->error : SETT_MAP_ERROR_FULL);
+  if (image->error || !bounding || !point) return settp_map_not_decided(image->error ? image->error : SETT_MAP_ERROR_FULL);
   for (i = 0; i < image->results; ++i) {
-    bounding[i] = settp_interval(image->value[i].lo, image->value[i].hi);
+    bounding[i] = settp_map_interval(image->value[i].lo, image->value[i].hi);
     if (!image->exact[i]) exact = 0;
     if (box && bounding[i].lo <= bounding[i].hi && (bounding[i].lo < box[i].lo || bounding[i].hi > box[i].hi)) inside = 0;
   }
   if (!inside) {
-    if (settp_find_outside(arena, y->s, box, point)) {
-      answer = settp_no("an image is outside of the box");
+    if (settp_map_find_outside(arena, y->s, box, point)) {
+      answer = settp_map_no("an image is outside of the box");
       answer.point = point;
       return answer;
     }
-    inside = settp_box_points(&y->s) <= SETT_MAP_POINTS_MAX; /* all were looked at */
+    inside = settp_map_box_points(&y->s) <= SETT_MAP_POINTS_MAX; /* all were looked at */
   }
-  cover = settp_covers(arena, y, image, box ? box : bounding);
-  if (cover.no && !box && !exact) cover = settp_open("the bounding box of the image is not known exactly");
+  cover = settp_map_covers(arena, y, image, box ? box : bounding);
+  if (cover.no && !box && !exact) cover = settp_map_open("the bounding box of the image is not known exactly");
   if (cover.no) return cover;
   if (!answer.yes) return answer;
-  if (cover.yes && !inside) return settp_open("it was not shown that no image is outside of the box");
+  if (cover.yes && !inside) return settp_map_open("it was not shown that no image is outside of the box");
   return cover;
 }
 
 SETT_INLINE sett_map_answer sett_map_is_bijective(sett_map_arena *arena, sett_map map, const sett_map_interval *box) {
-  settp_study y = settp_study_make(arena, map);
-  sett_map_footprint image = settp_footprint(arena, &y, map.results);
-  return settp_bijective(arena, &y, &image, box);
+  settp_map_study y = settp_map_study_make(arena, map);
+  sett_map_footprint image = settp_map_footprint(arena, &y, map.results);
+  return settp_map_bijective(arena, &y, &image, box);
 }
 
 /* ======================================================================= bodies: inverse ==== */
 
 /* Does the second of two maps lead the first results (goal of them) of the first back to the others? */
-SETT_INLINE int settp_leads_back(sett_map_arena *arena, sett_map both, int goal, sett_map back) {
+SETT_INLINE int settp_map_leads_back(sett_map_arena *arena, sett_map both, int goal, sett_map back) {
   sett_map there = both, goes = both;
   if (both.kind != SETT_MAP_DEFINED) return 0;
   there.results = goal;
@@ -7548,46 +7548,46 @@ SETT_INLINE int settp_leads_back(sett_map_arena *arena, sett_map both, int goal,
 }
 
 /* compose(map, back) or compose(back, map) is the identity. */
-SETT_INLINE int settp_is_inverse(sett_map_arena *arena, sett_map map, sett_map back) {
-  sett_map both = settp_with_variables(arena, map);
-  if (settp_leads_back(arena, both, map.results, back) || settp_leads_back(arena, settp_with_variables(arena, back), back.results, map)) return 1;
-  (void)settp_reshape_domain(arena, &both, map.results); /* over digits of the variables */
-  return settp_leads_back(arena, both, map.results, back);
+SETT_INLINE int settp_map_is_inverse(sett_map_arena *arena, sett_map map, sett_map back) {
+  sett_map both = settp_map_with_variables(arena, map);
+  if (settp_map_leads_back(arena, both, map.results, back) || settp_map_leads_back(arena, settp_map_with_variables(arena, back), back.results, map)) return 1;
+  (void)settp_map_reshape_domain(arena, &both, map.results); /* over digits of the variables */
+  return settp_map_leads_back(arena, both, map.results, back);
 }
 
 SETT_INLINE sett_map sett_map_inverse(sett_map_arena *arena, sett_map map, sett_map_answer *why) {
-  settp_study y;
+  settp_map_study y;
   sett_map_footprint image;
   sett_map_interval *box;
   sett_map back;
   int i;
-  *why = settp_not_decided(map.kind == SETT_MAP_FAILED ? map.error : SETT_MAP_ERROR_NO_MAP);
+  *why = settp_map_not_decided(map.kind == SETT_MAP_FAILED ? map.error : SETT_MAP_ERROR_NO_MAP);
   if (map.kind == SETT_MAP_FAILED || map.kind == SETT_MAP_UNDEFINED) return map;
-  *why = settp_no("it has ranges or runtime variables: expected dimensions only");
+  *why = settp_map_no("it has ranges or runtime variables: expected dimensions only");
   if (map.ranges || map.rts) return sett_map_undefined();
-  *why = settp_no(sett_map_error_message(SETT_MAP_ERROR_NO_POINT));
-  y = settp_study_make(arena, map);
+  *why = settp_map_no(sett_map_error_message(SETT_MAP_ERROR_NO_POINT));
+  y = settp_map_study_make(arena, map);
   if (y.s.kind == SETT_MAP_EMPTY) return sett_map_undefined();
-  image = settp_footprint(arena, &y, map.results);
-  box = (sett_map_interval *)settp_take(arena, (size_t)map.results * sizeof *box + 8);
+  image = settp_map_footprint(arena, &y, map.results);
+  box = (sett_map_interval *)settp_map_take(arena, (size_t)map.results * sizeof *box + 8);
   if (y.error || image.error || !box) {
     int error = y.error ? y.error : image.error ? image.error : SETT_MAP_ERROR_FULL;
-    *why = settp_not_decided(error);
+    *why = settp_map_not_decided(error);
     return sett_map_fail(error, 0);
   }
-  for (i = 0; i < map.results; ++i) box[i] = settp_interval(image.value[i].lo, image.value[i].hi);
+  for (i = 0; i < map.results; ++i) box[i] = settp_map_interval(image.value[i].lo, image.value[i].hi);
   if (!image.count) return sett_map_undefined();
-  if (!y.left || image.count < 0 || settp_box_size(box, map.results) != image.count) { /* it is no bijection, or it cannot be seen to be one */
-    *why = settp_bijective(arena, &y, &image, NULL);
-    if (why->yes) *why = settp_open("a bijection, but no formula of its inverse was found");
+  if (!y.left || image.count < 0 || settp_map_box_size(box, map.results) != image.count) { /* it is no bijection, or it cannot be seen to be one */
+    *why = settp_map_bijective(arena, &y, &image, NULL);
+    if (why->yes) *why = settp_map_open("a bijection, but no formula of its inverse was found");
     return sett_map_undefined();
   }
-  back = sett_map_simplify(arena, settp_back(arena, box, map.results, y.back, y.s.dims));
-  *why = settp_not_decided(back.error);
+  back = sett_map_simplify(arena, settp_map_back(arena, box, map.results, y.back, y.s.dims));
+  *why = settp_map_not_decided(back.error);
   if (back.kind == SETT_MAP_FAILED) return back;
-  *why = settp_yes();
-  if (settp_is_inverse(arena, y.s, back)) return back; /* as many points on both sides: the other direction follows */
-  *why = settp_open("a formula was found, but it was not shown to be the inverse");
+  *why = settp_map_yes();
+  if (settp_map_is_inverse(arena, y.s, back)) return back; /* as many points on both sides: the other direction follows */
+  *why = settp_map_open("a formula was found, but it was not shown to be the inverse");
   return sett_map_undefined();
 }
 
@@ -7595,42 +7595,42 @@ SETT_INLINE sett_map sett_map_inverse(sett_map_arena *arena, sett_map map, sett_
 
 /* Greatest common divisors of the places where something changes along a variable v; 0: nowhere. Counted from v's lower bound lo on, but step and level
  * from 0. */
-typedef struct settp_places {
+typedef struct settp_map_places {
   int64_t step, level; /* result(v) is not result(v - 1) + 1; it is not result(v - 1) */
   int64_t own_step;    /* as step, from lo */
   int64_t align;       /* of result(v) - (v - lo) */
   int64_t edge;        /* one of v and v - 1 is inside, the other outside of the domain */
-} settp_places;
+} settp_map_places;
 
-SETT_INLINE int64_t settp_gcd_far(int64_t a, int64_t b) { return b == INT64_MIN ? 1 : settp_gcd(a, b); }
+SETT_INLINE int64_t settp_map_gcd_far(int64_t a, int64_t b) { return b == INT64_MIN ? 1 : settp_map_gcd(a, b); }
 
 /* What is seen at v - 1 and v: the codes of the evaluation and the results. */
-SETT_INLINE void settp_place(settp_places *p, int64_t v, int64_t lo, int before, int64_t old, int code, int64_t now) {
-  int64_t from = settp_difference(v, lo, 1), difference;
+SETT_INLINE void settp_map_place(settp_map_places *p, int64_t v, int64_t lo, int before, int64_t old, int code, int64_t now) {
+  int64_t from = settp_map_difference(v, lo, 1), difference;
   if (code < 0 || before < 0) {
     p->step = p->level = p->own_step = p->align = p->edge = 1;
     return;
   }
-  if (code == 1) p->align = settp_gcd_far(p->align, settp_difference(now, from, 1));
+  if (code == 1) p->align = settp_map_gcd_far(p->align, settp_map_difference(now, from, 1));
   if (v == lo) return;
-  if (code != before) p->edge = settp_gcd_far(p->edge, from);
+  if (code != before) p->edge = settp_map_gcd_far(p->edge, from);
   if (code != 1 || before != 1) return;
-  difference = settp_difference(now, old, 2);
-  if (difference != 1) p->step = settp_gcd_far(p->step, v), p->own_step = settp_gcd_far(p->own_step, from);
-  if (difference != 0) p->level = settp_gcd_far(p->level, v);
+  difference = settp_map_difference(now, old, 2);
+  if (difference != 1) p->step = settp_map_gcd_far(p->step, v), p->own_step = settp_map_gcd_far(p->own_step, from);
+  if (difference != 0) p->level = settp_map_gcd_far(p->level, v);
 }
 
 /* Looks at all points of the box of a map of one result (all), or at some: what is asked divides what is found here. 0 or an error. */
-SETT_INLINE int settp_look_along(sett_map_arena *arena, sett_map map, int variable, int all, settp_places *p) {
-  enum { SETTP_MOST_SAMPLES = 160, SETTP_MOST_DIVISORS = 4 };
+SETT_INLINE int settp_map_look_along(sett_map_arena *arena, sett_map map, int variable, int all, settp_map_places *p) {
+  enum { SETTP_MAP_MOST_SAMPLES = 160, SETTP_MAP_MOST_DIVISORS = 4 };
   sett_map_mark mark = sett_map_arena_mark(arena);
   int n = sett_map_variables(map), i, k, code, before, round, divisors;
-  int64_t lo = map.variable[variable].lo, hi = map.variable[variable].hi, divisor[SETTP_MOST_DIVISORS], now = 0, old = 0;
-  int64_t *point = (int64_t *)settp_take(arena, (size_t)n * sizeof *point + 8);
+  int64_t lo = map.variable[variable].lo, hi = map.variable[variable].hi, divisor[SETTP_MAP_MOST_DIVISORS], now = 0, old = 0;
+  int64_t *point = (int64_t *)settp_map_take(arena, (size_t)n * sizeof *point + 8);
   sett_map_evaluator v;
-  settp_random random;
+  settp_map_random random;
   p->step = p->level = p->own_step = p->align = p->edge = 0;
-  divisors = settp_constants(arena, &map, divisor, SETTP_MOST_DIVISORS, 1);
+  divisors = settp_map_constants(arena, &map, divisor, SETTP_MAP_MOST_DIVISORS, 1);
   v = sett_map_evaluator_make(arena, map);
   if (!point || v.failed) {
     sett_map_arena_rewind(arena, mark);
@@ -7642,8 +7642,8 @@ SETT_INLINE int settp_look_along(sett_map_arena *arena, sett_map map, int variab
     for (code = 0, point[variable] = lo;; ++point[variable]) {
       before = code;
       old = now;
-      code = settp_code_at(&v, point, &now);
-      settp_place(p, point[variable], lo, before, old, code, now);
+      code = settp_map_code_at(&v, point, &now);
+      settp_map_place(p, point[variable], lo, before, old, code, now);
       if (point[variable] == hi) break;
     }
     for (i = n - 1; i >= 0; --i) {
@@ -7652,43 +7652,43 @@ SETT_INLINE int settp_look_along(sett_map_arena *arena, sett_map map, int variab
     }
     if (i >= 0) ++point[i];
   }
-  for (round = 0; !all && round < SETTP_MOST_SAMPLES; ++round)
+  for (round = 0; !all && round < SETTP_MAP_MOST_SAMPLES; ++round)
     for (k = -1; k < divisors; ++k) { /* k < 0: a new point; then the same next to a multiple of a divisor */
       for (i = 0; i < n && k < 0; ++i) {
-        int64_t end = settp_draw(&random, 0, 5);
-        point[i] = end == 0 ? map.variable[i].lo : end == 1 ? map.variable[i].hi : settp_draw(&random, map.variable[i].lo, map.variable[i].hi);
+        int64_t end = settp_map_draw(&random, 0, 5);
+        point[i] = end == 0 ? map.variable[i].lo : end == 1 ? map.variable[i].hi : settp_map_draw(&random, map.variable[i].lo, map.variable[i].hi);
       }
-      if (k >= 0 && settp_mul(settp_floor(point[variable], divisor[k]), divisor[k], &point[variable])) continue;
+      if (k >= 0 && settp_map_mul(settp_map_floor(point[variable], divisor[k]), divisor[k], &point[variable])) continue;
       if (point[variable] <= lo) point[variable] = hi;
       before = 0;
       if (hi > lo) {
         --point[variable];
-        before = settp_code_at(&v, point, &old);
+        before = settp_map_code_at(&v, point, &old);
         ++point[variable];
       }
-      code = settp_code_at(&v, point, &now);
-      settp_place(p, point[variable], lo, before, old, code, now);
+      code = settp_map_code_at(&v, point, &now);
+      settp_map_place(p, point[variable], lo, before, old, code, now);
     }
   sett_map_arena_rewind(arena, mark);
   return 0;
 }
 
 /* Is the last variable of a map taken in with this stride in its one result? */
-SETT_INLINE int settp_has_stride(sett_map_arena *arena, sett_map map, int variable, int64_t stride) {
+SETT_INLINE int settp_map_has_stride(sett_map_arena *arena, sett_map map, int variable, int64_t stride) {
   sett_map_stride s;
   return map.kind == SETT_MAP_EMPTY || (map.kind == SETT_MAP_DEFINED && !sett_map_strides(arena, map, variable, &s) && s.linear && s.stride == stride);
 }
 
 /* A divisor of the distances from base to all v where the one result of a simplified map does not step by stride; 0: it always does. With v = base + w * j
  * + i the result must be linear in i: tried for the powers of the primes of all divisors that the map holds. */
-SETT_INLINE int64_t settp_run_along(sett_map_arena *arena, sett_map map, int variable, int64_t stride, int64_t base) {
-  enum { SETTP_MOST_DIVISORS = 12, SETTP_MOST_PRIMES = 40 };
-  int64_t divisor[SETTP_MOST_DIVISORS], prime[SETTP_MOST_PRIMES], power[SETTP_MOST_PRIMES], run = 1, p, w, c;
+SETT_INLINE int64_t settp_map_run_along(sett_map_arena *arena, sett_map map, int variable, int64_t stride, int64_t base) {
+  enum { SETTP_MAP_MOST_DIVISORS = 12, SETTP_MAP_MOST_PRIMES = 40 };
+  int64_t divisor[SETTP_MAP_MOST_DIVISORS], prime[SETTP_MAP_MOST_PRIMES], power[SETTP_MAP_MOST_PRIMES], run = 1, p, w, c;
   int divisors, primes = 0, i, j, n = sett_map_variables(map);
-  if (settp_has_stride(arena, map, variable, stride)) return 0;
-  divisors = settp_constants(arena, &map, divisor, SETTP_MOST_DIVISORS, 1);
+  if (settp_map_has_stride(arena, map, variable, stride)) return 0;
+  divisors = settp_map_constants(arena, &map, divisor, SETTP_MAP_MOST_DIVISORS, 1);
   for (i = 0; i < divisors; ++i)
-    for (p = 2, c = divisor[i]; c > 1 && primes < SETTP_MOST_PRIMES; ++p) {
+    for (p = 2, c = divisor[i]; c > 1 && primes < SETTP_MAP_MOST_PRIMES; ++p) {
       if (p > 65536 || p > c / p) p = c; /* what is left is a prime, or taken for one */
       for (w = 1; c % p == 0; c /= p) w *= p;
       if (w == 1) continue;
@@ -7700,29 +7700,29 @@ SETT_INLINE int64_t settp_run_along(sett_map_arena *arena, sett_map map, int var
   for (i = 0; i < primes; ++i)
     for (w = power[i]; w > 1; w /= prime[i]) {
       sett_map_mark mark = sett_map_arena_mark(arena);
-      int fits = settp_has_stride(arena, settp_stripe(arena, map, variable, w, base), n, stride);
+      int fits = settp_map_has_stride(arena, settp_map_stripe(arena, map, variable, w, base), n, stride);
       sett_map_arena_rewind(arena, mark);
       if (!fits) continue;
-      if (settp_mul(run, w / settp_gcd(run, w), &run)) return 1;
+      if (settp_map_mul(run, w / settp_map_gcd(run, w), &run)) return 1;
       break;
     }
-  if (settp_add(map.variable[variable].lo, settp_neg(base), &w) || settp_add(map.variable[variable].hi, settp_neg(base), &c)) return run;
-  w = settp_floor(w, run);
-  c = settp_floor(c, run);
+  if (settp_map_add(map.variable[variable].lo, settp_map_neg(base), &w) || settp_map_add(map.variable[variable].hi, settp_map_neg(base), &c)) return run;
+  w = settp_map_floor(w, run);
+  c = settp_map_floor(c, run);
   return w == c || (w == -1 && c == 0) ? 0 : run; /* no multiple of run is among the values, or only 0 */
 }
 
 /* Are groups of w from lo on wholly inside or wholly outside of a simplified map's domain? On the box of all variables each constraint must be start +
  * stride * i within a group, its threshold between two groups. */
-SETT_INLINE int settp_whole_groups(sett_map_arena *arena, sett_map s, int variable, int64_t lo, int64_t hi, int64_t w) {
+SETT_INLINE int settp_map_whole_groups(sett_map_arena *arena, sett_map s, int variable, int64_t lo, int64_t hi, int64_t w) {
   sett_map_mark mark = sett_map_arena_mark(arena);
   int n = sett_map_variables(s), i, whole = 1;
-  sett_map_variable *bounds = (sett_map_variable *)settp_take(arena, (size_t)n * sizeof *bounds + 8);
-  sett_expr *expr = (sett_expr *)settp_take(arena, (size_t)s.constraints * sizeof *expr + 8);
-  sett_map_stride *stride = (sett_map_stride *)settp_take(arena, (size_t)s.constraints * sizeof *stride + 8);
-  sett_map_values *value = (sett_map_values *)settp_take(arena, (size_t)s.constraints * sizeof *value + 8);
+  sett_map_variable *bounds = (sett_map_variable *)settp_map_take(arena, (size_t)n * sizeof *bounds + 8);
+  sett_expr *expr = (sett_expr *)settp_map_take(arena, (size_t)s.constraints * sizeof *expr + 8);
+  sett_map_stride *stride = (sett_map_stride *)settp_map_take(arena, (size_t)s.constraints * sizeof *stride + 8);
+  sett_map_values *value = (sett_map_values *)settp_map_take(arena, (size_t)s.constraints * sizeof *value + 8);
   sett_map box = s;
-  if (settp_reach(lo, s.variable[variable].lo) % w || settp_reach(s.variable[variable].hi, hi) % w) whole = 0;
+  if (settp_map_reach(lo, s.variable[variable].lo) % w || settp_map_reach(s.variable[variable].hi, hi) % w) whole = 0;
   if (!bounds || !expr || !stride || !value) whole = 0;
   for (i = 0; i < n && whole; ++i) bounds[i] = s.variable[i];
   for (i = 0; i < s.constraints && whole; ++i) expr[i] = s.constraint[i].expr;
@@ -7733,38 +7733,38 @@ SETT_INLINE int settp_whole_groups(sett_map_arena *arena, sett_map s, int variab
     box.result = expr;
     box.results = s.constraints;
     box.constraints = 0;
-    box = settp_stripe(arena, box, variable, w, lo);
+    box = settp_map_stripe(arena, box, variable, w, lo);
     whole = box.kind == SETT_MAP_DEFINED && !sett_map_strides(arena, box, n, stride);
     for (i = 0; i < s.constraints && whole; ++i)
       expr[i] = sett_map_sub(arena, box.result[i], sett_map_mul(arena, sett_map_var(arena, n), sett_map_constant(arena, stride[i].stride)));
     box.result = expr;
-    whole = whole && !settp_values(arena, box, value);
+    whole = whole && !settp_map_values(arena, box, value);
   }
   for (i = 0; i < s.constraints && whole; ++i) {
     int64_t k = stride[i].stride, a = value[i].residue, m = value[i].modulus, size, away;
     if (!stride[i].linear || k == INT64_MIN) whole = 0;
     if (!whole || !k) continue;
-    if (settp_mul(k < 0 ? -k : k, w, &size) || m % size) whole = 0; /* a start is a modulo size */
+    if (settp_map_mul(k < 0 ? -k : k, w, &size) || m % size) whole = 0; /* a start is a modulo size */
     if (k < 0 && whole) {
       k = -k;
-      if (settp_mul(k, w - 1, &away) || settp_add(a, -away, &a)) whole = 0;
+      if (settp_map_mul(k, w - 1, &away) || settp_map_add(a, -away, &a)) whole = 0;
     }
-    if (!whole || settp_add(s.constraint[i].lo, settp_neg(a), &away)) whole = 0;
-    else if (settp_mod(settp_ceil(away, k), w)) whole = 0;
-    if (!whole || settp_add(s.constraint[i].hi, settp_neg(a), &away)) whole = 0;
-    else if (settp_mod(settp_floor(away, k), w) != w - 1) whole = 0;
+    if (!whole || settp_map_add(s.constraint[i].lo, settp_map_neg(a), &away)) whole = 0;
+    else if (settp_map_mod(settp_map_ceil(away, k), w)) whole = 0;
+    if (!whole || settp_map_add(s.constraint[i].hi, settp_map_neg(a), &away)) whole = 0;
+    else if (settp_map_mod(settp_map_floor(away, k), w) != w - 1) whole = 0;
   }
   sett_map_arena_rewind(arena, mark);
   return whole;
 }
 
-SETT_INLINE int64_t settp_low_bit(int64_t n) { /* the greatest power of two that divides n; of 0 and beyond: 2^61 */
+SETT_INLINE int64_t settp_map_low_bit(int64_t n) { /* the greatest power of two that divides n; of 0 and beyond: 2^61 */
   int64_t w = 1;
   while (w < (int64_t)1 << 61 && n % (w * 2) == 0) w *= 2;
   return w;
 }
 
-SETT_INLINE void settp_no_run(sett_map_run *out) {
+SETT_INLINE void settp_map_no_run(sett_map_run *out) {
   out->contiguous = out->broadcast = out->vector_width = 1;
   out->contiguous_exact = out->broadcast_exact = out->vector_exact = 0;
 }
@@ -7777,15 +7777,15 @@ SETT_INLINE int sett_map_runs(sett_map_arena *arena, sett_map map, int variable,
   int64_t lo, hi, extent;
   int n, i, error = 0;
   if (map.kind != SETT_MAP_DEFINED) return map.kind == SETT_MAP_FAILED ? map.error : map.kind == SETT_MAP_EMPTY ? 0 : SETT_MAP_ERROR_NO_MAP;
-  for (i = 0; i < map.results; ++i) settp_no_run(out + i);
+  for (i = 0; i < map.results; ++i) settp_map_no_run(out + i);
   n = sett_map_variables(map);
   lo = map.variable[variable].lo;
   hi = map.variable[variable].hi;
-  extent = settp_extent(lo, hi);
+  extent = settp_map_extent(lo, hi);
   s = sett_map_simplify(arena, map);
   if (s.kind == SETT_MAP_FAILED) return s.error;
-  bounds = (sett_map_variable *)settp_take(arena, (size_t)n * sizeof *bounds + 8);
-  constraint = (sett_map_constraint *)settp_take(arena, ((size_t)s.constraints + 1) * sizeof *constraint);
+  bounds = (sett_map_variable *)settp_map_take(arena, (size_t)n * sizeof *bounds + 8);
+  constraint = (sett_map_constraint *)settp_map_take(arena, ((size_t)s.constraints + 1) * sizeof *constraint);
   if (!bounds || !constraint) error = SETT_MAP_ERROR_FULL;
   wide = s; /* its box has all of the variable, to see the edges of the domain */
   for (i = 0; i < n && !error && s.kind == SETT_MAP_DEFINED; ++i) bounds[i] = s.variable[i];
@@ -7801,31 +7801,31 @@ SETT_INLINE int sett_map_runs(sett_map_arena *arena, sett_map map, int variable,
     if (constraint[i].expr < SETT_MAP_ERROR_COUNT) error = (int)constraint[i].expr;
   }
   for (i = 0; i < map.results && !error; ++i) {
-    settp_places seen;
+    settp_map_places seen;
     sett_map_values values;
     int64_t step, level, own, w, upper;
     sett_expr from;
     int few;
     out[i].contiguous = out[i].broadcast = extent;
-    out[i].vector_width = settp_low_bit(extent);
+    out[i].vector_width = settp_map_low_bit(extent);
     out[i].contiguous_exact = out[i].broadcast_exact = out[i].vector_exact = 1;
     if (s.kind == SETT_MAP_EMPTY) continue;
     one = s;
     one.results = wide.results = 1;
     one.result = wide.result = s.result + i;
-    step = settp_run_along(arena, one, variable, 1, 0);
-    level = settp_run_along(arena, one, variable, 0, 0);
-    own = lo ? settp_run_along(arena, one, variable, 1, lo) : step;
-    from = sett_map_add(arena, sett_map_var(arena, variable), sett_map_constant(arena, settp_neg(lo)));
+    step = settp_map_run_along(arena, one, variable, 1, 0);
+    level = settp_map_run_along(arena, one, variable, 0, 0);
+    own = lo ? settp_map_run_along(arena, one, variable, 1, lo) : step;
+    from = sett_map_add(arena, sett_map_var(arena, variable), sett_map_constant(arena, settp_map_neg(lo)));
     values = sett_map_congruence(arena, one, sett_map_sub(arena, *one.result, from));
-    w = settp_low_bit(settp_gcd_far(settp_gcd_far(settp_gcd_far(extent, own), values.modulus), values.residue));
-    while (w > 1 && !settp_whole_groups(arena, s, variable, lo, hi, w)) w /= 2;
-    few = settp_box_points(&wide) <= SETT_MAP_POINTS_MAX;
-    error = settp_look_along(arena, wide, variable, 0, &seen);
-    upper = settp_low_bit(settp_gcd(settp_gcd(extent, seen.own_step), settp_gcd(seen.align, seen.edge)));
+    w = settp_map_low_bit(settp_map_gcd_far(settp_map_gcd_far(settp_map_gcd_far(extent, own), values.modulus), values.residue));
+    while (w > 1 && !settp_map_whole_groups(arena, s, variable, lo, hi, w)) w /= 2;
+    few = settp_map_box_points(&wide) <= SETT_MAP_POINTS_MAX;
+    error = settp_map_look_along(arena, wide, variable, 0, &seen);
+    upper = settp_map_low_bit(settp_map_gcd(settp_map_gcd(extent, seen.own_step), settp_map_gcd(seen.align, seen.edge)));
     if (!error && few && (seen.step != step || seen.level != level || upper != w)) {
-      error = settp_look_along(arena, wide, variable, 1, &seen);
-      upper = settp_low_bit(settp_gcd(settp_gcd(extent, seen.own_step), settp_gcd(seen.align, seen.edge)));
+      error = settp_map_look_along(arena, wide, variable, 1, &seen);
+      upper = settp_map_low_bit(settp_map_gcd(settp_map_gcd(extent, seen.own_step), settp_map_gcd(seen.align, seen.edge)));
       step = seen.step;
       level = seen.level;
       w = upper;
@@ -7833,70 +7833,70 @@ SETT_INLINE int sett_map_runs(sett_map_arena *arena, sett_map map, int variable,
     out[i].contiguous_exact = step == seen.step;
     out[i].broadcast_exact = level == seen.level;
     /* a break beyond the extent that is not known to be there: right with it and without */
-    if (!out[i].contiguous_exact && step > extent) step = settp_gcd(step, extent);
-    if (!out[i].broadcast_exact && level > extent) level = settp_gcd(level, extent);
+    if (!out[i].contiguous_exact && step > extent) step = settp_map_gcd(step, extent);
+    if (!out[i].broadcast_exact && level > extent) level = settp_map_gcd(level, extent);
     out[i].contiguous = step ? step : extent;
     out[i].broadcast = level ? level : extent;
     out[i].vector_width = w;
     out[i].vector_exact = w == upper;
   }
-  for (i = 0; i < map.results && error; ++i) settp_no_run(out + i);
+  for (i = 0; i < map.results && error; ++i) settp_map_no_run(out + i);
   sett_map_arena_rewind(arena, mark);
   return error;
 }
 
 /* ======================================================================= bodies: C text ==== */
 
-typedef struct settp_c {
+typedef struct settp_map_c {
   sett_map_arena *arena;
   const sett_map *map;
-  settp_out *out;
+  settp_map_out *out;
   int type;
   int64_t lo, hi;            /* of the type */
   const sett_map_interval *range; /* of each node of the list */
   int failed;                /* the first error: INDEX_TYPE where the type does not do */
-} settp_c;
+} settp_map_c;
 
-enum { SETTP_C_TOP, SETTP_C_COMPARE, SETTP_C_TERM, SETTP_C_STRONG }; /* where an expression goes: alone, beside <=, in a sum, beside * / % >> & */
+enum { SETTP_MAP_C_TOP, SETTP_MAP_C_COMPARE, SETTP_MAP_C_TERM, SETTP_MAP_C_STRONG }; /* where an expression goes: alone, beside <=, in a sum, beside * / % >> & */
 
-SETT_INLINE sett_map_interval settp_c_range(const settp_c *c, sett_expr e) {
-  const settp_node *n = settp_at(c->arena, e);
-  return n->op == SETTP_CONST ? settp_interval(n->value, n->value) : c->range[n->mark];
+SETT_INLINE sett_map_interval settp_map_c_range(const settp_map_c *c, sett_expr e) {
+  const settp_map_node *n = settp_map_at(c->arena, e);
+  return n->op == SETTP_MAP_CONST ? settp_map_interval(n->value, n->value) : c->range[n->mark];
 }
 
-SETT_INLINE void settp_c_fail(settp_c *c, int error) {
+SETT_INLINE void settp_map_c_fail(settp_map_c *c, int error) {
   if (!c->failed) c->failed = error;
 }
 
-SETT_INLINE void settp_c_fits(settp_c *c, sett_map_interval r) {
-  if (r.lo < c->lo || r.hi > c->hi) settp_c_fail(c, SETT_MAP_ERROR_INDEX_TYPE);
+SETT_INLINE void settp_map_c_fits(settp_map_c *c, sett_map_interval r) {
+  if (r.lo < c->lo || r.hi > c->hi) settp_map_c_fail(c, SETT_MAP_ERROR_INDEX_TYPE);
 }
 
 /* No divisor among the nodes of a list may be zero. */
-SETT_INLINE void settp_c_divisors(settp_c *c, const settp_list *list) {
+SETT_INLINE void settp_map_c_divisors(settp_map_c *c, const settp_map_list *list) {
   uint32_t i;
   for (i = 0; i < list->count; ++i) {
-    const settp_node *n = settp_at(c->arena, list->handle[i]);
+    const settp_map_node *n = settp_map_at(c->arena, list->handle[i]);
     sett_map_interval divisor;
-    if (n->op != SETTP_MOD && n->op != SETTP_FLOORDIV && n->op != SETTP_CEILDIV) continue;
-    divisor = settp_c_range(c, settp_b(n));
-    if (divisor.lo <= 0 && divisor.hi >= 0) settp_c_fail(c, SETT_MAP_ERROR_DIVISOR);
+    if (n->op != SETTP_MAP_MOD && n->op != SETTP_MAP_FLOORDIV && n->op != SETTP_MAP_CEILDIV) continue;
+    divisor = settp_map_c_range(c, settp_map_b(n));
+    if (divisor.lo <= 0 && divisor.hi >= 0) settp_map_c_fail(c, SETT_MAP_ERROR_DIVISOR);
   }
 }
 
-SETT_INLINE void settp_c_number(settp_c *c, int64_t value) {
-  uint64_t n = settp_magnitude(value);
-  if (c->type == SETT_MAP_UINT ? n > UINT64_C(0xffffffff) : c->type == SETT_MAP_INT && n > UINT64_C(0x7fffffff)) settp_c_fail(c, SETT_MAP_ERROR_INDEX_TYPE);
-  if (value == INT64_MIN) settp_c_fail(c, SETT_MAP_ERROR_INDEX_TYPE);
-  if (value < 0) settp_put(c->out, "-");
-  settp_put_unsigned(c->out, n);
-  if (c->type == SETT_MAP_UINT && n > UINT64_C(0x7fffffff)) settp_put(c->out, "u");
-  if (c->type == SETT_MAP_LONG && n > UINT64_C(0x7fffffff)) settp_put(c->out, "L");
+SETT_INLINE void settp_map_c_number(settp_map_c *c, int64_t value) {
+  uint64_t n = settp_map_magnitude(value);
+  if (c->type == SETT_MAP_UINT ? n > UINT64_C(0xffffffff) : c->type == SETT_MAP_INT && n > UINT64_C(0x7fffffff)) settp_map_c_fail(c, SETT_MAP_ERROR_INDEX_TYPE);
+  if (value == INT64_MIN) settp_map_c_fail(c, SETT_MAP_ERROR_INDEX_TYPE);
+  if (value < 0) settp_map_put(c->out, "-");
+  settp_map_put_unsigned(c->out, n);
+  if (c->type == SETT_MAP_UINT && n > UINT64_C(0x7fffffff)) settp_map_put(c->out, "u");
+  if (c->type == SETT_MAP_LONG && n > UINT64_C(0x7fffffff)) settp_map_put(c->out, "L");
 }
 
-SETT_INLINE void settp_c_expr(settp_c *c, sett_expr e, int place, int ring);
+SETT_INLINE void settp_map_c_expr(settp_map_c *c, sett_expr e, int place, int ring);
 
-SETT_INLINE int settp_log2(int64_t v) { /* of a power of two, else -1 */
+SETT_INLINE int settp_map_log2(int64_t v) { /* of a power of two, else -1 */
   int n = 0;
   if (v <= 0 || (v & (v - 1))) return -1;
   while (v > 1) v >>= 1, ++n;
@@ -7904,223 +7904,223 @@ SETT_INLINE int settp_log2(int64_t v) { /* of a power of two, else -1 */
 }
 
 /* A summand without its sign: e, or x for x * k. */
-SETT_INLINE int64_t settp_c_factor(const settp_c *c, sett_expr e, sett_expr *x) {
-  const settp_node *n = settp_at(c->arena, e);
+SETT_INLINE int64_t settp_map_c_factor(const settp_map_c *c, sett_expr e, sett_expr *x) {
+  const settp_map_node *n = settp_map_at(c->arena, e);
   int64_t k = 1;
   *x = e;
-  if (n->op == SETTP_MUL && settp_is_constant(c->arena, settp_b(n), &k)) *x = settp_a(n);
-  else if (n->op == SETTP_CONST) k = n->value < 0 ? -1 : 1;
+  if (n->op == SETTP_MAP_MUL && settp_map_is_constant(c->arena, settp_map_b(n), &k)) *x = settp_map_a(n);
+  else if (n->op == SETTP_MAP_CONST) k = n->value < 0 ? -1 : 1;
   else k = 1;
   return k;
 }
 
 /* A sum plus a constant: summands with a positive sign first. In a signed type each partial sum must fit. */
-SETT_INLINE void settp_c_sum(settp_c *c, sett_expr e, int64_t more) {
+SETT_INLINE void settp_map_c_sum(settp_map_c *c, sett_expr e, int64_t more) {
   size_t keep = c->arena->top;
   sett_expr *part, x = e;
-  sett_map_interval sum = settp_interval(0, 0);
+  sett_map_interval sum = settp_map_interval(0, 0);
   int count = 1, i, pass, any = 0;
-  while (settp_at(c->arena, x)->op == SETTP_ADD) {
-    x = settp_a(settp_at(c->arena, x));
+  while (settp_map_at(c->arena, x)->op == SETTP_MAP_ADD) {
+    x = settp_map_a(settp_map_at(c->arena, x));
     ++count;
   }
-  part = (sett_expr *)settp_take(c->arena, (size_t)count * sizeof *part + 8);
+  part = (sett_expr *)settp_map_take(c->arena, (size_t)count * sizeof *part + 8);
   if (!part) {
-    settp_c_fail(c, SETT_MAP_ERROR_FULL);
+    settp_map_c_fail(c, SETT_MAP_ERROR_FULL);
     return;
   }
-  for (i = count, x = e; i > 1; x = settp_a(settp_at(c->arena, x))) part[--i] = settp_b(settp_at(c->arena, x));
+  for (i = count, x = e; i > 1; x = settp_map_a(settp_map_at(c->arena, x))) part[--i] = settp_map_b(settp_map_at(c->arena, x));
   part[0] = x;
-  if (settp_at(c->arena, part[count - 1])->op == SETTP_CONST) {
-    if (settp_add(more, settp_at(c->arena, part[count - 1])->value, &more)) settp_c_fail(c, SETT_MAP_ERROR_INDEX_TYPE);
+  if (settp_map_at(c->arena, part[count - 1])->op == SETTP_MAP_CONST) {
+    if (settp_map_add(more, settp_map_at(c->arena, part[count - 1])->value, &more)) settp_map_c_fail(c, SETT_MAP_ERROR_INDEX_TYPE);
     --count;
   }
   for (pass = 0; pass < 2; ++pass) {
     if (pass && more > 0) { /* the constant leads when nothing else is positive */
-      settp_put(c->out, any++ ? " + " : "");
-      settp_c_number(c, more);
-      sum = settp_interval_add(sum, settp_interval(more, more));
+      settp_map_put(c->out, any++ ? " + " : "");
+      settp_map_c_number(c, more);
+      sum = settp_map_interval_add(sum, settp_map_interval(more, more));
     }
     for (i = 0; i < count; ++i) {
       sett_expr inner;
-      int64_t k = settp_c_factor(c, part[i], &inner);
-      sett_map_interval r = settp_c_range(c, inner);
+      int64_t k = settp_map_c_factor(c, part[i], &inner);
+      sett_map_interval r = settp_map_c_range(c, inner);
       if ((k < 0) != pass) continue;
-      if (pass) settp_put(c->out, any ? " - " : "-");
-      else if (any) settp_put(c->out, " + ");
+      if (pass) settp_map_put(c->out, any ? " - " : "-");
+      else if (any) settp_map_put(c->out, " + ");
       ++any;
-      sum = settp_interval_add(sum, settp_interval_scale(r, k));
+      sum = settp_map_interval_add(sum, settp_map_interval_scale(r, k));
       if (k == 1 || k == -1) {
-        settp_c_expr(c, inner, SETTP_C_TERM, 1);
+        settp_map_c_expr(c, inner, SETTP_MAP_C_TERM, 1);
       } else {
-        settp_c_expr(c, inner, SETTP_C_STRONG, 1);
-        settp_put(c->out, " * ");
-        settp_c_number(c, k == INT64_MIN ? k : k < 0 ? -k : k);
-        if (c->type != SETT_MAP_UINT) settp_c_fits(c, settp_interval_scale(r, k == INT64_MIN ? k : k < 0 ? -k : k));
+        settp_map_c_expr(c, inner, SETTP_MAP_C_STRONG, 1);
+        settp_map_put(c->out, " * ");
+        settp_map_c_number(c, k == INT64_MIN ? k : k < 0 ? -k : k);
+        if (c->type != SETT_MAP_UINT) settp_map_c_fits(c, settp_map_interval_scale(r, k == INT64_MIN ? k : k < 0 ? -k : k));
       }
-      if (c->type != SETT_MAP_UINT) settp_c_fits(c, sum);
+      if (c->type != SETT_MAP_UINT) settp_map_c_fits(c, sum);
     }
   }
   if (more < 0) {
-    settp_put(c->out, any ? " - " : "-");
-    settp_c_number(c, more == INT64_MIN ? more : -more);
-    if (c->type != SETT_MAP_UINT) settp_c_fits(c, settp_interval_add(sum, settp_interval(more, more)));
+    settp_map_put(c->out, any ? " - " : "-");
+    settp_map_c_number(c, more == INT64_MIN ? more : -more);
+    if (c->type != SETT_MAP_UINT) settp_map_c_fits(c, settp_map_interval_add(sum, settp_map_interval(more, more)));
   }
   c->arena->top = keep;
 }
 
 /* e + shift, as an operand that stands before a strong operator. */
-SETT_INLINE void settp_c_shifted(settp_c *c, sett_expr e, int64_t shift, int ring) {
+SETT_INLINE void settp_map_c_shifted(settp_map_c *c, sett_expr e, int64_t shift, int ring) {
   if (!shift) {
-    settp_c_expr(c, e, SETTP_C_STRONG, ring);
+    settp_map_c_expr(c, e, SETTP_MAP_C_STRONG, ring);
     return;
   }
-  settp_put(c->out, "(");
-  settp_c_sum(c, e, shift);
-  settp_put(c->out, ")");
+  settp_map_put(c->out, "(");
+  settp_map_c_sum(c, e, shift);
+  settp_map_put(c->out, ")");
 }
 
 /* Prints e. ring: in uint only its value modulo 2^32 matters; otherwise it must lie in the type. */
-SETT_INLINE void settp_c_expr(settp_c *c, sett_expr e, int place, int ring) {
-  const settp_node *n = settp_at(c->arena, e);
-  sett_map_interval r = settp_c_range(c, e);
-  uint32_t a = settp_a(n), b = settp_b(n);
+SETT_INLINE void settp_map_c_expr(settp_map_c *c, sett_expr e, int place, int ring) {
+  const settp_map_node *n = settp_map_at(c->arena, e);
+  sett_map_interval r = settp_map_c_range(c, e);
+  uint32_t a = settp_map_a(n), b = settp_map_b(n);
   int64_t k = 0;
   char buffer[24];
-  if (c->out->length > (size_t)SETTP_TEXT_MAX) settp_c_fail(c, SETT_MAP_ERROR_LONG);
+  if (c->out->length > (size_t)SETTP_MAP_TEXT_MAX) settp_map_c_fail(c, SETT_MAP_ERROR_LONG);
   if (c->failed) return;
-  if (!ring || c->type != SETT_MAP_UINT) settp_c_fits(c, r);
-  if (n->op == SETTP_CONST) {
-    settp_c_number(c, n->value);
+  if (!ring || c->type != SETT_MAP_UINT) settp_map_c_fits(c, r);
+  if (n->op == SETTP_MAP_CONST) {
+    settp_map_c_number(c, n->value);
     return;
   }
-  if (n->op == SETTP_VAR) {
-    settp_put(c->out, sett_map_name(*c->map, (int)n->value, buffer));
+  if (n->op == SETTP_MAP_VAR) {
+    settp_map_put(c->out, sett_map_name(*c->map, (int)n->value, buffer));
     return;
   }
-  if (n->op == SETTP_MIN || n->op == SETTP_MAX) {
+  if (n->op == SETTP_MAP_MIN || n->op == SETTP_MAP_MAX) {
     int pass;
-    settp_put(c->out, "(");
+    settp_map_put(c->out, "(");
     for (pass = 0; pass < 2; ++pass) {
-      settp_c_expr(c, a, SETTP_C_STRONG, 0);
-      settp_put(c->out, pass ? " : " : n->op == SETTP_MIN ? " < " : " > ");
-      settp_c_expr(c, b, SETTP_C_STRONG, 0);
-      settp_put(c->out, pass ? ")" : " ? ");
+      settp_map_c_expr(c, a, SETTP_MAP_C_STRONG, 0);
+      settp_map_put(c->out, pass ? " : " : n->op == SETTP_MAP_MIN ? " < " : " > ");
+      settp_map_c_expr(c, b, SETTP_MAP_C_STRONG, 0);
+      settp_map_put(c->out, pass ? ")" : " ? ");
     }
     return;
   }
-  if (n->op == SETTP_ADD || (n->op == SETTP_MUL && settp_is_constant(c->arena, b, &k) && k < 0)) {
-    if (place > SETTP_C_COMPARE) settp_put(c->out, "(");
-    settp_c_sum(c, e, 0);
-    if (place > SETTP_C_COMPARE) settp_put(c->out, ")");
+  if (n->op == SETTP_MAP_ADD || (n->op == SETTP_MAP_MUL && settp_map_is_constant(c->arena, b, &k) && k < 0)) {
+    if (place > SETTP_MAP_C_COMPARE) settp_map_put(c->out, "(");
+    settp_map_c_sum(c, e, 0);
+    if (place > SETTP_MAP_C_COMPARE) settp_map_put(c->out, ")");
     return;
   }
-  if (n->op == SETTP_MUL) {
-    if (place > SETTP_C_TERM) settp_put(c->out, "(");
-    settp_c_expr(c, a, SETTP_C_STRONG, 1);
-    settp_put(c->out, " * ");
-    settp_c_expr(c, b, SETTP_C_STRONG, 1);
-    if (place > SETTP_C_TERM) settp_put(c->out, ")");
+  if (n->op == SETTP_MAP_MUL) {
+    if (place > SETTP_MAP_C_TERM) settp_map_put(c->out, "(");
+    settp_map_c_expr(c, a, SETTP_MAP_C_STRONG, 1);
+    settp_map_put(c->out, " * ");
+    settp_map_c_expr(c, b, SETTP_MAP_C_STRONG, 1);
+    if (place > SETTP_MAP_C_TERM) settp_map_put(c->out, ")");
     return;
   }
   {
-    sett_map_interval x = settp_c_range(c, a), y = settp_c_range(c, b), moved;
-    int is_constant = settp_is_constant(c->arena, b, &k), bits = is_constant ? settp_log2(k) : -1, brackets;
+    sett_map_interval x = settp_map_c_range(c, a), y = settp_map_c_range(c, b), moved;
+    int is_constant = settp_map_is_constant(c->arena, b, &k), bits = is_constant ? settp_map_log2(k) : -1, brackets;
     int64_t shift = 0, up = 0;
     if (is_constant && k > 0) {
-      if (n->op == SETTP_CEILDIV) shift = k - 1; /* ceil(x / k) = floor((x + k - 1) / k) */
-      if (x.lo == INT64_MIN || x.hi == INT64_MAX) settp_c_fail(c, SETT_MAP_ERROR_INDEX_TYPE);
+      if (n->op == SETTP_MAP_CEILDIV) shift = k - 1; /* ceil(x / k) = floor((x + k - 1) / k) */
+      if (x.lo == INT64_MIN || x.hi == INT64_MAX) settp_map_c_fail(c, SETT_MAP_ERROR_INDEX_TYPE);
       if (c->failed) return;
-      if (bits >= 0 && n->op == SETTP_MOD) { /* two's complement: the mask is the residue, whatever the sign */
-        settp_put(c->out, place >= SETTP_C_COMPARE ? "(" : "");
-        settp_c_shifted(c, a, 0, 1);
-        settp_put(c->out, " & ");
-        settp_c_number(c, k - 1);
-        settp_put(c->out, place >= SETTP_C_COMPARE ? ")" : "");
+      if (bits >= 0 && n->op == SETTP_MAP_MOD) { /* two's complement: the mask is the residue, whatever the sign */
+        settp_map_put(c->out, place >= SETTP_MAP_C_COMPARE ? "(" : "");
+        settp_map_c_shifted(c, a, 0, 1);
+        settp_map_put(c->out, " & ");
+        settp_map_c_number(c, k - 1);
+        settp_map_put(c->out, place >= SETTP_MAP_C_COMPARE ? ")" : "");
         return;
       }
-      if (settp_sat_add(x.lo, shift) < 0 && !(bits >= 0 && c->type != SETT_MAP_UINT)) { /* move the dividend up by a multiple of the divisor */
-        up = -settp_floor(x.lo + shift, k);
-        if (settp_mul(up, k, &moved.lo) || settp_add(shift, moved.lo, &shift)) settp_c_fail(c, SETT_MAP_ERROR_INDEX_TYPE);
-        if (n->op == SETTP_MOD) up = 0;
+      if (settp_map_sat_add(x.lo, shift) < 0 && !(bits >= 0 && c->type != SETT_MAP_UINT)) { /* move the dividend up by a multiple of the divisor */
+        up = -settp_map_floor(x.lo + shift, k);
+        if (settp_map_mul(up, k, &moved.lo) || settp_map_add(shift, moved.lo, &shift)) settp_map_c_fail(c, SETT_MAP_ERROR_INDEX_TYPE);
+        if (n->op == SETTP_MAP_MOD) up = 0;
       }
-      moved = settp_interval_add(x, settp_interval(shift, shift));
-      settp_c_fits(c, moved);
-      if (shift && c->type != SETT_MAP_UINT) settp_c_fits(c, x);
-      brackets = up ? place > SETTP_C_COMPARE : bits >= 0 ? place >= SETTP_C_COMPARE : place > SETTP_C_TERM;
-      settp_put(c->out, brackets ? "(" : "");
-      if (up && bits >= 0) settp_put(c->out, "(");
-      settp_c_shifted(c, a, shift, shift != 0);
+      moved = settp_map_interval_add(x, settp_map_interval(shift, shift));
+      settp_map_c_fits(c, moved);
+      if (shift && c->type != SETT_MAP_UINT) settp_map_c_fits(c, x);
+      brackets = up ? place > SETTP_MAP_C_COMPARE : bits >= 0 ? place >= SETTP_MAP_C_COMPARE : place > SETTP_MAP_C_TERM;
+      settp_map_put(c->out, brackets ? "(" : "");
+      if (up && bits >= 0) settp_map_put(c->out, "(");
+      settp_map_c_shifted(c, a, shift, shift != 0);
       if (bits >= 0) {
-        settp_put(c->out, " >> ");
-        settp_put_int(c->out, bits);
+        settp_map_put(c->out, " >> ");
+        settp_map_put_int(c->out, bits);
       } else {
-        settp_put(c->out, n->op == SETTP_MOD ? " % " : " / ");
-        settp_c_number(c, k);
+        settp_map_put(c->out, n->op == SETTP_MAP_MOD ? " % " : " / ");
+        settp_map_c_number(c, k);
       }
       if (up) {
-        settp_put(c->out, bits >= 0 ? ") - " : " - ");
-        settp_c_number(c, up);
+        settp_map_put(c->out, bits >= 0 ? ") - " : " - ");
+        settp_map_c_number(c, up);
       }
-      settp_put(c->out, brackets ? ")" : "");
+      settp_map_put(c->out, brackets ? ")" : "");
       return;
     }
     /* a divisor that is not a positive constant */
-    settp_put(c->out, "(");
-    if (n->op != SETTP_CEILDIV && x.lo >= 0 && y.lo > 0) {
-      settp_c_expr(c, a, SETTP_C_STRONG, 0);
-      settp_put(c->out, n->op == SETTP_MOD ? " % " : " / ");
-      settp_c_expr(c, b, SETTP_C_STRONG, 0);
+    settp_map_put(c->out, "(");
+    if (n->op != SETTP_MAP_CEILDIV && x.lo >= 0 && y.lo > 0) {
+      settp_map_c_expr(c, a, SETTP_MAP_C_STRONG, 0);
+      settp_map_put(c->out, n->op == SETTP_MAP_MOD ? " % " : " / ");
+      settp_map_c_expr(c, b, SETTP_MAP_C_STRONG, 0);
     } else {
-      if (c->type == SETT_MAP_UINT) settp_c_fail(c, SETT_MAP_ERROR_INDEX_TYPE);
-      if (x.lo <= c->lo && y.lo <= -1) settp_c_fail(c, SETT_MAP_ERROR_INDEX_TYPE); /* the one quotient that overflows */
-      if (n->op == SETTP_MOD) {
-        settp_c_expr(c, a, SETTP_C_STRONG, 0);
-        settp_put(c->out, " % ");
-        settp_c_expr(c, b, SETTP_C_STRONG, 0);
-        settp_put(c->out, " + ");
-        settp_c_expr(c, b, SETTP_C_STRONG, 0);
-        settp_put(c->out, " * (");
+      if (c->type == SETT_MAP_UINT) settp_map_c_fail(c, SETT_MAP_ERROR_INDEX_TYPE);
+      if (x.lo <= c->lo && y.lo <= -1) settp_map_c_fail(c, SETT_MAP_ERROR_INDEX_TYPE); /* the one quotient that overflows */
+      if (n->op == SETTP_MAP_MOD) {
+        settp_map_c_expr(c, a, SETTP_MAP_C_STRONG, 0);
+        settp_map_put(c->out, " % ");
+        settp_map_c_expr(c, b, SETTP_MAP_C_STRONG, 0);
+        settp_map_put(c->out, " + ");
+        settp_map_c_expr(c, b, SETTP_MAP_C_STRONG, 0);
+        settp_map_put(c->out, " * (");
       } else {
-        settp_c_expr(c, a, SETTP_C_STRONG, 0);
-        settp_put(c->out, " / ");
-        settp_c_expr(c, b, SETTP_C_STRONG, 0);
-        settp_put(c->out, n->op == SETTP_CEILDIV ? " + (" : " - (");
+        settp_map_c_expr(c, a, SETTP_MAP_C_STRONG, 0);
+        settp_map_put(c->out, " / ");
+        settp_map_c_expr(c, b, SETTP_MAP_C_STRONG, 0);
+        settp_map_put(c->out, n->op == SETTP_MAP_CEILDIV ? " + (" : " - (");
       }
-      settp_c_expr(c, a, SETTP_C_STRONG, 0);
-      settp_put(c->out, " % ");
-      settp_c_expr(c, b, SETTP_C_STRONG, 0);
-      settp_put(c->out, " != 0 && (");
-      settp_c_expr(c, a, SETTP_C_STRONG, 0);
-      settp_put(c->out, n->op == SETTP_CEILDIV ? " < 0) == (" : " < 0) != (");
-      settp_c_expr(c, b, SETTP_C_STRONG, 0);
-      settp_put(c->out, " < 0))");
+      settp_map_c_expr(c, a, SETTP_MAP_C_STRONG, 0);
+      settp_map_put(c->out, " % ");
+      settp_map_c_expr(c, b, SETTP_MAP_C_STRONG, 0);
+      settp_map_put(c->out, " != 0 && (");
+      settp_map_c_expr(c, a, SETTP_MAP_C_STRONG, 0);
+      settp_map_put(c->out, n->op == SETTP_MAP_CEILDIV ? " < 0) == (" : " < 0) != (");
+      settp_map_c_expr(c, b, SETTP_MAP_C_STRONG, 0);
+      settp_map_put(c->out, " < 0))");
     }
-    settp_put(c->out, ")");
+    settp_map_put(c->out, ")");
   }
 }
 
 /* Intervals of all nodes of a list: by the operations, and where an engine is given by its forms. */
-SETT_INLINE sett_map_interval *settp_node_ranges(sett_map_arena *arena, const settp_list *list, const sett_map_variable *bounds, settp_engine *e,
+SETT_INLINE sett_map_interval *settp_map_node_ranges(sett_map_arena *arena, const settp_map_list *list, const sett_map_variable *bounds, settp_map_engine *e,
                                                  const int32_t *lin) {
-  sett_map_interval *range = (sett_map_interval *)settp_take(arena, (size_t)list->count * sizeof *range + 8);
+  sett_map_interval *range = (sett_map_interval *)settp_map_take(arena, (size_t)list->count * sizeof *range + 8);
   uint32_t i;
   if (!range) return NULL;
   for (i = 0; i < list->count; ++i) {
-    const settp_node *n = settp_at(arena, list->handle[i]);
-    if (n->op == SETTP_CONST) range[i] = settp_interval(n->value, n->value);
-    else if (n->op == SETTP_VAR) range[i] = settp_interval(bounds[n->value].lo, bounds[n->value].hi);
+    const settp_map_node *n = settp_map_at(arena, list->handle[i]);
+    if (n->op == SETTP_MAP_CONST) range[i] = settp_map_interval(n->value, n->value);
+    else if (n->op == SETTP_MAP_VAR) range[i] = settp_map_interval(bounds[n->value].lo, bounds[n->value].hi);
     else
-      range[i] = settp_interval_op((int)n->op, range[settp_at(arena, settp_a(n))->mark], range[settp_at(arena, settp_b(n))->mark]);
+      range[i] = settp_map_interval_op((int)n->op, range[settp_map_at(arena, settp_map_a(n))->mark], range[settp_map_at(arena, settp_map_b(n))->mark]);
     if (e && lin) {
-      sett_map_interval more = settp_interval_meet(range[i], settp_lin_interval(e, lin[i]));
+      sett_map_interval more = settp_map_interval_meet(range[i], settp_map_lin_interval(e, lin[i]));
       if (more.lo <= more.hi) range[i] = more;
     }
   }
   return range;
 }
 
-SETT_INLINE void settp_c_type(settp_c *c, int type) {
+SETT_INLINE void settp_map_c_type(settp_map_c *c, int type) {
   c->type = type;
   c->failed = 0;
   c->lo = type == SETT_MAP_UINT ? 0 : type == SETT_MAP_INT ? -INT64_C(0x80000000) : INT64_MIN;
@@ -8129,41 +8129,41 @@ SETT_INLINE void settp_c_type(settp_c *c, int type) {
 }
 
 /* One constraint's truth value; halves that the bounds imply are left out. */
-SETT_INLINE void settp_c_constraint(settp_c *c, sett_map_constraint k) {
-  sett_map_interval r = settp_c_range(c, k.expr);
+SETT_INLINE void settp_map_c_constraint(settp_map_c *c, sett_map_constraint k) {
+  sett_map_interval r = settp_map_c_range(c, k.expr);
   int low = k.lo > r.lo, high = k.hi < r.hi;
   if (k.lo == k.hi) {
-    settp_c_expr(c, k.expr, SETTP_C_COMPARE, 0);
-    settp_put(c->out, " == ");
-    settp_c_number(c, k.lo);
+    settp_map_c_expr(c, k.expr, SETTP_MAP_C_COMPARE, 0);
+    settp_map_put(c->out, " == ");
+    settp_map_c_number(c, k.lo);
     return;
   }
   if (low) {
-    settp_c_number(c, k.lo);
-    settp_put(c->out, " <= ");
-    settp_c_expr(c, k.expr, SETTP_C_COMPARE, 0);
+    settp_map_c_number(c, k.lo);
+    settp_map_put(c->out, " <= ");
+    settp_map_c_expr(c, k.expr, SETTP_MAP_C_COMPARE, 0);
   }
-  if (low && high) settp_put(c->out, " && ");
+  if (low && high) settp_map_put(c->out, " && ");
   if (high) {
-    settp_c_expr(c, k.expr, SETTP_C_COMPARE, 0);
-    settp_put(c->out, " <= ");
-    settp_c_number(c, k.hi);
+    settp_map_c_expr(c, k.expr, SETTP_MAP_C_COMPARE, 0);
+    settp_map_put(c->out, " <= ");
+    settp_map_c_number(c, k.hi);
   }
-  if (!low && !high) settp_put(c->out, "1");
+  if (!low && !high) settp_map_put(c->out, "1");
 }
 
 SETT_INLINE size_t sett_map_print_c(sett_map_arena *arena, sett_map map, int type, char *text, size_t capacity, int *error) {
   static const char *const names[] = {"", "uint", "int", "long"};
   sett_map_mark mark = sett_map_arena_mark(arena);
-  settp_out out = settp_out_make(text, capacity);
+  settp_map_out out = settp_map_out_make(text, capacity);
   sett_map guards = sett_map_guards(arena, map), plain;
-  settp_asked a;
-  settp_nodes_known known;
+  settp_map_asked a;
+  settp_map_nodes_known known;
   const sett_map_interval *results, *constraints;
   int32_t *lin = NULL;
-  settp_engine e;
-  settp_domain d;
-  settp_c c;
+  settp_map_engine e;
+  settp_map_domain d;
+  settp_map_c c;
   int i, code, first = type ? type : SETT_MAP_UINT, last = type ? type : SETT_MAP_LONG;
   *error = 0;
   if (guards.kind == SETT_MAP_FAILED) *error = guards.error;
@@ -8171,7 +8171,7 @@ SETT_INLINE size_t sett_map_print_c(sett_map_arena *arena, sett_map map, int typ
   if (guards.kind == SETT_MAP_EMPTY) *error = SETT_MAP_ERROR_NO_POINT;
   if (*error) {
     sett_map_arena_rewind(arena, mark);
-    return settp_finish(&out);
+    return settp_map_finish(&out);
   }
   c.arena = arena;
   c.map = &map;
@@ -8179,33 +8179,33 @@ SETT_INLINE size_t sett_map_print_c(sett_map_arena *arena, sett_map map, int typ
   for (;; ++first) {
     size_t keep = arena->top;
     out.length = 0;
-    settp_c_type(&c, first);
-    settp_put(&out, names[first]);
+    settp_map_c_type(&c, first);
+    settp_map_put(&out, names[first]);
     /* results: their values count inside the domain only */
     plain = guards;
-    code = settp_ask(arena, plain, &a);
-    if (code) settp_c_fail(&c, code < 0 ? SETT_MAP_ERROR_NO_POINT : code);
-    results = c.failed ? NULL : settp_node_ranges(arena, &a.known.list, a.domain.bounds, &a.engine, a.lin);
-    if (!results) settp_c_fail(&c, SETT_MAP_ERROR_FULL);
+    code = settp_map_ask(arena, plain, &a);
+    if (code) settp_map_c_fail(&c, code < 0 ? SETT_MAP_ERROR_NO_POINT : code);
+    results = c.failed ? NULL : settp_map_node_ranges(arena, &a.known.list, a.domain.bounds, &a.engine, a.lin);
+    if (!results) settp_map_c_fail(&c, SETT_MAP_ERROR_FULL);
     c.range = results;
-    if (!c.failed) settp_c_divisors(&c, &a.known.list);
+    if (!c.failed) settp_map_c_divisors(&c, &a.known.list);
     for (i = 0; i < guards.results && !c.failed; ++i) {
-      settp_put(&out, "\nresult ");
-      settp_c_expr(&c, guards.result[i], SETTP_C_TOP, 0);
+      settp_map_put(&out, "\nresult ");
+      settp_map_c_expr(&c, guards.result[i], SETTP_MAP_C_TOP, 0);
     }
     /* constraints: they are asked at every point of the bounds */
     constraints = NULL;
     plain.constraints = 0;
-    settp_known_start(&known);
-    if (settp_list_of_constraints(arena, &known.list, guards.constraint, guards.constraints) || settp_domain_start(arena, &plain, &d)) settp_c_fail(&c, SETT_MAP_ERROR_FULL);
-    else if (!settp_engine_start(&e, arena, &plain, d.bounds, d.modulus, d.residue, known.list.count)) lin = settp_normalise(&e, &known, NULL);
-    if (!c.failed) constraints = settp_node_ranges(arena, &known.list, map.variable, &e, lin);
-    if (!constraints) settp_c_fail(&c, SETT_MAP_ERROR_FULL);
+    settp_map_known_start(&known);
+    if (settp_map_list_of_constraints(arena, &known.list, guards.constraint, guards.constraints) || settp_map_domain_start(arena, &plain, &d)) settp_map_c_fail(&c, SETT_MAP_ERROR_FULL);
+    else if (!settp_map_engine_start(&e, arena, &plain, d.bounds, d.modulus, d.residue, known.list.count)) lin = settp_map_normalise(&e, &known, NULL);
+    if (!c.failed) constraints = settp_map_node_ranges(arena, &known.list, map.variable, &e, lin);
+    if (!constraints) settp_map_c_fail(&c, SETT_MAP_ERROR_FULL);
     c.range = constraints;
-    if (!c.failed) settp_c_divisors(&c, &known.list);
+    if (!c.failed) settp_map_c_divisors(&c, &known.list);
     for (i = 0; i < guards.constraints && !c.failed; ++i) {
-      settp_put(&out, "\nconstraint ");
-      settp_c_constraint(&c, guards.constraint[i]);
+      settp_map_put(&out, "\nconstraint ");
+      settp_map_c_constraint(&c, guards.constraint[i]);
     }
     arena->top = keep;
     if (!c.failed) break;
@@ -8215,20 +8215,20 @@ SETT_INLINE size_t sett_map_print_c(sett_map_arena *arena, sett_map map, int typ
     }
   }
   sett_map_arena_rewind(arena, mark);
-  return settp_finish(&out);
+  return settp_map_finish(&out);
 }
 
 /* ======================================================================= bodies: equality ==== */
 
 /* Two simplified maps, and the two that they were: where one of these has no value nothing is said. */
-SETT_INLINE int settp_differs_at(const sett_map_evaluator *simple, const sett_map_evaluator *given, const int64_t *point, int64_t *values) {
-  int i, n = simple[0].map.results, x = settp_code_at(simple, point, values), y = settp_code_at(simple + 1, point, values + n), differs = x != y;
+SETT_INLINE int settp_map_differs_at(const sett_map_evaluator *simple, const sett_map_evaluator *given, const int64_t *point, int64_t *values) {
+  int i, n = simple[0].map.results, x = settp_map_code_at(simple, point, values), y = settp_map_code_at(simple + 1, point, values + n), differs = x != y;
   for (i = 0; i < n && x == 1 && !differs; ++i) differs = values[i] != values[n + i];
-  return differs && settp_code_at(given, point, values) >= 0 && settp_code_at(given + 1, point, values) >= 0;
+  return differs && settp_map_code_at(given, point, values) >= 0 && settp_map_code_at(given + 1, point, values) >= 0;
 }
 
 SETT_INLINE sett_map_answer sett_map_equal(sett_map_arena *arena, sett_map a, sett_map b) {
-  enum { SETTP_MOST_POINTS = 1 << 18, SETTP_MOST_SAMPLES = 4096 };
+  enum { SETTP_MAP_MOST_POINTS = 1 << 18, SETTP_MAP_MOST_SAMPLES = 4096 };
   sett_map_mark before = sett_map_arena_mark(arena), mark;
   sett_map x, y, box;
   sett_map_evaluator simple[2], given[2];
@@ -8236,25 +8236,25 @@ SETT_INLINE sett_map_answer sett_map_equal(sett_map_arena *arena, sett_map a, se
   int64_t *point, *values, *lo, *hi, points = 1;
   uint64_t random = UINT64_C(88172645463325252);
   int i, n = sett_map_variables(a) > sett_map_variables(b) ? sett_map_variables(a) : sett_map_variables(b), round;
-  if (a.kind == SETT_MAP_FAILED || b.kind == SETT_MAP_FAILED) return settp_not_decided(a.kind == SETT_MAP_FAILED ? a.error : b.error);
-  if (a.kind == SETT_MAP_UNDEFINED || b.kind == SETT_MAP_UNDEFINED) return settp_open("a map is UNDEFINED: nothing is known of it");
+  if (a.kind == SETT_MAP_FAILED || b.kind == SETT_MAP_FAILED) return settp_map_not_decided(a.kind == SETT_MAP_FAILED ? a.error : b.error);
+  if (a.kind == SETT_MAP_UNDEFINED || b.kind == SETT_MAP_UNDEFINED) return settp_map_open("a map is UNDEFINED: nothing is known of it");
   if (a.kind == SETT_MAP_DEFINED && b.kind == SETT_MAP_DEFINED &&
       (a.dims != b.dims || a.ranges != b.ranges || a.rts != b.rts || a.results != b.results))
-    return settp_no("they differ in their variables or results");
-  point = (int64_t *)settp_take(arena, (size_t)n * sizeof *point + 8); /* the witness stays in the arena, behind the mark */
+    return settp_map_no("they differ in their variables or results");
+  point = (int64_t *)settp_map_take(arena, (size_t)n * sizeof *point + 8); /* the witness stays in the arena, behind the mark */
   mark = sett_map_arena_mark(arena);
   x = sett_map_simplify(arena, a);
   y = sett_map_simplify(arena, b);
-  if (x.kind == SETT_MAP_FAILED || y.kind == SETT_MAP_FAILED || settp_same_map(x, y)) {
+  if (x.kind == SETT_MAP_FAILED || y.kind == SETT_MAP_FAILED || settp_map_same_map(x, y)) {
     sett_map_arena_rewind(arena, before);
-    return x.kind == SETT_MAP_FAILED ? settp_not_decided(x.error) : y.kind == SETT_MAP_FAILED ? settp_not_decided(y.error) : settp_yes();
+    return x.kind == SETT_MAP_FAILED ? settp_map_not_decided(x.error) : y.kind == SETT_MAP_FAILED ? settp_map_not_decided(y.error) : settp_map_yes();
   }
   box = x.kind == SETT_MAP_DEFINED ? x : y;
   n = sett_map_variables(box);
-  values = (int64_t *)settp_take(arena, (size_t)box.results * 2 * sizeof *values + 8);
-  lo = (int64_t *)settp_take(arena, (size_t)n * sizeof *lo + 8);
-  hi = (int64_t *)settp_take(arena, (size_t)n * sizeof *hi + 8);
-  answer = settp_not_decided(SETT_MAP_ERROR_FULL);
+  values = (int64_t *)settp_map_take(arena, (size_t)box.results * 2 * sizeof *values + 8);
+  lo = (int64_t *)settp_map_take(arena, (size_t)n * sizeof *lo + 8);
+  hi = (int64_t *)settp_map_take(arena, (size_t)n * sizeof *hi + 8);
+  answer = settp_map_not_decided(SETT_MAP_ERROR_FULL);
   x.results = y.results = box.results; /* of an empty map none is ever written */
   simple[0] = sett_map_evaluator_make(arena, x);
   simple[1] = sett_map_evaluator_make(arena, y);
@@ -8268,23 +8268,23 @@ SETT_INLINE sett_map_answer sett_map_equal(sett_map_arena *arena, sett_map a, se
         if (y.variable[i].lo < lo[i]) lo[i] = y.variable[i].lo;
         if (y.variable[i].hi > hi[i]) hi[i] = y.variable[i].hi;
       }
-      points = settp_sat_mul(points, settp_extent(lo[i], hi[i]));
+      points = settp_map_sat_mul(points, settp_map_extent(lo[i], hi[i]));
       point[i] = lo[i];
     }
-    answer = settp_open("the domain is too large to look at every point, and none looked at differs");
-    for (round = 0; points <= SETTP_MOST_POINTS; ++round) {
-      if (settp_differs_at(simple, given, point, values)) {
-        answer = settp_no("they differ");
+    answer = settp_map_open("the domain is too large to look at every point, and none looked at differs");
+    for (round = 0; points <= SETTP_MAP_MOST_POINTS; ++round) {
+      if (settp_map_differs_at(simple, given, point, values)) {
+        answer = settp_map_no("they differ");
         break;
       }
       for (i = n - 1; i >= 0 && point[i] == hi[i]; --i) point[i] = lo[i];
       if (i < 0) {
-        answer = settp_yes();
+        answer = settp_map_yes();
         break;
       }
       ++point[i];
     }
-    for (round = 0; points > SETTP_MOST_POINTS && round < SETTP_MOST_SAMPLES; ++round) {
+    for (round = 0; points > SETTP_MAP_MOST_POINTS && round < SETTP_MAP_MOST_SAMPLES; ++round) {
       for (i = 0; i < n; ++i) {
         uint64_t span = (uint64_t)hi[i] - (uint64_t)lo[i];
         random ^= random << 13;
@@ -8294,8 +8294,8 @@ SETT_INLINE sett_map_answer sett_map_equal(sett_map_arena *arena, sett_map a, se
                  : span == UINT64_MAX ? lo[i] : lo[i] + (int64_t)(random % (span + 1) & (uint64_t)INT64_MAX);
         if (point[i] < lo[i] || point[i] > hi[i]) point[i] = lo[i];
       }
-      if (settp_differs_at(simple, given, point, values)) {
-        answer = settp_no("they differ");
+      if (settp_map_differs_at(simple, given, point, values)) {
+        answer = settp_map_no("they differ");
         break;
       }
     }

@@ -703,13 +703,13 @@ static inline double draw_nodes(const sett_map_arena *arena, sett_map map, doubl
   for (i = 0; i < map.results; ++i) used[map.result[i]] = 1;
   for (i = 0; i < map.constraints; ++i) used[map.constraint[i].expr] = 1;
   for (e = arena->nodes - 1; e >= SETT_MAP_ERROR_COUNT; --e) {
-    const settp_node *n = settp_at(arena, e);
+    const settp_map_node *n = settp_map_at(arena, e);
     *distinct += used[e];
-    if (used[e] && n->op > SETTP_VAR) used[settp_a(n)] = used[settp_b(n)] = 1;
+    if (used[e] && n->op > SETTP_MAP_VAR) used[settp_map_a(n)] = used[settp_map_b(n)] = 1;
   }
   for (e = SETT_MAP_ERROR_COUNT; e < arena->nodes; ++e) {
-    const settp_node *n = settp_at(arena, e);
-    tree[e] = n->op > SETTP_VAR ? 1 + tree[settp_a(n)] + tree[settp_b(n)] : 1;
+    const settp_map_node *n = settp_map_at(arena, e);
+    tree[e] = n->op > SETTP_MAP_VAR ? 1 + tree[settp_map_a(n)] + tree[settp_map_b(n)] : 1;
   }
   for (i = 0; i < map.results; ++i) total += tree[map.result[i]];
   for (i = 0; i < map.constraints; ++i) total += tree[map.constraint[i].expr];

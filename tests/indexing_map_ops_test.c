@@ -421,7 +421,7 @@ static void rescaled(sett_map_arena *a, sett_map m) {
     scale[i] = 1, shift[i] = 0;
     for (j = 0; j < s.constraints; ++j) { /* the classes as simplify found them */
       int64_t modulus = 0;
-      if (settp_class_of(a, s.constraint + j, &modulus) != i || i < m.dims || i >= m.dims + m.ranges) continue;
+      if (settp_map_class_of(a, s.constraint + j, &modulus) != i || i < m.dims || i >= m.dims + m.ranges) continue;
       scale[i] = modulus;
       shift[i] = s.constraint[j].lo;
     }

@@ -135,11 +135,11 @@ static void sizes(void) {
   sett_map map;
   size_t bytes, largest = SIZE_MAX;
   for (bytes = 1; bytes < 20; ++bytes) {
-    void *taken = settp_take(&arena, bytes), *after = settp_take(&arena, 8);
+    void *taken = settp_map_take(&arena, bytes), *after = settp_map_take(&arena, 8);
     check(taken && after && ((uintptr_t)taken | (uintptr_t)after) % 8 == 0, "alignment", "bytes");
     check((uintptr_t)after + 8 <= (uintptr_t)taken, "room", "bytes");
   }
-  for (bytes = 0; bytes < 16; ++bytes) check(!settp_take(&arena, largest - bytes), "more than there is", "bytes");
+  for (bytes = 0; bytes < 16; ++bytes) check(!settp_map_take(&arena, largest - bytes), "more than there is", "bytes");
   map = read_map(&arena, "(a, bcd, e)[fg]{h} -> (a + e, bcd * fg, h), domain: a in [0, 9], bcd in [0, 3], e in [1, 2], fg in [0, 6], h in [0, 1], a + e in [2, 7]");
   check(map.kind == SETT_MAP_DEFINED && (uintptr_t)map.variable % _Alignof(sett_map_variable) == 0 && (uintptr_t)map.constraint % _Alignof(sett_map_constraint) == 0, "alignment", "a map");
   check(sett_map_parse_bytes(100) == 100 * 384 + 65536 && sett_map_arena_bytes(100) < 10000, "sizes", "small");
@@ -147,7 +147,7 @@ static void sizes(void) {
   for (bytes = 1; bytes < 3000; ++bytes) (void)sett_map_mod(&arena, sett_map_var(&arena, 0), sett_map_constant(&arena, (int64_t)bytes));
   check(sett_map_simplify_bytes(&arena, map) >= UINT32_MAX, "sizes", "simplify: 3,000 quotients");
   arena = sett_map_arena_make(memory, largest);
-  check(arena.bytes == (sizeof(size_t) < 8 ? (size_t)SETTP_ARENA_MAX : largest - 7), "the most of an arena", "bytes");
+  check(arena.bytes == (sizeof(size_t) < 8 ? (size_t)SETTP_MAP_ARENA_MAX : largest - 7), "the most of an arena", "bytes");
 }
 
 /* Any size of memory gives the answer or FULL, and never a write outside. */

@@ -1,5 +1,5 @@
 """The headers use no name that another header is likely to define as a macro: each is preprocessed after those names were defined to nothing,
-and comes out as it does without."""
+and comes out as it does without. Private names carry their module."""
 
 from __future__ import annotations
 
@@ -59,6 +59,18 @@ def preprocessed(compiler: str, lines: "list[str]") -> str:
     done = subprocess.run([compiler, "-E", "-P", "-I", str(INCLUDE), "-x", "c++" if "+" in compiler else "c", "-"], input=source, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+# The modules whose private names a header may use, its own first: sett.h joins the others.
+PRIVATE = {"sett_tile.h": ["tile", "relayout"], "sett_indexing_map.h": ["map"], "sett_indexing_analysis.h": ["analysis"], "sett_nested_layout.h": ["nested"],
+           "sett_mma_layouts.h": ["mma", "nested"], "sett.h": ["layout", "nested"]}
+
+
+@pytest.mark.parametrize("header", HEADERS)
+def test_private_names(header: str) -> None:
+    """settp_<module>_.. and SETTP_<MODULE>_..: two headers in one file never define the same name, and a name says where to look for it."""
+    found = set(re.findall(r"\b(?:settp|SETTP)_\w+", (INCLUDE / header).read_text()))
+    assert found and not [name for name in found if name.split("_")[1].lower() not in PRIVATE[header]]
 
 
 def test_lists_are_read() -> None:

@@ -285,7 +285,7 @@ static int command_options(command *self) {
   int i, count = 0;
   for (i = 0; i < self->argc && strcmp(self->argv[i], "--lane"); ++i) {}
   if (i == self->argc) return 1;
-  words = (const char **)settp_take(&self->arena, (size_t)self->argc * sizeof *words);
+  words = (const char **)settp_map_take(&self->arena, (size_t)self->argc * sizeof *words);
   for (i = 0; i < self->argc && words; ++i) {
     if (strcmp(self->argv[i], "--lane")) words[count++] = self->argv[i];
     else if (self->lane || i + 1 == self->argc) return say_error(self, 0, "expected one --lane, and a dimension's name after it"), 0;

@@ -30,9 +30,9 @@ static int analysis_memory(command *self, sett_map_arena *arena, const char *tex
 
 /* The map with its dimension `from` at place `to`, the others in their order. */
 static sett_map analysis_moved(sett_map_arena *arena, sett_map map, int from, int to) {
-  sett_map_variable *variable = (sett_map_variable *)settp_take(arena, (size_t)map.dims * sizeof *variable + 8);
-  sett_expr *result = (sett_expr *)settp_take(arena, (size_t)map.dims * sizeof *result + 8);
-  char *names = (char *)settp_take(arena, (size_t)map.dims * 24 + 8), buffer[24];
+  sett_map_variable *variable = (sett_map_variable *)settp_map_take(arena, (size_t)map.dims * sizeof *variable + 8);
+  sett_expr *result = (sett_expr *)settp_map_take(arena, (size_t)map.dims * sizeof *result + 8);
+  char *names = (char *)settp_map_take(arena, (size_t)map.dims * 24 + 8), buffer[24];
   int i;
   if (from == to || map.kind != SETT_MAP_DEFINED) return map;
   if (!variable || !result || !names) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);

@@ -59,7 +59,7 @@ static int map_eval(command *self) {
     say_text(self, "outside");
     return 0;
   }
-  values = (int64_t *)settp_take(arena, ((size_t)n + (size_t)map.results + 1) * sizeof *values);
+  values = (int64_t *)settp_map_take(arena, ((size_t)n + (size_t)map.results + 1) * sizeof *values);
   if (!values) return say_error(self, 0, sett_map_error_message(SETT_MAP_ERROR_FULL));
   results = values + n;
   reading(self, text);
@@ -122,8 +122,8 @@ static int map_rename(command *self) {
   size_t length = strlen(text);
   int n = sett_map_variables(map), i;
   if (map.kind != SETT_MAP_DEFINED) return say_map(self, arena, map);
-  names = (const char **)settp_take(arena, (size_t)n * sizeof *names + 8);
-  copy = (char *)settp_take(arena, length + 1);
+  names = (const char **)settp_map_take(arena, (size_t)n * sizeof *names + 8);
+  copy = (char *)settp_map_take(arena, length + 1);
   if (!names || !copy) return say_error(self, 0, sett_map_error_message(SETT_MAP_ERROR_FULL));
   reading(self, text);
   memcpy(copy, text, length + 1);
@@ -147,8 +147,8 @@ static int map_substitute(command *self) {
   unsigned char *fixed;
   int64_t *values;
   if (map.kind != SETT_MAP_DEFINED) return say_map(self, arena, map);
-  fixed = (unsigned char *)settp_take(arena, (size_t)n + 8);
-  values = (int64_t *)settp_take(arena, (size_t)n * sizeof *values + 8);
+  fixed = (unsigned char *)settp_map_take(arena, (size_t)n + 8);
+  values = (int64_t *)settp_map_take(arena, (size_t)n * sizeof *values + 8);
   if (!fixed || !values) return say_error(self, 0, sett_map_error_message(SETT_MAP_ERROR_FULL));
   reading(self, text);
   memset(fixed, 0, (size_t)n);
@@ -230,7 +230,7 @@ static int map_access(command *self) {
   if (map.kind != SETT_MAP_DEFINED) return say_map(self, arena, map);
   variable = read_variable(self, map, 3);
   if (variable < 0) return 2;
-  stride = (sett_map_stride *)settp_take(arena, (size_t)map.results * sizeof *stride + 8);
+  stride = (sett_map_stride *)settp_map_take(arena, (size_t)map.results * sizeof *stride + 8);
   if (!stride) return say_error(self, 0, sett_map_error_message(SETT_MAP_ERROR_FULL));
   error = sett_map_strides(arena, map, variable, stride);
   if (error) return say_error(self, 0, sett_map_error_message(error));
@@ -254,15 +254,15 @@ static int map_guards(command *self) {
   int i, v, n;
   if (map.kind != SETT_MAP_DEFINED) return say_map(self, arena, map);
   for (i = 0; i < map.constraints; ++i) {
-    settp_list list;
+    settp_map_list list;
     uint32_t at;
     char buffer[24];
     if (i) say_text(self, "\n");
-    if (settp_list_of_constraints(arena, &list, map.constraint + i, 1)) return say_error(self, 0, sett_map_error_message(SETT_MAP_ERROR_FULL));
+    if (settp_map_list_of_constraints(arena, &list, map.constraint + i, 1)) return say_error(self, 0, sett_map_error_message(SETT_MAP_ERROR_FULL));
     for (v = n = 0; v < sett_map_variables(map); ++v)
       for (at = 0; at < list.count; ++at) {
-        const settp_node *node = settp_at(arena, list.handle[at]);
-        if (node->op != SETTP_VAR || node->value != v) continue;
+        const settp_map_node *node = settp_map_at(arena, list.handle[at]);
+        if (node->op != SETTP_MAP_VAR || node->value != v) continue;
         if (n++) say_text(self, ",");
         say_text(self, sett_map_name(map, v, buffer));
       }
@@ -335,7 +335,7 @@ static int map_injective(command *self) {
 /* The word LO..HI,LO..HI,.. as an interval for each result; NULL after say_error. */
 static sett_map_interval *read_box(command *self, sett_map_arena *arena, int word, int results) {
   const char *text = reading(self, self->argv[word]), *at = text;
-  sett_map_interval *box = (sett_map_interval *)settp_take(arena, (size_t)results * sizeof *box + 8);
+  sett_map_interval *box = (sett_map_interval *)settp_map_take(arena, (size_t)results * sizeof *box + 8);
   int i;
   if (!box) return (void)say_error(self, 0, sett_map_error_message(SETT_MAP_ERROR_FULL)), NULL;
   for (i = 0; i < results; ++i) {
@@ -424,7 +424,7 @@ static int map_runs(command *self) {
   if (map.kind != SETT_MAP_DEFINED) return say_map(self, arena, map);
   variable = read_variable(self, map, 3);
   if (variable < 0) return 2;
-  run = (sett_map_run *)settp_take(arena, (size_t)map.results * sizeof *run + 8);
+  run = (sett_map_run *)settp_map_take(arena, (size_t)map.results * sizeof *run + 8);
   if (!run) return say_error(self, 0, sett_map_error_message(SETT_MAP_ERROR_FULL));
   error = sett_map_runs(arena, map, variable, run);
   if (error) return say_error(self, 0, sett_map_error_message(error));
@@ -459,7 +459,7 @@ static int map_dims(command *self) {
   unsigned char *chosen;
   int variable;
   if (map.kind != SETT_MAP_DEFINED || !*text) return say_map(self, arena, sett_map_to_dims(arena, map, NULL));
-  chosen = (unsigned char *)settp_take(arena, (size_t)sett_map_variables(map) + 8);
+  chosen = (unsigned char *)settp_map_take(arena, (size_t)sett_map_variables(map) + 8);
   if (!chosen) return say_error(self, 0, sett_map_error_message(SETT_MAP_ERROR_FULL));
   reading(self, text);
   memset(chosen, 0, (size_t)sett_map_variables(map));

@@ -29,7 +29,7 @@ static int nested_read(command *self, int word, sett_nested_layout *layout) {
 
 /* The layout of the word behind the verb; NULL after say_error. */
 static const sett_nested_layout *nested_layout(command *self) {
-  sett_nested_layout *layout = (sett_nested_layout *)settp_take(&self->arena, sizeof *layout);
+  sett_nested_layout *layout = (sett_nested_layout *)settp_map_take(&self->arena, sizeof *layout);
   if (!layout) say_error(self, 0, sett_map_error_message(SETT_MAP_ERROR_FULL));
   return layout && nested_read(self, 2, layout) ? layout : NULL;
 }

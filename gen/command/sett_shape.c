@@ -744,7 +744,7 @@ static int op_say(command *self, sett_map_arena *arena, const sett_analysis_answ
 
 /* The map from the output to that operand. */
 static int op_run(command *self) {
-  op_lists *lists = (op_lists *)settp_take(&self->arena, sizeof *lists);
+  op_lists *lists = (op_lists *)settp_map_take(&self->arena, sizeof *lists);
   sett_analysis_answer answer;
   int64_t operand;
   int i, operands;
