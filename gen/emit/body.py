@@ -451,11 +451,11 @@ class Body:
             if (buffer.pointer, flat, scope) in self._loads:
                 return self._loads[buffer.pointer, flat, scope]
             scope = scope.parent
-        value = self._load(buffer, flat, region)
+        value = self.load_flat(buffer, flat, region)
         self._loads[buffer.pointer, flat, region] = value   # a name of this region's text, and of those inside
         return value
 
-    def _load(self, parameter: Buffer, flat: str, region: Region) -> Value:
+    def load_flat(self, parameter: Buffer, flat: str, region: Region) -> Value:
         dtype, pointer = self.stored(parameter.shape.dtype), parameter.pointer
         self.flat.append((f"read {pointer}", flat))
         step = self.loop.step
@@ -769,7 +769,7 @@ class Body:
                 further = f" + {k}" if k else ""
                 self.after.add(f"*(({space}{kind} *)({joined(self.d, pointer, at)}){further}) = {name}.word[{k}];")
             return
-        self._store_wide(value, pointer, dtype, flat)
+        self.store_wide(value, pointer, dtype, flat)
 
     def _store_packed(self, value: Value, pointer: str, dtype: str, flat: str) -> None:
         """Several elements to a byte: a whole step writes its bytes; one that the end cuts, element by element."""
@@ -786,7 +786,7 @@ class Body:
         self.text.add(f"{name}[vec / {per}] = ({u8})({name}[vec / {per}] | (({u8}){text} & {(1 << width) - 1}) << vec % {per} * {width});")
         self.after.add(*(f"{pointer}[({at}) / {per}{f' + {k}' if k else ''}] = {name}[{k}];" for k in range(step // per)))
 
-    def _store_wide(self, value: Value, pointer: str, dtype: str, flat: str) -> None:
+    def store_wide(self, value: Value, pointer: str, dtype: str, flat: str) -> None:
         stride, _ = self.stride(flat, "lane")
         value = self.moved(value)
         n, text = self.lanes, self.splat(value)

@@ -27,6 +27,20 @@ class CFunction:
     lines: List[str]
 
 
+@dataclass(frozen=True)
+class Step:
+    """C lines of a step of `vec` registers: loads of whole vectors, what is done for each register, stores of whole vectors (parts/step.j2)."""
+
+    before: List[str]
+    text: List[str]
+    after: List[str]
+    vec: int = 1
+
+    @staticmethod
+    def of(body: Body, vec: int) -> "Step":
+        return Step(body.before.lines, body.text.lines, body.after.lines, vec)
+
+
 @dataclass
 class Kernel:
     """What the template prints for one kernel."""

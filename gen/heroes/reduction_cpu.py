@@ -20,23 +20,22 @@ from __future__ import annotations
 import math
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, ContextManager, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
 
 from gen import algebra
 from gen.emit import register_tiles
 from gen.emit.body import Body, Helpers, Text, Value
+from gen.heroes import reduction
 from gen.heroes.hero import Context, Hero
-from gen.heroes.kernel import Kernel, arguments, function_text
+from gen.heroes.kernel import Kernel
+from gen.heroes.reduction import Digits, array, by_number, digits_of, plain
 from gen.hlo import Shape, dtypes
-from gen.plan import combiner
-from gen.plan.buffers import Buffer, buffers_of, touches
-from gen.plan.digits import Walk, place as placed_at, walk
+from gen.plan.buffers import Buffer, buffers_of
+from gen.plan.digits import Walk, place as placed_at
 from gen.plan.nest import Nest
-from gen.plan.partition import Partition, compose
 from gen.plan.plan import Reduction
 from gen.schedule import Device, Schedule
-from gen.targets import COMPLEX, FLOATS, SMALL, TINY, Target
+from gen.targets import FLOATS, SMALL, Target
 
 LANES = 16
 PART = 1 << 18        # bytes of input a work-item, where there is enough
@@ -75,49 +74,6 @@ class Sweep(Schedule):
         words += [f"{self.rows} rows folded together, {self.chunks} times"] if self.rows > 1 else []
         words += [f"{self.parts} parts, combined by a second kernel"] if self.parts > 1 else []
         return ", ".join(words + ["paired"] * self.paired)
-
-
-@dataclass
-class Digits:
-    """The input's digits: sizes, positions in input and result that a step of each is worth; out 0: reduced."""
-
-    sizes: Tuple[int, ...]
-    weights: Tuple[int, ...]
-    out: Tuple[int, ...]
-
-    @property
-    def minor(self) -> int:
-        return len(self.sizes) - 1
-
-    def kept(self) -> List[int]:
-        return [k for k, step in enumerate(self.out) if step]
-
-    def reduced(self) -> List[int]:
-        return [k for k, step in enumerate(self.out) if not step]
-
-
-def digits_of(nest: Reduction) -> "Optional[Tuple[Digits, Walk]]":
-    dims, gone = nest.space.dims, nest.reduced
-    names = [f"i{k}" for k in range(len(dims))]
-    kept = [n for k, n in enumerate(names) if k not in gone]
-    domain = ", ".join(f"{n} in [0, {size - 1}]" for n, size in zip(names, dims))
-    drop = algebra.simplify(f"({', '.join(names)}) -> ({', '.join(kept)}), domain: {domain}")
-    result = nest.heroes[0].shape.leaves()[0]
-    out = compose(drop, algebra.call("shape", "map", result.text))
-    heroes = sum(len(hero.operands) // 2 for hero in nest.heroes)
-    found = walk(nest.inputs, nest.space, [("out", out)], nest.inputs.roots[heroes:])
-    if found is None:
-        return None
-    steps = found.accesses[0].strides
-    assert steps is not None
-    return Digits(found.sizes, found.weights(), steps), found
-
-
-def plain(nest: Nest) -> bool:
-    """Whether a nest is a reduction of elements that are whole bytes and whole registers."""
-    return isinstance(nest, Reduction) and not touches(nest, COMPLEX) and not any(
-        leaf.dtype in dtypes.PACKED or leaf.dtype in TINY
-        for leaf in [root.shape for root in nest.partition.roots] + [leaf for hero in nest.heroes for leaf in hero.shape.leaves()])
 
 
 class _Hero(Hero):
@@ -228,56 +184,16 @@ def _periodic(digits: Digits) -> bool:
                              digits.sizes[minor - 1] * below >= 64 * LANES * max(4, period))
 
 
-class Emitter:
+class Emitter(reduction.Emitter):
     """The text of one nest's kernels."""
 
+    sweep: Sweep
+
     def __init__(self, d: Target, helpers: Helpers, nest: Reduction, digits: Digits, sweep: Sweep, index_type: str, excess: bool,
-                 scratch: "List[Shape]", group: int = 1) -> None:
-        self.group = group
-        self.d, self.helpers, self.nest, self.digits, self.sweep = d, helpers, nest, digits, sweep
-        self.index_type, self.excess, self.scratch = index_type, excess, scratch
-        self.t = d.index[index_type]
-        self.combiners = [combiner.analyse(hero) for hero in nest.heroes]
-        self.accumulators = [(h, k, hero.shape.leaves()[k].dtype) for h, hero in enumerate(nest.heroes)
-                             for k in range(len(hero.operands) // 2)]
-        self.results = math.prod(digits.sizes[k] for k in digits.kept())
-        self.seen: List[Tuple[str, str]] = []
-        self.partial: List[int] = []
-        self.watched = [h for h, one in enumerate(self.combiners) if not one.free]   # whose NaNs are looked for
-        self.text = Text()
+                 scratch: "List[Shape]", group: int) -> None:
+        super().__init__(d, helpers, nest, digits, sweep, index_type, excess, scratch)
+        self.group, self.text = group, Text()
         self.of_stream: List[str] = []                               # C lines in each block of a stream
-
-    # ---- small things ----
-
-    def name(self, h: int, k: int, of: str = "a") -> str:
-        return f"{of}{h}_{k}" if len(self.nest.heroes) > 1 else f"{of}{k}"
-
-    @staticmethod
-    def kept_as(dtype: str) -> str:
-        """The type of partial results in memory."""
-        return "f32" if dtype in SMALL else dtype
-
-    def start(self, h: int, k: int) -> str:
-        first = self.combiners[h].start
-        assert first is not None and first[k] is not None
-        return self.d.literal(first[k], self.accumulators_of(h)[k])  # type: ignore[arg-type]
-
-    def accumulators_of(self, h: int) -> List[str]:
-        return [dtype for hero, _, dtype in self.accumulators if hero == h]
-
-    def combined(self, body: Body, h: int, a: Sequence[str], b: Sequence[str], lanes: int) -> List[str]:
-        """Texts of f(a, b) by components, after the statements that compute them in body.text."""
-        dtypes_ = self.accumulators_of(h)
-        values = [Value(text, dtype, lanes) for text, dtype in zip([*a, *b], [*dtypes_, *dtypes_])]
-        body.excess, before = True, body.excess
-        made = body.scalar(self.nest.heroes[h].called[0], values)
-        made = [body.declare("next", v.dtype, v.lanes, v.text) for v in made] if len(made) > 1 else made
-        body.excess = before
-        return [v.text if v.lanes == lanes else self.d.splat(v.dtype, lanes, v.text) for v in made]
-
-    def body(self, thread: str, box: "Dict[str, Tuple[int, int]]", sweep: Schedule, inputs: bool) -> Body:
-        partition = self.nest.inputs if inputs else self.nest.epilogue
-        return Body(self.d, self.helpers, partition, partition.entry, self.index_type, thread, sweep, self.excess, dict(box))
 
     # ---- where things are ----
 
@@ -327,18 +243,6 @@ class Emitter:
             return next(k for k in digits.kept() if digits.out[k] == 1)
         return digits.minor if digits.out[digits.minor] else None
 
-    def out_position(self, at: "Dict[int, str]", inner: str = "") -> str:
-        """Where a result is among all results, as text of a map."""
-        digits = self.digits
-        parts = [f"({at[k]}) * {digits.out[k]}" for k in digits.kept()]
-        return " + ".join(parts + ([inner] if inner else [])) or "0"
-
-    def map(self, position: str, box: "Dict[str, Tuple[int, int]]", ranges: Sequence[str]) -> str:
-        names = [n for n in box if n not in ranges]
-        domain = ", ".join(f"{n} in [{low}, {high}]" for n, (low, high) in box.items())
-        head = f"({', '.join(names)})" + (f"[{', '.join(ranges)}]" if ranges else "")
-        return algebra.simplify(f"{head} -> ({position})" + (f", domain: {domain}" if domain else ""))
-
     # ---- the first kernel ----
 
     def kernels(self) -> List[Kernel]:
@@ -368,22 +272,6 @@ class Emitter:
             made.append(self.second())
         return made
 
-    @property
-    def sides(self):  # type: ignore[no-untyped-def]
-        return self.nest.inputs.roots[len(self.accumulators):]
-
-    def kernel(self, name: str, blocks: int, threads: int, reads: "Dict[str, Shape]", writes: "Dict[str, Shape]", head: List[str],
-               lines: List[str], partitions: Sequence[object]) -> Kernel:
-        functions = {}
-        for partition in partitions:
-            for f in reversed(partition.functions[1:]):  # type: ignore[attr-defined]
-                functions[f.name] = function_text(self.d, self.helpers, partition, f, self.excess)  # type: ignore[arg-type]
-        made = Kernel(name, self.nest, self.sweep, self.index_type, blocks, ", ".join(arguments(self.d, reads, writes)),
-                      list(functions.values()), "", [], lines, [], [], "", self.d.launch_bounds(threads), self.seen[0][1] if self.seen else "",
-                      [*reads, *sorted(writes)], list(self.seen), hero="reduction", place=head)
-        made.parts = {"threads": threads}
-        return made
-
     def declare(self, out: Text, count: int, lanes: int, of: str = "a") -> None:
         for h, k, dtype in self.accumulators:
             out.add(f"{self.d.register(dtype, lanes)} {self.name(h, k, of)}[{count}];")
@@ -396,17 +284,6 @@ class Emitter:
                 out.add(f"{self.name(h, k, of)}[vec] = {self.d.splat(dtype, lanes, text) if lanes > 1 else text};")
             if self.watched:
                 out.add(f"nan_{of}[vec] = {self.d.splat('s32', lanes, '0') if lanes > 1 else '0'};")
-
-    def values(self, body: Body) -> List[Value]:
-        """The elements at the step, and side results written."""
-        body.region(body.function.body)
-        roots = self.nest.inputs.roots
-        found = [body.real(body.settled(body.read(self.nest.inputs.root_read(root), body.function.body), "x"))
-                 for root in roots[:len(self.accumulators)]]
-        for root in self.sides:
-            body.store(root)
-        self.seen += [a for a in body.flat if a not in self.seen]
-        return found
 
     def accumulate(self, body: Body, slot: str, inside: str = "", of: str = "a") -> None:
         """a[slot] = f(a[slot], element), in the lanes that are inside."""
@@ -460,9 +337,6 @@ class Emitter:
         """A position in the input, as text of a map."""
         parts = [f"({text}) * {self.digits.weights[k]}" for k, text in self.at.items()]
         return " + ".join(parts + [inner])
-
-    def thread(self, position: str, box: "Dict[str, Tuple[int, int]]", ranges: Sequence[str]) -> str:
-        return compose(self.map(position, box, ranges), algebra.call("shape", "unmap", self.nest.space.text))
 
     # ---- sweeps ----
 
@@ -532,7 +406,7 @@ class Emitter:
                 if self.watched:
                     out.add(f"for ({self.t} vec = 0; vec < {vec}; ++vec) nan_b[{slot}] |= nan_a[{first} + vec];")
                 for h in range(len(self.nest.heroes)):
-                    body = self.plain()
+                    body = self.plain(LANES)
                     names = [self.name(h, k) for k in range(len(self.accumulators_of(h)))]
                     if vec > 1:
                         body.text.add(self.d.unroll)
@@ -694,7 +568,7 @@ class Emitter:
         with out.block(f"for ({self.t} column = 0; column < {below}; ++column)" if below > 1 else ""):
             column = "column" if below > 1 else "0"
             for h in range(len(self.nest.heroes)):
-                kinds, body = self.accumulators_of(h), self.plain(lanes=1)
+                kinds, body = self.accumulators_of(h), self.plain(1)
                 names, sums = ([self.name(h, k, of) for k in range(len(kinds))] for of in ("x", "t"))
                 body.text.add(*(f"{self.d.register(dtype)} {t} = {x}[{column}];" for dtype, t, x in zip(kinds, sums, names)))
                 with body.text.block(f"for ({self.t} at = {column} + {below}; at < {many}; at += {below})"):
@@ -713,13 +587,6 @@ class Emitter:
             self.finish(out, self.out_position(at), box, Schedule(),
                         [[self.name(h, k, "t") for k in range(len(self.accumulators_of(h)))] for h in range(len(self.nest.heroes))], "nan_t")
 
-    def plain(self, box: "Optional[Dict[str, Tuple[int, int]]]" = None, lanes: int = LANES) -> Body:
-        """A body for statements that read nothing."""
-        partition = self.nest.epilogue
-        body = Body(self.d, self.helpers, partition, partition.entry, self.index_type, excess=self.excess)
-        body.lanes = lanes
-        return body
-
     def shuffle(self, which: int, dtype: str) -> str:
         """A function of two vectors that gives their even (0) or odd (1) lanes, one after another."""
         word = ("even", "odd")[which]
@@ -737,7 +604,7 @@ class Emitter:
         for h in range(len(self.nest.heroes)):
             kinds = self.accumulators_of(h)
             level, width = of, count
-            body = self.plain()
+            body = self.plain(LANES)
             while width > 1:
                 width //= 2
                 after = f"{level}f"
@@ -772,34 +639,15 @@ class Emitter:
 
     def finish(self, out: Text, position: str, box: "Dict[str, Tuple[int, int]]", sweep: Schedule, texts: "List[List[str]]", odd: str) -> None:
         """Totals to where they go; odd: the text of what is not 0 where a NaN was met that matters."""
-        ranges = ("vec", "lane") if sweep.lanes > 1 else ()
-        if self.partial:
-            thread = self.map(f"part * {self.results} + {position}", box, ranges)
-            body = self.plain(lanes=sweep.lanes)
-            body.loop, body.box, body.thread = sweep, dict(box), thread
-            flat = [text for hero in texts for text in hero] + [odd]
-            for number, text in zip(self.partial, flat):
-                kept = self.scratch[number].dtype
-                if sweep.lanes > 1:
-                    body._store_wide(Value(text, kept, sweep.lanes), f"q{number}", kept, thread)
-                else:
-                    body.text.add(f"q{number}[{algebra.c_text(thread, self.index_type).results[0]}] = {text};")
-        else:
-            body = self.epilogue(self.map(position, box, ranges), box, sweep, texts)
-            if self.watched:
-                self.again(body.after, position, box, sweep, odd)
+        body = self.stored(position, box, sweep, texts, odd)
+        if self.watched and not self.partial:
+            self.again(body.after, position, box, sweep, odd)
         with out.block(""):
             self.put(out, body, sweep.vec)
 
     def again(self, out: Text, position: str, box: "Dict[str, Tuple[int, int]]", sweep: Schedule, odd: str) -> None:
         """Results that met a NaN are computed once more, in the order of the elements."""
-        partition = self.nest.partition
-        ranges = [name for name in ("vec", "lane") if sweep.lanes > 1]
-        thread = compose(self.map(position, box, ranges), algebra.call("shape", "unmap", self.nest.shape.text))
-        body = Body(self.d, self.helpers, partition, partition.entry, self.index_type, thread, Schedule(), self.excess, dict(box))
-        body.region(partition.entry.body)
-        for root in partition.roots:
-            body.store(root)
+        body = self.in_order(position, box, [name for name in ("vec", "lane") if sweep.lanes > 1])
         with ExitStack() as stack:
             if sweep.lanes > 1:
                 if sweep.vec > 1:
@@ -815,36 +663,6 @@ class Emitter:
     def anywhere(odds: str) -> str:
         """Whether one of the lanes is not 0: in rows a lane of the input is not one of the results."""
         return " | ".join(f"{odds}[{n}]" for n in range(LANES))
-
-    def epilogue(self, position: str, box: "Dict[str, Tuple[int, int]]", sweep: Schedule, texts: "List[List[str]]") -> Body:
-        """From the totals to the results."""
-        partition = self.nest.epilogue
-        body = self.body(compose(position, algebra.call("shape", "unmap", self.nest.shape.text)), box, sweep, False)
-        for h, hero in enumerate(self.nest.heroes):
-            body.made[hero] = partial(self.total, body, h, texts[h])
-        body.region(partition.entry.body)
-        for root in partition.roots:
-            body.store(root)
-        self.seen += [a for a in body.flat if a not in self.seen]
-        return body
-
-    def total(self, body: Body, h: int, texts: List[str]) -> List[Value]:
-        """A hero's values, with its init where the parts did not start from it."""
-        hero, kinds, lanes = self.nest.heroes[h], self.accumulators_of(h), body.lanes
-        if self.combiners[h].apply_init:
-            partition = self.nest.epilogue
-            inits = [body.real(body.read(partition.scalar_read(init), partition.entry.body)) for init in hero.operands[len(kinds):]]
-            first = [v.text if v.lanes == lanes else self.d.splat(v.dtype, lanes, v.text) for v in inits]
-            texts = self.combined(body, h, first, texts, lanes)
-        values = [Value(text, dtype, lanes, rounded=dtype not in SMALL) for text, dtype in zip(texts, kinds)]
-        return [v if self.excess else body.settled(v, "total") for v in values]
-
-    def results_of(self) -> List[Partition]:
-        """The partitions whose code makes results."""
-        return [self.nest.epilogue] + [self.nest.partition] * bool(self.watched)
-
-    def read_for_results(self) -> "Dict[str, Shape]":
-        return {pointer: shape for partition in self.results_of() for pointer, shape in buffers_of(partition, partition.entry).items()}
 
     # ---- the second kernel ----
 
@@ -863,11 +681,11 @@ class Emitter:
         flat = self.map(f"part * {self.results} + {inner}", box, ranges)
         self.seen = []
         self.declare(self.text, 1, lanes, "t")
-        body = self.plain(lanes=lanes)
+        body = self.plain(lanes)
         body.loop, body.box, body.thread = sweep, dict(box), flat
         with body.text.block(f"for ({self.t} part = 0; part < {self.sweep.parts}; ++part)"):
             region = body.function.body
-            values = [body._load(Buffer(f"q{number}", self.scratch[number], "x"), flat, region)
+            values = [body.load_flat(Buffer(f"q{number}", self.scratch[number], "x"), flat, region)
                       for number in parts]
             if self.watched:
                 body.text.add(f"nan_t[0] |= {values[-1].text};")
@@ -886,12 +704,3 @@ class Emitter:
         made.loop = sweep
         return made
 
-
-def by_number(buffers: "Dict[str, Shape]") -> "Dict[str, Shape]":
-    return dict(sorted(buffers.items(), key=lambda item: (item[0][0], int(item[0][1:]))))
-
-
-def array(dtype: str, dims: Tuple[int, ...]) -> Shape:
-    text = algebra.shape(f"{dtype}[{','.join(map(str, dims))}]").split("\t")[0]
-    elements = math.prod(dims)
-    return Shape(text, "array", dtype, dims, tuple(reversed(range(len(dims)))), elements, elements * dtypes.storage_bytes(dtype))

@@ -19,16 +19,15 @@ start value. NaNs that a combiner minds the order of are looked for on the way, 
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass, replace
-from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple
 
 from gen import algebra
-from gen.emit.body import Body, Helpers, Text, conditions
-from gen.heroes import reduction_cpu
+from gen.emit.body import Body, Helpers, conditions
+from gen.heroes import reduction
 from gen.heroes.hero import Context, Hero
-from gen.heroes.kernel import Kernel
-from gen.heroes.reduction_cpu import Digits
+from gen.heroes.kernel import Kernel, Step
+from gen.heroes.reduction import Digits
 from gen.hlo import Shape, dtypes
 from gen.plan.buffers import Buffer, buffer_of, buffers_of, memory_map, reads_of
 from gen.plan.digits import Walk
@@ -39,10 +38,9 @@ from gen.schedule import Device, Schedule
 from gen.targets import FLOATS, Target
 
 THREADS = 256
-LINE, SECTOR = 128, 32                           # bytes that neighbouring threads should read together; at least
-SHARED = {"cuda": 48 << 10, "opencl": 32 << 10}  # bytes that any block may have
-MOST_VALUES = 32                                 # accumulators of a thread
-WORD, AHEAD = 16, 64                             # bytes of one input that a thread asks for together: at least, at most
+LINE, SECTOR = 128, 32       # bytes that neighbouring threads should read together; at least
+MOST_VALUES = 32             # accumulators of a thread
+WORD, AHEAD = 16, 64         # bytes of one input that a thread asks for together: at least, at most
 
 Box = Dict[str, Tuple[int, int]]
 
@@ -153,18 +151,21 @@ class _Hero(Hero):
     name, sides = "reduction", True
 
     def takes(self, nest: Nest, context: Context) -> bool:
-        return not context.device.cpu and not nest.layout and reduction_cpu.plain(nest)
+        return not context.device.cpu and not nest.layout and reduction.plain(nest)
 
     def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
         assert isinstance(nest, Reduction)
         nest = _as_read(nest)
-        found = reduction_cpu.digits_of(nest)
+        found = reduction.digits_of(nest)
         return [(nest, *found)] if found and found[0].reduced() else []
 
     def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
         as_read, digits, accesses = schedule
         return _Emitter(context.target, context.device, context.helpers, as_read, digits, _widths(digits, accesses), index_type, context.excess,
                         context.scratch).kernels()
+
+    def describe(self, kernel: Kernel) -> "List[str]":
+        return [f"position: {kernel.record.position}"]
 
 
 HERO = _Hero()
@@ -180,32 +181,116 @@ def _needed(index: str, box: Box, index_type: str) -> str:
     return " && ".join(algebra.c_text(index, index_type).constraints if same else conditions(index, box, index_type))
 
 
-def _says(lines: Sequence[str], name: str) -> bool:
-    return any(re.search(rf"\b{name}\b", line) for line in lines)
+# ---- what templates/kernels/reduction_gpu.j2 is handed ----
+
+@dataclass(frozen=True)
+class Coordinate:
+    """A part of a thread's place: a variable and its value, as C text."""
+
+    name: str
+    text: str
 
 
-# ---- text ----
+@dataclass(frozen=True)
+class Accumulator:
+    """One value of a thread, in each of its slots. shared: its array in the memory that a block's threads share; other: what another slot or thread holds."""
 
-class _Emitter(reduction_cpu.Emitter):
-    """The text of one nest's kernels; `source`: the scratch buffers that the second one reads."""
+    name: str
+    dtype: str
+    type: str
+    start: str
+    shared: str
+    other: str
 
-    sweep: Block  # type: ignore[assignment]
+
+@dataclass(frozen=True)
+class Cell:
+    """Where in shared memory a thread's values are, as C text: of the slot `vec`, and of the first; guard: which threads have any ("": all)."""
+
+    at: str
+    first: str
+    guard: str = ""
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Steps that all threads of a block take: their count, how many may have their loads together, and one of them."""
+
+    count: int
+    unroll: int
+    step: Step
+
+
+@dataclass(frozen=True)
+class Rest:
+    """The last step, which some threads take."""
+
+    guard: str
+    step: Step
+
+
+@dataclass(frozen=True)
+class Record:
+    """position: the map (th_x, bl_x) -> coordinates. guard: whether a thread has a result ("": all have).
+
+    held: slots of an accumulator in the steps; slots: those that are results (held, or 1 where they are folded into the first); slot: the text of one's number.
+    watched: whether bits of `odd` say which results met a NaN. parts, per_part: of the steps.
+    fold, across: threads that share a result, and columns between them. shuffles: whether lanes of a warp fold by shuffles, else all through shared memory in
+    halves. width: lanes of a warp in a row of the block. cells: values of a slot in shared memory (0: none are needed). own: where a thread leaves its values;
+    others: where it finds those that it folds into its own; warps: that share a result.
+    results: from totals to what is written, for each slot; again: the same results in the order of their elements, for those that met a NaN.
+    combine(slot): the lines of slot = f(slot, other), for all accumulators.
+    """
+
+    position: str
+    coordinates: List[Coordinate]
+    guard: str
+    accumulators: List[Accumulator]
+    held: int
+    slots: int
+    slot: str
+    watched: bool
+    parts: int
+    per_part: int
+    steps: Optional[Steps]
+    rest: Optional[Rest]
+    fold: int
+    across: int
+    shuffles: bool
+    width: int
+    cells: int
+    own: Optional[Cell]
+    others: Optional[Cell]
+    warps: int
+    results: Step
+    again: Optional[Step]
+    combine: "Callable[[str], List[str]]"
+
+
+class _Emitter(reduction.Emitter):
+    """One nest's kernels; `source`: the scratch buffers that the second one reads."""
+
+    sweep: Block
 
     def __init__(self, d: Target, device: Device, helpers: Helpers, nest: Reduction, digits: Digits, widths: Sequence[int], index_type: str,
                  excess: bool, scratch: "List[Shape]") -> None:
-        super().__init__(d, helpers, nest, digits, None, index_type, excess, scratch)  # type: ignore[arg-type]
+        super().__init__(d, helpers, nest, digits, Block(), index_type, excess, scratch)
         self.device, self.source = device, []  # type: Device, List[int]
         self.sweep = self.fitting(digits, widths, True)
 
     # ---- numbers ----
 
+    def shuffles(self, block: Block) -> bool:
+        return self.d.has_shuffles and block.even and block.fold > 1
+
     def cells(self, block: Block) -> int:
         """Values of one slot that a block's threads leave for each other: 0, of every thread, or of the first lanes of every warp."""
         if block.fold == 1:
             return 0
-        if self.d.name != "cuda" or not block.even:
+        if not self.shuffles(block):
             return block.threads
-        return block.threads // 32 * min(32, block.across) if block.fold * block.across > 32 else 0
+        warp = self.device.warp
+        return block.threads // warp * min(warp, block.across) if block.fold * block.across > warp else 0
 
     def fitting(self, digits: Digits, widths: Sequence[int], first: bool) -> Block:
         """The largest block whose values fit into the shared memory."""
@@ -213,7 +298,7 @@ class _Emitter(reduction_cpu.Emitter):
         for vec in (16, 4, 2, 1):
             for threads in (THREADS, 64):
                 block = _block(self.device, digits, widths, len(sizes), vec, threads, first)
-                if self.cells(block) * (block.slots if digits.out[digits.minor] else 1) * sum(sizes) <= SHARED[self.d.name]:
+                if self.cells(block) * (block.slots if digits.out[digits.minor] else 1) * sum(sizes) <= self.d.shared_bytes:
                     return block
         raise AssertionError("64 threads fit")
 
@@ -228,50 +313,44 @@ class _Emitter(reduction_cpu.Emitter):
             return [self.whole(nest.name, both, {**writes, **results}, [nest.inputs, *self.results_of()])]
         kinds = [self.kept_as(dtype) for _, _, dtype in self.accumulators] + ["s32"] * bool(self.watched)
         self.partial = list(range(len(self.scratch), len(self.scratch) + len(kinds)))
-        between = {f"q{number}": reduction_cpu.array(dtype, (parts, self.results)) for number, dtype in zip(self.partial, kinds)}
+        between = {f"q{number}": reduction.array(dtype, (parts, self.results)) for number, dtype in zip(self.partial, kinds)}
         self.scratch += between.values()
-        made = [self.whole(nest.name, reads, {**writes, **between}, [nest.inputs])]
+        first = self.whole(nest.name, reads, {**writes, **between}, [nest.inputs])
         self.source, self.partial, self.seen = self.partial, [], []
         self.digits = Digits((parts, self.results), (self.results, 1), (0, 1)) if self.results > 1 else Digits((parts,), (1,), (0,))
         self.sweep = self.fitting(self.digits, [dtypes.storage_bytes(dtype) for dtype in kinds], False)
-        return made + [self.whole(nest.name + "_parts", {**between, **self.read_for_results()}, results, self.results_of())]
+        return [first, self.whole(nest.name + "_parts", {**between, **self.read_for_results()}, results, self.results_of())]
 
     def whole(self, name: str, reads: "Dict[str, Shape]", writes: "Dict[str, Shape]", partitions: Sequence[Partition]) -> Kernel:
         """One kernel: the threads' own steps, the fold, the results."""
         block, digits = self.sweep, self.digits
-        self.column = block.digit == digits.minor
-        self.slots = block.slots if self.column else 1            # values that a thread has in the end
-        self.slot = "vec" if self.slots > 1 else "0"
-        place, guard, blocks = self.place()
-        passes, seen = self.passes()
-        finish = Text()
-        self.gather(finish)
-        self.finish(finish, *self.result_position(), Schedule(vec=self.slots), [
-            [f"{self.name(h, k)}[{self.slot}]" for k in range(len(self.accumulators_of(h)))] for h in range(len(self.nest.heroes))],
-            "odd >> vec & 1" if self.slots > 1 else "odd")
-        fold, own, start = self.folds(bool(guard)), self.own(), self.started()
-        made = self.kernel(name, blocks, block.threads, reduction_cpu.by_number(reads), writes, [], [], partitions)
-        made.before, made.text, made.after = seen.before.lines, seen.text.lines, seen.after.lines
-        made.template, made.thread = "reduction_gpu", seen.thread or ""
-        lines = [*(line for one in passes for line in [one["head"], *one["lines"]]), *finish.lines, *fold, "f" if fold else ""]
-        made.place = self.declared(place, lines + [guard])
-        made.parts.update(
-            walk=place, shared=self.shared(), start=start, passes=passes, own=own, fold=fold, finish=finish.lines,
-            inside=guard if fold else "", guard="inside" if fold and guard else guard,
-            leads=" && ".join(["inside"] * bool(fold and guard) + ["f == 0"] * bool(fold)))
-        return made
+        self.slots = block.slots if block.digit == digits.minor else 1
+        slot = "vec" if self.slots > 1 else "0"
+        position, coordinates, guard, blocks = self.place()
+        steps, rest, body = self.steps()
+        totals = [[f"{self.name(h, k)}[{slot}]" for k in range(len(self.accumulators_of(h)))] for h in range(len(self.nest.heroes))]
+        where, box = self.out_position(self.kept_at()), {**self.bounds, **({"vec": (0, self.slots - 1)} if self.slots > 1 else {})}
+        results = Step.of(self.stored(where, box, Schedule(vec=self.slots), totals, "odd >> vec & 1" if self.slots > 1 else "odd"), self.slots)
+        again = Step.of(self.in_order(where, box), 1) if self.watched and not self.partial else None
+        own, others, warps = self.exchanged()
+        kernel = self.kernel(name, blocks, block.threads, reduction.by_number(reads), writes, [], [], partitions)
+        kernel.before, kernel.text, kernel.after = body.before.lines, body.text.lines, body.after.lines
+        kernel.template, kernel.thread = "kernels/reduction_gpu", body.thread or ""
+        kernel.record = Record(
+            position, coordinates, guard, [self.accumulator(h, k, dtype) for h, k, dtype in self.accumulators], block.slots, self.slots, slot,
+            bool(self.watched), block.parts, block.per_part, steps, rest, block.fold, block.across, self.shuffles(block),
+            min(self.device.warp, block.fold * block.across), self.cells(block), own, others, warps, results, again, self.combine)
+        return kernel
 
-    def shared(self) -> List[str]:
-        """Arrays that a block's threads share."""
-        size = self.cells(self.sweep) * self.slots
-        arrays = [f"{self.d.register(dtype)} {self.name(h, k, 'shared')}[{size}];" for h, k, dtype in self.accumulators]
-        odd = [f"int shared_odd[{self.cells(self.sweep)}];"] * bool(self.watched)
-        return [self.d.shared + text for text in arrays + odd] if size else []
+    def accumulator(self, h: int, k: int, dtype: str) -> Accumulator:
+        return Accumulator(self.name(h, k), dtype, self.d.register(dtype), self.start(h, k), self.name(h, k, "shared"), self.name(h, k, "other"))
 
-    def place(self) -> Tuple[str, str, int]:
-        """The map from a thread to its part, its row's digits and its column; what it must satisfy to have a result; blocks."""
-        block, digits = self.sweep, self.digits
-        kept = [k for k in digits.kept() if k != block.digit]
+    # ---- where a thread is ----
+
+    def place(self) -> "Tuple[str, List[Coordinate], str, int]":
+        """Which results a thread is for: the map (th_x, bl_x) -> coordinates; these, as far as there is more than one value; what a thread must satisfy
+        to have any; blocks."""
+        block, digits, kept = self.sweep, self.digits, [k for k in self.digits.kept() if k != self.sweep.digit]
         rows, wide = math.prod(digits.sizes[k] for k in kept), self.wide()
         across, down = -(-wide // block.across), -(-rows // block.rows)
         blocks, group = block.parts * down * across, block.fold * block.across
@@ -285,7 +364,6 @@ class _Emitter(reduction_cpu.Emitter):
             texts["column"] = column
         if block.parts > 1:
             texts["part"] = f"bl_x floordiv {down * across}"
-        self.names = list(texts)
         box = {"th_x": (0, block.threads - 1), "bl_x": (0, blocks - 1)}
         domain = [f"{name} in [{low}, {high}]" for name, (low, high) in box.items()] + [
             f"{row} in [0, {rows - 1}]", f"{column} in [0, {wide - 1}]", f"th_x in [0, {block.rows * group - 1}]"]
@@ -295,17 +373,10 @@ class _Emitter(reduction_cpu.Emitter):
             self.bounds["column"] = (0, wide - 1)
         if block.parts > 1:
             self.bounds["part"] = (0, block.parts - 1)
-        return place, _needed(place, box, self.index_type), blocks
-
-    def declared(self, place: str, lines: Sequence[str]) -> List[str]:
-        """C lines for what a thread knows of its place, as far as it is asked for."""
-        block = self.sweep
-        share = algebra.simplify(f"(th_x) -> ((th_x floordiv {block.across}) mod {block.fold}), "
-                                 f"domain: th_x in [0, {block.rows * block.fold * block.across - 1}]")
-        texts = [*zip(self.names, algebra.c_text(place, self.index_type).results), ("f", algebra.c_text(share, self.index_type).results[0])]
-        found = [f"const {self.t} {name} = {text};" for name, text in texts if _says(lines, name)]
-        ids = [("bl_x", self.d.group), ("th_x", self.d.item)]
-        return [f"const {self.t} {name} = {text};" for name, text in ids if _says([*lines, *found], name)] + found
+        share = algebra.simplify(f"(th_x) -> ((th_x floordiv {block.across}) mod {block.fold}), domain: th_x in [0, {block.rows * group - 1}]")
+        values = [*zip(texts, algebra.c_text(place, self.index_type).results), ("f", algebra.c_text(share, self.index_type).results[0])]
+        sizes = {**{name: high for name, (_, high) in self.bounds.items()}, "f": block.fold - 1}
+        return place, [Coordinate(name, text) for name, text in values if sizes[name]], _needed(place, box, self.index_type), blocks
 
     def wide(self) -> int:
         """Units along the digit that goes across."""
@@ -320,46 +391,20 @@ class _Emitter(reduction_cpu.Emitter):
 
     # ---- a thread's own steps ----
 
-    def started(self) -> List[str]:
-        """Accumulators and their first values."""
-        slots, out = self.sweep.slots, Text()
-        for h, k, dtype in self.accumulators:
-            out.add(f"{self.d.register(dtype)} {self.name(h, k)}[{slots}]{'' if slots > 1 else f' = {{{self.start(h, k)}}}'};")
-        if slots > 1:
-            out.add(self.d.unroll)
-            with out.block(f"for ({self.t} vec = 0; vec < {slots}; ++vec)"):
-                out.add(*(f"{self.name(h, k)}[vec] = {self.start(h, k)};" for h, k, _ in self.accumulators))
-        out.add(*["int odd = 0;"] * bool(self.watched))
-        return out.lines
-
-    def passes(self) -> "Tuple[List[Dict[str, Any]], Body]":
-        """Steps that all threads of a block take, then a last one that some do; the body of the first."""
-        block, made, first = self.sweep, [], None
+    def steps(self) -> "Tuple[Optional[Steps], Optional[Rest], Body]":
+        """Steps that all threads of a block take, a last one that some do, the body of the first."""
+        block, steps, rest = self.sweep, None, None
         units = math.prod(_over(self.digits, block.vec).values())
-        steps, rest = units // block.fold, units % block.fold
+        count, left = units // block.fold, units % block.fold
         share = "f" if block.fold > 1 else "0"
-        if steps:
-            start, end = "0", str(steps)
-            if block.parts > 1:
-                start = f"part * {block.per_part}"
-                end = f"{start} + {block.per_part}"
-                end = end if steps % block.per_part == 0 else f"(part < {block.parts - 1} ? {end} : {steps})"
-            body = first = self.stepped(f"step * {block.fold} + {share}", {"step": (0, steps - 1), "f": (0, block.fold - 1)})
-            unroll = self.d.unroll + ("" if steps <= block.unroll else f" {block.unroll}")
-            made.append({"head": f"for ({self.t} step = {start}; step < {end}; ++step)" if steps > 1 else "",
-                         "unroll": unroll if steps > 1 and block.unroll > 1 else "", "lines": self.lines(body)})
-        if rest:
-            body = self.stepped(f"{steps * block.fold} + f", {"f": (0, rest - 1)})
+        if count:
+            body = self.stepped(f"step * {block.fold} + {share}", {"step": (0, count - 1), "f": (0, block.fold - 1)})
+            steps = Steps(count, block.unroll, Step.of(body, block.vec))
+        if left:
             last = f"part == {block.parts - 1} && " if block.parts > 1 else ""
-            made.append({"head": f"if ({last}f < {rest})", "unroll": "", "lines": self.lines(body)})
-            first = first or body
-        assert first is not None
-        return made, first
-
-    def lines(self, body: Body) -> List[str]:
-        out = Text()
-        self.put(out, body, self.sweep.vec)
-        return out.lines
+            short = self.stepped(f"{count * block.fold} + f", {"f": (0, left - 1)})
+            rest = Rest(f"{last}f < {left}", Step.of(short, block.vec))
+        return steps, rest, body if count else short
 
     def stepped(self, unit: str, more: Box) -> Body:
         """A step's body; unit: which one of the reduced units, as text of a map."""
@@ -375,9 +420,9 @@ class _Emitter(reduction_cpu.Emitter):
         slot = "0" if block.slots == 1 else "vec" if block.slots == block.vec else f"vec % {block.slots}"
         if self.source:
             thread = self.map(position, box, ranges)
-            body = self.plain(lanes=1)
+            body = self.plain()
             body.loop, body.box, body.thread = block, dict(box), thread
-            values = [body._load(Buffer(f"q{number}", self.scratch[number], "x"), thread, body.function.body) for number in self.source]
+            values = [body.load_flat(Buffer(f"q{number}", self.scratch[number], "x"), thread, body.function.body) for number in self.source]
             if self.watched:
                 body.text.add(f"odd |= {self.in_slot(values.pop().text)};")
             self.seen += [a for a in body.flat if a not in self.seen]
@@ -402,119 +447,33 @@ class _Emitter(reduction_cpu.Emitter):
             new = self.combined(body, h, old, [others[n] for n in mine], 1)
             body.text.add(*(f"{a} = {b};" for a, b in zip(old, new)))
 
-    # ---- folds ----
+    def combine(self, slot: str) -> List[str]:
+        """The lines of a[slot] = f(a[slot], other)."""
+        body = self.plain()
+        self.merge(body, slot, [self.name(h, k, "other") for h, k, _ in self.accumulators])
+        return body.text.lines
 
-    def own(self) -> List[str]:
-        """A row's slots into one."""
-        out, body = Text(), self.plain(lanes=1)
-        if self.sweep.slots > self.slots:
-            self.merge(body, "0", [f"{self.name(h, k)}[slot]" for h, k, _ in self.accumulators])
-            out.add(self.d.unroll)
-            with out.block(f"for ({self.t} slot = 1; slot < {self.sweep.slots}; ++slot)"):
-                out.add(*body.text.lines)
-        return out.lines
+    # ---- shared memory ----
 
-    def folds(self, guarded: bool) -> List[str]:
-        """What threads of a block do together, up to what `gather` does."""
-        block, out = self.sweep, Text()
-        if block.fold == 1:
-            return []
-        if self.d.name == "cuda" and block.even:
-            self.shuffled(out)
-            if self.cells(block):
-                lanes = min(32, block.across)
-                self.left(out, self.cell(f"th_x floordiv 32 * {lanes} + th_x mod 32", f", th_x mod 32 in [0, {lanes - 1}]"))
-                out.add(self.d.barrier)
-        else:
-            self.halved(out, guarded)
-        return out.lines
+    def exchanged(self) -> "Tuple[Optional[Cell], Optional[Cell], int]":
+        """Where a thread leaves its values for others, where it finds what it folds into its own (of `warp`, or of the thread `apart` shares on), and the
+        warps that share a result."""
+        block, warp = self.sweep, self.device.warp
+        if not self.cells(block):
+            return None, None, 1
+        if not self.shuffles(block):
+            return self.cell("th_x"), self.cell(f"th_x + apart * {block.across}", "", {"apart": (0, block.fold // 2)}), 1
+        lanes, group = min(warp, block.across), block.fold * block.across
+        warps = group // max(warp, block.across)
+        return (self.cell(f"th_x floordiv {warp} * {lanes} + th_x mod {warp}", f", th_x mod {warp} in [0, {lanes - 1}]"),
+                self.cell(f"((th_x floordiv {group}) * {warps} + warp) * {block.across} + th_x mod {group}",
+                          f", th_x mod {group} in [0, {block.across - 1}]", {"warp": (0, warps - 1)}), warps)
 
-    def shuffled(self, out: Text) -> None:
-        """The lanes of each warp that are of the same result."""
-        block, body = self.sweep, self.plain(lanes=1)
-        width = min(32, block.fold * block.across)
-
-        def other(text: str, dtype: str) -> str:
-            small = self.d.register_bits(dtype) < 32
-            text = f"__shfl_down_sync(0xffffffffu, {'(int)' * small}{text}, distance, {width})"
-            return f"({self.d.register(dtype)}){text}" if small else text
-        if width <= block.across:
-            return
-        others = [body.declare("other", dtype, 1, other(f"{self.name(h, k)}[{self.slot}]", dtype)).text for h, k, dtype in self.accumulators]
-        self.merge(body, self.slot, others)
-        out.add(self.d.unroll)
-        with out.block(f"for ({self.t} distance = {width // 2}; distance >= {block.across}; distance /= 2)"):
-            self.put(out, body, self.slots)
-            out.add(*["odd |= " + other("odd", "s32") + ";"] * bool(self.watched))
-
-    def cell(self, text: str, domain: str = "", more: "Optional[Box]" = None) -> str:
-        """A map from a thread and a slot to where the value is in shared memory."""
-        block, cells = self.sweep, self.cells(self.sweep)
-        box = {"th_x": (0, block.threads - 1), **(more or {}), "vec": (0, self.slots - 1)}
+    def cell(self, text: str, domain: str = "", more: "Optional[Box]" = None) -> Cell:
+        """Where a thread and a slot have their value in shared memory; text: of a map, in the slot's part."""
+        box = {"th_x": (0, self.sweep.threads - 1), **(more or {}), "vec": (0, self.slots - 1)}
         bounds = ", ".join(f"{name} in [{low}, {high}]" for name, (low, high) in box.items())
         names = ", ".join(name for name in box if name != "vec")
-        return algebra.simplify(f"({names})[vec] -> (vec * {cells} + {text}), domain: {bounds}{domain}")
-
-    def at(self, cell: str) -> str:
-        return algebra.c_text(cell, self.index_type).results[0]
-
-    def left(self, out: Text, cell: str) -> None:
-        """A thread's values to the shared memory."""
-        box, body = {"th_x": (0, self.sweep.threads - 1), "vec": (0, self.slots - 1)}, self.plain(lanes=1)
-        body.text.add(*(f"{self.name(h, k, 'shared')}[{self.at(cell)}] = {self.name(h, k)}[{self.slot}];" for h, k, _ in self.accumulators))
-        first = self.at(algebra.substitute(cell, vec=0))
-        guard = _needed(cell, box, self.index_type)
-        with out.block(f"if ({guard})" if guard else ""):
-            self.put(out, body, self.slots)
-            out.add(*[f"shared_odd[{first}] = odd;"] * bool(self.watched))
-
-    def taken(self, out: Text, cell: str) -> None:
-        """Values of the shared memory into a thread's own."""
-        body = self.plain(lanes=1)
-        self.merge(body, self.slot, [f"{self.name(h, k, 'shared')}[{self.at(cell)}]" for h, k, _ in self.accumulators])
-        self.put(out, body, self.slots)
-        out.add(*[f"odd |= shared_odd[{self.at(algebra.substitute(cell, vec=0))}];"] * bool(self.watched))
-
-    def halved(self, out: Text, guarded: bool) -> None:
-        """Every thread's values through the shared memory, in halves. Threads of one result are inside or outside together."""
-        block = self.sweep
-        own = self.cell("th_x")
-        other = self.cell(f"th_x + apart * {block.across}", "", {"apart": (0, block.fold // 2)})
-        self.left(out, own)
-        with out.block(f"for ({self.t} many = {block.fold}, apart; many > 1; many = apart)"):
-            out.add(self.d.barrier, "apart = (many + 1) / 2;")
-            with out.block(f"if ({'inside && ' * guarded}f + apart < many)"):
-                self.taken(out, other)
-                self.left(out, own)
-
-    def gather(self, out: Text) -> None:
-        """What the warps left, by the thread that has the result."""
-        block = self.sweep
-        if self.d.name != "cuda" or not block.even or not self.cells(block):
-            return
-        group = block.fold * block.across
-        warps = group // max(32, block.across)
-        cell = self.cell(f"((th_x floordiv {group}) * {warps} + warp) * {block.across} + th_x mod {group}",
-                         f", th_x mod {group} in [0, {block.across - 1}]", {"warp": (0, warps - 1)})
-        out.add(self.d.unroll)
-        with out.block(f"for ({self.t} warp = 1; warp < {warps}; ++warp)"):
-            self.taken(out, cell)
-
-    # ---- results ----
-
-    def result_position(self) -> Tuple[str, Box]:
-        """Where the thread's result number vec is among all results."""
-        box = {**self.bounds, **({"vec": (0, self.slots - 1)} if self.slots > 1 else {})}
-        return self.out_position(self.kept_at()), box
-
-    def again(self, out: Text, position: str, box: Box, sweep: Schedule, odd: str) -> None:
-        """Results that met a NaN are computed once more, in the order of the elements."""
-        partition = self.nest.partition
-        thread = compose(self.map(position, box, ()), algebra.call("shape", "unmap", self.nest.shape.text))
-        body = Body(self.d, self.helpers, partition, partition.entry, self.index_type, thread, Schedule(), self.excess, dict(box))
-        body.region(partition.entry.body)
-        for root in partition.roots:
-            body.store(root)
-        with out.block(f"for ({self.t} vec = 0; vec < {sweep.vec}; ++vec)" if sweep.vec > 1 else ""):
-            with out.block(f"if ({odd})"):
-                self.put(out, body, 1)
+        cell = algebra.simplify(f"({names})[vec] -> (vec * {self.cells(self.sweep)} + {text}), domain: {bounds}{domain}")
+        at, first = (algebra.c_text(index, self.index_type).results[0] for index in (cell, algebra.substitute(cell, vec=0)))
+        return Cell(at, first, _needed(cell, box, self.index_type))

@@ -60,5 +60,5 @@ TARGET = Cuda(
     kernel='extern "C" __global__', function="static __device__ inline", pointer="", restrict="__restrict__ ",
     constant="static __device__ const", group="blockIdx.x", item="threadIdx.x", unroll="#pragma unroll",
     shared="__shared__ ", barrier="__syncthreads();", wide=False,
-    suffix64=("ll", "ull"), shared_bytes=48 << 10, atomic_bits=64,
+    suffix64=("ll", "ull"), shared_bytes=48 << 10, shuffle="__shfl_down_sync(0xffffffffu, {value}, {distance}, {width})", atomic_bits=64,
     compare_and_swap="atomicCAS", atomic_read="*word")

@@ -59,6 +59,7 @@ class Target:
     shared: str = ""                  # what stands before an array that a work-group shares, and where its work-items meet: GPUs
     barrier: str = ""
     shared_bytes: int = 0             # that any work-group may have
+    shuffle: str = ""                 # what a lane of a warp reads of the one that is {distance} on in its part of {width} lanes; "": not in this language
     vector_test: str = ""             # the macro of compilers that have vectors of any length
     may_alias: str = ""               # what an attribute says so that a pointer to a vector may point to elements
     longest_vector: int = 0           # lanes of the longest vector type that the language names
@@ -139,6 +140,16 @@ class Target:
     @staticmethod
     def register_bits(dtype: str) -> int:
         return 32 if dtype in SMALL or dtype in TINY else bits(dtype)
+
+    @property
+    def has_shuffles(self) -> bool:
+        return bool(self.shuffle)
+
+    def shuffle_down(self, text: str, dtype: str, distance: str, width: int) -> str:
+        """A register of the lane that is `distance` on, in parts of `width` lanes of a warp. All lanes of the warp must get here."""
+        narrow = self.register_bits(dtype) < 32
+        shuffled = self.shuffle.format(value=f"(int){text}" if narrow else text, distance=distance, width=width)
+        return f"({self.register(dtype)}){shuffled}" if narrow else shuffled
 
     def array(self, dtype: str, read_only: bool, restrict: bool) -> str:
         """The type of a kernel's pointer parameter."""

@@ -1,0 +1,240 @@
+"""What the reductions of CPUs and of GPUs share: the digits of what is read, accumulators and how they are combined, and the way from totals to results.
+
+The input's position is split into digits, kept and reduced ones (gen/plan/digits.py). Accumulators start from gen/plan/combiner.py's start values;
+f16 and bf16 sums are kept in f32 and rounded once. Where a combiner minds the order of NaNs only (most argmax) those are looked for on the way, and
+results that met one are computed again in the order of the elements.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import partial
+from typing import Dict, List, Optional, Sequence, Tuple
+
+from gen import algebra
+from gen.emit.body import Body, Helpers, Value
+from gen.heroes.kernel import Kernel, arguments, function_text
+from gen.hlo import Shape, dtypes
+from gen.plan import combiner
+from gen.plan.buffers import buffers_of, touches
+from gen.plan.digits import Walk, walk
+from gen.plan.nest import Nest
+from gen.plan.partition import Partition, compose
+from gen.plan.plan import Reduction
+from gen.schedule import Schedule
+from gen.targets import COMPLEX, SMALL, TINY, Target
+
+
+@dataclass
+class Digits:
+    """The input's digits: sizes, positions in input and result that a step of each is worth; out 0: reduced."""
+
+    sizes: Tuple[int, ...]
+    weights: Tuple[int, ...]
+    out: Tuple[int, ...]
+
+    @property
+    def minor(self) -> int:
+        return len(self.sizes) - 1
+
+    def kept(self) -> List[int]:
+        return [k for k, step in enumerate(self.out) if step]
+
+    def reduced(self) -> List[int]:
+        return [k for k, step in enumerate(self.out) if not step]
+
+
+def digits_of(nest: Reduction) -> "Optional[Tuple[Digits, Walk]]":
+    dims, gone = nest.space.dims, nest.reduced
+    names = [f"i{k}" for k in range(len(dims))]
+    kept = [n for k, n in enumerate(names) if k not in gone]
+    domain = ", ".join(f"{n} in [0, {size - 1}]" for n, size in zip(names, dims))
+    drop = algebra.simplify(f"({', '.join(names)}) -> ({', '.join(kept)}), domain: {domain}")
+    result = nest.heroes[0].shape.leaves()[0]
+    out = compose(drop, algebra.call("shape", "map", result.text))
+    heroes = sum(len(hero.operands) // 2 for hero in nest.heroes)
+    found = walk(nest.inputs, nest.space, [("out", out)], nest.inputs.roots[heroes:])
+    if found is None:
+        return None
+    steps = found.accesses[0].strides
+    assert steps is not None
+    return Digits(found.sizes, found.weights(), steps), found
+
+
+def plain(nest: Nest) -> bool:
+    """Whether a nest is a reduction of elements that are whole bytes and whole registers."""
+    return isinstance(nest, Reduction) and not touches(nest, COMPLEX) and not any(
+        leaf.dtype in dtypes.PACKED or leaf.dtype in TINY
+        for leaf in [root.shape for root in nest.partition.roots] + [leaf for hero in nest.heroes for leaf in hero.shape.leaves()])
+
+
+def by_number(buffers: "Dict[str, Shape]") -> "Dict[str, Shape]":
+    return dict(sorted(buffers.items(), key=lambda item: (item[0][0], int(item[0][1:]))))
+
+
+def array(dtype: str, dims: Tuple[int, ...]) -> Shape:
+    text = algebra.shape(f"{dtype}[{','.join(map(str, dims))}]").split("\t")[0]
+    elements = math.prod(dims)
+    return Shape(text, "array", dtype, dims, tuple(reversed(range(len(dims)))), elements, elements * dtypes.storage_bytes(dtype))
+
+
+class Emitter:
+    """What the kernels of a nest are written with. sweep: the schedule; accumulators: (hero, its component, type); results: their count;
+    watched: the heroes whose NaNs are looked for; partial: the numbers of the scratch buffers that totals of parts go to, the last one for what
+    says of a NaN; seen: accesses, for explain."""
+
+    def __init__(self, d: Target, helpers: Helpers, nest: Reduction, digits: Digits, sweep: Schedule, index_type: str, excess: bool,
+                 scratch: "List[Shape]") -> None:
+        self.d, self.helpers, self.nest, self.digits, self.sweep = d, helpers, nest, digits, sweep
+        self.index_type, self.excess, self.scratch = index_type, excess, scratch
+        self.t = d.index[index_type]
+        self.combiners = [combiner.analyse(hero) for hero in nest.heroes]
+        self.accumulators = [(h, k, hero.shape.leaves()[k].dtype) for h, hero in enumerate(nest.heroes)
+                             for k in range(len(hero.operands) // 2)]
+        self.results = math.prod(digits.sizes[k] for k in digits.kept())
+        self.seen: List[Tuple[str, str]] = []
+        self.partial: List[int] = []
+        self.watched = [h for h, analysed in enumerate(self.combiners) if not analysed.free]
+
+    def name(self, h: int, k: int, of: str = "a") -> str:
+        return f"{of}{h}_{k}" if len(self.nest.heroes) > 1 else f"{of}{k}"
+
+    @staticmethod
+    def kept_as(dtype: str) -> str:
+        """The type of partial results in memory."""
+        return "f32" if dtype in SMALL else dtype
+
+    def start(self, h: int, k: int) -> str:
+        first = self.combiners[h].start
+        assert first is not None and first[k] is not None
+        return self.d.literal(first[k], self.accumulators_of(h)[k])  # type: ignore[arg-type]
+
+    def accumulators_of(self, h: int) -> List[str]:
+        return [dtype for hero, _, dtype in self.accumulators if hero == h]
+
+    def combined(self, body: Body, h: int, a: Sequence[str], b: Sequence[str], lanes: int) -> List[str]:
+        """Texts of f(a, b) by components, after the statements that compute them in body.text."""
+        dtypes_ = self.accumulators_of(h)
+        values = [Value(text, dtype, lanes) for text, dtype in zip([*a, *b], [*dtypes_, *dtypes_])]
+        body.excess, before = True, body.excess
+        made = body.scalar(self.nest.heroes[h].called[0], values)
+        made = [body.declare("next", v.dtype, v.lanes, v.text) for v in made] if len(made) > 1 else made
+        body.excess = before
+        return [v.text if v.lanes == lanes else self.d.splat(v.dtype, lanes, v.text) for v in made]
+
+    def body(self, thread: str, box: "Dict[str, Tuple[int, int]]", sweep: Schedule, inputs: bool) -> Body:
+        partition = self.nest.inputs if inputs else self.nest.epilogue
+        return Body(self.d, self.helpers, partition, partition.entry, self.index_type, thread, sweep, self.excess, dict(box))
+
+    def plain(self, lanes: int = 1) -> Body:
+        """A body for statements that read nothing."""
+        partition = self.nest.epilogue
+        body = Body(self.d, self.helpers, partition, partition.entry, self.index_type, excess=self.excess)
+        body.lanes = lanes
+        return body
+
+    # ---- where things are ----
+
+    def out_position(self, at: "Dict[int, str]", inner: str = "") -> str:
+        """Where a result is among all results, as text of a map."""
+        digits = self.digits
+        parts = [f"({at[k]}) * {digits.out[k]}" for k in digits.kept()]
+        return " + ".join(parts + ([inner] if inner else [])) or "0"
+
+    def map(self, position: str, box: "Dict[str, Tuple[int, int]]", ranges: Sequence[str]) -> str:
+        names = [n for n in box if n not in ranges]
+        domain = ", ".join(f"{n} in [{low}, {high}]" for n, (low, high) in box.items())
+        head = f"({', '.join(names)})" + (f"[{', '.join(ranges)}]" if ranges else "")
+        return algebra.simplify(f"{head} -> ({position})" + (f", domain: {domain}" if domain else ""))
+
+    def thread(self, position: str, box: "Dict[str, Tuple[int, int]]", ranges: Sequence[str]) -> str:
+        return compose(self.map(position, box, ranges), algebra.call("shape", "unmap", self.nest.space.text))
+
+    # ---- elements ----
+
+    def values(self, body: Body) -> List[Value]:
+        """The elements at the step, and side results written."""
+        body.region(body.function.body)
+        roots = self.nest.inputs.roots
+        found = [body.real(body.settled(body.read(self.nest.inputs.root_read(root), body.function.body), "x"))
+                 for root in roots[:len(self.accumulators)]]
+        for root in self.sides:
+            body.store(root)
+        self.seen += [a for a in body.flat if a not in self.seen]
+        return found
+
+    @property
+    def sides(self):  # type: ignore[no-untyped-def]
+        return self.nest.inputs.roots[len(self.accumulators):]
+
+    # ---- results ----
+
+    def epilogue(self, position: str, box: "Dict[str, Tuple[int, int]]", sweep: Schedule, texts: "List[List[str]]") -> Body:
+        """From the totals to the results."""
+        partition = self.nest.epilogue
+        body = self.body(compose(position, algebra.call("shape", "unmap", self.nest.shape.text)), box, sweep, False)
+        for h, hero in enumerate(self.nest.heroes):
+            body.made[hero] = partial(self.total, body, h, texts[h])
+        body.region(partition.entry.body)
+        for root in partition.roots:
+            body.store(root)
+        self.seen += [a for a in body.flat if a not in self.seen]
+        return body
+
+    def total(self, body: Body, h: int, texts: List[str]) -> List[Value]:
+        """A hero's values, with its init where the parts did not start from it."""
+        hero, kinds, lanes = self.nest.heroes[h], self.accumulators_of(h), body.lanes
+        if self.combiners[h].apply_init:
+            partition = self.nest.epilogue
+            inits = [body.real(body.read(partition.scalar_read(init), partition.entry.body)) for init in hero.operands[len(kinds):]]
+            first = [v.text if v.lanes == lanes else self.d.splat(v.dtype, lanes, v.text) for v in inits]
+            texts = self.combined(body, h, first, texts, lanes)
+        values = [Value(text, dtype, lanes, rounded=dtype not in SMALL) for text, dtype in zip(texts, kinds)]
+        return [v if self.excess else body.settled(v, "total") for v in values]
+
+    def stored(self, position: str, box: "Dict[str, Tuple[int, int]]", sweep: Schedule, texts: "List[List[str]]", odd: str) -> Body:
+        """Totals (texts: of each hero's components) to the scratch buffers of parts, or through the epilogue to the results. odd: the text of what is
+        not 0 where a NaN was met that matters."""
+        ranges = ("vec", "lane") if sweep.lanes > 1 else ()
+        if not self.partial:
+            return self.epilogue(self.map(position, box, ranges), box, sweep, texts)
+        thread = self.map(f"part * {self.results} + {position}", box, ranges)
+        body = self.plain(sweep.lanes)
+        body.loop, body.box, body.thread = sweep, dict(box), thread
+        for number, text in zip(self.partial, [text for hero in texts for text in hero] + [odd]):
+            kept = self.scratch[number].dtype
+            if sweep.lanes > 1:
+                body.store_wide(Value(text, kept, sweep.lanes), f"q{number}", kept, thread)
+            else:
+                body.text.add(f"q{number}[{algebra.c_text(thread, self.index_type).results[0]}] = {text};")
+        return body
+
+    def in_order(self, position: str, box: "Dict[str, Tuple[int, int]]", ranges: Sequence[str] = ()) -> Body:
+        """Results computed once more, in the order of the elements."""
+        partition = self.nest.partition
+        thread = compose(self.map(position, box, ranges), algebra.call("shape", "unmap", self.nest.shape.text))
+        body = Body(self.d, self.helpers, partition, partition.entry, self.index_type, thread, Schedule(), self.excess, dict(box))
+        body.region(partition.entry.body)
+        for root in partition.roots:
+            body.store(root)
+        return body
+
+    def results_of(self) -> List[Partition]:
+        """The partitions whose code makes results."""
+        return [self.nest.epilogue] + [self.nest.partition] * bool(self.watched)
+
+    def read_for_results(self) -> "Dict[str, Shape]":
+        return {pointer: shape for partition in self.results_of() for pointer, shape in buffers_of(partition, partition.entry).items()}
+
+    def kernel(self, name: str, blocks: int, threads: int, reads: "Dict[str, Shape]", writes: "Dict[str, Shape]", head: List[str],
+               lines: List[str], partitions: Sequence[object]) -> Kernel:
+        functions = {}
+        for partition in partitions:
+            for f in reversed(partition.functions[1:]):  # type: ignore[attr-defined]
+                functions[f.name] = function_text(self.d, self.helpers, partition, f, self.excess)  # type: ignore[arg-type]
+        made = Kernel(name, self.nest, self.sweep, self.index_type, blocks, ", ".join(arguments(self.d, reads, writes)),
+                      list(functions.values()), "", [], lines, [], [], "", self.d.launch_bounds(threads), self.seen[0][1] if self.seen else "",
+                      [*reads, *sorted(writes)], list(self.seen), hero="reduction", place=head)
+        made.parts = {"threads": threads}
+        return made
