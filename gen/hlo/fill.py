@@ -6,7 +6,8 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-from gen.hlo import Module, dtypes
+from gen.hlo import dtypes
+from gen.hlo.graph import Module
 
 PERIOD = 4093   # values after which they begin again: a prime, so that rows differ
 

@@ -1,0 +1,688 @@
+"""An op against its operands, the way XLA's shape verifier does: the shape that it must have, or a fault at its place in the text.
+
+What has no rule here (collectives, custom calls, ..) keeps the shape that is written. What is right HLO but gets no kernel is in refusals.py.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Callable, Dict, List, NoReturn, Optional, Sequence, Tuple
+
+from gen import algebra
+from gen.hlo import dtypes
+from gen.hlo.graph import TUPLE_DEPTH, Computation, Instruction, Shape, Window, array_shape, same_shape, tuple_shape
+from gen.hlo.opcodes import ARITY, BINARY, CHECKED, FLOAT_UNARY, LOGIC, OPTIONAL, REAL_UNARY, SHIFT, TYPED, UNARY
+from gen.hlo.scanner import Scanner
+
+TUPLE_TEXT = 1 << 20  # characters of a tuple's shape that the text does not write but its operands add up to
+MOST_REACH = 1 << 60  # elements: padding and windows, and what they are counted by on the way
+
+
+@dataclass
+class Draft:
+    """An instruction while it is read: what its checks need to point at the text."""
+
+    instruction: Instruction
+    written: Optional[Shape]
+    op_pos: int
+    shape_pos: int
+    operand_pos: List[int] = field(default_factory=list)
+    attribute_pos: Dict[str, int] = field(default_factory=dict)
+    distribute_pos: Optional[int] = None    # of the text of a layout
+
+
+class Check:
+    """The shape that an op must have, from its operands and attributes; each fault points at the text."""
+
+    def __init__(self, scanner: Scanner, draft: Draft) -> None:
+        self.scanner, self.draft, self.i = scanner, draft, draft.instruction
+        self.shapes = [operand.shape for operand in self.i.operands]
+
+    def fail(self, message: str, operand: "Optional[int]" = None, attribute: "Optional[str]" = None) -> NoReturn:
+        pos = self.draft.op_pos
+        if operand is not None:
+            pos = self.draft.operand_pos[operand]
+        if attribute is not None:
+            pos = self.draft.attribute_pos.get(attribute, pos)
+        self.scanner.fail(pos, f"{self.i.opcode}: {message}")
+
+    def result(self) -> Shape:
+        opcode, written = self.i.opcode, self.draft.written
+        if opcode not in CHECKED or any(s.dynamic for s in self.shapes) or (written is not None and written.dynamic):
+            return self.written()
+        self._needs()
+        try:
+            inferred = self._rule()()
+        except algebra.AlgebraError as error:
+            self.fail(f"the result has no shape: {error.message}")
+        if written is None:
+            return inferred
+        if not same_shape(written, inferred):
+            self.scanner.fail(self.draft.shape_pos, f"expected {inferred.text}, the result of '{opcode}' here, "
+                                                    f"found {written.text}")
+        return written
+
+    def _needs(self) -> None:
+        """The number of operands and the attributes that the op cannot do without."""
+        have, want = len(self.i.operands), ARITY.get(self.i.opcode)
+        if want is not None and have != want:
+            self.fail(f"expected {want} operand{'' if want == 1 else 's'}, found {have}")
+        for key in TYPED.get(self.i.opcode, {}):
+            if key not in self.i.attributes and (self.i.opcode, key) not in OPTIONAL:
+                self.fail(f"expected the attribute '{key}'")
+
+    def _rule(self) -> "Callable[[], Shape]":
+        opcode = self.i.opcode
+        if opcode in UNARY:
+            return self._unary
+        if opcode in BINARY:
+            return self._binary
+        return getattr(self, "_" + opcode.replace("-", "_"))
+
+    # helpers
+
+    def written(self) -> Shape:
+        if self.draft.written is None:
+            self.scanner.fail(self.draft.op_pos, f"expected a shape before '{self.i.opcode}': it cannot be inferred")
+        return self.draft.written
+
+    def array(self, number: int) -> Shape:
+        """Operand `number`, which must be there and an array."""
+        if number >= len(self.shapes):
+            self.fail(f"expected at least {number + 1} operand{'s' * (number > 0)}, found {len(self.shapes)}")
+        of = self.shapes[number]
+        if of.kind != "array":
+            self.fail(f"expected an array as operand {number}, found {of.text}", operand=number)
+        return of
+
+    def written_array(self) -> Shape:
+        of = self.written()
+        if of.kind != "array":
+            self.scanner.fail(self.draft.shape_pos, f"{self.i.opcode}: expected an array as the result, found {of.text}")
+        return of
+
+    def kinds(self, number: int, allowed: "Sequence[str]", words: str) -> Shape:
+        of = self.array(number)
+        if dtypes.TABLE[of.dtype].kind not in allowed:
+            self.fail(f"expected {words} as operand {number}, found {of.text}", operand=number)
+        return of
+
+    def alike(self, number: int, other: int = 0) -> Shape:
+        """Operand `number` must have the type and the dimensions of operand `other`."""
+        of, like = self.array(number), self.array(other)
+        if not same_shape(of, like):
+            self.fail(f"expected {_bare(like)} as operand {number}, as operand {other} is, found {_bare(of)}", operand=number)
+        return of
+
+    def scalar(self, number: int, dtype: str) -> None:
+        of = self.array(number)
+        if of.dims or of.dtype != dtype:
+            self.fail(f"expected the scalar {dtype}[] as operand {number}, found {_bare(of)}", operand=number)
+
+    def distinct(self, key: str, rank: int) -> Tuple[int, ...]:
+        """An attribute's dimension numbers: each below rank, none twice."""
+        numbers: Tuple[int, ...] = self.i.attributes.get(key, ())
+        for number in numbers:
+            if not 0 <= number < rank:
+                self.fail(f"expected dimensions from 0 to {rank - 1}, found {number}" if rank else
+                          f"expected no dimension of a scalar, found {number}", attribute=key)
+        if len(set(numbers)) != len(numbers):
+            self.fail(f"expected each dimension once in '{key}'", attribute=key)
+        return numbers
+
+    def typed_like(self, of: Shape, dtype: str) -> Shape:
+        if of.dtype == dtype:
+            return of
+        return array_shape(dtype, of.dims, of.minor_to_major)
+
+    # elementwise
+
+    def _unary(self) -> Shape:
+        opcode, of = self.i.opcode, self.array(0)
+        if opcode in FLOAT_UNARY:
+            self.kinds(0, ("float", "complex"), "floats")
+        elif opcode in REAL_UNARY or opcode == "is-finite":
+            self.kinds(0, ("float",), "floats")
+        elif opcode == "not":
+            self.kinds(0, ("pred", "sint", "uint"), "pred or integers")
+        elif opcode in ("popcnt", "count-leading-zeros"):
+            self.kinds(0, ("sint", "uint"), "integers")
+        elif opcode == "negate":
+            self.kinds(0, ("sint", "uint", "float", "complex"), "integers or floats")
+        else:
+            self.kinds(0, ("sint", "float", "complex"), "signed integers or floats")
+        if opcode == "is-finite":
+            return self.typed_like(of, "pred")
+        if opcode == "abs" and dtypes.TABLE[of.dtype].kind == "complex":
+            return self.typed_like(of, dtypes.TABLE[of.dtype].part)
+        return of
+
+    def _binary(self) -> Shape:
+        opcode = self.i.opcode
+        if opcode in LOGIC:
+            self.kinds(0, ("pred", "sint", "uint"), "pred or integers")
+        elif opcode in SHIFT:
+            self.kinds(0, ("sint", "uint"), "integers")
+        elif opcode == "atan2":
+            self.kinds(0, ("float", "complex"), "floats")
+        elif opcode in ("maximum", "minimum", "remainder"):
+            self.kinds(0, ("pred", "sint", "uint", "float"), "no complex numbers")
+        self.alike(1)
+        return self.shapes[0]
+
+    def _compare(self) -> Shape:
+        of = self.alike(1)
+        kind, written = dtypes.TABLE[of.dtype].kind, self.i.attributes.get("type")
+        allowed = {"float": ("FLOAT", "TOTALORDER"), "complex": ("FLOAT",), "sint": ("SIGNED",)}.get(kind, ("UNSIGNED",))
+        if written is not None and written not in allowed:
+            self.fail(f"expected the type {' or '.join(allowed)} for operands of {of.dtype}, found {written}", attribute="type")
+        if kind == "complex" and self.i.attributes["direction"] not in ("EQ", "NE"):
+            self.fail("expected the direction EQ or NE for complex operands", attribute="direction")
+        return self.typed_like(self.shapes[0], "pred")
+
+    def _select(self) -> Shape:
+        of, choice = self.alike(2, 1), self.array(0)
+        if choice.dtype != "pred" or (choice.dims and choice.dims != of.dims):
+            self.fail(f"expected {_bare(of).replace(of.dtype, 'pred', 1)} as operand 0, found {_bare(choice)}", operand=0)
+        return self.shapes[1]
+
+    def _clamp(self) -> Shape:
+        of = self.kinds(1, ("pred", "sint", "uint", "float"), "no complex numbers")
+        for number in (0, 2):
+            bound = self.array(number)
+            if bound.dtype != of.dtype or (bound.dims and bound.dims != of.dims):
+                self.fail(f"expected {of.dtype}[] or {_bare(of)} as operand {number}, found {_bare(bound)}", operand=number)
+        return of
+
+    def _convert(self) -> Shape:
+        of, to = self.array(0), self.written_array()
+        if dtypes.TABLE[of.dtype].kind == "complex" and dtypes.TABLE[to.dtype].kind != "complex":
+            self.fail(f"expected a complex result of the complex operand, found {to.text}")
+        return self.typed_like(of, to.dtype)
+
+    def _real(self) -> Shape:
+        of = self.kinds(0, ("float", "complex"), "floats")
+        return self.typed_like(of, dtypes.TABLE[of.dtype].part or of.dtype)
+
+    _imag = _real
+
+    def _complex(self) -> Shape:
+        of = self.kinds(0, ("float",), "floats")
+        if of.dtype not in ("f32", "f64"):
+            self.fail(f"expected f32 or f64 as operand 0, found {_bare(of)}", operand=0)
+        self.alike(1)
+        return self.typed_like(of, "c64" if of.dtype == "f32" else "c128")
+
+    def _copy(self) -> Shape:
+        return self.array(0) if self.shapes[0].kind == "array" else self.shapes[0]
+
+    def _opt_barrier(self) -> Shape:
+        return self.shapes[0]
+
+    def _reduce_precision(self) -> Shape:
+        of = self.kinds(0, ("float",), "floats")
+        if self.i.attributes["exponent_bits"] < 1:
+            self.fail("expected at least 1 exponent bit", attribute="exponent_bits")
+        if self.i.attributes["mantissa_bits"] < 0:
+            self.fail("expected at least 0 mantissa bits", attribute="mantissa_bits")
+        return of
+
+    def _bitcast_convert(self) -> Shape:
+        of, to = self.array(0), self.written_array()
+        if (dtypes.TABLE[of.dtype].kind == "complex") != (dtypes.TABLE[to.dtype].kind == "complex"):
+            self.fail(f"expected both or none to be complex, found {of.dtype} and {to.dtype}")
+        have, want = (1 if d == "pred" else dtypes.TABLE[d].bits for d in (of.dtype, to.dtype))
+        if have == want:
+            return self.typed_like(of, to.dtype)
+        if have > want and have % want == 0:
+            return array_shape(to.dtype, of.dims + (have // want,))
+        if have < want and want % have == 0:
+            if not of.dims or of.dims[-1] != want // have:
+                self.fail(f"expected a last dimension of {want // have}, {want} bits of {of.dtype}, found {_bare(of)}", operand=0)
+            return array_shape(to.dtype, of.dims[:-1])
+        self.fail(f"expected widths that divide one another, found {of.dtype} and {to.dtype}")
+
+    # leaves and moves
+
+    def _parameter(self) -> Shape:
+        return self.written()
+
+    def _constant(self) -> Shape:
+        return self.written()
+
+    def _iota(self) -> Shape:
+        of, dimension = self.written_array(), self.i.attributes["iota_dimension"]
+        if dtypes.TABLE[of.dtype].kind == "pred":
+            self.scanner.fail(self.draft.shape_pos, f"iota: expected numbers, found {of.text}")
+        if not 0 <= dimension < of.rank:
+            self.fail(f"expected a dimension of {_bare(of)}, found {dimension}", attribute="iota_dimension")
+        return of
+
+    def _broadcast(self) -> Shape:
+        of, to = self.array(0), self.written_array()
+        if "dimensions" not in self.i.attributes:
+            if of.dims:
+                self.fail("expected the attribute 'dimensions'")
+            self.i.attributes["dimensions"] = ()
+        dimensions = self.distinct("dimensions", to.rank)
+        if len(dimensions) != of.rank:
+            self.fail(f"expected {of.rank} dimensions, as operand 0 {_bare(of)} has, found {len(dimensions)}",
+                      attribute="dimensions")
+        for number, dimension in enumerate(dimensions):
+            if of.dims[number] != to.dims[dimension]:
+                self.fail(f"dimension {number} of operand 0 has size {of.dims[number]}, dimension {dimension} of the result "
+                          f"{to.dims[dimension]}: expected equal sizes", attribute="dimensions")
+        return self.typed_like(to, of.dtype)
+
+    def _transpose(self) -> Shape:
+        of = self.array(0)
+        dimensions = self.distinct("dimensions", of.rank)
+        if len(dimensions) != of.rank:
+            self.fail(f"expected a permutation of {of.rank} dimensions, found {len(dimensions)}", attribute="dimensions")
+        return array_shape(of.dtype, tuple(of.dims[d] for d in dimensions))
+
+    def _reshape(self) -> Shape:
+        of, to = self.array(0), self.written_array()
+        if of.elements != to.elements:
+            self.fail(f"expected {of.elements} elements, as operand 0 {_bare(of)} has, found {to.elements} in {_bare(to)}")
+        return self.typed_like(to, of.dtype)
+
+    def _bitcast(self) -> Shape:
+        to = self.written()
+        if self.shapes[0].kind != "array" or to.kind != "array":
+            self.fail(f"expected arrays, found {self.shapes[0].text} and {to.text}")
+        of = self.shapes[0]
+        if not (of.tiled or to.tiled) and of.bytes != to.bytes:
+            self.fail(f"expected a result of {of.bytes} bytes, as operand 0 {_bare(of)} has, found {to.bytes} in {_bare(to)}")
+        return to
+
+    def _slice(self) -> Shape:
+        of, slices = self.array(0), self.i.attributes["slice"]
+        if len(slices) != of.rank:
+            self.fail(f"expected {of.rank} slices, as operand 0 {_bare(of)} has dimensions, found {len(slices)}",
+                      attribute="slice")
+        dims = []
+        for number, (start, limit, stride) in enumerate(slices):
+            if not 0 <= start <= limit <= of.dims[number]:
+                self.fail(f"expected 0 <= start <= limit <= {of.dims[number]} in dimension {number}, "
+                          f"found [{start}:{limit}]", attribute="slice")
+            if stride < 1:
+                self.fail(f"expected a stride of at least 1 in dimension {number}, found {stride}", attribute="slice")
+            dims.append((limit - start + stride - 1) // stride)
+        return array_shape(of.dtype, tuple(dims))
+
+    def _reverse(self) -> Shape:
+        of = self.array(0)
+        self.distinct("dimensions", of.rank)
+        return of
+
+    def _pad(self) -> Shape:
+        of, padding = self.array(0), self.i.attributes["padding"]
+        self.scalar(1, of.dtype)
+        if len(padding) != of.rank:
+            self.fail(f"expected padding for {of.rank} dimensions, as operand 0 {_bare(of)} has, found {len(padding)}",
+                      attribute="padding")
+        dims = []
+        for number, (low, high, interior) in enumerate(padding):
+            if interior < 0:
+                self.fail(f"expected an interior of at least 0 in dimension {number}, found {interior}", attribute="padding")
+            spread = of.dims[number] + max(of.dims[number] - 1, 0) * interior
+            self.within("padding", number, low, high, interior, spread)
+            size = low + high + spread
+            if size < 0:
+                self.fail(f"expected a size of at least 0 in dimension {number}, found {size}", attribute="padding")
+            dims.append(size)
+        return array_shape(of.dtype, tuple(dims))
+
+    def _concatenate(self) -> Shape:
+        first = self.array(0)
+        dimensions = self.distinct("dimensions", first.rank)
+        if len(dimensions) != 1:
+            self.fail(f"expected one dimension, found {len(dimensions)}", attribute="dimensions")
+        along, total = dimensions[0], 0
+        for number in range(len(self.shapes)):
+            of = self.array(number)
+            fits = of.rank == first.rank and all(a == b for k, (a, b) in enumerate(zip(of.dims, first.dims)) if k != along)
+            if of.dtype != first.dtype or not fits:
+                self.fail(f"expected {_bare(first)} but for dimension {along} as operand {number}, found {_bare(of)}",
+                          operand=number)
+            total += of.dims[along]
+        return array_shape(first.dtype, first.dims[:along] + (total,) + first.dims[along + 1:])
+
+    # at an index that is read
+
+    def integer_type(self, number: int) -> Shape:
+        return self.kinds(number, ("sint", "uint"), "integers")
+
+    def starts(self, first: int, rank: int) -> None:
+        """Operands from `first` on: a scalar a dimension, all of one integer type, or one array of them."""
+        count = len(self.shapes) - first
+        if count == 1 and self.array(first).rank == 1:
+            if self.integer_type(first).dims != (rank,):
+                self.fail(f"expected {rank} start indices in operand {first}, found {_bare(self.shapes[first])}", operand=first)
+            return
+        if count != rank:
+            self.fail(f"expected {rank} start indices, as operand 0 {_bare(self.shapes[0])} has dimensions, or an array of them, found {count}")
+        for number in range(first, len(self.shapes)):
+            self.scalar(number, self.integer_type(first).dtype)
+
+    def sizes(self, key: str, of: Shape) -> Tuple[int, ...]:
+        """An attribute's sizes of a slice of an operand."""
+        sizes: Tuple[int, ...] = self.i.attributes[key]
+        if len(sizes) != of.rank:
+            self.fail(f"expected {of.rank} sizes, as operand 0 {_bare(of)} has dimensions, found {len(sizes)}", attribute=key)
+        for number, (size, most) in enumerate(zip(sizes, of.dims)):
+            if not 0 <= size <= most:
+                self.fail(f"expected a size from 0 to {most} in dimension {number}, found {size}", attribute=key)
+        return sizes
+
+    def _dynamic_slice(self) -> Shape:
+        of = self.array(0)
+        self.starts(1, of.rank)
+        return array_shape(of.dtype, self.sizes("dynamic_slice_sizes", of))
+
+    def _dynamic_update_slice(self) -> Shape:
+        of, update = self.array(0), self.array(1)
+        if update.dtype != of.dtype or update.rank != of.rank or any(a > b for a, b in zip(update.dims, of.dims)):
+            self.fail(f"expected a part of {_bare(of)} as operand 1, found {_bare(update)}", operand=1)
+        self.starts(2, of.rank)
+        return of
+
+    def _gather(self) -> Shape:
+        if len(self.shapes) != 2:
+            self.fail(f"expected 2 operands, found {len(self.shapes)}")
+        of, indices, attributes = self.array(0), self.integer_type(1), self.i.attributes
+        vector = attributes["index_vector_dim"]
+        if not 0 <= vector <= indices.rank:
+            self.fail(f"expected a dimension from 0 to {indices.rank}, found {vector}", attribute="index_vector_dim")
+        rows = [size for d, size in enumerate(indices.dims) if d != vector]
+        length = indices.dims[vector] if vector < indices.rank else 1
+        offset, sizes = self.distinct("offset_dims", len(rows) + len(attributes["offset_dims"])), self.sizes("slice_sizes", of)
+        collapsed, batching = self.distinct("collapsed_slice_dims", of.rank), self.distinct("operand_batching_dims", of.rank)
+        of_rows = self.distinct("start_indices_batching_dims", indices.rank)
+        for key in ("offset_dims", "collapsed_slice_dims", "operand_batching_dims"):
+            if list(attributes.get(key, ())) != sorted(attributes.get(key, ())):
+                self.fail(f"expected '{key}' in increasing order", attribute=key)
+        if set(collapsed) & set(batching):
+            self.fail("expected dimensions that are not in 'collapsed_slice_dims'", attribute="operand_batching_dims")
+        if len(offset) + len(collapsed) + len(batching) != of.rank:
+            self.fail(f"expected an offset dimension for each of operand 0 {_bare(of)} that is neither collapsed nor batching, "
+                      f"{of.rank - len(collapsed) - len(batching)}, found {len(offset)}", attribute="offset_dims")
+        if len(self.distinct("start_index_map", of.rank)) != length:
+            self.fail(f"expected {length} dimensions, as many as an index has, found {len(attributes['start_index_map'])}", attribute="start_index_map")
+        if set(attributes["start_index_map"]) & set(batching):
+            self.fail("expected dimensions that are not in 'operand_batching_dims'", attribute="start_index_map")
+        for d in (*collapsed, *batching):
+            if sizes[d] != 1:
+                self.fail(f"expected a size of 1 in dimension {d}, which is collapsed or batching, found {sizes[d]}", attribute="slice_sizes")
+        if len(of_rows) != len(batching) or vector in of_rows:
+            self.fail(f"expected {len(batching)} dimensions of operand 1 other than index_vector_dim", attribute="start_indices_batching_dims")
+        for d, row in zip(batching, of_rows):
+            if of.dims[d] != indices.dims[row]:
+                self.fail(f"dimension {row} of operand 1 has size {indices.dims[row]}, dimension {d} of operand 0 {of.dims[d]}: expected equal sizes",
+                          attribute="start_indices_batching_dims")
+        windows = iter([size for d, size in enumerate(sizes) if d not in collapsed and d not in batching])
+        batches = iter(rows)
+        return array_shape(of.dtype, tuple(next(windows) if d in offset else next(batches) for d in range(len(rows) + len(offset))))
+
+    def _scatter(self) -> Shape:
+        if len(self.shapes) < 3 or len(self.shapes) % 2 == 0:
+            self.fail(f"expected operands, indices, and as many updates as operands, found {len(self.shapes)} operands")
+        count, attributes = len(self.shapes) // 2, self.i.attributes
+        of, indices, updates = self.array(0), self.integer_type(count), self.array(count + 1)
+        for number in range(count):
+            if self.array(number).dims != of.dims:
+                self.fail(f"expected the dimensions of {_bare(of)} as operand {number}, found {_bare(self.shapes[number])}", operand=number)
+            if self.array(count + 1 + number).dims != updates.dims:
+                self.fail(f"expected the dimensions of {_bare(updates)} as operand {count + 1 + number}, found "
+                          f"{_bare(self.shapes[count + 1 + number])}", operand=count + 1 + number)
+        vector = attributes["index_vector_dim"]
+        if not 0 <= vector <= indices.rank:
+            self.fail(f"expected a dimension from 0 to {indices.rank}, found {vector}", attribute="index_vector_dim")
+        rows = [size for d, size in enumerate(indices.dims) if d != vector]
+        length = indices.dims[vector] if vector < indices.rank else 1
+        window, inserted = self.distinct("update_window_dims", updates.rank), self.distinct("inserted_window_dims", of.rank)
+        batching, of_rows = self.distinct("input_batching_dims", of.rank), self.distinct("scatter_indices_batching_dims", indices.rank)
+        for key in ("update_window_dims", "inserted_window_dims", "input_batching_dims"):
+            if list(attributes.get(key, ())) != sorted(attributes.get(key, ())):
+                self.fail(f"expected '{key}' in increasing order", attribute=key)
+        if set(inserted) & set(batching):
+            self.fail("expected dimensions that are not in 'inserted_window_dims'", attribute="input_batching_dims")
+        windowed = [d for d in range(of.rank) if d not in inserted and d not in batching]
+        if len(window) != len(windowed):
+            self.fail(f"expected a window dimension for each of operand 0 {_bare(of)} that is neither inserted nor batching, "
+                      f"{len(windowed)}, found {len(window)}", attribute="update_window_dims")
+        if [size for d, size in enumerate(updates.dims) if d not in window] != rows:
+            self.fail(f"expected the dimensions of operand {count} {_bare(indices)} without {vector} as those of operand {count + 1} {_bare(updates)} "
+                      "that are not in 'update_window_dims'", operand=count + 1)
+        for d, k in zip(windowed, window):
+            if updates.dims[k] > of.dims[d]:
+                self.fail(f"expected at most {of.dims[d]} in dimension {k} of operand {count + 1}, as dimension {d} of operand 0 has, "
+                          f"found {updates.dims[k]}", operand=count + 1)
+        if len(self.distinct("scatter_dims_to_operand_dims", of.rank)) != length:
+            self.fail(f"expected {length} dimensions, as many as an index has, found {len(attributes['scatter_dims_to_operand_dims'])}",
+                      attribute="scatter_dims_to_operand_dims")
+        if set(attributes["scatter_dims_to_operand_dims"]) & set(batching):
+            self.fail("expected dimensions that are not in 'input_batching_dims'", attribute="scatter_dims_to_operand_dims")
+        if len(of_rows) != len(batching) or vector in of_rows:
+            self.fail(f"expected {len(batching)} dimensions of operand {count} other than index_vector_dim", attribute="scatter_indices_batching_dims")
+        for d, row in zip(batching, of_rows):
+            if of.dims[d] != indices.dims[row]:
+                self.fail(f"dimension {row} of operand {count} has size {indices.dims[row]}, dimension {d} of operand 0 {of.dims[d]}: "
+                          "expected equal sizes", attribute="scatter_indices_batching_dims")
+        for key in ("unique_indices", "indices_are_sorted"):
+            if attributes.get("raw", {}).get(key, "true") not in ("true", "false"):
+                self.fail("expected true or false", attribute=key)
+        types = [self.array(number).dtype for number in range(count)]
+        results = self._scalars(types + [self.array(count + 1 + number).dtype for number in range(count)])
+        if [one.dtype for one in results] != types or (count > 1) != (attributes["to_apply"].root.shape.kind == "tuple"):
+            self.fail(f"expected {', '.join(d + '[]' for d in types)} as the result of '{attributes['to_apply'].name}', "
+                      f"found {attributes['to_apply'].root.shape.text}", attribute="to_apply")
+        arrays = [array_shape(dtype, of.dims) for dtype in types]
+        return arrays[0] if count == 1 else tuple_shape(arrays)
+
+    # tuples and calls
+
+    def _tuple(self) -> Shape:
+        if sum(len(of.text) + 2 for of in self.shapes) > TUPLE_TEXT or any(of.depth >= TUPLE_DEPTH for of in self.shapes):
+            self.fail(f"expected a result of at most {TUPLE_TEXT} characters and {TUPLE_DEPTH} tuples in one another")
+        return tuple_shape(self.shapes)
+
+    def _get_tuple_element(self) -> Shape:
+        of, index = self.shapes[0], self.i.attributes["index"]
+        if of.kind != "tuple":
+            self.fail(f"expected a tuple as operand 0, found {of.text}", operand=0)
+        if not 0 <= index < len(of.children):
+            self.fail(f"expected an index from 0 to {len(of.children) - 1} into {of.text}, found {index}" if of.children else
+                      f"expected no index into the empty tuple, found {index}", attribute="index")
+        return of.children[index]
+
+    def _arguments(self, computation: Computation, key: str) -> Shape:
+        """Operands against a computation's parameters; its result."""
+        parameters = computation.parameters
+        if len(parameters) != len(self.shapes):
+            self.fail(f"expected {len(parameters)} operands, as '{computation.name}' has parameters, found {len(self.shapes)}",
+                      attribute=key)
+        for number, (parameter, of) in enumerate(zip(parameters, self.shapes)):
+            if not same_shape(parameter.shape, of):
+                self.fail(f"expected {parameter.shape.text} as operand {number}, as parameter {number} of "
+                          f"'{computation.name}' is, found {of.text}", operand=number)
+        assert computation.root is not None
+        return computation.root.shape
+
+    def _fusion(self) -> Shape:
+        return self._arguments(self.i.attributes["calls"], "calls")
+
+    def _call(self) -> Shape:
+        return self._arguments(self.i.attributes["to_apply"], "to_apply")
+
+    def _scalars(self, wanted: "Sequence[str]", key: str = "to_apply") -> List[Shape]:
+        """The computation of an attribute must take these scalars; the arrays it gives."""
+        computation: Computation = self.i.attributes[key]
+        have = [parameter.shape for parameter in computation.parameters]
+        if len(have) != len(wanted):
+            self.fail(f"expected {len(wanted)} parameters of '{computation.name}', found {len(have)}", attribute=key)
+        for number, (of, dtype) in enumerate(zip(have, wanted)):
+            if of.kind != "array" or of.dims or of.dtype != dtype:
+                self.fail(f"expected {dtype}[] as parameter {number} of '{computation.name}', found {of.text}",
+                          attribute=key)
+        assert computation.root is not None
+        root = computation.root.shape
+        results = list(root.children) if root.kind == "tuple" else [root]
+        for of in results:
+            if of.kind != "array" or of.dims:
+                self.fail(f"expected scalars as the result of '{computation.name}', found {root.text}", attribute=key)
+        return results
+
+    def _map(self) -> Shape:
+        first = self.array(0)
+        for number in range(len(self.shapes)):
+            if self.array(number).dims != first.dims:
+                self.fail(f"expected the dimensions of {_bare(first)} as operand {number}, found "
+                          f"{_bare(self.shapes[number])}", operand=number)
+        self.distinct("dimensions", first.rank)
+        results = self._scalars([of.dtype for of in self.shapes])
+        if len(results) != 1 or self.i.attributes["to_apply"].root.shape.kind == "tuple":
+            self.fail("expected one scalar as the result of its computation", attribute="to_apply")
+        return self.typed_like(first, results[0].dtype)
+
+    def _reduce(self) -> Shape:
+        sums, first = self._combined()
+        dimensions = self.distinct("dimensions", first.rank)
+        return self._several(sums, tuple(size for number, size in enumerate(first.dims) if number not in dimensions))
+
+    def _several(self, kinds: "Sequence[str]", dims: Tuple[int, ...]) -> Shape:
+        arrays = [array_shape(dtype, dims) for dtype in kinds]
+        return arrays[0] if len(kinds) == 1 else tuple_shape(arrays)
+
+    def _combined(self) -> "Tuple[List[str], Shape]":
+        """Inputs of equal dimensions, an initial value for each, and a computation that combines them: the sums' types, the first input."""
+        if not self.shapes or len(self.shapes) % 2:
+            self.fail(f"expected as many inputs as initial values, found {len(self.shapes)} operands")
+        count = len(self.shapes) // 2
+        first = self.array(0)
+        if "dimensions" in self.i.attributes:
+            self.distinct("dimensions", first.rank)
+        for number in range(count):
+            if self.array(number).dims != first.dims:
+                self.fail(f"expected the dimensions of {_bare(first)} as operand {number}, found "
+                          f"{_bare(self.shapes[number])}", operand=number)
+        sums = [self.array(number).dtype for number in range(count, 2 * count)]
+        results = self._scalars(sums + [of.dtype for of in self.shapes[:count]])
+        for number in range(count):
+            self.scalar(count + number, sums[number])
+        if [of.dtype for of in results] != sums or (count > 1) != (self.i.attributes["to_apply"].root.shape.kind == "tuple"):
+            self.fail(f"expected {', '.join(d + '[]' for d in sums)} as the result of '{self.i.attributes['to_apply'].name}', "
+                      f"found {self.i.attributes['to_apply'].root.shape.text}", attribute="to_apply")
+        return sums, first
+
+    # loop nests
+
+    def within(self, key: str, number: int, *sizes: int) -> None:
+        """Amounts in a dimension, and what becomes of them, that are no larger than the algebra's numbers."""
+        if max(map(abs, sizes)) > MOST_REACH:
+            self.fail(f"expected a reach of at most {MOST_REACH} elements in dimension {number}, found {max(sizes, key=abs)}", attribute=key)
+
+    def places(self, window: Window, k: int, base: int) -> int:
+        self.within("window", k, window.low[k], window.high[k], window.stride[k], window.base_dilation[k], window.dilation[k], base * window.base_dilation[k],
+                    window.size[k] * window.dilation[k])
+        return window.places(k, base)
+
+    def _window(self, rank: int, of: str) -> Window:
+        window: Window = self.i.attributes.setdefault("window", Window())
+        if len(window.size) != rank:
+            self.fail(f"expected a window of {rank} dimensions, as {of}, found {len(window.size)}", attribute="window")
+        return window
+
+    def _reduce_window(self) -> Shape:
+        sums, first = self._combined()
+        window = self._window(first.rank, f"operand 0 {_bare(first)} has")
+        return self._several(sums, tuple(self.places(window, k, size) for k, size in enumerate(first.dims)))
+
+    def _select_and_scatter(self) -> Shape:
+        of, source = self.array(0), self.array(1)
+        window = self._window(of.rank, f"operand 0 {_bare(of)} has")
+        places = tuple(self.places(window, k, size) for k, size in enumerate(of.dims))
+        if (source.dtype, source.dims) != (of.dtype, places):
+            self.fail(f"expected {of.dtype}[{','.join(map(str, places))}] as operand 1, a value for each place of the window, found {_bare(source)}",
+                      operand=1)
+        self.scalar(2, of.dtype)
+        for key, dtype in (("select", "pred"), ("scatter", of.dtype)):
+            results = self._scalars([of.dtype] * 2, key)
+            if self.i.attributes[key].root.shape.kind == "tuple" or results[0].dtype != dtype:
+                self.fail(f"expected {dtype}[] as the result of '{self.i.attributes[key].name}', found {self.i.attributes[key].root.shape.text}", attribute=key)
+        return of
+
+    def _product(self) -> str:
+        """The type of sums of products: the written one, which may be no narrower than operands that are no floats."""
+        kind = self.written_array().dtype
+        for number, of in enumerate([self.array(k) for k in range(len(self.shapes))]):
+            if dtypes.TABLE[of.dtype].kind != "float" and dtypes.TABLE[kind].bits < dtypes.TABLE[of.dtype].bits:
+                self.scanner.fail(self.draft.shape_pos, f"{self.i.opcode}: expected a result of at least {dtypes.TABLE[of.dtype].bits} bits, as operand {number} "
+                                                        f"{_bare(of)} has, found {kind}")
+        return kind
+
+    def _dot(self) -> Shape:
+        a, b, kind = self.array(0), self.array(1), self._product()
+        lists = {}
+        for side, of in (("lhs", a), ("rhs", b)):
+            for what in ("batch", "contracting"):
+                lists[side, what] = self.i.attributes.setdefault(f"{side}_{what}_dims", ())
+                self.distinct(f"{side}_{what}_dims", of.rank)
+            both = set(lists[side, "batch"]) & set(lists[side, "contracting"])
+            if both:
+                self.fail(f"expected dimension {min(both)} in one of {side}_batch_dims and {side}_contracting_dims", attribute=f"{side}_contracting_dims")
+        for what in ("batch", "contracting"):
+            left, right = lists["lhs", what], lists["rhs", what]
+            key = f"rhs_{what}_dims"
+            if len(left) != len(right):
+                self.fail(f"expected {len(left)} dimensions in {key}, as lhs_{what}_dims has, found {len(right)}", attribute=key)
+            for i, j in zip(left, right):
+                if a.dims[i] != b.dims[j]:
+                    self.fail(f"expected the size {a.dims[i]} of dimension {i} of {_bare(a)} in dimension {j} of {_bare(b)}", attribute=key)
+        dims = [a.dims[d] for d in lists["lhs", "batch"]]
+        for side, of in (("lhs", a), ("rhs", b)):
+            dims += [size for d, size in enumerate(of.dims) if d not in lists[side, "batch"] + lists[side, "contracting"]]
+        return array_shape(kind, tuple(dims))
+
+    def _scaled_dot(self) -> Shape:
+        """A dot; an element of a scale serves a block of its factor's elements: its sizes divide the factor's."""
+        for number in (2, 3):
+            of, scale = self.array(number - 2), self.array(number)
+            if scale.rank != of.rank or any(size % blocks if blocks else size for size, blocks in zip(of.dims, scale.dims)):
+                self.fail(f"expected a scale whose sizes divide those of operand {number - 2} {_bare(of)}, found {_bare(scale)}", operand=number)
+        return self._dot()
+
+    def _convolution(self) -> Shape:
+        a, b, kind, labels = self.array(0), self.array(1), self._product(), self.i.attributes["dim_labels"]
+        for number, (of, part) in enumerate(((a, labels.lhs), (b, labels.rhs))):
+            if of.rank != len(part):
+                self.fail(f"expected {len(part)} dimensions, as dim_labels has, in operand {number} {_bare(of)}", operand=number)
+        window = self._window(a.rank - 2, "dim_labels has spatial ones")
+        groups = [self.i.attributes.setdefault(f"{name}_group_count", 1) for name in ("feature", "batch")]
+        for name, count in zip(("feature", "batch"), groups):
+            if count < 1:
+                self.fail(f"expected {name}_group_count of at least 1, found {count}", attribute=f"{name}_group_count")
+        if min(groups) > 1:
+            self.fail("expected one of feature_group_count and batch_group_count to be 1", attribute="batch_group_count")
+        batch, features = (a.dims[d] for d in labels.lhs[:2])
+        inputs, outputs = (b.dims[d] for d in labels.rhs[:2])
+        if features != inputs * groups[0]:
+            self.fail(f"expected {inputs * groups[0]} input features, {inputs} of the kernel for each of {groups[0]} groups, found {features} in {_bare(a)}",
+                      operand=0)
+        if batch % groups[1]:
+            self.fail(f"expected a batch that {groups[1]} groups divide, found {batch} in {_bare(a)}", operand=0)
+        if outputs % max(groups):
+            self.fail(f"expected output features that {max(groups)} groups divide, found {outputs} in {_bare(b)}", operand=1)
+        dims = [0] * a.rank
+        dims[labels.out[0]], dims[labels.out[1]] = batch // groups[1], outputs
+        for k, size in enumerate(window.size):
+            if b.dims[labels.rhs[2 + k]] != size:
+                self.fail(f"expected the kernel's size {b.dims[labels.rhs[2 + k]]} in dimension {k} of the window, found {size}", attribute="window")
+            dims[labels.out[2 + k]] = self.places(window, k, a.dims[labels.lhs[2 + k]])
+        return array_shape(kind, tuple(dims))
+
+
+def _bare(of: Shape) -> str:
+    """An array shape without its layout, for messages."""
+    return f"{of.dtype}[{','.join(map(str, of.dims))}]" if of.kind == "array" else of.text

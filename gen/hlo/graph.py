@@ -1,0 +1,364 @@
+"""The graph of a module as values: shapes, instructions, computations, fusions and launches, and the questions that are put to them.
+
+Shapes are read by the C headers alone (gen/algebra).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, Dict, FrozenSet, List, Optional, Sequence, Set, Tuple
+
+from gen import algebra
+from gen.hlo import dtypes
+
+TUPLE_DEPTH = 64  # tuples in tuples
+
+
+class HloError(Exception):
+    """A fault in the text, at a position counted from one; str() of it is what a user sees after `error: `."""
+
+    def __init__(self, filename: str, line: int, col: int, message: str) -> None:
+        super().__init__(f"{filename}:{line}:{col}: {message}")
+        self.filename, self.line, self.col, self.message = filename, line, col, message
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A shape as a value. `text` is canonical; `kind` is 'array', 'tuple' or 'token' (opaque types and buffers are 'token' too). place: of
+    an array that is a part of a larger buffer, the map from its positions to the buffer's."""
+
+    text: str
+    kind: str = "array"
+    dtype: str = ""
+    dims: Tuple[int, ...] = ()
+    minor_to_major: Tuple[int, ...] = ()
+    elements: int = 0
+    bytes: int = 0
+    tiled: bool = False
+    children: Tuple["Shape", ...] = ()
+    dynamic: bool = False
+    place: str = ""
+
+    def leaves(self) -> "List[Shape]":
+        """The shapes inside that are no tuples, in order; of an array: itself."""
+        if self.kind != "tuple":
+            return [self]
+        return [leaf for child in self.children for leaf in child.leaves()]
+
+    @property
+    def rank(self) -> int:
+        return len(self.dims)
+
+    @property
+    def depth(self) -> int:
+        """How many tuples are in one another; of an array: 0."""
+        return 1 + max((child.depth for child in self.children), default=0) if self.kind == "tuple" else 0
+
+
+@dataclass(frozen=True)
+class Window:
+    """Places where a small box stands in a padded one: a number for each dimension. reversal: 1 where a convolution reads its kernel from the end."""
+
+    size: Tuple[int, ...] = ()
+    stride: Tuple[int, ...] = ()
+    low: Tuple[int, ...] = ()
+    high: Tuple[int, ...] = ()
+    base_dilation: Tuple[int, ...] = ()
+    dilation: Tuple[int, ...] = ()
+    reversal: Tuple[int, ...] = ()
+
+    @property
+    def dilated(self) -> bool:
+        return any(n > 1 for n in self.base_dilation + self.dilation)
+
+    @property
+    def text(self) -> str:
+        ones, zeros = (1,) * len(self.size), (0,) * len(self.size)
+        lists = [("size", self.size, None), ("stride", self.stride, ones), ("pad", tuple(zip(self.low, self.high)), tuple(zip(zeros, zeros))),
+                 ("lhs_dilate", self.base_dilation, ones), ("rhs_dilate", self.dilation, ones), ("rhs_reversal", self.reversal, zeros)]
+        words = ["x".join("_".join(map(str, one)) if name == "pad" else str(one) for one in values)  # type: ignore[arg-type]
+                 for name, values, _ in lists]
+        return " ".join(f"{name}={word}" for (name, values, plain), word in zip(lists, words) if values and values != plain)
+
+    def places(self, k: int, base: int) -> int:
+        """How many places dimension k has in a base of that many elements."""
+        line = (base - 1) * self.base_dilation[k] + 1 if base else 0
+        line += self.low[k] + self.high[k]
+        reach = (self.size[k] - 1) * self.dilation[k] + 1 if self.size[k] else 0
+        return 0 if line <= 0 or reach > line else (line - reach) // self.stride[k] + 1
+
+
+@dataclass(frozen=True)
+class Labels:
+    """dim_labels of a convolution: dimension numbers of batch and feature (of the kernel: input and output feature), then the spatial ones."""
+
+    text: str
+    lhs: Tuple[int, ...]
+    rhs: Tuple[int, ...]
+    out: Tuple[int, ...]
+
+
+@dataclass(eq=False)
+class Instruction:
+    """One op. Attributes that the reader understands have parsed values; all others stay text in attributes['raw']."""
+
+    name: str
+    opcode: str
+    shape: Shape
+    operands: "List[Instruction]" = field(default_factory=list)
+    attributes: Dict[str, Any] = field(default_factory=dict)
+    users: "List[Instruction]" = field(default_factory=list)
+    called: "List[Computation]" = field(default_factory=list)
+    parameter_number: Optional[int] = None
+    literal: Optional[List[int]] = None
+    line: int = 0
+    col: int = 0
+    computation: "Optional[Computation]" = None
+    places: "Dict[str, Tuple[int, int]]" = field(default_factory=dict)    # line and column of attributes that are read after the text
+
+    def __repr__(self) -> str:
+        return f"<{self.opcode} {self.name} {self.shape.text}>"
+
+
+@dataclass(eq=False)
+class Computation:
+    """Instructions in an order where operands come first. `depth` counts how deep calls nest below (1: none)."""
+
+    name: str
+    instructions: List[Instruction] = field(default_factory=list)
+    root: Optional[Instruction] = None
+    parameters: List[Instruction] = field(default_factory=list)
+    line: int = 0
+    col: int = 0
+    depth: int = 1
+    attributes: Dict[str, str] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"<computation {self.name}>"
+
+
+@dataclass(eq=False)
+class Module:
+    """`explicit_entry` is false where no computation is marked ENTRY: the last one is the entry, and is the fusion."""
+
+    name: str
+    computations: List[Computation] = field(default_factory=list)
+    entry: Optional[Computation] = None
+    filename: str = ""
+    explicit_entry: bool = False
+    attributes: Dict[str, str] = field(default_factory=dict)
+    places: "Dict[str, Tuple[int, int]]" = field(default_factory=dict)  # of attributes: line and column of their values
+    plan: Any = None    # the launches.Plan, once fusions or steps have been read
+    filled: str = ""    # which constants have drawn values (gen/hlo/fill.py), "" where none has
+
+
+@dataclass(eq=False)
+class Fusion:
+    """A computation that becomes kernels. name: a C identifier; kind: 'kLoop', .. or '' where no fusion instruction names one. aliases: results that
+    the module lets take a parameter's buffer, donated: parameters whose buffers any result may take, same: parameters whose buffer each launch gives
+    for an earlier one too, which is read in their place (all of flattened numbers). filled: the module's."""
+
+    name: str
+    computation: Computation
+    kind: str
+    aliases: Dict[int, int] = field(default_factory=dict)
+    donated: FrozenSet[int] = frozenset()
+    same: Dict[int, int] = field(default_factory=dict)
+    filled: str = ""
+
+
+@dataclass(frozen=True)
+class Value:
+    """A buffer of a run: leaf number `leaf` of what `producer`, an instruction of the entry, gives (parameter, constant or a step)."""
+
+    producer: Instruction
+    leaf: int = 0
+
+    @property
+    def shape(self) -> Shape:
+        return self.producer.shape.leaves()[self.leaf]
+
+
+@dataclass(eq=False)
+class Step:
+    """One launch: the fusion, the buffers its flattened parameters read and the buffers its flattened results write."""
+
+    fusion: Fusion
+    operands: List[Value]
+    results: List[Value]
+
+
+def entry_of(module: Module) -> Computation:
+    assert module.entry is not None
+    return module.entry
+
+
+def root_of(computation: Computation) -> Instruction:
+    assert computation.root is not None
+    return computation.root
+
+
+def reachable(module: Module) -> List[Computation]:
+    """The entry and all that it calls, in the order of the text."""
+    seen: Set[int] = set()
+    stack = [entry_of(module)]
+    while stack:
+        computation = stack.pop()
+        if id(computation) not in seen:
+            seen.add(id(computation))
+            stack += [called for i in computation.instructions for called in i.called]
+    return [computation for computation in module.computations if id(computation) in seen]
+
+
+# ---- shapes: the C headers read them -----------------------------------------------------------------------
+
+def _dim(word: str) -> int:
+    """A dimension out of `shape fields`: `<=N` counts as N, an unbounded one as -1."""
+    number = word[2:] if word.startswith("<=") else word
+    return int(number) if number.lstrip("-").isdigit() else -1
+
+
+def _split_tuple(text: str) -> List[str]:
+    """The members of a canonical tuple's text, cut at its own commas."""
+    parts, depth, start = [], 0, 1
+    for position, char in enumerate(text):
+        if char in "([{":
+            depth += 1
+        elif char in ")]}":
+            depth -= 1
+        if (char == "," and depth == 1) or (depth == 0 and position > start):
+            parts.append(text[start:position].strip())
+            start = position + 1
+    return parts
+
+
+@lru_cache(maxsize=None)
+def _canonical_shape(text: str) -> Shape:
+    if text.startswith("("):
+        children = tuple(_canonical_shape(part) for part in _split_tuple(text))
+        return Shape(text, "tuple", children=children, elements=sum(c.elements for c in children),
+                     bytes=sum(c.bytes for c in children), dynamic=any(c.dynamic for c in children))
+    if text.startswith(("token", "opaque", "b(")):
+        return Shape(text, "token", dtype="buffer" if text.startswith("b(") else text.split("[")[0])
+    words = algebra.call("shape", "fields", text).split("\t")
+    dtype, dims, order, elements, size, tiling, canonical = words[:7]
+    if dtype in dtypes.PACKED and ":T" not in canonical:      # E(..) says what is so without it
+        tiling, size = "plain", str(-(-_dim(elements) // dtypes.per_byte(dtype)))
+    return Shape(canonical, "array", dtype, tuple(_dim(d) for d in dims.split(",") if d),
+                 tuple(int(d) for d in order.split(",") if d), _dim(elements), _dim(size), tiling == "tiled",
+                 dynamic=re.search(r"\[[^\]]*[<?]", canonical) is not None)
+
+
+@lru_cache(maxsize=None)
+def scan_shape(text: str) -> "Tuple[int, Shape]":
+    """Bytes that the shape at the start of `text` takes, and the shape; AlgebraError carries the column."""
+    consumed, canonical = algebra.call("shape", "scan", text).split("\t")[:2]
+    return int(consumed), _canonical_shape(re.sub(r"/\*.*?\*/", "", canonical))
+
+
+def shape(text: str) -> Shape:
+    """The shape that `text` spells; AlgebraError when it spells none."""
+    return scan_shape(text)[1]
+
+
+@lru_cache(maxsize=None)
+def array_shape(dtype: str, dims: "Tuple[int, ...]", minor_to_major: "Optional[Tuple[int, ...]]" = None) -> Shape:
+    """An array shape from its parts; row-major where no order is given."""
+    layout = "{" + ",".join(map(str, minor_to_major)) + "}" if minor_to_major else ""
+    return shape(f"{dtype}[{','.join(map(str, dims))}]{layout}")
+
+
+def tuple_shape(children: "Sequence[Shape]") -> Shape:
+    """The tuple of some shapes."""
+    return shape("(" + ", ".join(child.text for child in children) + ")")
+
+
+def layout_map(to: Shape, of: Shape) -> str:
+    """The map of a bitcast: from an index of the result to that of the operand's element at the same position."""
+    return algebra.compose(algebra.call("shape", "map", to.text), algebra.call("shape", "unmap", of.text))
+
+
+def same_positions(to: Shape, of: Shape) -> bool:
+    """Whether every element of one array is at the position of an element of the other, and as many are there."""
+    if to.elements != of.elements or to.bytes != of.bytes:
+        return False
+    found = layout_map(to, of) if to.elements else ""
+    return to.elements == 0 or (found != "KNOWN EMPTY" and algebra.domain(found)[1] == () and
+                                tuple(v.hi + 1 for v in algebra.info(found).of("dim")) == to.dims)
+
+
+def same_shape(a: Shape, b: Shape) -> bool:
+    """Equal types and dimensions, whatever the layouts."""
+    if a is b:
+        return True
+    if a.kind != b.kind or a.dtype != b.dtype or a.dims != b.dims or len(a.children) != len(b.children):
+        return False
+    return all(same_shape(x, y) for x, y in zip(a.children, b.children))
+
+
+def memory_bits(of: Shape) -> int:
+    return 8 if of.dtype == "pred" else dtypes.TABLE[of.dtype].bits
+
+
+# ---- questions to single ops ------------------------------------------------------------------------------
+
+def accumulator(instruction: Instruction) -> str:
+    """The type in which a dot (with its scales) or convolution multiplies and adds: f64 where it is or gives that, f32 for other floats, else the result's."""
+    to, kinds = instruction.shape.dtype, [operand.shape.dtype for operand in instruction.operands]
+    if dtypes.TABLE[to].kind != "float":
+        return to
+    return "f64" if "f64" in (to, *kinds) else "f32"
+
+
+def unique_indices(scatter: Instruction) -> bool:
+    """Whether no two updates are of one element, as the text promises."""
+    return bool(scatter.attributes.get("raw", {}).get("unique_indices") == "true")
+
+
+def index_parameter(scatter: Instruction) -> "Optional[Instruction]":
+    """The parameter whose elements, in the order of memory, are a scatter's indices and nothing else's; None where there is none."""
+    one = scatter.operands[len(scatter.operands) // 2]
+    while len(one.users) == 1 and one.shape.kind == "array" and not one.shape.tiled and one.shape.minor_to_major == tuple(range(one.shape.rank))[::-1] \
+            and dtypes.TABLE[one.shape.dtype].kind in ("sint", "uint") and dtypes.TABLE[one.shape.dtype].bits >= 32:
+        if one.opcode == "parameter":
+            return one
+        if one.opcode not in ("reshape", "copy", "convert") and not (one.opcode == "bitcast" and memory_bits(one.shape) == memory_bits(one.operands[0].shape)):
+            return None
+        one = one.operands[0]
+    return None
+
+
+def sorted_indices(scatter: Instruction) -> bool:
+    """Whether rows of indices do not decrease, as the text promises."""
+    return bool(scatter.attributes.get("raw", {}).get("indices_are_sorted") == "true")
+
+
+def in_order(scatter: Instruction) -> "Optional[List[int]]":
+    """Where a scatter promises sorted indices and they are a parameter: how a check sorts them. Between an index's components in memory, how many
+    there are, and these in the order of the operand's dimensions."""
+    a, indices = scatter.attributes, scatter.operands[len(scatter.operands) // 2]
+    to = a["scatter_dims_to_operand_dims"]
+    if not sorted_indices(scatter) or indices.opcode != "parameter" or indices.shape.kind != "array" or not 0 < len(to) <= 8 \
+            or dtypes.TABLE[indices.shape.dtype].bits < 8 or indices.shape.minor_to_major != tuple(range(indices.shape.rank))[::-1]:
+        return None
+    return [math.prod(indices.shape.dims[a["index_vector_dim"] + 1:]), len(to), *sorted(range(len(to)), key=lambda k: to[k])]
+
+
+def apart(scatter: Instruction) -> "Optional[List[int]]":
+    """Where a scatter promises unique indices and they are a parameter of its own: how a check draws them, below 2^31 or all ones. Between an
+    index's components in memory, how many there are, and for each of them its places that windows do not share, and the window's size."""
+    a, half = scatter.attributes, len(scatter.operands) // 2
+    indices, of = scatter.operands[half], scatter.operands[0].shape
+    if not unique_indices(scatter) or index_parameter(scatter) is None or not 0 < len(a["scatter_dims_to_operand_dims"]) <= 8 \
+            or max(of.dims) >= 1 << 31:
+        return None
+    windowed = [d for d in range(of.rank) if d not in a["inserted_window_dims"] and d not in a.get("input_batching_dims", ())]
+    sizes = {d: scatter.operands[half + 1].shape.dims[k] for d, k in zip(windowed, a["update_window_dims"])}
+    found = [math.prod(indices.shape.dims[a["index_vector_dim"] + 1:]), len(a["scatter_dims_to_operand_dims"])]
+    for d in a["scatter_dims_to_operand_dims"]:
+        width = max(1, sizes.get(d, 1))
+        found += [of.dims[d] // width, width]
+    return found

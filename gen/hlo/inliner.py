@@ -1,0 +1,181 @@
+"""A computation with the fusions, calls and maps in it put in."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Optional, Set, Union
+
+from gen.hlo.graph import Computation, HloError, Instruction, Shape, array_shape, root_of
+
+INLINE_LIMIT = 200000  # instructions of a fusion once everything nested is inlined
+
+
+class Inliner:
+    """A copy of a computation without fusion, call, map and opt-barrier, without copies of tuples and tuples that are only taken apart again;
+    a scalar that selects for all elements is broadcast, start indices in an array become scalars. A layout that changes where a computation
+    is entered or left is a copy. launches: only calls of computations with fusions in them go, for an entry whose fusions become kernels."""
+
+    def __init__(self, source: Computation, filename: str, launches: bool = False) -> None:
+        self.filename, self.launches = filename, launches
+        self.source = source
+        self.target = Computation(source.name, line=source.line, col=source.col, attributes=dict(source.attributes))
+        self.taken = {instruction.name for instruction in source.instructions}
+        self.counts: Dict[str, int] = {}
+        self.inner: Dict[int, Computation] = {}
+        self.size = 0
+
+    def run(self) -> Computation:
+        root = self._body(self.source, None, None)
+        self.target.root = root
+        self.target.parameters = [i for i in self.target.instructions if i.opcode == "parameter"]
+        self.target.parameters.sort(key=lambda i: i.parameter_number or 0)
+        self._sweep(root)
+        for instruction in self.target.instructions:
+            for operand in dict.fromkeys(instruction.operands):
+                operand.users.append(instruction)
+        return self.target
+
+    def _body(self, body: Computation, arguments: "Optional[List[Instruction]]", spread: Optional[Shape]) -> Instruction:
+        """Copies a body. arguments: what its parameters stand for; spread: the shape of the map it is in."""
+        known: Dict[int, Instruction] = {}
+        self._count(sum(i.opcode != "parameter" for i in body.instructions), body)
+        for instruction in body.instructions:
+            operands = [known[id(operand)] for operand in instruction.operands]
+            if instruction.opcode == "parameter" and arguments is not None:
+                given = arguments[instruction.parameter_number or 0]
+                known[id(instruction)] = given if spread else self._laid_out(given, instruction.shape)
+            elif self.launches and not launches_fusions(instruction):
+                known[id(instruction)] = self._copy(instruction, operands, instruction.shape)
+            elif instruction.opcode in ("fusion", "call"):
+                given = self._body(instruction.called[0], operands, spread)
+                known[id(instruction)] = given if spread else self._laid_out(given, instruction.shape)
+            elif instruction.opcode == "map":
+                known[id(instruction)] = self._body(instruction.called[0], operands, instruction.shape)
+            elif instruction.opcode == "opt-barrier" or (instruction.opcode == "copy" and instruction.shape.kind == "tuple"):
+                known[id(instruction)] = operands[0]
+            elif instruction.opcode == "get-tuple-element" and operands[0].opcode == "tuple":
+                known[id(instruction)] = operands[0].operands[instruction.attributes["index"]]
+            elif spread is not None:
+                known[id(instruction)] = self._spread(instruction, operands, spread)
+            else:
+                if _selects_by_scalar(instruction):
+                    operands[0] = self._broadcast(operands[0], instruction.shape)
+                if _starts_in_array(instruction):
+                    operands[-1:] = self._scalars(operands[-1])
+                known[id(instruction)] = self._copy(instruction, operands, instruction.shape)
+        return known[id(root_of(body))]
+
+    def _count(self, more: int, at: "Union[Computation, Instruction]") -> None:
+        self.size += more
+        if self.size > INLINE_LIMIT:
+            raise HloError(self.filename, at.line, at.col, f"'{self.source.name}' has more than {INLINE_LIMIT} instructions once all it calls is inlined")
+
+    def _laid_out(self, value: Instruction, of: Shape) -> Instruction:
+        """The value in the layout of a shape that is the same otherwise."""
+        if value.shape == of or of.kind == "token":
+            return value
+        if of.kind == "array":
+            return self._add(value, "copy", of, [value])
+        parts = value.operands if value.opcode == "tuple" else [
+            self._add(value, "get-tuple-element", child, [value], index=number) for number, child in enumerate(value.shape.children)]
+        return self._add(value, "tuple", of, [self._laid_out(part, child) for part, child in zip(parts, of.children)])
+
+    def _add(self, like: Instruction, opcode: str, of: Shape, operands: List[Instruction], **attributes: Any) -> Instruction:
+        """An instruction that the text does not have, at the place of one that it has."""
+        self._count(1, like)
+        added = Instruction(self._name(like.name), opcode, of, operands, attributes, line=like.line, col=like.col, computation=self.target)
+        self.target.instructions.append(added)
+        return added
+
+    def _copy(self, instruction: Instruction, operands: List[Instruction], of: Shape) -> Instruction:
+        own = instruction.computation is self.source and instruction.name in self.taken
+        attributes = {key: self._called(value) if isinstance(value, Computation) else value for key, value in instruction.attributes.items()}
+        copy = Instruction(instruction.name if own else self._name(instruction.name), instruction.opcode, of, operands,
+                           attributes, [], [self._called(one) for one in instruction.called], instruction.parameter_number,
+                           instruction.literal, instruction.line, instruction.col, self.target, instruction.places)
+        self.target.instructions.append(copy)
+        return copy
+
+    def _called(self, computation: Computation) -> Computation:
+        """What an op applies to scalars, likewise inlined."""
+        if self.launches:
+            return computation
+        return self.inner.setdefault(id(computation), inlined(computation, self.filename))
+
+    def _spread(self, instruction: Instruction, operands: List[Instruction], to: Shape) -> Instruction:
+        """A scalar op inside a map, done for all elements."""
+        of = array_shape(instruction.shape.dtype, to.dims, to.minor_to_major)
+        if instruction.opcode != "constant":
+            return self._copy(instruction, operands, of)
+        return self._broadcast(self._copy(instruction, [], instruction.shape), to)
+
+    def _broadcast(self, scalar: Instruction, to: Shape) -> Instruction:
+        return self._add(scalar, "broadcast", array_shape(scalar.shape.dtype, to.dims, to.minor_to_major), [scalar], dimensions=())
+
+    def _scalars(self, array: Instruction) -> List[Instruction]:
+        """The elements of an array of rank 1."""
+        found = []
+        for k in range(array.shape.dims[0]):
+            one = array
+            for opcode, dims, attributes in (("slice", (1,), {"slice": ((k, k + 1, 1),)}), ("reshape", (), {})):
+                one = self._add(array, opcode, array_shape(array.shape.dtype, dims), [one], **attributes)  # type: ignore[arg-type]
+            found.append(one)
+        return found
+
+    def _name(self, wanted: str) -> str:
+        name = wanted
+        while name in self.taken:
+            self.counts[wanted] = self.counts.get(wanted, 0) + 1
+            name = f"{wanted}.in{self.counts[wanted]}"
+        self.taken.add(name)
+        return name
+
+    def _sweep(self, root: Instruction) -> None:
+        """Drops what nothing uses any more; parameters stay."""
+        live, stack = {id(root)}, [root]
+        while stack:
+            for operand in stack.pop().operands:
+                if id(operand) not in live:
+                    live.add(id(operand))
+                    stack.append(operand)
+        self.target.instructions = [i for i in self.target.instructions if id(i) in live or i.opcode == "parameter"]
+
+
+def _selects_by_scalar(instruction: Instruction) -> bool:
+    return instruction.opcode == "select" and instruction.operands[0].shape.dims != instruction.shape.dims
+
+
+def _starts_in_array(instruction: Instruction) -> bool:
+    """Whether a dynamic-slice or dynamic-update-slice has its start indices in one operand."""
+    first = {"dynamic-slice": 1, "dynamic-update-slice": 2}.get(instruction.opcode)
+    return first is not None and len(instruction.operands) == first + 1 and instruction.operands[first].shape.rank == 1
+
+
+def launches_fusions(instruction: Instruction) -> bool:
+    """Whether an entry's instruction is a call of what has fusions in it, itself or in what it calls: each becomes a kernel."""
+    waiting = list(instruction.called) if instruction.opcode == "call" else []
+    seen: Set[int] = set()
+    while waiting:
+        computation = waiting.pop()
+        if id(computation) not in seen:
+            seen.add(id(computation))
+            if any(i.opcode == "fusion" for i in computation.instructions):
+                return True
+            waiting += [called for i in computation.instructions if i.opcode == "call" for called in i.called]
+    return False
+
+
+_INLINED = ("fusion", "call", "map", "opt-barrier")
+
+
+def _to_inline(instruction: Instruction) -> bool:
+    return instruction.opcode in _INLINED or _selects_by_scalar(instruction) or _starts_in_array(instruction) or any(
+        i.opcode in _INLINED for called in instruction.called for i in called.instructions) or (
+        instruction.opcode == "copy" and instruction.shape.kind == "tuple") or (
+        instruction.opcode == "get-tuple-element" and instruction.operands[0].opcode == "tuple")
+
+
+def inlined(computation: Computation, filename: str = "") -> Computation:
+    """The computation with nested fusions, calls and maps put in, and the rest that Inliner does; itself where there is nothing to do."""
+    if not any(_to_inline(i) for i in computation.instructions):
+        return computation
+    return Inliner(computation, filename).run()

@@ -1,0 +1,282 @@
+"""Which fusions a module has, which buffers each reads and writes, and the order in which they run."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+from typing import Dict, List, NamedTuple, Sequence, Set, Tuple
+
+from gen.hlo.graph import Computation, Fusion, HloError, Instruction, Module, Shape, Step, Value, entry_of, root_of
+from gen.hlo.inliner import Inliner, inlined, launches_fusions
+
+_C_WORDS = frozenset("""auto break case char const continue default do double else enum extern float for goto if inline int long
+    register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while bool half
+    kernel global local constant private true false class new delete this template operator namespace main""".split())
+
+
+def c_identifier(text: str) -> str:
+    """A C identifier near to the text."""
+    name = re.sub(r"[^A-Za-z0-9_]", "_", text)
+    if not name or not (name[0].isalpha()):
+        name = "k" + ("" if name.startswith("_") else "_") + name
+    return name + "_" if name in _C_WORDS else name
+
+
+def _wrapped(instruction: Instruction) -> Computation:
+    """A computation of one op: its operands become parameters, but for scalar constants, which come along."""
+    computation = Computation(instruction.name, line=instruction.line, col=instruction.col)
+    copies: Dict[int, Instruction] = {}
+    for operand in instruction.operands:
+        if id(operand) in copies:
+            continue
+        constant = operand.opcode == "constant" and operand.shape.kind == "array" and not operand.shape.dims
+        copy = Instruction(operand.name, "constant" if constant else "parameter", operand.shape, line=operand.line,
+                           col=operand.col, computation=computation, literal=operand.literal if constant else None)
+        if not constant:
+            copy.parameter_number = len(computation.parameters)
+            computation.parameters.append(copy)
+        computation.instructions.append(copy)
+        copies[id(operand)] = copy
+    root = Instruction(instruction.name, instruction.opcode, instruction.shape, [copies[id(o)] for o in instruction.operands],
+                       dict(instruction.attributes), [], list(instruction.called), None, instruction.literal,
+                       instruction.line, instruction.col, computation)
+    for copy in copies.values():
+        copy.users.append(root)
+    computation.instructions.append(root)
+    computation.root = root
+    return computation
+
+
+_PASSED = frozenset("parameter constant tuple get-tuple-element opt-barrier".split())
+
+
+class Launch(NamedTuple):
+    """A launch of a fusion by an entry that launches several: the entry's instruction and the operands that the fusion's parameters stand for."""
+
+    fusion: Fusion
+    instruction: Instruction
+    operands: List[Instruction]
+
+
+@dataclass
+class Plan:
+    """The fusions of a module and, where its entry launches several, the launches in order."""
+
+    fusions: List[Fusion]
+    launches: List[Launch]
+    entry: Computation  # the module's, without calls of what has fusions in it
+
+
+def _plan(module: Module) -> Plan:
+    if module.plan is None:
+        module.plan = _make_plan(module)
+        for fusion in module.plan.fusions:
+            fusion.filled = module.filled
+    return module.plan
+
+
+def _make_plan(module: Module) -> Plan:
+    entry = entry_of(module)
+    stem = c_identifier((PurePath(module.filename).stem or module.name) + ("_filled" if module.filled else ""))
+    if module.explicit_entry and any(launches_fusions(i) for i in entry.instructions):
+        entry = Inliner(entry, module.filename, True).run()
+    if not (module.explicit_entry and any(i.opcode == "fusion" for i in entry.instructions)):
+        return Plan([Fusion(stem, inlined(entry, module.filename), "", _module_aliases(module))], [], entry)
+    fusions: List[Fusion] = []
+    launches: List[Launch] = []
+    known: Dict[int, Fusion] = {}
+    for instruction in entry.instructions:
+        if instruction.opcode in _PASSED:
+            continue
+        if instruction.opcode in ("fusion", "call") and not _laid_out_anew(instruction):
+            called, operands = instruction.called[0], instruction.operands
+            if id(called) not in known:
+                known[id(called)] = Fusion(called.name, inlined(called, module.filename), instruction.attributes.get("kind", ""))
+                fusions.append(known[id(called)])
+            launches.append(Launch(known[id(called)], instruction, operands))
+        else:
+            computation = _wrapped(instruction)
+            own = [o for o in dict.fromkeys(instruction.operands)
+                   if not (o.opcode == "constant" and o.shape.kind == "array" and not o.shape.dims)]
+            fusions.append(Fusion(instruction.name, inlined(computation, module.filename), ""))
+            launches.append(Launch(fusions[-1], instruction, own))
+    _give_names(fusions, stem)
+    _share_buffers(launches)
+    _give_buffers(module, entry, launches)
+    return Plan(fusions, launches, entry)
+
+
+def _laid_out_anew(call: Instruction) -> bool:
+    """Whether a computation's own layouts are others than those that a call's operands and result have."""
+    called = call.called[0]
+    return root_of(called).shape != call.shape or any(p.shape != o.shape for p, o in zip(called.parameters, call.operands))
+
+
+_PATH = r"\{(\s*(?:[0-9]{1,9}\s*(?:,\s*[0-9]{1,9}\s*)*)?)\}"
+_ALIAS = re.compile(rf"{_PATH}\s*:\s*\(\s*([0-9]{{1,9}})\s*,\s*{_PATH}\s*(?:,\s*(?:may|must)-alias\s*)?\)")
+_ALIASES = re.compile(rf"\{{\s*(?:{_ALIAS.pattern}\s*(?:,\s*{_ALIAS.pattern}\s*)*)?\}}")
+
+
+def _leaf(of: Shape, path: str) -> int:
+    """The number of the leaf at a shape index; -1 where there is none."""
+    before = 0
+    for word in path.split(",") if path.strip() else []:
+        if of.kind != "tuple" or int(word) >= len(of.children):
+            return -1
+        before += sum(len(child.leaves()) for child in of.children[:int(word)])
+        of = of.children[int(word)]
+    return -1 if of.kind == "tuple" else before
+
+
+def _pairs(text: str, result: Shape, operands: "Sequence[Shape]", key: str, where: "Tuple[str, int, int]") -> Dict[int, int]:
+    """`{ {0}: (1, {}), .. }`: from flattened results to flattened operands."""
+    found: Dict[int, int] = {}
+    if not _ALIASES.fullmatch(text or "{}"):
+        raise HloError(*where, f"{key}: expected {{ {{RESULT}}: (OPERAND, {{INDEX}}), .. }}, found {text[:60]}")
+    for to, number, of in _ALIAS.findall(text):
+        leaf = _leaf(result, to)
+        inner = _leaf(operands[int(number)], of) if int(number) < len(operands) else -1
+        if leaf < 0 or inner < 0:
+            raise HloError(*where, f"{key}: expected arrays of the result and of an operand, found {{{to}}}: ({number}, {{{of}}})")
+        if leaf in found:
+            raise HloError(*where, f"{key}: expected each result once, found {{{to}}} again")
+        found[leaf] = sum(len(shape.leaves()) for shape in operands[:int(number)]) + inner
+    return found
+
+
+def _module_aliases(module: Module) -> Dict[int, int]:
+    entry = entry_of(module)
+    return _pairs(module.attributes.get("input_output_alias", ""), root_of(entry).shape, [p.shape for p in entry.parameters], "input_output_alias",
+                  (module.filename, *module.places.get("input_output_alias", (1, 1))))
+
+
+def _share_buffers(launches: List[Launch]) -> None:
+    """Arrays that each launch of a fusion takes from one buffer are one parameter to it, the first; the others are left, and not read."""
+    given: "Dict[Fusion, List[List[Value]]]" = {}
+    for fusion, _, operands in launches:
+        given.setdefault(fusion, []).append([value for operand in operands for value in _values(operand)])
+    for fusion, rows in given.items():
+        first: "Dict[Tuple[Value, ...], Tuple[int, Instruction]]" = {}
+        stands: Dict[Instruction, Instruction] = {}
+        number = 0
+        for parameter in fusion.computation.parameters:
+            if parameter.shape.kind == "array":
+                known, one = first.setdefault(tuple(row[number] for row in rows), (number, parameter))
+                if one is not parameter:
+                    fusion.same[number], stands[parameter] = known, one
+            number += len(parameter.shape.leaves())
+        if stands:
+            fusion.computation = _with_one_for(fusion.computation, stands)
+
+
+def _with_one_for(computation: Computation, stands: "Dict[Instruction, Instruction]") -> Computation:
+    """The computation with some parameters read in place of others."""
+    made = Computation(computation.name, line=computation.line, col=computation.col, depth=computation.depth, attributes=computation.attributes)
+    known: Dict[Instruction, Instruction] = {}
+    for instruction in [*computation.parameters, *(i for i in computation.instructions if i.opcode != "parameter")]:
+        operands = [known[stands.get(operand, operand)] for operand in instruction.operands]
+        known[instruction] = replace(instruction, operands=operands, users=[], computation=made)
+        made.instructions.append(known[instruction])
+        for operand in dict.fromkeys(operands):
+            operand.users.append(known[instruction])
+    made.parameters = [known[parameter] for parameter in computation.parameters]
+    root = root_of(computation)
+    made.root = known[stands.get(root, root)]
+    return made
+
+
+def _give_buffers(module: Module, entry: Computation, launches: List[Launch]) -> None:
+    """What each fusion may overwrite, in all of its launches: what the fusion itself says, what the module's aliases come down to, and copies that the
+    entry makes for it alone."""
+    root = root_of(entry)
+    parameters = [Value(p, leaf) for p in entry.parameters for leaf in range(len(p.shape.leaves()))]
+    results = _values(root)
+    given = {results[k]: parameters[n] for k, n in _module_aliases(module).items()}
+    reads = Counter(value for fusion, _, operands in launches
+                    for n, value in enumerate(value for operand in operands for value in _values(operand)) if n not in fusion.same)
+    kept = set(results)
+    first: Set[int] = set()
+    for fusion, instruction, operands in launches:
+        text = instruction.attributes.get("raw", {}).get("output_to_operand_aliasing", "")
+        own = _pairs(text, instruction.shape, [o.shape for o in operands], "output_to_operand_aliasing",
+                     (module.filename, *instruction.places.get("output_to_operand_aliasing", (instruction.line, instruction.col))))
+        own = {k: fusion.same.get(n, n) for k, n in own.items()}
+        values = [value for operand in operands for value in _values(operand)]
+        alone = {value: n for n, value in enumerate(values) if n not in fusion.same and reads[value] == 1 and value not in kept}
+        for leaf in range(len(instruction.shape.leaves())):
+            value = given.get(Value(instruction, leaf))
+            if value in alone:
+                own[leaf] = alone[value]
+        donated = frozenset(n for value, n in alone.items() if value.producer.opcode == "copy")
+        if id(fusion) in first:
+            own, donated = {k: n for k, n in own.items() if fusion.aliases.get(k) == n}, donated & fusion.donated
+        first.add(id(fusion))
+        fusion.aliases, fusion.donated = own, donated
+
+
+def _give_names(fusions: List[Fusion], stem: str) -> None:
+    taken: Set[str] = set()
+    for fusion in fusions:
+        base = stem if len(fusions) == 1 else c_identifier(f"{stem}_{fusion.name}")
+        name, count = base, 1
+        while name in taken:
+            count += 1
+            name = f"{base}_{count}"
+        taken.add(name)
+        fusion.name = name
+
+
+def fusions(module: Module) -> List[Fusion]:
+    """The computations that become kernels. An entry without fusion instructions is the fusion, calls inlined, and so is a bare
+    computation; else each computation that a fusion (or call) of the entry names is one, and each other op of the entry is one of its own.
+    A call of a computation with fusions in it is as if these were in the entry."""
+    return _plan(module).fusions
+
+
+def _resolve(instruction: Instruction, leaf: int) -> Value:
+    """The buffer behind a leaf of an instruction of the entry, through tuples and their elements."""
+    while instruction.opcode in ("tuple", "get-tuple-element", "opt-barrier"):
+        if instruction.opcode == "opt-barrier":
+            instruction = instruction.operands[0]
+            continue
+        if instruction.opcode == "get-tuple-element":
+            children = instruction.operands[0].shape.children
+            leaf += sum(len(child.leaves()) for child in children[:instruction.attributes["index"]])
+            instruction = instruction.operands[0]
+            continue
+        for operand in instruction.operands:
+            size = len(operand.shape.leaves())
+            if leaf < size:
+                instruction = operand
+                break
+            leaf -= size
+    return Value(instruction, leaf)
+
+
+def _values(instruction: Instruction) -> List[Value]:
+    return [_resolve(instruction, leaf) for leaf in range(len(instruction.shape.leaves()))]
+
+
+def steps(module: Module) -> List[Step]:
+    """The launches of a run in order. Values name parameters and constants of the entry, and results of earlier steps."""
+    plan = _plan(module)
+    if not plan.launches:
+        return [Step(plan.fusions[0], module_parameters(module), module_results(module))]
+    return [Step(fusion, [value for operand in operands for value in _values(operand)],
+                 [Value(instruction, leaf) for leaf in range(len(instruction.shape.leaves()))])
+            for fusion, instruction, operands in plan.launches]
+
+
+def module_parameters(module: Module) -> List[Value]:
+    """The buffers of the module's flattened parameters."""
+    return [Value(p, leaf) for p in _plan(module).entry.parameters for leaf in range(len(p.shape.leaves()))]
+
+
+def module_results(module: Module) -> List[Value]:
+    """The buffers of the module's flattened result. Of a module that is one fusion: the leaves of the entry's root."""
+    root = root_of(_plan(module).entry)
+    if not _plan(module).launches:
+        return [Value(root, leaf) for leaf in range(len(root.shape.leaves()))]
+    return _values(root)

@@ -1,0 +1,527 @@
+"""The reader: text to a graph, each instruction checked as soon as it is read.
+
+Only operands and computations that are written inline recurse, and both have a limit.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
+
+from gen import algebra
+from gen.hlo import distribution, dtypes
+from gen.hlo.checker import Check, Draft
+from gen.hlo.graph import Computation, HloError, Instruction, Labels, Module, Shape, Window, same_shape
+from gen.hlo.literals import Literal
+from gen.hlo.opcodes import CALLING, CHECKED, COMMON, TYPED, is_opcode
+from gen.hlo.scanner import NAME, WORD, Scanner
+
+OPERAND_DEPTH = 64  # operands written inline in operands
+BODY_DEPTH = 32  # computations written inline in attributes
+CALL_DEPTH = 128  # computations that call computations
+
+_ATTRIBUTE = re.compile(r"[A-Za-z_][A-Za-z0-9_.\-]*")
+# Where an instruction was written: tables of numbered lines between the header and the computations.
+_SOURCES = re.compile(r"(?:FileNames|FunctionNames|FileLocations|StackFrames)[ \t]*\r?\n(?:[ \t]*[0-9]+[ \t][^\n]*(?:\n|$))*(?!\s*[({])")
+_SLICE = re.compile(r"\[\s*(-?[0-9]+)\s*:\s*(-?[0-9]+)\s*(?::\s*(-?[0-9]+)\s*)?\]")
+_PADDING = re.compile(r"(-?[0-9]+)_(-?[0-9]+)(?:_(-?[0-9]+))?\Z")
+_WHOLE = re.compile(r"-?[0-9]+\Z")
+_WINDOW = re.compile(r"(size|stride|pad|lhs_dilate|rhs_dilate|rhs_reversal)=([0-9_x\-]*)")
+_LABELS = re.compile(r"([0-9bf?]+)_([0-9io?]+)->([0-9bf?]+)(?![A-Za-z0-9_?])")
+_DIRECTIONS = ("EQ", "NE", "GE", "GT", "LE", "LT")
+_COMPARE_TYPES = ("FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED")
+
+
+class Parser:
+    """Reads one text; the scanner is where it stands."""
+
+    def __init__(self, text: str, filename: str) -> None:
+        self.scanner = Scanner(text, filename)
+        self.literal = Literal(self.scanner)
+        self.module = Module("", filename=filename)
+        self.computations: Dict[str, Computation] = {}
+        self.names: Dict[str, Instruction] = {}
+        self.computation = Computation("")
+        self._spoken = set(WORD.findall(text)) if ".inline." in text else set()
+        self._count = 0  # names given to what is written inline
+        self._bodies = 0  # computations written inline that are open
+        self.numbers: Set[int] = set()  # of the parameters of this computation
+
+    # module
+
+    def parse(self) -> Module:
+        scanner = self.scanner
+        if scanner.keyword("HloModule"):
+            self._header()
+            scanner.skip()
+            while found := _SOURCES.match(scanner.text, scanner.pos):
+                scanner.pos = found.end()
+                scanner.skip()
+        while scanner.peek():
+            self._computation()
+        if not self.module.computations:
+            scanner.expected("a computation: NAME { instructions }")
+        if self.module.entry is None:
+            self.module.entry = self.module.computations[-1]
+        return self.module
+
+    def _header(self) -> None:
+        scanner = self.scanner
+        self.module.name = scanner.name("the module's name")
+        scanner.accept(":")
+        while scanner.accept(","):
+            pos = scanner.skip()
+            key = scanner.match(_ATTRIBUTE, "an attribute of the module").group()
+            scanner.need("=", f"after the attribute '{key}'")
+            if key in self.module.attributes:
+                scanner.fail(pos, f"expected each attribute once, found '{key}' again")
+            self.module.places[key] = scanner.place(scanner.skip())
+            self.module.attributes[key] = scanner.raw(f"a value of '{key}'")
+
+    def _computation(self) -> None:
+        scanner = self.scanner
+        entry = scanner.keyword("ENTRY")
+        pos = scanner.skip()
+        name = scanner.name("a computation: [ENTRY] NAME { instructions }")
+        if name in self.computations:
+            scanner.fail(pos, f"expected a new name, found '{name}', the computation of line {self.computations[name].line}")
+        if entry and self.module.explicit_entry:
+            scanner.fail(pos, "expected one ENTRY in a module, found a second")
+        line, col = scanner.place(pos)
+        self.computation = Computation(name, line=line, col=col)
+        self.names, self.numbers = {}, set()
+        signature = self._signature()
+        self._body(pos)
+        self._parameters(pos)
+        if signature:
+            self._check_signature(*signature)
+        if scanner.peek() == ",":
+            self._computation_attributes()
+        self.computations[name] = self.computation
+        self.module.computations.append(self.computation)
+        if entry:
+            self.module.entry, self.module.explicit_entry = self.computation, True
+
+    def _computation_attributes(self) -> None:
+        scanner = self.scanner
+        while scanner.accept(","):
+            key = scanner.match(_ATTRIBUTE, "an attribute of the computation").group()
+            scanner.need("=", f"after the attribute '{key}'")
+            self.computation.attributes[key] = scanner.raw(f"a value of '{key}'")
+
+    def _signature(self) -> "Optional[Tuple[List[Tuple[int, Shape]], int, Shape]]":
+        """`(a: shape, ..) -> shape` before the body: the parameters' places and shapes, the result's place and shape."""
+        scanner = self.scanner
+        if not scanner.accept("("):
+            return None
+        parameters: List[Tuple[int, Shape]] = []
+        while scanner.peek() != ")":
+            if parameters:
+                scanner.need(",", "or ')' in the computation's parameters")
+            scanner.name("a parameter's name")
+            scanner.need(":", "after the parameter's name")
+            parameters.append((scanner.skip(), scanner.shape()))
+        scanner.need(")")
+        scanner.need("->", "and the computation's result shape")
+        return parameters, scanner.skip(), scanner.shape()
+
+    def _check_signature(self, parameters: "List[Tuple[int, Shape]]", pos: int, result: Shape) -> None:
+        have = self.computation.parameters
+        assert self.computation.root is not None
+        for number, (place, wanted) in enumerate(parameters):
+            if number >= len(have):
+                self.scanner.fail(place, f"parameter {number} is not in the body of '{self.computation.name}'")
+            if not same_shape(wanted, have[number].shape):
+                self.scanner.fail(place, f"expected {have[number].shape.text}, the shape of parameter {number} in the body, "
+                                         f"found {wanted.text}")
+        if len(have) > len(parameters):
+            self.scanner.fail(pos, f"expected {len(have)} parameters before '->' as in the body, found {len(parameters)}")
+        if not same_shape(result, self.computation.root.shape):
+            self.scanner.fail(pos, f"expected {self.computation.root.shape.text}, the shape of the root "
+                                   f"'{self.computation.root.name}', found {result.text}")
+
+    def _body(self, start: int) -> None:
+        scanner, computation = self.scanner, self.computation
+        scanner.need("{", f"to open the body of '{computation.name}'")
+        while not scanner.accept("}"):
+            if not scanner.peek():
+                scanner.expected(f"an instruction or '}}' to close the body of '{computation.name}'")
+            root = scanner.keyword("ROOT")
+            pos = scanner.skip()
+            instruction = self._instruction(pos)
+            if root and computation.root is not None:
+                scanner.fail(pos, f"expected one ROOT in '{computation.name}', found a second after '{computation.root.name}'")
+            if root:
+                computation.root = instruction
+        if not computation.instructions:
+            scanner.fail(scanner.pos - 1, f"expected at least one instruction in '{computation.name}', found '}}'")
+        if computation.root is None:
+            computation.root = computation.instructions[-1]
+
+    def _parameters(self, pos: int) -> None:
+        """Parameters in order of their numbers, which must be 0 to n-1."""
+        found: Dict[int, Instruction] = {}
+        for instruction in self.computation.instructions:
+            if instruction.parameter_number is not None:
+                found[instruction.parameter_number] = instruction
+        for number in range(len(found)):
+            if number not in found:
+                highest = found[max(found)]
+                raise HloError(self.scanner.filename, highest.line, highest.col,
+                               f"expected parameters 0, 1, .. without a gap in '{self.computation.name}', "
+                               f"found {highest.parameter_number} but no {number}")
+        self.computation.parameters = [found[number] for number in range(len(found))]
+
+    # instructions
+
+    def _instruction(self, pos: int) -> Instruction:
+        scanner = self.scanner
+        name = scanner.name("an instruction: [ROOT] NAME = SHAPE OPCODE(operands), attributes")
+        if name in self.names:
+            scanner.fail(pos, f"expected a new name in '{self.computation.name}', found '{name}', the instruction of "
+                              f"line {self.names[name].line}")
+        scanner.need("=", f"after the instruction's name '{name}'")
+        shape_pos = scanner.skip()
+        written = scanner.shape() if scanner.at_shape() else None
+        op_pos = scanner.skip()
+        opcode = self._opcode(written)
+        draft = self._draft(name, pos, opcode, written, op_pos, shape_pos)
+        self._operation(draft, 0)
+        self._attributes(draft)
+        return self._finish(draft)
+
+    def _draft(self, name: str, pos: int, opcode: str, written: Optional[Shape], op_pos: int, shape_pos: int) -> Draft:
+        line, col = self.scanner.place(pos)
+        nothing = written if written is not None else Shape("")
+        instruction = Instruction(name, opcode, nothing, line=line, col=col, computation=self.computation)
+        return Draft(instruction, written, op_pos, shape_pos)
+
+    def _opcode(self, written: Optional[Shape]) -> str:
+        scanner = self.scanner
+        pos = scanner.skip()
+        found = WORD.match(scanner.text, pos)
+        if found is None:
+            scanner.expected("an opcode" if written is not None else "a shape and an opcode")
+        word = found.group()
+        if not is_opcode(word):
+            if written is None and word in dtypes.TABLE:
+                scanner.fail(found.end(), f"expected '[' after the type '{word}', found {scanner.found(found.end())}")
+            scanner.fail(pos, f"expected an opcode of HLO, found '{word[:60]}'")
+        scanner.pos = found.end()
+        return word
+
+    def _operation(self, draft: Draft, depth: int) -> None:
+        """`(operands)`: a number, a literal or instructions, as the opcode asks."""
+        scanner, instruction = self.scanner, draft.instruction
+        scanner.need("(", f"and the operands of '{instruction.opcode}'")
+        if instruction.opcode == "parameter":
+            self._parameter(draft)
+        elif instruction.opcode == "constant":
+            self._constant(draft)
+        elif scanner.peek() != ")":
+            self._operand(draft, depth)
+            while scanner.accept(","):
+                self._operand(draft, depth)
+        scanner.need(")", f"after the operands of '{instruction.opcode}'")
+
+    def _parameter(self, draft: Draft) -> None:
+        pos = self.scanner.skip()
+        number = self.scanner.integer("the parameter's number")
+        if number < 0 or number in self.numbers:
+            self.scanner.fail(pos, f"expected a number that no other parameter of '{self.computation.name}' has, "
+                                   f"from 0, found {number}")
+        draft.instruction.parameter_number = number
+        self.numbers.add(number)
+
+    def _constant(self, draft: Draft) -> None:
+        scanner = self.scanner
+        if draft.written is None:
+            scanner.fail(draft.op_pos, "expected a shape before 'constant'")
+        pos = scanner.skip()
+        if scanner.accept("{"):
+            if scanner.accept("..."):
+                scanner.need("}", "after '...'")
+                return
+            scanner.pos = pos
+        draft.instruction.literal = self.literal.read(draft.written)
+
+    def _operand(self, draft: Draft, depth: int) -> None:
+        """`[shape] [%]name`, or `[shape] opcode(operands)` written inline, without attributes."""
+        scanner = self.scanner
+        shape_pos = scanner.skip()
+        written = scanner.shape() if scanner.at_shape() else None
+        pos = scanner.skip()
+        found = scanner.match(NAME, f"an operand of '{draft.instruction.opcode}'")
+        word = found.group()
+        if not word.startswith("%") and scanner.peek() == "(":
+            operand = self._inline(word, written, pos, shape_pos, depth + 1)
+        else:
+            operand = self._lookup(word.lstrip("%"), pos)
+            if written is not None and not same_shape(written, operand.shape):
+                scanner.fail(shape_pos, f"expected {operand.shape.text}, the shape of '{operand.name}', found {written.text}")
+        draft.operand_pos.append(shape_pos)
+        draft.instruction.operands.append(operand)
+
+    def _inline(self, word: str, written: Optional[Shape], pos: int, shape_pos: int, depth: int) -> Instruction:
+        scanner = self.scanner
+        if depth > OPERAND_DEPTH:
+            scanner.fail(pos, f"expected at most {OPERAND_DEPTH} operands written in one another")
+        scanner.pos = pos
+        opcode = self._opcode(written)
+        draft = self._draft(self._unused(opcode, self.names), pos, opcode, written, pos, shape_pos)
+        self._operation(draft, depth)
+        return self._finish(draft)
+
+    def _unused(self, wanted: str, taken: "Dict[str, Any]") -> str:
+        """A name for what the text gives none. Names that the whole text has anywhere are avoided too."""
+        while True:
+            self._count += 1
+            name = f"{wanted}.inline.{self._count}"
+            if name not in taken and name not in self._spoken:
+                return name
+
+    def _lookup(self, name: str, pos: int) -> Instruction:
+        operand = self.names.get(name)
+        if operand is None:
+            later = re.compile(r"[\s%}]" + re.escape(name) + r"\s*=").search(self.scanner.text, self.scanner.pos)
+            own = re.compile(r"[\s%]" + re.escape(name) + r"\s*=[^=]*\Z").search(self.scanner.text[max(0, pos - 4000):pos])
+            end = self.scanner.text.find("\n}", pos)
+            if own or (later and (end < 0 or later.start() < end)):
+                self.scanner.fail(pos, f"expected an operand that is defined before its use: '{name}' is not (a cycle)")
+            self.scanner.fail(pos, f"expected the name of an instruction defined before, found '{name}'")
+        return operand
+
+    def _anonymous(self, instruction: Instruction, key: str) -> Computation:
+        """A computation written in place of its name: `to_apply={ .. }`. It gets a name and goes before the one it is in."""
+        scanner, pos = self.scanner, self.scanner.skip()
+        outer = self.computation, self.names, self.numbers
+        self._bodies += 1
+        if self._bodies > BODY_DEPTH:
+            scanner.fail(pos, f"expected at most {BODY_DEPTH} computations written in one another")
+        line, col = scanner.place(pos)
+        self.computation = Computation(self._unused(f"{instruction.name}.{key}", self.computations), line=line, col=col)
+        self.names, self.numbers = {}, set()
+        self._body(pos)
+        self._parameters(pos)
+        computation = self.computation
+        self.computations[computation.name] = computation
+        self.module.computations.append(computation)
+        self.computation, self.names, self.numbers = outer
+        self._bodies -= 1
+        return computation
+
+    def _called(self, instruction: Instruction, key: str) -> Computation:
+        scanner = self.scanner
+        pos = scanner.skip()
+        if scanner.peek() == "{":
+            return self._deepen(self._anonymous(instruction, key), pos)
+        name = scanner.name(f"the computation of '{key}'")
+        computation = self.computations.get(name)
+        if computation is None:
+            if name == self.computation.name:
+                scanner.fail(pos, f"expected a computation defined before: '{name}' would call itself (a cycle)")
+            scanner.fail(pos, self._no_computation(name))
+        return self._deepen(computation, pos)
+
+    def _no_computation(self, name: str) -> str:
+        later = re.compile(r"(?:^|[\s}])%?" + re.escape(name) + r"\s*[({]").search(self.scanner.text, self.scanner.pos)
+        if later:
+            return f"expected a computation defined before its use: '{name}' comes later (line {self.scanner.place(later.end())[0]})"
+        return f"expected the name of a computation defined before, found '{name}'"
+
+    def _deepen(self, computation: Computation, pos: int) -> Computation:
+        self.computation.depth = max(self.computation.depth, computation.depth + 1)
+        if self.computation.depth > CALL_DEPTH:
+            self.scanner.fail(pos, f"expected computations that call one another at most {CALL_DEPTH} deep")
+        return computation
+
+    # attributes
+
+    def _attributes(self, draft: Draft) -> None:
+        scanner, instruction = self.scanner, draft.instruction
+        typed = TYPED.get(instruction.opcode, {})
+        raw: Dict[str, str] = {}
+        while scanner.accept(","):
+            pos = scanner.skip()
+            key = scanner.match(_ATTRIBUTE, f"an attribute of '{instruction.opcode}'").group()
+            if key in draft.attribute_pos:
+                scanner.fail(pos, f"expected each attribute once, found '{key}' again")
+            draft.attribute_pos[key] = pos
+            scanner.need("=", f"after the attribute '{key}'")
+            if key in typed:
+                getattr(self, f"_read_{typed[key]}")(instruction, key)
+            elif instruction.opcode in CHECKED and key not in COMMON and not (
+                    instruction.opcode in ("fusion", "call", "parameter") or key.startswith("_") or key.startswith("xla")):
+                names = ", ".join(sorted(typed)) or "none of its own"
+                scanner.fail(pos, f"expected an attribute of '{instruction.opcode}' ({names}), found '{key}'")
+            else:
+                self._raw_attribute(instruction, key, raw)
+                if key == "frontend_attributes" and "sett_distribute" in raw[key]:
+                    found = distribution.ATTRIBUTE.search(scanner.text, pos, scanner.pos)
+                    draft.distribute_pos = found.start(1) if found else scanner.fail(pos, 'expected sett_distribute="LAYOUT" or "INTRINSIC.OPERAND"')
+        if raw:
+            instruction.attributes["raw"] = raw
+
+    def _raw_attribute(self, instruction: Instruction, key: str, raw: Dict[str, str]) -> None:
+        start = self.scanner.skip()
+        if key == "output_to_operand_aliasing":
+            instruction.places[key] = self.scanner.place(start)
+        raw[key] = self.scanner.raw(f"a value of '{key}'")
+        if key not in CALLING:
+            return
+        if re.match(r"\{\s*(?:ROOT\s+)?%?[A-Za-z0-9_.\-]+\s*=", raw[key]):
+            self.scanner.pos = start
+            computation = self._anonymous(instruction, key)
+            raw[key] = "%" + computation.name
+            instruction.called.append(self._deepen(computation, start))
+            return
+        for found in re.finditer(r"%?([A-Za-z0-9_.\-]+)", raw[key]):
+            if found.group(1) in self.computations:
+                instruction.called.append(self._deepen(self.computations[found.group(1)], start))
+            else:
+                self.scanner.fail(start + found.start(), self._no_computation(found.group(1)))
+
+    def _read_integer(self, instruction: Instruction, key: str) -> None:
+        instruction.attributes[key] = self.scanner.integer(f"the integer of '{key}'")
+
+    def _read_integers(self, instruction: Instruction, key: str) -> None:
+        """`{0,2,1}`."""
+        scanner, numbers = self.scanner, []  # type: ignore[var-annotated]
+        scanner.need("{", f"to open '{key}'")
+        while scanner.peek() != "}":
+            if numbers:
+                scanner.need(",", f"or '}}' in '{key}'")
+            numbers.append(scanner.integer(f"an integer of '{key}'"))
+        scanner.need("}")
+        instruction.attributes[key] = tuple(numbers)
+
+    def _read_slices(self, instruction: Instruction, key: str) -> None:
+        """`{[start:limit:stride], ..}`, the stride left out where it is one."""
+        scanner, slices = self.scanner, []  # type: ignore[var-annotated]
+        scanner.need("{", f"to open '{key}'")
+        while scanner.peek() != "}":
+            if slices:
+                scanner.need(",", f"or '}}' in '{key}'")
+            pos = scanner.skip()
+            found = scanner.match(_SLICE, "[START:LIMIT] or [START:LIMIT:STRIDE]")
+            slices.append(tuple(scanner.small(text or "1", pos) for text in found.groups()))
+        scanner.need("}")
+        instruction.attributes[key] = tuple(slices)
+
+    def _read_padding(self, instruction: Instruction, key: str) -> None:
+        """`low_high_interior` a dimension, joined by `x`; empty for a scalar."""
+        pos = self.scanner.skip()
+        text = self.scanner.raw(f"the value of '{key}'", empty=True)
+        padding = []
+        for part in text.split("x") if text else []:
+            found = _PADDING.match(part)
+            if found is None:
+                self.scanner.fail(pos, f"expected LOW_HIGH or LOW_HIGH_INTERIOR for each dimension, joined by x, "
+                                       f"found '{text[:60]}'")
+            padding.append(tuple(self.scanner.small(number or "0", pos) for number in found.groups()))
+        instruction.attributes[key] = tuple(padding)
+
+    def _read_window(self, instruction: Instruction, key: str) -> None:
+        """`{size=3x5 stride=1x2 pad=0_0x1_-1 lhs_dilate=2x1 rhs_dilate=1x1 rhs_reversal=0x1}`, all but the size as it is by default where left out."""
+        scanner, found, where = self.scanner, {}, {}  # type: ignore[var-annotated]
+        scanner.need("{", f"to open '{key}'")
+        while scanner.peek() != "}":
+            pos = scanner.skip()
+            name, text = scanner.match(_WINDOW, "size=, stride=, pad=, lhs_dilate=, rhs_dilate= or rhs_reversal= with numbers joined by x").groups()
+            if name in found:
+                scanner.fail(pos, f"expected '{name}' once in '{key}'")
+            pattern, form = (_PADDING, "LOW_HIGH") if name == "pad" else (_WHOLE, "a number")
+            parts = [pattern.match(part) for part in text.split("x")]
+            if None in parts or (name == "pad" and any(part and part[3] for part in parts)):
+                scanner.fail(pos, f"expected {form} for each dimension of '{name}', joined by x, found '{text[:60]}'")
+            where[name] = pos
+            found[name] = tuple((scanner.small(part[1], pos), scanner.small(part[2], pos)) if name == "pad" else scanner.small(part[0], pos)
+                                for part in parts if part)
+        scanner.need("}")
+        size = found.get("size", ())
+        for name, values in found.items():
+            if len(values) != len(size):
+                scanner.fail(where[name], f"expected {len(size)} numbers in '{name}', as 'size' has, found {len(values)}")
+        low, high = zip(*found["pad"]) if "pad" in found else ((0,) * len(size),) * 2
+        ones = (1,) * len(size)
+        window = Window(size, found.get("stride", ones), low, high, found.get("lhs_dilate", ones), found.get("rhs_dilate", ones),
+                        found.get("rhs_reversal", (0,) * len(size)))
+        for name, values, least in (("size", size, 1), ("stride", window.stride, 1), ("lhs_dilate", window.base_dilation, 1),
+                                    ("rhs_dilate", window.dilation, 1), ("rhs_reversal", window.reversal, 0)):
+            if any(value < least for value in values) or (name == "rhs_reversal" and any(value > 1 for value in values)):
+                scanner.fail(where[name], f"expected {'0 or 1' if name == 'rhs_reversal' else f'at least {least}'} in each dimension of '{name}'")
+        instruction.attributes[key] = window
+
+    def _read_labels(self, instruction: Instruction, key: str) -> None:
+        """`b01f_01io->b01f`: the dimension numbers of batch, feature (input and output feature) and the spatial ones, for each part."""
+        pos = self.scanner.skip()
+        parts = self.scanner.match(_LABELS, "dim_labels like b01f_01io->b01f").groups()
+        numbers = []
+        for part, letters in zip(parts, ("bf", "io", "bf")):
+            labels = [*letters, *(str(k) for k in range(len(part) - 2))]
+            if sorted(part) != sorted(labels) or len(part) != len(parts[0]):
+                self.scanner.fail(pos, f"expected '{letters[0]}', '{letters[1]}' and the numbers of the spatial dimensions once in each part, found '{part}'")
+            numbers.append(tuple(part.index(label) for label in labels))
+        instruction.attributes[key] = Labels("_".join(parts[:2]) + "->" + parts[2], *numbers)
+
+    def _word_of(self, instruction: Instruction, key: str, words: "Sequence[str]") -> None:
+        pos = self.scanner.skip()
+        word = self.scanner.match(WORD, f"one of {', '.join(words)}").group()
+        if word not in words:
+            self.scanner.fail(pos, f"expected one of {', '.join(words)}, found '{word}'")
+        instruction.attributes[key] = word
+
+    def _read_direction(self, instruction: Instruction, key: str) -> None:
+        self._word_of(instruction, key, _DIRECTIONS)
+
+    def _read_compare_type(self, instruction: Instruction, key: str) -> None:
+        self._word_of(instruction, key, _COMPARE_TYPES)
+
+    def _read_kind(self, instruction: Instruction, key: str) -> None:
+        self._word_of(instruction, key, ("kLoop", "kInput", "kOutput", "kCustom"))
+
+    def _read_computation(self, instruction: Instruction, key: str) -> None:
+        computation = self._called(instruction, key)
+        instruction.attributes[key] = computation
+        instruction.called.append(computation)
+
+    def _check_distribution(self, instruction: Instruction, pos: int) -> None:
+        try:
+            layout = distribution.layout_of(instruction)
+        except algebra.AlgebraError as error:
+            self.scanner.fail(pos + (error.column or 1) - 1, error.message)
+        if instruction.shape.kind != "array" or instruction.shape.tiled:
+            self.scanner.fail(pos, f"expected sett_distribute on an array that is not in tiles, found {instruction.shape.text}")
+        if instruction.shape.dtype in dtypes.PACKED:
+            self.scanner.fail(pos, f"expected sett_distribute on elements of whole bytes, found {instruction.shape.text}")
+        if instruction.opcode == "scatter":
+            self.scanner.fail(pos, "expected sett_distribute on an op that computes its elements one by one: a scatter's updates go where indices say")
+        message = distribution.misfit(layout, instruction.shape.dims)
+        if message:
+            self.scanner.fail(pos, message)
+
+    # the finished instruction
+
+    def _finish(self, draft: Draft) -> Instruction:
+        instruction = draft.instruction
+        instruction.shape = Check(self.scanner, draft).result()
+        if draft.distribute_pos is not None:
+            self._check_distribution(instruction, draft.distribute_pos)
+        instruction.computation = self.computation
+        self.computation.instructions.append(instruction)
+        self.names[instruction.name] = instruction
+        for operand in dict.fromkeys(instruction.operands):
+            operand.users.append(instruction)
+        return instruction
+
+
+def read(path: str, filename: Optional[str] = None) -> Module:
+    """`parse` of a file; bytes that are no UTF-8 are judged like any other odd character. OSError where it cannot be read."""
+    text = Path(path).read_bytes().decode("utf-8-sig", "replace")
+    return parse(text, path if filename is None else filename)
+
+
+def parse(text: str, filename: str) -> Module:
+    """Reads and checks a module; HloError at the first fault."""
+    return Parser(text, filename).parse()

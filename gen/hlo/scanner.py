@@ -1,0 +1,240 @@
+"""A position in the text of a module, and the few moves that the grammar needs.
+
+Nothing here recurses on the input, and a shape is only found and handed to the C headers.
+"""
+
+from __future__ import annotations
+
+import bisect
+import re
+from typing import List, NoReturn, Optional, Tuple
+
+from gen import algebra
+from gen.hlo import dtypes
+from gen.hlo.graph import TUPLE_DEPTH, HloError, Shape, scan_shape
+
+_BLANK = re.compile(r"(?:[ \t\r\n\f\v]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_.\-]*")
+NAME = re.compile(r"%[A-Za-z0-9_.\-]+|[A-Za-z_][A-Za-z0-9_.\-]*")
+_INTEGER = re.compile(r"-?[0-9]+")
+_STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_RAW_RUN = re.compile(r"[^\[\]{}()\"/, \t\r\n\f\v]+")
+_DIMS = re.compile(r"\[(?:[0-9,<=?\- \t\r\n\f\v]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
+_CLOSE = {"(": ")", "[": "]", "{": "}"}
+
+
+class Scanner:
+    """A position in the text, with the few moves that the grammar needs. All faults leave through `fail`."""
+
+    def __init__(self, text: str, filename: str) -> None:
+        self.text, self.filename, self.pos = text, filename, 0
+        self._lines = [0] + [m.end() for m in re.finditer("\n", text)]
+
+    def place(self, pos: int) -> "Tuple[int, int]":
+        line = bisect.bisect_right(self._lines, pos)
+        return line, pos - self._lines[line - 1] + 1
+
+    def fail(self, pos: int, message: str) -> NoReturn:
+        pos = min(pos, len(self.text))
+        raise HloError(self.filename, *self.place(pos), message)
+
+    def found(self, pos: int) -> str:
+        """What stands at a position, in words."""
+        if pos >= len(self.text):
+            return "the end of the file"
+        match = NAME.match(self.text, pos) or _INTEGER.match(self.text, pos)
+        word = match.group() if match else self.text[pos]
+        if not word.isprintable():
+            return f"the character U+{ord(word[0]):04X}"
+        return f"'{word}'" if len(word) <= 40 else f"'{word[:37]}...'"
+
+    def expected(self, what: str, pos: "Optional[int]" = None) -> NoReturn:
+        pos = self.pos if pos is None else pos
+        self.fail(pos, f"expected {what}, found {self.found(pos)}")
+
+    def skip(self) -> int:
+        """Moves over blanks and comments; the position reached."""
+        match = _BLANK.match(self.text, self.pos)
+        assert match is not None
+        self.pos = match.end()
+        if self.text.startswith("/*", self.pos):
+            self.fail(self.pos, "expected '*/' to close this comment, found the end of the file")
+        return self.pos
+
+    def peek(self) -> str:
+        """The next character after blanks, '' at the end."""
+        pos = self.skip()
+        return self.text[pos:pos + 1]
+
+    def accept(self, token: str) -> bool:
+        self.skip()
+        if not self.text.startswith(token, self.pos):
+            return False
+        self.pos += len(token)
+        return True
+
+    def need(self, token: str, purpose: str = "") -> int:
+        """Reads a token that must come; the position it stood at."""
+        pos = self.skip()
+        if not self.accept(token):
+            self.expected(f"'{token}'" + (f" {purpose}" if purpose else ""))
+        return pos
+
+    def match(self, pattern: "re.Pattern[str]", what: str) -> "re.Match[str]":
+        self.skip()
+        found = pattern.match(self.text, self.pos)
+        if found is None:
+            self.expected(what)
+        self.pos = found.end()
+        return found
+
+    def name(self, what: str) -> str:
+        return self.match(NAME, what).group().lstrip("%")
+
+    def keyword(self, word: str) -> bool:
+        """Reads a word if a name follows it, so that the word can be a name too."""
+        start = self.skip()
+        found = WORD.match(self.text, start)
+        if found is None or found.group() != word:
+            return False
+        self.pos = found.end()
+        self.skip()
+        if NAME.match(self.text, self.pos):
+            return True
+        self.pos = start
+        return False
+
+    def integer(self, what: str) -> int:
+        pos = self.skip()
+        text = self.match(_INTEGER, what).group()
+        return self.small(text, pos)
+
+    def small(self, text: str, pos: int) -> int:
+        """An integer's text as a number that fits 64 signed bits."""
+        if len(text.lstrip("-0")) < 20:
+            number = int(text)
+            if -(1 << 63) <= number < 1 << 63:
+                return number
+        self.fail(pos, f"expected an integer of 64 bits, found '{text[:40]}'")
+
+    def balanced(self, pos: int) -> int:
+        """The position after the bracket that closes the one at `pos`; strings and comments are passed over."""
+        stack: "List[Tuple[str, int]]" = []
+        while pos < len(self.text):
+            char = self.text[pos]
+            if char in _CLOSE:
+                stack.append((_CLOSE[char], pos))
+                pos += 1
+            elif char in ")]}":
+                close, opened = stack.pop()
+                if char != close:
+                    line, col = self.place(opened)
+                    self.fail(pos, f"expected '{close}' to close the '{self.text[opened]}' of {line}:{col}, found '{char}'")
+                pos += 1
+                if not stack:
+                    return pos
+            elif char == '"':
+                pos = self.string(pos)
+            else:
+                found = _COMMENT.match(self.text, pos) or _RAW_RUN.match(self.text, pos)
+                pos = found.end() if found else pos + 1
+        close, opened = stack[-1]
+        line, col = self.place(opened)
+        self.fail(len(self.text), f"expected '{close}' to close the '{self.text[opened]}' of {line}:{col}, "
+                                  f"found the end of the file")
+
+    def string(self, pos: int) -> int:
+        found = _STRING.match(self.text, pos)
+        if found is None:
+            self.fail(pos, "expected '\"' to close this string, found the end of the file")
+        return found.end()
+
+    def raw(self, what: str, empty: bool = False) -> str:
+        """An attribute's value as text: up to a comma, a blank or a closing bracket outside brackets and strings."""
+        start = pos = self.skip()
+        while pos < len(self.text):
+            char = self.text[pos]
+            if char in _CLOSE:
+                pos = self.balanced(pos)
+            elif char == '"':
+                pos = self.string(pos)
+            elif char == "/" and not self.text.startswith(("//", "/*"), pos):
+                pos += 1
+            else:
+                found = _RAW_RUN.match(self.text, pos)
+                if found is None:
+                    break
+                pos = found.end()
+        if pos == start and not empty:
+            self.expected(what)
+        self.pos = pos
+        return self.text[start:pos]
+
+    def at_shape(self) -> bool:
+        """Whether a shape starts here: '(', or a type name with its '['."""
+        pos = self.skip()
+        if self.text.startswith("(", pos):
+            return True
+        found = WORD.match(self.text, pos)
+        if found is None:
+            return False
+        end = found.end()
+        if found.group() in dtypes.TABLE:
+            blank = _BLANK.match(self.text, end)
+            end = blank.end() if blank else end
+        return self.text.startswith("[", end) or (found.group() == "b" and self.text.startswith("(", end))
+
+    def _shape_end(self, pos: int) -> int:
+        """Where the text of the shape at `pos` ends; nothing inside is judged but that it is closed."""
+        if self.text[pos] == "(" or self.text.startswith("b(", pos):
+            end = self.balanced(self.text.index("(", pos))
+            self._tuple_depth(pos, end)
+            return end
+        word = WORD.match(self.text, pos)
+        assert word is not None
+        blank = _BLANK.match(self.text, word.end())
+        assert blank is not None
+        dims = _DIMS.match(self.text, blank.end())
+        assert dims is not None
+        if not self.text.startswith("]", dims.end()):
+            self.expected("a dimension, ',' or ']'", dims.end())
+        end = dims.end() + 1
+        blank = _BLANK.match(self.text, end)
+        assert blank is not None
+        opening = blank.end()
+        if self.text.startswith("{", opening):
+            blank = _BLANK.match(self.text, opening + 1)
+            if blank is not None and self.text[blank.end():blank.end() + 1] in tuple("0123456789:}"):
+                return self.balanced(opening)
+        return end
+
+    def _tuple_depth(self, pos: int, end: int) -> None:
+        depth = 0
+        for found in re.finditer(r"[()]", self.text[pos:end]):
+            depth += 1 if found.group() == "(" else -1
+            if depth > TUPLE_DEPTH:
+                self.fail(pos + found.start(), f"expected at most {TUPLE_DEPTH} tuples in one another")
+
+    def shape(self) -> Shape:
+        """Reads a shape. The C headers judge it; their column is taken to the file's."""
+        if not self.at_shape():
+            self.expected("a shape")
+        start = self.pos
+        end = self._shape_end(start)
+        text = _COMMENT.sub(lambda m: " " * len(m.group()), self.text[start:end])
+        text = re.sub(r"[\r\n\t\f\v]", " ", text)
+        text = re.sub(r"(\[ *\] *)\{ *\}", lambda m: m.group(1).ljust(len(m.group())), text)  # a scalar's empty layout
+        odd = re.search(r"[^ -~]", text)
+        if odd:
+            self.expected("a shape", start + odd.start())
+        try:
+            consumed, result = scan_shape(text)
+        except algebra.AlgebraError as error:
+            if error.column is None:
+                raise
+            self.fail(start + error.column - 1, error.message)
+        if text[consumed:].strip():
+            self.expected("the end of the shape", start + consumed)
+        self.pos = end
+        return result
