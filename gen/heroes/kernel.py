@@ -28,6 +28,14 @@ class CFunction:
 
 
 @dataclass(frozen=True)
+class Coordinate:
+    """A part of a work-item's place: a variable and its value, as C text."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True)
 class Step:
     """C lines of a step of `vec` registers: loads of whole vectors, what is done for each register, stores of whole vectors (parts/step.j2)."""
 

@@ -26,7 +26,7 @@ from gen import algebra
 from gen.emit.body import Body, Helpers, conditions
 from gen.heroes import reduction
 from gen.heroes.hero import Context, Hero
-from gen.heroes.kernel import Kernel, Step
+from gen.heroes.kernel import Coordinate, Kernel, Step
 from gen.heroes.reduction import Digits
 from gen.hlo import Shape, dtypes
 from gen.plan.buffers import Buffer, buffer_of, buffers_of, memory_map, reads_of
@@ -182,14 +182,6 @@ def _needed(index: str, box: Box, index_type: str) -> str:
 
 
 # ---- what templates/kernels/reduction_gpu.j2 is handed ----
-
-@dataclass(frozen=True)
-class Coordinate:
-    """A part of a thread's place: a variable and its value, as C text."""
-
-    name: str
-    text: str
-
 
 @dataclass(frozen=True)
 class Accumulator:

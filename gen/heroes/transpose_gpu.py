@@ -19,10 +19,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Set, Tuple
 
 from gen import algebra
-from gen.emit.body import Body, Helpers, Text, conditions, joined
+from gen.emit.body import Body, Helpers, conditions, joined
 from gen.heroes import transpose_cpu
 from gen.heroes.hero import Context, Hero
-from gen.heroes.kernel import Kernel, arguments, function_text
+from gen.heroes.kernel import Coordinate, Kernel, Step, arguments, function_text
 from gen.hlo import Shape, dtypes
 from gen.plan.buffers import buffer_of, buffers_of, memory_map, reads_of
 from gen.plan.digits import Walk, position, walk
@@ -32,8 +32,7 @@ from gen.schedule import Schedule
 from gen.targets import Target
 
 THREADS = 256
-BANKS, BANK = 32, 4                              # and bytes of one
-SHARED = {"cuda": 48 << 10, "opencl": 32 << 10}  # bytes that any block may have
+BANKS, BANK = 32, 4     # banks of shared memory, and bytes of one
 
 
 @dataclass(frozen=True)
@@ -375,11 +374,14 @@ class _Hero(Hero):
                 continue
             laid = [_in_banks(tile, stage) for stage in stages]
             stages, tile = [stage for stage, _ in laid], replace(tile, notes=tuple(note for _, note in laid))
-            if sum(stage.pitch * tile.lanes_ * stage.word for stage in stages) <= SHARED[context.target.name]:
+            if sum(stage.pitch * tile.lanes_ * stage.word for stage in stages) <= context.target.shared_bytes:
                 yield Form(nest, frame, tile, stages)
 
     def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
         return [_Writer(context.target, context.helpers, schedule.nest, schedule.frame, schedule.tile, schedule.stages, index_type, context.excess).kernel()]
+
+    def describe(self, kernel: Kernel) -> "List[str]":
+        return [f"position: {kernel.record.position}"]
 
 
 HERO = _Hero()
@@ -418,9 +420,65 @@ def _stages(frame: Frame, tile: Tile, nest: Nest, staged: Sequence[Access], othe
     return [replace(s, name=f"{s.name}_{k}") if any(o.name == s.name for o in stages[:k]) else s for k, s in enumerate(stages)]
 
 
+# ---- what templates/kernels/transpose_gpu.j2 is handed ----
+
+@dataclass(frozen=True)
+class SharedTile:
+    """An array in the memory that a block's threads share."""
+
+    name: str
+    type: str
+    words: int
+
+
+@dataclass(frozen=True)
+class Copy:
+    """What a thread copies between a buffer and its tile in one of `passes`: a vector (memory: where it lies, as C text; type), and the words of `tile` that
+    hold it (cells: their indices; word: their type). name: of the union through which it goes, where it is several words. guard: whether it is inside."""
+
+    tile: str
+    name: str
+    passes: int
+    guard: str
+    memory: str
+    type: str
+    word: str
+    cells: List[str]
+
+
+@dataclass(frozen=True)
+class Held:
+    """The words of a tile that a thread holds while it computes, as words and as `elements` elements. write: they are left there, else taken from there."""
+
+    tile: str
+    name: str
+    word: str
+    element: str
+    elements: int
+    cells: List[str]
+    write: bool
+
+
+@dataclass(frozen=True)
+class Record:
+    """position: the map (coordinates, th_x)[..] -> position in the first result. loads, stores: the phases along rows. Between them each thread takes in
+    each of `passes`, where guard holds, `pack` rows of a step."""
+
+    position: str
+    coordinates: List[Coordinate]
+    tiles: List[SharedTile]
+    loads: List[Copy]
+    stores: List[Copy]
+    passes: int
+    guard: str
+    held: List[Held]
+    pack: int
+    step: Step
+
+
 @dataclass
 class _Writer:
-    """The text of a kernel's phases."""
+    """A kernel's phases."""
 
     d: Target
     helpers: Helpers
@@ -450,89 +508,65 @@ class _Writer:
         known = {"vec": vec - 1, **({"row": self.tile.pack - 1} if "row" in box else {})}
         return " && ".join(conditions(algebra.substitute(index, **known), box, self.index_type))
 
-    def across(self, stage: Stage) -> "Dict[str, Any]":
-        """A phase that goes along rows, between a buffer and its tile: its number of passes, and its lines."""
+    def along_rows(self, stage: Stage) -> Copy:
+        """A phase that goes along rows, between a buffer and its tile."""
         access, tile, vec, size = stage.access, self.tile, stage.vec, stage.vec * stage.access.width
         flat = _flat(self.frame, tile, self.nest, access, vec, "rows")
         self.flats.append((f"{'store' if access.write else 'load'} {access.pointer}", flat))
         address = compose(_in_tile(tile, vec, "rows"), _address(tile, stage))
-        box, text = _box(self.frame, tile, vec, "rows"), Text()
+        box = _box(self.frame, tile, vec, "rows")
         kind = self.element(stage) if vec == 1 else self.word(size)
-        at = joined(self.d, access.pointer, self.c(flat, vec=0))
         memory = f"{access.pointer}[{self.c(flat, vec=0)}]" if vec == 1 else \
-            f"*({'' if access.write else 'const '}{self.d.pointer}{kind} *)({at})"
-        words = [(k, f"{stage.name}[{self.c(address, vec=k)}]") for k in range(0, vec, stage.held)]
-        lines = []
-        if len(words) == 1:
-            lines.append(f"{memory} = {words[0][1]};" if access.write else f"{words[0][1]} = {memory};")
-        else:
-            name = f"w_{stage.name[5:]}"
-            lines.append(f"union {{ {kind} all; {self.held(stage)} at[{len(words)}]; }} {name};")
-            moves = [f"{word} = {name}.at[{k // stage.held}];" for k, word in words]
-            if access.write:
-                lines += [f"{name}.at[{k // stage.held}] = {word};" for k, word in words] + [f"{memory} = {name}.all;"]
-            else:
-                lines += [f"{name}.all = {memory};"] + moves
-        guard, passes = self.guard(_in_output(self.frame, tile, vec, "rows"), box, vec), box.get("pass", (0, 0))[1] + 1
-        if guard:
-            with text.block(f"if ({guard})"):
-                text.add(*lines)
-        elif passes == 1 and len(lines) > 1:
-            text.add("{", *(f"  {line}" for line in lines), "}")
-        else:
-            text.add(*lines)
-        return {"passes": passes, "lines": text.lines}
+            f"*({'' if access.write else 'const '}{self.d.pointer}{kind} *)({joined(self.d, access.pointer, self.c(flat, vec=0))})"
+        return Copy(stage.name, f"w_{stage.name[5:]}", box.get("pass", (0, 0))[1] + 1, self.guard(_in_output(self.frame, tile, vec, "rows"), box, vec),
+                    memory, kind, self.held(stage), [self.c(address, vec=k) for k in range(0, vec, stage.held)])
 
-    def blocks(self, local: str, body: Body, unmap: str) -> "Tuple[List[str], List[str]]":
-        """What a thread takes of the tiles before it computes, and what it leaves there after; the body is told where elements are."""
-        tile, before, after = self.tile, [], []
+    def holds(self, local: str, body: Body, unmap: str) -> "List[Held]":
+        """The words of tiles that a thread holds while it computes; the body is told where elements are."""
+        tile, held = self.tile, []
         for stage in self.stages:
             address = compose(local, _address(tile, stage))
             if stage.held == 1:
                 where = f"{stage.name}[{self.c(address)}]"
             else:
                 name, per = f"t_{stage.name[5:]}", 1 if tile.unit == 1 else stage.held
-                lines = []
-                for number, (vec, row) in enumerate((v, r) for v in range(0, tile.vec, per) for r in range(0, tile.pack, stage.held // per)):
-                    word = f"{stage.name}[{self.c(address, vec=vec, **({'row': row} if tile.pack > 1 else {}))}]"
-                    block = f"{name}.word[{number}]"
-                    lines.append(f"{word} = {block};" if stage.access.write else f"{block} = {word};")
-                before.append(f"union {{ {self.held(stage)} word[{len(lines)}]; {self.element(stage)} at[{tile.vec * tile.pack}]; }} {name};")
-                (after if stage.access.write else before).extend(lines)
+                cells = [self.c(address, vec=vec, **({"row": row} if tile.pack > 1 else {}))
+                         for vec in range(0, tile.vec, per) for row in range(0, tile.pack, stage.held // per)]
+                held.append(Held(stage.name, name, self.held(stage), self.element(stage), tile.vec * tile.pack, cells, stage.access.write))
                 where = f"{name}.at[{f'vec * {tile.pack} + row' if tile.pack > 1 else 'vec'}]"
             for index in stage.access.maps:
                 body.staged[stage.access.pointer, compose(unmap, index)] = where
-        return before, after
+        return held
 
     def kernel(self) -> Kernel:
         d, nest, tile, frame = self.d, self.nest, self.tile, self.frame
-        partition, t = nest.partition, d.index[self.index_type]
-        loads = [self.across(s) for s in self.stages if not s.access.write]
-        stores = [self.across(s) for s in self.stages if s.access.write]
+        partition = nest.partition
+        loads = [self.along_rows(s) for s in self.stages if not s.access.write]
+        stores = [self.along_rows(s) for s in self.stages if s.access.write]
         walked = _in_output(frame, tile, tile.vec, "lanes")
         thread = compose(walked, algebra.call("shape", "unmap", nest.shape.text))
         box = _box(frame, tile, tile.vec, "lanes")
         body = Body(d, self.helpers, partition, partition.entry, self.index_type, thread, tile, self.excess, dict(box))
-        before, after = self.blocks(_in_tile(tile, tile.vec, "lanes"), body, thread)
+        held = self.holds(_in_tile(tile, tile.vec, "lanes"), body, thread)
         body.region(partition.entry.body)
         for root in partition.roots:
             body.store(root)
         counts = frame.counts(tile)
-        blocks, lines = math.prod(count for _, count in counts), []
+        blocks, coordinates = math.prod(count for _, count in counts), []
         if counts:
             weight, results = blocks, []
             for _, count in counts:
                 weight //= count
                 results.append(f"(bl_x floordiv {weight}) mod {count}")
             place = algebra.simplify(f"(bl_x) -> ({', '.join(results)}), domain: bl_x in [0, {blocks - 1}]")
-            lines = [f"const {t} {name} = {text};" for (name, _), text in zip(counts, algebra.c_text(place, self.index_type).results)]
+            coordinates = [Coordinate(name, text) for (name, _), text in zip(counts, algebra.c_text(place, self.index_type).results)]
         reads, writes = buffers_of(partition, partition.entry), {root.pointer: root.shape for root in partition.roots}
         functions = [function_text(d, self.helpers, partition, f, self.excess) for f in reversed(partition.functions[1:])]
-        made = Kernel(nest.name, nest, tile, self.index_type, blocks, ", ".join(arguments(d, reads, writes)),
+        kernel = Kernel(nest.name, nest, tile, self.index_type, blocks, ", ".join(arguments(d, reads, writes)),
                       functions, "", body.before.lines, body.text.lines, body.after.lines, [], "", d.launch_bounds(tile.threads), thread,
-                      [*reads, *sorted(writes)], self.flats + body.flat, hero="transpose", place=lines)
-        made.template = "transpose_gpu"
-        made.parts = {"walk": walked, "tiles": [f"{self.held(s)} {s.name}[{s.pitch * tile.lanes_}]" for s in self.stages], "loads": loads,
-                      "stores": stores, "passes": box.get("pass", (0, 0))[1] + 1, "guard": self.guard(walked, box, tile.vec),
-                      "rows": tile.pack, "take": before, "leave": after}
-        return made
+                      [*reads, *sorted(writes)], self.flats + body.flat, hero="transpose")
+        kernel.template = "kernels/transpose_gpu"
+        tiles = [SharedTile(s.name, self.held(s), s.pitch * tile.lanes_) for s in self.stages]
+        kernel.record = Record(walked, coordinates, tiles, loads, stores, box.get("pass", (0, 0))[1] + 1, self.guard(walked, box, tile.vec), held, tile.pack,
+                               Step.of(body, tile.vec))
+        return kernel
