@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from typing import Any, Dict, List, Sequence, Set, Tuple
 
 from gen import algebra, hlo, reference
@@ -87,13 +86,13 @@ def points(index: str, partition: Partition) -> int:
     """Points of a map's box that can differ in its results: the product over the variables that appear, also in the maps that runtime variables
     are read at."""
     info, runtimes = algebra.info(index), {one.name: one.read.map for one in bound_in(partition)}
-    words: "Set[str]" = set()
+    used: "Set[str]" = set()
     waiting = [index]
     while waiting:
-        found = set(re.findall(r"[A-Za-z_][A-Za-z0-9_]*", " ".join(r.text for r in algebra.info(waiting.pop()).results))) - words
-        words |= found
+        found = {name for result in algebra.info(waiting.pop()).results for name in result.variables} - used
+        used |= found
         waiting += [runtimes[name] for name in found if name in runtimes]
-    return math.prod(v.hi - v.lo + 1 for v in info.variables if v.name in words and v.kind != "rt")
+    return math.prod(v.hi - v.lo + 1 for v in info.variables if v.name in used and v.kind != "rt")
 
 
 def manifest(fusion: Fusion, programs: Sequence[Program], excess: bool) -> Dict[str, Any]:

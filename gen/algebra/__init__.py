@@ -113,11 +113,12 @@ class Variable(NamedTuple):
 
 
 class Bounded(NamedTuple):
-    """An expression and the interval of its values."""
+    """An expression, the interval of its values, and the variables that it names."""
 
     lo: int
     hi: int
     text: str
+    variables: tuple[str, ...]
 
 
 class Info(NamedTuple):
@@ -189,6 +190,7 @@ def ranges(text: str) -> tuple[tuple[int, int], ...]:
     return tuple((int(lo), int(hi)) for lo, hi in (word.split(",") for word in answer.split("\t"))) if answer else ()
 
 
+@functools.lru_cache(maxsize=65536)
 def info(text: str) -> Info:
     variables, results, constraints = [], [], []
     for line in call("map", "info", text).splitlines():
@@ -197,8 +199,9 @@ def info(text: str) -> Info:
             name, lo, hi = rest.split(" ")
             variables.append(Variable(word, name, int(lo), int(hi)))
         elif word in ("result", "constraint"):
-            lo, hi, expression = rest.split(" ", 2)
-            (results if word == "result" else constraints).append(Bounded(int(lo), int(hi), expression))
+            bounds, names, expression = rest.split("\t")
+            lo, hi = bounds.split(" ")
+            (results if word == "result" else constraints).append(Bounded(int(lo), int(hi), expression, tuple(names.split(",")) if names else ()))
     return Info(tuple(variables), tuple(results), tuple(constraints))
 
 

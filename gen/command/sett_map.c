@@ -186,12 +186,33 @@ static int map_range(command *self) {
   return 0;
 }
 
-static void say_bounded(command *self, sett_map_arena *arena, sett_map map, const char *word, int64_t lo, int64_t hi, sett_expr expr) {
+/* The variables that an expression names, with commas. */
+static int say_named(command *self, sett_map_arena *arena, sett_map map, const sett_map_constraint *of) {
+  settp_map_list list;
+  uint32_t at;
+  char buffer[24];
+  int v, n = 0;
+  if (settp_map_list_of_constraints(arena, &list, of, 1)) return say_error(self, 0, sett_map_error_message(SETT_MAP_ERROR_FULL));
+  for (v = 0; v < sett_map_variables(map); ++v)
+    for (at = 0; at < list.count; ++at) {
+      const settp_map_node *node = settp_map_at(arena, list.handle[at]);
+      if (node->op != SETTP_MAP_VAR || node->value != v) continue;
+      if (n++) say_text(self, ",");
+      say_text(self, sett_map_name(map, v, buffer));
+    }
+  return 0;
+}
+
+/* Bounds, the variables between tabs, the expression. */
+static int say_bounded(command *self, sett_map_arena *arena, sett_map map, const char *word, sett_map_constraint of) {
   if (self->length) say_text(self, "\n");
   say_text(self, word);
-  say_bounds(self, lo, hi, " ");
-  say_text(self, " ");
-  say_expr(self, arena, map, expr);
+  say_bounds(self, of.lo, of.hi, " ");
+  say_text(self, "\t");
+  if (say_named(self, arena, map, &of)) return 2;
+  say_text(self, "\t");
+  say_expr(self, arena, map, of.expr);
+  return 0;
 }
 
 static int map_info(command *self) {
@@ -209,9 +230,11 @@ static int map_info(command *self) {
   }
   for (i = 0; i < map.results; ++i) {
     sett_map_interval r = sett_map_range(arena, map, map.result[i]);
-    say_bounded(self, arena, map, "result ", r.lo, r.hi, map.result[i]);
+    sett_map_constraint result = {map.result[i], r.lo, r.hi};
+    if (say_bounded(self, arena, map, "result ", result)) return 2;
   }
-  for (i = 0; i < map.constraints; ++i) say_bounded(self, arena, map, "constraint ", map.constraint[i].lo, map.constraint[i].hi, map.constraint[i].expr);
+  for (i = 0; i < map.constraints; ++i)
+    if (say_bounded(self, arena, map, "constraint ", map.constraint[i])) return 2;
   return 0;
 }
 
@@ -251,21 +274,11 @@ static int map_access(command *self) {
 static int map_guards(command *self) {
   sett_map_arena *arena = &self->arena;
   sett_map map = sett_map_guards(arena, read_map(self, arena, 2));
-  int i, v, n;
+  int i;
   if (map.kind != SETT_MAP_DEFINED) return say_map(self, arena, map);
   for (i = 0; i < map.constraints; ++i) {
-    settp_map_list list;
-    uint32_t at;
-    char buffer[24];
     if (i) say_text(self, "\n");
-    if (settp_map_list_of_constraints(arena, &list, map.constraint + i, 1)) return say_error(self, 0, sett_map_error_message(SETT_MAP_ERROR_FULL));
-    for (v = n = 0; v < sett_map_variables(map); ++v)
-      for (at = 0; at < list.count; ++at) {
-        const settp_map_node *node = settp_map_at(arena, list.handle[at]);
-        if (node->op != SETTP_MAP_VAR || node->value != v) continue;
-        if (n++) say_text(self, ",");
-        say_text(self, sett_map_name(map, v, buffer));
-      }
+    if (say_named(self, arena, map, map.constraint + i)) return 2;
     say_text(self, "\t");
     say_bounds(self, map.constraint[i].lo, map.constraint[i].hi, " ");
     say_text(self, " ");
@@ -515,7 +528,7 @@ static const command_verb map_verbs[] = {
     {"access", "MAP VARIABLE", "for each result its stride along VARIABLE and what divides it at the start, or varies",
      "(d0, d1) -> (d0 * 8 + d1), domain: d0 in [0, 3], d1 in [0, 7]\td0", map_access},
     {"range", "MAP", "bounds LO,HI of each result", "(d0) -> (d0 * 3 - 1), domain: d0 in [0, 7]", map_range},
-    {"info", "MAP", "a line for each variable, result and constraint, with bounds", "(d0) -> (d0 * 3), domain: d0 in [0, 7], d0 mod 2 in [0, 0]", map_info},
+    {"info", "MAP", "a line for each variable, result and constraint, with bounds, and the variables that the latter name", "(d0) -> (d0 * 3), domain: d0 in [0, 7], d0 mod 2 in [0, 0]", map_info},
     {"guards", "MAP", "what must be tested at run time: its variables, bounds and expression", "(d0) -> (d0), domain: d0 in [0, 7], d0 mod 2 in [0, 0]",
      map_guards},
     {"c", "MAP [uint|int|long]", "the results and guards as C, in the narrowest type that holds them", "(d0) -> (d0 floordiv 4, d0 mod 4), domain: d0 in [0, 63]",

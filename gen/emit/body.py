@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Callable, Dict, Iterator, List, Optional, Sequence, Tuple, Union
+from typing import Callable, Dict, Iterator, List, Optional, Sequence, Set, Tuple, Union
 
 from gen import algebra
 from gen.emit import ops, register_tiles
@@ -46,6 +46,11 @@ def conditions(index: str, box: "Dict[str, Tuple[int, int]]", index_type: str) -
             continue
         found += [f"{v.name} >= {v.lo}"] * (v.lo > low) + [f"{v.name} <= {v.hi}"] * (v.hi < high)
     return found + list(algebra.c_text(index, index_type).constraints)
+
+
+def tested(index: str, box: "Dict[str, Tuple[int, int]]") -> "Set[str]":
+    """The variables that those conditions name."""
+    return {v.name for v in algebra.info(index).variables if (v.lo, v.hi) != box[v.name]} | {name for c in algebra.guards(index) for name in c.variables}
 
 
 @dataclass
@@ -204,6 +209,8 @@ class Body:
         self.staged: Dict[Tuple[str, str], str] = {}     # what is read or written in a tile instead: pointer, position; C text
         # what the partition takes as given: values, or how they are made when they are first wanted
         self.made: "Dict[Instruction, Union[List[Value], Callable[[], List[Value]]]]" = {}
+        self._printed: List[str] = []                    # maps that are C text here
+        self._tested: Set[str] = set()                   # variables of the conditions here
         self._names: Dict[str, int] = {}
         self._lanes_of: Dict[str, str] = {}              # runtime variables that differ between lanes, as arrays
         self.strip = ""                                  # the variable that counts tiles along the lanes
@@ -234,7 +241,13 @@ class Body:
         return compose(self.thread, index) if self.thread else index
 
     def c(self, index: str, **known: int) -> Tuple[str, ...]:
-        return algebra.c_text(algebra.substitute(index, **known) if known else index, self.index_type).results
+        index = algebra.substitute(index, **known) if known else index
+        self._printed.append(index)
+        return algebra.c_text(index, self.index_type).results
+
+    def uses(self, variable: str) -> bool:
+        """Whether the body's text names a variable of its maps."""
+        return variable in self._tested or any(variable in result.variables for index in self._printed for result in algebra.info(index).results)
 
     def _first(self, index: str) -> str:
         """The one result of a map at lane 0."""
@@ -948,6 +961,7 @@ class Body:
                                                              if not self._of_thread(g)):
                 raise NotWide
             index = algebra.substitute(index, lane=0)
+        self._tested |= tested(index, self.box)
         return [c for c in conditions(index, self.box, self.index_type) if c not in self._thread_guards and c not in self._held]
 
     def _of_thread(self, guard: algebra.Guard) -> bool:
@@ -980,7 +994,7 @@ class Body:
         """Whether a runtime variable is read from memory, at one place for all of a step."""
         buffer = buffer_of(self.partition, runtime.read)
         flat = self.mapped(compose(runtime.read.map, memory_map(buffer.shape))) if buffer else EMPTY
-        return flat != EMPTY and not re.search(r"\b(vec|lane|down|row)\b", algebra.info(flat).results[0].text)
+        return flat != EMPTY and not {"vec", "lane", "down", "row"} & set(algebra.info(flat).results[0].variables)
 
     def bind(self, runtimes: "Sequence[Runtime]", where: Region) -> bool:
         """Runtime variables: indices as they are read, brought into their bounds in their own type. Whether that is done before the step."""

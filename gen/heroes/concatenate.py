@@ -8,12 +8,14 @@ kernels of their own.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, replace
 from typing import Any, Dict, Iterable, List, Optional, Tuple
 
 from gen import heroes
 from gen.heroes.hero import Context, Hero
 from gen.heroes.kernel import Kernel, arguments
+from gen.heroes.loop import Walk
 from gen.hlo import Shape
 from gen.plan.buffers import buffers_of
 from gen.plan.concatenation import Concatenate
@@ -29,6 +31,15 @@ class Sections(Schedule):
 
     def text(self) -> str:
         return f"{len(self.each)} parts: " + ", ".join(f"({one.text()})" for one in self.each)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A walk that has the kernel's blocks from `first` to before `last`."""
+
+    walk: Walk
+    first: int
+    last: int
 
 
 class _Hero(Hero):
@@ -63,6 +74,9 @@ def _joined(nest: Concatenate, made: List[Kernel], context: Context) -> Kernel:
         reads.update(buffers_of(part.partition, part.partition.entry))
         writes.update({root.pointer: root.shape for root in part.partition.roots})
     largest = max(made, key=lambda k: k.nest.shape.elements)
-    return Kernel(nest.name, nest, Sections(threads, lanes=largest.loop.lanes, each=tuple(k.loop for k in made)), largest.index,
-                   sum(k.blocks for k in made), ", ".join(arguments(context.target, reads, writes)), [f for k in made for f in k.functions], "", [], [], [], [], "",
-                   largest.attribute, largest.thread, [*reads, *sorted(writes)], [a for k in made for a in k.accesses], hero="concatenate", each=made)
+    lasts = list(itertools.accumulate(k.blocks for k in made))
+    parts = [Part(k.record, last - k.blocks, last) for k, last in zip(made, lasts)]
+    return Kernel(nest.name, nest, Sections(threads, lanes=largest.loop.lanes, each=tuple(k.loop for k in made)), largest.index, lasts[-1],
+                  ", ".join(arguments(context.target, reads, writes)), [f for k in made for f in k.functions], attribute=largest.attribute,
+                  thread=largest.thread, pointers=[*reads, *sorted(writes)], accesses=[a for k in made for a in k.accesses], hero="concatenate",
+                  template="kernels/concatenate", record=parts, each=made)

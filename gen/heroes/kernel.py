@@ -50,6 +50,15 @@ class Step:
 
 
 @dataclass
+class Table:
+    """A function of one 16-bit value, and the kernel that fills its table; number: of the file's tables."""
+
+    fill: str
+    value: str
+    number: int = 0
+
+
+@dataclass
 class Kernel:
     """What the template prints for one kernel."""
 
@@ -60,20 +69,21 @@ class Kernel:
     blocks: int
     arguments: str
     functions: List[CFunction]
-    guard: str
-    before: List[str]
-    text: List[str]
-    after: List[str]
-    tail: List[str]
-    tail_guard: str
-    attribute: str
-    thread: str
-    pointers: List[str]                                # of the arguments: p3 parameter, r0 result, q1 scratch
+    guard: str = ""
+    before: List[str] = field(default_factory=list)
+    text: List[str] = field(default_factory=list)
+    after: List[str] = field(default_factory=list)
+    tail: List[str] = field(default_factory=list)
+    tail_guard: str = ""
+    attribute: str = ""
+    thread: str = ""
+    pointers: List[str] = field(default_factory=list)  # of the arguments: p3 parameter, r0 result, q1 scratch
     accesses: "List[Tuple[str, str]]" = field(default_factory=list)
-    table: "Optional[Dict[str, Any]]" = None
+    table: "Optional[Table]" = None
     ahead: List[List[str]] = field(default_factory=list)
     hero: str = "loop"
     template: str = ""                                 # "": its hero's
+    record: Any = None                                 # what the template prints
     place: List[str] = field(default_factory=list)     # transpose, reduction: where a work-item stands
     parts: "Dict[str, Any]" = field(default_factory=dict)   # what else the hero's template prints
     each: "List[Kernel]" = field(default_factory=list)      # whose blocks it has, one after another (gen/heroes/concatenate.py)
@@ -113,12 +123,12 @@ class Kernel:
 
     @property
     def opencl_arguments(self) -> List[str]:
-        table = [f"&self->table[{self.table['number']}]"] if self.table else []
+        table = [f"&self->table[{self.table.number}]"] if self.table else []
         return [f"&{one}" for one in self.passed("self->scratch")] + table
 
     @property
     def c_arguments(self) -> str:
-        table = [f"(const uint32_t *)scratch + {65536 * self.table['number']}"] if self.table else []
+        table = [f"(const uint32_t *)scratch + {65536 * self.table.number}"] if self.table else []
         return ", ".join(self.passed("between") + table)
 
     @property
@@ -127,8 +137,6 @@ class Kernel:
         return self.each or [one for one in (self, self.other) if one]
 
     def uses(self, word: str) -> bool:
-        if self.other and self.other.uses(word):
-            return True
         lines = [self.guard, self.tail_guard, *(line for lines in self.ahead for line in lines), *self.before, *self.text, *self.after, *self.tail,
                  *self.place]
         return any(re.search(rf"\b{word}\b", line) for line in lines)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Dict, Iterable, List, Optional, Tuple
 
 from gen import algebra, hlo
-from gen.emit.body import Body, Helpers, Text, conditions
+from gen.emit.body import Body, Helpers, Text, conditions, tested
 from gen.heroes.hero import Context, Hero
 from gen.heroes.kernel import Kernel, arguments, function_text
 from gen.hlo import dtypes
@@ -17,6 +17,52 @@ from gen.plan.partition import EMPTY, compose
 from gen.plan.update import bound_in
 from gen.schedule import FOUND, LATER, Loop, candidates
 from gen.targets import COMPLEX, TINY, Target
+
+
+@dataclass(frozen=True)
+class Walk:
+    """A walk as C text: what templates/parts/walk.j2 prints.
+
+    t: the type of an index. group, item: whether the text names the number of the work-group, of the work-item in it.
+    chunks: steps of a work-item, in each of so many streams; burst: steps whose lines are prefetched together, with the lines of code for each pointer.
+    step: elements of a step, in so many registers, times `down`, of so many lanes. whole: the condition that all its elements are there ("": always).
+    before, register, after: loads of whole vectors, the computation of register `vec`, stores of whole vectors.
+    inside: the condition that element `vec` is there ("": no step is cut). element: the computation of that one element.
+    """
+
+    t: str
+    group: bool
+    item: bool
+    chunks: int
+    step: int
+    whole: str
+    inside: str
+    lanes: int = 1
+    registers: int = 1
+    down: int = 1
+    streams: int = 1
+    burst: int = 0
+    prefetch: "List[List[str]]" = field(default_factory=list)
+    before: List[str] = field(default_factory=list)
+    register: List[str] = field(default_factory=list)
+    after: List[str] = field(default_factory=list)
+    element: List[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Bursts:
+    """Two walks of one launch: for processors that gain by prefetches in bursts, and for all others."""
+
+    bursts: Walk
+    plain: Walk
+
+    @property
+    def group(self) -> bool:
+        return self.bursts.group or self.plain.group
+
+    @property
+    def item(self) -> bool:
+        return self.bursts.item or self.plain.item
 
 
 def _widths(nest: Nest) -> Tuple[List[int], int]:
@@ -151,22 +197,26 @@ def _kernel_in(d: Target, helpers: Helpers, nest: Nest, loop: Loop, index_type: 
     body = _body(d, helpers, nest, index_type, thread, loop, excess)
     if loop.burst and not body.ahead:   # nothing is read side by side: plain steps
         return _kernel_in(d, helpers, nest, loop.other or replace(loop, streams=1, burst=0, far=0, near=0), index_type, excess, hero)
-    cut = loop.cut(elements)
+    cut, bodies = loop.cut(elements), [body]
     tail: List[str] = []
     tail_guard = ""
     if cut and loop.step > 1:
         scalar = loop.scalar()
         tail_thread = thread_map(nest, scalar)
-        tail = _body(d, helpers, nest, index_type, tail_thread, scalar, excess, whole=False).text.lines
+        bodies.append(_body(d, helpers, nest, index_type, tail_thread, scalar, excess, whole=False))
+        tail = bodies[-1].text.lines
         tail_guard = guard(tail_thread, scalar.box(elements), index_type, scalar, False) or "1"
     other = _kernel_in(d, helpers, nest, loop.other, index_type, excess, hero) if loop.other else None
+    whole, found_later = guard(thread, loop.box(elements), index_type, loop, True), _found_later(d, helpers, nest, loop, index_type, excess)
+    group, item = (any(of.uses(name) for of in bodies) or (whole != "" and name in tested(thread, loop.box(elements))) for name in ("bl_x", "th_x"))
+    walk = Walk(d.index[index_type], group, item, loop.chunks, loop.step, whole, tail_guard if whole else "", loop.lanes,
+                loop.vec if body.text.lines else 1, loop.down, loop.streams, loop.burst, [body.ahead[key] for key in sorted(body.ahead)],
+                [*found_later, *body.before.lines], body.text.lines, body.after.lines, tail)
     functions = [function_text(d, helpers, partition, f, excess) for f in reversed(partition.functions[1:])]
     reads, writes = buffers_of(partition, partition.entry), {root.pointer: root.shape for root in partition.roots}
     return Kernel(nest.name, nest, loop, index_type, loop.blocks(elements), ", ".join(arguments(d, reads, writes, nest.shared)), functions,
-                  guard(thread, loop.box(elements), index_type, loop, True),
-                  [*_found_later(d, helpers, nest, loop, index_type, excess), *body.before.lines], body.text.lines, body.after.lines, tail, tail_guard,
-                  d.launch_bounds(loop.threads), thread, [*reads, *sorted(writes)], body.flat, None, [body.ahead[key] for key in sorted(body.ahead)],
-                  hero, "loop", other=other, joins=True)
+                  attribute=d.launch_bounds(loop.threads), thread=thread, pointers=[*reads, *sorted(writes)], accesses=body.flat, hero=hero,
+                  template="kernels/loop_bursts" if other else "kernels/loop", record=Bursts(walk, other.record) if other else walk, other=other, joins=True)
 
 
 def _body(d: Target, helpers: Helpers, nest: Nest, index_type: str, thread: str, loop: Loop, excess: bool, whole: bool = True) -> Body:

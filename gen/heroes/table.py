@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Dict, Iterable, List, Optional, Tuple
 
 from gen import algebra
@@ -10,8 +10,8 @@ from gen.emit import ops
 from gen.emit.body import Body, Helpers, Value, offset
 from gen.heroes import loop
 from gen.heroes.hero import Context, Hero
-from gen.heroes.kernel import CFunction, Kernel
-from gen.heroes.loop import guard, thread_map
+from gen.heroes.kernel import CFunction, Kernel, Table
+from gen.heroes.loop import Walk, guard, thread_map
 from gen.hlo import Instruction, dtypes
 from gen.plan.buffers import first_leaf, memory_map, reads_of
 from gen.plan.nest import Nest
@@ -22,6 +22,21 @@ from gen.targets import Target
 
 TABLE_COST = 60        # vector instructions for 16 lanes, above which looking up beats computing
 TABLE_ELEMENTS = 1 << 20
+
+
+@dataclass(frozen=True)
+class LookUp:
+    """What templates/kernels/table.j2 prints beside the walk of the loop hero.
+
+    input, output: addresses of a step's values. element_input, element_output: one value where the end cuts a step. store: the word that stores a vector.
+    """
+
+    walk: Walk
+    input: str
+    output: str
+    element_input: str
+    element_output: str
+    store: str
 
 
 class _Hero(Hero):
@@ -86,17 +101,16 @@ def _table_kernel(d: Target, helpers: Helpers, nest: Nest, walk: Loop, index_typ
     flats = [compose(thread_map(nest, one), memory_map(nest.shape)) for one in (walk, scalar)]
     whole = algebra.c_text(algebra.substitute(flats[0], lane=0, vec=0), index_type).results[0]
     single = algebra.c_text(flats[1], index_type).results[0]
-    lines = [f"const uint16 w_p{number} = *(const {space}uint16 *)({offset(f'p{number}', whole)});"]
     ahead = [[d.ahead(word, offset(f"p{number}", whole), distance, 2)] for word, distance in walk.asks()[:1] if distance]
-    after = [f"{'STREAM' if walk.stream else 'STORE'}(look_up(table, w_p{number} & 0xffffu) | look_up(table, w_p{number} >> 16) << 16, "
-             f"({space}uint16 *)({offset(f'r{root.result}', whole)}));"]
-    cut = elements % walk.step != 0
     tail_thread, thread = thread_map(nest, scalar), thread_map(nest, walk)
+    inside = guard(tail_thread, scalar.box(elements), index_type, scalar, False) if elements % walk.step else ""
+    steps = Walk(d.index[index_type], walk.blocks(elements) > 1, walk.threads > 1, walk.chunks, walk.step,
+                 guard(thread, walk.box(elements), index_type, walk, True), inside, streams=walk.streams, burst=walk.burst, prefetch=ahead)
+    look_up = LookUp(steps, offset(f"p{number}", whole), offset(f"r{root.result}", whole), f"p{number}[{single}]", f"r{root.result}[{single}]",
+                     "STREAM" if walk.stream else "STORE")
     arguments = (f"{space}const {u16} *restrict p{number}, {space}{u16} *restrict r{root.result}, "
                  f"{space}const {u32} *restrict table")
     return Kernel(nest.name, nest, replace(walk, table=True, vec=1, lanes=walk.step, paired=False), index_type, walk.blocks(elements),
-                  arguments, [function], guard(thread, walk.box(elements), index_type, walk, True), lines, [], after,
-                  [f"r{root.result}[{single}] = ({u16})table[p{number}[{single}]];"] if cut else [],
-                  guard(tail_thread, scalar.box(elements), index_type, scalar, False) or "1" if cut else "",
-                  d.launch_bounds(walk.threads), thread, [f"p{number}", f"r{root.result}"],
-                  [(f"read p{number}", flats[0]), (f"write r{root.result}", flats[0])], {"fill": f"{nest.name}_fill", "value": value}, ahead)
+                  arguments, [function], attribute=d.launch_bounds(walk.threads), thread=thread, pointers=[f"p{number}", f"r{root.result}"],
+                  accesses=[(f"read p{number}", flats[0]), (f"write r{root.result}", flats[0])], table=Table(f"{nest.name}_fill", value),
+                  template="kernels/table", record=look_up)
