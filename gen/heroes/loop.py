@@ -210,7 +210,7 @@ def _kernel_in(d: Target, helpers: Helpers, nest: Nest, loop: Loop, index_type: 
     whole, found_later = guard(thread, loop.box(elements), index_type, loop, True), _found_later(d, helpers, nest, loop, index_type, excess)
     group, item = (any(of.uses(name) for of in bodies) or (whole != "" and name in tested(thread, loop.box(elements))) for name in ("bl_x", "th_x"))
     walk = Walk(d.index[index_type], group, item, loop.chunks, loop.step, whole, tail_guard if whole else "", loop.lanes,
-                loop.vec if body.text.lines else 1, loop.down, loop.streams, loop.burst, [body.ahead[key] for key in sorted(body.ahead)],
+                loop.vec, loop.down, loop.streams, loop.burst, [body.ahead[key] for key in sorted(body.ahead)],
                 [*found_later, *body.before.lines], body.text.lines, body.after.lines, tail)
     functions = [function_text(d, helpers, partition, f, excess) for f in reversed(partition.functions[1:])]
     reads, writes = buffers_of(partition, partition.entry), {root.pointer: root.shape for root in partition.roots}
