@@ -1,4 +1,4 @@
-/* Relayout of 256 MiB (include/sett_tile.h), beside the naive loop, oneDNN's reorder and NumPy, each as a share of the copy:
+/* Relayout of 256 MiB (include/sett_relayout.h), beside the naive loop, oneDNN's reorder and NumPy, each as a share of the copy:
    the fastest of memcpy and streaming-store copies of the same bytes with the same threads in the same run.
 
      relayout [THREADS [ROUNDS [CASE]]]     CASE: only those whose name holds this
@@ -10,6 +10,7 @@
    Every result is compared with the naive loop's. */
 #include "../gen/run/harness/copies.h"
 #include "../include/sett_tile.h"
+#include "../include/sett_relayout.h"
 
 #include <stdatomic.h>
 #include <stdio.h>

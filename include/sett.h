@@ -7,6 +7,9 @@ WHAT
 INCLUDE
   Copy the headers named below into one folder. C11 or C++17, freestanding.
 
+OPTIONS
+  Those of the headers that it joins.
+
 A FIRST LOOK
     #include <stdio.h>
     #include "sett.h"
@@ -44,6 +47,21 @@ THE MODEL
   sett_nested_address    the linear position in a tiled layout of what each slot holds: sett_nested_map, then sett_layout_map. Where
                          the vector exceeds the array, what is outside is outside of the domain
 
+FUNCTIONS
+  tiled layouts     sett_layout_map, _unmap      shape -> map, and its inverse    sett_layout_order      in memory order
+                    sett_layout_physical         an answer between places
+  nested layouts    sett_nested_map, _unmap      layout -> map, and its inverse   sett_nested_from_map   map -> layout
+                    sett_nested_address          where what a slot holds lies
+  errors            sett_error_message           what a map's error means
+
+LAWS (tests/test_shape.py, tests/test_nested.py)
+  1 maps_agree     the map has the value sett_tile_position at each index, the other that of sett_tile_element, and is
+                   outside its domain where that says padding.
+  2 nested_agree   the maps have the values of sett_nested_element and sett_nested_owner; sett_nested_from_map(sett_nested_map(l)) has
+                   the map of l.
+  3 physical       (tests/physical_test.c) sett_layout_physical holds the pairs of positions that loops over the op give, in both directions;
+                   padding is in no pair.
+
 ANSWERS (in all sett headers)
   Nothing but a proved yes is true in an if. A question that may stay open is answered by a record: yes is 1 only where yes is
   proved, no is 1 only where no is proved; where both are 0 it is not decided or its input had failed, and reason or error says
@@ -51,23 +69,22 @@ ANSWERS (in all sett headers)
   place or an index that does not exist is -1. A function said to give 0 or an error gives nothing else. Outputs are always
   written, with -1 or 0 where there is no value; a list has as many entries as the count beside it says.
 
-LAWS (tests/test_shape.py, tests/test_nested.py)
-  1 maps_agree     the map has the value sett_tile_position at each index, the other that of sett_tile_element, and is
-                   outside its domain where that says padding.
-  2 nested_agree   the maps have the values of sett_nested_element and sett_nested_owner; sett_nested_from_map(sett_nested_map(l)) has
-                   the map of l.
+ERRORS
+  A failed shape or nested layout gives a failed map, whose error is that of the shape + SETT_LAYOUT_ERROR_FIRST, or that of the layout
+  + SETT_NESTED_ERROR_FIRST. sett_error_message says what the error of any map means.
 
-  3 physical       (tests/physical_test.c) sett_layout_physical holds the pairs of positions that loops over the op give, in both directions;
-                   padding is in no pair.
+LIMITS
+  Those of the headers that it joins.
 
 HISTORY
-  0.1  layout to map and back; nested layout to map and back.
   0.2  answers between places in memory.
+  0.1  layout to map and back; nested layout to map and back.
 */
 #ifndef SETT_H
 #define SETT_H
 
 #include "sett_tile.h"
+#include "sett_relayout.h"
 #include "sett_indexing_map.h"
 #include "sett_indexing_analysis.h"
 #include "sett_nested_layout.h"

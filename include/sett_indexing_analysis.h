@@ -22,10 +22,14 @@ A FIRST LOOK
     int main(void) {
       int64_t out[2] = {40, 20}, in[2] = {20, 40}, permutation[2] = {1, 0};
       sett_map_arena arena = sett_map_arena_make(memory, sizeof memory);
-      sett_analysis_list operand = {2, in};
-      sett_analysis_op op = {.opcode = SETT_ANALYSIS_TRANSPOSE, .operands = 1, .in = &operand, .out = {2, out},
-                             .dimensions = {2, permutation}};
+      sett_analysis_list operand = {2, in}, output = {2, out}, order = {2, permutation};
+      static sett_analysis_op op;
       char text[256];
+      op.opcode = SETT_ANALYSIS_TRANSPOSE;
+      op.operands = 1;
+      op.in = &operand;
+      op.out = output;
+      op.dimensions = order;
       sett_map_print(&arena, sett_analysis_output_to_operand(&arena, &op), text, sizeof text);
       puts(text);
       return 0;
@@ -142,10 +146,10 @@ LIMITS
   points (whole says whether those were all). A tile that is no strided block of the operand is refused.
 
 HISTORY
-  0.1  output to operand of moves and reductions.
-  0.2  all ops with a map, in both directions; runtime variables; chains; coalescing, banks, reads, tiles.
-  0.3  whole graphs; memory that contradicts itself is refused.
   0.4  padded rows stay aligned.
+  0.3  whole graphs; memory that contradicts itself is refused.
+  0.2  all ops with a map, in both directions; runtime variables; chains; coalescing, banks, reads, tiles.
+  0.1  output to operand of moves and reductions.
 */
 #ifndef SETT_INDEXING_ANALYSIS_H
 #define SETT_INDEXING_ANALYSIS_H

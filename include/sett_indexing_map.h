@@ -1,5 +1,5 @@
-/* sett_indexing_map.h - v0.1 - indexing maps and their algebra: (d0, d1)[s0]{rt0} -> (...), domain: ... */
-/*
+/* sett_indexing_map.h - v0.1 - indexing maps and their algebra: (d0, d1)[s0]{rt0} -> (...), domain: ...
+
 WHAT
   An indexing map says which index another index comes from: it takes dimensions, ranges and runtime variables, each in an interval, and gives
   results; constraints cut its domain further. A layout, an HLO operation, a schedule and a memory access are all such maps. This header reads,
@@ -14,23 +14,22 @@ OPTIONS
   SETT_MAP_POINTS_MAX   where rules end, domains of at most so many points are looked at (default: 65536, at most 2^24)
 
 A FIRST LOOK
-  (tests/indexing_map_test.c runs this)
-    #include "sett_indexing_map.h"
     #include <stdio.h>
     #include <string.h>
+    #include "sett_indexing_map.h"
     static uint64_t memory[1 << 17];
     int main(void) {
-      const char *first = "(th_x, bl_x)[vec] -> (th_x * 4 + bl_x * 512 + vec), domain: th_x in [0, 127], bl_x in [0, 24575], vec in [0, 3]";
+      const char *first = "(t, b)[v] -> (t * 4 + b * 512 + v), domain: t in [0, 127], b in [0, 24575], v in [0, 3]";
       const char *second = "(d0) -> (d0 floordiv 2097152, (d0 floordiv 4096) mod 512, d0 mod 4096), domain: d0 in [0, 12582911]";
       char text[512];
       sett_map_arena arena = sett_map_arena_make(memory, sizeof memory);
       sett_map a = sett_map_parse(&arena, first, strlen(first)), b = sett_map_parse(&arena, second, strlen(second));
       sett_map_print(&arena, sett_map_simplify(&arena, sett_map_compose(&arena, a, b)), text, sizeof text);
       puts(text);
+      return 0;
     }
   prints
-    (th_x, bl_x)[vec] -> (bl_x floordiv 4096, (bl_x floordiv 8) mod 512, (bl_x mod 8) * 512 + th_x * 4 + vec),
-      domain: th_x in [0, 127], bl_x in [0, 24575], vec in [0, 3]                                            (on one line)
+    (t, b)[v] -> (b floordiv 4096, (b floordiv 8) mod 512, (b mod 8) * 512 + t * 4 + v), domain: t in [0, 127], b in [0, 24575], v in [0, 3]
 
 THE MODEL
   map      (d0, d1)[s0]{rt0} -> (results), domain: d0 in [0, 9], ..., expression in [lo, hi], ...
@@ -126,8 +125,8 @@ LIMITS
   when it is simplified again. Intervals are sound, not always exact. An empty domain is found where the rules or an enumeration show it.
 
 HISTORY
-  0.1  parse, print, evaluate, compose, substitute, rename, simplify, range, strides, guards, C text, equality
-  0.2  evaluators, points, rescale, unused variables, ranges and dimensions, replace, inverse, congruence, injective, covers, bijective, image, runs
+  0.2  evaluators, points, rescale, unused variables, ranges and dimensions, replace, inverse, congruence, injective, covers, bijective, image, runs.
+  0.1  parse, print, evaluate, compose, substitute, rename, simplify, range, strides, guards, C text, equality.
 */
 #ifndef SETT_INDEXING_MAP_H
 #define SETT_INDEXING_MAP_H

@@ -69,6 +69,12 @@ FUNCTIONS
   sett_mma_lanes         lanes that hold each element
   sett_mma_contraction   an operand of a larger contraction: each loop of kind b, m, n, k, the innermost of a kind tiled
 
+LAWS (tests/nested_test.c: every row; tests/test_nested.py: beside upstream's table; tests/test_mma.py: beside the documents)
+  1 cover      each element of the operand is held by exactly sett_mma_lanes lanes of a subgroup.
+  2 size       the layout's shape is the operand's, outer * thread * element in each dimension.
+  3 ptx        a slot of sett_mma_ptx_layout is the register that the PTX manual says; the owners are those of sett_mma_layout.
+  4 documents  lane and slot hold what the vendors' documents say, but for what is listed above.
+
 ANSWERS (in all sett headers)
   Nothing but a proved yes is true in an if. A question that may stay open is answered by a record: yes is 1 only where yes is
   proved, no is 1 only where no is proved; where both are 0 it is not decided or its input had failed, and reason or error says
@@ -76,14 +82,11 @@ ANSWERS (in all sett headers)
   place or an index that does not exist is -1. A function said to give 0 or an error gives nothing else. Outputs are always
   written, with -1 or 0 where there is no value; a list has as many entries as the count beside it says.
 
-LAWS (tests/nested_test.c: every row; tests/test_nested.py: beside upstream's table; tests/test_mma.py: beside the documents)
-  1 cover      each element of the operand is held by exactly sett_mma_lanes lanes of a subgroup.
-  2 size       the layout's shape is the operand's, outer * thread * element in each dimension.
-  3 ptx        a slot of sett_mma_ptx_layout is the register that the PTX manual says; the owners are those of sett_mma_layout.
-  4 documents  lane and slot hold what the vendors' documents say, but for what is listed above.
-
 ERRORS
   A failed layout with an error of sett_nested_layout.h: OPAQUE, OPERAND, INTRINSIC, LOOPS, or that of sett_nested_contract.
+
+LIMITS
+  The instructions of the table; those of sett_nested_layout.h.
 
 HISTORY
   0.1  118 intrinsics of upstream, 12 more of PTX.

@@ -551,23 +551,6 @@ def run(*command: str) -> str:
     return done.stdout + done.stderr
 
 
-def test_compile() -> None:
-    """C++17 and its bodies; the first program of each header prints what the manual says."""
-    with tempfile.TemporaryDirectory() as folder:
-        for header in ("sett_nested_layout.h", "sett_mma_layouts.h"):
-            text = (ROOT / "include" / header).read_text()
-            found = re.search(r"\nA FIRST LOOK\n(.*?)\n  prints\n(.*?)\n\n", text, re.S)
-            assert found, header
-            program, expected = ("\n".join(line[4:] for line in part.split("\n")) for part in found.groups())
-            source, binary = Path(folder) / "look.c", str(Path(folder) / "look")
-            source.write_text(program + "\n")
-            for compiler, language, standard in (("gcc", "c", "c11"), ("clang", "c", "c11"), ("g++", "c++", "c++17"), ("clang++", "c++", "c++17")):
-                if shutil.which(compiler):
-                    run(compiler, "-x", language, f"-std={standard}", *WARNINGS, f"-I{ROOT / 'include'}", str(source), "-o", binary)
-                    assert run(binary).rstrip("\n") == expected, (header, compiler)
-    assert sum(map(len, re.findall(r"/\*.*?\*/", HEADER, re.S))) > len(HEADER) / 4
-
-
 KERNEL = """
 #include "sett_nested_layout.h"
 __global__ void where(const sett_nested_plan plan, int *out) {

@@ -565,20 +565,6 @@ def run(*command: str) -> str:
     return done.stdout
 
 
-def test_first_look() -> None:
-    """The first program in each header's manual prints what the manual says."""
-    for header in ["sett_tile.h", "sett_indexing_analysis.h", "sett.h"]:
-        text = (ROOT / "include" / header).read_text()
-        found = re.search(r"\nA FIRST LOOK\n(.*?)\n  prints\n(.*?)\n\n", text, re.S)
-        assert found, header
-        program, expected = ("\n".join(line[4:] for line in part.split("\n")) for part in found.groups())
-        with tempfile.TemporaryDirectory() as folder:
-            source, binary = Path(folder) / "look.c", str(Path(folder) / "look")
-            source.write_text(program + "\n")
-            run(compilers()[0][0], "-std=c11", *WARNINGS, f"-I{ROOT / 'include'}", str(source), "-o", binary)
-            assert run(binary).rstrip("\n") == expected, header
-
-
 def test_figures() -> None:
     """The figures in the manual, read as text: each number is the position of the element drawn there."""
     text = (ROOT / "include" / "sett_tile.h").read_text()
