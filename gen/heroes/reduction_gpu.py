@@ -13,7 +13,7 @@ share (OpenCL 1.2 has no shuffles: threads fold in halves there), and the thread
 results are too few to keep all processors busy the reduced positions are cut into parts; partial results go to a scratch buffer
 [part][result], and a second kernel, the same over that buffer, combines them. Every order is fixed, and there are no atomics: the
 same input gives the same bits. Barriers and shuffles stand outside of all conditions; threads outside of the results hold the
-start value. NaNs that a combiner minds the order of are looked for on the way, as on CPUs (gen/heroes/reduction_cpu.py).
+start value. NaNs that a combiner minds the order of are looked for on the way (gen/heroes/reduction.py).
 """
 
 from __future__ import annotations
@@ -329,9 +329,10 @@ class _Emitter(reduction.Emitter):
         kernel.before, kernel.text, kernel.after = body.before.lines, body.text.lines, body.after.lines
         kernel.template, kernel.thread = "kernels/reduction_gpu", body.thread or ""
         kernel.record = Record(
-            position, coordinates, guard, [self.accumulator(h, k, dtype) for h, k, dtype in self.accumulators], block.slots, self.slots, slot,
-            bool(self.watched), block.parts, block.per_part, steps, rest, block.fold, block.across, self.shuffles(block),
-            min(self.device.warp, block.fold * block.across), self.cells(block), own, others, warps, results, again, self.combine)
+            position=position, coordinates=coordinates, guard=guard, accumulators=[self.accumulator(h, k, dtype) for h, k, dtype in self.accumulators],
+            held=block.slots, slots=self.slots, slot=slot, watched=bool(self.watched), parts=block.parts, per_part=block.per_part, steps=steps, rest=rest,
+            fold=block.fold, across=block.across, shuffles=self.shuffles(block), width=min(self.device.warp, block.fold * block.across),
+            cells=self.cells(block), own=own, others=others, warps=warps, results=results, again=again, combine=self.combine)
         return kernel
 
     def accumulator(self, h: int, k: int, dtype: str) -> Accumulator:
