@@ -15,9 +15,10 @@ from gen import algebra, explain, hlo, pipeline, run  # noqa: E402
 from gen.run import bench, layouts, proofs  # noqa: E402
 from gen.plan.nest import BuildError  # noqa: E402
 from gen.schedule import DEVICES  # noqa: E402
+from gen.targets import RUNNERS, TARGETS  # noqa: E402
 
-BENCH_TARGETS = ("opencl", "c", "cuda")
-CHECK_TARGETS = (*BENCH_TARGETS, run.ON_CPU)
+BENCH_TARGETS = [name for name, runner in RUNNERS.items() if runner.timed]
+CHECK_TARGETS = list(RUNNERS)
 
 
 class Usage(argparse.ArgumentParser):
@@ -38,7 +39,7 @@ def seed(text: str) -> int:
 def targets(text: str) -> List[str]:
     """Targets with commas between."""
     found = [t for t in text.split(",") if t]
-    if not found or not set(found) <= set(pipeline.TARGETS):
+    if not found or not set(found) <= set(TARGETS):
         raise ValueError(text)
     return found
 
@@ -59,7 +60,7 @@ def arguments() -> argparse.ArgumentParser:
     one = verb("build", "write the kernels, C API, reference and manifest of every fusion of a file")
     one.add_argument("file")
     one.add_argument("-o", dest="out", required=True, metavar="DIR")
-    one.add_argument("--target", default=",".join(pipeline.TARGETS), type=targets, metavar="T,..", help="of cuda, opencl, c; several with commas (default: all)")
+    one.add_argument("--target", default=",".join(TARGETS), type=targets, metavar="T,..", help=f"of {', '.join(TARGETS)}; several with commas (default: all)")
     one.add_argument("--dump", metavar="DIR", help="write every stage that explain prints to a file of its own: FILE.0_parse.hlo, FILE.1_partition.txt, ..")
     shared(one)
     one = verb("check", "run the kernels of a file on seeded inputs beside the scalar reference")
@@ -76,7 +77,7 @@ def arguments() -> argparse.ArgumentParser:
     one = verb("explain", "every stage from the text to the kernel")
     one.add_argument("file")
     one.add_argument("--stage", choices=explain.STAGES)
-    one.add_argument("--target", default=",".join(pipeline.TARGETS), type=targets, metavar="T,..", help="of cuda, opencl, c (default: all)")
+    one.add_argument("--target", default=",".join(TARGETS), type=targets, metavar="T,..", help=f"of {', '.join(TARGETS)} (default: all)")
     shared(one)
     one = verb("bench", "time, bytes, GB/s and the share of the copy: of files, or of the copies between layouts")
     one.add_argument("files", nargs="*", metavar="FILE")

@@ -13,8 +13,6 @@ from gen.hlo import Fusion
 from gen.manifest import manifest
 from gen.render import ROOT, environment, program
 
-TARGETS = ("cuda", "opencl", "c")
-
 
 def files(fusion: Fusion, targets: Sequence[str], device: Optional[str] = None, excess: bool = False) -> "Tuple[Dict[str, str], Dict[str, Any]]":
     """The text of every file of a fusion by its name, and the manifest."""

@@ -837,7 +837,7 @@ def planted(name: str, folder: Path) -> "run.Built":
     """The CUDA text of a fusion with one fault in it."""
     text, pattern, fault_text, _, _ = PLANTS[name]
     (fusion,) = hlo.fusions(hlo.parse(text, "planted.hlo"))
-    built = run.build(fusion, folder, run.ON_CPU, run.Options(schedule="sm_80"))
+    built = run.build(fusion, folder, "cuda-on-cpu", run.Options(schedule="sm_80"))
     if pattern:
         right = (folder / "planted.cu").read_text()
         wrong, count = re.subn(pattern, fault_text, right, count=1)
@@ -847,7 +847,7 @@ def planted(name: str, folder: Path) -> "run.Built":
 
 
 def checked(built: "run.Built") -> "run.CheckResult":
-    (result,) = run.check_built([built], run.ON_CPU, run.Options(rounds=6))
+    (result,) = run.check_built([built], "cuda-on-cpu", run.Options(rounds=6))
     return result
 
 

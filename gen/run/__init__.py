@@ -12,27 +12,19 @@ import shutil
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple
 
 from gen import child, pipeline
 from gen.hlo import dtypes
 from gen.plan import nests
+from gen.targets import RUNNERS, RunError, Runner, c_compiler
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 HARNESS = Path(__file__).resolve().parent / "harness"
 
 Manifest = Dict[str, Any]
-
-
-class RunError(Exception):
-    """What stops a command: bad input (status 2), a missing tool or device (3), a wrong kernel (1)."""
-
-    def __init__(self, message: str, status: int = 2) -> None:
-        super().__init__(message)
-        self.message = message
-        self.status = status
 
 
 @dataclass
@@ -132,73 +124,25 @@ def file_line(file: str, target: str, results: Sequence[CheckResult]) -> str:
 # ---- tools ----
 
 
-def c_compiler() -> str:
-    """The C compiler: $CC, cc, gcc or clang."""
-    for name in (os.environ.get("CC", ""), "cc", "gcc", "clang"):
-        if name and shutil.which(name):
-            return name
-    raise RunError("no C compiler", 3)
-
-
-def cuda_compiler() -> str:
-    if not shutil.which("nvcc"):
-        raise RunError("no nvcc", 3)
-    return "nvcc"
-
-
-@lru_cache(maxsize=None)
-def native() -> "Tuple[str, ...]":
-    """The C compiler's word for this machine's instructions, where it has one."""
-    done = child.run([c_compiler(), "-march=native", "-x", "c", "-fsyntax-only", os.devnull])
-    return ("-march=native",) if done.status == 0 else ()
-
-
-STAND_IN = ROOT / "tests" / "cuda_on_cpu.h"
-
-
-def cuda_on_cpu() -> List[str]:
-    """The command that compiles CUDA for the CPU, where cuda_runtime.h and cuda_fp16.h are found to be STAND_IN."""
-    if not STAND_IN.exists():
-        raise RunError("no tests/cuda_on_cpu.h beside gen", 3)
-    compiler = next((name for name in (os.environ.get("CXX", ""), "g++", "clang++", "c++") if name and shutil.which(name)), None)
-    if compiler is None:
-        raise RunError("no C++ compiler", 3)
-    # An index outside of an array's type is an illegal instruction.
-    return [compiler, "-std=c++17", "-O1", "-ffp-contract=off", "-fsanitize=bounds", "-fsanitize-undefined-trap-on-error", "-fPIC", "-w"]
-
-
 def call(command: Sequence[str], what: str) -> None:
     """Runs a compiler; its diagnostics become the error."""
     done = child.run(list(command))
     if done.status == 0:
         return
     said = done.out + done.err
-    for word, missing in (("CL/cl.h", "the OpenCL headers"), ("-lOpenCL", "the OpenCL loader library")):
+    for word, missing in (item for runner in RUNNERS.values() for item in runner.missing.items()):
         if re.search(re.escape(word) + r"\b.*(No such file|not found)|cannot find " + re.escape(word), said):
-            raise RunError(f"{missing} are missing" if missing.endswith("s") else f"{missing} is missing", 3)
+            raise RunError(missing, 3)
     raise RunError(f"{what} does not compile\n{said.strip()[:4000]}", 1)
 
 
-TARGETS = ("opencl", "c", "cuda")
-ON_CPU = "cuda-on-cpu"  # the CUDA text compiled as C++ with tests/cuda_on_cpu.h: checked and run on the host, not timed
 HARNESS_SOURCES = ("harness.c", "say.c", "data.c", "bench.c", "copies.c", "worker.c")
 
 
-def _harness_command(target: str, output: Path, native: bool) -> List[str]:
-    sources = [str(HARNESS / name) for name in (*HARNESS_SOURCES, "cuda.cu" if target == "cuda" else f"{target}.c")]
-    flags = ["-O3", *(["-march=native"] if native else [])]
-    if target == "cuda":
-        return [cuda_compiler(), "-O3", "-Xcompiler", ",".join(["-pthread", *flags]), "-o", str(output), *sources,
-                "-ldl", "-lm", "-lpthread"]
-    return [c_compiler(), "-std=c11", "-pthread", *flags, "-o", str(output), *sources, *(["-lOpenCL"] if target == "opencl" else []), "-ldl", "-lm"]
-
-
-def harness(target: str) -> Path:
-    """The harness of a target, compiled into build/ when missing or older than its sources. ON_CPU shares that of c."""
-    target = "c" if target == ON_CPU else target
-    if target not in TARGETS:
-        raise RunError(f"target {target} cannot be run: {', '.join(TARGETS)} can")
-    output = ROOT / "build" / f"harness_{target}"
+def harness(runner: Runner) -> Path:
+    """The harness that speaks to a runner's runtime, compiled into build/ when missing or older than its sources."""
+    output = ROOT / "build" / f"harness_{Path(runner.harness_source).stem}"
+    sources = [str(HARNESS / name) for name in (*HARNESS_SOURCES, runner.harness_source)]
     newest = max(path.stat().st_mtime_ns for path in HARNESS.iterdir() if path.suffix in (".c", ".h", ".cu"))
     if output.exists() and output.stat().st_mtime_ns >= newest:
         return output
@@ -207,11 +151,11 @@ def harness(target: str) -> Path:
     os.close(handle)
     try:
         try:
-            call(_harness_command(target, Path(name), True), "the harness")
+            call(runner.harness(Path(name), sources, ["-O3", "-march=native"]), "the harness")
         except RunError as error:
             if error.status == 3:
                 raise
-            call(_harness_command(target, Path(name), False), "the harness")
+            call(runner.harness(Path(name), sources, ["-O3"]), "the harness")
         os.chmod(name, 0o755)
         os.replace(name, output)
     finally:
@@ -268,80 +212,14 @@ def _buffer_table(name: str, entries: Sequence[Dict[str, Any]]) -> str:
     return f"static const struct sett_buffer {name}[] = {{\n{''.join(rows) or '  { 0, 0, 8, SETT_UINT, 0, 0, { 0 }, { 0 }, 0 },' + chr(10)}}};\n"
 
 
-OPENCL_GLUE = """
-static void *create(void *context, void *device, int *error)
-{{
-  {name}_opencl *self = calloc(1, sizeof *self);
-  *error = self ? {name}_opencl_create(self, (cl_context)context, (cl_device_id)device) : CL_OUT_OF_HOST_MEMORY;
-  return self;
-}}
-static void *program(void *self) {{ return (({name}_opencl *)self)->program; }}
-static int run(void *self, void *queue, const void *params, const void *results)
-{{
-  return {name}_opencl_run(self, (cl_command_queue)queue, params, results);
-}}
-static void release(void *self)
-{{
-  {name}_opencl_release(self);
-  free(self);
-}}
-"""
-
-CUDA_GLUE = """
-static char object;
-static void *create(void *context, void *device, int *error) {{ (void)context, (void)device; *error = 0; return &object; }}
-static void *program(void *self) {{ (void)self; return 0; }}
-static int run(void *self, void *queue, const void *params, const void *results)
-{{
-  (void)self;
-  return {name}_cuda((const void *const *)params, (void *const *)results, queue);
-}}
-static void release(void *self) {{ (void)self; }}
-"""
-
-
-C_GLUE = """
-struct object {{
-  size_t bytes;
-  void *scratch;
-}};
-static void *create(void *context, void *device, int *error)
-{{
-  struct object *self = calloc(1, sizeof *self);
-  (void)context, (void)device;
-  *error = 1;
-  if (!self) return self;
-  self->bytes = {name}_c_scratch_bytes();
-  if (self->bytes) self->scratch = aligned_alloc(64, (self->bytes + 63) / 64 * 64);
-  if (!self->bytes || self->scratch) *error = {name}_c_prepare(self->scratch);
-  return self;
-}}
-static void *program(void *self) {{ (void)self; return 0; }}
-static int run(void *self, void *queue, const void *params, const void *results)
-{{
-  int error = 0;
-  for (int stage = 0; stage < {name}_c_stages() && !error; ++stage)
-    error = ((const struct sett_threads *)queue)->share({name}_c, (const void *const *)params, (void *const *)results,
-                                                       ((struct object *)self)->scratch, stage, {name}_c_items(stage));
-  return error;
-}}
-static void release(void *self)
-{{
-  free(((struct object *)self)->scratch);
-  free(self);
-}}
-"""
-
-
-def glue(manifest: Manifest, target: str, has_reference: bool, has_bound: bool) -> str:
+def glue(manifest: Manifest, runner: Runner, has_reference: bool, has_bound: bool) -> str:
     """The C text that hands a fusion to the harness, with its reference and bound where these are linked to it."""
     name = manifest["name"]
-    head = '#define CL_TARGET_OPENCL_VERSION 120\n#include <CL/cl.h>\n' if target == "opencl" else ""
-    text = f'{head}#include <stdlib.h>\n#include "fusion.h"\n#include "{name}.h"\n'
+    text = f'{runner.head}#include <stdlib.h>\n#include "fusion.h"\n#include "{name}.h"\n'
     if has_bound:
         text += f"int {name}_bound(const void *const *params, double *const *bounds);\n"
     text += _buffer_table("param", manifest["params"]) + _buffer_table("result", manifest["results"])
-    text += {"opencl": OPENCL_GLUE, "cuda": CUDA_GLUE, ON_CPU: CUDA_GLUE, "c": C_GLUE}[target].format(name=name)
+    text += runner.glue.format(name=name)
     of_result = {alias["result"]: alias["parameter"] for alias in manifest.get("aliases", ())}
     text += f"static const int alias[] = {{{', '.join(str(of_result.get(k, -1)) for k in range(max(1, len(manifest['results']))))}}};\n"
     ref, bound = f"{name}_ref" if has_reference else "0", f"{name}_bound" if has_bound else "0"
@@ -372,24 +250,21 @@ def _compiled(command: Sequence[str], source: Path, alone: bool = False) -> str:
 
 def compile_fusion(built: Built, target: str, with_reference: bool = False) -> Path:
     """The shared object of a fusion, in its folder; with its reference and bound where it is to be compared with them."""
-    name, folder = built.name, built.folder
+    name, folder, runner = built.name, built.folder, RUNNERS[target]
     sources = [one for one in (f"{name}_ref.c", f"{name}_bound.c") if with_reference and (folder / one).exists()]
     glue_file = f"{name}_glue_{target}.c"
-    (folder / glue_file).write_text(glue(built.manifest, target, f"{name}_ref.c" in sources, f"{name}_bound.c" in sources))
+    (folder / glue_file).write_text(glue(built.manifest, runner, f"{name}_ref.c" in sources, f"{name}_bound.c" in sources))
     output = folder / f"{name}_{target}.so"
     command = [c_compiler(), "-O2", "-std=c11", "-ffp-contract=off", "-fPIC", "-w"]
     steps: List[Callable[[], str]] = [partial(_compiled, [*command, "-c"], folder / source, True) for source in sources]
     steps.append(lambda: _compiled([*command, "-I", str(HARNESS), "-I", str(folder), "-c"], folder / glue_file))
-    if target == "c":
-        level = "-O3" if (folder / f"{name}.c").stat().st_size < LONG_SOURCE else "-O1"
-        steps.append(lambda: _compiled([c_compiler(), "-std=c11", level, *native(), "-fno-math-errno", "-fPIC", "-I", str(folder), "-c"],
-                                       folder / f"{name}.c"))
-    elif target == ON_CPU:
-        for header in ("cuda_runtime.h", "cuda_fp16.h"):
-            (folder / header).write_text(f'#include "{STAND_IN}"\n')
-        steps.append(lambda: _compiled([*cuda_on_cpu(), "-I", str(folder), "-x", "c++", "-c"], folder / f"{name}.cu"))
-    elif target == "cuda":
-        steps.append(lambda: _compiled([cuda_compiler(), "-O3", "-arch=native", "-Xcompiler", "-fPIC", "-I", str(folder), "-c"], folder / f"{name}.cu"))
+    for header, text in runner.headers().items():
+        (folder / header).parent.mkdir(parents=True, exist_ok=True)
+        (folder / header).write_text(text)
+    kernels = runner.kernels(name)
+    if kernels:
+        long = (folder / kernels).stat().st_size >= LONG_SOURCE
+        steps.append(lambda: _compiled(runner.compile(folder, name, long), folder / kernels))
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         try:
             objects = list(pool.map(lambda step: step(), steps))
@@ -397,8 +272,7 @@ def compile_fusion(built: Built, target: str, with_reference: bool = False) -> P
             pool.shutdown(wait=False, cancel_futures=True)
             child.end_all()
             raise
-    linker = cuda_compiler() if target == "cuda" else cuda_on_cpu()[0] if target == ON_CPU else c_compiler()
-    call([linker, "-shared", "-o", str(output), *objects, *(["-lOpenCL"] if target == "opencl" else []), "-lm"], f"{name} for {target}")
+    call([runner.linker(), "-shared", "-o", str(output), *objects, *runner.libraries, "-lm"], f"{name} for {target}")
     built.library = output
     return output
 
@@ -432,7 +306,7 @@ def _events(text: str) -> List[Event]:
 
 def call_harness(target: str, arguments: Iterable[object], seconds: float) -> Answer:
     """Runs the harness; never raises for what happens in there."""
-    done = child.run([str(harness(target)), *(str(a) for a in arguments)], seconds, {"POCL_AFFINITY": "1", **os.environ})
+    done = child.run([str(harness(RUNNERS[target])), *(str(a) for a in arguments)], seconds, {"POCL_AFFINITY": "1", **os.environ})
     return Answer(_events(done.out), done.status, done.timed_out, done.err.strip())
 
 
@@ -444,8 +318,8 @@ def raise_for_start(answer: Answer) -> None:
 
 def find_device(target: str, options: Options) -> Event:
     """What the harness says of its device: name, runtime, units, cache, memory. RunError with status 3: none."""
-    if target == ON_CPU:
-        cuda_on_cpu()
+    runner = RUNNERS[target]
+    runner.headers(), runner.linker()       # what is missing is said first
     answer = call_harness(target, ["device", options.device], 60)
     raise_for_start(answer)
     found = answer.of("device")
@@ -503,8 +377,8 @@ def _result(built: Built, event: Event, device: str, excess_precision: bool) -> 
 
 
 def kernel_seconds(target: str, options: Options) -> int:
-    """The limit of one launch; ON_CPU's threads switch a million times a second, and one core runs them all."""
-    return options.kernel_seconds * (8 if target == ON_CPU else 1)
+    """The limit of one launch; on the CPU instead of a GPU it takes longer."""
+    return options.kernel_seconds * RUNNERS[target].patience
 
 
 def check_built(fusions: Sequence[Built], target: str, options: Options) -> List[CheckResult]:
@@ -594,7 +468,7 @@ def build(fusion: Any, folder: Path, target: str, options: Options) -> Built:
     """gen build of one fusion into a folder of its own."""
 
     folder.mkdir(parents=True, exist_ok=True)
-    made = pipeline.build_fusion(fusion, str(folder), ["cuda" if target == ON_CPU else target], options.schedule, options.excess_precision)
+    made = pipeline.build_fusion(fusion, str(folder), [RUNNERS[target].target.name], options.schedule, options.excess_precision)
     manifest = made if "params" in made else made.get("manifest", made)
     if not isinstance(manifest, dict):
         manifest = json.loads(Path(manifest).read_text())
@@ -633,7 +507,7 @@ def check(file: str, target: str, options: Optional[Options] = None) -> List[Che
             results.append(None)
             if memory_needed(fusion) > limit:
                 results[number] = compile_only(built, target, options)
-            elif work_needed(fusion) > MOST_WORK // (100 if target == ON_CPU else 1):
+            elif work_needed(fusion) > MOST_WORK // (1 if RUNNERS[target].timed else 100):
                 results[number] = compile_only(built, target, options, f"{work_needed(fusion):.1e} multiply-adds are too many to run")
             else:
                 small.append((number, built))

@@ -5,8 +5,13 @@ from __future__ import annotations
 from typing import Dict
 
 from gen.targets import c, cuda, opencl
+from gen.targets.runner import Runner
 from gen.targets.target import COMPLEX, FLOATS, INTEGERS, NARROW, SIGNED, SMALL, TINY, UNSIGNED, VECTOR, Target, bits
+from gen.targets.tools import RunError, c_compiler, native
 
-TARGETS: Dict[str, Target] = {one.TARGET.name: one.TARGET for one in (opencl, cuda, c)}
+_MODULES = (opencl, cuda, c)
+TARGETS: Dict[str, Target] = {module.TARGET.name: module.TARGET for module in _MODULES}
+RUNNERS: Dict[str, Runner] = {runner.name: runner for module in _MODULES for runner in module.RUNNERS}      # the words of --target
 
-__all__ = ["COMPLEX", "FLOATS", "INTEGERS", "NARROW", "SIGNED", "SMALL", "TARGETS", "TINY", "UNSIGNED", "VECTOR", "Target", "bits"]
+__all__ = ["COMPLEX", "FLOATS", "INTEGERS", "NARROW", "RUNNERS", "RunError", "Runner", "SIGNED", "SMALL", "TARGETS", "TINY", "Target", "UNSIGNED", "VECTOR", "bits",
+           "c_compiler", "native"]

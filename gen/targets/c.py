@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Dict, FrozenSet, List, Set
 
+from gen.targets.runner import Runner
 from gen.targets.target import FLOATS, UNSIGNED, VECTOR, Target, bits
+from gen.targets.tools import c_compiler, native
 
 
 class C(Target):
@@ -94,3 +97,46 @@ def _mask(base: str) -> str:
     """The signed integers as wide as an element."""
     dtype = next(dtype for dtype, name in VECTOR.items() if name == base)
     return VECTOR[f"s{bits(dtype)}"]
+
+
+class _OnCpu(Runner):
+    """The harness' threads share out the items of each stage."""
+
+    name, target = "c", TARGET
+    glue = """
+struct object {{
+  size_t bytes;
+  void *scratch;
+}};
+static void *create(void *context, void *device, int *error)
+{{
+  struct object *self = calloc(1, sizeof *self);
+  (void)context, (void)device;
+  *error = 1;
+  if (!self) return self;
+  self->bytes = {name}_c_scratch_bytes();
+  if (self->bytes) self->scratch = aligned_alloc(64, (self->bytes + 63) / 64 * 64);
+  if (!self->bytes || self->scratch) *error = {name}_c_prepare(self->scratch);
+  return self;
+}}
+static void *program(void *self) {{ (void)self; return 0; }}
+static int run(void *self, void *queue, const void *params, const void *results)
+{{
+  int error = 0;
+  for (int stage = 0; stage < {name}_c_stages() && !error; ++stage)
+    error = ((const struct sett_threads *)queue)->share({name}_c, (const void *const *)params, (void *const *)results,
+                                                       ((struct object *)self)->scratch, stage, {name}_c_items(stage));
+  return error;
+}}
+static void release(void *self)
+{{
+  free(((struct object *)self)->scratch);
+  free(self);
+}}
+"""
+
+    def compile(self, folder: Path, name: str, long: bool) -> List[str]:
+        return [c_compiler(), "-std=c11", "-O1" if long else "-O3", *native(), "-fno-math-errno", "-fPIC", "-I", str(folder), "-c"]
+
+
+RUNNERS = [_OnCpu()]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Optional
+from pathlib import Path
+from typing import Dict, List, Optional, Sequence
 
 from gen.hlo import dtypes
+from gen.targets.runner import Runner
 from gen.targets.target import Target, bits
+from gen.targets.tools import ROOT, RunError, cxx_compiler, nvcc
 
 
 class Cuda(Target):
@@ -62,3 +65,54 @@ TARGET = Cuda(
     shared="__shared__ ", barrier="__syncthreads();", wide=False,
     suffix64=("ll", "ull"), shared_bytes=48 << 10, shuffle="__shfl_down_sync(0xffffffffu, {value}, {distance}, {width})", atomic_bits=64,
     compare_and_swap="atomicCAS", atomic_read="*word")
+
+
+class _OnDevice(Runner):
+    """The machine's own GPU."""
+
+    name, target, harness_source = "cuda", TARGET, "cuda.cu"
+    glue = """
+static char object;
+static void *create(void *context, void *device, int *error) {{ (void)context, (void)device; *error = 0; return &object; }}
+static void *program(void *self) {{ (void)self; return 0; }}
+static int run(void *self, void *queue, const void *params, const void *results)
+{{
+  (void)self;
+  return {name}_cuda((const void *const *)params, (void *const *)results, queue);
+}}
+static void release(void *self) {{ (void)self; }}
+"""
+
+    def compile(self, folder: Path, name: str, long: bool) -> List[str]:
+        return [nvcc(), "-O3", "-arch=native", "-Xcompiler", "-fPIC", "-I", str(folder), "-c"]
+
+    def linker(self) -> str:
+        return nvcc()
+
+    def harness(self, output: Path, sources: Sequence[str], flags: Sequence[str]) -> List[str]:
+        return [nvcc(), "-O3", "-Xcompiler", ",".join(["-pthread", *flags]), "-o", str(output), *sources, "-ldl", "-lm", "-lpthread"]
+
+
+class OnCpu(Runner):
+    """The text compiled as C++ with a header that gives threads, barriers, shuffles and atomics as fibres: checked and run, not timed. Its threads switch a
+    million times a second, and one core runs them all."""
+
+    name, target, glue, timed, patience = "cuda-on-cpu", TARGET, _OnDevice.glue, False, 8
+    stand_in = ROOT / "tests" / "cuda_on_cpu.h"
+    includes: Sequence[str] = ("cuda_runtime.h", "cuda_fp16.h")
+
+    def compile(self, folder: Path, name: str, long: bool) -> List[str]:
+        """An index outside of an array's type is an illegal instruction."""
+        return [cxx_compiler(), "-std=c++17", "-O1", "-ffp-contract=off", "-fsanitize=bounds", "-fsanitize-undefined-trap-on-error", "-fPIC", "-w",
+                "-I", str(folder), "-x", "c++", "-c"]
+
+    def headers(self) -> "Dict[str, str]":
+        if not self.stand_in.exists():
+            raise RunError(f"no {self.stand_in.relative_to(ROOT)} beside gen", 3)
+        return {name: f'#include "{self.stand_in}"\n' for name in self.includes}
+
+    def linker(self) -> str:
+        return cxx_compiler()
+
+
+RUNNERS = [_OnDevice(), OnCpu()]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Optional
 
 from gen.hlo import dtypes
+from gen.targets.runner import Runner
 from gen.targets.target import Target
 
 
@@ -36,3 +37,35 @@ TARGET = OpenCL(
     barrier="barrier(CLK_LOCAL_MEM_FENCE);", wide=True, suffix64=("l", "ul"),
     shared_bytes=32 << 10, vector_test="__clang__", longest_vector=16, has_remainder=False, integer_functions=True, shifts_modulo=True, atomic_bits=32,
     atomic_space="volatile __global ", compare_and_swap="atomic_cmpxchg", atomic_read="atomic_cmpxchg(word, 0, 0)")
+
+
+class _OnDevice(Runner):
+    """Any OpenCL 1.2 device; PoCL's where there is no other."""
+
+    name, target, harness_source, libraries = "opencl", TARGET, "opencl.c", ("-lOpenCL",)
+    missing = {"CL/cl.h": "the OpenCL headers are missing", "-lOpenCL": "the OpenCL loader library is missing"}
+    head = "#define CL_TARGET_OPENCL_VERSION 120\n#include <CL/cl.h>\n"
+    glue = """
+static void *create(void *context, void *device, int *error)
+{{
+  {name}_opencl *self = calloc(1, sizeof *self);
+  *error = self ? {name}_opencl_create(self, (cl_context)context, (cl_device_id)device) : CL_OUT_OF_HOST_MEMORY;
+  return self;
+}}
+static void *program(void *self) {{ return (({name}_opencl *)self)->program; }}
+static int run(void *self, void *queue, const void *params, const void *results)
+{{
+  return {name}_opencl_run(self, (cl_command_queue)queue, params, results);
+}}
+static void release(void *self)
+{{
+  {name}_opencl_release(self);
+  free(self);
+}}
+"""
+
+    def kernels(self, name: str) -> str:
+        return ""
+
+
+RUNNERS = [_OnDevice()]

@@ -1,0 +1,47 @@
+"""How the kernels of a target are compiled and run: on the target's own device, or on the CPU instead of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Dict, List, Sequence
+
+from gen.targets.target import Target
+from gen.targets.tools import c_compiler
+
+
+class Runner:
+    """One word of --target.
+
+    glue: C text between the harness and the API of a fusion {name}, with what stands before its includes in `head`. harness_source: the part of the harness that
+    speaks to the runtime. missing: words of a linker or compiler that did not find something, and what that is. patience: how often longer a launch may take
+    than on a device. timed: whether a bench says anything.
+    """
+
+    name = ""
+    target: Target
+    glue = ""
+    head = ""
+    harness_source = "c.c"
+    libraries: Sequence[str] = ()
+    missing: Dict[str, str] = {}
+    patience = 1
+    timed = True
+
+    def compile(self, folder: Path, name: str, long: bool) -> List[str]:
+        """The command that compiles the kernels' file to an object, but for `-o OBJECT FILE`. long: a text that compilers are to optimise less."""
+        raise NotImplementedError
+
+    def kernels(self, name: str) -> str:
+        """The file of the kernels; "": they are a string in the header."""
+        return f"{name}{self.target.suffix}"
+
+    def headers(self) -> "Dict[str, str]":
+        """Files that the kernels include, and their text, where they are others than the system's."""
+        return {}
+
+    def linker(self) -> str:
+        return c_compiler()
+
+    def harness(self, output: Path, sources: Sequence[str], flags: Sequence[str]) -> List[str]:
+        """The command that makes the harness."""
+        return [c_compiler(), "-std=c11", "-pthread", *flags, "-o", str(output), *sources, *self.libraries, "-ldl", "-lm"]

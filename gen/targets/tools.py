@@ -1,0 +1,54 @@
+"""The compilers of this machine."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from functools import lru_cache
+from pathlib import Path
+from typing import Tuple
+
+from gen import child
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+class RunError(Exception):
+    """What stops a command: bad input (status 2), a missing tool or device (3), a wrong kernel (1)."""
+
+    def __init__(self, message: str, status: int = 2) -> None:
+        super().__init__(message)
+        self.message = message
+        self.status = status
+
+
+def _first(what: str, *names: str) -> str:
+    for name in names:
+        if name and shutil.which(name):
+            return name
+    raise RunError(f"no {what}", 3)
+
+
+def c_compiler() -> str:
+    """$CC, cc, gcc or clang."""
+    return _first("C compiler", os.environ.get("CC", ""), "cc", "gcc", "clang")
+
+
+def cxx_compiler() -> str:
+    """$CXX, g++, clang++ or c++."""
+    return _first("C++ compiler", os.environ.get("CXX", ""), "g++", "clang++", "c++")
+
+
+def nvcc() -> str:
+    return _first("nvcc", "nvcc")
+
+
+def hipcc() -> str:
+    return _first("hipcc", "hipcc")
+
+
+@lru_cache(maxsize=None)
+def native() -> "Tuple[str, ...]":
+    """The C compiler's word for this machine's instructions, where it has one."""
+    done = child.run([c_compiler(), "-march=native", "-x", "c", "-fsyntax-only", os.devnull])
+    return ("-march=native",) if done.status == 0 else ()
