@@ -139,8 +139,15 @@ def call(command: Sequence[str], what: str) -> None:
 HARNESS_SOURCES = ("harness.c", "say.c", "data.c", "bench.c", "copies.c", "worker.c")
 
 
-def harness(runner: Runner) -> Path:
-    """The harness that speaks to a runner's runtime, compiled into build/ when missing or older than its sources."""
+def runner_of(target: str) -> Runner:
+    if target not in RUNNERS:
+        raise RunError(f"target {target} cannot be run: {', '.join(RUNNERS)} can")
+    return RUNNERS[target]
+
+
+def harness(target: str) -> Path:
+    """The harness that speaks to a target's runtime, compiled into build/ when missing or older than its sources."""
+    runner = runner_of(target)
     output = ROOT / "build" / f"harness_{Path(runner.harness_source).stem}"
     sources = [str(HARNESS / name) for name in (*HARNESS_SOURCES, runner.harness_source)]
     newest = max(path.stat().st_mtime_ns for path in HARNESS.iterdir() if path.suffix in (".c", ".h", ".cu"))
@@ -250,7 +257,7 @@ def _compiled(command: Sequence[str], source: Path, alone: bool = False) -> str:
 
 def compile_fusion(built: Built, target: str, with_reference: bool = False) -> Path:
     """The shared object of a fusion, in its folder; with its reference and bound where it is to be compared with them."""
-    name, folder, runner = built.name, built.folder, RUNNERS[target]
+    name, folder, runner = built.name, built.folder, runner_of(target)
     sources = [one for one in (f"{name}_ref.c", f"{name}_bound.c") if with_reference and (folder / one).exists()]
     glue_file = f"{name}_glue_{target}.c"
     (folder / glue_file).write_text(glue(built.manifest, runner, f"{name}_ref.c" in sources, f"{name}_bound.c" in sources))
@@ -306,7 +313,7 @@ def _events(text: str) -> List[Event]:
 
 def call_harness(target: str, arguments: Iterable[object], seconds: float) -> Answer:
     """Runs the harness; never raises for what happens in there."""
-    done = child.run([str(harness(RUNNERS[target])), *(str(a) for a in arguments)], seconds, {"POCL_AFFINITY": "1", **os.environ})
+    done = child.run([str(harness(target)), *(str(a) for a in arguments)], seconds, {"POCL_AFFINITY": "1", **os.environ})
     return Answer(_events(done.out), done.status, done.timed_out, done.err.strip())
 
 
@@ -318,7 +325,7 @@ def raise_for_start(answer: Answer) -> None:
 
 def find_device(target: str, options: Options) -> Event:
     """What the harness says of its device: name, runtime, units, cache, memory. RunError with status 3: none."""
-    runner = RUNNERS[target]
+    runner = runner_of(target)
     runner.headers(), runner.linker()       # what is missing is said first
     answer = call_harness(target, ["device", options.device], 60)
     raise_for_start(answer)
@@ -378,7 +385,7 @@ def _result(built: Built, event: Event, device: str, excess_precision: bool) -> 
 
 def kernel_seconds(target: str, options: Options) -> int:
     """The limit of one launch; on the CPU instead of a GPU it takes longer."""
-    return options.kernel_seconds * RUNNERS[target].patience
+    return options.kernel_seconds * runner_of(target).patience
 
 
 def check_built(fusions: Sequence[Built], target: str, options: Options) -> List[CheckResult]:
@@ -468,7 +475,7 @@ def build(fusion: Any, folder: Path, target: str, options: Options) -> Built:
     """gen build of one fusion into a folder of its own."""
 
     folder.mkdir(parents=True, exist_ok=True)
-    made = pipeline.build_fusion(fusion, str(folder), [RUNNERS[target].target.name], options.schedule, options.excess_precision)
+    made = pipeline.build_fusion(fusion, str(folder), [runner_of(target).target.name], options.schedule, options.excess_precision)
     manifest = made if "params" in made else made.get("manifest", made)
     if not isinstance(manifest, dict):
         manifest = json.loads(Path(manifest).read_text())
@@ -507,7 +514,7 @@ def check(file: str, target: str, options: Optional[Options] = None) -> List[Che
             results.append(None)
             if memory_needed(fusion) > limit:
                 results[number] = compile_only(built, target, options)
-            elif work_needed(fusion) > MOST_WORK // (1 if RUNNERS[target].timed else 100):
+            elif work_needed(fusion) > MOST_WORK // (1 if runner_of(target).timed else 100):
                 results[number] = compile_only(built, target, options, f"{work_needed(fusion):.1e} multiply-adds are too many to run")
             else:
                 small.append((number, built))
