@@ -79,7 +79,7 @@ static void time_simplify(sett_map map, times *t) {
   sett_map simple;
   t->tree = map.kind == SETT_MAP_DEFINED ? draw_nodes(&arena, map, &t->distinct) : 0;
   BEST(t->simplify, simple = simplify(&arena, map));
-  if (simple.kind == SETT_MAP_FAILED) fprintf(stderr, "simplify failed: %s\n", sett_map_error_message(simple.error));
+  if (simple.kind == SETT_MAP_FAILED) fprintf(stderr, "simplify failed: %s\n", sett_map_message(simple.error));
 }
 
 static times time_text(const char *line, size_t length) {

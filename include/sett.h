@@ -1,4 +1,5 @@
-/* sett.h - v0.2 - all sett headers, and what joins them: a layout as an indexing map
+/* sett.h - v0.3 - all sett headers, and what joins them: a layout as an indexing map
+   SPDX-License-Identifier: Apache-2.0
 
 WHAT
   Includes every sett header and converts between their types. A tiled layout is a map from logical indices to a linear
@@ -52,7 +53,7 @@ FUNCTIONS
                     sett_layout_physical         an answer between places
   nested layouts    sett_nested_map, _unmap      layout -> map, and its inverse   sett_nested_from_map   map -> layout
                     sett_nested_address          where what a slot holds lies
-  errors            sett_error_message           what a map's error means
+  errors            sett_message           what a map's error means
 
 LAWS (tests/test_shape.py, tests/test_nested.py)
   1 maps_agree     the map has the value sett_tile_position at each index, the other that of sett_tile_element, and is
@@ -69,19 +70,28 @@ ANSWERS (in all sett headers)
   place or an index that does not exist is -1. A function said to give 0 or an error gives nothing else. Outputs are always
   written, with -1 or 0 where there is no value; a list has as many entries as the count beside it says.
 
+ARGUMENTS (in all sett headers)
+  By value go in: numbers, handles (sett_expr), maps (sett_map), lists and marks of a few words (sett_analysis_list, sett_nested_counts,
+  sett_map_mark), and plans of a device, which are arguments of kernels. Every other record goes in by a pointer to const. A record
+  comes out by value. A pointer that is not to const is memory of the caller that the function changes or fills.
+  An error is an int, 0 for none; sett_<module>_message(error) is its text, a constant.
+
 ERRORS
   A failed shape or nested layout gives a failed map, whose error is that of the shape + SETT_LAYOUT_ERROR_FIRST, or that of the layout
-  + SETT_NESTED_ERROR_FIRST. sett_error_message says what the error of any map means.
+  + SETT_NESTED_ERROR_FIRST. sett_message says what the error of any map means.
 
 LIMITS
   Those of the headers that it joins.
 
 HISTORY
+  0.3  every sett header has its version as a number and sett_<module>_message; here sett_message was sett_error_message.
   0.2  answers between places in memory.
   0.1  layout to map and back; nested layout to map and back.
 */
 #ifndef SETT_H
 #define SETT_H
+
+#define SETT_VERSION 300 /* 0.3.0: 10000 * major + 100 * minor + patch */
 
 #include "sett_tile.h"
 #include "sett_relayout.h"
@@ -112,14 +122,14 @@ SETT_INLINE sett_nested_layout sett_nested_from_map(sett_map_arena *arena, sett_
 /* The linear position of what each slot holds, for one period of ids. */
 SETT_INLINE sett_map sett_nested_address(sett_map_arena *arena, const sett_nested_layout *layout, const sett_tile_shape *shape);
 /* What a map's error means, whichever header it came from. */
-SETT_INLINE const char *sett_error_message(int error);
+SETT_INLINE const char *sett_message(int error);
 
 /* ---- bodies ----------------------------------------------------------------------------------------------------- */
 
-SETT_INLINE const char *sett_error_message(int error) {
-  if (error >= SETT_NESTED_ERROR_FIRST) return sett_nested_error_text(error - SETT_NESTED_ERROR_FIRST);
-  if (error >= SETT_LAYOUT_ERROR_FIRST) return sett_tile_error_text(error - SETT_LAYOUT_ERROR_FIRST);
-  return sett_analysis_error_message(error);
+SETT_INLINE const char *sett_message(int error) {
+  if (error >= SETT_NESTED_ERROR_FIRST) return sett_nested_message(error - SETT_NESTED_ERROR_FIRST);
+  if (error >= SETT_LAYOUT_ERROR_FIRST) return sett_tile_message(error - SETT_LAYOUT_ERROR_FIRST);
+  return sett_analysis_message(error);
 }
 
 SETT_INLINE int settp_layout_groups(const sett_tile_plan *plan, int stage, int tile_at) {
@@ -134,7 +144,7 @@ SETT_INLINE sett_map sett_layout_map(sett_map_arena *arena, const sett_tile_shap
   sett_map_variable variable[SETT_TILE_MAX_RANK];
   int64_t stride = 1;
   int i, stage, tile_at = 0, n = plan.rank;
-  if (plan.error) return sett_map_fail(SETT_LAYOUT_ERROR_FIRST + (int)plan.error, 0);
+  if (plan.error) return sett_map_fail(SETT_LAYOUT_ERROR_FIRST + plan.error, 0);
   for (i = 0; i < n; ++i) {
     variable[i].name = NULL;
     variable[i].lo = 0;
@@ -177,7 +187,7 @@ SETT_INLINE sett_map sett_layout_unmap(sett_map_arena *arena, const sett_tile_sh
   sett_map_variable variable;
   int64_t stride = 1;
   int i, stage, tile_at = 0, constraints = 0, n = plan.length[plan.tiles];
-  if (plan.error) return sett_map_fail(SETT_LAYOUT_ERROR_FIRST + (int)plan.error, 0);
+  if (plan.error) return sett_map_fail(SETT_LAYOUT_ERROR_FIRST + plan.error, 0);
   variable.name = NULL;
   variable.lo = 0;
   variable.hi = plan.span - 1;
@@ -284,7 +294,7 @@ SETT_INLINE sett_map sett_nested_map(sett_map_arena *arena, const sett_nested_la
   sett_expr result[SETT_NESTED_MAX_RANK];
   char name[SETTP_NESTED_RANGES][4];
   int r = layout->rank, d, i, k;
-  if (layout->error) return sett_map_fail(SETT_NESTED_ERROR_FIRST + (int)layout->error, 0);
+  if (layout->error) return sett_map_fail(SETT_NESTED_ERROR_FIRST + layout->error, 0);
   variable[0].name = "subgroup";
   variable[0].lo = 0;
   variable[0].hi = (subgroups > 0 ? subgroups : sett_nested_subgroups(layout)) - 1;
@@ -319,7 +329,7 @@ SETT_INLINE sett_map sett_nested_unmap(sett_map_arena *arena, const sett_nested_
   sett_map_constraint constraint[2 * SETT_NESTED_MAX_RANK];
   sett_expr result[3];
   int d, level, constraints = 0;
-  if (layout->error) return sett_map_fail(SETT_NESTED_ERROR_FIRST + (int)layout->error, 0);
+  if (layout->error) return sett_map_fail(SETT_NESTED_ERROR_FIRST + layout->error, 0);
   result[0] = result[1] = result[2] = sett_map_constant(arena, 0);
   for (level = 0; level < SETT_NESTED_LEVELS; ++level)
     for (d = 0; d < layout->rank; ++d) {
@@ -411,7 +421,7 @@ SETT_INLINE sett_nested_layout sett_nested_from_map(sett_map_arena *arena, sett_
     if (!weight && layout.field[SETT_NESTED_SUBGROUP_STRIDE][d] > 0) weight = step[0][d];
     if (weight > 0 && weight % own == 0) layout.field[SETT_NESTED_THREAD][d] = weight / own;
   }
-  layout = sett_nested_check(layout);
+  layout = sett_nested_check(&layout);
   if (layout.error) return no;
   equal = sett_map_equal(arena, map, sett_nested_map(arena, &layout, map.variable[0].hi + 1, map.variable[1].hi + 1));
   if (equal.yes) return layout;
@@ -421,6 +431,4 @@ SETT_INLINE sett_nested_layout sett_nested_from_map(sett_map_arena *arena, sett_
 SETT_INLINE sett_map sett_nested_address(sett_map_arena *arena, const sett_nested_layout *layout, const sett_tile_shape *shape) {
   return sett_map_compose(arena, sett_nested_map(arena, layout, 0, 0), sett_layout_map(arena, shape));
 }
-
-/* Licensed under the Apache License, Version 2.0; see LICENSE. */
 #endif

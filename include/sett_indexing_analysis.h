@@ -1,4 +1,5 @@
-/* sett_indexing_analysis.h - v0.4 - the indexing map of an HLO op, in both directions, and what a map says about an access
+/* sett_indexing_analysis.h - v0.5 - the indexing map of an HLO op, in both directions, and what a map says about an access
+   SPDX-License-Identifier: Apache-2.0
 
 WHAT
   Given an op's dimensions and attributes as plain numbers, the map from an index of the output to the index (or the range
@@ -115,7 +116,7 @@ FUNCTIONS
   sett_analysis_deal, _wide   the same accesses by other lanes, or by vectors
   sett_analysis_reads       how many reads a map makes
   sett_analysis_propagate   the operand's tile, as a function of the output tile's number
-  sett_analysis_opcode_find, _opcode_name, _error_message
+  sett_analysis_opcode_find, _opcode_name, _message
 
 LAWS (tests/test_op_maps.py, indexing_analysis_uses.py and indexing_analysis_graph.c enumerate small random instances)
   1 pairs        the pairs of an EXACT answer are those that loops over the op make, in both directions; of a COVERING one
@@ -136,6 +137,12 @@ ANSWERS (in all sett headers)
   place or an index that does not exist is -1. A function said to give 0 or an error gives nothing else. Outputs are always
   written, with -1 or 0 where there is no value; a list has as many entries as the count beside it says.
 
+ARGUMENTS (in all sett headers)
+  By value go in: numbers, handles (sett_expr), maps (sett_map), lists and marks of a few words (sett_analysis_list, sett_nested_counts,
+  sett_map_mark), and plans of a device, which are arguments of kernels. Every other record goes in by a pointer to const. A record
+  comes out by value. A pointer that is not to const is memory of the caller that the function changes or fills.
+  An error is an int, 0 for none; sett_<module>_message(error) is its text, a constant.
+
 ERRORS
   Dimensions that contradict each other (a transpose whose sizes do not agree, ranks, permutations, ..) give a failed map
   whose error is one of SETT_ANALYSIS_ERROR_...; a full arena or an overflow gives the map's own errors.
@@ -146,6 +153,7 @@ LIMITS
   points (whole says whether those were all). A tile that is no strided block of the operand is refused.
 
 HISTORY
+  0.5  sett_analysis_message was sett_analysis_error_message.
   0.4  padded rows stay aligned.
   0.3  whole graphs; memory that contradicts itself is refused.
   0.2  all ops with a map, in both directions; runtime variables; chains; coalescing, banks, reads, tiles.
@@ -153,6 +161,8 @@ HISTORY
 */
 #ifndef SETT_INDEXING_ANALYSIS_H
 #define SETT_INDEXING_ANALYSIS_H
+
+#define SETT_ANALYSIS_VERSION 500 /* 0.5.0: 10000 * major + 100 * minor + patch */
 
 #ifndef SETT_INDEXING_MAP_H
 #error "include sett_indexing_map.h before sett_indexing_analysis.h"
@@ -433,17 +443,17 @@ SETT_INLINE const char *sett_analysis_opcode_name(int opcode);
    failed expressions. */
 SETT_INLINE int sett_analysis_reshape(sett_map_arena *arena, sett_analysis_list out, const sett_expr *index,
                                       sett_analysis_list in, sett_expr *result);
-SETT_INLINE const char *sett_analysis_error_message(int error);
+SETT_INLINE const char *sett_analysis_message(int error);
 
 /* ---- bodies ----------------------------------------------------------------------------------------------------- */
 
-SETT_INLINE const char *sett_analysis_error_message(int error) {
+SETT_INLINE const char *sett_analysis_message(int error) {
   switch (error) {
 #define SETTP_ANALYSIS_CASE(name, text)                                                                              \
   case SETT_ANALYSIS_ERROR_##name: return text;
     SETT_ANALYSIS_ERRORS(SETTP_ANALYSIS_CASE)
 #undef SETTP_ANALYSIS_CASE
-    default: return sett_map_error_message(error);
+    default: return sett_map_message(error);
   }
 }
 
@@ -1717,7 +1727,7 @@ SETT_INLINE int sett_analysis_keep(sett_map_arena *arena, sett_analysis_store *s
   char *text;
   int i, added;
   if (answer->all.kind == SETT_MAP_FAILED) { /* a chain that the limits do not allow, or a full arena */
-    kept.reason = sett_analysis_error_message(answer->all.error);
+    kept.reason = sett_analysis_message(answer->all.error);
   } else {
     kept.kind = answer->kind;
     kept.results = answer->results;
@@ -2354,6 +2364,4 @@ SETT_INLINE sett_analysis_tile sett_analysis_propagate(sett_map_arena *arena, se
   t.offset = sett_map_undefined();
   return t;
 }
-
-/* Licensed under the Apache License, Version 2.0; see LICENSE. */
 #endif

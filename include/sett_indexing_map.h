@@ -1,4 +1,5 @@
-/* sett_indexing_map.h - v0.1 - indexing maps and their algebra: (d0, d1)[s0]{rt0} -> (...), domain: ...
+/* sett_indexing_map.h - v0.3 - indexing maps and their algebra: (d0, d1)[s0]{rt0} -> (...), domain: ...
+   SPDX-License-Identifier: Apache-2.0
 
 WHAT
   An indexing map says which index another index comes from: it takes dimensions, ranges and runtime variables, each in an interval, and gives
@@ -113,6 +114,12 @@ ANSWERS (in all sett headers)
   place or an index that does not exist is -1. A function said to give 0 or an error gives nothing else. Outputs are always
   written, with -1 or 0 where there is no value; a list has as many entries as the count beside it says.
 
+ARGUMENTS (in all sett headers)
+  By value go in: numbers, handles (sett_expr), maps (sett_map), lists and marks of a few words (sett_analysis_list, sett_nested_counts,
+  sett_map_mark), and plans of a device, which are arguments of kernels. Every other record goes in by a pointer to const. A record
+  comes out by value. A pointer that is not to const is memory of the caller that the function changes or fills.
+  An error is an int, 0 for none; sett_<module>_message(error) is its text, a constant.
+
 ERRORS
   A failed expression is a handle below SETT_MAP_ERROR_COUNT, a failed map has kind SETT_MAP_FAILED with an error and, from a text, a column counted from 1. Failed
   values pass through every function unchanged. A full arena (arena.full says that it once was) and an overflow leave it usable. An overflow inside a rule only means that the rule is not used.
@@ -125,11 +132,16 @@ LIMITS
   when it is simplified again. Intervals are sound, not always exact. An empty domain is found where the rules or an enumeration show it.
 
 HISTORY
+  0.3  a constraint that does not hold puts a point outside, whichever other has no value; rules R9 and C8.
+       answers have yes and no; evaluate says why there is no value; points.error, arena.full; run.vector_width was vector.
+       sett_map_message was sett_map_error_message.
   0.2  evaluators, points, rescale, unused variables, ranges and dimensions, replace, inverse, congruence, injective, covers, bijective, image, runs.
   0.1  parse, print, evaluate, compose, substitute, rename, simplify, range, strides, guards, C text, equality.
 */
 #ifndef SETT_INDEXING_MAP_H
 #define SETT_INDEXING_MAP_H
+
+#define SETT_MAP_VERSION 300 /* 0.3.0: 10000 * major + 100 * minor + patch */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -228,7 +240,7 @@ SETT_INLINE size_t sett_map_parse_bytes(size_t length); /* memory of an arena in
 /* Free memory with which no simplify of this map, and no question to it, fails for want of memory or searches less; below it they search less first and fail with FULL
  * last. Of a small map it is some 4 MiB, of which some hundred KiB are touched. */
 SETT_INLINE size_t sett_map_simplify_bytes(const sett_map_arena *arena, sett_map map);
-SETT_INLINE const char *sett_map_error_message(int error);
+SETT_INLINE const char *sett_map_message(int error);
 
 /* ---- build expressions (constants fold; x+0, x*1, x*0, x floordiv 1, x mod 1 vanish; nothing else is rewritten) ---- */
 SETT_INLINE sett_expr sett_map_constant(sett_map_arena *arena, int64_t value);
@@ -731,8 +743,8 @@ SETT_INLINE sett_expr settp_map_intern(sett_map_arena *arena, uint32_t op, int64
 }
 
 #define SETT_MAP_ERROR_TEXT(name, text) text,
-SETT_INLINE const char *sett_map_error_message(int error) {
-  static const char *const texts[] = {SETT_MAP_ERRORS(SETT_MAP_ERROR_TEXT) ""};
+SETT_INLINE const char *sett_map_message(int error) {
+  static const char *const texts[] = {SETT_MAP_ERRORS(SETT_MAP_ERROR_TEXT) "unknown error"};
   return texts[error >= 0 && error < SETT_MAP_ERROR_COUNT ? error : SETT_MAP_ERROR_COUNT];
 }
 
@@ -1153,7 +1165,7 @@ SETT_INLINE void settp_map_put_expr(sett_map_arena *arena, const sett_map *map, 
   char buffer[24];
   if (e < SETT_MAP_ERROR_COUNT) {
     settp_map_put(out, "error: ");
-    settp_map_put(out, sett_map_error_message((int)e));
+    settp_map_put(out, sett_map_message((int)e));
     return;
   }
   tasks.task = NULL;
@@ -1221,7 +1233,7 @@ SETT_INLINE void settp_map_put_expr(sett_map_arena *arena, const sett_map *map, 
   }
   if (tasks.error || (tasks.count && out->most == SETTP_MAP_TEXT_MAX)) {
     settp_map_put(out, "error: ");
-    settp_map_put(out, sett_map_error_message(tasks.error ? tasks.error : SETT_MAP_ERROR_LONG));
+    settp_map_put(out, sett_map_message(tasks.error ? tasks.error : SETT_MAP_ERROR_LONG));
   }
   arena->top = keep;
 }
@@ -1257,7 +1269,7 @@ SETT_INLINE size_t sett_map_print(sett_map_arena *arena, sett_map map, char *tex
         settp_map_put_int(&out, map.column);
         settp_map_put(&out, ": ");
       }
-      settp_map_put(&out, sett_map_error_message(map.error));
+      settp_map_put(&out, sett_map_message(map.error));
     } else {
       settp_map_put(&out, map.kind == SETT_MAP_EMPTY ? "KNOWN EMPTY" : "UNDEFINED");
     }
@@ -7168,7 +7180,7 @@ SETT_INLINE settp_map_study settp_map_study_make(sett_map_arena *arena, sett_map
 }
 
 SETT_INLINE sett_map_answer settp_map_not_decided(int error) {
-  return settp_map_open(error ? sett_map_error_message(error) : "no rule shows it, and the domain is too large to look at every point");
+  return settp_map_open(error ? sett_map_message(error) : "no rule shows it, and the domain is too large to look at every point");
 }
 
 SETT_INLINE sett_map_answer settp_map_injective(sett_map_arena *arena, const settp_map_study *y) {
@@ -7321,7 +7333,7 @@ SETT_INLINE sett_map_footprint settp_map_no_footprint(int error) {
   out.exact = NULL;
   out.count = -1;
   out.error = error;
-  out.reason = sett_map_error_message(error);
+  out.reason = sett_map_message(error);
   return out;
 }
 
@@ -7371,7 +7383,7 @@ SETT_INLINE sett_map_footprint settp_map_footprint(sett_map_arena *arena, const 
   if (!out.product && settp_map_box_points(&s) <= SETT_MAP_POINTS_MAX) {
     code = settp_map_look_at_image(arena, s, value, &out);
     if (code == SETT_MAP_ERROR_FULL) return settp_map_no_footprint(code);
-    if (code) out.reason = sett_map_error_message(code);
+    if (code) out.reason = sett_map_message(code);
     for (i = 0; i < results; ++i) exact[i] = !code;
     if (!code) return out;
   }
@@ -7564,7 +7576,7 @@ SETT_INLINE sett_map sett_map_inverse(sett_map_arena *arena, sett_map map, sett_
   if (map.kind == SETT_MAP_FAILED || map.kind == SETT_MAP_UNDEFINED) return map;
   *why = settp_map_no("it has ranges or runtime variables: expected dimensions only");
   if (map.ranges || map.rts) return sett_map_undefined();
-  *why = settp_map_no(sett_map_error_message(SETT_MAP_ERROR_NO_POINT));
+  *why = settp_map_no(sett_map_message(SETT_MAP_ERROR_NO_POINT));
   y = settp_map_study_make(arena, map);
   if (y.s.kind == SETT_MAP_EMPTY) return sett_map_undefined();
   image = settp_map_footprint(arena, &y, map.results);

@@ -1,4 +1,5 @@
-/* sett_mma_layouts.h - v0.1 - the fragments of matrix instructions (MFMA, WMMA, mma.sync) as nested layouts
+/* sett_mma_layouts.h - v0.2 - the fragments of matrix instructions (MFMA, WMMA, mma.sync) as nested layouts
+   SPDX-License-Identifier: Apache-2.0
 
 WHAT
   A matrix instruction takes A (M x K), B (K x N) and C (M x N) spread over the lanes of one subgroup. This header says, for
@@ -82,6 +83,12 @@ ANSWERS (in all sett headers)
   place or an index that does not exist is -1. A function said to give 0 or an error gives nothing else. Outputs are always
   written, with -1 or 0 where there is no value; a list has as many entries as the count beside it says.
 
+ARGUMENTS (in all sett headers)
+  By value go in: numbers, handles (sett_expr), maps (sett_map), lists and marks of a few words (sett_analysis_list, sett_nested_counts,
+  sett_map_mark), and plans of a device, which are arguments of kernels. Every other record goes in by a pointer to const. A record
+  comes out by value. A pointer that is not to const is memory of the caller that the function changes or fills.
+  An error is an int, 0 for none; sett_<module>_message(error) is its text, a constant.
+
 ERRORS
   A failed layout with an error of sett_nested_layout.h: OPAQUE, OPERAND, INTRINSIC, LOOPS, or that of sett_nested_contract.
 
@@ -89,10 +96,13 @@ LIMITS
   The instructions of the table; those of sett_nested_layout.h.
 
 HISTORY
+  0.2  slots of 32x32 accumulators with blocks are registers in order; what differs from the documents is listed.
   0.1  118 intrinsics of upstream, 12 more of PTX.
 */
 #ifndef SETT_MMA_LAYOUTS_H
 #define SETT_MMA_LAYOUTS_H
+
+#define SETT_MMA_VERSION 200 /* 0.2.0: 10000 * major + 100 * minor + patch */
 
 #ifndef SETT_NESTED_LAYOUT_H
 #error "include sett_nested_layout.h before sett_mma_layouts.h"
@@ -434,7 +444,7 @@ SETT_INLINE sett_nested_layout sett_mma_layout(int intrinsic, int operand) {
     layout.field[SETT_NESTED_THREAD_STRIDE][d] = row.stride[d];
     layout.field[SETT_NESTED_ELEMENT][d] = settp_mma_size(&it, row.dims[d]) / (row.outer[d] * row.thread[d]);
   }
-  return sett_nested_check(layout);
+  return sett_nested_check(&layout);
 }
 
 SETT_INLINE sett_nested_layout sett_mma_ptx_layout(int intrinsic, int operand) {
@@ -480,6 +490,4 @@ SETT_INLINE sett_nested_layout sett_mma_contraction(int intrinsic, int operand, 
   }
   return sett_nested_contract(&fragment, place, loops, bounds, subgroups, rank, map);
 }
-
-/* Licensed under the Apache License, Version 2.0; see LICENSE. */
 #endif

@@ -1,4 +1,5 @@
-/* sett_nested_layout.h - v0.1 - nested layouts: which subgroup, thread and register slot holds each element of a vector
+/* sett_nested_layout.h - v0.2 - nested layouts: which subgroup, thread and register slot holds each element of a vector
+   SPDX-License-Identifier: Apache-2.0
 
 WHAT
   A GPU holds a vector, a fragment of a matrix say, spread over the registers of many threads. A nested layout says who
@@ -124,6 +125,12 @@ ANSWERS (in all sett headers)
   place or an index that does not exist is -1. A function said to give 0 or an error gives nothing else. Outputs are always
   written, with -1 or 0 where there is no value; a list has as many entries as the count beside it says.
 
+ARGUMENTS (in all sett headers)
+  By value go in: numbers, handles (sett_expr), maps (sett_map), lists and marks of a few words (sett_analysis_list, sett_nested_counts,
+  sett_map_mark), and plans of a device, which are arguments of kernels. Every other record goes in by a pointer to const. A record
+  comes out by value. A pointer that is not to const is memory of the caller that the function changes or fills.
+  An error is an int, 0 for none; sett_<module>_message(error) is its text, a constant.
+
 ERRORS
   The error travels in the layout: error, column (of a text, from 1), dim (or -1) and wanted, the number that the text of the
   error speaks of. Functions given a failed layout give it back, no yes, SETT_NESTED_UNKNOWN (-1), or 0 numbers, as they say. Verified when made:
@@ -139,10 +146,14 @@ LIMITS
   rank 24, 64-bit sizes; plans: SETT_NESTED_PLAN_TERMS terms, 32-bit offsets. Each has an error.
 
 HISTORY
+  0.2  sett_nested_same and _same_on give an answer with yes and no; plan.thread_slots was slots.
+       errors are int; sett_nested_message was sett_nested_error_text; a layout goes in by a pointer everywhere.
   0.1  text, both directions, shapes, algebra, contractions, plans.
 */
 #ifndef SETT_NESTED_LAYOUT_H
 #define SETT_NESTED_LAYOUT_H
+
+#define SETT_NESTED_VERSION 200 /* 0.2.0: 10000 * major + 100 * minor + patch */
 
 #if !defined(__OPENCL_VERSION__)
 #include <stddef.h>
@@ -181,7 +192,7 @@ typedef struct sett_nested_term {
 
 /* A layout made ready for a kernel, by sett_nested_prepare: pass it by value. */
 typedef struct sett_nested_plan {
-  settp_nested_u32 error; /* what sett_nested_prepare refused; offsets are then 0 */
+  int error; /* what sett_nested_prepare refused; offsets are then 0 */
   settp_nested_u32 thread_slots; /* registers of a thread */
   sett_nested_term term[SETT_NESTED_PLAN_TERMS]; /* unused ones have divisor and modulus 1, factor 0 */
 } sett_nested_plan;
@@ -279,7 +290,7 @@ enum {
 
 /* All zero: rank 0, one element, held by everyone. */
 typedef struct sett_nested_layout {
-  int64_t error;       /* SETT_NESTED_OK, or what went wrong */
+  int error;       /* SETT_NESTED_OK, or what went wrong */
   int64_t column;      /* of the error in a text, from 1; 0: it was not a text */
   int64_t wanted;      /* the number that the error's text speaks of */
   int32_t dim;         /* the dimension that the error is in, or -1 */
@@ -293,12 +304,12 @@ typedef struct sett_nested_layout {
 /* From seven arrays of rank numbers, in the order of the text; NULL is ones for a tile and zeros for strides. Verified. */
 SETT_INLINE sett_nested_layout sett_nested_make(int rank, const int64_t *const field[SETT_NESTED_FIELD_COUNT]);
 /* The layout with canonical strides, or the first rule it breaks. All makers here have done this. */
-SETT_INLINE sett_nested_layout sett_nested_check(sett_nested_layout layout);
+SETT_INLINE sett_nested_layout sett_nested_check(const sett_nested_layout *layout);
 /* The layout, or why a machine (subgroups in a workgroup, threads in a subgroup) leaves a part to nobody that the layout
    itself gives to somebody. Thread ids run through the workgroup: a layout with one subgroup may use them all. Where threads
    of a layout with several subgroups reach beyond one, they must line up with subgroups (ERROR_WIDE says not, also of some
    machines that would do). */
-SETT_INLINE sett_nested_layout sett_nested_on(sett_nested_layout layout, int64_t subgroups, int64_t subgroup_size);
+SETT_INLINE sett_nested_layout sett_nested_on(const sett_nested_layout *layout, int64_t subgroups, int64_t subgroup_size);
 
 /* The whole of text. */
 SETT_INLINE sett_nested_layout sett_nested_parse(const char *text, size_t length);
@@ -306,7 +317,7 @@ SETT_INLINE sett_nested_layout sett_nested_parse(const char *text, size_t length
 SETT_INLINE size_t sett_nested_print(const sett_nested_layout *layout, char *out, size_t capacity);
 /* What the layout's error means, with its dimension and number, in the same way: "dimension 1: expected ..". */
 SETT_INLINE size_t sett_nested_explain(const sett_nested_layout *layout, char *out, size_t capacity);
-SETT_INLINE const char *sett_nested_error_text(int64_t error); /* without them */
+SETT_INLINE const char *sett_nested_message(int error); /* without them */
 SETT_INLINE const char *sett_nested_field_name(int64_t field); /* "thread_tile" */
 
 /* Shapes, in elements; each returns how many numbers it wrote (0 for a failed layout). */
@@ -332,7 +343,7 @@ SETT_INLINE int sett_nested_equal(const sett_nested_layout *a, const sett_nested
 typedef struct sett_nested_answer {
   int yes, no;    /* 1 where it is proved */
   int same_slots; /* 1: yes, and in the same slots */
-  int64_t error;  /* why it is neither: that of a failed layout, or ERROR_MACHINE */
+  int error;  /* why it is neither: that of a failed layout, or ERROR_MACHINE */
 } sett_nested_answer;
 SETT_INLINE sett_nested_answer sett_nested_same(const sett_nested_layout *a, const sett_nested_layout *b);
 /* The same on a machine, where subgroup = thread / subgroup_size: a layout of 64 threads may be one of 2 subgroups of 32.
@@ -341,7 +352,7 @@ SETT_INLINE sett_nested_answer sett_nested_same_on(const sett_nested_layout *a, 
                                                    int64_t subgroup_size);
 /* The layout, or why a value of this type cannot have it. A dimension of -1 is dynamic: it fits. A tensor (vector 0) only
    needs the rank: what exceeds it is masked or padded later. */
-SETT_INLINE sett_nested_layout sett_nested_fits(sett_nested_layout layout, int rank, const int64_t *dims, int is_vector);
+SETT_INLINE sett_nested_layout sett_nested_fits(const sett_nested_layout *layout, int rank, const int64_t *dims, int is_vector);
 
 /* 1 and the digits of the ids in each dimension; 0 and -1s for a failed layout or a negative id. */
 SETT_INLINE int sett_nested_virtual(const sett_nested_layout *layout, int64_t subgroup, int64_t thread, int64_t *s, int64_t *t);
@@ -358,19 +369,19 @@ SETT_INLINE int sett_nested_owner(const sett_nested_layout *layout, const int64_
 SETT_INLINE int64_t sett_nested_bound(const sett_nested_layout *layout, int dim, int64_t subgroup, int64_t thread, int64_t bound);
 
 /* Dimension i of the result is dimension permutation[i]. */
-SETT_INLINE sett_nested_layout sett_nested_permute(sett_nested_layout layout, const int32_t *permutation);
+SETT_INLINE sett_nested_layout sett_nested_permute(const sett_nested_layout *layout, const int32_t *permutation);
 /* Without the dimensions that are marked. */
-SETT_INLINE sett_nested_layout sett_nested_project(sett_nested_layout layout, const unsigned char *dropped);
+SETT_INLINE sett_nested_layout sett_nested_project(const sett_nested_layout *layout, const unsigned char *dropped);
 /* Dimension i of the result is dimension map[i], or 1 long where map[i] is -1. Dimensions may be left out, and repeated where
    neither threads nor subgroups share them (else the strides overlap: refused). */
-SETT_INLINE sett_nested_layout sett_nested_apply(sett_nested_layout layout, int count, const int32_t *map);
+SETT_INLINE sett_nested_layout sett_nested_apply(const sett_nested_layout *layout, int count, const int32_t *map);
 /* The layout of a value with indices result[0], .. (numbers of loops) where operand i has the layout layouts[i] and its
    dimension d runs with loop maps[i][d] (-1: none). Refused where operands disagree, or none says. Loops: below 24. */
 SETT_INLINE sett_nested_layout sett_nested_recombine(int count, const sett_nested_layout *layouts, const int32_t *const *maps,
                                                      int rank, const int32_t *result);
 /* The same elements, by row-major numbers, in another shape. Slots stay in order where each can keep its level (batch, outer,
    element); else they are numbered anew. Refused only where no nested layout of that shape has this ownership. */
-SETT_INLINE sett_nested_layout sett_nested_reshape(sett_nested_layout layout, int rank, const int64_t *shape);
+SETT_INLINE sett_nested_layout sett_nested_reshape(const sett_nested_layout *layout, int rank, const int64_t *shape);
 
 /* A fragment repeated over a larger problem. Loop l runs to bounds[l] and is shared by subgroups[l] subgroups (their numbers are
    row-major over all loops). Dimension d of the fragment lies in loop place[d]; other loops have no tile. Dimension i of the
@@ -520,9 +531,9 @@ SETT_INLINE sett_nested_layout settp_nested_verify(sett_nested_layout layout, in
   return error ? settp_nested_fail(error, dim, error == SETT_NESTED_ERROR_SIZE ? 0 : wanted) : layout;
 }
 
-SETT_INLINE sett_nested_layout sett_nested_check(sett_nested_layout layout) {
+SETT_INLINE sett_nested_layout sett_nested_check(const sett_nested_layout *layout) {
   int field;
-  return settp_nested_verify(layout, &field);
+  return settp_nested_verify(*layout, &field);
 }
 
 SETT_INLINE sett_nested_layout sett_nested_make(int rank, const int64_t *const field[SETT_NESTED_FIELD_COUNT]) {
@@ -532,7 +543,7 @@ SETT_INLINE sett_nested_layout sett_nested_make(int rank, const int64_t *const f
   layout = settp_nested_ones(rank);
   for (i = 0; i < SETT_NESTED_FIELD_COUNT; ++i)
     for (d = 0; field[i] && d < rank; ++d) layout.field[i][d] = field[i][d];
-  return sett_nested_check(layout);
+  return sett_nested_check(&layout);
 }
 
 enum { SETTP_NESTED_MACHINE_MAX = 1 << 20 };
@@ -553,21 +564,21 @@ SETT_INLINE sett_nested_layout settp_nested_enough(const settp_nested_ids *ids, 
   return settp_nested_zero();
 }
 
-SETT_INLINE sett_nested_layout sett_nested_on(sett_nested_layout layout, int64_t subgroups, int64_t subgroup_size) {
+SETT_INLINE sett_nested_layout sett_nested_on(const sett_nested_layout *layout, int64_t subgroups, int64_t subgroup_size) {
   settp_nested_ids s, t;
   sett_nested_layout refused;
   int64_t need = 1, used = 1, threads;
   int i = 0, j = 0;
-  if (layout.error) return layout;
+  if (layout->error) return *layout;
   if (!settp_nested_machine(subgroups, subgroup_size))
     return settp_nested_fail(SETT_NESTED_ERROR_MACHINE, SETT_NESTED_UNKNOWN, 0);
   threads = subgroups * subgroup_size;
-  s = settp_nested_verified(&layout, SETT_NESTED_SUBGROUP);
-  t = settp_nested_verified(&layout, SETT_NESTED_THREAD);
+  s = settp_nested_verified(layout, SETT_NESTED_SUBGROUP);
+  t = settp_nested_verified(layout, SETT_NESTED_THREAD);
   refused = settp_nested_enough(&s, subgroups, SETT_NESTED_ERROR_SUBGROUPS);
   if (!refused.error) refused = settp_nested_enough(&t, threads, SETT_NESTED_ERROR_THREADS);
   if (refused.error) return refused;
-  if (t.period <= subgroup_size || s.count == 0) return layout; /* each subgroup sees all thread digits */
+  if (t.period <= subgroup_size || s.count == 0) return *layout; /* each subgroup sees all thread digits */
   while (i < s.count || j < t.count) { /* one basis of both, in threads of the workgroup */
     int subgroup = j == t.count || (i < s.count && s.stride[i] * subgroup_size <= t.stride[j]);
     int64_t stride = subgroup ? s.stride[i] * subgroup_size : t.stride[j], size = subgroup ? s.size[i] : t.size[j];
@@ -577,12 +588,12 @@ SETT_INLINE sett_nested_layout sett_nested_on(sett_nested_layout layout, int64_t
     if (need > threads) return settp_nested_fail(SETT_NESTED_ERROR_THREADS, dim, need);
     used = stride * size;
   }
-  return layout;
+  return *layout;
 }
 
 /* ---- bodies: text ----------------------------------------------------------------------------------------------- */
 
-SETT_INLINE const char *sett_nested_error_text(int64_t error) {
+SETT_INLINE const char *sett_nested_message(int error) {
   switch (error) {
 #define SETTP_NESTED_CASE(name, text)                                                                                \
   case SETT_NESTED_##name: return text;
@@ -794,7 +805,7 @@ SETT_INLINE size_t sett_nested_print(const sett_nested_layout *layout, char *out
 
 SETT_INLINE size_t sett_nested_explain(const sett_nested_layout *layout, char *out, size_t capacity) {
   settp_nested_writer writer = settp_nested_write(out, capacity);
-  const char *text = sett_nested_error_text(layout->error);
+  const char *text = sett_nested_message(layout->error);
   if (layout->error && layout->dim >= 0) {
     settp_nested_puts(&writer, "dimension ");
     settp_nested_puti(&writer, layout->dim);
@@ -1112,7 +1123,7 @@ SETT_INLINE int settp_nested_same_slots(const sett_nested_layout *a, const sett_
   return 1;
 }
 
-SETT_INLINE sett_nested_answer settp_nested_answer(int yes, int same_slots, int64_t error) {
+SETT_INLINE sett_nested_answer settp_nested_answer(int yes, int same_slots, int error) {
   sett_nested_answer answer;
   answer.yes = yes;
   answer.no = !yes && !error;
@@ -1145,14 +1156,14 @@ SETT_INLINE sett_nested_answer sett_nested_same_on(const sett_nested_layout *a, 
   return settp_nested_answer(1, settp_nested_same_slots(a, b), 0);
 }
 
-SETT_INLINE sett_nested_layout sett_nested_fits(sett_nested_layout layout, int rank, const int64_t *dims, int is_vector) {
+SETT_INLINE sett_nested_layout sett_nested_fits(const sett_nested_layout *layout, int rank, const int64_t *dims, int is_vector) {
   int d;
-  if (layout.error) return layout;
-  if (rank != layout.rank) return settp_nested_fail(SETT_NESTED_ERROR_VECTOR_RANK, SETT_NESTED_UNKNOWN, layout.rank);
+  if (layout->error) return *layout;
+  if (rank != layout->rank) return settp_nested_fail(SETT_NESTED_ERROR_VECTOR_RANK, SETT_NESTED_UNKNOWN, layout->rank);
   for (d = 0; d < rank && is_vector; ++d)
-    if (dims[d] >= 0 && dims[d] != settp_nested_size(&layout, d))
-      return settp_nested_fail(SETT_NESTED_ERROR_VECTOR_DIM, d, settp_nested_size(&layout, d));
-  return layout;
+    if (dims[d] >= 0 && dims[d] != settp_nested_size(layout, d))
+      return settp_nested_fail(SETT_NESTED_ERROR_VECTOR_DIM, d, settp_nested_size(layout, d));
+  return *layout;
 }
 
 /* ---- bodies: combinations --------------------------------------------------------------------------------------- */
@@ -1162,34 +1173,34 @@ SETT_INLINE void settp_nested_copy(sett_nested_layout *to, int dim, const sett_n
   for (i = 0; i < SETT_NESTED_FIELD_COUNT; ++i) to->field[i][dim] = from->field[i][from_dim];
 }
 
-SETT_INLINE sett_nested_layout sett_nested_apply(sett_nested_layout layout, int count, const int32_t *map) {
+SETT_INLINE sett_nested_layout sett_nested_apply(const sett_nested_layout *layout, int count, const int32_t *map) {
   sett_nested_layout result;
   int d;
-  if (layout.error) return layout;
+  if (layout->error) return *layout;
   if (count < 0 || count > SETT_NESTED_MAX_RANK) return settp_nested_fail(SETT_NESTED_ERROR_MAX_RANK, SETT_NESTED_UNKNOWN, 0);
   result = settp_nested_ones(count);
   for (d = 0; d < count; ++d) {
-    if (map[d] < -1 || map[d] >= layout.rank) return settp_nested_fail(SETT_NESTED_ERROR_DIM, d, 0);
-    if (map[d] >= 0) settp_nested_copy(&result, d, &layout, map[d]);
+    if (map[d] < -1 || map[d] >= layout->rank) return settp_nested_fail(SETT_NESTED_ERROR_DIM, d, 0);
+    if (map[d] >= 0) settp_nested_copy(&result, d, layout, map[d]);
   }
-  return sett_nested_check(result);
+  return sett_nested_check(&result);
 }
 
-SETT_INLINE sett_nested_layout sett_nested_permute(sett_nested_layout layout, const int32_t *permutation) {
+SETT_INLINE sett_nested_layout sett_nested_permute(const sett_nested_layout *layout, const int32_t *permutation) {
   uint32_t seen = 0;
   int d;
-  for (d = 0; d < layout.rank && !layout.error; ++d) {
-    if (permutation[d] < 0 || permutation[d] >= layout.rank || (seen >> permutation[d] & 1))
+  for (d = 0; d < layout->rank && !layout->error; ++d) {
+    if (permutation[d] < 0 || permutation[d] >= layout->rank || (seen >> permutation[d] & 1))
       return settp_nested_fail(SETT_NESTED_ERROR_PERMUTATION, d, 0);
     seen |= (uint32_t)1 << permutation[d];
   }
-  return sett_nested_apply(layout, layout.rank, permutation);
+  return sett_nested_apply(layout, layout->rank, permutation);
 }
 
-SETT_INLINE sett_nested_layout sett_nested_project(sett_nested_layout layout, const unsigned char *dropped) {
+SETT_INLINE sett_nested_layout sett_nested_project(const sett_nested_layout *layout, const unsigned char *dropped) {
   int32_t map[SETT_NESTED_MAX_RANK];
   int d, count = 0;
-  for (d = 0; d < layout.rank; ++d)
+  for (d = 0; d < layout->rank; ++d)
     if (!dropped[d]) map[count++] = d;
   return sett_nested_apply(layout, count, map);
 }
@@ -1219,7 +1230,7 @@ SETT_INLINE sett_nested_layout sett_nested_recombine(int count, const sett_neste
     if (!known[result[d]]) return settp_nested_fail(SETT_NESTED_ERROR_HOLE, result[d], 0);
     settp_nested_copy(&layout, d, &loops, result[d]);
   }
-  return sett_nested_check(layout);
+  return sett_nested_check(&layout);
 }
 
 /* Reshaping. A row-major number is one list of digits: own (batch, outer, element), of subgroups, of threads, and fixed ones (a
@@ -1315,20 +1326,20 @@ SETT_INLINE int settp_nested_cut(sett_nested_layout *result, const int64_t *shap
   return 1;
 }
 
-SETT_INLINE sett_nested_layout sett_nested_reshape(sett_nested_layout layout, int rank, const int64_t *shape) {
+SETT_INLINE sett_nested_layout sett_nested_reshape(const sett_nested_layout *layout, int rank, const int64_t *shape) {
   settp_nested_part part[SETTP_NESTED_PARTS];
   sett_nested_layout result;
-  int64_t product = 1, elements = sett_nested_elements(&layout);
+  int64_t product = 1, elements = sett_nested_elements(layout);
   int d, loose;
-  if (layout.error) return layout;
+  if (layout->error) return *layout;
   if (rank < 0 || rank > SETT_NESTED_MAX_RANK) return settp_nested_fail(SETT_NESTED_ERROR_MAX_RANK, SETT_NESTED_UNKNOWN, 0);
   for (d = 0; d < rank; ++d)
     if (shape[d] < 1 || !settp_nested_times(&product, shape[d])) return settp_nested_fail(SETT_NESTED_ERROR_SHAPE, d, elements);
   if (product != elements) return settp_nested_fail(SETT_NESTED_ERROR_SHAPE, SETT_NESTED_UNKNOWN, elements);
   for (loose = 0; loose < 2; ++loose) {
-    settp_nested_list(&layout, loose, part);
+    settp_nested_list(layout, loose, part);
     result = settp_nested_ones(rank);
-    if (settp_nested_cut(&result, shape, part)) return sett_nested_check(result);
+    if (settp_nested_cut(&result, shape, part)) return sett_nested_check(&result);
   }
   return settp_nested_fail(SETT_NESTED_ERROR_RESHAPE, SETT_NESTED_UNKNOWN, 0);
 }
@@ -1368,7 +1379,7 @@ SETT_INLINE sett_nested_layout sett_nested_contract(const sett_nested_layout *fr
     layout.field[SETT_NESTED_SUBGROUP][d] = subgroups[l];
     layout.field[SETT_NESTED_SUBGROUP_STRIDE][d] = strides[l];
   }
-  return sett_nested_check(layout);
+  return sett_nested_check(&layout);
 }
 
 /* Counts and row-major strides of a list, put into a layout at a level. */
@@ -1398,12 +1409,12 @@ SETT_INLINE sett_nested_layout sett_nested_basis(int rank, const int64_t *bounds
   layout = settp_nested_share(layout, SETT_NESTED_THREAD, &lanes);
   for (d = 0; d < rank && !layout.error; ++d)
     if (elements[d] != 0) layout.field[SETT_NESTED_ELEMENT][d] = elements[d];
-  layout = sett_nested_check(layout);
+  layout = sett_nested_check(&layout);
   for (d = 0; d < rank && !layout.error; ++d) {
     if (bounds[d] < 1) return settp_nested_fail(SETT_NESTED_ERROR_BOUNDS, d, 0);
     layout.field[SETT_NESTED_BATCH][d] = (bounds[d] - 1) / settp_nested_size(&layout, d) + 1;
   }
-  return sett_nested_check(layout);
+  return sett_nested_check(&layout);
 }
 
 /* ---- bodies: plans ---------------------------------------------------------------------------------------------- */
@@ -1441,7 +1452,7 @@ SETT_INLINE sett_nested_plan sett_nested_prepare(const sett_nested_layout *layou
   settp_nested_terms terms;
   int64_t row[SETT_NESTED_MAX_RANK], divisor = 1;
   int d, i, level;
-  terms.plan.error = (uint32_t)layout->error;
+  terms.plan.error = layout->error;
   terms.plan.thread_slots = 0;
   terms.count = 0;
   terms.low = terms.high = 0;
@@ -1477,6 +1488,4 @@ SETT_INLINE sett_nested_plan sett_nested_prepare(const sett_nested_layout *layou
 }
 
 #endif /* not on a device */
-
-/* Licensed under the Apache License, Version 2.0; see LICENSE. */
 #endif

@@ -1,4 +1,5 @@
 /* sett_relayout.h - v0.1 - moving an array from one layout to another: rows to tiles, tiles to rows, any to any
+   SPDX-License-Identifier: Apache-2.0
 
 WHAT
   Copies an array between two buffers whose layouts differ. Both layouts are shapes of sett_tile.h of the same element type and
@@ -25,7 +26,7 @@ A FIRST LOOK
       static sett_relayout_plan plan;
       sett_tile_shape from = sett_tile_parse("u8[3,5]{1,0}", 12), to = sett_tile_parse("u8[3,5]{1,0:T(2,2)}", 19);
       char rows[] = "abcdefghijklmno", tiles[25] = "", padding = '.';
-      if (sett_relayout_prepare(&plan, &from, &to, &padding)) return puts(sett_relayout_error_text(plan.error)) < 0;
+      if (sett_relayout_prepare(&plan, &from, &to, &padding)) return puts(sett_relayout_message(plan.error)) < 0;
       sett_relayout_run(&plan, rows, tiles, 0, plan.pieces);
       puts(tiles);
       return 0;
@@ -64,7 +65,7 @@ HOW
 FUNCTIONS
   sett_relayout_prepare      two layouts -> plan
   sett_relayout_run          pieces of it
-  sett_relayout_error_text   what an error means
+  sett_relayout_message   what an error means
 
 LAWS (tests/relayout_test.c draws pairs of layouts and compares with plain loops over the definition of a layout)
   1 moved    element i of the source is element i of the destination.
@@ -78,18 +79,26 @@ ANSWERS (in all sett headers)
   place or an index that does not exist is -1. A function said to give 0 or an error gives nothing else. Outputs are always
   written, with -1 or 0 where there is no value; a list has as many entries as the count beside it says.
 
+ARGUMENTS (in all sett headers)
+  By value go in: numbers, handles (sett_expr), maps (sett_map), lists and marks of a few words (sett_analysis_list, sett_nested_counts,
+  sett_map_mark), and plans of a device, which are arguments of kernels. Every other record goes in by a pointer to const. A record
+  comes out by value. A pointer that is not to const is memory of the caller that the function changes or fills.
+  An error is an int, 0 for none; sett_<module>_message(error) is its text, a constant.
+
 ERRORS
   sett_relayout_prepare returns plan->error: 0, one of SETT_RELAYOUT_ERROR_.., or the error of a failed shape. The plan has then no piece,
-  and run writes nothing. sett_relayout_error_text says what any of these means.
+  and run writes nothing. sett_relayout_message says what any of these means.
 
 LIMITS
   Arrays of less than 2^60 bytes; those of sett_tile.h.
 
 HISTORY
-  0.1  of its own; it was a part of sett_tile.h 0.2.
+  0.1  a header of its own; it was a part of sett_tile.h 0.2.
 */
 #ifndef SETT_RELAYOUT_H
 #define SETT_RELAYOUT_H
+
+#define SETT_RELAYOUT_VERSION 100 /* 0.1.0: 10000 * major + 100 * minor + patch */
 
 #ifndef SETT_TILE_H
 #error "include sett_tile.h before sett_relayout.h"
@@ -166,7 +175,7 @@ typedef struct settp_relayout_level {
 } settp_relayout_level;
 
 typedef struct sett_relayout_plan {
-  int64_t error;
+  int error;
   int64_t pieces;
   int32_t streams; /* 1: stores past the caches */
   int32_t bursts;  /* 1: rows in turn, in bursts; 0: in the order of the source */
@@ -187,12 +196,12 @@ typedef struct sett_relayout_plan {
 /* ---- prototypes ------------------------------------------------------------------------------------------------- */
 
 /* Fills *plan; returns plan->error. fill: see above. */
-SETT_INLINE int64_t sett_relayout_prepare(sett_relayout_plan *plan, const sett_tile_shape *from,
+SETT_INLINE int sett_relayout_prepare(sett_relayout_plan *plan, const sett_tile_shape *from,
                                           const sett_tile_shape *to, const void *fill);
 /* Pieces first .. last - 1. Nothing where the plan has an error or the range is not within 0 .. plan->pieces. */
 SETT_INLINE void sett_relayout_run(const sett_relayout_plan *plan, const void *source, void *destination, int64_t first,
                                    int64_t last);
-SETT_INLINE const char *sett_relayout_error_text(int64_t error);
+SETT_INLINE const char *sett_relayout_message(int error);
 /* ---- bodies: vectors --------------------------------------------------------------------------------------------- */
 
 /* SETTP_RELAYOUT_WIDE: bytes of a vector; 0: none. */
@@ -606,13 +615,13 @@ SETTP_RELAYOUT_ZIP(u64, (SETTP_RELAYOUT_WIDE / 8), SETTP_RELAYOUT_WIDE)
 
 /* ---- bodies: the radix systems ----------------------------------------------------------------------------------- */
 
-SETT_INLINE const char *sett_relayout_error_text(int64_t error) {
+SETT_INLINE const char *sett_relayout_message(int error) {
   switch (error) {
 #define SETTP_RELAYOUT_CASE(name, text)                                                                              \
   case SETT_RELAYOUT_##name: return text;
     SETT_RELAYOUT_ERRORS(SETTP_RELAYOUT_CASE)
 #undef SETTP_RELAYOUT_CASE
-    default: return sett_tile_error_text(error);
+    default: return sett_tile_message(error);
   }
 }
 
@@ -969,7 +978,7 @@ SETT_INLINE void settp_relayout_pieces(sett_relayout_plan *plan) {
   }
 }
 
-SETT_INLINE int64_t settp_relayout_check(const sett_tile_shape *from, const sett_tile_shape *to) {
+SETT_INLINE int settp_relayout_check(const sett_tile_shape *from, const sett_tile_shape *to) {
   int64_t from_bits = sett_tile_bits(from), to_bits = sett_tile_bits(to), width = 0;
   int i;
   if (from->type != to->type) return SETT_RELAYOUT_ERROR_TYPES;
@@ -1005,7 +1014,7 @@ SETT_INLINE int settp_relayout_intel(void) {
 #endif
 }
 
-SETT_INLINE int64_t sett_relayout_prepare(sett_relayout_plan *plan, const sett_tile_shape *from,
+SETT_INLINE int sett_relayout_prepare(sett_relayout_plan *plan, const sett_tile_shape *from,
                                           const sett_tile_shape *to, const void *fill) {
   int64_t bytes;
   int i;
@@ -1859,6 +1868,4 @@ SETT_INLINE void sett_relayout_run(const sett_relayout_plan *plan, const void *s
   }
   if (plan->streams) settp_relayout_fence();
 }
-
-/* Licensed under the Apache License, Version 2.0; see LICENSE. */
 #endif

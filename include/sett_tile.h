@@ -1,4 +1,5 @@
-/* sett_tile.h - v0.2 - shapes with tiled layouts: f32[170,160]{1,0:T(8,128)}
+/* sett_tile.h - v0.3 - shapes with tiled layouts: f32[170,160]{1,0:T(8,128)}
+   SPDX-License-Identifier: Apache-2.0
 
 WHAT
   A tensor's shape says which indices exist; its layout says where each element lies in memory. This header reads and
@@ -143,7 +144,7 @@ FUNCTIONS
            sett_tile_check          the shape, or its first error
   text     sett_tile_parse          one array, token, opaque or buffer   sett_tile_print        its canonical text
            sett_tile_read, _next    the leaves of any shape, in order    sett_tile_canonical    canonical text of any shape
-           sett_tile_error_text     what an error code means             sett_tile_type_name    "f32"
+           sett_tile_message     what an error code means             sett_tile_type_name    "f32"
   ask      sett_tile_elements       elements, padding not counted        sett_tile_positions    with padding
            sett_tile_bits           of one element in memory             sett_tile_bytes        of the whole array
            sett_tile_padding        share of padding                     sett_tile_byte_strides where they exist
@@ -178,9 +179,15 @@ ANSWERS (in all sett headers)
   place or an index that does not exist is -1. A function said to give 0 or an error gives nothing else. Outputs are always
   written, with -1 or 0 where there is no value; a list has as many entries as the count beside it says.
 
+ARGUMENTS (in all sett headers)
+  By value go in: numbers, handles (sett_expr), maps (sett_map), lists and marks of a few words (sett_analysis_list, sett_nested_counts,
+  sett_map_mark), and plans of a device, which are arguments of kernels. Every other record goes in by a pointer to const. A record
+  comes out by value. A pointer that is not to const is memory of the caller that the function changes or fills.
+  An error is an int, 0 for none; sett_<module>_message(error) is its text, a constant.
+
 ERRORS
   A failed parse returns a shape whose error is not 0; column is the byte (from 1) where something else was expected,
-  and sett_tile_error_text says what. Functions given a failed shape or plan give back no yes, SETT_TILE_UNKNOWN (-1), or
+  and sett_tile_message says what. Functions given a failed shape or plan give back no yes, SETT_TILE_UNKNOWN (-1), or
   a shape or plan with the same error, so one check at the end of a chain is enough. Sizes that do not fit in 64 bits are errors of the parse.
 
 LIMITS
@@ -190,11 +197,16 @@ SOURCE
   The definition, the figures and the formats: "Tiled layout" of the openxla.org documents; the notation: XLA's shape parser.
 
 HISTORY
+  0.3  relayout is sett_relayout.h.
+       answers have yes and no; sett_tile_byte_strides gives one; bits, strides and parts of what has none are -1.
+       errors are int; sett_tile_message was sett_tile_error_text; _check and _add_tile take a pointer.
   0.2  relations, bits, strides, parts, formats, plans for devices; positions by digits.
   0.1  text, sizes, positions and their inverse for all tiles.
 */
 #ifndef SETT_TILE_H
 #define SETT_TILE_H
+
+#define SETT_TILE_VERSION 300 /* 0.3.0: 10000 * major + 100 * minor + patch */
 
 #if defined(__OPENCL_C_VERSION__) || defined(__OPENCL_VERSION__)
 #define SETTP_TILE_OPENCL 1
@@ -235,7 +247,7 @@ typedef long int64_t;
 /* What sett_tile_device makes of a plan: an argument of a kernel, passed by value. Dimension d is read as digits, the most
    major first: digit = value / weight, value %= weight, position += digit * stride, and back digit = position % period / stride. */
 typedef struct sett_tile_device_plan {
-  int64_t error;
+  int error;
   int32_t rank;
   int32_t digits[SETT_TILE_DEVICE_RANK];
   int64_t dims[SETT_TILE_DEVICE_RANK];
@@ -379,7 +391,7 @@ enum { SETT_TILE_ARRAY, SETT_TILE_TOKEN, SETT_TILE_OPAQUE, SETT_TILE_BUFFER }; /
 
 /* A leaf of a shape. All zero: pred[], a scalar. Dimensions are logical, in text order. */
 typedef struct sett_tile_shape {
-  int64_t error;  /* SETT_TILE_OK, or what went wrong */
+  int error;  /* SETT_TILE_OK, or what went wrong */
   int64_t column; /* of the error, from 1 */
   int32_t kind;   /* SETT_TILE_ARRAY, .. */
   int32_t type;   /* sett_tile_type */
@@ -406,7 +418,7 @@ typedef struct sett_tile_reader {
   int64_t length;
   int64_t at;     /* bytes read so far; after SETT_TILE_END: the shape's length */
   int64_t item;   /* number of the last leaf or opened tuple in the tuple around it */
-  int64_t error;  /* SETT_TILE_OK, or what went wrong */
+  int error;  /* SETT_TILE_OK, or what went wrong */
   int64_t column; /* of the error, from 1 */
   int32_t depth;  /* open tuples */
   int32_t state;
@@ -417,7 +429,8 @@ enum { SETT_TILE_END, SETT_TILE_LEAF, SETT_TILE_OPENED, SETT_TILE_CLOSED }; /* e
 
 /* What sett_tile_canonical found. */
 typedef struct sett_tile_summary {
-  int64_t error, column;
+  int error;
+  int64_t column;
   int64_t consumed; /* bytes of the shape in the text */
   int64_t leaves;   /* arrays, buffers, tokens, opaque values */
   int64_t bytes;    /* sum over arrays and buffers; SETT_TILE_UNKNOWN: a token or opaque alone, or an unbounded array */
@@ -437,7 +450,7 @@ typedef struct sett_tile_step {
 
 /* A layout prepared for positions: the list before each tile, and the final list (list[tiles]). */
 typedef struct sett_tile_plan {
-  int64_t error;
+  int error;
   int32_t rank;
   int32_t tiles;
   int32_t minor_to_major[SETT_TILE_MAX_RANK];
@@ -544,9 +557,9 @@ typedef struct sett_tile_format {
    sett_tile_check does that. */
 SETT_INLINE sett_tile_shape sett_tile_make(int type, int rank, const int64_t *dims, const int32_t *minor_to_major);
 /* The shape with one more, inner tile. */
-SETT_INLINE sett_tile_shape sett_tile_add_tile(sett_tile_shape shape, int rank, const int64_t *tile);
+SETT_INLINE sett_tile_shape sett_tile_add_tile(const sett_tile_shape *shape, int rank, const int64_t *tile);
 /* The shape, or the error of the first rule it breaks (column 0). Parsed shapes have been checked. */
-SETT_INLINE sett_tile_shape sett_tile_check(sett_tile_shape shape);
+SETT_INLINE sett_tile_shape sett_tile_check(const sett_tile_shape *shape);
 
 /* The whole of text as one array, token, opaque or buffer. */
 SETT_INLINE sett_tile_shape sett_tile_parse(const char *text, size_t length);
@@ -560,7 +573,7 @@ SETT_INLINE size_t sett_tile_print(const sett_tile_shape *shape, char *out, size
 /* The same for any shape at the front of text, tuples too. whole: nothing but blanks may follow. 0 on an error. */
 SETT_INLINE size_t sett_tile_canonical(const char *text, size_t length, int whole, char *out, size_t capacity,
                                     sett_tile_summary *summary);
-SETT_INLINE const char *sett_tile_error_text(int64_t error);
+SETT_INLINE const char *sett_tile_message(int error);
 SETT_INLINE const char *sett_tile_type_name(int type);
 /* The type of that name (upper case too), or -1. */
 SETT_INLINE int sett_tile_type_find(const char *name, size_t length);
@@ -686,7 +699,7 @@ SETT_INLINE sett_tile_shape settp_tile_zero(void) {
   return shape;
 }
 
-SETT_INLINE const char *sett_tile_error_text(int64_t error) {
+SETT_INLINE const char *sett_tile_message(int error) {
   switch (error) {
 #define SETTP_TILE_CASE(name, text)                                                                                  \
   case SETT_TILE_##name: return text;
@@ -757,16 +770,17 @@ SETT_INLINE int settp_tile_dims_used(const sett_tile_shape *shape) {
   return used;
 }
 
-SETT_INLINE sett_tile_shape sett_tile_add_tile(sett_tile_shape shape, int rank, const int64_t *tile) {
-  int used = settp_tile_dims_used(&shape), i;
-  if (shape.error) return shape;
-  if (rank < 1 || shape.tiles >= SETT_TILE_MAX_TILES || rank > SETT_TILE_MAX_TILE_DIMS - used) {
-    shape.error = SETT_TILE_ERROR_TILES;
-    return shape;
+SETT_INLINE sett_tile_shape sett_tile_add_tile(const sett_tile_shape *shape, int rank, const int64_t *tile) {
+  sett_tile_shape to = *shape;
+  int used = settp_tile_dims_used(shape), i;
+  if (to.error) return to;
+  if (rank < 1 || to.tiles >= SETT_TILE_MAX_TILES || rank > SETT_TILE_MAX_TILE_DIMS - used) {
+    to.error = SETT_TILE_ERROR_TILES;
+    return to;
   }
-  for (i = 0; i < rank; ++i) shape.tile[used + i] = tile[i];
-  shape.tile_rank[shape.tiles++] = rank;
-  return shape;
+  for (i = 0; i < rank; ++i) to.tile[used + i] = tile[i];
+  to.tile_rank[to.tiles++] = rank;
+  return to;
 }
 
 SETT_INLINE int64_t sett_tile_elements(const sett_tile_shape *shape) {
@@ -873,39 +887,40 @@ SETT_INLINE int64_t sett_tile_bytes(const sett_tile_shape *shape) {
   return whole + rest;
 }
 
-SETT_INLINE sett_tile_shape sett_tile_check(sett_tile_shape shape) {
+SETT_INLINE sett_tile_shape sett_tile_check(const sett_tile_shape *shape) {
+  sett_tile_shape checked = *shape;
   int i, j, at = 0, unbounded = 0;
   uint32_t seen = 0;
-  if (shape.error || shape.kind == SETT_TILE_TOKEN || shape.kind == SETT_TILE_OPAQUE) return shape;
-  for (i = 0; i < shape.rank; ++i) {
-    int d = shape.minor_to_major[i];
-    if (d < 0 || d >= shape.rank) {
-      shape.error = SETT_TILE_ERROR_LAYOUT_DIM;
-      return shape;
+  if (checked.error || checked.kind == SETT_TILE_TOKEN || checked.kind == SETT_TILE_OPAQUE) return checked;
+  for (i = 0; i < checked.rank; ++i) {
+    int d = checked.minor_to_major[i];
+    if (d < 0 || d >= checked.rank) {
+      checked.error = SETT_TILE_ERROR_LAYOUT_DIM;
+      return checked;
     }
     if (seen >> d & 1) {
-      shape.error = SETT_TILE_ERROR_LAYOUT_TWICE;
-      return shape;
+      checked.error = SETT_TILE_ERROR_LAYOUT_TWICE;
+      return checked;
     }
     seen |= (uint32_t)1 << d;
-    if (shape.dims[i] < 0 && !(shape.dims[i] == SETT_TILE_UNBOUNDED && (shape.dynamic >> i & 1))) {
-      shape.error = SETT_TILE_ERROR_DIM;
-      return shape;
+    if (checked.dims[i] < 0 && !(checked.dims[i] == SETT_TILE_UNBOUNDED && (checked.dynamic >> i & 1))) {
+      checked.error = SETT_TILE_ERROR_DIM;
+      return checked;
     }
-    unbounded |= shape.dims[i] < 0;
+    unbounded |= checked.dims[i] < 0;
   }
-  for (i = 0; i < shape.tiles; ++i) {
-    for (j = 0; j < shape.tile_rank[i]; ++j, ++at) {
-      int combine = shape.tile[at] == SETT_TILE_COMBINE;
-      if (shape.tile[at] <= 0 && !combine) shape.error = SETT_TILE_ERROR_TILE_DIM;
-      if (combine && j + 1 == shape.tile_rank[i]) shape.error = SETT_TILE_ERROR_TILE_LAST;
-      if (shape.error) return shape;
+  for (i = 0; i < checked.tiles; ++i) {
+    for (j = 0; j < checked.tile_rank[i]; ++j, ++at) {
+      int combine = checked.tile[at] == SETT_TILE_COMBINE;
+      if (checked.tile[at] <= 0 && !combine) checked.error = SETT_TILE_ERROR_TILE_DIM;
+      if (combine && j + 1 == checked.tile_rank[i]) checked.error = SETT_TILE_ERROR_TILE_LAST;
+      if (checked.error) return checked;
     }
   }
-  if (unbounded) return shape;
-  if (sett_tile_elements(&shape) < 0) shape.error = SETT_TILE_ERROR_SIZE;
-  else if (sett_tile_bytes(&shape) < 0) shape.error = SETT_TILE_ERROR_BYTES;
-  return shape;
+  if (unbounded) return checked;
+  if (sett_tile_elements(&checked) < 0) checked.error = SETT_TILE_ERROR_SIZE;
+  else if (sett_tile_bytes(&checked) < 0) checked.error = SETT_TILE_ERROR_BYTES;
+  return checked;
 }
 
 SETT_INLINE int sett_tile_equal(const sett_tile_shape *a, const sett_tile_shape *b) {
@@ -938,7 +953,8 @@ SETT_INLINE int sett_tile_plain(const sett_tile_shape *shape) {
 typedef struct settp_tile_lexer {
   const char *text;
   int64_t length, at;
-  int64_t error, column;
+  int error;
+  int64_t column;
 } settp_tile_lexer;
 
 SETT_INLINE int settp_tile_fail(settp_tile_lexer *lexer, int64_t at, int error) {
@@ -1236,10 +1252,9 @@ SETT_INLINE int settp_tile_read_array(settp_tile_lexer *lexer, sett_tile_shape *
   settp_tile_blank(lexer);
   dims_at = lexer->at;
   if (!settp_tile_read_dims(lexer, shape) || !settp_tile_read_layout(lexer, shape, &tiles_at)) return 0;
-  *shape = sett_tile_check(*shape);
+  *shape = sett_tile_check(shape);
   if (shape->error)
-    return settp_tile_fail(lexer, shape->error == SETT_TILE_ERROR_BYTES && tiles_at >= 0 ? tiles_at : dims_at,
-                           (int)shape->error);
+    return settp_tile_fail(lexer, shape->error == SETT_TILE_ERROR_BYTES && tiles_at >= 0 ? tiles_at : dims_at, shape->error);
   return 1;
 }
 
@@ -1307,7 +1322,8 @@ SETT_INLINE int sett_tile_next(sett_tile_reader *reader, sett_tile_shape *shape)
     lexer.text = reader->text;
     lexer.length = reader->length;
     lexer.at = reader->at;
-    lexer.error = lexer.column = 0;
+    lexer.error = 0;
+    lexer.column = 0;
     event = settp_tile_step(reader, &lexer, shape);
     reader->at = lexer.at;
     reader->error = lexer.error;
@@ -1323,12 +1339,13 @@ SETT_INLINE int sett_tile_next(sett_tile_reader *reader, sett_tile_shape *shape)
 }
 
 /* The error of whatever follows a shape that should be alone, or 0. */
-SETT_INLINE int64_t settp_tile_trailing(const char *text, int64_t length, int64_t at, int64_t *column) {
+SETT_INLINE int settp_tile_trailing(const char *text, int64_t length, int64_t at, int64_t *column) {
   settp_tile_lexer lexer;
   lexer.text = text;
   lexer.length = length;
   lexer.at = at;
-  lexer.error = lexer.column = 0;
+  lexer.error = 0;
+  lexer.column = 0;
   if (settp_tile_take(&lexer, '{')) {
     settp_tile_blank(&lexer);
     settp_tile_fail(&lexer, lexer.at, SETT_TILE_ERROR_LAYOUT);
@@ -1495,7 +1512,8 @@ SETT_INLINE size_t sett_tile_canonical(const char *text, size_t length, int whol
   writer.out = out;
   writer.capacity = capacity;
   writer.used = 0;
-  summary->error = summary->column = summary->leaves = summary->bytes = 0;
+  summary->error = 0;
+  summary->column = summary->leaves = summary->bytes = 0;
   while ((event = sett_tile_next(&reader, &shape))) {
     if (event == SETT_TILE_CLOSED) {
       settp_tile_put(&writer, ')');
@@ -2713,10 +2731,10 @@ SETT_INLINE int sett_tile_formats(const sett_tile_shape *shape, sett_tile_format
     if (rows[i].packed == 1 && shape->type != SETT_TILE_PRED) continue;
     if (rows[i].packed > 0) one.packed = rows[i].packed;
     else if (rows[i].bits != 0 && rows[i].bits != sett_tile_bits(shape)) continue;
-    if (rows[i].tile[0] > 0) one = sett_tile_add_tile(one, 2, rows[i].tile);
-    if (rows[i].inner[0] > 0) one = sett_tile_add_tile(one, 2, rows[i].inner);
+    if (rows[i].tile[0] > 0) one = sett_tile_add_tile(&one, 2, rows[i].tile);
+    if (rows[i].inner[0] > 0) one = sett_tile_add_tile(&one, 2, rows[i].inner);
     format[count].name = rows[i].name;
-    format[count].shape = sett_tile_check(one);
+    format[count].shape = sett_tile_check(&one);
     format[count].padding = sett_tile_padding(&one);
     format[count].chosen = !format[count].shape.error && !rows[i].option && rows_of >= rows[i].from && rows_of <= rows[i].to;
     ++count;
@@ -2725,6 +2743,4 @@ SETT_INLINE int sett_tile_formats(const sett_tile_shape *shape, sett_tile_format
 }
 
 #endif /* host */
-
-/* Licensed under the Apache License, Version 2.0; see LICENSE. */
 #endif

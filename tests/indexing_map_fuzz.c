@@ -202,7 +202,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
       if (sett_map_print(&arena, back, second, PRINTED) != strlen(first) || strcmp(first, second)) fail("print is not stable", text, size);
     }
     simple = sett_map_simplify(&arena, map); /* L2 */
-    if (simple.kind == SETT_MAP_FAILED && !no_value(simple.error)) fail(sett_map_error_message(simple.error), text, size);
+    if (simple.kind == SETT_MAP_FAILED && !no_value(simple.error)) fail(sett_map_message(simple.error), text, size);
     if (map.kind == SETT_MAP_DEFINED) check_meaning(&arena, map, simple, text, size);
     else if (simple.kind != map.kind) fail("simplify: another kind", text, size);
     if (simple.kind != SETT_MAP_FAILED && print(&arena, simple, simple_text, text, size)) {

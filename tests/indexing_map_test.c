@@ -164,7 +164,7 @@ static void little_memory(void) {
     arena = sett_map_arena_make(block, bytes);
     map = sett_map_simplify(&arena, read_map(&arena, text));
     if (map.kind == SETT_MAP_FAILED) {
-      check(map.error == SETT_MAP_ERROR_FULL, "full arena", sett_map_error_message(map.error));
+      check(map.error == SETT_MAP_ERROR_FULL, "full arena", sett_map_message(map.error));
       ++full;
     } else {
       ++done;

@@ -31,21 +31,21 @@ static void check_combined(const sett_nested_layout *layout, const uint8_t *data
   sett_nested_layout made, again;
   int d;
   one[0] = elements;
-  made = sett_nested_reshape(*layout, 1, one);
+  made = sett_nested_reshape(layout, 1, one);
   if (!made.error && sett_nested_elements(&made) != elements) fail("reshape", data, size);
   if (!made.error) {
     sett_nested_undistributed(layout, shape);
-    again = sett_nested_reshape(made, layout->rank, shape);
+    again = sett_nested_reshape(&made, layout->rank, shape);
     if (again.error || !sett_nested_same(&again, layout).yes) fail("reshape and back", data, size);
   }
   for (d = 0; d < layout->rank; ++d) map[d] = layout->rank - 1 - d;
-  made = sett_nested_permute(*layout, map);
-  again = sett_nested_permute(made, map);
+  made = sett_nested_permute(layout, map);
+  again = sett_nested_permute(&made, map);
   if (!sett_nested_equal(&again, layout)) fail("permute and back", data, size);
   if (!sett_nested_same(layout, layout).same_slots) fail("the same", data, size);
   if (sett_nested_held(layout, sett_nested_subgroups(layout), sett_nested_threads(layout)) > elements) fail("held", data, size);
   if (sett_nested_held(layout, INT64_MAX, INT64_MAX) < sett_nested_held(layout, 3, 40)) fail("held by fewer", data, size);
-  made = sett_nested_on(*layout, 4, 32);
+  made = sett_nested_on(layout, 4, 32);
   if (!made.error && !sett_nested_equal(&made, layout)) fail("machine", data, size);
   sett_nested_prepare(layout, NULL);
 }

@@ -255,7 +255,7 @@ static void check_machine(const model *m, const sett_nested_layout *layout) {
   static int held[CELLS];
   static unsigned char seen[CELLS];
   int subgroups = 1 + below(8), size = 1 + below(24), tid, k, slots, count = 0, whole;
-  sett_nested_layout on = sett_nested_on(*layout, subgroups, size);
+  sett_nested_layout on = sett_nested_on(layout, subgroups, size);
   memset(seen, 0, sizeof seen);
   for (tid = 0; tid < subgroups * size; ++tid) {
     slots = slots_of(m, tid / size, tid, held);
@@ -332,16 +332,16 @@ static void check_combine(const model *m, const sett_nested_layout *layout) {
     map[d] = map[other];
     map[other] = swap;
   }
-  result = sett_nested_permute(*layout, map);
+  result = sett_nested_permute(layout, map);
   if (result.error) fail("permute refused", m);
   check_apply(m, &result, map, m->rank, "permute");
   if (m->rank > 1) {
     map[0] = map[1];
-    if (sett_nested_permute(*layout, map).error != SETT_NESTED_ERROR_PERMUTATION) fail("no permutation", m);
+    if (sett_nested_permute(layout, map).error != SETT_NESTED_ERROR_PERMUTATION) fail("no permutation", m);
   }
   for (d = 0; d < m->rank; ++d)
     if (!(dropped[d] = (unsigned char)below(2))) map[kept++] = d;
-  result = sett_nested_project(*layout, dropped);
+  result = sett_nested_project(layout, dropped);
   if (result.error) fail("project refused", m);
   check_apply(m, &result, map, kept, "project");
   if (!m->rank) return;
@@ -353,7 +353,7 @@ static void check_combine(const model *m, const sett_nested_layout *layout) {
         repeats = 1;
         shared = shared || (m->f[S][map[i]] > 1 && m->f[SS][map[i]]) || (m->f[T][map[i]] > 1 && m->f[TS][map[i]]);
       }
-  result = sett_nested_apply(*layout, kept, map);
+  result = sett_nested_apply(layout, kept, map);
   if ((result.error != 0) != shared) fail("apply refused, or not", m);
   if (!result.error && (!repeats || cells(m) < 40)) check_apply(m, &result, map, kept, "apply");
 }
@@ -369,7 +369,7 @@ static void check_recombine(const model *m, const sett_nested_layout *layout) {
   parts[0] = parts[1] = *layout;
   for (d = 0; d < m->rank; ++d)
     if (!(dropped[d] = (unsigned char)below(2))) drop[n++] = d;
-  parts[0] = sett_nested_project(*layout, dropped); /* one operand has some dimensions, the other all */
+  parts[0] = sett_nested_project(layout, dropped); /* one operand has some dimensions, the other all */
   maps[0] = drop;
   maps[1] = loops;
   result = sett_nested_recombine(2, parts, maps, m->rank, both);
@@ -460,7 +460,7 @@ static void check_reshape(const model *m, const sett_nested_layout *layout) {
     left /= prime;
     shape[below(rank)] *= prime;
   }
-  result = sett_nested_reshape(*layout, rank, shape);
+  result = sett_nested_reshape(layout, rank, shape);
   if (result.error && result.error != SETT_NESTED_ERROR_RESHAPE) fail("reshape", m);
   if (cells(m) <= 36 && m->subgroups * m->threads * cells(m) <= 1024 && representable(m, shape, rank) != !result.error)
     fail(result.error ? "reshape refused what there is" : "no layout was found by trying all", m);
@@ -478,7 +478,7 @@ static void check_reshape(const model *m, const sett_nested_layout *layout) {
       qsort(after, (size_t)slots, sizeof *after, compare);
       if (memcmp(before, after, (size_t)slots * sizeof *before)) fail("reshape", m);
     }
-  if (sett_nested_check(result).error || (result.incomplete != 0) != incomplete(&r)) fail("a reshape that is not verified", m);
+  if (sett_nested_check(&result).error || (result.incomplete != 0) != incomplete(&r)) fail("a reshape that is not verified", m);
 }
 
 /* ---- 6: the same ownership ---- */
@@ -567,7 +567,7 @@ static void check_mma(void) {
         continue;
       }
       n = cells(&m);
-      if (n != expected * it.blocks || sett_nested_on(layout, 1, it.subgroup_size).error) fail(it.name, &m);
+      if (n != expected * it.blocks || sett_nested_on(&layout, 1, it.subgroup_size).error) fail(it.name, &m);
       memset(times, 0, sizeof times);
       for (lane = 0; lane < it.subgroup_size; ++lane) {
         slots = slots_of(&m, 0, lane, held);
@@ -592,10 +592,10 @@ static void check_failed(void) {
   unsigned char dropped[1] = {0};
   model m = modelled(&bad);
   good.error = 0;
-  if (sett_nested_permute(bad, map).error != bad.error || sett_nested_project(bad, dropped).error != bad.error ||
-      sett_nested_apply(bad, 1, map).error != bad.error || sett_nested_reshape(bad, 0, shape).error != bad.error ||
-      sett_nested_on(bad, 1, 1).error != bad.error || sett_nested_fits(bad, 0, shape, 1).error != bad.error ||
-      sett_nested_check(bad).error != bad.error || sett_nested_prepare(&bad, NULL).error != (uint32_t)bad.error ||
+  if (sett_nested_permute(&bad, map).error != bad.error || sett_nested_project(&bad, dropped).error != bad.error ||
+      sett_nested_apply(&bad, 1, map).error != bad.error || sett_nested_reshape(&bad, 0, shape).error != bad.error ||
+      sett_nested_on(&bad, 1, 1).error != bad.error || sett_nested_fits(&bad, 0, shape, 1).error != bad.error ||
+      sett_nested_check(&bad).error != bad.error || sett_nested_prepare(&bad, NULL).error != bad.error ||
       sett_nested_elements(&bad) != -1 || sett_nested_slots(&bad) != -1 || sett_nested_subgroups(&bad) != -1 || sett_nested_threads(&bad) != -1 ||
       sett_nested_copies(&bad) != -1 || sett_nested_held(&bad, 1, 1) != -1 || sett_nested_undistributed(&bad, shape) ||
       sett_nested_distributed(&bad, shape) || sett_nested_unpacked(&bad, shape) || sett_nested_packed(&bad, shape) ||

@@ -204,7 +204,7 @@ static void check(const sett_tile_shape *from, const sett_tile_shape *to) {
     else if (fills) put_element(base, p, to_bits, fill, 0, to_bits, 0);
   }
   memcpy(probe, got, (size_t)whole);
-  if (sett_relayout_prepare(&plan, from, to, fills ? fill : NULL)) fail(sett_relayout_error_text(plan.error), from, to);
+  if (sett_relayout_prepare(&plan, from, to, fills ? fill : NULL)) fail(sett_relayout_message(plan.error), from, to);
   if (!next(4)) plan.streams = 0; /* as where it is small */
   plan.bursts = plan.streams && next(2);
   /* in one call, or each piece alone from a random one on; then no byte may change in two pieces */
@@ -255,7 +255,7 @@ static void draw_layout(sett_tile_shape *shape) {
       tile[i] = next(6) == 0 && i + 1 < k ? SETT_TILE_COMBINE : sizes[next(sizeof sizes / sizeof *sizes)];
       if (t == 0 && i + 1 == k && next(3) == 0) tile[i] = 1 << (4 + next(4));
     }
-    *shape = sett_tile_add_tile(*shape, k, tile);
+    *shape = sett_tile_add_tile(shape, k, tile);
   }
   if (next(4) == 0) shape->tail = 1 + next(40);
 }
@@ -277,8 +277,8 @@ static void draw(void) {
   } else if (type == SETT_TILE_S8 && next(8) == 0) {
     from.packed = to.packed = 24; /* three bytes */
   }
-  from = sett_tile_check(from);
-  to = sett_tile_check(to);
+  from = sett_tile_check(&from);
+  to = sett_tile_check(&to);
   if (!from.error && !to.error) check(&from, &to);
 }
 
@@ -288,7 +288,7 @@ static void check_text(const char *a, const char *b) {
   for (int i = 0; i < 4; ++i) check(&from, &to), check(&to, &from);
 }
 
-static void refused(const char *a, const char *b, int64_t error) {
+static void refused(const char *a, const char *b, int error) {
   static sett_relayout_plan plan;
   sett_tile_shape from = sett_tile_parse(a, strlen(a)), to = sett_tile_parse(b, strlen(b));
   if (sett_relayout_prepare(&plan, &from, &to, NULL) != error) fail("not refused", &from, &to);

@@ -1,4 +1,5 @@
-"""The form of the headers: the same sections in the same order, and a first program that prints what the manual says."""
+"""The form of the headers: the same sections in the same order, a first program that prints what the manual says, versions that agree, texts of errors and
+arguments as every manual says they are."""
 
 from __future__ import annotations
 
@@ -12,8 +13,13 @@ ROOT = Path(__file__).resolve().parent.parent
 TEXTS = {path.name: path.read_text() for path in sorted((ROOT / "include").glob("*.h"))}
 # What a header needs in front of it, by its own #error.
 NEEDS = {name: re.findall(rf'#error "include (\w+\.h) before {re.escape(name)}"', text) for name, text in TEXTS.items()}
-SECTIONS = ["WHAT", "INCLUDE", "OPTIONS", "A FIRST LOOK", "THE MODEL", "FUNCTIONS", "LAWS", "ANSWERS", "ERRORS", "LIMITS", "HISTORY"]
+SECTIONS = ["WHAT", "INCLUDE", "OPTIONS", "A FIRST LOOK", "THE MODEL", "FUNCTIONS", "LAWS", "ANSWERS", "ARGUMENTS", "ERRORS", "LIMITS", "HISTORY"]
 WARNINGS = re.search(r"^strict = (.*)$", (ROOT / "build.ninja").read_text(), re.M)[1].split()
+# sett_MODULE_.. and SETT_MODULE_..: each header's own name.
+MODULES = {"sett_tile.h": "tile", "sett_relayout.h": "relayout", "sett_indexing_map.h": "map", "sett_indexing_analysis.h": "analysis", "sett_nested_layout.h": "nested",
+           "sett_mma_layouts.h": "mma", "sett.h": ""}
+# What goes in by value, as ARGUMENTS says; the last are plans of a device.
+BY_VALUE = {"sett_expr", "sett_map", "sett_analysis_list", "sett_nested_counts", "sett_map_mark", "sett_tile_device_plan", "sett_nested_plan"}
 EACH = pytest.mark.parametrize("header", sorted(TEXTS))
 
 
@@ -54,3 +60,53 @@ def test_says_what_it_needs(header: str, tmp_path: Path) -> None:
     for name in NEEDS[header]:
         assert f'include {name} before {header}' in done.stderr
         assert f'\nINCLUDE\n    #include "{name}"\n    #include "{header}"\n' in manual(header)
+
+
+def code(header: str) -> str:
+    """All behind the manual, without comments."""
+    return re.sub(r"/\*.*?\*/", " ", TEXTS[header].split("\n*/\n", 1)[1], flags=re.S)
+
+
+def name_of(header: str, rest: str) -> str:
+    return "_".join(word for word in ["sett", MODULES[header], rest] if word)
+
+
+@EACH
+def test_version(header: str) -> None:
+    """The first line, SETT_MODULE_VERSION and the newest line of HISTORY say the same; the second line is the licence."""
+    first, second = TEXTS[header].splitlines()[:2]
+    major, minor = map(int, re.match(rf"/\* {re.escape(header)} - v(\d+)\.(\d+) - ", first).groups())
+    assert second == "   SPDX-License-Identifier: Apache-2.0" and "Apache License" in (ROOT / "LICENSE").read_text()
+    assert re.findall(r"^#define (SETT_\w*VERSION) (\d+)", TEXTS[header], re.M) == [(name_of(header, "version").upper(), str(10000 * major + 100 * minor))]
+    history = [tuple(map(int, pair)) for pair in re.findall(r"^  (\d+)\.(\d+)  \S", manual(header).split("\nHISTORY\n")[1], re.M)]
+    assert history[0] == (major, minor) and history == sorted(set(history), reverse=True)
+
+
+@EACH
+def test_errors_are_of_one_type(header: str) -> None:
+    """An error is an int, in records, results and arguments."""
+    assert not re.findall(r"\b(?:u?int\d+_t|unsigned|size_t|settp?_\w+32) error\b[^;{]*", code(header))
+
+
+def test_messages(tmp_path: Path) -> None:
+    """Each header with errors of its own has sett_MODULE_message(int), the same for 0 and for a number that is no error."""
+    declared = re.findall(r"^SETT_INLINE const char \*(sett_\w*message|sett_\w*error_\w+)\((.*)\);", "".join(TEXTS.values()), re.M)
+    own = {name_of(header, "message") for header, text in TEXTS.items() if re.search(r"^#define SETT_\w+_ERRORS\(X\)", text, re.M)}
+    assert len(own) == 5 and sorted(declared) == sorted((name, "int error") for name in own | {"sett_message"})
+    lines = "".join(f'  printf("%s|%s|%s\\n", {name}(0), {name}(-1), {name}(123456789));\n' for name, _ in declared)
+    (tmp_path / "say.c").write_text(f'#include <stdio.h>\n#include "sett.h"\nint main(void) {{\n{lines}  return 0;\n}}\n')
+    subprocess.run(["cc", "-std=c11", *WARNINGS, f"-I{ROOT / 'include'}", "say.c", "-o", "say"], cwd=tmp_path, check=True)
+    said = subprocess.run([str(tmp_path / "say")], check=True, capture_output=True, text=True).stdout
+    assert set(said.splitlines()) == {"no error|unknown error|unknown error"}
+
+
+def test_arguments() -> None:
+    """Every manual says in the same words what goes by value and what by a pointer, and every public function does so."""
+    rules = {re.search(r"^ARGUMENTS \(in all sett headers\)\n(?:  .*\n)+", manual(header), re.M)[0] for header in TEXTS}
+    assert len(rules) == 1
+    taken = {}
+    for header in TEXTS:
+        for name, arguments in re.findall(r"^SETT\w*_(?:INLINE|DEVICE)\b[^;{(]*?\b(sett_\w+)\(([^;{]*?)\)\s*[;{]", code(header), re.M):
+            for kind in re.findall(r"(?:^|,)\s*(?:const )?(sett_\w+) \w+(?=,|$)", arguments):
+                taken.setdefault(kind, set()).add(name)
+    assert {kind: names for kind, names in taken.items() if kind not in BY_VALUE} == {} and set(taken) == BY_VALUE

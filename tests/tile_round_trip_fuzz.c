@@ -51,11 +51,11 @@ static sett_tile_shape make(source *from) {
       if (take(from, 1) % 5 == 0) tile[i] = SETT_TILE_COMBINE;
     }
     if (tile[k - 1] == SETT_TILE_COMBINE) tile[k - 1] = 4;
-    shape = sett_tile_add_tile(shape, k, tile);
+    shape = sett_tile_add_tile(&shape, k, tile);
   }
   if (take(from, 1) % 4 == 0) shape.tail = 1 + size(from);
   if (take(from, 1) % 4 == 0) shape.packed = 1 + size(from) % 70;
-  return sett_tile_check(shape);
+  return sett_tile_check(&shape);
 }
 
 /* An index and its position, if it is inside. */

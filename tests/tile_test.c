@@ -174,7 +174,7 @@ static void draw_tiles(sett_tile_shape *shape, int most) {
     int64_t tile[4];
     int k = 1 + below(below(4) ? 2 : 4);
     for (i = 0; i < k; ++i) tile[i] = i + 1 < k && below(5) == 0 ? SETT_TILE_COMBINE : sizes[below(10)];
-    *shape = sett_tile_add_tile(*shape, k, tile);
+    *shape = sett_tile_add_tile(shape, k, tile);
   }
 }
 
@@ -202,7 +202,7 @@ static sett_tile_shape draw_combined(void) {
     int64_t tile[5];
     int k = 1 + below(below(3) ? 3 : 5);
     for (i = 0; i < k; ++i) tile[i] = i + 1 < k && below(2) ? SETT_TILE_COMBINE : 1 + below(below(2) ? 4 : 12);
-    shape = sett_tile_add_tile(shape, k, tile);
+    shape = sett_tile_add_tile(&shape, k, tile);
   }
   return shape;
 }
@@ -227,7 +227,7 @@ static sett_tile_shape relative(const sett_tile_shape *shape) {
     if (below(2)) draw_order(&other);
     if (below(3)) {
       for (i = 0, rank = 0; i < shape->tiles; rank += shape->tile_rank[i++])
-        other = sett_tile_add_tile(other, shape->tile_rank[i], shape->tile + rank);
+        other = sett_tile_add_tile(&other, shape->tile_rank[i], shape->tile + rank);
     } else {
       draw_tiles(&other, 2);
     }
@@ -247,7 +247,7 @@ static void say(const sett_tile_shape *a, const sett_tile_shape *b) {
   sett_tile_print(b, said + used + 5, sizeof said / 2);
 }
 
-static int small(const sett_tile_shape *shape) { return !sett_tile_check(*shape).error && sett_tile_positions(shape) <= CELLS; }
+static int small(const sett_tile_shape *shape) { return !sett_tile_check(shape).error && sett_tile_positions(shape) <= CELLS; }
 
 /* ---- positions -------------------------------------------------------------------------------------------------- */
 
@@ -604,14 +604,14 @@ static void check_relations(void) {
   dim = below(one.rank);
   place_to = below(one.rank);
   turned = sett_tile_move(&one, dim, place_to);
-  CHECK(!sett_tile_check(turned).error && turned.minor_to_major[place_to] == dim, "moved to another place");
+  CHECK(!sett_tile_check(&turned).error && turned.minor_to_major[place_to] == dim, "moved to another place");
   for (i = 0, k = 0; i < one.rank; ++i) {
     if (one.minor_to_major[i] == dim) continue;
     k += k == place_to;
     CHECK(turned.minor_to_major[k++] == one.minor_to_major[i], "moving one dimension moved another");
   }
   turned = sett_tile_delete(&one, dim);
-  CHECK(!sett_tile_check(turned).error && turned.rank == one.rank - 1, "deleted badly");
+  CHECK(!sett_tile_check(&turned).error && turned.rank == one.rank - 1, "deleted badly");
   if (one.dims[dim] == 1 && small(&turned) && model(&turned, &c, NULL)) {
     answer = sett_tile_same_bytes(&one, &turned);
     CHECK(answer.yes == same(&a, &c, NULL), "bytes kept without dimension %d: %d", dim, answer.yes);
@@ -738,7 +738,7 @@ static int check_formats(void) {
 
 static sett_tile_shape parse(const char *text) {
   sett_tile_shape shape = sett_tile_parse(text, strlen(text));
-  CHECK(!shape.error, "%s: %s", text, sett_tile_error_text(shape.error));
+  CHECK(!shape.error, "%s: %s", text, sett_tile_message(shape.error));
   return shape;
 }
 

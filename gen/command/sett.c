@@ -291,7 +291,7 @@ static int command_options(command *self) {
     else if (self->lane || i + 1 == self->argc) return say_error(self, 0, "expected one --lane, and a dimension's name after it"), 0;
     else self->lane = self->argv[++i];
   }
-  if (!words) return say_error(self, 0, sett_map_error_message(SETT_MAP_ERROR_FULL)), 0;
+  if (!words) return say_error(self, 0, sett_map_message(SETT_MAP_ERROR_FULL)), 0;
   self->argv = words;
   self->argc = count;
   return 1;
@@ -404,7 +404,7 @@ SETT_EXPORT int sett_command(int argc, const char *const *argv, char *out, size_
     full = self.arena.full;
     command_give_back(memory, bytes);
   }
-  if (bytes == COMMAND_MEMORY) status = say_error(&self, 0, sett_map_error_message(SETT_MAP_ERROR_FULL));
+  if (bytes == COMMAND_MEMORY) status = say_error(&self, 0, sett_map_message(SETT_MAP_ERROR_FULL));
   if (self.length >= capacity) {
     size_t needed = self.length + 1;
     self.length = 0;

@@ -96,7 +96,7 @@ static void analysis_say_share(command *self, int64_t part, int64_t of) {
   say_text(self, share);
 }
 
-static int analysis_error(command *self, int error) { return say_error(self, 0, sett_error_message(error)); }
+static int analysis_error(command *self, int error) { return say_error(self, 0, sett_message(error)); }
 
 /* A word as a count in [1, most]; otherwise where the word is missing. -1 after say_error. */
 static int analysis_count(command *self, int word, int otherwise, int most) {
@@ -499,7 +499,7 @@ static int analysis_reached(command *self, sett_map_arena *arena, sett_map *map,
     return 0;
   }
   if (analysis_outside(image, shape)) {
-    say_error(self, 0, sett_analysis_error_message(SETT_ANALYSIS_ERROR_OUTSIDE));
+    say_error(self, 0, sett_analysis_message(SETT_ANALYSIS_ERROR_OUTSIDE));
     return 0;
   }
   if (image->count < 0) {

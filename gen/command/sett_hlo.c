@@ -213,7 +213,7 @@ static void hlo_shape(hlo_module *h, hlo_instruction *into) {
     into->item[into->leaves++] = item;
   }
   if (reader.error) {
-    hlo_fail(h, start + (reader.column > 0 ? reader.column - 1 : 0), sett_tile_error_text(reader.error));
+    hlo_fail(h, start + (reader.column > 0 ? reader.column - 1 : 0), sett_tile_message(reader.error));
     return;
   }
   h->at = start + reader.at;

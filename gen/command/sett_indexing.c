@@ -348,7 +348,7 @@ static int indexing_first_leaf(const hlo_instruction *in, int item) {
 
 static void indexing_error(indexing *x, const char *at, int error) {
   if (error == SETT_ANALYSIS_ERROR_STORE) x->arena->full = 1; /* the command begins again with more of both */
-  hlo_fail(&x->h, at, sett_error_message(error));
+  hlo_fail(&x->h, at, sett_message(error));
 }
 
 static void indexing_wrong(indexing *x, const hlo_instruction *in, int error) { indexing_error(x, in->opcode.at, error); }
@@ -384,7 +384,7 @@ static sett_analysis_set indexing_tiled_bitcast(indexing *x, const sett_tile_sha
   one.results = 1;
   two.results = to->rank;
   one = sett_analysis_compose(x->arena, &one, &two);
-  if (one.all.kind == SETT_MAP_FAILED) one = settp_analysis_answer(SETT_ANALYSIS_UNDEFINED, sett_error_message(one.all.error), sett_map_undefined());
+  if (one.all.kind == SETT_MAP_FAILED) one = settp_analysis_answer(SETT_ANALYSIS_UNDEFINED, sett_message(one.all.error), sett_map_undefined());
   return indexing_one(x, sett_analysis_tidy(x->arena, &one, 1));
 }
 

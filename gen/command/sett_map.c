@@ -1,6 +1,6 @@
 /* The commands `map ...` (a part of gen/command/sett.c): each reads texts, asks include/sett_indexing_map.h and says the answer. */
 
-static int say_map_error(command *self, sett_map map) { return say_error(self, map.column, sett_map_error_message(map.error)); }
+static int say_map_error(command *self, sett_map map) { return say_error(self, map.column, sett_map_message(map.error)); }
 
 static char *answer_end(command *self, char *none, size_t *room) {
   *room = self->length < self->capacity ? self->capacity - self->length : 0;
@@ -54,13 +54,13 @@ static int map_eval(command *self) {
   int n = sett_map_variables(map), i, inside, error;
   int64_t *values, *results;
   if (map.kind == SETT_MAP_FAILED) return say_map_error(self, map);
-  if (map.kind == SETT_MAP_UNDEFINED) return say_error(self, 0, sett_map_error_message(SETT_MAP_ERROR_NO_MAP));
+  if (map.kind == SETT_MAP_UNDEFINED) return say_error(self, 0, sett_map_message(SETT_MAP_ERROR_NO_MAP));
   if (map.kind == SETT_MAP_EMPTY) {
     say_text(self, "outside");
     return 0;
   }
   values = (int64_t *)settp_map_take(arena, ((size_t)n + (size_t)map.results + 1) * sizeof *values);
-  if (!values) return say_error(self, 0, sett_map_error_message(SETT_MAP_ERROR_FULL));
+  if (!values) return say_error(self, 0, sett_map_message(SETT_MAP_ERROR_FULL));
   results = values + n;
   reading(self, text);
   for (i = 0; i < n; ++i) {
@@ -70,7 +70,7 @@ static int map_eval(command *self) {
   }
   if (*at) return say_error(self, (int)(at - text) + 1, "expected as many values as variables");
   inside = sett_map_evaluate(arena, map, values, results, &error);
-  if (error) return say_error(self, 0, sett_map_error_message(error));
+  if (error) return say_error(self, 0, sett_map_message(error));
   if (!inside) say_text(self, "outside");
   for (i = 0; i < map.results && inside; ++i) {
     if (i) say_text(self, ",");
@@ -124,7 +124,7 @@ static int map_rename(command *self) {
   if (map.kind != SETT_MAP_DEFINED) return say_map(self, arena, map);
   names = (const char **)settp_map_take(arena, (size_t)n * sizeof *names + 8);
   copy = (char *)settp_map_take(arena, length + 1);
-  if (!names || !copy) return say_error(self, 0, sett_map_error_message(SETT_MAP_ERROR_FULL));
+  if (!names || !copy) return say_error(self, 0, sett_map_message(SETT_MAP_ERROR_FULL));
   reading(self, text);
   memcpy(copy, text, length + 1);
   for (i = 0; i < n; ++i) {
@@ -149,7 +149,7 @@ static int map_substitute(command *self) {
   if (map.kind != SETT_MAP_DEFINED) return say_map(self, arena, map);
   fixed = (unsigned char *)settp_map_take(arena, (size_t)n + 8);
   values = (int64_t *)settp_map_take(arena, (size_t)n * sizeof *values + 8);
-  if (!fixed || !values) return say_error(self, 0, sett_map_error_message(SETT_MAP_ERROR_FULL));
+  if (!fixed || !values) return say_error(self, 0, sett_map_message(SETT_MAP_ERROR_FULL));
   reading(self, text);
   memset(fixed, 0, (size_t)n);
   while (*at) {
@@ -192,7 +192,7 @@ static int say_named(command *self, sett_map_arena *arena, sett_map map, const s
   uint32_t at;
   char buffer[24];
   int v, n = 0;
-  if (settp_map_list_of_constraints(arena, &list, of, 1)) return say_error(self, 0, sett_map_error_message(SETT_MAP_ERROR_FULL));
+  if (settp_map_list_of_constraints(arena, &list, of, 1)) return say_error(self, 0, sett_map_message(SETT_MAP_ERROR_FULL));
   for (v = 0; v < sett_map_variables(map); ++v)
     for (at = 0; at < list.count; ++at) {
       const settp_map_node *node = settp_map_at(arena, list.handle[at]);
@@ -254,9 +254,9 @@ static int map_access(command *self) {
   variable = read_variable(self, map, 3);
   if (variable < 0) return 2;
   stride = (sett_map_stride *)settp_map_take(arena, (size_t)map.results * sizeof *stride + 8);
-  if (!stride) return say_error(self, 0, sett_map_error_message(SETT_MAP_ERROR_FULL));
+  if (!stride) return say_error(self, 0, sett_map_message(SETT_MAP_ERROR_FULL));
   error = sett_map_strides(arena, map, variable, stride);
-  if (error) return say_error(self, 0, sett_map_error_message(error));
+  if (error) return say_error(self, 0, sett_map_message(error));
   for (i = 0; i < map.results; ++i) {
     if (i) say_text(self, "\t");
     if (!stride[i].linear) {
@@ -299,7 +299,7 @@ static int map_c(command *self) {
   if (type == SETT_MAP_LONG && strcmp(name, "long")) return say_error(self, 1, "unknown type, expected uint, int or long");
   end = answer_end(self, none, &room);
   self->length += sett_map_print_c(arena, map, type, end, room, &error);
-  return error ? say_error(self, 0, sett_map_error_message(error)) : 0;
+  return error ? say_error(self, 0, sett_map_message(error)) : 0;
 }
 
 /* After `no: ` or `not decided: `: the reason, and the witness where there is one. */
@@ -350,7 +350,7 @@ static sett_map_interval *read_box(command *self, sett_map_arena *arena, int wor
   const char *text = reading(self, self->argv[word]), *at = text;
   sett_map_interval *box = (sett_map_interval *)settp_map_take(arena, (size_t)results * sizeof *box + 8);
   int i;
-  if (!box) return (void)say_error(self, 0, sett_map_error_message(SETT_MAP_ERROR_FULL)), NULL;
+  if (!box) return (void)say_error(self, 0, sett_map_message(SETT_MAP_ERROR_FULL)), NULL;
   for (i = 0; i < results; ++i) {
     if (i && *at == ',') ++at;
     if (read_spaced(&at, &box[i].lo) != 1 || at[0] != '.' || at[1] != '.') break;
@@ -403,9 +403,9 @@ static int map_image(command *self) {
   sett_map_footprint image;
   int i;
   if (map.kind == SETT_MAP_FAILED) return say_map_error(self, map);
-  if (map.kind == SETT_MAP_UNDEFINED) return say_error(self, 0, sett_map_error_message(SETT_MAP_ERROR_NO_MAP));
+  if (map.kind == SETT_MAP_UNDEFINED) return say_error(self, 0, sett_map_message(SETT_MAP_ERROR_NO_MAP));
   image = sett_map_image(arena, map);
-  if (image.error) return say_error(self, 0, sett_map_error_message(image.error));
+  if (image.error) return say_error(self, 0, sett_map_message(image.error));
   if (image.count >= 0) {
     say_int(self, image.count);
     say_text(self, image.count == 1 ? " point" : " points");
@@ -438,9 +438,9 @@ static int map_runs(command *self) {
   variable = read_variable(self, map, 3);
   if (variable < 0) return 2;
   run = (sett_map_run *)settp_map_take(arena, (size_t)map.results * sizeof *run + 8);
-  if (!run) return say_error(self, 0, sett_map_error_message(SETT_MAP_ERROR_FULL));
+  if (!run) return say_error(self, 0, sett_map_message(SETT_MAP_ERROR_FULL));
   error = sett_map_runs(arena, map, variable, run);
-  if (error) return say_error(self, 0, sett_map_error_message(error));
+  if (error) return say_error(self, 0, sett_map_message(error));
   for (i = 0; i < map.results; ++i) {
     say_run(self, i ? "\tcontiguous " : "contiguous ", run[i].contiguous, run[i].contiguous_exact);
     say_run(self, ", broadcast ", run[i].broadcast, run[i].broadcast_exact);
@@ -473,7 +473,7 @@ static int map_dims(command *self) {
   int variable;
   if (map.kind != SETT_MAP_DEFINED || !*text) return say_map(self, arena, sett_map_to_dims(arena, map, NULL));
   chosen = (unsigned char *)settp_map_take(arena, (size_t)sett_map_variables(map) + 8);
-  if (!chosen) return say_error(self, 0, sett_map_error_message(SETT_MAP_ERROR_FULL));
+  if (!chosen) return say_error(self, 0, sett_map_message(SETT_MAP_ERROR_FULL));
   reading(self, text);
   memset(chosen, 0, (size_t)sett_map_variables(map));
   while (*at) {

@@ -30,7 +30,7 @@ static int nested_read(command *self, int word, sett_nested_layout *layout) {
 /* The layout of the word behind the verb; NULL after say_error. */
 static const sett_nested_layout *nested_layout(command *self) {
   sett_nested_layout *layout = (sett_nested_layout *)settp_map_take(&self->arena, sizeof *layout);
-  if (!layout) say_error(self, 0, sett_map_error_message(SETT_MAP_ERROR_FULL));
+  if (!layout) say_error(self, 0, sett_map_message(SETT_MAP_ERROR_FULL));
   return layout && nested_read(self, 2, layout) ? layout : NULL;
 }
 
@@ -230,7 +230,7 @@ static int nested_permute(command *self) {
   int count;
   if (!layout || (count = nested_dims(self, 3, map, SETT_NESTED_MAX_RANK)) < 0) return 2;
   if (count != layout->rank) return say_error(self, 1, "expected a number for each dimension of the layout");
-  answer = sett_nested_permute(*layout, map);
+  answer = sett_nested_permute(layout, map);
   return nested_canonical(self, &answer);
 }
 
@@ -243,7 +243,7 @@ static int nested_project(command *self) {
   if (!layout || (count = nested_dims(self, 3, map, SETT_NESTED_MAX_RANK)) < 0) return 2;
   if (count != layout->rank) return say_error(self, 1, "expected a number for each dimension of the layout");
   for (i = 0; i < count; ++i) dropped[i] = map[i] != 0;
-  answer = sett_nested_project(*layout, dropped);
+  answer = sett_nested_project(layout, dropped);
   return nested_canonical(self, &answer);
 }
 
@@ -253,7 +253,7 @@ static int nested_apply(command *self) {
   int32_t map[SETT_NESTED_MAX_RANK];
   int count;
   if (!layout || (count = nested_dims(self, 3, map, SETT_NESTED_MAX_RANK)) < 0) return 2;
-  answer = sett_nested_apply(*layout, count, map);
+  answer = sett_nested_apply(layout, count, map);
   return nested_canonical(self, &answer);
 }
 
@@ -263,7 +263,7 @@ static int nested_reshape(command *self) {
   int64_t shape[SETT_NESTED_MAX_RANK];
   int count;
   if (!layout || (count = shape_integers(self, self->argv[3], shape, SETT_NESTED_MAX_RANK)) < 0) return 2;
-  answer = sett_nested_reshape(*layout, count, shape);
+  answer = sett_nested_reshape(layout, count, shape);
   return nested_canonical(self, &answer);
 }
 
@@ -281,7 +281,7 @@ static int nested_same(command *self) {
   } else {
     answer = sett_nested_same(a, &b);
   }
-  if (answer.error) return say_error(self, 1, sett_nested_error_text(answer.error));
+  if (answer.error) return say_error(self, 1, sett_nested_message(answer.error));
   say_text(self, answer.same_slots ? "same slots" : answer.yes ? "same owners" : "different");
   return answer.no;
 }
@@ -305,7 +305,7 @@ static int nested_on(command *self) {
   const sett_nested_layout *layout = nested_machine(self, &subgroups, &threads);
   sett_nested_layout on;
   if (!layout) return 2;
-  on = sett_nested_on(*layout, subgroups, threads);
+  on = sett_nested_on(layout, subgroups, threads);
   return nested_canonical(self, &on);
 }
 

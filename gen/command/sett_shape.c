@@ -1,8 +1,8 @@
 /* The commands `shape` and `op` (a part of gen/command/sett.c): shapes with layouts, and the maps of HLO ops. */
 #include "../../include/sett.h"
 
-static int shape_error(command *self, int64_t error, int64_t column) {
-  return say_error(self, (int)column, sett_tile_error_text(error));
+static int shape_error(command *self, int error, int64_t column) {
+  return say_error(self, (int)column, sett_tile_message(error));
 }
 
 static void shape_say_list(command *self, const int64_t *values, int count) {
@@ -450,7 +450,7 @@ static int shape_formats(command *self) {
     say_text(self, format[i].name);
     say_text(self, "\t");
     if (format[i].shape.error) {
-      say_text(self, sett_tile_error_text(format[i].shape.error));
+      say_text(self, sett_tile_message(format[i].shape.error));
       continue;
     }
     shape_say_leaf(self, &format[i].shape);
@@ -580,7 +580,7 @@ static int shape_kept(command *self) {
 static int shape_say_map(command *self, sett_map_arena *arena, sett_map map) {
   size_t room = self->length < self->capacity ? self->capacity - self->length : 0;
   char none[1];
-  if (map.kind == SETT_MAP_FAILED) return say_error(self, map.column, sett_error_message(map.error));
+  if (map.kind == SETT_MAP_FAILED) return say_error(self, map.column, sett_message(map.error));
   self->length += sett_map_print(arena, map, room ? self->out + self->length : none, room);
   return 0;
 }
@@ -748,7 +748,7 @@ static int op_run(command *self) {
   sett_analysis_answer answer;
   int64_t operand;
   int i, operands;
-  if (!lists) return say_error(self, 0, sett_map_error_message(SETT_MAP_ERROR_FULL));
+  if (!lists) return say_error(self, 0, sett_map_message(SETT_MAP_ERROR_FULL));
   memset(lists, 0, offsetof(op_lists, values));
   if (!op_find(reading(self, self->argv[1]), &lists->op.opcode, &operands))
     return say_error(self, 1, "unknown opcode, expected one of HLO that is a map of arrays (sett op help lists those with attributes)");
