@@ -344,7 +344,8 @@ class Body:
             assert text is not None, opcode
             made = self.by_lane(of, to, self.round(text, to, 1) if rounding else text)
             return replace(made, rounded=keeps or rounding or to not in SMALL)
-        plain = to == "bf16" and lanes > 1 and opcode in ops.KEEPS_NAN and set(sources) == {"bf16"} and not self.excess
+        # Such a NaN of bf16 operands has an empty lower half: rounding by addition keeps it a NaN.
+        plain = to == "bf16" and lanes > 1 and ops.row(opcode).keeps_nan and set(sources) == {"bf16"} and not self.excess
         made = self.declare(of, to, lanes, self.round(text, to, lanes, plain) if rounding else text)
         return replace(made, rounded=keeps or rounding or to not in SMALL)
 

@@ -1,4 +1,4 @@
-"""What each elementwise op is in C. gen/reference says what the ops mean; here is how a kernel says it.
+"""What each elementwise op is in C. gen/reference says what the ops mean, gen/hlo/opcodes.py which there are; here is how a kernel says them.
 
 `expression` gives the text for operands in registers, scalar or wide (vectors); None where only the scalar form exists, which is
 then applied lane by lane: for C that is every function of its library. Small functions that a form needs are named through `need` and printed by `helper`.
@@ -6,50 +6,32 @@ then applied lane by lane: for C that is every function of its library. Small fu
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Mapping, Optional, Sequence
+from typing import Any, Callable, Mapping, Optional, Sequence
 
 from gen.emit import complex_functions
 from gen.hlo import dtypes
+from gen.hlo.opcodes import ELEMENTWISE, Elementwise
 from gen.targets import COMPLEX, FLOATS, NARROW, SIGNED, SMALL, TINY, Target, bits
 
 Need = Callable[..., str]
 
-_SYMBOL = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "and": "&", "or": "|", "xor": "^"}
-_PRED = {"add": "|", "or": "|", "maximum": "|", "multiply": "&", "and": "&", "minimum": "&", "xor": "^", "subtract": "^"}
 _COMPARE = {"EQ": "==", "NE": "!=", "LT": "<", "LE": "<=", "GT": ">", "GE": ">="}
-_FUNCTION = {"exponential": "exp", "exponential-minus-one": "expm1", "log": "log", "log-plus-one": "log1p", "tanh": "tanh",
-             "sine": "sin", "cosine": "cos", "tan": "tan", "cbrt": "cbrt", "rsqrt": "rsqrt", "power": "pow", "atan2": "atan2",
-             "floor": "floor", "ceil": "ceil", "round-nearest-even": "rint", "round-nearest-afz": "round", "sqrt": "sqrt",
-             "remainder": "fmod", "abs": "fabs", "erf": "erf", **{name: name for name in "sinh cosh asin acos asinh acosh atanh".split()}}
-# Exact on a value of the small type: no rounding afterwards.
-_KEEPS = frozenset("""abs negate sign maximum minimum clamp select copy floor ceil round-nearest-even round-nearest-afz bitcast
-    bitcast-convert""".split())
-# Of floats of 8 bits and less, not all of which have zeros and NaNs of both signs, or any.
-_KEEPS_TINY = frozenset("maximum minimum clamp select copy bitcast bitcast-convert".split())
-# What keeps a byte that holds a value of four or two bits one.
-_KEEPS_NARROW = frozenset("maximum minimum clamp select copy and or xor".split())
-# Arithmetic whose NaN is an operand's, made quiet, or the processor's default one (x86 and Arm alike: wide forms are for CPUs).
-# Of bf16 operands it has an empty lower half, so rounding by addition keeps it a NaN.
-KEEPS_NAN = frozenset(["add", "subtract", "multiply", "divide", "sqrt"])
-# Scalar only: PoCL's wide sine, cosine and tangent of f32 are wrong in all lanes when one of them needs the long argument
-# reduction, so is its wide power of f64 at the edges of the range; its fmod of f64 does not end on some inputs (see `_remainder`).
-_SCALAR = {("sine", "f32"), ("cosine", "f32"), ("tan", "f32"), ("power", "f64"), ("remainder", "f64")}
-# Vector instructions that an op takes for one register, roughly: what a table of a function competes with.
-COST: Dict[str, int] = {"divide": 8, "sqrt": 8, "exponential": 20, "log": 25, "tanh": 40, "logistic": 30, "sine": 40, "cosine": 40,
-                        "tan": 50, "power": 90, "atan2": 50, "cbrt": 40, "rsqrt": 12, "exponential-minus-one": 35,
-                        "log-plus-one": 35, "remainder": 60, "erf": 40, "sinh": 40, "cosh": 30,
-                        "asin": 30, "acos": 30, "asinh": 50, "acosh": 50, "atanh": 50}
+
+
+def row(opcode: str) -> Elementwise:
+    """What the table says of an elementwise op; a bitcast that keeps the width is one."""
+    return ELEMENTWISE["bitcast-convert" if opcode == "bitcast" else opcode]
 
 
 def rounds(opcode: str, dtype: str) -> bool:
     """Whether an op's float result must be rounded to its small type."""
-    return (dtype in SMALL and opcode not in _KEEPS) or (dtype in TINY and opcode not in _KEEPS_TINY)
+    return dtype in SMALL + TINY and dtypes.TABLE[dtype].bits <= row(opcode).rounds
 
 
 def expression(d: Target, need: Need, opcode: str, attributes: Mapping[str, Any], to: str, sources: Sequence[str],
                x: Sequence[str], lanes: int) -> Optional[str]:
     """C text of an op on registers x of the types `sources`, giving a register of type `to`, not yet rounded to a small type."""
-    if to in NARROW and opcode not in _KEEPS_NARROW:     # done in a byte; its low bits are the answer's
+    if to in NARROW and row(opcode).wraps:     # done in a byte; its low bits are the answer's
         text = _expression(d, need, opcode, attributes, to, sources, x, 1) if lanes == 1 else None
         return text and f"{need('wrap', to)}({text})"
     return _expression(d, need, opcode, attributes, to, sources, x, lanes)
@@ -169,8 +151,9 @@ def _float(d: Target, need: Need, opcode: str, dtype: str, x: Sequence[str], lan
     single = d.register(dtype) == "float"
     if opcode == "multiply":
         return d.product(x[0], x[1], dtype)
-    if opcode in _SYMBOL:
-        return f"{x[0]} {_SYMBOL[opcode]} {x[1]}"
+    about = row(opcode)
+    if about.operator:
+        return f"{x[0]} {about.operator} {x[1]}"
     if opcode in ("maximum", "minimum"):
         if lanes == 1:
             return f"{need(opcode, dtype)}({x[0]}, {x[1]})"
@@ -182,7 +165,9 @@ def _float(d: Target, need: Need, opcode: str, dtype: str, x: Sequence[str], lan
         return f"{need('sign', dtype)}({x[0]})" if lanes == 1 else None
     if not d.vector_functions and lanes > 1:
         return _magnitude(d, dtype, x[0], lanes) if opcode == "abs" else None
-    if lanes > 1 and (opcode, "f64" if dtype == "f64" else "f32") in _SCALAR:
+    # PoCL's wide sine, cosine and tangent of f32 are wrong in all lanes when one of them needs the long argument reduction, so is its wide power of
+    # f64 at the edges of the range; its fmod of f64 does not end on some inputs (see `_remainder`).
+    if lanes > 1 and ("f64" if dtype == "f64" else "f32") in about.scalar:
         return None
     if not d.has_remainder and opcode == "remainder" and dtype == "f64":
         return f"{need('remainder', dtype)}({x[0]}, {x[1]})"
@@ -191,8 +176,7 @@ def _float(d: Target, need: Need, opcode: str, dtype: str, x: Sequence[str], lan
         return f"{one} / ({one} + {d.math('exp', dtype)}(-{x[0]}))"
     if opcode == "rsqrt" and not d.has_rsqrt:
         return f"{one} / {d.math('sqrt', dtype)}({x[0]})"
-    name = _FUNCTION.get(opcode)
-    return f"{d.math(name, dtype)}({', '.join(x)})" if name else None
+    return f"{d.math(about.function, dtype)}({', '.join(x)})" if about.function else None
 
 
 def _magnitude(d: Target, dtype: str, x: str, lanes: int) -> str:
@@ -206,14 +190,14 @@ def _pred(d: Target, opcode: str, x: Sequence[str], lanes: int) -> Optional[str]
     if opcode == "not":
         text = f"{x[0]} ^ 1" if lanes == 1 else f"{x[0]} ^ {d.splat('pred', lanes, '1')}"
     else:
-        text = f"{x[0]} {_PRED[opcode]} {x[1]}"
+        text = f"{x[0]} {row(opcode).pred_operator} {x[1]}"
     return f"({d.register('pred')})({text})" if lanes == 1 else text
 
 
 def _integer(d: Target, need: Need, opcode: str, dtype: str, x: Sequence[str], lanes: int) -> Optional[str]:
     register, unsigned, width = d.register(dtype, lanes), d.unsigned(dtype, lanes), bits(dtype)
     if opcode in ("and", "or", "xor"):
-        text = f"{x[0]} {_SYMBOL[opcode]} {x[1]}"
+        text = f"{x[0]} {row(opcode).operator} {x[1]}"
         return f"({register})({text})" if lanes == 1 and width < 32 else text
     if opcode == "not":
         return f"({register})~{x[0]}" if lanes == 1 and width < 32 else f"~{x[0]}"
@@ -222,7 +206,7 @@ def _integer(d: Target, need: Need, opcode: str, dtype: str, x: Sequence[str], l
     if opcode in ("add", "subtract", "multiply", "negate"):
         if opcode == "negate":
             x = ["0" if lanes == 1 else d.splat(dtype, lanes, "0"), x[0]]
-        symbol = _SYMBOL.get(opcode, "-")
+        symbol = row(opcode).operator or "-"
         if dtype in SIGNED and lanes > 1:
             return f"as_{register}(as_{unsigned}({x[0]}) {symbol} as_{unsigned}({x[1]}))"
         if dtype in SIGNED or (width < 32 and lanes == 1):
@@ -322,7 +306,7 @@ def _complex_helper(d: Target, need: Need, name: str, dtype: str, to: str, title
     if name == "equal":
         return f"{d.function} {d.register('pred')} {title}({to} a, {to} b)\n{{\n  return a.re == b.re && a.im == b.im;\n}}\n"
     if name in ("add", "subtract"):
-        sign = _SYMBOL[name]
+        sign = row(name).operator
         return two + made(f"a.re {sign} b.re", f"a.im {sign} b.im")
     if name == "multiply":
         return two + made(f"{times('a.re', 'b.re')} + {times('-a.im', 'b.im')}", f"{times('a.re', 'b.im')} + {times('a.im', 'b.re')}")

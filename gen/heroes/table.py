@@ -70,7 +70,7 @@ def _table_source(nest: Nest) -> "Optional[Instruction]":
             return None
         if source.opcode == "parameter":
             sources[source, read.map] = None
-    cost = sum(ops.COST.get(e.instruction.opcode, 1) + 5 * ops.rounds(e.instruction.opcode, e.instruction.shape.dtype)
+    cost = sum(ops.row(e.instruction.opcode).cost + 5 * ops.rounds(e.instruction.opcode, e.instruction.shape.dtype)
                for e in entry.body.entries)
     if len(sources) != 1 or cost < TABLE_COST:
         return None

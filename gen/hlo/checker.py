@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from typing import Callable, Dict, List, NoReturn, Optional, Sequence, Tuple
 
 from gen import algebra
-from gen.hlo import dtypes
+from gen.hlo import dtypes, opcodes
 from gen.hlo.graph import TUPLE_DEPTH, Computation, Instruction, Shape, Window, array_shape, same_shape, tuple_shape
-from gen.hlo.opcodes import ARITY, BINARY, CHECKED, FLOAT_UNARY, LOGIC, OPTIONAL, REAL_UNARY, SHIFT, TYPED, UNARY
 from gen.hlo.scanner import Scanner
 
 TUPLE_TEXT = 1 << 20  # characters of a tuple's shape that the text does not write but its operands add up to
@@ -48,7 +47,7 @@ class Check:
 
     def result(self) -> Shape:
         opcode, written = self.i.opcode, self.draft.written
-        if opcode not in CHECKED or any(s.dynamic for s in self.shapes) or (written is not None and written.dynamic):
+        if opcode not in opcodes.TABLE or any(s.dynamic for s in self.shapes) or (written is not None and written.dynamic):
             return self.written()
         self._needs()
         try:
@@ -64,20 +63,19 @@ class Check:
 
     def _needs(self) -> None:
         """The number of operands and the attributes that the op cannot do without."""
-        have, want = len(self.i.operands), ARITY.get(self.i.opcode)
+        row = opcodes.TABLE[self.i.opcode]
+        have, want = len(self.i.operands), row.arity
         if want is not None and have != want:
             self.fail(f"expected {want} operand{'' if want == 1 else 's'}, found {have}")
-        for key in TYPED.get(self.i.opcode, {}):
-            if key not in self.i.attributes and (self.i.opcode, key) not in OPTIONAL:
+        for key in row.attributes:
+            if key not in self.i.attributes and key not in row.optional:
                 self.fail(f"expected the attribute '{key}'")
 
     def _rule(self) -> "Callable[[], Shape]":
-        opcode = self.i.opcode
-        if opcode in UNARY:
-            return self._unary
-        if opcode in BINARY:
-            return self._binary
-        return getattr(self, "_" + opcode.replace("-", "_"))
+        row = opcodes.ELEMENTWISE.get(self.i.opcode)
+        if row and row.result != "rule":
+            return self._elementwise
+        return getattr(self, "_" + self.i.opcode.replace("-", "_"))
 
     # helpers
 
@@ -101,9 +99,10 @@ class Check:
             self.scanner.fail(self.draft.shape_pos, f"{self.i.opcode}: expected an array as the result, found {of.text}")
         return of
 
-    def kinds(self, number: int, allowed: "Sequence[str]", words: str) -> Shape:
-        of = self.array(number)
-        if dtypes.TABLE[of.dtype].kind not in allowed:
+    def kinds(self, number: int, allowed: str) -> Shape:
+        """Operand `number`, which must be an array of the kinds that letters of opcodes.KINDS say."""
+        of, words = self.array(number), opcodes.WORDS[allowed]
+        if opcodes.letter(of.dtype) not in allowed:
             self.fail(f"expected {words} as operand {number}, found {of.text}", operand=number)
         return of
 
@@ -137,38 +136,16 @@ class Check:
 
     # elementwise
 
-    def _unary(self) -> Shape:
-        opcode, of = self.i.opcode, self.array(0)
-        if opcode in FLOAT_UNARY:
-            self.kinds(0, ("float", "complex"), "floats")
-        elif opcode in REAL_UNARY or opcode == "is-finite":
-            self.kinds(0, ("float",), "floats")
-        elif opcode == "not":
-            self.kinds(0, ("pred", "sint", "uint"), "pred or integers")
-        elif opcode in ("popcnt", "count-leading-zeros"):
-            self.kinds(0, ("sint", "uint"), "integers")
-        elif opcode == "negate":
-            self.kinds(0, ("sint", "uint", "float", "complex"), "integers or floats")
-        else:
-            self.kinds(0, ("sint", "float", "complex"), "signed integers or floats")
-        if opcode == "is-finite":
+    def _elementwise(self) -> Shape:
+        """As the op's row in opcodes.ELEMENTWISE says."""
+        row, of = opcodes.ELEMENTWISE[self.i.opcode], self.shapes[0]
+        if row.takes != opcodes.ANY:
+            self.kinds(0, row.takes)
+        for number in range(1, row.arity):
+            self.alike(number)
+        if row.result == "pred":
             return self.typed_like(of, "pred")
-        if opcode == "abs" and dtypes.TABLE[of.dtype].kind == "complex":
-            return self.typed_like(of, dtypes.TABLE[of.dtype].part)
-        return of
-
-    def _binary(self) -> Shape:
-        opcode = self.i.opcode
-        if opcode in LOGIC:
-            self.kinds(0, ("pred", "sint", "uint"), "pred or integers")
-        elif opcode in SHIFT:
-            self.kinds(0, ("sint", "uint"), "integers")
-        elif opcode == "atan2":
-            self.kinds(0, ("float", "complex"), "floats")
-        elif opcode in ("maximum", "minimum", "remainder"):
-            self.kinds(0, ("pred", "sint", "uint", "float"), "no complex numbers")
-        self.alike(1)
-        return self.shapes[0]
+        return self.typed_like(of, dtypes.TABLE[of.dtype].part or of.dtype) if row.result == "part" else of
 
     def _compare(self) -> Shape:
         of = self.alike(1)
@@ -187,7 +164,7 @@ class Check:
         return self.shapes[1]
 
     def _clamp(self) -> Shape:
-        of = self.kinds(1, ("pred", "sint", "uint", "float"), "no complex numbers")
+        of = self.kinds(1, "psuf")
         for number in (0, 2):
             bound = self.array(number)
             if bound.dtype != of.dtype or (bound.dims and bound.dims != of.dims):
@@ -200,14 +177,8 @@ class Check:
             self.fail(f"expected a complex result of the complex operand, found {to.text}")
         return self.typed_like(of, to.dtype)
 
-    def _real(self) -> Shape:
-        of = self.kinds(0, ("float", "complex"), "floats")
-        return self.typed_like(of, dtypes.TABLE[of.dtype].part or of.dtype)
-
-    _imag = _real
-
     def _complex(self) -> Shape:
-        of = self.kinds(0, ("float",), "floats")
+        of = self.kinds(0, "f")
         if of.dtype not in ("f32", "f64"):
             self.fail(f"expected f32 or f64 as operand 0, found {_bare(of)}", operand=0)
         self.alike(1)
@@ -220,7 +191,7 @@ class Check:
         return self.shapes[0]
 
     def _reduce_precision(self) -> Shape:
-        of = self.kinds(0, ("float",), "floats")
+        of = self.kinds(0, "f")
         if self.i.attributes["exponent_bits"] < 1:
             self.fail("expected at least 1 exponent bit", attribute="exponent_bits")
         if self.i.attributes["mantissa_bits"] < 0:
@@ -352,7 +323,7 @@ class Check:
     # at an index that is read
 
     def integer_type(self, number: int) -> Shape:
-        return self.kinds(number, ("sint", "uint"), "integers")
+        return self.kinds(number, "su")
 
     def starts(self, first: int, rank: int) -> None:
         """Operands from `first` on: a scalar a dimension, all of one integer type, or one array of them."""

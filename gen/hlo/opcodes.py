@@ -1,32 +1,203 @@
-"""What is known of opcodes."""
+"""The one table of ops. The checker, the emitter and the reference look up here what they need to know of an op.
+
+An elementwise op is a row of ELEMENTWISE. To add one, add its row, what it means (gen/reference: value and interval of an element; where complex
+numbers are allowed, its real steps) and, unless the targets' library has it as a function (`function`) or C has an operator for it (`operator`),
+its text in gen/emit/ops.py. tests/test_opcodes.py takes each row through every target.
+
+A structural op is a row of STRUCTURAL, which names where its three parts are: its checker is the method of checker.Check of its name (get-tuple-element:
+_get_tuple_element), its map is what sett_indexing_analysis.h gives for an opcode (`map`), and an element of it is computed by a function of gen/emit
+(`element`).
+
+Opcodes without a row are read and kept; refusals.py says why they get no kernel.
+"""
 
 from __future__ import annotations
 
-from typing import Dict
+from dataclasses import dataclass, field
+from typing import Dict, Mapping, Optional, Tuple, Union
 
-FLOAT_UNARY = frozenset("""sqrt rsqrt cbrt exponential exponential-minus-one log log-plus-one tanh logistic sine cosine tan
-    acos acosh asin asinh atanh cosh sinh erf""".split())
-REAL_UNARY = frozenset("floor ceil round-nearest-afz round-nearest-even".split())
-_ARITHMETIC = frozenset("add subtract multiply divide remainder maximum minimum power".split())
-LOGIC = frozenset("and or xor".split())
-SHIFT = frozenset("shift-left shift-right-arithmetic shift-right-logical".split())
-UNARY = FLOAT_UNARY | REAL_UNARY | frozenset("negate abs sign not is-finite popcnt count-leading-zeros".split())
-BINARY = _ARITHMETIC | LOGIC | SHIFT | frozenset(["atan2"])
+from gen.hlo import dtypes
 
-# One value of the result comes from the values at the same index of each operand (clamp and select take scalars too).
-ELEMENTWISE = UNARY | BINARY | frozenset("convert copy compare select clamp reduce-precision bitcast-convert real imag complex".split())
-# Of complex numbers: what has a form in gen/emit and a meaning in gen/reference.
-COMPLEX = frozenset("""add subtract multiply divide negate abs real imag complex compare select copy convert exponential
-    exponential-minus-one log log-plus-one sqrt rsqrt cbrt power logistic sine cosine tan sinh cosh tanh sign atan2""".split())
+# Kinds of element types, by a letter each.
+KINDS = {"pred": "p", "sint": "s", "uint": "u", "float": "f", "complex": "c"}
+ANY = "psufc"
+# Operands' kinds in words, for messages.
+WORDS = {"f": "floats", "fc": "floats", "su": "integers", "psu": "pred or integers", "sufc": "integers or floats", "sfc": "signed integers or floats",
+         "psuf": "no complex numbers"}
 
-_MOVES = frozenset("""parameter constant iota broadcast transpose reshape bitcast slice reverse pad concatenate reduce tuple
-    get-tuple-element fusion call map opt-barrier dynamic-slice dynamic-update-slice gather scatter""".split())
-# An element comes from many of the operands', by a loop nest.
+
+def letter(dtype: str) -> str:
+    """The kind of an element type."""
+    return KINDS[dtypes.TABLE[dtype].kind]
+
+
+@dataclass(frozen=True)
+class Elementwise:
+    """An op whose element comes from the elements at the same index of its operands (clamp and select take scalars too)."""
+
+    opcode: str
+    arity: int
+    takes: str                  # kinds of operand 0, by letters; the others are of its type
+    result: str = "operand"     # type: 'operand' 0's; 'pred'; 'part' of a complex operand, else its own; 'rule': checker.Check has a method for the op
+    kernels: str = ""           # kinds that kernels exist for; "": those that it takes
+    attributes: Mapping[str, str] = field(default_factory=dict)     # name -> how the parser reads it
+    optional: Tuple[str, ...] = ()  # attributes that may be left out
+    # how a kernel computes it
+    operator: str = ""          # of C, for numbers
+    pred_operator: str = ""     # of C, for pred
+    function: str = ""          # of C's and the targets' libraries, for real floats
+    scalar: Tuple[str, ...] = ()    # f32 or f64 where PoCL's wide function is wrong (gen/emit/ops.py says how)
+    cost: int = 1               # vector instructions for a register, roughly: what a table of a function competes with
+    rounds: int = 16            # rounded in float types of at most this many bits: 16; 8: exact but for types without both zeros and NaNs; 0: never
+    wraps: bool = True          # of integers of 2 and 4 bits, the result must be wrapped
+    keeps_nan: bool = False     # a NaN of the result is an operand's, made quiet, or the processor's default one (x86 and Arm: wide forms are for CPUs)
+    # what a check allows
+    ulps: Optional[float] = None    # error of a kernel's float result; None: exact
+    monotone: bool = False      # `function` is monotone on its domain: an interval's ends decide
+
+    def __post_init__(self) -> None:
+        if not self.kernels:
+            object.__setattr__(self, "kernels", self.takes)
+
+
+@dataclass(frozen=True)
+class Structural:
+    """An op that moves, reduces or calls: any element of its operands may count."""
+
+    opcode: str
+    arity: Optional[int]        # None: any number, which its checker judges
+    map: str = ""               # the opcode of sett_indexing_analysis.h that its operands' maps come from; "": inlined, or a leaf
+    element: str = ""           # a function of gen/emit; "": its map says all
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    optional: Tuple[str, ...] = ()
+
+
+# Ulps: the OpenCL 1.2 full profile table; CUDA's are within it. logistic is derived: exp (3) + add + divide, relative 4 * 2^-23, at most 8 ulps.
+_ELEMENTWISE = (
+    # arithmetic
+    Elementwise("add", 2, ANY, operator="+", pred_operator="|", keeps_nan=True),
+    Elementwise("subtract", 2, ANY, kernels="sufc", operator="-", keeps_nan=True),
+    Elementwise("multiply", 2, ANY, operator="*", pred_operator="&", keeps_nan=True),
+    Elementwise("divide", 2, ANY, kernels="sufc", operator="/", cost=8, keeps_nan=True, ulps=0.5),
+    Elementwise("remainder", 2, "psuf", kernels="suf", function="fmod", scalar=("f64",), cost=60),
+    Elementwise("maximum", 2, "psuf", pred_operator="|", rounds=0, wraps=False),
+    Elementwise("minimum", 2, "psuf", pred_operator="&", rounds=0, wraps=False),
+    Elementwise("power", 2, ANY, kernels="sufc", function="pow", scalar=("f64",), cost=90, ulps=16),
+    Elementwise("negate", 1, "sufc", rounds=8),
+    Elementwise("abs", 1, "sfc", result="part", function="fabs", rounds=8),
+    Elementwise("sign", 1, "sfc", rounds=8),
+    # functions of floats
+    Elementwise("sqrt", 1, "fc", function="sqrt", cost=8, keeps_nan=True, ulps=0.5, monotone=True),
+    Elementwise("rsqrt", 1, "fc", function="rsqrt", cost=12, ulps=2),
+    Elementwise("cbrt", 1, "fc", function="cbrt", cost=40, ulps=2, monotone=True),
+    Elementwise("exponential", 1, "fc", function="exp", cost=20, ulps=3, monotone=True),
+    Elementwise("exponential-minus-one", 1, "fc", function="expm1", cost=35, ulps=3, monotone=True),
+    Elementwise("log", 1, "fc", function="log", cost=25, ulps=3, monotone=True),
+    Elementwise("log-plus-one", 1, "fc", function="log1p", cost=35, ulps=2, monotone=True),
+    Elementwise("logistic", 1, "fc", cost=30, ulps=8, monotone=True),
+    Elementwise("tanh", 1, "fc", function="tanh", cost=40, ulps=5, monotone=True),
+    Elementwise("sine", 1, "fc", function="sin", scalar=("f32",), cost=40, ulps=4),
+    Elementwise("cosine", 1, "fc", function="cos", scalar=("f32",), cost=40, ulps=4),
+    Elementwise("tan", 1, "fc", function="tan", scalar=("f32",), cost=50, ulps=5),
+    Elementwise("asin", 1, "fc", kernels="f", function="asin", cost=30, ulps=4, monotone=True),
+    Elementwise("acos", 1, "fc", kernels="f", function="acos", cost=30, ulps=4, monotone=True),
+    Elementwise("atan2", 2, "fc", function="atan2", cost=50, ulps=6),
+    Elementwise("sinh", 1, "fc", function="sinh", cost=40, ulps=4, monotone=True),
+    Elementwise("cosh", 1, "fc", function="cosh", cost=30, ulps=4),
+    Elementwise("asinh", 1, "fc", kernels="f", function="asinh", cost=50, ulps=4, monotone=True),
+    Elementwise("acosh", 1, "fc", kernels="f", function="acosh", cost=50, ulps=4, monotone=True),
+    Elementwise("atanh", 1, "fc", kernels="f", function="atanh", cost=50, ulps=5, monotone=True),
+    Elementwise("erf", 1, "fc", kernels="f", function="erf", cost=40, ulps=16, monotone=True),
+    Elementwise("floor", 1, "f", function="floor", rounds=8, monotone=True),
+    Elementwise("ceil", 1, "f", function="ceil", rounds=8, monotone=True),
+    Elementwise("round-nearest-afz", 1, "f", function="round", rounds=8, monotone=True),
+    Elementwise("round-nearest-even", 1, "f", function="rint", rounds=8, monotone=True),
+    Elementwise("is-finite", 1, "f", result="pred"),
+    Elementwise("reduce-precision", 1, "f", result="rule", attributes={"exponent_bits": "integer", "mantissa_bits": "integer"}),
+    # bits
+    Elementwise("and", 2, "psu", operator="&", pred_operator="&", wraps=False),
+    Elementwise("or", 2, "psu", operator="|", pred_operator="|", wraps=False),
+    Elementwise("xor", 2, "psu", operator="^", pred_operator="^", wraps=False),
+    Elementwise("not", 1, "psu"),
+    Elementwise("shift-left", 2, "su"),
+    Elementwise("shift-right-arithmetic", 2, "su"),
+    Elementwise("shift-right-logical", 2, "su"),
+    Elementwise("popcnt", 1, "su"),
+    Elementwise("count-leading-zeros", 1, "su"),
+    # choices and types
+    Elementwise("compare", 2, ANY, result="rule", attributes={"direction": "direction", "type": "compare_type"}, optional=("type",)),
+    Elementwise("select", 3, ANY, result="rule", rounds=0, wraps=False),
+    Elementwise("clamp", 3, "psuf", result="rule", rounds=0, wraps=False),
+    Elementwise("copy", 1, ANY, result="rule", rounds=0, wraps=False),
+    Elementwise("convert", 1, ANY, result="rule"),
+    Elementwise("bitcast-convert", 1, ANY, result="rule", kernels="psuf", rounds=0),
+    Elementwise("real", 1, "fc", result="part", kernels="c"),
+    Elementwise("imag", 1, "fc", result="part", kernels="c"),
+    Elementwise("complex", 2, "f", result="rule", kernels="fc"),
+)
+
+
+def _integers(*names: str) -> "Dict[str, str]":
+    return {name: "integers" for name in names}
+
+
+_DIMENSIONS = _integers("dimensions")
+_FACTORS = _integers("lhs_batch_dims", "lhs_contracting_dims", "rhs_batch_dims", "rhs_contracting_dims")
+_STRUCTURAL = (
+    # leaves
+    Structural("parameter", None, element="load"),
+    Structural("constant", None, element="constant"),
+    Structural("iota", 0, map="broadcast", element="iota", attributes={"iota_dimension": "integer"}),
+    # moves
+    Structural("broadcast", 1, map="broadcast", attributes=_DIMENSIONS, optional=("dimensions",)),
+    Structural("transpose", 1, map="transpose", attributes=_DIMENSIONS),
+    Structural("reshape", 1, map="reshape"),
+    Structural("bitcast", 1, map="bitcast", element="apply"),
+    Structural("slice", 1, map="slice", attributes={"slice": "slices"}),
+    Structural("reverse", 1, map="reverse", attributes=_DIMENSIONS),
+    Structural("pad", 2, map="pad", element="pad", attributes={"padding": "padding"}),
+    Structural("concatenate", None, map="concatenate", element="concatenate", attributes=_DIMENSIONS),
+    # moves by indices that are read
+    Structural("dynamic-slice", None, map="dynamic-slice", element="bind", attributes=_integers("dynamic_slice_sizes")),
+    Structural("dynamic-update-slice", None, map="dynamic-update-slice", element="update"),
+    Structural("gather", None, map="gather", element="bind",
+               attributes={**_integers("offset_dims", "collapsed_slice_dims", "start_index_map", "slice_sizes", "operand_batching_dims",
+                                       "start_indices_batching_dims"), "index_vector_dim": "integer"},
+               optional=("operand_batching_dims", "start_indices_batching_dims")),
+    Structural("scatter", None, map="scatter", element="scalar",      # kernels of its own: gen/heroes/scatter.py
+               attributes={**_integers("update_window_dims", "inserted_window_dims", "scatter_dims_to_operand_dims", "input_batching_dims",
+                                       "scatter_indices_batching_dims"), "index_vector_dim": "integer", "to_apply": "computation"},
+               optional=("input_batching_dims", "scatter_indices_batching_dims")),
+    # loops
+    Structural("reduce", None, map="reduce", element="reduce", attributes={**_DIMENSIONS, "to_apply": "computation"}),
+    Structural("reduce-window", None, map="reduce-window", element="reduce", attributes={"window": "window", "to_apply": "computation"},
+               optional=("window",)),
+    Structural("select-and-scatter", 3, map="select-and-scatter", element="select_and_scatter",
+               attributes={"window": "window", "select": "computation", "scatter": "computation"}, optional=("window",)),
+    Structural("dot", 2, map="dot", element="product", attributes=_FACTORS, optional=tuple(_FACTORS)),
+    Structural("scaled-dot", 4, map="scaled-dot", element="product", attributes=_FACTORS, optional=tuple(_FACTORS)),
+    Structural("convolution", 2, map="convolution", element="product",
+               attributes={"window": "window", "dim_labels": "labels", "feature_group_count": "integer", "batch_group_count": "integer"},
+               optional=("window", "feature_group_count", "batch_group_count")),
+    # tuples, and calls, which are inlined
+    Structural("tuple", None),
+    Structural("get-tuple-element", 1, map="elementwise", attributes={"index": "integer"}),
+    Structural("fusion", None, attributes={"kind": "kind", "calls": "computation"}),
+    Structural("call", None, attributes={"to_apply": "computation"}),
+    Structural("map", None, attributes={**_DIMENSIONS, "to_apply": "computation"}, optional=("dimensions",)),
+    Structural("opt-barrier", 1),
+)
+
+ELEMENTWISE: "Dict[str, Elementwise]" = {row.opcode: row for row in _ELEMENTWISE}
+STRUCTURAL: "Dict[str, Structural]" = {row.opcode: row for row in _STRUCTURAL}
+# What the checker knows the rules of, and kernels may have.
+TABLE: "Dict[str, Union[Elementwise, Structural]]" = {**ELEMENTWISE, **STRUCTURAL}
+# Sums of products.
 CONTRACTIONS = frozenset(["dot", "scaled-dot", "convolution"])
+# An element comes from many of the operands', by a loop nest.
 LOOPS = CONTRACTIONS | frozenset(["reduce-window", "select-and-scatter"])
-SUPPORTED = ELEMENTWISE | _MOVES | LOOPS
 
-CHECKED = ELEMENTWISE | _MOVES | LOOPS
+# Read and kept as they are written.
 _UNCHECKED = frozenset("""add-dependency after-all all-gather all-gather-done all-gather-start all-reduce all-reduce-done
     all-reduce-start all-to-all async-done async-start async-update batch-norm-grad batch-norm-inference batch-norm-training
     cholesky collective-broadcast collective-permute collective-permute-done collective-permute-start conditional
@@ -34,46 +205,14 @@ _UNCHECKED = frozenset("""add-dependency after-all all-gather all-gather-done al
     get-dimension-size infeed optimization-barrier outfeed partition-id ragged-all-to-all ragged-dot recv
     recv-done reduce-scatter replica-id rng rng-bit-generator rng-get-and-update-state scan send send-done
     set-dimension-size sort stochastic-convert topk triangular-solve while""".split())
-OPCODES = CHECKED | _UNCHECKED
+OPCODES = frozenset(TABLE) | _UNCHECKED
 
-ARITY = {**{op: 1 for op in UNARY}, **{op: 2 for op in BINARY}, "convert": 1, "copy": 1, "compare": 2, "select": 3,
-          "clamp": 3, "reduce-precision": 1, "bitcast-convert": 1, "real": 1, "imag": 1, "complex": 2, "iota": 0, "broadcast": 1, "transpose": 1,
-          "reshape": 1, "bitcast": 1, "slice": 1, "reverse": 1, "pad": 2, "get-tuple-element": 1, "opt-barrier": 1, "dot": 2, "convolution": 2,
-          "select-and-scatter": 3, "scaled-dot": 4}
-
-
-# Attributes with a parsed value: opcode -> name -> reader. What a name is not listed for is kept as text.
-_DIMENSIONS = {"dimensions": "integers"}
-TYPED: Dict[str, Dict[str, str]] = {
-    "broadcast": _DIMENSIONS, "transpose": _DIMENSIONS, "concatenate": _DIMENSIONS, "reverse": _DIMENSIONS,
-    "reduce": {"dimensions": "integers", "to_apply": "computation"},
-    "map": {"dimensions": "integers", "to_apply": "computation"},
-    "call": {"to_apply": "computation"},
-    "fusion": {"kind": "kind", "calls": "computation"},
-    "iota": {"iota_dimension": "integer"},
-    "slice": {"slice": "slices"},
-    "pad": {"padding": "padding"},
-    "dynamic-slice": {"dynamic_slice_sizes": "integers"},
-    "gather": {**{key: "integers" for key in ("offset_dims", "collapsed_slice_dims", "start_index_map", "slice_sizes",
-                                              "operand_batching_dims", "start_indices_batching_dims")}, "index_vector_dim": "integer"},
-    "scatter": {**{key: "integers" for key in ("update_window_dims", "inserted_window_dims", "scatter_dims_to_operand_dims", "input_batching_dims",
-                                               "scatter_indices_batching_dims")}, "index_vector_dim": "integer", "to_apply": "computation"},
-    "compare": {"direction": "direction", "type": "compare_type"},
-    "get-tuple-element": {"index": "integer"},
-    "reduce-precision": {"exponent_bits": "integer", "mantissa_bits": "integer"},
-    **{op: {f"{side}_{what}_dims": "integers" for side in ("lhs", "rhs") for what in ("batch", "contracting")} for op in ("dot", "scaled-dot")},
-    "convolution": {"window": "window", "dim_labels": "labels", "feature_group_count": "integer", "batch_group_count": "integer"},
-    "reduce-window": {"window": "window", "to_apply": "computation"},
-    "select-and-scatter": {"window": "window", "select": "computation", "scatter": "computation"},
-}
-OPTIONAL = {("broadcast", "dimensions"), ("map", "dimensions"), ("compare", "type"), ("gather", "operand_batching_dims"),
-             ("gather", "start_indices_batching_dims"), *((op, key) for op in ("dot", "scaled-dot") for key in TYPED[op]),
-             *(("convolution", key) for key in ("window", "feature_group_count", "batch_group_count")), ("reduce-window", "window"),
-             ("select-and-scatter", "window"), ("scatter", "input_batching_dims"), ("scatter", "scatter_indices_batching_dims")}
+# Attributes that any op may have, kept as text.
 COMMON = frozenset("""metadata backend_config sharding frontend_attributes origin original_value control-predecessors statistics
     parameter_replication result_accuracy operand_precision outer_dimension_partitions inner_dimension_partitions
     execution_thread async_execution_thread output_to_operand_aliasing is_composite buffer_alignment
     indices_are_sorted unique_indices schedule_annotation algorithm""".split())
+# Attributes that name computations.
 CALLING = frozenset("""to_apply calls condition body true_computation false_computation branch_computations select scatter
     called_computations""".split())
 

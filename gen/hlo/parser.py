@@ -14,7 +14,7 @@ from gen.hlo import distribution, dtypes
 from gen.hlo.checker import Check, Draft
 from gen.hlo.graph import Computation, HloError, Instruction, Labels, Module, Shape, Window, same_shape
 from gen.hlo.literals import Literal
-from gen.hlo.opcodes import CALLING, CHECKED, COMMON, TYPED, is_opcode
+from gen.hlo.opcodes import CALLING, COMMON, TABLE, is_opcode
 from gen.hlo.scanner import NAME, WORD, Scanner
 
 OPERAND_DEPTH = 64  # operands written inline in operands
@@ -340,7 +340,8 @@ class Parser:
 
     def _attributes(self, draft: Draft) -> None:
         scanner, instruction = self.scanner, draft.instruction
-        typed = TYPED.get(instruction.opcode, {})
+        row = TABLE.get(instruction.opcode)
+        typed = row.attributes if row else {}
         raw: Dict[str, str] = {}
         while scanner.accept(","):
             pos = scanner.skip()
@@ -351,7 +352,7 @@ class Parser:
             scanner.need("=", f"after the attribute '{key}'")
             if key in typed:
                 getattr(self, f"_read_{typed[key]}")(instruction, key)
-            elif instruction.opcode in CHECKED and key not in COMMON and not (
+            elif row and key not in COMMON and not (
                     instruction.opcode in ("fusion", "call", "parameter") or key.startswith("_") or key.startswith("xla")):
                 names = ", ".join(sorted(typed)) or "none of its own"
                 scanner.fail(pos, f"expected an attribute of '{instruction.opcode}' ({names}), found '{key}'")

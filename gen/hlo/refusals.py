@@ -8,10 +8,10 @@ from typing import List, Optional, Tuple
 from gen.hlo import dtypes
 from gen.hlo.graph import HloError, Instruction, Module, Shape, entry_of, memory_bits, reachable, root_of, same_positions, same_shape
 from gen.hlo.inliner import inlined
-from gen.hlo.opcodes import COMPLEX, CONTRACTIONS, ELEMENTWISE, SUPPORTED
+from gen.hlo.opcodes import CONTRACTIONS, ELEMENTWISE, TABLE
 from gen.hlo.scanner import Scanner
 
-_SCALAR_OPS = ELEMENTWISE | {"parameter", "constant", "tuple", "get-tuple-element"}
+_SCALAR_OPS = {*ELEMENTWISE, "parameter", "constant", "tuple", "get-tuple-element"}
 
 
 def unsupported(module: Module) -> Optional[HloError]:
@@ -70,7 +70,7 @@ _NOT_OURS = {reason: frozenset(ops.split()) for reason, ops in {
 
 def why_not_op(opcode: str) -> str:
     base, _, half = opcode.rpartition("-")
-    apart = half in ("start", "update", "done") and opcode not in SUPPORTED
+    apart = half in ("start", "update", "done") and opcode not in TABLE
     for reason, ops in _NOT_OURS.items():
         if opcode in ops or (apart and base in ops):
             return f"'{opcode}' {reason}"
@@ -81,7 +81,7 @@ def why_not_op(opcode: str) -> str:
 
 def _why_not(instruction: Instruction) -> str:
     opcode = instruction.opcode
-    if opcode not in SUPPORTED:
+    if opcode not in TABLE:
         return why_not_op(opcode)
     for leaf in instruction.shape.leaves():
         message = _why_not_shape(leaf)
@@ -104,8 +104,10 @@ def _why_not(instruction: Instruction) -> str:
     if opcode in ("real", "imag") and dtypes.TABLE[shapes[0].dtype].kind != "complex":
         return f"expected '{opcode}' of a complex number, found {shapes[0].dtype}: of a real one it is {'itself' if opcode == 'real' else 'zero'}"
     of = [shape for shape in [instruction.shape, *shapes] if dtypes.is_complex(shape.dtype)]
-    if of and opcode in ELEMENTWISE and opcode not in COMPLEX:
-        return f"expected '{opcode}' of real numbers, found {of[0].dtype}: of complex ones there are {', '.join(sorted(COMPLEX))}"
+    row = ELEMENTWISE.get(opcode)
+    if of and row and "c" not in row.kernels:
+        complex_ops = sorted(row.opcode for row in ELEMENTWISE.values() if "c" in row.kernels)
+        return f"expected '{opcode}' of real numbers, found {of[0].dtype}: of complex ones there are {', '.join(complex_ops)}"
     if opcode == "parameter" and instruction.shape.kind == "tuple" and any(dtypes.is_complex(leaf.dtype) for leaf in instruction.shape.leaves()):
         return "expected complex numbers as parameters of their own, found them in a tuple"
     if of and opcode == "constant" and any(dtypes.is_nan(part, kind) or dtypes.is_infinite(part, kind) for kind in [dtypes.TABLE[of[0].dtype].part]
@@ -121,7 +123,7 @@ def _why_not(instruction: Instruction) -> str:
         return "expected a scatter's updates of its operand's type"
     if opcode == "scatter" and any(of.tiled for of in [*instruction.shape.leaves(), *shapes]):
         return "expected a scatter's arrays in layouts without tiles"
-    if instruction.shape.dtype == "pred" and opcode in ("subtract", "divide", "remainder", "power"):
+    if row and row.result == "operand" and instruction.shape.dtype == "pred" and "p" not in row.kernels:
         return f"'{opcode}' of pred has no meaning"
     return ""
 

@@ -102,6 +102,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Callable, Dict, List, Mapping, Optional, Sequence, Set, Tuple, Union
 
 from gen.hlo import dtypes as table
+from gen.hlo.opcodes import ELEMENTWISE
 from gen.reference import complex_functions
 
 if TYPE_CHECKING:
@@ -109,22 +110,13 @@ if TYPE_CHECKING:
 
 __all__ = ["reference", "bound", "bitwise", "unknown", "ULPS"]
 
-# Ulps that a kernel's function may be wrong by: the OpenCL 1.2 full profile table; CUDA's are within it. logistic is
-# derived: exp (3) + add + divide, relative 4 * 2^-23, which is at most 8 ulps; _monotone says what its underflow does.
-ULPS: Dict[str, float] = {
-    "exponential": 3, "exponential-minus-one": 3, "log": 3, "log-plus-one": 2, "tanh": 5, "logistic": 8, "sine": 4, "cosine": 4,
-    "tan": 5, "cbrt": 2, "rsqrt": 2, "power": 16, "atan2": 6, "erf": 16, "sinh": 4, "cosh": 4, "asin": 4, "acos": 4,
-    "asinh": 4, "acosh": 4, "atanh": 5, "divide": 0.5, "sqrt": 0.5, "hypot": 4,
-}
+# Ulps that a kernel's op may be wrong by; _monotone says what logistic's underflow does. hypot, |z| of complex numbers, is a step of complex functions.
+ULPS: Dict[str, float] = {**{opcode: row.ulps for opcode, row in ELEMENTWISE.items() if row.ulps is not None}, "hypot": 4}
 MOST_COMPARED = 256     # elements of a window of select-and-scatter whose choice is followed
 LIBM_ULPS = 4.0  # glibc's worst of these in double (cbrt); 2 or less for most
 
-FUNCTIONS = {  # opcode -> C function on double
-    "exponential": "exp", "exponential-minus-one": "expm1", "log": "log", "log-plus-one": "log1p", "tanh": "tanh",
-    "logistic": "logistic", "sine": "sin", "cosine": "cos", "tan": "tan", "cbrt": "cbrt", "rsqrt": "inverse_sqrt",
-    "power": "power", "atan2": "atan2", "erf": "erf", "sinh": "sinh", "cosh": "cosh", "asin": "asin", "acos": "acos",
-    "asinh": "asinh", "acosh": "acosh", "atanh": "atanh", "hypot": "magnitude",  # hypot: of complex numbers, below
-}
+_OWN = {"logistic": "logistic", "rsqrt": "inverse_sqrt", "power": "power", "hypot": "magnitude"}     # in the C library below
+FUNCTIONS = {opcode: _OWN.get(opcode) or ELEMENTWISE[opcode].function for opcode, ulps in ULPS.items() if ulps > 0.5}   # opcode -> C function on double
 
 STORAGE = {"pred": "uint8_t", "s8": "int8_t", "u8": "uint8_t", "s16": "int16_t", "u16": "uint16_t", "s32": "int32_t",
            "u32": "uint32_t", "s64": "int64_t", "u64": "uint64_t", "f16": "uint16_t", "bf16": "uint16_t", "f32": "float",
@@ -634,7 +626,7 @@ static uint64_t u64_of_key(int64_t x) { return (uint64_t)x ^ 0x8000000000000000u
 }
 
 
-_MONOTONE = "exp expm1 log log1p tanh logistic cbrt erf sinh asin acos asinh acosh atanh sqrt floor ceil round rint".split()
+_MONOTONE = frozenset(FUNCTIONS.get(opcode, row.function) for opcode, row in ELEMENTWISE.items() if row.monotone)
 
 
 def _family(name: str) -> str:

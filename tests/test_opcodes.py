@@ -1,0 +1,123 @@
+"""The table of ops (gen/hlo/opcodes.py) beside those that read it: each row is known to the checker, the command, the emitter and the reference, and its
+kernels give what the reference gives. All ops of a type are one fusion, so that an op that is added is tried on every target without a test of its own.
+
+SETT_SWEEP=1 (`ninja test-peer`) takes every type on every target and device; without it a few.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from pathlib import Path
+from typing import List, Optional, Tuple
+
+import pytest
+
+import drawn
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from gen import algebra, hlo  # noqa: E402
+from gen.hlo import dtypes  # noqa: E402
+from gen.hlo.checker import Check  # noqa: E402
+from gen.hlo.opcodes import ELEMENTWISE, STRUCTURAL, TABLE, Elementwise, letter  # noqa: E402
+
+SWEEP = os.environ.get("SETT_SWEEP", "") != ""
+COUNT = 83      # elements: whole vectors and a rest
+OF_KIND = {"p": "pred", "s": "s32", "u": "u32", "f": "f32", "c": "c64"}
+VALUES = {"direction": ("EQ", "LT"), "integer": ("5",)}     # of attributes, by what reads them; the first is for every kind of type
+CONVERTED = ("pred", "s8", "s64", "u16", "f16", "bf16", "f32", "f64")
+FEW = [*(("c", "cpu", t) for t in ("pred", "s4", "u32", "f32", "bf16", "c64")), ("opencl", "pocl-cpu", "f32"), ("cuda-on-cpu", "sm_80", "f32")]
+ALL = [(target, device, t) for target, device in drawn.ON for t in sorted(dtypes.SUPPORTED)]
+
+
+def results(row: Elementwise, dtype: str) -> "List[str]":
+    """The types to write for a result, for ops whose operands leave them open; [""] for others."""
+    same = [t for t in ("u2", "u4", "u8", "u16", "u32", "u64") if dtypes.TABLE[t].bits == dtypes.TABLE[dtype].bits and letter(dtype) != "c"]
+    types = {"convert": ("c64", "c128") if letter(dtype) == "c" else CONVERTED, "bitcast-convert": same or [dtype]}.get(row.opcode)
+    return [f"{t}[{COUNT}] " for t in types] if types else [""]
+
+
+def instructions(row: Elementwise, dtype: str) -> "List[str]":
+    """The op on operands of a type, with each value of its first attribute."""
+    operands = ["p", "x", "y"] if row.opcode == "select" else ["x", "y", "z"][:row.arity]
+    wanted = [key for key in row.attributes if key not in row.optional]
+    variants = range(len(VALUES[row.attributes[wanted[0]]]) if wanted and letter(dtype) != "c" else 1)
+    return [f"{to}{row.opcode}({', '.join(operands)})" + "".join(f", {key}={VALUES[row.attributes[key]][k]}" for key in wanted)
+            for to in results(row, dtype) for k in variants]
+
+
+def module(rows: "List[Elementwise]", dtype: str) -> str:
+    """One fusion with a result for each op."""
+    ops = [text for row in rows for text in instructions(row, dtype)]
+    lines = [f"  {name} = {t}[{COUNT}] parameter({k})" for k, (name, t) in enumerate((("x", dtype), ("y", dtype), ("z", dtype), ("p", "pred")))]
+    lines += [f"  r{k} = {text}" for k, text in enumerate(ops)]
+    return "e {\n" + "\n".join(lines) + f"\n  ROOT t = tuple({', '.join(f'r{k}' for k in range(len(ops)))})\n}}\n"
+
+
+def of_type(dtype: str) -> "List[Elementwise]":
+    """The ops that kernels have for a type, as the table says. reduce-precision is of 16 bits and more, complex of f32 and f64."""
+    less = {"reduce-precision": dtypes.TABLE[dtype].bits > 8, "complex": dtype in ("f32", "f64")}
+    return [row for row in ELEMENTWISE.values() if letter(dtype) in row.takes and letter(dtype) in row.kernels and less.get(row.opcode, True)]
+
+
+def refusal(row: Elementwise, dtype: str) -> "Tuple[Optional[str], Optional[str]]":
+    """What the checker says of an op, and why there is no kernel."""
+    try:
+        read = hlo.parse(module([row], dtype), "e.hlo")
+    except hlo.HloError as error:
+        return error.message, None
+    why = hlo.unsupported(read)
+    return None, why.message if why else None
+
+
+@pytest.mark.parametrize("kind", OF_KIND)
+def test_kinds(kind: str) -> None:
+    """The checker takes the kinds of types that a row says, and kernels are refused for the others."""
+    for row in ELEMENTWISE.values():
+        wrong, without = refusal(row, OF_KIND[kind])
+        assert (wrong is None) == (kind in row.takes), (row.opcode, kind, wrong)
+        assert wrong is None or wrong.startswith(f"{row.opcode}: expected "), wrong
+        assert wrong or (without is None) == (kind in row.kernels), (row.opcode, kind, without)
+        assert without is None or f"'{row.opcode}' of " in without or f"expected a {row.opcode} of " in without, without
+
+
+def test_operands() -> None:
+    """A row's number of operands is the checker's, and the command's, whose own table needs no Python."""
+    for row in ELEMENTWISE.values():
+        kind = row.takes[-1] if row.opcode != "complex" else "f"
+        text = module([row], OF_KIND[kind]).replace(f"{row.opcode}(", f"{row.opcode}(x, ")
+        with pytest.raises(hlo.HloError, match=f"expected {row.arity} operand"):
+            hlo.parse(text, "e.hlo")
+        if row.opcode != "bitcast-convert":     # of any widths
+            assert algebra.call("op", row.opcode, str(row.arity - 1), "out=4", "in=4") == algebra.call("op", "elementwise", "0", "out=4", "in=4")
+            with pytest.raises(algebra.AlgebraError, match="the number of an operand that the op has"):
+                algebra.call("op", row.opcode, str(row.arity), "out=4", "in=4")
+
+
+def test_every_row_has_kernels() -> None:
+    tried = {row.opcode for _, _, dtype in FEW for row in of_type(dtype)}
+    assert tried == set(ELEMENTWISE)
+
+
+def test_structural() -> None:
+    """The three parts of a structural op are where its row says."""
+    header = (ROOT / "include" / "sett_indexing_analysis.h").read_text()
+    emitter = "".join(path.read_text() for path in sorted((ROOT / "gen" / "emit").glob("*.py")))
+    for row in STRUCTURAL.values():
+        assert callable(getattr(Check, "_" + row.opcode.replace("-", "_"), None)), f"{row.opcode} has no checker"
+        assert not row.map or f"SETT_ANALYSIS_{row.map.replace('-', '_').upper()}" in header, f"{row.opcode}: no map of {row.map}"
+        assert not row.element or re.search(rf"def _?{row.element}\(", emitter), f"{row.opcode}: no element code {row.element}"
+        assert set(row.optional) <= set(row.attributes), row.opcode
+    for row in ELEMENTWISE.values():
+        assert (row.result == "rule") == hasattr(Check, "_" + row.opcode.replace("-", "_")), row.opcode
+        assert set(row.kernels) <= set(row.takes) or row.opcode == "complex", row.opcode
+    assert len(TABLE) == len(ELEMENTWISE) + len(STRUCTURAL)
+
+
+@pytest.mark.parametrize("target, device, dtype", ALL if SWEEP else FEW)
+def test_values(target: str, device: str, dtype: str, tmp_path: Path) -> None:
+    """Kernels of every op of a type give what the reference gives, within what the rows promise."""
+    drawn.agree({"e": module(of_type(dtype), dtype)}, target, device, tmp_path)
