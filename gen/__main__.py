@@ -100,7 +100,7 @@ def options(given: argparse.Namespace) -> run.Options:
         raise run.RunError(f"--device {given.device}: expected one of {', '.join(DEVICES)}")
     return run.Options(seed=getattr(given, "seed", 1), schedule=given.device or None, excess_precision=given.excess_precision,
                        fill_constants=given.fill_constants,
-                       check_maps=proofs.check)
+                       check_maps=proofs.check, say=lambda text: print(f"note: {text}", file=sys.stderr, flush=True))
 
 
 def do_build(given: argparse.Namespace) -> int:

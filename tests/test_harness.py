@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from drawn import device_or_skip  # noqa: E402
 from gen import hlo, run  # noqa: E402
-from gen.run import bench, proofs, rivals  # noqa: E402
+from gen.run import bench, cost, proofs, rivals  # noqa: E402
 
 HEADER = r"""
 #include <stddef.h>
@@ -366,12 +366,13 @@ class Harness(unittest.TestCase):
         file = Path(self.work.name) / "dot.hlo"
         file.write_text(text)
         (fusion,) = hlo.fusions(hlo.parse(text, str(file)))
-        self.assertEqual(run.work_needed(fusion), 8 * 8 * 1024)
-        for most, reason in ((8 * 8 * 1024 - 1, "6.6e+04 multiply-adds are too many to run: checked by its maps and by compiling"), (8 * 8 * 1024, "")):
-            with mock.patch.object(run, "MOST_WORK", most):
+        self.assertEqual(cost.cost(fusion).steps, 8 * 8 * 1024)
+        reason = "6.6e+04 steps of windows and sums are too many to run, about 0.00066 s beside the reference: checked by its maps and by compiling"
+        for most, wanted in ((0.0006, reason), (0.0007, "")):
+            with mock.patch.object(cost, "MOST_SECONDS", most):
                 results = run.check(str(file), "c", run.Options(check_maps=proofs.check))
-            self.assertEqual([(r.status, r.reason) for r in results], [("PASS", reason)])
-        with mock.patch.object(run, "MUCH_WORK", 1):
+            self.assertEqual([(r.status, r.reason) for r in results], [("PASS", wanted)])
+        with mock.patch.object(cost, "MUCH_STEPS", 1):
             self.assertEqual([(r.status, r.rounds) for r in run.check(str(file), "c")], [("PASS", 1)])
 
     def test_a_constant_in_its_layout(self) -> None:
@@ -384,11 +385,11 @@ class Harness(unittest.TestCase):
 
     def test_footprint_is_beyond_the_cache(self) -> None:
         memory = {"memory": float(1 << 40)}
-        with mock.patch.object(run, "machine_memory", return_value=1 << 40):
+        with mock.patch.object(cost, "machine_memory", return_value=1 << 40):
             for cache, rotated in ((0, 256 << 20), (32 << 20, 512 << 20), (260 << 20, 1 << 30), (1 << 30, 2 << 30)):
                 self.assertEqual(bench.footprint({"cache": float(cache), **memory}, 0), rotated)
             self.assertEqual(bench.footprint({"cache": float(32 << 20), **memory}, 4 << 20), 4 << 20)
-        with mock.patch.object(run, "machine_memory", return_value=1 << 30):
+        with mock.patch.object(cost, "machine_memory", return_value=1 << 30):
             self.assertEqual(bench.footprint({"cache": float(32 << 20), **memory}, 0), 128 << 20)
 
     def test_bench_has_all_figures(self) -> None:

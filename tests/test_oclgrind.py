@@ -21,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from drawn import uncached  # noqa: E402
 from gen import hlo, run  # noqa: E402
+from gen.run import cost  # noqa: E402
 
 pytestmark = pytest.mark.skipif(not shutil.which("oclgrind"), reason="SKIP: no oclgrind")
 DEVICES = ("pocl-cpu", "opencl-gpu")
@@ -214,7 +215,7 @@ def small(file: Path) -> "Optional[List[hlo.Fusion]]":
     except hlo.HloError:
         return None
     ends = [leaf.elements for f in fusions for i in [*f.computation.parameters, f.computation.root] for leaf in i.shape.leaves()]  # type: ignore[union-attr]
-    return fusions if sum(ends) < SMALL and sum(map(run.work_needed, fusions)) < 10 * SMALL else None
+    return fusions if sum(ends) < SMALL and sum(cost.cost(f).steps for f in fusions) < 10 * SMALL else None
 
 
 @pytest.mark.skipif(not PEER.exists(), reason="SKIP: no ../shared/peer")

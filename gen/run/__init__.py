@@ -20,6 +20,7 @@ from gen import child, pipeline
 from gen.hlo import dtypes
 from gen.plan import nests
 from gen.targets import RUNNERS, RunError, Runner, c_compiler
+from gen.run import cost as costs
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 HARNESS = Path(__file__).resolve().parent / "harness"
@@ -27,9 +28,13 @@ HARNESS = Path(__file__).resolve().parent / "harness"
 Manifest = Dict[str, Any]
 
 
+MOST_ROUNDS = 24    # of a check, as gen/run/harness/harness.c has it
+LONG_SECONDS = 10   # what is expected to take longer is said before it begins
+
+
 @dataclass
 class Options:
-    """seed and rounds of check (0 rounds: enough for the size), seconds for one launch and for all of a process."""
+    """seed and rounds of check (0 rounds: enough for the size; less than 0: at most so many), seconds for one launch and for all of a process."""
 
     seed: int = 1
     rounds: int = 0
@@ -41,6 +46,7 @@ class Options:
     process_seconds: int = 600
     memory: Optional[int] = None  # bytes that a check may take; None: a third of the machine's
     check_maps: Optional[Callable[[Any], Optional[str]]] = None  # for fusions that are too large: what is wrong, or None
+    say: Callable[[str], None] = lambda text: None  # told what takes long before it begins
 
 
 @dataclass
@@ -421,38 +427,6 @@ def check_built(fusions: Sequence[Built], target: str, options: Options) -> List
     return [results[n] for n in range(len(fusions))]
 
 
-def machine_memory() -> int:
-    """Bytes of memory of this machine."""
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-
-
-def memory_needed(fusion: Any) -> int:
-    """Bytes that a check of a fusion takes at most: buffers twice, and the reference and its bound for every op."""
-    from gen import hlo
-
-    total = 0
-    for instruction in fusion.computation.instructions:
-        for leaf in instruction.shape.leaves():
-            total += 2 * leaf.bytes + 16 * leaf.elements
-        if instruction.opcode in hlo.CONTRACTIONS:      # its factors as the reference wants them, and scaled ones
-            total += (24 + 24 * (instruction.opcode == "scaled-dot")) * sum(operand.shape.elements for operand in instruction.operands)
-        if instruction.opcode == "scatter":      # how many updates meet, and the parts of sums
-            total += 4 * instruction.shape.leaves()[0].elements + 32 * sum(leaf.elements for leaf in instruction.shape.leaves())
-    return total
-
-
-MOST_WORK = 10 ** 10    # multiply-adds: a minute or two, of kernels on two cores and of the reference
-MUCH_WORK = 2 * 10 ** 8
-
-
-def work_needed(fusion: Any) -> int:
-    """How often the inner loops of a fusion's dots, convolutions and windows run."""
-    from gen import hlo
-    from gen.plan import partition
-
-    return sum(math.prod(partition.loop_sizes(i)) * i.shape.leaves()[0].elements for i in fusion.computation.instructions if i.opcode in hlo.LOOPS)
-
-
 def load(file: str, fill_constants: Optional[int] = None) -> Any:
     """The module of a file that the generator supports. HloError for anything else."""
     from gen import hlo
@@ -498,6 +472,33 @@ def compile_only(built: Built, target: str, options: Options, why: str = "too la
     return CheckResult(built.name, built.hero, "PASS", f"{why}: {how}")
 
 
+def check_what_fits(fusions: Sequence[Built], target: str, options: Options) -> List[CheckResult]:
+    """Checks fusions beside their references, as often as MOST_SECONDS allow; those that memory or time do not allow by their maps and by compiling."""
+    limit = options.memory if options.memory is not None else costs.machine_memory() // 3
+    results: Dict[int, CheckResult] = {}
+    alike: Dict[int, List[int]] = {}    # fusions that one process runs, by rounds (less than 0: at most)
+    seconds = {number: 0.0 for number in range(len(fusions))}
+    for number, built in enumerate(fusions):
+        cost = costs.cost(built.source)
+        seconds[number] = cost.check_seconds(target)
+        if cost.bytes > limit:
+            results[number] = compile_only(built, target, options)
+        elif seconds[number] > costs.MOST_SECONDS:
+            why = f"{cost.text()} are too many to run, about {costs.duration(seconds[number])} beside the reference"
+            results[number] = compile_only(built, target, options, why)
+        else:
+            rounds = 1 if cost.steps > costs.MUCH_STEPS else -max(1, min(MOST_ROUNDS, int(costs.MOST_SECONDS / max(1.0, seconds[number]))))
+            alike.setdefault(options.rounds or rounds, []).append(number)
+            if seconds[number] > LONG_SECONDS:
+                options.say(f"{built.name}: {cost.text()}, about {costs.duration(seconds[number])} beside the reference")
+    for rounds, numbers in alike.items():
+        longest, all_ = max(seconds[n] for n in numbers), sum(seconds[n] * max(1, abs(rounds)) for n in numbers)
+        some = replace(options, rounds=rounds, kernel_seconds=max(options.kernel_seconds, int(10 * longest)),
+                       process_seconds=max(options.process_seconds, int(10 * all_)))
+        results.update(zip(numbers, check_built([fusions[n] for n in numbers], target, some)))
+    return [results[number] for number in range(len(fusions))]
+
+
 def check(file: str, target: str, options: Optional[Options] = None) -> List[CheckResult]:
     """`gen check`: every fusion of a file against its reference. HloError, RunError for what cannot be checked."""
     from gen import hlo
@@ -505,26 +506,9 @@ def check(file: str, target: str, options: Optional[Options] = None) -> List[Che
     options = options or Options()
     fusions = hlo.fusions(load(file, options.fill_constants))
     find_device(target, options)
-    limit = options.memory if options.memory is not None else machine_memory() // 3
-    results: List[Optional[CheckResult]] = []
-    small: List[Tuple[int, Built]] = []
     with tempfile.TemporaryDirectory(prefix="sett_check_") as work:
-        for number, fusion in enumerate(fusions):
-            built = build(fusion, Path(work) / str(number), target, options)
-            results.append(None)
-            if memory_needed(fusion) > limit:
-                results[number] = compile_only(built, target, options)
-            elif work_needed(fusion) > MOST_WORK // (1 if runner_of(target).timed else 100):
-                results[number] = compile_only(built, target, options, f"{work_needed(fusion):.1e} multiply-adds are too many to run")
-            else:
-                small.append((number, built))
-        for heavy in (False, True):     # much work: moderate inputs only, subnormals among others take ten times as long
-            some = [(number, built) for number, built in small if (work_needed(built.source) > MUCH_WORK) == heavy]
-            seconds = max([options.kernel_seconds, *(work_needed(built.source) // 10 ** 8 for _, built in some)])
-            with_rounds = replace(options, rounds=options.rounds or int(heavy), kernel_seconds=seconds)
-            for (number, _), result in zip(some, check_built([b for _, b in some], target, with_rounds)):
-                results[number] = result
-    return [r for r in results if r]
+        built = [build(fusion, Path(work) / str(number), target, options) for number, fusion in enumerate(fusions)]
+        return check_what_fits(built, target, options)
 
 
 # ---- run ----
@@ -534,8 +518,12 @@ def run_built(built: Built, target: str, params: Sequence[Path], results: Sequen
     """One launch on files. RunError: wrong sizes (2), a fault (1), no device (3)."""
     if built.library is None:
         compile_fusion(built, target)
-    answer = call_harness(target, ["run", options.device, kernel_seconds(target, options), built.library, *params, *results],
-                          options.process_seconds)
+    cost = costs.cost(built.source) if built.source else None
+    expected = cost.launch_seconds(target) if cost else 0.0
+    if cost and expected > LONG_SECONDS:
+        options.say(f"{built.name}: {cost.text()}, about {costs.duration(expected)}")
+    launch = max(kernel_seconds(target, options), int(10 * expected))
+    answer = call_harness(target, ["run", options.device, launch, built.library, *params, *results], max(options.process_seconds, 2 * launch))
     raise_for_start(answer)
     done = answer.of("result")
     if not done:

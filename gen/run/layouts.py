@@ -17,7 +17,7 @@ from typing import Callable, Dict, List, Optional, Sequence, Tuple
 from gen import algebra, hlo, pipeline, render, run
 from gen.hlo import dtypes
 from gen.plan.nest import BuildError
-from gen.run import bench
+from gen.run import bench, cost as costs
 
 Row = bench.Row
 TILE = (8, 128)  # what reads by tiles go by where no layout has tiles
@@ -184,7 +184,7 @@ def _row(text: str, name: str, report: bench.Report) -> Row:
         if unsupported:
             raise unsupported
         fusion, = hlo.fusions(module)
-        needed, most = run.memory_needed(fusion), run.machine_memory() // 3
+        needed, most = costs.memory(fusion.computation), costs.machine_memory() // 3
         if needed > most and report.options.with_check:
             row.update(status="SKIP", reason=f"its check needs {bench.bytes_text(needed)}, a third of this machine's memory is {bench.bytes_text(most)}")
         else:

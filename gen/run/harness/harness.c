@@ -329,14 +329,17 @@ static const char *check_round(struct job *job, unsigned long long seed, int rou
   return wrong;
 }
 
-/* Small inputs get more rounds, so that special values meet; large ones leave out the wide style: the special one has both. */
+/* Small inputs get more rounds, so that special values meet; large ones leave out the wide style: the special one has both. Wanted: so many;
+   less than 0: at most as many; 0: any. */
 static int rounds_for(const struct sett_fusion *fusion, int wanted)
 {
   size_t elements = 0;
+  int rounds;
   if (fusion->params == 0) return 1;
   if (wanted > 0) return wanted;
   for (int i = 0; i < fusion->params; ++i) elements += fusion->param[i].elements;
-  return elements < 4096 ? 8 * DATA_STYLES : elements < (1u << 20) ? 2 * DATA_STYLES : elements < (1u << 22) ? DATA_STYLES : 2;
+  rounds = elements < 4096 ? 8 * DATA_STYLES : elements < (1u << 20) ? 2 * DATA_STYLES : elements < (1u << 22) ? DATA_STYLES : 2;
+  return wanted && rounds > -wanted ? -wanted : rounds;
 }
 
 static void check(const struct sett_fusion *fusion, unsigned long long seed, int wanted_rounds, unsigned seconds)

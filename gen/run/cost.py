@@ -1,0 +1,102 @@
+"""What a check or a bench of a fusion costs, counted before anything runs: bytes, steps, and seconds at stated rates."""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass
+from typing import Dict
+
+from gen import hlo
+from gen.hlo import Computation, Fusion, Instruction, dtypes
+from gen.plan import partition, plan
+
+MOST_SECONDS = 120      # that a check, or a bench of one kernel, may take
+MUCH_STEPS = 2 * 10 ** 8     # beyond, inputs are moderate only: subnormals among others take ten times as long
+
+# A second of two cores of a server of 2020 does at least so much. What a check does once: two launches and, beside each other, the reference
+# and its bound (dots: the reference's loops miss the cache; floats: both ends of an interval, through libm). cuda-on-cpu: one core plays all threads.
+CHECKED_STEPS = {"opencl": 1e8, "c": 1e8, "cuda": 1e8, "cuda-on-cpu": 1e6}
+CHECKED_OPERATIONS = {"opencl": 5e8, "c": 5e8, "cuda": 5e8, "cuda-on-cpu": 5e7}
+CHECKED_ROUNDED = {"opencl": 4e7, "c": 4e7, "cuda": 4e7, "cuda-on-cpu": 2e7}
+# What one launch does.
+LAUNCHED_STEPS = {"opencl": 1e9, "c": 1e9, "cuda": 1e11, "cuda-on-cpu": 1e6}
+LAUNCHED_OPERATIONS = {"opencl": 3e9, "c": 3e9, "cuda": 1e12, "cuda-on-cpu": 1e8}
+LAUNCHES = 15   # of a bench at least: to warm up, and for nine turns
+
+
+@dataclass(frozen=True)
+class Cost:
+    """steps: of the inner loops of dots, convolutions and windows. operations: of all other ops, an element each; rounded: those of floats."""
+
+    steps: int
+    operations: int
+    rounded: int
+    bytes: int      # of a check
+
+    def check_seconds(self, target: str) -> float:
+        """Of one round."""
+        return (self.steps / CHECKED_STEPS[target] + (self.operations - self.rounded) / CHECKED_OPERATIONS[target] +
+                self.rounded / CHECKED_ROUNDED[target])
+
+    def launch_seconds(self, target: str) -> float:
+        return self.steps / LAUNCHED_STEPS[target] + self.operations / LAUNCHED_OPERATIONS[target]
+
+    def text(self) -> str:
+        """What takes most of the time."""
+        return f"{self.steps:.1e} steps of windows and sums" if self.steps * 10 > self.operations else f"{self.operations:.1e} operations"
+
+
+def duration(seconds: float) -> str:
+    for size, unit in ((86400.0, "days"), (3600.0, "h"), (60.0, "min")):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.2g} {unit}"
+    return f"{seconds:.2g} s"
+
+
+def machine_memory() -> int:
+    """Bytes of memory of this machine."""
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def cost(fusion: Fusion) -> Cost:
+    steps = operations = rounded = 0
+    for i in fusion.computation.instructions:
+        if i.opcode in hlo.LOOPS:
+            steps += steps_of(i)
+        elif i.opcode not in ("parameter", "constant", "tuple", "get-tuple-element"):
+            count = max(leaf.elements for value in (i, *i.operands[:1]) for leaf in value.shape.leaves() or i.shape.leaves())
+            operations += count
+            rounded += count if any(leaf.kind == "array" and dtypes.TABLE[leaf.dtype].kind in ("float", "complex") for leaf in i.shape.leaves()) and not partition.moves_only(i) else 0
+    return Cost(steps, operations, rounded, memory(fusion.computation))
+
+
+def steps_of(i: Instruction) -> int:
+    """How often the innermost loop of an op runs: a kernel of select-and-scatter looks at a window for each place of a window."""
+    return math.prod(partition.loop_sizes(i)) ** (2 if i.opcode == "select-and-scatter" else 1) * i.shape.leaves()[0].elements
+
+
+def memory(computation: Computation) -> int:
+    """Bytes that a check takes at most: buffers twice, what is between kernels, and what the reference and its bound hold at a time."""
+    last: Dict[Instruction, int] = {}      # where a value is read last, also as part of a tuple
+    for number, i in reversed(list(enumerate(computation.instructions))):
+        end = last.setdefault(i, number if i is not computation.root else len(computation.instructions))
+        for operand in i.operands:
+            last[operand] = max(last.get(operand, 0), end if i.opcode in ("tuple", "get-tuple-element", "opt-barrier") else number)
+    ending: Dict[int, int] = {}
+    kept = held = most = 0
+    for number, i in enumerate(computation.instructions):
+        own = 0 if i.opcode in ("tuple", "get-tuple-element", "opt-barrier") else sum(2 * leaf.bytes + 16 * leaf.elements for leaf in i.shape.leaves())
+        passing = 0
+        if i.opcode in hlo.CONTRACTIONS:      # its factors as the reference wants them, and scaled ones
+            passing = (24 + 24 * (i.opcode == "scaled-dot")) * sum(operand.shape.elements for operand in i.operands)
+        if i.opcode == "scatter":      # how many updates meet, and the parts of sums
+            passing = 4 * i.shape.leaves()[0].elements + 32 * sum(leaf.elements for leaf in i.shape.leaves())
+        if i.opcode == "parameter" or plan.stops(i):
+            kept += sum(leaf.bytes for leaf in i.shape.leaves())
+        held += own
+        ending[last[i]] = ending.get(last[i], 0) + own
+        most = max(most, held + passing)
+        held -= ending.pop(number, 0)
+    results = sum(2 * leaf.bytes + 8 * leaf.elements for leaf in computation.root.shape.leaves()) if computation.root else 0
+    return kept + most + results
