@@ -10,7 +10,7 @@ import os
 import re
 import shutil
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -279,11 +279,13 @@ def compile_fusion(built: Built, target: str, with_reference: bool = False) -> P
         long = (folder / kernels).stat().st_size >= LONG_SOURCE
         steps.append(lambda: _compiled(runner.compile(folder, name, long), folder / kernels))
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        waiting = [pool.submit(step) for step in steps]
         try:
-            objects = list(pool.map(lambda step: step(), steps))
-        except BaseException:   # the first error, or an interrupt: no compiler is waited for
-            pool.shutdown(wait=False, cancel_futures=True)
-            child.end_all()
+            objects = [step.result() for step in waiting]
+        except KeyboardInterrupt:
+            while not all(step.cancel() or step.done() for step in waiting):     # a step may start another compiler
+                child.end_all()
+                wait(waiting, 0.05)
             raise
     call([runner.linker(), "-shared", "-o", str(output), *objects, *runner.libraries, "-lm"], f"{name} for {target}")
     built.library = output

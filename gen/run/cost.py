@@ -65,7 +65,7 @@ def cost(fusion: Fusion) -> Cost:
         if i.opcode in hlo.LOOPS:
             steps += steps_of(i)
         elif i.opcode not in ("parameter", "constant", "tuple", "get-tuple-element"):
-            count = max(leaf.elements for value in (i, *i.operands[:1]) for leaf in value.shape.leaves() or i.shape.leaves())
+            count = max((leaf.elements for value in (i, *i.operands[:1]) for leaf in value.shape.leaves()), default=0)
             operations += count
             rounded += count if any(leaf.kind == "array" and dtypes.TABLE[leaf.dtype].kind in ("float", "complex") for leaf in i.shape.leaves()) and not partition.moves_only(i) else 0
     return Cost(steps, operations, rounded, memory(fusion.computation))
