@@ -20,6 +20,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 from drawn import device_or_skip, fusions  # noqa: E402
 from gen import reference, run  # noqa: E402
 from gen.run import cost  # noqa: E402
+from gen.targets.tools import native  # noqa: E402
 
 OPS = 1200
 
@@ -83,7 +84,7 @@ def seconds(text: str, folder: Path) -> "List[float]":
 
 def test_near_linear(tmp_path: Path) -> None:
     """Four times as many ops take about four times as long, to generate and to compile the reference."""
-    run.native()
+    native()
     short, long = (seconds(hashed(ops, 64, 64), tmp_path / str(ops)) for ops in (OPS, 4 * OPS))
     for name, a, b in zip(("generation", "the reference's compilation"), short, long):
         assert b < 8 * a + 0.5, f"{name}: {a:.2f} s of {OPS} ops, {b:.2f} s of {4 * OPS}"

@@ -19,8 +19,8 @@ from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tupl
 from gen import child, pipeline
 from gen.hlo import dtypes
 from gen.plan import nests
-from gen.targets import RUNNERS, RunError, Runner, c_compiler
 from gen.run import cost as costs
+from gen.targets import RUNNERS, RunError, Runner, c_compiler
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 HARNESS = Path(__file__).resolve().parent / "harness"
@@ -482,7 +482,7 @@ def check_what_fits(fusions: Sequence[Built], target: str, options: Options) -> 
     seconds = {number: 0.0 for number in range(len(fusions))}
     for number, built in enumerate(fusions):
         cost = costs.cost(built.source)
-        seconds[number] = cost.check_seconds(target)
+        seconds[number] = cost.check_seconds(not runner_of(target).timed)
         if cost.bytes > limit:
             results[number] = compile_only(built, target, options)
         elif seconds[number] > costs.MOST_SECONDS:
@@ -516,14 +516,10 @@ def check(file: str, target: str, options: Optional[Options] = None) -> List[Che
 # ---- run ----
 
 
-def run_built(built: Built, target: str, params: Sequence[Path], results: Sequence[Path], options: Options) -> None:
-    """One launch on files. RunError: wrong sizes (2), a fault (1), no device (3)."""
+def run_built(built: Built, target: str, params: Sequence[Path], results: Sequence[Path], options: Options, expected: float = 0) -> None:
+    """One launch on files. expected: its seconds. RunError: wrong sizes (2), a fault (1), no device (3)."""
     if built.library is None:
         compile_fusion(built, target)
-    cost = costs.cost(built.source) if built.source else None
-    expected = cost.launch_seconds(target) if cost else 0.0
-    if cost and expected > LONG_SECONDS:
-        options.say(f"{built.name}: {cost.text()}, about {costs.duration(expected)}")
     launch = max(kernel_seconds(target, options), int(10 * expected))
     answer = call_harness(target, ["run", options.device, launch, built.library, *params, *results], max(options.process_seconds, 2 * launch))
     raise_for_start(answer)
@@ -577,7 +573,7 @@ def run(file: str, target: str, in_dir: str, out_dir: str, options: Optional[Opt
     values = hlo.module_parameters(module)
     files = {value: Path(in_dir) / f"p{number}.bin" for number, value in enumerate(values)}
     _check_sizes(list(files.values()), [value.shape.bytes for value in values])
-    find_device(target, options)
+    device, emulated = find_device(target, options), not runner_of(target).timed
     with tempfile.TemporaryDirectory(prefix="sett_run_") as work:
 
         def find(value: Any) -> Path:
@@ -592,7 +588,11 @@ def run(file: str, target: str, in_dir: str, out_dir: str, options: Optional[Opt
             if name not in built:
                 built[name] = build(step.fusion, Path(work) / str(number), target, options)
             made = [Path(work) / f"s{number}_{k}.bin" for k in range(len(step.results))]
-            run_built(built[name], target, [find(v) for v in step.operands], made, options)
+            cost = costs.cost(step.fusion)
+            expected = cost.launch_seconds(emulated, bool(device["on_host"]))
+            if expected > LONG_SECONDS:
+                options.say(f"{name}: {cost.text()}, about {costs.duration(expected)}")
+            run_built(built[name], target, [find(v) for v in step.operands], made, options, expected)
             files.update(zip(step.results, made))
         final = [find(value) for value in hlo.module_results(module)]
         Path(out_dir).mkdir(parents=True, exist_ok=True)

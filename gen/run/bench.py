@@ -138,7 +138,7 @@ def bench_built(built: run.Built, target: str, device: run.Event, options: Bench
     row: Row = {"kernel": built.name, "hero": built.hero, "schedule": manifest.get("schedule", ""), "bytes": moved,
                 "status": "FAIL", "libraries": []}
     cost = costs.cost(built.source) if built.source else None
-    expected = costs.LAUNCHES * cost.launch_seconds(target) if cost else 0.0
+    expected = costs.LAUNCHES * cost.launch_seconds(False, bool(device["on_host"])) if cost else 0.0
     if cost and expected > costs.MOST_SECONDS:
         row.update(status="SKIP", reason=f"{cost.text()}, about {costs.duration(expected)} for {costs.LAUNCHES} launches: not timed")
         return row

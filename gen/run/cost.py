@@ -14,14 +14,12 @@ from gen.plan import partition, plan
 MOST_SECONDS = 120      # that a check, or a bench of one kernel, may take
 MUCH_STEPS = 2 * 10 ** 8     # beyond, inputs are moderate only: subnormals among others take ten times as long
 
-# A second of two cores of a server of 2020 does at least so much. What a check does once: two launches and, beside each other, the reference
-# and its bound (dots: the reference's loops miss the cache; floats: both ends of an interval, through libm). cuda-on-cpu: one core plays all threads.
-CHECKED_STEPS = {"opencl": 1e8, "c": 1e8, "cuda": 1e8, "cuda-on-cpu": 1e6}
-CHECKED_OPERATIONS = {"opencl": 5e8, "c": 5e8, "cuda": 5e8, "cuda-on-cpu": 5e7}
-CHECKED_ROUNDED = {"opencl": 4e7, "c": 4e7, "cuda": 4e7, "cuda-on-cpu": 2e7}
-# What one launch does.
-LAUNCHED_STEPS = {"opencl": 1e9, "c": 1e9, "cuda": 1e11, "cuda-on-cpu": 1e6}
-LAUNCHED_OPERATIONS = {"opencl": 3e9, "c": 3e9, "cuda": 1e12, "cuda-on-cpu": 1e8}
+# A second of two cores of a server of 2020 does at least so much of one round of a check: two launches and, beside each other, the reference
+# and its bound (dots: the reference's loops miss the cache; floats: both ends of an interval, through libm).
+CHECKED_STEPS, CHECKED_OPERATIONS, CHECKED_ROUNDED = 1e8, 5e8, 4e7
+LAUNCHED_STEPS, LAUNCHED_OPERATIONS = 1e9, 3e9      # of one launch, and a device that is not the host does DEVICE times as much
+DEVICE = 100
+EMULATED_STEPS, EMULATED_OPERATIONS = 100, 10       # how often longer it takes where a device is played by the host
 LAUNCHES = 15   # of a bench at least: to warm up, and for nine turns
 
 
@@ -34,13 +32,14 @@ class Cost:
     rounded: int
     bytes: int      # of a check
 
-    def check_seconds(self, target: str) -> float:
+    def check_seconds(self, emulated: bool) -> float:
         """Of one round."""
-        return (self.steps / CHECKED_STEPS[target] + (self.operations - self.rounded) / CHECKED_OPERATIONS[target] +
-                self.rounded / CHECKED_ROUNDED[target])
+        steps, operations = (EMULATED_STEPS, EMULATED_OPERATIONS) if emulated else (1, 1)
+        return self.steps / CHECKED_STEPS * steps + (self.operations - self.rounded) / CHECKED_OPERATIONS * operations + self.rounded / CHECKED_ROUNDED
 
-    def launch_seconds(self, target: str) -> float:
-        return self.steps / LAUNCHED_STEPS[target] + self.operations / LAUNCHED_OPERATIONS[target]
+    def launch_seconds(self, emulated: bool, on_host: bool) -> float:
+        steps, operations = (EMULATED_STEPS, EMULATED_OPERATIONS) if emulated else (1, 1)
+        return (self.steps / LAUNCHED_STEPS * steps + self.operations / LAUNCHED_OPERATIONS * operations) / (1 if on_host else DEVICE)
 
     def text(self) -> str:
         """What takes most of the time."""
