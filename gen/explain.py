@@ -111,7 +111,7 @@ def _flatten(kernel: "Kernel", device: str) -> str:
 
 
 def _vectorize(kernel: "Kernel", device: str) -> str:
-    """How each access moves along the step's variables, then the code of a step: one register's work, unrolled over vec."""
+    """How each access moves along the step's variables, then the code of a step, where the hero has steps: one register's work, unrolled over vec."""
     loop = kernel.loop
     lines = [f"{kernel.name} for {device}: a step is {loop.vec} x {loop.lanes} elements"]
     for what, index in dict.fromkeys(kernel.accesses):
@@ -119,10 +119,12 @@ def _vectorize(kernel: "Kernel", device: str) -> str:
             access = algebra.access(index, variable)[0]
             how = "varies" if access.stride is None else f"stride {access.stride}, aligned to {access.align}"
             lines.append(f"  {what} along {variable}: {how}")
-    lines.append("  before the unrolled loop over vec (whole vectors):")
-    lines += ["    " + line for line in kernel.before] or ["    nothing"]
-    lines.append(f"  unrolled {loop.vec} times:")
-    lines += ["    " + line for line in kernel.text]
-    lines.append("  after:")
-    lines += ["    " + line for line in kernel.after] or ["    nothing"]
+    step = kernel.by.step(kernel)
+    if step:
+        lines.append("  before the unrolled loop over vec (whole vectors):")
+        lines += ["    " + line for line in step.before] or ["    nothing"]
+        lines.append(f"  unrolled {step.vec} times:")
+        lines += ["    " + line for line in step.text]
+        lines.append("  after:")
+        lines += ["    " + line for line in step.after] or ["    nothing"]
     return "\n".join(lines)

@@ -242,6 +242,8 @@ def test_explain_stages() -> None:
         assert alone.returncode == 0 and alone.stdout in whole and alone.stdout, stage
     partition = gen("explain", file, "--stage", "partition").stdout
     assert partition.startswith("log_transpose_add: 2 functions"), partition
+    steps = gen("explain", ROOT / "bench" / "add_f32.hlo", "--stage", "vectorize").stdout
+    assert re.search(r"\n  unrolled \d+ times:\n    const float", steps), steps
 
 
 def test_a_reader_that_has_enough() -> None:

@@ -8,7 +8,7 @@ from typing import Any, Dict, Iterable, List, Optional, Tuple
 from gen import algebra, hlo
 from gen.emit.body import Body, Helpers, Text, conditions, tested
 from gen.heroes.hero import Context, Hero
-from gen.heroes.kernel import Kernel, arguments, function_text
+from gen.heroes.kernel import Kernel, Step, arguments, function_text
 from gen.hlo import dtypes
 from gen.plan.buffers import buffer_of, buffers_of, memory_map, reads_of, touches
 from gen.plan.digits import Interleaving, interleaving, row
@@ -164,6 +164,10 @@ class Walks(Hero):
 
     def describe(self, kernel: Kernel) -> "List[str]":
         return [f"position: {kernel.loop.thread_map(kernel.nest.shape.elements)}"]
+
+    def step(self, kernel: Kernel) -> "Optional[Step]":
+        walk = kernel.record.bursts if kernel.other else kernel.record
+        return Step(walk.before, walk.register, walk.after, walk.registers)
 
     def refusal(self, nest: Nest) -> str:
         return f"results of {nest.shape.dtype} whose layouts differ share a kernel" if _packed(nest) else super().refusal(nest)
