@@ -16,15 +16,13 @@ promise, are right too.
 from __future__ import annotations
 
 import math
-import re
-from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Any, ContextManager, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
 from gen import algebra
-from gen.emit.body import INDEX_TYPES, Body, Helpers, Text, Value, conditions
+from gen.emit.body import INDEX_TYPES, Body, Helpers, Text, Value, conditions, tested
 from gen.heroes.hero import Context, Hero
-from gen.heroes.kernel import CFunction, Kernel, arguments, function_text
+from gen.heroes.kernel import Kernel, arguments, function_text
 from gen.hlo import array_shape, dtypes, sorted_indices
 from gen.plan.buffers import buffers_of, memory_map
 from gen.plan.nest import Nest
@@ -64,6 +62,96 @@ class Updates(Loop):
 
     def text(self) -> str:
         return f"{super().text()}, {self.how}"
+
+
+# ---- what the templates print ----
+
+@dataclass(frozen=True)
+class Swap:
+    """A function that combines by compare-and-swap (templates/parts/compare_and_swap.j2).
+
+    array, update, word: types of its array, of an update, of the word that an element is in with `per_word` of its kind, of `bits` each.
+    combine: the lines that combine, next: the word's new value, or the element's bits in it (mask: those that it has).
+    """
+
+    name: str
+    array: str
+    update: str
+    word: str
+    per_word: int
+    bits: int
+    mask: str
+    combine: List[str]
+    next: str
+
+
+@dataclass(frozen=True)
+class Taken:
+    """An update: the lines that read its indices, the condition that all are in range, those in the place's type, the lines that combine it."""
+
+    indices: List[str]
+    in_range: str
+    places: List[str]
+    combine: List[str]
+
+
+@dataclass(frozen=True)
+class ByUpdate(Taken):
+    """group, item: whether the text names the number of the work-group, of the work-item in it. inside: the condition that there is an update."""
+
+    group: bool
+    item: bool
+    inside: str
+    swaps: List[Swap]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an update goes, and where the updates go that are held."""
+
+    at: str
+    last: str
+
+
+@dataclass(frozen=True)
+class Sum:
+    """A result's updates that are held; first: an update that begins the sum."""
+
+    type: str
+    name: str
+    zero: str
+    first: str
+
+
+@dataclass(frozen=True)
+class ByRun(ByUpdate):
+    """update: the lines of an update's value and place; combine: those that add it to the sums; flush: those that take the sums to the results."""
+
+    run: int
+    places_held: List[Place]
+    sums: List[Sum]
+    update: List[str]
+    flush: List[str]
+
+
+@dataclass(frozen=True)
+class Count:
+    """A loop over a dimension of the updates; owned: the condition that an index is of this work-item's part ("": the bounds say so)."""
+
+    name: str
+    first: str
+    end: str
+    owned: str = ""
+
+
+@dataclass(frozen=True)
+class TakenInOrder(Taken):
+    """chunk: of the result's dimension that work-items share, 0 where there is one work-item. rows, window: loops. owned: as in a loop, of a whole row."""
+
+    chunk: int
+    rows: List[Count]
+    window: List[Count]
+    owned: str
 
 
 # ---- which kernel ----
@@ -156,9 +244,9 @@ class _Writer:
         self.d, self.helpers, self.nest, self.index_type, self.t = d, helpers, nest, index_type, d.index[index_type]
         self.at, self.of = (Body(d, helpers, p, p.entry, index_type, thread, None, excess, dict(box) if box else None)
                             for p in (nest.indices, nest.partition))
-        self.excess = excess
+        self.excess, self.thread = excess, thread or ""
         self.named: "List[Tuple[str, str]]" = []         # the indices in range: the place's runtime variables, and their definitions
-        self.functions: Dict[str, CFunction] = {}        # by their names: what combines by compare-and-swap
+        self.swaps: Dict[str, Swap] = {}                 # by their names: what combines by compare-and-swap
 
     def rows(self) -> "Tuple[List[str], str]":
         """Statements that read the indices of an update, and C text: whether all are in range."""
@@ -173,9 +261,17 @@ class _Writer:
             self.named.append((f"at{k}", f"const {self.t} at{k} = ({self.t}){value.text};"))
         return body.text.lines, " && ".join(checks)
 
-    def names(self, *text: str) -> List[str]:
-        """The definitions of the runtime variables that a text has."""
-        return [line for name, line in self.named if re.search(rf"\b{name}\b", " ".join(text))]
+    def places(self, also: str = "") -> List[str]:
+        """The definitions of the runtime variables that the place of an update has, and of another."""
+        return [line for name, line in self.named if name == also or self.of.uses(name)]
+
+    def uses(self, variable: str, box: "Dict[str, Tuple[int, int]]") -> bool:
+        """Whether the text names a variable of the thread map."""
+        return self.at.uses(variable) or self.of.uses(variable) or variable in tested(self.thread, box)
+
+    def inside(self, box: "Dict[str, Tuple[int, int]]") -> str:
+        """The condition that a work-item has an update."""
+        return " && ".join(conditions(self.thread, box, self.index_type))
 
     def combined(self, how: "Sequence[Optional[str]]") -> List[str]:
         """Statements that combine an update. how: the atomic operations; None: plainly."""
@@ -212,25 +308,20 @@ class _Writer:
             at_of.append(places[text])
         return new, at_of
 
-    def held(self, how: "Sequence[str]") -> "Tuple[List[str], List[str], List[str]]":
-        """Statements before a run of updates, for one of them, and after the run: updates of one place are held and combined, and go to the results
-        by an atomic operation when another place comes."""
-        nest, body, count = self.nest, self.of, len(self.nest.targets)
+    def held(self, how: "Sequence[str]") -> "Dict[str, Any]":
+        """What of a run's record comes from the combiner."""
+        nest, body = self.nest, self.of
         new, at_of = self.update()
         new = [body.real(value) for value in new]
-        some, lasts = body.name("some", ""), {at: body.name("last", "") for at in dict.fromkeys(at_of)}
-        sums = [Value(body.name("sum", ""), value.dtype) for value in new]
-        first = [f"int {some} = 0;", *(f"{self.t} {last} = 0;" for last in lasts.values()),
-                 *(f"{body.type(one.dtype)} {one.text} = {self.d.literal(0, one.dtype)};" for one in sums)]
-        flush = [self.atomic(k, how[k], target, lasts[at], one) for k, (target, at, one) in enumerate(zip(nest.targets, at_of, sums))]
-        flush = [f"if ({some}) {flush[0]}"] if count == 1 else [f"if ({some}) {{", *("  " + line for line in flush), "}"]
-        with body.text.block(f"if ({some} && {at_of[0]} == {lasts[at_of[0]]})"):
-            for k, one in enumerate(sums):
-                body.text.add(f"{one.text} = {body.settled(self.component(body, [*sums, *new], k), 'next').text};")
-        with body.text.block("else"):
-            body.text.add(*flush, *(f"{last} = {at};" for at, last in lasts.items()), *(f"{one.text} = {value.text};" for one, value in zip(sums, new)),
-                          f"{some} = 1;")
-        return first, body.text.lines, flush
+        places = [Place(at, body.name("last", "")) for at in dict.fromkeys(at_of)]
+        held = [Value(body.name("sum", ""), value.dtype) for value in new]
+        sums = [Sum(body.type(one.dtype), one.text, self.d.literal(0, one.dtype), value.text) for one, value in zip(held, new)]
+        lasts = {place.at: place.last for place in places}
+        flush = [self.atomic(k, how[k], target, lasts[at], one) for k, (target, at, one) in enumerate(zip(nest.targets, at_of, held))]
+        update, body.text = body.text.lines, Text()
+        for k, one in enumerate(held):
+            body.text.add(f"{one.text} = {body.settled(self.component(body, [*held, *new], k), 'next').text};")
+        return {"places_held": places, "sums": sums, "flush": flush, "update": update, "combine": body.text.lines}
 
     def load(self, target: Root, at: str) -> Value:
         dtype, body = target.shape.dtype, self.of
@@ -276,20 +367,8 @@ class _Writer:
         values = [old if j == k else unused for j in range(count)] + [new if j == k else unused for j in range(count)]
         made = body.settled(self.component(body, values, k), "next")
         text = body._to_memory(made)
-        if dtype in ("f32", "f64"):
-            text = d.reinterpret(text, dtype, f"u{width}")
-        elif width == 64:
-            text = f"({word}){text}"
-        elif per > 1:
-            text = f"(was & ~({mask} << shift)) | ((({word}){text} & {mask}) << shift)"
-        else:
-            text = f"({word}){text}"
-        swap = f"{d.compare_and_swap}(word, was, {text})"
-        lines = [f"{d.atomic_space}{word} *const word = ({d.atomic_space}{word} *)pointer + at{f' / {per}' if per > 1 else ''};"]
-        lines += [f"const {word} shift = ({word})(at % {per} * {width});"] * (per > 1)
-        lines += [f"{word} seen = {d.atomic_read}, was;", "do {", "  was = seen;", *("  " + line for line in body.text.lines), f"  seen = {swap};",
-                  "} while (seen != was);"]
-        self.functions[name] = CFunction(name, "void", f"{d.array(dtype, False, False)}pointer, {self.t} at, {body.type(dtype, 1, half)} update", lines)
+        text = d.reinterpret(text, dtype, f"u{width}") if dtype in ("f32", "f64") else f"({word}){text}"
+        self.swaps[name] = Swap(name, d.array(dtype, False, False), body.type(dtype, 1, half), word, per, width, mask, body.text.lines, text)
         return name
 
     def component(self, body: Body, values: "List[Value]", k: int) -> Value:
@@ -316,22 +395,15 @@ class _Writer:
         return f"({d.types['u16'] if dtype == 'f16' else d.register(dtype)}){text}"
 
 
-def _finished(d: Target, writer: _Writer, form: Schedule, blocks: int, threads: int, lines: List[str], thread: str) -> Kernel:
+def _finished(d: Target, writer: _Writer, form: Schedule, blocks: int, threads: int, template: str, record: Any, thread: str) -> Kernel:
     nest = writer.nest
     reads = {**buffers_of(nest.indices, nest.indices.entry), **buffers_of(nest.partition, nest.partition.entry)}
     reads = dict(sorted(reads.items(), key=lambda item: (item[0][0], int(item[0][1:]))))
     writes = {target.pointer: target.shape for target in nest.targets}
     functions = [function_text(d, writer.helpers, p, f, writer.excess) for p in (nest.indices, nest.partition) for f in reversed(p.functions[1:])]
-    return Kernel(nest.name, nest, form, writer.index_type, blocks, ", ".join(arguments(d, reads, writes)), functions + list(writer.functions.values()), "", [], lines,
-                  [], [], "", d.launch_bounds(threads), thread, [*reads, *sorted(writes)], writer.at.flat + writer.of.flat, hero="scatter")
-
-
-@contextmanager
-def _checked(out: Text, head: List[str], check: str) -> "Iterator[None]":
-    """Where an update's indices have been read and are in range. Its value has names of its own: a scope where there is nothing to check."""
-    out.add(*head)
-    with out.block(f"if ({check})") if check else out.block("") if head else nullcontext():
-        yield
+    return Kernel(nest.name, nest, form, writer.index_type, blocks, ", ".join(arguments(d, reads, writes)), functions,
+                  attribute=d.launch_bounds(threads), thread=thread, pointers=[*reads, *sorted(writes)], accesses=writer.at.flat + writer.of.flat,
+                  hero="scatter", template=template, record=record)
 
 
 def _by_thread(d: Target, helpers: Helpers, nest: Scatter, form: Schedule, index_type: str, excess: bool) -> Kernel:
@@ -339,15 +411,11 @@ def _by_thread(d: Target, helpers: Helpers, nest: Scatter, form: Schedule, index
     elements = nest.shape.elements
     thread, box = compose(form.thread_map(elements), algebra.call("shape", "unmap", nest.shape.text)), form.box(elements)
     writer = _Writer(d, helpers, nest, index_type, excess, thread, box)
-    head, check = writer.rows()
-    text = writer.combined([None] * len(nest.targets) if form.plain else [_atomic(d, nest, k) for k in range(len(nest.targets))])
-    out, inside = Text(), " && ".join(conditions(thread, box, index_type))
-    with ExitStack() as scopes:
-        if inside:
-            scopes.enter_context(out.block(f"if ({inside})"))
-        scopes.enter_context(_checked(out, head, check))
-        out.add(*writer.names(*text), *text)
-    return _finished(d, writer, form, form.blocks(elements), THREADS, out.lines, thread)
+    indices, in_range = writer.rows()
+    combine = writer.combined([None] * len(nest.targets) if form.plain else [_atomic(d, nest, k) for k in range(len(nest.targets))])
+    group, item = (writer.uses(name, box) for name in ("bl_x", "th_x"))
+    record = ByUpdate(indices, in_range, writer.places(), combine, group, item, writer.inside(box), list(writer.swaps.values()))
+    return _finished(d, writer, form, form.blocks(elements), THREADS, "kernels/scatter_by_update", record, thread)
 
 
 def _by_run(d: Target, helpers: Helpers, nest: Scatter, form: Schedule, index_type: str, excess: bool) -> Kernel:
@@ -366,18 +434,11 @@ def _by_run(d: Target, helpers: Helpers, nest: Scatter, form: Schedule, index_ty
     thread = compose(form.thread_map(runs * window), compose(walk, ordered))
     box = {**form.box(runs * window), "step": (0, form.run - 1)}
     writer = _Writer(d, helpers, nest, index_type, excess, thread, box)
-    head, check = writer.rows()
-    first, text, flush = writer.held([str(_atomic(d, nest, k)) for k in range(len(nest.targets))])
-    out, inside = Text(), " && ".join(conditions(thread, box, index_type))
-    out.add(*first)
-    with ExitStack() as scopes:
-        scopes.enter_context(out.block(f"for ({writer.t} step = 0; step < {form.run}; ++step)"))
-        if inside:
-            scopes.enter_context(out.block(f"if ({inside})"))
-        scopes.enter_context(_checked(out, head, check))
-        out.add(*writer.names(*text), *text)
-    out.add(*flush)
-    return _finished(d, writer, form, form.blocks(runs * window), THREADS, out.lines, thread)
+    indices, in_range = writer.rows()
+    held = writer.held([str(_atomic(d, nest, k)) for k in range(len(nest.targets))])
+    group, item = (writer.uses(name, box) for name in ("bl_x", "th_x"))
+    record = ByRun(indices, in_range, writer.places(), group=group, item=item, inside=writer.inside(box), swaps=list(writer.swaps.values()), run=form.run, **held)
+    return _finished(d, writer, form, form.blocks(runs * window), THREADS, "kernels/scatter_by_run", record, thread)
 
 
 def _shared(device: Device, nest: Scatter) -> InOrder:
@@ -418,41 +479,27 @@ def _extent(nest: Scatter, d: int) -> int:
 def _in_order(d: Target, helpers: Helpers, nest: Scatter, form: Schedule, index_type: str, excess: bool) -> Kernel:
     assert isinstance(form, InOrder)
     writer = _Writer(d, helpers, nest, index_type, excess)
-    head, check = writer.rows()
-    text = writer.combined([None] * len(nest.targets))
-    a, t, dims = nest.instruction.attributes, writer.t, nest.shape.dims
-    rows, windows = [k for k in range(len(dims)) if k not in a["update_window_dims"]], list(a["update_window_dims"])
+    indices, in_range = writer.rows()
+    combine = writer.combined([None] * len(nest.targets))
+    a, dims = nest.instruction.attributes, nest.shape.dims
+    rows, window = [k for k in range(len(dims)) if k not in a["update_window_dims"]], list(a["update_window_dims"])
     across = _update_dim(nest, form.dimension) if form.items > 1 else None
     across = None if across is not None and dims[across] == 1 else across
-    owned = ""
+    owned, named = "", ""
     if form.items > 1 and form.moved:
-        k = list(a["scatter_dims_to_operand_dims"]).index(form.dimension)
-        coordinate = f"at{k}" + (f" + i{across}" if across is not None else "")
+        named = f"at{list(a['scatter_dims_to_operand_dims']).index(form.dimension)}"
+        coordinate = named + (f" + i{across}" if across is not None else "")
         owned = f"{coordinate} >= first && {coordinate} < first + {form.chunk}"
-    out = Text()
-    if form.items > 1:
-        out.add(f"const {t} first = bl_x * {form.chunk};")
-    order = sorted(windows, key=lambda k: -_stride(nest, k))
 
-    def loop(k: int) -> "ContextManager[None]":
-        low, end = "0", str(dims[k])
+    def loop(k: int) -> Count:
         if k == across and form.items > 1 and not form.moved:
-            low, size = "first", dims[k]
-            end = f"first + {form.chunk}" if size % form.chunk == 0 else f"(first + {form.chunk} < {size} ? first + {form.chunk} : {size})"
-        return out.block(f"for ({t} i{k} = {low}; i{k} < {end}; ++i{k})")
-    with ExitStack() as scopes:
-        for k in (k for k in rows if dims[k] != 1):
-            scopes.enter_context(loop(k))
-        scopes.enter_context(_checked(out, head, check))
-        out.add(*writer.names(owned, *text))
-        if owned and across is None:
-            scopes.enter_context(out.block(f"if ({owned})"))
-        for k in (k for k in order if dims[k] != 1):
-            scopes.enter_context(loop(k))
-            if owned and k == across:
-                out.add(f"if (!({owned})) continue;")
-        out.add(*text)
-    return _finished(d, writer, form, form.items, 1, out.lines, Function("", dims).index)
+            size, chunk = dims[k], form.chunk
+            return Count(f"i{k}", "first", f"first + {chunk}" if size % chunk == 0 else f"(first + {chunk} < {size} ? first + {chunk} : {size})")
+        return Count(f"i{k}", "0", str(dims[k]), owned if k == across else "")
+    order = sorted(window, key=lambda k: -_stride(nest, k))
+    record = TakenInOrder(indices, in_range, writer.places(named), combine, form.chunk if form.items > 1 else 0, [loop(k) for k in rows if dims[k] != 1],
+                          [loop(k) for k in order if dims[k] != 1], owned if across is None else "")
+    return _finished(d, writer, form, form.items, 1, "kernels/scatter_in_order", record, Function("", dims).index)
 
 
 def _stride(nest: Scatter, k: int) -> int:
