@@ -24,7 +24,7 @@ def files(fusion: Fusion, targets: Sequence[str], device: Optional[str] = None, 
         made[name + one.dialect.suffix] = one.text
     by_target = {one.dialect.name: one for one in programs}
     opencl = by_target.get("opencl")
-    made[f"{name}.h"] = environment().get_template("api.h.j2").render(
+    made[f"{name}.h"] = environment().get_template("files/api.h.j2").render(
         name=name, filled=fusion.filled, guard=f"SETT_FUSION_{name.upper()}_H", aliases=about["aliases"], params=about["params"], results=about["results"], targets=list(by_target),
         kernels=opencl.kernels if opencl else [], scratch=opencl.scratch if opencl else [],
         tables=[k.table for k in opencl.kernels if k.table] if opencl else [], source=opencl.text.splitlines() if opencl else [])

@@ -7,7 +7,7 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Dict, List, Optional
+from typing import Any, List, Optional, Set
 
 import jinja2
 import jinja2.ext
@@ -97,7 +97,7 @@ class Rendered:
     dialect: Target
     kernels: List[Kernel]
     body: str
-    needs: "Dict[str, bool]"
+    used: "Set[str]"      # names that the text has, and that the template of its file declares
     scratch: List[Shape]
 
     @property
@@ -162,23 +162,15 @@ def _preamble(fusion: Fusion, device: Device, made: Rendered, excess: bool) -> s
     return "\n".join([*lines, made.about()]).rstrip("\n")
 
 
-def _needs(text: str) -> "Dict[str, bool]":
-    return {"double": re.search(r"\bdouble\b|\bdouble16\b", text) is not None, "stream": "STREAM(" in text, "store": "STORE(" in text,
-            "prefetch": "PREFETCH_" in text, "table": "look_up(" in text, "half": "__half" in text,
-            "float_bits": re.search(r"bits_of_float\(|float_of_bits\(", text) is not None,
-            "double_bits": re.search(r"bits_of_double\(|double_of_bits\(", text) is not None, "unroll": "UNROLL" in text,
-            "native": re.search(r"STREAM\(|look_up\(|_mm512_", text) is not None}
-
-
 def program(fusion: Fusion, target: str, device_name: Optional[str] = None, excess: bool = False) -> Program:
-    d, device = TARGETS[target], device_for(target, device_name)
+    d, device = TARGETS[target].of_file(), device_for(target, device_name)
     made = _rendered(d, device, fusion, excess)
     halves = [made]
     if d.plain and any(k.loop.lanes > 1 for k in made.kernels):
-        halves.append(_rendered(d.plain, device.scalar(), fusion, excess))
+        halves.append(_rendered(d.plain.of_file(), device.scalar(), fusion, excess))
     text = environment().get_template(d.template).render(
         preamble=_preamble(fusion, device, made, excess), aliases=[alias for k in made.kernels for alias in k.nest.aliases.items()],
-        needs=made.needs, body=made.body, name=fusion.name, kernels=made.kernels, scratch=made.scratch,
+        used=made.used, used_anywhere=set().union(*(half.used for half in halves)), body=made.body, name=fusion.name, kernels=made.kernels, scratch=made.scratch,
         params=len(param_leaves(fusion)), results=len(result_leaves(fusion.computation)), halves=halves, words=d.vectors(made.body)).lstrip()
     return Program(d, device, made.kernels, text, made.scratch)
 
@@ -193,8 +185,7 @@ def _rendered(d: Target, device: Device, fusion: Fusion, excess: bool) -> Render
         looked_up.table.number = number  # type: ignore[union-attr]
     body = "\n".join([text for _, text in helpers.tables.values()] + list(helpers.texts.values()) + [
         environment().get_template(f"{made.template or made.hero}.j2").render(d=d, kernel=made, t=d.index[made.index], step=_step(d, made)) for made in kernels])
-    structs = [f"typedef struct {{ {d.types[part]} re, im; }} {name};\n" for name, part in (("c64", "f32"), ("c128", "f64"))
-               if re.search(rf"\b{name}\b", body)]
+    structs = [f"typedef struct {{ {d.types[part]} re, im; }} {name};\n" for name, part in (("c64", "f32"), ("c128", "f64")) if name in d.used]
     body = "\n".join([*structs, body])
     body = re.sub(r"\n{3,}", "\n\n", "\n".join(line.rstrip() for line in body.splitlines())).strip("\n") + "\n"
-    return Rendered(d, kernels, body, _needs(body), scratch)
+    return Rendered(d, kernels, body, d.used | {"table" for k in kernels if k.table}, scratch)

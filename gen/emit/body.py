@@ -745,7 +745,7 @@ class Body:
         for number in range(0, n * self.loop.abreast, n):
             to, of = (offset(name, str(number)) if number else name for name in reversed(names))
             self.before.add(f"{self.helpers.weave(bits(dtype), n, words[0])}({to}, {of});")
-        self.after.add(*(f"{'STREAM' if self.loop.stream else 'STORE'}({names[1]}[{number}], {text});" for number, text in lines[1]))
+        self.after.add(*(f"{self.d.store_word(self.loop.stream)}({names[1]}[{number}], {text});" for number, text in lines[1]))
 
     def store(self, root: Root) -> None:
         if self.moves and self.loop.woven > 1:
@@ -816,7 +816,7 @@ class Body:
                     text = text if dtype in ("pred", "f16", f"u{width}") else self.d.reinterpret(text, dtype, f"u{width}", n)
                     text = f"convert_ushort{n}({text})" if width == 8 else text
                     self.text.add(f"{name} |= convert_uint{n}({text}) << {self._part(width)};")
-                self.after.add(f"{'STREAM' if stream else 'STORE'}({name}, ({self.d.pointer}uint{n} *)({offset(pointer, self.c(flat, lane=0, vec=0)[0])}));")
+                self.after.add(f"{self.d.store_word(stream)}({name}, ({self.d.pointer}uint{n} *)({offset(pointer, self.c(flat, lane=0, vec=0)[0])}));")
                 return
         if self.turned(flat, self.function.body):
             self._store_tile(pointer, dtype, f"convert_ushort{n}(as_uint{n}({text}) >> 16)" if dtype == "bf16" else text, flat)
@@ -831,7 +831,7 @@ class Body:
                 self._store_joined(pointer, dtype, text, flat)
                 return
             if align % n == 0:
-                self.text.add(f"{'STREAM' if stream else 'STORE'}({text}, ({self.d.pointer}{t} *)({at}));")
+                self.text.add(f"{self.d.store_word(stream)}({text}, ({self.d.pointer}{t} *)({at}));")
             elif self.d.loads_anywhere:
                 self.text.add(self.d.scatter("u16" if dtype in SMALL else dtype, n, text, at))
             else:
@@ -851,7 +851,7 @@ class Body:
         self.text.add(f"{name}[vec * {down} + down] = {text if dtype in ('bf16', 'f16', 'pred', width) else self.d.reinterpret(text, dtype, width, n)};")
         for k in range(vec):
             at = offset(pointer, self.c(flat, lane=0, vec=k, down=0)[0])
-            self.after.add(f"{'STREAM' if self.loop.stream else 'STORE'}({join}({offset(name, str(k * down)) if k else name}), ({self.d.pointer}{whole} *)({at}));")
+            self.after.add(f"{self.d.store_word(self.loop.stream)}({join}({offset(name, str(k * down)) if k else name}), ({self.d.pointer}{whole} *)({at}));")
 
     # ---- regions ----
 

@@ -339,6 +339,7 @@ def _unaligned(d: Target, name: str, dtype: str, lanes: str, title: str) -> str:
 
 def _remainder(d: Target, title: str) -> str:
     """fmod: long division of the significands, a bit a step; exact."""
+    d.used.add("double")
     return (f"/* the sign of a, exact: a long division of the significands */\n{d.function} double {title}(double a, double b)\n{{\n"
             "  const double x = fabs(a), y = fabs(b);\n"
             "  if (!(x < INFINITY) || !(y > 0)) return NAN;\n"
@@ -464,6 +465,7 @@ def _half(d: Target, name: str, title: str, n: int) -> str:
     head, call = "", {"value": "_mm512_cvtph_ps((__m256i)x)", "bits": "_mm512_cvtps_ph((__m512)x, _MM_FROUND_TO_NEAREST_INT)"}[name]
     to, source = (f, h) if name == "value" else (h, f)
     if n == 16:
+        d.used.add("intrinsics")
         head = f"#ifdef __AVX512F__\n  return ({to}){call};\n#else\n"
 
     def choose(mask: str, a: str, b: str) -> str:

@@ -320,7 +320,7 @@ def line_tile(d: Any, width: int, lanes: int, rows: int, pitch: int, part: str, 
     def whole(i: int, start: int, before: "Tuple[str, int]", after: "Tuple[str, int]") -> str:
         """The line at `start`, out of two registers and where in the row each begins; what both hold is taken from the second."""
         lane = [k - after[1] + lanes if k >= after[1] else k - before[1] for k in range(start, start + lanes)]
-        return (f"  STREAM(__builtin_shufflevector({before[0]}, {after[0]}, {', '.join(map(str, lane))}),"
+        return (f"  {d.store_word(True)}(__builtin_shufflevector({before[0]}, {after[0]}, {', '.join(map(str, lane))}),"
                 f" ({d.pointer}{kind} *)({at(i * pitch + start)}));\n")
 
     def partial(i: int, start: int, count: int, source: "Tuple[str, int]") -> str:

@@ -28,12 +28,14 @@ class Context:
 
     def trial(self) -> "Context":
         """The same, with copies of what a hero adds to."""
-        helpers = Helpers(self.target, dict(self.helpers.texts), dict(self.helpers.tables))
-        return Context(self.target, self.device, helpers, self.excess, list(self.scratch), self.threads)
+        target = self.target.of_file(self.target.used)
+        helpers = Helpers(target, dict(self.helpers.texts), dict(self.helpers.tables))
+        return Context(target, self.device, helpers, self.excess, list(self.scratch), self.threads)
 
     def keep(self, trial: "Context") -> None:
         """Takes over what a trial has added."""
         self.helpers.texts, self.helpers.tables, self.scratch[:] = trial.helpers.texts, trial.helpers.tables, trial.scratch
+        self.target.used.update(trial.target.used)
 
 
 class Hero:

@@ -107,7 +107,7 @@ def _table_kernel(d: Target, helpers: Helpers, nest: Nest, walk: Loop, index_typ
     steps = Walk(d.index[index_type], walk.blocks(elements) > 1, walk.threads > 1, walk.chunks, walk.step,
                  guard(thread, walk.box(elements), index_type, walk, True), inside, streams=walk.streams, burst=walk.burst, prefetch=ahead)
     look_up = LookUp(steps, offset(f"p{number}", whole), offset(f"r{root.result}", whole), f"p{number}[{single}]", f"r{root.result}[{single}]",
-                     "STREAM" if walk.stream else "STORE")
+                     d.store_word(walk.stream))
     arguments = (f"{space}const {u16} *restrict p{number}, {space}{u16} *restrict r{root.result}, "
                  f"{space}const {u32} *restrict table")
     return Kernel(nest.name, nest, replace(walk, table=True, vec=1, lanes=walk.step, paired=False), index_type, walk.blocks(elements),

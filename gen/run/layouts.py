@@ -333,8 +333,8 @@ def as_json(matrix: Matrix) -> str:
 
 
 def as_html(matrix: Matrix) -> str:
-    """One page with everything in it; templates/layouts.html.j2."""
-    return render.environment().get_template("layouts.html.j2").render(
+    """One page with everything in it; templates/files/layouts.html.j2."""
+    return render.environment().get_template("files/layouts.html.j2").render(
         m=matrix, bare=bare(matrix), tile=tile_text(matrix), ways=ways(matrix), name=name, share=share, yardstick=yardstick, notes=notes(matrix),
         reasons=reasons(matrix), head=bench.head(matrix.report), seconds=bench.seconds_text, bytes=bench.bytes_text)
 

@@ -20,8 +20,11 @@ class C(Target):
             return f"as_{self.register(to, lanes)}({text})"
         real, number = (side in FLOATS for side in (source, to))
         if real:
+            self.used.add(f"{self.register(source)}_bits")
             text = f"bits_of_{self.register(source)}({text})"
             return text if to in UNSIGNED else f"({self.register(to)}){text}"
+        if number:
+            self.used.add(f"{self.register(to)}_bits")
         return f"{self.register(to)}_of_bits({text})" if number else f"({self.register(to)})({text})"
 
     def splat(self, dtype: str, lanes: int, text: str) -> str:
@@ -40,6 +43,7 @@ class C(Target):
         return f"store_{self.register(dtype, lanes)}({value}, {array});"
 
     def ahead(self, word: str, at: str, distance: int, size: int) -> str:
+        self.used.add("prefetch")
         return f"PREFETCH_{word}({at}, {distance});"
 
     def unrolled(self, lanes: int) -> List[str]:
@@ -56,7 +60,7 @@ _C_TYPES = {**{f"s{b}": f"int{b}_t" for b in (8, 16, 32, 64)}, **{f"u{b}": f"uin
 _GNU_C = C(
     name="c", comment="GNU C11", suffix=".c", types=_C_TYPES, index={"uint": "uint32_t", "int": "int32_t", "long": "int64_t"},
     kernel="static", function="static inline", pointer="", restrict="restrict ", constant="static const", group="number", item="0",
-    unroll="UNROLL", wide=True, suffix64=("ll", "ull"), either="|", last=", size_t number",
+    unroll_word="UNROLL", wide=True, suffix64=("ll", "ull"), either="|", last=", size_t number",
     vector_test="__GNUC__", may_alias=", may_alias", declares_vectors=True, loads_anywhere=True, words=False, vector_functions=False, has_rsqrt=False,
     half_by_bits=True)
 SCALAR_C = replace(_GNU_C, comment="C11", wide=False)

@@ -42,9 +42,11 @@ class Cuda(Target):
         return text.replace(f"({dtype})", dtype, 1) if dtypes.is_complex(dtype) else text
 
     def half_value(self, text: str) -> str:
+        self.used.add("half")
         return f"__half2float(__ushort_as_half({text}))"
 
     def half_bits(self, text: str) -> str:
+        self.used.add("half")
         return f"  return __half_as_ushort(__float2half_rn({text}));\n"
 
     def atomic(self, op: str, dtype: str, sums_only: bool) -> "Optional[str]":
@@ -61,7 +63,7 @@ TARGET = Cuda(
            "s64": "long long", "u64": "unsigned long long", "f32": "float", "f64": "double"},
     index={"uint": "unsigned", "int": "int", "long": "long long"},
     kernel='extern "C" __global__', function="static __device__ inline", pointer="", restrict="__restrict__ ",
-    constant="static __device__ const", group="blockIdx.x", item="threadIdx.x", unroll="#pragma unroll",
+    constant="static __device__ const", group="blockIdx.x", item="threadIdx.x", unroll_word="#pragma unroll",
     shared="__shared__ ", barrier="__syncthreads();", wide=False,
     suffix64=("ll", "ull"), shared_bytes=48 << 10, shuffle="__shfl_down_sync(0xffffffffu, {value}, {distance}, {width})", atomic_bits=64,
     compare_and_swap="atomicCAS", atomic_read="*word")

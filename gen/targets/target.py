@@ -9,8 +9,8 @@ which templates/files/c.j2 defines where they are used.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Dict, List, Optional, Tuple
+from dataclasses import dataclass, field, replace
+from typing import Any, Dict, Iterable, List, Optional, Set, Tuple
 
 from gen.hlo import dtypes
 
@@ -51,7 +51,7 @@ class Target:
     constant: str                     # what stands before a table
     group: str                        # the number of a work-group, and of a work-item in it
     item: str
-    unroll: str
+    unroll_word: str
     wide: bool
     suffix64: Tuple[str, str]         # of literals of 64 bits, signed and unsigned
     either: str = "||"                # the or of two vector comparisons
@@ -77,10 +77,26 @@ class Target:
     compare_and_swap: str = ""        # their function (word, expected, new), which gives what was there
     atomic_read: str = ""             # the value of `word` where others may write it
     plain: "Optional[Target]" = None  # the same without vectors, where the file has a program for such compilers too
+    used: Set[str] = field(default_factory=set, compare=False, repr=False)   # of one file: names that its text has, and that its template declares
+
+    def of_file(self, used: "Iterable[str]" = ()) -> "Target":
+        """The same target for one file: `used` is its own."""
+        return replace(self, used=set(used))
+
+    @property
+    def unroll(self) -> str:
+        """The word before a loop that is to be unrolled."""
+        self.used.add("unroll")
+        return self.unroll_word
+
+    def store_word(self, stream: bool) -> str:
+        """The macro that stores a vector, past the caches or as any other."""
+        self.used.add("stream" if stream else "store")
+        return "STREAM" if stream else "STORE"
 
     @property
     def template(self) -> str:
-        return f"{self.name}.j2"
+        return f"files/{self.name}.j2"
 
     def launch_bounds(self, threads: int) -> str:
         """What a kernel's declaration says of its work-groups."""
@@ -126,8 +142,11 @@ class Target:
     def register(self, dtype: str, lanes: int = 1) -> str:
         """The type of a value in a register."""
         if dtype in COMPLEX:
+            self.used.add(dtype)
             return dtype
         name = "f32" if dtype in TINY else f"{dtype[0]}8" if dtype in NARROW else {"pred": "u8", "f16": "f32", "bf16": "f32"}.get(dtype, dtype)
+        if name == "f64":
+            self.used.add("double")
         return self.types[name] if lanes == 1 else f"{VECTOR[name]}{lanes}"
 
     def unsigned(self, dtype: str, lanes: int = 1) -> str:
@@ -188,6 +207,7 @@ class Target:
 
     def ahead(self, word: str, at: str, distance: int, size: int) -> str:
         """A prefetch, `distance` bytes on from an element of `size` bytes."""
+        self.used.add("prefetch")
         return f"PREFETCH_{word}({at} + {distance // size});"
 
     def parts(self, pattern: int, dtype: str) -> str:
