@@ -545,6 +545,18 @@ def test_guards_are_the_domain() -> None:
             assert skip or inside == (m(point) is not None), (text, point)
 
 
+def test_info_names_the_variables() -> None:
+    """Of each result and constraint those that its text has, in the map's order."""
+    rng, several = random.Random(SEED + 9), 0
+    for text in ["(d0, d1)[s0] -> (d0 * 3 + s0, 5), domain: d0 in [0, 7], d1 in [0, 3], s0 in [0, 1], d0 mod 2 + d1 in [0, 3]", *(draw_map(rng) for _ in range(COUNT))]:
+        found = algebra.info(algebra.parse(text))
+        for one in (*found.results, *found.constraints):
+            words = set(re.findall(r"[a-z]\w*", one.text))
+            assert one.variables == tuple(v.name for v in found.variables if v.name in words), (text, one)
+            several += len(one.variables) > 1
+    assert several > COUNT // 8
+
+
 def test_c_text_compiled() -> None:
     compiler = shutil.which(os.environ.get("CC", "cc"))
     assert compiler, "no C compiler"
