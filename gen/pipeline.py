@@ -62,4 +62,4 @@ def build_fusion(fusion: Fusion, out_dir: str, targets: Iterable[str], device: O
 
 def sources() -> List[Path]:
     """What generated text depends on: the generator, its templates, the headers."""
-    return sorted([*ROOT.glob("gen/**/*.py"), *ROOT.glob("templates/**/*.j2"), *ROOT.glob("include/*.h"), *ROOT.glob("gen/command/*.c")])
+    return sorted([*ROOT.glob("gen/**/*.py"), *ROOT.glob("templates/**/*.j2"), *ROOT.glob("include/*.h"), *ROOT.glob("gen/command/*.c"), *ROOT.glob("gen/reference/*.c")])

@@ -130,7 +130,7 @@ def test_reference_in_parts_is_that_in_one(monkeypatch: pytest.MonkeyPatch, tmp_
     """Parameters, tables and results as they are in a reference of one function, and bounds; -Werror, and nothing that a sanitizer finds."""
     found: "Dict[int, List[bytes]]" = {7: [], 10 ** 6: []}
     for steps, bytes_found in found.items():
-        monkeypatch.setattr(reference, "MOST_STEPS", steps)
+        monkeypatch.setattr("gen.reference.assembly.MOST_STEPS", steps)
         for n, text in enumerate((hashed(150, 5, 67), rounded(120, 50))):
             computation = fusions(text)[0].computation
             draw = random.Random(n)

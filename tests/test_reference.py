@@ -12,6 +12,7 @@ import itertools
 import math
 import os
 import random
+import re
 import shutil
 import struct
 import subprocess
@@ -26,6 +27,7 @@ from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tupl
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from gen import hlo, reference as ref  # noqa: E402
+from gen.reference import library  # noqa: E402
 from gen.hlo.dtypes import decode, encode  # noqa: E402
 from gen.hlo import Computation, Instruction, Shape  # noqa: E402
 
@@ -1105,6 +1107,50 @@ def test_same_bytes_and_no_paths() -> None:
         text = make(g.computation, "t")
         assert text == make(g.computation, "t")
         assert "sett_" not in text and max(map(len, text.splitlines())) < 400
+
+
+def test_library_compiles_alone() -> None:
+    """library.c as it stands, typed.c with the words of each type: C11 without a warning."""
+    plain, typed = library.FILES
+    compilers = ["cc", *filter(shutil.which, ["clang"])]
+    for compiler, (file, row) in itertools.product(compilers, [(plain, {}), *((typed, row) for row in library.rows())]):
+        words = [f"-D{word}={value}" for word, value in row.items()]
+        command = [compiler, "-std=c11", *WARNINGS, "-fsyntax-only", *words, str(file)]
+        said = subprocess.run(command, capture_output=True, text=True)
+        assert said.returncode == 0, f"{file.name} {row.get('DTYPE', '')}: {said.stderr}"
+
+
+def test_library_has_each_function_once() -> None:
+    """All pieces, in one file, compile without a warning: no name stands for two, and none needs what is not there."""
+    whole = library.Library()
+    whole.scan(" ".join(f"{name}()" for name in library.pieces()) + " range irange range_sum range_product")
+    assert set(whole.texts) == set(library.pieces()) and len(whole.texts) > 250
+    text = library.FILES[0].read_text()
+    head = text[:text.index("/* ----")]
+    file = FOLDER / "library_whole.c"
+    file.write_text(head + "\n\n".join(whole.texts.values()) + "\n")
+    said = subprocess.run(["cc", "-std=c11", *WARNINGS, "-fsyntax-only", str(file)], capture_output=True, text=True)
+    assert said.returncode == 0, said.stderr
+
+
+def test_library_lists() -> None:
+    """#if chooses lines, a word is put in, a list that is too long for a line is wrapped."""
+    text = "#if A\n\nstatic int f_T(void) { return T; }\n\n#elif B || C\n\nstatic int g_T(void) {\n#if A\n  x;\n#else\n  static int v[N] = {V};\n#endif\n}\n\n#endif\n"
+    assert library._cut(text, {"A": "1", "T": "7"}) == {"f_7": "static int f_7(void) { return 7; }"}
+    row = {"C": "1", "T": "7", "N": "40", "V": ", ".join(map(str, range(40)))}
+    (found,) = library._cut(text, row).values()
+    assert found.startswith("static int g_7(void) {\n  static int v[40] = {\n    0, 1,") and found.endswith("39,\n  };\n}")
+    assert max(map(len, found.splitlines())) <= library.COLUMNS + 2
+
+
+def test_reference_knows_the_graph_alone() -> None:
+    """What checks kernels shares nothing with what makes them."""
+    for file in Path(ref.__file__).parent.glob("*.py"):
+        for module in re.findall(r"^ *(?:from|import) (gen[\w.]*)", file.read_text(), re.M):
+            assert module == "gen.hlo" or module.startswith(("gen.hlo.", "gen.reference")), f"{file.name} imports {module}"
+    for file in Path(ref.__file__).parent.parent.rglob("*.py"):
+        if file.parent.name in ("plan", "emit", "heroes", "schedule", "targets", "algebra", "lower", "hlo"):
+            assert not re.search(r"^ *(from|import) gen(\.| import .*\b)reference", file.read_text(), re.M), f"{file} imports gen.reference"
 
 
 def main(names: Sequence[str]) -> int:

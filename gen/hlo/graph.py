@@ -362,3 +362,22 @@ def apart(scatter: Instruction) -> "Optional[List[int]]":
         width = max(1, sizes.get(d, 1))
         found += [of.dims[d] // width, width]
     return found
+
+
+# Ops whose result may differ by more than a zero where an operand is -0 and not +0, or that hide such ops.
+_TELL_ZEROS_APART = frozenset(["divide", "atan2", "rsqrt", "power", "bitcast-convert", "bitcast", "fusion", "call", "map"])
+
+
+def zero_sign_matters(instruction: Instruction) -> bool:
+    """Whether an op after this one can tell -0 from +0 by more than a zero."""
+    seen: Set[int] = set()
+    waiting = list(instruction.users)
+    while waiting:
+        user = waiting.pop()
+        if id(user) in seen:
+            continue
+        seen.add(id(user))
+        if user.opcode in _TELL_ZEROS_APART or user.attributes.get("type") == "TOTALORDER":
+            return True
+        waiting.extend(user.users)
+    return False

@@ -33,9 +33,8 @@ from functools import lru_cache
 from itertools import product
 from typing import Any, Callable, Dict, Hashable, List, Optional, Sequence, Set, Tuple
 
-from gen import reference
 from gen.hlo import dtypes
-from gen.hlo import Instruction
+from gen.hlo import Instruction, zero_sign_matters
 
 LIMIT = 128   # cases an element of a group; pairs are evaluated, triples looked up
 
@@ -420,7 +419,7 @@ def _compared(body: _Body, group: List[int]) -> Combiner:
     if cases > LIMIT:
         return Combiner(False, False, False, None, True, f"{cases} cases an element are more than {LIMIT}")
     table = _Table(list(product(*values)), body.function(group), kinds)
-    blind = reference.zero_sign_matters(body.instruction)
+    blind = zero_sign_matters(body.instruction)
     levels = (0, 1) if blind else (0, 1, 2)
     laws = [table.laws(level) for level in levels]
     both = [level for level, found in zip(levels, laws) if not any(found)]

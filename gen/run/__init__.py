@@ -65,7 +65,7 @@ class CheckResult:
     unbounded_nan: int = 0  # floats that are NaN in the reference
     unbounded_integers: int = 0  # integers and preds
     unbounded_moderate: int = 0  # in rounds of moderate inputs, all types
-    unknown: Sequence[str] = ()  # what makes floats unbounded besides overflow, as gen/reference.py says it
+    unknown: Sequence[str] = ()  # what makes floats unbounded besides overflow, as gen/reference says it
     rounds: int = 0
     device: str = ""
 
@@ -377,7 +377,7 @@ def _with_indices(reason: str, manifest: Manifest) -> str:
 
 
 def unknown(built: Built, excess_precision: bool) -> List[str]:
-    """Where in a fusion gen/reference.py lets a kernel give any value."""
+    """Where in a fusion gen/reference lets a kernel give any value."""
     from gen import reference
 
     return reference.unknown(built.source.computation, excess_precision) if built.source else []

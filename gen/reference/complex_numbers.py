@@ -1,0 +1,168 @@
+"""Complex numbers: a computation with them becomes one on their parts, two arrays for each."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Dict, List, Sequence, Tuple, Union
+
+from gen.hlo import Computation, dtypes as table, Instruction, Shape
+from gen.reference import complex_functions
+
+PartsOf = Union[Instruction, Tuple[Instruction, Instruction], List["PartsOf"]]
+
+
+def real_computation(computation: Computation) -> Computation:
+    """The same on real numbers: a complex parameter is two, what is in tuples is flat."""
+    if not any(table.is_complex(leaf.dtype) for i in computation.instructions for leaf in i.shape.leaves()):
+        return computation
+    made = type(computation)(computation.name)
+    known: Dict[int, PartsOf] = {}
+
+    def part(shape: Shape) -> Shape:
+        return replace(shape, dtype=table.TABLE[shape.dtype].part, text=shape.text.replace(shape.dtype, table.TABLE[shape.dtype].part, 1))
+
+    def op(opcode: str, shape: Shape, *operands: Instruction, **more: object) -> Instruction:
+        attributes = {**(like.attributes if more.pop("keep", False) else {}), **more}
+        i = type(like)(like.name, opcode, shape, list(operands), attributes, called=list(like.called), literal=None, computation=made)
+        for operand in operands:
+            operand.users.append(i)
+        made.instructions.append(i)
+        return i
+
+    def flat(value: PartsOf) -> List[Instruction]:
+        return [value] if isinstance(value, type(like)) else [leaf for child in value for leaf in flat(child)]  # type: ignore[union-attr]
+
+    def parameter(shape: Shape) -> Instruction:
+        i = op("parameter", shape)
+        i.parameter_number = len(made.parameters)
+        made.parameters.append(i)
+        return i
+
+    def function(opcode: str, real: Shape, x: List[Instruction]) -> PartsOf:
+        """The parts of a function's value: a map of all its steps, so that they are one loop."""
+        scalar = replace(real, dims=(), minor_to_major=(), elements=1)
+        inner = type(computation)(opcode)
+        numbers: Dict[str, Instruction] = {}
+
+        def step(name: str, *operands: Instruction, dtype: str = scalar.dtype, **attributes: object) -> Instruction:
+            i = type(like)(like.name, name, replace(scalar, dtype=dtype, text=dtype), list(operands), attributes, computation=inner)
+            inner.instructions.append(i)
+            return i
+
+        def number(value: float) -> Instruction:
+            if str(value) not in numbers:
+                numbers[str(value)] = step("constant")
+                numbers[str(value)].literal = [table.encode(value, scalar.dtype)]
+            return numbers[str(value)]
+        for k in range(len(x)):
+            inner.parameters.append(step("parameter"))
+            inner.parameters[-1].parameter_number = k
+        pairs = list(zip(inner.parameters[::2], inner.parameters[1::2]))
+        steps = complex_functions.Real(step, lambda name, *v, **more: step(name, *v, dtype="pred", **more), number)
+        inner.root = step("tuple", *complex_functions.function(opcode, steps, *pairs))
+        whole = op("map", replace(real, kind="tuple", dtype="", dims=(), text=like.shape.text, children=(real, real)), *x, to_apply=inner)
+        return tuple(op("get-tuple-element", real, whole, index=k) for k in (0, 1))  # type: ignore[return-value]
+
+    def elementwise(opcode: str, shape: Shape, x: Sequence[PartsOf]) -> PartsOf:
+        """The parts of an op on complex numbers, by real ops that each round."""
+        real = part(shape) if table.is_complex(shape.dtype) else shape
+        is_pair = isinstance(x[-1], tuple)
+        do = lambda name, *operands, **more: op(name, more.pop("shape", real), *operands, **more)  # noqa: E731
+        if opcode == "complex":
+            return (x[0], x[1])  # type: ignore[return-value]
+        if opcode in ("real", "imag"):
+            return x[0][opcode == "imag"]  # type: ignore[index]
+        if opcode == "select":
+            return tuple(do("select", x[0], *(side[k] for side in x[1:])) for k in (0, 1))  # type: ignore[index,return-value]
+        if opcode == "convert":
+            if is_pair:
+                return tuple(do("convert", side) for side in x[0])  # type: ignore[union-attr,return-value]
+            zero = op("constant", replace(real, dims=(), minor_to_major=(), elements=1))
+            zero.literal = [0]
+            return (do("convert", x[0]), do("broadcast", zero, dimensions=()))
+        a, b = x[0]  # type: ignore[misc]
+        if opcode == "compare":
+            c, d = x[1]  # type: ignore[misc]
+            same = [op("compare", shape, p, q, direction=like.attributes["direction"]) for p, q in ((a, c), (b, d))]
+            return op("and" if like.attributes["direction"] == "EQ" else "or", shape, *same)
+        if opcode in ("add", "subtract"):
+            return tuple(do(opcode, p, q) for p, q in zip(x[0], x[1]))  # type: ignore[arg-type,return-value]
+        if opcode == "negate":
+            return (do("negate", a), do("negate", b))
+        if opcode == "abs":
+            return op("hypot", shape, a, b)
+        if opcode == "multiply":
+            c, d = x[1]  # type: ignore[misc]
+            return (do("subtract", do("multiply", a, c), do("multiply", b, d)), do("add", do("multiply", a, d), do("multiply", b, c)))
+        if opcode == "divide":
+            c, d = x[1]  # type: ignore[misc]
+            pred = replace(real, dtype="pred", text="pred")
+            steep = op("compare", pred, do("abs", c), do("abs", d), direction="LT")
+            p, q, large, small = (do("select", steep, u, v) for u, v in ((b, a), (a, b), (d, c), (c, d)))
+            ratio = do("divide", small, large)
+            below = do("add", large, do("multiply", small, ratio))
+            real_part = do("divide", do("add", p, do("multiply", q, ratio)), below)
+            imaginary = do("divide", do("subtract", q, do("multiply", p, ratio)), below)
+            return (real_part, do("select", steep, do("negate", imaginary), imaginary))
+        if opcode in complex_functions.NAMES:
+            return function(opcode, real, [half for side in x for half in side])  # type: ignore[union-attr]
+        raise ValueError(f"'{opcode}' of complex numbers has no reference")
+
+    def lowered(shape: Shape, x: List[PartsOf]) -> PartsOf:
+        opcode = like.opcode
+        if opcode == "tuple":
+            return list(x)
+        if opcode == "get-tuple-element" and isinstance(x[0], list):
+            return x[0][like.attributes["index"]]
+        inner = {key: real_computation(like.attributes[key]) for key in ("calls", "to_apply") if key in like.attributes}
+        if opcode == "parameter":
+            if shape.kind == "tuple":
+                raise ValueError("a tuple with complex numbers as a parameter has no reference")
+            return (parameter(part(shape)), parameter(part(shape))) if table.is_complex(shape.dtype) else parameter(shape)
+        touched = any(table.is_complex(leaf.dtype) for leaf in shape.leaves()) or not all(isinstance(v, type(like)) for v in x)
+        if not touched:
+            i = op(opcode, shape, *x, keep=True, **inner)  # type: ignore[arg-type]
+            i.literal = like.literal
+            return i
+        if opcode in ("dot", "convolution"):
+            (a, b), (c, d) = x  # type: ignore[misc]
+            ac, bd, ad, bc = (op(opcode, part(shape), p, q, keep=True, sums=2) for p, q in ((a, c), (b, d), (a, d), (b, c)))
+            return (op("subtract", part(shape), ac, bd), op("add", part(shape), ad, bc))
+        if opcode in ("fusion", "call", "map", "reduce", "reduce-window", "scatter"):
+            leaves = [(part(leaf), 2) if table.is_complex(leaf.dtype) else (leaf, 1) for leaf in shape.leaves()]
+            kinds = [one for one, count in leaves for _ in range(count)]
+            sides = [v for value in x for v in flat(value)]
+            if len(kinds) == 1:
+                return op(opcode, kinds[0], *sides, keep=True, **inner)
+            several = replace(shape, kind="tuple", dtype="", dims=(), text="(..)", children=tuple(kinds))
+            whole = op(opcode, several, *sides, keep=True, **inner)
+            each = iter([op("get-tuple-element", kind, whole, index=k) for k, kind in enumerate(kinds)])
+            found: List[PartsOf] = [(next(each), next(each)) if count == 2 else next(each) for _, count in leaves]
+            return found if shape.kind == "tuple" else found[0]
+        if opcode == "copy" and not isinstance(x[0], tuple):
+            return x[0]
+        if opcode == "constant":
+            both = []
+            for k in (0, 1):
+                both.append(op("constant", part(shape)))
+                both[-1].literal = [table.parts(bits, shape.dtype)[k] for bits in like.literal]
+            return (both[0], both[1])
+        if opcode == "iota":
+            index = op("iota", part(shape), keep=True)
+            zero = op("constant", replace(part(shape), dims=(), minor_to_major=(), elements=1))
+            zero.literal = [0]
+            return (index, op("broadcast", part(shape), zero, dimensions=()))
+        if opcode in ("broadcast", "transpose", "reshape", "bitcast", "bitcast-convert", "slice", "reverse", "pad", "concatenate", "copy"):
+            return tuple(op(opcode, part(shape), *(v[k] for v in x), keep=True) for k in (0, 1))  # type: ignore[index,return-value]
+        if opcode in ("dynamic-slice", "dynamic-update-slice", "gather"):      # indices are real
+            return tuple(op(opcode, part(shape), *(v[k] if isinstance(v, tuple) else v for v in x), keep=True) for k in (0, 1))  # type: ignore[return-value]
+        return elementwise(opcode, shape, x)
+
+    for like in computation.instructions:
+        known[id(like)] = lowered(like.shape, [known[id(o)] for o in like.operands])
+        if like is computation.root:
+            root = known[id(like)]
+    leaves = flat(root)
+    like = computation.root
+    made.root = leaves[0] if len(leaves) == 1 else op("tuple", replace(like.shape, kind="tuple", dtype="", text="(..)", children=tuple(i.shape for i in leaves)), *leaves)
+    return made

@@ -1,0 +1,557 @@
+/* The C functions that references and bounds call. gen/reference/library.py cuts this file into pieces (the text
+   between two blank lines: a function or a type, with the comment right above it) and puts into a reference those
+   that it needs. What there is for each type is in typed.c. The file compiles alone: a test does it. */
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#ifdef __GNUC__ /* nobody calls them here */
+#pragma GCC diagnostic ignored "-Wunused-function"
+#endif
+
+/* ---- 16-bit floats and double ---- */
+
+static float f16_to_float(uint16_t h) {
+  const uint32_t sign = (uint32_t)(h & 0x8000u) << 16, exponent = (h >> 10) & 0x1fu, fraction = h & 0x3ffu;
+  uint32_t bits;
+  float value;
+  if (exponent == 0) {
+    value = (float)fraction * 0x1p-24f;
+    return sign != 0 ? -value : value;
+  }
+  bits = sign | (exponent == 31 ? 0x7f800000u : (exponent + 112) << 23) | fraction << 13;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+static uint16_t f16_from_double(double x) {
+  const double a = fabs(x);
+  uint64_t bits;
+  uint32_t sign;
+  memcpy(&bits, &x, sizeof bits);
+  sign = (uint32_t)(bits >> 48) & 0x8000u;
+  if (x != x) return (uint16_t)(sign | 0x7e00u | ((uint32_t)(bits >> 42) & 0x3ffu));
+  if (a >= 65520.0) return (uint16_t)(sign | 0x7c00u);
+  if (a < 0x1p-14) return (uint16_t)(sign | (uint32_t)rint(a * 0x1p24));
+  bits &= 0x7fffffffffffffffu;
+  bits += 0x1ffffffffffu + (bits >> 42 & 1u);
+  return (uint16_t)(sign | ((uint32_t)(bits >> 42) - (1008u << 10)));
+}
+
+static float bf16_to_float(uint16_t h) {
+  const uint32_t bits = (uint32_t)h << 16;
+  float value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+static uint16_t bf16_from_float(float x) {
+  uint32_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  if (x != x) return (uint16_t)(bits >> 16 | 0x40u);
+  return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+}
+
+static uint16_t bf16_from_double(double x) {
+  /* to float with the last bit set where that is not exact, so that the second rounding is the only one */
+  float f = (float)x;
+  if ((double)f != x && x == x) {
+    uint32_t bits;
+    memcpy(&bits, &f, sizeof bits);
+    if (fabs((double)f) > fabs(x)) bits -= 1;
+    bits |= 1u;
+    memcpy(&f, &bits, sizeof f);
+  }
+  return bf16_from_float(f);
+}
+
+/* ---- Functions of floats ---- */
+
+static float f32_maximum(float a, float b) { return a != a ? a : b != b ? b : a >= b ? a : b; }
+
+static double f64_maximum(double a, double b) { return a != a ? a : b != b ? b : a >= b ? a : b; }
+
+static float f32_minimum(float a, float b) { return a != a ? a : b != b ? b : a <= b ? a : b; }
+
+static double f64_minimum(double a, double b) { return a != a ? a : b != b ? b : a <= b ? a : b; }
+
+static float f32_sign(float x) { return x > 0 ? 1.0f : x < 0 ? -1.0f : x; }
+
+static double f64_sign(double x) { return x > 0 ? 1.0 : x < 0 ? -1.0 : x; }
+
+static double logistic(double x) { return 1.0 / (1.0 + exp(-x)); }
+
+static double inverse_sqrt(double x) { return 1.0 / sqrt(x); }
+
+/* pow, which may answer with a NaN for a signalling one where it says 1 for all others */
+static double power(double x, double y) { return y == 0.0 || x == 1.0 ? 1.0 : pow(x, y); }
+
+/* hypot, infinite where a part is, also beside a signalling NaN */
+static double magnitude(double x, double y) {
+  return fabs(x) == INFINITY || fabs(y) == INFINITY ? INFINITY : hypot(x, y);
+}
+
+/* ---- Indices that are read: from 0 to last ---- */
+
+static int64_t s64_index(int64_t x, int64_t last) { return x < 0 ? 0 : x > last ? last : x; }
+
+static int64_t u64_index(uint64_t x, int64_t last) { return x > (uint64_t)last ? last : (int64_t)x; }
+
+/* ---- Intervals of floats: every value is a double, whatever the type. `all` is [-inf, inf], [NaN, NaN] a certain NaN ---- */
+
+typedef struct {
+  double lo, hi;
+} range;
+
+static range range_of(double lo, double hi) {
+  range r;
+  r.lo = lo;
+  r.hi = hi;
+  return r;
+}
+
+static range range_all(void) { return range_of(-INFINITY, INFINITY); }
+
+static bool range_is_all(range r) { return r.lo == -INFINITY && r.hi == INFINITY; }
+
+static bool range_is_point(range r) {
+  return (r.lo == r.hi && !signbit(r.lo) == !signbit(r.hi)) || (r.lo != r.lo && r.hi != r.hi);
+}
+
+static double lesser(double a, double b) {
+  if (a < b) return a;
+  return a == b && signbit(a) ? a : b;
+}
+
+static double greater(double a, double b) {
+  if (a > b) return a;
+  return a == b && !signbit(a) ? a : b;
+}
+
+static range range_between(double a, double b) {
+  if (a != a && b != b) return range_of(a, b);
+  if (a != a || b != b) return range_all();
+  return range_of(lesser(a, b), greater(a, b));
+}
+
+static range range_hull(range a, range b) {
+  if (a.lo != a.lo && b.lo != b.lo) return a;
+  return range_of(range_between(a.lo, b.lo).lo, range_between(a.hi, b.hi).hi);
+}
+
+static range range_with(range r, double v) {
+  if (r.lo <= v && v <= r.hi && v != 0.0) return r;
+  return range_hull(range_between(r.lo, r.hi), range_of(v, v));
+}
+
+static double range_middle(range r) {
+  if (range_is_point(r)) return r.lo;
+  return r.lo > -INFINITY && r.hi < INFINITY ? 0.5 * r.lo + 0.5 * r.hi : 0.0;
+}
+
+static double range_most(range r) { return range_is_point(r) ? fabs(r.lo) : fmax(fabs(r.lo), fabs(r.hi)); }
+
+static range range_either_zero(range r) {
+  return range_of(r.lo == 0.0 ? -0.0 : r.lo, r.hi == 0.0 ? 0.0 : r.hi);
+}
+
+static double range_bound(range r, double v) {
+  if (v != v) return r.lo != r.lo ? 0.0 : INFINITY;
+  if (r.lo == v && r.hi == v) return 0.0;
+  return r.lo != r.lo ? INFINITY : fmax(r.hi - v, v - r.lo);
+}
+
+/* ---- Intervals of floats: ulps and rounding to a type ---- */
+
+static double ulp_f32(double y) {
+  uint64_t bits;
+  double power;
+  if (!(fabs(y) < INFINITY)) return 0.0;
+  y *= 0x1.0000000000008p0; /* the libm's y may be just below a power of two where the true one is not */
+  memcpy(&bits, &y, sizeof bits);
+  bits &= 0x7ff0000000000000u;
+  memcpy(&power, &bits, sizeof power);
+  return power > 0x1p-126 ? power * 0x1p-23 : 0x1p-149;
+}
+
+static double ulp_f64(double y) {
+  uint64_t bits;
+  double power;
+  if (!(fabs(y) < INFINITY)) return 0.0;
+  y *= 0x1.0000000000008p0; /* the libm's y may be just below a power of two where the true one is not */
+  memcpy(&bits, &y, sizeof bits);
+  bits &= 0x7ff0000000000000u;
+  memcpy(&power, &bits, sizeof power);
+  return power > 0x1p-1022 ? power * 0x1p-52 : 0x1p-1074;
+}
+
+static range range_widen_f32(range r, double ulps) {
+  return range_of(r.lo - ulps * ulp_f32(r.lo), r.hi + ulps * ulp_f32(r.hi));
+}
+
+static range range_widen_f64(range r, double ulps) {
+  return range_of(r.lo - ulps * ulp_f64(r.lo), r.hi + ulps * ulp_f64(r.hi));
+}
+
+static range range_round_f16(range r) {
+  return range_of((double)f16_to_float(f16_from_double(r.lo)), (double)f16_to_float(f16_from_double(r.hi)));
+}
+
+static range range_round_bf16(range r) {
+  return range_of((double)bf16_to_float(bf16_from_double(r.lo)),
+                  (double)bf16_to_float(bf16_from_double(r.hi)));
+}
+
+static range range_round_f32(range r) { return range_of((double)(float)r.lo, (double)(float)r.hi); }
+
+/* rounded to f16, or to float only */
+static range range_kept_f16(range r) {
+  const range small = range_round_f16(r), single = range_round_f32(r);
+  return range_of(lesser(small.lo, single.lo), greater(small.hi, single.hi));
+}
+
+/* rounded to bf16, or to float only */
+static range range_kept_bf16(range r) {
+  const range small = range_round_bf16(r), single = range_round_f32(r);
+  return range_of(lesser(small.lo, single.lo), greater(small.hi, single.hi));
+}
+
+/* ---- Intervals of floats: ops, on the ends ---- */
+
+static range range_add(range a, range b) {
+  if (range_is_all(a) || range_is_all(b)) return range_all();
+  return range_of(a.lo + b.lo, a.hi + b.hi);
+}
+
+static range range_subtract(range a, range b) {
+  if (range_is_all(a) || range_is_all(b)) return range_all();
+  return range_of(a.lo - b.hi, a.hi - b.lo);
+}
+
+static range range_corners(double a, double b, double c, double d) {
+  return range_hull(range_between(a, b), range_between(c, d));
+}
+
+static range range_multiply(range a, range b) {
+  if (range_is_all(a) || range_is_all(b)) return range_all();
+  return range_corners(a.lo * b.lo, a.lo * b.hi, a.hi * b.lo, a.hi * b.hi);
+}
+
+static range range_square(range a) {
+  range r = range_between(a.lo * a.lo, a.hi * a.hi);
+  if (range_is_all(a)) return a;
+  if (a.lo < 0.0 && a.hi > 0.0) r.lo = 0.0;
+  return r;
+}
+
+static range range_divide(range a, range b) {
+  if (range_is_all(a) || range_is_all(b)) return range_all();
+  if (!range_is_point(b) && b.lo <= 0.0 && b.hi >= 0.0) return range_all();
+  return range_corners(a.lo / b.lo, a.lo / b.hi, a.hi / b.lo, a.hi / b.hi);
+}
+
+static range range_remainder(range a, range b) {
+  /* |result| <= |a| and < |b|, with a's sign; on one branch of fmod it grows with a */
+  const double most = fmax(fabs(b.lo), fabs(b.hi));
+  double lo, hi;
+  if (range_is_point(a) && range_is_point(b)) return range_between(fmod(a.lo, b.lo), fmod(a.lo, b.lo));
+  if (range_is_all(a) || range_is_all(b) || (b.lo <= 0.0 && b.hi >= 0.0) || b.lo != b.lo) return range_all();
+  if (!(fabs(a.lo) < INFINITY) || !(fabs(a.hi) < INFINITY)) return range_all();
+  lo = fmod(a.lo, b.lo);
+  hi = fmod(a.hi, b.lo);
+  if (range_is_point(b) && (a.lo >= 0.0 || a.hi <= 0.0) && a.hi - a.lo < most && lo <= hi)
+    return range_between(lo, hi);
+  return range_of(a.lo < 0.0 ? fmax(a.lo, -most) : 0.0, a.hi > 0.0 ? fmin(a.hi, most) : 0.0);
+}
+
+static range range_maximum(range a, range b) {
+  if (range_is_all(a) || range_is_all(b)) return range_all();
+  return range_of(f64_maximum(a.lo, b.lo), f64_maximum(a.hi, b.hi));
+}
+
+static range range_minimum(range a, range b) {
+  if (range_is_all(a) || range_is_all(b)) return range_all();
+  return range_of(f64_minimum(a.lo, b.lo), f64_minimum(a.hi, b.hi));
+}
+
+static range range_negate(range a) { return range_of(-a.hi, -a.lo); }
+
+static range range_abs(range a) {
+  range r = range_between(fabs(a.lo), fabs(a.hi));
+  if (range_is_all(a)) return a;
+  if (a.lo <= 0.0 && a.hi >= 0.0) r.lo = 0.0;
+  return r;
+}
+
+static range range_sign(range r) { return range_is_all(r) ? r : range_of(f64_sign(r.lo), f64_sign(r.hi)); }
+
+/* ---- Intervals of floats: functions; monotone ones are in typed.c unless they mind their domain ---- */
+
+static range range_sine(range x) {
+  const double a = sin(x.lo), b = sin(x.hi), reach = (x.hi - x.lo) * 0.5000001;
+  if (range_is_all(x) || range_is_point(x)) return range_is_all(x) ? x : range_of(a, a);
+  if (!(reach < INFINITY)) return range_all();
+  return range_of(fmax(-1.0, fmin(a, b) - reach), fmin(1.0, fmax(a, b) + reach));
+}
+
+static range range_cosine(range x) {
+  const double a = cos(x.lo), b = cos(x.hi), reach = (x.hi - x.lo) * 0.5000001;
+  if (range_is_all(x) || range_is_point(x)) return range_is_all(x) ? x : range_of(a, a);
+  if (!(reach < INFINITY)) return range_all();
+  return range_of(fmax(-1.0, fmin(a, b) - reach), fmin(1.0, fmax(a, b) + reach));
+}
+
+static range range_tan(range x) {
+  const double a = tan(x.lo), b = tan(x.hi);
+  if (range_is_point(x)) return range_of(a, a);
+  return x.hi - x.lo < 1.5 && a <= b ? range_of(a, b) : range_all();
+}
+
+static range range_cosh(range x) {
+  range r = range_between(cosh(x.lo), cosh(x.hi));
+  if (range_is_all(x)) return x;
+  if (x.lo < 0.0 && x.hi > 0.0) r.lo = 1.0;
+  return r;
+}
+
+static range range_asin(range x) {
+  const double a = asin(x.lo), b = range_is_point(x) ? a : asin(x.hi);
+  if (x.lo < -1.0 && x.hi > 1.0) return range_all();
+  return range_between(a, b);
+}
+
+static range range_acos(range x) {
+  const double a = acos(x.lo), b = range_is_point(x) ? a : acos(x.hi);
+  if (x.lo < -1.0 && x.hi > 1.0) return range_all();
+  return range_between(a, b);
+}
+
+static range range_atanh(range x) {
+  const double a = atanh(x.lo), b = range_is_point(x) ? a : atanh(x.hi);
+  if (x.lo <= -1.0 && x.hi >= 1.0) return range_all();
+  return range_between(a, b);
+}
+
+static range range_logistic(range x) {
+  /* where exp(-x) overflows, here or in the kernel, 0 stands for a subnormal */
+  double a = logistic(x.lo), b = range_is_point(x) ? a : logistic(x.hi);
+  if (range_is_all(x)) return range_all();
+  if (a < 0x1p-125) a = 0.0;
+  if (b < 0x1p-1021) b = 0x1p-1021;
+  return range_between(a, b);
+}
+
+static range range_inverse_sqrt(range x) {
+  const double a = inverse_sqrt(x.hi);
+  if (range_is_point(x)) return range_of(a, a);
+  return x.lo > 0.0 ? range_of(a, inverse_sqrt(x.lo)) : range_all();
+}
+
+static range range_power(range x, range y) {
+  range r;
+  if (range_is_point(x) && range_is_point(y)) return range_between(power(x.lo, y.lo), power(x.lo, y.lo));
+  if (range_is_all(x) || range_is_all(y)) return range_all();
+  r = range_corners(power(x.lo, y.lo), power(x.lo, y.hi), power(x.hi, y.lo), power(x.hi, y.hi));
+  if (x.lo > 0.0 && x.hi < INFINITY) return r; /* monotone in each */
+  if (!range_is_point(y) || !(fabs(y.lo) < INFINITY)) return range_all();
+  if (x.lo > 0.0 || (x.lo >= 0.0 && y.lo > 0.0)) return r;
+  if (y.lo != floor(y.lo) || y.lo == 0.0 || (y.lo < 0.0 && x.hi >= 0.0)) return range_all();
+  if (x.hi >= 0.0 && r.lo > 0.0) r.lo = 0.0;
+  return r;
+}
+
+static range range_atan2(range y, range x) {
+  const bool points = range_is_point(y) && range_is_point(x);
+  if (points) return range_between(atan2(y.lo, x.lo), atan2(y.lo, x.lo));
+  if (range_is_all(y) || range_is_all(x)) return range_all();
+  if (y.lo != y.lo || x.lo != x.lo) return range_of(NAN, NAN);
+  if (x.lo > 0.0 || y.lo > 0.0 || y.hi < 0.0)
+    return range_corners(atan2(y.lo, x.lo), atan2(y.lo, x.hi), atan2(y.hi, x.lo), atan2(y.hi, x.hi));
+  return range_of(-0x1.921fb54442d19p1, 0x1.921fb54442d19p1);
+}
+
+static range range_magnitude(range x, range y) {
+  const range a = range_abs(x), b = range_abs(y);
+  if (range_is_point(x) && range_is_point(y))
+    return range_between(magnitude(x.lo, y.lo), magnitude(x.lo, y.lo));
+  if (range_is_all(x) || range_is_all(y) || x.lo != x.lo || y.lo != y.lo) return range_all();
+  return range_of(magnitude(a.lo, b.lo), magnitude(a.hi, b.hi));
+}
+
+/* ---- Sums and products of floats in any order ---- */
+
+typedef struct {
+  double lo, hi, mass; /* of the finite terms; mass: the sum of the magnitudes */
+  bool plus, minus, nan, unknown;
+} range_sum;
+
+static void range_sum_add(range_sum *s, range x) {
+  if (x.lo != x.lo) {
+    s->nan = true;
+  } else if (fabs(x.lo) < INFINITY && fabs(x.hi) < INFINITY) {
+    s->lo += x.lo;
+    s->hi += x.hi;
+    s->mass += fmax(fabs(x.lo), fabs(x.hi));
+  } else if (x.lo == INFINITY) {
+    s->plus = true;
+  } else if (x.hi == -INFINITY) {
+    s->minus = true;
+  } else {
+    s->unknown = true;
+  }
+}
+
+/* additions in any order, each off by at most unit (relative) and lost; no partial sum may pass largest */
+static range range_sum_result(const range_sum *s, double additions, double unit, double largest,
+                              double lost) {
+  const double error = additions * ((unit + 0x1p-52) * s->mass + lost);
+  if (s->nan || (s->plus && s->minus)) return range_of(NAN, NAN);
+  if (s->unknown || !(s->mass + error <= largest)) return range_all();
+  if (s->plus) return range_of(INFINITY, INFINITY);
+  if (s->minus) return range_of(-INFINITY, -INFINITY);
+  return range_of(s->lo - error, s->hi + error);
+}
+
+/* a sum of `terms` products of magnitude mass in any order, fused or not; slack: what the factors' errors may move it by */
+static range range_of_products(double sum, double mass, double slack, double terms, double unit, double least,
+                               double largest) {
+  const double error = slack + (terms + 2.0) * (unit * 1.01 + 0x1p-50) * mass + terms * least;
+  /* below 0x1p1000 no sum in double overflows, and a NaN is one of a factor or of infinities */
+  const bool fits = largest < 0x1p1000;
+  if (fits && slack == 0.0 && sum != sum) return range_of(NAN, NAN);
+  if (!(slack < INFINITY) || !(mass + error <= largest)) return range_all();
+  return sum != sum              ? range_of(NAN, NAN)
+         : fabs(sum) == INFINITY ? range_of(sum, sum)
+                                 : range_of(sum - error, sum + error);
+}
+
+typedef struct {
+  range value;
+  double large, small; /* products of the magnitudes above and below 1: no partial product is outside */
+  bool nan, infinite, zero, unknown;
+} range_product;
+
+static void range_product_multiply(range_product *p, range x) {
+  const double a = fabs(x.lo), b = fabs(x.hi);
+  if (x.lo != x.lo) {
+    p->nan = true;
+  } else if (x.lo == x.hi && !(a > 0.0 && a < INFINITY)) {
+    if (a > 0.0)
+      p->infinite = true;
+    else
+      p->zero = true;
+  } else if (!(fmax(a, b) < INFINITY) || (x.lo <= 0.0 && x.hi >= 0.0)) {
+    p->unknown = true;
+  } else {
+    p->large *= fmax(1.0, fmax(a, b));
+    p->small *= fmin(1.0, fmin(a, b));
+  }
+  p->value = range_multiply(p->value, x);
+}
+
+static range range_product_result(const range_product *p, double factors, double unit, double largest,
+                                  double least) {
+  const double relative = expm1(factors * (unit + 0x1p-51));
+  const double grow = fmax(fabs(p->value.lo), fabs(p->value.hi)) * relative;
+  if (p->nan || (p->infinite && p->zero)) return range_of(NAN, NAN);
+  if (p->unknown || !(p->large * (1.0 + relative) <= largest)) return range_all();
+  if (p->zero) return p->value;
+  if (!(p->small * (1.0 - relative) >= least)) return range_all();
+  return p->infinite ? p->value : range_of(p->value.lo - grow, p->value.hi + grow);
+}
+
+/* ---- Intervals of integers; u64 is shifted by 2^63 so that its order is int64_t's ---- */
+
+typedef struct {
+  int64_t lo, hi;
+} irange;
+
+static irange irange_of(int64_t lo, int64_t hi) {
+  irange r;
+  r.lo = lo;
+  r.hi = hi;
+  return r;
+}
+
+static bool irange_is_point(irange r) { return r.lo == r.hi; }
+
+static irange irange_hull(irange a, irange b) {
+  return irange_of(a.lo < b.lo ? a.lo : b.lo, a.hi > b.hi ? a.hi : b.hi);
+}
+
+static irange irange_fit(irange r, int64_t least, int64_t most) {
+  return r.lo < least || r.hi > most ? irange_of(least, most) : r;
+}
+
+static irange irange_maximum(irange a, irange b) {
+  return irange_of(a.lo > b.lo ? a.lo : b.lo, a.hi > b.hi ? a.hi : b.hi);
+}
+
+static irange irange_minimum(irange a, irange b) {
+  return irange_of(a.lo < b.lo ? a.lo : b.lo, a.hi < b.hi ? a.hi : b.hi);
+}
+
+static irange irange_multiply(irange a, irange b) {
+  return irange_hull(irange_hull(irange_of(a.lo * b.lo, a.lo * b.lo), irange_of(a.lo * b.hi, a.lo * b.hi)),
+                     irange_hull(irange_of(a.hi * b.lo, a.hi * b.lo), irange_of(a.hi * b.hi, a.hi * b.hi)));
+}
+
+static double irange_bound(irange r, int64_t v) {
+  const double above = (double)((uint64_t)r.hi - (uint64_t)v), below = (double)((uint64_t)v - (uint64_t)r.lo);
+  return above > below ? above : below;
+}
+
+static int64_t u64_key(uint64_t x) { return (int64_t)(x ^ 0x8000000000000000u); }
+
+static uint64_t u64_of_key(int64_t x) { return (uint64_t)x ^ 0x8000000000000000u; }
+
+/* ---- Intervals of preds: what compare and select do ---- */
+
+static irange irange_less(irange a, irange b) { return irange_of(a.hi < b.lo, a.lo < b.hi); }
+
+static irange irange_less_equal(irange a, irange b) { return irange_of(a.hi <= b.lo, a.lo <= b.hi); }
+
+static irange irange_equal(irange a, irange b) {
+  return irange_of(a.lo == a.hi && b.lo == b.hi && a.lo == b.lo, a.lo <= b.hi && b.lo <= a.hi);
+}
+
+static irange irange_not(irange a) { return irange_of(!a.hi, !a.lo); }
+
+static irange irange_nonzero(irange a) { return irange_of(a.lo > 0 || a.hi < 0, a.lo != 0 || a.hi != 0); }
+
+static irange range_less(range a, range b) {
+  const bool unknown = range_is_all(a) || range_is_all(b);
+  return irange_of(!unknown && a.hi < b.lo, unknown || a.lo < b.hi);
+}
+
+static irange range_less_equal(range a, range b) {
+  const bool unknown = range_is_all(a) || range_is_all(b);
+  return irange_of(!unknown && a.hi <= b.lo, unknown || a.lo <= b.hi);
+}
+
+static irange range_equal(range a, range b) {
+  const bool unknown = range_is_all(a) || range_is_all(b);
+  return irange_of(!unknown && a.lo == a.hi && b.lo == b.hi && a.lo == b.lo,
+                   unknown || (a.lo <= b.hi && b.lo <= a.hi));
+}
+
+static irange range_nonzero(range a) {
+  return irange_of(a.lo != a.lo || (!range_is_all(a) && (a.lo > 0.0 || a.hi < 0.0)),
+                   a.lo != 0.0 || a.hi != 0.0);
+}
+
+static irange range_is_number(range a) { return irange_of(a.lo == a.lo && !range_is_all(a), a.lo == a.lo); }
+
+static irange range_is_finite(range a) {
+  return irange_of(fabs(a.lo) < INFINITY && fabs(a.hi) < INFINITY, a.lo < INFINITY && a.hi > -INFINITY);
+}
+
+static range range_select(irange p, range a, range b) {
+  return p.lo == p.hi ? (p.lo != 0 ? a : b) : range_hull(a, b);
+}
+
+static irange irange_select(irange p, irange a, irange b) {
+  return p.lo == p.hi ? (p.lo != 0 ? a : b) : irange_hull(a, b);
+}

@@ -1,0 +1,162 @@
+"""Loops over arrays, and where an element lies: strides from dims and minor_to_major, positions in tiles from the layout's text.
+
+Nothing here is shared with the generator's index algebra: these are what its kernels are checked against.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import List, Optional, Sequence, Tuple
+
+from gen.hlo import Shape
+
+
+def strides_of(dims: Sequence[int], minor_to_major: Optional[Sequence[int]] = None) -> List[int]:
+    """How far apart in memory neighbours in each dimension are, in elements; row-major without a layout."""
+    result, step = [0] * len(dims), 1
+    for d in (range(len(dims) - 1, -1, -1) if minor_to_major is None else minor_to_major):
+        result[d] = step
+        step *= max(1, dims[d])
+    return result
+
+
+def count_of(dims: Sequence[int]) -> int:
+    total = 1
+    for size in dims:
+        total *= size
+    return total
+
+
+def is_row_major(shape: Shape) -> bool:
+    """Whether the layout stores the elements in row-major order (dimensions of size 1 may stand anywhere)."""
+    kept = [d for d in shape.minor_to_major if shape.dims[d] != 1]
+    return not shape.tiled and (kept == sorted(kept, reverse=True) or shape.elements == 0)
+
+
+def tiles_of(shape: Shape) -> List[List[int]]:
+    """The tiles of a layout, as its text has them; 0 for *."""
+    found = re.search(r":[^}]*?T((?:\([^()]*\))+)", shape.text)
+    return [[0 if n == "*" else int(n) for n in tile.split(",")] for tile in re.findall(r"\(([^()]*)\)", found[1])] if found else []
+
+
+def place_in_tiles(shape: Shape, indices: Sequence[str]) -> Tuple[str, List[int]]:
+    """Where an index lies in memory, as C text, and the sizes of the physical dims: each tile divides the last of these, the major
+    first, by its own, and puts the remainders behind the quotients; * takes a dimension together with the next one."""
+    order = list(reversed(shape.minor_to_major))
+    sizes, digits = [shape.dims[d] for d in order], [indices[d] for d in order]
+    for tile in tiles_of(shape):
+        front = [1] * (len(tile) - len(sizes))
+        sizes, digits = front + sizes, ["0"] * len(front) + digits
+        first = len(sizes) - len(tile)
+        outer: List[Tuple[int, str]] = []
+        inner: List[Tuple[int, str]] = []
+        size, digit = 1, "0"
+        for by, s, x in zip(tile, sizes[first:], digits[first:]):
+            size, digit = size * s, position_of([digit, x], [s, 1])
+            if by:
+                outer.append((-(-size // by), "0" if size <= by else f"({digit}) / {by}"))
+                inner.append((by, "0" if by == 1 else digit if size <= by else f"({digit}) % {by}"))
+                size, digit = 1, "0"
+        sizes, digits = ([*kept, *(pair[n] for pair in outer + inner)] for n, kept in ((0, sizes[:first]), (1, digits[:first])))  # type: ignore
+    return position_of(digits, strides_of(sizes)), sizes
+
+
+def place_of(shape: Shape, indices: Sequence[str]) -> str:
+    """Where an index lies in memory."""
+    return place_in_tiles(shape, indices)[0] if shape.tiled else position_of(indices, strides_of(shape.dims, shape.minor_to_major))
+
+
+def room_of(shape: Shape) -> int:
+    """Elements that the memory of an array has room for."""
+    tail = re.search(r"L\((\d+)\)", shape.text)
+    count = count_of(place_in_tiles(shape, indices_of(shape.dims))[1])
+    return -(-count // int(tail[1])) * int(tail[1]) if tail else count
+
+
+def row_major_position(shape: Shape) -> str:
+    """The row-major position of the element which is at i in memory."""
+    memory, logical = strides_of(shape.dims, shape.minor_to_major), strides_of(shape.dims)
+    terms = []
+    for d, size in enumerate(shape.dims):
+        if size > 1:
+            index = "i" if memory[d] == 1 else f"i / {memory[d]}"
+            index += f" % {size}"
+            terms.append(f"{index} * {logical[d]}" if logical[d] != 1 else index)
+    return " + ".join(terms) or "0"
+
+
+def position_of(indices: Sequence[str], strides: Sequence[int]) -> str:
+    """The linear position of an index."""
+    terms = []
+    for index, stride in zip(indices, strides):
+        if index != "0" and stride != 0:
+            factor = f"({index})" if " " in index and stride != 1 else index
+            terms.append(factor if stride == 1 else f"{factor} * {stride}")
+    return " + ".join(terms) or "0"
+
+
+def affine(index: str, factor: int, offset: int) -> str:
+    """factor * index + offset; index is a loop variable or 0."""
+    if index == "0":
+        return str(offset)
+    if factor == -1:
+        return f"{offset} - {index}"
+    text = index if factor == 1 else f"{index} * {factor}"
+    return text if offset == 0 else f"{text} {'+' if offset > 0 else '-'} {abs(offset)}"
+
+
+def indices_of(dims: Sequence[int], prefix: str = "i") -> List[str]:
+    if len(dims) == 1 and prefix == "i":
+        return ["0" if dims[0] == 1 else "i"]
+    return ["0" if size == 1 else f"{prefix}{d}" for d, size in enumerate(dims)]
+
+
+def loops_over(dims: Sequence[int], body: Sequence[str], prefix: str = "i") -> List[str]:
+    """The body in one loop for each dimension that has more than one index, by the names that indices_of gives."""
+    lines: List[str] = []
+    depth = 0
+    for index, size in zip(indices_of(dims, prefix), dims):
+        if size != 1:
+            lines.append("  " * depth + f"for (int64_t {index} = 0; {index} < {size}; ++{index}) {{")
+            depth += 1
+    if depth == 0:
+        return ["{"] + ["  " + line for line in body] + ["}"] if len(body) > 1 else list(body)
+    if len(body) == 1 and depth == 1:
+        return [lines[0][:-2], "  " + body[0]]
+    lines += ["  " * depth + line for line in body]
+    return lines + ["  " * level + "}" for level in range(depth - 1, -1, -1)]
+
+
+def loops_in_order(dims: Sequence[int], order: Sequence[int], body: Sequence[str]) -> List[str]:
+    """_nest with the dimensions' loops in an order, major first."""
+    lines, names = list(body), indices_of(dims)
+    for d in reversed(order):
+        if dims[d] != 1:
+            lines = [f"for (int64_t {names[d]} = 0; {names[d]} < {dims[d]}; ++{names[d]}) {{", *("  " + line for line in lines), "}"]
+    return lines
+
+
+def window_index(window: object, places: Sequence[str], within: Sequence[str], base: Sequence[int]) -> Tuple[List[str], List[str], List[str]]:
+    """Where a window at a place looks: statements, tests of being inside of the base, the index there."""
+    before, tests, at = [], [], []
+    lists = (getattr(window, name) for name in ("stride", "dilation", "low", "base_dilation"))
+    for k, (stride, dilation, low, holes) in enumerate(zip(*lists)):
+        before.append(f"const int64_t p{k} = {places[k]} * {stride} + {within[k]} * {dilation} - ({low});")
+        tests += [f"p{k} >= 0"] + [f"p{k} % {holes} == 0"] * (holes > 1) + [f"p{k} / {holes} < {base[k]}"]
+        at.append(f"p{k} / {holes}" if holes > 1 else f"p{k}")
+    return before, tests, at
+
+
+def guarded(before: Sequence[str], tests: Sequence[str], body: Sequence[str]) -> List[str]:
+    return [*before, f"if ({' && '.join(tests)}) {{", *("  " + line for line in body), "}"] if tests else list(body)
+
+
+def loops_in_window(loops: Sequence[int], prefix: str, before: Sequence[str], tests: Sequence[str], body: Sequence[str]) -> List[str]:
+    """The body in loops, the first `tests` of which (as many as there are statements before them) decide whether it runs."""
+    lines = list(body)
+    for d in reversed(range(len(before), len(loops))):
+        lines = [f"for (int64_t {prefix}{d} = 0; {prefix}{d} < {loops[d]}; ++{prefix}{d}) {{", *("  " + line for line in lines), "}"]
+    lines = guarded(before, tests, lines)
+    for d in reversed(range(len(before))):
+        lines = [f"for (int64_t {prefix}{d} = 0; {prefix}{d} < {loops[d]}; ++{prefix}{d}) {{", *("  " + line for line in lines), "}"]
+    return lines if loops else ["{", *("  " + line for line in lines), "}"]
