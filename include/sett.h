@@ -101,7 +101,8 @@ HISTORY
 #include "sett_mma_layouts.h"
 
 enum { SETT_LAYOUT_ERROR_FIRST = 2000 }; /* errors of sett_tile.h, as errors of a map: FIRST + code */
-enum { SETT_NESTED_ERROR_FIRST = 3000 }; /* those of sett_nested_layout.h: sett_nested_explain says more of the layout itself */
+/* those of sett_nested_layout.h: sett_nested_explain says more of the layout itself */
+enum { SETT_NESTED_ERROR_FIRST = 3000 };
 
 /* Logical index to linear position. */
 SETT_INLINE sett_map sett_layout_map(sett_map_arena *arena, const sett_tile_shape *shape);
@@ -111,16 +112,19 @@ SETT_INLINE sett_map sett_layout_unmap(sett_map_arena *arena, const sett_tile_sh
 SETT_INLINE sett_analysis_answer sett_layout_order(sett_map_arena *arena, const sett_tile_shape *shape, int to_memory);
 /* answer: from indices of an array of shape from to those of one of shape to (either direction of an op: output to operand, operand to output). The same
    between their places in memory, linear positions (linear 1) or indices in memory order. Not simplified: sett_analysis_tidy. */
-SETT_INLINE sett_analysis_answer sett_layout_physical(sett_map_arena *arena, const sett_analysis_answer *answer, const sett_tile_shape *from,
-                                                      const sett_tile_shape *to, int linear);
+SETT_INLINE sett_analysis_answer sett_layout_physical(sett_map_arena *arena, const sett_analysis_answer *answer,
+                                                      const sett_tile_shape *from, const sett_tile_shape *to,
+                                                      int linear);
 /* What each slot of each thread holds. subgroups, threads: how many ids there are (0: one period). */
-SETT_INLINE sett_map sett_nested_map(sett_map_arena *arena, const sett_nested_layout *layout, int64_t subgroups, int64_t threads);
+SETT_INLINE sett_map sett_nested_map(sett_map_arena *arena, const sett_nested_layout *layout, int64_t subgroups,
+                                     int64_t threads);
 /* An index to its smallest owner and the slot there. */
 SETT_INLINE sett_map sett_nested_unmap(sett_map_arena *arena, const sett_nested_layout *layout);
 /* The layout of such a map; the dimensions of what nobody holds are as the weights of the other digits show them. */
 SETT_INLINE sett_nested_layout sett_nested_from_map(sett_map_arena *arena, sett_map map);
 /* The linear position of what each slot holds, for one period of ids. */
-SETT_INLINE sett_map sett_nested_address(sett_map_arena *arena, const sett_nested_layout *layout, const sett_tile_shape *shape);
+SETT_INLINE sett_map sett_nested_address(sett_map_arena *arena, const sett_nested_layout *layout,
+                                         const sett_tile_shape *shape);
 /* What a map's error means, whichever header it came from. */
 SETT_INLINE const char *sett_message(int error);
 
@@ -160,8 +164,8 @@ SETT_INLINE sett_map sett_layout_map(sett_map_arena *arena, const sett_tile_shap
     n = plan.length[stage];
     for (i = 0; i < n - k; ++i) next[i] = digit[i];
     for (i = 0; i < k; ++i) {
-      value = sett_map_add(arena, sett_map_mul(arena, value, sett_map_constant(arena, list[n - k + i])),
-                           digit[n - k + i]);
+      value =
+          sett_map_add(arena, sett_map_mul(arena, value, sett_map_constant(arena, list[n - k + i])), digit[n - k + i]);
       if (tile[i] == SETT_TILE_COMBINE) continue;
       next[n - k + g] = sett_map_floordiv(arena, value, sett_map_constant(arena, tile[i]));
       next[n - k + groups + g] = sett_map_mod(arena, value, sett_map_constant(arena, tile[i]));
@@ -259,8 +263,9 @@ SETT_INLINE sett_analysis_answer sett_layout_order(sett_map_arena *arena, const 
   return answer;
 }
 
-SETT_INLINE sett_analysis_answer sett_layout_physical(sett_map_arena *arena, const sett_analysis_answer *answer, const sett_tile_shape *from,
-                                                      const sett_tile_shape *to, int linear) {
+SETT_INLINE sett_analysis_answer sett_layout_physical(sett_map_arena *arena, const sett_analysis_answer *answer,
+                                                      const sett_tile_shape *from, const sett_tile_shape *to,
+                                                      int linear) {
   sett_analysis_answer place = sett_layout_order(arena, from, 0), physical;
   if (linear && place.all.kind != SETT_MAP_FAILED) {
     place.all = sett_layout_unmap(arena, from);
@@ -278,17 +283,21 @@ SETT_INLINE sett_analysis_answer sett_layout_physical(sett_map_arena *arena, con
 /* ---- bodies: nested layouts -------------------------------------------------------------------------------------- */
 
 /* (id / stride) mod tile, or 0. */
-SETT_INLINE sett_expr settp_nested_digit_expr(sett_map_arena *arena, const sett_nested_layout *layout, int level, int d) {
-  int64_t stride = layout->field[level == SETT_NESTED_THREAD ? SETT_NESTED_THREAD_STRIDE : SETT_NESTED_SUBGROUP_STRIDE][d];
+SETT_INLINE sett_expr settp_nested_digit_expr(sett_map_arena *arena, const sett_nested_layout *layout, int level,
+                                              int d) {
+  int64_t stride =
+      layout->field[level == SETT_NESTED_THREAD ? SETT_NESTED_THREAD_STRIDE : SETT_NESTED_SUBGROUP_STRIDE][d];
   if (stride == 0) return sett_map_constant(arena, 0);
-  return sett_map_mod(arena,
-                      sett_map_floordiv(arena, sett_map_var(arena, level == SETT_NESTED_THREAD), sett_map_constant(arena, stride)),
-                      sett_map_constant(arena, layout->field[level][d]));
+  return sett_map_mod(
+      arena,
+      sett_map_floordiv(arena, sett_map_var(arena, level == SETT_NESTED_THREAD), sett_map_constant(arena, stride)),
+      sett_map_constant(arena, layout->field[level][d]));
 }
 
 enum { SETTP_NESTED_RANGES = 3 * SETT_NESTED_MAX_RANK, SETTP_NESTED_IDS_MAX = 65536 };
 
-SETT_INLINE sett_map sett_nested_map(sett_map_arena *arena, const sett_nested_layout *layout, int64_t subgroups, int64_t threads) {
+SETT_INLINE sett_map sett_nested_map(sett_map_arena *arena, const sett_nested_layout *layout, int64_t subgroups,
+                                     int64_t threads) {
   static const int level[3] = {SETT_NESTED_BATCH, SETT_NESTED_OUTER, SETT_NESTED_ELEMENT};
   sett_map_variable variable[2 + SETTP_NESTED_RANGES];
   sett_expr result[SETT_NESTED_MAX_RANK];
@@ -306,8 +315,10 @@ SETT_INLINE sett_map sett_nested_map(sett_map_arena *arena, const sett_nested_la
     for (i = SETT_NESTED_BATCH; i < SETT_NESTED_LEVELS; ++i) {
       sett_expr digit;
       k = i == SETT_NESTED_BATCH ? 0 : i == SETT_NESTED_OUTER ? 1 : 2;
-      digit = i == SETT_NESTED_THREAD ? settp_nested_digit_expr(arena, layout, i, d) : sett_map_var(arena, 2 + k * r + d);
-      result[d] = sett_map_add(arena, sett_map_mul(arena, result[d], sett_map_constant(arena, layout->field[i][d])), digit);
+      digit =
+          i == SETT_NESTED_THREAD ? settp_nested_digit_expr(arena, layout, i, d) : sett_map_var(arena, 2 + k * r + d);
+      result[d] =
+          sett_map_add(arena, sett_map_mul(arena, result[d], sett_map_constant(arena, layout->field[i][d])), digit);
     }
     for (k = 0; k < 3; ++k) {
       char *own = name[k * r + d];
@@ -334,7 +345,8 @@ SETT_INLINE sett_map sett_nested_unmap(sett_map_arena *arena, const sett_nested_
   for (level = 0; level < SETT_NESTED_LEVELS; ++level)
     for (d = 0; d < layout->rank; ++d) {
       int64_t tile = layout->field[level][d], stride;
-      sett_expr digit = sett_map_floordiv(arena, sett_map_var(arena, d), sett_map_constant(arena, settp_nested_weight(layout, level, d)));
+      sett_expr digit = sett_map_floordiv(arena, sett_map_var(arena, d),
+                                          sett_map_constant(arena, settp_nested_weight(layout, level, d)));
       digit = sett_map_mod(arena, digit, sett_map_constant(arena, tile));
       if (level != SETT_NESTED_SUBGROUP && level != SETT_NESTED_THREAD) {
         result[2] = sett_map_add(arena, sett_map_mul(arena, result[2], sett_map_constant(arena, tile)), digit);
@@ -358,8 +370,8 @@ SETT_INLINE sett_map sett_nested_unmap(sett_map_arena *arena, const sett_nested_
 
 /* How the results run with one id while all else is 0: the first id that moves each, by how much, and how many values it takes.
    0: a value is missing or not a multiple of the first. */
-SETT_INLINE int settp_nested_read_ids(const sett_map_evaluator *evaluator, int64_t *point, int variable, int64_t *stride,
-                                      int64_t *step, int64_t *tile) {
+SETT_INLINE int settp_nested_read_ids(const sett_map_evaluator *evaluator, int64_t *point, int variable,
+                                      int64_t *stride, int64_t *step, int64_t *tile) {
   int64_t result[SETT_NESTED_MAX_RANK], id;
   int d;
   for (d = 0; d < evaluator->map.results; ++d) {
@@ -400,13 +412,17 @@ SETT_INLINE sett_nested_layout sett_nested_from_map(sett_map_arena *arena, sett_
     return settp_nested_fail(SETT_NESTED_ERROR_MAP_SIZE, SETT_NESTED_UNKNOWN, 0);
   evaluator = sett_map_evaluator_make(arena, map);
   layout = settp_nested_ones(r);
-  if (!settp_nested_read_ids(&evaluator, point, 0, layout.field[SETT_NESTED_SUBGROUP_STRIDE], step[0], layout.field[SETT_NESTED_SUBGROUP]) ||
-      !settp_nested_read_ids(&evaluator, point, 1, layout.field[SETT_NESTED_THREAD_STRIDE], step[1], layout.field[SETT_NESTED_THREAD]))
+  if (!settp_nested_read_ids(&evaluator, point, 0, layout.field[SETT_NESTED_SUBGROUP_STRIDE], step[0],
+                             layout.field[SETT_NESTED_SUBGROUP]) ||
+      !settp_nested_read_ids(&evaluator, point, 1, layout.field[SETT_NESTED_THREAD_STRIDE], step[1],
+                             layout.field[SETT_NESTED_THREAD]))
     return no;
   for (d = 0; d < r; ++d) {
     int64_t own = 1, weight = 0;
     for (i = 0; i < 3; ++i)
-      layout.field[i == 2 ? SETT_NESTED_ELEMENT : i == 1 ? SETT_NESTED_OUTER : SETT_NESTED_BATCH][d] = map.variable[2 + i * r + d].hi + 1;
+      layout.field[i == 2   ? SETT_NESTED_ELEMENT
+                   : i == 1 ? SETT_NESTED_OUTER
+                            : SETT_NESTED_BATCH][d] = map.variable[2 + i * r + d].hi + 1;
     if (layout.field[SETT_NESTED_THREAD_STRIDE][d] > 0) continue;
     /* no thread has a digit here; a fixed one shows in the weight of the next digit above */
     own = layout.field[SETT_NESTED_ELEMENT][d];
@@ -428,7 +444,8 @@ SETT_INLINE sett_nested_layout sett_nested_from_map(sett_map_arena *arena, sett_
   return equal.no ? no : settp_nested_fail(SETT_NESTED_ERROR_MAP_SIZE, SETT_NESTED_UNKNOWN, 0);
 }
 
-SETT_INLINE sett_map sett_nested_address(sett_map_arena *arena, const sett_nested_layout *layout, const sett_tile_shape *shape) {
+SETT_INLINE sett_map sett_nested_address(sett_map_arena *arena, const sett_nested_layout *layout,
+                                         const sett_tile_shape *shape) {
   return sett_map_compose(arena, sett_nested_map(arena, layout, 0, 0), sett_layout_map(arena, shape));
 }
 #endif

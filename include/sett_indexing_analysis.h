@@ -172,6 +172,7 @@ HISTORY
 
 enum { SETT_ANALYSIS_MAX_RANK = 32, SETT_ANALYSIS_MAX_RUNTIMES = 64, SETT_ANALYSIS_ERROR_FIRST = 1000 };
 
+/* clang-format off */
 #define SETT_ANALYSIS_OPCODES(X)                                                                                     \
   X(NONE, "none")                                                                                                    \
   X(ELEMENTWISE, "elementwise") X(BROADCAST, "broadcast") X(TRANSPOSE, "transpose") X(RESHAPE, "reshape")            \
@@ -180,45 +181,45 @@ enum { SETT_ANALYSIS_MAX_RANK = 32, SETT_ANALYSIS_MAX_RUNTIMES = 64, SETT_ANALYS
   X(SELECT_AND_SCATTER, "select-and-scatter") X(DOT, "dot") X(SCALED_DOT, "scaled-dot")                              \
   X(CONVOLUTION, "convolution") X(DYNAMIC_SLICE, "dynamic-slice") X(DYNAMIC_UPDATE_SLICE, "dynamic-update-slice")    \
   X(GATHER, "gather") X(SCATTER, "scatter") X(ALL_GATHER, "all-gather") X(SCALAR, "scalar")
+/* clang-format on */
 
 enum {
 #define SETTP_ANALYSIS_ENUM(name, text) SETT_ANALYSIS_##name,
-  SETT_ANALYSIS_OPCODES(SETTP_ANALYSIS_ENUM)
+  SETT_ANALYSIS_OPCODES(SETTP_ANALYSIS_ENUM) SETT_ANALYSIS_OPCODE_COUNT
 #undef SETTP_ANALYSIS_ENUM
-  SETT_ANALYSIS_OPCODE_COUNT
 };
 
-#define SETT_ANALYSIS_ERRORS(X)                                                                                      \
-  X(OPCODE, "expected an op with operands that this build knows")                                                    \
-  X(OPERAND, "expected the number of an operand whose dimensions are given")                                         \
-  X(RANK, "expected at most 32 dimensions")                                                                          \
-  X(DIM, "expected dimensions that are not negative")                                                                \
-  X(SIZES, "expected dimensions of output and operand that agree under this op")                                     \
-  X(COUNT, "expected as many entries in an attribute as the op has dimensions")                                      \
-  X(DIMENSION, "expected dimension numbers of the shape, each at most once")                                         \
-  X(ELEMENTS, "expected as many elements in the operand as in the output")                                           \
-  X(SLICE, "expected a slice inside the operand: start >= 0, stride > 0, the last element inside")                   \
-  X(INTERIOR, "expected interior padding that is not negative")                                                      \
-  X(WINDOW, "expected a window with sizes that are not negative, and strides and dilations of at least 1")           \
-  X(GROUPS, "expected group counts that divide the features and the batch, one of them 1")                           \
-  X(RUNTIMES, "expected fewer runtime variables, at most 64")                                                        \
-  X(COLLECTIVES, "expected one all-gather in a chain of ops")                                                        \
-  X(POSITION, "expected as many results as the memory has dimensions, or one: a position")                           \
-  X(LANES, "expected a map with a first dimension, the lane, at most 256 variables and 64 lanes")                    \
-  X(OUTSIDE, "expected indices inside the memory's dimensions")                                                      \
+#define SETT_ANALYSIS_ERRORS(X)                                                                                       \
+  X(OPCODE, "expected an op with operands that this build knows")                                                     \
+  X(OPERAND, "expected the number of an operand whose dimensions are given")                                          \
+  X(RANK, "expected at most 32 dimensions")                                                                           \
+  X(DIM, "expected dimensions that are not negative")                                                                 \
+  X(SIZES, "expected dimensions of output and operand that agree under this op")                                      \
+  X(COUNT, "expected as many entries in an attribute as the op has dimensions")                                       \
+  X(DIMENSION, "expected dimension numbers of the shape, each at most once")                                          \
+  X(ELEMENTS, "expected as many elements in the operand as in the output")                                            \
+  X(SLICE, "expected a slice inside the operand: start >= 0, stride > 0, the last element inside")                    \
+  X(INTERIOR, "expected interior padding that is not negative")                                                       \
+  X(WINDOW, "expected a window with sizes that are not negative, and strides and dilations of at least 1")            \
+  X(GROUPS, "expected group counts that divide the features and the batch, one of them 1")                            \
+  X(RUNTIMES, "expected fewer runtime variables, at most 64")                                                         \
+  X(COLLECTIVES, "expected one all-gather in a chain of ops")                                                         \
+  X(POSITION, "expected as many results as the memory has dimensions, or one: a position")                            \
+  X(LANES, "expected a map with a first dimension, the lane, at most 256 variables and 64 lanes")                     \
+  X(OUTSIDE, "expected indices inside the memory's dimensions")                                                       \
   X(UNITS, "expected elements of at most 128 bits, transactions or banks of at least a sixteenth of one, 1024 banks") \
-  X(STORE, "expected more memory for maps that are kept")                                                            \
-  X(GRAPH, "expected edges between values of the graph, all that lead to a value before those that leave it")        \
-  X(MEMORY, "expected padding that is not negative, a swizzle by every, count and unit of at least 1 that stays in a row") \
-  X(TILE, "expected tile sizes of at least 1, of dimensions that start at 0")                                        \
+  X(STORE, "expected more memory for maps that are kept")                                                             \
+  X(GRAPH, "expected edges between values of the graph, all that lead to a value before those that leave it")         \
+  X(MEMORY,                                                                                                           \
+    "expected padding that is not negative, a swizzle by every, count and unit of at least 1 that stays in a row")    \
+  X(TILE, "expected tile sizes of at least 1, of dimensions that start at 0")                                         \
   X(TOO_LARGE, "expected sizes whose products fit in 64 bits")
 
 enum {
   SETTP_ANALYSIS_ERROR_BEFORE = SETT_ANALYSIS_ERROR_FIRST - 1,
 #define SETTP_ANALYSIS_ENUM(name, text) SETT_ANALYSIS_ERROR_##name,
-  SETT_ANALYSIS_ERRORS(SETTP_ANALYSIS_ENUM)
+  SETT_ANALYSIS_ERRORS(SETTP_ANALYSIS_ENUM) SETT_ANALYSIS_ERROR_END
 #undef SETTP_ANALYSIS_ENUM
-  SETT_ANALYSIS_ERROR_END
 };
 
 typedef struct sett_analysis_list {
@@ -231,30 +232,34 @@ typedef struct sett_analysis_list {
    and high), an empty layout row-major, no groups 1. */
 typedef struct sett_analysis_op {
   int opcode;
-  int operand;                   /* the operand that the map goes to or starts from */
-  int operands;                  /* length of in */
-  const sett_analysis_list *in;  /* dimensions of the operands; concatenate reads all up to its own, gather and scatter
-                                    those of the indices, others their own */
-  sett_analysis_list out;        /* dimensions of the output; a variadic op's outputs have the same */
-  sett_analysis_list dimensions; /* broadcast, transpose, reverse, reduce; concatenate, all-gather: their one dimension */
+  int operand;  /* the operand that the map goes to or starts from */
+  int operands; /* length of in */
+  /* dimensions of the operands; concatenate reads all up to its own, gather and scatter those of the indices,
+     others their own */
+  const sett_analysis_list *in;
+  sett_analysis_list out; /* dimensions of the output; a variadic op's outputs have the same */
+  /* broadcast, transpose, reverse, reduce; concatenate, all-gather: their one dimension */
+  sett_analysis_list dimensions;
   sett_analysis_list start, stride;         /* slice; stride also of windows */
   sett_analysis_list low, high, interior;   /* pad; low and high also of windows: they may be negative */
   sett_analysis_list out_layout, in_layout; /* bitcast: minor_to_major */
-  sett_analysis_list window, base_dilation, window_dilation, reversal; /* a window: sizes, lhs_dilate, rhs_dilate, 0 or 1 */
+  /* a window: sizes, lhs_dilate, rhs_dilate, 0 or 1 */
+  sett_analysis_list window, base_dilation, window_dilation, reversal;
   sett_analysis_list lhs_batch, rhs_batch, lhs_contracting, rhs_contracting; /* dot, scaled-dot */
   sett_analysis_list lhs_labels; /* convolution: dimension numbers of batch, feature, then the spatial ones in order */
   sett_analysis_list rhs_labels; /* of input feature, output feature, the spatial ones */
   sett_analysis_list out_labels; /* of batch, feature, the spatial ones */
   int64_t feature_groups, batch_groups;
-  int64_t joint; /* dot, scaled-dot, convolution, windows: 1 for a map from the output whose first ranges are the contracted
-                    dimensions (a window's, then the input features), all and in order, so that operands share them */
-  sett_analysis_list offset_dims;       /* gather; scatter: update_window_dims */
-  sett_analysis_list collapsed;         /* gather: collapsed_slice_dims; scatter: inserted_window_dims */
-  sett_analysis_list start_index_map;   /* gather; scatter: scatter_dims_to_operand_dims */
-  sett_analysis_list operand_batching;  /* gather: operand_batching_dims; scatter: input_batching_dims */
-  sett_analysis_list indices_batching;  /* gather: start_indices_batching_dims; scatter: scatter_indices_batching_dims */
-  int64_t index_vector_dim;             /* gather, scatter */
-  sett_analysis_list slice_sizes;       /* gather */
+  /* dot, scaled-dot, convolution, windows: 1 for a map from the output whose first ranges are the contracted
+     dimensions (a window's, then the input features), all and in order, so that operands share them */
+  int64_t joint;
+  sett_analysis_list offset_dims;      /* gather; scatter: update_window_dims */
+  sett_analysis_list collapsed;        /* gather: collapsed_slice_dims; scatter: inserted_window_dims */
+  sett_analysis_list start_index_map;  /* gather; scatter: scatter_dims_to_operand_dims */
+  sett_analysis_list operand_batching; /* gather: operand_batching_dims; scatter: input_batching_dims */
+  sett_analysis_list indices_batching; /* gather: start_indices_batching_dims; scatter: scatter_indices_batching_dims */
+  int64_t index_vector_dim;            /* gather, scatter */
+  sett_analysis_list slice_sizes;      /* gather */
 } sett_analysis_op;
 
 /* What a runtime variable stands for: an element of that operand. */
@@ -272,9 +277,9 @@ typedef struct sett_analysis_answer {
   int kind;
   const char *reason; /* of COVERING and UNDEFINED; "" for EXACT */
   sett_map all;
-  int results;        /* length of the index */
-  int replica;        /* 1: there is a replica */
-  int runtimes;       /* all.rts of them */
+  int results;  /* length of the index */
+  int replica;  /* 1: there is a replica */
+  int runtimes; /* all.rts of them */
   sett_analysis_runtime runtime[SETT_ANALYSIS_MAX_RUNTIMES];
 } sett_analysis_answer;
 
@@ -306,17 +311,18 @@ typedef struct sett_analysis_set {
 enum { SETT_ANALYSIS_ANY, SETT_ANALYSIS_CONSTANT, SETT_ANALYSIS_IOTA };
 typedef struct sett_analysis_value {
   sett_analysis_list dims;
-  int known;      /* CONSTANT: every element is number; IOTA: an element is its index in dimension number */
+  int known; /* CONSTANT: every element is number; IOTA: an element is its index in dimension number */
   int64_t number;
 } sett_analysis_value;
 
 /* Value user is made from value source. */
 typedef struct sett_analysis_edge {
   int user, source;
-  int moves;                   /* 1: elements are moved as they are (copy, transpose, slice, ..), so what is known of source.. */
-  const sett_analysis_op *op;  /* the user's, its operand the source; get-tuple-element and the like are elementwise */
-  const int *operand;          /* op->operands values, -1 for what is none: where runtime variables are read from */
-  sett_analysis_set down, up;  /* op NULL: the maps from user to source, and back: of a call, whose sets are there already */
+  int moves; /* 1: elements are moved as they are (copy, transpose, slice, ..), so what is known of source.. */
+  const sett_analysis_op *op; /* the user's, its operand the source; get-tuple-element and the like are elementwise */
+  const int *operand;         /* op->operands values, -1 for what is none: where runtime variables are read from */
+  /* op NULL: the maps from user to source, and back: of a call, whose sets are there already */
+  sett_analysis_set down, up;
 } sett_analysis_edge;
 
 /* Edges stand in an order in which all that lead to a value come before those that leave it: users before their sources. */
@@ -324,7 +330,8 @@ typedef struct sett_analysis_graph {
   int values, edges;
   const sett_analysis_value *value;
   const sett_analysis_edge *edge;
-  int first; /* runtime[].operand is first + the value's number: graphs that call each other number their values apart */
+  /* runtime[].operand is first + the value's number: graphs that call each other number their values apart */
+  int first;
 } sett_analysis_graph;
 
 /* ---- what maps are for ---- */
@@ -342,7 +349,8 @@ enum {
 typedef struct sett_analysis_memory {
   sett_analysis_list dims;
   int64_t bits; /* of an element */
-  int64_t align; /* _pad_rows: rows stay a multiple of this many elements, a power of two; 0: of those in a word of a bank */
+  /* _pad_rows: rows stay a multiple of this many elements, a power of two; 0: of those in a word of a bank */
+  int64_t align;
   int64_t padding;
   int64_t swizzle_every, swizzle_count, swizzle_unit; /* count 0: none */
 } sett_analysis_memory;
@@ -388,7 +396,8 @@ SETT_INLINE sett_map sett_analysis_output_to_operand(sett_map_arena *arena, cons
 SETT_INLINE sett_analysis_answer sett_analysis_compose(sett_map_arena *arena, const sett_analysis_answer *first,
                                                        const sett_analysis_answer *second);
 /* Simplified, without ranges that nothing needs; with drop also without such runtime variables. */
-SETT_INLINE sett_analysis_answer sett_analysis_tidy(sett_map_arena *arena, const sett_analysis_answer *answer, int drop);
+SETT_INLINE sett_analysis_answer sett_analysis_tidy(sett_map_arena *arena, const sett_analysis_answer *answer,
+                                                    int drop);
 /* Runtime variable k is known: the expression (in the variables of the map), clamped as the op does it. */
 SETT_INLINE sett_analysis_answer sett_analysis_fold(sett_map_arena *arena, const sett_analysis_answer *answer, int k,
                                                     sett_expr value);
@@ -428,8 +437,8 @@ SETT_INLINE sett_map sett_analysis_deal(sett_map_arena *arena, sett_map map, int
 SETT_INLINE sett_map sett_analysis_wide(sett_map_arena *arena, sett_map map, int v, int64_t width);
 /* The least padding of rows, or the first swizzle, with the lowest degree for all maps; that degree, -1: not decided. Padded
    rows stay multiples of memory->align elements, as far as they are without padding: accesses that wide stay aligned. */
-SETT_INLINE int sett_analysis_pad_rows(sett_map_arena *arena, int maps, const sett_map *map, sett_analysis_memory *memory,
-                                       int banks, int bytes, int lanes);
+SETT_INLINE int sett_analysis_pad_rows(sett_map_arena *arena, int maps, const sett_map *map,
+                                       sett_analysis_memory *memory, int banks, int bytes, int lanes);
 SETT_INLINE int sett_analysis_swizzle_rows(sett_map_arena *arena, int maps, const sett_map *map,
                                            sett_analysis_memory *memory, int banks, int bytes, int lanes);
 /* Points of the domain: how many reads a map makes (sett_map_image counts the elements it reaches); -1: not decided. */
@@ -449,7 +458,7 @@ SETT_INLINE const char *sett_analysis_message(int error);
 
 SETT_INLINE const char *sett_analysis_message(int error) {
   switch (error) {
-#define SETTP_ANALYSIS_CASE(name, text)                                                                              \
+#define SETTP_ANALYSIS_CASE(name, text) \
   case SETT_ANALYSIS_ERROR_##name: return text;
     SETT_ANALYSIS_ERRORS(SETTP_ANALYSIS_CASE)
 #undef SETTP_ANALYSIS_CASE
@@ -459,7 +468,7 @@ SETT_INLINE const char *sett_analysis_message(int error) {
 
 SETT_INLINE const char *sett_analysis_opcode_name(int opcode) {
   switch (opcode) {
-#define SETTP_ANALYSIS_CASE(name, text)                                                                              \
+#define SETTP_ANALYSIS_CASE(name, text) \
   case SETT_ANALYSIS_##name: return text;
     SETT_ANALYSIS_OPCODES(SETTP_ANALYSIS_CASE)
 #undef SETTP_ANALYSIS_CASE
@@ -589,7 +598,8 @@ SETT_INLINE int settp_analysis_reshape(sett_map_arena *arena, sett_analysis_list
 SETT_INLINE int sett_analysis_reshape(sett_map_arena *arena, sett_analysis_list out, const sett_expr *index,
                                       sett_analysis_list in, sett_expr *result) {
   int i, error = settp_analysis_reshape(arena, out, index, in, result);
-  for (i = 0; i < in.count && error; ++i) result[i] = error < SETT_MAP_ERROR_COUNT ? (sett_expr)error : (sett_expr)SETT_MAP_ERROR_ARITY;
+  for (i = 0; i < in.count && error; ++i)
+    result[i] = error < SETT_MAP_ERROR_COUNT ? (sett_expr)error : (sett_expr)SETT_MAP_ERROR_ARITY;
   return error;
 }
 
@@ -687,10 +697,8 @@ SETT_INLINE void settp_analysis_same(settp_analysis_relation *r, int a, int b, i
 
 /* Output dimension o is operand dimension i. */
 SETT_INLINE void settp_analysis_pair(settp_analysis_relation *r, int64_t o, int64_t i) {
-  if (r->out.values[o] != r->in.values[i])
-    settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
-  else
-    settp_analysis_same(r, settp_analysis_in(r, i), (int)o, 0);
+  if (r->out.values[o] != r->in.values[i]) settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
+  else settp_analysis_same(r, settp_analysis_in(r, i), (int)o, 0);
 }
 
 SETT_INLINE int settp_analysis_has(sett_analysis_list list, int64_t value) {
@@ -726,20 +734,16 @@ SETT_INLINE void settp_analysis_bitcast_convert(settp_analysis_relation *r) {
 SETT_INLINE void settp_analysis_broadcast(settp_analysis_relation *r) {
   sett_analysis_list to = r->op->dimensions;
   int i;
-  if (to.count != r->in.count)
-    settp_analysis_fail(r, SETT_ANALYSIS_ERROR_COUNT);
-  else if (!settp_analysis_distinct(to, r->out.count))
-    settp_analysis_fail(r, SETT_ANALYSIS_ERROR_DIMENSION);
+  if (to.count != r->in.count) settp_analysis_fail(r, SETT_ANALYSIS_ERROR_COUNT);
+  else if (!settp_analysis_distinct(to, r->out.count)) settp_analysis_fail(r, SETT_ANALYSIS_ERROR_DIMENSION);
   for (i = 0; i < to.count && !r->error; ++i) settp_analysis_pair(r, to.values[i], i);
 }
 
 SETT_INLINE void settp_analysis_transpose(settp_analysis_relation *r) {
   sett_analysis_list from = r->op->dimensions;
   int i;
-  if (from.count != r->out.count || from.count != r->in.count)
-    settp_analysis_fail(r, SETT_ANALYSIS_ERROR_COUNT);
-  else if (!settp_analysis_distinct(from, r->in.count))
-    settp_analysis_fail(r, SETT_ANALYSIS_ERROR_DIMENSION);
+  if (from.count != r->out.count || from.count != r->in.count) settp_analysis_fail(r, SETT_ANALYSIS_ERROR_COUNT);
+  else if (!settp_analysis_distinct(from, r->in.count)) settp_analysis_fail(r, SETT_ANALYSIS_ERROR_DIMENSION);
   for (i = 0; i < from.count && !r->error; ++i) settp_analysis_pair(r, i, from.values[i]);
 }
 
@@ -762,10 +766,8 @@ SETT_INLINE void settp_analysis_slice(settp_analysis_relation *r) {
 SETT_INLINE void settp_analysis_reverse(settp_analysis_relation *r) {
   sett_analysis_list dims = r->op->dimensions;
   int i;
-  if (r->in.count != r->out.count)
-    settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
-  else if (!settp_analysis_distinct(dims, r->out.count))
-    settp_analysis_fail(r, SETT_ANALYSIS_ERROR_DIMENSION);
+  if (r->in.count != r->out.count) settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
+  else if (!settp_analysis_distinct(dims, r->out.count)) settp_analysis_fail(r, SETT_ANALYSIS_ERROR_DIMENSION);
   for (i = 0; i < r->out.count && !r->error; ++i) {
     settp_analysis_pair(r, i, i);
     if (r->error || !settp_analysis_has(dims, i)) continue;
@@ -789,8 +791,7 @@ SETT_INLINE void settp_analysis_pad(settp_analysis_relation *r) {
     settp_analysis_fail(r, SETT_ANALYSIS_ERROR_COUNT);
   for (i = 0; i < n && !r->error; ++i) {
     int64_t gap = settp_analysis_entry(interior, i, 0);
-    if (gap < 0)
-      settp_analysis_fail(r, SETT_ANALYSIS_ERROR_INTERIOR);
+    if (gap < 0) settp_analysis_fail(r, SETT_ANALYSIS_ERROR_INTERIOR);
     else if (gap == INT64_MAX || low.values[i] <= -(INT64_MAX / 2) || high.values[i] <= -(INT64_MAX / 2))
       settp_analysis_fail(r, SETT_ANALYSIS_ERROR_TOO_LARGE);
     else if (settp_analysis_line(r->in.values[i], gap + 1, low.values[i], high.values[i]) != r->out.values[i])
@@ -806,35 +807,27 @@ SETT_INLINE void settp_analysis_concatenate(settp_analysis_relation *r) {
   const sett_analysis_op *op = r->op;
   int64_t d = op->dimensions.count == 1 ? op->dimensions.values[0] : -1, offset = 0;
   int i;
-  if (op->dimensions.count != 1)
-    settp_analysis_fail(r, SETT_ANALYSIS_ERROR_COUNT);
+  if (op->dimensions.count != 1) settp_analysis_fail(r, SETT_ANALYSIS_ERROR_COUNT);
   else if (!settp_analysis_distinct(op->dimensions, r->out.count))
     settp_analysis_fail(r, SETT_ANALYSIS_ERROR_DIMENSION);
-  else if (r->in.count != r->out.count)
-    settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
+  else if (r->in.count != r->out.count) settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
   for (i = 0; i < op->operand && !r->error; ++i) {
     int64_t size = op->in[i].count == r->out.count ? op->in[i].values[d] : -1;
-    if (size < 0 || size > r->out.values[d] - offset)
-      settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
-    else
-      offset += size;
+    if (size < 0 || size > r->out.values[d] - offset) settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
+    else offset += size;
   }
   if (!r->error && r->in.values[d] > r->out.values[d] - offset) settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
   for (i = 0; i < r->out.count && !r->error; ++i) {
-    if (i == d)
-      settp_analysis_same(r, i, settp_analysis_in(r, i), offset);
-    else
-      settp_analysis_pair(r, i, i);
+    if (i == d) settp_analysis_same(r, i, settp_analysis_in(r, i), offset);
+    else settp_analysis_pair(r, i, i);
   }
 }
 
 SETT_INLINE void settp_analysis_reduce(settp_analysis_relation *r) {
   sett_analysis_list dims = r->op->dimensions;
   int i, kept = 0;
-  if (!settp_analysis_distinct(dims, r->in.count))
-    settp_analysis_fail(r, SETT_ANALYSIS_ERROR_DIMENSION);
-  else if (r->in.count != r->out.count + dims.count)
-    settp_analysis_fail(r, SETT_ANALYSIS_ERROR_COUNT);
+  if (!settp_analysis_distinct(dims, r->in.count)) settp_analysis_fail(r, SETT_ANALYSIS_ERROR_DIMENSION);
+  else if (r->in.count != r->out.count + dims.count) settp_analysis_fail(r, SETT_ANALYSIS_ERROR_COUNT);
   for (i = 0; i < r->in.count && !r->error; ++i)
     if (!settp_analysis_has(dims, i)) settp_analysis_pair(r, kept++, i);
 }
@@ -882,8 +875,7 @@ SETT_INLINE void settp_analysis_reduce_window(settp_analysis_relation *r) {
   for (i = 0; i < n && !r->error; ++i) {
     if (settp_analysis_places(r->op, i, r->in.values[i]) != r->out.values[i])
       settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
-    else
-      settp_analysis_window(r, i, settp_analysis_in(r, i), i, settp_analysis_shared(r, r->op->window.values[i]));
+    else settp_analysis_window(r, i, settp_analysis_in(r, i), i, settp_analysis_shared(r, r->op->window.values[i]));
   }
 }
 
@@ -983,8 +975,7 @@ SETT_INLINE void settp_analysis_convolution(settp_analysis_relation *r) {
   int64_t fg = op->feature_groups ? op->feature_groups : 1, bg = op->batch_groups ? op->batch_groups : 1;
   int n = r->out.count - 2, i, e, within[SETT_ANALYSIS_MAX_RANK], group;
   int64_t features, each;
-  if (op->operand > 1)
-    settp_analysis_fail(r, SETT_ANALYSIS_ERROR_OPERAND);
+  if (op->operand > 1) settp_analysis_fail(r, SETT_ANALYSIS_ERROR_OPERAND);
   else if (n < 0 || out.count != r->out.count || in.count != r->in.count || in.count != out.count)
     settp_analysis_fail(r, SETT_ANALYSIS_ERROR_COUNT);
   else if (!settp_analysis_distinct(out, out.count) || !settp_analysis_distinct(in, in.count))
@@ -1041,8 +1032,7 @@ SETT_INLINE void settp_analysis_convolution(settp_analysis_relation *r) {
   for (i = 0; i < n && !r->error; ++i) {
     if (settp_analysis_places(op, i, r->in.values[in.values[2 + i]]) != r->out.values[out.values[2 + i]])
       settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
-    else
-      settp_analysis_window(r, i, settp_analysis_in(r, in.values[2 + i]), (int)out.values[2 + i], within[i]);
+    else settp_analysis_window(r, i, settp_analysis_in(r, in.values[2 + i]), (int)out.values[2 + i], within[i]);
   }
 }
 
@@ -1149,10 +1139,8 @@ SETT_INLINE void settp_analysis_gather(settp_analysis_relation *r) {
         at += !settp_analysis_has(op->collapsed, j) && !settp_analysis_has(op->operand_batching, j);
       if (at < op->offset_dims.count) size = few.values[op->offset_dims.values[at]];
     }
-    if (size < 0)
-      settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
-    else
-      rt_of[d] = settp_analysis_rt(r, inputs, indices.count, !scatter, large.values[d] - size);
+    if (size < 0) settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
+    else rt_of[d] = settp_analysis_rt(r, inputs, indices.count, !scatter, large.values[d] - size);
     for (j = 0; j < indices.count && !r->error; ++j) r->rt_index[k][j] = j == vector_dim ? -1 - k : batch[j];
   }
   for (j = 0; j < large.count && !r->error; ++j) {
@@ -1185,12 +1173,9 @@ SETT_INLINE void settp_analysis_gather(settp_analysis_relation *r) {
 SETT_INLINE void settp_analysis_all_gather(settp_analysis_relation *r) {
   sett_analysis_list dims = r->op->dimensions;
   int i, d;
-  if (dims.count != 1)
-    settp_analysis_fail(r, SETT_ANALYSIS_ERROR_COUNT);
-  else if (!settp_analysis_distinct(dims, r->out.count))
-    settp_analysis_fail(r, SETT_ANALYSIS_ERROR_DIMENSION);
-  else if (r->in.count != r->out.count)
-    settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
+  if (dims.count != 1) settp_analysis_fail(r, SETT_ANALYSIS_ERROR_COUNT);
+  else if (!settp_analysis_distinct(dims, r->out.count)) settp_analysis_fail(r, SETT_ANALYSIS_ERROR_DIMENSION);
+  else if (r->in.count != r->out.count) settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
   for (i = 0; i < r->out.count && !r->error; ++i) {
     d = (int)dims.values[0];
     if (i != d) {
@@ -1387,12 +1372,9 @@ SETT_INLINE void settp_analysis_equations(settp_analysis_relation *r) {
     case SETT_ANALYSIS_SLICE: settp_analysis_slice(r); break;
     case SETT_ANALYSIS_REVERSE: settp_analysis_reverse(r); break;
     case SETT_ANALYSIS_PAD:
-      if (r->op->operand == 0)
-        settp_analysis_pad(r);
-      else if (r->op->operand > 1)
-        settp_analysis_fail(r, SETT_ANALYSIS_ERROR_OPERAND);
-      else
-        settp_analysis_cover(r, "the padding value is read wherever no element of operand 0 is");
+      if (r->op->operand == 0) settp_analysis_pad(r);
+      else if (r->op->operand > 1) settp_analysis_fail(r, SETT_ANALYSIS_ERROR_OPERAND);
+      else settp_analysis_cover(r, "the padding value is read wherever no element of operand 0 is");
       break;
     case SETT_ANALYSIS_CONCATENATE: settp_analysis_concatenate(r); break;
     case SETT_ANALYSIS_REDUCE:
@@ -1402,10 +1384,8 @@ SETT_INLINE void settp_analysis_equations(settp_analysis_relation *r) {
       if (!scalar) settp_analysis_reduce_window(r);
       break;
     case SETT_ANALYSIS_SELECT_AND_SCATTER:
-      if (r->op->operand < 2)
-        settp_analysis_select_and_scatter(r);
-      else if (!scalar)
-        settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
+      if (r->op->operand < 2) settp_analysis_select_and_scatter(r);
+      else if (!scalar) settp_analysis_fail(r, SETT_ANALYSIS_ERROR_SIZES);
       break;
     case SETT_ANALYSIS_DOT:
     case SETT_ANALYSIS_SCALED_DOT: settp_analysis_dot(r); break;
@@ -1439,10 +1419,8 @@ SETT_INLINE sett_analysis_answer settp_analysis_ask(sett_map_arena *arena, const
   r.error = settp_analysis_dims_error(op->out);
   if (op->operand < 0) settp_analysis_fail(&r, SETT_ANALYSIS_ERROR_OPERAND);
   if (op->opcode != SETT_ANALYSIS_SCALAR && !(op->opcode == SETT_ANALYSIS_PAD && op->operand == 1)) {
-    if (op->operand >= op->operands)
-      settp_analysis_fail(&r, SETT_ANALYSIS_ERROR_OPERAND);
-    else if (!r.error)
-      r.in = op->in[op->operand];
+    if (op->operand >= op->operands) settp_analysis_fail(&r, SETT_ANALYSIS_ERROR_OPERAND);
+    else if (!r.error) r.in = op->in[op->operand];
   }
   if (!r.error) r.error = settp_analysis_dims_error(r.in);
   for (i = 0; i < op->out.count && !r.error; ++i) settp_analysis_var(&r, 0, op->out.values[i] - 1);
@@ -1698,7 +1676,8 @@ SETT_INLINE sett_analysis_kept settp_analysis_nothing(const char *reason) {
 }
 
 /* 1: it is in the set now, 0: it was said already, -1: no memory. Texts and lists are shared, not copied. */
-SETT_INLINE int settp_analysis_insert(sett_analysis_store *store, sett_analysis_set *set, const sett_analysis_kept *map) {
+SETT_INLINE int settp_analysis_insert(sett_analysis_store *store, sett_analysis_set *set,
+                                      const sett_analysis_kept *map) {
   sett_analysis_kept *kept;
   for (kept = set->first; kept; kept = kept->next)
     if (settp_analysis_alike(kept, map)) return 0;
@@ -1815,17 +1794,16 @@ SETT_INLINE sett_analysis_answer sett_analysis_bind(sett_map_arena *arena, const
   sett_expr value;
   int k = 0;
   while (k < bound.runtimes && bound.all.kind == SETT_MAP_DEFINED) {
-    if (settp_analysis_known(arena, graph, &bound, k, &value))
-      bound = sett_analysis_fold(arena, &bound, k, value);
-    else
-      ++k;
+    if (settp_analysis_known(arena, graph, &bound, k, &value)) bound = sett_analysis_fold(arena, &bound, k, value);
+    else ++k;
   }
   return sett_analysis_tidy(arena, &bound, drop);
 }
 
 /* The set of edge's source (and all before it) from the sets of its user. */
-SETT_INLINE int settp_analysis_spread(sett_map_arena *arena, sett_analysis_store *store, const sett_analysis_graph *graph,
-                                      int edge, int from_root, sett_analysis_set *set) {
+SETT_INLINE int settp_analysis_spread(sett_map_arena *arena, sett_analysis_store *store,
+                                      const sett_analysis_graph *graph, int edge, int from_root,
+                                      sett_analysis_set *set) {
   const sett_analysis_edge *e = &graph->edge[edge];
   const sett_analysis_set *from = &set[e->user];
   sett_analysis_set *to = &set[e->source], one = e->down;
@@ -1869,7 +1847,8 @@ SETT_INLINE int settp_analysis_graph_error(const sett_analysis_graph *graph, int
     return SETT_ANALYSIS_ERROR_GRAPH;
   if (edge->source == edge->user || set[edge->source].followed) return SETT_ANALYSIS_ERROR_GRAPH;
   if (!edge->op) return 0;
-  if (edge->op->operand < 0 || edge->op->operand >= edge->op->operands || !edge->operand) return SETT_ANALYSIS_ERROR_GRAPH;
+  if (edge->op->operand < 0 || edge->op->operand >= edge->op->operands || !edge->operand)
+    return SETT_ANALYSIS_ERROR_GRAPH;
   for (k = 0; k < edge->op->operands; ++k)
     if (edge->operand[k] >= graph->values) return SETT_ANALYSIS_ERROR_GRAPH;
   return edge->operand[edge->op->operand] == edge->source ? 0 : SETT_ANALYSIS_ERROR_GRAPH;
@@ -1976,16 +1955,12 @@ SETT_INLINE settp_analysis_warps settp_analysis_warps_begin(sett_map_arena *aren
   w.error = map.kind == SETT_MAP_FAILED ? map.error : map.kind == SETT_MAP_UNDEFINED ? SETT_MAP_ERROR_NO_MAP : 0;
   w.evaluator = sett_map_evaluator_make(arena, map);
   if (!w.error && map.kind == SETT_MAP_DEFINED) {
-    if (map.results != wanted)
-      w.error = SETT_ANALYSIS_ERROR_POSITION;
+    if (map.results != wanted) w.error = SETT_ANALYSIS_ERROR_POSITION;
     else if (map.dims < 1 || sett_map_variables(map) > SETT_ANALYSIS_MAX_VARIABLES || wanted > SETT_ANALYSIS_MAX_RANK)
       w.error = SETT_ANALYSIS_ERROR_LANES;
-    else if (w.evaluator.failed)
-      w.error = w.evaluator.failed;
-    else if (settp_analysis_extent(map.variable[0].lo, map.variable[0].hi) < 0)
-      w.error = SETT_ANALYSIS_ERROR_LANES;
-    else
-      w.error = settp_analysis_memory_error(memory);
+    else if (w.evaluator.failed) w.error = w.evaluator.failed;
+    else if (settp_analysis_extent(map.variable[0].lo, map.variable[0].hi) < 0) w.error = SETT_ANALYSIS_ERROR_LANES;
+    else w.error = settp_analysis_memory_error(memory);
     for (i = 0; i < sett_map_variables(map) && !w.error; ++i) w.value[i] = map.variable[i].lo;
   }
   if (lanes < 1 || lanes > SETT_ANALYSIS_MAX_LANES) w.error = SETT_ANALYSIS_ERROR_LANES;
@@ -2000,12 +1975,9 @@ SETT_INLINE int settp_analysis_warps_next(settp_analysis_warps *w, int *whole) {
   for (;;) {
     if (w->started) { /* the last variable fastest, the warps of variable 0 slowest */
       for (i = n - 1; i > 0 && w->value[i] == map.variable[i].hi; --i) w->value[i] = map.variable[i].lo;
-      if (i > 0)
-        ++w->value[i];
-      else if (map.variable[0].hi - w->value[0] < w->lanes)
-        return 0;
-      else
-        w->value[0] += w->lanes;
+      if (i > 0) ++w->value[i];
+      else if (map.variable[0].hi - w->value[0] < w->lanes) return 0;
+      else w->value[0] += w->lanes;
     }
     w->started = 1;
     if (w->looked >= SETT_ANALYSIS_MAX_LOOKS) {
@@ -2088,10 +2060,8 @@ SETT_INLINE sett_analysis_coalescing sett_analysis_coalesced(sett_map_arena *are
     c.strided = 1; /* are the lanes equally far apart? */
     for (i = 1, previous = w.position[0] >= 0 ? 0 : -1; i < lanes; ++i) {
       if (w.position[i] < 0) continue;
-      if (previous < 0 || (previous > 0 && w.position[i] - w.position[previous] != c.stride))
-        c.strided = 0;
-      else if (previous == 0)
-        c.stride = w.position[i] - w.position[0];
+      if (previous < 0 || (previous > 0 && w.position[i] - w.position[previous] != c.stride)) c.strided = 0;
+      else if (previous == 0) c.stride = w.position[i] - w.position[0];
       previous = i;
     }
   }
@@ -2280,16 +2250,12 @@ SETT_INLINE sett_analysis_tile settp_analysis_propagate(sett_map_arena *arena, s
   t.results = 0;
   t.offset = sett_map_undefined();
   for (i = 0; i < SETT_ANALYSIS_MAX_RANK; ++i) t.size[i] = t.stride[i] = 0;
-  if (map.kind == SETT_MAP_FAILED)
-    t.error = map.error;
-  else if (map.kind == SETT_MAP_UNDEFINED)
-    t.reason = "the map is UNDEFINED";
-  else if (map.kind == SETT_MAP_EMPTY)
-    t.reason = "the map is KNOWN EMPTY: nothing is read";
+  if (map.kind == SETT_MAP_FAILED) t.error = map.error;
+  else if (map.kind == SETT_MAP_UNDEFINED) t.reason = "the map is UNDEFINED";
+  else if (map.kind == SETT_MAP_EMPTY) t.reason = "the map is KNOWN EMPTY: nothing is read";
   else if (n != map.dims || map.results > SETT_ANALYSIS_MAX_RANK || n > SETT_ANALYSIS_MAX_RANK)
     t.error = SETT_ANALYSIS_ERROR_COUNT;
-  else if (map.rts)
-    t.reason = "a runtime variable moves it: bind it first";
+  else if (map.rts) t.reason = "a runtime variable moves it: bind it first";
   if (t.error || t.reason[0]) return t;
   for (i = 0; i < n; ++i) { /* d = size * block + j */
     if (sizes.values[i] < 1 || map.variable[i].lo != 0) {
@@ -2306,12 +2272,9 @@ SETT_INLINE sett_analysis_tile settp_analysis_propagate(sett_map_arena *arena, s
   }
   blocks = sett_map_make(arena, n, n, 0, variable, n, result, 0, NULL);
   tiled = sett_map_simplify(arena, sett_map_compose(arena, blocks, map));
-  if (tiled.kind == SETT_MAP_FAILED)
-    t.error = tiled.error;
-  else if (tiled.kind != SETT_MAP_DEFINED)
-    t.reason = "the map is KNOWN EMPTY: nothing is read";
-  else if (sett_map_variables(tiled) > SETT_ANALYSIS_MAX_VARIABLES)
-    t.error = SETT_ANALYSIS_ERROR_COUNT;
+  if (tiled.kind == SETT_MAP_FAILED) t.error = tiled.error;
+  else if (tiled.kind != SETT_MAP_DEFINED) t.reason = "the map is KNOWN EMPTY: nothing is read";
+  else if (sett_map_variables(tiled) > SETT_ANALYSIS_MAX_VARIABLES) t.error = SETT_ANALYSIS_ERROR_COUNT;
   if (t.error || t.reason[0]) return t;
   t.results = tiled.results;
   tiled.constraints = 0; /* an edge cuts the last tile; what is one block without it is so with it */

@@ -156,35 +156,35 @@ HISTORY
 /* ======================================================================= types ==== */
 
 /* One list makes the enum of errors and their messages. */
-#define SETT_MAP_ERRORS(X)                                                                            \
-  X(OK, "no error")                                                                                   \
-  X(FULL, "the arena is full: expected more memory")                                                  \
-  X(OVERFLOW, "a value overflows 64 bits: expected smaller numbers")                                  \
-  X(ZERO_DIVISOR, "division by zero: expected another divisor")                                       \
-  X(DEEP, "divisions inside each other are too many: expected at most 250")                           \
-  X(LONG, "the text is too long: expected at most 64 MiB")                                            \
-  X(NO_MAP, "the map is UNDEFINED: expected a map with results")                                      \
-  X(ARITY, "the maps do not fit: expected as many results of the first as dimensions of the second")  \
-  X(EXPECTED_OPEN, "expected '(' and the names of the dimensions, KNOWN EMPTY or UNDEFINED")          \
-  X(EXPECTED_NAME, "expected a variable name")                                                        \
-  X(EXPECTED_NEXT_NAME, "expected ',' or the closing bracket after a variable name")                  \
-  X(DUPLICATE, "this name is taken: expected another variable name")                                  \
-  X(EXPECTED_ARROW, "expected '->'")                                                                  \
-  X(EXPECTED_RESULTS, "expected '(' and the results")                                                 \
-  X(EXPECTED_OPERAND, "expected a variable, an integer, '-' or '('")                                  \
-  X(EXPECTED_CALL, "expected '(' after min or max")                                                   \
-  X(UNKNOWN, "unknown variable, expected one of those declared")                                      \
-  X(EXPECTED_OPERATOR, "expected '+', '-', '*', floordiv, mod, ceildiv, ',' or ')'")                  \
-  X(EXPECTED_DOMAIN, "expected ', domain:' or the end of the map")                                    \
-  X(EXPECTED_IN, "expected 'in [lo, hi]'")                                                            \
-  X(EXPECTED_INTEGER, "expected an integer")                                                          \
-  X(INTEGER, "expected an integer of 64 bits")                                                        \
-  X(EXPECTED_COMMA, "expected ','")                                                                   \
-  X(EXPECTED_BRACKET, "expected ']'")                                                                 \
-  X(EXPECTED_BOUNDS, "expected a range 'in [lo, hi]' for every variable")                             \
-  X(EXPECTED_END, "expected ',' or the end of the map")                                               \
-  X(NO_POINT, "the map is KNOWN EMPTY: expected a map with points")                                    \
-  X(INDEX_TYPE, "the values do not fit: expected a wider index type") \
+#define SETT_MAP_ERRORS(X)                                                                                  \
+  X(OK, "no error")                                                                                         \
+  X(FULL, "the arena is full: expected more memory")                                                        \
+  X(OVERFLOW, "a value overflows 64 bits: expected smaller numbers")                                        \
+  X(ZERO_DIVISOR, "division by zero: expected another divisor")                                             \
+  X(DEEP, "divisions inside each other are too many: expected at most 250")                                 \
+  X(LONG, "the text is too long: expected at most 64 MiB")                                                  \
+  X(NO_MAP, "the map is UNDEFINED: expected a map with results")                                            \
+  X(ARITY, "the maps do not fit: expected as many results of the first as dimensions of the second")        \
+  X(EXPECTED_OPEN, "expected '(' and the names of the dimensions, KNOWN EMPTY or UNDEFINED")                \
+  X(EXPECTED_NAME, "expected a variable name")                                                              \
+  X(EXPECTED_NEXT_NAME, "expected ',' or the closing bracket after a variable name")                        \
+  X(DUPLICATE, "this name is taken: expected another variable name")                                        \
+  X(EXPECTED_ARROW, "expected '->'")                                                                        \
+  X(EXPECTED_RESULTS, "expected '(' and the results")                                                       \
+  X(EXPECTED_OPERAND, "expected a variable, an integer, '-' or '('")                                        \
+  X(EXPECTED_CALL, "expected '(' after min or max")                                                         \
+  X(UNKNOWN, "unknown variable, expected one of those declared")                                            \
+  X(EXPECTED_OPERATOR, "expected '+', '-', '*', floordiv, mod, ceildiv, ',' or ')'")                        \
+  X(EXPECTED_DOMAIN, "expected ', domain:' or the end of the map")                                          \
+  X(EXPECTED_IN, "expected 'in [lo, hi]'")                                                                  \
+  X(EXPECTED_INTEGER, "expected an integer")                                                                \
+  X(INTEGER, "expected an integer of 64 bits")                                                              \
+  X(EXPECTED_COMMA, "expected ','")                                                                         \
+  X(EXPECTED_BRACKET, "expected ']'")                                                                       \
+  X(EXPECTED_BOUNDS, "expected a range 'in [lo, hi]' for every variable")                                   \
+  X(EXPECTED_END, "expected ',' or the end of the map")                                                     \
+  X(NO_POINT, "the map is KNOWN EMPTY: expected a map with points")                                         \
+  X(INDEX_TYPE, "the values do not fit: expected a wider index type")                                       \
   X(REPLACEMENT, "a variable stands in its own replacement: expected an expression of the other variables") \
   X(DIVISOR, "a divisor may be zero: expected bounds that exclude 0")
 
@@ -197,46 +197,54 @@ typedef uint32_t sett_expr;
 
 /* The caller's memory. Everything that a function makes lives here; nothing is ever freed but by making the arena anew or sett_map_arena_rewind. */
 typedef struct sett_map_arena {
-  unsigned char *memory;  /* buckets | nodes -> ... free ... <- variables, names, results, constraints */
-  size_t bytes;           /* size of memory */
-  size_t top;             /* first byte in use at the upper end */
-  uint32_t nodes;         /* number of nodes in use */
-  uint32_t buckets;       /* size of the hash table, a power of two */
-  int full;               /* 1: memory was asked for that was not there, so an answer may say less than one with more memory would */
+  unsigned char *memory; /* buckets | nodes -> ... free ... <- variables, names, results, constraints */
+  size_t bytes;          /* size of memory */
+  size_t top;            /* first byte in use at the upper end */
+  uint32_t nodes;        /* number of nodes in use */
+  uint32_t buckets;      /* size of the hash table, a power of two */
+  int full; /* 1: memory was asked for that was not there, so an answer may say less than one with more memory would */
 } sett_map_arena;
 
 typedef struct sett_map_variable {
-  const char *name;  /* NULL: the default name of its place (d0, s0, rt0) */
-  int64_t lo, hi;    /* inclusive bounds */
+  const char *name; /* NULL: the default name of its place (d0, s0, rt0) */
+  int64_t lo, hi;   /* inclusive bounds */
 } sett_map_variable;
 
 typedef struct sett_map_constraint {
   sett_expr expr;
-  int64_t lo, hi;  /* expr in [lo, hi] */
+  int64_t lo, hi; /* expr in [lo, hi] */
 } sett_map_constraint;
 
 enum { SETT_MAP_UNDEFINED, SETT_MAP_EMPTY, SETT_MAP_DEFINED, SETT_MAP_FAILED };
 
 typedef struct sett_map {
-  int kind;    /* UNDEFINED (also {0}), EMPTY (KNOWN EMPTY), DEFINED, FAILED */
-  int error;   /* SETT_MAP_ERROR_..., when FAILED */
-  int column;  /* of the text where it failed, counted from 1; 0 when it was not a text */
-  int dims, ranges, rts, results, constraints;  /* counts */
-  const sett_map_variable *variable;      /* dims, then ranges, then runtime variables */
+  int kind;   /* UNDEFINED (also {0}), EMPTY (KNOWN EMPTY), DEFINED, FAILED */
+  int error;  /* SETT_MAP_ERROR_..., when FAILED */
+  int column; /* of the text where it failed, counted from 1; 0 when it was not a text */
+  int dims, ranges, rts, results, constraints; /* counts */
+  const sett_map_variable *variable;           /* dims, then ranges, then runtime variables */
   const sett_expr *result;
   const sett_map_constraint *constraint;
 } sett_map;
 
-typedef struct sett_map_interval { int64_t lo, hi; } sett_map_interval;
+typedef struct sett_map_interval {
+  int64_t lo, hi;
+} sett_map_interval;
 
 /* ---- arena ---- */
-SETT_INLINE sett_map_arena sett_map_arena_make(void *memory, size_t bytes);   /* memory is aligned to 8 inside; where size_t has 32 bits, 256 MiB of it are used at most */
-typedef struct sett_map_mark { size_t top; uint32_t nodes; } sett_map_mark;
+/* memory is aligned to 8 inside; where size_t has 32 bits, 256 MiB of it are used at most */
+SETT_INLINE sett_map_arena sett_map_arena_make(void *memory, size_t bytes);
+typedef struct sett_map_mark {
+  size_t top;
+  uint32_t nodes;
+} sett_map_mark;
 SETT_INLINE sett_map_mark sett_map_arena_mark(const sett_map_arena *arena);
-SETT_INLINE void sett_map_arena_rewind(sett_map_arena *arena, sett_map_mark mark);  /* forgets everything made after the mark */
+/* forgets everything made after the mark */
+SETT_INLINE void sett_map_arena_rewind(sett_map_arena *arena, sett_map_mark mark);
 /* Sizes of memory; SIZE_MAX where size_t does not hold them. */
-SETT_INLINE size_t sett_map_arena_bytes(size_t nodes);  /* memory for that many nodes */
-SETT_INLINE size_t sett_map_parse_bytes(size_t length); /* memory of an arena in which any text of that length can be read and printed */
+SETT_INLINE size_t sett_map_arena_bytes(size_t nodes); /* memory for that many nodes */
+/* memory of an arena in which any text of that length can be read and printed */
+SETT_INLINE size_t sett_map_parse_bytes(size_t length);
 /* Free memory with which no simplify of this map, and no question to it, fails for want of memory or searches less; below it they search less first and fail with FULL
  * last. Of a small map it is some 4 MiB, of which some hundred KiB are touched. */
 SETT_INLINE size_t sett_map_simplify_bytes(const sett_map_arena *arena, sett_map map);
@@ -244,7 +252,8 @@ SETT_INLINE const char *sett_map_message(int error);
 
 /* ---- build expressions (constants fold; x+0, x*1, x*0, x floordiv 1, x mod 1 vanish; nothing else is rewritten) ---- */
 SETT_INLINE sett_expr sett_map_constant(sett_map_arena *arena, int64_t value);
-SETT_INLINE sett_expr sett_map_var(sett_map_arena *arena, int index);  /* variable number index: dims, then ranges, then rts */
+/* variable number index: dims, then ranges, then rts */
+SETT_INLINE sett_expr sett_map_var(sett_map_arena *arena, int index);
 SETT_INLINE sett_expr sett_map_add(sett_map_arena *arena, sett_expr a, sett_expr b);
 SETT_INLINE sett_expr sett_map_sub(sett_map_arena *arena, sett_expr a, sett_expr b);
 SETT_INLINE sett_expr sett_map_mul(sett_map_arena *arena, sett_expr a, sett_expr b);
@@ -256,16 +265,18 @@ SETT_INLINE sett_expr sett_map_max(sett_map_arena *arena, sett_expr a, sett_expr
 
 /* ---- build maps: the arrays are copied into the arena; a failed expression makes a failed map; lo > hi makes KNOWN EMPTY,
  * and so do constraints that leave no point beside an expression that failed for want of a value ---- */
-SETT_INLINE sett_map sett_map_make(sett_map_arena *arena, int dims, int ranges, int rts, const sett_map_variable *variables, int results,
-                                   const sett_expr *result, int constraints, const sett_map_constraint *constraint);
+SETT_INLINE sett_map sett_map_make(sett_map_arena *arena, int dims, int ranges, int rts,
+                                   const sett_map_variable *variables, int results, const sett_expr *result,
+                                   int constraints, const sett_map_constraint *constraint);
 SETT_INLINE sett_map sett_map_fail(int error, int column);
 SETT_INLINE sett_map sett_map_empty(void);
 SETT_INLINE sett_map sett_map_undefined(void);
 
 /* ---- ask ---- */
-SETT_INLINE int sett_map_variables(sett_map map);                                     /* dims + ranges + rts */
-SETT_INLINE const char *sett_map_name(sett_map map, int variable, char *buffer);      /* its own name, or the default, written to buffer (24 bytes) */
-SETT_INLINE int sett_map_find(sett_map map, const char *name, size_t length);         /* index of a variable, or -1 */
+SETT_INLINE int sett_map_variables(sett_map map); /* dims + ranges + rts */
+/* its own name, or the default, written to buffer (24 bytes) */
+SETT_INLINE const char *sett_map_name(sett_map map, int variable, char *buffer);
+SETT_INLINE int sett_map_find(sett_map map, const char *name, size_t length); /* index of a variable, or -1 */
 
 /* ---- text ---- */
 SETT_INLINE sett_map sett_map_parse(sett_map_arena *arena, const char *text, size_t length);
@@ -275,20 +286,22 @@ SETT_INLINE size_t sett_map_print_expr(sett_map_arena *arena, sett_map map, sett
 
 /* ---- evaluate: values of dims, ranges, rts. 1: inside, and the results; else 0, results of 0, and in *error (NULL: not asked) why there is no value (overflow,
  * zero divisor), or 0: the point is outside the domain ---- */
-SETT_INLINE int sett_map_evaluate(sett_map_arena *arena, sett_map map, const int64_t *values, int64_t *results, int *error);
+SETT_INLINE int sett_map_evaluate(sett_map_arena *arena, sett_map map, const int64_t *values, int64_t *results,
+                                  int *error);
 
 /* ---- points: an evaluator is a map made ready once (its arrays lie in the arena); at answers as sett_map_evaluate does, without building anything ---- */
 typedef struct sett_map_evaluator {
   sett_map map;
   const struct settp_map_step *step; /* all operations, operands first */
-  const uint32_t *root;          /* the steps of the constraints, then of the results */
+  const uint32_t *root;              /* the steps of the constraints, then of the results */
   int64_t *value;
   unsigned char *error;
   uint32_t steps;
-  int failed;                    /* an error that every point has (a failed or UNDEFINED map, a full arena), or 0 */
+  int failed; /* an error that every point has (a failed or UNDEFINED map, a full arena), or 0 */
 } sett_map_evaluator;
 SETT_INLINE sett_map_evaluator sett_map_evaluator_make(sett_map_arena *arena, sett_map map);
-SETT_INLINE int sett_map_evaluator_at(const sett_map_evaluator *evaluator, const int64_t *values, int64_t *results, int *error);
+SETT_INLINE int sett_map_evaluator_at(const sett_map_evaluator *evaluator, const int64_t *values, int64_t *results,
+                                      int *error);
 
 /* All points of the domain, dims, ranges, rts, the last variable fastest. next gives 1 (point and result hold the next one), or 0 after the last, or with
  * it.error at a point where a constraint or a result has no value (one may go on). Law: the points are those where sett_map_evaluate says 1, each once.
@@ -304,8 +317,10 @@ SETT_INLINE int sett_map_points_next(sett_map_points *points);
 
 /* ---- algebra ---- */
 SETT_INLINE sett_map sett_map_simplify(sett_map_arena *arena, sett_map map);
-SETT_INLINE sett_map sett_map_compose(sett_map_arena *arena, sett_map first, sett_map second);  /* first feeds second; not simplified */
-SETT_INLINE sett_map sett_map_substitute(sett_map_arena *arena, sett_map map, const unsigned char *fixed, const int64_t *values);
+/* first feeds second; not simplified */
+SETT_INLINE sett_map sett_map_compose(sett_map_arena *arena, sett_map first, sett_map second);
+SETT_INLINE sett_map sett_map_substitute(sett_map_arena *arena, sett_map map, const unsigned char *fixed,
+                                         const int64_t *values);
 SETT_INLINE sett_map sett_map_rename(sett_map_arena *arena, sett_map map, const char *const *names);
 
 /* ---- variables ---- */
@@ -336,10 +351,11 @@ SETT_INLINE sett_map sett_map_replace(sett_map_arena *arena, sett_map map, int v
 
 /* The answer to a question (ANSWERS). "No" has a witness, but for some that only counting shows. Arrays lie in the arena. */
 typedef struct sett_map_answer {
-  int yes, no;                   /* 1 where it is proved */
-  const char *reason;            /* why it is not yes; "" for yes */
-  const int64_t *point, *other;  /* no: two points with one image; point alone: its image is outside of the box, or there two maps differ; or NULL */
-  const int64_t *missed;         /* no: a point of the box that is not hit; or NULL */
+  int yes, no;        /* 1 where it is proved */
+  const char *reason; /* why it is not yes; "" for yes */
+  /* no: two points with one image; point alone: its image is outside of the box, or there two maps differ; or NULL */
+  const int64_t *point, *other;
+  const int64_t *missed; /* no: a point of the box that is not hit; or NULL */
 } sett_map_answer;
 
 /* The inverse of a bijection from dimensions onto the box of its results: d0.. are the results, the box is the domain; simplified. UNDEFINED: there is none
@@ -358,7 +374,8 @@ typedef struct sett_map_stride {
   int64_t stride, align; /* not linear: 0 and 1 */
   int linear;
 } sett_map_stride;
-SETT_INLINE int sett_map_strides(sett_map_arena *arena, sett_map map, int variable, sett_map_stride *out);  /* one for each result; 0 or an error */
+/* one for each result; 0 or an error */
+SETT_INLINE int sett_map_strides(sett_map_arena *arena, sett_map map, int variable, sett_map_stride *out);
 
 /* The simplified results with map's own bounds, and as constraints all that must be tested at run time: what is left of the
  * constraints, and the variables whose bounds they cut. */
@@ -367,7 +384,8 @@ SETT_INLINE sett_map sett_map_guards(sett_map_arena *arena, sett_map map);
 /* C text, valid in C11, OpenCL C 1.2 and CUDA: a line with the type, `result EXPR` for each result, `constraint EXPR` for each guard. type 0: the narrowest that
  * evaluates all lines rightly (results inside the domain, guards anywhere in the bounds). Variables have that type. */
 enum { SETT_MAP_ANY_TYPE, SETT_MAP_UINT, SETT_MAP_INT, SETT_MAP_LONG };
-SETT_INLINE size_t sett_map_print_c(sett_map_arena *arena, sett_map map, int type, char *text, size_t capacity, int *error);
+SETT_INLINE size_t sett_map_print_c(sett_map_arena *arena, sett_map map, int type, char *text, size_t capacity,
+                                    int *error);
 
 /* By meaning: the same domain and the same values; points where one has no value do not count. No: at answer.point (one value a variable) they differ, or,
  * without a point, in how many variables or results they have. Variables meet by place, names do not count. What a map that is UNDEFINED equals is not decided. */
@@ -432,7 +450,8 @@ SETT_INLINE int settp_map_add(int64_t a, int64_t b, int64_t *out) {
 SETT_INLINE int settp_map_mul(int64_t a, int64_t b, int64_t *out) {
   if (a && b) {
     if ((a == -1 && b == INT64_MIN) || (b == -1 && a == INT64_MIN)) return 1;
-    if (a > 0 ? (b > 0 ? a > INT64_MAX / b : b < INT64_MIN / a) : (b > 0 ? a < INT64_MIN / b : b < INT64_MAX / a)) return 1;
+    if (a > 0 ? (b > 0 ? a > INT64_MAX / b : b < INT64_MIN / a) : (b > 0 ? a < INT64_MIN / b : b < INT64_MAX / a))
+      return 1;
   }
   *out = a * b;
   return 0;
@@ -483,7 +502,8 @@ SETT_INLINE int64_t settp_map_gcd(int64_t a, int64_t b) { /* of the absolute val
   return a;
 }
 
-SETT_INLINE int64_t settp_map_neg(int64_t a) { return a == INT64_MIN ? INT64_MAX : a == INT64_MAX ? INT64_MIN : -a; } /* of a bound */
+/* of a bound */
+SETT_INLINE int64_t settp_map_neg(int64_t a) { return a == INT64_MIN ? INT64_MAX : a == INT64_MAX ? INT64_MIN : -a; }
 
 SETT_INLINE int64_t settp_map_ceil(int64_t a, int64_t b) { return a / b + (a % b > 0 ? 1 : 0); }
 
@@ -546,55 +566,70 @@ SETT_INLINE int64_t settp_map_max4(int64_t a, int64_t b, int64_t c, int64_t d) {
   return x > y ? x : y;
 }
 
-enum { SETTP_MAP_CONST, SETTP_MAP_VAR, SETTP_MAP_ADD, SETTP_MAP_MUL, SETTP_MAP_MOD, SETTP_MAP_FLOORDIV, SETTP_MAP_CEILDIV, SETTP_MAP_MIN, SETTP_MAP_MAX };
+enum {
+  SETTP_MAP_CONST,
+  SETTP_MAP_VAR,
+  SETTP_MAP_ADD,
+  SETTP_MAP_MUL,
+  SETTP_MAP_MOD,
+  SETTP_MAP_FLOORDIV,
+  SETTP_MAP_CEILDIV,
+  SETTP_MAP_MIN,
+  SETTP_MAP_MAX
+};
 
 /* The interval of an operation on intervals. Sound for each pair of values where the operation has a value. */
 SETT_INLINE sett_map_interval settp_map_interval_op(int op, sett_map_interval a, sett_map_interval b) {
   sett_map_interval r = settp_map_interval(INT64_MIN, INT64_MAX);
   switch (op) {
-  case SETTP_MAP_ADD: return settp_map_interval_add(a, b);
-  case SETTP_MAP_MUL: {
-    if (b.lo == b.hi) return settp_map_interval_scale(a, b.lo);
-    int64_t p = settp_map_sat_mul(a.lo, b.lo), q = settp_map_sat_mul(a.lo, b.hi), s = settp_map_sat_mul(a.hi, b.lo), t = settp_map_sat_mul(a.hi, b.hi);
-    r = settp_map_interval(settp_map_min4(p, q, s, t), settp_map_max4(p, q, s, t));
-    return settp_map_interval(r.lo == INT64_MAX ? INT64_MIN : r.lo, r.hi == INT64_MIN ? INT64_MAX : r.hi);
-  }
-  case SETTP_MAP_MIN: return settp_map_interval(a.lo < b.lo ? a.lo : b.lo, a.hi < b.hi ? a.hi : b.hi);
-  case SETTP_MAP_MAX: return settp_map_interval(a.lo > b.lo ? a.lo : b.lo, a.hi > b.hi ? a.hi : b.hi);
-  case SETTP_MAP_FLOORDIV:
-  case SETTP_MAP_CEILDIV:
-    if (b.lo == 0) b.lo = 1; /* a zero divisor has no value */
-    if (b.hi == 0) b.hi = -1;
-    if (b.lo > b.hi) return r;
-    if (op == SETTP_MAP_FLOORDIV && b.lo == b.hi && b.lo > 0) {
-      if (a.lo != INT64_MIN && a.hi != INT64_MAX) r = settp_map_interval(settp_map_floor(a.lo, b.lo), settp_map_floor(a.hi, b.lo));
+    case SETTP_MAP_ADD: return settp_map_interval_add(a, b);
+    case SETTP_MAP_MUL: {
+      if (b.lo == b.hi) return settp_map_interval_scale(a, b.lo);
+      int64_t p = settp_map_sat_mul(a.lo, b.lo), q = settp_map_sat_mul(a.lo, b.hi), s = settp_map_sat_mul(a.hi, b.lo),
+              t = settp_map_sat_mul(a.hi, b.hi);
+      r = settp_map_interval(settp_map_min4(p, q, s, t), settp_map_max4(p, q, s, t));
+      return settp_map_interval(r.lo == INT64_MAX ? INT64_MIN : r.lo, r.hi == INT64_MIN ? INT64_MAX : r.hi);
+    }
+    case SETTP_MAP_MIN: return settp_map_interval(a.lo < b.lo ? a.lo : b.lo, a.hi < b.hi ? a.hi : b.hi);
+    case SETTP_MAP_MAX: return settp_map_interval(a.lo > b.lo ? a.lo : b.lo, a.hi > b.hi ? a.hi : b.hi);
+    case SETTP_MAP_FLOORDIV:
+    case SETTP_MAP_CEILDIV:
+      if (b.lo == 0) b.lo = 1; /* a zero divisor has no value */
+      if (b.hi == 0) b.hi = -1;
+      if (b.lo > b.hi) return r;
+      if (op == SETTP_MAP_FLOORDIV && b.lo == b.hi && b.lo > 0) {
+        if (a.lo != INT64_MIN && a.hi != INT64_MAX)
+          r = settp_map_interval(settp_map_floor(a.lo, b.lo), settp_map_floor(a.hi, b.lo));
+        return r;
+      }
+      if (b.lo < 0 && b.hi > 0) { /* the magnitude does not grow, but for rounding -1/2 down to -1 or up to 1 */
+        int64_t n;
+        if (a.lo == INT64_MIN || a.hi == INT64_MAX) return r;
+        n = settp_map_max4(a.hi, -(a.lo + 1) + 1 < 0 ? INT64_MAX : -(a.lo + 1) + 1, a.lo, -a.hi);
+        return n == INT64_MAX ? r : settp_map_interval(-n, n);
+      }
+      {
+        int64_t x[4], y[2], z[2];
+        int i;
+        if (a.lo == INT64_MIN || a.hi == INT64_MAX || b.lo == INT64_MIN || b.hi == INT64_MAX) return r;
+        y[0] = a.lo, y[1] = a.hi, z[0] = b.lo, z[1] = b.hi;
+        for (i = 0; i < 4; ++i)
+          if (op == SETTP_MAP_FLOORDIV ? settp_map_floordiv(y[i & 1], z[i >> 1], &x[i])
+                                       : settp_map_ceildiv(y[i & 1], z[i >> 1], &x[i]))
+            return r;
+        return settp_map_interval(settp_map_min4(x[0], x[1], x[2], x[3]), settp_map_max4(x[0], x[1], x[2], x[3]));
+      }
+    case SETTP_MAP_MOD:
+      if (b.lo == INT64_MIN || b.hi == INT64_MAX || (!b.lo && !b.hi)) return r;
+      r = settp_map_interval(b.lo < 0 ? b.lo + 1 : 0, b.hi > 0 ? b.hi - 1 : 0);
+      if (b.lo > 0 && a.lo >= 0) r.hi = r.hi < a.hi ? r.hi : a.hi;
+      if (b.lo == b.hi && b.lo > 0 && a.lo != INT64_MIN && a.hi != INT64_MAX &&
+          settp_map_floor(a.lo, b.lo) == settp_map_floor(a.hi, b.lo)) {
+        int64_t first = settp_map_mod(a.lo, b.lo);
+        return settp_map_interval(first, first + (a.hi - a.lo));
+      }
       return r;
-    }
-    if (b.lo < 0 && b.hi > 0) { /* the magnitude does not grow, but for rounding -1/2 down to -1 or up to 1 */
-      int64_t n;
-      if (a.lo == INT64_MIN || a.hi == INT64_MAX) return r;
-      n = settp_map_max4(a.hi, -(a.lo + 1) + 1 < 0 ? INT64_MAX : -(a.lo + 1) + 1, a.lo, -a.hi);
-      return n == INT64_MAX ? r : settp_map_interval(-n, n);
-    }
-    {
-      int64_t x[4], y[2], z[2];
-      int i;
-      if (a.lo == INT64_MIN || a.hi == INT64_MAX || b.lo == INT64_MIN || b.hi == INT64_MAX) return r;
-      y[0] = a.lo, y[1] = a.hi, z[0] = b.lo, z[1] = b.hi;
-      for (i = 0; i < 4; ++i)
-        if (op == SETTP_MAP_FLOORDIV ? settp_map_floordiv(y[i & 1], z[i >> 1], &x[i]) : settp_map_ceildiv(y[i & 1], z[i >> 1], &x[i])) return r;
-      return settp_map_interval(settp_map_min4(x[0], x[1], x[2], x[3]), settp_map_max4(x[0], x[1], x[2], x[3]));
-    }
-  case SETTP_MAP_MOD:
-    if (b.lo == INT64_MIN || b.hi == INT64_MAX || (!b.lo && !b.hi)) return r;
-    r = settp_map_interval(b.lo < 0 ? b.lo + 1 : 0, b.hi > 0 ? b.hi - 1 : 0);
-    if (b.lo > 0 && a.lo >= 0) r.hi = r.hi < a.hi ? r.hi : a.hi;
-    if (b.lo == b.hi && b.lo > 0 && a.lo != INT64_MIN && a.hi != INT64_MAX && settp_map_floor(a.lo, b.lo) == settp_map_floor(a.hi, b.lo)) {
-      int64_t first = settp_map_mod(a.lo, b.lo);
-      return settp_map_interval(first, first + (a.hi - a.lo));
-    }
-    return r;
-  default: return r;
+    default: return r;
   }
 }
 
@@ -602,14 +637,14 @@ SETT_INLINE sett_map_interval settp_map_interval_op(int op, sett_map_interval a,
 SETT_INLINE int settp_map_apply(int op, int64_t a, int64_t b, int64_t *out) {
   int failed = 0;
   switch (op) {
-  case SETTP_MAP_ADD: failed = settp_map_add(a, b, out); break;
-  case SETTP_MAP_MUL: failed = settp_map_mul(a, b, out); break;
-  case SETTP_MAP_MIN: *out = a < b ? a : b; break;
-  case SETTP_MAP_MAX: *out = a > b ? a : b; break;
-  default:
-    if (!b) return SETT_MAP_ERROR_ZERO_DIVISOR;
-    if (op == SETTP_MAP_MOD) *out = settp_map_mod(a, b);
-    else failed = op == SETTP_MAP_FLOORDIV ? settp_map_floordiv(a, b, out) : settp_map_ceildiv(a, b, out);
+    case SETTP_MAP_ADD: failed = settp_map_add(a, b, out); break;
+    case SETTP_MAP_MUL: failed = settp_map_mul(a, b, out); break;
+    case SETTP_MAP_MIN: *out = a < b ? a : b; break;
+    case SETTP_MAP_MAX: *out = a > b ? a : b; break;
+    default:
+      if (!b) return SETT_MAP_ERROR_ZERO_DIVISOR;
+      if (op == SETTP_MAP_MOD) *out = settp_map_mod(a, b);
+      else failed = op == SETTP_MAP_FLOORDIV ? settp_map_floordiv(a, b, out) : settp_map_ceildiv(a, b, out);
   }
   return failed ? SETT_MAP_ERROR_OVERFLOW : 0;
 }
@@ -617,9 +652,9 @@ SETT_INLINE int settp_map_apply(int op, int64_t a, int64_t b, int64_t *out) {
 /* ======================================================================= bodies: arena ==== */
 
 typedef struct settp_map_node {
-  int64_t value;  /* constant; variable index; or the operands a (low half), b (high half) */
-  uint32_t next;  /* in the bucket */
-  uint32_t mark;  /* place in the list of whoever walks now, valid only if that list agrees */
+  int64_t value; /* constant; variable index; or the operands a (low half), b (high half) */
+  uint32_t next; /* in the bucket */
+  uint32_t mark; /* place in the list of whoever walks now, valid only if that list agrees */
   uint32_t op;
 } settp_map_node;
 
@@ -627,7 +662,9 @@ SETT_INLINE uint32_t *settp_map_buckets(const sett_map_arena *arena) { return (u
 SETT_INLINE settp_map_node *settp_map_nodes(const sett_map_arena *arena) {
   return (settp_map_node *)(void *)(arena->memory + (size_t)arena->buckets * sizeof(uint32_t));
 }
-SETT_INLINE settp_map_node *settp_map_at(const sett_map_arena *arena, sett_expr e) { return settp_map_nodes(arena) + e; }
+SETT_INLINE settp_map_node *settp_map_at(const sett_map_arena *arena, sett_expr e) {
+  return settp_map_nodes(arena) + e;
+}
 SETT_INLINE uint32_t settp_map_a(const settp_map_node *n) { return (uint32_t)((uint64_t)n->value & 0xffffffffu); }
 SETT_INLINE uint32_t settp_map_b(const settp_map_node *n) { return (uint32_t)((uint64_t)n->value >> 32); }
 
@@ -694,9 +731,13 @@ SETT_INLINE sett_map_arena sett_map_arena_make(void *memory, size_t bytes) {
 }
 
 /* count * size + more, or SIZE_MAX. */
-SETT_INLINE size_t settp_map_size(size_t count, size_t size, size_t more) { return count > (SIZE_MAX - more) / size ? SIZE_MAX : count * size + more; }
+SETT_INLINE size_t settp_map_size(size_t count, size_t size, size_t more) {
+  return count > (SIZE_MAX - more) / size ? SIZE_MAX : count * size + more;
+}
 
-SETT_INLINE size_t sett_map_arena_bytes(size_t nodes) { return settp_map_size(nodes, sizeof(settp_map_node) + sizeof(uint32_t), 512); }
+SETT_INLINE size_t sett_map_arena_bytes(size_t nodes) {
+  return settp_map_size(nodes, sizeof(settp_map_node) + sizeof(uint32_t), 512);
+}
 
 SETT_INLINE sett_map_mark sett_map_arena_mark(const sett_map_arena *arena) {
   sett_map_mark mark;
@@ -758,9 +799,13 @@ SETT_INLINE int settp_map_is_constant(const sett_map_arena *arena, sett_expr e, 
   return n->op == SETTP_MAP_CONST;
 }
 
-SETT_INLINE sett_expr sett_map_constant(sett_map_arena *arena, int64_t value) { return settp_map_intern(arena, SETTP_MAP_CONST, value); }
+SETT_INLINE sett_expr sett_map_constant(sett_map_arena *arena, int64_t value) {
+  return settp_map_intern(arena, SETTP_MAP_CONST, value);
+}
 
-SETT_INLINE sett_expr sett_map_var(sett_map_arena *arena, int index) { return settp_map_intern(arena, SETTP_MAP_VAR, index); }
+SETT_INLINE sett_expr sett_map_var(sett_map_arena *arena, int index) {
+  return settp_map_intern(arena, SETTP_MAP_VAR, index);
+}
 
 SETT_INLINE sett_expr settp_map_binary(sett_map_arena *arena, int op, sett_expr a, sett_expr b) {
   int64_t x = 0, y = 0, r = 0;
@@ -791,23 +836,28 @@ SETT_INLINE sett_expr settp_map_binary(sett_map_arena *arena, int op, sett_expr 
       return error ? (sett_expr)error : settp_map_binary(arena, op, inner, sett_map_constant(arena, r));
     }
   }
-  if (op == SETTP_MAP_ADD && !cb) { /* (e + z) + b is (e + b) + z, and so for the other side: a constant is the last summand */
+  /* (e + z) + b is (e + b) + z, and so for the other side: a constant is the last summand */
+  if (op == SETTP_MAP_ADD && !cb) {
     int side;
     for (side = 0; side < 2; ++side) {
       const settp_map_node *n = settp_map_at(arena, side ? b : a);
       int64_t z;
       if (n->op == SETTP_MAP_ADD && settp_map_is_constant(arena, settp_map_b(n), &z)) {
         sett_expr inner = settp_map_a(n), constant = settp_map_b(n);
-        return settp_map_binary(arena, op, side ? settp_map_binary(arena, op, a, inner) : settp_map_binary(arena, op, inner, b), constant);
+        return settp_map_binary(
+            arena, op, side ? settp_map_binary(arena, op, a, inner) : settp_map_binary(arena, op, inner, b), constant);
       }
     }
   }
-  if (op == SETTP_MAP_ADD && settp_map_at(arena, b)->op == SETTP_MAP_ADD) { /* a + (s + t) is (a + s) + t, so that what prints alike is one node; a long sum keeps its brackets */
+  /* a + (s + t) is (a + s) + t, so that what prints alike is one node; a long sum keeps its brackets */
+  if (op == SETTP_MAP_ADD && settp_map_at(arena, b)->op == SETTP_MAP_ADD) {
     sett_expr part[64], e = b;
     int count = 0;
-    for (; count < 63 && settp_map_at(arena, e)->op == SETTP_MAP_ADD; e = settp_map_a(settp_map_at(arena, e))) part[count++] = settp_map_b(settp_map_at(arena, e));
+    for (; count < 63 && settp_map_at(arena, e)->op == SETTP_MAP_ADD; e = settp_map_a(settp_map_at(arena, e)))
+      part[count++] = settp_map_b(settp_map_at(arena, e));
     if (settp_map_at(arena, e)->op != SETTP_MAP_ADD) {
-      for (part[count++] = e; count && a >= SETT_MAP_ERROR_COUNT; --count) a = settp_map_intern(arena, SETTP_MAP_ADD, (int64_t)((uint64_t)part[count - 1] << 32 | a));
+      for (part[count++] = e; count && a >= SETT_MAP_ERROR_COUNT; --count)
+        a = settp_map_intern(arena, SETTP_MAP_ADD, (int64_t)((uint64_t)part[count - 1] << 32 | a));
       return a;
     }
   }
@@ -819,16 +869,31 @@ SETT_INLINE sett_expr settp_map_binary(sett_map_arena *arena, int op, sett_expr 
   return settp_map_intern(arena, (uint32_t)op, (int64_t)((uint64_t)b << 32 | a));
 }
 
-SETT_INLINE sett_expr sett_map_add(sett_map_arena *arena, sett_expr a, sett_expr b) { return settp_map_binary(arena, SETTP_MAP_ADD, a, b); }
-SETT_INLINE sett_expr sett_map_mul(sett_map_arena *arena, sett_expr a, sett_expr b) { return settp_map_binary(arena, SETTP_MAP_MUL, a, b); }
-SETT_INLINE sett_expr sett_map_sub(sett_map_arena *arena, sett_expr a, sett_expr b) {
-  return settp_map_binary(arena, SETTP_MAP_ADD, a, settp_map_binary(arena, SETTP_MAP_MUL, b, sett_map_constant(arena, -1)));
+SETT_INLINE sett_expr sett_map_add(sett_map_arena *arena, sett_expr a, sett_expr b) {
+  return settp_map_binary(arena, SETTP_MAP_ADD, a, b);
 }
-SETT_INLINE sett_expr sett_map_floordiv(sett_map_arena *arena, sett_expr a, sett_expr b) { return settp_map_binary(arena, SETTP_MAP_FLOORDIV, a, b); }
-SETT_INLINE sett_expr sett_map_mod(sett_map_arena *arena, sett_expr a, sett_expr b) { return settp_map_binary(arena, SETTP_MAP_MOD, a, b); }
-SETT_INLINE sett_expr sett_map_ceildiv(sett_map_arena *arena, sett_expr a, sett_expr b) { return settp_map_binary(arena, SETTP_MAP_CEILDIV, a, b); }
-SETT_INLINE sett_expr sett_map_min(sett_map_arena *arena, sett_expr a, sett_expr b) { return settp_map_binary(arena, SETTP_MAP_MIN, a, b); }
-SETT_INLINE sett_expr sett_map_max(sett_map_arena *arena, sett_expr a, sett_expr b) { return settp_map_binary(arena, SETTP_MAP_MAX, a, b); }
+SETT_INLINE sett_expr sett_map_mul(sett_map_arena *arena, sett_expr a, sett_expr b) {
+  return settp_map_binary(arena, SETTP_MAP_MUL, a, b);
+}
+SETT_INLINE sett_expr sett_map_sub(sett_map_arena *arena, sett_expr a, sett_expr b) {
+  return settp_map_binary(arena, SETTP_MAP_ADD, a,
+                          settp_map_binary(arena, SETTP_MAP_MUL, b, sett_map_constant(arena, -1)));
+}
+SETT_INLINE sett_expr sett_map_floordiv(sett_map_arena *arena, sett_expr a, sett_expr b) {
+  return settp_map_binary(arena, SETTP_MAP_FLOORDIV, a, b);
+}
+SETT_INLINE sett_expr sett_map_mod(sett_map_arena *arena, sett_expr a, sett_expr b) {
+  return settp_map_binary(arena, SETTP_MAP_MOD, a, b);
+}
+SETT_INLINE sett_expr sett_map_ceildiv(sett_map_arena *arena, sett_expr a, sett_expr b) {
+  return settp_map_binary(arena, SETTP_MAP_CEILDIV, a, b);
+}
+SETT_INLINE sett_expr sett_map_min(sett_map_arena *arena, sett_expr a, sett_expr b) {
+  return settp_map_binary(arena, SETTP_MAP_MIN, a, b);
+}
+SETT_INLINE sett_expr sett_map_max(sett_map_arena *arena, sett_expr a, sett_expr b) {
+  return settp_map_binary(arena, SETTP_MAP_MAX, a, b);
+}
 
 /* A list of all nodes below some roots, each once, operands first, in the order of a walk from the roots: whatever the arena held before. A node's mark is its place
  * in the list. */
@@ -850,7 +915,9 @@ SETT_INLINE int settp_map_list_room(sett_map_arena *arena, settp_map_list *list,
   return 1;
 }
 
-SETT_INLINE int settp_map_list_has(const settp_map_list *list, const settp_map_node *n, sett_expr e) { return n->mark < list->count && list->handle[n->mark] == e; }
+SETT_INLINE int settp_map_list_has(const settp_map_list *list, const settp_map_node *n, sett_expr e) {
+  return n->mark < list->count && list->handle[n->mark] == e;
+}
 
 /* Adds a constant or a variable where it is missing: 1 when e is in the list now, 0 for an operation that is not, SETTP_MAP_LIST_FULL. */
 enum { SETTP_MAP_LIST_FULL = 2 };
@@ -883,7 +950,8 @@ SETT_INLINE int settp_map_list_push(sett_map_arena *arena, settp_map_list *list,
       if (leaf == SETTP_MAP_LIST_FULL) return SETT_MAP_ERROR_FULL;
       if (leaf) continue;
       leaf = settp_map_list_leaf(arena, list, settp_map_a(n));
-      if (leaf == 1) leaf = settp_map_list_leaf(arena, list, settp_map_b(n)) == 1 ? 1 : -1; /* -1: b is to be added, a is in the list */
+      /* -1: b is to be added, a is in the list */
+      if (leaf == 1) leaf = settp_map_list_leaf(arena, list, settp_map_b(n)) == 1 ? 1 : -1;
       if (leaf != 1) {
         if (!settp_map_list_room(arena, &stack, 3)) return SETT_MAP_ERROR_FULL;
         stack.handle[stack.count++] = top | after;
@@ -994,7 +1062,9 @@ SETT_INLINE int sett_map_find(sett_map map, const char *name, size_t length) {
   return -1;
 }
 
-SETT_INLINE int settp_map_no_value(int error) { return error == SETT_MAP_ERROR_ZERO_DIVISOR || error == SETT_MAP_ERROR_OVERFLOW; }
+SETT_INLINE int settp_map_no_value(int error) {
+  return error == SETT_MAP_ERROR_ZERO_DIVISOR || error == SETT_MAP_ERROR_OVERFLOW;
+}
 
 /* A stored map with an expression that failed: that error, but KNOWN EMPTY where it is an expression without a value and the other constraints leave no point. */
 SETT_INLINE sett_map settp_map_failed(sett_map_arena *arena, sett_map map, int error) {
@@ -1017,7 +1087,8 @@ SETT_INLINE sett_map settp_map_failed(sett_map_arena *arena, sett_map map, int e
 /* Copies arrays and names into the arena. The sources may lie in the scratch space below `keep`, which is given back: the copies then overlap it. */
 SETT_INLINE sett_map settp_map_store(sett_map_arena *arena, sett_map map, size_t keep) {
   int i, variables = sett_map_variables(map);
-  size_t vb = (size_t)variables * sizeof(sett_map_variable), rb = ((size_t)map.results * sizeof(sett_expr) + 7) & ~(size_t)7,
+  size_t vb = (size_t)variables * sizeof(sett_map_variable),
+         rb = ((size_t)map.results * sizeof(sett_expr) + 7) & ~(size_t)7,
          cb = (size_t)map.constraints * sizeof(sett_map_constraint);
   unsigned char *block, *moved;
   /* gather into one block below everything, then move that block up */
@@ -1056,8 +1127,9 @@ SETT_INLINE const char *settp_map_name_store(sett_map_arena *arena, const char *
   return copy;
 }
 
-SETT_INLINE sett_map sett_map_make(sett_map_arena *arena, int dims, int ranges, int rts, const sett_map_variable *variables, int results,
-                                   const sett_expr *result, int constraints, const sett_map_constraint *constraint) {
+SETT_INLINE sett_map sett_map_make(sett_map_arena *arena, int dims, int ranges, int rts,
+                                   const sett_map_variable *variables, int results, const sett_expr *result,
+                                   int constraints, const sett_map_constraint *constraint) {
   sett_map map = sett_map_undefined();
   int i;
   map.dims = dims;
@@ -1072,7 +1144,10 @@ SETT_INLINE sett_map sett_map_make(sett_map_arena *arena, int dims, int ranges, 
   if (map.kind != SETT_MAP_DEFINED) return map;
   for (i = 0; i < sett_map_variables(map); ++i)
     if (map.variable[i].name) {
-      sett_map_variable *v = (sett_map_variable *)(void *)(arena->memory + ((const unsigned char *)(const void *)map.variable - arena->memory)) + i;
+      sett_map_variable *v =
+          (sett_map_variable *)(void *)(arena->memory +
+                                        ((const unsigned char *)(const void *)map.variable - arena->memory)) +
+          i;
       v->name = settp_map_name_store(arena, v->name, settp_map_length(v->name));
       if (!v->name) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
     }
@@ -1087,7 +1162,8 @@ typedef struct settp_map_out {
   int divisors;                  /* that are not numbers, in the expressions printed so far */
 } settp_map_out;
 
-enum { SETTP_MAP_TEXT_MAX = 1 << 26 }; /* a shared expression can be exponentially long as a text: printing stops here */
+/* a shared expression can be exponentially long as a text: printing stops here */
+enum { SETTP_MAP_TEXT_MAX = 1 << 26 };
 
 SETT_INLINE void settp_map_put(settp_map_out *out, const char *text) {
   for (; *text; ++text, ++out->length)
@@ -1142,7 +1218,8 @@ typedef struct settp_map_tasks {
   int error;
 } settp_map_tasks;
 
-SETT_INLINE void settp_map_task_push(sett_map_arena *arena, settp_map_tasks *tasks, const char *text, sett_expr expr, int strong) {
+SETT_INLINE void settp_map_task_push(sett_map_arena *arena, settp_map_tasks *tasks, const char *text, sett_expr expr,
+                                     int strong) {
   if (tasks->count == tasks->capacity) {
     uint32_t capacity = tasks->capacity ? tasks->capacity * 2 : 32;
     settp_map_task *grown = (settp_map_task *)settp_map_take(arena, (size_t)capacity * sizeof(settp_map_task));
@@ -1204,7 +1281,8 @@ SETT_INLINE void settp_map_put_expr(sett_map_arena *arena, const sett_map *map, 
     if (n->op == SETTP_MAP_CONST) {
       settp_map_put_int(out, n->value);
     } else if (n->op == SETTP_MAP_VAR) {
-      settp_map_put(out, n->value >= 0 && n->value < sett_map_variables(*map) ? sett_map_name(*map, (int)n->value, buffer) : "?");
+      settp_map_put(
+          out, n->value >= 0 && n->value < sett_map_variables(*map) ? sett_map_name(*map, (int)n->value, buffer) : "?");
     } else if (n->op >= SETTP_MAP_MIN) {
       settp_map_put(out, n->op == SETTP_MAP_MIN ? "min(" : "max(");
       settp_map_task_push(arena, &tasks, ")", 0, 0);
@@ -1223,7 +1301,11 @@ SETT_INLINE void settp_map_put_expr(sett_map_arena *arena, const sett_map *map, 
         out->divisors += n->op != SETTP_MAP_MUL && settp_map_at(arena, b)->op != SETTP_MAP_CONST;
         settp_map_task_push(arena, &tasks, NULL, b, 1);
         settp_map_task_push(arena, &tasks,
-                        n->op == SETTP_MAP_MUL ? " * " : n->op == SETTP_MAP_MOD ? " mod " : n->op == SETTP_MAP_FLOORDIV ? " floordiv " : " ceildiv ", 0, 0);
+                            n->op == SETTP_MAP_MUL        ? " * "
+                            : n->op == SETTP_MAP_MOD      ? " mod "
+                            : n->op == SETTP_MAP_FLOORDIV ? " floordiv "
+                                                          : " ceildiv ",
+                            0, 0);
         settp_map_task_push(arena, &tasks, NULL, a, 1);
       } else {
         settp_map_task_push(arena, &tasks, NULL, b, SETTP_MAP_SUMMAND);
@@ -1246,7 +1328,8 @@ SETT_INLINE void settp_map_put_bounds(settp_map_out *out, int64_t lo, int64_t hi
   settp_map_put(out, "]");
 }
 
-SETT_INLINE void settp_map_put_names(const sett_map *map, settp_map_out *out, int first, int count, const char *open, const char *close) {
+SETT_INLINE void settp_map_put_names(const sett_map *map, settp_map_out *out, int first, int count, const char *open,
+                                     const char *close) {
   char buffer[24];
   int i;
   settp_map_put(out, open);
@@ -1298,7 +1381,8 @@ SETT_INLINE size_t sett_map_print(sett_map_arena *arena, sett_map map, char *tex
   return settp_map_finish(&out);
 }
 
-SETT_INLINE size_t sett_map_print_expr(sett_map_arena *arena, sett_map map, sett_expr expr, char *text, size_t capacity) {
+SETT_INLINE size_t sett_map_print_expr(sett_map_arena *arena, sett_map map, sett_expr expr, char *text,
+                                       size_t capacity) {
   settp_map_out out = settp_map_out_make(text, capacity);
   sett_map_mark mark = sett_map_arena_mark(arena);
   settp_map_put_expr(arena, &map, &out, expr);
@@ -1306,7 +1390,8 @@ SETT_INLINE size_t sett_map_print_expr(sett_map_arena *arena, sett_map map, sett
   return settp_map_finish(&out);
 }
 
-SETT_INLINE int settp_map_rank(uint32_t op) { /* sums and products first, then mod, floordiv, ceildiv, min, max, constants, variables */
+/* sums and products first, then mod, floordiv, ceildiv, min, max, constants, variables */
+SETT_INLINE int settp_map_rank(uint32_t op) {
   return op == SETTP_MAP_ADD ? 0 : op == SETTP_MAP_CONST ? 20 : op == SETTP_MAP_VAR ? 21 : (int)op;
 }
 
@@ -1328,7 +1413,8 @@ SETT_INLINE int settp_map_order(const sett_map_arena *arena, sett_expr a, sett_e
 }
 
 /* Those on a variable or a constant are taken in, equal ones are met. 0: the domain is empty. */
-SETT_INLINE int settp_map_tidy(const sett_map_arena *arena, sett_map_variable *variable, sett_map_constraint *constraint, int *count) {
+SETT_INLINE int settp_map_tidy(const sett_map_arena *arena, sett_map_variable *variable,
+                               sett_map_constraint *constraint, int *count) {
   int i, j, n = 0;
   for (i = 0; i < *count; ++i) {
     sett_map_constraint c = constraint[i];
@@ -1362,7 +1448,8 @@ SETT_INLINE int settp_map_tidy(const sett_map_arena *arena, sett_map_variable *v
 }
 
 /* Constraints in one canonical order: those with divisors that are not numbers, which may have no value, come last; else by their text. */
-SETT_INLINE void settp_map_sort_constraints(sett_map_arena *arena, const sett_map *map, sett_map_constraint *constraint, int count) {
+SETT_INLINE void settp_map_sort_constraints(sett_map_arena *arena, const sett_map *map, sett_map_constraint *constraint,
+                                            int count) {
   enum { SETTP_MAP_MOST_WIDTH = 240, SETTP_MAP_KEY = SETTP_MAP_MOST_WIDTH + 8 }; /* a key: '1' or '2', then the text */
   sett_map_mark mark = sett_map_arena_mark(arena);
   char *text;
@@ -1397,11 +1484,12 @@ typedef struct settp_map_parser {
   size_t length, at;
   int error;
   size_t error_at;
-  int no_value;        /* an expression without a value (it divides by 0, or overflows), at no_value_at: an error, unless the map has no point */
+  /* an expression without a value (it divides by 0, or overflows), at no_value_at: an error, unless the map has no point */
+  int no_value;
   size_t no_value_at;
   sett_map map;
-  sett_expr *value;    /* operand stack */
-  unsigned char *op;   /* operator stack */
+  sett_expr *value;  /* operand stack */
+  unsigned char *op; /* operator stack */
   int *op_column;
 } settp_map_parser;
 
@@ -1412,7 +1500,9 @@ SETT_INLINE void settp_map_fail(settp_map_parser *p, int error, size_t at) {
 }
 
 SETT_INLINE void settp_map_blanks(settp_map_parser *p) {
-  while (p->at < p->length && (p->text[p->at] == ' ' || p->text[p->at] == '\t' || p->text[p->at] == '\n' || p->text[p->at] == '\r')) ++p->at;
+  while (p->at < p->length &&
+         (p->text[p->at] == ' ' || p->text[p->at] == '\t' || p->text[p->at] == '\n' || p->text[p->at] == '\r'))
+    ++p->at;
 }
 
 SETT_INLINE char settp_map_peek(settp_map_parser *p) {
@@ -1445,8 +1535,8 @@ SETT_INLINE int settp_map_eat_word(settp_map_parser *p, const char *word) {
 }
 
 SETT_INLINE int settp_map_keyword(const char *text, size_t n) {
-  return settp_map_same("mod", text, n) || settp_map_same("floordiv", text, n) || settp_map_same("ceildiv", text, n) || settp_map_same("in", text, n) ||
-         settp_map_same("min", text, n) || settp_map_same("max", text, n);
+  return settp_map_same("mod", text, n) || settp_map_same("floordiv", text, n) || settp_map_same("ceildiv", text, n) ||
+         settp_map_same("in", text, n) || settp_map_same("min", text, n) || settp_map_same("max", text, n);
 }
 
 SETT_INLINE int64_t settp_map_integer(settp_map_parser *p) {
@@ -1477,7 +1567,15 @@ SETT_INLINE int64_t settp_map_integer(settp_map_parser *p) {
 }
 
 /* On the operator stack: an open bracket, the first or second argument of min or max, a sign, or an operation. */
-enum { SETTP_MAP_OPEN = 32, SETTP_MAP_MIN_1, SETTP_MAP_MIN_2, SETTP_MAP_MAX_1, SETTP_MAP_MAX_2, SETTP_MAP_NEGATE, SETTP_MAP_SUB };
+enum {
+  SETTP_MAP_OPEN = 32,
+  SETTP_MAP_MIN_1,
+  SETTP_MAP_MIN_2,
+  SETTP_MAP_MAX_1,
+  SETTP_MAP_MAX_2,
+  SETTP_MAP_NEGATE,
+  SETTP_MAP_SUB
+};
 
 SETT_INLINE int settp_map_binding(int op) {
   return op == SETTP_MAP_NEGATE ? 3 : op == SETTP_MAP_ADD || op == SETTP_MAP_SUB ? 1 : op < SETTP_MAP_OPEN ? 2 : 0;
@@ -1526,7 +1624,8 @@ SETT_INLINE sett_expr settp_map_expression(settp_map_parser *p) {
         p->op[ops++] = c == '-' ? SETTP_MAP_NEGATE : SETTP_MAP_OPEN;
         open += c == '(';
       } else if ((n = settp_map_word(p)) != 0) {
-        int index = sett_map_find(p->map, p->text + p->at, n), lesser = index < 0 && settp_map_same("min", p->text + p->at, n);
+        int index = sett_map_find(p->map, p->text + p->at, n),
+            lesser = index < 0 && settp_map_same("min", p->text + p->at, n);
         sett_expr e;
         if (index < 0 && (lesser || settp_map_same("max", p->text + p->at, n))) {
           p->at += n;
@@ -1537,7 +1636,9 @@ SETT_INLINE sett_expr settp_map_expression(settp_map_parser *p) {
           continue;
         }
         if (index < 0) {
-          settp_map_fail(p, settp_map_keyword(p->text + p->at, n) ? SETT_MAP_ERROR_EXPECTED_OPERAND : SETT_MAP_ERROR_UNKNOWN, column);
+          settp_map_fail(
+              p, settp_map_keyword(p->text + p->at, n) ? SETT_MAP_ERROR_EXPECTED_OPERAND : SETT_MAP_ERROR_UNKNOWN,
+              column);
           break;
         }
         p->at += n;
@@ -1578,7 +1679,8 @@ SETT_INLINE sett_expr settp_map_expression(settp_map_parser *p) {
         p->op[ops - 1] = top == SETTP_MAP_MIN_1 ? SETTP_MAP_MIN_2 : SETTP_MAP_MAX_2;
         operand = 1;
       } else if (c == ')' && (top == SETTP_MAP_MIN_2 || top == SETTP_MAP_MAX_2)) {
-        sett_expr r = settp_map_binary(p->arena, top == SETTP_MAP_MIN_2 ? SETTP_MAP_MIN : SETTP_MAP_MAX, p->value[values - 2], p->value[values - 1]);
+        sett_expr r = settp_map_binary(p->arena, top == SETTP_MAP_MIN_2 ? SETTP_MAP_MIN : SETTP_MAP_MAX,
+                                       p->value[values - 2], p->value[values - 1]);
         (void)settp_map_made(p, r, (size_t)p->op_column[ops - 1]);
         p->value[--values - 1] = r;
         --ops;
@@ -1592,8 +1694,10 @@ SETT_INLINE sett_expr settp_map_expression(settp_map_parser *p) {
       ++p->at;
       continue;
     }
-    if (open || !(c == 0 || c == ')' || c == ',' || settp_map_letter(c))) settp_map_fail(p, SETT_MAP_ERROR_EXPECTED_OPERATOR, column);
-    else if (settp_map_letter(c) && !(settp_map_word(p) == 2 && settp_map_same("in", p->text + p->at, 2))) settp_map_fail(p, SETT_MAP_ERROR_EXPECTED_OPERATOR, column);
+    if (open || !(c == 0 || c == ')' || c == ',' || settp_map_letter(c)))
+      settp_map_fail(p, SETT_MAP_ERROR_EXPECTED_OPERATOR, column);
+    else if (settp_map_letter(c) && !(settp_map_word(p) == 2 && settp_map_same("in", p->text + p->at, 2)))
+      settp_map_fail(p, SETT_MAP_ERROR_EXPECTED_OPERATOR, column);
     break;
   }
   if (!p->error) settp_map_reduce(p, &ops, &values, 1);
@@ -1676,7 +1780,8 @@ SETT_INLINE sett_map settp_map_parse_body(settp_map_parser *p) {
       }
     }
   if (settp_map_peek(p)) {
-    if (!settp_map_eat(p, ",") || !settp_map_eat_word(p, "domain") || !settp_map_eat(p, ":")) settp_map_fail(p, SETT_MAP_ERROR_EXPECTED_DOMAIN, p->at);
+    if (!settp_map_eat(p, ",") || !settp_map_eat_word(p, "domain") || !settp_map_eat(p, ":"))
+      settp_map_fail(p, SETT_MAP_ERROR_EXPECTED_DOMAIN, p->at);
     while (!p->error && settp_map_peek(p)) {
       sett_expr e = settp_map_expression(p);
       int64_t lo, hi;
@@ -1687,7 +1792,9 @@ SETT_INLINE sett_map settp_map_parse_body(settp_map_parser *p) {
       hi = p->error ? 0 : settp_map_integer(p);
       if (!p->error && !settp_map_eat(p, "]")) settp_map_fail(p, SETT_MAP_ERROR_EXPECTED_BRACKET, p->at);
       if (p->error) break;
-      v = e >= SETT_MAP_ERROR_COUNT && settp_map_at(p->arena, e)->op == SETTP_MAP_VAR ? (int)settp_map_at(p->arena, e)->value : -1;
+      v = e >= SETT_MAP_ERROR_COUNT && settp_map_at(p->arena, e)->op == SETTP_MAP_VAR
+              ? (int)settp_map_at(p->arena, e)->value
+              : -1;
       if (v >= 0 && !seen[v]) { /* the first range of a variable declares it, further ones cut it */
         seen[v] = 1;
         variable[v].lo = lo;
@@ -1746,7 +1853,8 @@ SETT_INLINE sett_map sett_map_parse(sett_map_arena *arena, const char *text, siz
 /* ======================================================================= bodies: evaluation ==== */
 
 /* The values of all nodes of a list at a point; a failed node's error is kept beside it and travels to its users. */
-SETT_INLINE void settp_map_run(const sett_map_arena *arena, const settp_map_list *list, const int64_t *variables, int64_t *value, unsigned char *error) {
+SETT_INLINE void settp_map_run(const sett_map_arena *arena, const settp_map_list *list, const int64_t *variables,
+                               int64_t *value, unsigned char *error) {
   uint32_t i;
   for (i = 0; i < list->count; ++i) {
     const settp_map_node *n = settp_map_at(arena, list->handle[i]);
@@ -1756,7 +1864,9 @@ SETT_INLINE void settp_map_run(const sett_map_arena *arena, const settp_map_list
     else if (n->op == SETTP_MAP_VAR) value[i] = variables[n->value];
     else {
       uint32_t a = settp_map_at(arena, settp_map_a(n))->mark, b = settp_map_at(arena, settp_map_b(n))->mark;
-      error[i] = error[a] ? error[a] : error[b] ? error[b] : (unsigned char)settp_map_apply((int)n->op, value[a], value[b], &value[i]);
+      error[i] = error[a]   ? error[a]
+                 : error[b] ? error[b]
+                            : (unsigned char)settp_map_apply((int)n->op, value[a], value[b], &value[i]);
     }
   }
 }
@@ -1804,7 +1914,8 @@ SETT_INLINE int settp_map_inside(int code, int count, int64_t *results, int *err
   return code == 1;
 }
 
-SETT_INLINE int sett_map_evaluate(sett_map_arena *arena, sett_map map, const int64_t *values, int64_t *results, int *error) {
+SETT_INLINE int sett_map_evaluate(sett_map_arena *arena, sett_map map, const int64_t *values, int64_t *results,
+                                  int *error) {
   return settp_map_inside(settp_map_evaluate(arena, map, values, results), map.results, results, error);
 }
 
@@ -1850,13 +1961,15 @@ SETT_INLINE void settp_map_default_names(sett_map map, sett_map_variable *variab
 }
 
 /* Two variables of one name: where both names are defaults the whole kind is numbered anew, a name that still clashes gets a suffix. */
-SETT_INLINE int settp_map_unique_names(sett_map_arena *arena, sett_map map, sett_map_variable *variable, const unsigned char *is_default) {
+SETT_INLINE int settp_map_unique_names(sett_map_arena *arena, sett_map map, sett_map_variable *variable,
+                                       const unsigned char *is_default) {
   int i, j, n = sett_map_variables(map), round;
   char buffer[24], other[24];
   map.variable = variable;
   for (i = 0; i < n; ++i)
     for (j = 0; j < i; ++j)
-      if (is_default[i] && is_default[j] && variable[i].name && variable[j].name && settp_map_equal_text(variable[i].name, variable[j].name)) {
+      if (is_default[i] && is_default[j] && variable[i].name && variable[j].name &&
+          settp_map_equal_text(variable[i].name, variable[j].name)) {
         int first = i < map.dims ? 0 : i < map.dims + map.ranges ? map.dims : map.dims + map.ranges;
         int last = i < map.dims ? map.dims : i < map.dims + map.ranges ? map.dims + map.ranges : n, k;
         for (k = first; k < last; ++k)
@@ -1932,7 +2045,8 @@ SETT_INLINE sett_map sett_map_compose(sett_map_arena *arena, sett_map first, set
   result = (sett_expr *)settp_map_take(arena, (size_t)map.results * sizeof *result + 8);
   constraint = (sett_map_constraint *)settp_map_take(arena, (size_t)map.constraints * sizeof *constraint + 8);
   replace = (sett_expr *)settp_map_take(arena, (size_t)(n1 + n2) * sizeof *replace + 8);
-  if (!result || !constraint || !replace || settp_map_list_of_map(arena, &list, &first)) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
+  if (!result || !constraint || !replace || settp_map_list_of_map(arena, &list, &first))
+    return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
   for (i = 0; i < n1; ++i)
     replace[i] = sett_map_var(arena, i < first.dims                  ? i
                                      : i < first.dims + first.ranges ? i + second.ranges
@@ -1950,8 +2064,9 @@ SETT_INLINE sett_map sett_map_compose(sett_map_arena *arena, sett_map first, set
     constraint[k].hi = second.variable[i].hi;
   }
   for (; i < n2; ++i)
-    replace[i] = sett_map_var(arena, i < second.dims + second.ranges ? map.dims + (i - second.dims)
-                                                                     : map.dims + map.ranges + (i - second.dims - second.ranges));
+    replace[i] = sett_map_var(arena, i < second.dims + second.ranges
+                                         ? map.dims + (i - second.dims)
+                                         : map.dims + map.ranges + (i - second.dims - second.ranges));
   if (settp_map_list_of_map(arena, &list, &second)) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
   made = settp_map_rewrite(arena, &list, replace);
   if (!made) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
@@ -1973,7 +2088,8 @@ SETT_INLINE sett_map sett_map_compose(sett_map_arena *arena, sett_map first, set
 }
 
 /* Variables with fixed[i] != 0 become the constant values[i] and leave the lists; a value outside the bounds gives KNOWN EMPTY. */
-SETT_INLINE sett_map sett_map_substitute(sett_map_arena *arena, sett_map map, const unsigned char *fixed, const int64_t *values) {
+SETT_INLINE sett_map sett_map_substitute(sett_map_arena *arena, sett_map map, const unsigned char *fixed,
+                                         const int64_t *values) {
   sett_map out = map;
   sett_map_variable *variable;
   sett_map_constraint *constraint;
@@ -2001,7 +2117,8 @@ SETT_INLINE sett_map sett_map_substitute(sett_map_arena *arena, sett_map map, co
   result = (sett_expr *)settp_map_take(arena, (size_t)map.results * sizeof *result + 8);
   constraint = (sett_map_constraint *)settp_map_take(arena, (size_t)map.constraints * sizeof *constraint + 8);
   replace = (sett_expr *)settp_map_take(arena, (size_t)n * sizeof *replace + 8);
-  if (!result || !constraint || !replace || settp_map_list_of_map(arena, &list, &map)) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
+  if (!result || !constraint || !replace || settp_map_list_of_map(arena, &list, &map))
+    return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
   for (i = 0, k = 0; i < n; ++i) replace[i] = fixed[i] ? sett_map_constant(arena, values[i]) : sett_map_var(arena, k++);
   made = settp_map_rewrite(arena, &list, replace);
   if (!made) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
@@ -2053,9 +2170,22 @@ enum { SETTP_MAP_SAMPLES = 6, SETTP_MAP_MORE = 24 };
  * is searched for; nesting and steps of a proof; values that proofs by points compute; forms of one round, and of all; names across quotients; proofs that
  * fail; values that R14 computes; values that count as a form in what all rounds do. */
 enum {
-  SETTP_MAP_NONE = -1, SETTP_MAP_DEPTH_MAX = 250, SETTP_MAP_FORMS_MAX = 10, SETTP_MAP_CALLS_MAX = 20000, SETTP_MAP_LOOK_DEPTH = 4, SETTP_MAP_LOOKS_MAX = 20, SETTP_MAP_PRINTS_MAX = 500,
-  SETTP_MAP_PROOF_DEPTH = 6, SETTP_MAP_PROOFS_MAX = 48, SETTP_MAP_POINTS_MAX = 1 << 16, SETTP_MAP_LINS_MAX = 2000, SETTP_MAP_WORK_MAX = 14000, SETTP_MAP_CROSSES_MAX = 20,
-  SETTP_MAP_FAILURES_MAX = 100, SETTP_MAP_OWN_POINTS_MAX = 1 << 19, SETTP_MAP_POINTS_A_FORM = 150
+  SETTP_MAP_NONE = -1,
+  SETTP_MAP_DEPTH_MAX = 250,
+  SETTP_MAP_FORMS_MAX = 10,
+  SETTP_MAP_CALLS_MAX = 20000,
+  SETTP_MAP_LOOK_DEPTH = 4,
+  SETTP_MAP_LOOKS_MAX = 20,
+  SETTP_MAP_PRINTS_MAX = 500,
+  SETTP_MAP_PROOF_DEPTH = 6,
+  SETTP_MAP_PROOFS_MAX = 48,
+  SETTP_MAP_POINTS_MAX = 1 << 16,
+  SETTP_MAP_LINS_MAX = 2000,
+  SETTP_MAP_WORK_MAX = 14000,
+  SETTP_MAP_CROSSES_MAX = 20,
+  SETTP_MAP_FAILURES_MAX = 100,
+  SETTP_MAP_OWN_POINTS_MAX = 1 << 19,
+  SETTP_MAP_POINTS_A_FORM = 150
 };
 enum { SETTP_MAP_ATOM_VAR, SETTP_MAP_ATOM_QUOTIENT, SETTP_MAP_ATOM_OTHER };
 
@@ -2069,17 +2199,20 @@ typedef struct settp_map_lin { /* constant + sum of count terms from first on */
   int64_t constant;
   uint32_t hash;
   int32_t first, count, next;
-  int32_t sample;          /* row of its values at the samples, SETTP_MAP_NONE: not asked yet */
+  int32_t sample; /* row of its values at the samples, SETTP_MAP_NONE: not asked yet */
   unsigned char known, busy, entered, bounded;
-  uint32_t expr;           /* memo of its print, when nodes > 0 */
+  uint32_t expr; /* memo of its print, when nodes > 0 */
   int32_t nodes;
-  int32_t estimate;        /* memo of settp_map_estimate, when > 0 */
-  unsigned char affine;    /* 1: of variables alone, 2: not, 0: not asked yet */
-  int64_t lo, hi;          /* memo of its interval, when known */
-  sett_map_interval bound; /* when bounded: an interval that the expressions which it is the form of are known to lie in */
+  int32_t estimate;     /* memo of settp_map_estimate, when > 0 */
+  unsigned char affine; /* 1: of variables alone, 2: not, 0: not asked yet */
+  int64_t lo, hi;       /* memo of its interval, when known */
+  /* when bounded: an interval that the expressions which it is the form of are known to lie in */
+  sett_map_interval bound;
 } settp_map_lin;
 
-typedef struct settp_map_row { int64_t at[SETTP_MAP_SAMPLES]; } settp_map_row;
+typedef struct settp_map_row {
+  int64_t at[SETTP_MAP_SAMPLES];
+} settp_map_row;
 
 typedef struct settp_map_form { /* a name of a quotient: floor(lin / c) on this domain */
   int64_t c;
@@ -2089,12 +2222,12 @@ typedef struct settp_map_form { /* a name of a quotient: floor(lin / c) on this 
 typedef struct settp_map_atom {
   int64_t lo, hi, c; /* c: the divisor of a quotient; of a variable x = c * atom + r */
   int64_t r;
-  uint64_t support;    /* bit i: variable i modulo 64 */
+  uint64_t support; /* bit i: variable i modulo 64 */
   int64_t weight;
-  int32_t kind, op;    /* op: of SETTP_MAP_ATOM_OTHER */
-  int32_t a, b;        /* linear forms; a: the variable's number */
+  int32_t kind, op; /* op: of SETTP_MAP_ATOM_OTHER */
+  int32_t a, b;     /* linear forms; a: the variable's number */
   int32_t depth, next;
-  int32_t own;         /* the form that is this atom alone, SETTP_MAP_NONE: not made yet */
+  int32_t own; /* the form that is this atom alone, SETTP_MAP_NONE: not made yet */
   uint32_t hash;
   int32_t form, forms; /* list of names, newest first, and their number */
   uint32_t expr;       /* memo of its print, when nodes > 0 */
@@ -2129,33 +2262,36 @@ typedef struct settp_map_engine {
   settp_map_memo *memo;
   settp_map_alike *alike;
   settp_map_row *row;
-  int32_t terms, term_room, lins, lin_room, atoms, atom_room, forms, form_room, memos, memo_room, alikes, alike_room, rows, row_room;
+  int32_t terms, term_room, lins, lin_room, atoms, atom_room, forms, form_room, memos, memo_room, alikes, alike_room,
+      rows, row_room;
   int32_t *lin_bucket, *atom_bucket, *memo_bucket, *alike_bucket;
   uint32_t mask, lin_mask; /* of the tables, which grow */
   int32_t memo_first;      /* memos before it are forgotten */
   int32_t alike_known;     /* alikes before it are in their table */
   int32_t zero;            /* the form 0, SETTP_MAP_NONE: not made yet */
-  int32_t *variable; /* atom of each variable, SETTP_MAP_NONE: not met yet */
+  int32_t *variable;       /* atom of each variable, SETTP_MAP_NONE: not met yet */
   const sett_map_variable *bounds;
   const int64_t *modulus, *residue; /* variable i = residue[i] modulo modulus[i] */
   int variables;
   int32_t lin_limit; /* beyond it searches stop: a small arena means a less simple result, not a failure */
-  int error;       /* FULL, DEEP: sticky. Overflow of a rule only makes that rule not apply */
+  int error;         /* FULL, DEEP: sticky. Overflow of a rule only makes that rule not apply */
   int32_t calls, nest, depth, looks, look_end; /* quotients asked, their nesting; nesting and number of intervals */
-  settp_map_known *fact; /* facts from constraints, used for results only */
+  settp_map_known *fact;                       /* facts from constraints, used for results only */
   int facts, fact_room;
-  int32_t prints;    /* forms printed */
-  int64_t points, own_points, points_given; /* values that proofs by looking at all points may still compute, and those of R14; at first, of both */
+  int32_t prints; /* forms printed */
+  /* values that proofs by looking at all points may still compute, and those of R14; at first, of both */
+  int64_t points, own_points, points_given;
   int32_t proofs, proof_end; /* steps of proofs, and where the one that runs now gives up */
-  int scaled;        /* R12 looks for multiples, too: constraints make them */
-  int sampled;       /* 0: no point of the domain is at hand, samples say nothing */
-  const int64_t *point; /* SETTP_MAP_SAMPLES + SETTP_MAP_MORE points of the domain, or NULL: any point of the bounds is one */
-  int64_t *more;        /* SETTP_MAP_MORE values of each atom that has them; SETTP_MAP_SAMPLES of them are a part */
+  int scaled;                /* R12 looks for multiples, too: constraints make them */
+  int sampled;               /* 0: no point of the domain is at hand, samples say nothing */
+  /* SETTP_MAP_SAMPLES + SETTP_MAP_MORE points of the domain, or NULL: any point of the bounds is one */
+  const int64_t *point;
+  int64_t *more; /* SETTP_MAP_MORE values of each atom that has them; SETTP_MAP_SAMPLES of them are a part */
   int32_t more_room, crosses, failures; /* failures: of proofs that no sample refutes */
-  int64_t step;         /* settp_map_at_step of the form stepped */
+  int64_t step;                         /* settp_map_at_step of the form stepped */
   uint32_t step_hash;
   int32_t stepped;
-  int fixed;            /* an atom is known to be one number */
+  int fixed;             /* an atom is known to be one number */
   int renamed, refolded; /* a quotient was printed by another name than its first; in a digit only */
 } settp_map_engine;
 
@@ -2174,7 +2310,8 @@ SETT_INLINE void *settp_map_grow(settp_map_engine *e, void *old, int32_t *room, 
 }
 
 #define SETTP_MAP_ROOM(e, array, count, room, extra) \
-  ((e)->count + (extra) <= (e)->room || settp_map_room(e, (void **)(void *)&(e)->array, (e)->count + (extra), &(e)->room, sizeof *(e)->array))
+  ((e)->count + (extra) <= (e)->room ||              \
+   settp_map_room(e, (void **)(void *)&(e)->array, (e)->count + (extra), &(e)->room, sizeof *(e)->array))
 
 SETT_INLINE int settp_map_room(settp_map_engine *e, void **array, int32_t need, int32_t *room, size_t size) {
   while (need > *room) {
@@ -2236,7 +2373,9 @@ SETT_INLINE void settp_map_rehash(settp_map_engine *e) {
 }
 
 /* Whether a table with so many entries is to grow. */
-SETT_INLINE int settp_map_crowded(const settp_map_engine *e, int32_t entries) { return (uint32_t)entries > 2 * e->mask && e->mask < UINT32_C(1) << 20; }
+SETT_INLINE int settp_map_crowded(const settp_map_engine *e, int32_t entries) {
+  return (uint32_t)entries > 2 * e->mask && e->mask < UINT32_C(1) << 20;
+}
 
 /* The linear form of the terms that lie behind the pool's end (count of them, sorted, none zero). No number in it is beyond 2^62, so
  * that each has a negative, and none is taken for "no bound". */
@@ -2247,7 +2386,8 @@ SETT_INLINE int32_t settp_map_lin_make(settp_map_engine *e, int64_t constant, in
   uint32_t hash;
   int32_t i, at, *bucket;
   settp_map_lin *l;
-  for (i = 0; i < count; ++i) h = (h + (uint64_t)t[i].k * UINT64_C(0xBF58476D1CE4E5B9) + (uint64_t)t[i].atom) * UINT64_C(0x9E3779B97F4A7C15);
+  for (i = 0; i < count; ++i)
+    h = (h + (uint64_t)t[i].k * UINT64_C(0xBF58476D1CE4E5B9) + (uint64_t)t[i].atom) * UINT64_C(0x9E3779B97F4A7C15);
   h ^= h >> 29;
   h *= UINT64_C(0xD6E8FEB86659FD93);
   hash = (uint32_t)(h >> 32);
@@ -2297,12 +2437,14 @@ SETT_INLINE int32_t settp_map_lin_atom(settp_map_engine *e, int32_t atom, int64_
 }
 
 /* Writes the terms of a * ka + b * kb behind the pool's end, with room for one more; their number, or SETTP_MAP_NONE when it overflows. *constant grows likewise. */
-SETT_INLINE int32_t settp_map_terms_mix(settp_map_engine *e, int32_t a, int64_t ka, int32_t b, int64_t kb, int64_t *constant) {
+SETT_INLINE int32_t settp_map_terms_mix(settp_map_engine *e, int32_t a, int64_t ka, int32_t b, int64_t kb,
+                                        int64_t *constant) {
   const settp_map_term *s, *t, *s_end, *t_end;
   settp_map_term *out;
   int64_t x, y;
   if (a < 0 || b < 0) return SETTP_MAP_NONE;
-  if (settp_map_mul(e->lin[a].constant, ka, &x) || settp_map_mul(e->lin[b].constant, kb, &y) || settp_map_add(x, y, &x) || settp_map_add(x, *constant, constant))
+  if (settp_map_mul(e->lin[a].constant, ka, &x) || settp_map_mul(e->lin[b].constant, kb, &y) ||
+      settp_map_add(x, y, &x) || settp_map_add(x, *constant, constant))
     return SETTP_MAP_NONE;
   if (!SETTP_MAP_ROOM(e, term, terms, term_room, e->lin[a].count + e->lin[b].count + 1)) return SETTP_MAP_NONE;
   s = e->term + e->lin[a].first;
@@ -2368,7 +2510,8 @@ SETT_INLINE int32_t settp_map_terms_add(settp_map_engine *e, int32_t count, int3
 }
 
 /* a * ka + b * kb + constant; SETTP_MAP_NONE when it overflows. */
-SETT_INLINE int32_t settp_map_lin_mix(settp_map_engine *e, int32_t a, int64_t ka, int32_t b, int64_t kb, int64_t constant) {
+SETT_INLINE int32_t settp_map_lin_mix(settp_map_engine *e, int32_t a, int64_t ka, int32_t b, int64_t kb,
+                                      int64_t constant) {
   int32_t n;
   if (a < 0 || b < 0) return SETTP_MAP_NONE;
   if (!constant) { /* nothing is added to one of them */
@@ -2396,7 +2539,9 @@ SETT_INLINE int32_t settp_map_lin_scale(settp_map_engine *e, int32_t a, int64_t 
   int64_t x;
   if (a < 0) return SETTP_MAP_NONE;
   if (k == 1 && !constant) return a;
-  if (settp_map_mul(e->lin[a].constant, k, &x) || settp_map_add(x, constant, &constant) || !SETTP_MAP_ROOM(e, term, terms, term_room, e->lin[a].count)) return SETTP_MAP_NONE;
+  if (settp_map_mul(e->lin[a].constant, k, &x) || settp_map_add(x, constant, &constant) ||
+      !SETTP_MAP_ROOM(e, term, terms, term_room, e->lin[a].count))
+    return SETTP_MAP_NONE;
   t = e->term + e->lin[a].first;
   end = k ? t + e->lin[a].count : t;
   for (out = e->term + e->terms; t < end; ++t, ++out) {
@@ -2437,13 +2582,15 @@ SETT_INLINE int64_t settp_map_lin_gcd_with(const settp_map_engine *e, int32_t a,
   return g;
 }
 
-SETT_INLINE int64_t settp_map_lin_gcd(const settp_map_engine *e, int32_t a) { return settp_map_lin_gcd_with(e, a, 0); } /* 0 for a constant */
+/* 0 for a constant */
+SETT_INLINE int64_t settp_map_lin_gcd(const settp_map_engine *e, int32_t a) { return settp_map_lin_gcd_with(e, a, 0); }
 
 /* The residue of k modulo c in (-c/2, c/2]. */
 SETT_INLINE int64_t settp_map_residue(int64_t k, int64_t c) {
   uint64_t size = k < 0 ? 0 - (uint64_t)k : (uint64_t)k;
   int64_t r;
-  if (size < (uint64_t)1 << 62 && (2 * size < (uint64_t)c || (2 * size == (uint64_t)c && k > 0))) return k; /* most are */
+  /* most are */
+  if (size < (uint64_t)1 << 62 && (2 * size < (uint64_t)c || (2 * size == (uint64_t)c && k > 0))) return k;
   r = k % c;
   if (r < 0) r += c;
   return r > c - r ? r - c : r;
@@ -2492,7 +2639,8 @@ SETT_INLINE int settp_map_lin_extract(settp_map_engine *e, int32_t a, int64_t c,
 /* v[j] += k * x[j] for SETTP_MAP_SAMPLES values. */
 SETT_INLINE void settp_map_row_add(int64_t *v, const int64_t *x, int64_t k) {
 #define SETTP_MAP_ROW_ADD(j) v[j] = (int64_t)((uint64_t)v[j] + (uint64_t)k * (uint64_t)x[j]);
-  SETTP_MAP_ROW_ADD(0) SETTP_MAP_ROW_ADD(1) SETTP_MAP_ROW_ADD(2) SETTP_MAP_ROW_ADD(3) SETTP_MAP_ROW_ADD(4) SETTP_MAP_ROW_ADD(5)
+  SETTP_MAP_ROW_ADD(0)
+  SETTP_MAP_ROW_ADD(1) SETTP_MAP_ROW_ADD(2) SETTP_MAP_ROW_ADD(3) SETTP_MAP_ROW_ADD(4) SETTP_MAP_ROW_ADD(5)
 #undef SETTP_MAP_ROW_ADD
 }
 
@@ -2513,7 +2661,8 @@ SETT_INLINE const int64_t *settp_map_lin_at(settp_map_engine *e, int32_t a) {
   return e->row[l->sample].at;
 }
 
-SETT_INLINE int64_t settp_map_floor_short(int64_t a, int64_t b) { /* b > 0; where 32 bits do, their division is several times faster */
+/* b > 0; where 32 bits do, their division is several times faster */
+SETT_INLINE int64_t settp_map_floor_short(int64_t a, int64_t b) {
   if ((uint64_t)a + UINT64_C(0x40000000) < UINT64_C(0x80000000) && b < INT64_C(0x40000000)) {
     int32_t x = (int32_t)a, y = (int32_t)b, q = x / y;
     return q - (x - q * y < 0);
@@ -2522,7 +2671,8 @@ SETT_INLINE int64_t settp_map_floor_short(int64_t a, int64_t b) { /* b > 0; wher
 }
 
 /* Whether floor((x + k * y) / c) may be one number for all samples x and y. */
-SETT_INLINE int settp_map_at_one_period(const settp_map_engine *e, const int64_t *x, const int64_t *y, uint64_t k, int64_t c) {
+SETT_INLINE int settp_map_at_one_period(const settp_map_engine *e, const int64_t *x, const int64_t *y, uint64_t k,
+                                        int64_t c) {
   uint64_t first;
   int j;
   if (!e->sampled) return 1;
@@ -2541,8 +2691,9 @@ SETT_INLINE int64_t settp_map_at_step(const int64_t *x, int scaled, uint32_t *ha
   if (!scaled) { /* a sum of the differences, each with a factor of its own */
     for (j = 1; j < SETTP_MAP_SAMPLES && x[j] == x[0]; ++j) {}
     if (j == SETTP_MAP_SAMPLES) return 0;
-    h = (uint64_t)x[1] * UINT64_C(0x9E3779B97F4A7C15) + (uint64_t)x[2] * UINT64_C(0xBF58476D1CE4E5B9) + (uint64_t)x[3] * UINT64_C(0x94D049BB133111EB) +
-        (uint64_t)x[4] * UINT64_C(0xD6E8FEB86659FD93) + (uint64_t)x[5] * UINT64_C(0x632BE59BD9B4E019) - (uint64_t)x[0] * UINT64_C(0x2C74EF35EF6F5165);
+    h = (uint64_t)x[1] * UINT64_C(0x9E3779B97F4A7C15) + (uint64_t)x[2] * UINT64_C(0xBF58476D1CE4E5B9) +
+        (uint64_t)x[3] * UINT64_C(0x94D049BB133111EB) + (uint64_t)x[4] * UINT64_C(0xD6E8FEB86659FD93) +
+        (uint64_t)x[5] * UINT64_C(0x632BE59BD9B4E019) - (uint64_t)x[0] * UINT64_C(0x2C74EF35EF6F5165);
     if ((int64_t)((uint64_t)x[j] - (uint64_t)x[0]) < 0) {
       *hash = (uint32_t)((0 - h) >> 32);
       return -1;
@@ -2606,7 +2757,8 @@ SETT_INLINE sett_map_interval settp_map_mod_interval(const settp_map_engine *e, 
 
 /* How many atoms of f are in a: all, some, none. */
 SETT_INLINE int32_t settp_map_lin_shared(const settp_map_engine *e, int32_t f, int32_t a) {
-  const settp_map_term *s = e->term + e->lin[f].first, *s_end = s + e->lin[f].count, *t = e->term + e->lin[a].first, *t_end = t + e->lin[a].count;
+  const settp_map_term *s = e->term + e->lin[f].first, *s_end = s + e->lin[f].count, *t = e->term + e->lin[a].first,
+                       *t_end = t + e->lin[a].count;
   int32_t n = 0;
   while (s < s_end && t < t_end) {
     int32_t x = s->atom, y = t->atom;
@@ -2618,7 +2770,8 @@ SETT_INLINE int32_t settp_map_lin_shared(const settp_map_engine *e, int32_t f, i
 }
 
 SETT_INLINE int settp_map_lin_shares(const settp_map_engine *e, int32_t f, int32_t a) { /* whether there is one */
-  const settp_map_term *s = e->term + e->lin[f].first, *s_end = s + e->lin[f].count, *t = e->term + e->lin[a].first, *t_end = t + e->lin[a].count;
+  const settp_map_term *s = e->term + e->lin[f].first, *s_end = s + e->lin[f].count, *t = e->term + e->lin[a].first,
+                       *t_end = t + e->lin[a].count;
   while (s < s_end && t < t_end && s->atom != t->atom)
     if (s->atom < t->atom) ++s;
     else ++t;
@@ -2626,7 +2779,8 @@ SETT_INLINE int settp_map_lin_shares(const settp_map_engine *e, int32_t f, int32
 }
 
 /* a with t * (F - m * q) taken away, where that leaves at most `most` terms. */
-SETT_INLINE int32_t settp_map_lin_take(settp_map_engine *e, int32_t a, int32_t f, int64_t m, int32_t q, int64_t t, int32_t most) {
+SETT_INLINE int32_t settp_map_lin_take(settp_map_engine *e, int32_t a, int32_t f, int64_t m, int32_t q, int64_t t,
+                                       int32_t most) {
   int64_t tm, constant = 0;
   int32_t n;
   if (t == INT64_MIN || settp_map_mul(t, m, &tm)) return SETTP_MAP_NONE;
@@ -2636,7 +2790,8 @@ SETT_INLINE int32_t settp_map_lin_take(settp_map_engine *e, int32_t a, int32_t f
 
 /* The form (F, m) of the quotient in term i of a with all terms moved in that its coefficient k divides, and the rest: a = k * floor(moved / m) + rest.
  * 0: nothing moves, or a has more terms than are looked at. */
-SETT_INLINE int settp_map_lin_move(settp_map_engine *e, int32_t a, int32_t i, settp_map_form form, int32_t *moved, int32_t *rest) {
+SETT_INLINE int settp_map_lin_move(settp_map_engine *e, int32_t a, int32_t i, settp_map_form form, int32_t *moved,
+                                   int32_t *rest) {
   settp_map_term q = e->term[e->lin[a].first + i];
   int32_t pass, j, n, count = e->lin[a].count, own = e->lin[form.lin].count;
   uint64_t moves = 0;
@@ -2698,7 +2853,9 @@ SETT_INLINE sett_map_interval settp_map_lin_interval_digits(settp_map_engine *e,
     }
   }
   if (best >= 0 && !e->error)
-    r = settp_map_interval_meet(r, settp_map_interval_add(settp_map_interval_scale(settp_map_mod_interval(e, best_f, best_c), best_t), settp_map_lin_interval(e, best)));
+    r = settp_map_interval_meet(
+        r, settp_map_interval_add(settp_map_interval_scale(settp_map_mod_interval(e, best_f, best_c), best_t),
+                                  settp_map_lin_interval(e, best)));
   return r;
 }
 
@@ -2714,7 +2871,8 @@ SETT_INLINE sett_map_interval settp_map_lin_interval_moved(settp_map_engine *e, 
       sett_map_interval part;
       if (!settp_map_lin_move(e, a, i, form, &moved, &rest)) continue;
       part = settp_map_lin_interval(e, moved);
-      part = settp_map_interval_scale(settp_map_interval(settp_map_sat_floor(part.lo, form.c), settp_map_sat_floor(part.hi, form.c)), q.k);
+      part = settp_map_interval_scale(
+          settp_map_interval(settp_map_sat_floor(part.lo, form.c), settp_map_sat_floor(part.hi, form.c)), q.k);
       r = settp_map_interval_meet(r, settp_map_interval_add(part, settp_map_lin_interval(e, rest)));
     }
   }
@@ -2730,15 +2888,17 @@ SETT_INLINE int32_t settp_map_lin_primitive(settp_map_engine *e, int32_t a, int6
   return settp_map_lin_shrink(e, a, g, 0);
 }
 
-SETT_INLINE sett_map_interval settp_map_lin_interval_fact(settp_map_engine *e, int32_t a, sett_map_interval r) { /* I2 */
+/* I2 */
+SETT_INLINE sett_map_interval settp_map_lin_interval_fact(settp_map_engine *e, int32_t a, sett_map_interval r) {
   int64_t k = 1;
   int i;
   int32_t p = e->facts ? settp_map_lin_primitive(e, a, &k) : SETTP_MAP_NONE;
   if (e->lin[a].bounded) r = settp_map_interval_meet(r, e->lin[a].bound);
   for (i = 0; i < e->facts; ++i)
     if (e->fact[i].lin == p)
-      r = settp_map_interval_meet(r, settp_map_interval_add(settp_map_interval_scale(settp_map_interval(e->fact[i].lo, e->fact[i].hi), k),
-                                                    settp_map_interval(e->lin[a].constant, e->lin[a].constant)));
+      r = settp_map_interval_meet(
+          r, settp_map_interval_add(settp_map_interval_scale(settp_map_interval(e->fact[i].lo, e->fact[i].hi), k),
+                                    settp_map_interval(e->lin[a].constant, e->lin[a].constant)));
   return r;
 }
 
@@ -2746,7 +2906,9 @@ SETT_INLINE sett_map_interval settp_map_lin_interval(settp_map_engine *e, int32_
   sett_map_interval r;
   if (e->lin[a].known) return settp_map_interval(e->lin[a].lo, e->lin[a].hi);
   r = settp_map_lin_interval_fact(e, a, settp_map_lin_sum(e, a));
-  if (e->lin[a].busy || e->lins > e->lin_limit || e->depth > SETTP_MAP_LOOK_DEPTH || e->lin[a].count < 2 || e->lin[a].count > 40 || r.lo == r.hi) return r;
+  if (e->lin[a].busy || e->lins > e->lin_limit || e->depth > SETTP_MAP_LOOK_DEPTH || e->lin[a].count < 2 ||
+      e->lin[a].count > 40 || r.lo == r.hi)
+    return r;
   if (!e->depth) e->look_end = e->looks + SETTP_MAP_LOOKS_MAX;
   if (++e->looks > e->look_end) return r;
   if (!settp_map_lin_affine(e, a)) {
@@ -2796,7 +2958,8 @@ SETT_INLINE void settp_map_sample(const settp_map_engine *e, const settp_map_ato
 }
 
 /* Values of a form at SETTP_MAP_SAMPLES points; those of atom i begin at value[i * stride]. */
-SETT_INLINE void settp_map_lin_row(const settp_map_engine *e, int32_t l, const int64_t *value, size_t stride, int64_t *out) {
+SETT_INLINE void settp_map_lin_row(const settp_map_engine *e, int32_t l, const int64_t *value, size_t stride,
+                                   int64_t *out) {
   const settp_map_term *t = e->term + e->lin[l].first, *end = t + e->lin[l].count;
   settp_map_row_start(out, e->lin[l].constant);
   for (; t < end; ++t) settp_map_row_add(out, value + (size_t)t->atom * stride, t->k);
@@ -2806,7 +2969,8 @@ SETT_INLINE void settp_map_more_of(const settp_map_engine *e, int32_t l, int par
   settp_map_lin_row(e, l, e->more + part * SETTP_MAP_SAMPLES, SETTP_MAP_MORE, out);
 }
 
-SETT_INLINE int32_t settp_map_more_want(settp_map_engine *e, int32_t l, int32_t last) { /* flags the atoms of l that have no values yet; the last one, or `last` */
+/* flags the atoms of l that have no values yet; the last one, or `last` */
+SETT_INLINE int32_t settp_map_more_want(settp_map_engine *e, int32_t l, int32_t last) {
   const settp_map_term *t = e->term + e->lin[l].first, *end = t + e->lin[l].count;
   for (; t < end; ++t)
     if (!e->atom[t->atom].more) {
@@ -2871,7 +3035,8 @@ SETT_INLINE int settp_map_more_within(settp_map_engine *e, int32_t l, int64_t lo
 }
 
 /* Whether at the samples l - t * (F - m * q) lies in [lo, hi], which need not be made for it. */
-SETT_INLINE int settp_map_rest_within(settp_map_engine *e, int32_t l, settp_map_form form, int32_t q, int64_t t, int64_t lo, int64_t hi) {
+SETT_INLINE int settp_map_rest_within(settp_map_engine *e, int32_t l, settp_map_form form, int32_t q, int64_t t,
+                                      int64_t lo, int64_t hi) {
   const int64_t *x, *f, *y = e->atom[q].at;
   int j;
   if (!e->sampled) return 1;
@@ -2891,9 +3056,12 @@ SETT_INLINE int settp_map_prove_step(settp_map_engine *e, int32_t l, int64_t lo,
   int32_t i, f, pick, made;
   int pass, proved = 0;
   if (lo > hi || l < 0 || !settp_map_at_within(e, settp_map_lin_at(e, l), lo, hi)) return 0;
-  r = e->lin[l].known ? settp_map_interval(e->lin[l].lo, e->lin[l].hi) : settp_map_lin_interval_fact(e, l, settp_map_lin_sum(e, l));
+  r = e->lin[l].known ? settp_map_interval(e->lin[l].lo, e->lin[l].hi)
+                      : settp_map_lin_interval_fact(e, l, settp_map_lin_sum(e, l));
   if (r.lo >= lo && r.hi <= hi) return 1;
-  if (e->lin[l].busy || e->lin[l].count < 2 || e->lin[l].count > 40 || depth > SETTP_MAP_PROOF_DEPTH || e->lins > e->lin_limit || e->error) return 0;
+  if (e->lin[l].busy || e->lin[l].count < 2 || e->lin[l].count > 40 || depth > SETTP_MAP_PROOF_DEPTH ||
+      e->lins > e->lin_limit || e->error)
+    return 0;
   e->lin[l].busy = 1;
   for (pass = 0; pass < 2 && !proved; ++pass) /* digits, then moved terms */
     for (i = 0; i < e->lin[l].count && !proved; ++i) {
@@ -2909,7 +3077,9 @@ SETT_INLINE int settp_map_prove_step(settp_map_engine *e, int32_t l, int64_t lo,
           if (e->proofs >= e->proof_end || !settp_map_lin_move(e, l, i, form, &moved, &rest)) continue;
           ++e->proofs;
           r = settp_map_lin_interval_fact(e, rest, settp_map_lin_sum(e, rest));
-          if (r.lo == INT64_MIN || r.hi == INT64_MAX || settp_map_add(lo, settp_map_neg(r.lo), &a) || settp_map_add(hi, settp_map_neg(r.hi), &b) || a > b) continue;
+          if (r.lo == INT64_MIN || r.hi == INT64_MAX || settp_map_add(lo, settp_map_neg(r.lo), &a) ||
+              settp_map_add(hi, settp_map_neg(r.hi), &b) || a > b)
+            continue;
           if (q.k < 0) {
             int64_t swap = a;
             a = settp_map_neg(b);
@@ -2917,7 +3087,8 @@ SETT_INLINE int settp_map_prove_step(settp_map_engine *e, int32_t l, int64_t lo,
           }
           a = settp_map_ceil(a, q.k < 0 ? -q.k : q.k);
           b = settp_map_floor(b, q.k < 0 ? -q.k : q.k);
-          if (settp_map_mul(a, form.c, &a) || settp_map_mul(b, form.c, &b) || settp_map_add(b, form.c - 1, &b)) continue;
+          if (settp_map_mul(a, form.c, &a) || settp_map_mul(b, form.c, &b) || settp_map_add(b, form.c - 1, &b))
+            continue;
           proved = settp_map_prove_step(e, moved, a, b, depth + 1);
           continue;
         }
@@ -2937,7 +3108,8 @@ SETT_INLINE int settp_map_prove_step(settp_map_engine *e, int32_t l, int64_t lo,
           if (k < tried) continue;
           seen[tried++] = t;
           digit = settp_map_interval_scale(settp_map_mod_interval(e, form.lin, form.c), t);
-          if (settp_map_add(lo, settp_map_neg(digit.lo), &a) || settp_map_add(hi, settp_map_neg(digit.hi), &b) || a > b) continue;
+          if (settp_map_add(lo, settp_map_neg(digit.lo), &a) || settp_map_add(hi, settp_map_neg(digit.hi), &b) || a > b)
+            continue;
           if (e->proofs >= e->proof_end) continue;
           ++e->proofs;
           if (!settp_map_rest_within(e, l, form, q.atom, t, a, b)) continue;
@@ -3048,7 +3220,9 @@ SETT_INLINE int32_t settp_map_atom_push(settp_map_engine *e) {
 }
 
 /* ceil((lo - r) / m) and floor((hi - r) / m): the bounds of y in x = m * y + r. */
-SETT_INLINE int64_t settp_map_floor_bound(int64_t hi, int64_t r, int64_t m) { return settp_map_sat_floor(settp_map_sat_add(hi, -r), m); }
+SETT_INLINE int64_t settp_map_floor_bound(int64_t hi, int64_t r, int64_t m) {
+  return settp_map_sat_floor(settp_map_sat_add(hi, -r), m);
+}
 SETT_INLINE int64_t settp_map_ceil_bound(int64_t lo, int64_t r, int64_t m) {
   int64_t n = settp_map_sat_add(lo, -r);
   return n == INT64_MIN || n == INT64_MAX ? n : n / m + (n % m > 0 ? 1 : 0);
@@ -3070,7 +3244,8 @@ SETT_INLINE int32_t settp_map_lin_variable(settp_map_engine *e, int i) {
     e->variable[i] = settp_map_atom_push(e);
     if (e->variable[i] < 0) return SETTP_MAP_NONE;
   }
-  if (e->atom[e->variable[i]].lo == e->atom[e->variable[i]].hi) return settp_map_lin_constant(e, e->atom[e->variable[i]].lo * m + r);
+  if (e->atom[e->variable[i]].lo == e->atom[e->variable[i]].hi)
+    return settp_map_lin_constant(e, e->atom[e->variable[i]].lo * m + r);
   return settp_map_lin_atom(e, e->variable[i], m, r);
 }
 
@@ -3080,7 +3255,8 @@ SETT_INLINE int32_t settp_map_atom_other(settp_map_engine *e, int op, int32_t a,
   settp_map_atom *x;
   sett_map_interval r;
   for (at = e->atom_bucket[hash & e->mask]; at >= 0; at = e->atom[at].next)
-    if (e->atom[at].kind == SETTP_MAP_ATOM_OTHER && e->atom[at].op == op && e->atom[at].a == a && e->atom[at].b == b) return at;
+    if (e->atom[at].kind == SETTP_MAP_ATOM_OTHER && e->atom[at].op == op && e->atom[at].a == a && e->atom[at].b == b)
+      return at;
   r = settp_map_interval_op(op, settp_map_lin_interval(e, a), settp_map_lin_interval(e, b));
   x = settp_map_atom_next(e, SETTP_MAP_ATOM_OTHER);
   if (!x) return SETTP_MAP_NONE;
@@ -3096,7 +3272,8 @@ SETT_INLINE int32_t settp_map_atom_other(settp_map_engine *e, int op, int32_t a,
   return settp_map_atom_push(e);
 }
 
-SETT_INLINE int settp_map_named(const settp_map_engine *e, int32_t q, int32_t lin, int64_t c) { /* whether it has this name */
+/* whether it has this name */
+SETT_INLINE int settp_map_named(const settp_map_engine *e, int32_t q, int32_t lin, int64_t c) {
   int32_t f = e->atom[q].form;
   while (f >= 0 && (e->form[f].lin != lin || e->form[f].c != c)) f = e->form[f].next;
   return f >= 0;
@@ -3106,7 +3283,9 @@ SETT_INLINE int settp_map_named(const settp_map_engine *e, int32_t q, int32_t li
 SETT_INLINE void settp_map_atom_name(settp_map_engine *e, int32_t q, int32_t lin, int64_t c) {
   int32_t *end;
   sett_map_interval r;
-  if (lin < 0 || e->atom[q].forms >= SETTP_MAP_FORMS_MAX || settp_map_named(e, q, lin, c) || settp_map_lin_coefficient(e, lin, q)) return;
+  if (lin < 0 || e->atom[q].forms >= SETTP_MAP_FORMS_MAX || settp_map_named(e, q, lin, c) ||
+      settp_map_lin_coefficient(e, lin, q))
+    return;
   if (!SETTP_MAP_ROOM(e, form, forms, form_room, 1)) return;
   e->form[e->forms].c = c;
   e->form[e->forms].lin = lin;
@@ -3114,8 +3293,10 @@ SETT_INLINE void settp_map_atom_name(settp_map_engine *e, int32_t q, int32_t lin
   for (end = &e->atom[q].form; *end >= 0; end = &e->form[*end].next) {}
   *end = e->forms++;
   ++e->atom[q].forms;
-  r = e->lin[lin].known ? settp_map_interval(e->lin[lin].lo, e->lin[lin].hi) : settp_map_lin_interval_fact(e, lin, settp_map_lin_sum(e, lin));
-  r = settp_map_interval_meet(settp_map_interval(settp_map_sat_floor(r.lo, c), settp_map_sat_floor(r.hi, c)), settp_map_interval(e->atom[q].lo, e->atom[q].hi));
+  r = e->lin[lin].known ? settp_map_interval(e->lin[lin].lo, e->lin[lin].hi)
+                        : settp_map_lin_interval_fact(e, lin, settp_map_lin_sum(e, lin));
+  r = settp_map_interval_meet(settp_map_interval(settp_map_sat_floor(r.lo, c), settp_map_sat_floor(r.hi, c)),
+                              settp_map_interval(e->atom[q].lo, e->atom[q].hi));
   if (r.lo <= r.hi) {
     e->atom[q].lo = r.lo;
     e->atom[q].hi = r.hi;
@@ -3204,7 +3385,9 @@ SETT_INLINE int settp_map_cheaper(settp_map_cost a, settp_map_cost b) {
   return a.count < b.count;
 }
 
-SETT_INLINE int settp_map_simpler(settp_map_cost a, settp_map_cost b) { return settp_map_cheaper(a, b) || (!settp_map_cheaper(b, a) && a.plain < b.plain); }
+SETT_INLINE int settp_map_simpler(settp_map_cost a, settp_map_cost b) {
+  return settp_map_cheaper(a, b) || (!settp_map_cheaper(b, a) && a.plain < b.plain);
+}
 
 SETT_INLINE int settp_map_all_positive_terms(const settp_map_term *t, int32_t count) {
   int32_t i;
@@ -3296,12 +3479,15 @@ SETT_INLINE uint64_t settp_map_lin_support(const settp_map_engine *e, int32_t l)
   return support;
 }
 
-SETT_INLINE int64_t settp_map_support_points(const settp_map_engine *e, uint64_t support) { /* of the box of these variables */
+/* of the box of these variables */
+SETT_INLINE int64_t settp_map_support_points(const settp_map_engine *e, uint64_t support) {
   int64_t points = 1;
   int i;
   for (i = 0; i < e->variables; ++i)
     if (support >> (i & 63) & 1 && e->variable[i] >= 0)
-      points = settp_map_sat_mul(points, settp_map_sat_add(settp_map_sat_add(e->atom[e->variable[i]].hi, settp_map_neg(e->atom[e->variable[i]].lo)), 1));
+      points = settp_map_sat_mul(
+          points, settp_map_sat_add(
+                      settp_map_sat_add(e->atom[e->variable[i]].hi, settp_map_neg(e->atom[e->variable[i]].lo)), 1));
   return points;
 }
 
@@ -3312,8 +3498,10 @@ SETT_INLINE uint64_t settp_map_prove_points(settp_map_engine *e, const int32_t *
   size_t keep = e->arena->top;
   unsigned char *flag = (unsigned char *)settp_map_take(e->arena, (size_t)e->atoms + 8);
   int64_t *value = (int64_t *)settp_map_take(e->arena, (size_t)e->atoms * SETTP_MAP_SAMPLES * sizeof *value + 8);
-  int64_t *most = (int64_t *)settp_map_take(e->arena, (size_t)e->atoms * sizeof *most + 8), x[SETTP_MAP_MOST_VARIABLES], points = 1;
-  int32_t *atom = (int32_t *)settp_map_take(e->arena, (size_t)e->atoms * sizeof *atom + 8), at[SETTP_MAP_MOST_VARIABLES], i, n = 0, rows = 0, variables = 0;
+  int64_t *most = (int64_t *)settp_map_take(e->arena, (size_t)e->atoms * sizeof *most + 8), x[SETTP_MAP_MOST_VARIABLES],
+          points = 1;
+  int32_t *atom = (int32_t *)settp_map_take(e->arena, (size_t)e->atoms * sizeof *atom + 8),
+          at[SETTP_MAP_MOST_VARIABLES], i, n = 0, rows = 0, variables = 0;
   unsigned char *use = (unsigned char *)settp_map_take(e->arena, (size_t)e->facts + 8);
   uint64_t support = 0, more, holds = 0;
   int f, j, k, ok = flag && value && most && atom && use, done = 0;
@@ -3346,7 +3534,9 @@ SETT_INLINE uint64_t settp_map_prove_points(settp_map_engine *e, const int32_t *
         }
         continue;
       }
-      if (variables == SETTP_MAP_MOST_VARIABLES || y->lo < -((int64_t)1 << 40) || y->hi > (int64_t)1 << 40 || y->lo > y->hi) ok = 0;
+      if (variables == SETTP_MAP_MOST_VARIABLES || y->lo < -((int64_t)1 << 40) || y->hi > (int64_t)1 << 40 ||
+          y->lo > y->hi)
+        ok = 0;
       else {
         points = settp_map_sat_mul(points, y->hi - y->lo + 1);
         most[i] = y->hi > -y->lo ? y->hi : -y->lo;
@@ -3367,7 +3557,8 @@ SETT_INLINE uint64_t settp_map_prove_points(settp_map_engine *e, const int32_t *
     e->points -= SETTP_MAP_SAMPLES * rows;
     for (j = 0; j < SETTP_MAP_SAMPLES; ++j) {
       inside[j] = !done;
-      for (i = 0; i < variables; ++i) value[at[i] * SETTP_MAP_SAMPLES + j] = x[i]; /* after the last point any will do */
+      /* after the last point any will do */
+      for (i = 0; i < variables; ++i) value[at[i] * SETTP_MAP_SAMPLES + j] = x[i];
       for (i = variables - 1; i >= 0 && x[i] == e->atom[at[i]].hi; --i) x[i] = e->atom[at[i]].lo;
       if (i < 0) done = 1;
       else ++x[i];
@@ -3408,9 +3599,11 @@ SETT_INLINE int settp_map_prove_forms(settp_map_engine *e, int32_t l, int64_t lo
   int affine;
   if (l < 0) return 0;
   affine = settp_map_lin_affine(e, l);
-  r = e->lin[l].known ? settp_map_interval(e->lin[l].lo, e->lin[l].hi) : settp_map_lin_interval_fact(e, l, settp_map_lin_sum(e, l));
+  r = e->lin[l].known ? settp_map_interval(e->lin[l].lo, e->lin[l].hi)
+                      : settp_map_lin_interval_fact(e, l, settp_map_lin_sum(e, l));
   if (r.lo >= lo && r.hi <= hi) return 1;
-  if (affine || !settp_map_at_within(e, settp_map_lin_at(e, l), lo, hi) || !settp_map_more_within(e, l, lo, hi)) return 0;
+  if (affine || !settp_map_at_within(e, settp_map_lin_at(e, l), lo, hi) || !settp_map_more_within(e, l, lo, hi))
+    return 0;
   e->proof_end = e->proofs + SETTP_MAP_PROOFS_MAX;
   if (settp_map_prove_step(e, l, lo, hi, 0)) return 1;
   if (!e->sampled) return 0;
@@ -3434,7 +3627,8 @@ SETT_INLINE int settp_map_one_period(settp_map_engine *e, int32_t l, int64_t c, 
   const int64_t *at;
   int64_t lo, hi;
   if (!e->sampled || (e->lin[l].sample < 0 && settp_map_lin_affine(e, l))) {
-    sett_map_interval r = e->sampled ? settp_map_lin_interval_fact(e, l, settp_map_lin_sum(e, l)) : settp_map_lin_interval(e, l);
+    sett_map_interval r =
+        e->sampled ? settp_map_lin_interval_fact(e, l, settp_map_lin_sum(e, l)) : settp_map_lin_interval(e, l);
     if (r.lo == INT64_MIN || r.hi == INT64_MAX || r.lo > r.hi) return 0;
     *value = settp_map_floor(r.lo, c);
     return *value == settp_map_floor(r.hi, c);
@@ -3460,7 +3654,8 @@ SETT_INLINE void settp_map_record(settp_map_engine *e, int32_t l, int64_t c, int
   if (best >= 0 && best != plain) { /* value = A + s * q */
     int32_t a = settp_map_lin_plus(e, value, best, -s);
     if (c < INT64_MAX && c > 0)
-      settp_map_atom_name(e, best, s == 1 ? settp_map_lin_mix(e, l, 1, a, -c, 0) : settp_map_lin_mix(e, a, c, l, -1, c - 1), c);
+      settp_map_atom_name(e, best,
+                          s == 1 ? settp_map_lin_mix(e, l, 1, a, -c, 0) : settp_map_lin_mix(e, a, c, l, -1, c - 1), c);
   }
 }
 
@@ -3504,15 +3699,18 @@ SETT_INLINE int32_t settp_map_split(settp_map_engine *e, int32_t b, int64_t c) {
     settp_map_term t = e->term[e->lin[b].first + i];
     g = settp_map_gcd(t.k, c);
     settp_map_divisor(list, &count, SETTP_MAP_MOST_ROOM, g, c);
-    for (j = 0; j < i && g > 1; ++j) settp_map_divisor(list, &count, SETTP_MAP_MOST_ROOM, settp_map_gcd(g, e->term[e->lin[b].first + j].k), c);
+    for (j = 0; j < i && g > 1; ++j)
+      settp_map_divisor(list, &count, SETTP_MAP_MOST_ROOM, settp_map_gcd(g, e->term[e->lin[b].first + j].k), c);
     if (e->atom[t.atom].kind == SETTP_MAP_ATOM_QUOTIENT)
-      for (f = e->atom[t.atom].form; f >= 0; f = e->form[f].next) settp_map_divisor(list, &count, SETTP_MAP_MOST_ROOM, settp_map_gcd(t.k / e->form[f].c, c), c);
+      for (f = e->atom[t.atom].form; f >= 0; f = e->form[f].next)
+        settp_map_divisor(list, &count, SETTP_MAP_MOST_ROOM, settp_map_gcd(t.k / e->form[f].c, c), c);
   }
   for (pass = 0; pass < 2; ++pass)
     for (n = 0; n < count; ++n) {
       int32_t a = 0, r = 0, q, hit = 0;
       g = list[n];
-      for (i = 0; i < e->lin[b].count && !hit; ++i) hit = settp_map_residue(e->term[e->lin[b].first + i].k, g) != e->term[e->lin[b].first + i].k;
+      for (i = 0; i < e->lin[b].count && !hit; ++i)
+        hit = settp_map_residue(e->term[e->lin[b].first + i].k, g) != e->term[e->lin[b].first + i].k;
       if (!hit || (!pass && !settp_map_rest_one_period(e, b, g))) continue;
       if (!settp_map_lin_extract(e, b, g, &a, &r)) return SETTP_MAP_NONE;
       if (!pass) { /* the lower digits vanish */
@@ -3561,7 +3759,8 @@ SETT_INLINE int32_t settp_map_merge(settp_map_engine *e, int32_t b, int64_t c) {
       int32_t n, add = 0, key = 0, k;
       settp_map_cost cost;
       if (settp_map_mul(form.c, c, &d) || d > (int64_t)1 << 60) continue;
-      n = t.k == 1 ? settp_map_lin_mix(e, rest, form.c, form.lin, 1, 0) : settp_map_lin_mix(e, rest, form.c, form.lin, -1, form.c - 1);
+      n = t.k == 1 ? settp_map_lin_mix(e, rest, form.c, form.lin, 1, 0)
+                   : settp_map_lin_mix(e, rest, form.c, form.lin, -1, form.c - 1);
       if (n < 0 || !settp_map_key(e, n, &d, &add, &key)) continue;
       if (!e->lin[key].count) return add; /* floor(constant / d) = 0 */
       k = settp_map_value_known(e, key, d, add, 1);
@@ -3585,7 +3784,8 @@ SETT_INLINE int settp_map_lin_shifted(const settp_map_engine *e, int32_t a, int3
   int32_t i;
   if (x->count != y->count || settp_map_add(x->constant, n, &shifted) || shifted != y->constant) return 0;
   for (i = 0; i < x->count; ++i)
-    if (e->term[x->first + i].atom != e->term[y->first + i].atom || e->term[x->first + i].k != e->term[y->first + i].k) return 0;
+    if (e->term[x->first + i].atom != e->term[y->first + i].atom || e->term[x->first + i].k != e->term[y->first + i].k)
+      return 0;
   return 1;
 }
 
@@ -3601,7 +3801,9 @@ SETT_INLINE int32_t settp_map_halve(settp_map_engine *e, int32_t l) {
       if (u.k != t.k) continue;
       y = e->atom + u.atom;
       if (y->kind != SETTP_MAP_ATOM_QUOTIENT || y->c != x->c) continue;
-      low = settp_map_lin_shifted(e, x->a, y->a, x->c / 2) ? x->a : settp_map_lin_shifted(e, y->a, x->a, x->c / 2) ? y->a : SETTP_MAP_NONE;
+      low = settp_map_lin_shifted(e, x->a, y->a, x->c / 2)   ? x->a
+            : settp_map_lin_shifted(e, y->a, x->a, x->c / 2) ? y->a
+                                                             : SETTP_MAP_NONE;
       if (low < 0 || e->nest >= 24) continue;
       ++e->nest;
       half = settp_map_divide(e, low, x->c / 2);
@@ -3664,13 +3866,17 @@ SETT_INLINE int32_t settp_map_same_values(settp_map_engine *e, int32_t l) {
     int32_t other = e->alike[x].lin;
     const int64_t *y = settp_map_lin_at(e, other);
     int64_t s = step == e->alike[x].step ? 1 : -1;
-    if ((step != e->alike[x].step && step != -e->alike[x].step) || settp_map_cheaper(settp_map_lin_cost(e, l), settp_map_lin_cost(e, other))) continue;
+    if ((step != e->alike[x].step && step != -e->alike[x].step) ||
+        settp_map_cheaper(settp_map_lin_cost(e, l), settp_map_lin_cost(e, other)))
+      continue;
     for (j = 1; j < SETTP_MAP_SAMPLES; ++j)
       if ((uint64_t)at[j] - (uint64_t)at[0] != (uint64_t)s * ((uint64_t)y[j] - (uint64_t)y[0])) break;
     if (j < SETTP_MAP_SAMPLES || settp_map_mul(-s, y[0], &n) || settp_map_add(at[0], n, &n)) continue;
     ++tries;
     other = settp_map_lin_scale(e, other, s, n);
-    if (other >= 0 && settp_map_simpler(settp_map_lin_cost(e, other), settp_map_lin_cost(e, l)) && settp_map_prove(e, settp_map_lin_mix(e, l, 1, other, -1, 0), 0, 0)) return other;
+    if (other >= 0 && settp_map_simpler(settp_map_lin_cost(e, other), settp_map_lin_cost(e, l)) &&
+        settp_map_prove(e, settp_map_lin_mix(e, l, 1, other, -1, 0), 0, 0))
+      return other;
   }
   return l;
 }
@@ -3684,7 +3890,9 @@ SETT_INLINE int32_t settp_map_divide_key(settp_map_engine *e, int32_t b, int64_t
   for (i = 0; i < e->lin[b].count && !m; ++i) { /* R4 */
     settp_map_term t = e->term[e->lin[b].first + i];
     int32_t other;
-    if (!settp_map_at_one_period(e, settp_map_lin_at(e, b), e->atom[t.atom].at, t.k > 0 ? 0 - (uint64_t)c : (uint64_t)c, c)) continue;
+    if (!settp_map_at_one_period(e, settp_map_lin_at(e, b), e->atom[t.atom].at, t.k > 0 ? 0 - (uint64_t)c : (uint64_t)c,
+                                 c))
+      continue;
     other = settp_map_lin_plus(e, b, t.atom, t.k > 0 ? -c : c);
     if (other >= 0 && settp_map_one_period(e, other, c, &one)) {
       value = settp_map_lin_atom(e, t.atom, t.k > 0 ? 1 : -1, one);
@@ -3735,11 +3943,13 @@ SETT_INLINE int32_t settp_map_divide(settp_map_engine *e, int32_t l, int64_t c) 
   known = settp_map_halves(e, key);
   if (known != key) value = settp_map_lin_mix(e, settp_map_divide(e, known, d), 1, add, 1, 0);
   else if (!e->lin[key].count) value = add;
-  else if (calls_left && (key != l || d != c) && settp_map_one_period(e, key, d, &one)) value = settp_map_lin_scale(e, add, 1, one);
+  else if (calls_left && (key != l || d != c) && settp_map_one_period(e, key, d, &one))
+    value = settp_map_lin_scale(e, add, 1, one);
   else {
     value = settp_map_divide_key(e, key, d);
     if (value >= 0 && d == c && e->lin[value].count == 1) plain = e->term[e->lin[value].first].atom;
-    if (plain >= 0 && (e->atom[plain].own != value || e->atom[plain].a != key || e->atom[plain].c != c)) plain = SETTP_MAP_NONE;
+    if (plain >= 0 && (e->atom[plain].own != value || e->atom[plain].a != key || e->atom[plain].c != c))
+      plain = SETTP_MAP_NONE;
     value = settp_map_lin_mix(e, add, 1, value, 1, 0);
   }
   if (value < 0) return SETTP_MAP_NONE;
@@ -3758,8 +3968,9 @@ SETT_INLINE int32_t settp_map_divide(settp_map_engine *e, int32_t l, int64_t c) 
 
 /* ---- from expressions to linear forms ---- */
 
-SETT_INLINE int settp_map_engine_start(settp_map_engine *e, sett_map_arena *arena, const sett_map *map, const sett_map_variable *bounds,
-                                   const int64_t *modulus, const int64_t *residue, uint32_t nodes) {
+SETT_INLINE int settp_map_engine_start(settp_map_engine *e, sett_map_arena *arena, const sett_map *map,
+                                       const sett_map_variable *bounds, const int64_t *modulus, const int64_t *residue,
+                                       uint32_t nodes) {
   uint32_t buckets = 64, i;
   size_t room;
   e->arena = arena;
@@ -3773,7 +3984,8 @@ SETT_INLINE int settp_map_engine_start(settp_map_engine *e, sett_map_arena *aren
   e->alikes = e->alike_room = e->rows = e->row_room = 0;
   e->memo_first = e->alike_known = 0;
   e->zero = SETTP_MAP_NONE;
-  e->terms = e->term_room = e->lins = e->lin_room = e->atoms = e->atom_room = e->forms = e->form_room = e->memos = e->memo_room = 0;
+  e->terms = e->term_room = e->lins = e->lin_room = e->atoms = e->atom_room = e->forms = e->form_room = e->memos =
+      e->memo_room = 0;
   e->bounds = bounds;
   e->modulus = modulus;
   e->residue = residue;
@@ -3808,8 +4020,9 @@ SETT_INLINE int settp_map_engine_start(settp_map_engine *e, sett_map_arena *aren
   for (i = 0; i < (uint32_t)e->variables; ++i) e->variable[i] = SETTP_MAP_NONE;
   if (e->lin_limit == SETTP_MAP_LINS_MAX) { /* much memory: the arrays begin in one block */
     int32_t n = nodes < 64 ? 64 : 256;
-    unsigned char *block = (unsigned char *)settp_map_take(arena, (size_t)n * (2 * sizeof *e->term + sizeof *e->lin + sizeof *e->atom + sizeof *e->form + sizeof *e->memo +
-                                                                           sizeof *e->alike + sizeof *e->row));
+    unsigned char *block = (unsigned char *)settp_map_take(
+        arena, (size_t)n * (2 * sizeof *e->term + sizeof *e->lin + sizeof *e->atom + sizeof *e->form + sizeof *e->memo +
+                            sizeof *e->alike + sizeof *e->row));
     if (block) {
       e->lin = (settp_map_lin *)(void *)block;
       e->atom = (settp_map_atom *)(void *)(e->lin + n);
@@ -3848,24 +4061,25 @@ SETT_INLINE int32_t settp_map_lin_operation(settp_map_engine *e, int op, int32_t
   int32_t q, t;
   int64_t c;
   switch (op) {
-  case SETTP_MAP_ADD: return settp_map_lin_mix(e, a, 1, b, 1, 0);
-  case SETTP_MAP_MUL: return settp_map_lin_product(e, a, b);
-  case SETTP_MAP_MIN:
-  case SETTP_MAP_MAX:
-    t = settp_map_lin_mix(e, a, 1, b, -1, 0);
-    if (t >= 0) {
-      x = settp_map_lin_interval(e, t);
-      if (x.hi <= 0) return op == SETTP_MAP_MIN ? a : b;
-      if (x.lo >= 0) return op == SETTP_MAP_MIN ? b : a;
-    }
-    if (a > b) t = a, a = b, b = t;
-    return settp_map_lin_atom(e, settp_map_atom_other(e, op, a, b), 1, 0);
-  default: break;
+    case SETTP_MAP_ADD: return settp_map_lin_mix(e, a, 1, b, 1, 0);
+    case SETTP_MAP_MUL: return settp_map_lin_product(e, a, b);
+    case SETTP_MAP_MIN:
+    case SETTP_MAP_MAX:
+      t = settp_map_lin_mix(e, a, 1, b, -1, 0);
+      if (t >= 0) {
+        x = settp_map_lin_interval(e, t);
+        if (x.hi <= 0) return op == SETTP_MAP_MIN ? a : b;
+        if (x.lo >= 0) return op == SETTP_MAP_MIN ? b : a;
+      }
+      if (a > b) t = a, a = b, b = t;
+      return settp_map_lin_atom(e, settp_map_atom_other(e, op, a, b), 1, 0);
+    default: break;
   }
   y = settp_map_lin_interval(e, b);
   if (y.lo != y.hi || !y.lo) return settp_map_lin_atom(e, settp_map_atom_other(e, op, a, b), 1, 0);
   c = y.lo;
-  if (op == SETTP_MAP_CEILDIV) return settp_map_lin_scale(e, settp_map_divide(e, settp_map_lin_scale(e, a, -1, 0), c), -1, 0);
+  if (op == SETTP_MAP_CEILDIV)
+    return settp_map_lin_scale(e, settp_map_divide(e, settp_map_lin_scale(e, a, -1, 0), c), -1, 0);
   q = settp_map_divide(e, a, c);
   return op == SETTP_MAP_FLOORDIV || q < 0 ? q : settp_map_lin_mix(e, a, 1, q, -c, 0);
 }
@@ -3876,7 +4090,8 @@ SETT_INLINE int32_t settp_map_lin_settle(settp_map_engine *e, int32_t l) {
   for (i = 0; e->fixed && l >= 0 && i < e->lin[l].count;) {
     settp_map_term t = e->term[e->lin[l].first + i];
     int64_t x;
-    if (e->atom[t.atom].lo == e->atom[t.atom].hi && !settp_map_mul(t.k, e->atom[t.atom].lo, &x)) l = settp_map_lin_scale(e, settp_map_lin_plus(e, l, t.atom, -t.k), 1, x);
+    if (e->atom[t.atom].lo == e->atom[t.atom].hi && !settp_map_mul(t.k, e->atom[t.atom].lo, &x))
+      l = settp_map_lin_scale(e, settp_map_lin_plus(e, l, t.atom, -t.k), 1, x);
     else ++i;
   }
   return l;
@@ -3885,9 +4100,9 @@ SETT_INLINE int32_t settp_map_lin_settle(settp_map_engine *e, int32_t l) {
 /* What is known of the nodes of a list while they are normalised. */
 typedef struct settp_map_nodes_known {
   settp_map_list list;
-  int32_t *lin;              /* their forms */
-  sett_map_interval *range;  /* intervals by their operations, and by the constraints on them */
-  uint32_t done;             /* so many nodes of the list are normalised */
+  int32_t *lin;             /* their forms */
+  sett_map_interval *range; /* intervals by their operations, and by the constraints on them */
+  uint32_t done;            /* so many nodes of the list are normalised */
 } settp_map_nodes_known;
 
 SETT_INLINE void settp_map_known_start(settp_map_nodes_known *known) {
@@ -3898,9 +4113,13 @@ SETT_INLINE void settp_map_known_start(settp_map_nodes_known *known) {
 }
 
 /* R0: floor(x / c) for a sum of nodes k * y: with g, which divides c, the y with other coefficients make up less than g, and vanish. SETTP_MAP_NONE: no g does. */
-SETT_INLINE int32_t settp_map_divide_sum(settp_map_engine *e, const settp_map_nodes_known *known, sett_expr x, int64_t c) {
+SETT_INLINE int32_t settp_map_divide_sum(settp_map_engine *e, const settp_map_nodes_known *known, sett_expr x,
+                                         int64_t c) {
   enum { SETTP_MAP_MOST_ROOM = 16 };
-  struct { int64_t k; uint32_t at; } part[SETTP_MAP_MOST_ROOM];
+  struct {
+    int64_t k;
+    uint32_t at;
+  } part[SETTP_MAP_MOST_ROOM];
   sett_expr stack[SETTP_MAP_MOST_ROOM];
   int64_t constant = 0, k, g, last = 0;
   int parts = 0, depth = 0, i, n;
@@ -3916,7 +4135,8 @@ SETT_INLINE int32_t settp_map_divide_sum(settp_map_engine *e, const settp_map_no
       if (settp_map_add(constant, node->value, &constant)) return SETTP_MAP_NONE;
     } else {
       if (parts == SETTP_MAP_MOST_ROOM) return SETTP_MAP_NONE;
-      if (node->op == SETTP_MAP_MUL && settp_map_is_constant(e->arena, settp_map_b(node), &k)) node = settp_map_at(e->arena, settp_map_a(node));
+      if (node->op == SETTP_MAP_MUL && settp_map_is_constant(e->arena, settp_map_b(node), &k))
+        node = settp_map_at(e->arena, settp_map_a(node));
       else k = 1;
       part[parts].k = k;
       part[parts++].at = node->mark;
@@ -3934,8 +4154,10 @@ SETT_INLINE int32_t settp_map_divide_sum(settp_map_engine *e, const settp_map_no
     last = g;
     low = settp_map_interval(settp_map_mod(constant, g), settp_map_mod(constant, g));
     for (i = 0; i < parts; ++i)
-      if (part[i].k % g) low = settp_map_interval_add(low, settp_map_interval_scale(known->range[part[i].at], part[i].k)), ++lows;
-    if (low.lo == INT64_MIN || low.hi == INT64_MAX || settp_map_floor(low.lo, g) != settp_map_floor(low.hi, g)) continue;
+      if (part[i].k % g)
+        low = settp_map_interval_add(low, settp_map_interval_scale(known->range[part[i].at], part[i].k)), ++lows;
+    if (low.lo == INT64_MIN || low.hi == INT64_MAX || settp_map_floor(low.lo, g) != settp_map_floor(low.hi, g))
+      continue;
     if (n >= 0 && !lows) continue;
     if (settp_map_add(settp_map_floor(constant, g), settp_map_floor(low.lo, g), &k)) return SETTP_MAP_NONE;
     value = settp_map_lin_constant(e, k);
@@ -3966,7 +4188,8 @@ SETT_INLINE int32_t *settp_map_normalise(settp_map_engine *e, settp_map_nodes_kn
   for (j = 0; map && j < map->constraints; ++j) {
     const settp_map_node *n = settp_map_at(e->arena, map->constraint[j].expr);
     if (settp_map_list_has(list, n, map->constraint[j].expr))
-      range[n->mark] = settp_map_interval_meet(range[n->mark], settp_map_interval(map->constraint[j].lo, map->constraint[j].hi));
+      range[n->mark] =
+          settp_map_interval_meet(range[n->mark], settp_map_interval(map->constraint[j].lo, map->constraint[j].hi));
   }
   for (i = known->done; i < list->count; ++i) {
     const settp_map_node *n = settp_map_at(e->arena, list->handle[i]);
@@ -3983,7 +4206,8 @@ SETT_INLINE int32_t *settp_map_normalise(settp_map_engine *e, settp_map_nodes_kn
       int32_t a = lin[at], b = lin[bt];
       int64_t c = 0;
       r = settp_map_interval_op((int)n->op, range[at], range[bt]);
-      if ((n->op == SETTP_MAP_FLOORDIV || n->op == SETTP_MAP_MOD) && settp_map_is_constant(e->arena, settp_map_b(n), &c) && c > 1) {
+      if ((n->op == SETTP_MAP_FLOORDIV || n->op == SETTP_MAP_MOD) &&
+          settp_map_is_constant(e->arena, settp_map_b(n), &c) && c > 1) {
         const settp_map_memo *m = settp_map_memo_find(e, a, c);
         int32_t q = m && m->value >= 0 ? SETTP_MAP_NONE : settp_map_divide_sum(e, known, settp_map_a(n), c);
         if (q >= 0) {
@@ -4007,11 +4231,14 @@ SETT_INLINE int32_t *settp_map_normalise(settp_map_engine *e, settp_map_nodes_kn
       }
       lin[i] = l;
       if (!e->lin[l].bounded) e->lin[l].bound = r;
-      else if (e->lin[l].bound.lo <= r.hi && r.lo <= e->lin[l].bound.hi) e->lin[l].bound = settp_map_interval_meet(e->lin[l].bound, r);
+      else if (e->lin[l].bound.lo <= r.hi && r.lo <= e->lin[l].bound.hi)
+        e->lin[l].bound = settp_map_interval_meet(e->lin[l].bound, r);
       e->lin[l].bounded = 1;
       l = settp_map_lin_settle(e, l);
       if (l >= 0 && n->op == SETTP_MAP_ADD) l = settp_map_halves(e, l);
-      if (l >= 0 && ((n->op != SETTP_MAP_MUL && n->op != SETTP_MAP_FLOORDIV) || settp_map_at(e->arena, settp_map_b(n))->op != SETTP_MAP_CONST)) l = settp_map_same_values(e, l);
+      if (l >= 0 && ((n->op != SETTP_MAP_MUL && n->op != SETTP_MAP_FLOORDIV) ||
+                     settp_map_at(e->arena, settp_map_b(n))->op != SETTP_MAP_CONST))
+        l = settp_map_same_values(e, l);
       if (l < 0) l = lin[i]; /* 64 bits do not do: as it was */
     }
     range[i] = r;
@@ -4024,7 +4251,8 @@ SETT_INLINE int32_t *settp_map_normalise(settp_map_engine *e, settp_map_nodes_kn
 
 /* ---- from linear forms to expressions ---- */
 
-SETT_INLINE int32_t settp_map_print(settp_map_engine *e, int32_t l); /* the tree nodes of its print, kept in lin.expr; 0: failed */
+/* the tree nodes of its print, kept in lin.expr; 0: failed */
+SETT_INLINE int32_t settp_map_print(settp_map_engine *e, int32_t l);
 
 typedef struct settp_map_part { /* k * expr */
   int64_t k;
@@ -4072,7 +4300,8 @@ SETT_INLINE int32_t settp_map_print_mod(settp_map_engine *e, int32_t l, int64_t 
   int64_t up;
   if (plus < 0 || !settp_map_lin_extract(e, l, m, &quotient, &least)) return 0;
   if (least != plus && settp_map_no_worse_than_minus_one(e, least)) {
-    r = settp_map_lin_interval(e, least); /* shifted by a multiple of m so that it is not negative where that is known to work */
+    /* shifted by a multiple of m so that it is not negative where that is known to work */
+    r = settp_map_lin_interval(e, least);
     if (r.lo < 0 && r.lo > INT64_MIN && !settp_map_mul(settp_map_floor(r.lo, m), -m, &up)) {
       other = settp_map_lin_scale(e, least, 1, up);
       if (other >= 0) least = other;
@@ -4085,10 +4314,13 @@ SETT_INLINE int32_t settp_map_print_mod(settp_map_engine *e, int32_t l, int64_t 
   return *expr < SETT_MAP_ERROR_COUNT ? 0 : nodes + 2;
 }
 
-SETT_INLINE int settp_map_print_searches(const settp_map_engine *e) { return e->prints < SETTP_MAP_PRINTS_MAX && e->lins < e->lin_limit + SETTP_MAP_LINS_MAX / 2; }
+SETT_INLINE int settp_map_print_searches(const settp_map_engine *e) {
+  return e->prints < SETTP_MAP_PRINTS_MAX && e->lins < e->lin_limit + SETTP_MAP_LINS_MAX / 2;
+}
 
 SETT_INLINE int settp_map_lin_before(settp_map_engine *e, int32_t a, int32_t b) { /* by their prints */
-  return settp_map_print(e, a) && settp_map_print(e, b) && settp_map_order(e->arena, e->lin[a].expr, e->lin[b].expr) < 0;
+  return settp_map_print(e, a) && settp_map_print(e, b) &&
+         settp_map_order(e->arena, e->lin[a].expr, e->lin[b].expr) < 0;
 }
 
 SETT_INLINE int32_t settp_map_atom_print(settp_map_engine *e, int32_t q) {
@@ -4111,7 +4343,8 @@ SETT_INLINE int32_t settp_map_atom_print(settp_map_engine *e, int32_t q) {
     x = e->atom + q;
     if (!a || !b) return 0;
     expr = settp_map_binary(e->arena, x->op, e->lin[x->a].expr, e->lin[x->b].expr);
-    if ((x->op == SETTP_MAP_MUL || x->op >= SETTP_MAP_MIN) && settp_map_order(e->arena, e->lin[x->b].expr, e->lin[x->a].expr) < 0)
+    if ((x->op == SETTP_MAP_MUL || x->op >= SETTP_MAP_MIN) &&
+        settp_map_order(e->arena, e->lin[x->b].expr, e->lin[x->a].expr) < 0)
       expr = settp_map_binary(e->arena, x->op, e->lin[x->b].expr, e->lin[x->a].expr);
     best = a + b + 1;
   } else {
@@ -4121,7 +4354,9 @@ SETT_INLINE int32_t settp_map_atom_print(settp_map_engine *e, int32_t q) {
       if (!settp_map_form_lighter(e, form.lin, q) || (best && !settp_map_print_searches(e))) continue;
       nodes = settp_map_estimate(e, form.lin);
       positive = settp_map_all_positive(e, form.lin);
-      if (best && (nodes > best || (nodes == best && (positive < best_positive || (positive == best_positive && !settp_map_lin_before(e, form.lin, best_lin))))))
+      if (best && (nodes > best ||
+                   (nodes == best && (positive < best_positive ||
+                                      (positive == best_positive && !settp_map_lin_before(e, form.lin, best_lin))))))
         continue;
       best = nodes;
       best_positive = positive;
@@ -4185,7 +4420,8 @@ SETT_INLINE void settp_map_find_digits(settp_map_engine *e, int32_t l) {
       int32_t f, w, n = 0;
       int digit = 1; /* whether F - m * q may lie in [0, m - 1] */
       sett_map_interval r;
-      if (i == j || t.k == INT64_MIN || q.k % s || q.k == s || q.k == -s || (e->atom[t.atom].support & ~support)) continue;
+      if (i == j || t.k == INT64_MIN || q.k % s || q.k == s || q.k == -s || (e->atom[t.atom].support & ~support))
+        continue;
       for (a = 0; a < tried && seen[a] != s; ++a) {}
       if (a < tried) continue;
       seen[tried++] = s;
@@ -4226,7 +4462,8 @@ SETT_INLINE void settp_map_find_digits(settp_map_engine *e, int32_t l) {
 
 /* An order of two atoms that does not depend on which was made first. */
 SETT_INLINE int settp_map_atom_before(settp_map_engine *e, int32_t a, int32_t b) {
-  return settp_map_atom_print(e, a) && settp_map_atom_print(e, b) && settp_map_order(e->arena, e->atom[a].expr, e->atom[b].expr) < 0;
+  return settp_map_atom_print(e, a) && settp_map_atom_print(e, b) &&
+         settp_map_order(e->arena, e->atom[a].expr, e->atom[b].expr) < 0;
 }
 
 /* An estimate of the nodes of l mod m, or of (m - 1 - l) mod m. */
@@ -4270,9 +4507,12 @@ SETT_INLINE int32_t settp_map_fold_mod(settp_map_engine *e, int32_t l, settp_map
       int32_t own[2];
       int turns;
       if (best >= 0 && !settp_map_print_searches(e)) break;
-      if (q.k % form.c || !settp_map_form_lighter(e, form.lin, q.atom) || !settp_map_lin_shares(e, form.lin, l) || settp_map_mul(t, form.c, &tm)) continue;
+      if (q.k % form.c || !settp_map_form_lighter(e, form.lin, q.atom) || !settp_map_lin_shares(e, form.lin, l) ||
+          settp_map_mul(t, form.c, &tm))
+        continue;
       turns = !settp_map_all_positive(e, form.lin);
-      for (turned = 0; turned <= turns; ++turned) own[turned] = settp_map_mod_estimate(e, form.lin, form.c, turned) + ((turned ? -t : t) == 1 ? 0 : 2);
+      for (turned = 0; turned <= turns; ++turned)
+        own[turned] = settp_map_mod_estimate(e, form.lin, form.c, turned) + ((turned ? -t : t) == 1 ? 0 : 2);
       if (own[0] > best_nodes && (!turns || own[1] > best_nodes)) continue;
       n = settp_map_terms_add(e, settp_map_terms_mix(e, l, 1, form.lin, -t, &constant), q.atom, tm);
       if (n < 0) continue;
@@ -4286,10 +4526,12 @@ SETT_INLINE int32_t settp_map_fold_mod(settp_map_engine *e, int32_t l, settp_map
         left = settp_map_terms_estimate(e, first, n, c);
         positive = settp_map_all_positive_terms(e->term + first, n) && c >= 0 && k > 0;
         nodes += left + (n > 0);
-        if (nodes > best_nodes || (nodes == best_nodes && (best < 0                     ? !positive || best_positive
-                                                           : form.c != e->form[best].c ? form.c > e->form[best].c
-                                                           : positive != best_positive  ? !positive
-                                                                                        : !settp_map_lin_before(e, form.lin, e->form[best].lin))))
+        if (nodes > best_nodes ||
+            (nodes == best_nodes &&
+             (best < 0                    ? !positive || best_positive
+              : form.c != e->form[best].c ? form.c > e->form[best].c
+              : positive != best_positive ? !positive
+                                          : !settp_map_lin_before(e, form.lin, e->form[best].lin))))
           continue;
         best = f;
         best_q = q.atom;
@@ -4317,8 +4559,10 @@ SETT_INLINE int32_t settp_map_fold_mod(settp_map_engine *e, int32_t l, settp_map
 
 /* The terms of a, bit i for term i, that move into a quotient of that form and coefficient k: moves[0] those that stand in the form and that k divides,
  * moves[1] also quotients of the form's variables. None where a has more terms than bits. */
-SETT_INLINE void settp_map_absorbs(const settp_map_engine *e, int32_t a, settp_map_form form, int64_t k, uint64_t *moves) {
-  const settp_map_term *s = e->term + e->lin[form.lin].first, *end = s + e->lin[form.lin].count, *t = e->term + e->lin[a].first;
+SETT_INLINE void settp_map_absorbs(const settp_map_engine *e, int32_t a, settp_map_form form, int64_t k,
+                                   uint64_t *moves) {
+  const settp_map_term *s = e->term + e->lin[form.lin].first, *end = s + e->lin[form.lin].count,
+                       *t = e->term + e->lin[a].first;
   uint64_t support = settp_map_lin_support(e, form.lin);
   int32_t i, count = e->lin[a].count;
   int64_t x;
@@ -4327,7 +4571,8 @@ SETT_INLINE void settp_map_absorbs(const settp_map_engine *e, int32_t a, settp_m
     int stands;
     while (s < end && s->atom < t->atom) ++s;
     stands = s < end && s->atom == t->atom;
-    if (!stands && (e->atom[t->atom].kind != SETTP_MAP_ATOM_QUOTIENT || (e->atom[t->atom].support & ~support))) continue;
+    if (!stands && (e->atom[t->atom].kind != SETTP_MAP_ATOM_QUOTIENT || (e->atom[t->atom].support & ~support)))
+      continue;
     if (t->k % k || settp_map_mul(t->k / k, form.c, &x)) continue;
     moves[0] |= (uint64_t)stands << i;
     moves[1] |= (uint64_t)1 << i;
@@ -4335,13 +4580,16 @@ SETT_INLINE void settp_map_absorbs(const settp_map_engine *e, int32_t a, settp_m
 }
 
 /* Whether the constant of rest moves into inner as well, where k divides it; *up: the constant of inner with it. */
-SETT_INLINE int settp_map_absorbs_constant(const settp_map_engine *e, int64_t c, int64_t k, int32_t inner, int32_t rest, int64_t *up) {
+SETT_INLINE int settp_map_absorbs_constant(const settp_map_engine *e, int64_t c, int64_t k, int32_t inner, int32_t rest,
+                                           int64_t *up) {
   int64_t constant = e->lin[rest].constant;
-  return constant && constant % k == 0 && !settp_map_mul(constant / k, c, up) && !settp_map_add(e->lin[inner].constant, *up, up);
+  return constant && constant % k == 0 && !settp_map_mul(constant / k, c, up) &&
+         !settp_map_add(e->lin[inner].constant, *up, up);
 }
 
 /* inner, which is form or form turned around, with these terms of rest moved in, and its constant; SETTP_MAP_NONE: a number is too large. */
-SETT_INLINE int32_t settp_map_absorb(settp_map_engine *e, int64_t c, int64_t k, uint64_t moves, int32_t inner, int32_t rest) {
+SETT_INLINE int32_t settp_map_absorb(settp_map_engine *e, int64_t c, int64_t k, uint64_t moves, int32_t inner,
+                                     int32_t rest) {
   int32_t j, n, count = e->lin[rest].count;
   int64_t up = e->lin[inner].constant;
   if (!settp_map_absorbs_constant(e, c, k, inner, rest, &up)) up = e->lin[inner].constant;
@@ -4356,7 +4604,8 @@ SETT_INLINE int32_t settp_map_absorb(settp_map_engine *e, int64_t c, int64_t k, 
 }
 
 /* What stays of rest. */
-SETT_INLINE int32_t settp_map_absorb_rest(settp_map_engine *e, int64_t c, int64_t k, uint64_t moves, int32_t inner, int32_t rest) {
+SETT_INLINE int32_t settp_map_absorb_rest(settp_map_engine *e, int64_t c, int64_t k, uint64_t moves, int32_t inner,
+                                          int32_t rest) {
   int32_t j, n = 0, count = e->lin[rest].count;
   int64_t up;
   if (!SETTP_MAP_ROOM(e, term, terms, term_room, count)) return SETTP_MAP_NONE;
@@ -4367,13 +4616,15 @@ SETT_INLINE int32_t settp_map_absorb_rest(settp_map_engine *e, int64_t c, int64_
 
 /* P4: the heaviest quotient of l with the terms it can take in; the form that is left. A form with a negative coefficient is tried turned around, too. */
 SETT_INLINE int32_t settp_map_fold_quotient(settp_map_engine *e, int32_t l, settp_map_part *part) {
-  int32_t i, f, heavy = SETTP_MAP_NONE, best = SETTP_MAP_NONE, best_f = 0, best_nodes = 0, name = SETTP_MAP_NONE, flip, absorb, alone;
+  int32_t i, f, heavy = SETTP_MAP_NONE, best = SETTP_MAP_NONE, best_f = 0, best_nodes = 0, name = SETTP_MAP_NONE, flip,
+                absorb, alone;
   int64_t best_c = 0, best_k = 0, k0 = 0;
   int best_positive = 0, whole;
   for (i = 0; i < e->lin[l].count; ++i) {
     settp_map_term t = e->term[e->lin[l].first + i];
-    if (e->atom[t.atom].kind == SETTP_MAP_ATOM_QUOTIENT && (heavy < 0 || e->atom[t.atom].weight > e->atom[heavy].weight ||
-                                                         (e->atom[t.atom].weight == e->atom[heavy].weight && settp_map_atom_before(e, t.atom, heavy)))) {
+    if (e->atom[t.atom].kind == SETTP_MAP_ATOM_QUOTIENT &&
+        (heavy < 0 || e->atom[t.atom].weight > e->atom[heavy].weight ||
+         (e->atom[t.atom].weight == e->atom[heavy].weight && settp_map_atom_before(e, t.atom, heavy)))) {
       heavy = t.atom;
       k0 = t.k;
     }
@@ -4396,7 +4647,9 @@ SETT_INLINE int32_t settp_map_fold_quotient(settp_map_engine *e, int32_t l, sett
         int positive;
         if (absorb && ((!moves[absorb] && !whole) || (absorb == 2 && moves[2] == moves[1]))) continue;
         inner = own = flip ? settp_map_lin_scale(e, form.lin, -1, form.c - 1) : form.lin;
-        if (own < 0 || (absorb && (inner = settp_map_absorb(e, form.c, k, moves[absorb], own, alone)) < 0) || !e->lin[inner].count) continue;
+        if (own < 0 || (absorb && (inner = settp_map_absorb(e, form.c, k, moves[absorb], own, alone)) < 0) ||
+            !e->lin[inner].count)
+          continue;
         nodes = settp_map_estimate(e, inner) + 2 + (k == 1 ? 0 : 2);
         if (best >= 0 && nodes > best_nodes) continue;
         if (absorb && (rest = settp_map_absorb_rest(e, form.c, k, moves[absorb], own, alone)) < 0) continue;
@@ -4434,7 +4687,8 @@ SETT_INLINE int settp_map_fold_product(settp_map_engine *e, settp_map_term t, se
     int32_t l = form[side], whole;
     int64_t m = 1;
     for (i = 0; i < e->lin[l].count && m == 1; ++i)
-      if (e->atom[e->term[e->lin[l].first + i].atom].kind == SETTP_MAP_ATOM_VAR) m = e->atom[e->term[e->lin[l].first + i].atom].c;
+      if (e->atom[e->term[e->lin[l].first + i].atom].kind == SETTP_MAP_ATOM_VAR)
+        m = e->atom[e->term[e->lin[l].first + i].atom].c;
     if (m == 1 || k % m) continue;
     whole = settp_map_lin_scale(e, l, m, 0);
     if (whole < 0 || settp_map_estimate(e, whole) >= settp_map_estimate(e, l) + 2) continue;
@@ -4488,7 +4742,8 @@ SETT_INLINE int32_t settp_map_print(settp_map_engine *e, int32_t l) {
       ++n;
     }
   }
-  while (quotients && !settp_map_lone_quotient(e, work) && settp_map_print_searches(e) && n < 16 + e->lin[l].count && (left = settp_map_fold_quotient(e, work, part + n)) >= 0) {
+  while (quotients && !settp_map_lone_quotient(e, work) && settp_map_print_searches(e) && n < 16 + e->lin[l].count &&
+         (left = settp_map_fold_quotient(e, work, part + n)) >= 0) {
     work = left;
     ++n;
   }
@@ -4553,7 +4808,8 @@ SETT_INLINE int32_t settp_map_print(settp_map_engine *e, int32_t l) {
     sum = i ? sett_map_add(e->arena, sum, x) : x;
   }
   if (constant || !n) {
-    sum = n ? sett_map_add(e->arena, sum, sett_map_constant(e->arena, constant)) : sett_map_constant(e->arena, constant);
+    sum =
+        n ? sett_map_add(e->arena, sum, sett_map_constant(e->arena, constant)) : sett_map_constant(e->arena, constant);
     nodes += 2;
   }
   if (sum < SETT_MAP_ERROR_COUNT) {
@@ -4574,18 +4830,21 @@ typedef struct settp_map_domain {
   int64_t *modulus, *residue;
   int changed, empty;
   int32_t work; /* forms that may still be made: all searches end when it is spent */
-  int done;     /* the map's bounds and constraints are what an earlier round ended with: looking at their points changes nothing */
-  int same;     /* and they are what this round ends with */
+  /* the map's bounds and constraints are what an earlier round ended with: looking at their points changes nothing */
+  int done;
+  int same;        /* and they are what this round ends with */
   int64_t *points; /* room for that round's points of the domain, or NULL */
-  int found;    /* how many of them were drawn, SETTP_MAP_NONE: not drawn */
+  int found;       /* how many of them were drawn, SETTP_MAP_NONE: not drawn */
 } settp_map_domain;
 
 /* Whether out are the constraints of a map, and the domain its bounds and classes. */
-SETT_INLINE int settp_map_same_domain(sett_map_arena *arena, const sett_map *map, const settp_map_domain *d, const sett_map_constraint *out, int n) {
+SETT_INLINE int settp_map_same_domain(sett_map_arena *arena, const sett_map *map, const settp_map_domain *d,
+                                      const sett_map_constraint *out, int n) {
   sett_map_constraint c;
   int i = 0, j, variable, left = map->constraints;
   for (variable = 0; variable < sett_map_variables(*map); ++variable)
-    if (d->bounds[variable].lo != map->variable[variable].lo || d->bounds[variable].hi != map->variable[variable].hi) return 0;
+    if (d->bounds[variable].lo != map->variable[variable].lo || d->bounds[variable].hi != map->variable[variable].hi)
+      return 0;
   for (variable = 0; i < n || variable < sett_map_variables(*map);) {
     if (i < n) {
       c = out[i++];
@@ -4595,7 +4854,9 @@ SETT_INLINE int settp_map_same_domain(sett_map_arena *arena, const sett_map *map
       c.expr = sett_map_mod(arena, sett_map_var(arena, v), sett_map_constant(arena, d->modulus[v]));
       c.lo = c.hi = settp_map_mod(d->residue[v], d->modulus[v]);
     }
-    for (j = 0; j < map->constraints && (map->constraint[j].expr != c.expr || map->constraint[j].lo != c.lo || map->constraint[j].hi != c.hi); ++j) {}
+    for (j = 0; j < map->constraints &&
+                (map->constraint[j].expr != c.expr || map->constraint[j].lo != c.lo || map->constraint[j].hi != c.hi);
+         ++j) {}
     if (j == map->constraints || !left--) return 0;
   }
   return !left;
@@ -4608,7 +4869,8 @@ SETT_INLINE void settp_map_cut(settp_map_domain *d, int i, int64_t lo, int64_t h
   if (lo < v->lo) lo = v->lo;
   if (hi > v->hi) hi = v->hi;
   if (lo <= hi && m > 1) {
-    int64_t up = settp_map_mod(settp_map_mod(d->residue[i], m) - settp_map_mod(lo, m), m), down = settp_map_mod(settp_map_mod(hi, m) - settp_map_mod(d->residue[i], m), m);
+    int64_t up = settp_map_mod(settp_map_mod(d->residue[i], m) - settp_map_mod(lo, m), m),
+            down = settp_map_mod(settp_map_mod(hi, m) - settp_map_mod(d->residue[i], m), m);
     if (settp_map_add(lo, up, &lo) || settp_map_add(hi, -down, &hi)) {
       d->empty = 1;
       return;
@@ -4624,7 +4886,8 @@ SETT_INLINE void settp_map_cut(settp_map_domain *d, int i, int64_t lo, int64_t h
 }
 
 /* C4: bounds of the atoms of p that p in [lo, hi] implies; quotients hand them on to their dividends. */
-SETT_INLINE void settp_map_cut_atoms(settp_map_engine *e, settp_map_domain *d, int32_t p, int64_t lo, int64_t hi, int depth) {
+SETT_INLINE void settp_map_cut_atoms(settp_map_engine *e, settp_map_domain *d, int32_t p, int64_t lo, int64_t hi,
+                                     int depth) {
   int32_t i, f, tried;
   if (p < 0) return;
   for (i = 0; i < e->lin[p].count && !d->empty && !e->error; ++i) {
@@ -4634,7 +4897,8 @@ SETT_INLINE void settp_map_cut_atoms(settp_map_engine *e, settp_map_domain *d, i
     int64_t low, high, k = t.k;
     const settp_map_atom *x = e->atom + t.atom;
     if (rest < 0 || k == INT64_MIN) continue;
-    r = e->lin[p].count <= 6 ? settp_map_lin_interval(e, rest) : settp_map_lin_interval_fact(e, rest, settp_map_lin_sum(e, rest));
+    r = e->lin[p].count <= 6 ? settp_map_lin_interval(e, rest)
+                             : settp_map_lin_interval_fact(e, rest, settp_map_lin_sum(e, rest));
     low = lo == INT64_MIN || r.hi == INT64_MAX ? INT64_MIN : settp_map_sat_add(lo, settp_map_neg(r.hi));
     high = hi == INT64_MAX || r.lo == INT64_MIN ? INT64_MAX : settp_map_sat_add(hi, settp_map_neg(r.lo));
     if (k < 0) {
@@ -4655,14 +4919,17 @@ SETT_INLINE void settp_map_cut_atoms(settp_map_engine *e, settp_map_domain *d, i
     }
     if (x->kind == SETTP_MAP_ATOM_VAR) {
       int64_t a, b;
-      if (settp_map_mul(low, x->c, &a) || settp_map_add(a, x->r, &a) || settp_map_mul(high, x->c, &b) || settp_map_add(b, x->r, &b)) continue;
+      if (settp_map_mul(low, x->c, &a) || settp_map_add(a, x->r, &a) || settp_map_mul(high, x->c, &b) ||
+          settp_map_add(b, x->r, &b))
+        continue;
       settp_map_cut(d, x->a, a, b);
     } else if (x->kind == SETTP_MAP_ATOM_QUOTIENT && depth < 4) {
       for (f = x->form, tried = 0; f >= 0 && tried < 3; f = e->form[f].next, ++tried) {
         settp_map_form form = e->form[f];
         int64_t a, b, k0 = e->lin[form.lin].constant;
         if (low == INT64_MIN || high == INT64_MAX) continue;
-        if (settp_map_mul(low, form.c, &a) || settp_map_mul(high, form.c, &b) || settp_map_add(b, form.c - 1, &b)) continue;
+        if (settp_map_mul(low, form.c, &a) || settp_map_mul(high, form.c, &b) || settp_map_add(b, form.c - 1, &b))
+          continue;
         if (settp_map_add(a, -k0, &a) || settp_map_add(b, -k0, &b)) continue;
         settp_map_cut_atoms(e, d, settp_map_lin_scale(e, form.lin, 1, -k0), a, b, depth + 1);
       }
@@ -4686,8 +4953,10 @@ SETT_INLINE int64_t settp_map_inverse(int64_t a, int64_t m) {
 SETT_INLINE void settp_map_cut_class(settp_map_domain *d, int i, int64_t s, int64_t m) {
   int64_t modulus, residue;
   if (m <= 1) return;
-  if (settp_map_mul(d->modulus[i], m, &modulus) || modulus > (int64_t)1 << 40) return; /* not used: only a loss of precision */
-  if (settp_map_mul(d->modulus[i], settp_map_mod(s, m), &residue) || settp_map_add(residue, d->residue[i], &residue)) return;
+  /* not used: only a loss of precision */
+  if (settp_map_mul(d->modulus[i], m, &modulus) || modulus > (int64_t)1 << 40) return;
+  if (settp_map_mul(d->modulus[i], settp_map_mod(s, m), &residue) || settp_map_add(residue, d->residue[i], &residue))
+    return;
   d->modulus[i] = modulus;
   d->residue[i] = residue;
   d->changed = 1;
@@ -4706,8 +4975,10 @@ SETT_INLINE void settp_map_cut_residues(settp_map_engine *e, settp_map_domain *d
     y = q;
     q = t;
   }
-  if (e->atom[y.atom].kind != SETTP_MAP_ATOM_VAR || e->atom[q.atom].kind != SETTP_MAP_ATOM_QUOTIENT || q.k == INT64_MIN) return;
-  if (d->modulus[e->atom[y.atom].a] != e->atom[y.atom].c) return; /* its class was cut in this round: y has another meaning now */
+  if (e->atom[y.atom].kind != SETTP_MAP_ATOM_VAR || e->atom[q.atom].kind != SETTP_MAP_ATOM_QUOTIENT || q.k == INT64_MIN)
+    return;
+  /* its class was cut in this round: y has another meaning now */
+  if (d->modulus[e->atom[y.atom].a] != e->atom[y.atom].c) return;
   for (f = e->atom[q.atom].form; f >= 0 && !d->empty; f = e->form[f].next) {
     settp_map_form form = e->form[f];
     int64_t t, k, b, away, low, high, m = form.c, g;
@@ -4717,7 +4988,8 @@ SETT_INLINE void settp_map_cut_residues(settp_map_engine *e, settp_map_domain *d
     k = e->term[e->lin[form.lin].first].k;
     b = e->lin[form.lin].constant;
     if (settp_map_mul(t, k, &away) || away != y.k || settp_map_mul(t, b, &away)) continue;
-    if (settp_map_add(lo, away, &low) || settp_map_add(hi, away, &high) || low == INT64_MIN || m > (int64_t)1 << 31) continue;
+    if (settp_map_add(lo, away, &low) || settp_map_add(hi, away, &high) || low == INT64_MIN || m > (int64_t)1 << 31)
+      continue;
     if (t < 0) {
       int64_t swap = low;
       low = settp_map_neg(high);
@@ -4748,8 +5020,10 @@ SETT_INLINE void settp_map_cut_residues(settp_map_engine *e, settp_map_domain *d
         r = settp_map_mod(settp_map_mod(last, m) * k + b, m);
         if (r >= low && r <= high) break;
       }
-      if (settp_map_mul(first, e->atom[y.atom].c, &first) || settp_map_add(first, e->atom[y.atom].r, &first)) first = INT64_MIN;
-      if (settp_map_mul(last, e->atom[y.atom].c, &last) || settp_map_add(last, e->atom[y.atom].r, &last)) last = INT64_MAX;
+      if (settp_map_mul(first, e->atom[y.atom].c, &first) || settp_map_add(first, e->atom[y.atom].r, &first))
+        first = INT64_MIN;
+      if (settp_map_mul(last, e->atom[y.atom].c, &last) || settp_map_add(last, e->atom[y.atom].r, &last))
+        last = INT64_MAX;
       settp_map_cut(d, variable, first, last);
     }
     return;
@@ -4783,12 +5057,16 @@ SETT_INLINE void settp_map_cut_digits(settp_map_engine *e, settp_map_domain *d, 
       int32_t rest, digit;
       int64_t t = -(q.k / form.c), low, high, g;
       sett_map_interval r;
-      if (q.k % form.c || settp_map_lin_shared(e, form.lin, p) < e->lin[form.lin].count || (d && e->lin[form.lin].count != 1)) continue;
+      if (q.k % form.c || settp_map_lin_shared(e, form.lin, p) < e->lin[form.lin].count ||
+          (d && e->lin[form.lin].count != 1))
+        continue;
       rest = settp_map_lin_take(e, p, form.lin, form.c, q.atom, t, e->lin[p].count - 1);
       digit = settp_map_lin_plus(e, form.lin, q.atom, -form.c);
       if (rest < 0 || digit < 0 || !e->lin[rest].count) continue;
       r = settp_map_lin_interval(e, rest);
-      if (r.lo == INT64_MIN || r.hi == INT64_MAX || settp_map_add(lo, settp_map_neg(r.hi), &low) || settp_map_add(hi, settp_map_neg(r.lo), &high)) continue;
+      if (r.lo == INT64_MIN || r.hi == INT64_MAX || settp_map_add(lo, settp_map_neg(r.hi), &low) ||
+          settp_map_add(hi, settp_map_neg(r.lo), &high))
+        continue;
       if (t < 0) {
         int64_t swap = low;
         low = settp_map_neg(high);
@@ -4800,7 +5078,9 @@ SETT_INLINE void settp_map_cut_digits(settp_map_engine *e, settp_map_domain *d, 
       if (low < 0) low = 0;
       if (high > form.c - 1) high = form.c - 1;
       k = e->lin[digit].count;
-      if (settp_map_add(low, settp_map_neg(e->lin[digit].constant), &low) || settp_map_add(high, settp_map_neg(e->lin[digit].constant), &high)) continue;
+      if (settp_map_add(low, settp_map_neg(e->lin[digit].constant), &low) ||
+          settp_map_add(high, settp_map_neg(e->lin[digit].constant), &high))
+        continue;
       digit = settp_map_lin_scale(e, digit, 1, settp_map_neg(e->lin[digit].constant));
       if (d) {
         if (low > high) d->empty = 1;
@@ -4821,20 +5101,24 @@ SETT_INLINE void settp_map_cut_digits(settp_map_engine *e, settp_map_domain *d, 
 }
 
 /* p in [lo, hi], brought to the cheapest primitive form; cuts variables on the way. */
-SETT_INLINE int settp_map_constrain(settp_map_engine *e, settp_map_domain *d, int32_t *form, int64_t *low, int64_t *high) {
+SETT_INLINE int settp_map_constrain(settp_map_engine *e, settp_map_domain *d, int32_t *form, int64_t *low,
+                                    int64_t *high) {
   int32_t p = *form, i, j, f;
   int64_t lo = *low, hi = *high, k, g;
   int steps;
   for (steps = 0; steps < 32 && !e->error; ++steps) {
     sett_map_interval r;
     int32_t next = SETTP_MAP_NONE;
-    if (!e->lin[p].count) return e->lin[p].constant >= lo && e->lin[p].constant <= hi ? SETTP_MAP_DROP : SETTP_MAP_EMPTY;
+    if (!e->lin[p].count)
+      return e->lin[p].constant >= lo && e->lin[p].constant <= hi ? SETTP_MAP_DROP : SETTP_MAP_EMPTY;
     if (settp_map_prove(e, p, lo, hi)) return SETTP_MAP_DROP;
     r = settp_map_lin_interval(e, p);
     if (r.lo >= lo && r.hi <= hi) return SETTP_MAP_DROP;
     if (r.lo > hi || r.hi < lo) return SETTP_MAP_EMPTY;
     k = e->lin[p].constant;
-    if (k == INT64_MIN || (lo != INT64_MIN && settp_map_add(lo, -k, &lo)) || (hi != INT64_MAX && settp_map_add(hi, -k, &hi))) return SETTP_MAP_KEEP;
+    if (k == INT64_MIN || (lo != INT64_MIN && settp_map_add(lo, -k, &lo)) ||
+        (hi != INT64_MAX && settp_map_add(hi, -k, &hi)))
+      return SETTP_MAP_KEEP;
     next = settp_map_lin_primitive(e, p, &g);
     if (next < 0) return SETTP_MAP_KEEP;
     p = next;
@@ -4865,7 +5149,8 @@ SETT_INLINE int settp_map_constrain(settp_map_engine *e, settp_map_domain *d, in
         int64_t a = t.k > 0 ? lo : settp_map_neg(hi), b = t.k > 0 ? hi : settp_map_neg(lo);
         int32_t whole, rest = settp_map_lin_mix(e, p, t.k, settp_map_lin_atom(e, t.atom, 1, 0), -1, 0);
         whole = settp_map_lin_mix(e, rest, c.c, c.lin, 1, 0);
-        if (whole < 0 || settp_map_mul(a, c.c, &a) || settp_map_mul(b, c.c, &b) || settp_map_add(b, c.c - 1, &b)) continue;
+        if (whole < 0 || settp_map_mul(a, c.c, &a) || settp_map_mul(b, c.c, &b) || settp_map_add(b, c.c - 1, &b))
+          continue;
         if (!settp_map_cheaper(settp_map_lin_cost(e, whole), settp_map_lin_cost(e, p))) continue;
         next = whole;
         lo = a;
@@ -4907,13 +5192,14 @@ typedef struct settp_map_test_step {
 typedef struct settp_map_test {
   settp_map_test_step *step;
   int64_t *value;
-  uint32_t *end;  /* of the steps of each constraint, behind those of the constraints before it */
+  uint32_t *end; /* of the steps of each constraint, behind those of the constraints before it */
   const sett_map_constraint *constraint;
   int constraints;
 } settp_map_test;
 
 /* The nodes of list are those of the constraints, in their order. 0: the arena is full. */
-SETT_INLINE int settp_map_test_make(sett_map_arena *arena, settp_map_test *t, const settp_map_list *list, const sett_map_constraint *constraint, int constraints) {
+SETT_INLINE int settp_map_test_make(sett_map_arena *arena, settp_map_test *t, const settp_map_list *list,
+                                    const sett_map_constraint *constraint, int constraints) {
   uint32_t i, n = 0;
   int c = 0;
   t->step = (settp_map_test_step *)settp_map_take(arena, (size_t)list->count * sizeof *t->step + 8);
@@ -4973,12 +5259,15 @@ SETT_INLINE int settp_map_test_at(const sett_map_arena *arena, const settp_map_t
 
 /* Constraints with few points in the box of their variables are decided by looking at all of them: variables are cut to the box of what is allowed and, where
  * there is one variable, to its residue class. 1: it holds everywhere. */
-SETT_INLINE int settp_map_enumerate(sett_map_arena *arena, const sett_map *map, const sett_map_constraint *c, int constraints, settp_map_domain *d) {
+SETT_INLINE int settp_map_enumerate(sett_map_arena *arena, const sett_map *map, const sett_map_constraint *c,
+                                    int constraints, settp_map_domain *d) {
   enum { SETTP_MAP_MOST_VARIABLES = 8, SETTP_MAP_MOST_POINTS = 4096, SETTP_MAP_MOST_WORK = 1 << 17 };
   settp_map_list list;
   sett_map_mark mark = sett_map_arena_mark(arena);
-  int at[SETTP_MAP_MOST_VARIABLES], count = 0, i, n = sett_map_variables(*map), all = 1, failed = 0, even = 1, done, mirror = 0;
-  int64_t first[SETTP_MAP_MOST_VARIABLES], last[SETTP_MAP_MOST_VARIABLES], *point, points = 1, hits = 0, gap = 0, previous = 0;
+  int at[SETTP_MAP_MOST_VARIABLES], count = 0, i, n = sett_map_variables(*map), all = 1, failed = 0, even = 1, done,
+                                    mirror = 0;
+  int64_t first[SETTP_MAP_MOST_VARIABLES], last[SETTP_MAP_MOST_VARIABLES], *point, points = 1, hits = 0, gap = 0,
+                                                                                   previous = 0;
   settp_map_test test;
   uint32_t k;
   list.handle = NULL;
@@ -4995,12 +5284,14 @@ SETT_INLINE int settp_map_enumerate(sett_map_arena *arena, const sett_map *map, 
     if (!failed) at[count++] = (int)node->value;
   }
   point = (int64_t *)settp_map_take(arena, (size_t)n * sizeof *point + 8);
-  if (failed || !count || points > SETTP_MAP_MOST_POINTS || points * list.count > SETTP_MAP_MOST_WORK || !point || !settp_map_test_make(arena, &test, &list, c, constraints)) {
+  if (failed || !count || points > SETTP_MAP_MOST_POINTS || points * list.count > SETTP_MAP_MOST_WORK || !point ||
+      !settp_map_test_make(arena, &test, &list, c, constraints)) {
     sett_map_arena_rewind(arena, mark);
     return 0;
   }
   for (i = 0; i < n; ++i) point[i] = d->bounds[i].lo;
-  for (done = 0; !done && !failed; ++mirror) { /* a point, then the one opposite it: the hull is often whole after a few */
+  /* a point, then the one opposite it: the hull is often whole after a few */
+  for (done = 0; !done && !failed; ++mirror) {
     int back = count > 1 && mirror % 2, ok;
     if (back)
       for (i = 0; i < count; ++i) point[at[i]] = d->bounds[at[i]].lo + (d->bounds[at[i]].hi - point[at[i]]);
@@ -5024,7 +5315,8 @@ SETT_INLINE int settp_map_enumerate(sett_map_arena *arena, const sett_map *map, 
       if (i == count) break;
     }
     if (count > 1 && !back) continue;
-    for (i = count - 1; i >= 0 && point[at[i]] > d->bounds[at[i]].hi - d->modulus[at[i]]; --i) point[at[i]] = d->bounds[at[i]].lo;
+    for (i = count - 1; i >= 0 && point[at[i]] > d->bounds[at[i]].hi - d->modulus[at[i]]; --i)
+      point[at[i]] = d->bounds[at[i]].lo;
     if (i < 0) done = 1;
     else point[at[i]] += d->modulus[at[i]];
     if (count > 1) {
@@ -5065,26 +5357,35 @@ SETT_INLINE int settp_map_keep(settp_map_domain *d, settp_map_kept *kept, int n,
 }
 
 /* l = g * B + k + y for y in [low, high]: B + floor((k + y) / g), where that is one number for all y. y is s times the form r. */
-SETT_INLINE int32_t settp_map_without(settp_map_engine *e, int32_t l, int32_t r, int64_t s, int64_t g, int64_t low, int64_t high) {
+SETT_INLINE int32_t settp_map_without(settp_map_engine *e, int32_t l, int32_t r, int64_t s, int64_t g, int64_t low,
+                                      int64_t high) {
   int32_t rest = settp_map_lin_mix(e, l, 1, r, -s, 0);
   int64_t k;
   if (rest < 0 || settp_map_lin_gcd_with(e, rest, g) != g) return SETTP_MAP_NONE;
   k = e->lin[rest].constant;
-  if (settp_map_add(k, low, &low) || settp_map_add(k, high, &high) || settp_map_floor(low, g) != settp_map_floor(high, g)) return SETTP_MAP_NONE;
+  if (settp_map_add(k, low, &low) || settp_map_add(k, high, &high) ||
+      settp_map_floor(low, g) != settp_map_floor(high, g))
+    return SETTP_MAP_NONE;
   return settp_map_lin_shrink(e, rest, g, settp_map_floor(low, g));
 }
 
 /* C8: a constraint by what `other`, which stays, says of y, s times its form: g * A + y in [lo, hi], y in [low, high] with high - low < g, is A in an interval.
  * Quotients in A lose y as in R0. 0: it is not so, or not cheaper. */
-SETT_INLINE int settp_map_constrain_by(settp_map_engine *e, settp_map_kept *one, const settp_map_kept *other, int64_t s) {
-  int64_t low = s > 0 ? other->lo : settp_map_neg(other->hi), high = s > 0 ? other->hi : settp_map_neg(other->lo), lo = one->lo, hi = one->hi, g, wide;
+SETT_INLINE int settp_map_constrain_by(settp_map_engine *e, settp_map_kept *one, const settp_map_kept *other,
+                                       int64_t s) {
+  int64_t low = s > 0 ? other->lo : settp_map_neg(other->hi), high = s > 0 ? other->hi : settp_map_neg(other->lo),
+          lo = one->lo, hi = one->hi, g, wide;
   int32_t rest, i, f, a;
   if (settp_map_lin_shared(e, other->form, one->form) < e->lin[other->form].count) return 0;
   rest = settp_map_lin_mix(e, one->form, 1, other->form, -s, 0);
-  if (rest < 0 || low == INT64_MIN || high == INT64_MAX || lo == INT64_MIN || hi == INT64_MAX || settp_map_add(high, settp_map_neg(low), &wide)) return 0;
+  if (rest < 0 || low == INT64_MIN || high == INT64_MAX || lo == INT64_MIN || hi == INT64_MAX ||
+      settp_map_add(high, settp_map_neg(low), &wide))
+    return 0;
   g = settp_map_lin_gcd(e, rest);
-  if (g < 2 || wide >= g || settp_map_add(lo, settp_map_neg(low), &lo) || settp_map_add(hi, settp_map_neg(low), &hi)) return 0;
-  if ((settp_map_mod(lo, g) && settp_map_mod(lo, g) <= wide) || settp_map_mod(hi, g) < wide) return 0; /* an end that depends on y */
+  if (g < 2 || wide >= g || settp_map_add(lo, settp_map_neg(low), &lo) || settp_map_add(hi, settp_map_neg(low), &hi))
+    return 0;
+  /* an end that depends on y */
+  if ((settp_map_mod(lo, g) && settp_map_mod(lo, g) <= wide) || settp_map_mod(hi, g) < wide) return 0;
   lo = settp_map_ceil(lo, g);
   hi = settp_map_floor(hi, g);
   a = settp_map_lin_shrink(e, rest, g, 0);
@@ -5108,7 +5409,8 @@ SETT_INLINE int settp_map_constrain_by(settp_map_engine *e, settp_map_kept *one,
 }
 
 /* One round: all constraints under the bounds of now. Returns the number kept, or -1 (failed or empty). */
-SETT_INLINE int settp_map_round(settp_map_engine *e, settp_map_domain *d, const sett_map *map, settp_map_nodes_known *known, settp_map_kept *kept) {
+SETT_INLINE int settp_map_round(settp_map_engine *e, settp_map_domain *d, const sett_map *map,
+                                settp_map_nodes_known *known, settp_map_kept *kept) {
   settp_map_kept one;
   int i, j, what, n = 0;
   if (!settp_map_normalise(e, known, NULL)) return -1;
@@ -5121,7 +5423,8 @@ SETT_INLINE int settp_map_round(settp_map_engine *e, settp_map_domain *d, const 
     if (what == SETTP_MAP_EMPTY) d->empty = 1;
     if (d->empty) return -1;
     if (what == SETTP_MAP_DROP) { /* it holds everywhere: whoever uses the node may know */
-      sett_map_interval r = settp_map_interval_meet(known->range[at], settp_map_interval(map->constraint[i].lo, map->constraint[i].hi));
+      sett_map_interval r =
+          settp_map_interval_meet(known->range[at], settp_map_interval(map->constraint[i].lo, map->constraint[i].hi));
       if (r.lo <= r.hi) known->range[at] = r;
       continue;
     }
@@ -5134,7 +5437,8 @@ SETT_INLINE int settp_map_round(settp_map_engine *e, settp_map_domain *d, const 
   for (i = 0; i < n; ++i)
     for (j = 0; j < n; ++j) {
       one = kept[i];
-      if (i == j || !(settp_map_constrain_by(e, &one, kept + j, 1) || settp_map_constrain_by(e, &one, kept + j, -1))) continue;
+      if (i == j || !(settp_map_constrain_by(e, &one, kept + j, 1) || settp_map_constrain_by(e, &one, kept + j, -1)))
+        continue;
       what = settp_map_constrain(e, d, &one.form, &one.lo, &one.hi);
       if (e->error) return -1;
       if (what == SETTP_MAP_EMPTY) d->empty = 1;
@@ -5147,7 +5451,8 @@ SETT_INLINE int settp_map_round(settp_map_engine *e, settp_map_domain *d, const 
   return n;
 }
 
-SETT_INLINE int settp_map_list_of_constraints(sett_map_arena *arena, settp_map_list *list, const sett_map_constraint *constraint, int count) {
+SETT_INLINE int settp_map_list_of_constraints(sett_map_arena *arena, settp_map_list *list,
+                                              const sett_map_constraint *constraint, int count) {
   int i;
   list->handle = NULL;
   list->count = list->capacity = 0;
@@ -5159,7 +5464,8 @@ SETT_INLINE int settp_map_list_of_constraints(sett_map_arena *arena, settp_map_l
 /* Prints a kept constraint: the constant goes into the interval, of a form and its negative the shorter is taken. */
 SETT_INLINE sett_map_constraint settp_map_print_constraint(settp_map_engine *e, const settp_map_kept *kept) {
   sett_map_constraint c;
-  int32_t turned = settp_map_lin_scale(e, kept->form, -1, 0), a = settp_map_print(e, kept->form), b = settp_map_print(e, turned);
+  int32_t turned = settp_map_lin_scale(e, kept->form, -1, 0), a = settp_map_print(e, kept->form),
+          b = settp_map_print(e, turned);
   const settp_map_node *n;
   int64_t k = 0, lo = kept->lo, hi = kept->hi;
   c.expr = SETT_MAP_ERROR_FULL;
@@ -5173,7 +5479,8 @@ SETT_INLINE sett_map_constraint settp_map_print_constraint(settp_map_engine *e, 
     c.hi = -lo;
   }
   n = settp_map_at(e->arena, c.expr);
-  if (n->op == SETTP_MAP_ADD && settp_map_is_constant(e->arena, settp_map_b(n), &k) && k != INT64_MIN && !settp_map_add(c.lo, -k, &lo) && !settp_map_add(c.hi, -k, &hi)) {
+  if (n->op == SETTP_MAP_ADD && settp_map_is_constant(e->arena, settp_map_b(n), &k) && k != INT64_MIN &&
+      !settp_map_add(c.lo, -k, &lo) && !settp_map_add(c.hi, -k, &hi)) {
     c.expr = settp_map_a(n);
     c.lo = lo;
     c.hi = hi;
@@ -5197,8 +5504,9 @@ SETT_INLINE int32_t settp_map_work_left(const settp_map_engine *e, int32_t work)
 
 /* All bounds and constraints to a fixpoint. Bounds, classes and the constraints that stay are left in d and out; their number, or -1. The engine of the
  * last round stays in *e, what it knows of the constraints' nodes in *known. */
-SETT_INLINE int settp_map_solve(sett_map_arena *arena, const sett_map *map, settp_map_domain *d, sett_map_constraint *out, settp_map_engine *e,
-                            settp_map_nodes_known *known, int *error) {
+SETT_INLINE int settp_map_solve(sett_map_arena *arena, const sett_map *map, settp_map_domain *d,
+                                sett_map_constraint *out, settp_map_engine *e, settp_map_nodes_known *known,
+                                int *error) {
   enum { SETTP_MAP_MOST_ROUNDS = 48 };
   settp_map_list list;
   settp_map_kept *kept = (settp_map_kept *)settp_map_take(arena, (size_t)map->constraints * sizeof *kept + 8);
@@ -5214,7 +5522,8 @@ SETT_INLINE int settp_map_solve(sett_map_arena *arena, const sett_map *map, sett
   for (round = 0;; ++round) {
     uint32_t at;
     arena->top = keep;
-    for (at = 0; at < list.count; ++at) settp_map_at(arena, list.handle[at])->mark = at; /* printing and enumerating move the marks */
+    /* printing and enumerating move the marks */
+    for (at = 0; at < list.count; ++at) settp_map_at(arena, list.handle[at])->mark = at;
     d->changed = 0;
     if (settp_map_engine_start(e, arena, map, d->bounds, d->modulus, d->residue, list.count)) {
       *error = e->error;
@@ -5245,7 +5554,9 @@ SETT_INLINE int settp_map_solve(sett_map_arena *arena, const sett_map *map, sett
       out[made] = out[i];
       if (round >= SETTP_MAP_MOST_ROUNDS || !settp_map_enumerate(arena, map, out + i, 1, d)) ++made;
     }
-    if (made > 1 && !d->changed && !d->empty && round < SETTP_MAP_MOST_ROUNDS) (void)settp_map_enumerate(arena, map, out, made, d); /* and all together */
+    /* and all together */
+    if (made > 1 && !d->changed && !d->empty && round < SETTP_MAP_MOST_ROUNDS)
+      (void)settp_map_enumerate(arena, map, out, made, d);
     if (d->empty) return -1;
     if (d->changed) continue;
     break;
@@ -5267,9 +5578,13 @@ SETT_INLINE int settp_map_solve(sett_map_arena *arena, const sett_map *map, sett
 }
 
 /* Points of the solved domain for e->point: some are drawn in the bounds, and those where the constraints hold are kept. */
-SETT_INLINE void settp_map_draw_points(settp_map_engine *e, settp_map_domain *d, const settp_map_list *list, const sett_map_constraint *constraint, int constraints) {
+SETT_INLINE void settp_map_draw_points(settp_map_engine *e, settp_map_domain *d, const settp_map_list *list,
+                                       const sett_map_constraint *constraint, int constraints) {
   enum { SETTP_MAP_MOST_DRAWS = 96, SETTP_MAP_MOST_POINTS = SETTP_MAP_SAMPLES + SETTP_MAP_MORE };
-  int64_t *point = d->points ? d->points : (int64_t *)settp_map_take(e->arena, (size_t)e->variables * (SETTP_MAP_MOST_POINTS + 1) * sizeof *point + 8);
+  int64_t *point =
+      d->points
+          ? d->points
+          : (int64_t *)settp_map_take(e->arena, (size_t)e->variables * (SETTP_MAP_MOST_POINTS + 1) * sizeof *point + 8);
   settp_map_test test;
   int found = 0, draw, i, j;
   e->sampled = 0;
@@ -5287,7 +5602,9 @@ SETT_INLINE void settp_map_draw_points(settp_map_engine *e, settp_map_domain *d,
       const int64_t limit = (int64_t)1 << 40;
       int64_t lo = v->lo < -limit ? -limit : v->lo, hi = v->hi > limit ? limit : v->hi, m = d->modulus[i];
       uint64_t steps = lo > hi ? 0 : (uint64_t)(hi - lo) / (uint64_t)m;
-      uint64_t step = draw == 0 ? 0 : draw == 1 ? steps : settp_map_hash((uint64_t)i * 128 + (uint64_t)draw, 13) % (steps + 1);
+      uint64_t step = draw == 0   ? 0
+                      : draw == 1 ? steps
+                                  : settp_map_hash((uint64_t)i * 128 + (uint64_t)draw, 13) % (steps + 1);
       if (draw > 1 && draw % 4 == 3) step /= 1 + steps / 8; /* low corners: what constraints leave is often there */
       x[i] = (v->lo < -limit ? settp_map_floor(lo, m) * m + settp_map_mod(d->residue[i], m) : lo) + (int64_t)step * m;
     }
@@ -5295,25 +5612,29 @@ SETT_INLINE void settp_map_draw_points(settp_map_engine *e, settp_map_domain *d,
   }
   d->found = found;
   if (!found) return;
-  for (j = found * e->variables; j < SETTP_MAP_MOST_POINTS * e->variables; ++j) point[j] = point[j - found * e->variables];
+  for (j = found * e->variables; j < SETTP_MAP_MOST_POINTS * e->variables; ++j)
+    point[j] = point[j - found * e->variables];
   e->point = point;
   e->sampled = 1;
 }
 
 /* Starts an engine for expressions of the map under its solved domain: what the constraints say of their forms is known in it. */
-SETT_INLINE int settp_map_results_start(settp_map_engine *e, sett_map_arena *arena, const sett_map *map, settp_map_domain *d,
-                                    const sett_map_constraint *constraint, int constraints, uint32_t nodes) {
+SETT_INLINE int settp_map_results_start(settp_map_engine *e, sett_map_arena *arena, const sett_map *map,
+                                        settp_map_domain *d, const sett_map_constraint *constraint, int constraints,
+                                        uint32_t nodes) {
   settp_map_nodes_known known;
   int32_t *lin;
   int i;
-  if (settp_map_engine_start(e, arena, map, d->bounds, d->modulus, d->residue, nodes + (uint32_t)constraints * 8)) return e->error;
+  if (settp_map_engine_start(e, arena, map, d->bounds, d->modulus, d->residue, nodes + (uint32_t)constraints * 8))
+    return e->error;
   settp_map_work_limit(e, d->work);
   if (!constraints) return 0;
   e->scaled = 1;
   settp_map_known_start(&known);
   if (settp_map_list_of_constraints(arena, &known.list, constraint, constraints)) return e->error = SETT_MAP_ERROR_FULL;
   settp_map_draw_points(e, d, &known.list, constraint, constraints);
-  for (i = 0; i < e->variables; ++i) settp_map_alike_enter(e, settp_map_lin_variable(e, i)); /* constraints may make them equal to each other */
+  /* constraints may make them equal to each other */
+  for (i = 0; i < e->variables; ++i) settp_map_alike_enter(e, settp_map_lin_variable(e, i));
   lin = settp_map_normalise(e, &known, NULL);
   e->fact_room = constraints * 4 + 8;
   e->fact = (settp_map_known *)settp_map_take(arena, (size_t)e->fact_room * sizeof *e->fact);
@@ -5323,7 +5644,9 @@ SETT_INLINE int settp_map_results_start(settp_map_engine *e, sett_map_arena *are
     int64_t k = 1, lo, hi;
     if (!e->lin[l].count) continue;
     p = settp_map_lin_primitive(e, l, &k);
-    if (p < 0 || settp_map_add(constraint[i].lo, settp_map_neg(e->lin[l].constant), &lo) || settp_map_add(constraint[i].hi, settp_map_neg(e->lin[l].constant), &hi)) continue;
+    if (p < 0 || settp_map_add(constraint[i].lo, settp_map_neg(e->lin[l].constant), &lo) ||
+        settp_map_add(constraint[i].hi, settp_map_neg(e->lin[l].constant), &hi))
+      continue;
     if (k < 0) {
       int64_t swap = lo;
       lo = settp_map_neg(hi);
@@ -5333,7 +5656,8 @@ SETT_INLINE int settp_map_results_start(settp_map_engine *e, sett_map_arena *are
     settp_map_fact_add(e, p, settp_map_ceil(lo, k), settp_map_floor(hi, k));
   }
   for (i = 0; i < e->facts; ++i) settp_map_cut_digits(e, NULL, e->fact[i].lin, e->fact[i].lo, e->fact[i].hi);
-  for (i = 0; i < e->lins; ++i) e->lin[i].known = 0; /* intervals found without the facts, and what was divided by them */
+  /* intervals found without the facts, and what was divided by them */
+  for (i = 0; i < e->lins; ++i) e->lin[i].known = 0;
   for (i = 0; i <= (int)e->mask; ++i) e->memo_bucket[i] = SETTP_MAP_NONE;
   e->memo_first = e->memos;
   return 0;
@@ -5368,14 +5692,17 @@ typedef struct settp_map_asked {
 } settp_map_asked;
 
 typedef struct settp_map_carry { /* what one round of simplify leaves to the next */
-  int32_t work; /* what is left of it, 0 also where the result will not change again */
+  int32_t work;                  /* what is left of it, 0 also where the result will not change again */
   int done, found;
   int64_t *points;
 } settp_map_carry;
 
-SETT_INLINE int settp_map_ask_within(sett_map_arena *arena, sett_map map, settp_map_asked *a, const settp_map_carry *carry) { /* 0, an error, or -1: there is no point */
+/* 0, an error, or -1: there is no point */
+SETT_INLINE int settp_map_ask_within(sett_map_arena *arena, sett_map map, settp_map_asked *a,
+                                     const settp_map_carry *carry) {
   int i, error = 0;
-  a->constraint = (sett_map_constraint *)settp_map_take(arena, (size_t)(map.constraints + sett_map_variables(map)) * sizeof *a->constraint + 8);
+  a->constraint = (sett_map_constraint *)settp_map_take(
+      arena, (size_t)(map.constraints + sett_map_variables(map)) * sizeof *a->constraint + 8);
   if (!a->constraint || settp_map_domain_start(arena, &map, &a->domain)) return SETT_MAP_ERROR_FULL;
   if (carry) {
     a->domain.work = carry->work;
@@ -5395,7 +5722,9 @@ SETT_INLINE int settp_map_ask_within(sett_map_arena *arena, sett_map map, settp_
   return a->lin ? 0 : a->engine.error;
 }
 
-SETT_INLINE int settp_map_ask(sett_map_arena *arena, sett_map map, settp_map_asked *a) { return settp_map_ask_within(arena, map, a, NULL); }
+SETT_INLINE int settp_map_ask(sett_map_arena *arena, sett_map map, settp_map_asked *a) {
+  return settp_map_ask_within(arena, map, a, NULL);
+}
 
 SETT_INLINE size_t sett_map_parse_bytes(size_t length) { return settp_map_size(length, 384, 65536); }
 
@@ -5418,9 +5747,11 @@ SETT_INLINE void settp_map_own_take(settp_map_engine *e, settp_map_domain *d, in
 SETT_INLINE int32_t settp_map_own_rest(settp_map_engine *e, int i, int32_t l) {
   int32_t x;
   int j;
-  if (e->variable[i] < 0 && !e->facts && e->bounds[i].lo < e->bounds[i].hi) return SETTP_MAP_NONE; /* nothing holds it, and nothing ties it to what l holds */
+  /* nothing holds it, and nothing ties it to what l holds */
+  if (e->variable[i] < 0 && !e->facts && e->bounds[i].lo < e->bounds[i].hi) return SETTP_MAP_NONE;
   x = settp_map_lin_variable(e, i);
-  if (x < 0 || x == l || !e->sampled || (e->lin[x].count && settp_map_lin_affine(e, l) && settp_map_lin_affine(e, x))) return SETTP_MAP_NONE;
+  if (x < 0 || x == l || !e->sampled || (e->lin[x].count && settp_map_lin_affine(e, l) && settp_map_lin_affine(e, x)))
+    return SETTP_MAP_NONE;
   for (j = 0; j < SETTP_MAP_SAMPLES; ++j)
     if (settp_map_lin_at(e, x)[j] != settp_map_lin_at(e, l)[j]) return SETTP_MAP_NONE;
   return settp_map_lin_mix(e, l, 1, x, -1, 0);
@@ -5430,7 +5761,8 @@ SETT_INLINE int32_t settp_map_own_rest(settp_map_engine *e, int i, int32_t l) {
  * all forms of the same variables together. */
 SETT_INLINE void settp_map_own_dimensions(settp_map_engine *e, settp_map_domain *d, int32_t *form, int count) {
   enum { SETTP_MAP_MOST_TOGETHER = 64 };
-  int32_t *rest = (int32_t *)settp_map_take(e->arena, (size_t)count * sizeof *rest + 8), ask[SETTP_MAP_MOST_TOGETHER], of[SETTP_MAP_MOST_TOGETHER];
+  int32_t *rest = (int32_t *)settp_map_take(e->arena, (size_t)count * sizeof *rest + 8), ask[SETTP_MAP_MOST_TOGETHER],
+          of[SETTP_MAP_MOST_TOGETHER];
   int64_t points = e->points;
   int i, j, n;
   if (!rest) {
@@ -5490,7 +5822,8 @@ SETT_INLINE int settp_map_adds_numbers(sett_map_arena *arena, const sett_expr *e
   for (c = 0; c < count && !found; ++c) found = settp_map_list_push(arena, &list, expr[c]) != 0;
   for (i = 0; i < list.count && !found; ++i) {
     const settp_map_node *n = settp_map_at(arena, list.handle[i]);
-    found = n->op == SETTP_MAP_CONST ? n->value < 0 : n->op == SETTP_MAP_ADD && settp_map_is_constant(arena, settp_map_b(n), &k);
+    found = n->op == SETTP_MAP_CONST ? n->value < 0
+                                     : n->op == SETTP_MAP_ADD && settp_map_is_constant(arena, settp_map_b(n), &k);
   }
   arena->top = keep;
   return found;
@@ -5519,7 +5852,8 @@ SETT_INLINE int settp_map_any_alike(const settp_map_engine *e, const int32_t *li
  * way to write each digit. In maps as reshapes make them (variables from 0 on, quotients of variables, no added number) either only digits took another name,
  * or they took none. With constraints, which then are residue classes, results are variables and numbers. (Not proved: tests/indexing_map_property.c counts
  * what changes again.) */
-SETT_INLINE int settp_map_settled(settp_map_engine *e, const int32_t *form, const sett_expr *result, int count, const sett_map_constraint *constraint, int constraints) {
+SETT_INLINE int settp_map_settled(settp_map_engine *e, const int32_t *form, const sett_expr *result, int count,
+                                  const sett_map_constraint *constraint, int constraints) {
   int32_t i, j, f, g, n = 0, *list;
   int plain = 1, one_way = 1;
   if (e->facts || e->renamed || e->variables > 64 || e->forms > 64) return 0;
@@ -5543,7 +5877,8 @@ SETT_INLINE int settp_map_settled(settp_map_engine *e, const int32_t *form, cons
       plain &= !e->lin[e->form[f].lin].constant;
       n = settp_map_atoms_list(e, e->form[f].lin, list, n);
       for (j = 0; j <= i && one_way; ++j)
-        for (g = e->atom[list[j]].support & x->support ? e->atom[list[j]].form : SETTP_MAP_NONE; g >= 0; g = e->form[g].next)
+        for (g = e->atom[list[j]].support & x->support ? e->atom[list[j]].form : SETTP_MAP_NONE; g >= 0;
+             g = e->form[g].next)
           one_way &= e->form[f].c % e->form[g].c == 0 || e->form[g].c % e->form[f].c == 0;
     }
     if (!one_way && (!plain || e->refolded)) return 0;
@@ -5588,17 +5923,21 @@ SETT_INLINE int settp_map_same_map(sett_map a, sett_map b) { /* in one arena: th
   for (i = 0; i < a.constraints; ++i) {
     int j;
     for (j = 0; j < b.constraints; ++j)
-      if (a.constraint[i].expr == b.constraint[j].expr && a.constraint[i].lo == b.constraint[j].lo && a.constraint[i].hi == b.constraint[j].hi) break;
+      if (a.constraint[i].expr == b.constraint[j].expr && a.constraint[i].lo == b.constraint[j].lo &&
+          a.constraint[i].hi == b.constraint[j].hi)
+        break;
     if (j == b.constraints) return 0;
   }
   return 1;
 }
 
-SETT_INLINE int settp_map_is_plain(const sett_map_arena *arena, const sett_map *map) { /* constants, and variables of more than one value: nothing is left to do */
+/* constants, and variables of more than one value: nothing is left to do */
+SETT_INLINE int settp_map_is_plain(const sett_map_arena *arena, const sett_map *map) {
   int i;
   for (i = 0; i < map->results; ++i) {
     const settp_map_node *n = settp_map_at(arena, map->result[i]);
-    if (n->op > SETTP_MAP_VAR || (n->op == SETTP_MAP_VAR && map->variable[n->value].lo >= map->variable[n->value].hi)) return 0;
+    if (n->op > SETTP_MAP_VAR || (n->op == SETTP_MAP_VAR && map->variable[n->value].lo >= map->variable[n->value].hi))
+      return 0;
   }
   for (i = 0; i < sett_map_variables(*map); ++i)
     if (map->variable[i].lo > map->variable[i].hi) return 0;
@@ -5616,10 +5955,15 @@ SETT_INLINE int64_t settp_map_tree_nodes(sett_map_arena *arena, const sett_map *
   nodes = (int64_t *)settp_map_take(arena, (size_t)list.count * sizeof *nodes + 8);
   for (i = 0; i < list.count && nodes; ++i) {
     const settp_map_node *n = settp_map_at(arena, list.handle[i]);
-    nodes[i] = n->op < SETTP_MAP_ADD ? 1 : settp_map_sat_add(1, settp_map_sat_add(nodes[settp_map_at(arena, settp_map_a(n))->mark], nodes[settp_map_at(arena, settp_map_b(n))->mark]));
+    nodes[i] = n->op < SETTP_MAP_ADD
+                   ? 1
+                   : settp_map_sat_add(1, settp_map_sat_add(nodes[settp_map_at(arena, settp_map_a(n))->mark],
+                                                            nodes[settp_map_at(arena, settp_map_b(n))->mark]));
   }
-  for (j = 0; nodes && list.count && j < map->results; ++j) total = settp_map_sat_add(total, nodes[settp_map_at(arena, map->result[j])->mark]);
-  for (j = 0; nodes && list.count && j < map->constraints; ++j) total = settp_map_sat_add(total, nodes[settp_map_at(arena, map->constraint[j].expr)->mark]);
+  for (j = 0; nodes && list.count && j < map->results; ++j)
+    total = settp_map_sat_add(total, nodes[settp_map_at(arena, map->result[j])->mark]);
+  for (j = 0; nodes && list.count && j < map->constraints; ++j)
+    total = settp_map_sat_add(total, nodes[settp_map_at(arena, map->constraint[j].expr)->mark]);
   arena->top = keep;
   return total;
 }
@@ -5631,7 +5975,8 @@ SETT_INLINE int settp_map_smaller_map(sett_map_arena *arena, const sett_map *a, 
   if (x != y) return x < y;
   for (i = 0; i < a->results && !order; ++i) order = settp_map_order(arena, a->result[i], b->result[i]);
   if (!order) order = a->constraints - b->constraints;
-  for (i = 0; i < a->constraints && !order; ++i) order = settp_map_order(arena, a->constraint[i].expr, b->constraint[i].expr);
+  for (i = 0; i < a->constraints && !order; ++i)
+    order = settp_map_order(arena, a->constraint[i].expr, b->constraint[i].expr);
   return order < 0;
 }
 
@@ -5648,10 +5993,12 @@ SETT_INLINE sett_map sett_map_simplify(sett_map_arena *arena, sett_map map) {
   carry.found = SETTP_MAP_NONE;
   carry.points = NULL;
   if (map.constraints && arena->top - settp_map_low(arena) > (size_t)1 << 20) /* where that is little of the memory */
-    carry.points = (int64_t *)settp_map_take(arena, (size_t)sett_map_variables(map) * (SETTP_MAP_SAMPLES + SETTP_MAP_MORE + 1) * sizeof *carry.points + 8);
+    carry.points = (int64_t *)settp_map_take(
+        arena, (size_t)sett_map_variables(map) * (SETTP_MAP_SAMPLES + SETTP_MAP_MORE + 1) * sizeof *carry.points + 8);
   for (i = 0; i < SETTP_MAP_MOST_TIMES && (!i || carry.work); ++i) {
     made[i] = settp_map_simplify_once(arena, i ? made[i - 1] : map, arena->top, &carry);
-    if (made[i].kind == SETT_MAP_FAILED && settp_map_no_value(made[i].error)) { /* numbers that the rules do not hold, a divisor that is 0 everywhere: as it is */
+    /* numbers that the rules do not hold, a divisor that is 0 everywhere: as it is */
+    if (made[i].kind == SETT_MAP_FAILED && settp_map_no_value(made[i].error)) {
       if (!i) sett_map_arena_rewind(arena, mark);
       return i ? settp_map_store(arena, made[i - 1], mark.top) : map;
     }
@@ -5659,7 +6006,8 @@ SETT_INLINE sett_map sett_map_simplify(sett_map_arena *arena, sett_map map) {
       sett_map_arena_rewind(arena, mark);
       return made[i];
     }
-    if (settp_map_is_plain(arena, made + i) || (!i && settp_map_same_map(map, made[i]))) return settp_map_store(arena, made[i], mark.top);
+    if (settp_map_is_plain(arena, made + i) || (!i && settp_map_same_map(map, made[i])))
+      return settp_map_store(arena, made[i], mark.top);
     for (j = i - 1; j >= 0 && !settp_map_same_map(made[j], made[i]); --j) {}
     if (j < 0) continue;
     for (map = made[i]; ++j < i;)
@@ -5680,7 +6028,8 @@ SETT_INLINE sett_map_interval sett_map_range(sett_map_arena *arena, sett_map map
   map.results = 1;
   map.result = &expr;
   code = settp_map_ask(arena, map, &a);
-  if (code <= 0) r = code ? settp_map_interval(1, 0) : settp_map_lin_interval(&a.engine, a.lin[settp_map_at(arena, expr)->mark]);
+  if (code <= 0)
+    r = code ? settp_map_interval(1, 0) : settp_map_lin_interval(&a.engine, a.lin[settp_map_at(arena, expr)->mark]);
   sett_map_arena_rewind(arena, mark);
   return r;
 }
@@ -5691,7 +6040,8 @@ SETT_INLINE int sett_map_strides(sett_map_arena *arena, sett_map map, int variab
   sett_map_mark mark = sett_map_arena_mark(arena);
   settp_map_asked a;
   int i, j, code;
-  if (map.kind != SETT_MAP_DEFINED) return map.kind == SETT_MAP_FAILED ? map.error : map.kind == SETT_MAP_EMPTY ? 0 : SETT_MAP_ERROR_NO_MAP;
+  if (map.kind != SETT_MAP_DEFINED)
+    return map.kind == SETT_MAP_FAILED ? map.error : map.kind == SETT_MAP_EMPTY ? 0 : SETT_MAP_ERROR_NO_MAP;
   code = settp_map_ask(arena, map, &a); /* without a value anywhere, nothing is said */
   for (i = 0; i < map.results; ++i) {
     const settp_map_engine *e = &a.engine;
@@ -5710,7 +6060,9 @@ SETT_INLINE int sett_map_strides(sett_map_arena *arena, sett_map map, int variab
       const settp_map_atom *x = e->atom + t.atom;
       if (x->kind == SETTP_MAP_ATOM_VAR && x->a == variable) {
         own = t.k;
-        if (own % modulus || settp_map_add(lo, -x->r, &lo) || settp_map_mul(own / modulus, lo, &lo) || settp_map_add(start, lo, &start)) out[i].linear = 0;
+        if (own % modulus || settp_map_add(lo, -x->r, &lo) || settp_map_mul(own / modulus, lo, &lo) ||
+            settp_map_add(start, lo, &start))
+          out[i].linear = 0;
       } else {
         if (x->support >> (variable & 63) & 1) out[i].linear = 0;
         g = settp_map_gcd(g, t.k);
@@ -5736,14 +6088,16 @@ SETT_INLINE int settp_map_divides_by_numbers(sett_map_arena *arena, sett_expr e)
   numbers = !settp_map_list_push(arena, &list, e);
   for (i = 0; i < list.count && numbers; ++i) {
     const settp_map_node *n = settp_map_at(arena, list.handle[i]);
-    if (n->op == SETTP_MAP_MOD || n->op == SETTP_MAP_FLOORDIV || n->op == SETTP_MAP_CEILDIV) numbers = settp_map_at(arena, settp_map_b(n))->op == SETTP_MAP_CONST;
+    if (n->op == SETTP_MAP_MOD || n->op == SETTP_MAP_FLOORDIV || n->op == SETTP_MAP_CEILDIV)
+      numbers = settp_map_at(arena, settp_map_b(n))->op == SETTP_MAP_CONST;
   }
   arena->top = keep;
   return numbers;
 }
 
 /* The bounds of the variables that map's own bounds and some constraints imply, by rule C4 once: of constraints that have a value everywhere. */
-SETT_INLINE const sett_map_variable *settp_map_implied_bounds(sett_map_arena *arena, const sett_map *map, const sett_map_constraint *constraint, int count) {
+SETT_INLINE const sett_map_variable *settp_map_implied_bounds(sett_map_arena *arena, const sett_map *map,
+                                                              const sett_map_constraint *constraint, int count) {
   settp_map_engine e;
   settp_map_domain d, cut;
   settp_map_nodes_known known;
@@ -5764,8 +6118,9 @@ SETT_INLINE const sett_map_variable *settp_map_implied_bounds(sett_map_arena *ar
   if (!lin) return NULL;
   for (i = 0; i < count; ++i) {
     int32_t l = lin[settp_map_at(arena, constraint[i].expr)->mark];
-    settp_map_cut_atoms(&e, &cut, settp_map_lin_scale(&e, l, 1, settp_map_neg(e.lin[l].constant)), settp_map_sat_add(constraint[i].lo, settp_map_neg(e.lin[l].constant)),
-                    settp_map_sat_add(constraint[i].hi, settp_map_neg(e.lin[l].constant)), 0);
+    settp_map_cut_atoms(&e, &cut, settp_map_lin_scale(&e, l, 1, settp_map_neg(e.lin[l].constant)),
+                        settp_map_sat_add(constraint[i].lo, settp_map_neg(e.lin[l].constant)),
+                        settp_map_sat_add(constraint[i].hi, settp_map_neg(e.lin[l].constant)), 0);
   }
   return e.error ? NULL : cut.bounds;
 }
@@ -5875,7 +6230,8 @@ SETT_INLINE int settp_map_code_at(const sett_map_evaluator *v, const int64_t *va
   return code;
 }
 
-SETT_INLINE int sett_map_evaluator_at(const sett_map_evaluator *v, const int64_t *values, int64_t *results, int *error) {
+SETT_INLINE int sett_map_evaluator_at(const sett_map_evaluator *v, const int64_t *values, int64_t *results,
+                                      int *error) {
   return settp_map_inside(settp_map_code_at(v, values, results), v->map.results, results, error);
 }
 
@@ -5939,7 +6295,8 @@ SETT_INLINE int64_t settp_map_difference(int64_t a, int64_t b, int64_t beyond) {
 SETT_INLINE int64_t settp_map_box_points(const sett_map *map) {
   int64_t n = 1;
   int i;
-  for (i = 0; i < sett_map_variables(*map); ++i) n = settp_map_sat_mul(n, settp_map_extent(map->variable[i].lo, map->variable[i].hi));
+  for (i = 0; i < sett_map_variables(*map); ++i)
+    n = settp_map_sat_mul(n, settp_map_extent(map->variable[i].lo, map->variable[i].hi));
   return n;
 }
 
@@ -5947,7 +6304,8 @@ SETT_INLINE int64_t settp_map_box_points(const sett_map *map) {
 
 /* Map with the variables that out describes (names already stored, NULL: the default) and results and constraints of map, where replace[i] stands for its
  * variable i; `more` constraints on top. */
-SETT_INLINE sett_map settp_map_rebuild(sett_map_arena *arena, sett_map map, sett_map out, const sett_expr *replace, const sett_map_constraint *more, int mores) {
+SETT_INLINE sett_map settp_map_rebuild(sett_map_arena *arena, sett_map map, sett_map out, const sett_expr *replace,
+                                       const sett_map_constraint *more, int mores) {
   sett_map_constraint *constraint;
   sett_map_variable *variable;
   sett_expr *result, *made;
@@ -5958,7 +6316,9 @@ SETT_INLINE sett_map settp_map_rebuild(sett_map_arena *arena, sett_map map, sett
   variable = (sett_map_variable *)settp_map_take(arena, (size_t)sett_map_variables(out) * sizeof *variable + 8);
   result = (sett_expr *)settp_map_take(arena, (size_t)map.results * sizeof *result + 8);
   constraint = (sett_map_constraint *)settp_map_take(arena, (size_t)out.constraints * sizeof *constraint + 8);
-  made = !variable || !result || !constraint || settp_map_list_of_map(arena, &list, &map) ? NULL : settp_map_rewrite(arena, &list, replace);
+  made = !variable || !result || !constraint || settp_map_list_of_map(arena, &list, &map)
+             ? NULL
+             : settp_map_rewrite(arena, &list, replace);
   if (!made) {
     arena->top = keep;
     return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
@@ -5985,7 +6345,9 @@ SETT_INLINE sett_map settp_map_rebuild(sett_map_arena *arena, sett_map map, sett
 /* x mod m in [r, r] of one variable: its number, or -1. */
 SETT_INLINE int settp_map_class_of(const sett_map_arena *arena, const sett_map_constraint *c, int64_t *modulus) {
   const settp_map_node *n = settp_map_at(arena, c->expr), *x;
-  if (n->op != SETTP_MAP_MOD || c->lo != c->hi || !settp_map_is_constant(arena, settp_map_b(n), modulus) || *modulus < 1) return -1;
+  if (n->op != SETTP_MAP_MOD || c->lo != c->hi || !settp_map_is_constant(arena, settp_map_b(n), modulus) ||
+      *modulus < 1)
+    return -1;
   x = settp_map_at(arena, settp_map_a(n));
   return x->op == SETTP_MAP_VAR ? (int)x->value : -1;
 }
@@ -6011,14 +6373,18 @@ SETT_INLINE sett_map settp_map_rescale(sett_map_arena *arena, sett_map map, int 
     for (i = k = found = 0; i < map.constraints; ++i) {
       int64_t m = 0, r = map.constraint[i].lo;
       int v = settp_map_class_of(arena, map.constraint + i, &m);
-      if (v < 0 || !(kinds & (v < map.dims ? SETT_MAP_DIMS : v < map.dims + map.ranges ? SETT_MAP_RANGES : SETT_MAP_RTS)) ||
+      if (v < 0 ||
+          !(kinds & (v < map.dims                ? SETT_MAP_DIMS
+                     : v < map.dims + map.ranges ? SETT_MAP_RANGES
+                                                 : SETT_MAP_RTS)) ||
           replace[v] != sett_map_var(arena, v) || map.variable[v].lo == INT64_MIN || map.variable[v].hi == INT64_MAX) {
         constraint[k++] = map.constraint[i];
         continue;
       }
       variable[v].lo = settp_map_ceil_bound(variable[v].lo, r, m);
       variable[v].hi = settp_map_floor_bound(variable[v].hi, r, m);
-      replace[v] = sett_map_add(arena, sett_map_mul(arena, replace[v], sett_map_constant(arena, m)), sett_map_constant(arena, r));
+      replace[v] = sett_map_add(arena, sett_map_mul(arena, replace[v], sett_map_constant(arena, m)),
+                                sett_map_constant(arena, r));
       found = 1;
     }
     map.constraints = k;
@@ -6032,7 +6398,9 @@ SETT_INLINE sett_map settp_map_rescale(sett_map_arena *arena, sett_map map, int 
   return map;
 }
 
-SETT_INLINE sett_map sett_map_rescale(sett_map_arena *arena, sett_map map) { return settp_map_rescale(arena, map, SETT_MAP_RANGES); }
+SETT_INLINE sett_map sett_map_rescale(sett_map_arena *arena, sett_map map) {
+  return settp_map_rescale(arena, map, SETT_MAP_RANGES);
+}
 
 /* Does some point of the box satisfy all constraints? 1: yes, 0: no, -1: not found among the points looked at. */
 SETT_INLINE int settp_map_feasible(sett_map_arena *arena, sett_map map) {
@@ -6055,7 +6423,8 @@ SETT_INLINE int settp_map_feasible(sett_map_arena *arena, sett_map map) {
 }
 
 /* How many variables of an expression are marked in used, or with `mark` how many were not: they are then. */
-SETT_INLINE int settp_map_used_variables(sett_map_arena *arena, sett_expr expr, unsigned char *used, int mark, int *full) {
+SETT_INLINE int settp_map_used_variables(sett_map_arena *arena, sett_expr expr, unsigned char *used, int mark,
+                                         int *full) {
   size_t keep = arena->top;
   settp_map_list list;
   uint32_t i;
@@ -6074,7 +6443,8 @@ SETT_INLINE int settp_map_used_variables(sett_map_arena *arena, sett_expr expr, 
 }
 
 /* What a constraint with a used variable holds is used as well, until nothing changes; taken[i]: constraint i has a used variable. */
-SETT_INLINE int settp_map_spread(sett_map_arena *arena, const sett_map *map, unsigned char *used, unsigned char *taken) {
+SETT_INLINE int settp_map_spread(sett_map_arena *arena, const sett_map *map, unsigned char *used,
+                                 unsigned char *taken) {
   int i, more = 1, full = 0;
   while (more && !full)
     for (i = more = 0; i < map->constraints; ++i) {
@@ -6104,7 +6474,8 @@ SETT_INLINE sett_map sett_map_remove_unused(sett_map_arena *arena, sett_map map,
   group = used + n;
   is_default = group + n;
   in_group = taken + map.constraints;
-  for (i = 0; i < n; ++i) used[i] = !(kinds & (i < map.dims ? SETT_MAP_DIMS : i < map.dims + map.ranges ? SETT_MAP_RANGES : SETT_MAP_RTS));
+  for (i = 0; i < n; ++i)
+    used[i] = !(kinds & (i < map.dims ? SETT_MAP_DIMS : i < map.dims + map.ranges ? SETT_MAP_RANGES : SETT_MAP_RTS));
   for (i = 0; i < map.constraints; ++i) taken[i] = 0;
   for (i = 0; i < map.results; ++i) settp_map_used_variables(arena, map.result[i], used, 1, &full);
   if (full || !settp_map_spread(arena, &map, used, taken)) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
@@ -6181,7 +6552,8 @@ SETT_INLINE sett_map settp_map_regroup(sett_map_arena *arena, sett_map map, cons
   return settp_map_rebuild(arena, map, out, replace, NULL, 0);
 }
 
-SETT_INLINE sett_map settp_map_move(sett_map_arena *arena, sett_map map, const unsigned char *chosen, unsigned char to) {
+SETT_INLINE sett_map settp_map_move(sett_map_arena *arena, sett_map map, const unsigned char *chosen,
+                                    unsigned char to) {
   int n = sett_map_variables(map), i;
   unsigned char *kind;
   if (map.kind != SETT_MAP_DEFINED) return map;
@@ -6195,8 +6567,12 @@ SETT_INLINE sett_map settp_map_move(sett_map_arena *arena, sett_map map, const u
   return settp_map_regroup(arena, map, kind);
 }
 
-SETT_INLINE sett_map sett_map_to_dims(sett_map_arena *arena, sett_map map, const unsigned char *chosen) { return settp_map_move(arena, map, chosen, 0); }
-SETT_INLINE sett_map sett_map_to_ranges(sett_map_arena *arena, sett_map map, const unsigned char *chosen) { return settp_map_move(arena, map, chosen, 1); }
+SETT_INLINE sett_map sett_map_to_dims(sett_map_arena *arena, sett_map map, const unsigned char *chosen) {
+  return settp_map_move(arena, map, chosen, 0);
+}
+SETT_INLINE sett_map sett_map_to_ranges(sett_map_arena *arena, sett_map map, const unsigned char *chosen) {
+  return settp_map_move(arena, map, chosen, 1);
+}
 
 SETT_INLINE sett_map sett_map_replace(sett_map_arena *arena, sett_map map, int variable, sett_expr expr) {
   sett_map out = map;
@@ -6215,7 +6591,8 @@ SETT_INLINE sett_map sett_map_replace(sett_map_arena *arena, sett_map map, int v
   if (!left || !replace || settp_map_list_push(arena, &list, expr)) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
   for (at = 0; at < list.count; ++at) {
     const settp_map_node *node = settp_map_at(arena, list.handle[at]);
-    if (node->op == SETTP_MAP_VAR && (node->value == variable || node->value >= n)) return sett_map_fail(SETT_MAP_ERROR_REPLACEMENT, 0);
+    if (node->op == SETTP_MAP_VAR && (node->value == variable || node->value >= n))
+      return sett_map_fail(SETT_MAP_ERROR_REPLACEMENT, 0);
   }
   for (i = 0; i < n; ++i) {
     replace[i] = sett_map_var(arena, k);
@@ -6254,7 +6631,8 @@ SETT_INLINE sett_map settp_map_stripe(sett_map_arena *arena, sett_map map, int v
     variable[i].name = NULL;
     replace[i] = sett_map_var(arena, i);
   }
-  if (settp_map_add(map.variable[v].lo, settp_map_neg(base), &lo) || settp_map_add(map.variable[v].hi, settp_map_neg(base), &hi))
+  if (settp_map_add(map.variable[v].lo, settp_map_neg(base), &lo) ||
+      settp_map_add(map.variable[v].hi, settp_map_neg(base), &hi))
     return sett_map_fail(SETT_MAP_ERROR_OVERFLOW, 0);
   variable[v].lo = settp_map_floor(lo, w);
   variable[v].hi = settp_map_floor(hi, w);
@@ -6264,7 +6642,8 @@ SETT_INLINE sett_map settp_map_stripe(sett_map_arena *arena, sett_map map, int v
   out.dims = n + 1;
   out.ranges = out.rts = 0;
   out.variable = variable;
-  replace[v] = sett_map_add(arena, sett_map_mul(arena, replace[v], sett_map_constant(arena, w)), sett_map_var(arena, n));
+  replace[v] =
+      sett_map_add(arena, sett_map_mul(arena, replace[v], sett_map_constant(arena, w)), sett_map_var(arena, n));
   replace[v] = sett_map_add(arena, replace[v], sett_map_constant(arena, base));
   bounds.expr = replace[v];
   bounds.lo = map.variable[v].lo;
@@ -6288,19 +6667,23 @@ SETT_INLINE settp_map_class settp_map_class_make(int64_t modulus, int64_t residu
 
 SETT_INLINE settp_map_class settp_map_class_add(settp_map_class a, settp_map_class b) {
   int64_t r, m = settp_map_gcd(a.modulus, b.modulus);
-  if (m ? settp_map_add(settp_map_mod(a.residue, m), settp_map_mod(b.residue, m) - m, &r) : settp_map_add(a.residue, b.residue, &r)) return settp_map_class_make(1, 0);
+  if (m ? settp_map_add(settp_map_mod(a.residue, m), settp_map_mod(b.residue, m) - m, &r)
+        : settp_map_add(a.residue, b.residue, &r))
+    return settp_map_class_make(1, 0);
   return settp_map_class_make(m, r);
 }
 
 SETT_INLINE settp_map_class settp_map_class_mul(settp_map_class a, settp_map_class b) {
   int64_t mm, mr, rm, r;
-  if (settp_map_mul(a.modulus, b.modulus, &mm) || settp_map_mul(a.modulus, b.residue, &mr) || settp_map_mul(a.residue, b.modulus, &rm) ||
-      settp_map_mul(a.residue, b.residue, &r))
+  if (settp_map_mul(a.modulus, b.modulus, &mm) || settp_map_mul(a.modulus, b.residue, &mr) ||
+      settp_map_mul(a.residue, b.modulus, &rm) || settp_map_mul(a.residue, b.residue, &r))
     return settp_map_class_make(1, 0);
   return settp_map_class_make(settp_map_gcd(settp_map_gcd(mm, mr), rm), r);
 }
 
-SETT_INLINE settp_map_class settp_map_class_scale(settp_map_class a, int64_t k) { return settp_map_class_mul(a, settp_map_class_make(0, k)); }
+SETT_INLINE settp_map_class settp_map_class_scale(settp_map_class a, int64_t k) {
+  return settp_map_class_mul(a, settp_map_class_make(0, k));
+}
 
 /* Both hold: the Chinese remainder theorem; where the product overflows the finer of the two. */
 SETT_INLINE settp_map_class settp_map_class_meet(settp_map_class a, settp_map_class b) {
@@ -6309,8 +6692,11 @@ SETT_INLINE settp_map_class settp_map_class_meet(settp_map_class a, settp_map_cl
   if (!b.modulus || a.modulus == 1) return b;
   g = settp_map_gcd(a.modulus, b.modulus);
   n = b.modulus / g;
-  if (settp_map_mod(a.residue, g) != settp_map_mod(b.residue, g) || n > (int64_t)1 << 31 || settp_map_mul(a.modulus, n, &m)) return a.modulus >= b.modulus ? a : b;
-  t = settp_map_mod(settp_map_mod((b.residue - a.residue) / g, n) * settp_map_inverse(a.modulus / g, n), n); /* a + modulus * t is b modulo b's */
+  if (settp_map_mod(a.residue, g) != settp_map_mod(b.residue, g) || n > (int64_t)1 << 31 ||
+      settp_map_mul(a.modulus, n, &m))
+    return a.modulus >= b.modulus ? a : b;
+  /* a + modulus * t is b modulo b's */
+  t = settp_map_mod(settp_map_mod((b.residue - a.residue) / g, n) * settp_map_inverse(a.modulus / g, n), n);
   if (settp_map_mul(a.modulus, t, &r) || settp_map_add(r, a.residue, &r)) return a.modulus >= b.modulus ? a : b;
   return settp_map_class_make(m, r);
 }
@@ -6336,14 +6722,18 @@ SETT_INLINE settp_map_class *settp_map_classes(settp_map_engine *e) {
     if (x->lo == x->hi || x->kind == SETTP_MAP_ATOM_VAR) continue;
     a = settp_map_class_of_lin(e, atom, x->a);
     if (x->kind == SETTP_MAP_ATOM_QUOTIENT) {
-      if (a.modulus && a.modulus % x->c == 0) atom[i] = settp_map_class_make(a.modulus / x->c, settp_map_floor(a.residue, x->c));
+      if (a.modulus && a.modulus % x->c == 0)
+        atom[i] = settp_map_class_make(a.modulus / x->c, settp_map_floor(a.residue, x->c));
       continue;
     }
     b = settp_map_class_of_lin(e, atom, x->b);
     if (x->op == SETTP_MAP_MUL) atom[i] = settp_map_class_mul(a, b);
     else if (x->op == SETTP_MAP_MIN || x->op == SETTP_MAP_MAX)
-      atom[i] = settp_map_class_make(settp_map_gcd(settp_map_gcd(a.modulus, b.modulus), settp_map_difference(a.residue, b.residue, 1)), a.residue);
-    else if (x->op == SETTP_MAP_MOD) atom[i] = settp_map_class_make(settp_map_gcd(settp_map_gcd(a.modulus, b.modulus), b.residue), a.residue); /* a - b * quotient */
+      atom[i] = settp_map_class_make(
+          settp_map_gcd(settp_map_gcd(a.modulus, b.modulus), settp_map_difference(a.residue, b.residue, 1)), a.residue);
+    /* a - b * quotient */
+    else if (x->op == SETTP_MAP_MOD)
+      atom[i] = settp_map_class_make(settp_map_gcd(settp_map_gcd(a.modulus, b.modulus), b.residue), a.residue);
   }
   return atom;
 }
@@ -6355,8 +6745,12 @@ SETT_INLINE sett_map_values settp_map_values_make(sett_map_interval r, settp_map
     c = settp_map_class_make(1, 0);
   }
   if (c.modulus > 1 && r.lo <= r.hi) {
-    if (r.lo != INT64_MIN && settp_map_add(r.lo, settp_map_mod(c.residue - settp_map_mod(r.lo, c.modulus), c.modulus), &r.lo)) r.lo = r.hi;
-    if (r.hi != INT64_MAX && settp_map_add(r.hi, -settp_map_mod(settp_map_mod(r.hi, c.modulus) - c.residue, c.modulus), &r.hi)) r.hi = r.lo;
+    if (r.lo != INT64_MIN &&
+        settp_map_add(r.lo, settp_map_mod(c.residue - settp_map_mod(r.lo, c.modulus), c.modulus), &r.lo))
+      r.lo = r.hi;
+    if (r.hi != INT64_MAX &&
+        settp_map_add(r.hi, -settp_map_mod(settp_map_mod(r.hi, c.modulus) - c.residue, c.modulus), &r.hi))
+      r.hi = r.lo;
   }
   if (!c.modulus) r = settp_map_interval(c.residue, c.residue);
   if (r.lo == r.hi) c = settp_map_class_make(0, r.lo);
@@ -6374,10 +6768,15 @@ SETT_INLINE int settp_map_values(sett_map_arena *arena, sett_map map, sett_map_v
   settp_map_nodes_known known;
   settp_map_class *atom;
   int32_t *result, *fact = NULL;
-  int i, j, code = map.kind == SETT_MAP_DEFINED ? 0 : map.kind == SETT_MAP_EMPTY ? -1 : map.kind == SETT_MAP_FAILED ? map.error : SETT_MAP_ERROR_NO_MAP;
+  int i, j,
+      code = map.kind == SETT_MAP_DEFINED  ? 0
+             : map.kind == SETT_MAP_EMPTY  ? -1
+             : map.kind == SETT_MAP_FAILED ? map.error
+                                           : SETT_MAP_ERROR_NO_MAP;
   if (!code) code = settp_map_ask(arena, map, &a);
   for (i = 0; i < map.results; ++i)
-    out[i] = settp_map_values_make(code < 0 ? settp_map_interval(1, 0) : settp_map_interval(INT64_MIN, INT64_MAX), settp_map_class_make(1, 0));
+    out[i] = settp_map_values_make(code < 0 ? settp_map_interval(1, 0) : settp_map_interval(INT64_MIN, INT64_MAX),
+                                   settp_map_class_make(1, 0));
   result = code ? NULL : (int32_t *)settp_map_take(arena, (size_t)map.results * sizeof *result + 8);
   if (!result) {
     sett_map_arena_rewind(arena, mark);
@@ -6385,7 +6784,8 @@ SETT_INLINE int settp_map_values(sett_map_arena *arena, sett_map map, sett_map_v
   }
   for (i = 0; i < map.results; ++i) result[i] = a.lin[settp_map_at(arena, map.result[i])->mark];
   settp_map_known_start(&known);
-  if (a.constraints && !settp_map_list_of_constraints(arena, &known.list, a.constraint, a.constraints)) fact = settp_map_normalise(&a.engine, &known, NULL);
+  if (a.constraints && !settp_map_list_of_constraints(arena, &known.list, a.constraint, a.constraints))
+    fact = settp_map_normalise(&a.engine, &known, NULL);
   for (i = 0; i < a.constraints && fact; ++i) { /* from now on the forms of the constraints, in their order */
     int32_t l = fact[settp_map_at(arena, a.constraint[i].expr)->mark];
     a.constraint[i].expr = (sett_expr)l;
@@ -6402,7 +6802,9 @@ SETT_INLINE int settp_map_values(sett_map_arena *arena, sett_map map, sett_map_v
         int64_t k = settp_map_lin_coefficient(e, result[i], t.atom), away;
         if (!k || k % t.k || settp_map_mul(k / t.k, a.constraint[j].lo, &away)) continue;
         other = settp_map_lin_mix(e, result[i], 1, p, -(k / t.k), 0);
-        if (other >= 0) c = settp_map_class_meet(c, settp_map_class_add(settp_map_class_of_lin(e, atom, other), settp_map_class_make(0, away)));
+        if (other >= 0)
+          c = settp_map_class_meet(
+              c, settp_map_class_add(settp_map_class_of_lin(e, atom, other), settp_map_class_make(0, away)));
       }
     }
     out[i] = settp_map_values_make(settp_map_lin_interval(e, result[i]), c);
@@ -6425,7 +6827,8 @@ SETT_INLINE sett_map_values sett_map_congruence(sett_map_arena *arena, sett_map 
 /* ======================================================================= bodies: digits ==== */
 
 /* The terms of an expression that is linear in variables. 0: it is not. */
-SETT_INLINE int settp_map_linear(sett_map_arena *arena, sett_expr expr, int variables, int64_t *coefficient, int64_t *constant) {
+SETT_INLINE int settp_map_linear(sett_map_arena *arena, sett_expr expr, int variables, int64_t *coefficient,
+                                 int64_t *constant) {
   enum { SETTP_MAP_MOST_ROOM = 64, SETTP_MAP_MOST_STEPS = 4096 };
   sett_expr stack[SETTP_MAP_MOST_ROOM];
   int64_t factor[SETTP_MAP_MOST_ROOM];
@@ -6501,13 +6904,15 @@ SETT_INLINE int settp_map_fuse(sett_map_arena *arena, sett_map *map, const int64
 }
 
 /* Cuts variable v where v + offset (or offset - v) is a multiple of c into two. */
-SETT_INLINE int settp_map_cut_digit(sett_map_arena *arena, sett_map *map, int v, int64_t c, int64_t offset, int negative) {
+SETT_INLINE int settp_map_cut_digit(sett_map_arena *arena, sett_map *map, int v, int64_t c, int64_t offset,
+                                    int negative) {
   int n = sett_map_variables(*map), exact, full = 0, i, uses[2];
   int64_t lo = map->variable[v].lo, hi = map->variable[v].hi, base;
   sett_map all, next;
   unsigned char *used = (unsigned char *)settp_map_take(arena, (size_t)n + 9);
   if (!used || lo == INT64_MIN || hi == INT64_MAX) return 0;
-  base = negative ? settp_map_mod(settp_map_mod(offset, c) + 1, c) : settp_map_mod(-settp_map_mod(offset, c), c); /* cuts are before base modulo c */
+  /* cuts are before base modulo c */
+  base = negative ? settp_map_mod(settp_map_mod(offset, c) + 1, c) : settp_map_mod(-settp_map_mod(offset, c), c);
   exact = settp_map_mod(settp_map_mod(lo, c) - base, c) == 0 && settp_map_mod(settp_map_mod(hi, c) + 1 - base, c) == 0;
   if (!exact && settp_map_extent(lo, hi) > c && settp_map_extent(lo, hi) % c == 0) { /* then from lo on */
     base = settp_map_mod(lo, c);
@@ -6562,7 +6967,9 @@ SETT_INLINE int settp_map_reshape_domain(sett_map_arena *arena, sett_map *map, i
       const settp_map_node *node = settp_map_at(arena, list.handle[at]);
       int64_t c = 0;
       int j, uses = 0, v = 0;
-      if ((node->op != SETTP_MAP_MOD && node->op != SETTP_MAP_FLOORDIV) || !settp_map_is_constant(arena, settp_map_b(node), &c) || c < 2) continue;
+      if ((node->op != SETTP_MAP_MOD && node->op != SETTP_MAP_FLOORDIV) ||
+          !settp_map_is_constant(arena, settp_map_b(node), &c) || c < 2)
+        continue;
       if (!settp_map_linear(arena, settp_map_a(node), n, coefficient, &constant)) continue;
       for (j = 0; j < n; ++j)
         if (coefficient[j]) {
@@ -6570,20 +6977,27 @@ SETT_INLINE int settp_map_reshape_domain(sett_map_arena *arena, sett_map *map, i
           v = j;
         }
       if (uses > 1) done = settp_map_fuse(arena, map, coefficient, node->op == SETTP_MAP_MOD ? c : 0);
-      else if (uses && (coefficient[v] == 1 || coefficient[v] == -1)) done = settp_map_cut_digit(arena, map, v, c, constant, coefficient[v] < 0);
+      else if (uses && (coefficient[v] == 1 || coefficient[v] == -1))
+        done = settp_map_cut_digit(arena, map, v, c, constant, coefficient[v] < 0);
     }
     if (!done) return 0;
   }
   return 0;
 }
 
-typedef struct settp_map_equation { /* the form, primitive and without constant, is value (an expression of the results) */
+/* the form, primitive and without constant, is value (an expression of the results) */
+typedef struct settp_map_equation {
   int32_t lin;
   sett_expr value;
   int tried;
 } settp_map_equation;
 
-enum { SETTP_MAP_EQUATIONS_MAX = 96, SETTP_MAP_SEEN_MAX = 512, SETTP_MAP_EQUATION_TERMS = 48, SETTP_MAP_TRIES_MAX = 8000 };
+enum {
+  SETTP_MAP_EQUATIONS_MAX = 96,
+  SETTP_MAP_SEEN_MAX = 512,
+  SETTP_MAP_EQUATION_TERMS = 48,
+  SETTP_MAP_TRIES_MAX = 8000
+};
 
 typedef struct settp_map_solver {
   settp_map_engine *e;
@@ -6669,7 +7083,8 @@ SETT_INLINE void settp_map_solver_learn(settp_map_solver *s) {
       sett_expr a = settp_map_known_form(s, x->a), b = a ? settp_map_known_form(s, x->b) : 0;
       if (b) s->known[i] = settp_map_binary(e->arena, x->op, a, b);
     }
-    for (f = x->kind == SETTP_MAP_ATOM_QUOTIENT ? x->form : SETTP_MAP_NONE; f >= 0 && !s->known[i]; f = e->form[f].next) {
+    for (f = x->kind == SETTP_MAP_ATOM_QUOTIENT ? x->form : SETTP_MAP_NONE; f >= 0 && !s->known[i];
+         f = e->form[f].next) {
       sett_expr a = settp_map_known_form(s, e->form[f].lin);
       if (a) s->known[i] = sett_map_floordiv(e->arena, a, sett_map_constant(e->arena, e->form[f].c));
     }
@@ -6699,11 +7114,14 @@ SETT_INLINE int settp_map_digit_weights(const settp_map_engine *e, int32_t l, in
   for (i = 0; i < e->lin[l].count && parts < SETTP_MAP_MOST_PARTS; ++i) {
     settp_map_term q = e->term[e->lin[l].first + i];
     part[parts++] = q.k;
-    for (f = e->atom[q.atom].kind == SETTP_MAP_ATOM_QUOTIENT ? e->atom[q.atom].form : SETTP_MAP_NONE; f >= 0; f = e->form[f].next)
+    for (f = e->atom[q.atom].kind == SETTP_MAP_ATOM_QUOTIENT ? e->atom[q.atom].form : SETTP_MAP_NONE; f >= 0;
+         f = e->form[f].next)
       for (j = 0; j < e->lin[e->form[f].lin].count && parts < SETTP_MAP_MOST_PARTS; ++j) {
         settp_map_term x = e->term[e->lin[e->form[f].lin].first + j];
         int64_t own = settp_map_lin_coefficient(e, l, x.atom), k;
-        if (!own || own % x.k || settp_map_mul(own / x.k, e->form[f].c, &k) || settp_map_add(k, q.k, &k) || k == INT64_MIN) continue;
+        if (!own || own % x.k || settp_map_mul(own / x.k, e->form[f].c, &k) || settp_map_add(k, q.k, &k) ||
+            k == INT64_MIN)
+          continue;
         for (a = 0; a < parts && part[a] != k; ++a) {}
         if (k && a == parts) part[parts++] = k;
       }
@@ -6735,7 +7153,8 @@ SETT_INLINE int settp_map_try_digit(settp_map_engine *e, settp_map_cutting *cut,
   below = settp_map_lin_mix(e, below, 1, seed, 1, 0);
   if (below < 0 || !e->lin[below].count) return 0;
   r = settp_map_lin_interval(e, below);
-  if (r.lo == INT64_MIN || r.hi == INT64_MAX || settp_map_add(r.hi, settp_map_neg(r.lo), &width) || width >= cut->k) return 0;
+  if (r.lo == INT64_MIN || r.hi == INT64_MAX || settp_map_add(r.hi, settp_map_neg(r.lo), &width) || width >= cut->k)
+    return 0;
   more = settp_map_lin_mix(e, cut->above, 1, more, 1, 0);
   if (more < 0 || !e->lin[more].count) return 0;
   cut->above = more;
@@ -6757,7 +7176,8 @@ SETT_INLINE int settp_map_try_seeds(settp_map_engine *e, settp_map_cutting *cut,
     for (known = 0; known < n && tried[known] != t; ++known) {}
     if (known < n) continue;
     tried[n++] = t;
-    if (settp_map_mul(t, c - 1, &m) || m >= cut->k || m <= -cut->k || settp_map_mul(t, c, &m) || m == INT64_MIN) continue;
+    if (settp_map_mul(t, c - 1, &m) || m >= cut->k || m <= -cut->k || settp_map_mul(t, c, &m) || m == INT64_MIN)
+      continue;
     if (settp_map_try_digit(e, cut, settp_map_lin_mix(e, form, t, settp_map_lin_atom(e, q, 1, 0), -m, 0))) return 1;
   }
   return 0;
@@ -6767,12 +7187,15 @@ SETT_INLINE int settp_map_try_seeds(settp_map_engine *e, settp_map_cutting *cut,
 SETT_INLINE int settp_map_try_quotients(settp_map_engine *e, settp_map_cutting *cut) {
   int32_t q, i, f, g;
   for (q = 0; q < e->atoms && e->lins < e->lin_limit; ++q)
-    for (f = e->atom[q].kind == SETTP_MAP_ATOM_QUOTIENT ? e->atom[q].form : SETTP_MAP_NONE; f >= 0; f = e->form[f].next) {
+    for (f = e->atom[q].kind == SETTP_MAP_ATOM_QUOTIENT ? e->atom[q].form : SETTP_MAP_NONE; f >= 0;
+         f = e->form[f].next) {
       if (settp_map_try_seeds(e, cut, e->form[f].lin, e->form[f].c, q)) return 1;
       for (i = 0; i < e->lin[cut->below].count; ++i) {
         int32_t other = e->term[e->lin[cut->below].first + i].atom, form;
         g = other != q && e->atom[other].kind == SETTP_MAP_ATOM_QUOTIENT ? e->atom[other].form : SETTP_MAP_NONE;
-        while (g >= 0 && (e->form[g].lin != e->form[f].lin || e->form[f].c % e->form[g].c || e->form[f].c == e->form[g].c)) g = e->form[g].next;
+        while (g >= 0 &&
+               (e->form[g].lin != e->form[f].lin || e->form[f].c % e->form[g].c || e->form[f].c == e->form[g].c))
+          g = e->form[g].next;
         form = g < 0 ? SETTP_MAP_NONE : settp_map_lin_atom(e, other, 1, 0);
         if (form >= 0 && settp_map_try_seeds(e, cut, form, e->form[f].c / e->form[g].c, q)) return 1;
       }
@@ -6797,10 +7220,14 @@ SETT_INLINE void settp_map_equation_digits(settp_map_solver *s, int at, int effo
     cut.lo = 0;
     cut.tries = &s->tries;
     if (!settp_map_lin_extract(e, q.lin, cut.k, &cut.above, &cut.below) || !e->lin[cut.below].count) continue;
-    if (effort ? !settp_map_try_quotients(e, &cut) : !settp_map_try_digit(e, &cut, settp_map_lin_constant(e, 0))) continue;
-    digit = sett_map_floordiv(e->arena, sett_map_add(e->arena, q.value, sett_map_constant(e->arena, -cut.lo)), sett_map_constant(e->arena, cut.k));
+    if (effort ? !settp_map_try_quotients(e, &cut) : !settp_map_try_digit(e, &cut, settp_map_lin_constant(e, 0)))
+      continue;
+    digit = sett_map_floordiv(e->arena, sett_map_add(e->arena, q.value, sett_map_constant(e->arena, -cut.lo)),
+                              sett_map_constant(e->arena, cut.k));
     kept = !settp_map_equation_add(s, cut.above, digit); /* both digits must stand for an equation that goes */
-    kept |= !settp_map_equation_add(s, cut.below, sett_map_sub(e->arena, q.value, sett_map_mul(e->arena, digit, sett_map_constant(e->arena, cut.k))));
+    kept |= !settp_map_equation_add(
+        s, cut.below,
+        sett_map_sub(e->arena, q.value, sett_map_mul(e->arena, digit, sett_map_constant(e->arena, cut.k))));
     if (effort) continue;
     if (!kept) (void)settp_map_equation_take(s, at);
     break;
@@ -6821,12 +7248,16 @@ SETT_INLINE void settp_map_solver_eliminate(settp_map_solver *s, int effort) {
         int64_t other = settp_map_lin_coefficient(e, s->equation[j].lin, t.atom), g = settp_map_gcd(t.k, other);
         settp_map_cost cost;
         int32_t l;
-        if (!other || ++s->tries > SETTP_MAP_TRIES_MAX || (effort < 2 && e->atom[t.atom].kind != SETTP_MAP_ATOM_QUOTIENT)) continue;
+        if (!other || ++s->tries > SETTP_MAP_TRIES_MAX ||
+            (effort < 2 && e->atom[t.atom].kind != SETTP_MAP_ATOM_QUOTIENT))
+          continue;
         l = settp_map_lin_mix(e, s->equation[i].lin, other / g, s->equation[j].lin, -(t.k / g), 0);
         l = l < 0 || !e->lin[l].count ? SETTP_MAP_NONE : settp_map_lin_primitive(e, l, &content);
         if (l < 0) continue;
         cost = settp_map_lin_cost(e, l);
-        if (effort == 0 && !settp_map_cheaper(cost, settp_map_lin_cost(e, s->equation[i].lin)) && !settp_map_cheaper(cost, settp_map_lin_cost(e, s->equation[j].lin))) continue;
+        if (effort == 0 && !settp_map_cheaper(cost, settp_map_lin_cost(e, s->equation[i].lin)) &&
+            !settp_map_cheaper(cost, settp_map_lin_cost(e, s->equation[j].lin)))
+          continue;
         if (best >= 0 && !settp_map_cheaper(cost, settp_map_lin_cost(e, best))) continue;
         for (k = 0; k < s->seens && s->seen[k] != l; ++k) {}
         if (k < s->seens) continue;
@@ -6837,9 +7268,10 @@ SETT_INLINE void settp_map_solver_eliminate(settp_map_solver *s, int effort) {
         best_b = -(t.k / g);
       }
   if (best >= 0)
-    settp_map_equation_add(s, settp_map_lin_mix(e, s->equation[best_i].lin, best_a, s->equation[best_j].lin, best_b, 0),
-                       sett_map_add(e->arena, sett_map_mul(e->arena, s->equation[best_i].value, sett_map_constant(e->arena, best_a)),
-                                    sett_map_mul(e->arena, s->equation[best_j].value, sett_map_constant(e->arena, best_b))));
+    settp_map_equation_add(
+        s, settp_map_lin_mix(e, s->equation[best_i].lin, best_a, s->equation[best_j].lin, best_b, 0),
+        sett_map_add(e->arena, sett_map_mul(e->arena, s->equation[best_i].value, sett_map_constant(e->arena, best_a)),
+                     sett_map_mul(e->arena, s->equation[best_j].value, sett_map_constant(e->arena, best_b))));
 }
 
 /* Every variable of a map as an expression of its first results (goal of them), by their equations. 1: found; 0: not; -error. */
@@ -6999,7 +7431,8 @@ SETT_INLINE int64_t settp_map_box_size(const sett_map_interval *box, int results
 /* ======================================================================= bodies: image ==== */
 
 /* A map from the box of the results of some map by expressions of settp_map_left_inverse. */
-SETT_INLINE sett_map settp_map_back(sett_map_arena *arena, const sett_map_interval *box, int dims, const sett_expr *result, int results) {
+SETT_INLINE sett_map settp_map_back(sett_map_arena *arena, const sett_map_interval *box, int dims,
+                                    const sett_expr *result, int results) {
   size_t keep = arena->top;
   sett_map_variable *variable = (sett_map_variable *)settp_map_take(arena, (size_t)dims * sizeof *variable + 8);
   sett_map map = sett_map_undefined();
@@ -7019,14 +7452,16 @@ SETT_INLINE sett_map settp_map_back(sett_map_arena *arena, const sett_map_interv
 
 /* Finds two points of a map's box with one image: 1 (written to point and other), 0 there are none, -error. For boxes of at most SETT_MAP_POINTS_MAX points.
  * distinct, when not NULL: how many images there are (then it does not stop at two). */
-SETT_INLINE int settp_map_collide(sett_map_arena *arena, sett_map map, int64_t *point, int64_t *other, int64_t *distinct) {
+SETT_INLINE int settp_map_collide(sett_map_arena *arena, sett_map map, int64_t *point, int64_t *other,
+                                  int64_t *distinct) {
   sett_map_mark mark = sett_map_arena_mark(arena);
   int64_t points = settp_map_box_points(&map), number = 0, *image, rest;
   uint32_t *slot, size = 16, k;
   int n = sett_map_variables(map), i, found = 0;
   sett_map_points it = sett_map_points_begin(arena, map);
   while ((int64_t)size < points * 2) size *= 2;
-  slot = (uint32_t *)settp_map_take(arena, (size_t)size * 2 * sizeof *slot); /* pairs: the number of a point plus 1, the hash of its image */
+  /* pairs: the number of a point plus 1, the hash of its image */
+  slot = (uint32_t *)settp_map_take(arena, (size_t)size * 2 * sizeof *slot);
   image = (int64_t *)settp_map_take(arena, (size_t)map.results * sizeof *image + 8);
   if (!slot || !image || it.evaluator.failed) {
     sett_map_arena_rewind(arena, mark);
@@ -7037,7 +7472,8 @@ SETT_INLINE int settp_map_collide(sett_map_arena *arena, sett_map map, int64_t *
   while (sett_map_points_next(&it)) {
     uint32_t hash = 0, at;
     for (i = 0; i < map.results; ++i) hash = settp_map_hash((uint64_t)it.result[i], hash + 1);
-    for (i = 0, number = 0; i < n; ++i) number = number * (map.variable[i].hi - map.variable[i].lo + 1) + (it.point[i] - map.variable[i].lo);
+    for (i = 0, number = 0; i < n; ++i)
+      number = number * (map.variable[i].hi - map.variable[i].lo + 1) + (it.point[i] - map.variable[i].lo);
     for (at = hash & (size - 1); slot[2 * at]; at = (at + 1) & (size - 1)) {
       if (slot[2 * at + 1] != hash) continue;
       for (i = n - 1, rest = (int64_t)slot[2 * at] - 1; i >= 0; --i) {
@@ -7064,7 +7500,8 @@ SETT_INLINE int settp_map_collide(sett_map_arena *arena, sett_map map, int64_t *
 }
 
 /* The constants of a map, at most room of them: divisors, factors, bounds of min and max. */
-SETT_INLINE int settp_map_constants(sett_map_arena *arena, const sett_map *map, int64_t *out, int room, int divisors_only) {
+SETT_INLINE int settp_map_constants(sett_map_arena *arena, const sett_map *map, int64_t *out, int room,
+                                    int divisors_only) {
   size_t keep = arena->top;
   settp_map_list list;
   uint32_t i;
@@ -7074,7 +7511,8 @@ SETT_INLINE int settp_map_constants(sett_map_arena *arena, const sett_map *map, 
     const settp_map_node *node = settp_map_at(arena, list.handle[i]);
     int64_t c = 0;
     if (node->op < SETTP_MAP_ADD || !settp_map_is_constant(arena, settp_map_b(node), &c) || c == INT64_MIN) continue;
-    if (divisors_only && node->op != SETTP_MAP_MOD && node->op != SETTP_MAP_FLOORDIV && node->op != SETTP_MAP_CEILDIV) continue;
+    if (divisors_only && node->op != SETTP_MAP_MOD && node->op != SETTP_MAP_FLOORDIV && node->op != SETTP_MAP_CEILDIV)
+      continue;
     if (c < 0) c = -c;
     for (j = 0; j < n && out[j] != c; ++j) {}
     if (j == n && c > 1) out[n++] = c;
@@ -7083,7 +7521,9 @@ SETT_INLINE int settp_map_constants(sett_map_arena *arena, const sett_map *map, 
   return n;
 }
 
-typedef struct settp_map_random { uint64_t state; } settp_map_random;
+typedef struct settp_map_random {
+  uint64_t state;
+} settp_map_random;
 
 SETT_INLINE int64_t settp_map_draw(settp_map_random *r, int64_t lo, int64_t hi) {
   uint64_t span = (uint64_t)hi - (uint64_t)lo;
@@ -7099,13 +7539,15 @@ SETT_INLINE int settp_map_guess_collision(sett_map_arena *arena, sett_map map, i
   sett_map_mark mark = sett_map_arena_mark(arena);
   sett_map_evaluator v = sett_map_evaluator_make(arena, map);
   settp_map_random random;
-  int64_t constant[SETTP_MAP_MOST_CONSTANTS + 1], *image = (int64_t *)settp_map_take(arena, (size_t)map.results * 2 * sizeof *image + 8);
+  int64_t constant[SETTP_MAP_MOST_CONSTANTS + 1],
+      *image = (int64_t *)settp_map_take(arena, (size_t)map.results * 2 * sizeof *image + 8);
   int n = sett_map_variables(map), constants, i, j, a, b, k, round, found = 0;
   random.state = UINT64_C(88172645463325252);
   constants = settp_map_constants(arena, &map, constant, SETTP_MAP_MOST_CONSTANTS, 0);
   constant[constants++] = 1;
   for (round = 0; round < SETTP_MAP_MOST_POINTS && !found && image && !v.failed; ++round) {
-    for (i = 0; i < n; ++i) point[i] = round ? settp_map_draw(&random, map.variable[i].lo, map.variable[i].hi) : map.variable[i].lo;
+    for (i = 0; i < n; ++i)
+      point[i] = round ? settp_map_draw(&random, map.variable[i].lo, map.variable[i].hi) : map.variable[i].lo;
     if (settp_map_code_at(&v, point, image) != 1) continue;
     for (i = 0; i < n && !found; ++i)
       for (j = i; j < n && !found; ++j)
@@ -7146,12 +7588,14 @@ SETT_INLINE sett_map settp_map_corner(sett_map_arena *arena, sett_map map) {
   return map;
 }
 
-SETT_INLINE int64_t settp_map_product_of(const sett_map_values *value, int results) { /* the points of the product of strided intervals, saturated */
+/* the points of the product of strided intervals, saturated */
+SETT_INLINE int64_t settp_map_product_of(const sett_map_values *value, int results) {
   int64_t n = 1;
   int i;
   for (i = 0; i < results; ++i) {
     int64_t reach = settp_map_reach(value[i].lo, value[i].hi);
-    n = settp_map_sat_mul(n, settp_map_sat_add(value[i].modulus > 1 && reach < INT64_MAX ? reach / value[i].modulus : reach, 1));
+    n = settp_map_sat_mul(
+        n, settp_map_sat_add(value[i].modulus > 1 && reach < INT64_MAX ? reach / value[i].modulus : reach, 1));
   }
   return n;
 }
@@ -7180,7 +7624,8 @@ SETT_INLINE settp_map_study settp_map_study_make(sett_map_arena *arena, sett_map
 }
 
 SETT_INLINE sett_map_answer settp_map_not_decided(int error) {
-  return settp_map_open(error ? sett_map_message(error) : "no rule shows it, and the domain is too large to look at every point");
+  return settp_map_open(error ? sett_map_message(error)
+                              : "no rule shows it, and the domain is too large to look at every point");
 }
 
 SETT_INLINE sett_map_answer settp_map_injective(sett_map_arena *arena, const settp_map_study *y) {
@@ -7201,7 +7646,8 @@ SETT_INLINE sett_map_answer settp_map_injective(sett_map_arena *arena, const set
     return code > 0 ? answer : code ? settp_map_not_decided(-code) : settp_map_yes();
   }
   if (settp_map_collide(arena, settp_map_corner(arena, y->s), point, point + n, NULL) == 1) return answer;
-  if (!settp_map_values(arena, y->s, value) && settp_map_count_free(arena, &y->s) > settp_map_product_of(value, y->s.results))
+  if (!settp_map_values(arena, y->s, value) &&
+      settp_map_count_free(arena, &y->s) > settp_map_product_of(value, y->s.results))
     return settp_map_no("there are more points than images");
   return settp_map_not_decided(0);
 }
@@ -7219,7 +7665,8 @@ SETT_INLINE int64_t settp_map_count_sums(sett_map_arena *arena, sett_map map) {
   if (!coefficient || !owned) return -1;
   for (j = 0; j < n; ++j) owned[j] = 0;
   for (i = 0; i < map.results; ++i) {
-    int64_t stride = 0, reach = 0, images = 1; /* of the variables taken in so far, smallest coefficient first: the values are distinct, or without a gap */
+    /* of the variables taken in so far, smallest coefficient first: the values are distinct, or without a gap */
+    int64_t stride = 0, reach = 0, images = 1;
     int left = 0, distinct = 1, dense = 1;
     if (!settp_map_linear(arena, map.result[i], n, coefficient, &constant)) return -1;
     for (j = 0; j < n; ++j)
@@ -7251,7 +7698,8 @@ SETT_INLINE int64_t settp_map_count_sums(sett_map_arena *arena, sett_map map) {
 }
 
 /* Is the value taken? Looks where an end of the range is likely: variables at their ends and next to multiples of the map's divisors, one after the other. */
-SETT_INLINE int settp_map_attained(const sett_map_evaluator *v, int64_t *point, int64_t *image, int result, int64_t goal, const int64_t *divisor, int divisors) {
+SETT_INLINE int settp_map_attained(const sett_map_evaluator *v, int64_t *point, int64_t *image, int result,
+                                   int64_t goal, const int64_t *divisor, int divisors) {
   const sett_map *map = &v->map;
   int n = sett_map_variables(*map), i, j, k, round, inside;
   int64_t best = 0;
@@ -7272,7 +7720,8 @@ SETT_INLINE int settp_map_attained(const sett_map_evaluator *v, int64_t *point, 
                        : settp_map_floor(hi, c) * c - 1;
           if (x < lo || x > hi || x == old) continue;
           point[i] = x;
-          if (settp_map_code_at(v, point, image) != 1 || (inside && !(goal > best ? image[result] > best : image[result] < best))) {
+          if (settp_map_code_at(v, point, image) != 1 ||
+              (inside && !(goal > best ? image[result] > best : image[result] < best))) {
             point[i] = old;
             continue;
           }
@@ -7294,7 +7743,8 @@ SETT_INLINE int settp_map_some_point(const sett_map_evaluator *v, int64_t *point
 }
 
 /* By looking at every point: exact ends and classes, the count, and whether the image is their product. 0 or an error. */
-SETT_INLINE int settp_map_look_at_image(sett_map_arena *arena, sett_map s, sett_map_values *value, sett_map_footprint *out) {
+SETT_INLINE int settp_map_look_at_image(sett_map_arena *arena, sett_map s, sett_map_values *value,
+                                        sett_map_footprint *out) {
   sett_map_mark mark = sett_map_arena_mark(arena);
   int64_t *point = (int64_t *)settp_map_take(arena, (size_t)sett_map_variables(s) * 2 * sizeof *point + 8), product = 1;
   sett_map_points it;
@@ -7319,8 +7769,13 @@ SETT_INLINE int settp_map_look_at_image(sett_map_arena *arena, sett_map s, sett_
   }
   for (i = 0; i < s.results; ++i) {
     if (first) value[i] = settp_map_values_make(settp_map_interval(1, 0), settp_map_class_make(1, 0));
-    else value[i] = settp_map_values_make(settp_map_interval(value[i].lo, value[i].hi), settp_map_class_make(value[i].modulus, value[i].residue));
-    product = settp_map_sat_mul(product, first ? 0 : value[i].modulus ? settp_map_sat_add(settp_map_reach(value[i].lo, value[i].hi) / value[i].modulus, 1) : 1);
+    else
+      value[i] = settp_map_values_make(settp_map_interval(value[i].lo, value[i].hi),
+                                       settp_map_class_make(value[i].modulus, value[i].residue));
+    product = settp_map_sat_mul(
+        product, first              ? 0
+                 : value[i].modulus ? settp_map_sat_add(settp_map_reach(value[i].lo, value[i].hi) / value[i].modulus, 1)
+                                    : 1);
   }
   out->product = product == out->count;
   return 0;
@@ -7371,7 +7826,8 @@ SETT_INLINE sett_map_footprint settp_map_footprint(sett_map_arena *arena, const 
   if (y->left) out.count = settp_map_count_points(arena, s);
   out.product = out.count >= 0 && settp_map_product_of(value, results) == out.count;
   u = out.product ? s : sett_map_remove_unused(arena, s, SETT_MAP_ALL_KINDS, NULL);
-  if (!out.product && u.kind == SETT_MAP_DEFINED && settp_map_reshape_domain(arena, &u, results)) { /* linear results on a box: their intervals are exact */
+  /* linear results on a box: their intervals are exact */
+  if (!out.product && u.kind == SETT_MAP_DEFINED && settp_map_reshape_domain(arena, &u, results)) {
     if (out.count < 0) out.count = settp_map_count_sums(arena, u);
     all_exact = !settp_map_values(arena, u, value);
   }
@@ -7393,7 +7849,8 @@ SETT_INLINE sett_map_footprint settp_map_footprint(sett_map_arena *arena, const 
   for (i = 0; i < results; ++i) {
     exact[i] = out.product || all_exact;
     if (exact[i] || v.failed) continue;
-    exact[i] = settp_map_some_point(&v, point, image) && settp_map_attained(&v, point, image, i, value[i].lo, divisor, divisors) &&
+    exact[i] = settp_map_some_point(&v, point, image) &&
+               settp_map_attained(&v, point, image, i, value[i].lo, divisor, divisors) &&
                settp_map_attained(&v, point, image, i, value[i].hi, divisor, divisors);
   }
   return out;
@@ -7405,7 +7862,8 @@ SETT_INLINE sett_map_footprint sett_map_image(sett_map_arena *arena, sett_map ma
 }
 
 /* Looks at every point of a small domain for the points of a small box. 1: all are hit, 0: missed is not, -error. */
-SETT_INLINE int settp_map_look_at_box(sett_map_arena *arena, sett_map s, const sett_map_interval *box, int64_t size, int64_t *missed) {
+SETT_INLINE int settp_map_look_at_box(sett_map_arena *arena, sett_map s, const sett_map_interval *box, int64_t size,
+                                      int64_t *missed) {
   sett_map_mark mark = sett_map_arena_mark(arena);
   unsigned char *hit = (unsigned char *)settp_map_take(arena, (size_t)(size / 8) + 8);
   sett_map_points it = sett_map_points_begin(arena, s);
@@ -7414,7 +7872,9 @@ SETT_INLINE int settp_map_look_at_box(sett_map_arena *arena, sett_map s, const s
   for (at = 0; hit && at <= size / 8; ++at) hit[at] = 0;
   while (hit && sett_map_points_next(&it)) {
     for (i = 0, number = 0; i < s.results && number >= 0; ++i)
-      number = it.result[i] < box[i].lo || it.result[i] > box[i].hi ? -1 : number * (box[i].hi - box[i].lo + 1) + (it.result[i] - box[i].lo);
+      number = it.result[i] < box[i].lo || it.result[i] > box[i].hi
+                   ? -1
+                   : number * (box[i].hi - box[i].lo + 1) + (it.result[i] - box[i].lo);
     if (number >= 0) hit[number / 8] = (unsigned char)(hit[number / 8] | 1u << (number & 7));
   }
   code = !hit ? -SETT_MAP_ERROR_FULL : -it.error;
@@ -7429,7 +7889,8 @@ SETT_INLINE int settp_map_look_at_box(sett_map_arena *arena, sett_map s, const s
 
 /* A point of the box that the inverse formula does not lead back to: y is hit just where m(back(y)) is y. 1: all are hit, 0: missed is not, -1: not
  * decided. */
-SETT_INLINE int settp_map_look_back(sett_map_arena *arena, sett_map s, const sett_map_interval *box, int64_t size, const sett_expr *result, int64_t *missed) {
+SETT_INLINE int settp_map_look_back(sett_map_arena *arena, sett_map s, const sett_map_interval *box, int64_t size,
+                                    const sett_expr *result, int64_t *missed) {
   sett_map_mark mark = sett_map_arena_mark(arena);
   int n = sett_map_variables(s), i, code, hit = 1, end = 0;
   int64_t *point = (int64_t *)settp_map_take(arena, (size_t)(n + s.results) * sizeof *point + 8), looks;
@@ -7449,12 +7910,15 @@ SETT_INLINE int settp_map_look_back(sett_map_arena *arena, sett_map s, const set
   return code;
 }
 
-SETT_INLINE sett_map_answer settp_map_covers(sett_map_arena *arena, const settp_map_study *y, const sett_map_footprint *image, const sett_map_interval *box) {
+SETT_INLINE sett_map_answer settp_map_covers(sett_map_arena *arena, const settp_map_study *y,
+                                             const sett_map_footprint *image, const sett_map_interval *box) {
   enum { SETTP_MAP_MOST_CELLS = 1 << 22 };
   sett_map_answer answer = settp_map_no("a point of the box is not hit");
   int results = image->results, i, code = -1;
-  int64_t size = settp_map_box_size(box, results), points, *missed = (int64_t *)settp_map_take(arena, (size_t)results * sizeof *missed + 8);
-  if (y->error || image->error || !missed) return settp_map_not_decided(y->error ? y->error : image->error ? image->error : SETT_MAP_ERROR_FULL);
+  int64_t size = settp_map_box_size(box, results), points,
+          *missed = (int64_t *)settp_map_take(arena, (size_t)results * sizeof *missed + 8);
+  if (y->error || image->error || !missed)
+    return settp_map_not_decided(y->error ? y->error : image->error ? image->error : SETT_MAP_ERROR_FULL);
   if (!size) return settp_map_yes();
   answer.missed = missed;
   for (i = 0; i < results; ++i) missed[i] = box[i].lo;
@@ -7472,7 +7936,8 @@ SETT_INLINE sett_map_answer settp_map_covers(sett_map_arena *arena, const settp_
     return answer;
   }
   if (image->product) return settp_map_yes();
-  if (settp_map_box_points(&y->s) <= SETT_MAP_POINTS_MAX && size <= SETTP_MAP_MOST_CELLS) code = settp_map_look_at_box(arena, y->s, box, size, missed);
+  if (settp_map_box_points(&y->s) <= SETT_MAP_POINTS_MAX && size <= SETTP_MAP_MOST_CELLS)
+    code = settp_map_look_at_box(arena, y->s, box, size, missed);
   else if (y->left) code = settp_map_look_back(arena, y->s, box, size, y->back, missed);
   if (code >= 0) return code ? settp_map_yes() : answer;
   points = image->count >= 0 ? image->count : settp_map_count_free(arena, &y->s);
@@ -7487,12 +7952,14 @@ SETT_INLINE sett_map_answer sett_map_covers(sett_map_arena *arena, sett_map map,
 }
 
 /* A point whose image is outside of the box: 1, 0: none was found. */
-SETT_INLINE int settp_map_find_outside(sett_map_arena *arena, sett_map s, const sett_map_interval *box, int64_t *point) {
+SETT_INLINE int settp_map_find_outside(sett_map_arena *arena, sett_map s, const sett_map_interval *box,
+                                       int64_t *point) {
   enum { SETTP_MAP_MOST_SAMPLES = 4096 };
   sett_map_mark mark = sett_map_arena_mark(arena);
   sett_map_evaluator v = sett_map_evaluator_make(arena, s);
   settp_map_random random;
-  int64_t *image = (int64_t *)settp_map_take(arena, (size_t)s.results * sizeof *image + 8), all = settp_map_box_points(&s), looks = all;
+  int64_t *image = (int64_t *)settp_map_take(arena, (size_t)s.results * sizeof *image + 8),
+          all = settp_map_box_points(&s), looks = all;
   int n = sett_map_variables(s), i, found = 0, more = 1;
   random.state = UINT64_C(88172645463325252);
   for (i = 0; i < n; ++i) point[i] = s.variable[i].lo;
@@ -7505,24 +7972,30 @@ SETT_INLINE int settp_map_find_outside(sett_map_arena *arena, sett_map s, const 
     else
       for (i = 0; i < n; ++i) {
         int64_t end = settp_map_draw(&random, 0, 5);
-        point[i] = end == 0 ? s.variable[i].lo : end == 1 ? s.variable[i].hi : settp_map_draw(&random, s.variable[i].lo, s.variable[i].hi);
+        point[i] = end == 0   ? s.variable[i].lo
+                   : end == 1 ? s.variable[i].hi
+                              : settp_map_draw(&random, s.variable[i].lo, s.variable[i].hi);
       }
   }
   sett_map_arena_rewind(arena, mark);
   return found;
 }
 
-SETT_INLINE sett_map_answer settp_map_bijective(sett_map_arena *arena, const settp_map_study *y, const sett_map_footprint *image, const sett_map_interval *box) {
+SETT_INLINE sett_map_answer settp_map_bijective(sett_map_arena *arena, const settp_map_study *y,
+                                                const sett_map_footprint *image, const sett_map_interval *box) {
   sett_map_answer answer = settp_map_injective(arena, y), cover;
-  sett_map_interval *bounding = (sett_map_interval *)settp_map_take(arena, (size_t)image->results * sizeof *bounding + 8);
+  sett_map_interval *bounding =
+      (sett_map_interval *)settp_map_take(arena, (size_t)image->results * sizeof *bounding + 8);
   int64_t *point = (int64_t *)settp_map_take(arena, (size_t)sett_map_variables(y->s) * sizeof *point + 8);
   int i, inside = 1, exact = 1;
   if (answer.no || y->error) return answer;
-  if (image->error || !bounding || !point) return settp_map_not_decided(image->error ? image->error : SETT_MAP_ERROR_FULL);
+  if (image->error || !bounding || !point)
+    return settp_map_not_decided(image->error ? image->error : SETT_MAP_ERROR_FULL);
   for (i = 0; i < image->results; ++i) {
     bounding[i] = settp_map_interval(image->value[i].lo, image->value[i].hi);
     if (!image->exact[i]) exact = 0;
-    if (box && bounding[i].lo <= bounding[i].hi && (bounding[i].lo < box[i].lo || bounding[i].hi > box[i].hi)) inside = 0;
+    if (box && bounding[i].lo <= bounding[i].hi && (bounding[i].lo < box[i].lo || bounding[i].hi > box[i].hi))
+      inside = 0;
   }
   if (!inside) {
     if (settp_map_find_outside(arena, y->s, box, point)) {
@@ -7561,7 +8034,9 @@ SETT_INLINE int settp_map_leads_back(sett_map_arena *arena, sett_map both, int g
 /* compose(map, back) or compose(back, map) is the identity. */
 SETT_INLINE int settp_map_is_inverse(sett_map_arena *arena, sett_map map, sett_map back) {
   sett_map both = settp_map_with_variables(arena, map);
-  if (settp_map_leads_back(arena, both, map.results, back) || settp_map_leads_back(arena, settp_map_with_variables(arena, back), back.results, map)) return 1;
+  if (settp_map_leads_back(arena, both, map.results, back) ||
+      settp_map_leads_back(arena, settp_map_with_variables(arena, back), back.results, map))
+    return 1;
   (void)settp_map_reshape_domain(arena, &both, map.results); /* over digits of the variables */
   return settp_map_leads_back(arena, both, map.results, back);
 }
@@ -7588,7 +8063,8 @@ SETT_INLINE sett_map sett_map_inverse(sett_map_arena *arena, sett_map map, sett_
   }
   for (i = 0; i < map.results; ++i) box[i] = settp_map_interval(image.value[i].lo, image.value[i].hi);
   if (!image.count) return sett_map_undefined();
-  if (!y.left || image.count < 0 || settp_map_box_size(box, map.results) != image.count) { /* it is no bijection, or it cannot be seen to be one */
+  /* it is no bijection, or it cannot be seen to be one */
+  if (!y.left || image.count < 0 || settp_map_box_size(box, map.results) != image.count) {
     *why = settp_map_bijective(arena, &y, &image, NULL);
     if (why->yes) *why = settp_map_open("a bijection, but no formula of its inverse was found");
     return sett_map_undefined();
@@ -7597,7 +8073,8 @@ SETT_INLINE sett_map sett_map_inverse(sett_map_arena *arena, sett_map map, sett_
   *why = settp_map_not_decided(back.error);
   if (back.kind == SETT_MAP_FAILED) return back;
   *why = settp_map_yes();
-  if (settp_map_is_inverse(arena, y.s, back)) return back; /* as many points on both sides: the other direction follows */
+  /* as many points on both sides: the other direction follows */
+  if (settp_map_is_inverse(arena, y.s, back)) return back;
   *why = settp_map_open("a formula was found, but it was not shown to be the inverse");
   return sett_map_undefined();
 }
@@ -7616,7 +8093,8 @@ typedef struct settp_map_places {
 SETT_INLINE int64_t settp_map_gcd_far(int64_t a, int64_t b) { return b == INT64_MIN ? 1 : settp_map_gcd(a, b); }
 
 /* What is seen at v - 1 and v: the codes of the evaluation and the results. */
-SETT_INLINE void settp_map_place(settp_map_places *p, int64_t v, int64_t lo, int before, int64_t old, int code, int64_t now) {
+SETT_INLINE void settp_map_place(settp_map_places *p, int64_t v, int64_t lo, int before, int64_t old, int code,
+                                 int64_t now) {
   int64_t from = settp_map_difference(v, lo, 1), difference;
   if (code < 0 || before < 0) {
     p->step = p->level = p->own_step = p->align = p->edge = 1;
@@ -7636,7 +8114,8 @@ SETT_INLINE int settp_map_look_along(sett_map_arena *arena, sett_map map, int va
   enum { SETTP_MAP_MOST_SAMPLES = 160, SETTP_MAP_MOST_DIVISORS = 4 };
   sett_map_mark mark = sett_map_arena_mark(arena);
   int n = sett_map_variables(map), i, k, code, before, round, divisors;
-  int64_t lo = map.variable[variable].lo, hi = map.variable[variable].hi, divisor[SETTP_MAP_MOST_DIVISORS], now = 0, old = 0;
+  int64_t lo = map.variable[variable].lo, hi = map.variable[variable].hi, divisor[SETTP_MAP_MOST_DIVISORS], now = 0,
+          old = 0;
   int64_t *point = (int64_t *)settp_map_take(arena, (size_t)n * sizeof *point + 8);
   sett_map_evaluator v;
   settp_map_random random;
@@ -7667,7 +8146,9 @@ SETT_INLINE int settp_map_look_along(sett_map_arena *arena, sett_map map, int va
     for (k = -1; k < divisors; ++k) { /* k < 0: a new point; then the same next to a multiple of a divisor */
       for (i = 0; i < n && k < 0; ++i) {
         int64_t end = settp_map_draw(&random, 0, 5);
-        point[i] = end == 0 ? map.variable[i].lo : end == 1 ? map.variable[i].hi : settp_map_draw(&random, map.variable[i].lo, map.variable[i].hi);
+        point[i] = end == 0   ? map.variable[i].lo
+                   : end == 1 ? map.variable[i].hi
+                              : settp_map_draw(&random, map.variable[i].lo, map.variable[i].hi);
       }
       if (k >= 0 && settp_map_mul(settp_map_floor(point[variable], divisor[k]), divisor[k], &point[variable])) continue;
       if (point[variable] <= lo) point[variable] = hi;
@@ -7687,14 +8168,17 @@ SETT_INLINE int settp_map_look_along(sett_map_arena *arena, sett_map map, int va
 /* Is the last variable of a map taken in with this stride in its one result? */
 SETT_INLINE int settp_map_has_stride(sett_map_arena *arena, sett_map map, int variable, int64_t stride) {
   sett_map_stride s;
-  return map.kind == SETT_MAP_EMPTY || (map.kind == SETT_MAP_DEFINED && !sett_map_strides(arena, map, variable, &s) && s.linear && s.stride == stride);
+  return map.kind == SETT_MAP_EMPTY || (map.kind == SETT_MAP_DEFINED && !sett_map_strides(arena, map, variable, &s) &&
+                                        s.linear && s.stride == stride);
 }
 
 /* A divisor of the distances from base to all v where the one result of a simplified map does not step by stride; 0: it always does. With v = base + w * j
  * + i the result must be linear in i: tried for the powers of the primes of all divisors that the map holds. */
-SETT_INLINE int64_t settp_map_run_along(sett_map_arena *arena, sett_map map, int variable, int64_t stride, int64_t base) {
+SETT_INLINE int64_t settp_map_run_along(sett_map_arena *arena, sett_map map, int variable, int64_t stride,
+                                        int64_t base) {
   enum { SETTP_MAP_MOST_DIVISORS = 12, SETTP_MAP_MOST_PRIMES = 40 };
-  int64_t divisor[SETTP_MAP_MOST_DIVISORS], prime[SETTP_MAP_MOST_PRIMES], power[SETTP_MAP_MOST_PRIMES], run = 1, p, w, c;
+  int64_t divisor[SETTP_MAP_MOST_DIVISORS], prime[SETTP_MAP_MOST_PRIMES], power[SETTP_MAP_MOST_PRIMES], run = 1, p, w,
+                                                                                                        c;
   int divisors, primes = 0, i, j, n = sett_map_variables(map);
   if (settp_map_has_stride(arena, map, variable, stride)) return 0;
   divisors = settp_map_constants(arena, &map, divisor, SETTP_MAP_MOST_DIVISORS, 1);
@@ -7717,7 +8201,9 @@ SETT_INLINE int64_t settp_map_run_along(sett_map_arena *arena, sett_map map, int
       if (settp_map_mul(run, w / settp_map_gcd(run, w), &run)) return 1;
       break;
     }
-  if (settp_map_add(map.variable[variable].lo, settp_map_neg(base), &w) || settp_map_add(map.variable[variable].hi, settp_map_neg(base), &c)) return run;
+  if (settp_map_add(map.variable[variable].lo, settp_map_neg(base), &w) ||
+      settp_map_add(map.variable[variable].hi, settp_map_neg(base), &c))
+    return run;
   w = settp_map_floor(w, run);
   c = settp_map_floor(c, run);
   return w == c || (w == -1 && c == 0) ? 0 : run; /* no multiple of run is among the values, or only 0 */
@@ -7725,7 +8211,8 @@ SETT_INLINE int64_t settp_map_run_along(sett_map_arena *arena, sett_map map, int
 
 /* Are groups of w from lo on wholly inside or wholly outside of a simplified map's domain? On the box of all variables each constraint must be start +
  * stride * i within a group, its threshold between two groups. */
-SETT_INLINE int settp_map_whole_groups(sett_map_arena *arena, sett_map s, int variable, int64_t lo, int64_t hi, int64_t w) {
+SETT_INLINE int settp_map_whole_groups(sett_map_arena *arena, sett_map s, int variable, int64_t lo, int64_t hi,
+                                       int64_t w) {
   sett_map_mark mark = sett_map_arena_mark(arena);
   int n = sett_map_variables(s), i, whole = 1;
   sett_map_variable *bounds = (sett_map_variable *)settp_map_take(arena, (size_t)n * sizeof *bounds + 8);
@@ -7747,7 +8234,8 @@ SETT_INLINE int settp_map_whole_groups(sett_map_arena *arena, sett_map s, int va
     box = settp_map_stripe(arena, box, variable, w, lo);
     whole = box.kind == SETT_MAP_DEFINED && !sett_map_strides(arena, box, n, stride);
     for (i = 0; i < s.constraints && whole; ++i)
-      expr[i] = sett_map_sub(arena, box.result[i], sett_map_mul(arena, sett_map_var(arena, n), sett_map_constant(arena, stride[i].stride)));
+      expr[i] = sett_map_sub(arena, box.result[i],
+                             sett_map_mul(arena, sett_map_var(arena, n), sett_map_constant(arena, stride[i].stride)));
     box.result = expr;
     whole = whole && !settp_map_values(arena, box, value);
   }
@@ -7787,7 +8275,8 @@ SETT_INLINE int sett_map_runs(sett_map_arena *arena, sett_map map, int variable,
   sett_map_constraint *constraint;
   int64_t lo, hi, extent;
   int n, i, error = 0;
-  if (map.kind != SETT_MAP_DEFINED) return map.kind == SETT_MAP_FAILED ? map.error : map.kind == SETT_MAP_EMPTY ? 0 : SETT_MAP_ERROR_NO_MAP;
+  if (map.kind != SETT_MAP_DEFINED)
+    return map.kind == SETT_MAP_FAILED ? map.error : map.kind == SETT_MAP_EMPTY ? 0 : SETT_MAP_ERROR_NO_MAP;
   for (i = 0; i < map.results; ++i) settp_map_no_run(out + i);
   n = sett_map_variables(map);
   lo = map.variable[variable].lo;
@@ -7829,14 +8318,17 @@ SETT_INLINE int sett_map_runs(sett_map_arena *arena, sett_map map, int variable,
     own = lo ? settp_map_run_along(arena, one, variable, 1, lo) : step;
     from = sett_map_add(arena, sett_map_var(arena, variable), sett_map_constant(arena, settp_map_neg(lo)));
     values = sett_map_congruence(arena, one, sett_map_sub(arena, *one.result, from));
-    w = settp_map_low_bit(settp_map_gcd_far(settp_map_gcd_far(settp_map_gcd_far(extent, own), values.modulus), values.residue));
+    w = settp_map_low_bit(
+        settp_map_gcd_far(settp_map_gcd_far(settp_map_gcd_far(extent, own), values.modulus), values.residue));
     while (w > 1 && !settp_map_whole_groups(arena, s, variable, lo, hi, w)) w /= 2;
     few = settp_map_box_points(&wide) <= SETT_MAP_POINTS_MAX;
     error = settp_map_look_along(arena, wide, variable, 0, &seen);
-    upper = settp_map_low_bit(settp_map_gcd(settp_map_gcd(extent, seen.own_step), settp_map_gcd(seen.align, seen.edge)));
+    upper =
+        settp_map_low_bit(settp_map_gcd(settp_map_gcd(extent, seen.own_step), settp_map_gcd(seen.align, seen.edge)));
     if (!error && few && (seen.step != step || seen.level != level || upper != w)) {
       error = settp_map_look_along(arena, wide, variable, 1, &seen);
-      upper = settp_map_low_bit(settp_map_gcd(settp_map_gcd(extent, seen.own_step), settp_map_gcd(seen.align, seen.edge)));
+      upper =
+          settp_map_low_bit(settp_map_gcd(settp_map_gcd(extent, seen.own_step), settp_map_gcd(seen.align, seen.edge)));
       step = seen.step;
       level = seen.level;
       w = upper;
@@ -7863,12 +8355,13 @@ typedef struct settp_map_c {
   const sett_map *map;
   settp_map_out *out;
   int type;
-  int64_t lo, hi;            /* of the type */
+  int64_t lo, hi;                 /* of the type */
   const sett_map_interval *range; /* of each node of the list */
-  int failed;                /* the first error: INDEX_TYPE where the type does not do */
+  int failed;                     /* the first error: INDEX_TYPE where the type does not do */
 } settp_map_c;
 
-enum { SETTP_MAP_C_TOP, SETTP_MAP_C_COMPARE, SETTP_MAP_C_TERM, SETTP_MAP_C_STRONG }; /* where an expression goes: alone, beside <=, in a sum, beside * / % >> & */
+/* where an expression goes: alone, beside <=, in a sum, beside * / % >> & */
+enum { SETTP_MAP_C_TOP, SETTP_MAP_C_COMPARE, SETTP_MAP_C_TERM, SETTP_MAP_C_STRONG };
 
 SETT_INLINE sett_map_interval settp_map_c_range(const settp_map_c *c, sett_expr e) {
   const settp_map_node *n = settp_map_at(c->arena, e);
@@ -7897,7 +8390,8 @@ SETT_INLINE void settp_map_c_divisors(settp_map_c *c, const settp_map_list *list
 
 SETT_INLINE void settp_map_c_number(settp_map_c *c, int64_t value) {
   uint64_t n = settp_map_magnitude(value);
-  if (c->type == SETT_MAP_UINT ? n > UINT64_C(0xffffffff) : c->type == SETT_MAP_INT && n > UINT64_C(0x7fffffff)) settp_map_c_fail(c, SETT_MAP_ERROR_INDEX_TYPE);
+  if (c->type == SETT_MAP_UINT ? n > UINT64_C(0xffffffff) : c->type == SETT_MAP_INT && n > UINT64_C(0x7fffffff))
+    settp_map_c_fail(c, SETT_MAP_ERROR_INDEX_TYPE);
   if (value == INT64_MIN) settp_map_c_fail(c, SETT_MAP_ERROR_INDEX_TYPE);
   if (value < 0) settp_map_put(c->out, "-");
   settp_map_put_unsigned(c->out, n);
@@ -7940,10 +8434,12 @@ SETT_INLINE void settp_map_c_sum(settp_map_c *c, sett_expr e, int64_t more) {
     settp_map_c_fail(c, SETT_MAP_ERROR_FULL);
     return;
   }
-  for (i = count, x = e; i > 1; x = settp_map_a(settp_map_at(c->arena, x))) part[--i] = settp_map_b(settp_map_at(c->arena, x));
+  for (i = count, x = e; i > 1; x = settp_map_a(settp_map_at(c->arena, x)))
+    part[--i] = settp_map_b(settp_map_at(c->arena, x));
   part[0] = x;
   if (settp_map_at(c->arena, part[count - 1])->op == SETTP_MAP_CONST) {
-    if (settp_map_add(more, settp_map_at(c->arena, part[count - 1])->value, &more)) settp_map_c_fail(c, SETT_MAP_ERROR_INDEX_TYPE);
+    if (settp_map_add(more, settp_map_at(c->arena, part[count - 1])->value, &more))
+      settp_map_c_fail(c, SETT_MAP_ERROR_INDEX_TYPE);
     --count;
   }
   for (pass = 0; pass < 2; ++pass) {
@@ -7967,7 +8463,8 @@ SETT_INLINE void settp_map_c_sum(settp_map_c *c, sett_expr e, int64_t more) {
         settp_map_c_expr(c, inner, SETTP_MAP_C_STRONG, 1);
         settp_map_put(c->out, " * ");
         settp_map_c_number(c, k == INT64_MIN ? k : k < 0 ? -k : k);
-        if (c->type != SETT_MAP_UINT) settp_map_c_fits(c, settp_map_interval_scale(r, k == INT64_MIN ? k : k < 0 ? -k : k));
+        if (c->type != SETT_MAP_UINT)
+          settp_map_c_fits(c, settp_map_interval_scale(r, k == INT64_MIN ? k : k < 0 ? -k : k));
       }
       if (c->type != SETT_MAP_UINT) settp_map_c_fits(c, sum);
     }
@@ -8050,9 +8547,11 @@ SETT_INLINE void settp_map_c_expr(settp_map_c *c, sett_expr e, int place, int ri
         settp_map_put(c->out, place >= SETTP_MAP_C_COMPARE ? ")" : "");
         return;
       }
-      if (settp_map_sat_add(x.lo, shift) < 0 && !(bits >= 0 && c->type != SETT_MAP_UINT)) { /* move the dividend up by a multiple of the divisor */
+      /* move the dividend up by a multiple of the divisor */
+      if (settp_map_sat_add(x.lo, shift) < 0 && !(bits >= 0 && c->type != SETT_MAP_UINT)) {
         up = -settp_map_floor(x.lo + shift, k);
-        if (settp_map_mul(up, k, &moved.lo) || settp_map_add(shift, moved.lo, &shift)) settp_map_c_fail(c, SETT_MAP_ERROR_INDEX_TYPE);
+        if (settp_map_mul(up, k, &moved.lo) || settp_map_add(shift, moved.lo, &shift))
+          settp_map_c_fail(c, SETT_MAP_ERROR_INDEX_TYPE);
         if (n->op == SETTP_MAP_MOD) up = 0;
       }
       moved = settp_map_interval_add(x, settp_map_interval(shift, shift));
@@ -8084,7 +8583,8 @@ SETT_INLINE void settp_map_c_expr(settp_map_c *c, sett_expr e, int place, int ri
       settp_map_c_expr(c, b, SETTP_MAP_C_STRONG, 0);
     } else {
       if (c->type == SETT_MAP_UINT) settp_map_c_fail(c, SETT_MAP_ERROR_INDEX_TYPE);
-      if (x.lo <= c->lo && y.lo <= -1) settp_map_c_fail(c, SETT_MAP_ERROR_INDEX_TYPE); /* the one quotient that overflows */
+      /* the one quotient that overflows */
+      if (x.lo <= c->lo && y.lo <= -1) settp_map_c_fail(c, SETT_MAP_ERROR_INDEX_TYPE);
       if (n->op == SETTP_MAP_MOD) {
         settp_map_c_expr(c, a, SETTP_MAP_C_STRONG, 0);
         settp_map_put(c->out, " % ");
@@ -8112,8 +8612,9 @@ SETT_INLINE void settp_map_c_expr(settp_map_c *c, sett_expr e, int place, int ri
 }
 
 /* Intervals of all nodes of a list: by the operations, and where an engine is given by its forms. */
-SETT_INLINE sett_map_interval *settp_map_node_ranges(sett_map_arena *arena, const settp_map_list *list, const sett_map_variable *bounds, settp_map_engine *e,
-                                                 const int32_t *lin) {
+SETT_INLINE sett_map_interval *settp_map_node_ranges(sett_map_arena *arena, const settp_map_list *list,
+                                                     const sett_map_variable *bounds, settp_map_engine *e,
+                                                     const int32_t *lin) {
   sett_map_interval *range = (sett_map_interval *)settp_map_take(arena, (size_t)list->count * sizeof *range + 8);
   uint32_t i;
   if (!range) return NULL;
@@ -8122,7 +8623,8 @@ SETT_INLINE sett_map_interval *settp_map_node_ranges(sett_map_arena *arena, cons
     if (n->op == SETTP_MAP_CONST) range[i] = settp_map_interval(n->value, n->value);
     else if (n->op == SETTP_MAP_VAR) range[i] = settp_map_interval(bounds[n->value].lo, bounds[n->value].hi);
     else
-      range[i] = settp_map_interval_op((int)n->op, range[settp_map_at(arena, settp_map_a(n))->mark], range[settp_map_at(arena, settp_map_b(n))->mark]);
+      range[i] = settp_map_interval_op((int)n->op, range[settp_map_at(arena, settp_map_a(n))->mark],
+                                       range[settp_map_at(arena, settp_map_b(n))->mark]);
     if (e && lin) {
       sett_map_interval more = settp_map_interval_meet(range[i], settp_map_lin_interval(e, lin[i]));
       if (more.lo <= more.hi) range[i] = more;
@@ -8163,7 +8665,8 @@ SETT_INLINE void settp_map_c_constraint(settp_map_c *c, sett_map_constraint k) {
   if (!low && !high) settp_map_put(c->out, "1");
 }
 
-SETT_INLINE size_t sett_map_print_c(sett_map_arena *arena, sett_map map, int type, char *text, size_t capacity, int *error) {
+SETT_INLINE size_t sett_map_print_c(sett_map_arena *arena, sett_map map, int type, char *text, size_t capacity,
+                                    int *error) {
   static const char *const names[] = {"", "uint", "int", "long"};
   sett_map_mark mark = sett_map_arena_mark(arena);
   settp_map_out out = settp_map_out_make(text, capacity);
@@ -8208,8 +8711,11 @@ SETT_INLINE size_t sett_map_print_c(sett_map_arena *arena, sett_map map, int typ
     constraints = NULL;
     plain.constraints = 0;
     settp_map_known_start(&known);
-    if (settp_map_list_of_constraints(arena, &known.list, guards.constraint, guards.constraints) || settp_map_domain_start(arena, &plain, &d)) settp_map_c_fail(&c, SETT_MAP_ERROR_FULL);
-    else if (!settp_map_engine_start(&e, arena, &plain, d.bounds, d.modulus, d.residue, known.list.count)) lin = settp_map_normalise(&e, &known, NULL);
+    if (settp_map_list_of_constraints(arena, &known.list, guards.constraint, guards.constraints) ||
+        settp_map_domain_start(arena, &plain, &d))
+      settp_map_c_fail(&c, SETT_MAP_ERROR_FULL);
+    else if (!settp_map_engine_start(&e, arena, &plain, d.bounds, d.modulus, d.residue, known.list.count))
+      lin = settp_map_normalise(&e, &known, NULL);
     if (!c.failed) constraints = settp_map_node_ranges(arena, &known.list, map.variable, &e, lin);
     if (!constraints) settp_map_c_fail(&c, SETT_MAP_ERROR_FULL);
     c.range = constraints;
@@ -8232,8 +8738,10 @@ SETT_INLINE size_t sett_map_print_c(sett_map_arena *arena, sett_map map, int typ
 /* ======================================================================= bodies: equality ==== */
 
 /* Two simplified maps, and the two that they were: where one of these has no value nothing is said. */
-SETT_INLINE int settp_map_differs_at(const sett_map_evaluator *simple, const sett_map_evaluator *given, const int64_t *point, int64_t *values) {
-  int i, n = simple[0].map.results, x = settp_map_code_at(simple, point, values), y = settp_map_code_at(simple + 1, point, values + n), differs = x != y;
+SETT_INLINE int settp_map_differs_at(const sett_map_evaluator *simple, const sett_map_evaluator *given,
+                                     const int64_t *point, int64_t *values) {
+  int i, n = simple[0].map.results, x = settp_map_code_at(simple, point, values),
+         y = settp_map_code_at(simple + 1, point, values + n), differs = x != y;
   for (i = 0; i < n && x == 1 && !differs; ++i) differs = values[i] != values[n + i];
   return differs && settp_map_code_at(given, point, values) >= 0 && settp_map_code_at(given + 1, point, values) >= 0;
 }
@@ -8247,18 +8755,23 @@ SETT_INLINE sett_map_answer sett_map_equal(sett_map_arena *arena, sett_map a, se
   int64_t *point, *values, *lo, *hi, points = 1;
   uint64_t random = UINT64_C(88172645463325252);
   int i, n = sett_map_variables(a) > sett_map_variables(b) ? sett_map_variables(a) : sett_map_variables(b), round;
-  if (a.kind == SETT_MAP_FAILED || b.kind == SETT_MAP_FAILED) return settp_map_not_decided(a.kind == SETT_MAP_FAILED ? a.error : b.error);
-  if (a.kind == SETT_MAP_UNDEFINED || b.kind == SETT_MAP_UNDEFINED) return settp_map_open("a map is UNDEFINED: nothing is known of it");
+  if (a.kind == SETT_MAP_FAILED || b.kind == SETT_MAP_FAILED)
+    return settp_map_not_decided(a.kind == SETT_MAP_FAILED ? a.error : b.error);
+  if (a.kind == SETT_MAP_UNDEFINED || b.kind == SETT_MAP_UNDEFINED)
+    return settp_map_open("a map is UNDEFINED: nothing is known of it");
   if (a.kind == SETT_MAP_DEFINED && b.kind == SETT_MAP_DEFINED &&
       (a.dims != b.dims || a.ranges != b.ranges || a.rts != b.rts || a.results != b.results))
     return settp_map_no("they differ in their variables or results");
-  point = (int64_t *)settp_map_take(arena, (size_t)n * sizeof *point + 8); /* the witness stays in the arena, behind the mark */
+  /* the witness stays in the arena, behind the mark */
+  point = (int64_t *)settp_map_take(arena, (size_t)n * sizeof *point + 8);
   mark = sett_map_arena_mark(arena);
   x = sett_map_simplify(arena, a);
   y = sett_map_simplify(arena, b);
   if (x.kind == SETT_MAP_FAILED || y.kind == SETT_MAP_FAILED || settp_map_same_map(x, y)) {
     sett_map_arena_rewind(arena, before);
-    return x.kind == SETT_MAP_FAILED ? settp_map_not_decided(x.error) : y.kind == SETT_MAP_FAILED ? settp_map_not_decided(y.error) : settp_map_yes();
+    return x.kind == SETT_MAP_FAILED   ? settp_map_not_decided(x.error)
+           : y.kind == SETT_MAP_FAILED ? settp_map_not_decided(y.error)
+                                       : settp_map_yes();
   }
   box = x.kind == SETT_MAP_DEFINED ? x : y;
   n = sett_map_variables(box);
@@ -8301,8 +8814,10 @@ SETT_INLINE sett_map_answer sett_map_equal(sett_map_arena *arena, sett_map a, se
         random ^= random << 13;
         random ^= random >> 7;
         random ^= random << 17;
-        point[i] = round == 0 || (random >> 60) == 0 ? lo[i] : round == 1 || (random >> 60) == 1 ? hi[i]
-                 : span == UINT64_MAX ? lo[i] : lo[i] + (int64_t)(random % (span + 1) & (uint64_t)INT64_MAX);
+        point[i] = round == 0 || (random >> 60) == 0   ? lo[i]
+                   : round == 1 || (random >> 60) == 1 ? hi[i]
+                   : span == UINT64_MAX                ? lo[i]
+                                                       : lo[i] + (int64_t)(random % (span + 1) & (uint64_t)INT64_MAX);
         if (point[i] < lo[i] || point[i] > hi[i]) point[i] = lo[i];
       }
       if (settp_map_differs_at(simple, given, point, values)) {

@@ -111,6 +111,7 @@ HISTORY
 /* ---- the data --------------------------------------------------------------------------------------------------- */
 
 /* group, operand, dimensions, outer tile, thread tile, thread strides (three each, unused ones at the end), lanes an element */
+/* clang-format off */
 #define SETT_MMA_FRAGMENTS(X)                                                                                        \
   X(MFMA_16, LHS, "MK", 1, 1, 1,  16, 4, 1,  1, 16, 0,  1)                                                           \
   X(MFMA_16, RHS, "KN", 1, 1, 1,  4, 16, 1,  16, 1, 0,  1)                                                           \
@@ -167,8 +168,10 @@ HISTORY
   X(MMA_SYNC_8, LHS, "MK", 1, 1, 1,  8, 4, 1,  4, 1, 0,  1)                                                          \
   X(MMA_SYNC_8, RHS, "KN", 1, 1, 1,  4, 8, 1,  1, 4, 0,  1)                                                          \
   X(MMA_SYNC_8, ACC, "MN", 1, 1, 1,  8, 4, 1,  4, 1, 0,  1)
+/* clang-format on */
 
 /* name, group, family, upstream's code, lanes, M, N, K, blocks, types of A, B and C */
+/* clang-format off */
 #define SETT_MMA_INTRINSICS(X)                                                                                       \
   X(MFMA_F32_16x16x4_F32, MFMA_16, MMA, 0x1010, 64, 16, 16, 4, 1, "f32", "f32", "f32")                               \
   X(MFMA_F32_16x16x16_F16, MFMA_16, MMA, 0x1020, 64, 16, 16, 16, 1, "f16", "f16", "f32")                             \
@@ -300,23 +303,36 @@ HISTORY
   X(PTX_M8N8K32_S32_S4, MMA_SYNC_8, PTX, 0, 32, 8, 8, 32, 1, "s4", "s4", "s32")                                      \
   X(PTX_M16N8K32_S32_S4, MMA_SYNC_1, PTX, 0, 32, 16, 8, 32, 1, "s4", "s4", "s32")                                    \
   X(PTX_M16N8K64_S32_S4, MMA_SYNC, PTX, 0, 32, 16, 8, 64, 1, "s4", "s4", "s32")
+/* clang-format on */
 
 /* ---- types ------------------------------------------------------------------------------------------------------ */
 
 enum { SETT_MMA_LHS, SETT_MMA_RHS, SETT_MMA_ACC, SETT_MMA_LHS_SCALE, SETT_MMA_RHS_SCALE, SETT_MMA_OPERAND_COUNT };
 enum { SETT_MMA_FAMILY_MMA, SETT_MMA_FAMILY_VIRTUAL, SETT_MMA_FAMILY_SCALED, SETT_MMA_FAMILY_PTX };
 enum {
-  SETT_MMA_GROUP_OPAQUE, SETT_MMA_GROUP_MFMA_16, SETT_MMA_GROUP_MFMA_16_F64, SETT_MMA_GROUP_MFMA_32,
-  SETT_MMA_GROUP_MFMA_4B, SETT_MMA_GROUP_MFMA_16B, SETT_MMA_GROUP_MFMA_32B, SETT_MMA_GROUP_MFMA_4B_F64,
-  SETT_MMA_GROUP_WMMAR3, SETT_MMA_GROUP_WMMA, SETT_MMA_GROUP_MMA_SYNC, SETT_MMA_GROUP_MMA_SYNC_1,
-  SETT_MMA_GROUP_MMA_SYNC_8, SETT_MMA_GROUP_VMFMA_16_F8, SETT_MMA_GROUP_VMFMA_32_F8, SETT_MMA_GROUP_VDMFMA,
-  SETT_MMA_GROUP_SCALE_16, SETT_MMA_GROUP_SCALE_32
+  SETT_MMA_GROUP_OPAQUE,
+  SETT_MMA_GROUP_MFMA_16,
+  SETT_MMA_GROUP_MFMA_16_F64,
+  SETT_MMA_GROUP_MFMA_32,
+  SETT_MMA_GROUP_MFMA_4B,
+  SETT_MMA_GROUP_MFMA_16B,
+  SETT_MMA_GROUP_MFMA_32B,
+  SETT_MMA_GROUP_MFMA_4B_F64,
+  SETT_MMA_GROUP_WMMAR3,
+  SETT_MMA_GROUP_WMMA,
+  SETT_MMA_GROUP_MMA_SYNC,
+  SETT_MMA_GROUP_MMA_SYNC_1,
+  SETT_MMA_GROUP_MMA_SYNC_8,
+  SETT_MMA_GROUP_VMFMA_16_F8,
+  SETT_MMA_GROUP_VMFMA_32_F8,
+  SETT_MMA_GROUP_VDMFMA,
+  SETT_MMA_GROUP_SCALE_16,
+  SETT_MMA_GROUP_SCALE_32
 };
 enum {
 #define SETTP_MMA_ENUM(name, group, family, code, lanes, m, n, k, blocks, a, b, c) SETT_MMA_##name,
-  SETT_MMA_INTRINSICS(SETTP_MMA_ENUM)
+  SETT_MMA_INTRINSICS(SETTP_MMA_ENUM) SETT_MMA_COUNT
 #undef SETTP_MMA_ENUM
-  SETT_MMA_COUNT
 };
 
 typedef struct sett_mma_intrinsic {
@@ -342,8 +358,9 @@ SETT_INLINE int sett_mma_lanes(int intrinsic, int operand);
 /* The layout of an operand in a contraction over loops: kinds has a letter b, m, n or k for each loop, bounds and subgroups its
    extent and the subgroups that share it; dimension i of the operand is loop map[i]. The innermost loop of a kind is the
    instruction's (the innermost two k loops are S and V). */
-SETT_INLINE sett_nested_layout sett_mma_contraction(int intrinsic, int operand, int loops, const char *kinds, const int64_t *bounds,
-                                                    const int64_t *subgroups, int rank, const int32_t *map);
+SETT_INLINE sett_nested_layout sett_mma_contraction(int intrinsic, int operand, int loops, const char *kinds,
+                                                    const int64_t *bounds, const int64_t *subgroups, int rank,
+                                                    const int32_t *map);
 
 /* ---- bodies ----------------------------------------------------------------------------------------------------- */
 
@@ -393,6 +410,9 @@ typedef struct settp_mma_row {
   int outer[3], thread[3], stride[3], lanes;
 } settp_mma_row;
 
+/* One number for both. */
+#define SETTP_MMA_KEY(group, operand) ((int)(group) * (int)SETT_MMA_OPERAND_COUNT + (int)(operand))
+
 SETT_INLINE settp_mma_row settp_mma_find_row(int group, int operand) {
 #ifdef __cplusplus
   settp_mma_row row = {};
@@ -400,9 +420,9 @@ SETT_INLINE settp_mma_row settp_mma_find_row(int group, int operand) {
   settp_mma_row row = {0};
 #endif
   if (operand < 0 || operand >= SETT_MMA_OPERAND_COUNT) return row;
-  switch (group * (int)SETT_MMA_OPERAND_COUNT + operand) {
+  switch (SETTP_MMA_KEY(group, operand)) {
 #define SETTP_MMA_CASE(the_group, the_operand, the_dims, o0, o1, o2, t0, t1, t2, s0, s1, s2, the_lanes) \
-  case (int)SETT_MMA_GROUP_##the_group * (int)SETT_MMA_OPERAND_COUNT + (int)SETT_MMA_##the_operand:     \
+  case SETTP_MMA_KEY(SETT_MMA_GROUP_##the_group, SETT_MMA_##the_operand):                               \
     row.dims = the_dims;                                                                                \
     row.outer[0] = o0, row.outer[1] = o1, row.outer[2] = o2;                                            \
     row.thread[0] = t0, row.thread[1] = t1, row.thread[2] = t2;                                         \
@@ -464,8 +484,9 @@ SETT_INLINE int sett_mma_lanes(int intrinsic, int operand) {
   return it.name ? settp_mma_find_row(it.group, operand).lanes : 0;
 }
 
-SETT_INLINE sett_nested_layout sett_mma_contraction(int intrinsic, int operand, int loops, const char *kinds, const int64_t *bounds,
-                                                    const int64_t *subgroups, int rank, const int32_t *map) {
+SETT_INLINE sett_nested_layout sett_mma_contraction(int intrinsic, int operand, int loops, const char *kinds,
+                                                    const int64_t *bounds, const int64_t *subgroups, int rank,
+                                                    const int32_t *map) {
   sett_nested_layout fragment = sett_mma_layout(intrinsic, operand);
   settp_mma_row row;
   int32_t place[3];

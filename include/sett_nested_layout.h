@@ -192,14 +192,14 @@ typedef struct sett_nested_term {
 
 /* A layout made ready for a kernel, by sett_nested_prepare: pass it by value. */
 typedef struct sett_nested_plan {
-  int error; /* what sett_nested_prepare refused; offsets are then 0 */
-  settp_nested_u32 thread_slots; /* registers of a thread */
+  int error;                                     /* what sett_nested_prepare refused; offsets are then 0 */
+  settp_nested_u32 thread_slots;                 /* registers of a thread */
   sett_nested_term term[SETT_NESTED_PLAN_TERMS]; /* unused ones have divisor and modulus 1, factor 0 */
 } sett_nested_plan;
 
 /* The offset of the element in that slot, in the units of the strides that the plan was made with. */
 SETTP_NESTED_DEVICE settp_nested_i32 sett_nested_offset(const sett_nested_plan plan, settp_nested_u32 subgroup,
-                                                           settp_nested_u32 thread, settp_nested_u32 slot) {
+                                                        settp_nested_u32 thread, settp_nested_u32 slot) {
   settp_nested_i32 offset = 0;
   int i;
 #if defined(__CUDA_ARCH__)
@@ -220,80 +220,78 @@ enum { SETT_NESTED_MAX_RANK = 24 };
 enum { SETT_NESTED_UNKNOWN = -1 }; /* as a count, an index or a dimension: there is none */
 
 /* The seven lists, in the order of the text. The first five are also the levels of an index, most major first. */
-#define SETT_NESTED_FIELDS(X)                                                                                        \
-  X(SUBGROUP, "subgroup_tile")                                                                                       \
-  X(BATCH, "batch_tile")                                                                                             \
-  X(OUTER, "outer_tile")                                                                                             \
-  X(THREAD, "thread_tile")                                                                                           \
-  X(ELEMENT, "element_tile")                                                                                         \
-  X(SUBGROUP_STRIDE, "subgroup_strides")                                                                             \
+#define SETT_NESTED_FIELDS(X)            \
+  X(SUBGROUP, "subgroup_tile")           \
+  X(BATCH, "batch_tile")                 \
+  X(OUTER, "outer_tile")                 \
+  X(THREAD, "thread_tile")               \
+  X(ELEMENT, "element_tile")             \
+  X(SUBGROUP_STRIDE, "subgroup_strides") \
   X(THREAD_STRIDE, "thread_strides")
 
 enum {
 #define SETTP_NESTED_ENUM(name, text) SETT_NESTED_##name,
-  SETT_NESTED_FIELDS(SETTP_NESTED_ENUM)
+  SETT_NESTED_FIELDS(SETTP_NESTED_ENUM) SETT_NESTED_FIELD_COUNT,
 #undef SETTP_NESTED_ENUM
-  SETT_NESTED_FIELD_COUNT,
   SETT_NESTED_LEVELS = 5
 };
 
 /* @ in a text is the number wanted; in KEY it is the name of the key wanted. */
-#define SETT_NESTED_ERRORS(X)                                                                                        \
-  X(OK, "no error")                                                                                                  \
-  X(ERROR_HEAD, "expected #iree_vector_ext.nested_layout or nested_layout")                                          \
-  X(ERROR_OPEN, "expected '<' after nested_layout")                                                                  \
-  X(ERROR_KEY, "expected '@'")                                                                                       \
-  X(ERROR_EQUAL, "expected '=' after the key")                                                                       \
-  X(ERROR_LIST, "expected '['")                                                                                      \
-  X(ERROR_INTEGER, "expected an integer")                                                                            \
-  X(ERROR_TOO_LARGE, "expected an integer that fits in 64 bits, signed")                                             \
-  X(ERROR_LIST_END, "expected ',' or ']' after a number")                                                            \
-  X(ERROR_COMMA, "expected ',' and the next key")                                                                    \
-  X(ERROR_CLOSE, "expected '>'")                                                                                     \
-  X(ERROR_END, "expected the end of the layout")                                                                     \
-  X(ERROR_MAX_RANK, "expected at most 24 dimensions")                                                                \
-  X(ERROR_RANK, "expected a list of @ numbers: all seven lists must have the same rank")                             \
-  X(ERROR_TILE, "expected a tile of 1 or more")                                                                      \
-  X(ERROR_STRIDE, "expected a stride of 0 or more")                                                                  \
-  X(ERROR_SUBGROUP_OVERLAP, "subgroup strides overlap: expected a multiple of @, which smaller strides use up")      \
-  X(ERROR_THREAD_OVERLAP, "thread strides overlap: expected a multiple of @, which smaller strides use up")          \
-  X(ERROR_SIZE, "expected sizes and strides whose products fit in 64 bits")                                          \
-  X(ERROR_MACHINE, "expected a machine of 1 or more subgroups of 1 or more threads, at most 2^20 threads")           \
-  X(ERROR_SUBGROUPS, "expected a machine with more subgroups: this dimension needs @")                               \
-  X(ERROR_THREADS, "expected a machine with more threads: this dimension needs @")                                   \
-  X(ERROR_WIDE, "thread digits wider than a subgroup read the same ids as its subgroup digits")                      \
-  X(ERROR_PERMUTATION, "expected a permutation of the dimensions")                                                   \
-  X(ERROR_DIM, "expected a dimension from 0 to rank - 1, or -1 for none")                                            \
-  X(ERROR_SHAPE, "expected a shape with as many elements as the layout: @")                                          \
-  X(ERROR_RESHAPE, "no nested layout of that shape has this ownership")                                              \
-  X(ERROR_CONFLICT, "two operands give this loop different layouts")                                                 \
-  X(ERROR_HOLE, "no operand gives this loop a layout")                                                               \
-  X(ERROR_BOUNDS, "expected bounds and counts of 1 or more")                                                         \
-  X(ERROR_PLACE, "expected a loop of its own for each dimension of the fragment")                                    \
-  X(ERROR_VECTOR_RANK, "expected a type of rank @, as the layout has")                                               \
-  X(ERROR_VECTOR_DIM, "expected a vector that is @ long here, as the layout is")                                     \
-  X(ERROR_PLAN, "expected offsets, ids and slots of 32 bits and no more digits than SETT_NESTED_PLAN_TERMS")         \
-  X(ERROR_OPAQUE, "this instruction's fragments are opaque: no layout is documented")                                \
-  X(ERROR_OPERAND, "this instruction has no such operand")                                                           \
-  X(ERROR_INTRINSIC, "expected the number of an intrinsic")                                                          \
-  X(ERROR_PTX, "expected an mma.sync instruction: PTX has no order of registers for others")                         \
-  X(ERROR_LOOPS, "expected loops of the kinds b, m, n, k, with one for each dimension of the fragment")              \
-  X(ERROR_MAP, "the map is not the map of a nested layout")                                                          \
+#define SETT_NESTED_ERRORS(X)                                                                                   \
+  X(OK, "no error")                                                                                             \
+  X(ERROR_HEAD, "expected #iree_vector_ext.nested_layout or nested_layout")                                     \
+  X(ERROR_OPEN, "expected '<' after nested_layout")                                                             \
+  X(ERROR_KEY, "expected '@'")                                                                                  \
+  X(ERROR_EQUAL, "expected '=' after the key")                                                                  \
+  X(ERROR_LIST, "expected '['")                                                                                 \
+  X(ERROR_INTEGER, "expected an integer")                                                                       \
+  X(ERROR_TOO_LARGE, "expected an integer that fits in 64 bits, signed")                                        \
+  X(ERROR_LIST_END, "expected ',' or ']' after a number")                                                       \
+  X(ERROR_COMMA, "expected ',' and the next key")                                                               \
+  X(ERROR_CLOSE, "expected '>'")                                                                                \
+  X(ERROR_END, "expected the end of the layout")                                                                \
+  X(ERROR_MAX_RANK, "expected at most 24 dimensions")                                                           \
+  X(ERROR_RANK, "expected a list of @ numbers: all seven lists must have the same rank")                        \
+  X(ERROR_TILE, "expected a tile of 1 or more")                                                                 \
+  X(ERROR_STRIDE, "expected a stride of 0 or more")                                                             \
+  X(ERROR_SUBGROUP_OVERLAP, "subgroup strides overlap: expected a multiple of @, which smaller strides use up") \
+  X(ERROR_THREAD_OVERLAP, "thread strides overlap: expected a multiple of @, which smaller strides use up")     \
+  X(ERROR_SIZE, "expected sizes and strides whose products fit in 64 bits")                                     \
+  X(ERROR_MACHINE, "expected a machine of 1 or more subgroups of 1 or more threads, at most 2^20 threads")      \
+  X(ERROR_SUBGROUPS, "expected a machine with more subgroups: this dimension needs @")                          \
+  X(ERROR_THREADS, "expected a machine with more threads: this dimension needs @")                              \
+  X(ERROR_WIDE, "thread digits wider than a subgroup read the same ids as its subgroup digits")                 \
+  X(ERROR_PERMUTATION, "expected a permutation of the dimensions")                                              \
+  X(ERROR_DIM, "expected a dimension from 0 to rank - 1, or -1 for none")                                       \
+  X(ERROR_SHAPE, "expected a shape with as many elements as the layout: @")                                     \
+  X(ERROR_RESHAPE, "no nested layout of that shape has this ownership")                                         \
+  X(ERROR_CONFLICT, "two operands give this loop different layouts")                                            \
+  X(ERROR_HOLE, "no operand gives this loop a layout")                                                          \
+  X(ERROR_BOUNDS, "expected bounds and counts of 1 or more")                                                    \
+  X(ERROR_PLACE, "expected a loop of its own for each dimension of the fragment")                               \
+  X(ERROR_VECTOR_RANK, "expected a type of rank @, as the layout has")                                          \
+  X(ERROR_VECTOR_DIM, "expected a vector that is @ long here, as the layout is")                                \
+  X(ERROR_PLAN, "expected offsets, ids and slots of 32 bits and no more digits than SETT_NESTED_PLAN_TERMS")    \
+  X(ERROR_OPAQUE, "this instruction's fragments are opaque: no layout is documented")                           \
+  X(ERROR_OPERAND, "this instruction has no such operand")                                                      \
+  X(ERROR_INTRINSIC, "expected the number of an intrinsic")                                                     \
+  X(ERROR_PTX, "expected an mma.sync instruction: PTX has no order of registers for others")                    \
+  X(ERROR_LOOPS, "expected loops of the kinds b, m, n, k, with one for each dimension of the fragment")         \
+  X(ERROR_MAP, "the map is not the map of a nested layout")                                                     \
   X(ERROR_MAP_SIZE, "not decided whether the map is a nested layout: expected ids below 65536, a smaller map")
 
 enum {
 #define SETTP_NESTED_ENUM(name, text) SETT_NESTED_##name,
-  SETT_NESTED_ERRORS(SETTP_NESTED_ENUM)
+  SETT_NESTED_ERRORS(SETTP_NESTED_ENUM) SETT_NESTED_ERROR_COUNT
 #undef SETTP_NESTED_ENUM
-  SETT_NESTED_ERROR_COUNT
 };
 
 /* All zero: rank 0, one element, held by everyone. */
 typedef struct sett_nested_layout {
-  int error;       /* SETT_NESTED_OK, or what went wrong */
-  int64_t column;      /* of the error in a text, from 1; 0: it was not a text */
-  int64_t wanted;      /* the number that the error's text speaks of */
-  int32_t dim;         /* the dimension that the error is in, or -1 */
+  int error;      /* SETT_NESTED_OK, or what went wrong */
+  int64_t column; /* of the error in a text, from 1; 0: it was not a text */
+  int64_t wanted; /* the number that the error's text speaks of */
+  int32_t dim;    /* the dimension that the error is in, or -1 */
   int32_t rank;
   uint32_t incomplete; /* bit d: dimension d has a stride of 0 on a tile above 1: a part of it is nobody's */
   int64_t field[SETT_NESTED_FIELD_COUNT][SETT_NESTED_MAX_RANK]; /* field[SETT_NESTED_THREAD][d], .. */
@@ -309,7 +307,8 @@ SETT_INLINE sett_nested_layout sett_nested_check(const sett_nested_layout *layou
    itself gives to somebody. Thread ids run through the workgroup: a layout with one subgroup may use them all. Where threads
    of a layout with several subgroups reach beyond one, they must line up with subgroups (ERROR_WIDE says not, also of some
    machines that would do). */
-SETT_INLINE sett_nested_layout sett_nested_on(const sett_nested_layout *layout, int64_t subgroups, int64_t subgroup_size);
+SETT_INLINE sett_nested_layout sett_nested_on(const sett_nested_layout *layout, int64_t subgroups,
+                                              int64_t subgroup_size);
 
 /* The whole of text. */
 SETT_INLINE sett_nested_layout sett_nested_parse(const char *text, size_t length);
@@ -317,15 +316,18 @@ SETT_INLINE sett_nested_layout sett_nested_parse(const char *text, size_t length
 SETT_INLINE size_t sett_nested_print(const sett_nested_layout *layout, char *out, size_t capacity);
 /* What the layout's error means, with its dimension and number, in the same way: "dimension 1: expected ..". */
 SETT_INLINE size_t sett_nested_explain(const sett_nested_layout *layout, char *out, size_t capacity);
-SETT_INLINE const char *sett_nested_message(int error); /* without them */
+SETT_INLINE const char *sett_nested_message(int error);        /* without them */
 SETT_INLINE const char *sett_nested_field_name(int64_t field); /* "thread_tile" */
 
 /* Shapes, in elements; each returns how many numbers it wrote (0 for a failed layout). */
 SETT_INLINE int sett_nested_undistributed(const sett_nested_layout *layout, int64_t *shape); /* rank: the vector */
-SETT_INLINE int sett_nested_distributed(const sett_nested_layout *layout, int64_t *shape);   /* 3 rank: batch.., outer.., element.. */
-SETT_INLINE int sett_nested_unpacked(const sett_nested_layout *layout, int64_t *shape);      /* rank: batch * outer * element */
-SETT_INLINE int sett_nested_packed(const sett_nested_layout *layout, int64_t *shape);        /* 5 rank: all five tiles */
-SETT_INLINE int sett_nested_packed_dim(const sett_nested_layout *layout, int dim, int64_t *shape); /* 5: the tiles of dim */
+/* 3 rank: batch.., outer.., element.. */
+SETT_INLINE int sett_nested_distributed(const sett_nested_layout *layout, int64_t *shape);
+/* rank: batch * outer * element */
+SETT_INLINE int sett_nested_unpacked(const sett_nested_layout *layout, int64_t *shape);
+SETT_INLINE int sett_nested_packed(const sett_nested_layout *layout, int64_t *shape); /* 5 rank: all five tiles */
+/* 5: the tiles of dim */
+SETT_INLINE int sett_nested_packed_dim(const sett_nested_layout *layout, int dim, int64_t *shape);
 
 SETT_INLINE int64_t sett_nested_elements(const sett_nested_layout *layout); /* of the whole vector */
 SETT_INLINE int64_t sett_nested_slots(const sett_nested_layout *layout);    /* of one thread */
@@ -343,30 +345,33 @@ SETT_INLINE int sett_nested_equal(const sett_nested_layout *a, const sett_nested
 typedef struct sett_nested_answer {
   int yes, no;    /* 1 where it is proved */
   int same_slots; /* 1: yes, and in the same slots */
-  int error;  /* why it is neither: that of a failed layout, or ERROR_MACHINE */
+  int error;      /* why it is neither: that of a failed layout, or ERROR_MACHINE */
 } sett_nested_answer;
 SETT_INLINE sett_nested_answer sett_nested_same(const sett_nested_layout *a, const sett_nested_layout *b);
 /* The same on a machine, where subgroup = thread / subgroup_size: a layout of 64 threads may be one of 2 subgroups of 32.
    Walks all threads, at most 2^20. */
-SETT_INLINE sett_nested_answer sett_nested_same_on(const sett_nested_layout *a, const sett_nested_layout *b, int64_t subgroups,
-                                                   int64_t subgroup_size);
+SETT_INLINE sett_nested_answer sett_nested_same_on(const sett_nested_layout *a, const sett_nested_layout *b,
+                                                   int64_t subgroups, int64_t subgroup_size);
 /* The layout, or why a value of this type cannot have it. A dimension of -1 is dynamic: it fits. A tensor (vector 0) only
    needs the rank: what exceeds it is masked or padded later. */
-SETT_INLINE sett_nested_layout sett_nested_fits(const sett_nested_layout *layout, int rank, const int64_t *dims, int is_vector);
+SETT_INLINE sett_nested_layout sett_nested_fits(const sett_nested_layout *layout, int rank, const int64_t *dims,
+                                                int is_vector);
 
 /* 1 and the digits of the ids in each dimension; 0 and -1s for a failed layout or a negative id. */
-SETT_INLINE int sett_nested_virtual(const sett_nested_layout *layout, int64_t subgroup, int64_t thread, int64_t *s, int64_t *t);
+SETT_INLINE int sett_nested_virtual(const sett_nested_layout *layout, int64_t subgroup, int64_t thread, int64_t *s,
+                                    int64_t *t);
 /* 1 and the index held in that slot; 0 and -1s: a failed layout, no such slot, or a negative id. Ids wrap by the formula. */
 SETT_INLINE int sett_nested_element(const sett_nested_layout *layout, int64_t subgroup, int64_t thread, int64_t slot,
                                     int64_t *index);
 /* 1 and owner number which (from 0, smallest first: by subgroup, then thread); 0 and -1s: nobody, no more owners in one period, an index outside of
    the vector, or a failed layout. So all owners: for (w = 0; sett_nested_owner(&layout, index, w, &subgroup, &thread, &slot); ++w) .. */
-SETT_INLINE int sett_nested_owner(const sett_nested_layout *layout, const int64_t *index, int64_t which, int64_t *subgroup,
-                                  int64_t *thread, int64_t *slot);
+SETT_INLINE int sett_nested_owner(const sett_nested_layout *layout, const int64_t *index, int64_t which,
+                                  int64_t *subgroup, int64_t *thread, int64_t *slot);
 /* How many of the batch * outer * element indices that (subgroup, thread) holds in dimension dim are below bound. They are
    the first in the order (batch, outer, element), so that a mask of that bound is a mask of this one in the thread.
    (Upstream's create_mask gives 0 to every thread behind the one that the bound cuts.) */
-SETT_INLINE int64_t sett_nested_bound(const sett_nested_layout *layout, int dim, int64_t subgroup, int64_t thread, int64_t bound);
+SETT_INLINE int64_t sett_nested_bound(const sett_nested_layout *layout, int dim, int64_t subgroup, int64_t thread,
+                                      int64_t bound);
 
 /* Dimension i of the result is dimension permutation[i]. */
 SETT_INLINE sett_nested_layout sett_nested_permute(const sett_nested_layout *layout, const int32_t *permutation);
@@ -377,8 +382,8 @@ SETT_INLINE sett_nested_layout sett_nested_project(const sett_nested_layout *lay
 SETT_INLINE sett_nested_layout sett_nested_apply(const sett_nested_layout *layout, int count, const int32_t *map);
 /* The layout of a value with indices result[0], .. (numbers of loops) where operand i has the layout layouts[i] and its
    dimension d runs with loop maps[i][d] (-1: none). Refused where operands disagree, or none says. Loops: below 24. */
-SETT_INLINE sett_nested_layout sett_nested_recombine(int count, const sett_nested_layout *layouts, const int32_t *const *maps,
-                                                     int rank, const int32_t *result);
+SETT_INLINE sett_nested_layout sett_nested_recombine(int count, const sett_nested_layout *layouts,
+                                                     const int32_t *const *maps, int rank, const int32_t *result);
 /* The same elements, by row-major numbers, in another shape. Slots stay in order where each can keep its level (batch, outer,
    element); else they are numbered anew. Refused only where no nested layout of that shape has this ownership. */
 SETT_INLINE sett_nested_layout sett_nested_reshape(const sett_nested_layout *layout, int rank, const int64_t *shape);
@@ -387,7 +392,8 @@ SETT_INLINE sett_nested_layout sett_nested_reshape(const sett_nested_layout *lay
    row-major over all loops). Dimension d of the fragment lies in loop place[d]; other loops have no tile. Dimension i of the
    result is loop map[i], with batch = ceil(ceil(bound / subgroups) / size in the fragment). */
 SETT_INLINE sett_nested_layout sett_nested_contract(const sett_nested_layout *fragment, const int32_t *place, int loops,
-                                                    const int64_t *bounds, const int64_t *subgroups, int rank, const int32_t *map);
+                                                    const int64_t *bounds, const int64_t *subgroups, int rank,
+                                                    const int32_t *map);
 /* Dimensions shared out by counts: dimension d has the subgroup count subgroups[subgroup_map[d]] and the lane count
    lanes[lane_map[d]], strides row-major over all counts of a list, element_tile elements[d] (0: 1), and as many batches as
    bounds[d] needs. */
@@ -456,9 +462,11 @@ typedef struct settp_nested_ids {
 } settp_nested_ids;
 
 /* level: SETT_NESTED_SUBGROUP or SETT_NESTED_THREAD. Gives 0, or an error with the dimension and what was wanted. */
-SETT_INLINE int settp_nested_basis(const sett_nested_layout *layout, int level, settp_nested_ids *ids, int *dim, int64_t *wanted) {
+SETT_INLINE int settp_nested_basis(const sett_nested_layout *layout, int level, settp_nested_ids *ids, int *dim,
+                                   int64_t *wanted) {
   const int64_t *tile = layout->field[level];
-  const int64_t *stride = layout->field[level == SETT_NESTED_THREAD ? SETT_NESTED_THREAD_STRIDE : SETT_NESTED_SUBGROUP_STRIDE];
+  const int64_t *stride =
+      layout->field[level == SETT_NESTED_THREAD ? SETT_NESTED_THREAD_STRIDE : SETT_NESTED_SUBGROUP_STRIDE];
   int d, i;
   ids->count = 0;
   ids->period = 1;
@@ -539,7 +547,8 @@ SETT_INLINE sett_nested_layout sett_nested_check(const sett_nested_layout *layou
 SETT_INLINE sett_nested_layout sett_nested_make(int rank, const int64_t *const field[SETT_NESTED_FIELD_COUNT]) {
   sett_nested_layout layout;
   int i, d;
-  if (rank < 0 || rank > SETT_NESTED_MAX_RANK) return settp_nested_fail(SETT_NESTED_ERROR_MAX_RANK, SETT_NESTED_UNKNOWN, 0);
+  if (rank < 0 || rank > SETT_NESTED_MAX_RANK)
+    return settp_nested_fail(SETT_NESTED_ERROR_MAX_RANK, SETT_NESTED_UNKNOWN, 0);
   layout = settp_nested_ones(rank);
   for (i = 0; i < SETT_NESTED_FIELD_COUNT; ++i)
     for (d = 0; field[i] && d < rank; ++d) layout.field[i][d] = field[i][d];
@@ -564,7 +573,8 @@ SETT_INLINE sett_nested_layout settp_nested_enough(const settp_nested_ids *ids, 
   return settp_nested_zero();
 }
 
-SETT_INLINE sett_nested_layout sett_nested_on(const sett_nested_layout *layout, int64_t subgroups, int64_t subgroup_size) {
+SETT_INLINE sett_nested_layout sett_nested_on(const sett_nested_layout *layout, int64_t subgroups,
+                                              int64_t subgroup_size) {
   settp_nested_ids s, t;
   sett_nested_layout refused;
   int64_t need = 1, used = 1, threads;
@@ -579,7 +589,7 @@ SETT_INLINE sett_nested_layout sett_nested_on(const sett_nested_layout *layout, 
   if (!refused.error) refused = settp_nested_enough(&t, threads, SETT_NESTED_ERROR_THREADS);
   if (refused.error) return refused;
   if (t.period <= subgroup_size || s.count == 0) return *layout; /* each subgroup sees all thread digits */
-  while (i < s.count || j < t.count) { /* one basis of both, in threads of the workgroup */
+  while (i < s.count || j < t.count) {                           /* one basis of both, in threads of the workgroup */
     int subgroup = j == t.count || (i < s.count && s.stride[i] * subgroup_size <= t.stride[j]);
     int64_t stride = subgroup ? s.stride[i] * subgroup_size : t.stride[j], size = subgroup ? s.size[i] : t.size[j];
     int dim = subgroup ? s.dim[i++] : t.dim[j++];
@@ -595,7 +605,7 @@ SETT_INLINE sett_nested_layout sett_nested_on(const sett_nested_layout *layout, 
 
 SETT_INLINE const char *sett_nested_message(int error) {
   switch (error) {
-#define SETTP_NESTED_CASE(name, text)                                                                                \
+#define SETTP_NESTED_CASE(name, text) \
   case SETT_NESTED_##name: return text;
     SETT_NESTED_ERRORS(SETTP_NESTED_CASE)
 #undef SETTP_NESTED_CASE
@@ -605,7 +615,7 @@ SETT_INLINE const char *sett_nested_message(int error) {
 
 SETT_INLINE const char *sett_nested_field_name(int64_t field) {
   switch (field) {
-#define SETTP_NESTED_CASE(name, text)                                                                                \
+#define SETTP_NESTED_CASE(name, text) \
   case SETT_NESTED_##name: return text;
     SETT_NESTED_FIELDS(SETTP_NESTED_CASE)
 #undef SETTP_NESTED_CASE
@@ -838,7 +848,8 @@ SETT_INLINE int sett_nested_distributed(const sett_nested_layout *layout, int64_
 
 /* batch * outer * element of a dimension. */
 SETT_INLINE int64_t settp_nested_own(const sett_nested_layout *layout, int d) {
-  return layout->field[SETT_NESTED_BATCH][d] * layout->field[SETT_NESTED_OUTER][d] * layout->field[SETT_NESTED_ELEMENT][d];
+  return layout->field[SETT_NESTED_BATCH][d] * layout->field[SETT_NESTED_OUTER][d] *
+         layout->field[SETT_NESTED_ELEMENT][d];
 }
 
 SETT_INLINE int sett_nested_unpacked(const sett_nested_layout *layout, int64_t *shape) {
@@ -934,7 +945,8 @@ SETT_INLINE int64_t sett_nested_held(const sett_nested_layout *layout, int64_t s
 /* ---- bodies: where ---------------------------------------------------------------------------------------------- */
 
 SETT_INLINE int64_t settp_nested_digit(const sett_nested_layout *layout, int level, int d, int64_t id) {
-  int64_t stride = layout->field[level == SETT_NESTED_THREAD ? SETT_NESTED_THREAD_STRIDE : SETT_NESTED_SUBGROUP_STRIDE][d];
+  int64_t stride =
+      layout->field[level == SETT_NESTED_THREAD ? SETT_NESTED_THREAD_STRIDE : SETT_NESTED_SUBGROUP_STRIDE][d];
   return stride == 0 ? 0 : id / stride % layout->field[level][d];
 }
 
@@ -942,10 +954,12 @@ SETT_INLINE int64_t settp_nested_digit(const sett_nested_layout *layout, int lev
 SETT_INLINE int64_t settp_nested_first(const sett_nested_layout *layout, int d, int64_t subgroup, int64_t thread) {
   int64_t s = settp_nested_digit(layout, SETT_NESTED_SUBGROUP, d, subgroup);
   int64_t t = settp_nested_digit(layout, SETT_NESTED_THREAD, d, thread);
-  return s * (settp_nested_size(layout, d) / layout->field[SETT_NESTED_SUBGROUP][d]) + t * layout->field[SETT_NESTED_ELEMENT][d];
+  return s * (settp_nested_size(layout, d) / layout->field[SETT_NESTED_SUBGROUP][d]) +
+         t * layout->field[SETT_NESTED_ELEMENT][d];
 }
 
-SETT_INLINE int sett_nested_virtual(const sett_nested_layout *layout, int64_t subgroup, int64_t thread, int64_t *s, int64_t *t) {
+SETT_INLINE int sett_nested_virtual(const sett_nested_layout *layout, int64_t subgroup, int64_t thread, int64_t *s,
+                                    int64_t *t) {
   int d;
   for (d = 0; d < layout->rank; ++d) s[d] = t[d] = SETT_NESTED_UNKNOWN;
   if (layout->error || subgroup < 0 || thread < 0) return 0;
@@ -994,8 +1008,8 @@ SETT_INLINE int64_t settp_nested_id(const sett_nested_layout *layout, int level,
   return id;
 }
 
-SETT_INLINE int sett_nested_owner(const sett_nested_layout *layout, const int64_t *index, int64_t which, int64_t *subgroup,
-                                  int64_t *thread, int64_t *slot) {
+SETT_INLINE int sett_nested_owner(const sett_nested_layout *layout, const int64_t *index, int64_t which,
+                                  int64_t *subgroup, int64_t *thread, int64_t *slot) {
   settp_nested_ids s, t;
   int64_t copies, of_subgroup, of_thread, place = 0;
   int d, level;
@@ -1011,9 +1025,10 @@ SETT_INLINE int sett_nested_owner(const sett_nested_layout *layout, const int64_
   of_thread = settp_nested_id(layout, SETT_NESTED_THREAD, &t, index, which % copies);
   for (d = 0; d < layout->rank; ++d) { /* a digit above 0 on a stride of 0 */
     int64_t first = settp_nested_first(layout, d, of_subgroup, of_thread);
-    int64_t weight = settp_nested_weight(layout, SETT_NESTED_SUBGROUP, d), element = layout->field[SETT_NESTED_ELEMENT][d];
-    if (index[d] / weight != first / weight ||
-        index[d] / element % layout->field[SETT_NESTED_THREAD][d] != first / element % layout->field[SETT_NESTED_THREAD][d])
+    int64_t weight = settp_nested_weight(layout, SETT_NESTED_SUBGROUP, d),
+            element = layout->field[SETT_NESTED_ELEMENT][d];
+    if (index[d] / weight != first / weight || index[d] / element % layout->field[SETT_NESTED_THREAD][d] !=
+                                                   first / element % layout->field[SETT_NESTED_THREAD][d])
       return 0;
   }
   for (level = SETT_NESTED_BATCH; level <= SETT_NESTED_ELEMENT; ++level) {
@@ -1029,7 +1044,8 @@ SETT_INLINE int sett_nested_owner(const sett_nested_layout *layout, const int64_
   return 1;
 }
 
-SETT_INLINE int64_t sett_nested_bound(const sett_nested_layout *layout, int dim, int64_t subgroup, int64_t thread, int64_t bound) {
+SETT_INLINE int64_t sett_nested_bound(const sett_nested_layout *layout, int dim, int64_t subgroup, int64_t thread,
+                                      int64_t bound) {
   int64_t element, step, count, left, runs;
   if (layout->error || dim < 0 || dim >= layout->rank || subgroup < 0 || thread < 0) return SETT_NESTED_UNKNOWN;
   element = layout->field[SETT_NESTED_ELEMENT][dim];
@@ -1073,7 +1089,8 @@ SETT_INLINE int settp_nested_alike(const sett_nested_layout *a, const sett_neste
   for (d = 0; d < a->rank; ++d) {
     settp_nested_runs(a, d, of_a);
     settp_nested_runs(b, d, of_b);
-    if (settp_nested_size(a, d) != settp_nested_size(b, d) || of_a[0] != of_b[0] || of_a[1] != of_b[1] || of_a[2] != of_b[2])
+    if (settp_nested_size(a, d) != settp_nested_size(b, d) || of_a[0] != of_b[0] || of_a[1] != of_b[1] ||
+        of_a[2] != of_b[2])
       return 0;
   }
   return 1;
@@ -1137,13 +1154,14 @@ SETT_INLINE sett_nested_answer sett_nested_same(const sett_nested_layout *a, con
   if (a->error || b->error) return settp_nested_answer(0, 0, a->error ? a->error : b->error);
   if (!settp_nested_alike(a, b)) return settp_nested_answer(0, 0, 0);
   for (d = 0; d < a->rank; ++d)
-    if (!settp_nested_same_digit(a, b, SETT_NESTED_SUBGROUP, d) || !settp_nested_same_digit(a, b, SETT_NESTED_THREAD, d))
+    if (!settp_nested_same_digit(a, b, SETT_NESTED_SUBGROUP, d) ||
+        !settp_nested_same_digit(a, b, SETT_NESTED_THREAD, d))
       return settp_nested_answer(0, 0, 0);
   return settp_nested_answer(1, settp_nested_same_slots(a, b), 0);
 }
 
-SETT_INLINE sett_nested_answer sett_nested_same_on(const sett_nested_layout *a, const sett_nested_layout *b, int64_t subgroups,
-                                                   int64_t subgroup_size) {
+SETT_INLINE sett_nested_answer sett_nested_same_on(const sett_nested_layout *a, const sett_nested_layout *b,
+                                                   int64_t subgroups, int64_t subgroup_size) {
   int64_t thread;
   int d;
   if (a->error || b->error) return settp_nested_answer(0, 0, a->error ? a->error : b->error);
@@ -1151,12 +1169,14 @@ SETT_INLINE sett_nested_answer sett_nested_same_on(const sett_nested_layout *a, 
   if (!settp_nested_alike(a, b)) return settp_nested_answer(0, 0, 0);
   for (thread = 0; thread < subgroups * subgroup_size; ++thread)
     for (d = 0; d < a->rank; ++d)
-      if (settp_nested_first(a, d, thread / subgroup_size, thread) != settp_nested_first(b, d, thread / subgroup_size, thread))
+      if (settp_nested_first(a, d, thread / subgroup_size, thread) !=
+          settp_nested_first(b, d, thread / subgroup_size, thread))
         return settp_nested_answer(0, 0, 0);
   return settp_nested_answer(1, settp_nested_same_slots(a, b), 0);
 }
 
-SETT_INLINE sett_nested_layout sett_nested_fits(const sett_nested_layout *layout, int rank, const int64_t *dims, int is_vector) {
+SETT_INLINE sett_nested_layout sett_nested_fits(const sett_nested_layout *layout, int rank, const int64_t *dims,
+                                                int is_vector) {
   int d;
   if (layout->error) return *layout;
   if (rank != layout->rank) return settp_nested_fail(SETT_NESTED_ERROR_VECTOR_RANK, SETT_NESTED_UNKNOWN, layout->rank);
@@ -1177,7 +1197,8 @@ SETT_INLINE sett_nested_layout sett_nested_apply(const sett_nested_layout *layou
   sett_nested_layout result;
   int d;
   if (layout->error) return *layout;
-  if (count < 0 || count > SETT_NESTED_MAX_RANK) return settp_nested_fail(SETT_NESTED_ERROR_MAX_RANK, SETT_NESTED_UNKNOWN, 0);
+  if (count < 0 || count > SETT_NESTED_MAX_RANK)
+    return settp_nested_fail(SETT_NESTED_ERROR_MAX_RANK, SETT_NESTED_UNKNOWN, 0);
   result = settp_nested_ones(count);
   for (d = 0; d < count; ++d) {
     if (map[d] < -1 || map[d] >= layout->rank) return settp_nested_fail(SETT_NESTED_ERROR_DIM, d, 0);
@@ -1205,12 +1226,13 @@ SETT_INLINE sett_nested_layout sett_nested_project(const sett_nested_layout *lay
   return sett_nested_apply(layout, count, map);
 }
 
-SETT_INLINE sett_nested_layout sett_nested_recombine(int count, const sett_nested_layout *layouts, const int32_t *const *maps,
-                                                     int rank, const int32_t *result) {
+SETT_INLINE sett_nested_layout sett_nested_recombine(int count, const sett_nested_layout *layouts,
+                                                     const int32_t *const *maps, int rank, const int32_t *result) {
   sett_nested_layout loops = settp_nested_ones(SETT_NESTED_MAX_RANK), layout;
   unsigned char known[SETT_NESTED_MAX_RANK];
   int i, d, field;
-  if (rank < 0 || rank > SETT_NESTED_MAX_RANK) return settp_nested_fail(SETT_NESTED_ERROR_MAX_RANK, SETT_NESTED_UNKNOWN, 0);
+  if (rank < 0 || rank > SETT_NESTED_MAX_RANK)
+    return settp_nested_fail(SETT_NESTED_ERROR_MAX_RANK, SETT_NESTED_UNKNOWN, 0);
   for (d = 0; d < SETT_NESTED_MAX_RANK; ++d) known[d] = 0;
   for (i = 0; i < count; ++i) {
     if (layouts[i].error) return layouts[i];
@@ -1219,7 +1241,8 @@ SETT_INLINE sett_nested_layout sett_nested_recombine(int count, const sett_neste
       if (loop < -1 || loop >= SETT_NESTED_MAX_RANK) return settp_nested_fail(SETT_NESTED_ERROR_DIM, d, 0);
       if (loop < 0) continue;
       for (field = 0; known[loop] && field < SETT_NESTED_FIELD_COUNT; ++field)
-        if (loops.field[field][loop] != layouts[i].field[field][d]) return settp_nested_fail(SETT_NESTED_ERROR_CONFLICT, loop, 0);
+        if (loops.field[field][loop] != layouts[i].field[field][d])
+          return settp_nested_fail(SETT_NESTED_ERROR_CONFLICT, loop, 0);
       settp_nested_copy(&loops, loop, &layouts[i], d);
       known[loop] = 1;
     }
@@ -1295,7 +1318,8 @@ SETT_INLINE int settp_nested_place(sett_nested_layout *layout, int d, const sett
       if (i == thread) level = SETT_NESTED_OUTER;
       continue;
     }
-    if (i > thread && part[i].level < level) level = part[i].level; /* below the threads there is only the element tile */
+    /* below the threads there is only the element tile */
+    if (i > thread && part[i].level < level) level = part[i].level;
     layout->field[level][d] *= part[i].size;
   }
   return 1;
@@ -1332,9 +1356,11 @@ SETT_INLINE sett_nested_layout sett_nested_reshape(const sett_nested_layout *lay
   int64_t product = 1, elements = sett_nested_elements(layout);
   int d, loose;
   if (layout->error) return *layout;
-  if (rank < 0 || rank > SETT_NESTED_MAX_RANK) return settp_nested_fail(SETT_NESTED_ERROR_MAX_RANK, SETT_NESTED_UNKNOWN, 0);
+  if (rank < 0 || rank > SETT_NESTED_MAX_RANK)
+    return settp_nested_fail(SETT_NESTED_ERROR_MAX_RANK, SETT_NESTED_UNKNOWN, 0);
   for (d = 0; d < rank; ++d)
-    if (shape[d] < 1 || !settp_nested_times(&product, shape[d])) return settp_nested_fail(SETT_NESTED_ERROR_SHAPE, d, elements);
+    if (shape[d] < 1 || !settp_nested_times(&product, shape[d]))
+      return settp_nested_fail(SETT_NESTED_ERROR_SHAPE, d, elements);
   if (product != elements) return settp_nested_fail(SETT_NESTED_ERROR_SHAPE, SETT_NESTED_UNKNOWN, elements);
   for (loose = 0; loose < 2; ++loose) {
     settp_nested_list(layout, loose, part);
@@ -1347,7 +1373,8 @@ SETT_INLINE sett_nested_layout sett_nested_reshape(const sett_nested_layout *lay
 /* ---- bodies: layouts of problems -------------------------------------------------------------------------------- */
 
 SETT_INLINE sett_nested_layout sett_nested_contract(const sett_nested_layout *fragment, const int32_t *place, int loops,
-                                                    const int64_t *bounds, const int64_t *subgroups, int rank, const int32_t *map) {
+                                                    const int64_t *bounds, const int64_t *subgroups, int rank,
+                                                    const int32_t *map) {
   sett_nested_layout layout;
   int64_t strides[SETT_NESTED_MAX_RANK], stride = 1;
   int of[SETT_NESTED_MAX_RANK], d, l;
@@ -1374,7 +1401,8 @@ SETT_INLINE sett_nested_layout sett_nested_contract(const sett_nested_layout *fr
       size = settp_nested_size(fragment, of[l]);
     }
     batch = ((bounds[l] - 1) / subgroups[l] + 1 - 1) / size + 1;
-    if (!settp_nested_times(&layout.field[SETT_NESTED_BATCH][d], batch)) return settp_nested_fail(SETT_NESTED_ERROR_SIZE, d, 0);
+    if (!settp_nested_times(&layout.field[SETT_NESTED_BATCH][d], batch))
+      return settp_nested_fail(SETT_NESTED_ERROR_SIZE, d, 0);
     if (layout.field[SETT_NESTED_SUBGROUP][d] > 1) return settp_nested_fail(SETT_NESTED_ERROR_PLACE, d, 0);
     layout.field[SETT_NESTED_SUBGROUP][d] = subgroups[l];
     layout.field[SETT_NESTED_SUBGROUP_STRIDE][d] = strides[l];
@@ -1383,7 +1411,8 @@ SETT_INLINE sett_nested_layout sett_nested_contract(const sett_nested_layout *fr
 }
 
 /* Counts and row-major strides of a list, put into a layout at a level. */
-SETT_INLINE sett_nested_layout settp_nested_share(sett_nested_layout layout, int level, const sett_nested_counts *counts) {
+SETT_INLINE sett_nested_layout settp_nested_share(sett_nested_layout layout, int level,
+                                                  const sett_nested_counts *counts) {
   int64_t stride, before;
   int d, i;
   for (d = 0; d < layout.rank && !layout.error; ++d) {
@@ -1403,7 +1432,8 @@ SETT_INLINE sett_nested_layout sett_nested_basis(int rank, const int64_t *bounds
                                                  sett_nested_counts lanes, const int64_t *elements) {
   sett_nested_layout layout;
   int d;
-  if (rank < 0 || rank > SETT_NESTED_MAX_RANK) return settp_nested_fail(SETT_NESTED_ERROR_MAX_RANK, SETT_NESTED_UNKNOWN, 0);
+  if (rank < 0 || rank > SETT_NESTED_MAX_RANK)
+    return settp_nested_fail(SETT_NESTED_ERROR_MAX_RANK, SETT_NESTED_UNKNOWN, 0);
   layout = settp_nested_ones(rank);
   layout = settp_nested_share(layout, SETT_NESTED_SUBGROUP, &subgroups);
   layout = settp_nested_share(layout, SETT_NESTED_THREAD, &lanes);
@@ -1426,7 +1456,8 @@ typedef struct settp_nested_terms {
 } settp_nested_terms;
 
 /* One more digit, unless it is always 0; a digit that goes on where the last one ends joins it. */
-SETT_INLINE void settp_nested_term(settp_nested_terms *terms, unsigned source, int64_t divisor, int64_t modulus, int64_t factor) {
+SETT_INLINE void settp_nested_term(settp_nested_terms *terms, unsigned source, int64_t divisor, int64_t modulus,
+                                   int64_t factor) {
   sett_nested_term *term = terms->plan.term + terms->count - 1;
   if (terms->plan.error || modulus == 1 || factor == 0) return;
   terms->plan.error = SETT_NESTED_ERROR_PLAN; /* until it is shown to fit */

@@ -116,11 +116,11 @@ HISTORY
 
 /* ---- types ------------------------------------------------------------------------------------------------------ */
 
-#define SETT_RELAYOUT_ERRORS(X)                                                                                      \
-  X(ERROR_TYPES, "expected two arrays of the same element type")                                                     \
-  X(ERROR_DIMS, "expected two arrays with the same dimensions")                                                      \
-  X(ERROR_BITS, "expected elements of 1, 2 or 4 bits or whole bytes")                                                \
-  X(ERROR_WIDTHS, "expected elements of the same size, or of at most a byte and at least their type's width")       \
+#define SETT_RELAYOUT_ERRORS(X)                                                                               \
+  X(ERROR_TYPES, "expected two arrays of the same element type")                                              \
+  X(ERROR_DIMS, "expected two arrays with the same dimensions")                                               \
+  X(ERROR_BITS, "expected elements of 1, 2 or 4 bits or whole bytes")                                         \
+  X(ERROR_WIDTHS, "expected elements of the same size, or of at most a byte and at least their type's width") \
   X(ERROR_LARGE, "expected arrays of less than 2^60 bytes")
 
 enum {
@@ -142,9 +142,11 @@ enum {
   SETTP_RELAYOUT_WRITE = 2048, /* where they are written in turn */
   SETTP_RELAYOUT_BLOCK = 8192,
   SETTP_RELAYOUT_PAGE = 4096,
-  SETTP_RELAYOUT_APART = 16384, /* two rows in the order of the source: from here on each has its own asked for, 8 * SOON ahead */
+  /* two rows in the order of the source: from here on each has its own asked for, 8 * SOON ahead */
+  SETTP_RELAYOUT_APART = 16384,
   SETTP_RELAYOUT_SOON = 256, /* how far ahead of each of the rows of a square */
-  SETTP_RELAYOUT_LEAD = 65536 /* in the order of the source: how far ahead of interleaved rows their successors are asked for */
+  /* in the order of the source: how far ahead of interleaved rows their successors are asked for */
+  SETTP_RELAYOUT_LEAD = 65536
 };
 
 /* An entry of a physical list: the number of an axis after some divisions and remainders, in that order; axis -1: 0. */
@@ -183,7 +185,7 @@ typedef struct sett_relayout_plan {
   int32_t walks; /* 1: position by position */
   int32_t axes, signed_elements;
   int32_t chosen, choice[SETTP_RELAYOUT_CHOSEN]; /* leaves of the destination whose values tell pieces apart */
-  int64_t chunk;                                 /* values of the last chosen leaf in a piece; of positions where it walks */
+  int64_t chunk; /* values of the last chosen leaf in a piece; of positions where it walks */
   int64_t from_bits, to_bits;
   int64_t span, positions; /* of the destination */
   unsigned char fill[16];
@@ -196,8 +198,8 @@ typedef struct sett_relayout_plan {
 /* ---- prototypes ------------------------------------------------------------------------------------------------- */
 
 /* Fills *plan; returns plan->error. fill: see above. */
-SETT_INLINE int sett_relayout_prepare(sett_relayout_plan *plan, const sett_tile_shape *from,
-                                          const sett_tile_shape *to, const void *fill);
+SETT_INLINE int sett_relayout_prepare(sett_relayout_plan *plan, const sett_tile_shape *from, const sett_tile_shape *to,
+                                      const void *fill);
 /* Pieces first .. last - 1. Nothing where the plan has an error or the range is not within 0 .. plan->pieces. */
 SETT_INLINE void sett_relayout_run(const sett_relayout_plan *plan, const void *source, void *destination, int64_t first,
                                    int64_t last);
@@ -205,9 +207,11 @@ SETT_INLINE const char *sett_relayout_message(int error);
 /* ---- bodies: vectors --------------------------------------------------------------------------------------------- */
 
 /* SETTP_RELAYOUT_WIDE: bytes of a vector; 0: none. */
-#if defined(SETT_RELAYOUT_SCALAR) || defined(__CUDACC__) || !(defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 12))
+#if defined(SETT_RELAYOUT_SCALAR) || defined(__CUDACC__) || \
+    !(defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 12))
 #define SETTP_RELAYOUT_WIDE 0
-#elif (defined(__i386__) || defined(__x86_64__)) && !defined(__SSE2__) /* vectors are no values that functions return there */
+#elif (defined(__i386__) || defined(__x86_64__)) && \
+    !defined(__SSE2__) /* vectors are no values that functions return there */
 #define SETTP_RELAYOUT_WIDE 0
 #elif defined(__AVX512BW__)
 #define SETTP_RELAYOUT_WIDE 64
@@ -217,7 +221,8 @@ SETT_INLINE const char *sett_relayout_message(int error);
 #define SETTP_RELAYOUT_WIDE 16
 #endif
 
-#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__) /* clang unrolls by itself, and warns where it is asked and cannot */
+#if defined(__GNUC__) && !defined(__clang__) && \
+    !defined(__CUDACC__) /* clang unrolls by itself, and warns where it is asked and cannot */
 #define SETTP_RELAYOUT_UNROLL _Pragma("GCC unroll 64")
 #else
 #define SETTP_RELAYOUT_UNROLL
@@ -257,14 +262,18 @@ typedef long long settp_relayout_past32 __attribute__((__vector_size__(32), __ma
 typedef long long settp_relayout_past64 __attribute__((__vector_size__(64), __may_alias__));
 #define SETTP_RELAYOUT_AS(n, to) ((settp_relayout_past##n *)(void *)(to))
 #if defined(__clang__)
-#define SETTP_RELAYOUT_PAST(n, to, vector) __builtin_nontemporal_store((settp_relayout_past##n)(vector), SETTP_RELAYOUT_AS(n, to))
+#define SETTP_RELAYOUT_PAST(n, to, vector) \
+  __builtin_nontemporal_store((settp_relayout_past##n)(vector), SETTP_RELAYOUT_AS(n, to))
 #define SETTP_RELAYOUT_PAST16(to, vector) SETTP_RELAYOUT_PAST(16, to, vector)
 #define SETTP_RELAYOUT_PAST32(to, vector) SETTP_RELAYOUT_PAST(32, to, vector)
 #define SETTP_RELAYOUT_PAST64(to, vector) SETTP_RELAYOUT_PAST(64, to, vector)
 #elif defined(__SSE2__)
-#define SETTP_RELAYOUT_PAST16(to, vector) __builtin_ia32_movntdq(SETTP_RELAYOUT_AS(16, to), (settp_relayout_past16)(vector))
-#define SETTP_RELAYOUT_PAST32(to, vector) __builtin_ia32_movntdq256(SETTP_RELAYOUT_AS(32, to), (settp_relayout_past32)(vector))
-#define SETTP_RELAYOUT_PAST64(to, vector) __builtin_ia32_movntdq512(SETTP_RELAYOUT_AS(64, to), (settp_relayout_past64)(vector))
+#define SETTP_RELAYOUT_PAST16(to, vector) \
+  __builtin_ia32_movntdq(SETTP_RELAYOUT_AS(16, to), (settp_relayout_past16)(vector))
+#define SETTP_RELAYOUT_PAST32(to, vector) \
+  __builtin_ia32_movntdq256(SETTP_RELAYOUT_AS(32, to), (settp_relayout_past32)(vector))
+#define SETTP_RELAYOUT_PAST64(to, vector) \
+  __builtin_ia32_movntdq512(SETTP_RELAYOUT_AS(64, to), (settp_relayout_past64)(vector))
 #else
 #define SETTP_RELAYOUT_PAST16(to, vector) __builtin_memcpy(to, &(vector), 16)
 #endif
@@ -286,7 +295,8 @@ SETTP_RELAYOUT_INLINE void settp_relayout_stream(unsigned char *to, const unsign
   settp_relayout_wide line[SETTP_RELAYOUT_LINE / SETTP_RELAYOUT_WIDE];
   int i;
   __builtin_memcpy(line, from, SETTP_RELAYOUT_LINE);
-  SETTP_RELAYOUT_UNROLL for (i = 0; i < SETTP_RELAYOUT_LINE / SETTP_RELAYOUT_WIDE; ++i)
+  SETTP_RELAYOUT_UNROLL
+  for (i = 0; i < SETTP_RELAYOUT_LINE / SETTP_RELAYOUT_WIDE; ++i)
     SETTP_RELAYOUT_PAST_WIDE(to + i * SETTP_RELAYOUT_WIDE, line[i]);
 #else
   settp_relayout_bytes(to, from, SETTP_RELAYOUT_LINE);
@@ -314,14 +324,16 @@ SETTP_RELAYOUT_INLINE void settp_relayout_ask(const unsigned char *from, int64_t
 SETTP_RELAYOUT_INLINE void settp_relayout_ask_known(const unsigned char *from, int64_t bytes) {
 #if defined(__GNUC__)
   int64_t i;
-  SETTP_RELAYOUT_UNROLL for (i = 0; i < bytes; i += SETTP_RELAYOUT_LINE) __builtin_prefetch(from + i, 0, 2);
+  SETTP_RELAYOUT_UNROLL
+  for (i = 0; i < bytes; i += SETTP_RELAYOUT_LINE) __builtin_prefetch(from + i, 0, 2);
 #else
   (void)from;
   (void)bytes;
 #endif
 }
 
-SETTP_RELAYOUT_INLINE void settp_relayout_ask_rows(const unsigned char *from, int64_t row, int64_t rows, int64_t bytes) {
+SETTP_RELAYOUT_INLINE void settp_relayout_ask_rows(const unsigned char *from, int64_t row, int64_t rows,
+                                                   int64_t bytes) {
   int64_t i;
   for (i = 0; i < rows; ++i) settp_relayout_ask(from + i * row, bytes);
 }
@@ -329,16 +341,19 @@ SETTP_RELAYOUT_INLINE void settp_relayout_ask_rows(const unsigned char *from, in
 /* 512 bytes in `rows` places. */
 SETTP_RELAYOUT_INLINE void settp_relayout_ask_512(const unsigned char *from, int64_t row, int rows) {
   int i;
-  SETTP_RELAYOUT_UNROLL for (i = 0; i < rows; ++i) settp_relayout_ask_known(from + i * row, 512 / rows);
+  SETTP_RELAYOUT_UNROLL
+  for (i = 0; i < rows; ++i) settp_relayout_ask_known(from + i * row, 512 / rows);
 }
 
 /* Whole lines past the caches. */
 SETTP_RELAYOUT_INLINE void settp_relayout_lines(unsigned char *to, const unsigned char *from, int64_t bytes) {
   int64_t i;
-  SETTP_RELAYOUT_UNROLL for (i = 0; i < bytes; i += SETTP_RELAYOUT_LINE) settp_relayout_stream(to + i, from + i);
+  SETTP_RELAYOUT_UNROLL
+  for (i = 0; i < bytes; i += SETTP_RELAYOUT_LINE) settp_relayout_stream(to + i, from + i);
 }
 
-SETTP_RELAYOUT_INLINE void settp_relayout_copy(unsigned char *to, const unsigned char *from, int64_t bytes, int streams) {
+SETTP_RELAYOUT_INLINE void settp_relayout_copy(unsigned char *to, const unsigned char *from, int64_t bytes,
+                                               int streams) {
   int64_t i = 0;
   if (streams && bytes >= SETTP_RELAYOUT_LINE) {
     int64_t head = (int64_t)(-(uintptr_t)to & (SETTP_RELAYOUT_LINE - 1));
@@ -370,139 +385,160 @@ SETTP_RELAYOUT_INLINE void settp_relayout_copy(unsigned char *to, const unsigned
 
 /* Vectors of `wide` bytes with `lanes` (2 x half) elements of a type: loads, stores and the four interleavings.
    lower(a, b): a0 b0 a1 b1 ..; upper: the other halves; even(a, b): a0 a2 .. b0 b2 ..; odd. */
-#define SETTP_RELAYOUT_VECTOR(name, type, wide, lanes, half)                                                         \
-  typedef type settp_relayout_##name __attribute__((__vector_size__(wide)));                                         \
-  SETTP_RELAYOUT_INLINE settp_relayout_##name settp_relayout_load_##name(const unsigned char *from) {                \
-    settp_relayout_##name value;                                                                                     \
-    __builtin_memcpy(&value, from, wide);                                                                            \
-    return value;                                                                                                    \
-  }                                                                                                                  \
-  SETTP_RELAYOUT_INLINE void settp_relayout_plain_##name(unsigned char *to, settp_relayout_##name value) {           \
-    __builtin_memcpy(to, &value, wide);                                                                              \
-  }                                                                                                                  \
+#define SETTP_RELAYOUT_VECTOR(name, type, wide, lanes, half)                                                          \
+  typedef type settp_relayout_##name __attribute__((__vector_size__(wide)));                                          \
+  SETTP_RELAYOUT_INLINE settp_relayout_##name settp_relayout_load_##name(const unsigned char *from) {                 \
+    settp_relayout_##name value;                                                                                      \
+    __builtin_memcpy(&value, from, wide);                                                                             \
+    return value;                                                                                                     \
+  }                                                                                                                   \
+  SETTP_RELAYOUT_INLINE void settp_relayout_plain_##name(unsigned char *to, settp_relayout_##name value) {            \
+    __builtin_memcpy(to, &value, wide);                                                                               \
+  }                                                                                                                   \
   SETTP_RELAYOUT_INLINE void settp_relayout_put_##name(unsigned char *to, settp_relayout_##name value, int streams) { \
-    if (streams) SETTP_RELAYOUT_PAST##wide(to, value);                                                               \
-    else settp_relayout_plain_##name(to, value);                                                                     \
-  }                                                                                                                  \
-  SETTP_RELAYOUT_INLINE settp_relayout_##name settp_relayout_lower_##name(settp_relayout_##name a,                   \
-                                                                          settp_relayout_##name b) {                 \
-    return SETTP_RELAYOUT_SHUFFLE(a, b, SETTP_RELAYOUT_ZIP##half(0, lanes));                                         \
-  }                                                                                                                  \
-  SETTP_RELAYOUT_INLINE settp_relayout_##name settp_relayout_upper_##name(settp_relayout_##name a,                   \
-                                                                          settp_relayout_##name b) {                 \
-    return SETTP_RELAYOUT_SHUFFLE(a, b, SETTP_RELAYOUT_ZIP##half(half, lanes));                                      \
-  }                                                                                                                  \
-  SETTP_RELAYOUT_INLINE settp_relayout_##name settp_relayout_even_##name(settp_relayout_##name a,                    \
-                                                                         settp_relayout_##name b) {                  \
-    return SETTP_RELAYOUT_SHUFFLE(a, b, SETTP_RELAYOUT_TWO##lanes(0));                                               \
-  }                                                                                                                  \
-  SETTP_RELAYOUT_INLINE settp_relayout_##name settp_relayout_odd_##name(settp_relayout_##name a,                     \
-                                                                        settp_relayout_##name b) {                   \
-    return SETTP_RELAYOUT_SHUFFLE(a, b, SETTP_RELAYOUT_TWO##lanes(1));                                               \
+    if (streams) SETTP_RELAYOUT_PAST##wide(to, value);                                                                \
+    else settp_relayout_plain_##name(to, value);                                                                      \
+  }                                                                                                                   \
+  SETTP_RELAYOUT_INLINE settp_relayout_##name settp_relayout_lower_##name(settp_relayout_##name a,                    \
+                                                                          settp_relayout_##name b) {                  \
+    return SETTP_RELAYOUT_SHUFFLE(a, b, SETTP_RELAYOUT_ZIP##half(0, lanes));                                          \
+  }                                                                                                                   \
+  SETTP_RELAYOUT_INLINE settp_relayout_##name settp_relayout_upper_##name(settp_relayout_##name a,                    \
+                                                                          settp_relayout_##name b) {                  \
+    return SETTP_RELAYOUT_SHUFFLE(a, b, SETTP_RELAYOUT_ZIP##half(half, lanes));                                       \
+  }                                                                                                                   \
+  SETTP_RELAYOUT_INLINE settp_relayout_##name settp_relayout_even_##name(settp_relayout_##name a,                     \
+                                                                         settp_relayout_##name b) {                   \
+    return SETTP_RELAYOUT_SHUFFLE(a, b, SETTP_RELAYOUT_TWO##lanes(0));                                                \
+  }                                                                                                                   \
+  SETTP_RELAYOUT_INLINE settp_relayout_##name settp_relayout_odd_##name(settp_relayout_##name a,                      \
+                                                                        settp_relayout_##name b) {                    \
+    return SETTP_RELAYOUT_SHUFFLE(a, b, SETTP_RELAYOUT_TWO##lanes(1));                                                \
   }
 
 /* z rows of n elements, n >= lanes, `row` bytes apart, element by element into one run; and back. Row by row the sequence of
    all is cut in two and interleaved, once for each factor 2 of z. What is left over is done by a last step that overlaps. */
-#define SETTP_RELAYOUT_ZIP(name, lanes, wide)                                                                        \
-  /* m vectors, m / z side by side of each row. */                                                                   \
-  SETTP_RELAYOUT_INLINE void settp_relayout_zip_m_##name(unsigned char *to, const unsigned char *from, int64_t row,  \
-                                                         int m, int z, int rounds, int streams) {                    \
-    settp_relayout_##name a[8], b[8];                                                                                \
-    const int side = m / z;                                                                                          \
-    int i, k, round;                                                                                                 \
-    SETTP_RELAYOUT_UNROLL for (i = 0; i < m; ++i)                                                                    \
-      a[i % side * z + i / side] = settp_relayout_load_##name(from + i / side * row + i % side * wide);              \
-    SETTP_RELAYOUT_UNROLL for (round = 0; round < rounds; ++round) {                                                 \
-      SETTP_RELAYOUT_UNROLL for (k = 0; k < m; k += z)                                                               \
-        SETTP_RELAYOUT_UNROLL for (i = 0; i < z / 2; ++i) {                                                          \
-          b[k + 2 * i] = settp_relayout_lower_##name(a[k + i], a[k + i + z / 2]);                                    \
-          b[k + 2 * i + 1] = settp_relayout_upper_##name(a[k + i], a[k + i + z / 2]);                                \
-        }                                                                                                            \
-      SETTP_RELAYOUT_UNROLL for (i = 0; i < m; ++i) a[i] = b[i];                                                     \
-    }                                                                                                                \
-    SETTP_RELAYOUT_UNROLL for (i = 0; i < m; ++i) settp_relayout_put_##name(to + i * wide, a[i], streams);           \
-  }                                                                                                                  \
-  SETTP_RELAYOUT_INLINE void settp_relayout_unzip_m_##name(unsigned char *to, const unsigned char *from, int64_t row,\
-                                                           int m, int z, int rounds, int streams) {                  \
-    settp_relayout_##name a[8], b[8];                                                                                \
-    const int side = m / z;                                                                                          \
-    int i, k, round;                                                                                                 \
-    SETTP_RELAYOUT_UNROLL for (i = 0; i < m; ++i) a[i] = settp_relayout_load_##name(from + i * wide);                \
-    SETTP_RELAYOUT_UNROLL for (round = 0; round < rounds; ++round) {                                                 \
-      SETTP_RELAYOUT_UNROLL for (k = 0; k < m; k += z)                                                               \
-        SETTP_RELAYOUT_UNROLL for (i = 0; i < z / 2; ++i) {                                                          \
-          b[k + i] = settp_relayout_even_##name(a[k + 2 * i], a[k + 2 * i + 1]);                                     \
-          b[k + i + z / 2] = settp_relayout_odd_##name(a[k + 2 * i], a[k + 2 * i + 1]);                              \
-        }                                                                                                            \
-      SETTP_RELAYOUT_UNROLL for (i = 0; i < m; ++i) a[i] = b[i];                                                     \
-    }                                                                                                                \
-    SETTP_RELAYOUT_UNROLL for (i = 0; i < m; ++i)                                                                    \
-      settp_relayout_put_##name(to + i / side * row + i % side * wide, a[i % side * z + i / side], streams);         \
-  }                                                                                                                  \
-  /* 512 bytes past the caches: in bursts all that is read or written of a row is together; else a short loop. */    \
-  SETTP_RELAYOUT_INLINE void settp_relayout_zip_512_##name(unsigned char *to, const unsigned char *from, int64_t row,\
-                                                           int z, int rounds, int bursts) {                          \
-    int64_t j;                                                                                                       \
-    if (bursts) {                                                                                                    \
-      SETTP_RELAYOUT_UNROLL for (j = 0; j < 512; j += 8 * wide)                                                      \
-        settp_relayout_zip_m_##name(to + j, from + j / z, row, 8, z, rounds, 1);                                     \
-    } else {                                                                                                         \
-      SETTP_RELAYOUT_ROLLED for (j = 0; j < 512; j += z * wide)                                                      \
-        settp_relayout_zip_m_##name(to + j, from + j / z, row, z, z, rounds, 1);                                     \
-    }                                                                                                                \
-  }                                                                                                                  \
-  SETTP_RELAYOUT_INLINE void settp_relayout_unzip_512_##name(unsigned char *to, const unsigned char *from, int64_t row,\
-                                                             int z, int rounds, int bursts) {                        \
-    int64_t j;                                                                                                       \
-    if (bursts) {                                                                                                    \
-      SETTP_RELAYOUT_UNROLL for (j = 0; j < 512; j += 8 * wide)                                                      \
-        settp_relayout_unzip_m_##name(to + j / z, from + j, row, 8, z, rounds, 1);                                   \
-    } else {                                                                                                         \
-      SETTP_RELAYOUT_ROLLED for (j = 0; j < 512; j += z * wide)                                                      \
-        settp_relayout_unzip_m_##name(to + j / z, from + j, row, z, z, rounds, 1);                                   \
-    }                                                                                                                \
-  }                                                                                                                  \
-  SETTP_RELAYOUT_INLINE void settp_relayout_zip_##name(unsigned char *to, const unsigned char *from, int64_t row,    \
-                                                       int64_t n, int z, int rounds, int streams) {                  \
-    const int64_t element = wide / lanes;                                                                            \
-    int64_t j;                                                                                                       \
-    for (j = 0; j + lanes <= n; j += lanes)                                                                          \
-      settp_relayout_zip_m_##name(to + z * j * element, from + j * element, row, z, z, rounds, streams);             \
-    if (j < n)                                                                                                       \
-      settp_relayout_zip_m_##name(to + z * (n - lanes) * element, from + (n - lanes) * element, row, z, z, rounds, 0);\
-  }                                                                                                                  \
-  SETTP_RELAYOUT_INLINE void settp_relayout_unzip_##name(unsigned char *to, const unsigned char *from, int64_t row,  \
-                                                         int64_t n, int z, int rounds, int streams) {                \
-    const int64_t element = wide / lanes;                                                                            \
-    int64_t j;                                                                                                       \
-    for (j = 0; j + lanes <= n; j += lanes)                                                                          \
-      settp_relayout_unzip_m_##name(to + j * element, from + z * j * element, row, z, z, rounds, streams);           \
-    if (j < n)                                                                                                       \
-      settp_relayout_unzip_m_##name(to + (n - lanes) * element, from + z * (n - lanes) * element, row, z, z, rounds, 0);\
+#define SETTP_RELAYOUT_ZIP(name, lanes, wide)                                                                          \
+  /* m vectors, m / z side by side of each row. */                                                                     \
+  SETTP_RELAYOUT_INLINE void settp_relayout_zip_m_##name(unsigned char *to, const unsigned char *from, int64_t row,    \
+                                                         int m, int z, int rounds, int streams) {                      \
+    settp_relayout_##name a[8], b[8];                                                                                  \
+    const int side = m / z;                                                                                            \
+    int i, k, round;                                                                                                   \
+    SETTP_RELAYOUT_UNROLL                                                                                              \
+    for (i = 0; i < m; ++i)                                                                                            \
+      a[i % side * z + i / side] = settp_relayout_load_##name(from + i / side * row + i % side * wide);                \
+    SETTP_RELAYOUT_UNROLL                                                                                              \
+    for (round = 0; round < rounds; ++round) {                                                                         \
+      SETTP_RELAYOUT_UNROLL                                                                                            \
+      for (k = 0; k < m; k += z) {                                                                                     \
+        SETTP_RELAYOUT_UNROLL                                                                                          \
+        for (i = 0; i < z / 2; ++i) {                                                                                  \
+          b[k + 2 * i] = settp_relayout_lower_##name(a[k + i], a[k + i + z / 2]);                                      \
+          b[k + 2 * i + 1] = settp_relayout_upper_##name(a[k + i], a[k + i + z / 2]);                                  \
+        }                                                                                                              \
+      }                                                                                                                \
+      SETTP_RELAYOUT_UNROLL                                                                                            \
+      for (i = 0; i < m; ++i) a[i] = b[i];                                                                             \
+    }                                                                                                                  \
+    SETTP_RELAYOUT_UNROLL                                                                                              \
+    for (i = 0; i < m; ++i) settp_relayout_put_##name(to + i * wide, a[i], streams);                                   \
+  }                                                                                                                    \
+  SETTP_RELAYOUT_INLINE void settp_relayout_unzip_m_##name(unsigned char *to, const unsigned char *from, int64_t row,  \
+                                                           int m, int z, int rounds, int streams) {                    \
+    settp_relayout_##name a[8], b[8];                                                                                  \
+    const int side = m / z;                                                                                            \
+    int i, k, round;                                                                                                   \
+    SETTP_RELAYOUT_UNROLL                                                                                              \
+    for (i = 0; i < m; ++i) a[i] = settp_relayout_load_##name(from + i * wide);                                        \
+    SETTP_RELAYOUT_UNROLL                                                                                              \
+    for (round = 0; round < rounds; ++round) {                                                                         \
+      SETTP_RELAYOUT_UNROLL                                                                                            \
+      for (k = 0; k < m; k += z) {                                                                                     \
+        SETTP_RELAYOUT_UNROLL                                                                                          \
+        for (i = 0; i < z / 2; ++i) {                                                                                  \
+          b[k + i] = settp_relayout_even_##name(a[k + 2 * i], a[k + 2 * i + 1]);                                       \
+          b[k + i + z / 2] = settp_relayout_odd_##name(a[k + 2 * i], a[k + 2 * i + 1]);                                \
+        }                                                                                                              \
+      }                                                                                                                \
+      SETTP_RELAYOUT_UNROLL                                                                                            \
+      for (i = 0; i < m; ++i) a[i] = b[i];                                                                             \
+    }                                                                                                                  \
+    SETTP_RELAYOUT_UNROLL                                                                                              \
+    for (i = 0; i < m; ++i)                                                                                            \
+      settp_relayout_put_##name(to + i / side * row + i % side * wide, a[i % side * z + i / side], streams);           \
+  }                                                                                                                    \
+  /* 512 bytes past the caches: in bursts all that is read or written of a row is together; else a short loop. */      \
+  SETTP_RELAYOUT_INLINE void settp_relayout_zip_512_##name(unsigned char *to, const unsigned char *from, int64_t row,  \
+                                                           int z, int rounds, int bursts) {                            \
+    int64_t j;                                                                                                         \
+    if (bursts) {                                                                                                      \
+      SETTP_RELAYOUT_UNROLL                                                                                            \
+      for (j = 0; j < 512; j += 8 * wide) settp_relayout_zip_m_##name(to + j, from + j / z, row, 8, z, rounds, 1);     \
+    } else {                                                                                                           \
+      SETTP_RELAYOUT_ROLLED                                                                                            \
+      for (j = 0; j < 512; j += z * wide) settp_relayout_zip_m_##name(to + j, from + j / z, row, z, z, rounds, 1);     \
+    }                                                                                                                  \
+  }                                                                                                                    \
+  SETTP_RELAYOUT_INLINE void settp_relayout_unzip_512_##name(unsigned char *to, const unsigned char *from,             \
+                                                             int64_t row, int z, int rounds, int bursts) {             \
+    int64_t j;                                                                                                         \
+    if (bursts) {                                                                                                      \
+      SETTP_RELAYOUT_UNROLL                                                                                            \
+      for (j = 0; j < 512; j += 8 * wide) settp_relayout_unzip_m_##name(to + j / z, from + j, row, 8, z, rounds, 1);   \
+    } else {                                                                                                           \
+      SETTP_RELAYOUT_ROLLED                                                                                            \
+      for (j = 0; j < 512; j += z * wide) settp_relayout_unzip_m_##name(to + j / z, from + j, row, z, z, rounds, 1);   \
+    }                                                                                                                  \
+  }                                                                                                                    \
+  SETTP_RELAYOUT_INLINE void settp_relayout_zip_##name(unsigned char *to, const unsigned char *from, int64_t row,      \
+                                                       int64_t n, int z, int rounds, int streams) {                    \
+    const int64_t element = wide / lanes;                                                                              \
+    int64_t j;                                                                                                         \
+    for (j = 0; j + lanes <= n; j += lanes)                                                                            \
+      settp_relayout_zip_m_##name(to + z * j * element, from + j * element, row, z, z, rounds, streams);               \
+    if (j < n)                                                                                                         \
+      settp_relayout_zip_m_##name(to + z * (n - lanes) * element, from + (n - lanes) * element, row, z, z, rounds, 0); \
+  }                                                                                                                    \
+  SETTP_RELAYOUT_INLINE void settp_relayout_unzip_##name(unsigned char *to, const unsigned char *from, int64_t row,    \
+                                                         int64_t n, int z, int rounds, int streams) {                  \
+    const int64_t element = wide / lanes;                                                                              \
+    int64_t j;                                                                                                         \
+    for (j = 0; j + lanes <= n; j += lanes)                                                                            \
+      settp_relayout_unzip_m_##name(to + j * element, from + z * j * element, row, z, z, rounds, streams);             \
+    if (j < n)                                                                                                         \
+      settp_relayout_unzip_m_##name(to + (n - lanes) * element, from + z * (n - lanes) * element, row, z, z, rounds,   \
+                                    0);                                                                                \
   }
 
 /* A square of n x n elements in each lane of 16 bytes, or in the whole vector: `rows` source rows into n destination rows. */
-#define SETTP_RELAYOUT_TILE(tile, name, n, rounds, get, low, high)                                                   \
-  SETT_INLINE void settp_relayout_##tile(unsigned char *to, const unsigned char *from, const int64_t *source_row,    \
-                                         const int64_t *row, int64_t ahead, int streams) {                           \
-    settp_relayout_##name a[n], b[n];                                                                                \
-    int i, round;                                                                                                    \
-    SETTP_RELAYOUT_UNROLL for (i = 0; i < n; ++i) {                                                                  \
-      if (ahead) settp_relayout_ask(from + source_row[i] + ahead, 1);                                                \
-      a[i] = get(from, source_row + i, n);                                                                           \
-    }                                                                                                                \
-    SETTP_RELAYOUT_UNROLL for (round = 0; round < rounds; ++round) {                                                 \
-      SETTP_RELAYOUT_UNROLL for (i = 0; i < n / 2; ++i) {                                                            \
-        b[2 * i] = low(a[i], a[i + n / 2]);                                                                          \
-        b[2 * i + 1] = high(a[i], a[i + n / 2]);                                                                     \
-      }                                                                                                              \
-      SETTP_RELAYOUT_UNROLL for (i = 0; i < n; ++i) a[i] = b[i];                                                     \
-    }                                                                                                                \
-    if (streams) {                                                                                                   \
-      SETTP_RELAYOUT_UNROLL for (i = 0; i < n; ++i) settp_relayout_put_##name(to + row[i], a[i], 1);                 \
-    } else {                                                                                                         \
-      SETTP_RELAYOUT_UNROLL for (i = 0; i < n; ++i) settp_relayout_plain_##name(to + row[i], a[i]);                  \
-    }                                                                                                                \
+#define SETTP_RELAYOUT_TILE(tile, name, n, rounds, get, low, high)                                                \
+  SETT_INLINE void settp_relayout_##tile(unsigned char *to, const unsigned char *from, const int64_t *source_row, \
+                                         const int64_t *row, int64_t ahead, int streams) {                        \
+    settp_relayout_##name a[n], b[n];                                                                             \
+    int i, round;                                                                                                 \
+    SETTP_RELAYOUT_UNROLL                                                                                         \
+    for (i = 0; i < n; ++i) {                                                                                     \
+      if (ahead) settp_relayout_ask(from + source_row[i] + ahead, 1);                                             \
+      a[i] = get(from, source_row + i, n);                                                                        \
+    }                                                                                                             \
+    SETTP_RELAYOUT_UNROLL                                                                                         \
+    for (round = 0; round < rounds; ++round) {                                                                    \
+      SETTP_RELAYOUT_UNROLL                                                                                       \
+      for (i = 0; i < n / 2; ++i) {                                                                               \
+        b[2 * i] = low(a[i], a[i + n / 2]);                                                                       \
+        b[2 * i + 1] = high(a[i], a[i + n / 2]);                                                                  \
+      }                                                                                                           \
+      SETTP_RELAYOUT_UNROLL                                                                                       \
+      for (i = 0; i < n; ++i) a[i] = b[i];                                                                        \
+    }                                                                                                             \
+    if (streams) {                                                                                                \
+      SETTP_RELAYOUT_UNROLL                                                                                       \
+      for (i = 0; i < n; ++i) settp_relayout_put_##name(to + row[i], a[i], 1);                                    \
+    } else {                                                                                                      \
+      SETTP_RELAYOUT_UNROLL                                                                                       \
+      for (i = 0; i < n; ++i) settp_relayout_plain_##name(to + row[i], a[i]);                                     \
+    }                                                                                                             \
   }
 
 #define SETTP_RELAYOUT_WHOLE_u32(from, row, n) settp_relayout_load_u32(from + *(row))
@@ -519,8 +555,8 @@ SETTP_RELAYOUT_VECTOR(u64, uint64_t, 64, 8, 4)
 #define SETTP_RELAYOUT_HIGH_u8(a, b)                                                                                 \
   SETTP_RELAYOUT_SHUFFLE(a, b, SETTP_RELAYOUT_ZIP8(8, 64), SETTP_RELAYOUT_ZIP8(24, 64), SETTP_RELAYOUT_ZIP8(40, 64), \
                          SETTP_RELAYOUT_ZIP8(56, 64))
-#define SETTP_RELAYOUT_LOW_u16(a, b)                                                                                 \
-  SETTP_RELAYOUT_SHUFFLE(a, b, SETTP_RELAYOUT_ZIP4(0, 32), SETTP_RELAYOUT_ZIP4(8, 32), SETTP_RELAYOUT_ZIP4(16, 32),  \
+#define SETTP_RELAYOUT_LOW_u16(a, b)                                                                                \
+  SETTP_RELAYOUT_SHUFFLE(a, b, SETTP_RELAYOUT_ZIP4(0, 32), SETTP_RELAYOUT_ZIP4(8, 32), SETTP_RELAYOUT_ZIP4(16, 32), \
                          SETTP_RELAYOUT_ZIP4(24, 32))
 #define SETTP_RELAYOUT_HIGH_u16(a, b)                                                                                \
   SETTP_RELAYOUT_SHUFFLE(a, b, SETTP_RELAYOUT_ZIP4(4, 32), SETTP_RELAYOUT_ZIP4(12, 32), SETTP_RELAYOUT_ZIP4(20, 32), \
@@ -530,13 +566,13 @@ SETTP_RELAYOUT_VECTOR(u8, uint8_t, 32, 32, 16)
 SETTP_RELAYOUT_VECTOR(u16, uint16_t, 32, 16, 8)
 SETTP_RELAYOUT_VECTOR(u32, uint32_t, 32, 8, 4)
 SETTP_RELAYOUT_VECTOR(u64, uint64_t, 32, 4, 2)
-#define SETTP_RELAYOUT_LOW_u8(a, b)                                                                                  \
+#define SETTP_RELAYOUT_LOW_u8(a, b) \
   SETTP_RELAYOUT_SHUFFLE(a, b, SETTP_RELAYOUT_ZIP8(0, 32), SETTP_RELAYOUT_ZIP8(16, 32))
-#define SETTP_RELAYOUT_HIGH_u8(a, b)                                                                                 \
+#define SETTP_RELAYOUT_HIGH_u8(a, b) \
   SETTP_RELAYOUT_SHUFFLE(a, b, SETTP_RELAYOUT_ZIP8(8, 32), SETTP_RELAYOUT_ZIP8(24, 32))
-#define SETTP_RELAYOUT_LOW_u16(a, b)                                                                                 \
+#define SETTP_RELAYOUT_LOW_u16(a, b) \
   SETTP_RELAYOUT_SHUFFLE(a, b, SETTP_RELAYOUT_ZIP4(0, 16), SETTP_RELAYOUT_ZIP4(8, 16))
-#define SETTP_RELAYOUT_HIGH_u16(a, b)                                                                                \
+#define SETTP_RELAYOUT_HIGH_u16(a, b) \
   SETTP_RELAYOUT_SHUFFLE(a, b, SETTP_RELAYOUT_ZIP4(4, 16), SETTP_RELAYOUT_ZIP4(12, 16))
 #else
 SETTP_RELAYOUT_VECTOR(u8, uint8_t, 16, 16, 8)
@@ -555,8 +591,8 @@ SETTP_RELAYOUT_INLINE settp_relayout_2x64 settp_relayout_piece(const unsigned ch
 }
 SETTP_RELAYOUT_INLINE settp_relayout_u64 settp_relayout_gather(const unsigned char *from, const int64_t *row, int n) {
   typedef uint64_t settp_relayout_4x64 __attribute__((__vector_size__(32)));
-  settp_relayout_4x64 a = __builtin_shufflevector(settp_relayout_piece(from + row[0]),
-                                                  settp_relayout_piece(from + row[n]), 0, 1, 2, 3);
+  settp_relayout_4x64 a =
+      __builtin_shufflevector(settp_relayout_piece(from + row[0]), settp_relayout_piece(from + row[n]), 0, 1, 2, 3);
 #if SETTP_RELAYOUT_WIDE == 32
   return a;
 #else
@@ -571,20 +607,21 @@ SETTP_RELAYOUT_TILE(tile_u8, u8, 16, 4, SETTP_RELAYOUT_GATHER_u8, SETTP_RELAYOUT
 SETTP_RELAYOUT_TILE(tile_u16, u16, 8, 3, SETTP_RELAYOUT_GATHER_u16, SETTP_RELAYOUT_LOW_u16, SETTP_RELAYOUT_HIGH_u16)
 #if SETTP_RELAYOUT_WIDE == 64
 /* Squares of whole lines: each source row's line is read once, into a buffer, and four squares are made of that. */
-#define SETTP_RELAYOUT_LINES(name, n)                                                                                \
-  SETT_INLINE void settp_relayout_square_##name(unsigned char *to, const unsigned char *from,                        \
-                                                const int64_t *source_row, const int64_t *row, int64_t ahead,        \
-                                                int streams) {                                                       \
-    settp_relayout_u64 line[4 * n];                                                                                  \
-    int64_t at[4 * n];                                                                                               \
-    int i;                                                                                                           \
-    SETTP_RELAYOUT_UNROLL for (i = 0; i < 4 * n; ++i) {                                                              \
-      if (ahead) settp_relayout_ask(from + source_row[i] + ahead, 1);                                                \
-      line[i] = settp_relayout_load_u64(from + source_row[i]);                                                       \
-    }                                                                                                                \
-    for (i = 0; i < 4 * n; ++i) at[i] = i * SETTP_RELAYOUT_LINE;                                                     \
-    for (i = 0; i < 4; ++i)                                                                                          \
-      settp_relayout_tile_##name(to, (const unsigned char *)line + i * 16, at, row + i * n, 0, streams);             \
+#define SETTP_RELAYOUT_LINES(name, n)                                                                         \
+  SETT_INLINE void settp_relayout_square_##name(unsigned char *to, const unsigned char *from,                 \
+                                                const int64_t *source_row, const int64_t *row, int64_t ahead, \
+                                                int streams) {                                                \
+    settp_relayout_u64 line[4 * n];                                                                           \
+    int64_t at[4 * n];                                                                                        \
+    int i;                                                                                                    \
+    SETTP_RELAYOUT_UNROLL                                                                                     \
+    for (i = 0; i < 4 * n; ++i) {                                                                             \
+      if (ahead) settp_relayout_ask(from + source_row[i] + ahead, 1);                                         \
+      line[i] = settp_relayout_load_u64(from + source_row[i]);                                                \
+    }                                                                                                         \
+    for (i = 0; i < 4 * n; ++i) at[i] = i * SETTP_RELAYOUT_LINE;                                              \
+    for (i = 0; i < 4; ++i)                                                                                   \
+      settp_relayout_tile_##name(to, (const unsigned char *)line + i * 16, at, row + i * n, 0, streams);      \
   }
 SETTP_RELAYOUT_LINES(u8, 16)
 SETTP_RELAYOUT_LINES(u16, 8)
@@ -617,7 +654,7 @@ SETTP_RELAYOUT_ZIP(u64, (SETTP_RELAYOUT_WIDE / 8), SETTP_RELAYOUT_WIDE)
 
 SETT_INLINE const char *sett_relayout_message(int error) {
   switch (error) {
-#define SETTP_RELAYOUT_CASE(name, text)                                                                              \
+#define SETTP_RELAYOUT_CASE(name, text) \
   case SETT_RELAYOUT_##name: return text;
     SETT_RELAYOUT_ERRORS(SETTP_RELAYOUT_CASE)
 #undef SETTP_RELAYOUT_CASE
@@ -951,7 +988,8 @@ SETT_INLINE void settp_relayout_pieces(sett_relayout_plan *plan) {
     for (i = 0; i < plan->to.leaves; ++i) {
       leaf = &plan->to.leaf[i];
       if (out[i] || leaf->axis < 0 || leaf->ops != 1 || leaf->size < 2) continue;
-      if (leaf->mod[0] ? leaf->mod[0] != leaf->size || leaf->div[0] * leaf->mod[0] != end[leaf->axis] : end[leaf->axis] != 0)
+      if (leaf->mod[0] ? leaf->mod[0] != leaf->size || leaf->div[0] * leaf->mod[0] != end[leaf->axis]
+                       : end[leaf->axis] != 0)
         continue;
       if (leaf->stride % 8 * plan->to_bits % 8) continue;
       chunk = settp_relayout_chunk(plan, leaf, SETT_RELAYOUT_STEP * 8 / plan->to_bits, &step);
@@ -965,7 +1003,8 @@ SETT_INLINE void settp_relayout_pieces(sett_relayout_plan *plan) {
     out[best] = 1;
     chunk = best_chunk;
     if (bytes / leaf->size < least) { /* a multiple of it, of whole pages where these are no more than that */
-      int64_t count = least / (bytes / leaf->size + 1) + 1, page = SETTP_RELAYOUT_PAGE * 8 / plan->to_bits, whole = best_chunk;
+      int64_t count = least / (bytes / leaf->size + 1) + 1, page = SETTP_RELAYOUT_PAGE * 8 / plan->to_bits,
+              whole = best_chunk;
       if (best_step && page % best_step == 0 && page / best_step <= count / best_chunk) whole *= page / best_step;
       chunk = (count - 1) / whole * whole + whole;
     }
@@ -991,7 +1030,7 @@ SETT_INLINE int settp_relayout_check(const sett_tile_shape *from, const sett_til
     if (bits > 1024) return SETT_RELAYOUT_ERROR_BITS;
   }
   switch (from->type) {
-#define SETTP_RELAYOUT_CASE(name, text, bits, memory)                                                                \
+#define SETTP_RELAYOUT_CASE(name, text, bits, memory) \
   case SETT_TILE_##name: width = bits; break;
     SETT_TILE_TYPES(SETTP_RELAYOUT_CASE)
 #undef SETTP_RELAYOUT_CASE
@@ -1014,8 +1053,8 @@ SETT_INLINE int settp_relayout_intel(void) {
 #endif
 }
 
-SETT_INLINE int sett_relayout_prepare(sett_relayout_plan *plan, const sett_tile_shape *from,
-                                          const sett_tile_shape *to, const void *fill) {
+SETT_INLINE int sett_relayout_prepare(sett_relayout_plan *plan, const sett_tile_shape *from, const sett_tile_shape *to,
+                                      const void *fill) {
   int64_t bytes;
   int i;
   plan->pieces = 0;
@@ -1087,7 +1126,8 @@ SETT_INLINE void settp_relayout_bits(unsigned char *to, int64_t to_at, const uns
     int shift = (int)(from_at & 7);
     if (shift == 0) settp_relayout_copy(out, low, bytes, 0);
     else
-      for (i = 0; i < bytes; ++i) out[i] = (unsigned char)((unsigned)low[i] >> shift | (unsigned)low[i + 1] << (8 - shift));
+      for (i = 0; i < bytes; ++i)
+        out[i] = (unsigned char)((unsigned)low[i] >> shift | (unsigned)low[i + 1] << (8 - shift));
     to_at += 8 * bytes;
     from_at += 8 * bytes;
     bits &= 7;
@@ -1136,12 +1176,24 @@ SETTP_RELAYOUT_INLINE void settp_relayout_scatter(unsigned char *to, const unsig
                                                   int64_t to_step, int64_t from_step, int64_t e) {
   int64_t i;
   switch (e) {
-    case 1: for (i = 0; i < n; ++i) to[i * to_step] = from[i * from_step]; break;
-    case 2: for (i = 0; i < n; ++i) settp_relayout_bytes(to + i * to_step, from + i * from_step, 2); break;
-    case 4: for (i = 0; i < n; ++i) settp_relayout_bytes(to + i * to_step, from + i * from_step, 4); break;
-    case 8: for (i = 0; i < n; ++i) settp_relayout_bytes(to + i * to_step, from + i * from_step, 8); break;
-    case 16: for (i = 0; i < n; ++i) settp_relayout_bytes(to + i * to_step, from + i * from_step, 16); break;
-    default: for (i = 0; i < n; ++i) settp_relayout_bytes(to + i * to_step, from + i * from_step, e); break;
+    case 1:
+      for (i = 0; i < n; ++i) to[i * to_step] = from[i * from_step];
+      break;
+    case 2:
+      for (i = 0; i < n; ++i) settp_relayout_bytes(to + i * to_step, from + i * from_step, 2);
+      break;
+    case 4:
+      for (i = 0; i < n; ++i) settp_relayout_bytes(to + i * to_step, from + i * from_step, 4);
+      break;
+    case 8:
+      for (i = 0; i < n; ++i) settp_relayout_bytes(to + i * to_step, from + i * from_step, 8);
+      break;
+    case 16:
+      for (i = 0; i < n; ++i) settp_relayout_bytes(to + i * to_step, from + i * from_step, 16);
+      break;
+    default:
+      for (i = 0; i < n; ++i) settp_relayout_bytes(to + i * to_step, from + i * from_step, e);
+      break;
   }
 }
 
@@ -1178,8 +1230,8 @@ typedef struct settp_relayout_job {
   int64_t unit;             /* copies and zips: bytes of a unit */
   int64_t ahead;            /* from a unit's rows in the source to those that it asks for; 0: none */
   int64_t lead;             /* the same for the first unit; what the others ask for follows that upwards; 0: none */
-  int wraps;                /* what lies behind the end of the second loop is asked for where the third one's next step begins */
-  int asks;                 /* stretches that a unit of copies and zips asks for: 1, or its rows */
+  int wraps; /* what lies behind the end of the second loop is asked for where the third one's next step begins */
+  int asks;  /* stretches that a unit of copies and zips asks for: 1, or its rows */
   int kind, z, streams, loops;
   settp_relayout_loop inner[3], loop[SETTP_RELAYOUT_LOOPS];
   int64_t source_row[64], row[64];
@@ -1370,62 +1422,63 @@ SETT_INLINE void settp_relayout_choose(settp_relayout_job *job) {
 
 /* settp_relayout_units_NAME: all units of the inner loops; `to` and `from` are a unit's addresses, `ask` that of what it asks for. Each kind
    has a function of its own, asking is settled when it is compiled, so that addresses stay in registers (else 0.9 of the speed). */
-#define SETTP_RELAYOUT_UNITS(name, asking, action)                                                                   \
-  SETT_INLINE void settp_relayout_units_##name(const settp_relayout_job *job, const unsigned char *source,           \
-                                               unsigned char *destination, int streams) {                            \
-    const settp_relayout_loop low = job->inner[0], high = job->inner[1], top = job->inner[2];                        \
-    const int64_t n = job->n, row = job->kind == SETTP_RELAYOUT_UNZIPS ? job->to_step : job->from_step;              \
-    const int64_t asks = job->asks, part = asks ? job->unit / asks : 0, stretch = low.n * job->unit;                 \
-    const int64_t ask_low = job->lead ? job->unit : low.from;                                                        \
-    const int64_t ask_high = job->lead && high.from < stretch ? stretch : high.from;                                 \
-    const int64_t width = high.n * high.from, next = job->wraps && top.n > 1 ? top.from - width : 0;                 \
-    const unsigned char *asked = source + job->lead + job->ahead;                                                    \
-    int64_t i, j, k;                                                                                                 \
-    (void)streams, (void)n, (void)row, (void)part, (void)next;                                                       \
-    for (k = 0; k < top.n; ++k, source += top.from, destination += top.to, asked += top.from)                        \
-      for (j = 0; j < high.n; ++j)                                                                                   \
-        for (i = 0; i < low.n; ++i) {                                                                                \
-          const unsigned char *from = source + j * high.from + i * low.from;                                         \
-          const unsigned char *ask = asked + j * ask_high + i * ask_low;                                             \
-          unsigned char *to = destination + j * high.to + i * low.to;                                                \
-          asking;                                                                                                    \
-          action;                                                                                                    \
-        }                                                                                                            \
+#define SETTP_RELAYOUT_UNITS(name, asking, action)                                                         \
+  SETT_INLINE void settp_relayout_units_##name(const settp_relayout_job *job, const unsigned char *source, \
+                                               unsigned char *destination, int streams) {                  \
+    const settp_relayout_loop low = job->inner[0], high = job->inner[1], top = job->inner[2];              \
+    const int64_t n = job->n, row = job->kind == SETTP_RELAYOUT_UNZIPS ? job->to_step : job->from_step;    \
+    const int64_t asks = job->asks, part = asks ? job->unit / asks : 0, stretch = low.n * job->unit;       \
+    const int64_t ask_low = job->lead ? job->unit : low.from;                                              \
+    const int64_t ask_high = job->lead && high.from < stretch ? stretch : high.from;                       \
+    const int64_t width = high.n * high.from, next = job->wraps && top.n > 1 ? top.from - width : 0;       \
+    const unsigned char *asked = source + job->lead + job->ahead;                                          \
+    int64_t i, j, k;                                                                                       \
+    (void)streams, (void)n, (void)row, (void)part, (void)next;                                             \
+    for (k = 0; k < top.n; ++k, source += top.from, destination += top.to, asked += top.from)              \
+      for (j = 0; j < high.n; ++j)                                                                         \
+        for (i = 0; i < low.n; ++i) {                                                                      \
+          const unsigned char *from = source + j * high.from + i * low.from;                               \
+          const unsigned char *ask = asked + j * ask_high + i * ask_low;                                   \
+          unsigned char *to = destination + j * high.to + i * low.to;                                      \
+          asking;                                                                                          \
+          action;                                                                                          \
+        }                                                                                                  \
   }
 /* A row of most tiles, at a length that the compiler knows. */
 SETTP_RELAYOUT_UNITS(lines_512, settp_relayout_ask(ask, 0), settp_relayout_lines(to, from, 512))
 SETTP_RELAYOUT_UNITS(asked_512, settp_relayout_ask_512(ask, 0, 1), settp_relayout_lines(to, from, 512))
 SETTP_RELAYOUT_UNITS(lines, settp_relayout_ask(ask, part), settp_relayout_lines(to, from, n))
 SETTP_RELAYOUT_UNITS(copy, settp_relayout_ask(ask, part), settp_relayout_copy(to, from, n, job->streams))
-SETTP_RELAYOUT_UNITS(scatter, settp_relayout_ask(ask, 0), settp_relayout_scatter(to, from, n, job->to_step, job->from_step, job->e))
+SETTP_RELAYOUT_UNITS(scatter, settp_relayout_ask(ask, 0),
+                     settp_relayout_scatter(to, from, n, job->to_step, job->from_step, job->e))
 #if SETTP_RELAYOUT_WIDE
-#define SETTP_RELAYOUT_UNITS_Z(name, z, rounds)                                                                      \
-  SETTP_RELAYOUT_UNITS(zip_##z##_##name, settp_relayout_ask_rows(ask, row, asks, part),                              \
-                       settp_relayout_zip_##name(to, from, row, n, z, rounds, streams))                              \
-  SETTP_RELAYOUT_UNITS(unzip_##z##_##name, settp_relayout_ask(ask, part),                                            \
+#define SETTP_RELAYOUT_UNITS_Z(name, z, rounds)                                         \
+  SETTP_RELAYOUT_UNITS(zip_##z##_##name, settp_relayout_ask_rows(ask, row, asks, part), \
+                       settp_relayout_zip_##name(to, from, row, n, z, rounds, streams)) \
+  SETTP_RELAYOUT_UNITS(unzip_##z##_##name, settp_relayout_ask(ask, part),               \
                        settp_relayout_unzip_##name(to, from, row, n, z, rounds, streams))
-#define SETTP_RELAYOUT_UNITS_512(name, z, rounds)                                                                    \
-  SETTP_RELAYOUT_UNITS(zip_512_##z##_##name, settp_relayout_ask_512(ask, row, z),                                    \
-                       settp_relayout_zip_512_##name(to, from, row, z, rounds, 1))                                   \
-  SETTP_RELAYOUT_UNITS(unzip_512_##z##_##name, settp_relayout_ask_512(ask, 0, 1),                                    \
-                       settp_relayout_unzip_512_##name(to, from, row, z, rounds, 1))                                 \
-  SETTP_RELAYOUT_UNITS(zip_short_##z##_##name, if (asks) settp_relayout_ask_512(ask, 0, 1),                          \
-                       settp_relayout_zip_512_##name(to, from, row, z, rounds, 0))                                   \
-  SETTP_RELAYOUT_UNITS(unzip_short_##z##_##name, settp_relayout_ask(ask, 0),                                         \
+#define SETTP_RELAYOUT_UNITS_512(name, z, rounds)                                           \
+  SETTP_RELAYOUT_UNITS(zip_512_##z##_##name, settp_relayout_ask_512(ask, row, z),           \
+                       settp_relayout_zip_512_##name(to, from, row, z, rounds, 1))          \
+  SETTP_RELAYOUT_UNITS(unzip_512_##z##_##name, settp_relayout_ask_512(ask, 0, 1),           \
+                       settp_relayout_unzip_512_##name(to, from, row, z, rounds, 1))        \
+  SETTP_RELAYOUT_UNITS(zip_short_##z##_##name, if (asks) settp_relayout_ask_512(ask, 0, 1), \
+                       settp_relayout_zip_512_##name(to, from, row, z, rounds, 0))          \
+  SETTP_RELAYOUT_UNITS(unzip_short_##z##_##name, settp_relayout_ask(ask, 0),                \
                        settp_relayout_unzip_512_##name(to, from, row, z, rounds, 0))
-#define SETTP_RELAYOUT_UNITS_ZIP(name)                                                                               \
-  SETTP_RELAYOUT_UNITS_Z(name, 2, 1)                                                                                 \
-  SETTP_RELAYOUT_UNITS_Z(name, 4, 2)                                                                                 \
-  SETTP_RELAYOUT_UNITS_Z(name, 8, 3)                                                                                 \
-  SETTP_RELAYOUT_UNITS_512(name, 2, 1)                                                                               \
+#define SETTP_RELAYOUT_UNITS_ZIP(name) \
+  SETTP_RELAYOUT_UNITS_Z(name, 2, 1)   \
+  SETTP_RELAYOUT_UNITS_Z(name, 4, 2)   \
+  SETTP_RELAYOUT_UNITS_Z(name, 8, 3)   \
+  SETTP_RELAYOUT_UNITS_512(name, 2, 1) \
   SETTP_RELAYOUT_UNITS_512(name, 4, 2)
 SETTP_RELAYOUT_UNITS_ZIP(u8)
 SETTP_RELAYOUT_UNITS_ZIP(u16)
 SETTP_RELAYOUT_UNITS_ZIP(u32)
 SETTP_RELAYOUT_UNITS_ZIP(u64)
-#define SETTP_RELAYOUT_UNITS_TILE(name)                                                                              \
-  SETTP_RELAYOUT_UNITS(name, settp_relayout_ask(ask, 0),                                                             \
-                       settp_relayout_##name(to, from, job->source_row, job->row,                                    \
+#define SETTP_RELAYOUT_UNITS_TILE(name)                                           \
+  SETTP_RELAYOUT_UNITS(name, settp_relayout_ask(ask, 0),                          \
+                       settp_relayout_##name(to, from, job->source_row, job->row, \
                                              job->ahead + (j * high.from + job->ahead < width ? 0 : next), streams))
 SETTP_RELAYOUT_UNITS_TILE(tile_n8)
 SETTP_RELAYOUT_UNITS_TILE(tile_n16)
@@ -1443,14 +1496,14 @@ SETTP_RELAYOUT_UNITS_TILE(square_u16)
 #endif
 
 /* Which of them, by the size of an element and the rows of a zip. */
-#define SETTP_RELAYOUT_BY_SIZE(which, type)                                                                          \
+#define SETTP_RELAYOUT_BY_SIZE(which, type) \
   (job->e == 1 ? which(type##8) : job->e == 2 ? which(type##16) : job->e == 4 ? which(type##32) : which(type##64))
-#define SETTP_RELAYOUT_2_OR_4(action, name)                                                                          \
+#define SETTP_RELAYOUT_2_OR_4(action, name) \
   (job->z == 2 ? settp_relayout_units_##action##_2_##name : settp_relayout_units_##action##_4_##name)
-#define SETTP_RELAYOUT_BY_ROWS(action, name)                                                                         \
-  (job->z > 4                                       ? settp_relayout_units_##action##_8_##name                       \
-   : !streams || job->unit != 512                   ? SETTP_RELAYOUT_2_OR_4(action, name)                            \
-   : job->ahead || (job->plan->bursts && job->asks) ? SETTP_RELAYOUT_2_OR_4(action##_512, name)                      \
+#define SETTP_RELAYOUT_BY_ROWS(action, name)                                                    \
+  (job->z > 4                                       ? settp_relayout_units_##action##_8_##name  \
+   : !streams || job->unit != 512                   ? SETTP_RELAYOUT_2_OR_4(action, name)       \
+   : job->ahead || (job->plan->bursts && job->asks) ? SETTP_RELAYOUT_2_OR_4(action##_512, name) \
                                                     : SETTP_RELAYOUT_2_OR_4(action##_short, name))
 #define SETTP_RELAYOUT_WHICH_ZIP(name) SETTP_RELAYOUT_BY_ROWS(zip, name)
 #define SETTP_RELAYOUT_WHICH_UNZIP(name) SETTP_RELAYOUT_BY_ROWS(unzip, name)
@@ -1461,17 +1514,18 @@ SETTP_RELAYOUT_UNITS_TILE(square_u16)
 SETT_INLINE void settp_relayout_odd_units(const settp_relayout_job *job, int64_t from_at, int64_t to_at) {
   const sett_relayout_plan *plan = job->plan;
   int64_t i, j, k, l;
-  for (l = 0; l < job->inner[2].n; ++l, from_at += job->inner[2].from, to_at += job->inner[2].to) /* as in settp_relayout_units_NAME */
+  /* as in settp_relayout_units_NAME */
+  for (l = 0; l < job->inner[2].n; ++l, from_at += job->inner[2].from, to_at += job->inner[2].to)
     for (j = 0; j < job->inner[1].n; ++j)
       for (i = 0; i < job->inner[0].n; ++i) {
         int64_t from = from_at + j * job->inner[1].from + i * job->inner[0].from;
         int64_t to = to_at + j * job->inner[1].to + i * job->inner[0].to;
         if (job->kind == SETTP_RELAYOUT_FILL) settp_relayout_fill(plan, job->destination, to, job->n);
-        else if (job->kind == SETTP_RELAYOUT_BITS)
-          settp_relayout_bits(job->destination, to, job->source, from, job->n);
+        else if (job->kind == SETTP_RELAYOUT_BITS) settp_relayout_bits(job->destination, to, job->source, from, job->n);
         else
           for (k = 0; k < job->n; ++k)
-            settp_relayout_element(plan, job->destination, to + k * job->to_step, job->source, from + k * job->from_step);
+            settp_relayout_element(plan, job->destination, to + k * job->to_step, job->source,
+                                   from + k * job->from_step);
       }
 }
 
@@ -1847,8 +1901,8 @@ SETT_INLINE void settp_relayout_slowly(settp_relayout_job *job, int64_t piece) {
     if (plan->to_bits < 8 || plan->from_bits < 8)
       settp_relayout_element(plan, job->destination, p * plan->to_bits, job->source, q * plan->from_bits);
     else
-      settp_relayout_scatter(job->destination + p * (plan->to_bits / 8), job->source + q * (plan->from_bits / 8), 1, 0, 0,
-                             plan->to_bits / 8);
+      settp_relayout_scatter(job->destination + p * (plan->to_bits / 8), job->source + q * (plan->from_bits / 8), 1, 0,
+                             0, plan->to_bits / 8);
   }
 }
 

@@ -304,7 +304,7 @@ enum {
   SETT_TILE_MAX_SPLITS = 16,
   SETT_TILE_MAX_DEPTH = 64,
   SETT_TILE_MAX_LIST = SETT_TILE_MAX_RANK + 2 * SETT_TILE_MAX_TILE_DIMS,
-  SETT_TILE_WALK = 1 << 20, /* elements or runs that a relation looks at before it gives up */
+  SETT_TILE_WALK = 1 << 20,  /* elements or runs that a relation looks at before it gives up */
   SETT_TILE_ORDERS = 1 << 12 /* layouts that sett_tile_align tries */
 };
 enum {
@@ -314,6 +314,7 @@ enum {
 };
 
 /* Element types: name in C, name in text, bits that carry information, bits in memory when E is not given. */
+/* clang-format off */
 #define SETT_TILE_TYPES(X)                                                                                           \
   X(PRED, "pred", 1, 8)                                                                                              \
   X(S1, "s1", 1, 8) X(S2, "s2", 2, 8) X(S4, "s4", 4, 8) X(S8, "s8", 8, 8) X(S16, "s16", 16, 16)                      \
@@ -326,82 +327,81 @@ enum {
   X(F8E4M3FNUZ, "f8e4m3fnuz", 8, 8) X(F8E8M0FNU, "f8e8m0fnu", 8, 8)                                                  \
   X(F4E2M1FN, "f4e2m1fn", 4, 8) X(F6E2M3FN, "f6e2m3fn", 6, 8) X(F6E3M2FN, "f6e3m2fn", 6, 8)                          \
   X(C64, "c64", 64, 64) X(C128, "c128", 128, 128)
+/* clang-format on */
 
 typedef enum sett_tile_type {
 #define SETTP_TILE_ENUM(name, text, width, memory) SETT_TILE_##name,
-  SETT_TILE_TYPES(SETTP_TILE_ENUM)
+  SETT_TILE_TYPES(SETTP_TILE_ENUM) SETT_TILE_TYPE_COUNT
 #undef SETTP_TILE_ENUM
-  SETT_TILE_TYPE_COUNT
 } sett_tile_type;
 
-#define SETT_TILE_ERRORS(X)                                                                                          \
-  X(OK, "no error")                                                                                                  \
-  X(ERROR_TYPE, "expected an element type (pred, s32, f32, bf16, ..), token[], opaque[], b( or a tuple")             \
-  X(ERROR_OPEN, "expected '[' after the element type")                                                               \
-  X(ERROR_DIM, "expected a dimension: an integer, <=integer, or ?")                                                  \
-  X(ERROR_DIM_END, "expected ',' or ']' after a dimension")                                                          \
-  X(ERROR_EMPTY_DIMS, "expected ']': token and opaque have no dimensions")                                           \
-  X(ERROR_INTEGER, "expected an integer")                                                                            \
-  X(ERROR_TOO_LARGE, "expected an integer that fits in 64 bits, signed")                                             \
-  X(ERROR_NEGATIVE, "expected an integer that is not negative")                                                      \
-  X(ERROR_RANK, "expected at most 24 dimensions")                                                                    \
-  X(ERROR_LAYOUT, "expected a dimension number or ':' after '{'")                                                    \
-  X(ERROR_LAYOUT_END, "expected ',', ':' or '}' after a dimension number")                                           \
-  X(ERROR_LAYOUT_FEW, "expected minor_to_major to name every dimension of the shape")                                \
-  X(ERROR_LAYOUT_MANY, "expected '}' or ':': minor_to_major has more entries than the shape has dimensions")         \
-  X(ERROR_LAYOUT_DIM, "expected a dimension number of this shape")                                                   \
-  X(ERROR_LAYOUT_TWICE, "expected minor_to_major to name each dimension once")                                       \
-  X(ERROR_ATTRIBUTE, "expected '}' or an attribute, each at most once in the order D T L E S SC M")                  \
-  X(ERROR_SPARSE, "expected a dense layout: #, * and P are not supported")                                           \
-  X(ERROR_PAREN, "expected '('")                                                                                     \
-  X(ERROR_CLOSE, "expected ')'")                                                                                     \
-  X(ERROR_LEVEL, "expected a level kind D, C, S or H")                                                               \
-  X(ERROR_TILE_DIM, "expected a tile dimension: a positive integer or *")                                            \
-  X(ERROR_TILE_END, "expected ',' or ')' after a tile dimension")                                                    \
-  X(ERROR_TILE_LAST, "expected an integer: * needs a more minor dimension to be combined with")                      \
-  X(ERROR_TILES, "expected at most 4 tiles with 24 dimensions together")                                             \
-  X(ERROR_TAIL, "expected a positive integer in L()")                                                                \
-  X(ERROR_SPACE, "expected a memory space from 0 to 127")                                                            \
-  X(ERROR_SPLIT_DIM, "expected a physical dimension of this shape, split only once")                                 \
-  X(ERROR_SPLIT_COLON, "expected ':' after the split dimension")                                                     \
-  X(ERROR_SPLIT_INDEX, "expected increasing split indices inside the dimension")                                     \
-  X(ERROR_SPLITS, "expected at most 16 split indices and 24 split dimensions")                                       \
-  X(ERROR_TUPLE, "expected ',' or ')' in a tuple")                                                                   \
-  X(ERROR_DEPTH, "expected tuples nested at most 64 deep")                                                           \
-  X(ERROR_BUFFER, "expected an array in b()")                                                                        \
-  X(ERROR_END, "expected the end of the shape")                                                                      \
-  X(ERROR_ONE, "expected one array, not a tuple")                                                                    \
-  X(ERROR_COMMENT, "expected the end of the comment")                                                                \
-  X(ERROR_SIZE, "expected a number of elements that fits in 64 bits")                                                \
-  X(ERROR_BYTES, "expected a size in bytes that fits in 64 bits, padding included")                                  \
-  X(ERROR_ARRAY, "expected an array: tokens and opaque values have no elements")                                     \
-  X(ERROR_UNBOUNDED, "expected bounded dimensions: ? has no position")                                               \
-  X(ERROR_SPLIT, "expected an array that is not split: positions are defined in one memory")                         \
-  X(ERROR_PERMUTATION, "expected a permutation of the dimensions")                                                   \
+#define SETT_TILE_ERRORS(X)                                                                                  \
+  X(OK, "no error")                                                                                          \
+  X(ERROR_TYPE, "expected an element type (pred, s32, f32, bf16, ..), token[], opaque[], b( or a tuple")     \
+  X(ERROR_OPEN, "expected '[' after the element type")                                                       \
+  X(ERROR_DIM, "expected a dimension: an integer, <=integer, or ?")                                          \
+  X(ERROR_DIM_END, "expected ',' or ']' after a dimension")                                                  \
+  X(ERROR_EMPTY_DIMS, "expected ']': token and opaque have no dimensions")                                   \
+  X(ERROR_INTEGER, "expected an integer")                                                                    \
+  X(ERROR_TOO_LARGE, "expected an integer that fits in 64 bits, signed")                                     \
+  X(ERROR_NEGATIVE, "expected an integer that is not negative")                                              \
+  X(ERROR_RANK, "expected at most 24 dimensions")                                                            \
+  X(ERROR_LAYOUT, "expected a dimension number or ':' after '{'")                                            \
+  X(ERROR_LAYOUT_END, "expected ',', ':' or '}' after a dimension number")                                   \
+  X(ERROR_LAYOUT_FEW, "expected minor_to_major to name every dimension of the shape")                        \
+  X(ERROR_LAYOUT_MANY, "expected '}' or ':': minor_to_major has more entries than the shape has dimensions") \
+  X(ERROR_LAYOUT_DIM, "expected a dimension number of this shape")                                           \
+  X(ERROR_LAYOUT_TWICE, "expected minor_to_major to name each dimension once")                               \
+  X(ERROR_ATTRIBUTE, "expected '}' or an attribute, each at most once in the order D T L E S SC M")          \
+  X(ERROR_SPARSE, "expected a dense layout: #, * and P are not supported")                                   \
+  X(ERROR_PAREN, "expected '('")                                                                             \
+  X(ERROR_CLOSE, "expected ')'")                                                                             \
+  X(ERROR_LEVEL, "expected a level kind D, C, S or H")                                                       \
+  X(ERROR_TILE_DIM, "expected a tile dimension: a positive integer or *")                                    \
+  X(ERROR_TILE_END, "expected ',' or ')' after a tile dimension")                                            \
+  X(ERROR_TILE_LAST, "expected an integer: * needs a more minor dimension to be combined with")              \
+  X(ERROR_TILES, "expected at most 4 tiles with 24 dimensions together")                                     \
+  X(ERROR_TAIL, "expected a positive integer in L()")                                                        \
+  X(ERROR_SPACE, "expected a memory space from 0 to 127")                                                    \
+  X(ERROR_SPLIT_DIM, "expected a physical dimension of this shape, split only once")                         \
+  X(ERROR_SPLIT_COLON, "expected ':' after the split dimension")                                             \
+  X(ERROR_SPLIT_INDEX, "expected increasing split indices inside the dimension")                             \
+  X(ERROR_SPLITS, "expected at most 16 split indices and 24 split dimensions")                               \
+  X(ERROR_TUPLE, "expected ',' or ')' in a tuple")                                                           \
+  X(ERROR_DEPTH, "expected tuples nested at most 64 deep")                                                   \
+  X(ERROR_BUFFER, "expected an array in b()")                                                                \
+  X(ERROR_END, "expected the end of the shape")                                                              \
+  X(ERROR_ONE, "expected one array, not a tuple")                                                            \
+  X(ERROR_COMMENT, "expected the end of the comment")                                                        \
+  X(ERROR_SIZE, "expected a number of elements that fits in 64 bits")                                        \
+  X(ERROR_BYTES, "expected a size in bytes that fits in 64 bits, padding included")                          \
+  X(ERROR_ARRAY, "expected an array: tokens and opaque values have no elements")                             \
+  X(ERROR_UNBOUNDED, "expected bounded dimensions: ? has no position")                                       \
+  X(ERROR_SPLIT, "expected an array that is not split: positions are defined in one memory")                 \
+  X(ERROR_PERMUTATION, "expected a permutation of the dimensions")                                           \
   X(ERROR_DEVICE, "expected fewer dimensions and digits, and no * across them, for a device")
 
 enum {
 #define SETTP_TILE_ENUM(name, text) SETT_TILE_##name,
-  SETT_TILE_ERRORS(SETTP_TILE_ENUM)
+  SETT_TILE_ERRORS(SETTP_TILE_ENUM) SETT_TILE_ERROR_COUNT
 #undef SETTP_TILE_ENUM
-  SETT_TILE_ERROR_COUNT
 };
 
 enum { SETT_TILE_ARRAY, SETT_TILE_TOKEN, SETT_TILE_OPAQUE, SETT_TILE_BUFFER }; /* kinds of a leaf */
 
 /* A leaf of a shape. All zero: pred[], a scalar. Dimensions are logical, in text order. */
 typedef struct sett_tile_shape {
-  int error;  /* SETT_TILE_OK, or what went wrong */
+  int error;      /* SETT_TILE_OK, or what went wrong */
   int64_t column; /* of the error, from 1 */
   int32_t kind;   /* SETT_TILE_ARRAY, .. */
   int32_t type;   /* sett_tile_type */
   int32_t rank;
-  int32_t tiles;  /* number of tiles */
-  int32_t splits; /* number of split dimensions */
-  int32_t space;  /* S: memory space */
-  int64_t tail;   /* L: positions are padded to a multiple; 0 or 1: not */
-  int64_t packed; /* E: bits of an element; 0: whole bytes */
-  int64_t prefix; /* M: bytes of dynamic sizes in front */
+  int32_t tiles;    /* number of tiles */
+  int32_t splits;   /* number of split dimensions */
+  int32_t space;    /* S: memory space */
+  int64_t tail;     /* L: positions are padded to a multiple; 0 or 1: not */
+  int64_t packed;   /* E: bits of an element; 0: whole bytes */
+  int64_t prefix;   /* M: bytes of dynamic sizes in front */
   uint32_t dynamic; /* bit d: dimension d is <=n or ? */
   int32_t minor_to_major[SETT_TILE_MAX_RANK];
   int64_t dims[SETT_TILE_MAX_RANK];
@@ -418,7 +418,7 @@ typedef struct sett_tile_reader {
   int64_t length;
   int64_t at;     /* bytes read so far; after SETT_TILE_END: the shape's length */
   int64_t item;   /* number of the last leaf or opened tuple in the tuple around it */
-  int error;  /* SETT_TILE_OK, or what went wrong */
+  int error;      /* SETT_TILE_OK, or what went wrong */
   int64_t column; /* of the error, from 1 */
   int32_t depth;  /* open tuples */
   int32_t state;
@@ -475,39 +475,38 @@ typedef struct sett_tile_place {
 } sett_tile_place;
 
 /* What a relation says. %a, %b: numbers of the first and the second shape; %k: a row-major element number. */
-#define SETT_TILE_REASONS(X)                                                                                         \
-  X(UNDECIDED, "not decided: the digits do not tell, and there are too many elements to ask one by one")             \
-  X(UNSIZED, "expected arrays with bounded dimensions")                                                              \
-  X(SPLIT, "expected an array that is not split")                                                                    \
-  X(YES, "yes")                                                                                                      \
-  X(NO_RANK, "%a and %b dimensions")                                                                                 \
-  X(NO_ELEMENTS, "%a and %b elements")                                                                               \
-  X(NO_TYPE, "elements of type %ta and %tb")                                                                         \
-  X(NO_BITS, "elements of %a and %b bits")                                                                           \
-  X(NO_SPACE, "memory spaces %a and %b")                                                                             \
-  X(NO_PREFIX, "%a and %b bytes of dynamic sizes in front")                                                          \
-  X(NO_PARTS, "split into %a and %b parts")                                                                          \
-  X(NO_BYTES, "%a and %b bytes of memory, padding included")                                                         \
-  X(NO_POSITIONS, "%a and %b positions in memory, padding included")                                                 \
-  X(NO_POSITION, "element %k (row-major) is at position %a and at position %b")                                      \
-  X(NO_PART, "element %k (row-major) is in part %a and in part %b")                                                  \
-  X(NO_PERMUTATION, "not a permutation of the dimensions")                                                           \
-  X(NO_DIM, "a permuted dimension of %a where %b is expected")                                                       \
-  X(NO_TRANSPOSE, "no permutation of the dimensions keeps every element in its place")                               \
-  X(NO_WHOLE_BYTES, "elements of %a bits, not of whole bytes")                                                       \
+#define SETT_TILE_REASONS(X)                                                                             \
+  X(UNDECIDED, "not decided: the digits do not tell, and there are too many elements to ask one by one") \
+  X(UNSIZED, "expected arrays with bounded dimensions")                                                  \
+  X(SPLIT, "expected an array that is not split")                                                        \
+  X(YES, "yes")                                                                                          \
+  X(NO_RANK, "%a and %b dimensions")                                                                     \
+  X(NO_ELEMENTS, "%a and %b elements")                                                                   \
+  X(NO_TYPE, "elements of type %ta and %tb")                                                             \
+  X(NO_BITS, "elements of %a and %b bits")                                                               \
+  X(NO_SPACE, "memory spaces %a and %b")                                                                 \
+  X(NO_PREFIX, "%a and %b bytes of dynamic sizes in front")                                              \
+  X(NO_PARTS, "split into %a and %b parts")                                                              \
+  X(NO_BYTES, "%a and %b bytes of memory, padding included")                                             \
+  X(NO_POSITIONS, "%a and %b positions in memory, padding included")                                     \
+  X(NO_POSITION, "element %k (row-major) is at position %a and at position %b")                          \
+  X(NO_PART, "element %k (row-major) is in part %a and in part %b")                                      \
+  X(NO_PERMUTATION, "not a permutation of the dimensions")                                               \
+  X(NO_DIM, "a permuted dimension of %a where %b is expected")                                           \
+  X(NO_TRANSPOSE, "no permutation of the dimensions keeps every element in its place")                   \
+  X(NO_WHOLE_BYTES, "elements of %a bits, not of whole bytes")                                           \
   X(NO_STRIDE, "strides do not lead to element %k (row-major), which is at position %a")
 
 enum {
 #define SETTP_TILE_ENUM(name, text) SETT_TILE_##name,
-  SETT_TILE_REASONS(SETTP_TILE_ENUM)
+  SETT_TILE_REASONS(SETTP_TILE_ENUM) SETT_TILE_REASON_COUNT
 #undef SETTP_TILE_ENUM
-  SETT_TILE_REASON_COUNT
 };
 
 /* The answer to a question (ANSWERS); {0} is not decided. */
 typedef struct sett_tile_answer {
-  int32_t yes, no; /* 1 where it is proved */
-  int32_t reason;  /* SETT_TILE_YES, .. */
+  int32_t yes, no;       /* 1 where it is proved */
+  int32_t reason;        /* SETT_TILE_YES, .. */
   int64_t element, a, b; /* what the reason speaks of */
 } sett_tile_answer;
 
@@ -529,13 +528,13 @@ enum { SETT_TILE_COMBINED, SETT_TILE_PADDED, SETT_TILE_RESHAPED, SETT_TILE_TRANS
 
 /* Formats of TPUs: name, bits of the type (0: any), E, an option only, for a second most minor dimension from .. to, the tile
    and the inner one. Source: the document on tiled layouts, "Examples of tiling formats". */
-#define SETT_TILE_FORMATS(X)                                                                                         \
-  X("linear", 0, 0, 1, 0, INT64_MAX, 0, 0, 0)                                                                        \
-  X("large 8x128", 32, 0, 0, 5, INT64_MAX, 8, 128, 0)                                                                \
-  X("small 4x128", 32, 0, 0, 3, 4, 4, 128, 0)                                                                        \
-  X("small 2x128", 32, 0, 0, 0, 2, 2, 128, 0)                                                                        \
-  X("16-bit 8x128", 16, 0, 0, 0, INT64_MAX, 8, 128, 2)                                                               \
-  X("8-bit 8x128", 8, 0, 0, 0, INT64_MAX, 8, 128, 4)                                                                 \
+#define SETT_TILE_FORMATS(X)                           \
+  X("linear", 0, 0, 1, 0, INT64_MAX, 0, 0, 0)          \
+  X("large 8x128", 32, 0, 0, 5, INT64_MAX, 8, 128, 0)  \
+  X("small 4x128", 32, 0, 0, 3, 4, 4, 128, 0)          \
+  X("small 2x128", 32, 0, 0, 0, 2, 2, 128, 0)          \
+  X("16-bit 8x128", 16, 0, 0, 0, INT64_MAX, 8, 128, 2) \
+  X("8-bit 8x128", 8, 0, 0, 0, INT64_MAX, 8, 128, 4)   \
   X("1-bit 32x128", 8, 1, 1, 0, INT64_MAX, 32, 128, 32)
 
 enum {
@@ -572,7 +571,7 @@ SETT_INLINE int sett_tile_next(sett_tile_reader *reader, sett_tile_shape *shape)
 SETT_INLINE size_t sett_tile_print(const sett_tile_shape *shape, char *out, size_t capacity);
 /* The same for any shape at the front of text, tuples too. whole: nothing but blanks may follow. 0 on an error. */
 SETT_INLINE size_t sett_tile_canonical(const char *text, size_t length, int whole, char *out, size_t capacity,
-                                    sett_tile_summary *summary);
+                                       sett_tile_summary *summary);
 SETT_INLINE const char *sett_tile_message(int error);
 SETT_INLINE const char *sett_tile_type_name(int type);
 /* The type of that name (upper case too), or -1. */
@@ -619,17 +618,19 @@ SETT_INLINE int sett_tile_whole(const sett_tile_shape *shape, int64_t part, cons
 
 /* Whether a buffer of the one shape is a buffer of the other as it stands (RELATIONS). types: SETT_TILE_SAME_BITS, .. */
 SETT_INLINE sett_tile_answer sett_tile_same_bytes(const sett_tile_shape *a, const sett_tile_shape *b);
-SETT_INLINE sett_tile_answer sett_tile_reshape_is_bitcast(const sett_tile_shape *from, const sett_tile_shape *to, int types);
+SETT_INLINE sett_tile_answer sett_tile_reshape_is_bitcast(const sett_tile_shape *from, const sett_tile_shape *to,
+                                                          int types);
 /* The same for a transposition: dimension i of to is dimension permutation[i] of from. */
 SETT_INLINE sett_tile_answer sett_tile_transpose_is_bitcast(const sett_tile_shape *from, const sett_tile_shape *to,
                                                             const int32_t *permutation, int types);
 /* The permutation for which it is, else -1s; among dimensions that are 1 the order is kept. */
-SETT_INLINE sett_tile_answer sett_tile_find_transpose(const sett_tile_shape *from, const sett_tile_shape *to, int32_t *permutation,
-                                                      int types);
+SETT_INLINE sett_tile_answer sett_tile_find_transpose(const sett_tile_shape *from, const sett_tile_shape *to,
+                                                      int32_t *permutation, int types);
 /* A bitcast as a reshape, a transposition, or a reshape between two transpositions, none of which moves a byte. */
 SETT_INLINE sett_tile_decomposition sett_tile_decompose(const sett_tile_shape *from, const sett_tile_shape *to);
 /* A layout with from's tiles for other dimensions, so that the reshape is a bitcast; where the answer is not yes, one that is not. */
-SETT_INLINE sett_tile_shape sett_tile_align(const sett_tile_shape *from, int rank, const int64_t *dims, sett_tile_answer *answer);
+SETT_INLINE sett_tile_shape sett_tile_align(const sett_tile_shape *from, int rank, const int64_t *dims,
+                                            sett_tile_answer *answer);
 /* Whether the shape and the shape without its tiles are the same bytes. */
 SETT_INLINE sett_tile_answer sett_tile_tiling_is_noop(const sett_tile_shape *shape);
 /* "yes", or "no: .." with the reason; written like sett_tile_print. */
@@ -649,9 +650,11 @@ SETT_INLINE sett_tile_shape sett_tile_move(const sett_tile_shape *shape, int dim
 
 /* A transposition of dims (to dimension i: permutation[i]) with dimensions of 1 dropped and those that move together made one:
    fills the dimensions of the result and their order, returns how many are left. [8,32,32,16] by 0,3,1,2: 8,16,1024 by 0,2,1. */
-SETT_INLINE int sett_tile_normal_transpose(int rank, const int64_t *dims, const int32_t *permutation, int64_t *to, int32_t *order);
+SETT_INLINE int sett_tile_normal_transpose(int rank, const int64_t *dims, const int32_t *permutation, int64_t *to,
+                                           int32_t *order);
 /* The dimensions other than 1 that a reshape leaves alone, as pairs from[i], to[i]; returns how many. */
-SETT_INLINE int sett_tile_kept_dims(int rank, const int64_t *dims, int to_rank, const int64_t *to_dims, int32_t *from, int32_t *to);
+SETT_INLINE int sett_tile_kept_dims(int rank, const int64_t *dims, int to_rank, const int64_t *to_dims, int32_t *from,
+                                    int32_t *to);
 /* Whether a dimension is the most major one when those of 1 are not counted. */
 SETT_INLINE int sett_tile_is_most_major(const sett_tile_shape *shape, int dim);
 
@@ -701,7 +704,7 @@ SETT_INLINE sett_tile_shape settp_tile_zero(void) {
 
 SETT_INLINE const char *sett_tile_message(int error) {
   switch (error) {
-#define SETTP_TILE_CASE(name, text)                                                                                  \
+#define SETTP_TILE_CASE(name, text) \
   case SETT_TILE_##name: return text;
     SETT_TILE_ERRORS(SETTP_TILE_CASE)
 #undef SETTP_TILE_CASE
@@ -711,7 +714,7 @@ SETT_INLINE const char *sett_tile_message(int error) {
 
 SETT_INLINE const char *sett_tile_type_name(int type) {
   switch (type) {
-#define SETTP_TILE_CASE(name, text, width, memory)                                                                   \
+#define SETTP_TILE_CASE(name, text, width, memory) \
   case SETT_TILE_##name: return text;
     SETT_TILE_TYPES(SETTP_TILE_CASE)
 #undef SETTP_TILE_CASE
@@ -721,7 +724,7 @@ SETT_INLINE const char *sett_tile_type_name(int type) {
 
 SETT_INLINE int64_t settp_tile_memory_bits(int type) {
   switch (type) {
-#define SETTP_TILE_CASE(name, text, width, memory)                                                                   \
+#define SETTP_TILE_CASE(name, text, width, memory) \
   case SETT_TILE_##name: return memory;
     SETT_TILE_TYPES(SETTP_TILE_CASE)
 #undef SETTP_TILE_CASE
@@ -945,7 +948,8 @@ SETT_INLINE int sett_tile_equal(const sett_tile_shape *a, const sett_tile_shape 
 }
 
 SETT_INLINE int sett_tile_plain(const sett_tile_shape *shape) {
-  return shape->tiles == 0 && shape->tail <= 1 && shape->splits == 0 && sett_tile_bits(shape) == settp_tile_memory_bits(shape->type);
+  return shape->tiles == 0 && shape->tail <= 1 && shape->splits == 0 &&
+         sett_tile_bits(shape) == settp_tile_memory_bits(shape->type);
 }
 
 /* ---- bodies: reading -------------------------------------------------------------------------------------------- */
@@ -1135,7 +1139,16 @@ SETT_INLINE int settp_tile_read_splits(settp_tile_lexer *lexer, sett_tile_shape 
 
 /* The attributes after ':' up to, not including, the brace. *tiles_at is where tiles stand, for later errors. */
 SETT_INLINE int settp_tile_read_attributes(settp_tile_lexer *lexer, sett_tile_shape *shape, int64_t *tiles_at) {
-  enum { SETTP_TILE_LEVELS, SETTP_TILE_TILES, SETTP_TILE_TAIL, SETTP_TILE_PACKED, SETTP_TILE_SPACE, SETTP_TILE_SPLITS, SETTP_TILE_PREFIX, SETTP_TILE_NONE };
+  enum {
+    SETTP_TILE_LEVELS,
+    SETTP_TILE_TILES,
+    SETTP_TILE_TAIL,
+    SETTP_TILE_PACKED,
+    SETTP_TILE_SPACE,
+    SETTP_TILE_SPLITS,
+    SETTP_TILE_PREFIX,
+    SETTP_TILE_NONE
+  };
   int last = -1;
   while (settp_tile_peek(lexer) != '}' && !lexer->error) {
     int64_t start = lexer->at, value = 0, at = 0, length = settp_tile_word(lexer);
@@ -1254,7 +1267,8 @@ SETT_INLINE int settp_tile_read_array(settp_tile_lexer *lexer, sett_tile_shape *
   if (!settp_tile_read_dims(lexer, shape) || !settp_tile_read_layout(lexer, shape, &tiles_at)) return 0;
   *shape = sett_tile_check(shape);
   if (shape->error)
-    return settp_tile_fail(lexer, shape->error == SETT_TILE_ERROR_BYTES && tiles_at >= 0 ? tiles_at : dims_at, shape->error);
+    return settp_tile_fail(lexer, shape->error == SETT_TILE_ERROR_BYTES && tiles_at >= 0 ? tiles_at : dims_at,
+                           shape->error);
   return 1;
 }
 
@@ -1442,8 +1456,8 @@ SETT_INLINE void settp_tile_put_splits(settp_tile_writer *writer, const sett_til
 }
 
 SETT_INLINE void settp_tile_put_layout(settp_tile_writer *writer, const sett_tile_shape *shape) {
-  int attributes = shape->tiles > 0 || shape->tail > 1 || shape->packed > 0 || shape->space > 0 ||
-                   shape->splits > 0 || shape->prefix > 0;
+  int attributes = shape->tiles > 0 || shape->tail > 1 || shape->packed > 0 || shape->space > 0 || shape->splits > 0 ||
+                   shape->prefix > 0;
   int i;
   if (shape->rank == 0 && !attributes) return;
   settp_tile_put(writer, '{');
@@ -1504,7 +1518,7 @@ SETT_INLINE void settp_tile_put_comma(settp_tile_writer *writer, const sett_tile
 }
 
 SETT_INLINE size_t sett_tile_canonical(const char *text, size_t length, int whole, char *out, size_t capacity,
-                                    sett_tile_summary *summary) {
+                                       sett_tile_summary *summary) {
   sett_tile_reader reader = sett_tile_read(text, length);
   sett_tile_shape shape = settp_tile_zero();
   settp_tile_writer writer;
@@ -1539,8 +1553,7 @@ SETT_INLINE size_t sett_tile_canonical(const char *text, size_t length, int whol
     }
   }
   summary->consumed = reader.at;
-  if (!reader.error && whole)
-    reader.error = settp_tile_trailing(text, (int64_t)length, reader.at, &reader.column);
+  if (!reader.error && whole) reader.error = settp_tile_trailing(text, (int64_t)length, reader.at, &reader.column);
   summary->error = reader.error;
   summary->column = reader.column;
   if (reader.error) writer.used = 0;
@@ -1693,7 +1706,8 @@ SETT_INLINE int settp_tile_take_digits(const sett_tile_plan *plan, int join, set
 }
 
 /* The digits of one source, the largest weight first, into step[]; two that lie like one become one. Returns their number. */
-SETT_INLINE int settp_tile_source_steps(const settp_tile_pieces *all, const int64_t *stride, int source, sett_tile_step *step) {
+SETT_INLINE int settp_tile_source_steps(const settp_tile_pieces *all, const int64_t *stride, int source,
+                                        sett_tile_step *step) {
   int count = 0, kept = 0, i, j;
   for (i = 0; i < all->used; ++i) {
     if (all->digit[i].source != source) continue;
@@ -1702,7 +1716,9 @@ SETT_INLINE int settp_tile_source_steps(const settp_tile_pieces *all, const int6
     step[j].stride = stride[i];
   }
   for (i = 0; i < count; ++i) {
-    while (kept > 0 && settp_tile_continues(step[kept - 1].weight, step[kept - 1].stride, step[i].weight, step[i].stride)) --kept;
+    while (kept > 0 &&
+           settp_tile_continues(step[kept - 1].weight, step[kept - 1].stride, step[i].weight, step[i].stride))
+      --kept;
     step[kept++] = step[i];
   }
   return kept;
@@ -1989,7 +2005,8 @@ SETT_INLINE int64_t sett_tile_data_positions(const sett_tile_plan *plan) {
     for (at = first; at < i; ++at) size *= plan->step[at].size;
     best[i] = 0;
     for (at = i; at-- > first;) {
-      int64_t value = (at == first || plan->step[at - 1].weight == INT64_MAX ? size : plan->step[at - 1].weight) - 1, sum = 0;
+      int64_t value = (at == first || plan->step[at - 1].weight == INT64_MAX ? size : plan->step[at - 1].weight) - 1,
+              sum = 0;
       best[at] = 0;
       for (down = at; down < i; ++down) { /* the greatest value, or a digit less in one place and any value below it */
         const sett_tile_step *step = &plan->step[down];
@@ -2009,7 +2026,8 @@ SETT_INLINE int64_t sett_tile_data_positions(const sett_tile_plan *plan) {
 SETT_INLINE int sett_tile_stage(const sett_tile_plan *plan, int tile, int stage, int64_t *dims) {
   const int64_t *list, *made;
   int i, at = 0, n, k, ones, count = 0;
-  if (plan->error || tile < 0 || tile >= plan->tiles || stage < SETT_TILE_COMBINED || stage > SETT_TILE_TRANSPOSED) return 0;
+  if (plan->error || tile < 0 || tile >= plan->tiles || stage < SETT_TILE_COMBINED || stage > SETT_TILE_TRANSPOSED)
+    return 0;
   list = plan->list[tile];
   n = plan->length[tile];
   k = plan->tile_rank[tile];
@@ -2057,7 +2075,8 @@ SETT_INLINE int64_t sett_tile_part(const sett_tile_shape *shape, const int64_t *
   if (!inside) return SETT_TILE_UNKNOWN;
   for (i = 0; i < shape->splits; at += shape->split_count[i++]) {
     int d = shape->minor_to_major[shape->rank - 1 - shape->split_dim[i]];
-    for (j = 0; j < shape->split_count[i] && index[d] >= shape->split[at + j]; ++j) within[d] = index[d] - shape->split[at + j];
+    for (j = 0; j < shape->split_count[i] && index[d] >= shape->split[at + j]; ++j)
+      within[d] = index[d] - shape->split[at + j];
     part = part * (shape->split_count[i] + 1) + j;
   }
   return part;
@@ -2126,7 +2145,8 @@ SETT_INLINE int settp_tile_chain_of(const sett_tile_shape *shape, const sett_til
     chain->stride[j] = step->stride;
   }
   for (i = 0; i < chain->count; ++i) {
-    while (kept > 0 && settp_tile_continues(chain->weight[kept - 1], chain->stride[kept - 1], chain->weight[i], chain->stride[i]))
+    while (kept > 0 &&
+           settp_tile_continues(chain->weight[kept - 1], chain->stride[kept - 1], chain->weight[i], chain->stride[i]))
       --kept;
     chain->weight[kept] = chain->weight[i];
     chain->stride[kept++] = chain->stride[i];
@@ -2162,7 +2182,8 @@ SETT_INLINE sett_tile_answer settp_tile_say(int reason, int64_t a, int64_t b) {
 }
 
 /* 1 and the answer when element k tells the two apart. */
-SETT_INLINE int settp_tile_differ(const settp_tile_chain *a, const settp_tile_chain *b, int64_t k, sett_tile_answer *answer) {
+SETT_INLINE int settp_tile_differ(const settp_tile_chain *a, const settp_tile_chain *b, int64_t k,
+                                  sett_tile_answer *answer) {
   int64_t run, at, there;
   if (k < 0 || k >= a->elements) return 0;
   at = settp_tile_chain_at(a, k, &run);
@@ -2195,7 +2216,8 @@ SETT_INLINE sett_tile_answer settp_tile_compare(const settp_tile_chain *a, const
     settp_tile_chain_at(a, k, &run);
     settp_tile_chain_at(b, k, &other);
     if (settp_tile_differ(a, b, k, &answer) || settp_tile_differ(a, b, k + 1, &answer)) return answer;
-    k += other < run ? other : run; /* a run is settled by its first two elements; k + 1 may already lie in the next one */
+    /* a run is settled by its first two elements; k + 1 may already lie in the next one */
+    k += other < run ? other : run;
   }
   return answer;
 }
@@ -2222,8 +2244,8 @@ SETT_INLINE sett_tile_answer settp_tile_enumerate(const sett_tile_shape *a, cons
     int64_t other = sett_tile_part(b, j, within), there = sett_tile_position(&plan_b, within);
     if (at != there || one != other) {
       int same_part = one == other;
-      sett_tile_answer answer = settp_tile_say(same_part ? SETT_TILE_NO_POSITION : SETT_TILE_NO_PART, same_part ? at : one,
-                                               same_part ? there : other);
+      sett_tile_answer answer = settp_tile_say(same_part ? SETT_TILE_NO_POSITION : SETT_TILE_NO_PART,
+                                               same_part ? at : one, same_part ? there : other);
       answer.element = k;
       return answer;
     }
@@ -2253,7 +2275,8 @@ SETT_INLINE sett_tile_answer settp_tile_same_positions(const sett_tile_shape *a,
 }
 
 SETT_INLINE int settp_tile_is_sized(const sett_tile_shape *shape) {
-  return !shape->error && (shape->kind == SETT_TILE_ARRAY || shape->kind == SETT_TILE_BUFFER) && sett_tile_bytes(shape) >= 0;
+  return !shape->error && (shape->kind == SETT_TILE_ARRAY || shape->kind == SETT_TILE_BUFFER) &&
+         sett_tile_bytes(shape) >= 0;
 }
 
 /* flags: SETT_TILE_SAME_BITS, .. Where the elements' bits differ and need not be equal, memory is counted in positions. */
@@ -2279,7 +2302,8 @@ SETT_INLINE sett_tile_answer sett_tile_same_bytes(const sett_tile_shape *a, cons
   return settp_tile_same(a, b, SETT_TILE_SAME_BITS);
 }
 
-SETT_INLINE sett_tile_answer sett_tile_reshape_is_bitcast(const sett_tile_shape *from, const sett_tile_shape *to, int types) {
+SETT_INLINE sett_tile_answer sett_tile_reshape_is_bitcast(const sett_tile_shape *from, const sett_tile_shape *to,
+                                                          int types) {
   return settp_tile_same(from, to, types);
 }
 
@@ -2316,8 +2340,8 @@ SETT_INLINE int64_t settp_tile_unit(const sett_tile_shape *shape, const sett_til
   return sett_tile_position(plan, within);
 }
 
-SETT_INLINE sett_tile_answer sett_tile_find_transpose(const sett_tile_shape *from, const sett_tile_shape *to, int32_t *permutation,
-                                                      int types) {
+SETT_INLINE sett_tile_answer sett_tile_find_transpose(const sett_tile_shape *from, const sett_tile_shape *to,
+                                                      int32_t *permutation, int types) {
   sett_tile_shape one = sett_tile_part_shape(from), other = sett_tile_part_shape(to);
   sett_tile_plan plan = sett_tile_prepare(&one), there = sett_tile_prepare(&other);
   sett_tile_answer answer;
@@ -2333,7 +2357,8 @@ SETT_INLINE sett_tile_answer sett_tile_find_transpose(const sett_tile_shape *fro
       int64_t part, other_part;
       if ((used >> j & 1) || from->dims[j] != to->dims[i]) continue;
       if (to->dims[i] < 2 || plan.span == 0) break;
-      if (settp_tile_unit(from, &plan, j, &part) == settp_tile_unit(to, &there, i, &other_part) && part == other_part) break;
+      if (settp_tile_unit(from, &plan, j, &part) == settp_tile_unit(to, &there, i, &other_part) && part == other_part)
+        break;
     }
     if (j == from->rank) return settp_tile_say(SETT_TILE_NO_TRANSPOSE, 0, 0);
     found[i] = j;
@@ -2353,7 +2378,8 @@ SETT_INLINE sett_tile_decomposition sett_tile_decompose(const sett_tile_shape *f
   parts.form = SETT_TILE_RESHAPE;
   parts.answer = sett_tile_same_bytes(from, to);
   if (parts.answer.yes) return parts;
-  if (parts.answer.reason == SETT_TILE_NO_POSITION || parts.answer.reason == SETT_TILE_NO_PART || parts.answer.reason == SETT_TILE_UNDECIDED) {
+  if (parts.answer.reason == SETT_TILE_NO_POSITION || parts.answer.reason == SETT_TILE_NO_PART ||
+      parts.answer.reason == SETT_TILE_UNDECIDED) {
     sett_tile_answer answer = sett_tile_find_transpose(from, to, parts.first, SETT_TILE_SAME_BITS);
     decided = parts.answer.no && answer.no;
     parts.form = SETT_TILE_TRANSPOSE;
@@ -2381,7 +2407,8 @@ SETT_INLINE sett_tile_answer sett_tile_tiling_is_noop(const sett_tile_shape *sha
   return sett_tile_same_bytes(shape, &plain);
 }
 
-SETT_INLINE sett_tile_shape sett_tile_align(const sett_tile_shape *from, int rank, const int64_t *dims, sett_tile_answer *answer) {
+SETT_INLINE sett_tile_shape sett_tile_align(const sett_tile_shape *from, int rank, const int64_t *dims,
+                                            sett_tile_answer *answer) {
   sett_tile_shape to = *from, best;
   sett_tile_plan plan = sett_tile_prepare(from);
   int64_t row = 1, key[SETT_TILE_MAX_RANK], tried = 0;
@@ -2457,7 +2484,8 @@ SETT_INLINE sett_tile_shape sett_tile_align(const sett_tile_shape *from, int ran
       if (++depth < reach) slot[depth] = -1;
       continue;
     }
-    if (depth == 0) return best; /* none: not decided where a layout was not, else the answer is that of the last one tried */
+    /* none: not decided where a layout was not, else the answer is that of the last one tried */
+    if (depth == 0) return best;
     --depth;
   }
 }
@@ -2539,7 +2567,8 @@ SETT_INLINE sett_tile_shape sett_tile_move(const sett_tile_shape *shape, int dim
   return to;
 }
 
-SETT_INLINE int sett_tile_normal_transpose(int rank, const int64_t *dims, const int32_t *permutation, int64_t *to, int32_t *order) {
+SETT_INLINE int sett_tile_normal_transpose(int rank, const int64_t *dims, const int32_t *permutation, int64_t *to,
+                                           int32_t *order) {
   int32_t first[SETT_TILE_MAX_RANK]; /* of each group: its first dimension in dims */
   int i, j, count = 0, next = -1;
   if (rank < 0 || rank > SETT_TILE_MAX_RANK || !settp_tile_is_permutation(permutation, rank)) return SETT_TILE_UNKNOWN;
@@ -2559,7 +2588,8 @@ SETT_INLINE int sett_tile_normal_transpose(int rank, const int64_t *dims, const 
   return count;
 }
 
-SETT_INLINE int sett_tile_kept_dims(int rank, const int64_t *dims, int to_rank, const int64_t *to_dims, int32_t *from, int32_t *to) {
+SETT_INLINE int sett_tile_kept_dims(int rank, const int64_t *dims, int to_rank, const int64_t *to_dims, int32_t *from,
+                                    int32_t *to) {
   int i = 0, j = 0, count = 0;
   int64_t product = 1, to_product = 1;
   while (i < rank && j < to_rank) {
@@ -2593,7 +2623,7 @@ SETT_INLINE int sett_tile_is_most_major(const sett_tile_shape *shape, int dim) {
 
 SETT_INLINE const char *sett_tile_reason_text(int reason) {
   switch (reason) {
-#define SETTP_TILE_CASE(name, text)                                                                                  \
+#define SETTP_TILE_CASE(name, text) \
   case SETT_TILE_##name: return text;
     SETT_TILE_REASONS(SETTP_TILE_CASE)
 #undef SETTP_TILE_CASE
@@ -2611,7 +2641,8 @@ SETT_INLINE size_t sett_tile_answer_print(const sett_tile_answer *answer, char *
   for (; *text; ++text) {
     if (*text == '%' && text[1] == 't' && text[2] == 'a') settp_tile_puts(&writer, sett_tile_type_name((int)answer->a));
     else if (*text == '%' && text[1] == 't') settp_tile_puts(&writer, sett_tile_type_name((int)answer->b));
-    else if (*text == '%') settp_tile_puti(&writer, text[1] == 'a' ? answer->a : text[1] == 'b' ? answer->b : answer->element);
+    else if (*text == '%')
+      settp_tile_puti(&writer, text[1] == 'a' ? answer->a : text[1] == 'b' ? answer->b : answer->element);
     else settp_tile_put(&writer, *text);
     if (*text == '%') text += text[1] == 't' ? 2 : 1;
   }
@@ -2638,7 +2669,8 @@ SETT_INLINE int settp_tile_strays(const sett_tile_shape *shape, const sett_tile_
 
 /* Where the plan has steps: a dimension, or the dimensions that * joined, is one number, and steps are its digits. No digit goes
    on from the one below, so strides that hold where each digit is first 1 hold everywhere. */
-SETT_INLINE sett_tile_answer settp_tile_strides_of_steps(const sett_tile_shape *shape, const sett_tile_plan *plan, const int64_t *stride) {
+SETT_INLINE sett_tile_answer settp_tile_strides_of_steps(const sett_tile_shape *shape, const sett_tile_plan *plan,
+                                                         const int64_t *stride) {
   sett_tile_answer answer = settp_tile_say(SETT_TILE_YES, 0, 0);
   int i, j;
   for (i = 0; i < plan->steps; ++i) {
@@ -2657,7 +2689,8 @@ SETT_INLINE sett_tile_answer settp_tile_strides_of_steps(const sett_tile_shape *
 
 /* Where * ties digits together. Along each dimension there is a distance that no tile cuts with a remainder: two indices that
    far apart are equally far apart in memory wherever they are. So strides that hold up to that distance hold everywhere. */
-SETT_INLINE sett_tile_answer settp_tile_strides_of_tiles(const sett_tile_shape *shape, const sett_tile_plan *plan, const int64_t *stride) {
+SETT_INLINE sett_tile_answer settp_tile_strides_of_tiles(const sett_tile_shape *shape, const sett_tile_plan *plan,
+                                                         const int64_t *stride) {
   sett_tile_answer answer = settp_tile_say(SETT_TILE_YES, 0, 0);
   sett_tile_shape box = *shape;
   int64_t index[SETT_TILE_MAX_RANK] = {0}, count = 0;
@@ -2673,7 +2706,8 @@ SETT_INLINE sett_tile_answer settp_tile_strides_of_tiles(const sett_tile_shape *
     index[i] = 0;
     if (period > 0 && period < shape->dims[i]) box.dims[i] = period + 1;
   }
-  for (i = 0; i < shape->rank; ++i) index[i] = box.dims[i] - 1; /* the last index first: the strides seldom lead there where they do not exist */
+  /* the last index first: the strides seldom lead there where they do not exist */
+  for (i = 0; i < shape->rank; ++i) index[i] = box.dims[i] - 1;
   do {
     if (settp_tile_strays(shape, plan, stride, index, &answer)) return answer;
     for (i = 0; i < shape->rank && count == 0; ++i) index[i] = 0;
@@ -2698,7 +2732,8 @@ SETT_INLINE sett_tile_answer sett_tile_byte_strides(const sett_tile_shape *shape
     if (shape->dims[dim] > 1) size = settp_tile_mul(size, shape->dims[dim]);
   }
   if (plan.span > 0)
-    answer = plan.coupled ? settp_tile_strides_of_tiles(shape, &plan, strides) : settp_tile_strides_of_steps(shape, &plan, strides);
+    answer = plan.coupled ? settp_tile_strides_of_tiles(shape, &plan, strides)
+                          : settp_tile_strides_of_steps(shape, &plan, strides);
   for (i = 0; i < shape->rank; ++i) {
     strides[i] = settp_tile_mul(strides[i], bits / 8);
     if (strides[i] < 0) strides[i] = 0; /* of a dimension of 1 */
@@ -2710,7 +2745,7 @@ SETT_INLINE sett_tile_answer sett_tile_byte_strides(const sett_tile_shape *shape
 /* ---- bodies: formats -------------------------------------------------------------------------------------------- */
 
 SETT_INLINE int sett_tile_formats(const sett_tile_shape *shape, sett_tile_format *format) {
-#define SETTP_TILE_ROW(text, bits, packed, option, from, to, tile0, tile1, inner0)                                   \
+#define SETTP_TILE_ROW(text, bits, packed, option, from, to, tile0, tile1, inner0) \
   {text, bits, packed, option, from, to, {tile0, tile1}, {inner0, 1}},
   static const struct {
     const char *name;
@@ -2736,7 +2771,8 @@ SETT_INLINE int sett_tile_formats(const sett_tile_shape *shape, sett_tile_format
     format[count].name = rows[i].name;
     format[count].shape = sett_tile_check(&one);
     format[count].padding = sett_tile_padding(&one);
-    format[count].chosen = !format[count].shape.error && !rows[i].option && rows_of >= rows[i].from && rows_of <= rows[i].to;
+    format[count].chosen =
+        !format[count].shape.error && !rows[i].option && rows_of >= rows[i].from && rows_of <= rows[i].to;
     ++count;
   }
   return count;

@@ -4,6 +4,7 @@ arguments as every manual says they are."""
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -110,3 +111,14 @@ def test_arguments() -> None:
             for kind in re.findall(r"(?:^|,)\s*(?:const )?(sett_\w+) \w+(?=,|$)", arguments):
                 taken.setdefault(kind, set()).add(name)
     assert {kind: names for kind, names in taken.items() if kind not in BY_VALUE} == {} and set(taken) == BY_VALUE
+
+
+def test_format() -> None:
+    """clang-format with .clang-format leaves the headers as they are."""
+    if not shutil.which("clang-format"):
+        pytest.skip("no clang-format")
+    version = re.search(r"version (\d+)", subprocess.run(["clang-format", "--version"], capture_output=True, text=True).stdout)[1]
+    if version != "14":
+        pytest.skip(f"clang-format {version} breaks lines in other places than 14")
+    done = subprocess.run(["clang-format", "--dry-run", "-Werror", *sorted(TEXTS)], cwd=ROOT / "include", capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[:4000]
