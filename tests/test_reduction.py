@@ -16,8 +16,9 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from drawn import BATCH, COUNT, ON, SEED, agree, plain, ptx, shape, uncached  # noqa: E402
+from drawn import BATCH, COUNT, ON, SEED, agree, fusions, plain, ptx, shape, uncached  # noqa: E402
 from gen.heroes import reduction_cpu  # noqa: E402
+from gen.render import program  # noqa: E402
 
 GEN = Path(__file__).resolve().parent.parent / "gen"
 FLOATS = ["f32", "f32", "bf16", "f16", "f64"]
@@ -218,6 +219,14 @@ def test_rows_in_several_places(rows: str, places: int, tmp_path: Path) -> None:
     agree({"rows": rows}, "opencl", "pocl-cpu", tmp_path)
     text = tmp_path / "rows" / "rows.cl"
     assert f"{places} streams" in text.read_text()
+
+
+@pytest.mark.parametrize("columns", [16, 256, 272, 320, 400])
+def test_columns_under_many_rows_are_read_once(columns: int) -> None:
+    """A step is a whole number of rows of the columns, so a work-item for each part reads them all."""
+    (fusion,) = fusions(reduce("f32", [3000, columns], [0]))
+    first = program(fusion, "c").kernels[0]
+    assert first.blocks == first.loop.parts, first.loop.text()
 
 
 @pytest.mark.parametrize("target", sorted({target for target, _ in ON} - {"cuda-on-cpu"}))

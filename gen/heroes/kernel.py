@@ -37,16 +37,18 @@ class Coordinate:
 
 @dataclass(frozen=True)
 class Step:
-    """C lines of a step of `vec` registers: loads of whole vectors, what is done for each register, stores of whole vectors (parts/step.j2)."""
+    """C lines of a step of `vec` registers of `lanes` elements: loads of whole vectors, what is done for each register, stores of whole vectors
+    (parts/step.j2)."""
 
     before: List[str]
     text: List[str]
     after: List[str]
     vec: int = 1
+    lanes: int = 1
 
     @staticmethod
     def of(body: Body, vec: int) -> "Step":
-        return Step(body.before.lines, body.text.lines, body.after.lines, vec)
+        return Step(body.before.lines, body.text.lines, body.after.lines, vec, body.lanes)
 
 
 @dataclass
@@ -84,7 +86,6 @@ class Kernel:
     hero: str = "loop"
     template: str = ""                                 # "": its hero's
     record: Any = None                                 # what the template prints
-    place: List[str] = field(default_factory=list)     # transpose, reduction: where a work-item stands
     parts: "Dict[str, Any]" = field(default_factory=dict)   # what else the hero's template prints
     each: "List[Kernel]" = field(default_factory=list)      # whose blocks it has, one after another (gen/heroes/concatenate.py)
     record: Any = None                                 # what the template prints, a dataclass of the hero's
@@ -137,8 +138,7 @@ class Kernel:
         return self.each or [one for one in (self, self.other) if one]
 
     def uses(self, word: str) -> bool:
-        lines = [self.guard, self.tail_guard, *(line for lines in self.ahead for line in lines), *self.before, *self.text, *self.after, *self.tail,
-                 *self.place]
+        lines = [self.guard, self.tail_guard, *(line for lines in self.ahead for line in lines), *self.before, *self.text, *self.after, *self.tail]
         return any(re.search(rf"\b{word}\b", line) for line in lines)
 
 

@@ -227,14 +227,14 @@ class Emitter:
     def read_for_results(self) -> "Dict[str, Shape]":
         return {pointer: shape for partition in self.results_of() for pointer, shape in buffers_of(partition, partition.entry).items()}
 
-    def kernel(self, name: str, blocks: int, threads: int, reads: "Dict[str, Shape]", writes: "Dict[str, Shape]", head: List[str],
-               lines: List[str], partitions: Sequence[object]) -> Kernel:
+    def kernel(self, name: str, blocks: int, threads: int, reads: "Dict[str, Shape]", writes: "Dict[str, Shape]",
+               partitions: Sequence[object]) -> Kernel:
         functions = {}
         for partition in partitions:
             for f in reversed(partition.functions[1:]):  # type: ignore[attr-defined]
                 functions[f.name] = function_text(self.d, self.helpers, partition, f, self.excess)  # type: ignore[arg-type]
         made = Kernel(name, self.nest, self.sweep, self.index_type, blocks, ", ".join(arguments(self.d, reads, writes)),
-                      list(functions.values()), "", [], lines, [], [], "", self.d.launch_bounds(threads), self.seen[0][1] if self.seen else "",
-                      [*reads, *sorted(writes)], list(self.seen), hero="reduction", place=head)
+                      list(functions.values()), "", [], [], [], [], "", self.d.launch_bounds(threads), self.seen[0][1] if self.seen else "",
+                      [*reads, *sorted(writes)], list(self.seen), hero="reduction")
         made.parts = {"threads": threads}
         return made

@@ -325,7 +325,7 @@ class _Emitter(reduction.Emitter):
         results = Step.of(self.stored(where, box, Schedule(vec=self.slots), totals, "odd >> vec & 1" if self.slots > 1 else "odd"), self.slots)
         again = Step.of(self.in_order(where, box), 1) if self.watched and not self.partial else None
         own, others, warps = self.exchanged()
-        kernel = self.kernel(name, blocks, block.threads, reduction.by_number(reads), writes, [], [], partitions)
+        kernel = self.kernel(name, blocks, block.threads, reduction.by_number(reads), writes, partitions)
         kernel.before, kernel.text, kernel.after = body.before.lines, body.text.lines, body.after.lines
         kernel.template, kernel.thread = "kernels/reduction_gpu", body.thread or ""
         kernel.record = Record(
