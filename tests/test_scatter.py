@@ -288,7 +288,8 @@ def how(source: str, target: str, device: "str | None" = None) -> str:
     ("s4", "add", "cuda", "compare and swap"), ("f32", "overwrite", "cuda", "plain store: may differ"), ("f64", "minimum", "cuda", "compare and swap: may differ"),
     ("s32", "add", "opencl", "atomic_add"), ("f32", "add", "opencl", "compare and swap: may differ"), ("s64", "add", "opencl", "in order"),
     ("c64", "add", "cuda", "atomicAdd: may differ"), ("c64", "multiply", "cuda", "in order"), ("c128", "overwrite", "cuda", "in order"), ("c64", "add", "opencl", "in order"),
-    ("u8", "far", "opencl", "compare and swap: may differ"), ("u16", "add", "opencl", "compare and swap")])
+    ("u8", "far", "opencl", "compare and swap: may differ"), ("u16", "add", "opencl", "compare and swap"),
+    ("s32", "multiply", "cuda", "compare and swap"), ("u32", "multiply", "opencl", "compare and swap")])
 def test_how_gpus_combine(t: str, body: str, target: str, words: str) -> None:
     found = how(of("rows", t, body=body), target, {"cuda": "sm_80", "opencl": "opencl-gpu"}[target])
     assert words in found and ("differ" in words) == ("differ" in found), found

@@ -52,7 +52,7 @@ class Cuda(Target):
     def atomic(self, op: str, dtype: str, sums_only: bool) -> "Optional[str]":
         words = {"add": "Add", "maximum": "Max", "minimum": "Min", "and": "And", "or": "Or", "xor": "Xor"}
         if dtypes.TABLE[dtype].kind in ("sint", "uint"):
-            return f"atomic{words[op]}"
+            return f"atomic{words[op]}" if op in words else None
         # atomicAdd of f32 loses subnormals
         return "atomicAdd" if op == "add" and (dtype == "f64" or (dtype == "f32" and sums_only)) else None
 

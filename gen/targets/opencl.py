@@ -24,7 +24,7 @@ class OpenCL(Target):
 
     def atomic(self, op: str, dtype: str, sums_only: bool) -> "Optional[str]":
         words = {"add": "add", "maximum": "max", "minimum": "min", "and": "and", "or": "or", "xor": "xor"}
-        return f"atomic_{words[op]}" if dtypes.TABLE[dtype].kind in ("sint", "uint") else None
+        return f"atomic_{words[op]}" if op in words and dtypes.TABLE[dtype].kind in ("sint", "uint") else None
 
 
 TARGET = OpenCL(

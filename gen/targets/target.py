@@ -131,7 +131,7 @@ class Target:
         return []
 
     def atomic(self, op: str, dtype: str, sums_only: bool) -> "Optional[str]":
-        """The function that combines an element in memory with a value by add, maximum, minimum, and, or, xor. sums_only: all results are sums of the kind
+        """The function that combines an element in memory with a value by an op; None: there is none. sums_only: all results are sums of the kind
         whose bound knows that subnormals may be lost."""
         return None
 
