@@ -119,7 +119,7 @@ def _vectorize(kernel: "Kernel", device: str) -> str:
             access = algebra.access(index, variable)[0]
             how = "varies" if access.stride is None else f"stride {access.stride}, aligned to {access.align}"
             lines.append(f"  {what} along {variable}: {how}")
-    step = kernel.by.step(kernel)
+    step = kernel.code
     if step:
         lines.append("  before the unrolled loop over vec (whole vectors):")
         lines += ["    " + line for line in step.before] or ["    nothing"]

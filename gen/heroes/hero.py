@@ -7,7 +7,7 @@ from typing import Any, Dict, Iterable, List, Optional, Sequence
 
 from gen.algebra import AlgebraError
 from gen.emit.body import INDEX_TYPES, Helpers
-from gen.heroes.kernel import Kernel, Step
+from gen.heroes.kernel import Kernel
 from gen.hlo import Shape
 from gen.plan.nest import Nest
 from gen.schedule import Device
@@ -65,12 +65,7 @@ class Hero:
 
     def describe(self, kernel: Kernel) -> "List[str]":
         """Lines for people about a kernel's schedule, below the line that all have."""
-        walk = kernel.parts.get("walk")
-        return [f"position: {walk}"] * bool(walk)
-
-    def step(self, kernel: Kernel) -> "Optional[Step]":
-        """The code of a step, for people; None where the kernel has none that is the same throughout."""
-        return None
+        return [f"position: {kernel.position}"] * bool(kernel.position)
 
     def manifest(self, kernel: Kernel) -> "Dict[str, str]":
         """What a manifest says of a kernel beside its name, schedule and launch."""

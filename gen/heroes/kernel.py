@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, TypeVar
 
@@ -71,43 +70,24 @@ class Kernel:
     blocks: int
     arguments: str
     functions: List[CFunction]
-    guard: str = ""
-    before: List[str] = field(default_factory=list)
-    text: List[str] = field(default_factory=list)
-    after: List[str] = field(default_factory=list)
-    tail: List[str] = field(default_factory=list)
-    tail_guard: str = ""
-    attribute: str = ""
-    thread: str = ""
-    pointers: List[str] = field(default_factory=list)  # of the arguments: p3 parameter, r0 result, q1 scratch
+    attribute: str
+    thread: str
+    pointers: List[str]                                # of the arguments: p3 parameter, r0 result, q1 scratch
     accesses: "List[Tuple[str, str]]" = field(default_factory=list)
     table: "Optional[Table]" = None
-    ahead: List[List[str]] = field(default_factory=list)
     hero: str = "loop"
-    template: str = ""                                 # "": its hero's
-    record: Any = None                                 # what the template prints
-    parts: "Dict[str, Any]" = field(default_factory=dict)   # what else the hero's template prints
+    template: str = ""                                 # of templates/
     each: "List[Kernel]" = field(default_factory=list)      # whose blocks it has, one after another (gen/heroes/concatenate.py)
     record: Any = None                                 # what the template prints, a dataclass of the hero's
+    code: "Optional[Step]" = None                      # a step, for people; None: there is none that is the same throughout
+    position: str = ""                                 # the map from a work-item's step to the position that it writes, for people; "": the schedule says
+    threads: int = 0                                   # of a block; 0: its schedule's
     by: Any = None                                     # the hero that wrote it
     joins: bool = False                                # whether its blocks may be a range of another kernel's
     other: "Optional[Kernel]" = None                         # the walk where SETT_BURSTS is 0, if that is not this one
 
-    @property
-    def threads(self) -> int:
-        return int(self.parts.get("threads", self.loop.threads))
-
-    @property
-    def chunks(self) -> int:
-        return self.loop.chunks
-
-    @property
-    def vec(self) -> int:
-        return self.loop.vec
-
-    @property
-    def step(self) -> int:
-        return self.loop.step
+    def __post_init__(self) -> None:
+        self.threads = self.threads or self.loop.threads
 
     @property
     def params(self) -> List[str]:
@@ -136,10 +116,6 @@ class Kernel:
     def walks(self) -> "List[Kernel]":
         """The kernels that it is made of, or itself and what it is elsewhere."""
         return self.each or [one for one in (self, self.other) if one]
-
-    def uses(self, word: str) -> bool:
-        lines = [self.guard, self.tail_guard, *(line for lines in self.ahead for line in lines), *self.before, *self.text, *self.after, *self.tail]
-        return any(re.search(rf"\b{word}\b", line) for line in lines)
 
 
 def arguments(d: Target, reads: "Dict[str, Shape]", writes: "Dict[str, Shape]", shared: "Sequence[str]" = ()) -> "List[str]":

@@ -165,10 +165,6 @@ class Walks(Hero):
     def describe(self, kernel: Kernel) -> "List[str]":
         return [f"position: {kernel.loop.thread_map(kernel.nest.shape.elements)}"]
 
-    def step(self, kernel: Kernel) -> "Optional[Step]":
-        walk = kernel.record.bursts if kernel.other else kernel.record
-        return Step(walk.before, walk.register, walk.after, walk.registers)
-
     def refusal(self, nest: Nest) -> str:
         return f"results of {nest.shape.dtype} whose layouts differ share a kernel" if _packed(nest) else super().refusal(nest)
 
@@ -220,7 +216,8 @@ def _kernel_in(d: Target, helpers: Helpers, nest: Nest, loop: Loop, index_type: 
     reads, writes = buffers_of(partition, partition.entry), {root.pointer: root.shape for root in partition.roots}
     return Kernel(nest.name, nest, loop, index_type, loop.blocks(elements), ", ".join(arguments(d, reads, writes, nest.shared)), functions,
                   attribute=d.launch_bounds(loop.threads), thread=thread, pointers=[*reads, *sorted(writes)], accesses=body.flat, hero=hero,
-                  template="kernels/loop_bursts" if other else "kernels/loop", record=Bursts(walk, other.record) if other else walk, other=other, joins=True)
+                  template="kernels/loop_bursts" if other else "kernels/loop", record=Bursts(walk, other.record) if other else walk, other=other,
+                  code=Step.of(body, loop.vec), joins=True)
 
 
 def _body(d: Target, helpers: Helpers, nest: Nest, index_type: str, thread: str, loop: Loop, excess: bool, whole: bool = True) -> Body:

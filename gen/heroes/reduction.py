@@ -233,8 +233,6 @@ class Emitter:
         for partition in partitions:
             for f in reversed(partition.functions[1:]):  # type: ignore[attr-defined]
                 functions[f.name] = function_text(self.d, self.helpers, partition, f, self.excess)  # type: ignore[arg-type]
-        made = Kernel(name, self.nest, self.sweep, self.index_type, blocks, ", ".join(arguments(self.d, reads, writes)),
-                      list(functions.values()), "", [], [], [], [], "", self.d.launch_bounds(threads), self.seen[0][1] if self.seen else "",
-                      [*reads, *sorted(writes)], list(self.seen), hero="reduction")
-        made.parts = {"threads": threads}
-        return made
+        return Kernel(name, self.nest, self.sweep, self.index_type, blocks, ", ".join(arguments(self.d, reads, writes)),
+                      list(functions.values()), self.d.launch_bounds(threads), self.seen[0][1] if self.seen else "",
+                      [*reads, *sorted(writes)], list(self.seen), hero="reduction", threads=threads)

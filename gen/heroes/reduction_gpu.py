@@ -326,7 +326,7 @@ class _Emitter(reduction.Emitter):
         again = Step.of(self.in_order(where, box), 1) if self.watched and not self.partial else None
         own, others, warps = self.exchanged()
         kernel = self.kernel(name, blocks, block.threads, reduction.by_number(reads), writes, partitions)
-        kernel.before, kernel.text, kernel.after = body.before.lines, body.text.lines, body.after.lines
+        kernel.code = Step.of(body, block.vec)
         kernel.template, kernel.thread = "kernels/reduction_gpu", body.thread or ""
         kernel.record = Record(
             position=position, coordinates=coordinates, guard=guard, accumulators=[self.accumulator(h, k, dtype) for h, k, dtype in self.accumulators],

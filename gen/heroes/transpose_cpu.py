@@ -15,7 +15,7 @@ from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tupl
 from gen import algebra
 from gen.emit.body import Body, Helpers
 from gen.heroes.hero import Context, Hero
-from gen.heroes.kernel import Kernel, arguments, function_text
+from gen.heroes.kernel import Kernel, Step, arguments, function_text
 from gen.hlo import dtypes
 from gen.plan.buffers import buffers_of, touches
 from gen.plan.digits import Walk, interleaving, moves, place, transposed, walk
@@ -278,8 +278,6 @@ def _on_cpu(d: Target, helpers: Helpers, nest: Nest, frame: Frame, tile: Tile, i
         frame.wide // (tile.lanes * tile.down) - 1, tile.lanes, tile.vec, tile.down, body.before.lines, body.text.lines, body.after.lines)
     reads, writes = buffers_of(nest.partition, nest.partition.entry), {root.pointer: root.shape for root in nest.partition.roots}
     functions = [function_text(d, helpers, nest.partition, f, excess) for f in reversed(nest.partition.functions[1:])]
-    made = Kernel(nest.name, nest, tile, index_type, blocks, ", ".join(arguments(d, reads, writes)),
-                  functions, "", body.before.lines, body.text.lines, body.after.lines, [], "", d.launch_bounds(tile.threads), thread,
-                  [*reads, *sorted(writes)], body.flat, hero="transpose", template="kernels/transpose_cpu", record=record)
-    made.parts = {"walk": walked}
-    return made
+    return Kernel(nest.name, nest, tile, index_type, blocks, ", ".join(arguments(d, reads, writes)),
+                  functions, d.launch_bounds(tile.threads), thread, [*reads, *sorted(writes)], body.flat, hero="transpose",
+                  template="kernels/transpose_cpu", record=record, code=Step.of(body, tile.vec), position=walked)

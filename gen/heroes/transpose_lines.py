@@ -232,5 +232,5 @@ class _Writer:
                  ((f"read {self.source.pointer}", self.read), (f"write {self.target.pointer}", self.write))]
         return Kernel(nest.name, nest, form, self.index_type, blocks,
                       ", ".join(arguments(d, {self.source.pointer: self.source.shape}, {self.target.pointer: self.target.shape})),
-                      [], "", [], [], [], [], "", d.launch_bounds(1), thread, [self.source.pointer, self.target.pointer], flats,
+                      [], d.launch_bounds(1), thread, [self.source.pointer, self.target.pointer], flats,
                       hero="transpose", template="kernels/transpose_lines_cpu", record=record)
