@@ -12,6 +12,7 @@ from gen import reference
 from gen.hlo import Fusion
 from gen.manifest import manifest
 from gen.render import ROOT, environment, program
+from gen.targets import TARGETS
 
 
 def files(fusion: Fusion, targets: Sequence[str], device: Optional[str] = None, excess: bool = False) -> "Tuple[Dict[str, str], Dict[str, Any]]":
@@ -25,7 +26,7 @@ def files(fusion: Fusion, targets: Sequence[str], device: Optional[str] = None, 
     by_target = {one.dialect.name: one for one in programs}
     opencl = by_target.get("opencl")
     made[f"{name}.h"] = environment().get_template("files/api.h.j2").render(
-        name=name, filled=fusion.filled, guard=f"SETT_FUSION_{name.upper()}_H", aliases=about["aliases"], params=about["params"], results=about["results"], targets=list(by_target),
+        name=name, filled=fusion.filled, guard=f"SETT_FUSION_{name.upper()}_H", aliases=about["aliases"], params=about["params"], results=about["results"], targets=list(by_target), gpus=[one.dialect for one in programs if one.dialect.headers],
         kernels=opencl.kernels if opencl else [], scratch=opencl.scratch if opencl else [],
         tables=[k.table for k in opencl.kernels if k.table] if opencl else [], source=opencl.text.splitlines() if opencl else [])
     made[f"{name}_ref.c"] = reference.reference(fusion.computation, name)
@@ -54,7 +55,7 @@ def build_fusion(fusion: Fusion, out_dir: str, targets: Iterable[str], device: O
                  excess_precision: bool = False) -> Dict[str, Any]:
     """All files of one fusion, with the bound for a check; the manifest."""
     made, about = files(fusion, list(targets), device, excess_precision)
-    made[f"{fusion.name}_bound.c"] = reference.bound(fusion.computation, fusion.name, excess_precision=excess_precision, flushes="cuda" in about["targets"])
+    made[f"{fusion.name}_bound.c"] = reference.bound(fusion.computation, fusion.name, excess_precision=excess_precision, flushes=any(TARGETS[target].flushes for target in about["targets"]))
     for name, text in made.items():
         write(Path(out_dir) / name, text)
     return about

@@ -137,6 +137,7 @@ def program(fusion: Fusion, target: str, device_name: Optional[str] = None, exce
     if d.plain and any(k.loop.lanes > 1 for k in made.kernels):
         halves.append(_rendered(d.plain.of_file(), device.scalar(), fusion, excess))
     text = environment().get_template(d.template).render(
+        d=d,
         preamble=_preamble(fusion, device, made, excess), aliases=[alias for k in made.kernels for alias in k.nest.aliases.items()],
         used=made.used, used_anywhere=set().union(*(half.used for half in halves)), body=made.body, name=fusion.name, kernels=made.kernels, scratch=made.scratch,
         params=len(param_leaves(fusion)), results=len(result_leaves(fusion.computation)), halves=halves, words=d.vectors(made.body)).lstrip()

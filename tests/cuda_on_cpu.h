@@ -65,7 +65,10 @@ struct dim3 {
 };
 
 static dim3 blockIdx, threadIdx, blockDim, gridDim;
-enum { warpSize = 32 };
+#ifndef SETT_LANES // threads of a warp: 32, or 64 (hip_on_cpu.h)
+#define SETT_LANES 32
+#endif
+enum { warpSize = SETT_LANES };
 
 // Vectors of 2 and 4, aligned as CUDA's: to their size, at most 16 bytes.
 #define SETT_VECTORS(name, type)                                                                                     \
@@ -196,7 +199,7 @@ enum sett_state { SETT_NEW, SETT_READY, SETT_BARRIER, SETT_EXCHANGE, SETT_DONE }
 struct sett_thread {
   sett_state state;
   int fibre, line; // line: of the barrier or exchange that it waits in
-  unsigned mask;
+  uint64_t mask;
   int source; // the lane whose value it wants, -1: none
   uint64_t value, result;
 };
@@ -261,7 +264,7 @@ static const char *sett_what(int t, char *text, size_t size)
   if (t >= sett.threads) return "does not exist";
   if (self->state == SETT_DONE) return "has ended";
   if (self->state == SETT_BARRIER) snprintf(text, size, "waits at the barrier of line %d", self->line);
-  else snprintf(text, size, "waits in the exchange of line %d, mask 0x%x", self->line, self->mask);
+  else snprintf(text, size, "waits in the exchange of line %d, mask 0x%llx", self->line, (unsigned long long)self->mask);
   return text;
 }
 
@@ -282,7 +285,7 @@ static void sett_stuck(void)
   if (self->state == SETT_BARRIER)
     for (u = 0; sett.thread[u].state == SETT_BARRIER;) ++u;
   else
-    for (u = t / 32 * 32; !(self->mask >> (u % 32) & 1) || sett_meet(t, u);) ++u;
+    for (u = t / SETT_LANES * SETT_LANES; !(self->mask >> (u % SETT_LANES) & 1) || sett_meet(t, u);) ++u;
   sett_fail("thread %d %s, thread %d %s", t, sett_what(t, one, sizeof one), u, sett_what(u, other, sizeof other));
 }
 
@@ -341,39 +344,39 @@ static inline void sett_barrier(int line)
 }
 
 // Waits for all lanes that the mask names, and gives the value of lane `source`. The last one hands the values out.
-static uint64_t sett_exchange(int line, unsigned mask, uint64_t value, int source)
+static uint64_t sett_exchange(int line, uint64_t mask, uint64_t value, int source)
 {
-  const int t = sett.current, first = t / 32 * 32;
+  const int t = sett.current, first = t / SETT_LANES * SETT_LANES;
   sett_thread *self = &sett.thread[t], *lane = &sett.thread[first];
   *self = { SETT_EXCHANGE, self->fibre, line, mask, source, value, 0 };
   bool whole = mask >> (t - first) & 1;
-  if (!whole) sett_fail("thread %d: the mask 0x%x of line %d does not name its own lane", t, mask, line);
-  for (int l = 0; l < 32 && whole; ++l)
+  if (!whole) sett_fail("thread %d: the mask 0x%llx of line %d does not name its own lane", t, (unsigned long long)mask, line);
+  for (int l = 0; l < SETT_LANES && whole; ++l)
     if (mask >> l & 1) whole = sett_meet(t, first + l);
-  for (int l = 0; l < 32 && whole && !sett.failed; ++l)
+  for (int l = 0; l < SETT_LANES && whole && !sett.failed; ++l)
     if (mask >> l & 1) {
       const int from = lane[l].source;
       if (from >= 0 && !(mask >> from & 1))
-        sett_fail("thread %d reads lane %d, which the mask 0x%x of line %d does not name", first + l, from, mask, line);
+        sett_fail("thread %d reads lane %d, which the mask 0x%llx of line %d does not name", first + l, from, (unsigned long long)mask, line);
       else lane[l].result = from < 0 ? 0 : lane[from].value;
     }
-  for (int l = 0; l < 32 && whole; ++l)
+  for (int l = 0; l < SETT_LANES && whole; ++l)
     if (mask >> l & 1) lane[l].state = SETT_READY;
   sett_wait();
   return self->result;
 }
 
 template <class T>
-static T sett_shuffle(int line, unsigned mask, T value, int width, int (*pick)(int, int, int), int by)
+static T sett_shuffle(int line, uint64_t mask, T value, int width, int (*pick)(int, int, int), int by)
 {
   static_assert(std::is_arithmetic<T>::value && (sizeof(T) == 4 || sizeof(T) == 8), "CUDA shuffles 32 and 64 bits");
   uint64_t bits = 0;
-  if (width < 1 || width > 32 || (width & (width - 1))) {
+  if (width < 1 || width > SETT_LANES || (width & (width - 1))) {
     sett_fail("a shuffle among %d lanes in line %d", width, line);
     sett_wait();
   }
   memcpy(&bits, &value, sizeof value);
-  bits = sett_exchange(line, mask, bits, pick(sett.current % 32, width, by));
+  bits = sett_exchange(line, mask, bits, pick(sett.current % SETT_LANES, width, by));
   memcpy(&value, &bits, sizeof value);
   return value;
 }
@@ -389,21 +392,21 @@ static inline int sett_pick_xor(int lane, int width, int by)
   return (lane ^ by) > (lane | (width - 1)) ? lane : lane ^ by;
 }
 
-template <class T> static inline T sett_shfl(int line, unsigned mask, T value, int from, int width = 32)
+template <class T> static inline T sett_shfl(int line, uint64_t mask, T value, int from, int width = SETT_LANES)
 {
   return sett_shuffle(line, mask, value, width, sett_pick, from);
 }
-template <class T> static inline T sett_shfl_down(int line, unsigned mask, T value, unsigned by, int width = 32)
+template <class T> static inline T sett_shfl_down(int line, uint64_t mask, T value, unsigned by, int width = SETT_LANES)
 {
   return sett_shuffle(line, mask, value, width, sett_pick_down, (int)by);
 }
-template <class T> static inline T sett_shfl_xor(int line, unsigned mask, T value, int by, int width = 32)
+template <class T> static inline T sett_shfl_xor(int line, uint64_t mask, T value, int by, int width = SETT_LANES)
 {
-  return sett_shuffle(line, mask, value, width, sett_pick_xor, by & 31);
+  return sett_shuffle(line, mask, value, width, sett_pick_xor, by & (SETT_LANES - 1));
 }
 struct sett_syncwarp {
   int line;
-  void operator()(unsigned mask = 0xffffffffu) const { sett_exchange(line, mask, 0, -1); }
+  void operator()(uint64_t mask = SETT_LANES == 64 ? ~(uint64_t)0 : 0xffffffffu) const { sett_exchange(line, mask, 0, -1); }
 };
 
 #define __syncthreads() sett_barrier(__LINE__)

@@ -20,6 +20,7 @@ from gen import child, pipeline
 from gen.hlo import dtypes
 from gen.plan import nests
 from gen.run import cost as costs
+from gen.schedule import DEVICES
 from gen.targets import RUNNERS, RunError, Runner, c_compiler
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -154,7 +155,7 @@ def runner_of(target: str) -> Runner:
 def harness(target: str) -> Path:
     """The harness that speaks to a target's runtime, compiled into build/ when missing or older than its sources."""
     runner = runner_of(target)
-    output = ROOT / "build" / f"harness_{Path(runner.harness_source).stem}"
+    output = ROOT / "build" / f"harness_{runner.harness_name}"
     sources = [str(HARNESS / name) for name in (*HARNESS_SOURCES, runner.harness_source)]
     newest = max(path.stat().st_mtime_ns for path in HARNESS.iterdir() if path.suffix in (".c", ".h", ".cu"))
     if output.exists() and output.stat().st_mtime_ns >= newest:
@@ -277,7 +278,8 @@ def compile_fusion(built: Built, target: str, with_reference: bool = False) -> P
     kernels = runner.kernels(name)
     if kernels:
         long = (folder / kernels).stat().st_size >= LONG_SOURCE
-        steps.append(lambda: _compiled(runner.compile(folder, name, long), folder / kernels))
+        device = DEVICES[built.manifest["targets"][runner.target.name]["device"]]
+        steps.append(lambda: _compiled(runner.compile(folder, name, long, device), folder / kernels))
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         waiting = [pool.submit(step) for step in steps]
         try:

@@ -37,6 +37,9 @@ DEVICES: Dict[str, Device] = {d.name: d for d in (
     Device("cpu-scalar", "c", True, 1, 64, 8 << 20, 2, 1),
     Device("sm_80", "cuda", False, 32, 16, 0, 108),
     Device("sm_90", "cuda", False, 32, 16, 0, 132),
+    Device("gfx90a", "hip", False, 64, 16, 0, 104),
+    Device("gfx942", "hip", False, 64, 16, 0, 304),
+    Device("gfx1100", "hip", False, 32, 16, 0, 96),
 )}
 WOVEN = 2048        # elements of a work-item
 UNIT = 512          # bytes whose rows are read and written whole, one after the other
@@ -45,7 +48,7 @@ PAGE = 4096         # bytes
 FOUND = 1024        # bytes of a row that one index finds, in a step
 LATER = 8192        # bytes after which what indices find is asked for
 LEAD = 32768        # bytes; blocks of more than twice as many are left to the prefetchers of the processor
-DEFAULT = {"opencl": "pocl-cpu", "cuda": "sm_80", "c": "cpu"}
+DEFAULT = {"opencl": "pocl-cpu", "cuda": "sm_80", "hip": "gfx90a", "c": "cpu"}
 
 
 def device_for(target: str, name: Optional[str]) -> Device:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Dict
 
-from gen.targets import c, cuda, opencl
+from gen.targets import c, cuda, hip, opencl
 from gen.targets.runner import Runner
 from gen.targets.target import COMPLEX, FLOATS, INTEGERS, NARROW, SIGNED, SMALL, TINY, UNSIGNED, VECTOR, Target, bits
 from gen.targets.tools import RunError, c_compiler, native
 
-_MODULES = (opencl, cuda, c)
+_MODULES = (opencl, cuda, hip, c)
 TARGETS: Dict[str, Target] = {module.TARGET.name: module.TARGET for module in _MODULES}
 RUNNERS: Dict[str, Runner] = {runner.name: runner for module in _MODULES for runner in module.RUNNERS}      # the words of --target
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Dict, FrozenSet, List, Set
+from typing import Any, Dict, FrozenSet, List, Set
 
 from gen.targets.runner import Runner
 from gen.targets.target import FLOATS, UNSIGNED, VECTOR, Target, bits
@@ -139,7 +139,7 @@ static void release(void *self)
 }}
 """
 
-    def compile(self, folder: Path, name: str, long: bool) -> List[str]:
+    def compile(self, folder: Path, name: str, long: bool, device: Any) -> List[str]:
         return [c_compiler(), "-std=c11", "-O1" if long else "-O3", *native(), "-fno-math-errno", "-fPIC", "-I", str(folder), "-c"]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Dict, List, Optional, Sequence
+from typing import Any, Dict, List, Optional, Sequence
 
 from gen.hlo import dtypes
 from gen.targets.runner import Runner
@@ -11,7 +11,13 @@ from gen.targets.target import Target, bits
 from gen.targets.tools import ROOT, RunError, cxx_compiler, nvcc
 
 
-class Cuda(Target):
+class Gpu(Target):
+    """What CUDA and HIP have in common. The file around the kernels is the same for both: functions of the runtime begin with the target's name."""
+
+    @property
+    def template(self) -> str:
+        return "files/gpu.j2"
+
     def launch_bounds(self, threads: int) -> str:
         return f" __launch_bounds__({threads})"
 
@@ -25,9 +31,6 @@ class Cuda(Target):
         if (source, to) == ("u64", "f64"):
             return f"__longlong_as_double((long long)({text}))"
         return f"({self.types[to]})({text})"
-
-    def product(self, a: str, b: str, dtype: str) -> str:
-        return f"{'__fmul_rn' if self.register(dtype) == 'float' else '__dmul_rn'}({a}, {b})"
 
     def special(self, pattern: int, dtype: str) -> str:
         """A constant expression: a table may hold it. (Compilers make a signalling NaN quiet.)"""
@@ -57,6 +60,11 @@ class Cuda(Target):
         return "atomicAdd" if op == "add" and (dtype == "f64" or (dtype == "f32" and sums_only)) else None
 
 
+class Cuda(Gpu):
+    def product(self, a: str, b: str, dtype: str) -> str:
+        return f"{'__fmul_rn' if self.register(dtype) == 'float' else '__dmul_rn'}({a}, {b})"
+
+
 TARGET = Cuda(
     name="cuda", comment="CUDA C++", suffix=".cu",
     types={"s8": "signed char", "u8": "unsigned char", "s16": "short", "u16": "unsigned short", "s32": "int", "u32": "unsigned",
@@ -66,13 +74,13 @@ TARGET = Cuda(
     constant="static __device__ const", group="blockIdx.x", item="threadIdx.x", unroll_word="#pragma unroll",
     shared="__shared__ ", barrier="__syncthreads();", wide=False,
     suffix64=("ll", "ull"), shared_bytes=48 << 10, shuffle="__shfl_down_sync(0xffffffffu, {value}, {distance}, {width})", atomic_bits=64,
-    compare_and_swap="atomicCAS", atomic_read="*word")
+    compare_and_swap="atomicCAS", atomic_read="*word", headers=("cuda_runtime.h", "cuda_fp16.h"), flushes=True)
 
 
-class _OnDevice(Runner):
+class OnDevice(Runner):
     """The machine's own GPU."""
 
-    name, target, harness_source = "cuda", TARGET, "cuda.cu"
+    name, target, harness_name, harness_source = "cuda", TARGET, "cuda", "cuda.cu"
     glue = """
 static char object;
 static void *create(void *context, void *device, int *error) {{ (void)context, (void)device; *error = 0; return &object; }}
@@ -85,7 +93,7 @@ static int run(void *self, void *queue, const void *params, const void *results)
 static void release(void *self) {{ (void)self; }}
 """
 
-    def compile(self, folder: Path, name: str, long: bool) -> List[str]:
+    def compile(self, folder: Path, name: str, long: bool, device: Any) -> List[str]:
         return [nvcc(), "-O3", "-arch=native", "-Xcompiler", "-fPIC", "-I", str(folder), "-c"]
 
     def linker(self) -> str:
@@ -99,11 +107,9 @@ class OnCpu(Runner):
     """The text compiled as C++ with a header that gives threads, barriers, shuffles and atomics as fibres: checked and run, not timed. Its threads switch a
     million times a second, and one core runs them all."""
 
-    name, target, glue, timed, patience = "cuda-on-cpu", TARGET, _OnDevice.glue, False, 8
+    name, target, glue, timed, patience = "cuda-on-cpu", TARGET, OnDevice.glue, False, 8
     stand_in = ROOT / "tests" / "cuda_on_cpu.h"
-    includes: Sequence[str] = ("cuda_runtime.h", "cuda_fp16.h")
-
-    def compile(self, folder: Path, name: str, long: bool) -> List[str]:
+    def compile(self, folder: Path, name: str, long: bool, device: Any) -> List[str]:
         """An index outside of an array's type is an illegal instruction."""
         return [cxx_compiler(), "-std=c++17", "-O1", "-ffp-contract=off", "-fsanitize=bounds", "-fsanitize-undefined-trap-on-error", "-fPIC", "-w",
                 "-I", str(folder), "-x", "c++", "-c"]
@@ -111,10 +117,10 @@ class OnCpu(Runner):
     def headers(self) -> "Dict[str, str]":
         if not self.stand_in.exists():
             raise RunError(f"no {self.stand_in.relative_to(ROOT)} beside gen", 3)
-        return {name: f'#include "{self.stand_in}"\n' for name in self.includes}
+        return {name: f'#include "{self.stand_in}"\n' for name in self.target.headers}
 
     def linker(self) -> str:
         return cxx_compiler()
 
 
-RUNNERS = [_OnDevice(), OnCpu()]
+RUNNERS = [OnDevice(), OnCpu()]

@@ -42,7 +42,7 @@ TARGET = OpenCL(
 class _OnDevice(Runner):
     """Any OpenCL 1.2 device; PoCL's where there is no other."""
 
-    name, target, harness_source, libraries = "opencl", TARGET, "opencl.c", ("-lOpenCL",)
+    name, target, harness_name, harness_source, libraries = "opencl", TARGET, "opencl", "opencl.c", ("-lOpenCL",)
     missing = {"CL/cl.h": "the OpenCL headers are missing", "-lOpenCL": "the OpenCL loader library is missing"}
     head = "#define CL_TARGET_OPENCL_VERSION 120\n#include <CL/cl.h>\n"
     glue = """

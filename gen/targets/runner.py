@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Dict, List, Sequence
+from typing import Any, Dict, List, Sequence
 
 from gen.targets.target import Target
 from gen.targets.tools import c_compiler
@@ -12,8 +12,8 @@ from gen.targets.tools import c_compiler
 class Runner:
     """One word of --target.
 
-    glue: C text between the harness and the API of a fusion {name}, with what stands before its includes in `head`. harness_source: the part of the harness that
-    speaks to the runtime. missing: words of a linker or compiler that did not find something, and what that is. patience: how often longer a launch may take
+    glue: C text between the harness and the API of a fusion {name}, with what stands before its includes in `head`. harness_name, harness_source: which harness, and its part
+    that speaks to the runtime. missing: words of a linker or compiler that did not find something, and what that is. patience: how often longer a launch may take
     than on a device. timed: whether a bench says anything.
     """
 
@@ -21,14 +21,16 @@ class Runner:
     target: Target
     glue = ""
     head = ""
+    harness_name = "c"
     harness_source = "c.c"
     libraries: Sequence[str] = ()
     missing: Dict[str, str] = {}
     patience = 1
     timed = True
 
-    def compile(self, folder: Path, name: str, long: bool) -> List[str]:
-        """The command that compiles the kernels' file to an object, but for `-o OBJECT FILE`. long: a text that compilers are to optimise less."""
+    def compile(self, folder: Path, name: str, long: bool, device: Any) -> List[str]:
+        """The command that compiles the kernels' file to an object, but for `-o OBJECT FILE`. long: a text that compilers are to optimise less. device: the class
+        of device (gen.schedule) that they are for."""
         raise NotImplementedError
 
     def kernels(self, name: str) -> str:

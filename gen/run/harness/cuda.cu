@@ -1,5 +1,36 @@
-// cuda.cu - the CUDA runtime behind backend.h.
+// cuda.cu - the runtime of CUDA, or of HIP, behind backend.h.
+#ifdef __HIPCC__
+#include <hip/hip_runtime.h>
+#define cudaDeviceProp hipDeviceProp_t
+#define cudaDriverGetVersion hipDriverGetVersion
+#define cudaErrorInvalidValue hipErrorInvalidValue
+#define cudaError_t hipError_t
+#define cudaFree hipFree
+#define cudaGetDeviceCount hipGetDeviceCount
+#define cudaGetDeviceProperties hipGetDeviceProperties
+#define cudaGetErrorString hipGetErrorString
+#define cudaGetLastError hipGetLastError
+#define cudaMalloc hipMalloc
+#define cudaMemcpy hipMemcpy
+#define cudaMemcpyAsync hipMemcpyAsync
+#define cudaMemcpyDeviceToDevice hipMemcpyDeviceToDevice
+#define cudaMemcpyDeviceToHost hipMemcpyDeviceToHost
+#define cudaMemcpyHostToDevice hipMemcpyHostToDevice
+#define cudaRuntimeGetVersion hipRuntimeGetVersion
+#define cudaSetDevice hipSetDevice
+#define cudaStreamCreate hipStreamCreate
+#define cudaStreamDestroy hipStreamDestroy
+#define cudaStreamSynchronize hipStreamSynchronize
+#define cudaStream_t hipStream_t
+#define cudaSuccess hipSuccess
+// HIP has no loads and stores past the caches for its vectors
+#define __stcs(to, value) (*(to) = (value))
+#define __ldcs(from) (*(from))
+#define RUNTIME "HIP"
+#else
 #include <cuda_runtime.h>
+#define RUNTIME "CUDA"
+#endif
 #include <stdio.h>
 #include <string.h>
 extern "C" {
@@ -22,7 +53,7 @@ extern "C" int backend_open(const char *wanted, struct device *device)
   cudaError_t error = cudaGetDeviceCount(&count);
   memset(device, 0, sizeof *device);
   if (error != cudaSuccess) {
-    failed("no CUDA device", error);
+    failed("no " RUNTIME " device", error);
     return 3;
   }
   for (int i = 0; i < count; ++i) {
@@ -34,14 +65,14 @@ extern "C" int backend_open(const char *wanted, struct device *device)
     cudaRuntimeGetVersion(&runtime);
     cudaDriverGetVersion(&driver);
     snprintf(device->name, sizeof device->name, "%s", about.name);
-    snprintf(device->runtime, sizeof device->runtime, "CUDA runtime %d.%d, driver for %d.%d, sm_%d%d", runtime / 1000,
+    snprintf(device->runtime, sizeof device->runtime, RUNTIME " runtime %d.%d, driver for %d.%d, sm_%d%d", runtime / 1000,
              runtime % 1000 / 10, driver / 1000, driver % 1000 / 10, about.major, about.minor);
     device->units = about.multiProcessorCount;
     device->cache = (size_t)about.l2CacheSize;
     device->max_bytes = device->memory = about.totalGlobalMem;
     return 0;
   }
-  snprintf(backend_message, sizeof backend_message, "no CUDA device like %s", wanted ? wanted : "any");
+  snprintf(backend_message, sizeof backend_message, "no " RUNTIME " device like %s", wanted ? wanted : "any");
   return 3;
 }
 

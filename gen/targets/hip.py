@@ -1,0 +1,50 @@
+"""HIP C++: wavefronts of 64 lanes on CDNA, of 32 on RDNA (the device says which)."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any, List, Optional, Sequence
+
+from gen.targets import cuda
+from gen.targets.tools import ROOT, c_compiler, hipcc
+
+
+class Hip(cuda.Gpu):
+    def atomic(self, op: str, dtype: str, sums_only: bool) -> "Optional[str]":
+        """HIP has no extremes of signed 64 bits."""
+        return None if dtype == "s64" and op in ("maximum", "minimum") else super().atomic(op, dtype, sums_only)
+
+
+TARGET = Hip(**{**{name: getattr(cuda.TARGET, name) for name in cuda.TARGET.__dataclass_fields__ if name != "used"},
+                "name": "hip", "comment": "HIP C++", "suffix": ".hip", "headers": ("hip/hip_runtime.h", "hip/hip_fp16.h"),
+                "shared_bytes": 64 << 10, "shuffle": "__shfl_down({value}, {distance}, {width})", "unfused": "#pragma STDC FP_CONTRACT OFF"})
+
+
+class _OnDevice(cuda.OnDevice):
+    name, target, harness_name = "hip", TARGET, "hip"
+    glue = cuda.OnDevice.glue.replace("{name}_cuda", "{name}_hip")
+
+    def compile(self, folder: Path, name: str, long: bool, device: Any) -> List[str]:
+        return [hipcc(), "-O3", f"--offload-arch={device.name}", "-fPIC", "-I", str(folder), "-c"]
+
+    def linker(self) -> str:
+        return hipcc()
+
+    def harness(self, output: Path, sources: Sequence[str], flags: Sequence[str]) -> List[str]:
+        """hipcc takes no C: an object of that is made first."""
+        plain, runtime = [[source for source in sources if source.endswith(suffix)] for suffix in (".c", ".cu")]
+        both = f"{output}.o"
+        first = [c_compiler(), "-std=c11", "-pthread", *flags, "-nostdlib", "-r", "-o", both, *plain]
+        then = [hipcc(), "-O3", "-pthread", "-o", str(output), both, "-x", "hip", *runtime, "-ldl", "-lm"]
+        return ["sh", "-ec", f"{shlex.join(first)}; {shlex.join(then)}; rm {shlex.quote(both)}"]
+
+
+class _OnCpu(cuda.OnCpu):
+    name, target, glue, stand_in = "hip-on-cpu", TARGET, _OnDevice.glue, ROOT / "tests" / "hip_on_cpu.h"
+
+    def compile(self, folder: Path, name: str, long: bool, device: Any) -> List[str]:
+        return [*super().compile(folder, name, long, device), f"-DSETT_LANES={device.warp}"]
+
+
+RUNNERS = [_OnDevice(), _OnCpu()]

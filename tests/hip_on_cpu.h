@@ -1,0 +1,18 @@
+// hip_on_cpu.h - cuda_on_cpu.h in HIP's words, with wavefronts of SETT_LANES threads.
+//
+// It stands in for <hip/hip_runtime.h> and <hip/hip_fp16.h>. A shuffle has no mask: all lanes of the wavefront have to come to it.
+#ifndef SETT_HIP_ON_CPU_H
+#define SETT_HIP_ON_CPU_H
+#ifndef SETT_LANES
+#define SETT_LANES 64
+#endif
+#include "cuda_on_cpu.h"
+
+typedef cudaError_t hipError_t;
+typedef cudaStream_t hipStream_t;
+static const cudaError_t hipSuccess = cudaSuccess, hipErrorInvalidValue = cudaErrorInvalidValue;
+#define hipLaunchKernel cudaLaunchKernel
+#define hipMallocAsync cudaMallocAsync
+#define hipFreeAsync cudaFreeAsync
+#define __shfl_down(...) sett_shfl_down(__LINE__, SETT_LANES == 64 ? ~(uint64_t)0 : 0xffffffffu, __VA_ARGS__)
+#endif

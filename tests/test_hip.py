@@ -1,0 +1,70 @@
+"""The HIP text: run on the CPU beside the scalar reference (tests/hip_on_cpu.h) with wavefronts of 64 and of 32, and compiled by hipcc where it is found."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from gen import hlo, render, run  # noqa: E402
+from gen.schedule import DEVICES  # noqa: E402
+
+CATALOGUE = sorted(ROOT.glob("tests/kernels/*.hlo"))
+CLASSES = [device.name for device in DEVICES.values() if device.language == "hip"]
+QUICK = ("softmax_f32", "row_sum_f32", "column_max_bf16", "tuples_f32")
+
+
+def check(path: Path, device: str) -> None:
+    results = run.check(str(path), "hip-on-cpu", run.Options(rounds=2, schedule=device))
+    assert results and all(result.status == "PASS" for result in results), [f"{result.fusion}: {result.reason}" for result in results]
+
+
+@pytest.mark.parametrize("name", QUICK)
+@pytest.mark.parametrize("device", ["gfx90a", "gfx1100"])
+def test_on_cpu(name: str, device: str) -> None:
+    check(ROOT / "tests" / "kernels" / f"{name}.hlo", device)
+
+
+@pytest.mark.parametrize("path", [path for path in CATALOGUE if path.stem not in QUICK], ids=lambda path: path.stem)
+def test_catalogue_on_cpu(path: Path) -> None:
+    check(path, "gfx90a")
+
+
+def test_wavefronts() -> None:
+    """A wavefront's shuffles go over all of its lanes: 64 of CDNA, 32 of RDNA."""
+    (fusion,) = hlo.fusions(run.load(str(ROOT / "tests" / "kernels" / "row_sum_f32.hlo")))
+    for device, lanes in (("gfx90a", 64), ("gfx942", 64), ("gfx1100", 32)):
+        text = render.program(fusion, "hip", device).text
+        assert f"distance = {lanes // 2};" in text and f", distance, {lanes})" in text and "__shfl_down_sync" not in text, device
+
+
+def refuses(device: str) -> str:
+    """Why this hipcc compiles nothing for a class of device; "" where it does."""
+    if not shutil.which("hipcc"):
+        return "no hipcc"
+    done = subprocess.run(["hipcc", f"--offload-arch={device}", "-x", "hip", "-c", "-o", "/dev/null", "-"], capture_output=True, text=True,
+                          input="#include <hip/hip_runtime.h>\n__global__ void k(float *x) { *x = expf(*x); }\n")
+    said = [line for line in done.stderr.splitlines() if "error:" in line]
+    return "" if done.returncode == 0 else said[0].split("error: ")[-1][:100] if said else "it fails"
+
+
+@pytest.mark.parametrize("device", CLASSES)
+def test_compiles(device: str, tmp_path: Path) -> None:
+    """Without a warning, and without scratch memory: nothing is spilt."""
+    why = refuses(device)
+    if why:
+        pytest.skip(f"SKIP: hipcc for {device}: {why}")
+    for path in CATALOGUE:
+        for fusion in hlo.fusions(run.load(str(path))):
+            run.pipeline.build_fusion(fusion, str(tmp_path), ["hip"], device)
+            done = subprocess.run(["hipcc", f"--offload-arch={device}", "-O3", "-Wall", "-Werror", "-Wno-unused-command-line-argument", "-Rpass-analysis=kernel-resource-usage",
+                                   "-c", "-o", "/dev/null", str(tmp_path / f"{fusion.name}.hip")], capture_output=True, text=True)
+            assert done.returncode == 0, done.stderr[-3000:]
+            spills = [line for line in done.stderr.splitlines() if "ScratchSize" in line and not line.split("ScratchSize [bytes/lane]:")[-1].strip().startswith("0")]
+            assert not spills, (fusion.name, spills)
