@@ -53,7 +53,7 @@ FUNCTIONS
                     sett_layout_physical         an answer between places
   nested layouts    sett_nested_map, _unmap      layout -> map, and its inverse   sett_nested_from_map   map -> layout
                     sett_nested_address          where what a slot holds lies
-  errors            sett_message           what a map's error means
+  errors            sett_message                 what a map's error means
 
 LAWS (tests/test_shape.py, tests/test_nested.py)
   1 maps_agree     the map has the value sett_tile_position at each index, the other that of sett_tile_element, and is

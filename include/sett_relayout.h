@@ -26,7 +26,7 @@ A FIRST LOOK
       static sett_relayout_plan plan;
       sett_tile_shape from = sett_tile_parse("u8[3,5]{1,0}", 12), to = sett_tile_parse("u8[3,5]{1,0:T(2,2)}", 19);
       char rows[] = "abcdefghijklmno", tiles[25] = "", padding = '.';
-      if (sett_relayout_prepare(&plan, &from, &to, &padding)) return puts(sett_relayout_message(plan.error)) < 0;
+      if (sett_relayout_prepare(&plan, &from, &to, &padding)) return 1;
       sett_relayout_run(&plan, rows, tiles, 0, plan.pieces);
       puts(tiles);
       return 0;
@@ -53,9 +53,8 @@ HOW
   run; where the sides have different fastest loops, rows are zipped or unzipped ((2,1) and (4,1) tiles) or square blocks
   are transposed in registers (with vectors of 64 bytes 8- and 16-bit elements in whole lines through a buffer, where a
   large destination is not written in bursts, or rows of a small one crowd the first-level cache). The other loops walk the
-  source upwards. Digits that do not divide each other (tiles of 6
-  and of 4) become one digit whose offsets are computed, once a run. What is left (the same dimensions combined by * in
-  two ways) is moved position by position, with divisions.
+  source upwards. Digits that do not divide each other (tiles of 6 and of 4) become one digit whose offsets are computed, once
+  a run. What is left (the same dimensions combined by * in two ways) is moved position by position, with divisions.
 
   Large destinations (SETT_RELAYOUT_STREAM bytes and more) are written past the caches, in whole lines; run ends with the
   fence that this needs. The order is the one measured as fastest. On Intel's processors rows are taken in turn, in bursts
@@ -63,8 +62,8 @@ HOW
   prefetch what they read next. plan.streams and plan.bursts may be set to 0 or 1 after prepare.
 
 FUNCTIONS
-  sett_relayout_prepare      two layouts -> plan
-  sett_relayout_run          pieces of it
+  sett_relayout_prepare   two layouts -> plan
+  sett_relayout_run       pieces of it
   sett_relayout_message   what an error means
 
 LAWS (tests/relayout_test.c draws pairs of layouts and compares with plain loops over the definition of a layout)

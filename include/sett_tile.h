@@ -144,7 +144,7 @@ FUNCTIONS
            sett_tile_check          the shape, or its first error
   text     sett_tile_parse          one array, token, opaque or buffer   sett_tile_print        its canonical text
            sett_tile_read, _next    the leaves of any shape, in order    sett_tile_canonical    canonical text of any shape
-           sett_tile_message     what an error code means             sett_tile_type_name    "f32"
+           sett_tile_message        what an error code means             sett_tile_type_name    "f32"
   ask      sett_tile_elements       elements, padding not counted        sett_tile_positions    with padding
            sett_tile_bits           of one element in memory             sett_tile_bytes        of the whole array
            sett_tile_padding        share of padding                     sett_tile_byte_strides where they exist
