@@ -6,6 +6,7 @@ SETT_SWEEP=1 (`ninja test-peer`) takes every type on every target and device; wi
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import sys
@@ -54,7 +55,11 @@ def module(rows: "List[Elementwise]", dtype: str) -> str:
     ops = [text for row in rows for text in instructions(row, dtype)]
     lines = [f"  {name} = {t}[{COUNT}] parameter({k})" for k, (name, t) in enumerate((("x", dtype), ("y", dtype), ("z", dtype), ("p", "pred")))]
     lines += [f"  r{k} = {text}" for k, text in enumerate(ops)]
-    return "e {\n" + "\n".join(lines) + f"\n  ROOT t = tuple({', '.join(f'r{k}' for k in range(len(ops)))})\n}}\n"
+    names = [f"r{k}" for k in range(len(ops))]
+    if dtypes.TABLE[dtype].kind in ("sint", "uint") and dtypes.TABLE[dtype].bits < 8:     # memory holds the low bits alone: what a register holds shows here
+        lines += [f"  w{k} = s32[{COUNT}] convert(r{k})" for k in range(len(ops))]
+        names += [f"w{k}" for k in range(len(ops))]
+    return "e {\n" + "\n".join(lines) + f"\n  ROOT t = tuple({', '.join(names)})\n}}\n"
 
 
 def of_type(dtype: str) -> "List[Elementwise]":
@@ -95,6 +100,21 @@ def test_operands() -> None:
             assert algebra.call("op", row.opcode, str(row.arity - 1), "out=4", "in=4") == algebra.call("op", "elementwise", "0", "out=4", "in=4")
             with pytest.raises(algebra.AlgebraError, match="the number of an operand that the op has"):
                 algebra.call("op", row.opcode, str(row.arity), "out=4", "in=4")
+
+
+def test_monotone() -> None:
+    """A row that is called monotone is, where it is defined."""
+    by_hand = {"logistic": lambda x: 1 / (1 + math.exp(-x)), "cbrt": lambda x: math.copysign(abs(x) ** (1 / 3), x), "round-nearest-afz": lambda x: math.floor(x + 0.5),
+               "round-nearest-even": round}
+    for row in ELEMENTWISE.values():
+        values = []
+        for x in range(-200, 201):
+            try:
+                values.append((by_hand.get(row.opcode) or getattr(math, row.function))(x / 64))
+            except (AttributeError, TypeError, ValueError):     # no function of one number, or not defined there
+                pass
+        monotone = len(values) > 60 and values in (sorted(values), sorted(values, reverse=True))
+        assert monotone == row.monotone, row.opcode
 
 
 def test_every_row_has_kernels() -> None:
