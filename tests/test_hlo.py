@@ -1,5 +1,6 @@
 """The HLO reader: forms of the text, checks of each op, faults with their positions, printing, fusions and steps."""
 
+import ast
 import random
 import re
 import sys
@@ -41,6 +42,20 @@ def fault(text: str) -> str:
 def again(module: hlo.Module) -> str:
     """What differs after printing and reading again."""
     return hlo.difference(module, hlo.parse(hlo.print_module(module), module.filename))
+
+
+class Floor(unittest.TestCase):
+    def test_imports(self) -> None:
+        """Of gen, the reader knows gen.algebra and its own files."""
+        for path in sorted((ROOT / "gen" / "hlo").glob("*.py")):
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, ast.ImportFrom):
+                    names = [f"{node.module}.{alias.name}" for alias in node.names]
+                    self.assertEqual(node.level, 0, path.name)
+                else:
+                    names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+                for name in names:
+                    self.assertTrue(name.split(".")[0] != "gen" or name.startswith(("gen.hlo.", "gen.algebra")), f"{path.name} imports {name}")
 
 
 class Forms(unittest.TestCase):

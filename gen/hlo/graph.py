@@ -300,6 +300,7 @@ def same_shape(a: Shape, b: Shape) -> bool:
 
 
 def memory_bits(of: Shape) -> int:
+    """Bits that bitcasts count an element by: pred has eight, as in memory."""
     return 8 if of.dtype == "pred" else dtypes.TABLE[of.dtype].bits
 
 

@@ -1,8 +1,11 @@
 """The one table of ops. The checker, the emitter and the reference look up here what they need to know of an op.
 
-An elementwise op is a row of ELEMENTWISE. To add one, add its row, what it means (gen/reference: value and interval of an element; where complex
-numbers are allowed, its real steps) and, unless the targets' library has it as a function (`function`) or C has an operator for it (`operator`),
-its text in gen/emit/ops.py. tests/test_opcodes.py takes each row through every target.
+An elementwise op is a row of ELEMENTWISE. To add one:
+- its row here, and its name in gen/command/sett_indexing.c, the command that needs no Python;
+- what it means, in gen/reference: the value of an element and the interval of what kernels may have there, in real steps where complex numbers are
+  allowed. A monotone function of C's library needs nothing: its row says which it is;
+- its text in gen/emit/ops.py, unless the targets' library has it as a function (`function`) or C as an operator (`operator`).
+tests/test_opcodes.py takes each row through every target.
 
 A structural op is a row of STRUCTURAL, which names where its three parts are: its checker is the method of checker.Check of its name (get-tuple-element:
 _get_tuple_element), its map is what sett_indexing_analysis.h gives for an opcode (`map`), and an element of it is computed by a function of gen/emit
@@ -46,13 +49,13 @@ class Elementwise:
     operator: str = ""          # of C, for numbers
     pred_operator: str = ""     # of C, for pred
     function: str = ""          # of C's and the targets' libraries, for real floats
-    scalar: Tuple[str, ...] = ()    # f32 or f64 where PoCL's wide function is wrong (gen/emit/ops.py says how)
+    scalar: Tuple[str, ...] = ()    # f32, f64: computed lane by lane, as PoCL's wide function is wrong (gen/emit/ops.py says how)
     cost: int = 1               # vector instructions for a register, roughly: what a table of a function competes with
-    rounds: int = 16            # rounded in float types of at most this many bits: 16; 8: exact but for types without both zeros and NaNs; 0: never
-    wraps: bool = True          # of integers of 2 and 4 bits, the result must be wrapped
+    rounds: int = 16            # float types of at most this many bits need rounding: 16; 8, not all of which have zeros and NaNs of both signs; 0: none
+    wraps: bool = True          # a result of 2 or 4 bits, computed in a byte, must be cut to its bits
     keeps_nan: bool = False     # a NaN of the result is an operand's, made quiet, or the processor's default one (x86 and Arm: wide forms are for CPUs)
     # what a check allows
-    ulps: Optional[float] = None    # error of a kernel's float result; None: exact
+    ulps: Optional[float] = None    # error of a kernel's float result; None: none but that of rounding once
     monotone: bool = False      # `function` is monotone on its domain: an interval's ends decide
 
     def __post_init__(self) -> None:
@@ -218,7 +221,7 @@ CALLING = frozenset("""to_apply calls condition body true_computation false_comp
 
 
 def is_opcode(opcode: str) -> bool:
-    """An opcode of HLO, or one in its asynchronous clothes: `slice-start`, `slice-done`."""
+    """Whether a word is an opcode of HLO, or half of an asynchronous one: `slice-start`, `slice-done`."""
     if opcode in OPCODES:
         return True
     base, _, suffix = opcode.rpartition("-")

@@ -10,17 +10,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Dict, List, Optional, Tuple
 
-from gen.hlo import dtypes
-from gen.hlo import Computation, Instruction, Shape, array_shape
+from gen.hlo import Computation, Instruction, Shape, array_shape, memory_bits
 
 
 def changes(instruction: Instruction) -> bool:
     """Whether an op is a bitcast between types of different widths."""
-    return instruction.opcode in ("bitcast", "bitcast-convert") and _width(instruction.shape) != _width(instruction.operands[0].shape)
-
-
-def _width(shape: Shape) -> int:
-    return dtypes.TABLE[shape.dtype].bits if shape.dtype != "pred" else 8
+    return instruction.opcode in ("bitcast", "bitcast-convert") and memory_bits(instruction.shape) != memory_bits(instruction.operands[0].shape)
 
 
 def lowered(computation: Computation) -> Computation:
@@ -59,15 +54,15 @@ class _Steps:
 
     def run(self, value: Instruction) -> Instruction:
         of, to = value.shape, self.like.shape
-        many = max(_width(of), _width(to)) // min(_width(of), _width(to))
-        narrower = _width(to) < _width(of)
+        many = max(memory_bits(of), memory_bits(to)) // min(memory_bits(of), memory_bits(to))
+        narrower = memory_bits(to) < memory_bits(of)
         if self.like.opcode == "bitcast":
             of = array_shape(of.dtype, (of.elements,) if narrower else (of.elements // many, many))
             value = self.add("bitcast", of, value)
         dims = (*of.dims, many) if narrower else of.dims[:-1]
         found = self.apart(value, dims) if narrower else self.joined(value, dims, many)
         last = array_shape(to.dtype, dims) if self.like.opcode == "bitcast" else to
-        found = self.same(found, last, f"u{_width(to)}")
+        found = self.same(found, last, f"u{memory_bits(to)}")
         if self.like.opcode == "bitcast":
             found = self.add("bitcast", to, found)
         if "raw" in self.like.attributes:
@@ -83,7 +78,7 @@ class _Steps:
 
     def wide(self, value: Instruction, bits: int) -> Instruction:
         """The bits of elements as unsigned integers of 32 or 64 bits."""
-        own = f"u{_width(value.shape)}"
+        own = f"u{memory_bits(value.shape)}"
         for opcode, dtype in (("bitcast-convert", own), ("convert", f"u{bits}")):
             if value.shape.dtype != dtype:
                 value = self.add(opcode, array_shape(dtype, value.shape.dims), value)
@@ -94,15 +89,15 @@ class _Steps:
 
     def apart(self, value: Instruction, dims: "Tuple[int, ...]") -> Instruction:
         """Parts of each element, in a further dimension."""
-        bits = max(32, _width(value.shape))
+        bits = max(32, memory_bits(value.shape))
         shape = array_shape(f"u{bits}", dims)
         whole = self.add("broadcast", shape, self.wide(value, bits), dimensions=tuple(range(len(dims) - 1)))
-        by = self.add("multiply", shape, self.add("iota", shape, iota_dimension=len(dims) - 1), self.number(f"u{bits}", dims, _width(self.like.shape)))
+        by = self.add("multiply", shape, self.add("iota", shape, iota_dimension=len(dims) - 1), self.number(f"u{bits}", dims, memory_bits(self.like.shape)))
         return self.add("shift-right-logical", shape, whole, by)
 
     def joined(self, value: Instruction, dims: "Tuple[int, ...]", many: int) -> Instruction:
         """One element of as many parts as the last dimension has."""
-        bits, width, of = max(32, _width(self.like.shape)), _width(value.shape), value.shape
+        bits, width, of = max(32, memory_bits(self.like.shape)), memory_bits(value.shape), value.shape
         shape = array_shape(f"u{bits}", dims)
         parts: List[Instruction] = []
         for number in range(many):
