@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Sequence
 
-from gen import algebra, hlo, render
+from gen import algebra, hlo, pipeline
 from gen.heroes.kernel import Kernel
 from gen.plan import nests
 from gen.plan.buffers import memory_map, reads_of
@@ -21,7 +21,7 @@ def stages(module: hlo.Module, targets: Sequence[str], options: Any) -> Dict[str
         found["partition"].append(_partition(fusion))
         found["maps"].append(_maps(fusion))
         for target in targets:
-            program = render.program(fusion, target, options.schedule, options.excess_precision)
+            program = pipeline.program(fusion, target, options.schedule, options.excess_precision)
             slices = " (input slices: each walked in its own space)" if _input_slices(fusion) else ""
             found["schedule"] += [f"{kernel.name}: {kernel.hero}{slices}" for kernel in program.kernels]
             for kernel in (walk for kernel in program.kernels for walk in kernel.walks):

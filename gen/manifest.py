@@ -14,7 +14,6 @@ from gen.plan.nest import Nest
 from gen.plan.nests import nests, param_leaves, result_leaves
 from gen.plan.partition import EMPTY, RUNTIME, Partition
 from gen.plan.update import bound_in
-from gen.render import Program
 
 
 def bytes_read(fusion: Fusion, made: Sequence[Nest]) -> int:
@@ -95,7 +94,7 @@ def points(index: str, partition: Partition) -> int:
     return math.prod(v.hi - v.lo + 1 for v in info.variables if v.name in used and v.kind != "rt")
 
 
-def manifest(fusion: Fusion, programs: Sequence[Program], excess: bool) -> Dict[str, Any]:
+def manifest(fusion: Fusion, programs: Sequence[Any], excess: bool) -> Dict[str, Any]:
     made = nests(fusion)
     leaves = result_leaves(fusion.computation)
     indices, apart, ordered = index_sizes(fusion.computation), distinct(fusion.computation), in_order(fusion.computation)
@@ -117,7 +116,7 @@ def manifest(fusion: Fusion, programs: Sequence[Program], excess: bool) -> Dict[
         "excess_precision": excess, **({"filled": fusion.filled} if fusion.filled else {}),
         "bytes_read": bytes_read(fusion, made), "bytes_written": _bytes_written(made, [shape for shape, _, _ in leaves]),
         "functions": {nest.name: [f.name for f in nest.partition.functions] for nest in made},
-        "targets": {p.dialect.name: {
+        "targets": {p.target.name: {
             "device": p.device.name, "kernels": [
                 {"name": k.name, "hero": k.hero, "schedule": k.loop.text(), "blocks": k.blocks, "threads": k.threads, "index": k.index,
                  **k.by.manifest(k)}

@@ -1,39 +1,85 @@
-"""gen build: a fusion's kernels, its C API, its scalar reference and its manifest, written whole or not at all."""
+"""The way of a fusion from HLO text to files, a stage after the other. `gen explain` prints what each stage gives.
+
+    read, check   gen/hlo        text -> Module -> Fusion: a graph that the generator supports
+    lower         gen/lower      tiled layouts and bit widths become ops between plain arrays
+    plan          gen/plan       what is one kernel: nests, in the order in which they run, with the maps of all that they read and write
+    choose        gen/heroes     the first hero that takes a nest, with the first of its schedules (gen/schedule) that the maps allow
+    emit          gen/emit       the code of a step, and the hero's record for its template
+    render        gen/render.py  kernels through templates/kernels, files through templates/files
+    write                        each file whole or not at all
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
-from gen import reference
-from gen.hlo import Fusion
+from gen import heroes, reference, render
+from gen.emit.body import Helpers
+from gen.heroes.kernel import Kernel
+from gen.hlo import Fusion, Shape
 from gen.manifest import manifest
-from gen.render import ROOT, environment, program
-from gen.targets import TARGETS
+from gen.plan.nest import Nest
+from gen.plan.nests import nests
+from gen.render import ROOT, Emitted
+from gen.schedule import Device, device_for
+from gen.targets import TARGETS, Target
+
+
+@dataclass
+class Program:
+    """A fusion's kernels in one language, and the text of its file. scratch: buffers between kernels."""
+
+    target: Target
+    device: Device
+    kernels: List[Kernel]
+    text: str
+    scratch: List[Shape]
+
+
+def program(fusion: Fusion, target: str, device_name: Optional[str] = None, excess: bool = False) -> Program:
+    """A fusion for one target."""
+    language, device = TARGETS[target].of_file(), device_for(target, device_name)
+    planned = nests(fusion)                                                     # lower, plan
+    emitted = emit(planned, language, device, excess)                           # choose, schedule, emit
+    halves = [render.rendered(emitted)]
+    if language.plain and any(kernel.loop.lanes > 1 for kernel in emitted.kernels):     # the same for compilers without vectors
+        halves.append(render.rendered(emit(planned, language.plain.of_file(), device.scalar(), excess)))
+    return Program(language, device, emitted.kernels, render.file(fusion, device, halves, excess), emitted.scratch)
+
+
+def emit(planned: Sequence[Nest], target: Target, device: Device, excess: bool) -> Emitted:
+    """The kernels of all nests, each by the hero that takes it."""
+    scratch = [root.shape for nest in planned for root in nest.partition.roots if root.scratch]
+    context = heroes.Context(target, device, Helpers(target), excess, scratch)
+    kernels = [kernel for nest in planned for kernel in heroes.kernels(nest, context)]
+    return Emitted(target, context.helpers, kernels, scratch)
 
 
 def files(fusion: Fusion, targets: Sequence[str], device: Optional[str] = None, excess: bool = False) -> "Tuple[Dict[str, str], Dict[str, Any]]":
     """The text of every file of a fusion by its name, and the manifest."""
-    name = fusion.name
-    made: Dict[str, str] = {}
-    programs = [program(fusion, target, device, excess) for target in targets]
+    name, programs = fusion.name, [program(fusion, target, device, excess) for target in targets]
     about = manifest(fusion, programs, excess)
-    for one in programs:
-        made[name + one.dialect.suffix] = one.text
-    by_target = {one.dialect.name: one for one in programs}
-    opencl = by_target.get("opencl")
-    made[f"{name}.h"] = environment().get_template("files/api.h.j2").render(
-        name=name, filled=fusion.filled, guard=f"SETT_FUSION_{name.upper()}_H", aliases=about["aliases"], params=about["params"], results=about["results"], targets=list(by_target), gpus=[one.dialect for one in programs if one.dialect.headers],
-        kernels=opencl.kernels if opencl else [], scratch=opencl.scratch if opencl else [],
-        tables=[k.table for k in opencl.kernels if k.table] if opencl else [], source=opencl.text.splitlines() if opencl else [])
-    made[f"{name}_ref.c"] = reference.reference(fusion.computation, name)
     about["files"] = {"header": f"{name}.h", "reference": f"{name}_ref.c", "bound": f"{name}_bound.c",
-                      **{one.dialect.name: name + one.dialect.suffix for one in programs}}
-    made[f"{name}.json"] = json.dumps(about, indent=2) + "\n"
-    return made, about
+                      **{one.target.name: name + one.target.suffix for one in programs}}
+    return {**{name + one.target.suffix: one.text for one in programs},
+            f"{name}.h": render.header(fusion, about, programs),
+            f"{name}_ref.c": reference.reference(fusion.computation, name),
+            f"{name}.json": json.dumps(about, indent=2) + "\n"}, about
+
+
+def build_fusion(fusion: Fusion, out_dir: str, targets: Iterable[str], device: Optional[str] = None, excess_precision: bool = False) -> Dict[str, Any]:
+    """All files of one fusion, with the bound for a check; the manifest."""
+    texts, about = files(fusion, list(targets), device, excess_precision)
+    flushes = any(TARGETS[target].flushes for target in about["targets"])
+    texts[f"{fusion.name}_bound.c"] = reference.bound(fusion.computation, fusion.name, excess_precision=excess_precision, flushes=flushes)
+    for name, text in texts.items():
+        write(Path(out_dir) / name, text)
+    return about
 
 
 def write(path: Path, text: str) -> None:
@@ -49,16 +95,6 @@ def write(path: Path, text: str) -> None:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
-
-
-def build_fusion(fusion: Fusion, out_dir: str, targets: Iterable[str], device: Optional[str] = None,
-                 excess_precision: bool = False) -> Dict[str, Any]:
-    """All files of one fusion, with the bound for a check; the manifest."""
-    made, about = files(fusion, list(targets), device, excess_precision)
-    made[f"{fusion.name}_bound.c"] = reference.bound(fusion.computation, fusion.name, excess_precision=excess_precision, flushes=any(TARGETS[target].flushes for target in about["targets"]))
-    for name, text in made.items():
-        write(Path(out_dir) / name, text)
-    return about
 
 
 def sources() -> List[Path]:

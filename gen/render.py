@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import functools
+import jinja2.ext
+import jinja2.nodes
 import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, List, Optional, Set
+from typing import Any, Dict, List, Optional, Sequence, Set
 
 import jinja2
-import jinja2.ext
-import jinja2.nodes
 
-from gen import heroes
 from gen.emit.body import Helpers
 from gen.heroes.kernel import Kernel, Table
 from gen.hlo import Fusion, Shape
 from gen.lower import tiled_layouts
-from gen.plan.nests import nests, param_leaves, result_leaves
-from gen.schedule import Device, device_for
-from gen.targets import TARGETS, Target
+from gen.plan.nests import param_leaves, result_leaves
+from gen.schedule import Device
+from gen.targets import Target
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -79,21 +78,20 @@ def _c_string(line: str) -> str:
 
 
 @dataclass
-class Program:
-    """A fusion's kernels in one language."""
+class Emitted:
+    """A fusion's kernels in one language before they are text, with the functions and tables that they need, and the buffers between them."""
 
-    dialect: Target
-    device: Device
+    target: Target
+    helpers: Helpers
     kernels: List[Kernel]
-    text: str
-    scratch: List[Shape]   # buffers between kernels
+    scratch: List[Shape]
 
 
 @dataclass
 class Rendered:
     """A fusion's kernels and their text in one dialect, before the head of its file. scratch: the buffers between kernels."""
 
-    dialect: Target
+    target: Target
     kernels: List[Kernel]
     body: str
     used: "Set[str]"      # names that the text has, and that the template of its file declares
@@ -130,31 +128,34 @@ def _preamble(fusion: Fusion, device: Device, made: Rendered, excess: bool) -> s
     return "\n".join([*lines, made.about()]).rstrip("\n")
 
 
-def program(fusion: Fusion, target: str, device_name: Optional[str] = None, excess: bool = False) -> Program:
-    d, device = TARGETS[target].of_file(), device_for(target, device_name)
-    made = _rendered(d, device, fusion, excess)
-    halves = [made]
-    if d.plain and any(k.loop.lanes > 1 for k in made.kernels):
-        halves.append(_rendered(d.plain.of_file(), device.scalar(), fusion, excess))
-    text = environment().get_template(d.template).render(
-        d=d,
-        preamble=_preamble(fusion, device, made, excess), aliases=[alias for k in made.kernels for alias in k.nest.aliases.items()],
-        used=made.used, used_anywhere=set().union(*(half.used for half in halves)), body=made.body, name=fusion.name, kernels=made.kernels, scratch=made.scratch,
-        params=len(param_leaves(fusion)), results=len(result_leaves(fusion.computation)), halves=halves, words=d.vectors(made.body)).lstrip()
-    return Program(d, device, made.kernels, text, made.scratch)
-
-
-def _rendered(d: Target, device: Device, fusion: Fusion, excess: bool) -> Rendered:
-    helpers = Helpers(d)
-    made = nests(fusion)
-    scratch = [root.shape for nest in made for root in nest.partition.roots if root.scratch]
-    context = heroes.Context(d, device, helpers, excess, scratch)
-    kernels = [kernel for nest in made for kernel in heroes.kernels(nest, context)]
-    for number, looked_up in enumerate(k for k in kernels if k.table):
-        looked_up.table.number = number  # type: ignore[union-attr]
-    body = "\n".join([text for _, text in helpers.tables.values()] + list(helpers.texts.values()) + [
-        environment().get_template(f"{made.template}.j2").render(d=d, kernel=made, t=d.index[made.index]) for made in kernels])
+def rendered(emitted: Emitted) -> Rendered:
+    """The kernels through their heroes' templates, after the tables, types and functions that they need."""
+    d, kernels = emitted.target, emitted.kernels
+    for number, table in enumerate(kernel.table for kernel in kernels if kernel.table):
+        table.number = number
+    texts = [environment().get_template(f"{kernel.template}.j2").render(d=d, kernel=kernel, t=d.index[kernel.index]) for kernel in kernels]
+    body = "\n".join([text for _, text in emitted.helpers.tables.values()] + list(emitted.helpers.texts.values()) + texts)
     structs = [f"typedef struct {{ {d.types[part]} re, im; }} {name};\n" for name, part in (("c64", "f32"), ("c128", "f64")) if name in d.used]
     body = "\n".join([*structs, body])
     body = re.sub(r"\n{3,}", "\n\n", "\n".join(line.rstrip() for line in body.splitlines())).strip("\n") + "\n"
-    return Rendered(d, kernels, body, d.used | {"table" for k in kernels if k.table}, scratch)
+    return Rendered(d, kernels, body, d.used | {"table" for kernel in kernels if kernel.table}, emitted.scratch)
+
+
+def file(fusion: Fusion, device: Device, halves: "Sequence[Rendered]", excess: bool) -> str:
+    """A target's file: its preamble, the kernels (the first of the halves, and those of compilers without vectors), and what launches them."""
+    first = halves[0]
+    return environment().get_template(first.target.template).render(
+        d=first.target, preamble=_preamble(fusion, device, first, excess), aliases=[alias for kernel in first.kernels for alias in kernel.nest.aliases.items()],
+        used=first.used, used_anywhere=set().union(*(half.used for half in halves)), body=first.body, name=fusion.name, kernels=first.kernels,
+        scratch=first.scratch, params=len(param_leaves(fusion)), results=len(result_leaves(fusion.computation)), halves=halves,
+        words=first.target.vectors(first.body)).lstrip()
+
+
+def header(fusion: Fusion, about: "Dict[str, Any]", programs: "Sequence[Any]") -> str:
+    """The C API of all targets."""
+    name, opencl = fusion.name, next((program for program in programs if program.target.embedded), None)
+    return environment().get_template("files/api.h.j2").render(
+        name=name, filled=fusion.filled, guard=f"SETT_FUSION_{name.upper()}_H", aliases=about["aliases"], params=about["params"], results=about["results"],
+        targets=[program.target.name for program in programs], gpus=[program.target for program in programs if program.target.headers],
+        kernels=opencl.kernels if opencl else [], scratch=opencl.scratch if opencl else [],
+        tables=[kernel.table for kernel in opencl.kernels if kernel.table] if opencl else [], source=opencl.text.splitlines() if opencl else [])

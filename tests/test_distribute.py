@@ -20,7 +20,6 @@ from drawn import device_or_skip  # noqa: E402
 from gen import algebra, explain, hlo, pipeline, run  # noqa: E402
 from gen.heroes import distribute  # noqa: E402
 from gen.hlo import distribution  # noqa: E402
-from gen import render  # noqa: E402
 
 KEYS = "subgroup_tile batch_tile outer_tile thread_tile element_tile subgroup_strides thread_strides".split()
 ON = [("cuda-on-cpu", None), ("opencl", "opencl-gpu")]
@@ -240,7 +239,7 @@ def test_the_manifest_says_the_layout(tmp_path: Path) -> None:
 
 
 def test_vectors_come_from_the_element_digits(tmp_path: Path) -> None:
-    texts = {name: render.program(hlo.fusions(run.load(module(tmp_path, name)))[0], "cuda").text for name in ("readme", "mma", "mfma")}
+    texts = {name: pipeline.program(hlo.fusions(run.load(module(tmp_path, name)))[0], "cuda").text for name in ("readme", "mma", "mfma")}
     assert "uint4" in texts["readme"] and "uint2" in texts["mma"]
     # four rows of a column: in b they are side by side
     assert "uint4 *)(p1" in texts["mfma"].replace("const ", "") and "uint4 *)(r0" not in texts["mfma"]

@@ -17,7 +17,7 @@ from typing import Iterable, List, Tuple
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from gen import algebra, hlo, render  # noqa: E402
+from gen import algebra, hlo, pipeline  # noqa: E402
 from gen.schedule import Loop  # noqa: E402
 
 HEAD = "HloModule m\n\n"
@@ -114,7 +114,7 @@ def test_gelu() -> None:
     index, position = found(r"^  index: (.*)$", schedule), found(r"^  position: (.*)$", schedule)
     assert "threads 128" in schedule and "guard: none, the map proves it" in schedule
     (fusion,) = hlo.fusions(hlo.read(str(GELU)))
-    (kernel,) = render.program(fusion, "cuda", "sm_90", False).kernels
+    (kernel,) = pipeline.program(fusion, "cuda", "sm_90", False).kernels
     assert isinstance(kernel.loop, Loop) and (kernel.loop.threads, kernel.loop.vec, kernel.loop.chunks, kernel.blocks) == (128, 8, 1, 12288)
     # the document's schedule through the same algebra
     theirs = replace(kernel.loop, vec=4)

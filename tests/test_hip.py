@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from gen import hlo, render, run  # noqa: E402
+from gen import hlo, pipeline, run  # noqa: E402
 from gen.schedule import DEVICES  # noqa: E402
 
 CATALOGUE = sorted(ROOT.glob("tests/kernels/*.hlo"))
@@ -40,7 +40,7 @@ def test_wavefronts() -> None:
     """A wavefront's shuffles go over all of its lanes: 64 of CDNA, 32 of RDNA."""
     (fusion,) = hlo.fusions(run.load(str(ROOT / "tests" / "kernels" / "row_sum_f32.hlo")))
     for device, lanes in (("gfx90a", 64), ("gfx942", 64), ("gfx1100", 32)):
-        text = render.program(fusion, "hip", device).text
+        text = pipeline.program(fusion, "hip", device).text
         assert f"distance = {lanes // 2};" in text and f", distance, {lanes})" in text and "__shfl_down_sync" not in text, device
 
 

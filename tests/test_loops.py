@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from drawn import agree, device_or_skip, fusions  # noqa: E402
 from test_fusions import DEVICE, SEED, Draw, checked, smallest  # noqa: E402
 import test_fusions  # noqa: E402
-from gen import hlo, render  # noqa: E402
+from gen import hlo, pipeline  # noqa: E402
 from gen.run import proofs  # noqa: E402
 
 COUNT = int(os.environ.get("SETT_COUNT", "16"))
@@ -146,7 +146,7 @@ e {{
 }}
 """
     (fusion,) = fusions(text)
-    loops = re.findall(r"for \(uint32_t s\d+ = 0; s\d+ < (\d+);", render.program(fusion, "c").text)
+    loops = re.findall(r"for \(uint32_t s\d+ = 0; s\d+ < (\d+);", pipeline.program(fusion, "c").text)
     assert loops[:2] == order
     agree({"order": text}, "c", "cpu", tmp_path)
 

@@ -22,7 +22,6 @@ import gen_run  # noqa: E402
 from gen import hlo, pipeline, reference, run  # noqa: E402
 from gen.heroes import scatter  # noqa: E402
 from gen import manifest  # noqa: E402
-from gen import render  # noqa: E402
 from test_reference import call, compiled, within  # noqa: E402
 
 BODIES = {
@@ -225,7 +224,7 @@ def test_sorted_indices_are_drawn(tmp_path: Path) -> None:
     for kind, vector, indices, rows in (("s32", "1", "60,2", (60, 1)), ("s16", "1", "5,2,12", (5, 12)), ("u8", "0", "2,60", (1, 60)), ("s64", "1", "60,2", (60, 1))):
         updates = ",".join(n for k, n in enumerate(indices.split(",")) if str(k) != vector)
         (fusion,) = drawn.fusions(text("f32", "7,9", indices, updates, inserted="0,1", to="1,0", vector=vector, kind=kind, ordered=True))
-        about = manifest.manifest(fusion, [render.program(fusion, "c")], False)["params"][1]
+        about = manifest.manifest(fusion, [pipeline.program(fusion, "c")], False)["params"][1]
         assert about["sorted"] == [rows[1], 2, 1, 0]
         bits, word = int(kind[1:]), {8: "B", 16: "h", 32: "i", 64: "q"}[int(kind[1:])]
         buffer = Buffer(15 * bits, 120, bits, 1 if kind[0] == "s" else 2, 0, about["index_below"])
@@ -272,7 +271,7 @@ def test_cpus_take_updates_in_order(target: str, rows: int, places: int, tmp_pat
 def how(source: str, target: str, device: "str | None" = None) -> str:
     """The words of the schedule of the kernel of updates; the code has the atomic operations that they name, and no others."""
     (fusion,) = drawn.fusions(source)
-    program = render.program(fusion, target, device)
+    program = pipeline.program(fusion, target, device)
     (kernel,) = [k for k in program.kernels if k.hero == "scatter"]
     if isinstance(kernel.loop, scatter.Updates):
         swap = {"cuda": "atomicCAS", "opencl": "atomic_cmpxchg"}[target]

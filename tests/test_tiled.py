@@ -29,7 +29,6 @@ from gen.emit import register_tiles  # noqa: E402
 from gen.lower import tiled_layouts  # noqa: E402
 from gen.targets import TARGETS  # noqa: E402
 from gen.schedule import DEVICES, Loop  # noqa: E402
-from gen import render  # noqa: E402
 
 TILINGS = Path(__file__).resolve().parent / "tilings"
 ALL = bool(os.environ.get("SETT_ALL"))
@@ -226,10 +225,10 @@ def test_schedules(monkeypatch: pytest.MonkeyPatch) -> None:
                             ("s8_8_128_4_1", ("4 woven", "4 woven", "units of 4", "units of 4"))):
         for fusion, wanted in zip(hlo.fusions(hlo.parse((TILINGS / f"{name}.hlo").read_text(), name)), schedules):
             for target in ("opencl", "c"):
-                assert wanted in render.program(fusion, target).kernels[0].loop.text(), (fusion.name, target)
+                assert wanted in pipeline.program(fusion, target).kernels[0].loop.text(), (fusion.name, target)
     monkeypatch.setattr(tiled_layouts, "LEAST", 1)
     (ragged,) = fusions("e {\n  p = bf16[100,400]{1,0} parameter(0)\n  ROOT c = bf16[100,400]{1,0:T(8,128)(2,1)} copy(p)\n}\n")
-    made = render.program(ragged, "c")
+    made = pipeline.program(ragged, "c")
     assert len(made.kernels) == 4 and all("2 woven" in made.kernels[n].loop.text() for n in (0, 2))   # 96 x 384; rows; 16 columns; padding
     assert "padding of result 0" in made.text
 
@@ -247,7 +246,7 @@ def test_both_walks(bursts: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         texts[f"from{n}"] = f"e {{\n  p = {shape}{{1,0:T{tiling}}} parameter(0)\n  ROOT c = {shape}{{1,0}} copy(p)\n}}\n"
     for text in texts.values():
         (fusion,) = fusions(text)
-        made = render.program(fusion, "c")
+        made = pipeline.program(fusion, "c")
         assert made.kernels[0].other and "if (SETT_BURSTS)" in made.text
     agree(texts, "c", "cpu", tmp_path)
 
@@ -265,7 +264,7 @@ def test_tiles_ask_without_bursts(bursts: int, tmp_path: Path, monkeypatch: pyte
     assembly = {}
     for name, text in texts.items():
         (fusion,) = fusions(text)
-        kernel = render.program(fusion, "c").kernels[0]
+        kernel = pipeline.program(fusion, "c").kernels[0]
         assert kernel.hero == "transpose" and kernel.loop.soon and "prefetch" in kernel.loop.text()
         (tmp_path / name).mkdir()
         pipeline.build_fusion(fusion, str(tmp_path / name), ["c"])
@@ -293,7 +292,7 @@ def test_tiles_of_bytes_take_whole_lines(target: str, bursts: Optional[int], tmp
                         ("s8[200,333]", "1,0", "0,1")))}
     for name, text in texts.items():
         (fusion,) = fusions(text)
-        assert ("_private(" in render.program(fusion, target).text) == (name != "t4"), name     # there lines begin anywhere
+        assert ("_private(" in pipeline.program(fusion, target).text) == (name != "t4"), name     # there lines begin anywhere
     agree(texts, target, device, tmp_path)
 
 
@@ -306,7 +305,7 @@ def test_rows_are_read_block_by_block(dtype: str, columns: int, block: int, targ
     elements = (1 << 24) // size
     shape = f"{dtype}[{elements // columns},{columns}]"
     (fusion,) = fusions(f"e {{\n  p = {shape}{{1,0}} parameter(0)\n  ROOT c = {shape}{{1,0:T(8,128)({4 // size},1)}} copy(p)\n}}\n")
-    made = render.program(fusion, target)
+    made = pipeline.program(fusion, target)
     asking, kernel = made.kernels[0].walks
     loop, reads = kernel.loop, dict(kernel.accesses)["read p0"]
     assert isinstance(asking.loop, Loop) and asking.loop.burst and (asking.blocks, asking.threads) == (kernel.blocks, kernel.threads)

@@ -17,7 +17,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from drawn import BATCH, COUNT, ON, SEED, agree, fusions, ptx, shape, uncached  # noqa: E402
-from gen import render  # noqa: E402
+from gen import pipeline  # noqa: E402
 from gen.plan import nests  # noqa: E402
 from gen.heroes import transpose_gpu  # noqa: E402
 from gen.plan import grouping  # noqa: E402
@@ -133,7 +133,7 @@ def test_lines(target: str, device: str, tmp_path: Path, monkeypatch: pytest.Mon
     for number, (dtype, dims, order) in enumerate([("f32", [33, 17], [1, 0]), ("f32", [1023, 40], [1, 0]), ("f64", [2, 17, 16], [0, 2, 1]), ("f32", [3, 47, 528], [0, 2, 1]),
                                                    ("bf16", [97, 64], [1, 0]), ("u16", [641, 33], [1, 0]), ("s8", [130, 200], [1, 0]), ("pred", [2, 129, 128], [0, 2, 1])]):
         texts[f"f{number}"] = text = transpose(dtype, dims, order)
-        (made,) = render.program(fusions(text)[0], target, device).kernels
+        (made,) = pipeline.program(fusions(text)[0], target, device).kernels
         assert made.template == "kernels/transpose_lines_cpu", text
     agree(texts, target, device, tmp_path)
 
@@ -149,7 +149,7 @@ OVERLAP = """e {
 
 def test_overlap() -> None:
     """What a tile that is moved back writes again is of the same work-item: a NaN made of two NaNs is the same each time."""
-    text = render.program(fusions(OVERLAP)[0], "c", "cpu").text
+    text = pipeline.program(fusions(OVERLAP)[0], "c", "cpu").text
     assert re.search(r"for \(uint32_t g2_tile = strip; g2_tile <= strip \+ \(strip == 2\); \+\+g2_tile\)", text)
 
 
@@ -178,7 +178,7 @@ def test_side_results() -> None:
     (fusion,) = fusions(SIDE)
     (nest,) = nests.nests(fusion)
     assert len(nest.partition.roots) == 2
-    made = render.program(fusion, "opencl", "opencl-gpu").kernels
+    made = pipeline.program(fusion, "opencl", "opencl-gpu").kernels
     assert [what for what, _ in made[0].accesses] == ["load p0", "store r1", "read p0", "write r0", "write r1"]
     assert proofs.check(fusion) is None
 
@@ -186,7 +186,7 @@ def test_side_results() -> None:
 def test_orders_apart() -> None:
     """No tile turns along two digits: where a kernel more costs less than what would be far apart, it is one more."""
     (fusion,) = fusions(APART)
-    made = render.program(fusion, "cuda", "sm_80").kernels
+    made = pipeline.program(fusion, "cuda", "sm_80").kernels
     assert [k.hero for k in made] == ["transpose", "transpose"] and made[0].name.endswith("_part0")
     small = APART.replace("512", "4").replace("640", "8")
     assert len(nests.nests(fusions(small)[0])) == 1
@@ -211,7 +211,7 @@ def test_conflicts() -> None:
                                                 ("s8", 4096, "33 words of 4 rotated by 4 each 16:"), ("f64", 4096, "32 words of 8 rotated by 1 each 2:")])
 def test_tiles(dtype: str, size: int, pitch: str) -> None:
     """Without conflicts, and what a tile without padding would have is said."""
-    (made,) = render.program(fusions(transpose(dtype, [size, size], [1, 0]))[0], "cuda", "sm_90").kernels
+    (made,) = pipeline.program(fusions(transpose(dtype, [size, size], [1, 0]))[0], "cuda", "sm_90").kernels
     assert re.search(rf"tile_p0 pitch {pitch} 1-way, \d+ would be \d+-way", made.loop.text()), made.loop.text()
 
 

@@ -14,7 +14,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 import drawn  # noqa: E402
 import refused  # noqa: E402
-from gen import algebra, hlo, render  # noqa: E402
+from gen import algebra, hlo, pipeline  # noqa: E402
 from gen.plan import nests  # noqa: E402
 from gen.heroes import concatenate, scatter  # noqa: E402
 from gen.plan import plan  # noqa: E402
@@ -246,7 +246,7 @@ def test_heroes(name: str, heroes: "Dict[str, int]") -> None:
     """One kernel, without a question about sides; the operand that is transposed has its own."""
     (fusion,) = drawn.fusions(FORMS[name])
     for target in ("opencl", "c"):
-        program = render.program(fusion, target)
+        program = pipeline.program(fusion, target)
         found = [k.hero for k in program.kernels]
         assert {hero: found.count(hero) for hero in found} == heroes
         for walk in (walk for k in program.kernels for walk in k.walks):

@@ -57,21 +57,21 @@ def tested(index: str, box: "Dict[str, Tuple[int, int]]") -> "Set[str]":
 class Helpers:
     """Small functions and tables that bodies ask for, each once, in an order where callees come first."""
 
-    dialect: Target
+    target: Target
     texts: Dict[str, str] = field(default_factory=dict)
     tables: Dict[str, Tuple[str, str]] = field(default_factory=dict)
 
     def need(self, name: str, *about: str) -> str:
         title = "_".join((name, *about))
         if title not in self.texts:
-            text = ops.helper(self.dialect, self.need, name, *about)
+            text = ops.helper(self.target, self.need, name, *about)
             self.texts.pop(title, None)
             self.texts[title] = text
         return title
 
     def tile(self, verb: str, dtype: str, lanes: int, rows: int, index_type: str, piece: int = 16, each: int = 0, ahead: int = 0) -> str:
         """A function of gen/emit/register_tiles.py: load or store. each: lanes that follow one another evenly, where not all do. ahead: elements."""
-        d, width = self.dialect, bits(dtype)
+        d, width = self.target, bits(dtype)
         name = f"{verb}_u{width}_{lanes}x{rows}" + (f"_by{piece}" if piece < lanes * width // 8 else "") + ("" if index_type == "uint" else f"_{index_type}")
         name += (f"_each{each}" if each else "") + (f"_ahead{ahead}" if ahead else "")
         self.vector(f"u{width}", lanes)
@@ -93,7 +93,7 @@ class Helpers:
         self.vector(f"u{width}", 512 // width)
         self.texts.setdefault("tiles", register_tiles.PRELUDE)
         if name not in self.texts:
-            self.texts[name] = register_tiles.weave(self.dialect, width, rows, inverse, name)
+            self.texts[name] = register_tiles.weave(self.target, width, rows, inverse, name)
         return name
 
     def join(self, dtype: str, lanes: int, parts: int) -> str:
@@ -102,19 +102,19 @@ class Helpers:
         self.vector(dtype, lanes * parts)
         self.texts.setdefault("tiles", register_tiles.PRELUDE)
         if name not in self.texts:
-            self.texts[name] = register_tiles.join(self.dialect, bits(dtype), lanes, parts, name)
+            self.texts[name] = register_tiles.join(self.target, bits(dtype), lanes, parts, name)
         return name
 
     def numbers(self, lanes: int) -> str:
         """A function that gives 0, 1, 2, .. in the lanes."""
-        d, name = self.dialect, f"numbers_{lanes}"
+        d, name = self.target, f"numbers_{lanes}"
         self.texts.setdefault(name, (f"{d.function} {d.register('s32', lanes)} {name}(void)\n{{\n  const int x[{lanes}] = {{"
                                      f"{', '.join(map(str, range(lanes)))}}};\n  return {d.gather('s32', lanes, 'x')};\n}}\n"))
         return name
 
     def vector(self, dtype: str, lanes: int) -> None:
         """Registers that the language has no name for get one."""
-        text = "" if self.dialect.declares_vectors else register_tiles.typedef(self.dialect, bits(dtype), lanes)
+        text = "" if self.target.declares_vectors else register_tiles.typedef(self.target, bits(dtype), lanes)
         if text:
             self.texts = {f"type_{dtype}_{lanes}": text, **self.texts}
 
@@ -123,7 +123,7 @@ class Helpers:
         for name, (key, _) in self.tables.items():
             if key == str(id(instruction)):
                 return name
-        d = self.dialect
+        d = self.target
         name = f"c_{c_identifier(instruction.name)}"
         while name in self.tables:
             name += "_"

@@ -127,7 +127,7 @@ def arguments(d: Target, reads: "Dict[str, Shape]", writes: "Dict[str, Shape]", 
 def narrowest(helpers: Helpers, make: "Callable[[str, Helpers], T]", types: "Sequence[str]" = INDEX_TYPES) -> "Optional[T]":
     """What is made with the narrowest index type that holds, its helpers kept; None where none holds."""
     for index_type in types:
-        trial = Helpers(helpers.dialect, dict(helpers.texts), dict(helpers.tables))
+        trial = Helpers(helpers.target, dict(helpers.texts), dict(helpers.tables))
         try:
             made = make(index_type, trial)
         except AlgebraError as error:

@@ -78,6 +78,7 @@ class Target:
     atomic_read: str = ""             # the value of `word` where others may write it
     headers: Tuple[str, ...] = ()     # of a GPU's runtime, and of its f16
     unfused: str = ""                 # the line by which a file says that no product is fused with a sum, where `product` does not say so
+    embedded: bool = False            # whether the text of the kernels is a string of the header, compiled where it runs
     flushes: bool = False             # whether sums by atomic operations lose subnormals of f32
     plain: "Optional[Target]" = None  # the same without vectors, where the file has a program for such compilers too
     used: Set[str] = field(default_factory=set, compare=False, repr=False)   # of one file: names that its text has, and that its template declares
