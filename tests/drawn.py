@@ -18,7 +18,6 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from gen import hlo, pipeline, run, schedule  # noqa: E402
-from gen.heroes import reduction_cpu, reduction_gpu  # noqa: E402
 from gen.run import proofs  # noqa: E402
 
 SEED = int(os.environ.get("SETT_SEED", "1"))
@@ -48,11 +47,8 @@ def fusions(text: str, name: str = "e") -> "List[hlo.Fusion]":
 
 def uncached(monkeypatch: pytest.MonkeyPatch) -> None:
     """Schedules as for data that no cache holds: lines are streamed, and carried where rows begin anywhere; reductions are cut into parts."""
-    monkeypatch.setattr(reduction_cpu, "PART", 4096)
-    monkeypatch.setattr(reduction_gpu, "AHEAD", 1)
-    monkeypatch.setattr(reduction_gpu, "THREADS", 64)
     for name, device in schedule.DEVICES.items():
-        monkeypatch.setitem(schedule.DEVICES, name, replace(device, cache=0))
+        monkeypatch.setitem(schedule.DEVICES, name, replace(device, cache=0, part_bytes=4096, ahead_bytes=1, reduction_threads=64))
 
 
 def device_or_skip(target: str, options: run.Options = run.Options()) -> None:

@@ -9,6 +9,7 @@ import random
 import subprocess
 import sys
 from array import array
+from dataclasses import replace
 from pathlib import Path
 from typing import List, Sequence, Tuple
 
@@ -17,7 +18,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from drawn import BATCH, COUNT, ON, SEED, agree, fusions, plain, ptx, shape, uncached  # noqa: E402
-from gen.heroes import reduction_cpu  # noqa: E402
+from gen.schedule import DEVICES  # noqa: E402
 from gen.render import program  # noqa: E402
 
 GEN = Path(__file__).resolve().parent.parent / "gen"
@@ -209,7 +210,7 @@ FOUND = {  # inputs of faults that were found once
 
 @pytest.mark.parametrize("target, device", ON)
 def test_found(target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reduction_cpu, "PART", 16384)
+    monkeypatch.setitem(DEVICES, device, replace(DEVICES[device], part_bytes=16384))
     agree({f"f{k}": text for k, text in enumerate(FOUND.values())}, target, device, tmp_path)
 
 

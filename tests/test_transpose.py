@@ -22,6 +22,7 @@ from gen.plan import nests  # noqa: E402
 from gen.heroes import transpose_gpu  # noqa: E402
 from gen.plan import grouping  # noqa: E402
 from gen.run import proofs  # noqa: E402
+from gen.schedule import DEVICES  # noqa: E402
 
 DTYPES = ["pred", "s8", "u16", "bf16", "f16", "f32", "f64", "s32", "u64"]
 FLOATS = ["bf16", "f16", "f32", "f64"]
@@ -198,7 +199,7 @@ def test_orders_apart() -> None:
 def test_conflicts() -> None:
     """Degrees that are known: a column of 32 words, padded, rotated, 8- and 16-byte words, bytes of one word."""
     def count(text: str, word: int) -> int:
-        return transpose_gpu.conflicts(f"(th_x) -> ({text}), domain: th_x in [0, 31]", word, 32, [()])
+        return transpose_gpu.conflicts(DEVICES["sm_80"], f"(th_x) -> ({text}), domain: th_x in [0, 31]", word, 32, [()])
     assert [count(text, 4) for text in ("th_x", "th_x * 32", "th_x * 33", "th_x * 2", "th_x * 48", "0")] == [1, 32, 1, 2, 16, 1]
     assert count("th_x * 32 + (th_x + 5) mod 32", 4) == 1
     assert [count(text, 8) for text in ("th_x", "th_x * 32", "th_x * 33", "th_x * 2")] == [1, 16, 1, 2]

@@ -14,7 +14,7 @@ from gen.plan import combiner
 from gen.plan.buffers import Buffer, buffer_of, buffers_of, memory_map
 from gen.plan.partition import (EMPTY, PADS, RUNTIME, Entry, Function, Partition, Read, Region, Root, Runtime, compose,
                                 loop_sizes)
-from gen.schedule import PAGE, Schedule
+from gen.schedule import Schedule
 from gen.targets import COMPLEX, NARROW, SMALL, TINY, Target, bits
 
 INDEX_TYPES = ("uint", "int", "long")
@@ -599,7 +599,7 @@ class Body:
 
     def _soon(self, flat: str, size: int, pitch: int) -> int:
         """Elements ahead that a tile's rows ask for: soon in each row, or in one page what the next tile along the lanes reads. 0: nothing."""
-        if pitch * size >= PAGE or not self.loop.soon:
+        if pitch * size >= self.loop.page or not self.loop.soon:
             return self.loop.soon // size
         return (self.stride(flat, self.strip)[0] or 0) // self.loop.unit
 

@@ -15,7 +15,7 @@ from gen.plan.digits import Interleaving, interleaving, row
 from gen.plan.nest import Nest
 from gen.plan.partition import EMPTY, compose
 from gen.plan.update import bound_in
-from gen.schedule import FOUND, LATER, Loop, candidates
+from gen.schedule import Device, Loop, candidates
 from gen.targets import COMPLEX, TINY, Target
 
 
@@ -94,8 +94,8 @@ def _mostly_contiguous(flat: str, elements: int) -> bool:
     return _along(flat, elements, 16) == 1
 
 
-def _at_one_index(nest: Nest, loop: Loop) -> Loop:
-    """The schedule with so many registers a step, up to FOUND bytes, as read where one index says: the address is made once for them all, and
+def _at_one_index(device: Device, nest: Nest, loop: Loop) -> Loop:
+    """The schedule with so many registers a step, up to the device's gathered_bytes, as read where one index says: the address is made once for them all, and
     lines of later steps are asked for."""
     elements, unmap = nest.shape.elements, algebra.call("shape", "unmap", nest.shape.text)
     indices = []
@@ -109,13 +109,13 @@ def _at_one_index(nest: Nest, loop: Loop) -> Loop:
     if not any(algebra.info(index).results[0].lo < algebra.info(index).results[0].hi for index in indices):
         return loop
     line = loop.step * dtypes.storage_bytes(nest.partition.roots[0].shape.dtype)
-    wider = max(1, FOUND // line)
+    wider = max(1, device.gathered_bytes // line)
     while elements % (loop.step * wider) or loop.chunks % wider or any(_along(index, elements, loop.step * wider) != 0 for index in indices):
         wider //= 2
         if not wider:
             return loop
     return replace(loop, vec=loop.vec * wider, chunks=loop.chunks // wider, streams=1, burst=0, far=0, near=0,
-                   later=LATER // (line * wider) if loop.stream else 0)
+                   later=device.gathered_prefetch // (line * wider) if loop.stream else 0)
 
 
 def thread_map(nest: Nest, loop: Loop) -> str:
@@ -156,7 +156,7 @@ class Walks(Hero):
         if at_index or any(e.instruction.opcode in hlo.CONTRACTIONS for e in nest.partition.entry.body.entries):    # neighbours are wanted side by side
             loops = [loop for loop in loops if not loop.paired]
         if at_index and device.cpu:
-            loops = [_at_one_index(nest, loop) for loop in loops]
+            loops = [_at_one_index(device, nest, loop) for loop in loops]
         return [replace(loop.other or loop, threads=context.threads) for loop in loops] if context.threads else loops
 
     def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":

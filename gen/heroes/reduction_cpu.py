@@ -37,25 +37,21 @@ from gen.schedule import Device, Schedule
 from gen.targets import FLOATS, Target
 
 LANES = 16
-PART = 1 << 18        # bytes of input a work-item, where there is enough
-MOST_REGISTERS = 16   # accumulators of a column block
-BURST = 4             # lines prefetched together
-MOST_PERIOD = 25      # vectors until a row of columns starts at a lane 0 again, all held as accumulators
-PREFETCH = 2048       # prefetch distance, bytes
-STREAMS = 4           # places in memory that a work-item reads at a time: their pages are looked up together
-SHORT_ROW = 1024      # bytes; rows up to this size use half the streams: frequent folds leave too few slots for prefetched lines
 
 
 @dataclass(frozen=True)
 class Sweep(Schedule):
     """kind: rows, columns, flat, parts (the second kernel). rows: results a work-item folds together; per_part: steps of the digit that is cut into `parts`;
-    streams: equal pieces of a part, or of all blocks of rows; chunks: blocks of rows that a work-item takes one after another."""
+    streams: equal pieces of a part, or of all blocks of rows; chunks: blocks of rows that a work-item takes one after another;
+    blocked: a work-item has a block of the columns, not all; burst: lines that are prefetched together."""
 
     lanes: int = LANES
     kind: str = "flat"
     rows: int = 1
     parts: int = 1
     per_part: int = 1
+    blocked: bool = False
+    burst: int = 0
 
     @property
     def registers(self) -> int:
@@ -112,7 +108,7 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: Walk) -> O
 
     def parts(items: int, steps: int, bytes_a_step: int, least: int) -> Tuple[int, int]:
         """(parts, steps a part): enough items for all threads, each with enough to do."""
-        wanted = max(1, min(-(-16 * device.units // items), steps * bytes_a_step // PART, steps // least))
+        wanted = max(1, min(-(-16 * device.units // items), steps * bytes_a_step // device.part_bytes, steps // least))
         per = -(-steps // wanted)
         return -(-steps // per), per
 
@@ -123,12 +119,12 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: Walk) -> O
             many = sum(len(hero.operands) // 2 for hero in nest.heroes) * max(1, width // 4)
             many += many > 1     # NaNs may be watched
             blocks, outer = sizes[row] // LANES, results // sizes[row]
-            streams = STREAMS if size * width > SHORT_ROW else STREAMS // 2
-            streams = streams if size >= LANES and blocks * outer >= 4 * STREAMS * device.units and blocks >= STREAMS else 1
+            streams = device.reduction_streams if size * width > device.short_row else device.reduction_streams // 2
+            streams = streams if size >= LANES and blocks * outer >= 4 * device.reduction_streams * device.units and blocks >= device.reduction_streams else 1
             if size >= LANES:
                 paired = paired and size >= 2 * LANES
                 vec = 2 if paired else min(4, size // LANES // 2 * 2 or 1)
-                while vec > (2 if paired else 1) and vec * streams * many > MOST_REGISTERS:
+                while vec > (2 if paired else 1) and vec * streams * many > device.column_registers:
                     vec //= 2
             elif size in (2, 4, 8) and digits.weights[row] == size:
                 vec, paired = size, False
@@ -136,25 +132,27 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: Walk) -> O
                 return None
             data = LANES * width * math.prod(sizes[k] for k in digits.reduced())
             each = blocks // streams
-            chunks = max(1, min(each, PART // data, each * outer // (16 * device.units)))
-            if data * blocks * outer < 4 * PART or streams > 1 or size < LANES:
+            chunks = max(1, min(each, device.part_bytes // data, each * outer // (16 * device.units)))
+            if data * blocks * outer < 4 * device.part_bytes or streams > 1 or size < LANES:
                 items = -(-each // chunks) * outer
-                return Sweep(threads if items >= 64 * threads else 1, chunks, vec, paired=paired, streams=streams, far=PREFETCH, kind="rows", rows=LANES)
+                return Sweep(threads if items >= 64 * threads else 1, chunks, vec, paired=paired, streams=streams, far=device.reduction_prefetch,
+                             burst=device.prefetch_burst, kind="rows", rows=LANES)
         lane = size
         below = 1
-    elif sizes[minor] >= LANES and not _periodic(digits):
+    elif sizes[minor] >= LANES and not _periodic(device, digits):
         size = sizes[minor]
         if out[minor] != 1:
             return None
-        registers = size // LANES if size <= LANES * MOST_REGISTERS else min(
-            range(MOST_REGISTERS // 2, MOST_REGISTERS + 1), key=lambda n: (-(-size // (n * LANES)) * n, -n))
+        registers = size // LANES if size <= LANES * device.column_registers else min(
+            range(device.column_registers // 2, device.column_registers + 1), key=lambda n: (-(-size // (n * LANES)) * n, -n))
         blocks = max(1, size // (registers * LANES))
         items = blocks * results // size
         cut = max(digits.reduced(), key=lambda k: sizes[k])
         inner = math.prod(sizes[k] for k in digits.reduced()) // sizes[cut]
         count, per = parts(items, sizes[cut], inner * registers * LANES * width, 16)
         return Sweep(threads if items * count >= 64 * threads else 1, vec=registers, kind="columns", parts=count, per_part=per,
-                     far=digits.weights[cut] * width * max(1, 4 * PREFETCH // (registers * LANES * width)))
+                     blocked=size > LANES * device.column_registers, burst=device.prefetch_burst,
+                     far=digits.weights[cut] * width * max(1, 4 * device.reduction_prefetch // (registers * LANES * width)))
     if out[minor]:
         below = sizes[minor]
         if minor == 0 or out[minor] != 1 or out[minor - 1]:
@@ -162,7 +160,7 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: Walk) -> O
         lane = sizes[minor] * sizes[minor - 1]
     period = below // math.gcd(below, LANES)
     paired = paired and below == 1
-    streams = STREAMS if period == 1 and lane >= 64 * LANES else 1
+    streams = device.reduction_streams if period == 1 and lane >= 64 * LANES else 1
     vec = 2 if paired else period if streams > 1 else period * max(1, 4 // period)
     steps = lane // (vec * LANES * streams)
     if steps == 0:
@@ -171,15 +169,15 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: Walk) -> O
     count, per = parts(results // below, steps, vec * LANES * streams * width * inner, 4)
     if streams > 1 and count * per != steps:   # all parts alike: what is left over goes with the rest
         per = steps // count
-    return Sweep(vec=vec, paired=paired, streams=streams, far=PREFETCH, parts=count, per_part=per)
+    return Sweep(vec=vec, paired=paired, streams=streams, far=device.reduction_prefetch, burst=device.prefetch_burst, parts=count, per_part=per)
 
 
-def _periodic(digits: Digits) -> bool:
+def _periodic(device: Device, digits: Digits) -> bool:
     """Whether few columns lie under so many rows that vectors, each always of the same columns, pay."""
     minor = digits.minor
     below = digits.sizes[minor]
     period = below // math.gcd(below, LANES)
-    return below < LANES or (minor > 0 and not digits.out[minor - 1] and period <= MOST_PERIOD and
+    return below < LANES or (minor > 0 and not digits.out[minor - 1] and period <= device.column_period and
                              digits.sizes[minor - 1] * below >= 64 * LANES * max(4, period))
 
 
@@ -395,7 +393,7 @@ class Emitter(reduction.Emitter):
             self.at[k], self.box[f"g{k}"] = f"g{k}", (0, digits.sizes[k] - 1)
         if special is not None:
             size = digits.sizes[special]
-            if sweep.kind == "rows" or sweep.kind == "columns" and size > LANES * MOST_REGISTERS:
+            if sweep.kind == "rows" or sweep.blocked:
                 counts.append(("chunk", self.in_blocks(special, size, sweep.rows if sweep.kind == "rows" else sweep.step)))
             else:
                 self.at[special] = "0"
@@ -569,7 +567,7 @@ class Emitter(reduction.Emitter):
         body = self.body(self.thread(self.position(f"{base}step * {sweep.step} + {inner}"), box, ("vec", "lane")), box, sweep, True)
         step = self.folded(body, slot, sweep.vec)
         prefetches = _prefetches(body)
-        burst = max(1, BURST // max(1, len(prefetches)))
+        burst = max(1, sweep.burst // max(1, len(prefetches)))
         if not prefetches or count <= burst:
             burst = 0
         even = count % burst == 0 and first == "0" if burst else False

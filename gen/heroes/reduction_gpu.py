@@ -37,10 +37,6 @@ from gen.plan.plan import Reduction
 from gen.schedule import Device, Schedule
 from gen.targets import FLOATS, Target
 
-THREADS = 256
-LINE, SECTOR = 128, 32       # bytes that neighbouring threads should read together; at least
-MOST_VALUES = 32             # accumulators of a thread
-WORD, AHEAD = 16, 64         # bytes of one input that a thread asks for together: at least, at most
 
 Box = Dict[str, Tuple[int, int]]
 
@@ -94,19 +90,19 @@ def _block(device: Device, digits: Digits, widths: Sequence[int], values: int, m
     minor, sizes, kept = digits.minor, digits.sizes, digits.kept()
     column = bool(digits.out[minor])
     vec = min(most_vec, 16 // min(widths)) if widths else 1
-    while vec > 1 and (vec * max(widths) > 32 or sizes[minor] % vec or (column and vec * values > MOST_VALUES)):
+    while vec > 1 and (vec * max(widths) > 32 or sizes[minor] % vec or (column and vec * values > device.reduction_values)):
         vec //= 2
     width, over = max(widths, default=4), _over(digits, vec)
     units, digit = math.prod(over.values()), minor if column else None
-    if not column and kept and len(over) > 1 and kept[-1] == minor - 1 and 4 * sizes[minor] * width <= LINE and 4 * over[minor] <= units:
+    if not column and kept and len(over) > 1 and kept[-1] == minor - 1 and 4 * sizes[minor] * width <= device.coalesced and 4 * over[minor] <= units:
         digit = minor - 1
     wide = 1 if digit is None else sizes[digit] // (vec if column else 1)
     rows = math.prod(sizes[k] for k in kept if k != digit)
-    across = _across(wide, 32 if first else max(1, SECTOR // (vec * width)))
+    across = _across(wide, 32 if first else max(1, device.sector // (vec * width)))
     most = _pow2(threads // across) if across & (across - 1) == 0 else threads // across
     fold = most if units // 4 >= most else _pow2(units // 4)
     if across == 1:
-        fold = min(most, max(fold, min(max(1, LINE // (vec * width)), 1 << (-(-units * vec * width // WORD) - 1).bit_length())))
+        fold = min(most, max(fold, min(max(1, device.coalesced // (vec * width)), 1 << (-(-units * vec * width // device.thread_bytes) - 1).bit_length())))
         while fold > 1 and 3 * -(-units // fold) * fold > 4 * units:   # at most a quarter is idle
             fold //= 2
     while 2 * fold <= min(most, units) and rows * wide * fold < 1024 * device.units:
@@ -114,7 +110,7 @@ def _block(device: Device, digits: Digits, widths: Sequence[int], values: int, m
     across = _across(wide, max(across, threads // fold)) if first else across
     columns, together = -(-wide // across), max(1, min(rows, threads // (fold * across)))
     used = -(-together * fold * across // device.warp) * device.warp
-    blocks, steps, ahead, parts, per = -(-rows // together) * columns, units // fold, max(1, AHEAD // (vec * width)), 1, 1
+    blocks, steps, ahead, parts, per = -(-rows // together) * columns, units // fold, max(1, device.ahead_bytes // (vec * width)), 1, 1
     if first and blocks < 2 * device.units and steps >= 4 * ahead:   # fewer are done before a second kernel starts
         per = -(-steps // (ahead * -(-4 * device.units // blocks))) * ahead
         parts = -(-steps // per)
@@ -288,7 +284,7 @@ class _Emitter(reduction.Emitter):
         """The largest block whose values fit into the shared memory."""
         sizes = [self.d.register_bits(dtype) // 8 for _, _, dtype in self.accumulators] + [4] * bool(self.watched)
         for vec in (16, 4, 2, 1):
-            for threads in (THREADS, 64):
+            for threads in (self.device.reduction_threads, 64):
                 block = _block(self.device, digits, widths, len(sizes), vec, threads, first)
                 if self.cells(block) * (block.slots if digits.out[digits.minor] else 1) * sum(sizes) <= self.d.shared_bytes:
                     return block

@@ -31,11 +31,6 @@ from gen.plan.scatter import Scatter, combined_by, component, parameters_used, t
 from gen.schedule import Device, Loop, Schedule
 from gen.targets import NARROW, TINY, Target, bits
 
-LEAST = 4096     # updates that are worth sharing
-NEAR = 128       # neighbours that an item takes at least, where more items would have fewer
-THREADS = 128
-RUNS = 4         # runs of sorted rows for each unit of a GPU, at least
-FULL = 2048      # threads that fill a unit
 
 
 @dataclass(frozen=True)
@@ -175,7 +170,7 @@ class _Hero(Hero):
             (": may differ between runs in the order that updates of one element are taken" if differs else "") + \
             (", subnormals of f32 are zero" if any(word == "atomicAdd" and of.shape.dtype in ("f32", "c64") for word, of in zip(atomic, nest.targets)) else "")
         run, why = (1, "") if plain else _run(device, nest)
-        return [Updates(THREADS, how=how + why, plain=plain, run=run)]
+        return [Updates(device.scatter_threads, how=how + why, plain=plain, run=run)]
 
     def index_types(self, schedule: Any) -> "Sequence[str]":
         """In order: signed ones. Neighbours in a loop are neighbours in memory, for no sum wraps."""
@@ -202,12 +197,12 @@ def _run(device: Device, nest: Scatter) -> "Tuple[int, str]":
         if target.shape.dtype in (*dtypes.PACKED, *TINY):
             return 1, f"; sorted, but sums of {target.shape.dtype} are not kept"
     rows, places = _rows(nest), math.prod(last + 1 for last in nest.lasts)
-    if rows <= RUNS * device.units:
+    if rows <= device.runs * device.units:
         return 1, f"; sorted, but {rows} rows are too few for runs"
-    run = -(-rows // max(RUNS * device.units, places))
+    run = -(-rows // max(device.runs * device.units, places))
     if run == 1:
         return 1, f"; sorted, but {rows} rows for {places} places are no runs"
-    run = min(run, max(2, nest.shape.elements // (FULL * device.units)))
+    run = min(run, max(2, nest.shape.elements // (device.unit_threads * device.units)))
     return run, f"; sorted: {run} rows a thread, one operation for those of one place"
 
 
@@ -415,7 +410,7 @@ def _by_thread(d: Target, helpers: Helpers, nest: Scatter, form: Schedule, index
     combine = writer.combined([None] * len(nest.targets) if form.plain else [_atomic(d, nest, k) for k in range(len(nest.targets))])
     group, item = (writer.uses(name, box) for name in ("bl_x", "th_x"))
     record = ByUpdate(indices, in_range, writer.places(), combine, group, item, writer.inside(box), list(writer.swaps.values()))
-    return _finished(d, writer, form, form.blocks(elements), THREADS, "kernels/scatter_by_update", record, thread)
+    return _finished(d, writer, form, form.blocks(elements), form.threads, "kernels/scatter_by_update", record, thread)
 
 
 def _by_run(d: Target, helpers: Helpers, nest: Scatter, form: Schedule, index_type: str, excess: bool) -> Kernel:
@@ -438,13 +433,13 @@ def _by_run(d: Target, helpers: Helpers, nest: Scatter, form: Schedule, index_ty
     held = writer.held([str(_atomic(d, nest, k)) for k in range(len(nest.targets))])
     group, item = (writer.uses(name, box) for name in ("bl_x", "th_x"))
     record = ByRun(indices, in_range, writer.places(), group=group, item=item, inside=writer.inside(box), swaps=list(writer.swaps.values()), run=form.run, **held)
-    return _finished(d, writer, form, form.blocks(runs * window), THREADS, "kernels/scatter_by_run", record, thread)
+    return _finished(d, writer, form, form.blocks(runs * window), form.threads, "kernels/scatter_by_run", record, thread)
 
 
 def _shared(device: Device, nest: Scatter) -> InOrder:
     """How work-items share a result, so that no two write one element."""
     dims, a = nest.targets[0].shape.dims, nest.instruction.attributes
-    if nest.shape.elements < LEAST or any(target.shape.dtype in dtypes.PACKED for target in nest.targets):
+    if nest.shape.elements < device.shared_updates or any(target.shape.dtype in dtypes.PACKED for target in nest.targets):
         return InOrder()
     still = [d for d in range(len(dims)) if d not in a["scatter_dims_to_operand_dims"] and d not in a["inserted_window_dims"]]
     for among, items, moved in ((still, 8 * device.units, False), (a["scatter_dims_to_operand_dims"], 2 * device.units, True)):
@@ -452,7 +447,7 @@ def _shared(device: Device, nest: Scatter) -> InOrder:
         size = 0 if found is None else dims[found] if moved else _extent(nest, found)
         if size > 1 and found is not None:
             chunk = -(-size // min(max(1, int(items)), size))
-            chunk = max(chunk, min(NEAR, -(-size // 2)))
+            chunk = max(chunk, min(device.shared_neighbours, -(-size // 2)))
             chunk = -(-chunk // 16) * 16 if chunk > 16 else chunk
             return InOrder(items=-(-size // chunk), chunk=chunk, dimension=found, moved=moved)
     return InOrder()

@@ -7,7 +7,7 @@ from typing import Any, Dict, Iterable, List, Optional, Tuple
 
 from gen import algebra
 from gen.emit import ops
-from gen.emit.body import Body, Helpers, Value, offset
+from gen.emit.body import Body, Value, offset
 from gen.heroes import loop
 from gen.heroes.hero import Context, Hero
 from gen.heroes.kernel import CFunction, Kernel, Table
@@ -16,12 +16,7 @@ from gen.hlo import Instruction, dtypes
 from gen.plan.buffers import first_leaf, memory_map, reads_of
 from gen.plan.nest import Nest
 from gen.plan.partition import EMPTY, compose
-from gen.schedule import Loop
-from gen.targets import Target
-
-
-TABLE_COST = 60        # vector instructions for 16 lanes, above which looking up beats computing
-TABLE_ELEMENTS = 1 << 20
+from gen.schedule import Device, Loop
 
 
 @dataclass(frozen=True)
@@ -45,23 +40,23 @@ class _Hero(Hero):
     name = "loop"
 
     def takes(self, nest: Nest, context: Context) -> bool:
-        return context.device.cpu and context.device.lanes > 1 and _table_source(nest) is not None
+        return context.device.cpu and context.device.lanes > 1 and _table_source(context.device, nest) is not None
 
     def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
         return [one for one in loop.HERO.schedules(nest, context) if one.paired]
 
     def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
-        return [_table_kernel(context.target, context.helpers, nest, schedule, index_type, context.excess)]
+        return [_table_kernel(context, nest, schedule, index_type)]
 
 
 HERO = _Hero()
 
 
-def _table_source(nest: Nest) -> "Optional[Instruction]":
+def _table_source(device: Device, nest: Nest) -> "Optional[Instruction]":
     """The 16-bit parameter that a nest is a function of, element by element, where that function is worth a table."""
     entry = nest.partition.entry
     if len(nest.partition.roots) != 1 or dtypes.storage_bytes(nest.partition.roots[0].shape.dtype) != 2 \
-            or nest.shape.elements < TABLE_ELEMENTS or nest.partition.roots[0].shape.place or any(e.callee or e.regions for e in entry.body.entries):
+            or nest.shape.elements < device.table_elements or nest.partition.roots[0].shape.place or any(e.callee or e.regions for e in entry.body.entries):
         return None
     sources: Dict[Tuple[Instruction, str], None] = {}
     for read, _ in reads_of(nest.partition, entry):
@@ -72,7 +67,7 @@ def _table_source(nest: Nest) -> "Optional[Instruction]":
             sources[source, read.map] = None
     cost = sum(ops.row(e.instruction.opcode).cost + 5 * ops.rounds(e.instruction.opcode, e.instruction.shape.dtype)
                for e in entry.body.entries)
-    if len(sources) != 1 or cost < TABLE_COST:
+    if len(sources) != 1 or cost < device.table_cost:
         return None
     source, index = next(iter(sources))
     if source.shape.kind != "array" or dtypes.storage_bytes(source.shape.dtype) != 2:
@@ -82,9 +77,9 @@ def _table_source(nest: Nest) -> "Optional[Instruction]":
     return source if read_at == written_at else None
 
 
-def _table_kernel(d: Target, helpers: Helpers, nest: Nest, walk: Loop, index_type: str, excess: bool) -> Kernel:
+def _table_kernel(context: Context, nest: Nest, walk: Loop, index_type: str) -> Kernel:
     """A function of one 16-bit value, looked up: the function itself fills its table, once, on the device."""
-    source = _table_source(nest)
+    d, helpers, excess, source = context.target, context.helpers, context.excess, _table_source(context.device, nest)
     assert source is not None
     partition, root, elements = nest.partition, nest.partition.roots[0], nest.shape.elements
     dtype = source.shape.dtype

@@ -21,11 +21,8 @@ from gen.plan.buffers import buffers_of, touches
 from gen.plan.digits import Walk, interleaving, moves, place, transposed, walk
 from gen.plan.nest import Nest
 from gen.plan.partition import INLINE, Partition, compose
-from gen.schedule import PAGE, SOON, Device, Schedule
+from gen.schedule import Device, Schedule
 from gen.targets import COMPLEX, TINY, Target
-
-ALONG = 1024          # elements that a CPU's work-item goes along the source's contiguous digit, or a page where that is more
-LONG = 64             # digits shorter than that are taken together with others
 
 
 @dataclass(frozen=True)
@@ -80,7 +77,7 @@ class _Hero(Hero):
         for unit, one in dict([_united(found), (1, found)] if moved else [(1, found)]).items():
             digit = transposed(one)
             if digit is not None:
-                frame = _frame(one, digit, unit)
+                frame = _frame(context.device, one, digit, unit)
                 yield from (Form(nest, frame, tile) for tile in _tiles(context.device, context.target, frame, moved))
 
     def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
@@ -148,14 +145,14 @@ class Frame:
         return " + ".join(terms)
 
 
-def _frame(found: Walk, digit: int, unit: int) -> Frame:
+def _frame(device: Device, found: Walk, digit: int, unit: int) -> Frame:
     """Digits that are too short for a tile go on with those that follow in memory: rows in what is turned, lanes in the rest."""
     minor = len(found.sizes) - 1
     regular = [a.strides for a in found.accesses if a.strides]
     turned = [s for s in regular if s[digit] == 1 and s[-1] > 1]
     runs, straight = [[digit], [minor]], [s for s in regular if s[-1] == 1]
     for run, accesses in zip(runs, (turned, straight)):
-        while math.prod(found.sizes[k] for k in run) < LONG:
+        while math.prod(found.sizes[k] for k in run) < device.tile_joined:
             size = math.prod(found.sizes[k] for k in run)
             more = next((k for k in range(len(found.sizes)) if k not in runs[0] + runs[1] and all(s[k] == size for s in accesses)), None)
             if more is None or not accesses:
@@ -175,14 +172,14 @@ def _tiles(device: Device, d: Target, frame: Frame, moves: bool) -> Iterator[Til
     threads = device.group
     for lanes, rows, down, piece in [*shapes, (4, 4, 1, 64)]:
         if frame.fits(rows, lanes * down):
-            chunks = min(-(-frame.high // rows), max(ALONG, PAGE // width) // rows)
+            chunks = min(-(-frame.high // rows), max(device.tile_run, device.page // width) // rows)
             while chunks > 1 and _items(frame, lanes * down, rows, chunks) < 16 * device.units:
                 chunks = -(-chunks // 2)
             line = min(a.width * (rows * lanes if a.strides and a.strides[digit] == lanes else lanes) for a in found.accesses if a.write)
             stream = traffic > device.cache and line >= device.line      # a line may be that of several rows, one after another
             items = _items(frame, lanes * down, rows, chunks)
             yield Tile(threads if items >= 64 * threads else 1, chunks, rows, lanes, down, piece, stream, moves, frame.unit,
-                       soon=SOON if traffic > device.cache and rows * width >= device.line else 0)
+                       soon=device.tile_prefetch if traffic > device.cache and rows * width >= device.line else 0, page=device.page)
 
 
 def _shapes(width: int, large: bool) -> Sequence[Tuple[int, int, int, int]]:

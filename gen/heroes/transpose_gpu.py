@@ -28,11 +28,8 @@ from gen.plan.buffers import buffer_of, buffers_of, memory_map, reads_of
 from gen.plan.digits import Walk, position, walk
 from gen.plan.nest import Nest
 from gen.plan.partition import compose
-from gen.schedule import Schedule
+from gen.schedule import Device, Schedule
 from gen.targets import Target
-
-THREADS = 256
-BANKS, BANK = 32, 4     # banks of shared memory, and bytes of one
 
 
 @dataclass(frozen=True)
@@ -153,7 +150,7 @@ def _accesses(nest: Nest, found: Walk) -> List[Access]:
     return list(made.values())
 
 
-def _frame(found: Walk, accesses: Sequence[Access]) -> "Optional[Tuple[Frame, List[Access]]]":
+def _frame(device: Device, found: Walk, accesses: Sequence[Access]) -> "Optional[Tuple[Frame, List[Access]]]":
     """Rows and lanes, and the accesses that lie along rows; None where there are none."""
     last = len(found.sizes) - 1
     units = [1, found.sizes[-1]] if last and found.sizes[-1] * max(a.width for a in accesses) <= 16 else [1]
@@ -166,13 +163,13 @@ def _frame(found: Walk, accesses: Sequence[Access]) -> "Optional[Tuple[Frame, Li
                     along.setdefault(k, []).append(access)
         if along:
             row = max(along, key=lambda k: sum(a.bytes for a in along[k]))
-            return Frame(found.sizes, *_runs(found.sizes, row, lane, unit, along[row]), unit), along[row]
+            return Frame(found.sizes, *_runs(device, found.sizes, row, lane, unit, along[row]), unit), along[row]
     return None
 
 
-def _runs(sizes: Sequence[int], row: int, lane: int, unit: int, staged: Sequence[Access]) -> "Tuple[Tuple[int, ...], Tuple[int, ...]]":
+def _runs(device: Device, sizes: Sequence[int], row: int, lane: int, unit: int, staged: Sequence[Access]) -> "Tuple[Tuple[int, ...], Tuple[int, ...]]":
     """Digits of rows and lanes: where one digit is short or leaves much of its last tile empty, those that go on from it join."""
-    runs, line = {"rows": [row], "lanes": [lane]}, max(BANKS, 128 // min(a.width for a in staged) // unit)
+    runs, line = {"rows": [row], "lanes": [lane]}, max(device.banks, 128 // min(a.width for a in staged) // unit)
 
     def size(run: str) -> int:
         return math.prod(sizes[k] for k in runs[run])
@@ -206,12 +203,12 @@ def _power(n: int, most: int) -> int:
     return min(most, n & -n)
 
 
-def _tiles(frame: Frame, staged: Sequence[Access], others: Sequence[Access]) -> Iterator[Tile]:
+def _tiles(device: Device, frame: Frame, staged: Sequence[Access], others: Sequence[Access]) -> Iterator[Tile]:
     """Tiles, best first: words of several rows, wide accesses, large."""
     small = min(a.width for a in staged)
     widths = [a.width for a in others] or [a.width for a in staged]
-    for pack in [BANK // small, 1] if small < BANK and frame.unit == 1 else [1]:
-        for side in (32 * pack if pack > 1 else 32 * min(2, max(1, BANK // small)), 32, 16):
+    for pack in [device.bank // small, 1] if small < device.bank and frame.unit == 1 else [1]:
+        for side in (32 * pack if pack > 1 else 32 * min(2, max(1, device.bank // small)), 32, 16):
             if pack > 1 and side < 32 * pack:
                 continue
             rows, lanes = min(side, frame.high), min(side, frame.wide)
@@ -223,7 +220,7 @@ def _tiles(frame: Frame, staged: Sequence[Access], others: Sequence[Access]) -> 
                 vec //= 2
             while vec >= pack:
                 if rows % pack == 0 and frame.high % pack == 0 and _whole(vec, lanes, frame.wide, rows, frame.high, pack, frame.unit):
-                    threads = min(THREADS, -(-(rows // pack * lanes * frame.unit // vec) // 32) * 32)
+                    threads = min(device.transpose_threads, -(-(rows // pack * lanes * frame.unit // vec) // 32) * 32)
                     yield Tile(threads, vec=vec, rows=rows, lanes_=lanes, pack=pack, unit=frame.unit)
                 vec //= 2
 
@@ -287,37 +284,37 @@ def _address(tile: Tile, stage: Stage) -> str:
 
 # ---- banks ----
 
-def conflicts(address: str, word: int, threads: int, at: "Sequence[Sequence[int]]") -> int:
+def conflicts(device: Device, address: str, word: int, threads: int, at: "Sequence[Sequence[int]]") -> int:
     """The most words of one bank that a warp (the first two and the last of a block) asks for at once: 1 is free of conflicts.
     address: a map (th_x)[..] to words of `word` bytes; at: values of its further variables. Words of 8 and 16 bytes go in halves and
     quarters of a warp."""
-    worst, together = 1, BANKS * BANK // max(word, BANK)
-    warps = {0, BANKS, (threads - 1) // BANKS * BANKS}
-    for first in (warp + part for warp in warps for part in range(0, BANKS, together)):
+    worst, together = 1, device.banks * device.bank // max(word, device.bank)
+    warps = {0, device.banks, (threads - 1) // device.banks * device.banks}
+    for first in (warp + part for warp in warps for part in range(0, device.banks, together)):
         for rest in at:
             banks: Dict[int, Set[int]] = {}
             for lane in range(together):
                 found = algebra.evaluate(address, first + lane, *rest) if first + lane < threads else None
                 if found is not None:
-                    start = found[0] * word // BANK
-                    for k in range(start, start + max(1, word // BANK)):
-                        banks.setdefault(k % BANKS, set()).add(k)
+                    start = found[0] * word // device.bank
+                    for k in range(start, start + max(1, word // device.bank)):
+                        banks.setdefault(k % device.banks, set()).add(k)
             worst = max(worst, *(len(words) for words in banks.values())) if banks else worst
     return worst
 
 
-def _degree(tile: Tile, stage: Stage) -> int:
+def _degree(device: Device, tile: Tile, stage: Stage) -> int:
     """Conflicts in both phases that a tile is used in."""
     found = 1
     for vec, along, held in ((stage.vec, "rows", stage.held), (tile.vec, "lanes", stage.held if tile.unit > 1 else 1)):
         local = _in_tile(tile, vec, along)
         names = [v.name for v in algebra.info(local).of("range")]
         at = [[k if name == "vec" else 0 for name in names] for k in sorted({0, (vec - 1) // held * held})]
-        found = max(found, conflicts(compose(local, _address(tile, stage)), stage.word, tile.threads, at))
+        found = max(found, conflicts(device, compose(local, _address(tile, stage)), stage.word, tile.threads, at))
     return found
 
 
-def _in_banks(tile: Tile, stage: Stage) -> "Tuple[Stage, str]":
+def _in_banks(device: Device, tile: Tile, stage: Stage) -> "Tuple[Stage, str]":
     """A tile's lines as they are, a word longer, rotated, or both: the first without conflicts, else the one with fewest. Where the
     widest accesses have none without, those half as wide are tried."""
     found: "List[Tuple[int, Stage]]" = []
@@ -325,11 +322,11 @@ def _in_banks(tile: Tile, stage: Stage) -> "Tuple[Stage, str]":
         pack = stage.held if tile.unit == 1 else 1
         count = tile.rows // pack
         plain = count * max(1, tile.unit // stage.held)
-        padded, lanes = plain + max(1, BANK // stage.word), max(1, tile.vec // tile.unit)
+        padded, lanes = plain + max(1, device.bank // stage.word), max(1, tile.vec // tile.unit)
         turns = [(lanes, turn) for turn in (4, 2, 1) if turn < count]
         for pitch, turn in ((plain, (1, 0)), (padded, (1, 0)), *((pitch, turn) for turn in turns for pitch in (plain, padded))):
             one = replace(stage, vec=vec, pitch=pitch, turn=turn)
-            found.append((_degree(tile, one), one))
+            found.append((_degree(device, tile, one), one))
             if found[-1][0] == 1:
                 break
         if found[-1][0] == 1:
@@ -363,16 +360,16 @@ class _Hero(Hero):
         nest = transpose_cpu.inlined(nest)
         found = walk(nest.partition, nest.shape)
         accesses = _accesses(nest, found) if found else []
-        framed = _frame(found, accesses) if found else None
+        framed = _frame(context.device, found, accesses) if found else None
         if framed is None:
             return
         frame, staged = framed
         others = [a for a in accesses if a not in staged and a.strides and a.strides[frame.lanes[0]] == frame.unit]
-        for tile in _tiles(frame, staged, others):
-            stages = _stages(frame, tile, nest, staged, others)
+        for tile in _tiles(context.device, frame, staged, others):
+            stages = _stages(context.device, frame, tile, nest, staged, others)
             if stages is None:
                 continue
-            laid = [_in_banks(tile, stage) for stage in stages]
+            laid = [_in_banks(context.device, tile, stage) for stage in stages]
             stages, tile = [stage for stage, _ in laid], replace(tile, notes=tuple(note for _, note in laid))
             if sum(stage.pitch * tile.lanes_ * stage.word for stage in stages) <= context.target.shared_bytes:
                 yield Form(nest, frame, tile, stages)
@@ -398,7 +395,7 @@ def _aligned(flat: str, width: int, vec: int, size: int) -> bool:
     return vec == 1 or (access.stride == 1 and access.align * width % size == 0)
 
 
-def _stages(frame: Frame, tile: Tile, nest: Nest, staged: Sequence[Access], others: Sequence[Access]) -> "Optional[List[Stage]]":
+def _stages(device: Device, frame: Frame, tile: Tile, nest: Nest, staged: Sequence[Access], others: Sequence[Access]) -> "Optional[List[Stage]]":
     """How each access goes through its tile; None where the tile's vectors are not aligned."""
     for access in others:
         if not _aligned(_flat(frame, tile, nest, access, tile.vec, "lanes"), access.width, tile.vec, min(16, tile.vec * access.width)):
@@ -406,7 +403,7 @@ def _stages(frame: Frame, tile: Tile, nest: Nest, staged: Sequence[Access], othe
     stages = []
     for access in staged:
         width = access.width
-        held = min(tile.pack, max(1, BANK // width)) if frame.unit == 1 else _power(math.gcd(frame.unit, tile.vec), 16 // width)
+        held = min(tile.pack, max(1, device.bank // width)) if frame.unit == 1 else _power(math.gcd(frame.unit, tile.vec), 16 // width)
         vec = 16 // width
         while vec > held and not (vec % held == 0 and _whole(vec, tile.rows, frame.high, tile.lanes_, frame.wide, 1, frame.unit)
                                   and _aligned(_flat(frame, tile, nest, access, vec, "rows"), width, vec, vec * width)):

@@ -25,9 +25,6 @@ from gen.plan.partition import compose
 from gen.schedule import Device, Schedule
 from gen.targets import Target
 
-CARRIED = 256                                                        # columns of a work-item: 16 KiB of registers' lines
-SHAPES = {1: (64, 16, 1), 2: (32, 32, 1), 4: (16, 32, 2), 8: (8, 64, 1)}   # by bytes: a square tile's side, bytes of a load, tiles down at once
-
 
 @dataclass(frozen=True)
 class Lines(Schedule):
@@ -37,7 +34,7 @@ class Lines(Schedule):
     moves: bool = True
     tile: bool = True
     width: int = 4
-    columns: int = CARRIED
+    columns: int = 0
     parts: int = 1
 
     @property
@@ -89,18 +86,19 @@ def _lines(device: Device, nest: Nest, found: Walk, digit: int) -> "Optional[Lin
     if len(reads) != 1 or len(writes) != 1 or reads[0].strides is None or writes[0].strides is None:
         return None
     width, last, (root, *more) = writes[0].width, len(found.sizes) - 1, nest.partition.roots
-    if more or width not in SHAPES or reads[0].width != width or nest.partition.entry.body.entries or not buffer_of(nest.partition, nest.partition.root_read(root)):
+    if more or width not in device.carried_tiles or reads[0].width != width or nest.partition.entry.body.entries or not buffer_of(nest.partition, nest.partition.root_read(root)):
         return None
-    side, piece, down = SHAPES[width]
+    square = device.carried_tiles[width]
+    side = square.side
     apart = [stride for k, stride in enumerate(writes[0].strides) if k not in (digit, last)]
     if writes[0].strides[digit] % side == 0 or any(stride % side for stride in apart) or found.sizes[last] < 2 * side or found.sizes[digit] < side:
         return None
     outer = math.prod(size for k, size in enumerate(found.sizes) if k not in (digit, last))
-    columns, strips, wanted = CARRIED, found.sizes[last] // side, 8 * device.units
+    columns, strips, wanted = device.carried_columns, found.sizes[last] // side, 8 * device.units
     while columns > 4 * side and outer * max(1, found.sizes[digit] // columns) < wanted:
         columns //= 2
     parts = max(1, min(strips // 8, -(-wanted // (outer * max(1, found.sizes[digit] // columns)))))
-    return Lines(vec=side, lanes=side, down=down, piece=piece, width=width, columns=columns, parts=parts)
+    return Lines(vec=side, lanes=side, down=square.down, piece=square.load_bytes, width=width, columns=columns, parts=parts)
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,9 @@ from gen.plan.nest import Nest
 from gen.plan.partition import Entry, Partition, Read, Root, compose
 
 
-MOST = 8      # operands
-
-
-RUN = 64      # bytes of an operand that lie together in the output: a line
+# One plan is for all devices, so these numbers are no device's.
+MOST_OPERANDS = 8
+LINE = 64            # bytes of an operand that should lie together in the output
 MOST_OPS = 2000      # of all parts: each part computes for itself what it shares with others
 
 
@@ -52,7 +51,7 @@ def _parts(nest: Nest) -> "Optional[List[Nest]]":
             found.append(part)
             continue
         instruction, back = hero.instruction, algebra.call("map", "inverse", hero.map)
-        if back.startswith("no") or len(found) + len(waiting) + len(instruction.operands) > MOST:
+        if back.startswith("no") or len(found) + len(waiting) + len(instruction.operands) > MOST_OPERANDS:
             return None
         inner = []
         for k, operand in enumerate(instruction.operands):
@@ -97,5 +96,5 @@ def _together(nest: Nest) -> bool:
     per = dtypes.per_byte(root.shape.dtype) if root.shape.dtype in dtypes.PACKED else 1
     start = algebra.evaluate(flat, 0)
     assert start is not None
-    lines = run * width % RUN == 0 or (width == 1 and run >= RUN)
+    lines = run * width % LINE == 0 or (width == 1 and run >= LINE)
     return (not apart or lines) and not any(n % per for n in (run, start[0], *apart))

@@ -4,7 +4,7 @@ Results of equally many elements can be written by one kernel, position by posit
 be at the same position of its own memory, or where it reads the same element of a parameter as one before it: with transpose(p) beside
 log(p), p is read once, and log(p) is written in the other order. Result by result (as they come, or those that turn something first:
 what costs less in all) the cheapest is taken of each way to join a kernel that there is, and of a kernel of its own. The cost is bytes
-moved, of each buffer once for each order in which it is accessed. Bytes whose neighbours are far apart cost FAR times as much, unless a
+moved, of each buffer once for each order in which it is accessed. Bytes whose neighbours are far apart cost STRIDED times as much, unless a
 tile can turn them: that is for one direction only. A further kernel costs LAUNCH.
 
 Where whole lines change places (the minor dimension is kept) the walk is in the order of what is read: a CPU fetches ahead what is
@@ -23,9 +23,10 @@ from gen.plan.buffers import buffer_of, memory_map, reads_of
 from gen.plan.digits import Access, Walk, meeting, position, transposed, walked, woven
 from gen.plan.partition import EMPTY, INLINE, Function, Partition, Root, compose
 
-FAR = 8
+# One plan is for all devices, so these numbers are no device's: they only say which of two plans moves less.
+STRIDED = 8          # bytes moved in place of one whose neighbours are far apart
 LINE = 64            # bytes
-LAUNCH = 1 << 20
+LAUNCH = 1 << 20     # bytes that could be moved while a kernel is launched
 MOST_RESULTS = 16    # more than that are not rearranged
 
 Leaf = Tuple[int, Shape, Instruction, int]      # a result's number and shape, the value that it is, the leaf of the value's shape
@@ -159,7 +160,7 @@ def _near(access: Access, row: Optional[int]) -> bool:
 
 def _cost(found: Walk) -> int:
     row = transposed(found)
-    return sum(a.bytes * (1 if _near(a, row) else FAR) for a in found.accesses)
+    return sum(a.bytes * (1 if _near(a, row) else STRIDED) for a in found.accesses)
 
 
 def _least(found: Walk) -> int:
@@ -171,7 +172,7 @@ def _traffic(kernel: Kernel, reads: "Dict[int, Reads]") -> int:
     found = _walk(kernel, reads)
     if found:
         return _cost(found)
-    return FAR * sum(size for leaf, _ in kernel for _, _, _, size, _ in reads[leaf[0]])   # no walk: no order is known
+    return STRIDED * sum(size for leaf, _ in kernel for _, _, _, size, _ in reads[leaf[0]])   # no walk: no order is known
 
 
 def _ways(leaf: Leaf, kernel: Kernel, reads: "Dict[int, Reads]", same: str) -> List[str]:

@@ -1,5 +1,5 @@
-"""Numbers for a device: what all heroes' schedules have, and how the loop hero walks its output. Maps say where, templates say how;
-a schedule only counts."""
+"""What all heroes' schedules have, and how the loop hero walks its output. Maps say where, templates say how; a schedule only counts, with the
+numbers of a device (devices.py)."""
 
 from __future__ import annotations
 
@@ -8,54 +8,9 @@ from typing import Dict, List, Optional, Sequence, Tuple
 
 from gen import algebra
 from gen.plan.digits import Interleaving
+from gen.schedule.devices import DEFAULT, DEVICES, Device, device_for
 
-
-@dataclass(frozen=True)
-class Device:
-    """A class of devices. warp: threads that run in step. line: bytes that one store should fill. cache: bytes of the last level, above which stores
-    stream. units: cores or multiprocessors. lanes: of a CPU's vectors of 32-bit elements. group: work-items of a work-group on a CPU."""
-
-    name: str
-    language: str
-    cpu: bool
-    warp: int
-    line: int
-    cache: int
-    units: int
-    lanes: int = 16
-    group: int = 1
-
-    def scalar(self) -> "Device":
-        """The same device where the language has no vectors."""
-        return replace(self, lanes=1)
-
-
-DEVICES: Dict[str, Device] = {d.name: d for d in (
-    Device("pocl-cpu", "opencl", True, 1, 64, 8 << 20, 2, group=16),
-    Device("opencl-gpu", "opencl", False, 32, 16, 0, 64),
-    Device("cpu", "c", True, 1, 64, 8 << 20, 2),
-    Device("cpu-scalar", "c", True, 1, 64, 8 << 20, 2, 1),
-    Device("sm_80", "cuda", False, 32, 16, 0, 108),
-    Device("sm_90", "cuda", False, 32, 16, 0, 132),
-    Device("gfx90a", "hip", False, 64, 16, 0, 104),
-    Device("gfx942", "hip", False, 64, 16, 0, 304),
-    Device("gfx1100", "hip", False, 32, 16, 0, 96),
-)}
-WOVEN = 2048        # elements of a work-item
-UNIT = 512          # bytes whose rows are read and written whole, one after the other
-SOON = 512          # bytes that each row of a tile is asked for ahead
-PAGE = 4096         # bytes
-FOUND = 1024        # bytes of a row that one index finds, in a step
-LATER = 8192        # bytes after which what indices find is asked for
-LEAD = 32768        # bytes; blocks of more than twice as many are left to the prefetchers of the processor
-DEFAULT = {"opencl": "pocl-cpu", "cuda": "sm_80", "hip": "gfx90a", "c": "cpu"}
-
-
-def device_for(target: str, name: Optional[str]) -> Device:
-    """The class asked for where it speaks the target's language, else the target's default."""
-    if name and name in DEVICES and DEVICES[name].language == target:
-        return DEVICES[name]
-    return DEVICES[DEFAULT[target]]
+__all__ = ["DEFAULT", "DEVICES", "Device", "Loop", "Schedule", "candidates", "device_for"]
 
 
 @dataclass(frozen=True)
@@ -69,7 +24,7 @@ class Schedule:
     weave: the same with so many registers: neighbours in a 32-bit word are in as many.
     streams: equal parts that a work-item walks side by side. far, near: bytes ahead that lines are asked for, into the second level and the first.
     lead: bytes ahead of as many as the walk has read, where rows are read side by side, a block of rows after the other.
-    soon: bytes ahead in each row of a tile that lines are asked for where there are no bursts; rows of one page ask for the next tile's.
+    soon: bytes ahead in each row of a tile that lines are asked for where there are no bursts; rows of one page (bytes) ask for the next tile's.
     later: steps ahead of which what indices find is asked for.
     abreast: so many such steps are one, in which what belongs to a row is moved together.
     """
@@ -91,6 +46,7 @@ class Schedule:
     near: int = 0
     lead: int = 0
     soon: int = 0
+    page: int = 0
     later: int = 0
     abreast: int = 1
 
@@ -204,13 +160,13 @@ def candidates(device: Device, elements: int, widths: Sequence[int], traffic: in
         if weave > 1 and device.lanes > 1:
             for registers, moved in [(weave, True)] * apart.moves + [(down, False)]:
                 step = 16 * weave * registers
-                chunks = _chunks(device, -(-elements // step), max(1, WOVEN // step), 16 * device.units)
+                chunks = _chunks(device, -(-elements // step), max(1, device.interleaved_elements // step), 16 * device.units)
                 threads = device.group if elements >= step * chunks * device.group * 4 else 1
                 burst = min(8, chunks) if down > 1 and stream else 0      # words are read in order
                 streams = 4 if burst and elements % (4 * step * chunks * threads) == 0 else 1
                 one = Loop(threads, chunks, weave, 16, registers, blocked=True, weave=weave, stream=stream, moves=moved, streams=streams,
-                           burst=burst, far=4096 if burst else 0, lead=LEAD if moved and stream and 0 < block <= 2 * LEAD else 0)
-                abreast = max(1, UNIT // (step * min(widths)))
+                           burst=burst, far=4096 if burst else 0, lead=device.order_prefetch if moved and stream and 0 < block <= 2 * device.order_prefetch else 0)
+                abreast = max(1, device.row_bytes // (step * min(widths)))
                 most = chunks * streams // (4 * abreast)       # four streams, as much a work-item
                 if moved and stream and most and elements % (4 * abreast * step * most * threads) == 0 and 4 * abreast * most == chunks * streams:
                     found.append(replace(one, chunks=most, abreast=abreast, streams=4, burst=1, far=4096 if down > 1 else 2048, lead=0, other=one))

@@ -1,0 +1,137 @@
+"""What depends on a device: a row for each class of devices. Heroes' schedules count with these numbers and have none of their own.
+
+A number stays because it was measured: bench/README.md ("What bounds each kernel" and what follows) has the figures of the kernels as they are, on two
+cores of an Intel Xeon with AVX-512 and of an AMD EPYC, and what was tried beside them. GPUs' rows are
+not timed (no GPU was at hand): they say what is known of the hardware, and so the classes of GPUs differ in their units alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Dict, Mapping, Optional
+
+
+@dataclass(frozen=True)
+class SquareTile:
+    """A square of elements that is turned in registers on its way into lines. side: its elements; load_bytes: of one load; down: tiles one
+    below the other that are turned together."""
+
+    side: int
+    load_bytes: int
+    down: int
+
+
+@dataclass(frozen=True)
+class Device:
+    """A class of devices. A number whose unit is not said counts what its name says; 0 where it has no meaning."""
+
+    name: str
+    language: str               # of the kernels
+    cpu: bool
+    units: int                  # cores or multiprocessors
+    warp: int                   # threads that run in step
+    line: int                   # bytes that one store should fill
+    cache: int                  # bytes of the last level, above which stores bypass it
+    lanes: int = 16             # of a CPU's vectors of 32-bit elements; 1: the language has no vectors
+    group: int = 1              # work-items of a work-group on a CPU
+    page: int = 4096            # bytes; rows that are a page apart are prefetched each for itself
+
+    # Walks over memory of a CPU
+    interleaved_elements: int = 0       # elements of a work-item where registers interleave rows
+    row_bytes: int = 0                  # bytes of a row that are moved together before those of the next row
+    order_prefetch: int = 0             # prefetch distance in bytes, in the order in which interleaved rows lie; rows in blocks of more than twice that are
+                                        # left to the prefetchers of the processor
+    gathered_bytes: int = 0             # bytes of a step, at most, whose address one index gives
+    gathered_prefetch: int = 0          # prefetch distance in bytes of rows that indices select
+
+    # Functions of 16-bit elements that are looked up in a table
+    table_cost: int = 0                 # instructions for 16 elements above which looking up takes less time
+    table_elements: int = 0             # elements from which on a table is worth its making
+
+    # Transposes of a CPU
+    tile_prefetch: int = 0              # prefetch distance in bytes, in each row of a tile
+    tile_run: int = 0                   # elements along the source's contiguous digit that a work-item moves (a page of bytes where that is more)
+    tile_joined: int = 0                # elements up to which a digit is joined with those that follow
+    carried_columns: int = 0            # columns of a work-item that carries parts of lines in registers
+    carried_tiles: Mapping[int, SquareTile] = field(default_factory=dict)   # by bytes of an element
+
+    # Reductions of a CPU
+    part_bytes: int = 0                 # bytes of input of a work-item, where there is enough
+    reduction_streams: int = 0          # places in memory that a work-item reads in turn: their pages are looked up together
+    short_row: int = 0                  # bytes; rows up to this size use half the streams: frequent folds leave too few slots for prefetched lines
+    reduction_prefetch: int = 0         # prefetch distance in bytes
+    prefetch_burst: int = 0             # lines prefetched together
+    column_registers: int = 0           # accumulators of a block of columns
+    column_period: int = 0              # accumulators, at most, of vectors that run over rows of few columns until one begins at lane 0 again
+
+    # Scatters
+    shared_updates: int = 0             # updates from which on a CPU's work-items share the result
+    shared_neighbours: int = 0          # neighbours that one of these takes at least, where more work-items would have fewer
+    scatter_threads: int = 0            # of a block
+    runs: int = 0                       # runs of sorted rows for each unit of a GPU, at least
+    unit_threads: int = 0               # threads that fill a unit of a GPU
+
+    # Reductions of a GPU
+    reduction_threads: int = 0          # of a block
+    coalesced: int = 0                  # bytes that neighbouring threads should read together
+    sector: int = 0                     # bytes that they should read together at least
+    reduction_values: int = 0           # accumulators of a thread
+    thread_bytes: int = 0               # bytes of an input that a thread has for itself at least, before more threads share a result
+    ahead_bytes: int = 0                # bytes of an input that a thread has under way
+
+    # Transposes of a GPU
+    transpose_threads: int = 0          # of a block
+    banks: int = 0                      # of shared memory
+    bank: int = 0                       # bytes of a bank's word
+
+    def scalar(self) -> "Device":
+        """The same device where the language has no vectors."""
+        return replace(self, lanes=1)
+
+
+# A core with 512-bit vectors. line, page: the processor's. Measured on both machines of bench/README.md.
+_CPU = Device(
+    name="cpu", language="c", cpu=True, units=2, warp=1, line=64, cache=8 << 20,
+    interleaved_elements=2048,
+    row_bytes=512,                      # "of 512 bytes of a zip all that belongs to one row is read or written, then the next row": 0.03 to 0.05
+    order_prefetch=32 << 10,
+    gathered_bytes=1024, gathered_prefetch=8 << 10,
+    table_cost=60, table_elements=1 << 20,
+    part_bytes=256 << 10,
+    reduction_streams=4,                # one: 0.90 to 0.94 for 0.89 to 0.98
+    short_row=1024, reduction_prefetch=2048, prefetch_burst=4,
+    column_registers=16,                # 24 are no faster
+    column_period=25,
+    shared_updates=4096, shared_neighbours=128, scatter_threads=128,
+    tile_prefetch=512,                  # 256 bytes: 0.01 to 0.08 less
+    tile_run=1024, tile_joined=64,
+    carried_columns=256,                # 16 KiB of registers' lines
+    carried_tiles={1: SquareTile(side=64, load_bytes=16, down=1), 2: SquareTile(side=32, load_bytes=32, down=1),
+                   4: SquareTile(side=16, load_bytes=32, down=2), 8: SquareTile(side=8, load_bytes=64, down=1)},
+)
+# Transactions of 32 bytes, lines of four; 32 banks of 4 bytes: CUDA C++ Programming Guide, compute capability 5 and later.
+_GPU = Device(
+    name="", language="", cpu=False, units=0, warp=32, line=16, cache=0,
+    reduction_threads=256, coalesced=128, sector=32, reduction_values=32, thread_bytes=16, ahead_bytes=64,
+    shared_updates=4096, shared_neighbours=128, scatter_threads=128, runs=4, unit_threads=2048,
+    transpose_threads=256, banks=32, bank=4,
+)
+DEVICES: Dict[str, Device] = {device.name: device for device in (
+    replace(_CPU, name="pocl-cpu", language="opencl", group=16),        # a work-group costs some 4 ns
+    replace(_GPU, name="opencl-gpu", language="opencl", units=64),
+    _CPU,
+    replace(_CPU, name="cpu-scalar", lanes=1),
+    replace(_GPU, name="sm_80", language="cuda", units=108),            # A100
+    replace(_GPU, name="sm_90", language="cuda", units=132),            # H100 SXM
+    replace(_GPU, name="gfx90a", language="hip", warp=64, units=104),   # a die of an MI250
+    replace(_GPU, name="gfx942", language="hip", warp=64, units=304),   # MI300X
+    replace(_GPU, name="gfx1100", language="hip", units=96),            # RX 7900 XTX
+)}
+DEFAULT = {"opencl": "pocl-cpu", "cuda": "sm_80", "hip": "gfx90a", "c": "cpu"}
+
+
+def device_for(target: str, name: Optional[str]) -> Device:
+    """The class that is named where it speaks the target's language, else the target's default."""
+    if name and name in DEVICES and DEVICES[name].language == target:
+        return DEVICES[name]
+    return DEVICES[DEFAULT[target]]
