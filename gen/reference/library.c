@@ -153,9 +153,7 @@ static double range_middle(range r) {
 
 static double range_most(range r) { return range_is_point(r) ? fabs(r.lo) : fmax(fabs(r.lo), fabs(r.hi)); }
 
-static range range_either_zero(range r) {
-  return range_of(r.lo == 0.0 ? -0.0 : r.lo, r.hi == 0.0 ? 0.0 : r.hi);
-}
+static range range_either_zero(range r) { return range_of(r.lo == 0.0 ? -0.0 : r.lo, r.hi == 0.0 ? 0.0 : r.hi); }
 
 static double range_bound(range r, double v) {
   if (v != v) return r.lo != r.lo ? 0.0 : INFINITY;
@@ -200,8 +198,7 @@ static range range_round_f16(range r) {
 }
 
 static range range_round_bf16(range r) {
-  return range_of((double)bf16_to_float(bf16_from_double(r.lo)),
-                  (double)bf16_to_float(bf16_from_double(r.hi)));
+  return range_of((double)bf16_to_float(bf16_from_double(r.lo)), (double)bf16_to_float(bf16_from_double(r.hi)));
 }
 
 static range range_round_f32(range r) { return range_of((double)(float)r.lo, (double)(float)r.hi); }
@@ -261,8 +258,7 @@ static range range_remainder(range a, range b) {
   if (!(fabs(a.lo) < INFINITY) || !(fabs(a.hi) < INFINITY)) return range_all();
   lo = fmod(a.lo, b.lo);
   hi = fmod(a.hi, b.lo);
-  if (range_is_point(b) && (a.lo >= 0.0 || a.hi <= 0.0) && a.hi - a.lo < most && lo <= hi)
-    return range_between(lo, hi);
+  if (range_is_point(b) && (a.lo >= 0.0 || a.hi <= 0.0) && a.hi - a.lo < most && lo <= hi) return range_between(lo, hi);
   return range_of(a.lo < 0.0 ? fmax(a.lo, -most) : 0.0, a.hi > 0.0 ? fmin(a.hi, most) : 0.0);
 }
 
@@ -374,8 +370,7 @@ static range range_atan2(range y, range x) {
 
 static range range_magnitude(range x, range y) {
   const range a = range_abs(x), b = range_abs(y);
-  if (range_is_point(x) && range_is_point(y))
-    return range_between(magnitude(x.lo, y.lo), magnitude(x.lo, y.lo));
+  if (range_is_point(x) && range_is_point(y)) return range_between(magnitude(x.lo, y.lo), magnitude(x.lo, y.lo));
   if (range_is_all(x) || range_is_all(y) || x.lo != x.lo || y.lo != y.lo) return range_all();
   return range_of(magnitude(a.lo, b.lo), magnitude(a.hi, b.hi));
 }
@@ -404,8 +399,7 @@ static void range_sum_add(range_sum *s, range x) {
 }
 
 /* additions in any order, each off by at most unit (relative) and lost; no partial sum may pass largest */
-static range range_sum_result(const range_sum *s, double additions, double unit, double largest,
-                              double lost) {
+static range range_sum_result(const range_sum *s, double additions, double unit, double largest, double lost) {
   const double error = additions * ((unit + 0x1p-52) * s->mass + lost);
   if (s->nan || (s->plus && s->minus)) return range_of(NAN, NAN);
   if (s->unknown || !(s->mass + error <= largest)) return range_all();
@@ -438,10 +432,8 @@ static void range_product_multiply(range_product *p, range x) {
   if (x.lo != x.lo) {
     p->nan = true;
   } else if (x.lo == x.hi && !(a > 0.0 && a < INFINITY)) {
-    if (a > 0.0)
-      p->infinite = true;
-    else
-      p->zero = true;
+    if (a > 0.0) p->infinite = true;
+    else p->zero = true;
   } else if (!(fmax(a, b) < INFINITY) || (x.lo <= 0.0 && x.hi >= 0.0)) {
     p->unknown = true;
   } else {
@@ -451,8 +443,7 @@ static void range_product_multiply(range_product *p, range x) {
   p->value = range_multiply(p->value, x);
 }
 
-static range range_product_result(const range_product *p, double factors, double unit, double largest,
-                                  double least) {
+static range range_product_result(const range_product *p, double factors, double unit, double largest, double least) {
   const double relative = expm1(factors * (unit + 0x1p-51));
   const double grow = fmax(fabs(p->value.lo), fabs(p->value.hi)) * relative;
   if (p->nan || (p->infinite && p->zero)) return range_of(NAN, NAN);
@@ -533,13 +524,11 @@ static irange range_less_equal(range a, range b) {
 
 static irange range_equal(range a, range b) {
   const bool unknown = range_is_all(a) || range_is_all(b);
-  return irange_of(!unknown && a.lo == a.hi && b.lo == b.hi && a.lo == b.lo,
-                   unknown || (a.lo <= b.hi && b.lo <= a.hi));
+  return irange_of(!unknown && a.lo == a.hi && b.lo == b.hi && a.lo == b.lo, unknown || (a.lo <= b.hi && b.lo <= a.hi));
 }
 
 static irange range_nonzero(range a) {
-  return irange_of(a.lo != a.lo || (!range_is_all(a) && (a.lo > 0.0 || a.hi < 0.0)),
-                   a.lo != 0.0 || a.hi != 0.0);
+  return irange_of(a.lo != a.lo || (!range_is_all(a) && (a.lo > 0.0 || a.hi < 0.0)), a.lo != 0.0 || a.hi != 0.0);
 }
 
 static irange range_is_number(range a) { return irange_of(a.lo == a.lo && !range_is_all(a), a.lo == a.lo); }
@@ -548,9 +537,7 @@ static irange range_is_finite(range a) {
   return irange_of(fabs(a.lo) < INFINITY && fabs(a.hi) < INFINITY, a.lo < INFINITY && a.hi > -INFINITY);
 }
 
-static range range_select(irange p, range a, range b) {
-  return p.lo == p.hi ? (p.lo != 0 ? a : b) : range_hull(a, b);
-}
+static range range_select(irange p, range a, range b) { return p.lo == p.hi ? (p.lo != 0 ? a : b) : range_hull(a, b); }
 
 static irange irange_select(irange p, irange a, irange b) {
   return p.lo == p.hi ? (p.lo != 0 ? a : b) : irange_hull(a, b);

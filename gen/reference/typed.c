@@ -209,10 +209,8 @@ static TYPE DTYPE_reduce_precision(TYPE value, int exponent_bits, int mantissa_b
   }
   if (exponent_bits < EXPONENT && a != 0) {
     const WIDE bias = ((WIDE)1 << (exponent_bits - 1)) - 1;
-    if (a >> MANTISSA > BIAS + bias)
-      a = ((WIDE)INFINITE << MANTISSA);
-    else if (a >> MANTISSA <= BIAS - bias)
-      a = 0;
+    if (a >> MANTISSA > BIAS + bias) a = ((WIDE)INFINITE << MANTISSA);
+    else if (a >> MANTISSA <= BIAS - bias) a = 0;
   }
   x = (UNSIGNED)(sign | a);
 #if STORED
