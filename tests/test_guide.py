@@ -1,0 +1,149 @@
+"""gen/README.md beside the code: its files are there, its names stand in the files that it says, its example is what `gen explain` prints."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import re
+import shlex
+import sys
+from pathlib import Path
+from typing import List, Set
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from gen import heroes  # noqa: E402
+from gen.__main__ import arguments, main  # noqa: E402
+from gen.explain import STAGES  # noqa: E402
+from gen.heroes.hero import Hero  # noqa: E402
+
+TEXT = (ROOT / "gen" / "README.md").read_text()
+BLOCKS = re.findall(r"^```console\n(.*?)^```$", TEXT, re.M | re.S)
+PROSE = re.sub(r"^```.*?^```$", "", TEXT, flags=re.M | re.S)
+# Code that is neither a file nor a name: syntax of templates, values, and names of the example's HLO text.
+OTHER = {"//%", "${ }", "None", "gen", "gen explain", "...", " ..", "%bend", "%c"}
+
+
+@functools.lru_cache(maxsize=None)
+def names_of(path: Path) -> "Set[str]":
+    """What a file defines: of Python its functions, classes, variables, and members both alone and after their class; of other files all words."""
+    if path.is_dir():
+        return set().union(*(names_of(inner) for inner in path.iterdir() if inner.is_file() and inner.suffix in (".py", ".j2", ".c", ".cu", ".h")),
+                           {inner.name for inner in path.iterdir()})
+    if path.suffix != ".py":
+        return set(re.findall(r"\w+", path.read_text()))
+    found: Set[str] = set()
+
+    def add(nodes: "List[ast.stmt]", prefix: str) -> None:
+        for node in nodes:
+            new: List[str] = []
+            if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+                new = [node.name]
+            elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                new = [n.id for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)]
+                new += [n.attr for target in targets for n in ast.walk(target) if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name) and n.value.id == "self"]
+            found.update(new, (prefix + name for name in new))
+            if isinstance(node, ast.ClassDef):
+                add(node.body, node.name + ".")
+            elif isinstance(node, ast.FunctionDef) and prefix and node.name == "__init__":
+                add(node.body, prefix)
+
+    tree = ast.parse(path.read_text())
+    add(tree.body, "")
+    if path.name == "__init__.py":      # what a package hands on
+        found |= {alias.asname or alias.name for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+    return found
+
+
+def wrong(text: str) -> "List[str]":
+    """What a text names that is not there."""
+    faults: List[str] = []
+    place = None
+    for word, after in re.findall(r"`([^`]+)`(?= \(`([^`]+)`\))?", " ".join(text.split())):
+        if word in OTHER:
+            continue
+        if re.match("python3 |ninja |-", word):
+            if not is_command(word):
+                faults.append(f"{word}: no such command or option")
+        elif "/" in word or (ROOT / word).is_file():
+            place = ROOT / word
+            if not place.exists() or word.endswith("/") != place.is_dir():
+                faults.append(f"{word}: no such file")
+        else:
+            where = ROOT / after if after else place
+            if not where or (where.exists() and word not in names_of(where)):
+                faults.append(f"{word}: not in {where.relative_to(ROOT) if where else 'any file that is named'}")
+    return faults
+
+
+def is_command(text: str) -> bool:
+    words = shlex.split(text)
+    if words[0] == "ninja":
+        built = re.findall(r"^build ([^:]+):", (ROOT / "build.ninja").read_text(), re.M)
+        return set(words[1:]) <= set(" ".join(built).split())
+    if words[1:3] == ["-m", "gen"]:
+        return bool(arguments().parse_args(words[3:]))
+    return (ROOT / words[1]).is_file() if words[0] == "python3" else f'"{text}"' in (ROOT / "gen" / "__main__.py").read_text()
+
+
+def test_names() -> None:
+    assert wrong(PROSE) == []
+
+
+@pytest.mark.parametrize("text", [
+    "`gen/hlo/parsers.py`", "`gen/hlo`", "`gen/hlo/parser.py` `parsed`", "`gen/heroes/hero.py` `Hero.take`", "`gen/hlo/parser.py` `Hero`", "`gen/schedule/` `Walks`",
+    "`ninja tests`", "`--targets`", "`templates/kernels/loop.j2` `register_tile`", "`Hero`", "`gen/heroes/loop.py` `Context`", "`gen/plan/nest.py` `Nest.cuts`",
+    "`gen/plan/nest.py` `Nest` (`gen/plan/nests.py`)", "`python3 tests/snapshots.py main`"])
+def test_wrong_names_are_found(text: str) -> None:
+    assert len(wrong(text)) == 1
+
+
+def test_links() -> None:
+    for target in re.findall(r"\]\(([^)#]+)\)", PROSE):
+        assert (ROOT / "gen" / target).exists(), target
+    assert "(gen/README.md)" in (ROOT / "README.md").read_text()
+
+
+def test_heroes() -> None:
+    """All heroes in their order, and all of their interface."""
+    stated = re.search(r"The heroes in order: ([\w,\s]+)\.", PROSE)
+    assert stated and re.findall(r"\w+", stated[1]) == [hero.__class__.__module__.split(".")[-1] for hero in heroes.HEROES]
+    members = {name for name, _ in inspect.getmembers(Hero) if not name.startswith("_")}
+    assert members == set(re.findall(r"`Hero\.(\w+)`", PROSE[PROSE.index("### A hero"):]))
+
+
+def as_printed(shown: str, printed: str) -> "List[str]":
+    """The lines of an example that are not where they should be. `...`: lines are left out; ` ..` at a line's end: its rest is."""
+    lines, at, gap = printed.rstrip("\n").split("\n"), 0, False
+    for line in shown.rstrip("\n").split("\n"):
+        if line == "...":
+            gap = True
+            continue
+        fits = [k for k in range(at, len(lines)) if (lines[k].startswith(line[:-2]) if line.endswith(" ..") else lines[k] == line)]
+        if not fits or (fits[0] != at and not gap):
+            return [line]
+        at, gap = fits[0] + 1, False
+    return [] if gap or at == len(lines) else lines[at:]
+
+
+def test_example(capsys: "pytest.CaptureFixture[str]", monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each command of the example prints the lines that stand below it; together they show all stages."""
+    monkeypatch.chdir(ROOT)
+    stages = []
+    for command, shown in (one for block in BLOCKS for one in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.M)):
+        words = shlex.split(command)
+        assert words[:4] == ["python3", "-m", "gen", "explain"] and main(words[3:]) == 0
+        stages.append(words[-1])
+        assert as_printed(shown, capsys.readouterr().out) == [], command
+    assert tuple(stages) == STAGES
+
+
+@pytest.mark.parametrize("shown", ["a\nc\n", "a\n...\nb\nd\n", "a\n...\nc\n", "b\n...\n", "a\n...\nx\n...\n", "a\n...\nc\n...\nb\n...\n"])
+def test_wrong_examples_are_found(shown: str) -> None:
+    assert as_printed(shown, "a\nb\nc\nd\n")
+    assert not as_printed("a\n...\nc\nd\n", "a\nb\nc\nd\n")
