@@ -91,7 +91,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_written_files(built: Path) -> None:
     """Kernels, C API, reference, manifest and depfile of each, and nothing else."""
-    suffixes = (".c", ".cl", ".cu", ".d", ".h", ".json", "_ref.c")
+    suffixes = (".c", ".cl", ".cu", ".d", ".h", ".hip", ".json", "_ref.c")
     assert files_below(built) == sorted(name + suffix for name in NAMES for suffix in suffixes)
     for name in NAMES:
         manifest = json.loads((built / f"{name}.json").read_text())

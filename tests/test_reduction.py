@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from drawn import BATCH, COUNT, ON, SEED, agree, fusions, plain, ptx, shape, uncached  # noqa: E402
 from gen.schedule import DEVICES  # noqa: E402
-from gen.render import program  # noqa: E402
+from gen.pipeline import program  # noqa: E402
 
 GEN = Path(__file__).resolve().parent.parent / "gen"
 FLOATS = ["f32", "f32", "bf16", "f16", "f64"]

@@ -26,6 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from drawn import BATCH, COUNT, ON, SEED, agree, device_or_skip, fusions, uncached  # noqa: E402
 from gen import algebra, hlo, pipeline, run  # noqa: E402
 from gen.emit import register_tiles  # noqa: E402
+from gen.targets import c as c_target  # noqa: E402
 from gen.lower import tiled_layouts  # noqa: E402
 from gen.targets import TARGETS  # noqa: E402
 from gen.schedule import DEVICES, Loop  # noqa: E402
@@ -238,8 +239,8 @@ def test_both_walks(bursts: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     """The walk of processors where bursts are asked for, and that of others, whichever this one is."""
     uncached(monkeypatch)
     monkeypatch.setattr(tiled_layouts, "LEAST", 1)
-    native = run.native()
-    monkeypatch.setattr(run, "native", lambda: (*native, f"-DSETT_BURSTS={bursts}"))
+    native = c_target.native()
+    monkeypatch.setattr(c_target, "native", lambda: (*native, f"-DSETT_BURSTS={bursts}"))
     texts = {}
     for n, (shape, tiling) in enumerate((("bf16[128,256]", "(8,128)(2,1)"), ("s8[256,512]", "(8,128)(4,1)"), ("u16[64,1024]", "(8,128)(2,1)"))):
         texts[f"to{n}"] = f"e {{\n  p = {shape}{{1,0}} parameter(0)\n  ROOT c = {shape}{{1,0:T{tiling}}} copy(p)\n}}\n"
@@ -255,8 +256,8 @@ def test_both_walks(bursts: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_tiles_ask_without_bursts(bursts: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Large transposes ask for lines of later tiles where there are no bursts; gcc must not leave that out."""
     uncached(monkeypatch)
-    native = run.native()
-    monkeypatch.setattr(run, "native", lambda: (*native, f"-DSETT_BURSTS={bursts}"))
+    native = c_target.native()
+    monkeypatch.setattr(c_target, "native", lambda: (*native, f"-DSETT_BURSTS={bursts}"))
     monkeypatch.setitem(DEVICES, "cpu", replace(DEVICES["cpu"], cache=1 << 16))
     shape, tiling = "f32[176,384]", "{1,0:T(8,128)}"
     texts = {name: f"e {{\n  p = {shape}{source} parameter(0)\n  ROOT c = {shape}{result} copy(p)\n}}\n"
@@ -268,7 +269,7 @@ def test_tiles_ask_without_bursts(bursts: int, tmp_path: Path, monkeypatch: pyte
         assert kernel.hero == "transpose" and kernel.loop.soon and "prefetch" in kernel.loop.text()
         (tmp_path / name).mkdir()
         pipeline.build_fusion(fusion, str(tmp_path / name), ["c"])
-        done = subprocess.run([run.c_compiler(), "-O3", "-std=c11", "-w", *run.native(), "-S", "-o", "-", str(tmp_path / name / f"{fusion.name}.c")],
+        done = subprocess.run([run.c_compiler(), "-O3", "-std=c11", "-w", *c_target.native(), "-S", "-o", "-", str(tmp_path / name / f"{fusion.name}.c")],
                               stdout=subprocess.PIPE, universal_newlines=True, check=True)
         assembly[name] = done.stdout
     if not bursts:
@@ -283,8 +284,8 @@ def test_tiles_ask_without_bursts(bursts: int, tmp_path: Path, monkeypatch: pyte
 def test_tiles_of_bytes_take_whole_lines(target: str, bursts: Optional[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Large transposes of bytes read a line of each row once, with bursts and without, sizes that divide and that do not."""
     uncached(monkeypatch)
-    native = run.native()
-    monkeypatch.setattr(run, "native", lambda: native if bursts is None else (*native, f"-DSETT_BURSTS={bursts}"))
+    native = c_target.native()
+    monkeypatch.setattr(c_target, "native", lambda: native if bursts is None else (*native, f"-DSETT_BURSTS={bursts}"))
     device = "cpu" if target == "c" else "pocl-cpu"
     monkeypatch.setitem(DEVICES, device, replace(DEVICES[device], cache=1 << 16))
     texts = {f"t{n}": f"e {{\n  p = {shape}{{{source}}} parameter(0)\n  ROOT c = {shape}{{{result}}} copy(p)\n}}\n" for n, (shape, source, result) in
