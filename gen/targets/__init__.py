@@ -9,7 +9,7 @@ from gen.targets.runner import Runner
 from gen.targets.target import COMPLEX, FLOATS, INTEGERS, NARROW, SIGNED, SMALL, TINY, UNSIGNED, VECTOR, Target, bits
 from gen.targets.tools import RunError, c_compiler, native
 
-_MODULES = (opencl, cuda, hip, c)
+_MODULES = (cuda, hip, opencl, c)
 TARGETS: Dict[str, Target] = {module.TARGET.name: module.TARGET for module in _MODULES}
 RUNNERS: Dict[str, Runner] = {runner.name: runner for module in _MODULES for runner in module.RUNNERS}      # the words of --target
 
