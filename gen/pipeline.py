@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
 from gen import heroes, reference, render
-from gen.emit.body import Helpers
+from gen.emit.helpers import Helpers
 from gen.heroes.kernel import Kernel
 from gen.hlo import Fusion, Shape
 from gen.manifest import manifest

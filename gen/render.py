@@ -13,7 +13,7 @@ from typing import Any, Dict, List, Optional, Sequence, Set
 
 import jinja2
 
-from gen.emit.body import Helpers
+from gen.emit.helpers import Helpers
 from gen.heroes.kernel import Kernel, Table
 from gen.hlo import Fusion, Shape
 from gen.lower import tiled_layouts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import List, Sequence
 
-from gen.emit.body import NotWide
+from gen.emit.values import NotWide
 from gen.heroes import (concatenate, distribute, loop, reduction_cpu, reduction_gpu, scatter, table, transpose_cpu, transpose_gpu, transpose_lines,
                         update_in_place)
 from gen.heroes.hero import Context, Hero

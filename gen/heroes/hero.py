@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any, Dict, Iterable, List, Optional, Sequence
 
 from gen.algebra import AlgebraError
-from gen.emit.body import INDEX_TYPES, Helpers
+from gen.emit.helpers import Helpers
+from gen.emit.maps import INDEX_TYPES
 from gen.heroes.kernel import Kernel
 from gen.hlo import Shape
 from gen.plan.nest import Nest

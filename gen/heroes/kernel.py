@@ -7,7 +7,9 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, TypeVar
 
 from gen.algebra import AlgebraError
 from gen.targets import Target
-from gen.emit.body import INDEX_TYPES, Body, Helpers
+from gen.emit.body import Body
+from gen.emit.helpers import Helpers
+from gen.emit.maps import INDEX_TYPES
 from gen.plan.buffers import buffers_of
 from gen.hlo import Shape
 from gen.plan.nest import BuildError, Nest
@@ -151,7 +153,7 @@ def _function_in(d: Target, helpers: Helpers, partition: Partition, function: Fu
     body = Body(d, helpers, partition, function, index_type, excess=excess)
     body.region(function.body)
     assert function.root is not None
-    values = body._env[function.root, function.body, function.index]
+    values = body.values_of(function.root, function.body, function.index)
     leaves = function.root.shape.leaves()
     pointers = [f"{d.array(shape.dtype, True, True)}{pointer}" for pointer, shape in buffers_of(partition, function).items()]
     arguments = pointers + [f"{d.index[index_type]} i{k}" for k in range(len(function.dims))]

@@ -6,7 +6,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Dict, Iterable, List, Optional, Tuple
 
 from gen import algebra, hlo
-from gen.emit.body import Body, Helpers, Text, conditions, tested
+from gen.emit.body import Body
+from gen.emit.helpers import Helpers
+from gen.emit.maps import conditions, tested
+from gen.emit.text import Text
 from gen.heroes.hero import Context, Hero
 from gen.heroes.kernel import Kernel, Step, arguments, function_text
 from gen.hlo import dtypes
@@ -185,9 +188,9 @@ def _found_later(d: Target, helpers: Helpers, nest: Nest, loop: Loop, index_type
     shift = f"(position) -> (position + {far}), domain: position in [0, {elements - 1 - far}]"
     thread = compose(compose(loop.thread_map(elements), shift), algebra.call("shape", "unmap", nest.shape.text))
     body, out = _body(d, helpers, nest, index_type, thread, loop, excess), Text()
-    if body.found:
+    if body.index_prefetches:
         with out.block(f"if ({guard(thread, loop.box(elements), index_type, loop, True)})"):      # the last steps have no such step
-            out.add(*body.before.lines, *body.found)
+            out.add(*body.before.lines, *body.index_prefetches)
     return out.lines
 
 
@@ -195,7 +198,7 @@ def _kernel_in(d: Target, helpers: Helpers, nest: Nest, loop: Loop, index_type: 
     partition, elements = nest.partition, nest.shape.elements
     thread = thread_map(nest, loop)
     body = _body(d, helpers, nest, index_type, thread, loop, excess)
-    if loop.burst and not body.ahead:   # nothing is read side by side: plain steps
+    if loop.burst and not body.prefetches:   # nothing is read side by side: plain steps
         return _kernel_in(d, helpers, nest, loop.other or replace(loop, streams=1, burst=0, far=0, near=0), index_type, excess, hero)
     cut, bodies = loop.cut(elements), [body]
     tail: List[str] = []
@@ -210,7 +213,7 @@ def _kernel_in(d: Target, helpers: Helpers, nest: Nest, loop: Loop, index_type: 
     whole, found_later = guard(thread, loop.box(elements), index_type, loop, True), _found_later(d, helpers, nest, loop, index_type, excess)
     group, item = (any(of.uses(name) for of in bodies) or (whole != "" and name in tested(thread, loop.box(elements))) for name in ("bl_x", "th_x"))
     walk = Walk(d.index[index_type], group, item, loop.chunks, loop.step, whole, tail_guard if whole else "", loop.lanes,
-                loop.vec, loop.down, loop.streams, loop.burst, [body.ahead[key] for key in sorted(body.ahead)],
+                loop.vec, loop.down, loop.streams, loop.burst, [body.prefetches[key] for key in sorted(body.prefetches)],
                 [*found_later, *body.before.lines], body.text.lines, body.after.lines, tail)
     functions = [function_text(d, helpers, partition, f, excess) for f in reversed(partition.functions[1:])]
     reads, writes = buffers_of(partition, partition.entry), {root.pointer: root.shape for root in partition.roots}
@@ -223,8 +226,7 @@ def _kernel_in(d: Target, helpers: Helpers, nest: Nest, loop: Loop, index_type: 
 def _body(d: Target, helpers: Helpers, nest: Nest, index_type: str, thread: str, loop: Loop, excess: bool, whole: bool = True) -> Body:
     """A step's code: whole vectors where they can be, or (the tail) element by element."""
     body = Body(d, helpers, nest.partition, nest.partition.entry, index_type, thread, loop if whole else None, excess,
-                loop.box(nest.shape.elements))
-    body.steady = whole
+                loop.box(nest.shape.elements), steady=whole)
     body.region(nest.partition.entry.body)
     if nest.reads_first:
         for root in nest.partition.roots:

@@ -10,12 +10,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import partial
-from typing import Dict, List, Optional, Sequence, Tuple
+from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 
 from gen import algebra
-from gen.emit.body import Body, Helpers, Value
+from gen.emit.body import Body
+from gen.emit.helpers import Helpers
+from gen.emit.state import Given
+from gen.emit.values import Value
 from gen.heroes.kernel import Kernel, arguments, function_text
-from gen.hlo import Shape, dtypes
+from gen.hlo import Instruction, Shape, dtypes
 from gen.plan import combiner
 from gen.plan.buffers import buffers_of, touches
 from gen.plan.digits import Walk, walk
@@ -117,22 +120,18 @@ class Emitter:
         """Texts of f(a, b) by components, after the statements that compute them in body.text."""
         dtypes_ = self.accumulators_of(h)
         values = [Value(text, dtype, lanes) for text, dtype in zip([*a, *b], [*dtypes_, *dtypes_])]
-        body.excess, before = True, body.excess
-        made = body.scalar(self.nest.heroes[h].called[0], values)
-        made = [body.declare("next", v.dtype, v.lanes, v.text) for v in made] if len(made) > 1 else made
-        body.excess = before
-        return [v.text if v.lanes == lanes else self.d.splat(v.dtype, lanes, v.text) for v in made]
+        new = body.with_excess().scalar(self.nest.heroes[h].called[0], values)
+        new = [body.declare("next", v.dtype, v.lanes, v.text) for v in new] if len(new) > 1 else new
+        return [v.text if v.lanes == lanes else self.d.splat(v.dtype, lanes, v.text) for v in new]
 
-    def body(self, thread: str, box: "Dict[str, Tuple[int, int]]", sweep: Schedule, inputs: bool) -> Body:
-        partition = self.nest.inputs if inputs else self.nest.epilogue
-        return Body(self.d, self.helpers, partition, partition.entry, self.index_type, thread, sweep, self.excess, dict(box))
+    def body(self, thread: str, box: "Dict[str, Tuple[int, int]]", sweep: Schedule, partition: Partition,
+             given: "Optional[Mapping[Instruction, Given]]" = None) -> Body:
+        return Body(self.d, self.helpers, partition, partition.entry, self.index_type, thread, sweep, self.excess, box, given=given)
 
     def plain(self, lanes: int = 1) -> Body:
         """A body for statements that read nothing."""
         partition = self.nest.epilogue
-        body = Body(self.d, self.helpers, partition, partition.entry, self.index_type, excess=self.excess)
-        body.lanes = lanes
-        return body
+        return Body(self.d, self.helpers, partition, partition.entry, self.index_type, excess=self.excess, lanes=lanes)
 
     # ---- where things are ----
 
@@ -173,9 +172,8 @@ class Emitter:
     def epilogue(self, position: str, box: "Dict[str, Tuple[int, int]]", sweep: Schedule, texts: "List[List[str]]") -> Body:
         """From the totals to the results."""
         partition = self.nest.epilogue
-        body = self.body(compose(position, algebra.call("shape", "unmap", self.nest.shape.text)), box, sweep, False)
-        for h, hero in enumerate(self.nest.heroes):
-            body.made[hero] = partial(self.total, body, h, texts[h])
+        body = self.body(compose(position, algebra.call("shape", "unmap", self.nest.shape.text)), box, sweep, partition,
+                         {hero: partial(self.total, h=h, texts=texts[h]) for h, hero in enumerate(self.nest.heroes)})
         body.region(partition.entry.body)
         for root in partition.roots:
             body.store(root)
@@ -200,8 +198,7 @@ class Emitter:
         if not self.partial:
             return self.epilogue(self.map(position, box, ranges), box, sweep, texts)
         thread = self.map(f"part * {self.results} + {position}", box, ranges)
-        body = self.plain(sweep.lanes)
-        body.loop, body.box, body.thread = sweep, dict(box), thread
+        body = self.body(thread, box, sweep, self.nest.epilogue)
         for number, text in zip(self.partial, [text for hero in texts for text in hero] + [odd]):
             kept = self.scratch[number].dtype
             if sweep.lanes > 1:
@@ -214,7 +211,7 @@ class Emitter:
         """Results computed once more, in the order of the elements."""
         partition = self.nest.partition
         thread = compose(self.map(position, box, ranges), algebra.call("shape", "unmap", self.nest.shape.text))
-        body = Body(self.d, self.helpers, partition, partition.entry, self.index_type, thread, Schedule(), self.excess, dict(box))
+        body = self.body(thread, box, Schedule(), partition)
         body.region(partition.entry.body)
         for root in partition.roots:
             body.store(root)

@@ -23,7 +23,9 @@ from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tupl
 
 from gen import algebra
 from gen.emit import register_tiles
-from gen.emit.body import Body, Helpers, Value
+from gen.emit.body import Body
+from gen.emit.helpers import Helpers
+from gen.emit.values import Value
 from gen.heroes import reduction
 from gen.heroes.hero import Context, Hero
 from gen.heroes.kernel import Coordinate, Kernel, Step
@@ -548,7 +550,7 @@ class Emitter(reduction.Emitter):
         before = dict(self.at)
         loops = self.loops([self.digits.minor])
         box = {**self.box, "vec": (0, sweep.vec - 1), "lane": (0, LANES - 1)}
-        body = self.body(self.thread(self.position(f"vec * {LANES} + lane"), box, ("vec", "lane")), box, sweep, True)
+        body = self.body(self.thread(self.position(f"vec * {LANES} + lane"), box, ("vec", "lane")), box, sweep, self.nest.inputs)
         step = self.folded(body, "vec", sweep.vec)
         self.at = before
         return ShortRows(**common, blocks=self.blocks, digits=loops, step=step, halves=_halves(sweep.vec),
@@ -564,7 +566,8 @@ class Emitter(reduction.Emitter):
             box["stream"] = (0, sweep.streams - 1)
             inner += f" + stream * {count * sweep.step}" if sweep.kind == "flat" else ""
             slot = f"stream * {sweep.vec} + vec" if sweep.vec > 1 else "stream"
-        body = self.body(self.thread(self.position(f"{base}step * {sweep.step} + {inner}"), box, ("vec", "lane")), box, sweep, True)
+        body = self.body(self.thread(self.position(f"{base}step * {sweep.step} + {inner}"), box, ("vec", "lane")), box, sweep,
+                         self.nest.inputs)
         step = self.folded(body, slot, sweep.vec)
         prefetches = _prefetches(body)
         burst = max(1, sweep.burst // max(1, len(prefetches)))
@@ -581,7 +584,8 @@ class Emitter(reduction.Emitter):
         count, sweep = -(-rest // LANES), self.sweep
         box = {**self.box, "vec": (0, count - 1), "lane": (0, LANES - 1)}
         start, skipped = size - count * LANES, count * LANES - rest
-        body = self.body(self.thread(self.position(f"{start} + vec * {LANES} + lane"), box, ("vec", "lane")), box, Schedule(vec=count, lanes=LANES), True)
+        body = self.body(self.thread(self.position(f"{start} + vec * {LANES} + lane"), box, ("vec", "lane")), box,
+                         Schedule(vec=count, lanes=LANES), self.nest.inputs)
         numbers = ""
         if skipped:
             numbers = f"{self.helpers.numbers(LANES)}()"
@@ -597,12 +601,13 @@ class Emitter(reduction.Emitter):
         before = dict(self.at)
         loops = self.loops(cut=max(digits.reduced(), key=lambda k: digits.sizes[k]))
         box = {**self.box, "vec": (0, sweep.vec - 1), "lane": (0, LANES - 1)}
-        body = self.body(self.thread(self.position(f"vec * {LANES} + lane"), box, ("vec", "lane")), box, sweep, True)
+        body = self.body(self.thread(self.position(f"vec * {LANES} + lane"), box, ("vec", "lane")), box, sweep, self.nest.inputs)
         step, edge, edge_results = self.folded(body, "vec" if sweep.vec > 1 else "0", sweep.vec), None, None
         cut = not self.blocks and size % LANES != 0
         if cut:
             box = {**self.box, "vec": (0, 0), "lane": (0, LANES - 1)}
-            last = self.body(self.thread(self.position(f"{size - LANES} + vec + lane"), box, ("vec", "lane")), box, Schedule(lanes=LANES), True)
+            last = self.body(self.thread(self.position(f"{size - LANES} + vec + lane"), box, ("vec", "lane")), box,
+                             Schedule(lanes=LANES), self.nest.inputs)
             edge = self.folded(last, "0", 1, of="e")
         self.at = before
         results = self.wide_results("a", sweep.vec, f"{self.at[minor]} + vec * {LANES} + lane", minor)
@@ -629,7 +634,7 @@ class Emitter(reduction.Emitter):
         rest, left = None, size - count * span
         if left:
             box = {**self.box, "rest": (0, left - 1)}
-            body = self.body(self.thread(self.position(f"{count * span} + rest"), box, ()), box, Schedule(), True)
+            body = self.body(self.thread(self.position(f"{count * span} + rest"), box, ()), box, Schedule(), self.nest.inputs)
             rest = ScalarRest(left, str(sweep.parts - 1) if sweep.parts > 1 else "", self.folded(body, "rest" if left <= span else f"rest % {span}", 1, of="x"))
         for h in range(len(self.nest.heroes)):      # now: so that the file has the functions that this calls
             self.combine(h, "t#", "t#", "x#[at]", 1)
@@ -690,8 +695,7 @@ class Emitter(reduction.Emitter):
         inner, ranges = (f"item * {lanes} + vec + lane", ("vec", "lane")) if lanes > 1 else ("item", ())
         sweep = Sweep(threads, lanes=lanes, kind="parts")
         flat = self.map(f"part * {self.results} + {inner}", box, ranges)
-        body = self.plain(lanes=lanes)
-        body.loop, body.box, body.thread = sweep, dict(box), flat
+        body = self.body(flat, box, sweep, self.nest.epilogue)
         values = [body.load_flat(Buffer(f"q{number}", self.scratch[number], "x"), flat, body.function.body) for number in buffers]
         if self.watched:
             body.text.add(f"nan_t[0] |= {values[-1].text};")
@@ -716,4 +720,4 @@ def _halves(count: int) -> List[int]:
 
 
 def _prefetches(body: Body) -> List[str]:
-    return [line for key in sorted(body.ahead) for line in body.ahead[key]]
+    return [line for key in sorted(body.prefetches) for line in body.prefetches[key]]

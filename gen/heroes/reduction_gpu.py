@@ -23,7 +23,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple
 
 from gen import algebra
-from gen.emit.body import Body, Helpers, conditions
+from gen.emit.body import Body
+from gen.emit.helpers import Helpers
+from gen.emit.maps import conditions
 from gen.heroes import reduction
 from gen.heroes.hero import Context, Hero
 from gen.heroes.kernel import Coordinate, Kernel, Step
@@ -409,14 +411,13 @@ class _Emitter(reduction.Emitter):
         slot = "0" if block.slots == 1 else "vec" if block.slots == block.vec else f"vec % {block.slots}"
         if self.source:
             thread = self.map(position, box, ranges)
-            body = self.plain()
-            body.loop, body.box, body.thread = block, dict(box), thread
+            body = self.body(thread, box, block, self.nest.epilogue)
             values = [body.load_flat(Buffer(f"q{number}", self.scratch[number], "x"), thread, body.function.body) for number in self.source]
             if self.watched:
                 body.text.add(f"odd |= {self.in_slot(values.pop().text)};")
             self.seen += [a for a in body.flat if a not in self.seen]
         else:
-            body = self.body(self.thread(position, box, ranges), box, block, True)
+            body = self.body(self.thread(position, box, ranges), box, block, self.nest.inputs)
             values = self.values(body)
             for value, (h, _, dtype) in zip(values, self.accumulators):
                 if h in self.watched and dtype in FLOATS:

@@ -20,7 +20,10 @@ from dataclasses import dataclass
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
 from gen import algebra
-from gen.emit.body import INDEX_TYPES, Body, Helpers, Text, Value, conditions, tested
+from gen.emit.body import Body
+from gen.emit.helpers import Helpers
+from gen.emit.maps import INDEX_TYPES, conditions, tested
+from gen.emit.values import Value
 from gen.heroes.hero import Context, Hero
 from gen.heroes.kernel import Kernel, arguments, function_text
 from gen.hlo import array_shape, dtypes, sorted_indices
@@ -237,7 +240,7 @@ class _Writer:
     def __init__(self, d: Target, helpers: Helpers, nest: Scatter, index_type: str, excess: bool, thread: Optional[str] = None,
                  box: "Optional[Dict[str, Tuple[int, int]]]" = None) -> None:
         self.d, self.helpers, self.nest, self.index_type, self.t = d, helpers, nest, index_type, d.index[index_type]
-        self.at, self.of = (Body(d, helpers, p, p.entry, index_type, thread, None, excess, dict(box) if box else None)
+        self.at, self.of = (Body(d, helpers, p, p.entry, index_type, thread, None, excess, box)
                             for p in (nest.indices, nest.partition))
         self.excess, self.thread = excess, thread or ""
         self.named: "List[Tuple[str, str]]" = []         # the indices in range: the place's runtime variables, and their definitions
@@ -313,7 +316,7 @@ class _Writer:
         sums = [Sum(body.type(one.dtype), one.text, self.d.literal(0, one.dtype), value.text) for one, value in zip(held, new)]
         lasts = {place.at: place.last for place in places}
         flush = [self.atomic(k, how[k], target, lasts[at], one) for k, (target, at, one) in enumerate(zip(nest.targets, at_of, held))]
-        update, body.text = body.text.lines, Text()
+        update = body.text.take()
         for k, one in enumerate(held):
             body.text.add(f"{one.text} = {body.settled(self.component(body, [*held, *new], k), 'next').text};")
         return {"places_held": places, "sums": sums, "flush": flush, "update": update, "combine": body.text.lines}
@@ -322,10 +325,10 @@ class _Writer:
         dtype, body = target.shape.dtype, self.of
         text = f"{target.pointer}[{at}]" if dtype not in dtypes.PACKED else \
             f"{self.helpers.need('packed_load', dtype, self.index_type)}({target.pointer}, {at})"
-        return body.declare("old", dtype, 1, text if dtype in dtypes.PACKED else body._from_memory(dtype, text), dtype == "f16")
+        return body.declare("old", dtype, 1, text if dtype in dtypes.PACKED else body.from_memory(dtype, text), dtype == "f16")
 
     def store(self, target: Root, at: str, value: Value) -> None:
-        dtype, body, text = target.shape.dtype, self.of, self.of._to_memory(value)
+        dtype, body, text = target.shape.dtype, self.of, self.of.to_memory(value)
         if dtype in dtypes.PACKED:
             u8, per, width = self.d.types["u8"], dtypes.per_byte(dtype), dtypes.TABLE[dtype].bits
             byte, shift, mask = f"{target.pointer}[{at} / {per}]", f"{at} % {per} * {width}", (1 << width) - 1
@@ -337,7 +340,7 @@ class _Writer:
         """A statement that combines without tearing another's update apart."""
         d, dtype, body = self.d, target.shape.dtype, self.of
         if how == "plain store":
-            return f"{target.pointer}[{at}] = {body._to_memory(new)};"
+            return f"{target.pointer}[{at}] = {body.to_memory(new)};"
         if dtypes.is_complex(dtype):
             return ", ".join(f"{how}(&{target.pointer}[{at}].{half}, {new.text}.{half})" for half in ("re", "im")) + ";"
         if how != "compare and swap":
@@ -361,7 +364,7 @@ class _Writer:
         unused = Value("0", dtype)
         values = [old if j == k else unused for j in range(count)] + [new if j == k else unused for j in range(count)]
         made = body.settled(self.component(body, values, k), "next")
-        text = body._to_memory(made)
+        text = body.to_memory(made)
         text = d.reinterpret(text, dtype, f"u{width}") if dtype in ("f32", "f64") else f"({word}){text}"
         self.swaps[name] = Swap(name, d.array(dtype, False, False), body.type(dtype, 1, half), word, per, width, mask, body.text.lines, text)
         return name

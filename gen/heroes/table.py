@@ -7,7 +7,9 @@ from typing import Any, Dict, Iterable, List, Optional, Tuple
 
 from gen import algebra
 from gen.emit import ops
-from gen.emit.body import Body, Value, offset
+from gen.emit.body import Body
+from gen.emit.text import offset
+from gen.emit.values import Value
 from gen.heroes import loop
 from gen.heroes.hero import Context, Hero
 from gen.heroes.kernel import CFunction, Kernel, Table

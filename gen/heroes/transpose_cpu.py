@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
 
 from gen import algebra
-from gen.emit.body import Body, Helpers
+from gen.emit.body import Body
+from gen.emit.helpers import Helpers
 from gen.heroes.hero import Context, Hero
 from gen.heroes.kernel import Kernel, Step, arguments, function_text
 from gen.hlo import dtypes
@@ -252,8 +253,8 @@ def _on_cpu(d: Target, helpers: Helpers, nest: Nest, frame: Frame, tile: Tile, i
     domain = ", ".join(f"{name} in [{low}, {high}]" for name, (low, high) in box.items())
     walked = algebra.simplify(f"({', '.join(names)})[{', '.join(v for v in box if v not in names)}] -> ({frame.position(texts)}), domain: {domain}")
     thread = compose(walked, algebra.call("shape", "unmap", nest.shape.text))
-    body = Body(d, helpers, nest.partition, nest.partition.entry, index_type, thread, tile, excess, box)
-    body.steady, body.strip = True, f"g{minor}"
+    body = Body(d, helpers, nest.partition, nest.partition.entry, index_type, thread, tile, excess, box,
+                steady=True, strip=f"g{minor}")
     body.region(nest.partition.entry.body)
     for root in nest.partition.roots:
         body.store(root)

@@ -19,7 +19,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Set, Tuple
 
 from gen import algebra
-from gen.emit.body import Body, Helpers, conditions, joined
+from gen.emit.body import Body
+from gen.emit.helpers import Helpers
+from gen.emit.maps import conditions
+from gen.emit.text import joined
 from gen.heroes import transpose_cpu
 from gen.heroes.hero import Context, Hero
 from gen.heroes.kernel import Coordinate, Kernel, Step, arguments, function_text
@@ -518,9 +521,10 @@ class _Writer:
         return Copy(stage.name, f"w_{stage.name[5:]}", box.get("pass", (0, 0))[1] + 1, self.guard(_in_output(self.frame, tile, vec, "rows"), box, vec),
                     memory, kind, self.held(stage), [self.c(address, vec=k) for k in range(0, vec, stage.held)])
 
-    def holds(self, local: str, body: Body, unmap: str) -> "List[Held]":
-        """The words of tiles that a thread holds while it computes; the body is told where elements are."""
+    def holds(self, local: str, thread: str) -> "Tuple[List[Held], Dict[Tuple[str, str], str]]":
+        """The words of tiles that a thread holds while it computes; and where elements are: C text by pointer and position."""
         tile, held = self.tile, []
+        staged: Dict[Tuple[str, str], str] = {}
         for stage in self.stages:
             address = compose(local, _address(tile, stage))
             if stage.held == 1:
@@ -532,8 +536,8 @@ class _Writer:
                 held.append(Held(stage.name, name, self.held(stage), self.element(stage), tile.vec * tile.pack, cells, stage.access.write))
                 where = f"{name}.at[{f'vec * {tile.pack} + row' if tile.pack > 1 else 'vec'}]"
             for index in stage.access.maps:
-                body.staged[stage.access.pointer, compose(unmap, index)] = where
-        return held
+                staged[stage.access.pointer, compose(thread, index)] = where
+        return held, staged
 
     def kernel(self) -> Kernel:
         d, nest, tile, frame = self.d, self.nest, self.tile, self.frame
@@ -543,8 +547,8 @@ class _Writer:
         walked = _in_output(frame, tile, tile.vec, "lanes")
         thread = compose(walked, algebra.call("shape", "unmap", nest.shape.text))
         box = _box(frame, tile, tile.vec, "lanes")
-        body = Body(d, self.helpers, partition, partition.entry, self.index_type, thread, tile, self.excess, dict(box))
-        held = self.holds(_in_tile(tile, tile.vec, "lanes"), body, thread)
+        held, staged = self.holds(_in_tile(tile, tile.vec, "lanes"), thread)
+        body = Body(d, self.helpers, partition, partition.entry, self.index_type, thread, tile, self.excess, box, staged=staged)
         body.region(partition.entry.body)
         for root in partition.roots:
             body.store(root)

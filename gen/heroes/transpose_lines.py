@@ -14,7 +14,7 @@ from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
 
 from gen import algebra
 from gen.emit import register_tiles
-from gen.emit.body import Helpers
+from gen.emit.helpers import Helpers
 from gen.heroes import transpose_cpu
 from gen.heroes.hero import Context, Hero
 from gen.heroes.kernel import Kernel, arguments

@@ -1,0 +1,118 @@
+"""How the elements of a step lie in memory: as words, as whole vectors, as rows of a register tile."""
+
+from __future__ import annotations
+
+from typing import Dict, List, Optional, Tuple
+
+from gen import algebra
+from gen.emit.registers import Registers
+from gen.emit.text import joined, offset
+from gen.emit.values import NotWide
+from gen.plan.partition import Region, compose
+from gen.targets import bits
+
+
+class Accesses(Registers):
+    """What maps say of a step's accesses; loads and stores ask the same."""
+
+    def stored(self, dtype: str) -> str:
+        """The type of an element in this body: its own, or its bits."""
+        return f"u{bits(dtype) * self.loop.unit}" if self.moves else dtype
+
+    def _element(self, pointer: str, dtype: str, at: str, constant: str = "") -> str:
+        """Where an element is; of the type as which it is moved."""
+        return f"({constant}{self.d.pointer}{self.d.types[dtype]} *)({offset(pointer, at)})" if self.moves else offset(pointer, at)
+
+    def open(self, region: Region) -> bool:
+        """Whether what a region reads can be read before a step's loops."""
+        return region is self.function.body or region in self._open
+
+    def turned(self, flat: str, region: Region) -> bool:
+        """Whether an access of a tile is contiguous along the tile's rows, not along its lanes."""
+        if not self.loop.tile or not self.open(region):
+            return False
+        return self.pitch(flat) is not None and self.stride(flat, "vec")[0] == self.loop.unit
+
+    def pitch(self, flat: str) -> "Optional[Tuple[int, ...]]":
+        """What a tile's lanes are apart in memory, where they are not neighbours: one stride, or that of `each` lanes, that from one such
+        part to the next, and `each`."""
+        unit, (stride, align) = self.loop.unit, self.stride(flat, "lane")
+        if stride is not None and align % unit:
+            raise NotWide
+        if stride is not None:
+            return (stride // unit,) if stride > unit and stride % unit == 0 else None
+        each = 2
+        while each < self.lanes:
+            (low, align), (high, _) = self._split(flat, "lane", each)
+            if low is not None and high is not None and low > 0 and high > 0 and not (low % unit or high % unit or align % unit):
+                return low // unit, high // unit, each
+            each *= 2
+        return None
+
+    def _split(self, flat: str, name: str, each: int) -> "Tuple[Tuple[Optional[int], int], Tuple[Optional[int], int]]":
+        """How a map moves along a variable taken modulo `each`, and along what is left of it."""
+        variables, size = algebra.info(flat).variables, self.box[name][1] + 1
+        others = [v for v in variables if v.name != name]
+        domain = [f"{v.name} in [{v.lo}, {v.hi}]" for v in others] + [f"low in [0, {each - 1}]", f"high in [0, {size // each - 1}]"]
+        split = ", ".join(f"low + high * {each}" if v.name == name else v.name for v in variables)
+        whole = algebra.rename(algebra.call("map", "dims", flat), *(f"x{k}" for k in range(len(variables))))
+        found = compose(algebra.simplify(f"({', '.join([*(v.name for v in others), 'low', 'high'])}) -> ({split}), domain: {', '.join(domain)}"), whole)
+        return self.stride(found, "low"), self.stride(found, "high")
+
+    def _rows_of_words(self, flat: str, dtype: str) -> bool:
+        """Whether a woven step of single elements is, row by row, 16 bytes side by side."""
+        n, size = self.loop.weave, bits(dtype) // 8
+        if n == 1 or self.loop.step * size % (16 * n):
+            return False
+        (low, _), (high, align) = self._split(flat, "vec", n)
+        return low is not None and high == 1 and align * size % 16 == 0
+
+    def _in_rows(self) -> str:
+        """A woven step's element among its rows'."""
+        n = self.loop.weave
+        return f"vec % {n} * {self.loop.step // n} + vec / {n}"
+
+    def _row_words(self, pointer: str, flat: str, dtype: str, name: str, constant: str) -> "List[Tuple[str, str]]":
+        """The words of a woven step, as held (declared here) and in memory."""
+        n, each = self.loop.weave, self.loop.step * bits(dtype) // 8 // 16 // self.loop.weave
+        self.before.add(f"union {{ uint4 word[{n * each}]; {self.d.memory(dtype)} at[{self.loop.step}]; }} {name};")
+        return [(f"{name}.word[{row * each + k}]", f"*(({constant}{self.d.pointer}uint4 *)({joined(self.d, pointer, self.c(flat, vec=row)[0])})" + (f" + {k})" if k else ")"))
+                for row in range(n) for k in range(each)]
+
+    @property
+    def down(self) -> int:
+        """Tiles side by side along the lanes."""
+        return self.box["down"][1] + 1 if "down" in self.box else 1
+
+    @property
+    def _in_tile(self) -> str:
+        """A step's register among those of all tiles."""
+        return f"down * {self.loop.vec} + vec" if self.down > 1 else "vec"
+
+    def _tiles(self, pointer: str, flat: str) -> List[str]:
+        """Where each tile begins."""
+        return [offset(pointer, self.c(flat, lane=0, vec=0, **({"down": down} if self.down > 1 else {}))[0]) for down in range(self.down)]
+
+    def _in_words(self, dtype: str, stride: "Optional[int]") -> bool:
+        """Whether a woven step's elements are words of as many."""
+        return self.loop.woven > 1 and stride == self.loop.woven and bits(dtype) * self.loop.woven == 32
+
+    def _part(self, width: int) -> str:
+        """Where a register's elements are in a woven step's words: bits."""
+        return f"{width}u * " + ("vec" if self.index_type == "uint" else f"({self.d.types['u32']})vec")
+
+    @property
+    def _start(self) -> "Dict[str, int]":
+        """The variables of a step at its first element."""
+        return {"lane": 0, "vec": 0, **({"down": 0} if self.down > 1 else {}), **({"abreast": 0} if self.loop.abreast > 1 else {})}
+
+    def _word(self, flat: str, dtype: str) -> "Optional[Tuple[str, int]]":
+        """The widest word, at most 16 bytes, whose alignment the map proves for a step's elements."""
+        align = self.stride(flat, "vec")[1]
+        size, total = 16, self.loop.step * bits(dtype) // 8
+        while size > bits(dtype) // 8 and (total % size or align * (bits(dtype) // 8) % size):
+            size //= 2
+        if size <= bits(dtype) // 8 or not self.d.words:
+            return None
+        kinds = {16: "uint4", 8: "uint2", 4: self.d.types["u32"], 2: self.d.types["u16"]}
+        return kinds[size], size

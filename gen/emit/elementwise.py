@@ -1,0 +1,82 @@
+"""Elementwise ops and scalar computations on registers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Dict, List, Sequence
+
+from gen.emit import ops
+from gen.emit.registers import Registers
+from gen.emit.values import Value
+from gen.hlo import Computation, Instruction
+from gen.targets import SMALL
+
+
+class Elementwise(Registers):
+    """Elementwise ops on registers; their C expressions are in gen/emit/ops.py."""
+
+    def apply(self, opcode: str, attributes: Dict[str, object], to: str, sources: Sequence[str], x: Sequence[Value], of: str) -> Value:
+        """One elementwise op, rounded as its type wants."""
+        if opcode == "select" and to == "f16" and any(v.bits for v in x[1:]):
+            x, to, sources = [x[0], *(self.moved(v) for v in x[1:])], "u16", [sources[0], "u16", "u16"]
+            made = self.apply(opcode, attributes, to, sources, [Value(v.text, s, v.lanes) for v, s in zip(x, sources)], of)
+            return Value(made.text, "f16", made.lanes, True)
+        if opcode in ("bitcast", "bitcast-convert") and "f16" in (sources[0], to):
+            return self._f16_bits(to, self.moved(x[0]), of)
+        if opcode == "copy":
+            return x[0]
+        by_bits = opcode == "compare" and attributes.get("type") == "TOTALORDER"
+        x = [self.moved(v) if by_bits else self.real(v) for v in x]
+        keeps = all(v.rounded for v in x) and not (self.excess and ops.rounds(opcode, to) and opcode != "convert")
+        need, lanes = self.helpers.need, max((v.lanes for v in x), default=1)
+        texts = [v.text if lanes == 1 else self.splat(v) for v in x]
+        narrows = opcode == "convert" and (sources[0] == "f64" or (sources[0] in SMALL and _holds(to, sources[0])))
+        rounding = ops.rounds(opcode, to) and not narrows and not (self.excess and to in SMALL and opcode not in ("convert",))
+        text = ops.expression(self.d, need, opcode, attributes, to, sources, texts, lanes)
+        if text is None:
+            names = [self._lane_array(v) for v in x]
+            text = ops.expression(self.d, need, opcode, attributes, to, sources, names, 1)
+            assert text is not None, opcode
+            made = self.by_lane(of, to, self.round(text, to, 1) if rounding else text)
+            return replace(made, rounded=keeps or rounding or to not in SMALL)
+        # Such a NaN of bf16 operands has an empty lower half: rounding by addition keeps it a NaN.
+        plain = to == "bf16" and lanes > 1 and ops.row(opcode).keeps_nan and set(sources) == {"bf16"} and not self.excess
+        made = self.declare(of, to, lanes, self.round(text, to, lanes, plain) if rounding else text)
+        return replace(made, rounded=keeps or rounding or to not in SMALL)
+
+    def _f16_bits(self, to: str, x: Value, of: str) -> Value:
+        """A bitcast that starts or ends at f16: its bits are at hand."""
+        if to == "f16":
+            text = x.text if x.dtype == "f16" else self.helpers.need("bits", "bf16") + f"({x.text})" if x.dtype == "bf16" and x.lanes == 1 \
+                else f"convert_ushort{x.lanes}(as_uint{x.lanes}({x.text}) >> 16)" if x.dtype == "bf16" \
+                else self.d.reinterpret(x.text, x.dtype, "u16", x.lanes)
+            return Value(text, "f16", x.lanes, True)
+        if to == "bf16":
+            text = f"{self.helpers.need('value', 'bf16')}({x.text})" if x.lanes == 1 else f"as_float{x.lanes}(convert_uint{x.lanes}({x.text}) << 16)"
+            return self.declare(of, to, x.lanes, text)
+        return self.declare(of, to, x.lanes, self.d.reinterpret(x.text, "u16", to, x.lanes))
+
+    def scalar(self, computation: Computation, arguments: Sequence[Value]) -> List[Value]:
+        """The scalar computation of a reduce or a map on registers."""
+        env: Dict[Instruction, List[Value]] = {}
+        for instruction in computation.instructions:
+            opcode = instruction.opcode
+            x = [env[o] for o in instruction.operands]
+            if opcode == "parameter":
+                env[instruction] = [arguments[instruction.parameter_number or 0]]
+            elif opcode == "constant":
+                env[instruction] = [Value(self.d.literal((instruction.literal or [0])[0], instruction.shape.dtype), instruction.shape.dtype)]
+            elif opcode == "tuple":
+                env[instruction] = [v for values in x for v in values]
+            elif opcode == "get-tuple-element":
+                env[instruction] = [x[0][instruction.attributes["index"]]]
+            else:
+                env[instruction] = [self.apply(opcode, instruction.attributes, instruction.shape.dtype,
+                                               [o.shape.dtype for o in instruction.operands], [v[0] for v in x], instruction.name)]
+        assert computation.root is not None
+        return env[computation.root]
+
+
+def _holds(wide: str, narrow: str) -> bool:
+    """Whether every value of a small float is one of the other type."""
+    return wide == narrow or wide in ("f32", "f64")

@@ -1,0 +1,111 @@
+"""The small functions and constant tables of a file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Dict, Tuple
+
+from gen.emit import ops, register_tiles
+from gen.hlo import Instruction, c_identifier, dtypes
+from gen.targets import COMPLEX, NARROW, SMALL, TINY, Target, bits
+
+
+@dataclass
+class Helpers:
+    """Small functions and tables that bodies ask for, each once, in an order where callees come first."""
+
+    target: Target
+    texts: Dict[str, str] = field(default_factory=dict)
+    tables: Dict[str, Tuple[str, str]] = field(default_factory=dict)
+
+    def need(self, name: str, *about: str) -> str:
+        title = "_".join((name, *about))
+        if title not in self.texts:
+            text = ops.helper(self.target, self.need, name, *about)
+            self.texts.pop(title, None)
+            self.texts[title] = text
+        return title
+
+    def tile(self, verb: str, dtype: str, lanes: int, rows: int, index_type: str, piece: int = 16, each: int = 0, ahead: int = 0) -> str:
+        """A function of gen/emit/register_tiles.py: load or store. each: lanes that follow one another evenly, where not all do. ahead: elements."""
+        d, width = self.target, bits(dtype)
+        name = f"{verb}_u{width}_{lanes}x{rows}" + (f"_by{piece}" if piece < lanes * width // 8 else "") + ("" if index_type == "uint" else f"_{index_type}")
+        name += (f"_each{each}" if each else "") + (f"_ahead{ahead}" if ahead else "")
+        self.vector(f"u{width}", lanes)
+        self.texts.setdefault("tiles", register_tiles.PRELUDE)
+        if verb == "load" and ahead and piece == 16 and lanes * width == rows * width == 512 and name not in self.texts:
+            part = 128 // width
+            self.vector(f"u{width}", rows)
+            buffered, index = f"{verb}_u{width}_{lanes}x{part}_private", d.index[index_type]
+            self.texts[buffered] = register_tiles.load_tile(d, width, lanes, part, index, piece, buffered, private=True)
+            self.texts[name] = register_tiles.load_lines(d, width, lanes, index, ahead, name, buffered, part, each)
+        if name not in self.texts:
+            self.texts[name] = register_tiles.load_tile(d, width, lanes, rows, d.index[index_type], piece, name, each, ahead) if verb == "load" \
+                else register_tiles.store_tile(d, width, lanes, rows, d.index[index_type], name, each)
+        return name
+
+    def weave(self, width: int, rows: int, inverse: bool) -> str:
+        """A function of gen/emit/register_tiles.py."""
+        name = f"{'unweave' if inverse else 'weave'}_u{width}_{rows}"
+        self.vector(f"u{width}", 512 // width)
+        self.texts.setdefault("tiles", register_tiles.PRELUDE)
+        if name not in self.texts:
+            self.texts[name] = register_tiles.weave(self.target, width, rows, inverse, name)
+        return name
+
+    def join(self, dtype: str, lanes: int, parts: int) -> str:
+        """A function that makes one register of several."""
+        name = f"join_{dtype}_{lanes}x{parts}"
+        self.vector(dtype, lanes * parts)
+        self.texts.setdefault("tiles", register_tiles.PRELUDE)
+        if name not in self.texts:
+            self.texts[name] = register_tiles.join(self.target, bits(dtype), lanes, parts, name)
+        return name
+
+    def numbers(self, lanes: int) -> str:
+        """A function that gives 0, 1, 2, .. in the lanes."""
+        d, name = self.target, f"numbers_{lanes}"
+        self.texts.setdefault(name, (f"{d.function} {d.register('s32', lanes)} {name}(void)\n{{\n  const int x[{lanes}] = {{"
+                                     f"{', '.join(map(str, range(lanes)))}}};\n  return {d.gather('s32', lanes, 'x')};\n}}\n"))
+        return name
+
+    def vector(self, dtype: str, lanes: int) -> None:
+        """Registers that the language has no name for get one."""
+        text = "" if self.target.declares_vectors else register_tiles.typedef(self.target, bits(dtype), lanes)
+        if text:
+            self.texts = {f"type_{dtype}_{lanes}": text, **self.texts}
+
+    def table(self, instruction: Instruction) -> str:
+        """A constant array, elements in the order of its layout."""
+        for name, (key, _) in self.tables.items():
+            if key == str(id(instruction)):
+                return name
+        d = self.target
+        name = f"c_{c_identifier(instruction.name)}"
+        while name in self.tables:
+            name += "_"
+        literal = instruction.literal or []
+        dtype = table_type(instruction)
+        items = [f"{pattern}" if dtype in SMALL + TINY else d.parts(pattern, dtype) if dtype in COMPLEX else d.literal(pattern, dtype)
+                 for pattern in literal]
+        lines, line = [], ""
+        for item in items:
+            if len(line) + len(item) > 100:
+                lines.append(line.rstrip())
+                line = ""
+            line += item + ", "
+        lines.append(line.rstrip(", "))
+        body = "\n".join("  " + text for text in lines)
+        self.tables[name] = (str(id(instruction)), f"{d.constant} {d.memory(dtype)} {name}[] = {{\n{body}\n}};\n")
+        return name
+
+
+def table_type(constant: Instruction) -> str:
+    """The type of a constant's table: its own, of packed integers a byte each; infinities and NaNs are no constant expressions in C, so
+    floats among them as bits."""
+    dtype = constant.shape.dtype
+    if dtype in NARROW:
+        return f"{dtype[0]}8"
+    if dtype in ("f32", "f64") and any(dtypes.is_nan(x, dtype) or dtypes.is_infinite(x, dtype) for x in constant.literal or []):
+        return f"u{bits(dtype)}"
+    return dtype

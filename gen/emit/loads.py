@@ -1,0 +1,236 @@
+"""Loads: an operand's value from a buffer, a constant, an index, or what has a name already; and the prefetches of a step."""
+
+from __future__ import annotations
+
+import re
+from typing import Callable, Optional
+
+from gen import algebra
+from gen.emit import ops
+from gen.emit.accesses import Accesses
+from gen.emit.helpers import table_type
+from gen.emit.text import Text, joined, offset
+from gen.emit.values import NotWide, Value
+from gen.hlo import Instruction, Shape, dtypes
+from gen.plan.buffers import Buffer, buffer_of, memory_map
+from gen.plan.partition import EMPTY, Read, Region, compose
+from gen.targets import NARROW, SMALL, TINY, bits
+
+
+class Loads(Accesses):
+    """Reads of operands."""
+
+    def read(self, read: Read, region: Region) -> Value:
+        source = read.source
+        shape = source.shape.leaves()[read.output]
+        if source in self._given:
+            values = self._given[source]
+            if callable(values):
+                values = self._given[source] = values(self)
+            return values[read.output]
+        if read.map == EMPTY:
+            return Value(self.d.literal(0, shape.dtype), shape.dtype)
+        buffer = buffer_of(self.partition, read)
+        if buffer:
+            return self.load(buffer, read.map, region)
+        if source.opcode == "constant":
+            return self._constant(read, region)
+        if source.opcode == "iota":
+            return self._iota(read)
+        return self._env[source, self.partition.home(read, region), read.map][read.output]
+
+    def give(self, parameter: Instruction, value: Value) -> None:
+        """A parameter's element that is at hand, whatever the index."""
+        self._given[parameter] = [self.declare(parameter.name, value.dtype, 1, value.text, value.bits)]
+
+    def _constant(self, read: Read, region: Region) -> Value:
+        source = read.source
+        literal = source.literal or []
+        if len(set(literal)) == 1 and source.shape.dtype == "f16" and dtypes.is_nan(literal[0], "f16"):     # with its payload
+            return Value(self.d.literal(literal[0], "u16"), "f16", 1, True)
+        if len(set(literal)) == 1:
+            return Value(self.d.literal(literal[0], source.shape.dtype), source.shape.dtype)
+        index = self.mapped(compose(read.map, algebra.call("shape", "map", _row_major(source.shape))))
+        name = self.helpers.table(source)
+        dtype = source.shape.dtype
+        table = table_type(source)
+
+        def at(index: str) -> str:
+            text = self.from_memory(dtype, f"{name}[{index}]")
+            return text if table == dtype or dtype in NARROW else self.d.reinterpret(text, table, dtype)
+        return self._gather(source.name, dtype, index, at, dtype == "f16")
+
+    def _iota(self, read: Read) -> Value:
+        source = read.source
+        dtype, dimension = source.shape.dtype, source.attributes["iota_dimension"]
+        pick = algebra.call("op", "broadcast", "0", f"out={','.join(map(str, source.shape.dims))}",
+                            f"in={source.shape.dims[dimension]}", f"dimensions={dimension}")
+        index = self.mapped(compose(read.map, pick))
+
+        def convert(at: str) -> str:
+            text = ops.expression(self.d, self.helpers.need, "convert", {}, dtype, ["s64"], [f"({at})"], 1)
+            if dtype == "pred":
+                text = f"({self.d.register('pred')})(({at}) != 0)"
+            return self.round(text, dtype, 1) if dtype in SMALL + TINY else str(text)
+        if self.lanes > 1 and dtype in ("s32", "u32") and self.stride(index, "lane")[0] not in (None, 0):
+            stride, first = self.stride(index, "lane")[0], self.d.splat(dtype, self.lanes, f"({self.d.types[dtype]})({self._first(index)})")
+            lane = self.d.reinterpret(f"{self.helpers.numbers(self.lanes)}()", "s32", dtype, self.lanes) if dtype == "u32" else f"{self.helpers.numbers(self.lanes)}()"
+            return self.declare(source.name, dtype, self.lanes, f"{first} + {lane}" + (f" * {self.d.splat(dtype, self.lanes, str(stride))}" if stride != 1 else ""))
+        return self._gather(source.name, dtype, index, convert)
+
+    def _gather(self, of: str, dtype: str, index: str, at: "Callable[[str], str]", bits: bool = False) -> Value:
+        """A value that each lane finds for itself; once, where all lanes find the same."""
+        if self.lanes == 1 or self.stride(index, "lane")[0] == 0:
+            return self.declare(of, dtype, 1, at(self._first(index)), bits)
+        return self.by_lane(of, dtype, at(self._apart(of, index)), bits)
+
+    def _apart(self, of: str, index: str) -> str:
+        """Each lane's position in a loop: what takes it apart (/ and %) is done before the loops, which only add to it."""
+        whole = self.c(index)[0]
+        steps = {v.name: self.stride(index, v.name)[0] for v in algebra.info(index).variables if v.name in self.partition.ranges}
+        met = {name for guard in algebra.guards(index) for name in guard.variables}
+        if not self._before_loops or not re.search("[/%]", whole) or met & set(steps) or any(n is None or n < 0 for n in steps.values()) \
+                or any(v.lo for v in algebra.info(index).variables if v.name in steps):
+            return whole
+        name, kept, t = self.name(of, "at_"), self.text, self.d.index[self.index_type]
+        self.text = Text([], self._depths[0])
+        self.text.add(f"{t} {name}[{self.lanes}];")
+        self.text.add(f"for ({t} lane = 0; lane < {self.lanes}; ++lane) {name}[lane] = {self.c(index, **{step: 0 for step in steps})[0]};")
+        kept.lines[self._before_loops[0]:self._before_loops[0]] = self.text.lines
+        self._before_loops = [begin + len(self.text.lines) for begin in self._before_loops]
+        self.text = kept
+        return " + ".join([f"{name}[lane]", *(f"{step} * {n}" if n != 1 else step for step, n in steps.items() if n)])
+
+    def load(self, buffer: Buffer, index: str, region: Region) -> Value:
+        flat = self.mapped(compose(index, memory_map(buffer.shape)))
+        scope: Optional[Region] = region
+        while scope is not None:
+            if (buffer.pointer, flat, scope) in self._loads:
+                return self._loads[buffer.pointer, flat, scope]
+            scope = scope.parent
+        value = self.load_flat(buffer, flat, region)
+        self._loads[buffer.pointer, flat, region] = value   # a name of this region's text, and of those inside
+        return value
+
+    def load_flat(self, parameter: Buffer, flat: str, region: Region) -> Value:
+        dtype, pointer = self.stored(parameter.shape.dtype), parameter.pointer
+        self.flat.append((f"read {pointer}", flat))
+        step = self.loop.step
+        if dtype in dtypes.PACKED:
+            load = self.helpers.need("packed_load", dtype, self.index_type)
+            return self._gather(parameter.name, dtype, flat, lambda at: f"{load}({pointer}, {at})")
+        if (pointer, flat) in self.staged:
+            return self.declare(parameter.name, dtype, 1, self.from_memory(dtype, self.staged[pointer, flat]), dtype == "f16")
+        if self.lanes == 1:
+            if step > 1 and self.open(region) and self.stride(flat, "vec")[0] == 1:
+                pack = self._load_pack(parameter, flat)
+                if pack:
+                    return self.declare(parameter.name, dtype, 1, self.from_memory(dtype, f"{pack}[vec]"), dtype == "f16")
+            elif step > 1 and self.open(region) and self._rows_of_words(flat, dtype):
+                name = self.name(pointer, "w_")
+                self.before.add(*(f"{word} = {memory};" for word, memory in self._row_words(pointer, flat, dtype, name, "const ")))
+                return self.declare(parameter.name, dtype, 1, self.from_memory(dtype, f"{name}.at[{self._in_rows()}]"), dtype == "f16")
+            return self.declare(parameter.name, dtype, 1, self.from_memory(dtype, f"{pointer}[{self.c(flat)[0]}]"), dtype == "f16")
+        stride, align = self.stride(flat, "lane")
+        if self.turned(flat, region):
+            return self._load_tile(parameter, pointer, dtype, flat)
+        if self._in_words(dtype, stride) and self.open(region):
+            start = algebra.substitute(flat, lane=0)
+            if self.stride(start, "vec")[0] == 1 and self.stride(start, "vec")[1] % self.loop.woven == 0:
+                words, n = self.name(pointer, "w_"), self.lanes
+                if region is self.function.body:
+                    self._prefetch(pointer, self.c(flat, **self._start)[0], dtype)
+                found = [self._words(pointer, flat, down) for down in range(self.down)]
+                self.before.add(f"const uint{n} {words} = {found[0]};" if self.down == 1 else f"const uint{n} {words}[{self.down}] = {{{', '.join(found)}}};")
+                word = words if self.down == 1 else f"{words}[down]"
+                if dtype == "bf16":
+                    return self.declare(parameter.name, dtype, n, f"as_float{n}({word} << (16u - {self._part(16)}) & 0xffff0000u)")
+                width = bits(dtype)
+                text = f"convert_ushort{n}({word} >> {self._part(width)})"
+                text = f"convert_uchar{n}({text})" if width == 8 else text      # in steps: gcc knows these
+                return self.declare(parameter.name, dtype, n, text if dtype in ("pred", "f16", f"u{width}") else self.d.reinterpret(text, f"u{width}", dtype, n), dtype == "f16")
+        if stride == self.loop.unit and dtype not in TINY and align % self.loop.unit == 0:
+            at = self._element(pointer, dtype, self._first(flat), "const ")
+            if region is self.function.body:
+                self._prefetch(pointer, self.c(flat, **self._start)[0], dtype)
+            elif self.loop.later and region in self._open:
+                size = bits(dtype) // 8
+                together = step if self.loop.vec == 1 or self.stride(algebra.substitute(flat, lane=0), "vec")[0] == self.lanes else self.lanes
+                for k in range(step // together):
+                    first = offset(pointer, self.c(flat, **{**self._start, "vec": k})[0])
+                    self.index_prefetches += [self.d.ahead("FAR", first, line, size) for line in range(0, together * size, 64)]
+            return self.declare(parameter.name, dtype, self.lanes, self._wide_load(dtype, at, align % (self.lanes * self.loop.unit) == 0), dtype == "f16")
+        if self.loop.unit > 1:
+            raise NotWide
+        return self._gather(parameter.name, dtype, flat, lambda at: self.from_memory(dtype, f"{pointer}[{at}]"), dtype == "f16")
+
+    def _load_tile(self, parameter: Buffer, pointer: str, dtype: str, flat: str) -> Value:
+        """A transposed part of the tile: loaded along its rows, turned in registers."""
+        n, rows, width, pitch = self.lanes, self.loop.vec, f"u{bits(dtype)}", self.pitch(flat) or ()
+        name = self.name(pointer, "w_")
+        load = self.helpers.tile("load", dtype, n, rows, self.index_type, self.loop.piece, (*pitch[2:], 0)[0], self._soon(flat, bits(dtype) // 8, pitch[0]))
+        self.before.add(f"{self.d.register(width, n)} {name}[{rows * self.down}];")
+        for down, at in enumerate(self._tiles(pointer, flat)):
+            self.before.add(f"{load}({offset(name, str(down * rows)) if down else name}, (const {self.d.pointer}{self.d.types[width]} *)({at}), "
+                            f"{', '.join(map(str, pitch[:2]))});")
+        text = f"{name}[{self._in_tile}]"
+        if dtype == "bf16":
+            text = f"as_float{n}(convert_uint{n}({text}) << 16)"
+        elif dtype not in ("f16", "pred", width):
+            text = self.d.reinterpret(text, width, dtype, n)
+        return self.declare(parameter.name, dtype, n, text, dtype == "f16")
+
+    def _soon(self, flat: str, size: int, pitch: int) -> int:
+        """Elements ahead that a tile's rows ask for: soon in each row, or in one page what the next tile along the lanes reads. 0: nothing."""
+        if pitch * size >= self.loop.page or not self.loop.soon:
+            return self.loop.soon // size
+        return (self.stride(flat, self.strip)[0] or 0) // self.loop.unit
+
+    def _words(self, pointer: str, flat: str, down: int = 0) -> str:
+        """All registers' elements of a woven step at once."""
+        at = offset(pointer, self.c(flat, **{**self._start, **({"down": down} if self.down > 1 else {})})[0])
+        align = self.stride(algebra.substitute(flat, lane=0), "vec")[1]
+        if align % (self.loop.woven * self.lanes) == 0:
+            return f"*(const {self.d.pointer}uint{self.lanes} *)({at})"
+        return self._load_anywhere("u32", f"(const {self.d.pointer}{self.d.types['u32']} *)({at})")
+
+    def _load_anywhere(self, dtype: str, at: str) -> str:
+        """A whole vector as it is in memory, from any element."""
+        if self.d.loads_anywhere:
+            return self.d.gather("u16" if dtype in SMALL else dtype, self.lanes, at)
+        return f"{self.helpers.need('load', dtype, str(self.lanes))}({at})"
+
+    def _prefetch(self, pointer: str, at: str, dtype: str, elements: int = 0) -> None:
+        """Lines of a later step (elements: of so many, not all): far ones to the second level, near ones to the first."""
+        size = bits(dtype) // 8
+        for word, distance in self.loop.asks():
+            if distance:
+                lines = range(0, max(64, (elements or self.loop.step) * size), 64)
+                self.prefetches[f"{word} {pointer} {at}"] = [self.d.ahead(word, offset(pointer, at), distance + line, size) for line in lines]
+
+    def _wide_load(self, dtype: str, at: str, aligned: bool) -> str:
+        """A whole vector: PoCL's vloadn goes piece by piece, so it is not used where a pointer says the same."""
+        n, t = self.lanes, self.d.memory(dtype, self.lanes)
+        text = f"*(const {self.d.pointer}{t} *)({at})" if aligned else self._load_anywhere(dtype, at)
+        return f"as_float{n}(convert_uint{n}({text}) << 16)" if dtype == "bf16" else text
+
+    def _load_pack(self, parameter: Buffer, flat: str) -> str:
+        """A step's elements as aligned words in a union, loaded before the loop over vec; the name of its elements."""
+        dtype, pointer = parameter.shape.dtype, parameter.pointer
+        word = self._word(flat, dtype)
+        if word is None:
+            return ""
+        kind, size = word
+        name = self.name(pointer, "w_")
+        count = self.loop.step * bits(dtype) // 8 // size
+        at = self.c(flat, vec=0)[0]
+        self.before.add(f"union {{ {kind} word[{count}]; {self.d.memory(dtype)} at[{self.loop.step}]; }} {name};")
+        space = f"const {self.d.pointer}"
+        for k in range(count):
+            further = f" + {k}" if k else ""
+            self.before.add(f"{name}.word[{k}] = *(({space}{kind} *)({joined(self.d, pointer, at)}){further});")
+        return f"{name}.at"
+
+
+def _row_major(shape: Shape) -> str:
+    return f"{shape.dtype}[{','.join(map(str, shape.dims))}]"

@@ -1,0 +1,321 @@
+"""Regions: the entries of a function in their order, with their loops, guards, calls and runtime variables."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Iterator, List, Optional, Sequence
+
+from gen import algebra
+from gen.emit.elementwise import Elementwise
+from gen.emit.loads import Loads
+from gen.emit.maps import conditions, tested
+from gen.emit.values import NotWide, Value
+from gen.hlo import CONTRACTIONS, Instruction, accumulator, dtypes
+from gen.plan import combiner
+from gen.plan.buffers import buffer_of, buffers_of, memory_map
+from gen.plan.partition import EMPTY, PADS, RUNTIME, Entry, Function, Region, Runtime, compose, loop_sizes
+from gen.targets import SMALL
+
+
+class Regions(Loads, Elementwise):
+    """The entries of regions, and how each structural op is computed."""
+
+    def region(self, region: Region) -> None:
+        """The computation of a region's entries, in their order."""
+        for entry in region.entries:
+            self._env[entry.instruction, region, entry.map] = self._entry(entry)
+
+    def values_of(self, instruction: Instruction, region: Region, index: str) -> List[Value]:
+        """The values of an entry of a region that `region` has written."""
+        return self._env[instruction, region, index]
+
+    def _entry(self, entry: Entry) -> List[Value]:
+        instruction = entry.instruction
+        opcode = instruction.opcode
+        if entry.callee is not None:
+            return self._call(entry)
+        if opcode in ("reduce", "reduce-window"):
+            return self._reduce(entry)
+        if opcode in CONTRACTIONS:
+            return [self._product(entry)]
+        if opcode == "select-and-scatter":
+            return [self._select_and_scatter(entry)]
+        if opcode in PADS:
+            return [self._pad(entry)]
+        if opcode == "concatenate":
+            return [self._concatenate(entry)]
+        if opcode == "dynamic-update-slice":
+            return [self._update(entry)]
+        if opcode in RUNTIME:
+            if self.bind(entry.regions[0].runtimes, entry.region):
+                self._open.add(entry.regions[0])
+            self.region(entry.regions[0])
+            return [self.read(self.partition.operand(entry, 0, entry.regions[0]), entry.regions[0])]
+        x = [self.read(self.partition.operand(entry, k), entry.region) for k in range(len(instruction.operands))]
+        if opcode == "map":
+            return self.scalar(instruction.called[0], x)
+        return [self.apply(opcode, instruction.attributes, instruction.shape.dtype, [o.shape.dtype for o in instruction.operands], x,
+                           instruction.name)]
+
+    # ---- calls ----
+
+    def _call(self, entry: Entry) -> List[Value]:
+        assert entry.callee is not None
+        instruction = entry.instruction
+        shape = instruction.shape.leaves()
+        index = self.mapped(entry.map)
+        pointers = "".join(f"{p}, " for p in self.arguments(entry.callee))
+        same = self.lanes == 1 or (not self._by_lane(index) and all(a.stride == 0 for a in algebra.access(index, "lane")))
+        results = self.c(index, lane=0) if same and self.lanes > 1 else self.c(index)
+        call = f"{entry.callee.name}({(pointers + ', '.join(results)).rstrip(', ')}"
+        if len(shape) > 1:
+            return self._call_many(entry, call, same)
+        call += ")"
+        half = shape[0].dtype == "f16"
+        if same:
+            return [self.declare(instruction.name, shape[0].dtype, 1, call, half)]
+        return [self.by_lane(instruction.name, shape[0].dtype, call, half)]
+
+    def _call_many(self, entry: Entry, call: str, same: bool) -> List[Value]:
+        """A function of several outputs writes them through pointers."""
+        leaves = entry.instruction.shape.leaves()
+        names = [self.name(f"{entry.instruction.name}_l") for _ in leaves]
+        count = 1 if same else self.lanes
+        for name, leaf in zip(names, leaves):
+            self.text.add(f"{self.type(leaf.dtype, 1, leaf.dtype == 'f16')} {name}[{count}];")
+        separator = "" if call.endswith("(") else ", "
+        if same:
+            self.text.add(f"{call}{separator}{', '.join(f'{name}' for name in names)});")
+            return [Value(f"{name}[0]", leaf.dtype, 1, leaf.dtype == "f16") for name, leaf in zip(names, leaves)]
+        outputs = ", ".join(f"{name} + lane" for name in names)
+        self.text.add(self._each_lane(count, f"{call}{separator}{outputs});"))
+        return [self.declare(entry.instruction.name, leaf.dtype, count, self.d.gather("u16" if leaf.dtype == "f16" else leaf.dtype, count, name), leaf.dtype == "f16") for name, leaf in zip(names, leaves)]
+
+    def arguments(self, function: Function) -> List[str]:
+        """The pointers that a function and those it calls read."""
+        return list(buffers_of(self.partition, function))
+
+    # ---- guards ----
+
+    def condition(self, region: Region) -> "Optional[str]":
+        """When a guarded region runs: C text, "" for always, None for never."""
+        found = self._conditions(region)
+        return None if found is None else " && ".join(found)
+
+    def _conditions(self, region: Region) -> "Optional[List[str]]":
+        if region.map == EMPTY:
+            return None
+        index = self.mapped(region.map)
+        if index == EMPTY:
+            return None
+        if self.lanes > 1:
+            if self._by_lane(index):
+                raise NotWide
+            lane = next(v for v in algebra.info(index).variables if v.name == "lane")
+            if (lane.lo, lane.hi) != self.box["lane"] or any("lane" in g.variables for g in algebra.guards(index)
+                                                             if not self._of_thread(g)):
+                raise NotWide
+            index = algebra.substitute(index, lane=0)
+        self._tested |= tested(index, self.box)
+        return [c for c in conditions(index, self.box, self.index_type) if c not in self._thread_guards and c not in self._held]
+
+    def _of_thread(self, guard: algebra.Guard) -> bool:
+        return self.thread is not None and guard in algebra.guards(self.thread)
+
+    def _guarded(self, entry: Entry, operand: int, region: Region, name: str, dtype: str) -> None:
+        self.region(region)
+        value = self.moved(self.read(self.partition.operand(entry, operand, region), region))
+        self.text.add(f"{name} = {value.text if self.lanes == 1 else self.splat(value)};")
+
+    def _pad(self, entry: Entry) -> Value:
+        instruction, region = entry.instruction, entry.regions[0]
+        dtype = instruction.shape.dtype
+        padding = self.moved(self.read(self.partition.operand(entry, 1), entry.region))
+        condition = self.condition(region)
+        if condition is None:
+            return padding
+        name = self.name(instruction.name)
+        half = dtype == "f16"
+        self.text.add(f"{self.type(dtype, self.lanes, half)} {name} = {padding.text if self.lanes == 1 else self.splat(padding)};")
+        with self.text.block(f"if ({condition})" if condition else ""):
+            self._guarded(entry, 0, region, name, dtype)
+        return Value(name, dtype, self.lanes, half)
+
+    def _concatenate(self, entry: Entry) -> Value:
+        instruction = entry.instruction
+        dtype = instruction.shape.dtype
+        name = self.name(instruction.name)
+        sides = [(k, region, self.condition(region)) for k, region in enumerate(entry.regions)]
+        sides = [side for side in sides if side[2] is not None]
+        always = [side for side in sides if not side[2]]
+        sides = always[:1] or sides     # a side that always holds leaves the others nothing
+        half = dtype == "f16"
+        self.text.add(f"{self.type(dtype, self.lanes, half)} {name}{' = ' + self.d.zero(self.lanes) if not sides else ''};")
+        for number, (operand, region, condition) in enumerate(sides):
+            head = "else " if number else ""
+            head += "" if number == len(sides) - 1 else f"if ({condition})"
+            with self.text.block(head.strip()):
+                self._guarded(entry, operand, region, name, dtype)
+        return Value(name, dtype, self.lanes, half)
+
+    def _update(self, entry: Entry) -> Value:
+        """dynamic-update-slice: the operand, or the update where it lies."""
+        instruction, region = entry.instruction, entry.regions[0]
+        dtype = instruction.shape.dtype
+        kept = self.moved(self.read(self.partition.operand(entry, 0), entry.region))
+        if region.map == EMPTY:
+            return kept
+        self.bind(region.runtimes, entry.region)
+        condition = self.condition(region)
+        if condition is None:
+            return kept
+        name, half = self.name(instruction.name), dtype == "f16"
+        self.text.add(f"{self.type(dtype, self.lanes, half)} {name} = {kept.text if self.lanes == 1 else self.splat(kept)};")
+        with self.text.block(f"if ({condition})" if condition else ""):
+            self._guarded(entry, 1, region, name, dtype)
+        return Value(name, dtype, self.lanes, half)
+
+    # ---- runtime variables ----
+
+    def _is_steady(self, runtime: Runtime) -> bool:
+        """Whether a runtime variable is read from memory, at one place for all of a step."""
+        buffer = buffer_of(self.partition, runtime.read)
+        flat = self.mapped(compose(runtime.read.map, memory_map(buffer.shape))) if buffer else EMPTY
+        return flat != EMPTY and not {"vec", "lane", "down", "row"} & set(algebra.info(flat).results[0].variables)
+
+    def bind(self, runtimes: "Sequence[Runtime]", where: Region) -> bool:
+        """Runtime variables: indices as they are read, brought into their bounds in their own type. Whether that is done before the step."""
+        steady = self.steady and self.open(where) and all(self._is_steady(one) for one in runtimes)
+        if steady:
+            text, loads = self.text, self._loads
+            self.text, self._loads = self.before, {}     # what the step has loaded is not there yet
+        self._bind(runtimes, where)
+        if steady:
+            self.text, self._loads = text, {**self._loads, **loads}
+        return steady
+
+    def _bind(self, runtimes: "Sequence[Runtime]", where: Region) -> None:
+        for runtime in runtimes:
+            value = self.read(runtime.read, where)
+            x, t, kind = self._lane_array(value), self.d.index[self.index_type], dtypes.TABLE[value.dtype]
+            low = f"{x} < 0 ? 0 : " if kind.kind == "sint" else ""
+            last = str(runtime.last) if runtime.last < 1 << 31 else self.d.literal(runtime.last, value.dtype)
+            high = f"{x} > {last} ? {last} : " if runtime.last < 1 << (kind.bits - (kind.kind == "sint")) else ""
+            clamped = f"({t})({low}{high}{x})"
+            if value.lanes == 1:
+                self.text.add(f"const {t} {runtime.name} = {clamped};")
+            else:
+                name = self._lanes_of[runtime.name] = self.name(f"{runtime.name}_l", "")
+                self.text.add(f"{t} {name}[{self.lanes}];", f"for ({t} lane = 0; lane < {self.lanes}; ++lane) {name}[lane] = {clamped};")
+
+    # ---- loops ----
+
+    @contextmanager
+    def _loops(self, entry: Entry, loop: Region, inside: Region, down: bool = False, free: bool = False) -> "Iterator[bool]":
+        """The loops of a region, first to last or last to first, and the condition of a guard in them; False: nothing is ever inside.
+        free: in any order, then with short steps in memory inside."""
+        names = loop.ranges[:len(loop_sizes(entry.instruction))]
+        sizes = [self.partition.ranges[name] for name in names]
+        found = self._conditions(inside) if inside is not loop else []
+        if 0 in sizes or found is None:
+            yield False
+            return
+        t = self.d.index[self.index_type]
+        heads = [f"for ({t} {v} = {n}; {v}-- > 0;)" if down else f"for ({t} {v} = 0; {v} < {n}; ++{v})" for v, n in zip(names, sizes)]
+        heads += [f"if ({' && '.join(found)})"] if found else []
+        self._before_loops.append(len(self.text.lines))
+        self._depths.append(self.text.depth)
+        self._held += found
+        reads = len(self.flat)
+        for head in heads:
+            self.text.add(f"{head} {{")
+            self.text.depth += 1
+        yield True
+        at = self._before_loops.pop()
+        if free and len(names) > 1:
+            steps = self._steps(names, [flat for what, flat in self.flat[reads:] if what.startswith("read ")])
+            for k, n in enumerate(sorted(range(len(names)), key=lambda n: -steps[n])):
+                self.text.lines[at + k] = f"{'  ' * (self._depths[-1] + k)}{heads[n]} {{"
+        self._depths.pop()
+        del self._held[len(self._held) - len(found):]
+        for _ in heads:
+            self.text.depth -= 1
+            self.text.add("}")
+
+    def _steps(self, names: "Sequence[str]", flats: "Sequence[str]") -> List[int]:
+        """How far each loop goes in memory, of the first read that says so for all; else nothing."""
+        for flat in flats:
+            variables = {v.name for v in algebra.info(flat).variables}
+            strides = [self.stride(flat, name)[0] if name in variables else 0 for name in names]
+            if None not in strides and any(strides):
+                return [abs(stride or 0) for stride in strides]
+        return [0] * len(names)
+
+    def _variable(self, of: str, start: Value) -> Value:
+        """A variable with its first value."""
+        name, start = self.name(of), self.real(start)
+        self.text.add(f"{self.type(start.dtype, self.lanes)} {name} = {self.splat(start)};")
+        return Value(name, start.dtype, self.lanes)
+
+    def _reduce(self, entry: Entry) -> List[Value]:
+        instruction, loop, inside = entry.instruction, entry.regions[0], entry.regions[-1]
+        count = len(instruction.operands) // 2
+        sums = [self._variable(instruction.name, self.read(self.partition.operand(entry, count + k), entry.region)) for k in range(count)]
+        if self.partition.operand(entry, 0, inside).map == EMPTY:
+            return sums
+        with self._loops(entry, loop, inside, free=combiner.analyse(instruction).free) as some:
+            if some:
+                self.region(inside)
+                x = sums + [self.read(self.partition.operand(entry, k, inside), inside) for k in range(count)]
+                names = [v.text for v in sums]
+                for name, value in zip(names, self._settled([self.real(v) for v in self.scalar(instruction.called[0], x)], names)):
+                    self.text.add(f"{name} = {self.splat(value)};")
+        return [replace(v, rounded=not (self.excess and v.dtype in SMALL)) for v in sums]
+
+    def _product(self, entry: Entry) -> Value:
+        """A sum of products in the accumulator's type, which the operands are converted to; at the end rounded to the result's."""
+        instruction, loop, inside = entry.instruction, entry.regions[0], entry.regions[-1]
+        kind = accumulator(instruction)
+
+        def convert(value: Value, of: str, to: str) -> Value:
+            return value if of == to else self.apply("convert", {}, to, [of], [value], instruction.name)
+        total = self._variable(instruction.name, Value(self.d.literal(0, kind), kind))
+        with self._loops(entry, loop, inside) as some:
+            if some:
+                self.region(inside)
+                x = [convert(self.read(self.partition.operand(entry, k, inside), inside), o.shape.dtype, kind) for k, o in enumerate(instruction.operands)]
+                x = [self.apply("multiply", {}, kind, [kind, kind], [value, scale], "scaled") for value, scale in zip(x, x[2:])] or x     # of scaled-dot
+                product = self.apply("multiply", {}, kind, [kind, kind], x, "product")
+                self.text.add(f"{total.text} = {self.splat(self.apply('add', {}, kind, [kind, kind], [total, product], 'next'))};")
+        return convert(total, kind, instruction.shape.dtype)
+
+    def _select_and_scatter(self, entry: Entry) -> Value:
+        """Of the windows that see an element, in the order of their places, those that select it scatter their value there."""
+        instruction, (places, at_place, window, at_element) = entry.instruction, entry.regions
+        rank, lanes = len(instruction.shape.dims), self.lanes
+        if lanes > 1:
+            raise NotWide
+        total = self._variable(instruction.name, self.read(self.partition.operand(entry, 2), entry.region))
+        with self._loops(entry, places, at_place, True) as some:
+            if some:
+                best = self._variable(f"{instruction.name}_best", Value(self.d.literal(0, total.dtype), total.dtype))
+                seen, here = self.name(f"{instruction.name}_seen"), self.name(f"{instruction.name}_here")
+                self.text.add(f"int {seen} = 0, {here} = 0;")     # whether a first element was met; whether the best one is this one
+                with self._loops(entry, window, at_element) as any_element:
+                    if any_element:
+                        self.region(at_element)
+                        new = self.real(self.read(self.partition.operand(entry, 0, at_element), at_element))
+                        keep = self.scalar(instruction.attributes["select"], [best, new])[0]
+                        with self.text.block(f"if (!{seen} || !({keep.text}))"):
+                            same = " && ".join(f"{a} == {b}" for a, b in zip(window.ranges[:rank], window.ranges[rank:]))
+                            self.text.add(f"{best.text} = {new.text};", f"{seen} = 1;", f"{here} = {same or '1'};")
+                with self.text.block(f"if ({here})"):
+                    self.region(at_place)
+                    source = self.read(self.partition.operand(entry, 1, at_place), at_place)
+                    self.text.add(f"{total.text} = {self.real(self.scalar(instruction.attributes['scatter'], [source, total])[0]).text};")
+        return replace(total, rounded=not (self.excess and total.dtype in SMALL))
+
+    def _settled(self, values: List[Value], names: List[str]) -> List[Value]:
+        """Values none of which is an accumulator that is assigned before it is read."""
+        return [self.declare("next", v.dtype, v.lanes, v.text) if v.text in names and len(names) > 1 else v for v in values]

@@ -1,0 +1,72 @@
+"""Values in registers: declared, widened to all lanes, rounded, and brought to and from the form that memory has."""
+
+from __future__ import annotations
+
+from gen.emit.state import State
+from gen.emit.values import Value
+from gen.targets import TINY
+
+
+class Registers(State):
+    """Values in registers."""
+
+    def type(self, dtype: str, lanes: int = 1, bits: bool = False) -> str:
+        return self.d.register("u16" if bits else dtype, lanes)
+
+    def splat(self, value: Value) -> str:
+        if value.lanes == self.lanes:
+            return value.text
+        return self.d.splat("u16" if value.bits else value.dtype, self.lanes, value.text)
+
+    def declare(self, of: str, dtype: str, lanes: int, text: str, bits: bool = False) -> Value:
+        name = self.name(of)
+        self.text.add(f"const {self.type(dtype, lanes, bits)} {name} = {text};")
+        return Value(name, dtype, lanes, bits)
+
+    def real(self, value: Value) -> Value:
+        """An f16 as a float."""
+        if not value.bits:
+            return value
+        wide = () if value.lanes == 1 else (str(value.lanes),)
+        return Value(f"{self.helpers.need('value', 'f16', *wide)}({value.text})", "f16", value.lanes)   # bits are always rounded
+
+    def settled(self, value: Value, of: str) -> Value:
+        """A value with its excess precision rounded away."""
+        return value if value.rounded else self.declare(of, value.dtype, value.lanes, self.round(value.text, value.dtype, value.lanes))
+
+    def moved(self, value: Value) -> Value:
+        """A value in the form that moves keep: rounded, and an f16 as its bits."""
+        value = self.settled(value, "rounded")
+        if value.dtype != "f16" or value.bits:
+            return value
+        wide = () if value.lanes == 1 else (str(value.lanes),)
+        return Value(f"{self.helpers.need('bits', 'f16', *wide)}({value.text})", "f16", value.lanes, True)
+
+    def by_lane(self, of: str, dtype: str, text: str, bits: bool = False) -> Value:
+        """A wide value whose lanes are each computed by a scalar expression of `lane`."""
+        name, lanes, t = self.name(of), self.name(f"{of}_l"), self.type(dtype, 1, bits)
+        out = self.text
+        out.add(f"{t} {lanes}[{self.lanes}];")
+        out.add(self._each_lane(self.lanes, f"{lanes}[lane] = {text};"))
+        out.add(f"const {self.type(dtype, self.lanes, bits)} {name} = {self.d.gather('u16' if bits else dtype, self.lanes, lanes)};")
+        return Value(name, dtype, self.lanes, bits)
+
+    def round(self, text: str, dtype: str, lanes: int, plain: bool = False) -> str:
+        wide = () if lanes == 1 else (str(lanes),)
+        return f"{self.helpers.need('round_plain' if plain else 'round', dtype, *wide)}({text})"
+
+    def _lane_array(self, value: Value) -> str:
+        if value.lanes == 1:
+            return value.text
+        name = self.name(f"{value.text if value.text.isidentifier() else 't'}_x", "")
+        self.text.add(f"{self.type(value.dtype, 1, value.bits)} {name}[{self.lanes}];")
+        self.text.add(self.d.scatter("u16" if value.bits else value.dtype, self.lanes, value.text, name))
+        return f"{name}[lane]"
+
+    def from_memory(self, dtype: str, text: str) -> str:
+        """An element as it is in memory to a register; an f16 stays as it is."""
+        return f"{self.helpers.need('value', dtype)}({text})" if dtype == "bf16" or dtype in TINY else text
+
+    def to_memory(self, value: Value) -> str:
+        value = self.moved(value)
+        return f"{self.helpers.need('bits', value.dtype)}({value.text})" if value.dtype == "bf16" or value.dtype in TINY else value.text

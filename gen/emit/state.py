@@ -1,0 +1,110 @@
+"""The state of a body: what it is made for, what it has written, the names that it has given."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Callable, Dict, List, Mapping, Optional, Set, Tuple, Union
+
+from gen import algebra
+from gen.emit.helpers import Helpers
+from gen.emit.maps import conditions
+from gen.emit.text import Text
+from gen.emit.values import Value
+from gen.hlo import Instruction, c_identifier
+from gen.plan.partition import Function, Partition, Region, compose
+from gen.schedule import Schedule
+from gen.targets import Target
+
+# The values of an instruction, one an output, or the function that computes them in a body.
+Given = Union[List[Value], Callable[[Any], List[Value]]]
+
+
+class State:
+    """What a body is made for, the texts that it writes, its names, and its maps as C text. No other module sets an attribute.
+
+    `before`, `text` and `after` are the loads of whole vectors, the computation of one register, and the stores of whole vectors.
+    """
+
+    def __init__(self, target: Target, helpers: Helpers, partition: Partition, function: Function, index_type: str,
+                 thread: Optional[str] = None, loop: Optional[Schedule] = None, excess: bool = False,
+                 box: "Optional[Dict[str, Tuple[int, int]]]" = None, *, lanes: "Optional[int]" = None, steady: bool = False, strip: str = "",
+                 staged: "Optional[Dict[Tuple[str, str], str]]" = None, given: "Optional[Mapping[Instruction, Given]]" = None) -> None:
+        """thread: the map from a work-item's step to the element; None: the function's own indices. box: the bounds of its variables.
+        lanes: of a register, where the schedule does not say. excess: excess precision is kept. steady: runtime variables that are the same
+        for all of a step are bound before it. strip: the variable that counts tiles along the lanes. staged: C text of elements that lie in a
+        shared-memory tile, by pointer and position. given: values of instructions that the partition takes as given, or how they are
+        computed when first read."""
+        self.d, self.helpers, self.partition, self.function = target, helpers, partition, function
+        self.index_type, self.thread, self.loop, self.excess = index_type, thread, loop or Schedule(), excess
+        self.lanes = self.loop.lanes if lanes is None else lanes
+        self.moves = self.loop.moves                     # elements are unsigned integers of their width, whatever they mean
+        self.steady, self.strip, self.staged = steady, strip, dict(staged or {})
+        self.before, self.text, self.after = Text(), Text(), Text()
+        self.prefetches: Dict[str, List[str]] = {}       # of a step, by pointer
+        self.index_prefetches: List[str] = []            # of the rows that indices select
+        self.flat: List[Tuple[str, str]] = []            # (what, map): for explain
+        self.box = {**(box or {f"i{k}": (0, size - 1) for k, size in enumerate(function.dims)}),
+                    **{name: (0, size - 1) for name, size in partition.ranges.items()}}
+        self._thread_guards = frozenset(conditions(thread, self.box, index_type)) if thread else frozenset()
+        # what has a name: instructions of regions; loads by buffer, position and region; what is given
+        self._env: Dict[Tuple[Instruction, Region, str], List[Value]] = {}
+        self._loads: Dict[Tuple[str, str, Region], Value] = {}
+        self._given: Dict[Instruction, Given] = dict(given or {})
+        self._printed: List[str] = []                    # maps that are C text here
+        self._tested: Set[str] = set()                   # variables of the conditions here
+        self._names: Dict[str, int] = {}
+        self._lanes_of: Dict[str, str] = {}              # runtime variables that differ between lanes, as arrays
+        # regions
+        self._open: "set[Region]" = set()                # those of steady runtime variables: read as the body's own are
+        self._before_loops: List[int] = []               # the loops that are open: where in the text each begins, and how deep
+        self._depths: List[int] = []
+        self._held: List[str] = []                       # the conditions of their guards
+
+    # ---- names, maps ----
+
+    def name(self, of: str, prefix: str = "v_") -> str:
+        """A name that nothing else in this body has."""
+        base = found = prefix + c_identifier(of)
+        count = self._names.get(base, 0)
+        while found in self._names:
+            count += 1
+            found = f"{base}_{count}"
+        self._names[base] = count
+        self._names.setdefault(found, 0)
+        return found
+
+    def mapped(self, index: str) -> str:
+        return compose(self.thread, index) if self.thread else index
+
+    def c(self, index: str, **known: int) -> Tuple[str, ...]:
+        index = algebra.substitute(index, **known) if known else index
+        self._printed.append(index)
+        return algebra.c_text(index, self.index_type).results
+
+    def uses(self, variable: str) -> bool:
+        """Whether the body's text names a variable of its maps."""
+        return variable in self._tested or any(variable in result.variables for index in self._printed for result in algebra.info(index).results)
+
+    def _first(self, index: str) -> str:
+        """The one result of a map at lane 0."""
+        return self.c(index, lane=0)[0] if self.lanes > 1 else self.c(index)[0]
+
+    def stride(self, index: str, variable: str) -> "Tuple[Optional[int], int]":
+        if variable == "lane" and self._by_lane(index):
+            return None, 1
+        access = algebra.access(index, variable)[0]
+        return access.stride, access.align
+
+    def _by_lane(self, index: str) -> "List[str]":
+        """The runtime variables of a map that each lane has for itself."""
+        return [v.name for v in algebra.info(index).variables if v.name in self._lanes_of] if self._lanes_of else []
+
+    def _own(self, text: str) -> str:
+        """Definitions of those that a text for one lane names."""
+        t = self.d.index[self.index_type]
+        return "".join(f"const {t} {name} = {array}[lane]; " for name, array in self._lanes_of.items() if re.search(rf"\b{name}\b", text))
+
+    def _each_lane(self, count: int, text: str) -> str:
+        """A loop over the lanes."""
+        own = self._own(text)
+        return f"for ({self.d.index[self.index_type]} lane = 0; lane < {count}; ++lane) " + (f"{{ {own}{text} }}" if own else text)

@@ -1,0 +1,177 @@
+"""Stores: a root's value to its buffer."""
+
+from __future__ import annotations
+
+from gen import algebra
+from gen.emit.loads import Loads
+from gen.emit.text import joined, offset
+from gen.emit.values import NotWide, Value
+from gen.hlo import dtypes
+from gen.plan.buffers import buffer_of, memory_map
+from gen.plan.partition import Root, compose
+from gen.targets import SMALL, TINY, bits
+
+
+class Stores(Loads):
+    """Stores of roots."""
+
+    def _result(self, root: Root) -> Value:
+        return self.settled(self.read(self.partition.root_read(root), self.function.body), root.pointer)
+
+    def final(self, root: Root) -> str:
+        """A root's value as it is stored."""
+        return self.to_memory(self._result(root))
+
+    def _store_woven(self, root: Root) -> None:
+        """A woven step that only moves: whole lines of words, and as much of each row, turned in registers."""
+        read, n, dtype = self.partition.root_read(root), self.loop.woven, self.stored(root.shape.dtype)
+        buffer, whole = buffer_of(self.partition, read), 512 // bits(root.shape.dtype)
+        assert buffer is not None
+        sides = [(pointer, self.mapped(compose(index, memory_map(shape)))) for pointer, index, shape in
+                 ((buffer.pointer, read.map, buffer.shape), (root.pointer, root.map, root.shape))]
+        self.flat += [(f"{what} {pointer}", flat) for what, (pointer, flat) in zip(("read", "write"), sides)]
+        words = [self.stride(flat, "lane")[0] == n for _, flat in sides]
+        kind, names = self.d.register(dtype, whole), [self.name(pointer, "w_") for pointer, _ in sides]
+        self.before.add(*(f"{kind} {name}[{n * self.loop.abreast}];" for name in names))
+        lines = []
+        for (pointer, flat), in_words in zip(sides, words):
+            stride, align = self.stride(algebra.substitute(flat, lane=0, **{"vec" if in_words else "down": 0}), "down" if in_words else "vec")
+            if words[0] == words[1] or stride is None or stride % whole or align % whole:
+                raise NotWide
+            steps = [{"down" if in_words else "vec": k, **({"abreast": i} if self.loop.abreast > 1 else {})} for i in range(self.loop.abreast) for k in range(n)]
+            at = [self._element(pointer, dtype, self.c(flat, **{**self._start, **step})[0]) for step in steps]
+            found = [text.replace(f"({self.d.pointer}{self.d.types[dtype]} *)", f"({self.d.pointer}{kind} *)", 1) for text in at]
+            order = range(len(at)) if in_words else sorted(range(len(at)), key=lambda number: number % n)     # row by row
+            lines.append([(number, found[number]) for number in order])
+        pointer, flat = sides[0]
+        if words[0]:
+            self._prefetch(pointer, self.c(flat, **self._start)[0], dtype)
+        elif self.loop.burst:
+            for k in range(n):
+                self._prefetch(pointer, self.c(flat, **{**self._start, "vec": k})[0], dtype, self.loop.step // n)
+        elif self.loop.lead:    # as many lines have been read as positions were walked
+            walked = self.loop.thread_map(root.shape.elements)
+            for k in range(n):
+                at = self.c(walked, **{**self._start, "down": k})[0]
+                self.before.add(self.d.ahead("FAR", offset(pointer, at), self.loop.lead, bits(dtype) // 8))
+        self.before.add(*(f"{names[0]}[{number}] = *{text};" for number, text in lines[0]))
+        for number in range(0, n * self.loop.abreast, n):
+            to, of = (offset(name, str(number)) if number else name for name in reversed(names))
+            self.before.add(f"{self.helpers.weave(bits(dtype), n, words[0])}({to}, {of});")
+        self.after.add(*(f"{self.d.store_word(self.loop.stream)}({names[1]}[{number}], {text});" for number, text in lines[1]))
+
+    def store(self, root: Root) -> None:
+        if self.moves and self.loop.woven > 1:
+            self._store_woven(root)
+            return
+        value = self._result(root)
+        pointer, dtype = root.pointer, self.stored(root.shape.dtype)
+        flat = self.mapped(compose(root.at or root.map, memory_map(root.shape)))
+        self.flat.append((f"write {pointer}", flat))
+        step = self.loop.step
+        if dtype in dtypes.PACKED:
+            self._store_packed(value, pointer, dtype, flat)
+            return
+        if (pointer, flat) in self.staged:
+            self.text.add(f"{self.staged[pointer, flat]} = {self.to_memory(value)};")
+            return
+        if self.lanes == 1:
+            word = self._word(flat, dtype) if step > 1 and self.stride(flat, "vec")[0] == 1 else None
+            if word is None and step > 1 and self._rows_of_words(flat, dtype):
+                name = self.name(pointer, "w_")
+                self.text.add(f"{name}.at[{self._in_rows()}] = {self.to_memory(value)};")
+                self.after.add(*(f"{memory} = {word};" for word, memory in self._row_words(pointer, flat, dtype, name, "")))
+                return
+            if word is None:
+                self.text.add(f"{pointer}[{self.c(flat)[0]}] = {self.to_memory(value)};")
+                return
+            kind, size = word
+            name = self.name(pointer, "w_")
+            count = step * bits(dtype) // 8 // size
+            self.before.add(f"union {{ {kind} word[{count}]; {self.d.memory(dtype)} at[{step}]; }} {name};")
+            self.text.add(f"{name}.at[vec] = {self.to_memory(value)};")
+            at = self.c(flat, vec=0)[0]
+            space = self.d.pointer
+            for k in range(count):
+                further = f" + {k}" if k else ""
+                self.after.add(f"*(({space}{kind} *)({joined(self.d, pointer, at)}){further}) = {name}.word[{k}];")
+            return
+        self.store_wide(value, pointer, dtype, flat)
+
+    def _store_packed(self, value: Value, pointer: str, dtype: str, flat: str) -> None:
+        """Several elements to a byte: a whole step writes its bytes; one that the end cuts, element by element."""
+        per, step, text = dtypes.per_byte(dtype), self.loop.step, self.to_memory(value)
+        stride, align = self.stride(flat, "vec") if self.box.get("vec", (0, 0)) != (0, 0) else (1, per)
+        if self.lanes > 1 or stride != 1 or (step > 1 and (step % per or align % per)):
+            raise NotWide
+        u8 = self.d.types["u8"]
+        if step == 1:
+            self.text.add(f"{self.helpers.need('packed_store', dtype, self.index_type)}({pointer}, {self.c(flat)[0]}, ({u8}){text});")
+            return
+        name, width, at = self.name(pointer, "w_"), dtypes.TABLE[dtype].bits, self.c(flat, vec=0)[0]
+        self.before.add(f"{u8} {name}[{step // per}] = {{0}};")
+        self.text.add(f"{name}[vec / {per}] = ({u8})({name}[vec / {per}] | (({u8}){text} & {(1 << width) - 1}) << vec % {per} * {width});")
+        self.after.add(*(f"{pointer}[({at}) / {per}{f' + {k}' if k else ''}] = {name}[{k}];" for k in range(step // per)))
+
+    def store_wide(self, value: Value, pointer: str, dtype: str, flat: str) -> None:
+        stride, _ = self.stride(flat, "lane")
+        value = self.moved(value)
+        n, text = self.lanes, self.splat(value)
+        stream = self.loop.stream
+        if self._in_words(dtype, stride) and self.down == 1:
+            start, width = algebra.substitute(flat, lane=0), bits(dtype)
+            if self.stride(start, "vec")[0] == 1 and self.stride(start, "vec")[1] % (self.loop.woven * n) == 0:
+                name = self.name(pointer, "w_")
+                self.before.add(f"uint{n} {name} = {self.d.zero(n)};")
+                if dtype == "bf16":
+                    self.text.add(f"{name} |= as_uint{n}({text}) >> (16u - {self._part(16)});")
+                else:
+                    text = text if dtype in ("pred", "f16", f"u{width}") else self.d.reinterpret(text, dtype, f"u{width}", n)
+                    text = f"convert_ushort{n}({text})" if width == 8 else text
+                    self.text.add(f"{name} |= convert_uint{n}({text}) << {self._part(width)};")
+                self.after.add(f"{self.d.store_word(stream)}({name}, ({self.d.pointer}uint{n} *)({offset(pointer, self.c(flat, lane=0, vec=0)[0])}));")
+                return
+        if self.turned(flat, self.function.body):
+            self._store_tile(pointer, dtype, f"convert_ushort{n}(as_uint{n}({text}) >> 16)" if dtype == "bf16" else text, flat)
+            return
+        if stride == self.loop.unit and dtype not in TINY and self.stride(flat, "lane")[1] % self.loop.unit == 0:
+            at = self._element(pointer, dtype, self._first(flat))
+            align = self.stride(flat, "lane")[1] // self.loop.unit
+            t = self.d.memory(dtype, n)
+            text = f"convert_ushort{n}(as_uint{n}({text}) >> 16)" if dtype == "bf16" else text
+            if self.down > 1 and not self.loop.tile and n * self.down * bits(dtype) == 512 \
+                    and self.stride(algebra.substitute(flat, down=0), "lane")[1] % (n * self.down) == 0:
+                self._store_joined(pointer, dtype, text, flat)
+                return
+            if align % n == 0:
+                self.text.add(f"{self.d.store_word(stream)}({text}, ({self.d.pointer}{t} *)({at}));")
+            elif self.d.loads_anywhere:
+                self.text.add(self.d.scatter("u16" if dtype in SMALL else dtype, n, text, at))
+            else:
+                self.text.add(f"{self.helpers.need('store', dtype, str(n))}({text}, {at});")
+            return
+        if self.loop.unit > 1:
+            raise NotWide
+        wide = self.declare(pointer, dtype, n, text, value.bits)
+        lane = Value(self._lane_array(wide), dtype, 1, value.bits)
+        self.text.add(f"for ({self.d.index[self.index_type]} lane = 0; lane < {n}; ++lane) {pointer}[{self.c(flat)[0]}] = {self.to_memory(lane)};")
+
+    def _store_tile(self, pointer: str, dtype: str, text: str, flat: str) -> None:
+        """A result in the tile's other order: turned back in registers."""
+        n, rows, width, pitch = self.lanes, self.loop.vec, f"u{bits(dtype)}", self.pitch(flat) or ()
+        name, store = self.name(pointer, "w_"), self.helpers.tile("store", dtype, n, rows, self.index_type, 16, *pitch[2:])
+        self.before.add(f"{self.d.register(width, n)} {name}[{rows * self.down}];")
+        self.text.add(f"{name}[{self._in_tile}] = {text if dtype in ('bf16', 'f16', 'pred', width) else self.d.reinterpret(text, dtype, width, n)};")
+        for down, at in enumerate(self._tiles(pointer, flat)):
+            self.after.add(f"{store}(({self.d.pointer}{self.d.types[width]} *)({at}), {', '.join(map(str, pitch[:2]))}, "
+                           f"{offset(name, str(down * rows)) if down else name});")
+
+    def _store_joined(self, pointer: str, dtype: str, text: str, flat: str) -> None:
+        """A step's registers that are side by side in memory, as whole lines."""
+        n, down, vec, width = self.lanes, self.down, self.loop.vec, f"u{bits(dtype)}"
+        name, join, whole = self.name(pointer, "w_"), self.helpers.join(width, n, down), self.d.register(width, n * down)
+        self.before.add(f"{self.d.register(width, n)} {name}[{vec * down}];")
+        self.text.add(f"{name}[vec * {down} + down] = {text if dtype in ('bf16', 'f16', 'pred', width) else self.d.reinterpret(text, dtype, width, n)};")
+        for k in range(vec):
+            at = offset(pointer, self.c(flat, lane=0, vec=k, down=0)[0])
+            self.after.add(f"{self.d.store_word(self.loop.stream)}({join}({offset(name, str(k * down)) if k else name}), ({self.d.pointer}{whole} *)({at}));")

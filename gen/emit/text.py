@@ -1,0 +1,43 @@
+"""Lines of C, and addresses as C text."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Iterator, List
+
+from gen.targets import Target
+
+
+@dataclass
+class Text:
+    """Lines with an indentation."""
+
+    lines: List[str] = field(default_factory=list)
+    depth: int = 0
+
+    def add(self, *lines: str) -> None:
+        self.lines += ["  " * self.depth + line for line in lines]
+
+    @contextmanager
+    def block(self, head: str) -> "Iterator[None]":
+        self.add(f"{head} {{".lstrip())
+        self.depth += 1
+        yield
+        self.depth -= 1
+        self.add("}")
+
+    def take(self) -> List[str]:
+        """The lines so far; the text begins anew."""
+        lines, self.lines = self.lines, []
+        return lines
+
+
+def offset(pointer: str, at: str) -> str:
+    """pointer + at, where `at` wraps around in its own unsigned type if it subtracts."""
+    return f"{pointer} + ({at})" if "-" in at else f"{pointer} + {at}"
+
+
+def joined(d: Target, pointer: str, at: str) -> str:
+    """pointer + at for an access of several elements: nvcc keeps a store of them one where the index is one number."""
+    return f"{pointer} + ({at})" if not d.wide and " " in at else offset(pointer, at)

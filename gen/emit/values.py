@@ -1,0 +1,21 @@
+"""A register as the emitter sees it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+class NotWide(Exception):
+    """A body whose guards differ between lanes: it has no vector form."""
+
+
+@dataclass(frozen=True)
+class Value:
+    """A register: C text, element type, lanes (1: the same for all lanes). bits: an f16 as it is in memory, so that a NaN that is
+    only moved keeps its payload; otherwise an f16 is a float. rounded: no, where excess precision is still in it."""
+
+    text: str
+    dtype: str
+    lanes: int = 1
+    bits: bool = False
+    rounded: bool = True
