@@ -1,0 +1,27 @@
+// bench/scatter_f32.hlo: threads 128, chunks 1, vec 1, compare and swap: may differ between runs in the order that updates of one element are taken
+static inline void sett_scatter_f32_part1_combine0(__global float *pointer, uint at, float update)
+{
+  volatile __global uint *const word = (volatile __global uint *)pointer + at;
+  uint seen = atomic_cmpxchg(word, 0, 0), was;
+  do {
+    was = seen;
+    const float v_old = as_float(was);
+    const float v_s = v_old + update;
+    seen = atomic_cmpxchg(word, was, as_uint(v_s));
+  } while (seen != was);
+}
+
+__kernel __attribute__((reqd_work_group_size(128, 1, 1))) void sett_scatter_f32_part1(__global const int *restrict p1, __global const float *restrict p2, __global float *restrict r0)
+{
+  const uint bl_x = (uint)get_group_id(0);
+  const uint th_x = (uint)get_local_id(0);
+  {
+    const int v_rows = p1[bl_x >> 1];
+    if (v_rows >= 0 && v_rows <= 65535) {
+      const uint at0 = (uint)v_rows;
+      const float v_more = p2[bl_x * 128 + th_x];
+      const uint at = (bl_x & 1) * 128 + at0 * 256 + th_x;
+      sett_scatter_f32_part1_combine0(r0, at, v_more);
+    }
+  }
+}

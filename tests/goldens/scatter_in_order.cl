@@ -1,0 +1,21 @@
+// bench/scatter_f32.hlo: updates in order, 2 items, 128 of dimension 1 of the result each
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void sett_scatter_f32_part1(__global const int *restrict p1, __global const float *restrict p2, __global float *restrict r0)
+{
+  const int bl_x = (int)get_group_id(0);
+  const int first = bl_x * 128;
+  for (int i0 = 0; i0 < 16384; ++i0) {
+    const int v_rows = p1[i0];
+    if (v_rows >= 0 && v_rows <= 65535) {
+      const int at0 = (int)v_rows;
+      {
+        for (int i1 = first; i1 < first + 128; ++i1) {
+          const float v_more = p2[i0 * 256 + i1];
+          const int at = at0 * 256 + i1;
+          const float v_old = r0[at];
+          const float v_s = v_old + v_more;
+          r0[at] = v_s;
+        }
+      }
+    }
+  }
+}

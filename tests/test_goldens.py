@@ -1,0 +1,71 @@
+"""One golden for each template and target (tests/goldens): a change of a template shows in its text. `ninja bless` writes them anew.
+
+A kernel's golden is the first kernel of the modules below that goes through its template, alone; a file's is the whole file of the smallest fusion.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import lru_cache
+from pathlib import Path
+from typing import Dict
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from gen import hlo, pipeline, render, run  # noqa: E402
+from gen.plan.nests import nests  # noqa: E402
+from gen.schedule import DEVICES  # noqa: E402
+from gen.targets import TARGETS  # noqa: E402
+
+GOLDENS = ROOT / "tests" / "goldens"
+DEVICES_OF_GOLDENS = ("pocl-cpu", "opencl-gpu", "cpu", "sm_80", "gfx90a")
+# Modules that between them go through every template.
+MODULES = ("tests/kernels/add_f32", "tests/kernels/gelu_bf16", "tests/kernels/concatenate_bf16", "tests/kernels/row_sum_f32", "tests/kernels/column_max_bf16",
+           "tests/kernels/transpose_f32", "tests/kernels/update_bf16", "bench/row_sum_32_f32", "bench/full_sum_f32", "bench/scatter_f32", "bench/transpose_10_odd_f32",
+           "bench/concatenate_f32", "bench/tiles_bf16", "bench/column_sum_100_f32", "tests/goldens/row_sum_8_f32", "tests/goldens/sorted_f32")
+
+
+@lru_cache(maxsize=None)
+def texts() -> "Dict[str, str]":
+    """Each golden's text by its name."""
+    found: "Dict[str, str]" = {}
+    for module in MODULES:
+        for fusion in hlo.fusions(run.load(str(ROOT / f"{module}.hlo"))):
+            for device in (DEVICES[name] for name in DEVICES_OF_GOLDENS):
+                target = TARGETS[device.language].of_file()
+                emitted = pipeline.emit(nests(fusion), target, device, False)
+                for number, table in enumerate(kernel.table for kernel in emitted.kernels if kernel.table):
+                    table.number = number
+                for kernel in emitted.kernels:
+                    text = render.environment().get_template(f"{kernel.template}.j2").render(d=target, kernel=kernel, t=target.index[kernel.index])
+                    text = "\n".join(line.rstrip() for line in text.strip("\n").splitlines()) + "\n"
+                    found.setdefault(f"{Path(kernel.template).name}{target.suffix}", f"// {module}.hlo: {kernel.loop.text()}\n{text}")
+    files, _ = pipeline.files(hlo.fusions(run.load(str(ROOT / "tests" / "kernels" / "scalar_s64.hlo")))[0], list(TARGETS))
+    found.update((f"file_{name}", text) for name, text in files.items() if not name.endswith(("_ref.c", ".json")))
+    return found
+
+
+def templates() -> "set[str]":
+    return {path.stem for path in (ROOT / "templates" / "kernels").glob("*.j2")}
+
+
+def test_every_template_has_one() -> None:
+    assert {Path(name).stem for name in texts() if not name.startswith("file_")} == templates()
+    assert set(texts()) == {path.name for path in GOLDENS.iterdir() if path.suffix != ".hlo"}
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in GOLDENS.glob("*") if path.suffix != ".hlo"))
+def test_golden(name: str) -> None:
+    assert texts()[name] == (GOLDENS / name).read_text(), f"{name} differs: `ninja bless` where that is meant, and show the difference in the commit"
+
+
+if __name__ == "__main__":
+    GOLDENS.mkdir(exist_ok=True)
+    for path in GOLDENS.iterdir():
+        if path.suffix != ".hlo" and path.name not in texts():
+            path.unlink()
+    for name, text in texts().items():
+        pipeline.write(GOLDENS / name, text)
