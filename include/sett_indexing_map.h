@@ -1066,12 +1066,14 @@ SETT_INLINE int settp_map_no_value(int error) {
   return error == SETT_MAP_ERROR_ZERO_DIVISOR || error == SETT_MAP_ERROR_OVERFLOW;
 }
 
-/* A stored map with an expression that failed: that error, but KNOWN EMPTY where it is an expression without a value and the other constraints leave no point. */
+/* A stored map with an expression that failed: that error, but KNOWN EMPTY where it is an expression without a value and the other constraints leave no
+ * point, and FULL where there was not the memory to see that. */
 SETT_INLINE sett_map settp_map_failed(sett_map_arena *arena, sett_map map, int error) {
   sett_map_mark mark = sett_map_arena_mark(arena);
   sett_map_constraint *constraint;
-  int i, n = 0;
+  int i, n = 0, full = arena->full;
   if (!settp_map_no_value(error)) return sett_map_fail(error, 0);
+  arena->full = 0;
   constraint = (sett_map_constraint *)settp_map_take(arena, (size_t)map.constraints * sizeof *constraint + 8);
   for (i = 0; i < map.constraints && constraint; ++i)
     if (map.constraint[i].expr >= SETT_MAP_ERROR_COUNT) constraint[n++] = map.constraint[i];
@@ -1081,6 +1083,8 @@ SETT_INLINE sett_map settp_map_failed(sett_map_arena *arena, sett_map map, int e
   map.constraints = n;
   map = constraint ? sett_map_simplify(arena, map) : map;
   sett_map_arena_rewind(arena, mark);
+  if (arena->full && map.kind != SETT_MAP_EMPTY) error = SETT_MAP_ERROR_FULL;
+  arena->full |= full;
   return map.kind == SETT_MAP_EMPTY ? map : sett_map_fail(error, 0);
 }
 
@@ -1844,7 +1848,9 @@ SETT_INLINE sett_map sett_map_parse(sett_map_arena *arena, const char *text, siz
     return settp_map_peek(&p) ? sett_map_fail(SETT_MAP_ERROR_EXPECTED_END, (int)p.at + 1) : map;
   }
   map = settp_map_parse_body(&p);
-  if (p.no_value && (p.error || map.kind == SETT_MAP_FAILED)) map = sett_map_fail(p.no_value, (int)p.no_value_at + 1);
+  if (p.no_value && p.error != SETT_MAP_ERROR_FULL &&
+      (p.error || (map.kind == SETT_MAP_FAILED && map.error != SETT_MAP_ERROR_FULL)))
+    map = sett_map_fail(p.no_value, (int)p.no_value_at + 1);
   else if (p.error) map = sett_map_fail(p.error, (int)p.error_at + 1);
   if (map.kind != SETT_MAP_DEFINED) sett_map_arena_rewind(arena, mark);
   return map;
