@@ -18,7 +18,7 @@ from gen.targets import Target
 @dataclass
 class Context:
     """What a hero is given beside a nest. helpers: functions and tables of the file so far. scratch: the buffers between kernels so far; a hero may
-    add to it. threads: of a block, where they are settled (0: as the hero likes)."""
+    add to it. threads: of a block, where they are settled (0: the hero chooses): a schedule must then have that number."""
 
     target: Target
     device: Device
@@ -42,14 +42,15 @@ class Context:
 class Hero:
     """The interface of all heroes.
 
-    name: in reports and manifests. sides: whether its kernels write a nest's side results too (else each side is a nest of its own).
+    name: in reports and manifests; its kernels have it as their `hero`, and heroes may share a name.
+    sides: whether its kernels write a nest's side results too (else each side is a nest of its own).
     """
 
     name = ""
     sides = False
 
     def takes(self, nest: Nest, context: Context) -> bool:
-        """Whether it may write this nest; it may still find that no schedule fits."""
+        """Whether it may write this nest, which may be of any kind and type; it may still find that no schedule fits."""
         raise NotImplementedError
 
     def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":

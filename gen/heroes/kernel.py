@@ -63,7 +63,12 @@ class Table:
 
 @dataclass
 class Kernel:
-    """What the template prints for one kernel."""
+    """What the template prints for one kernel.
+
+    name: of the C function. loop: its schedule. index: the index type. blocks: that are launched. arguments: the parameter list, as C text.
+    functions: that the kernel calls. attribute: after the word for a kernel. thread: the map from a work-item's step to the index, for people.
+    accesses: what is read or written and the map to its position in memory, for people.
+    """
 
     name: str
     nest: Nest
@@ -77,7 +82,7 @@ class Kernel:
     pointers: List[str]                                # of the arguments: p3 parameter, r0 result, q1 scratch
     accesses: "List[Tuple[str, str]]" = field(default_factory=list)
     table: "Optional[Table]" = None
-    hero: str = "loop"
+    hero: str = "loop"                                 # the name of the hero that wrote it: give it where it is not this one
     template: str = ""                                 # of templates/
     each: "List[Kernel]" = field(default_factory=list)      # whose blocks it has, one after another (gen/heroes/concatenate.py)
     record: Any = None                                 # what the template prints, a dataclass of the hero's
@@ -85,7 +90,7 @@ class Kernel:
     position: str = ""                                 # the map from a work-item's step to the position that it writes, for people; "": the schedule says
     threads: int = 0                                   # of a block; 0: its schedule's
     by: Any = None                                     # the hero that wrote it
-    joins: bool = False                                # whether its blocks may be a range of another kernel's
+    joins: bool = False                                # whether its blocks may be a range of another kernel's; its record is then a walk of the loop hero
     other: "Optional[Kernel]" = None                         # the walk where SETT_BURSTS is 0, if that is not this one
 
     def __post_init__(self) -> None:
