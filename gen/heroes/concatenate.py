@@ -78,5 +78,5 @@ def _joined(nest: Concatenate, made: List[Kernel], context: Context) -> Kernel:
     parts = [Part(k.record, last - k.blocks, last) for k, last in zip(made, lasts)]
     return Kernel(nest.name, nest, Sections(threads, lanes=largest.loop.lanes, each=tuple(k.loop for k in made)), largest.index, lasts[-1],
                   ", ".join(arguments(context.target, reads, writes)), [f for k in made for f in k.functions], attribute=largest.attribute,
-                  thread=largest.thread, pointers=[*reads, *sorted(writes)], accesses=[a for k in made for a in k.accesses], hero="concatenate",
+                  thread=largest.thread, pointers=[*reads, *sorted(writes)], accesses=[a for k in made for a in k.accesses],
                   template="kernels/concatenate", record=parts, each=made)

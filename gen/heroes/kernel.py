@@ -82,7 +82,6 @@ class Kernel:
     pointers: List[str]                                # of the arguments: p3 parameter, r0 result, q1 scratch
     accesses: "List[Tuple[str, str]]" = field(default_factory=list)
     table: "Optional[Table]" = None
-    hero: str = "loop"                                 # the name of the hero that wrote it: give it where it is not this one
     template: str = ""                                 # of templates/
     each: "List[Kernel]" = field(default_factory=list)      # whose blocks it has, one after another (gen/heroes/concatenate.py)
     record: Any = None                                 # what the template prints, a dataclass of the hero's
@@ -95,6 +94,11 @@ class Kernel:
 
     def __post_init__(self) -> None:
         self.threads = self.threads or self.loop.threads
+
+    @property
+    def hero(self) -> str:
+        """The name of the hero that wrote it, for reports and manifests."""
+        return str(self.by.name)
 
     @property
     def params(self) -> List[str]:

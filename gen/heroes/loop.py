@@ -163,7 +163,7 @@ class Walks(Hero):
         return [replace(loop.other or loop, threads=context.threads) for loop in loops] if context.threads else loops
 
     def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
-        return [_kernel_in(context.target, context.helpers, nest, schedule, index_type, context.excess, self.name)]
+        return [_kernel_in(context.target, context.helpers, nest, schedule, index_type, context.excess)]
 
     def describe(self, kernel: Kernel) -> "List[str]":
         return [f"position: {kernel.loop.thread_map(kernel.nest.shape.elements)}"]
@@ -194,12 +194,12 @@ def _found_later(d: Target, helpers: Helpers, nest: Nest, loop: Loop, index_type
     return out.lines
 
 
-def _kernel_in(d: Target, helpers: Helpers, nest: Nest, loop: Loop, index_type: str, excess: bool, hero: str) -> Kernel:
+def _kernel_in(d: Target, helpers: Helpers, nest: Nest, loop: Loop, index_type: str, excess: bool) -> Kernel:
     partition, elements = nest.partition, nest.shape.elements
     thread = thread_map(nest, loop)
     body = _body(d, helpers, nest, index_type, thread, loop, excess)
     if loop.burst and not body.prefetches:   # nothing is read side by side: plain steps
-        return _kernel_in(d, helpers, nest, loop.other or replace(loop, streams=1, burst=0, far=0, near=0), index_type, excess, hero)
+        return _kernel_in(d, helpers, nest, loop.other or replace(loop, streams=1, burst=0, far=0, near=0), index_type, excess)
     cut, bodies = loop.cut(elements), [body]
     tail: List[str] = []
     tail_guard = ""
@@ -209,7 +209,7 @@ def _kernel_in(d: Target, helpers: Helpers, nest: Nest, loop: Loop, index_type: 
         bodies.append(_body(d, helpers, nest, index_type, tail_thread, scalar, excess, whole=False))
         tail = bodies[-1].text.lines
         tail_guard = guard(tail_thread, scalar.box(elements), index_type, scalar, False) or "1"
-    other = _kernel_in(d, helpers, nest, loop.other, index_type, excess, hero) if loop.other else None
+    other = _kernel_in(d, helpers, nest, loop.other, index_type, excess) if loop.other else None
     whole, found_later = guard(thread, loop.box(elements), index_type, loop, True), _found_later(d, helpers, nest, loop, index_type, excess)
     group, item = (any(of.uses(name) for of in bodies) or (whole != "" and name in tested(thread, loop.box(elements))) for name in ("bl_x", "th_x"))
     walk = Walk(d.index[index_type], group, item, loop.chunks, loop.step, whole, tail_guard if whole else "", loop.lanes,
@@ -218,7 +218,7 @@ def _kernel_in(d: Target, helpers: Helpers, nest: Nest, loop: Loop, index_type: 
     functions = [function_text(d, helpers, partition, f, excess) for f in reversed(partition.functions[1:])]
     reads, writes = buffers_of(partition, partition.entry), {root.pointer: root.shape for root in partition.roots}
     return Kernel(nest.name, nest, loop, index_type, loop.blocks(elements), ", ".join(arguments(d, reads, writes, nest.shared)), functions,
-                  attribute=d.launch_bounds(loop.threads), thread=thread, pointers=[*reads, *sorted(writes)], accesses=body.flat, hero=hero,
+                  attribute=d.launch_bounds(loop.threads), thread=thread, pointers=[*reads, *sorted(writes)], accesses=body.flat,
                   template="kernels/loop_bursts" if other else "kernels/loop", record=Bursts(walk, other.record) if other else walk, other=other,
                   code=Step.of(body, loop.vec), joins=True)
 

@@ -232,4 +232,4 @@ class Emitter:
                 functions[f.name] = function_text(self.d, self.helpers, partition, f, self.excess)  # type: ignore[arg-type]
         return Kernel(name, self.nest, self.sweep, self.index_type, blocks, ", ".join(arguments(self.d, reads, writes)),
                       list(functions.values()), self.d.launch_bounds(threads), self.seen[0][1] if self.seen else "",
-                      [*reads, *sorted(writes)], list(self.seen), hero="reduction", threads=threads)
+                      [*reads, *sorted(writes)], list(self.seen), threads=threads)

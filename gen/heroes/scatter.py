@@ -401,7 +401,7 @@ def _finished(d: Target, writer: _Writer, form: Schedule, blocks: int, threads: 
     functions = [function_text(d, writer.helpers, p, f, writer.excess) for p in (nest.indices, nest.partition) for f in reversed(p.functions[1:])]
     return Kernel(nest.name, nest, form, writer.index_type, blocks, ", ".join(arguments(d, reads, writes)), functions,
                   attribute=d.launch_bounds(threads), thread=thread, pointers=[*reads, *sorted(writes)], accesses=writer.at.flat + writer.of.flat,
-                  hero="scatter", template=template, record=record)
+                  template=template, record=record)
 
 
 def _by_thread(d: Target, helpers: Helpers, nest: Scatter, form: Schedule, index_type: str, excess: bool) -> Kernel:

@@ -231,4 +231,4 @@ class _Writer:
         return Kernel(nest.name, nest, form, self.index_type, blocks,
                       ", ".join(arguments(d, {self.source.pointer: self.source.shape}, {self.target.pointer: self.target.shape})),
                       [], d.launch_bounds(1), thread, [self.source.pointer, self.target.pointer], flats,
-                      hero="transpose", template="kernels/transpose_lines_cpu", record=record)
+                      template="kernels/transpose_lines_cpu", record=record)
