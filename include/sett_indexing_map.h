@@ -688,7 +688,9 @@ SETT_INLINE void settp_map_copy(void *to, const void *from, size_t bytes) { /* t
 
 SETT_INLINE void *settp_map_take(sett_map_arena *arena, size_t bytes) { /* from the upper end; NULL when full */
   size_t low = settp_map_low(arena);
-  size_t room = arena->top < low ? 0 : arena->top - low; /* a multiple of 8 */
+  size_t room = arena->top < low
+                    ? 0
+                    : (arena->top - low) & ~(size_t)7; /* where int64_t is aligned to 4, low is no multiple of 8 */
   if (bytes > room) {
     arena->full = 1;
     return NULL;
