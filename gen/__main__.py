@@ -89,7 +89,7 @@ def arguments() -> argparse.ArgumentParser:
     one.add_argument("--rounds", type=int, default=60, help="timed turns at most (default 60)")
     one.add_argument("--spread", type=float, default=2, metavar="PERCENT",
                      help="turns end when the share is known so well: half of its 95%% interval (default 2)")
-    one.add_argument("--no-libraries", action="store_true", help="leave OpenBLAS, oneDNN and NumPy out")
+    one.add_argument("--no-libraries", action="store_true", help="leave OpenBLAS, oneDNN, NumPy and XLA:CPU out")
     one.add_argument("--no-check", action="store_true", help="leave the comparison with the reference out")
     shared(one)
     return top

@@ -10,8 +10,8 @@ import json
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
-from statistics import median
-from typing import Any, Dict, List, Optional, Sequence
+from statistics import geometric_mean, median
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from gen import child, run
 from gen.run import cost as costs, rivals
@@ -130,6 +130,14 @@ def _timed_row(row: Row, answer: run.Answer, device: run.Event, manifest: run.Ma
     return row
 
 
+def _operations(built: run.Built, libraries: Sequence[rivals.Library]) -> "List[Tuple[rivals.Library, rivals.Operation]]":
+    """What each library does of a fusion; those that do nothing of the kind are left out."""
+    single = rivals.operation(built.source) if libraries else None
+    whole = rivals.whole(built.source, built.folder) if any(x.name in rivals.WHOLE for x in libraries) else None
+    pairs = [(x, whole if x.name in rivals.WHOLE else single) for x in libraries]
+    return [(library, operation) for library, operation in pairs if operation]
+
+
 def bench_built(built: run.Built, target: str, device: run.Event, options: BenchOptions,
                 libraries: Sequence[rivals.Library] = ()) -> Row:
     """One kernel's row; its check first, so that no wrong kernel is timed."""
@@ -154,13 +162,13 @@ def bench_built(built: run.Built, target: str, device: run.Event, options: Bench
         run.compile_fusion(built, target)
     bytes_rotated = footprint(device, options.footprint)
     arguments = [options.run.device, options.rounds, options.spread, options.seconds, options.slot_ms, bytes_rotated, moved, built.library]
-    operation = rivals.operation(built.source) if libraries else None
-    if operation:
+    operations = _operations(built, libraries)
+    if operations:
         files = built.folder / "rival_in.bin", built.folder / "rival_out.bin"
-        arguments += [operation.result, *files]
-        for library in libraries:
+        arguments += files
+        for library, operation in operations:
             if library.command:
-                arguments += [library.name, library.line(operation, int(device["units"]), bytes_rotated, *files)]
+                arguments += [library.name, operation.result, library.line(operation, int(device["units"]), bytes_rotated, *files)]
     answer = run.call_harness(target, ["bench", *arguments], options.run.process_seconds)
     run.raise_for_start(answer)
     if not answer.of("rotation") or not any(e["kind"] == "kernel" for e in answer.of("time")):
@@ -169,8 +177,8 @@ def bench_built(built: run.Built, target: str, device: run.Event, options: Bench
         row["reason"] = ended[0]["reason"] if ended else run.ending(answer, options.run.process_seconds)
         return row
     _timed_row(row, answer, device, manifest)
-    if operation:
-        row["libraries"] = _libraries(next(e for e in answer.of("time") if e["kind"] == "kernel"), answer, libraries)
+    row["libraries"] = _libraries(next(e for e in answer.of("time") if e["kind"] == "kernel"), answer, [x for x, _ in operations])
+    row["matrix_products"] = bool(built.source) and rivals.matrix_products(built.source)
     return row
 
 
@@ -278,6 +286,24 @@ def _skipped(report: Report) -> List[str]:
     return lines + [f"{reason} ({', '.join(names)})" for reason, names in kernels.items()]
 
 
+def _summary(report: Report) -> List[str]:
+    """A line for each library that was timed beside several kernels: how many times as fast they are, in the geometric mean."""
+    lines = []
+    for name in rivals.NAMES:
+        ahead: Dict[bool, List[Tuple[float, str]]] = {False: [], True: []}
+        for row in report.rows:
+            for r in row["libraries"]:
+                if r["name"] == name and r["status"] == "PASS":
+                    ahead[row["matrix_products"]].append((r["ahead"], row["kernel"]))
+        for apart, pairs in ahead.items():
+            if len(pairs) > 1:
+                what = "kernels with matrix products or convolutions" if apart else "kernels"
+                behind = [f"{kernel} {factor:.2f}" for factor, kernel in sorted(pairs) if factor < 1]
+                lines.append(f"{len(pairs)} {what} are {geometric_mean([x for x, _ in pairs]):.2f} times as fast as {name} in the geometric mean; "
+                             f"{', '.join(behind) + ' times' if behind else f'the least {min(pairs)[0]:.2f} times ({min(pairs)[1]})'}")
+    return lines
+
+
 def head(report: Report) -> List[str]:
     """Lines for the device and the method."""
     device, options = report.device, report.options
@@ -303,7 +329,7 @@ def table(report: Report) -> str:
     if libraries:
         said.append(f"beside it, on {int(report.device['units'])} threads: {', '.join(libraries)}")
     return "\n".join([*said, text([h if h != "note" else "" for h in headings]), *(text([line.get(h, "") for h in headings]) for line in lines),
-                      *_skipped(report)])
+                      *_summary(report), *_skipped(report)])
 
 
 def about(report: Report) -> Dict[str, Any]:

@@ -1,6 +1,7 @@
-"""Libraries that do what a fusion does, as programs for the bench to time in turns with it: OpenBLAS, oneDNN, NumPy.
+"""Libraries that do what a fusion does, as programs for the bench to time in turns with it: OpenBLAS, oneDNN, NumPy, XLA:CPU.
 
-Which operation a fusion is, its graph says; which libraries are there, the machine says when asked.
+The first three do single operations; which one a fusion is, its graph says. XLA compiles the whole fusion from its HLO text.
+Which libraries are there, the machine says when asked.
 """
 
 from __future__ import annotations
@@ -11,17 +12,19 @@ import shutil
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, List, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from gen import child, run
+from gen.hlo import printer
 
-NAMES = ("OpenBLAS", "oneDNN", "NumPy")
+NAMES = ("OpenBLAS", "oneDNN", "NumPy", "XLA:CPU")
 
 
 @dataclass(frozen=True)
 class Operation:
     """transpose, sum, max, argmax or argmin of one dense row-major array; order: its permutation or the reduced dimensions.
-    result: the number of the fusion's result that this is."""
+    Or "module": the fusion as a whole, dtype: the file of its HLO text. result: the number of the fusion's result that this
+    gives; -1: all."""
 
     name: str
     dtype: str
@@ -62,6 +65,36 @@ def operation(fusion: Any) -> Optional[Operation]:
     return Operation(name, shape.dtype, shape.dims, tuple(root.attributes["dimensions"]), result) if name else None
 
 
+def module_text(computation: Any) -> str:
+    """The HLO text of a module whose entry is a computation; those that it calls come first."""
+    called: Dict[str, Any] = {}
+
+    def visit(c: Any) -> None:
+        for instruction in c.instructions:
+            for callee in instruction.called:
+                visit(callee)
+        called.setdefault(c.name, c)
+
+    visit(computation)
+    return "HloModule fusion\n\n" + "\n".join(printer.print_computation(c, c is computation) for c in called.values())
+
+
+def whole(fusion: Any, folder: Path) -> Optional[Operation]:
+    """A fusion as a module of its own, written to a folder; None where a buffer is not dense and row-major."""
+    computation = fusion.computation
+    shapes = [p.shape for p in computation.parameters] + computation.root.shape.leaves()
+    if not all(map(_is_dense, shapes)):
+        return None
+    path = folder / "rival.hlo"
+    path.write_text(module_text(computation))
+    return Operation("module", str(path), (), (), -1)
+
+
+def matrix_products(fusion: Any) -> bool:
+    """Whether a fusion holds a matrix product or a convolution, for which the generator has plain loops only."""
+    return any(i.opcode in ("dot", "convolution") for i in fusion.computation.instructions)
+
+
 # ---- what this machine has ----
 
 
@@ -83,15 +116,26 @@ def _onednn(folder: Path) -> "List[str]":
         raise run.RunError("no dnnl.h or no libdnnl" if missing else error.message.splitlines()[0]) from None
 
 
-def _numpy(folder: Path) -> "List[str]":
+def _python_with(modules: str, script: str, folder: Path) -> "List[str]":
     pythons = [sys.executable] + [p for d in os.get_exec_path() for p in [shutil.which("python3", path=d)] if p]
     for python in dict.fromkeys(pythons):
-        if child.run([python, "-c", "import numpy"], cwd=str(folder)).status == 0:
-            return [python, str(run.HARNESS / "with_numpy.py")]
-    raise run.RunError("no python3 has numpy")
+        if child.run([python, "-c", f"import {modules}"], cwd=str(folder)).status == 0:
+            return [python, str(run.HARNESS / script)]
+    raise run.RunError(f"no python3 has {modules}")
 
 
-STARTS = dict(zip(NAMES, (_openblas, _onednn, _numpy)))
+def _numpy(folder: Path) -> "List[str]":
+    return _python_with("numpy", "with_numpy.py", folder)
+
+
+def _xla(folder: Path) -> "List[str]":
+    return ["env", *XLA_SETTINGS, *_python_with("jax, jaxlib._hlo", "with_xla.py", folder)]
+
+
+# malloc takes no memory from mmap and gives none back: what XLA allocates for its results is there from the first turns on.
+XLA_SETTINGS = ("JAX_PLATFORMS=cpu", f"GLIBC_TUNABLES=glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold={1 << 40}:glibc.malloc.arena_max=1")
+STARTS = dict(zip(NAMES, (_openblas, _onednn, _numpy, _xla)))
+WHOLE = ("XLA:CPU",)  # those that take a whole fusion
 
 
 @dataclass(frozen=True)

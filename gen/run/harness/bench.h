@@ -11,10 +11,9 @@ struct bench_plan {
   double slot;          /* seconds that a turn lasts at least */
   size_t footprint;     /* bytes that the rotated buffers should have together */
   size_t moved;         /* bytes that the fusion must read and write */
-  int libraries;        /* workers that do what the fusion does with its first parameter */
+  int libraries;        /* workers that do what the fusion does */
   struct worker *library;
-  int result;           /* theirs is this result */
-  const char *in, *out; /* the files they read and write */
+  const char *in, *out; /* the files they read and write: all parameters, one after another; their results */
 };
 
 /* Says a "time" event for the kernel, each copy, read and library, and a "library" event for each library; 1 with

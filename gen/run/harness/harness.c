@@ -501,15 +501,16 @@ int main(int argc, char **argv)
     else if (argc != 5 + fusion->params + fusion->results) status = usage();
     else status = run_files(fusion, (unsigned)number(argv[3]), argv + 5);
   }
-  else if (strcmp(argv[1], "bench") == 0 && (argc == 10 || (argc > 12 && argc % 2))) {
+  else if (strcmp(argv[1], "bench") == 0 && (argc == 10 || (argc >= 12 && argc % 3 == 0))) {
     static struct worker workers[8];
     struct bench_plan plan = { .turns = (int)number(argv[3]), .spread = atof(argv[4]), .seconds = atof(argv[5]),
                                .slot = (double)number(argv[6]) * 1e-3, .footprint = (size_t)number(argv[7]),
                                .moved = (size_t)number(argv[8]), .library = workers };
-    if (argc > 12) plan.result = (int)number(argv[10]), plan.in = argv[11], plan.out = argv[12];
-    for (int i = 13; i < argc && plan.libraries < 8; i += 2) {
+    if (argc >= 12) plan.in = argv[10], plan.out = argv[11];
+    for (int i = 12; i < argc && plan.libraries < 8; i += 3) {
       workers[plan.libraries].name = argv[i];
-      workers[plan.libraries++].command = argv[i + 1];
+      workers[plan.libraries].result = atoi(argv[i + 1]);
+      workers[plan.libraries++].command = argv[i + 2];
     }
     fusion = load(argv[9]);
     status = fusion ? bench_fusion(fusion, &device, &plan) : 2;

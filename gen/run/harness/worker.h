@@ -5,6 +5,7 @@
 
 struct worker {
   const char *name, *command;
+  int result;      /* of the fusion, which this worker gives; -1: all, one after another */
   pid_t pid;
   int line;        /* a socket: the process's standard input and output */
   char about[512]; /* library, version and call; or why there is none */
