@@ -222,21 +222,21 @@ def test_constants_of_the_entry(tmp_path: Path) -> None:
 
 def test_schedules(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whole tiles are moved by lines, and all but the ragged ends of large arrays."""
-    for name, schedules in (("f32_8_128", ("lanes 16", "lanes 16", "16 x 32", "16 x 32")), ("bf16_8_128_2_1", ("2 woven", "2 woven", "units of 2", "units of 2")),
-                            ("s8_8_128_4_1", ("4 woven", "4 woven", "units of 4", "units of 4"))):
+    for name, schedules in (("f32_8_128", ("lanes 16", "lanes 16", "16 x 32", "16 x 32")), ("bf16_8_128_2_1", ("2 rows interleaved", "2 rows interleaved", "2 elements joined", "2 elements joined")),
+                            ("s8_8_128_4_1", ("4 rows interleaved", "4 rows interleaved", "4 elements joined", "4 elements joined"))):
         for fusion, wanted in zip(hlo.fusions(hlo.parse((TILINGS / f"{name}.hlo").read_text(), name)), schedules):
             for target in ("opencl", "c"):
                 assert wanted in pipeline.program(fusion, target).kernels[0].loop.text(), (fusion.name, target)
     monkeypatch.setattr(tiled_layouts, "LEAST", 1)
     (ragged,) = fusions("e {\n  p = bf16[100,400]{1,0} parameter(0)\n  ROOT c = bf16[100,400]{1,0:T(8,128)(2,1)} copy(p)\n}\n")
     made = pipeline.program(ragged, "c")
-    assert len(made.kernels) == 4 and all("2 woven" in made.kernels[n].loop.text() for n in (0, 2))   # 96 x 384; rows; 16 columns; padding
+    assert len(made.kernels) == 4 and all("2 rows interleaved" in made.kernels[n].loop.text() for n in (0, 2))   # 96 x 384; rows; 16 columns; padding
     assert "padding of result 0" in made.text
 
 
 @pytest.mark.parametrize("bursts", [0, 1])
 def test_both_walks(bursts: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The walk of processors where bursts are asked for, and that of others, whichever this one is."""
+    """The walk of processors where lines are prefetched in bursts, and that of others, whichever this one is."""
     uncached(monkeypatch)
     monkeypatch.setattr(tiled_layouts, "LEAST", 1)
     native = c_target.native()
@@ -253,8 +253,8 @@ def test_both_walks(bursts: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("bursts", [0, 1])
-def test_tiles_ask_without_bursts(bursts: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Large transposes ask for lines of later tiles where there are no bursts; gcc must not leave that out."""
+def test_tiles_prefetch_without_bursts(bursts: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Large transposes prefetch lines of later tiles where bursts are off; gcc must not leave that out."""
     uncached(monkeypatch)
     native = c_target.native()
     monkeypatch.setattr(c_target, "native", lambda: (*native, f"-DSETT_BURSTS={bursts}"))
@@ -266,7 +266,7 @@ def test_tiles_ask_without_bursts(bursts: int, tmp_path: Path, monkeypatch: pyte
     for name, text in texts.items():
         (fusion,) = fusions(text)
         kernel = pipeline.program(fusion, "c").kernels[0]
-        assert kernel.hero == "transpose" and kernel.loop.soon and "prefetch" in kernel.loop.text()
+        assert kernel.hero == "transpose" and kernel.loop.row_prefetch and "prefetch" in kernel.loop.text()
         (tmp_path / name).mkdir()
         pipeline.build_fusion(fusion, str(tmp_path / name), ["c"])
         done = subprocess.run([run.c_compiler(), "-O3", "-std=c11", "-w", *c_target.native(), "-S", "-o", "-", str(tmp_path / name / f"{fusion.name}.c")],
@@ -310,8 +310,8 @@ def test_rows_are_read_block_by_block(dtype: str, columns: int, block: int, targ
     asking, kernel = made.kernels[0].walks
     loop, reads = kernel.loop, dict(kernel.accesses)["read p0"]
     assert isinstance(asking.loop, Loop) and asking.loop.burst and (asking.blocks, asking.threads) == (kernel.blocks, kernel.threads)
-    assert loop.lead == (0 if block > 65536 else 32768)
-    assert ("PREFETCH_FAR(p0" in made.text) == (loop.lead > 0)
+    assert loop.order_prefetch == (0 if block > 65536 else 32768)
+    assert ("PREFETCH_L2(p0" in made.text) == (loop.order_prefetch > 0)
     walked, box, r = loop.thread_map(elements), loop.box(elements), random.Random(SEED)
     for _ in range(100):
         at = [r.randint(low, high) for low, high in box.values()]
@@ -349,14 +349,14 @@ def test_there_and_back(tmp_path: Path) -> None:
 # ---- the registers' functions, by their laws ----
 
 LAW = r"""
-#define WOVEN(weave, unweave, N, T)                                                              \
+#define INTERLEAVED(interleave, separate, N, T)                                                  \
   {                                                                                              \
     T in[N][64 / sizeof(T)], out[N][64 / sizeof(T)], back[N][64 / sizeof(T)];                    \
     V(T) x[N], y[N], z[N];                                                                       \
     const int lanes = 64 / sizeof(T);                                                            \
     for (size_t i = 0; i < sizeof in; ++i) ((unsigned char *)in)[i] = (unsigned char)rand();     \
     memcpy(x, in, sizeof in);                                                                    \
-    weave(y, x), unweave(z, y);                                                                  \
+    interleave(y, x), separate(z, y);                                                            \
     memcpy(out, y, sizeof out), memcpy(back, z, sizeof back);                                    \
     bad |= memcmp(back, in, sizeof in) != 0;                                                     \
     for (int k = 0; k < N * lanes; ++k) bad |= ((T *)out)[k] != in[k % N][k / N];                \
@@ -366,8 +366,8 @@ LAW = r"""
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 @pytest.mark.parametrize("machine", ["native", "x86-64"])
-def test_words_are_woven(compiler: str, machine: str, tmp_path: Path) -> None:
-    """Elements take turns, and back; registers are put side by side; lanes may go on unevenly after each few."""
+def test_words_are_interleaved(compiler: str, machine: str, tmp_path: Path) -> None:
+    """Elements are interleaved and separated again; registers are joined; tiles are loaded and stored whose rows lie in groups of lanes."""
     if not shutil.which(compiler):
         pytest.skip(f"no {compiler}")
     d, shapes = TARGETS["c"], [(8, 2), (8, 4), (8, 8), (16, 2), (16, 4), (32, 2)]
@@ -375,9 +375,9 @@ def test_words_are_woven(compiler: str, machine: str, tmp_path: Path) -> None:
             register_tiles.typedef(d, 16, 16), register_tiles.typedef(d, 8, 16), LAW]
     body = []
     for width, n in shapes:
-        text += [register_tiles.weave(d, width, n, inverse, f"{'un' * inverse}weave_{width}_{n}") for inverse in (False, True)]
+        text += [register_tiles.interleave(d, width, n, inverse, f"{'separate' if inverse else 'interleave'}_{width}_{n}") for inverse in (False, True)]
         text.append(f"#define V_uint{width}_t {register_tiles.register(d, width, 512 // width)}")
-        body.append(f"WOVEN(weave_{width}_{n}, unweave_{width}_{n}, {n}, uint{width}_t)")
+        body.append(f"INTERLEAVED(interleave_{width}_{n}, separate_{width}_{n}, {n}, uint{width}_t)")
     text += ["#define V(T) V_##T", register_tiles.join(d, 16, 16, 2, "join_16"), register_tiles.join(d, 8, 16, 4, "join_8"),
              register_tiles.load_tile(d, 32, 16, 16, "uint32_t", 64, "load", 4), register_tiles.store_tile(d, 32, 16, 16, "uint32_t", "store", 4),
              "int main(void)\n{\n  int bad = 0;", *body,

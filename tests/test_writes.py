@@ -186,7 +186,7 @@ e {
 # ---- the walk: each position once, whatever the schedule ----
 
 @pytest.mark.parametrize("elements, loop", [(n, loop) for n in (1, 31, 640, 4095) for loop in (
-    Loop(), Loop(threads=4, chunks=3, vec=2, lanes=16, blocked=True), Loop(threads=32, vec=4), Loop(threads=2, chunks=2, vec=2, lanes=16, paired=True, blocked=True))] +
+    Loop(), Loop(threads=4, chunks=3, vec=2, lanes=16, blocked=True), Loop(threads=32, vec=4), Loop(threads=2, chunks=2, vec=2, lanes=16, interleaved_pairs=True, blocked=True))] +
     [(35 * 9, Loop(threads=2, chunks=3, lanes=16, blocked=True, row=35)), (1023 * 8, Loop(chunks=4, lanes=16, vec=2, blocked=True, row=1023)),
      (33 * 5, Loop(threads=8, chunks=2, vec=4, row=33))], ids=str)
 def test_walks(elements: int, loop: Loop) -> None:

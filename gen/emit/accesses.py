@@ -17,7 +17,7 @@ class Accesses(Registers):
 
     def stored(self, dtype: str) -> str:
         """The type of an element in this body: its own, or its bits."""
-        return f"u{bits(dtype) * self.loop.unit}" if self.moves else dtype
+        return f"u{bits(dtype) * self.loop.joined}" if self.moves else dtype
 
     def _element(self, pointer: str, dtype: str, at: str, constant: str = "") -> str:
         """Where an element is; of the type as which it is moved."""
@@ -31,12 +31,12 @@ class Accesses(Registers):
         """Whether an access of a tile is contiguous along the tile's rows, not along its lanes."""
         if not self.loop.tile or not self.open(region):
             return False
-        return self.pitch(flat) is not None and self.stride(flat, "vec")[0] == self.loop.unit
+        return self.pitch(flat) is not None and self.stride(flat, "vec")[0] == self.loop.joined
 
     def pitch(self, flat: str) -> "Optional[Tuple[int, ...]]":
         """What a tile's lanes are apart in memory, where they are not neighbours: one stride, or that of `each` lanes, that from one such
         part to the next, and `each`."""
-        unit, (stride, align) = self.loop.unit, self.stride(flat, "lane")
+        unit, (stride, align) = self.loop.joined, self.stride(flat, "lane")
         if stride is not None and align % unit:
             raise NotWide
         if stride is not None:
@@ -60,51 +60,51 @@ class Accesses(Registers):
         return self.stride(found, "low"), self.stride(found, "high")
 
     def _rows_of_words(self, flat: str, dtype: str) -> bool:
-        """Whether a woven step of single elements is, row by row, 16 bytes side by side."""
-        n, size = self.loop.weave, bits(dtype) // 8
+        """Whether each row of an interleaved step of single elements is 16 contiguous bytes."""
+        n, size = self.loop.interleaved_rows, bits(dtype) // 8
         if n == 1 or self.loop.step * size % (16 * n):
             return False
         (low, _), (high, align) = self._split(flat, "vec", n)
         return low is not None and high == 1 and align * size % 16 == 0
 
     def _in_rows(self) -> str:
-        """A woven step's element among its rows'."""
-        n = self.loop.weave
+        """The number of an interleaved step's element, where the rows lie one after the other."""
+        n = self.loop.interleaved_rows
         return f"vec % {n} * {self.loop.step // n} + vec / {n}"
 
     def _row_words(self, pointer: str, flat: str, dtype: str, name: str, constant: str) -> "List[Tuple[str, str]]":
-        """The words of a woven step, as held (declared here) and in memory."""
-        n, each = self.loop.weave, self.loop.step * bits(dtype) // 8 // 16 // self.loop.weave
+        """The words of an interleaved step: in the union that is declared here, and in memory."""
+        n, each = self.loop.interleaved_rows, self.loop.step * bits(dtype) // 8 // 16 // self.loop.interleaved_rows
         self.before.add(f"union {{ uint4 word[{n * each}]; {self.d.memory(dtype)} at[{self.loop.step}]; }} {name};")
         return [(f"{name}.word[{row * each + k}]", f"*(({constant}{self.d.pointer}uint4 *)({joined(self.d, pointer, self.c(flat, vec=row)[0])})" + (f" + {k})" if k else ")"))
                 for row in range(n) for k in range(each)]
 
     @property
-    def down(self) -> int:
-        """Tiles side by side along the lanes."""
+    def registers_down(self) -> int:
+        """Registers along the lanes in each row of a step."""
         return self.box["down"][1] + 1 if "down" in self.box else 1
 
     @property
     def _in_tile(self) -> str:
-        """A step's register among those of all tiles."""
-        return f"down * {self.loop.vec} + vec" if self.down > 1 else "vec"
+        """The number of a register among those of all tiles of a step."""
+        return f"down * {self.loop.vec} + vec" if self.registers_down > 1 else "vec"
 
     def _tiles(self, pointer: str, flat: str) -> List[str]:
         """Where each tile begins."""
-        return [offset(pointer, self.c(flat, lane=0, vec=0, **({"down": down} if self.down > 1 else {}))[0]) for down in range(self.down)]
+        return [offset(pointer, self.c(flat, lane=0, vec=0, **({"down": down} if self.registers_down > 1 else {}))[0]) for down in range(self.registers_down)]
 
     def _in_words(self, dtype: str, stride: "Optional[int]") -> bool:
-        """Whether a woven step's elements are words of as many."""
-        return self.loop.woven > 1 and stride == self.loop.woven and bits(dtype) * self.loop.woven == 32
+        """Whether the elements that are interleaved fill 32-bit words."""
+        return self.loop.interleaved > 1 and stride == self.loop.interleaved and bits(dtype) * self.loop.interleaved == 32
 
     def _part(self, width: int) -> str:
-        """Where a register's elements are in a woven step's words: bits."""
+        """The first bit of a register's elements in the 32-bit words of an interleaved step."""
         return f"{width}u * " + ("vec" if self.index_type == "uint" else f"({self.d.types['u32']})vec")
 
     @property
     def _start(self) -> "Dict[str, int]":
         """The variables of a step at its first element."""
-        return {"lane": 0, "vec": 0, **({"down": 0} if self.down > 1 else {}), **({"abreast": 0} if self.loop.abreast > 1 else {})}
+        return {"lane": 0, "vec": 0, **({"down": 0} if self.registers_down > 1 else {}), **({"fused": 0} if self.loop.fused_steps > 1 else {})}
 
     def _word(self, flat: str, dtype: str) -> "Optional[Tuple[str, int]]":
         """The widest word, at most 16 bytes, whose alignment the map proves for a step's elements."""

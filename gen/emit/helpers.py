@@ -44,13 +44,13 @@ class Helpers:
                 else register_tiles.store_tile(d, width, lanes, rows, d.index[index_type], name, each)
         return name
 
-    def weave(self, width: int, rows: int, inverse: bool) -> str:
+    def interleave(self, width: int, rows: int, inverse: bool) -> str:
         """A function of gen/emit/register_tiles.py."""
-        name = f"{'unweave' if inverse else 'weave'}_u{width}_{rows}"
+        name = f"{'separate' if inverse else 'interleave'}_u{width}_{rows}"
         self.vector(f"u{width}", 512 // width)
         self.texts.setdefault("tiles", register_tiles.PRELUDE)
         if name not in self.texts:
-            self.texts[name] = register_tiles.weave(self.target, width, rows, inverse, name)
+            self.texts[name] = register_tiles.interleave(self.target, width, rows, inverse, name)
         return name
 
     def join(self, dtype: str, lanes: int, parts: int) -> str:

@@ -136,31 +136,31 @@ class Loads(Accesses):
             return self._load_tile(parameter, pointer, dtype, flat)
         if self._in_words(dtype, stride) and self.open(region):
             start = algebra.substitute(flat, lane=0)
-            if self.stride(start, "vec")[0] == 1 and self.stride(start, "vec")[1] % self.loop.woven == 0:
+            if self.stride(start, "vec")[0] == 1 and self.stride(start, "vec")[1] % self.loop.interleaved == 0:
                 words, n = self.name(pointer, "w_"), self.lanes
                 if region is self.function.body:
                     self._prefetch(pointer, self.c(flat, **self._start)[0], dtype)
-                found = [self._words(pointer, flat, down) for down in range(self.down)]
-                self.before.add(f"const uint{n} {words} = {found[0]};" if self.down == 1 else f"const uint{n} {words}[{self.down}] = {{{', '.join(found)}}};")
-                word = words if self.down == 1 else f"{words}[down]"
+                found = [self._words(pointer, flat, down) for down in range(self.registers_down)]
+                self.before.add(f"const uint{n} {words} = {found[0]};" if self.registers_down == 1 else f"const uint{n} {words}[{self.registers_down}] = {{{', '.join(found)}}};")
+                word = words if self.registers_down == 1 else f"{words}[down]"
                 if dtype == "bf16":
                     return self.declare(parameter.name, dtype, n, f"as_float{n}({word} << (16u - {self._part(16)}) & 0xffff0000u)")
                 width = bits(dtype)
                 text = f"convert_ushort{n}({word} >> {self._part(width)})"
                 text = f"convert_uchar{n}({text})" if width == 8 else text      # in steps: gcc knows these
                 return self.declare(parameter.name, dtype, n, text if dtype in ("pred", "f16", f"u{width}") else self.d.reinterpret(text, f"u{width}", dtype, n), dtype == "f16")
-        if stride == self.loop.unit and dtype not in TINY and align % self.loop.unit == 0:
+        if stride == self.loop.joined and dtype not in TINY and align % self.loop.joined == 0:
             at = self._element(pointer, dtype, self._first(flat), "const ")
             if region is self.function.body:
                 self._prefetch(pointer, self.c(flat, **self._start)[0], dtype)
-            elif self.loop.later and region in self._open:
+            elif self.loop.gathered_prefetch_steps and region in self._open:
                 size = bits(dtype) // 8
                 together = step if self.loop.vec == 1 or self.stride(algebra.substitute(flat, lane=0), "vec")[0] == self.lanes else self.lanes
                 for k in range(step // together):
                     first = offset(pointer, self.c(flat, **{**self._start, "vec": k})[0])
-                    self.index_prefetches += [self.d.ahead("FAR", first, line, size) for line in range(0, together * size, 64)]
-            return self.declare(parameter.name, dtype, self.lanes, self._wide_load(dtype, at, align % (self.lanes * self.loop.unit) == 0), dtype == "f16")
-        if self.loop.unit > 1:
+                    self.index_prefetches += [self.d.ahead("L2", first, line, size) for line in range(0, together * size, 64)]
+            return self.declare(parameter.name, dtype, self.lanes, self._wide_load(dtype, at, align % (self.lanes * self.loop.joined) == 0), dtype == "f16")
+        if self.loop.joined > 1:
             raise NotWide
         return self._gather(parameter.name, dtype, flat, lambda at: self.from_memory(dtype, f"{pointer}[{at}]"), dtype == "f16")
 
@@ -168,8 +168,8 @@ class Loads(Accesses):
         """A transposed part of the tile: loaded along its rows, turned in registers."""
         n, rows, width, pitch = self.lanes, self.loop.vec, f"u{bits(dtype)}", self.pitch(flat) or ()
         name = self.name(pointer, "w_")
-        load = self.helpers.tile("load", dtype, n, rows, self.index_type, self.loop.piece, (*pitch[2:], 0)[0], self._soon(flat, bits(dtype) // 8, pitch[0]))
-        self.before.add(f"{self.d.register(width, n)} {name}[{rows * self.down}];")
+        load = self.helpers.tile("load", dtype, n, rows, self.index_type, self.loop.load_bytes, (*pitch[2:], 0)[0], self._row_prefetch(flat, bits(dtype) // 8, pitch[0]))
+        self.before.add(f"{self.d.register(width, n)} {name}[{rows * self.registers_down}];")
         for down, at in enumerate(self._tiles(pointer, flat)):
             self.before.add(f"{load}({offset(name, str(down * rows)) if down else name}, (const {self.d.pointer}{self.d.types[width]} *)({at}), "
                             f"{', '.join(map(str, pitch[:2]))});")
@@ -180,17 +180,17 @@ class Loads(Accesses):
             text = self.d.reinterpret(text, width, dtype, n)
         return self.declare(parameter.name, dtype, n, text, dtype == "f16")
 
-    def _soon(self, flat: str, size: int, pitch: int) -> int:
-        """Elements ahead that a tile's rows ask for: soon in each row, or in one page what the next tile along the lanes reads. 0: nothing."""
-        if pitch * size >= self.loop.page or not self.loop.soon:
-            return self.loop.soon // size
-        return (self.stride(flat, self.strip)[0] or 0) // self.loop.unit
+    def _row_prefetch(self, flat: str, size: int, pitch: int) -> int:
+        """The prefetch distance of a tile's rows in elements: in each row or, where a page holds several rows, to the next tile along the lanes. 0: none."""
+        if pitch * size >= self.loop.page or not self.loop.row_prefetch:
+            return self.loop.row_prefetch // size
+        return (self.stride(flat, self.strip)[0] or 0) // self.loop.joined
 
     def _words(self, pointer: str, flat: str, down: int = 0) -> str:
-        """All registers' elements of a woven step at once."""
-        at = offset(pointer, self.c(flat, **{**self._start, **({"down": down} if self.down > 1 else {})})[0])
+        """C text: the 32-bit words of an interleaved step, which hold the elements of all its registers."""
+        at = offset(pointer, self.c(flat, **{**self._start, **({"down": down} if self.registers_down > 1 else {})})[0])
         align = self.stride(algebra.substitute(flat, lane=0), "vec")[1]
-        if align % (self.loop.woven * self.lanes) == 0:
+        if align % (self.loop.interleaved * self.lanes) == 0:
             return f"*(const {self.d.pointer}uint{self.lanes} *)({at})"
         return self._load_anywhere("u32", f"(const {self.d.pointer}{self.d.types['u32']} *)({at})")
 
@@ -201,12 +201,12 @@ class Loads(Accesses):
         return f"{self.helpers.need('load', dtype, str(self.lanes))}({at})"
 
     def _prefetch(self, pointer: str, at: str, dtype: str, elements: int = 0) -> None:
-        """Lines of a later step (elements: of so many, not all): far ones to the second level, near ones to the first."""
+        """Keeps the lines of code that prefetch a later step's elements, for each level of the caches. elements: their count, if not the step's."""
         size = bits(dtype) // 8
-        for word, distance in self.loop.asks():
+        for number, (word, distance) in enumerate(self.loop.prefetches()):
             if distance:
                 lines = range(0, max(64, (elements or self.loop.step) * size), 64)
-                self.prefetches[f"{word} {pointer} {at}"] = [self.d.ahead(word, offset(pointer, at), distance + line, size) for line in lines]
+                self.prefetches[number, pointer, at] = [self.d.ahead(word, offset(pointer, at), distance + line, size) for line in lines]
 
     def _wide_load(self, dtype: str, at: str, aligned: bool) -> str:
         """A whole vector: PoCL's vloadn goes piece by piece, so it is not used where a pointer says the same."""

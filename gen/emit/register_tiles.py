@@ -190,7 +190,7 @@ def load_lines(d: Any, width: int, lanes: int, index: str, ahead: int, name: str
 
 
 def _asks(d: Any, width: int, lanes: int, each: int, ahead: int) -> str:
-    asks = (d.ahead("FAR", f"from + {_apart(each, str(lane))}", ahead * width // 8, width // 8) for lane in range(lanes))
+    asks = (d.ahead("L2", f"from + {_apart(each, str(lane))}", ahead * width // 8, width // 8) for lane in range(lanes))
     return "  if (!SETT_BURSTS) {\n" + "".join(f"    {ask}\n" for ask in asks) + "  }\n"
 
 
@@ -241,9 +241,9 @@ def _words(kind: str) -> "Tuple[str, List[str]]":
     return "".join(f"  const {kind} {step};\n" for step in steps), [f"c{r}" for r in range(4)]
 
 
-def weave(d: Any, width: int, rows: int, inverse: bool, name: str) -> str:
-    """The function that makes `rows` lines of 64 bytes, in which the rows' elements take turns, of as many bytes of each row:
-    out[k][l * rows + r] = in[r][k * lanes / rows + l]; inverse: the way back."""
+def interleave(d: Any, width: int, rows: int, inverse: bool, name: str) -> str:
+    """The function that interleaves the elements of `rows` registers of 64 bytes: out[k][l * rows + r] = in[r][k * lanes / rows + l].
+    inverse: the function that separates them again."""
     lanes, t, kind = 512 // width, d.types[f"u{width}"], register(d, width, 512 // width)
     low, top, count = _check(width, lanes, rows), _log2(lanes), _log2(rows)
     # A row's bits enter lowest, and leave the highest of 16 bytes; the quarters are put in order after that.

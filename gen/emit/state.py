@@ -40,7 +40,7 @@ class State:
         self.moves = self.loop.moves                     # elements are unsigned integers of their width, whatever they mean
         self.steady, self.strip, self.staged = steady, strip, dict(staged or {})
         self.before, self.text, self.after = Text(), Text(), Text()
-        self.prefetches: Dict[str, List[str]] = {}       # of a step, by pointer
+        self.prefetches: Dict[Tuple[int, str, str], List[str]] = {}   # of a step, by number of the level, pointer and position
         self.index_prefetches: List[str] = []            # of the rows that indices select
         self.flat: List[Tuple[str, str]] = []            # (what, map): for explain
         self.box = {**(box or {f"i{k}": (0, size - 1) for k, size in enumerate(function.dims)}),

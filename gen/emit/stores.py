@@ -22,9 +22,9 @@ class Stores(Loads):
         """A root's value as it is stored."""
         return self.to_memory(self._result(root))
 
-    def _store_woven(self, root: Root) -> None:
-        """A woven step that only moves: whole lines of words, and as much of each row, turned in registers."""
-        read, n, dtype = self.partition.root_read(root), self.loop.woven, self.stored(root.shape.dtype)
+    def _store_interleaved(self, root: Root) -> None:
+        """Moves an interleaved step: whole lines of words become whole lines of each row, or the reverse, in registers."""
+        read, n, dtype = self.partition.root_read(root), self.loop.interleaved, self.stored(root.shape.dtype)
         buffer, whole = buffer_of(self.partition, read), 512 // bits(root.shape.dtype)
         assert buffer is not None
         sides = [(pointer, self.mapped(compose(index, memory_map(shape)))) for pointer, index, shape in
@@ -32,13 +32,13 @@ class Stores(Loads):
         self.flat += [(f"{what} {pointer}", flat) for what, (pointer, flat) in zip(("read", "write"), sides)]
         words = [self.stride(flat, "lane")[0] == n for _, flat in sides]
         kind, names = self.d.register(dtype, whole), [self.name(pointer, "w_") for pointer, _ in sides]
-        self.before.add(*(f"{kind} {name}[{n * self.loop.abreast}];" for name in names))
+        self.before.add(*(f"{kind} {name}[{n * self.loop.fused_steps}];" for name in names))
         lines = []
         for (pointer, flat), in_words in zip(sides, words):
             stride, align = self.stride(algebra.substitute(flat, lane=0, **{"vec" if in_words else "down": 0}), "down" if in_words else "vec")
             if words[0] == words[1] or stride is None or stride % whole or align % whole:
                 raise NotWide
-            steps = [{"down" if in_words else "vec": k, **({"abreast": i} if self.loop.abreast > 1 else {})} for i in range(self.loop.abreast) for k in range(n)]
+            steps = [{"down" if in_words else "vec": k, **({"fused": i} if self.loop.fused_steps > 1 else {})} for i in range(self.loop.fused_steps) for k in range(n)]
             at = [self._element(pointer, dtype, self.c(flat, **{**self._start, **step})[0]) for step in steps]
             found = [text.replace(f"({self.d.pointer}{self.d.types[dtype]} *)", f"({self.d.pointer}{kind} *)", 1) for text in at]
             order = range(len(at)) if in_words else sorted(range(len(at)), key=lambda number: number % n)     # row by row
@@ -49,20 +49,20 @@ class Stores(Loads):
         elif self.loop.burst:
             for k in range(n):
                 self._prefetch(pointer, self.c(flat, **{**self._start, "vec": k})[0], dtype, self.loop.step // n)
-        elif self.loop.lead:    # as many lines have been read as positions were walked
+        elif self.loop.order_prefetch:    # the rows together have been read as far as the walk has come
             walked = self.loop.thread_map(root.shape.elements)
             for k in range(n):
                 at = self.c(walked, **{**self._start, "down": k})[0]
-                self.before.add(self.d.ahead("FAR", offset(pointer, at), self.loop.lead, bits(dtype) // 8))
+                self.before.add(self.d.ahead("L2", offset(pointer, at), self.loop.order_prefetch, bits(dtype) // 8))
         self.before.add(*(f"{names[0]}[{number}] = *{text};" for number, text in lines[0]))
-        for number in range(0, n * self.loop.abreast, n):
+        for number in range(0, n * self.loop.fused_steps, n):
             to, of = (offset(name, str(number)) if number else name for name in reversed(names))
-            self.before.add(f"{self.helpers.weave(bits(dtype), n, words[0])}({to}, {of});")
+            self.before.add(f"{self.helpers.interleave(bits(dtype), n, words[0])}({to}, {of});")
         self.after.add(*(f"{self.d.store_word(self.loop.stream)}({names[1]}[{number}], {text});" for number, text in lines[1]))
 
     def store(self, root: Root) -> None:
-        if self.moves and self.loop.woven > 1:
-            self._store_woven(root)
+        if self.moves and self.loop.interleaved > 1:
+            self._store_interleaved(root)
             return
         value = self._result(root)
         pointer, dtype = root.pointer, self.stored(root.shape.dtype)
@@ -118,9 +118,9 @@ class Stores(Loads):
         value = self.moved(value)
         n, text = self.lanes, self.splat(value)
         stream = self.loop.stream
-        if self._in_words(dtype, stride) and self.down == 1:
+        if self._in_words(dtype, stride) and self.registers_down == 1:
             start, width = algebra.substitute(flat, lane=0), bits(dtype)
-            if self.stride(start, "vec")[0] == 1 and self.stride(start, "vec")[1] % (self.loop.woven * n) == 0:
+            if self.stride(start, "vec")[0] == 1 and self.stride(start, "vec")[1] % (self.loop.interleaved * n) == 0:
                 name = self.name(pointer, "w_")
                 self.before.add(f"uint{n} {name} = {self.d.zero(n)};")
                 if dtype == "bf16":
@@ -134,13 +134,13 @@ class Stores(Loads):
         if self.turned(flat, self.function.body):
             self._store_tile(pointer, dtype, f"convert_ushort{n}(as_uint{n}({text}) >> 16)" if dtype == "bf16" else text, flat)
             return
-        if stride == self.loop.unit and dtype not in TINY and self.stride(flat, "lane")[1] % self.loop.unit == 0:
+        if stride == self.loop.joined and dtype not in TINY and self.stride(flat, "lane")[1] % self.loop.joined == 0:
             at = self._element(pointer, dtype, self._first(flat))
-            align = self.stride(flat, "lane")[1] // self.loop.unit
+            align = self.stride(flat, "lane")[1] // self.loop.joined
             t = self.d.memory(dtype, n)
             text = f"convert_ushort{n}(as_uint{n}({text}) >> 16)" if dtype == "bf16" else text
-            if self.down > 1 and not self.loop.tile and n * self.down * bits(dtype) == 512 \
-                    and self.stride(algebra.substitute(flat, down=0), "lane")[1] % (n * self.down) == 0:
+            if self.registers_down > 1 and not self.loop.tile and n * self.registers_down * bits(dtype) == 512 \
+                    and self.stride(algebra.substitute(flat, down=0), "lane")[1] % (n * self.registers_down) == 0:
                 self._store_joined(pointer, dtype, text, flat)
                 return
             if align % n == 0:
@@ -150,7 +150,7 @@ class Stores(Loads):
             else:
                 self.text.add(f"{self.helpers.need('store', dtype, str(n))}({text}, {at});")
             return
-        if self.loop.unit > 1:
+        if self.loop.joined > 1:
             raise NotWide
         wide = self.declare(pointer, dtype, n, text, value.bits)
         lane = Value(self._lane_array(wide), dtype, 1, value.bits)
@@ -160,7 +160,7 @@ class Stores(Loads):
         """A result in the tile's other order: turned back in registers."""
         n, rows, width, pitch = self.lanes, self.loop.vec, f"u{bits(dtype)}", self.pitch(flat) or ()
         name, store = self.name(pointer, "w_"), self.helpers.tile("store", dtype, n, rows, self.index_type, 16, *pitch[2:])
-        self.before.add(f"{self.d.register(width, n)} {name}[{rows * self.down}];")
+        self.before.add(f"{self.d.register(width, n)} {name}[{rows * self.registers_down}];")
         self.text.add(f"{name}[{self._in_tile}] = {text if dtype in ('bf16', 'f16', 'pred', width) else self.d.reinterpret(text, dtype, width, n)};")
         for down, at in enumerate(self._tiles(pointer, flat)):
             self.after.add(f"{store}(({self.d.pointer}{self.d.types[width]} *)({at}), {', '.join(map(str, pitch[:2]))}, "
@@ -168,7 +168,7 @@ class Stores(Loads):
 
     def _store_joined(self, pointer: str, dtype: str, text: str, flat: str) -> None:
         """A step's registers that are side by side in memory, as whole lines."""
-        n, down, vec, width = self.lanes, self.down, self.loop.vec, f"u{bits(dtype)}"
+        n, down, vec, width = self.lanes, self.registers_down, self.loop.vec, f"u{bits(dtype)}"
         name, join, whole = self.name(pointer, "w_"), self.helpers.join(width, n, down), self.d.register(width, n * down)
         self.before.add(f"{self.d.register(width, n)} {name}[{vec * down}];")
         self.text.add(f"{name}[vec * {down} + down] = {text if dtype in ('bf16', 'f16', 'pred', width) else self.d.reinterpret(text, dtype, width, n)};")

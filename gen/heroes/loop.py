@@ -42,7 +42,7 @@ class Walk:
     inside: str
     lanes: int = 1
     registers: int = 1
-    down: int = 1
+    registers_down: int = 1
     streams: int = 1
     burst: int = 0
     prefetch: "List[List[str]]" = field(default_factory=list)
@@ -102,7 +102,7 @@ def _at_one_index(device: Device, nest: Nest, loop: Loop) -> Loop:
     lines of later steps are asked for."""
     elements, unmap = nest.shape.elements, algebra.call("shape", "unmap", nest.shape.text)
     indices = []
-    if loop.step != loop.vec * loop.lanes or loop.lanes == 1 or loop.woven > 1 or loop.row:
+    if loop.step != loop.vec * loop.lanes or loop.lanes == 1 or loop.interleaved > 1 or loop.row:
         return loop
     for one in bound_in(nest.partition):
         buffer = buffer_of(nest.partition, one.read)
@@ -117,8 +117,8 @@ def _at_one_index(device: Device, nest: Nest, loop: Loop) -> Loop:
         wider //= 2
         if not wider:
             return loop
-    return replace(loop, vec=loop.vec * wider, chunks=loop.chunks // wider, streams=1, burst=0, far=0, near=0,
-                   later=device.gathered_prefetch // (line * wider) if loop.stream else 0)
+    return replace(loop, vec=loop.vec * wider, chunks=loop.chunks // wider, streams=1, burst=0, l2_prefetch=0, l1_prefetch=0,
+                   gathered_prefetch_steps=device.gathered_prefetch // (line * wider) if loop.stream else 0)
 
 
 def thread_map(nest: Nest, loop: Loop) -> str:
@@ -131,7 +131,7 @@ def thread_map(nest: Nest, loop: Loop) -> str:
 def guard(thread: str, box: "Dict[str, Tuple[int, int]]", index_type: str, loop: Loop, whole: bool) -> str:
     """When a step is whole (or an element is inside): C text, "" for always."""
     if whole:
-        known = {"vec": loop.vec - 1, **({"lane": loop.lanes - 1} if loop.lanes > 1 else {}), **({"down": loop.down - 1} if loop.down > 1 else {})}
+        known = {"vec": loop.vec - 1, **({"lane": loop.lanes - 1} if loop.lanes > 1 else {}), **({"down": loop.registers_down - 1} if loop.registers_down > 1 else {})}
         thread = algebra.substitute(thread, **known)
     return " && ".join(conditions(thread, box, index_type))
 
@@ -157,7 +157,7 @@ class Walks(Hero):
         if touches(nest, COMPLEX) or (nest.reads_first and not device.cpu):     # written from any element on
             loops = loops[-1:]
         if at_index or any(e.instruction.opcode in hlo.CONTRACTIONS for e in nest.partition.entry.body.entries):    # neighbours are wanted side by side
-            loops = [loop for loop in loops if not loop.paired]
+            loops = [loop for loop in loops if not loop.interleaved_pairs]
         if at_index and device.cpu:
             loops = [_at_one_index(device, nest, loop) for loop in loops]
         return [replace(loop.other or loop, threads=context.threads) for loop in loops] if context.threads else loops
@@ -182,8 +182,8 @@ def _packed(nest: Nest) -> "List[int]":
 
 def _found_later(d: Target, helpers: Helpers, nest: Nest, loop: Loop, index_type: str, excess: bool) -> List[str]:
     """Asks for what the step that comes `later` finds by its indices, where there is such a step."""
-    elements, far = nest.shape.elements, loop.later * loop.step
-    if not loop.later or far >= elements:
+    elements, far = nest.shape.elements, loop.gathered_prefetch_steps * loop.step
+    if not loop.gathered_prefetch_steps or far >= elements:
         return []
     shift = f"(position) -> (position + {far}), domain: position in [0, {elements - 1 - far}]"
     thread = compose(compose(loop.thread_map(elements), shift), algebra.call("shape", "unmap", nest.shape.text))
@@ -199,7 +199,7 @@ def _kernel_in(d: Target, helpers: Helpers, nest: Nest, loop: Loop, index_type: 
     thread = thread_map(nest, loop)
     body = _body(d, helpers, nest, index_type, thread, loop, excess)
     if loop.burst and not body.prefetches:   # nothing is read side by side: plain steps
-        return _kernel_in(d, helpers, nest, loop.other or replace(loop, streams=1, burst=0, far=0, near=0), index_type, excess)
+        return _kernel_in(d, helpers, nest, loop.other or replace(loop, streams=1, burst=0, l2_prefetch=0, l1_prefetch=0), index_type, excess)
     cut, bodies = loop.cut(elements), [body]
     tail: List[str] = []
     tail_guard = ""
@@ -213,7 +213,7 @@ def _kernel_in(d: Target, helpers: Helpers, nest: Nest, loop: Loop, index_type: 
     whole, found_later = guard(thread, loop.box(elements), index_type, loop, True), _found_later(d, helpers, nest, loop, index_type, excess)
     group, item = (any(of.uses(name) for of in bodies) or (whole != "" and name in tested(thread, loop.box(elements))) for name in ("bl_x", "th_x"))
     walk = Walk(d.index[index_type], group, item, loop.chunks, loop.step, whole, tail_guard if whole else "", loop.lanes,
-                loop.vec, loop.down, loop.streams, loop.burst, [body.prefetches[key] for key in sorted(body.prefetches)],
+                loop.vec, loop.registers_down, loop.streams, loop.burst, [body.prefetches[key] for key in sorted(body.prefetches)],
                 [*found_later, *body.before.lines], body.text.lines, body.after.lines, tail)
     functions = [function_text(d, helpers, partition, f, excess) for f in reversed(partition.functions[1:])]
     reads, writes = buffers_of(partition, partition.entry), {root.pointer: root.shape for root in partition.roots}

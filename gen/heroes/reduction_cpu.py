@@ -70,7 +70,7 @@ class Sweep(Schedule):
         words += [f"{self.streams} streams"] if self.streams > 1 else []
         words += [f"{self.rows} rows folded together, {self.chunks} times"] if self.rows > 1 else []
         words += [f"{self.parts} parts, combined by a second kernel"] if self.parts > 1 else []
-        return ", ".join(words + ["paired"] * self.paired)
+        return ", ".join(words + ["pairs interleaved"] * self.interleaved_pairs)
 
 
 class _Hero(Hero):
@@ -137,7 +137,7 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: Walk) -> O
             chunks = max(1, min(each, device.part_bytes // data, each * outer // (16 * device.units)))
             if data * blocks * outer < 4 * device.part_bytes or streams > 1 or size < LANES:
                 items = -(-each // chunks) * outer
-                return Sweep(threads if items >= 64 * threads else 1, chunks, vec, paired=paired, streams=streams, far=device.reduction_prefetch,
+                return Sweep(threads if items >= 64 * threads else 1, chunks, vec, interleaved_pairs=paired, streams=streams, l2_prefetch=device.reduction_prefetch,
                              burst=device.prefetch_burst, kind="rows", rows=LANES)
         lane = size
         below = 1
@@ -154,7 +154,7 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: Walk) -> O
         count, per = parts(items, sizes[cut], inner * registers * LANES * width, 16)
         return Sweep(threads if items * count >= 64 * threads else 1, vec=registers, kind="columns", parts=count, per_part=per,
                      blocked=size > LANES * device.column_registers, burst=device.prefetch_burst,
-                     far=digits.weights[cut] * width * max(1, 4 * device.reduction_prefetch // (registers * LANES * width)))
+                     l2_prefetch=digits.weights[cut] * width * max(1, 4 * device.reduction_prefetch // (registers * LANES * width)))
     if out[minor]:
         below = sizes[minor]
         if minor == 0 or out[minor] != 1 or out[minor - 1]:
@@ -171,7 +171,7 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: Walk) -> O
     count, per = parts(results // below, steps, vec * LANES * streams * width * inner, 4)
     if streams > 1 and count * per != steps:   # all parts alike: what is left over goes with the rest
         per = steps // count
-    return Sweep(vec=vec, paired=paired, streams=streams, far=device.reduction_prefetch, burst=device.prefetch_burst, parts=count, per_part=per)
+    return Sweep(vec=vec, interleaved_pairs=paired, streams=streams, l2_prefetch=device.reduction_prefetch, burst=device.prefetch_burst, parts=count, per_part=per)
 
 
 def _periodic(device: Device, digits: Digits) -> bool:
@@ -559,7 +559,7 @@ class Emitter(reduction.Emitter):
     def steps(self, first: str, last: str, count: int, base: str = "") -> Steps:
         """Whole steps along the minor positions; with streams of a part count is a stream's length."""
         sweep = self.sweep
-        inner = "lane * 2 + vec" if sweep.paired else f"vec * {LANES} + lane"
+        inner = "lane * 2 + vec" if sweep.interleaved_pairs else f"vec * {LANES} + lane"
         box = {**self.box, "step": (0, max(0, count - 1)), "vec": (0, sweep.vec - 1), "lane": (0, LANES - 1)}
         slot = "vec" if sweep.vec > 1 else "0"
         if sweep.streams > 1:

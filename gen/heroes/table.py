@@ -45,7 +45,7 @@ class _Hero(Hero):
         return context.device.cpu and context.device.lanes > 1 and _table_source(context.device, nest) is not None
 
     def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
-        return [one for one in loop.HERO.schedules(nest, context) if one.paired]
+        return [one for one in loop.HERO.schedules(nest, context) if one.interleaved_pairs]
 
     def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
         return [_table_kernel(context, nest, schedule, index_type)]
@@ -98,7 +98,7 @@ def _table_kernel(context: Context, nest: Nest, walk: Loop, index_type: str) -> 
     flats = [compose(thread_map(nest, one), memory_map(nest.shape)) for one in (walk, scalar)]
     whole = algebra.c_text(algebra.substitute(flats[0], lane=0, vec=0), index_type).results[0]
     single = algebra.c_text(flats[1], index_type).results[0]
-    ahead = [[d.ahead(word, offset(f"p{number}", whole), distance, 2)] for word, distance in walk.asks()[:1] if distance]
+    ahead = [[d.ahead(word, offset(f"p{number}", whole), distance, 2)] for word, distance in walk.prefetches()[:1] if distance]
     tail_thread, thread = thread_map(nest, scalar), thread_map(nest, walk)
     inside = guard(tail_thread, scalar.box(elements), index_type, scalar, False) if elements % walk.step else ""
     steps = Walk(d.index[index_type], walk.blocks(elements) > 1, walk.threads > 1, walk.chunks, walk.step,
@@ -107,7 +107,7 @@ def _table_kernel(context: Context, nest: Nest, walk: Loop, index_type: str) -> 
                      d.store_word(walk.stream))
     arguments = (f"{space}const {u16} *restrict p{number}, {space}{u16} *restrict r{root.result}, "
                  f"{space}const {u32} *restrict table")
-    return Kernel(nest.name, nest, replace(walk, table=True, vec=1, lanes=walk.step, paired=False), index_type, walk.blocks(elements),
+    return Kernel(nest.name, nest, replace(walk, table=True, vec=1, lanes=walk.step, interleaved_pairs=False), index_type, walk.blocks(elements),
                   arguments, [function], attribute=d.launch_bounds(walk.threads), thread=thread, pointers=[f"p{number}", f"r{root.result}"],
                   accesses=[(f"read p{number}", flats[0]), (f"write r{root.result}", flats[0])], table=Table(f"{nest.name}_fill", value),
                   template="kernels/table", record=look_up)

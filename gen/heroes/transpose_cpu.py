@@ -28,15 +28,15 @@ from gen.targets import COMPLEX, TINY, Target
 
 @dataclass(frozen=True)
 class Tile(Schedule):
-    """A CPU's tile: `vec` rows (along the source's contiguous digit) of `down` registers of `lanes` elements (along the output's):
-    where down is 2, both lines of a row are stored one after another, so that a pair of lines goes to memory together."""
+    """A CPU's tile: `vec` rows (along the source's contiguous digit) of `registers_down` registers of `lanes` elements (along the output's).
+    Where registers_down is 2, both lines of a row are stored one after the other, so that a pair of lines goes to memory together."""
 
     tile: bool = True
 
     def text(self) -> str:
-        words = [super().text(), f"tiles {self.chunks}", f"tile {self.vec} x {self.lanes * self.down} in registers"]
-        words += [f"units of {self.unit}"] * (self.unit > 1)
-        words += [f"prefetch {self.soon} in each row without bursts"] * (self.soon > 0)
+        words = [super().text(), f"tiles {self.chunks}", f"tile {self.vec} x {self.lanes * self.registers_down} in registers"]
+        words += [f"{self.joined} elements joined"] * (self.joined > 1)
+        words += [f"prefetch {self.row_prefetch} in each row where bursts are off"] * (self.row_prefetch > 0)
         return ", ".join(words + ["streamed"] * self.stream + ["moved as bits"] * self.moves)
 
 
@@ -116,7 +116,7 @@ class Frame:
     walk: Walk
     rows: Tuple[int, ...]
     lanes: Tuple[int, ...]
-    unit: int
+    joined: int
 
     @property
     def high(self) -> int:
@@ -141,7 +141,7 @@ class Frame:
             below = 1
             for k in run:
                 part = f"(({of[run[0]]}) floordiv {below}) mod {self.walk.sizes[k]}" if len(run) > 1 else of[k]
-                terms.append(f"({part}) * {weights[k] * self.unit}")
+                terms.append(f"({part}) * {weights[k] * self.joined}")
                 below *= self.walk.sizes[k]
         return " + ".join(terms)
 
@@ -179,8 +179,8 @@ def _tiles(device: Device, d: Target, frame: Frame, moves: bool) -> Iterator[Til
             line = min(a.width * (rows * lanes if a.strides and a.strides[digit] == lanes else lanes) for a in found.accesses if a.write)
             stream = traffic > device.cache and line >= device.line      # a line may be that of several rows, one after another
             items = _items(frame, lanes * down, rows, chunks)
-            yield Tile(threads if items >= 64 * threads else 1, chunks, rows, lanes, down, piece, stream, moves, frame.unit,
-                       soon=device.tile_prefetch if traffic > device.cache and rows * width >= device.line else 0, page=device.page)
+            yield Tile(threads if items >= 64 * threads else 1, chunks, rows, lanes, down, piece, stream, moves, frame.joined,
+                       row_prefetch=device.tile_prefetch if traffic > device.cache and rows * width >= device.line else 0, page=device.page)
 
 
 def _shapes(width: int, large: bool) -> Sequence[Tuple[int, int, int, int]]:
@@ -230,7 +230,7 @@ class Record:
     last_strip: int
     lanes: int                      # of a register
     vec: int                        # registers: rows of a tile, times `down` side by side along lanes
-    down: int
+    registers_down: int
     loads: List[str]                # lines before a tile's registers, of one register, and after them
     lines: List[str]
     stores: List[str]
@@ -243,13 +243,13 @@ def _on_cpu(d: Target, helpers: Helpers, nest: Nest, frame: Frame, tile: Tile, i
     origins: Dict[int, str] = {}
     for name, size in sorted([*frame.outer(), (f"g{digit}", frame.high), (f"g{minor}", frame.wide)], key=lambda x: int(x[0][1:])):
         k = int(name[1:])
-        step = {digit: tile.vec, minor: tile.lanes * tile.down}.get(k, 1)
+        step = {digit: tile.vec, minor: tile.lanes * tile.registers_down}.get(k, 1)
         text, origin, last = _origin(name, size, step)
-        inner = {digit: " + vec", minor: " + lane" + f" + down * {tile.lanes}" * (tile.down > 1)}.get(k, "")
+        inner = {digit: " + vec", minor: " + lane" + f" + down * {tile.lanes}" * (tile.registers_down > 1)}.get(k, "")
         texts[k], box[name] = f"{text}{inner}", (0, last)
         origins[k] = origin
     names = list(box)
-    box.update(vec=(0, tile.vec - 1), **({"down": (0, tile.down - 1)} if tile.down > 1 else {}), lane=(0, tile.lanes - 1))
+    box.update(vec=(0, tile.vec - 1), **({"down": (0, tile.registers_down - 1)} if tile.registers_down > 1 else {}), lane=(0, tile.lanes - 1))
     domain = ", ".join(f"{name} in [{low}, {high}]" for name, (low, high) in box.items())
     walked = algebra.simplify(f"({', '.join(names)})[{', '.join(v for v in box if v not in names)}] -> ({frame.position(texts)}), domain: {domain}")
     thread = compose(walked, algebra.call("shape", "unmap", nest.shape.text))
@@ -258,7 +258,7 @@ def _on_cpu(d: Target, helpers: Helpers, nest: Nest, frame: Frame, tile: Tile, i
     body.region(nest.partition.entry.body)
     for root in nest.partition.roots:
         body.store(root)
-    counts = _grid(frame, tile.lanes * tile.down, tile.vec, tile.chunks)
+    counts = _grid(frame, tile.lanes * tile.registers_down, tile.vec, tile.chunks)
     placing, blocks = place(counts, tile.threads)
     placed = algebra.c_text(placing, index_type)
     tiles, parts = -(-frame.high // tile.vec), dict(counts)["part"]
@@ -273,7 +273,7 @@ def _on_cpu(d: Target, helpers: Helpers, nest: Nest, frame: Frame, tile: Tile, i
     record = Record(
         ids.get("bl_x", False), ids.get("th_x", False), f"!({' && '.join(placed.constraints)})" if placed.constraints else "", placing_of,
         f"g{digit}_tile" if origins[digit] else f"g{digit}", first, end, f"g{digit}", origins[digit], f"g{minor}", origins[minor],
-        frame.wide // (tile.lanes * tile.down) - 1, tile.lanes, tile.vec, tile.down, body.before.lines, body.text.lines, body.after.lines)
+        frame.wide // (tile.lanes * tile.registers_down) - 1, tile.lanes, tile.vec, tile.registers_down, body.before.lines, body.text.lines, body.after.lines)
     reads, writes = buffers_of(nest.partition, nest.partition.entry), {root.pointer: root.shape for root in nest.partition.roots}
     functions = [function_text(d, helpers, nest.partition, f, excess) for f in reversed(nest.partition.functions[1:])]
     return Kernel(nest.name, nest, tile, index_type, blocks, ", ".join(arguments(d, reads, writes)),

@@ -42,7 +42,7 @@ class Lines(Schedule):
         return self.lanes
 
     def text(self) -> str:
-        words = [super().text(), f"tile {self.side} x {self.side * self.down} in registers", f"lines carried down {self.columns} columns"]
+        words = [super().text(), f"tile {self.side} x {self.side * self.registers_down} in registers", f"lines carried down {self.columns} columns"]
         return ", ".join(words + [f"{self.parts} parts"] * (self.parts > 1) + ["streamed, moved as bits"])
 
 
@@ -98,7 +98,7 @@ def _lines(device: Device, nest: Nest, found: Walk, digit: int) -> "Optional[Lin
     while columns > 4 * side and outer * max(1, found.sizes[digit] // columns) < wanted:
         columns //= 2
     parts = max(1, min(strips // 8, -(-wanted // (outer * max(1, found.sizes[digit] // columns)))))
-    return Lines(vec=side, lanes=side, down=square.down, piece=square.load_bytes, width=width, columns=columns, parts=parts)
+    return Lines(vec=side, lanes=side, registers_down=square.tiles_down, load_bytes=square.load_bytes, width=width, columns=columns, parts=parts)
 
 
 @dataclass(frozen=True)
@@ -216,7 +216,7 @@ class _Writer:
         record = Record(
             any(v.name == "bl_x" and v.hi for v in algebra.info(placing).variables), [(name, text) for (name, _), text in zip(counts, placed.results)], tiles,
             register_tiles.register(d, 8 * form.width, side), form.columns + (side if edge else 0), first, end, parts, self.blocks, edge,
-            tuple(dict.fromkeys((form.down, 1))), side, self.helpers.tile("load", f"u{8 * form.width}", side, side, self.index_type, form.piece), self.stride,
+            tuple(dict.fromkeys((form.registers_down, 1))), side, self.helpers.tile("load", f"u{8 * form.width}", side, side, self.index_type, form.load_bytes), self.stride,
             lambda at_edge: f"carry + {form.columns}" if at_edge else f"carry + j * {side}",
             lambda stage, down, at_edge: [self.pointer(self.source, self.read, row, at_edge, "const ") for row in self.rows(stage, down)],
             lambda stage, at_edge: self.pointer(

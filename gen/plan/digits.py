@@ -113,15 +113,15 @@ def walked(found: "Sequence[Tuple[str, bool, int, int, str]]", shape: Shape) -> 
     return _merged(Walk(sizes, tuple(accesses)))
 
 
-def woven(found: Walk, down: bool = False) -> int:
-    """The size of the minor digit where neighbours along it are one 32-bit word in some accesses, and in all others neighbours along the
-    next digit are; 1 where that is not so. down: whether so many words go together."""
+def interleaved(found: Walk, lines: bool = False) -> int:
+    """The elements that some accesses have interleaved in 32-bit words and all others in separate rows: the size of the minor digit; 1 if there are
+    none. lines: whether each row must be whole lines, too."""
     if len(found.sizes) < 2 or any(not a.strides for a in found.accesses):
         return 1
     n = found.sizes[-1]
     words = [a for a in found.accesses if a.strides and a.strides[-2:] == (n, 1)]
     rows = [a for a in found.accesses if a.strides and a.strides[-2] == 1]
-    fits = n in (2, 4) and found.sizes[-2] % (16 * n if down else 16) == 0 and len(words) + len(rows) == len(found.accesses)
+    fits = n in (2, 4) and found.sizes[-2] % (16 * n if lines else 16) == 0 and len(words) + len(rows) == len(found.accesses)
     return n if fits and words and rows and all(a.width * n == 4 for a in words) else 1
 
 
@@ -136,8 +136,7 @@ def whole(strides: "Sequence[int]", sizes: "Sequence[int]") -> bool:
 
 
 def block(read: Access, sizes: "Sequence[int]") -> int:
-    """Bytes of the rows of an access that the last digit tells apart, where the walk reads such blocks one after the other and leaves
-    nothing out; else 0."""
+    """Bytes of the row block selected by the last digit, if blocks are read consecutively; else 0."""
     strides = read.strides or (0,)
     falling = all(high > low for high, low in zip(strides[:-1], strides[1:-1]))
     return strides[-1] * sizes[-1] * read.width if falling and whole(strides, sizes) else 0
@@ -227,24 +226,26 @@ def moves(partition: Partition, found: Walk) -> bool:
 class Interleaving:
     """How elements that are neighbours in one access lie apart in another.
 
-    registers: that neighbours are spread over (1: they are neighbours everywhere). down: registers of each, so that what is written of each is a line.
-    moves: whether elements are only moved, by whole lines. block: bytes of the rows that are read side by side, where block follows block; 0: they are not.
+    registers: number of registers that neighbours are spread over (1: they are neighbours in all accesses).
+    registers_down: registers of each of these, so that whole lines are written.
+    moves: whether elements are only moved, by whole lines.
+    block: bytes of the row block selected by the last digit, if blocks are read consecutively; else 0.
     """
 
     registers: int = 1
-    down: int = 1
+    registers_down: int = 1
     moves: bool = False
     block: int = 0
 
 
 def interleaving(nest: Nest) -> Interleaving:
     found = walk(nest.partition, nest.shape)
-    n = woven(found) if found else 1
+    n = interleaved(found) if found else 1
     if n == 1 or found is None:
         return Interleaving()
-    moved = moves(nest.partition, found) and woven(found, True) > 1
+    moved = moves(nest.partition, found) and interleaved(found, True) > 1
     if any(a.write and a.strides and a.strides[-1] != 1 for a in found.accesses):
-        return Interleaving(n, woven(found, True), moved)
+        return Interleaving(n, interleaved(found, True), moved)
     return Interleaving(n, 1, moved, max((block(a, found.sizes) for a in found.accesses if not a.write), default=0))
 
 

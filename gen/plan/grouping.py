@@ -20,7 +20,7 @@ from typing import Dict, List, Optional, Sequence, Tuple
 from gen import algebra
 from gen.hlo import Computation, Instruction, Shape, dtypes
 from gen.plan.buffers import buffer_of, memory_map, reads_of
-from gen.plan.digits import Access, Walk, meeting, position, transposed, walked, woven
+from gen.plan.digits import Access, Walk, interleaved, meeting, position, transposed, walked
 from gen.plan.partition import EMPTY, INLINE, Function, Partition, Root, compose
 
 # One plan is for all devices, so these numbers are no device's: they only say which of two plans moves less.
@@ -72,13 +72,13 @@ def _as_read(found: Walk) -> "Optional[Tuple[str, str]]":
     reads = [a.strides for a in accesses if not a.write and a.strides and all(a.strides)]
     if len(accesses) < len(found.accesses) or not reads:
         return None
-    zips = woven(found, True) > 1 and all(a.strides[-1] == 1 for a in accesses if a.write and a.strides)
+    zips = interleaved(found, True) > 1 and all(a.strides[-1] == 1 for a in accesses if a.write and a.strides)
     order, *others = {tuple(sorted(range(len(found.sizes)), key=lambda k: (zips and k == len(found.sizes) - 1, -strides[k]))) for strides in reads}
     if others or order == tuple(range(len(found.sizes))) or any(s <= 0 for strides in reads for s in strides):
         return None
     turned = Walk(tuple(found.sizes[k] for k in order), tuple(replace(a, strides=tuple((a.strides or ())[k] for k in order)) for a in accesses))
     lines = all(a.strides[-1] == 1 and a.width * found.sizes[-1] % LINE == 0 for a in accesses if a.strides)
-    if not (lines and all(s * a.width % LINE == 0 for a in accesses if a.write and a.strides for s in a.strides[:-1])) and woven(turned, True) == 1:
+    if not (lines and all(s * a.width % LINE == 0 for a in accesses if a.write and a.strides for s in a.strides[:-1])) and interleaved(turned, True) == 1:
         return None
     digits, below = {}, 1
     for k in reversed(order):

@@ -13,12 +13,12 @@ from typing import Dict, Mapping, Optional
 
 @dataclass(frozen=True)
 class SquareTile:
-    """A square of elements that is turned in registers on its way into lines. side: its elements; load_bytes: of one load; down: tiles one
-    below the other that are turned together."""
+    """A square of elements that is transposed in registers. side: elements of its side. load_bytes: bytes of one load.
+    tiles_down: tiles, one below the other, that are transposed together."""
 
     side: int
     load_bytes: int
-    down: int
+    tiles_down: int
 
 
 @dataclass(frozen=True)
@@ -106,8 +106,8 @@ _CPU = Device(
     tile_prefetch=512,                  # 256 bytes: 0.01 to 0.08 less
     tile_run=1024, tile_joined=64,
     carried_columns=256,                # 16 KiB of registers' lines
-    carried_tiles={1: SquareTile(side=64, load_bytes=16, down=1), 2: SquareTile(side=32, load_bytes=32, down=1),
-                   4: SquareTile(side=16, load_bytes=32, down=2), 8: SquareTile(side=8, load_bytes=64, down=1)},
+    carried_tiles={1: SquareTile(side=64, load_bytes=16, tiles_down=1), 2: SquareTile(side=32, load_bytes=32, tiles_down=1),
+                   4: SquareTile(side=16, load_bytes=32, tiles_down=2), 8: SquareTile(side=8, load_bytes=64, tiles_down=1)},
 )
 # Transactions of 32 bytes, lines of four; 32 banks of 4 bytes: CUDA C++ Programming Guide, compute capability 5 and later.
 _GPU = Device(

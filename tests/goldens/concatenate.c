@@ -7,7 +7,7 @@ static void sett_concatenate_f32(const float *restrict p0, const float *restrict
     for (uint32_t stream = 0; stream < 4; ++stream)
     {
       for (uint32_t chunk = first; chunk < first + 8; ++chunk) {
-        PREFETCH_BURST_FAR(p0 + bl_x * 1024 + stream * 1048576 + chunk * 16, 4096);
+        PREFETCH_BURST_L2(p0 + bl_x * 1024 + stream * 1048576 + chunk * 16, 4096);
       }
       for (uint32_t chunk = first; chunk < first + 8; ++chunk) {
         const float16 v_a = *(const float16 *)(p0 + bl_x * 1024 + stream * 1048576 + chunk * 16);
@@ -21,7 +21,7 @@ static void sett_concatenate_f32(const float *restrict p0, const float *restrict
     for (uint32_t stream = 0; stream < 4; ++stream)
     {
       for (uint32_t chunk = first; chunk < first + 8; ++chunk) {
-        PREFETCH_BURST_FAR(p1 + bl_x * 1024 + stream * 3145728 + chunk * 16, 4096);
+        PREFETCH_BURST_L2(p1 + bl_x * 1024 + stream * 3145728 + chunk * 16, 4096);
       }
       for (uint32_t chunk = first; chunk < first + 8; ++chunk) {
         const float16 v_b = *(const float16 *)(p1 + bl_x * 1024 + stream * 3145728 + chunk * 16);

@@ -8,7 +8,7 @@ __kernel __attribute__((reqd_work_group_size(16, 1, 1))) void sett_concatenate_f
     for (uint stream = 0; stream < 4; ++stream)
     {
       for (uint chunk = first; chunk < first + 8; ++chunk) {
-        PREFETCH_BURST_FAR(p0 + th_x * 1024 + bl_x * 16384 + stream * 1048576 + chunk * 16 + 1024);
+        PREFETCH_BURST_L2(p0 + th_x * 1024 + bl_x * 16384 + stream * 1048576 + chunk * 16 + 1024);
       }
       for (uint chunk = first; chunk < first + 8; ++chunk) {
         const float16 v_a = *(const __global float16 *)(p0 + th_x * 1024 + bl_x * 16384 + stream * 1048576 + chunk * 16);
@@ -23,7 +23,7 @@ __kernel __attribute__((reqd_work_group_size(16, 1, 1))) void sett_concatenate_f
     for (uint stream = 0; stream < 4; ++stream)
     {
       for (uint chunk = first; chunk < first + 8; ++chunk) {
-        PREFETCH_BURST_FAR(p1 + th_x * 1024 + bl_x * 16384 + stream * 3145728 + chunk * 16 + 1024);
+        PREFETCH_BURST_L2(p1 + th_x * 1024 + bl_x * 16384 + stream * 3145728 + chunk * 16 + 1024);
       }
       for (uint chunk = first; chunk < first + 8; ++chunk) {
         const float16 v_b = *(const __global float16 *)(p1 + th_x * 1024 + bl_x * 16384 + stream * 3145728 + chunk * 16);

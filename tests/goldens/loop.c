@@ -6,10 +6,10 @@ static void sett_add_f32(const float *restrict p0, const float *restrict p1, flo
   for (uint32_t stream = 0; stream < 4; ++stream)
   {
     for (uint32_t chunk = first; chunk < first + 8; ++chunk) {
-      PREFETCH_BURST_FAR(p0 + bl_x * 1024 + stream * 4194304 + chunk * 16, 4096);
+      PREFETCH_BURST_L2(p0 + bl_x * 1024 + stream * 4194304 + chunk * 16, 4096);
     }
     for (uint32_t chunk = first; chunk < first + 8; ++chunk) {
-      PREFETCH_BURST_FAR(p1 + bl_x * 1024 + stream * 4194304 + chunk * 16, 4096);
+      PREFETCH_BURST_L2(p1 + bl_x * 1024 + stream * 4194304 + chunk * 16, 4096);
     }
     for (uint32_t chunk = first; chunk < first + 8; ++chunk) {
       const float16 v_a = *(const float16 *)(p0 + bl_x * 1024 + stream * 4194304 + chunk * 16);

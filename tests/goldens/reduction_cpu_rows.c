@@ -18,10 +18,10 @@ static void sett_row_sum_f32(const float *restrict p0, float *restrict r0, size_
         for (uint32_t stream = 0; stream < 4; ++stream)
         {
           {
-            PREFETCH_FAR(p0 + stream * 2097152 + block * 16384 + row * 1024 + step * 64, 2048);
-            PREFETCH_FAR(p0 + stream * 2097152 + block * 16384 + row * 1024 + step * 64, 2112);
-            PREFETCH_FAR(p0 + stream * 2097152 + block * 16384 + row * 1024 + step * 64, 2176);
-            PREFETCH_FAR(p0 + stream * 2097152 + block * 16384 + row * 1024 + step * 64, 2240);
+            PREFETCH_L2(p0 + stream * 2097152 + block * 16384 + row * 1024 + step * 64, 2048);
+            PREFETCH_L2(p0 + stream * 2097152 + block * 16384 + row * 1024 + step * 64, 2112);
+            PREFETCH_L2(p0 + stream * 2097152 + block * 16384 + row * 1024 + step * 64, 2176);
+            PREFETCH_L2(p0 + stream * 2097152 + block * 16384 + row * 1024 + step * 64, 2240);
           }
           {
             UNROLL

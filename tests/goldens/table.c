@@ -26,7 +26,7 @@ static void sett_gelu_bf16(const uint16_t *restrict p0, uint16_t *restrict r0, c
   for (uint32_t stream = 0; stream < 2; ++stream)
   {
     for (uint32_t chunk = first; chunk < first + 8; ++chunk) {
-      PREFETCH_BURST_FAR(p0 + bl_x * 2048 + stream * 6291456 + chunk * 32, 4096);
+      PREFETCH_BURST_L2(p0 + bl_x * 2048 + stream * 6291456 + chunk * 32, 4096);
     }
     for (uint32_t chunk = first; chunk < first + 8; ++chunk) {
       const uint16 pairs = *(const uint16 *)(p0 + bl_x * 2048 + stream * 6291456 + chunk * 32);

@@ -27,7 +27,7 @@ __kernel __attribute__((reqd_work_group_size(16, 1, 1))) void sett_gelu_bf16(__g
   for (uint stream = 0; stream < 2; ++stream)
   {
     for (uint chunk = first; chunk < first + 8; ++chunk) {
-      PREFETCH_BURST_FAR(p0 + th_x * 2048 + bl_x * 32768 + stream * 6291456 + chunk * 32 + 2048);
+      PREFETCH_BURST_L2(p0 + th_x * 2048 + bl_x * 32768 + stream * 6291456 + chunk * 32 + 2048);
     }
     for (uint chunk = first; chunk < first + 8; ++chunk) {
       const uint16 pairs = *(const __global uint16 *)(p0 + th_x * 2048 + bl_x * 32768 + stream * 6291456 + chunk * 32);

@@ -1,4 +1,4 @@
-// tests/kernels/transpose_f32.hlo: threads 1, tiles 64, tile 16 x 32 in registers, prefetch 512 in each row without bursts, streamed
+// tests/kernels/transpose_f32.hlo: threads 1, tiles 64, tile 16 x 32 in registers, prefetch 512 in each row where bursts are off, streamed
 static void sett_transpose_f32(const float *restrict p0, float *restrict r0, size_t number)
 {
   const uint32_t bl_x = (uint32_t)number;

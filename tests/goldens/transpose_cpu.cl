@@ -1,4 +1,4 @@
-// tests/kernels/transpose_f32.hlo: threads 1, tiles 64, tile 16 x 32 in registers, prefetch 512 in each row without bursts, streamed
+// tests/kernels/transpose_f32.hlo: threads 1, tiles 64, tile 16 x 32 in registers, prefetch 512 in each row where bursts are off, streamed
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void sett_transpose_f32(__global const float *restrict p0, __global float *restrict r0)
 {
   const uint bl_x = (uint)get_group_id(0);
