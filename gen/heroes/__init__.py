@@ -23,11 +23,11 @@ def kernels(nest: Nest, context: Context) -> List[Kernel]:
             continue
         for schedule in hero.schedules(nest, context):
             try:
-                made = hero.attempt(nest, schedule, context)
+                written = hero.attempt(nest, schedule, context)
             except NotWide:
                 continue
-            if made:
-                for kernel in made:
+            if written:
+                for kernel in written:
                     kernel.by = kernel.by or hero
-                return made if hero.sides else [*made, *(kernel for side in nest.sides for kernel in kernels(side, context))]
+                return written if hero.sides else [*written, *(kernel for side in nest.sides for kernel in kernels(side, context))]
     raise BuildError(f"{nest.name}: {hero.refusal(nest)}")

@@ -30,7 +30,7 @@ class Sections(Schedule):
     each: Tuple[Schedule, ...] = ()
 
     def text(self) -> str:
-        return f"{len(self.each)} parts: " + ", ".join(f"({one.text()})" for one in self.each)
+        return f"{len(self.each)} parts: " + ", ".join(f"({section.text()})" for section in self.each)
 
 
 @dataclass(frozen=True)
@@ -55,28 +55,28 @@ class _Hero(Hero):
 
     def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
         assert isinstance(nest, Concatenate)
-        made = [k for part in nest.parts for k in heroes.kernels(part, context)]
-        return made if len(made) > len(nest.parts) or not all(k.joins for k in made) else [_joined(nest, made, context)]
+        parts = [k for part in nest.parts for k in heroes.kernels(part, context)]
+        return parts if len(parts) > len(nest.parts) or not all(k.joins for k in parts) else [_joined(nest, parts, context)]
 
 
 HERO = _Hero()
 
 
-def _joined(nest: Concatenate, made: List[Kernel], context: Context) -> Kernel:
+def _joined(nest: Concatenate, joined: List[Kernel], context: Context) -> Kernel:
     """The parts' kernels as ranges of one kernel's blocks."""
-    threads = max(made, key=lambda k: k.nest.shape.elements).threads
+    threads = max(joined, key=lambda k: k.nest.shape.elements).threads
     settled = replace(context, threads=threads)
-    made = [k if k.threads == threads else heroes.kernels(k.nest, settled)[0] for k in made]
-    made = [k.other or k for k in made]     # one walk a part
+    joined = [k if k.threads == threads else heroes.kernels(k.nest, settled)[0] for k in joined]
+    joined = [k.other or k for k in joined]     # one walk a part
     reads: Dict[str, Shape] = {}
     writes: Dict[str, Shape] = {}
     for part in nest.parts:
         reads.update(buffers_of(part.partition, part.partition.entry))
         writes.update({root.pointer: root.shape for root in part.partition.roots})
-    largest = max(made, key=lambda k: k.nest.shape.elements)
-    lasts = list(itertools.accumulate(k.blocks for k in made))
-    parts = [Part(k.record, last - k.blocks, last) for k, last in zip(made, lasts)]
-    return Kernel(nest.name, nest, Sections(threads, lanes=largest.loop.lanes, each=tuple(k.loop for k in made)), largest.index, lasts[-1],
-                  ", ".join(arguments(context.target, reads, writes)), [f for k in made for f in k.functions], attribute=largest.attribute,
-                  thread=largest.thread, pointers=[*reads, *sorted(writes)], accesses=[a for k in made for a in k.accesses],
-                  template="kernels/concatenate", record=parts, each=made)
+    largest = max(joined, key=lambda k: k.nest.shape.elements)
+    lasts = list(itertools.accumulate(k.blocks for k in joined))
+    parts = [Part(k.record, last - k.blocks, last) for k, last in zip(joined, lasts)]
+    return Kernel(nest.name, nest, Sections(threads, lanes=largest.loop.lanes, each=tuple(k.loop for k in joined)), largest.index, lasts[-1],
+                  ", ".join(arguments(context.target, reads, writes)), [f for k in joined for f in k.functions], attribute=largest.attribute,
+                  thread=largest.thread, pointers=[*reads, *sorted(writes)], accesses=[a for k in joined for a in k.accesses],
+                  template="kernels/concatenate", record=parts, each=joined)

@@ -52,16 +52,16 @@ class Distributed(Loop):
             drawn = algebra.call("nested", "draw", self.layout).splitlines()
         except algebra.AlgebraError:
             drawn = ["x".join(map(str, info["undistributed"])) + ", too large to draw"]
-        found = [line if len(line) <= columns else line[:columns].rsplit("  ", 1)[0].rstrip() + "  .." for line in drawn[:lines]]
-        found += [".."] * (len(drawn) > lines)
+        picture = [line if len(line) <= columns else line[:columns].rsplit("  ", 1)[0].rstrip() + "  .." for line in drawn[:lines]]
+        picture += [".."] * (len(drawn) > lines)
         threads = info["threads"][0]
         for th in range(min(self.threads, 4)):
             held = [algebra.evaluate(self.index, th, 0, *([chunk] if self.chunks > 1 else []), vec)
                     for chunk in range(min(self.chunks, 8)) for vec in range(self.vec)][:8]
             texts = ["-" if at is None else "(" + ",".join(map(str, at)) + ")" for at in held]
-            found.append(f"th_x {th} (subgroup {th // threads}, thread {th % threads}) of block 0: {' '.join(texts)}"
+            picture.append(f"th_x {th} (subgroup {th // threads}, thread {th % threads}) of block 0: {' '.join(texts)}"
                          + (" .." if self.chunks * self.vec > len(held) else ""))
-        return found
+        return picture
 
 
 class _Hero(loop.Walks):

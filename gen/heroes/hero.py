@@ -82,11 +82,11 @@ class Hero:
         for index_type in self.index_types(schedule):
             trial = context.trial()
             try:
-                made = self.kernels(nest, schedule, index_type, trial)
+                kernels = self.kernels(nest, schedule, index_type, trial)
             except AlgebraError as error:
                 if "wider index type" not in error.message:
                     raise
                 continue
             context.keep(trial)
-            return made
+            return kernels
         return None

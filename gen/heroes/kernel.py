@@ -111,12 +111,12 @@ class Kernel:
 
     @property
     def launch_arguments(self) -> str:
-        return ", ".join(f"(void *)&{one}" for one in self.passed("scratch"))
+        return ", ".join(f"(void *)&{argument}" for argument in self.passed("scratch"))
 
     @property
     def opencl_arguments(self) -> List[str]:
         table = [f"&self->table[{self.table.number}]"] if self.table else []
-        return [f"&{one}" for one in self.passed("self->scratch")] + table
+        return [f"&{argument}" for argument in self.passed("self->scratch")] + table
 
     @property
     def c_arguments(self) -> str:
@@ -126,13 +126,13 @@ class Kernel:
     @property
     def walks(self) -> "List[Kernel]":
         """The kernels that it is made of, or itself and what it is elsewhere."""
-        return self.each or [one for one in (self, self.other) if one]
+        return self.each or [kernel for kernel in (self, self.other) if kernel]
 
 
 def arguments(d: Target, reads: "Dict[str, Shape]", writes: "Dict[str, Shape]", shared: "Sequence[str]" = ()) -> "List[str]":
     """A kernel's pointers: the buffers that it reads, then those that it writes. shared: those that are not alone with their buffers."""
-    found = [f"{d.array(shape.dtype, True, pointer not in shared)}{pointer}" for pointer, shape in reads.items()]
-    return found + [f"{d.array(shape.dtype, False, pointer not in shared)}{pointer}" for pointer, shape in sorted(writes.items())]
+    pointers = [f"{d.array(shape.dtype, True, pointer not in shared)}{pointer}" for pointer, shape in reads.items()]
+    return pointers + [f"{d.array(shape.dtype, False, pointer not in shared)}{pointer}" for pointer, shape in sorted(writes.items())]
 
 
 def narrowest(helpers: Helpers, make: "Callable[[str, Helpers], T]", types: "Sequence[str]" = INDEX_TYPES) -> "Optional[T]":
@@ -140,22 +140,22 @@ def narrowest(helpers: Helpers, make: "Callable[[str, Helpers], T]", types: "Seq
     for index_type in types:
         trial = Helpers(helpers.target, dict(helpers.texts), dict(helpers.tables))
         try:
-            made = make(index_type, trial)
+            result = make(index_type, trial)
         except AlgebraError as error:
             if "wider index type" not in error.message:
                 raise
             continue
         helpers.texts, helpers.tables = trial.texts, trial.tables
-        return made
+        return result
     return None
 
 
 def function_text(d: Target, helpers: Helpers, partition: Partition, function: Function, excess: bool) -> CFunction:
     """A function of the partition in the narrowest index type that holds."""
-    made = narrowest(helpers, lambda index_type, trial: _function_in(d, trial, partition, function, index_type, excess))
-    if made is None:
+    written = narrowest(helpers, lambda index_type, trial: _function_in(d, trial, partition, function, index_type, excess))
+    if written is None:
         raise BuildError(f"{function.name}: the index does not fit 64 bits")
-    return made
+    return written
 
 
 def _function_in(d: Target, helpers: Helpers, partition: Partition, function: Function, index_type: str, excess: bool) -> CFunction:

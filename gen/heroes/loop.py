@@ -104,11 +104,11 @@ def _at_one_index(device: Device, nest: Nest, loop: Loop) -> Loop:
     indices = []
     if loop.step != loop.vec * loop.lanes or loop.lanes == 1 or loop.interleaved > 1 or loop.row:
         return loop
-    for one in bound_in(nest.partition):
-        buffer = buffer_of(nest.partition, one.read)
-        if buffer is None or one.read.map == EMPTY:
+    for runtime in bound_in(nest.partition):
+        buffer = buffer_of(nest.partition, runtime.read)
+        if buffer is None or runtime.read.map == EMPTY:
             return loop
-        indices.append(compose(unmap, compose(one.read.map, memory_map(buffer.shape))))
+        indices.append(compose(unmap, compose(runtime.read.map, memory_map(buffer.shape))))
     if not any(algebra.info(index).results[0].lo < algebra.info(index).results[0].hi for index in indices):
         return loop
     line = loop.step * dtypes.storage_bytes(nest.partition.roots[0].shape.dtype)

@@ -21,7 +21,7 @@ from gen.heroes.kernel import Kernel, arguments, function_text
 from gen.hlo import Instruction, Shape, dtypes
 from gen.plan import combiner
 from gen.plan.buffers import buffers_of, touches
-from gen.plan.digits import Walk, walk
+from gen.plan.digits import IterationSpace, iteration_space
 from gen.plan.nest import Nest
 from gen.plan.partition import Partition, compose
 from gen.plan.plan import Reduction
@@ -48,7 +48,7 @@ class Digits:
         return [k for k, step in enumerate(self.out) if not step]
 
 
-def digits_of(nest: Reduction) -> "Optional[Tuple[Digits, Walk]]":
+def digits_of(nest: Reduction) -> "Optional[Tuple[Digits, IterationSpace]]":
     dims, gone = nest.space.dims, nest.reduced
     names = [f"i{k}" for k in range(len(dims))]
     kept = [n for k, n in enumerate(names) if k not in gone]
@@ -57,12 +57,12 @@ def digits_of(nest: Reduction) -> "Optional[Tuple[Digits, Walk]]":
     result = nest.heroes[0].shape.leaves()[0]
     out = compose(drop, algebra.call("shape", "map", result.text))
     heroes = sum(len(hero.operands) // 2 for hero in nest.heroes)
-    found = walk(nest.inputs, nest.space, [("out", out)], nest.inputs.roots[heroes:])
-    if found is None:
+    space = iteration_space(nest.inputs, nest.space, [("out", out)], nest.inputs.roots[heroes:])
+    if space is None:
         return None
-    steps = found.accesses[0].strides
+    steps = space.accesses[0].strides
     assert steps is not None
-    return Digits(found.sizes, found.weights(), steps), found
+    return Digits(space.sizes, space.weights(), steps), space
 
 
 def plain(nest: Nest) -> bool:
@@ -156,12 +156,12 @@ class Emitter:
         """The elements at the step, and side results written."""
         body.region(body.function.body)
         roots = self.nest.inputs.roots
-        found = [body.real(body.settled(body.read(self.nest.inputs.root_read(root), body.function.body), "x"))
+        values = [body.real(body.settled(body.read(self.nest.inputs.root_read(root), body.function.body), "x"))
                  for root in roots[:len(self.accumulators)]]
         for root in self.sides:
             body.store(root)
         self.seen += [a for a in body.flat if a not in self.seen]
-        return found
+        return values
 
     @property
     def sides(self):  # type: ignore[no-untyped-def]

@@ -32,7 +32,7 @@ from gen.heroes.kernel import Coordinate, Kernel, Step
 from gen.heroes.reduction import Digits, array, by_number, digits_of, plain
 from gen.hlo import Shape, dtypes
 from gen.plan.buffers import Buffer, buffers_of
-from gen.plan.digits import Walk, place as placed_at
+from gen.plan.digits import IterationSpace, place as placed_at
 from gen.plan.nest import Nest
 from gen.plan.plan import Reduction
 from gen.schedule import Device, Schedule
@@ -97,7 +97,7 @@ class _Hero(Hero):
 HERO = _Hero()
 
 
-def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: Walk) -> Optional[Sweep]:
+def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: IterationSpace) -> Optional[Sweep]:
     sizes, out, minor = digits.sizes, digits.out, digits.minor
     reads = [a for a in accesses.accesses if not a.write and a.strides]
     width = max([dtypes.storage_bytes(hero.operands[0].shape.dtype) for hero in nest.heroes] + [a.width for a in reads])

@@ -32,7 +32,7 @@ from gen.heroes.kernel import Coordinate, Kernel, Step
 from gen.heroes.reduction import Digits
 from gen.hlo import Shape, dtypes
 from gen.plan.buffers import Buffer, buffer_of, buffers_of, memory_map, reads_of
-from gen.plan.digits import Walk
+from gen.plan.digits import IterationSpace
 from gen.plan.nest import Nest
 from gen.plan.partition import Partition, compose
 from gen.plan.plan import Reduction
@@ -120,8 +120,8 @@ def _block(device: Device, digits: Digits, widths: Sequence[int], values: int, m
     return Block(used, vec=vec, rows=together, fold=fold, across=across, digit=digit, slots=slots, unroll=ahead, parts=parts, per_part=per)
 
 
-def _widths(digits: Digits, found: Walk) -> List[int]:
-    return [a.width for a in found.accesses if a.width and a.strides and a.strides[digits.minor] == 1]
+def _widths(digits: Digits, space: IterationSpace) -> List[int]:
+    return [a.width for a in space.accesses if a.width and a.strides and a.strides[digits.minor] == 1]
 
 
 def _as_read(nest: Reduction) -> Reduction:
@@ -129,8 +129,8 @@ def _as_read(nest: Reduction) -> Reduction:
     dims, partition = nest.space.dims, nest.inputs
     moved: Dict[Tuple[int, ...], int] = {}
     heroes = sum(len(hero.operands) // 2 for hero in nest.heroes)
-    found = [(buffer.shape, read.map) for read, _ in reads_of(partition, partition.entry) for buffer in [buffer_of(partition, read)] if buffer]
-    for shape, index in found + [(root.shape, root.map) for root in partition.roots[heroes:]]:
+    reads = [(buffer.shape, read.map) for read, _ in reads_of(partition, partition.entry) for buffer in [buffer_of(partition, read)] if buffer]
+    for shape, index in reads + [(root.shape, root.map) for root in partition.roots[heroes:]]:
         strides = [algebra.access(compose(index, memory_map(shape)), f"i{k}")[0].stride for k in range(len(dims))] if shape.dims else []
         if strides and all(stride for stride, size in zip(strides, dims) if size > 1):
             own = list(nest.space.minor_to_major)
@@ -154,8 +154,8 @@ class _Hero(Hero):
     def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
         assert isinstance(nest, Reduction)
         nest = _as_read(nest)
-        found = reduction.digits_of(nest)
-        return [(nest, *found)] if found and found[0].reduced() else []
+        split = reduction.digits_of(nest)
+        return [(nest, *split)] if split and split[0].reduced() else []
 
     def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
         as_read, digits, accesses = schedule

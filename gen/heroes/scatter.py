@@ -282,8 +282,8 @@ class _Writer:
             return body.text.lines
         used = parameters_used(combiner)
         old = [self.load(x, at) if k in used else Value("0", x.shape.dtype) for k, (x, at) in enumerate(zip(nest.targets, at_of))]
-        made = [body.settled(v, "next") for v in body.scalar(combiner, [*old, *new])]
-        for target, at, value in zip(nest.targets, at_of, made):
+        results = [body.settled(v, "next") for v in body.scalar(combiner, [*old, *new])]
+        for target, at, value in zip(nest.targets, at_of, results):
             self.store(target, at, value)
         return body.text.lines
 
@@ -313,12 +313,12 @@ class _Writer:
         new = [body.real(value) for value in new]
         places = [Place(at, body.name("last", "")) for at in dict.fromkeys(at_of)]
         held = [Value(body.name("sum", ""), value.dtype) for value in new]
-        sums = [Sum(body.type(one.dtype), one.text, self.d.literal(0, one.dtype), value.text) for one, value in zip(held, new)]
+        sums = [Sum(body.type(total.dtype), total.text, self.d.literal(0, total.dtype), value.text) for total, value in zip(held, new)]
         lasts = {place.at: place.last for place in places}
-        flush = [self.atomic(k, how[k], target, lasts[at], one) for k, (target, at, one) in enumerate(zip(nest.targets, at_of, held))]
+        flush = [self.atomic(k, how[k], target, lasts[at], total) for k, (target, at, total) in enumerate(zip(nest.targets, at_of, held))]
         update = body.text.take()
-        for k, one in enumerate(held):
-            body.text.add(f"{one.text} = {body.settled(self.component(body, [*held, *new], k), 'next').text};")
+        for k, total in enumerate(held):
+            body.text.add(f"{total.text} = {body.settled(self.component(body, [*held, *new], k), 'next').text};")
         return {"places_held": places, "sums": sums, "flush": flush, "update": update, "combine": body.text.lines}
 
     def load(self, target: Root, at: str) -> Value:
@@ -363,8 +363,8 @@ class _Writer:
         new = Value("update", dtype, 1, half)
         unused = Value("0", dtype)
         values = [old if j == k else unused for j in range(count)] + [new if j == k else unused for j in range(count)]
-        made = body.settled(self.component(body, values, k), "next")
-        text = body.to_memory(made)
+        result = body.settled(self.component(body, values, k), "next")
+        text = body.to_memory(result)
         text = d.reinterpret(text, dtype, f"u{width}") if dtype in ("f32", "f64") else f"({word}){text}"
         self.swaps[name] = Swap(name, d.array(dtype, False, False), body.type(dtype, 1, half), word, per, width, mask, body.text.lines, text)
         return name
@@ -372,13 +372,13 @@ class _Writer:
     def component(self, body: Body, values: "List[Value]", k: int) -> Value:
         """Component k of the combiner, which has nothing to do with the others."""
         combiner = self.nest.instruction.attributes["to_apply"]
-        one = component(combiner, k)
+        op = component(combiner, k)
         if len(values) == 2:
             return body.scalar(combiner, values)[0]
-        if one.opcode == "parameter":
-            return values[one.parameter_number or 0]
-        x = [values[through(o).parameter_number or 0] for o in one.operands]
-        return body.apply(one.opcode, one.attributes, one.shape.dtype, [v.dtype for v in x], x, "next")
+        if op.opcode == "parameter":
+            return values[op.parameter_number or 0]
+        x = [values[through(o).parameter_number or 0] for o in op.operands]
+        return body.apply(op.opcode, op.attributes, op.shape.dtype, [v.dtype for v in x], x, "next")
 
     def from_word(self, text: str, dtype: str) -> str:
         """A register's value of the bits in a word."""
@@ -446,13 +446,13 @@ def _shared(device: Device, nest: Scatter) -> InOrder:
         return InOrder()
     still = [d for d in range(len(dims)) if d not in a["scatter_dims_to_operand_dims"] and d not in a["inserted_window_dims"]]
     for among, items, moved in ((still, 8 * device.units, False), (a["scatter_dims_to_operand_dims"], 2 * device.units, True)):
-        found = max(among, key=lambda d: _extent(nest, d) if not moved else dims[d], default=None)
-        size = 0 if found is None else dims[found] if moved else _extent(nest, found)
-        if size > 1 and found is not None:
+        dimension = max(among, key=lambda d: _extent(nest, d) if not moved else dims[d], default=None)
+        size = 0 if dimension is None else dims[dimension] if moved else _extent(nest, dimension)
+        if size > 1 and dimension is not None:
             chunk = -(-size // min(max(1, int(items)), size))
             chunk = max(chunk, min(device.shared_neighbours, -(-size // 2)))
             chunk = -(-chunk // 16) * 16 if chunk > 16 else chunk
-            return InOrder(items=-(-size // chunk), chunk=chunk, dimension=found, moved=moved)
+            return InOrder(items=-(-size // chunk), chunk=chunk, dimension=dimension, moved=moved)
     return InOrder()
 
 

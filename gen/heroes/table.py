@@ -45,7 +45,7 @@ class _Hero(Hero):
         return context.device.cpu and context.device.lanes > 1 and _table_source(context.device, nest) is not None
 
     def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
-        return [one for one in loop.HERO.schedules(nest, context) if one.interleaved_pairs]
+        return [schedule for schedule in loop.HERO.schedules(nest, context) if schedule.interleaved_pairs]
 
     def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
         return [_table_kernel(context, nest, schedule, index_type)]
@@ -95,7 +95,7 @@ def _table_kernel(context: Context, nest: Nest, walk: Loop, index_type: str) -> 
     function = CFunction(value, u16, f"{u16} x", body.text.lines + [f"return ({u16})({body.final(root)});"])
     number = first_leaf(source)
     scalar = walk.scalar()
-    flats = [compose(thread_map(nest, one), memory_map(nest.shape)) for one in (walk, scalar)]
+    flats = [compose(thread_map(nest, form), memory_map(nest.shape)) for form in (walk, scalar)]
     whole = algebra.c_text(algebra.substitute(flats[0], lane=0, vec=0), index_type).results[0]
     single = algebra.c_text(flats[1], index_type).results[0]
     ahead = [[d.ahead(word, offset(f"p{number}", whole), distance, 2)] for word, distance in walk.prefetches()[:1] if distance]

@@ -19,7 +19,7 @@ from gen.heroes.hero import Context, Hero
 from gen.heroes.kernel import Kernel, Step, arguments, function_text
 from gen.hlo import dtypes
 from gen.plan.buffers import buffers_of, touches
-from gen.plan.digits import Walk, interleaving, moves, place, transposed, walk
+from gen.plan.digits import IterationSpace, interleaving, iteration_space, moves, place, transposed
 from gen.plan.nest import Nest
 from gen.plan.partition import INLINE, Partition, compose
 from gen.schedule import Device, Schedule
@@ -71,14 +71,14 @@ class _Hero(Hero):
 
     def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
         nest = inlined(nest)
-        found = walk(nest.partition, nest.shape)
-        if found is None:
+        single = iteration_space(nest.partition, nest.shape)
+        if single is None:
             return
-        moved = moves(nest.partition, found)
-        for unit, one in dict([_united(found), (1, found)] if moved else [(1, found)]).items():
-            digit = transposed(one)
+        moved = moves(nest.partition, single)
+        for joined, space in dict([_joined(single), (1, single)] if moved else [(1, single)]).items():
+            digit = transposed(space)
             if digit is not None:
-                frame = _frame(context.device, one, digit, unit)
+                frame = _frame(context.device, space, digit, joined)
                 yield from (Form(nest, frame, tile) for tile in _tiles(context.device, context.target, frame, moved))
 
     def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
@@ -88,87 +88,87 @@ class _Hero(Hero):
 HERO = _Hero()
 
 
-def united(found: Walk) -> bool:
-    """Whether neighbours stay neighbours in all accesses, so that several are moved as one."""
-    return _united(found)[0] > 1
+def joins(space: IterationSpace) -> bool:
+    """Whether neighbours stay neighbours in all accesses, so that several are moved as one element."""
+    return _joined(space)[0] > 1
 
 
-def _united(found: Walk) -> "Tuple[int, Walk]":
-    """Neighbours that stay neighbours in all accesses as one element of all their bits (at most 64): how many, and the walk of these."""
-    size, unit = found.sizes[-1], 1
-    while all(a.strides and a.strides[-1] == 1 and a.width * unit < 8 and not any(s % (2 * unit) for s in a.strides[:-1]) for a in found.accesses) \
-            and size % (2 * unit) == 0:
-        unit *= 2
-    if unit == 1 or len(found.sizes) == 1 or size * found.accesses[0].width >= 64:   # whole lines: the loop hero's
-        return 1, found
-    rest = (size // unit,) if size > unit else ()
+def _joined(space: IterationSpace) -> "Tuple[int, IterationSpace]":
+    """The number of neighbouring elements that stay neighbours in all accesses and are joined to one (of at most 64 bits), and the space of these."""
+    size, joined = space.sizes[-1], 1
+    while size % (2 * joined) == 0 and all(
+            a.strides and a.strides[-1] == 1 and a.width * joined < 8 and not any(s % (2 * joined) for s in a.strides[:-1]) for a in space.accesses):
+        joined *= 2
+    if joined == 1 or len(space.sizes) == 1 or size * space.accesses[0].width >= 64:   # whole lines: the loop hero's
+        return 1, space
+    rest = (size // joined,) if size > joined else ()
 
     def strides(of: "Tuple[int, ...]") -> "Tuple[int, ...]":
-        return tuple(s // unit for s in of[:-1]) + (1,) * len(rest)
-    accesses = tuple(replace(a, width=a.width * unit, strides=strides(a.strides or ())) for a in found.accesses)
-    return unit, Walk(found.sizes[:-1] + rest, accesses)
+        return tuple(s // joined for s in of[:-1]) + (1,) * len(rest)
+    accesses = tuple(replace(a, width=a.width * joined, strides=strides(a.strides or ())) for a in space.accesses)
+    return joined, IterationSpace(space.sizes[:-1] + rest, accesses)
 
 
 @dataclass(frozen=True)
 class Frame:
-    """Where tiles lie: the walk (of units), and the digits that make up rows and lanes, fastest first."""
+    """Where tiles lie: the iteration space (of joined elements), and the digits that make up rows and lanes, fastest first."""
 
-    walk: Walk
+    space: IterationSpace
     rows: Tuple[int, ...]
     lanes: Tuple[int, ...]
     joined: int
 
     @property
     def high(self) -> int:
-        return math.prod(self.walk.sizes[k] for k in self.rows)
+        return math.prod(self.space.sizes[k] for k in self.rows)
 
     @property
     def wide(self) -> int:
-        return math.prod(self.walk.sizes[k] for k in self.lanes)
+        return math.prod(self.space.sizes[k] for k in self.lanes)
 
     def fits(self, rows: int, lanes: int) -> bool:
         """Whether there is such a tile: one that leaves something over is moved back, by whole first digits where there are several."""
-        return all(step <= size and (len(run) == 1 or math.gcd(size, step) % self.walk.sizes[run[0]] == 0 or self.walk.sizes[run[0]] % step == 0)
+        return all(step <= size and (len(run) == 1 or math.gcd(size, step) % self.space.sizes[run[0]] == 0 or self.space.sizes[run[0]] % step == 0)
                    for step, size, run in ((rows, self.high, self.rows), (lanes, self.wide, self.lanes)))
 
     def outer(self) -> "List[Tuple[str, int]]":
-        return [(f"g{k}", size) for k, size in enumerate(self.walk.sizes) if k not in (*self.rows, *self.lanes)]
+        return [(f"g{k}", size) for k, size in enumerate(self.space.sizes) if k not in (*self.rows, *self.lanes)]
 
     def position(self, of: "Dict[int, str]") -> str:
-        """The text of the walk's position, from those of the digits and of where rows and lanes are (under their first digits)."""
-        terms, weights = [], self.walk.weights()
+        """The text of a position in memory, from the texts of the digits; those of rows and lanes are under their first digits."""
+        terms, weights = [], self.space.weights()
         for run in (*((k,) for k in range(len(weights)) if k not in (*self.rows, *self.lanes)), self.rows, self.lanes):
             below = 1
             for k in run:
-                part = f"(({of[run[0]]}) floordiv {below}) mod {self.walk.sizes[k]}" if len(run) > 1 else of[k]
+                part = f"(({of[run[0]]}) floordiv {below}) mod {self.space.sizes[k]}" if len(run) > 1 else of[k]
                 terms.append(f"({part}) * {weights[k] * self.joined}")
-                below *= self.walk.sizes[k]
+                below *= self.space.sizes[k]
         return " + ".join(terms)
 
 
-def _frame(device: Device, found: Walk, digit: int, unit: int) -> Frame:
+def _frame(device: Device, space: IterationSpace, digit: int, joined: int) -> Frame:
     """Digits that are too short for a tile go on with those that follow in memory: rows in what is turned, lanes in the rest."""
-    minor = len(found.sizes) - 1
-    regular = [a.strides for a in found.accesses if a.strides]
+    minor = len(space.sizes) - 1
+    regular = [a.strides for a in space.accesses if a.strides]
     turned = [s for s in regular if s[digit] == 1 and s[-1] > 1]
     runs, straight = [[digit], [minor]], [s for s in regular if s[-1] == 1]
     for run, accesses in zip(runs, (turned, straight)):
-        while math.prod(found.sizes[k] for k in run) < device.tile_joined:
-            size = math.prod(found.sizes[k] for k in run)
-            more = next((k for k in range(len(found.sizes)) if k not in runs[0] + runs[1] and all(s[k] == size for s in accesses)), None)
+        while math.prod(space.sizes[k] for k in run) < device.tile_joined:
+            size = math.prod(space.sizes[k] for k in run)
+            more = next((k for k in range(len(space.sizes)) if k not in runs[0] + runs[1] and all(s[k] == size for s in accesses)), None)
             if more is None or not accesses:
                 break
             run.append(more)
-    return Frame(found, tuple(runs[0]), tuple(runs[1]), unit)
+    return Frame(space, tuple(runs[0]), tuple(runs[1]), joined)
 
 
 def _tiles(device: Device, d: Target, frame: Frame, moves: bool) -> Iterator[Tile]:
     """Tiles that fit, best first."""
-    found, digit = frame.walk, frame.rows[0]
-    turned = [a for a in found.accesses if a.strides and a.strides[digit] == 1 and a.strides[-1] > 1]
-    widths = {a.width for a in found.accesses}
+    space, digit = frame.space, frame.rows[0]
+    turned = [a for a in space.accesses if a.strides and a.strides[digit] == 1 and a.strides[-1] > 1]
+    widths = {a.width for a in space.accesses}
     width = max(a.width for a in turned)
-    traffic = sum(a.bytes for a in found.accesses)
+    traffic = sum(a.bytes for a in space.accesses)
     shapes = _shapes(width, traffic > device.cache) if moves else [(n, n, down, 64) for n in (16, 8)[max(widths) // 8:] for down in (2, 1)]
     threads = device.group
     for lanes, rows, down, piece in [*shapes, (4, 4, 1, 64)]:
@@ -176,7 +176,7 @@ def _tiles(device: Device, d: Target, frame: Frame, moves: bool) -> Iterator[Til
             chunks = min(-(-frame.high // rows), max(device.tile_run, device.page // width) // rows)
             while chunks > 1 and _items(frame, lanes * down, rows, chunks) < 16 * device.units:
                 chunks = -(-chunks // 2)
-            line = min(a.width * (rows * lanes if a.strides and a.strides[digit] == lanes else lanes) for a in found.accesses if a.write)
+            line = min(a.width * (rows * lanes if a.strides and a.strides[digit] == lanes else lanes) for a in space.accesses if a.write)
             stream = traffic > device.cache and line >= device.line      # a line may be that of several rows, one after another
             items = _items(frame, lanes * down, rows, chunks)
             yield Tile(threads if items >= 64 * threads else 1, chunks, rows, lanes, down, piece, stream, moves, frame.joined,
@@ -251,8 +251,8 @@ def _on_cpu(d: Target, helpers: Helpers, nest: Nest, frame: Frame, tile: Tile, i
     names = list(box)
     box.update(vec=(0, tile.vec - 1), **({"down": (0, tile.registers_down - 1)} if tile.registers_down > 1 else {}), lane=(0, tile.lanes - 1))
     domain = ", ".join(f"{name} in [{low}, {high}]" for name, (low, high) in box.items())
-    walked = algebra.simplify(f"({', '.join(names)})[{', '.join(v for v in box if v not in names)}] -> ({frame.position(texts)}), domain: {domain}")
-    thread = compose(walked, algebra.call("shape", "unmap", nest.shape.text))
+    position = algebra.simplify(f"({', '.join(names)})[{', '.join(v for v in box if v not in names)}] -> ({frame.position(texts)}), domain: {domain}")
+    thread = compose(position, algebra.call("shape", "unmap", nest.shape.text))
     body = Body(d, helpers, nest.partition, nest.partition.entry, index_type, thread, tile, excess, box,
                 steady=True, strip=f"g{minor}")
     body.region(nest.partition.entry.body)
@@ -278,4 +278,4 @@ def _on_cpu(d: Target, helpers: Helpers, nest: Nest, frame: Frame, tile: Tile, i
     functions = [function_text(d, helpers, nest.partition, f, excess) for f in reversed(nest.partition.functions[1:])]
     return Kernel(nest.name, nest, tile, index_type, blocks, ", ".join(arguments(d, reads, writes)),
                   functions, d.launch_bounds(tile.threads), thread, [*reads, *sorted(writes)], body.flat,
-                  template="kernels/transpose_cpu", record=record, code=Step.of(body, tile.vec), position=walked)
+                  template="kernels/transpose_cpu", record=record, code=Step.of(body, tile.vec), position=position)

@@ -28,7 +28,7 @@ from gen.heroes.hero import Context, Hero
 from gen.heroes.kernel import Coordinate, Kernel, Step, arguments, function_text
 from gen.hlo import Shape, dtypes
 from gen.plan.buffers import buffer_of, buffers_of, memory_map, reads_of
-from gen.plan.digits import Walk, position, walk
+from gen.plan.digits import IterationSpace, iteration_space, position
 from gen.plan.nest import Nest
 from gen.plan.partition import compose
 from gen.schedule import Device, Schedule
@@ -37,7 +37,7 @@ from gen.targets import Target
 
 @dataclass(frozen=True)
 class Access:
-    """A buffer as the body reads or writes it: its strides along the walk's digits, and its map from the kernel's index (maps: several
+    """A buffer as the body reads or writes it: its strides along the digits, and its map from the kernel's index (maps: several
     texts of the same one)."""
 
     pointer: str
@@ -91,7 +91,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class Frame:
-    """Where tiles lie: the walk's sizes, the digits that make up rows and lanes (fastest first), elements that stay together."""
+    """Where tiles lie: the sizes of the digits, those that make up rows and lanes (fastest first), elements that stay together."""
 
     sizes: Tuple[int, ...]
     rows: Tuple[int, ...]
@@ -132,31 +132,31 @@ class Frame:
 
 # ---- what goes through tiles ----
 
-def _accesses(nest: Nest, found: Walk) -> List[Access]:
+def _accesses(nest: Nest, space: IterationSpace) -> List[Access]:
     """Reads of the body (not of loops and guards in it) and writes, each once."""
     partition, unmap = nest.partition, algebra.call("shape", "unmap", nest.shape.text)
-    split = position(found.sizes)
-    made: Dict[Tuple[str, str], Access] = {}
+    split = position(space.sizes)
+    accesses: Dict[Tuple[str, str], Access] = {}
 
     def add(pointer: str, shape: Shape, index: str, write: bool) -> None:
         digits = compose(split, compose(unmap, index))
-        steps = [algebra.access(digits, f"g{k}")[0].stride for k in range(len(found.sizes))]
+        steps = [algebra.access(digits, f"g{k}")[0].stride for k in range(len(space.sizes))]
         strides = None if None in steps or algebra.guards(digits) else tuple(s or 0 for s in steps)
-        maps = made[pointer, digits].maps if (pointer, digits) in made else ()
-        made[pointer, digits] = Access(pointer, shape.dtype, shape.bytes, write, strides, (*maps, index))
+        maps = accesses[pointer, digits].maps if (pointer, digits) in accesses else ()
+        accesses[pointer, digits] = Access(pointer, shape.dtype, shape.bytes, write, strides, (*maps, index))
     for read, region in reads_of(partition, partition.entry):
         buffer = buffer_of(partition, read)
         if buffer and buffer.shape.dims and region is partition.entry.body:
             add(buffer.pointer, buffer.shape, compose(read.map, memory_map(buffer.shape)), False)
     for root in partition.roots:
         add(root.pointer, root.shape, compose(root.map, memory_map(root.shape)), True)
-    return list(made.values())
+    return list(accesses.values())
 
 
-def _frame(device: Device, found: Walk, accesses: Sequence[Access]) -> "Optional[Tuple[Frame, List[Access]]]":
+def _frame(device: Device, space: IterationSpace, accesses: Sequence[Access]) -> "Optional[Tuple[Frame, List[Access]]]":
     """Rows and lanes, and the accesses that lie along rows; None where there are none."""
-    last = len(found.sizes) - 1
-    units = [1, found.sizes[-1]] if last and found.sizes[-1] * max(a.width for a in accesses) <= 16 else [1]
+    last = len(space.sizes) - 1
+    units = [1, space.sizes[-1]] if last and space.sizes[-1] * max(a.width for a in accesses) <= 16 else [1]
     for unit in units:
         lane = last if unit == 1 else last - 1
         along: Dict[int, List[Access]] = {}
@@ -166,7 +166,7 @@ def _frame(device: Device, found: Walk, accesses: Sequence[Access]) -> "Optional
                     along.setdefault(k, []).append(access)
         if along:
             row = max(along, key=lambda k: sum(a.bytes for a in along[k]))
-            return Frame(found.sizes, *_runs(device, found.sizes, row, lane, unit, along[row]), unit), along[row]
+            return Frame(space.sizes, *_runs(device, space.sizes, row, lane, unit, along[row]), unit), along[row]
     return None
 
 
@@ -178,12 +178,12 @@ def _runs(device: Device, sizes: Sequence[int], row: int, lane: int, unit: int, 
         return math.prod(sizes[k] for k in runs[run])
 
     def following(run: str) -> Optional[int]:
-        taken = {*runs["rows"], *runs["lanes"], len(sizes) - 1}
+        used = {*runs["rows"], *runs["lanes"], len(sizes) - 1}
         if size(run) % line == 0 or size(run) >= 8 * line:
             return None
         if run == "lanes":
-            return runs["lanes"][-1] - 1 if runs["lanes"][-1] - 1 not in taken and runs["lanes"][-1] else None
-        return next((k for k in range(len(sizes)) if k not in taken and all((a.strides or ())[k] == unit * size(run) for a in staged)), None)
+            return runs["lanes"][-1] - 1 if runs["lanes"][-1] - 1 not in used and runs["lanes"][-1] else None
+        return next((k for k in range(len(sizes)) if k not in used and all((a.strides or ())[k] == unit * size(run) for a in staged)), None)
     while True:
         grown = sorted((run for run in runs if following(run) is not None), key=size)
         if not grown:
@@ -239,16 +239,16 @@ def _whole(vec: int, side: int, size: int, other: int, others: int, pack: int, u
 
 def _local(tile: Tile, vec: int, along: str) -> "Tuple[str, Dict[str, int], str]":
     """A thread's elements in a phase that goes along rows or lanes: the text of its (r, l, e), its variables, what bounds them."""
-    taken = along == "lanes"
-    high = tile.rows // tile.pack if taken else tile.rows
+    by_lanes = along == "lanes"
+    high = tile.rows // tile.pack if by_lanes else tile.rows
     units = high * tile.lanes_ * tile.unit // vec
     passes = -(-units // tile.threads)
-    box = {"th_x": tile.threads, **({"pass": passes} if passes > 1 else {}), **({"row": tile.pack} if taken and tile.pack > 1 else {}), "vec": vec}
+    box = {"th_x": tile.threads, **({"pass": passes} if passes > 1 else {}), **({"row": tile.pack} if by_lanes and tile.pack > 1 else {}), "vec": vec}
     thread = f"pass * {tile.threads} + th_x" if passes > 1 else "th_x"
     cell = f"((({thread}) * {vec} + vec) floordiv {tile.unit})"
-    fast = tile.lanes_ if taken else high
-    here = [f"({cell} floordiv {fast})", f"({cell} mod {fast})"] if taken else [f"({cell} mod {fast})", f"({cell} floordiv {fast})"]
-    if taken and tile.pack > 1:
+    fast = tile.lanes_ if by_lanes else high
+    here = [f"({cell} floordiv {fast})", f"({cell} mod {fast})"] if by_lanes else [f"({cell} mod {fast})", f"({cell} floordiv {fast})"]
+    if by_lanes and tile.pack > 1:
         here[0] = f"{here[0]} * {tile.pack} + row"
     bound = f", {thread} in [0, {units - 1}]" if units < passes * tile.threads else ""
     return f"{here[0]}, {here[1]}, (({thread}) * {vec} + vec) mod {tile.unit}", box, bound
@@ -297,9 +297,9 @@ def conflicts(device: Device, address: str, word: int, threads: int, at: "Sequen
         for rest in at:
             banks: Dict[int, Set[int]] = {}
             for lane in range(together):
-                found = algebra.evaluate(address, first + lane, *rest) if first + lane < threads else None
-                if found is not None:
-                    start = found[0] * word // device.bank
+                element = algebra.evaluate(address, first + lane, *rest) if first + lane < threads else None
+                if element is not None:
+                    start = element[0] * word // device.bank
                     for k in range(start, start + max(1, word // device.bank)):
                         banks.setdefault(k % device.banks, set()).add(k)
             worst = max(worst, *(len(words) for words in banks.values())) if banks else worst
@@ -308,19 +308,19 @@ def conflicts(device: Device, address: str, word: int, threads: int, at: "Sequen
 
 def _degree(device: Device, tile: Tile, stage: Stage) -> int:
     """Conflicts in both phases that a tile is used in."""
-    found = 1
+    degree = 1
     for vec, along, held in ((stage.vec, "rows", stage.held), (tile.vec, "lanes", stage.held if tile.unit > 1 else 1)):
         local = _in_tile(tile, vec, along)
         names = [v.name for v in algebra.info(local).of("range")]
         at = [[k if name == "vec" else 0 for name in names] for k in sorted({0, (vec - 1) // held * held})]
-        found = max(found, conflicts(device, compose(local, _address(tile, stage)), stage.word, tile.threads, at))
-    return found
+        degree = max(degree, conflicts(device, compose(local, _address(tile, stage)), stage.word, tile.threads, at))
+    return degree
 
 
 def _in_banks(device: Device, tile: Tile, stage: Stage) -> "Tuple[Stage, str]":
     """A tile's lines as they are, a word longer, rotated, or both: the first without conflicts, else the one with fewest. Where the
     widest accesses have none without, those half as wide are tried."""
-    found: "List[Tuple[int, Stage]]" = []
+    tried: "List[Tuple[int, Stage]]" = []
     for vec in (stage.vec, stage.vec // 2) if stage.vec * stage.access.width == 16 and stage.vec > stage.held else (stage.vec,):
         pack = stage.held if tile.unit == 1 else 1
         count = tile.rows // pack
@@ -328,15 +328,15 @@ def _in_banks(device: Device, tile: Tile, stage: Stage) -> "Tuple[Stage, str]":
         padded, lanes = plain + max(1, device.bank // stage.word), max(1, tile.vec // tile.unit)
         turns = [(lanes, turn) for turn in (4, 2, 1) if turn < count]
         for pitch, turn in ((plain, (1, 0)), (padded, (1, 0)), *((pitch, turn) for turn in turns for pitch in (plain, padded))):
-            one = replace(stage, vec=vec, pitch=pitch, turn=turn)
-            found.append((_degree(device, tile, one), one))
-            if found[-1][0] == 1:
+            form = replace(stage, vec=vec, pitch=pitch, turn=turn)
+            tried.append((_degree(device, tile, form), form))
+            if tried[-1][0] == 1:
                 break
-        if found[-1][0] == 1:
+        if tried[-1][0] == 1:
             break
-    degree, one = min(found, key=lambda x: x[0])
-    words = f"{one.name} pitch {one.pitch} words of {one.word}" + (f" rotated by {one.turn[1]} each {one.turn[0]}" if one.turn[1] else "")
-    return one, f"{words}: {degree}-way" + (f", {found[0][1].pitch} would be {found[0][0]}-way" if degree < found[0][0] else "")
+    degree, form = min(tried, key=lambda x: x[0])
+    words = f"{form.name} pitch {form.pitch} words of {form.word}" + (f" rotated by {form.turn[1]} each {form.turn[0]}" if form.turn[1] else "")
+    return form, f"{words}: {degree}-way" + (f", {tried[0][1].pitch} would be {tried[0][0]}-way" if degree < tried[0][0] else "")
 
 
 # ---- the kernel ----
@@ -361,9 +361,9 @@ class _Hero(Hero):
 
     def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
         nest = transpose_cpu.inlined(nest)
-        found = walk(nest.partition, nest.shape)
-        accesses = _accesses(nest, found) if found else []
-        framed = _frame(context.device, found, accesses) if found else None
+        space = iteration_space(nest.partition, nest.shape)
+        accesses = _accesses(nest, space) if space else []
+        framed = _frame(context.device, space, accesses) if space else None
         if framed is None:
             return
         frame, staged = framed
@@ -544,8 +544,8 @@ class _Writer:
         partition = nest.partition
         loads = [self.along_rows(s) for s in self.stages if not s.access.write]
         stores = [self.along_rows(s) for s in self.stages if s.access.write]
-        walked = _in_output(frame, tile, tile.vec, "lanes")
-        thread = compose(walked, algebra.call("shape", "unmap", nest.shape.text))
+        position_map = _in_output(frame, tile, tile.vec, "lanes")
+        thread = compose(position_map, algebra.call("shape", "unmap", nest.shape.text))
         box = _box(frame, tile, tile.vec, "lanes")
         held, staged = self.holds(_in_tile(tile, tile.vec, "lanes"), thread)
         body = Body(d, self.helpers, partition, partition.entry, self.index_type, thread, tile, self.excess, box, staged=staged)
@@ -568,6 +568,6 @@ class _Writer:
                       code=Step.of(body, tile.vec))
         kernel.template = "kernels/transpose_gpu"
         tiles = [SharedTile(s.name, self.held(s), s.pitch * tile.lanes_) for s in self.stages]
-        kernel.record = Record(walked, coordinates, tiles, loads, stores, box.get("pass", (0, 0))[1] + 1, self.guard(walked, box, tile.vec), held, tile.pack,
+        kernel.record = Record(position_map, coordinates, tiles, loads, stores, box.get("pass", (0, 0))[1] + 1, self.guard(position_map, box, tile.vec), held, tile.pack,
                                Step.of(body, tile.vec))
         return kernel

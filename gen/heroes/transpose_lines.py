@@ -19,7 +19,7 @@ from gen.heroes import transpose_cpu
 from gen.heroes.hero import Context, Hero
 from gen.heroes.kernel import Kernel, arguments
 from gen.plan.buffers import Buffer, buffer_of, memory_map
-from gen.plan.digits import Walk, moves, place, transposed, walk
+from gen.plan.digits import IterationSpace, iteration_space, moves, place, transposed
 from gen.plan.nest import Nest
 from gen.plan.partition import compose
 from gen.schedule import Device, Schedule
@@ -48,10 +48,10 @@ class Lines(Schedule):
 
 @dataclass(frozen=True)
 class Form:
-    """The nest with its values inlined, its walk, the digit that is transposed, and a schedule."""
+    """The nest with its values inlined, its iteration space, the digit that is transposed, and a schedule."""
 
     nest: Nest
-    walk: Walk
+    space: IterationSpace
     digit: int
     lines: Lines
 
@@ -66,38 +66,38 @@ class _Hero(Hero):
 
     def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
         nest = transpose_cpu.inlined(nest)
-        found = walk(nest.partition, nest.shape)
-        digit = transposed(found) if found else None
-        if found and digit is not None and sum(a.bytes for a in found.accesses) > context.device.cache and not (
-                moves(nest.partition, found) and transpose_cpu.united(found)):
-            lines = _lines(context.device, nest, found, digit)
-            yield from [Form(nest, found, digit, lines)] * (lines is not None)
+        space = iteration_space(nest.partition, nest.shape)
+        digit = transposed(space) if space else None
+        if space and digit is not None and sum(a.bytes for a in space.accesses) > context.device.cache and not (
+                moves(nest.partition, space) and transpose_cpu.joins(space)):
+            lines = _lines(context.device, nest, space, digit)
+            yield from [Form(nest, space, digit, lines)] * (lines is not None)
 
     def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
-        return [_Writer(context.target, context.helpers, schedule.nest, schedule.walk, schedule.digit, schedule.lines, index_type).kernel()]
+        return [_Writer(context.target, context.helpers, schedule.nest, schedule.space, schedule.digit, schedule.lines, index_type).kernel()]
 
 
 HERO = _Hero()
 
 
-def _lines(device: Device, nest: Nest, found: Walk, digit: int) -> "Optional[Lines]":
+def _lines(device: Device, nest: Nest, space: IterationSpace, digit: int) -> "Optional[Lines]":
     """The schedule where one array is moved into rows that begin anywhere; None where that is not so, or tiles do not fit."""
-    reads, writes = [a for a in found.accesses if not a.write], [a for a in found.accesses if a.write]
+    reads, writes = [a for a in space.accesses if not a.write], [a for a in space.accesses if a.write]
     if len(reads) != 1 or len(writes) != 1 or reads[0].strides is None or writes[0].strides is None:
         return None
-    width, last, (root, *more) = writes[0].width, len(found.sizes) - 1, nest.partition.roots
+    width, last, (root, *more) = writes[0].width, len(space.sizes) - 1, nest.partition.roots
     if more or width not in device.carried_tiles or reads[0].width != width or nest.partition.entry.body.entries or not buffer_of(nest.partition, nest.partition.root_read(root)):
         return None
     square = device.carried_tiles[width]
     side = square.side
     apart = [stride for k, stride in enumerate(writes[0].strides) if k not in (digit, last)]
-    if writes[0].strides[digit] % side == 0 or any(stride % side for stride in apart) or found.sizes[last] < 2 * side or found.sizes[digit] < side:
+    if writes[0].strides[digit] % side == 0 or any(stride % side for stride in apart) or space.sizes[last] < 2 * side or space.sizes[digit] < side:
         return None
-    outer = math.prod(size for k, size in enumerate(found.sizes) if k not in (digit, last))
-    columns, strips, wanted = device.carried_columns, found.sizes[last] // side, 8 * device.units
-    while columns > 4 * side and outer * max(1, found.sizes[digit] // columns) < wanted:
+    outer = math.prod(size for k, size in enumerate(space.sizes) if k not in (digit, last))
+    columns, strips, wanted = device.carried_columns, space.sizes[last] // side, 8 * device.units
+    while columns > 4 * side and outer * max(1, space.sizes[digit] // columns) < wanted:
         columns //= 2
-    parts = max(1, min(strips // 8, -(-wanted // (outer * max(1, found.sizes[digit] // columns)))))
+    parts = max(1, min(strips // 8, -(-wanted // (outer * max(1, space.sizes[digit] // columns)))))
     return Lines(vec=side, lanes=side, registers_down=square.tiles_down, load_bytes=square.load_bytes, width=width, columns=columns, parts=parts)
 
 
@@ -127,9 +127,9 @@ class Record:
 
 
 class _Writer:
-    def __init__(self, d: Target, helpers: Helpers, nest: Nest, found: Walk, digit: int, form: Lines, index_type: str) -> None:
-        self.d, self.helpers, self.nest, self.found, self.form, self.index_type = d, helpers, nest, found, form, index_type
-        self.t, self.digit, self.last = d.index[index_type], digit, len(found.sizes) - 1
+    def __init__(self, d: Target, helpers: Helpers, nest: Nest, space: IterationSpace, digit: int, form: Lines, index_type: str) -> None:
+        self.d, self.helpers, self.nest, self.space, self.form, self.index_type = d, helpers, nest, space, form, index_type
+        self.t, self.digit, self.last = d.index[index_type], digit, len(space.sizes) - 1
         (root,) = nest.partition.roots
         read = nest.partition.root_read(root)
         source = buffer_of(nest.partition, read)
@@ -137,16 +137,16 @@ class _Writer:
         self.source, self.target = source, Buffer(root.pointer, root.shape, root.pointer)
         unmap = algebra.call("shape", "unmap", nest.shape.text)
         self.index = unmap
-        self.read, self.write = (compose(unmap, compose(one, memory_map(shape))) for one, shape in ((read.map, source.shape), (root.map, root.shape)))
-        self.columns, self.length = found.sizes[digit], found.sizes[self.last]
-        self.pitch, self.stride = (next(a for a in found.accesses if a.write == write).strides[k]   # type: ignore[index]
+        self.read, self.write = (compose(unmap, compose(index, memory_map(shape))) for index, shape in ((read.map, source.shape), (root.map, root.shape)))
+        self.columns, self.length = space.sizes[digit], space.sizes[self.last]
+        self.pitch, self.stride = (next(a for a in space.accesses if a.write == write).strides[k]   # type: ignore[index]
                                    for write, k in ((True, digit), (False, self.last)))
         self.strips, self.rest = divmod(self.length, form.side)
 
     def position(self, row: str, column: str, more: "Dict[str, int]") -> str:
-        """A map from a work-item's place, and `more`, to the walk's position."""
-        weights, texts, box = self.found.weights(), [], {}
-        for k, size in enumerate(self.found.sizes):
+        """The map from where a work-item stands, and `more`, to the position in memory."""
+        weights, texts, box = self.space.weights(), [], {}
+        for k, size in enumerate(self.space.sizes):
             if k in (self.digit, self.last):
                 texts.append(f"({column if k == self.digit else row}) * {weights[k]}")
             else:
@@ -202,7 +202,7 @@ class _Writer:
         d, form, nest = self.d, self.form, self.nest
         side, parts, whole = form.side, form.parts, self.columns // form.side
         per, edge = form.columns // side, self.columns % side > 0
-        counts = [(f"g{k}", size) for k, size in enumerate(self.found.sizes) if k not in (self.digit, self.last)]
+        counts = [(f"g{k}", size) for k, size in enumerate(self.space.sizes) if k not in (self.digit, self.last)]
         counts += [(name, count) for name, count in (("block", self.blocks), ("part", parts)) if count > 1 or name == "block"]
         placing, blocks = place(counts, 1)
         placed = algebra.c_text(placing, self.index_type)

@@ -1,8 +1,8 @@
 """How a nest's accesses move along its output: the position split into digits, along each of which every access has one stride.
 
 The position in the first root's memory counts 0, 1, 2, ... ; the maps of all reads and writes say where it must be split
-(after a transpose f32[64,32] -> f32[32,64] it is two digits, 32 and 64). Neighbouring digits along which every access goes on
-evenly are one. What is not even along some digit is irregular: it is read element by element.
+(after a transpose f32[64,32] -> f32[32,64] it is two digits, 32 and 64). Neighbouring digits are joined where every access
+has one stride along both. An access without a stride along some digit is irregular: it is read element by element.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from typing import Dict, List, Optional, Sequence, Tuple
+from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from gen import algebra
 from gen.hlo import Shape, dtypes
@@ -32,27 +32,37 @@ class Access:
     strides: Optional[Tuple[int, ...]]
 
 
+class MemoryMap(NamedTuple):
+    """A buffer that is read or written: its name, bytes of an element, bytes moved, and the map from the index to the position in the buffer."""
+
+    name: str
+    write: bool
+    width: int
+    bytes: int
+    map: str
+
+
 @dataclass(frozen=True)
-class Walk:
-    """sizes: of the digits, major first."""
+class IterationSpace:
+    """The positions that a kernel goes through, split into digits, and its accesses along these. sizes: of the digits, major first."""
 
     sizes: Tuple[int, ...]
     accesses: Tuple[Access, ...]
 
     def weights(self) -> Tuple[int, ...]:
-        """Positions that a step of each digit is worth."""
+        """The number of positions in one step of each digit."""
         return tuple(math.prod(self.sizes[k + 1:]) for k in range(len(self.sizes)))
 
 
 def _splits(flat: str) -> List[int]:
-    """Where a map of one variable takes it apart."""
+    """The numbers by which a map of one variable divides it: where its position must be split."""
     name = algebra.info(flat).variables[0].name
     text = algebra.info(flat).results[0].text
-    found = [int(n) for n in re.findall(rf"\b{name} (?:floordiv|mod) (\d+)", text)]
-    found += [int(a) * int(b) for a, b in re.findall(rf"\b{name} floordiv (\d+)\) mod (\d+)", text)]
+    splits = [int(n) for n in re.findall(rf"\b{name} (?:floordiv|mod) (\d+)", text)]
+    splits += [int(a) * int(b) for a, b in re.findall(rf"\b{name} floordiv (\d+)\) mod (\d+)", text)]
     for inner, factor, by in re.findall(rf"\(\(?{name}(?: floordiv (\d+)\))? \* (\d+)\) floordiv (\d+)", text):   # (x * 5) floordiv 4 = x + x floordiv 4
-        found.append(int(inner or 1) * int(by) // math.gcd(int(factor), int(by)))
-    return found
+        splits.append(int(inner or 1) * int(by) // math.gcd(int(factor), int(by)))
+    return splits
 
 
 def _sizes(elements: int, flats: Sequence[str]) -> Tuple[int, ...]:
@@ -75,53 +85,56 @@ def position(sizes: Sequence[int]) -> str:
     return f"({', '.join(names)}) -> ({total})" + (f", domain: {domain}" if domain else "")
 
 
-def walk(partition: Partition, shape: Shape, further: "Sequence[Tuple[str, str]]" = (),
-         writes: "Optional[Sequence[Root]]" = None) -> Optional[Walk]:
-    """The walk over a nest whose positions are those of `shape`; None where a write is irregular. further: names and maps from the
-    index to a number that must move evenly too, as a write."""
-    found: List[Tuple[str, bool, int, int, str]] = [(name, True, 0, 0, flat) for name, flat in further]
+def iteration_space(partition: Partition, shape: Shape, further: "Sequence[Tuple[str, str]]" = (),
+                    writes: "Optional[Sequence[Root]]" = None) -> Optional[IterationSpace]:
+    """The space of a nest whose positions are those of `shape`; None where a write is irregular.
+
+    further: names and maps from the index to a number that must have a stride along each digit, as a write must."""
+    accesses = [MemoryMap(name, True, 0, 0, flat) for name, flat in further]
     for root in partition.roots if writes is None else writes:
-        found.append((root.pointer, True, dtypes.storage_bytes(root.shape.dtype), root.shape.bytes, compose(root.map, memory_map(root.shape))))
+        flat = compose(root.map, memory_map(root.shape))
+        accesses.append(MemoryMap(root.pointer, True, dtypes.storage_bytes(root.shape.dtype), root.shape.bytes, flat))
     for read, _ in reads_of(partition, partition.entry):
         buffer = buffer_of(partition, read)
         if buffer and buffer.shape.dims:
             leaf = buffer.shape
-            found.append((buffer.pointer, False, dtypes.storage_bytes(leaf.dtype), leaf.bytes, compose(read.map, memory_map(leaf))))
-    return walked(found, shape)
+            flat = compose(read.map, memory_map(leaf))
+            accesses.append(MemoryMap(buffer.pointer, False, dtypes.storage_bytes(leaf.dtype), leaf.bytes, flat))
+    return space_of(accesses, shape)
 
 
-def walked(found: "Sequence[Tuple[str, bool, int, int, str]]", shape: Shape) -> Optional[Walk]:
-    """The walk of accesses: name, whether a write, width, bytes, map from the index in `shape` to the position in the buffer."""
+def space_of(accesses: "Sequence[MemoryMap]", shape: Shape) -> Optional[IterationSpace]:
+    """The space of the accesses, whose maps are of the index in `shape`; None where a write is irregular."""
     unmap = algebra.call("shape", "unmap", shape.text)
-    flats = [compose(unmap, flat) for *_, flat in found]
+    flats = [compose(unmap, access.map) for access in accesses]
     if shape.elements < 2 or any(flat == EMPTY for flat in flats):
         return None
     sizes = _sizes(shape.elements, flats)
     if len(sizes) > MOST_DIGITS:
         return None
     split = position(sizes)
-    accesses = []
-    for (name, write, width, size, _), flat in zip(found, flats):
+    regular: List[Access] = []
+    for (name, write, width, size, _), flat in zip(accesses, flats):
         digits = compose(split, flat)
         steps = [algebra.access(digits, f"g{k}")[0].stride for k in range(len(sizes))]
         strides = None if None in steps or algebra.guards(digits) else tuple(s or 0 for s in steps)
         if write and strides is None:
             return None
         access = Access(name, write, width, size, strides)
-        if access not in accesses:
-            accesses.append(access)
-    return _merged(Walk(sizes, tuple(accesses)))
+        if access not in regular:
+            regular.append(access)
+    return _merged(IterationSpace(sizes, tuple(regular)))
 
 
-def interleaved(found: Walk, lines: bool = False) -> int:
+def interleaved(space: IterationSpace, lines: bool = False) -> int:
     """The elements that some accesses have interleaved in 32-bit words and all others in separate rows: the size of the minor digit; 1 if there are
     none. lines: whether each row must be whole lines, too."""
-    if len(found.sizes) < 2 or any(not a.strides for a in found.accesses):
+    if len(space.sizes) < 2 or any(not a.strides for a in space.accesses):
         return 1
-    n = found.sizes[-1]
-    words = [a for a in found.accesses if a.strides and a.strides[-2:] == (n, 1)]
-    rows = [a for a in found.accesses if a.strides and a.strides[-2] == 1]
-    fits = n in (2, 4) and found.sizes[-2] % (16 * n if lines else 16) == 0 and len(words) + len(rows) == len(found.accesses)
+    n = space.sizes[-1]
+    words = [a for a in space.accesses if a.strides and a.strides[-2:] == (n, 1)]
+    rows = [a for a in space.accesses if a.strides and a.strides[-2] == 1]
+    fits = n in (2, 4) and space.sizes[-2] % (16 * n if lines else 16) == 0 and len(words) + len(rows) == len(space.accesses)
     return n if fits and words and rows and all(a.width * n == 4 for a in words) else 1
 
 
@@ -142,12 +155,12 @@ def block(read: Access, sizes: "Sequence[int]") -> int:
     return strides[-1] * sizes[-1] * read.width if falling and whole(strides, sizes) else 0
 
 
-def _merged(walk: Walk) -> Walk:
-    """Digits of one element left out, neighbours along which every access goes on evenly joined."""
+def _merged(space: IterationSpace) -> IterationSpace:
+    """The space without digits of one element, where neighbouring digits along which every access has one stride are joined."""
     sizes: List[int] = []
     columns: List[List[int]] = []
-    regular = [a.strides for a in walk.accesses if a.strides is not None]
-    for size, *column in zip(walk.sizes, *regular):
+    regular = [a.strides for a in space.accesses if a.strides is not None]
+    for size, *column in zip(space.sizes, *regular):
         if size == 1:
             continue
         if sizes and all(above == here * size for above, here in zip(columns[-1], column)):
@@ -157,8 +170,8 @@ def _merged(walk: Walk) -> Walk:
             sizes.append(size)
             columns.append(column)
     merged = iter(zip(*columns)) if columns else iter([() for _ in regular])
-    accesses = tuple(a if a.strides is None else Access(a.name, a.write, a.width, a.bytes, tuple(next(merged))) for a in walk.accesses)
-    return Walk(tuple(sizes), accesses)
+    accesses = tuple(a if a.strides is None else Access(a.name, a.write, a.width, a.bytes, tuple(next(merged))) for a in space.accesses)
+    return IterationSpace(tuple(sizes), accesses)
 
 
 def reach(flat: str) -> Tuple[int, int]:
@@ -176,8 +189,9 @@ def strides(flat: str) -> "Optional[Tuple[Tuple[int, ...], Tuple[int, ...]]]":
 
 
 def radix(flat: str) -> "Optional[Tuple[int, Tuple[int, ...], Tuple[int, ...]]]":
-    """What proves that a map of positions meets each of as many others once: the least of these, and the digits of the position with
-    strides that are a mixed radix. None where they are not."""
+    """The least value of a map of positions, the sizes of its digits and their strides, where these prove that it takes consecutive values, each once.
+
+    None where the strides are no mixed radix."""
     info = algebra.info(flat)
     if len(info.variables) != 1 or info.variables[0].lo:
         return None
@@ -191,7 +205,9 @@ def radix(flat: str) -> "Optional[Tuple[int, Tuple[int, ...], Tuple[int, ...]]]"
 
 
 def meeting(flat: str, other: str) -> Optional[str]:
-    """The map from one walk's position to another's where both are at the same element; None where that is not each once."""
+    """The map from a position of one kernel to the position of another at which both access the same element.
+
+    None where an element is accessed more than once."""
     here, there = radix(flat), radix(other)
     if here is None or there is None or here[0] != there[0] or math.prod(here[1]) != math.prod(there[1]):
         return None
@@ -205,7 +221,7 @@ def meeting(flat: str, other: str) -> Optional[str]:
 
 
 def place(counts: Sequence[Tuple[str, int]], threads: int) -> Tuple[str, int]:
-    """(th_x, bl_x) -> what each count is at, and the number of groups."""
+    """The map from (th_x, bl_x) to a number below each count, and the number of groups."""
     items = math.prod(count for _, count in counts)
     blocks = -(-items // threads)
     item, results, weight = f"bl_x * {threads} + th_x", [], items
@@ -216,9 +232,9 @@ def place(counts: Sequence[Tuple[str, int]], threads: int) -> Tuple[str, int]:
                             f"{item} in [0, {items - 1}]"), blocks
 
 
-def moves(partition: Partition, found: Walk) -> bool:
-    """Whether elements are only moved."""
-    return len({a.width for a in found.accesses}) == 1 and all(a.strides for a in found.accesses) and not partition.entry.body.entries \
+def moves(partition: Partition, space: IterationSpace) -> bool:
+    """Whether a nest only moves elements."""
+    return len({a.width for a in space.accesses}) == 1 and all(a.strides for a in space.accesses) and not partition.entry.body.entries \
         and all(buffer_of(partition, partition.root_read(root)) is not None for root in partition.roots)
 
 
@@ -239,29 +255,29 @@ class Interleaving:
 
 
 def interleaving(nest: Nest) -> Interleaving:
-    found = walk(nest.partition, nest.shape)
-    n = interleaved(found) if found else 1
-    if n == 1 or found is None:
+    space = iteration_space(nest.partition, nest.shape)
+    n = interleaved(space) if space else 1
+    if n == 1 or space is None:
         return Interleaving()
-    moved = moves(nest.partition, found) and interleaved(found, True) > 1
-    if any(a.write and a.strides and a.strides[-1] != 1 for a in found.accesses):
-        return Interleaving(n, interleaved(found, True), moved)
-    return Interleaving(n, 1, moved, max((block(a, found.sizes) for a in found.accesses if not a.write), default=0))
+    moved = moves(nest.partition, space) and interleaved(space, True) > 1
+    if any(a.write and a.strides and a.strides[-1] != 1 for a in space.accesses):
+        return Interleaving(n, interleaved(space, True), moved)
+    return Interleaving(n, 1, moved, max((block(a, space.sizes) for a in space.accesses if not a.write), default=0))
 
 
 def row(nest: Nest) -> int:
-    """Elements that are side by side in every access, where rows of as many are written apart; 0 where that is not so."""
-    found = walk(nest.partition, nest.shape)
-    if found is None or len(found.sizes) < 2 or any(a.strides is None or a.strides[-1] not in (0, 1) for a in found.accesses):
+    """The length of a row that is contiguous in every access, where the rows are not written one after the other; else 0."""
+    space = iteration_space(nest.partition, nest.shape)
+    if space is None or len(space.sizes) < 2 or any(a.strides is None or a.strides[-1] not in (0, 1) for a in space.accesses):
         return 0
-    row = found.sizes[-1]
-    return row if any(a.write and a.strides and a.strides[-2] != row for a in found.accesses) else 0
+    row = space.sizes[-1]
+    return row if any(a.write and a.strides and a.strides[-2] != row for a in space.accesses) else 0
 
 
-def transposed(found: Walk) -> Optional[int]:
+def transposed(space: IterationSpace) -> Optional[int]:
     """The digit, other than the minor one, along which most bytes are contiguous."""
     bytes_along: Dict[int, int] = {}
-    for access in found.accesses:
+    for access in space.accesses:
         for k, stride in enumerate((access.strides or ())[:-1]):
             if stride == 1 and access.strides and access.strides[-1] > 1:
                 bytes_along[k] = bytes_along.get(k, 0) + access.bytes

@@ -1,15 +1,15 @@
-"""Which results are walked together, and in which order each.
+"""Which results share a kernel, and in which order of memory each kernel goes.
 
 Results of equally many elements can be written by one kernel, position by position of the first one's memory. Another result may then
 be at the same position of its own memory, or where it reads the same element of a parameter as one before it: with transpose(p) beside
 log(p), p is read once, and log(p) is written in the other order. Result by result (as they come, or those that turn something first:
 what costs less in all) the cheapest is taken of each way to join a kernel that there is, and of a kernel of its own. The cost is bytes
-moved, of each buffer once for each order in which it is accessed. Bytes whose neighbours are far apart cost STRIDED times as much, unless a
-tile can turn them: that is for one direction only. A further kernel costs LAUNCH.
+moved, of each buffer once for each order in which it is accessed. Bytes that are not contiguous cost STRIDED times as much, unless a tile
+can transpose them: it can for one digit only. A further kernel costs LAUNCH.
 
-Where whole lines change places (the minor dimension is kept) the walk is in the order of what is read: a CPU fetches ahead what is
-contiguous, and stores of whole lines may go anywhere. So it is where words are read whose parts go to several rows, and where
-words are put together of several rows, which are then read side by side.
+Where whole lines are permuted (the minor dimension is kept) a kernel goes in the order of its reads: a CPU prefetches contiguous
+reads by itself, and stores of whole lines may go anywhere. The same holds where words are split into several rows, and where
+words are interleaved of several rows, which are then read in turn.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from typing import Dict, List, Optional, Sequence, Tuple
 from gen import algebra
 from gen.hlo import Computation, Instruction, Shape, dtypes
 from gen.plan.buffers import buffer_of, memory_map, reads_of
-from gen.plan.digits import Access, Walk, interleaved, meeting, position, transposed, walked
+from gen.plan.digits import Access, IterationSpace, MemoryMap, interleaved, meeting, position, space_of, transposed
 from gen.plan.partition import EMPTY, INLINE, Function, Partition, Root, compose
 
 # One plan is for all devices, so these numbers are no device's: they only say which of two plans moves less.
-STRIDED = 8          # bytes moved in place of one whose neighbours are far apart
+STRIDED = 8          # cost of a byte that is not contiguous with its neighbours
 LINE = 64            # bytes
 LAUNCH = 1 << 20     # bytes that could be moved while a kernel is launched
 MOST_RESULTS = 16    # more than that are not rearranged
 
 Leaf = Tuple[int, Shape, Instruction, int]      # a result's number and shape, the value that it is, the leaf of the value's shape
 Kernel = List[Tuple[Leaf, str]]                 # results, each with the map of the kernel's position to its own
-Reads = List[Tuple[str, bool, int, int, str]]   # pointer, whether written, width, bytes, map of a position to the buffer's
+Reads = List[MemoryMap]                         # maps of a position
 
 
 def linear(group: "Sequence[Leaf]") -> "Tuple[Shape, List[Root]]":
@@ -46,49 +46,52 @@ def arranged(computation: Computation, group: "Sequence[Leaf]", cuts: "Dict[Inst
         return [linear(group)]
     reads = {leaf[0]: _reads(computation, leaf, cuts) for leaf in group}
     same = f"(d0) -> (d0), domain: d0 in [0, {group[0][1].elements - 1}]"
-    one = [(leaf, same) for leaf in group]
-    together = _walk(one, reads)
-    if len(group) == 1 or (together and _cost(together) == _least(together)):
-        return [_made(one, together, same)]
-    turned = {leaf[0]: (found is not None and transposed(found) is not None) for leaf, found in
-              ((leaf, _walk([(leaf, same)], reads)) for leaf in group)}
-    tried = [_greedy(order, reads, same) for order in (group, sorted(group, key=lambda leaf: not turned[leaf[0]]))]
-    _, kernels = min(tried, key=lambda found: found[0])
+    single = [(leaf, same) for leaf in group]
+    space = _iteration_space(single, reads)
+    if len(group) == 1 or (space and _cost(space) == _least(space)):
+        return [_rooted(single, space, same)]
+    spaces = {leaf[0]: _iteration_space([(leaf, same)], reads) for leaf in group}
+    turned = {number: space is not None and transposed(space) is not None for number, space in spaces.items()}
+    plans = [_greedy(order, reads, same) for order in (group, sorted(group, key=lambda leaf: not turned[leaf[0]]))]
+    _, kernels = min(plans, key=lambda plan: plan[0])
     kernels.sort(key=lambda kernel: min(leaf[0] for leaf, _ in kernel))
-    return [_made(kernel, _walk(kernel, reads), same) for kernel in kernels]
+    return [_rooted(kernel, _iteration_space(kernel, reads), same) for kernel in kernels]
 
 
-def _made(kernel: Kernel, found: Optional[Walk], same: str) -> "Tuple[Shape, List[Root]]":
-    space, order = _space([leaf for leaf, _ in kernel]), _as_read(found) if found else None
+def _rooted(kernel: Kernel, space: Optional[IterationSpace], same: str) -> "Tuple[Shape, List[Root]]":
+    """The shape of a kernel's index, and its results with their maps from that index."""
+    shape, order = _space([leaf for leaf, _ in kernel]), _as_read(space) if space else None
     if order:
-        space = _flat(space)
-    return space, [_root(leaf, space, None if at == same else at, order) for leaf, at in kernel]
+        shape = _flat(shape)
+    return shape, [_root(leaf, shape, None if at == same else at, order) for leaf, at in kernel]
 
 
-def _as_read(found: Walk) -> "Optional[Tuple[str, str]]":
-    """Where whole lines change places, or words are taken apart into lines: the digits of a position in the order of what is read, and the walk's position from these (apart,
-    because of digits the algebra knows that they do not leave the walk); None where they do not."""
-    accesses = [a for a in found.accesses if a.strides and any(a.strides)]
+def _as_read(space: IterationSpace) -> "Optional[Tuple[str, str]]":
+    """Two maps for a kernel that goes in the order of its reads: from its position to the digits of the results' position, and from these digits to
+    that position. None where the order of the results does as well.
+
+    It is so where whole lines are permuted, or words are split into lines. Both maps are kept because the algebra knows the ranges of the digits."""
+    accesses = [a for a in space.accesses if a.strides and any(a.strides)]
     reads = [a.strides for a in accesses if not a.write and a.strides and all(a.strides)]
-    if len(accesses) < len(found.accesses) or not reads:
+    if len(accesses) < len(space.accesses) or not reads:
         return None
-    zips = interleaved(found, True) > 1 and all(a.strides[-1] == 1 for a in accesses if a.write and a.strides)
-    order, *others = {tuple(sorted(range(len(found.sizes)), key=lambda k: (zips and k == len(found.sizes) - 1, -strides[k]))) for strides in reads}
-    if others or order == tuple(range(len(found.sizes))) or any(s <= 0 for strides in reads for s in strides):
+    zips = interleaved(space, True) > 1 and all(a.strides[-1] == 1 for a in accesses if a.write and a.strides)
+    order, *others = {tuple(sorted(range(len(space.sizes)), key=lambda k: (zips and k == len(space.sizes) - 1, -strides[k]))) for strides in reads}
+    if others or order == tuple(range(len(space.sizes))) or any(s <= 0 for strides in reads for s in strides):
         return None
-    turned = Walk(tuple(found.sizes[k] for k in order), tuple(replace(a, strides=tuple((a.strides or ())[k] for k in order)) for a in accesses))
-    lines = all(a.strides[-1] == 1 and a.width * found.sizes[-1] % LINE == 0 for a in accesses if a.strides)
+    turned = IterationSpace(tuple(space.sizes[k] for k in order), tuple(replace(a, strides=tuple((a.strides or ())[k] for k in order)) for a in accesses))
+    lines = all(a.strides[-1] == 1 and a.width * space.sizes[-1] % LINE == 0 for a in accesses if a.strides)
     if not (lines and all(s * a.width % LINE == 0 for a in accesses if a.write and a.strides for s in a.strides[:-1])) and interleaved(turned, True) == 1:
         return None
     digits, below = {}, 1
     for k in reversed(order):
-        digits[k] = f"(d0 floordiv {below}) mod {found.sizes[k]}"
-        below *= found.sizes[k]
-    return f"(d0) -> ({', '.join(digits[k] for k in sorted(digits))}), domain: d0 in [0, {below - 1}]", position(found.sizes)
+        digits[k] = f"(d0 floordiv {below}) mod {space.sizes[k]}"
+        below *= space.sizes[k]
+    return f"(d0) -> ({', '.join(digits[k] for k in sorted(digits))}), domain: d0 in [0, {below - 1}]", position(space.sizes)
 
 
 def _greedy(group: "Sequence[Leaf]", reads: "Dict[int, Reads]", same: str) -> "Tuple[int, List[Kernel]]":
-    """Each result in turn where it costs least: the cost of all, and the kernels."""
+    """The cost of all kernels, and the kernels, where each result in turn is put where it costs least."""
     kernels: List[Kernel] = []
     costs: List[int] = []
     for leaf in group:
@@ -122,21 +125,21 @@ def _root(leaf: Leaf, space: Shape, at: Optional[str], order: "Optional[Tuple[st
     number, shape, instruction, output = leaf
     own, unmap = Function("", space.dims).index, algebra.call("shape", "unmap", shape.text)
     if order:
-        digits, walked_at = order
-        index = compose(digits, compose(walked_at, compose(at, unmap) if at else unmap))
+        digits, position_map = order
+        index = compose(digits, compose(position_map, compose(at, unmap) if at else unmap))
         return Root(number, shape, instruction, output, compose(own, index))
     if at is None and (shape.dims, shape.minor_to_major) == (space.dims, space.minor_to_major):
         return Root(number, shape, instruction, output, own)
-    walked_at = compose(own, memory_map(space))
-    return Root(number, shape, instruction, output, compose(compose(walked_at, at) if at else walked_at, unmap))
+    position_map = compose(own, memory_map(space))
+    return Root(number, shape, instruction, output, compose(compose(position_map, at) if at else position_map, unmap))
 
 
 def _reads(computation: Computation, leaf: Leaf, cuts: "Dict[Instruction, int]") -> Reads:
-    """What a result alone reads, and itself, by the position in its memory."""
+    """The accesses of a kernel of one result alone, with maps of the position in the result's memory."""
     number, shape, instruction, output = leaf
     partition = Partition(computation, [Root(number, shape, instruction, output, Function("", shape.dims).index)], "alone", shape.dims, INLINE, cuts)
     unmap, width = algebra.call("shape", "unmap", shape.text), dtypes.storage_bytes(shape.dtype)
-    found: Reads = [(f"r{number}", True, width, shape.bytes, compose(unmap, memory_map(shape)))]
+    reads: Reads = [MemoryMap(f"r{number}", True, width, shape.bytes, compose(unmap, memory_map(shape)))]
     for read, _ in reads_of(partition, partition.entry):
         buffer = buffer_of(partition, read)
         if buffer and buffer.shape.dims:
@@ -144,44 +147,47 @@ def _reads(computation: Computation, leaf: Leaf, cuts: "Dict[Instruction, int]")
             flat = compose(unmap, compose(read.map, memory_map(buffer.shape)))
             start = algebra.evaluate(flat, *(v.lo for v in algebra.info(flat).variables)) if flat != EMPTY else None
             # another part of the same buffer is another access
-            found.append((f"{buffer.pointer}+{start[0] if start else 0}", False, width, min(buffer.shape.bytes, shape.elements * width), flat))
-    return found
+            name = f"{buffer.pointer}+{start[0] if start else 0}"
+            reads.append(MemoryMap(name, False, width, min(buffer.shape.bytes, shape.elements * width), flat))
+    return reads
 
 
-def _walk(kernel: Kernel, reads: "Dict[int, Reads]") -> Optional[Walk]:
-    space = replace(kernel[0][0][1], place="")
-    walked_at = memory_map(space)
-    return walked([(*about, compose(walked_at, compose(at, flat))) for leaf, at in kernel for *about, flat in reads[leaf[0]]], space)  # type: ignore[misc]
+def _iteration_space(kernel: Kernel, reads: "Dict[int, Reads]") -> Optional[IterationSpace]:
+    shape = replace(kernel[0][0][1], place="")
+    position_map = memory_map(shape)
+    return space_of([read._replace(map=compose(position_map, compose(at, read.map))) for leaf, at in kernel for read in reads[leaf[0]]], shape)
 
 
-def _near(access: Access, row: Optional[int]) -> bool:
+def _contiguous(access: Access, row: Optional[int]) -> bool:
+    """Whether an access is contiguous, or is once a tile has transposed the digit `row`."""
     return access.strides is not None and (abs(access.strides[-1]) <= 1 or (row is not None and access.strides[row] == 1))
 
 
-def _cost(found: Walk) -> int:
-    row = transposed(found)
-    return sum(a.bytes * (1 if _near(a, row) else STRIDED) for a in found.accesses)
+def _cost(space: IterationSpace) -> int:
+    row = transposed(space)
+    return sum(a.bytes * (1 if _contiguous(a, row) else STRIDED) for a in space.accesses)
 
 
-def _least(found: Walk) -> int:
-    """Each buffer once, in order."""
-    return sum({a.name: a.bytes for a in found.accesses}.values())
+def _least(space: IterationSpace) -> int:
+    """The cost if each buffer were accessed once, in the order of its memory."""
+    return sum({a.name: a.bytes for a in space.accesses}.values())
 
 
 def _traffic(kernel: Kernel, reads: "Dict[int, Reads]") -> int:
-    found = _walk(kernel, reads)
-    if found:
-        return _cost(found)
-    return STRIDED * sum(size for leaf, _ in kernel for _, _, _, size, _ in reads[leaf[0]])   # no walk: no order is known
+    space = _iteration_space(kernel, reads)
+    if space:
+        return _cost(space)
+    return STRIDED * sum(read.bytes for leaf, _ in kernel for read in reads[leaf[0]])   # no order is known
 
 
 def _ways(leaf: Leaf, kernel: Kernel, reads: "Dict[int, Reads]", same: str) -> List[str]:
     """Maps of a kernel's position to a result's: the same, and those by which both read the same element of a buffer."""
-    found = {same: None}
-    for pointer, write, _, _, own in reads[leaf[0]]:
+    ways = {same: None}
+    for own in reads[leaf[0]]:
         for other, at in kernel:
-            for name, _, _, _, theirs in reads[other[0]]:
-                way = meeting(compose(at, theirs), own) if name == pointer and not write and EMPTY not in (own, theirs) else None
-                if way is not None:
-                    found[way] = None
-    return list(found)
+            for read in reads[other[0]]:
+                if read.name == own.name and not own.write and EMPTY not in (own.map, read.map):
+                    way = meeting(compose(at, read.map), own.map)
+                    if way is not None:
+                        ways[way] = None
+    return list(ways)
