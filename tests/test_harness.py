@@ -519,9 +519,10 @@ class Libraries(unittest.TestCase):
     def test_xla_runs_a_whole_fusion(self) -> None:
         text = """HloModule m
         add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = f32[] add(a, b) }
-        f { x = f32[3,4] parameter(0)  n = s32[4] parameter(1)  zero = f32[] constant(0.25)  m = f32[4] convert(n)
-            w = f32[3,4] broadcast(m), dimensions={1}  y = f32[3,4] multiply(x, w)
-            z = f32[3] reduce(y, zero), dimensions={1}, to_apply=add  ROOT r = (f32[3,4], f32[3]) tuple(y, z) }
+        f { x = f32[3,4] parameter(0)  n = s32[4] parameter(1)  t = f32[3,4]{0,1} parameter(2)  zero = f32[] constant(0.25)
+            m = f32[4] convert(n)  w = f32[3,4] broadcast(m), dimensions={1}  y = f32[3,4] multiply(x, w)
+            z = f32[3] reduce(y, zero), dimensions={1}, to_apply=add  u = f32[3,4] add(t, t)  c = f32[3,4]{0,1} copy(y)
+            ROOT r = (f32[3,4], f32[3], f32[3,4], f32[3,4]{0,1}) tuple(y, z, u, c) }
         """
         with tempfile.TemporaryDirectory() as work:
             folder = Path(work)
@@ -531,15 +532,17 @@ class Libraries(unittest.TestCase):
             op = rivals.whole(hlo.fusions(hlo.parse(text, "m.hlo"))[0], folder)
             assert op
             x, n = [float(i) for i in range(12)], [2, 3, 5, 7]
-            (folder / "in").write_bytes(struct.pack("<12f4i", *x, *n))
+            (folder / "in").write_bytes(struct.pack("<12f4i12f", *x, *n, *x))
             done = subprocess.run(["sh", "-c", library.line(op, 1, 4096, folder / "in", folder / "out")], input="3\n1\n",
                                   stdout=subprocess.PIPE, universal_newlines=True)
             lines = done.stdout.splitlines()
             y = [v * n[i % 4] for i, v in enumerate(x)]
             self.assertRegex(lines[0], "^ready XLA:CPU [0-9.]+ .* on 1 threads$")
-            self.assertEqual(struct.unpack("<15f", (folder / "out").read_bytes()), (*y, *(0.25 + sum(y[i:i + 4]) for i in (0, 4, 8))))
+            self.assertEqual(struct.unpack("<39f", (folder / "out").read_bytes()), (
+                *y, *(0.25 + sum(y[i:i + 4]) for i in (0, 4, 8)), *(2 * x[j * 3 + i] for i in range(3) for j in range(4)),
+                *(y[i * 4 + j] for j in range(4) for i in range(3))))
             self.assertTrue(all(float(line) > 0 for line in lines[1:]) and len(lines) == 3)
-        tiled = text.replace("x = f32[3,4] parameter", "x = f32[3,4]{0,1} parameter")
+        tiled = text.replace("x = f32[3,4] parameter", "x = f32[3,4]{1,0:T(2,2)} parameter")
         self.assertIsNone(rivals.whole(hlo.fusions(hlo.parse(tiled, "m.hlo"))[0], Path(".")))
 
     def test_those_that_are_here_agree(self) -> None:

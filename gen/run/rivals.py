@@ -34,7 +34,11 @@ class Operation:
 
 
 def _is_dense(shape: Any) -> bool:
-    return shape.kind == "array" and not shape.tiled and shape.minor_to_major == tuple(reversed(range(shape.rank)))
+    return shape.kind == "array" and not shape.tiled
+
+
+def _is_row_major(shape: Any) -> bool:
+    return _is_dense(shape) and shape.minor_to_major == tuple(reversed(range(shape.rank)))
 
 
 def _reduction(root: Any) -> Tuple[str, int]:
@@ -58,7 +62,7 @@ def operation(fusion: Any) -> Optional[Operation]:
     if len(parameters) != 1 or root.opcode not in ("transpose", "reduce") or root.operands[0] is not parameters[0]:
         return None
     others = [i for i in computation.instructions if i not in (root, parameters[0])]
-    if any(i.opcode not in ("constant", "iota") for i in others) or not all(map(_is_dense, [parameters[0].shape, *root.shape.leaves()])):
+    if any(i.opcode not in ("constant", "iota") for i in others) or not all(map(_is_row_major, [parameters[0].shape, *root.shape.leaves()])):
         return None
     name, result = ("transpose", 0) if root.opcode == "transpose" else _reduction(root)
     shape = parameters[0].shape
@@ -80,7 +84,7 @@ def module_text(computation: Any) -> str:
 
 
 def whole(fusion: Any, folder: Path) -> Optional[Operation]:
-    """A fusion as a module of its own, written to a folder; None where a buffer is not dense and row-major."""
+    """A fusion as a module of its own, written to a folder; None where a buffer is tiled."""
     computation = fusion.computation
     shapes = [p.shape for p in computation.parameters] + computation.root.shape.leaves()
     if not all(map(_is_dense, shapes)):

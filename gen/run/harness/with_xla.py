@@ -14,6 +14,8 @@ try:
     import jax
     import numpy as np
     from jax._src.lib import _jax, xla_client
+    from jax.experimental.layout import Format, Layout
+    from jax.sharding import SingleDeviceSharding
     from jaxlib import _hlo
 except ImportError:
     jax = None
@@ -22,20 +24,32 @@ AHEAD = 16  # calls that are started before one must have ended: XLA runs no mor
 
 
 def compiled(text: str) -> Any:
-    """The executable of an HLO module's text."""
+    """The executable of an HLO module's text, and the shapes of its parameters and results, with layouts."""
     proto = _hlo.hlo_module_from_text(text).as_serialized_hlo_module_proto()
+    shape = _hlo.XlaComputation(proto).program_shape()
+    options = xla_client.CompileOptions()
+    options.argument_layouts = shape.parameter_shapes()
+    options.executable_build_options.result_layout = shape.result_shape()
     devices = xla_client.DeviceList(tuple(jax.devices("cpu")[:1]))
-    return proto, devices[0].client.compile_and_load(_jax.mlir.hlo_to_stablehlo(proto), devices, xla_client.CompileOptions())
+    program = devices[0].client.compile_and_load(_jax.mlir.hlo_to_stablehlo(proto), devices, options)
+    result = shape.result_shape()
+    return program, shape.parameter_shapes(), result.tuple_shapes() if result.is_tuple() else [result]
 
 
-def parameters(proto: bytes, source: str) -> List[Any]:
+def order(shape: Any) -> List[int]:
+    """Dimensions from the major to the minor one."""
+    return list(reversed(shape.layout().minor_to_major()))
+
+
+def parameters(shapes: List[Any], source: str) -> List[Any]:
     """NumPy arrays of the file's bytes, parameter by parameter."""
     arrays, at = [], 0
     data = np.fromfile(source, np.uint8)
-    for shape in _hlo.XlaComputation(proto).program_shape().parameter_shapes():
-        kind = shape.numpy_dtype()
-        size = int(np.prod(shape.dimensions(), dtype=np.int64)) * kind.itemsize
-        arrays.append(data[at:at + size].view(kind).reshape(shape.dimensions()))
+    for shape in shapes:
+        kind, dims = shape.numpy_dtype(), shape.dimensions()
+        size = int(np.prod(dims, dtype=np.int64)) * kind.itemsize
+        stored = data[at:at + size].view(kind).reshape([dims[d] for d in order(shape)])
+        arrays.append(stored.transpose(np.argsort(order(shape)).astype(int)))
         at += size
     return arrays
 
@@ -43,20 +57,25 @@ def parameters(proto: bytes, source: str) -> List[Any]:
 def main(file: str, threads: int, footprint: int, source: str, result: str) -> None:
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
     with open(file) as text:
-        proto, program = compiled(text.read())
-    given = parameters(proto, source)
+        program, shapes, result_shapes = compiled(text.read())
+    given = parameters(shapes, source)
+    sharding = SingleDeviceSharding(jax.devices("cpu")[0])
+    formats = [Format(Layout(tuple(order(shape))), sharding) for shape in shapes]
+
+    def put() -> List[Any]:
+        """The parameters in memory of their own: device_put may keep the array that it is given."""
+        return [jax.device_put(np.array(x), as_) for x, as_ in zip(given, formats)]
 
     def start(set_: List[Any]) -> List[Any]:
         return [parts[0] for parts in program.execute_sharded(set_).disassemble_into_single_device_arrays()]
 
-    first = start([jax.device_put(x) for x in given])
+    first = start(put())
     with open(result, "wb") as to:
-        for array in first:
-            to.write(np.asarray(array).tobytes())
+        for array, shape in zip(first, result_shapes):
+            to.write(np.asarray(array).transpose(order(shape)).tobytes())
     moved = sum(x.nbytes for x in [*given, *first])
     count = int(footprint // max(1, moved)) + 1
-    # Copies: device_put may keep the array it is given.
-    sets = [[jax.device_put(np.array(x)) for x in given] for _ in range(count)]
+    sets = [put() for _ in range(count)]
     results: List[Any] = [None] * max(count, AHEAD + 1)
 
     def run(number: int) -> None:
