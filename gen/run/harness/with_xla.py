@@ -20,7 +20,8 @@ try:
 except ImportError:
     jax = None
 
-AHEAD = 16  # calls that are started before one must have ended: XLA runs no more than 32 at once
+MOST_SETS = 1024
+AHEAD = 4  # calls that are started before one must have ended: XLA runs no more than 32 at once
 
 
 def compiled(text: str) -> Any:
@@ -74,7 +75,7 @@ def main(file: str, threads: int, footprint: int, source: str, result: str) -> N
         for array, shape in zip(first, result_shapes):
             to.write(np.asarray(array).transpose(order(shape)).tobytes())
     moved = sum(x.nbytes for x in [*given, *first])
-    count = int(footprint // max(1, moved)) + 1
+    count = min(MOST_SETS, int(footprint // max(1, moved)) + 1)
     sets = [put() for _ in range(count)]
     results: List[Any] = [None] * max(count, AHEAD + 1)
 
@@ -86,7 +87,7 @@ def main(file: str, threads: int, footprint: int, source: str, result: str) -> N
             array.block_until_ready()
 
     number = 0
-    for number in range(2 * len(results)):  # twice through the results' memory: its pages are there then
+    for number in range(2 * len(results)):  # the pages of all results are there then
         run(number)
     jax.block_until_ready(results)
     print(f"ready XLA:CPU {jax.__version__} (jax) on {threads} threads", flush=True)
