@@ -8,6 +8,7 @@ from gen import algebra, hlo, pipeline
 from gen.heroes.kernel import Kernel
 from gen.plan import nests
 from gen.plan.buffers import memory_map, reads_of
+from gen.plan.nest import Nest
 from gen.plan.partition import EMPTY, Function, Partition, compose, regions
 
 STAGES = ("parse", "partition", "maps", "schedule", "flatten", "vectorize", "kernel")
@@ -45,12 +46,13 @@ def _title(function: Function) -> str:
 
 
 def _partition(fusion: hlo.Fusion) -> str:
-    """The functions, with what each computes; those called once would be inlined again by the C compiler."""
+    """The nests, of what kind each is if not of the plain one, with their functions and what these compute; those called once would be inlined again by the C compiler."""
     lines = [f"{fusion.name}: {how}" for how in [nests.how_updated(fusion)] if how]
     lines += [f"{fusion.name}: parameter {number} is parameter {one}, in each launch: that is read" for number, one in fusion.same.items()]
     for nest in nests.nests(fusion):
         count = len(nest.partition.functions)
-        lines.append(f"{fusion.name}: {count} function{'s' if count > 1 else ''}")
+        kind = f" ({type(nest).__name__})" if type(nest) is not Nest else ""
+        lines.append(f"{fusion.name}: {count} function{'s' if count > 1 else ''}{kind}")
         for function in nest.partition.functions:
             lines.append(f"{_title(function)}:")
             for region in regions(function.body):
@@ -58,6 +60,7 @@ def _partition(fusion: hlo.Fusion) -> str:
                     where = "  " * (region.depth + 1)
                     what = f"call {entry.callee.name}" if entry.callee else hlo.print_instruction(entry.instruction).strip()
                     lines.append(f"{where}{'' if region.kind == 'body' else region.kind + ': '}{what}")
+        lines += [f"  side result {root.result}: {hlo.print_instruction(root.value).strip()}" for side in nest.sides for root in side.partition.roots]
     return "\n".join(lines)
 
 

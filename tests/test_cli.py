@@ -246,6 +246,16 @@ def test_explain_stages() -> None:
     assert re.search(r"\n  unrolled \d+ times:\n    const float", steps), steps
 
 
+def test_explain_says_what_a_nest_is(tmp_path: Path) -> None:
+    """The kind of a nest that is no plain one, and the results that are written in its pass."""
+    file = tmp_path / "e.hlo"
+    file.write_text("add {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT s = f32[] add(a, b)\n}\n"
+                    "ENTRY e {\n  x = f32[8,64] parameter(0)\n  n = f32[8,64] negate(x)\n  z = f32[] constant(0)\n"
+                    "  r = f32[8] reduce(n, z), dimensions={1}, to_apply=add\n  ROOT t = (f32[8,64], f32[8]) tuple(n, r)\n}\n")
+    partition = gen("explain", file, "--stage", "partition").stdout
+    assert partition.startswith("e: 1 function (Reduction)\n") and partition.endswith("\n  side result 0: %n = f32[8,64]{1,0} negate(%x)\n"), partition
+
+
 def test_a_reader_that_has_enough() -> None:
     """`gen explain FILE | head` is no error."""
     with subprocess.Popen([sys.executable, str(ROOT / "gen"), "explain", str(CATALOGUE / "softmax_f32.hlo")], stdout=subprocess.PIPE,

@@ -76,12 +76,6 @@ def by_number(buffers: "Dict[str, Shape]") -> "Dict[str, Shape]":
     return dict(sorted(buffers.items(), key=lambda item: (item[0][0], int(item[0][1:]))))
 
 
-def array(dtype: str, dims: Tuple[int, ...]) -> Shape:
-    text = algebra.shape(f"{dtype}[{','.join(map(str, dims))}]").split("\t")[0]
-    elements = math.prod(dims)
-    return Shape(text, "array", dtype, dims, tuple(reversed(range(len(dims)))), elements, elements * dtypes.storage_bytes(dtype))
-
-
 class Emitter:
     """What the kernels of a nest are written with. sweep: the schedule; accumulators: (hero, its component, type); results: their count;
     watched: the heroes whose NaNs are looked for; partial: the numbers of the scratch buffers that totals of parts go to, the last one for what

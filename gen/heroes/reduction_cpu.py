@@ -29,8 +29,8 @@ from gen.emit.values import Value
 from gen.heroes import reduction
 from gen.heroes.hero import Context, Hero
 from gen.heroes.kernel import Coordinate, Kernel, Step
-from gen.heroes.reduction import Digits, array, by_number, digits_of, plain
-from gen.hlo import Shape, dtypes
+from gen.heroes.reduction import Digits, by_number, digits_of, plain
+from gen.hlo import Shape, array_shape, dtypes
 from gen.plan.buffers import Buffer, buffers_of
 from gen.plan.digits import IterationSpace, place as placed_at
 from gen.plan.nest import Nest
@@ -463,7 +463,7 @@ class Emitter(reduction.Emitter):
         if sweep.parts > 1:
             for dtype in [self.kept_as(dtype) for _, _, dtype in self.accumulators] + ["s32"] * bool(self.watched):
                 self.partial.append(len(self.scratch))
-                self.scratch.append(array(dtype, (sweep.parts, self.results)))
+                self.scratch.append(array_shape(dtype, (sweep.parts, self.results)))
         common, blocks = self.common(counts, sweep.threads, LANES, sweep.registers)
         short = sweep.kind == "rows" and self.digits.sizes[self.digits.minor] < LANES
         kind = "short_rows" if short else sweep.kind

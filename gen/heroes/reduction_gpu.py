@@ -30,7 +30,7 @@ from gen.heroes import reduction
 from gen.heroes.hero import Context, Hero
 from gen.heroes.kernel import Coordinate, Kernel, Step
 from gen.heroes.reduction import Digits
-from gen.hlo import Shape, dtypes
+from gen.hlo import Shape, array_shape, dtypes
 from gen.plan.buffers import Buffer, buffer_of, buffers_of, memory_map, reads_of
 from gen.plan.digits import IterationSpace
 from gen.plan.nest import Nest
@@ -303,7 +303,7 @@ class _Emitter(reduction.Emitter):
             return [self.whole(nest.name, both, {**writes, **results}, [nest.inputs, *self.results_of()])]
         kinds = [self.kept_as(dtype) for _, _, dtype in self.accumulators] + ["s32"] * bool(self.watched)
         self.partial = list(range(len(self.scratch), len(self.scratch) + len(kinds)))
-        between = {f"q{number}": reduction.array(dtype, (parts, self.results)) for number, dtype in zip(self.partial, kinds)}
+        between = {f"q{number}": array_shape(dtype, (parts, self.results)) for number, dtype in zip(self.partial, kinds)}
         self.scratch += between.values()
         first = self.whole(nest.name, reads, {**writes, **between}, [nest.inputs])
         self.source, self.partial, self.seen = self.partial, [], []

@@ -26,6 +26,7 @@ Key = Tuple[Tuple[int, ...], Tuple[int, ...], Tuple[int, ...], Tuple[Tuple[int, 
 @dataclass(eq=False)
 class Reduction(Nest):
     """heroes: the reduces of the nest; inputs: their operands and the side results, over the operands' index space;
+    space: the shape of the first operand, which all have but for the type;
     epilogue: from the heroes' values to the results (`partition` goes on to compute them itself)."""
 
     heroes: List[Instruction] = field(default_factory=list)
