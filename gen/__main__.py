@@ -38,10 +38,10 @@ def seed(text: str) -> int:
 
 def targets(text: str) -> List[str]:
     """Targets with commas between."""
-    found = [t for t in text.split(",") if t]
-    if not found or not set(found) <= set(TARGETS):
+    names = [t for t in text.split(",") if t]
+    if not names or not set(names) <= set(TARGETS):
         raise ValueError(text)
-    return found
+    return names
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -51,47 +51,47 @@ def arguments() -> argparse.ArgumentParser:
     def verb(name: str, text: str) -> argparse.ArgumentParser:
         return verbs.add_parser(name, help=text, description=text)
 
-    def shared(one: argparse.ArgumentParser) -> None:
-        one.add_argument("--device", default="", help=f"class of device to generate for: {', '.join(DEVICES)}")
-        one.add_argument("--fill-constants", type=seed, metavar="N",
+    def shared(parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--device", default="", help=f"class of device to generate for: {', '.join(DEVICES)}")
+        parser.add_argument("--fill-constants", type=seed, metavar="N",
                          help="draw values, from seed N, for constants that the text leaves out, constant({...}): for tests and timing")
-        one.add_argument("--excess-precision", action="store_true", help="keep f16 and bf16 as f32 between ops")
+        parser.add_argument("--excess-precision", action="store_true", help="keep f16 and bf16 as f32 between ops")
 
-    one = verb("build", "write the kernels, C API, reference and manifest of every fusion of a file")
-    one.add_argument("file")
-    one.add_argument("-o", dest="out", required=True, metavar="DIR")
-    one.add_argument("--target", default=",".join(TARGETS), type=targets, metavar="T,..", help=f"of {', '.join(TARGETS)}; several with commas (default: all)")
-    one.add_argument("--dump", metavar="DIR", help="write every stage that explain prints to a file of its own: FILE.0_parse.hlo, FILE.1_partition.txt, ..")
-    shared(one)
-    one = verb("check", "run the kernels of a file on seeded inputs beside the scalar reference")
-    one.add_argument("file")
-    one.add_argument("--target", default="opencl", choices=CHECK_TARGETS)
-    one.add_argument("--seed", type=seed, default=1)
-    shared(one)
-    one = verb("run", "run a file's fusions on raw buffers p0.bin, p1.bin, .. to r0.bin, r1.bin, ..")
-    one.add_argument("file")
-    one.add_argument("--target", default="opencl", choices=CHECK_TARGETS)
-    one.add_argument("--in", dest="in_dir", required=True, metavar="DIR")
-    one.add_argument("--out", dest="out_dir", required=True, metavar="DIR")
-    shared(one)
-    one = verb("explain", "every stage from the text to the kernel")
-    one.add_argument("file")
-    one.add_argument("--stage", choices=explain.STAGES)
-    one.add_argument("--target", default=",".join(TARGETS), type=targets, metavar="T,..", help=f"of {', '.join(TARGETS)} (default: all)")
-    shared(one)
-    one = verb("bench", "time, bytes, GB/s and the share of the copy: of files, or of the copies between layouts")
-    one.add_argument("files", nargs="*", metavar="FILE")
-    one.add_argument("--layouts", nargs="+", metavar=("SHAPE", "LAYOUT"),
+    parser = verb("build", "write the kernels, C API, reference and manifest of every fusion of a file")
+    parser.add_argument("file")
+    parser.add_argument("-o", dest="out", required=True, metavar="DIR")
+    parser.add_argument("--target", default=",".join(TARGETS), type=targets, metavar="T,..", help=f"of {', '.join(TARGETS)}; several with commas (default: all)")
+    parser.add_argument("--dump", metavar="DIR", help="write every stage that explain prints to a file of its own: FILE.0_parse.hlo, FILE.1_partition.txt, ..")
+    shared(parser)
+    parser = verb("check", "run the kernels of a file on seeded inputs beside the scalar reference")
+    parser.add_argument("file")
+    parser.add_argument("--target", default="opencl", choices=CHECK_TARGETS)
+    parser.add_argument("--seed", type=seed, default=1)
+    shared(parser)
+    parser = verb("run", "run a file's fusions on raw buffers p0.bin, p1.bin, .. to r0.bin, r1.bin, ..")
+    parser.add_argument("file")
+    parser.add_argument("--target", default="opencl", choices=CHECK_TARGETS)
+    parser.add_argument("--in", dest="in_dir", required=True, metavar="DIR")
+    parser.add_argument("--out", dest="out_dir", required=True, metavar="DIR")
+    shared(parser)
+    parser = verb("explain", "every stage from the text to the kernel")
+    parser.add_argument("file")
+    parser.add_argument("--stage", choices=explain.STAGES)
+    parser.add_argument("--target", default=",".join(TARGETS), type=targets, metavar="T,..", help=f"of {', '.join(TARGETS)} (default: all)")
+    shared(parser)
+    parser = verb("bench", "time, bytes, GB/s and the share of the copy: of files, or of the copies between layouts")
+    parser.add_argument("files", nargs="*", metavar="FILE")
+    parser.add_argument("--layouts", nargs="+", metavar=("SHAPE", "LAYOUT"),
                      help="instead of files: f32[4096,4096] {1,0} {0,1} .., copies between every pair, reads by rows, columns and tiles in each")
-    one.add_argument("--html", metavar="F", help="the page of --layouts (default: beside the JSON, else build/layouts.html)")
-    one.add_argument("--target", default="opencl", choices=BENCH_TARGETS)
-    one.add_argument("--json", metavar="F")
-    one.add_argument("--rounds", type=int, default=60, help="timed turns at most (default 60)")
-    one.add_argument("--spread", type=float, default=2, metavar="PERCENT",
+    parser.add_argument("--html", metavar="F", help="the page of --layouts (default: beside the JSON, else build/layouts.html)")
+    parser.add_argument("--target", default="opencl", choices=BENCH_TARGETS)
+    parser.add_argument("--json", metavar="F")
+    parser.add_argument("--rounds", type=int, default=60, help="timed turns at most (default 60)")
+    parser.add_argument("--spread", type=float, default=2, metavar="PERCENT",
                      help="turns end when the share is known so well: half of its 95%% interval (default 2)")
-    one.add_argument("--no-libraries", action="store_true", help="leave OpenBLAS, oneDNN, NumPy and XLA:CPU out")
-    one.add_argument("--no-check", action="store_true", help="leave the comparison with the reference out")
-    shared(one)
+    parser.add_argument("--no-libraries", action="store_true", help="leave OpenBLAS, oneDNN, NumPy and XLA:CPU out")
+    parser.add_argument("--no-check", action="store_true", help="leave the comparison with the reference out")
+    shared(parser)
     return top
 
 
@@ -109,8 +109,8 @@ def do_build(given: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix="sett_build_") as work:
         names: List[str] = []
         for fusion in hlo.fusions(module):
-            made, _ = pipeline.files(fusion, given.target, asked.schedule, asked.excess_precision)
-            for name, text in made.items():
+            texts, _ = pipeline.files(fusion, given.target, asked.schedule, asked.excess_precision)
+            for name, text in texts.items():
                 (Path(work) / name).write_text(text)
                 names.append(name)
         depfile = f"{hlo.c_identifier(Path(given.file).stem)}.d"

@@ -16,29 +16,29 @@ STAGES = ("parse", "partition", "maps", "schedule", "flatten", "vectorize", "ker
 
 def stages(module: hlo.Module, targets: Sequence[str], options: Any) -> Dict[str, str]:
     """Every stage of every fusion of a module; the scheduled ones for each target."""
-    found: Dict[str, List[str]] = {stage: [] for stage in STAGES}
-    found["parse"].append(hlo.print_module(module).rstrip())
+    of_stage: Dict[str, List[str]] = {stage: [] for stage in STAGES}
+    of_stage["parse"].append(hlo.print_module(module).rstrip())
     for fusion in hlo.fusions(module):
-        found["partition"].append(_partition(fusion))
-        found["maps"].append(_maps(fusion))
+        of_stage["partition"].append(_partition(fusion))
+        of_stage["maps"].append(_maps(fusion))
         for target in targets:
             program = pipeline.program(fusion, target, options.schedule, options.excess_precision)
             slices = " (input slices: each walked in its own space)" if _input_slices(fusion) else ""
-            found["schedule"] += [f"{kernel.name}: {kernel.hero}{slices}" for kernel in program.kernels]
+            of_stage["schedule"] += [f"{kernel.name}: {kernel.hero}{slices}" for kernel in program.kernels]
             for kernel in (walk for kernel in program.kernels for walk in kernel.walks):
-                found["schedule"].append(_schedule(kernel, program.device.name))
-                found["flatten"].append(_flatten(kernel, program.device.name))
-                found["vectorize"].append(_vectorize(kernel, program.device.name))
-            found["kernel"].append(program.text.rstrip())
-    return {stage: "\n\n".join(texts) + "\n" for stage, texts in found.items()}
+                of_stage["schedule"].append(_schedule(kernel, program.device.name))
+                of_stage["flatten"].append(_flatten(kernel, program.device.name))
+                of_stage["vectorize"].append(_vectorize(kernel, program.device.name))
+            of_stage["kernel"].append(program.text.rstrip())
+    return {stage: "\n\n".join(texts) + "\n" for stage, texts in of_stage.items()}
 
 
 def _input_slices(fusion: hlo.Fusion) -> bool:
     """Whether all results are unstrided slices of values of one shape: a hero of its own elsewhere. Here the loop's walks of the slices read
     nothing but what they write, so one walk over the whole input has nothing to add."""
-    found = [instruction for _, instruction, _ in nests.result_leaves(fusion.computation)]
-    return len(found) > 1 and len({i.operands[0].shape.dims if i.opcode == "slice" else () for i in found}) == 1 \
-        and all(i.opcode == "slice" and all(stride == 1 for _, _, stride in i.attributes["slice"]) for i in found)
+    results = [instruction for _, instruction, _ in nests.result_leaves(fusion.computation)]
+    return len(results) > 1 and len({i.operands[0].shape.dims if i.opcode == "slice" else () for i in results}) == 1 \
+        and all(i.opcode == "slice" and all(stride == 1 for _, _, stride in i.attributes["slice"]) for i in results)
 
 
 def _title(function: Function) -> str:
@@ -48,7 +48,7 @@ def _title(function: Function) -> str:
 def _partition(fusion: hlo.Fusion) -> str:
     """The nests, of what kind each is if not of the plain one, with their functions and what these compute; those called once would be inlined again by the C compiler."""
     lines = [f"{fusion.name}: {how}" for how in [nests.how_updated(fusion)] if how]
-    lines += [f"{fusion.name}: parameter {number} is parameter {one}, in each launch: that is read" for number, one in fusion.same.items()]
+    lines += [f"{fusion.name}: parameter {number} is parameter {first}, in each launch: that is read" for number, first in fusion.same.items()]
     for nest in nests.nests(fusion):
         count = len(nest.partition.functions)
         kind = f" ({type(nest).__name__})" if type(nest) is not Nest else ""
@@ -79,14 +79,14 @@ def _maps(fusion: hlo.Fusion) -> str:
                     for operand, inner in partition.operands(entry):
                         read = partition.operand(entry, operand, inner)
                         lines.append(f"  {entry.instruction.name} operand {operand} -> {read.source.name}: {read.map}")
-                    lines += [f"  {entry.instruction.name} {one.name} -> {one.read.source.name}, in 0 .. {one.last}: {one.read.map}"
-                              for inner in entry.regions for one in inner.runtimes]
+                    lines += [f"  {entry.instruction.name} {runtime.name} -> {runtime.read.source.name}, in 0 .. {runtime.last}: {runtime.read.map}"
+                              for inner in entry.regions for runtime in inner.runtimes]
             if function is partition.entry:
                 for root in partition.roots:
                     read = partition.root_read(root)
                     what = "update" if nest.targets else "result"
                     lines.append(f"  {what} {root.result} -> {read.source.name}: {read.map}" + (f"; written at {root.at}" if root.at else ""))
-                    lines += [f"  result {root.result} {one.name} -> {one.read.source.name}, in 0 .. {one.last}: {one.read.map}" for one in partition.starts(root)]
+                    lines += [f"  result {root.result} {runtime.name} -> {runtime.read.source.name}, in 0 .. {runtime.last}: {runtime.read.map}" for runtime in partition.starts(root)]
         lines += nest.mapped()
     return "\n".join(lines)
 

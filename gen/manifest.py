@@ -16,10 +16,10 @@ from gen.plan.partition import EMPTY, RUNTIME, Partition
 from gen.plan.update import bound_in
 
 
-def bytes_read(fusion: Fusion, made: Sequence[Nest]) -> int:
+def bytes_read(fusion: Fusion, kernels: Sequence[Nest]) -> int:
     """Bytes of the parameters' elements that are read, each once: at most all, at most one for each read that there is."""
     reads: Dict[int, int] = {}
-    for nest in made:
+    for nest in kernels:
         for partition, function in ((p, f) for p in (nest.partition, *nest.further) for f in p.functions):
             for read, region in reads_of(partition, function):
                 if read.source.opcode == "parameter" and read.map != EMPTY:
@@ -32,7 +32,7 @@ def bytes_read(fusion: Fusion, made: Sequence[Nest]) -> int:
 
 def index_sizes(computation: Computation) -> Dict[int, int]:
     """Parameters' buffers that hold indices, as they are or after a few ops on integers: below which size they are in range."""
-    found: Dict[int, int] = {}
+    bounds: Dict[int, int] = {}
     waiting: List[Tuple[Instruction, int]] = []
     for i in computation.instructions:
         if i.opcode == "scatter":
@@ -51,32 +51,32 @@ def index_sizes(computation: Computation) -> Dict[int, int]:
             i, leaf = i.operands[0], sum(len(c.leaves()) for c in i.operands[0].shape.children[:i.attributes["index"]])
         if i.opcode == "parameter":
             if i.shape.leaves()[leaf].dtype != "pred":
-                found[first_leaf(i) + leaf] = max(size, found.get(first_leaf(i) + leaf, 0))
+                bounds[first_leaf(i) + leaf] = max(size, bounds.get(first_leaf(i) + leaf, 0))
             continue
         more = {(o, size) for o in i.operands if o.shape.kind == "array" and dtypes.TABLE[o.shape.dtype].kind in ("sint", "uint")} - seen
         seen |= more
         waiting += more
-    return found
+    return bounds
 
 
 def distinct(computation: Computation) -> Dict[int, List[int]]:
     """Parameters' buffers of indices that are drawn so that no two updates meet."""
-    found: Dict[int, List[int]] = {}
+    ways: Dict[int, List[int]] = {}
     for i in computation.instructions:
         how, source = (hlo.apart(i), hlo.index_parameter(i)) if i.opcode == "scatter" else (None, None)
         if how and source:
-            found[first_leaf(source)] = how
-    return found
+            ways[first_leaf(source)] = how
+    return ways
 
 
 def in_order(computation: Computation) -> Dict[int, List[int]]:
     """Parameters' buffers of indices that are sorted once they are drawn."""
-    found = {first_leaf(i.operands[len(i.operands) // 2]): hlo.in_order(i) for i in computation.instructions if i.opcode == "scatter" and hlo.in_order(i)}
-    return {n: how for n, how in found.items() if how}
+    ways = {first_leaf(i.operands[len(i.operands) // 2]): hlo.in_order(i) for i in computation.instructions if i.opcode == "scatter" and hlo.in_order(i)}
+    return {n: how for n, how in ways.items() if how}
 
 
-def _bytes_written(made: "Sequence[Nest]", results: "Sequence[Shape]") -> int:
-    in_place = [nest for nest in made if nest.aliases]
+def _bytes_written(kernels: "Sequence[Nest]", results: "Sequence[Shape]") -> int:
+    in_place = [nest for nest in kernels if nest.aliases]
     return sum(nest.shape.elements * dtypes.storage_bytes(root.shape.dtype) for nest in in_place for root in nest.partition.roots) or \
         sum(shape.bytes for shape in results)
 
@@ -84,18 +84,18 @@ def _bytes_written(made: "Sequence[Nest]", results: "Sequence[Shape]") -> int:
 def points(index: str, partition: Partition) -> int:
     """Points of a map's box that can differ in its results: the product over the variables that appear, also in the maps that runtime variables
     are read at."""
-    info, runtimes = algebra.info(index), {one.name: one.read.map for one in bound_in(partition)}
+    info, runtimes = algebra.info(index), {runtime.name: runtime.read.map for runtime in bound_in(partition)}
     used: "Set[str]" = set()
     waiting = [index]
     while waiting:
-        found = {name for result in algebra.info(waiting.pop()).results for name in result.variables} - used
-        used |= found
-        waiting += [runtimes[name] for name in found if name in runtimes]
+        names = {name for result in algebra.info(waiting.pop()).results for name in result.variables} - used
+        used |= names
+        waiting += [runtimes[name] for name in names if name in runtimes]
     return math.prod(v.hi - v.lo + 1 for v in info.variables if v.name in used and v.kind != "rt")
 
 
 def manifest(fusion: Fusion, programs: Sequence[Any], excess: bool) -> Dict[str, Any]:
-    made = nests(fusion)
+    kernels = nests(fusion)
     leaves = result_leaves(fusion.computation)
     indices, apart, ordered = index_sizes(fusion.computation), distinct(fusion.computation), in_order(fusion.computation)
     varying, drawn = (set() if all(p.device.cpu for p in programs) else scatter.varying(fusion.computation, drawn) for drawn in (False, True))
@@ -112,10 +112,10 @@ def manifest(fusion: Fusion, programs: Sequence[Any], excess: bool) -> Dict[str,
                      **({"varies": "between runs on a GPU, in the order of updates"} if instruction in varying else
                         {"varies": "in a check on a GPU, which cannot draw the indices unique"} if instruction in drawn else {})}
                     for (shape, instruction, _), moved in zip(leaves, reference.bitwise(fusion.computation, excess))],
-        "aliases": [{"result": result, "parameter": number} for nest in made for result, number in nest.aliases.items()],
+        "aliases": [{"result": result, "parameter": number} for nest in kernels for result, number in nest.aliases.items()],
         "excess_precision": excess, **({"filled": fusion.filled} if fusion.filled else {}),
-        "bytes_read": bytes_read(fusion, made), "bytes_written": _bytes_written(made, [shape for shape, _, _ in leaves]),
-        "functions": {nest.name: [f.name for f in nest.partition.functions] for nest in made},
+        "bytes_read": bytes_read(fusion, kernels), "bytes_written": _bytes_written(kernels, [shape for shape, _, _ in leaves]),
+        "functions": {nest.name: [f.name for f in nest.partition.functions] for nest in kernels},
         "targets": {p.target.name: {
             "device": p.device.name, "kernels": [
                 {"name": k.name, "hero": k.hero, "schedule": k.loop.text(), "blocks": k.blocks, "threads": k.threads, "index": k.index,

@@ -65,8 +65,8 @@ def files(fusion: Fusion, targets: Sequence[str], device: Optional[str] = None, 
     name, programs = fusion.name, [program(fusion, target, device, excess) for target in targets]
     about = manifest(fusion, programs, excess)
     about["files"] = {"header": f"{name}.h", "reference": f"{name}_ref.c", "bound": f"{name}_bound.c",
-                      **{one.target.name: name + one.target.suffix for one in programs}}
-    return {**{name + one.target.suffix: one.text for one in programs},
+                      **{each.target.name: name + each.target.suffix for each in programs}}
+    return {**{name + each.target.suffix: each.text for each in programs},
             f"{name}.h": render.header(fusion, about, programs),
             f"{name}_ref.c": reference.reference(fusion.computation, name),
             f"{name}.json": json.dumps(about, indent=2) + "\n"}, about

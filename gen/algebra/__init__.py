@@ -94,9 +94,9 @@ def call(*words: str) -> str:
     """One command's answer; bad input raises AlgebraError."""
     status, answer = run(*words)
     if status == 2:
-        found = re.fullmatch(r"error: (?:(\d+): )?(.*)", answer, re.S)
-        assert found is not None
-        raise AlgebraError(found[2], int(found[1]) if found[1] else None)
+        error = re.fullmatch(r"error: (?:(\d+): )?(.*)", answer, re.S)
+        assert error is not None
+        raise AlgebraError(error[2], int(error[1]) if error[1] else None)
     return answer
 
 
@@ -207,17 +207,17 @@ def info(text: str) -> Info:
 
 def domain(text: str) -> tuple[tuple[Variable, ...], tuple[Bounded, ...]]:
     """The variables with their bounds, and the constraints."""
-    found = info(text)
-    return found.variables, found.constraints
+    facts = info(text)
+    return facts.variables, facts.constraints
 
 
 def access(text: str, variable: str) -> tuple[Access, ...]:
     """For each result how it moves along a variable."""
     answers = []
     for word in call("map", "access", text, variable).split("\t"):
-        found = re.fullmatch(r"stride (-?\d+) align (\d+)", word)
-        if found:
-            answers.append(Access(int(found[1]), int(found[2])))
+        strided = re.fullmatch(r"stride (-?\d+) align (\d+)", word)
+        if strided:
+            answers.append(Access(int(strided[1]), int(strided[2])))
         elif word:
             answers.append(Access(None, 1))
     return tuple(answers)

@@ -56,8 +56,8 @@ class Accesses(Registers):
         domain = [f"{v.name} in [{v.lo}, {v.hi}]" for v in others] + [f"low in [0, {each - 1}]", f"high in [0, {size // each - 1}]"]
         split = ", ".join(f"low + high * {each}" if v.name == name else v.name for v in variables)
         whole = algebra.rename(algebra.call("map", "dims", flat), *(f"x{k}" for k in range(len(variables))))
-        found = compose(algebra.simplify(f"({', '.join([*(v.name for v in others), 'low', 'high'])}) -> ({split}), domain: {', '.join(domain)}"), whole)
-        return self.stride(found, "low"), self.stride(found, "high")
+        digits = compose(algebra.simplify(f"({', '.join([*(v.name for v in others), 'low', 'high'])}) -> ({split}), domain: {', '.join(domain)}"), whole)
+        return self.stride(digits, "low"), self.stride(digits, "high")
 
     def _rows_of_words(self, flat: str, dtype: str) -> bool:
         """Whether each row of an interleaved step of single elements is 16 contiguous bytes."""

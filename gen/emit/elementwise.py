@@ -19,8 +19,8 @@ class Elementwise(Registers):
         """One elementwise op, rounded as its type wants."""
         if opcode == "select" and to == "f16" and any(v.bits for v in x[1:]):
             x, to, sources = [x[0], *(self.moved(v) for v in x[1:])], "u16", [sources[0], "u16", "u16"]
-            made = self.apply(opcode, attributes, to, sources, [Value(v.text, s, v.lanes) for v, s in zip(x, sources)], of)
-            return Value(made.text, "f16", made.lanes, True)
+            value = self.apply(opcode, attributes, to, sources, [Value(v.text, s, v.lanes) for v, s in zip(x, sources)], of)
+            return Value(value.text, "f16", value.lanes, True)
         if opcode in ("bitcast", "bitcast-convert") and "f16" in (sources[0], to):
             return self._f16_bits(to, self.moved(x[0]), of)
         if opcode == "copy":
@@ -37,12 +37,12 @@ class Elementwise(Registers):
             names = [self._lane_array(v) for v in x]
             text = ops.expression(self.d, need, opcode, attributes, to, sources, names, 1)
             assert text is not None, opcode
-            made = self.by_lane(of, to, self.round(text, to, 1) if rounding else text)
-            return replace(made, rounded=keeps or rounding or to not in SMALL)
+            value = self.by_lane(of, to, self.round(text, to, 1) if rounding else text)
+            return replace(value, rounded=keeps or rounding or to not in SMALL)
         # Such a NaN of bf16 operands has an empty lower half: rounding by addition keeps it a NaN.
         plain = to == "bf16" and lanes > 1 and ops.row(opcode).keeps_nan and set(sources) == {"bf16"} and not self.excess
-        made = self.declare(of, to, lanes, self.round(text, to, lanes, plain) if rounding else text)
-        return replace(made, rounded=keeps or rounding or to not in SMALL)
+        value = self.declare(of, to, lanes, self.round(text, to, lanes, plain) if rounding else text)
+        return replace(value, rounded=keeps or rounding or to not in SMALL)
 
     def _f16_bits(self, to: str, x: Value, of: str) -> Value:
         """A bitcast that starts or ends at f16: its bits are at hand."""

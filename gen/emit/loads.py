@@ -140,8 +140,8 @@ class Loads(Accesses):
                 words, n = self.name(pointer, "w_"), self.lanes
                 if region is self.function.body:
                     self._prefetch(pointer, self.c(flat, **self._start)[0], dtype)
-                found = [self._words(pointer, flat, down) for down in range(self.registers_down)]
-                self.before.add(f"const uint{n} {words} = {found[0]};" if self.registers_down == 1 else f"const uint{n} {words}[{self.registers_down}] = {{{', '.join(found)}}};")
+                loads = [self._words(pointer, flat, down) for down in range(self.registers_down)]
+                self.before.add(f"const uint{n} {words} = {loads[0]};" if self.registers_down == 1 else f"const uint{n} {words}[{self.registers_down}] = {{{', '.join(loads)}}};")
                 word = words if self.registers_down == 1 else f"{words}[down]"
                 if dtype == "bf16":
                     return self.declare(parameter.name, dtype, n, f"as_float{n}({word} << (16u - {self._part(16)}) & 0xffff0000u)")

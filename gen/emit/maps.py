@@ -12,14 +12,14 @@ INDEX_TYPES = ("uint", "int", "long")
 
 def conditions(index: str, box: "Dict[str, Tuple[int, int]]", index_type: str) -> List[str]:
     """What a point of a box must satisfy to lie in a map's domain, as C texts."""
-    found = []
+    tests = []
     for v in algebra.info(index).variables:
         low, high = box[v.name]
         if v.lo > low and v.lo == v.hi:
-            found.append(f"{v.name} == {v.lo}")
+            tests.append(f"{v.name} == {v.lo}")
             continue
-        found += [f"{v.name} >= {v.lo}"] * (v.lo > low) + [f"{v.name} <= {v.hi}"] * (v.hi < high)
-    return found + list(algebra.c_text(index, index_type).constraints)
+        tests += [f"{v.name} >= {v.lo}"] * (v.lo > low) + [f"{v.name} <= {v.hi}"] * (v.hi < high)
+    return tests + list(algebra.c_text(index, index_type).constraints)
 
 
 def tested(index: str, box: "Dict[str, Tuple[int, int]]") -> "Set[str]":

@@ -286,10 +286,10 @@ def _complex_helper(d: Target, need: Need, name: str, dtype: str, to: str, title
     takes x * y - z * w beside x * w + z * y for a complex product and fuses it, whatever it is told.)"""
     part = dtypes.TABLE[to].part or to
     t = d.register(part)
-    two = f"{d.function} {to} {title}({dtype} a, {dtype} b)\n{{\n"
-    one = f"{d.function} {to} {title}({dtype} a)\n{{\n"
+    binary = f"{d.function} {to} {title}({dtype} a, {dtype} b)\n{{\n"
+    unary = f"{d.function} {to} {title}({dtype} a)\n{{\n"
 
-    def made(re: str, im: str) -> str:
+    def result(re: str, im: str) -> str:
         return f"  const {to} z = {{{re}, {im}}};\n  return z;\n}}\n"
 
     def times(a: str, b: str) -> str:
@@ -300,24 +300,24 @@ def _complex_helper(d: Target, need: Need, name: str, dtype: str, to: str, title
     if name == "convert":
         source = d.register(dtype)
         value = (f"({t})x.re", f"({t})x.im") if dtype in COMPLEX else (f"({t})x", "0")
-        return f"{d.function} {to} {title}({source} x)\n{{\n{made(*value)}"
+        return f"{d.function} {to} {title}({source} x)\n{{\n{result(*value)}"
     if name == "complex":
-        return f"{d.function} {to} {title}({t} re, {t} im)\n{{\n{made('re', 'im')}"
+        return f"{d.function} {to} {title}({t} re, {t} im)\n{{\n{result('re', 'im')}"
     if name == "equal":
         return f"{d.function} {d.register('pred')} {title}({to} a, {to} b)\n{{\n  return a.re == b.re && a.im == b.im;\n}}\n"
     if name in ("add", "subtract"):
         sign = row(name).operator
-        return two + made(f"a.re {sign} b.re", f"a.im {sign} b.im")
+        return binary + result(f"a.re {sign} b.re", f"a.im {sign} b.im")
     if name == "multiply":
-        return two + made(f"{times('a.re', 'b.re')} + {times('-a.im', 'b.im')}", f"{times('a.re', 'b.im')} + {times('a.im', 'b.re')}")
+        return binary + result(f"{times('a.re', 'b.re')} + {times('-a.im', 'b.im')}", f"{times('a.re', 'b.im')} + {times('a.im', 'b.re')}")
     if name == "divide":
-        return ("/* Smith's way: the larger part of b is divided by, so that its square cannot overflow */\n" + two +
+        return ("/* Smith's way: the larger part of b is divided by, so that its square cannot overflow */\n" + binary +
                 f"  const int steep = {f('fabs', 'b.re')} < {f('fabs', 'b.im')};\n"
                 f"  const {t} p = steep ? a.im : a.re, q = steep ? a.re : a.im, x = steep ? b.im : b.re, y = steep ? b.re : b.im;\n"
                 f"  const {t} r = y / x, d = x + {times('y', 'r')}, re = (p + {times('q', 'r')}) / d, im = (q + {times('-p', 'r')}) / d;\n" +
-                made("re", "steep ? -im : im"))
+                result("re", "steep ? -im : im"))
     if name == "negate":
-        return one + made("-a.re", "-a.im")
+        return unary + result("-a.re", "-a.im")
     if name == "abs":
         return (f"/* infinite where a part is, whatever NaN the other may be */\n{d.function} {t} {title}({dtype} a)\n{{\n"
                 f"  return {f('fabs', 'a.re')} == INFINITY || {f('fabs', 'a.im')} == INFINITY ? ({t})INFINITY : {f('hypot', 'a.re', 'a.im')};\n}}\n")
@@ -473,9 +473,9 @@ def _half(d: Target, name: str, title: str, n: int) -> str:
 
     if name == "value":
         comment = "2^112 times what the bits, moved to a float's places, stand for; infinity and NaN apart"
-        found = choose("a < 0x0f800000u", as_u(f"{as_f('a')} * 0x1p112f"), "a | 0x7f800000u")
+        magnitude = choose("a < 0x0f800000u", as_u(f"{as_f('a')} * 0x1p112f"), "a | 0x7f800000u")
         body = (f"  const {u} w = {'x' if n == 1 else f'convert_{u}(x)'}, a = (w & 0x7fffu) << 13;\n"
-                f"  const {u} m = {found};\n  return {as_f('m | (w & 0x8000u) << 16')};\n")
+                f"  const {u} m = {magnitude};\n  return {as_f('m | (w & 0x8000u) << 16')};\n")
     else:
         comment = "to the nearest f16, ties to even: below 2^-14 an addition rounds, above it adding to the bits does"
         infinite = choose("a > 0x7f800000u", "(a >> 13 & 0x3ffu) | 0x7e00u", "0x7c00u" if n == 1 else d.splat("u32", n, "0x7c00u"))

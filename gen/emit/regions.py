@@ -100,8 +100,8 @@ class Regions(Loads, Elementwise):
 
     def condition(self, region: Region) -> "Optional[str]":
         """When a guarded region runs: C text, "" for always, None for never."""
-        found = self._conditions(region)
-        return None if found is None else " && ".join(found)
+        tests = self._conditions(region)
+        return None if tests is None else " && ".join(tests)
 
     def _conditions(self, region: Region) -> "Optional[List[str]]":
         if region.map == EMPTY:
@@ -186,7 +186,7 @@ class Regions(Loads, Elementwise):
 
     def bind(self, runtimes: "Sequence[Runtime]", where: Region) -> bool:
         """Runtime variables: indices as they are read, brought into their bounds in their own type. Whether that is done before the step."""
-        steady = self.steady and self.open(where) and all(self._is_steady(one) for one in runtimes)
+        steady = self.steady and self.open(where) and all(self._is_steady(runtime) for runtime in runtimes)
         if steady:
             text, loads = self.text, self._loads
             self.text, self._loads = self.before, {}     # what the step has loaded is not there yet
@@ -217,16 +217,16 @@ class Regions(Loads, Elementwise):
         free: in any order, then with short steps in memory inside."""
         names = loop.ranges[:len(loop_sizes(entry.instruction))]
         sizes = [self.partition.ranges[name] for name in names]
-        found = self._conditions(inside) if inside is not loop else []
-        if 0 in sizes or found is None:
+        tests = self._conditions(inside) if inside is not loop else []
+        if 0 in sizes or tests is None:
             yield False
             return
         t = self.d.index[self.index_type]
         heads = [f"for ({t} {v} = {n}; {v}-- > 0;)" if down else f"for ({t} {v} = 0; {v} < {n}; ++{v})" for v, n in zip(names, sizes)]
-        heads += [f"if ({' && '.join(found)})"] if found else []
+        heads += [f"if ({' && '.join(tests)})"] if tests else []
         self._before_loops.append(len(self.text.lines))
         self._depths.append(self.text.depth)
-        self._held += found
+        self._held += tests
         reads = len(self.flat)
         for head in heads:
             self.text.add(f"{head} {{")
@@ -238,7 +238,7 @@ class Regions(Loads, Elementwise):
             for k, n in enumerate(sorted(range(len(names)), key=lambda n: -steps[n])):
                 self.text.lines[at + k] = f"{'  ' * (self._depths[-1] + k)}{heads[n]} {{"
         self._depths.pop()
-        del self._held[len(self._held) - len(found):]
+        del self._held[len(self._held) - len(tests):]
         for _ in heads:
             self.text.depth -= 1
             self.text.add("}")

@@ -85,11 +85,11 @@ def _check(width: int, lanes: int, rows: int) -> int:
 def _pick(step: Step, which: int, lanes: int) -> List[int]:
     """The lanes that make a step's result number `which`; those of the second operand count from `lanes`."""
     insert, leave = step
-    found = []
+    picked = []
     for lane in range(lanes):
         second, rest = lane >> insert & 1, lane >> insert + 1 << insert | lane & (1 << insert) - 1
-        found.append(second * lanes | rest >> leave << leave + 1 | which << leave | rest & (1 << leave) - 1)
-    return found
+        picked.append(second * lanes | rest >> leave << leave + 1 | which << leave | rest & (1 << leave) - 1)
+    return picked
 
 
 def _macros(steps: "Sequence[Step]", lanes: int) -> "Tuple[str, str]":
@@ -150,12 +150,12 @@ def load_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", pi
     if private:
         d = replace(d, pointer="")
     low, kind = _check(width, lanes, rows), register(d, width, lanes)
-    bits, taken = _log2(lanes), _log2(min(8 * piece // width, rows, lanes))
-    within, above, size = min(taken, low), max(taken - low, 0), 1 << taken
+    bits, run = _log2(lanes), _log2(min(8 * piece // width, rows, lanes))
+    within, above, size = min(run, low), max(run - low, 0), 1 << run
     steps = [(bits - 1, low)] * above + [(0, within - 1)] * within
     inserted = [*range(bits - above, bits), *reversed(range(within))]   # the bit of l that each step brings in
     loaded = [bit for bit in range(bits) if bit not in inserted]
-    joins = [size << n for n in range(1, bits - taken + 1)]
+    joins = [size << n for n in range(1, bits - run + 1)]
     define, undefine = _macros(steps, lanes)
     text = _piece(d, width, size) + _row(d, "const ", "from", each)
     text += "".join(f"#define JOIN{n}(a, b) __builtin_shufflevector(a, b, {', '.join(map(str, range(n)))})\n" for n in joins) + define
@@ -204,10 +204,10 @@ def store_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", n
     """The function to[l * stride + r] = in[r][l], by plain stores."""
     low = _check(width, lanes, rows)
     t, kind = d.types[f"u{width}"], register(d, width, lanes)
-    bits, taken = _log2(lanes), min(_log2(rows), _log2(lanes))
-    if low < taken < bits:
-        taken = low          # a whole piece must lie side by side
-    within, above, size = min(taken, low), max(taken - low, 0), 1 << taken
+    bits, run = _log2(lanes), min(_log2(rows), _log2(lanes))
+    if low < run < bits:
+        run = low          # a whole piece must lie side by side
+    within, above, size = min(run, low), max(run - low, 0), 1 << run
     steps = [(0, low - 1)] * within + [(bits - 1, low)] * above
     inserted = [*reversed(range(within)), *range(low, low + above)]     # the bit of r that each step brings in
     define, undefine = _macros(steps, lanes)
@@ -255,26 +255,26 @@ def interleave(d: Any, width: int, rows: int, inverse: bool, name: str) -> str:
     define, undefine = _macros([step for _, step in steps], lanes)
     text = ""
     for number, (bit, step) in enumerate(steps):
-        (one, other), letter, after = _names([s for _, s in steps], step), chr(ord("a") + number), list(registers)
+        (low_half, high_half), letter, after = _names([s for _, s in steps], step), chr(ord("a") + number), list(registers)
         for i in (i for i in range(rows) if not i >> bit & 1):
             j = i | 1 << bit
             (a, held), (b, more) = registers[i], registers[j]
             after[i], after[j] = ((f"{letter}{at}", tuple((held + more)[k] for k in _pick(step, which, lanes))) for at, which in ((i, 0), (j, 1)))
-            text += f"  const {kind} {after[i][0]} = {one}({a}, {b}), {after[j][0]} = {other}({a}, {b});\n"
+            text += f"  const {kind} {after[i][0]} = {low_half}({a}, {b}), {after[j][0]} = {high_half}({a}, {b});\n"
         registers = after
     each = lanes // rows
 
     def wanted(k: int, l: int) -> Element:
         return (l // each, l % each * rows + k) if inverse else (l % rows, k * each + l // rows)
     goals = [tuple(wanted(k, l) for l in range(lanes)) for k in range(rows)]
-    found = [next(name for name, held in registers if held == goal) for goal in goals]
+    names = [next(name for name, held in registers if held == goal) for goal in goals]
     if inverse and rows == 4 and width == 8:    # without byte permutations of whole registers a compiler makes 64 of the steps above
         define = undefine = ""
-        text, found = _words(kind)
+        text, names = _words(kind)
     if rows == 2 and width > 8:     # one permutation of two registers does it
         define = undefine = text = ""
-        found = [f"__builtin_shufflevector(in[0], in[1], {', '.join(str(k * lanes + l) for k, l in goal)})" for goal in goals]
-    text += "".join(f"  out[{k}] = {name};\n" for k, name in enumerate(found))
+        names = [f"__builtin_shufflevector(in[0], in[1], {', '.join(str(k * lanes + l) for k, l in goal)})" for goal in goals]
+    text += "".join(f"  out[{k}] = {name};\n" for k, name in enumerate(names))
     plain = f"((const {t} *)(in + l / {each}))[l % {each} * {rows} + k]" if inverse else f"((const {t} *)(in + l % {rows}))[k * {each} + l / {rows}]"
     return (f"{d.function} void {name}({kind} *out, const {kind} *in)\n{{\n#if SHUFFLES >= 64\n{define}{text}{undefine}#else\n"
             f"  for (int k = 0; k < {rows}; ++k)\n    for (int l = 0; l < {lanes}; ++l) (({t} *)(out + k))[l] = {plain};\n#endif\n}}\n")
@@ -327,13 +327,13 @@ def line_tile(d: Any, width: int, lanes: int, rows: int, pitch: int, part: str, 
         """In two pieces that overlap, or one."""
         if not count:
             return ""
-        size, (x, begin), found = 1 << count.bit_length() - 1, source, ""
+        size, (x, begin), stores = 1 << count.bit_length() - 1, source, ""
         for first in dict.fromkeys((start, start + count - size)):
             lane = range(first - begin, first - begin + size)
             value = f"__builtin_shufflevector({x}, {x}, {', '.join(map(str, lane))})" if size > 1 else f"{x}[{lane[0]}]"
-            found += f"  *({d.pointer}{f'piece{size}' if size > 1 else t} *)({at(i * pitch + first)}) = {value};\n"
+            stores += f"  *({d.pointer}{f'piece{size}' if size > 1 else t} *)({at(i * pitch + first)}) = {value};\n"
         pieces.add(size)
-        return found
+        return stores
 
     for i in range(rows):
         shift = -(start + i * pitch) % lanes

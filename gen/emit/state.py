@@ -64,14 +64,14 @@ class State:
 
     def name(self, of: str, prefix: str = "v_") -> str:
         """A name that nothing else in this body has."""
-        base = found = prefix + c_identifier(of)
+        base = name = prefix + c_identifier(of)
         count = self._names.get(base, 0)
-        while found in self._names:
+        while name in self._names:
             count += 1
-            found = f"{base}_{count}"
+            name = f"{base}_{count}"
         self._names[base] = count
-        self._names.setdefault(found, 0)
-        return found
+        self._names.setdefault(name, 0)
+        return name
 
     def mapped(self, index: str) -> str:
         return compose(self.thread, index) if self.thread else index

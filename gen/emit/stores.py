@@ -40,9 +40,9 @@ class Stores(Loads):
                 raise NotWide
             steps = [{"down" if in_words else "vec": k, **({"fused": i} if self.loop.fused_steps > 1 else {})} for i in range(self.loop.fused_steps) for k in range(n)]
             at = [self._element(pointer, dtype, self.c(flat, **{**self._start, **step})[0]) for step in steps]
-            found = [text.replace(f"({self.d.pointer}{self.d.types[dtype]} *)", f"({self.d.pointer}{kind} *)", 1) for text in at]
+            registers = [text.replace(f"({self.d.pointer}{self.d.types[dtype]} *)", f"({self.d.pointer}{kind} *)", 1) for text in at]
             order = range(len(at)) if in_words else sorted(range(len(at)), key=lambda number: number % n)     # row by row
-            lines.append([(number, found[number]) for number in order])
+            lines.append([(number, registers[number]) for number in order])
         pointer, flat = sides[0]
         if words[0]:
             self._prefetch(pointer, self.c(flat, **self._start)[0], dtype)

@@ -48,8 +48,8 @@ def _with_dims(shape: Shape, dims: "Sequence[int]") -> Shape:
 
 def _tile(shape: Shape) -> "Tuple[int, ...]":
     """By how much the first tile divides each dimension; ones where it is not that simple."""
-    found = re.search(r"T\(([0-9,]+)\)", shape.text)
-    sizes, by = [int(n) for n in found[1].split(",")] if found and shape.tiled else [], [1] * shape.rank
+    tile = re.search(r"T\(([0-9,]+)\)", shape.text)
+    sizes, by = [int(n) for n in tile[1].split(",")] if tile and shape.tiled else [], [1] * shape.rank
     if "*" not in shape.text and len(sizes) <= shape.rank:
         for d, size in zip(shape.minor_to_major, reversed(sizes)):
             by[d] = size
@@ -66,13 +66,13 @@ class Box:
 
     def layout(self, shape: Shape) -> Shape:
         """The part alone: in tiles that are no larger."""
-        found = re.search(r"T\([0-9,]+\)", shape.text)
+        tiling = re.search(r"T\([0-9,]+\)", shape.text)
         of = _with_dims(shape, self.dims)
-        if not found or all(a <= b for a, b in zip(_tile(shape), self.dims)):
+        if not tiling or all(a <= b for a, b in zip(_tile(shape), self.dims)):
             return of
-        rank = found[0].count(",") + 1
+        rank = tiling[0].count(",") + 1
         tile = [min(_tile(shape)[d], self.dims[d]) for d in reversed(shape.minor_to_major[:rank])]
-        return of_text(of.text.replace(found[0], f"T({','.join(map(str, tile))})", 1))
+        return of_text(of.text.replace(tiling[0], f"T({','.join(map(str, tile))})", 1))
 
     def place(self, shape: Shape) -> str:
         """The map from a position in the part to that in the whole array's memory."""
@@ -94,7 +94,7 @@ def _boxes(shape: Shape, parameters: "Sequence[Shape]") -> "List[Box]":
     if inner == whole or math.prod(inner) < max(LEAST, math.prod(whole) // 2) or positions(exact) != exact.elements or positions(room) != room.elements \
             or positions(room) != positions(shape):
         return []
-    found = [Box((0,) * shape.rank, inner, whole)]
+    boxes = [Box((0,) * shape.rank, inner, whole)]
     dims = list(whole)
 
     def slab(d: int, start: int, end: int) -> Box:
@@ -102,13 +102,13 @@ def _boxes(shape: Shape, parameters: "Sequence[Shape]") -> "List[Box]":
     for d in reversed(shape.minor_to_major):
         even = inner[d] + (shape.dims[d] - inner[d]) // LANES * LANES if d == shape.minor_to_major[0] else inner[d]
         if even > inner[d] and positions(slab(d, inner[d], even).layout(shape)) == math.prod(slab(d, inner[d], even).dims):
-            found.append(slab(d, inner[d], even))
+            boxes.append(slab(d, inner[d], even))
         else:
             even = inner[d]
         if even < whole[d]:
-            found.append(slab(d, even, whole[d]))
+            boxes.append(slab(d, even, whole[d]))
         dims[d] = inner[d]
-    return found
+    return boxes
 
 
 def lowered(computation: Computation, results: "Sequence[Tuple[Shape, Instruction, int]]") -> "Tuple[Computation, List[Leaf]]":
@@ -117,12 +117,12 @@ def lowered(computation: Computation, results: "Sequence[Tuple[Shape, Instructio
     parameters = computation.parameters
     if all(_is_plain(i.shape) for i in computation.instructions):
         return computation, leaves
-    made = Computation(computation.name, line=computation.line, col=computation.col, attributes=computation.attributes)
+    copied = Computation(computation.name, line=computation.line, col=computation.col, attributes=computation.attributes)
     known: Dict[Instruction, Instruction] = {}
 
     def add(name: str, opcode: str, shape: Shape, operands: "List[Instruction]", **attributes: object) -> Instruction:
-        made.instructions.append(Instruction(name, opcode, shape, operands, attributes, computation=made))
-        return made.instructions[-1]
+        copied.instructions.append(Instruction(name, opcode, shape, operands, attributes, computation=copied))
+        return copied.instructions[-1]
 
     for instruction in computation.instructions:
         operands, attributes = [known[o] for o in instruction.operands], dict(instruction.attributes)
@@ -130,23 +130,23 @@ def lowered(computation: Computation, results: "Sequence[Tuple[Shape, Instructio
         if instruction.opcode == "bitcast" and not (_is_plain(instruction.shape) and _is_plain(instruction.operands[0].shape)):
             attributes["map"] = layout_map(instruction.shape, instruction.operands[0].shape) if instruction.shape.elements else ""
         copy = replace(instruction, shape=instruction.shape if given else plain(instruction.shape), operands=operands, attributes=attributes,
-                       computation=made)
-        made.instructions.append(copy)
+                       computation=copied)
+        copied.instructions.append(copy)
         if instruction.opcode == "parameter":
-            made.parameters.append(copy)
+            copied.parameters.append(copy)
         if given and copy.shape.kind == "array" and copy.shape.tiled:
             copy = add(f"{instruction.name}.plain", "copy", plain(copy.shape), [copy])
         known[instruction] = copy
-    made.parameters.sort(key=lambda p: p.parameter_number or 0)
-    made.root = known[computation.root] if computation.root else None
-    found: List[Leaf] = []
-    reduces = any(i.opcode == "reduce" for i in made.instructions)
+    copied.parameters.sort(key=lambda p: p.parameter_number or 0)
+    copied.root = known[computation.root] if computation.root else None
+    lowered_leaves: List[Leaf] = []
+    reduces = any(i.opcode == "reduce" for i in copied.instructions)
     for number, shape, instruction, leaf in leaves:
         value = known[instruction]
-        one = reduces or not shape.elements or distribution.layout_of(instruction)
-        cut = [] if one else _boxes(shape, [leaf for p in parameters for leaf in p.shape.leaves()])
+        uncut = reduces or not shape.elements or distribution.layout_of(instruction)
+        cut = [] if uncut else _boxes(shape, [leaf for p in parameters for leaf in p.shape.leaves()])
         if not shape.bytes or not (shape.tiled or cut):
-            found.append((number, shape, value, leaf))
+            lowered_leaves.append((number, shape, value, leaf))
             continue
         if value.shape.kind == "tuple":
             while value.shape.kind == "tuple":      # down to the leaf
@@ -157,11 +157,11 @@ def lowered(computation: Computation, results: "Sequence[Tuple[Shape, Instructio
                 value = add(f"{value.name}.{child}", "get-tuple-element", value.shape.children[child], [value], index=child)
             if value.shape.tiled:
                 value = add(f"{value.name}.plain", "copy", plain(value.shape), [value])
-        zero = Instruction(f"zero.{number}", "constant", array_shape(shape.dtype, ()), literal=[0], computation=made)
-        made.instructions.append(zero)
+        zero = Instruction(f"zero.{number}", "constant", array_shape(shape.dtype, ()), literal=[0], computation=copied)
+        copied.instructions.append(zero)
         if not cut:
             memory = array_shape(shape.dtype, (positions(shape),))
-            found.append((number, memory, add(f"result.{number}", "tile", memory, [value, zero], layout=shape.text), 0))
+            lowered_leaves.append((number, memory, add(f"result.{number}", "tile", memory, [value, zero], layout=shape.text), 0))
             continue
         whole = cut[0].whole
         value = add(f"padded.{number}", "pad", array_shape(shape.dtype, whole), [value, zero],
@@ -171,5 +171,5 @@ def lowered(computation: Computation, results: "Sequence[Tuple[Shape, Instructio
                        slice=tuple((s, s + n, 1) for s, n in zip(box.start, box.dims)))
             layout = box.layout(shape)
             memory = replace(array_shape(shape.dtype, (positions(layout),)), place=box.place(shape))
-            found.append((number, memory, add(f"result.{number}.{k}", "tile", memory, [part, zero], layout=layout.text), 0))
-    return made, found
+            lowered_leaves.append((number, memory, add(f"result.{number}.{k}", "tile", memory, [part, zero], layout=layout.text), 0))
+    return copied, lowered_leaves

@@ -22,34 +22,34 @@ def lowered(computation: Computation) -> Computation:
     """The computation without such ops; itself where there are none."""
     if not any(changes(i) for i in computation.instructions):
         return computation
-    made = Computation(computation.name, line=computation.line, col=computation.col, attributes=computation.attributes)
+    copied = Computation(computation.name, line=computation.line, col=computation.col, attributes=computation.attributes)
     known: Dict[Instruction, Instruction] = {}
     for instruction in computation.instructions:
         operands = [known[o] for o in instruction.operands]
         if changes(instruction):
-            known[instruction] = _Steps(made, instruction).run(operands[0])
+            known[instruction] = _Steps(copied, instruction).run(operands[0])
         else:
-            known[instruction] = replace(instruction, operands=operands, users=[], computation=made)
-            made.instructions.append(known[instruction])
-    made.parameters = [known[p] for p in computation.parameters]
-    made.root = known[computation.root] if computation.root else None
-    for instruction in made.instructions:
+            known[instruction] = replace(instruction, operands=operands, users=[], computation=copied)
+            copied.instructions.append(known[instruction])
+    copied.parameters = [known[p] for p in computation.parameters]
+    copied.root = known[computation.root] if computation.root else None
+    for instruction in copied.instructions:
         for operand in dict.fromkeys(instruction.operands):
             operand.users.append(instruction)
-    return made
+    return copied
 
 
 class _Steps:
     """The ops of one bitcast, in the computation `made`."""
 
-    def __init__(self, made: Computation, like: Instruction) -> None:
-        self.made, self.like, self.count = made, like, 0
+    def __init__(self, computation: Computation, like: Instruction) -> None:
+        self.computation, self.like, self.count = computation, like, 0
 
     def add(self, opcode: str, shape: Shape, *operands: Instruction, literal: "Optional[List[int]]" = None, **attributes: Any) -> Instruction:
         self.count += 1
         added = Instruction(f"{self.like.name}.bits{self.count}", opcode, shape, list(operands), attributes, literal=literal, line=self.like.line,
-                            col=self.like.col, computation=self.made)
-        self.made.instructions.append(added)
+                            col=self.like.col, computation=self.computation)
+        self.computation.instructions.append(added)
         return added
 
     def run(self, value: Instruction) -> Instruction:
@@ -60,15 +60,15 @@ class _Steps:
             of = array_shape(of.dtype, (of.elements,) if narrower else (of.elements // many, many))
             value = self.add("bitcast", of, value)
         dims = (*of.dims, many) if narrower else of.dims[:-1]
-        found = self.apart(value, dims) if narrower else self.joined(value, dims, many)
+        result = self.apart(value, dims) if narrower else self.joined(value, dims, many)
         last = array_shape(to.dtype, dims) if self.like.opcode == "bitcast" else to
-        found = self.same(found, last, f"u{memory_bits(to)}")
+        result = self.same(result, last, f"u{memory_bits(to)}")
         if self.like.opcode == "bitcast":
-            found = self.add("bitcast", to, found)
+            result = self.add("bitcast", to, result)
         if "raw" in self.like.attributes:
-            found.attributes["raw"] = self.like.attributes["raw"]
-        found.name = self.like.name
-        return found
+            result.attributes["raw"] = self.like.attributes["raw"]
+        result.name = self.like.name
+        return result
 
     def same(self, value: Instruction, to: Shape, bits: str) -> Instruction:
         """From an integer of 32 or 64 bits to one of fewer, and its bits as another type."""
@@ -105,7 +105,7 @@ class _Steps:
             part = self.add("slice", array_shape(of.dtype, (*dims, 1)), value, slice=box)
             part = self.wide(self.add("reshape", array_shape(of.dtype, dims), part), bits)
             parts.append(self.add("shift-left", shape, part, self.number(f"u{bits}", dims, number * width)) if number else part)
-        found = parts[0]
+        word = parts[0]
         for part in parts[1:]:
-            found = self.add("or", shape, found, part)
-        return found
+            word = self.add("or", shape, word, part)
+        return word

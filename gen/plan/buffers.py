@@ -46,19 +46,19 @@ def buffer_of(partition: Partition, read: Read) -> "Optional[Buffer]":
 
 def buffers_of(partition: Partition, function: Function) -> "Dict[str, Shape]":
     """The pointers that a function reads, itself or through those it calls, parameters first."""
-    found: Dict[str, Shape] = {}
+    buffers: Dict[str, Shape] = {}
     seen, waiting = set(), [function]
     while waiting:
-        here = waiting.pop()
-        if here in seen:
+        callee = waiting.pop()
+        if callee in seen:
             continue
-        seen.add(here)
-        for read, _ in reads_of(partition, here):
+        seen.add(callee)
+        for read, _ in reads_of(partition, callee):
             buffer = buffer_of(partition, read)
             if buffer:
-                found[buffer.pointer] = buffer.shape
-        waiting += [e.callee for r in regions(here.body) for e in r.entries if e.callee is not None]
-    return dict(sorted(found.items(), key=lambda item: (item[0][0], int(item[0][1:]))))
+                buffers[buffer.pointer] = buffer.shape
+        waiting += [e.callee for r in regions(callee.body) for e in r.entries if e.callee is not None]
+    return dict(sorted(buffers.items(), key=lambda item: (item[0][0], int(item[0][1:]))))
 
 
 def reads_of(partition: Partition, function: Function) -> "Iterator[Tuple[Read, Region]]":
@@ -68,8 +68,9 @@ def reads_of(partition: Partition, function: Function) -> "Iterator[Tuple[Read, 
             if entry.callee is None:
                 for operand, inner in partition.operands(entry):
                     yield partition.operand(entry, operand, inner), inner or entry.region
-                for runtime in (one for inner in entry.regions for one in inner.runtimes):
-                    yield runtime.read, entry.region
+                for inner in entry.regions:
+                    for runtime in inner.runtimes:
+                        yield runtime.read, entry.region
     if function is partition.entry:
         for root in partition.roots:
             yield partition.root_read(root), function.body

@@ -71,17 +71,17 @@ def analyse(instruction: Instruction) -> Combiner:
                                                          f"{body.dtypes[body.half + odd]}")
     groups = body.groups()
     simple = all(body.one_op(k) for k in range(body.half))
-    found = [_one_op(body, group[0], simple) if body.one_op(group[0]) and len(group) == 1 and (simple or not body.inexact(group[0])) else
+    combiners = [_one_op(body, group[0], simple) if body.one_op(group[0]) and len(group) == 1 and (simple or not body.inexact(group[0])) else
              _compared(body, group) for group in groups]
     starts: Optional[Dict[int, Optional[int]]] = {}
-    for group, one in zip(groups, found):
-        starts = None if starts is None or one.start is None else {**starts, **dict(zip(group, one.start))}
-    free, but_nan, associative = (all(getattr(one, law) for one in found) for law in ("free", "free_but_nan", "associative"))
-    reasons = [one.reason for one in sorted(found, key=lambda one: one.free_but_nan + one.associative) if one.free == free]
+    for group, combiner in zip(groups, combiners):
+        starts = None if starts is None or combiner.start is None else {**starts, **dict(zip(group, combiner.start))}
+    free, but_nan, associative = (all(getattr(combiner, law) for combiner in combiners) for law in ("free", "free_but_nan", "associative"))
+    reasons = [combiner.reason for combiner in sorted(combiners, key=lambda combiner: combiner.free_but_nan + combiner.associative) if combiner.free == free]
     if not (but_nan or associative):
         starts = None
     return Combiner(free, but_nan, associative, None if starts is None else [starts[k] for k in range(body.half)],
-                    starts is None or any(one.apply_init for one in found),
+                    starts is None or any(combiner.apply_init for combiner in combiners),
                     f"any order: {'; '.join(dict.fromkeys(reasons))}" if free else f"in order: {reasons[0]}")
 
 
@@ -316,13 +316,13 @@ class _Class:
             fixed |= {-1, 0}
         elif dtypes.TABLE[self.dtype].kind == "uint":
             gaps = [(0, (1 << bits) - 1, count)]
-        found = set(fixed)
+        keys = set(fixed)
         for first, last, many in gaps:
             inside = sorted(c for c in fixed if first <= c <= last)
             for low, high in zip([first - 1, *inside], [*inside, last + 1]):
                 room = high - low - 1
-                found |= {low + 1 + room * j // many for j in range(many)} if room > many else set(range(low + 1, high))
-        return [_pattern(t, self.dtype) for t in sorted(found)]
+                keys |= {low + 1 + room * j // many for j in range(many)} if room > many else set(range(low + 1, high))
+        return [_pattern(t, self.dtype) for t in sorted(keys)]
 
 
 def _classes(body: _Body, group: Sequence[int], ops: Sequence[Instruction]) -> List[_Class]:
@@ -349,14 +349,14 @@ def _classes(body: _Body, group: Sequence[int], ops: Sequence[Instruction]) -> L
         join([body.parameters[k], body.parameters[body.half + k], body.roots[k]])
     known: Dict[int, _Class] = {}
     for k in group:
-        one = known.setdefault(find(body.roots[k]), _Class(body.dtypes[k], 0, set(), False))
-        one.components += 1
+        kind = known.setdefault(find(body.roots[k]), _Class(body.dtypes[k], 0, set(), False))
+        kind.components += 1
     for i in ops:
-        one = known.get(find(i)) or _Class("", 0, set(), False)
+        kind = known.get(find(i)) or _Class("", 0, set(), False)
         if i.opcode == "constant":
-            one.constants.add(i.literal[0])   # type: ignore[index]
-        one = known.get(find(_through(i.operands[0])), one) if i.opcode == "compare" else one
-        one.total |= i.attributes.get("type") == "TOTALORDER"
+            kind.constants.add(i.literal[0])   # type: ignore[index]
+        kind = known.get(find(_through(i.operands[0])), kind) if i.opcode == "compare" else kind
+        kind.total |= i.attributes.get("type") == "TOTALORDER"
     return [known[find(body.roots[k])] for k in group]
 
 
@@ -412,7 +412,7 @@ def _compared(body: _Body, group: List[int]) -> Combiner:
         return Combiner(False, False, False, None, True, problem)
     kinds = [body.dtypes[k] for k in group]
     classes = _classes(body, group, ops)
-    values = [one.values(3) for one in classes]
+    values = [component.values(3) for component in classes]
     cases = 1
     for some in values:
         cases *= len(some)
@@ -422,8 +422,8 @@ def _compared(body: _Body, group: List[int]) -> Combiner:
     blind = zero_sign_matters(body.instruction)
     levels = (0, 1) if blind else (0, 1, 2)
     laws = [table.laws(level) for level in levels]
-    both = [level for level, found in zip(levels, laws) if not any(found)]
-    parts = [level for level, found in zip(levels, laws) if not found[0]]
+    both = [level for level, broken in zip(levels, laws) if not any(broken)]
+    parts = [level for level, broken in zip(levels, laws) if not broken[0]]
     free = but_nan = bool(both)
     if not free:
         table_but = table.without_nan()
@@ -433,7 +433,7 @@ def _compared(body: _Body, group: List[int]) -> Combiner:
     start = _start(body, group, classes, table if free or parts else table_but, level) if but_nan or parts else None
     reason = f"proved by {cases} cases an element"
     if not free:
-        reason = next((why for found in reversed(laws) for why in reversed(found) if " is not " in why), laws[0][0])
+        reason = next((why for broken in reversed(laws) for why in reversed(broken) if " is not " in why), laws[0][0])
         if blind and not any(table.laws(2)):
             reason = "the sign of a zero depends on the order, and an op after the reduce can tell"
     return Combiner(free, but_nan, bool(parts), start, start is None, reason)
@@ -449,7 +449,7 @@ def _start(body: _Body, group: List[int], classes: List[_Class], table: _Table, 
     if len(known) < len(group):
         starts = points = table.points
     elif nan or not _has_nan(known, table.kinds):
-        values = [one.values(1, [v for v, other in zip(known, classes) if other is one]) for one in classes]
+        values = [component.values(1, [v for v, other in zip(known, classes) if other is component]) for component in classes]
         starts, points = [known], [p for p in product(*values) if nan or not _has_nan(p, table.kinds)]
     else:
         return None

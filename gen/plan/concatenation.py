@@ -41,28 +41,28 @@ def parted(nest: Nest) -> Nest:
 def _parts(nest: Nest) -> "Optional[List[Nest]]":
     (root,), cuts = nest.partition.roots, nest.partition.cuts
     waiting: "List[Tuple[Shape, Root]]" = [(nest.shape, root)]
-    found: List[Nest] = []
+    parts: List[Nest] = []
     while waiting:
-        shape, one = waiting.pop(0)
-        name = f"{nest.name}_{len(found)}"
-        part = Nest(name, shape, Partition(nest.partition.computation, [one], name, shape.dims, cuts=cuts))
+        shape, root = waiting.pop(0)
+        name = f"{nest.name}_{len(parts)}"
+        part = Nest(name, shape, Partition(nest.partition.computation, [root], name, shape.dims, cuts=cuts))
         hero = _hero(part)
         if hero is None:
-            found.append(part)
+            parts.append(part)
             continue
         instruction, back = hero.instruction, algebra.call("map", "inverse", hero.map)
-        if back.startswith("no") or len(found) + len(waiting) + len(instruction.operands) > MOST_OPERANDS:
+        if back.startswith("no") or len(parts) + len(waiting) + len(instruction.operands) > MOST_OPERANDS:
             return None
         inner = []
         for k, operand in enumerate(instruction.operands):
             if operand.shape.elements:
                 of = array_shape(root.shape.dtype, operand.shape.dims, instruction.shape.minor_to_major)
-                index = compose(compose(_placed(instruction, k), back), one.map)
+                index = compose(compose(_placed(instruction, k), back), root.map)
                 index = algebra.rename(index, *(f"i{d}" for d in range(of.rank)))
                 inner.append((of, Root(root.result, root.shape, root.value, root.output, index, root.scratch)))
         waiting = inner + waiting
-    ops = sum(function.ops for part in found for function in part.partition.functions)
-    return found if len(found) > 1 and ops <= MOST_OPS and all(_together(part) for part in found) else None
+    ops = sum(function.ops for part in parts for function in part.partition.functions)
+    return parts if len(parts) > 1 and ops <= MOST_OPS and all(_together(part) for part in parts) else None
 
 
 def _hero(nest: Nest) -> Optional[Entry]:
@@ -83,12 +83,12 @@ def _together(nest: Nest) -> bool:
     anywhere the loop hero writes as fast); packed elements by whole bytes."""
     (root,) = nest.partition.roots
     flat = compose(algebra.call("shape", "unmap", nest.shape.text), compose(root.map, memory_map(root.shape)))
-    found, width = strides(flat), dtypes.storage_bytes(root.shape.dtype)
-    if found is None:
+    digits, width = strides(flat), dtypes.storage_bytes(root.shape.dtype)
+    if digits is None:
         return False
     run = 1
     apart: List[int] = []
-    for size, step in reversed(list(zip(*found))):
+    for size, step in reversed(list(zip(*digits))):
         if step == run and not apart:
             run *= size
         elif size > 1:

@@ -65,31 +65,31 @@ def nests(fusion: Fusion) -> List[Nest]:
     scattered = [i for i in [*planned.cuts, *planned.scatters] if i.opcode == "scatter"]
     count = (len(planned.cuts) + len(parts) + len(planned.scatters) + sum(len(i.shape.leaves()) for i in scattered) + (update is not None))
     names = iter(f"sett_{fusion.name}" + (f"_part{n}" if count > 1 else "") for n in range(count))
-    made: List[Nest] = []
+    result: List[Nest] = []
     for reduce, number in planned.cuts.items():
         others = {i: n for i, n in planned.cuts.items() if i is not reduce}
         if reduce.opcode == "scatter":
-            made += scatter.nests(computation, reduce, [plan.whole(reduce, k, number + k, True) for k in range(len(reduce.shape.leaves()))], others,
+            result += scatter.nests(computation, reduce, [plan.whole(reduce, k, number + k, True) for k in range(len(reduce.shape.leaves()))], others,
                                   [next(names) for _ in range(len(reduce.shape.leaves()) + 1)])
             continue
         name = next(names)
         roots = [plan.whole(reduce, k, number + k, True) for k in range(len(reduce.shape.leaves()))]
         nest = Nest(name, roots[0].shape, Partition(computation, roots, name, roots[0].shape.dims, cuts=others))
-        made.append(plan.reduction(nest, [reduce]) if plan.is_free(reduce) else nest)
+        result.append(plan.reduction(nest, [reduce]) if plan.is_free(reduce) else nest)
     for (space, roots), key, group, layout in parts:
         name = next(names)
         nest = Nest(name, space, Partition(computation, roots, name, space.dims, cuts=planned.cuts))
         if key is not None:
             nest = plan.reduction(nest, list(dict.fromkeys(i for number, *_ in group for i in planned.fused[number])))
         nest.layout = layout
-        made.append(concatenation.parted(nest) if key is None and not layout else nest)
-    made = _sides_taken(made)
+        result.append(concatenation.parted(nest) if key is None and not layout else nest)
+    result = _with_sides(result)
     for instruction, numbers in planned.scatters.items():
-        made += scatter.nests(computation, instruction, [plan.whole(instruction, k, number) for k, number in enumerate(numbers)], planned.cuts,
+        result += scatter.nests(computation, instruction, [plan.whole(instruction, k, number) for k, number in enumerate(numbers)], planned.cuts,
                               [next(names) for _ in range(len(numbers) + 1)])
     if update:
-        made.append(update_nests.renamed(update, next(names)))
-    return made
+        result.append(update_nests.renamed(update, next(names)))
+    return result
 
 
 def how_updated(fusion: Fusion) -> str:
@@ -117,19 +117,19 @@ def misplaced(module: hlo.Module) -> "Optional[hlo.HloError]":
     return None
 
 
-def _sides_taken(made: List[Nest]) -> List[Nest]:
+def _with_sides(kernels: List[Nest]) -> List[Nest]:
     """Results that are as large as a reduction's input, and read what it reads, are written in its pass."""
-    taken: List[Nest] = []
-    for n, one in enumerate(made):
-        if isinstance(one, plan.Reduction):
-            sides = [o for o in made if type(o) is Nest and o.shape.elements == one.space.elements and o not in taken
+    written: List[Nest] = []
+    for n, nest in enumerate(kernels):
+        if isinstance(nest, plan.Reduction):
+            sides = [o for o in kernels if type(o) is Nest and o.shape.elements == nest.space.elements and o not in written
                      and not o.layout and not any(root.scratch or root.shape.dtype in dtypes.PACKED for root in o.partition.roots)
-                     and plan.reads_same(o.partition, one.inputs)
+                     and plan.reads_same(o.partition, nest.inputs)
                      and not any(e.instruction.opcode in ("reduce", *hlo.LOOPS) for e in o.partition.entry.body.entries)]
             if sides and not any(q[0] == "q" for o in sides for q in buffers_of(o.partition, o.partition.entry)):
-                taken += sides
-                made[n] = plan.reduction(one, one.heroes, sides)
-    return [one for one in made if one not in taken]
+                written += sides
+                kernels[n] = plan.reduction(nest, nest.heroes, sides)
+    return [nest for nest in kernels if nest not in written]
 
 
 def param_leaves(fusion: Fusion) -> List[Shape]:

@@ -218,14 +218,14 @@ def runtime_map(instruction: Instruction) -> "Tuple[str, List[Tuple[str, int, st
             ("offset_dims", "offset_dims"), ("collapsed", "collapsed_slice_dims"), ("start_index_map", "start_index_map"),
             ("operand_batching", "operand_batching_dims"), ("indices_batching", "start_indices_batching_dims"), ("slice_sizes", "slice_sizes"))]
         words.append(f"index_vector_dim={attributes['index_vector_dim']}")
-    found, _, *lines = algebra.call("op", opcode, str(operand), *words).splitlines()
-    if found == EMPTY:
+    index, _, *lines = algebra.call("op", opcode, str(operand), *words).splitlines()
+    if index == EMPTY:
         return EMPTY, []
-    variables, runtimes = algebra.info(found).of("rt"), []
+    variables, runtimes = algebra.info(index).of("rt"), []
     for v, line in zip(variables, lines):
-        _, number, index = line.split(" ", 2)
-        runtimes.append((v.name, int(number), algebra.substitute(index, **{r.name: r.lo for r in variables})))
-    return found, runtimes
+        _, number, at = line.split(" ", 2)
+        runtimes.append((v.name, int(number), algebra.substitute(at, **{r.name: r.lo for r in variables})))
+    return index, runtimes
 
 
 def _known(source: Instruction, last: int) -> Optional[int]:
@@ -238,10 +238,10 @@ def _known(source: Instruction, last: int) -> Optional[int]:
 
 def update_map(dus: Instruction, prefix: str) -> "Tuple[str, Tuple[Tuple[str, Instruction, int], ...]]":
     """The map from an update's index to the result's; its runtime variables: name (after the prefix), scalar operand, largest value."""
-    found = algebra.call("op", "dynamic-update-slice", "1", f"out={algebra.numbers(dus.shape.dims)}", f"in={algebra.numbers(dus.operands[1].shape.dims)}", "from=operand")
+    index = algebra.call("op", "dynamic-update-slice", "1", f"out={algebra.numbers(dus.shape.dims)}", f"in={algebra.numbers(dus.operands[1].shape.dims)}", "from=operand")
     known: Dict[str, int] = {}
     starts: List[Tuple[str, Instruction, int]] = []
-    for k, v in enumerate(algebra.info(found).of("rt")):
+    for k, v in enumerate(algebra.info(index).of("rt")):
         scalar = dus.operands[2 + k]
         while moves_only(scalar):
             scalar = scalar.operands[0]
@@ -250,9 +250,9 @@ def update_map(dus: Instruction, prefix: str) -> "Tuple[str, Tuple[Tuple[str, In
             starts.append((f"{prefix}{k}", dus.operands[2 + k], v.hi))
         else:
             known[v.name] = start
-    found = algebra.substitute(found, **known) if known else found
+    index = algebra.substitute(index, **known) if known else index
     names = iter(name for name, _, _ in starts)
-    return algebra.rename(found, *(next(names) if v.kind == "rt" else v.name for v in algebra.info(found).variables)), tuple(starts)
+    return algebra.rename(index, *(next(names) if v.kind == "rt" else v.name for v in algebra.info(index).variables)), tuple(starts)
 
 
 @lru_cache(maxsize=1024)

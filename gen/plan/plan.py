@@ -77,8 +77,8 @@ def is_free(reduce: Instruction) -> bool:
     """Whether partial results may be made in any order (at least where there is no NaN), from values that are known."""
     if reduce.opcode != "reduce":
         return False
-    found = combiner.analyse(reduce)
-    return (found.free or found.free_but_nan) and found.start is not None and None not in found.start
+    order = combiner.analyse(reduce)
+    return (order.free or order.free_but_nan) and order.start is not None and None not in order.start
 
 
 def same_place(read: Read, shape: Shape) -> bool:
@@ -113,7 +113,7 @@ def plan(computation: Computation, leaves: "Sequence[Tuple[int, Shape, Instructi
     ends = {i: 0 for i in computation.instructions if stops(i)}
     cut: Set[Instruction] = set()
     wanted: Dict[int, List[Instruction]] = {}
-    found: List[Instruction] = []
+    waiting: List[Instruction] = []
     whole_: Dict[Instruction, Dict[int, int]] = {}
     if not ends:
         return Plan({}, {})
@@ -123,7 +123,7 @@ def plan(computation: Computation, leaves: "Sequence[Tuple[int, Shape, Instructi
         own = memory_map(shape) == memory_map(instruction.shape.leaves()[leaf])
         if instruction.opcode == "scatter" and own and leaf not in whole_.get(instruction, {}):
             whole_.setdefault(instruction, {})[leaf] = number
-            found.append(instruction)
+            waiting.append(instruction)
             continue
         reads = _reads(computation, [whole(instruction, leaf, number)], shape, ends)
         here = list(dict.fromkeys(read.source for read, _ in reads))
@@ -134,10 +134,10 @@ def plan(computation: Computation, leaves: "Sequence[Tuple[int, Shape, Instructi
                     not loops and len(key_of(read.source)[3]) > 1):
                 cut.add(read.source)
         wanted[number] = here
-        found += here
+        waiting += here
     done: Set[Instruction] = set()
-    while found:
-        reduce = found.pop()
+    while waiting:
+        reduce = waiting.pop()
         if reduce in done:
             continue
         done.add(reduce)
@@ -145,7 +145,7 @@ def plan(computation: Computation, leaves: "Sequence[Tuple[int, Shape, Instructi
         roots = [whole(o, 0, k) for k, o in enumerate(reduce.operands[:count])]
         inner = [read.source for root in roots for read, _ in _reads(computation, [root], root.shape, ends)]
         cut.update(inner)
-        found += inner
+        waiting += inner
     direct = {i: [of[k] for k in sorted(of)] for i, of in whole_.items() if i not in cut and len(of) == len(i.shape.leaves())}
     cut.update(i for i in whole_ if i not in direct)
     cuts, number = {}, 0

@@ -41,22 +41,22 @@ class Scatter(Nest):
 
 def nests(computation: Computation, instruction: Instruction, targets: "List[Root]", cuts: "Dict[Instruction, int]", names: "Sequence[str]") -> "List[Nest]":
     """The copies of the operands, and the updates. targets: the buffers that the op's leaves are left in."""
-    count, made = len(targets), []
+    count, copies = len(targets), []
     for target, operand, name in zip(targets, instruction.operands, names):
         root = Root(target.result, target.shape, operand, 0, Function("", target.shape.dims).index, target.scratch)
-        made.append(Nest(name, target.shape, Partition(computation, [root], name, target.shape.dims, cuts=cuts)))
+        copies.append(Nest(name, target.shape, Partition(computation, [root], name, target.shape.dims, cuts=cuts)))
     updates = instruction.operands[count + 1:]
     shape = updates[0].shape
     place, indices = _place(instruction)
     combiner = instruction.attributes["to_apply"]
     used, changed = parameters_used(combiner), [k for k in range(count) if component(combiner, k).parameter_number != k]
     if not shape.elements or place == EMPTY or not changed:
-        return made
+        return copies
     name, index = names[count], Function("", shape.dims).index
     values = Partition(computation, [Root(k, o.shape, o, 0, index) for k, o in enumerate(updates) if count + k in used], name, shape.dims, cuts=cuts)
     of = instruction.operands[count]
     read = Partition(computation, [Root(k, of.shape, of, 0, at) for k, (_, at) in enumerate(indices)], name + "_at", shape.dims, cuts=cuts)
-    return [*made, Scatter(name, shape, values, instruction, read, tuple(last for last, _ in indices), place, targets)]
+    return [*copies, Scatter(name, shape, values, instruction, read, tuple(last for last, _ in indices), place, targets)]
 
 
 def _place(instruction: Instruction) -> "Tuple[str, List[Tuple[int, str]]]":
@@ -66,25 +66,25 @@ def _place(instruction: Instruction) -> "Tuple[str, List[Tuple[int, str]]]":
     words += [f"{key}={algebra.numbers(a.get(name, ()))}" for key, name in (
         ("offset_dims", "update_window_dims"), ("collapsed", "inserted_window_dims"), ("start_index_map", "scatter_dims_to_operand_dims"),
         ("operand_batching", "input_batching_dims"), ("indices_batching", "scatter_indices_batching_dims"))]
-    found, _, *lines = algebra.call("op", "scatter", str(count + 1), *words, f"index_vector_dim={a['index_vector_dim']}", "from=operand",
+    index, _, *lines = algebra.call("op", "scatter", str(count + 1), *words, f"index_vector_dim={a['index_vector_dim']}", "from=operand",
                                     "all=1").splitlines()
-    if found == EMPTY:
+    if index == EMPTY:
         return EMPTY, []
-    variables, dims = algebra.info(found).of("rt"), [f"i{k}" for k in range(instruction.operands[count + 1].shape.rank)]
+    variables, dims = algebra.info(index).of("rt"), [f"i{k}" for k in range(instruction.operands[count + 1].shape.rank)]
     indices = []
     for v, line in zip(variables, lines):
         at = algebra.substitute(line.split(" ", 2)[2], **{r.name: r.lo for r in variables})
         indices.append((v.hi, algebra.rename(at, *dims, *(r.name for r in algebra.info(at).of("rt"))) if dims else at))
     assert len(variables) == len(a["scatter_dims_to_operand_dims"])
     names = [*dims, *(f"at{k}" for k in range(len(variables)))]
-    return algebra.rename(found, *names) if names else found, indices
+    return algebra.rename(index, *names) if names else index, indices
 
 
-def through(one: Instruction) -> Instruction:
+def through(instruction: Instruction) -> Instruction:
     """The value itself, behind copies."""
-    while one.opcode == "copy":
-        one = one.operands[0]
-    return one
+    while instruction.opcode == "copy":
+        instruction = instruction.operands[0]
+    return instruction
 
 
 def component(combiner: Computation, k: int) -> Instruction:
@@ -94,12 +94,12 @@ def component(combiner: Computation, k: int) -> Instruction:
 
 def combined_by(combiner: Computation, k: int, count: int) -> "Optional[str]":
     """The one op of result k and update k that a result's combiner is, whichever way round; "overwrite"; None for any other."""
-    one = component(combiner, k)
-    if one.opcode == "parameter":
-        return "overwrite" if one.parameter_number == count + k else None
-    numbers = sorted(-1 if o.parameter_number is None else o.parameter_number for o in map(through, one.operands))
-    known = one.opcode in ("add", "multiply", "maximum", "minimum", "and", "or", "xor") and numbers == [k, count + k]
-    return one.opcode if known else None
+    op = component(combiner, k)
+    if op.opcode == "parameter":
+        return "overwrite" if op.parameter_number == count + k else None
+    numbers = sorted(-1 if o.parameter_number is None else o.parameter_number for o in map(through, op.operands))
+    known = op.opcode in ("add", "multiply", "maximum", "minimum", "and", "or", "xor") and numbers == [k, count + k]
+    return op.opcode if known else None
 
 
 def _any_order(combiner: Computation, k: int, count: int, dtype: str) -> bool:
@@ -110,24 +110,24 @@ def _any_order(combiner: Computation, k: int, count: int, dtype: str) -> bool:
 def varying(computation: Computation, drawn: bool = False) -> "Set[Instruction]":
     """What may differ between runs where updates of one element are taken in any order. drawn: with a check's indices, which may meet where
     it cannot draw them apart, whatever the text promises."""
-    found: "Set[Instruction]" = set()
-    for one in computation.instructions:
-        count = len(one.operands) // 2
-        if one.opcode == "scatter" and (apart(one) is None if drawn else not unique_indices(one)):
-            combiner, shapes = one.attributes["to_apply"], one.shape.leaves()
+    differing: "Set[Instruction]" = set()
+    for instruction in computation.instructions:
+        count = len(instruction.operands) // 2
+        if instruction.opcode == "scatter" and (apart(instruction) is None if drawn else not unique_indices(instruction)):
+            combiner, shapes = instruction.attributes["to_apply"], instruction.shape.leaves()
             if not all(_any_order(combiner, k, count, shape.dtype) for k, shape in enumerate(shapes)):
-                found.add(one)
-        if any(o in found for o in one.operands):
-            found.add(one)
-    return found
+                differing.add(instruction)
+        if any(o in differing for o in instruction.operands):
+            differing.add(instruction)
+    return differing
 
 
 def parameters_used(combiner: Computation) -> "Set[int]":
     """The parameters that a combiner's result needs."""
     seen, waiting = set(), [combiner.root]
     while waiting:
-        one = waiting.pop()
-        if one is not None and one not in seen:
-            seen.add(one)
-            waiting += one.operands
-    return {one.parameter_number for one in seen if one is not None and one.opcode == "parameter" and one.parameter_number is not None}
+        instruction = waiting.pop()
+        if instruction is not None and instruction not in seen:
+            seen.add(instruction)
+            waiting += instruction.operands
+    return {instruction.parameter_number for instruction in seen if instruction is not None and instruction.opcode == "parameter" and instruction.parameter_number is not None}

@@ -44,16 +44,16 @@ def _dus(instruction: Instruction) -> Optional[Instruction]:
 
 def find(fusion: Fusion, computation: Computation, leaves: "Sequence[Leaf]", name: str) -> "Tuple[Optional[Update], str]":
     """The update's nest, or None and why there is none ("": nothing is updated)."""
-    found = [(number, shape, _dus(instruction)) for number, shape, instruction, _ in leaves]
-    updates = [dus for _, _, dus in found if dus is not None]
+    results = [(number, shape, _dus(instruction)) for number, shape, instruction, _ in leaves]
+    updates = [dus for _, _, dus in results if dus is not None]
     if not updates:
         return None, "results are written in tiles" * any(i.opcode == "tile" and i.operands[0].opcode == OPCODE for _, _, i, _ in leaves)
-    if len(updates) < len(found):
-        return None, f"result {next(n for n, _, dus in found if dus is None)} is no dynamic-update-slice"
+    if len(updates) < len(results):
+        return None, f"result {next(n for n, _, dus in results if dus is None)} is no dynamic-update-slice"
     dims = updates[0].operands[1].shape.dims
-    for (number, shape, _), dus in zip(found, updates):
+    for (number, shape, _), dus in zip(results, updates):
         if dus.operands[1].shape.dims != dims:
-            return None, f"the update of result {number} is {dus.operands[1].shape.text}, that of result {found[0][0]} {updates[0].operands[1].shape.text}"
+            return None, f"the update of result {number} is {dus.operands[1].shape.text}, that of result {results[0][0]} {updates[0].operands[1].shape.text}"
         if shape.dtype in dtypes.PACKED:
             return None, f"elements of {shape.dtype} are parts of a byte"
         if shape.place or dus.shape.tiled or not dus.operands[1].shape.elements:
@@ -66,10 +66,10 @@ def find(fusion: Fusion, computation: Computation, leaves: "Sequence[Leaf]", nam
     if any(plan.stops(i) for i in computation.instructions):
         return None, "a reduction or a scatter has kernels of its own"
     space = array_shape(updates[0].shape.dtype, dims, updates[0].shape.minor_to_major)
-    roots = [_root(number, dus, n) for n, ((number, _, _), dus) in enumerate(zip(found, updates))]
+    roots = [_root(number, dus, n) for n, ((number, _, _), dus) in enumerate(zip(results, updates))]
     partition = Partition(computation, roots, name, dims)
     aliases, why = _aliases(fusion, partition, updates)
-    kept = [] if aliases else [(number, dus.shape, dus.operands[0], 0) for (number, _, _), dus in zip(found, updates)]
+    kept = [] if aliases else [(number, dus.shape, dus.operands[0], 0) for (number, _, _), dus in zip(results, updates)]
     if not aliases and 2 * space.elements > updates[0].shape.elements:
         return None, f"{why}, and the update is more than half of the result"
     return Update(name, space, partition, aliases, kept, why), why
@@ -91,7 +91,7 @@ def _root(number: int, dus: Instruction, group: int) -> Root:
 
 def _aliases(fusion: Fusion, partition: Partition, updates: "Sequence[Instruction]") -> "Tuple[Dict[int, int], str]":
     """Each result's parameter, or {} and what is in the way."""
-    found: Dict[int, int] = {}
+    aliases: Dict[int, int] = {}
     for root, dus in zip(partition.roots, updates):
         whole = Partition(partition.computation, [Root(root.result, dus.shape, dus.operands[0], 0, Function("", dus.shape.dims).index)], "", dus.shape.dims)
         read = whole.root_read(whole.roots[0])
@@ -105,19 +105,19 @@ def _aliases(fusion: Fusion, partition: Partition, updates: "Sequence[Instructio
             return {}, f"parameter {number} is not at the positions of result {root.result}"
         if fusion.aliases.get(root.result) != number and number not in fusion.donated:
             return {}, f"the module does not let result {root.result} take the buffer of parameter {number}"
-        if number in found.values():
+        if number in aliases.values():
             return {}, f"parameter {number} is updated twice"
-        found[root.result] = number
-    pointers = {f"p{number}": root for root, number in zip(partition.roots, found.values())}
+        aliases[root.result] = number
+    pointers = {f"p{number}": root for root, number in zip(partition.roots, aliases.values())}
     for function in partition.functions[1:]:
-        taken = set(pointers) & set(buffers_of(partition, function))
-        if taken:
-            return {}, f"parameter {sorted(taken)[0][1:]} is read at several indices"
+        read_too = set(pointers) & set(buffers_of(partition, function))
+        if read_too:
+            return {}, f"parameter {sorted(read_too)[0][1:]} is read at several indices"
     for read, _ in reads_of(partition, partition.entry):
         buffer = buffer_of(partition, read)
         if buffer and buffer.pointer in pointers and not _same_element(partition, buffer, read.map, pointers[buffer.pointer]):
             return {}, f"parameter {buffer.pointer[1:]} is read elsewhere than at the element that is updated"
-    return found, ""
+    return aliases, ""
 
 
 def _same_element(partition: Partition, buffer: Buffer, index: str, root: Root) -> bool:
@@ -126,7 +126,7 @@ def _same_element(partition: Partition, buffer: Buffer, index: str, root: Root) 
     for runtime in partition.starts(root):
         if known.setdefault((runtime.read, runtime.last), runtime.name) != runtime.name:
             return False      # two that are equal: which is which is not asked
-    bound = {one.name: known.get((one.read, one.last)) for one in bound_in(partition)}
+    bound = {runtime.name: known.get((runtime.read, runtime.last)) for runtime in bound_in(partition)}
     read, write = (compose(*pair) for pair in ((index, memory_map(buffer.shape)), (root.at, memory_map(root.shape))))
     if EMPTY in (read, write):
         return False
@@ -139,9 +139,9 @@ def _same_element(partition: Partition, buffer: Buffer, index: str, root: Root) 
 
 def bound_in(partition: Partition) -> "List[Runtime]":
     """The runtime variables of all regions of the kernel's own body."""
-    waiting, found = [partition.entry.body], []
+    waiting, runtimes = [partition.entry.body], []
     while waiting:
         region = waiting.pop()
-        found += region.runtimes
+        runtimes += region.runtimes
         waiting += [inner for entry in region.entries if entry.callee is None for inner in entry.regions]
-    return found
+    return runtimes
