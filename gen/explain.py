@@ -46,7 +46,8 @@ def _title(function: Function) -> str:
 
 
 def _partition(fusion: hlo.Fusion) -> str:
-    """The nests, of what kind each is if not of the plain one, with their functions and what these compute; those called once would be inlined again by the C compiler."""
+    """The functions of each nest, with what each computes, and the nest's class where it is a subclass; functions that are called once would be
+    inlined again by the C compiler."""
     lines = [f"{fusion.name}: {how}" for how in [nests.how_updated(fusion)] if how]
     lines += [f"{fusion.name}: parameter {number} is parameter {first}, in each launch: that is read" for number, first in fusion.same.items()]
     for nest in nests.nests(fusion):

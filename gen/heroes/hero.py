@@ -18,7 +18,8 @@ from gen.targets import Target
 @dataclass
 class Context:
     """What a hero is given beside a nest. helpers: functions and tables of the file so far. scratch: the buffers between kernels so far, whose
-    pointers are q0, q1, ..; a hero may append to it. threads: of a block, where they are settled (0: the hero chooses): a schedule must then have that number."""
+    pointers are q0, q1, ..; a hero may append to it. threads: of a block, where they are settled (0: the hero chooses): a schedule must then have that
+    number."""
 
     target: Target
     device: Device
