@@ -1,4 +1,4 @@
-/* sett_tile.h - v0.3 - shapes with tiled layouts: f32[170,160]{1,0:T(8,128)}
+/* sett_tile.h - v0.4 - shapes with tiled layouts: f32[170,160]{1,0:T(8,128)}
    SPDX-License-Identifier: Apache-2.0
 
 WHAT
@@ -13,6 +13,7 @@ INCLUDE
 
 OPTIONS
   SETT_TILE_DEVICE_RANK 6, SETT_TILE_DEVICE_DIGITS 4   the size of a plan on a device; the same for host and device
+  SETT_TILE_DEVICE_LOOPS 10                            the digits of an iterator on a device; the same
   The limits at the end are constants of the format of sett_tile_shape.
 
 A FIRST LOOK
@@ -91,6 +92,40 @@ PLANS
   dimensions together so that no digits exist (f32[7,5]{1,0:T(4,3)(*,2)(2,1)}, say), the tiles are followed one by one:
   slower, as exact.
 
+ITERATORS
+  An iterator goes through all elements in the order of their positions in one layout, and says where each lies in another. It
+  carries digits as a counter does: there is no division, and an element costs a constant number of steps, padding none.
+    #include <stdio.h>
+    #include <string.h>
+    #include "sett_tile.h"
+    int main(void) {
+      sett_tile_shape rows = sett_tile_parse("u8[3,5]{1,0}", 12), tiled = sett_tile_parse("u8[3,5]{1,0:T(2,2)}", 19);
+      sett_tile_plan rows_plan = sett_tile_prepare(&rows), tiled_plan = sett_tile_prepare(&tiled);
+      sett_tile_iterator it = sett_tile_iterate(&tiled_plan, &rows_plan);
+      char data[] = "abcdefghijklmno", tiles[25] = "", back[16] = "";
+      int64_t k;
+      memset(tiles, '.', 24);
+      while (sett_tile_advance(&it)) tiles[it.at] = data[it.other];
+      puts(tiles);
+      it = sett_tile_iterate(&rows_plan, &tiled_plan);
+      while (sett_tile_advance_run(&it))
+        for (k = 0; k < it.run; ++k) back[it.at + k * it.at_stride] = tiles[it.other + k * it.other_stride];
+      puts(back);
+      return 0;
+    }
+  prints
+    abfgcdhie.j.kl..mn..o...
+    abcdefghijklmno
+  Types are not compared, so elements may be converted on the way; bytes are moved fastest by sett_relayout.h. it.index is the
+  element's index. it.gap is the number of padding positions between the element before and this one: who fills padding too
+  writes it.at - it.gap .. it.at - 1, and after the last element what is left. A run is a stretch of elements whose positions
+  in both layouts differ by constant strides: one row of one tile, say. Threads share the positions:
+    sett_tile_iterator mine = it;
+    sett_tile_slice(&mine, it.positions * t / threads, it.positions * (t + 1) / threads);
+    while (sett_tile_advance(&mine)) ..
+  The iterator cuts each dimension's index by the tiles of both layouts, 300 by 128 and by 8, say. Tiles that do not divide each
+  other (6 and 4), and * that ties dimensions together, give no such digits: then each position is asked with its divisions.
+
 RELATIONS
   Two shapes are the same bytes when a buffer of the one is a buffer of the other as it stands. Both have the same number of
   elements, of the same number of bits; the same number of bytes (sett_tile_bytes, and M bytes in front) in the same memory
@@ -138,6 +173,14 @@ ON A DEVICE
       int64_t at = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, index[SETT_TILE_DEVICE_RANK];
       if (at < plan.positions && sett_tile_device_element(plan, at, index)) rows[index[0] * plan.dims[1] + index[1]] = tiled[at];
     }
+  An iterator is a kernel's argument, too. A thread takes a slice, which costs its divisions once, and goes on without. Copy
+  the argument first: PoCL gives all work-items of a group the same one.
+    __global__ void detile_slices(sett_tile_device_iterator all, int64_t length, const float *tiled, float *rows) {
+      int64_t first = ((int64_t)blockIdx.x * blockDim.x + threadIdx.x) * length;
+      sett_tile_device_iterator it = all;
+      sett_tile_device_slice(&it, first, first + length);
+      while (sett_tile_device_advance(&it)) rows[it.other] = tiled[it.at];
+    }
 
 FUNCTIONS
   make     sett_tile_make           from a type and dimensions           sett_tile_add_tile     with one more tile
@@ -153,6 +196,9 @@ FUNCTIONS
            sett_tile_position       index -> position                    sett_tile_element      position -> index or padding
            sett_tile_place_of       position -> byte and bits            sett_tile_stage        pad, reshape, transpose
            sett_tile_data_positions end of the last element              sett_tile_device       plan -> plan for a device
+  iterate  sett_tile_iterate        two plans -> iterator                sett_tile_advance      the next element
+           sett_tile_slice          only positions first .. last - 1     sett_tile_advance_run  the next run
+           sett_tile_device_iterate -> iterator for a device, _device_slice, _device_advance, _device_advance_run
   split    sett_tile_parts, _part, _whole, _part_shape
   relate   sett_tile_same_bytes, _reshape_is_bitcast, _transpose_is_bitcast, _find_transpose, _decompose, _align,
            _tiling_is_noop, _is_most_major, _kept_dims, _normal_transpose; sett_tile_answer_print
@@ -171,6 +217,8 @@ LAWS (tests/tile_test.c draws layouts and asks every element and position; tests
   9 transpose     yes exactly for the permutations that keep the bits of every element; permute is one of them.
   10 decompose    every part keeps every byte; align finds a layout exactly where some order of the dimensions is one.
   11 device       the functions of a device say the same.
+  12 iterator     slices that cover the positions meet every element once, at rising positions, each with its index, its position
+                  in the other layout and the padding in front of it; runs are the same elements.
 
 ANSWERS (in all sett headers)
   Nothing but a proved yes is true in an if. A question that may stay open is answered by a record: yes is 1 only where yes is
@@ -197,6 +245,7 @@ SOURCE
   The definition, the figures and the formats: "Tiled layout" of the openxla.org documents; the notation: XLA's shape parser.
 
 HISTORY
+  0.4  iterators: sett_tile_iterate and what follows it.
   0.3  relayout is sett_relayout.h.
        answers have yes and no; sett_tile_byte_strides gives one; bits, strides and parts of what has none are -1.
        errors are int; sett_tile_message was sett_tile_error_text; _check and _add_tile take a pointer.
@@ -206,7 +255,7 @@ HISTORY
 #ifndef SETT_TILE_H
 #define SETT_TILE_H
 
-#define SETT_TILE_VERSION 300 /* 0.3.0: 10000 * major + 100 * minor + patch */
+#define SETT_TILE_VERSION 400 /* 0.4.0: 10000 * major + 100 * minor + patch */
 
 #if defined(__OPENCL_C_VERSION__) || defined(__OPENCL_VERSION__)
 #define SETTP_TILE_OPENCL 1
@@ -235,11 +284,20 @@ typedef long int64_t;
 #define SETTP_TILE_UNROLL
 #endif
 
+#if SETTP_TILE_OPENCL || defined(__CUDA_ARCH__)
+#define SETTP_TILE_ON_DEVICE 1
+#else
+#define SETTP_TILE_ON_DEVICE 0
+#endif
+
 #ifndef SETT_TILE_DEVICE_RANK
 #define SETT_TILE_DEVICE_RANK 6
 #endif
 #ifndef SETT_TILE_DEVICE_DIGITS
 #define SETT_TILE_DEVICE_DIGITS 4
+#endif
+#ifndef SETT_TILE_DEVICE_LOOPS
+#define SETT_TILE_DEVICE_LOOPS 10
 #endif
 
 /* ---- on a device ------------------------------------------------------------------------------------------------ */
@@ -291,6 +349,164 @@ SETTP_TILE_DEVICE int sett_tile_device_element(sett_tile_device_plan plan, int64
     }
   }
   return inside && sett_tile_device_position(plan, index) == position;
+}
+
+/* A loop of an iterator: a digit of one dimension's index. */
+typedef struct settp_tile_loop {
+  int64_t dim;       /* the dimension */
+  int64_t count;     /* values of the digit; 1: no loop */
+  int64_t block;     /* what the digit adds to the index */
+  int64_t at, other; /* and to the positions in the two layouts */
+  int64_t digit;     /* its value now */
+} settp_tile_loop;
+
+/* An iterator for a kernel, from sett_tile_device_iterate: an argument, passed by value. The fields are those of sett_tile_iterator. */
+typedef struct sett_tile_device_iterator {
+  int error;
+  int32_t state;
+  int64_t at, other, run, at_stride, other_stride, gap;
+  int64_t index[SETT_TILE_DEVICE_RANK];
+  int64_t dims[SETT_TILE_DEVICE_RANK];
+  int64_t positions, first, last;
+  settp_tile_loop loop[SETT_TILE_DEVICE_LOOPS]; /* the innermost first */
+} sett_tile_device_iterator;
+
+/* Of an iterator: before its first element, at an element, behind the last one. */
+enum { SETTP_TILE_BEFORE, SETTP_TILE_INSIDE, SETTP_TILE_BEHIND };
+
+/* index[dim] += amount; returns dims[dim] - index[dim]. A device compares numbers of dimensions: its registers have no index. */
+SETTP_TILE_DEVICE int64_t settp_tile_shift(int64_t *index, const int64_t *dims, int ranks, int64_t dim,
+                                           int64_t amount) {
+#if SETTP_TILE_ON_DEVICE
+  int64_t room = 0;
+  int d;
+  SETTP_TILE_UNROLL
+  for (d = 0; d < ranks; ++d) {
+    index[d] += d == dim ? amount : 0;
+    room = d == dim ? dims[d] - index[d] : room;
+  }
+  return room;
+#else
+  (void)ranks;
+  index[dim] += amount;
+  return dims[dim] - index[dim];
+#endif
+}
+
+/* Sets a loop's digit to a value further on or back. */
+SETTP_TILE_DEVICE void settp_tile_turn(settp_tile_loop *loop, int64_t by, int64_t *index, const int64_t *dims,
+                                       int ranks, int64_t *at, int64_t *other) {
+  settp_tile_shift(index, dims, ranks, loop->dim, by * loop->block);
+  loop->digit += by;
+  *at += by * loop->at;
+  *other += by * loop->other;
+}
+
+/* The next value of loop number `from`, or of the innermost loop outside of it that has one; loops inside start again. The loops
+   inside of `from` must be at 0: an index that is too large with zeros inside is too large with all that follows, so the loop
+   has ended. 0: all have. Each loop is turned, by 0 too, for a compiler to keep them in registers. */
+SETTP_TILE_DEVICE int settp_tile_carry(settp_tile_loop *loop, int loops, int from, int64_t *index, const int64_t *dims,
+                                       int ranks, int64_t *at, int64_t *other) {
+  int j, found = 0;
+  SETTP_TILE_UNROLL
+  for (j = 0; j < loops; ++j) {
+    int64_t by = 0;
+    if (j >= from && !found) {
+      found = loop[j].digit + 1 < loop[j].count && loop[j].block < settp_tile_shift(index, dims, ranks, loop[j].dim, 0);
+      by = found ? 1 : -loop[j].digit;
+    }
+    settp_tile_turn(&loop[j], by, index, dims, ranks, at, other);
+#if !SETTP_TILE_ON_DEVICE
+    if (found) break;
+#endif
+  }
+  return found;
+}
+
+/* Moves to the first element at position first or behind it; 0: there is none. */
+SETTP_TILE_DEVICE int settp_tile_seek(settp_tile_loop *loop, int loops, int64_t first, int64_t *index,
+                                      const int64_t *dims, int ranks, int64_t *at, int64_t *other) {
+  int64_t rest = first;
+  int j, carry = -1; /* the loop whose last value is still in front of first */
+  *at = *other = 0;
+  SETTP_TILE_UNROLL
+  for (j = 0; j < ranks; ++j) index[j] = 0;
+  SETTP_TILE_UNROLL
+  for (j = 0; j < loops; ++j) loop[j].digit = 0;
+  SETTP_TILE_UNROLL
+  for (j = loops - 1; j >= 0; --j) {
+    int64_t digit = 0;
+    if (loop[j].count > 1 && carry < 0) {
+      int64_t most = (settp_tile_shift(index, dims, ranks, loop[j].dim, 0) - 1) / loop[j].block;
+      if (most >= loop[j].count) most = loop[j].count - 1;
+      digit = rest / loop[j].at;
+      if (digit > most) {
+        digit = most;
+        carry = j;
+      }
+      rest -= digit * loop[j].at;
+    }
+    settp_tile_turn(&loop[j], digit, index, dims, ranks, at, other);
+  }
+  if (carry < 0 && rest == 0) return 1;
+  return settp_tile_carry(loop, loops, carry < 0 ? 0 : carry, index, dims, ranks, at, other);
+}
+
+/* Moves an iterator behind its run, to the next one. */
+SETTP_TILE_DEVICE int settp_tile_next_run(settp_tile_loop *loop, int loops, int64_t first, int64_t last, int32_t *state,
+                                          int64_t *index, const int64_t *dims, int ranks, int64_t *at, int64_t *other,
+                                          int64_t *run, int64_t *gap) {
+  int64_t behind = first; /* behind the element before */
+  int d, found;
+  if (*state == SETTP_TILE_BEHIND) return 0;
+  if (*state == SETTP_TILE_BEFORE) {
+    found = first < last && settp_tile_seek(loop, loops, first, index, dims, ranks, at, other);
+  } else {
+    settp_tile_turn(&loop[0], *run - 1, index, dims, ranks, at, other);
+    behind = *at + 1;
+    found = settp_tile_carry(loop, loops, 0, index, dims, ranks, at, other);
+  }
+  if (found && *at < last) {
+    int64_t room = settp_tile_shift(index, dims, ranks, loop[0].dim, 0);
+    *state = SETTP_TILE_INSIDE;
+    *gap = *at - behind;
+    *run = loop[0].count - loop[0].digit;
+    if ((*run - 1) * loop[0].block >= room) *run = (room - 1) / loop[0].block + 1;
+    if (*run > 1 && last - *at <= (*run - 1) * loop[0].at) *run = (last - *at - 1) / loop[0].at + 1;
+    return 1;
+  }
+  *state = SETTP_TILE_BEHIND;
+  *gap = last - behind;
+  *at = last;
+  *other = -1;
+  *run = 0;
+  SETTP_TILE_UNROLL
+  for (d = 0; d < ranks; ++d) index[d] = -1;
+  return 0;
+}
+
+/* As sett_tile_slice, sett_tile_advance and sett_tile_advance_run. */
+SETTP_TILE_DEVICE void sett_tile_device_slice(sett_tile_device_iterator *iterator, int64_t first, int64_t last) {
+  if (iterator->error) return;
+  iterator->last = last < 0 ? 0 : last < iterator->positions ? last : iterator->positions;
+  iterator->first = first < 0 ? 0 : first < iterator->last ? first : iterator->last;
+  iterator->state = SETTP_TILE_BEFORE;
+  iterator->run = 0;
+}
+
+SETTP_TILE_DEVICE int sett_tile_device_advance_run(sett_tile_device_iterator *iterator) {
+  return settp_tile_next_run(iterator->loop, SETT_TILE_DEVICE_LOOPS, iterator->first, iterator->last, &iterator->state,
+                             iterator->index, iterator->dims, SETT_TILE_DEVICE_RANK, &iterator->at, &iterator->other,
+                             &iterator->run, &iterator->gap);
+}
+
+SETTP_TILE_DEVICE int sett_tile_device_advance(sett_tile_device_iterator *iterator) {
+  if (iterator->run <= 1) return sett_tile_device_advance_run(iterator);
+  settp_tile_turn(&iterator->loop[0], 1, iterator->index, iterator->dims, SETT_TILE_DEVICE_RANK, &iterator->at,
+                  &iterator->other);
+  --iterator->run;
+  iterator->gap = iterator->at_stride - 1;
+  return 1;
 }
 
 #if !SETTP_TILE_OPENCL /* to the end: the host's part */
@@ -379,7 +595,9 @@ typedef enum sett_tile_type {
   X(ERROR_UNBOUNDED, "expected bounded dimensions: ? has no position")                                       \
   X(ERROR_SPLIT, "expected an array that is not split: positions are defined in one memory")                 \
   X(ERROR_PERMUTATION, "expected a permutation of the dimensions")                                           \
-  X(ERROR_DEVICE, "expected fewer dimensions and digits, and no * across them, for a device")
+  X(ERROR_DEVICE, "expected fewer dimensions and digits, and no * across them, for a device")                \
+  X(ERROR_DIMS, "expected two arrays with the same dimensions")                                              \
+  X(ERROR_DIVIDE, "expected tiles that divide each other and no * across dimensions, for a device")
 
 enum {
 #define SETTP_TILE_ENUM(name, text) SETT_TILE_##name,
@@ -473,6 +691,23 @@ typedef struct sett_tile_place {
   int64_t byte, bits;
   int32_t shift;
 } sett_tile_place;
+
+/* Elements in the order of one layout, with their positions in another. Loops over digits that both layouts have carry the positions
+   along. Where tiles do not divide each other there are none, and the plans are asked for each position. */
+enum { SETTP_TILE_LOOPS = 2 * (SETT_TILE_MAX_RANK + SETT_TILE_MAX_TILE_DIMS) };
+typedef struct sett_tile_iterator {
+  int error;
+  int32_t state, loops;            /* loops 0: the plans are asked */
+  int64_t at, other;               /* positions of the element in the layout of the order, and in the other one */
+  int64_t run;                     /* elements from this one on whose positions differ by .. */
+  int64_t at_stride, other_stride; /* .. these */
+  int64_t gap;                     /* padding positions in front of `at`, behind the element before */
+  int64_t index[SETT_TILE_MAX_RANK];
+  int64_t dims[SETT_TILE_MAX_RANK];
+  int64_t positions, first, last; /* of the order's layout; of the slice */
+  const sett_tile_plan *order_plan, *other_plan;
+  settp_tile_loop loop[SETTP_TILE_LOOPS]; /* the innermost first */
+} sett_tile_iterator;
 
 /* What a relation says. %a, %b: numbers of the first and the second shape; %k: a row-major element number. */
 #define SETT_TILE_REASONS(X)                                                                             \
@@ -594,6 +829,22 @@ SETT_INLINE int sett_tile_physical(const sett_tile_plan *plan, const int64_t **d
 SETT_INLINE int64_t sett_tile_position(const sett_tile_plan *plan, const int64_t *index);
 /* 1 and the index of the element there; 0 and -1s: padding, or a position outside of 0 .. plan->positions - 1. */
 SETT_INLINE int sett_tile_element(const sett_tile_plan *plan, int64_t position, int64_t *index);
+
+/* All elements, in the order of their positions in `order`, with their positions in `other`; before the first one. Both plans have the
+   same dimensions, and must outlive the iterator. Types are not compared. */
+SETT_INLINE sett_tile_iterator sett_tile_iterate(const sett_tile_plan *order, const sett_tile_plan *other);
+/* Starts again, with the elements at positions first .. last - 1 of `order`: slices are shared by threads, each with its copy. Costs a
+   division for each digit. */
+SETT_INLINE void sett_tile_slice(sett_tile_iterator *iterator, int64_t first, int64_t last);
+/* The next element: 1, and iterator->at, other, index and gap. 0: there is none. Then `at` is the end of the slice, other and index are -1,
+   and gap is the padding that was left; of a failed iterator all are -1. */
+SETT_INLINE int sett_tile_advance(sett_tile_iterator *iterator);
+/* The same by runs: element k of iterator->run elements lies at at + k * at_stride and other + k * other_stride. Moves behind the
+   run that the iterator is in. */
+SETT_INLINE int sett_tile_advance_run(sett_tile_iterator *iterator);
+/* The same iterator for a device, at most SETT_TILE_DEVICE_RANK dimensions and SETT_TILE_DEVICE_LOOPS digits. */
+SETT_INLINE sett_tile_device_iterator sett_tile_device_iterate(const sett_tile_plan *order,
+                                                               const sett_tile_plan *other);
 
 /* The share of the positions (0 to 1) that hold no element; of a split array, in its largest part. SETT_TILE_UNKNOWN where positions are. */
 SETT_INLINE double sett_tile_padding(const sett_tile_shape *shape);
@@ -1962,6 +2213,183 @@ SETT_INLINE sett_tile_device_plan sett_tile_device(const sett_tile_plan *plan) {
     out.period[step->into][place[plan->order[i]]] = period;
     period = step->stride;
   }
+  return out;
+}
+
+/* ---- bodies: iterators ------------------------------------------------------------------------------------------ */
+
+/* The stride of a digit of dimension dim with that weight, a multiple of one of the plan's weights; 0: the dimension has no digits. */
+SETT_INLINE int64_t settp_tile_digit_stride(const sett_tile_plan *plan, int dim, int64_t weight) {
+  int64_t stride = 0, largest = 0;
+  int i;
+  for (i = 0; i < plan->steps; ++i) {
+    const sett_tile_step *step = &plan->step[i];
+    if (step->into != dim || step->weight > weight || step->weight <= largest) continue;
+    largest = step->weight;
+    stride = step->stride * (weight / largest);
+  }
+  return stride;
+}
+
+/* The weights of all digits of a dimension in both plans, the largest first; -1: one does not divide the next. */
+SETT_INLINE int settp_tile_weights(const sett_tile_plan *order, const sett_tile_plan *other, int dim, int64_t *weight) {
+  int count = 0, i, j, k;
+  for (i = 0; i < order->steps + other->steps; ++i) {
+    const sett_tile_step *step = i < order->steps ? &order->step[i] : &other->step[i - order->steps];
+    if (step->into != dim || step->weight == INT64_MAX) continue;
+    for (j = 0; j < count && weight[j] > step->weight; ++j) {}
+    if (j < count && weight[j] == step->weight) continue;
+    for (k = count++; k > j; --k) weight[k] = weight[k - 1];
+    weight[j] = step->weight;
+  }
+  for (i = 0; i + 1 < count; ++i)
+    if (weight[i] % weight[i + 1] != 0) return -1;
+  return count;
+}
+
+/* 1 where * ties dimensions together. */
+SETT_INLINE int settp_tile_is_tied(const sett_tile_plan *plan) {
+  int i, tied = plan->coupled;
+  for (i = 0; i < plan->steps; ++i) tied |= plan->step[i].dim >= 0 && plan->step[i].dim != plan->step[i].into;
+  return tied;
+}
+
+/* The digits of all dimensions, cut so that both plans have them, the smallest stride in `order` first. Returns their number, at
+   least 1; 0: they cannot be cut so. */
+SETT_INLINE int settp_tile_common_loops(const sett_tile_plan *order, const sett_tile_plan *other, const int64_t *dims,
+                                        settp_tile_loop *loop) {
+  settp_tile_loop none = {0, 1, 1, 1, 1, 0};
+  int64_t weight[SETTP_TILE_LOOPS];
+  int d, i, j, loops = 0;
+  if (settp_tile_is_tied(order) || settp_tile_is_tied(other)) return 0;
+  for (d = 0; d < order->rank; ++d) {
+    int count = settp_tile_weights(order, other, d, weight);
+    if (count < 0) return 0;
+    for (i = 0; i < count; ++i) {
+      settp_tile_loop one = none;
+      one.dim = d;
+      one.block = weight[i];
+      one.count = ((i == 0 ? dims[d] : weight[i - 1]) - 1) / weight[i] + 1;
+      one.at = settp_tile_digit_stride(order, d, weight[i]);
+      one.other = settp_tile_digit_stride(other, d, weight[i]);
+      for (j = loops++; j > 0 && loop[j - 1].at > one.at; --j) loop[j] = loop[j - 1];
+      loop[j] = one;
+    }
+  }
+  if (loops == 0) loop[loops++] = none;
+  return loops;
+}
+
+/* The dimensions of a plan, in logical order. */
+SETT_INLINE void settp_tile_dims_of(const sett_tile_plan *plan, int64_t *dims) {
+  int i;
+  for (i = 0; i < plan->rank; ++i)
+    dims[plan->minor_to_major[plan->rank - 1 - i]] = plan->list[0][i + (plan->tiles > 0 ? plan->ones[0] : 0)];
+}
+
+SETT_INLINE sett_tile_iterator sett_tile_iterate(const sett_tile_plan *order, const sett_tile_plan *other) {
+  sett_tile_iterator out;
+  int64_t dims[SETT_TILE_MAX_RANK];
+  int d;
+  out.error = order->error ? order->error : other->error;
+  out.loops = 0;
+  out.state = SETTP_TILE_BEHIND;
+  out.at = out.other = out.gap = SETT_TILE_UNKNOWN;
+  out.run = out.positions = out.first = out.last = 0;
+  out.at_stride = out.other_stride = 1;
+  out.order_plan = order;
+  out.other_plan = other;
+  for (d = 0; d < SETT_TILE_MAX_RANK; ++d) {
+    out.index[d] = SETT_TILE_UNKNOWN;
+    out.dims[d] = dims[d] = 1;
+  }
+  if (!out.error && order->rank != other->rank) out.error = SETT_TILE_ERROR_DIMS;
+  if (out.error) return out;
+  settp_tile_dims_of(order, out.dims);
+  settp_tile_dims_of(other, dims);
+  for (d = 0; d < order->rank; ++d)
+    if (out.dims[d] != dims[d]) out.error = SETT_TILE_ERROR_DIMS;
+  if (out.error) return out;
+  out.loops = settp_tile_common_loops(order, other, dims, out.loop);
+  if (out.loops > 0) {
+    out.at_stride = out.loop[0].at;
+    out.other_stride = out.loop[0].other;
+  }
+  out.positions = order->positions;
+  sett_tile_slice(&out, 0, out.positions);
+  return out;
+}
+
+SETT_INLINE void sett_tile_slice(sett_tile_iterator *iterator, int64_t first, int64_t last) {
+  if (iterator->error) return;
+  iterator->last = last < 0 ? 0 : last < iterator->positions ? last : iterator->positions;
+  iterator->first = first < 0 ? 0 : first < iterator->last ? first : iterator->last;
+  iterator->state = SETTP_TILE_BEFORE;
+  iterator->run = 0;
+}
+
+/* The next element of layouts that have no digits in common: each position is asked. */
+SETT_INLINE int settp_tile_next_position(sett_tile_iterator *iterator) {
+  int64_t behind = iterator->state == SETTP_TILE_BEFORE ? iterator->first : iterator->at + 1;
+  int d;
+  if (iterator->state == SETTP_TILE_BEHIND) return 0;
+  iterator->state = SETTP_TILE_INSIDE;
+  iterator->run = 1;
+  for (iterator->at = behind; iterator->at < iterator->last; ++iterator->at) {
+    if (!sett_tile_element(iterator->order_plan, iterator->at, iterator->index)) continue;
+    iterator->other = sett_tile_position(iterator->other_plan, iterator->index);
+    iterator->gap = iterator->at - behind;
+    return 1;
+  }
+  iterator->state = SETTP_TILE_BEHIND;
+  iterator->gap = iterator->last - behind;
+  iterator->other = SETT_TILE_UNKNOWN;
+  iterator->run = 0;
+  for (d = 0; d < SETT_TILE_MAX_RANK; ++d) iterator->index[d] = SETT_TILE_UNKNOWN;
+  return 0;
+}
+
+SETT_INLINE int sett_tile_advance_run(sett_tile_iterator *iterator) {
+  if (iterator->loops == 0) return settp_tile_next_position(iterator);
+  return settp_tile_next_run(iterator->loop, iterator->loops, iterator->first, iterator->last, &iterator->state,
+                             iterator->index, iterator->dims, SETT_TILE_MAX_RANK, &iterator->at, &iterator->other,
+                             &iterator->run, &iterator->gap);
+}
+
+SETT_INLINE int sett_tile_advance(sett_tile_iterator *iterator) {
+  if (iterator->run <= 1) return sett_tile_advance_run(iterator);
+  settp_tile_turn(&iterator->loop[0], 1, iterator->index, iterator->dims, SETT_TILE_MAX_RANK, &iterator->at,
+                  &iterator->other);
+  --iterator->run;
+  iterator->gap = iterator->at_stride - 1;
+  return 1;
+}
+
+SETT_INLINE sett_tile_device_iterator sett_tile_device_iterate(const sett_tile_plan *order,
+                                                               const sett_tile_plan *other) {
+  sett_tile_iterator host = sett_tile_iterate(order, other);
+  settp_tile_loop none = {0, 1, 1, 1, 1, 0};
+  sett_tile_device_iterator out;
+  int i;
+  out.error = host.error;
+  if (!out.error && (order->rank > SETT_TILE_DEVICE_RANK || host.loops > SETT_TILE_DEVICE_LOOPS))
+    out.error = SETT_TILE_ERROR_DEVICE;
+  if (!out.error && host.loops == 0) out.error = SETT_TILE_ERROR_DIVIDE;
+  out.state = out.error ? SETTP_TILE_BEHIND : host.state;
+  out.at = host.at;
+  out.other = host.other;
+  out.run = host.run;
+  out.at_stride = host.at_stride;
+  out.other_stride = host.other_stride;
+  out.gap = host.gap;
+  out.positions = host.positions;
+  out.first = host.first;
+  out.last = host.last;
+  for (i = 0; i < SETT_TILE_DEVICE_RANK; ++i) {
+    out.index[i] = SETT_TILE_UNKNOWN;
+    out.dims[i] = i < SETT_TILE_MAX_RANK ? host.dims[i] : 1;
+  }
+  for (i = 0; i < SETT_TILE_DEVICE_LOOPS; ++i) out.loop[i] = i < host.loops ? host.loop[i] : none;
   return out;
 }
 

@@ -36,16 +36,20 @@ def test_sections(header: str) -> None:
     assert [name for name in found if name in SECTIONS] == SECTIONS
 
 
-@EACH
+PROGRAMS = {f"{header}: {found[1]}": (header, *found.groups()[1:]) for header, text in TEXTS.items()
+            for found in re.finditer(r"\n([A-Z][A-Z ]*)\n(?:  \S.*\n)*((?:(?:    .*)?\n)+)  prints\n((?:    .*\n)+)", text.split("\n*/\n")[0] + "\n")}
+
+
+@pytest.mark.parametrize("place", sorted(PROGRAMS))
 @pytest.mark.parametrize("compiler", [["cc", "-std=c11"], ["c++", "-std=c++17", "-x", "c++"]], ids=["c", "c++"])
-def test_first_look(header: str, compiler: "list[str]", tmp_path: Path) -> None:
-    """The first program in the manual compiles without a warning and prints what the manual says."""
-    found = re.search(r"\nA FIRST LOOK\n(.*?)\n  prints\n(.*?)\n\n", manual(header), re.S)
-    assert found
-    program, expected = ("\n".join(line[4:] for line in part.split("\n")) for part in found.groups())
-    (tmp_path / "look.c").write_text(program + "\n")
+def test_programs(place: str, compiler: "list[str]", tmp_path: Path) -> None:
+    """The programs in the manuals, the first look of each among them, compile without a warning and print what the manual says."""
+    assert {f"{header}: A FIRST LOOK" for header in TEXTS} < set(PROGRAMS) and len(PROGRAMS) == sum(text.count("\n  prints\n") for text in TEXTS.values())
+    _, program, expected = PROGRAMS[place]
+    (tmp_path / "look.c").write_text("".join(line[4:] + "\n" for line in program.split("\n")))
     subprocess.run([*compiler, *WARNINGS, f"-I{ROOT / 'include'}", "look.c", "-o", "look"], cwd=tmp_path, check=True)
-    assert subprocess.run([str(tmp_path / "look")], check=True, capture_output=True, text=True).stdout.rstrip("\n") == expected
+    said = subprocess.run([str(tmp_path / "look")], check=True, capture_output=True, text=True).stdout
+    assert said.rstrip("\n") == "".join(line[4:] + "\n" for line in expected.split("\n")).rstrip("\n")
 
 
 @EACH

@@ -601,14 +601,14 @@ def test_device_cuda() -> None:
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "one.cu"
         manual = (ROOT / "include" / "sett_tile.h").read_text()
-        example = re.search(r"\n    (__global__ void detile.*?\n    })\n", manual, re.S).group(1)
-        source.write_text('#include "tile_device.h"\n' + example)
+        examples = re.findall(r"\n    (__global__ void detile.*?\n    })\n", manual, re.S)
+        source.write_text('#include "tile_device.h"\n' + "\n".join(examples))
         done = subprocess.run(["nvcc", "-std=c++17", "-arch=sm_90", "-cubin", "-Xptxas", "-v", "-Werror", "all-warnings", "-Xcompiler", "-Wall,-Wextra",
                                f"-I{ROOT / 'include'}", f"-I{ROOT / 'tests'}", str(source), "-o", os.path.join(folder, "one.cubin")],
                               capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
         frames = re.findall(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", done.stdout + done.stderr)
-        assert frames == [("0", "0", "0")] * 2, done.stdout + done.stderr
+        assert frames == [("0", "0", "0")] * 4, done.stdout + done.stderr
 
 
 HOST = r"""
@@ -645,6 +645,8 @@ int main(int argc, char **argv) {
   }
   cl_kernel kernel = clCreateKernel(program, "tile_device", &error);
   MUST(error);
+  cl_kernel iterate = clCreateKernel(program, "tile_iterate", &error);
+  MUST(error);
   for (int i = 2; i < argc; ++i) {
     sett_tile_shape shape = sett_tile_parse(argv[i], strlen(argv[i]));
     sett_tile_plan plan = sett_tile_prepare(&shape);
@@ -665,6 +667,23 @@ int main(int argc, char **argv) {
     puts("");
     for (int64_t at = 0; at < sett_tile_elements(&shape); ++at) printf("%lld ", (long long)position[at]);
     puts("");
+    sett_tile_shape rows = sett_tile_make(shape.type, shape.rank, shape.dims, NULL);
+    sett_tile_plan rows_plan = sett_tile_prepare(&rows);
+    sett_tile_device_iterator both[2] = {sett_tile_device_iterate(&plan, &rows_plan), sett_tile_device_iterate(&rows_plan, &plan)};
+    for (int k = 0; k < 2; ++k) {
+      cl_long length = 3 + 4 * k;
+      MUST((int)both[k].error);
+      items = (size_t)((both[k].positions + length - 1) / length);
+      memset(element, 0x55, sizeof element);
+      MUST(clEnqueueWriteBuffer(queue, a, CL_TRUE, 0, bytes, element, 0, NULL, NULL));
+      MUST(clSetKernelArg(iterate, 0, sizeof both[k], &both[k]));
+      MUST(clSetKernelArg(iterate, 1, sizeof length, &length));
+      MUST(clSetKernelArg(iterate, 2, sizeof a, &a));
+      MUST(clEnqueueNDRangeKernel(queue, iterate, 1, NULL, &items, NULL, 0, NULL, NULL));
+      MUST(clEnqueueReadBuffer(queue, a, CL_TRUE, 0, bytes, element, 0, NULL, NULL));
+      for (int64_t at = 0; at < both[k].positions; ++at) printf("%lld ", (long long)element[at]);
+      puts("");
+    }
   }
   return 0;
 }
@@ -691,9 +710,10 @@ def test_device_opencl() -> None:
         tiles = [[None if t == "*" else int(t) for t in tile.split(",")] for tile in re.findall(r"\((.*?)\)", found.group(3) or "")]
         cells, _ = model(dims, order, tiles, int(found.group(4) or 1))
         number = {index: k for k, index in enumerate(box(dims))}
-        assert [int(word) for word in lines[2 * at].split()] == [-1 if cell is None else number[cell] for cell in cells], text
+        assert [int(word) for word in lines[4 * at].split()] == [-1 if cell is None else number[cell] for cell in cells], text
         positions = {cell: p for p, cell in enumerate(cells) if cell is not None}
-        assert [int(word) for word in lines[2 * at + 1].split()] == [positions[index] for index in box(dims)], text
+        assert [int(word) for word in lines[4 * at + 1].split()] == [positions[index] for index in box(dims)], text
+        assert lines[4 * at + 2:4 * at + 4] == lines[4 * at:4 * at + 2], text  # the iterators, one in each direction
 
 
 if __name__ == "__main__":

@@ -26,3 +26,24 @@ static void tile_device(sett_tile_device_plan plan, int64_t *element, int64_t *p
   element[at] = number;
   position[number] = sett_tile_device_position(plan, index);
 }
+
+/* The same by iterators: each work-item takes a slice of `length` positions of one layout, and says where each element lies in the other
+   layout; -1 for padding. */
+#if SETTP_TILE_OPENCL
+__kernel void tile_iterate(sett_tile_device_iterator all, long length, GLOBAL long *other) {
+  long item = (long)get_global_id(0);
+#elif defined(__CUDACC__)
+extern "C" __global__ void tile_iterate(sett_tile_device_iterator all, int64_t length, int64_t *other) {
+  int64_t item = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+#else
+static void tile_iterate(sett_tile_device_iterator all, int64_t length, int64_t *other, int64_t item) {
+#endif
+  sett_tile_device_iterator it = all;
+  int64_t k;
+  sett_tile_device_slice(&it, item * length, (item + 1) * length);
+  while (sett_tile_device_advance(&it)) {
+    for (k = 1; k <= it.gap; ++k) other[it.at - k] = -1;
+    other[it.at] = it.other;
+  }
+  for (k = 1; k <= it.gap; ++k) other[it.at - k] = -1;
+}

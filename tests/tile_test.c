@@ -374,6 +374,162 @@ static int check_strides(int is_combined) {
   return 1;
 }
 
+/* ---- iterators -------------------------------------------------------------------------------------------------- */
+
+static int by_digits, by_division, device_slices; /* iterators with common digits, and without; slices on a device */
+static int elsewhere[CELLS];                      /* the position of each element in the other layout */
+
+/* The next element of the array at position from or behind it is what an iterator says. Returns the position behind it. */
+static int check_next(const array *a, const sett_tile_shape *shape, int from, int64_t at, int64_t other, int64_t gap, const int64_t *index) {
+  int64_t expected[SETT_TILE_MAX_RANK];
+  int i, next = from;
+  while (next < a->count && a->cell[next] < 0) ++next;
+  CHECK(next < a->count, "an element behind the last one, at %d", (int)at);
+  CHECK(at == next && gap == next - from, "an element at %d behind %d of padding, not at %d behind %d", (int)at, (int)gap, next, next - from);
+  CHECK(other == elsewhere[a->cell[next]], "position %d is %d in the other layout, not %d", next, (int)other, elsewhere[a->cell[next]]);
+  index_of(shape, a->cell[next], expected);
+  for (i = 0; index && i < shape->rank; ++i) CHECK(index[i] == expected[i], "position %d has another index", next);
+  return next + 1;
+}
+
+/* At the end of a slice: nothing is left out. */
+static void check_end(const array *a, int from, int last, int64_t at, int64_t other, int64_t gap, const int64_t *index, int rank) {
+  int i;
+  CHECK(at == last && gap == last - from && other == -1, "the end is at %d behind %d of padding, not at %d behind %d", (int)at, (int)gap, last, last - from);
+  for (i = 0; i < rank; ++i) CHECK(index[i] == -1, "an index at the end");
+  for (; from < last; ++from) CHECK(a->cell[from] < 0, "the element at position %d is left out", from);
+}
+
+/* A slice: elements one by one (0), by runs (1), both in turns (2). */
+static void check_slice(const array *a, const sett_tile_shape *shape, sett_tile_iterator *it, int first, int last, int way) {
+  int from = first, k;
+  sett_tile_slice(it, first, last);
+  for (;;) {
+    int by_run = way == 2 ? below(2) : way;
+    for (k = 1; by_run && k < it->run; ++k)
+      from = check_next(a, shape, from, it->at + k * it->at_stride, it->other + k * it->other_stride, it->at_stride - 1, NULL);
+    if (!(by_run ? sett_tile_advance_run(it) : sett_tile_advance(it))) break;
+    from = check_next(a, shape, from, it->at, it->other, it->gap, it->index);
+    CHECK(it->at < last && it->at + (it->run - 1) * it->at_stride < last, "a run reaches behind the slice");
+  }
+  check_end(a, from, last, it->at, it->other, it->gap, it->index, shape->rank);
+  CHECK(!sett_tile_advance(it) && !sett_tile_advance_run(it) && it->run == 0, "more behind the end");
+}
+
+static void check_device_slice(const array *a, const sett_tile_shape *shape, sett_tile_device_iterator *it, int first, int last, int way) {
+  int from = first, k;
+  sett_tile_device_slice(it, first, last);
+  while (way ? sett_tile_device_advance_run(it) : sett_tile_device_advance(it)) {
+    from = check_next(a, shape, from, it->at, it->other, it->gap, it->index);
+    for (k = 1; way && k < it->run; ++k)
+      from = check_next(a, shape, from, it->at + k * it->at_stride, it->other + k * it->other_stride, it->at_stride - 1, NULL);
+  }
+  check_end(a, from, last, it->at, it->other, it->gap, it->index, shape->rank);
+  ++device_slices;
+}
+
+/* Two layouts of the same dimensions: all elements, and slices that together are all positions. */
+static int check_iterator(void) {
+  static array a, b;
+  sett_tile_shape order = below(4) ? draw() : draw_combined(), other = order;
+  sett_tile_plan order_plan, other_plan;
+  sett_tile_iterator it;
+  sett_tile_device_iterator device;
+  int at, way;
+  other.tail = below(3);
+  if (below(4)) other.tiles = 0;
+  if (below(2)) draw_order(&other);
+  if (below(2)) draw_tiles(&other, 2);
+  say(&order, &other);
+  if (!small(&order) || !small(&other) || !model(&order, &a, NULL) || !model(&other, &b, NULL)) return 0;
+  for (at = 0; at < b.count; ++at)
+    if (b.cell[at] >= 0) elsewhere[b.cell[at]] = at;
+  order_plan = sett_tile_prepare(&order);
+  other_plan = sett_tile_prepare(&other);
+  it = sett_tile_iterate(&order_plan, &other_plan);
+  device = sett_tile_device_iterate(&order_plan, &other_plan);
+  CHECK(!it.error && (!device.error || device.error == SETT_TILE_ERROR_DEVICE || device.error == SETT_TILE_ERROR_DIVIDE), "an error");
+  for (at = 0; sett_tile_advance(&it);) at = check_next(&a, &order, at, it.at, it.other, it.gap, it.index);
+  check_end(&a, at, a.count, it.at, it.other, it.gap, it.index, order.rank);
+  for (way = 0; way < 3; ++way) {
+    int first = 0, last;
+    for (; first < a.count; first = last) {
+      last = first + 1 + below(below(3) ? 9 : a.count);
+      if (last > a.count) last = a.count;
+      check_slice(&a, &order, &it, first, last, way);
+      if (!device.error) check_device_slice(&a, &order, &device, first, last, way);
+    }
+  }
+  ++*(it.loops ? &by_digits : &by_division);
+  return a.count > 1;
+}
+
+/* Slices of arrays that cannot be enumerated, as the plans say. */
+static void check_large_slices(void) {
+  static const char *const pairs[][2] = {
+      {"bf16[1099511627776,1024]{1,0:T(8,128)(2,1)}", "bf16[1099511627776,1024]{1,0}"},
+      {"bf16[1099511627773,1021]{1,0}", "bf16[1099511627773,1021]{0,1:T(8,128)(2,1)}"},
+      {"u8[9223372036854775807]{0}", "u8[9223372036854775807]{0}"},
+      {"u8[9223372036854775807]{0}", "u8[9223372036854775807]{0:T(7)(7)}"},
+      {"u8[9223372036854775800]{0:T(4)(2,1)}", "u8[9223372036854775800]{0:T(5)}"},
+      {"u8[3,1]{1,0:T(2,1152921504606846976)}", "u8[3,1]{0,1:T(1152921504606846976,2)}"},
+  };
+  size_t i;
+  for (i = 0; i < sizeof pairs / sizeof *pairs; ++i) {
+    sett_tile_shape order = sett_tile_parse(pairs[i][0], strlen(pairs[i][0])), other = sett_tile_parse(pairs[i][1], strlen(pairs[i][1]));
+    sett_tile_plan order_plan = sett_tile_prepare(&order), other_plan = sett_tile_prepare(&other);
+    sett_tile_iterator it = sett_tile_iterate(&order_plan, &other_plan);
+    int k, d;
+    memcpy(said, pairs[i][0], strlen(pairs[i][0]) + 1);
+    CHECK(!it.error, "%s", sett_tile_message(it.error));
+    for (k = 0; k < 100; ++k) {
+      int64_t last = order_plan.positions - (k == 0 ? 0 : (int64_t)below(1 << 30) * (order_plan.positions >> 30)), at, index[SETT_TILE_MAX_RANK];
+      int64_t from = last < 300 ? 0 : last - 300;
+      sett_tile_slice(&it, from, last);
+      for (at = from; at < last; ++at) {
+        if (!sett_tile_element(&order_plan, at, index)) continue;
+        CHECK(sett_tile_advance(&it) && it.at == at && it.gap == at - from && it.other == sett_tile_position(&other_plan, index), "position %lld", (long long)at);
+        for (d = 0; d < order.rank; ++d) CHECK(it.index[d] == index[d], "another index at position %lld", (long long)at);
+        from = at + 1;
+      }
+      CHECK(!sett_tile_advance(&it) && it.at == last && it.gap == last - from, "more behind position %lld", (long long)last);
+    }
+  }
+}
+
+/* Slices beyond the array, empty ones, other dimensions, failed shapes. */
+static void check_iterator_ends(void) {
+  static const char *const others[] = {"f32[5,3]", "f32[15]", "f32[3,5,1]", "token[]", "f32[3,", "f32[3,5]{1,0:SC(0:1)}"};
+  static const int errors[] = {SETT_TILE_ERROR_DIMS, SETT_TILE_ERROR_DIMS, SETT_TILE_ERROR_DIMS, SETT_TILE_ERROR_ARRAY, SETT_TILE_ERROR_DIM, SETT_TILE_ERROR_SPLIT};
+  sett_tile_shape shape = sett_tile_parse("f32[3,5]{1,0:T(2,2)}", 20), other;
+  sett_tile_plan plan = sett_tile_prepare(&shape), second;
+  sett_tile_iterator it = sett_tile_iterate(&plan, &plan);
+  sett_tile_device_iterator device;
+  int i, count;
+  sett_tile_slice(&it, -7, 1000);
+  for (count = 0; sett_tile_advance(&it); ++count) CHECK(it.at == it.other, "one layout, two positions");
+  CHECK(count == 15 && it.at == 24, "%d elements of 15, to %d", count, (int)it.at);
+  sett_tile_slice(&it, 20, 20);
+  CHECK(!sett_tile_advance(&it) && it.gap == 0 && it.at == 20, "an empty slice");
+  sett_tile_slice(&it, 21, 4);
+  CHECK(!sett_tile_advance(&it) && it.gap == 0, "a slice that ends before it starts");
+  sett_tile_slice(&it, -9, -4);
+  CHECK(!sett_tile_advance(&it) && it.gap == 0 && it.at == 0, "a slice in front of the array");
+  for (i = 0; i < 6; ++i) {
+    other = sett_tile_parse(others[i], strlen(others[i]));
+    second = sett_tile_prepare(&other);
+    it = sett_tile_iterate(&plan, &second);
+    CHECK(it.error == errors[i], "%s: %s", others[i], sett_tile_message(it.error));
+    sett_tile_slice(&it, 0, 10);
+    CHECK(!sett_tile_advance(&it) && !sett_tile_advance_run(&it) && it.at == -1 && it.other == -1 && it.gap == -1 && it.index[0] == -1, "%s has elements", others[i]);
+    it = sett_tile_iterate(&second, &plan);
+    CHECK(it.error == errors[i], "%s first: %s", others[i], sett_tile_message(it.error));
+    device = sett_tile_device_iterate(&plan, &second);
+    sett_tile_device_slice(&device, 0, 10);
+    CHECK(device.error == errors[i] && !sett_tile_device_advance(&device), "%s on a device", others[i]);
+  }
+}
+
 /* ---- splits ----------------------------------------------------------------------------------------------------- */
 
 /* Splits some dimensions. */
@@ -813,10 +969,13 @@ static void check_large_strides(void) {
 }
 
 int main(int argc, char **argv) {
-  int layouts = argc > 1 ? atoi(argv[1]) : 1000, checked = 0, strided = 0, split = 0, formats = 0, i;
+  int layouts = argc > 1 ? atoi(argv[1]) : 1000, checked = 0, strided = 0, split = 0, formats = 0, iterated = 0, i;
   if (argc > 2) state = strtoull(argv[2], NULL, 10);
   while (checked < layouts) checked += check_positions();
   for (i = 0; i < 10 * layouts; ++i) strided += check_strides(i % 2);
+  for (i = 0; i < 2 * layouts; ++i) iterated += check_iterator();
+  check_iterator_ends();
+  check_large_slices();
   for (i = 0; i < 2 * layouts; ++i) split += check_splits();
   for (i = 0; i < 4 * layouts; ++i) check_relations();
   for (i = 0; i < 4 * layouts; ++i) check_split_relations();
@@ -825,13 +984,14 @@ int main(int argc, char **argv) {
   check_large();
   check_large_strides();
   printf("PASS tile_test: %d tiled layouts (%d with *, %d coupled), %d on a device, strides of %d: %d yes %d no (coupled: %d yes %d no), %d split, "
-         "reshapes %d yes (%d in other positions) %d no, %d transposes, %d in three parts, aligned %d yes %d no, split %d yes %d no %d transposes, %d formats\n",
+         "reshapes %d yes (%d in other positions) %d no, %d transposes, %d in three parts, aligned %d yes %d no, split %d yes %d no %d transposes, %d formats, iterators: %d by digits %d by division, %d slices on a device\n",
          checked, combined, coupled, on_device, strided, strides_of_steps[1], strides_of_steps[0], strides_of_tiles[1], strides_of_tiles[0], split,
-         answers[1], tails, answers[0], transposes, thirds, aligned[1], aligned[0], split_answers[1], split_answers[0], split_transposes, formats);
+         answers[1], tails, answers[0], transposes, thirds, aligned[1], aligned[0], split_answers[1], split_answers[0], split_transposes, formats, by_digits,
+         by_division, device_slices);
   if (layouts >= 1000)
     CHECK(coupled > 5 && on_device > 900 && strided > 4000 && strides_of_steps[1] > 100 && strides_of_steps[0] > 100 &&
               strides_of_tiles[1] > 3 && strides_of_tiles[0] > 50 && tails > 5 && split_answers[1] > 50 && split_answers[0] > 50 &&
-              split_transposes > 50 && formats > layouts && split > 100 && answers[1] > 100 && answers[0] > 100 && transposes > 50 && thirds > 20 &&
+              split_transposes > 50 && iterated > 1000 && by_digits > 1000 && by_division > 100 && device_slices > 10000 && formats > layouts && split > 100 && answers[1] > 100 && answers[0] > 100 && transposes > 50 && thirds > 20 &&
               aligned[1] > 100 && aligned[0] > 100,
           "too few of a kind");
   return 0;
