@@ -99,4 +99,4 @@ def write(path: Path, text: str) -> None:
 
 def sources() -> List[Path]:
     """What generated text depends on: the generator, its templates, the headers."""
-    return sorted([*ROOT.glob("gen/**/*.py"), *ROOT.glob("templates/**/*.j2"), *ROOT.glob("include/*.h"), *ROOT.glob("gen/command/*.c"), *ROOT.glob("gen/reference/*.c")])
+    return sorted([*ROOT.glob("gen/**/*.py"), *ROOT.glob("templates/**/*.j2"), *ROOT.glob("include/*.h"), *ROOT.glob("gen/command/*.c"), *ROOT.glob("gen/reference/*.c"), *ROOT.glob("gen/emit/*.c*")])

@@ -1,14 +1,14 @@
 """What each elementwise op is in C. gen/reference says what the ops mean, gen/hlo/opcodes.py which there are; here is how a kernel says them.
 
 `expression` gives the text for operands in registers, scalar or wide (vectors); None where only the scalar form exists, which is
-then applied lane by lane: for C that is every function of its library. Small functions that a form needs are named through `need` and printed by `helper`.
+then applied lane by lane: for C that is every function of its library that functions.c does not have. Small functions that a form needs are named through `need` and printed by `helper`.
 """
 
 from __future__ import annotations
 
 from typing import Any, Callable, Mapping, Optional, Sequence
 
-from gen.emit import complex_functions
+from gen.emit import complex_functions, functions
 from gen.hlo import dtypes
 from gen.hlo.opcodes import ELEMENTWISE, Elementwise
 from gen.targets import COMPLEX, FLOATS, NARROW, SIGNED, SMALL, TINY, Target, bits
@@ -163,11 +163,15 @@ def _float(d: Target, need: Need, opcode: str, dtype: str, x: Sequence[str], lan
         return f"-{x[0]}"
     if opcode == "sign":
         return f"{need('sign', dtype)}({x[0]})" if lanes == 1 else None
+    real = "f64" if dtype == "f64" else "f32"
+    own = functions.name(d, need, opcode, real, lanes)
+    if own:
+        return f"{own}({', '.join(x)})"
     if not d.vector_functions and lanes > 1:
         return _magnitude(d, dtype, x[0], lanes) if opcode == "abs" else None
     # PoCL's wide sine, cosine and tangent of f32 are wrong in all lanes when one of them needs the long argument reduction, so is its wide power of
     # f64 at the edges of the range; its fmod of f64 does not end on some inputs (see `_remainder`).
-    if lanes > 1 and ("f64" if dtype == "f64" else "f32") in about.scalar:
+    if lanes > 1 and real in about.scalar:
         return None
     if not d.has_remainder and opcode == "remainder" and dtype == "f64":
         return f"{need('remainder', dtype)}({x[0]}, {x[1]})"
@@ -239,6 +243,8 @@ def _integer(d: Target, need: Need, opcode: str, dtype: str, x: Sequence[str], l
 
 def helper(d: Target, need: Need, name: str, *about: str) -> str:
     """The text of a small function; `need` tells of those that it calls."""
+    if functions.has(name, *about):
+        return functions.helper(d, need, name, *about)
     head = d.function
     dtype = about[0]
     t = d.register(dtype)

@@ -1,0 +1,86 @@
+"""Functions of generated C on vectors (functions.hlo): their largest errors in ulp, and what an element takes beside other libraries.
+
+    python3 bench/functions.py [--cc CC] [--flags=FLAGS] [--step N] [--only NAME,..] [--time]
+
+A line for each function: the largest error over every N-th float (1: all of them; of f64 and of two arguments as many samples), and where.
+--time: nanoseconds an element of one core where data is in the cache, beside libm, SLEEF and glibc's libmvec (where SLEEF's header and AVX-512 are
+there), and XLA:CPU (an installed jax), of which the time of a copy of as much is taken away.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Dict, List
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+NAMES = re.findall(r"^(\w+_f(?:32|64)) \{", (HERE / "functions.hlo").read_text(), re.M)
+
+
+def compiled(folder: Path, cc: str, flags: List[str]) -> Path:
+    """The program of functions.c with the generated kernels as a compiler makes them."""
+    subprocess.run([sys.executable, "-m", "gen", "build", str(HERE / "functions.hlo"), "-o", str(folder), "--target", "c"], check=True, cwd=HERE.parent)
+    objects = []
+    for name in NAMES:
+        objects.append(str(folder / f"{name}.o"))
+        command = [cc, "-std=c11", "-O2", "-w", *flags, "-c", str(folder / f"functions_{name}.c"), "-o", objects[-1]]
+        made = subprocess.run(command, capture_output=True, text=True)      # gcc has notes on its ABI that no option silences
+        if made.returncode:
+            sys.exit(f"{' '.join(command)}\n{made.stderr}")
+    program = folder / "functions"
+    main = ["cc", "-std=gnu11", "-O2", "-I", str(folder), str(HERE / "functions.c"), *objects, "-o", str(program)]
+    others = subprocess.run([*main, "-march=native", "-DSETT_OTHERS", "-lsleef", "-lmvec", "-lm"], capture_output=True)
+    if others.returncode:
+        subprocess.run([*main, "-lm"], check=True)
+    return program
+
+
+def of_xla(name: str) -> str:
+    """What XLA:CPU takes for an element, on one core."""
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})     # before it starts threads
+    try:
+        import jax
+    except ImportError:
+        return ""
+    import jax.numpy as jnp
+    jax.config.update("jax_enable_x64", True)
+    function, kind = name.split("_")
+    f = {"pow": jnp.power, "atan2": jnp.arctan2, "erf": jax.lax.erf, "logistic": jax.lax.logistic, "rsqrt": jax.lax.rsqrt}.get(function) \
+        or getattr(jnp, function)
+    x = jnp.linspace(0.5, 5, 1 << 18, dtype=kind.replace("f", "float"))
+    best: Dict[str, float] = {}
+    for what, compute in (("f", jax.jit(f)), ("copy", jax.jit(lambda *x: x[0] + 1))):
+        arguments = (x, x) if function in ("pow", "atan2") else (x,)
+        for _ in range(200):
+            start = time.perf_counter()
+            compute(*arguments).block_until_ready()
+            best[what] = min(best.get(what, 1.0), time.perf_counter() - start)
+    return f" XLA {(best['f'] - best['copy']) / x.size * 1e9:.2f}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--cc", default="cc")
+    parser.add_argument("--flags", default="-march=native")
+    parser.add_argument("--step", type=int, default=1)
+    parser.add_argument("--only", default=",".join(NAMES))
+    parser.add_argument("--time", action="store_true")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        program = compiled(Path(folder), options.cc, options.flags.split())
+        for name in options.only.split(","):
+            words = ["time", name] if options.time else ["errors", name, "0", str(options.step)]
+            line = subprocess.run([str(program), *words], check=True, capture_output=True, text=True).stdout.strip()
+            print(line + (of_xla(name) if options.time else ""), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,67 @@
+"""Functions of floats on vectors: pieces of functions.c, and of the file beside it that says what a language's vectors are."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from pathlib import Path
+from typing import Callable, Dict, Mapping, Tuple
+
+from gen.targets import Target
+
+HERE = Path(__file__).resolve().parent
+# The functions of functions.c by type and opcode, and its vectors by type.
+FUNCTIONS: Mapping[str, Mapping[str, str]] = {
+    "f32": {"exponential": "exp", "exponential-minus-one": "expm1", "log": "log", "log-plus-one": "log1p", "logistic": "logistic", "tanh": "tanh",
+            "erf": "erf"}}
+VECTORS = {"f32": "floats", "f64": "doubles"}
+BINARY = ("pow", "atan2")
+
+_NAME = re.compile(r"^(?:typedef \w+ (\w+)\b|#define (\w+)|static inline \w+ (\w+)\()", re.M)
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_COMMENT = re.compile(r"/\*.*?\*/", re.S)
+
+
+@lru_cache(maxsize=None)
+def pieces(suffix: str) -> Dict[str, Tuple[str, str]]:
+    """The pieces of functions.c and of a language's vectors: for each name the first that its piece defines, and the piece's text."""
+    found: Dict[str, Tuple[str, str]] = {}
+    for file in (f"vectors{suffix}", "functions.c"):
+        for block in re.split(r"\n\n+", (HERE / file).read_text().strip("\n")):
+            names = [next(filter(None, match.groups())) for match in _NAME.finditer(block)]
+            found.update({name: (names[0], block + "\n") for name in names})
+    return found
+
+
+def name(d: Target, need: "Callable[..., str]", opcode: str, dtype: str, lanes: int) -> str:
+    """The function that computes an op on registers of f32 or f64; "" where the language's library does, or there is none."""
+    function = FUNCTIONS.get(dtype, {}).get(opcode, "")
+    if lanes == 1 or not function or (d.vector_functions and opcode not in d.slow_functions):
+        return ""
+    if d.declares_vectors:
+        return need(function, dtype, str(lanes))
+    return need(f"{function}_{VECTORS[dtype]}") if lanes * int(dtype[1:]) == 512 else ""
+
+
+def has(name: str, *about: str) -> bool:
+    """Whether a small function is one of these."""
+    return not about or (len(about) == 2 and name in FUNCTIONS.get(about[0], {}).values())
+
+
+def helper(d: Target, need: "Callable[..., str]", name: str, *about: str) -> str:
+    """A piece, after the pieces that it names; or, of GNU C, a function on registers of a type and lanes, by one on the machine's vectors."""
+    if not about:
+        d.used.add("functions")
+        found = pieces(d.suffix)
+        first, text = found[name]
+        for word in dict.fromkeys(_WORD.findall(_COMMENT.sub("", text))):
+            if word in found and found[word][0] != first:
+                need(found[word][0])
+        return text
+    vector, register = VECTORS[about[0]], d.register(about[0], int(about[1]))
+    function, sides = need(f"{name}_{vector}"), ("x", "y") if name in BINARY else ("x",)
+    parts = ", ".join(f"{side}_in.part[i]" for side in sides)
+    return (f"{d.function} {register} {name}_{'_'.join(about)}({', '.join(f'{register} {side}' for side in sides)})\n{{\n"
+            f"  enum {{ PARTS = (sizeof({register}) + sizeof({vector}) - 1) / sizeof({vector}) }};\n"
+            f"  union {{ {register} all; {vector} part[PARTS]; }} {', '.join(f'{side}_in = {{{side}}}' for side in sides)};\n"
+            f"  {d.unroll}\n  for (size_t i = 0; i < PARTS; ++i) x_in.part[i] = {function}({parts});\n  return x_in.all;\n}}\n")

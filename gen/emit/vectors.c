@@ -1,0 +1,73 @@
+/* The vectors of functions.c in GNU C. */
+
+/* vectors as wide as the machine's */
+#if defined(__AVX512F__)
+#define WIDTH 64
+#elif defined(__AVX__)
+#define WIDTH 32
+#else
+#define WIDTH 16
+#endif
+typedef float floats __attribute__((vector_size(WIDTH), may_alias));
+typedef int32_t ints __attribute__((vector_size(WIDTH), may_alias));
+typedef uint32_t uints __attribute__((vector_size(WIDTH), may_alias));
+typedef double doubles __attribute__((vector_size(WIDTH), may_alias));
+typedef int64_t longs __attribute__((vector_size(WIDTH), may_alias));
+typedef uint64_t ulongs __attribute__((vector_size(WIDTH), may_alias));
+#define as_floats(x) ((floats)(x))
+#define as_ints(x) ((ints)(x))
+#define as_uints(x) ((uints)(x))
+#define as_doubles(x) ((doubles)(x))
+#define as_longs(x) ((longs)(x))
+#define as_ulongs(x) ((ulongs)(x))
+#define convert_floats(x) __builtin_convertvector(x, floats)
+#define convert_ints(x) __builtin_convertvector(x, ints)
+#define convert_doubles(x) __builtin_convertvector(x, doubles)
+
+static inline floats splat_floats(float x)
+{
+  return x - (floats){0};
+}
+
+static inline doubles splat_doubles(double x)
+{
+  return x - (doubles){0};
+}
+
+/* a where the mask is set, else b */
+static inline floats choose_floats(ints mask, floats a, floats b)
+{
+  return as_floats((as_ints(a) & mask) | (as_ints(b) & ~mask));
+}
+
+static inline doubles choose_doubles(longs mask, doubles a, doubles b)
+{
+  return as_doubles((as_longs(a) & mask) | (as_longs(b) & ~mask));
+}
+
+/* a b + c, rounded once where the machine can */
+static inline floats mad_floats(floats a, floats b, floats c)
+{
+#if defined(__AVX512F__)
+  return (floats)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+#elif defined(__FMA__)
+  return (floats)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+#elif defined(__aarch64__)
+  return (floats)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
+#else
+  return a * b + c;
+#endif
+}
+
+static inline doubles mad_doubles(doubles a, doubles b, doubles c)
+{
+#if defined(__AVX512F__)
+  return (doubles)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
+#elif defined(__FMA__)
+  return (doubles)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
+#elif defined(__aarch64__)
+  return (doubles)vfmaq_f64((float64x2_t)c, (float64x2_t)a, (float64x2_t)b);
+#else
+  return a * b + c;
+#endif
+}

@@ -1,0 +1,68 @@
+"""Functions that generated C computes on vectors: errors in ulp on samples of all floats, as compilers make them of different instructions.
+
+SETT_SWEEP=1 (`ninja test-peer`) tries more compilers and instructions. `ninja bench-functions` takes every float.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Dict
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from gen import hlo  # noqa: E402
+from gen.emit import functions  # noqa: E402
+from gen.reference import LIBM_ULPS, ULPS  # noqa: E402
+
+SWEEP = os.environ.get("SETT_SWEEP", "") != ""
+FLAGS = [("gcc", "-msse2"), ("clang", "-mavx2 -mfma")]
+MORE = [("gcc", "-mavx2"), ("gcc", "-mavx2 -mfma"), ("gcc", "-mavx512f -mfma"), ("clang", "-msse2"), ("clang", "-mavx512f"), ("clang-19", "-mavx512f"),
+        ("gcc", "-O3 -march=native -ffp-contract=fast")]
+BENCHED = hlo.parse((ROOT / "bench" / "functions.hlo").read_text(), "functions.hlo")
+OPCODES: Dict[str, str] = {c.name: c.root.opcode for c in BENCHED.computations if c.root is not None and c.root.opcode in ULPS}
+
+
+def runs(flags: str) -> bool:
+    """Whether this machine has the instructions."""
+    if "avx" not in flags:
+        return True
+    info = Path("/proc/cpuinfo")
+    words = info.read_text().split() if info.exists() else []
+    return all(word[2:] in words for word in flags.split() if re.match("-m(avx|fma)", word))
+
+
+@pytest.mark.parametrize("cc, flags", FLAGS + (MORE if SWEEP else []))
+def test_errors(cc: str, flags: str) -> None:
+    if not shutil.which(cc):
+        pytest.skip(f"SKIP: no {cc}")
+    if not runs(flags):
+        pytest.skip(f"SKIP: this machine has no {flags}")
+    command = [sys.executable, str(ROOT / "bench" / "functions.py"), "--cc", cc, f"--flags={flags}", "--step", "20011" if SWEEP else "100003"]
+    made = subprocess.run(command, capture_output=True, text=True)
+    assert made.returncode == 0, made.stderr
+    found = {line.split()[0]: line for line in made.stdout.splitlines()}
+    assert set(found) == set(OPCODES)
+    for name, line in found.items():
+        slack = LIBM_ULPS if name.endswith("f64") else 0.0
+        error = math.inf if line.split()[1] == "wrong" else float(line.split()[1])
+        assert error <= ULPS[OPCODES[name]] + slack + 0.5, f"{cc} {flags}: {line}"
+
+
+def test_no_library(tmp_path: Path) -> None:
+    """What is computed on vectors calls no function of C's library."""
+    from gen import pipeline
+    for fusion in hlo.fusions(BENCHED):
+        dtype, opcode = fusion.name[-3:], OPCODES[fusion.name.removeprefix("functions_")]
+        if opcode not in functions.FUNCTIONS.get(dtype, {}):
+            continue
+        text = pipeline.program(fusion, "c").text.split("#else\n/* ---- without vectors")[0]
+        assert not re.search(r"\b(exp|log|tanh|erf|sin|cos|tan|cbrt|pow|atan2)f?\(", re.sub(r"/\*.*?\*/", "", text, flags=re.S)), text
