@@ -25,7 +25,7 @@ def stages(module: hlo.Module, targets: Sequence[str], options: Any) -> Dict[str
             program = pipeline.program(fusion, target, options.schedule, options.excess_precision)
             slices = " (input slices: each walked in its own space)" if _input_slices(fusion) else ""
             of_stage["schedule"] += [f"{kernel.name}: {kernel.hero}{slices}" for kernel in program.kernels]
-            for kernel in (walk for kernel in program.kernels for walk in kernel.walks):
+            for kernel in (part for kernel in program.kernels for part in kernel.scheduled):
                 of_stage["schedule"].append(_schedule(kernel, program.device.name))
                 of_stage["flatten"].append(_flatten(kernel, program.device.name))
                 of_stage["vectorize"].append(_vectorize(kernel, program.device.name))

@@ -109,7 +109,7 @@ class Rendered:
         """The kernels' schedules and maps, as comment lines."""
         lines = []
         for kernel in self.kernels:
-            for walk in kernel.walks:
+            for walk in kernel.scheduled:
                 lines += [f"{walk.name}: {walk.loop.text()}", f"  index: {walk.thread}"]
                 lines += [f"  {what}: {index}" for what, index in walk.accesses]
         return "\n".join("// " + line for line in lines)

@@ -249,7 +249,7 @@ def test_heroes(name: str, heroes: "Dict[str, int]") -> None:
         program = pipeline.program(fusion, target)
         found = [k.hero for k in program.kernels]
         assert {hero: found.count(hero) for hero in found} == heroes
-        for walk in (walk for k in program.kernels for walk in k.walks):
+        for walk in (walk for k in program.kernels for walk in k.scheduled):
             assert not any(e.regions for e in walk.nest.partition.entry.body.entries)
 
 

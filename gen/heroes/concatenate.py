@@ -1,9 +1,9 @@
 """The concatenate hero: each operand has a walk of its own, over its own shape, and is written where the concatenation puts it.
 
-A result that is a concatenation (or elementwise after one, or a bitcast of that) becomes a nest an operand, whose results are at
-the map from the operand to the output. There an index falls on one side always, so no thread asks which (`_only_side` of
-gen/plan/partition.py). Walks of the loop hero share a kernel, a range of its blocks each; others (an operand that is transposed) are
-kernels of their own.
+A result that is a concatenation (or elementwise after one, or a bitcast of that) becomes a nest for each operand, whose
+results are at the map from the operand to the output. There every index falls on the same side, so no thread tests it
+(`_only_side` of gen/plan/partition.py). Kernels of the loop hero are joined to one kernel, with a range of its blocks for
+each walk (`Kernel.walk`); others, as of an operand that is transposed, stay kernels of their own.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from gen.schedule import Schedule
 
 @dataclass(frozen=True)
 class Sections(Schedule):
-    """Of a kernel whose blocks are several walks'."""
+    """The schedule of a kernel whose blocks are those of several walks."""
 
     each: Tuple[Schedule, ...] = ()
 
@@ -43,7 +43,7 @@ class Part:
 
 
 class _Hero(Hero):
-    """One kernel where the parts' kernels can share theirs, else one a part."""
+    """One kernel for all parts where all are walks of the loop hero, else a kernel for each part."""
 
     name = "concatenate"
 
@@ -55,28 +55,30 @@ class _Hero(Hero):
 
     def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
         assert isinstance(nest, Concatenate)
-        parts = [k for part in nest.parts for k in heroes.kernels(part, context)]
-        return parts if len(parts) > len(nest.parts) or not all(k.joins for k in parts) else [_joined(nest, parts, context)]
+        kernels = [k for part in nest.parts for k in heroes.kernels(part, context)]
+        apart = len(kernels) > len(nest.parts) or any(k.walk is None for k in kernels)
+        return kernels if apart else [_joined(nest, kernels, context)]
 
 
 HERO = _Hero()
 
 
-def _joined(nest: Concatenate, joined: List[Kernel], context: Context) -> Kernel:
-    """The parts' kernels as ranges of one kernel's blocks."""
-    threads = max(joined, key=lambda k: k.nest.shape.elements).threads
+def _joined(nest: Concatenate, kernels: List[Kernel], context: Context) -> Kernel:
+    """One kernel whose blocks are those of the parts' kernels, one after another."""
+    threads = max(kernels, key=lambda k: k.nest.shape.elements).threads
     settled = replace(context, threads=threads)
-    joined = [k if k.threads == threads else heroes.kernels(k.nest, settled)[0] for k in joined]
-    joined = [k.other or k for k in joined]     # one walk a part
+    kernels = [k if k.threads == threads else heroes.kernels(k.nest, settled)[0] for k in kernels]
+    kernels = [k.other or k for k in kernels]     # the kernel that does `walk`
     reads: Dict[str, Shape] = {}
     writes: Dict[str, Shape] = {}
     for part in nest.parts:
         reads.update(buffers_of(part.partition, part.partition.entry))
         writes.update({root.pointer: root.shape for root in part.partition.roots})
-    largest = max(joined, key=lambda k: k.nest.shape.elements)
-    lasts = list(itertools.accumulate(k.blocks for k in joined))
-    parts = [Part(k.record, last - k.blocks, last) for k, last in zip(joined, lasts)]
-    return Kernel(nest.name, nest, Sections(threads, lanes=largest.loop.lanes, each=tuple(k.loop for k in joined)), largest.index, lasts[-1],
-                  ", ".join(arguments(context.target, reads, writes)), [f for k in joined for f in k.functions], attribute=largest.attribute,
-                  thread=largest.thread, pointers=[*reads, *sorted(writes)], accesses=[a for k in joined for a in k.accesses],
-                  template="kernels/concatenate", record=parts, each=joined)
+    largest = max(kernels, key=lambda k: k.nest.shape.elements)
+    lasts = list(itertools.accumulate(k.blocks for k in kernels))
+    parts = [Part(k.walk, last - k.blocks, last) for k, last in zip(kernels, lasts) if k.walk]
+    sections = Sections(threads, lanes=largest.loop.lanes, each=tuple(k.loop for k in kernels))
+    return Kernel(nest.name, nest, sections, largest.index, lasts[-1], ", ".join(arguments(context.target, reads, writes)),
+                  [f for k in kernels for f in k.functions], attribute=largest.attribute, thread=largest.thread,
+                  pointers=[*reads, *sorted(writes)], accesses=[a for k in kernels for a in k.accesses],
+                  template="kernels/concatenate", record=parts, each=kernels)

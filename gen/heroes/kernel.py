@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Sequence, Tuple, TypeVar
 
 from gen.algebra import AlgebraError
 from gen.targets import Target
@@ -15,6 +15,9 @@ from gen.hlo import Shape
 from gen.plan.nest import BuildError, Nest
 from gen.plan.partition import Function, Partition
 from gen.schedule import Schedule
+
+if TYPE_CHECKING:
+    from gen.heroes.loop import Walk
 
 
 T = TypeVar("T")
@@ -89,8 +92,8 @@ class Kernel:
     position: str = ""                                 # the map from a work-item's step to the position that it writes, for people; "": the schedule says
     threads: int = 0                                   # of a block; 0: its schedule's
     by: Any = None                                     # the hero that wrote it
-    joins: bool = False                                # whether its blocks may be a range of another kernel's; its record is then a walk of the loop hero
-    other: "Optional[Kernel]" = None                         # the walk where SETT_BURSTS is 0, if that is not this one
+    walk: "Optional[Walk]" = None                      # the walk that another kernel may do in a range of its blocks (gen/heroes/concatenate.py)
+    other: "Optional[Kernel]" = None                   # the kernel where SETT_BURSTS is 0, if that is another
 
     def __post_init__(self) -> None:
         self.threads = self.threads or self.loop.threads
@@ -124,8 +127,8 @@ class Kernel:
         return ", ".join(self.passed("between") + table)
 
     @property
-    def walks(self) -> "List[Kernel]":
-        """The kernels that it is made of, or itself and what it is elsewhere."""
+    def scheduled(self) -> "List[Kernel]":
+        """The kernels with schedules of their own: those whose blocks it has, or itself and the one where bursts are off."""
         return self.each or [kernel for kernel in (self, self.other) if kernel]
 
 

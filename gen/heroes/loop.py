@@ -1,4 +1,4 @@
-"""The loop hero: every work-item walks its steps of the output; a step that is cut by the end goes element by element."""
+"""The loop hero: every work-item computes its steps of the output; a step that the end cuts, element by element."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any, Dict, Iterable, List, Optional, Tuple
 
 from gen import algebra, hlo
 from gen.emit.body import Body
-from gen.emit.helpers import Helpers
 from gen.emit.maps import conditions, tested
 from gen.emit.text import Text
 from gen.heroes.hero import Context, Hero
@@ -19,18 +18,21 @@ from gen.plan.nest import Nest
 from gen.plan.partition import EMPTY, compose
 from gen.plan.update import bound_in
 from gen.schedule import Device, Loop, candidates
-from gen.targets import COMPLEX, TINY, Target
+from gen.targets import COMPLEX, TINY
 
 
 @dataclass(frozen=True)
 class Walk:
-    """A walk as C text: what templates/parts/walk.j2 prints.
+    """A walk as C text, which templates/parts/walk.j2 prints.
 
     t: the type of an index. group, item: whether the text names the number of the work-group, of the work-item in it.
-    chunks: steps of a work-item, in each of so many streams; burst: steps whose lines are prefetched together, with the lines of code for each pointer.
-    step: elements of a step, in so many registers, times `down`, of so many lanes. whole: the condition that all its elements are there ("": always).
+    chunks: steps of a work-item in each of its `streams`. step: elements of a step, which has `registers` rows of
+    `registers_down` registers of `lanes` elements.
+    burst: steps whose lines are prefetched together. prefetch: the lines of code that prefetch a step's elements, of
+    each pointer; empty where nothing is prefetched.
+    whole: the condition that all elements of a step are inside ("": they always are).
     before, register, after: loads of whole vectors, the computation of register `vec`, stores of whole vectors.
-    inside: the condition that element `vec` is there ("": no step is cut). element: the computation of that one element.
+    inside: the condition that element `vec` of a step is inside ("": the end cuts no step). element: its computation.
     """
 
     t: str
@@ -54,7 +56,7 @@ class Walk:
 
 @dataclass(frozen=True)
 class Bursts:
-    """Two walks of one launch: for processors that gain by prefetches in bursts, and for all others."""
+    """Two walks of one launch: for processors on which bursts of prefetches pay, and for all others."""
 
     bursts: Walk
     plain: Walk
@@ -69,7 +71,7 @@ class Bursts:
 
 
 def _widths(nest: Nest) -> Tuple[List[int], int]:
-    """Bytes of the elements that neighbouring outputs read or write side by side, and the bytes moved in all."""
+    """The widths in bytes of the elements that are contiguous along the results, and the bytes that the nest moves."""
     widths, traffic = [], 0
     unmap = algebra.call("shape", "unmap", nest.shape.text)
     for root in nest.partition.roots:
@@ -87,7 +89,7 @@ def _widths(nest: Nest) -> Tuple[List[int], int]:
 
 
 def _along(flat: str, elements: int, run: int) -> "Optional[int]":
-    """The stride of a map within runs of positions (all, where there are fewer): asked with the position split."""
+    """The stride of a map of positions within each run of `run` positions; None where there is none."""
     run = min(run, elements)
     split = f"(run)[lane] -> (run * {run} + lane), domain: run in [0, {elements // run - 1}], lane in [0, {run - 1}]"
     return algebra.access(compose(split, flat), "lane")[0].stride
@@ -97,9 +99,10 @@ def _mostly_contiguous(flat: str, elements: int) -> bool:
     return _along(flat, elements, 16) == 1
 
 
-def _at_one_index(device: Device, nest: Nest, loop: Loop) -> Loop:
-    """The schedule with so many registers a step, up to the device's gathered_bytes, as read where one index says: the address is made once for them all, and
-    lines of later steps are asked for."""
+def _widened(device: Device, nest: Nest, loop: Loop) -> Loop:
+    """The schedule with steps widened to the bytes that one index selects, so that an address is computed once a step.
+
+    They are widened up to the device's gathered_bytes. Rows that indices of later steps select are prefetched."""
     elements, unmap = nest.shape.elements, algebra.call("shape", "unmap", nest.shape.text)
     indices = []
     if loop.step != loop.vec * loop.lanes or loop.lanes == 1 or loop.interleaved > 1 or loop.row:
@@ -113,26 +116,31 @@ def _at_one_index(device: Device, nest: Nest, loop: Loop) -> Loop:
         return loop
     line = loop.step * dtypes.storage_bytes(nest.partition.roots[0].shape.dtype)
     wider = max(1, device.gathered_bytes // line)
-    while elements % (loop.step * wider) or loop.chunks % wider or any(_along(index, elements, loop.step * wider) != 0 for index in indices):
+    while elements % (loop.step * wider) or loop.chunks % wider \
+            or any(_along(index, elements, loop.step * wider) != 0 for index in indices):
         wider //= 2
         if not wider:
             return loop
-    return replace(loop, vec=loop.vec * wider, chunks=loop.chunks // wider, streams=1, burst=0, l2_prefetch=0, l1_prefetch=0,
-                   gathered_prefetch_steps=device.gathered_prefetch // (line * wider) if loop.stream else 0)
+    return replace(loop, vec=loop.vec * wider, chunks=loop.chunks // wider, streams=1, burst=0, l2_prefetch=0,
+                   l1_prefetch=0, gathered_prefetch_steps=device.gathered_prefetch // (line * wider) if loop.stream else 0)
 
 
 def thread_map(nest: Nest, loop: Loop) -> str:
-    """(th_x, bl_x)[..] -> the index of the first root, in its memory order or as a layout distributes it."""
+    """The map (th_x, bl_x)[..] -> the index of the first root, in its memory order or as a layout distributes it."""
     if loop.index:
         return loop.index
     return compose(loop.thread_map(nest.shape.elements), algebra.call("shape", "unmap", nest.shape.text))
 
 
 def guard(thread: str, box: "Dict[str, Tuple[int, int]]", index_type: str, loop: Loop, whole: bool) -> str:
-    """When a step is whole (or an element is inside): C text, "" for always."""
+    """The condition that a step (an element, if not `whole`) is inside, as C text; "" where it always is."""
     if whole:
-        known = {"vec": loop.vec - 1, **({"lane": loop.lanes - 1} if loop.lanes > 1 else {}), **({"down": loop.registers_down - 1} if loop.registers_down > 1 else {})}
-        thread = algebra.substitute(thread, **known)
+        last = {"vec": loop.vec - 1}
+        if loop.lanes > 1:
+            last["lane"] = loop.lanes - 1
+        if loop.registers_down > 1:
+            last["down"] = loop.registers_down - 1
+        thread = algebra.substitute(thread, **last)
     return " && ".join(conditions(thread, box, index_type))
 
 
@@ -151,19 +159,20 @@ class Walks(Hero):
         widths, traffic = _widths(nest)
         loops = candidates(device, nest.shape.elements, widths, traffic, apart, row(nest) if device.cpu and plain else 0)
         packed = _packed(nest)
-        if packed:      # a work-item writes whole bytes; fewer elements than one byte holds, one after another
+        if packed:      # a work-item writes whole bytes; elements that do not fill one byte are one work-item's
             few = nest.shape.elements < max(packed)
             loops = [Loop(chunks=nest.shape.elements, blocked=True) if few else replace(loops[-1], vec=max(packed))]
         if touches(nest, COMPLEX) or (nest.reads_first and not device.cpu):     # written from any element on
             loops = loops[-1:]
-        if at_index or any(e.instruction.opcode in hlo.CONTRACTIONS for e in nest.partition.entry.body.entries):    # neighbours are wanted side by side
+        products = any(e.instruction.opcode in hlo.CONTRACTIONS for e in nest.partition.entry.body.entries)
+        if at_index or products:    # their operands are read as contiguous vectors
             loops = [loop for loop in loops if not loop.interleaved_pairs]
         if at_index and device.cpu:
-            loops = [_at_one_index(device, nest, loop) for loop in loops]
+            loops = [_widened(device, nest, loop) for loop in loops]
         return [replace(loop.other or loop, threads=context.threads) for loop in loops] if context.threads else loops
 
     def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
-        return [_kernel_in(context.target, context.helpers, nest, schedule, index_type, context.excess)]
+        return [walk_kernel(context, nest, schedule, index_type)]
 
     def describe(self, kernel: Kernel) -> "List[str]":
         return [f"position: {kernel.loop.thread_map(kernel.nest.shape.elements)}"]
@@ -176,57 +185,62 @@ HERO = Walks()
 
 
 def _packed(nest: Nest) -> "List[int]":
-    """Elements in a byte, of each result that has more than one."""
+    """The elements in a byte of each result that has several in one."""
     return [dtypes.per_byte(root.shape.dtype) for root in nest.partition.roots if root.shape.dtype in dtypes.PACKED]
 
 
-def _found_later(d: Target, helpers: Helpers, nest: Nest, loop: Loop, index_type: str, excess: bool) -> List[str]:
-    """Asks for what the step that comes `later` finds by its indices, where there is such a step."""
-    elements, far = nest.shape.elements, loop.gathered_prefetch_steps * loop.step
-    if not loop.gathered_prefetch_steps or far >= elements:
+def _gathered_prefetches(context: Context, nest: Nest, loop: Loop, index_type: str) -> List[str]:
+    """The lines of code that prefetch the rows that the indices of a later step select, where there is such a step."""
+    elements, distance = nest.shape.elements, loop.gathered_prefetch_steps * loop.step
+    if not distance or distance >= elements:
         return []
-    shift = f"(position) -> (position + {far}), domain: position in [0, {elements - 1 - far}]"
+    shift = f"(position) -> (position + {distance}), domain: position in [0, {elements - 1 - distance}]"
     thread = compose(compose(loop.thread_map(elements), shift), algebra.call("shape", "unmap", nest.shape.text))
-    body, out = _body(d, helpers, nest, index_type, thread, loop, excess), Text()
+    body, out = step_body(context, nest, loop, index_type, thread), Text()
     if body.index_prefetches:
-        with out.block(f"if ({guard(thread, loop.box(elements), index_type, loop, True)})"):      # the last steps have no such step
+        with out.block(f"if ({guard(thread, loop.box(elements), index_type, loop, True)})"):
             out.add(*body.before.lines, *body.index_prefetches)
     return out.lines
 
 
-def _kernel_in(d: Target, helpers: Helpers, nest: Nest, loop: Loop, index_type: str, excess: bool) -> Kernel:
-    partition, elements = nest.partition, nest.shape.elements
+def walk_kernel(context: Context, nest: Nest, loop: Loop, index_type: str) -> Kernel:
+    """The kernel of a nest that walks as `loop` says; its record is a Walk or, where the schedule has another, Bursts."""
+    d, helpers, partition, elements = context.target, context.helpers, nest.partition, nest.shape.elements
     thread = thread_map(nest, loop)
-    body = _body(d, helpers, nest, index_type, thread, loop, excess)
-    if loop.burst and not body.prefetches:   # nothing is read side by side: plain steps
-        return _kernel_in(d, helpers, nest, loop.other or replace(loop, streams=1, burst=0, l2_prefetch=0, l1_prefetch=0), index_type, excess)
-    cut, bodies = loop.cut(elements), [body]
-    tail: List[str] = []
-    tail_guard = ""
-    if cut and loop.step > 1:
+    body = step_body(context, nest, loop, index_type, thread)
+    if loop.burst and not body.prefetches:   # no read is contiguous: steps without bursts
+        plain = loop.other or replace(loop, streams=1, burst=0, l2_prefetch=0, l1_prefetch=0)
+        return walk_kernel(context, nest, plain, index_type)
+    bodies, tail, inside = [body], [], ""
+    if loop.cut(elements) and loop.step > 1:
         scalar = loop.scalar()
         tail_thread = thread_map(nest, scalar)
-        bodies.append(_body(d, helpers, nest, index_type, tail_thread, scalar, excess, whole=False))
+        bodies.append(step_body(context, nest, scalar, index_type, tail_thread, whole=False))
         tail = bodies[-1].text.lines
-        tail_guard = guard(tail_thread, scalar.box(elements), index_type, scalar, False) or "1"
-    other = _kernel_in(d, helpers, nest, loop.other, index_type, excess) if loop.other else None
-    whole, found_later = guard(thread, loop.box(elements), index_type, loop, True), _found_later(d, helpers, nest, loop, index_type, excess)
-    group, item = (any(of.uses(name) for of in bodies) or (whole != "" and name in tested(thread, loop.box(elements))) for name in ("bl_x", "th_x"))
-    walk = Walk(d.index[index_type], group, item, loop.chunks, loop.step, whole, tail_guard if whole else "", loop.lanes,
-                loop.vec, loop.registers_down, loop.streams, loop.burst, [body.prefetches[key] for key in sorted(body.prefetches)],
-                [*found_later, *body.before.lines], body.text.lines, body.after.lines, tail)
-    functions = [function_text(d, helpers, partition, f, excess) for f in reversed(partition.functions[1:])]
+        inside = guard(tail_thread, scalar.box(elements), index_type, scalar, False) or "1"
+    other = walk_kernel(context, nest, loop.other, index_type) if loop.other else None
+    whole = guard(thread, loop.box(elements), index_type, loop, True)
+    gathered = _gathered_prefetches(context, nest, loop, index_type)
+    names = tested(thread, loop.box(elements)) if whole else set()
+    group, item = (name in names or any(of.uses(name) for of in bodies) for name in ("bl_x", "th_x"))
+    walk = Walk(d.index[index_type], group, item, loop.chunks, loop.step, whole, inside if whole else "", loop.lanes,
+                loop.vec, loop.registers_down, loop.streams, loop.burst,
+                [body.prefetches[key] for key in sorted(body.prefetches)],
+                [*gathered, *body.before.lines], body.text.lines, body.after.lines, tail)
+    functions = [function_text(d, helpers, partition, f, context.excess) for f in reversed(partition.functions[1:])]
     reads, writes = buffers_of(partition, partition.entry), {root.pointer: root.shape for root in partition.roots}
-    return Kernel(nest.name, nest, loop, index_type, loop.blocks(elements), ", ".join(arguments(d, reads, writes, nest.shared)), functions,
-                  attribute=d.launch_bounds(loop.threads), thread=thread, pointers=[*reads, *sorted(writes)], accesses=body.flat,
-                  template="kernels/loop_bursts" if other else "kernels/loop", record=Bursts(walk, other.record) if other else walk, other=other,
-                  code=Step.of(body, loop.vec), joins=True)
+    return Kernel(nest.name, nest, loop, index_type, loop.blocks(elements),
+                  ", ".join(arguments(d, reads, writes, nest.shared)), functions,
+                  attribute=d.launch_bounds(loop.threads), thread=thread, pointers=[*reads, *sorted(writes)],
+                  accesses=body.flat, template="kernels/loop_bursts" if other else "kernels/loop",
+                  record=Bursts(walk, other.record) if other else walk, other=other, code=Step.of(body, loop.vec),
+                  walk=other.walk if other else walk)
 
 
-def _body(d: Target, helpers: Helpers, nest: Nest, index_type: str, thread: str, loop: Loop, excess: bool, whole: bool = True) -> Body:
-    """A step's code: whole vectors where they can be, or (the tail) element by element."""
-    body = Body(d, helpers, nest.partition, nest.partition.entry, index_type, thread, loop if whole else None, excess,
-                loop.box(nest.shape.elements), steady=whole)
+def step_body(context: Context, nest: Nest, loop: Loop, index_type: str, thread: str, whole: bool = True) -> Body:
+    """The body that computes a step of `loop` in whole vectors where it can or, if not `whole`, one element of it."""
+    body = Body(context.target, context.helpers, nest.partition, nest.partition.entry, index_type, thread,
+                loop if whole else None, context.excess, loop.box(nest.shape.elements), steady=whole)
     body.region(nest.partition.entry.body)
     if nest.reads_first:
         for root in nest.partition.roots:
