@@ -8,7 +8,7 @@ from typing import Any, Dict, List, Optional, Tuple
 from gen import hlo
 from gen.hlo import Computation, Fusion, Instruction, Shape, distribution, dtypes
 from gen.lower import tiled_layouts, widths
-from gen.plan import concatenation, grouping, plan, scatter, update as update_nests
+from gen.plan import concatenation, grouping, plan, scan, scatter, update as update_nests
 from gen.plan.buffers import buffers_of
 from gen.plan.nest import Nest
 from gen.plan.partition import Partition
@@ -75,12 +75,12 @@ def nests(fusion: Fusion) -> List[Nest]:
         name = next(names)
         roots = [plan.whole(reduce, k, number + k, True) for k in range(len(reduce.shape.leaves()))]
         nest = Nest(name, roots[0].shape, Partition(computation, roots, name, roots[0].shape.dims, cuts=others))
-        result.append(plan.reduction(nest, [reduce]) if plan.is_free(reduce) else nest)
+        result.append(_led(nest, [reduce]) if plan.leads(reduce) else nest)
     for (space, roots), key, group, layout in parts:
         name = next(names)
         nest = Nest(name, space, Partition(computation, roots, name, space.dims, cuts=planned.cuts))
         if key is not None:
-            nest = plan.reduction(nest, list(dict.fromkeys(i for number, *_ in group for i in planned.fused[number])))
+            nest = _led(nest, list(dict.fromkeys(i for number, *_ in group for i in planned.fused[number])))
         nest.layout = layout
         result.append(concatenation.parted(nest) if key is None and not layout else nest)
     result = _with_sides(result)
@@ -90,6 +90,11 @@ def nests(fusion: Fusion) -> List[Nest]:
     if update:
         result.append(update_nests.renamed(update, next(names)))
     return result
+
+
+def _led(nest: Nest, heroes: List[Instruction]) -> Nest:
+    """A nest around reduces, or around scans."""
+    return scan.scan(nest, heroes) if scan.prefix(heroes[0]) else plan.reduction(nest, heroes)
 
 
 def how_updated(fusion: Fusion) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Dict, List, Sequence, Set, Tuple
+from typing import Dict, List, Sequence, Set, Tuple, Union
 
 from gen import algebra
 from gen.plan import combiner
@@ -19,8 +19,9 @@ from gen.plan.buffers import buffers_of, memory_map, reads_of
 from gen.hlo import LOOPS, Computation, Instruction, Shape
 from gen.plan.nest import Nest
 from gen.plan.partition import EMPTY, Function, Partition, Read, Root, compose, loop_sizes
+from gen.plan.scan import Prefix, prefix
 
-Key = Tuple[Tuple[int, ...], Tuple[int, ...], Tuple[int, ...], Tuple[Tuple[int, ...], ...]]
+Key = Tuple[Tuple[int, ...], Tuple[int, ...], Union[Tuple[int, ...], Prefix], Tuple[Tuple[int, ...], ...]]
 
 
 @dataclass(eq=False)
@@ -44,15 +45,17 @@ class Reduction(Nest):
 
     @property
     def reduced(self) -> Tuple[int, ...]:
-        return key_of(self.heroes[0])[2]
+        dimensions = key_of(self.heroes[0])[2]
+        assert isinstance(dimensions, tuple)
+        return dimensions
 
 
-def key_of(reduce: Instruction) -> Key:
-    """What reductions of one pass have in common: the operand's dims and order in memory, the dims reduced, the results' order (of all
-    leaves: more than one are no nest's)."""
-    shape = reduce.operands[0].shape
-    orders = {tuple(d for d in leaf.minor_to_major if leaf.dims[d] > 1) for leaf in reduce.shape.leaves()}
-    return shape.dims, tuple(shape.minor_to_major), tuple(sorted(reduce.attributes["dimensions"])), tuple(sorted(orders))
+def key_of(hero: Instruction) -> Key:
+    """What reductions, or scans, of one pass have in common: the operand's dims and order in memory, the dims reduced, or along which a scan goes and how,
+    the results' order (of all leaves: more than one are no nest's)."""
+    shape = hero.operands[0].shape
+    orders = {tuple(d for d in leaf.minor_to_major if leaf.dims[d] > 1) for leaf in hero.shape.leaves()}
+    return shape.dims, tuple(shape.minor_to_major), prefix(hero) or tuple(sorted(hero.attributes["dimensions"])), tuple(sorted(orders))
 
 
 def stops(instruction: Instruction) -> bool:
@@ -81,6 +84,11 @@ def is_free(reduce: Instruction) -> bool:
     return (order.free or order.free_but_nan) and order.start is not None and None not in order.start
 
 
+def leads(instruction: Instruction) -> bool:
+    """Whether a nest may be built around an op: a reduce whose order is free, or a scan."""
+    return is_free(instruction) or (prefix(instruction) is not None and stops(instruction))
+
+
 def same_place(read: Read, shape: Shape) -> bool:
     """Whether a value is read at the walk's own position, each once."""
     source = read.source.shape.leaves()[read.output]
@@ -100,7 +108,7 @@ def _reads(computation: Computation, roots: Sequence[Root], shape: Shape, ends: 
 
 @dataclass
 class Plan:
-    """cuts: reduces, loops and scatters that go through scratch, with their first buffer's number; fused: the free reduces in the nest of each
+    """cuts: reduces, loops and scatters that go through scratch, with their first buffer's number; fused: the free reduces, or the scans, in the nest of each
     result; scatters: those whose leaves are results as they lie in memory and nothing else, with the results' numbers."""
 
     cuts: Dict[Instruction, int]
@@ -127,9 +135,9 @@ def plan(computation: Computation, leaves: "Sequence[Tuple[int, Shape, Instructi
             continue
         reads = _reads(computation, [whole(instruction, leaf, number)], shape, ends)
         here = list(dict.fromkeys(read.source for read, _ in reads))
-        keys = {key_of(i) for i in here if i.opcode == "reduce" and is_free(i)}
+        keys = {key_of(i) for i in here if leads(i)}
         for read, open_ in reads:
-            loops = read.source.opcode in LOOPS
+            loops = read.source.opcode in LOOPS and not leads(read.source)
             if read.source.opcode == "scatter" or not (open_ and same_place(read, shape)) or len(keys) > 1 - loops or (
                     not loops and len(key_of(read.source)[3]) > 1):
                 cut.add(read.source)
@@ -153,7 +161,7 @@ def plan(computation: Computation, leaves: "Sequence[Tuple[int, Shape, Instructi
         if instruction in cut:
             cuts[instruction] = number
             number += len(instruction.shape.leaves())
-    return Plan(cuts, {n: [i for i in here if i not in cut and is_free(i)] for n, here in wanted.items()}, direct)
+    return Plan(cuts, {n: [i for i in here if i not in cut and leads(i)] for n, here in wanted.items()}, direct)
 
 
 def reduction(nest: Nest, heroes: List[Instruction], sides: "Sequence[Nest]" = ()) -> Reduction:

@@ -12,10 +12,10 @@ from gen.reference.types import FLOATS, STORAGE
 from gen.reference.values import Scalar
 
 
-def combine_simple(e: Emitter, part: Instruction, total: Scalar, element: Scalar, k: int) -> List[str]:
-    """The combiner is one op on the total and the element, whichever way round it names them."""
+def combine_simple(e: Emitter, part: Instruction, total: Scalar, element: Scalar, k: int, behind: bool = False) -> List[str]:
+    """The combiner is one op on the total and the element, whichever way round it names them. behind: the element comes first."""
     dtype = part.shape.dtype
-    first = through(part.operands[0]).parameter_number == k
+    first = (through(part.operands[0]).parameter_number == k) != behind
     x = [total, element] if first else [element, total]
     value = value_of(part.opcode, {}, dtype, x)
     if total.interval is None:
@@ -26,10 +26,10 @@ def combine_simple(e: Emitter, part: Instruction, total: Scalar, element: Scalar
             f"{total.interval} = rnext{k};"]
 
 
-def combine(e: Emitter, computation: Computation, sums: List[Scalar], elements: List[Scalar]) -> List[str]:
-    """Any combiner, on all totals and elements together."""
+def combine(e: Emitter, computation: Computation, sums: List[Scalar], elements: List[Scalar], behind: bool = False) -> List[str]:
+    """Any combiner, on all totals and elements together. behind: the elements come first."""
     lines: List[str] = []
-    result = e.inline(computation, sums + elements, lines)
+    result = e.inline(computation, elements + sums if behind else sums + elements, lines)
     stores: List[str] = []
     for k, (total, new) in enumerate(zip(sums, result)):
         if new.v != total.v:  # through a local: a later one may still read the old total

@@ -17,7 +17,12 @@ def reduce(e: Emitter, i: Instruction, x: List[Array]) -> Value:
     half = len(x) // 2
     inputs, inits, computation = x[:half], x[half:], i.attributes["to_apply"]
     dims = inputs[0].dims
-    if i.opcode == "reduce-window":
+    along = prefix(i) if i.opcode == "reduce-window" else None
+    if along:
+        kept_dims, gone_dims = list(dims), [dims[along[0]]]
+        out_indices = indices_of(kept_dims)
+        position = [*out_indices]
+    elif i.opcode == "reduce-window":
         window = i.attributes["window"]
         kept_dims, gone_dims = list(i.shape.leaves()[0].dims), list(window.size)
         out_indices = indices_of(kept_dims)
@@ -42,8 +47,13 @@ def reduce(e: Emitter, i: Instruction, x: List[Array]) -> Value:
     outs = [e.array(names[k], shapes[k], ways[k] == "exact") for k in range(half)]
     for out in outs:
         out.bits = out.dtype not in FLOATS
-    before, inner, after = reduce_body(e, i, parts if simple else None, ways, inits, elements, outs,
-                                            position_of(out_indices, strides_of(kept_dims)), count_of(gone_dims))
+    count, behind = str(count_of(gone_dims)), along is not None and along[1]
+    if along:
+        count = f"({count} - {out_indices[along[0]]})" if behind else f"({out_indices[along[0]]} + 1)"
+    before, inner, after = reduce_body(e, i, parts if simple else None, ways, inits, elements, outs, position_of(out_indices, strides_of(kept_dims)), count, behind)
+    if along:
+        e.step(e.title(i), prefixes(kept_dims, *along, before, inner + after), outs, x)
+        return outs[0] if i.shape.kind == "array" else list(outs)
     if i.opcode == "reduce-window":
         inner = guarded(at_element, tests, inner)
     body = before + loops_over(gone_dims, inner, "r") + after
@@ -53,6 +63,30 @@ def reduce(e: Emitter, i: Instruction, x: List[Array]) -> Value:
         lines = loops_over(kept_dims, body)
     e.step(e.title(i), lines, outs, x)
     return outs[0] if i.shape.kind == "array" else list(outs)
+
+
+def prefix(i: Instruction) -> Optional[Tuple[int, bool]]:
+    """The dimension along which each window of a reduce-window is all that comes before its place, and that place (or, True, all from it on); None where
+    windows are others."""
+    window, dims = i.attributes["window"], i.operands[0].shape.dims
+    wide = [d for d in range(len(dims)) if window.size[d] != 1]
+    if len(wide) != 1 or window.dilated or any(n != 1 for n in window.stride) or any(window.reversal):
+        return None
+    d = wide[0]
+    if any(window.low[k] or window.high[k] for k in range(len(dims)) if k != d) or window.size[d] < dims[d]:
+        return None
+    return {(window.size[d] - 1, 0): (d, False), (0, window.size[d] - 1): (d, True)}.get((window.low[d], window.high[d]))
+
+
+def prefixes(dims: List[int], along: int, reverse: bool, before: List[str], step: List[str]) -> List[str]:
+    """The loops of a prefix: what is carried goes on along one dimension, inside of all others."""
+    name, size = indices_of(dims)[along], dims[along]
+    if size == 1:
+        return loops_over(dims, [*before, *step]) if any(n != 1 for n in dims) else ["{", *("  " + line for line in [*before, *step]), "}"]
+    head = f"for (int64_t {name} = {size - 1}; {name} >= 0; --{name}) {{" if reverse else f"for (int64_t {name} = 0; {name} < {size}; ++{name}) {{"
+    body = [*before, head, *("  " + line for line in step), "}"]
+    others = [n if d != along else 1 for d, n in enumerate(dims)]
+    return loops_over(others, body) if any(n != 1 for n in others) else ["{", *("  " + line for line in body), "}"]
 
 
 def reduce_way(e: Emitter, i: Instruction, part: Optional[Instruction], of: Array, init: Array, count: int) -> str:
@@ -69,8 +103,8 @@ def reduce_way(e: Emitter, i: Instruction, part: Optional[Instruction], of: Arra
 
 
 def reduce_body(e: Emitter, i: Instruction, parts: Optional[List[Instruction]], ways: List[str], inits: List[Array],
-                elements: List[Scalar], outs: List[Array], at: str, count: int) -> Tuple[List[str], List[str], List[str]]:
-    """Statements before, in and after the loops over the reduced dimensions."""
+                elements: List[Scalar], outs: List[Array], at: str, count: str, behind: bool = False) -> Tuple[List[str], List[str], List[str]]:
+    """Statements before, in and after the loops over the reduced dimensions. behind: the total lies behind the element."""
     before: List[str] = []
     inner: List[str] = []
     after: List[str] = []
@@ -89,10 +123,10 @@ def reduce_body(e: Emitter, i: Instruction, parts: Optional[List[Instruction]], 
             inner.append(f"range_{ways[k]}_{verb}(&ra{k}, {interval_of(elements[k])});")
         sums.append(Scalar(f"a{k}", out.dtype, f"ra{k}" if ways[k] == "ends" else None))
     if parts is None:
-        inner += combine(e, i.attributes["to_apply"], sums, elements)
+        inner += combine(e, i.attributes["to_apply"], sums, elements, behind)
     else:
         for k, part in enumerate(parts):
-            inner += combine_simple(e, part, sums[k], elements[k], k)
+            inner += combine_simple(e, part, sums[k], elements[k], k, behind)
     for k, out in enumerate(outs):
         after.append(f"v_{out.name}[{at}] = a{k};")
         if ways[k] == "exact":
@@ -102,7 +136,7 @@ def reduce_body(e: Emitter, i: Instruction, parts: Optional[List[Instruction]], 
             r = f"r{k}"
             limits = f"0x1p-{SIGNIFICANT[out.dtype]}, {LARGEST[out.dtype]}" + \
                 (f", {LEAST_NORMAL[out.dtype]}" if ways[k] == "product" else ", 0.0")
-            total = f"range_{ways[k]}_result(&ra{k}, {count}.0, {limits})"
+            total = f"range_{ways[k]}_result(&ra{k}, (double){count}, {limits})"
             after.append(f"const range {r} = {rounded_to(total, out.dtype, f'a{k}', e.options)};")
         elif out.dtype in FLOATS and parts is not None and zero_sign_matters(i):
             after.append(f"ra{k} = range_either_zero(ra{k});")

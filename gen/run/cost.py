@@ -10,6 +10,7 @@ from typing import Dict
 from gen import hlo
 from gen.hlo import Computation, Fusion, Instruction, dtypes
 from gen.plan import partition, plan
+from gen.plan.scan import prefix
 
 MOST_SECONDS = 120      # that a check, or a bench of one kernel, may take
 MUCH_STEPS = 2 * 10 ** 8     # beyond, inputs are moderate only: subnormals among others take ten times as long
@@ -61,7 +62,7 @@ def machine_memory() -> int:
 def cost(fusion: Fusion) -> Cost:
     steps = operations = rounded = 0
     for i in fusion.computation.instructions:
-        if i.opcode in hlo.LOOPS:
+        if i.opcode in hlo.LOOPS and (prefix(i) is None or any(leaf.dtype in dtypes.PACKED for leaf in i.shape.leaves())):
             steps += steps_of(i)
         elif i.opcode not in ("parameter", "constant", "tuple", "get-tuple-element"):
             count = max((leaf.elements for value in (i, *i.operands[:1]) for leaf in value.shape.leaves()), default=0)

@@ -64,6 +64,9 @@ class Device:
     column_registers: int = 0           # accumulators of a block of columns
     column_period: int = 0              # accumulators, at most, of vectors that run over rows of few columns until one begins at lane 0 again
 
+    # Scans of a CPU
+    scan_bytes: int = 0                 # bytes of a block of columns that are carried down the rows
+
     # Scatters
     shared_updates: int = 0             # updates from which on a CPU's work-items share the result
     shared_neighbours: int = 0          # neighbours that one of these takes at least, where more work-items would have fewer
@@ -102,6 +105,7 @@ _CPU = Device(
     short_row=1024, reduction_prefetch=2048, prefetch_burst=4,
     column_registers=16,                # 24 are no faster
     column_period=25,
+    scan_bytes=8 << 10,
     shared_updates=4096, shared_neighbours=128, scatter_threads=128,
     tile_prefetch=512,                  # 256 bytes: 0.01 to 0.08 less
     tile_run=1024, tile_joined=64,

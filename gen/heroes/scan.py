@@ -1,0 +1,153 @@
+"""What the scans of CPUs and of GPUs share: how values are carried from element to element, and the results made of them.
+
+Where a combiner is free (gen/plan/combiner.py) parts of a prefix are combined in any grouping: sums of f16 and bf16 are then carried in f32. Any other
+combiner takes the elements one after the other, and rounds as the graph says.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Callable, Dict, List, Mapping, Optional, Sequence, Tuple
+
+from gen import algebra
+from gen.emit.body import Body
+from gen.emit.helpers import Helpers
+from gen.emit.state import Given
+from gen.emit.values import Value
+from gen.heroes.hero import Context
+from gen.heroes.kernel import CFunction, Kernel, arguments, function_text
+from gen.hlo import Instruction, Shape, dtypes
+from gen.plan import combiner
+from gen.plan.buffers import buffers_of, touches
+from gen.plan.nest import Nest
+from gen.plan.partition import Partition, compose
+from gen.plan.scan import Scan
+from gen.schedule import Schedule
+from gen.targets import SMALL
+
+Box = Dict[str, Tuple[int, int]]
+Extend = Callable[[Body, int, List[Value]], List[str]]      # a hero's results, as texts, of its elements; what is carried goes on
+
+
+@dataclass(frozen=True)
+class Carry:
+    """A value that goes from element to element. id: what its name ends with. type: of a register; element: of a lane; start: what a lane begins with."""
+
+    id: str
+    dtype: str
+    type: str
+    element: str
+    start: str
+
+
+def whole_bytes(nest: Nest) -> bool:
+    """Whether a nest is a scan whose results are whole bytes: of others several would be written at once."""
+    return isinstance(nest, Scan) and not touches(nest, dtypes.PACKED)
+
+
+def free(nest: Scan) -> bool:
+    """Whether prefixes may be put together of parts, from values that are known."""
+    found = [combiner.analyse(hero) for hero in nest.heroes]
+    return all(one.free and one.start is not None and None not in one.start for one in found)
+
+
+class Emitter:
+    """What the kernels of a nest are written with. free: its combiners are. components: (hero, its component, type); seen: accesses, for explain."""
+
+    def __init__(self, nest: Scan, schedule: Schedule, index_type: str, context: Context) -> None:
+        self.nest, self.schedule, self.index_type, self.context = nest, schedule, index_type, context
+        self.d, self.helpers, self.excess, self.t = context.target, context.helpers, context.excess, context.target.index[index_type]
+        self.free = free(nest)
+        self.combiners = [combiner.analyse(hero) for hero in nest.heroes]
+        self.components = [(h, k, hero.shape.leaves()[k].dtype) for h, hero in enumerate(nest.heroes) for k in range(len(hero.operands) // 2)]
+        self.seen: List[Tuple[str, str]] = []
+
+    def of(self, h: int) -> List[str]:
+        """The types of a hero's components."""
+        return [dtype for hero, _, dtype in self.components if hero == h]
+
+    def id(self, h: int, k: int) -> str:
+        return f"{h}_{k}" if len(self.nest.heroes) > 1 else str(k)
+
+    def identity(self, h: int, k: int) -> str:
+        """What may stand before the first element of any part: of free combiners."""
+        start = self.combiners[h].start
+        assert start is not None and start[k] is not None
+        return self.d.literal(start[k], self.of(h)[k])  # type: ignore[arg-type]
+
+    def begin(self) -> Tuple[List[str], List[str]]:
+        """Lines that compute what the heroes start from, and its texts."""
+        partition = self.nest.inits
+        body = Body(self.d, self.helpers, partition, partition.entry, self.index_type, excess=self.excess)
+        body.region(partition.entry.body)
+        values = [body.real(body.settled(body.read(partition.scalar_read(init), partition.entry.body), "init")) for init in partition.scalars]
+        return body.text.lines, [value.text for value in values]
+
+    def carries(self, starts: Sequence[str], lanes: int) -> List[Carry]:
+        return [Carry(self.id(h, k), dtype, self.d.register(dtype, lanes), self.d.register(dtype), start)
+                for (h, k, dtype), start in zip(self.components, starts)]
+
+    def combined(self, body: Body, h: int, a: Sequence[str], b: Sequence[str], lanes: int) -> List[str]:
+        """Texts of f(a, b) by components, after the statements that compute them in body.text."""
+        values = [Value(text, dtype, lanes) for text, dtype in zip([*a, *b], [*self.of(h), *self.of(h)])]
+        new = (body.with_excess() if self.free else body).scalar(self.nest.heroes[h].called[0], values)
+        new = [body.declare("next", v.dtype, v.lanes, self.widened(body, v)) for v in new] if len(new) > 1 else new
+        return [self.widened(body, v) for v in new] if len(new) == 1 else [v.text for v in new]
+
+    def widened(self, body: Body, value: Value) -> str:
+        return value.text if value.lanes == body.lanes else self.d.splat(value.dtype, body.lanes, value.text)
+
+    def extended(self, body: Body, h: int, before: Sequence[str], x: Sequence[str]) -> List[str]:
+        """f of what came before and the element, each on its side: in reverse what came before lies behind."""
+        return self.combined(body, h, x, before, body.lanes) if self.nest.reverse else self.combined(body, h, before, x, body.lanes)
+
+    def position(self, outer: str, place: str, column: str) -> str:
+        return f"(({outer}) * {self.nest.size} + {place}) * {self.nest.below} + {column}"
+
+    def thread(self, position: str, box: Box, ranges: Sequence[str]) -> str:
+        names = [n for n in box if n not in ranges]
+        head = f"({', '.join(names)})" + (f"[{', '.join(ranges)}]" if ranges else "")
+        domain = ", ".join(f"{n} in [{low}, {high}]" for n, (low, high) in box.items())
+        return compose(algebra.simplify(f"{head} -> ({position})" + (f", domain: {domain}" if domain else "")),
+                       algebra.call("shape", "unmap", self.nest.shape.text))
+
+    def body(self, thread: str, box: Box, schedule: Schedule, partition: Partition, given: "Optional[Mapping[Instruction, Given]]" = None) -> Body:
+        return Body(self.d, self.helpers, partition, partition.entry, self.index_type, thread, schedule, self.excess, box, given=given)
+
+    def results(self, thread: str, box: Box, schedule: Schedule, extend: Extend) -> Body:
+        """A step: elements are read, what is carried goes on, results are written."""
+        partition = self.nest.steps
+
+        def of_hero(h: int) -> Given:
+            return lambda body: self._values(body, h, extend)
+        body = self.body(thread, box, schedule, partition, {hero: of_hero(h) for h, hero in enumerate(self.nest.heroes)})
+        body.region(partition.entry.body)
+        for root in self.nest.partition.roots:
+            body.store(root)
+        self.seen += [a for a in body.flat if a not in self.seen]
+        return body
+
+    def _values(self, body: Body, h: int, extend: Extend) -> List[Value]:
+        kinds = self.of(h)
+        values = [Value(text, dtype, body.lanes, rounded=not self.free or dtype not in SMALL)
+                  for text, dtype in zip(extend(body, h, self.elements(body, h, self.nest.steps)), kinds)]
+        return [v if self.excess else body.settled(v, "scan") for v in values]
+
+    def elements(self, body: Body, h: int, partition: Partition) -> List[Value]:
+        """A hero's elements at the step."""
+        first = sum(len(self.of(k)) for k in range(h))
+        roots = partition.roots[len(partition.roots) - len(self.components):][first:first + len(self.of(h))]
+        return [body.real(body.settled(body.read(partition.root_read(root), body.function.body), "x")) for root in roots]
+
+    def functions(self) -> List[CFunction]:
+        """Those that the kernels call."""
+        return [function_text(self.d, self.helpers, partition, f, self.excess) for partition in (self.nest.inits, self.nest.steps)
+                for f in reversed(partition.functions[1:])]
+
+    def kernel(self, blocks: int, threads: int) -> Kernel:
+        partitions = (self.nest.inits, self.nest.steps)
+        reads: Dict[str, Shape] = {pointer: shape for partition in partitions for pointer, shape in buffers_of(partition, partition.entry).items()}
+        reads = dict(sorted(reads.items(), key=lambda item: (item[0][0], int(item[0][1:]))))
+        writes = {root.pointer: root.shape for root in self.nest.partition.roots}
+        return Kernel(self.nest.name, self.nest, self.schedule, self.index_type, blocks, ", ".join(arguments(self.d, reads, writes)), self.functions(),
+                      self.d.launch_bounds(threads), self.seen[0][1] if self.seen else "", [*reads, *sorted(writes)], list(self.seen), threads=threads)

@@ -1,0 +1,161 @@
+"""Property: windows that are prefixes, of any rank, dimension, size, type and combiner, forwards and in reverse, agree with the reference, alone and among
+other ops, on each class of device; and which windows are prefixes.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+import sys
+from pathlib import Path
+from typing import List, Sequence, Tuple
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from drawn import BATCH, COUNT, ON, SEED, agree, fusions, plain, ptx, shape, uncached  # noqa: E402
+from gen import algebra, pipeline  # noqa: E402
+from gen.plan.nests import nests  # noqa: E402
+from gen.plan.partition import EMPTY, operand_map  # noqa: E402
+from gen.plan.scan import Scan, prefix  # noqa: E402
+from test_reduction import ARGMAX, PAIR, PLAIN  # noqa: E402
+
+FLOATS = ["f32", "f32", "bf16", "f16", "f64"]
+WHOLE = ["s8", "u8", "s16", "s32", "u64"]
+SCALAR = ["c64", "f8e4m3fn", "f8e5m2"]
+DIMS = [1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 31, 32, 33, 64, 100, 129, 1023, 4097]
+MOST = 40000
+
+# the combiner of cumlogsumexp as JAX writes it
+LOGADDEXP = """{name} {{
+  a = {t}[] parameter(0)
+  b = {t}[] parameter(1)
+  d = {t}[] subtract(a, b)
+  nan = pred[] compare(d, d), direction=NE
+  sum = {t}[] add(a, b)
+  high = {t}[] maximum(a, b)
+  size = {t}[] abs(d)
+  less = {t}[] negate(size)
+  e = {t}[] exponential(less)
+  l = {t}[] log-plus-one(e)
+  out = {t}[] add(high, l)
+  ROOT r = {t}[] select(nan, sum, out)
+}}
+"""
+# x[i] = a[i] * x[i - 1] + b[i], as a function of two such steps: the order matters
+LINEAR = """{name} {{
+  a = {t}[] parameter(0)
+  b = {t}[] parameter(1)
+  c = {t}[] parameter(2)
+  d = {t}[] parameter(3)
+  ac = {t}[] multiply(a, c)
+  bc = {t}[] multiply(b, c)
+  bcd = {t}[] add(bc, d)
+  ROOT r = ({t}[], {t}[]) tuple(ac, bcd)
+}}
+"""
+
+
+class Draw:
+    """One random fusion around a scan of its parameters."""
+
+    def __init__(self, seed: int) -> None:
+        self.r = random.Random(seed)
+        self.lines: List[str] = []
+        self.combiners = ""
+        self.parameters = self.count = 0
+        self.dtype = self.r.choice([*FLOATS, *FLOATS, *WHOLE, "pred", *SCALAR])
+        while True:
+            self.dims = [self.r.choice(DIMS) for _ in range(self.r.choice([1, 2, 2, 3, 3, 4, 5]))]
+            if 1 < math.prod(self.dims) <= MOST:
+                break
+        wide = [k for k, n in enumerate(self.dims) if n > 1]
+        self.along, self.reverse = self.r.choice([*wide, wide[-1]]), self.r.random() < 0.4
+
+    def emit(self, dtype: str, dims: "Sequence[int]", text: str, type_text: str = "") -> str:
+        self.count += 1
+        self.lines.append(f"  v{self.count} = {type_text or plain(dtype, dims)} {text}")
+        return f"v{self.count}"
+
+    def order(self, odds: float) -> "List[int]":
+        order = list(range(len(self.dims)))[::-1]
+        if self.r.random() < odds:
+            self.r.shuffle(order)
+        return order
+
+    def parameter(self, dtype: str, dims: "Sequence[int]") -> str:
+        self.parameters += 1
+        return self.emit(dtype, dims, f"parameter({self.parameters - 1})", shape(dtype, dims, self.order(0.2) if dims else []))
+
+    def constant(self, dtype: str, text: str) -> str:
+        kind = self.r.random()
+        if kind < 0.1:
+            return self.parameter(dtype, [])
+        if kind < 0.2 and dtype != "pred":
+            return self.emit(dtype, [], f"negate({self.parameter(dtype, [])})")
+        return self.emit(dtype, [], f"constant({text})")
+
+    def computed(self, name: str) -> str:
+        kind = self.r.choice(["", "unary", "operand", "same"])
+        if kind == "unary":
+            return self.emit(self.dtype, self.dims, f"{'not' if self.dtype in ('pred', *WHOLE) else 'negate'}({name})")
+        if kind in ("operand", "same"):
+            other = "v1" if kind == "same" else self.parameter(self.dtype, self.dims)
+            return self.emit(self.dtype, self.dims, f"{'xor' if self.dtype == 'pred' else 'subtract'}({name}, {other})")
+        return name
+
+    def window(self) -> str:
+        size, low, high = [1] * len(self.dims), [0] * len(self.dims), [0] * len(self.dims)
+        n = self.dims[self.along] + self.r.choice([0, 0, 0, 5])
+        size[self.along], (high if self.reverse else low)[self.along] = n, n - 1
+        return f"window={{size={'x'.join(map(str, size))} pad={'x'.join(f'{a}_{b}' for a, b in zip(low, high))}}}"
+
+    def scan(self, name: str) -> "List[str]":
+        t, combiner = self.dtype, f"combine{self.count}"
+        pairs = [ARGMAX, PAIR] if t in (*FLOATS, *WHOLE) else []
+        form = self.r.choice([PLAIN] * 4 + pairs + [LOGADDEXP, LINEAR] * (t in FLOATS))
+        if form in (PLAIN, LOGADDEXP):
+            op = self.r.choice(["and", "or", "xor"] if t == "pred" else ["add", "add", "multiply"] if t == "c64" else
+                               ["add", "add", "maximum", "minimum"] + ["multiply"] * (t in WHOLE or "f" in t) + ["subtract"] * (self.r.random() < 0.2))
+            init = self.constant(t, {"pred": "false", "c64": "(0, 0)"}.get(t, self.r.choice(["0", "1"]) if form is PLAIN else "-inf"))
+            self.combiners += form.format(name=combiner, t=t, op=op)
+            order = self.order(0.1)
+            return [self.emit(t, self.dims, f"reduce-window({name}, {init}), {self.window()}, to_apply={combiner}", shape(t, self.dims, order))]
+        kind = "s32" if form is ARGMAX else t
+        second = self.emit("s32", self.dims, f"iota(), iota_dimension={self.along}") if form is ARGMAX else self.parameter(t, self.dims)
+        inits = [self.constant(t, "1"), self.emit(kind, [], "constant(0)")]
+        self.combiners += form.format(name=combiner, t=t)
+        both = self.emit("", [], f"reduce-window({name}, {second}, {', '.join(inits)}), {self.window()}, to_apply={combiner}",
+                         f"({plain(t, self.dims)}, {plain(kind, self.dims)})")
+        return [self.emit(u, self.dims, f"get-tuple-element({both}), index={k}") for k, u in enumerate((t, kind))]
+
+    def fusion(self) -> str:
+        x = self.parameter(self.dtype, self.dims)
+        found = self.scan(self.computed(x))
+        if self.r.random() < 0.15:
+            found += self.scan(self.computed(x))
+        if self.r.random() < 0.15:
+            self.reverse = not self.reverse
+            found += self.scan(self.computed(x))
+        outs = [(self.computed(found[0]), self.dtype)] + [(v, None) for v in found[1:]]
+        if self.r.random() < 0.3:
+            outs.append((found[0], self.dtype))
+        if self.r.random() < 0.15 and len(self.dims) > 1:
+            order = self.r.sample(range(len(self.dims)), len(self.dims))
+            dims = [self.dims[k] for k in order]
+            outs.append((self.emit(self.dtype, dims, f"transpose({found[0]}), dimensions={{{','.join(map(str, order))}}}"), None))
+        types = {line.split(" = ")[0].strip(): line.split(" = ")[1].split(" ")[0] for line in self.lines}
+        self.lines.append(f"  ROOT r = ({', '.join(types[v] for v, _ in outs)}) tuple({', '.join(v for v, _ in outs)})")
+        return self.combiners + "ENTRY e {\n" + "\n".join(self.lines) + "\n}\n"
+
+
+@pytest.mark.parametrize("streamed", [False, True], ids=["cached", "streamed"])
+@pytest.mark.parametrize("batch", range(-(-COUNT // BATCH)))
+@pytest.mark.parametrize("target, device", ON)
+def test_agrees(target: str, device: str, batch: int, streamed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if streamed:
+        uncached(monkeypatch)
+    seeds = range(SEED * 1000 + batch * BATCH, SEED * 1000 + min(COUNT, (batch + 1) * BATCH))
+    agree({f"n{seed}": Draw(seed).fusion() for seed in seeds}, target, device, tmp_path)
