@@ -15,10 +15,10 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from drawn import BATCH, COUNT, ON, SEED, agree, fusions, plain, ptx, shape, uncached  # noqa: E402
-from gen import algebra, pipeline  # noqa: E402
+from drawn import BATCH, COUNT, ON, SEED, agree, fusions, plain, shape, uncached  # noqa: E402
+from gen import algebra  # noqa: E402
 from gen.plan.nests import nests  # noqa: E402
-from gen.plan.partition import EMPTY, operand_map  # noqa: E402
+from gen.plan.partition import operand_map  # noqa: E402
 from gen.plan.scan import Scan, prefix  # noqa: E402
 from test_reduction import ARGMAX, PAIR, PLAIN  # noqa: E402
 
@@ -159,3 +159,41 @@ def test_agrees(target: str, device: str, batch: int, streamed: bool, tmp_path: 
         uncached(monkeypatch)
     seeds = range(SEED * 1000 + batch * BATCH, SEED * 1000 + min(COUNT, (batch + 1) * BATCH))
     agree({f"n{seed}": Draw(seed).fusion() for seed in seeds}, target, device, tmp_path)
+
+
+def test_which_windows_are_prefixes() -> None:
+    """By the map of each window that keeps the dimension's size: its elements begin, or end, with the dimension. (With a stride and two dilations that
+    cancel out it is none.)"""
+    met = set()
+    for size, stride, dilation, base, low, high in itertools.product(range(1, 9), (1, 2), (1, 2), (1, 2), range(9), range(9)):
+        reach, padded = (size - 1) * dilation + 1, 4 * base + 1 + low + high
+        if size == 1 or padded < reach or (padded - reach) // stride + 1 != 5:
+            continue
+        window = f"size=1x{size} stride=1x{stride} pad=0_0x{low}_{high} lhs_dilate=1x{base} rhs_dilate=1x{dilation}"
+        (fusion,) = fusions(PLAIN.format(name="f", t="s32", op="add") + "ENTRY e {\n  x = s32[2,5] parameter(0)\n  z = s32[] constant(0)\n"
+                            f"  ROOT r = s32[2,5] reduce-window(x, z), window={{{window}}}, to_apply=f\n}}\n")
+        (instruction,) = [i for i in fusion.computation.instructions if i.opcode == "reduce-window"]
+        places = []     # of the elements of each window
+        for place in range(5):
+            found = [algebra.evaluate(operand_map(instruction, 0), 1, place, 0, w) for w in range(size)]
+            places.append([at[1] for at in found if at is not None])
+        is_prefix = {"forwards": [list(range(n + 1)) for n in range(5)], "reverse": [list(range(n, 5)) for n in range(5)]}
+        expected = next((name for name, elements in is_prefix.items() if elements == places and stride == 1), "")
+        of = prefix(instruction)
+        assert (of and ("reverse" if of.reverse else "forwards") or "") == expected, window
+        met.add(expected)
+    assert met == {"forwards", "reverse", ""}
+
+
+def test_rank_and_dimension() -> None:
+    """A window along two dimensions is no scan, one that is longer than one dimension alone is."""
+    def first(dims: str, window: str) -> object:
+        (fusion,) = fusions(PLAIN.format(name="f", t="s32", op="add") + f"ENTRY e {{\n  x = s32[{dims}] parameter(0)\n  z = s32[] constant(0)\n"
+                            f"  ROOT r = s32[{dims}] reduce-window(x, z), window={{{window}}}, to_apply=f\n}}\n")
+        (nest,) = nests(fusion)
+        return (nest.outer, nest.size, nest.below, nest.reverse) if isinstance(nest, Scan) else None
+    assert first("3,5,7", "size=1x5x1 pad=0_0x4_0x0_0") == (3, 5, 7, False)
+    assert first("3,5,7", "size=3x1x1 pad=0_2x0_0x0_0") == (1, 3, 35, True)
+    assert first("3,5,7", "size=1x5x7 pad=0_0x4_0x6_0") is None
+    assert first("3,5,7", "size=1x5x1 pad=0_0x2_2x0_0") is None
+    assert first("3,5,7", "size=1x5x1 pad=0_0x4_0x0_0 rhs_reversal=0x1x0") is None

@@ -2,9 +2,9 @@
 
 A position in memory is (outer * size + place) * below + column (gen/plan/scan.py). Its kernels are templates/kernels/scan_cpu_*.j2:
 
-  rows     below is 1, and the combiner is free: a vector of neighbours becomes its own prefixes in registers, with what is carried from the vector before
-  abreast  below is 1: a lane for each of 16 rows, which are turned in registers, read and written
-  columns  a lane for each of 16 neighbouring columns, one after another down the rows; or one element a register, where no vector fits
+  rows       below is 1, and the combiner is free: a vector of neighbours becomes its own prefixes in registers, with what is carried from the vector before
+  row_lanes  below is 1: a lane for each of 16 rows, whose elements are transposed in registers after loads and before stores
+  columns    a lane for each of 16 neighbouring columns, one after another down the rows; or one element a register, where no vector fits
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ LANES = 16
 
 @dataclass(frozen=True)
 class Prefixes(Schedule):
-    """kind: rows, abreast, columns. chunks: rows (or 16 rows) of a work-item; registers: of a block of columns."""
+    """kind: rows, row_lanes, columns. chunks: rows (or 16 rows) of a work-item; registers: of a block of columns."""
 
     kind: str = "columns"
     registers: int = 1
@@ -100,7 +100,7 @@ def _wide(device: Device, nest: Scan) -> "Iterable[Prefixes]":
     lanes = LANES if max(widths) <= 4 else 8
     if nest.size >= lanes and nest.outer >= lanes:
         chunks, threads = _shared(device, nest.outer // lanes, lanes * each)
-        yield Prefixes(threads, chunks, lanes, lanes, kind="abreast", tile=True, stream=stream)
+        yield Prefixes(threads, chunks, lanes, lanes, kind="row_lanes", tile=True, stream=stream)
     yield from rows
 
 
@@ -176,7 +176,7 @@ class Emitter(scan.Emitter):
 
     def written(self) -> Kernel:
         kind = self.schedule.kind
-        record, blocks = {"rows": self.rows, "abreast": self.abreast, "columns": self.columns}[kind]()
+        record, blocks = {"rows": self.rows, "row_lanes": self.row_lanes, "columns": self.columns}[kind]()
         kernel = self.kernel(blocks, self.schedule.threads)
         kernel.template, kernel.record = f"kernels/scan_cpu_{'columns' if kind == 'columns' else 'rows'}", record
         return kernel
@@ -266,7 +266,7 @@ class Emitter(scan.Emitter):
             rest = Step.of(self.results(self.thread(self.position("row", f"{count * schedule.step} + rest", "0"), box, ()), box, Schedule(), self.carry("", "c")), 1)
         return Rows(**common, row="", count=count, step=step, left=left, rest=rest, scalar=True), blocks
 
-    def abreast(self) -> "Tuple[Rows, int]":
+    def row_lanes(self) -> "Tuple[Rows, int]":
         nest, schedule, lanes = self.nest, self.schedule, self.schedule.lanes
         whole, moved = divmod(nest.outer, lanes)
         common, blocks = self.common([], whole, lanes)

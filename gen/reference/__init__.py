@@ -46,7 +46,8 @@ WHAT EACH OP MEANS (kernels follow the same rules)
                     result's), products and sums rounded to it, the contracted (a window's, then input features) in row-major
                     order from 0; one conversion at the end. scaled-dot: each operand, converted, times the element of its scale whose block
                     it is in, rounded; then the dot. pred: or of ands. Complex: by parts. Padding and holes add nothing.
-  reduce-window     as reduce, over the window's elements that are inside: padding and holes of dilation are left out.
+  reduce-window     as reduce, over the window's elements that are inside: padding and holes of dilation are left out. Where all windows
+                    end with a dimension, from there: combiner(element, result of the next place), as HLO leaves the grouping open.
   select-and-scatter  from the init value; for each place of the window in row-major order the elements inside are compared in that
                     order: select(best, next) keeps the best one; out[best] = scatter(source, out[best]).
   scatter           starts as the operands; rows of the indices in row-major order, then the window's elements: result = combiner(result,
