@@ -1,4 +1,4 @@
-/* sett_indexing_analysis.h - v0.5 - the indexing map of an HLO op, in both directions, and what a map says about an access
+/* sett_indexing_analysis.h - v0.6 - the indexing map of an HLO op, in both directions, and what a map says about an access
    SPDX-License-Identifier: Apache-2.0
 
 WHAT
@@ -113,7 +113,7 @@ FUNCTIONS
   sett_analysis_along, _bind   along one edge of a graph; constants and iotas put in for runtime variables
   sett_analysis_coalesced   bytes and transactions of the warps of an access
   sett_analysis_bank_conflicts   turns that lanes take, which meet; _pad_rows, _swizzle_rows: the layout without
-  sett_analysis_deal, _wide   the same accesses by other lanes, or by vectors
+  sett_analysis_deal, _wide   the same accesses by other lanes, or by vectors; another dimension as the lane: sett_map_move
   sett_analysis_reads       how many reads a map makes
   sett_analysis_propagate   the operand's tile, as a function of the output tile's number
   sett_analysis_opcode_find, _opcode_name, _message
@@ -128,7 +128,7 @@ LAWS (tests/test_op_maps.py, indexing_analysis_uses.py and indexing_analysis_gra
   4 access       transactions, turns and degrees are what counting over all lanes gives; a swizzle is a permutation.
   5 tile         a whole output tile reads offset + k * stride, 0 <= k < size, and nothing else.
   6 whole        the pairs of a set's maps are those of all paths, from the root and back; no map is in a set twice.
-  7 dealt        deal permutes the points of the domain; wide takes every width-th of them.
+  7 dealt        deal permutes the points of the domain; wide takes every width-th of them, and divides the last result by width.
 
 ANSWERS (in all sett headers)
   Nothing but a proved yes is true in an if. A question that may stay open is answered by a record: yes is 1 only where yes is
@@ -153,6 +153,7 @@ LIMITS
   points (whole says whether those were all). A tile that is no strided block of the operand is refused.
 
 HISTORY
+  0.6  sett_analysis_wide counts vectors.
   0.5  sett_analysis_message was sett_analysis_error_message.
   0.4  padded rows stay aligned.
   0.3  whole graphs; memory that contradicts itself is refused.
@@ -162,7 +163,7 @@ HISTORY
 #ifndef SETT_INDEXING_ANALYSIS_H
 #define SETT_INDEXING_ANALYSIS_H
 
-#define SETT_ANALYSIS_VERSION 500 /* 0.5.0: 10000 * major + 100 * minor + patch */
+#define SETT_ANALYSIS_VERSION 600 /* 0.6.0: 10000 * major + 100 * minor + patch */
 
 #ifndef SETT_INDEXING_MAP_H
 #error "include sett_indexing_map.h before sett_indexing_analysis.h"
@@ -431,8 +432,10 @@ SETT_INLINE sett_analysis_banks sett_analysis_bank_conflicts(sett_map_arena *are
                                                              int lanes);
 /* The same accesses given to other lanes, as a map of dimensions alone. deal: neighbouring lanes take neighbouring values of
    variable v; of a lane in [0, T - 1] and v in [0, V - 1] the new ones have n = v * T + lane, the old lane is n floordiv V, the
-   old v is n mod V. wide: v goes in steps of so many elements, the first of each: what a vector access of so many moves when
-   its elements follow each other. UNDEFINED where bounds do not begin at 0, or width does not divide V. */
+   old v is n mod V. wide: v goes in steps of width elements, and the last result counts vectors of width elements: the access as
+   one of vectors, to a memory whose elements have width times the bits and whose last dimension is width times shorter. Right
+   where sett_map_runs gives v a vector_width that width divides. UNDEFINED where bounds do not begin at 0, width does not divide
+   V, or there is no result. */
 SETT_INLINE sett_map sett_analysis_deal(sett_map_arena *arena, sett_map map, int v);
 SETT_INLINE sett_map sett_analysis_wide(sett_map_arena *arena, sett_map map, int v, int64_t width);
 /* The least padding of rows, or the first swizzle, with the lowest degree for all maps; that degree, -1: not decided. Padded
@@ -2149,10 +2152,11 @@ SETT_INLINE sett_map sett_analysis_deal(sett_map_arena *arena, sett_map map, int
 
 SETT_INLINE sett_map sett_analysis_wide(sett_map_arena *arena, sett_map map, int v, int64_t width) {
   sett_map_variable variable[SETT_ANALYSIS_MAX_VARIABLES];
-  sett_expr value[SETT_ANALYSIS_MAX_VARIABLES];
+  sett_expr value[SETT_ANALYSIS_MAX_VARIABLES], result[SETT_ANALYSIS_MAX_RANK];
   int i;
   if (map.kind != SETT_MAP_DEFINED) return map;
-  if (sett_map_variables(map) > SETT_ANALYSIS_MAX_VARIABLES || v < 1 || v >= sett_map_variables(map) || width < 1)
+  if (sett_map_variables(map) > SETT_ANALYSIS_MAX_VARIABLES || v < 1 || v >= sett_map_variables(map) || width < 1 ||
+      map.results < 1 || map.results > SETT_ANALYSIS_MAX_RANK)
     return sett_map_undefined();
   if (map.variable[v].lo || map.variable[v].hi == INT64_MAX || (map.variable[v].hi + 1) % width)
     return sett_map_undefined();
@@ -2162,6 +2166,9 @@ SETT_INLINE sett_map sett_analysis_wide(sett_map_arena *arena, sett_map map, int
   }
   variable[v].hi = (map.variable[v].hi + 1) / width - 1;
   value[v] = settp_analysis_times(arena, value[v], width);
+  for (i = 0; i < map.results; ++i) result[i] = map.result[i];
+  result[i - 1] = sett_map_floordiv(arena, result[i - 1], sett_map_constant(arena, width));
+  map.result = result;
   return settp_analysis_instead(arena, map, variable, value);
 }
 

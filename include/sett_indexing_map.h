@@ -100,7 +100,7 @@ LAWS (f is the function of a map on its domain; tests/test_indexing_map.py, test
   L7  print_c: in the type that it says, the text has the map's values on the domain, and its constraints are the domain's truth on the bounds
   L8  substitute(m, v = k)(p) = m(p with v = k), and so for replace with an expression of the other variables
   L9  points_next gives the points of the domain, each once, the last variable fastest; an evaluator says what evaluate says
-  L10 rescale(m)(.., s, ..) = m(.., k * s + r, ..); remove_unused: the domain is m's projection, the values are m's; to_dims, to_ranges: another order of variables
+  L10 rescale(m)(.., s, ..) = m(.., k * s + r, ..); remove_unused: the domain is m's projection, the values are m's; to_dims, to_ranges, move: another order of variables
   L11 congruence(m, e) holds every value of e on the domain
   L12 inverse(m)(m(p)) = p on the domain, m(inverse(m)(y)) = y on the box
   L13 is_injective, covers, is_bijective: yes and no are true, and a witness is one
@@ -135,6 +135,7 @@ HISTORY
   0.3  a constraint that does not hold puts a point outside, whichever other has no value; rules R9 and C8.
        answers have yes and no; evaluate says why there is no value; points.error, arena.full; run.vector_width was vector.
        sett_map_message was sett_map_error_message.
+       sett_map_move.
   0.2  evaluators, points, rescale, unused variables, ranges and dimensions, replace, inverse, congruence, injective, covers, bijective, image, runs.
   0.1  parse, print, evaluate, compose, substitute, rename, simplify, range, strides, guards, C text, equality.
 */
@@ -343,6 +344,11 @@ SETT_INLINE sett_map sett_map_remove_unused(sett_map_arena *arena, sett_map map,
  *   (d0)[s0, s1] -> (d0 + s0 + s1), s0 chosen     becomes     (d0, s0)[s1] -> (d0 + s0 + s1) */
 SETT_INLINE sett_map sett_map_to_dims(sett_map_arena *arena, sett_map map, const unsigned char *chosen);
 SETT_INLINE sett_map sett_map_to_ranges(sett_map_arena *arena, sett_map map, const unsigned char *chosen);
+
+/* Dimension from at place to, the others in their order, all with their names; UNDEFINED where there is no such dimension or place. Law: only the order of the
+ * dimensions changes. sett_indexing_analysis.h takes the first dimension for the lanes of a warp: another one is moved to place 0.
+ *   (block, thread)[s0] -> (block * 32 + thread), 1 to 0     becomes     (thread, block)[s0] -> (block * 32 + thread) */
+SETT_INLINE sett_map sett_map_move(sett_map_arena *arena, sett_map map, int from, int to);
 
 /* A variable becomes an expression of the others (in the numbering of map) and leaves the lists; its bounds become a constraint. Error REPLACEMENT: the
  * expression holds the variable itself. Law: replace(m, v, e)(p without v) = m(p with v = e(p)), outside where e(p) is outside of v's bounds. Nothing is
@@ -6532,26 +6538,21 @@ SETT_INLINE sett_map sett_map_remove_unused(sett_map_arena *arena, sett_map map,
   return settp_map_rebuild(arena, map, out, replace, NULL, 0);
 }
 
-/* The variables in another order and other kinds: kind[i] is 0, 1, 2 for dims, ranges, rts, and of one kind those that stay come first. */
-SETT_INLINE sett_map settp_map_regroup(sett_map_arena *arena, sett_map map, const unsigned char *kind) {
+/* The variables in another order: place k holds variable order[k]; the first count[0] are dims, then count[1] ranges, count[2] runtime variables. */
+SETT_INLINE sett_map settp_map_reorder(sett_map_arena *arena, sett_map map, const int *order, const int *count) {
   sett_map out = map;
   sett_map_variable *variable;
   sett_expr *replace;
-  int n = sett_map_variables(map), i, to, moved, k = 0, count[3];
+  int n = sett_map_variables(map), k;
   variable = (sett_map_variable *)settp_map_take(arena, (size_t)n * sizeof *variable + 8);
   replace = (sett_expr *)settp_map_take(arena, (size_t)n * sizeof *replace + 8);
   if (!variable || !replace) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
-  for (to = 0; to < 3; ++to)
-    for (count[to] = moved = 0; moved < 2; ++moved)
-      for (i = 0; i < n; ++i) {
-        int own = i < map.dims ? 0 : i < map.dims + map.ranges ? 1 : 2;
-        if (kind[i] != to || (own != to) != moved) continue;
-        variable[k] = map.variable[i];
-        variable[k].name = settp_map_name_copy(arena, map, i);
-        if (!variable[k].name) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
-        replace[i] = sett_map_var(arena, k++);
-        ++count[to];
-      }
+  for (k = 0; k < n; ++k) {
+    variable[k] = map.variable[order[k]];
+    variable[k].name = settp_map_name_copy(arena, map, order[k]);
+    if (!variable[k].name) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
+    replace[order[k]] = sett_map_var(arena, k);
+  }
   out.dims = count[0];
   out.ranges = count[1];
   out.rts = count[2];
@@ -6560,26 +6561,46 @@ SETT_INLINE sett_map settp_map_regroup(sett_map_arena *arena, sett_map map, cons
   return settp_map_rebuild(arena, map, out, replace, NULL, 0);
 }
 
-SETT_INLINE sett_map settp_map_move(sett_map_arena *arena, sett_map map, const unsigned char *chosen,
-                                    unsigned char to) {
-  int n = sett_map_variables(map), i;
-  unsigned char *kind;
+/* The chosen variables become of kind to (0 dims, 1 ranges), after those that are of that kind already. */
+SETT_INLINE sett_map settp_map_to_kind(sett_map_arena *arena, sett_map map, const unsigned char *chosen, int to) {
+  int n = sett_map_variables(map), i, kind, moved, k = 0, count[3], *order;
   if (map.kind != SETT_MAP_DEFINED) return map;
-  kind = (unsigned char *)settp_map_take(arena, (size_t)n + 8);
-  if (!kind) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
-  for (i = 0; i < n; ++i) {
-    int own = i < map.dims ? 0 : i < map.dims + map.ranges ? 1 : 2;
-    int all = to == 0 ? own != 0 : own == 0;
-    kind[i] = (chosen ? chosen[i] : all) ? to : (unsigned char)own;
-  }
-  return settp_map_regroup(arena, map, kind);
+  order = (int *)settp_map_take(arena, (size_t)n * sizeof *order + 8);
+  if (!order) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
+  for (kind = 0; kind < 3; ++kind)
+    for (count[kind] = moved = 0; moved < 2; ++moved)
+      for (i = 0; i < n; ++i) {
+        int own = i < map.dims ? 0 : i < map.dims + map.ranges ? 1 : 2;
+        int taken = chosen ? chosen[i] : to == 0 ? own != 0 : own == 0;
+        if ((taken ? to : own) != kind || (own != kind) != moved) continue;
+        order[k++] = i;
+        ++count[kind];
+      }
+  return settp_map_reorder(arena, map, order, count);
 }
-
 SETT_INLINE sett_map sett_map_to_dims(sett_map_arena *arena, sett_map map, const unsigned char *chosen) {
-  return settp_map_move(arena, map, chosen, 0);
+  return settp_map_to_kind(arena, map, chosen, 0);
 }
 SETT_INLINE sett_map sett_map_to_ranges(sett_map_arena *arena, sett_map map, const unsigned char *chosen) {
-  return settp_map_move(arena, map, chosen, 1);
+  return settp_map_to_kind(arena, map, chosen, 1);
+}
+
+SETT_INLINE sett_map sett_map_move(sett_map_arena *arena, sett_map map, int from, int to) {
+  int n = sett_map_variables(map), i, k = 0, count[3], *order;
+  if (map.kind != SETT_MAP_DEFINED) return map;
+  if (from < 0 || from >= map.dims || to < 0 || to >= map.dims) return sett_map_undefined();
+  order = (int *)settp_map_take(arena, (size_t)n * sizeof *order + 8);
+  if (!order) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
+  for (i = 0; i < n; ++i) {
+    if (i == from) continue;
+    if (k == to) ++k;
+    order[k++] = i;
+  }
+  order[to] = from;
+  count[0] = map.dims;
+  count[1] = map.ranges;
+  count[2] = map.rts;
+  return settp_map_reorder(arena, map, order, count);
 }
 
 SETT_INLINE sett_map sett_map_replace(sett_map_arena *arena, sett_map map, int variable, sett_expr expr) {

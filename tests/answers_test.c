@@ -374,6 +374,18 @@ static void analysis(void) {
     NOT_TAKEN(tile.results);
     CHECK(tile.size[0] == 0 && tile.stride[0] == 0 && tile.offset.kind == SETT_MAP_UNDEFINED);
   }
+  { /* wide: the place of each vector's first element, in vectors; none where they do not fill the dimension */
+    sett_map access = map_of(&arena, "(t, i) -> (t + 1, i + 4), domain: t in [0, 3], i in [0, 7]"), wide = sett_analysis_wide(&arena, access, 1, 4);
+    int64_t t, v, point[2], place[2];
+    CHECK(wide.kind == SETT_MAP_DEFINED && wide.variable[1].hi == 1);
+    for (t = 0; t < 4; ++t)
+      for (v = 0; v < 2; ++v) {
+        point[0] = t;
+        point[1] = v;
+        CHECK(sett_map_evaluate(&arena, wide, point, place, NULL) && place[0] == t + 1 && place[1] == v + 1);
+      }
+    CHECK(sett_analysis_wide(&arena, access, 1, 3).kind == SETT_MAP_UNDEFINED && sett_analysis_wide(&arena, access, 0, 4).kind == SETT_MAP_UNDEFINED);
+  }
   CHECK(sett_analysis_reshape(&arena, out, &index, in, &result) && result < SETT_MAP_ERROR_COUNT && result);
   memset(&op, 0, sizeof op);
   op.opcode = SETT_ANALYSIS_RESHAPE;

@@ -503,6 +503,36 @@ static void moved(sett_map_arena *a, sett_map m) {
   }
 }
 
+static int moved_from, moved_to;
+
+static int by_place(const sett_map *m, const sett_map *other, const int64_t *p, int64_t *back) {
+  int i, k = 0;
+  (void)other;
+  for (i = 0; i < sett_map_variables(*m); ++i) {
+    if (k == moved_to) ++k;
+    if (i != moved_from) back[i] = p[k++];
+  }
+  back[moved_from] = p[moved_to];
+  return 1;
+}
+
+static void dimension_moved(sett_map_arena *a, sett_map m) {
+  char buffer[24];
+  const char *name;
+  sett_map r;
+  check(sett_map_move(a, m, m.dims, 0).kind == SETT_MAP_UNDEFINED && sett_map_move(a, m, 0, -1).kind == SETT_MAP_UNDEFINED, "move: no dimension");
+  if (!m.dims) return;
+  moved_from = (int)draw(0, m.dims - 1);
+  moved_to = (int)draw(0, m.dims - 1);
+  r = sett_map_move(a, m, moved_from, moved_to);
+  if (r.kind == SETT_MAP_EMPTY && !points) return;
+  check(r.kind == SETT_MAP_DEFINED && r.dims == m.dims && r.ranges == m.ranges && r.rts == m.rts, "move: counts");
+  if (r.kind != SETT_MAP_DEFINED) return;
+  check(points_led(a, m, r, by_place, "move") == points, "move: all points");
+  name = sett_map_name(m, moved_from, buffer);
+  check(sett_map_find(r, name, strlen(name)) == moved_to, "move: its name");
+}
+
 static int replaced, with_k, with_other, with_add;
 
 static int by_replacement(const sett_map *m, const sett_map *other, const int64_t *p, int64_t *back) {
@@ -588,6 +618,7 @@ static void laws(sett_map_arena *a, sett_map m) {
   rescaled(a, m);
   unused(a, m);
   moved(a, m);
+  dimension_moved(a, m);
   replacement(a, m);
   sett_map_arena_rewind(a, mark);
   inverted(a, m, is && distinct == points);
@@ -627,6 +658,8 @@ static void known_answers(void) {
          "KNOWN EMPTY");
   prints(&a, sett_map_to_dims(&a, read_map(&a, "(d0)[s0, s1] -> (d0 + s0 + s1), domain: d0 in [0, 9], s0 in [0, 5], s1 in [0, 5]"), chosen),
          "(d0, s0)[s1] -> (d0 + s0 + s1), domain: d0 in [0, 9], s0 in [0, 5], s1 in [0, 5]");
+  prints(&a, sett_map_move(&a, read_map(&a, "(block, thread)[s0] -> (block * 32 + thread), domain: block in [0, 3], thread in [0, 31], s0 in [0, 1]"), 1, 0),
+         "(thread, block)[s0] -> (block * 32 + thread), domain: thread in [0, 31], block in [0, 3], s0 in [0, 1]");
   prints(&a, sett_map_inverse(&a, read_map(&a, "(d0, d1) -> (d1, 5 - d0), domain: d0 in [0, 5], d1 in [0, 2]"), &why),
          "(d0, d1) -> (-d1 + 5, d0), domain: d0 in [0, 2], d1 in [0, 5]");
   prints(&a, sett_map_inverse(

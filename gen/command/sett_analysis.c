@@ -28,24 +28,6 @@ static int analysis_memory(command *self, sett_map_arena *arena, const char *tex
 
 /* ---- lanes ---- */
 
-/* The map with its dimension `from` at place `to`, the others in their order. */
-static sett_map analysis_moved(sett_map_arena *arena, sett_map map, int from, int to) {
-  sett_map_variable *variable = (sett_map_variable *)settp_map_take(arena, (size_t)map.dims * sizeof *variable + 8);
-  sett_expr *result = (sett_expr *)settp_map_take(arena, (size_t)map.dims * sizeof *result + 8);
-  char *names = (char *)settp_map_take(arena, (size_t)map.dims * 24 + 8), buffer[24];
-  int i;
-  if (from == to || map.kind != SETT_MAP_DEFINED) return map;
-  if (!variable || !result || !names) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
-  for (i = 0; i < map.dims; ++i) {
-    int place = i == from ? to : i - (i > from) + (i - (i > from) >= to);
-    const char *name = sett_map_name(map, i, buffer);
-    variable[place] = map.variable[i];
-    variable[place].name = name == buffer ? (const char *)memcpy(names + 24 * i, buffer, sizeof buffer) : name;
-    result[i] = sett_map_var(arena, place);
-  }
-  return sett_map_simplify(arena, sett_map_compose(arena, sett_map_make(arena, map.dims, 0, 0, variable, map.dims, result, 0, NULL), map));
-}
-
 /* The dimension along which lanes are neighbours: that of --lane; else one that is called as a thread; else the only one with several values;
    else of d0, d1, .. (as `op` prints them) the last one with several. -1 after say_error. */
 static int analysis_lane(command *self, sett_map map) {
@@ -86,7 +68,7 @@ static int analysis_map(command *self, int word, sett_map *map, int *lane) {
   *map = read_map(self, &self->arena, word);
   if (map->kind == SETT_MAP_FAILED) return say_map_error(self, *map), 0;
   *lane = analysis_lane(self, *map);
-  if (*lane >= 0) *map = analysis_moved(&self->arena, *map, *lane, 0);
+  if (*lane >= 0) *map = sett_map_move(&self->arena, *map, *lane, 0);
   return *lane >= 0;
 }
 
@@ -144,15 +126,6 @@ static int analysis_vector(sett_map_arena *arena, sett_map map, const sett_analy
   return width;
 }
 
-/* The access by vectors of width along v, in units of vectors. */
-static sett_map analysis_widened(sett_map_arena *arena, sett_map map, int v, int width) {
-  sett_map wide = sett_analysis_wide(arena, map, v, width);
-  sett_expr position;
-  if (wide.kind != SETT_MAP_DEFINED) return wide;
-  position = sett_map_floordiv(arena, wide.result[0], sett_map_constant(arena, width));
-  return sett_map_make(arena, wide.dims, 0, 0, wide.variable, 1, &position, 0, NULL);
-}
-
 static void analysis_say_vector(command *self, sett_map map, int v, int width, const sett_analysis_memory *memory) {
   char name[24];
   say_text(self, "\nvectors: one access of ");
@@ -185,7 +158,7 @@ static void analysis_say_better(command *self, sett_map_arena *arena, sett_map m
     int w = analysis_vector(arena, linear, &flat, v);
     if (w < 2) continue;
     flat.bits = memory->bits * w;
-    c = sett_analysis_coalesced(arena, analysis_widened(arena, linear, v, w), &flat, transaction, lanes);
+    c = sett_analysis_coalesced(arena, sett_analysis_wide(arena, linear, v, w), &flat, transaction, lanes);
     flat.bits = memory->bits;
     if (c.error || !c.whole || c.transactions >= best.transactions) continue;
     best = c;
@@ -205,7 +178,7 @@ static void analysis_say_better(command *self, sett_map_arena *arena, sett_map m
     say_text(self, "\nlanes: neighbours along ");
     say_text(self, sett_map_name(linear, at, name));
     say_text(self, ", ");
-    shape_say_map(self, arena, analysis_moved(arena, best_map, 0, lane));
+    shape_say_map(self, arena, sett_map_move(arena, best_map, 0, lane));
     say_text(self, ": ");
     analysis_say_moved(self, &best, transaction);
   }
@@ -347,7 +320,7 @@ static void analysis_say_wider(command *self, sett_map_arena *arena, int maps, c
     w = analysis_vector(arena, linear, &flat, v);
     if (w < 2) continue;
     flat.bits = memory->bits * w;
-    b = sett_analysis_bank_conflicts(arena, analysis_widened(arena, linear, v, w), &flat, BANKS, BANK_BYTES, WARP);
+    b = sett_analysis_bank_conflicts(arena, sett_analysis_wide(arena, linear, v, w), &flat, BANKS, BANK_BYTES, WARP);
     flat.bits = memory->bits;
     if (b.error || !b.whole || b.turns >= turns) continue;
     turns = b.turns;
