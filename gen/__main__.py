@@ -115,8 +115,9 @@ def do_build(given: argparse.Namespace) -> int:
                 names.append(name)
         depfile = f"{hlo.c_identifier(Path(given.file).stem)}.d"
         sources = " ".join(str(p).replace(" ", "\\ ") for p in [Path(given.file), *pipeline.sources()])
-        outputs = " ".join(str(Path(given.out) / name).replace(" ", "\\ ") for name in names)
-        (Path(work) / depfile).write_text(f"{outputs}: {sources}\n")
+        # One target, as compilers write it: Ninja and CMake refuse a depfile that names a file which the rule does not.
+        first = str(Path(given.out) / names[0]).replace(" ", "\\ ")
+        (Path(work) / depfile).write_text(f"{first}: {sources}\n")
         dumped = Path(work) / "dump"
         dumped.mkdir()
         if given.dump:

@@ -143,11 +143,12 @@ def rendered(emitted: Emitted) -> Rendered:
 
 def file(fusion: Fusion, device: Device, halves: "Sequence[Rendered]", excess: bool) -> str:
     """A target's file: its preamble, the kernels (the first of the halves, and those of compilers without vectors), and what launches them."""
-    first = halves[0]
+    first, params, results = halves[0], param_leaves(fusion), [shape for shape, _, _ in result_leaves(fusion.computation)]
     return environment().get_template(first.target.template).render(
         d=first.target, preamble=_preamble(fusion, device, first, excess), aliases=[alias for kernel in first.kernels for alias in kernel.nest.aliases.items()],
         used=first.used, used_anywhere=set().union(*(half.used for half in halves)), body=first.body, name=fusion.name, kernels=first.kernels,
-        scratch=first.scratch, params=len(param_leaves(fusion)), results=len(result_leaves(fusion.computation)), halves=halves,
+        scratch=first.scratch, params=len(params), results=len(results), halves=halves,
+        aligned=[min(64, 1 << shape.bytes.bit_length() - 1) if shape.bytes else 1 for shape in [*params, *results]],
         words=first.target.vectors(first.body)).lstrip()
 
 

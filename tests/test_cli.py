@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import random
 import re
@@ -290,6 +291,36 @@ def test_explain_flatten(device: str) -> None:
     assert reads and reads == writes, done.stdout
     for text in reads:
         check_flat(text, 6 * 512 * 4096)
+
+
+def test_depfile(tmp_path: Path) -> None:
+    """The depfile names the first file alone, as Ninja and CMake expect where a rule names only what it uses, and all that was read."""
+    file = tmp_path / "m.hlo"
+    file.write_text(ADD)
+    assert gen("build", file, "-o", tmp_path / "out", "--target", "c,cuda").returncode == 0
+    target, sources = (tmp_path / "out" / "m.d").read_text().split(": ")
+    assert target == str(tmp_path / "out" / "m.c")
+    assert {str(file), str(ROOT / "gen" / "__main__.py"), str(ROOT / "templates" / "files" / "c.j2"), str(ROOT / "include" / "sett_tile.h")} <= set(sources.split())
+
+
+def test_library(tmp_path: Path) -> None:
+    """A kernel in C as a shared library, called with nothing but its symbols: right for aligned buffers, an error for others."""
+    (tmp_path / "m.hlo").write_text("HloModule m\nENTRY e {\n  a = f32[4,8] parameter(0)\n  s = f32[] parameter(1)\n"
+                                    "  t = f32[4,8] broadcast(s), dimensions={}\n  ROOT b = f32[4,8] add(a, t)\n}\n")
+    assert gen("build", tmp_path / "m.hlo", "-o", tmp_path, "--target", "c").returncode == 0
+    subprocess.run(["cc", "-O2", "-shared", "-fPIC", "m.c", "-lm", "-o", "m.so"], cwd=tmp_path, check=True)
+    run = ctypes.CDLL(str(tmp_path / "m.so")).m_c_run
+
+    def call(*offsets: int) -> "tuple[int, list[float]]":
+        memory = [(ctypes.c_char * 512)() for _ in offsets]
+        places = [ctypes.addressof(m) + -ctypes.addressof(m) % 64 + offset for m, offset in zip(memory, offsets)]
+        a, s, b = (ctypes.c_float * 32).from_address(places[0]), ctypes.c_float.from_address(places[1]), (ctypes.c_float * 32).from_address(places[2])
+        a[:], s.value, b[:] = range(32), 5, [-1] * 32
+        return run((ctypes.c_void_p * 2)(*places[:2]), (ctypes.c_void_p * 1)(places[2]), None), list(b)
+
+    right, untouched = [k + 5 for k in range(32)], [-1] * 32
+    assert call(0, 0, 0) == call(64, 4, 128) == (0, right)      # a scalar is aligned as a float is
+    assert call(16, 0, 0) == call(0, 0, 32) == call(0, 2, 0) == (1, untouched)
 
 
 def test_dump(tmp_path: Path) -> None:

@@ -37,6 +37,8 @@ static void work(const void *const *params, void *const *results, void *scratch,
     for (size_t number = begin; number < end; ++number) sett_scalar_s64(params[0], params[1], results[0], number);
   (void)params, (void)results, (void)scratch, (void)stage, (void)begin, (void)end;
 }
+static const unsigned char alignment[] = {8, 8, 8}; /* of params, then results: 64 bytes; of smaller buffers the power of two in their size */
+
 size_t scalar_s64_c_scratch_bytes(void)
 {
   return SCRATCH;
@@ -61,6 +63,16 @@ size_t scalar_s64_c_items(int stage)
 int scalar_s64_c(const void *const *params, void *const *results, void *scratch, int stage, size_t begin, size_t end)
 {
   if (begin > end || end > scalar_s64_c_items(stage)) return 1;
+  for (int i = 0; i < 3; ++i)
+    if ((uintptr_t)(i < 2 ? params[i] : results[i - 2]) % alignment[i]) return 1;
   work(params, results, scratch, stage, begin, end);
   return 0;
+}
+
+int scalar_s64_c_run(const void *const *params, void *const *results, void *scratch)
+{
+  int error = 0;
+  for (int stage = 0; stage < STAGES && !error; ++stage)
+    error = scalar_s64_c(params, results, scratch, stage, 0, items[stage]);
+  return error;
 }

@@ -25,7 +25,7 @@ int scalar_s64_cuda(const void *const *params, void *const *results, void *strea
 int scalar_s64_hip(const void *const *params, void *const *results, void *stream);
 /* In scalar_s64.c, which needs a libm; no runtime, no threads: the work is stages of items, and the caller shares them out.
    scalar_s64_c does items begin .. end - 1 of a stage on the calling thread. Stages run one after another, each after all items of the one before; items of a stage
-   run in any order, on any threads at once. 1: no such stage or items. */
+   run in any order, on any threads at once. 1: no such stage or items, a buffer that is not aligned. */
 int scalar_s64_c(const void *const *params, void *const *results, void *scratch, int stage, size_t begin, size_t end);
 int scalar_s64_c_stages(void);
 size_t scalar_s64_c_items(int stage);
@@ -34,14 +34,8 @@ size_t scalar_s64_c_items(int stage);
 size_t scalar_s64_c_scratch_bytes(void);
 int scalar_s64_c_prepare(void *scratch);
 
-/* All of it on the calling thread. */
-static inline int scalar_s64_c_run(const void *const *params, void *const *results, void *scratch)
-{
-  int error = 0, stage;
-  for (stage = 0; stage < scalar_s64_c_stages() && !error; ++stage)
-    error = scalar_s64_c(params, results, scratch, stage, 0, scalar_s64_c_items(stage));
-  return error;
-}
+/* All of it on the calling thread: every stage, every item. */
+int scalar_s64_c_run(const void *const *params, void *const *results, void *scratch);
 #ifdef CL_VERSION_1_2 /* CL/cl.h was included before this header */
 typedef struct {
   cl_program program;
