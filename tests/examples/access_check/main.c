@@ -1,0 +1,62 @@
+/* A transpose through shared memory, checked before it is written: is global memory read in whole sectors, do lanes meet in a bank? */
+#include <stdio.h>
+#include <string.h>
+#include "sett.h"
+
+static unsigned char memory[8 << 20];
+
+/* NVIDIA's numbers: a warp, a sector of global memory, the banks of shared memory and a bank's word. */
+enum { LANES = 32, SECTOR = 32, BANKS = 32, WORD = 4 };
+
+static sett_map map_of(sett_map_arena *arena, const char *text) {
+  sett_map map = sett_map_parse(arena, text, strlen(text));
+  if (map.kind == SETT_MAP_FAILED) fprintf(stderr, "error: %d: %s\n", map.column, sett_message(map.error));
+  return map;
+}
+
+static void say_coalesced(sett_map_arena *arena, const char *what, sett_map map, const sett_analysis_memory *array) {
+  sett_analysis_coalescing c = sett_analysis_coalesced(arena, map, array, SECTOR, LANES);
+  if (c.error) printf("%s: %s\n", what, sett_message(c.error));
+  else
+    printf("%s: %lld sectors, %lld would do: %lld%% of the bytes are used\n", what, (long long)c.transactions,
+           (long long)c.least, (long long)(c.bits / 8 * 100 / (c.transactions * SECTOR)));
+}
+
+static void say_banks(sett_map_arena *arena, const char *what, sett_map map, const sett_analysis_memory *tile) {
+  sett_analysis_banks b = sett_analysis_bank_conflicts(arena, map, tile, BANKS, WORD, LANES);
+  if (b.error) printf("%s: %s\n", what, sett_message(b.error));
+  else if (b.degree > 1)
+    printf("%s: %d-way conflict, lanes %d and %d meet in bank %lld\n", what, b.degree, b.lane[0], b.lane[1], (long long)b.bank);
+  else printf("%s: no conflict\n", what);
+}
+
+int main(void) {
+  sett_map_arena arena = sett_map_arena_make(memory, sizeof memory);
+  static const int64_t array_dims[] = {1024, 1024}, tile_dims[] = {32, 32};
+  sett_analysis_memory array = {.dims = {2, array_dims}, .bits = 32}, tile = {.dims = {2, tile_dims}, .bits = 32}, padded, swizzled;
+
+  /* An access is a map from (lane, what else changes) to an index of the array. The first dimension is the lane. */
+  sett_map by_columns = map_of(&arena, "(lane, i) -> (lane, i), domain: lane in [0, 31], i in [0, 31]");
+  sett_map by_rows = map_of(&arena, "(lane, i) -> (i, lane), domain: lane in [0, 31], i in [0, 31]");
+  sett_map both[2];
+
+  puts("global memory, f32[1024,1024]");
+  say_coalesced(&arena, "  a lane a row   ", by_columns, &array);
+  say_coalesced(&arena, "  a lane a column", by_rows, &array);
+
+  /* So the tile is read from global memory by rows and written to it by rows; the exchange happens in shared memory. */
+  puts("shared memory, f32[32,32]");
+  say_banks(&arena, "  written by rows", by_rows, &tile);
+  say_banks(&arena, "  read by columns", by_columns, &tile);
+
+  /* Both fixes are found for all accesses together. */
+  both[0] = by_rows;
+  both[1] = by_columns;
+  padded = swizzled = tile;
+  printf("  with %lld more element a row", (sett_analysis_pad_rows(&arena, 2, both, &padded, BANKS, WORD, LANES), (long long)padded.padding));
+  say_banks(&arena, ", read by columns", by_columns, &padded);
+  sett_analysis_swizzle_rows(&arena, 2, both, &swizzled, BANKS, WORD, LANES);
+  printf("  with column xor row mod %lld", (long long)swizzled.swizzle_count);
+  say_banks(&arena, ", read by columns", by_columns, &swizzled);
+  return 0;
+}

@@ -1,0 +1,45 @@
+/* A generated kernel on the threads of the caller. */
+#include <stdio.h>
+#include <stdlib.h>
+#include "pool.h"
+#include "rms_norm.h"
+
+enum { ROWS = 512, COLUMNS = 1024 };
+
+static _Alignas(64) float x[ROWS * COLUMNS], weight[COLUMNS], y[ROWS * COLUMNS], serial[ROWS * COLUMNS];
+
+typedef struct call {
+  const void *params[rms_norm_PARAMS];
+  void *results[rms_norm_RESULTS];
+  void *scratch;
+  int stage;
+} call;
+
+/* A range of a stage's items: each item writes its own part of the results, so threads need no lock. */
+static void items(void *context, size_t begin, size_t end) {
+  const call *c = context;
+  rms_norm_c(c->params, c->results, c->scratch, c->stage, begin, end); /* fails only for a range that is none */
+}
+
+int main(void) {
+  static pool threads;
+  call c = {{x, weight}, {y}, NULL, 0};
+  void *serial_results[] = {serial};
+  int i, different = 0;
+
+  for (i = 0; i < ROWS * COLUMNS; ++i) x[i] = (float)(i % 13 - 6);
+  for (i = 0; i < COLUMNS; ++i) weight[i] = 1 + (float)(i % 2);
+  if (rms_norm_c_scratch_bytes() > 0 && !(c.scratch = aligned_alloc(64, rms_norm_c_scratch_bytes()))) return 1;
+  if (rms_norm_c_prepare(c.scratch) || pool_begin(&threads)) return 1;
+
+  /* Stages run one after the other: a stage reads what all items of the one before wrote. pool_run waits for them. */
+  for (c.stage = 0; c.stage < rms_norm_c_stages(); ++c.stage) pool_run(&threads, items, &c, rms_norm_c_items(c.stage));
+  pool_end(&threads);
+
+  /* Which thread does an item changes no bit of the result. */
+  rms_norm_c_run(c.params, serial_results, c.scratch);
+  for (i = 0; i < ROWS * COLUMNS; ++i) different += y[i] != serial[i];
+  printf("y[0] = %.6f, y[1] = %.6f, %d elements differ from one thread's\n", (double)y[0], (double)y[1], different);
+  free(c.scratch);
+  return different != 0;
+}

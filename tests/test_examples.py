@@ -1,0 +1,133 @@
+"""tests/examples: the commands in each README.md run in a copy of its folder and print what stands below them; what they need and is not there is said."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import List, NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+EXAMPLES = ROOT / "tests" / "examples"
+
+
+class Run(NamedTuple):
+    """One block of commands: what it needs, by name, and what the last command prints."""
+    folder: str
+    needs: List[str]
+    commands: str
+    output: str
+
+
+def runs(folder: str) -> "List[Run]":
+    """The blocks of a README. Each is led by `Needs ..`, and printed is the next block of text, which several may share."""
+    found, needs = [], []
+    text = (EXAMPLES / folder / "README.md").read_text()
+    for match in re.finditer(r"Needs ([^:]*?)\.$|^```sh\n(.*?)^```$", text, re.M | re.S):
+        if match[1]:
+            needs = re.findall(r"`([^`]+)`", match[1])
+            continue
+        output = re.search(r"^```text\n(.*?)^```$", text[match.end():], re.M | re.S)
+        assert needs and output, f"{folder}: a block without its needs or its output"
+        found.append(Run(folder, needs, match[2], output[1]))
+        needs = []
+    return found
+
+
+FOLDERS = sorted(path.name for path in EXAMPLES.iterdir() if path.is_dir())
+RUNS = [run for folder in FOLDERS for run in runs(folder)]
+
+
+def there(name: str) -> bool:
+    """A command, a C header or a Python module."""
+    if name.endswith(".h"):
+        return subprocess.run(["cc", "-fsyntax-only", "-x", "c", "-"], input=f"#include <{name}>\n", capture_output=True, text=True).returncode == 0
+    return bool(shutil.which(name) or importlib.util.find_spec(name))
+
+
+def copy(folder: str, tmp_path: Path) -> Path:
+    """The folder as it lies in the repository, with include and gen three floors up, and nothing built."""
+    for name in ("include", "gen", "templates"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    to = tmp_path / "tests" / "examples" / folder
+    shutil.copytree(EXAMPLES / folder, to, ignore=shutil.ignore_patterns("build"))
+    return to
+
+
+def shell(commands: str, folder: Path) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(["sh", "-e", "-c", commands], cwd=folder, capture_output=True, text=True, timeout=300, env={**os.environ, "MAKEFLAGS": ""})
+
+
+def missing(needs: "List[str]") -> None:
+    absent = [name for name in needs if not there(name)]
+    if absent:
+        pytest.skip("no " + ", ".join(absent))
+
+
+@pytest.mark.parametrize("run", RUNS, ids=lambda run: f"{run.folder}-{run.commands.split()[0]}-{run.commands.split()[-1].split('/')[-1]}")
+def test_prints(run: Run, tmp_path: Path) -> None:
+    """The commands succeed and the last one prints what the README says."""
+    missing(run.needs)
+    done = shell(run.commands, copy(run.folder, tmp_path))
+    if done.returncode == 3 and done.stdout.splitlines()[-1].startswith("SKIP: "):
+        pytest.skip(f"{run.folder}: built; {done.stdout.splitlines()[-1][6:]}")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.endswith(run.output), done.stdout
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_form(folder: str) -> None:
+    """Short prose that names what is there, a build file, and no file that nobody reads."""
+    text = (EXAMPLES / folder / "README.md").read_text()
+    prose = re.sub(r"^```.*?^```\n", "", text, flags=re.M | re.S)
+    assert prose.startswith("# ") and 8 <= len(prose.splitlines()) <= 30, len(prose.splitlines())
+    names = sorted(path.name for path in (EXAMPLES / folder).iterdir() if path.name not in ("README.md", "build"))
+    build = {"build.ninja", "CMakeLists.txt", "meson.build", "Makefile"} & set(names)
+    assert build or "main.py" in names
+    read = text + "".join((EXAMPLES / folder / name).read_text() for name in names)
+    for name in set(names) - {"CMakeLists.txt", "meson.build", "Makefile", "build.ninja"}:
+        assert name in read, name
+    for name in re.findall(r"`((?:\.\./)?[\w/]+\.(?:c|cc|cu|h|hlo|ninja|py|txt))`", re.sub("^.*Needs .*", "", prose, flags=re.M)):
+        source = re.sub(r"\.\w+$", ".hlo", name)      # of what is generated
+        assert (EXAMPLES / folder / name).exists() or (ROOT / "include" / name).exists() or (EXAMPLES / folder / source).exists(), name
+
+
+SYSTEMS = {"make": ("make", "build", "build/program", ["make"]),
+           "cmake": ("cmake -S . -B build/cmake -G Ninja && cmake --build build/cmake", "build/cmake", "build/cmake/softmax", ["cmake", "ninja"]),
+           "cmake with make": ("cmake -S . -B build/cmake && cmake --build build/cmake", "build/cmake", "build/cmake/softmax", ["cmake", "make"]),
+           "meson": ("test -d build/meson || meson setup build/meson; meson compile -C build/meson", "build/meson", "build/meson/softmax", ["meson", "ninja"])}
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_is_made_anew(system: str, tmp_path: Path) -> None:
+    """A second build has nothing to do; when the HLO text changes, or a file of the generator, the kernel is made anew."""
+    commands, out, program, needs = SYSTEMS[system]
+    missing(["cc", *needs])
+    folder = copy("build_systems", tmp_path)
+    for name in ("include", "gen", "templates"):    # a generator of its own, whose files may change
+        (tmp_path / name).unlink()
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    if (ROOT / "build" / "libsett.so").exists():
+        (tmp_path / "build").mkdir()
+        shutil.copy2(ROOT / "build" / "libsett.so", tmp_path / "build")
+
+    def built() -> "List[int]":
+        done = shell(commands, folder)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return [(folder / name).stat().st_mtime_ns for name in (f"{out}/softmax.c", program)]
+
+    first = built()
+    assert built() == first
+    text = (folder / "softmax.hlo").read_text()
+    (folder / "softmax.hlo").write_text(text.replace("f32[64", "f32[48"))
+    assert all(a < b for a, b in zip(first, built()))
+    assert "192000" in (folder / out / "softmax.h").read_text()
+    template = tmp_path / "templates" / "files" / "c.j2"
+    template.write_text(template.read_text() + "\n/* newer */\n")
+    built()
+    assert "/* newer */" in (folder / out / "softmax.c").read_text()
