@@ -2,91 +2,139 @@
 
 from __future__ import annotations
 
-import argparse
-import os
+import signal
 import sys
-import tempfile
-from pathlib import Path
-from typing import List, Optional
+
+if __name__ == "__main__" and signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)    # until the modules are there, Ctrl-C just ends
+
+import argparse  # noqa: E402
+import os  # noqa: E402
+from contextlib import closing  # noqa: E402
+from functools import partial  # noqa: E402
+from pathlib import Path  # noqa: E402
+from typing import Any, Callable, Dict, List, Optional, Tuple  # noqa: E402
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent)) if __package__ in (None, "") else None
 
-from gen import algebra, explain, hlo, pipeline, run  # noqa: E402
+from gen import algebra, explain, hlo, jobs, pipeline, run  # noqa: E402
 from gen.run import bench, layouts, proofs  # noqa: E402
 from gen.plan.nest import BuildError  # noqa: E402
 from gen.schedule import DEVICES  # noqa: E402
+from gen.suggest import did_you_mean  # noqa: E402
 from gen.targets import RUNNERS, TARGETS  # noqa: E402
+from gen.terminal import PROGRESS, put  # noqa: E402
 
 BENCH_TARGETS = [name for name, runner in RUNNERS.items() if runner.timed]
 CHECK_TARGETS = list(RUNNERS)
+FILES = "a file of HLO text, a folder (its .hlo files), or - for standard input; several are done one after the other"
+EXAMPLES = """examples:
+  python3 -m gen build tests/kernels/gelu_bf16.hlo -o build/gelu       kernels in CUDA, HIP, OpenCL and C, with a C API
+  python3 -m gen build tests/kernels -o build/all --target c --jobs 2  a folder, two files at a time
+  python3 -m gen check tests/kernels/gelu_bf16.hlo --target c          run beside the scalar reference
+  python3 -m gen explain tests/kernels/gelu_bf16.hlo --stage schedule  how the kernel goes through memory
+  python3 -m gen bench bench/add_f32.hlo --html build/bench.html       times, and the roofline as a page
+
+exit status: 0 success, 1 a wrong result, 2 bad input, 3 a missing tool or device, 130 after Ctrl-C. Of several files: the first of 1, 2, 3 that one has.
+gen/README.md explains the generator, gen/errors.md what it refuses. NO_COLOR=1 turns colours off."""
 
 
 class Usage(argparse.ArgumentParser):
-    """Faults in the arguments in the form of all other faults."""
+    """Faults in the arguments in the form of all other faults. An unknown option names the nearest one."""
+
+    def __init__(self, **words: Any) -> None:
+        super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False, **words)
 
     def error(self, message: str) -> None:  # type: ignore[override]
         self.exit(2, f"error: {message}\n{self.format_usage()}")
 
+    def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]
+        found, left = super().parse_known_args(args, namespace)
+        for word in left:
+            if word.startswith("-"):
+                name = word.split("=")[0]
+                self.error(f"unknown option {name}{did_you_mean(name, self._option_string_actions)}")
+            self.error(f"expected no further argument, found '{word}'")
+        return found, left
+
+
+def one_of(what: str, names: "List[str]") -> "Callable[[str], str]":
+    """The type of an argument that is one of some names."""
+    def parsed(text: str) -> str:
+        if text not in names:
+            raise argparse.ArgumentTypeError(f"unknown {what} '{text}'{did_you_mean(text, names) or ','} expected one of {', '.join(names)}")
+        return text
+    return parsed
+
 
 def seed(text: str) -> int:
     """A seed of the harness: 64 bits without a sign."""
-    value = int(text)
-    if not 0 <= value < 1 << 64:
-        raise ValueError(text)
-    return value
+    if not text.isdecimal() or int(text) >= 1 << 64:
+        raise argparse.ArgumentTypeError(f"expected a number from 0 to 2^64 - 1, found '{text}'")
+    return int(text)
+
+
+def count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected 1 or more, found '{text}'")
+    return int(text)
 
 
 def targets(text: str) -> List[str]:
     """Targets with commas between."""
-    names = [t for t in text.split(",") if t]
-    if not names or not set(names) <= set(TARGETS):
-        raise ValueError(text)
-    return names
+    return [one_of("target", list(TARGETS))(name) for name in text.split(",") if name or text in ("", ",")]
 
 
 def arguments() -> argparse.ArgumentParser:
-    top = Usage(prog="gen", description="HLO text in, verified CUDA, OpenCL and C kernels out.")
+    top = Usage(prog="gen", description="Reads HLO text and writes kernels in CUDA, HIP, OpenCL and C, each checked against a scalar reference.", epilog=EXAMPLES)
     verbs = top.add_subparsers(dest="verb", required=True, metavar="build|check|run|explain|bench", parser_class=Usage)
 
     def verb(name: str, text: str) -> argparse.ArgumentParser:
-        return verbs.add_parser(name, help=text, description=text)
+        return verbs.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
 
     def shared(parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("--device", default="", help=f"class of device to generate for: {', '.join(DEVICES)}")
+        parser.add_argument("--device", type=one_of("device", list(DEVICES)), metavar="D", help=f"class of device to generate for: {', '.join(DEVICES)}")
         parser.add_argument("--fill-constants", type=seed, metavar="N",
                          help="draw values, from seed N, for constants that the text leaves out, constant({...}): for tests and timing")
         parser.add_argument("--excess-precision", action="store_true", help="keep f16 and bf16 as f32 between ops")
 
-    parser = verb("build", "write the kernels, C API, reference and manifest of every fusion of a file")
-    parser.add_argument("file")
-    parser.add_argument("-o", dest="out", required=True, metavar="DIR")
+    def target(parser: argparse.ArgumentParser, names: "List[str]") -> None:
+        parser.add_argument("--target", default="opencl", type=one_of("target", names), metavar="T", help=f"one of {', '.join(names)} (default: opencl)")
+
+    def several(parser: argparse.ArgumentParser, number: int) -> None:
+        parser.add_argument("files", nargs="+", metavar="FILE", help=FILES)
+        parser.add_argument("--jobs", type=count, default=number, metavar="N", help=f"files at a time, a process each; the output is the same (default: {number})")
+
+    parser = verb("build", "write the kernels, C API, reference and manifest of every fusion")
+    several(parser, os.cpu_count() or 1)
+    parser.add_argument("-o", dest="out", required=True, metavar="DIR", help="the folder that the files are written to")
     parser.add_argument("--target", default=",".join(TARGETS), type=targets, metavar="T,..", help=f"of {', '.join(TARGETS)}; several with commas (default: all)")
     parser.add_argument("--dump", metavar="DIR", help="write every stage that explain prints to a file of its own: FILE.0_parse.hlo, FILE.1_partition.txt, ..")
     shared(parser)
-    parser = verb("check", "run the kernels of a file on seeded inputs beside the scalar reference")
-    parser.add_argument("file")
-    parser.add_argument("--target", default="opencl", choices=CHECK_TARGETS)
-    parser.add_argument("--seed", type=seed, default=1)
+    parser = verb("check", "run the kernels on seeded inputs and compare them with the scalar reference")
+    several(parser, 1)
+    target(parser, CHECK_TARGETS)
+    parser.add_argument("--seed", type=seed, default=1, metavar="N", help="what the inputs are drawn from (default: 1)")
     shared(parser)
     parser = verb("run", "run a file's fusions on raw buffers p0.bin, p1.bin, .. to r0.bin, r1.bin, ..")
-    parser.add_argument("file")
-    parser.add_argument("--target", default="opencl", choices=CHECK_TARGETS)
-    parser.add_argument("--in", dest="in_dir", required=True, metavar="DIR")
-    parser.add_argument("--out", dest="out_dir", required=True, metavar="DIR")
+    parser.add_argument("file", metavar="FILE", help="a file of HLO text, or - for standard input")
+    target(parser, CHECK_TARGETS)
+    parser.add_argument("--in", dest="in_dir", required=True, metavar="DIR", help="the folder of p0.bin, p1.bin, ..")
+    parser.add_argument("--out", dest="out_dir", required=True, metavar="DIR", help="the folder for r0.bin, r1.bin, ..")
     shared(parser)
-    parser = verb("explain", "every stage from the text to the kernel")
-    parser.add_argument("file")
-    parser.add_argument("--stage", choices=explain.STAGES)
+    parser = verb("explain", "print every stage from the text to the kernel")
+    several(parser, os.cpu_count() or 1)
+    parser.add_argument("--stage", type=one_of("stage", list(explain.STAGES)), metavar="S", help=f"one of {', '.join(explain.STAGES)} (default: all)")
     parser.add_argument("--target", default=",".join(TARGETS), type=targets, metavar="T,..", help=f"of {', '.join(TARGETS)} (default: all)")
     shared(parser)
-    parser = verb("bench", "time, bytes, GB/s and the share of the copy: of files, or of the copies between layouts")
-    parser.add_argument("files", nargs="*", metavar="FILE")
+    parser = verb("bench", "time kernels beside copies of the same bytes and libraries, or the copies between layouts")
+    parser.add_argument("files", nargs="*", metavar="FILE", help=FILES)
     parser.add_argument("--layouts", nargs="+", metavar=("SHAPE", "LAYOUT"),
                      help="instead of files: f32[4096,4096] {1,0} {0,1} .., copies between every pair, reads by rows, columns and tiles in each")
     parser.add_argument("--html", metavar="F", help="the page of --layouts (default: beside the JSON, else build/layouts.html)")
-    parser.add_argument("--target", default="opencl", choices=BENCH_TARGETS)
-    parser.add_argument("--json", metavar="F")
-    parser.add_argument("--rounds", type=int, default=60, help="timed turns at most (default 60)")
+    target(parser, BENCH_TARGETS)
+    parser.add_argument("--json", metavar="F", help="write all figures to a file")
+    parser.add_argument("--rounds", type=count, default=60, metavar="N", help="timed turns at most (default 60)")
     parser.add_argument("--spread", type=float, default=2, metavar="PERCENT",
                      help="turns end when the share is known so well: half of its 95%% interval (default 2)")
     parser.add_argument("--no-libraries", action="store_true", help="leave OpenBLAS, oneDNN, NumPy and XLA:CPU out")
@@ -96,84 +144,183 @@ def arguments() -> argparse.ArgumentParser:
 
 
 def options(given: argparse.Namespace) -> run.Options:
-    if given.device and given.device not in DEVICES:
-        raise run.RunError(f"--device {given.device}: expected one of {', '.join(DEVICES)}")
-    return run.Options(seed=getattr(given, "seed", 1), schedule=given.device or None, excess_precision=given.excess_precision,
-                       fill_constants=given.fill_constants,
-                       check_maps=proofs.check, say=lambda text: print(f"note: {text}", file=sys.stderr, flush=True))
+    return run.Options(seed=getattr(given, "seed", 1), schedule=given.device, excess_precision=given.excess_precision,
+                       fill_constants=given.fill_constants, check_maps=proofs.check, say=PROGRESS.note, step=PROGRESS.step)
+
+
+# ---- several files ----
+
+
+def inputs(words: "List[str]") -> List[str]:
+    """The files that arguments name: a folder's .hlo files in the order of their names."""
+    found: List[str] = []
+    for word in words:
+        if not os.path.isdir(word):
+            found.append(word)
+            continue
+        inside = sorted(str(path) for path in Path(word).glob("*.hlo") if path.is_file())
+        if not inside:
+            raise run.RunError(f"{word}: expected .hlo files in this folder, found none: name the files")
+        found += inside
+    if found.count("-") > 1:
+        raise run.RunError("-: expected standard input once")
+    return found
+
+
+Work = Callable[[argparse.Namespace, str], Tuple[int, Any]]
+
+
+def of_each(work: Work, given: argparse.Namespace, then: "Callable[[str, Any], None]" = lambda file, value: None) -> int:
+    """work(given, file) for each file, then(file, value) with what it gives; a fault of one file is said and does not keep the others from being done."""
+    files = inputs(given.files)
+
+    def begun(done: int, file: str) -> None:
+        if len(files) > 1:
+            PROGRESS.before = f"{given.verb} {done + 1}/{len(files)}: " if given.jobs == 1 else f"{given.verb} {done}/{len(files)} done: "
+            PROGRESS.step(file)
+
+    statuses = []
+    try:
+        with closing(jobs.each(lambda file: told(partial(work, given, file)), files, given.jobs, begun)) as answers:
+            for file, answer in zip(files, answers):
+                if answer.out or answer.err:
+                    PROGRESS.end()
+                put(answer.out, sys.stdout)
+                put(answer.err, sys.stderr)
+                status = answer.status
+                if answer.value is not None:
+                    status = max(status, told(lambda: (0, then(file, answer.value)))[0])
+                statuses.append(status)
+    finally:
+        PROGRESS.before = ""
+        PROGRESS.end()
+    if len(files) > 1 and given.verb == "check":
+        counts = [(statuses.count(0), "PASS"), (statuses.count(1), "FAIL"), (statuses.count(3), "SKIP"), (statuses.count(2), "not read")]
+        put(f"{len(files)} files: {', '.join(f'{number} {word}' for number, word in counts if number)}\n", sys.stdout)
+    return jobs.overall(statuses)
+
+
+def told(work: "Callable[[], Tuple[int, Any]]") -> "Tuple[int, Any]":
+    """What the work gives; a fault is said, and gives its status."""
+    try:
+        return work()
+    except (hlo.HloError, BuildError) as error:
+        return _said(str(error), 2), None
+    except algebra.AlgebraError as error:
+        return _said(str(error).removeprefix("error: "), 2), None
+    except run.RunError as error:
+        return _said(error.message, error.status), None
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        return _said(f"{error.filename or ''}: {error.strerror}", 2), None
+
+
+def _said(message: str, status: int) -> int:
+    PROGRESS.end()
+    put(f"error: {message}\n", sys.stderr)
+    return status
+
+
+# ---- the verbs ----
+
+Texts = Dict[str, str]
 
 
 def do_build(given: argparse.Namespace) -> int:
+    written: Dict[str, str] = {}    # a file's name, and which input it is of
+
+    def then(file: str, texts: "Tuple[Texts, Texts]") -> None:
+        for name in (name for names in texts for name in names):
+            if written.setdefault(name, file) != file:
+                raise run.RunError(f"{file}: gives {name}, as {written[name]} does: build them into folders of their own")
+        publish(texts[0], Path(given.out))
+        if given.dump:
+            publish(texts[1], Path(given.dump))
+
+    return of_each(build, given, then)
+
+
+def build(given: argparse.Namespace, file: str) -> "Tuple[int, Tuple[Texts, Texts]]":
+    """The files of each fusion of a file by their names, with the depfile; those of --dump."""
     asked = options(given)
-    module = run.load(given.file, asked.fill_constants)
-    with tempfile.TemporaryDirectory(prefix="sett_build_") as work:
-        names: List[str] = []
-        for fusion in hlo.fusions(module):
-            texts, _ = pipeline.files(fusion, given.target, asked.schedule, asked.excess_precision)
-            for name, text in texts.items():
-                (Path(work) / name).write_text(text)
-                names.append(name)
-        depfile = f"{hlo.c_identifier(Path(given.file).stem)}.d"
-        sources = " ".join(str(p).replace(" ", "\\ ") for p in [Path(given.file), *pipeline.sources()])
-        # One target, as compilers write it: Ninja and CMake refuse a depfile that names a file which the rule does not.
-        first = str(Path(given.out) / names[0]).replace(" ", "\\ ")
-        (Path(work) / depfile).write_text(f"{first}: {sources}\n")
-        dumped = Path(work) / "dump"
-        dumped.mkdir()
-        if given.dump:
-            for number, (stage, text) in enumerate(explain.stages(module, given.target, asked).items()):
-                (dumped / f"{hlo.c_identifier(Path(given.file).stem)}.{number}_{stage}.{'hlo' if stage == 'parse' else 'txt'}").write_text(text)
-        publish(Path(work), [*names, depfile], Path(given.out))
-        if given.dump:
-            publish(dumped, sorted(p.name for p in dumped.iterdir()), Path(given.dump))
-    return 0
+    asked.step(f"{file}: read")
+    module = run.load(file, asked.fill_constants)
+    stem = hlo.stem(module)
+    texts: Texts = {}
+    fusions = hlo.fusions(module)
+    for number, fusion in enumerate(fusions, 1):
+        asked.step(f"{file}: generate {fusion.name}, {number} of {len(fusions)}")
+        texts.update(pipeline.files(fusion, given.target, asked.schedule, asked.excess_precision)[0])
+    read = [] if file == "-" else [Path(file)]
+    sources = " ".join(str(path).replace(" ", "\\ ") for path in [*read, *pipeline.sources()])
+    # One target, as compilers write it: Ninja and CMake refuse a depfile that names a file which the rule does not.
+    first = str(Path(given.out) / next(iter(texts))).replace(" ", "\\ ")
+    texts[f"{stem}.d"] = f"{first}: {sources}\n"
+    stages = explain.stages(module, given.target, asked) if given.dump else {}
+    return 0, (texts, {f"{stem}.{number}_{stage}.{'hlo' if stage == 'parse' else 'txt'}": text for number, (stage, text) in enumerate(stages.items())})
 
 
-def publish(source: Path, names: "List[str]", target: Path) -> None:
+def publish(texts: Texts, folder: Path) -> None:
     """Files into a folder, each whole or not at all, untouched where they are the same."""
-    target.mkdir(parents=True, exist_ok=True)
-    for name in names:
-        pipeline.write(target / name, (source / name).read_text())
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in texts.items():
+        pipeline.write(folder / name, text)
 
 
 def do_check(given: argparse.Namespace) -> int:
+    return of_each(check, given)
+
+
+def check(given: argparse.Namespace, file: str) -> "Tuple[int, None]":
+    asked = options(given)
+    asked.memory = run.costs.machine_memory() // 3 // given.jobs
     try:
-        results = run.check(given.file, given.target, options(given))
+        results = run.check(file, given.target, asked)
     except run.RunError as error:
         if error.status != 3:
             raise
-        print(f"SKIP {given.file} {given.target} 0/0 -: {error.message}")
-        return 3
-    for result in results:
-        print(result.line())
-    print(run.file_line(given.file, given.target, results))
-    return run.EXIT_STATUS[run.overall_status(results)]
+        lines = [f"SKIP {file} {given.target} 0/0 -: {error.message}"]
+        status = 3
+    else:
+        lines = [*(result.line() for result in results), run.file_line(file, given.target, results)]
+        status = run.EXIT_STATUS[run.overall_status(results)]
+    PROGRESS.end()
+    put("".join(f"{line}\n" for line in lines), sys.stdout)
+    return status, None
 
 
 def do_run(given: argparse.Namespace) -> int:
-    run.run(given.file, given.target, given.in_dir, given.out_dir, options(given))
+    try:
+        run.run(given.file, given.target, given.in_dir, given.out_dir, options(given))
+    finally:
+        PROGRESS.end()
     return 0
 
 
 def do_explain(given: argparse.Namespace) -> int:
-    stages = explain.stages(run.load(given.file, given.fill_constants), given.target, options(given))
-    if given.stage:
-        print(stages[given.stage], end="")
-    else:
-        print("\n".join(f"==== {stage} ====\n{text}" for stage, text in stages.items()), end="")
-    return 0
+    return of_each(explained, given)
+
+
+def explained(given: argparse.Namespace, file: str) -> "Tuple[int, None]":
+    stages = explain.stages(run.load(file, given.fill_constants), given.target, options(given))
+    text = stages[given.stage] if given.stage else "\n".join(f"==== {stage} ====\n{text}" for stage, text in stages.items())
+    PROGRESS.end()
+    sys.stdout.write((f"#### {file} ####\n" if len(inputs(given.files)) > 1 else "") + text)
+    return 0, None
 
 
 def do_bench(given: argparse.Namespace) -> int:
-    if given.rounds < 1:
-        raise run.RunError("--rounds: expected 1 or more")
     if bool(given.files) == bool(given.layouts) or (given.html and not given.layouts):
         raise run.RunError("expected files to time, or --layouts SHAPE LAYOUT .. (with --html F)")
     asked = bench.BenchOptions(rounds=given.rounds, spread=given.spread / 100, with_check=not given.no_check,
                                with_libraries=not given.no_libraries, run=options(given))
     if given.layouts is not None:
         return bench_layouts(given, asked)
-    report = bench.bench(given.files, given.target, asked)
+    try:
+        report = bench.bench(inputs(given.files), given.target, asked)
+    finally:
+        PROGRESS.end()
     print(bench.table(report))
     if given.json:
         bench.write_json(report, given.json)
@@ -183,19 +330,13 @@ def do_bench(given: argparse.Namespace) -> int:
 def bench_layouts(given: argparse.Namespace, asked: bench.BenchOptions) -> int:
     data, page = layouts.places(given.json, given.html)
     try:
-        matrix = layouts.measure(given.layouts, given.target, asked, progress)
+        matrix = layouts.measure(given.layouts, given.target, asked, PROGRESS.step)
     finally:
-        progress("")
+        PROGRESS.end()
     layouts.write(matrix, data, page)
     print(layouts.table(matrix))
     print("wrote", " and ".join(os.path.relpath(path) for path in (page, data) if path))
     return 0 if matrix.report.status() == "PASS" else 1
-
-
-def progress(text: str) -> None:
-    """One line that changes, for who sits before a terminal."""
-    if sys.stderr.isatty():
-        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
 
 
 VERBS = {"build": do_build, "check": do_check, "run": do_run, "explain": do_explain, "bench": do_bench}
@@ -203,28 +344,29 @@ VERBS = {"build": do_build, "check": do_check, "run": do_run, "explain": do_expl
 
 def main(words: Optional[List[str]] = None) -> int:
     sys.setrecursionlimit(10000)
-    given = arguments().parse_args(words)
+    words = sys.argv[1:] if words is None else words
+    parser = arguments()
+    if not words:
+        parser.error(f"expected a verb, one of {', '.join(VERBS)}")
+    if not words[0].startswith("-") and words[0] not in VERBS:
+        parser.error(f"unknown verb '{words[0]}'{did_you_mean(words[0], VERBS) or ','} expected one of {', '.join(VERBS)}")
+    given = parser.parse_args(words)
     try:
-        return VERBS[given.verb](given)
-    except hlo.HloError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except run.RunError as error:
-        print(f"error: {error.message}", file=sys.stderr)
-        return error.status
-    except BuildError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except algebra.AlgebraError as error:
-        print(error, file=sys.stderr)
-        return 2
+        return told(lambda: (VERBS[given.verb](given), None))[0]
     except BrokenPipeError:     # who read has what it wanted
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except OSError as error:
-        print(f"error: {error.filename or ''}: {error.strerror}", file=sys.stderr)
-        return 2
+
+
+def stoppable() -> int:
+    """main, as a program: after Ctrl-C and its like the status is 128 and the signal's number."""
+    jobs.stoppable()
+    try:
+        return main()
+    except jobs.Stopped as stopped:
+        PROGRESS.end()
+        return 128 + stopped.number
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(stoppable())

@@ -25,6 +25,7 @@ exit $status
 """
 _running: "Set[subprocess.Popen[str]]" = set()
 _lock = threading.Lock()
+_ending = False
 
 
 @dataclass
@@ -47,6 +48,8 @@ def run(command: Sequence[str], seconds: Optional[float] = None, env: Optional[M
             process = subprocess.Popen(["/bin/sh", "-c", LEASH, "sh", *command], stdin=reading, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                        errors="replace", start_new_session=True, env=env, cwd=cwd)
             _running.add(process)
+            if _ending:
+                _kill(process)
         timed_out = False
         try:
             out, err = process.communicate(timeout=seconds)
@@ -74,7 +77,9 @@ def _kill(process: "subprocess.Popen[str]") -> None:
 
 
 def end_all() -> None:
-    """Ends what other threads wait for."""
+    """Ends what other threads wait for, and what they start from now on."""
+    global _ending
     with _lock:
+        _ending = True
         for process in _running:
             _kill(process)

@@ -99,7 +99,7 @@ def test_earlier_output_survives(tmp_path: Path) -> None:
     ["build", CATALOGUE / "scalar_s64.hlo", "-o", "out", "--target", "opencl,vulkan"],
     ["build", CATALOGUE / "scalar_s64.hlo", "-o", "out", "--device", "abacus"],
     ["explain", CATALOGUE / "scalar_s64.hlo", "--stage", "guess"], ["bench", CATALOGUE / "scalar_s64.hlo", "--rounds", "0"],
-    ["bench", "absent.hlo"], ["run", CATALOGUE / "scalar_s64.hlo"], ["build", CATALOGUE, "-o", "out"],
+    ["bench", "absent.hlo"], ["run", CATALOGUE / "scalar_s64.hlo"], ["build", ROOT / "templates", "-o", "out"], ["run", CATALOGUE, "--in", ".", "--out", "out"],
 ], ids=lambda words: " ".join(getattr(w, "stem", str(w)) for w in words) or "nothing")
 def test_arguments(words: "list[object]", tmp_path: Path) -> None:
     done = gen(*words, cwd=tmp_path)

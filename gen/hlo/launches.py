@@ -11,6 +11,8 @@ from typing import Dict, List, NamedTuple, Sequence, Set, Tuple
 from gen.hlo.graph import Computation, Fusion, HloError, Instruction, Module, Shape, Step, Value, entry_of, root_of
 from gen.hlo.inliner import Inliner, inlined, launches_fusions
 
+STANDARD_INPUT = "<stdin>"  # as the name of a file
+
 _C_WORDS = frozenset("""auto break case char const continue default do double else enum extern float for goto if inline int long
     register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while bool half
     kernel global local constant private true false class new delete this template operator namespace main""".split())
@@ -69,6 +71,15 @@ class Plan:
     entry: Computation  # the module's, without calls of what has fusions in it
 
 
+def _stem(module: Module) -> str:
+    return PurePath(module.filename).stem if module.filename not in ("", STANDARD_INPUT) else module.name or "stdin"
+
+
+def stem(module: Module) -> str:
+    """What the names of a module's files begin with: the file's name, or that of the module where it was read from standard input."""
+    return c_identifier(_stem(module))
+
+
 def _plan(module: Module) -> Plan:
     if module.plan is None:
         module.plan = _make_plan(module)
@@ -79,7 +90,7 @@ def _plan(module: Module) -> Plan:
 
 def _make_plan(module: Module) -> Plan:
     entry = entry_of(module)
-    stem = c_identifier((PurePath(module.filename).stem or module.name) + ("_filled" if module.filled else ""))
+    stem = c_identifier(_stem(module) + ("_filled" if module.filled else ""))
     if module.explicit_entry and any(launches_fusions(i) for i in entry.instructions):
         entry = Inliner(entry, module.filename, True).run()
     if not (module.explicit_entry and any(i.opcode == "fusion" for i in entry.instructions)):

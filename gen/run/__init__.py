@@ -8,8 +8,9 @@ import json
 import os
 import re
 import shutil
+import sys
 import tempfile
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -47,6 +48,7 @@ class Options:
     memory: Optional[int] = None  # bytes that a check may take; None: a third of the machine's
     check_maps: Optional[Callable[[Any], Optional[str]]] = None  # for fusions that are too large: what is wrong, or None
     say: Callable[[str], None] = lambda text: None  # told what takes long before it begins
+    step: Callable[[str], None] = lambda text: None  # told what begins, for a line of progress
 
 
 @dataclass
@@ -280,13 +282,10 @@ def compile_fusion(built: Built, target: str, with_reference: bool = False) -> P
         device = DEVICES[built.manifest["targets"][runner.target.name]["device"]]
         steps.append(lambda: _compiled(runner.compile(folder, name, long, device), folder / kernels))
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        waiting = [pool.submit(step) for step in steps]
         try:
-            objects = [step.result() for step in waiting]
+            objects = list(pool.map(lambda step: step(), steps))
         except KeyboardInterrupt:
-            while not all(step.cancel() or step.done() for step in waiting):     # a step may start another compiler
-                child.end_all()
-                wait(waiting, 0.05)
+            child.end_all()
             raise
     call([runner.linker(), "-shared", "-o", str(output), *objects, *runner.libraries, "-lm"], f"{name} for {target}")
     built.library = output
@@ -405,6 +404,7 @@ def check_built(fusions: Sequence[Built], target: str, options: Options) -> List
         try:
             if built.problem:
                 raise RunError(built.problem, 1)
+            options.step(f"compile {built.name}, {number + 1} of {len(fusions)}")
             compile_fusion(built, target, True)
             waiting.append(number)
         except RunError as error:
@@ -412,6 +412,7 @@ def check_built(fusions: Sequence[Built], target: str, options: Options) -> List
                 raise
             results[number] = CheckResult(built.name, built.hero, "FAIL", error.message)
     while waiting:
+        options.step(f"run {', '.join(fusions[n].name for n in waiting)} beside the reference")
         answer = call_harness(target, ["check", options.device, options.seed, options.rounds, kernel_seconds(target, options),
                                        *(fusions[n].library for n in waiting)], options.process_seconds)
         raise_for_start(answer)
@@ -436,10 +437,10 @@ def load(file: str, fill_constants: Optional[int] = None) -> Any:
     from gen.hlo import fill
 
     try:
-        text = Path(file).read_text()
+        text = sys.stdin.read() if file == "-" else Path(file).read_text()
     except (OSError, UnicodeDecodeError) as error:
         raise RunError(f"{file}: {getattr(error, 'strerror', None) or 'is not text'}") from None
-    module = hlo.parse(text, file)
+    module = hlo.parse(text, hlo.STANDARD_INPUT if file == "-" else file)
     if fill_constants is not None:
         fill.fill_constants(module, fill_constants)
     unsupported = hlo.unsupported(module) or nests.misplaced(module)
@@ -450,7 +451,7 @@ def load(file: str, fill_constants: Optional[int] = None) -> Any:
 
 def build(fusion: Any, folder: Path, target: str, options: Options) -> Built:
     """gen build of one fusion into a folder of its own."""
-
+    options.step(f"generate {fusion.name} ({len(fusion.computation.instructions)} ops)")
     folder.mkdir(parents=True, exist_ok=True)
     made = pipeline.build_fusion(fusion, str(folder), [runner_of(target).target.name], options.schedule, options.excess_precision)
     manifest = made if "params" in made else made.get("manifest", made)

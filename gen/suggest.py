@@ -1,0 +1,18 @@
+"""What a mistyped word was meant to be."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Iterable
+
+
+def nearest(word: str, words: Iterable[str]) -> str:
+    """The word that is most like the given one; "" where none is like it."""
+    by_lower = {other.lower(): other for other in words}
+    return by_lower.get((difflib.get_close_matches(word.lower(), by_lower, 1, 0.6) or [""])[0], "")
+
+
+def did_you_mean(word: str, words: Iterable[str]) -> str:
+    """The end of an error about an unknown word: a question, or nothing."""
+    found = nearest(word, words)
+    return f", did you mean '{found}'?" if found else ""

@@ -1,0 +1,258 @@
+"""Several files in one call of gen, a folder, standard input, --jobs; the line of progress; and that Ctrl-C leaves nothing behind."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Dict, List, Tuple
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+
+from drawn import device_or_skip  # noqa: E402
+from gen import jobs  # noqa: E402
+from gen.suggest import did_you_mean  # noqa: E402
+from test_children import marked, until  # noqa: E402
+
+CATALOGUE = ROOT / "tests" / "kernels"
+GEN = [sys.executable, str(ROOT / "gen")]
+WRONG = "HloModule m\nENTRY e {\n  a = f32[4,8] parameter(0)\n  ROOT b = f32[4,8] sum(a, a)\n}\n"
+SIMPLE = "HloModule {0}\nENTRY e {{\n  a = s32[{1}] parameter(0)\n  ROOT b = s32[{1}] add(a, a)\n}}\n"
+
+
+def gen(*words: object, text: str = "", **more: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run([*GEN, *map(str, words)], input=text, capture_output=True, text=True, timeout=300, env={**os.environ, **more})
+
+
+def contents(folder: Path) -> "Dict[str, str]":
+    return {path.name: path.read_text() for path in sorted(folder.iterdir()) if path.suffix != ".d"}
+
+
+@pytest.fixture
+def three(tmp_path: Path) -> "List[Path]":
+    """A folder of three files; the second is wrong."""
+    (tmp_path / "in").mkdir()
+    files = [tmp_path / "in" / f"{name}.hlo" for name in "abc"]
+    for file in files:
+        file.write_text(SIMPLE.format(f"module_{file.stem}", 40))
+    files[1].write_text(WRONG)
+    return files
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_build_of_several(count: int, three: "List[Path]", tmp_path: Path) -> None:
+    """The same files as of a call each; what is wrong with one is said, and the others are written."""
+    done = gen("build", *three, "-o", tmp_path / "all", "--target", "c", "--jobs", count)
+    assert (done.returncode, done.stdout) == (2, "") and done.stderr == f"error: {three[1]}:4:21: expected an opcode of HLO, found 'sum'\n"
+    for file in (three[0], three[2]):
+        assert gen("build", file, "-o", tmp_path / "apart", "--target", "c").returncode == 0
+    assert contents(tmp_path / "all") == contents(tmp_path / "apart") and len(contents(tmp_path / "all")) == 8
+    folder = gen("build", tmp_path / "in", "-o", tmp_path / "folder", "--target", "c", "--jobs", count)
+    assert (folder.returncode, folder.stderr) == (2, done.stderr) and contents(tmp_path / "folder") == contents(tmp_path / "all")
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_check_of_several(count: int, three: "List[Path]") -> None:
+    """Each file's lines in the order of the arguments, and a line that counts; the status is that of the worst."""
+    device_or_skip("c")
+    done = gen("check", three[2], three[0], "--target", "c", "--jobs", count)
+    lines = done.stdout.splitlines()
+    assert done.returncode == 0 and len(lines) == 5 and lines[4] == "2 files: 2 PASS", done.stdout + done.stderr
+    assert [re.match(r"PASS (\S+) c 1/1 loop 0 ", line)[1] for line in lines[1:4:2]] == [str(three[2]), str(three[0])]
+    assert [line.split()[:2] for line in lines[:4:2]] == [["PASS", "c"], ["PASS", "a"]]
+    done = gen("check", three[0].parent, "--target", "c", "--jobs", count)
+    assert done.returncode == 2 and done.stdout.splitlines()[-1] == "3 files: 2 PASS, 1 not read"
+    assert done.stderr == f"error: {three[1]}:4:21: expected an opcode of HLO, found 'sum'\n"
+
+
+def test_explain_of_several(three: "List[Path]") -> None:
+    """Each file under its name; the order is that of the arguments, whichever is ready first."""
+    files = [three[2], three[0]]
+    alone = [gen("explain", file, "--stage", "partition").stdout for file in files]
+    for count in (1, 2):
+        done = gen("explain", *files, "--stage", "partition", "--jobs", count)
+        assert done.returncode == 0 and done.stdout == "".join(f"#### {file} ####\n{text}" for file, text in zip(files, alone)), done.stderr
+
+
+def test_standard_input(tmp_path: Path) -> None:
+    """`-` is a file; its kernels have the name of the module, and errors say <stdin>."""
+    done = gen("build", "-", "-o", tmp_path / "out", "--target", "c", text=SIMPLE.format("some.module", 5))
+    assert done.returncode == 0 and sorted(p.name for p in (tmp_path / "out").iterdir()) == [f"some_module{end}" for end in (".c", ".d", ".h", ".json", "_ref.c")]
+    assert "some_module.c" in (tmp_path / "out" / "some_module.d").read_text() and "<stdin>" not in (tmp_path / "out" / "some_module.d").read_text()
+    done = gen("build", "-", "-o", tmp_path / "out", text=WRONG)
+    assert (done.returncode, done.stderr) == (2, "error: <stdin>:4:21: expected an opcode of HLO, found 'sum'\n")
+    done = gen("explain", "-", "-", text=WRONG)
+    assert (done.returncode, done.stderr) == (2, "error: -: expected standard input once\n")
+
+
+def test_names_that_clash(tmp_path: Path) -> None:
+    """Two files of one name would overwrite each other's kernels: the second is refused, the first is whole."""
+    for folder in "xy":
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "m.hlo").write_text(SIMPLE.format("m", 5 if folder == "x" else 6))
+    done = gen("build", tmp_path / "x" / "m.hlo", tmp_path / "y" / "m.hlo", "-o", tmp_path / "out", "--target", "c")
+    assert done.returncode == 2 and done.stderr == \
+        f"error: {tmp_path}/y/m.hlo: gives m.c, as {tmp_path}/x/m.hlo does: build them into folders of their own\n"
+    assert "5" in (tmp_path / "out" / "m.json").read_text() and '"s32[6]' not in (tmp_path / "out" / "m.json").read_text()
+
+
+def test_folder_without_files(tmp_path: Path) -> None:
+    done = gen("check", tmp_path)
+    assert (done.returncode, done.stderr) == (2, f"error: {tmp_path}: expected .hlo files in this folder, found none: name the files\n")
+
+
+# ---- words that are not known ----
+
+
+@pytest.mark.parametrize("words, said", [
+    (["chekc", "x"], "unknown verb 'chekc', did you mean 'check'? expected one of build, check, run, explain, bench"),
+    (["check", "x", "--sed", "1"], "unknown option --sed, did you mean '--seed'?"),
+    (["check", "x", "--see", "1"], "unknown option --see, did you mean '--seed'?"),
+    (["build", "x", "-o", "y", "--targets=c"], "unknown option --targets, did you mean '--target'?"),
+    (["build", "x", "-o", "y", "--target", "c,opncl"], "argument --target: unknown target 'opncl', did you mean 'opencl'? expected one of cuda, hip, opencl, c"),
+    (["check", "x", "--target", "CUDA"], "argument --target: unknown target 'CUDA', did you mean 'cuda'? expected one of cuda, cuda-on-cpu, "),
+    (["check", "x", "--device", "sm90"], "argument --device: unknown device 'sm90', did you mean 'sm_90'? expected one of pocl-cpu, "),
+    (["explain", "x", "--stage", "vectorise"], "argument --stage: unknown stage 'vectorise', did you mean 'vectorize'? expected one of parse, "),
+    (["explain", "x", "--stage", "qqq"], "argument --stage: unknown stage 'qqq', expected one of parse, "),
+    (["run", "a", "b", "--in", "x", "--out", "y"], "expected no further argument, found 'b'"),
+    (["bench", "a", "--rounds", "0"], "argument --rounds: expected 1 or more, found '0'"),
+    (["check", "a", "--seed", "-1"], "argument --seed: expected"),
+    ([], "expected a verb, one of build, check, run, explain, bench"),
+], ids=lambda words: " ".join(words) if isinstance(words, list) else "")
+def test_unknown_words(words: "List[str]", said: str) -> None:
+    done = gen(*words)
+    assert done.returncode == 2 and done.stdout == "" and done.stderr.startswith(f"error: {said}"), done.stderr
+
+
+def test_did_you_mean() -> None:
+    names = ["build", "check", "--seed"]
+    assert did_you_mean("biuld", names) == ", did you mean 'build'?" and did_you_mean("zzz", names) == did_you_mean("", names) == ""
+
+
+# ---- a terminal ----
+
+
+def on_terminal(*words: object, **more: str) -> "Tuple[int, str]":
+    """Runs gen on a terminal of its own: status, and all that it wrote."""
+    ours, its = pty.openpty()
+    done = subprocess.Popen([*GEN, *map(str, words)], stdin=its, stdout=its, stderr=its, env={**os.environ, "TERM": "xterm", **more})
+    os.close(its)
+    text = b""
+    while select.select([ours], [], [], 120)[0]:
+        try:
+            part = os.read(ours, 1 << 16)
+        except OSError:     # its end
+            break
+        if not part:
+            break
+        text += part
+    os.close(ours)
+    return done.wait(120), text.decode().replace("\r\n", "\n")
+
+
+def seen(text: str) -> str:
+    """What is left on the screen of lines that are written over."""
+    return "\n".join(line.split("\r\033[K")[-1] for line in text.split("\n"))
+
+
+def test_progress(three: "List[Path]") -> None:
+    """On a terminal a line says which file is under way, and is gone at the end; PASS is green, unless NO_COLOR is set. Elsewhere there is neither."""
+    device_or_skip("c")
+    words = ("check", three[0], three[2], "--target", "c")
+    plain = gen(*words)
+    assert plain.stderr == "" and "\033" not in plain.stdout
+    status, text = on_terminal(*words, NO_COLOR="1")
+    assert status == 0 and "\r\033[Kcheck 2/2: " in text and seen(text) == plain.stdout
+    status, text = on_terminal(*words, NO_COLOR="")
+    assert status == 0 and seen(text) == re.sub(r"^( *)PASS", "\\1\033[32mPASS\033[0m", plain.stdout, flags=re.M)
+    status, text = on_terminal(*words, "--jobs", 2, NO_COLOR="1")
+    assert status == 0 and "\r\033[Kcheck 0/2 done: " in text and seen(text) == plain.stdout
+
+
+# ---- Ctrl-C ----
+
+SLOW = SIMPLE.format("slow", 77)
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="SKIP: no /proc to find processes in")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("after", ["compiler", 0.1, 0.25, 0.6])
+def test_stop(after: object, count: int, number: int, tmp_path: Path) -> None:
+    """A check of four files that is stopped, while compilers are at work or at some moment: the status is 130, no process is left, and no temporary
+    folder. (After SIGKILL: of the processes that work for it; alone it cannot clean up.)"""
+    device_or_skip("c")
+    mark = f"SETT_MARK={os.getpid()}_{after}_{count}_{number}"
+    work, compiler = tmp_path / "tmp", tmp_path / "slow_cc"
+    work.mkdir()
+    compiler.write_text(f"#!/bin/sh\ncase \"$*\" in *fsyntax-only*) exec cc \"$@\";; esac\necho > {tmp_path}/at_work\nsleep 1000\n")
+    compiler.chmod(0o755)
+    files = [tmp_path / f"m{k}.hlo" for k in range(4)]
+    for file in files:
+        file.write_text(SLOW)
+    environment = {**os.environ, **dict([mark.split("=")]), "TMPDIR": str(work), "CC": str(compiler)}
+    done = subprocess.Popen([*GEN, "check", *map(str, files), "--target", "c", "--jobs", str(count)], env=environment, stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True)
+    try:
+        assert until((tmp_path / "at_work").exists if after == "compiler" else lambda: any(work.iterdir()) or done.poll() is not None, 60)
+        time.sleep(after if isinstance(after, float) else 0)
+        assert done.poll() is None
+        done.send_signal(number)
+        out, err = done.communicate(timeout=30)
+        assert done.returncode == (128 + number if number != signal.SIGKILL else -number) and "Traceback" not in err, err
+        assert until(lambda: not marked(mark), 20), "left running"
+        if number != signal.SIGKILL or count > 1:
+            assert until(lambda: not [path for path in work.iterdir()], 5), "left behind"
+    finally:
+        done.kill()
+        done.wait()
+        for left in marked(mark):
+            os.kill(left, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_stop_of_build(count: int, tmp_path: Path) -> None:
+    """A build of many files that is stopped has written whole files, and none under a temporary name."""
+    for k in range(60):
+        (tmp_path / f"m{k}.hlo").write_text(SIMPLE.format("m", 60 + k))
+    out = tmp_path / "out"
+    done = subprocess.Popen([*GEN, "build", *map(str, sorted(tmp_path.glob("*.hlo"))), "-o", str(out), "--target", "c", "--jobs", str(count)], stderr=subprocess.PIPE)
+    assert until(lambda: out.exists() and len(list(out.iterdir())) > 12, 60)
+    done.send_signal(signal.SIGINT)
+    done.communicate(timeout=30)
+    assert done.returncode == 130
+    names = {path.name for path in out.iterdir()}
+    assert 12 < len(names) < 300 and all(re.fullmatch(r"m\d+(\.(c|h|json|d)|_ref\.c)", name) for name in names)
+    first = gen("build", tmp_path / "m0.hlo", "-o", tmp_path / "again", "--target", "c")
+    assert first.returncode == 0 and all((out / name).read_text() == text for name, text in contents(tmp_path / "again").items())
+
+
+# ---- jobs.each ----
+
+
+def square(number: int) -> "Tuple[int, int]":
+    if number == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    if number == 4:
+        raise ValueError("four")
+    print(f"square of {number}")
+    time.sleep(0.02 * (7 - number))
+    return 0, number * number
+
+
+def test_each() -> None:
+    """The order is that of the items; a process that is killed, and one that raises, keep no other from its answer."""
+    answers = list(jobs.each(square, range(7), 3))
+    assert [a.value for a in answers] == [0, 1, 4, None, None, 25, 36] and [a.status for a in answers] == [0, 0, 0, 3, 1, 0, 0]
+    assert answers[1].out == "square of 1\n" and "signal 9" in answers[3].err and "ValueError: four" in answers[4].err
+    large = list(jobs.each(lambda number: (0, b"x" * number), [10 ** 6, 3, 10 ** 7], 3))
+    assert [len(a.value) for a in large] == [10 ** 6, 3, 10 ** 7]
