@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 import subprocess
 import sys
@@ -184,6 +185,11 @@ class Harness(unittest.TestCase):
         self.assertGreater(result.max_abs, 0)
         self.assertGreaterEqual(result.max_ulp, 1)
         self.assertLessEqual(result.max_share, 1)
+        said = re.search(r"\(\d+ values compared; worst: result 0, element (\d+) \[\1\]: kernel (\S+), reference (\S+), (\S+) apart where (\S+) is allowed\), ", result.line())
+        self.assertIsNotNone(said, result.line())
+        kernel, reference, apart, allowed = map(float, said.groups()[1:])
+        self.assertLess(abs(abs(kernel - reference) - apart), 0.1 * apart)
+        self.assertLess(abs(apart / allowed - result.max_share), 0.1)
 
     def test_an_error_outside_the_bound(self) -> None:
         self.fails(r"result 0, element \d+", "r0[i] = p0[i] * (1.0f + 2e-7f);",
@@ -576,6 +582,11 @@ class Text(unittest.TestCase):
         results = [run.CheckResult("a", "loop", "PASS", max_share=0.123, compared=1000), equal]
         self.assertEqual(run.file_line("f.hlo", "opencl", results),
                          "PASS f.hlo opencl 2/2 loop transpose 0.12 of the allowed error (2000 values compared)")
+        worst = [run.CheckResult("a", "loop", "PASS", max_share=0.123, compared=1000,
+                                 nearest="result 1, element 7 [0,7]: kernel 1, reference 2, 1 apart where 8 is allowed"), equal]
+        self.assertEqual(run.error_text(worst[:1]),
+                         "0.12 of the allowed error (1000 values compared; worst: result 1, element 7 [0,7]: kernel 1, reference 2, 1 apart where 8 is allowed)")
+        self.assertIn("; worst: a, result 1, element 7", run.error_text(worst))
         results.append(run.CheckResult("c", "loop", "PASS", "too large for memory: checked by its maps and by compiling"))
         self.assertEqual(run.file_line("f.hlo", "opencl", results[2:]), "PASS f.hlo opencl 1/1 loop -: " + results[2].reason)
         results.append(run.CheckResult("d", "loop", "SKIP", "no memory"))

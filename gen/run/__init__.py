@@ -62,6 +62,7 @@ class CheckResult:
     max_abs: float = 0.0
     max_ulp: float = 0.0
     max_share: float = 0.0  # the largest error as a share of the allowed one
+    nearest: str = ""  # the element that has it: its value, the reference's, how far they are apart, and how far they may be
     compared: int = 0
     unbounded: int = 0  # of these, values for which anything is allowed
     unbounded_nan: int = 0  # floats that are NaN in the reference
@@ -87,14 +88,15 @@ def counted(count: int, noun: str) -> str:
 
 
 def error_text(results: Sequence[CheckResult]) -> str:
-    """The largest error as a share of the allowed one, how many values were compared, how many could not be and why."""
+    """The largest error as a share of the allowed one, how many values were compared, which was the worst, how many could not be compared and why."""
     if not any(r.compared for r in results):
         return "-"
     total, unbounded = sum(r.compared for r in results), sum(r.unbounded for r in results)
     worst = max(results, key=lambda r: r.max_share)
     bounded = total - unbounded
     text = f"{worst.share_text()} ({counted(bounded, 'value')} compared" + (", all equal" if bounded and not worst.max_share else "")
-    return text + (f"; {_unbounded_text(results, total)})" if unbounded else ")")
+    text += f"; {_unbounded_text(results, total)}" if unbounded else ""
+    return text + (f"; worst: {f'{worst.fusion}, ' if len(results) > 1 else ''}{worst.nearest})" if worst.nearest else ")")
 
 
 def _unbounded_text(results: Sequence[CheckResult], total: int) -> str:
@@ -387,7 +389,7 @@ def _result(built: Built, event: Event, device: str, excess_precision: bool) -> 
     unbounded = [int(event.get(name, 0)) for name in ("unbounded", "unbounded_nan", "unbounded_integers", "unbounded_moderate")]
     return CheckResult(
         built.name, built.hero, event["status"], _with_indices(event["reason"], built.manifest), event.get("max_abs", 0.0),
-        event.get("max_ulp", 0.0), event.get("max_share", 0.0), int(event.get("compared", 0)), *unbounded,
+        event.get("max_ulp", 0.0), event.get("max_share", 0.0), _with_indices(event.get("nearest", ""), built.manifest), int(event.get("compared", 0)), *unbounded,
         unknown(built, excess_precision) if unbounded[0] > unbounded[1] + unbounded[2] else (), int(event.get("rounds", 0)), device)
 
 

@@ -335,7 +335,8 @@ void data_compare(const struct sett_buffer *type, const void *got, const void *w
     else if (!anything && isfinite(off) && off > 0) {
       if (off > error->max_abs) error->max_abs = off;
       if (ulps > error->max_ulp) error->max_ulp = ulps;
-      if (off / allowed > error->max_share) error->max_share = off / allowed;
+      if (off / allowed > error->max_share)
+        error->max_share = off / allowed, error->nearest = i, error->nearest_abs = off, error->nearest_bound = allowed;
     }
   }
 }

@@ -18,6 +18,8 @@ struct data_error {
   size_t failures;
   double max_abs, max_ulp; /* of the other elements, where both are finite */
   double max_share;        /* of the bound used up, where it is not 0 */
+  size_t nearest;          /* to its bound: the element of max_share */
+  double nearest_abs, nearest_bound;
   size_t worst;            /* of the failures */
   double worst_abs, worst_bound;
 };

@@ -265,6 +265,18 @@ static const char *run_twice(struct job *job, unsigned seconds)
   return NULL;
 }
 
+static char nearest[256]; /* the element whose error is the largest share of its bound, in words */
+
+static void say_nearest(const struct job *job, int result, const struct data_error *error)
+{
+  char got[64], wanted[64];
+  data_print(&job->fusion->result[result], job->out[result], error->nearest, got, sizeof got);
+  data_print(&job->fusion->result[result], job->wanted[result], error->nearest, wanted, sizeof wanted);
+  got[strcspn(got, " ")] = wanted[strcspn(wanted, " ")] = 0;
+  snprintf(nearest, sizeof nearest, "result %d, element %zu: kernel %s, reference %s, %.2g apart where %.2g is allowed", result, error->nearest,
+           got, wanted, error->nearest_abs, error->nearest_bound);
+}
+
 /* The first result that is wrong, and the numbers of the others. */
 static const char *compare_all(struct job *job, struct data_error *total)
 {
@@ -282,7 +294,10 @@ static const char *compare_all(struct job *job, struct data_error *total)
                        error.worst, got, wanted, error.worst_bound, error.failures, type->elements);
     }
     else if (error.failures) wrong = say_text("%s; result %d too", wrong, i);
-    else *total = error;
+    else {
+      if (error.max_share > total->max_share) say_nearest(job, i, &error);
+      *total = error;
+    }
   }
   return wrong;
 }
@@ -349,6 +364,7 @@ static void check(const struct sett_fusion *fusion, unsigned long long seed, int
   const char *wrong = NULL;
   int rounds = rounds_for(fusion, wanted_rounds), round = 0;
   memset(&error, 0, sizeof error);
+  nearest[0] = 0;
   now.fusion = fusion;
   say("start", "fusion", fusion->name, NULL);
   if (!fusion->ref) {
@@ -365,7 +381,7 @@ static void check(const struct sett_fusion *fusion, unsigned long long seed, int
       "#rounds", say_number(round), "#compared", say_number((double)error.compared), "#unbounded",
       say_number((double)error.unbounded), "#unbounded_nan", say_number((double)error.unbounded_nan), "#unbounded_integers",
       say_number((double)error.unbounded_integers), "#unbounded_moderate", say_number((double)error.unbounded_moderate), "#max_abs", say_number(error.max_abs), "#max_ulp", say_number(error.max_ulp),
-      "#max_share", say_number(error.max_share), NULL);
+      "#max_share", say_number(error.max_share), "nearest", nearest, NULL);
   now.phase = "release";
   job_close(&job);
 }
