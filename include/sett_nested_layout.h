@@ -1,4 +1,4 @@
-/* sett_nested_layout.h - v0.2 - nested layouts: which subgroup, thread and register slot holds each element of a vector
+/* sett_nested_layout.h - v0.3 - nested layouts: which subgroup, thread and register slot holds each element of a vector
    SPDX-License-Identifier: Apache-2.0
 
 WHAT
@@ -103,6 +103,7 @@ FUNCTIONS
            sett_nested_same_on    the same on a machine              sett_nested_fits      a type may have the layout
   where    sett_nested_virtual    ids -> digits                      sett_nested_element   (subgroup, thread, slot) -> index
            sett_nested_owner      index -> (subgroup, thread, slot)  sett_nested_bound     a thread's part of a mask
+           sett_nested_index      both ways for all, as tables       sett_nested_all_slots  their length
   combine  sett_nested_permute, _project, _apply, _recombine, _reshape
   device   sett_nested_prepare    layout and strides -> plan         sett_nested_offset    where a slot's element lies
 
@@ -116,7 +117,8 @@ LAWS (tests/nested_test.c enumerates them, against loops written from the defini
                   layout of that shape has this ownership.
   6 same          same is true exactly when each (subgroup, thread) holds the same set; same_on: when each thread of the machine does.
   7 bound         a thread's indices below a bound are its first bound() in that dimension, in the order of its slots.
-  8 offset        offset(plan, subgroup, thread, slot) is the sum of stride * coordinate of the element there.
+  8 index         the tables say what element and owner say.
+  9 offset        offset(plan, subgroup, thread, slot) is the sum of stride * coordinate of the element there.
 
 ANSWERS (in all sett headers)
   Nothing but a proved yes is true in an if. A question that may stay open is answered by a record: yes is 1 only where yes is
@@ -146,6 +148,7 @@ LIMITS
   rank 24, 64-bit sizes; plans: SETT_NESTED_PLAN_TERMS terms, 32-bit offsets. Each has an error.
 
 HISTORY
+  0.3  sett_nested_index.
   0.2  sett_nested_same and _same_on give an answer with yes and no; plan.thread_slots was slots.
        errors are int; sett_nested_message was sett_nested_error_text; a layout goes in by a pointer everywhere.
   0.1  text, both directions, shapes, algebra, contractions, plans.
@@ -153,7 +156,7 @@ HISTORY
 #ifndef SETT_NESTED_LAYOUT_H
 #define SETT_NESTED_LAYOUT_H
 
-#define SETT_NESTED_VERSION 200 /* 0.2.0: 10000 * major + 100 * minor + patch */
+#define SETT_NESTED_VERSION 300 /* 0.3.0: 10000 * major + 100 * minor + patch */
 
 #if !defined(__OPENCL_VERSION__)
 #include <stddef.h>
@@ -367,6 +370,16 @@ SETT_INLINE int sett_nested_element(const sett_nested_layout *layout, int64_t su
    the vector, or a failed layout. So all owners: for (w = 0; sett_nested_owner(&layout, index, w, &subgroup, &thread, &slot); ++w) .. */
 SETT_INLINE int sett_nested_owner(const sett_nested_layout *layout, const int64_t *index, int64_t which,
                                   int64_t *subgroup, int64_t *thread, int64_t *slot);
+/* The number of (subgroup, thread, slot) in one period of the ids: subgroups * threads * slots, or SETT_NESTED_UNKNOWN where 64 bits do
+   not hold it. */
+SETT_INLINE int64_t sett_nested_all_slots(const sett_nested_layout *layout);
+/* Tables of all that element and owner say, for one period of the ids. A slot of a thread has the number
+   (subgroup * threads + thread) * slots + slot, an element its row-major number. element[slot number]: the element there.
+   owner[element]: the smallest slot number that holds it, -1: nobody. next[slot number]: the next larger one that holds the same
+   element, or -1. So all owners: for (s = owner[e]; s >= 0; s = next[s]) .. element and next have sett_nested_all_slots entries,
+   owner has sett_nested_elements; a table that is NULL is not written (next needs owner). Returns 0, or the error of a failed
+   layout or of one that is too large, and then writes nothing. */
+SETT_INLINE int sett_nested_index(const sett_nested_layout *layout, int64_t *element, int64_t *owner, int64_t *next);
 /* How many of the batch * outer * element indices that (subgroup, thread) holds in dimension dim are below bound. They are
    the first in the order (batch, outer, element), so that a mask of that bound is a mask of this one in the thread.
    (Upstream's create_mask gives 0 to every thread behind the one that the bound cuts.) */
@@ -1042,6 +1055,38 @@ SETT_INLINE int sett_nested_owner(const sett_nested_layout *layout, const int64_
   *thread = of_thread;
   *slot = place;
   return 1;
+}
+
+SETT_INLINE int64_t sett_nested_all_slots(const sett_nested_layout *layout) {
+  int64_t count = 1, factor[3];
+  int i;
+  if (layout->error) return SETT_NESTED_UNKNOWN;
+  factor[0] = sett_nested_subgroups(layout);
+  factor[1] = sett_nested_threads(layout);
+  factor[2] = sett_nested_slots(layout);
+  for (i = 0; i < 3; ++i) {
+    if (factor[i] > INT64_MAX / count) return SETT_NESTED_UNKNOWN;
+    count *= factor[i];
+  }
+  return count;
+}
+
+SETT_INLINE int sett_nested_index(const sett_nested_layout *layout, int64_t *element, int64_t *owner, int64_t *next) {
+  int64_t index[SETT_NESTED_MAX_RANK], count = sett_nested_all_slots(layout), slots, threads, held, number;
+  int d;
+  if (layout->error) return layout->error;
+  if (count < 0) return SETT_NESTED_ERROR_SIZE;
+  slots = sett_nested_slots(layout);
+  threads = sett_nested_threads(layout);
+  for (number = 0; owner && number < sett_nested_elements(layout); ++number) owner[number] = SETT_NESTED_UNKNOWN;
+  for (held = count; held-- > 0;) { /* the largest first: the smallest stays */
+    sett_nested_element(layout, held / slots / threads, held / slots % threads, held % slots, index);
+    for (d = 0, number = 0; d < layout->rank; ++d) number = number * settp_nested_size(layout, d) + index[d];
+    if (element) element[held] = number;
+    if (owner && next) next[held] = owner[number];
+    if (owner) owner[number] = held;
+  }
+  return SETT_NESTED_OK;
 }
 
 SETT_INLINE int64_t sett_nested_bound(const sett_nested_layout *layout, int dim, int64_t subgroup, int64_t thread,

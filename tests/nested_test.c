@@ -236,6 +236,29 @@ static void check_inverse(const model *m, const sett_nested_layout *layout) {
   counts[COPIES] += sett_nested_copies(layout) > 1;
 }
 
+/* The tables say what element and owner say; what is not wanted is not written. */
+static void check_index(const model *m, const sett_nested_layout *layout) {
+  enum { MOST = 24 * 64 * 288 };
+  static int64_t element[MOST], owner[CELLS], next[MOST], alone[MOST];
+  int64_t slots = sett_nested_slots(layout), count = sett_nested_all_slots(layout), index[RANK], number, held, a, b, c, which, *none = NULL;
+  if (count != m->subgroups * m->threads * slots) fail("all slots", m);
+  if (sett_nested_index(layout, element, owner, next)) fail("index", m);
+  for (held = 0; held < count; ++held) {
+    int d;
+    if (!sett_nested_element(layout, held / slots / m->threads, held / slots % m->threads, held % slots, index)) fail("index", m);
+    for (d = 0, number = 0; d < m->rank; ++d) number = number * size_of(m, d) + index[d];
+    if (element[held] != number) fail("index: element", m);
+  }
+  for (number = 0; number < cells(m); ++number) {
+    unravel(m, (int)number, index);
+    for (which = 0, held = owner[number]; sett_nested_owner(layout, index, which, &a, &b, &c); ++which, held = next[held])
+      if (held != (a * m->threads + b) * slots + c) fail("index: owner", m);
+    if (held != -1) fail("index: one owner too many", m);
+  }
+  if (sett_nested_index(layout, alone, none, none) || memcmp(alone, element, sizeof *alone * (size_t)count)) fail("index: element alone", m);
+  if (sett_nested_index(layout, none, alone, none) || memcmp(alone, owner, sizeof *alone * (size_t)cells(m))) fail("index: owner alone", m);
+}
+
 static void check_held(const model *m, const sett_nested_layout *layout) {
   static int held[CELLS];
   static unsigned char seen[CELLS];
@@ -601,6 +624,7 @@ static void check_failed(void) {
       sett_nested_distributed(&bad, shape) || sett_nested_unpacked(&bad, shape) || sett_nested_packed(&bad, shape) ||
       sett_nested_packed_dim(&bad, 0, shape) || sett_nested_equal(&bad, &bad) || sett_nested_same(&bad, &bad).error != bad.error ||
       sett_nested_same_on(&bad, &bad, 1, 1).error != bad.error || sett_nested_virtual(&bad, 0, 0, &a, &b) || sett_nested_element(&bad, 0, 0, 0, index) ||
+      sett_nested_all_slots(&bad) != -1 || sett_nested_index(&bad, &a, &b, &c) != bad.error ||
       sett_nested_owner(&bad, index, 0, &a, &b, &c) || sett_nested_bound(&bad, 0, 0, 0, 1) != -1)
     fail("a failed layout", &m);
   if (sett_nested_elements(&good) != 1 || sett_nested_slots(&good) != 1 || !sett_nested_owner(&good, index, 0, &a, &b, &c))
@@ -626,6 +650,7 @@ int main(int argc, char **argv) {
     ++counts[MADE];
     check_text(&m, &layout);
     check_inverse(&m, &layout);
+    check_index(&m, &layout);
     check_held(&m, &layout);
     check_machine(&m, &layout);
     check_bound(&m, &layout);

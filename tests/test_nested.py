@@ -540,6 +540,27 @@ def test_draw() -> None:
         assert cells == wanted, (text, answer("draw", text))
 
 
+# ---- index -----------------------------------------------------------------------------------------------------
+
+
+def test_index() -> None:
+    """Each element with its owners, and each thread with what it holds, by the definition."""
+    rng = random.Random(8)
+    for _ in range(60):
+        lists = random_lists(rng)
+        text = text_of(lists)
+        subgroups, threads = periods(lists)
+        owners: "dict[Index, list[str]]" = {index: [] for index in box(tuple(shape_of(lists)))}
+        rows = []
+        for g, t in itertools.product(range(subgroups), range(threads)):
+            rows.append(f"thread {g},{t}\t" + "; ".join(commas(index) for index in held(lists, g, t)))
+            for slot, index in enumerate(held(lists, g, t)):
+                owners[tuple(index)].append(f"{g},{t},{slot}")
+        wanted = [f"element {commas(index)}\t" + ("; ".join(who) or "nobody") for index, who in owners.items()] + rows
+        assert answer("index", text).split("\n") == wanted, text
+    assert "65536" in refusal("index", short("1 65537 1 1 1 0 0"))
+
+
 # ---- the headers themselves ------------------------------------------------------------------------------------
 
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]

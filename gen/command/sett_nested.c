@@ -132,6 +132,55 @@ static int nested_owner(command *self) {
   return 0;
 }
 
+/* The row-major number of an element as its index. */
+static void nested_say_index(command *self, const sett_nested_layout *layout, const int64_t *shape, int64_t number) {
+  int64_t index[SETT_NESTED_MAX_RANK];
+  int d;
+  for (d = layout->rank; d-- > 0; number /= shape[d]) index[d] = number % shape[d];
+  shape_say_list(self, index, layout->rank);
+}
+
+/* A line for each element with all its owners, then a line for each thread with what its slots hold. */
+static int nested_index(command *self) {
+  const sett_nested_layout *layout = nested_layout(self);
+  int64_t shape[SETT_NESTED_MAX_RANK], elements, slots, count, threads, *element, *owner, *next, number, held;
+  if (!layout) return 2;
+  elements = sett_nested_elements(layout);
+  count = sett_nested_all_slots(layout);
+  slots = sett_nested_slots(layout);
+  threads = sett_nested_threads(layout);
+  if (elements > NESTED_DRAWN || count < 0 || count > NESTED_DRAWN)
+    return say_error(self, 0, "expected at most 65536 elements, and slots of all threads: `nested element` and `nested owner` answer for one");
+  element = (int64_t *)settp_map_take(&self->arena, (size_t)(2 * count + elements) * sizeof *element);
+  if (!element) return say_error(self, 0, sett_map_message(SETT_MAP_ERROR_FULL));
+  next = element + count;
+  owner = next + count;
+  sett_nested_index(layout, element, owner, next);
+  sett_nested_undistributed(layout, shape);
+  for (number = 0; number < elements; ++number) {
+    say_text(self, number ? "\nelement " : "element ");
+    nested_say_index(self, layout, shape, number);
+    say_text(self, owner[number] < 0 ? "\tnobody" : "\t");
+    for (held = owner[number]; held >= 0; held = next[held]) {
+      int64_t place[3];
+      place[0] = held / slots / threads;
+      place[1] = held / slots % threads;
+      place[2] = held % slots;
+      if (held != owner[number]) say_text(self, "; ");
+      shape_say_list(self, place, 3);
+    }
+  }
+  for (held = 0; held < count; ++held) {
+    int64_t place[2];
+    place[0] = held / slots / threads;
+    place[1] = held / slots % threads;
+    if (held % slots == 0) say_text(self, "\nthread "), shape_say_list(self, place, 2);
+    say_text(self, held % slots ? "; " : "\t");
+    nested_say_index(self, layout, shape, element[held]);
+  }
+  return 0;
+}
+
 /* What is drawn for the run of elements that begins at index: who holds it, in which slots. */
 static size_t nested_cell(const sett_nested_layout *layout, const int64_t *index, int64_t run, char *text, size_t capacity) {
   int64_t subgroup, thread, slot;
@@ -447,6 +496,7 @@ static const command_verb nested_verbs[] = {
     {"", "LAYOUT", "canonical print, undistributed shape, distributed shape; LAYOUT may be INTRINSIC.OPERAND", NESTED_L, nested_whole},
     {"element", "LAYOUT SUBGROUP THREAD SLOT", "the element I,J,.. that is held there", NESTED_L "\t0\t9\t3", nested_element},
     {"owner", "LAYOUT I,J,..", "who holds it: SUBGROUP,THREAD,SLOT, the smallest first, or nobody", NESTED_L "\t9,5", nested_owner},
+    {"index", "LAYOUT", "both for all: each element with its owners, then each SUBGROUP,THREAD with what its slots hold", NESTED_L, nested_index},
     {"map", "LAYOUT", "the layout as a map from ids and slots to indices", NESTED_L, nested_map},
     {"map", "LAYOUT SUBGROUPS THREADS", "the same for that many subgroups and threads", NESTED_L "\t2\t32", nested_map},
     {"unmap", "LAYOUT", "the map from indices to the smallest owner", NESTED_L, nested_unmap},
