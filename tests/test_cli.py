@@ -51,8 +51,8 @@ MALFORMED = {
                     "4:41: get-tuple-element: expected an index from 0 to 0 into (f32[2]{0}), found 1"),
     "cycle": ("e {\n  a = f32[2] add(b, b)\n  ROOT b = f32[2] add(a, a)\n}\n",
               "2:18: expected an operand that is defined before its use: 'b' is not (a cycle)"),
-    "huge dimension": (ADD.replace("4,8", "4,1" + "0" * 30), "3:13: expected an integer that fits in 64 bits, signed"),
-    "huge array": (ADD.replace("4,8", "4294967296,4294967296,4294967296"), "3:11: expected a number of elements that fits in 64 bits"),
+    "huge dimension": (ADD.replace("4,8", "4,1" + "0" * 30), "3:13: expected an integer that fits in 64 bits, signed, found '1" + "0" * 30 + "'"),
+    "huge array": (ADD.replace("4,8", "4294967296,4294967296,4294967296"), "3:11: expected a number of elements that fits in 64 bits, found '4294967296'"),
     "parameter twice": (ADD.replace("  ROOT", "  c = f32[4,8] parameter(0)\n  ROOT"),
                         "4:26: expected a number that no other parameter of 'e' has, from 0, found 0"),
     "not text": ("\x00\x01\x7f", "1:1: expected a computation: [ENTRY] NAME { instructions }, found the character U+0000"),
@@ -439,19 +439,87 @@ def test_sett_long_line() -> None:
     assert done.stdout == "(d0) -> (d0 - 798), domain: d0 in [798, 799]\n", done.stdout[:200]
 
 
+MISTYPED = {
+    "": "expected a group and a verb: sett help lists them",
+    "shpae info f32[3]": "unknown group 'shpae', did you mean 'shape'? sett help lists them",
+    "coal x": "unknown group 'coal', did you mean 'coalescing'? sett help lists them",
+    "utilization x f32": "unknown group 'utilization', did you mean 'utilisation'? sett help lists them",
+    "owner x 0,0": "unknown group 'owner', did you mean 'nested owner'? sett help lists them",
+    "bitcast a b": "unknown group 'bitcast', did you mean 'shape bitcast' or 'op bitcast'? sett help lists them",
+    "qqqq": "unknown group 'qqqq': sett help lists them",
+    "help qqqq": "unknown group 'qqqq': sett help lists them",
+    "help shpae": "unknown group 'shpae', did you mean 'shape'? sett help lists them",
+    "shape": "expected a verb: sett help shape lists them",
+    "shape indx f32[3] 2": "unknown verb 'indx' of shape, did you mean 'index'? sett help shape lists them",
+    "shape idnex f32[3] 2": "unknown verb 'idnex' of shape, did you mean 'index'? sett help shape lists them",
+    "map compse a b": "unknown verb 'compse' of map, did you mean 'compose'? sett help map lists them",
+    "map qqqqqqq a": "unknown verb 'qqqqqqq' of map: sett help map lists them",
+    "shape help indx": "unknown verb 'indx' of shape, did you mean 'index'? sett help shape lists them",
+    "shape indx --help": "unknown verb 'indx' of shape, did you mean 'index'? sett help shape lists them",
+    "shape inof": "1: expected an element type (pred, s32, f32, bf16, ..), token[], opaque[], b( or a tuple, found 'inof'; did you mean 'shape info'?",
+    "map eval x": "expected: map eval MAP VALUES, found 1 word: for example "
+                  "sett map eval '(d0)[s0] -> (d0 floordiv 4, s0), domain: d0 in [0, 7], s0 in [0, 2]' 5,1",
+    "shape f32[3] --svg x": "unknown option '--svg': expected --lane NAME (of coalescing and banks), --help or --version",
+    "help shape index more": "expected: help [GROUP [VERB]]",
+    f"{'x' * 100} y": f"unknown group '{'x' * 40}..': sett help lists them",
+    "\u00e9" * 100 + " y": "unknown group '" + "\u00e9" * 20 + "..': sett help lists them",
+}
+
+
+@pytest.mark.parametrize("line", MISTYPED, ids=lambda line: line[:30] or "nothing")
+def test_sett_mistyped(line: str) -> None:
+    """What is unknown is named, with the nearest name and where names are listed, in one short line."""
+    done = sett(*line.split())
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"error: {MISTYPED[line]}\n")
+
+
+def test_sett_nearest() -> None:
+    """Each verb and group with a letter taken out, put in, changed or swapped is told the name that was meant."""
+    named = [(group, line.split()[1]) for group in GROUPS for line in sett("help", group).stdout.splitlines() if re.match(r"\w+ [a-z]", line)]
+    words, wanted = [], []
+    for group, name in named:
+        for wrong in {name[:1] + name[2:], name[:1] + "q" + name[1:], name[:2] + "q" + name[3:], name[:1] + name[2:3] + name[1:2] + name[3:]}:
+            if len(name) > 4 and (group, wrong) not in named:
+                words.append((group, wrong, *["x"] * 30))
+                wanted.append(name)
+    assert len(words) > 200
+    for word, name in zip(words[::7], wanted[::7]):
+        said = sett(*word).stderr
+        assert f"did you mean '{name}'?" in said or f"did you mean '{word[0]} {name}'?" in said, (word, said)
+
+
+def test_sett_version() -> None:
+    """The versions of the headers that the command is made of; sett.h's is its own."""
+    lines = sett("--version").stdout.splitlines()
+    assert sett("version").stdout.splitlines() == lines and lines[0].startswith("sett ") and len(lines) == 6
+    for line in lines:
+        name, version = line.split()
+        first = (ROOT / "include" / ("sett.h" if name == "sett" else name)).read_text().splitlines()[0]
+        assert f" - v{version[:-2]} - " in first and version.endswith(".0"), line
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
+def test_sett_full_disk() -> None:
+    """An answer that cannot be written is an error."""
+    for words in (["help"], ["shape", "-"]):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([str(ROOT / "build" / "sett"), *words], input="f32[3]\n", stdout=full, stderr=subprocess.PIPE, text=True)
+        assert done.returncode == 2 and done.stderr == "error: standard output cannot be written: is the disk full?\n", words
+
+
 def test_sett_names() -> None:
     """Errors with a column name the argument, where there are several."""
     for words, said in ((("op", "transpose", "0", "out=2,3", "in=3,2", "perm=1,0"),
                          "error: 1: unknown attribute, expected OPERAND out=I,J,.. in=I,J,.. dimensions=D,.., from=operand or all=1, in perm=1,0"),
-                        (("op", "transpose", "0", "out=2,3", "in=3,2", "dimensions=1,x"), "error: 14: expected an integer, in dimensions=1,x"),
+                        (("op", "transpose", "0", "out=2,3", "in=3,2", "dimensions=1,x"), "error: 14: expected an integer, found 'x', in dimensions=1,x"),
                         (("op", "frob", "0"), "error: 1: unknown opcode, .*, in OPCODE"), (("op", "add", "2", "out=2", "in2=2"), "error: 1: .*, in OPERAND"),
-                        (("shape", "index", "f32[3]", "x"), "error: 1: expected an integer, in I,J,.."), (("shape", "index", "f32[", "0"), "error: 5: .*, in SHAPE"),
+                        (("shape", "index", "f32[3]", "x"), "error: 1: expected an integer, found 'x', in I,J,.."), (("shape", "index", "f32[", "0"), "error: 5: .*, found the end, in SHAPE"),
                         (("map", "eval", "(d0) -> (d0), domain: d0 in [0, 3]", "x"), "error: 1: .*, in VALUES"), (("map", "access", "(d0) -> (d0), domain: d0 in [0, 3]", "q"), ".*, in VARIABLE"),
                         (("nested", "owner", "NV_MMA_SYNC_F32_16x8x16_F16.acc", "99,0"), ".*, in I,J,.."), (("nested", "mma", "X", "lhs"), ".*, in INTRINSIC"),
-                        (("map", "parse", "x"), "error: 1: (?!.*, in MAP).*"), (("map", "eval", "x"), "error: expected: map eval MAP VALUES"),
+                        (("map", "parse", "x"), "error: 1: (?!.*, in MAP).*"), (("map", "eval", "x"), "error: expected: map eval MAP VALUES, found 1 word: for example sett map eval .*"),
                         (("coalescing", "--lane", "q", "(a, b) -> (a), domain: a in [0, 3], b in [0, 3]", "f32"), "error: expected --lane and a dimension of the map: a, b"),
                         (("coalescing", "(a, b) -> (a), domain: a in [0, 3], b in [0, 3]", "f32"), "error: which dimension is the lane. Expected --lane and one of a, b"),
-                        (("map", "parse", "(d0) -> (d0)", "--lane", "d0"), "error: --lane is an option of coalescing and banks"), (("banks", "--lane"), "error: expected one --lane.*")):
+                        (("map", "parse", "(d0) -> (d0)", "--lane", "d0"), "error: --lane is an option of coalescing and banks alone: expected none here"), (("banks", "--lane"), "error: expected one --lane.*")):
         done = sett(*words)
         assert done.returncode == 2 and re.fullmatch(said, done.stderr.strip()), (words, done.stderr)
 

@@ -219,7 +219,7 @@ def test_errors() -> None:
     for words, said in [(("element", layout, "0", "0", "1"), "a slot"), (("element", layout, "-1", "0", "0"), "subgroup"),
                         (("element", layout, "0", "x", "0"), "integer"), (("owner", layout, "0"), "as many indices"),
                         (("owner", layout, "0,2"), "inside"), (("permute", layout, "0,0"), "permutation"), (("apply", layout, "2"), "dimension"),
-                        (("reshape", layout, "9"), "as many elements as the layout: 8"), (("frob", layout), "expected nested LAYOUT"),
+                        (("reshape", layout, "9"), "as many elements as the layout: 8"), (("frob", layout), "unknown verb 'frob' of nested, did you mean 'from'\\? sett help nested lists them"),
                         (("mma", "X", "a"), "intrinsic"), (("MFMA_F32_16x16x4_F32.d",), "no such operand"), (("MFMA.a",), "error: 1: expected #iree"), (("mma", "NV_WMMA_F32_16x16x16_F16", "a"), "opaque"),
                         (("ptx", "MFMA_F32_16x16x4_F32", "a"), "mma.sync"), (("mma", "MFMA_F32_16x16x4_F32", "rhs_scale"), "no such operand"),
                         (("from", "(d0) -> (d0), domain: d0 in [0, 3]"), "not the map"), (("on", layout, "1", "7"), "dimension 1: .* needs 8"),
@@ -238,7 +238,7 @@ def test_command_lines() -> None:
     done = subprocess.run([str(command), "nested", "element", "-"], input=f"{layout}\t1\t21\t6\n" * 3, capture_output=True, text=True)
     assert done.returncode == 0 and done.stdout == "37,22\n" * 3
     done = subprocess.run([str(command), "nested", "owner", "-"], input=f"{layout}\t37,22\n{layout}\t64,0\n", capture_output=True, text=True)
-    assert done.returncode == 2 and done.stdout == "1,21,6\nerror: 1: expected indices inside the vector, in I,J,..\n"
+    assert done.returncode == 2 and done.stdout == "1,21,6\nerror: 1: expected indices inside the vector, found '64,0', in I,J,..\n"
 
 
 # ---- the document ----------------------------------------------------------------------------------------------

@@ -160,19 +160,17 @@ static int command_takes(const command_verb *verb, int words) {
   return words >= least && words <= most;
 }
 
-/* After an error with a column: the name of the word that it is about, or the word itself where many have one name. */
-static void say_word(command *self, const command_verb *verb) {
+/* The name of the word that an error is about; NULL where many words have one name. */
+static const char *command_word_name(const command *self, const command_verb *verb, size_t *length) {
   const char *at = command_arguments(verb);
   int word = self->word - 1 - (*verb->name != 0);
   for (; word > 0 && *at; --word) {
     at += strcspn(at, " ");
     at += *at == ' ';
   }
-  if (word < 0) return;
   at += *at == '[';
-  say_text(self, ", in ");
-  if (!*at || (at[0] == '.' && at[1] == '.') || memchr(at, '=', strcspn(at, " "))) say_text(self, self->argv[self->word]);
-  else say(self, at, strcspn(at, " ]"));
+  *length = strcspn(at, " ]");
+  return !*at || (at[0] == '.' && at[1] == '.') || memchr(at, '=', strcspn(at, " ")) ? NULL : at;
 }
 
 static void say_usage(command *self, const command_group *group, const command_verb *verb) {
@@ -181,37 +179,6 @@ static void say_usage(command *self, const command_group *group, const command_v
   say_text(self, verb->name);
   if (*verb->arguments) say_text(self, " ");
   say_text(self, verb->arguments);
-}
-
-/* `expected: ` and the forms of that verb. */
-static int say_expected(command *self, const command_group *group, const char *name) {
-  size_t i;
-  int forms = 0;
-  say_error(self, 0, "expected: ");
-  for (i = 0; i < group->count; ++i) {
-    if (strcmp(group->verbs[i].name, name)) continue;
-    if (forms++) say_text(self, ", or ");
-    say_usage(self, group, &group->verbs[i]);
-  }
-  return 2;
-}
-
-/* `expected ` and what may follow the group's name. */
-static int say_verbs(command *self, const command_group *group) {
-  size_t i;
-  const char *before = "";
-  say_error(self, 0, "expected ");
-  for (i = 0; i < group->count; ++i) {
-    if (i && !strcmp(group->verbs[i].name, before)) continue;
-    before = group->verbs[i].name;
-    if (*before) say_text(self, group->name), say_text(self, " "), say_text(self, before);
-    else say_usage(self, group, &group->verbs[i]);
-    say_text(self, ", ");
-  }
-  say_text(self, "or ");
-  say_text(self, group->name);
-  say_text(self, " help");
-  return 2;
 }
 
 static void say_spaces(command *self, size_t from, size_t to) {
@@ -235,6 +202,140 @@ static void say_example(command *self, const command_group *group, const command
   }
 }
 
+/* `expected: `, the forms of that verb, and an example. */
+static int say_expected(command *self, const command_group *group, const char *name) {
+  size_t i;
+  const command_verb *first = NULL;
+  int words = self->argc - 1 - (*name != 0);
+  say_error(self, 0, "expected: ");
+  for (i = 0; i < group->count; ++i) {
+    if (strcmp(group->verbs[i].name, name)) continue;
+    if (first) say_text(self, ", or ");
+    else first = &group->verbs[i];
+    say_usage(self, group, &group->verbs[i]);
+  }
+  say_text(self, ", found ");
+  say_int(self, words);
+  say_text(self, words == 1 ? " word: for example " : " words: for example ");
+  if (first) say_example(self, group, first);
+  return 2;
+}
+
+/* ---- what was mistyped ------------------------------------------------------------------------------------------ */
+
+/* A name that is looked for among others: the nearest one, and how many letters are to be put in, taken out, changed or swapped. */
+typedef struct {
+  const char *word, *nearest;
+  size_t distance;
+} command_mistyped;
+
+enum { MISTYPED_MOST = 32 }; /* letters of a name, with the 0 */
+
+static size_t least(size_t a, size_t b) { return a < b ? a : b; }
+
+static size_t command_distance(const char *a, const char *b) {
+  size_t row[3][MISTYPED_MOST], n = strlen(a), m = strlen(b), i, j;
+  if (n >= MISTYPED_MOST || m >= MISTYPED_MOST) return SIZE_MAX;
+  if (n > 1 && n < m && !strncmp(a, b, n)) return 1; /* the front of it */
+  for (j = 0; j <= m; ++j) row[0][j] = j;
+  for (i = 1; i <= n; ++i) {
+    size_t *now = row[i % 3], *before = row[(i + 2) % 3], *second = row[(i + 1) % 3];
+    now[0] = i;
+    for (j = 1; j <= m; ++j) {
+      now[j] = least(least(before[j], now[j - 1]) + 1, before[j - 1] + (a[i - 1] != b[j - 1]));
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) now[j] = least(now[j], second[j - 2] + 1);
+    }
+  }
+  return row[n % 3][m];
+}
+
+/* Nothing is near that differs in more than a third of the letters. */
+static command_mistyped command_look_for(const char *word) {
+  command_mistyped self = {word, NULL, 0};
+  self.distance = (strlen(word) + 2) / 3 + 1;
+  return self;
+}
+
+static void command_compare(command_mistyped *self, const char *name) {
+  size_t distance = command_distance(self->word, name);
+  if (!*name || distance >= self->distance) return;
+  self->nearest = name;
+  self->distance = distance;
+}
+
+static const char *command_nearest_verb(const command_group *group, const char *word) {
+  command_mistyped mistyped = command_look_for(word);
+  size_t i;
+  for (i = 0; i < group->count; ++i) command_compare(&mistyped, group->verbs[i].name);
+  return mistyped.nearest;
+}
+
+/* At most 40 bytes of text in quotes; no character is cut. */
+static void say_quoted(command *self, const char *text, size_t length) {
+  enum { QUOTED = 40 };
+  size_t shown = length;
+  if (length > QUOTED)
+    for (shown = QUOTED; shown > 0 && ((unsigned char)text[shown] & 0xC0) == 0x80;) --shown;
+  say_text(self, "'");
+  say(self, text, shown);
+  say_text(self, shown < length ? "..'" : "'");
+}
+
+/* `unknown verb 'indx' of shape, did you mean 'index'? sett help shape lists them` */
+static int say_unknown_verb(command *self, const command_group *group, const char *word) {
+  const char *nearest = command_nearest_verb(group, word);
+  say_error(self, 0, "unknown verb ");
+  say_quoted(self, word, strlen(word));
+  say_text(self, " of ");
+  say_text(self, group->name);
+  if (nearest) {
+    say_text(self, ", did you mean '");
+    say_text(self, nearest);
+    say_text(self, "'?");
+  } else {
+    say_text(self, ":");
+  }
+  say_text(self, " sett help ");
+  say_text(self, group->name);
+  say_text(self, " lists them");
+  return 2;
+}
+
+/* The same of a group; a verb without its group is told whose it is. */
+static int say_unknown_group(command *self, const char *word) {
+  command_mistyped mistyped = command_look_for(word);
+  size_t i, j, of = 0;
+  for (i = 0; i < COMMAND_COUNT(command_groups); ++i) command_compare(&mistyped, command_groups[i].name);
+  say_error(self, 0, "unknown group ");
+  say_quoted(self, word, strlen(word));
+  for (i = 0; !mistyped.nearest && *word && i < COMMAND_COUNT(command_groups); ++i) {
+    const command_group *group = &command_groups[i];
+    for (j = 0; j < group->count && strcmp(group->verbs[j].name, word); ++j) {}
+    if (j == group->count) continue;
+    say_text(self, of++ ? " or '" : ", did you mean '");
+    say_text(self, group->name);
+    say_text(self, " ");
+    say_text(self, word);
+    say_text(self, "'");
+  }
+  if (mistyped.nearest) {
+    say_text(self, ", did you mean '");
+    say_text(self, mistyped.nearest);
+    say_text(self, "'");
+  }
+  say_text(self, mistyped.nearest || of ? "? sett help lists them" : ": sett help lists them");
+  return 2;
+}
+
+static int say_unknown_option(command *self, const char *word) {
+  say_error(self, 0, "unknown option ");
+  say_quoted(self, word, strlen(word));
+  say_text(self, ": expected --lane NAME (of coalescing and banks), --help or --version");
+  return 2;
+}
+
+/* ---- help -------------------------------------------------------------------------------------------------------- */
+
 enum { HELP_COLUMN = 40 };
 
 /* A line for each verb, or each form of the one named: its words, what it answers, an example. */
@@ -256,7 +357,27 @@ static int say_help(command *self, const command_group *group, const char *name)
     say_text(self, "\n    ");
     say_example(self, group, &group->verbs[i]);
   }
-  return self->length ? 0 : say_verbs(self, group);
+  return self->length ? 0 : say_unknown_verb(self, group, name);
+}
+
+static void say_version_of(command *self, const char *name, int version) {
+  char text[80];
+  size_t length = (size_t)snprintf(text, sizeof text, "%s %d.%d.%d", name, version / 10000, version / 100 % 100, version % 100);
+  say(self, text, length);
+}
+
+/* The command's version is that of sett.h; those of the headers that are in it. */
+static int say_version(command *self) {
+#if defined(SETT_WITH_SHAPE)
+  say_version_of(self, "sett", SETT_VERSION);
+  say_version_of(self, "\nsett_tile.h", SETT_TILE_VERSION);
+  say_version_of(self, "\nsett_nested_layout.h", SETT_NESTED_VERSION);
+  say_version_of(self, "\nsett_mma_layouts.h", SETT_MMA_VERSION);
+  say_version_of(self, "\nsett_indexing_analysis.h", SETT_ANALYSIS_VERSION);
+  say_text(self, "\n");
+#endif
+  say_version_of(self, "sett_indexing_map.h", SETT_MAP_VERSION);
+  return 0;
 }
 
 /* A line for each group. */
@@ -270,7 +391,7 @@ static int say_overview(command *self) {
     say_text(self, command_groups[i].what);
     say_text(self, "\n");
   }
-  say_text(self, "sett help GROUP lists its verbs, each with an example.\n"
+  say_text(self, "sett help GROUP lists its verbs, each with an example; sett --version says which headers these are.\n"
                  "A - in place of the last words: they come from standard input, one input a line, its words separated by tabs; one answer a line,\n"
                  "in which \\n stands for the end of a line and \\\\ for \\.\n"
                  "Status: 0 yes or an answer, 1 no, different or not decided, 2 bad input; with -: 2 if a line was bad input, else 0.");
@@ -279,10 +400,17 @@ static int say_overview(command *self) {
 
 static int command_is_help(const char *word) { return !strcmp(word, "help") || !strcmp(word, "--help") || !strcmp(word, "-h"); }
 
+static int command_is_version(const char *word) { return !strcmp(word, "version") || !strcmp(word, "--version"); }
+
 /* Takes --lane NAME out of the words; 0 after say_error. */
 static int command_options(command *self) {
   const char **words = NULL;
   int i, count = 0;
+  for (i = 0; i < self->argc; ++i) {
+    const char *word = self->argv[i];
+    if (strncmp(word, "--", 2) || !strcmp(word, "--lane") || command_is_help(word) || command_is_version(word)) continue;
+    return say_unknown_option(self, word), 0;
+  }
   for (i = 0; i < self->argc && strcmp(self->argv[i], "--lane"); ++i) {}
   if (i == self->argc) return 1;
   words = (const char **)settp_map_take(&self->arena, (size_t)self->argc * sizeof *words);
@@ -297,45 +425,71 @@ static int command_options(command *self) {
   return 1;
 }
 
-static int command_verb_run(command *self, const command_verb *verb) {
-  int words = self->argc - 1 - (*verb->name != 0), status;
-  if (self->lane && !strstr(verb->arguments, "--lane")) return say_error(self, 0, "--lane is an option of coalescing and banks");
+/* Behind an error with a column: what stands there, the word it is in, and a verb that may be meant. */
+static void say_found(command *self, const command_group *group, const command_verb *verb) {
+  const char *word = self->argv[self->word], *at = word + least(strlen(word), (size_t)self->column - 1), *name, *nearest;
+  size_t length = strcspn(at, " \t\n"), named;
+  name = command_word_name(self, verb, &named);
+  if (self->column > 1) length = strspn(at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+  if (*at && !length) ++length;
+  while (((unsigned char)at[length] & 0xC0) == 0x80) ++length;
+  if (!*at || *at == '\n') say_text(self, *at ? ", found the end of the line" : ", found the end");
+  else if (name || self->column > 1) say_text(self, ", found "), say_quoted(self, at, length);
+  if (self->argc - 1 - (*verb->name != 0) > 1) {
+    say_text(self, ", in ");
+    say(self, name ? name : word, name ? named : strlen(word));
+  }
+  nearest = *verb->name || self->word != 1 ? NULL : command_nearest_verb(group, word);
+  if (!nearest) return;
+  say_text(self, "; did you mean '");
+  say_text(self, group->name);
+  say_text(self, " ");
+  say_text(self, nearest);
+  say_text(self, "'?");
+}
+
+static int command_verb_run(command *self, const command_group *group, const command_verb *verb) {
+  int status;
+  if (self->lane && !strstr(verb->arguments, "--lane"))
+    return say_error(self, 0, "--lane is an option of coalescing and banks alone: expected none here");
+  self->word = 1 + (*verb->name != 0);
   status = verb->run(self);
-  if (status == 2 && self->column > 0 && words > 1) say_word(self, verb);
+  if (status == 2 && self->column > 0 && self->word < self->argc) say_found(self, group, verb);
   return status;
 }
 
 static int command_run(command *self) {
   const command_group *group;
   size_t i;
-  int named = 0;
+  int named = 0, verbs = 0, words;
   if (!command_options(self)) return 2;
-  group = self->argc > 0 ? command_find(self->argv[0]) : NULL;
-  if (self->argc > 0 && self->argc < 4 && command_is_help(self->argv[0])) {
-    if (self->argc == 1) return say_overview(self);
-    group = command_find(self->argv[1]);
-    if (group) return say_help(self, group, self->argc > 2 ? self->argv[2] : NULL);
-  } else if (group && (self->argc == 2 || self->argc == 3) && command_is_help(self->argv[self->argc - 1])) {
-    return say_help(self, group, self->argc > 2 ? self->argv[1] : NULL);
-  }
-  if (!group) {
-    say_error(self, 0, "unknown command, expected ");
-    for (i = 0; i < COMMAND_COUNT(command_groups); ++i) {
-      say_text(self, command_groups[i].name);
-      say_text(self, ", ");
-    }
-    say_text(self, "or help");
-    return 2;
-  }
-  for (i = 0; i < group->count && self->argc > 1; ++i) {
-    if (!*group->verbs[i].name || strcmp(group->verbs[i].name, self->argv[1])) continue;
-    if (command_takes(&group->verbs[i], self->argc - 2)) return command_verb_run(self, &group->verbs[i]);
+  words = self->argc;
+  if (words == 0) return say_error(self, 0, "expected a group and a verb: sett help lists them");
+  if (command_is_help(self->argv[0]) && words == 1) return say_overview(self);
+  if (command_is_version(self->argv[0]) && words == 1) return say_version(self);
+  if (command_is_help(self->argv[0]) && words > 3) return say_error(self, 0, "expected: help [GROUP [VERB]]");
+  group = command_find(self->argv[command_is_help(self->argv[0])]);
+  if (!group) return say_unknown_group(self, self->argv[command_is_help(self->argv[0])]);
+  if (command_is_help(self->argv[0])) return say_help(self, group, words > 2 ? self->argv[2] : NULL);
+  if (words == 2 && command_is_help(self->argv[1])) return say_help(self, group, NULL);
+  if (words == 3 && command_is_help(self->argv[1])) return say_help(self, group, self->argv[2]);
+  if (words == 3 && command_is_help(self->argv[2])) return say_help(self, group, self->argv[1]);
+  for (i = 0; i < group->count; ++i) {
+    const command_verb *verb = &group->verbs[i];
+    verbs += *verb->name != 0;
+    if (words < 2 || !*verb->name || strcmp(verb->name, self->argv[1])) continue;
+    if (command_takes(verb, words - 2)) return command_verb_run(self, group, verb);
     named = 1;
   }
   if (named) return say_expected(self, group, self->argv[1]);
   for (i = 0; i < group->count; ++i)
-    if (!*group->verbs[i].name && command_takes(&group->verbs[i], self->argc - 1)) return command_verb_run(self, &group->verbs[i]);
-  return group->count == 1 ? say_expected(self, group, "") : say_verbs(self, group);
+    if (!*group->verbs[i].name && command_takes(&group->verbs[i], words - 1)) return command_verb_run(self, group, &group->verbs[i]);
+  if (verbs == 0) return say_expected(self, group, "");
+  if (words > 1) return say_unknown_verb(self, group, self->argv[1]);
+  say_error(self, 0, "expected a verb: sett help ");
+  say_text(self, group->name);
+  say_text(self, " lists them");
+  return 2;
 }
 
 /* ---- memory ----------------------------------------------------------------------------------------------------- */
@@ -464,6 +618,13 @@ static void put_line(const char *text) {
   putchar('\n');
 }
 
+/* The status, or 2 where the answer could not be written. */
+static int finish(int status) {
+  if (!fflush(stdout) && !ferror(stdout)) return status;
+  fputs("error: standard output cannot be written: is the disk full?\n", stderr);
+  return 2;
+}
+
 /* The `-` mode: one input a line, its words separated by tabs, which follow the words given before the -; one answer a line. */
 static int run_lines(int argc, const char *const *argv) {
   buffer line = {NULL, 0}, out = {NULL, 0}, list = {NULL, 0};
@@ -487,7 +648,7 @@ static int run_lines(int argc, const char *const *argv) {
   free(line.text);
   free(out.text);
   free(list.text);
-  return status;
+  return finish(status);
 }
 
 int main(int argc, char **argv) {
@@ -500,5 +661,5 @@ int main(int argc, char **argv) {
   fputs(out.text, status == 2 ? stderr : stdout);
   putc('\n', status == 2 ? stderr : stdout);
   free(out.text);
-  return status;
+  return finish(status);
 }
