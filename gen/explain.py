@@ -51,10 +51,10 @@ def _partition(fusion: hlo.Fusion) -> str:
     lines = [f"{fusion.name}: {how}" for how in [nests.how_updated(fusion)] if how]
     lines += [f"{fusion.name}: parameter {number} is parameter {first}, in each launch: that is read" for number, first in fusion.same.items()]
     for nest in nests.nests(fusion):
-        count = len(nest.partition.functions)
+        functions = [function for partition in nest.partitions for function in partition.functions]
         kind = f" ({type(nest).__name__})" if type(nest) is not Nest else ""
-        lines.append(f"{fusion.name}: {count} function{'s' if count > 1 else ''}{kind}")
-        for function in nest.partition.functions:
+        lines.append(f"{fusion.name}: {len(functions)} function{'s' if len(functions) > 1 else ''}{kind}")
+        for function in functions:
             lines.append(f"{_title(function)}:")
             for region in regions(function.body):
                 for entry in region.entries:
@@ -68,8 +68,7 @@ def _partition(fusion: hlo.Fusion) -> str:
 def _maps(fusion: hlo.Fusion) -> str:
     """For each function the map of every operand, moves composed away."""
     lines = []
-    for nest in nests.nests(fusion):
-        partition: Partition = nest.partition
+    for nest, partition in ((nest, partition) for nest in nests.nests(fusion) for partition in nest.partitions):
         for function in partition.functions:
             lines.append(f"{_title(function)}:")
             for region in regions(function.body):
@@ -88,7 +87,7 @@ def _maps(fusion: hlo.Fusion) -> str:
                     what = "update" if nest.targets else "result"
                     lines.append(f"  {what} {root.result} -> {read.source.name}: {read.map}" + (f"; written at {root.at}" if root.at else ""))
                     lines += [f"  result {root.result} {runtime.name} -> {runtime.read.source.name}, in 0 .. {runtime.last}: {runtime.read.map}" for runtime in partition.starts(root)]
-        lines += nest.mapped()
+        lines += nest.mapped() if partition is nest.partition else []
     return "\n".join(lines)
 
 

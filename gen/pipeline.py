@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
@@ -54,10 +54,12 @@ def program(fusion: Fusion, target: str, device_name: Optional[str] = None, exce
 
 def emit(planned: Sequence[Nest], target: Target, device: Device, excess: bool) -> Emitted:
     """The kernels of all nests, each by the hero that takes it."""
-    scratch = [root.shape for nest in planned for root in nest.partition.roots if root.scratch]
-    context = heroes.Context(target, device, Helpers(target), excess, scratch)
+    between = {root.result: root.shape for nest in planned for one in (nest.members or [nest]) for root in one.partition.roots if root.scratch}
+    context = heroes.Context(target, device, Helpers(target), excess, [between[n] for n in sorted(between)])
     kernels = [kernel for nest in planned for kernel in heroes.kernels(nest, context)]
-    return Emitted(target, context.helpers, kernels, scratch)
+    used = {pointer for kernel in kernels for pointer in kernel.pointers}
+    scratch = [shape if f"q{n}" in used else replace(shape, bytes=0) for n, shape in enumerate(context.scratch)]    # a buffer that no kernel names has no bytes
+    return Emitted(target, context.helpers, kernels, scratch if any(shape.bytes for shape in scratch) else [])
 
 
 def files(fusion: Fusion, targets: Sequence[str], device: Optional[str] = None, excess: bool = False) -> "Tuple[Dict[str, str], Dict[str, Any]]":

@@ -5,21 +5,22 @@ from __future__ import annotations
 from typing import List, Sequence
 
 from gen.emit.values import NotWide
-from gen.heroes import (concatenate, distribute, loop, reduction_cpu, reduction_gpu, scan_cpu, scatter, table, transpose_cpu, transpose_gpu,
+from gen.heroes import (concatenate, distribute, loop, reduction_cpu, reduction_gpu, rows_cpu, scan_cpu, scatter, table, transpose_cpu, transpose_gpu,
                         transpose_lines, update_in_place)
 from gen.heroes.hero import Context, Hero
 from gen.heroes.kernel import Kernel
 from gen.plan.nest import BuildError, Nest
 
 # The first that takes a nest and has a schedule that its maps allow writes it; loop takes every nest.
-HEROES: Sequence[Hero] = (scatter.HERO, concatenate.HERO, update_in_place.HERO, distribute.HERO, reduction_cpu.HERO, reduction_gpu.HERO,
+HEROES: Sequence[Hero] = (scatter.HERO, concatenate.HERO, update_in_place.HERO, distribute.HERO, rows_cpu.HERO, reduction_cpu.HERO, reduction_gpu.HERO,
                           scan_cpu.HERO, transpose_gpu.HERO, transpose_lines.HERO, transpose_cpu.HERO, table.HERO, loop.HERO)
 
 
 def kernels(nest: Nest, context: Context) -> List[Kernel]:
-    """The nest's kernels by the first hero and schedule that its maps allow, then those of side results that are not among them."""
+    """The nest's kernels by the first hero and schedule that its maps allow, then those of side results that are not among them. Where no hero takes a nest
+    that is made of others: the kernels of these."""
     for hero in HEROES:
-        if not hero.takes(nest, context):
+        if hero.members != bool(nest.members) or not hero.takes(nest, context):
             continue
         for schedule in hero.schedules(nest, context):
             try:
@@ -30,4 +31,6 @@ def kernels(nest: Nest, context: Context) -> List[Kernel]:
                 for kernel in written:
                     kernel.by = kernel.by or hero
                 return written if hero.sides else [*written, *(kernel for side in nest.sides for kernel in kernels(side, context))]
+    if nest.members:
+        return [kernel for member in nest.members for kernel in kernels(member, context)]
     raise BuildError(f"{nest.name}: {hero.refusal(nest)}")

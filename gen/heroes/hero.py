@@ -44,11 +44,13 @@ class Hero:
     """The interface of all heroes.
 
     name: in reports and manifests; its kernels have it as their `hero`, and heroes may share a name.
-    sides: whether its kernels write a nest's side results too (else each side is a nest of its own).
+    sides: whether its kernels write a nest's side results too (else each side is a nest of its own). members: whether it takes nests that are made of
+    others, and these alone.
     """
 
     name = ""
     sides = False
+    members = False
 
     def takes(self, nest: Nest, context: Context) -> bool:
         """Whether it may write this nest, which may be of any kind and type; it may still find that no schedule fits."""

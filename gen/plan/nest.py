@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import List, Tuple
+from typing import AbstractSet, List, Tuple
 
 from gen.hlo import Shape
 from gen.plan.partition import Partition, Root
@@ -20,19 +20,27 @@ class Nest:
 
     sides: nests whose results are written in this one's pass. further: partitions of what else it reads. layout: the nested layout that distributes it
     on a GPU. aliases: results that are parameters' buffers, updated in place, with the parameters' numbers. reads_first: all of a step is read before
-    anything of it is written. targets: what updates are combined with, at `place`, the map from an update's index.
+    anything of it is written. targets: what updates are combined with, at `place`, the map from an update's index. members: nests that are kernels of their own
+    where no hero takes this one; inner: the scratch buffers between them, which this one does not write.
     """
 
     name: str
     shape: Shape
     partition: Partition
     sides = ()
+    members = ()
+    inner = frozenset()     # type: AbstractSet[str]
     further = ()
     layout = ""
     aliases = {}        # type: Dict[int, int]
     reads_first = False
     targets = ()
     place = ""
+
+    @property
+    def partitions(self) -> "List[Partition]":
+        """Those of its elements: of each stage, where it has several."""
+        return [self.partition, *(self.further if self.members else ())]
 
     @property
     def shared(self) -> "List[str]":

@@ -7,8 +7,8 @@ from typing import Any, Dict, List, Optional, Tuple
 
 from gen import hlo
 from gen.hlo import Computation, Fusion, Instruction, Shape, distribution, dtypes
-from gen.lower import tiled_layouts, widths
-from gen.plan import concatenation, grouping, plan, scan, scatter, update as update_nests
+from gen.lower import single_elements, tiled_layouts, widths
+from gen.plan import concatenation, grouping, plan, rows, scan, scatter, update as update_nests
 from gen.plan.buffers import buffers_of
 from gen.plan.nest import Nest
 from gen.plan.partition import Partition
@@ -43,7 +43,7 @@ def result_leaves(computation: Computation) -> "List[Tuple[Shape, Instruction, i
 @lru_cache(maxsize=4)
 def nests(fusion: Fusion) -> List[Nest]:
     """Kernels to be, in the order in which they run: what goes through scratch, then the results."""
-    computation = widths.lowered(fusion.computation)
+    computation = single_elements.lowered(widths.lowered(fusion.computation))
     computation, leaves = tiled_layouts.lowered(computation, result_leaves(computation))
     update, _ = update_nests.find(fusion, computation, leaves, f"sett_{fusion.name}")
     if update and update.aliases:
@@ -83,7 +83,7 @@ def nests(fusion: Fusion) -> List[Nest]:
             nest = _led(nest, list(dict.fromkeys(i for number, *_ in group for i in planned.fused[number])))
         nest.layout = layout
         result.append(concatenation.parted(nest) if key is None and not layout else nest)
-    result = _with_sides(result)
+    result = rows.joined(_with_sides(result), planned.cuts, f"sett_{fusion.name}")
     for instruction, numbers in planned.scatters.items():
         result += scatter.nests(computation, instruction, [plan.whole(instruction, k, number) for k, number in enumerate(numbers)], planned.cuts,
                               [next(names) for _ in range(len(numbers) + 1)])
@@ -99,7 +99,7 @@ def _led(nest: Nest, heroes: List[Instruction]) -> Nest:
 
 def how_updated(fusion: Fusion) -> str:
     """Which way dynamic-update-slices that are results go, and why; "" where there are none."""
-    computation = widths.lowered(fusion.computation)
+    computation = single_elements.lowered(widths.lowered(fusion.computation))
     update, why = update_nests.find(fusion, *tiled_layouts.lowered(computation, result_leaves(computation)), "e")
     if update is None:
         return why and f"no kernel for the update alone: {why}"

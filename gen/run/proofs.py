@@ -24,7 +24,7 @@ def check(fusion: Fusion) -> Optional[str]:
 
 def all_inside(made: "Sequence[Nest]") -> Optional[str]:
     """What is wrong with what nests read, of parameters and scratch, and with where updates are combined, or None: all is inside of its buffer."""
-    for nest in (one for nest in made for one in (nest, *nest.sides)):
+    for nest in (one for nest in made for one in (nest, *nest.sides, *nest.members)):
         for partition, function in ((p, f) for p in (nest.partition, *nest.further) for f in p.functions):
             for read, _ in reads_of(partition, function):
                 buffer = buffer_of(partition, read)
@@ -39,7 +39,7 @@ def all_inside(made: "Sequence[Nest]") -> Optional[str]:
 def places(fusion: Fusion, made: "Sequence[Nest]") -> "Dict[str, int]":
     """Positions of each result and scratch buffer, by their pointers."""
     found = {f"r{n}": tiled_layouts.positions(shape) for n, (shape, _, _) in enumerate(nests.result_leaves(fusion.computation)) if shape.elements}
-    found.update({root.pointer: root.shape.elements for nest in made for root in nest.partition.roots if root.scratch and root.shape.elements})
+    found.update({root.pointer: root.shape.elements for nest in made for _, root in nest.written(True) if root.scratch and root.shape.elements})
     return found
 
 
@@ -80,7 +80,8 @@ def written_once(made: "Sequence[Nest]", results: "Dict[str, int]") -> Optional[
         if wrong or low < 0 or high >= root.shape.elements:
             return f"the update of result {root.pointer}: {wrong or f'written at [{low}, {high}] of {root.shape.elements}'}"
     for apart in (False, True):
-        pieces: "Dict[str, List[Piece]]" = {pointer: [] for pointer in results if pointer not in in_place}
+        inner = {pointer for nest in made if not apart for pointer in nest.inner}
+        pieces: "Dict[str, List[Piece]]" = {pointer: [] for pointer in results if pointer not in in_place | inner}
         for nest in made:
             for shape, root in nest.written(apart):
                 if not shape.elements:

@@ -67,6 +67,11 @@ class Device:
     # Scans of a CPU
     scan_bytes: int = 0                 # bytes of a block of columns that are carried down the rows
 
+    # Rows of a CPU, which go through several stages
+    held_bytes: int = 0                 # bytes of a row that stay in the second level from one stage to the next
+    row_block: int = 0                  # bytes, at most, of 16 rows that go through the stages together: they should stay in the first level
+    kept_bytes: int = 0                 # bytes of values that stages keep for later ones, of a work-item, at most: they are on its stack
+
     # Scatters
     shared_updates: int = 0             # updates from which on a CPU's work-items share the result
     shared_neighbours: int = 0          # neighbours that one of these takes at least, where more work-items would have fewer
@@ -106,6 +111,7 @@ _CPU = Device(
     column_registers=16,                # 24 are no faster
     column_period=25,
     scan_bytes=8 << 10,
+    held_bytes=512 << 10, row_block=32 << 10, kept_bytes=256 << 10,
     shared_updates=4096, shared_neighbours=128, scatter_threads=128,
     tile_prefetch=512,                  # 256 bytes: 0.01 to 0.08 less
     tile_run=1024, tile_joined=64,

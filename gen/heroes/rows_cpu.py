@@ -1,0 +1,328 @@
+"""The rows hero on CPUs: stages over the same rows (gen/plan/rows.py), each row or block of 16 rows through all of them before the next one.
+
+The rows are contiguous along the minor digit, which is reduced. A stage folds each row into a few vector accumulators as the reduction hero does
+(gen/heroes/reduction_cpu.py), from whose parts it is made; its totals, and what follows from them for the row, are what later stages use. The first stage
+reads a row from memory, later ones from the caches; values that are kept are in an array of registers on the work-item's stack. Meanwhile the lines of the next
+rows are prefetched: while the later stages compute, memory works on.
+
+  block   16 short rows: each stage takes one after the other, then the 16 vectors of accumulators are folded into one vector of totals, of which the values of
+          the rows are computed in vectors
+  single  a row by itself: its accumulators are folded into one number
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple
+
+from gen import algebra
+from gen.emit.body import Body
+from gen.emit.state import Given
+from gen.emit.values import Value
+from gen.heroes import reduction_cpu
+from gen.heroes.hero import Context, Hero
+from gen.heroes.kernel import Coordinate, Kernel, Step, arguments, function_text
+from gen.heroes.reduction import Digits, by_number
+from gen.heroes.reduction_cpu import LANES, Accumulator, Blocks, Digit, Reduce, Rest, Steps, Sweep
+from gen.hlo import Instruction, Shape, dtypes
+from gen.plan.buffers import buffers_of, touches
+from gen.plan.digits import IterationSpace, place as placed_at
+from gen.plan.nest import Nest
+from gen.plan.partition import Partition, compose
+from gen.plan.plan import Reduction
+from gen.plan.rows import Rows, Stage
+from gen.schedule import Device, Schedule
+from gen.targets import COMPLEX, SMALL, TINY
+
+
+@dataclass(frozen=True)
+class RowSweep(Sweep):
+    """kept: registers of each kept value of a row. ahead: of each buffer that is read, bytes from what is read for some rows to the same for the next ones."""
+
+    kept: int = 0
+    ahead: "Tuple[Tuple[str, int], ...]" = ()
+
+    def text(self) -> str:
+        words = [f"threads {self.threads}", f"{self.rows} rows together" if self.rows > 1 else "a row at a time", f"{self.chunks} times", f"{self.vec} accumulators of {self.lanes}"]
+        words += [f"{self.kept} registers of each kept value"] if self.kept else []
+        words += [word for word, on in (("interleaved pairs", self.interleaved_pairs), ("streamed", self.stream)) if on]
+        return ", ".join(words)
+
+
+class _Hero(Hero):
+    """All stages in one kernel."""
+
+    name, sides, members = "rows", True, True
+
+    def takes(self, nest: Nest, context: Context) -> bool:
+        return isinstance(nest, Rows) and context.device.cpu and context.target.wide and not any(touches(member, {*COMPLEX, *TINY, *dtypes.PACKED}) for member in nest.members)
+
+    def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
+        assert isinstance(nest, Rows)
+        found = nest.iteration_space()
+        if not found:
+            return []
+        steps = found.accesses[0].strides
+        assert steps is not None
+        digits = Digits(found.sizes, found.weights(), steps)
+        sweep = _sweep(context.device, nest, digits, found)
+        return [(digits, sweep)] if sweep else []
+
+    def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
+        assert isinstance(nest, Rows)
+        return [_Writer(context, nest, *schedule, index_type).kernel()]
+
+    def describe(self, kernel: Kernel) -> "List[str]":
+        nest = kernel.nest
+        assert isinstance(nest, Rows)
+        lines = []
+        for number, stage in enumerate(nest.stages):
+            words = [f"reduces {', '.join(hero.name for hero in stage.heroes)}"] * bool(stage.heroes)
+            words += [f"keeps {', '.join(i.name for i in stage.kept)}"] * bool(stage.kept)
+            words += [f"leaves {', '.join(i.name for i in stage.row_values)} of each row"] * bool(stage.row_values)
+            words += [f"writes {', '.join(root.pointer for root in [*stage.writes, *stage.row_writes])}"] * bool(stage.writes or stage.row_writes)
+            lines.append(f"stage {number}: {'; '.join(words)}")
+        return lines
+
+
+HERO = _Hero()
+
+
+def _sweep(device: Device, nest: Rows, digits: Digits, found: IterationSpace) -> Optional[RowSweep]:
+    sizes, out, minor = digits.sizes, digits.out, digits.minor
+    size, reads = sizes[minor], [a for a in found.accesses[1:]]
+    if out[minor] or size < LANES or not digits.kept() or any(a.strides is None or a.strides[minor] not in (0, 1) for a in reads):
+        return None
+    elements, rows = math.prod(sizes[k] for k in digits.reduced()), math.prod(sizes[k] for k in digits.kept())
+    row = next(k for k in digits.kept() if out[k] == 1)
+    read = {a.name: a for a in reads if not a.write and a.strides and any(a.strides[k] for k in digits.reduced())}
+    by_row = {a.name: a for a in read.values() if a.strides and any(a.strides[k] for k in digits.kept())}
+    of_row, shared = (sum(a.width for a in some.values()) * elements for some in (by_row, {name: a for name, a in read.items() if name not in by_row}))
+    kinds = {a.width for a in reads if a.strides and a.strides[minor]}
+    small = {i.operands[0].shape.dtype for i in nest.heroes} <= {"bf16"} and {r.shape.dtype for s in nest.stages for r in s.writes} <= {"bf16"}
+    paired = kinds == {2} and small and size >= 2 * LANES
+    vec = 2 if paired else min(4, size // LANES // 2 * 2 or 1)
+    steps = elements // size * (size // (vec * LANES))
+    left = -(-(size % (vec * LANES)) // LANES) * (elements // size)
+    kept, width = steps * vec + left, 4 * max([1, *(dtypes.storage_bytes(i.shape.dtype) // 4 for s in nest.stages for i in s.kept)])
+    count = sum(len(stage.kept) for stage in nest.stages)
+    keeps = count * kept * LANES * width
+    together = LANES if sizes[row] >= LANES and LANES * (of_row + keeps) <= device.row_block else 1
+    if of_row + shared + keeps > device.held_bytes or together * keeps > device.kept_bytes:
+        return None
+    if rows < 2 * device.units and of_row > device.row_block:
+        return None
+    blocks = sizes[row] // together
+    outer = rows // sizes[row]
+    chunks = max(1, min(blocks, device.part_bytes // max(1, together * of_row), blocks * outer // (16 * device.units)))
+    traffic = sum(a.bytes for a in reads)
+    return RowSweep(1, chunks, vec, interleaved_pairs=paired, kind="rows", rows=together, stream=traffic > device.cache, kept=kept if count else 0,
+                    ahead=tuple((a.name, (a.strides or ())[row] * together * a.width) for a in by_row.values() if a.strides and a.strides[row] > 0))
+
+
+# ---- what the template is handed ----
+
+@dataclass(frozen=True)
+class Kept:
+    """An array of registers, as C text: its type, its name and its length."""
+
+    type: str
+    name: str
+    count: int
+
+
+@dataclass(frozen=True)
+class StageLines:
+    """A stage. reduces: of accumulators a; digits: loops around the steps of a row; row_step: what follows from the totals, of a row or of the 16 rows of a
+    block."""
+
+    reduces: List[Reduce]
+    digits: List[Digit]
+    steps: Steps
+    rest: Optional[Rest]
+    row_step: Step
+    lanes: int = LANES
+    flags = None
+
+    @property
+    def accumulators(self) -> "List[Accumulator]":
+        return [accumulator for reduce in self.reduces for accumulator in reduce.accumulators]
+
+
+@dataclass(frozen=True)
+class Record:
+    """templates/kernels/rows_cpu.j2. rows: that go through the stages together, 16 or 1; vec: registers of an accumulator; values: arrays of what stages leave of
+    each row; kept: of what they keep. halves: registers after each fold of pairs of lanes."""
+
+    group: bool
+    item: bool
+    guard: str
+    coordinates: List[Coordinate]
+    blocks: Blocks
+    rows: int
+    vec: int
+    values: List[Kept]
+    kept: List[Kept]
+    stages: List[StageLines]
+    halves: List[int]
+
+
+class _View(Reduction):
+    """A stage as the reduction whose parts write it: its heroes, and the partitions of its elements and of its totals."""
+
+    def __init__(self, nest: Rows, stage: Stage) -> None:
+        Reduction.__init__(self, nest.name, nest.rows, stage.totals, stage.heroes, stage.inputs, stage.totals, nest.space)
+
+
+class _StageWriter(reduction_cpu.Emitter):
+    """The lines of one stage. number: of its first accumulator among all; whole: who writes all stages."""
+
+    def __init__(self, whole: "_Writer", stage: Stage, number: int) -> None:
+        context = whole.context
+        self.whole, self.stage, self.number, self.slot = whole, stage, number, ""
+        self.prefetched: "Dict[str, List[str]]" = {}        # by pointer
+        super().__init__(context.target, context.helpers, _View(whole.nest, stage), whole.digits, whole.sweep, whole.index_type, context.excess, context.scratch, 1)
+
+    def name(self, h: int, k: int, of: str = "a") -> str:
+        return f"{of}{self.number + h}"
+
+    def body(self, thread: str, box: "Dict[str, Tuple[int, int]]", sweep: Schedule, partition: Partition,
+             given: "Optional[Mapping[Instruction, Given]]" = None) -> Body:
+        """For elements: with what earlier stages have left of the row and kept."""
+        if partition is self.nest.inputs:
+            given = {i: values for i, values in {**self.whole.of_row(), **self.whole.kept_at(self.slot)}.items() if i in partition.given}
+        return super().body(thread, box, sweep, partition, given)
+
+    def values(self, body: Body) -> List[Value]:
+        kept = self.stage.kept
+        found = super().values(body)
+        roots = self.nest.inputs.roots[len(self.nest.inputs.roots) - len(kept):] if kept else []
+        for instruction, root in zip(kept, roots):
+            value = self.whole.settled(body, body.read(self.nest.inputs.root_read(root), body.function.body))
+            body.text.add(f"{self.whole.kept[instruction].name}[{self.slot}] = {body.splat(value)};")
+        return found
+
+    @property
+    def sides(self):  # type: ignore[no-untyped-def]
+        return self.stage.writes
+
+    def folded(self, body: Body, slot: str, count: int, inside: str = "", of: str = "a") -> Step:
+        step = super().folded(body, slot, count, inside, of)
+        self.prefetched.update((key[1], lines) for key, lines in body.prefetches.items())
+        return step
+
+    def lines(self, coordinates: "Dict[int, str]", box: "Dict[str, Tuple[int, int]]", prefetch: int, prefetches: "List[str]") -> StageLines:
+        """prefetch: a distance in bytes, after which `prefetched` has the lines; prefetches: what to prefetch beside the steps."""
+        digits, sweep, together = self.digits, self.sweep, self.sweep.rows
+        self.at, self.box = dict(coordinates), dict(box)
+        row = self.special()
+        assert row is not None
+        if together > 1:
+            self.at[row] = f"({coordinates[row]}) + row"
+            self.box["row"] = (0, together - 1)
+        loops = self.loops([digits.minor])
+        size, step = digits.sizes[digits.minor], sweep.step
+        count = size // step
+        each = count * sweep.vec + -(-(size % step) // LANES)       # registers of a run along the minor digit
+        run, weight = [], each
+        for k in reversed([k for k in digits.reduced() if k != digits.minor]):
+            run.append(f"g{k} * {weight}")
+            weight *= digits.sizes[k]
+        run += [f"row * {weight}"] * (together > 1)
+        before = "".join(f"{text} + " for text in run)
+        self.slot = before + (f"step * {sweep.vec} + vec" if sweep.vec > 1 else "step")
+        self.sweep = replace(sweep, l2_prefetch=prefetch, burst=1)
+        steps = self.steps("0", str(count), count)
+        self.sweep = sweep
+        steps = replace(steps, prefetches=prefetches, burst=1 if prefetches else 0)
+        self.slot = before + f"{count * sweep.vec}" + (" + vec" if size % step > LANES else "")
+        rest = self.rest(size % step, size)
+        reduces = [Reduce([self.accumulator(h, 0, LANES, True)], partial(self.combine, h)) for h in range(len(self.nest.heroes))]
+        self.at = dict(coordinates)
+        return StageLines(reduces, loops, steps, rest, self.row_step(row, box))
+
+    def row_step(self, row: int, box: "Dict[str, Tuple[int, int]]") -> Step:
+        """What follows from the totals."""
+        wide = self.sweep.rows > 1
+        at = {k: text for k, text in self.at.items() if self.digits.out[k] and k != row}
+        inner = f"({self.at[row]})" + (" + lane" if wide else "")
+        box = {**box, **({"vec": (0, 0), "lane": (0, LANES - 1)} if wide else {})}
+        position = self.map(self.out_position({**at, row: "0"}, inner), box, ("vec", "lane") if wide else ())
+        partition = self.nest.epilogue
+        body = super().body(compose(position, algebra.call("shape", "unmap", self.nest.shape.text)), box, Schedule(lanes=LANES if wide else 1), partition, self.whole.totals(self))
+        body.region(partition.entry.body)
+        roots = partition.roots
+        for root in roots[:len(self.stage.row_writes)]:
+            body.store(root)
+        for instruction, root in zip(self.stage.row_values, roots[len(self.stage.row_writes):]):
+            value = self.whole.settled(body, body.read(partition.root_read(root), partition.entry.body))
+            name = self.whole.values[instruction].name
+            body.text.add(self.d.scatter(value.dtype, LANES, body.splat(value), name) if wide else f"{name}[0] = {value.text};")
+        self.seen += [a for a in body.flat if a not in self.seen]
+        return Step.of(body, 1)
+
+
+class _Writer:
+    """The one kernel. writers: of the stages; values, kept: the arrays of what is left of each row and of what is kept."""
+
+    def __init__(self, context: Context, nest: Rows, digits: Digits, sweep: RowSweep, index_type: str) -> None:
+        self.context, self.nest, self.digits, self.sweep, self.index_type = context, nest, digits, sweep, index_type
+        d = context.target
+        self.values = {i: Kept(d.register(i.shape.leaves()[0].dtype), f"of_row{n}", sweep.rows)
+                       for n, i in enumerate(i for stage in nest.stages for i in stage.row_values)}
+        self.kept = {i: Kept(d.register(i.shape.dtype, LANES), f"kept{n}", sweep.kept * sweep.rows)
+                     for n, i in enumerate(i for stage in nest.stages for i in stage.kept)}
+        self.writers: "List[_StageWriter]" = []
+        for stage in nest.stages:
+            self.writers.append(_StageWriter(self, stage, sum(len(one.heroes) for one in nest.stages[:len(self.writers)])))
+
+    def settled(self, body: Body, value: Value) -> Value:
+        """A value as it is left for later stages: rounded, where excess precision is not kept."""
+        value = body.real(value)
+        return value if self.context.excess else body.settled(value, "x")
+
+    def _left(self, text: str, i: Instruction, lanes: int) -> "List[Value]":
+        dtype = i.shape.leaves()[0].dtype
+        return [Value(text, dtype, lanes, rounded=not (self.context.excess and dtype in SMALL))]
+
+    def of_row(self) -> "Dict[Instruction, Given]":
+        row = "row" if self.sweep.rows > 1 else "0"
+        return {i: self._left(f"{array.name}[{row}]", i, 1) for i, array in self.values.items()}
+
+    def kept_at(self, slot: str) -> "Dict[Instruction, Given]":
+        return {i: self._left(f"{array.name}[{slot}]", i, LANES) for i, array in self.kept.items()}
+
+    def totals(self, upto: _StageWriter) -> "Dict[Instruction, Given]":
+        """The totals of a stage and of those before it."""
+        form = "t{}[0]" if self.sweep.rows > 1 else "t{}"
+        return {hero: partial(writer.total, h=h, texts=[form.format(writer.number + h)])
+                for writer in self.writers[:self.writers.index(upto) + 1] for h, hero in enumerate(writer.nest.heroes)}
+
+    def kernel(self) -> Kernel:
+        d, nest, sweep = self.context.target, self.nest, self.sweep
+        first = self.writers[0]
+        counts = first.coordinates()
+        place, groups = placed_at(counts, sweep.threads)
+        c = algebra.c_text(place, self.index_type)
+        at, box = dict(first.at), dict(first.box)
+        ahead: "Dict[str, List[str]]" = {}
+        for writer in self.writers:
+            for pointer, distance in sweep.ahead:
+                writer.lines(at, box, distance, [])
+                ahead.update({pointer: writer.prefetched[pointer]} if pointer in writer.prefetched else {})
+        last = len(self.writers) - 1
+        stages = [writer.lines(at, box, 0, [line for pointer in ahead for line in ahead[pointer]] if n == last else []) for n, writer in enumerate(self.writers)]
+        partitions = [partition for stage in nest.stages for partition in (stage.inputs, stage.totals)]
+        reads: "Dict[str, Shape]" = {}
+        for partition in partitions:
+            reads.update(buffers_of(partition, partition.entry))
+        writes = {root.pointer: root.shape for stage in nest.stages for root in [*stage.writes, *stage.row_writes]}
+        functions = {f.name: function_text(d, self.context.helpers, partition, f, self.context.excess) for partition in partitions for f in reversed(partition.functions[1:])}
+        seen = list(dict.fromkeys(access for writer in self.writers for access in writer.seen))
+        assert first.blocks
+        record = Record(groups > 1, sweep.threads > 1, " && ".join(c.constraints), [Coordinate(name, text) for (name, _), text in zip(counts, c.results)], first.blocks,
+                        sweep.rows, sweep.vec, list(self.values.values()), list(self.kept.values()), stages, reduction_cpu._halves(LANES))
+        return Kernel(nest.name, nest, sweep, self.index_type, groups, ", ".join(arguments(d, by_number(reads), writes)), list(functions.values()), d.launch_bounds(sweep.threads),
+                      seen[0][1] if seen else "", [*by_number(reads), *sorted(writes)], seen, template="kernels/rows_cpu", record=record, threads=sweep.threads)

@@ -1,0 +1,120 @@
+// tests/goldens/softmax_f32.hlo: threads 1, a row at a time, 1 times, 4 accumulators of 16, 256 registers of each kept value
+static void sett_softmax_f32(const float *restrict p0, float *restrict r0, size_t number)
+{
+  const uint32_t bl_x = (uint32_t)number;
+  const uint32_t chunk = bl_x;
+  float16 kept0[256];
+  for (uint32_t block = chunk * 1; block < chunk * 1 + 1; ++block)
+  {
+    float of_row0[1];
+    float of_row1[1];
+    // stage 0
+    float t0;
+    {
+      float16 a0[4];
+      UNROLL
+      for (uint32_t vec = 0; vec < 4; ++vec) {
+        a0[vec] = splat_float16(float_of_bits(0xff800000u));
+      }
+      {
+        {
+          for (uint32_t step = 0; step < 64; ++step)
+          {
+            UNROLL
+            for (uint32_t vec = 0; vec < 4; ++vec) {
+              const float16 v_v0 = *(const float16 *)(p0 + block * 4096 + step * 64 + vec * 16);
+              const float16 v_r = choose_float16(((a0[vec] >= v_v0) | (a0[vec] != a0[vec])), a0[vec], v_v0);
+              a0[vec] = v_r;
+            }
+          }
+        }
+      }
+      UNROLL
+      for (uint32_t vec = 1; vec < 4; ++vec) {
+        const float16 v_r = choose_float16(((a0[0] >= a0[vec]) | (a0[0] != a0[0])), a0[0], a0[vec]);
+        a0[0] = v_r;
+      }
+      {
+        // pairs of lanes, until lane 0 is the total of all
+        float x0[16];
+        for (uint32_t turn = 0; turn < 4; ++turn) {
+          const float16 even0 = even_f32(a0[0], a0[0]);
+          const float16 odd0 = odd_f32(a0[0], a0[0]);
+          const float16 v_r = choose_float16(((even0 >= odd0) | (even0 != even0)), even0, odd0);
+          a0[0] = v_r;
+        }
+        store_float16(a0[0], x0);
+        t0 = x0[0];
+      }
+    }
+    {
+      of_row0[0] = t0;
+    }
+    // stage 1
+    float t1;
+    {
+      float16 a1[4];
+      UNROLL
+      for (uint32_t vec = 0; vec < 4; ++vec) {
+        a1[vec] = splat_float16(0.0f);
+      }
+      {
+        {
+          for (uint32_t step = 0; step < 64; ++step)
+          {
+            UNROLL
+            for (uint32_t vec = 0; vec < 4; ++vec) {
+              const float16 v_v0 = *(const float16 *)(p0 + block * 4096 + step * 64 + vec * 16);
+              const float16 v_v4 = v_v0 - splat_float16(of_row0[0]);
+              const float16 v_v5 = exp_f32_16(v_v4);
+              kept0[step * 4 + vec] = v_v5;
+              const float16 v_r = a1[vec] + v_v5;
+              a1[vec] = v_r;
+            }
+          }
+        }
+      }
+      UNROLL
+      for (uint32_t vec = 1; vec < 4; ++vec) {
+        const float16 v_r = a1[0] + a1[vec];
+        a1[0] = v_r;
+      }
+      {
+        // pairs of lanes, until lane 0 is the total of all
+        float x1[16];
+        for (uint32_t turn = 0; turn < 4; ++turn) {
+          const float16 even1 = even_f32(a1[0], a1[0]);
+          const float16 odd1 = odd_f32(a1[0], a1[0]);
+          const float16 v_r = even1 + odd1;
+          a1[0] = v_r;
+        }
+        store_float16(a1[0], x1);
+        t1 = x1[0];
+      }
+    }
+    {
+      of_row1[0] = t1;
+    }
+    // stage 2
+    {
+      {
+        for (uint32_t step = 0; step < 64; ++step)
+        {
+          {
+            PREFETCH_L2(p0 + block * 4096 + step * 64, 16384);
+            PREFETCH_L2(p0 + block * 4096 + step * 64, 16448);
+            PREFETCH_L2(p0 + block * 4096 + step * 64, 16512);
+            PREFETCH_L2(p0 + block * 4096 + step * 64, 16576);
+          }
+          {
+            UNROLL
+            for (uint32_t vec = 0; vec < 4; ++vec) {
+              const float16 v_v9 = kept0[step * 4 + vec] / splat_float16(of_row1[0]);
+              STORE(v_v9, (float16 *)(r0 + block * 4096 + step * 64 + vec * 16));
+            }
+          }
+        }
+      }
+    }
+  }
+}

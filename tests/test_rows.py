@@ -1,0 +1,237 @@
+"""Property: stages over the same rows agree with the reference whether one kernel takes them or several do, on each class of device; which of them one takes."""
+
+from __future__ import annotations
+
+import math
+import random
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import List, Sequence, Tuple
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from drawn import BATCH, COUNT, ON, SEED, agree, fusions, plain, uncached  # noqa: E402
+from gen.pipeline import program  # noqa: E402
+from gen.run import proofs  # noqa: E402
+from gen.schedule import DEVICES  # noqa: E402
+
+FLOATS = ["f32", "f32", "bf16", "f16", "f64"]
+ROWS = [16, 17, 31, 64, 100, 128, 300, 1023, 4097]
+OUTER = [1, 2, 3, 5, 16, 17, 40]
+MOST = 60000
+COMBINE = """{op}_{t} {{
+  a = {t}[] parameter(0)
+  b = {t}[] parameter(1)
+  ROOT r = {t}[] {op}(a, b)
+}}
+"""
+START = {"add": "0", "maximum": "-inf", "minimum": "inf"}
+
+Value = Tuple[str, Sequence[int]]    # name, dims
+
+
+class Text:
+    """A module of one type, line by line."""
+
+    def __init__(self, dtype: str, dims: "Sequence[int]", gone: "Sequence[int]") -> None:
+        self.dtype, self.dims, self.gone = dtype, list(dims), sorted(gone)
+        self.kept = [k for k in range(len(dims)) if k not in gone]
+        self.lines: "List[str]" = []
+        self.parameters = 0
+
+    def emit(self, dims: "Sequence[int]", text: str) -> Value:
+        name = f"v{len(self.lines)}"
+        self.lines.append(f"  {name} = {plain(self.dtype, dims)} {text}")
+        return name, list(dims)
+
+    def parameter(self, dims: "Sequence[int]") -> Value:
+        self.parameters += 1
+        return self.emit(dims, f"parameter({self.parameters - 1})")
+
+    def op(self, opcode: str, *operands: Value) -> Value:
+        return self.emit(operands[0][1], f"{opcode}({', '.join(name for name, _ in operands)})")
+
+    def constant(self, value: str, dims: "Sequence[int]") -> Value:
+        return self.emit(dims, f"broadcast({self.emit([], f'constant({value})')[0]}), dimensions={{}}")
+
+    def reduce(self, of: Value, op: str) -> Value:
+        start = self.emit([], f"constant({START[op]})")
+        return self.emit([self.dims[k] for k in self.kept], f"reduce({of[0]}, {start[0]}), dimensions={{{','.join(map(str, self.gone))}}}, to_apply={op}_{self.dtype}")
+
+    def spread(self, of: Value, over: "Sequence[int] | None" = None) -> Value:
+        """A value of the rows (over: of other dimensions) for each of its elements."""
+        return self.emit(self.dims, f"broadcast({of[0]}), dimensions={{{','.join(map(str, self.kept if over is None else over))}}}")
+
+    def module(self, *results: Value) -> str:
+        types = ", ".join(plain(self.dtype, dims) for _, dims in results)
+        combiners = "".join(COMBINE.format(op=op, t=self.dtype) for op in START)
+        return "HloModule rows\n\n" + combiners + "ENTRY e {\n" + "\n".join(self.lines) + f"\n  ROOT all = ({types}) tuple({', '.join(name for name, _ in results)})\n}}\n"
+
+
+def softmax(dtype: str, dims: "Sequence[int]", gone: "Sequence[int]", log: bool = False) -> str:
+    t = Text(dtype, dims, gone)
+    x = t.parameter(dims)
+    less = t.op("subtract", x, t.spread(t.reduce(x, "maximum")))
+    e = t.op("exponential", less)
+    total = t.reduce(e, "add")
+    return t.module(t.op("subtract", less, t.spread(t.op("log", total))) if log else t.op("divide", e, t.spread(total)))
+
+
+def norm(dtype: str, dims: "Sequence[int]", gone: "Sequence[int]", sides: bool = False) -> str:
+    """A layer norm with weights; sides: its mean and variance beside it."""
+    t = Text(dtype, dims, gone)
+    x, weights, bias = t.parameter(dims), t.parameter([dims[k] for k in gone]), t.parameter([dims[k] for k in gone])
+    count = t.constant(str(math.prod(dims[k] for k in gone)), [dims[k] for k in t.kept])
+    mean = t.op("divide", t.reduce(x, "add"), count)
+    less = t.op("subtract", x, t.spread(mean))
+    variance = t.op("divide", t.reduce(t.op("multiply", less, less), "add"), count)
+    scale = t.op("rsqrt", t.op("add", variance, t.constant("1e-3", variance[1])))
+    out = t.op("add", t.op("multiply", t.op("multiply", less, t.spread(scale)), t.spread(weights, gone)), t.spread(bias, gone))
+    return t.module(*([out, mean, variance] if sides else [out]))
+
+
+class Draw(Text):
+    """A random chain of stages over the same rows, which now and then leaves them."""
+
+    def __init__(self, seed: int) -> None:
+        self.r = r = random.Random(seed)
+        while True:
+            inner = r.choice([1, 1, 1, 2])
+            dims = [r.choice(OUTER) for _ in range(r.randint(1, 3))] + [r.choice([2, 3, 8]) for _ in range(inner - 1)] + [r.choice(ROWS)]
+            if math.prod(dims) <= MOST:
+                break
+        super().__init__(r.choice(FLOATS), dims, range(len(dims) - inner, len(dims)))
+
+    def of_row(self, value: Value) -> Value:
+        r = self.r
+        for _ in range(r.choice([0, 1, 2])):
+            opcode = r.choice(["negate", "abs", "rsqrt", "log", "tanh", "add", "multiply"])
+            value = self.op(opcode, value, self.constant(r.choice(["0.5", "-1.5", "3"]), value[1])) if opcode in ("add", "multiply") else self.op(opcode, value)
+        if r.random() < 0.1:     # of another row
+            value = self.emit(value[1], f"reverse({value[0]}), dimensions={{{r.randrange(len(value[1]))}}}")
+        return value
+
+    def fusion(self) -> str:
+        r = self.r
+        wide, rows = [self.parameter(self.dims)], []     # type: List[Value], List[Value]
+        if r.random() < 0.4:
+            wide.append(self.parameter(self.dims))
+        if r.random() < 0.4:
+            wide.append(self.spread(self.parameter([self.dims[k] for k in self.gone]), self.gone))
+        for _ in range(r.choice([2, 2, 3, 4])):
+            for _ in range(r.choice([0, 1, 2])):
+                a = r.choice(wide)
+                if rows and r.random() < 0.6:
+                    a = self.op(r.choice(["subtract", "multiply", "add"]), a, self.spread(r.choice(rows)))
+                wide.append(self.op(r.choice(["exponential", "tanh", "abs", "logistic"]), a) if r.random() < 0.5 else self.op(r.choice(["multiply", "add", "maximum"]), a, r.choice(wide)))
+            rows.append(self.of_row(self.reduce(r.choice(wide[-3:]), r.choice(["add", "add", "maximum", "minimum"]))))
+        results = [self.op(r.choice(["multiply", "subtract", "divide"]), r.choice(wide), self.spread(r.choice(rows))) for _ in range(r.choice([0, 1, 1, 2]))]
+        results += r.sample(rows, r.choice([0, 1])) if results else rows[-2:]
+        return self.module(*results)
+
+
+@pytest.mark.parametrize("first", range(0, COUNT, BATCH))
+@pytest.mark.parametrize("target, device", ON)
+def test_drawn(first: int, target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Agreement with the reference; every second batch is streamed."""
+    if first // BATCH % 2:
+        uncached(monkeypatch)
+    agree({f"f{k}": Draw(SEED * 1000003 + k).fusion() for k in range(first, min(first + BATCH, COUNT))}, target, device, tmp_path)
+
+
+# ---- which nests are one kernel ----------------------------------------------------------------------------------------
+
+
+TAKEN = {
+    "long rows": (softmax("f32", [5, 4097], [1]), "a row at a time"),
+    "short rows": (softmax("f32", [40, 128], [1]), "16 rows together"),
+    "an odd number of short rows": (softmax("f32", [37, 100], [1], log=True), "16 rows together"),
+    "few short rows": (norm("f32", [5, 33], [1]), "a row at a time"),
+    "rows of two dimensions": (norm("f32", [3, 17, 4, 64], [2, 3], sides=True), "16 rows together"),
+    "rows between others": (softmax("f32", [3, 5, 40, 48], [1, 3]), "16 rows together"),
+    "pairs": (norm("bf16", [40, 1000], [1]), "interleaved pairs"),
+    "half": (softmax("f16", [20, 300], [1]), "16 rows together"),
+    "double": (norm("f64", [18, 515], [1], sides=True), "a row at a time"),
+}
+
+
+@pytest.mark.parametrize("target, device", [pair for pair in ON if pair[1] in ("cpu", "pocl-cpu")])
+def test_taken(target: str, device: str, tmp_path: Path) -> None:
+    for name, (text, how) in TAKEN.items():
+        (fusion,) = fusions(text)
+        found = program(fusion, target, device)
+        assert [kernel.hero for kernel in found.kernels] == ["rows"] and how in found.kernels[0].loop.text(), f"{name}: {[(k.hero, k.loop.text()) for k in found.kernels]}"
+        assert not found.scratch, name
+    agree({f"f{k}": text for k, (text, _) in enumerate(TAKEN.values())}, target, device, tmp_path)
+
+
+def shifted(far: str) -> str:
+    """Elements less the greatest of another row."""
+    t = Text("f32", [40, 64], [1])
+    x = t.parameter(t.dims)
+    e = t.op("exponential", t.op("subtract", x, t.spread(t.emit([40], far.format(t.reduce(x, "maximum")[0])))))
+    return t.module(t.op("divide", e, t.spread(t.reduce(e, "add"))))
+
+
+def both_ways() -> str:
+    """The sum of a column of what was divided by the sums of rows, and of that the rows' sums again."""
+    t = Text("f32", [64, 64], [1])
+    x = t.parameter(t.dims)
+    scaled = t.op("multiply", x, t.spread(t.reduce(x, "add")))
+    start = t.emit([], "constant(0)")
+    down = t.emit([64], f"reduce({scaled[0]}, {start[0]}), dimensions={{0}}, to_apply=add_f32")
+    again = t.op("multiply", scaled, t.spread(down, [1]))
+    return t.module(t.op("subtract", again, t.spread(t.reduce(again, "add"))))
+
+
+APART = {
+    "of the row before": (shifted("reverse({}), dimensions={{0}}"), 2),
+    "of the whole": (softmax("f32", [64, 64], [0, 1]), 3),
+    "rows below a vector": (softmax("f32", [600, 15], [1]), 3),
+    "columns between": (both_ways(), 3),
+}
+
+
+def test_apart(tmp_path: Path) -> None:
+    """What needs totals of other rows, or of what other kernels make of a row's, is a kernel of its own."""
+    for name, (text, count) in APART.items():
+        (fusion,) = fusions(text)
+        made = [kernel.hero for kernel in program(fusion, "c").kernels]
+        assert len([one for one in made]) >= count, f"{name}: {made}"
+    agree({f"f{k}": text for k, (text, _) in enumerate(APART.values())}, "c", "cpu", tmp_path)
+
+
+def test_rows_too_long(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Rows that the second level does not hold are left to several kernels."""
+    text = softmax("f32", [8, 3000], [1])
+    (fusion,) = fusions(text)
+    assert len(program(fusion, "c").kernels) == 1
+    monkeypatch.setitem(DEVICES, "cpu", replace(DEVICES["cpu"], held_bytes=16 << 10))
+    found = program(fusion, "c")
+    assert [kernel.hero for kernel in found.kernels] == ["reduction", "reduction", "loop"]
+    agree({"long": text}, "c", "cpu", tmp_path)
+
+
+def test_kept_values_are_computed_once() -> None:
+    """The exponentials of a softmax are kept, the differences of a layer norm are not worth it."""
+    (soft,), (layer,) = fusions(softmax("f32", [40, 4096], [1])), fusions(norm("f32", [40, 1024], [1]))
+    kernel = program(soft, "opencl").kernels[0]
+    assert [i.opcode for stage in kernel.nest.stages for i in stage.kept] == ["exponential"]
+    assert program(soft, "opencl").text.count("= exp(") == 1
+    assert not any(stage.kept for stage in program(layer, "opencl").kernels[0].nest.stages)
+    assert [i.opcode for stage in program(layer, "opencl").kernels[0].nest.stages for i in stage.row_values] == ["divide", "rsqrt"]
+
+
+def test_writes_are_proved() -> None:
+    """What one kernel writes and what its members would write are both checked."""
+    (fusion,) = fusions(norm("f32", [40, 64], [1], sides=True))
+    assert proofs.check(fusion) is None
+    from gen.plan.nests import nests
+    (nest,) = nests(fusion)
+    del nest.stages[-1].writes[0]
+    places = proofs.places(fusion, [nest])
+    assert "result r0: 0 of" in (proofs.written_once([nest], places) or "")
+    nests.cache_clear()
