@@ -8,11 +8,8 @@ static unsigned char memory[8 << 20];
 /* NVIDIA's numbers: a warp, a sector of global memory, the banks of shared memory and a bank's word. */
 enum { LANES = 32, SECTOR = 32, BANKS = 32, WORD = 4 };
 
-static sett_map map_of(sett_map_arena *arena, const char *text) {
-  sett_map map = sett_map_parse(arena, text, strlen(text));
-  if (map.kind == SETT_MAP_FAILED) fprintf(stderr, "error: %d: %s\n", map.column, sett_message(map.error));
-  return map;
-}
+/* A text that is no map gives a failed map; what is asked of that fails with the same error. */
+static sett_map map_of(sett_map_arena *arena, const char *text) { return sett_map_parse(arena, text, strlen(text)); }
 
 static void say_coalesced(sett_map_arena *arena, const char *what, sett_map map, const sett_analysis_memory *array) {
   sett_analysis_coalescing c = sett_analysis_coalesced(arena, map, array, SECTOR, LANES);
@@ -53,7 +50,8 @@ int main(void) {
   both[0] = by_rows;
   both[1] = by_columns;
   padded = swizzled = tile;
-  printf("  with %lld more element a row", (sett_analysis_pad_rows(&arena, 2, both, &padded, BANKS, WORD, LANES), (long long)padded.padding));
+  sett_analysis_pad_rows(&arena, 2, both, &padded, BANKS, WORD, LANES);
+  printf("  with %lld more element a row", (long long)padded.padding);
   say_banks(&arena, ", read by columns", by_columns, &padded);
   sett_analysis_swizzle_rows(&arena, 2, both, &swizzled, BANKS, WORD, LANES);
   printf("  with column xor row mod %lld", (long long)swizzled.swizzle_count);

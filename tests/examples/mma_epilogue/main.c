@@ -6,27 +6,31 @@
 /* Maps live in memory of the caller. Nothing is allocated: when the arena goes, all maps are gone. */
 static unsigned char memory[8 << 20];
 
+/* mma.sync.m16n8k16: 16 x 8 elements, four registers in each of 32 threads. */
+enum { ROWS = 16, COLUMNS = 8, REGISTERS = 4 };
+
 int main(void) {
   sett_map_arena arena = sett_map_arena_make(memory, sizeof memory);
   const char *c_text = "f32[256,4096]{1,0}";
   sett_tile_shape c = sett_tile_parse(c_text, strlen(c_text));
   sett_nested_layout accumulator = sett_mma_layout(SETT_MMA_NV_MMA_SYNC_F32_16x8x16_F16, SETT_MMA_ACC);
-  const int64_t threads[] = {0, 1, 5, 31};
-  int64_t index[2] = {9, 6}, subgroup, thread, slot;
+  const int threads[] = {0, 1, 5, 31};
   char text[512];
-  int i, error;
+  int i, slot, error;
 
+  /* All owners at once, as tables: element[] by thread and register, owner[] by element, row-major. */
+  int64_t element[ROWS * COLUMNS], owner[ROWS * COLUMNS];
+  if (sett_nested_index(&accumulator, element, owner, NULL)) return 1;
   for (i = 0; i < 4; ++i) {
-    printf("thread %2lld:", (long long)threads[i]);
-    for (slot = 0; slot < sett_nested_slots(&accumulator); ++slot) {
-      int64_t at[2];
-      sett_nested_element(&accumulator, 0, threads[i], slot, at);
-      printf("  c%lld = C[%lld,%lld]", (long long)slot, (long long)at[0], (long long)at[1]);
+    printf("thread %2d:", threads[i]);
+    for (slot = 0; slot < REGISTERS; ++slot) {
+      int at = (int)element[threads[i] * REGISTERS + slot];
+      printf("  c%d = C[%d,%d]", slot, at / COLUMNS, at % COLUMNS);
     }
     putchar('\n');
   }
-  sett_nested_owner(&accumulator, index, 0, &subgroup, &thread, &slot);
-  printf("C[9,6] is c%lld of thread %lld\n", (long long)slot, (long long)thread);
+  int held = (int)owner[9 * COLUMNS + 6];
+  printf("C[9,6] is c%d of thread %d\n", held % REGISTERS, held / REGISTERS);
 
   /* Where each register goes, in elements from the fragment's corner in C: one map, of the thread and of its registers. */
   sett_map store = sett_map_simplify(&arena, sett_nested_address(&arena, &accumulator, &c));
