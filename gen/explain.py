@@ -124,9 +124,9 @@ def _vectorize(kernel: "Kernel", device: str) -> str:
             lines.append(f"  {what} along {variable}: {how}")
     step = kernel.code
     if step:
-        lines.append("  before the unrolled loop over vec (whole vectors):")
+        lines.append("  before:" if step.each else "  before the unrolled loop over vec (whole vectors):")
         lines += ["    " + line for line in step.before] or ["    nothing"]
-        lines.append(f"  unrolled {step.vec} times:")
+        lines.append(f"  {step.each or f'unrolled {step.vec} times'}:")
         lines += ["    " + line for line in step.text]
         lines.append("  after:")
         lines += ["    " + line for line in step.after] or ["    nothing"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from functools import lru_cache
 from pathlib import Path
-from typing import Dict
+from typing import Dict, List, Tuple
 
 import pytest
 
@@ -16,9 +16,10 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from gen import hlo, pipeline, render, run  # noqa: E402
+from gen.heroes.kernel import Kernel  # noqa: E402
 from gen.plan.nests import nests  # noqa: E402
 from gen.schedule import DEVICES  # noqa: E402
-from gen.targets import TARGETS  # noqa: E402
+from gen.targets import TARGETS, Target  # noqa: E402
 
 GOLDENS = ROOT / "tests" / "goldens"
 DEVICES_OF_GOLDENS = ("pocl-cpu", "opencl-gpu", "cpu", "sm_80", "gfx90a")
@@ -30,9 +31,9 @@ MODULES = ("tests/kernels/add_f32", "tests/kernels/gelu_bf16", "tests/kernels/co
 
 
 @lru_cache(maxsize=None)
-def texts() -> "Dict[str, str]":
-    """Each golden's text by its name."""
-    found: "Dict[str, str]" = {}
+def rendered() -> "List[Tuple[str, Target, Kernel, str]]":
+    """The kernels of all modules: the module, the target, the kernel and its text."""
+    kernels = []
     for module in MODULES:
         for fusion in hlo.fusions(run.load(str(ROOT / f"{module}.hlo"))):
             for device in (DEVICES[name] for name in DEVICES_OF_GOLDENS):
@@ -43,10 +44,19 @@ def texts() -> "Dict[str, str]":
                 for kernel in emitted.kernels:
                     text = render.environment().get_template(f"{kernel.template}.j2").render(d=target, kernel=kernel, t=target.index[kernel.index])
                     text = "\n".join(line.rstrip() for line in text.strip("\n").splitlines()) + "\n"
-                    found.setdefault(f"{Path(kernel.template).name}{target.suffix}", f"// {module}.hlo: {kernel.loop.text()}\n{text}")
+                    kernels.append((module, target, kernel, text))
+    return kernels
+
+
+@lru_cache(maxsize=None)
+def texts() -> "Dict[str, str]":
+    """Each golden's text by its name."""
+    goldens: "Dict[str, str]" = {}
+    for module, target, kernel, text in rendered():
+        goldens.setdefault(f"{Path(kernel.template).name}{target.suffix}", f"// {module}.hlo: {kernel.loop.text()}\n{text}")
     files, _ = pipeline.files(hlo.fusions(run.load(str(ROOT / "tests" / "kernels" / "scalar_s64.hlo")))[0], list(TARGETS))
-    found.update((f"file_{name}", text) for name, text in files.items() if not name.endswith(("_ref.c", ".json")))
-    return found
+    goldens.update((f"file_{name}", text) for name, text in files.items() if not name.endswith(("_ref.c", ".json")))
+    return goldens
 
 
 def templates() -> "set[str]":
@@ -61,6 +71,17 @@ def test_every_template_has_one() -> None:
 @pytest.mark.parametrize("name", sorted(path.name for path in GOLDENS.glob("*") if path.suffix != ".hlo"))
 def test_golden(name: str) -> None:
     assert texts()[name] == (GOLDENS / name).read_text(), f"{name} differs: `ninja bless` where that is meant, and show the difference in the commit"
+
+
+def test_every_kernel_shows_its_code() -> None:
+    """What `explain --stage vectorize` prints of a step or an element stands in the kernel's text, for every hero."""
+    for module, target, kernel, text in rendered():
+        lines = {line.strip() for line in text.splitlines()}
+        for part in kernel.scheduled:
+            about = f"{part.name} of {module} for {target.name}"
+            assert part.code, about
+            shown = "\n".join([*part.code.before, *part.code.text, *part.code.after]).splitlines()
+            assert shown and lines >= {line.strip() for line in shown}, about
 
 
 if __name__ == "__main__":

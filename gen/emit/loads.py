@@ -11,7 +11,7 @@ from gen.emit.accesses import Accesses
 from gen.emit.helpers import table_type
 from gen.emit.text import Text, joined, offset
 from gen.emit.values import NotWide, Value
-from gen.hlo import Instruction, Shape, dtypes
+from gen.hlo import Shape, dtypes
 from gen.plan.buffers import Buffer, buffer_of, memory_map
 from gen.plan.partition import EMPTY, Read, Region, compose
 from gen.targets import NARROW, SMALL, TINY, bits
@@ -38,10 +38,6 @@ class Loads(Accesses):
         if source.opcode == "iota":
             return self._iota(read)
         return self._env[source, self.partition.home(read, region), read.map][read.output]
-
-    def give(self, parameter: Instruction, value: Value) -> None:
-        """A parameter's element that is at hand, whatever the index."""
-        self._given[parameter] = [self.declare(parameter.name, value.dtype, 1, value.text, value.bits)]
 
     def _constant(self, read: Read, region: Region) -> Value:
         source = read.source
@@ -114,7 +110,7 @@ class Loads(Accesses):
 
     def load_flat(self, parameter: Buffer, flat: str, region: Region) -> Value:
         dtype, pointer = self.stored(parameter.shape.dtype), parameter.pointer
-        self.flat.append((f"read {pointer}", flat))
+        self.accessed(f"read {pointer}", flat)
         step = self.loop.step
         if dtype in dtypes.PACKED:
             load = self.helpers.need("packed_load", dtype, self.index_type)

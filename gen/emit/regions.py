@@ -227,14 +227,14 @@ class Regions(Loads, Elementwise):
         self._before_loops.append(len(self.text.lines))
         self._depths.append(self.text.depth)
         self._held += tests
-        reads = len(self.flat)
+        reads = len(self.accesses)
         for head in heads:
             self.text.add(f"{head} {{")
             self.text.depth += 1
         yield True
         at = self._before_loops.pop()
         if free and len(names) > 1:
-            steps = self._steps(names, [flat for what, flat in self.flat[reads:] if what.startswith("read ")])
+            steps = self._steps(names, [flat for what, flat in self.accesses[reads:] if what.startswith("read ")])
             for k, n in enumerate(sorted(range(len(names)), key=lambda n: -steps[n])):
                 self.text.lines[at + k] = f"{'  ' * (self._depths[-1] + k)}{heads[n]} {{"
         self._depths.pop()

@@ -42,7 +42,7 @@ class State:
         self.before, self.text, self.after = Text(), Text(), Text()
         self.prefetches: Dict[Tuple[int, str, str], List[str]] = {}   # of a step, by number of the level, pointer and position
         self.index_prefetches: List[str] = []            # of the rows that indices select
-        self.flat: List[Tuple[str, str]] = []            # (what, map): for explain
+        self.accesses: List[Tuple[str, str]] = []        # for people: words, and the map to the position
         self.box = {**(box or {f"i{k}": (0, size - 1) for k, size in enumerate(function.dims)}),
                     **{name: (0, size - 1) for name, size in partition.ranges.items()}}
         self._thread_guards = frozenset(conditions(thread, self.box, index_type)) if thread else frozenset()
@@ -59,6 +59,10 @@ class State:
         self._before_loops: List[int] = []               # the loops that are open: where in the text each begins, and how deep
         self._depths: List[int] = []
         self._held: List[str] = []                       # the conditions of their guards
+
+    def accessed(self, words: str, flat: str) -> None:
+        """Keeps an access for `accesses`: words such as "read p0", and the map to the position in the buffer."""
+        self.accesses.append((words, flat))
 
     # ---- names, maps ----
 

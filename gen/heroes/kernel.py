@@ -41,14 +41,15 @@ class Coordinate:
 
 @dataclass(frozen=True)
 class Step:
-    """C lines of a step of `vec` registers of `lanes` elements: loads of whole vectors, what is done for each register, stores of whole vectors
-    (parts/step.j2)."""
+    """The C lines of a step of `vec` registers of `lanes` elements (parts/step.j2): loads of whole vectors, the computation of one register, stores of
+    whole vectors. each: words for people, where the text is not done once for each register ("for each update")."""
 
     before: List[str]
     text: List[str]
     after: List[str]
     vec: int = 1
     lanes: int = 1
+    each: str = ""
 
     @staticmethod
     def of(body: Body, vec: int) -> "Step":
@@ -88,7 +89,7 @@ class Kernel:
     template: str = ""                                 # of templates/
     each: "List[Kernel]" = field(default_factory=list)      # whose blocks it has, one after another (gen/heroes/concatenate.py)
     record: Any = None                                 # what the template prints, a dataclass of the hero's
-    code: "Optional[Step]" = None                      # a step, for people; None: there is none that is the same throughout
+    code: "Optional[Step]" = None                      # the code of a step or of an element, for people; None where `scheduled` kernels have it
     position: str = ""                                 # the map from a work-item's step to the position that it writes, for people; "": the schedule says
     threads: int = 0                                   # of a block; 0: its schedule's
     by: Any = None                                     # the hero that wrote it

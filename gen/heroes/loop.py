@@ -232,7 +232,7 @@ def walk_kernel(context: Context, nest: Nest, loop: Loop, index_type: str) -> Ke
     return Kernel(nest.name, nest, loop, index_type, loop.blocks(elements),
                   ", ".join(arguments(d, reads, writes, nest.shared)), functions,
                   attribute=d.launch_bounds(loop.threads), thread=thread, pointers=[*reads, *sorted(writes)],
-                  accesses=body.flat, template="kernels/loop_bursts" if other else "kernels/loop",
+                  accesses=body.accesses, template="kernels/loop_bursts" if other else "kernels/loop",
                   record=Bursts(walk, other.record) if other else walk, other=other, code=Step.of(body, loop.vec),
                   walk=other.walk if other else walk)
 

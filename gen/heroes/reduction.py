@@ -154,7 +154,7 @@ class Emitter:
                  for root in roots[:len(self.accumulators)]]
         for root in self.sides:
             body.store(root)
-        self.seen += [a for a in body.flat if a not in self.seen]
+        self.seen += [a for a in body.accesses if a not in self.seen]
         return values
 
     @property
@@ -171,7 +171,7 @@ class Emitter:
         body.region(partition.entry.body)
         for root in partition.roots:
             body.store(root)
-        self.seen += [a for a in body.flat if a not in self.seen]
+        self.seen += [a for a in body.accesses if a not in self.seen]
         return body
 
     def total(self, body: Body, h: int, texts: List[str]) -> List[Value]:

@@ -298,6 +298,12 @@ class Record:
     def accumulators(self) -> List[Accumulator]:
         return [accumulator for reduce in self.reduces for accumulator in reduce.accumulators]
 
+    @property
+    def code(self) -> Step:
+        """The step that folds elements into the accumulators, for people."""
+        step: Step = getattr(self, "steps", self).step   # type: ignore[attr-defined]
+        return step
+
 
 @dataclass(frozen=True)
 class Rows(Record):
@@ -477,7 +483,7 @@ class Emitter(reduction.Emitter):
             writes.update((f"q{n}", self.scratch[n]) for n in self.partial)
         partitions = [self.nest.inputs] + self.results_of() * (sweep.parts == 1)
         first = self.kernel(self.nest.name, blocks, sweep.threads, reads, writes, partitions)
-        first.template, first.record = f"kernels/reduction_cpu_{kind}", record
+        first.template, first.record, first.code = f"kernels/reduction_cpu_{kind}", record, record.code
         return [first, self.second()] if sweep.parts > 1 else [first]
 
     def common(self, counts: "List[Tuple[str, int]]", threads: int, lanes: int, registers: int) -> "Tuple[Dict[str, Any], int]":
@@ -711,6 +717,7 @@ class Emitter(reduction.Emitter):
         kernel = self.kernel(self.nest.name + "_parts", blocks, threads, reads, writes, self.results_of())
         kernel.loop, kernel.template = sweep, "kernels/reduction_cpu_parts"
         kernel.record = Parts(**common, parts=self.sweep.parts, step=Step.of(body, 1), results=results)
+        kernel.code = kernel.record.code
         return kernel
 
 

@@ -415,7 +415,7 @@ class _Emitter(reduction.Emitter):
             values = [body.load_flat(Buffer(f"q{number}", self.scratch[number], "x"), thread, body.function.body) for number in self.source]
             if self.watched:
                 body.text.add(f"odd |= {self.in_slot(values.pop().text)};")
-            self.seen += [a for a in body.flat if a not in self.seen]
+            self.seen += [a for a in body.accesses if a not in self.seen]
         else:
             body = self.body(self.thread(position, box, ranges), box, block, self.nest.inputs)
             values = self.values(body)

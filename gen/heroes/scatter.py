@@ -1,16 +1,19 @@
 """The scatter hero: results begin as copies of the operands, and a second kernel combines the updates into them.
 
-Where an update goes is a map with runtime variables, the index that was read for its row; a row one of whose indices is out of range
-is dropped. CPUs take updates in order, so every run gives the same bits: work-items share the result, by a dimension that no index
-moves (each goes through that part of all windows), else by the places that indices name (each takes what falls into its own).
-GPUs take an update a thread: unique indices combine plainly, others by an atomic operation of the device, or by compare-and-swap
-of the 32-bit word (64-bit in CUDA) that the element is in. What has no such word (8 bytes in OpenCL 1.2; small elements of a result
-that is no whole number of words; results that are combined with each other, or more than one that is overwritten; complex numbers, but for
-CUDA's sums, whose parts are added one by one) is done in order there too. CUDA's atomicAdd takes subnormals of f32 for zeros: the bound of its results says so.
+The position of an update is a map with runtime variables: the indices that are read for its row. A row with an index out
+of range is dropped. CPUs combine updates in order, so every run gives the same bits. Work-items share the result along a
+dimension that no index selects (each goes through its part of all windows), or else along one that indices select (each
+combines the updates whose index is in its part).
 
-Where indices are sorted a thread of a GPU takes a run of rows for one element of the window: updates of one place that follow one another
-are combined first, and the atomic operation is one for all. It goes by the places that it reads, so rows that are not sorted, against the
-promise, are right too.
+On GPUs each thread has one update. Unique indices combine by loads and stores, others by an atomic operation of the device
+or by compare-and-swap of the 32-bit word (64-bit in CUDA) that holds the element. Updates are combined in order where there
+is no such word: for 8 bytes in OpenCL 1.2, for small elements of a result that is no whole number of words, for results that
+are combined with each other or more than one that is overwritten, for complex numbers other than CUDA's sums, whose parts
+are added separately. CUDA's atomicAdd takes subnormals of f32 for zeros: the bound of its results says so.
+
+Where indices are sorted, a thread of a GPU goes through a run of rows for one element of the window. It sums consecutive
+updates of one position in registers and combines the sum by one atomic operation. It compares the positions that it reads,
+so rows that are not sorted, against the promise, are right too.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ from gen.emit.helpers import Helpers
 from gen.emit.maps import INDEX_TYPES, conditions, tested
 from gen.emit.values import Value
 from gen.heroes.hero import Context, Hero
-from gen.heroes.kernel import Kernel, arguments, function_text
+from gen.heroes.kernel import Kernel, Step, arguments, function_text
 from gen.hlo import array_shape, dtypes, sorted_indices
 from gen.plan.buffers import buffers_of, memory_map
 from gen.plan.nest import Nest
@@ -38,7 +41,9 @@ from gen.targets import NARROW, TINY, Target, bits
 
 @dataclass(frozen=True)
 class InOrder(Schedule):
-    """items share the result along one of its dimensions, `chunk` of it each."""
+    """Updates in order: `items` work-items share the result along one dimension, `chunk` of it each.
+
+    moved: whether indices move the windows along that dimension."""
 
     items: int = 1
     chunk: int = 1
@@ -52,7 +57,7 @@ class InOrder(Schedule):
 
 @dataclass(frozen=True)
 class Updates(Loop):
-    """A thread an update. plain: no two write one element; run: rows that a thread takes one after another; how: words for people."""
+    """One thread for each update. plain: no two updates write one element. run: rows of one thread. how: words for people."""
 
     how: str = ""
     plain: bool = False
@@ -68,8 +73,9 @@ class Updates(Loop):
 class Swap:
     """A function that combines by compare-and-swap (templates/parts/compare_and_swap.j2).
 
-    array, update, word: types of its array, of an update, of the word that an element is in with `per_word` of its kind, of `bits` each.
-    combine: the lines that combine, next: the word's new value, or the element's bits in it (mask: those that it has).
+    array, update, word: the types of its array, of an update, and of the word that holds an element beside others.
+    per_word, bits: elements of a word, bits of an element. mask: the bits of an element in a word's lowest place.
+    combine: the lines that combine. next: the word's new value, or the element's bits in it, as C text.
     """
 
     name: str
@@ -84,18 +90,26 @@ class Swap:
 
 
 @dataclass(frozen=True)
-class Taken:
-    """An update: the lines that read its indices, the condition that all are in range, those in the place's type, the lines that combine it."""
+class UpdateCode:
+    """The C text of an update.
+
+    indices: the lines that read its indices. in_range: the condition that all are in range.
+    variables: the lines that define the runtime variables of its position. combine: the lines that combine it.
+    """
 
     indices: List[str]
     in_range: str
-    places: List[str]
+    variables: List[str]
     combine: List[str]
 
 
 @dataclass(frozen=True)
-class ByUpdate(Taken):
-    """group, item: whether the text names the number of the work-group, of the work-item in it. inside: the condition that there is an update."""
+class ByUpdate(UpdateCode):
+    """What templates/kernels/scatter_by_update.j2 prints.
+
+    group, item: whether the text names the number of the work-group, of the work-item in it.
+    inside: the condition that a work-item has an update. swaps: the functions that `combine` calls.
+    """
 
     group: bool
     item: bool
@@ -104,16 +118,16 @@ class ByUpdate(Taken):
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where an update goes, and where the updates go that are held."""
+class Position:
+    """The variables of two positions in a result: of an update, and of the updates that are summed so far."""
 
-    at: str
-    last: str
+    update: str
+    sums: str
 
 
 @dataclass(frozen=True)
 class Sum:
-    """A result's updates that are held; first: an update that begins the sum."""
+    """The variable in which a result's updates of one position are combined. zero: its value before the first. first: an update's value."""
 
     type: str
     name: str
@@ -123,18 +137,23 @@ class Sum:
 
 @dataclass(frozen=True)
 class ByRun(ByUpdate):
-    """update: the lines of an update's value and place; combine: those that add it to the sums; flush: those that take the sums to the results."""
+    """What templates/kernels/scatter_by_run.j2 prints.
+
+    run: rows of a work-item. positions: one for each different position among the results. sums: one for each result.
+    update: the lines that compute an update and its positions. combine: those that add it to the sums.
+    flush: those that combine the sums with the results.
+    """
 
     run: int
-    places_held: List[Place]
+    positions: List[Position]
     sums: List[Sum]
     update: List[str]
     flush: List[str]
 
 
 @dataclass(frozen=True)
-class Count:
-    """A loop over a dimension of the updates; owned: the condition that an index is of this work-item's part ("": the bounds say so)."""
+class DimensionLoop:
+    """A loop over a dimension of the updates. owned: the condition that its index is in the work-item's part ("": its bounds say so)."""
 
     name: str
     first: str
@@ -143,19 +162,23 @@ class Count:
 
 
 @dataclass(frozen=True)
-class TakenInOrder(Taken):
-    """chunk: of the result's dimension that work-items share, 0 where there is one work-item. rows, window: loops. owned: as in a loop, of a whole row."""
+class InOrderCode(UpdateCode):
+    """What templates/kernels/scatter_in_order.j2 prints.
+
+    chunk: the size of a work-item's part of the shared dimension; 0 where there is one work-item.
+    rows, window: the loops over updates. owned: the condition that a whole row is in the work-item's part ("": no such test).
+    """
 
     chunk: int
-    rows: List[Count]
-    window: List[Count]
+    rows: List[DimensionLoop]
+    window: List[DimensionLoop]
     owned: str
 
 
 # ---- which kernel ----
 
 class _Hero(Hero):
-    """Updates in order, or a thread an update, or a thread a run of sorted rows."""
+    """Updates in order, or one thread for each update, or one thread for each run of sorted rows."""
 
     name = "scatter"
 
@@ -176,7 +199,7 @@ class _Hero(Hero):
         return [Updates(device.scatter_threads, how=how + why, plain=plain, run=run)]
 
     def index_types(self, schedule: Any) -> "Sequence[str]":
-        """In order: signed ones. Neighbours in a loop are neighbours in memory, for no sum wraps."""
+        """Signed types for updates in order: with these a C compiler knows that no sum wraps, so that neighbours in a loop are contiguous."""
         return INDEX_TYPES[isinstance(schedule, InOrder):]
 
     def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
@@ -189,8 +212,9 @@ HERO = _Hero()
 
 
 def _run(device: Device, nest: Scatter) -> "Tuple[int, str]":
-    """Rows of sorted indices that a thread takes, and words that say so, or why it takes one ("": nothing is promised). As many runs
-    as places, and a few for each unit; but no longer ones than leave threads to fill the device."""
+    """The rows of one thread where indices are sorted, and words about it; (1, "") where they are not said to be.
+
+    There are at least as many runs as positions in the result, a few for each unit of the device, and threads that fill the device."""
     if not sorted_indices(nest.instruction):
         return 1, ""
     count, combiner = len(nest.targets), nest.instruction.attributes["to_apply"]
@@ -214,7 +238,7 @@ def _rows(nest: Scatter) -> int:
 
 
 def _atomic(d: Target, nest: Scatter, k: int) -> "Optional[str]":
-    """How a GPU combines an update of a result: a function of the language, "compare and swap"; None where it cannot."""
+    """The way that a GPU combines an update: a function of the language, "plain store" or "compare and swap"; None where there is none."""
     shape, count = nest.targets[k].shape, len(nest.targets)
     dtype, part = shape.dtype, combined_by(nest.instruction.attributes["to_apply"], k, count)
     width = dtypes.TABLE[dtype].bits if dtype in dtypes.PACKED else bits(dtype)
@@ -235,7 +259,7 @@ def _atomic(d: Target, nest: Scatter, k: int) -> "Optional[str]":
 # ---- bodies ----
 
 class _Writer:
-    """The parts of a kernel in one form: reads of the indices, the value of an update, the combination."""
+    """The C text of a kernel's parts: reads of the indices, the value of an update, the combination."""
 
     def __init__(self, d: Target, helpers: Helpers, nest: Scatter, index_type: str, excess: bool, thread: Optional[str] = None,
                  box: "Optional[Dict[str, Tuple[int, int]]]" = None) -> None:
@@ -243,11 +267,11 @@ class _Writer:
         self.at, self.of = (Body(d, helpers, p, p.entry, index_type, thread, None, excess, box)
                             for p in (nest.indices, nest.partition))
         self.excess, self.thread = excess, thread or ""
-        self.named: "List[Tuple[str, str]]" = []         # the indices in range: the place's runtime variables, and their definitions
-        self.swaps: Dict[str, Swap] = {}                 # by their names: what combines by compare-and-swap
+        self.named: "List[Tuple[str, str]]" = []         # the runtime variables of the position, and their definitions
+        self.swaps: Dict[str, Swap] = {}                 # the functions that combine by compare-and-swap, by name
 
     def rows(self) -> "Tuple[List[str], str]":
-        """Statements that read the indices of an update, and C text: whether all are in range."""
+        """The lines that read the indices of an update, and the condition that all are in range."""
         body, checks = self.at, []
         body.region(self.nest.indices.entry.body)
         for k, (root, last) in enumerate(zip(self.nest.indices.roots, self.nest.lasts)):
@@ -259,8 +283,8 @@ class _Writer:
             self.named.append((f"at{k}", f"const {self.t} at{k} = ({self.t}){value.text};"))
         return body.text.lines, " && ".join(checks)
 
-    def places(self, also: str = "") -> List[str]:
-        """The definitions of the runtime variables that the place of an update has, and of another."""
+    def variables(self, also: str = "") -> List[str]:
+        """The lines that define the runtime variables that the position of an update uses, and the variable `also`."""
         return [line for name, line in self.named if name == also or self.of.uses(name)]
 
     def uses(self, variable: str, box: "Dict[str, Tuple[int, int]]") -> bool:
@@ -272,7 +296,7 @@ class _Writer:
         return " && ".join(conditions(self.thread, box, self.index_type))
 
     def combined(self, how: "Sequence[Optional[str]]") -> List[str]:
-        """Statements that combine an update. how: the atomic operations; None: plainly."""
+        """The lines that combine an update. how: an atomic operation for each result; None: loads and stores."""
         nest, body = self.nest, self.of
         combiner = nest.instruction.attributes["to_apply"]
         new, at_of = self.update()
@@ -288,38 +312,38 @@ class _Writer:
         return body.text.lines
 
     def update(self) -> "Tuple[List[Value], List[str]]":
-        """An update's value for each result, and where in it it goes, as names."""
+        """An update's value for each result, and the variable of its position in each result."""
         nest, body = self.nest, self.of
         body.region(nest.partition.entry.body)
         new = [Value("0", target.shape.dtype) for target in nest.targets]
         for root in nest.partition.roots:
             new[root.result] = body.settled(body.read(nest.partition.root_read(root), nest.partition.entry.body), "update")
-        places: Dict[str, str] = {}
+        variables: Dict[str, str] = {}
         at_of = []
         for target in nest.targets:
             flat = body.mapped(compose(nest.place, memory_map(target.shape)))
-            body.flat.append((f"combine {target.pointer}", flat))
+            body.accessed(f"combine {target.pointer}", flat)
             text = body.c(flat)[0]
-            if text not in places:
-                places[text] = body.name("at", "")
-                body.text.add(f"const {self.t} {places[text]} = {text};")
-            at_of.append(places[text])
+            if text not in variables:
+                variables[text] = body.name("at", "")
+                body.text.add(f"const {self.t} {variables[text]} = {text};")
+            at_of.append(variables[text])
         return new, at_of
 
-    def held(self, how: "Sequence[str]") -> "Dict[str, Any]":
-        """What of a run's record comes from the combiner."""
+    def summed(self, how: "Sequence[str]") -> "Dict[str, Any]":
+        """The fields of a run's record that depend on the combiner."""
         nest, body = self.nest, self.of
         new, at_of = self.update()
         new = [body.real(value) for value in new]
-        places = [Place(at, body.name("last", "")) for at in dict.fromkeys(at_of)]
-        held = [Value(body.name("sum", ""), value.dtype) for value in new]
-        sums = [Sum(body.type(total.dtype), total.text, self.d.literal(0, total.dtype), value.text) for total, value in zip(held, new)]
-        lasts = {place.at: place.last for place in places}
-        flush = [self.atomic(k, how[k], target, lasts[at], total) for k, (target, at, total) in enumerate(zip(nest.targets, at_of, held))]
+        positions = [Position(at, body.name("last", "")) for at in dict.fromkeys(at_of)]
+        totals = [Value(body.name("sum", ""), value.dtype) for value in new]
+        sums = [Sum(body.type(total.dtype), total.text, self.d.literal(0, total.dtype), value.text) for total, value in zip(totals, new)]
+        sums_of = {position.update: position.sums for position in positions}
+        flush = [self.atomic(k, how[k], target, sums_of[at], totals[k]) for k, (target, at) in enumerate(zip(nest.targets, at_of))]
         update = body.text.take()
-        for k, total in enumerate(held):
-            body.text.add(f"{total.text} = {body.settled(self.component(body, [*held, *new], k), 'next').text};")
-        return {"places_held": places, "sums": sums, "flush": flush, "update": update, "combine": body.text.lines}
+        for k, total in enumerate(totals):
+            body.text.add(f"{total.text} = {body.settled(self.component(body, [*totals, *new], k), 'next').text};")
+        return {"positions": positions, "sums": sums, "flush": flush, "update": update, "combine": body.text.lines}
 
     def load(self, target: Root, at: str) -> Value:
         dtype, body = target.shape.dtype, self.of
@@ -337,7 +361,7 @@ class _Writer:
             body.text.add(f"{target.pointer}[{at}] = {text};")
 
     def atomic(self, k: int, how: str, target: Root, at: str, new: Value) -> str:
-        """A statement that combines without tearing another's update apart."""
+        """The statement that combines an update with an element that other threads may update at the same time."""
         d, dtype, body = self.d, target.shape.dtype, self.of
         if how == "plain store":
             return f"{target.pointer}[{at}] = {body.to_memory(new)};"
@@ -381,7 +405,7 @@ class _Writer:
         return body.apply(op.opcode, op.attributes, op.shape.dtype, [v.dtype for v in x], x, "next")
 
     def from_word(self, text: str, dtype: str) -> str:
-        """A register's value of the bits in a word."""
+        """C text: the value of an element whose bits are in a word."""
         d = self.d
         if dtype in ("f32", "f64"):
             return d.reinterpret(text, f"u{bits(dtype)}", dtype)
@@ -393,15 +417,15 @@ class _Writer:
         return f"({d.types['u16'] if dtype == 'f16' else d.register(dtype)}){text}"
 
 
-def _finished(d: Target, writer: _Writer, form: Schedule, blocks: int, threads: int, template: str, record: Any, thread: str) -> Kernel:
+def _kernel(d: Target, writer: _Writer, form: Schedule, blocks: int, threads: int, template: str, record: UpdateCode, thread: str) -> Kernel:
     nest = writer.nest
     reads = {**buffers_of(nest.indices, nest.indices.entry), **buffers_of(nest.partition, nest.partition.entry)}
     reads = dict(sorted(reads.items(), key=lambda item: (item[0][0], int(item[0][1:]))))
     writes = {target.pointer: target.shape for target in nest.targets}
     functions = [function_text(d, writer.helpers, p, f, writer.excess) for p in (nest.indices, nest.partition) for f in reversed(p.functions[1:])]
     return Kernel(nest.name, nest, form, writer.index_type, blocks, ", ".join(arguments(d, reads, writes)), functions,
-                  attribute=d.launch_bounds(threads), thread=thread, pointers=[*reads, *sorted(writes)], accesses=writer.at.flat + writer.of.flat,
-                  template=template, record=record)
+                  attribute=d.launch_bounds(threads), thread=thread, pointers=[*reads, *sorted(writes)], accesses=writer.at.accesses + writer.of.accesses,
+                  template=template, record=record, code=Step([*record.indices, *record.variables, *getattr(record, "update", [])], record.combine, [], each="for each update"))
 
 
 def _by_thread(d: Target, helpers: Helpers, nest: Scatter, form: Schedule, index_type: str, excess: bool) -> Kernel:
@@ -412,12 +436,12 @@ def _by_thread(d: Target, helpers: Helpers, nest: Scatter, form: Schedule, index
     indices, in_range = writer.rows()
     combine = writer.combined([None] * len(nest.targets) if form.plain else [_atomic(d, nest, k) for k in range(len(nest.targets))])
     group, item = (writer.uses(name, box) for name in ("bl_x", "th_x"))
-    record = ByUpdate(indices, in_range, writer.places(), combine, group, item, writer.inside(box), list(writer.swaps.values()))
-    return _finished(d, writer, form, form.blocks(elements), form.threads, "kernels/scatter_by_update", record, thread)
+    record = ByUpdate(indices, in_range, writer.variables(), combine, group, item, writer.inside(box), list(writer.swaps.values()))
+    return _kernel(d, writer, form, form.blocks(elements), form.threads, "kernels/scatter_by_update", record, thread)
 
 
 def _by_run(d: Target, helpers: Helpers, nest: Scatter, form: Schedule, index_type: str, excess: bool) -> Kernel:
-    """A thread goes through a run of rows with one element of the window; what comes to one place is combined before it is written."""
+    """The kernel in which a thread goes through a run of rows with one element of the window, and sums the updates of one position."""
     assert isinstance(form, Updates)
     a, rows = nest.instruction.attributes, _rows(nest)
     window = nest.shape.elements // rows
@@ -426,21 +450,22 @@ def _by_run(d: Target, helpers: Helpers, nest: Scatter, form: Schedule, index_ty
     order = [k for k in nest.shape.minor_to_major if k in a["update_window_dims"]]
     order += [k for k in reversed(range(nest.shape.rank)) if k not in a["update_window_dims"]]
     ordered = algebra.call("shape", "unmap", array_shape(nest.shape.dtype, nest.shape.dims, tuple(order)).text)
-    place = f"(p floordiv {window} * {form.run} + step) * {window} + p mod {window}"
-    walk = algebra.simplify(f"(p)[step] -> ({place}), domain: p in [0, {runs * window - 1}], step in [0, {form.run - 1}], "
-                            f"{place} in [0, {nest.shape.elements - 1}]")
+    update = f"(p floordiv {window} * {form.run} + step) * {window} + p mod {window}"
+    walk = algebra.simplify(f"(p)[step] -> ({update}), domain: p in [0, {runs * window - 1}], step in [0, {form.run - 1}], "
+                            f"{update} in [0, {nest.shape.elements - 1}]")
     thread = compose(form.thread_map(runs * window), compose(walk, ordered))
     box = {**form.box(runs * window), "step": (0, form.run - 1)}
     writer = _Writer(d, helpers, nest, index_type, excess, thread, box)
     indices, in_range = writer.rows()
-    held = writer.held([str(_atomic(d, nest, k)) for k in range(len(nest.targets))])
+    fields = writer.summed([str(_atomic(d, nest, k)) for k in range(len(nest.targets))])
     group, item = (writer.uses(name, box) for name in ("bl_x", "th_x"))
-    record = ByRun(indices, in_range, writer.places(), group=group, item=item, inside=writer.inside(box), swaps=list(writer.swaps.values()), run=form.run, **held)
-    return _finished(d, writer, form, form.blocks(runs * window), form.threads, "kernels/scatter_by_run", record, thread)
+    record = ByRun(indices, in_range, writer.variables(), group=group, item=item, inside=writer.inside(box),
+                   swaps=list(writer.swaps.values()), run=form.run, **fields)
+    return _kernel(d, writer, form, form.blocks(runs * window), form.threads, "kernels/scatter_by_run", record, thread)
 
 
 def _shared(device: Device, nest: Scatter) -> InOrder:
-    """How work-items share a result, so that no two write one element."""
+    """The schedule in which work-items share a result so that no two write one element."""
     dims, a = nest.targets[0].shape.dims, nest.instruction.attributes
     if nest.shape.elements < device.shared_updates or any(target.shape.dtype in dtypes.PACKED for target in nest.targets):
         return InOrder()
@@ -457,7 +482,7 @@ def _shared(device: Device, nest: Scatter) -> InOrder:
 
 
 def _update_dim(nest: Scatter, d: int) -> "Optional[int]":
-    """The dimension of the updates that goes along one of the result; None where it is an index alone."""
+    """The dimension of the updates that goes along a dimension of the result; None where only an index selects there."""
     a = nest.instruction.attributes
     if d in a["inserted_window_dims"]:
         return None
@@ -489,19 +514,20 @@ def _in_order(d: Target, helpers: Helpers, nest: Scatter, form: Schedule, index_
         coordinate = named + (f" + i{across}" if across is not None else "")
         owned = f"{coordinate} >= first && {coordinate} < first + {form.chunk}"
 
-    def loop(k: int) -> Count:
+    def loop(k: int) -> DimensionLoop:
         if k == across and form.items > 1 and not form.moved:
             size, chunk = dims[k], form.chunk
-            return Count(f"i{k}", "first", f"first + {chunk}" if size % chunk == 0 else f"(first + {chunk} < {size} ? first + {chunk} : {size})")
-        return Count(f"i{k}", "0", str(dims[k]), owned if k == across else "")
+            end = f"first + {chunk}" if size % chunk == 0 else f"(first + {chunk} < {size} ? first + {chunk} : {size})"
+            return DimensionLoop(f"i{k}", "first", end)
+        return DimensionLoop(f"i{k}", "0", str(dims[k]), owned if k == across else "")
     order = sorted(window, key=lambda k: -_stride(nest, k))
-    record = TakenInOrder(indices, in_range, writer.places(named), combine, form.chunk if form.items > 1 else 0, [loop(k) for k in rows if dims[k] != 1],
-                          [loop(k) for k in order if dims[k] != 1], owned if across is None else "")
-    return _finished(d, writer, form, form.items, 1, "kernels/scatter_in_order", record, Function("", dims).index)
+    record = InOrderCode(indices, in_range, writer.variables(named), combine, form.chunk if form.items > 1 else 0,
+                         [loop(k) for k in rows if dims[k] != 1], [loop(k) for k in order if dims[k] != 1], owned if across is None else "")
+    return _kernel(d, writer, form, form.items, 1, "kernels/scatter_in_order", record, Function("", dims).index)
 
 
 def _stride(nest: Scatter, k: int) -> int:
-    """How far apart in the result's memory neighbours along a window's dimension are."""
+    """The stride of a window's dimension in the result's memory."""
     shape = nest.targets[0].shape
     below = 1
     for d in shape.minor_to_major:

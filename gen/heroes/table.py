@@ -9,10 +9,9 @@ from gen import algebra
 from gen.emit import ops
 from gen.emit.body import Body
 from gen.emit.text import offset
-from gen.emit.values import Value
-from gen.heroes import loop
 from gen.heroes.hero import Context, Hero
-from gen.heroes.kernel import CFunction, Kernel, Table
+from gen.heroes.kernel import CFunction, Kernel, Step, Table
+from gen.heroes.loop import HERO as LOOP_HERO
 from gen.heroes.loop import Walk, guard, thread_map
 from gen.hlo import Instruction, dtypes
 from gen.plan.buffers import first_leaf, memory_map, reads_of
@@ -37,7 +36,7 @@ class LookUp:
 
 
 class _Hero(Hero):
-    """A walk whose step is one vector of indices."""
+    """A walk of the loop hero, whose steps look up instead of computing."""
 
     name = "loop"
 
@@ -45,7 +44,7 @@ class _Hero(Hero):
         return context.device.cpu and context.device.lanes > 1 and _table_source(context.device, nest) is not None
 
     def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
-        return [schedule for schedule in loop.HERO.schedules(nest, context) if schedule.interleaved_pairs]
+        return [schedule for schedule in LOOP_HERO.schedules(nest, context) if schedule.interleaved_pairs]
 
     def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
         return [_table_kernel(context, nest, schedule, index_type)]
@@ -55,7 +54,7 @@ HERO = _Hero()
 
 
 def _table_source(device: Device, nest: Nest) -> "Optional[Instruction]":
-    """The 16-bit parameter that a nest is a function of, element by element, where that function is worth a table."""
+    """The 16-bit parameter of which each element of the result is a function that is worth a table; None where there is none."""
     entry = nest.partition.entry
     if len(nest.partition.roots) != 1 or dtypes.storage_bytes(nest.partition.roots[0].shape.dtype) != 2 \
             or nest.shape.elements < device.table_elements or nest.partition.roots[0].shape.place or any(e.callee or e.regions for e in entry.body.entries):
@@ -79,35 +78,32 @@ def _table_source(device: Device, nest: Nest) -> "Optional[Instruction]":
     return source if read_at == written_at else None
 
 
-def _table_kernel(context: Context, nest: Nest, walk: Loop, index_type: str) -> Kernel:
-    """A function of one 16-bit value, looked up: the function itself fills its table, once, on the device."""
-    d, helpers, excess, source = context.target, context.helpers, context.excess, _table_source(context.device, nest)
+def _table_kernel(context: Context, nest: Nest, loop: Loop, index_type: str) -> Kernel:
+    """The kernel that looks a function of one 16-bit value up; the function itself fills its table, once, on the device."""
+    d, helpers, source = context.target, context.helpers, _table_source(context.device, nest)
     assert source is not None
     partition, root, elements = nest.partition, nest.partition.roots[0], nest.shape.elements
-    dtype = source.shape.dtype
-    body = Body(d, helpers, partition, partition.entry, index_type, excess=excess)
-    at = Value("x", dtype, 1, True) if dtype == "f16" else Value(f"{helpers.need('value', dtype)}(x)", dtype) if dtype == "bf16" \
-        else Value(f"({d.register(dtype)})x", dtype)
-    body.give(source, at)
+    dtype, value = source.shape.dtype, f"{nest.name}_value"
+    x = "x" if dtype == "f16" else f"{helpers.need('value', dtype)}(x)" if dtype == "bf16" else f"({d.register(dtype)})x"
+    body = Body(d, helpers, partition, partition.entry, index_type, excess=context.excess,
+                given={source: lambda body: [body.declare(source.name, dtype, 1, x, dtype == "f16")]})
     body.region(partition.entry.body)
-    value = f"{nest.name}_value"
     u16, u32, space = d.types["u16"], d.types["u32"], d.pointer
     function = CFunction(value, u16, f"{u16} x", body.text.lines + [f"return ({u16})({body.final(root)});"])
-    number = first_leaf(source)
-    scalar = walk.scalar()
-    flats = [compose(thread_map(nest, form), memory_map(nest.shape)) for form in (walk, scalar)]
+    number, scalar = first_leaf(source), loop.scalar()
+    flats = [compose(thread_map(nest, schedule), memory_map(nest.shape)) for schedule in (loop, scalar)]
     whole = algebra.c_text(algebra.substitute(flats[0], lane=0, vec=0), index_type).results[0]
     single = algebra.c_text(flats[1], index_type).results[0]
-    ahead = [[d.ahead(word, offset(f"p{number}", whole), distance, 2)] for word, distance in walk.prefetches()[:1] if distance]
-    tail_thread, thread = thread_map(nest, scalar), thread_map(nest, walk)
-    inside = guard(tail_thread, scalar.box(elements), index_type, scalar, False) if elements % walk.step else ""
-    steps = Walk(d.index[index_type], walk.blocks(elements) > 1, walk.threads > 1, walk.chunks, walk.step,
-                 guard(thread, walk.box(elements), index_type, walk, True), inside, streams=walk.streams, burst=walk.burst, prefetch=ahead)
-    look_up = LookUp(steps, offset(f"p{number}", whole), offset(f"r{root.result}", whole), f"p{number}[{single}]", f"r{root.result}[{single}]",
-                     d.store_word(walk.stream))
+    prefetches = [[d.ahead(word, offset(f"p{number}", whole), distance, 2)] for word, distance in loop.prefetches()[:1] if distance]
+    tail_thread, thread = thread_map(nest, scalar), thread_map(nest, loop)
+    inside = guard(tail_thread, scalar.box(elements), index_type, scalar, False) if elements % loop.step else ""
+    walk = Walk(d.index[index_type], loop.blocks(elements) > 1, loop.threads > 1, loop.chunks, loop.step,
+                guard(thread, loop.box(elements), index_type, loop, True), inside, streams=loop.streams, burst=loop.burst, prefetch=prefetches)
+    look_up = LookUp(walk, offset(f"p{number}", whole), offset(f"r{root.result}", whole), f"p{number}[{single}]",
+                     f"r{root.result}[{single}]", d.store_word(loop.stream))
     arguments = (f"{space}const {u16} *restrict p{number}, {space}{u16} *restrict r{root.result}, "
                  f"{space}const {u32} *restrict table")
-    return Kernel(nest.name, nest, replace(walk, table=True, vec=1, lanes=walk.step, interleaved_pairs=False), index_type, walk.blocks(elements),
-                  arguments, [function], attribute=d.launch_bounds(walk.threads), thread=thread, pointers=[f"p{number}", f"r{root.result}"],
+    return Kernel(nest.name, nest, replace(loop, table=True, vec=1, lanes=loop.step, interleaved_pairs=False), index_type, loop.blocks(elements),
+                  arguments, [function], attribute=d.launch_bounds(loop.threads), thread=thread, pointers=[f"p{number}", f"r{root.result}"],
                   accesses=[(f"read p{number}", flats[0]), (f"write r{root.result}", flats[0])], table=Table(f"{nest.name}_fill", value),
-                  template="kernels/table", record=look_up)
+                  template="kernels/table", record=look_up, code=Step([], function.lines, [], each="for each of the table's 65536 values x, once"))

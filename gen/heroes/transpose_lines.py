@@ -17,7 +17,7 @@ from gen.emit import register_tiles
 from gen.emit.helpers import Helpers
 from gen.heroes import transpose_cpu
 from gen.heroes.hero import Context, Hero
-from gen.heroes.kernel import Kernel, arguments
+from gen.heroes.kernel import Kernel, Step, arguments
 from gen.plan.buffers import Buffer, buffer_of, memory_map
 from gen.plan.digits import IterationSpace, iteration_space, moves, place, transposed
 from gen.plan.nest import Nest
@@ -231,4 +231,6 @@ class _Writer:
         return Kernel(nest.name, nest, form, self.index_type, blocks,
                       ", ".join(arguments(d, {self.source.pointer: self.source.shape}, {self.target.pointer: self.target.shape})),
                       [], d.launch_bounds(1), thread, [self.source.pointer, self.target.pointer], flats,
-                      template="kernels/transpose_lines_cpu", record=record)
+                      template="kernels/transpose_lines_cpu", record=record, code=Step([], [
+                          f"{record.load}(x, {record.sources('next', 1, False)[0]}, {record.stride});",
+                          f"{self.line('next', 1, False)}({record.target('next', False)}, {record.carry(False)}, x);"], [], each="for each tile"))
