@@ -124,7 +124,7 @@ class Emitter:
         body.region(partition.entry.body)
         for root in self.nest.partition.roots:
             body.store(root)
-        self.seen += [a for a in body.flat if a not in self.seen]
+        self.seen += [a for a in body.accesses if a not in self.seen]
         return body
 
     def _values(self, body: Body, h: int, extend: Extend) -> List[Value]:

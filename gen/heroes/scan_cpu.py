@@ -179,6 +179,7 @@ class Emitter(scan.Emitter):
         record, blocks = {"rows": self.rows, "row_lanes": self.row_lanes, "columns": self.columns}[kind]()
         kernel = self.kernel(blocks, self.schedule.threads)
         kernel.template, kernel.record = f"kernels/scan_cpu_{'columns' if kind == 'columns' else 'rows'}", record
+        kernel.code = record.step
         return kernel
 
     def common(self, counts: "List[Tuple[str, int]]", turns: int, lanes: int) -> "Tuple[Dict[str, Any], int]":
