@@ -152,7 +152,7 @@ TAKEN = {
     "few short rows": (norm("f32", [5, 33], [1]), "a row at a time"),
     "rows of two dimensions": (norm("f32", [3, 17, 4, 64], [2, 3], sides=True), "16 rows together"),
     "rows between others": (softmax("f32", [3, 5, 40, 48], [1, 3]), "16 rows together"),
-    "pairs": (norm("bf16", [40, 1000], [1]), "interleaved pairs"),
+    "pairs": (norm("bf16", [40, 1000], [1]), "pairs interleaved"),
     "half": (softmax("f16", [20, 300], [1]), "16 rows together"),
     "double": (norm("f64", [18, 515], [1], sides=True), "a row at a time"),
 }

@@ -47,7 +47,7 @@ class RowSweep(Sweep):
     def text(self) -> str:
         words = [f"threads {self.threads}", f"{self.rows} rows together" if self.rows > 1 else "a row at a time", f"{self.chunks} times", f"{self.vec} accumulators of {self.lanes}"]
         words += [f"{self.kept} registers of each kept value"] if self.kept else []
-        words += [word for word, on in (("interleaved pairs", self.interleaved_pairs), ("streamed", self.stream)) if on]
+        words += [word for word, on in (("pairs interleaved", self.interleaved_pairs), ("streamed", self.stream)) if on]
         return ", ".join(words)
 
 
@@ -260,7 +260,7 @@ class _StageWriter(reduction_cpu.Emitter):
             value = self.whole.settled(body, body.read(partition.root_read(root), partition.entry.body))
             name = self.whole.values[instruction].name
             body.text.add(self.d.scatter(value.dtype, LANES, body.splat(value), name) if wide else f"{name}[0] = {value.text};")
-        self.seen += [a for a in body.flat if a not in self.seen]
+        self.seen += [a for a in body.accesses if a not in self.seen]
         return Step.of(body, 1)
 
 
@@ -324,5 +324,8 @@ class _Writer:
         assert first.blocks
         record = Record(groups > 1, sweep.threads > 1, " && ".join(c.constraints), [Coordinate(name, text) for (name, _), text in zip(counts, c.results)], first.blocks,
                         sweep.rows, sweep.vec, list(self.values.values()), list(self.kept.values()), stages, reduction_cpu._halves(LANES))
-        return Kernel(nest.name, nest, sweep, self.index_type, groups, ", ".join(arguments(d, by_number(reads), writes)), list(functions.values()), d.launch_bounds(sweep.threads),
-                      seen[0][1] if seen else "", [*by_number(reads), *sorted(writes)], seen, template="kernels/rows_cpu", record=record, threads=sweep.threads)
+        steps = [stage.steps.step for stage in stages]
+        code = Step([], [line for step in steps for line in (*step.before, *step.text, *step.after)], [], each="for each step of a row, stage by stage")
+        return Kernel(nest.name, nest, sweep, self.index_type, groups, ", ".join(arguments(d, by_number(reads), writes)), list(functions.values()),
+                      d.launch_bounds(sweep.threads), seen[0][1] if seen else "", [*by_number(reads), *sorted(writes)], seen,
+                      template="kernels/rows_cpu", record=record, threads=sweep.threads, code=code)
