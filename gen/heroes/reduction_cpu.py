@@ -35,10 +35,8 @@ from gen.plan.buffers import Buffer, buffers_of
 from gen.plan.digits import IterationSpace, place as placed_at
 from gen.plan.nest import Nest
 from gen.plan.plan import Reduction
-from gen.schedule import Device, Schedule
+from gen.schedule import LANES, Device, Schedule
 from gen.targets import FLOATS, Target
-
-LANES = 16
 
 
 @dataclass(frozen=True)
@@ -110,7 +108,7 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: IterationS
 
     def parts(items: int, steps: int, bytes_a_step: int, least: int) -> Tuple[int, int]:
         """(parts, steps a part): enough items for all threads, each with enough to do."""
-        wanted = max(1, min(-(-16 * device.units // items), steps * bytes_a_step // device.part_bytes, steps // least))
+        wanted = max(1, min(-(-device.unit_items * device.units // items), steps * bytes_a_step // device.part_bytes, steps // least))
         per = -(-steps // wanted)
         return -(-steps // per), per
 
@@ -134,10 +132,10 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: IterationS
                 return None
             data = LANES * width * math.prod(sizes[k] for k in digits.reduced())
             each = blocks // streams
-            chunks = max(1, min(each, device.part_bytes // data, each * outer // (16 * device.units)))
+            chunks = max(1, min(each, device.part_bytes // data, each * outer // (device.unit_items * device.units)))
             if data * blocks * outer < 4 * device.part_bytes or streams > 1 or size < LANES:
                 items = -(-each // chunks) * outer
-                return Sweep(threads if items >= 64 * threads else 1, chunks, vec, interleaved_pairs=paired, streams=streams, l2_prefetch=device.reduction_prefetch,
+                return Sweep(threads if items >= device.group_items * threads else 1, chunks, vec, interleaved_pairs=paired, streams=streams, l2_prefetch=device.reduction_prefetch,
                              burst=device.prefetch_burst, kind="rows", rows=LANES)
         lane = size
         below = 1
@@ -152,7 +150,7 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: IterationS
         cut = max(digits.reduced(), key=lambda k: sizes[k])
         inner = math.prod(sizes[k] for k in digits.reduced()) // sizes[cut]
         count, per = parts(items, sizes[cut], inner * registers * LANES * width, 16)
-        return Sweep(threads if items * count >= 64 * threads else 1, vec=registers, kind="columns", parts=count, per_part=per,
+        return Sweep(threads if items * count >= device.group_items * threads else 1, vec=registers, kind="columns", parts=count, per_part=per,
                      blocked=size > LANES * device.column_registers, burst=device.prefetch_burst,
                      l2_prefetch=digits.weights[cut] * width * max(1, 4 * device.reduction_prefetch // (registers * LANES * width)))
     if out[minor]:

@@ -91,8 +91,8 @@ def _block(device: Device, digits: Digits, widths: Sequence[int], values: int, m
     first: the kernel that reads the inputs; the second finds what it reads in a cache, and there is little of it."""
     minor, sizes, kept = digits.minor, digits.sizes, digits.kept()
     column = bool(digits.out[minor])
-    vec = min(most_vec, 16 // min(widths)) if widths else 1
-    while vec > 1 and (vec * max(widths) > 32 or sizes[minor] % vec or (column and vec * values > device.reduction_values)):
+    vec = min(most_vec, device.line // min(widths)) if widths else 1
+    while vec > 1 and (vec * max(widths) > device.step_bytes or sizes[minor] % vec or (column and vec * values > device.reduction_values)):
         vec //= 2
     width, over = max(widths, default=4), _over(digits, vec)
     units, digit = math.prod(over.values()), minor if column else None
@@ -107,7 +107,7 @@ def _block(device: Device, digits: Digits, widths: Sequence[int], values: int, m
         fold = min(most, max(fold, min(max(1, device.coalesced // (vec * width)), 1 << (-(-units * vec * width // device.thread_bytes) - 1).bit_length())))
         while fold > 1 and 3 * -(-units // fold) * fold > 4 * units:   # at most a quarter is idle
             fold //= 2
-    while 2 * fold <= min(most, units) and rows * wide * fold < 1024 * device.units:
+    while 2 * fold <= min(most, units) and rows * wide * fold < device.reduction_unit_threads * device.units:
         fold *= 2
     across = _across(wide, max(across, threads // fold)) if first else across
     columns, together = -(-wide // across), max(1, min(rows, threads // (fold * across)))

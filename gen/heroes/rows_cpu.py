@@ -25,7 +25,7 @@ from gen.heroes import reduction_cpu
 from gen.heroes.hero import Context, Hero
 from gen.heroes.kernel import Coordinate, Kernel, Step, arguments, function_text
 from gen.heroes.reduction import Digits, by_number
-from gen.heroes.reduction_cpu import LANES, Accumulator, Blocks, Digit, Reduce, Rest, Steps, Sweep
+from gen.heroes.reduction_cpu import Accumulator, Blocks, Digit, Reduce, Rest, Steps, Sweep
 from gen.hlo import Instruction, Shape, dtypes
 from gen.plan.buffers import buffers_of, touches
 from gen.plan.digits import IterationSpace, place as placed_at
@@ -33,7 +33,7 @@ from gen.plan.nest import Nest
 from gen.plan.partition import Partition, compose
 from gen.plan.plan import Reduction
 from gen.plan.rows import Rows, Stage
-from gen.schedule import Device, Schedule
+from gen.schedule import LANES, Device, Schedule
 from gen.targets import COMPLEX, SMALL, TINY
 
 
@@ -116,7 +116,7 @@ def _sweep(device: Device, nest: Rows, digits: Digits, found: IterationSpace) ->
         return None
     blocks = sizes[row] // together
     outer = rows // sizes[row]
-    chunks = max(1, min(blocks, device.part_bytes // max(1, together * of_row), blocks * outer // (16 * device.units)))
+    chunks = max(1, min(blocks, device.part_bytes // max(1, together * of_row), blocks * outer // (device.unit_items * device.units)))
     traffic = sum(a.bytes for a in reads)
     return RowSweep(1, chunks, vec, interleaved_pairs=paired, kind="rows", rows=together, stream=traffic > device.cache, kept=kept if count else 0,
                     ahead=tuple((a.name, (a.strides or ())[row] * together * a.width) for a in by_row.values() if a.strides and a.strides[row] > 0))

@@ -26,10 +26,8 @@ from gen.plan.buffers import buffers_of, touches
 from gen.plan.digits import place
 from gen.plan.nest import Nest
 from gen.plan.scan import Scan
-from gen.schedule import Device, Schedule
+from gen.schedule import LANES, Device, Schedule
 from gen.targets import COMPLEX, TINY
-
-LANES = 16
 
 
 @dataclass(frozen=True)
@@ -79,8 +77,8 @@ def _streams(device: Device, nest: Scan) -> bool:
 
 def _shared(device: Device, rows: int, each: int) -> "Tuple[int, int]":
     """(rows a work-item, threads) of rows of so many bytes."""
-    chunks = max(1, min(rows // (16 * device.units), device.part_bytes // max(1, each)))
-    return chunks, device.group if -(-rows // chunks) >= 64 * device.group else 1
+    chunks = max(1, min(rows // (device.unit_items * device.units), device.part_bytes // max(1, each)))
+    return chunks, device.group if -(-rows // chunks) >= device.group_items * device.group else 1
 
 
 def _wide(device: Device, nest: Scan) -> "Iterable[Prefixes]":

@@ -470,7 +470,7 @@ def _shared(device: Device, nest: Scatter) -> InOrder:
     if nest.shape.elements < device.shared_updates or any(target.shape.dtype in dtypes.PACKED for target in nest.targets):
         return InOrder()
     still = [d for d in range(len(dims)) if d not in a["scatter_dims_to_operand_dims"] and d not in a["inserted_window_dims"]]
-    for among, items, moved in ((still, 8 * device.units, False), (a["scatter_dims_to_operand_dims"], 2 * device.units, True)):
+    for among, items, moved in ((still, device.window_items * device.units, False), (a["scatter_dims_to_operand_dims"], device.indexed_items * device.units, True)):
         dimension = max(among, key=lambda d: _extent(nest, d) if not moved else dims[d], default=None)
         size = 0 if dimension is None else dims[dimension] if moved else _extent(nest, dimension)
         if size > 1 and dimension is not None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple
 
 from gen import algebra
 from gen.emit.body import Body
@@ -23,6 +23,7 @@ from gen.plan.digits import IterationSpace, interleaving, iteration_space, moves
 from gen.plan.nest import Nest
 from gen.plan.partition import INLINE, Partition, compose
 from gen.schedule import Device, Schedule
+from gen.schedule.devices import TileShape
 from gen.targets import COMPLEX, TINY, Target
 
 
@@ -169,27 +170,21 @@ def _tiles(device: Device, d: Target, frame: Frame, moves: bool) -> Iterator[Til
     widths = {a.width for a in space.accesses}
     width = max(a.width for a in turned)
     traffic = sum(a.bytes for a in space.accesses)
-    shapes = _shapes(width, traffic > device.cache) if moves else [(n, n, down, 64) for n in (16, 8)[max(widths) // 8:] for down in (2, 1)]
     threads = device.group
-    for lanes, rows, down, piece in [*shapes, (4, 4, 1, 64)]:
+    shapes = device.moved_tiles[width] if moves else device.computed_tiles[max(widths)]
+    for shape in (*shapes, TileShape(4, 4, 1, 64)):
+        if shape.streamed and traffic <= device.cache:
+            continue
+        lanes, rows, down, load_bytes = shape.lanes, shape.rows, shape.registers_down, shape.load_bytes
         if frame.fits(rows, lanes * down):
             chunks = min(-(-frame.high // rows), max(device.tile_run, device.page // width) // rows)
-            while chunks > 1 and _items(frame, lanes * down, rows, chunks) < 16 * device.units:
+            while chunks > 1 and _items(frame, lanes * down, rows, chunks) < device.unit_items * device.units:
                 chunks = -(-chunks // 2)
             line = min(a.width * (rows * lanes if a.strides and a.strides[digit] == lanes else lanes) for a in space.accesses if a.write)
             stream = traffic > device.cache and line >= device.line      # a line may be that of several rows, one after another
             items = _items(frame, lanes * down, rows, chunks)
-            yield Tile(threads if items >= 64 * threads else 1, chunks, rows, lanes, down, piece, stream, moves, frame.joined,
+            yield Tile(threads if items >= device.group_items * threads else 1, chunks, rows, lanes, down, load_bytes, stream, moves, frame.joined,
                        row_prefetch=device.tile_prefetch if traffic > device.cache and rows * width >= device.line else 0, page=device.page)
-
-
-def _shapes(width: int, large: bool) -> Sequence[Tuple[int, int, int, int]]:
-    """(lanes, rows, down, bytes of a load) for elements that are only moved: the best first. Measured, see bench/README.md."""
-    if width >= 4:
-        full = 64 // width
-        return [(full, full, 2, 64), (full, full, 1, 64), (8, 8, 1, 64)]
-    first = [(64, 64, 1, 16)] * (width == 1 and large) + [(32, 32, 1, 32)] * (width == 2)
-    return [*first, (64 // width, 16, 1, 16), *[(32, 32, 1, 32)] * (width == 1), (16, 16, 1, 64), (8, 8, 1, 64)]
 
 
 def _grid(frame: Frame, lanes: int, rows: int, chunks: int) -> List[Tuple[str, int]]:

@@ -94,7 +94,7 @@ def _lines(device: Device, nest: Nest, space: IterationSpace, digit: int) -> "Op
     if writes[0].strides[digit] % side == 0 or any(stride % side for stride in apart) or space.sizes[last] < 2 * side or space.sizes[digit] < side:
         return None
     outer = math.prod(size for k, size in enumerate(space.sizes) if k not in (digit, last))
-    columns, strips, wanted = device.carried_columns, space.sizes[last] // side, 8 * device.units
+    columns, strips, wanted = device.carried_columns, space.sizes[last] // side, device.carried_items * device.units
     while columns > 4 * side and outer * max(1, space.sizes[digit] // columns) < wanted:
         columns //= 2
     parts = max(1, min(strips // 8, -(-wanted // (outer * max(1, space.sizes[digit] // columns)))))

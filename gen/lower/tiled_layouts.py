@@ -17,10 +17,10 @@ from typing import Dict, List, Sequence, Tuple
 from gen import algebra
 from gen.hlo import (Computation, Instruction, Shape, array_shape, distribution, dtypes, layout_map, shape as of_text,
                      tuple_shape)
+from gen.schedule.devices import LANES
 
 Leaf = Tuple[int, Shape, Instruction, int]   # a result's number and shape, the value that it is, the leaf of the value's shape
 LEAST = 1 << 16                              # elements of whole tiles for which the rest has kernels of its own
-LANES = 16                                   # of vectors
 
 
 def plain(shape: Shape) -> Shape:

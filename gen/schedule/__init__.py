@@ -1,5 +1,6 @@
-"""What all heroes' schedules have, and how the loop hero walks its output. Maps say where, templates say how; a schedule only counts, with the
-numbers of a device (devices.py)."""
+"""The counts that all heroes' schedules have, and the schedules of the loop hero.
+
+Maps say where, templates say how; a schedule only counts, with the numbers of a device (devices.py)."""
 
 from __future__ import annotations
 
@@ -8,9 +9,9 @@ from typing import Dict, List, Optional, Sequence, Tuple
 
 from gen import algebra
 from gen.plan.digits import Interleaving
-from gen.schedule.devices import DEFAULT, DEVICES, Device, device_for
+from gen.schedule.devices import DEFAULT, DEVICES, LANES, Device, device_for
 
-__all__ = ["DEFAULT", "DEVICES", "Device", "Loop", "Schedule", "candidates", "device_for"]
+__all__ = ["DEFAULT", "DEVICES", "LANES", "Device", "Loop", "Schedule", "candidates", "device_for"]
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,8 @@ class Schedule:
     threads: work-items of a group. chunks: steps of a work-item. page: bytes of a page of memory.
     vec, registers_down, lanes: a step has `vec` times `registers_down` registers of `lanes` elements; with one lane a register is a scalar.
     load_bytes: bytes that one load reads of a tile's row. stream: stores bypass the caches.
-    moves: elements are only moved, as unsigned integers of their width. joined: neighbouring elements that are moved as one element of all their bits.
+    moves: elements are only moved, as unsigned integers of their width.
+    joined: number of neighbouring elements that are moved as one element of all their bits.
     tile: accesses that are not contiguous along the lanes are transposed in registers.
     interleaved_pairs: a step's even elements are its first register, the odd ones its second (16-bit types held as f32).
     interleaved_rows: number of registers that the elements of one 32-bit word are spread over, each a row of another access.
@@ -126,14 +128,16 @@ class Loop(Schedule):
 
     def box(self, elements: int) -> "Dict[str, Tuple[int, int]]":
         """The bounds of the walk's variables, as launched."""
-        found = {"th_x": self.threads, "bl_x": self.blocks(elements), "stream": self.streams, "chunk": self.chunks, "vec": self.vec,
+        sizes = {"th_x": self.threads, "bl_x": self.blocks(elements), "stream": self.streams, "chunk": self.chunks, "vec": self.vec,
                  "down": self.registers_down, "fused": self.fused_steps, "lane": self.lanes}
-        return {name: (0, size - 1) for name, size in found.items() if size > 1 or name not in ("stream", "chunk", "down", "fused", "lane")}
+        return {name: (0, size - 1) for name, size in sizes.items() if size > 1 or name not in ("stream", "chunk", "down", "fused", "lane")}
 
     def thread_map(self, elements: int) -> str:
         """(th_x, bl_x)[(stream, chunk,) vec(, lane)] -> (position in the output's memory), as notation; the algebra simplifies it."""
         step, span, box = self.step, self.step * self.threads, self.box(elements)
-        inner = f"lane * {self.interleaved} + vec" if self.interleaved > 1 and self.lanes > 1 else f"vec * {self.lanes} + lane" if self.lanes > 1 else "vec"
+        inner = "vec"
+        if self.lanes > 1:
+            inner = f"lane * {self.interleaved} + vec" if self.interleaved > 1 else f"vec * {self.lanes} + lane"
         inner += f" + down * {self.vec * self.lanes}" if self.registers_down > 1 else ""
         inner += f" + fused * {self.step // self.fused_steps}" if self.fused_steps > 1 else ""
         th, chunk = (step * self.chunks, step) if self.blocked else (step, span)
@@ -149,66 +153,93 @@ class Loop(Schedule):
         return algebra.simplify(f"(th_x, bl_x)[{names}] -> ({position}), domain: {', '.join(domain)}")
 
 
-def _chunks(device: Device, steps: int, most: int, items: int) -> int:
-    """As many steps a work-item as leave enough work-items."""
+def _chunks(device: Device, steps: int, most: int) -> int:
+    """The steps of a work-item: a power of two times less than `most`, as long as every core has its work-items."""
     chunks = most
-    while chunks > 1 and steps < chunks * items:
+    while chunks > 1 and steps < chunks * device.unit_items * device.units:
         chunks //= 2
     return chunks
 
 
 def candidates(device: Device, elements: int, widths: Sequence[int], traffic: int, apart: Interleaving, row: int = 0) -> "List[Loop]":
-    """Schedules in order of preference; widths: bytes of the elements that are read or written side by side; apart: neighbours that the maps want
-    apart; row: elements that are side by side (0: all). The caller takes the first that its maps allow; the last one always works."""
-    weave, down, block = apart.registers, apart.registers_down, apart.block
+    """The schedules of a walk in order of preference: the caller takes the first that its maps allow, and the last one always works.
+
+    widths: bytes of the elements that are contiguous along the walk. traffic: bytes that are moved.
+    apart: how neighbours of one access lie apart in another. row: elements of a row, where rows are not one after another (0: one row)."""
     widths = [w for w in widths if w] or [4]
-    if device.cpu:
-        stream, found = traffic > device.cache, []
-        if weave > 1 and device.lanes > 1:
-            for registers, moved in [(weave, True)] * apart.moves + [(down, False)]:
-                step = 16 * weave * registers
-                chunks = _chunks(device, -(-elements // step), max(1, device.interleaved_elements // step), 16 * device.units)
-                threads = device.group if elements >= step * chunks * device.group * 4 else 1
-                burst = min(8, chunks) if down > 1 and stream else 0      # words are read in order
-                streams = 4 if burst and elements % (4 * step * chunks * threads) == 0 else 1
-                one = Loop(threads, chunks, weave, 16, registers, blocked=True, interleaved_rows=weave, stream=stream, moves=moved, streams=streams,
-                           burst=burst, l2_prefetch=4096 if burst else 0, order_prefetch=device.order_prefetch if moved and stream and 0 < block <= 2 * device.order_prefetch else 0)
-                fused = max(1, device.row_bytes // (step * min(widths)))
-                most = chunks * streams // (4 * fused)       # four streams, as much a work-item
-                if moved and stream and most and elements % (4 * fused * step * most * threads) == 0 and 4 * fused * most == chunks * streams:
-                    found.append(replace(one, chunks=most, fused_steps=fused, streams=4, burst=1, l2_prefetch=4096 if down > 1 else 2048, order_prefetch=0, other=one))
-                found.append(one)
-        for lanes, vec, paired in _wide_forms(widths) if device.lanes > 1 else ():
-            step = lanes * vec
-            chunks = _chunks(device, -(-elements // step), 64, 16 * device.units)
-            threads = device.group if elements >= step * chunks * device.group * 4 else 1
-            if row >= 8 * step and row % step:
-                found.append(Loop(threads, chunks, vec, lanes, blocked=True, interleaved_pairs=paired, row=row))
-            if elements >= step:
-                burst = 8 if chunks >= 16 else 0
-                side = 2 if paired else 4
-                streams = side if burst and stream and elements % (side * step * chunks * threads) == 0 else 1
-                found.append(Loop(threads, chunks, vec, lanes, blocked=True, interleaved_pairs=paired, stream=stream, streams=streams, burst=burst,
-                                  l2_prefetch=4096 if burst else 0, l1_prefetch=1024 if burst and paired else 0))
-        if device.group == 1:
-            return found + [Loop(chunks=_chunks(device, elements, 4096, 16 * device.units), blocked=True)]
-        threads = 64 if elements >= 4096 else 1
-        return found + [Loop(threads)]
-    if weave > 1:      # 16 bytes of each row
-        vec = weave * 16 // min(widths)
-        threads = min(128, -(-elements // (vec * device.warp)) * device.warp)
-        return [Loop(threads, vec=vec, interleaved_rows=weave), Loop(threads)]
-    vec = max(1, 16 // min(widths))
-    while vec > 1 and (vec * max(widths) > 32 or elements < vec * max(1, device.units * 512)):
+    if not device.cpu:
+        return _of_gpu(device, elements, widths, apart)
+    loops: List[Loop] = []
+    if device.lanes > 1:
+        loops += _interleaved(device, elements, widths, traffic > device.cache, apart) if apart.registers > 1 else []
+        loops += _wide(device, elements, widths, traffic > device.cache, row)
+    if device.group == 1:
+        return loops + [Loop(chunks=_chunks(device, elements, device.scalar_chunks), blocked=True)]
+    return loops + [Loop(device.scalar_group if elements >= device.scalar_elements else 1)]
+
+
+def _group(device: Device, elements: int, item: int) -> int:
+    """The work-items of a group, of which each has `item` elements."""
+    return device.group if elements >= item * device.group * device.least_groups else 1
+
+
+def _interleaved(device: Device, elements: int, widths: Sequence[int], stream: bool, apart: Interleaving) -> "List[Loop]":
+    """The schedules of a CPU in which registers interleave rows: moves of whole lines first, with the steps of each row fused."""
+    loops = []
+    rows, into_words, block = apart.registers, apart.registers_down > 1, apart.block
+    for down, moved in [(rows, True)] * apart.moves + [(apart.registers_down, False)]:
+        step = device.lanes * rows * down
+        chunks = _chunks(device, -(-elements // step), max(1, device.interleaved_elements // step))
+        threads = _group(device, elements, step * chunks)
+        burst = min(device.walk_burst, chunks) if into_words and stream else 0      # reads are in order there
+        whole = elements % (device.walk_streams * step * chunks * threads) == 0
+        in_order = moved and stream and 0 < block <= 2 * device.order_prefetch
+        plain = Loop(threads, chunks, rows, device.lanes, down, blocked=True, interleaved_rows=rows, stream=stream, moves=moved,
+                     streams=device.walk_streams if burst and whole else 1, burst=burst, l2_prefetch=device.walk_prefetch if burst else 0,
+                     order_prefetch=device.order_prefetch if in_order else 0)
+        # the same elements of a work-item in several streams of fused steps
+        fused = max(1, device.row_bytes // (step * min(widths)))
+        side = device.walk_streams * fused
+        most = chunks * plain.streams // side
+        if moved and stream and most and elements % (side * step * most * threads) == 0 and side * most == chunks * plain.streams:
+            distance = device.walk_prefetch if into_words else device.row_order_prefetch
+            loops.append(replace(plain, chunks=most, fused_steps=fused, streams=device.walk_streams, burst=1, l2_prefetch=distance,
+                                 order_prefetch=0, other=plain))
+        loops.append(plain)
+    return loops
+
+
+def _wide(device: Device, elements: int, widths: Sequence[int], stream: bool, row: int) -> "List[Loop]":
+    """The schedules of a CPU in whole vectors: 16-bit elements in pairs of registers first, else as many registers as fill a line."""
+    loops = []
+    registers = max(1, device.line // (device.lanes * min(widths)))
+    for vec, pairs in [(2, True)] * (set(widths) == {2}) + [(registers, False)]:
+        step = device.lanes * vec
+        chunks = _chunks(device, -(-elements // step), device.walk_chunks)
+        threads = _group(device, elements, step * chunks)
+        if row >= device.cut_row_steps * step and row % step:
+            loops.append(Loop(threads, chunks, vec, device.lanes, blocked=True, interleaved_pairs=pairs, row=row))
+        if elements >= step:
+            burst = device.walk_burst if chunks >= 2 * device.walk_burst else 0
+            streams = device.pair_streams if pairs else device.walk_streams
+            streams = streams if burst and stream and elements % (streams * step * chunks * threads) == 0 else 1
+            loops.append(Loop(threads, chunks, vec, device.lanes, blocked=True, interleaved_pairs=pairs, stream=stream, streams=streams,
+                              burst=burst, l2_prefetch=device.walk_prefetch if burst else 0,
+                              l1_prefetch=device.pair_prefetch if burst and pairs else 0))
+    return loops
+
+
+def _of_gpu(device: Device, elements: int, widths: Sequence[int], apart: Interleaving) -> "List[Loop]":
+    """The schedules of a GPU: an access of a thread is as wide as the device has it, where elements suffice for all threads."""
+    vec = device.line // min(widths)
+    if apart.registers > 1:      # an access of each row
+        vec *= apart.registers
+        threads = min(device.walk_threads, -(-elements // (vec * device.warp)) * device.warp)
+        return [Loop(threads, vec=vec, interleaved_rows=apart.registers), Loop(threads)]
+    vec = max(1, vec)
+    while vec > 1 and (vec * max(widths) > device.step_bytes or elements < vec * max(1, device.units * device.walk_unit_threads)):
         vec //= 2
-    threads = min(128, max(1, -(-elements // vec)))
+    threads = min(device.walk_threads, max(1, -(-elements // vec)))
     threads = -(-threads // device.warp) * device.warp
     plain = Loop(threads, vec=vec)
     return [plain] if vec == 1 else [plain, replace(plain, vec=1)]
-
-
-def _wide_forms(widths: "Sequence[int]") -> "List[Tuple[int, int, bool]]":
-    """(lanes, registers, paired) of a CPU step: the narrowest elements fill a line."""
-    lanes = 16
-    vec = max(1, 64 // (lanes * min(widths)))
-    return ([(16, 2, True)] if set(widths) == {2} else []) + [(lanes, vec, False)]

@@ -8,7 +8,7 @@ not timed (no GPU was at hand): they say what is known of the hardware, and so t
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Dict, Mapping, Optional
+from typing import Dict, Mapping, Optional, Sequence
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,21 @@ class SquareTile:
 
 
 @dataclass(frozen=True)
+class TileShape:
+    """A register tile: `rows` rows of `registers_down` registers of `lanes` elements. load_bytes: bytes of one load.
+    streamed: only for arrays above the size of the cache, whose stores bypass it."""
+
+    lanes: int
+    rows: int
+    registers_down: int
+    load_bytes: int
+    streamed: bool = False
+
+
+LANES = 16      # 32-bit elements of a CPU's vectors: 64 bytes, a line and a register of AVX-512
+
+
+@dataclass(frozen=True)
 class Device:
     """A class of devices. A number whose unit is not said counts what its name says; 0 where it has no meaning."""
 
@@ -30,13 +45,30 @@ class Device:
     cpu: bool
     units: int                  # cores or multiprocessors
     warp: int                   # threads that run in step
-    line: int                   # bytes that one store should fill
+    line: int                   # bytes that one store should fill; on a GPU the widest access of a thread
     cache: int                  # bytes of the last level, above which stores bypass it
-    lanes: int = 16             # of a CPU's vectors of 32-bit elements; 1: the language has no vectors
+    lanes: int = LANES          # elements of a CPU's vectors; 1: the language has no vectors
     group: int = 1              # work-items of a work-group on a CPU
     page: int = 4096            # bytes; rows that are a page apart are prefetched each for itself
 
+    # How much each work-item of a CPU has
+    unit_items: int = 0                 # work-items for each core, at least, before a work-item gets several steps
+    carried_items: int = 0              # the same for transposes that carry lines, whose work-items begin with a line cut in two
+    least_groups: int = 0               # groups, at least, before work-items form groups
+    group_items: int = 0                # work-items for each of a group, at least, before those of a tile or of a reduction form groups
+
     # Walks over memory of a CPU
+    walk_chunks: int = 0                # steps of a work-item, at most
+    scalar_chunks: int = 0              # the same where a step is one element
+    scalar_group: int = 0               # work-items of a group where a step is one element
+    scalar_elements: int = 0            # elements from which on these form groups
+    cut_row_steps: int = 0              # steps of a row, at least, before each row ends in a step that is cut
+    walk_streams: int = 0               # equal parts of the memory that a work-item goes through in turn
+    pair_streams: int = 0               # the same where 16-bit elements are computed in pairs of registers
+    walk_burst: int = 0                 # steps whose lines are prefetched together
+    walk_prefetch: int = 0              # prefetch distance in bytes, into the second level
+    pair_prefetch: int = 0              # the same into the first level, where 16-bit elements are computed in pairs of registers
+    row_order_prefetch: int = 0         # prefetch distance in bytes, into the second level, where fused steps read whole rows
     interleaved_elements: int = 0       # elements of a work-item where registers interleave rows
     row_bytes: int = 0                  # bytes of a row that are moved together before those of the next row
     order_prefetch: int = 0             # prefetch distance in bytes, in the order in which interleaved rows lie; rows in blocks of more than twice that are
@@ -49,6 +81,8 @@ class Device:
     table_elements: int = 0             # elements from which on a table is worth its making
 
     # Transposes of a CPU
+    moved_tiles: Mapping[int, Sequence[TileShape]] = field(default_factory=dict)        # by bytes of an element that is only moved, the best first
+    computed_tiles: Mapping[int, Sequence[TileShape]] = field(default_factory=dict)     # by bytes of the widest element, where elements are computed
     tile_prefetch: int = 0              # prefetch distance in bytes, in each row of a tile
     tile_run: int = 0                   # elements along the source's contiguous digit that a work-item moves (a page of bytes where that is more)
     tile_joined: int = 0                # elements up to which a digit is joined with those that follow
@@ -73,13 +107,21 @@ class Device:
     kept_bytes: int = 0                 # bytes of values that stages keep for later ones, of a work-item, at most: they are on its stack
 
     # Scatters
+    window_items: int = 0               # work-items for each core that share the windows of a scatter
+    indexed_items: int = 0              # the same where each goes through all indices
     shared_updates: int = 0             # updates from which on a CPU's work-items share the result
     shared_neighbours: int = 0          # neighbours that one of these takes at least, where more work-items would have fewer
     scatter_threads: int = 0            # of a block
     runs: int = 0                       # runs of sorted rows for each unit of a GPU, at least
     unit_threads: int = 0               # threads that fill a unit of a GPU
 
+    # Walks over memory of a GPU
+    walk_threads: int = 0               # of a block
+    walk_unit_threads: int = 0          # threads for each unit, at least, before a thread gets several elements
+    step_bytes: int = 0                 # bytes of the widest element's access in a step, at most
+
     # Reductions of a GPU
+    reduction_unit_threads: int = 0     # threads for each unit, at least, before more threads share a result
     reduction_threads: int = 0          # of a block
     coalesced: int = 0                  # bytes that neighbouring threads should read together
     sector: int = 0                     # bytes that they should read together at least
@@ -100,6 +142,9 @@ class Device:
 # A core with 512-bit vectors. line, page: the processor's. Measured on both machines of bench/README.md.
 _CPU = Device(
     name="cpu", language="c", cpu=True, units=2, warp=1, line=64, cache=8 << 20,
+    unit_items=16, carried_items=8, least_groups=4, group_items=64,
+    walk_chunks=64, scalar_chunks=4096, scalar_group=64, scalar_elements=4096, cut_row_steps=8,
+    walk_streams=4, pair_streams=2, walk_burst=8, walk_prefetch=4096, pair_prefetch=1024, row_order_prefetch=2048,
     interleaved_elements=2048,
     row_bytes=512,                      # "of 512 bytes of a zip all that belongs to one row is read or written, then the next row": 0.03 to 0.05
     order_prefetch=32 << 10,
@@ -112,7 +157,13 @@ _CPU = Device(
     column_period=25,
     scan_bytes=8 << 10,
     held_bytes=512 << 10, row_block=32 << 10, kept_bytes=256 << 10,
-    shared_updates=4096, shared_neighbours=128, scatter_threads=128,
+    window_items=8, indexed_items=2, shared_updates=4096, shared_neighbours=128, scatter_threads=128,
+    moved_tiles={
+        1: (TileShape(64, 64, 1, 16, streamed=True), TileShape(64, 16, 1, 16), TileShape(32, 32, 1, 32), TileShape(16, 16, 1, 64), TileShape(8, 8, 1, 64)),
+        2: (TileShape(32, 32, 1, 32), TileShape(32, 16, 1, 16), TileShape(16, 16, 1, 64), TileShape(8, 8, 1, 64)),
+        4: (TileShape(16, 16, 2, 64), TileShape(16, 16, 1, 64), TileShape(8, 8, 1, 64)),
+        8: (TileShape(8, 8, 2, 64), TileShape(8, 8, 1, 64))},
+    computed_tiles={bytes: tuple(TileShape(n, n, down, 64) for n in (16, 8) if n * bytes <= 64 for down in (2, 1)) for bytes in (1, 2, 4, 8)},
     tile_prefetch=512,                  # 256 bytes: 0.01 to 0.08 less
     tile_run=1024, tile_joined=64,
     carried_columns=256,                # 16 KiB of registers' lines
@@ -122,7 +173,8 @@ _CPU = Device(
 # Transactions of 32 bytes, lines of four; 32 banks of 4 bytes: CUDA C++ Programming Guide, compute capability 5 and later.
 _GPU = Device(
     name="", language="", cpu=False, units=0, warp=32, line=16, cache=0,
-    reduction_threads=256, coalesced=128, sector=32, reduction_values=32, thread_bytes=16, ahead_bytes=64,
+    walk_threads=128, walk_unit_threads=512, step_bytes=32,
+    reduction_unit_threads=1024, reduction_threads=256, coalesced=128, sector=32, reduction_values=32, thread_bytes=16, ahead_bytes=64,
     shared_updates=4096, shared_neighbours=128, scatter_threads=128, runs=4, unit_threads=2048,
     transpose_threads=256, banks=32, bank=4,
 )
