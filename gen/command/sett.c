@@ -430,7 +430,8 @@ static void say_found(command *self, const command_group *group, const command_v
   const char *word = self->argv[self->word], *at = word + least(strlen(word), (size_t)self->column - 1), *name, *nearest;
   size_t length = strcspn(at, " \t\n"), named;
   name = command_word_name(self, verb, &named);
-  if (self->column > 1) length = strspn(at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+  if (self->column > 1)
+    length = (*at == '-') + strspn(at + (*at == '-'), "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
   if (*at && !length) ++length;
   while (((unsigned char)at[length] & 0xC0) == 0x80) ++length;
   if (!*at || *at == '\n') say_text(self, *at ? ", found the end of the line" : ", found the end");

@@ -68,7 +68,7 @@ static int analysis_map(command *self, int word, sett_map *map, int *lane) {
   *map = read_map(self, &self->arena, word);
   if (map->kind == SETT_MAP_FAILED) return say_map_error(self, *map), 0;
   *lane = analysis_lane(self, *map);
-  if (*lane >= 0) *map = sett_map_move(&self->arena, *map, *lane, 0);
+  if (*lane >= 0 && map->dims > 0) *map = sett_map_move(&self->arena, *map, *lane, 0);
   return *lane >= 0;
 }
 
@@ -86,7 +86,11 @@ static int analysis_count(command *self, int word, int otherwise, int most) {
   int count = word < self->argc ? shape_integers(self, self->argv[word], &value, 1) : 0;
   if (word >= self->argc) return otherwise;
   if (count == 1 && value >= 1 && value <= most) return (int)value;
-  if (count >= 0) say_error(self, 1, "expected a count of at least 1");
+  if (count >= 0) {
+    char text[64];
+    snprintf(text, sizeof text, "expected a number from 1 to %d", most);
+    say_error(self, 1, text);
+  }
   return -1;
 }
 

@@ -366,6 +366,7 @@ static int nested_bound(command *self) {
   for (i = 0; i < 4; ++i)
     if (!nested_number(self, 3 + i, "expected a number that is not negative", &value[i])) return 2;
   answer = value[0] < layout->rank ? sett_nested_bound(layout, (int)value[0], value[1], value[2], value[3]) : SETT_NESTED_UNKNOWN;
+  reading(self, self->argv[3]);
   if (answer < 0) return say_error(self, 1, "expected a dimension of the layout");
   say_int(self, answer);
   return 0;
@@ -420,6 +421,7 @@ static int nested_contract(command *self) {
       (b = shape_integers(self, self->argv[6], subgroups, SETT_NESTED_MAX_RANK)) < 0 ||
       (rank = nested_dims(self, 7, map, SETT_NESTED_MAX_RANK)) < 0)
     return 2;
+  reading(self, self->argv[a != loops ? 5 : 6]);
   if (a != loops || b != loops) return say_error(self, 1, "expected a bound and a count of subgroups for each loop");
   layout = sett_mma_contraction(intrinsic, operand, loops, self->argv[4], bounds, subgroups, rank, map);
   return nested_canonical(self, &layout);

@@ -47,7 +47,9 @@ static int shape_integers_after(command *self, const char *text, size_t skip, in
       return -1;
     }
     if (count == limit) {
-      say_error(self, (int)(start - text) + 1, "expected fewer integers");
+      char message[64];
+      snprintf(message, sizeof message, "expected at most %d integers", limit);
+      say_error(self, (int)(start - text) + 1, message);
       return -1;
     }
     values[count++] = value;
@@ -761,6 +763,12 @@ static int op_run(command *self) {
   for (i = 3; i < self->argc; ++i)
     if (!op_word(self, lists, self->argv[i])) return 2;
   answer = lists->from_operand ? sett_analysis_from_operand(&self->arena, &lists->op) : sett_analysis_from_output(&self->arena, &lists->op);
+  if (sett_analysis_map(&answer).kind == SETT_MAP_FAILED) { /* say what op it is: its words are many */
+    say_error(self, 0, self->argv[1]);
+    say_text(self, ": ");
+    say_text(self, sett_message(sett_analysis_map(&answer).error));
+    return 2;
+  }
   return lists->all ? op_say(self, &self->arena, &answer) : shape_say_tidy(self, &self->arena, sett_analysis_map(&answer));
 }
 
