@@ -4,19 +4,21 @@ other ops, on each class of device; and which windows are prefixes.
 
 from __future__ import annotations
 
+import ctypes
 import itertools
 import math
 import random
+import subprocess
 import sys
 from pathlib import Path
-from typing import List, Sequence, Tuple
+from typing import List, Sequence
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from drawn import BATCH, COUNT, ON, SEED, agree, fusions, plain, shape, uncached  # noqa: E402
-from gen import algebra  # noqa: E402
+from gen import algebra, reference, run  # noqa: E402
 from gen.plan.nests import nests  # noqa: E402
 from gen.plan.partition import operand_map  # noqa: E402
 from gen.plan.scan import Scan, prefix  # noqa: E402
@@ -197,3 +199,21 @@ def test_rank_and_dimension() -> None:
     assert first("3,5,7", "size=1x5x7 pad=0_0x4_0x6_0") is None
     assert first("3,5,7", "size=1x5x1 pad=0_0x2_2x0_0") is None
     assert first("3,5,7", "size=1x5x1 pad=0_0x4_0x0_0 rhs_reversal=0x1x0") is None
+
+
+def test_bound_is_the_same_optimised(tmp_path: Path) -> None:
+    """gcc 12 vectorizes (double)(float)x, (double)(float)y of neighbours to x, y: intervals would not be rounded."""
+    text = LOGADDEXP.format(name="f", t="f32") + ("ENTRY e {\n  x = f32[16,64] parameter(0)\n  z = f32[] constant(-inf)\n"
+                                                 "  ROOT r = f32[16,64] reduce-window(x, z), window={size=1x64 pad=0_0x63_0}, to_apply=f\n}\n")
+    (fusion,) = fusions(text)
+    (tmp_path / "e_bound.c").write_text(reference.bound(fusion.computation, "e"))
+    r = random.Random(SEED)
+    x, found = (ctypes.c_float * 1024)(*(r.uniform(-4, 4) for _ in range(1024))), []
+    for level in ("-O0", "-O2"):
+        library = tmp_path / f"e{level}.so"
+        subprocess.run([run.c_compiler(), level, "-std=c11", "-ffp-contract=off", "-fPIC", "-shared", "-w", "-o", library, tmp_path / "e_bound.c", "-lm"], check=True)
+        bounds = (ctypes.c_double * 1024)()
+        arrays = [(ctypes.c_void_p * 1)(ctypes.addressof(one)) for one in (x, bounds)]
+        assert ctypes.CDLL(str(library)).e_bound(*arrays) == 0
+        found.append(list(bounds))
+    assert found[0] == found[1] and any(found[0])

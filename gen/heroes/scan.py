@@ -11,7 +11,6 @@ from typing import Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from gen import algebra
 from gen.emit.body import Body
-from gen.emit.helpers import Helpers
 from gen.emit.state import Given
 from gen.emit.values import Value
 from gen.heroes.hero import Context

@@ -155,5 +155,6 @@ def assemble(title: str, signature: str, emitter: Emitter, steps: List[Step], gi
     library.scan("\n".join(functions))
     parts = [f"/* {title}\n   Generated from HLO by sett (gen/reference): do not edit. Compile with -ffp-contract=off. */",
              "#include <math.h>\n#include <stdbool.h>\n#include <stdint.h>\n#include <stdlib.h>\n#include <string.h>",
-             "#ifdef __clang__\n#pragma STDC FP_CONTRACT OFF\n#endif"]
+             "#ifdef __clang__\n#pragma STDC FP_CONTRACT OFF\n#elif defined(__GNUC__)\n"
+             '#pragma GCC optimize("no-tree-slp-vectorize") /* gcc 12 vectorizes two neighbouring (double)(float)x to two x */\n#endif']
     return "\n\n".join([*parts, *library.texts.values(), *functions]) + "\n"
