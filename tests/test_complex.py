@@ -309,8 +309,8 @@ def test_scatter(dtype: str, target: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("line, reason", [
-    ("ROOT r = c64[2] asinh(p)", "3:8: expected 'asinh' of real numbers, found c64"),
-    ("ROOT r = c64[2] constant({(inf, 0), (0, 0)})", "3:8: expected finite numbers in a constant of c64"),
+    ("ROOT r = c64[2] asinh(p)", "3:8: 'asinh': expected real numbers, found c64"),
+    ("ROOT r = c64[2] constant({(inf, 0), (0, 0)})", "3:8: 'constant': expected finite numbers of c64"),
     ("ROOT r = f32[2] add(p, p)", None)])
 def test_refused(line: str, reason: "str | None", tmp_path: Path) -> None:
     (tmp_path / "m.hlo").write_text("f {\n  p = c64[2] parameter(0)\n  " + line + "\n}\n")

@@ -276,13 +276,13 @@ def test_refused(layout: str, column: int, message: str) -> None:
 
 @pytest.mark.parametrize("line, place, message", [
     ("  b = f32[6,8] abs(a), frontend_attributes={sett_distribute=\"%s\"}\n  ROOT y = f32[6,8] negate(b)", (4, 3),
-     "expected sett_distribute on a result of a fused computation, 'b' is none"),
+     "expected sett_distribute on a result of a fused computation, 'b' is none; instead, write it on the op that gives the result"),
     ("  ROOT y = f32[6,8]{1,0:T(2,4)} negate(a), frontend_attributes={sett_distribute=\"%s\"}", (4, 82),
      "expected sett_distribute on an array that is not in tiles, found f32[6,8]{1,0:T(2,4)}"),
     ("  i = s4[6,8] convert(a)\n  ROOT y = s4[6,8] negate(i), frontend_attributes={sett_distribute=\"%s\"}", (5, 69),
      "expected sett_distribute on elements of whole bytes, found s4[6,8]{1,0}"),
     ("  b = f32[6,8] abs(a), frontend_attributes={sett_distribute=\"%s\"}\n  ROOT y = (f32[6,8]{1,0:T(2,4)}) tuple(b)", (4, 3),
-     "expected sett_distribute on a result that is not in tiles, 'b' is f32[6,8]{1,0:T(2,4)} there"),
+     "expected sett_distribute on a result that is not in tiles, 'b' is f32[6,8]{1,0:T(2,4)} there; instead, copy it to a layout without tiles in the fusion"),
     ("  i = s32[3,1] parameter(1)\n  u = f32[3,8] parameter(2)\n  ROOT y = f32[6,8] scatter(a, i, u), update_window_dims={1}, inserted_window_dims={0}, "
      "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=plus, frontend_attributes={sett_distribute=\"%s\"}", (6, 196),
      "expected sett_distribute on an op that computes its elements one by one: a scatter's updates go where indices say"),

@@ -221,9 +221,9 @@ def test_entries_without_fusions() -> None:
 
 @pytest.mark.parametrize("signature, fault", [
     ("(f32[2,3]{1,0}, (f32[4,1]{1,0:S(1)}))->f32[2,3]{1,0}", ""), ("(f32[2,3], (f32[4,1]))->f32[2,3]", ""), ("auto", ""),
-    ("(f32[2,3]{0,1}, (f32[4,1]{0,1}))->f32[2,3]{1,0}", "3:3: expected the layout of entry_computation_layout, f32[2,3]{0,1}, found f32[2,3]{1,0}"),
-    ("(f32[2,3]{1,0:T(2,128)}, (f32[4,1]{0,1}))->f32[2,3]{1,0}", "3:3: expected the layout"),
-    ("(f32[2,3]{1,0}, /*index=1*/(f32[4,1]{0,1}))->f32[2,3]{0,1}", "5:8: expected the layout of entry_computation_layout, f32[2,3]{0,1}"),
+    ("(f32[2,3]{0,1}, (f32[4,1]{0,1}))->f32[2,3]{1,0}", "3:3: 'parameter': expected the layout of entry_computation_layout, f32[2,3]{0,1}, found f32[2,3]{1,0}"),
+    ("(f32[2,3]{1,0:T(2,128)}, (f32[4,1]{0,1}))->f32[2,3]{1,0}", "3:3: 'parameter': expected the layout"),
+    ("(f32[2,3]{1,0}, /*index=1*/(f32[4,1]{0,1}))->f32[2,3]{0,1}", "5:8: 'negate': expected the layout of entry_computation_layout, f32[2,3]{0,1}"),
 ])
 def test_entry_computation_layout(signature: str, fault: str) -> None:
     """Buffers are laid out as the ENTRY says: where the header says otherwise, that is an error. A dimension of one element has no place."""

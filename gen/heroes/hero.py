@@ -10,7 +10,7 @@ from gen.emit.helpers import Helpers
 from gen.emit.maps import INDEX_TYPES
 from gen.heroes.kernel import Kernel
 from gen.hlo import Shape
-from gen.plan.nest import Nest
+from gen.plan.nest import TOO_LARGE, Nest
 from gen.schedule import Device
 from gen.targets import Target
 
@@ -78,7 +78,7 @@ class Hero:
 
     def refusal(self, nest: Nest) -> str:
         """Why no schedule fits, where this hero is the last that may take the nest."""
-        return "the index does not fit 64 bits"
+        return TOO_LARGE
 
     def attempt(self, nest: Nest, schedule: Any, context: Context) -> "Optional[List[Kernel]]":
         """The kernels of one schedule in the first index type that holds; None where none holds."""

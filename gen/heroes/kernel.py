@@ -12,7 +12,7 @@ from gen.emit.helpers import Helpers
 from gen.emit.maps import INDEX_TYPES
 from gen.plan.buffers import buffers_of
 from gen.hlo import Shape
-from gen.plan.nest import BuildError, Nest
+from gen.plan.nest import TOO_LARGE, BuildError, Nest
 from gen.plan.partition import Function, Partition
 from gen.schedule import Schedule
 
@@ -158,7 +158,7 @@ def function_text(d: Target, helpers: Helpers, partition: Partition, function: F
     """A function of the partition in the narrowest index type that holds."""
     written = narrowest(helpers, lambda index_type, trial: _function_in(d, trial, partition, function, index_type, excess))
     if written is None:
-        raise BuildError(f"{function.name}: the index does not fit 64 bits")
+        raise BuildError(f"{function.name}: {TOO_LARGE}")
     return written
 
 

@@ -8,7 +8,7 @@
 
 `parse` reads the text form of XLA's HLO and checks every op it knows the rules of against its operands; what it cannot check (collectives,
 custom calls, ..) it reads and keeps. `unsupported` says where a module needs more than the generator makes code for. `fusions` and `steps`
-give the computations that become kernels, with nested fusions, calls and maps inlined. Of gen, these files import gen.algebra alone.
+give the computations that become kernels, with nested fusions, calls and maps inlined. Of gen, these files import gen.algebra and gen.suggest alone.
 """
 
 from gen.hlo.graph import (Computation, Fusion, HloError, Instruction, Module, Shape, Step, Value, Window, accumulator, apart, array_shape, in_order,

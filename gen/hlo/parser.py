@@ -14,8 +14,9 @@ from gen.hlo import distribution, dtypes
 from gen.hlo.checker import Check, Draft
 from gen.hlo.graph import Computation, HloError, Instruction, Labels, Module, Shape, Window, same_shape
 from gen.hlo.literals import Literal
-from gen.hlo.opcodes import CALLING, COMMON, TABLE, is_opcode
+from gen.hlo.opcodes import CALLING, COMMON, OPCODES, TABLE, is_opcode
 from gen.hlo.scanner import NAME, WORD, Scanner
+from gen.suggest import did_you_mean
 
 OPERAND_DEPTH = 64  # operands written inline in operands
 BODY_DEPTH = 32  # computations written inline in attributes
@@ -207,7 +208,7 @@ class Parser:
         if not is_opcode(word):
             if written is None and word in dtypes.TABLE:
                 scanner.fail(found.end(), f"expected '[' after the type '{word}', found {scanner.found(found.end())}")
-            scanner.fail(pos, f"expected an opcode of HLO, found '{word[:60]}'")
+            scanner.fail(pos, f"expected an opcode of HLO, found '{word[:60]}'{did_you_mean(word[:60], OPCODES)}")
         scanner.pos = found.end()
         return word
 
@@ -355,7 +356,7 @@ class Parser:
             elif row and key not in COMMON and not (
                     instruction.opcode in ("fusion", "call", "parameter") or key.startswith("_") or key.startswith("xla")):
                 names = ", ".join(sorted(typed)) or "none of its own"
-                scanner.fail(pos, f"expected an attribute of '{instruction.opcode}' ({names}), found '{key}'")
+                scanner.fail(pos, f"expected an attribute of '{instruction.opcode}' ({names}), found '{key}'{did_you_mean(key, typed)}")
             else:
                 self._raw_attribute(instruction, key, raw)
                 if key == "frontend_attributes" and "sett_distribute" in raw[key]:

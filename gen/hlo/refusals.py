@@ -1,9 +1,12 @@
-"""What is right HLO but gets no kernel, and why: `unsupported` gives the first such instruction of a module as an error at its place."""
+"""What is right HLO but gets no kernel: `unsupported` gives the first such instruction of a module as an error at its place.
+
+Each refusal names the op, says why there is no kernel, and what to write instead. gen/errors.md has an example of each.
+"""
 
 from __future__ import annotations
 
 import re
-from typing import List, Optional, Tuple
+from typing import List, NamedTuple, Optional, Tuple
 
 from gen.hlo import dtypes
 from gen.hlo.graph import HloError, Instruction, Module, Shape, entry_of, memory_bits, reachable, root_of, same_positions, same_shape
@@ -14,13 +17,26 @@ from gen.hlo.scanner import Scanner
 _SCALAR_OPS = {*ELEMENTWISE, "parameter", "constant", "tuple", "get-tuple-element"}
 
 
+class Refusal(NamedTuple):
+    """why: what follows the op's name, such as " is between devices" or ": expected .., found ..". instead: what to do."""
+
+    why: str
+    instead: str
+
+    def of(self, opcode: str) -> str:
+        return f"'{opcode}'{self.why}; instead, {self.instead}"
+
+
+CUT = "cut the module before and after it"
+
+
 def unsupported(module: Module) -> Optional[HloError]:
     """The first instruction that the generator makes no code for yet, as an error at its position."""
     for computation in reachable(module):
         for instruction in computation.instructions:
-            message = _why_not(instruction) or _why_not_called(instruction, module.filename) or _entry_layouts(module, instruction)
-            if message:
-                return HloError(module.filename, instruction.line, instruction.col, message)
+            refusal = _why_not(instruction) or _why_not_called(instruction, module.filename) or _entry_layouts(module, instruction)
+            if refusal:
+                return HloError(module.filename, instruction.line, instruction.col, refusal.of(instruction.opcode))
     return _misfits_signature(module)
 
 
@@ -40,8 +56,9 @@ def _misfits_signature(module: Module) -> Optional[HloError]:
         return None
     for (shape, written), instruction in zip(wanted, [*entry.parameters, root_of(entry)] if len(wanted) == len(entry.parameters) + 1 else []):
         if written and same_shape(shape, instruction.shape) and [*map(_places, shape.leaves())] != [*map(_places, instruction.shape.leaves())]:
-            return HloError(module.filename, instruction.line, instruction.col,
-                            f"expected the layout of entry_computation_layout, {shape.text}, found {instruction.shape.text}")
+            refusal = Refusal(f": expected the layout of entry_computation_layout, {shape.text}, found {instruction.shape.text}",
+                              "write one layout in both places, as XLA does once it has assigned layouts")
+            return HloError(module.filename, instruction.line, instruction.col, refusal.of(instruction.opcode))
     return None
 
 
@@ -51,98 +68,102 @@ def _places(of: Shape) -> "Tuple[Tuple[int, ...], str]":
     return tuple(d for d in of.minor_to_major if of.dims[d] != 1), tiles.group(1) if tiles else ""
 
 
-# Why no kernel is made for an op, and what to write instead.
-_NOT_OURS = {reason: frozenset(ops.split()) for reason, ops in {
-    "is between devices, and a kernel runs on one: expected the module cut before and after it":
-        """all-gather all-reduce all-to-all collective-broadcast collective-permute ragged-all-to-all reduce-scatter partition-id replica-id send recv
-        infeed outfeed""",
-    "is control flow: expected its computations as modules of their own, which the caller runs as often as is due": "while conditional",
-    "calls code from elsewhere: expected ops of HLO, or the module cut before and after it": "custom-call",
-    "is for a library, no loop over its result's elements: expected the module cut before and after it":
-        "sort topk triangular-solve cholesky fft scan ragged-dot",
-    "draws from a hidden state: expected the numbers as a parameter, or a generator written in integer ops": "rng rng-get-and-update-state",
-    "leaves its algorithm to the device: expected the bits as a parameter, or a generator written in integer ops": "rng-bit-generator",
-    "is several ops in one: expected its arithmetic written out": "batch-norm-training batch-norm-inference batch-norm-grad stochastic-convert",
-    "only orders other ops: expected its operand in its place": "after-all add-dependency domain optimization-barrier",
-    "is of sizes that are known at run time: expected fixed ones": "dynamic-reshape get-dimension-size set-dimension-size",
-}.items()}
+# Why there is no kernel for an op, and what to do instead.
+_NOT_OURS = {Refusal(" " + why, instead): frozenset(ops.split()) for why, instead, ops in (
+    ("is between devices, and a kernel runs on one", CUT,
+     """all-gather all-reduce all-to-all collective-broadcast collective-permute ragged-all-to-all reduce-scatter partition-id replica-id send recv
+     infeed outfeed"""),
+    ("is control flow", "make its computations modules of their own, which the caller runs as often as is due", "while conditional"),
+    ("calls code from elsewhere", f"write ops of HLO, or {CUT}", "custom-call"),
+    ("is for a library, no loop over its result's elements", CUT, "sort topk triangular-solve cholesky fft scan ragged-dot"),
+    ("draws from a hidden state", "pass the numbers as a parameter, or write a generator in integer ops", "rng rng-get-and-update-state"),
+    ("leaves its algorithm to the device", "pass the bits as a parameter, or write a generator in integer ops", "rng-bit-generator"),
+    ("is several ops in one", "write out its arithmetic", "batch-norm-training batch-norm-inference batch-norm-grad stochastic-convert"),
+    ("only orders other ops", "write its operand in its place", "after-all add-dependency domain optimization-barrier"),
+    ("is of sizes that are known at run time", "fix the sizes", "dynamic-reshape get-dimension-size set-dimension-size"),
+)}
 
 
-def why_not_op(opcode: str) -> str:
+def why_not_op(opcode: str) -> Refusal:
     base, _, half = opcode.rpartition("-")
     apart = half in ("start", "update", "done") and opcode not in TABLE
-    for reason, ops in _NOT_OURS.items():
+    for refusal, ops in _NOT_OURS.items():
         if opcode in ops or (apart and base in ops):
-            return f"'{opcode}' {reason}"
+            return refusal
     if apart:
-        return f"'{opcode}' is half of an op that runs beside others: expected {'the op that it wraps' if base == 'async' else repr(base)} itself"
-    return f"the op '{opcode}' is not supported yet"
+        return Refusal(" is half of an op that runs beside others", f"write {'the op that it wraps' if base == 'async' else repr(base)} itself")
+    return Refusal(" is not supported yet", CUT)
 
 
-def _why_not(instruction: Instruction) -> str:
-    opcode = instruction.opcode
+def _why_not(instruction: Instruction) -> Optional[Refusal]:
+    opcode, to = instruction.opcode, instruction.shape
     if opcode not in TABLE:
         return why_not_op(opcode)
-    for leaf in instruction.shape.leaves():
-        message = _why_not_shape(leaf)
-        if message:
-            return f"{message}, in {leaf.text} of '{opcode}'"
-    if opcode == "constant" and instruction.literal is None:
-        return "the values of this constant are left out of the text ('...'): expected a module that is printed with its large constants " \
-            "(--fill-constants N takes drawn values, for tests and timing)"
-    if opcode == "constant" and instruction.shape.kind != "array":
-        return "expected a constant for each element of this tuple, and the op 'tuple'"
+    for leaf in to.leaves():
+        refusal = _why_not_shape(leaf)
+        if refusal:
+            return Refusal(f"{refusal.why}, in {leaf.text}", refusal.instead)
     shapes = [operand.shape for operand in instruction.operands]
+    if opcode == "constant":
+        return _why_not_constant(instruction)
     if opcode in ("bitcast", "bitcast-convert"):
-        message = _why_not_widths(opcode, shapes[0], instruction.shape)
-        if message:
-            return message
-    if opcode == "bitcast" and (shapes[0].tiled or instruction.shape.tiled) and not same_positions(instruction.shape, shapes[0]):
-        return f"expected a bitcast whose elements are at the positions of its operand's: {instruction.shape.text} and {shapes[0].text} differ"
-    if opcode == "reduce-precision" and dtypes.TABLE[instruction.shape.dtype].bits <= 8:
-        return f"expected 'reduce-precision' of a float of 16 bits or more, found {instruction.shape.dtype}"
+        return _why_not_bitcast(opcode, shapes[0], to)
+    if opcode == "reduce-precision" and dtypes.TABLE[to.dtype].bits <= 8:
+        return Refusal(f": expected a float of 16 bits or more, found {to.dtype}", "convert to bf16 before it and back after it")
     if opcode in ("real", "imag") and dtypes.TABLE[shapes[0].dtype].kind != "complex":
-        return f"expected '{opcode}' of a complex number, found {shapes[0].dtype}: of a real one it is {'itself' if opcode == 'real' else 'zero'}"
-    of = [shape for shape in [instruction.shape, *shapes] if dtypes.is_complex(shape.dtype)]
+        return Refusal(f": expected a complex number, found {shapes[0].dtype}", f"write {'the operand itself' if opcode == 'real' else 'a constant of zero'}")
+    complex_ones = [shape for shape in [to, *shapes] if dtypes.is_complex(shape.dtype)]
     row = ELEMENTWISE.get(opcode)
-    if of and row and "c" not in row.kernels:
-        complex_ops = sorted(row.opcode for row in ELEMENTWISE.values() if "c" in row.kernels)
-        return f"expected '{opcode}' of real numbers, found {of[0].dtype}: of complex ones there are {', '.join(complex_ops)}"
-    if opcode == "parameter" and instruction.shape.kind == "tuple" and any(dtypes.is_complex(leaf.dtype) for leaf in instruction.shape.leaves()):
-        return "expected complex numbers as parameters of their own, found them in a tuple"
-    if of and opcode == "constant" and any(dtypes.is_nan(part, kind) or dtypes.is_infinite(part, kind) for kind in [dtypes.TABLE[of[0].dtype].part]
-                                           for bits in instruction.literal for part in dtypes.parts(bits, of[0].dtype)):
-        return f"expected finite numbers in a constant of {of[0].dtype}"
+    if complex_ones and row and "c" not in row.kernels:
+        return Refusal(f": expected real numbers, found {complex_ones[0].dtype}",
+                       f"write it with ops that take complex ones: {', '.join(sorted(row.opcode for row in ELEMENTWISE.values() if 'c' in row.kernels))}")
+    if opcode == "parameter" and to.kind == "tuple" and any(dtypes.is_complex(leaf.dtype) for leaf in to.leaves()):
+        return Refusal(": expected complex numbers as parameters of their own, found them in a tuple", "make each array of the tuple a parameter")
     if opcode in CONTRACTIONS:
         return _why_not_product(instruction)
     if opcode == "select-and-scatter" and instruction.attributes["window"].dilated:
-        return "expected a select-and-scatter whose window is not dilated"
-    if opcode == "select-and-scatter" and of:
-        return f"expected '{opcode}' of real numbers, found {of[0].dtype}"
+        return Refusal(": expected a window that is not dilated", CUT)
+    if opcode == "select-and-scatter" and complex_ones:
+        return Refusal(f": expected real numbers, found {complex_ones[0].dtype}", CUT)
     if opcode == "scatter" and any(of.dtype != update.dtype for of, update in zip(shapes, shapes[len(shapes) // 2 + 1:])):
-        return "expected a scatter's updates of its operand's type"
-    if opcode == "scatter" and any(of.tiled for of in [*instruction.shape.leaves(), *shapes]):
-        return "expected a scatter's arrays in layouts without tiles"
-    if row and row.result == "operand" and instruction.shape.dtype == "pred" and "p" not in row.kernels:
-        return f"'{opcode}' of pred has no meaning"
-    return ""
+        return Refusal(": expected updates of its operand's type", "convert the updates before it")
+    if opcode == "scatter" and any(of.tiled for of in [*to.leaves(), *shapes]):
+        return Refusal(": expected arrays in layouts without tiles", "copy to a layout without tiles before it, and back after it")
+    if row and row.result == "operand" and to.dtype == "pred" and "p" not in row.kernels:
+        return Refusal(" of pred has no meaning", "convert to an integer type before it, and back after it")
+    return None
 
 
-def _why_not_widths(opcode: str, of: Shape, to: Shape) -> str:
-    """Of a bitcast, whether it is between types of different widths in a way that there is no code for."""
+def _why_not_constant(instruction: Instruction) -> Optional[Refusal]:
+    to = instruction.shape
+    if instruction.literal is None:
+        return Refusal(": the values are left out of the text ('...')",
+                       "print the module with its large constants (--fill-constants N takes drawn values, for tests and timing)")
+    if to.kind != "array":
+        return Refusal(": expected an array, found a tuple", "write a constant for each element, and the op 'tuple'")
+    if dtypes.is_complex(to.dtype) and any(dtypes.is_nan(part, kind) or dtypes.is_infinite(part, kind) for kind in [dtypes.TABLE[to.dtype].part]
+                                           for bits in instruction.literal for part in dtypes.parts(bits, to.dtype)):
+        return Refusal(f": expected finite numbers of {to.dtype}", "write a constant for each part, and the op 'complex'")
+    return None
+
+
+def _why_not_bitcast(opcode: str, of: Shape, to: Shape) -> Optional[Refusal]:
+    """Of a bitcast, whether it is between types of different widths, or between layouts, in a way that there is no code for."""
     same = memory_bits(of) == memory_bits(to)
     if "pred" in (of.dtype, to.dtype) and of.dtype != to.dtype and not (same and opcode == "bitcast"):
-        return f"expected a {opcode} of pred to a type of as many bits: pred has one as a type and eight in memory; convert says which is meant"
-    if same:
-        return ""
-    if dtypes.is_complex(of.dtype) or dtypes.is_complex(to.dtype):
-        return f"expected a {opcode} of {of.dtype} to a type of as many bits, found {to.text}: take its parts by real and imag"
-    if opcode == "bitcast" and (of.tiled or to.tiled or of.elements * memory_bits(of) != to.elements * memory_bits(to)):
-        return f"expected a bitcast between types of different widths whose elements have the same bits, without tiles: found {of.text} and {to.text}"
-    return ""
+        return Refusal(": expected pred and a type of as many bits: pred has one as a type and eight in memory", "say which is meant by convert")
+    if not same and (dtypes.is_complex(of.dtype) or dtypes.is_complex(to.dtype)):
+        return Refusal(f": expected {of.dtype} and a type of as many bits, found {to.text}", "take its parts by real and imag")
+    if not same and opcode == "bitcast" and (of.tiled or to.tiled or of.elements * memory_bits(of) != to.elements * memory_bits(to)):
+        return Refusal(f": expected types of different widths whose elements have the same bits, without tiles: found {of.text} and {to.text}",
+                       "copy to a layout without tiles before it, or write bitcast-convert")
+    if opcode == "bitcast" and (of.tiled or to.tiled) and not same_positions(to, of):
+        return Refusal(f": expected elements at the positions of its operand's: {to.text} and {of.text} differ",
+                       "write reshape or transpose, and copy for the layout")
+    return None
 
 
-def _why_not_product(instruction: Instruction) -> str:
+def _why_not_product(instruction: Instruction) -> Optional[Refusal]:
     """What sums of products are made of: floats, integers or complex numbers, not mixed but for integers that floats multiply."""
     to, kinds = instruction.shape.dtype, [operand.shape.dtype for operand in instruction.operands]
     if dtypes.is_complex(to) or any(map(dtypes.is_complex, kinds)):
@@ -152,52 +173,55 @@ def _why_not_product(instruction: Instruction) -> str:
     else:
         good = dtypes.TABLE[to].kind == "float" or all(dtypes.TABLE[kind].kind != "float" for kind in kinds)
     complex_ones = "" if instruction.opcode == "scaled-dot" else "complex ones of one type, "
-    return "" if good else (f"expected a {instruction.opcode} of numbers of one kind (floats, integers, {complex_ones}pred) that gives such, found "
-                            f"{', '.join(kinds[:-1])} and {kinds[-1]} that give {to}")
+    return None if good else Refusal(f": expected numbers of one kind (floats, integers, {complex_ones}pred) that gives such, found "
+                                     f"{', '.join(kinds[:-1])} and {kinds[-1]} that give {to}", "convert the operands before it, or the result after it")
 
 
-def _why_not_shape(leaf: Shape) -> str:
+def _why_not_shape(leaf: Shape) -> Optional[Refusal]:
     if leaf.kind != "array":
-        return f"expected arrays, found the type '{leaf.dtype}'"
+        return Refusal(f": expected arrays, found the type '{leaf.dtype}'", "cut the module so that it takes and gives arrays alone")
     if leaf.dtype not in dtypes.SUPPORTED:
         wider = {"f6e2m3fn": "f8e4m3fn", "f6e3m2fn": "f8e4m3fn", "s1": "s2", "u1": "u2"}[leaf.dtype]
-        return f"expected a type whose elements fill bytes by a power of two, found '{leaf.dtype}': {wider} holds its values" if leaf.dtype[0] == "f" else \
-            f"expected pred or integers of two bits or more, found '{leaf.dtype}': {wider} holds its values"
+        wanted = "a type whose elements fill bytes by a power of two" if leaf.dtype[0] == "f" else "pred or integers of two bits or more"
+        return Refusal(f": expected {wanted}, found '{leaf.dtype}'", f"write {wider}, which holds its values")
     if leaf.dynamic:
-        return "expected fixed sizes, found a dynamic dimension"
+        return Refusal(": expected fixed sizes, found a dynamic dimension", "write the largest size, and pass the true one as a parameter")
     suffix = re.search(r":([^}]*)\}", leaf.text)
     if suffix and suffix.group(1).startswith("T") and (leaf.dtype in dtypes.PACKED or dtypes.is_complex(leaf.dtype)):
-        return f"expected a layout without tiles for {leaf.dtype}"
+        return Refusal(f": expected a layout without tiles for {leaf.dtype}", f"leave '{suffix.group(1)}' out, or convert to another type outside")
     width = dtypes.TABLE[leaf.dtype].bits if leaf.dtype in dtypes.PACKED else 8 * dtypes.storage_bytes(leaf.dtype)
     rest = re.sub(r"S\([0-9]+\)|L\([0-9]+\)|T(\([0-9*,]+\))+" + f"|E\\({width}\\)", "", suffix.group(1)) if suffix else ""
+    if not rest:
+        return None
+    leave_out = f"leave '{rest}' out of the layout"
     if rest.startswith("SC"):
-        return f"expected an array in one memory, found one that '{rest}' splits over several: a kernel has one pointer to it"
+        return Refusal(f": expected an array in one memory, to which a kernel has one pointer, found one that '{rest}' splits over several", leave_out)
     if rest.startswith("E"):
-        return f"expected elements of {width} bits, as {leaf.dtype} has them in memory, found '{rest}'"
-    return f"expected a layout of order, tiles, L, E and S, found '{rest}'" if rest else ""
+        return Refusal(f": expected elements of {width} bits, as {leaf.dtype} has them in memory, found '{rest}'", leave_out)
+    return Refusal(f": expected a layout of order, tiles, L, E and S, found '{rest}'", leave_out)
 
 
-def _why_not_called(instruction: Instruction, filename: str) -> str:
+def _why_not_called(instruction: Instruction, filename: str) -> Optional[Refusal]:
     """What an op applies to scalars (a map, a reduce, a window's, a scatter's computations) may hold scalar ops only."""
     if instruction.opcode not in ("map", "reduce", "reduce-window", "select-and-scatter", "scatter"):
-        return ""
+        return None
     for inner in (inner for called in instruction.called for inner in inlined(called, filename).instructions):
         if inner.opcode not in _SCALAR_OPS or any(leaf.dims for leaf in inner.shape.leaves()):
-            return f"expected scalar ops in the computation of this {instruction.opcode}, found '{inner.opcode}' of {inner.shape.text}"
-    return ""
+            return Refusal(f": expected scalar ops in its computation, found '{inner.opcode}' of {inner.shape.text}",
+                           f"compute that before or after the {instruction.opcode}")
+    return None
 
 
-def _entry_layouts(module: Module, instruction: Instruction) -> str:
+def _entry_layouts(module: Module, instruction: Instruction) -> Optional[Refusal]:
     """A kernel reads its operand as the layout of its own parameter says, so both must agree where a fusion is handed buffers. A call's
     layouts bind nobody: before XLA assigns layouts, computations are printed with the default ones."""
     if not module.explicit_entry or instruction.computation is not module.entry or instruction.opcode != "fusion":
-        return ""
-    called = instruction.called[0]
+        return None
+    called, instead = instruction.called[0], "give both the same layout, or write a copy between them"
     for number, (operand, parameter) in enumerate(zip(instruction.operands, called.parameters)):
         if operand.shape != parameter.shape:
-            return f"operand {number} has the layout of {operand.shape.text}, parameter {number} of '{called.name}' that of " \
-                   f"{parameter.shape.text}"
+            return Refusal(f": operand {number} has the layout of {operand.shape.text}, parameter {number} of '{called.name}' that of "
+                           f"{parameter.shape.text}", instead)
     if instruction.shape != root_of(called).shape:
-        return f"the result has the layout of {instruction.shape.text}, the root of '{called.name}' that of " \
-               f"{root_of(called).shape.text}"
-    return ""
+        return Refusal(f": the result has the layout of {instruction.shape.text}, the root of '{called.name}' that of {root_of(called).shape.text}", instead)
+    return None

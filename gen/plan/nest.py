@@ -8,6 +8,8 @@ from typing import AbstractSet, List, Tuple
 from gen.hlo import Shape
 from gen.plan.partition import Partition, Root
 
+TOO_LARGE = "the index does not fit 64 bits; instead, cut the arrays into several"
+
 
 class BuildError(Exception):
     """What cannot be generated: a message for the user."""

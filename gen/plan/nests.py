@@ -113,12 +113,14 @@ def misplaced(module: hlo.Module) -> "Optional[hlo.HloError]":
     for shape, instruction, _ in leaves:
         if shape.tiled and distribution.layout_of(instruction):
             return hlo.HloError(module.filename, instruction.line, instruction.col,
-                                f"expected sett_distribute on a result that is not in tiles, '{instruction.name}' is {shape.text} there")
+                                f"expected sett_distribute on a result that is not in tiles, '{instruction.name}' is {shape.text} there; "
+                                "instead, copy it to a layout without tiles in the fusion")
     results = {(i.line, i.col) for _, i, _ in leaves}
     for instruction in (i for computation in module.computations for i in computation.instructions):
         if distribution.layout_of(instruction) and (instruction.line, instruction.col) not in results:
             return hlo.HloError(module.filename, instruction.line, instruction.col,
-                                f"expected sett_distribute on a result of a fused computation, '{instruction.name}' is none")
+                                f"expected sett_distribute on a result of a fused computation, '{instruction.name}' is none; "
+                                "instead, write it on the op that gives the result")
     return None
 
 

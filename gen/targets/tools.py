@@ -22,29 +22,29 @@ class RunError(Exception):
         self.status = status
 
 
-def _first(what: str, *names: str) -> str:
+def _first(what: str, instead: str, *names: str) -> str:
     for name in names:
         if name and shutil.which(name):
             return name
-    raise RunError(f"no {what}", 3)
+    raise RunError(f"no {what}; instead, {instead}", 3)
 
 
 def c_compiler() -> str:
     """$CC, cc, gcc or clang."""
-    return _first("C compiler", os.environ.get("CC", ""), "cc", "gcc", "clang")
+    return _first("C compiler", "install gcc or clang, or name one in CC", os.environ.get("CC", ""), "cc", "gcc", "clang")
 
 
 def cxx_compiler() -> str:
     """$CXX, g++, clang++ or c++."""
-    return _first("C++ compiler", os.environ.get("CXX", ""), "g++", "clang++", "c++")
+    return _first("C++ compiler", "install g++ or clang++, or name one in CXX", os.environ.get("CXX", ""), "g++", "clang++", "c++")
 
 
 def nvcc() -> str:
-    return _first("nvcc", "nvcc")
+    return _first("nvcc", "install the CUDA toolkit, or run the same kernels with --target cuda-on-cpu", "nvcc")
 
 
 def hipcc() -> str:
-    return _first("hipcc", "hipcc")
+    return _first("hipcc", "install hipcc, or run the same kernels with --target hip-on-cpu", "hipcc")
 
 
 @lru_cache(maxsize=None)

@@ -1,0 +1,67 @@
+"""gen/errors.md: every example is refused as the page says, and every refusal of gen/hlo/refusals.py has an example."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from pathlib import Path
+from typing import Any, Set
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from gen.__main__ import main  # noqa: E402
+from gen.hlo import refusals  # noqa: E402
+
+PAGE = (ROOT / "gen" / "errors.md").read_text()
+EXAMPLES = re.findall(r"^#### ([^\n]*)\n\n```hlo\n(.*?)```\n```text\n(.*?)```\n", PAGE, re.M | re.S)
+FAULTS = PAGE.index("### Text that is no HLO")      # those before it are refusals
+
+
+def test_form() -> None:
+    """Each heading has an example. A refusal names the op, says why, and what to do instead."""
+    assert len(EXAMPLES) == len(re.findall(r"^```hlo$", PAGE, re.M)) > 40 and len({name for name, _, _ in EXAMPLES}) == len(EXAMPLES)
+    for name, module, said in EXAMPLES:
+        refusal = PAGE.index(f"#### {name}\n") < FAULTS
+        assert re.fullmatch(r"error: m\.hlo:\d+:\d+: .+\n", said), name
+        assert re.search(r": ('[a-z-]+'|expected sett_distribute).*; instead, ", said) if refusal else "instead" not in said, name
+
+
+@pytest.mark.parametrize("name, module, said", EXAMPLES, ids=[name.replace(" ", "-") for name, _, _ in EXAMPLES])
+def test_example(name: str, module: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("m.hlo").write_text(module)
+    assert main(["explain", "m.hlo"]) == 2
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err) == ("", said)
+
+
+def test_every_refusal_has_an_example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    """The statements that make a refusal are all reached by the examples; of the ops that no kernel is for, one of each kind."""
+    path = refusals.__file__
+    wanted = {node.lineno for function in ast.parse(Path(path).read_text()).body if isinstance(function, ast.FunctionDef) for node in ast.walk(function)
+              if isinstance(node, (ast.Return, ast.Assign)) and isinstance(node.value, ast.Call) and getattr(node.value.func, "id", "") == "Refusal"}
+    wanted -= {number for number, line in enumerate(Path(path).read_text().splitlines(), 1) if "is not supported yet" in line}     # there is no such op: tests/test_hlo.py
+    reached: Set[int] = set()
+
+    def trace(frame: Any, event: str, argument: Any) -> Any:
+        if frame.f_code.co_filename != path:
+            return None
+        reached.add(frame.f_lineno)
+        return trace
+
+    monkeypatch.chdir(tmp_path)
+    before = sys.gettrace()
+    for _, module, _ in EXAMPLES:
+        Path("m.hlo").write_text(module)
+        sys.settrace(trace)
+        try:
+            main(["explain", "m.hlo"])
+        finally:
+            sys.settrace(before)
+    assert len(wanted) > 20 and sorted(wanted - reached) == []
+    for refusal in refusals._NOT_OURS:
+        assert f"'{refusal.why}; instead, {refusal.instead}\n" in PAGE, refusal
