@@ -141,11 +141,11 @@ enum {
   SETTP_RELAYOUT_WRITE = 2048, /* where they are written in turn */
   SETTP_RELAYOUT_BLOCK = 8192,
   SETTP_RELAYOUT_PAGE = 4096,
-  /* two rows in the order of the source: from here on each has its own asked for, 8 * SOON ahead */
+  /* two interleaved rows that are this far apart or more are prefetched each for itself, 8 * ROW_DISTANCE ahead */
   SETTP_RELAYOUT_APART = 16384,
-  SETTP_RELAYOUT_SOON = 256, /* how far ahead of each of the rows of a square */
-  /* in the order of the source: how far ahead of interleaved rows their successors are asked for */
-  SETTP_RELAYOUT_LEAD = 65536
+  SETTP_RELAYOUT_ROW_DISTANCE = 256, /* prefetch distance in each row of a square */
+  /* prefetch distance beyond the bytes read so far, where interleaved rows are read in the order of the source */
+  SETTP_RELAYOUT_ORDER_DISTANCE = 65536
 };
 
 /* An entry of a physical list: the number of an axis after some divisions and remainders, in that order; axis -1: 0. */
@@ -309,7 +309,7 @@ SETTP_RELAYOUT_INLINE void settp_relayout_fence(void) {
 }
 
 /* Asks for bytes that will be read. */
-SETTP_RELAYOUT_INLINE void settp_relayout_ask(const unsigned char *from, int64_t bytes) {
+SETTP_RELAYOUT_INLINE void settp_relayout_prefetch(const unsigned char *from, int64_t bytes) {
 #if defined(__GNUC__)
   int64_t i;
   for (i = 0; i < bytes; i += SETTP_RELAYOUT_LINE) __builtin_prefetch(from + i, 0, 2);
@@ -331,14 +331,14 @@ SETTP_RELAYOUT_INLINE void settp_relayout_ask_known(const unsigned char *from, i
 #endif
 }
 
-SETTP_RELAYOUT_INLINE void settp_relayout_ask_rows(const unsigned char *from, int64_t row, int64_t rows,
-                                                   int64_t bytes) {
+SETTP_RELAYOUT_INLINE void settp_relayout_prefetch_rows(const unsigned char *from, int64_t row, int64_t rows,
+                                                        int64_t bytes) {
   int64_t i;
-  for (i = 0; i < rows; ++i) settp_relayout_ask(from + i * row, bytes);
+  for (i = 0; i < rows; ++i) settp_relayout_prefetch(from + i * row, bytes);
 }
 
 /* 512 bytes in `rows` places. */
-SETTP_RELAYOUT_INLINE void settp_relayout_ask_512(const unsigned char *from, int64_t row, int rows) {
+SETTP_RELAYOUT_INLINE void settp_relayout_prefetch_512(const unsigned char *from, int64_t row, int rows) {
   int i;
   SETTP_RELAYOUT_UNROLL
   for (i = 0; i < rows; ++i) settp_relayout_ask_known(from + i * row, 512 / rows);
@@ -518,7 +518,7 @@ SETTP_RELAYOUT_INLINE void settp_relayout_copy(unsigned char *to, const unsigned
     int i, round;                                                                                                 \
     SETTP_RELAYOUT_UNROLL                                                                                         \
     for (i = 0; i < n; ++i) {                                                                                     \
-      if (ahead) settp_relayout_ask(from + source_row[i] + ahead, 1);                                             \
+      if (ahead) settp_relayout_prefetch(from + source_row[i] + ahead, 1);                                        \
       a[i] = get(from, source_row + i, n);                                                                        \
     }                                                                                                             \
     SETTP_RELAYOUT_UNROLL                                                                                         \
@@ -615,7 +615,7 @@ SETTP_RELAYOUT_TILE(tile_u16, u16, 8, 3, SETTP_RELAYOUT_GATHER_u16, SETTP_RELAYO
     int i;                                                                                                    \
     SETTP_RELAYOUT_UNROLL                                                                                     \
     for (i = 0; i < 4 * n; ++i) {                                                                             \
-      if (ahead) settp_relayout_ask(from + source_row[i] + ahead, 1);                                         \
+      if (ahead) settp_relayout_prefetch(from + source_row[i] + ahead, 1);                                    \
       line[i] = settp_relayout_load_u64(from + source_row[i]);                                                \
     }                                                                                                         \
     for (i = 0; i < 4 * n; ++i) at[i] = i * SETTP_RELAYOUT_LINE;                                              \
@@ -1227,10 +1227,10 @@ typedef struct settp_relayout_job {
   int64_t n, from_step, to_step, e;
   int64_t from_run, to_run; /* bytes of a unit that lie side by side */
   int64_t unit;             /* copies and zips: bytes of a unit */
-  int64_t ahead;            /* from a unit's rows in the source to those that it asks for; 0: none */
-  int64_t lead;             /* the same for the first unit; what the others ask for follows that upwards; 0: none */
-  int wraps; /* what lies behind the end of the second loop is asked for where the third one's next step begins */
-  int asks;  /* stretches that a unit of copies and zips asks for: 1, or its rows */
+  int64_t distance;         /* prefetch distance from each of a unit's rows in the source; 0: none */
+  int64_t order_distance;   /* the same of the first unit, in the order of the source; the others follow upwards */
+  int wraps;      /* prefetches beyond the end of the second loop go to the beginning of the third one's next step */
+  int prefetches; /* stretches that a unit of copies and zips prefetches: 1, or its rows */
   int kind, z, streams, loops;
   settp_relayout_loop inner[3], loop[SETTP_RELAYOUT_LOOPS];
   int64_t source_row[64], row[64];
@@ -1419,51 +1419,53 @@ SETT_INLINE void settp_relayout_choose(settp_relayout_job *job) {
   }
 }
 
-/* settp_relayout_units_NAME: all units of the inner loops; `to` and `from` are a unit's addresses, `ask` that of what it asks for. Each kind
-   has a function of its own, asking is settled when it is compiled, so that addresses stay in registers (else 0.9 of the speed). */
-#define SETTP_RELAYOUT_UNITS(name, asking, action)                                                         \
+/* settp_relayout_units_NAME: all units of the inner loops; `to` and `from` are a unit's addresses, `ahead` is the address that it prefetches.
+   Each kind has a function of its own, in which it is constant whether a unit prefetches, so that addresses stay in registers (else 0.9 of
+   the speed). */
+#define SETTP_RELAYOUT_UNITS(name, prefetching, action)                                                    \
   SETT_INLINE void settp_relayout_units_##name(const settp_relayout_job *job, const unsigned char *source, \
                                                unsigned char *destination, int streams) {                  \
     const settp_relayout_loop low = job->inner[0], high = job->inner[1], top = job->inner[2];              \
     const int64_t n = job->n, row = job->kind == SETTP_RELAYOUT_UNZIPS ? job->to_step : job->from_step;    \
-    const int64_t asks = job->asks, part = asks ? job->unit / asks : 0, stretch = low.n * job->unit;       \
-    const int64_t ask_low = job->lead ? job->unit : low.from;                                              \
-    const int64_t ask_high = job->lead && high.from < stretch ? stretch : high.from;                       \
+    const int64_t prefetches = job->prefetches, part = prefetches ? job->unit / prefetches : 0,            \
+                  stretch = low.n * job->unit;                                                             \
+    const int64_t ahead_low = job->order_distance ? job->unit : low.from;                                  \
+    const int64_t ahead_high = job->order_distance && high.from < stretch ? stretch : high.from;           \
     const int64_t width = high.n * high.from, next = job->wraps && top.n > 1 ? top.from - width : 0;       \
-    const unsigned char *asked = source + job->lead + job->ahead;                                          \
+    const unsigned char *ahead_of_all = source + job->order_distance + job->distance;                      \
     int64_t i, j, k;                                                                                       \
     (void)streams, (void)n, (void)row, (void)part, (void)next;                                             \
-    for (k = 0; k < top.n; ++k, source += top.from, destination += top.to, asked += top.from)              \
+    for (k = 0; k < top.n; ++k, source += top.from, destination += top.to, ahead_of_all += top.from)       \
       for (j = 0; j < high.n; ++j)                                                                         \
         for (i = 0; i < low.n; ++i) {                                                                      \
           const unsigned char *from = source + j * high.from + i * low.from;                               \
-          const unsigned char *ask = asked + j * ask_high + i * ask_low;                                   \
+          const unsigned char *ahead = ahead_of_all + j * ahead_high + i * ahead_low;                      \
           unsigned char *to = destination + j * high.to + i * low.to;                                      \
-          asking;                                                                                          \
+          prefetching;                                                                                     \
           action;                                                                                          \
         }                                                                                                  \
   }
 /* A row of most tiles, at a length that the compiler knows. */
-SETTP_RELAYOUT_UNITS(lines_512, settp_relayout_ask(ask, 0), settp_relayout_lines(to, from, 512))
-SETTP_RELAYOUT_UNITS(asked_512, settp_relayout_ask_512(ask, 0, 1), settp_relayout_lines(to, from, 512))
-SETTP_RELAYOUT_UNITS(lines, settp_relayout_ask(ask, part), settp_relayout_lines(to, from, n))
-SETTP_RELAYOUT_UNITS(copy, settp_relayout_ask(ask, part), settp_relayout_copy(to, from, n, job->streams))
-SETTP_RELAYOUT_UNITS(scatter, settp_relayout_ask(ask, 0),
+SETTP_RELAYOUT_UNITS(lines_512, settp_relayout_prefetch(ahead, 0), settp_relayout_lines(to, from, 512))
+SETTP_RELAYOUT_UNITS(prefetched_512, settp_relayout_prefetch_512(ahead, 0, 1), settp_relayout_lines(to, from, 512))
+SETTP_RELAYOUT_UNITS(lines, settp_relayout_prefetch(ahead, part), settp_relayout_lines(to, from, n))
+SETTP_RELAYOUT_UNITS(copy, settp_relayout_prefetch(ahead, part), settp_relayout_copy(to, from, n, job->streams))
+SETTP_RELAYOUT_UNITS(scatter, settp_relayout_prefetch(ahead, 0),
                      settp_relayout_scatter(to, from, n, job->to_step, job->from_step, job->e))
 #if SETTP_RELAYOUT_WIDE
-#define SETTP_RELAYOUT_UNITS_Z(name, z, rounds)                                         \
-  SETTP_RELAYOUT_UNITS(zip_##z##_##name, settp_relayout_ask_rows(ask, row, asks, part), \
-                       settp_relayout_zip_##name(to, from, row, n, z, rounds, streams)) \
-  SETTP_RELAYOUT_UNITS(unzip_##z##_##name, settp_relayout_ask(ask, part),               \
+#define SETTP_RELAYOUT_UNITS_Z(name, z, rounds)                                                      \
+  SETTP_RELAYOUT_UNITS(zip_##z##_##name, settp_relayout_prefetch_rows(ahead, row, prefetches, part), \
+                       settp_relayout_zip_##name(to, from, row, n, z, rounds, streams))              \
+  SETTP_RELAYOUT_UNITS(unzip_##z##_##name, settp_relayout_prefetch(ahead, part),                     \
                        settp_relayout_unzip_##name(to, from, row, n, z, rounds, streams))
-#define SETTP_RELAYOUT_UNITS_512(name, z, rounds)                                           \
-  SETTP_RELAYOUT_UNITS(zip_512_##z##_##name, settp_relayout_ask_512(ask, row, z),           \
-                       settp_relayout_zip_512_##name(to, from, row, z, rounds, 1))          \
-  SETTP_RELAYOUT_UNITS(unzip_512_##z##_##name, settp_relayout_ask_512(ask, 0, 1),           \
-                       settp_relayout_unzip_512_##name(to, from, row, z, rounds, 1))        \
-  SETTP_RELAYOUT_UNITS(zip_short_##z##_##name, if (asks) settp_relayout_ask_512(ask, 0, 1), \
-                       settp_relayout_zip_512_##name(to, from, row, z, rounds, 0))          \
-  SETTP_RELAYOUT_UNITS(unzip_short_##z##_##name, settp_relayout_ask(ask, 0),                \
+#define SETTP_RELAYOUT_UNITS_512(name, z, rounds)                                                        \
+  SETTP_RELAYOUT_UNITS(zip_512_##z##_##name, settp_relayout_prefetch_512(ahead, row, z),                 \
+                       settp_relayout_zip_512_##name(to, from, row, z, rounds, 1))                       \
+  SETTP_RELAYOUT_UNITS(unzip_512_##z##_##name, settp_relayout_prefetch_512(ahead, 0, 1),                 \
+                       settp_relayout_unzip_512_##name(to, from, row, z, rounds, 1))                     \
+  SETTP_RELAYOUT_UNITS(zip_short_##z##_##name, if (prefetches) settp_relayout_prefetch_512(ahead, 0, 1), \
+                       settp_relayout_zip_512_##name(to, from, row, z, rounds, 0))                       \
+  SETTP_RELAYOUT_UNITS(unzip_short_##z##_##name, settp_relayout_prefetch(ahead, 0),                      \
                        settp_relayout_unzip_512_##name(to, from, row, z, rounds, 0))
 #define SETTP_RELAYOUT_UNITS_ZIP(name) \
   SETTP_RELAYOUT_UNITS_Z(name, 2, 1)   \
@@ -1475,10 +1477,11 @@ SETTP_RELAYOUT_UNITS_ZIP(u8)
 SETTP_RELAYOUT_UNITS_ZIP(u16)
 SETTP_RELAYOUT_UNITS_ZIP(u32)
 SETTP_RELAYOUT_UNITS_ZIP(u64)
-#define SETTP_RELAYOUT_UNITS_TILE(name)                                           \
-  SETTP_RELAYOUT_UNITS(name, settp_relayout_ask(ask, 0),                          \
-                       settp_relayout_##name(to, from, job->source_row, job->row, \
-                                             job->ahead + (j * high.from + job->ahead < width ? 0 : next), streams))
+#define SETTP_RELAYOUT_UNITS_TILE(name)                                                                          \
+  SETTP_RELAYOUT_UNITS(name, settp_relayout_prefetch(ahead, 0),                                                  \
+                       settp_relayout_##name(to, from, job->source_row, job->row,                                \
+                                             job->distance + (j * high.from + job->distance < width ? 0 : next), \
+                                             streams))
 SETTP_RELAYOUT_UNITS_TILE(tile_n8)
 SETTP_RELAYOUT_UNITS_TILE(tile_n16)
 SETTP_RELAYOUT_UNITS_TILE(tile_n32)
@@ -1499,11 +1502,11 @@ SETTP_RELAYOUT_UNITS_TILE(square_u16)
   (job->e == 1 ? which(type##8) : job->e == 2 ? which(type##16) : job->e == 4 ? which(type##32) : which(type##64))
 #define SETTP_RELAYOUT_2_OR_4(action, name) \
   (job->z == 2 ? settp_relayout_units_##action##_2_##name : settp_relayout_units_##action##_4_##name)
-#define SETTP_RELAYOUT_BY_ROWS(action, name)                                                    \
-  (job->z > 4                                       ? settp_relayout_units_##action##_8_##name  \
-   : !streams || job->unit != 512                   ? SETTP_RELAYOUT_2_OR_4(action, name)       \
-   : job->ahead || (job->plan->bursts && job->asks) ? SETTP_RELAYOUT_2_OR_4(action##_512, name) \
-                                                    : SETTP_RELAYOUT_2_OR_4(action##_short, name))
+#define SETTP_RELAYOUT_BY_ROWS(action, name)                                                             \
+  (job->z > 4                                                ? settp_relayout_units_##action##_8_##name  \
+   : !streams || job->unit != 512                            ? SETTP_RELAYOUT_2_OR_4(action, name)       \
+   : job->distance || (job->plan->bursts && job->prefetches) ? SETTP_RELAYOUT_2_OR_4(action##_512, name) \
+                                                             : SETTP_RELAYOUT_2_OR_4(action##_short, name))
 #define SETTP_RELAYOUT_WHICH_ZIP(name) SETTP_RELAYOUT_BY_ROWS(zip, name)
 #define SETTP_RELAYOUT_WHICH_UNZIP(name) SETTP_RELAYOUT_BY_ROWS(unzip, name)
 #define SETTP_RELAYOUT_WHICH_TILE(name) settp_relayout_units_tile_##name
@@ -1542,7 +1545,7 @@ SETT_INLINE void settp_relayout_units(const settp_relayout_job *job, int64_t fro
   for (i = 0; i < 3; ++i) streams &= job->inner[i].to % SETTP_RELAYOUT_LINE == 0;
   if (job->kind == SETTP_RELAYOUT_COPY) {
     units = !streams || job->n % SETTP_RELAYOUT_LINE ? settp_relayout_units_copy
-            : job->n == 512 && job->asks             ? settp_relayout_units_asked_512
+            : job->n == 512 && job->prefetches       ? settp_relayout_units_prefetched_512
             : job->n == 512                          ? settp_relayout_units_lines_512
                                                      : settp_relayout_units_lines;
 #if SETTP_RELAYOUT_WIDE
@@ -1599,26 +1602,26 @@ SETT_INLINE void settp_relayout_swap(settp_relayout_job *job, int i, int j) {
   job->loop[j] = swap;
 }
 
-/* Where units follow each other by one loop in the source and by another in the destination: a burst of the longer loop
-   inside, then the other loop, then the rest; and what the next step of the longer one reads is asked for. Without bursts all
-   stay in the order of the source, and rows that are interleaved ask for what comes soon in each, or next in that order. */
+/* Where units are neighbours by one loop in the source and by another in the destination: a burst of the longer loop inside, then the other
+   loop, then the rest; the next step of the longer loop is prefetched. Without bursts all stay in the order of the source, and rows that are
+   interleaved are prefetched in each row, or in that order. */
 SETT_INLINE void settp_relayout_order(settp_relayout_job *job) {
   int from, to, loops = job->loops, reads;
   int64_t wide, high;
   settp_relayout_sort(job, 0, 0);
   from = settp_relayout_find(job, job->from_run, -1);
   to = settp_relayout_find(job, -1, job->to_run);
-  job->ahead = job->lead = 0;
-  job->asks = 0;
+  job->distance = job->order_distance = 0;
+  job->prefetches = 0;
   if (from < 0 || to < 0 || from == to) return;
   if (!job->plan->bursts) {
     if (!job->streams || job->kind != SETTP_RELAYOUT_ZIPS || from != 0) return;
     if (job->z == 2 && job->from_step >= SETTP_RELAYOUT_APART) {
-      job->ahead = 8 * SETTP_RELAYOUT_SOON;
-      job->asks = job->z;
-    } else if (job->from_step * job->z <= SETTP_RELAYOUT_LEAD) {
-      job->lead = SETTP_RELAYOUT_LEAD;
-      job->asks = 1;
+      job->distance = 8 * SETTP_RELAYOUT_ROW_DISTANCE;
+      job->prefetches = job->z;
+    } else if (job->from_step * job->z <= SETTP_RELAYOUT_ORDER_DISTANCE) {
+      job->order_distance = SETTP_RELAYOUT_ORDER_DISTANCE;
+      job->prefetches = 1;
     }
     return;
   }
@@ -1633,9 +1636,9 @@ SETT_INLINE void settp_relayout_order(settp_relayout_job *job) {
   if (job->loops > loops && job->streams) {
     const settp_relayout_loop *low = &job->loop[0], *rest = &job->loop[1], *next = &job->loop[loops];
     int stretch = next->from == low->n * low->from && low->from == rest->n * rest->from && rest->from == job->from_run;
-    if (stretch) job->lead = next->from; /* these units are one stretch of the source */
-    else job->ahead = next->from;
-    job->asks = !stretch && job->kind == SETTP_RELAYOUT_ZIPS ? job->z : 1;
+    if (stretch) job->order_distance = next->from; /* these units are one stretch of the source */
+    else job->distance = next->from;
+    job->prefetches = !stretch && job->kind == SETTP_RELAYOUT_ZIPS ? job->z : 1;
   }
   settp_relayout_split(job, 1, high > 1 ? high : 1);
   settp_relayout_sort(job, 2, 0);
@@ -1643,22 +1646,22 @@ SETT_INLINE void settp_relayout_order(settp_relayout_job *job) {
 }
 
 /* Others walk the source upwards, but squares of large arrays, and those whose rows are on pages of their own, two by two along the
-   destination (squares of whole lines: 128 rows). Large ones ask, where there are no bursts, for what comes soon in each row, or where
-   several rows are on a page for what the next two squares read. (With bursts each row is read by the page, and asking costs.) */
+   destination (squares of whole lines: 128 rows). Where bursts are off, large ones prefetch in each row or, where several rows are on a page, the next two
+   squares. (With bursts each row is read by the page, and prefetches cost time.) */
 SETT_INLINE void settp_relayout_order_squares(settp_relayout_job *job) {
   int squares = job->kind == SETTP_RELAYOUT_SQUARES, tiles = squares || job->kind == SETTP_RELAYOUT_TILES;
   int large = job->plan->streams, loops = job->loops;
   int pages = tiles && job->source_row[1] - job->source_row[0] >= SETTP_RELAYOUT_PAGE;
   int at = tiles && (large || pages) ? settp_relayout_find(job, -1, SETTP_RELAYOUT_LINE) : -1;
-  job->ahead = job->lead = job->asks = job->wraps = 0;
+  job->distance = job->order_distance = job->prefetches = job->wraps = 0;
   if (at >= 0) {
     settp_relayout_split(job, at, squares ? 2 * job->e : 2);
     if (large && !job->plan->bursts) {
       if (pages) {
-        job->ahead = SETTP_RELAYOUT_SOON;
+        job->distance = SETTP_RELAYOUT_ROW_DISTANCE;
         job->wraps = job->loops > loops;
       } else if (job->loops > loops) {
-        job->ahead = job->loop[loops].from;
+        job->distance = job->loop[loops].from;
       }
     }
     settp_relayout_swap(job, 0, at);
@@ -1912,8 +1915,8 @@ SETT_INLINE void sett_relayout_run(const sett_relayout_plan *plan, const void *s
   job.plan = plan;
   job.source = (const unsigned char *)source;
   job.destination = (unsigned char *)destination;
-  job.ahead = job.lead = 0;
-  job.asks = job.wraps = 0;
+  job.distance = job.order_distance = 0;
+  job.prefetches = job.wraps = 0;
   job.unit = 0;
   for (; first < last; ++first) {
     if (plan->walks) settp_relayout_slowly(&job, first);
