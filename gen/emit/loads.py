@@ -75,17 +75,17 @@ class Loads(Accesses):
         return self._gather(source.name, dtype, index, convert)
 
     def _gather(self, of: str, dtype: str, index: str, at: "Callable[[str], str]", bits: bool = False) -> Value:
-        """A value that each lane finds for itself; once, where all lanes find the same."""
+        """A value that each lane reads at its own position; read once where that is the same for all lanes."""
         if self.lanes == 1 or self.stride(index, "lane")[0] == 0:
             return self.declare(of, dtype, 1, at(self._first(index)), bits)
-        return self.by_lane(of, dtype, at(self._apart(of, index)), bits)
+        return self.by_lane(of, dtype, at(self._apart(of, index)), bits, index)
 
     def _apart(self, of: str, index: str) -> str:
-        """Each lane's position in a loop: what takes it apart (/ and %) is done before the loops, which only add to it."""
+        """C text: each lane's position, with its / and % hoisted out of the reduction loops."""
         whole = self.c(index)[0]
         steps = {v.name: self.stride(index, v.name)[0] for v in algebra.info(index).variables if v.name in self.partition.ranges}
         met = {name for guard in algebra.guards(index) for name in guard.variables}
-        if not self._before_loops or not re.search("[/%]", whole) or met & set(steps) or any(n is None or n < 0 for n in steps.values()) \
+        if not self._before_loops or self._by_lane(index) or not re.search("[/%]", whole) or met & set(steps) or any(n is None or n < 0 for n in steps.values()) \
                 or any(v.lo for v in algebra.info(index).variables if v.name in steps):
             return whole
         name, kept, t = self.name(of, "at_"), self.text, self.d.index[self.index_type]

@@ -70,14 +70,14 @@ class Regions(Loads, Elementwise):
         results = self.c(index, lane=0) if same and self.lanes > 1 else self.c(index)
         call = f"{entry.callee.name}({(pointers + ', '.join(results)).rstrip(', ')}"
         if len(shape) > 1:
-            return self._call_many(entry, call, same)
+            return self._call_many(entry, call, same, index)
         call += ")"
         half = shape[0].dtype == "f16"
         if same:
             return [self.declare(instruction.name, shape[0].dtype, 1, call, half)]
-        return [self.by_lane(instruction.name, shape[0].dtype, call, half)]
+        return [self.by_lane(instruction.name, shape[0].dtype, call, half, index)]
 
-    def _call_many(self, entry: Entry, call: str, same: bool) -> List[Value]:
+    def _call_many(self, entry: Entry, call: str, same: bool, index: str) -> List[Value]:
         """A function of several outputs writes them through pointers."""
         leaves = entry.instruction.shape.leaves()
         names = [self.name(f"{entry.instruction.name}_l") for _ in leaves]
@@ -89,7 +89,7 @@ class Regions(Loads, Elementwise):
             self.text.add(f"{call}{separator}{', '.join(f'{name}' for name in names)});")
             return [Value(f"{name}[0]", leaf.dtype, 1, leaf.dtype == "f16") for name, leaf in zip(names, leaves)]
         outputs = ", ".join(f"{name} + lane" for name in names)
-        self.text.add(self._each_lane(count, f"{call}{separator}{outputs});"))
+        self.text.add(self._each_lane(count, f"{call}{separator}{outputs});", index))
         return [self.declare(entry.instruction.name, leaf.dtype, count, self.d.gather("u16" if leaf.dtype == "f16" else leaf.dtype, count, name), leaf.dtype == "f16") for name, leaf in zip(names, leaves)]
 
     def arguments(self, function: Function) -> List[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any, Callable, Dict, List, Mapping, Optional, Set, Tuple, Union
 
 from gen import algebra
@@ -103,12 +102,14 @@ class State:
         """The runtime variables of a map that each lane has for itself."""
         return [v.name for v in algebra.info(index).variables if v.name in self._lanes_of] if self._lanes_of else []
 
-    def _own(self, text: str) -> str:
-        """Definitions of those that a text for one lane names."""
-        t = self.d.index[self.index_type]
-        return "".join(f"const {t} {name} = {array}[lane]; " for name, array in self._lanes_of.items() if re.search(rf"\b{name}\b", text))
+    def _own(self, index: str) -> str:
+        """The definitions of the runtime variables that a lane has for itself, of those that the results of a map name ("": of no map)."""
+        if not self._lanes_of or not index:
+            return ""
+        t, named = self.d.index[self.index_type], {name for result in algebra.info(index).results for name in result.variables}
+        return "".join(f"const {t} {name} = {array}[lane]; " for name, array in self._lanes_of.items() if name in named)
 
-    def _each_lane(self, count: int, text: str) -> str:
-        """A loop over the lanes."""
-        own = self._own(text)
+    def _each_lane(self, count: int, text: str, index: str = "") -> str:
+        """The loop that does `text` for each lane. index: the map whose C text is in it."""
+        own = self._own(index)
         return f"for ({self.d.index[self.index_type]} lane = 0; lane < {count}; ++lane) " + (f"{{ {own}{text} }}" if own else text)
