@@ -156,6 +156,7 @@ static void errors(const struct function *f, uint64_t first, uint64_t step)
       if (f->two) pair(number, &x[i], &y[i]);
       else if (f->one) x[i] = float_of((uint32_t)bits);
       else if (number < CORNERS) xd[i] = corner(number);
+      else if (number % 16 == 1) xd[i] = 1600 * ((double)(drawn() >> 11) * 0x1p-53 - 0.5);
       else if (number % 2) xd[i] = f->low + (f->high - f->low) * (double)(drawn() >> 11) * 0x1p-53;
       else xd[i] = double_of(number % 8 ? (drawn() & 0x801fffffffffffffu) + ((drawn() & 0x7f) + 1023 - 100) * 0x10000000000000u : drawn());
     }

@@ -61,11 +61,11 @@ static inline floats exp_bounded_floats(floats x)
 /* e^x: what is subnormal is rounded by the last product, as is what is infinite */
 static inline floats exp_floats(floats x)
 {
-  ints n, half;
+  ints n, first;
   x = choose_floats(x > 89.0f, splat_floats(89.0f), choose_floats(x < -104.0f, splat_floats(-104.0f), x));
   const floats r = modulo_ln2_floats(x, &n);
-  half = n >> 1;
-  return exp_near_floats(r) * power_of_two_floats(half) * power_of_two_floats(n - half);
+  first = n >> 1;
+  return exp_near_floats(r) * power_of_two_floats(first) * power_of_two_floats(n - first);
 }
 
 /* e^x - 1 as 2 (2^(n-1) (e^r - 1) + (2^(n-1) - 1/2)); e^r - 1 near 0: 2^-29.3 */
@@ -159,4 +159,345 @@ static inline floats erf_floats(floats x)
   q = horner_floats(q, b, 0x1.2088eap+0f);
   q = horner_floats(q, b, 0x1.661fd6p-12f);
   return signed_floats(choose_floats(a < 1.0f, mad_floats(p, a, a), 1.0f - exp_bounded_floats(-q)), x);
+}
+
+static inline doubles horner_doubles(doubles p, doubles x, double c)
+{
+  return mad_doubles(p, x, splat_doubles(c));
+}
+
+/* x - n pi/2; n pi/2 is exact but for 2^-86 n */
+static inline doubles minus_turns_doubles(doubles x, doubles n)
+{
+  return mad_doubles(n, splat_doubles(-0x1.0b4611a626331p-34), mad_doubles(n, splat_doubles(-0x1.921fb544p+0), x));
+}
+
+/* a - n pi/2 for the nearest whole n, of one a in [1, infinity): a times the 96 bits of 2/pi whose product has bits near the point. Words are 2/pi 2^30 */
+static inline float modulo_turn_exactly(float a, unsigned *n)
+{
+  const unsigned words[] = {0, 0x28be60dbu, 0x9391054au, 0x7f09d5f4u, 0x7d4d3770u, 0x36d8a566u, 0x4f10e410u, 0x7f9458eau};
+  union { float real; unsigned bits; } u = {a};
+  const unsigned shift = (u.bits >> 23) - 126u, mantissa = ((u.bits & 0x7fffffu) | 0x800000u) << 8, *word = words + (shift >> 5), left = shift & 31u;
+  const unsigned high = word[0] << left | (word[1] >> 1) >> (31u - left), middle = word[1] << left | (word[2] >> 1) >> (31u - left);
+  const unsigned low = word[2] << left | (word[3] >> 1) >> (31u - left);
+  const u64 product = ((u64)(mantissa * high) << 32) + (u64)mantissa * middle + ((u64)mantissa * low >> 32), nearest = product + ((u64)1 << 61);
+  *n = (unsigned)(nearest >> 62);
+  return (float)((double)(s64)(product - (nearest >> 62 << 62)) * 0x1.921fb54442d18p-62);
+}
+
+/* |x| - n pi/2 for the nearest whole n or, beyond 2^16, one beside it */
+static inline floats modulo_turn_floats(floats x, uints *n)
+{
+  const floats a = abs_floats(x), t = horner_floats(a, splat_floats(0.636619772f), 0x1.8p23f), whole = t - 0x1.8p23f;
+  const floats r = join_floats(minus_turns_doubles(low_doubles(a), low_doubles(whole)), minus_turns_doubles(high_doubles(a), high_doubles(whole)));
+  union { floats all; float lane[sizeof(floats) / sizeof(float)]; } from = {a}, to = {r};
+  union { uints all; unsigned lane[sizeof(floats) / sizeof(float)]; } turns = {as_uints(t)};
+  if (any_ints(a > 0x1p18f))
+    for (int i = 0; i < (int)(sizeof(floats) / sizeof(float)); ++i)
+      if (from.lane[i] > 0x1p18f && from.lane[i] < INFINITY) to.lane[i] = modulo_turn_exactly(from.lane[i], &turns.lane[i]);
+  *n = turns.all;
+  return to.all;
+}
+
+/* |r| <= 0.815: 2^-27.5 */
+static inline floats sin_near_floats(floats r)
+{
+  const floats s = r * r;
+  const floats p = horner_floats(horner_floats(splat_floats(-0x1.98cc52p-13f), s, 0x1.1105e4p-7f), s, -0x1.555542p-3f);
+  return mad_floats(s * p, r, r);
+}
+
+/* |r| <= 0.815: 2^-32.3 */
+static inline floats cos_near_floats(floats r)
+{
+  const floats s = r * r;
+  const floats p = horner_floats(horner_floats(splat_floats(0x1.99861ep-16f), s, -0x1.6c0adcp-10f), s, 0x1.555548p-5f);
+  return mad_floats(s * s, p, horner_floats(s, splat_floats(-0.5f), 1.0f));
+}
+
+/* sin(|x| + turns pi/2) */
+static inline floats sin_turned_floats(floats x, unsigned turns)
+{
+  uints n;
+  const floats r = modulo_turn_floats(x, &n);
+  n = n + turns;
+  const floats y = choose_floats((as_ints(n) & 1) == 1, cos_near_floats(r), sin_near_floats(r));
+  return as_floats(as_uints(y) ^ (n & 2u) << 30);
+}
+
+static inline floats sin_floats(floats x)
+{
+  return as_floats(as_uints(sin_turned_floats(x, 0u)) ^ (as_uints(x) & 0x80000000u));
+}
+
+static inline floats cos_floats(floats x)
+{
+  return sin_turned_floats(x, 1u);
+}
+
+/* tan r, or a turn on -1 / tan r */
+static inline floats tan_floats(floats x)
+{
+  uints n;
+  const floats r = modulo_turn_floats(x, &n), s = sin_near_floats(r), c = cos_near_floats(r);
+  const ints odd = (as_ints(n) & 1) == 1;
+  return as_floats(as_uints(choose_floats(odd, -c, s) / choose_floats(odd, s, c)) ^ (as_uints(x) & 0x80000000u));
+}
+
+/* |x|^(-1/2) by two steps that triple what is right; what is left is corrected to first order by the last sum. Subnormals are scaled */
+static inline floats rsqrt_floats(floats x)
+{
+  const ints subnormal = x < 0x1p-126f;
+  const floats a = choose_floats(subnormal, x * 0x1p24f, x);
+  floats y = as_floats(0x5f375a86u - (as_uints(a) >> 1)), h = 1.0f - a * y * y;
+  y = mad_floats(y * h, horner_floats(h, splat_floats(0.375f), 0.5f), y);
+  h = 1.0f - a * y * y;
+  y = mad_floats(y * h, horner_floats(h, splat_floats(0.375f), 0.5f), y);
+  y = choose_floats(subnormal, y * 0x1p12f, y);
+  return choose_floats(x > 0.0f, choose_floats(x < INFINITY, y, splat_floats(0.0f)),
+    choose_floats(x == 0.0f, signed_floats(splat_floats(INFINITY), x), splat_floats(NAN)));
+}
+
+/* a^(-1/3) by two steps that triple what is right, then a times its square, corrected once more. Subnormals are scaled */
+static inline floats cbrt_floats(floats x)
+{
+  const ints subnormal = abs_floats(x) < 0x1p-126f;
+  const floats a = choose_floats(subnormal, abs_floats(x) * 0x1p24f, abs_floats(x));
+  const ints third = convert_ints(convert_floats(as_ints(a)) * (1.0f / 3.0f));
+  floats y = as_floats(0x54a2fa8cu - as_uints(third)), h = 1.0f - a * y * y * y;
+  y = mad_floats(y * h, horner_floats(h, splat_floats(2.0f / 9.0f), 1.0f / 3.0f), y);
+  h = 1.0f - a * y * y * y;
+  y = mad_floats(y * h, horner_floats(h, splat_floats(2.0f / 9.0f), 1.0f / 3.0f), y);
+  floats root = a * y * y;
+  root = mad_floats(a - root * root * root, y * y * (1.0f / 3.0f), root);
+  root = choose_floats(subnormal, root * 0x1p-8f, root);
+  return choose_floats((abs_floats(x) > 0.0f) & (abs_floats(x) < INFINITY), signed_floats(root, x), x);
+}
+
+/* the angle of x and y by the atan of the smaller divided by the larger: 2^-28.5 */
+static inline floats atan2_floats(floats y, floats x)
+{
+  const floats a = abs_floats(x), b = abs_floats(y);
+  const ints steep = b > a;
+  const floats less = choose_floats(steep, a, b), more = choose_floats(steep, b, a);
+  const floats q = choose_floats(more == 0.0f, more, choose_floats(less == INFINITY, splat_floats(1.0f), less / more)), s = q * q;
+  floats p = horner_floats(splat_floats(-0x1.d4eddap-10f), s, 0x1.64ea3p-7f);
+  p = horner_floats(p, s, -0x1.fe19d8p-6f);
+  p = horner_floats(p, s, 0x1.da6942p-5f);
+  p = horner_floats(p, s, -0x1.5816eep-4f);
+  p = horner_floats(p, s, 0x1.c08f5ep-4f);
+  p = horner_floats(p, s, -0x1.2420a8p-3f);
+  p = horner_floats(p, s, 0x1.9991e4p-3f);
+  p = horner_floats(p, s, -0x1.55553ep-2f);
+  floats angle = mad_floats(s * p, q, q);
+  angle = choose_floats(steep, 0x1.921fb6p+0f - (angle + 0x1.777a5cp-25f), angle);
+  angle = choose_floats(as_ints(x) < 0, 0x1.921fb6p+1f - (angle + 0x1.777a5cp-24f), angle);
+  return choose_floats((x == x) & (y == y), signed_floats(angle, y), x + y);
+}
+
+/* log2 a + n of a in [sqrt(1/2), sqrt(2)]: 2^-35.8 */
+static inline doubles log2_near_doubles(doubles a, doubles n)
+{
+  const doubles f = a - 1.0;
+  doubles p = horner_doubles(splat_doubles(0x1.3ce875cbb09d9p-4), f, -0x1.2488e679df555p-3);
+  p = horner_doubles(p, f, 0x1.2871f0bafe31bp-3);
+  p = horner_doubles(p, f, -0x1.252f3c9226a4cp-3);
+  p = horner_doubles(p, f, 0x1.452916f60ae04p-3);
+  p = horner_doubles(p, f, -0x1.71417019cb771p-3);
+  p = horner_doubles(p, f, 0x1.a63f44918d579p-3);
+  p = horner_doubles(p, f, -0x1.ec72b5a5069b7p-3);
+  p = horner_doubles(p, f, 0x1.277651fb5ec52p-2);
+  p = horner_doubles(p, f, -0x1.715470976cc64p-2);
+  p = horner_doubles(p, f, 0x1.ec709ebb97356p-2);
+  p = horner_doubles(p, f, -0x1.715476565d543p-1);
+  p = horner_doubles(p, f, 0x1.71547652a1e8fp+0);
+  return mad_doubles(p, f, n);
+}
+
+/* 2^x: 2^-29; what is no float becomes 0 or infinity when it is converted */
+static inline doubles exp2_double_doubles(doubles x)
+{
+  x = choose_doubles(x > 200.0, splat_doubles(200.0), choose_doubles(x < -200.0, splat_doubles(-200.0), x));
+  const doubles t = x + 0x1.8p52, f = x - (t - 0x1.8p52);
+  doubles p = horner_doubles(splat_doubles(0x1.41d31300f5f19p-13), f, 0x1.5f456c0ec936fp-10);
+  p = horner_doubles(p, f, 0x1.3b2dbbfe3ff74p-7);
+  p = horner_doubles(p, f, 0x1.c6aed4b4ed644p-5);
+  p = horner_doubles(p, f, 0x1.ebfbdadc2771ep-3);
+  p = horner_doubles(p, f, 0x1.62e430c7ef9cep-1);
+  p = horner_doubles(p, f, 0x1.0000000262159p+0);
+  return as_doubles(as_ulongs(p) + (as_ulongs(t) << 52));
+}
+
+/* 2^(y log2 |x|) in double; the sign is x's where y is odd */
+static inline floats pow_floats(floats x, floats y)
+{
+  const floats a = abs_floats(x);
+  const ints subnormal = a < 0x1p-126f;
+  const uints u = as_uints(choose_floats(subnormal, a * 0x1p23f, a));
+  const ints n = as_ints(u - 0x3f3504f3u) >> 23;
+  const floats m = as_floats(u - (as_uints(n) << 23)), power = convert_floats(n - (subnormal & 23));
+  /* log2 of 0 and infinity */
+  const floats limit = choose_floats(a == 0.0f, splat_floats(-INFINITY), a), finite = choose_floats((a > 0.0f) & (a < INFINITY), power, limit);
+  const doubles low = exp2_double_doubles(low_doubles(y) * log2_near_doubles(low_doubles(m), low_doubles(finite)));
+  const doubles high = exp2_double_doubles(high_doubles(y) * log2_near_doubles(high_doubles(m), high_doubles(finite)));
+  const floats part = choose_floats(abs_floats(y) < 0x1p24f, y, splat_floats(0.0f)); /* beyond it y is even */
+  const ints whole = convert_ints(part);
+  const ints fraction = convert_floats(whole) != part;
+  floats r = join_floats(low, high);
+  r = choose_floats((a == 1.0f) & (y == y), splat_floats(1.0f), r);
+  r = as_floats(as_uints(r) | (as_uints(x) & as_uints(whole & ~fraction) << 31));
+  r = choose_floats((x < 0.0f) & (x > -INFINITY) & fraction, splat_floats(NAN), r);
+  return choose_floats((y == 0.0f) | (x == 1.0f), splat_floats(1.0f), r);
+}
+
+static inline doubles abs_doubles(doubles x)
+{
+  return as_doubles(as_ulongs(x) & 0x7fffffffffffffffu);
+}
+
+static inline doubles signed_doubles(doubles x, doubles y)
+{
+  return as_doubles(as_ulongs(x) | (as_ulongs(y) & 0x8000000000000000u));
+}
+
+/* 2^n, n in [-1022, 1023]; t is n + 1.5 2^52, whose last bits are n's */
+static inline doubles power_of_two_doubles(doubles t)
+{
+  return as_doubles((as_ulongs(t) + 1023u) << 52);
+}
+
+/* e^(x - n ln 2) for the nearest whole n, which comes as n + 1.5 2^52; |x| < 2^10: 2^-55.2 */
+static inline doubles exp_near_doubles(doubles x, doubles *n)
+{
+  const doubles t = horner_doubles(x, splat_doubles(0x1.71547652b82fep+0), 0x1.8p52), whole = t - 0x1.8p52;
+  const doubles r = mad_doubles(whole, splat_doubles(-0x1.a39ef35793c76p-33), mad_doubles(whole, splat_doubles(-0x1.62e42feep-1), x));
+  doubles p = horner_doubles(splat_doubles(0x1.8abb3f50f9a4ap-26), r, 0x1.28976e1de1f1bp-22);
+  p = horner_doubles(p, r, 0x1.71f4b29a2d4e3p-19);
+  p = horner_doubles(p, r, 0x1.a019b394cf005p-16);
+  p = horner_doubles(p, r, 0x1.a019f7c4e60b2p-13);
+  p = horner_doubles(p, r, 0x1.6c16c17a0121bp-10);
+  p = horner_doubles(p, r, 0x1.11111112d2f8ap-7);
+  p = horner_doubles(p, r, 0x1.5555555553b07p-5);
+  p = horner_doubles(p, r, 0x1.5555555554eb3p-3);
+  p = horner_doubles(p, r, 0.5);
+  p = horner_doubles(p, r, 1.0);
+  *n = t;
+  return horner_doubles(p, r, 1.0);
+}
+
+/* e^x, x in [-708, 709] */
+static inline doubles exp_bounded_doubles(doubles x)
+{
+  doubles n;
+  const doubles y = exp_near_doubles(x, &n);
+  return y * power_of_two_doubles(n);
+}
+
+static inline doubles exp_doubles(doubles x)
+{
+  doubles n;
+  x = choose_doubles(x > 710.0, splat_doubles(710.0), choose_doubles(x < -746.0, splat_doubles(-746.0), x));
+  const doubles y = exp_near_doubles(x, &n), first = (n - 0x1.8p52) * 0.5 + 0x1.8p52, rest = n - first + 0x1.8p52;
+  return y * power_of_two_doubles(first) * power_of_two_doubles(rest);
+}
+
+/* log(1 + f) + n ln 2, 1 + f in [sqrt(1/2), sqrt(2)]: 2^-56.4; e is n + 1023, and its bits are those of the double n + 1023 + 2^52 */
+static inline doubles log_doubles(doubles x)
+{
+  const longs subnormal = x < 0x1p-1022;
+  const ulongs u = as_ulongs(choose_doubles(subnormal, x * 0x1p52, x)), e = (u - 0x3fe6a09e667f3bcdu + 0x3ff0000000000000u) >> 52;
+  const doubles n = as_doubles(e | 0x4330000000000000u) - choose_doubles(subnormal, splat_doubles(0x1p52 + 1023.0 + 52.0), splat_doubles(0x1p52 + 1023.0));
+  const doubles f = as_doubles(u - (e << 52) + 0x3ff0000000000000u) - 1.0, s = f * f;
+  doubles p = horner_doubles(splat_doubles(0x1.ac7511bd74adfp-6), f, -0x1.ea054f80e881ap-5);
+  p = horner_doubles(p, f, 0x1.0a61f758006a4p-4);
+  p = horner_doubles(p, f, -0x1.d11fc0900cf16p-5);
+  p = horner_doubles(p, f, 0x1.d05a8e4abd8a7p-5);
+  p = horner_doubles(p, f, -0x1.fba1c82989000p-5);
+  p = horner_doubles(p, f, 0x1.11ccfe19f8063p-4);
+  p = horner_doubles(p, f, -0x1.24d74e1cd5345p-4);
+  p = horner_doubles(p, f, 0x1.3b0b893b2feeep-4);
+  p = horner_doubles(p, f, -0x1.5550ee80e4fe4p-4);
+  p = horner_doubles(p, f, 0x1.745d3f1ba05acp-4);
+  p = horner_doubles(p, f, -0x1.9999c26ab6c93p-4);
+  p = horner_doubles(p, f, 0x1.c71c71e01ab07p-4);
+  p = horner_doubles(p, f, -0x1.ffffff2bf9c54p-4);
+  p = horner_doubles(p, f, 0x1.24924922a3ddfp-3);
+  p = horner_doubles(p, f, -0x1.555555566b32bp-3);
+  p = horner_doubles(p, f, 0x1.999999999f756p-3);
+  p = horner_doubles(p, f, -0x1.fffffffffef14p-3);
+  p = horner_doubles(p, f, 0x1.5555555555533p-2);
+  p = mad_doubles(n, splat_doubles(0x1.a39ef35793c76p-33), s * f * p);
+  p = mad_doubles(n, splat_doubles(0x1.62e42feep-1), mad_doubles(s, splat_doubles(-0.5), p) + f);
+  p = choose_doubles(x < (double)INFINITY, p, x);
+  return choose_doubles(x > 0.0, p, choose_doubles(x == 0.0, splat_doubles(-(double)INFINITY), splat_doubles((double)NAN)));
+}
+
+/* below 0.625 x + x^3 p(x^2): 2^-55.8; else 1 - 2 / (e^2x + 1) */
+static inline doubles tanh_doubles(doubles x)
+{
+  const doubles a = abs_doubles(x), s = x * x;
+  doubles p = horner_doubles(splat_doubles(-0x1.0da70acc4083fp-16), s, 0x1.4391119f8d757p-14);
+  p = horner_doubles(p, s, -0x1.df55722fd3401p-13);
+  p = horner_doubles(p, s, 0x1.336611dbff378p-11);
+  p = horner_doubles(p, s, -0x1.7d68a301a1346p-10);
+  p = horner_doubles(p, s, 0x1.d6cf2809826aap-9);
+  p = horner_doubles(p, s, -0x1.226e162bc564ap-7);
+  p = horner_doubles(p, s, 0x1.664f477ad875dp-6);
+  p = horner_doubles(p, s, -0x1.ba1ba1b5063b7p-5);
+  p = horner_doubles(p, s, 0x1.111111110acccp-3);
+  p = horner_doubles(p, s, -0x1.55555555554ffp-2);
+  const doubles small = mad_doubles(s * p, a, a), e = exp_bounded_doubles(choose_doubles(a > 20.0, splat_doubles(40.0), a + a));
+  return signed_doubles(choose_doubles(a > 0.625, 1.0 - 2.0 / (1.0 + e), small), x);
+}
+
+/* below 1 x + x p(x^2): 2^-56.3; else 1 - e^-q(x), where q is near -log(erfc x) below 5.95: 2^-56.3 of erf */
+static inline doubles erf_doubles(doubles x)
+{
+  const doubles a = abs_doubles(x), s = x * x, b = choose_doubles(a > 5.95, splat_doubles(5.95), a);
+  doubles p = horner_doubles(splat_doubles(0x1.0579a69b359dbp-34), s, -0x1.386abe80ea587p-30);
+  p = horner_doubles(p, s, 0x1.f7a4112d66977p-27);
+  p = horner_doubles(p, s, -0x1.5f1d36a33bed0p-23);
+  p = horner_doubles(p, s, 0x1.b9def1995b30ap-20);
+  p = horner_doubles(p, s, -0x1.f4d1df38db368p-17);
+  p = horner_doubles(p, s, 0x1.f9a321a116d21p-14);
+  p = horner_doubles(p, s, -0x1.c02db3d8ecdbdp-11);
+  p = horner_doubles(p, s, 0x1.565bcd0db02c7p-8);
+  p = horner_doubles(p, s, -0x1.b82ce3128499cp-6);
+  p = horner_doubles(p, s, 0x1.ce2f21a042b20p-4);
+  p = horner_doubles(p, s, -0x1.812746b0379e6p-2);
+  p = horner_doubles(p, s, 0x1.06eba8214db69p-3);
+  doubles q = horner_doubles(splat_doubles(-0x1.2770a566cdcf2p-40), b, 0x1.a5dc3681d2e3bp-35);
+  q = horner_doubles(q, b, -0x1.19f0881c26816p-30);
+  q = horner_doubles(q, b, 0x1.d4345c7ba1c18p-27);
+  q = horner_doubles(q, b, -0x1.0df22d4e767eap-23);
+  q = horner_doubles(q, b, 0x1.c8a497c546b18p-21);
+  q = horner_doubles(q, b, -0x1.226126d5f8974p-18);
+  q = horner_doubles(q, b, 0x1.150e13985a3bdp-16);
+  q = horner_doubles(q, b, -0x1.79cc0f5f806a3p-15);
+  q = horner_doubles(q, b, 0x1.2722a2c10239ep-14);
+  q = horner_doubles(q, b, 0x1.780292cb9bb07p-15);
+  q = horner_doubles(q, b, -0x1.5028fcdb0f1d4p-11);
+  q = horner_doubles(q, b, 0x1.cfbbbec3a1ed0p-10);
+  q = horner_doubles(q, b, -0x1.261d6fd36b816p-12);
+  q = horner_doubles(q, b, -0x1.3893950a726e9p-6);
+  q = horner_doubles(q, b, 0x1.a4da4d83886c5p-4);
+  q = horner_doubles(q, b, 0x1.45f42b569fb89p-1);
+  q = horner_doubles(q, b, 0x1.20dd562ed08dep+0);
+  q = horner_doubles(q, b, 0x1.81ba196677dafp-23);
+  return signed_doubles(choose_doubles(a < 1.0, mad_doubles(p, a, a), 1.0 - exp_bounded_doubles(-q)), x);
+}
+
+static inline doubles rsqrt_doubles(doubles x)
+{
+  const longs subnormal = x < 0x1p-1022;
+  const doubles a = choose_doubles(subnormal, x * 0x1p54, x);
+  doubles y = as_doubles(0x5fe6eb50c7b537a9u - (as_ulongs(a) >> 1)), h = 1.0 - a * y * y;
+  y = mad_doubles(y * h, horner_doubles(h, splat_doubles(0.375), 0.5), y);
+  h = 1.0 - a * y * y;
+  y = mad_doubles(y * h, horner_doubles(h, splat_doubles(0.375), 0.5), y);
+  h = 1.0 - a * y * y;
+  y = mad_doubles(y * h, splat_doubles(0.5), y);
+  y = choose_doubles(subnormal, y * 0x1p27, y);
+  return choose_doubles(x > 0.0, choose_doubles(x < (double)INFINITY, y, splat_doubles(0.0)),
+    choose_doubles(x == 0.0, signed_doubles(splat_doubles((double)INFINITY), x), splat_doubles((double)NAN)));
 }

@@ -13,11 +13,12 @@ HERE = Path(__file__).resolve().parent
 # The functions of functions.c by type and opcode, and its vectors by type.
 FUNCTIONS: Mapping[str, Mapping[str, str]] = {
     "f32": {"exponential": "exp", "exponential-minus-one": "expm1", "log": "log", "log-plus-one": "log1p", "logistic": "logistic", "tanh": "tanh",
-            "erf": "erf"}}
+            "erf": "erf", "sine": "sin", "cosine": "cos", "tan": "tan", "rsqrt": "rsqrt", "cbrt": "cbrt", "power": "pow", "atan2": "atan2"},
+    "f64": {"exponential": "exp", "log": "log", "tanh": "tanh", "erf": "erf", "rsqrt": "rsqrt"}}
 VECTORS = {"f32": "floats", "f64": "doubles"}
 BINARY = ("pow", "atan2")
 
-_NAME = re.compile(r"^(?:typedef \w+ (\w+)\b|#define (\w+)|static inline \w+ (\w+)\()", re.M)
+_NAME = re.compile(r"^(?:typedef \w+ (\w+)\b|union (\w+)|#define (\w+)|static inline \w+ (\w+)\()", re.M)
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _COMMENT = re.compile(r"/\*.*?\*/", re.S)
 
@@ -34,13 +35,14 @@ def pieces(suffix: str) -> Dict[str, Tuple[str, str]]:
 
 
 def name(d: Target, need: "Callable[..., str]", opcode: str, dtype: str, lanes: int) -> str:
-    """The function that computes an op on registers of f32 or f64; "" where the language's library does, or there is none."""
+    """The function that computes an op on registers of f32 or f64; "" where there is none."""
     function = FUNCTIONS.get(dtype, {}).get(opcode, "")
-    if lanes == 1 or not function or (d.vector_functions and opcode not in d.slow_functions):
+    if lanes == 1 or not function:
         return ""
-    if d.declares_vectors:
+    size = lanes * int(dtype[1:])
+    if d.declares_vectors or size == 1024:
         return need(function, dtype, str(lanes))
-    return need(f"{function}_{VECTORS[dtype]}") if lanes * int(dtype[1:]) == 512 else ""
+    return need(f"{function}_{VECTORS[dtype]}") if size == 512 else ""
 
 
 def has(name: str, *about: str) -> bool:
@@ -49,19 +51,22 @@ def has(name: str, *about: str) -> bool:
 
 
 def helper(d: Target, need: "Callable[..., str]", name: str, *about: str) -> str:
-    """A piece, after the pieces that it names; or, of GNU C, a function on registers of a type and lanes, by one on the machine's vectors."""
+    """A piece, after the pieces that it names; or a function on registers of a type and lanes, by one on the machine's vectors."""
     if not about:
-        d.used.add("functions")
         found = pieces(d.suffix)
         first, text = found[name]
+        d.used.update(["functions"] + ["double"] * ("double" in text))
         for word in dict.fromkeys(_WORD.findall(_COMMENT.sub("", text))):
             if word in found and found[word][0] != first:
                 need(found[word][0])
         return text
     vector, register = VECTORS[about[0]], d.register(about[0], int(about[1]))
     function, sides = need(f"{name}_{vector}"), ("x", "y") if name in BINARY else ("x",)
+    head = f"{d.function} {register} {name}_{'_'.join(about)}({', '.join(f'{register} {side}' for side in sides)})\n{{\n"
+    if not d.declares_vectors:
+        low, high = (", ".join(f"{side}.{half}" for side in sides) for half in ("lo", "hi"))
+        return f"{head}  return ({register})({function}({low}), {function}({high}));\n}}\n"
     parts = ", ".join(f"{side}_in.part[i]" for side in sides)
-    return (f"{d.function} {register} {name}_{'_'.join(about)}({', '.join(f'{register} {side}' for side in sides)})\n{{\n"
-            f"  enum {{ PARTS = (sizeof({register}) + sizeof({vector}) - 1) / sizeof({vector}) }};\n"
+    return (f"{head}  enum {{ PARTS = (sizeof({register}) + sizeof({vector}) - 1) / sizeof({vector}) }};\n"
             f"  union {{ {register} all; {vector} part[PARTS]; }} {', '.join(f'{side}_in = {{{side}}}' for side in sides)};\n"
             f"  {d.unroll}\n  for (size_t i = 0; i < PARTS; ++i) x_in.part[i] = {function}({parts});\n  return x_in.all;\n}}\n")

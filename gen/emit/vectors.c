@@ -24,6 +24,55 @@ typedef uint64_t ulongs __attribute__((vector_size(WIDTH), may_alias));
 #define convert_ints(x) __builtin_convertvector(x, ints)
 #define convert_doubles(x) __builtin_convertvector(x, doubles)
 
+typedef uint64_t u64;
+typedef int64_t s64;
+
+/* half of the lanes as doubles, and the way back */
+typedef float half_floats __attribute__((vector_size(WIDTH / 2), may_alias));
+union halves { floats all; half_floats half[2]; };
+
+static inline doubles low_doubles(floats x)
+{
+#if defined(__AVX512F__)
+  return (doubles)_mm512_cvtps_pd(_mm512_castps512_ps256((__m512)x));
+#else
+  const union halves u = {x};
+  return convert_doubles(u.half[0]);
+#endif
+}
+
+static inline doubles high_doubles(floats x)
+{
+#if defined(__AVX512F__)
+  return (doubles)_mm512_cvtps_pd((__m256)_mm512_extractf64x4_pd((__m512d)x, 1));
+#else
+  const union halves u = {x};
+  return convert_doubles(u.half[1]);
+#endif
+}
+
+static inline floats join_floats(doubles low, doubles high)
+{
+#if defined(__AVX512F__)
+  const __m512d first = _mm512_castpd256_pd512((__m256d)_mm512_cvtpd_ps((__m512d)low));
+  return (floats)_mm512_insertf64x4(first, (__m256d)_mm512_cvtpd_ps((__m512d)high), 1);
+#else
+  union halves u;
+  u.half[0] = __builtin_convertvector(low, half_floats);
+  u.half[1] = __builtin_convertvector(high, half_floats);
+  return u.all;
+#endif
+}
+
+/* whether any mask is set */
+static inline int any_ints(ints mask)
+{
+  uint64_t part[WIDTH / 8], any = 0;
+  memcpy(part, &mask, sizeof part);
+  for (int i = 0; i < WIDTH / 8; ++i) any |= part[i];
+  return any != 0;
+}
+
 static inline floats splat_floats(float x)
 {
   return x - (floats){0};

@@ -19,20 +19,31 @@ typedef ulong8 ulongs;
 #define convert_doubles convert_double8
 #define splat_doubles(x) ((doubles)(x))
 
+#define low_doubles(x) convert_double8((x).lo)
+
+#define high_doubles(x) convert_double8((x).hi)
+
+#define join_floats(low, high) ((floats)(convert_float8(low), convert_float8(high)))
+
+#define any_ints any
+
+typedef ulong u64;
+typedef long s64;
+
 /* a where the mask is set, else b */
 #define choose_floats(mask, a, b) ((mask) ? (a) : (b))
 
 #define choose_doubles(mask, a, b) ((mask) ? (a) : (b))
 
 /* a b + c, rounded once where the machine can */
-#ifdef FP_FAST_FMAF
-#define mad_floats fma
-#else
-#define mad_floats(a, b, c) ((a) * (b) + (c))
-#endif
+static inline floats mad_floats(floats a, floats b, floats c)
+{
+#pragma OPENCL FP_CONTRACT ON
+  return a * b + c;
+}
 
-#ifdef FP_FAST_FMA
-#define mad_doubles fma
-#else
-#define mad_doubles(a, b, c) ((a) * (b) + (c))
-#endif
+static inline doubles mad_doubles(doubles a, doubles b, doubles c)
+{
+#pragma OPENCL FP_CONTRACT ON
+  return a * b + c;
+}

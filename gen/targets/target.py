@@ -67,7 +67,6 @@ class Target:
     loads_anywhere: bool = False      # whether vectors are loaded from and stored to any element by the language's own words
     words: bool = True                # whether several elements are loaded as one word of a union
     vector_functions: bool = True     # whether the library's functions take vectors
-    slow_functions: Tuple[str, ...] = ()    # opcodes that gen/emit/functions.c computes faster on vectors than the library does
     has_rsqrt: bool = True
     has_remainder: bool = True        # whether the library's remainder of doubles is exact
     integer_functions: bool = False   # max, min, abs of integers, scalars and vectors
