@@ -66,7 +66,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void sett_softmax_f32(__
             for (uint vec = 0; vec < 4; ++vec) {
               const float16 v_v0 = *(const __global float16 *)(p0 + block * 4096 + step * 64 + vec * 16);
               const float16 v_v4 = v_v0 - (float16)(of_row0[0]);
-              const float16 v_v5 = exp(v_v4);
+              const float16 v_v5 = exp_floats(v_v4);
               kept0[step * 4 + vec] = v_v5;
               const float16 v_r = a1[vec] + v_v5;
               a1[vec] = v_r;
