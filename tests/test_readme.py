@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from gen.__main__ import arguments  # noqa: E402
+from gen.schedule import DEVICES  # noqa: E402
+from gen.targets import RUNNERS  # noqa: E402
+
 TEXT = (ROOT / "README.md").read_text()
 BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", TEXT, re.M | re.S)
 WARNINGS = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wsign-conversion", "-Wshadow", "-Wundef", "-Wcast-qual", "-Wstrict-prototypes", "-Werror"]
+
+
+VERBS = ["build", "check", "run", "explain", "bench"]
 
 
 def of(language: str) -> "list[str]":
@@ -88,21 +98,132 @@ def test_table_of_headers() -> None:
         assert said and said[1] == name and said[2] == what, first
 
 
-def sessions() -> "list[tuple[str, str]]":
+def sections() -> "dict[str, str]":
+    """The text below each heading."""
+    parts = re.split(r"^## (.*)\n", TEXT, flags=re.M)
+    return dict(zip(parts[1::2], parts[2::2]))
+
+
+def saved(section: str) -> "dict[str, str]":
+    """The C programs that a reader saves: the name is in code type at the end of what stands before the program."""
+    return dict(re.findall(r"`(\w+\.c)`:\n\n```c\n(.*?)^```$", section, re.M | re.S))
+
+
+def sessions(section: str) -> "list[tuple[str, str]]":
     """Each command of the console blocks with what it prints."""
-    return [(command, output) for block in of("console") for command, output in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.M)]
+    blocks = re.findall(r"^```console\n(.*?)^```$", section, re.M | re.S)
+    return [(command, output) for block in blocks for command, output in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.M)]
 
 
-@pytest.mark.parametrize("command, output", sessions(), ids=[re.sub(r"\W+", "-", command)[:40] for command, _ in sessions()])
-def test_session(command: str, output: str) -> None:
-    if command.startswith("build/sett") and not (ROOT / "build" / "sett").exists():
+def as_said(output: str, printed: str) -> bool:
+    """Equal; ` ..` stands for the rest of a line, and the error of floats, which a compiler may change, is allowed if it is at most 1."""
+    share = r"(\d[\d.e-]*)( of the allowed error)"
+    if any(float(number) > 1 for number, _ in re.findall(share, printed)):
+        return False
+    lines, found = (re.sub(share, r"N\2", text).splitlines() for text in (output, printed))
+    return len(lines) == len(found) and all(f.startswith(line[:-2]) if line.endswith(" ..") else f == line for line, f in zip(lines, found))
+
+
+def room(tmp_path: Path, section: str) -> Path:
+    """A folder as a reader's, with what the section tells him to save, and nothing built but the commands."""
+    for name in ("include", "gen", "templates", "tests", "bench"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    (tmp_path / "build").mkdir()
+    (tmp_path / "build" / "sett").symlink_to(ROOT / "build" / "sett")
+    for name, program in saved(section).items():
+        (tmp_path / name).write_text(program)
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", [name for name, section in sections().items() if sessions(section)])
+def test_sessions(name: str, tmp_path: Path) -> None:
+    """Every command of a section, in order, prints what it says; its programs compile without a warning."""
+    if not (ROOT / "build" / "sett").exists():
         pytest.skip("build/sett is not built")
-    if " build/readme" in command:
-        shutil.rmtree(ROOT / "build" / "readme", ignore_errors=True)
-    done = shell(command)
-    if done.stdout.startswith("SKIP"):
-        pytest.skip(done.stdout.strip())
-    assert done.stdout == output, done.stderr
+    section = sections()[name]
+    folder = room(tmp_path, section)
+    programs = re.findall(r"^```python\n(.*?)^```$", section, re.M | re.S)
+    without = [] if find_spec("jax") else re.findall(r'open\("([^"]+)"', "".join(programs))    # what JAX would have written
+    for program in [] if without else programs:
+        subprocess.run([sys.executable, "-c", program], cwd=folder, check=True)
+    for command, output in sessions(section):
+        if any(re.search(rf"\b{re.escape(file)}\b", command) for file in without):
+            continue
+        if command.startswith("cc "):
+            command = command.replace("cc ", f"cc {' '.join(WARNINGS)} ", 1)
+        done = subprocess.run(["sh", "-c", command], cwd=folder, capture_output=True, text=True, timeout=300)
+        assert as_said(output, done.stdout), f"{command}\n{done.stdout}{done.stderr}"
+    assert all(name in " ".join(command for command, _ in sessions(section)) for name in saved(section))
+
+
+def test_what_is_compared() -> None:
+    assert as_said("a\nb (..\n", "a\nb (..\n") and as_said("b (1; ..\n", "b (1; rest\n") and not as_said("b (1; ..\n", "b (2; rest\n")
+    assert as_said("x 0.1 of the allowed error\n", "x 0.25 of the allowed error\n") and not as_said("x 0.1 of the allowed error\n", "x 1.5 of the allowed error\n")
+    assert not as_said("a\nb\n", "a\n") and not as_said("a\n", "a\nb\n") and not as_said("", "error\n")
+
+
+def test_shell_blocks() -> None:
+    """What takes too long to run here is a command that gen reads."""
+    commands = [line for block in of("sh")[1:] for line in block.splitlines()]
+    assert commands and all(line.startswith("python3 -m gen ") for line in commands)
+    for command in commands:
+        assert arguments().parse_args(shlex.split(command)[3:])
+
+
+def test_named_commands() -> None:
+    """Verbs, options and ninja's targets that the prose names are there, and so are the groups of build/sett."""
+    prose = re.sub(r"^```.*?^```$", "", TEXT, flags=re.M | re.S)
+    words = re.findall(r"`([^`]+)`", prose)
+    built = " ".join(re.findall(r"^build ([^:]+):", (ROOT / "build.ninja").read_text(), re.M)).split()
+    helps = {verb: shell(f"python3 -m gen {verb} --help").stdout for verb in VERBS}
+    groups = re.findall(r"^  (\w+) ", run_sett("help"), re.M)
+    for word in words:
+        parts = word.replace("python3 -m gen", "gen").split()
+        if parts[0] == "ninja":
+            assert set(parts[1:]) <= set(built), word
+        elif parts[0] in ("sett", "build/sett") and len(parts) > 1:
+            assert parts[1] == "help" or parts[1] in groups, word
+            assert len(parts) < 3 or parts[2] in groups, word
+        elif parts[0] == "gen" and len(parts) > 1:
+            assert parts[1] in VERBS or parts[1].startswith("-"), word
+            for option in re.findall(r"--[a-z-]+", word):
+                assert option in helps.get(parts[1], "--help"), word
+        elif parts[0].startswith("--"):
+            assert any(parts[0] in text for text in helps.values()) or parts[0] == "--lane", word
+
+
+def test_devices_and_targets() -> None:
+    """The table of targets has every target that check takes; the devices of a GPU are those that there are."""
+    table = TEXT[TEXT.index("| `--target` |"):]
+    rows = re.findall(r"^\| (`.*?`) \| (.*?) \|", table[:table.index("\n\n")], re.M)[1:]
+    assert sorted(name for names, _ in rows for name in re.findall(r"`([\w-]+)`", names)) == sorted(RUNNERS)
+    (gpus,) = [what for names, what in rows if "`cuda`" in names]
+    assert re.findall(r"`((?:sm_|gfx)\w+)`", gpus) == [name for name in DEVICES if re.match("sm_|gfx", name)]
+
+
+def columns(line: str) -> "list[str]":
+    return [cell.strip() for cell in line.strip().strip("|").split("|")]
+
+
+def test_numbers() -> None:
+    """The table is a part of bench/README.md's: the kernel's share, and of the fastest library its speed in the kernel's, times that share."""
+    bench = (ROOT / "bench" / "README.md").read_text()
+    head = next(line for line in bench.splitlines() if line.startswith("| kernel | GB/s |"))
+    libraries = columns(head)[5:]
+    measured = {columns(line)[0].strip("`"): columns(line) for line in bench[bench.index(head):].split("\n\n")[0].splitlines()[2:]}
+    rows = [columns(line) for line in sections()["Numbers"].splitlines() if re.match(r"\| `\w+` \|", line)]
+    assert len(rows) > 10
+    for name, _, share, rival, its in rows:
+        row = measured[name.strip("`")]
+        assert share == row[2].replace(" r", " read"), name
+        speeds = {library: float(speed) for library, speed in zip(libraries, row[5:]) if speed != "-"}
+        if speeds:
+            best = max(speeds, key=lambda library: speeds[library])
+            assert (rival, float(its)) == (best, round(speeds[best] / float(row[1]) * float(row[2].split()[0]), 2)), name
+        else:
+            assert (rival, its) == ("-", "-"), name
+    (commit,) = re.findall(r"at commit (\w+)", sections()["Numbers"])
+    assert commit in bench[:bench.index(head)].split("\n## ")[-1]
 
 
 def test_ninja_block() -> None:
@@ -111,48 +232,34 @@ def test_ninja_block() -> None:
     assert len(block.splitlines()) == 2 and block in (ROOT / "build.ninja").read_text()
 
 
-def test_kernel_program(tmp_path: Path) -> None:
-    """The program that uses a generated header compiles without a warning."""
-    program = of("c")[1]
-    done = subprocess.run([sys.executable, str(ROOT / "gen"), "build", str(ROOT / "tests" / "kernels" / "gelu_bf16.hlo"), "-o", str(tmp_path)],
-                          capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    declaration = "int gelu(cl_context context, cl_device_id device, cl_command_queue queue, cl_mem x, cl_mem y)"
-    assert declaration in program
-    (tmp_path / "gelu.c").write_text(program)
-    done = subprocess.run(["cc", *WARNINGS, "-c", "gelu.c", "-o", os.devnull], cwd=tmp_path, capture_output=True, text=True)
-    if "CL/cl.h" in done.stderr and "No such file" in done.stderr:
-        pytest.skip("no OpenCL headers")
-    assert done.returncode == 0, done.stderr
-
-
-def test_c_program(tmp_path: Path) -> None:
-    """The program that calls a kernel in C compiles without a warning, and sums rows."""
-    kernel = str(ROOT / "tests" / "kernels" / "row_sum_f32.hlo")
-    done = subprocess.run([sys.executable, str(ROOT / "gen"), "build", kernel, "-o", str(tmp_path), "--target", "c"], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    (tmp_path / "rows.c").write_text(of("c")[2] + """
-#include <stdlib.h>
-int main(void) {
-  float *x = aligned_alloc(64, row_sum_f32_param_bytes[0]), *y = aligned_alloc(64, row_sum_f32_result_bytes[0]);
-  size_t rows = row_sum_f32_result_bytes[0] / 4, columns = row_sum_f32_param_bytes[0] / 4 / rows, bad = 0;
-  for (size_t i = 0; i < rows * columns; ++i) x[i] = (float)(i / columns % 7);
-  if (row_sum(x, y)) return 1;
-  for (size_t i = 0; i < rows; ++i) bad += y[i] != (float)(i % 7 * columns);
-  return bad != 0;
-}
-""")
-    subprocess.run(["cc", *WARNINGS, "-O2", "rows.c", "row_sum_f32.c", "-o", "rows", "-lm"], cwd=tmp_path, check=True)
-    subprocess.run([str(tmp_path / "rows")], check=True)
-
-
 def test_verbs() -> None:
     """The table of commands names every verb, and no other."""
-    done = subprocess.run([sys.executable, str(ROOT / "gen"), "--help"], capture_output=True, text=True)
-    verbs = re.search(r"build\|[a-z|]+", done.stdout)
-    assert verbs and re.findall(r"^\| `gen (\w+) ", TEXT, re.M) == verbs[0].split("|")
+    verbs = re.search(r"build\|[a-z|]+", shell("python3 -m gen --help").stdout)
+    assert verbs and re.findall(r"^\| `gen (\w+) ", TEXT, re.M) == verbs[0].split("|") == VERBS
 
 
-def test_links() -> None:
-    for target in re.findall(r"\]\(([^)#]+)\)", TEXT):
-        assert "://" in target or (ROOT / target).exists(), target
+@pytest.mark.parametrize("page", ["README.md", "bench/README.md"])
+def test_links(page: str) -> None:
+    text = (ROOT / page).read_text()
+    for target in re.findall(r"\]\(([^)#]+)\)", text):
+        assert "://" in target or (ROOT / page).parent.joinpath(target).exists(), target
+    headings = [re.sub(r"[^\w -]", "", name.lower()).replace(" ", "-") for name in re.findall(r"^#+ (.*)$", text, re.M)]
+    assert len(headings) == len(set(headings))
+    for target in re.findall(r"\]\(#([^)]+)\)", text):
+        assert target in headings, target
+
+
+def test_bench_page() -> None:
+    """The kernels of the table are files of bench/; the commands are there."""
+    text = (ROOT / "bench" / "README.md").read_text()
+    table = text[text.index("| kernel | GB/s |"):].split("\n\n")[0]
+    for line in table.splitlines()[2:]:
+        assert (ROOT / "bench" / f"{columns(line)[0]}.hlo").exists(), line
+    built = " ".join(re.findall(r"^build ([^:]+):", (ROOT / "build.ninja").read_text(), re.M)).split()
+    assert set(re.findall(r"`ninja ([\w-]+)`", text)) <= set(built)
+
+
+def test_examples_are_named() -> None:
+    """Each folder of tests/examples has a row in the table of what is here."""
+    rows = re.findall(r"^\| \[tests/examples/(\w+)\]\(tests/examples/\1\) \|", TEXT, re.M)
+    assert sorted(rows) == sorted(path.name for path in (ROOT / "tests" / "examples").iterdir() if path.is_dir())
