@@ -99,6 +99,7 @@ HISTORY
 #include "sett_indexing_analysis.h"
 #include "sett_nested_layout.h"
 #include "sett_mma_layouts.h"
+#include "sett_notation.h"
 
 enum { SETT_LAYOUT_ERROR_FIRST = 2000 }; /* errors of sett_tile.h, as errors of a map: FIRST + code */
 /* those of sett_nested_layout.h: sett_nested_explain says more of the layout itself */

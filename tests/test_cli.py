@@ -368,7 +368,7 @@ def test_sett_help() -> None:
     """The usage names every group; an error of one of several arguments says which."""
     done = sett("--help")
     assert done.returncode == 0 and not done.stderr
-    for group in ("map", "shape", "nested", "op", "indexing", "coalescing", "banks", "utilisation", "reuse", "tile"):
+    for group in ("map", "shape", "nested", "layout", "op", "indexing", "coalescing", "banks", "utilisation", "reuse", "tile"):
         assert re.search(rf"\b{group}\b", done.stdout), group
     good, bad = "(d0) -> (d0), domain: d0 in [0, 3]", "(d0 -> (d0)"
     for words, argument in ((("map", "compose", good, bad), "SECOND"), (("map", "equal", bad, good), "A"), (("shape", "bitcast", "f32[4]", "f32["), "B"),
@@ -387,7 +387,7 @@ def test_sett_lines() -> None:
     assert done.stdout == "21\noutside\n" and done.returncode == 0
 
 
-GROUPS = ("map", "shape", "nested", "op", "indexing", "coalescing", "banks", "utilisation", "reuse", "tile")
+GROUPS = ("map", "shape", "nested", "layout", "op", "indexing", "coalescing", "banks", "utilisation", "reuse", "tile")
 NO = re.compile(r"(no|different|not decided)\b")
 
 

@@ -109,6 +109,7 @@ static int read_integer(const char **at, const char *end, int64_t *value) {
 #if defined(SETT_WITH_SHAPE)
 #include "sett_shape.c"
 #include "sett_nested.c"
+#include "sett_layout.c"
 #include "sett_indexing.c"
 #include "sett_analysis.c"
 #endif
@@ -120,6 +121,7 @@ static const command_group command_groups[] = {
 #if defined(SETT_WITH_SHAPE)
     {"shape", "arrays with tiled layouts: where an element lies, bytes, bitcasts, ..", shape_verbs, COMMAND_COUNT(shape_verbs)},
     {"nested", "nested layouts: what each thread of a GPU holds, matrix instructions", nested_verbs, COMMAND_COUNT(nested_verbs)},
+    {"layout", "layouts of other systems: CuTe's algebra, with swizzles; values, maps", layout_verbs, COMMAND_COUNT(layout_verbs)},
     {"op", "the map of one HLO op", op_verbs, COMMAND_COUNT(op_verbs)},
     {"indexing", "the maps of every instruction of an HLO file, and of whole fusions", indexing_verbs, COMMAND_COUNT(indexing_verbs)},
     {"coalescing", "is an access of global memory coalesced, if not why, and what helps", coalescing_verbs, COMMAND_COUNT(coalescing_verbs)},

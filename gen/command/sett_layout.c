@@ -1,0 +1,315 @@
+/* The commands `layout ...` (a part of gen/command/sett.c): each reads texts, asks include/sett_notation.h and says the answer. */
+#include "../../include/sett_notation.h"
+
+enum { LAYOUT_TABLE_MOST = 1 << 22 };
+
+/* The layout of that word; after an error, layout->error. */
+static sett_notation layout_read(command *self, int word) {
+  const char *text = reading(self, self->argv[word]);
+  return sett_notation_parse(&self->arena, text, strlen(text));
+}
+
+/* An error with status 2, or a refusal with its witness, `no: ..` and status 1. */
+static int layout_error(command *self, const sett_notation *layout) {
+  if (!sett_notation_refused(layout->error)) return say_error(self, (int)layout->column, sett_notation_message(layout->error));
+  say_text(self, "no: ");
+  say_text(self, sett_notation_message(layout->error));
+  say_text(self, ": at ");
+  say_int(self, layout->witness);
+  say_text(self, " it is ");
+  say_int(self, layout->value);
+  say_text(self, ", not ");
+  say_int(self, layout->other);
+  return 1;
+}
+
+static void layout_put(command *self, const sett_notation *layout) {
+  char none[1], *end;
+  size_t room;
+  end = answer_end(self, none, &room);
+  self->length += sett_notation_print(layout, end, room);
+}
+
+static int layout_say(command *self, const sett_notation *layout) {
+  if (layout->error) return layout_error(self, layout);
+  layout_put(self, layout);
+  return 0;
+}
+
+static int layout_say_number(command *self, int64_t value) {
+  if (value < 0) return say_error(self, 0, "expected a layout of integers whose size fits in 64 bits");
+  say_int(self, value);
+  return 0;
+}
+
+/* ---- one layout ------------------------------------------------------------------------------------------------- */
+
+/* yes, copies, or not decided: do two coordinates have one value? */
+static const char *layout_copies(command *self, const sett_notation *layout) {
+  sett_map map = sett_notation_map(&self->arena, layout);
+  sett_map_answer answer = sett_map_is_injective(&self->arena, map);
+  return answer.yes ? "one-to-one" : answer.no ? "copies" : "not decided whether one-to-one";
+}
+
+static int layout_canonical(command *self) {
+  sett_notation layout = layout_read(self, 1);
+  if (layout.error) return layout_error(self, &layout);
+  say_text(self, layout.kind == SETT_NOTATION_CUTE ? "cute" : layout.kind == SETT_NOTATION_TILE ? "tile" : "tuple");
+  say_text(self, "\t");
+  layout_put(self, &layout);
+  say_text(self, "\t");
+  if (layout.kind == SETT_NOTATION_CUTE && sett_notation_size(&layout) >= 0) {
+    say_text(self, "size ");
+    say_int(self, sett_notation_size(&layout));
+    if (sett_notation_cosize(&layout) >= 0) {
+      say_text(self, ", cosize ");
+      say_int(self, sett_notation_cosize(&layout));
+    }
+    say_text(self, ", ");
+    say_text(self, layout_copies(self, &layout));
+  } else if (layout.kind == SETT_NOTATION_TUPLE && sett_notation_size(&layout) >= 0) {
+    say_text(self, "size ");
+    say_int(self, sett_notation_size(&layout));
+  } else {
+    say_text(self, layout.kind == SETT_NOTATION_TILE ? "a tiler for each mode" : "a function on the integers");
+  }
+  return 0;
+}
+
+static int layout_map(command *self) {
+  sett_notation layout = layout_read(self, 2);
+  sett_map map;
+  if (layout.error) return layout_error(self, &layout);
+  map = sett_notation_map(&self->arena, &layout);
+  if (map.kind == SETT_MAP_FAILED && map.error >= SETT_NOTATION_ERROR_FIRST) return say_error(self, 0, sett_notation_message(map.error - SETT_NOTATION_ERROR_FIRST));
+  return say_map(self, &self->arena, sett_map_simplify(&self->arena, map));
+}
+
+/* The coordinate of a word: a tuple, or I,J,.. without its brackets. */
+static sett_notation layout_coordinate(command *self, int word) {
+  const char *text = reading(self, self->argv[word]);
+  size_t length = strlen(text);
+  int depth = 0, bare = 0;
+  char *copy;
+  size_t i;
+  sett_notation coordinate;
+  for (i = 0; i < length; ++i) {
+    depth += text[i] == '(';
+    depth -= text[i] == ')';
+    bare |= text[i] == ',' && depth == 0;
+  }
+  if (!bare) return layout_read(self, word);
+  copy = (char *)settp_map_take(&self->arena, length + 2);
+  if (!copy) return settp_notation_fail(SETT_NOTATION_ERROR_FULL);
+  copy[0] = '(';
+  memcpy(copy + 1, text, length);
+  copy[length + 1] = ')';
+  coordinate = sett_notation_parse(&self->arena, copy, length + 2);
+  if (coordinate.column > 1) --coordinate.column;
+  return coordinate;
+}
+
+static int layout_at(command *self) {
+  sett_notation layout = layout_read(self, 2), coordinate, value;
+  if (layout.error) return layout_error(self, &layout);
+  coordinate = layout_coordinate(self, 3);
+  if (coordinate.error) return layout_error(self, &coordinate);
+  value = sett_notation_at(&self->arena, &layout, &coordinate);
+  return layout_say(self, &value);
+}
+
+static int layout_table(command *self) {
+  sett_notation layout = layout_read(self, 2), index, value;
+  int64_t size, i;
+  if (layout.error) return layout_error(self, &layout);
+  size = sett_notation_size(&layout);
+  if (size < 0 || size > LAYOUT_TABLE_MOST) return say_error(self, 0, "expected a layout of at most 4194304 values");
+  for (i = 0; i < size; ++i) {
+    sett_map_mark mark = sett_map_arena_mark(&self->arena);
+    index = settp_notation_tuple_of(settp_notation_leaf(i, 0), SETT_NOTATION_TUPLE);
+    value = sett_notation_at(&self->arena, &layout, &index);
+    if (value.error) return layout_error(self, &value);
+    if (i) say_text(self, ",");
+    layout_put(self, &value);
+    sett_map_arena_rewind(&self->arena, mark);
+  }
+  return 0;
+}
+
+/* ---- operations ------------------------------------------------------------------------------------------------- */
+
+/* Up to three layouts of the words behind the verb; count of them, or -1 after layout_error. */
+static int layout_operands(command *self, sett_notation *operand) {
+  int i, count = self->argc - 2;
+  for (i = 0; i < count; ++i) {
+    operand[i] = layout_read(self, 2 + i);
+    if (operand[i].error) {
+      layout_error(self, &operand[i]);
+      return -1;
+    }
+  }
+  return count;
+}
+
+#define LAYOUT_OPERATION(name, call)                  \
+  static int layout_##name(command *self) {           \
+    sett_notation operand[3], answer;                 \
+    const sett_notation *a = operand, *b = operand + 1, *c = operand + 2; \
+    sett_map_arena *arena = &self->arena;             \
+    int count = layout_operands(self, operand);       \
+    (void)b, (void)c;                                 \
+    if (count < 0) return 2;                          \
+    answer = call;                                    \
+    return layout_say(self, &answer);                 \
+  }
+LAYOUT_OPERATION(coalesce, sett_notation_coalesce(arena, a, count > 1 ? b : NULL))
+LAYOUT_OPERATION(composition, sett_notation_composition(arena, a, b))
+LAYOUT_OPERATION(complement, sett_notation_complement(arena, a, count > 1 ? b : NULL))
+LAYOUT_OPERATION(logical_divide, sett_notation_divide(arena, a, b, SETT_NOTATION_LOGICAL))
+LAYOUT_OPERATION(zipped_divide, sett_notation_divide(arena, a, b, SETT_NOTATION_ZIPPED))
+LAYOUT_OPERATION(tiled_divide, sett_notation_divide(arena, a, b, SETT_NOTATION_TILED))
+LAYOUT_OPERATION(flat_divide, sett_notation_divide(arena, a, b, SETT_NOTATION_FLAT))
+LAYOUT_OPERATION(logical_product, sett_notation_product(arena, a, b, SETT_NOTATION_LOGICAL))
+LAYOUT_OPERATION(zipped_product, sett_notation_product(arena, a, b, SETT_NOTATION_ZIPPED))
+LAYOUT_OPERATION(tiled_product, sett_notation_product(arena, a, b, SETT_NOTATION_TILED))
+LAYOUT_OPERATION(flat_product, sett_notation_product(arena, a, b, SETT_NOTATION_FLAT))
+LAYOUT_OPERATION(blocked_product, sett_notation_blocked_product(arena, a, b, 0))
+LAYOUT_OPERATION(raked_product, sett_notation_blocked_product(arena, a, b, 1))
+LAYOUT_OPERATION(right_inverse, sett_notation_right_inverse(arena, a))
+LAYOUT_OPERATION(left_inverse, sett_notation_left_inverse(arena, a))
+LAYOUT_OPERATION(max_common_layout, sett_notation_max_common_layout(arena, a, b))
+LAYOUT_OPERATION(nullspace, sett_notation_nullspace(arena, a))
+LAYOUT_OPERATION(flatten, sett_notation_flatten(arena, a))
+LAYOUT_OPERATION(identity, sett_notation_identity(arena, a))
+LAYOUT_OPERATION(ordered, sett_notation_ordered(arena, a, count > 1 ? b : NULL))
+LAYOUT_OPERATION(tile_to_shape, sett_notation_tile_to_shape(arena, a, b, count > 2 ? c : NULL))
+
+LAYOUT_OPERATION(make_layout, sett_notation_make(arena, a, b))
+LAYOUT_OPERATION(make_composed_layout, sett_notation_compose_of(arena, a, b, c))
+LAYOUT_OPERATION(shape_div, sett_notation_shape_div(arena, a, b))
+LAYOUT_OPERATION(crd2idx, sett_notation_index(arena, b, a))
+LAYOUT_OPERATION(idx2crd, sett_notation_coordinate(arena, b, a))
+
+static int layout_max_common_vector(command *self) {
+  sett_notation operand[3], common;
+  if (layout_operands(self, operand) < 0) return 2;
+  common = sett_notation_max_common_layout(&self->arena, &operand[0], &operand[1]);
+  if (common.error) return layout_error(self, &common);
+  return layout_say_number(self, sett_notation_size(&common));
+}
+
+/* The numbers of a word, or -1 after say_error; an empty word has none. */
+static int layout_numbers(command *self, int word, int64_t *numbers, int limit) {
+  return self->argc > word && *self->argv[word] ? shape_integers(self, reading(self, self->argv[word]), numbers, limit) : 0;
+}
+
+/* The mode at the path of the second word, if there is one. */
+static sett_notation layout_mode(command *self, int *status) {
+  sett_notation layout = layout_read(self, 2);
+  int64_t path[SETT_NOTATION_DEPTH];
+  int count;
+  *status = 0;
+  if (layout.error) {
+    *status = layout_error(self, &layout);
+    return layout;
+  }
+  count = layout_numbers(self, 3, path, SETT_NOTATION_DEPTH);
+  if (count < 0) *status = 2;
+  if (count > 0) layout = sett_notation_get(&self->arena, &layout, count, path);
+  if (layout.error) *status = layout_error(self, &layout);
+  return layout;
+}
+
+static int layout_get(command *self) {
+  int status;
+  sett_notation layout = layout_mode(self, &status);
+  return status ? status : layout_say(self, &layout);
+}
+
+static int layout_size(command *self) {
+  int status;
+  sett_notation layout = layout_mode(self, &status);
+  return status ? status : layout_say_number(self, sett_notation_size(&layout));
+}
+
+static int layout_cosize(command *self) {
+  int status;
+  sett_notation layout = layout_mode(self, &status);
+  return status ? status : layout_say_number(self, sett_notation_cosize(&layout));
+}
+
+static int layout_select(command *self) {
+  sett_notation layout = layout_read(self, 2);
+  int64_t chosen[SETT_NOTATION_LEAVES];
+  int count;
+  if (layout.error) return layout_error(self, &layout);
+  if ((count = layout_numbers(self, 3, chosen, SETT_NOTATION_LEAVES)) < 0) return 2;
+  layout = sett_notation_select(&self->arena, &layout, count, chosen);
+  return layout_say(self, &layout);
+}
+
+/* The two numbers behind a layout; 0 after an error. */
+static int layout_pair(command *self, sett_notation *layout, int64_t *pair, int *status) {
+  *layout = layout_read(self, 2);
+  *status = 2;
+  if (layout->error) *status = layout_error(self, layout);
+  return !layout->error && layout_numbers(self, 3, pair, 1) == 1 && layout_numbers(self, 4, pair + 1, 1) == 1;
+}
+
+static int layout_group(command *self) {
+  sett_notation layout;
+  int64_t pair[2];
+  int status;
+  if (!layout_pair(self, &layout, pair, &status)) return status;
+  layout = sett_notation_group(&self->arena, &layout, pair[0], pair[1]);
+  return layout_say(self, &layout);
+}
+
+static int layout_recast(command *self) {
+  sett_notation layout;
+  int64_t pair[2];
+  int status;
+  if (!layout_pair(self, &layout, pair, &status)) return status;
+  layout = sett_notation_recast(&self->arena, &layout, pair[0], pair[1]);
+  return layout_say(self, &layout);
+}
+
+static const command_verb layout_verbs[] = {
+    {"", "TEXT", "the notation's name, the canonical text, facts", "((2,2),3):((1,6),2)", layout_canonical},
+    {"map", "TEXT", "the layout as an indexing map from its flattened leaves", "(4,(2,4)):(2,(1,8))", layout_map},
+    {"at", "TEXT I,J,..", "the value at a coordinate, or at an integer, split first mode fastest", "((2,2),3):((1,6),2)\t1,2", layout_at},
+    {"table", "TEXT", "all values, the first mode fastest", "S<2,0,2> o 0 o (4,4):(4,1)", layout_table},
+    {"coalesce", "A [PROFILE]", "the same values by the fewest modes, or the fewest in each terminal of PROFILE", "(2,(1,6)):(1,(6,2))", layout_coalesce},
+    {"composition", "A B", "A(B(c)) for each c; B may be a tile [a;b]", "(6,2):(8,2)\t(4,3):(3,1)", layout_composition},
+    {"complement", "A [BOUND]", "the offsets that A leaves out, up to BOUND (its cosize)", "4:2\t24", layout_complement},
+    {"logical_divide", "A TILER", "(tile, rest), mode by mode where TILER is a tile or a tuple", "(4,2,3):(2,1,8)\t4:2", layout_logical_divide},
+    {"zipped_divide", "A TILER", "((tiles), (rests))", "(6,8):(8,1)\t(3,4)", layout_zipped_divide},
+    {"tiled_divide", "A TILER", "((tiles), rest, ..)", "(6,8):(8,1)\t(3,4)", layout_tiled_divide},
+    {"flat_divide", "A TILER", "(tile, .., rest, ..)", "(6,8):(8,1)\t(3,4)", layout_flat_divide},
+    {"logical_product", "A TILER", "(A, where its copies go)", "(2,2):(4,1)\t6:1", layout_logical_product},
+    {"zipped_product", "A TILER", "((A's modes), (the copies' modes))", "(3,4):(4,1)\t(2,5):(1,2)", layout_zipped_product},
+    {"tiled_product", "A TILER", "(A, the copies' modes ..)", "(3,4):(4,1)\t(2,5):(1,2)", layout_tiled_product},
+    {"flat_product", "A TILER", "(A's modes .., the copies' modes ..)", "(3,4):(4,1)\t(2,5):(1,2)", layout_flat_product},
+    {"blocked_product", "A TILER", "mode by mode (A's, the copies')", "(2,5):(5,1)\t(3,4):(1,3)", layout_blocked_product},
+    {"raked_product", "A TILER", "mode by mode (the copies', A's)", "(2,5):(5,1)\t(3,4):(1,3)", layout_raked_product},
+    {"right_inverse", "A", "R with A(R(i)) = i", "(4,8):(8,1)", layout_right_inverse},
+    {"left_inverse", "A", "R with A(R(A(i))) = A(i)", "(4,8):(1,5)", layout_left_inverse},
+    {"max_common_layout", "A B", "R with A(R(i)) = B(R(i)) = i", "(8,4):(1,8)\t(8,4):(1,16)", layout_max_common_layout},
+    {"max_common_vector", "A B", "its size", "(8,4):(1,8)\t(8,4):(1,16)", layout_max_common_vector},
+    {"nullspace", "A", "the modes of stride 0 as a layout of the domain", "(2,3,4):(1,0,2)", layout_nullspace},
+    {"recast", "A NEW OLD", "the same memory in elements of NEW bits instead of OLD", "(32,4):(1,32)\t32\t8", layout_recast},
+    {"tile_to_shape", "A SHAPE [ORDER]", "A repeated to cover SHAPE", "(3,2):(1,3)\t(6,8)", layout_tile_to_shape},
+    {"make_ordered_layout", "SHAPE [ORDER]", "the compact layout whose modes become faster in ORDER", "(2,(2,2),2)\t(0,(2,3),1)", layout_ordered},
+    {"make_identity_layout", "SHAPE", "strides that are the places of a coordinate", "(2,(3,4))", layout_identity},
+    {"make_layout", "SHAPE STRIDE", "the layout of that shape and those strides", "(2,3)\t(1@0,1@1)", layout_make_layout},
+    {"make_composed_layout", "OUTER OFFSET INNER", "the chain OUTER o OFFSET o INNER", "S<3,4,3>\t0\t(8,4):(1,8)", layout_make_composed_layout},
+    {"shape_div", "A B", "the quotients of two shapes of one form, rounded up", "(8,10)\t(2,5)", layout_shape_div},
+    {"crd2idx", "C SHAPE", "the index of a coordinate, the first mode fastest", "(1,5)\t(3,(2,3))", layout_crd2idx},
+    {"idx2crd", "I SHAPE", "the coordinate of an index", "16\t(3,(2,3))", layout_idx2crd},
+    {"flatten", "A", "without inner parentheses", "(3,(4,5)):(8,(1,4))", layout_flatten},
+    {"get", "A [I,J,..]", "the mode at that path", "((4,2),(3,8)):((1,4),(8,24))\t0,1", layout_get},
+    {"select", "A I,J,..", "these modes, in this order", "(4,2,8):(1,4,8)\t2,0", layout_select},
+    {"group_modes", "A BEGIN END", "modes from BEGIN up to END as one", "(4,5,6):(1,4,20)\t1\t3", layout_group},
+    {"size", "A [I,J,..]", "coordinates, of the mode at that path", "(4,(16,32)):(1,(4,64))", layout_size},
+    {"cosize", "A [I,J,..]", "1 + the largest distance of two offsets", "(4,3,2):(1,4,12)\t1", layout_cosize},
+};

@@ -1,0 +1,2310 @@
+/* sett_notation.h - v0.1 - layouts in other systems' notations: CuTe's shape:stride algebra, read, printed, evaluated, combined
+   SPDX-License-Identifier: Apache-2.0
+
+WHAT
+  Reads, prints and evaluates layouts as CuTe writes them, ((2,2),3):((1,6),2), with swizzles, offsets and strides that are coordinates, makes
+  indexing maps of them, and has CuTe's operations, each exact or refused with a witness. It needs no allocator and no library.
+
+INCLUDE
+    #include "sett_indexing_map.h"
+    #include "sett_notation.h"
+  Copy the two files. C11 or C++17, freestanding; all functions are static inline.
+
+OPTIONS
+  Those of sett_indexing_map.h.
+
+A FIRST LOOK
+    #include <stdio.h>
+    #include <string.h>
+    #include "sett_indexing_map.h"
+    #include "sett_notation.h"
+    static unsigned char memory[1 << 18];
+    int main(void) {
+      sett_map_arena arena = sett_map_arena_make(memory, sizeof memory);
+      const char *tile = "(4,2):(8,1)", *all = "(8,8):(8,1)";
+      sett_notation a = sett_notation_parse(&arena, all, strlen(all)), b = sett_notation_parse(&arena, tile, strlen(tile));
+      sett_notation divided = sett_notation_divide(&arena, &a, &b, SETT_NOTATION_LOGICAL);
+      char text[256];
+      sett_notation_print(&divided, text, sizeof text);
+      puts(text);
+      return 0;
+    }
+  prints
+    ((4,2),(4,2)):((1,8),(16,4))
+
+THE MODEL
+  shape:stride  two tuples nested alike; a leaf s:d is i -> i * d for i in [0, s). A coordinate is a tuple as deep as the shape, or has an integer where the shape
+                has a tuple: it is split, the first mode fastest, and the last mode takes what is left. So a layout is a function on all integers from 0 on.
+                ((2,2),3):((1,6),2) by index: 0,1,6,7,2,3,8,9,4,5,10,11. (4) and 4 are different shapes of the same function
+  d@p           a stride that adds to place p of a coordinate: (4,8):(1@1,1@0) is (i, j) -> (j, i). 1@0@1 is place 0 of place 1
+  S<B,M,S>      a swizzle: XOR of the B bits at M + S into those at M; S < 0: of those at M into those at M - S. Its unit is the layout's, elements: CuTe prints
+                swizzles of bytes for shared memory
+  f o c o g     x -> f(c + g(x)), any number of times: S<2,0,3> o 0 o (8,8):(8,1). Operations change the innermost layout
+  [a;b;_]       a tile: a tiler for each mode, _ leaves a mode alone. A tuple (4,8) is [4:1;8:1]
+
+FUNCTIONS
+  text      sett_notation_parse, _print, _message, _refused
+  ask       sett_notation_size, _cosize, _at, _map
+  combine   sett_notation_coalesce, _composition, _complement, _right_inverse, _left_inverse, _divide, _product, _blocked_product, _tile_to_shape,
+            _max_common_layout, _nullspace, _recast
+  make      sett_notation_ordered, _identity, _flatten, _get, _select, _group
+
+LAWS (tests/test_notation.py, tests/notation_fuzz.c)
+  1 print_parse   parse(print(l)) prints the same.
+  2 map           the map's value at each point is that of sett_notation_at.
+  3 composition   R(c) = a(b(c)) for every coordinate of b; refused only where no shape:stride layout with a shape that refines b's has these values.
+  4 inverses      a(right(i)) = i below its size; a(left(a(i))) = a(i).
+  5 divide        the function is a composed with (tiler, rest); product: mode 0 is a, mode 1 has 0 and otherwise what a has not.
+
+ANSWERS (in all sett headers)
+  Nothing but a proved yes is true in an if. A question that may stay open is answered by a record: yes is 1 only where yes is
+  proved, no is 1 only where no is proved; where both are 0 it is not decided or its input had failed, and reason or error says
+  why. A function that answers by an int gives 1 for a proved yes, else 0; an error is in a field or an out parameter. A size, a
+  place or an index that does not exist is -1. A function said to give 0 or an error gives nothing else. Outputs are always
+  written, with -1 or 0 where there is no value; a list has as many entries as the count beside it says.
+
+ARGUMENTS (in all sett headers)
+  By value go in: numbers, handles (sett_expr), maps (sett_map), lists and marks of a few words (sett_analysis_list, sett_nested_counts,
+  sett_map_mark), and plans of a device, which are arguments of kernels. Every other record goes in by a pointer to const. A record
+  comes out by value. A pointer that is not to const is memory of the caller that the function changes or fills.
+  An error is an int, 0 for none; sett_<module>_message(error) is its text, a constant.
+
+ERRORS
+  The error travels in the layout: error, and column (of a text, from 1). Operations give a failed operand back. A refusal (sett_notation_refused) is a proof that
+  there is no such layout: at index witness the values are value, and every layout of that kind would have other.
+
+LIMITS
+  64 leaves, 32 parentheses inside each other, 8 functions in a chain, 64-bit sizes. Where strides do not divide, composition looks at up to 65536 points.
+
+HISTORY
+  0.1  CuTe.
+*/
+#ifndef SETT_NOTATION_H
+#define SETT_NOTATION_H
+
+#if !defined(SETT_INDEXING_MAP_H)
+#error "include sett_indexing_map.h before sett_notation.h"
+#endif
+
+#define SETT_NOTATION_VERSION 100 /* 0.1.0: 10000 * major + 100 * minor + patch */
+
+/* ---- types ------------------------------------------------------------------------------------------------------ */
+
+/* @ in a text is the number wanted or found; the errors from NO_.. on are refusals: there is no such layout, and witness, value and other say where. */
+#define SETT_NOTATION_ERRORS(X)                                                                                       \
+  X(OK, "no error")                                                                                                   \
+  X(ERROR_FULL, "the arena is full: expected more memory")                                                            \
+  X(ERROR_OVERFLOW, "a value overflows 64 bits: expected smaller numbers")                                            \
+  X(ERROR_TEXT, "expected a layout: CuTe's shape:stride, a linear layout {..} -> {..}, or SHAPE@ and #ttg.., a tag, " \
+                "TiledLayout(..) or strides(..)")                                                                     \
+  X(ERROR_DEEP, "expected at most 32 parentheses inside each other")                                                  \
+  X(ERROR_LEAVES, "expected at most 64 leaves")                                                                       \
+  X(ERROR_INTEGER, "expected an integer")                                                                             \
+  X(ERROR_TOO_LARGE, "expected an integer that fits in 64 bits, signed")                                              \
+  X(ERROR_TUPLE, "expected an integer or '('")                                                                        \
+  X(ERROR_SIZE, "expected a size of 0 or more, known now")                                                            \
+  X(ERROR_TUPLE_END, "expected ',' or ')'")                                                                           \
+  X(ERROR_PLACE, "expected the number of a place from 0 to 63, at most 4 places inside each other")                   \
+  X(ERROR_CONGRUENT, "expected strides nested as the shape is")                                                       \
+  X(ERROR_COLON, "expected ':' and the strides")                                                                      \
+  X(ERROR_SWIZZLE, "expected a swizzle S<bits, base, shift>")                                                         \
+  X(ERROR_SWIZZLE_RANGE, "expected bits and base of 0 or more, a shift of at least as many bits, 62 bits in all")     \
+  X(ERROR_CHAIN, "expected ' o OFFSET o LAYOUT'")                                                                     \
+  X(ERROR_OFFSET, "expected an offset of integers")                                                                   \
+  X(ERROR_TILE_END, "expected ';' or ']'")                                                                            \
+  X(ERROR_END, "expected the end of the layout")                                                                      \
+  X(ERROR_KIND, "expected another kind of layout for this operation")                                                 \
+  X(ERROR_COORDINATE, "expected a coordinate of integers, 0 or more, no deeper than the shape")                       \
+  X(ERROR_RANK, "expected a coordinate with a number for each mode")                                                  \
+  X(ERROR_MIX, "expected integers, or coordinates of one form, not both in one sum")                                  \
+  X(ERROR_NEGATIVE, "expected no negative stride or offset in this operation")                                        \
+  X(ERROR_EMPTY, "expected sizes of 1 or more in this operation")                                                     \
+  X(ERROR_BASIS, "expected integer strides in this operation")                                                        \
+  X(ERROR_MODE, "expected the number of a mode of the layout")                                                        \
+  X(ERROR_TILER, "expected no more tilers than modes")                                                                \
+  X(ERROR_ORDER, "expected a permutation with a number for each mode")                                                \
+  X(ERROR_TARGET, "expected a shape with a size for each mode of the layout")                                         \
+  X(ERROR_BITS, "expected element widths of which one divides the other")                                             \
+  X(ERROR_UNDECIDED, "not decided: expected strides that divide, or at most 65536 points to look at")                 \
+  X(NO_BREAK, "no shape:stride layout has these values: a stride breaks where its size does not divide the mode")     \
+  X(NO_SUM, "no shape:stride layout has these values: a digit added to another does not add its stride")              \
+  X(NO_OVERLAP, "the strides overlap: there is no complement or left inverse")                                        \
+  X(NO_RECAST, "the layout does not divide into elements of that width")
+
+enum {
+#define SETTP_NOTATION_ENUM(name, text) SETT_NOTATION_##name,
+  SETT_NOTATION_ERRORS(SETTP_NOTATION_ENUM) SETT_NOTATION_ERROR_COUNT
+#undef SETTP_NOTATION_ENUM
+};
+
+enum { SETT_NOTATION_LEAVES = 64, SETT_NOTATION_PLACES = 4, SETT_NOTATION_DEPTH = 32 };
+
+/* A mode of a CuTe layout, or an entry of a tuple: a leaf (rank -1) or rank modes. A leaf of a tuple has its number in size. */
+typedef struct sett_notation_mode {
+  int rank;                            /* -1: a leaf, SETT_NOTATION_SKIP: _ */
+  int places;                          /* of a stride such as 1@0@1: 2; of a tuple of tilers: -1 */
+  int32_t place[SETT_NOTATION_PLACES]; /* innermost first, as in the text */
+  int64_t size, stride;
+  const struct sett_notation_mode *mode;
+} sett_notation_mode;
+
+enum { SETT_NOTATION_LEAF = -1, SETT_NOTATION_SKIP = -2 };
+
+/* One function of a composition: a swizzle or a shape:stride layout, applied to offset + what the next part gives. */
+typedef struct sett_notation_part {
+  int swizzle; /* 1: bits, base and shift; 0: layout */
+  int64_t bits, base, shift;
+  sett_notation_mode layout, offset;
+} sett_notation_part;
+
+enum { SETT_NOTATION_TUPLE, SETT_NOTATION_CUTE, SETT_NOTATION_TILE };
+
+/* Any layout, or a tuple or a tile of tilers as operations take them. {0} is the empty tuple. Arrays lie in the arena. */
+typedef struct sett_notation {
+  int kind;
+  int error;                     /* SETT_NOTATION_OK, or what went wrong */
+  int64_t column;                /* of the error in a text, from 1; 0: it was not a text */
+  int64_t witness, value, other; /* of a refusal: at this index the values are value, and should be other */
+  sett_notation_mode tuple;      /* of a tuple or a tile */
+  int parts;                     /* of a CuTe layout, the outermost first */
+  const sett_notation_part *part;
+} sett_notation;
+
+/* ---- prototypes ------------------------------------------------------------------------------------------------- */
+
+/* ---- text ---- */
+SETT_INLINE sett_notation sett_notation_parse(sett_map_arena *arena, const char *text, size_t length);
+/* Writes the canonical text and a NUL, cut to capacity; returns the bytes that the whole text needs without the NUL. */
+SETT_INLINE size_t sett_notation_print(const sett_notation *layout, char *out, size_t capacity);
+SETT_INLINE const char *sett_notation_message(int error);
+SETT_INLINE int sett_notation_refused(int error); /* 1: a proof that there is no such layout */
+
+/* ---- ask ---- */
+/* The number of coordinates; -1 where it is not finite or overflows. */
+SETT_INLINE int64_t sett_notation_size(const sett_notation *layout);
+/* 1 + the sum of (size - 1) * abs(stride) of the innermost layout; -1 after an error (strides with places, overflow). */
+SETT_INLINE int64_t sett_notation_cosize(const sett_notation *layout);
+/* What the function gives at a coordinate: a tuple with one leaf, or a coordinate. An integer may stand for any tuple: it is split, the first mode fastest,
+ * and the last mode takes what is left. */
+SETT_INLINE sett_notation sett_notation_at(sett_map_arena *arena, const sett_notation *layout,
+                                           const sett_notation *coordinate);
+/* The layout as an indexing map from its flattened leaves, the first mode first. */
+SETT_INLINE sett_map sett_notation_map(sett_map_arena *arena, const sett_notation *layout);
+
+/* ---- CuTe's operations: R is the result ---- */
+/* The same function on [0, size), of the fewest modes; profile (or NULL): of each terminal of that tuple. Beyond its size it may differ: (4,1):(1,0) and 4:1. */
+SETT_INLINE sett_notation sett_notation_coalesce(sett_map_arena *arena, const sett_notation *layout,
+                                                 const sett_notation *profile);
+/* R(c) = a(b(c)) for every coordinate c of b, and R's shape refines b's. Refused exactly where no such layout exists (sizes up to 65536 where strides do not
+ * divide; ERROR_UNDECIDED beyond). CuTe's C++ gives (4,6,8):(2,3,5) o 6:3 = (2,3):(6,3), which is wrong at 2, and distributes over modes that carry. b may be a
+ * tile or a tuple of tilers: then mode by mode, modes without a tiler dropped. b with a swizzle: the chain a o 0 o b. */
+SETT_INLINE sett_notation sett_notation_composition(sett_map_arena *arena, const sett_notation *a,
+                                                    const sett_notation *b);
+/* The offsets that a leaves out: R's image is ordered, and disjoint from a's but for 0. bound (a tuple or a layout, whose shape counts; NULL: a's cosize) is
+ * how far. A gap that a stride does not divide is rounded down, as CuTe does: (4,2):(1,6) to 24 gives 2:12, and offsets 4, 5, 10, 11 are in neither. */
+SETT_INLINE sett_notation sett_notation_complement(sett_map_arena *arena, const sett_notation *a,
+                                                   const sett_notation *bound);
+/* a(R(i)) = i for i < size(R), the largest by CuTe's rule. */
+SETT_INLINE sett_notation sett_notation_right_inverse(sett_map_arena *arena, const sett_notation *a);
+/* a(R(a(i))) = a(i), and R(a(i)) = i where a is one-to-one. */
+SETT_INLINE sett_notation sett_notation_left_inverse(sett_map_arena *arena, const sett_notation *a);
+enum { SETT_NOTATION_LOGICAL, SETT_NOTATION_ZIPPED, SETT_NOTATION_TILED, SETT_NOTATION_FLAT };
+/* a composed with (tiler, complement of the tiler in a's shape): mode 0 is the tile, mode 1 the rest. form: (tile, rest) mode by mode, ((tiles), (rests)),
+ * ((tiles), rest, ..), (tile, .., rest, ..). */
+SETT_INLINE sett_notation sett_notation_divide(sett_map_arena *arena, const sett_notation *a,
+                                               const sett_notation *tiler, int form);
+/* (a, complement of a, composed with tiler): mode 0 is a, mode 1 where its copies go. */
+SETT_INLINE sett_notation sett_notation_product(sett_map_arena *arena, const sett_notation *a,
+                                                const sett_notation *tiler, int form);
+/* Mode i is (a's mode i, the tiler's mode i); raked: the other way around. */
+SETT_INLINE sett_notation sett_notation_blocked_product(sett_map_arena *arena, const sett_notation *a,
+                                                        const sett_notation *tiler, int raked);
+/* blocked_product with as many copies as cover the shape, placed in the order of a tuple (NULL: the first mode first). */
+SETT_INLINE sett_notation sett_notation_tile_to_shape(sett_map_arena *arena, const sett_notation *a,
+                                                      const sett_notation *shape, const sett_notation *order);
+/* a(R(i)) = b(R(i)) = i for i < size(R). */
+SETT_INLINE sett_notation sett_notation_max_common_layout(sett_map_arena *arena, const sett_notation *a,
+                                                          const sett_notation *b);
+/* b(R(i)) = 0: the modes of stride 0 as a layout of the domain. */
+SETT_INLINE sett_notation sett_notation_nullspace(sett_map_arena *arena, const sett_notation *a);
+/* The same memory in elements of other widths. */
+SETT_INLINE sett_notation sett_notation_recast(sett_map_arena *arena, const sett_notation *a, int64_t new_bits,
+                                               int64_t old_bits);
+/* The compact layout of a shape whose modes become faster in the order of that tuple (NULL: the first mode first). */
+SETT_INLINE sett_notation sett_notation_ordered(sett_map_arena *arena, const sett_notation *shape,
+                                                const sett_notation *order);
+/* The strides of a shape are the places of its coordinates: (2,(3,4)) gives (2,(3,4)):(1@0,(1@0@1,1@1@1)). */
+SETT_INLINE sett_notation sett_notation_identity(sett_map_arena *arena, const sett_notation *shape);
+/* shape:strides; outer o offset o inner. */
+SETT_INLINE sett_notation sett_notation_make(sett_map_arena *arena, const sett_notation *shape,
+                                             const sett_notation *strides);
+SETT_INLINE sett_notation sett_notation_compose_of(sett_map_arena *arena, const sett_notation *outer,
+                                                   const sett_notation *offset, const sett_notation *inner);
+/* The quotients of two shapes of one form, rounded up. */
+SETT_INLINE sett_notation sett_notation_shape_div(sett_map_arena *arena, const sett_notation *a,
+                                                  const sett_notation *b);
+/* The index of a coordinate in a shape, the first mode fastest, and the coordinate of an index, whose last mode takes what is left. */
+SETT_INLINE sett_notation sett_notation_index(sett_map_arena *arena, const sett_notation *shape,
+                                              const sett_notation *coordinate);
+SETT_INLINE sett_notation sett_notation_coordinate(sett_map_arena *arena, const sett_notation *shape,
+                                                   const sett_notation *index);
+SETT_INLINE sett_notation sett_notation_flatten(sett_map_arena *arena, const sett_notation *a);
+/* The mode at a path; a tuple of chosen modes; modes [begin, end) as one. */
+SETT_INLINE sett_notation sett_notation_get(sett_map_arena *arena, const sett_notation *a, int count,
+                                            const int64_t *path);
+SETT_INLINE sett_notation sett_notation_select(sett_map_arena *arena, const sett_notation *a, int count,
+                                               const int64_t *chosen);
+SETT_INLINE sett_notation sett_notation_group(sett_map_arena *arena, const sett_notation *a, int64_t begin,
+                                              int64_t end);
+
+/* ---- bodies: trees ---------------------------------------------------------------------------------------------- */
+
+SETT_INLINE sett_notation_mode settp_notation_leaf(int64_t size, int64_t stride) {
+  sett_notation_mode mode;
+  int i;
+  mode.rank = SETT_NOTATION_LEAF;
+  mode.places = 0;
+  for (i = 0; i < SETT_NOTATION_PLACES; ++i) mode.place[i] = 0;
+  mode.size = size;
+  mode.stride = stride;
+  mode.mode = NULL;
+  return mode;
+}
+
+SETT_INLINE sett_notation settp_notation_none(int kind) {
+#ifdef __cplusplus
+  sett_notation layout = {};
+#else
+  sett_notation layout = {0};
+#endif
+  layout.kind = kind;
+  layout.tuple = settp_notation_leaf(0, 0);
+  layout.tuple.rank = 0;
+  return layout;
+}
+
+SETT_INLINE sett_notation settp_notation_fail(int error) {
+  sett_notation layout = settp_notation_none(SETT_NOTATION_TUPLE);
+  layout.error = error;
+  return layout;
+}
+
+/* What an operation works with: an error once, a witness, and where it allocates. */
+typedef struct settp_notation_work {
+  sett_map_arena *arena;
+  int error;
+  int64_t witness, value, other;
+} settp_notation_work;
+
+SETT_INLINE settp_notation_work settp_notation_begin(sett_map_arena *arena) {
+  settp_notation_work work;
+  work.arena = arena;
+  work.error = 0;
+  work.witness = work.value = work.other = 0;
+  return work;
+}
+
+SETT_INLINE void settp_notation_stop(settp_notation_work *work, int error) {
+  if (!work->error) work->error = error;
+}
+
+SETT_INLINE void settp_notation_no(settp_notation_work *work, int error, int64_t witness, int64_t value,
+                                   int64_t other) {
+  if (work->error) return;
+  work->error = error;
+  work->witness = witness;
+  work->value = value;
+  work->other = other;
+}
+
+SETT_INLINE sett_notation settp_notation_end(const settp_notation_work *work, sett_notation layout) {
+  if (!work->error) return layout;
+  layout = settp_notation_fail(work->error);
+  layout.witness = work->witness;
+  layout.value = work->value;
+  layout.other = work->other;
+  return layout;
+}
+
+SETT_INLINE int64_t settp_notation_add(settp_notation_work *work, int64_t a, int64_t b) {
+  int64_t out = 0;
+  if (settp_map_add(a, b, &out)) settp_notation_stop(work, SETT_NOTATION_ERROR_OVERFLOW);
+  return out;
+}
+
+SETT_INLINE int64_t settp_notation_mul(settp_notation_work *work, int64_t a, int64_t b) {
+  int64_t out = 0;
+  if (settp_map_mul(a, b, &out)) settp_notation_stop(work, SETT_NOTATION_ERROR_OVERFLOW);
+  return work->error ? 1 : out;
+}
+
+/* Memory for that many modes (0: one), or NULL with an error. */
+SETT_INLINE sett_notation_mode *settp_notation_take(settp_notation_work *work, int count) {
+  sett_notation_mode *modes;
+  if (work->error) return NULL;
+  modes = (sett_notation_mode *)settp_map_take(work->arena, (size_t)(count > 0 ? count : 1) * sizeof *modes);
+  if (!modes) settp_notation_stop(work, SETT_NOTATION_ERROR_FULL);
+  return modes;
+}
+
+/* The tuple of those modes, which are copied. */
+SETT_INLINE sett_notation_mode settp_notation_tuple(settp_notation_work *work, int rank,
+                                                    const sett_notation_mode *modes) {
+  sett_notation_mode tuple = settp_notation_leaf(0, 0), *copy = settp_notation_take(work, rank);
+  int i;
+  tuple.rank = copy ? rank : 0;
+  for (i = 0; i < rank && copy; ++i) copy[i] = modes[i];
+  tuple.mode = copy;
+  return tuple;
+}
+
+SETT_INLINE sett_notation_mode settp_notation_pair(settp_notation_work *work, sett_notation_mode a,
+                                                   sett_notation_mode b) {
+  sett_notation_mode modes[2];
+  modes[0] = a;
+  modes[1] = b;
+  return settp_notation_tuple(work, 2, modes);
+}
+
+/* Gives a tuple its modes; none where there was no memory. */
+SETT_INLINE void settp_notation_fill(sett_notation_mode *tuple, const sett_notation_mode *modes) {
+  tuple->mode = modes;
+  if (!modes) tuple->rank = 0;
+}
+
+/* A leaf is a tuple of itself. */
+SETT_INLINE int settp_notation_rank(const sett_notation_mode *mode) { return mode->rank < 0 ? 1 : mode->rank; }
+SETT_INLINE sett_notation_mode settp_notation_mode_of(const sett_notation_mode *mode, int i) {
+  return mode->rank < 0 ? *mode : mode->mode[i];
+}
+
+SETT_INLINE int64_t settp_notation_size_of(settp_notation_work *work, const sett_notation_mode *mode) {
+  int64_t size = 1;
+  int i;
+  if (mode->rank < 0) return mode->size;
+  for (i = 0; i < mode->rank; ++i) {
+    int64_t next = settp_notation_size_of(work, &mode->mode[i]);
+    if (next == 0) return 0;
+    size = settp_notation_mul(work, size, next);
+  }
+  return size;
+}
+
+SETT_INLINE int settp_notation_same_place(const sett_notation_mode *a, const sett_notation_mode *b) {
+  int i;
+  if (a->places != b->places) return 0;
+  for (i = 0; i < a->places; ++i)
+    if (a->place[i] != b->place[i]) return 0;
+  return 1;
+}
+
+/* The leaves of a tree, the first first. */
+typedef struct settp_notation_flat {
+  int count;
+  sett_notation_mode leaf[SETT_NOTATION_LEAVES];
+} settp_notation_flat;
+
+SETT_INLINE void settp_notation_push(settp_notation_work *work, settp_notation_flat *flat, sett_notation_mode leaf) {
+  if (flat->count == SETT_NOTATION_LEAVES) settp_notation_stop(work, SETT_NOTATION_ERROR_LEAVES);
+  else flat->leaf[flat->count++] = leaf;
+}
+
+SETT_INLINE void settp_notation_collect(settp_notation_work *work, const sett_notation_mode *mode,
+                                        settp_notation_flat *flat) {
+  int i;
+  if (mode->rank < 0) settp_notation_push(work, flat, *mode);
+  for (i = 0; i < mode->rank; ++i) settp_notation_collect(work, &mode->mode[i], flat);
+}
+
+SETT_INLINE void settp_notation_flatten_to(settp_notation_work *work, const sett_notation_mode *mode,
+                                           settp_notation_flat *flat) {
+  flat->count = 0;
+  settp_notation_collect(work, mode, flat);
+}
+
+/* One leaf stands for itself, none for 1:0. */
+SETT_INLINE sett_notation_mode settp_notation_unflat(settp_notation_work *work, const settp_notation_flat *flat) {
+  if (flat->count == 0) return settp_notation_leaf(1, 0);
+  if (flat->count == 1) return flat->leaf[0];
+  return settp_notation_tuple(work, flat->count, flat->leaf);
+}
+
+/* b goes on where a ends: a's size * a's stride is b's stride. */
+SETT_INLINE int settp_notation_continues(const sett_notation_mode *a, const sett_notation_mode *b) {
+  int64_t product;
+  if (a->stride == 0 && b->stride == 0) return 1;
+  return settp_notation_same_place(a, b) && !settp_map_mul(a->size, a->stride, &product) && product == b->stride;
+}
+
+/* Drops sizes of 1 and joins neighbours. beyond: the same function on all integers, so that a last leaf of 1 counts as one of 2. */
+SETT_INLINE void settp_notation_merge(settp_notation_work *work, settp_notation_flat *flat, int beyond) {
+  int i, count = 0;
+  for (i = 0; i < flat->count; ++i) {
+    sett_notation_mode leaf = flat->leaf[i], *last = &flat->leaf[count > 0 ? count - 1 : 0];
+    if (leaf.size == 1 && !(beyond && i == flat->count - 1)) continue;
+    if (leaf.size == 1) leaf.size = 2;
+    if (count > 0 && settp_notation_continues(last, &leaf)) {
+      last->size = settp_notation_mul(work, last->size, leaf.size);
+      continue;
+    }
+    flat->leaf[count++] = leaf;
+  }
+  flat->count = count;
+}
+
+SETT_INLINE sett_notation_mode settp_notation_coalesced(settp_notation_work *work, const sett_notation_mode *mode) {
+  settp_notation_flat flat;
+  settp_notation_flatten_to(work, mode, &flat);
+  settp_notation_merge(work, &flat, 0);
+  return settp_notation_unflat(work, &flat);
+}
+
+/* A layout with these parts but another innermost layout. */
+SETT_INLINE sett_notation settp_notation_with(settp_notation_work *work, const sett_notation *layout,
+                                              sett_notation_mode mode) {
+  sett_notation result = *layout;
+  sett_notation_part *part = NULL;
+  int i, parts = layout->parts > 0 ? layout->parts : 1;
+  if (!work->error) part = (sett_notation_part *)settp_map_take(work->arena, (size_t)parts * sizeof *part);
+  if (!part) {
+    settp_notation_stop(work, SETT_NOTATION_ERROR_FULL);
+    return settp_notation_end(work, result);
+  }
+  for (i = 0; i < layout->parts; ++i) part[i] = layout->part[i];
+  part[parts - 1].swizzle = 0;
+  part[parts - 1].bits = part[parts - 1].base = part[parts - 1].shift = 0;
+  part[parts - 1].layout = mode;
+  if (layout->parts == 0) part[0].offset = settp_notation_leaf(0, 0);
+  result.kind = SETT_NOTATION_CUTE;
+  result.tuple = settp_notation_leaf(0, 0);
+  result.parts = parts;
+  result.part = part;
+  return result;
+}
+
+SETT_INLINE sett_notation settp_notation_plain(settp_notation_work *work, sett_notation_mode mode) {
+  sett_notation none = settp_notation_none(SETT_NOTATION_CUTE);
+  return settp_notation_with(work, &none, mode);
+}
+
+SETT_INLINE sett_notation settp_notation_tuple_of(sett_notation_mode mode, int kind) {
+  sett_notation layout = settp_notation_none(kind);
+  layout.tuple = mode;
+  return layout;
+}
+
+/* The innermost shape:stride layout; an error where there is none. */
+SETT_INLINE sett_notation_mode settp_notation_inner(settp_notation_work *work, const sett_notation *layout) {
+  if (layout->error) {
+    settp_notation_no(work, layout->error, layout->witness, layout->value, layout->other);
+  } else if (layout->kind != SETT_NOTATION_CUTE || layout->parts == 0 || layout->part[layout->parts - 1].swizzle) {
+    settp_notation_stop(work, SETT_NOTATION_ERROR_KIND);
+  } else {
+    return layout->part[layout->parts - 1].layout;
+  }
+  return settp_notation_leaf(1, 0);
+}
+
+/* The same of a layout without a swizzle or an offset. */
+SETT_INLINE sett_notation_mode settp_notation_only(settp_notation_work *work, const sett_notation *layout) {
+  if (!layout->error && layout->kind == SETT_NOTATION_CUTE && layout->parts > 1)
+    settp_notation_stop(work, SETT_NOTATION_ERROR_KIND);
+  return settp_notation_inner(work, layout);
+}
+
+/* The shape of a layout, or a tuple itself. */
+SETT_INLINE sett_notation_mode settp_notation_shape(settp_notation_work *work, const sett_notation *layout) {
+  if (!layout->error && layout->kind == SETT_NOTATION_TUPLE) return layout->tuple;
+  return settp_notation_inner(work, layout);
+}
+
+SETT_INLINE int settp_notation_has_empty(const settp_notation_flat *flat) {
+  int i;
+  for (i = 0; i < flat->count; ++i)
+    if (flat->leaf[i].size < 1) return 1;
+  return 0;
+}
+
+/* ---- bodies: values --------------------------------------------------------------------------------------------- */
+
+/* The same walk gives numbers, or the expressions of an indexing map: a number is then a handle. */
+typedef struct settp_notation_calc {
+  settp_notation_work work;
+  int symbolic;
+} settp_notation_calc;
+
+SETT_INLINE int64_t settp_notation_constant(settp_notation_calc *calc, int64_t value) {
+  return calc->symbolic ? (int64_t)sett_map_constant(calc->work.arena, value) : value;
+}
+
+SETT_INLINE int64_t settp_notation_plus(settp_notation_calc *calc, int64_t a, int64_t b) {
+  return calc->symbolic ? (int64_t)sett_map_add(calc->work.arena, (sett_expr)a, (sett_expr)b)
+                        : settp_notation_add(&calc->work, a, b);
+}
+
+enum { SETTP_NOTATION_TIMES, SETTP_NOTATION_QUOTIENT, SETTP_NOTATION_REST };
+
+/* a * k, or with k > 0 the quotient and the rest of a by k. */
+SETT_INLINE int64_t settp_notation_by(settp_notation_calc *calc, int op, int64_t a, int64_t k) {
+  sett_expr by;
+  if (!calc->symbolic)
+    return op == SETTP_NOTATION_TIMES      ? settp_notation_mul(&calc->work, a, k)
+           : op == SETTP_NOTATION_QUOTIENT ? a / k
+                                           : a % k;
+  by = sett_map_constant(calc->work.arena, k);
+  return (int64_t)(op == SETTP_NOTATION_TIMES      ? sett_map_mul(calc->work.arena, (sett_expr)a, by)
+                   : op == SETTP_NOTATION_QUOTIENT ? sett_map_floordiv(calc->work.arena, (sett_expr)a, by)
+                                                   : sett_map_mod(calc->work.arena, (sett_expr)a, by));
+}
+
+/* Bits base.. are XORed with those at base + shift; shift < 0: bits base - shift.. with those at base. */
+SETT_INLINE int64_t settp_notation_swizzled(settp_notation_calc *calc, const sett_notation_part *part, int64_t x) {
+  int64_t to = part->shift < 0 ? part->base - part->shift : part->base;
+  int64_t from = part->shift < 0 ? part->base : part->base + part->shift, k, result = x;
+  if (!calc->symbolic) {
+    uint64_t mask = ((uint64_t)1 << part->bits) - 1;
+    if (x < 0) settp_notation_stop(&calc->work, SETT_NOTATION_ERROR_NEGATIVE);
+    return x < 0 ? 0 : (int64_t)((uint64_t)x ^ (((uint64_t)x >> from & mask) << to));
+  }
+  for (k = 0; k < part->bits; ++k) { /* u xor v is (u + v) mod 2 */
+    int64_t u = settp_notation_by(calc, SETTP_NOTATION_REST,
+                                  settp_notation_by(calc, SETTP_NOTATION_QUOTIENT, x, (int64_t)1 << (to + k)), 2);
+    int64_t v = settp_notation_by(calc, SETTP_NOTATION_REST,
+                                  settp_notation_by(calc, SETTP_NOTATION_QUOTIENT, x, (int64_t)1 << (from + k)), 2);
+    int64_t bit = settp_notation_by(calc, SETTP_NOTATION_REST, settp_notation_plus(calc, u, v), 2);
+    bit = settp_notation_plus(calc, bit, settp_notation_by(calc, SETTP_NOTATION_TIMES, u, -1));
+    result =
+        settp_notation_plus(calc, result, settp_notation_by(calc, SETTP_NOTATION_TIMES, bit, (int64_t)1 << (to + k)));
+  }
+  return result;
+}
+
+/* The zero that a layout's values add to: an integer, or the coordinate whose places its strides name. path: the places above, the outermost first. */
+SETT_INLINE sett_notation_mode settp_notation_zero(settp_notation_calc *calc, const settp_notation_flat *flat,
+                                                   const int32_t *path, int depth) {
+  sett_notation_mode zero = settp_notation_leaf(0, 0), *modes;
+  int32_t below[SETT_NOTATION_PLACES];
+  int i, j, rank = 0, leaves = 0;
+  for (i = 0; i < flat->count; ++i) {
+    const sett_notation_mode *leaf = &flat->leaf[i];
+    if (leaf->places == 0 && leaf->stride == 0) continue; /* it adds nothing anywhere */
+    if (leaf->places < depth) continue;
+    for (j = 0; j < depth && leaf->place[leaf->places - 1 - j] == path[j]; ++j) {}
+    if (j < depth) continue;
+    if (leaf->places == depth) ++leaves;
+    else if (leaf->place[leaf->places - 1 - depth] >= rank) rank = leaf->place[leaf->places - 1 - depth] + 1;
+  }
+  zero.size = settp_notation_constant(calc, 0);
+  if (rank == 0) return zero;
+  if (leaves > 0) settp_notation_stop(&calc->work, SETT_NOTATION_ERROR_MIX);
+  modes = settp_notation_take(&calc->work, rank);
+  if (!modes) return zero;
+  for (j = 0; j < depth; ++j) below[j] = path[j];
+  for (i = 0; i < rank; ++i) {
+    if (depth < SETT_NOTATION_PLACES) below[depth] = i;
+    modes[i] = settp_notation_zero(calc, flat, below, depth + 1);
+  }
+  zero.rank = rank;
+  zero.mode = modes;
+  return zero;
+}
+
+/* Adds to the leaf of a value that the places name. Values are made by settp_notation_zero, so that their modes may be written. */
+SETT_INLINE void settp_notation_put(settp_notation_calc *calc, sett_notation_mode *value,
+                                    const sett_notation_mode *leaf, int64_t what) {
+  int i;
+  for (i = leaf->places; i-- > 0 && value->rank >= 0;) {
+    if (leaf->place[i] >= value->rank) return; /* only a stride of 0 names no place */
+    value = (sett_notation_mode *)(uintptr_t)&value->mode[leaf->place[i]];
+  }
+  if (value->rank >= 0) return;
+  value->size = settp_notation_plus(calc, value->size, what);
+}
+
+SETT_INLINE void settp_notation_walk(settp_notation_calc *calc, const sett_notation_mode *layout,
+                                     const sett_notation_mode *coordinate, sett_notation_mode *value) {
+  sett_notation_mode digit = settp_notation_leaf(0, 0);
+  int i;
+  if (calc->work.error) return;
+  if (coordinate->rank >= 0) {
+    if (layout->rank < 0 && coordinate->rank == 1) { /* a leaf is a tuple of itself */
+      settp_notation_walk(calc, layout, &coordinate->mode[0], value);
+      return;
+    }
+    if (layout->rank != coordinate->rank)
+      settp_notation_stop(&calc->work, layout->rank < 0 ? SETT_NOTATION_ERROR_COORDINATE : SETT_NOTATION_ERROR_RANK);
+    for (i = 0; i < layout->rank && !calc->work.error; ++i)
+      settp_notation_walk(calc, &layout->mode[i], &coordinate->mode[i], value);
+    return;
+  }
+  if (layout->rank < 0) {
+    if (layout->stride != 0)
+      settp_notation_put(calc, value, layout,
+                         settp_notation_by(calc, SETTP_NOTATION_TIMES, coordinate->size, layout->stride));
+    return;
+  }
+  digit.size = coordinate->size;
+  for (i = 0; i < layout->rank; ++i) {
+    sett_notation_mode part = digit;
+    int64_t size = settp_notation_size_of(&calc->work, &layout->mode[i]);
+    if (i < layout->rank - 1) {
+      if (size < 1) settp_notation_stop(&calc->work, SETT_NOTATION_ERROR_EMPTY);
+      if (calc->work.error) return;
+      part.size = settp_notation_by(calc, SETTP_NOTATION_REST, digit.size, size);
+      digit.size = settp_notation_by(calc, SETTP_NOTATION_QUOTIENT, digit.size, size);
+    }
+    settp_notation_walk(calc, &layout->mode[i], &part, value);
+  }
+}
+
+SETT_INLINE sett_notation_mode settp_notation_sum(settp_notation_calc *calc, const sett_notation_mode *a,
+                                                  const sett_notation_mode *b) {
+  sett_notation_mode sum = *a, *modes;
+  int i;
+  if (b->rank < 0 && b->size == 0) return sum; /* no offset */
+  if (a->rank != b->rank) {
+    settp_notation_stop(&calc->work, SETT_NOTATION_ERROR_MIX);
+    return sum;
+  }
+  if (a->rank < 0) {
+    sum.size = settp_notation_plus(calc, a->size, settp_notation_constant(calc, b->size));
+    return sum;
+  }
+  modes = settp_notation_take(&calc->work, a->rank);
+  for (i = 0; i < a->rank && modes; ++i) modes[i] = settp_notation_sum(calc, &a->mode[i], &b->mode[i]);
+  if (modes) sum.mode = modes;
+  return sum;
+}
+
+SETT_INLINE void settp_notation_not_negative(settp_notation_work *work, const sett_notation_mode *value, int error) {
+  int i;
+  if (value->rank == SETT_NOTATION_LEAF && (value->size < 0 || value->places != 0)) settp_notation_stop(work, error);
+  if (value->rank == SETT_NOTATION_SKIP) settp_notation_stop(work, error);
+  for (i = 0; i < value->rank; ++i) settp_notation_not_negative(work, &value->mode[i], error);
+}
+
+SETT_INLINE sett_notation_mode settp_notation_chain(settp_notation_calc *calc, const sett_notation *layout,
+                                                    sett_notation_mode value) {
+  int i;
+  for (i = layout->parts; i-- > 0 && !calc->work.error;) {
+    const sett_notation_part *part = &layout->part[i];
+    if (i < layout->parts - 1) value = settp_notation_sum(calc, &value, &part->offset);
+    if (!calc->symbolic && i < layout->parts - 1)
+      settp_notation_not_negative(&calc->work, &value, SETT_NOTATION_ERROR_NEGATIVE);
+    if (part->swizzle) {
+      if (value.rank >= 0) settp_notation_stop(&calc->work, SETT_NOTATION_ERROR_MIX);
+      else value.size = settp_notation_swizzled(calc, part, value.size);
+    } else {
+      settp_notation_flat flat;
+      sett_notation_mode result;
+      int32_t path[SETT_NOTATION_PLACES] = {0, 0, 0, 0};
+      settp_notation_flatten_to(&calc->work, &part->layout, &flat);
+      result = settp_notation_zero(calc, &flat, path, 0);
+      settp_notation_walk(calc, &part->layout, &value, &result);
+      value = result;
+    }
+  }
+  return value;
+}
+
+SETT_INLINE sett_notation sett_notation_at(sett_map_arena *arena, const sett_notation *layout,
+                                           const sett_notation *coordinate) {
+  settp_notation_calc calc;
+  sett_notation_mode value;
+  calc.work = settp_notation_begin(arena);
+  calc.symbolic = 0;
+  if (layout->error) return *layout;
+  if (coordinate->error) return *coordinate;
+  if (layout->kind != SETT_NOTATION_CUTE || coordinate->kind != SETT_NOTATION_TUPLE)
+    return settp_notation_fail(SETT_NOTATION_ERROR_KIND);
+  settp_notation_not_negative(&calc.work, &coordinate->tuple, SETT_NOTATION_ERROR_COORDINATE);
+  value = settp_notation_chain(&calc, layout, coordinate->tuple);
+  return settp_notation_end(&calc.work, settp_notation_tuple_of(value, SETT_NOTATION_TUPLE));
+}
+
+/* A layout of integer strides at an index, without memory of its own: flat is merged, its last leaf unbounded. */
+SETT_INLINE int64_t settp_notation_value(settp_notation_work *work, const settp_notation_flat *flat, int64_t index) {
+  int64_t sum = 0;
+  int i;
+  for (i = 0; i < flat->count; ++i) {
+    int64_t digit = i == flat->count - 1 ? index : index % flat->leaf[i].size;
+    if (flat->leaf[i].stride != 0)
+      sum = settp_notation_add(work, sum, settp_notation_mul(work, digit, flat->leaf[i].stride));
+    index = i == flat->count - 1 ? 0 : index / flat->leaf[i].size;
+  }
+  return sum;
+}
+
+/* The coordinate that has these variables at the leaves of a shape. */
+SETT_INLINE sett_notation_mode settp_notation_variables(settp_notation_calc *calc, const sett_notation_mode *mode,
+                                                        int *next) {
+  sett_notation_mode result = *mode, *modes;
+  int i;
+  if (mode->rank < 0) {
+    result.size = (int64_t)sett_map_var(calc->work.arena, (*next)++);
+    return result;
+  }
+  modes = settp_notation_take(&calc->work, mode->rank);
+  for (i = 0; i < mode->rank && modes; ++i) modes[i] = settp_notation_variables(calc, &mode->mode[i], next);
+  settp_notation_fill(&result, modes);
+  return result;
+}
+
+enum { SETT_NOTATION_ERROR_FIRST = 4000 }; /* errors of this header, as errors of a map: FIRST + code */
+
+SETT_INLINE sett_map sett_notation_map(sett_map_arena *arena, const sett_notation *layout) {
+  settp_notation_calc calc;
+  settp_notation_flat flat, values;
+  sett_map_variable variables[SETT_NOTATION_LEAVES];
+  sett_expr results[SETT_NOTATION_LEAVES];
+  sett_notation_mode inner, value;
+  int i, next = 0;
+  calc.work = settp_notation_begin(arena);
+  calc.symbolic = 1;
+  inner = settp_notation_inner(&calc.work, layout);
+  settp_notation_flatten_to(&calc.work, &inner, &flat);
+  value = settp_notation_variables(&calc, &inner, &next);
+  if (!calc.work.error) value = settp_notation_chain(&calc, layout, value);
+  settp_notation_flatten_to(&calc.work, &value, &values);
+  if (calc.work.error) return sett_map_fail(SETT_NOTATION_ERROR_FIRST + calc.work.error, 0);
+  for (i = 0; i < flat.count; ++i) {
+    variables[i].name = NULL;
+    variables[i].lo = 0;
+    variables[i].hi = flat.leaf[i].size - 1;
+  }
+  for (i = 0; i < values.count; ++i) results[i] = (sett_expr)values.leaf[i].size;
+  return sett_map_make(arena, flat.count, 0, 0, variables, values.count, results, 0, NULL);
+}
+
+SETT_INLINE int64_t sett_notation_size(const sett_notation *layout) {
+  settp_notation_work work = settp_notation_begin(NULL);
+  sett_notation_mode mode = settp_notation_shape(&work, layout);
+  int64_t size = settp_notation_size_of(&work, &mode);
+  return work.error ? -1 : size;
+}
+
+SETT_INLINE int64_t sett_notation_cosize(const sett_notation *layout) {
+  settp_notation_work work = settp_notation_begin(NULL);
+  sett_notation_mode mode = settp_notation_inner(&work, layout);
+  settp_notation_flat flat;
+  int64_t cosize = 1;
+  int i;
+  settp_notation_flatten_to(&work, &mode, &flat);
+  if (settp_notation_has_empty(&flat)) return work.error ? -1 : 0;
+  for (i = 0; i < flat.count; ++i) {
+    int64_t span = settp_notation_mul(&work, flat.leaf[i].size - 1, flat.leaf[i].stride);
+    if (flat.leaf[i].places > 0) settp_notation_stop(&work, SETT_NOTATION_ERROR_BASIS);
+    cosize = settp_notation_add(&work, cosize, span < 0 ? settp_notation_mul(&work, span, -1) : span);
+  }
+  return work.error ? -1 : cosize;
+}
+
+/* ---- bodies: CuTe's operations ---------------------------------------------------------------------------------- */
+
+SETT_INLINE sett_notation_mode settp_notation_coalesced_by(settp_notation_work *work, const sett_notation_mode *mode,
+                                                           const sett_notation_mode *profile) {
+  sett_notation_mode modes[SETT_NOTATION_LEAVES];
+  int i;
+  if (profile->rank < 0 || mode->rank < 0) return settp_notation_coalesced(work, mode);
+  if (mode->rank > SETT_NOTATION_LEAVES) settp_notation_stop(work, SETT_NOTATION_ERROR_LEAVES);
+  if (profile->rank > mode->rank) settp_notation_stop(work, SETT_NOTATION_ERROR_TILER);
+  for (i = 0; i < mode->rank && !work->error; ++i)
+    modes[i] = i < profile->rank ? settp_notation_coalesced_by(work, &mode->mode[i], &profile->mode[i]) : mode->mode[i];
+  return work->error ? *mode : settp_notation_tuple(work, mode->rank, modes);
+}
+
+SETT_INLINE sett_notation sett_notation_coalesce(sett_map_arena *arena, const sett_notation *layout,
+                                                 const sett_notation *profile) {
+  settp_notation_work work = settp_notation_begin(arena);
+  sett_notation_mode mode = settp_notation_inner(&work, layout), shape = settp_notation_leaf(1, 0);
+  if (profile) shape = settp_notation_shape(&work, profile);
+  if (!work.error) mode = settp_notation_coalesced_by(&work, &mode, &shape);
+  return settp_notation_end(&work, work.error ? *layout : settp_notation_with(&work, layout, mode));
+}
+
+enum { SETTP_NOTATION_POINTS = 1 << 16 };
+
+/* What b's leaves address: a, or a mode of a that their places name. sum: the largest digit of each of its leaves, over all leaves of b. */
+typedef struct settp_notation_target {
+  int places;
+  int32_t place[SETT_NOTATION_PLACES];
+  settp_notation_flat flat;
+  int64_t sum[SETT_NOTATION_LEAVES];
+  int uneven; /* a leaf of b was looked at point by point: sum does not say all */
+} settp_notation_target;
+
+enum { SETTP_NOTATION_TARGETS = 8 };
+
+typedef struct settp_notation_composing {
+  settp_notation_work *work;
+  const sett_notation_mode *a;
+  int64_t domain; /* the stride of the next leaf of b in b's domain */
+  int targets;
+  settp_notation_target target[SETTP_NOTATION_TARGETS];
+} settp_notation_composing;
+
+SETT_INLINE settp_notation_target *settp_notation_aim(settp_notation_composing *self, const sett_notation_mode *leaf) {
+  sett_notation_mode mode = *self->a;
+  settp_notation_target *target;
+  int i, j;
+  for (i = 0; i < self->targets; ++i) {
+    int least = self->target[i].places < leaf->places ? self->target[i].places : leaf->places;
+    for (j = 0; j < least; ++j)
+      if (self->target[i].place[self->target[i].places - 1 - j] != leaf->place[leaf->places - 1 - j]) break;
+    if (j < least) continue;
+    if (self->target[i].places == leaf->places) return &self->target[i];
+    settp_notation_stop(self->work, SETT_NOTATION_ERROR_MIX); /* one names a part of the other */
+    return NULL;
+  }
+  for (j = leaf->places; j-- > 0;) {
+    if (leaf->place[j] >= settp_notation_rank(&mode) || (mode.rank < 0 && leaf->place[j] > 0)) {
+      settp_notation_stop(self->work, SETT_NOTATION_ERROR_MODE);
+      return NULL;
+    }
+    mode = settp_notation_mode_of(&mode, leaf->place[j]);
+  }
+  if (self->targets == SETTP_NOTATION_TARGETS) {
+    settp_notation_stop(self->work, SETT_NOTATION_ERROR_LEAVES);
+    return NULL;
+  }
+  target = &self->target[self->targets++];
+  target->places = leaf->places;
+  for (j = 0; j < SETT_NOTATION_PLACES; ++j) target->place[j] = leaf->place[j];
+  target->uneven = 0;
+  for (j = 0; j < SETT_NOTATION_LEAVES; ++j) target->sum[j] = 0;
+  settp_notation_flatten_to(self->work, &mode, &target->flat);
+  if (settp_notation_has_empty(&target->flat)) settp_notation_stop(self->work, SETT_NOTATION_ERROR_EMPTY);
+  settp_notation_merge(self->work, &target->flat, 1);
+  return target;
+}
+
+SETT_INLINE int settp_notation_integer_strides(const settp_notation_flat *flat) {
+  int i;
+  for (i = 0; i < flat->count; ++i)
+    if (flat->leaf[i].places > 0) return 0;
+  return 1;
+}
+
+/* The digits of a function i -> flat(i * step), i < count, by its values: each stride ends where the values leave it, and there its size must divide. */
+SETT_INLINE void settp_notation_factor(settp_notation_work *work, const settp_notation_flat *flat, int64_t count,
+                                       int64_t step, settp_notation_flat *digits) {
+  int64_t done = 1, i;
+  int j;
+  digits->count = 0;
+  if (!settp_notation_integer_strides(flat) || count > SETTP_NOTATION_POINTS) {
+    settp_notation_stop(work, SETT_NOTATION_ERROR_UNDECIDED);
+    return;
+  }
+  settp_notation_mul(work, count, step);
+  while (done < count && !work->error) {
+    int64_t stride = settp_notation_value(work, flat, done * step), run = 1, value = 0;
+    for (; run < count / done; ++run) {
+      value = settp_notation_value(work, flat, run * done * step);
+      if (work->error || value != settp_notation_mul(work, run, stride)) break;
+    }
+    if ((count / done) % run != 0)
+      settp_notation_no(work, SETT_NOTATION_NO_BREAK, run * done, value, settp_notation_mul(work, run, stride));
+    settp_notation_push(work, digits, settp_notation_leaf(run, stride));
+    done *= run;
+  }
+  for (i = 0; i < count && !work->error; ++i) {
+    int64_t rest = i, sum = 0, value = settp_notation_value(work, flat, i * step);
+    for (j = 0; j < digits->count; rest /= digits->leaf[j].size, ++j)
+      sum += rest % digits->leaf[j].size * digits->leaf[j].stride;
+    if (value != sum) settp_notation_no(work, SETT_NOTATION_NO_SUM, i, value, sum);
+  }
+}
+
+/* The layout of i -> a(i * step), i < size, for a leaf size:step of b. Where strides divide, each digit of a is used whole from the stride on; a digit ends where
+ * a's does, because a's leaves are merged: the next stride is another. */
+SETT_INLINE sett_notation_mode settp_notation_compose_leaf(settp_notation_composing *self,
+                                                           const sett_notation_mode *leaf) {
+  settp_notation_work *work = self->work;
+  settp_notation_target *target = settp_notation_aim(self, leaf);
+  settp_notation_flat digits;
+  sett_notation_mode digit;
+  int64_t rest = leaf->size, step = leaf->stride, done = 1, sum[SETT_NOTATION_LEAVES];
+  int i, last;
+  if (!target || work->error) return *leaf;
+  if (step < 0) settp_notation_stop(work, SETT_NOTATION_ERROR_NEGATIVE);
+  if (rest < 1) settp_notation_stop(work, SETT_NOTATION_ERROR_EMPTY);
+  if (work->error) return *leaf;
+  if (rest == 1 || step == 0) return settp_notation_leaf(rest, 0);
+  digits.count = 0;
+  last = target->flat.count - 1;
+  for (i = 0; i <= last; ++i) sum[i] = 0;
+  for (i = 0; i <= last && rest > 1; ++i) {
+    const sett_notation_mode *mode = &target->flat.leaf[i];
+    int64_t take = rest, span;
+    if (i < last && step % mode->size == 0) {
+      step /= mode->size;
+      continue;
+    }
+    digit = *mode;
+    span = settp_notation_mul(work, rest - 1, step);
+    if (work->error) return *leaf;
+    if (i < last && span >= mode->size) {
+      if (mode->size % step != 0) { /* it leaves the mode unevenly */
+        settp_notation_factor(work, &target->flat, leaf->size, leaf->stride, &digits);
+        target->uneven = 1;
+        return settp_notation_unflat(work, &digits);
+      }
+      take = mode->size / step;
+      if (rest % take != 0) {
+        int64_t index = done * take, place = settp_notation_mul(work, index, leaf->stride), value = 0, other = 0;
+        if (settp_notation_integer_strides(&target->flat)) {
+          value = settp_notation_value(work, &target->flat, place);
+          other = settp_notation_mul(work, take, settp_notation_mul(work, step, mode->stride));
+        }
+        settp_notation_no(work, SETT_NOTATION_NO_BREAK, index, value, other);
+        return *leaf;
+      }
+    }
+    digit.size = take;
+    digit.stride = settp_notation_mul(work, mode->stride, step);
+    settp_notation_push(work, &digits, digit);
+    sum[i] = (take - 1) * step;
+    rest /= take;
+    done *= take;
+    step = 1;
+  }
+  for (i = 0; i <= last; ++i)
+    if (settp_map_add(target->sum[i], sum[i], &target->sum[i])) target->sum[i] = INT64_MAX;
+  settp_notation_merge(work, &digits, 0);
+  return settp_notation_unflat(work, &digits);
+}
+
+SETT_INLINE sett_notation_mode settp_notation_compose_tree(settp_notation_composing *self,
+                                                           const sett_notation_mode *b) {
+  sett_notation_mode *modes, result = *b;
+  int i;
+  if (b->rank < 0) {
+    int failed = self->work->error;
+    result = settp_notation_compose_leaf(self, b);
+    if (!failed && self->work->error && settp_map_mul(self->work->witness, self->domain, &self->work->witness))
+      self->work->error = SETT_NOTATION_ERROR_OVERFLOW;
+    if (b->size > 0) self->domain = settp_notation_mul(self->work, self->domain, b->size);
+    return result;
+  }
+  modes = settp_notation_take(self->work, b->rank);
+  for (i = 0; i < b->rank && modes; ++i) modes[i] = settp_notation_compose_tree(self, &b->mode[i]);
+  settp_notation_fill(&result, modes);
+  return result;
+}
+
+/* Leaf by leaf the composition is right; together, if no digit of a overflows into the next. Where one does, the point at which it first does is the witness:
+ * it steps from leaf to leaf of b, and one step carries. */
+SETT_INLINE void settp_notation_check_carry(settp_notation_composing *self, const settp_notation_flat *b,
+                                            settp_notation_target *target) {
+  settp_notation_work *work = self->work;
+  int64_t points = 1, step = 1, i, index = 0, place = 0, apart = 0;
+  int carries = target->uneven, j, k, of[SETT_NOTATION_LEAVES], count = 0;
+  for (j = 0; j < target->flat.count - 1; ++j) carries |= target->sum[j] >= target->flat.leaf[j].size;
+  for (j = 0; j < b->count; ++j)
+    if (b->leaf[j].places == target->places && b->leaf[j].size > 1 && b->leaf[j].stride > 0) {
+      for (k = 0; k < target->places && b->leaf[j].place[k] == target->place[k]; ++k) {}
+      if (k == target->places) of[count++] = j;
+    }
+  if (!carries || count < 2 || work->error) return;
+  for (j = 0; j < count; ++j)
+    points =
+        points > SETTP_NOTATION_POINTS
+            ? points
+            : points * (b->leaf[of[j]].size > SETTP_NOTATION_POINTS ? SETTP_NOTATION_POINTS + 1 : b->leaf[of[j]].size);
+  if (points <= SETTP_NOTATION_POINTS &&
+      settp_notation_integer_strides(&target->flat)) { /* all points; the first is the plainest witness */
+    for (i = 0; i < points && !work->error; ++i) {
+      int64_t rest = i;
+      place = apart = index = 0;
+      for (j = 0; j < count; ++j) {
+        int64_t at = settp_notation_mul(work, rest % b->leaf[of[j]].size, b->leaf[of[j]].stride);
+        for (k = 0, step = 1; k < of[j]; ++k) step = settp_notation_mul(work, step, b->leaf[k].size);
+        index = settp_notation_add(work, index, settp_notation_mul(work, rest % b->leaf[of[j]].size, step));
+        place = settp_notation_add(work, place, at);
+        apart = settp_notation_add(work, apart, settp_notation_value(work, &target->flat, at));
+        rest /= b->leaf[of[j]].size;
+      }
+      if (work->error) return;
+      if (settp_notation_value(work, &target->flat, place) != apart)
+        settp_notation_no(work, SETT_NOTATION_NO_SUM, index, settp_notation_value(work, &target->flat, place), apart);
+    }
+    return;
+  }
+  if (target->uneven || !settp_notation_integer_strides(&target->flat)) {
+    settp_notation_stop(work, SETT_NOTATION_ERROR_UNDECIDED);
+    return;
+  }
+  for (k = 0, step = 1; k < target->flat.count - 1 && target->sum[k] < target->flat.leaf[k].size; ++k)
+    step = settp_notation_mul(work, step, target->flat.leaf[k].size);
+  for (j = 0; j < count && !work->error;
+       ++j) { /* as much of each leaf's digit k as fits: digit k alone, so that only k carries */
+    const sett_notation_mode *leaf = &b->leaf[of[j]];
+    int64_t unit, each = 1, have, most, domain = 1;
+    int m;
+    unit = leaf->stride % step == 0 ? leaf->stride / step : 1; /* the stride inside digit k */
+    if (leaf->stride % step != 0) each = step / leaf->stride;  /* leaf indices until digit k moves */
+    if (leaf->stride % step == 0 && unit % target->flat.leaf[k].size == 0) continue; /* above digit k */
+    if (each >= leaf->size) continue;                                                /* below digit k */
+    have = (place / step) % target->flat.leaf[k].size;
+    most = (leaf->size - 1) / each;
+    if (most > (target->flat.leaf[k].size - 1) / unit) most = (target->flat.leaf[k].size - 1) / unit;
+    if (most > (target->flat.leaf[k].size - have + unit - 1) / unit)
+      most = (target->flat.leaf[k].size - have + unit - 1) / unit;
+    for (m = 0; m < of[j]; ++m) domain = settp_notation_mul(work, domain, b->leaf[m].size);
+    index = settp_notation_add(work, index, settp_notation_mul(work, most * each, domain));
+    apart = settp_notation_add(
+        work, apart, settp_notation_value(work, &target->flat, settp_notation_mul(work, most * each, leaf->stride)));
+    place = settp_notation_add(work, place, settp_notation_mul(work, most * each, leaf->stride));
+    if (have + most * unit >= target->flat.leaf[k].size) break;
+  }
+  if (work->error) return;
+  settp_notation_no(work, SETT_NOTATION_NO_SUM, index, settp_notation_value(work, &target->flat, place), apart);
+}
+
+SETT_INLINE sett_notation_mode settp_notation_compose(settp_notation_work *work, const sett_notation_mode *a,
+                                                      const sett_notation_mode *b) {
+  settp_notation_composing *self;
+  sett_notation_mode result = *a;
+  settp_notation_flat flat;
+  int i;
+  if (work->error) return result;
+  self = (settp_notation_composing *)settp_map_take(work->arena, sizeof *self);
+  if (!self) {
+    settp_notation_stop(work, SETT_NOTATION_ERROR_FULL);
+    return result;
+  }
+  self->work = work;
+  self->a = a;
+  self->targets = 0;
+  self->domain = 1;
+  settp_notation_flatten_to(work, b, &flat);
+  result = settp_notation_compose_tree(self, b);
+  for (i = 0; i < self->targets && !work->error; ++i) settp_notation_check_carry(self, &flat, &self->target[i]);
+  return result;
+}
+
+SETT_INLINE int settp_notation_is_tilers(const sett_notation_mode *tiler) {
+  return tiler->rank >= 0 && tiler->places == -1;
+}
+
+/* A tuple of tilers is marked: an integer n is n:1 there. */
+SETT_INLINE sett_notation_mode settp_notation_tilers(settp_notation_work *work, const sett_notation_mode *tuple) {
+  sett_notation_mode result = *tuple, *modes;
+  int i;
+  if (tuple->rank == SETT_NOTATION_SKIP) return result;
+  if (tuple->rank < 0) {
+    if (tuple->places > 0) settp_notation_stop(work, SETT_NOTATION_ERROR_KIND);
+    return settp_notation_leaf(tuple->size, 1);
+  }
+  modes = settp_notation_take(work, tuple->rank);
+  for (i = 0; i < tuple->rank && modes; ++i) modes[i] = settp_notation_tilers(work, &tuple->mode[i]);
+  settp_notation_fill(&result, modes);
+  result.places = -1;
+  return result;
+}
+
+/* A layout, a tile or a tuple as what tiles: a layout, or marked tuples of layouts. */
+SETT_INLINE sett_notation_mode settp_notation_tiler(settp_notation_work *work, const sett_notation *tiler) {
+  if (!tiler->error && tiler->kind == SETT_NOTATION_TILE) return tiler->tuple;
+  if (!tiler->error && tiler->kind == SETT_NOTATION_TUPLE) return settp_notation_tilers(work, &tiler->tuple);
+  return settp_notation_only(work, tiler);
+}
+
+/* Room for the modes of a and of its tilers. */
+SETT_INLINE sett_notation_mode *settp_notation_modes(settp_notation_work *work, const sett_notation_mode *a,
+                                                     const sett_notation_mode *tiler) {
+  if (tiler->rank > settp_notation_rank(a)) settp_notation_stop(work, SETT_NOTATION_ERROR_TILER);
+  return settp_notation_take(work, settp_notation_rank(a));
+}
+
+SETT_INLINE sett_notation_mode settp_notation_compose_tiler(settp_notation_work *work, const sett_notation_mode *a,
+                                                            const sett_notation_mode *tiler) {
+  sett_notation_mode result = *tiler, *modes;
+  int i;
+  if (tiler->rank == SETT_NOTATION_SKIP) return *a;
+  if (!settp_notation_is_tilers(tiler)) return settp_notation_compose(work, a, tiler);
+  modes = settp_notation_modes(work, a, tiler);
+  for (i = 0; i < tiler->rank && modes && !work->error; ++i) {
+    sett_notation_mode mode = settp_notation_mode_of(a, i);
+    modes[i] = settp_notation_compose_tiler(work, &mode, &tiler->mode[i]);
+  }
+  settp_notation_fill(&result, modes);
+  result.places = 0;
+  return result;
+}
+
+SETT_INLINE sett_notation sett_notation_composition(sett_map_arena *arena, const sett_notation *a,
+                                                    const sett_notation *b) {
+  settp_notation_work work = settp_notation_begin(arena);
+  sett_notation_mode inner, tiler;
+  sett_notation result;
+  int i;
+  if (a->error) return *a;
+  if (b->error) return *b;
+  if (a->kind == SETT_NOTATION_CUTE && b->kind == SETT_NOTATION_CUTE && b->parts > 0 &&
+      (b->parts > 1 || b->part[0].swizzle || a->part[a->parts - 1].swizzle)) {
+    sett_notation_part *part =
+        (sett_notation_part *)settp_map_take(arena, (size_t)(a->parts + b->parts) * sizeof *part);
+    if (!part) return settp_notation_fail(SETT_NOTATION_ERROR_FULL);
+    for (i = 0; i < a->parts + b->parts; ++i) part[i] = i < a->parts ? a->part[i] : b->part[i - a->parts];
+    part[a->parts - 1].offset = settp_notation_leaf(0, 0);
+    result = *a;
+    result.parts = a->parts + b->parts;
+    result.part = part;
+    return result;
+  }
+  inner = settp_notation_inner(&work, a);
+  tiler = settp_notation_tiler(&work, b);
+  if (!work.error) inner = settp_notation_compose_tiler(&work, &inner, &tiler);
+  return settp_notation_end(&work, work.error ? *a : settp_notation_with(&work, a, inner));
+}
+
+/* ceil(bound / last), mode by mode, as a compact layout that begins at stride last. */
+SETT_INLINE void settp_notation_rest(settp_notation_work *work, const sett_notation_mode *bound, int64_t last,
+                                     settp_notation_flat *gaps) {
+  settp_notation_flat flat;
+  int64_t divide = last, stride = last;
+  int i;
+  settp_notation_flatten_to(work, bound, &flat);
+  for (i = 0; i < flat.count && !work->error; ++i) {
+    int64_t size = flat.leaf[i].size, quotient;
+    if (size < 1) settp_notation_stop(work, SETT_NOTATION_ERROR_EMPTY);
+    if (work->error) return;
+    quotient = (size - 1) / divide + 1;
+    divide = (divide - 1) / size + 1;
+    settp_notation_push(work, gaps, settp_notation_leaf(quotient, stride));
+    if (quotient > 1) stride = settp_notation_mul(work, stride, quotient);
+  }
+}
+
+SETT_INLINE void settp_notation_sort(settp_notation_flat *flat, int64_t *beside) {
+  int i, j;
+  for (i = 1; i < flat->count; ++i) {
+    sett_notation_mode leaf = flat->leaf[i];
+    int64_t other = beside ? beside[i] : 0;
+    for (j = i; j > 0 && flat->leaf[j - 1].stride > leaf.stride; --j) {
+      flat->leaf[j] = flat->leaf[j - 1];
+      if (beside) beside[j] = beside[j - 1];
+    }
+    flat->leaf[j] = leaf;
+    if (beside) beside[j] = other;
+  }
+}
+
+/* Without what does not move: sizes of 1 and strides of 0. domain (or NULL): each leaf's stride in the domain. Integer strides that are not negative. */
+SETT_INLINE void settp_notation_moving(settp_notation_work *work, settp_notation_flat *flat, int64_t *domain) {
+  int64_t prefix = 1;
+  int i, count = 0;
+  for (i = 0; i < flat->count && !work->error; ++i) {
+    sett_notation_mode leaf = flat->leaf[i];
+    int64_t here = prefix;
+    if (leaf.size < 1) settp_notation_stop(work, SETT_NOTATION_ERROR_EMPTY);
+    prefix = settp_notation_mul(work, prefix, leaf.size);
+    if (leaf.size == 1 || leaf.stride == 0) continue;
+    if (leaf.stride < 0) settp_notation_stop(work, SETT_NOTATION_ERROR_NEGATIVE);
+    if (domain) domain[count] = here;
+    flat->leaf[count++] = leaf;
+  }
+  flat->count = count;
+}
+
+SETT_INLINE sett_notation_mode settp_notation_complement(settp_notation_work *work, const sett_notation_mode *a,
+                                                         const sett_notation_mode *bound) {
+  settp_notation_flat flat, gaps;
+  int64_t used = 1;
+  int i;
+  settp_notation_flatten_to(work, a, &flat);
+  if (!settp_notation_integer_strides(&flat)) settp_notation_stop(work, SETT_NOTATION_ERROR_BASIS);
+  settp_notation_moving(work, &flat, NULL);
+  settp_notation_sort(&flat, NULL);
+  gaps.count = 0;
+  for (i = 0; i < flat.count && !work->error; ++i) {
+    int64_t gap = flat.leaf[i].stride / used;
+    if (gap == 0) settp_notation_no(work, SETT_NOTATION_NO_OVERLAP, i, flat.leaf[i].stride, used);
+    settp_notation_push(work, &gaps, settp_notation_leaf(gap, used));
+    used = settp_notation_mul(work, flat.leaf[i].stride, flat.leaf[i].size);
+  }
+  if (!work->error) settp_notation_rest(work, bound, used, &gaps);
+  settp_notation_merge(work, &gaps, 0);
+  return settp_notation_unflat(work, &gaps);
+}
+
+SETT_INLINE sett_notation sett_notation_complement(sett_map_arena *arena, const sett_notation *a,
+                                                   const sett_notation *bound) {
+  settp_notation_work work = settp_notation_begin(arena);
+  sett_notation_mode inner = settp_notation_only(&work, a), shape = settp_notation_leaf(sett_notation_cosize(a), 0);
+  if (bound) shape = settp_notation_shape(&work, bound);
+  else if (shape.size < 0) settp_notation_stop(&work, SETT_NOTATION_ERROR_BASIS);
+  if (!work.error) inner = settp_notation_complement(&work, &inner, &shape);
+  return settp_notation_end(&work, work.error ? *a : settp_notation_plain(&work, inner));
+}
+
+SETT_INLINE sett_notation_mode settp_notation_right_inverse(settp_notation_work *work, const sett_notation_mode *a) {
+  settp_notation_flat flat, result;
+  int64_t used = 1, domain;
+  int i, found = 1;
+  settp_notation_flatten_to(work, a, &flat);
+  if (!settp_notation_integer_strides(&flat)) settp_notation_stop(work, SETT_NOTATION_ERROR_BASIS);
+  if (settp_notation_has_empty(&flat)) settp_notation_stop(work, SETT_NOTATION_ERROR_EMPTY);
+  settp_notation_merge(work, &flat, 0);
+  result.count = 0;
+  while (found && !work->error) {
+    found = 0;
+    for (i = 0, domain = 1; i < flat.count; domain = settp_notation_mul(work, domain, flat.leaf[i].size), ++i) {
+      if (flat.leaf[i].size == 1 || flat.leaf[i].stride != used) continue;
+      settp_notation_push(work, &result, settp_notation_leaf(flat.leaf[i].size, domain));
+      used = settp_notation_mul(work, used, flat.leaf[i].size);
+      found = 1;
+      break;
+    }
+  }
+  settp_notation_merge(work, &result, 0);
+  return settp_notation_unflat(work, &result);
+}
+
+SETT_INLINE sett_notation sett_notation_right_inverse(sett_map_arena *arena, const sett_notation *a) {
+  settp_notation_work work = settp_notation_begin(arena);
+  sett_notation_mode inner = settp_notation_only(&work, a);
+  if (!work.error) inner = settp_notation_right_inverse(&work, &inner);
+  return settp_notation_end(&work, work.error ? *a : settp_notation_plain(&work, inner));
+}
+
+/* The left inverse of leaves with integer strides, whose strides in the domain stand beside them. */
+SETT_INLINE sett_notation_mode settp_notation_left_inverse(settp_notation_work *work, settp_notation_flat *flat,
+                                                           int64_t *domain) {
+  settp_notation_flat result;
+  int i;
+  settp_notation_sort(flat, domain);
+  result.count = 0;
+  for (i = 0; i < flat->count && !work->error; ++i) {
+    int64_t stride = flat->leaf[i].stride, size = flat->leaf[i].size;
+    if (i == 0 && stride > 1) settp_notation_push(work, &result, settp_notation_leaf(stride, 0));
+    if (i + 1 < flat->count) {
+      int64_t next = flat->leaf[i + 1].stride;
+      if (next < settp_notation_mul(work, stride, size))
+        settp_notation_no(work, SETT_NOTATION_NO_OVERLAP, i + 1, next, stride * size);
+      if (next % stride != 0) settp_notation_stop(work, SETT_NOTATION_ERROR_UNDECIDED);
+      size = next / stride;
+    }
+    settp_notation_push(work, &result, settp_notation_leaf(size, domain[i]));
+  }
+  settp_notation_merge(work, &result, 0);
+  return settp_notation_unflat(work, &result);
+}
+
+/* The leaves whose places begin with path (the outermost first), by the place that follows. */
+SETT_INLINE sett_notation_mode settp_notation_left_inverse_of(settp_notation_work *work, const settp_notation_flat *all,
+                                                              const int64_t *domain, const int32_t *path, int depth) {
+  settp_notation_flat flat;
+  sett_notation_mode *modes, result = settp_notation_leaf(1, 0);
+  int64_t beside[SETT_NOTATION_LEAVES];
+  int32_t below[SETT_NOTATION_PLACES] = {0, 0, 0, 0};
+  int i, j, rank = 0;
+  flat.count = 0;
+  for (i = 0; i < all->count; ++i) {
+    const sett_notation_mode *leaf = &all->leaf[i];
+    if (leaf->places < depth) continue;
+    for (j = 0; j < depth && leaf->place[leaf->places - 1 - j] == path[j]; ++j) {}
+    if (j < depth) continue;
+    if (leaf->places > depth && leaf->place[leaf->places - 1 - depth] >= rank)
+      rank = leaf->place[leaf->places - 1 - depth] + 1;
+    beside[flat.count] = domain[i];
+    if (leaf->places == depth) settp_notation_push(work, &flat, settp_notation_leaf(leaf->size, leaf->stride));
+  }
+  if (rank == 0) return settp_notation_left_inverse(work, &flat, beside);
+  if (flat.count > 0) settp_notation_stop(work, SETT_NOTATION_ERROR_MIX);
+  modes = settp_notation_take(work, rank);
+  for (j = 0; j < depth; ++j) below[j] = path[j];
+  for (i = 0; i < rank && modes && !work->error; ++i) {
+    if (depth < SETT_NOTATION_PLACES) below[depth] = i;
+    modes[i] = settp_notation_left_inverse_of(work, all, domain, below, depth + 1);
+  }
+  result.rank = modes ? rank : 0;
+  settp_notation_fill(&result, modes);
+  return result;
+}
+
+SETT_INLINE sett_notation sett_notation_left_inverse(sett_map_arena *arena, const sett_notation *a) {
+  settp_notation_work work = settp_notation_begin(arena);
+  sett_notation_mode inner = settp_notation_only(&work, a), result = inner;
+  settp_notation_flat flat;
+  int64_t domain[SETT_NOTATION_LEAVES], size = settp_notation_size_of(&work, &inner);
+  int32_t path[SETT_NOTATION_PLACES] = {0, 0, 0, 0};
+  settp_notation_flatten_to(&work, &inner, &flat);
+  settp_notation_merge(&work, &flat, 0);
+  settp_notation_moving(&work, &flat, domain);
+  if (flat.count == 0) result = settp_notation_leaf(size, 0);
+  else if (!work.error) result = settp_notation_left_inverse_of(&work, &flat, domain, path, 0);
+  return settp_notation_end(&work, work.error ? *a : settp_notation_plain(&work, result));
+}
+
+/* (tile, rest) in each mode that has a tiler. */
+SETT_INLINE sett_notation_mode settp_notation_divide(settp_notation_work *work, const sett_notation_mode *a,
+                                                     const sett_notation_mode *tiler) {
+  sett_notation_mode result = *a, *modes;
+  int i;
+  if (work->error) return result;
+  if (tiler->rank == SETT_NOTATION_SKIP) return settp_notation_pair(work, *a, settp_notation_leaf(1, 0));
+  if (!settp_notation_is_tilers(tiler)) {
+    sett_notation_mode shape = settp_notation_coalesced(work, a), both;
+    both = settp_notation_pair(work, *tiler, settp_notation_complement(work, tiler, &shape));
+    return work->error ? result : settp_notation_compose(work, a, &both);
+  }
+  modes = settp_notation_modes(work, a, tiler);
+  for (i = 0; i < settp_notation_rank(a) && modes && !work->error; ++i) {
+    modes[i] = settp_notation_mode_of(a, i);
+    if (i < tiler->rank) modes[i] = settp_notation_divide(work, &modes[i], &tiler->mode[i]);
+  }
+  result.rank = modes ? settp_notation_rank(a) : 0;
+  settp_notation_fill(&result, modes);
+  return result;
+}
+
+SETT_INLINE sett_notation_mode settp_notation_product(settp_notation_work *work, const sett_notation_mode *a,
+                                                      const sett_notation_mode *tiler) {
+  sett_notation_mode result = *a, *modes;
+  int i;
+  if (work->error) return result;
+  if (tiler->rank == SETT_NOTATION_SKIP) return settp_notation_pair(work, *a, settp_notation_leaf(1, 0));
+  if (!settp_notation_is_tilers(tiler)) {
+    sett_notation plain = settp_notation_plain(work, *tiler);
+    sett_notation_mode bound = settp_notation_leaf(0, 0), rest;
+    int64_t cosize = work->error ? 1 : sett_notation_cosize(&plain);
+    if (cosize < 0) settp_notation_stop(work, SETT_NOTATION_ERROR_BASIS);
+    bound.size = settp_notation_mul(work, settp_notation_size_of(work, a), cosize);
+    rest = settp_notation_complement(work, a, &bound);
+    if (work->error) return result;
+    rest = settp_notation_compose(work, &rest, tiler);
+    return settp_notation_pair(work, *a, rest);
+  }
+  modes = settp_notation_modes(work, a, tiler);
+  for (i = 0; i < settp_notation_rank(a) && modes && !work->error; ++i) {
+    modes[i] = settp_notation_mode_of(a, i);
+    if (i < tiler->rank) modes[i] = settp_notation_product(work, &modes[i], &tiler->mode[i]);
+  }
+  result.rank = modes ? settp_notation_rank(a) : 0;
+  settp_notation_fill(&result, modes);
+  return result;
+}
+
+/* ((tiles), (rests)) of (tile, rest) mode by mode; modes without a tiler are rests. */
+SETT_INLINE void settp_notation_unzip(settp_notation_work *work, const sett_notation_mode *split,
+                                      const sett_notation_mode *tiler, sett_notation_mode *tiles,
+                                      sett_notation_mode *rests) {
+  sett_notation_mode *first, *second;
+  int i;
+  if (!settp_notation_is_tilers(tiler)) {
+    *tiles = split->mode[0];
+    *rests = split->mode[1];
+    return;
+  }
+  first = settp_notation_take(work, tiler->rank);
+  second = settp_notation_take(work, split->rank);
+  for (i = 0; i < split->rank && first && second; ++i) {
+    if (i < tiler->rank) settp_notation_unzip(work, &split->mode[i], &tiler->mode[i], &first[i], &second[i]);
+    else second[i] = split->mode[i];
+  }
+  *tiles = *rests = *split;
+  tiles->rank = first && second ? tiler->rank : 0;
+  rests->rank = first && second ? split->rank : 0;
+  tiles->mode = first;
+  rests->mode = second;
+}
+
+/* Two modes as one tuple; a mode that is unpacked stands for its own modes. */
+SETT_INLINE sett_notation_mode settp_notation_join(settp_notation_work *work, const sett_notation_mode *a, int unpack_a,
+                                                   const sett_notation_mode *b, int unpack_b) {
+  int na = unpack_a ? settp_notation_rank(a) : 1, nb = unpack_b ? settp_notation_rank(b) : 1, i;
+  sett_notation_mode result = settp_notation_leaf(0, 0), *modes = settp_notation_take(work, na + nb);
+  for (i = 0; i < na + nb && modes; ++i)
+    modes[i] = i < na     ? (unpack_a ? settp_notation_mode_of(a, i) : *a)
+               : unpack_b ? settp_notation_mode_of(b, i - na)
+                          : *b;
+  result.rank = modes ? na + nb : 0;
+  settp_notation_fill(&result, modes);
+  return result;
+}
+
+SETT_INLINE sett_notation settp_notation_in_form(settp_notation_work *work, const sett_notation *a,
+                                                 sett_notation_mode split, const sett_notation_mode *tiler, int form) {
+  sett_notation_mode tiles, rests;
+  if (!work->error && form != SETT_NOTATION_LOGICAL) {
+    settp_notation_unzip(work, &split, tiler, &tiles, &rests);
+    split = settp_notation_join(work, &tiles, form == SETT_NOTATION_FLAT, &rests, form != SETT_NOTATION_ZIPPED);
+  }
+  return settp_notation_end(work, work->error ? *a : settp_notation_with(work, a, split));
+}
+
+SETT_INLINE sett_notation sett_notation_divide(sett_map_arena *arena, const sett_notation *a,
+                                               const sett_notation *tiler, int form) {
+  settp_notation_work work = settp_notation_begin(arena);
+  sett_notation_mode inner = settp_notation_inner(&work, a), by = settp_notation_tiler(&work, tiler);
+  return settp_notation_in_form(&work, a, settp_notation_divide(&work, &inner, &by), &by, form);
+}
+
+SETT_INLINE sett_notation sett_notation_product(sett_map_arena *arena, const sett_notation *a,
+                                                const sett_notation *tiler, int form) {
+  settp_notation_work work = settp_notation_begin(arena);
+  sett_notation_mode inner = settp_notation_inner(&work, a), by = settp_notation_tiler(&work, tiler);
+  return settp_notation_in_form(&work, a, settp_notation_product(&work, &inner, &by), &by, form);
+}
+
+/* With modes 1:0 behind it, up to that rank. */
+SETT_INLINE sett_notation_mode settp_notation_padded(settp_notation_work *work, const sett_notation_mode *mode,
+                                                     int rank) {
+  sett_notation_mode result = settp_notation_leaf(0, 0), *modes = settp_notation_take(work, rank);
+  int i;
+  for (i = 0; i < rank && modes; ++i)
+    modes[i] = i < settp_notation_rank(mode) ? settp_notation_mode_of(mode, i) : settp_notation_leaf(1, 0);
+  result.rank = modes ? rank : 0;
+  settp_notation_fill(&result, modes);
+  return result;
+}
+
+SETT_INLINE sett_notation_mode settp_notation_blocked(settp_notation_work *work, const sett_notation_mode *a,
+                                                      const sett_notation_mode *tiler, int raked) {
+  int i,
+      rank = settp_notation_rank(a) > settp_notation_rank(tiler) ? settp_notation_rank(a) : settp_notation_rank(tiler);
+  sett_notation_mode both[2], product, *modes;
+  both[0] = settp_notation_padded(work, a, rank);
+  both[1] = settp_notation_padded(work, tiler, rank);
+  product = settp_notation_product(work, &both[0], &both[1]);
+  modes = settp_notation_take(work, rank);
+  if (work->error) return *a;
+  for (i = 0; i < rank; ++i)
+    modes[i] = settp_notation_pair(work, product.mode[raked].mode[i], product.mode[!raked].mode[i]);
+  product.rank = rank;
+  product.mode = modes;
+  return product;
+}
+
+SETT_INLINE sett_notation sett_notation_blocked_product(sett_map_arena *arena, const sett_notation *a,
+                                                        const sett_notation *tiler, int raked) {
+  settp_notation_work work = settp_notation_begin(arena);
+  sett_notation_mode inner = settp_notation_inner(&work, a), by = settp_notation_only(&work, tiler);
+  if (!work.error) inner = settp_notation_blocked(&work, &inner, &by, raked);
+  return settp_notation_end(&work, work.error ? *a : settp_notation_with(&work, a, inner));
+}
+
+/* The compact layout of a mode, from *stride on. */
+SETT_INLINE sett_notation_mode settp_notation_compact(settp_notation_work *work, const sett_notation_mode *shape,
+                                                      int64_t *stride) {
+  sett_notation_mode result = settp_notation_leaf(shape->size, *stride), *modes;
+  int i;
+  if (shape->rank < 0) {
+    if (shape->size < 1) settp_notation_stop(work, SETT_NOTATION_ERROR_EMPTY);
+    *stride = settp_notation_mul(work, *stride, shape->size);
+    if (shape->size == 1) result.stride = 0;
+    return result;
+  }
+  modes = settp_notation_take(work, shape->rank);
+  for (i = 0; i < shape->rank && modes; ++i) modes[i] = settp_notation_compact(work, &shape->mode[i], stride);
+  result.rank = modes ? shape->rank : 0;
+  settp_notation_fill(&result, modes);
+  return result;
+}
+
+/* Every terminal of the order, with the mode of the shape that it is for. */
+typedef struct settp_notation_ranking {
+  int count;
+  int64_t rank[SETT_NOTATION_LEAVES], stride[SETT_NOTATION_LEAVES];
+  sett_notation_mode shape[SETT_NOTATION_LEAVES];
+} settp_notation_ranking;
+
+SETT_INLINE void settp_notation_rank_all(settp_notation_work *work, const sett_notation_mode *shape,
+                                         const sett_notation_mode *order, settp_notation_ranking *all) {
+  int i;
+  if (order->rank < 0) {
+    if (all->count == SETT_NOTATION_LEAVES) settp_notation_stop(work, SETT_NOTATION_ERROR_LEAVES);
+    if (work->error) return;
+    all->rank[all->count] = order->size;
+    all->shape[all->count++] = *shape;
+    return;
+  }
+  if (shape->rank != order->rank) settp_notation_stop(work, SETT_NOTATION_ERROR_ORDER);
+  for (i = 0; i < order->rank && !work->error; ++i)
+    settp_notation_rank_all(work, &shape->mode[i], &order->mode[i], all);
+}
+
+SETT_INLINE sett_notation_mode settp_notation_ordered_tree(settp_notation_work *work, const sett_notation_mode *shape,
+                                                           const sett_notation_mode *order,
+                                                           settp_notation_ranking *all) {
+  sett_notation_mode result = *shape, *modes;
+  int i;
+  if (order->rank < 0) return settp_notation_compact(work, shape, &all->stride[all->count++]);
+  modes = settp_notation_take(work, shape->rank);
+  for (i = 0; i < shape->rank && modes; ++i)
+    modes[i] = settp_notation_ordered_tree(work, &shape->mode[i], &order->mode[i], all);
+  result.rank = modes ? shape->rank : 0;
+  settp_notation_fill(&result, modes);
+  return result;
+}
+
+SETT_INLINE sett_notation_mode settp_notation_ordered(settp_notation_work *work, const sett_notation_mode *shape,
+                                                      const sett_notation_mode *order) {
+  settp_notation_ranking all;
+  int64_t stride = 1, before = INT64_MIN;
+  int i, j;
+  all.count = 0;
+  settp_notation_rank_all(work, shape, order, &all);
+  for (i = 0; i < all.count && !work->error; ++i) { /* the next rank above the last */
+    int next = -1;
+    for (j = 0; j < all.count; ++j) {
+      if (all.rank[j] > before && (next < 0 || all.rank[j] < all.rank[next])) next = j;
+      if (j != i && all.rank[j] == all.rank[i]) settp_notation_stop(work, SETT_NOTATION_ERROR_ORDER);
+    }
+    if (work->error || next < 0) break;
+    all.stride[next] = stride;
+    stride = settp_notation_mul(work, stride, settp_notation_size_of(work, &all.shape[next]));
+    before = all.rank[next];
+  }
+  all.count = 0;
+  return work->error ? *shape : settp_notation_ordered_tree(work, shape, order, &all);
+}
+
+SETT_INLINE sett_notation sett_notation_ordered(sett_map_arena *arena, const sett_notation *shape,
+                                                const sett_notation *order) {
+  settp_notation_work work = settp_notation_begin(arena);
+  sett_notation_mode mode = settp_notation_shape(&work, shape), ranks = settp_notation_leaf(0, 0);
+  if (order) ranks = settp_notation_shape(&work, order);
+  if (!work.error) mode = settp_notation_ordered(&work, &mode, &ranks);
+  return settp_notation_end(&work, work.error ? *shape : settp_notation_plain(&work, mode));
+}
+
+SETT_INLINE sett_notation sett_notation_tile_to_shape(sett_map_arena *arena, const sett_notation *a,
+                                                      const sett_notation *shape, const sett_notation *order) {
+  settp_notation_work work = settp_notation_begin(arena);
+  sett_notation_mode inner = settp_notation_inner(&work, a), target = settp_notation_shape(&work, shape),
+                     ranks = settp_notation_leaf(0, 0), *modes;
+  int i, rank = settp_notation_rank(&target);
+  if (order) ranks = settp_notation_shape(&work, order);
+  if (settp_notation_rank(&inner) > rank) settp_notation_stop(&work, SETT_NOTATION_ERROR_TARGET);
+  if (order && settp_notation_rank(&ranks) != rank) settp_notation_stop(&work, SETT_NOTATION_ERROR_ORDER);
+  modes = settp_notation_take(&work, rank);
+  if (!work.error) {
+    sett_notation_mode block = settp_notation_padded(&work, &inner, rank), copies = target;
+    for (i = 0; i < rank && !work.error; ++i) {
+      sett_notation_mode mode = settp_notation_mode_of(&target, i);
+      int64_t want = settp_notation_size_of(&work, &mode), have = settp_notation_size_of(&work, &block.mode[i]);
+      if (want < 1 || have < 1) settp_notation_stop(&work, SETT_NOTATION_ERROR_EMPTY);
+      else modes[i] = settp_notation_leaf((want - 1) / have + 1, 0);
+    }
+    copies = settp_notation_leaf(0, 0);
+    copies.rank = rank;
+    copies.mode = modes;
+    if (!work.error) copies = settp_notation_ordered(&work, &copies, &ranks);
+    if (!work.error) inner = settp_notation_blocked(&work, &block, &copies, 0);
+  }
+  return settp_notation_end(&work, work.error ? *a : settp_notation_with(&work, a, inner));
+}
+
+SETT_INLINE sett_notation sett_notation_max_common_layout(sett_map_arena *arena, const sett_notation *a,
+                                                          const sett_notation *b) {
+  settp_notation_work work = settp_notation_begin(arena);
+  sett_notation_mode first = settp_notation_only(&work, a), second = settp_notation_only(&work, b),
+                     common = settp_notation_leaf(1, 0);
+  if (!work.error) {
+    sett_notation_mode inverse = settp_notation_right_inverse(&work, &second);
+    common = settp_notation_compose(&work, &first, &inverse);
+    if (!work.error) common = settp_notation_coalesced(&work, &common);
+    if (!work.error) common = settp_notation_mode_of(&common, 0);
+    if (common.stride != 1 || common.places > 0) common = settp_notation_leaf(1, 0);
+    if (!work.error) common = settp_notation_compose(&work, &inverse, &common);
+  }
+  return settp_notation_end(&work, work.error ? *a : settp_notation_plain(&work, common));
+}
+
+SETT_INLINE sett_notation sett_notation_nullspace(sett_map_arena *arena, const sett_notation *a) {
+  settp_notation_work work = settp_notation_begin(arena);
+  sett_notation_mode inner = settp_notation_only(&work, a);
+  settp_notation_flat flat, result;
+  int64_t domain = 1;
+  int i;
+  settp_notation_flatten_to(&work, &inner, &flat);
+  if (settp_notation_has_empty(&flat)) settp_notation_stop(&work, SETT_NOTATION_ERROR_EMPTY);
+  result.count = 0;
+  for (i = 0; i < flat.count; ++i) {
+    if (flat.leaf[i].size > 1 && flat.leaf[i].stride == 0)
+      settp_notation_push(&work, &result, settp_notation_leaf(flat.leaf[i].size, domain));
+    domain = settp_notation_mul(&work, domain, flat.leaf[i].size);
+  }
+  return settp_notation_end(&work,
+                            work.error ? *a : settp_notation_plain(&work, settp_notation_unflat(&work, &result)));
+}
+
+/* wider: factor old elements are one new one; else factor new ones are an old one. */
+SETT_INLINE sett_notation_mode settp_notation_recast(settp_notation_work *work, const sett_notation_mode *mode,
+                                                     int64_t factor, int wider) {
+  sett_notation_mode result = *mode, *modes;
+  int64_t step = mode->stride < 0 ? -mode->stride : mode->stride;
+  int i;
+  if (mode->rank >= 0) {
+    modes = settp_notation_take(work, mode->rank);
+    for (i = 0; i < mode->rank && modes; ++i) modes[i] = settp_notation_recast(work, &mode->mode[i], factor, wider);
+    result.mode = modes;
+    return result;
+  }
+  if (mode->places > 0) settp_notation_stop(work, SETT_NOTATION_ERROR_BASIS);
+  if (mode->stride < -INT64_MAX || work->error || step == 0) return result;
+  if (!wider) {
+    if (step == 1) result.size = settp_notation_mul(work, mode->size, factor);
+    else result.stride = settp_notation_mul(work, mode->stride, factor);
+  } else if (step % factor == 0) {
+    result.stride = mode->stride / factor;
+  } else if (mode->size == 1) {
+    result.stride = 0;
+  } else if (factor % step != 0 || (mode->size % (factor / step) != 0 && (factor / step) % mode->size != 0)) {
+    settp_notation_no(work, SETT_NOTATION_NO_RECAST, mode->size, mode->stride, factor);
+  } else { /* factor / step of them are one; fewer are inside one */
+    result.size = mode->size % (factor / step) == 0 ? mode->size / (factor / step) : 1;
+    result.stride = mode->stride < 0 ? -1 : 1;
+  }
+  return result;
+}
+
+SETT_INLINE sett_notation sett_notation_recast(sett_map_arena *arena, const sett_notation *a, int64_t new_bits,
+                                               int64_t old_bits) {
+  settp_notation_work work = settp_notation_begin(arena);
+  sett_notation_mode inner = settp_notation_inner(&work, a);
+  int wider = new_bits >= old_bits, i;
+  int64_t factor, log = 0;
+  sett_notation result;
+  if (new_bits < 1 || old_bits < 1 || (wider ? new_bits % old_bits : old_bits % new_bits))
+    settp_notation_stop(&work, SETT_NOTATION_ERROR_BITS);
+  if (work.error) return settp_notation_end(&work, *a);
+  factor = wider ? new_bits / old_bits : old_bits / new_bits;
+  while (log < 62 && (int64_t)1 << (log + 1) <= factor) ++log;
+  inner = settp_notation_recast(&work, &inner, factor, wider);
+  result = settp_notation_with(&work, a, inner);
+  for (i = 0; i < a->parts - 1 && !work.error; ++i) {
+    sett_notation_part *part =
+        (sett_notation_part *)(uintptr_t)&result.part[i]; /* the copy that settp_notation_with made */
+    if (!part->swizzle) settp_notation_stop(&work, SETT_NOTATION_ERROR_KIND);
+    else if ((int64_t)1 << log != factor) settp_notation_stop(&work, SETT_NOTATION_ERROR_BITS);
+    part->base += wider ? -log : log;
+    if (part->base < 0 || part->offset.rank >= 0 || (wider && part->offset.size % factor != 0))
+      settp_notation_no(&work, SETT_NOTATION_NO_RECAST, i, part->base, factor);
+    else part->offset.size = wider ? part->offset.size / factor : settp_notation_mul(&work, part->offset.size, factor);
+    if (part->base + part->bits + (part->shift < 0 ? -part->shift : part->shift) > 62)
+      settp_notation_stop(&work, SETT_NOTATION_ERROR_SWIZZLE_RANGE);
+  }
+  return settp_notation_end(&work, result);
+}
+
+SETT_INLINE sett_notation_mode settp_notation_identity(settp_notation_work *work, const sett_notation_mode *shape,
+                                                       const int32_t *path, int depth) {
+  sett_notation_mode result = *shape, *modes;
+  int32_t below[SETT_NOTATION_PLACES] = {0, 0, 0, 0};
+  int i;
+  if (shape->rank < 0) {
+    result.stride = 1;
+    result.places = depth;
+    for (i = 0; i < depth; ++i) result.place[i] = path[depth - 1 - i];
+    return result;
+  }
+  if (depth == SETT_NOTATION_PLACES || shape->rank > 64) settp_notation_stop(work, SETT_NOTATION_ERROR_PLACE);
+  modes = settp_notation_take(work, shape->rank);
+  for (i = 0; i < depth; ++i) below[i] = path[i];
+  for (i = 0; i < shape->rank && modes; ++i) {
+    below[depth] = i;
+    modes[i] = settp_notation_identity(work, &shape->mode[i], below, depth + 1);
+  }
+  settp_notation_fill(&result, modes);
+  return result;
+}
+
+SETT_INLINE sett_notation sett_notation_identity(sett_map_arena *arena, const sett_notation *shape) {
+  settp_notation_work work = settp_notation_begin(arena);
+  sett_notation_mode mode = settp_notation_shape(&work, shape);
+  int32_t path[SETT_NOTATION_PLACES] = {0, 0, 0, 0};
+  if (!work.error) mode = settp_notation_identity(&work, &mode, path, 0);
+  return settp_notation_end(&work, work.error ? *shape : settp_notation_plain(&work, mode));
+}
+
+/* The tree that an accessor works on, and the layout with another one in its place. */
+SETT_INLINE sett_notation_mode settp_notation_tree(settp_notation_work *work, const sett_notation *a) {
+  return !a->error && a->kind != SETT_NOTATION_CUTE ? a->tuple : settp_notation_inner(work, a);
+}
+SETT_INLINE sett_notation settp_notation_retree(settp_notation_work *work, const sett_notation *a,
+                                                sett_notation_mode mode) {
+  if (work->error) return settp_notation_end(work, *a);
+  if (a->kind == SETT_NOTATION_CUTE) return settp_notation_end(work, settp_notation_with(work, a, mode));
+  return settp_notation_end(work, settp_notation_tuple_of(mode, a->kind));
+}
+
+SETT_INLINE sett_notation sett_notation_flatten(sett_map_arena *arena, const sett_notation *a) {
+  settp_notation_work work = settp_notation_begin(arena);
+  sett_notation_mode mode = settp_notation_tree(&work, a);
+  settp_notation_flat flat;
+  settp_notation_flatten_to(&work, &mode, &flat);
+  if (mode.rank >= 0 && a->kind != SETT_NOTATION_TILE) mode = settp_notation_tuple(&work, flat.count, flat.leaf);
+  return settp_notation_retree(&work, a, mode);
+}
+
+SETT_INLINE sett_notation sett_notation_get(sett_map_arena *arena, const sett_notation *a, int count,
+                                            const int64_t *path) {
+  settp_notation_work work = settp_notation_begin(arena);
+  sett_notation_mode mode = settp_notation_tree(&work, a);
+  int i, is_tile = a->kind == SETT_NOTATION_TILE;
+  for (i = 0; i < count && !work.error; ++i) {
+    if (mode.rank < 0 || path[i] < 0 || path[i] >= mode.rank) settp_notation_stop(&work, SETT_NOTATION_ERROR_MODE);
+    else mode = mode.mode[path[i]];
+  }
+  if (is_tile && count > 0 && !work.error && mode.rank != SETT_NOTATION_SKIP && !settp_notation_is_tilers(&mode))
+    return settp_notation_plain(&work, mode);
+  return settp_notation_retree(&work, a, mode);
+}
+
+SETT_INLINE sett_notation sett_notation_select(sett_map_arena *arena, const sett_notation *a, int count,
+                                               const int64_t *chosen) {
+  settp_notation_work work = settp_notation_begin(arena);
+  sett_notation_mode mode = settp_notation_tree(&work, a), *modes = settp_notation_take(&work, count), result = mode;
+  int i;
+  if (a->kind == SETT_NOTATION_TILE) settp_notation_stop(&work, SETT_NOTATION_ERROR_KIND);
+  for (i = 0; i < count && modes && !work.error; ++i) {
+    if (chosen[i] < 0 || chosen[i] >= settp_notation_rank(&mode)) settp_notation_stop(&work, SETT_NOTATION_ERROR_MODE);
+    else modes[i] = settp_notation_mode_of(&mode, (int)chosen[i]);
+  }
+  result.rank = modes ? count : 0;
+  result.places = 0;
+  settp_notation_fill(&result, modes);
+  return settp_notation_retree(&work, a, result);
+}
+
+SETT_INLINE sett_notation sett_notation_group(sett_map_arena *arena, const sett_notation *a, int64_t begin,
+                                              int64_t end) {
+  settp_notation_work work = settp_notation_begin(arena);
+  sett_notation_mode mode = settp_notation_tree(&work, a), *modes, result = mode;
+  int i, rank = settp_notation_rank(&mode), count = 0;
+  if (begin < 0 || begin >= end || end > rank) settp_notation_stop(&work, SETT_NOTATION_ERROR_MODE);
+  modes = settp_notation_take(&work, rank);
+  for (i = 0; i < rank && modes; ++i) {
+    sett_notation_mode one = settp_notation_mode_of(&mode, i);
+    if (i == begin) one = settp_notation_tuple(&work, (int)(end - begin), mode.rank < 0 ? &mode : &mode.mode[i]);
+    if (i <= begin || i >= end) modes[count++] = one;
+  }
+  result.rank = modes ? count : 0;
+  settp_notation_fill(&result, modes);
+  return settp_notation_retree(&work, a, result);
+}
+
+SETT_INLINE sett_notation_mode settp_notation_congruent(settp_notation_work *work, const sett_notation_mode *shape,
+                                                        const sett_notation_mode *stride) {
+  sett_notation_mode result = *stride, *modes;
+  int i;
+  if (shape->rank == SETT_NOTATION_SKIP || (shape->rank < 0 && (shape->size < 0 || shape->places > 0)))
+    settp_notation_stop(work, SETT_NOTATION_ERROR_SIZE);
+  if (shape->rank != stride->rank) settp_notation_stop(work, SETT_NOTATION_ERROR_CONGRUENT);
+  if (work->error) return *shape;
+  if (shape->rank < 0) {
+    result.size = shape->size;
+    result.stride = stride->size;
+    return result;
+  }
+  modes = settp_notation_take(work, shape->rank);
+  for (i = 0; i < shape->rank && modes; ++i)
+    modes[i] = settp_notation_congruent(work, &shape->mode[i], &stride->mode[i]);
+  settp_notation_fill(&result, modes);
+  return result;
+}
+
+/* The tree of a tuple, an error for anything else. */
+SETT_INLINE sett_notation_mode settp_notation_numbers(settp_notation_work *work, const sett_notation *a) {
+  if (!a->error && a->kind != SETT_NOTATION_TUPLE) settp_notation_stop(work, SETT_NOTATION_ERROR_KIND);
+  return settp_notation_shape(work, a);
+}
+
+SETT_INLINE sett_notation sett_notation_make(sett_map_arena *arena, const sett_notation *shape,
+                                             const sett_notation *strides) {
+  settp_notation_work work = settp_notation_begin(arena);
+  sett_notation_mode sizes = settp_notation_numbers(&work, shape), steps = settp_notation_numbers(&work, strides);
+  if (!work.error) sizes = settp_notation_congruent(&work, &sizes, &steps);
+  return settp_notation_end(&work, work.error ? *shape : settp_notation_plain(&work, sizes));
+}
+
+SETT_INLINE int settp_notation_is_offset(const sett_notation_mode *offset) {
+  int i;
+  if (offset->rank < 0) return offset->rank == SETT_NOTATION_LEAF && offset->places == 0;
+  for (i = 0; i < offset->rank; ++i)
+    if (!settp_notation_is_offset(&offset->mode[i])) return 0;
+  return 1;
+}
+
+SETT_INLINE sett_notation sett_notation_compose_of(sett_map_arena *arena, const sett_notation *outer,
+                                                   const sett_notation *offset, const sett_notation *inner) {
+  settp_notation_work work = settp_notation_begin(arena);
+  sett_notation_mode by = settp_notation_numbers(&work, offset);
+  sett_notation result = *outer;
+  sett_notation_part *part;
+  int i;
+  if (outer->error) return *outer;
+  if (inner->error) return *inner;
+  if (outer->kind != SETT_NOTATION_CUTE || inner->kind != SETT_NOTATION_CUTE)
+    settp_notation_stop(&work, SETT_NOTATION_ERROR_KIND);
+  else if (!settp_notation_is_offset(&by)) settp_notation_stop(&work, SETT_NOTATION_ERROR_OFFSET);
+  if (work.error) return settp_notation_end(&work, result);
+  part = (sett_notation_part *)settp_map_take(arena, (size_t)(outer->parts + inner->parts) * sizeof *part);
+  if (!part) return settp_notation_fail(SETT_NOTATION_ERROR_FULL);
+  for (i = 0; i < outer->parts + inner->parts; ++i)
+    part[i] = i < outer->parts ? outer->part[i] : inner->part[i - outer->parts];
+  part[outer->parts - 1].offset = by;
+  result.parts = outer->parts + inner->parts;
+  result.part = part;
+  return result;
+}
+
+SETT_INLINE sett_notation_mode settp_notation_quotients(settp_notation_work *work, const sett_notation_mode *a,
+                                                        const sett_notation_mode *b) {
+  sett_notation_mode result = *a, *modes;
+  int i;
+  if (a->rank != b->rank) settp_notation_stop(work, SETT_NOTATION_ERROR_CONGRUENT);
+  if (a->rank < 0 && (a->size < 1 || b->size < 1)) settp_notation_stop(work, SETT_NOTATION_ERROR_EMPTY);
+  if (work->error) return result;
+  if (a->rank < 0) {
+    result.size = (a->size - 1) / b->size + 1;
+    return result;
+  }
+  modes = settp_notation_take(work, a->rank);
+  for (i = 0; i < a->rank && modes; ++i) modes[i] = settp_notation_quotients(work, &a->mode[i], &b->mode[i]);
+  settp_notation_fill(&result, modes);
+  return result;
+}
+
+SETT_INLINE sett_notation sett_notation_shape_div(sett_map_arena *arena, const sett_notation *a,
+                                                  const sett_notation *b) {
+  settp_notation_work work = settp_notation_begin(arena);
+  sett_notation_mode first = settp_notation_numbers(&work, a), second = settp_notation_numbers(&work, b);
+  if (!work.error) first = settp_notation_quotients(&work, &first, &second);
+  return settp_notation_end(&work, settp_notation_tuple_of(first, SETT_NOTATION_TUPLE));
+}
+
+SETT_INLINE sett_notation sett_notation_index(sett_map_arena *arena, const sett_notation *shape,
+                                              const sett_notation *coordinate) {
+  sett_notation layout = sett_notation_ordered(arena, shape, NULL);
+  return sett_notation_at(arena, &layout, coordinate);
+}
+
+SETT_INLINE sett_notation sett_notation_coordinate(sett_map_arena *arena, const sett_notation *shape,
+                                                   const sett_notation *index) {
+  sett_notation layout = sett_notation_identity(arena, shape);
+  return sett_notation_at(arena, &layout, index);
+}
+
+/* ---- bodies: text ----------------------------------------------------------------------------------------------- */
+
+SETT_INLINE const char *sett_notation_message(int error) {
+  switch (error) {
+#define SETTP_NOTATION_CASE(name, text) \
+  case SETT_NOTATION_##name: return text;
+    SETT_NOTATION_ERRORS(SETTP_NOTATION_CASE)
+#undef SETTP_NOTATION_CASE
+    default: return "unknown error";
+  }
+}
+
+SETT_INLINE int sett_notation_refused(int error) {
+  return error >= SETT_NOTATION_NO_BREAK && error < SETT_NOTATION_ERROR_COUNT;
+}
+
+typedef struct settp_notation_reader {
+  settp_notation_work work;
+  const char *text;
+  size_t length, at, error_at;
+} settp_notation_reader;
+
+SETT_INLINE int settp_notation_bad(settp_notation_reader *reader, int error) {
+  if (!reader->work.error) {
+    reader->work.error = error;
+    reader->error_at = reader->at;
+  }
+  return 0;
+}
+
+/* Over blanks; the next character, or 0 at the end. */
+SETT_INLINE char settp_notation_peek(settp_notation_reader *reader) {
+  while (reader->at < reader->length) {
+    char c = reader->text[reader->at];
+    if (c != ' ' && c != '\t' && c != '\n' && c != '\r') return c;
+    ++reader->at;
+  }
+  return 0;
+}
+
+SETT_INLINE int settp_notation_accept(settp_notation_reader *reader, char c) {
+  if (reader->work.error || settp_notation_peek(reader) != c) return 0;
+  ++reader->at;
+  return 1;
+}
+
+SETT_INLINE int settp_notation_want(settp_notation_reader *reader, char c, int error) {
+  return settp_notation_accept(reader, c) || settp_notation_bad(reader, error);
+}
+
+SETT_INLINE int settp_notation_is_name(char c) {
+  return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* Exactly these characters; not a part of a longer name where they end with a letter. */
+SETT_INLINE int settp_notation_word(settp_notation_reader *reader, const char *word) {
+  size_t i;
+  if (reader->work.error) return 0;
+  settp_notation_peek(reader);
+  for (i = 0; word[i]; ++i)
+    if (reader->at + i >= reader->length || reader->text[reader->at + i] != word[i]) return 0;
+  if (i > 0 && settp_notation_is_name(word[i - 1]) && reader->at + i < reader->length &&
+      settp_notation_is_name(reader->text[reader->at + i]))
+    return 0;
+  reader->at += i;
+  return 1;
+}
+
+SETT_INLINE int settp_notation_integer(settp_notation_reader *reader, int64_t *value) {
+  int negative, digits = 0;
+  size_t start;
+  *value = 0;
+  if (reader->work.error) return 0;
+  negative = settp_notation_peek(reader) == '-';
+  start = reader->at;
+  for (reader->at += (size_t)negative; reader->at < reader->length; ++reader->at, ++digits) {
+    char c = reader->text[reader->at];
+    if (c < '0' || c > '9') break;
+    if (*value > (INT64_MAX - (c - '0')) / 10) {
+      reader->at = start;
+      return settp_notation_bad(reader, SETT_NOTATION_ERROR_TOO_LARGE);
+    }
+    *value = *value * 10 + (c - '0');
+  }
+  if (!digits) {
+    reader->at = start;
+    return settp_notation_bad(reader, SETT_NOTATION_ERROR_INTEGER);
+  }
+  if (negative) *value = -*value;
+  return 1;
+}
+
+/* INT, INT@PLACE.., _4 (static 4) and _ ; the number is in size. */
+SETT_INLINE sett_notation_mode settp_notation_read_leaf(settp_notation_reader *reader) {
+  sett_notation_mode leaf = settp_notation_leaf(0, 0);
+  if (settp_notation_accept(reader, '_')) {
+    char c = reader->at < reader->length ? reader->text[reader->at] : (char)0;
+    if (!((c >= '0' && c <= '9') || c == '-')) {
+      leaf.rank = SETT_NOTATION_SKIP;
+      return leaf;
+    }
+  }
+  if (!settp_notation_integer(reader, &leaf.size)) {
+    if (reader->work.error == SETT_NOTATION_ERROR_INTEGER) reader->work.error = SETT_NOTATION_ERROR_TUPLE;
+    return leaf;
+  }
+  while (settp_notation_accept(reader, '@')) {
+    int64_t place;
+    size_t start;
+    settp_notation_peek(reader);
+    start = reader->at;
+    settp_notation_integer(reader, &place);
+    if (!reader->work.error && (place < 0 || place > 63 || leaf.places == SETT_NOTATION_PLACES)) {
+      reader->at = start;
+      settp_notation_bad(reader, SETT_NOTATION_ERROR_PLACE);
+    }
+    if (reader->work.error) return leaf;
+    leaf.place[leaf.places++] = (int32_t)place;
+  }
+  return leaf;
+}
+
+SETT_INLINE sett_notation_mode settp_notation_read_tuple(settp_notation_reader *reader, int depth) {
+  sett_notation_mode modes[SETT_NOTATION_LEAVES], tuple = settp_notation_leaf(0, 0);
+  int count = 0;
+  if (!settp_notation_accept(reader, '(')) return settp_notation_read_leaf(reader);
+  if (depth == SETT_NOTATION_DEPTH) {
+    --reader->at;
+    settp_notation_bad(reader, SETT_NOTATION_ERROR_DEEP);
+  }
+  if (!settp_notation_accept(reader, ')'))
+    while (!reader->work.error) {
+      if (count == SETT_NOTATION_LEAVES) settp_notation_bad(reader, SETT_NOTATION_ERROR_LEAVES);
+      else modes[count++] = settp_notation_read_tuple(reader, depth + 1);
+      if (reader->work.error || settp_notation_accept(reader, ')')) break;
+      settp_notation_want(reader, ',', SETT_NOTATION_ERROR_TUPLE_END);
+    }
+  if (reader->work.error) return tuple;
+  tuple = settp_notation_tuple(&reader->work, count, modes);
+  return tuple;
+}
+
+/* The layout of a shape and strides; the column of an error is where they began. */
+SETT_INLINE sett_notation_mode settp_notation_zip(settp_notation_reader *reader, const sett_notation_mode *shape,
+                                                  const sett_notation_mode *stride, size_t shape_at, size_t stride_at) {
+  sett_notation_mode result = *shape, *modes;
+  int i;
+  if (reader->work.error) return result;
+  if (shape->rank == SETT_NOTATION_SKIP || (shape->rank < 0 && (shape->size < 0 || shape->places > 0))) {
+    reader->at = shape_at;
+    settp_notation_bad(reader, SETT_NOTATION_ERROR_SIZE);
+    return result;
+  }
+  if (shape->rank != stride->rank) {
+    reader->at = stride_at;
+    settp_notation_bad(reader, SETT_NOTATION_ERROR_CONGRUENT);
+    return result;
+  }
+  if (shape->rank < 0) {
+    result = *stride;
+    result.size = shape->size;
+    result.stride = stride->size;
+    return result;
+  }
+  modes = settp_notation_take(&reader->work, shape->rank);
+  for (i = 0; i < shape->rank && modes; ++i)
+    modes[i] = settp_notation_zip(reader, &shape->mode[i], &stride->mode[i], shape_at, stride_at);
+  settp_notation_fill(&result, modes);
+  return result;
+}
+
+/* SHAPE:STRIDE where a ':' follows, *is_layout then; else the tuple. */
+SETT_INLINE sett_notation_mode settp_notation_read_layout(settp_notation_reader *reader, int *is_layout) {
+  sett_notation_mode shape, stride;
+  settp_notation_flat flat;
+  size_t shape_at, stride_at;
+  settp_notation_peek(reader);
+  shape_at = reader->at;
+  shape = settp_notation_read_tuple(reader, 0);
+  *is_layout = settp_notation_accept(reader, ':');
+  if (*is_layout) {
+    settp_notation_peek(reader);
+    stride_at = reader->at;
+    stride = settp_notation_read_tuple(reader, 0);
+    shape = settp_notation_zip(reader, &shape, &stride, shape_at, stride_at);
+  }
+  if (!reader->work.error) settp_notation_flatten_to(&reader->work, &shape, &flat);
+  if (reader->work.error == SETT_NOTATION_ERROR_LEAVES && reader->error_at == 0) reader->error_at = shape_at;
+  return shape;
+}
+
+/* S<b,m,s>, Sw<..>, Swizzle(b,m,s); 0 where there is none. */
+SETT_INLINE int settp_notation_read_swizzle(settp_notation_reader *reader, sett_notation_part *part) {
+  int64_t number[3];
+  size_t start;
+  int i, round;
+  settp_notation_peek(reader);
+  start = reader->at;
+  round = settp_notation_word(reader, "Swizzle(");
+  if (!round && !settp_notation_word(reader, "Sw<") && !settp_notation_word(reader, "S<") &&
+      !settp_notation_word(reader, "Swizzle<"))
+    return 0;
+  for (i = 0; i < 3; ++i) {
+    if (i > 0) settp_notation_want(reader, ',', SETT_NOTATION_ERROR_SWIZZLE);
+    if (!settp_notation_integer(reader, &number[i])) return 1;
+  }
+  settp_notation_want(reader, round ? ')' : '>', SETT_NOTATION_ERROR_SWIZZLE);
+  if (reader->work.error) return 1;
+  if (number[0] < 0 || number[0] > 62 || number[1] < 0 || number[1] > 62 || number[2] < -62 || number[2] > 62 ||
+      number[0] > (number[2] < 0 ? -number[2] : number[2]) ||
+      number[0] + number[1] + (number[2] < 0 ? -number[2] : number[2]) > 62) {
+    reader->at = start;
+    settp_notation_bad(reader, SETT_NOTATION_ERROR_SWIZZLE_RANGE);
+  }
+  part->swizzle = 1;
+  part->bits = number[0];
+  part->base = number[1];
+  part->shift = number[2];
+  return 1;
+}
+
+SETT_INLINE sett_notation_part settp_notation_no_part(void) {
+  sett_notation_part part;
+  part.swizzle = 0;
+  part.bits = part.base = part.shift = 0;
+  part.layout = part.offset = settp_notation_leaf(0, 0);
+  return part;
+}
+
+enum { SETTP_NOTATION_PARTS = 8 };
+
+/* A tuple, a layout, or a chain of them. */
+SETT_INLINE sett_notation settp_notation_read_cute(settp_notation_reader *reader) {
+  sett_notation layout = settp_notation_none(SETT_NOTATION_CUTE);
+  sett_notation_part part[SETTP_NOTATION_PARTS], *copy;
+  int count = 0, is_layout, i;
+  while (!reader->work.error) {
+    if (count == SETTP_NOTATION_PARTS) {
+      settp_notation_bad(reader, SETT_NOTATION_ERROR_LEAVES);
+      break;
+    }
+    part[count] = settp_notation_no_part();
+    if (!settp_notation_read_swizzle(reader, &part[count])) {
+      part[count].layout = settp_notation_read_layout(reader, &is_layout);
+      if (reader->work.error) break;
+      if (!is_layout && count == 0 && settp_notation_peek(reader) != 'o')
+        return settp_notation_tuple_of(part[0].layout, SETT_NOTATION_TUPLE);
+      if (!is_layout) settp_notation_bad(reader, SETT_NOTATION_ERROR_COLON);
+    }
+    if (!settp_notation_word(reader, "o")) {
+      ++count;
+      break;
+    }
+    settp_notation_peek(reader);
+    {
+      size_t start = reader->at;
+      part[count].offset = settp_notation_read_tuple(reader, 0);
+      if (!reader->work.error && !settp_notation_is_offset(&part[count].offset)) {
+        reader->at = start;
+        settp_notation_bad(reader, SETT_NOTATION_ERROR_OFFSET);
+      }
+    }
+    if (!settp_notation_word(reader, "o")) settp_notation_bad(reader, SETT_NOTATION_ERROR_CHAIN);
+    ++count;
+  }
+  if (reader->work.error) return layout;
+  copy = (sett_notation_part *)settp_map_take(reader->work.arena, (size_t)count * sizeof *copy);
+  if (!copy) settp_notation_bad(reader, SETT_NOTATION_ERROR_FULL);
+  for (i = 0; i < count && copy; ++i) copy[i] = part[i];
+  layout.parts = copy ? count : 0;
+  layout.part = copy;
+  return layout;
+}
+
+/* [LAYOUT; n:1; _; ..] */
+SETT_INLINE sett_notation settp_notation_read_tile(settp_notation_reader *reader) {
+  sett_notation_mode modes[SETT_NOTATION_LEAVES], tile;
+  int count = 0, is_layout;
+  settp_notation_accept(reader, '[');
+  if (!settp_notation_accept(reader, ']'))
+    while (!reader->work.error) {
+      if (count == SETT_NOTATION_LEAVES) {
+        settp_notation_bad(reader, SETT_NOTATION_ERROR_LEAVES);
+        break;
+      }
+      modes[count] = settp_notation_read_layout(reader, &is_layout);
+      if (!reader->work.error && !is_layout && modes[count].rank != SETT_NOTATION_SKIP) {
+        sett_notation_mode tuple = modes[count];
+        modes[count] = settp_notation_tilers(&reader->work, &tuple);
+      }
+      ++count;
+      if (reader->work.error || settp_notation_accept(reader, ']')) break;
+      if (!settp_notation_accept(reader, ',')) settp_notation_want(reader, ';', SETT_NOTATION_ERROR_TILE_END);
+    }
+  tile = settp_notation_tuple(&reader->work, reader->work.error ? 0 : count, modes);
+  tile.places = -1;
+  return settp_notation_tuple_of(tile, SETT_NOTATION_TILE);
+}
+
+SETT_INLINE sett_notation sett_notation_parse(sett_map_arena *arena, const char *text, size_t length) {
+  settp_notation_reader reader;
+  sett_notation layout = settp_notation_none(SETT_NOTATION_TUPLE);
+  char first;
+  reader.work = settp_notation_begin(arena);
+  reader.text = text;
+  reader.length = length;
+  reader.at = reader.error_at = 0;
+  first = settp_notation_peek(&reader);
+  if (first == '[') layout = settp_notation_read_tile(&reader);
+  else if (first == 'S' || first == '(' || first == '-' || first == '_' || (first >= '0' && first <= '9'))
+    layout = settp_notation_read_cute(&reader);
+  else settp_notation_bad(&reader, SETT_NOTATION_ERROR_TEXT);
+  settp_notation_peek(&reader);
+  if (!reader.work.error && reader.at < length) settp_notation_bad(&reader, SETT_NOTATION_ERROR_END);
+  if (!reader.work.error) return layout;
+  layout = settp_notation_fail(reader.work.error);
+  layout.column = (int64_t)reader.error_at + 1;
+  return layout;
+}
+
+typedef struct settp_notation_writer {
+  char *out;
+  size_t capacity, length;
+} settp_notation_writer;
+
+SETT_INLINE void settp_notation_write(settp_notation_writer *writer, const char *text) {
+  for (; *text; ++text, ++writer->length)
+    if (writer->length + 1 < writer->capacity) writer->out[writer->length] = *text;
+}
+
+SETT_INLINE void settp_notation_write_integer(settp_notation_writer *writer, int64_t value) {
+  char digits[24];
+  int at = 23;
+  uint64_t rest = value < 0 ? (uint64_t)0 - (uint64_t)value : (uint64_t)value;
+  digits[at] = 0;
+  do digits[--at] = (char)('0' + rest % 10);
+  while (rest /= 10);
+  if (value < 0) digits[--at] = '-';
+  settp_notation_write(writer, digits + at);
+}
+
+/* what: 0 the numbers of a tuple or a shape, 1 the strides. */
+SETT_INLINE void settp_notation_write_tree(settp_notation_writer *writer, const sett_notation_mode *mode, int what) {
+  int i;
+  if (mode->rank == SETT_NOTATION_SKIP) settp_notation_write(writer, "_");
+  if (mode->rank == SETT_NOTATION_LEAF) {
+    settp_notation_write_integer(writer, what == 1 ? mode->stride : mode->size);
+    for (i = 0; i < mode->places && what != 0; ++i) {
+      settp_notation_write(writer, "@");
+      settp_notation_write_integer(writer, mode->place[i]);
+    }
+  }
+  if (mode->rank < 0) return;
+  settp_notation_write(writer, "(");
+  for (i = 0; i < mode->rank; ++i) {
+    if (i) settp_notation_write(writer, ",");
+    settp_notation_write_tree(writer, &mode->mode[i], what);
+  }
+  settp_notation_write(writer, ")");
+}
+
+enum { SETTP_NOTATION_SIZES, SETTP_NOTATION_STRIDES, SETTP_NOTATION_NUMBERS };
+
+SETT_INLINE void settp_notation_write_layout(settp_notation_writer *writer, const sett_notation_mode *mode) {
+  settp_notation_write_tree(writer, mode, SETTP_NOTATION_SIZES);
+  settp_notation_write(writer, ":");
+  settp_notation_write_tree(writer, mode, SETTP_NOTATION_STRIDES);
+}
+
+SETT_INLINE void settp_notation_write_tile(settp_notation_writer *writer, const sett_notation_mode *mode) {
+  int i;
+  settp_notation_write(writer, "[");
+  for (i = 0; i < mode->rank; ++i) {
+    if (i) settp_notation_write(writer, ";");
+    if (mode->mode[i].rank == SETT_NOTATION_SKIP) settp_notation_write(writer, "_");
+    else if (settp_notation_is_tilers(&mode->mode[i]))
+      settp_notation_write_tree(writer, &mode->mode[i], SETTP_NOTATION_SIZES);
+    else settp_notation_write_layout(writer, &mode->mode[i]);
+  }
+  settp_notation_write(writer, "]");
+}
+
+SETT_INLINE size_t sett_notation_print(const sett_notation *layout, char *out, size_t capacity) {
+  settp_notation_writer writer;
+  int i;
+  writer.out = out;
+  writer.capacity = capacity;
+  writer.length = 0;
+  if (layout->error) {
+    settp_notation_write(&writer, sett_notation_message(layout->error));
+  } else if (layout->kind == SETT_NOTATION_TUPLE) {
+    settp_notation_write_tree(&writer, &layout->tuple, SETTP_NOTATION_NUMBERS);
+  } else if (layout->kind == SETT_NOTATION_TILE) {
+    settp_notation_write_tile(&writer, &layout->tuple);
+  }
+  for (i = 0; i < layout->parts && !layout->error; ++i) {
+    const sett_notation_part *part = &layout->part[i];
+    if (part->swizzle) {
+      settp_notation_write(&writer, "S<");
+      settp_notation_write_integer(&writer, part->bits);
+      settp_notation_write(&writer, ",");
+      settp_notation_write_integer(&writer, part->base);
+      settp_notation_write(&writer, ",");
+      settp_notation_write_integer(&writer, part->shift);
+      settp_notation_write(&writer, ">");
+    } else {
+      settp_notation_write_layout(&writer, &part->layout);
+    }
+    if (i == layout->parts - 1) break;
+    settp_notation_write(&writer, " o ");
+    settp_notation_write_tree(&writer, &part->offset, SETTP_NOTATION_SIZES);
+    settp_notation_write(&writer, " o ");
+  }
+  if (capacity) out[writer.length < capacity ? writer.length : capacity - 1] = 0;
+  return writer.length;
+}
+
+#endif

@@ -1,0 +1,136 @@
+/* Property: whatever the bytes, reading ends with a layout or an error inside the text; what was read prints to a text that reads back and prints the same; its values
+   are those of its map; operations end with a layout that prints and reads back, or an error. Run: notation_fuzz [seconds [seed]]; the same entry serves libFuzzer
+   with -DSETT_LIBFUZZER. */
+#include "../include/sett_indexing_map.h"
+#include "../include/sett_notation.h"
+#include "fuzz.h"
+
+static uint64_t memory[1 << 18];
+
+/* Some values, by the layout and by its map. */
+static void check_values(sett_map_arena *arena, const sett_notation *layout, const uint8_t *data, size_t size) {
+  sett_map map = sett_notation_map(arena, layout);
+  int64_t point[SETT_NOTATION_LEAVES], result[SETT_NOTATION_LEAVES];
+  int i, k, error;
+  if (map.kind != SETT_MAP_DEFINED) return;
+  for (k = 0; k < 8; ++k) {
+    int64_t index = 0, step = 1;
+    sett_notation at = settp_notation_tuple_of(settp_notation_leaf(0, 0), SETT_NOTATION_TUPLE), value;
+    settp_notation_work work = settp_notation_begin(arena);
+    settp_notation_flat flat;
+    for (i = 0; i < map.dims; ++i) {
+      point[i] = (k * 7 + i * 3) % (map.variable[i].hi + 1);
+      index = settp_notation_add(&work, index, settp_notation_mul(&work, point[i], step));
+      step = settp_notation_mul(&work, step, map.variable[i].hi + 1);
+    }
+    if (work.error) return;
+    at.tuple.size = index;
+    value = sett_notation_at(arena, layout, &at);
+    if (value.error || !sett_map_evaluate(arena, map, point, result, &error)) continue;
+    settp_notation_flatten_to(&work, &value.tuple, &flat);
+    for (i = 0; i < flat.count; ++i)
+      if (flat.leaf[i].size != result[i]) fail("value", data, size);
+  }
+}
+
+/* A text that reads back and prints the same; returns its length. */
+static void check_print(sett_map_arena *arena, const sett_notation *layout, const uint8_t *data, size_t size) {
+  static char first[1 << 14], second[1 << 14], small[8];
+  sett_notation back;
+  size_t length = sett_notation_print(layout, first, sizeof first);
+  if (length >= sizeof first || layout->error) return;
+  if (sett_notation_print(layout, small, sizeof small) != length || strlen(small) > sizeof small - 1) fail("cut print", data, size);
+  back = sett_notation_parse(arena, first, length);
+  if (back.error || sett_notation_print(&back, second, sizeof second) != length || strcmp(first, second)) fail("print and parse", data, size);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  char *text = (char *)malloc(size ? size : 1); /* exactly as long as the text, so that a sanitizer sees a read beyond */
+  sett_map_arena arena = sett_map_arena_make(memory, sizeof memory);
+  sett_notation layout, other, made;
+  size_t half;
+  int i;
+  if (!text) return 0;
+  if (size) memcpy(text, data, size);
+  for (half = 0; half < size && text[half] != '|'; ++half) {}
+  layout = sett_notation_parse(&arena, text, half);
+  other = half < size ? sett_notation_parse(&arena, text + half + 1, size - half - 1) : layout;
+  if (layout.error && (layout.column < 1 || layout.column > (int64_t)half + 1)) fail("column", data, size);
+  if (!layout.error) {
+    ++good;
+    check_print(&arena, &layout, data, size);
+    check_values(&arena, &layout, data, size);
+    sett_notation_cosize(&layout);
+    for (i = 0; i < 14; ++i) {
+      sett_map_mark mark = sett_map_arena_mark(&arena);
+      if (i < 4) made = sett_notation_divide(&arena, &layout, &other, i);
+      else if (i < 8) made = sett_notation_product(&arena, &layout, &other, i - 4);
+      else if (i == 8) made = sett_notation_composition(&arena, &layout, &other);
+      else if (i == 9) made = sett_notation_complement(&arena, &layout, other.error ? NULL : &other);
+      else if (i == 10) made = sett_notation_right_inverse(&arena, &layout);
+      else if (i == 11) made = sett_notation_left_inverse(&arena, &layout);
+      else if (i == 12) made = sett_notation_recast(&arena, &layout, 4, (int64_t)(size % 5) * 2);
+      else made = sett_notation_max_common_layout(&arena, &layout, &other);
+      check_print(&arena, &made, data, size);
+      sett_map_arena_rewind(&arena, mark);
+    }
+    made = sett_notation_coalesce(&arena, &layout, NULL);
+    check_print(&arena, &made, data, size);
+    made = sett_notation_tile_to_shape(&arena, &layout, &other, NULL);
+    made = sett_notation_blocked_product(&arena, &layout, &other, (int)(size % 2));
+    made = sett_notation_ordered(&arena, &layout, &other);
+    made = sett_notation_flatten(&arena, &layout);
+    check_print(&arena, &made, data, size);
+  }
+  free(text);
+  return 0;
+}
+
+#ifndef SETT_LIBFUZZER
+static size_t number(char *text, size_t at, size_t capacity) {
+  static const char *const huge[] = {"9223372036854775807", "-1", "4294967296", "0"};
+  if (next(40) == 0) return at + (size_t)snprintf(text + at, capacity - at, "%s", huge[next(4)]);
+  return at + (size_t)snprintf(text + at, capacity - at, "%u", next(3) ? 1u << next(5) : next(13));
+}
+
+static size_t layout(char *text, size_t at, size_t capacity) {
+  unsigned modes = 1 + next(3), pass, m, nested = next(4);
+  for (pass = 0; pass < 2; ++pass) {
+    if (pass) text[at++] = ':';
+    text[at++] = '(';
+    for (m = 0; m < modes; ++m) {
+      if (m) text[at++] = ',';
+      if (m == nested) text[at++] = '(';
+      at = number(text, at, capacity);
+      if (m == nested) {
+        text[at++] = ',';
+        at = number(text, at, capacity);
+        text[at++] = ')';
+      } else if (pass && next(12) == 0) {
+        at += (size_t)snprintf(text + at, capacity - at, "@%u", next(3));
+      }
+    }
+    text[at++] = ')';
+  }
+  return at;
+}
+
+/* Mostly LAYOUT|LAYOUT, now and then swizzled, a tile or broken. */
+static size_t draw(char *text, size_t capacity) {
+  size_t at = 0;
+  if (next(4) == 0) at = (size_t)snprintf(text, capacity, "S<%u,%u,%s%u> o %u o ", next(4), next(4), next(3) ? "" : "-", 3 + next(3), next(9));
+  at = layout(text, at, capacity);
+  text[at++] = '|';
+  if (next(4) == 0) {
+    text[at++] = '[';
+    at = layout(text, at, capacity);
+    text[at++] = ']';
+  } else {
+    at = layout(text, at, capacity);
+  }
+  if (next(6) == 0) text[next((uint32_t)at)] = "(),:@ o_<;09"[next(12)];
+  return at;
+}
+
+int main(int argc, char **argv) { return fuzz(argc, argv, "notation_fuzz", draw); }
+#endif

@@ -1,0 +1,441 @@
+"""Layouts in other systems' notations, by `sett layout ..`: the cases that others wrote, by meaning, and drawn layouts beside a plain model of CuTe that was written
+from its definition and shares no code with the headers."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PEER = ROOT.parent / "shared" / "peer" / "notations"
+
+
+def answers(verb: str, rows: "list[list[str]]") -> "list[str]":
+    """One answer a row of `sett layout VERB -`."""
+    given = "".join("\t".join(row) + "\n" for row in rows)
+    words = [str(ROOT / "build" / "sett"), "layout", *([verb] if verb else []), "-"]
+    done = subprocess.run(words, input=given, capture_output=True, text=True, timeout=300)
+    assert done.returncode in (0, 2), done.stderr
+    said = done.stdout.splitlines()
+    assert len(said) == len(rows)
+    return said
+
+
+def one(*words: str) -> "tuple[int, str]":
+    done = subprocess.run([str(ROOT / "build" / "sett"), "layout", *words], capture_output=True, text=True, timeout=60)
+    return done.returncode, (done.stdout + done.stderr).rstrip("\n")
+
+
+# ---- a model of CuTe, from the definition -------------------------------------------------------------------------------------------------------------
+
+def tuple_of(text: str):
+    """A tuple of integers, or of (integer, places)."""
+    place = {"at": 0}
+
+    def read():
+        if text[place["at"]] == "(":
+            place["at"] += 1
+            items = []
+            while text[place["at"]] != ")":
+                items.append(read())
+                place["at"] += text[place["at"]] == ","
+            place["at"] += 1
+            return tuple(items)
+        found = re.compile(r"-?\d+(?:@\d+)*|_").match(text, place["at"])
+        place["at"] = found.end()
+        number, *places = found[0].split("@")
+        return (number if number == "_" else int(number)) if not places else {tuple(map(int, reversed(places))): int(number)}
+
+    value = read()
+    assert place["at"] == len(text), text
+    return value
+
+
+def leaves(tree) -> list:
+    return [leaf for item in tree for leaf in leaves(item)] if isinstance(tree, tuple) else [tree]
+
+
+def product(tree) -> int:
+    size = 1
+    for leaf in leaves(tree):
+        size *= leaf
+    return size
+
+
+def chain_of(text: str) -> list:
+    """[function, offset, function, ..]; a function is ("S", b, m, s) or (shape, stride)."""
+    parts = []
+    for i, part in enumerate(text.replace(" o ", "\0").replace(" ", "").split("\0")):
+        swizzle = re.fullmatch(r"S<(\d+),(\d+),(-?\d+)>", part)
+        if i % 2:
+            parts.append(tuple_of(part))
+        elif swizzle:
+            parts.append(("S", *map(int, swizzle.groups())))
+        else:
+            parts.append(tuple(map(tuple_of, part.split(":"))))
+    return parts
+
+
+def add(a, b):
+    if isinstance(a, dict) or isinstance(b, dict):
+        total = dict(a) if isinstance(a, dict) else {} if a == 0 else {(): a}
+        for key, value in (b if isinstance(b, dict) else {} if b == 0 else {(): b}).items():
+            total[key] = total.get(key, 0) + value
+        return total
+    return a + b
+
+
+def dot(shape, stride, at):
+    """The value of shape:stride at a coordinate; the last mode takes what is left of an integer."""
+    if isinstance(shape, tuple):
+        if isinstance(at, tuple):
+            assert len(at) == len(shape)
+            parts = at
+        else:
+            parts = []
+            for i, mode in enumerate(shape):
+                parts.append(at if i == len(shape) - 1 else at % product(mode))
+                at //= max(product(mode), 1)
+        total = 0
+        for mode, step, part in zip(shape, stride, parts):
+            total = add(total, dot(mode, step, part))
+        return total
+    while isinstance(at, tuple):
+        at, = at
+    return {key: at * value for key, value in stride.items()} if isinstance(stride, dict) else at * stride
+
+
+def coordinate_of(places: dict, depth: int = 0):
+    """A sum of places as a coordinate without trailing zeros."""
+    heads = {}
+    for key, value in places.items():
+        heads.setdefault(key[depth], {})[key] = value
+    return tuple(sum(heads[i].values()) if i in heads and all(len(key) == depth + 1 for key in heads[i]) else coordinate_of(heads[i], depth + 1) if i in heads else 0
+                 for i in range(max(heads) + 1)) if heads else ()
+
+
+def model(chain: list, at):
+    """The value of a chain at a coordinate."""
+    for i in range(len(chain) - 1, -1, -2):
+        function = chain[i]
+        if i + 1 < len(chain):
+            offset = chain[i + 1]
+            if isinstance(at, dict):
+                at = coordinate_of(at)
+                at = (*at, *([0] * (len(offset) - len(at)))) if isinstance(offset, tuple) else at
+            at = tuple(a + b for a, b in zip(at, offset)) if isinstance(offset, tuple) else at if offset == 0 else at + offset
+        if function[0] == "S":
+            _, bits, base, shift = function
+            from_bit, to_bit = (base + shift, base) if shift >= 0 else (base, base - shift)
+            at ^= (at >> from_bit & (1 << bits) - 1) << to_bit
+        else:
+            at = dot(*function, at)
+    return at
+
+
+def trimmed(value):
+    """A value without trailing zeros of coordinates, as the tables of others have it."""
+    if isinstance(value, dict):
+        value = coordinate_of(value)
+    if isinstance(value, (tuple, list)):
+        value = [trimmed(part) for part in value]
+        while value and value[-1] == 0:
+            value.pop()
+        value = value or 0
+    return value
+
+
+def values_of(text: str) -> list:
+    chain = chain_of(text)
+    size = product(chain[-1][0])
+    return [size, *(trimmed(model(chain, i)) for i in (range(size) if size <= 4096 else range(0, size, size // 1021)))]
+
+
+def said_values(text: str) -> list:
+    """The values that `layout table` said, coordinates in parentheses."""
+    return [trimmed(value) for value in tuple_of(f"({text})")] if text else []
+
+
+# ---- the cases of others ------------------------------------------------------------------------------------------------------------------------------
+
+CUTE = ["cute_core", "cute_dialect", "tensor_layouts", "atoms"]
+# What `sett` calls the operations of the cases, where the name is another.
+VERBS = {"layout_at": "at", "swizzle_at": "at", "tv_layout": "", "layout_table": ""}
+# Rows whose stated result is wrong or undefined upstream, and why.
+WRONG = {"4:-1 left_inverse": "(-1,4):(0,1) has a negative size"}
+
+
+def peer(files: "list[str]") -> "list[dict]":
+    if not PEER.is_dir():
+        pytest.skip("no cases of others: ../shared/peer/notations is missing")
+    return [row for name in files for row in json.loads((PEER / f"{name}.json").read_text())]
+
+
+def words_of(row: dict) -> "list[str]":
+    words = [",".join(map(str, arg)) if isinstance(arg, list) else str(arg) for arg in row["args"]]
+    if row["op"] in ("group_modes",) and len(row["args"]) == 2:
+        words = [words[0], *map(str, row["args"][1])]
+    return words
+
+
+def inverts(said: str, text: str) -> bool:
+    """L(R(L(i))) = L(i), all that a left inverse R promises where L is not one-to-one."""
+    layout, inverse = chain_of(text), chain_of(said)
+    for i in range(min(product(layout[0][0]), 500)):
+        value = model(layout, i)
+        at = coordinate_of(value) if isinstance(value, dict) else value
+        at = (*at, *([0] * (len(inverse[0][0]) - len(at)))) if isinstance(at, tuple) else at
+        if trimmed(model(layout, model(inverse, at))) != trimmed(value):
+            return False
+    return True
+
+
+def is_layout(text) -> bool:
+    return isinstance(text, str) and ":" in text and not text.startswith("[")
+
+
+def test_cute_cases() -> None:
+    """Every CuTe case by its values, or by its text where it has no table."""
+    by_verb: "dict[str, list]" = {}
+    for row in peer(CUTE):
+        verb = VERBS.get(row["op"], row["op"])
+        by_verb.setdefault(verb, []).append(row)
+    bad, tables, wrong = [], [], 0
+    for verb, rows in by_verb.items():
+        for row, said in zip(rows, answers(verb, [words_of(row) for row in rows])):
+            if verb == "":
+                said = said.split("\t")[1] if said.count("\t") == 2 else said
+            refused = said.startswith(("no: ", "error: "))
+            if f"{row['args'][0]} {row['op']}".replace("(4):(-1)", "4:-1") in WRONG:
+                wrong += refused
+            elif row["expect"] == "error" or refused:
+                if not (refused and row["expect"] == "error"):
+                    bad.append((row["op"], row["args"], row["expect"], said))
+            elif row["op"] == "left_inverse" and is_layout(said) and inverts(said, row["args"][0]):
+                pass
+            elif "meaning" in row:
+                tables.append((row, said))
+            elif is_layout(row["expect"]):
+                if said != row["expect"] and values_of(said) != values_of(row["expect"]):
+                    bad.append((row["op"], row["args"], row["expect"], said))
+            elif trimmed(tuple_of(said) if said[0] == "(" and ":" not in said else said) != trimmed(tuple_of(row["expect"]) if row["expect"][0] == "(" and ":" not in row["expect"]
+                                                                                                   else row["expect"]):
+                bad.append((row["op"], row["args"], row["expect"], said))
+    for (row, said), table in zip(tables, answers("table", [[said] for _, said in tables])):
+        if said_values(table) != [trimmed(value) for value in row["meaning"]["values"]]:
+            bad.append((row["op"], row["args"], row["expect"], said))
+    assert not bad, "\n".join(map(str, bad))
+    assert wrong == len(WRONG)
+
+
+# ---- own cases ----------------------------------------------------------------------------------------------------------------------------------------
+
+# verb, words, answer, exit status. Refusals and values that CuTe's C++ or Python gets wrong are named in the manual of sett_notation_composition.
+OWN = [
+    ("composition", ["(4,6,8):(2,3,5)", "6:3"], "no: ", 1),  # C++: (2,3):(6,3), 3 at 2 instead of 7
+    ("composition", ["(4,2):(1,10)", "(2,2):(1,3)"], "no: ", 1),  # tensor-layouts: (2,2):(1,3), 4 at 3 instead of 10
+    ("composition", ["(2,2):(1,1)", "3:1"], "no: ", 1),
+    ("composition", ["(4,2,8):(3,12,97)", "3:3"], "3:9", 0),  # pycute refuses
+    ("composition", ["(5,7):(1,100)", "4:3"], "(2,2):(3,101)", 0),  # all three refuse or are wrong
+    ("composition", ["(1048576,1048576):(1,2097152)", "(1048576,2):(1,1048575)"], "no: ", 1),  # without looking at every point
+    ("composition", ["(1048576,1048576):(1,2097152)", "(524288,2):(1,524288)"], "(524288,2):(1,524288)", 0),
+    ("composition", ["4:1", "4:-1"], "error: expected no negative", 2),
+    ("complement", ["(4,2):(1,6)", "24"], "2:12", 0),
+    ("complement", ["2:1", "(3,4)"], "8:2", 0),
+    ("complement", ["(4,2):(1,2)", "24"], "no: ", 1),
+    ("right_inverse", ["((2,2),(2,4)):((0,1),(0,2))"], "(2,4):(2,8)", 0),
+    ("left_inverse", ["(4,2):(1,2)"], "no: ", 1),
+    ("recast", ["3:2", "16", "4"], "no: ", 1),
+    ("table", ["S<2,0,2> o 0 o (4,4):(4,1)"], "0,5,10,15,1,4,11,14,2,7,8,13,3,6,9,12", 0),
+    ("table", ["S<2,0,2> o 4 o 4:1"], "5,4,7,6", 0),
+    ("table", ["(2,3):(1@1,1@0)"], "(0,0),(0,1),(1,0),(1,1),(2,0),(2,1)", 0),
+    ("at", ["((2,2),3):((1,6),2)", "1,2"], "5", 0),
+    ("at", ["((2,2),3):((1,6),2)", "(1,1),2"], "11", 0),
+    ("at", ["(4,2):(1,9)", "11"], "21", 0),  # the last mode takes what is left
+    ("at", ["4:9223372036854775807", "2"], "error: a value overflows", 2),
+    ("map", ["S<1,0,1> o 0 o 4:1"], "(d0) -> ", 0),
+    ("max_common_vector", ["(8,4):(1,8)", "(8,4):(1,16)"], "8", 0),
+    ("", ["( 4 , (2, 4)) : (2,(1 ,8))"], "cute\t(4,(2,4)):(2,(1,8))\tsize 32, cosize 32, one-to-one", 0),
+    ("", ["(2,2):(1,1)"], "cute\t(2,2):(1,1)\tsize 4, cosize 3, copies", 0),
+    ("", ["Sw<3,4,3> o 0 o (_8,_64):(_64,_1)"], "cute\tS<3,4,3> o 0 o (8,64):(64,1)\t", 0),
+]
+# Malformed texts: the column, and what was expected.
+BAD = [("", 1, "a layout"), ("hello", 1, "a layout"), ("(4,8:(1,4)", 5, "',' or ')'"), ("(4,8):(1,(4,2))", 7, "nested as"), ("(4,8):(1)", 7, "nested as"),
+       ("(4,8):(1,4) x", 13, "the end"), ("4:", 3, "an integer or"), ("(4,?):(1,4)", 4, "an integer or"), ("S<4,0,2> o 0 o 4:1", 1, "bits and base"),
+       ("S<2,0 o 0", 7, "a swizzle"), ("S<2,0,2> o 4:1", 13, "' o OFFSET"), ("S<2,0,2> o 0 o 4", 17, "':'"), ("99999999999999999999:1", 1, "64 bits"),
+       ("4:1@99", 5, "a place"), ("-4:1", 1, "a size"), ("[4:1,(2", 8, "',' or ')'"), ("(" * 40, 33, "32 parentheses")]
+
+
+@pytest.mark.parametrize("verb, words, answer, status", OWN, ids=lambda value: None)
+def test_own(verb: str, words: "list[str]", answer: str, status: int) -> None:
+    said = one(*([verb] if verb else []), *words)
+    assert said[0] == status and (said[1].startswith(answer) if answer[-1] in " \t" or status == 2 else said[1] == answer), said
+
+
+@pytest.mark.parametrize("text, column, expected", BAD, ids=lambda value: None)
+def test_malformed(text: str, column: int, expected: str) -> None:
+    status, said = one(text)
+    assert status == 2 and said.startswith(f"error: {column}: expected ") and expected in said, said
+
+
+def draw_shape(rng: random.Random, depth: int, most: int):
+    if depth == 0 or rng.random() < 0.5:
+        return rng.choice([1, 2, 2, 3, 4, 4, 5, 6, 8])
+    return tuple(draw_shape(rng, depth - 1, most) for _ in range(rng.randint(1, most)))
+
+
+def draw_strides(rng: random.Random, shape, scale: int):
+    if isinstance(shape, tuple):
+        return tuple(draw_strides(rng, part, scale) for part in shape)
+    return rng.choice([0, 1, 1, 2, 3, 4, 6, 8, 12, 16, 5, scale])
+
+
+def show(tree) -> str:
+    return "(" + ",".join(map(show, tree)) + ")" if isinstance(tree, tuple) else str(tree)
+
+
+def draw_layout(rng: random.Random, depth: int = 2, compact: bool = False) -> str:
+    shape = draw_shape(rng, depth, 3)
+    if not compact:
+        return f"{show(shape)}:{show(draw_strides(rng, shape, rng.randint(0, 40)))}"
+    steps, stride = {}, 1
+    flat = leaves(shape)
+    for i in rng.sample(range(len(flat)), len(flat)):
+        steps[i] = stride
+        stride *= flat[i] * rng.choice([1, 1, 1, 2])
+    order = iter(range(len(flat)))
+
+    def build(part):
+        return tuple(map(build, part)) if isinstance(part, tuple) else steps[next(order)]
+    return f"{show(shape)}:{show(build(shape))}"
+
+
+def drawn(count: int, seed: int, size: int = 400, **how) -> "list[str]":
+    rng = random.Random(seed)
+    found = []
+    while len(found) < count:
+        text = draw_layout(rng, **how)
+        if product(chain_of(text)[0][0]) <= size:
+            found.append(text)
+    return found
+
+
+def swizzled(count: int, seed: int) -> "list[str]":
+    rng = random.Random(seed)
+    plain = drawn(count, seed)
+    swizzles = [(bits, rng.randint(0, 3), rng.choice([-1, 1]) * rng.randint(bits, bits + 3)) for bits in (rng.randint(0, 3) for _ in plain)]
+    return [f"S<{','.join(map(str, swizzle))}> o {rng.choice([0, 0, 1, 4, 7])} o {text}" for swizzle, text in zip(swizzles, plain)]
+
+
+def test_drawn_values() -> None:
+    """print(parse) is stable, and table, at and map give the model's values."""
+    texts = drawn(600, 1) + swizzled(400, 2)
+    assert [said.split("\t")[1] for said in answers("", [[text] for text in texts])] == texts
+    for text, said in zip(texts, answers("table", [[text] for text in texts])):
+        chain = chain_of(text)
+        assert said_values(said) == [model(chain, i) for i in range(product(chain[-1][0]))], text
+    maps = answers("map", [[text] for text in texts])
+    rng = random.Random(3)
+    points = [[rng.randrange(size) for size in leaves(chain_of(text)[-1][0])] for text in texts]
+    given = "".join(f"{said}\t{','.join(map(str, point))}\n" for said, point in zip(maps, points))
+    evaluated = subprocess.run([str(ROOT / "build" / "sett"), "map", "eval", "-"], input=given, capture_output=True, text=True, timeout=100).stdout.splitlines()
+    for text, point, said in zip(texts, points, evaluated):
+        chain, index, step = chain_of(text), 0, 1
+        for digit, size in zip(point, leaves(chain[-1][0])):
+            index, step = index + digit * step, step * size
+        assert int(said) == model(chain, index), (text, point, said)
+
+
+def factorisations(size: int) -> "list[tuple[int, ...]]":
+    """All tuples of factors above 1 with that product."""
+    return [()] if size == 1 else [(first, *rest) for first in range(2, size + 1) if size % first == 0 for rest in factorisations(size // first)]
+
+
+def exists(value, sizes: "list[int]") -> bool:
+    """Is there a shape:stride layout of these leaves, each split at will, with these values? By trying all."""
+    points = list(itertools.product(*map(range, sizes)))
+    for split in itertools.product(*map(factorisations, sizes)):
+        steps = []
+        for leaf, factors in enumerate(split):
+            unit = 1
+            for factor in factors:
+                steps.append((leaf, unit, factor, value(tuple(unit if i == leaf else 0 for i in range(len(sizes))))))
+                unit *= factor
+        if all(value(point) == sum(point[leaf] // unit % factor * stride for leaf, unit, factor, stride in steps) for point in points):
+            return True
+    return False
+
+
+def test_drawn_compositions() -> None:
+    """A composition has a(b(i)) at every i and a shape that refines b's; a refusal is right by trying every layout, and its witness has the value that it says."""
+    pairs = list(zip(drawn(500, 5, 60) + drawn(500, 6, 60, compact=True), drawn(500, 7, 16, depth=1) + drawn(500, 8, 16, depth=1, compact=True)))
+    right = refused = 0
+    for (a, b), said in zip(pairs, answers("composition", [list(pair) for pair in pairs])):
+        outer, inner = chain_of(a), chain_of(b)
+        # Beyond a's size its coalesced form counts, whose last mode is the last that is larger than 1.
+        want = [model(outer, model(inner, i)) for i in range(product(inner[0][0]))]
+        if max((model(inner, i) for i in range(len(want))), default=0) >= product(outer[0][0]):
+            continue
+        if said.startswith("no: "):
+            at, value, _ = map(int, re.findall(r"-?\d+", said.split(": at ")[1]))
+            assert want[at] == value, (a, b, said)
+            sizes = leaves(inner[0][0])
+            numbers = dict(zip(itertools.product(*map(range, reversed(sizes))), want))
+            assert not exists(lambda point: numbers[tuple(reversed(point))], sizes), (a, b, said)
+            refused += 1
+        else:
+            got = chain_of(said)
+            assert [model(got, i) for i in range(product(got[0][0]))] == want, (a, b, said)
+            assert len(leaves(got[0][0])) >= len(leaves(inner[0][0]))
+            right += 1
+    assert right > 300 and refused > 30
+
+
+def test_drawn_laws() -> None:
+    """Coalesce, complement, inverses, divide and product obey their laws, by the model."""
+    texts = drawn(300, 11, 60) + drawn(300, 12, 60, compact=True)
+    tilers = drawn(600, 13, 12, depth=1, compact=True)
+    counts = dict.fromkeys(["coalesce", "complement", "right_inverse", "left_inverse", "logical_divide", "logical_product"], 0)
+    for verb in counts:
+        rows = [[text, tiler] if verb.startswith("logical") else [text] for text, tiler in zip(texts, tilers)]
+        for row, said in zip(rows, answers(verb, rows)):
+            layout = chain_of(row[0])
+            size = product(layout[0][0])
+            values = [model(layout, i) for i in range(size)]
+            if said.startswith(("no: ", "error: ")):
+                assert verb not in ("coalesce", "right_inverse")
+                continue
+            counts[verb] += 1
+            made = chain_of(said)
+            got = [model(made, i) for i in range(product(made[0][0]))]
+            if verb == "coalesce":
+                assert got == values
+            elif verb == "complement":
+                assert got == sorted(set(got)) and not (set(got) & set(values)) - {0}
+            elif verb == "right_inverse":
+                assert [model(layout, i) for i in got] == list(range(len(got)))
+            elif verb == "left_inverse":
+                assert [model(layout, model(made, value)) for value in values] == values
+                assert len(set(values)) < size or [model(made, value) for value in values] == list(range(size))
+            elif verb == "logical_divide":
+                tiler = chain_of(row[1])
+                tile = product(tiler[0][0])
+                inside = [model(tiler, i) for i in range(tile)]
+                assert all(got[i] == values[inside[i]] for i in range(tile) if inside[i] < size)
+                assert set(values) <= set(got) or any(i >= size for i in inside) or size % (max(inside) + 1), (row, said)
+            else:
+                assert got[:size] == values
+                tiler = chain_of(row[1])
+                copies = {model(tiler, i) for i in range(product(tiler[0][0]))}
+                used, gaps = 1, True  # a gap that a stride does not divide is rounded down: copies may overlap there
+                for step, extent in sorted((step, extent) for step, extent in zip(leaves(layout[0][1]), leaves(layout[0][0])) if step and extent > 1):
+                    gaps, used = gaps and step % used == 0, step * extent
+                assert len(got) == size * product(tiler[0][0]), (row, said)
+                assert not gaps or len(set(got)) == len(set(values)) * len(copies), (row, said)
+    assert min(counts.values()) > 100, counts
