@@ -18,7 +18,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple  # noqa: E402
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent)) if __package__ in (None, "") else None
 
 from gen import algebra, explain, hlo, jobs, pipeline, run  # noqa: E402
-from gen.run import bench, layouts, proofs  # noqa: E402
+from gen.run import bench, layouts, proofs, roofline  # noqa: E402
 from gen.plan.nest import BuildError  # noqa: E402
 from gen.schedule import DEVICES  # noqa: E402
 from gen.suggest import did_you_mean  # noqa: E402
@@ -131,7 +131,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("files", nargs="*", metavar="FILE", help=FILES)
     parser.add_argument("--layouts", nargs="+", metavar=("SHAPE", "LAYOUT"),
                      help="instead of files: f32[4096,4096] {1,0} {0,1} .., copies between every pair, reads by rows, columns and tiles in each")
-    parser.add_argument("--html", metavar="F", help="the page of --layouts (default: beside the JSON, else build/layouts.html)")
+    parser.add_argument("--html", metavar="F", help="write a page: the roofline of files; the matrix of --layouts (default: beside the JSON, else build/layouts.html)")
     target(parser, BENCH_TARGETS)
     parser.add_argument("--json", metavar="F", help="write all figures to a file")
     parser.add_argument("--rounds", type=count, default=60, metavar="N", help="timed turns at most (default 60)")
@@ -311,19 +311,24 @@ def explained(given: argparse.Namespace, file: str) -> "Tuple[int, None]":
 
 
 def do_bench(given: argparse.Namespace) -> int:
-    if bool(given.files) == bool(given.layouts) or (given.html and not given.layouts):
-        raise run.RunError("expected files to time, or --layouts SHAPE LAYOUT .. (with --html F)")
+    if bool(given.files) == bool(given.layouts):
+        raise run.RunError("expected files to time, or --layouts SHAPE LAYOUT ..")
     asked = bench.BenchOptions(rounds=given.rounds, spread=given.spread / 100, with_check=not given.no_check,
                                with_libraries=not given.no_libraries, run=options(given))
     if given.layouts is not None:
         return bench_layouts(given, asked)
+    data, page = (Path(path).absolute() if path else None for path in (given.json, given.html))
+    bench.writable(data, page)
     try:
         report = bench.bench(inputs(given.files), given.target, asked)
     finally:
         PROGRESS.end()
     print(bench.table(report))
-    if given.json:
-        bench.write_json(report, given.json)
+    if data:
+        bench.write_json(report, str(data))
+    if page:
+        pipeline.write(page, roofline.as_html(report))
+        print("wrote", os.path.relpath(page))
     return 0 if report.status() == "PASS" else 1
 
 

@@ -65,7 +65,7 @@ def gen(*words: object, cwd: Path) -> "subprocess.CompletedProcess[str]":
 @pytest.mark.parametrize("words, expected", [
     ([], "expected files to time, or --layouts"),
     (["a.hlo", "--layouts", "f32[4,4]", "{1,0}"], "expected files to time, or --layouts"),
-    (["a.hlo", "--html", "a.html"], "expected files to time, or --layouts"),
+    (["a.hlo", "--html", "none/a.html"], "--html .*none/a.html: expected the name of a file"),
     (["--layouts", "f32[4,4]", "{1,0}", "--html", "none/a.html"], "--html .*none/a.html: expected the name of a file"),
     (["--layouts", "f32[4,4]", "{1,0}", "--json", "a.html"], "--html .*a.html: expected another file than that of --json"),
     (["--layouts", "f32[4,4]", "{1,0", "--json", "a.json"], r"5: layout 1 '\{1,0': expected"),

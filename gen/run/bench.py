@@ -7,16 +7,19 @@ quarter of what it reads, of the fastest copy for all others.
 from __future__ import annotations
 
 import json
+import os
 import tempfile
-from dataclasses import dataclass, field
+import time
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import geometric_mean, median
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
-from gen import child, run
+from gen import child, pipeline, run
 from gen.run import cost as costs, rivals
 
 ONE_STREAM = {"copy": "streaming stores", "read": "vector sum"}  # the simplest rivals that are fast: one place in memory a thread
+START_SECONDS, TURNS_A_SECOND = 4, 6  # to generate, compile and begin, of one kernel; of it and a dozen rivals
 SMALL = 1 << 20  # below so many bytes a launch costs more than the moving: a row of latency
 MIB = float(1 << 20)
 
@@ -112,7 +115,7 @@ def _timed_row(row: Row, answer: run.Answer, device: run.Event, manifest: run.Ma
     copies = [e for e in times if e["kind"] == "copy"]
     reads = [e for e in times if e["kind"] == "read"]
     rotation = answer.of("rotation")[0]
-    row.update(_time(kernel), status="PASS")
+    row.update(_time(kernel), status="PASS", arithmetic_rate=next((event["rate"] for event in answer.of("arithmetic")), None))
     row.update(name=row["kernel"], rounds=int(kernel["rounds"]), latency_s=rotation["latency"], sets=int(rotation["sets"]),
                footprint=int(rotation["footprint"]), fits_cache=bool(rotation["footprint"] <= device["cache"]),
                yardstick=rotation["yardstick"], share_spread=rotation["spread"] if rotation["spread"] < 1e300 else None, copies=[_time(e) for e in copies],
@@ -144,7 +147,7 @@ def bench_built(built: run.Built, target: str, device: run.Event, options: Bench
     manifest = built.manifest
     moved = int(manifest["bytes_read"]) + int(manifest["bytes_written"])
     row: Row = {"kernel": built.name, "hero": built.hero, "schedule": manifest.get("schedule", ""), "bytes": moved,
-                "status": "FAIL", "libraries": []}
+                "operations": costs.arithmetic(built.source) if built.source else 0, "status": "FAIL", "libraries": []}
     cost = costs.cost(built.source) if built.source else None
     expected = costs.LAUNCHES * cost.launch_seconds(False, bool(device["on_host"])) if cost else 0.0
     if cost and expected > costs.MOST_SECONDS:
@@ -189,6 +192,12 @@ def bench_fusion(fusion: Any, report: Report) -> Row:
         return bench_built(built, report.target, report.device, report.options, report.libraries)
 
 
+def expected_seconds(fusions: Sequence[Any], options: BenchOptions) -> float:
+    """Of a bench of fusions, on an idle machine: each kernel's turns to the last, its check in two rounds, and what goes before."""
+    each = [costs.cost(fusion).check_seconds(False) for fusion in fusions if options.with_check]
+    return len(fusions) * (START_SECONDS + min(options.seconds, options.rounds / TURNS_A_SECOND)) + 2 * sum(min(seconds, costs.MOST_SECONDS) for seconds in each)
+
+
 def bench(files: Sequence[str], target: str, options: Optional[BenchOptions] = None) -> Report:
     """`gen bench`: all fusions of all files. RunError with status 3 where there is no device."""
     from gen import hlo
@@ -199,8 +208,15 @@ def bench(files: Sequence[str], target: str, options: Optional[BenchOptions] = N
     with tempfile.TemporaryDirectory(prefix="sett_rivals_") as programs:
         if options.with_libraries and report.device["on_host"]:
             report.libraries = rivals.find(Path(programs))
-        for file, fusion in fusions:
+        options.run.say(f"{run.counted(len(fusions), 'kernel')}, about {costs.duration(expected_seconds([fusion for _, fusion in fusions], options))}")
+        begun = time.monotonic()
+        for number, (file, fusion) in enumerate(fusions):
+            left = (time.monotonic() - begun) / number * (len(fusions) - number) if number else 0
+            progress = f"{number + 1}/{len(fusions)}{f', about {costs.duration(left)} left' if number else ''}: "
+            step = options.run.step
+            report.options = replace(options, run=replace(options.run, step=lambda text: step(progress + text)))
             report.rows.append({**bench_fusion(fusion, report), "file": file})
+        report.options = options
     return report
 
 
@@ -228,7 +244,7 @@ def _spread(row: Row) -> float:
     return (row["high_s"] - row["low_s"]) / row["median_s"]
 
 
-def _behind(row: Row) -> List[str]:
+def behind(row: Row) -> List[str]:
     return [r["name"] for r in row["libraries"] if r["status"] == "PASS" and r["ahead"] < 1]
 
 
@@ -238,8 +254,8 @@ def _note(row: Row) -> str:
         notes.append(f"latency: {seconds_text(row['latency_s'])} a launch")
     if row["fits_cache"]:
         notes.append("buffers fit in the cache")
-    if _behind(row):
-        notes.append(f"behind {', '.join(_behind(row))}")
+    if behind(row):
+        notes.append(f"behind {', '.join(behind(row))}")
     return "; ".join(notes)
 
 
@@ -274,7 +290,7 @@ def _cells(row: Row, libraries: Sequence[str]) -> Dict[str, str]:
 LEFT = ("kernel", "hero", "max error", "yardstick", "note")
 
 
-def _skipped(report: Report) -> List[str]:
+def skipped(report: Report) -> List[str]:
     """A line for each reason why a library was not timed; the kernels, where it is not simply absent."""
     lines = [f"SKIP {x.name}: {x.missing}" for x in report.libraries if x.missing]
     absent = {x.name for x in report.libraries if x.missing}
@@ -329,7 +345,7 @@ def table(report: Report) -> str:
     if libraries:
         said.append(f"beside it, on {int(report.device['units'])} threads: {', '.join(libraries)}")
     return "\n".join([*said, text([h if h != "note" else "" for h in headings]), *(text([line.get(h, "") for h in headings]) for line in lines),
-                      *_summary(report), *_skipped(report)])
+                      *_summary(report), *skipped(report)])
 
 
 def about(report: Report) -> Dict[str, Any]:
@@ -345,8 +361,13 @@ def as_json(report: Report) -> str:
 
 
 def write_json(report: Report, path: str) -> None:
-    """Under a temporary name first."""
-    with tempfile.TemporaryDirectory(prefix="sett_json_") as work:
-        made = Path(work) / "bench.json"
-        made.write_text(as_json(report))
-        run.publish(made, Path(path).absolute())
+    pipeline.write(Path(path).absolute(), as_json(report))
+
+
+def writable(data: Optional[Path], page: Optional[Path]) -> None:
+    """RunError where the files of --json and --html cannot be written: it is better said before anything is measured."""
+    for option, path in (("--json", data), ("--html", page)):
+        if path and (path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK)):
+            raise run.RunError(f"{option} {path}: expected the name of a file in a folder that can be written")
+    if page and data == page:
+        raise run.RunError(f"--html {page}: expected another file than that of --json")

@@ -9,6 +9,7 @@ from typing import Dict
 
 from gen import hlo
 from gen.hlo import Computation, Fusion, Instruction, dtypes
+from gen.hlo.opcodes import ELEMENTWISE
 from gen.plan import partition, plan
 from gen.plan.scan import prefix
 
@@ -69,6 +70,22 @@ def cost(fusion: Fusion) -> Cost:
             operations += count
             rounded += count if any(leaf.kind == "array" and dtypes.TABLE[leaf.dtype].kind in ("float", "complex") for leaf in i.shape.leaves()) and not partition.moves_only(i) else 0
     return Cost(steps, operations, rounded, memory(fusion.computation))
+
+
+def arithmetic(fusion: Fusion) -> int:
+    """Operations on numbers, one for each element that an op computes (two for each step of a dot or convolution); moves and conversions are none."""
+    return sum(_arithmetic(i) for i in fusion.computation.instructions)
+
+
+def _arithmetic(i: Instruction) -> int:
+    if i.opcode in hlo.CONTRACTIONS:
+        return 2 * steps_of(i)
+    if i.opcode == "convert" or partition.moves_only(i):
+        return 0
+    if i.opcode in ("reduce", "reduce-window", "select-and-scatter", "scatter"):
+        times = {"reduce": lambda: i.operands[0].shape.elements, "scatter": lambda: i.operands[-1].shape.elements}.get(i.opcode, lambda: steps_of(i))()
+        return times * sum(_arithmetic(inner) for called in i.called for inner in called.instructions)
+    return sum(leaf.elements for leaf in i.shape.leaves()) if i.opcode in ELEMENTWISE else 0
 
 
 def steps_of(i: Instruction) -> int:

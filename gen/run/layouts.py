@@ -7,7 +7,6 @@ are checked and timed as those of any file are, by gen/run/bench.py.
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
 from dataclasses import dataclass, field
@@ -345,11 +344,7 @@ def places(json_path: Optional[str], html_path: Optional[str]) -> Tuple[Optional
         (run.ROOT / "build").mkdir(exist_ok=True)
     data = Path(json_path).absolute() if json_path is not None else None
     page = Path(html_path).absolute() if html_path is not None else data.with_suffix(".html") if data else run.ROOT / "build" / "layouts.html"
-    for option, path in (("--json", data), ("--html", page)):
-        if path and (path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK)):
-            raise run.RunError(f"{option} {path}: expected the name of a file in a folder that can be written")
-    if data == page:
-        raise run.RunError(f"--html {page}: expected another file than that of --json")
+    bench.writable(data, page)
     return data, page
 
 

@@ -430,6 +430,7 @@ int bench(const struct sett_fusion *fusion, void *self, const struct device *dev
   bad = bad || measure(&r, rivals, count, plan);
   for (int i = 0; i < plan->libraries; ++i) worker_stop(&plan->library[i]);
   rotation_close(&r);
+  if (!bad && device->on_host) say("arithmetic", "#rate", say_number(copies_arithmetic()), NULL);
   if (device->on_host) copies_close();
   return bad;
 }

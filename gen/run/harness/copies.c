@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <stdint.h>
 #include <string.h>
+#include <time.h>
 #if defined(__SSE2__)
 #include <immintrin.h>
 #endif
@@ -274,4 +275,47 @@ void copies_copy(int number, unsigned char *const *from, unsigned char *const *t
 void copies_read(int number, unsigned char *const *from, size_t bytes, int sets, int first, int calls)
 {
   copies_copy(number, from, NULL, bytes, sets, first, calls);
+}
+
+/* ---- arithmetic in registers ---- */
+
+#if defined(__AVX512F__)
+#define REGISTER_BYTES 64
+#elif defined(__AVX__)
+#define REGISTER_BYTES 32
+#else
+#define REGISTER_BYTES 16
+#endif
+typedef float reals __attribute__((vector_size(REGISTER_BYTES)));
+enum { CHAINS = 12, STEPS = 1 << 20 };
+
+static void share_of_arithmetic(void *argument, int thread, int threads)
+{
+  const float *values = argument;
+  reals chain[CHAINS], factor, summand;
+  uint64_t sum = 0;
+  (void)threads;
+  for (int k = 0; k < REGISTER_BYTES / 4; ++k) factor[k] = values[0], summand[k] = values[1];
+  for (int k = 0; k < CHAINS; ++k) chain[k] = summand * (float)(k + thread + 1);
+  for (int step = 0; step < STEPS; ++step)
+    for (int k = 0; k < CHAINS; ++k) chain[k] = chain[k] * factor + summand;
+  for (int k = 0; k < CHAINS; ++k) sum += (uint64_t)chain[k][0];
+  kept += sum;
+}
+
+double copies_arithmetic(void)
+{
+  float values[2] = { 0.5f, 1.5f };
+  double best = 0;
+  for (int turn = 0; turn < 5; ++turn) {
+    struct timespec start, end;
+    double rate;
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    copies_share(share_of_arithmetic, values);
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    rate = 2.0 * STEPS * CHAINS * (REGISTER_BYTES / 4) * pool.threads /
+           ((double)(end.tv_sec - start.tv_sec) + 1e-9 * (double)(end.tv_nsec - start.tv_nsec));
+    if (rate > best) best = rate;
+  }
+  return best;
 }

@@ -15,6 +15,8 @@ const char *copies_read_name(int number);
    Every thread does its own share of each without waiting for the others in between. */
 void copies_copy(int number, unsigned char *const *from, unsigned char *const *to, size_t bytes, int sets, int first,
                  int calls);
+/* Operations a second of all threads: multiplications and additions of f32 in registers, each rounded, as kernels do them. */
+double copies_arithmetic(void);
 void copies_read(int number, unsigned char *const *from, size_t bytes, int sets, int first, int calls);
 
 #endif
