@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Callable, Optional
+from typing import Callable, Optional, Tuple
 
 from gen import algebra
 from gen.emit import ops
@@ -13,6 +13,7 @@ from gen.emit.text import Text, joined, offset
 from gen.emit.values import NotWide, Value
 from gen.hlo import Shape, dtypes
 from gen.plan.buffers import Buffer, buffer_of, memory_map
+from gen.plan.digits import strides
 from gen.plan.partition import EMPTY, Read, Region, compose
 from gen.targets import NARROW, SMALL, TINY, bits
 
@@ -46,7 +47,8 @@ class Loads(Accesses):
             return Value(self.d.literal(literal[0], "u16"), "f16", 1, True)
         if len(set(literal)) == 1:
             return Value(self.d.literal(literal[0], source.shape.dtype), source.shape.dtype)
-        index = self.mapped(compose(read.map, algebra.call("shape", "map", _row_major(source.shape))))
+        table_map = compose(read.map, algebra.call("shape", "map", _row_major(source.shape)))
+        index = self.mapped(table_map)
         name = self.helpers.table(source)
         dtype = source.shape.dtype
         table = table_type(source)
@@ -54,31 +56,65 @@ class Loads(Accesses):
         def at(index: str) -> str:
             text = self.from_memory(dtype, f"{name}[{index}]")
             return text if table == dtype or dtype in NARROW else self.d.reinterpret(text, table, dtype)
-        return self._gather(source.name, dtype, index, at, dtype == "f16")
+        return self._gather(source.name, dtype, index, at, dtype == "f16", self._unbroken(table_map))
 
     def _iota(self, read: Read) -> Value:
         source = read.source
         dtype, dimension = source.shape.dtype, source.attributes["iota_dimension"]
         pick = algebra.call("op", "broadcast", "0", f"out={','.join(map(str, source.shape.dims))}",
                             f"in={source.shape.dims[dimension]}", f"dimensions={dimension}")
-        index = self.mapped(compose(read.map, pick))
+        picked = compose(read.map, pick)
+        index = self.mapped(picked)
 
         def convert(at: str) -> str:
             text = ops.expression(self.d, self.helpers.need, "convert", {}, dtype, ["s64"], [f"({at})"], 1)
             if dtype == "pred":
                 text = f"({self.d.register('pred')})(({at}) != 0)"
             return self.round(text, dtype, 1) if dtype in SMALL + TINY else str(text)
-        if self.lanes > 1 and dtype in ("s32", "u32") and self.stride(index, "lane")[0] not in (None, 0):
-            stride, first = self.stride(index, "lane")[0], self.d.splat(dtype, self.lanes, f"({self.d.types[dtype]})({self._first(index)})")
-            lane = self.d.reinterpret(f"{self.helpers.numbers(self.lanes)}()", "s32", dtype, self.lanes) if dtype == "u32" else f"{self.helpers.numbers(self.lanes)}()"
-            return self.declare(source.name, dtype, self.lanes, f"{first} + {lane}" + (f" * {self.d.splat(dtype, self.lanes, str(stride))}" if stride != 1 else ""))
-        return self._gather(source.name, dtype, index, convert)
 
-    def _gather(self, of: str, dtype: str, index: str, at: "Callable[[str], str]", bits: bool = False) -> Value:
-        """A value that each lane reads at its own position; read once where that is the same for all lanes."""
+        def counted(stride: int) -> str:
+            first = self.d.splat(dtype, self.lanes, f"({self.d.types[dtype]})({self._first(index)})")
+            lane = f"{self.helpers.numbers(self.lanes)}()"
+            lane = self.d.reinterpret(lane, "s32", dtype, self.lanes) if dtype == "u32" else lane
+            return f"{first} + {lane}" + (f" * {self.d.splat(dtype, self.lanes, str(stride))}" if stride != 1 else "")
+        if self.lanes == 1 or dtype not in ("s32", "u32"):
+            return self._gather(source.name, dtype, index, convert, unbroken=self._unbroken(picked))
+        stride = self.stride(index, "lane")[0]
+        if stride:
+            return self.declare(source.name, dtype, self.lanes, counted(stride))
+        return self._gather(source.name, dtype, index, convert, unbroken=self._unbroken(picked), whole=counted)
+
+    def _gather(self, of: str, dtype: str, index: str, at: "Callable[[str], str]", bits: bool = False,
+                unbroken: "Optional[Tuple[str, int]]" = None, whole: "Optional[Callable[[int], str]]" = None) -> Value:
+        """A value that each lane reads at its own position; read once where that is the same for all lanes.
+
+        unbroken: as `_unbroken` says; `whole` is then the text of all lanes, from the stride, if it is not 0."""
         if self.lanes == 1 or self.stride(index, "lane")[0] == 0:
             return self.declare(of, dtype, 1, at(self._first(index)), bits)
-        return self.by_lane(of, dtype, at(self._apart(of, index)), bits, index)
+        if unbroken and not unbroken[1]:
+            text = self.d.splat("u16" if bits else dtype, self.lanes, at(self._first(index)))
+        else:
+            text = whole(unbroken[1]) if unbroken and whole else ""
+        return self.by_lane(of, dtype, at(self._apart(of, index)), bits, index, unbroken[0] if unbroken else "", text)
+
+    def _unbroken(self, index: str) -> "Optional[Tuple[str, int]]":
+        """Where a map of the function's index has no stride along the lanes because a row may end inside a step: the condition, as C text, that all
+        lanes are in one row, and the stride there. None where rows are shorter, or the map has no stride along them either."""
+        if self.walked is None or self.lanes == 1 or self._before_loops or len(algebra.info(index).variables) != len(self.function.dims) \
+                or index == EMPTY or self.stride(self.mapped(index), "lane")[0] is not None:
+            return None
+        position = self.mapped(algebra.call("shape", "map", self.walked.text))
+        step = self.stride(position, "lane")[0]
+        digits = strides(compose(algebra.call("shape", "unmap", self.walked.text), index))
+        if not step or not digits:
+            return None
+        (*_, row), (*_, stride) = digits
+        last = row - 1 - step * (self.lanes - 1)        # a step's first place in a row that leaves room for all lanes
+        if last < 0:
+            return None
+        size = algebra.info(position).results[0].hi + 1
+        place = compose(algebra.substitute(position, lane=0), f"(position) -> (position mod {row}), domain: position in [0, {size - 1}]")
+        return f"{self.c(place)[0]} <= {last}", step * stride
 
     def _apart(self, of: str, index: str) -> str:
         """C text: each lane's position, with its / and % hoisted out of the reduction loops."""
@@ -104,17 +140,17 @@ class Loads(Accesses):
             if (buffer.pointer, flat, scope) in self._loads:
                 return self._loads[buffer.pointer, flat, scope]
             scope = scope.parent
-        value = self.load_flat(buffer, flat, region)
+        value = self.load_flat(buffer, flat, region, self._unbroken(compose(index, memory_map(buffer.shape))))
         self._loads[buffer.pointer, flat, region] = value   # a name of this region's text, and of those inside
         return value
 
-    def load_flat(self, parameter: Buffer, flat: str, region: Region) -> Value:
+    def load_flat(self, parameter: Buffer, flat: str, region: Region, unbroken: "Optional[Tuple[str, int]]" = None) -> Value:
         dtype, pointer = self.stored(parameter.shape.dtype), parameter.pointer
         self.accessed(f"read {pointer}", flat)
         step = self.loop.step
         if dtype in dtypes.PACKED:
             load = self.helpers.need("packed_load", dtype, self.index_type)
-            return self._gather(parameter.name, dtype, flat, lambda at: f"{load}({pointer}, {at})")
+            return self._gather(parameter.name, dtype, flat, lambda at: f"{load}({pointer}, {at})", unbroken=unbroken)
         if (pointer, flat) in self.staged:
             return self.declare(parameter.name, dtype, 1, self.from_memory(dtype, self.staged[pointer, flat]), dtype == "f16")
         if self.lanes == 1:
@@ -158,7 +194,9 @@ class Loads(Accesses):
             return self.declare(parameter.name, dtype, self.lanes, self._wide_load(dtype, at, align % (self.lanes * self.loop.joined) == 0), dtype == "f16")
         if self.loop.joined > 1:
             raise NotWide
-        return self._gather(parameter.name, dtype, flat, lambda at: self.from_memory(dtype, f"{pointer}[{at}]"), dtype == "f16")
+        whole = unbroken and unbroken[1] == 1 and dtype not in TINY
+        return self._gather(parameter.name, dtype, flat, lambda at: self.from_memory(dtype, f"{pointer}[{at}]"), dtype == "f16", unbroken,
+                            (lambda _: self._wide_load(dtype, offset(pointer, self._first(flat)), False)) if whole else None)
 
     def _load_tile(self, parameter: Buffer, pointer: str, dtype: str, flat: str) -> Value:
         """A transposed part of the tile: loaded along its rows, turned in registers."""

@@ -47,7 +47,7 @@ def _expression(d: Target, need: Need, opcode: str, attributes: Mapping[str, Any
     if opcode == "select":
         if lanes == 1:
             return f"{x[0]} ? {x[1]} : {x[2]}"
-        return d.choose(to, lanes, f"-convert_{d.signed(to, lanes)}({x[0]})", x[1], x[2])
+        return d.choose(to, lanes, f"-{_wide(d, 8, f's{d.register_bits(to)}', x[0], lanes)}", x[1], x[2])
     if opcode == "convert":
         return _convert(d, need, dtype, to, x[0], lanes)
     if opcode == "copy":
@@ -58,7 +58,7 @@ def _expression(d: Target, need: Need, opcode: str, attributes: Mapping[str, Any
         if lanes == 1:
             return f"({d.register('pred')})(isfinite({x[0]}) != 0)"
         finite = d.finite(x[0], dtype, lanes) or f"({_magnitude(d, dtype, x[0], lanes)} < INFINITY)"
-        return f"convert_{d.register('pred', lanes)}(-{finite})"
+        return _wide(d, d.register_bits(dtype), "pred", f"-{finite}", lanes)
     if opcode == "reduce-precision":
         if lanes > 1:
             return None
@@ -102,7 +102,7 @@ def _compare(d: Target, need: Need, attributes: Mapping[str, Any], dtype: str, x
         x = [f"{need('total_order', dtype)}({v})" for v in x]
     if lanes == 1:
         return f"({d.register('pred')})({x[0]} {sign} {x[1]})"
-    return f"convert_{d.register('pred', lanes)}(-({x[0]} {sign} {x[1]}))"
+    return _wide(d, d.register_bits(dtype), "pred", f"-({x[0]} {sign} {x[1]})", lanes)
 
 
 def _convert(d: Target, need: Need, dtype: str, to: str, x: str, lanes: int) -> Optional[str]:
@@ -112,7 +112,7 @@ def _convert(d: Target, need: Need, dtype: str, to: str, x: str, lanes: int) -> 
     if to == "pred":
         if lanes == 1:
             return f"({register})({x} != 0)"
-        return f"convert_{register}(-({x} != {d.splat(dtype, lanes, '0')}))"
+        return _wide(d, d.register_bits(dtype), "pred", f"-({x} != {d.splat(dtype, lanes, '0')})", lanes)
     if dtype in FLOATS and to in FLOATS:
         if dtype == "f64" and (to in SMALL or to in TINY):
             return f"{need('narrow', to)}({x})" if lanes == 1 else None
@@ -121,7 +121,16 @@ def _convert(d: Target, need: Need, dtype: str, to: str, x: str, lanes: int) -> 
         return f"({register}){x}" if lanes == 1 else f"convert_{register}({x})"
     if dtype in FLOATS:
         return f"{need('to_integer', dtype, to)}({x})" if lanes == 1 else None
-    return f"({register}){x}" if lanes == 1 else f"convert_{register}({x})"
+    return f"({register}){x}" if lanes == 1 else _wide(d, d.register_bits(dtype), to, x, lanes)
+
+
+def _wide(d: Target, width: int, to: str, x: str, lanes: int) -> str:
+    """Registers of integers of `width` bits as another type: by twice or half of the width at a time, as gcc takes longer ways lane by lane."""
+    last = d.register_bits(to)
+    while width * 2 < last or width > last * 2:
+        width = width * 2 if width < last else width // 2
+        x = f"convert_{d.register(f's{width}', lanes)}({x})"
+    return f"convert_{d.register(to, lanes)}({x})"
 
 
 def _bits(d: Target, need: Need, dtype: str, to: str, x: str, lanes: int) -> Optional[str]:

@@ -42,13 +42,19 @@ class Registers(State):
         wide = () if value.lanes == 1 else (str(value.lanes),)
         return Value(f"{self.helpers.need('bits', 'f16', *wide)}({value.text})", "f16", value.lanes, True)
 
-    def by_lane(self, of: str, dtype: str, text: str, bits: bool = False, index: str = "") -> Value:
-        """A wide value whose lanes are each computed by a scalar expression of `lane`. index: the map whose C text is in it."""
+    def by_lane(self, of: str, dtype: str, text: str, bits: bool = False, index: str = "", where: str = "", whole: str = "") -> Value:
+        """A wide value whose lanes are each computed by a scalar expression of `lane`. index: the map whose C text is in it.
+        whole: the text of all lanes at once, which holds under the condition `where`."""
         name, lanes, t = self.name(of), self.name(f"{of}_l"), self.type(dtype, 1, bits)
-        out = self.text
-        out.add(f"{t} {lanes}[{self.lanes}];")
-        out.add(self._each_lane(self.lanes, f"{lanes}[lane] = {text};", index))
-        out.add(f"const {self.type(dtype, self.lanes, bits)} {name} = {self.d.gather('u16' if bits else dtype, self.lanes, lanes)};")
+        out, wide, gathered = self.text, self.type(dtype, self.lanes, bits), self.d.gather("u16" if bits else dtype, self.lanes, lanes)
+        each = [f"{t} {lanes}[{self.lanes}];", self._each_lane(self.lanes, f"{lanes}[lane] = {text};", index)]
+        if whole:
+            out.add(f"{wide} {name};")
+            out.add(f"if ({where}) {name} = {whole};")
+            with out.block("else"):
+                out.add(*each, f"{name} = {gathered};")
+        else:
+            out.add(*each, f"const {wide} {name} = {gathered};")
         return Value(name, dtype, self.lanes, bits)
 
     def round(self, text: str, dtype: str, lanes: int, plain: bool = False) -> str:

@@ -9,7 +9,7 @@ from gen.emit.helpers import Helpers
 from gen.emit.maps import conditions
 from gen.emit.text import Text
 from gen.emit.values import Value
-from gen.hlo import Instruction, c_identifier
+from gen.hlo import Instruction, Shape, c_identifier
 from gen.plan.partition import Function, Partition, Region, compose
 from gen.schedule import Schedule
 from gen.targets import Target
@@ -27,17 +27,18 @@ class State:
     def __init__(self, target: Target, helpers: Helpers, partition: Partition, function: Function, index_type: str,
                  thread: Optional[str] = None, loop: Optional[Schedule] = None, excess: bool = False,
                  box: "Optional[Dict[str, Tuple[int, int]]]" = None, *, lanes: "Optional[int]" = None, steady: bool = False, strip: str = "",
-                 staged: "Optional[Dict[Tuple[str, str], str]]" = None, given: "Optional[Mapping[Instruction, Given]]" = None) -> None:
+                 walked: "Optional[Shape]" = None, staged: "Optional[Dict[Tuple[str, str], str]]" = None, given: "Optional[Mapping[Instruction, Given]]" = None) -> None:
         """thread: the map from a work-item's step to the element; None: the function's own indices. box: the bounds of its variables.
         lanes: of a register, where the schedule does not say. excess: excess precision is kept. steady: runtime variables that are the same
-        for all of a step are bound before it. strip: the variable that counts tiles along the lanes. staged: C text of elements that lie in a
+        for all of a step are bound before it. strip: the variable that counts tiles along the lanes. walked: the shape in whose
+        memory order steps follow one another. staged: C text of elements that lie in a
         shared-memory tile, by pointer and position. given: values of instructions that the partition takes as given, or how they are
         computed when first read."""
         self.d, self.helpers, self.partition, self.function = target, helpers, partition, function
         self.index_type, self.thread, self.loop, self.excess = index_type, thread, loop or Schedule(), excess
         self.lanes = self.loop.lanes if lanes is None else lanes
         self.moves = self.loop.moves                     # elements are unsigned integers of their width, whatever they mean
-        self.steady, self.strip, self.staged = steady, strip, dict(staged or {})
+        self.steady, self.strip, self.walked, self.staged = steady, strip, walked, dict(staged or {})
         self.before, self.text, self.after = Text(), Text(), Text()
         self.prefetches: Dict[Tuple[int, str, str], List[str]] = {}   # of a step, by number of the level, pointer and position
         self.index_prefetches: List[str] = []            # of the rows that indices select

@@ -240,7 +240,8 @@ def walk_kernel(context: Context, nest: Nest, loop: Loop, index_type: str) -> Ke
 def step_body(context: Context, nest: Nest, loop: Loop, index_type: str, thread: str, whole: bool = True) -> Body:
     """The body that computes a step of `loop` in whole vectors where it can or, if not `whole`, one element of it."""
     body = Body(context.target, context.helpers, nest.partition, nest.partition.entry, index_type, thread,
-                loop if whole else None, context.excess, loop.box(nest.shape.elements), steady=whole)
+                loop if whole else None, context.excess, loop.box(nest.shape.elements), steady=whole,
+                walked=None if loop.index else nest.shape)
     body.region(nest.partition.entry.body)
     if nest.reads_first:
         for root in nest.partition.roots:

@@ -1,0 +1,69 @@
+"""Property: rows that end inside of a register: what lies along them, or is the same all along one, agrees with the reference, and registers whose lanes are all
+in one row read it at once.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from drawn import ON, SEED, agree, fusions, plain  # noqa: E402
+from gen import pipeline  # noqa: E402
+from gen.plan.nests import nests  # noqa: E402
+from gen.schedule import DEVICES  # noqa: E402
+from gen.targets import TARGETS  # noqa: E402
+
+COUNT = 6       # fusions for each device
+WIDE = [(target, device) for target, device in ON if DEVICES[device].lanes > 1 and DEVICES[device].cpu]
+ROWS = [15, 17, 24, 31, 33, 40, 100, 127, 1000]
+TYPES = ["f32", "f32", "bf16", "f16", "s8", "u8", "s32", "u16", "s64", "f64"]
+ONE_HOT = """HloModule m
+ENTRY e {
+  c = s32[640]{0} parameter(0)
+  a = s32[640,1000]{1,0} broadcast(c), dimensions={0}
+  b = s32[640,1000]{1,0} iota(), iota_dimension=1
+  p = pred[640,1000]{1,0} compare(a, b), direction=EQ
+  ROOT r = f32[640,1000]{1,0} convert(p)
+}
+"""
+
+
+def _drawn(random_: random.Random) -> str:
+    """A fusion of any rank whose operands lie along some of the dimensions, beside an iota and a table of constants."""
+    dims = [random_.choice([1, 2, 5, 8]) for _ in range(random_.randint(1, 2))] + [random_.choice(ROWS)]
+    dims[0] = max(dims[0], -(-700 // dims[-1]))
+    dtype, last = random_.choice(TYPES), len(dims) - 1
+    whole = plain(dtype, dims)
+    lines = [f"  x = {whole} parameter(0)"]
+    value = "x"
+    for number, along in enumerate(([0], [last], sorted(random_.sample(range(len(dims)), 2)))):
+        lines += [f"  y{number} = {plain(dtype, [dims[k] for k in along])} parameter({number + 1})",
+                  f"  b{number} = {whole} broadcast(y{number}), dimensions={{{','.join(map(str, along))}}}", f"  s{number} = {whole} add({value}, b{number})"]
+        value = f"s{number}"
+    table = ", ".join(str(random_.randint(0, 99)) for _ in range(dims[-1]))
+    kind = random_.choice(["s32", "u32", "s64", "f32"])
+    lines += [f"  n = {plain(kind, dims)} iota(), iota_dimension={random_.choice([0, last])}", f"  m = {whole} convert(n)", f"  o = {whole} add({value}, m)",
+              f"  t = {plain(dtype, dims[-1:])} constant({{{table}}})", f"  u = {whole} broadcast(t), dimensions={{{last}}}",
+              f"  less = {plain('pred', dims)} compare(o, u), direction=LT", f"  ROOT r = {whole} select(less, u, o)"]
+    return "HloModule m\nENTRY e {\n" + "\n".join(lines) + "\n}\n"
+
+
+@pytest.mark.parametrize("target,device", WIDE)
+def test_rows_that_end_inside_of_a_register(target: str, device: str, tmp_path: Path) -> None:
+    random_ = random.Random(f"{SEED} rows")
+    agree({"one_hot": ONE_HOT, **{f"e{k}": _drawn(random_) for k in range(COUNT)}}, target, device, tmp_path)
+
+
+@pytest.mark.parametrize("device", ["cpu", "pocl-cpu"])
+def test_registers_inside_of_a_row_are_computed_at_once(device: str) -> None:
+    """Both the row's number and the place in it, with the lanes one by one only at a row's end; no conversion from bytes to 32 bits in one go."""
+    (fusion,) = fusions(ONE_HOT)
+    emitted = pipeline.emit(nests(fusion), TARGETS[DEVICES[device].language].of_file(), DEVICES[device], False)
+    text = "\n".join(emitted.kernels[0].code.text)
+    assert text.count("% 1000 <= 984)") == 2 and text.count("else {") == 2
+    assert "convert_float16(convert_short16(" in text and "convert_uchar16(convert_short16(" in text
