@@ -518,8 +518,9 @@ class Libraries(unittest.TestCase):
         with tempfile.TemporaryDirectory() as work, mock.patch.dict(rivals.os.environ, {"PATH": work, "CC": ""}), \
                 mock.patch.object(rivals.sys, "executable", "/bin/false"):
             found = rivals.find(Path(work))
+        no_compiler = "no C compiler; instead, install gcc or clang, or name one in CC"
         self.assertEqual({x.name: (x.command, x.missing) for x in found}, {
-            "OpenBLAS": ((), "no C compiler"), "oneDNN": ((), "no C compiler"), "NumPy": ((), "no python3 has numpy"),
+            "OpenBLAS": ((), no_compiler), "oneDNN": ((), no_compiler), "NumPy": ((), "no python3 has numpy"),
             "XLA:CPU": ((), "no python3 has jax, jaxlib._hlo")})
 
     def test_xla_runs_a_whole_fusion(self) -> None:
