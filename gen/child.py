@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import tempfile
 import threading
 from dataclasses import dataclass
 from typing import Mapping, Optional, Sequence, Set
@@ -67,6 +68,12 @@ def run(command: Sequence[str], seconds: Optional[float] = None, env: Optional[M
         os.close(writing)
     status = process.returncode
     return Done(128 - status if status > 128 else status, out, err, timed_out)
+
+
+def compiler(command: Sequence[str]) -> Done:
+    """As run, with a folder for temporary files that goes with it: a compiler that is killed leaves its own behind."""
+    with tempfile.TemporaryDirectory(prefix="sett_compiler_") as folder:
+        return run(command, env={**os.environ, "TMPDIR": folder})
 
 
 def _kill(process: "subprocess.Popen[str]") -> None:

@@ -188,13 +188,13 @@ SLOW = SIMPLE.format("slow", 77)
 @pytest.mark.parametrize("count", [1, 2])
 @pytest.mark.parametrize("after", ["compiler", 0.1, 0.25, 0.6])
 def test_stop(after: object, count: int, number: int, tmp_path: Path) -> None:
-    """A check of four files that is stopped, while compilers are at work or at some moment: the status is 130, no process is left, and no temporary
+    """A check of four files that is stopped, while compilers with temporary files are at work or at some moment: the status is 130, no process is left, and no temporary
     folder. (After SIGKILL: of the processes that work for it; alone it cannot clean up.)"""
     device_or_skip("c")
     mark = f"SETT_MARK={os.getpid()}_{after}_{count}_{number}"
     work, compiler = tmp_path / "tmp", tmp_path / "slow_cc"
     work.mkdir()
-    compiler.write_text(f"#!/bin/sh\ncase \"$*\" in *fsyntax-only*) exec cc \"$@\";; esac\necho > {tmp_path}/at_work\nsleep 1000\n")
+    compiler.write_text(f"#!/bin/sh\ncase \"$*\" in *fsyntax-only*) exec cc \"$@\";; esac\necho > {tmp_path}/at_work\necho > $TMPDIR/cc.s\nsleep 1000\n")
     compiler.chmod(0o755)
     files = [tmp_path / f"m{k}.hlo" for k in range(4)]
     for file in files:

@@ -54,7 +54,7 @@ def build() -> Path:
     command = [*shlex.split(os.environ.get("CC", "cc")), "-std=c11", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", str(SOURCE),
                "-o", name]
     try:
-        done = child.run(command)
+        done = child.compiler(command)
         if done.status:
             raise AlgebraError(f"the library does not compile:\n{done.err}")
         os.chmod(name, 0o755)

@@ -136,7 +136,7 @@ def file_line(file: str, target: str, results: Sequence[CheckResult]) -> str:
 
 def call(command: Sequence[str], what: str) -> None:
     """Runs a compiler; its diagnostics become the error."""
-    done = child.run(list(command))
+    done = child.compiler(command)
     if done.status == 0:
         return
     said = done.out + done.err
