@@ -40,7 +40,7 @@ class Done:
 
 
 def run(command: Sequence[str], seconds: Optional[float] = None, env: Optional[Mapping[str, str]] = None, cwd: Optional[str] = None) -> Done:
-    """Runs a command to its end, or for so many seconds. FileNotFoundError where there is no such program."""
+    """Runs a command to its end, or until its time is over. FileNotFoundError where there is no such program."""
     if not any(os.access(os.path.join(folder, command[0]), os.X_OK) for folder in os.get_exec_path()):
         raise FileNotFoundError(2, "No such file or directory", command[0])
     reading, writing = os.pipe()    # not inherited: no other process holds it open

@@ -234,7 +234,7 @@ def guards(text: str) -> tuple[Guard, ...]:
 
 
 def c_text(text: str, type: str = "") -> CText:
-    """The map as C expressions; type asks for one of uint, int, long."""
+    """The map as C expressions; type: uint, int or long."""
     lines = call("map", "c", text, *([type] if type else [])).splitlines()
     results = tuple(line[len("result "):] for line in lines[1:] if line.startswith("result "))
     constraints = tuple(line[len("constraint "):] for line in lines[1:] if line.startswith("constraint "))

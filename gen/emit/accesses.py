@@ -50,7 +50,7 @@ class Accesses(Registers):
         return None
 
     def _split(self, flat: str, name: str, each: int) -> "Tuple[Tuple[Optional[int], int], Tuple[Optional[int], int]]":
-        """How a map moves along a variable taken modulo `each`, and along what is left of it."""
+        """Stride and alignment of a map along a variable modulo `each`, and along the quotient by `each`."""
         variables, size = algebra.info(flat).variables, self.box[name][1] + 1
         others = [v for v in variables if v.name != name]
         domain = [f"{v.name} in [{v.lo}, {v.hi}]" for v in others] + [f"low in [0, {each - 1}]", f"high in [0, {size // each - 1}]"]

@@ -12,7 +12,7 @@ from gen.targets import COMPLEX, NARROW, SMALL, TINY, Target, bits
 
 @dataclass
 class Helpers:
-    """Small functions and tables that bodies ask for, each once, in an order where callees come first."""
+    """The small functions and tables that bodies need, each once, callees first."""
 
     target: Target
     texts: Dict[str, str] = field(default_factory=dict)

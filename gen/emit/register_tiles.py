@@ -12,8 +12,8 @@ Memory needs no alignment but the element's. `out` and `in` are arrays of `rows`
 typedef is `typedef(d, bits, lanes)`, empty where the language has the type. `PRELUDE` goes before the first tile of a file.
 Sizes are powers of two, 2 and more; a register has at most 64 bytes. A tile works in about `rows` registers at a time.
 
-How: a register's lane number and its own number are bits of an index. What is loaded has some bits of r in the lanes and as many
-bits of l in the register's number. A step takes two registers that differ in one of these: the number's bit is inserted into the
+How: a register's lane number and its own number are bits of an index. A loaded register has some bits of r in its lanes; as many
+bits of l are in its number. A step takes two registers that differ in one of these: the number's bit is inserted into the
 lane's bits at one end of a field, and the bit at the field's other end leaves them. Inserted lowest within 16 bytes that is an
 interleave, one cheap instruction on every x86; inserted highest above 16 bytes it picks quarters of 64 bytes. Where a piece is
 16 bytes and a register 64, four loads fill it and only interleaves are left: the "lane tile"; where a piece is the whole register
@@ -144,9 +144,11 @@ def _function(d: Any, width: int, lanes: int, rows: int, name: str, parameters: 
 
 def load_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", piece: int = 16, name: str = "",
               each: int = 0, ahead: int = 0, private: bool = False) -> str:
-    """The function out[r][l] = from[l * stride + r]. piece: the most bytes of a row that one load reads. each: so many lanes are `stride`
-    apart, and the next as many `further`, one more argument. ahead: a line of each lane so many elements on is asked for where there are no
-    bursts; here, for gcc leaves out calls of functions that do nothing else. private: `from` is not in global memory."""
+    """The function out[r][l] = from[l * stride + r].
+
+    piece: the most bytes of a row that one load reads. each: after this many lanes at `stride` continue at `further`, one
+    more argument (0: all lanes are at `stride`). ahead: prefetch distance in elements, where bursts are off; the prefetch
+    stands here because gcc leaves out calls of functions that do nothing else. private: `from` is not in global memory."""
     if private:
         d = replace(d, pointer="")
     low, kind = _check(width, lanes, rows), register(d, width, lanes)
@@ -295,8 +297,10 @@ def join(d: Any, width: int, lanes: int, parts: int, name: str) -> str:
 # ---- whole lines where rows begin anywhere ----
 
 def line_tile(d: Any, width: int, lanes: int, rows: int, pitch: int, part: str, rest: int = 0, down: int = 1, name: str = "", start: int = 0) -> str:
-    """Stores of tiles into rows `pitch` elements apart that need not begin on a line: each line is put together from a tile and the
-    one before it and written whole by the caller's STREAM; only the two ends of a row are written in pieces. Three functions
+    """One of three functions that store tiles into rows `pitch` elements apart, which need not begin on a line.
+
+    Each line is put together from a tile and the tile before it, and written whole by the caller's STREAM; only the two
+    ends of a row are written in pieces. The functions
 
         static inline void NAME(__global uint *to, uint16 *carry, const uint16 *in)
 

@@ -46,7 +46,7 @@ class State:
         self.box = {**(box or {f"i{k}": (0, size - 1) for k, size in enumerate(function.dims)}),
                     **{name: (0, size - 1) for name, size in partition.ranges.items()}}
         self._thread_guards = frozenset(conditions(thread, self.box, index_type)) if thread else frozenset()
-        # what has a name: instructions of regions; loads by buffer, position and region; what is given
+        # values with names: of instructions in regions; of loads, by buffer, position and region; given ones
         self._env: Dict[Tuple[Instruction, Region, str], List[Value]] = {}
         self._loads: Dict[Tuple[str, str, Region], Value] = {}
         self._given: Dict[Instruction, Given] = dict(given or {})

@@ -71,7 +71,7 @@ class Kernel:
 
     name: of the C function. loop: its schedule. index: the index type. blocks: that are launched. arguments: the parameter list, as C text.
     functions: that the kernel calls. attribute: after the word for a kernel. thread: the map from a work-item's step to the index, for people.
-    accesses: what is read or written and the map to its position in memory, for people.
+    accesses: the buffers that are read and written, in words, each with the map to the position in it, for people.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""What the reductions of CPUs and of GPUs share: the digits of what is read, accumulators and how they are combined, and the way from totals to results.
+"""The base of the reductions of CPUs and of GPUs: the digits of the input, accumulators and their combination, results from totals.
 
 The input's position is split into digits, kept and reduced ones (gen/plan/digits.py). Accumulators start from gen/plan/combiner.py's start values;
 f16 and bf16 sums are kept in f32 and rounded once. Where a combiner minds the order of NaNs only (most argmax) those are looked for on the way, and
@@ -31,7 +31,7 @@ from gen.targets import COMPLEX, SMALL, TINY, Target
 
 @dataclass
 class Digits:
-    """The input's digits: sizes, positions in input and result that a step of each is worth; out 0: reduced."""
+    """The digits of the input: their sizes, and the strides of each in the input (weights) and in the result (out; 0: it is reduced)."""
 
     sizes: Tuple[int, ...]
     weights: Tuple[int, ...]
@@ -77,9 +77,11 @@ def by_number(buffers: "Dict[str, Shape]") -> "Dict[str, Shape]":
 
 
 class Emitter:
-    """What the kernels of a nest are written with. sweep: the schedule; accumulators: (hero, its component, type); results: their count;
-    watched: the heroes whose NaNs are looked for; partial: the numbers of the scratch buffers that totals of parts go to, the last one for what
-    says of a NaN; seen: accesses, for explain."""
+    """The state from which the kernels of a nest are written.
+
+    sweep: the schedule. accumulators: hero, component and type of each. results: their count.
+    watched: the heroes whose NaNs are looked for. partial: the numbers of the scratch buffers for totals of parts; the last
+    one says where a NaN was met. seen: accesses, for explain."""
 
     def __init__(self, d: Target, helpers: Helpers, nest: Reduction, digits: Digits, sweep: Schedule, index_type: str, excess: bool,
                  scratch: "List[Shape]") -> None:
@@ -111,7 +113,7 @@ class Emitter:
         return [dtype for hero, _, dtype in self.accumulators if hero == h]
 
     def combined(self, body: Body, h: int, a: Sequence[str], b: Sequence[str], lanes: int) -> List[str]:
-        """Texts of f(a, b) by components, after the statements that compute them in body.text."""
+        """C text of f(a, b) for each component; the lines that compute them are in body.text."""
         dtypes_ = self.accumulators_of(h)
         values = [Value(text, dtype, lanes) for text, dtype in zip([*a, *b], [*dtypes_, *dtypes_])]
         new = body.with_excess().scalar(self.nest.heroes[h].called[0], values)
@@ -186,8 +188,9 @@ class Emitter:
         return [v if self.excess else body.settled(v, "total") for v in values]
 
     def stored(self, position: str, box: "Dict[str, Tuple[int, int]]", sweep: Schedule, texts: "List[List[str]]", odd: str) -> Body:
-        """Totals (texts: of each hero's components) to the scratch buffers of parts, or through the epilogue to the results. odd: the text of what is
-        not 0 where a NaN was met that matters."""
+        """The body that stores totals in the scratch buffers of parts, or computes and stores the results from them.
+
+        texts: of the totals, by hero and component. odd: C text that is not 0 where a NaN was met that matters."""
         ranges = ("vec", "lane") if sweep.lanes > 1 else ()
         if not self.partial:
             return self.epilogue(self.map(position, box, ranges), box, sweep, texts)

@@ -167,13 +167,13 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: IterationS
         return None
     inner = math.prod(sizes[k] for k in digits.reduced()) * below // lane
     count, per = parts(results // below, steps, vec * LANES * streams * width * inner, 4)
-    if streams > 1 and count * per != steps:   # all parts alike: what is left over goes with the rest
+    if streams > 1 and count * per != steps:   # all parts are alike: further steps belong to the rest
         per = steps // count
     return Sweep(vec=vec, interleaved_pairs=paired, streams=streams, l2_prefetch=device.reduction_prefetch, burst=device.prefetch_burst, parts=count, per_part=per)
 
 
 def _periodic(device: Device, digits: Digits) -> bool:
-    """Whether few columns lie under so many rows that vectors, each always of the same columns, pay."""
+    """Whether there are few columns and many rows, so that vectors that go over several rows pay."""
     minor = digits.minor
     below = digits.sizes[minor]
     period = below // math.gcd(below, LANES)
@@ -249,8 +249,10 @@ class Steps:
 
 @dataclass(frozen=True)
 class Rest:
-    """What is left of a row after its steps: registers that end where the row ends. numbers: of the lanes of register `vec`, counted from the first;
-    skipped: those before this lane are in a step already, which `inside` says (0: none)."""
+    """The rest of a row after its steps: registers that end where the row ends.
+
+    numbers: of the lanes of register `vec`, counted from the first. skipped: lanes before this one are in a step already, which
+    `inside` says (0: none)."""
 
     numbers: str
     skipped: int
@@ -268,7 +270,9 @@ class ScalarRest:
 
 @dataclass(frozen=True)
 class Results:
-    """From totals to what is written. again: the same results in the order of their elements, where `when`: for results that met a NaN (None: none matters).
+    """The step that writes results from totals.
+
+    again: the same results, computed in the order of their elements, where `when` says that a NaN was met (None: none matters).
     lanes: of a register. nan: the register of flags."""
 
     step: Step
@@ -418,7 +422,7 @@ class Emitter(reduction.Emitter):
             self.box["stream"] = (0, streams - 1)
             number = f"block + stream * {each}" if not moved else f"(block < {each} ? block + stream * {each} : {streams * each} + stream)"
         start = ""
-        if moved:   # a last turn for what is left: blocks moved back onto the one before, of the same work-item
+        if moved:   # the last block is moved back onto the one before, of the same work-item
             self.at[digit], self.box["first"] = "first", (0, size - width)
             name = "block_of_stream" if streams > 1 else "block"
             start = f"{name} < {whole} ? {name} * {width} : {size - width}"
@@ -582,7 +586,7 @@ class Emitter(reduction.Emitter):
         return Steps(first, last, prefetches, burst, end, step)
 
     def rest(self, rest: int, size: int) -> Optional[Rest]:
-        """What is left of a row after its whole steps: vectors that end where the row ends, without what was taken before."""
+        """The rest of a row after its whole steps: vectors that end where the row ends, without the lanes that steps have folded."""
         if not rest:
             return None
         count, sweep = -(-rest // LANES), self.sweep
@@ -676,7 +680,9 @@ class Emitter(reduction.Emitter):
         return self.finish(position, box, Schedule(vec=count, lanes=LANES), f"{of}#{slot}", f"nan_{of}{slot}")
 
     def finish(self, position: str, box: "Dict[str, Tuple[int, int]]", schedule: Schedule, total: str, nan: str) -> Results:
-        """Totals, # for the id of each accumulator, to where they go. nan: the text of what is not 0 where a NaN was met that matters."""
+        """The step that stores totals, or results from them. total: the text of a total, with # for the accumulator's id.
+
+        nan: C text that is not 0 where a NaN was met that matters."""
         totals = [[total.replace("#", self.name(h, k, "")) for k in range(len(self.accumulators_of(h)))] for h in range(len(self.nest.heroes))]
         step = Step.of(self.stored(position, box, schedule, totals, nan), schedule.vec)
         again = None

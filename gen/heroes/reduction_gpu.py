@@ -3,7 +3,7 @@
 The input's position is split into digits, kept and reduced ones (gen/plan/digits.py). A block's threads are a box [rows][fold][across]:
 
   across  neighbouring columns, where the minor digit is kept (a thread takes a vector of them), or the lowest kept digit where
-          what is reduced below it is too short to fill a line
+          the reduced digits below it are too short to fill a line
   fold    shares of one reduction: neighbouring vectors of a row, or rows of a column. A thread takes each `fold`-th of them, so
           that in every step the threads of a block are neighbours in memory
   rows    results further apart, where the threads of a block are enough for several
@@ -221,15 +221,18 @@ class Rest:
 
 @dataclass(frozen=True)
 class Record:
-    """position: the map (th_x, bl_x) -> coordinates. guard: whether a thread has a result ("": all have).
+    """What templates/kernels/reduction_gpu.j2 prints.
 
-    held: slots of an accumulator in the steps; slots: those that are results (held, or 1 where they are folded into the first); slot: the text of one's number.
-    watched: whether bits of `odd` say which results met a NaN. parts, per_part: of the steps.
-    fold, across: threads that share a result, and columns between them. shuffles: whether lanes of a warp fold by shuffles, else all through shared memory in
-    halves. width: lanes of a warp in a row of the block. cells: values of a slot in shared memory (0: none are needed). own: where a thread leaves its values;
-    others: where it finds those that it folds into its own; warps: that share a result.
-    results: from totals to what is written, for each slot; again: the same results in the order of their elements, for those that met a NaN.
-    combine(slot): the lines of slot = f(slot, other), for all accumulators.
+    position: the map (th_x, bl_x) -> coordinates. guard: the condition that a thread has a result ("": all have).
+    held: slots of an accumulator in the steps. slots: slots that are results (held, or 1 where they are folded into the
+    first). slot: the text of a slot's number. watched: whether bits of `odd` say which results met a NaN.
+    parts, per_part: parts of the reduced positions, and steps of a part.
+    fold, across: threads that share a result, and columns between them. warps: warps that share a result.
+    shuffles: whether lanes of a warp fold by shuffles, else all fold in halves through shared memory.
+    width: lanes of a warp in a row of the block. cells: values of a slot in shared memory (0: none).
+    own: where a thread leaves its values. others: where it finds those that it folds into its own.
+    results: the step that writes results from totals, for each slot. again: the same results, computed in the order of their
+    elements, for those that met a NaN. combine(slot): the lines of slot = f(slot, other), for all accumulators.
     """
 
     position: str

@@ -76,7 +76,7 @@ def _streams(device: Device, nest: Scan) -> bool:
 
 
 def _shared(device: Device, rows: int, each: int) -> "Tuple[int, int]":
-    """(rows a work-item, threads) of rows of so many bytes."""
+    """The rows of a work-item and the work-items of a group, for rows of `each` bytes."""
     chunks = max(1, min(rows // (device.unit_items * device.units), device.part_bytes // max(1, each)))
     return chunks, device.group if -(-rows // chunks) >= device.group_items * device.group else 1
 

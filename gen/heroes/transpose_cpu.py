@@ -1,9 +1,9 @@
-"""The transpose hero: accesses that go on evenly along another digit than the output's minor one are exchanged tile by tile.
+"""The transpose hero on a CPU: accesses that are contiguous along another digit than the output's minor one go through register tiles.
 
-A tile is a box of `rows` positions along that digit times `lanes` along the minor one. On a CPU a source's part of the tile is
-loaded along its own contiguous direction and turned in registers (gen/emit/register_tiles.py), a result in the other order is turned back; digits that
-are too short (those of tiled layouts) go on with the next ones, and neighbours that stay together are moved as one;
-on a GPU the tile goes through local memory. Everything between is computed once, in the output's order.
+A tile is a box of `rows` positions along that digit times `lanes` along the minor one. A source is loaded along its own
+contiguous digit and transposed in registers (gen/emit/register_tiles.py); a result in the other order is transposed back.
+Digits that are too short for a tile (those of tiled layouts) are joined with the next ones, and neighbours that stay together are
+moved as one element. All values are computed once, in the output's order.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Form:
 
 
 class _Hero(Hero):
-    """Tiles that are turned in registers."""
+    """Register tiles, the best that fit first."""
 
     name = "transpose"
 
@@ -148,7 +148,7 @@ class Frame:
 
 
 def _frame(device: Device, space: IterationSpace, digit: int, joined: int) -> Frame:
-    """Digits that are too short for a tile go on with those that follow in memory: rows in what is turned, lanes in the rest."""
+    """Where tiles lie: digits that are too short for a tile are joined with those that follow in memory, of each kind of access."""
     minor = len(space.sizes) - 1
     regular = [a.strides for a in space.accesses if a.strides]
     turned = [s for s in regular if s[digit] == 1 and s[-1] > 1]
@@ -188,9 +188,10 @@ def _tiles(device: Device, d: Target, frame: Frame, moves: bool) -> Iterator[Til
 
 
 def _grid(frame: Frame, lanes: int, rows: int, chunks: int) -> List[Tuple[str, int]]:
-    """What a work-item's number counts, slowest first: the other digits, the part along rows, the tile along lanes. Neighbours go
-    down the source's rows, so that they complete the output's. A tile that is moved back is the same work-item's as the one that it
-    overlaps: where two write one element the order is fixed."""
+    """The counts that a work-item's number is split into, slowest first: the other digits, the part along rows, the tile along lanes.
+
+    Neighbouring work-items go down the source's rows, so that they complete the output's. A tile that is moved back belongs to
+    the work-item of the tile that it overlaps, so that the order of their stores is fixed."""
     return frame.outer() + [("part", -(-(frame.high // rows) // chunks)), ("strip", frame.wide // lanes)]
 
 
@@ -199,8 +200,9 @@ def _items(frame: Frame, lanes: int, rows: int, chunks: int) -> int:
 
 
 def _origin(name: str, size: int, step: int) -> Tuple[str, str, int]:
-    """A tile's first element along a digit: (its text in a map, C text of its name from the tile's number, the name's last value). Where
-    tiles do not divide the digit the last one is moved back onto the one before, by as few units as both are made of."""
+    """A tile's first element along a digit: its text in a map, C text of its name from the tile's number, the name's last value.
+
+    Where tiles do not divide the digit, the last tile is moved back onto the one before it."""
     unit = math.gcd(size, step)
     each, last = step // unit, (size - step) // unit
     return f"{name} * {unit}", f"{name}_tile < {size // step} ? {name}_tile * {each} : {last}" if size % step else "", last
@@ -208,10 +210,12 @@ def _origin(name: str, size: int, step: int) -> Tuple[str, str, int]:
 
 @dataclass(frozen=True)
 class Record:
-    """What templates/kernels/transpose_cpu.j2 prints. A work-item's number counts the other digits, its part of the tiles along rows, the strip of tiles along
-    lanes; a digit that tiles do not divide has its last tile moved back."""
+    """What templates/kernels/transpose_cpu.j2 prints.
 
-    group: bool                     # whether the numbers of the work-group and of the work-item are asked for
+    A work-item's number is split into the other digits, its part of the tiles along rows, and the strip of tiles along lanes.
+    Along a digit that tiles do not divide the last tile is moved back."""
+
+    group: bool                     # whether the text names the numbers of the work-group and of the work-item
     item: bool
     outside: str                    # when a work-item has nothing to do; "": never
     place: "List[Tuple[str, str]]"  # names of where it stands, with their C texts

@@ -1,15 +1,15 @@
 """The transpose hero on a GPU: one block moves one tile through the memory that its threads share.
 
-A tile is a box of `rows` positions along the digits in which what is transposed is contiguous, times `lanes` along those in which
-the first result is. Three phases, each with neighbouring threads at neighbouring addresses:
+A tile is a box of `rows` positions along the digits in which the transposed accesses are contiguous, times `lanes` positions
+along those in which the first result is. There are three phases, in each of which neighbouring threads have neighbouring addresses:
 
-    load   what is contiguous along rows is read in its own order and left in tiles
-    take   (after a barrier) threads go along lanes: tiles are read across, the rest of memory directly, values computed, results stored
-    store  (after a barrier) results that are contiguous along rows, left in tiles by the second phase, are written in their own order
+    load   buffers that are contiguous along rows are read in their own order and left in tiles
+    take   (after a barrier) threads go along lanes: they read tiles across and other buffers directly, compute, and store results
+    store  (after a barrier) results that are contiguous along rows are read from tiles and written in their own order
 
-Elements of one and two bytes are `pack` rows a 32-bit word in a tile: a thread takes as many rows, and the block of pack x pack that
-it holds is transposed in its registers. Where the minor digit stays minor and is short, its `unit` elements stay together.
-How a tile's lines lie in banks is chosen by counting conflicts at the addresses that the maps give.
+A word of 32 bits in a tile holds elements of one or two bytes from `pack` rows. A thread has `pack` rows of them, and transposes
+blocks of pack x pack elements in its registers. Where the minor digit stays minor and is short, its `unit` elements stay joined.
+Pitch and rotation of a tile's lines are chosen by counting bank conflicts at the addresses that the maps give.
 """
 
 from __future__ import annotations
@@ -37,8 +37,9 @@ from gen.targets import Target
 
 @dataclass(frozen=True)
 class Access:
-    """A buffer as the body reads or writes it: its strides along the digits, and its map from the kernel's index (maps: several
-    texts of the same one)."""
+    """A buffer as the body reads or writes it: its strides along the digits, and its map from the kernel's index.
+
+    maps: that map, in each of the texts in which accesses have it."""
 
     pointer: str
     dtype: str
@@ -58,7 +59,7 @@ class Access:
 
 @dataclass(frozen=True)
 class Tile(Schedule):
-    """threads and the elements that each takes (`pack` rows of `vec`) of rows x lanes x unit; notes say how the tiles lie in banks."""
+    """A tile of rows x lanes x unit elements; a thread has `pack` rows of `vec` of them. notes: how the tile's lines lie in banks, for people."""
 
     rows: int = 1
     lanes_: int = 1
@@ -73,8 +74,10 @@ class Tile(Schedule):
 
 @dataclass(frozen=True)
 class Stage:
-    """An access that goes through a tile. word: bytes of a word there; vec: elements that a thread moves between it and memory at once;
-    pitch: words from lane to lane; turn: each `turn[0]` lanes the words are rotated by `turn[1]`."""
+    """An access that goes through a tile in shared memory.
+
+    word: bytes of a word there. vec: elements that a thread moves between tile and memory at once. pitch: words from lane to lane.
+    turn: after each `turn[0]` lanes the words are rotated by `turn[1]` more."""
 
     access: Access
     name: str
@@ -107,7 +110,7 @@ class Frame:
         return math.prod(self.sizes[k] for k in self.lanes)
 
     def counts(self, tile: Tile) -> "List[Tuple[str, int]]":
-        """What a block's number counts, slowest first."""
+        """The counts that a block's number is split into, slowest first."""
         inside = {*self.rows, *self.lanes, *([len(self.sizes) - 1] if self.unit > 1 else [])}
         outer = [(f"g{k}", size) for k, size in enumerate(self.sizes) if k not in inside]
         tiles = [("row_tile", -(-self.high // tile.rows)), ("lane_tile", -(-self.wide // tile.lanes_))]
@@ -288,7 +291,7 @@ def _address(tile: Tile, stage: Stage) -> str:
 # ---- banks ----
 
 def conflicts(device: Device, address: str, word: int, threads: int, at: "Sequence[Sequence[int]]") -> int:
-    """The most words of one bank that a warp (the first two and the last of a block) asks for at once: 1 is free of conflicts.
+    """The most words of one bank that a warp accesses at once, of the first two warps and the last of a block: 1 is free of conflicts.
     address: a map (th_x)[..] to words of `word` bytes; at: values of its further variables. Words of 8 and 16 bytes go in halves and
     quarters of a warp."""
     worst, together = 1, device.banks * device.bank // max(word, device.bank)
@@ -504,7 +507,7 @@ class _Writer:
         return self.element(stage) if stage.held == 1 else self.word(stage.word)
 
     def guard(self, index: str, box: "Dict[str, Tuple[int, int]]", vec: int) -> str:
-        """Where a vector is inside: its last element is. The walk's own conditions are enough: what is read there is read everywhere."""
+        """The condition that a vector is inside: that its last element is."""
         known = {"vec": vec - 1, **({"row": self.tile.pack - 1} if "row" in box else {})}
         return " && ".join(conditions(algebra.substitute(index, **known), box, self.index_type))
 

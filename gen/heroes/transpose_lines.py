@@ -1,9 +1,9 @@
 """The transpose hero on a CPU where the output's rows begin anywhere: lines put together from tiles that follow one another.
 
-A row whose length is no multiple of a 64-byte line begins in the middle of one, so a tile's registers are parts of two lines each,
-and two plain stores instead of a streaming one. Here a work-item takes a block of columns (the output's rows) and goes down the
-source; of every column it carries the register of the tile before, which with the next one makes a whole line (`line_tile` in
-gen/emit/register_tiles.py). Elements are only moved.
+A row whose length is no multiple of a 64-byte line begins in the middle of a line. Each register of a tile is then part of two
+lines, and takes two plain stores instead of a streaming store. Here a work-item has a block of columns (rows of the output) and goes
+down the source. For every column it carries the register of the last tile, which makes a whole line with that of the next tile
+(`line_tile` in gen/emit/register_tiles.py). Elements are only moved.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class Record:
     """What templates/kernels/transpose_lines_cpu.j2 prints. Stages of a work-item: "first" (or "again", where another part has written the lines before),
     "next", "last". edge: the tile that is moved back to the last columns."""
 
-    ids: bool                                   # whether the work-group's number is asked for
+    ids: bool                                   # whether the text names the number of the work-group
     place: "List[Tuple[str, str]]"              # names of where the work-item stands, with their C texts
     tiles: str                                  # side by side in the work-item's columns
     register: str                               # the type of a line
@@ -118,12 +118,12 @@ class Record:
     edge: bool                                  # whether whole tiles leave columns over
     downs: "Tuple[int, ...]"                    # tiles of a step of stage "next", more first
     side: int                                   # of a tile
-    load: str                                   # the function that loads a tile and turns it
+    load: str                                   # the function that loads a tile and transposes it
     stride: int                                 # between the source's rows
-    carry: "Callable[[bool], str]"              # (edge): where what is carried lies
+    carry: "Callable[[bool], str]"              # (edge): the address of the lines that are carried
     sources: "Callable[[str, int, bool], List[str]]"    # (stage, tiles of a step, edge): where tiles begin in the source
     target: "Callable[[str, bool], str]"        # (stage, edge): and in the output
-    complete: "Callable[[str, int, bool], str]"  # (stage, tiles of a step, edge): the function that completes lines and keeps what is over
+    complete: "Callable[[str, int, bool], str]"  # (stage, tiles of a step, edge): the function that stores whole lines and carries the rest
 
 
 class _Writer:

@@ -282,7 +282,7 @@ def layout_map(to: Shape, of: Shape) -> str:
 
 
 def same_positions(to: Shape, of: Shape) -> bool:
-    """Whether every element of one array is at the position of an element of the other, and as many are there."""
+    """Whether the elements of two arrays have the same set of positions."""
     if to.elements != of.elements or to.bytes != of.bytes:
         return False
     found = layout_map(to, of) if to.elements else ""

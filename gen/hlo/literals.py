@@ -1,4 +1,4 @@
-"""The values of a constant: from text to bits, as many as the shape has."""
+"""The values of a constant: from text to bits, one for each element of the shape."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _float(text: str, dtype: str) -> int:
 
 
 class Literal:
-    """Reads the value of a constant: as many values as the shape has, no more, no fewer, level by level."""
+    """Reads the value of a constant: exactly one value for each element of the shape, level by level."""
 
     def __init__(self, scanner: Scanner) -> None:
         self.scanner = scanner

@@ -83,8 +83,8 @@ class Box:
 
 
 def _boxes(shape: Shape, parameters: "Sequence[Shape]") -> "List[Box]":
-    """A result cut where tiles, its own and those of parameters that are as large, are no longer whole: first all whole ones, then what is
-    left at the end of each dimension, the minor one last: of that first what is vectors without padding. Maps are even in all but the
+    """The boxes that a result is cut into where tiles, its own and those of parameters that are as large, are no longer whole: first all
+    whole tiles, then the rest of each dimension, the minor one last, of which whole vectors without padding come first. Maps are even in all but the
     ends. [] where there is nothing to cut, or too little."""
     tiles = [_tile(shape), *(_tile(p) for p in parameters if p.dims == shape.dims)]
     unit = [math.lcm(*by) for by in zip(*tiles)]

@@ -96,7 +96,7 @@ class _Steps:
         return self.add("shift-right-logical", shape, whole, by)
 
     def joined(self, value: Instruction, dims: "Tuple[int, ...]", many: int) -> Instruction:
-        """One element of as many parts as the last dimension has."""
+        """The elements that the parts along the last dimension make, joined."""
         bits, width, of = max(32, memory_bits(self.like.shape)), memory_bits(value.shape), value.shape
         shape = array_shape(f"u{bits}", dims)
         parts: List[Instruction] = []

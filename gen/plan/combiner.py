@@ -301,7 +301,7 @@ class _Class:
     total: bool
 
     def values(self, elements: int, more: Sequence[int] = ()) -> List[int]:
-        """Patterns in every order that these components of so many elements can have among themselves and the constants."""
+        """The patterns of `elements` elements' components, in every order that they can have among themselves and the constants."""
         bits = dtypes.TABLE[self.dtype].bits
         if self.dtype == "pred":
             return [0, 1]

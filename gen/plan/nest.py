@@ -1,4 +1,4 @@
-"""A kernel to be: what is walked together."""
+"""A kernel to be: results that are computed together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A fusion's nests: what is one kernel, in the order in which they run."""
+"""The nests of a fusion, each of which becomes one kernel, in the order in which they run."""
 
 from __future__ import annotations
 

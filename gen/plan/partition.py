@@ -124,7 +124,7 @@ def _window_words(window: Window) -> "List[str]":
 
 
 def loop_sizes(instruction: Instruction) -> "Tuple[int, ...]":
-    """How often each loop of an op runs: over what is reduced, a window, the input features of a group, or contracted dimensions."""
+    """The size of each loop of an op: over reduced dimensions, a window, the input features of a group, or contracted dimensions."""
     attributes = instruction.attributes
     if instruction.opcode == "reduce":
         return tuple(instruction.operands[0].shape.dims[k] for k in sorted(attributes["dimensions"]))
@@ -229,7 +229,7 @@ def runtime_map(instruction: Instruction) -> "Tuple[str, List[Tuple[str, int, st
 
 
 def _known(source: Instruction, last: int) -> Optional[int]:
-    """The start index, where it does not depend on what is read."""
+    """The start index where it is a constant; None where it is read."""
     values = set(source.literal or []) if source.opcode == "constant" else set()
     if last == 0 or len(values) != 1:
         return 0 if last == 0 else None

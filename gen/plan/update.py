@@ -90,7 +90,7 @@ def _root(number: int, dus: Instruction, group: int) -> Root:
 
 
 def _aliases(fusion: Fusion, partition: Partition, updates: "Sequence[Instruction]") -> "Tuple[Dict[int, int], str]":
-    """Each result's parameter, or {} and what is in the way."""
+    """The parameter of each result, or {} and the reason why there is none."""
     aliases: Dict[int, int] = {}
     for root, dus in zip(partition.roots, updates):
         whole = Partition(partition.computation, [Root(root.result, dus.shape, dus.operands[0], 0, Function("", dus.shape.dims).index)], "", dus.shape.dims)
@@ -121,7 +121,7 @@ def _aliases(fusion: Fusion, partition: Partition, updates: "Sequence[Instructio
 
 
 def _same_element(partition: Partition, buffer: Buffer, index: str, root: Root) -> bool:
-    """Whether what is read is what the root then writes: the same position, where runtime variables stand for the same values."""
+    """Whether a read is at the position that the root writes, where runtime variables stand for the same values."""
     known: "Dict[Tuple[object, int], str]" = {}
     for runtime in partition.starts(root):
         if known.setdefault((runtime.read, runtime.last), runtime.name) != runtime.name:

@@ -1,7 +1,7 @@
 """The C functions that references and bounds call, cut from library.c and typed.c beside this file.
 
 A piece is the text between two blank lines: a function or a type, with the comment right above it. Those of typed.c are read once for each type,
-and once for each function of FUNCTION: a word in capitals stands for a fact of it (`words`), #if asks for one. The files are C and compile alone.
+and once for each function of FUNCTION: a word in capitals stands for a fact of it (`words`), which #if may test. The files are C and compile alone.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def rows() -> List[Dict[str, str]]:
 
 
 def words(dtype: str) -> Dict[str, str]:
-    """What the words of typed.c stand for, of a type; a word that #if asks for is there if it holds."""
+    """The facts of a type that the words of typed.c stand for; a word that #if tests is there if it holds."""
     bits = bits_of(dtype)
     row = {"DTYPE": dtype, "TYPE": STORAGE[dtype], "BITS": str(bits), "TOP_BIT": str(bits - 1), "UNSIGNED": f"uint{max(8, bits)}_t", "WIDE": wide_of(bits)}
     if dtype in PACKED:

@@ -152,7 +152,7 @@ def guarded(before: Sequence[str], tests: Sequence[str], body: Sequence[str]) ->
 
 
 def loops_in_window(loops: Sequence[int], prefix: str, before: Sequence[str], tests: Sequence[str], body: Sequence[str]) -> List[str]:
-    """The body in loops, the first `tests` of which (as many as there are statements before them) decide whether it runs."""
+    """The body in loops. The first ones have a statement of `before` each; inside of these, `tests` decide whether the others run."""
     lines = list(body)
     for d in reversed(range(len(before), len(loops))):
         lines = [f"for (int64_t {prefix}{d} = 0; {prefix}{d} < {loops[d]}; ++{prefix}{d}) {{", *("  " + line for line in lines), "}"]

@@ -35,7 +35,7 @@ LONG_SECONDS = 10   # what is expected to take longer is said before it begins
 
 @dataclass
 class Options:
-    """seed and rounds of check (0 rounds: enough for the size; less than 0: at most so many), seconds for one launch and for all of a process."""
+    """seed and rounds of check (0 rounds: enough for the size; less than 0: at most that number), seconds for one launch and for all of a process."""
 
     seed: int = 1
     rounds: int = 0

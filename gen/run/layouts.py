@@ -78,7 +78,7 @@ def _first_tile(shape: hlo.Shape, tiles: str) -> Tuple[int, ...]:
 
 
 def _picked(extent: int) -> List[int]:
-    """At most eight of so many: all, or four pairs of neighbours."""
+    """At most eight of the numbers below `extent`: all, or four pairs of neighbours."""
     return list(range(extent)) if extent <= 8 else [k * (extent // 4) + one for k in range(4) for one in (0, 1)]
 
 

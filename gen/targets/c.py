@@ -71,7 +71,7 @@ _VECTOR = re.compile(rf"\b(?:(as|convert|splat|choose|load|store)_)?(({'|'.join(
 
 @dataclass(frozen=True)
 class Vector:
-    """A vector type that a text in GNU C uses, its element, bytes, the comparisons' type; `words`: what is done with it."""
+    """A vector type that a text in GNU C uses: its element, its bytes, the type of its comparisons. words: the functions that the text uses on it."""
 
     name: str
     element: str

@@ -107,7 +107,7 @@ class Target:
         return ""
 
     def unrolled(self, lanes: int) -> List[str]:
-        """The word before a loop that is to be unrolled, of steps of so many lanes."""
+        """The line before a loop over registers of `lanes` elements that is to be unrolled."""
         return [self.unroll]
 
     def product(self, a: str, b: str, dtype: str) -> str:

@@ -30,7 +30,7 @@ int scalar_s64_c(const void *const *params, void *const *results, void *scratch,
 int scalar_s64_c_stages(void);
 size_t scalar_s64_c_items(int stage);
 
-/* Memory that the stages share: so many bytes, 64-byte aligned (NULL where they are 0), for one run at a time; prepared once. */
+/* The bytes of memory that the stages share, 64-byte aligned (NULL where they are 0), for one run at a time; prepared once. */
 size_t scalar_s64_c_scratch_bytes(void);
 int scalar_s64_c_prepare(void *scratch);
 
@@ -86,7 +86,7 @@ static inline cl_int scalar_s64_opencl_create(scalar_s64_opencl *self, cl_contex
   if (error) return error;
   error = clGetDeviceInfo(device, CL_DEVICE_SINGLE_FP_CONFIG, sizeof config, &config, NULL);
   if (error) return error;
-  clGetDeviceInfo(device, CL_DEVICE_VENDOR, sizeof vendor, vendor, NULL); /* bursts that are asked for help Intel's processors only */
+  clGetDeviceInfo(device, CL_DEVICE_VENDOR, sizeof vendor, vendor, NULL); /* bursts of prefetches help Intel's processors only */
   strcat(options, bursts[strstr(vendor, "Intel") != NULL]);
   strcat(options, rounded[(config & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0]);
   error = clBuildProgram(self->program, 1, &device, options, NULL, NULL);

@@ -65,7 +65,7 @@ static void copy_streaming_4(unsigned char *to, const unsigned char *from, size_
   copy_streaming(to + 4 * quarter, from + 4 * quarter, bytes - 4 * quarter);
 }
 
-/* Four streams in bursts of eight lines, the next page's lines asked for first: whole runs of a page at a time. */
+/* Four streams in bursts of eight lines, the next page's lines prefetched first: whole runs of a page at a time. */
 enum { BURST = 512, AHEAD = 4096 };
 
 static inline void ask(const unsigned char *from)
@@ -85,7 +85,7 @@ static void copy_bursts_4(unsigned char *to, const unsigned char *from, size_t b
   copy_streaming(to + 4 * quarter, from + 4 * quarter, bytes - 4 * quarter);
 }
 
-/* A page at a time: all of it is asked for before the first store. */
+/* A page at a time: all of it is prefetched before the first store. */
 static void copy_paged(unsigned char *to, const unsigned char *from, size_t bytes)
 {
   size_t i = 0;

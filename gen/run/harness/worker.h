@@ -13,7 +13,7 @@ struct worker {
 
 /* Starts the command and waits until its first results are in their file: 0, or 1 with the reason in `about`. */
 int worker_start(struct worker *worker);
-/* The seconds that so many calls took; negative: the process has ended. */
+/* The seconds that `calls` calls took; negative: the process has ended. */
 double worker_turn(struct worker *worker, int calls);
 void worker_stop(struct worker *worker);
 
