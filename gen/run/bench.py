@@ -20,7 +20,7 @@ from gen.run import cost as costs, rivals
 
 ONE_STREAM = {"copy": "streaming stores", "read": "vector sum"}  # the simplest rivals that are fast: one place in memory a thread
 START_SECONDS, TURNS_A_SECOND = 4, 6  # to generate, compile and begin, of one kernel; of it and a dozen rivals
-SMALL = 1 << 20  # below so many bytes a launch costs more than the moving: a row of latency
+SMALL = 1 << 20  # bytes below which a launch costs more time than the moves: a row of latency
 MIB = float(1 << 20)
 
 Row = Dict[str, Any]
