@@ -1,9 +1,9 @@
 """Functions of generated C on vectors (functions.hlo): their largest errors in ulp, and what an element takes beside other libraries.
 
-    python3 bench/functions.py [--cc CC] [--flags=FLAGS] [--step N] [--only NAME,..] [--time]
+    python3 bench/functions.py [--cc CC] [--flags=FLAGS] [--run EMULATOR] [--step N] [--only NAME,..] [--time]
 
 A line for each function: the largest error over every N-th float (1: all of them; of f64 and of two arguments as many samples), and where.
---time: nanoseconds an element of one core where data is in the cache, beside libm, SLEEF and glibc's libmvec (where SLEEF's header and AVX-512 are
+--run: an emulator, if CC compiles for another machine. --time: nanoseconds an element of one core where data is in the cache, beside libm, SLEEF and glibc's libmvec (where SLEEF's header and AVX-512 are
 there), and XLA:CPU (an installed jax; of 2^18 elements, the least arrays that hide its dispatch).
 """
 
@@ -25,7 +25,7 @@ sys.path.insert(0, str(HERE.parent))
 NAMES = re.findall(r"^(\w+_f(?:32|64)) \{", (HERE / "functions.hlo").read_text(), re.M)
 
 
-def compiled(folder: Path, cc: str, flags: List[str]) -> Path:
+def compiled(folder: Path, cc: str, flags: List[str], cross: bool) -> Path:
     """The program of functions.c with the generated kernels as a compiler makes them."""
     subprocess.run([sys.executable, "-m", "gen", "build", str(HERE / "functions.hlo"), "-o", str(folder), "--target", "c"], check=True, cwd=HERE.parent)
     objects = []
@@ -36,7 +36,10 @@ def compiled(folder: Path, cc: str, flags: List[str]) -> Path:
         if made.returncode:
             sys.exit(f"{' '.join(command)}\n{made.stderr}")
     program = folder / "functions"
-    main = ["cc", "-std=gnu11", "-O2", "-I", str(folder), str(HERE / "functions.c"), *objects, "-o", str(program)]
+    main = [cc if cross else "cc", "-std=gnu11", "-O2", "-I", str(folder), str(HERE / "functions.c"), *objects, "-o", str(program)]
+    if cross:
+        subprocess.run([*main, "-static", "-lm"], check=True)
+        return program
     others = subprocess.run([*main, "-march=native", "-DSETT_OTHERS", "-lsleef", "-lmvec", "-lm"], capture_output=True)
     if others.returncode:
         subprocess.run([*main, "-lm"], check=True)
@@ -68,15 +71,16 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--cc", default="cc")
     parser.add_argument("--flags", default="-march=native")
+    parser.add_argument("--run", default="")
     parser.add_argument("--step", type=int, default=1)
     parser.add_argument("--only", default=",".join(NAMES))
     parser.add_argument("--time", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        program = compiled(Path(folder), options.cc, options.flags.split())
+        program = compiled(Path(folder), options.cc, options.flags.split(), bool(options.run))
         for name in options.only.split(","):
             words = ["time", name] if options.time else ["errors", name, "0", str(options.step)]
-            line = subprocess.run([str(program), *words], check=True, capture_output=True, text=True).stdout.strip()
+            line = subprocess.run([*options.run.split(), str(program), *words], check=True, capture_output=True, text=True).stdout.strip()
             print(line + (of_xla(name) if options.time else ""), flush=True)
 
 

@@ -24,9 +24,11 @@ from gen.emit import functions  # noqa: E402
 from gen.reference import LIBM_ULPS, ULPS  # noqa: E402
 
 SWEEP = os.environ.get("SETT_SWEEP", "") != ""
-FLAGS = [("gcc", "-msse2"), ("clang", "-mavx2 -mfma")]
-MORE = [("gcc", "-mavx2"), ("gcc", "-mavx2 -mfma"), ("gcc", "-mavx512f -mfma"), ("clang", "-msse2"), ("clang", "-mavx512f"), ("clang-19", "-mavx512f"),
-        ("gcc", "-O3 -march=native -ffp-contract=fast")]
+# A compiler, its flags, and the emulator of what it compiles for.
+FLAGS = [("gcc", "-msse2", ""), ("clang", "-mavx2 -mfma", "")]
+MORE = [("gcc", "-mavx2", ""), ("gcc", "-mavx2 -mfma", ""), ("gcc", "-mavx512f -mfma", ""), ("clang", "-msse2", ""), ("clang", "-mavx512f", ""),
+        ("clang-19", "-mavx512f", ""), ("gcc", "-O3 -march=native -ffp-contract=fast", ""), ("i686-linux-gnu-gcc", "-msse2 -mfpmath=sse", "qemu-i386"),
+        ("i686-linux-gnu-gcc", "", "qemu-i386"), ("aarch64-linux-gnu-gcc", "", "qemu-aarch64"), ("s390x-linux-gnu-gcc", "", "qemu-s390x")]
 BENCHED = hlo.parse((ROOT / "bench" / "functions.hlo").read_text(), "functions.hlo")
 OPCODES: Dict[str, str] = {c.name: c.root.opcode for c in BENCHED.computations if c.root is not None and c.root.opcode in ULPS}
 
@@ -40,13 +42,15 @@ def runs(flags: str) -> bool:
     return all(word[2:] in words for word in flags.split() if re.match("-m(avx|fma)", word))
 
 
-@pytest.mark.parametrize("cc, flags", FLAGS + (MORE if SWEEP else []))
-def test_errors(cc: str, flags: str) -> None:
-    if not shutil.which(cc):
-        pytest.skip(f"SKIP: no {cc}")
-    if not runs(flags):
+@pytest.mark.parametrize("cc, flags, emulator", FLAGS + (MORE if SWEEP else []))
+def test_errors(cc: str, flags: str, emulator: str) -> None:
+    for name in filter(None, (cc, emulator)):
+        if not shutil.which(name):
+            pytest.skip(f"SKIP: no {name}")
+    if not emulator and not runs(flags):
         pytest.skip(f"SKIP: this machine has no {flags}")
-    command = [sys.executable, str(ROOT / "bench" / "functions.py"), "--cc", cc, f"--flags={flags}", "--step", "20011" if SWEEP else "100003"]
+    step = 1000003 if emulator else 20011 if SWEEP else 100003
+    command = [sys.executable, str(ROOT / "bench" / "functions.py"), "--cc", cc, f"--flags={flags}", f"--run={emulator}", "--step", str(step)]
     made = subprocess.run(command, capture_output=True, text=True)
     assert made.returncode == 0, made.stderr
     found = {line.split()[0]: line for line in made.stdout.splitlines()}

@@ -2,7 +2,7 @@
 
    A piece is what stands between two blank lines; gen/emit/functions.py takes those that a kernel needs. `floats` and `doubles` are vectors as wide
    as the machine's, `ints` and `longs` integers as wide as their lanes; vectors.c (GNU C) and vectors.cl (OpenCL) beside this file say what they
-   are. mad(a, b, c) is a b + c, rounded once or twice: each function keeps its bound both ways, as products that must be exact are. A comparison
+   are. Beside a vector a scalar is a positive number that is exact in its type: gcc for the x87 takes no other. mad(a, b, c) is a b + c, rounded once or twice: each function keeps its bound both ways, as products that must be exact are. A comparison
    gives a mask. NaNs go through: no comparison with one holds.
 
    Coefficients are minimax, rounded one after another to floats with the rest fitted again; each says what it comes near, on which interval, and
@@ -12,6 +12,16 @@
 static inline floats horner_floats(floats p, floats x, float c)
 {
   return mad_floats(p, x, splat_floats(c));
+}
+
+static inline floats at_most_floats(floats x, float most)
+{
+  return choose_floats(x > splat_floats(most), splat_floats(most), x);
+}
+
+static inline floats at_least_floats(floats x, float least)
+{
+  return choose_floats(x < splat_floats(least), splat_floats(least), x);
 }
 
 static inline floats abs_floats(floats x)
@@ -62,7 +72,7 @@ static inline floats exp_bounded_floats(floats x)
 static inline floats exp_floats(floats x)
 {
   ints n, first;
-  x = choose_floats(x > 89.0f, splat_floats(89.0f), choose_floats(x < -104.0f, splat_floats(-104.0f), x));
+  x = at_most_floats(at_least_floats(x, -104.0f), 89.0f);
   const floats r = modulo_ln2_floats(x, &n);
   first = n >> 1;
   return exp_near_floats(r) * power_of_two_floats(first) * power_of_two_floats(n - first);
@@ -72,7 +82,7 @@ static inline floats exp_floats(floats x)
 static inline floats expm1_floats(floats x)
 {
   ints n;
-  const floats y = choose_floats(x > 89.0f, splat_floats(89.0f), choose_floats(x < -20.0f, splat_floats(-20.0f), x));
+  const floats y = at_most_floats(at_least_floats(x, -20.0f), 89.0f);
   const floats r = modulo_ln2_floats(y, &n), scale = power_of_two_floats(n - 1);
   floats p = horner_floats(splat_floats(0x1.986d28p-13f), r, 0x1.6d4046p-10f);
   p = horner_floats(p, r, 0x1.1115ecp-7f);
@@ -138,14 +148,14 @@ static inline floats tanh_floats(floats x)
   p = horner_floats(p, s, -0x1.b835a4p-5f);
   p = horner_floats(p, s, 0x1.1106f6p-3f);
   p = horner_floats(p, s, -0x1.555532p-2f);
-  const floats small = mad_floats(s * p, a, a), e = exp_bounded_floats(choose_floats(a > 10.0f, splat_floats(20.0f), a + a));
+  const floats small = mad_floats(s * p, a, a), e = exp_bounded_floats(at_most_floats(a + a, 20.0f));
   return signed_floats(choose_floats(a > 0.625f, 1.0f - 2.0f / (1.0f + e), small), x);
 }
 
 /* below 1 x + x p(x^2): 2^-29.4; else 1 - e^-q(x), where q is near -log(erfc x) below 3.93: 2^-29.8 of erf */
 static inline floats erf_floats(floats x)
 {
-  const floats a = abs_floats(x), s = x * x, b = choose_floats(a > 3.93f, splat_floats(3.93f), a);
+  const floats a = abs_floats(x), s = x * x, b = at_most_floats(a, 3.93f);
   floats p = horner_floats(splat_floats(0x1.4771ecp-14f), s, -0x1.a3515cp-11f);
   p = horner_floats(p, s, 0x1.53f224p-8f);
   p = horner_floats(p, s, -0x1.b7f71ap-6f);
@@ -263,13 +273,13 @@ static inline floats cbrt_floats(floats x)
 {
   const ints subnormal = abs_floats(x) < 0x1p-126f;
   const floats a = choose_floats(subnormal, abs_floats(x) * 0x1p24f, abs_floats(x));
-  const ints third = convert_ints(convert_floats(as_ints(a)) * (1.0f / 3.0f));
+  const ints third = convert_ints(convert_floats(as_ints(a)) * splat_floats(1.0f / 3.0f));
   floats y = as_floats(0x54a2fa8cu - as_uints(third)), h = 1.0f - a * y * y * y;
   y = mad_floats(y * h, horner_floats(h, splat_floats(2.0f / 9.0f), 1.0f / 3.0f), y);
   h = 1.0f - a * y * y * y;
   y = mad_floats(y * h, horner_floats(h, splat_floats(2.0f / 9.0f), 1.0f / 3.0f), y);
   floats root = a * y * y;
-  root = mad_floats(a - root * root * root, y * y * (1.0f / 3.0f), root);
+  root = mad_floats(a - root * root * root, y * y * splat_floats(1.0f / 3.0f), root);
   root = choose_floats(subnormal, root * 0x1p-8f, root);
   return choose_floats((abs_floats(x) > 0.0f) & (abs_floats(x) < INFINITY), signed_floats(root, x), x);
 }
@@ -317,7 +327,7 @@ static inline doubles log2_near_doubles(doubles a, doubles n)
 /* 2^x: 2^-29; what is no float becomes 0 or infinity when it is converted */
 static inline doubles exp2_double_doubles(doubles x)
 {
-  x = choose_doubles(x > 200.0, splat_doubles(200.0), choose_doubles(x < -200.0, splat_doubles(-200.0), x));
+  x = at_most_doubles(at_least_doubles(x, -200.0), 200.0);
   const doubles t = x + 0x1.8p52, f = x - (t - 0x1.8p52);
   doubles p = horner_doubles(splat_doubles(0x1.41d31300f5f19p-13), f, 0x1.5f456c0ec936fp-10);
   p = horner_doubles(p, f, 0x1.3b2dbbfe3ff74p-7);
@@ -348,6 +358,16 @@ static inline floats pow_floats(floats x, floats y)
   r = as_floats(as_uints(r) | (as_uints(x) & as_uints(whole & ~fraction) << 31));
   r = choose_floats((x < 0.0f) & (x > -INFINITY) & fraction, splat_floats(NAN), r);
   return choose_floats((y == 0.0f) | (x == 1.0f), splat_floats(1.0f), r);
+}
+
+static inline doubles at_most_doubles(doubles x, double most)
+{
+  return choose_doubles(x > splat_doubles(most), splat_doubles(most), x);
+}
+
+static inline doubles at_least_doubles(doubles x, double least)
+{
+  return choose_doubles(x < splat_doubles(least), splat_doubles(least), x);
 }
 
 static inline doubles abs_doubles(doubles x)
@@ -396,7 +416,7 @@ static inline doubles exp_bounded_doubles(doubles x)
 static inline doubles exp_doubles(doubles x)
 {
   doubles n;
-  x = choose_doubles(x > 710.0, splat_doubles(710.0), choose_doubles(x < -746.0, splat_doubles(-746.0), x));
+  x = at_most_doubles(at_least_doubles(x, -746.0), 710.0);
   const doubles y = exp_near_doubles(x, &n), first = (n - 0x1.8p52) * 0.5 + 0x1.8p52, rest = n - first + 0x1.8p52;
   return y * power_of_two_doubles(first) * power_of_two_doubles(rest);
 }
@@ -446,14 +466,14 @@ static inline doubles tanh_doubles(doubles x)
   p = horner_doubles(p, s, -0x1.ba1ba1b5063b7p-5);
   p = horner_doubles(p, s, 0x1.111111110acccp-3);
   p = horner_doubles(p, s, -0x1.55555555554ffp-2);
-  const doubles small = mad_doubles(s * p, a, a), e = exp_bounded_doubles(choose_doubles(a > 20.0, splat_doubles(40.0), a + a));
+  const doubles small = mad_doubles(s * p, a, a), e = exp_bounded_doubles(at_most_doubles(a + a, 40.0));
   return signed_doubles(choose_doubles(a > 0.625, 1.0 - 2.0 / (1.0 + e), small), x);
 }
 
 /* below 1 x + x p(x^2): 2^-56.3; else 1 - e^-q(x), where q is near -log(erfc x) below 5.95: 2^-56.3 of erf */
 static inline doubles erf_doubles(doubles x)
 {
-  const doubles a = abs_doubles(x), s = x * x, b = choose_doubles(a > 5.95, splat_doubles(5.95), a);
+  const doubles a = abs_doubles(x), s = x * x, b = at_most_doubles(a, 5.95);
   doubles p = horner_doubles(splat_doubles(0x1.0579a69b359dbp-34), s, -0x1.386abe80ea587p-30);
   p = horner_doubles(p, s, 0x1.f7a4112d66977p-27);
   p = horner_doubles(p, s, -0x1.5f1d36a33bed0p-23);

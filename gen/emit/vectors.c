@@ -73,14 +73,19 @@ static inline int any_ints(ints mask)
   return any != 0;
 }
 
+/* by bits: a float of its own may have excess precision */
 static inline floats splat_floats(float x)
 {
-  return x - (floats){0};
+  uint32_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  return as_floats(bits + (uints){0});
 }
 
 static inline doubles splat_doubles(double x)
 {
-  return x - (doubles){0};
+  uint64_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  return as_doubles(bits + (ulongs){0});
 }
 
 /* a where the mask is set, else b */
