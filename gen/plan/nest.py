@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import AbstractSet, List, Tuple
+from typing import List, Tuple
 
 from gen.hlo import Shape
 from gen.plan.partition import Partition, Root

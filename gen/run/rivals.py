@@ -17,6 +17,8 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 from gen import child, run
 from gen.hlo import printer
 
+# NumPy asks for huge pages, which the kernels' buffers do not have: all read from pages of the same size.
+PLAIN_PAGES = "NUMPY_MADVISE_HUGEPAGE=0"
 NAMES = ("OpenBLAS", "oneDNN", "NumPy", "XLA:CPU")
 
 
@@ -156,7 +158,7 @@ class Library:
             return ",".join(map(str, numbers))
 
         words = [*self.command, op.name, op.dtype, joined(op.dims), joined(op.order), str(threads), str(footprint), str(source), str(result)]
-        return f"OMP_NUM_THREADS={threads} OMP_PROC_BIND=true OMP_WAIT_POLICY=passive exec {shlex.join(words)}"
+        return f"{PLAIN_PAGES} OMP_NUM_THREADS={threads} OMP_PROC_BIND=true OMP_WAIT_POLICY=passive exec {shlex.join(words)}"
 
 
 def find(folder: Path) -> "List[Library]":
