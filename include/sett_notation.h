@@ -1,9 +1,10 @@
-/* sett_notation.h - v0.1 - layouts in other systems' notations: CuTe's shape:stride algebra, read, printed, evaluated, combined
+/* sett_notation.h - v0.1 - layouts in the notations of CuTe, Triton, oneDNN and strided arrays: read, printed, evaluated, combined
    SPDX-License-Identifier: Apache-2.0
 
 WHAT
-  Reads, prints and evaluates layouts as CuTe writes them, ((2,2),3):((1,6),2), with swizzles, offsets and strides that are coordinates, makes
-  indexing maps of them, and has CuTe's operations, each exact or refused with a witness. It needs no allocator and no library.
+  Reads, prints and evaluates layouts as CuTe writes them, ((2,2),3):((1,6),2), with swizzles, offsets and strides that are coordinates, as Triton does (encodings and
+  linear layouts over bits), as oneDNN's tags and as strided arrays; makes indexing maps of them, and has CuTe's and the linear layouts' operations, each exact or
+  refused with a witness. It needs no allocator and no library.
 
 INCLUDE
     #include "sett_indexing_map.h"
@@ -39,6 +40,11 @@ THE MODEL
   d@p           a stride that adds to place p of a coordinate: (4,8):(1@1,1@0) is (i, j) -> (j, i). 1@0@1 is place 0 of place 1
   S<B,M,S>      a swizzle: XOR of the B bits at M + S into those at M; S < 0: of those at M into those at M - S. Its unit is the layout's, elements: CuTe prints
                 swizzles of bytes for shared memory
+  strides       4x8@strides(8,1)+3 is (i, j) -> 8 * i + j + 3, in elements
+  tag           16x20@aB16b, oneDNN's: outer dimensions, the outermost first, then blocks, the outermost first; a blocked dimension is a capital, and padded up to
+                its blocks. Aliases (nChw16c) are read, letters of dimensions printed
+  linear        {register = [[0, 1], [8, 0]], lane = [[0, 2]]} -> {dim0 = 16, dim1 = 4}, Triton's: the XOR of the bases of the bits that are set, the lowest bit first
+  encoding      16x32@#ttg.blocked<{..}>: Triton's attributes on a shape; they become linear layouts. In shared memory from the offset to the index
   f o c o g     x -> f(c + g(x)), any number of times: S<2,0,3> o 0 o (8,8):(8,1). Operations change the innermost layout
   [a;b;_]       a tile: a tiler for each mode, _ leaves a mode alone. A tuple (4,8) is [4:1;8:1]
 
@@ -47,6 +53,7 @@ FUNCTIONS
   ask       sett_notation_size, _cosize, _at, _map
   combine   sett_notation_coalesce, _composition, _complement, _right_inverse, _left_inverse, _divide, _product, _blocked_product, _tile_to_shape,
             _max_common_layout, _nullspace, _recast
+  linear    sett_notation_compose, _invert, _invert_and_compose, _linear_product, _divide_by, _quotient
   make      sett_notation_ordered, _identity, _flatten, _get, _select, _group
 
 LAWS (tests/test_notation.py, tests/notation_fuzz.c)
@@ -55,6 +62,7 @@ LAWS (tests/test_notation.py, tests/notation_fuzz.c)
   3 composition   R(c) = a(b(c)) for every coordinate of b; refused only where no shape:stride layout with a shape that refines b's has these values.
   4 inverses      a(right(i)) = i below its size; a(left(a(i))) = a(i).
   5 divide        the function is a composed with (tiler, rest); product: mode 0 is a, mode 1 has 0 and otherwise what a has not.
+  6 linear         compose is b(a(x)); invert_and_compose R has b(R(x)) = a(x); divide_by R has b * R = a; an encoding has one owner of each element, or copies.
 
 ANSWERS (in all sett headers)
   Nothing but a proved yes is true in an if. A question that may stay open is answered by a record: yes is 1 only where yes is
@@ -77,7 +85,7 @@ LIMITS
   64 leaves, 32 parentheses inside each other, 8 functions in a chain, 64-bit sizes. Where strides do not divide, composition looks at up to 65536 points.
 
 HISTORY
-  0.1  CuTe.
+  0.1  CuTe, strides, oneDNN's tags, linear layouts and Triton's encodings.
 */
 #ifndef SETT_NOTATION_H
 #define SETT_NOTATION_H
@@ -96,7 +104,7 @@ HISTORY
   X(ERROR_FULL, "the arena is full: expected more memory")                                                            \
   X(ERROR_OVERFLOW, "a value overflows 64 bits: expected smaller numbers")                                            \
   X(ERROR_TEXT, "expected a layout: CuTe's shape:stride, a linear layout {..} -> {..}, or SHAPE@ and #ttg.., a tag, " \
-                "TiledLayout(..) or strides(..)")                                                                     \
+                "or strides(..)")                                                                                     \
   X(ERROR_DEEP, "expected at most 32 parentheses inside each other")                                                  \
   X(ERROR_LEAVES, "expected at most 64 leaves")                                                                       \
   X(ERROR_INTEGER, "expected an integer")                                                                             \
@@ -125,10 +133,29 @@ HISTORY
   X(ERROR_ORDER, "expected a permutation with a number for each mode")                                                \
   X(ERROR_TARGET, "expected a shape with a size for each mode of the layout")                                         \
   X(ERROR_BITS, "expected element widths of which one divides the other")                                             \
+  X(ERROR_DIMS, "expected a shape of 1 to 12 sizes of 1 or more, as 16x64@")                                          \
+  X(ERROR_TAG, "expected a tag: a letter for each dimension, then blocks such as 16b of dimensions in capitals")      \
+  X(ERROR_NAME, "expected the name of a dimension, another for each")                                                 \
+  X(ERROR_EQUAL, "expected '='")                                                                                      \
+  X(ERROR_LIST, "expected '['")                                                                                       \
+  X(ERROR_LIST_END, "expected ',' or ']'")                                                                            \
+  X(ERROR_BRACE, "expected '{'")                                                                                      \
+  X(ERROR_BRACE_END, "expected ',' or '}'")                                                                           \
+  X(ERROR_CLOSE, "expected '>'")                                                                                      \
+  X(ERROR_POWER, "expected powers of two, up to 2^62 in all")                                                         \
+  X(ERROR_BASIS_SIZE, "expected bases of one length, their components below the sizes of the output dimensions")      \
+  X(ERROR_ENCODING, "expected an encoding: blocked, nvidia_mma, amd_mfma, amd_wmma, dot_op, slice, linear, "          \
+                    "swizzled_shared, amd_rotating_shared or nvmma_shared")                                           \
+  X(ERROR_KEY, "expected a key of this encoding")                                                                     \
+  X(ERROR_KEYS, "expected all keys that this encoding needs, with as many numbers as the shape has")                  \
+  X(ERROR_SAME_DIMS, "expected layouts whose dimensions have the same names and sizes, as the operation needs")       \
   X(ERROR_UNDECIDED, "not decided: expected strides that divide, or at most 65536 points to look at")                 \
   X(NO_BREAK, "no shape:stride layout has these values: a stride breaks where its size does not divide the mode")     \
   X(NO_SUM, "no shape:stride layout has these values: a digit added to another does not add its stride")              \
   X(NO_OVERLAP, "the strides overlap: there is no complement or left inverse")                                        \
+  X(NO_INVERSE, "the linear layout has no inverse: its bases depend on each other or miss a value")                   \
+  X(NO_COVER, "the second layout does not reach this value of the first")                                             \
+  X(NO_QUOTIENT, "the layout is no product with that factor")                                                         \
   X(NO_RECAST, "the layout does not divide into elements of that width")
 
 enum {
@@ -137,6 +164,7 @@ enum {
 #undef SETTP_NOTATION_ENUM
 };
 
+enum { SETT_NOTATION_ERROR_FIRST = 4000 }; /* errors of this header, as errors of a map: FIRST + code */
 enum { SETT_NOTATION_LEAVES = 64, SETT_NOTATION_PLACES = 4, SETT_NOTATION_DEPTH = 32 };
 
 /* A mode of a CuTe layout, or an entry of a tuple: a leaf (rank -1) or rank modes. A leaf of a tuple has its number in size. */
@@ -157,7 +185,24 @@ typedef struct sett_notation_part {
   sett_notation_mode layout, offset;
 } sett_notation_part;
 
-enum { SETT_NOTATION_TUPLE, SETT_NOTATION_CUTE, SETT_NOTATION_TILE };
+enum {
+  SETT_NOTATION_TUPLE,
+  SETT_NOTATION_CUTE,
+  SETT_NOTATION_TILE,
+  SETT_NOTATION_STRIDES,
+  SETT_NOTATION_ONEDNN,
+  SETT_NOTATION_TRITON
+};
+
+enum { SETT_NOTATION_DIMS = 12, SETT_NOTATION_BITS = 62 };
+
+/* A linear layout: the XOR of the bases of the bits that are set. A basis has the bits of all output dimensions, the first lowest. */
+typedef struct sett_notation_linear {
+  int ins, outs;
+  int in_bits[SETT_NOTATION_DIMS], out_bits[SETT_NOTATION_DIMS];
+  char in[SETT_NOTATION_DIMS][16], out[SETT_NOTATION_DIMS][16];
+  uint64_t basis[SETT_NOTATION_BITS]; /* of the first input dimension's bits, the lowest first, then of the next's */
+} sett_notation_linear;
 
 /* Any layout, or a tuple or a tile of tilers as operations take them. {0} is the empty tuple. Arrays lie in the arena. */
 typedef struct sett_notation {
@@ -168,11 +213,21 @@ typedef struct sett_notation {
   sett_notation_mode tuple;      /* of a tuple or a tile */
   int parts;                     /* of a CuTe layout, the outermost first */
   const sett_notation_part *part;
+  int rank; /* of the array, in front of @ */
+  int64_t dims[SETT_NOTATION_DIMS];
+  int64_t strides[SETT_NOTATION_DIMS], offset; /* STRIDES; of a tag: of the outer dimensions, in elements */
+  int order[SETT_NOTATION_DIMS];               /* of a tag: the outer dimensions, the outermost first */
+  int blocks;                                  /* of a tag: inner blocks, the outermost first */
+  int block_dim[SETT_NOTATION_DIMS];
+  int64_t block_size[SETT_NOTATION_DIMS];
+  const sett_notation_linear *linear; /* TRITON */
 } sett_notation;
 
 /* ---- prototypes ------------------------------------------------------------------------------------------------- */
 
 /* ---- text ---- */
+/* CuTe's layouts, tuples and tiles; 4x8@strides(8,1)+0; 16x64@aB16b, an alias such as nChw16c too; {register = [[1], [2]], ..} -> {dim0 = 16};
+ * 16x32@#ttg.blocked<{..}> and other encodings, which become linear layouts. */
 SETT_INLINE sett_notation sett_notation_parse(sett_map_arena *arena, const char *text, size_t length);
 /* Writes the canonical text and a NUL, cut to capacity; returns the bytes that the whole text needs without the NUL. */
 SETT_INLINE size_t sett_notation_print(const sett_notation *layout, char *out, size_t capacity);
@@ -256,6 +311,22 @@ SETT_INLINE sett_notation sett_notation_select(sett_map_arena *arena, const sett
                                                const int64_t *chosen);
 SETT_INLINE sett_notation sett_notation_group(sett_map_arena *arena, const sett_notation *a, int64_t begin,
                                               int64_t end);
+
+/* ---- linear layouts: the operations of LinearLayout.h, R is the result ---- */
+/* R(x) = b(a(x)). a's output dimensions are b's input dimensions. */
+SETT_INLINE sett_notation sett_notation_compose(sett_map_arena *arena, const sett_notation *a, const sett_notation *b);
+SETT_INLINE sett_notation sett_notation_invert(sett_map_arena *arena, const sett_notation *a);
+/* b(R(x)) = a(x); bits of b that no value needs stay 0. Refused where b does not reach a value of a. */
+SETT_INLINE sett_notation sett_notation_invert_and_compose(sett_map_arena *arena, const sett_notation *a,
+                                                           const sett_notation *b);
+/* b's bits above a's, in input and in output dimensions of the same name. */
+SETT_INLINE sett_notation sett_notation_linear_product(sett_map_arena *arena, const sett_notation *a,
+                                                       const sett_notation *b);
+/* b * R = a, or R * b = a (right). */
+SETT_INLINE sett_notation sett_notation_divide_by(sett_map_arena *arena, const sett_notation *a, const sett_notation *b,
+                                                  int right);
+/* Without an input and output dimension of this name, on which the layout is the identity and which nothing else touches. */
+SETT_INLINE sett_notation sett_notation_quotient(sett_map_arena *arena, const sett_notation *a, const char *dim);
 
 /* ---- bodies: trees ---------------------------------------------------------------------------------------------- */
 
@@ -707,6 +778,150 @@ SETT_INLINE sett_notation_mode settp_notation_chain(settp_notation_calc *calc, c
   return value;
 }
 
+/* ---- bodies: arrays and linear layouts -------------------------------------------------------------------------- */
+
+/* The inputs of an array's layout or of a linear layout: how many, and each one's size. */
+SETT_INLINE int settp_notation_inputs(const sett_notation *layout) {
+  return layout->kind == SETT_NOTATION_TRITON    ? layout->linear->ins
+         : layout->kind >= SETT_NOTATION_STRIDES ? layout->rank
+                                                 : 0;
+}
+SETT_INLINE int64_t settp_notation_input(const sett_notation *layout, int i) {
+  return layout->kind == SETT_NOTATION_TRITON ? (int64_t)1 << layout->linear->in_bits[i] : layout->dims[i];
+}
+
+SETT_INLINE int settp_notation_total(int count, const int *bits) {
+  int i, total = 0;
+  for (i = 0; i < count; ++i) total += bits[i];
+  return total;
+}
+
+/* The output dimensions of a packed value. */
+SETT_INLINE uint64_t settp_notation_apply(const sett_notation_linear *linear, uint64_t bits) {
+  uint64_t value = 0;
+  int i;
+  for (i = 0; bits; ++i, bits >>= 1)
+    if (bits & 1) value ^= linear->basis[i];
+  return value;
+}
+
+/* The offset of an index: strides, or outer strides and inner blocks, of numbers or expressions. */
+SETT_INLINE int64_t settp_notation_place(settp_notation_calc *calc, const sett_notation *layout, int64_t *index) {
+  int64_t sum = settp_notation_constant(calc, layout->offset), stride = 1;
+  int i;
+  for (i = layout->blocks; i-- > 0;) {
+    int d = layout->block_dim[i];
+    int64_t digit = settp_notation_by(calc, SETTP_NOTATION_REST, index[d], layout->block_size[i]);
+    sum = settp_notation_plus(calc, sum, settp_notation_by(calc, SETTP_NOTATION_TIMES, digit, stride));
+    index[d] = settp_notation_by(calc, SETTP_NOTATION_QUOTIENT, index[d], layout->block_size[i]);
+    stride = settp_notation_mul(&calc->work, stride, layout->block_size[i]);
+  }
+  for (i = 0; i < layout->rank; ++i)
+    if (layout->strides[i] != 0)
+      sum = settp_notation_plus(calc, sum, settp_notation_by(calc, SETTP_NOTATION_TIMES, index[i], layout->strides[i]));
+  return sum;
+}
+
+/* At a coordinate with a number for each input; where there is one input, a number. */
+SETT_INLINE sett_notation settp_notation_array_at(sett_map_arena *arena, const sett_notation *layout,
+                                                  const sett_notation_mode *coordinate) {
+  settp_notation_calc calc;
+  int64_t index[SETT_NOTATION_DIMS];
+  int i, inputs = settp_notation_inputs(layout), at = 0;
+  sett_notation_mode values[SETT_NOTATION_DIMS];
+  uint64_t packed = 0;
+  calc.work = settp_notation_begin(arena);
+  calc.symbolic = 0;
+  if (settp_notation_rank(coordinate) != inputs) return settp_notation_fail(SETT_NOTATION_ERROR_RANK);
+  for (i = 0; i < inputs; ++i) {
+    sett_notation_mode one = settp_notation_mode_of(coordinate, i);
+    if (one.rank != SETT_NOTATION_LEAF || one.places != 0 || one.size < 0 ||
+        one.size >= settp_notation_input(layout, i))
+      return settp_notation_fail(SETT_NOTATION_ERROR_COORDINATE);
+    index[i] = one.size;
+    if (layout->kind == SETT_NOTATION_TRITON) {
+      packed |= (uint64_t)one.size << at;
+      at += layout->linear->in_bits[i];
+    }
+  }
+  if (layout->kind != SETT_NOTATION_TRITON)
+    return settp_notation_end(
+        &calc.work, settp_notation_tuple_of(settp_notation_leaf(settp_notation_place(&calc, layout, index), 0),
+                                            SETT_NOTATION_TUPLE));
+  packed = settp_notation_apply(layout->linear, packed);
+  for (i = 0; i < layout->linear->outs; ++i) {
+    values[i] = settp_notation_leaf((int64_t)(packed & (((uint64_t)1 << layout->linear->out_bits[i]) - 1)), 0);
+    packed >>= layout->linear->out_bits[i];
+  }
+  if (layout->linear->outs == 1) return settp_notation_tuple_of(values[0], SETT_NOTATION_TUPLE);
+  return settp_notation_end(
+      &calc.work,
+      settp_notation_tuple_of(settp_notation_tuple(&calc.work, layout->linear->outs, values), SETT_NOTATION_TUPLE));
+}
+
+/* Runs of bits that go to runs of bits are one digit; an output bit of several input bits is their sum modulo 2. */
+SETT_INLINE sett_expr settp_notation_linear_result(sett_map_arena *arena, const sett_notation_linear *linear, int shift,
+                                                   int bits) {
+  sett_expr sum = sett_map_constant(arena, 0), two = sett_map_constant(arena, 2);
+  int bit, i, d, at;
+  for (bit = 0; bit < bits; ++bit) {
+    sett_expr value = sett_map_constant(arena, 0);
+    int count = 0, run = 1;
+    for (d = at = 0; d < linear->ins; at += linear->in_bits[d++])
+      for (i = 0; i < linear->in_bits[d]; ++i) {
+        if (!(linear->basis[at + i] >> (shift + bit) & 1)) continue;
+        ++count;
+        value = sett_map_add(
+            arena, value,
+            sett_map_mod(arena,
+                         sett_map_floordiv(arena, sett_map_var(arena, d), sett_map_constant(arena, (int64_t)1 << i)),
+                         two));
+      }
+    if (count > 1) value = sett_map_mod(arena, value, two);
+    if (count == 1)
+      for (d = at = 0; d < linear->ins; at += linear->in_bits[d++])
+        for (i = 0; i < linear->in_bits[d]; ++i) {
+          int j, k, others = 0, total = settp_notation_total(linear->ins, linear->in_bits);
+          if (!(linear->basis[at + i] >> (shift + bit) & 1)) continue;
+          for (j = 1; bit + j < bits && i + j < linear->in_bits[d] && !others; ++j) {
+            for (k = 0; k < total; ++k) others |= (int)(linear->basis[k] >> (shift + bit + j) & 1) != (k == at + i + j);
+            if (!others) run = j + 1;
+          }
+          value = sett_map_floordiv(arena, sett_map_var(arena, d), sett_map_constant(arena, (int64_t)1 << i));
+          if (i + run < linear->in_bits[d])
+            value = sett_map_mod(arena, value, sett_map_constant(arena, (int64_t)1 << run));
+        }
+    sum = sett_map_add(arena, sum, sett_map_mul(arena, value, sett_map_constant(arena, (int64_t)1 << bit)));
+    bit += run - 1;
+  }
+  return sum;
+}
+
+SETT_INLINE sett_map settp_notation_array_map(sett_map_arena *arena, const sett_notation *layout) {
+  settp_notation_calc calc;
+  sett_map_variable variables[SETT_NOTATION_DIMS];
+  sett_expr results[SETT_NOTATION_DIMS];
+  int64_t index[SETT_NOTATION_DIMS];
+  int i, shift = 0, inputs = settp_notation_inputs(layout), outs = 1;
+  calc.work = settp_notation_begin(arena);
+  calc.symbolic = 1;
+  for (i = 0; i < inputs; ++i) {
+    variables[i].name = layout->kind == SETT_NOTATION_TRITON ? layout->linear->in[i] : NULL;
+    variables[i].lo = 0;
+    variables[i].hi = settp_notation_input(layout, i) - 1;
+    index[i] = (int64_t)sett_map_var(arena, i);
+  }
+  if (layout->kind == SETT_NOTATION_TRITON) {
+    outs = layout->linear->outs;
+    for (i = 0; i < outs; shift += layout->linear->out_bits[i++])
+      results[i] = settp_notation_linear_result(arena, layout->linear, shift, layout->linear->out_bits[i]);
+  } else {
+    results[0] = (sett_expr)settp_notation_place(&calc, layout, index);
+  }
+  if (calc.work.error) return sett_map_fail(SETT_NOTATION_ERROR_FIRST + calc.work.error, 0);
+  return sett_map_make(arena, inputs, 0, 0, variables, outs, results, 0, NULL);
+}
+
 SETT_INLINE sett_notation sett_notation_at(sett_map_arena *arena, const sett_notation *layout,
                                            const sett_notation *coordinate) {
   settp_notation_calc calc;
@@ -715,6 +930,8 @@ SETT_INLINE sett_notation sett_notation_at(sett_map_arena *arena, const sett_not
   calc.symbolic = 0;
   if (layout->error) return *layout;
   if (coordinate->error) return *coordinate;
+  if (layout->kind >= SETT_NOTATION_STRIDES && coordinate->kind == SETT_NOTATION_TUPLE)
+    return settp_notation_array_at(arena, layout, &coordinate->tuple);
   if (layout->kind != SETT_NOTATION_CUTE || coordinate->kind != SETT_NOTATION_TUPLE)
     return settp_notation_fail(SETT_NOTATION_ERROR_KIND);
   settp_notation_not_negative(&calc.work, &coordinate->tuple, SETT_NOTATION_ERROR_COORDINATE);
@@ -750,8 +967,6 @@ SETT_INLINE sett_notation_mode settp_notation_variables(settp_notation_calc *cal
   return result;
 }
 
-enum { SETT_NOTATION_ERROR_FIRST = 4000 }; /* errors of this header, as errors of a map: FIRST + code */
-
 SETT_INLINE sett_map sett_notation_map(sett_map_arena *arena, const sett_notation *layout) {
   settp_notation_calc calc;
   settp_notation_flat flat, values;
@@ -759,6 +974,7 @@ SETT_INLINE sett_map sett_notation_map(sett_map_arena *arena, const sett_notatio
   sett_expr results[SETT_NOTATION_LEAVES];
   sett_notation_mode inner, value;
   int i, next = 0;
+  if (!layout->error && layout->kind >= SETT_NOTATION_STRIDES) return settp_notation_array_map(arena, layout);
   calc.work = settp_notation_begin(arena);
   calc.symbolic = 1;
   inner = settp_notation_inner(&calc.work, layout);
@@ -778,7 +994,11 @@ SETT_INLINE sett_map sett_notation_map(sett_map_arena *arena, const sett_notatio
 
 SETT_INLINE int64_t sett_notation_size(const sett_notation *layout) {
   settp_notation_work work = settp_notation_begin(NULL);
-  sett_notation_mode mode = settp_notation_shape(&work, layout);
+  sett_notation_mode mode = settp_notation_leaf(1, 0);
+  int i;
+  for (i = 0; !layout->error && i < settp_notation_inputs(layout); ++i)
+    mode.size = settp_notation_mul(&work, mode.size, settp_notation_input(layout, i));
+  if (layout->error || layout->kind < SETT_NOTATION_STRIDES) mode = settp_notation_shape(&work, layout);
   int64_t size = settp_notation_size_of(&work, &mode);
   return work.error ? -1 : size;
 }
@@ -1461,8 +1681,8 @@ SETT_INLINE sett_notation_mode settp_notation_padded(settp_notation_work *work, 
   return result;
 }
 
-SETT_INLINE sett_notation_mode settp_notation_blocked(settp_notation_work *work, const sett_notation_mode *a,
-                                                      const sett_notation_mode *tiler, int raked) {
+SETT_INLINE sett_notation_mode settp_notation_block_product(settp_notation_work *work, const sett_notation_mode *a,
+                                                            const sett_notation_mode *tiler, int raked) {
   int i,
       rank = settp_notation_rank(a) > settp_notation_rank(tiler) ? settp_notation_rank(a) : settp_notation_rank(tiler);
   sett_notation_mode both[2], product, *modes;
@@ -1482,7 +1702,7 @@ SETT_INLINE sett_notation sett_notation_blocked_product(sett_map_arena *arena, c
                                                         const sett_notation *tiler, int raked) {
   settp_notation_work work = settp_notation_begin(arena);
   sett_notation_mode inner = settp_notation_inner(&work, a), by = settp_notation_only(&work, tiler);
-  if (!work.error) inner = settp_notation_blocked(&work, &inner, &by, raked);
+  if (!work.error) inner = settp_notation_block_product(&work, &inner, &by, raked);
   return settp_notation_end(&work, work.error ? *a : settp_notation_with(&work, a, inner));
 }
 
@@ -1593,7 +1813,7 @@ SETT_INLINE sett_notation sett_notation_tile_to_shape(sett_map_arena *arena, con
     copies.rank = rank;
     copies.mode = modes;
     if (!work.error) copies = settp_notation_ordered(&work, &copies, &ranks);
-    if (!work.error) inner = settp_notation_blocked(&work, &block, &copies, 0);
+    if (!work.error) inner = settp_notation_block_product(&work, &block, &copies, 0);
   }
   return settp_notation_end(&work, work.error ? *a : settp_notation_with(&work, a, inner));
 }
@@ -1723,7 +1943,8 @@ SETT_INLINE sett_notation sett_notation_identity(sett_map_arena *arena, const se
 
 /* The tree that an accessor works on, and the layout with another one in its place. */
 SETT_INLINE sett_notation_mode settp_notation_tree(settp_notation_work *work, const sett_notation *a) {
-  return !a->error && a->kind != SETT_NOTATION_CUTE ? a->tuple : settp_notation_inner(work, a);
+  return !a->error && (a->kind == SETT_NOTATION_TUPLE || a->kind == SETT_NOTATION_TILE) ? a->tuple
+                                                                                        : settp_notation_inner(work, a);
 }
 SETT_INLINE sett_notation settp_notation_retree(settp_notation_work *work, const sett_notation *a,
                                                 sett_notation_mode mode) {
@@ -2189,6 +2410,800 @@ SETT_INLINE sett_notation settp_notation_read_tile(settp_notation_reader *reader
   return settp_notation_tuple_of(tile, SETT_NOTATION_TILE);
 }
 
+/* ---- bodies: the texts of arrays -------------------------------------------------------------------------------- */
+
+/* 16x64@: 1, and the reader is behind it; 0, and nothing was read. */
+SETT_INLINE int settp_notation_read_dims(settp_notation_reader *reader, sett_notation *layout) {
+  size_t at = reader->at;
+  int good = 1, rank = 0;
+  while (good) {
+    int64_t value = 0;
+    size_t start = at;
+    for (; at < reader->length && reader->text[at] >= '0' && reader->text[at] <= '9'; ++at)
+      value = value > INT64_MAX / 10 - 1 ? value : value * 10 + (reader->text[at] - '0');
+    good = at > start && value > 0 && rank < SETT_NOTATION_DIMS;
+    if (good) layout->dims[rank++] = value;
+    if (at >= reader->length || reader->text[at] != 'x') break;
+    ++at;
+  }
+  if (at + 1 >= reader->length || reader->text[at] != '@' ||
+      (reader->text[at + 1] >= '0' && reader->text[at + 1] <= '9'))
+    return 0;
+  if (!good) settp_notation_bad(reader, SETT_NOTATION_ERROR_DIMS);
+  layout->rank = rank;
+  reader->at = at + 1;
+  return 1;
+}
+
+/* The next integers of a list between these brackets; the count. */
+SETT_INLINE int settp_notation_read_list(settp_notation_reader *reader, char open, char shut, int64_t *list, int most) {
+  int count = 0;
+  settp_notation_want(reader, open, SETT_NOTATION_ERROR_LIST);
+  if (settp_notation_accept(reader, shut)) return 0;
+  while (!reader->work.error) {
+    if (count == most) {
+      settp_notation_bad(reader, SETT_NOTATION_ERROR_LEAVES);
+      break;
+    }
+    settp_notation_integer(reader, &list[count++]);
+    if (reader->work.error || settp_notation_accept(reader, shut)) break;
+    settp_notation_want(reader, ',', SETT_NOTATION_ERROR_LIST_END);
+  }
+  return count;
+}
+
+SETT_INLINE void settp_notation_read_strides(settp_notation_reader *reader, sett_notation *layout) {
+  int count;
+  size_t at = reader->at;
+  layout->kind = SETT_NOTATION_STRIDES;
+  --reader->at; /* the bracket */
+  count = settp_notation_read_list(reader, '(', ')', layout->strides, SETT_NOTATION_DIMS);
+  if (!reader->work.error && count != layout->rank) {
+    reader->at = at;
+    settp_notation_bad(reader, SETT_NOTATION_ERROR_RANK);
+  }
+  if (settp_notation_accept(reader, '+')) settp_notation_integer(reader, &layout->offset);
+  else if (settp_notation_peek(reader) == '-') settp_notation_integer(reader, &layout->offset);
+}
+
+/* The dimension that a letter of a tag or of an alias names, or -1. set: the letters of the text, bit 0 for a. */
+SETT_INLINE int settp_notation_letter(char letter, uint32_t set) {
+  static const char *const orders[] = {"ldnc", "ldigo", "ldio", "ldgo", "tnc", "nt", "x", "ncdhw", "goidhw", "oidhw"};
+  int k, i, dim = 0;
+  if (set & 1) return letter - 'a';
+  for (k = 0; k < 10; ++k) {
+    uint32_t known = 0;
+    const char *order = orders[k];
+    for (i = 0; order[i]; ++i) known |= (uint32_t)1 << (order[i] - 'a');
+    if ((set & known) != set || (k < 6 && set != known)) continue;
+    for (i = 0; order[i] && order[i] != letter; ++i) dim += (int)(set >> (order[i] - 'a') & 1);
+    return order[i] ? dim : -1;
+  }
+  return -1;
+}
+
+SETT_INLINE void settp_notation_read_tag(settp_notation_reader *reader, sett_notation *layout) {
+  int64_t inner = 1, stride;
+  int rank = 0, i;
+  uint32_t set = 0, dims = 0, capital = 0, blocked = 0;
+  size_t at, start = reader->at;
+  layout->kind = SETT_NOTATION_ONEDNN;
+  for (at = start; at < reader->length; ++at) {
+    char c = reader->text[at], low = (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+    if (low >= 'a' && low <= 'z') set |= (uint32_t)1 << (low - 'a');
+  }
+  for (at = start; at < reader->length; ++at) {
+    char c = reader->text[at], low = (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+    int dim;
+    reader->at = at;
+    if (low < 'a' || low > 'z') break;
+    dim = settp_notation_letter(low, set);
+    if (dim < 0 || dim >= layout->rank || (dims >> dim & 1)) {
+      settp_notation_bad(reader, SETT_NOTATION_ERROR_TAG);
+      return;
+    }
+    dims |= (uint32_t)1 << dim;
+    if (c != low) capital |= (uint32_t)1 << dim;
+    layout->order[rank++] = dim;
+  }
+  reader->at = at;
+  if (rank != layout->rank) settp_notation_bad(reader, SETT_NOTATION_ERROR_TAG);
+  while (!reader->work.error && reader->at < reader->length && reader->text[reader->at] >= '0' &&
+         reader->text[reader->at] <= '9') {
+    int64_t size;
+    int dim;
+    size_t here = reader->at;
+    settp_notation_integer(reader, &size);
+    dim = !reader->work.error && reader->at < reader->length && reader->text[reader->at] >= 'a' &&
+                  reader->text[reader->at] <= 'z'
+              ? settp_notation_letter(reader->text[reader->at], set)
+              : -1;
+    if (dim < 0 || dim >= rank || size < 1 || !(capital >> dim & 1) || layout->blocks == SETT_NOTATION_DIMS) {
+      reader->at = here;
+      settp_notation_bad(reader, SETT_NOTATION_ERROR_TAG);
+      return;
+    }
+    ++reader->at;
+    blocked |= (uint32_t)1 << dim;
+    layout->block_dim[layout->blocks] = dim;
+    layout->block_size[layout->blocks++] = size;
+    inner = settp_notation_mul(&reader->work, inner, size);
+  }
+  if (!reader->work.error && blocked != capital) settp_notation_bad(reader, SETT_NOTATION_ERROR_TAG);
+  { /* the one alias whose letters oneDNN's table has in another order */
+    static const char odd[] = "gIOdhw2i8o16i2o";
+    for (i = 0; odd[i] && start + (size_t)i < reader->at && reader->text[start + (size_t)i] == odd[i]; ++i) {}
+    if (!odd[i] && start + (size_t)i == reader->at && rank == 6) {
+      layout->order[1] = 1;
+      layout->order[2] = 2;
+    }
+  }
+  stride = inner;
+  for (i = rank; i-- > 0 && !reader->work.error;) {
+    int64_t block = 1;
+    int k;
+    for (k = 0; k < layout->blocks; ++k)
+      if (layout->block_dim[k] == layout->order[i]) block *= layout->block_size[k];
+    layout->strides[layout->order[i]] = stride;
+    stride = settp_notation_mul(&reader->work, stride, (layout->dims[layout->order[i]] - 1) / block + 1);
+  }
+  if (reader->work.error && !reader->error_at) reader->error_at = start;
+}
+
+SETT_INLINE int settp_notation_log(int64_t value) { /* of a power of two, or -1 */
+  int bits = 0;
+  while (bits < SETT_NOTATION_BITS && ((int64_t)1 << bits) < value) ++bits;
+  return ((int64_t)1 << bits) == value ? bits : -1;
+}
+
+/* A name of at most 15 characters. */
+SETT_INLINE void settp_notation_read_name(settp_notation_reader *reader, char *name) {
+  size_t start, i;
+  settp_notation_peek(reader);
+  start = reader->at;
+  while (reader->at < reader->length && settp_notation_is_name(reader->text[reader->at])) ++reader->at;
+  if (reader->at == start || reader->at - start > 15) {
+    reader->at = start;
+    settp_notation_bad(reader, SETT_NOTATION_ERROR_NAME);
+  }
+  for (i = 0; i < 16; ++i) name[i] = (char)0;
+  for (i = start; i < reader->at; ++i) name[i - start] = reader->text[i];
+}
+
+SETT_INLINE int settp_notation_name_is(const char *a, const char *b) {
+  for (; *a && *a == *b; ++a, ++b) {}
+  return *a == *b;
+}
+
+/* The bases before they are packed: one number an output dimension. */
+typedef struct settp_notation_bases {
+  int count[SETT_NOTATION_DIMS]; /* of each input dimension */
+  int total, dims;
+  int64_t basis[SETT_NOTATION_BITS + 1][SETT_NOTATION_DIMS];
+} settp_notation_bases;
+
+SETT_INLINE void settp_notation_pack(settp_notation_work *work, sett_notation_linear *linear,
+                                     const settp_notation_bases *bases) {
+  int i, d, shift;
+  if (bases->total > SETT_NOTATION_BITS || settp_notation_total(linear->outs, linear->out_bits) > SETT_NOTATION_BITS)
+    settp_notation_stop(work, SETT_NOTATION_ERROR_POWER);
+  for (i = 0; i < linear->ins; ++i) linear->in_bits[i] = bases->count[i];
+  for (i = 0; i < bases->total && !work->error; ++i) {
+    linear->basis[i] = 0;
+    for (d = shift = 0; d < linear->outs; shift += linear->out_bits[d++]) {
+      if (bases->basis[i][d] < 0 || bases->basis[i][d] >= (int64_t)1 << linear->out_bits[d])
+        settp_notation_stop(work, SETT_NOTATION_ERROR_BASIS_SIZE);
+      else linear->basis[i] |= (uint64_t)bases->basis[i][d] << shift;
+    }
+  }
+}
+
+SETT_INLINE sett_notation_linear *settp_notation_new_linear(settp_notation_work *work) {
+  sett_notation_linear *linear = NULL;
+  int i, k;
+  if (!work->error) linear = (sett_notation_linear *)settp_map_take(work->arena, sizeof *linear);
+  if (!linear) {
+    settp_notation_stop(work, SETT_NOTATION_ERROR_FULL);
+    return NULL;
+  }
+  linear->ins = linear->outs = 0;
+  for (i = 0; i < SETT_NOTATION_DIMS; ++i) {
+    linear->in_bits[i] = linear->out_bits[i] = 0;
+    for (k = 0; k < 16; ++k) linear->in[i][k] = linear->out[i][k] = (char)0;
+  }
+  for (i = 0; i < SETT_NOTATION_BITS; ++i) linear->basis[i] = 0;
+  return linear;
+}
+
+SETT_INLINE void settp_notation_name(char *name, const char *text, int number) { /* number >= 0: behind the text */
+  int i = 0;
+  for (; *text; ++text) name[i++] = *text;
+  if (number >= 10) name[i++] = (char)('0' + number / 10);
+  if (number >= 0) name[i++] = (char)('0' + number % 10);
+  name[i] = (char)0;
+}
+
+/* {name = [[..], ..], ..} and, where arrow is 1, -> {name = size, ..}; else dims are the sizes of dim0, dim1, .., or the next powers of two. */
+SETT_INLINE void settp_notation_read_linear(settp_notation_reader *reader, sett_notation *layout, int arrow) {
+  sett_notation_linear *linear = settp_notation_new_linear(&reader->work);
+  settp_notation_bases *bases = NULL;
+  size_t start;
+  int i, d;
+  layout->kind = SETT_NOTATION_TRITON;
+  layout->linear = linear;
+  if (!reader->work.error) bases = (settp_notation_bases *)settp_map_take(reader->work.arena, sizeof *bases);
+  if (!bases) settp_notation_bad(reader, SETT_NOTATION_ERROR_FULL);
+  settp_notation_peek(reader);
+  start = reader->at;
+  settp_notation_want(reader, '{', SETT_NOTATION_ERROR_BRACE);
+  if (reader->work.error) return;
+  bases->total = 0;
+  bases->dims = -1;
+  if (!settp_notation_accept(reader, '}'))
+    while (!reader->work.error) {
+      if (linear->ins == SETT_NOTATION_DIMS) settp_notation_bad(reader, SETT_NOTATION_ERROR_LEAVES);
+      else settp_notation_read_name(reader, linear->in[linear->ins]);
+      for (i = 0; i < linear->ins && !reader->work.error; ++i)
+        if (settp_notation_name_is(linear->in[i], linear->in[linear->ins]))
+          settp_notation_bad(reader, SETT_NOTATION_ERROR_NAME);
+      settp_notation_want(reader, '=', SETT_NOTATION_ERROR_EQUAL);
+      settp_notation_want(reader, '[', SETT_NOTATION_ERROR_LIST);
+      if (reader->work.error) break;
+      bases->count[linear->ins] = 0;
+      if (!settp_notation_accept(reader, ']'))
+        while (!reader->work.error) {
+          size_t here = (settp_notation_peek(reader), reader->at);
+          int dims;
+          if (bases->total == SETT_NOTATION_BITS) {
+            settp_notation_bad(reader, SETT_NOTATION_ERROR_POWER);
+            break;
+          }
+          dims = settp_notation_read_list(reader, '[', ']', bases->basis[bases->total], SETT_NOTATION_DIMS);
+          if (bases->dims >= 0 && dims != bases->dims) {
+            reader->at = here;
+            settp_notation_bad(reader, SETT_NOTATION_ERROR_BASIS_SIZE);
+          }
+          bases->dims = dims;
+          ++bases->total;
+          ++bases->count[linear->ins];
+          if (reader->work.error || settp_notation_accept(reader, ']')) break;
+          settp_notation_want(reader, ',', SETT_NOTATION_ERROR_LIST_END);
+        }
+      ++linear->ins;
+      if (reader->work.error || settp_notation_accept(reader, '}')) break;
+      settp_notation_want(reader, ',', SETT_NOTATION_ERROR_BRACE_END);
+    }
+  if (arrow && settp_notation_word(reader, "->")) {
+    settp_notation_want(reader, '{', SETT_NOTATION_ERROR_BRACE);
+    if (!settp_notation_accept(reader, '}'))
+      while (!reader->work.error) {
+        int64_t size = 1;
+        if (linear->outs == SETT_NOTATION_DIMS) settp_notation_bad(reader, SETT_NOTATION_ERROR_LEAVES);
+        else settp_notation_read_name(reader, linear->out[linear->outs]);
+        for (i = 0; i < linear->outs && !reader->work.error; ++i)
+          if (settp_notation_name_is(linear->out[i], linear->out[linear->outs]))
+            settp_notation_bad(reader, SETT_NOTATION_ERROR_NAME);
+        settp_notation_want(reader, '=', SETT_NOTATION_ERROR_EQUAL);
+        settp_notation_integer(reader, &size);
+        if (!reader->work.error && settp_notation_log(size) < 0) settp_notation_bad(reader, SETT_NOTATION_ERROR_POWER);
+        if (reader->work.error) break;
+        linear->out_bits[linear->outs++] = settp_notation_log(size);
+        if (settp_notation_accept(reader, '}')) break;
+        settp_notation_want(reader, ',', SETT_NOTATION_ERROR_BRACE_END);
+      }
+    if (!reader->work.error && bases->dims >= 0 && bases->dims != linear->outs)
+      settp_notation_bad(reader, SETT_NOTATION_ERROR_BASIS_SIZE);
+  } else if (!reader->work.error) {
+    linear->outs = layout->rank > 0 ? layout->rank : bases->dims < 0 ? 0 : bases->dims;
+    if (bases->dims >= 0 && bases->dims != linear->outs) settp_notation_bad(reader, SETT_NOTATION_ERROR_BASIS_SIZE);
+    for (d = 0; d < linear->outs && !reader->work.error; ++d) {
+      settp_notation_name(linear->out[d], "dim", d);
+      if (layout->rank > 0) linear->out_bits[d] = settp_notation_log(layout->dims[d]);
+      else
+        for (i = 0; i < bases->total; ++i)
+          while (linear->out_bits[d] < SETT_NOTATION_BITS && bases->basis[i][d] >> linear->out_bits[d] > 0)
+            ++linear->out_bits[d];
+      if (linear->out_bits[d] < 0) settp_notation_bad(reader, SETT_NOTATION_ERROR_POWER);
+    }
+  }
+  if (reader->work.error) return;
+  settp_notation_pack(&reader->work, linear, bases);
+  if (reader->work.error) reader->error_at = start;
+}
+
+/* ---- bodies: encodings ------------------------------------------------------------------------------------------ */
+
+#define SETTP_NOTATION_KEYS(X)          \
+  X(SIZE_PER_THREAD, "sizePerThread")   \
+  X(THREADS_PER_WARP, "threadsPerWarp") \
+  X(WARPS, "warpsPerCTA")               \
+  X(ORDER, "order")                     \
+  X(CTAS, "CTAsPerCGA")                 \
+  X(CTA_SPLIT, "CTASplitNum")           \
+  X(CTA_ORDER, "CTAOrder")              \
+  X(MAJOR, "versionMajor")              \
+  X(MINOR, "versionMinor")              \
+  X(SHAPE, "instrShape")                \
+  X(OPERAND, "opIdx")                   \
+  X(K_WIDTH, "kWidth")                  \
+  X(DIM, "dim")                         \
+  X(VERSION, "version")                 \
+  X(TRANSPOSED, "isTransposed")         \
+  X(TRANSPOSE, "isTranspose")           \
+  X(TILES, "tilesPerWarp")              \
+  X(BITS, "elementBitWidth")            \
+  X(VEC, "vec")                         \
+  X(PER_PHASE, "perPhase")              \
+  X(MAX_PHASE, "maxPhase")              \
+  X(SWIZZLE, "swizzlingByteWidth")      \
+  X(SHARED_TRANSPOSED, "transposed")    \
+  X(FP4, "fp4Padded")                   \
+  X(RANK, "rank")
+
+enum {
+#define SETTP_NOTATION_KEY(name, text) SETTP_NOTATION_##name,
+  SETTP_NOTATION_KEYS(SETTP_NOTATION_KEY) SETTP_NOTATION_KEY_COUNT
+#undef SETTP_NOTATION_KEY
+};
+
+enum {
+  SETTP_NOTATION_BLOCKED,
+  SETTP_NOTATION_MMA,
+  SETTP_NOTATION_MFMA,
+  SETTP_NOTATION_WMMA,
+  SETTP_NOTATION_DOT,
+  SETTP_NOTATION_SLICE,
+  SETTP_NOTATION_SWIZZLED,
+  SETTP_NOTATION_ROTATING,
+  SETTP_NOTATION_NVMMA
+};
+
+enum { SETTP_NOTATION_LIST = 8 };
+
+/* An encoding as it was written: its kind, and the numbers of each key; no key: count 0. */
+typedef struct settp_notation_encoding {
+  int kind;
+  int count[SETTP_NOTATION_KEY_COUNT];
+  int64_t list[SETTP_NOTATION_KEY_COUNT][SETTP_NOTATION_LIST];
+  const struct settp_notation_encoding *parent;
+} settp_notation_encoding;
+
+SETT_INLINE const char *settp_notation_key(int key) {
+  static const char *const names[] = {
+#define SETTP_NOTATION_KEY(name, text) text,
+      SETTP_NOTATION_KEYS(SETTP_NOTATION_KEY)
+#undef SETTP_NOTATION_KEY
+  };
+  return names[key];
+}
+
+SETT_INLINE const settp_notation_encoding *settp_notation_read_encoding(settp_notation_reader *reader, int depth) {
+  static const char *const names[] = {"blocked",     "nvidia_mma", "amd_mfma",        "amd_wmma",
+                                      "dot_op",      "slice",      "swizzled_shared", "amd_rotating_shared",
+                                      "nvmma_shared"};
+  settp_notation_encoding *encoding = NULL;
+  int i;
+  if (!reader->work.error) encoding = (settp_notation_encoding *)settp_map_take(reader->work.arena, sizeof *encoding);
+  if (!encoding) settp_notation_bad(reader, SETT_NOTATION_ERROR_FULL);
+  if (depth > 4) settp_notation_bad(reader, SETT_NOTATION_ERROR_DEEP);
+  if (!settp_notation_word(reader, "#ttg.") && !settp_notation_word(reader, "#triton_gpu."))
+    settp_notation_bad(reader, SETT_NOTATION_ERROR_ENCODING);
+  for (i = 0; i < 9 && !settp_notation_word(reader, names[i]); ++i) {}
+  if (i == 9 && settp_notation_word(reader, "shared")) i = SETTP_NOTATION_SWIZZLED;
+  if (i == 9) settp_notation_bad(reader, SETT_NOTATION_ERROR_ENCODING);
+  settp_notation_want(reader, '<', SETT_NOTATION_ERROR_BRACE);
+  settp_notation_want(reader, '{', SETT_NOTATION_ERROR_BRACE);
+  if (reader->work.error) return NULL;
+  encoding->kind = i;
+  encoding->parent = NULL;
+  for (i = 0; i < SETTP_NOTATION_KEY_COUNT; ++i) encoding->count[i] = 0;
+  while (!reader->work.error) {
+    int is_parent = settp_notation_word(reader, "parent");
+    for (i = 0; i < SETTP_NOTATION_KEY_COUNT && !is_parent && !settp_notation_word(reader, settp_notation_key(i));
+         ++i) {}
+    if (i == SETTP_NOTATION_KEY_COUNT) settp_notation_bad(reader, SETT_NOTATION_ERROR_KEY);
+    settp_notation_want(reader, '=', SETT_NOTATION_ERROR_EQUAL);
+    if (reader->work.error) break;
+    if (is_parent) {
+      encoding->parent = settp_notation_read_encoding(reader, depth + 1);
+    } else if (settp_notation_peek(reader) == '[') {
+      encoding->count[i] = settp_notation_read_list(reader, '[', ']', encoding->list[i], SETTP_NOTATION_LIST);
+    } else {
+      encoding->count[i] = 1;
+      if (settp_notation_word(reader, "true")) encoding->list[i][0] = 1;
+      else if (settp_notation_word(reader, "false")) encoding->list[i][0] = 0;
+      else settp_notation_integer(reader, &encoding->list[i][0]);
+    }
+    if (reader->work.error || settp_notation_accept(reader, '}')) break;
+    settp_notation_want(reader, ',', SETT_NOTATION_ERROR_BRACE_END);
+  }
+  settp_notation_want(reader, '>', SETT_NOTATION_ERROR_CLOSE);
+  return encoding;
+}
+
+enum {
+  SETTP_NOTATION_REGISTER,
+  SETTP_NOTATION_LANE,
+  SETTP_NOTATION_WARP,
+  SETTP_NOTATION_BLOCK,
+  SETTP_NOTATION_IN_DIMS
+};
+
+/* The tile of an encoding while it is made: the bases of each input dimension, and the size that each output dimension has so far. */
+typedef struct settp_notation_tiling {
+  settp_notation_work *work;
+  int rank, count[SETTP_NOTATION_IN_DIMS];
+  int64_t size[SETT_NOTATION_DIMS];
+  int64_t basis[SETTP_NOTATION_IN_DIMS][SETT_NOTATION_BITS][SETT_NOTATION_DIMS];
+} settp_notation_tiling;
+
+/* One basis of input dimension in: value at output dimension dim. */
+SETT_INLINE void settp_notation_basis(settp_notation_tiling *tiling, int in, int dim, int64_t value) {
+  int d;
+  if (tiling->count[in] == SETT_NOTATION_BITS || value < 0)
+    settp_notation_stop(tiling->work, SETT_NOTATION_ERROR_POWER);
+  if (tiling->work->error) return;
+  for (d = 0; d < tiling->rank; ++d) tiling->basis[in][tiling->count[in]][d] = 0;
+  tiling->basis[in][tiling->count[in]++][dim] = value;
+}
+
+/* The next bits of an output dimension; copies: bits that change nothing. */
+SETT_INLINE void settp_notation_bits(settp_notation_tiling *tiling, int in, int dim, int64_t size, int copies) {
+  int bits = settp_notation_log(size), i;
+  if (bits < 0) settp_notation_stop(tiling->work, SETT_NOTATION_ERROR_POWER);
+  for (i = 0; i < bits && !tiling->work->error; ++i) {
+    settp_notation_basis(tiling, in, dim, copies ? 0 : tiling->size[dim]);
+    if (!copies) tiling->size[dim] = settp_notation_mul(tiling->work, tiling->size[dim], 2);
+  }
+}
+
+SETT_INLINE int64_t settp_notation_entry(const settp_notation_encoding *encoding, int key, int i, int64_t otherwise) {
+  return i < encoding->count[key] ? encoding->list[key][i] : otherwise;
+}
+
+/* The order of dimensions, fastest first: a permutation from a key. */
+SETT_INLINE void settp_notation_order(settp_notation_work *work, const settp_notation_encoding *encoding, int key,
+                                      int rank, int *order) {
+  uint32_t seen = 0;
+  int i;
+  for (i = 0; i < rank; ++i) {
+    int64_t d = encoding->count[key] == rank ? encoding->list[key][i] : rank - 1 - i;
+    if (d < 0 || d >= rank || (seen >> d & 1) || (encoding->count[key] && encoding->count[key] != rank)) {
+      settp_notation_stop(work, SETT_NOTATION_ERROR_KEYS);
+      order[i] = 0;
+      continue;
+    }
+    seen |= (uint32_t)1 << d;
+    order[i] = (int)d;
+  }
+}
+
+/* Behind an instruction's tile: tiles of a warp and repetitions in registers, dimension by dimension; warps; what is beyond the shape is a copy; blocks.
+   k: the dimension that warps share, or -1. */
+SETT_INLINE void settp_notation_repeat(settp_notation_tiling *tiling, const settp_notation_encoding *encoding,
+                                       const int64_t *shape, const int *order, const int *warp_order, int k) {
+  settp_notation_work *work = tiling->work;
+  int64_t cta[SETT_NOTATION_DIMS], base[SETT_NOTATION_DIMS]; /* base: where the bits of warps begin */
+  int cta_order[SETT_NOTATION_DIMS], i, j, in, d, rank = tiling->rank;
+  for (d = 0; d < rank; ++d) {
+    int64_t split = settp_notation_entry(encoding, SETTP_NOTATION_CTA_SPLIT, d, 1);
+    if (settp_notation_log(split) < 0) settp_notation_stop(work, SETT_NOTATION_ERROR_POWER);
+    cta[d] = work->error || shape[d] < split ? 1 : shape[d] / split;
+  }
+  for (i = 0; i < rank && !work->error; ++i) {
+    int64_t warps, tiles;
+    d = order[i];
+    warps = d == k ? 1 : settp_notation_entry(encoding, SETTP_NOTATION_WARPS, d, 1);
+    tiles = d == k ? 1 : settp_notation_entry(encoding, SETTP_NOTATION_TILES, d, 1);
+    if (settp_notation_log(warps) < 0) settp_notation_stop(work, SETT_NOTATION_ERROR_POWER);
+    settp_notation_bits(tiling, SETTP_NOTATION_REGISTER, d, tiles, 0);
+    base[d] = tiling->size[d];
+    tiling->size[d] = settp_notation_mul(work, tiling->size[d], warps);
+    while (!work->error && tiling->size[d] < cta[d]) settp_notation_bits(tiling, SETTP_NOTATION_REGISTER, d, 2, 0);
+    if (work->error) return;
+  }
+  for (i = 0; i < rank && !work->error; ++i) { /* a warp's bits lie above its tiles */
+    int bits;
+    d = warp_order[i];
+    bits = settp_notation_log(settp_notation_entry(encoding, SETTP_NOTATION_WARPS, d, 1));
+    for (j = 0; j < bits && !work->error; ++j)
+      settp_notation_basis(tiling, SETTP_NOTATION_WARP, d,
+                           d == k ? 0 : settp_notation_mul(work, base[d], (int64_t)1 << j));
+  }
+  for (in = 0; in < SETTP_NOTATION_BLOCK; ++in)
+    for (i = 0; i < tiling->count[in]; ++i)
+      for (d = 0; d < rank; ++d)
+        if (tiling->basis[in][i][d] >= cta[d]) tiling->basis[in][i][d] = 0;
+  settp_notation_order(work, encoding, SETTP_NOTATION_CTA_ORDER, rank, cta_order);
+  for (i = 0; i < rank && !work->error; ++i) {
+    int64_t split = settp_notation_entry(encoding, SETTP_NOTATION_CTA_SPLIT, cta_order[i], 1),
+            all = settp_notation_entry(encoding, SETTP_NOTATION_CTAS, cta_order[i], 1);
+    d = cta_order[i];
+    if (split > all || settp_notation_log(all) < 0) settp_notation_stop(work, SETT_NOTATION_ERROR_POWER);
+    for (j = 0; j < settp_notation_log(all) && !work->error; ++j) {
+      int64_t value = j < settp_notation_log(split) ? settp_notation_mul(work, cta[d], (int64_t)1 << j) : 0;
+      settp_notation_basis(tiling, SETTP_NOTATION_BLOCK, d, value < shape[d] ? value : 0);
+    }
+  }
+}
+
+/* The tile of one instruction, and what follows it; k: the dimension of a product's sum in an operand, or -1. */
+SETT_INLINE void settp_notation_instruction(settp_notation_tiling *tiling, const settp_notation_encoding *encoding,
+                                            const settp_notation_encoding *operand, const int64_t *shape) {
+  settp_notation_work *work = tiling->work;
+  int rank = tiling->rank, row = rank - 2, column = rank - 1, k = -1, order[SETT_NOTATION_DIMS],
+      warps[SETT_NOTATION_DIMS], i, other;
+  int64_t width = operand ? settp_notation_entry(operand, SETTP_NOTATION_K_WIDTH, 0, 0) : 0,
+          index = operand ? settp_notation_entry(operand, SETTP_NOTATION_OPERAND, 0, 0) : 0;
+  int64_t version = settp_notation_entry(
+              encoding, encoding->kind == SETTP_NOTATION_MMA ? SETTP_NOTATION_MAJOR : SETTP_NOTATION_VERSION, 0, 0),
+          m, n;
+  int sizes = encoding->count[SETTP_NOTATION_SHAPE],
+      batch = sizes > 2 && encoding->kind == SETTP_NOTATION_MMA && version < 3;
+  if (rank < 2 || sizes < 2 || encoding->count[SETTP_NOTATION_WARPS] != rank ||
+      (operand && (width < 1 || index < 0 || index > 1))) {
+    settp_notation_stop(work, SETT_NOTATION_ERROR_KEYS);
+    return;
+  }
+  m = encoding->list[SETTP_NOTATION_SHAPE][batch];
+  n = encoding->list[SETTP_NOTATION_SHAPE][batch + 1];
+  if (settp_notation_log(m) < 0 || settp_notation_log(n) < 0) settp_notation_stop(work, SETT_NOTATION_ERROR_POWER);
+  if (work->error) return;
+  if (operand) k = index == 0 ? column : row;
+  other = k == row ? column : row; /* the dimension that is not summed over */
+  for (i = 0; i < rank; ++i) order[i] = warps[i] = rank - 1 - i;
+  if (k == row) {
+    order[0] = row;
+    order[1] = column;
+  }
+  if (encoding->kind == SETTP_NOTATION_MMA) {
+    if (version >= 3) { /* the first dimension's warps are the fastest */
+      warps[0] = row;
+      warps[1] = column;
+    }
+    if (version < 2 || (version >= 3 && k == row)) settp_notation_stop(work, SETT_NOTATION_ERROR_KEYS);
+    if (!operand) {
+      settp_notation_bits(tiling, SETTP_NOTATION_REGISTER, column, 2, 0);
+      settp_notation_bits(tiling, SETTP_NOTATION_LANE, column, 4, 0);
+      settp_notation_bits(tiling, SETTP_NOTATION_LANE, row, 8, 0);
+      settp_notation_bits(tiling, SETTP_NOTATION_REGISTER, row, m > 8 ? m / 8 : 1, 0);
+      settp_notation_bits(tiling, SETTP_NOTATION_REGISTER, column, n > 8 ? n / 8 : 1, 0);
+    } else {
+      settp_notation_bits(tiling, SETTP_NOTATION_REGISTER, k, width, 0);
+      settp_notation_bits(tiling, SETTP_NOTATION_LANE, k, 4, 0);
+      settp_notation_bits(tiling, SETTP_NOTATION_LANE, other, 8, 0);
+      if (index == 0) settp_notation_bits(tiling, SETTP_NOTATION_REGISTER, other, m > 8 ? m / 8 : 1, 0);
+      if (m > 8) settp_notation_bits(tiling, SETTP_NOTATION_REGISTER, k, 2, 0);
+    }
+  } else if (operand) {
+    int64_t lanes = encoding->kind == SETTP_NOTATION_MFMA ? 64 : 32, size = index == 0 ? m : n;
+    settp_notation_bits(tiling, SETTP_NOTATION_REGISTER, k, width, 0);
+    settp_notation_bits(tiling, SETTP_NOTATION_LANE, other, size, 0);
+    settp_notation_bits(tiling, SETTP_NOTATION_LANE, k, size < lanes ? lanes / size : 1,
+                        encoding->kind == SETTP_NOTATION_WMMA && version == 1);
+  } else {
+    int transposed = settp_notation_entry(encoding, SETTP_NOTATION_TRANSPOSED, 0, 0) ||
+                     settp_notation_entry(encoding, SETTP_NOTATION_TRANSPOSE, 0, 0);
+    int down = transposed ? column : row, across = transposed ? row : column; /* registers go down, lanes across */
+    int64_t lanes = encoding->kind == SETTP_NOTATION_MFMA ? 64 : 32, tall = transposed ? n : m,
+            wide = transposed ? m : n;
+    int64_t rest = wide < lanes ? lanes / wide : 1, group = 4, first;
+    if (encoding->kind == SETTP_NOTATION_WMMA) group = version == 1 ? 1 : tall / rest > 0 ? tall / rest : 1;
+    else if (settp_notation_entry(encoding, SETTP_NOTATION_BITS, 0, 32) == 64) group = 1;
+    first = group;
+    if (version == 1 && encoding->kind == SETTP_NOTATION_WMMA) first = 1;
+    settp_notation_bits(tiling, SETTP_NOTATION_REGISTER, down, first, 0);
+    settp_notation_bits(tiling, SETTP_NOTATION_LANE, across, wide, 0);
+    settp_notation_bits(tiling, SETTP_NOTATION_LANE, down, rest, 0);
+    settp_notation_bits(tiling, SETTP_NOTATION_REGISTER, down, tall > group * rest ? tall / (group * rest) : 1, 0);
+  }
+  settp_notation_repeat(tiling, encoding, shape, order, warps, k);
+}
+
+SETT_INLINE void settp_notation_blocked(settp_notation_tiling *tiling, const settp_notation_encoding *encoding,
+                                        const settp_notation_encoding *operand, const int64_t *shape);
+
+/* The bases of an encoding on a shape. */
+SETT_INLINE void settp_notation_distribute(settp_notation_tiling *tiling, const settp_notation_encoding *encoding,
+                                           const int64_t *shape, int depth) {
+  settp_notation_work *work = tiling->work;
+  int i, d, in;
+  if (work->error) return;
+  if (!encoding || depth > 4) {
+    settp_notation_stop(work, SETT_NOTATION_ERROR_KEYS);
+    return;
+  }
+  for (d = 0; d < tiling->rank; ++d) tiling->size[d] = 1;
+  for (in = 0; in < SETTP_NOTATION_IN_DIMS; ++in) tiling->count[in] = 0;
+  if (encoding->kind == SETTP_NOTATION_SLICE) {
+    int64_t longer[SETT_NOTATION_DIMS], gone = settp_notation_entry(encoding, SETTP_NOTATION_DIM, 0, -1);
+    int count = 0, rank = tiling->rank;
+    if (gone < 0 || gone > rank || rank + 1 > SETT_NOTATION_DIMS) {
+      settp_notation_stop(work, SETT_NOTATION_ERROR_KEYS);
+      return;
+    }
+    for (d = 0; d <= rank; ++d) longer[d] = d < gone ? shape[d] : d == gone ? 1 : shape[d - 1];
+    tiling->rank = rank + 1;
+    settp_notation_distribute(tiling, encoding->parent, longer, depth + 1);
+    tiling->rank = rank;
+    for (in = 0; in < SETTP_NOTATION_IN_DIMS && !work->error; ++in)
+      for (i = 0; i < tiling->count[in]; ++i)
+        for (d = (int)gone; d < rank; ++d) tiling->basis[in][i][d] = tiling->basis[in][i][d + 1];
+    for (i = 0; i < tiling->count[SETTP_NOTATION_REGISTER] && !work->error;
+         ++i) { /* registers that only went along the dimension are one */
+      int64_t all = 0;
+      for (d = 0; d < rank; ++d) all |= tiling->basis[SETTP_NOTATION_REGISTER][i][d];
+      if (all == 0) continue;
+      for (d = 0; d < rank; ++d)
+        tiling->basis[SETTP_NOTATION_REGISTER][count][d] = tiling->basis[SETTP_NOTATION_REGISTER][i][d];
+      ++count;
+    }
+    tiling->count[SETTP_NOTATION_REGISTER] = count;
+    return;
+  }
+  if (encoding->kind == SETTP_NOTATION_DOT) {
+    const settp_notation_encoding *parent = encoding->parent;
+    if (!parent || parent->kind > SETTP_NOTATION_WMMA || encoding->count[SETTP_NOTATION_OPERAND] != 1)
+      settp_notation_stop(work, SETT_NOTATION_ERROR_KEYS);
+    else if (parent->kind == SETTP_NOTATION_BLOCKED) settp_notation_blocked(tiling, parent, encoding, shape);
+    else settp_notation_instruction(tiling, parent, encoding, shape);
+  } else if (encoding->kind == SETTP_NOTATION_BLOCKED) {
+    settp_notation_blocked(tiling, encoding, NULL, shape);
+  } else if (encoding->kind <= SETTP_NOTATION_WMMA) {
+    settp_notation_instruction(tiling, encoding, NULL, shape);
+  } else {
+    settp_notation_stop(work, SETT_NOTATION_ERROR_KEYS);
+  }
+}
+
+/* Registers, lanes and warps, each an identity over the dimensions in order; an operand has all of its sum's dimension in registers. */
+SETT_INLINE void settp_notation_blocked(settp_notation_tiling *tiling, const settp_notation_encoding *encoding,
+                                        const settp_notation_encoding *operand, const int64_t *shape) {
+  int order[SETT_NOTATION_DIMS], i, rank = tiling->rank, k = -1;
+  if (encoding->count[SETTP_NOTATION_SIZE_PER_THREAD] != rank ||
+      encoding->count[SETTP_NOTATION_THREADS_PER_WARP] != rank || encoding->count[SETTP_NOTATION_WARPS] != rank)
+    settp_notation_stop(tiling->work, SETT_NOTATION_ERROR_KEYS);
+  if (operand) k = settp_notation_entry(operand, SETTP_NOTATION_OPERAND, 0, 0) == 0 ? rank - 1 : rank - 2;
+  if (operand && rank < 2) settp_notation_stop(tiling->work, SETT_NOTATION_ERROR_KEYS);
+  settp_notation_order(tiling->work, encoding, SETTP_NOTATION_ORDER, rank, order);
+  for (i = 0; i < rank && !tiling->work->error; ++i)
+    settp_notation_bits(tiling, SETTP_NOTATION_REGISTER, order[i],
+                        order[i] == k ? shape[k] : encoding->list[SETTP_NOTATION_SIZE_PER_THREAD][order[i]], 0);
+  for (i = 0; i < rank && !tiling->work->error; ++i)
+    settp_notation_bits(tiling, SETTP_NOTATION_LANE, order[i],
+                        encoding->list[SETTP_NOTATION_THREADS_PER_WARP][order[i]], order[i] == k);
+  settp_notation_repeat(tiling, encoding, shape, order, order, k);
+}
+
+/* Offsets of a shared tile: rows of columns, whose number a row's phase is XORed with. */
+SETT_INLINE void settp_notation_shared(settp_notation_tiling *tiling, const settp_notation_encoding *encoding,
+                                       const int64_t *shape) {
+  settp_notation_work *work = tiling->work;
+  int order[SETT_NOTATION_DIMS], rank = tiling->rank, i, nvmma = encoding->kind == SETTP_NOTATION_NVMMA,
+                                 fp4 = nvmma && settp_notation_entry(encoding, SETTP_NOTATION_FP4, 0, 0);
+  int64_t vec = settp_notation_entry(encoding, SETTP_NOTATION_VEC, 0, 0),
+          per = settp_notation_entry(encoding, SETTP_NOTATION_PER_PHASE, 0, 0);
+  int64_t most = settp_notation_entry(encoding, SETTP_NOTATION_MAX_PHASE, 0, 0), row, at, columns, rows = 0,
+          tile_rows = INT64_MAX;
+  int column;
+  for (i = 0; i < rank; ++i) tiling->size[i] = 1;
+  for (i = 0; i < SETTP_NOTATION_IN_DIMS; ++i) tiling->count[i] = 0;
+  if (nvmma) {
+    int64_t width = settp_notation_entry(encoding, SETTP_NOTATION_SWIZZLE, 0, -1),
+            bits = settp_notation_entry(encoding, SETTP_NOTATION_BITS, 0, 0);
+    if ((width != 0 && width != 32 && width != 64 && width != 128) || bits < 4 || bits > 128 ||
+        settp_notation_log(bits) < 0 || rank < 2)
+      settp_notation_stop(work, SETT_NOTATION_ERROR_KEYS);
+    if (work->error) return;
+    vec = 128 / bits;
+    per = width ? 128 / width : 1;
+    most = width ? width / 16 : 1;
+    columns = 8 * (width > 16 ? width : 16) / bits;
+    if (fp4) {
+      columns /= 2;
+      vec /= 2;
+    }
+    tile_rows = 8;
+    for (i = 0; i < rank; ++i) order[i] = rank - 1 - i;
+    if (settp_notation_entry(encoding, SETTP_NOTATION_SHARED_TRANSPOSED, 0, 0))
+      for (i = 0; i < rank; ++i) order[i] = i;
+  } else {
+    settp_notation_order(work, encoding, SETTP_NOTATION_ORDER, rank, order);
+    if (vec < 1 || per < 1 || most < 1) settp_notation_stop(work, SETT_NOTATION_ERROR_KEYS);
+    columns = work->error ? 1 : shape[order[0]];
+  }
+  if (work->error) return;
+  column = order[0];
+  if (columns > shape[column]) columns = shape[column];
+  for (at = 1; at < columns; at *= 2) {
+    if (fp4 && at == 8) settp_notation_basis(tiling, SETTP_NOTATION_REGISTER, column, 0);
+    settp_notation_basis(tiling, SETTP_NOTATION_REGISTER, column, at);
+  }
+  for (i = 1, row = 1; i < rank; ++i)
+    for (at = 1; at < shape[order[i]] && !work->error; at *= 2, ++rows) {
+      int64_t phase = row / per % most;
+      if (encoding->kind == SETTP_NOTATION_ROTATING) phase ^= row / per / most % most;
+      settp_notation_basis(tiling, SETTP_NOTATION_REGISTER, order[i], at);
+      if (!work->error && row < tile_rows && (i == 1 || nvmma) && columns > 1) {
+        int64_t moved = (int64_t)((uint64_t)vec * (uint64_t)phase % (uint64_t)columns);
+        tiling->basis[SETTP_NOTATION_REGISTER][tiling->count[SETTP_NOTATION_REGISTER] - 1][column] = moved;
+      }
+      row *= 2;
+    }
+  for (at = columns; at < shape[column] && !work->error; at *= 2)
+    settp_notation_basis(tiling, SETTP_NOTATION_REGISTER, column, at);
+}
+
+SETT_INLINE void settp_notation_linearise(settp_notation_reader *reader, sett_notation *layout,
+                                          const settp_notation_encoding *encoding) {
+  static const char *const names[] = {"register", "lane", "warp", "block"};
+  settp_notation_tiling *tiling = NULL;
+  settp_notation_bases *bases = NULL;
+  sett_notation_linear *linear = settp_notation_new_linear(&reader->work);
+  int in, i, d, shared = encoding && encoding->kind >= SETTP_NOTATION_SWIZZLED;
+  if (!reader->work.error) tiling = (settp_notation_tiling *)settp_map_take(reader->work.arena, sizeof *tiling);
+  if (tiling) bases = (settp_notation_bases *)settp_map_take(reader->work.arena, sizeof *bases);
+  if (!bases) settp_notation_stop(&reader->work, SETT_NOTATION_ERROR_FULL);
+  for (d = 0; d < layout->rank; ++d)
+    if (settp_notation_log(layout->dims[d]) < 0) settp_notation_stop(&reader->work, SETT_NOTATION_ERROR_POWER);
+  if (layout->rank == 0) settp_notation_stop(&reader->work, SETT_NOTATION_ERROR_DIMS);
+  if (reader->work.error) return;
+  tiling->work = &reader->work;
+  tiling->rank = layout->rank;
+  if (shared) settp_notation_shared(tiling, encoding, layout->dims);
+  else settp_notation_distribute(tiling, encoding, layout->dims, 0);
+  if (reader->work.error) return;
+  bases->total = 0;
+  for (in = 0; in < SETTP_NOTATION_IN_DIMS; ++in) {
+    if (shared && (in == SETTP_NOTATION_LANE || in == SETTP_NOTATION_WARP)) continue;
+    settp_notation_name(linear->in[linear->ins], shared && in == 0 ? "offset" : names[in], -1);
+    bases->count[linear->ins++] = tiling->count[in];
+    for (i = 0; i < tiling->count[in]; ++i, ++bases->total) {
+      if (bases->total >= SETT_NOTATION_BITS) {
+        settp_notation_stop(&reader->work, SETT_NOTATION_ERROR_POWER);
+        return;
+      }
+      for (d = 0; d < layout->rank; ++d) bases->basis[bases->total][d] = tiling->basis[in][i][d];
+    }
+  }
+  linear->outs = layout->rank;
+  for (d = 0; d < layout->rank; ++d) {
+    settp_notation_name(linear->out[d], "dim", d);
+    linear->out_bits[d] = settp_notation_log(layout->dims[d]);
+  }
+  settp_notation_pack(&reader->work, linear, bases);
+  layout->kind = SETT_NOTATION_TRITON;
+  layout->linear = linear;
+}
+
+/* What stands behind SHAPE@, or a linear layout. */
+SETT_INLINE void settp_notation_read_array(settp_notation_reader *reader, sett_notation *layout) {
+  char first = settp_notation_peek(reader);
+  size_t start = reader->at;
+  if (reader->work.error) return;
+  if (first == '{') {
+    settp_notation_read_linear(reader, layout, 1);
+  } else if (settp_notation_word(reader, "strides(")) {
+    settp_notation_read_strides(reader, layout);
+  } else if (settp_notation_word(reader, "#ttg.linear<") || settp_notation_word(reader, "#ttg.shared_linear<")) {
+    settp_notation_read_linear(reader, layout, 0);
+    if (settp_notation_accept(reader, ',')) { /* alignment = 16: of no meaning for the function */
+      int64_t alignment;
+      if (!settp_notation_word(reader, "alignment")) settp_notation_bad(reader, SETT_NOTATION_ERROR_KEY);
+      settp_notation_want(reader, '=', SETT_NOTATION_ERROR_EQUAL);
+      settp_notation_integer(reader, &alignment);
+    }
+    settp_notation_want(reader, '>', SETT_NOTATION_ERROR_CLOSE);
+  } else if (first == '#') {
+    const settp_notation_encoding *encoding = settp_notation_read_encoding(reader, 0);
+    if (reader->work.error) return;
+    settp_notation_linearise(reader, layout, encoding);
+    if (reader->work.error) reader->error_at = start;
+  } else {
+    settp_notation_read_tag(reader, layout);
+  }
+}
+
 SETT_INLINE sett_notation sett_notation_parse(sett_map_arena *arena, const char *text, size_t length) {
   settp_notation_reader reader;
   sett_notation layout = settp_notation_none(SETT_NOTATION_TUPLE);
@@ -2198,7 +3213,10 @@ SETT_INLINE sett_notation sett_notation_parse(sett_map_arena *arena, const char 
   reader.length = length;
   reader.at = reader.error_at = 0;
   first = settp_notation_peek(&reader);
-  if (first == '[') layout = settp_notation_read_tile(&reader);
+  if (first >= '1' && first <= '9' && settp_notation_read_dims(&reader, &layout))
+    settp_notation_read_array(&reader, &layout);
+  else if (first == '{' || first == '#') settp_notation_read_array(&reader, &layout);
+  else if (first == '[') layout = settp_notation_read_tile(&reader);
   else if (first == 'S' || first == '(' || first == '-' || first == '_' || (first >= '0' && first <= '9'))
     layout = settp_notation_read_cute(&reader);
   else settp_notation_bad(&reader, SETT_NOTATION_ERROR_TEXT);
@@ -2272,6 +3290,406 @@ SETT_INLINE void settp_notation_write_tile(settp_notation_writer *writer, const 
   settp_notation_write(writer, "]");
 }
 
+/* ---- bodies: the operations of linear layouts ------------------------------------------------------------------- */
+
+SETT_INLINE int settp_notation_find(int count, const char names[][16], const char *name) {
+  int i;
+  for (i = 0; i < count; ++i)
+    if (settp_notation_name_is(names[i], name)) return i;
+  return -1;
+}
+
+/* b's packed bits of in or out dimensions, in the order of a list of names: where dimension i begins, or -1. */
+SETT_INLINE int settp_notation_shift(int i, const int *bits) { return settp_notation_total(i, bits); }
+
+SETT_INLINE int settp_notation_both_linear(settp_notation_work *work, const sett_notation *a, const sett_notation *b) {
+  if (a->error) settp_notation_no(work, a->error, a->witness, a->value, a->other);
+  else if (b->error) settp_notation_no(work, b->error, b->witness, b->value, b->other);
+  else if (a->kind != SETT_NOTATION_TRITON || b->kind != SETT_NOTATION_TRITON)
+    settp_notation_stop(work, SETT_NOTATION_ERROR_KIND);
+  return !work->error;
+}
+
+SETT_INLINE sett_notation settp_notation_of_linear(const sett_notation_linear *linear) {
+  sett_notation layout = settp_notation_none(SETT_NOTATION_TRITON);
+  layout.linear = linear;
+  return layout;
+}
+
+/* A packed value of dimensions (names, bits) in the order of others: error SAME_DIMS where a name is missing or smaller. */
+SETT_INLINE uint64_t settp_notation_reorder(settp_notation_work *work, uint64_t value, int count,
+                                            const char names[][16], const int *bits, int into,
+                                            const char into_names[][16], const int *into_bits) {
+  uint64_t result = 0;
+  int i;
+  for (i = 0; i < count; ++i) {
+    int to = settp_notation_find(into, into_names, names[i]);
+    uint64_t part = value & (((uint64_t)1 << bits[i]) - 1);
+    value >>= bits[i];
+    if (to < 0 || into_bits[to] < bits[i]) settp_notation_stop(work, SETT_NOTATION_ERROR_SAME_DIMS);
+    else result |= part << settp_notation_shift(to, into_bits);
+  }
+  return result;
+}
+
+SETT_INLINE void settp_notation_copy_dims(int *count, char names[][16], int *bits, int from_count,
+                                          const char from[][16], const int *from_bits) {
+  int i, k;
+  *count = from_count;
+  for (i = 0; i < from_count; ++i) {
+    bits[i] = from_bits[i];
+    for (k = 0; k < 16; ++k) names[i][k] = from[i][k];
+  }
+}
+
+SETT_INLINE sett_notation sett_notation_compose(sett_map_arena *arena, const sett_notation *a, const sett_notation *b) {
+  settp_notation_work work = settp_notation_begin(arena);
+  sett_notation_linear *result = NULL;
+  const sett_notation_linear *first, *second;
+  int i;
+  if (settp_notation_both_linear(&work, a, b)) result = settp_notation_new_linear(&work);
+  if (!result) return settp_notation_end(&work, *a);
+  first = a->linear;
+  second = b->linear;
+  settp_notation_copy_dims(&result->ins, result->in, result->in_bits, first->ins, first->in, first->in_bits);
+  settp_notation_copy_dims(&result->outs, result->out, result->out_bits, second->outs, second->out, second->out_bits);
+  if (first->outs != second->ins) settp_notation_stop(&work, SETT_NOTATION_ERROR_SAME_DIMS);
+  for (i = 0; i < settp_notation_total(first->ins, first->in_bits) && !work.error; ++i)
+    result->basis[i] =
+        settp_notation_apply(second, settp_notation_reorder(&work, first->basis[i], first->outs, first->out,
+                                                            first->out_bits, second->ins, second->in, second->in_bits));
+  return settp_notation_end(&work, settp_notation_of_linear(result));
+}
+
+/* Elimination over the basis of b: each pivot is a combination of b's bits. solve gives input bits whose value is target, *done 0 where there are none. Earlier
+ * bits are used first, so that later ones that depend on them stay 0. */
+typedef struct settp_notation_solver {
+  int count;
+  uint64_t value[SETT_NOTATION_BITS], bits[SETT_NOTATION_BITS];
+} settp_notation_solver;
+
+SETT_INLINE uint64_t settp_notation_reduce(const settp_notation_solver *solver, uint64_t target, uint64_t *rest) {
+  uint64_t bits = 0;
+  int i;
+  for (i = 0; i < solver->count; ++i)
+    if (target & (solver->value[i] & (~solver->value[i] + 1))) {
+      target ^= solver->value[i];
+      bits ^= solver->bits[i];
+    }
+  *rest = target;
+  return bits;
+}
+
+SETT_INLINE settp_notation_solver settp_notation_solve(const sett_notation_linear *linear) {
+  settp_notation_solver solver;
+  int i, total = settp_notation_total(linear->ins, linear->in_bits);
+  solver.count = 0;
+  for (i = 0; i < total; ++i) {
+    uint64_t rest, bits = settp_notation_reduce(&solver, linear->basis[i], &rest);
+    if (!rest) continue;
+    solver.value[solver.count] = rest;
+    solver.bits[solver.count++] = bits ^ (uint64_t)1 << i;
+  }
+  return solver;
+}
+
+SETT_INLINE sett_notation sett_notation_invert_and_compose(sett_map_arena *arena, const sett_notation *a,
+                                                           const sett_notation *b) {
+  settp_notation_work work = settp_notation_begin(arena);
+  sett_notation_linear *result = NULL;
+  const sett_notation_linear *first, *second;
+  settp_notation_solver solver;
+  int i;
+  if (settp_notation_both_linear(&work, a, b)) result = settp_notation_new_linear(&work);
+  if (!result) return settp_notation_end(&work, *a);
+  first = a->linear;
+  second = b->linear;
+  if (first->outs != second->outs) settp_notation_stop(&work, SETT_NOTATION_ERROR_SAME_DIMS);
+  settp_notation_copy_dims(&result->ins, result->in, result->in_bits, first->ins, first->in, first->in_bits);
+  settp_notation_copy_dims(&result->outs, result->out, result->out_bits, second->ins, second->in, second->in_bits);
+  solver = settp_notation_solve(second);
+  for (i = 0; i < settp_notation_total(first->ins, first->in_bits) && !work.error; ++i) {
+    uint64_t rest;
+    result->basis[i] =
+        settp_notation_reduce(&solver,
+                              settp_notation_reorder(&work, first->basis[i], first->outs, first->out, first->out_bits,
+                                                     second->outs, second->out, second->out_bits),
+                              &rest);
+    if (rest)
+      settp_notation_no(&work, SETT_NOTATION_NO_COVER, (int64_t)1 << i, (int64_t)first->basis[i],
+                        (int64_t)(first->basis[i] ^ rest));
+  }
+  return settp_notation_end(&work, settp_notation_of_linear(result));
+}
+
+SETT_INLINE sett_notation sett_notation_invert(sett_map_arena *arena, const sett_notation *a) {
+  settp_notation_work work = settp_notation_begin(arena);
+  sett_notation_linear *result = NULL;
+  settp_notation_solver solver;
+  int i, ins, outs;
+  if (settp_notation_both_linear(&work, a, a)) result = settp_notation_new_linear(&work);
+  if (!result) return settp_notation_end(&work, *a);
+  ins = settp_notation_total(a->linear->ins, a->linear->in_bits);
+  outs = settp_notation_total(a->linear->outs, a->linear->out_bits);
+  settp_notation_copy_dims(&result->ins, result->in, result->in_bits, a->linear->outs, a->linear->out,
+                           a->linear->out_bits);
+  settp_notation_copy_dims(&result->outs, result->out, result->out_bits, a->linear->ins, a->linear->in,
+                           a->linear->in_bits);
+  solver = settp_notation_solve(a->linear);
+  if (ins != outs || solver.count != ins) settp_notation_no(&work, SETT_NOTATION_NO_INVERSE, solver.count, ins, outs);
+  for (i = 0; i < outs && !work.error; ++i) {
+    uint64_t rest;
+    result->basis[i] = settp_notation_reduce(&solver, (uint64_t)1 << i, &rest);
+  }
+  return settp_notation_end(&work, settp_notation_of_linear(result));
+}
+
+/* The dimensions of a, then those of b that a has not; where both have one its bits are added. */
+SETT_INLINE void settp_notation_join_dims(settp_notation_work *work, int *count, char names[][16], int *bits, int more,
+                                          const char from[][16], const int *from_bits) {
+  int i, k;
+  for (i = 0; i < more; ++i) {
+    int at = settp_notation_find(*count, (const char(*)[16])names, from[i]);
+    if (at < 0 && *count == SETT_NOTATION_DIMS) {
+      settp_notation_stop(work, SETT_NOTATION_ERROR_LEAVES);
+      return;
+    }
+    if (at < 0) {
+      at = (*count)++;
+      bits[at] = 0;
+      for (k = 0; k < 16; ++k) names[at][k] = from[i][k];
+    }
+    bits[at] += from_bits[i];
+  }
+}
+
+/* b's bits above a's in a layout that has the dimensions of both. */
+SETT_INLINE void settp_notation_place_bits(settp_notation_work *work, sett_notation_linear *result,
+                                           const sett_notation_linear *part, const sett_notation_linear *below) {
+  int i, j, d, at = 0;
+  for (i = 0; i < part->ins; ++i) {
+    int in = settp_notation_find(result->ins, (const char(*)[16])result->in, part->in[i]),
+        low = below ? settp_notation_find(below->ins, below->in, part->in[i]) : -1;
+    for (j = 0; j < part->in_bits[i]; ++j, ++at) {
+      uint64_t value = part->basis[at], packed = 0;
+      for (d = 0; d < part->outs; ++d) {
+        int out = settp_notation_find(result->outs, (const char(*)[16])result->out, part->out[d]),
+            under = below ? settp_notation_find(below->outs, below->out, part->out[d]) : -1;
+        uint64_t bits = value & (((uint64_t)1 << part->out_bits[d]) - 1);
+        value >>= part->out_bits[d];
+        if (bits)
+          packed |= bits << (settp_notation_shift(out, result->out_bits) + (under < 0 ? 0 : below->out_bits[under]));
+      }
+      result->basis[settp_notation_shift(in, result->in_bits) + j + (low < 0 ? 0 : below->in_bits[low])] = packed;
+    }
+  }
+  (void)work;
+}
+
+SETT_INLINE sett_notation sett_notation_linear_product(sett_map_arena *arena, const sett_notation *a,
+                                                       const sett_notation *b) {
+  settp_notation_work work = settp_notation_begin(arena);
+  sett_notation_linear *result = NULL;
+  if (settp_notation_both_linear(&work, a, b)) result = settp_notation_new_linear(&work);
+  if (!result) return settp_notation_end(&work, *a);
+  settp_notation_join_dims(&work, &result->ins, result->in, result->in_bits, a->linear->ins, a->linear->in,
+                           a->linear->in_bits);
+  settp_notation_join_dims(&work, &result->ins, result->in, result->in_bits, b->linear->ins, b->linear->in,
+                           b->linear->in_bits);
+  settp_notation_join_dims(&work, &result->outs, result->out, result->out_bits, a->linear->outs, a->linear->out,
+                           a->linear->out_bits);
+  settp_notation_join_dims(&work, &result->outs, result->out, result->out_bits, b->linear->outs, b->linear->out,
+                           b->linear->out_bits);
+  if (settp_notation_total(result->ins, result->in_bits) > SETT_NOTATION_BITS ||
+      settp_notation_total(result->outs, result->out_bits) > SETT_NOTATION_BITS)
+    settp_notation_stop(&work, SETT_NOTATION_ERROR_POWER);
+  if (!work.error) {
+    settp_notation_place_bits(&work, result, a->linear, NULL);
+    settp_notation_place_bits(&work, result, b->linear, a->linear);
+  }
+  return settp_notation_end(&work, settp_notation_of_linear(result));
+}
+
+SETT_INLINE int settp_notation_same_linear(const sett_notation_linear *a, const sett_notation_linear *b) {
+  int i;
+  if (a->ins != b->ins || a->outs != b->outs) return 0;
+  for (i = 0; i < a->ins; ++i)
+    if (a->in_bits[i] != b->in_bits[i] || !settp_notation_name_is(a->in[i], b->in[i])) return 0;
+  for (i = 0; i < a->outs; ++i)
+    if (a->out_bits[i] != b->out_bits[i] || !settp_notation_name_is(a->out[i], b->out[i])) return 0;
+  for (i = 0; i < settp_notation_total(a->ins, a->in_bits); ++i)
+    if (a->basis[i] != b->basis[i]) return 0;
+  return 1;
+}
+
+/* The candidate has what b leaves of each dimension; it is the answer if its product with b is a. */
+SETT_INLINE sett_notation sett_notation_divide_by(sett_map_arena *arena, const sett_notation *a, const sett_notation *b,
+                                                  int right) {
+  settp_notation_work work = settp_notation_begin(arena);
+  sett_notation_linear *result = NULL;
+  const sett_notation_linear *all, *factor;
+  sett_notation quotient, product;
+  int i, j, d, at = 0;
+  if (settp_notation_both_linear(&work, a, b)) result = settp_notation_new_linear(&work);
+  if (!result) return settp_notation_end(&work, *a);
+  all = a->linear;
+  factor = b->linear;
+  settp_notation_copy_dims(&result->ins, result->in, result->in_bits, all->ins, all->in, all->in_bits);
+  settp_notation_copy_dims(&result->outs, result->out, result->out_bits, all->outs, all->out, all->out_bits);
+  for (i = 0; i < factor->ins; ++i) {
+    d = settp_notation_find(all->ins, all->in, factor->in[i]);
+    if (d < 0 || all->in_bits[d] < factor->in_bits[i])
+      settp_notation_no(&work, SETT_NOTATION_NO_QUOTIENT, i, d < 0 ? 0 : all->in_bits[d], factor->in_bits[i]);
+    else result->in_bits[d] -= factor->in_bits[i];
+  }
+  for (i = 0; i < factor->outs; ++i) {
+    d = settp_notation_find(all->outs, all->out, factor->out[i]);
+    if (d < 0 || all->out_bits[d] < factor->out_bits[i])
+      settp_notation_no(&work, SETT_NOTATION_NO_QUOTIENT, i, d < 0 ? 0 : all->out_bits[d], factor->out_bits[i]);
+    else result->out_bits[d] -= factor->out_bits[i];
+  }
+  for (i = 0; i < result->ins && !work.error; ++i)
+    for (j = 0; j < result->in_bits[i]; ++j, ++at) {
+      uint64_t value = all->basis[settp_notation_shift(i, all->in_bits) + j +
+                                  (right ? 0 : all->in_bits[i] - result->in_bits[i])],
+               packed = 0;
+      for (d = 0; d < all->outs; ++d) {
+        uint64_t bits = value & (((uint64_t)1 << all->out_bits[d]) - 1);
+        value >>= all->out_bits[d];
+        if (!right) bits >>= all->out_bits[d] - result->out_bits[d];
+        bits &= ((uint64_t)1 << result->out_bits[d]) - 1;
+        packed |= bits << settp_notation_shift(d, result->out_bits);
+      }
+      result->basis[at] = packed;
+    }
+  quotient = settp_notation_of_linear(result);
+  if (work.error) return settp_notation_end(&work, quotient);
+  product =
+      right ? sett_notation_linear_product(arena, &quotient, b) : sett_notation_linear_product(arena, b, &quotient);
+  if (product.error) return product;
+  { /* in a's order of dimensions */
+    sett_notation_linear *again = settp_notation_new_linear(&work);
+    if (again) {
+      settp_notation_copy_dims(&again->ins, again->in, again->in_bits, all->ins, all->in, all->in_bits);
+      settp_notation_copy_dims(&again->outs, again->out, again->out_bits, all->outs, all->out, all->out_bits);
+      settp_notation_place_bits(&work, again, product.linear, NULL);
+      for (i = 0; i < settp_notation_total(all->ins, all->in_bits) && !work.error; ++i)
+        if (again->basis[i] != all->basis[i])
+          settp_notation_no(&work, SETT_NOTATION_NO_QUOTIENT, (int64_t)1 << i, (int64_t)all->basis[i],
+                            (int64_t)again->basis[i]);
+    }
+  }
+  return settp_notation_end(&work, quotient);
+}
+
+SETT_INLINE sett_notation sett_notation_quotient(sett_map_arena *arena, const sett_notation *a, const char *dim) {
+  settp_notation_work work = settp_notation_begin(arena);
+  sett_notation_linear *result = NULL, *identity = NULL;
+  sett_notation factor, divided;
+  int in, out, i, k, ins = 0, outs = 0, at = 0;
+  if (settp_notation_both_linear(&work, a, a)) result = settp_notation_new_linear(&work);
+  if (result) identity = settp_notation_new_linear(&work);
+  if (!identity) return settp_notation_end(&work, *a);
+  in = settp_notation_find(a->linear->ins, a->linear->in, dim);
+  out = settp_notation_find(a->linear->outs, a->linear->out, dim);
+  if (in < 0 || out < 0) return settp_notation_fail(SETT_NOTATION_ERROR_NAME);
+  if (a->linear->in_bits[in] != a->linear->out_bits[out])
+    settp_notation_no(&work, SETT_NOTATION_NO_QUOTIENT, 0, a->linear->in_bits[in], a->linear->out_bits[out]);
+  settp_notation_join_dims(&work, &identity->ins, identity->in, identity->in_bits, 1, &a->linear->in[in],
+                           &a->linear->in_bits[in]);
+  settp_notation_join_dims(&work, &identity->outs, identity->out, identity->out_bits, 1, &a->linear->out[out],
+                           &a->linear->out_bits[out]);
+  for (i = 0; i < identity->in_bits[0]; ++i) identity->basis[i] = (uint64_t)1 << i;
+  factor = settp_notation_of_linear(identity);
+  divided = sett_notation_divide_by(arena, a, &factor, 0);
+  if (work.error || divided.error) return settp_notation_end(&work, divided);
+  for (i = 0; i < divided.linear->ins; ++i, ++ins)
+    if (i != in) {
+      result->in_bits[result->ins] = divided.linear->in_bits[i];
+      for (k = 0; k < 16; ++k) result->in[result->ins][k] = divided.linear->in[i][k];
+      ++result->ins;
+    }
+  for (i = 0; i < divided.linear->outs; ++i, ++outs)
+    if (i != out) {
+      result->out_bits[result->outs] = divided.linear->out_bits[i];
+      for (k = 0; k < 16; ++k) result->out[result->outs][k] = divided.linear->out[i][k];
+      ++result->outs;
+    }
+  for (i = 0; i < settp_notation_total(divided.linear->ins, divided.linear->in_bits); ++i)
+    result->basis[at++] = divided.linear->basis[i];
+  return settp_notation_of_linear(result);
+}
+
+SETT_INLINE void settp_notation_write_list(settp_notation_writer *writer, int count, const int64_t *list) {
+  int i;
+  for (i = 0; i < count; ++i) {
+    if (i) settp_notation_write(writer, ",");
+    settp_notation_write_integer(writer, list[i]);
+  }
+}
+
+SETT_INLINE void settp_notation_write_linear(settp_notation_writer *writer, const sett_notation_linear *linear) {
+  int i, j, d, at = 0;
+  settp_notation_write(writer, "{");
+  for (i = 0; i < linear->ins; ++i) {
+    if (i) settp_notation_write(writer, ", ");
+    settp_notation_write(writer, linear->in[i]);
+    settp_notation_write(writer, " = [");
+    for (j = 0; j < linear->in_bits[i]; ++j, ++at) {
+      uint64_t value = linear->basis[at];
+      settp_notation_write(writer, j ? ", [" : "[");
+      for (d = 0; d < linear->outs; ++d) {
+        if (d) settp_notation_write(writer, ", ");
+        settp_notation_write_integer(writer, (int64_t)(value & (((uint64_t)1 << linear->out_bits[d]) - 1)));
+        value >>= linear->out_bits[d];
+      }
+      settp_notation_write(writer, "]");
+    }
+    settp_notation_write(writer, "]");
+  }
+  settp_notation_write(writer, "} -> {");
+  for (d = 0; d < linear->outs; ++d) {
+    if (d) settp_notation_write(writer, ", ");
+    settp_notation_write(writer, linear->out[d]);
+    settp_notation_write(writer, " = ");
+    settp_notation_write_integer(writer, (int64_t)1 << linear->out_bits[d]);
+  }
+  settp_notation_write(writer, "}");
+}
+
+SETT_INLINE void settp_notation_write_array(settp_notation_writer *writer, const sett_notation *layout) {
+  uint32_t capital = 0;
+  int i;
+  char letter[2] = {0, 0};
+  if (layout->kind == SETT_NOTATION_TRITON) {
+    settp_notation_write_linear(writer, layout->linear);
+    return;
+  }
+  for (i = 0; i < layout->rank; ++i) {
+    if (i) settp_notation_write(writer, "x");
+    settp_notation_write_integer(writer, layout->dims[i]);
+  }
+  settp_notation_write(writer, "@");
+  if (layout->kind == SETT_NOTATION_STRIDES) {
+    settp_notation_write(writer, "strides(");
+    settp_notation_write_list(writer, layout->rank, layout->strides);
+    settp_notation_write(writer, ")");
+    if (layout->offset >= 0) settp_notation_write(writer, "+");
+    settp_notation_write_integer(writer, layout->offset);
+    return;
+  }
+  for (i = 0; i < layout->blocks; ++i) capital |= (uint32_t)1 << layout->block_dim[i];
+  for (i = 0; i < layout->rank; ++i) {
+    letter[0] = (char)((capital >> layout->order[i] & 1 ? 'A' : 'a') + layout->order[i]);
+    settp_notation_write(writer, letter);
+  }
+  for (i = 0; i < layout->blocks; ++i) {
+    settp_notation_write_integer(writer, layout->block_size[i]);
+    letter[0] = (char)('a' + layout->block_dim[i]);
+    settp_notation_write(writer, letter);
+  }
+}
+
 SETT_INLINE size_t sett_notation_print(const sett_notation *layout, char *out, size_t capacity) {
   settp_notation_writer writer;
   int i;
@@ -2285,6 +3703,7 @@ SETT_INLINE size_t sett_notation_print(const sett_notation *layout, char *out, s
   } else if (layout->kind == SETT_NOTATION_TILE) {
     settp_notation_write_tile(&writer, &layout->tuple);
   }
+  if (!layout->error && layout->kind >= SETT_NOTATION_STRIDES) settp_notation_write_array(&writer, layout);
   for (i = 0; i < layout->parts && !layout->error; ++i) {
     const sett_notation_part *part = &layout->part[i];
     if (part->swizzle) {

@@ -10,6 +10,7 @@ static uint64_t memory[1 << 18];
 /* Some values, by the layout and by its map. */
 static void check_values(sett_map_arena *arena, const sett_notation *layout, const uint8_t *data, size_t size) {
   sett_map map = sett_notation_map(arena, layout);
+  sett_notation_mode at_modes[SETT_NOTATION_LEAVES];
   int64_t point[SETT_NOTATION_LEAVES], result[SETT_NOTATION_LEAVES];
   int i, k, error;
   if (map.kind != SETT_MAP_DEFINED) return;
@@ -25,6 +26,8 @@ static void check_values(sett_map_arena *arena, const sett_notation *layout, con
     }
     if (work.error) return;
     at.tuple.size = index;
+    for (i = 0; i < map.dims && layout->kind >= SETT_NOTATION_STRIDES; ++i) at_modes[i] = settp_notation_leaf(point[i], 0);
+    if (layout->kind >= SETT_NOTATION_STRIDES) at.tuple = settp_notation_tuple(&work, map.dims, at_modes);
     value = sett_notation_at(arena, layout, &at);
     if (value.error || !sett_map_evaluate(arena, map, point, result, &error)) continue;
     settp_notation_flatten_to(&work, &value.tuple, &flat);
@@ -74,6 +77,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
       check_print(&arena, &made, data, size);
       sett_map_arena_rewind(&arena, mark);
     }
+    for (i = 0; i < 5; ++i) {
+      made = i == 0   ? sett_notation_compose(&arena, &layout, &other)
+             : i == 1 ? sett_notation_invert_and_compose(&arena, &layout, &other)
+             : i == 2 ? sett_notation_linear_product(&arena, &layout, &other)
+             : i == 3 ? sett_notation_divide_by(&arena, &layout, &other, (int)(size % 2))
+                      : sett_notation_invert(&arena, &layout);
+      check_print(&arena, &made, data, size);
+    }
+    made = sett_notation_quotient(&arena, &layout, "a");
+    check_print(&arena, &made, data, size);
     made = sett_notation_coalesce(&arena, &layout, NULL);
     check_print(&arena, &made, data, size);
     made = sett_notation_tile_to_shape(&arena, &layout, &other, NULL);
@@ -115,9 +128,28 @@ static size_t layout(char *text, size_t at, size_t capacity) {
   return at;
 }
 
+/* Layouts of the other notations, whose characters are then changed. */
+static const char *const arrays[] = {
+    "4x8@strides(8,1)+3", "5x20x3x3@aBcd16b", "17x30@ABa4b8a2b", "2x16x4x4@nChw16c", "32x32@AB16b16a4b", "8x8@#ttg.linear<{register = [[0, 1], [1, 0]], lane = [[2, 3]]}>",
+    "{in = [[1], [2], [4]]} -> {out = 8}|{in = [[1], [2]]} -> {out = 4}", "{a = [[2], [1], [4]], b = [[0]]} -> {out = 8}|{out = [[4], [1], [2]]} -> {last = 8}",
+    "{a = [[1, 0], [3, 2]]} -> {x = 4, y = 4}|{b = [[1, 1], [0, 2], [2, 0], [0, 1]]} -> {y = 4, x = 4}",
+    "16x32@#ttg.blocked<{sizePerThread = [1, 2], threadsPerWarp = [2, 2], warpsPerCTA = [1, 2], order = [1, 0]}>",
+    "32x32@#ttg.nvidia_mma<{versionMajor = 2, versionMinor = 0, warpsPerCTA = [2, 2], instrShape = [16, 8]}>",
+    "32x64@#ttg.dot_op<{opIdx = 0, parent = #ttg.nvidia_mma<{versionMajor = 2, warpsPerCTA = [2, 2], instrShape = [16, 8]}>, kWidth = 2}>",
+    "16@#ttg.slice<{dim = 1, parent = #ttg.amd_mfma<{version = 3, warpsPerCTA = [2, 4], instrShape = [32, 32, 8], isTransposed = true}>}>",
+    "64x32@#ttg.amd_wmma<{version = 2, isTranspose = false, warpsPerCTA = [2, 4], instrShape = [16, 16, 16]}>",
+    "8x32@#ttg.swizzled_shared<{vec = 8, perPhase = 2, maxPhase = 8, order = [1, 0]}>", "8x16@#ttg.amd_rotating_shared<{vec = 2, perPhase = 2, maxPhase = 2, order = [1, 0]}>",
+    "32x64@#ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 8, fp4Padded = true}>"};
+
 /* Mostly LAYOUT|LAYOUT, now and then swizzled, a tile or broken. */
 static size_t draw(char *text, size_t capacity) {
   size_t at = 0;
+  if (next(3) == 0) {
+    uint32_t changes = next(3);
+    at = (size_t)snprintf(text, capacity, "%s", arrays[next(sizeof arrays / sizeof *arrays)]);
+    for (; changes > 0; --changes) text[next((uint32_t)at)] = "0123468,[]{}ab@x "[next(17)];
+    return at;
+  }
   if (next(4) == 0) at = (size_t)snprintf(text, capacity, "S<%u,%u,%s%u> o %u o ", next(4), next(4), next(3) ? "" : "-", 3 + next(3), next(9));
   at = layout(text, at, capacity);
   text[at++] = '|';

@@ -269,7 +269,9 @@ OWN = [
 BAD = [("", 1, "a layout"), ("hello", 1, "a layout"), ("(4,8:(1,4)", 5, "',' or ')'"), ("(4,8):(1,(4,2))", 7, "nested as"), ("(4,8):(1)", 7, "nested as"),
        ("(4,8):(1,4) x", 13, "the end"), ("4:", 3, "an integer or"), ("(4,?):(1,4)", 4, "an integer or"), ("S<4,0,2> o 0 o 4:1", 1, "bits and base"),
        ("S<2,0 o 0", 7, "a swizzle"), ("S<2,0,2> o 4:1", 13, "' o OFFSET"), ("S<2,0,2> o 0 o 4", 17, "':'"), ("99999999999999999999:1", 1, "64 bits"),
-       ("4:1@99", 5, "a place"), ("-4:1", 1, "a size"), ("[4:1,(2", 8, "',' or ')'"), ("(" * 40, 33, "32 parentheses")]
+       ("4:1@99", 5, "a place"), ("-4:1", 1, "a size"), ("[4:1,(2", 8, "',' or ')'"), ("(" * 40, 33, "32 parentheses"), ("16@aB16b", 5, "a tag"),
+       ("4x8@strides(8)", 13, "a number for each"), ("16x32@#ttg.foo<{}>", 12, "an encoding"), ("16x32@#ttg.blocked<{sizes = 1}>", 21, "a key"), ("4x8@ABc", 7, "a tag"),
+       ("{lane = [[1],[2]]} -> {dim0 = 3}", 32, "powers of two"), ("{a = [[1]], a = [[2]]}", 14, "another for each"), ("{a = [[1], [2, 3]]}", 12, "one length")]
 
 
 @pytest.mark.parametrize("verb, words, answer, status", OWN, ids=lambda value: None)
@@ -439,3 +441,44 @@ def test_drawn_laws() -> None:
                 assert len(got) == size * product(tiler[0][0]), (row, said)
                 assert not gaps or len(set(got)) == len(set(values)) * len(copies), (row, said)
     assert min(counts.values()) > 100, counts
+
+
+# ---- arrays and linear layouts ------------------------------------------------------------------------------------------------------------------------
+
+def test_onednn_cases() -> None:
+    """Every tag's offsets, and the letters of every alias."""
+    rows = peer(["onednn"])
+    tags = [row for row in rows if row["op"] == "onednn_tag"]
+    texts = [["x".join(map(str, row["args"][1])) + "@" + row["args"][0]] for row in tags]
+    for row, text, said in zip(tags, texts, answers("", texts)):
+        assert said.split("\t")[:2] == ["onednn", text[0]]
+    for row, said in zip(tags, answers("table", texts)):
+        if "meaning" in row:
+            assert said_values(said) == row["meaning"]["values"], row["args"]
+    aliases = [row for row in rows if row["op"] == "onednn_alias"]
+    ranks = ["x".join(["2"] * len(re.match(r"[a-zA-Z]+", row["expect"])[0])) for row in aliases]
+    said = answers("", [[f"{rank}@{row['args'][0]}"] for rank, row in zip(ranks, aliases)])
+    assert [line.split("\t")[1] for line in said] == [f"{rank}@{row['expect']}" for rank, row in zip(ranks, aliases)]
+
+
+def test_triton_cases() -> None:
+    """Every encoding as a linear layout, to the letter, and its table."""
+    rows = [row for row in peer(["triton_encodings"]) if row["op"] == "to_linear"]
+    texts = [["x".join(map(str, row["args"][0])) + "@" + row["args"][1]] for row in rows]
+    bad = [(row["name"], row["args"], row["expect"], said) for row, said in zip(rows, answers("", texts)) if said.split("\t")[1:2] != [row["expect"]]]
+    assert not bad, "\n".join(map(str, bad))
+    small = [i for i, row in enumerate(rows) if "meaning" in row]
+    for row, said in zip([rows[i] for i in small], answers("table", [texts[i] for i in small])):
+        assert said_values(said) == [trimmed(value if len(value) > 1 else value[0]) for value in row["meaning"]["values"]], row["args"]
+
+
+def test_linear_cases() -> None:
+    """Every operation of linear layouts that is a command, to the letter."""
+    verbs = {"ll_compose": "compose", "ll_product": "product", "ll_invert_and_compose": "invert_and_compose", "ll_divide_left": "divide_left", "ll_divide_right": "divide_right"}
+    bad = []
+    for row in peer(["linear_layouts"]):
+        if row["op"] in verbs:
+            _, said = one(verbs[row["op"]], *row["args"])
+            if said != row["expect"]:
+                bad.append((row["op"], row["args"], row["expect"], said))
+    assert not bad, "\n".join(map(str, bad))

@@ -52,9 +52,10 @@ static const char *layout_copies(command *self, const sett_notation *layout) {
 }
 
 static int layout_canonical(command *self) {
+  static const char *const names[] = {"tuple", "cute", "tile", "strides", "onednn", "triton"};
   sett_notation layout = layout_read(self, 1);
   if (layout.error) return layout_error(self, &layout);
-  say_text(self, layout.kind == SETT_NOTATION_CUTE ? "cute" : layout.kind == SETT_NOTATION_TILE ? "tile" : "tuple");
+  say_text(self, names[layout.kind]);
   say_text(self, "\t");
   layout_put(self, &layout);
   say_text(self, "\t");
@@ -65,6 +66,11 @@ static int layout_canonical(command *self) {
       say_text(self, ", cosize ");
       say_int(self, sett_notation_cosize(&layout));
     }
+    say_text(self, ", ");
+    say_text(self, layout_copies(self, &layout));
+  } else if (layout.kind >= SETT_NOTATION_STRIDES) {
+    say_text(self, "size ");
+    say_int(self, sett_notation_size(&layout));
     say_text(self, ", ");
     say_text(self, layout_copies(self, &layout));
   } else if (layout.kind == SETT_NOTATION_TUPLE && sett_notation_size(&layout) >= 0) {
@@ -118,6 +124,19 @@ static int layout_at(command *self) {
   return layout_say(self, &value);
 }
 
+/* Index i of a table: CuTe's and linear layouts have their first input fastest, arrays their last. */
+static sett_notation layout_index(command *self, const sett_notation *layout, int64_t i) {
+  settp_notation_work work = settp_notation_begin(&self->arena);
+  sett_notation_mode index[SETT_NOTATION_DIMS];
+  int k, d, inputs = settp_notation_inputs(layout);
+  if (layout->kind < SETT_NOTATION_STRIDES) return settp_notation_tuple_of(settp_notation_leaf(i, 0), SETT_NOTATION_TUPLE);
+  for (k = 0; k < inputs; ++k, i /= settp_notation_input(layout, d)) {
+    d = layout->kind == SETT_NOTATION_TRITON ? k : inputs - 1 - k;
+    index[d] = settp_notation_leaf(i % settp_notation_input(layout, d), 0);
+  }
+  return settp_notation_end(&work, settp_notation_tuple_of(settp_notation_tuple(&work, inputs, index), SETT_NOTATION_TUPLE));
+}
+
 static int layout_table(command *self) {
   sett_notation layout = layout_read(self, 2), index, value;
   int64_t size, i;
@@ -126,7 +145,7 @@ static int layout_table(command *self) {
   if (size < 0 || size > LAYOUT_TABLE_MOST) return say_error(self, 0, "expected a layout of at most 4194304 values");
   for (i = 0; i < size; ++i) {
     sett_map_mark mark = sett_map_arena_mark(&self->arena);
-    index = settp_notation_tuple_of(settp_notation_leaf(i, 0), SETT_NOTATION_TUPLE);
+    index = layout_index(self, &layout, i);
     value = sett_notation_at(&self->arena, &layout, &index);
     if (value.error) return layout_error(self, &value);
     if (i) say_text(self, ",");
@@ -184,6 +203,12 @@ LAYOUT_OPERATION(identity, sett_notation_identity(arena, a))
 LAYOUT_OPERATION(ordered, sett_notation_ordered(arena, a, count > 1 ? b : NULL))
 LAYOUT_OPERATION(tile_to_shape, sett_notation_tile_to_shape(arena, a, b, count > 2 ? c : NULL))
 
+LAYOUT_OPERATION(compose, sett_notation_compose(arena, a, b))
+LAYOUT_OPERATION(invert, sett_notation_invert(arena, a))
+LAYOUT_OPERATION(invert_and_compose, sett_notation_invert_and_compose(arena, a, b))
+LAYOUT_OPERATION(divide_left, sett_notation_divide_by(arena, a, b, 0))
+LAYOUT_OPERATION(divide_right, sett_notation_divide_by(arena, a, b, 1))
+LAYOUT_OPERATION(product, sett_notation_linear_product(arena, a, b))
 LAYOUT_OPERATION(make_layout, sett_notation_make(arena, a, b))
 LAYOUT_OPERATION(make_composed_layout, sett_notation_compose_of(arena, a, b, c))
 LAYOUT_OPERATION(shape_div, sett_notation_shape_div(arena, a, b))
@@ -218,6 +243,22 @@ static sett_notation layout_mode(command *self, int *status) {
   if (count > 0) layout = sett_notation_get(&self->arena, &layout, count, path);
   if (layout.error) *status = layout_error(self, &layout);
   return layout;
+}
+
+static int layout_quotient(command *self) {
+  sett_notation layout = layout_read(self, 2);
+  const char *names = self->argv[3];
+  char name[16];
+  while (!layout.error && *names) { /* names, comma-separated */
+    size_t length = strcspn(names, ",");
+    if (length == 0 || length > 15) return say_error(self, 1, sett_notation_message(SETT_NOTATION_ERROR_NAME));
+    memcpy(name, names, length);
+    name[length] = 0;
+    layout = sett_notation_quotient(&self->arena, &layout, name);
+    names += length;
+    names += *names == ',';
+  }
+  return layout_say(self, &layout);
 }
 
 static int layout_get(command *self) {
@@ -301,6 +342,13 @@ static const command_verb layout_verbs[] = {
     {"tile_to_shape", "A SHAPE [ORDER]", "A repeated to cover SHAPE", "(3,2):(1,3)\t(6,8)", layout_tile_to_shape},
     {"make_ordered_layout", "SHAPE [ORDER]", "the compact layout whose modes become faster in ORDER", "(2,(2,2),2)\t(0,(2,3),1)", layout_ordered},
     {"make_identity_layout", "SHAPE", "strides that are the places of a coordinate", "(2,(3,4))", layout_identity},
+    {"compose", "A B", "linear layouts: B(A(x))", "{in = [[2], [1]]} -> {mid = 4}\t{mid = [[1], [3]]} -> {out = 4}", layout_compose},
+    {"invert", "A", "the inverse of a linear layout that is one-to-one", "{in = [[1], [3]]} -> {out = 4}", layout_invert},
+    {"invert_and_compose", "A B", "R with B(R(x)) = A(x)", "{a = [[2], [1], [4]]} -> {out = 8}\t{b = [[4], [1], [2]]} -> {out = 8}", layout_invert_and_compose},
+    {"quotient", "A DIM,..", "without dimensions on which the layout is the identity", "{lane = [[1, 0]], warp = [[0, 1]]} -> {lane = 2, warp = 2}\twarp", layout_quotient},
+    {"divide_left", "A B", "R with B * R = A", "{in = [[1], [2], [4]]} -> {out = 8}\t{in = [[1]]} -> {out = 2}", layout_divide_left},
+    {"divide_right", "A B", "R with R * B = A", "{in = [[1], [2], [4]]} -> {out = 8}\t{in = [[1]]} -> {out = 2}", layout_divide_right},
+    {"product", "A B", "B's bits above A's, in dimensions of the same name", "{in = [[1]]} -> {out = 2}\t{in = [[1]]} -> {out = 2}", layout_product},
     {"make_layout", "SHAPE STRIDE", "the layout of that shape and those strides", "(2,3)\t(1@0,1@1)", layout_make_layout},
     {"make_composed_layout", "OUTER OFFSET INNER", "the chain OUTER o OFFSET o INNER", "S<3,4,3>\t0\t(8,4):(1,8)", layout_make_composed_layout},
     {"shape_div", "A B", "the quotients of two shapes of one form, rounded up", "(8,10)\t(2,5)", layout_shape_div},
