@@ -9,7 +9,7 @@ from gen.heroes.kernel import Kernel
 from gen.plan import nests
 from gen.plan.buffers import memory_map, reads_of
 from gen.plan.nest import Nest
-from gen.plan.partition import EMPTY, Function, Partition, compose, regions
+from gen.plan.partition import EMPTY, Function, compose, regions
 
 STAGES = ("parse", "partition", "maps", "schedule", "flatten", "vectorize", "kernel")
 
