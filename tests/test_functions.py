@@ -9,12 +9,15 @@ import math
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
 from pathlib import Path
 from typing import Dict
 
 import pytest
+
+from gen_run import run
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -70,3 +73,13 @@ def test_no_library(tmp_path: Path) -> None:
             continue
         text = pipeline.program(fusion, "c").text.split("#else\n/* ---- without vectors")[0]
         assert not re.search(r"\b(exp|log|tanh|erf|sin|cos|tan|cbrt|pow|atan2)f?\(", re.sub(r"/\*.*?\*/", "", text, flags=re.S)), text
+
+
+@pytest.mark.parametrize("target", ["c", "opencl", "cuda-on-cpu"])
+def test_power_of_signaling_nan(target: str, tmp_path: Path) -> None:
+    """x^0 and 1^y are 1 whatever x and y are, in whole vectors and beside them."""
+    count = 37
+    x, y = [0x7FA00000, 0x3F800000, 0xFFA00001, 0x3F800000] * count, [0x00000000, 0x7FA00000, 0x80000000, 0xFFC00000] * count
+    text = f"f {{\n  x = f32[{len(x)}] parameter(0)\n  y = f32[{len(x)}] parameter(1)\n  ROOT r = f32[{len(x)}] power(x, y)\n}}\n"
+    result = run(text, [struct.pack(f"<{len(x)}I", *words) for words in (x, y)], target, tmp_path)[0]
+    assert struct.unpack(f"<{len(x)}f", result) == (1.0,) * len(x)

@@ -182,6 +182,8 @@ def _float(d: Target, need: Need, opcode: str, dtype: str, x: Sequence[str], lan
     # f64 at the edges of the range; its fmod of f64 does not end on some inputs (see `_remainder`).
     if lanes > 1 and real in about.scalar:
         return None
+    if lanes == 1 and opcode == "power":
+        return f"{need('power', dtype)}({x[0]}, {x[1]})"
     if not d.has_remainder and opcode == "remainder" and dtype == "f64":
         return f"{need('remainder', dtype)}({x[0]}, {x[1]})"
     one = d.splat(dtype, lanes, "1") if lanes > 1 else "1.0f" if single else "1.0"
@@ -266,6 +268,9 @@ def helper(d: Target, need: Need, name: str, *about: str) -> str:
         return f"{head} {t} {title}({t} a, {t} b)\n{{\n  return a {sign} b{nan} ? a : b;\n}}\n"
     if name == "remainder" and dtype == "f64":   # OpenCL's only
         return _remainder(d, title)
+    if name == "power" and dtype in FLOATS:
+        return (f"/* 1 also where a NaN is signaling */\n{head} {t} {title}({t} a, {t} b)\n{{\n"
+                f"  return b == 0 || a == 1 ? 1 : {d.math('pow', dtype)}(a, b);\n}}\n")
     if name == "sign":
         if dtype in FLOATS:
             one, copy = "1.0f" if t == "float" else "1.0", d.math("copysign", dtype)
