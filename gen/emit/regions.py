@@ -293,27 +293,35 @@ class Regions(Loads, Elementwise):
     def _select_and_scatter(self, entry: Entry) -> Value:
         """Of the windows that see an element, in the order of their places, those that select it scatter their value there."""
         instruction, (places, at_place, window, at_element) = entry.instruction, entry.regions
-        rank, lanes = len(instruction.shape.dims), self.lanes
-        if lanes > 1:
-            raise NotWide
+        rank, dtype = len(instruction.shape.dims), instruction.shape.dtype
         total = self._variable(instruction.name, self.read(self.partition.operand(entry, 2), entry.region))
         with self._loops(entry, places, at_place, True) as some:
             if some:
-                best = self._variable(f"{instruction.name}_best", Value(self.d.literal(0, total.dtype), total.dtype))
-                seen, here = self.name(f"{instruction.name}_seen"), self.name(f"{instruction.name}_here")
-                self.text.add(f"int {seen} = 0, {here} = 0;")     # whether a first element was met; whether the best one is this one
+                best = self._variable(f"{instruction.name}_best", Value(self.d.literal(0, dtype), dtype))
+                here = self._variable(f"{instruction.name}_here", Value(self.d.literal(0, "pred"), "pred"))     # whether the best one is this one
+                seen = self.name(f"{instruction.name}_seen")                                                    # whether a first element was met
+                self.text.add(f"int {seen} = 0;")
                 with self._loops(entry, window, at_element) as any_element:
                     if any_element:
                         self.region(at_element)
                         new = self.real(self.read(self.partition.operand(entry, 0, at_element), at_element))
+                        same = " && ".join(f"{a} == {b}" for a, b in zip(window.ranges[:rank], window.ranges[rank:])) or "1"
+                        this = Value(f"({self.d.register('pred')})({same})", "pred")
                         keep = self.scalar(instruction.attributes["select"], [best, new])[0]
-                        with self.text.block(f"if (!{seen} || !({keep.text}))"):
-                            same = " && ".join(f"{a} == {b}" for a, b in zip(window.ranges[:rank], window.ranges[rank:]))
-                            self.text.add(f"{best.text} = {new.text};", f"{seen} = 1;", f"{here} = {same or '1'};")
-                with self.text.block(f"if ({here})"):
+                        with self.text.block(f"if (!{seen})"):
+                            self.text.add(f"{best.text} = {self.splat(new)};", f"{here.text} = {self.splat(this)};")
+                        with self.text.block("else"):
+                            for kept, other in ((best, new), (here, this)):
+                                chosen = self.apply("select", {}, kept.dtype, ["pred", kept.dtype, kept.dtype], [keep, kept, other], "chosen")
+                                self.text.add(f"{kept.text} = {self.splat(chosen)};")
+                        self.text.add(f"{seen} = 1;")
+                with self.text.block(f"if ({seen})" if self.lanes > 1 else f"if ({here.text})"):
                     self.region(at_place)
                     source = self.read(self.partition.operand(entry, 1, at_place), at_place)
-                    self.text.add(f"{total.text} = {self.real(self.scalar(instruction.attributes['scatter'], [source, total])[0]).text};")
+                    scattered = self.real(self.scalar(instruction.attributes["scatter"], [source, total])[0])
+                    if self.lanes > 1:
+                        scattered = self.apply("select", {}, dtype, ["pred", dtype, dtype], [here, scattered, total], "scattered")
+                    self.text.add(f"{total.text} = {self.splat(scattered)};")
         return replace(total, rounded=not (self.excess and total.dtype in SMALL))
 
     def _settled(self, values: List[Value], names: List[str]) -> List[Value]:
