@@ -298,7 +298,8 @@ class Regions(Loads, Elementwise):
         with self._loops(entry, places, at_place, True) as some:
             if some:
                 best = self._variable(f"{instruction.name}_best", Value(self.d.literal(0, dtype), dtype))
-                here = self._variable(f"{instruction.name}_here", Value(self.d.literal(0, "pred"), "pred"))     # whether the best one is this one
+                number = f"u{self.d.register_bits(dtype)}"     # as wide as what is compared: one mask chooses both
+                here = self._variable(f"{instruction.name}_here", Value(self.d.literal(0, number), number))     # whether the best one is this one
                 seen = self.name(f"{instruction.name}_seen")                                                    # whether a first element was met
                 self.text.add(f"int {seen} = 0;")
                 with self._loops(entry, window, at_element) as any_element:
@@ -306,7 +307,7 @@ class Regions(Loads, Elementwise):
                         self.region(at_element)
                         new = self.real(self.read(self.partition.operand(entry, 0, at_element), at_element))
                         same = " && ".join(f"{a} == {b}" for a, b in zip(window.ranges[:rank], window.ranges[rank:])) or "1"
-                        this = Value(f"({self.d.register('pred')})({same})", "pred")
+                        this = Value(f"({self.d.register(number)})({same})", number)
                         keep = self.scalar(instruction.attributes["select"], [best, new])[0]
                         with self.text.block(f"if (!{seen})"):
                             self.text.add(f"{best.text} = {self.splat(new)};", f"{here.text} = {self.splat(this)};")
@@ -320,7 +321,9 @@ class Regions(Loads, Elementwise):
                     source = self.read(self.partition.operand(entry, 1, at_place), at_place)
                     scattered = self.real(self.scalar(instruction.attributes["scatter"], [source, total])[0])
                     if self.lanes > 1:
-                        scattered = self.apply("select", {}, dtype, ["pred", dtype, dtype], [here, scattered, total], "scattered")
+                        zero = Value(self.d.literal(0, number), number)
+                        chosen = self.apply("compare", {"direction": "NE"}, "pred", [number, number], [here, zero], "chosen")
+                        scattered = self.apply("select", {}, dtype, ["pred", dtype, dtype], [chosen, scattered, total], "scattered")
                     self.text.add(f"{total.text} = {self.splat(scattered)};")
         return replace(total, rounded=not (self.excess and total.dtype in SMALL))
 

@@ -1,0 +1,202 @@
+"""The window hero on CPUs: pooling, its gradient, blurs and stencils, row by row of the result.
+
+A result's position is split into its dimensions, so that neither / nor % is left in what is read, and a row of windows reads the rows below it in order. Along
+the minor dimension a row is vectors where no element of theirs is beyond a border, which the maps' guards say, and single elements before and after.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Dict, Iterable, List, Optional, Tuple
+
+from gen import algebra, hlo
+from gen.emit.body import Body
+from gen.heroes.hero import Context, Hero
+from gen.heroes.kernel import Coordinate, Kernel, Step, arguments, function_text
+from gen.hlo import dtypes
+from gen.plan.buffers import buffer_of, buffers_of, memory_map, reads_of, touches
+from gen.plan.digits import place
+from gen.plan.nest import Nest
+from gen.plan.partition import EMPTY, INLINE, Partition, compose, regions
+from gen.schedule import Schedule
+from gen.targets import COMPLEX, TINY
+
+WINDOWS = ("reduce-window", "select-and-scatter")
+Box = Dict[str, Tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class Rows(Schedule):
+    """sizes: of the result's dimensions in memory, major first. chunks: rows of a work-item. inside: columns of a row that no border concerns, from the first
+    to before the last."""
+
+    sizes: Tuple[int, ...] = ()
+    inside: Tuple[int, int] = (0, 0)
+
+    def text(self) -> str:
+        return f"rows of {self.sizes[-1]}, {super().text()}, {self.chunks} rows a work-item, vectors of {self.lanes} in columns {self.inside[0]} to " \
+               f"{self.inside[1] - 1}" + ", streamed" * self.stream
+
+
+class _Hero(Hero):
+    """One kernel, whose work-items have rows each."""
+
+    name = "window"
+
+    def takes(self, nest: Nest, context: Context) -> bool:
+        if not context.device.cpu or not context.target.wide or context.device.lanes == 1 or type(nest) is not Nest or nest.layout or nest.reads_first:
+            return False
+        opcodes = {entry.instruction.opcode for f in nest.partition.functions for region in regions(f.body) for entry in region.entries}
+        return not opcodes.intersection(hlo.CONTRACTIONS) and not touches(nest, {*dtypes.PACKED, *COMPLEX, *TINY}) \
+            and not any(root.at for root in nest.partition.roots)
+
+    def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
+        device, lanes = context.device, context.device.lanes
+        order = nest.shape.minor_to_major[::-1]
+        sizes = tuple(nest.shape.dims[k] for k in order if nest.shape.dims[k] > 1)
+        if len(sizes) < 2 or sizes[-1] < 2 * lanes:
+            return []
+        partition = inlined(nest)
+        inside = _inside(nest, partition, sizes)
+        if inside is None or inside[1] - inside[0] < 2 * lanes or not _gains(nest, partition, sizes, inside, lanes):
+            return []
+        rows, outer = sizes[-2], math.prod(sizes[:-2])
+        row_bytes = sizes[-1] * dtypes.storage_bytes(nest.shape.dtype)
+        chunks = max(1, min(rows, rows * outer // (16 * device.units), device.part_bytes // row_bytes))
+        traffic = sum(root.shape.bytes for root in partition.roots) + sum(shape.bytes for shape in buffers_of(partition, partition.entry).values())
+        return [Rows(chunks=chunks, lanes=lanes, sizes=sizes, inside=inside, stream=traffic > device.cache)]
+
+    def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
+        return [_kernel(nest, schedule, index_type, context)]
+
+
+HERO = _Hero()
+
+
+def inlined(nest: Nest) -> Partition:
+    """The nest's partition, with small values computed wherever they are wanted: a function would be called for each lane."""
+    of = nest.partition
+    return of if len(of.functions) == 1 else Partition(of.computation, of.roots, nest.name, of.entry.dims, INLINE, of.cuts)
+
+
+def _thread(nest: Nest, sizes: "Tuple[int, ...]", column: str, box: Box, ranges: "Tuple[str, ...]" = ()) -> str:
+    """The map from the coordinates g0, g1, .. and a column to the index."""
+    weights = [math.prod(sizes[k + 1:]) for k in range(len(sizes))]
+    position = " + ".join([*(f"g{k} * {w}" for k, w in enumerate(weights[:-1])), column])
+    names = [name for name in box if name not in ranges]
+    head = f"({', '.join(names)})" + (f"[{', '.join(ranges)}]" if ranges else "")
+    domain = ", ".join(f"{name} in [{low}, {high}]" for name, (low, high) in box.items())
+    return compose(algebra.simplify(f"{head} -> ({position}), domain: {domain}"), algebra.call("shape", "unmap", nest.shape.text))
+
+
+def _outer(sizes: "Tuple[int, ...]") -> Box:
+    return {f"g{k}": (0, size - 1) for k, size in enumerate(sizes[:-1])}
+
+
+def _inside(nest: Nest, partition: Partition, sizes: "Tuple[int, ...]") -> "Optional[Tuple[int, int]]":
+    """The columns at which no guard asks for the column, from the first to before the last; None where a guard asks for more than a range of columns."""
+    box: Box = {**_outer(sizes), "column": (0, sizes[-1] - 1)}
+    thread, low, high = _thread(nest, sizes, "column", box), 0, sizes[-1] - 1
+    for region in regions(partition.entry.body):
+        index = compose(thread, region.map) if region.map else EMPTY
+        if index == EMPTY:
+            continue
+        variables = algebra.info(index).variables
+        for variable in variables:
+            if variable.name == "column":
+                low, high = max(low, variable.lo), min(high, variable.hi)
+        domain = ", ".join(f"{v.name} in [{v.lo}, {v.hi}]" for v in variables)
+        names = ", ".join(v.name for v in variables)
+        for guard in algebra.guards(index):
+            if "column" not in guard.variables:
+                continue
+            step = algebra.access(f"({names}) -> ({guard.text}), domain: {domain}", "column")[0].stride
+            if not step:
+                return None
+            others = algebra.ranges(algebra.simplify(f"({names}) -> ({guard.text} - column * {step}), domain: {domain}"))[0]
+            least, most = guard.lo - others[0], guard.hi - others[1]      # of column * step
+            least, most = (least, most) if step > 0 else (-most, -least)
+            low, high = max(low, -(-least // abs(step))), min(high, most // abs(step))
+    return low, high + 1
+
+
+def _gains(nest: Nest, partition: Partition, sizes: "Tuple[int, ...]", inside: "Tuple[int, int]", lanes: int) -> bool:
+    """Whether rows are what the memory order is not: there are windows or borders, or rows that are read do not follow one another and end within a vector."""
+    if any(entry.instruction.opcode in WINDOWS for region in regions(partition.entry.body) for entry in region.entries) or inside != (0, sizes[-1]):
+        return True
+    if sizes[-1] % lanes == 0:
+        return False
+    unmap, apart = algebra.call("shape", "unmap", nest.shape.text), False
+    for read, _ in reads_of(partition, partition.entry):
+        buffer = buffer_of(partition, read)
+        flat = compose(unmap, compose(read.map, memory_map(buffer.shape))) if buffer else EMPTY
+        if flat == EMPTY or not buffer or not buffer.shape.dims:
+            continue
+        rows = compose(f"(row, column) -> (row * {sizes[-1]} + column), domain: row in [0, {math.prod(sizes[:-1]) - 1}], column in [0, {sizes[-1] - 1}]", flat)
+        if algebra.access(rows, "column")[0].stride not in (0, 1):
+            return False
+        apart |= algebra.access(flat, algebra.info(flat).variables[0].name)[0].stride != 1 and algebra.access(rows, "column")[0].stride == 1
+    return apart
+
+
+# ---- what the template is handed ----
+
+@dataclass(frozen=True)
+class Record:
+    """templates/kernels/window_cpu.j2. group: whether the place needs the number of the work-group; row: the coordinate of the rows, and where a work-item's
+    begin and end, as C text. steps: vectors of a row, which begin with `first`; edges: single vectors before and after them. elements: the columns from .. to before .. that go
+    one by one."""
+
+    group: bool
+    guard: str
+    coordinates: List[Coordinate]
+    row: str
+    first: str
+    last: str
+    count: int
+    step: Step
+    edges: List[Step]
+    elements: "List[Tuple[int, int]]"
+    element: Optional[Step]
+
+
+def _kernel(nest: Nest, schedule: Rows, index_type: str, context: Context) -> Kernel:
+    d, sizes, lanes, partition = context.target, schedule.sizes, schedule.lanes, inlined(nest)
+    low, high = schedule.inside
+    outer = _outer(sizes)
+    chunks, rows = -(-sizes[-2] // schedule.chunks), sizes[-2]
+    counts = [(f"g{k}", size) for k, size in enumerate(sizes[:-2])] + [("chunk", chunks)] * (chunks > 1)
+    at, blocks = place(counts, 1)
+    c = algebra.c_text(at, index_type)
+    seen: "List[Tuple[str, str]]" = []
+    used: List[Body] = []
+
+    def body(column: str, box: Box, wide: bool) -> Body:
+        box = {**outer, **box, **({"vec": (0, 0), "lane": (0, lanes - 1)} if wide else {})}
+        thread = _thread(nest, sizes, f"{column} + vec + lane" if wide else column, box, ("vec", "lane") if wide else ())
+        made = Body(d, context.helpers, partition, partition.entry, index_type, thread, Schedule(lanes=lanes, stream=schedule.stream) if wide else None,
+                    context.excess, box)
+        made.region(partition.entry.body)
+        for root in partition.roots:
+            made.store(root)
+        seen.extend(one for one in made.accesses if one not in seen)
+        used.append(made)
+        return made
+
+    first = -(-low // lanes) * lanes if -(-low // lanes) * lanes + lanes <= high else low       # whole lines, where rows begin with one
+    count = (high - first) // lanes
+    step = body(f"{first} + step * {lanes}", {"step": (0, count - 1)}, True)
+    edges = [body(str(column), {}, True) for column, wanted in ((low, first > low), (high - lanes, (high - first) % lanes > 0)) if wanted]
+    elements = [(begin, end) for begin, end in ((0, low), (high, sizes[-1])) if begin < end]
+    element = body("column", {"column": (0, sizes[-1] - 1)}, False) if elements else None
+    name = f"g{len(sizes) - 2}"
+    last = f"chunk * {schedule.chunks} + {schedule.chunks}"
+    begin, end = (f"chunk * {schedule.chunks}", last if rows % schedule.chunks == 0 else f"(chunk < {chunks - 1} ? {last} : {rows})") if chunks > 1 else ("0", str(rows))
+    record = Record(blocks > 1, " && ".join(c.constraints), [Coordinate(n, text) for (n, _), text in zip(counts, c.results)], name, begin, end, count,
+                    Step.of(step, 1), [Step.of(edge, 1) for edge in edges], elements, Step.of(element, 1) if element else None)
+    reads, writes = buffers_of(partition, partition.entry), {root.pointer: root.shape for root in partition.roots}
+    functions = [function_text(d, context.helpers, partition, f, context.excess) for f in reversed(partition.functions[1:])]
+    return Kernel(nest.name, nest, schedule, index_type, blocks, ", ".join(arguments(d, reads, writes, nest.shared)), functions,
+                  attribute=d.launch_bounds(1), thread=step.thread or "", pointers=[*reads, *sorted(writes)], accesses=seen,
+                  template="kernels/window_cpu", record=record, code=Step.of(step, 1))

@@ -1,0 +1,127 @@
+"""Property: windows and stencils whose rows are vectors agree with the reference: pooling, its gradient, sums of slices and of pads, with any stride, padding
+and dilation, ranks 1 to 5, every type; borders and rows that are no whole vectors.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import sys
+from pathlib import Path
+from typing import List, Sequence
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from drawn import BATCH, COUNT, ON, SEED, agree, fusions, plain, shape, uncached  # noqa: E402
+from gen.pipeline import program  # noqa: E402
+from test_reduction import PLAIN  # noqa: E402
+
+DTYPES = ["f32", "f32", "bf16", "f16", "f64", "s8", "u16", "s32", "s64"]
+MINOR = [32, 33, 40, 47, 64, 70, 100, 128, 257]
+OUTER = [1, 2, 3, 4, 5, 7, 9, 12, 20]
+MOST = 12000
+SELECT = """{name} {{
+  a = {t}[] parameter(0)
+  b = {t}[] parameter(1)
+  ROOT c = pred[] compare(a, b), direction={direction}
+}}
+"""
+
+
+class Draw:
+    """One random fusion of windows over a parameter."""
+
+    def __init__(self, seed: int) -> None:
+        self.r = random.Random(seed)
+        self.dtype = self.r.choice(DTYPES)
+        while True:
+            self.dims = [self.r.choice(OUTER) for _ in range(self.r.choice([0, 1, 1, 2, 2, 3, 4]))] + [self.r.choice(MINOR)]
+            if math.prod(self.dims) <= MOST:
+                break
+        order = list(range(len(self.dims)))[::-1]
+        if self.r.random() < 0.2:
+            self.r.shuffle(order)
+        self.lines = [f"  x = {shape(self.dtype, self.dims, order)} parameter(0)", f"  z = {self.dtype}[] constant({self.r.choice([0, 1])})"]
+        self.source = "x"
+        if self.r.random() < 0.3:
+            self.lines.append(f"  n = {plain(self.dtype, self.dims)} {'negate' if self.dtype != 'u16' else 'not'}(x)")
+            self.source = "n"
+
+    def window(self, sizes: "List[int]", overlaps: bool) -> "tuple[str, List[int]]":
+        """A window's text, and the dims of the result."""
+        words, out = [], []
+        for n, size in zip(self.dims, sizes):
+            stride, dilation, base = self.r.choice([1, 1, 2, 3]), 1, 1
+            if overlaps and self.r.random() < 0.15:
+                dilation, base = self.r.choice([1, 2]), self.r.choice([1, 2])
+            low, high = (self.r.choice([0, 0, size // 2, size - 1]) for _ in range(2))
+            reach, padded = (size - 1) * dilation + 1, (n - 1) * base + 1 + low + high
+            if padded < reach:
+                size, stride, low, high, dilation, base, reach, padded = 1, 1, 0, 0, 1, 1, 1, n
+            words.append((size, stride, f"{low}_{high}", base, dilation))
+            out.append((padded - reach) // stride + 1)
+        names = ("size", "stride", "pad", "lhs_dilate", "rhs_dilate") if overlaps else ("size", "stride", "pad")
+        return f"window={{{' '.join(name + '=' + 'x'.join(str(word[k]) for word in words) for k, name in enumerate(names))}}}", out
+
+    def fusion(self) -> str:
+        kind, t = self.r.choice(["reduce", "reduce", "scatter", "slices", "pads"]), self.dtype
+        head, dims = "", self.dims
+        if kind == "reduce":
+            op = self.r.choice(["add", "maximum", "minimum"])
+            sizes = [self.r.choice([1, 2, 3, 5]) for _ in dims]
+            window, out = self.window(sizes, True)
+            head = PLAIN.format(name="f", t=t, op=op)
+            self.lines.append(f"  w = {plain(t, out)} reduce-window({self.source}, z), {window}, to_apply=f")
+        elif kind == "scatter":
+            window, places = self.window([self.r.choice([1, 2, 3]) if len(dims) < 4 else self.r.choice([1, 1, 2]) for _ in dims], False)
+            head = PLAIN.format(name="f", t=t, op=self.r.choice(["add", "maximum"])) + SELECT.format(name="s", t=t, direction=self.r.choice(["GE", "LE", "GT"]))
+            self.lines.append(f"  g = {plain(t, places)} parameter(1)")
+            self.lines.append(f"  w = {plain(t, dims)} select-and-scatter({self.source}, g, z), {window}, select=s, scatter=f")
+            out = dims
+        else:
+            out = [max(1, n - self.r.choice([0, 0, 1, 2, 4])) for n in dims] if kind == "slices" else dims
+            found: "List[str]" = []
+            for k in range(self.r.randint(2, 5)):
+                if kind == "slices":
+                    starts = [self.r.randint(0, n - m) for n, m in zip(dims, out)]
+                    words = ", ".join(f"[{a}:{a + m}]" for a, m in zip(starts, out))
+                    self.lines.append(f"  p{k} = {plain(t, out)} slice({self.source}), slice={{{words}}}")
+                else:
+                    moved = [self.r.randint(-2, 2) if n > 4 else 0 for n in dims]
+                    words = "x".join(f"{m}_{-m}" for m in moved)
+                    self.lines.append(f"  p{k} = {plain(t, out)} pad({self.source}, z), padding={words}")
+                found.append(f"p{k}")
+            total = found[0]
+            for k, one in enumerate(found[1:]):
+                self.lines.append(f"  a{k} = {plain(t, out)} {self.r.choice(['add', 'subtract', 'maximum'])}({total}, {one})")
+                total = f"a{k}"
+            self.lines.append(f"  w = {plain(t, out)} copy({total})")
+        tail = self.r.choice(["", "", "sum"])
+        self.lines.append(f"  ROOT r = {plain(t, out)} {'add(w, w)' if tail else 'copy(w)'}")
+        return head + "ENTRY e {\n" + "\n".join(self.lines) + "\n}\n"
+
+
+@pytest.mark.parametrize("streamed", [False, True], ids=["cached", "streamed"])
+@pytest.mark.parametrize("batch", range(-(-COUNT // BATCH)))
+@pytest.mark.parametrize("target, device", ON)
+def test_agrees(target: str, device: str, batch: int, streamed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if streamed:
+        uncached(monkeypatch)
+    seeds = range(SEED * 1000 + batch * BATCH, SEED * 1000 + min(COUNT, (batch + 1) * BATCH))
+    agree({f"n{seed}": Draw(seed).fusion() for seed in seeds}, target, device, tmp_path)
+
+
+@pytest.mark.parametrize("dims, window, inside", [
+    ((8, 100), "size=1x9 pad=0_0x4_4", (4, 96)), ((8, 100), "size=3x9 pad=1_1x0_8", (0, 92)), ((8, 100), "size=1x3 stride=1x2 pad=0_0x1_1", (1, 50)),
+    ((8, 100), "size=3x1 pad=1_1x0_0", (0, 100)), ((4, 5, 64), "size=1x3x3 pad=0_0x1_1x1_1", (1, 63))])
+def test_columns_without_a_border(dims: "Sequence[int]", window: str, inside: "Sequence[int]") -> None:
+    """Vectors are in the columns that no window reaches beyond the row from, and no test is left in them that names a column."""
+    text = PLAIN.format(name="f", t="f32", op="add") + (f"ENTRY e {{\n  x = {plain('f32', dims)} parameter(0)\n  z = f32[] constant(0)\n"
+                                                       f"  ROOT r = f32[{{out}}] reduce-window(x, z), window={{{{{window}}}}}, to_apply=f\n}}\n").replace("{{", "{").replace("}}", "}")
+    out = [*dims[:-1], 50 if "stride" in window else dims[-1]]
+    (fusion,) = fusions(text.replace("{out}", ",".join(map(str, out))))
+    (kernel,) = program(fusion, "c", "cpu").kernels
+    assert kernel.hero == "window" and kernel.loop.inside == inside
+    assert not any("step" in line for line in kernel.record.step.text if line.strip().startswith("if "))
