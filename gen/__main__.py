@@ -62,7 +62,8 @@ def one_of(what: str, names: "List[str]") -> "Callable[[str], str]":
     """The type of an argument that is one of some names."""
     def parsed(text: str) -> str:
         if text not in names:
-            raise argparse.ArgumentTypeError(f"unknown {what} '{text}'{did_you_mean(text, names) or ','} expected one of {', '.join(names)}")
+            raise argparse.ArgumentTypeError(
+                f"unknown {what} '{text}'{did_you_mean(text, names) or ','} expected one of {', '.join(names)}")
         return text
     return parsed
 
@@ -93,22 +94,26 @@ def arguments() -> argparse.ArgumentParser:
         return verbs.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
 
     def shared(parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("--device", type=one_of("device", list(DEVICES)), metavar="D", help=f"class of device to generate for: {', '.join(DEVICES)}")
+        parser.add_argument("--device", type=one_of("device", list(DEVICES)), metavar="D",
+                            help=f"class of device to generate for: {', '.join(DEVICES)}")
         parser.add_argument("--fill-constants", type=seed, metavar="N",
                          help="draw values, from seed N, for constants that the text leaves out, constant({...}): for tests and timing")
         parser.add_argument("--excess-precision", action="store_true", help="keep f16 and bf16 as f32 between ops")
 
     def target(parser: argparse.ArgumentParser, names: "List[str]") -> None:
-        parser.add_argument("--target", default="opencl", type=one_of("target", names), metavar="T", help=f"one of {', '.join(names)} (default: opencl)")
+        parser.add_argument("--target", default="opencl", type=one_of("target", names), metavar="T",
+                            help=f"one of {', '.join(names)} (default: opencl)")
 
     def several(parser: argparse.ArgumentParser, number: int) -> None:
         parser.add_argument("files", nargs="+", metavar="FILE", help=FILES)
-        parser.add_argument("--jobs", type=count, default=number, metavar="N", help=f"files at a time, a process each; the output is the same (default: {number})")
+        parser.add_argument("--jobs", type=count, default=number, metavar="N",
+                            help=f"files at a time, a process each; the output is the same (default: {number})")
 
     parser = verb("build", "write the kernels, C API, reference and manifest of every fusion")
     several(parser, os.cpu_count() or 1)
     parser.add_argument("-o", dest="out", required=True, metavar="DIR", help="the folder that the files are written to")
-    parser.add_argument("--target", default=",".join(TARGETS), type=targets, metavar="T,..", help=f"of {', '.join(TARGETS)}; several with commas (default: all)")
+    parser.add_argument("--target", default=",".join(TARGETS), type=targets, metavar="T,..",
+                        help=f"of {', '.join(TARGETS)}; several with commas (default: all)")
     parser.add_argument("--dump", metavar="DIR", help="write every stage that explain prints to a file of its own: FILE.0_parse.hlo, FILE.1_partition.txt, ..")
     shared(parser)
     parser = verb("check", "run the kernels on seeded inputs and compare them with the scalar reference")
@@ -124,8 +129,10 @@ def arguments() -> argparse.ArgumentParser:
     shared(parser)
     parser = verb("explain", "print every stage from the text to the kernel")
     several(parser, os.cpu_count() or 1)
-    parser.add_argument("--stage", type=one_of("stage", list(explain.STAGES)), metavar="S", help=f"one of {', '.join(explain.STAGES)} (default: all)")
-    parser.add_argument("--target", default=",".join(TARGETS), type=targets, metavar="T,..", help=f"of {', '.join(TARGETS)} (default: all)")
+    parser.add_argument("--stage", type=one_of("stage", list(explain.STAGES)), metavar="S",
+                        help=f"one of {', '.join(explain.STAGES)} (default: all)")
+    parser.add_argument("--target", default=",".join(TARGETS), type=targets, metavar="T,..",
+                        help=f"of {', '.join(TARGETS)} (default: all)")
     shared(parser)
     parser = verb("bench", "time kernels beside copies of the same bytes and libraries, or the copies between layouts")
     parser.add_argument("files", nargs="*", metavar="FILE", help=FILES)
@@ -145,7 +152,8 @@ def arguments() -> argparse.ArgumentParser:
 
 def options(given: argparse.Namespace) -> run.Options:
     return run.Options(seed=getattr(given, "seed", 1), schedule=given.device, excess_precision=given.excess_precision,
-                       fill_constants=given.fill_constants, check_maps=proofs.check, say=PROGRESS.note, step=PROGRESS.step)
+                       fill_constants=given.fill_constants, check_maps=proofs.check, say=PROGRESS.note,
+                       step=PROGRESS.step)
 
 
 # ---- several files ----
@@ -170,8 +178,10 @@ def inputs(words: "List[str]") -> List[str]:
 Work = Callable[[argparse.Namespace, str], Tuple[int, Any]]
 
 
-def of_each(work: Work, given: argparse.Namespace, then: "Callable[[str, Any], None]" = lambda file, value: None) -> int:
-    """work(given, file) for each file, then(file, value) with what it gives; a fault of one file is said and does not keep the others from being done."""
+def of_each(work: Work, given: argparse.Namespace,
+            then: "Callable[[str, Any], None]" = lambda file, value: None) -> int:
+    """work(given, file) for each file, then(file, value) with what it gives; a fault of one file is said and does not
+    keep the others from being done."""
     files = inputs(given.files)
 
     def begun(done: int, file: str) -> None:
@@ -195,7 +205,8 @@ def of_each(work: Work, given: argparse.Namespace, then: "Callable[[str, Any], N
         PROGRESS.before = ""
         PROGRESS.end()
     if len(files) > 1 and given.verb == "check":
-        counts = [(statuses.count(0), "PASS"), (statuses.count(1), "FAIL"), (statuses.count(3), "SKIP"), (statuses.count(2), "not read")]
+        counts = [(statuses.count(0), "PASS"), (statuses.count(1), "FAIL"), (statuses.count(3), "SKIP"),
+                  (statuses.count(2), "not read")]
         put(f"{len(files)} files: {', '.join(f'{number} {word}' for number, word in counts if number)}\n", sys.stdout)
     return jobs.overall(statuses)
 
@@ -258,7 +269,8 @@ def build(given: argparse.Namespace, file: str) -> "Tuple[int, Tuple[Texts, Text
     first = str(Path(given.out) / next(iter(texts))).replace(" ", "\\ ")
     texts[f"{stem}.d"] = f"{first}: {sources}\n"
     stages = explain.stages(module, given.target, asked) if given.dump else {}
-    return 0, (texts, {f"{stem}.{number}_{stage}.{'hlo' if stage == 'parse' else 'txt'}": text for number, (stage, text) in enumerate(stages.items())})
+    return 0, (texts, {f"{stem}.{number}_{stage}.{'hlo' if stage == 'parse' else 'txt'}": text
+                       for number, (stage, text) in enumerate(stages.items())})
 
 
 def publish(texts: Texts, folder: Path) -> None:
@@ -304,7 +316,8 @@ def do_explain(given: argparse.Namespace) -> int:
 
 def explained(given: argparse.Namespace, file: str) -> "Tuple[int, None]":
     stages = explain.stages(run.load(file, given.fill_constants), given.target, options(given))
-    text = stages[given.stage] if given.stage else "\n".join(f"==== {stage} ====\n{text}" for stage, text in stages.items())
+    text = stages[given.stage] if given.stage else "\n".join(f"==== {stage} ====\n{text}"
+                                                             for stage, text in stages.items())
     PROGRESS.end()
     sys.stdout.write((f"#### {file} ####\n" if len(inputs(given.files)) > 1 else "") + text)
     return 0, None

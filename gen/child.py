@@ -1,7 +1,8 @@
 """Processes that end with this one, whatever ends it.
 
-Each runs in a session of its own, under a shell that waits for two things: its end, and the end of a pipe that only this process can write
-to. When this process is gone, killed or not, the pipe ends, and the shell kills the session: the process and all that it started.
+Each runs in a session of its own, under a shell that waits for two things: its end, and the end of a pipe that only
+this process can write to. When this process is gone, killed or not, the pipe ends, and the shell kills the session: the
+process and all that it started.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ _ending = False
 
 @dataclass
 class Done:
-    """How a process ended: its exit status, or minus the signal that ended it; what it wrote; whether it was stopped after its time."""
+    """How a process ended: its exit status, or minus the signal that ended it; what it wrote; whether it was stopped
+    after its time."""
 
     status: int
     out: str
@@ -39,15 +41,17 @@ class Done:
     timed_out: bool = False
 
 
-def run(command: Sequence[str], seconds: Optional[float] = None, env: Optional[Mapping[str, str]] = None, cwd: Optional[str] = None) -> Done:
+def run(command: Sequence[str], seconds: Optional[float] = None, env: Optional[Mapping[str, str]] = None,
+        cwd: Optional[str] = None) -> Done:
     """Runs a command to its end, or until its time is over. FileNotFoundError where there is no such program."""
     if not any(os.access(os.path.join(folder, command[0]), os.X_OK) for folder in os.get_exec_path()):
         raise FileNotFoundError(2, "No such file or directory", command[0])
     reading, writing = os.pipe()    # not inherited: no other process holds it open
     try:
         with _lock:
-            process = subprocess.Popen(["/bin/sh", "-c", LEASH, "sh", *command], stdin=reading, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                       errors="replace", start_new_session=True, env=env, cwd=cwd)
+            process = subprocess.Popen(["/bin/sh", "-c", LEASH, "sh", *command], stdin=reading, stdout=subprocess.PIPE,
+                                       stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True,
+                                       env=env, cwd=cwd)
             _running.add(process)
             if _ending:
                 _kill(process)

@@ -1,7 +1,9 @@
-"""Work on several inputs at a time, each in a process of its own. The answers come in the order of the inputs, whichever ends first.
+"""Work on several inputs at a time, each in a process of its own. The answers come in the order of the inputs,
+whichever ends first.
 
-A process of work is told to stop when the caller stops (`each` is closed), and stops by itself when the caller is gone: it reads a pipe that
-only the caller can write to. It stops as from Ctrl-C: by an exception, so that what it has begun is cleaned up.
+A process of work is told to stop when the caller stops (`each` is closed), and stops by itself when the caller is gone:
+it reads a pipe that only the caller can write to. It stops as from Ctrl-C: by an exception, so that what it has begun
+is cleaned up.
 """
 
 from __future__ import annotations
@@ -42,7 +44,8 @@ def _stop(number: int, frame: object) -> None:
 
 
 def _swallowed(what: Any) -> None:
-    """Python goes on after an exception in a destructor, in the callback of a weak reference (each import has one) or of a fork: Stopped is raised once more."""
+    """Python goes on after an exception in a destructor, in the callback of a weak reference (each import has one) or
+    of a fork: Stopped is raised once more."""
     if isinstance(what.exc_value, Stopped):
         signal.setitimer(signal.ITIMER_REAL, 0.01)
     else:
@@ -64,7 +67,8 @@ def stoppable() -> None:
 
 @dataclass
 class Answer:
-    """What the work on one input gave: an exit status and a value; what it wrote, where that was kept back until its turn."""
+    """What the work on one input gave: an exit status and a value; what it wrote, where that was kept back until its
+    turn."""
 
     status: int
     value: Any = None
@@ -82,9 +86,11 @@ class _Worker:
 Work = Callable[[Any], Tuple[int, Any]]
 
 
-def each(work: Work, items: Sequence[Any], jobs: int, begun: Callable[[int, Any], None] = lambda done, item: None) -> Iterator[Answer]:
-    """work(item) for each item, at most `jobs` at a time; begun(done, item) is called where work on an item begins, with the number of those done.
-    With one job or item there is no other process, and what the work writes appears at once."""
+def each(work: Work, items: Sequence[Any], jobs: int,
+         begun: Callable[[int, Any], None] = lambda done, item: None) -> Iterator[Answer]:
+    """work(item) for each item, at most `jobs` at a time; begun(done, item) is called where work on an item begins,
+    with the number of those done. With one job or item there is no other process, and what the work writes appears at
+    once."""
     if jobs <= 1 or len(items) <= 1:
         for number, item in enumerate(items):
             begun(number, item)

@@ -17,7 +17,8 @@ from gen.plan.update import bound_in
 
 
 def bytes_read(fusion: Fusion, kernels: Sequence[Nest]) -> int:
-    """Bytes of the parameters' elements that are read, each once: at most all, at most one for each read that there is."""
+    """Bytes of the parameters' elements that are read, each once: at most all, at most one for each read that there
+    is."""
     reads: Dict[int, int] = {}
     for nest in kernels:
         for partition, function in ((p, f) for p in (nest.partition, *nest.further) for f in p.functions):
@@ -26,23 +27,28 @@ def bytes_read(fusion: Fusion, kernels: Sequence[Nest]) -> int:
                     number = first_leaf(read.source) + read.output
                     reads[number] = reads.get(number, 0) + points(read.map, nest.partition)
     leaves = param_leaves(fusion)
-    return sum(-(-min(leaves[n].elements, count) * (dtypes.TABLE[leaves[n].dtype].bits if leaves[n].dtype in dtypes.PACKED
-                                                    else 8 * dtypes.storage_bytes(leaves[n].dtype)) // 8) for n, count in reads.items())
+    return sum(-(-min(leaves[n].elements, count) * (dtypes.TABLE[leaves[n].dtype].bits
+                                                    if leaves[n].dtype in dtypes.PACKED
+                                                    else 8 * dtypes.storage_bytes(leaves[n].dtype)) // 8)
+               for n, count in reads.items())
 
 
 def index_sizes(computation: Computation) -> Dict[int, int]:
-    """Parameters' buffers that hold indices, as they are or after a few ops on integers: below which size they are in range."""
+    """Parameters' buffers that hold indices, as they are or after a few ops on integers: below which size they are in
+    range."""
     bounds: Dict[int, int] = {}
     waiting: List[Tuple[Instruction, int]] = []
     for i in computation.instructions:
         if i.opcode == "scatter":
             of, half = i.operands[0].shape.dims, len(i.operands) // 2
-            waiting.append((i.operands[half], max((of[d] for d in i.attributes["scatter_dims_to_operand_dims"]), default=0)))
+            waiting.append((i.operands[half],
+                            max((of[d] for d in i.attributes["scatter_dims_to_operand_dims"]), default=0)))
         if i.opcode in RUNTIME:
             of = i.operands[0].shape.dims
             sizes = of if i.opcode != "gather" else [of[d] for d in i.attributes["start_index_map"]]
             first = RUNTIME[i.opcode] + 1
-            waiting += [(o, max(sizes, default=0) if i.opcode == "gather" else of[k]) for k, o in enumerate(i.operands[first:])]
+            waiting += [(o, max(sizes, default=0) if i.opcode == "gather" else of[k])
+                        for k, o in enumerate(i.operands[first:])]
     seen = set(waiting)
     while waiting:
         i, size = waiting.pop()
@@ -53,7 +59,8 @@ def index_sizes(computation: Computation) -> Dict[int, int]:
             if i.shape.leaves()[leaf].dtype != "pred":
                 bounds[first_leaf(i) + leaf] = max(size, bounds.get(first_leaf(i) + leaf, 0))
             continue
-        more = {(o, size) for o in i.operands if o.shape.kind == "array" and dtypes.TABLE[o.shape.dtype].kind in ("sint", "uint")} - seen
+        more = {(o, size) for o in i.operands if o.shape.kind == "array"
+                and dtypes.TABLE[o.shape.dtype].kind in ("sint", "uint")} - seen
         seen |= more
         waiting += more
     return bounds
@@ -71,7 +78,8 @@ def distinct(computation: Computation) -> Dict[int, List[int]]:
 
 def in_order(computation: Computation) -> Dict[int, List[int]]:
     """Parameters' buffers of indices that are sorted once they are drawn."""
-    ways = {first_leaf(i.operands[len(i.operands) // 2]): hlo.in_order(i) for i in computation.instructions if i.opcode == "scatter" and hlo.in_order(i)}
+    ways = {first_leaf(i.operands[len(i.operands) // 2]): hlo.in_order(i) for i in computation.instructions
+            if i.opcode == "scatter" and hlo.in_order(i)}
     return {n: how for n, how in ways.items() if how}
 
 
@@ -82,8 +90,8 @@ def _bytes_written(kernels: "Sequence[Nest]", results: "Sequence[Shape]") -> int
 
 
 def points(index: str, partition: Partition) -> int:
-    """Points of a map's box that can differ in its results: the product over the variables that appear, also in the maps that runtime variables
-    are read at."""
+    """Points of a map's box that can differ in its results: the product over the variables that appear, also in the
+    maps that runtime variables are read at."""
     info, runtimes = algebra.info(index), {runtime.name: runtime.read.map for runtime in bound_in(partition)}
     used: "Set[str]" = set()
     waiting = [index]
@@ -97,11 +105,14 @@ def points(index: str, partition: Partition) -> int:
 def manifest(fusion: Fusion, programs: Sequence[Any], excess: bool) -> Dict[str, Any]:
     kernels = nests(fusion)
     leaves = result_leaves(fusion.computation)
-    indices, apart, ordered = index_sizes(fusion.computation), distinct(fusion.computation), in_order(fusion.computation)
-    varying, drawn = (set() if all(p.device.cpu for p in programs) else scatter.varying(fusion.computation, drawn) for drawn in (False, True))
+    indices, apart, ordered = index_sizes(fusion.computation), distinct(fusion.computation), in_order(
+        fusion.computation)
+    varying, drawn = (set() if all(p.device.cpu for p in programs) else scatter.varying(fusion.computation, drawn)
+                      for drawn in (False, True))
 
     def entry(shape: Shape) -> Dict[str, Any]:
-        return {"shape": shape.text, "dtype": shape.dtype, "bytes": shape.bytes, "elements": shape.elements, "positions": tiled_layouts.positions(shape)}
+        return {"shape": shape.text, "dtype": shape.dtype, "bytes": shape.bytes, "elements": shape.elements,
+                "positions": tiled_layouts.positions(shape)}
 
     return {
         "name": fusion.name, "hero": " ".join(dict.fromkeys(k.hero for p in programs[:1] for k in p.kernels)) or "loop",

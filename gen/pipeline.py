@@ -2,8 +2,10 @@
 
     read, check   gen/hlo        text -> Module -> Fusion: a graph that the generator supports
     lower         gen/lower      tiled layouts and bit widths become ops between plain arrays
-    plan          gen/plan       what is one kernel: nests, in the order in which they run, with the maps of all that they read and write
-    choose        gen/heroes     the first hero that takes a nest, with the first of its schedules (gen/schedule) that the maps allow
+    plan          gen/plan       what is one kernel: nests, in the order in which they run, with the maps of all that
+                  they read and write
+    choose        gen/heroes     the first hero that takes a nest, with the first of its schedules (gen/schedule) that
+                  the maps allow
     emit          gen/emit       the code of a step, and the hero's record for its template
     render        gen/render.py  kernels through templates/kernels, files through templates/files
     write                        each file whole or not at all
@@ -47,22 +49,26 @@ def program(fusion: Fusion, target: str, device_name: Optional[str] = None, exce
     planned = nests(fusion)                                                     # lower, plan
     emitted = emit(planned, language, device, excess)                           # choose, schedule, emit
     halves = [render.rendered(emitted)]
-    if language.plain and any(kernel.loop.lanes > 1 for kernel in emitted.kernels):     # the same for compilers without vectors
+    # the same for compilers without vectors
+    if language.plain and any(kernel.loop.lanes > 1 for kernel in emitted.kernels):
         halves.append(render.rendered(emit(planned, language.plain.of_file(), device.scalar(), excess)))
     return Program(language, device, emitted.kernels, render.file(fusion, device, halves, excess), emitted.scratch)
 
 
 def emit(planned: Sequence[Nest], target: Target, device: Device, excess: bool) -> Emitted:
     """The kernels of all nests, each by the hero that takes it."""
-    between = {root.result: root.shape for nest in planned for one in (nest.members or [nest]) for root in one.partition.roots if root.scratch}
+    between = {root.result: root.shape for nest in planned for one in (nest.members or [nest])
+               for root in one.partition.roots if root.scratch}
     context = heroes.Context(target, device, Helpers(target), excess, [between[n] for n in sorted(between)])
     kernels = [kernel for nest in planned for kernel in heroes.kernels(nest, context)]
     used = {pointer for kernel in kernels for pointer in kernel.pointers}
-    scratch = [shape if f"q{n}" in used else replace(shape, bytes=0) for n, shape in enumerate(context.scratch)]    # a buffer that no kernel names has no bytes
+    # a buffer that no kernel names has no bytes
+    scratch = [shape if f"q{n}" in used else replace(shape, bytes=0) for n, shape in enumerate(context.scratch)]
     return Emitted(target, context.helpers, kernels, scratch if any(shape.bytes for shape in scratch) else [])
 
 
-def files(fusion: Fusion, targets: Sequence[str], device: Optional[str] = None, excess: bool = False) -> "Tuple[Dict[str, str], Dict[str, Any]]":
+def files(fusion: Fusion, targets: Sequence[str], device: Optional[str] = None,
+          excess: bool = False) -> "Tuple[Dict[str, str], Dict[str, Any]]":
     """The text of every file of a fusion by its name, and the manifest."""
     name, programs = fusion.name, [program(fusion, target, device, excess) for target in targets]
     about = manifest(fusion, programs, excess)
@@ -74,11 +80,13 @@ def files(fusion: Fusion, targets: Sequence[str], device: Optional[str] = None, 
             f"{name}.json": json.dumps(about, indent=2) + "\n"}, about
 
 
-def build_fusion(fusion: Fusion, out_dir: str, targets: Iterable[str], device: Optional[str] = None, excess_precision: bool = False) -> Dict[str, Any]:
+def build_fusion(fusion: Fusion, out_dir: str, targets: Iterable[str], device: Optional[str] = None,
+                 excess_precision: bool = False) -> Dict[str, Any]:
     """All files of one fusion, with the bound for a check; the manifest."""
     texts, about = files(fusion, list(targets), device, excess_precision)
     flushes = any(TARGETS[target].flushes for target in about["targets"])
-    texts[f"{fusion.name}_bound.c"] = reference.bound(fusion.computation, fusion.name, excess_precision=excess_precision, flushes=flushes)
+    texts[f"{fusion.name}_bound.c"] = reference.bound(fusion.computation, fusion.name,
+                                                      excess_precision=excess_precision, flushes=flushes)
     for name, text in texts.items():
         write(Path(out_dir) / name, text)
     return about
@@ -101,4 +109,5 @@ def write(path: Path, text: str) -> None:
 
 def sources() -> List[Path]:
     """What generated text depends on: the generator, its templates, the headers."""
-    return sorted([*ROOT.glob("gen/**/*.py"), *ROOT.glob("templates/**/*.j2"), *ROOT.glob("include/*.h"), *ROOT.glob("gen/command/*.c"), *ROOT.glob("gen/reference/*.c"), *ROOT.glob("gen/emit/*.c*")])
+    return sorted([*ROOT.glob("gen/**/*.py"), *ROOT.glob("templates/**/*.j2"), *ROOT.glob("include/*.h"),
+                   *ROOT.glob("gen/command/*.c"), *ROOT.glob("gen/reference/*.c"), *ROOT.glob("gen/emit/*.c*")])

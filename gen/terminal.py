@@ -1,4 +1,5 @@
-"""What a person at a terminal sees: a line of progress that is written over, and words in colour. Elsewhere all lines are plain."""
+"""What a person at a terminal sees: a line of progress that is written over, and words in colour. Elsewhere all lines
+are plain."""
 
 from __future__ import annotations
 
@@ -49,6 +50,7 @@ PROGRESS = Progress()
 def put(text: str, stream: TextIO) -> None:
     """Writes lines; the word that a line begins with is coloured on a terminal, unless NO_COLOR is set."""
     if stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb":
-        text = re.sub(rf"^( *)({'|'.join(COLOURS)})(?=\s)", lambda found: f"{found[1]}\033[{COLOURS[found[2]]}m{found[2]}\033[0m", text, flags=re.M)
+        text = re.sub(rf"^( *)({'|'.join(COLOURS)})(?=\s)",
+                      lambda found: f"{found[1]}\033[{COLOURS[found[2]]}m{found[2]}\033[0m", text, flags=re.M)
     stream.write(text)
     stream.flush()

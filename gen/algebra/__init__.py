@@ -51,8 +51,8 @@ def build() -> Path:
     started = max(path.stat().st_mtime_ns for path in _sources())
     handle, name = tempfile.mkstemp(prefix=".libsett.", suffix=".so", dir=LIBRARY.parent)
     os.close(handle)
-    command = [*shlex.split(os.environ.get("CC", "cc")), "-std=c11", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", str(SOURCE),
-               "-o", name]
+    command = [*shlex.split(os.environ.get("CC", "cc")), "-std=c11", "-O2", "-fPIC", "-shared", "-fvisibility=hidden",
+               str(SOURCE), "-o", name]
     try:
         done = child.compiler(command)
         if done.status:
@@ -131,7 +131,8 @@ class Info(NamedTuple):
 
 
 class Access(NamedTuple):
-    """value(v) = value(lo) + stride * (v - lo), and align divides value(lo) (0: it is always 0); varies: stride is None."""
+    """value(v) = value(lo) + stride * (v - lo), and align divides value(lo) (0: it is always 0); varies: stride is
+    None."""
 
     stride: Optional[int]
     align: int
@@ -201,7 +202,8 @@ def info(text: str) -> Info:
         elif word in ("result", "constraint"):
             bounds, names, expression = rest.split("\t")
             lo, hi = bounds.split(" ")
-            (results if word == "result" else constraints).append(Bounded(int(lo), int(hi), expression, tuple(names.split(",")) if names else ()))
+            (results if word == "result"
+             else constraints).append(Bounded(int(lo), int(hi), expression, tuple(names.split(",")) if names else ()))
     return Info(tuple(variables), tuple(results), tuple(constraints))
 
 

@@ -21,7 +21,8 @@ class Accesses(Registers):
 
     def _element(self, pointer: str, dtype: str, at: str, constant: str = "") -> str:
         """Where an element is; of the type as which it is moved."""
-        return f"({constant}{self.d.pointer}{self.d.types[dtype]} *)({offset(pointer, at)})" if self.moves else offset(pointer, at)
+        return f"({constant}{self.d.pointer}{self.d.types[dtype]} *)({offset(pointer, at)})" if self.moves else offset(
+            pointer, at)
 
     def open(self, region: Region) -> bool:
         """Whether what a region reads can be read before a step's loops."""
@@ -34,8 +35,8 @@ class Accesses(Registers):
         return self.pitch(flat) is not None and self.stride(flat, "vec")[0] == self.loop.joined
 
     def pitch(self, flat: str) -> "Optional[Tuple[int, ...]]":
-        """What a tile's lanes are apart in memory, where they are not neighbours: one stride, or that of `each` lanes, that from one such
-        part to the next, and `each`."""
+        """What a tile's lanes are apart in memory, where they are not neighbours: one stride, or that of `each` lanes,
+        that from one such part to the next, and `each`."""
         unit, (stride, align) = self.loop.joined, self.stride(flat, "lane")
         if stride is not None and align % unit:
             raise NotWide
@@ -44,7 +45,8 @@ class Accesses(Registers):
         each = 2
         while each < self.lanes:
             (low, align), (high, _) = self._split(flat, "lane", each)
-            if low is not None and high is not None and low > 0 and high > 0 and not (low % unit or high % unit or align % unit):
+            if low is not None and high is not None and low > 0 and high > 0 and not (
+                    low % unit or high % unit or align % unit):
                 return low // unit, high // unit, each
             each *= 2
         return None
@@ -53,7 +55,8 @@ class Accesses(Registers):
         """Stride and alignment of a map along a variable modulo `each`, and along the quotient by `each`."""
         variables, size = algebra.info(flat).variables, self.box[name][1] + 1
         others = [v for v in variables if v.name != name]
-        domain = [f"{v.name} in [{v.lo}, {v.hi}]" for v in others] + [f"low in [0, {each - 1}]", f"high in [0, {size // each - 1}]"]
+        domain = [f"{v.name} in [{v.lo}, {v.hi}]"
+                  for v in others] + [f"low in [0, {each - 1}]", f"high in [0, {size // each - 1}]"]
         split = ", ".join(f"low + high * {each}" if v.name == name else v.name for v in variables)
         whole = algebra.rename(algebra.call("map", "dims", flat), *(f"x{k}" for k in range(len(variables))))
         digits = compose(algebra.simplify(f"({', '.join([*(v.name for v in others), 'low', 'high'])}) -> ({split}), domain: {', '.join(domain)}"), whole)
@@ -76,8 +79,9 @@ class Accesses(Registers):
         """The words of an interleaved step: in the union that is declared here, and in memory."""
         n, each = self.loop.interleaved_rows, self.loop.step * bits(dtype) // 8 // 16 // self.loop.interleaved_rows
         self.before.add(f"union {{ uint4 word[{n * each}]; {self.d.memory(dtype)} at[{self.loop.step}]; }} {name};")
-        return [(f"{name}.word[{row * each + k}]", f"*(({constant}{self.d.pointer}uint4 *)({joined(self.d, pointer, self.c(flat, vec=row)[0])})" + (f" + {k})" if k else ")"))
-                for row in range(n) for k in range(each)]
+        return [(f"{name}.word[{row * each + k}]",
+                 f"*(({constant}{self.d.pointer}uint4 *)({joined(self.d, pointer, self.c(flat, vec=row)[0])})"
+                 + (f" + {k})" if k else ")")) for row in range(n) for k in range(each)]
 
     @property
     def registers_down(self) -> int:
@@ -91,11 +95,13 @@ class Accesses(Registers):
 
     def _tiles(self, pointer: str, flat: str) -> List[str]:
         """Where each tile begins."""
-        return [offset(pointer, self.c(flat, lane=0, vec=0, **({"down": down} if self.registers_down > 1 else {}))[0]) for down in range(self.registers_down)]
+        return [offset(pointer, self.c(flat, lane=0, vec=0, **({"down": down} if self.registers_down > 1 else {}))[0])
+                for down in range(self.registers_down)]
 
     def _in_words(self, dtype: str, stride: "Optional[int]") -> bool:
         """Whether the elements that are interleaved fill 32-bit words."""
-        return self.loop.interleaved > 1 and stride == self.loop.interleaved and bits(dtype) * self.loop.interleaved == 32
+        return self.loop.interleaved > 1 and stride == self.loop.interleaved and bits(
+            dtype) * self.loop.interleaved == 32
 
     def _part(self, width: int) -> str:
         """The first bit of a register's elements in the 32-bit words of an interleaved step."""
@@ -104,7 +110,8 @@ class Accesses(Registers):
     @property
     def _start(self) -> "Dict[str, int]":
         """The variables of a step at its first element."""
-        return {"lane": 0, "vec": 0, **({"down": 0} if self.registers_down > 1 else {}), **({"fused": 0} if self.loop.fused_steps > 1 else {})}
+        return {"lane": 0, "vec": 0, **({"down": 0} if self.registers_down > 1 else {}),
+                **({"fused": 0} if self.loop.fused_steps > 1 else {})}
 
     def _word(self, flat: str, dtype: str) -> "Optional[Tuple[str, int]]":
         """The widest word, at most 16 bytes, whose alignment the map proves for a step's elements."""

@@ -1,4 +1,5 @@
-"""From a partition and a schedule to the text of a kernel's bodies: every index is a map that the algebra composes and prints.
+"""From a partition and a schedule to the text of a kernel's bodies: every index is a map that the algebra composes and
+prints.
 
 A body is built in layers, each a file and a class that says by its bases what it uses:
 - `State` (state.py): what the body is made for, its texts, names and maps;

@@ -1,5 +1,6 @@
-"""Functions of complex numbers in generated kernels. gen/reference/complex_functions.py says by which real steps each is defined; these are the same
-steps, written here a second time as C. Every step rounds: products go through `times`, so that none is fused with a sum."""
+"""Functions of complex numbers in generated kernels. gen/reference/complex_functions.py says by which real steps each
+is defined; these are the same steps, written here a second time as C. Every step rounds: products go through `times`,
+so that none is fused with a sum."""
 
 from __future__ import annotations
 
@@ -144,8 +145,10 @@ def helper(d: Target, need: Need, name: str, dtype: str, title: str) -> str:
   const {t} u = a.re / m, v = a.im / m, h = m == INFINITY ? {n(1)} : {f('hypot', 'u', 'v')};
   return {z('u / h', 'v / h')};
 """
-    elif name == "atan2":   # a is y, b is x: of -i log((x + i y) / sqrt(x x + y y)), which is the same for x and y scaled
-        largest = f("fmax", f("fmax", f("fabs", "a.re"), f("fabs", "a.im")), f("fmax", f("fabs", "b.re"), f("fabs", "b.im")))
+    # a is y, b is x: of -i log((x + i y) / sqrt(x x + y y)), which is the same for x and y scaled
+    elif name == "atan2":
+        largest = f("fmax", f("fmax", f("fabs", "a.re"), f("fabs", "a.im")),
+                    f("fmax", f("fabs", "b.re"), f("fabs", "b.im")))
 
         def norm(re: str, im: str) -> str:
             return f"({times(re, re)} + {times(im, im)})"

@@ -15,11 +15,13 @@ from gen.targets import SMALL
 class Elementwise(Registers):
     """Elementwise ops on registers; their C expressions are in gen/emit/ops.py."""
 
-    def apply(self, opcode: str, attributes: Dict[str, object], to: str, sources: Sequence[str], x: Sequence[Value], of: str) -> Value:
+    def apply(self, opcode: str, attributes: Dict[str, object], to: str, sources: Sequence[str], x: Sequence[Value],
+              of: str) -> Value:
         """One elementwise op, rounded as its type wants."""
         if opcode == "select" and to == "f16" and any(v.bits for v in x[1:]):
             x, to, sources = [x[0], *(self.moved(v) for v in x[1:])], "u16", [sources[0], "u16", "u16"]
-            value = self.apply(opcode, attributes, to, sources, [Value(v.text, s, v.lanes) for v, s in zip(x, sources)], of)
+            value = self.apply(opcode, attributes, to, sources, [Value(v.text, s, v.lanes) for v, s in zip(x, sources)],
+                               of)
             return Value(value.text, "f16", value.lanes, True)
         if opcode in ("bitcast", "bitcast-convert") and "f16" in (sources[0], to):
             return self._f16_bits(to, self.moved(x[0]), of)
@@ -31,7 +33,8 @@ class Elementwise(Registers):
         need, lanes = self.helpers.need, max((v.lanes for v in x), default=1)
         texts = [v.text if lanes == 1 else self.splat(v) for v in x]
         narrows = opcode == "convert" and (sources[0] == "f64" or (sources[0] in SMALL and _holds(to, sources[0])))
-        rounding = ops.rounds(opcode, to) and not narrows and not (self.excess and to in SMALL and opcode not in ("convert",))
+        rounding = ops.rounds(opcode,
+                              to) and not narrows and not (self.excess and to in SMALL and opcode not in ("convert",))
         text = ops.expression(self.d, need, opcode, attributes, to, sources, texts, lanes)
         if text is None:
             names = [self._lane_array(v) for v in x]
@@ -40,7 +43,8 @@ class Elementwise(Registers):
             value = self.by_lane(of, to, self.round(text, to, 1) if rounding else text)
             return replace(value, rounded=keeps or rounding or to not in SMALL)
         # Such a NaN of bf16 operands has an empty lower half: rounding by addition keeps it a NaN.
-        plain = to == "bf16" and lanes > 1 and ops.row(opcode).keeps_nan and set(sources) == {"bf16"} and not self.excess
+        plain = to == "bf16" and lanes > 1 and ops.row(opcode).keeps_nan and set(sources) == {
+            "bf16"} and not self.excess
         value = self.declare(of, to, lanes, self.round(text, to, lanes, plain) if rounding else text)
         return replace(value, rounded=keeps or rounding or to not in SMALL)
 
@@ -65,14 +69,16 @@ class Elementwise(Registers):
             if opcode == "parameter":
                 env[instruction] = [arguments[instruction.parameter_number or 0]]
             elif opcode == "constant":
-                env[instruction] = [Value(self.d.literal((instruction.literal or [0])[0], instruction.shape.dtype), instruction.shape.dtype)]
+                env[instruction] = [Value(self.d.literal((instruction.literal or [0])[0], instruction.shape.dtype),
+                                          instruction.shape.dtype)]
             elif opcode == "tuple":
                 env[instruction] = [v for values in x for v in values]
             elif opcode == "get-tuple-element":
                 env[instruction] = [x[0][instruction.attributes["index"]]]
             else:
                 env[instruction] = [self.apply(opcode, instruction.attributes, instruction.shape.dtype,
-                                               [o.shape.dtype for o in instruction.operands], [v[0] for v in x], instruction.name)]
+                                               [o.shape.dtype for o in instruction.operands], [v[0] for v in x],
+                                               instruction.name)]
         assert computation.root is not None
         return env[computation.root]
 

@@ -26,10 +26,13 @@ class Helpers:
             self.texts[title] = text
         return title
 
-    def tile(self, verb: str, dtype: str, lanes: int, rows: int, index_type: str, piece: int = 16, each: int = 0, ahead: int = 0) -> str:
-        """A function of gen/emit/register_tiles.py: load or store. each: lanes that follow one another evenly, where not all do. ahead: elements."""
+    def tile(self, verb: str, dtype: str, lanes: int, rows: int, index_type: str, piece: int = 16, each: int = 0,
+             ahead: int = 0) -> str:
+        """A function of gen/emit/register_tiles.py: load or store. each: lanes that follow one another evenly, where
+        not all do. ahead: elements."""
         d, width = self.target, bits(dtype)
-        name = f"{verb}_u{width}_{lanes}x{rows}" + (f"_by{piece}" if piece < lanes * width // 8 else "") + ("" if index_type == "uint" else f"_{index_type}")
+        name = f"{verb}_u{width}_{lanes}x{rows}" + (f"_by{piece}" if piece < lanes * width // 8
+                                                    else "") + ("" if index_type == "uint" else f"_{index_type}")
         name += (f"_each{each}" if each else "") + (f"_ahead{ahead}" if ahead else "")
         self.vector(f"u{width}", lanes)
         self.texts.setdefault("tiles", register_tiles.PRELUDE)
@@ -86,8 +89,8 @@ class Helpers:
             name += "_"
         literal = instruction.literal or []
         dtype = table_type(instruction)
-        items = [f"{pattern}" if dtype in SMALL + TINY else d.parts(pattern, dtype) if dtype in COMPLEX else d.literal(pattern, dtype)
-                 for pattern in literal]
+        items = [f"{pattern}" if dtype in SMALL + TINY else d.parts(pattern, dtype) if dtype in COMPLEX
+                 else d.literal(pattern, dtype) for pattern in literal]
         lines, line = [], ""
         for item in items:
             if len(line) + len(item) > 100:
@@ -101,11 +104,12 @@ class Helpers:
 
 
 def table_type(constant: Instruction) -> str:
-    """The type of a constant's table: its own, of packed integers a byte each; infinities and NaNs are no constant expressions in C, so
-    floats among them as bits."""
+    """The type of a constant's table: its own, of packed integers a byte each; infinities and NaNs are no constant
+    expressions in C, so floats among them as bits."""
     dtype = constant.shape.dtype
     if dtype in NARROW:
         return f"{dtype[0]}8"
-    if dtype in ("f32", "f64") and any(dtypes.is_nan(x, dtype) or dtypes.is_infinite(x, dtype) for x in constant.literal or []):
+    if dtype in ("f32", "f64") and any(dtypes.is_nan(x, dtype) or dtypes.is_infinite(x, dtype) for x in constant.literal
+                                       or []):
         return f"u{bits(dtype)}"
     return dtype

@@ -1,4 +1,5 @@
-"""Loads: an operand's value from a buffer, a constant, an index, or what has a name already; and the prefetches of a step."""
+"""Loads: an operand's value from a buffer, a constant, an index, or what has a name already; and the prefetches of a
+step."""
 
 from __future__ import annotations
 
@@ -43,7 +44,8 @@ class Loads(Accesses):
     def _constant(self, read: Read, region: Region) -> Value:
         source = read.source
         literal = source.literal or []
-        if len(set(literal)) == 1 and source.shape.dtype == "f16" and dtypes.is_nan(literal[0], "f16"):     # with its payload
+        # with its payload
+        if len(set(literal)) == 1 and source.shape.dtype == "f16" and dtypes.is_nan(literal[0], "f16"):
             return Value(self.d.literal(literal[0], "u16"), "f16", 1, True)
         if len(set(literal)) == 1:
             return Value(self.d.literal(literal[0], source.shape.dtype), source.shape.dtype)
@@ -98,8 +100,9 @@ class Loads(Accesses):
         return self.by_lane(of, dtype, at(self._apart(of, index)), bits, index, unbroken[0] if unbroken else "", text)
 
     def _unbroken(self, index: str) -> "Optional[Tuple[str, int]]":
-        """Where a map of the function's index has no stride along the lanes because a row may end inside a step: the condition, as C text, that all
-        lanes are in one row, and the stride there. None where rows are shorter, or the map has no stride along them either."""
+        """Where a map of the function's index has no stride along the lanes because a row may end inside a step: the
+        condition, as C text, that all lanes are in one row, and the stride there. None where rows are shorter, or the
+        map has no stride along them either."""
         if self.walked is None or self.lanes == 1 or self._before_loops or len(algebra.info(index).variables) != len(self.function.dims) \
                 or index == EMPTY or self.stride(self.mapped(index), "lane")[0] is not None:
             return None
@@ -113,13 +116,15 @@ class Loads(Accesses):
         if last < 0:
             return None
         size = algebra.info(position).results[0].hi + 1
-        place = compose(algebra.substitute(position, lane=0), f"(position) -> (position mod {row}), domain: position in [0, {size - 1}]")
+        place = compose(algebra.substitute(position, lane=0),
+                        f"(position) -> (position mod {row}), domain: position in [0, {size - 1}]")
         return f"{self.c(place)[0]} <= {last}", step * stride
 
     def _apart(self, of: str, index: str) -> str:
         """C text: each lane's position, with its / and % hoisted out of the reduction loops."""
         whole = self.c(index)[0]
-        steps = {v.name: self.stride(index, v.name)[0] for v in algebra.info(index).variables if v.name in self.partition.ranges}
+        steps = {v.name: self.stride(index, v.name)[0] for v in algebra.info(index).variables
+                 if v.name in self.partition.ranges}
         met = {name for guard in algebra.guards(index) for name in guard.variables}
         if not self._before_loops or self._by_lane(index) or not re.search("[/%]", whole) or met & set(steps) or any(n is None or n < 0 for n in steps.values()) \
                 or any(v.lo for v in algebra.info(index).variables if v.name in steps):
@@ -144,7 +149,8 @@ class Loads(Accesses):
         self._loads[buffer.pointer, flat, region] = value   # a name of this region's text, and of those inside
         return value
 
-    def load_flat(self, parameter: Buffer, flat: str, region: Region, unbroken: "Optional[Tuple[str, int]]" = None) -> Value:
+    def load_flat(self, parameter: Buffer, flat: str, region: Region,
+                  unbroken: "Optional[Tuple[str, int]]" = None) -> Value:
         dtype, pointer = self.stored(parameter.shape.dtype), parameter.pointer
         self.accessed(f"read {pointer}", flat)
         step = self.loop.step
@@ -152,17 +158,22 @@ class Loads(Accesses):
             load = self.helpers.need("packed_load", dtype, self.index_type)
             return self._gather(parameter.name, dtype, flat, lambda at: f"{load}({pointer}, {at})", unbroken=unbroken)
         if (pointer, flat) in self.staged:
-            return self.declare(parameter.name, dtype, 1, self.from_memory(dtype, self.staged[pointer, flat]), dtype == "f16")
+            return self.declare(parameter.name, dtype, 1, self.from_memory(dtype, self.staged[pointer, flat]),
+                                dtype == "f16")
         if self.lanes == 1:
             if step > 1 and self.open(region) and self.stride(flat, "vec")[0] == 1:
                 pack = self._load_pack(parameter, flat)
                 if pack:
-                    return self.declare(parameter.name, dtype, 1, self.from_memory(dtype, f"{pack}[vec]"), dtype == "f16")
+                    return self.declare(parameter.name, dtype, 1, self.from_memory(dtype, f"{pack}[vec]"),
+                                        dtype == "f16")
             elif step > 1 and self.open(region) and self._rows_of_words(flat, dtype):
                 name = self.name(pointer, "w_")
-                self.before.add(*(f"{word} = {memory};" for word, memory in self._row_words(pointer, flat, dtype, name, "const ")))
-                return self.declare(parameter.name, dtype, 1, self.from_memory(dtype, f"{name}.at[{self._in_rows()}]"), dtype == "f16")
-            return self.declare(parameter.name, dtype, 1, self.from_memory(dtype, f"{pointer}[{self.c(flat)[0]}]"), dtype == "f16")
+                self.before.add(*(f"{word} = {memory};"
+                                  for word, memory in self._row_words(pointer, flat, dtype, name, "const ")))
+                return self.declare(parameter.name, dtype, 1, self.from_memory(dtype, f"{name}.at[{self._in_rows()}]"),
+                                    dtype == "f16")
+            return self.declare(parameter.name, dtype, 1, self.from_memory(dtype, f"{pointer}[{self.c(flat)[0]}]"),
+                                dtype == "f16")
         stride, align = self.stride(flat, "lane")
         if self.turned(flat, region):
             return self._load_tile(parameter, pointer, dtype, flat)
@@ -173,36 +184,47 @@ class Loads(Accesses):
                 if region is self.function.body:
                     self._prefetch(pointer, self.c(flat, **self._start)[0], dtype)
                 loads = [self._words(pointer, flat, down) for down in range(self.registers_down)]
-                self.before.add(f"const uint{n} {words} = {loads[0]};" if self.registers_down == 1 else f"const uint{n} {words}[{self.registers_down}] = {{{', '.join(loads)}}};")
+                self.before.add(f"const uint{n} {words} = {loads[0]};" if self.registers_down == 1
+                                else f"const uint{n} {words}[{self.registers_down}] = {{{', '.join(loads)}}};")
                 word = words if self.registers_down == 1 else f"{words}[down]"
                 if dtype == "bf16":
-                    return self.declare(parameter.name, dtype, n, f"as_float{n}({word} << (16u - {self._part(16)}) & 0xffff0000u)")
+                    return self.declare(parameter.name, dtype, n,
+                                        f"as_float{n}({word} << (16u - {self._part(16)}) & 0xffff0000u)")
                 width = bits(dtype)
                 text = f"convert_ushort{n}({word} >> {self._part(width)})"
                 text = f"convert_uchar{n}({text})" if width == 8 else text      # in steps: gcc knows these
-                return self.declare(parameter.name, dtype, n, text if dtype in ("pred", "f16", f"u{width}") else self.d.reinterpret(text, f"u{width}", dtype, n), dtype == "f16")
+                return self.declare(parameter.name, dtype, n,
+                                    text if dtype in ("pred", "f16", f"u{width}")
+                                    else self.d.reinterpret(text, f"u{width}", dtype, n), dtype == "f16")
         if stride == self.loop.joined and dtype not in TINY and align % self.loop.joined == 0:
             at = self._element(pointer, dtype, self._first(flat), "const ")
             if region is self.function.body:
                 self._prefetch(pointer, self.c(flat, **self._start)[0], dtype)
             elif self.loop.gathered_prefetch_steps and region in self._open:
                 size = bits(dtype) // 8
-                together = step if self.loop.vec == 1 or self.stride(algebra.substitute(flat, lane=0), "vec")[0] == self.lanes else self.lanes
+                together = step if self.loop.vec == 1 or self.stride(algebra.substitute(flat, lane=0),
+                                                                     "vec")[0] == self.lanes else self.lanes
                 for k in range(step // together):
                     first = offset(pointer, self.c(flat, **{**self._start, "vec": k})[0])
-                    self.index_prefetches += [self.d.ahead("L2", first, line, size) for line in range(0, together * size, 64)]
-            return self.declare(parameter.name, dtype, self.lanes, self._wide_load(dtype, at, align % (self.lanes * self.loop.joined) == 0), dtype == "f16")
+                    self.index_prefetches += [self.d.ahead("L2", first, line, size)
+                                              for line in range(0, together * size, 64)]
+            return self.declare(parameter.name, dtype, self.lanes,
+                                self._wide_load(dtype, at, align % (self.lanes * self.loop.joined) == 0),
+                                dtype == "f16")
         if self.loop.joined > 1:
             raise NotWide
         whole = unbroken and unbroken[1] == 1 and dtype not in TINY
-        return self._gather(parameter.name, dtype, flat, lambda at: self.from_memory(dtype, f"{pointer}[{at}]"), dtype == "f16", unbroken,
-                            (lambda _: self._wide_load(dtype, offset(pointer, self._first(flat)), False)) if whole else None)
+        return self._gather(parameter.name, dtype, flat, lambda at: self.from_memory(dtype, f"{pointer}[{at}]"),
+                            dtype == "f16", unbroken,
+                            (lambda _: self._wide_load(dtype, offset(pointer, self._first(flat)), False)) if whole
+                            else None)
 
     def _load_tile(self, parameter: Buffer, pointer: str, dtype: str, flat: str) -> Value:
         """A transposed part of the tile: loaded along its rows, turned in registers."""
         n, rows, width, pitch = self.lanes, self.loop.vec, f"u{bits(dtype)}", self.pitch(flat) or ()
         name = self.name(pointer, "w_")
-        load = self.helpers.tile("load", dtype, n, rows, self.index_type, self.loop.load_bytes, (*pitch[2:], 0)[0], self._row_prefetch(flat, bits(dtype) // 8, pitch[0]))
+        load = self.helpers.tile("load", dtype, n, rows, self.index_type, self.loop.load_bytes, (*pitch[2:], 0)[0],
+                                 self._row_prefetch(flat, bits(dtype) // 8, pitch[0]))
         self.before.add(f"{self.d.register(width, n)} {name}[{rows * self.registers_down}];")
         for down, at in enumerate(self._tiles(pointer, flat)):
             self.before.add(f"{load}({offset(name, str(down * rows)) if down else name}, (const {self.d.pointer}{self.d.types[width]} *)({at}), "
@@ -215,7 +237,8 @@ class Loads(Accesses):
         return self.declare(parameter.name, dtype, n, text, dtype == "f16")
 
     def _row_prefetch(self, flat: str, size: int, pitch: int) -> int:
-        """The prefetch distance of a tile's rows in elements: in each row or, where a page holds several rows, to the next tile along the lanes. 0: none."""
+        """The prefetch distance of a tile's rows in elements: in each row or, where a page holds several rows, to the
+        next tile along the lanes. 0: none."""
         if pitch * size >= self.loop.page or not self.loop.row_prefetch:
             return self.loop.row_prefetch // size
         return (self.stride(flat, self.strip)[0] or 0) // self.loop.joined
@@ -235,12 +258,14 @@ class Loads(Accesses):
         return f"{self.helpers.need('load', dtype, str(self.lanes))}({at})"
 
     def _prefetch(self, pointer: str, at: str, dtype: str, elements: int = 0) -> None:
-        """Keeps the lines of code that prefetch a later step's elements, for each level of the caches. elements: their count, if not the step's."""
+        """Keeps the lines of code that prefetch a later step's elements, for each level of the caches. elements: their
+        count, if not the step's."""
         size = bits(dtype) // 8
         for number, (word, distance) in enumerate(self.loop.prefetches()):
             if distance:
                 lines = range(0, max(64, (elements or self.loop.step) * size), 64)
-                self.prefetches[number, pointer, at] = [self.d.ahead(word, offset(pointer, at), distance + line, size) for line in lines]
+                self.prefetches[number, pointer, at] = [self.d.ahead(word, offset(pointer, at), distance + line, size)
+                                                        for line in lines]
 
     def _wide_load(self, dtype: str, at: str, aligned: bool) -> str:
         """A whole vector: PoCL's vloadn goes piece by piece, so it is not used where a pointer says the same."""

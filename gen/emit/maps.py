@@ -24,4 +24,5 @@ def conditions(index: str, box: "Dict[str, Tuple[int, int]]", index_type: str) -
 
 def tested(index: str, box: "Dict[str, Tuple[int, int]]") -> "Set[str]":
     """The variables that those conditions name."""
-    return {v.name for v in algebra.info(index).variables if (v.lo, v.hi) != box[v.name]} | {name for c in algebra.guards(index) for name in c.variables}
+    return {v.name for v in algebra.info(index).variables
+            if (v.lo, v.hi) != box[v.name]} | {name for c in algebra.guards(index) for name in c.variables}

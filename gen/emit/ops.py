@@ -1,7 +1,9 @@
-"""What each elementwise op is in C. gen/reference says what the ops mean, gen/hlo/opcodes.py which there are; here is how a kernel says them.
+"""What each elementwise op is in C. gen/reference says what the ops mean, gen/hlo/opcodes.py which there are; here is
+how a kernel says them.
 
-`expression` gives the text for operands in registers, scalar or wide (vectors); None where only the scalar form exists, which is
-then applied lane by lane: for C that is every function of its library that functions.c does not have. Small functions that a form needs are named through `need` and printed by `helper`.
+`expression` gives the text for operands in registers, scalar or wide (vectors); None where only the scalar form exists,
+which is then applied lane by lane: for C that is every function of its library that functions.c does not have. Small
+functions that a form needs are named through `need` and printed by `helper`.
 """
 
 from __future__ import annotations
@@ -30,7 +32,8 @@ def rounds(opcode: str, dtype: str) -> bool:
 
 def expression(d: Target, need: Need, opcode: str, attributes: Mapping[str, Any], to: str, sources: Sequence[str],
                x: Sequence[str], lanes: int) -> Optional[str]:
-    """C text of an op on registers x of the types `sources`, giving a register of type `to`, not yet rounded to a small type."""
+    """C text of an op on registers x of the types `sources`, giving a register of type `to`, not yet rounded to a small
+    type."""
     if to in NARROW and row(opcode).wraps:     # done in a byte; its low bits are the answer's
         text = _expression(d, need, opcode, attributes, to, sources, x, 1) if lanes == 1 else None
         return text and f"{need('wrap', to)}({text})"
@@ -77,7 +80,8 @@ def _expression(d: Target, need: Need, opcode: str, attributes: Mapping[str, Any
     return _integer(d, need, opcode, dtype, x, lanes)
 
 
-def _complex(need: Need, opcode: str, attributes: Mapping[str, Any], to: str, sources: Sequence[str], x: Sequence[str]) -> str:
+def _complex(need: Need, opcode: str, attributes: Mapping[str, Any], to: str, sources: Sequence[str],
+             x: Sequence[str]) -> str:
     dtype = sources[-1]
     if opcode in ("real", "imag"):
         return f"{x[0]}.{'re' if opcode == 'real' else 'im'}"
@@ -94,7 +98,8 @@ def _complex(need: Need, opcode: str, attributes: Mapping[str, Any], to: str, so
     return f"{need(opcode.replace('-', '_'), dtype)}({', '.join(x)})"
 
 
-def _compare(d: Target, need: Need, attributes: Mapping[str, Any], dtype: str, x: Sequence[str], lanes: int) -> Optional[str]:
+def _compare(d: Target, need: Need, attributes: Mapping[str, Any], dtype: str, x: Sequence[str],
+             lanes: int) -> Optional[str]:
     sign = _COMPARE[attributes["direction"]]
     if attributes.get("type") == "TOTALORDER" and dtype in FLOATS:
         if lanes > 1:
@@ -125,7 +130,8 @@ def _convert(d: Target, need: Need, dtype: str, to: str, x: str, lanes: int) -> 
 
 
 def _wide(d: Target, width: int, to: str, x: str, lanes: int) -> str:
-    """Registers of integers of `width` bits as another type: by twice or half of the width at a time, as gcc takes longer ways lane by lane."""
+    """Registers of integers of `width` bits as another type: by twice or half of the width at a time, as gcc takes
+    longer ways lane by lane."""
     last = d.register_bits(to)
     while width * 2 < last or width > last * 2:
         width = width * 2 if width < last else width // 2
@@ -178,7 +184,8 @@ def _float(d: Target, need: Need, opcode: str, dtype: str, x: Sequence[str], lan
         return f"{own}({', '.join(x)})"
     if not d.vector_functions and lanes > 1:
         return _magnitude(d, dtype, x[0], lanes) if opcode == "abs" else None
-    # PoCL's wide sine, cosine and tangent of f32 are wrong in all lanes when one of them needs the long argument reduction, so is its wide power of
+    # PoCL's wide sine, cosine and tangent of f32 are wrong in all lanes when one of them needs the long argument
+    # reduction, so is its wide power of
     # f64 at the edges of the range; its fmod of f64 does not end on some inputs (see `_remainder`).
     if lanes > 1 and real in about.scalar:
         return None
@@ -238,12 +245,14 @@ def _integer(d: Target, need: Need, opcode: str, dtype: str, x: Sequence[str], l
         return x[0]
     if opcode == "abs" and lanes > 1:
         negative = f"as_{register}({d.splat(f'u{width}', lanes, '0')} - as_{unsigned}({x[0]}))"
-        return f"as_{register}(abs({x[0]}))" if d.integer_functions else d.choose(dtype, lanes, f"({x[0]} < 0)", negative, x[0])
+        return f"as_{register}(abs({x[0]}))" if d.integer_functions else d.choose(
+            dtype, lanes, f"({x[0]} < 0)", negative, x[0])
     if opcode in ("shift-left", "shift-right-logical") and lanes > 1:
         a, b = (v if dtype not in SIGNED else f"as_{unsigned}({v})" for v in x)
         u, symbol = f"u{width}", "<<" if opcode == "shift-left" else ">>"
         fits, zero = f"({b} < {d.splat(u, lanes, str(width))})", d.splat(u, lanes, "0")
-        text = d.choose(u, lanes, fits, f"{a} {symbol} {b}" if d.shifts_modulo else f"{a} {symbol} ({b} & {width - 1})", zero)
+        text = d.choose(u, lanes, fits, f"{a} {symbol} {b}" if d.shifts_modulo else f"{a} {symbol} ({b} & {width - 1})",
+                        zero)
         return text if dtype not in SIGNED else f"as_{register}({text})"
     if lanes > 1:
         return None
@@ -285,7 +294,8 @@ def helper(d: Target, need: Need, name: str, *about: str) -> str:
     if name == "narrow" and dtype in TINY:
         return _narrow(d, need, dtype, title)
     if name in ("round", "bits", "value") and dtype in TINY:
-        return _tiny(d, need, name, dtype, title) if len(about) == 1 else _by_lanes(d, need, name, dtype, int(about[1]), title)
+        return _tiny(d, need, name, dtype,
+                     title) if len(about) == 1 else _by_lanes(d, need, name, dtype, int(about[1]), title)
     if name in ("load", "store"):
         return _unaligned(d, name, dtype, about[1], title)
     if name in ("round", "round_plain", "bits", "value") and len(about) > 1:
@@ -302,8 +312,9 @@ def helper(d: Target, need: Need, name: str, *about: str) -> str:
 
 
 def _complex_helper(d: Target, need: Need, name: str, dtype: str, to: str, title: str) -> str:
-    """A function of complex numbers; every step rounds, no product is fused with a sum. (A difference of products is written as a sum: gcc 12
-    takes x * y - z * w beside x * w + z * y for a complex product and fuses it, whatever it is told.)"""
+    """A function of complex numbers; every step rounds, no product is fused with a sum. (A difference of products is
+    written as a sum: gcc 12 takes x * y - z * w beside x * w + z * y for a complex product and fuses it, whatever it is
+    told.)"""
     part = dtypes.TABLE[to].part or to
     t = d.register(part)
     binary = f"{d.function} {to} {title}({dtype} a, {dtype} b)\n{{\n"
@@ -329,7 +340,8 @@ def _complex_helper(d: Target, need: Need, name: str, dtype: str, to: str, title
         sign = row(name).operator
         return binary + result(f"a.re {sign} b.re", f"a.im {sign} b.im")
     if name == "multiply":
-        return binary + result(f"{times('a.re', 'b.re')} + {times('-a.im', 'b.im')}", f"{times('a.re', 'b.im')} + {times('a.im', 'b.re')}")
+        return binary + result(f"{times('a.re', 'b.re')} + {times('-a.im', 'b.im')}",
+                               f"{times('a.re', 'b.im')} + {times('a.im', 'b.re')}")
     if name == "divide":
         return ("/* Smith's way: the larger part of b is divided by, so that its square cannot overflow */\n" + binary +
                 f"  const int steep = {f('fabs', 'b.re')} < {f('fabs', 'b.im')};\n"
@@ -347,7 +359,8 @@ def _complex_helper(d: Target, need: Need, name: str, dtype: str, to: str, title
 
 
 def _unaligned(d: Target, name: str, dtype: str, lanes: str, title: str) -> str:
-    """A vector at any element: what vloadn and vstoren are for, in one instruction where the compiler has unaligned types."""
+    """A vector at any element: what vloadn and vstoren are for, in one instruction where the compiler has unaligned
+    types."""
     t = d.memory(dtype)
     kind = f"  typedef {t} any __attribute__((ext_vector_type({lanes}), aligned({bits(dtype) // 8})));"
     if name == "load":
@@ -400,14 +413,16 @@ def _small_float(d: Target, need: Need, name: str, dtype: str, title: str) -> st
 
 
 def _tiny(d: Target, need: Need, name: str, dtype: str, title: str) -> str:
-    """Floats of 8 bits and less: sign, exponent, mantissa, all in integers but for what is below the least normal value."""
+    """Floats of 8 bits and less: sign, exponent, mantissa, all in integers but for what is below the least normal
+    value."""
     head, u8, u32, kind = d.function, d.types["u8"], d.types["u32"], dtypes.TABLE[dtype]
     if name == "round":
         return f"{head} float {title}(float x)\n{{\n  return {need('value', dtype)}({need('bits', dtype)}(x));\n}}\n"
     as_u, as_f = d.reinterpret("x", "f32", "u32"), lambda v: d.reinterpret(v, "u32", "f32")
     m, bias, drop, style = kind.mantissa, kind.bias, 23 - kind.mantissa, kind.style
     top, sign = (1 << (kind.exponent + m)) - 1, 1 << (kind.bits - 1)
-    quiet, infinite, largest = (f"0x{n:x}u" for n in (0x7FC00000, ((1 << kind.exponent) - 1) << m, dtypes.largest_finite(dtype)))
+    quiet, infinite, largest = (f"0x{n:x}u" for n in (0x7FC00000, ((1 << kind.exponent) - 1) << m,
+                                                      dtypes.largest_finite(dtype)))
     if style == "scale" and name == "value":
         return (f"/* 2^(x - 127); the last is a NaN */\n{head} float {title}({u8} x)\n{{\n"
                 f"  return {as_f(f'x == 255 ? {quiet} : x == 0 ? 0x400000u : ({u32})x << 23')};\n}}\n")
@@ -416,8 +431,8 @@ def _tiny(d: Target, need: Need, name: str, dtype: str, title: str) -> str:
                 f"  const {u32} u = {as_u};\n  if (u == 0u || u >= 0x7f000000u + 0x400000u) return 255;\n"
                 f"  return ({u8})(u < 0x800000u ? (u >= 0x600000u ? 1u : 0u) : (u >> 23) + (u >> 22 & 1u));\n}}\n")
     if name == "value":
-        special = {"ieee": f"a >= {infinite} ? 0x7f800000u | (a - {infinite}) << {drop} : ", "fn": f"a == {top:#x}u ? {quiet} : ",
-                   "fnuz": f"x == {sign:#x} ? {quiet} : ", "finite": ""}[style]
+        special = {"ieee": f"a >= {infinite} ? 0x7f800000u | (a - {infinite}) << {drop} : ",
+                   "fn": f"a == {top:#x}u ? {quiet} : ", "fnuz": f"x == {sign:#x} ? {quiet} : ", "finite": ""}[style]
         signed = f" | ({u32})(x >> {kind.bits - 1}) << 31"
         unit = d.literal(dtypes.encode(2.0 ** (1 - bias - m), "f32"), "f32")
         least = d.reinterpret(f"(float)a * {unit}", "f32", "u32")
@@ -425,10 +440,11 @@ def _tiny(d: Target, need: Need, name: str, dtype: str, title: str) -> str:
                 f"  const {u32} u = {special}a < {1 << m}u ? {least}\n    : (a << {drop}) + {(127 - bias) << 23:#x}u;\n"
                 f"  return {as_f('u' + signed if style != 'fnuz' else f'x == {sign:#x} ? u : u' + signed)};\n}}\n")
     payload = f"(a >> {drop} & {(1 << m) - 1}u)"
-    nan = {"ieee": f"{infinite} | ({payload} ? {payload} : {1 << (m - 1)}u)", "fn": f"{top:#x}u", "fnuz": "0u", "finite": "0u"}[style]
+    nan = {"ieee": f"{infinite} | ({payload} ? {payload} : {1 << (m - 1)}u)", "fn": f"{top:#x}u", "fnuz": "0u",
+           "finite": "0u"}[style]
     over = {"ieee": infinite, "fn": f"{top:#x}u", "fnuz": "0u", "finite": largest}[style]
-    how = {"ieee": "infinity beyond the largest", "fn": "NaN beyond the largest", "fnuz": "NaN beyond the largest; no -0", "finite":
-           "the largest beyond it; -0 of a NaN"}[style]
+    how = {"ieee": "infinity beyond the largest", "fn": "NaN beyond the largest",
+           "fnuz": "NaN beyond the largest; no -0", "finite": "the largest beyond it; -0 of a NaN"}[style]
     sign_of = f"u >> 31 << {kind.bits - 1}"
     out = f"r | {sign_of}"
     if style == "fnuz":      # minus zero is the NaN
@@ -482,7 +498,8 @@ def _half(d: Target, name: str, title: str, n: int) -> str:
     """C's f16 from and to its bits, by arithmetic on a float and on its bits, for one value or n at once."""
     f, u, h = (d.register(t, n) for t in ("f32", "u32", "u16"))
     as_f, as_u = (lambda x: d.reinterpret(x, "u32", "f32", n)), (lambda x: d.reinterpret(x, "f32", "u32", n))
-    head, call = "", {"value": "_mm512_cvtph_ps((__m256i)x)", "bits": "_mm512_cvtps_ph((__m512)x, _MM_FROUND_TO_NEAREST_INT)"}[name]
+    head, call = "", {"value": "_mm512_cvtph_ps((__m256i)x)",
+                      "bits": "_mm512_cvtps_ph((__m512)x, _MM_FROUND_TO_NEAREST_INT)"}[name]
     to, source = (f, h) if name == "value" else (h, f)
     if n == 16:
         d.used.add("intrinsics")
@@ -498,7 +515,8 @@ def _half(d: Target, name: str, title: str, n: int) -> str:
                 f"  const {u} m = {magnitude};\n  return {as_f('m | (w & 0x8000u) << 16')};\n")
     else:
         comment = "to the nearest f16, ties to even: below 2^-14 an addition rounds, above it adding to the bits does"
-        infinite = choose("a > 0x7f800000u", "(a >> 13 & 0x3ffu) | 0x7e00u", "0x7c00u" if n == 1 else d.splat("u32", n, "0x7c00u"))
+        infinite = choose("a > 0x7f800000u", "(a >> 13 & 0x3ffu) | 0x7e00u",
+                          "0x7c00u" if n == 1 else d.splat("u32", n, "0x7c00u"))
         normal = choose("a < 0x47800000u", "(a - 0x38000000u + 0xfffu + (a >> 13 & 1u)) >> 13", infinite)
         body = (f"  const {u} w = {as_u('x')}, a = w & 0x7fffffffu;\n"
                 f"  const {u} m = {choose('a < 0x38800000u', as_u(as_f('a') + ' + 0.5f') + ' - 0x3f000000u', normal)};\n"
@@ -562,10 +580,12 @@ def _total_order(d: Target, need: Need, dtype: str, title: str) -> str:
 
 def _reduce_precision(d: Target, dtype: str, title: str) -> str:
     t, real = d.register(dtype), "f64" if dtype == "f64" else "f32"
-    u, mantissa, bias = d.types["u64" if real == "f64" else "u32"], 52 if real == "f64" else 23, 1023 if real == "f64" else 127
+    u, mantissa, bias = d.types["u64" if real == "f64"
+                                else "u32"], 52 if real == "f64" else 23, 1023 if real == "f64" else 127
     own, own_bias = {"f64": (52, 1023), "f32": (23, 127), "bf16": (7, 127), "f16": (10, 15)}[dtype]
     one = f"({u})1"
-    near, magnitude = d.reinterpret(f"({u})(136 - m) << 23 | 0x400000u", "u32", "f32"), d.reinterpret("b ^ sign", "u32", "f32")
+    near, magnitude = d.reinterpret(f"({u})(136 - m) << 23 | 0x400000u", "u32",
+                                    "f32"), d.reinterpret("b ^ sign", "u32", "f32")
     subnormal = "" if dtype != "f16" else (     # a float is normal there: 1.5 * 2^(9 - m), added and taken away, rounds to 2^(-14 - m)
         f"  if (drop > 0 && (b ^ sign) < 0x38800000u) {{\n    float c = {near}, r = {magnitude} + c - c;\n"
         f"    b = {d.reinterpret('r', 'f32', 'u32')} | sign;\n    drop = 0;\n  }}\n")

@@ -1,23 +1,26 @@
-"""Transposes of small tiles in registers, as text of functions in OpenCL C and GNU C. Elements are unsigned integers of 8 to 64 bits.
+"""Transposes of small tiles in registers, as text of functions in OpenCL C and GNU C. Elements are unsigned integers of
+8 to 64 bits.
 
     load_tile   static inline void load_u32_16x4(uint16 *out, const __global uint *from, uint stride)
-                `lanes` rows of `rows` elements each, `stride` elements apart, become `rows` registers of `lanes` elements:
-                out[r][l] = from[l * stride + r]
+                `lanes` rows of `rows` elements each, `stride` elements apart, become `rows` registers of `lanes`
+                elements: out[r][l] = from[l * stride + r]
     store_tile  static inline void store_u32_16x4(__global uint *to, uint stride, const uint16 *in)
                 the way back: to[l * stride + r] = in[r][l]
     load_lines  load_tile for rows of a line each, which is read once into a buffer
     line_tile   to[r * pitch + l] = out[r][l] in whole lines, where pitch is not a multiple of them
 
-Memory needs no alignment but the element's. `out` and `in` are arrays of `rows` registers of type `d.register("u32", lanes)`; their
-typedef is `typedef(d, bits, lanes)`, empty where the language has the type. `PRELUDE` goes before the first tile of a file.
-Sizes are powers of two, 2 and more; a register has at most 64 bytes. A tile works in about `rows` registers at a time.
+Memory needs no alignment but the element's. `out` and `in` are arrays of `rows` registers of type `d.register("u32",
+lanes)`; their typedef is `typedef(d, bits, lanes)`, empty where the language has the type. `PRELUDE` goes before the
+first tile of a file. Sizes are powers of two, 2 and more; a register has at most 64 bytes. A tile works in about `rows`
+registers at a time.
 
-How: a register's lane number and its own number are bits of an index. A loaded register has some bits of r in its lanes; as many
-bits of l are in its number. A step takes two registers that differ in one of these: the number's bit is inserted into the
-lane's bits at one end of a field, and the bit at the field's other end leaves them. Inserted lowest within 16 bytes that is an
-interleave, one cheap instruction on every x86; inserted highest above 16 bytes it picks quarters of 64 bytes. Where a piece is
-16 bytes and a register 64, four loads fill it and only interleaves are left: the "lane tile"; where a piece is the whole register
-it is the "full network". The generator follows each element, and asserts that all arrive.
+How: a register's lane number and its own number are bits of an index. A loaded register has some bits of r in its
+lanes; as many bits of l are in its number. A step takes two registers that differ in one of these: the number's bit is
+inserted into the lane's bits at one end of a field, and the bit at the field's other end leaves them. Inserted lowest
+within 16 bytes that is an interleave, one cheap instruction on every x86; inserted highest above 16 bytes it picks
+quarters of 64 bytes. Where a piece is 16 bytes and a register 64, four loads fill it and only interleaves are left: the
+"lane tile"; where a piece is the whole register it is the "full network". The generator follows each element, and
+asserts that all arrive.
 """
 
 from __future__ import annotations
@@ -29,7 +32,8 @@ Element = Tuple[int, int]                   # (l, r)
 Register = Tuple[str, Tuple[Element, ...]]  # its name in the text, and what its lanes hold
 Step = Tuple[int, int]                      # where in the lane's bits one is inserted, and which one leaves
 
-# SHUFFLES: bytes of the widest registers that the compiler shuffles well: gcc takes those wider than the machine's element by element.
+# SHUFFLES: bytes of the widest registers that the compiler shuffles well: gcc takes those wider than the machine's
+# element by element.
 PRELUDE = """\
 #define SHUFFLES 0
 #ifdef __has_builtin
@@ -96,16 +100,18 @@ def _macros(steps: "Sequence[Step]", lanes: int) -> "Tuple[str, str]":
     """What the steps are called in the text: their definitions, and the end of these."""
     names = [name for step in dict.fromkeys(steps) for name in _names(steps, step)]
     lists = [", ".join(map(str, _pick(step, which, lanes))) for step in dict.fromkeys(steps) for which in (0, 1)]
-    return ("".join(f"#define {name}(a, b) __builtin_shufflevector(a, b, {text})\n" for name, text in zip(names, lists)),
-            "".join(f"#undef {name}\n" for name in names))
+    return ("".join(f"#define {name}(a, b) __builtin_shufflevector(a, b, {text})\n"
+                    for name, text in zip(names, lists)), "".join(f"#undef {name}\n" for name in names))
 
 
 def _names(steps: "Sequence[Step]", step: Step) -> "Tuple[str, str]":
     return ("LOW", "HIGH") if step == steps[0] else ("EVEN", "ODD")
 
 
-def _network(kind: str, first: int, registers: "List[Register]", steps: "Sequence[Step]", lanes: int) -> "Tuple[List[Register], str]":
-    """Step number s mixes the registers whose numbers differ in bit s. The registers afterwards, by their contents, and the text."""
+def _network(kind: str, first: int, registers: "List[Register]", steps: "Sequence[Step]",
+             lanes: int) -> "Tuple[List[Register], str]":
+    """Step number s mixes the registers whose numbers differ in bit s. The registers afterwards, by their contents, and
+    the text."""
     text = ""
     for number, step in enumerate(steps):
         (low, high), letter, after = _names(steps, step), chr(ord("b") + number), list(registers)
@@ -146,9 +152,10 @@ def load_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", pi
               each: int = 0, ahead: int = 0, private: bool = False) -> str:
     """The function out[r][l] = from[l * stride + r].
 
-    piece: the most bytes of a row that one load reads. each: after this many lanes at `stride` continue at `further`, one
-    more argument (0: all lanes are at `stride`). ahead: prefetch distance in elements, where bursts are off; the prefetch
-    stands here because gcc leaves out calls of functions that do nothing else. private: `from` is not in global memory."""
+    piece: the most bytes of a row that one load reads. each: after this many lanes at `stride` continue at `further`,
+    one more argument (0: all lanes are at `stride`). ahead: prefetch distance in elements, where bursts are off; the
+    prefetch stands here because gcc leaves out calls of functions that do nothing else. private: `from` is not in
+    global memory."""
     if private:
         d = replace(d, pointer="")
     low, kind = _check(width, lanes, rows), register(d, width, lanes)
@@ -160,7 +167,8 @@ def load_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", pi
     joins = [size << n for n in range(1, bits - run + 1)]
     define, undefine = _macros(steps, lanes)
     text = _piece(d, width, size) + _row(d, "const ", "from", each)
-    text += "".join(f"#define JOIN{n}(a, b) __builtin_shufflevector(a, b, {', '.join(map(str, range(n)))})\n" for n in joins) + define
+    text += "".join(f"#define JOIN{n}(a, b) __builtin_shufflevector(a, b, {', '.join(map(str, range(n)))})\n"
+                    for n in joins) + define
     if ahead:
         text += _asks(d, width, lanes, each, ahead)
     for first in range(0, rows, size):
@@ -181,12 +189,16 @@ def load_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", pi
     return _load(d, width, lanes, rows, index, name or f"load_u{width}_{lanes}x{rows}", each, text)
 
 
-def load_lines(d: Any, width: int, lanes: int, index: str, ahead: int, name: str, buffered: str, rows: int, each: int = 0) -> str:
-    """load_tile for rows of a whole line each, which is read once; a function of it that takes `rows` elements of private memory has them from
-    there. (Rows a power of two apart do not stay in the first level of a cache while a line is read in quarters.)"""
+def load_lines(d: Any, width: int, lanes: int, index: str, ahead: int, name: str, buffered: str, rows: int,
+               each: int = 0) -> str:
+    """load_tile for rows of a whole line each, which is read once; a function of it that takes `rows` elements of
+    private memory has them from there. (Rows a power of two apart do not stay in the first level of a cache while a
+    line is read in quarters.)"""
     t, whole = d.types[f"u{width}"], 512 // width
-    text = _piece(d, width, whole) + f"  {register(d, width, whole)} line[{lanes}];\n" + _asks(d, width, lanes, each, ahead)
-    text += "".join(f"  line[{lane}] = *({_memory(d, 'const ', 'piece', '')})(from + {_apart(each, str(lane))});\n" for lane in range(lanes))
+    text = _piece(d, width,
+                  whole) + f"  {register(d, width, whole)} line[{lanes}];\n" + _asks(d, width, lanes, each, ahead)
+    text += "".join(f"  line[{lane}] = *({_memory(d, 'const ', 'piece', '')})(from + {_apart(each, str(lane))});\n"
+                    for lane in range(lanes))
     text += f"  for (int r = 0; r < {whole}; r += {rows}) {buffered}(out + r, (const {t} *)line + r, {whole});\n"
     return _load(d, width, lanes, whole, index, name, each, text)
 
@@ -199,7 +211,8 @@ def _asks(d: Any, width: int, lanes: int, each: int, ahead: int) -> str:
 def _load(d: Any, width: int, lanes: int, rows: int, index: str, name: str, each: int, fast: str) -> str:
     t = d.types[f"u{width}"]
     parameters = f"{register(d, width, lanes)} *out, {_memory(d, 'const ', t, 'from')}, {index} stride" + f", {index} further" * bool(each)
-    return _function(d, width, lanes, rows, name, parameters, fast, f"(({t} *)(out + r))[l] = from[{_apart(each, f'({index})l')} + ({index})r]")
+    return _function(d, width, lanes, rows, name, parameters, fast,
+                     f"(({t} *)(out + r))[l] = from[{_apart(each, f'({index})l')} + ({index})r]")
 
 
 def store_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", name: str = "", each: int = 0) -> str:
@@ -216,21 +229,25 @@ def store_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", n
     text = _piece(d, width, size) + _row(d, "", "to", each) + define
     for first in range(0, rows, size):
         numbers = [first | _spread(i, inserted) for i in range(size)]
-        registers, network = _network(kind, first, [(f"in[{r}]", tuple((l, r) for l in range(lanes))) for r in numbers], steps, lanes)
+        registers, network = _network(kind, first, [(f"in[{r}]", tuple((l, r) for l in range(lanes))) for r in numbers],
+                                      steps, lanes)
         text += network
         for result, held in registers:
             for part in range(0, lanes, size):
                 (l, r), picked = held[part], f"{result}, {result}, {', '.join(map(str, range(part, part + size)))}"
-                assert r == first and held[part:part + size] == tuple((l, r + k) for k in range(size)), (width, lanes, rows, held)
+                assert r == first and held[part:part
+                                           + size] == tuple((l, r + k) for k in range(size)), (width, lanes, rows, held)
                 text += f"  ROW({l}, {r}) = {result if size == lanes else f'__builtin_shufflevector({picked})'};\n"
     parameters = f"{_memory(d, '', t, 'to')}, {index} stride, {f'{index} further, ' * bool(each)}const {kind} *in"
-    return _function(d, width, lanes, rows, name or f"store_u{width}_{lanes}x{rows}", parameters, text + "#undef ROW\n" + undefine,
+    return _function(d, width, lanes, rows, name or f"store_u{width}_{lanes}x{rows}", parameters,
+                     text + "#undef ROW\n" + undefine,
                      f"to[{_apart(each, f'({index})l')} + ({index})r] = ((const {t} *)(in + r))[l]")
 
 
 def _words(kind: str) -> "Tuple[str, List[str]]":
-    """Four lines of bytes taken apart in twelve steps: the text, and the results' names. A line has 4 parts of 16 bytes, a part 4 words; first
-    its bytes are sorted by rows, so that a word has one row's, then whole words change places."""
+    """Four lines of bytes taken apart in twelve steps: the text, and the results' names. A line has 4 parts of 16
+    bytes, a part 4 words; first its bytes are sorted by rows, so that a word has one row's, then whole words change
+    places."""
     def words(a: str, b: str, picked: "Sequence[int]") -> str:
         return f"__builtin_shufflevector({a}, {b}, {', '.join(str(4 * w + k) for w in picked for k in range(4))})"
 
@@ -239,17 +256,20 @@ def _words(kind: str) -> "Tuple[str, List[str]]":
     for k, row in ((k, row) for k in (0, 2) for row in (0, 2)):
         two = [line * 16 + part * 4 + r for r in (row, row + 1) for line in (0, 1) for part in range(4)]
         steps.append(f"b{k + row // 2} = {words(f'a{k}', f'a{k + 1}', two)}")
-    steps += [f"c{r} = {words(f'b{r // 2}', f'b{2 + r // 2}', [r % 2 * 8 + w for w in (*range(8), *range(16, 24))])}" for r in range(4)]
+    steps += [f"c{r} = {words(f'b{r // 2}', f'b{2 + r // 2}', [r % 2 * 8 + w for w in (*range(8), *range(16, 24))])}"
+              for r in range(4)]
     return "".join(f"  const {kind} {step};\n" for step in steps), [f"c{r}" for r in range(4)]
 
 
 def interleave(d: Any, width: int, rows: int, inverse: bool, name: str) -> str:
-    """The function that interleaves the elements of `rows` registers of 64 bytes: out[k][l * rows + r] = in[r][k * lanes / rows + l].
+    """The function that interleaves the elements of `rows` registers of 64 bytes: out[k][l * rows + r] = in[r][k *
+    lanes / rows + l].
     inverse: the function that separates them again."""
     lanes, t, kind = 512 // width, d.types[f"u{width}"], register(d, width, 512 // width)
     low, top, count = _check(width, lanes, rows), _log2(lanes), _log2(rows)
     # A row's bits enter lowest, and leave the highest of 16 bytes; the quarters are put in order after that.
-    steps = [(bit, (0, low - 1)) for bit in reversed(range(count))] + [(bit, (low, top - 1)) for bit in reversed(range(count))]
+    steps = [(bit, (0, low - 1))
+             for bit in reversed(range(count))] + [(bit, (low, top - 1)) for bit in reversed(range(count))]
     if inverse:
         steps = [(bit, (leave, insert)) for bit, (insert, leave) in reversed(steps)]
     start = [tuple((k, l) for l in range(lanes)) for k in range(rows)]
@@ -257,11 +277,13 @@ def interleave(d: Any, width: int, rows: int, inverse: bool, name: str) -> str:
     define, undefine = _macros([step for _, step in steps], lanes)
     text = ""
     for number, (bit, step) in enumerate(steps):
-        (low_half, high_half), letter, after = _names([s for _, s in steps], step), chr(ord("a") + number), list(registers)
+        (low_half, high_half), letter, after = _names([s for _, s in steps],
+                                                      step), chr(ord("a") + number), list(registers)
         for i in (i for i in range(rows) if not i >> bit & 1):
             j = i | 1 << bit
             (a, held), (b, more) = registers[i], registers[j]
-            after[i], after[j] = ((f"{letter}{at}", tuple((held + more)[k] for k in _pick(step, which, lanes))) for at, which in ((i, 0), (j, 1)))
+            after[i], after[j] = ((f"{letter}{at}", tuple((held + more)[k] for k in _pick(step, which, lanes)))
+                                  for at, which in ((i, 0), (j, 1)))
             text += f"  const {kind} {after[i][0]} = {low_half}({a}, {b}), {after[j][0]} = {high_half}({a}, {b});\n"
         registers = after
     each = lanes // rows
@@ -270,12 +292,14 @@ def interleave(d: Any, width: int, rows: int, inverse: bool, name: str) -> str:
         return (l // each, l % each * rows + k) if inverse else (l % rows, k * each + l // rows)
     goals = [tuple(wanted(k, l) for l in range(lanes)) for k in range(rows)]
     names = [next(name for name, held in registers if held == goal) for goal in goals]
-    if inverse and rows == 4 and width == 8:    # without byte permutations of whole registers a compiler makes 64 of the steps above
+    # without byte permutations of whole registers a compiler makes 64 of the steps above
+    if inverse and rows == 4 and width == 8:
         define = undefine = ""
         text, names = _words(kind)
     if rows == 2 and width > 8:     # one permutation of two registers does it
         define = undefine = text = ""
-        names = [f"__builtin_shufflevector(in[0], in[1], {', '.join(str(k * lanes + l) for k, l in goal)})" for goal in goals]
+        names = [f"__builtin_shufflevector(in[0], in[1], {', '.join(str(k * lanes + l) for k, l in goal)})"
+                 for goal in goals]
     text += "".join(f"  out[{k}] = {name};\n" for k, name in enumerate(names))
     plain = f"((const {t} *)(in + l / {each}))[l % {each} * {rows} + k]" if inverse else f"((const {t} *)(in + l % {rows}))[k * {each} + l / {rows}]"
     return (f"{d.function} void {name}({kind} *out, const {kind} *in)\n{{\n#if SHUFFLES >= 64\n{define}{text}{undefine}#else\n"
@@ -288,7 +312,8 @@ def join(d: Any, width: int, lanes: int, parts: int, name: str) -> str:
     names, size = [f"in[{k}]" for k in range(parts)], lanes
     while len(names) > 1:
         size *= 2
-        names = [f"__builtin_shufflevector({a}, {b}, {', '.join(map(str, range(size)))})" for a, b in zip(names[::2], names[1::2])]
+        names = [f"__builtin_shufflevector({a}, {b}, {', '.join(map(str, range(size)))})"
+                 for a, b in zip(names[::2], names[1::2])]
     plain = f"  {whole} out;\n  for (int l = 0; l < {lanes * parts}; ++l) (({t} *)&out)[l] = ((const {t} *)(in + l / {lanes}))[l % {lanes}];\n  return out;\n"
     return (f"{d.function} {whole} {name}(const {kind} *in)\n{{\n#if SHUFFLES >= {width * lanes * parts // 8}\n  return {names[0]};\n"
             f"#else\n{plain}#endif\n}}\n")
@@ -296,7 +321,8 @@ def join(d: Any, width: int, lanes: int, parts: int, name: str) -> str:
 
 # ---- whole lines where rows begin anywhere ----
 
-def line_tile(d: Any, width: int, lanes: int, rows: int, pitch: int, part: str, rest: int = 0, down: int = 1, name: str = "", start: int = 0) -> str:
+def line_tile(d: Any, width: int, lanes: int, rows: int, pitch: int, part: str, rest: int = 0, down: int = 1,
+              name: str = "", start: int = 0) -> str:
     """One of three functions that store tiles into rows `pitch` elements apart, which need not begin on a line.
 
     Each line is put together from a tile and the tile before it, and written whole by the caller's STREAM; only the two
@@ -304,13 +330,14 @@ def line_tile(d: Any, width: int, lanes: int, rows: int, pitch: int, part: str, 
 
         static inline void NAME(__global uint *to, uint16 *carry, const uint16 *in)
 
-    where in[i] is what load_tile made for row i, carry has `rows` registers, and `to` is where the first element of the first row of
-    `in` belongs, `start` elements into a line: always the same if rows * pitch is a multiple of `lanes`.
+    where in[i] is what load_tile made for row i, carry has `rows` registers, and `to` is where the first element of the
+    first row of `in` belongs, `start` elements into a line: always the same if rows * pitch is a multiple of `lanes`.
 
         first   the tile at the rows' beginning: what lies before row i's first line is stored; carry[i] = in[i]
-        next    the `down` tiles after that of carry (in[w * rows + i]): the lines that end in them, side by side; carry = the last
-        last    the rows' last `lanes` elements, `rest` elements (the length mod lanes) after those of carry: all that is left;
-                here `to` is where carry[0] belongs
+        next    the `down` tiles after that of carry (in[w * rows + i]): the lines that end in them, side by side; carry
+                = the last
+        last    the rows' last `lanes` elements, `rest` elements (the length mod lanes) after those of carry: all that
+                is left; here `to` is where carry[0] belongs
 
     A work-item walks down so; carry may be one of many side by side, so that it also walks along.
     """
@@ -322,7 +349,8 @@ def line_tile(d: Any, width: int, lanes: int, rows: int, pitch: int, part: str, 
         return f"to {'-' if position < 0 else '+'} {abs(position)}"
 
     def whole(i: int, start: int, before: "Tuple[str, int]", after: "Tuple[str, int]") -> str:
-        """The line at `start`, out of two registers and where in the row each begins; what both hold is taken from the second."""
+        """The line at `start`, out of two registers and where in the row each begins; what both hold is taken from the
+        second."""
         lane = [k - after[1] + lanes if k >= after[1] else k - before[1] for k in range(start, start + lanes)]
         return (f"  {d.store_word(True)}(__builtin_shufflevector({before[0]}, {after[0]}, {', '.join(map(str, lane))}),"
                 f" ({d.pointer}{kind} *)({at(i * pitch + start)}));\n")

@@ -28,11 +28,13 @@ class Registers(State):
         if not value.bits:
             return value
         wide = () if value.lanes == 1 else (str(value.lanes),)
-        return Value(f"{self.helpers.need('value', 'f16', *wide)}({value.text})", "f16", value.lanes)   # bits are always rounded
+        # bits are always rounded
+        return Value(f"{self.helpers.need('value', 'f16', *wide)}({value.text})", "f16", value.lanes)
 
     def settled(self, value: Value, of: str) -> Value:
         """A value with its excess precision rounded away."""
-        return value if value.rounded else self.declare(of, value.dtype, value.lanes, self.round(value.text, value.dtype, value.lanes))
+        return value if value.rounded else self.declare(of, value.dtype, value.lanes,
+                                                        self.round(value.text, value.dtype, value.lanes))
 
     def moved(self, value: Value) -> Value:
         """A value in the form that moves keep: rounded, and an f16 as its bits."""
@@ -42,11 +44,14 @@ class Registers(State):
         wide = () if value.lanes == 1 else (str(value.lanes),)
         return Value(f"{self.helpers.need('bits', 'f16', *wide)}({value.text})", "f16", value.lanes, True)
 
-    def by_lane(self, of: str, dtype: str, text: str, bits: bool = False, index: str = "", where: str = "", whole: str = "") -> Value:
-        """A wide value whose lanes are each computed by a scalar expression of `lane`. index: the map whose C text is in it.
+    def by_lane(self, of: str, dtype: str, text: str, bits: bool = False, index: str = "", where: str = "",
+                whole: str = "") -> Value:
+        """A wide value whose lanes are each computed by a scalar expression of `lane`. index: the map whose C text is
+        in it.
         whole: the text of all lanes at once, which holds under the condition `where`."""
         name, lanes, t = self.name(of), self.name(f"{of}_l"), self.type(dtype, 1, bits)
-        out, wide, gathered = self.text, self.type(dtype, self.lanes, bits), self.d.gather("u16" if bits else dtype, self.lanes, lanes)
+        out, wide, gathered = self.text, self.type(dtype, self.lanes,
+                                                   bits), self.d.gather("u16" if bits else dtype, self.lanes, lanes)
         each = [f"{t} {lanes}[{self.lanes}];", self._each_lane(self.lanes, f"{lanes}[lane] = {text};", index)]
         if whole:
             out.add(f"{wide} {name};")

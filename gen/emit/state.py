@@ -19,28 +19,34 @@ Given = Union[List[Value], Callable[[Any], List[Value]]]
 
 
 class State:
-    """What a body is made for, the texts that it writes, its names, and its maps as C text. No other module sets an attribute.
+    """What a body is made for, the texts that it writes, its names, and its maps as C text. No other module sets an
+    attribute.
 
-    `before`, `text` and `after` are the loads of whole vectors, the computation of one register, and the stores of whole vectors.
+    `before`, `text` and `after` are the loads of whole vectors, the computation of one register, and the stores of
+    whole vectors.
     """
 
     def __init__(self, target: Target, helpers: Helpers, partition: Partition, function: Function, index_type: str,
                  thread: Optional[str] = None, loop: Optional[Schedule] = None, excess: bool = False,
-                 box: "Optional[Dict[str, Tuple[int, int]]]" = None, *, lanes: "Optional[int]" = None, steady: bool = False, strip: str = "",
-                 walked: "Optional[Shape]" = None, staged: "Optional[Dict[Tuple[str, str], str]]" = None, given: "Optional[Mapping[Instruction, Given]]" = None) -> None:
-        """thread: the map from a work-item's step to the element; None: the function's own indices. box: the bounds of its variables.
-        lanes: of a register, where the schedule does not say. excess: excess precision is kept. steady: runtime variables that are the same
-        for all of a step are bound before it. strip: the variable that counts tiles along the lanes. walked: the shape in whose
-        memory order steps follow one another. staged: C text of elements that lie in a
-        shared-memory tile, by pointer and position. given: values of instructions that the partition takes as given, or how they are
-        computed when first read."""
+                 box: "Optional[Dict[str, Tuple[int, int]]]" = None, *, lanes: "Optional[int]" = None,
+                 steady: bool = False, strip: str = "", walked: "Optional[Shape]" = None,
+                 staged: "Optional[Dict[Tuple[str, str], str]]" = None,
+                 given: "Optional[Mapping[Instruction, Given]]" = None) -> None:
+        """thread: the map from a work-item's step to the element; None: the function's own indices. box: the bounds of
+        its variables.
+        lanes: of a register, where the schedule does not say. excess: excess precision is kept. steady: runtime
+        variables that are the same for all of a step are bound before it. strip: the variable that counts tiles along
+        the lanes. walked: the shape in whose memory order steps follow one another. staged: C text of elements that lie
+        in a shared-memory tile, by pointer and position. given: values of instructions that the partition takes as
+        given, or how they are computed when first read."""
         self.d, self.helpers, self.partition, self.function = target, helpers, partition, function
         self.index_type, self.thread, self.loop, self.excess = index_type, thread, loop or Schedule(), excess
         self.lanes = self.loop.lanes if lanes is None else lanes
-        self.moves = self.loop.moves                     # elements are unsigned integers of their width, whatever they mean
+        self.moves = self.loop.moves    # elements are unsigned integers of their width, whatever they mean
         self.steady, self.strip, self.walked, self.staged = steady, strip, walked, dict(staged or {})
         self.before, self.text, self.after = Text(), Text(), Text()
-        self.prefetches: Dict[Tuple[int, str, str], List[str]] = {}   # of a step, by number of the level, pointer and position
+        # of a step, by number of the level, pointer and position
+        self.prefetches: Dict[Tuple[int, str, str], List[str]] = {}
         self.index_prefetches: List[str] = []            # of the rows that indices select
         self.accesses: List[Tuple[str, str]] = []        # for people: words, and the map to the position
         self.box = {**(box or {f"i{k}": (0, size - 1) for k, size in enumerate(function.dims)}),
@@ -56,7 +62,7 @@ class State:
         self._lanes_of: Dict[str, str] = {}              # runtime variables that differ between lanes, as arrays
         # regions
         self._open: "set[Region]" = set()                # those of steady runtime variables: read as the body's own are
-        self._before_loops: List[int] = []               # the loops that are open: where in the text each begins, and how deep
+        self._before_loops: List[int] = []    # the loops that are open: where in the text each begins, and how deep
         self._depths: List[int] = []
         self._held: List[str] = []                       # the conditions of their guards
 
@@ -87,7 +93,8 @@ class State:
 
     def uses(self, variable: str) -> bool:
         """Whether the body's text names a variable of its maps."""
-        return variable in self._tested or any(variable in result.variables for index in self._printed for result in algebra.info(index).results)
+        return variable in self._tested or any(variable in result.variables for index in self._printed
+                                               for result in algebra.info(index).results)
 
     def _first(self, index: str) -> str:
         """The one result of a map at lane 0."""
@@ -104,13 +111,16 @@ class State:
         return [v.name for v in algebra.info(index).variables if v.name in self._lanes_of] if self._lanes_of else []
 
     def _own(self, index: str) -> str:
-        """The definitions of the runtime variables that a lane has for itself, of those that the results of a map name ("": of no map)."""
+        """The definitions of the runtime variables that a lane has for itself, of those that the results of a map name
+        ("": of no map)."""
         if not self._lanes_of or not index:
             return ""
-        t, named = self.d.index[self.index_type], {name for result in algebra.info(index).results for name in result.variables}
+        t, named = self.d.index[self.index_type], {name for result in algebra.info(index).results
+                                                   for name in result.variables}
         return "".join(f"const {t} {name} = {array}[lane]; " for name, array in self._lanes_of.items() if name in named)
 
     def _each_lane(self, count: int, text: str, index: str = "") -> str:
         """The loop that does `text` for each lane. index: the map whose C text is in it."""
         own = self._own(index)
-        return f"for ({self.d.index[self.index_type]} lane = 0; lane < {count}; ++lane) " + (f"{{ {own}{text} }}" if own else text)
+        return f"for ({self.d.index[self.index_type]} lane = 0; lane < {count}; ++lane) " + (
+            f"{{ {own}{text} }}" if own else text)

@@ -23,7 +23,8 @@ class Stores(Loads):
         return self.to_memory(self._result(root))
 
     def _store_interleaved(self, root: Root) -> None:
-        """Moves an interleaved step: whole lines of words become whole lines of each row, or the reverse, in registers."""
+        """Moves an interleaved step: whole lines of words become whole lines of each row, or the reverse, in
+        registers."""
         read, n, dtype = self.partition.root_read(root), self.loop.interleaved, self.stored(root.shape.dtype)
         buffer, whole = buffer_of(self.partition, read), 512 // bits(root.shape.dtype)
         assert buffer is not None
@@ -36,13 +37,16 @@ class Stores(Loads):
         self.before.add(*(f"{kind} {name}[{n * self.loop.fused_steps}];" for name in names))
         lines = []
         for (pointer, flat), in_words in zip(sides, words):
-            stride, align = self.stride(algebra.substitute(flat, lane=0, **{"vec" if in_words else "down": 0}), "down" if in_words else "vec")
+            stride, align = self.stride(algebra.substitute(flat, lane=0, **{"vec" if in_words else "down": 0}),
+                                        "down" if in_words else "vec")
             if words[0] == words[1] or stride is None or stride % whole or align % whole:
                 raise NotWide
-            steps = [{"down" if in_words else "vec": k, **({"fused": i} if self.loop.fused_steps > 1 else {})} for i in range(self.loop.fused_steps) for k in range(n)]
+            steps = [{"down" if in_words else "vec": k, **({"fused": i} if self.loop.fused_steps > 1 else {})}
+                     for i in range(self.loop.fused_steps) for k in range(n)]
             at = [self._element(pointer, dtype, self.c(flat, **{**self._start, **step})[0]) for step in steps]
-            registers = [text.replace(f"({self.d.pointer}{self.d.types[dtype]} *)", f"({self.d.pointer}{kind} *)", 1) for text in at]
-            order = range(len(at)) if in_words else sorted(range(len(at)), key=lambda number: number % n)     # row by row
+            registers = [text.replace(f"({self.d.pointer}{self.d.types[dtype]} *)", f"({self.d.pointer}{kind} *)", 1)
+                         for text in at]
+            order = range(len(at)) if in_words else sorted(range(len(at)), key=lambda number: number % n)    # row by row
             lines.append([(number, registers[number]) for number in order])
         pointer, flat = sides[0]
         if words[0]:
@@ -59,7 +63,8 @@ class Stores(Loads):
         for number in range(0, n * self.loop.fused_steps, n):
             to, of = (offset(name, str(number)) if number else name for name in reversed(names))
             self.before.add(f"{self.helpers.interleave(bits(dtype), n, words[0])}({to}, {of});")
-        self.after.add(*(f"{self.d.store_word(self.loop.stream)}({names[1]}[{number}], {text});" for number, text in lines[1]))
+        self.after.add(*(f"{self.d.store_word(self.loop.stream)}({names[1]}[{number}], {text});"
+                         for number, text in lines[1]))
 
     def store(self, root: Root) -> None:
         if self.moves and self.loop.interleaved > 1:
@@ -81,7 +86,8 @@ class Stores(Loads):
             if word is None and step > 1 and self._rows_of_words(flat, dtype):
                 name = self.name(pointer, "w_")
                 self.text.add(f"{name}.at[{self._in_rows()}] = {self.to_memory(value)};")
-                self.after.add(*(f"{memory} = {word};" for word, memory in self._row_words(pointer, flat, dtype, name, "")))
+                self.after.add(*(f"{memory} = {word};"
+                                 for word, memory in self._row_words(pointer, flat, dtype, name, "")))
                 return
             if word is None:
                 self.text.add(f"{pointer}[{self.c(flat)[0]}] = {self.to_memory(value)};")
@@ -112,7 +118,8 @@ class Stores(Loads):
         name, width, at = self.name(pointer, "w_"), dtypes.TABLE[dtype].bits, self.c(flat, vec=0)[0]
         self.before.add(f"{u8} {name}[{step // per}] = {{0}};")
         self.text.add(f"{name}[vec / {per}] = ({u8})({name}[vec / {per}] | (({u8}){text} & {(1 << width) - 1}) << vec % {per} * {width});")
-        self.after.add(*(f"{pointer}[({at}) / {per}{f' + {k}' if k else ''}] = {name}[{k}];" for k in range(step // per)))
+        self.after.add(*(f"{pointer}[({at}) / {per}{f' + {k}' if k else ''}] = {name}[{k}];"
+                         for k in range(step // per)))
 
     def store_wide(self, value: Value, pointer: str, dtype: str, flat: str) -> None:
         stride, _ = self.stride(flat, "lane")
@@ -127,13 +134,15 @@ class Stores(Loads):
                 if dtype == "bf16":
                     self.text.add(f"{name} |= as_uint{n}({text}) >> (16u - {self._part(16)});")
                 else:
-                    text = text if dtype in ("pred", "f16", f"u{width}") else self.d.reinterpret(text, dtype, f"u{width}", n)
+                    text = text if dtype in ("pred", "f16",
+                                             f"u{width}") else self.d.reinterpret(text, dtype, f"u{width}", n)
                     text = f"convert_ushort{n}({text})" if width == 8 else text
                     self.text.add(f"{name} |= convert_uint{n}({text}) << {self._part(width)};")
                 self.after.add(f"{self.d.store_word(stream)}({name}, ({self.d.pointer}uint{n} *)({offset(pointer, self.c(flat, lane=0, vec=0)[0])}));")
                 return
         if self.turned(flat, self.function.body):
-            self._store_tile(pointer, dtype, f"convert_ushort{n}(as_uint{n}({text}) >> 16)" if dtype == "bf16" else text, flat)
+            self._store_tile(pointer, dtype, f"convert_ushort{n}(as_uint{n}({text}) >> 16)" if dtype == "bf16"
+                             else text, flat)
             return
         if stride == self.loop.joined and dtype not in TINY and self.stride(flat, "lane")[1] % self.loop.joined == 0:
             at = self._element(pointer, dtype, self._first(flat))
@@ -160,7 +169,8 @@ class Stores(Loads):
     def _store_tile(self, pointer: str, dtype: str, text: str, flat: str) -> None:
         """A result in the tile's other order: turned back in registers."""
         n, rows, width, pitch = self.lanes, self.loop.vec, f"u{bits(dtype)}", self.pitch(flat) or ()
-        name, store = self.name(pointer, "w_"), self.helpers.tile("store", dtype, n, rows, self.index_type, 16, *pitch[2:])
+        name, store = self.name(pointer,
+                                "w_"), self.helpers.tile("store", dtype, n, rows, self.index_type, 16, *pitch[2:])
         self.before.add(f"{self.d.register(width, n)} {name}[{rows * self.registers_down}];")
         self.text.add(f"{name}[{self._in_tile}] = {text if dtype in ('bf16', 'f16', 'pred', width) else self.d.reinterpret(text, dtype, width, n)};")
         for down, at in enumerate(self._tiles(pointer, flat)):
@@ -170,7 +180,8 @@ class Stores(Loads):
     def _store_joined(self, pointer: str, dtype: str, text: str, flat: str) -> None:
         """A step's registers that are side by side in memory, as whole lines."""
         n, down, vec, width = self.lanes, self.registers_down, self.loop.vec, f"u{bits(dtype)}"
-        name, join, whole = self.name(pointer, "w_"), self.helpers.join(width, n, down), self.d.register(width, n * down)
+        name, join, whole = self.name(pointer,
+                                      "w_"), self.helpers.join(width, n, down), self.d.register(width, n * down)
         self.before.add(f"{self.d.register(width, n)} {name}[{vec * down}];")
         self.text.add(f"{name}[vec * {down} + down] = {text if dtype in ('bf16', 'f16', 'pred', width) else self.d.reinterpret(text, dtype, width, n)};")
         for k in range(vec):

@@ -11,8 +11,9 @@ class NotWide(Exception):
 
 @dataclass(frozen=True)
 class Value:
-    """A register: C text, element type, lanes (1: the same for all lanes). bits: an f16 as it is in memory, so that a NaN that is
-    only moved keeps its payload; otherwise an f16 is a float. rounded: no, where excess precision is still in it."""
+    """A register: C text, element type, lanes (1: the same for all lanes). bits: an f16 as it is in memory, so that a
+    NaN that is only moved keeps its payload; otherwise an f16 is a float. rounded: no, where excess precision is still
+    in it."""
 
     text: str
     dtype: str

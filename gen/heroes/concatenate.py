@@ -1,9 +1,10 @@
-"""The concatenate hero: each operand has a walk of its own, over its own shape, and is written where the concatenation puts it.
+"""The concatenate hero: each operand has a walk of its own, over its own shape, and is written where the concatenation
+puts it.
 
 A result that is a concatenation (or elementwise after one, or a bitcast of that) becomes a nest for each operand, whose
 results are at the map from the operand to the output. There every index falls on the same side, so no thread tests it
-(`_only_side` of gen/plan/partition.py). Kernels of the loop hero are joined to one kernel, with a range of its blocks for
-each walk (`Kernel.walk`); others, as of an operand that is transposed, stay kernels of their own.
+(`_only_side` of gen/plan/partition.py). Kernels of the loop hero are joined to one kernel, with a range of its blocks
+for each walk (`Kernel.walk`); others, as of an operand that is transposed, stay kernels of their own.
 """
 
 from __future__ import annotations
@@ -78,7 +79,8 @@ def _joined(nest: Concatenate, kernels: List[Kernel], context: Context) -> Kerne
     lasts = list(itertools.accumulate(k.blocks for k in kernels))
     parts = [Part(k.walk, last - k.blocks, last) for k, last in zip(kernels, lasts) if k.walk]
     sections = Sections(threads, lanes=largest.loop.lanes, each=tuple(k.loop for k in kernels))
-    return Kernel(nest.name, nest, sections, largest.index, lasts[-1], ", ".join(arguments(context.target, reads, writes)),
-                  [f for k in kernels for f in k.functions], attribute=largest.attribute, thread=largest.thread,
-                  pointers=[*reads, *sorted(writes)], accesses=[a for k in kernels for a in k.accesses],
-                  template="kernels/concatenate", record=parts, each=kernels)
+    return Kernel(nest.name, nest, sections, largest.index, lasts[-1],
+                  ", ".join(arguments(context.target, reads, writes)), [f for k in kernels for f in k.functions],
+                  attribute=largest.attribute, thread=largest.thread, pointers=[*reads, *sorted(writes)],
+                  accesses=[a for k in kernels for a in k.accesses], template="kernels/concatenate", record=parts,
+                  each=kernels)

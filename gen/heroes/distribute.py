@@ -1,12 +1,14 @@
-"""The loop hero's schedule where the HLO text names a nested layout for a result: which thread of a GPU holds, so computes, what.
+"""The loop hero's schedule where the HLO text names a nested layout for a result: which thread of a GPU holds, so
+computes, what.
 
     ROOT y = f32[64,64]{1,0} add(a, b), frontend_attributes={sett_distribute="NV_MMA_SYNC_F32_16x8x16_F16.acc"}
 
-The text is the spec: the attribute stands with the result it is for, every verb of gen reads it, and its faults have a line and a column.
-The layout's vector is a tile of the result's last dimensions; a block computes a tile with a thread for each (subgroup, thread) of the
-layout, th_x = subgroup * threads + thread. The map (th_x, bl_x)[chunk, vec] -> index is `nested map` with the block's tile added: vec runs
-over the element tile that is vectors, chunk over all other slots. What is beyond the result's end is outside of the domain, and so are the
-threads of a replicated layout that are not the smallest owner: `nested map` and then `nested unmap` say who that is.
+The text is the spec: the attribute stands with the result it is for, every verb of gen reads it, and its faults have a
+line and a column. The layout's vector is a tile of the result's last dimensions; a block computes a tile with a thread
+for each (subgroup, thread) of the layout, th_x = subgroup * threads + thread. The map (th_x, bl_x)[chunk, vec] -> index
+is `nested map` with the block's tile added: vec runs over the element tile that is vectors, chunk over all other slots.
+What is beyond the result's end is outside of the domain, and so are the threads of a replicated layout that are not the
+smallest owner: `nested map` and then `nested unmap` say who that is.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ SHOWN = (16, 110)         # lines and columns of a picture
 
 @dataclass(frozen=True)
 class Distributed(Loop):
-    """layout: canonical; grid: tiles; index: (th_x, bl_x)[(chunk,) vec] -> the result's index; whole: no step is cut by the result's end."""
+    """layout: canonical; grid: tiles; index: (th_x, bl_x)[(chunk,) vec] -> the result's index; whole: no step is cut by
+    the result's end."""
 
     layout: str = ""
     grid: int = 1
@@ -46,13 +49,15 @@ class Distributed(Loop):
         return f"{super().text()}, {self.grid} tiles distributed by {self.layout}"
 
     def picture(self) -> "List[str]":
-        """Who holds what: the beginning of `nested draw`, then what the kernel's own map gives the first threads in the first tile."""
+        """Who holds what: the beginning of `nested draw`, then what the kernel's own map gives the first threads in the
+        first tile."""
         (lines, columns), info = SHOWN, distribution.info(self.layout)
         try:
             drawn = algebra.call("nested", "draw", self.layout).splitlines()
         except algebra.AlgebraError:
             drawn = ["x".join(map(str, info["undistributed"])) + ", too large to draw"]
-        picture = [line if len(line) <= columns else line[:columns].rsplit("  ", 1)[0].rstrip() + "  .." for line in drawn[:lines]]
+        picture = [line if len(line) <= columns else line[:columns].rsplit("  ", 1)[0].rstrip() + "  .."
+                   for line in drawn[:lines]]
         picture += [".."] * (len(drawn) > lines)
         threads = info["threads"][0]
         for th in range(min(self.threads, 4)):
@@ -74,7 +79,8 @@ class _Hero(loop.Walks):
         return [schedule(nest.layout, nest.shape.dims, nest.shape.minor_to_major)]
 
     def describe(self, kernel: Kernel) -> "List[str]":
-        return ["tile: " + "\n    ".join(kernel.loop.picture()), f"layout: {algebra.call('nested', 'map', kernel.loop.layout)}"]
+        return ["tile: " + "\n    ".join(kernel.loop.picture()),
+                f"layout: {algebra.call('nested', 'map', kernel.loop.layout)}"]
 
     def manifest(self, kernel: Kernel) -> "Dict[str, str]":
         return {"layout": kernel.loop.layout, "map": kernel.thread}
@@ -92,7 +98,8 @@ def schedule(layout: str, dims: "Sequence[int]", minor_to_major: "Sequence[int]"
     first = len(dims) - len(tile)              # the result's dimension that is the layout's first
     minor = next((d for d in minor_to_major if d >= first and slots[f"e{d - first}"] > 1), -1)
     element = f"e{minor - first}" if minor >= 0 else ""
-    vec = max(n for n in range(1, VECTOR + 1) if slots.get(element, 1) % n == 0 and (n == 1 or n <= dims[minor]))   # some steps are whole
+    # some steps are whole
+    vec = max(n for n in range(1, VECTOR + 1) if slots.get(element, 1) % n == 0 and (n == 1 or n <= dims[minor]))
     counts = {name: size // vec if name == element else size for name, size in slots.items()}
     chunks, below, digits = math.prod(counts.values()), math.prod(counts.values()), []
     for name, size in counts.items():
@@ -100,7 +107,8 @@ def schedule(layout: str, dims: "Sequence[int]", minor_to_major: "Sequence[int]"
         digit = f"(chunk floordiv {below}) mod {size}" if size > 1 else "0"
         digits.append(f"({digit}) * {vec} + vec" if name == element else digit)
     grid = distribution.tiles(tile, dims)
-    box = {"th_x": subgroups * threads, "bl_x": math.prod(grid), **({"chunk": chunks} if chunks > 1 else {}), "vec": vec}
+    box = {"th_x": subgroups * threads, "bl_x": math.prod(grid), **({"chunk": chunks} if chunks > 1 else {}),
+           "vec": vec}
     names = f"(th_x, bl_x)[{', '.join(list(box)[2:])}]"
     domain = [f"{name} in [0, {size - 1}]" for name, size in box.items()]
     ids = f"{names} -> ({', '.join([f'th_x floordiv {threads}', f'th_x mod {threads}', *digits])}), domain: {', '.join(domain)}"
@@ -114,6 +122,8 @@ def schedule(layout: str, dims: "Sequence[int]", minor_to_major: "Sequence[int]"
     domain += [f"{text} in [0, {n - 1}]" for text, n in zip(results, dims)]
     if info["copies"] != [1]:
         owner = algebra.info(algebra.compose(held, algebra.call("nested", "unmap", layout))).results
-        domain += [f"th_x floordiv {threads} - ({owner[0].text}) in [0, 0]", f"th_x mod {threads} - ({owner[1].text}) in [0, 0]"]
+        domain += [f"th_x floordiv {threads} - ({owner[0].text}) in [0, 0]",
+                   f"th_x mod {threads} - ({owner[1].text}) in [0, 0]"]
     index = algebra.simplify(f"{names} -> ({', '.join(results)}), domain: {', '.join(domain)}")
-    return Distributed(subgroups * threads, chunks, vec, layout=layout, grid=math.prod(grid), index=index, whole=minor < 0 or dims[minor] % vec == 0)
+    return Distributed(subgroups * threads, chunks, vec, layout=layout, grid=math.prod(grid), index=index,
+                       whole=minor < 0 or dims[minor] % vec == 0)

@@ -1,4 +1,5 @@
-"""What a hero is: one way to write a nest as kernels. gen/heroes/__init__.py lists them in the order in which they are asked."""
+"""What a hero is: one way to write a nest as kernels. gen/heroes/__init__.py lists them in the order in which they are
+asked."""
 
 from __future__ import annotations
 
@@ -17,9 +18,9 @@ from gen.targets import Target
 
 @dataclass
 class Context:
-    """What a hero is given beside a nest. helpers: functions and tables of the file so far. scratch: the buffers between kernels so far, whose
-    pointers are q0, q1, ..; a hero may append to it. threads: of a block, where they are settled (0: the hero chooses): a schedule must then have that
-    number."""
+    """What a hero is given beside a nest. helpers: functions and tables of the file so far. scratch: the buffers
+    between kernels so far, whose pointers are q0, q1, ..; a hero may append to it. threads: of a block, where they are
+    settled (0: the hero chooses): a schedule must then have that number."""
 
     target: Target
     device: Device
@@ -44,8 +45,8 @@ class Hero:
     """The interface of all heroes.
 
     name: in reports and manifests; its kernels have it as their `hero`, and heroes may share a name.
-    sides: whether its kernels write a nest's side results too (else each side is a nest of its own). members: whether it takes nests that are made of
-    others, and these alone.
+    sides: whether its kernels write a nest's side results too (else each side is a nest of its own). members: whether
+    it takes nests that are made of others, and these alone.
     """
 
     name = ""
@@ -53,11 +54,13 @@ class Hero:
     members = False
 
     def takes(self, nest: Nest, context: Context) -> bool:
-        """Whether it may write this nest, which may be of any kind and type; it may still find that no schedule fits."""
+        """Whether it may write this nest, which may be of any kind and type; it may still find that no schedule
+        fits."""
         raise NotImplementedError
 
     def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
-        """What may be tried, best first: a schedule, alone or in a record with what the hero has found out about the nest."""
+        """What may be tried, best first: a schedule, alone or in a record with what the hero has found out about the
+        nest."""
         raise NotImplementedError
 
     def index_types(self, schedule: Any) -> "Sequence[str]":
@@ -65,7 +68,8 @@ class Hero:
         return INDEX_TYPES
 
     def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
-        """The kernels of one schedule in one index type. None or NotWide: the maps do not allow this schedule; AlgebraError: nor this index type."""
+        """The kernels of one schedule in one index type. None or NotWide: the maps do not allow this schedule;
+        AlgebraError: nor this index type."""
         raise NotImplementedError
 
     def describe(self, kernel: Kernel) -> "List[str]":

@@ -41,8 +41,9 @@ class Coordinate:
 
 @dataclass(frozen=True)
 class Step:
-    """The C lines of a step of `vec` registers of `lanes` elements (parts/step.j2): loads of whole vectors, the computation of one register, stores of
-    whole vectors. each: words for people, where the text is not done once for each register ("for each update")."""
+    """The C lines of a step of `vec` registers of `lanes` elements (parts/step.j2): loads of whole vectors, the
+    computation of one register, stores of whole vectors. each: words for people, where the text is not done once for
+    each register ("for each update")."""
 
     before: List[str]
     text: List[str]
@@ -69,8 +70,10 @@ class Table:
 class Kernel:
     """What the template prints for one kernel.
 
-    name: of the C function. loop: its schedule. index: the index type. blocks: that are launched. arguments: the parameter list, as C text.
-    functions: that the kernel calls. attribute: after the word for a kernel. thread: the map from a work-item's step to the index, for people.
+    name: of the C function. loop: its schedule. index: the index type. blocks: that are launched. arguments: the
+    parameter list, as C text.
+    functions: that the kernel calls. attribute: after the word for a kernel. thread: the map from a work-item's step to
+    the index, for people.
     accesses: the buffers that are read and written, in words, each with the map to the position in it, for people.
     """
 
@@ -87,13 +90,17 @@ class Kernel:
     accesses: "List[Tuple[str, str]]" = field(default_factory=list)
     table: "Optional[Table]" = None
     template: str = ""                                 # of templates/
-    each: "List[Kernel]" = field(default_factory=list)      # whose blocks it has, one after another (gen/heroes/concatenate.py)
+    # whose blocks it has, one after another (gen/heroes/concatenate.py)
+    each: "List[Kernel]" = field(default_factory=list)
     record: Any = None                                 # what the template prints, a dataclass of the hero's
-    code: "Optional[Step]" = None                      # the code of a step or of an element, for people; None where `scheduled` kernels have it
-    position: str = ""                                 # the map from a work-item's step to the position that it writes, for people; "": the schedule says
+    # the code of a step or of an element, for people; None where `scheduled` kernels have it
+    code: "Optional[Step]" = None
+    # the map from a work-item's step to the position that it writes, for people; "": the schedule says
+    position: str = ""
     threads: int = 0                                   # of a block; 0: its schedule's
     by: Any = None                                     # the hero that wrote it
-    walk: "Optional[Walk]" = None                      # the walk that another kernel may do in a range of its blocks (gen/heroes/concatenate.py)
+    # the walk that another kernel may do in a range of its blocks (gen/heroes/concatenate.py)
+    walk: "Optional[Walk]" = None
     other: "Optional[Kernel]" = None                   # the kernel where SETT_BURSTS is 0, if that is another
 
     def __post_init__(self) -> None:
@@ -109,7 +116,8 @@ class Kernel:
         return [p for p in self.pointers if p[0] == "p"]
 
     def passed(self, scratch: str) -> List[str]:
-        """The arguments in the arrays that the API's functions take; those of scratch buffers are in the array named."""
+        """The arguments in the arrays that the API's functions take; those of scratch buffers are in the array
+        named."""
         arrays = {"p": "params", "r": "results", "q": scratch}
         return [f"{arrays[p[0]]}[{p[1:]}]" for p in self.pointers]
 
@@ -129,17 +137,22 @@ class Kernel:
 
     @property
     def scheduled(self) -> "List[Kernel]":
-        """The kernels with schedules of their own: those whose blocks it has, or itself and the one where bursts are off."""
+        """The kernels with schedules of their own: those whose blocks it has, or itself and the one where bursts are
+        off."""
         return self.each or [kernel for kernel in (self, self.other) if kernel]
 
 
-def arguments(d: Target, reads: "Dict[str, Shape]", writes: "Dict[str, Shape]", shared: "Sequence[str]" = ()) -> "List[str]":
-    """A kernel's pointers: the buffers that it reads, then those that it writes. shared: those that are not alone with their buffers."""
+def arguments(d: Target, reads: "Dict[str, Shape]", writes: "Dict[str, Shape]",
+              shared: "Sequence[str]" = ()) -> "List[str]":
+    """A kernel's pointers: the buffers that it reads, then those that it writes. shared: those that are not alone with
+    their buffers."""
     pointers = [f"{d.array(shape.dtype, True, pointer not in shared)}{pointer}" for pointer, shape in reads.items()]
-    return pointers + [f"{d.array(shape.dtype, False, pointer not in shared)}{pointer}" for pointer, shape in sorted(writes.items())]
+    return pointers + [f"{d.array(shape.dtype, False, pointer not in shared)}{pointer}"
+                       for pointer, shape in sorted(writes.items())]
 
 
-def narrowest(helpers: Helpers, make: "Callable[[str, Helpers], T]", types: "Sequence[str]" = INDEX_TYPES) -> "Optional[T]":
+def narrowest(helpers: Helpers, make: "Callable[[str, Helpers], T]",
+              types: "Sequence[str]" = INDEX_TYPES) -> "Optional[T]":
     """What is made with the narrowest index type that holds, its helpers kept; None where none holds."""
     for index_type in types:
         trial = Helpers(helpers.target, dict(helpers.texts), dict(helpers.tables))
@@ -156,24 +169,28 @@ def narrowest(helpers: Helpers, make: "Callable[[str, Helpers], T]", types: "Seq
 
 def function_text(d: Target, helpers: Helpers, partition: Partition, function: Function, excess: bool) -> CFunction:
     """A function of the partition in the narrowest index type that holds."""
-    written = narrowest(helpers, lambda index_type, trial: _function_in(d, trial, partition, function, index_type, excess))
+    written = narrowest(helpers,
+                        lambda index_type, trial: _function_in(d, trial, partition, function, index_type, excess))
     if written is None:
         raise BuildError(f"{function.name}: {TOO_LARGE}")
     return written
 
 
-def _function_in(d: Target, helpers: Helpers, partition: Partition, function: Function, index_type: str, excess: bool) -> CFunction:
+def _function_in(d: Target, helpers: Helpers, partition: Partition, function: Function, index_type: str,
+                 excess: bool) -> CFunction:
     body = Body(d, helpers, partition, function, index_type, excess=excess)
     body.region(function.body)
     assert function.root is not None
     values = body.values_of(function.root, function.body, function.index)
     leaves = function.root.shape.leaves()
-    pointers = [f"{d.array(shape.dtype, True, True)}{pointer}" for pointer, shape in buffers_of(partition, function).items()]
+    pointers = [f"{d.array(shape.dtype, True, True)}{pointer}"
+                for pointer, shape in buffers_of(partition, function).items()]
     arguments = pointers + [f"{d.index[index_type]} i{k}" for k in range(len(function.dims))]
     moved = [body.moved(value) for value in values]
     types = [body.type(value.dtype, 1, value.bits) for value in moved]
     if len(leaves) == 1:
-        return CFunction(function.name, types[0], ", ".join(arguments) or "void", body.text.lines + [f"return {moved[0].text};"])
+        return CFunction(function.name, types[0], ", ".join(arguments) or "void",
+                         body.text.lines + [f"return {moved[0].text};"])
     arguments += [f"{t} *o{k}" for k, t in enumerate(types)]
     return CFunction(function.name, "void", ", ".join(arguments),
                      body.text.lines + [f"*o{k} = {value.text};" for k, value in enumerate(moved)])

@@ -122,7 +122,8 @@ def _widened(device: Device, nest: Nest, loop: Loop) -> Loop:
         if not wider:
             return loop
     return replace(loop, vec=loop.vec * wider, chunks=loop.chunks // wider, streams=1, burst=0, l2_prefetch=0,
-                   l1_prefetch=0, gathered_prefetch_steps=device.gathered_prefetch // (line * wider) if loop.stream else 0)
+                   l1_prefetch=0, gathered_prefetch_steps=device.gathered_prefetch // (line * wider) if loop.stream
+                   else 0)
 
 
 def thread_map(nest: Nest, loop: Loop) -> str:
@@ -157,7 +158,8 @@ class Walks(Hero):
         plain = not nest.reads_first and not touches(nest, {*dtypes.PACKED, *TINY, *COMPLEX})
         apart = interleaving(nest) if device.lanes > 1 and plain else Interleaving()
         widths, traffic = _widths(nest)
-        loops = candidates(device, nest.shape.elements, widths, traffic, apart, row(nest) if device.cpu and plain else 0)
+        loops = candidates(device, nest.shape.elements, widths, traffic, apart,
+                           row(nest) if device.cpu and plain else 0)
         packed = _packed(nest)
         if packed:      # a work-item writes whole bytes; elements that do not fill one byte are one work-item's
             few = nest.shape.elements < max(packed)
@@ -204,7 +206,8 @@ def _gathered_prefetches(context: Context, nest: Nest, loop: Loop, index_type: s
 
 
 def walk_kernel(context: Context, nest: Nest, loop: Loop, index_type: str) -> Kernel:
-    """The kernel of a nest that walks as `loop` says; its record is a Walk or, where the schedule has another, Bursts."""
+    """The kernel of a nest that walks as `loop` says; its record is a Walk or, where the schedule has another,
+    Bursts."""
     d, helpers, partition, elements = context.target, context.helpers, nest.partition, nest.shape.elements
     thread = thread_map(nest, loop)
     body = step_body(context, nest, loop, index_type, thread)

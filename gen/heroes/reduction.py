@@ -1,8 +1,10 @@
-"""The base of the reductions of CPUs and of GPUs: the digits of the input, accumulators and their combination, results from totals.
+"""The base of the reductions of CPUs and of GPUs: the digits of the input, accumulators and their combination, results
+from totals.
 
-The input's position is split into digits, kept and reduced ones (gen/plan/digits.py). Accumulators start from gen/plan/combiner.py's start values;
-f16 and bf16 sums are kept in f32 and rounded once. Where a combiner minds the order of NaNs only (most argmax) those are looked for on the way, and
-results that met one are computed again in the order of the elements.
+The input's position is split into digits, kept and reduced ones (gen/plan/digits.py). Accumulators start from
+gen/plan/combiner.py's start values; f16 and bf16 sums are kept in f32 and rounded once. Where a combiner minds the
+order of NaNs only (most argmax) those are looked for on the way, and results that met one are computed again in the
+order of the elements.
 """
 
 from __future__ import annotations
@@ -31,7 +33,8 @@ from gen.targets import COMPLEX, SMALL, TINY, Target
 
 @dataclass
 class Digits:
-    """The digits of the input: their sizes, and the strides of each in the input (weights) and in the result (out; 0: it is reduced)."""
+    """The digits of the input: their sizes, and the strides of each in the input (weights) and in the result (out; 0:
+    it is reduced)."""
 
     sizes: Tuple[int, ...]
     weights: Tuple[int, ...]
@@ -80,11 +83,11 @@ class Emitter:
     """The state from which the kernels of a nest are written.
 
     sweep: the schedule. accumulators: hero, component and type of each. results: their count.
-    watched: the heroes whose NaNs are looked for. partial: the numbers of the scratch buffers for totals of parts; the last
-    one says where a NaN was met. seen: accesses, for explain."""
+    watched: the heroes whose NaNs are looked for. partial: the numbers of the scratch buffers for totals of parts; the
+    last one says where a NaN was met. seen: accesses, for explain."""
 
-    def __init__(self, d: Target, helpers: Helpers, nest: Reduction, digits: Digits, sweep: Schedule, index_type: str, excess: bool,
-                 scratch: "List[Shape]") -> None:
+    def __init__(self, d: Target, helpers: Helpers, nest: Reduction, digits: Digits, sweep: Schedule, index_type: str,
+                 excess: bool, scratch: "List[Shape]") -> None:
         self.d, self.helpers, self.nest, self.digits, self.sweep = d, helpers, nest, digits, sweep
         self.index_type, self.excess, self.scratch = index_type, excess, scratch
         self.t = d.index[index_type]
@@ -122,7 +125,8 @@ class Emitter:
 
     def body(self, thread: str, box: "Dict[str, Tuple[int, int]]", sweep: Schedule, partition: Partition,
              given: "Optional[Mapping[Instruction, Given]]" = None) -> Body:
-        return Body(self.d, self.helpers, partition, partition.entry, self.index_type, thread, sweep, self.excess, box, given=given)
+        return Body(self.d, self.helpers, partition, partition.entry, self.index_type, thread, sweep, self.excess, box,
+                    given=given)
 
     def plain(self, lanes: int = 1) -> Body:
         """A body for statements that read nothing."""
@@ -165,7 +169,8 @@ class Emitter:
 
     # ---- results ----
 
-    def epilogue(self, position: str, box: "Dict[str, Tuple[int, int]]", sweep: Schedule, texts: "List[List[str]]") -> Body:
+    def epilogue(self, position: str, box: "Dict[str, Tuple[int, int]]", sweep: Schedule,
+                 texts: "List[List[str]]") -> Body:
         """From the totals to the results."""
         partition = self.nest.epilogue
         body = self.body(compose(position, algebra.call("shape", "unmap", self.nest.shape.text)), box, sweep, partition,
@@ -181,13 +186,15 @@ class Emitter:
         hero, kinds, lanes = self.nest.heroes[h], self.accumulators_of(h), body.lanes
         if self.combiners[h].apply_init:
             partition = self.nest.epilogue
-            inits = [body.real(body.read(partition.scalar_read(init), partition.entry.body)) for init in hero.operands[len(kinds):]]
+            inits = [body.real(body.read(partition.scalar_read(init), partition.entry.body))
+                     for init in hero.operands[len(kinds):]]
             first = [v.text if v.lanes == lanes else self.d.splat(v.dtype, lanes, v.text) for v in inits]
             texts = self.combined(body, h, first, texts, lanes)
         values = [Value(text, dtype, lanes, rounded=dtype not in SMALL) for text, dtype in zip(texts, kinds)]
         return [v if self.excess else body.settled(v, "total") for v in values]
 
-    def stored(self, position: str, box: "Dict[str, Tuple[int, int]]", sweep: Schedule, texts: "List[List[str]]", odd: str) -> Body:
+    def stored(self, position: str, box: "Dict[str, Tuple[int, int]]", sweep: Schedule, texts: "List[List[str]]",
+               odd: str) -> Body:
         """The body that stores totals in the scratch buffers of parts, or computes and stores the results from them.
 
         texts: of the totals, by hero and component. odd: C text that is not 0 where a NaN was met that matters."""
@@ -219,7 +226,8 @@ class Emitter:
         return [self.nest.epilogue] + [self.nest.partition] * bool(self.watched)
 
     def read_for_results(self) -> "Dict[str, Shape]":
-        return {pointer: shape for partition in self.results_of() for pointer, shape in buffers_of(partition, partition.entry).items()}
+        return {pointer: shape for partition in self.results_of()
+                for pointer, shape in buffers_of(partition, partition.entry).items()}
 
     def kernel(self, name: str, blocks: int, threads: int, reads: "Dict[str, Shape]", writes: "Dict[str, Shape]",
                partitions: Sequence[object]) -> Kernel:

@@ -1,17 +1,22 @@
 """The reduction hero on CPUs: one pass over the input in the order of its memory, many partial accumulators.
 
-The input's position is split into digits, kept and reduced ones (gen/plan/digits.py). Its kernels are templates/kernels/reduction_cpu_*.j2:
+The input's position is split into digits, kept and reduced ones (gen/plan/digits.py). Its kernels are
+templates/kernels/reduction_cpu_*.j2:
 
-  rows        the minor digit is reduced. A work-item folds blocks of 16 neighbouring results, whose rows are contiguous: each row into a few vector
-              accumulators, the vectors of the 16 rows into one vector of results. Up to four blocks, far apart, are walked side by side
+  rows        the minor digit is reduced. A work-item folds blocks of 16 neighbouring results, whose rows are
+              contiguous: each row into a few vector accumulators, the vectors of the 16 rows into one vector of
+              results. Up to four blocks, far apart, are walked side by side
   short_rows  the same of 2, 4 or 8 elements: the rows of 16 results fill that many vectors
-  columns     the minor digit is kept. A work-item takes a block of neighbouring columns, a vector accumulator for each 16
-  flat        few results: the minor reduced digit and the few columns that are kept below it are one stream of vectors, each lane of which is of the same
-              column in every step; lanes are folded one by one at the end
-  parts       the second kernel. Where there are too few results to keep all threads busy, the reduced digit is cut into parts: partial results go to a
-              scratch buffer [part][result], which this kernel combines in the order of the parts
+  columns     the minor digit is kept. A work-item takes a block of neighbouring columns, a vector accumulator for each
+              16
+  flat        few results: the minor reduced digit and the few columns that are kept below it are one stream of vectors,
+              each lane of which is of the same column in every step; lanes are folded one by one at the end
+  parts       the second kernel. Where there are too few results to keep all threads busy, the reduced digit is cut into
+              parts: partial results go to a scratch buffer [part][result], which this kernel combines in the order of
+              the parts
 
-Every order is fixed, so the same input gives the same bits. What reductions share with those of GPUs, NaNs among it: gen/heroes/reduction.py.
+Every order is fixed, so the same input gives the same bits. What reductions share with those of GPUs, NaNs among it:
+gen/heroes/reduction.py.
 """
 
 from __future__ import annotations
@@ -41,8 +46,10 @@ from gen.targets import FLOATS, Target
 
 @dataclass(frozen=True)
 class Sweep(Schedule):
-    """kind: rows, columns, flat, parts (the second kernel). rows: results a work-item folds together; per_part: steps of the digit that is cut into `parts`;
-    streams: equal pieces of a part, or of all blocks of rows; chunks: blocks of rows that a work-item takes one after another;
+    """kind: rows, columns, flat, parts (the second kernel). rows: results a work-item folds together; per_part: steps
+    of the digit that is cut into `parts`;
+    streams: equal pieces of a part, or of all blocks of rows; chunks: blocks of rows that a work-item takes one after
+    another;
     blocked: a work-item has a block of the columns, not all; burst: lines that are prefetched together."""
 
     lanes: int = LANES
@@ -88,8 +95,8 @@ class _Hero(Hero):
     def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
         assert isinstance(nest, Reduction)
         digits, sweep = schedule
-        return Emitter(context.target, context.helpers, nest, digits, sweep, index_type, context.excess, context.scratch,
-                       context.device.group).kernels()
+        return Emitter(context.target, context.helpers, nest, digits, sweep, index_type, context.excess,
+                       context.scratch, context.device.group).kernels()
 
 
 HERO = _Hero()
@@ -108,7 +115,8 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: IterationS
 
     def parts(items: int, steps: int, bytes_a_step: int, least: int) -> Tuple[int, int]:
         """(parts, steps a part): enough items for all threads, each with enough to do."""
-        wanted = max(1, min(-(-device.unit_items * device.units // items), steps * bytes_a_step // device.part_bytes, steps // least))
+        wanted = max(1, min(-(-device.unit_items * device.units // items), steps * bytes_a_step // device.part_bytes,
+                            steps // least))
         per = -(-steps // wanted)
         return -(-steps // per), per
 
@@ -135,7 +143,8 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: IterationS
             chunks = max(1, min(each, device.part_bytes // data, each * outer // (device.unit_items * device.units)))
             if data * blocks * outer < 4 * device.part_bytes or streams > 1 or size < LANES:
                 items = -(-each // chunks) * outer
-                return Sweep(threads if items >= device.group_items * threads else 1, chunks, vec, interleaved_pairs=paired, streams=streams, l2_prefetch=device.reduction_prefetch,
+                return Sweep(threads if items >= device.group_items * threads else 1, chunks, vec,
+                             interleaved_pairs=paired, streams=streams, l2_prefetch=device.reduction_prefetch,
                              burst=device.prefetch_burst, kind="rows", rows=LANES)
         lane = size
         below = 1
@@ -144,7 +153,8 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: IterationS
         if out[minor] != 1:
             return None
         registers = size // LANES if size <= LANES * device.column_registers else min(
-            range(device.column_registers // 2, device.column_registers + 1), key=lambda n: (-(-size // (n * LANES)) * n, -n))
+            range(device.column_registers // 2, device.column_registers + 1),
+            key=lambda n: (-(-size // (n * LANES)) * n, -n))
         blocks = max(1, size // (registers * LANES))
         items = blocks * results // size
         cut = max(digits.reduced(), key=lambda k: sizes[k])
@@ -169,7 +179,8 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: IterationS
     count, per = parts(results // below, steps, vec * LANES * streams * width * inner, 4)
     if streams > 1 and count * per != steps:   # all parts are alike: further steps belong to the rest
         per = steps // count
-    return Sweep(vec=vec, interleaved_pairs=paired, streams=streams, l2_prefetch=device.reduction_prefetch, burst=device.prefetch_burst, parts=count, per_part=per)
+    return Sweep(vec=vec, interleaved_pairs=paired, streams=streams, l2_prefetch=device.reduction_prefetch,
+                 burst=device.prefetch_burst, parts=count, per_part=per)
 
 
 def _periodic(device: Device, digits: Digits) -> bool:
@@ -185,9 +196,10 @@ def _periodic(device: Device, digits: Digits) -> bool:
 
 @dataclass(frozen=True)
 class Accumulator:
-    """A value of a result while elements are folded into it. id: what the names of its variables end with (a0, t0; a1_0 of the second of several reduces).
-    type: of a register; element: of a lane; start: what a register holds before the first element. even, odd: the functions that give the even and the odd
-    lanes of two registers, where lanes are folded in pairs."""
+    """A value of a result while elements are folded into it. id: what the names of its variables end with (a0, t0; a1_0
+    of the second of several reduces).
+    type: of a register; element: of a lane; start: what a register holds before the first element. even, odd: the
+    functions that give the even and the odd lanes of two registers, where lanes are folded in pairs."""
 
     id: str
     dtype: str
@@ -200,7 +212,8 @@ class Accumulator:
 
 @dataclass(frozen=True)
 class Flags:
-    """Which lanes met a NaN that matters: nan_a beside the accumulators a0, a1, .. type: of a register of them; clear: none."""
+    """Which lanes met a NaN that matters: nan_a beside the accumulators a0, a1, .. type: of a register of them; clear:
+    none."""
 
     type: str
     clear: str
@@ -208,7 +221,8 @@ class Flags:
 
 @dataclass(frozen=True)
 class Reduce:
-    """One reduce of the graph. combine(into, a, b, lanes): the lines of into = f(a, b), where # in a name stands for each accumulator's id."""
+    """One reduce of the graph. combine(into, a, b, lanes): the lines of into = f(a, b), where # in a name stands for
+    each accumulator's id."""
 
     accumulators: List[Accumulator]
     combine: "Callable[..., List[str]]"
@@ -225,8 +239,9 @@ class Digit:
 
 @dataclass(frozen=True)
 class Blocks:
-    """A work-item's blocks of neighbouring results, one after another: numbers from `first` to `last`. start: the first result of a block, where the last block
-    is moved back to end with the results ("": the element's code has it); number: that of the block in a stream ("": the same in all)."""
+    """A work-item's blocks of neighbouring results, one after another: numbers from `first` to `last`. start: the first
+    result of a block, where the last block is moved back to end with the results ("": the element's code has it);
+    number: that of the block in a stream ("": the same in all)."""
 
     first: str
     last: str
@@ -236,8 +251,8 @@ class Blocks:
 
 @dataclass(frozen=True)
 class Steps:
-    """Steps along a row, from `first` to `last`. prefetches: lines, for each step; burst: steps whose prefetches stand together (0: of all), which end before
-    `burst_end`. step: a[..] = f(a[..], element)."""
+    """Steps along a row, from `first` to `last`. prefetches: lines, for each step; burst: steps whose prefetches stand
+    together (0: of all), which end before `burst_end`. step: a[..] = f(a[..], element)."""
 
     first: str
     last: str
@@ -251,8 +266,8 @@ class Steps:
 class Rest:
     """The rest of a row after its steps: registers that end where the row ends.
 
-    numbers: of the lanes of register `vec`, counted from the first. skipped: lanes before this one are in a step already, which
-    `inside` says (0: none)."""
+    numbers: of the lanes of register `vec`, counted from the first. skipped: lanes before this one are in a step
+    already, which `inside` says (0: none)."""
 
     numbers: str
     skipped: int
@@ -272,7 +287,8 @@ class ScalarRest:
 class Results:
     """The step that writes results from totals.
 
-    again: the same results, computed in the order of their elements, where `when` says that a NaN was met (None: none matters).
+    again: the same results, computed in the order of their elements, where `when` says that a NaN was met (None: none
+    matters).
     lanes: of a register. nan: the register of flags."""
 
     step: Step
@@ -284,8 +300,9 @@ class Results:
 
 @dataclass(frozen=True)
 class Record:
-    """What all CPU reductions have. group, item: whether the place needs the numbers of work-group and work-item; guard: whether a work-item is needed
-    ("": all are). digits: loops around the steps. registers: of each accumulator. flags: None where NaNs need no care."""
+    """What all CPU reductions have. group, item: whether the place needs the numbers of work-group and work-item;
+    guard: whether a work-item is needed ("": all are). digits: loops around the steps. registers: of each accumulator.
+    flags: None where NaNs need no care."""
 
     group: bool
     item: bool
@@ -309,9 +326,9 @@ class Record:
 
 @dataclass(frozen=True)
 class Rows(Record):
-    """templates/kernels/reduction_cpu_rows.j2. streams: blocks that are walked side by side, each with `vec` of the registers. As C text: first, the number
-    of a stream's first register; stream, that of the stream; total, that of a row's total among those of all streams. halves: registers after each fold of
-    pairs."""
+    """templates/kernels/reduction_cpu_rows.j2. streams: blocks that are walked side by side, each with `vec` of the
+    registers. As C text: first, the number of a stream's first register; stream, that of the stream; total, that of a
+    row's total among those of all streams. halves: registers after each fold of pairs."""
 
     blocks: Blocks
     digits: List[Digit]
@@ -339,8 +356,8 @@ class ShortRows(Record):
 
 @dataclass(frozen=True)
 class Columns(Record):
-    """templates/kernels/reduction_cpu_columns.j2. blocks: None where all columns are one block; edge: the step of a register that ends with the columns, where
-    they are no multiple of its lanes."""
+    """templates/kernels/reduction_cpu_columns.j2. blocks: None where all columns are one block; edge: the step of a
+    register that ends with the columns, where they are no multiple of its lanes."""
 
     blocks: Optional[Blocks]
     digits: List[Digit]
@@ -353,7 +370,8 @@ class Columns(Record):
 
 @dataclass(frozen=True)
 class Flat(Record):
-    """templates/kernels/reduction_cpu_flat.j2. columns: results that lie side by side; column: the variable that counts them, or 0."""
+    """templates/kernels/reduction_cpu_flat.j2. columns: results that lie side by side; column: the variable that counts
+    them, or 0."""
 
     digits: List[Digit]
     streams: int
@@ -380,8 +398,8 @@ class Emitter(reduction.Emitter):
 
     sweep: Sweep
 
-    def __init__(self, d: Target, helpers: Helpers, nest: Reduction, digits: Digits, sweep: Sweep, index_type: str, excess: bool,
-                 scratch: "List[Shape]", group: int) -> None:
+    def __init__(self, d: Target, helpers: Helpers, nest: Reduction, digits: Digits, sweep: Sweep, index_type: str,
+                 excess: bool, scratch: "List[Shape]", group: int) -> None:
         super().__init__(d, helpers, nest, digits, sweep, index_type, excess, scratch)
         self.group = group
         self.at: Dict[int, str] = {}                    # the text of each digit's coordinate
@@ -404,7 +422,8 @@ class Emitter(reduction.Emitter):
         if special is not None:
             size = digits.sizes[special]
             if sweep.kind == "rows" or sweep.blocked:
-                counts.append(("chunk", self.in_blocks(special, size, sweep.rows if sweep.kind == "rows" else sweep.step)))
+                counts.append(("chunk", self.in_blocks(special, size,
+                                                       sweep.rows if sweep.kind == "rows" else sweep.step)))
             else:
                 self.at[special] = "0"
         if sweep.parts > 1:
@@ -475,7 +494,8 @@ class Emitter(reduction.Emitter):
         common, blocks = self.common(counts, sweep.threads, LANES, sweep.registers)
         short = sweep.kind == "rows" and self.digits.sizes[self.digits.minor] < LANES
         kind = "short_rows" if short else sweep.kind
-        record = {"rows": self.rows, "short_rows": self.short_rows, "columns": self.columns, "flat": self.flat}[kind](common)
+        record = {"rows": self.rows, "short_rows": self.short_rows, "columns": self.columns,
+                  "flat": self.flat}[kind](common)
         reads = buffers_of(self.nest.inputs, self.nest.inputs.entry)
         writes = {r.pointer: r.shape for r in self.sides}
         if sweep.parts == 1:
@@ -488,17 +508,20 @@ class Emitter(reduction.Emitter):
         first.template, first.record, first.code = f"kernels/reduction_cpu_{kind}", record, record.code
         return [first, self.second()] if sweep.parts > 1 else [first]
 
-    def common(self, counts: "List[Tuple[str, int]]", threads: int, lanes: int, registers: int) -> "Tuple[Dict[str, Any], int]":
+    def common(self, counts: "List[Tuple[str, int]]", threads: int, lanes: int,
+               registers: int) -> "Tuple[Dict[str, Any], int]":
         """The fields of Record, and the number of work-groups."""
         place, blocks = placed_at(counts, threads)
         c = algebra.c_text(place, self.index_type)
         coordinates = [Coordinate(name, text) for (name, _), text in zip(counts, c.results)]
         pairs = self.sweep.kind == "rows" and lanes > 1
-        reduces = [Reduce([self.accumulator(h, k, lanes, pairs) for k in range(len(self.accumulators_of(h)))], partial(self.combine, h))
-                   for h in range(len(self.nest.heroes))]
-        flags = Flags(self.d.register("s32", lanes), self.d.splat("s32", lanes, "0") if lanes > 1 else "0") if self.watched else None
-        return {"group": blocks > 1, "item": threads > 1, "guard": " && ".join(c.constraints), "coordinates": coordinates, "lanes": lanes,
-                "reduces": reduces, "flags": flags, "registers": registers}, blocks
+        reduces = [Reduce([self.accumulator(h, k, lanes, pairs) for k in range(len(self.accumulators_of(h)))],
+                          partial(self.combine, h)) for h in range(len(self.nest.heroes))]
+        flags = Flags(self.d.register("s32", lanes), self.d.splat("s32", lanes, "0") if lanes > 1
+                      else "0") if self.watched else None
+        return {"group": blocks > 1, "item": threads > 1, "guard": " && ".join(c.constraints),
+                "coordinates": coordinates, "lanes": lanes, "reduces": reduces, "flags": flags,
+                "registers": registers}, blocks
 
     def accumulator(self, h: int, k: int, lanes: int, pairs: bool) -> Accumulator:
         dtype, start = self.accumulators_of(h)[k], self.start(h, k)
@@ -530,7 +553,8 @@ class Emitter(reduction.Emitter):
                 if inside:
                     kept = self.kept_as(dtype)
                     text = body.apply("select", {}, kept, ["pred", kept, kept],
-                                      [Value(inside, "pred", lanes), *(Value(x, kept, lanes) for x in (text, target))], "kept").text
+                                      [Value(inside, "pred", lanes), *(Value(x, kept, lanes) for x in (text, target))],
+                                      "kept").text
                 body.text.add(f"{target} = {text};")
         return Step.of(body, count)
 
@@ -547,9 +571,11 @@ class Emitter(reduction.Emitter):
         loops = self.loops([digits.minor])
         steps, rest = self.steps("0", str(size // step), size // step), self.rest(size % step, size)
         self.at = before
-        first, stream, total = (f"stream * {vec}", "stream", f"stream * {LANES} + row") if sweep.streams > 1 else ("0", "0", "row")
-        return Rows(**common, blocks=self.blocks, digits=loops, streams=sweep.streams, vec=vec, first=first, stream=stream, total=total, steps=steps, rest=rest,
-                    halves=_halves(LANES), results=self.wide_results("t", 1, f"({self.at[row]}) * 1 + lane", row))
+        first, stream, total = (f"stream * {vec}", "stream",
+                                f"stream * {LANES} + row") if sweep.streams > 1 else ("0", "0", "row")
+        return Rows(**common, blocks=self.blocks, digits=loops, streams=sweep.streams, vec=vec, first=first,
+                    stream=stream, total=total, steps=steps, rest=rest, halves=_halves(LANES),
+                    results=self.wide_results("t", 1, f"({self.at[row]}) * 1 + lane", row))
 
     def short_rows(self, common: "Dict[str, Any]") -> ShortRows:
         """16 rows of 2, 4 or 8 elements are that many vectors; the neighbouring lanes of a row are folded together."""
@@ -558,7 +584,8 @@ class Emitter(reduction.Emitter):
         before = dict(self.at)
         loops = self.loops([self.digits.minor])
         box = {**self.box, "vec": (0, sweep.vec - 1), "lane": (0, LANES - 1)}
-        body = self.body(self.thread(self.position(f"vec * {LANES} + lane"), box, ("vec", "lane")), box, sweep, self.nest.inputs)
+        body = self.body(self.thread(self.position(f"vec * {LANES} + lane"), box, ("vec", "lane")), box, sweep,
+                         self.nest.inputs)
         step = self.folded(body, "vec", sweep.vec)
         self.at = before
         return ShortRows(**common, blocks=self.blocks, digits=loops, step=step, halves=_halves(sweep.vec),
@@ -574,8 +601,8 @@ class Emitter(reduction.Emitter):
             box["stream"] = (0, sweep.streams - 1)
             inner += f" + stream * {count * sweep.step}" if sweep.kind == "flat" else ""
             slot = f"stream * {sweep.vec} + vec" if sweep.vec > 1 else "stream"
-        body = self.body(self.thread(self.position(f"{base}step * {sweep.step} + {inner}"), box, ("vec", "lane")), box, sweep,
-                         self.nest.inputs)
+        body = self.body(self.thread(self.position(f"{base}step * {sweep.step} + {inner}"), box, ("vec", "lane")), box,
+                         sweep, self.nest.inputs)
         step = self.folded(body, slot, sweep.vec)
         prefetches = _prefetches(body)
         burst = max(1, sweep.burst // max(1, len(prefetches)))
@@ -586,7 +613,8 @@ class Emitter(reduction.Emitter):
         return Steps(first, last, prefetches, burst, end, step)
 
     def rest(self, rest: int, size: int) -> Optional[Rest]:
-        """The rest of a row after its whole steps: vectors that end where the row ends, without the lanes that steps have folded."""
+        """The rest of a row after its whole steps: vectors that end where the row ends, without the lanes that steps
+        have folded."""
         if not rest:
             return None
         count, sweep = -(-rest // LANES), self.sweep
@@ -609,7 +637,8 @@ class Emitter(reduction.Emitter):
         before = dict(self.at)
         loops = self.loops(cut=max(digits.reduced(), key=lambda k: digits.sizes[k]))
         box = {**self.box, "vec": (0, sweep.vec - 1), "lane": (0, LANES - 1)}
-        body = self.body(self.thread(self.position(f"vec * {LANES} + lane"), box, ("vec", "lane")), box, sweep, self.nest.inputs)
+        body = self.body(self.thread(self.position(f"vec * {LANES} + lane"), box, ("vec", "lane")), box, sweep,
+                         self.nest.inputs)
         step, edge, edge_results = self.folded(body, "vec" if sweep.vec > 1 else "0", sweep.vec), None, None
         cut = not self.blocks and size % LANES != 0
         if cut:
@@ -621,8 +650,8 @@ class Emitter(reduction.Emitter):
         results = self.wide_results("a", sweep.vec, f"{self.at[minor]} + vec * {LANES} + lane", minor)
         if cut:
             edge_results = self.wide_results("e", 1, f"{size - LANES} + vec + lane", minor)
-        return Columns(**common, blocks=self.blocks, digits=loops, prefetches=_prefetches(body), step=step, results=results, edge=edge,
-                       edge_results=edge_results)
+        return Columns(**common, blocks=self.blocks, digits=loops, prefetches=_prefetches(body), step=step,
+                       results=results, edge=edge, edge_results=edge_results)
 
     def flat(self, common: "Dict[str, Any]") -> Flat:
         """Few results: a stream of vectors, folded lane by lane at the end."""
@@ -635,15 +664,18 @@ class Emitter(reduction.Emitter):
         self.at = dict(before)
         loops = self.loops([lane])
         if sweep.streams > 1:
-            steps = self.steps("0", str(sweep.per_part), sweep.per_part, f"part * {sweep.per_part * span} + " if sweep.parts > 1 else "")
+            steps = self.steps("0", str(sweep.per_part), sweep.per_part,
+                               f"part * {sweep.per_part * span} + " if sweep.parts > 1 else "")
         else:
             first, last = self.part_of(count) if sweep.parts > 1 else ("0", str(count))
             steps = self.steps(first, last, count)
         rest, left = None, size - count * span
         if left:
             box = {**self.box, "rest": (0, left - 1)}
-            body = self.body(self.thread(self.position(f"{count * span} + rest"), box, ()), box, Schedule(), self.nest.inputs)
-            rest = ScalarRest(left, str(sweep.parts - 1) if sweep.parts > 1 else "", self.folded(body, "rest" if left <= span else f"rest % {span}", 1, of="x"))
+            body = self.body(self.thread(self.position(f"{count * span} + rest"), box, ()), box, Schedule(),
+                             self.nest.inputs)
+            rest = ScalarRest(left, str(sweep.parts - 1) if sweep.parts > 1 else "",
+                              self.folded(body, "rest" if left <= span else f"rest % {span}", 1, of="x"))
         for h in range(len(self.nest.heroes)):      # now: so that the file has the functions that this calls
             self.combine(h, "t#", "t#", "x#[at]", 1)
         self.at = {k: text for k, text in before.items() if digits.out[k]}
@@ -653,8 +685,8 @@ class Emitter(reduction.Emitter):
             self.box["column"] = (0, columns - 1)
         box = {n: b for n, b in self.box.items() if n in self.at.values() or n == "part"}
         results = self.finish(self.out_position(self.at), box, Schedule(), "t#", "nan_t")
-        return Flat(**common, digits=loops, streams=sweep.streams, steps=steps, rest=rest, columns=columns, column="column" if columns > 1 else "0",
-                    results=results)
+        return Flat(**common, digits=loops, streams=sweep.streams, steps=steps, rest=rest, columns=columns,
+                    column="column" if columns > 1 else "0", results=results)
 
     def shuffle(self, which: int, dtype: str) -> str:
         """A function of two vectors that gives their even (0) or odd (1) lanes, one after another."""
@@ -679,11 +711,14 @@ class Emitter(reduction.Emitter):
         slot = f"[{'vec' if count > 1 else '0'}]"
         return self.finish(position, box, Schedule(vec=count, lanes=LANES), f"{of}#{slot}", f"nan_{of}{slot}")
 
-    def finish(self, position: str, box: "Dict[str, Tuple[int, int]]", schedule: Schedule, total: str, nan: str) -> Results:
-        """The step that stores totals, or results from them. total: the text of a total, with # for the accumulator's id.
+    def finish(self, position: str, box: "Dict[str, Tuple[int, int]]", schedule: Schedule, total: str,
+               nan: str) -> Results:
+        """The step that stores totals, or results from them. total: the text of a total, with # for the accumulator's
+        id.
 
         nan: C text that is not 0 where a NaN was met that matters."""
-        totals = [[total.replace("#", self.name(h, k, "")) for k in range(len(self.accumulators_of(h)))] for h in range(len(self.nest.heroes))]
+        totals = [[total.replace("#", self.name(h, k, "")) for k in range(len(self.accumulators_of(h)))]
+                  for h in range(len(self.nest.heroes))]
         step = Step.of(self.stored(position, box, schedule, totals, nan), schedule.vec)
         again = None
         if self.watched and not self.partial:
@@ -701,12 +736,14 @@ class Emitter(reduction.Emitter):
         threads = self.group if items >= 64 else 1
         buffers, self.partial, self.seen = self.partial, [], []
         common, blocks = self.common([("item", items)] if items > 1 else [], threads, lanes, 1)
-        box = {"item": (0, items - 1), "part": (0, self.sweep.parts - 1), **({"vec": (0, 0), "lane": (0, lanes - 1)} if lanes > 1 else {})}
+        box = {"item": (0, items - 1), "part": (0, self.sweep.parts - 1),
+               **({"vec": (0, 0), "lane": (0, lanes - 1)} if lanes > 1 else {})}
         inner, ranges = (f"item * {lanes} + vec + lane", ("vec", "lane")) if lanes > 1 else ("item", ())
         sweep = Sweep(threads, lanes=lanes, kind="parts")
         flat = self.map(f"part * {self.results} + {inner}", box, ranges)
         body = self.body(flat, box, sweep, self.nest.epilogue)
-        values = [body.load_flat(Buffer(f"q{number}", self.scratch[number], "x"), flat, body.function.body) for number in buffers]
+        values = [body.load_flat(Buffer(f"q{number}", self.scratch[number], "x"), flat, body.function.body)
+                  for number in buffers]
         if self.watched:
             body.text.add(f"nan_t[0] |= {values[-1].text};")
         for h in range(len(self.nest.heroes)):

@@ -1,19 +1,21 @@
 """The reduction hero on GPUs: blocks of threads that read side by side, and fold what they have among them.
 
-The input's position is split into digits, kept and reduced ones (gen/plan/digits.py). A block's threads are a box [rows][fold][across]:
+The input's position is split into digits, kept and reduced ones (gen/plan/digits.py). A block's threads are a box
+[rows][fold][across]:
 
-  across  neighbouring columns, where the minor digit is kept (a thread takes a vector of them), or the lowest kept digit where
-          the reduced digits below it are too short to fill a line
-  fold    shares of one reduction: neighbouring vectors of a row, or rows of a column. A thread takes each `fold`-th of them, so
-          that in every step the threads of a block are neighbours in memory
+  across  neighbouring columns, where the minor digit is kept (a thread takes a vector of them), or the lowest kept
+          digit where the reduced digits below it are too short to fill a line
+  fold    shares of one reduction: neighbouring vectors of a row, or rows of a column. A thread takes each `fold`-th of
+          them, so that in every step the threads of a block are neighbours in memory
   rows    results further apart, where the threads of a block are enough for several
 
-A thread folds its own accumulators, then a warp its lanes by shuffles, then the block its warps through the memory that its threads
-share (OpenCL 1.2 has no shuffles: threads fold in halves there), and the thread whose share is the first has the result. Where the
-results are too few to keep all processors busy the reduced positions are cut into parts; partial results go to a scratch buffer
-[part][result], and a second kernel, the same over that buffer, combines them. Every order is fixed, and there are no atomics: the
-same input gives the same bits. Barriers and shuffles stand outside of all conditions; threads outside of the results hold the
-start value. NaNs that a combiner minds the order of are looked for on the way (gen/heroes/reduction.py).
+A thread folds its own accumulators, then a warp its lanes by shuffles, then the block its warps through the memory that
+its threads share (OpenCL 1.2 has no shuffles: threads fold in halves there), and the thread whose share is the first
+has the result. Where the results are too few to keep all processors busy the reduced positions are cut into parts;
+partial results go to a scratch buffer [part][result], and a second kernel, the same over that buffer, combines them.
+Every order is fixed, and there are no atomics: the same input gives the same bits. Barriers and shuffles stand outside
+of all conditions; threads outside of the results hold the start value. NaNs that a combiner minds the order of are
+looked for on the way (gen/heroes/reduction.py).
 """
 
 from __future__ import annotations
@@ -45,8 +47,9 @@ Box = Dict[str, Tuple[int, int]]
 
 @dataclass(frozen=True)
 class Block(Schedule):
-    """digit: the one that `across` goes along (None: none). slots: accumulators of a thread for each value; steps of `fold` units (a
-    vector where the minor digit is reduced, else one row), cut into parts of `per_part`; unroll: steps whose loads may be together."""
+    """digit: the one that `across` goes along (None: none). slots: accumulators of a thread for each value; steps of
+    `fold` units (a vector where the minor digit is reduced, else one row), cut into parts of `per_part`; unroll: steps
+    whose loads may be together."""
 
     rows: int = 1
     fold: int = 1
@@ -86,13 +89,16 @@ def _across(wide: int, most: int) -> int:
     return even if 4 * each >= 3 * even else each
 
 
-def _block(device: Device, digits: Digits, widths: Sequence[int], values: int, most_vec: int, threads: int, first: bool) -> Block:
-    """widths: bytes of the elements that neighbouring positions read or write side by side; values: accumulators for each result.
+def _block(device: Device, digits: Digits, widths: Sequence[int], values: int, most_vec: int, threads: int,
+           first: bool) -> Block:
+    """widths: bytes of the elements that neighbouring positions read or write side by side; values: accumulators for
+    each result.
     first: the kernel that reads the inputs; the second finds what it reads in a cache, and there is little of it."""
     minor, sizes, kept = digits.minor, digits.sizes, digits.kept()
     column = bool(digits.out[minor])
     vec = min(most_vec, device.line // min(widths)) if widths else 1
-    while vec > 1 and (vec * max(widths) > device.step_bytes or sizes[minor] % vec or (column and vec * values > device.reduction_values)):
+    while vec > 1 and (vec * max(widths) > device.step_bytes or sizes[minor] % vec
+                       or (column and vec * values > device.reduction_values)):
         vec //= 2
     width, over = max(widths, default=4), _over(digits, vec)
     units, digit = math.prod(over.values()), minor if column else None
@@ -104,7 +110,9 @@ def _block(device: Device, digits: Digits, widths: Sequence[int], values: int, m
     most = _pow2(threads // across) if across & (across - 1) == 0 else threads // across
     fold = most if units // 4 >= most else _pow2(units // 4)
     if across == 1:
-        fold = min(most, max(fold, min(max(1, device.coalesced // (vec * width)), 1 << (-(-units * vec * width // device.thread_bytes) - 1).bit_length())))
+        fold = min(most,
+                   max(fold, min(max(1, device.coalesced // (vec * width)),
+                                 1 << (-(-units * vec * width // device.thread_bytes) - 1).bit_length())))
         while fold > 1 and 3 * -(-units // fold) * fold > 4 * units:   # at most a quarter is idle
             fold //= 2
     while 2 * fold <= min(most, units) and rows * wide * fold < device.reduction_unit_threads * device.units:
@@ -112,12 +120,14 @@ def _block(device: Device, digits: Digits, widths: Sequence[int], values: int, m
     across = _across(wide, max(across, threads // fold)) if first else across
     columns, together = -(-wide // across), max(1, min(rows, threads // (fold * across)))
     used = -(-together * fold * across // device.warp) * device.warp
-    blocks, steps, ahead, parts, per = -(-rows // together) * columns, units // fold, max(1, device.ahead_bytes // (vec * width)), 1, 1
+    blocks, steps, ahead, parts, per = -(-rows // together) * columns, units // fold, max(
+        1, device.ahead_bytes // (vec * width)), 1, 1
     if first and blocks < 2 * device.units and steps >= 4 * ahead:   # fewer are done before a second kernel starts
         per = -(-steps // (ahead * -(-4 * device.units // blocks))) * ahead
         parts = -(-steps // per)
     slots = vec if column else min(vec, 4)
-    return Block(used, vec=vec, rows=together, fold=fold, across=across, digit=digit, slots=slots, unroll=ahead, parts=parts, per_part=per)
+    return Block(used, vec=vec, rows=together, fold=fold, across=across, digit=digit, slots=slots, unroll=ahead,
+                 parts=parts, per_part=per)
 
 
 def _widths(digits: Digits, space: IterationSpace) -> List[int]:
@@ -125,13 +135,16 @@ def _widths(digits: Digits, space: IterationSpace) -> List[int]:
 
 
 def _as_read(nest: Reduction) -> Reduction:
-    """The nest walked in the order in which most of what it reads and writes lies in memory: its results do not mind."""
+    """The nest walked in the order in which most of what it reads and writes lies in memory: its results do not
+    mind."""
     dims, partition = nest.space.dims, nest.inputs
     moved: Dict[Tuple[int, ...], int] = {}
     heroes = sum(len(hero.operands) // 2 for hero in nest.heroes)
-    reads = [(buffer.shape, read.map) for read, _ in reads_of(partition, partition.entry) for buffer in [buffer_of(partition, read)] if buffer]
+    reads = [(buffer.shape, read.map) for read, _ in reads_of(partition, partition.entry)
+             for buffer in [buffer_of(partition, read)] if buffer]
     for shape, index in reads + [(root.shape, root.map) for root in partition.roots[heroes:]]:
-        strides = [algebra.access(compose(index, memory_map(shape)), f"i{k}")[0].stride for k in range(len(dims))] if shape.dims else []
+        strides = [algebra.access(compose(index, memory_map(shape)), f"i{k}")[0].stride
+                   for k in range(len(dims))] if shape.dims else []
         if strides and all(stride for stride, size in zip(strides, dims) if size > 1):
             own = list(nest.space.minor_to_major)
             order = tuple(sorted(own, key=lambda k: abs(strides[k] or 0) if dims[k] > 1 else 0))
@@ -139,7 +152,8 @@ def _as_read(nest: Reduction) -> Reduction:
     order = max(moved, key=lambda o: moved[o], default=())
     if not order or [k for k in order if dims[k] > 1] == [k for k in nest.space.minor_to_major if dims[k] > 1]:
         return nest
-    text = algebra.shape(f"{nest.space.dtype}[{','.join(map(str, dims))}]{{{','.join(map(str, order))}}}").split("\t")[0]
+    text = algebra.shape(f"{nest.space.dtype}[{','.join(map(str, dims))}]{{{','.join(map(str, order))}}}").split(
+        "\t")[0]
     return replace(nest, space=replace(nest.space, text=text, minor_to_major=order))
 
 
@@ -159,8 +173,8 @@ class _Hero(Hero):
 
     def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
         as_read, digits, accesses = schedule
-        return _Emitter(context.target, context.device, context.helpers, as_read, digits, _widths(digits, accesses), index_type, context.excess,
-                        context.scratch).kernels()
+        return _Emitter(context.target, context.device, context.helpers, as_read, digits, _widths(digits, accesses),
+                        index_type, context.excess, context.scratch).kernels()
 
     def describe(self, kernel: Kernel) -> "List[str]":
         return [f"position: {kernel.record.position}"]
@@ -170,7 +184,8 @@ HERO = _Hero()
 
 
 def _needed(index: str, box: Box, index_type: str) -> str:
-    """What a point of a box must satisfy to lie in a map's domain, without bounds of variables that follow from the rest."""
+    """What a point of a box must satisfy to lie in a map's domain, without bounds of variables that follow from the
+    rest."""
     info = algebra.info(index)
     bounds = ", ".join(f"{v.name} in [{box[v.name][0]}, {box[v.name][1]}]" for v in info.variables)
     rest = "".join(f", {c.text} in [{c.lo}, {c.hi}]" for c in info.constraints)
@@ -183,7 +198,8 @@ def _needed(index: str, box: Box, index_type: str) -> str:
 
 @dataclass(frozen=True)
 class Accumulator:
-    """One value of a thread, in each of its slots. shared: its array in the memory that a block's threads share; other: what another slot or thread holds."""
+    """One value of a thread, in each of its slots. shared: its array in the memory that a block's threads share; other:
+    what another slot or thread holds."""
 
     name: str
     dtype: str
@@ -195,7 +211,8 @@ class Accumulator:
 
 @dataclass(frozen=True)
 class Cell:
-    """Where in shared memory a thread's values are, as C text: of the slot `vec`, and of the first; guard: which threads have any ("": all)."""
+    """Where in shared memory a thread's values are, as C text: of the slot `vec`, and of the first; guard: which
+    threads have any ("": all)."""
 
     at: str
     first: str
@@ -231,8 +248,8 @@ class Record:
     shuffles: whether lanes of a warp fold by shuffles, else all fold in halves through shared memory.
     width: lanes of a warp in a row of the block. cells: values of a slot in shared memory (0: none).
     own: where a thread leaves its values. others: where it finds those that it folds into its own.
-    results: the step that writes results from totals, for each slot. again: the same results, computed in the order of their
-    elements, for those that met a NaN. combine(slot): the lines of slot = f(slot, other), for all accumulators.
+    results: the step that writes results from totals, for each slot. again: the same results, computed in the order of
+    their elements, for those that met a NaN. combine(slot): the lines of slot = f(slot, other), for all accumulators.
     """
 
     position: str
@@ -265,8 +282,8 @@ class _Emitter(reduction.Emitter):
 
     sweep: Block
 
-    def __init__(self, d: Target, device: Device, helpers: Helpers, nest: Reduction, digits: Digits, widths: Sequence[int], index_type: str,
-                 excess: bool, scratch: "List[Shape]") -> None:
+    def __init__(self, d: Target, device: Device, helpers: Helpers, nest: Reduction, digits: Digits,
+                 widths: Sequence[int], index_type: str, excess: bool, scratch: "List[Shape]") -> None:
         super().__init__(d, helpers, nest, digits, Block(), index_type, excess, scratch)
         self.device, self.source = device, []  # type: Device, List[int]
         self.sweep = self.fitting(digits, widths, True)
@@ -277,7 +294,8 @@ class _Emitter(reduction.Emitter):
         return self.d.has_shuffles and block.even and block.fold > 1
 
     def cells(self, block: Block) -> int:
-        """Values of one slot that a block's threads leave for each other: 0, of every thread, or of the first lanes of every warp."""
+        """Values of one slot that a block's threads leave for each other: 0, of every thread, or of the first lanes of
+        every warp."""
         if block.fold == 1:
             return 0
         if not self.shuffles(block):
@@ -291,7 +309,8 @@ class _Emitter(reduction.Emitter):
         for vec in (16, 4, 2, 1):
             for threads in (self.device.reduction_threads, 64):
                 block = _block(self.device, digits, widths, len(sizes), vec, threads, first)
-                if self.cells(block) * (block.slots if digits.out[digits.minor] else 1) * sum(sizes) <= self.d.shared_bytes:
+                if self.cells(block) * (block.slots if digits.out[digits.minor]
+                                        else 1) * sum(sizes) <= self.d.shared_bytes:
                     return block
         raise AssertionError("64 threads fit")
 
@@ -306,44 +325,54 @@ class _Emitter(reduction.Emitter):
             return [self.whole(nest.name, both, {**writes, **results}, [nest.inputs, *self.results_of()])]
         kinds = [self.kept_as(dtype) for _, _, dtype in self.accumulators] + ["s32"] * bool(self.watched)
         self.partial = list(range(len(self.scratch), len(self.scratch) + len(kinds)))
-        between = {f"q{number}": array_shape(dtype, (parts, self.results)) for number, dtype in zip(self.partial, kinds)}
+        between = {f"q{number}": array_shape(dtype, (parts, self.results))
+                   for number, dtype in zip(self.partial, kinds)}
         self.scratch += between.values()
         first = self.whole(nest.name, reads, {**writes, **between}, [nest.inputs])
         self.source, self.partial, self.seen = self.partial, [], []
-        self.digits = Digits((parts, self.results), (self.results, 1), (0, 1)) if self.results > 1 else Digits((parts,), (1,), (0,))
+        self.digits = Digits((parts, self.results), (self.results, 1),
+                             (0, 1)) if self.results > 1 else Digits((parts,), (1,), (0,))
         self.sweep = self.fitting(self.digits, [dtypes.storage_bytes(dtype) for dtype in kinds], False)
-        return [first, self.whole(nest.name + "_parts", {**between, **self.read_for_results()}, results, self.results_of())]
+        return [first, self.whole(nest.name + "_parts", {**between, **self.read_for_results()}, results,
+                                  self.results_of())]
 
-    def whole(self, name: str, reads: "Dict[str, Shape]", writes: "Dict[str, Shape]", partitions: Sequence[Partition]) -> Kernel:
+    def whole(self, name: str, reads: "Dict[str, Shape]", writes: "Dict[str, Shape]",
+              partitions: Sequence[Partition]) -> Kernel:
         """One kernel: the threads' own steps, the fold, the results."""
         block, digits = self.sweep, self.digits
         self.slots = block.slots if block.digit == digits.minor else 1
         slot = "vec" if self.slots > 1 else "0"
         position, coordinates, guard, blocks = self.place()
         steps, rest, body = self.steps()
-        totals = [[f"{self.name(h, k)}[{slot}]" for k in range(len(self.accumulators_of(h)))] for h in range(len(self.nest.heroes))]
-        where, box = self.out_position(self.kept_at()), {**self.bounds, **({"vec": (0, self.slots - 1)} if self.slots > 1 else {})}
-        results = Step.of(self.stored(where, box, Schedule(vec=self.slots), totals, "odd >> vec & 1" if self.slots > 1 else "odd"), self.slots)
+        totals = [[f"{self.name(h, k)}[{slot}]" for k in range(len(self.accumulators_of(h)))]
+                  for h in range(len(self.nest.heroes))]
+        where, box = self.out_position(self.kept_at()), {**self.bounds,
+                                                         **({"vec": (0, self.slots - 1)} if self.slots > 1 else {})}
+        results = Step.of(self.stored(where, box, Schedule(vec=self.slots), totals,
+                                      "odd >> vec & 1" if self.slots > 1 else "odd"), self.slots)
         again = Step.of(self.in_order(where, box), 1) if self.watched and not self.partial else None
         own, others, warps = self.exchanged()
         kernel = self.kernel(name, blocks, block.threads, reduction.by_number(reads), writes, partitions)
         kernel.code = Step.of(body, block.vec)
         kernel.template, kernel.thread = "kernels/reduction_gpu", body.thread or ""
-        kernel.record = Record(
-            position=position, coordinates=coordinates, guard=guard, accumulators=[self.accumulator(h, k, dtype) for h, k, dtype in self.accumulators],
-            held=block.slots, slots=self.slots, slot=slot, watched=bool(self.watched), parts=block.parts, per_part=block.per_part, steps=steps, rest=rest,
-            fold=block.fold, across=block.across, shuffles=self.shuffles(block), width=min(self.device.warp, block.fold * block.across),
-            cells=self.cells(block), own=own, others=others, warps=warps, results=results, again=again, combine=self.combine)
+        kernel.record = Record(position=position, coordinates=coordinates, guard=guard,
+                               accumulators=[self.accumulator(h, k, dtype) for h, k, dtype in self.accumulators],
+                               held=block.slots, slots=self.slots, slot=slot, watched=bool(self.watched),
+                               parts=block.parts, per_part=block.per_part, steps=steps, rest=rest, fold=block.fold,
+                               across=block.across, shuffles=self.shuffles(block),
+                               width=min(self.device.warp, block.fold * block.across), cells=self.cells(block), own=own,
+                               others=others, warps=warps, results=results, again=again, combine=self.combine)
         return kernel
 
     def accumulator(self, h: int, k: int, dtype: str) -> Accumulator:
-        return Accumulator(self.name(h, k), dtype, self.d.register(dtype), self.start(h, k), self.name(h, k, "shared"), self.name(h, k, "other"))
+        return Accumulator(self.name(h, k), dtype, self.d.register(dtype), self.start(h, k), self.name(h, k, "shared"),
+                           self.name(h, k, "other"))
 
     # ---- where a thread is ----
 
     def place(self) -> "Tuple[str, List[Coordinate], str, int]":
-        """Which results a thread is for: the map (th_x, bl_x) -> coordinates; these, as far as there is more than one value; what a thread must satisfy
-        to have any; blocks."""
+        """Which results a thread is for: the map (th_x, bl_x) -> coordinates; these, as far as there is more than one
+        value; what a thread must satisfy to have any; blocks."""
         block, digits, kept = self.sweep, self.digits, [k for k in self.digits.kept() if k != self.sweep.digit]
         rows, wide = math.prod(digits.sizes[k] for k in kept), self.wide()
         across, down = -(-wide // block.across), -(-rows // block.rows)
@@ -368,9 +397,11 @@ class _Emitter(reduction.Emitter):
         if block.parts > 1:
             self.bounds["part"] = (0, block.parts - 1)
         share = algebra.simplify(f"(th_x) -> ((th_x floordiv {block.across}) mod {block.fold}), domain: th_x in [0, {block.rows * group - 1}]")
-        values = [*zip(texts, algebra.c_text(place, self.index_type).results), ("f", algebra.c_text(share, self.index_type).results[0])]
+        values = [*zip(texts, algebra.c_text(place, self.index_type).results),
+                  ("f", algebra.c_text(share, self.index_type).results[0])]
         sizes = {**{name: high for name, (_, high) in self.bounds.items()}, "f": block.fold - 1}
-        return place, [Coordinate(name, text) for name, text in values if sizes[name]], _needed(place, box, self.index_type), blocks
+        return place, [Coordinate(name, text) for name, text in values
+                       if sizes[name]], _needed(place, box, self.index_type), blocks
 
     def wide(self) -> int:
         """Units along the digit that goes across."""
@@ -408,14 +439,16 @@ class _Emitter(reduction.Emitter):
         below = math.prod(over.values())
         for k, size in over.items():
             below //= size
-            at[k] = f"((({unit}) floordiv {below}) mod {size})" + (f" * {block.vec} + vec" if k == digits.minor and block.vec > 1 else "")
+            at[k] = f"((({unit}) floordiv {below}) mod {size})" + (f" * {block.vec} + vec" if k == digits.minor
+                                                                   and block.vec > 1 else "")
         position = " + ".join(f"({at[k]}) * {digits.weights[k]}" for k in sorted(at))
         ranges = [name for name in ("step", "vec") if name in box]
         slot = "0" if block.slots == 1 else "vec" if block.slots == block.vec else f"vec % {block.slots}"
         if self.source:
             thread = self.map(position, box, ranges)
             body = self.body(thread, box, block, self.nest.epilogue)
-            values = [body.load_flat(Buffer(f"q{number}", self.scratch[number], "x"), thread, body.function.body) for number in self.source]
+            values = [body.load_flat(Buffer(f"q{number}", self.scratch[number], "x"), thread, body.function.body)
+                      for number in self.source]
             if self.watched:
                 body.text.add(f"odd |= {self.in_slot(values.pop().text)};")
             self.seen += [a for a in body.accesses if a not in self.seen]
@@ -449,16 +482,18 @@ class _Emitter(reduction.Emitter):
     # ---- shared memory ----
 
     def exchanged(self) -> "Tuple[Optional[Cell], Optional[Cell], int]":
-        """Where a thread leaves its values for others, where it finds what it folds into its own (of `warp`, or of the thread `apart` shares on), and the
-        warps that share a result."""
+        """Where a thread leaves its values for others, where it finds what it folds into its own (of `warp`, or of the
+        thread `apart` shares on), and the warps that share a result."""
         block, warp = self.sweep, self.device.warp
         if not self.cells(block):
             return None, None, 1
         if not self.shuffles(block):
-            return self.cell("th_x"), self.cell(f"th_x + apart * {block.across}", "", {"apart": (0, block.fold // 2)}), 1
+            return self.cell("th_x"), self.cell(f"th_x + apart * {block.across}", "",
+                                                {"apart": (0, block.fold // 2)}), 1
         lanes, group = min(warp, block.across), block.fold * block.across
         warps = group // max(warp, block.across)
-        return (self.cell(f"th_x floordiv {warp} * {lanes} + th_x mod {warp}", f", th_x mod {warp} in [0, {lanes - 1}]"),
+        return (self.cell(f"th_x floordiv {warp} * {lanes} + th_x mod {warp}",
+                          f", th_x mod {warp} in [0, {lanes - 1}]"),
                 self.cell(f"((th_x floordiv {group}) * {warps} + warp) * {block.across} + th_x mod {group}",
                           f", th_x mod {group} in [0, {block.across - 1}]", {"warp": (0, warps - 1)}), warps)
 
@@ -468,5 +503,6 @@ class _Emitter(reduction.Emitter):
         bounds = ", ".join(f"{name} in [{low}, {high}]" for name, (low, high) in box.items())
         names = ", ".join(name for name in box if name != "vec")
         cell = algebra.simplify(f"({names})[vec] -> (vec * {self.cells(self.sweep)} + {text}), domain: {bounds}{domain}")
-        at, first = (algebra.c_text(index, self.index_type).results[0] for index in (cell, algebra.substitute(cell, vec=0)))
+        at, first = (algebra.c_text(index, self.index_type).results[0]
+                     for index in (cell, algebra.substitute(cell, vec=0)))
         return Cell(at, first, _needed(cell, box, self.index_type))

@@ -1,7 +1,8 @@
-"""What the scans of CPUs and of GPUs share: how values are carried from element to element, and the results made of them.
+"""What the scans of CPUs and of GPUs share: how values are carried from element to element, and the results made of
+them.
 
-Where a combiner is free (gen/plan/combiner.py) parts of a prefix are combined in any grouping: sums of f16 and bf16 are then carried in f32. Any other
-combiner takes the elements one after the other, and rounds as the graph says.
+Where a combiner is free (gen/plan/combiner.py) parts of a prefix are combined in any grouping: sums of f16 and bf16 are
+then carried in f32. Any other combiner takes the elements one after the other, and rounds as the graph says.
 """
 
 from __future__ import annotations
@@ -25,12 +26,14 @@ from gen.schedule import Schedule
 from gen.targets import SMALL
 
 Box = Dict[str, Tuple[int, int]]
-Extend = Callable[[Body, int, List[Value]], List[str]]      # a hero's results, as texts, of its elements; what is carried goes on
+# a hero's results, as texts, of its elements; what is carried goes on
+Extend = Callable[[Body, int, List[Value]], List[str]]
 
 
 @dataclass(frozen=True)
 class Carry:
-    """A value that goes from element to element. id: what its name ends with. type: of a register; element: of a lane; start: what a lane begins with."""
+    """A value that goes from element to element. id: what its name ends with. type: of a register; element: of a lane;
+    start: what a lane begins with."""
 
     id: str
     dtype: str
@@ -51,14 +54,16 @@ def free(nest: Scan) -> bool:
 
 
 class Emitter:
-    """What the kernels of a nest are written with. free: its combiners are. components: (hero, its component, type); seen: accesses, for explain."""
+    """What the kernels of a nest are written with. free: its combiners are. components: (hero, its component, type);
+    seen: accesses, for explain."""
 
     def __init__(self, nest: Scan, schedule: Schedule, index_type: str, context: Context) -> None:
         self.nest, self.schedule, self.index_type, self.context = nest, schedule, index_type, context
         self.d, self.helpers, self.excess, self.t = context.target, context.helpers, context.excess, context.target.index[index_type]
         self.free = free(nest)
         self.combiners = [combiner.analyse(hero) for hero in nest.heroes]
-        self.components = [(h, k, hero.shape.leaves()[k].dtype) for h, hero in enumerate(nest.heroes) for k in range(len(hero.operands) // 2)]
+        self.components = [(h, k, hero.shape.leaves()[k].dtype) for h, hero in enumerate(nest.heroes)
+                           for k in range(len(hero.operands) // 2)]
         self.seen: List[Tuple[str, str]] = []
 
     def of(self, h: int) -> List[str]:
@@ -79,7 +84,8 @@ class Emitter:
         partition = self.nest.inits
         body = Body(self.d, self.helpers, partition, partition.entry, self.index_type, excess=self.excess)
         body.region(partition.entry.body)
-        values = [body.real(body.settled(body.read(partition.scalar_read(init), partition.entry.body), "init")) for init in partition.scalars]
+        values = [body.real(body.settled(body.read(partition.scalar_read(init), partition.entry.body), "init"))
+                  for init in partition.scalars]
         return body.text.lines, [value.text for value in values]
 
     def carries(self, starts: Sequence[str], lanes: int) -> List[Carry]:
@@ -98,7 +104,8 @@ class Emitter:
 
     def extended(self, body: Body, h: int, before: Sequence[str], x: Sequence[str]) -> List[str]:
         """f of what came before and the element, each on its side: in reverse what came before lies behind."""
-        return self.combined(body, h, x, before, body.lanes) if self.nest.reverse else self.combined(body, h, before, x, body.lanes)
+        return self.combined(body, h, x, before,
+                             body.lanes) if self.nest.reverse else self.combined(body, h, before, x, body.lanes)
 
     def position(self, outer: str, place: str, column: str) -> str:
         return f"(({outer}) * {self.nest.size} + {place}) * {self.nest.below} + {column}"
@@ -110,8 +117,10 @@ class Emitter:
         return compose(algebra.simplify(f"{head} -> ({position})" + (f", domain: {domain}" if domain else "")),
                        algebra.call("shape", "unmap", self.nest.shape.text))
 
-    def body(self, thread: str, box: Box, schedule: Schedule, partition: Partition, given: "Optional[Mapping[Instruction, Given]]" = None) -> Body:
-        return Body(self.d, self.helpers, partition, partition.entry, self.index_type, thread, schedule, self.excess, box, given=given)
+    def body(self, thread: str, box: Box, schedule: Schedule, partition: Partition,
+             given: "Optional[Mapping[Instruction, Given]]" = None) -> Body:
+        return Body(self.d, self.helpers, partition, partition.entry, self.index_type, thread, schedule, self.excess,
+                    box, given=given)
 
     def results(self, thread: str, box: Box, schedule: Schedule, extend: Extend) -> Body:
         """A step: elements are read, what is carried goes on, results are written."""
@@ -119,7 +128,8 @@ class Emitter:
 
         def of_hero(h: int) -> Given:
             return lambda body: self._values(body, h, extend)
-        body = self.body(thread, box, schedule, partition, {hero: of_hero(h) for h, hero in enumerate(self.nest.heroes)})
+        body = self.body(thread, box, schedule, partition,
+                         {hero: of_hero(h) for h, hero in enumerate(self.nest.heroes)})
         body.region(partition.entry.body)
         for root in self.nest.partition.roots:
             body.store(root)
@@ -136,17 +146,20 @@ class Emitter:
         """A hero's elements at the step."""
         first = sum(len(self.of(k)) for k in range(h))
         roots = partition.roots[len(partition.roots) - len(self.components):][first:first + len(self.of(h))]
-        return [body.real(body.settled(body.read(partition.root_read(root), body.function.body), "x")) for root in roots]
+        return [body.real(body.settled(body.read(partition.root_read(root), body.function.body), "x"))
+                for root in roots]
 
     def functions(self) -> List[CFunction]:
         """Those that the kernels call."""
-        return [function_text(self.d, self.helpers, partition, f, self.excess) for partition in (self.nest.inits, self.nest.steps)
-                for f in reversed(partition.functions[1:])]
+        return [function_text(self.d, self.helpers, partition, f, self.excess)
+                for partition in (self.nest.inits, self.nest.steps) for f in reversed(partition.functions[1:])]
 
     def kernel(self, blocks: int, threads: int) -> Kernel:
         partitions = (self.nest.inits, self.nest.steps)
-        reads: Dict[str, Shape] = {pointer: shape for partition in partitions for pointer, shape in buffers_of(partition, partition.entry).items()}
+        reads: Dict[str, Shape] = {pointer: shape for partition in partitions
+                                   for pointer, shape in buffers_of(partition, partition.entry).items()}
         reads = dict(sorted(reads.items(), key=lambda item: (item[0][0], int(item[0][1:]))))
         writes = {root.pointer: root.shape for root in self.nest.partition.roots}
-        return Kernel(self.nest.name, self.nest, self.schedule, self.index_type, blocks, ", ".join(arguments(self.d, reads, writes)), self.functions(),
-                      self.d.launch_bounds(threads), self.seen[0][1] if self.seen else "", [*reads, *sorted(writes)], list(self.seen), threads=threads)
+        return Kernel(self.nest.name, self.nest, self.schedule, self.index_type, blocks,
+                      ", ".join(arguments(self.d, reads, writes)), self.functions(), self.d.launch_bounds(threads),
+                      self.seen[0][1] if self.seen else "", [*reads, *sorted(writes)], list(self.seen), threads=threads)

@@ -1,10 +1,14 @@
 """The scan hero on CPUs: each element is read once, and each result written once.
 
-A position in memory is (outer * size + place) * below + column (gen/plan/scan.py). Its kernels are templates/kernels/scan_cpu_*.j2:
+A position in memory is (outer * size + place) * below + column (gen/plan/scan.py). Its kernels are
+templates/kernels/scan_cpu_*.j2:
 
-  rows       below is 1, and the combiner is free: a vector of neighbours becomes its own prefixes in registers, with what is carried from the vector before
-  row_lanes  below is 1: a lane for each of 16 rows, whose elements are transposed in registers after loads and before stores
-  columns    a lane for each of 16 neighbouring columns, one after another down the rows; or one element a register, where no vector fits
+  rows       below is 1, and the combiner is free: a vector of neighbours becomes its own prefixes in registers, with
+             what is carried from the vector before
+  row_lanes  below is 1: a lane for each of 16 rows, whose elements are transposed in registers after loads and before
+             stores
+  columns    a lane for each of 16 neighbouring columns, one after another down the rows; or one element a register,
+             where no vector fits
 """
 
 from __future__ import annotations
@@ -66,7 +70,8 @@ HERO = _Hero()
 
 def _widths(nest: Scan) -> List[int]:
     reads = buffers_of(nest.partition, nest.partition.entry)
-    return [dtypes.storage_bytes(shape.dtype) for shape in [*reads.values(), *(root.shape for root in nest.partition.roots)] if shape.dims] or [4]
+    return [dtypes.storage_bytes(shape.dtype)
+            for shape in [*reads.values(), *(root.shape for root in nest.partition.roots)] if shape.dims] or [4]
 
 
 def _streams(device: Device, nest: Scan) -> bool:
@@ -103,13 +108,16 @@ def _wide(device: Device, nest: Scan) -> "Iterable[Prefixes]":
 
 
 def _cheap(nest: Scan) -> bool:
-    """Whether combiners are an instruction each: a register of neighbours takes six of them, a lane for each row one."""
-    ops = [i.opcode for hero in nest.heroes for i in hero.called[0].instructions if i.opcode not in ("parameter", "tuple")]
+    """Whether combiners are an instruction each: a register of neighbours takes six of them, a lane for each row
+    one."""
+    ops = [i.opcode for hero in nest.heroes for i in hero.called[0].instructions
+           if i.opcode not in ("parameter", "tuple")]
     return all(opcode in ELEMENTWISE and ELEMENTWISE[opcode].operator for opcode in ops)
 
 
 def _columns(device: Device, nest: Scan, lanes: int) -> Prefixes:
-    """A block of columns is walked down; where there are few columns, a work-item has several outer positions, one after another."""
+    """A block of columns is walked down; where there are few columns, a work-item has several outer positions, one
+    after another."""
     width = max(_widths(nest))
     whole = max(1, nest.below // lanes)
     registers = min(whole, max(1, device.scan_bytes // (lanes * width)))
@@ -124,8 +132,10 @@ def _columns(device: Device, nest: Scan, lanes: int) -> Prefixes:
 
 @dataclass(frozen=True)
 class Record:
-    """What all have. group, item: whether the place needs the numbers of work-group and work-item; guard: whether a work-item is needed ("": all are).
-    begin: lines that compute what is started from. first, last: a work-item's rows, or blocks of rows, as C text. size: elements of a row."""
+    """What all have. group, item: whether the place needs the numbers of work-group and work-item; guard: whether a
+    work-item is needed ("": all are).
+    begin: lines that compute what is started from. first, last: a work-item's rows, or blocks of rows, as C text. size:
+    elements of a row."""
 
     group: bool
     item: bool
@@ -141,8 +151,9 @@ class Record:
 
 @dataclass(frozen=True)
 class Rows(Record):
-    """templates/kernels/scan_cpu_rows.j2. row: the text of a block's first row ("": the element's code has it). count: steps of a row; step: of `vec` registers; left: elements that are
-    in no step, rest: the code for one of them, which carries a scalar where `scalar`: what all lanes of the register have."""
+    """templates/kernels/scan_cpu_rows.j2. row: the text of a block's first row ("": the element's code has it). count:
+    steps of a row; step: of `vec` registers; left: elements that are in no step, rest: the code for one of them, which
+    carries a scalar where `scalar`: what all lanes of the register have."""
 
     row: str
     count: int
@@ -154,8 +165,8 @@ class Rows(Record):
 
 @dataclass(frozen=True)
 class Columns(Record):
-    """templates/kernels/scan_cpu_columns.j2. lanes: columns of a register. registers: of a block, the last one of which has `remaining`, and the
-    columns that are left over: one more register, that ends with the columns (edge)."""
+    """templates/kernels/scan_cpu_columns.j2. lanes: columns of a register. registers: of a block, the last one of which
+    has `remaining`, and the columns that are left over: one more register, that ends with the columns (edge)."""
 
     lanes: int
     blocks: int
@@ -181,7 +192,8 @@ class Emitter(scan.Emitter):
         return kernel
 
     def common(self, counts: "List[Tuple[str, int]]", turns: int, lanes: int) -> "Tuple[Dict[str, Any], int]":
-        """The fields of Record, and the number of work-groups. turns: rows, or blocks of rows, that the work-items share."""
+        """The fields of Record, and the number of work-groups. turns: rows, or blocks of rows, that the work-items
+        share."""
         chunks, threads = self.schedule.chunks, self.schedule.threads
         items = -(-turns // chunks)
         counts = [("chunk", items)] * (items > 1) + counts
@@ -189,13 +201,15 @@ class Emitter(scan.Emitter):
         c = algebra.c_text(at, self.index_type)
         begin, starts = self.begin()
         if self.free:
-            starts = [self.identity(h, k) if not self.combiners[h].apply_init else text for (h, k, _), text in zip(self.components, starts)]
+            starts = [self.identity(h, k) if not self.combiners[h].apply_init else text
+                      for (h, k, _), text in zip(self.components, starts)]
         first, last = (f"chunk * {chunks}", f"chunk * {chunks} + {chunks}") if items > 1 else ("0", str(turns))
         if items > 1 and turns % chunks:
             last = f"(chunk < {items - 1} ? {last} : {turns})"
         return {"group": blocks > 1, "item": threads > 1, "guard": " && ".join(c.constraints),
                 "coordinates": [Coordinate(name, text) for (name, _), text in zip(counts, c.results)], "begin": begin,
-                "carries": self.carries(starts, lanes), "first": first, "last": last, "size": self.nest.size, "reverse": self.nest.reverse}, blocks
+                "carries": self.carries(starts, lanes), "first": first, "last": last, "size": self.nest.size,
+                "reverse": self.nest.reverse}, blocks
 
     # ---- what is carried ----
 
@@ -209,12 +223,14 @@ class Emitter(scan.Emitter):
         return extend
 
     def prefixes(self, body: Body, h: int, x: List[Value]) -> List[str]:
-        """The prefixes of a register's lanes by doubling; then with what is carried, which grows by the whole register."""
+        """The prefixes of a register's lanes by doubling; then with what is carried, which grows by the whole
+        register."""
         kinds, names = self.of(h), [f"a{self.id(h, k)}" for k in range(len(self.of(h)))]
         now = [self.widened(body, v) for v in x]
         distance = 1
         while distance < LANES:
-            before = [f"{self.shift(dtype, distance)}({text}, {self.d.splat(dtype, LANES, self.identity(h, k))})" for k, (dtype, text) in enumerate(zip(kinds, now))]
+            before = [f"{self.shift(dtype, distance)}({text}, {self.d.splat(dtype, LANES, self.identity(h, k))})"
+                      for k, (dtype, text) in enumerate(zip(kinds, now))]
             now = self.extended(body, h, before, now)
             distance *= 2
         new = self.extended(body, h, names, now)
@@ -242,12 +258,14 @@ class Emitter(scan.Emitter):
     def shift(self, dtype: str, distance: int) -> str:
         """A function that moves a register's lanes on, and fills up with a second register's."""
         if self.nest.reverse:
-            return self._shuffle(f"back_{distance}", dtype, [*range(distance, LANES), *range(LANES, LANES + distance)], True)
+            return self._shuffle(f"back_{distance}", dtype, [*range(distance, LANES), *range(LANES, LANES + distance)],
+                                 True)
         return self._shuffle(f"on_{distance}", dtype, [*range(LANES, LANES + distance), *range(LANES - distance)], True)
 
     def last(self, dtype: str) -> str:
         """A function that gives a register's last prefix in all lanes."""
-        return self._shuffle("first" if self.nest.reverse else "last", dtype, [0 if self.nest.reverse else LANES - 1] * LANES, False)
+        return self._shuffle("first" if self.nest.reverse else "last", dtype,
+                             [0 if self.nest.reverse else LANES - 1] * LANES, False)
 
     # ---- kinds ----
 
@@ -257,12 +275,14 @@ class Emitter(scan.Emitter):
         row: Box = {"row": (0, nest.outer - 1)}
         count, left = divmod(nest.size, schedule.step)
         box = {**row, "step": (0, count - 1), "vec": (0, schedule.vec - 1), "lane": (0, LANES - 1)}
-        thread = self.thread(self.position("row", f"step * {schedule.step} + vec * {LANES} + lane", "0"), box, ("vec", "lane"))
+        thread = self.thread(self.position("row", f"step * {schedule.step} + vec * {LANES} + lane", "0"), box,
+                             ("vec", "lane"))
         step = Step.of(self.results(thread, box, schedule, self.prefixes), schedule.vec)
         rest = None
         if left:
             box = {**row, "rest": (0, left - 1)}
-            rest = Step.of(self.results(self.thread(self.position("row", f"{count * schedule.step} + rest", "0"), box, ()), box, Schedule(), self.carry("", "c")), 1)
+            rest = Step.of(self.results(self.thread(self.position("row", f"{count * schedule.step} + rest", "0"), box,
+                                                    ()), box, Schedule(), self.carry("", "c")), 1)
         return Rows(**common, row="", count=count, step=step, left=left, rest=rest, scalar=True), blocks
 
     def row_lanes(self) -> "Tuple[Rows, int]":
@@ -280,7 +300,8 @@ class Emitter(scan.Emitter):
         rest = None
         if left:
             box = {**row, "rest": (0, left - 1), "vec": (0, 0), "lane": (0, lanes - 1)}
-            thread = self.thread(self.position(outer, f"{count * schedule.vec} + rest + vec", "0"), box, ("vec", "lane"))
+            thread = self.thread(self.position(outer, f"{count * schedule.vec} + rest + vec", "0"), box,
+                                 ("vec", "lane"))
             rest = Step.of(self.results(thread, box, Schedule(lanes=lanes), self.carry("")), 1)
         start = f"block < {whole} ? block * {lanes} : {nest.outer - lanes}" if moved else ""
         return Rows(**common, row=start, count=count, step=step, left=left, rest=rest, scalar=False), blocks
@@ -295,11 +316,13 @@ class Emitter(scan.Emitter):
         column = f"vec * {lanes}" + (f" + block * {schedule.registers * lanes}" if count > 1 else "")
         if lanes > 1:
             box, column = {**box, "lane": (0, lanes - 1)}, f"{column} + lane"
-        step = Step.of(self.results(self.thread(self.position("row", "place", column), box, ranges), box, Schedule(lanes=lanes, stream=schedule.stream),
-                                    self.carry("[vec]")), schedule.registers)
+        step = Step.of(self.results(self.thread(self.position("row", "place", column), box, ranges), box,
+                                    Schedule(lanes=lanes, stream=schedule.stream), self.carry("[vec]")),
+                       schedule.registers)
         edge = None
         if left:
             box = {**row, "vec": (0, 0), "lane": (0, lanes - 1)}
-            edge = Step.of(self.results(self.thread(self.position("row", "place", f"{nest.below - lanes} + vec + lane"), box, ranges), box, Schedule(lanes=lanes),
-                                        self.carry("", "e")), 1)
-        return Columns(**common, lanes=lanes, blocks=count, registers=schedule.registers, remaining=whole - (count - 1) * schedule.registers, step=step, edge=edge), blocks
+            edge = Step.of(self.results(self.thread(self.position("row", "place", f"{nest.below - lanes} + vec + lane"),
+                                                    box, ranges), box, Schedule(lanes=lanes), self.carry("", "e")), 1)
+        return Columns(**common, lanes=lanes, blocks=count, registers=schedule.registers,
+                       remaining=whole - (count - 1) * schedule.registers, step=step, edge=edge), blocks

@@ -1,19 +1,20 @@
 """The scatter hero: results begin as copies of the operands, and a second kernel combines the updates into them.
 
-The position of an update is a map with runtime variables: the indices that are read for its row. A row with an index out
-of range is dropped. CPUs combine updates in order, so every run gives the same bits. Work-items share the result along a
-dimension that no index selects (each goes through its part of all windows), or else along one that indices select (each
-combines the updates whose index is in its part).
+The position of an update is a map with runtime variables: the indices that are read for its row. A row with an index
+out of range is dropped. CPUs combine updates in order, so every run gives the same bits. Work-items share the result
+along a dimension that no index selects (each goes through its part of all windows), or else along one that indices
+select (each combines the updates whose index is in its part).
 
-On GPUs each thread has one update. Unique indices combine by loads and stores, others by an atomic operation of the device
-or by compare-and-swap of the 32-bit word (64-bit in CUDA) that holds the element. Updates are combined in order where there
-is no such word: for 8 bytes in OpenCL 1.2, for small elements of a result that is no whole number of words, for results that
-are combined with each other or more than one that is overwritten, for complex numbers other than CUDA's sums, whose parts
-are added separately. CUDA's atomicAdd takes subnormals of f32 for zeros: the bound of its results says so.
+On GPUs each thread has one update. Unique indices combine by loads and stores, others by an atomic operation of the
+device or by compare-and-swap of the 32-bit word (64-bit in CUDA) that holds the element. Updates are combined in order
+where there is no such word: for 8 bytes in OpenCL 1.2, for small elements of a result that is no whole number of words,
+for results that are combined with each other or more than one that is overwritten, for complex numbers other than
+CUDA's sums, whose parts are added separately. CUDA's atomicAdd takes subnormals of f32 for zeros: the bound of its
+results says so.
 
-Where indices are sorted, a thread of a GPU goes through a run of rows for one element of the window. It sums consecutive
-updates of one position in registers and combines the sum by one atomic operation. It compares the positions that it reads,
-so rows that are not sorted, against the promise, are right too.
+Where indices are sorted, a thread of a GPU goes through a run of rows for one element of the window. It sums
+consecutive updates of one position in registers and combines the sum by one atomic operation. It compares the positions
+that it reads, so rows that are not sorted, against the promise, are right too.
 """
 
 from __future__ import annotations
@@ -57,7 +58,8 @@ class InOrder(Schedule):
 
 @dataclass(frozen=True)
 class Updates(Loop):
-    """One thread for each update. plain: no two updates write one element. run: rows of one thread. how: words for people."""
+    """One thread for each update. plain: no two updates write one element. run: rows of one thread. how: words for
+    people."""
 
     how: str = ""
     plain: bool = False
@@ -127,7 +129,8 @@ class Position:
 
 @dataclass(frozen=True)
 class Sum:
-    """The variable in which a result's updates of one position are combined. zero: its value before the first. first: an update's value."""
+    """The variable in which a result's updates of one position are combined. zero: its value before the first. first:
+    an update's value."""
 
     type: str
     name: str
@@ -153,7 +156,8 @@ class ByRun(ByUpdate):
 
 @dataclass(frozen=True)
 class DimensionLoop:
-    """A loop over a dimension of the updates. owned: the condition that its index is in the work-item's part ("": its bounds say so)."""
+    """A loop over a dimension of the updates. owned: the condition that its index is in the work-item's part ("": its
+    bounds say so)."""
 
     name: str
     first: str
@@ -166,7 +170,8 @@ class InOrderCode(UpdateCode):
     """What templates/kernels/scatter_in_order.j2 prints.
 
     chunk: the size of a work-item's part of the shared dimension; 0 where there is one work-item.
-    rows, window: the loops over updates. owned: the condition that a whole row is in the work-item's part ("": no such test).
+    rows, window: the loops over updates. owned: the condition that a whole row is in the work-item's part ("": no such
+    test).
     """
 
     chunk: int
@@ -199,7 +204,8 @@ class _Hero(Hero):
         return [Updates(device.scatter_threads, how=how + why, plain=plain, run=run)]
 
     def index_types(self, schedule: Any) -> "Sequence[str]":
-        """Signed types for updates in order: with these a C compiler knows that no sum wraps, so that neighbours in a loop are contiguous."""
+        """Signed types for updates in order: with these a C compiler knows that no sum wraps, so that neighbours in a
+        loop are contiguous."""
         return INDEX_TYPES[isinstance(schedule, InOrder):]
 
     def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
@@ -214,7 +220,8 @@ HERO = _Hero()
 def _run(device: Device, nest: Scatter) -> "Tuple[int, str]":
     """The rows of one thread where indices are sorted, and words about it; (1, "") where they are not said to be.
 
-    There are at least as many runs as positions in the result, a few for each unit of the device, and threads that fill the device."""
+    There are at least as many runs as positions in the result, a few for each unit of the device, and threads that fill
+    the device."""
     if not sorted_indices(nest.instruction):
         return 1, ""
     count, combiner = len(nest.targets), nest.instruction.attributes["to_apply"]
@@ -234,16 +241,19 @@ def _run(device: Device, nest: Scatter) -> "Tuple[int, str]":
 
 
 def _rows(nest: Scatter) -> int:
-    return math.prod(size for k, size in enumerate(nest.shape.dims) if k not in nest.instruction.attributes["update_window_dims"])
+    return math.prod(size for k, size in enumerate(nest.shape.dims)
+                     if k not in nest.instruction.attributes["update_window_dims"])
 
 
 def _atomic(d: Target, nest: Scatter, k: int) -> "Optional[str]":
-    """The way that a GPU combines an update: a function of the language, "plain store" or "compare and swap"; None where there is none."""
+    """The way that a GPU combines an update: a function of the language, "plain store" or "compare and swap"; None
+    where there is none."""
     shape, count = nest.targets[k].shape, len(nest.targets)
     dtype, part = shape.dtype, combined_by(nest.instruction.attributes["to_apply"], k, count)
     width = dtypes.TABLE[dtype].bits if dtype in dtypes.PACKED else bits(dtype)
     parts = [combined_by(nest.instruction.attributes["to_apply"], j, count) for j in range(count)]
-    if count > 1 and (part is None or (part == "overwrite" and parts.count("overwrite") > 1 and not nest.unique)):     # all are one update's
+    # all are one update's
+    if count > 1 and (part is None or (part == "overwrite" and parts.count("overwrite") > 1 and not nest.unique)):
         return None
     if dtypes.is_complex(dtype):     # each part by itself; two stores may be of two updates
         sums = part == "add" and not {None, "overwrite"} & set(parts)
@@ -252,7 +262,8 @@ def _atomic(d: Target, nest: Scatter, k: int) -> "Optional[str]":
         return "plain store"
     if width > d.atomic_bits or (width < 32 and shape.bytes % 4):
         return None
-    word = d.atomic(part, dtype, not {None, "overwrite"} & set(parts)) if width >= 32 and part not in (None, "overwrite") else None
+    word = d.atomic(part, dtype,
+                    not {None, "overwrite"} & set(parts)) if width >= 32 and part not in (None, "overwrite") else None
     return word or "compare and swap"
 
 
@@ -261,8 +272,8 @@ def _atomic(d: Target, nest: Scatter, k: int) -> "Optional[str]":
 class _Writer:
     """The C text of a kernel's parts: reads of the indices, the value of an update, the combination."""
 
-    def __init__(self, d: Target, helpers: Helpers, nest: Scatter, index_type: str, excess: bool, thread: Optional[str] = None,
-                 box: "Optional[Dict[str, Tuple[int, int]]]" = None) -> None:
+    def __init__(self, d: Target, helpers: Helpers, nest: Scatter, index_type: str, excess: bool,
+                 thread: Optional[str] = None, box: "Optional[Dict[str, Tuple[int, int]]]" = None) -> None:
         self.d, self.helpers, self.nest, self.index_type, self.t = d, helpers, nest, index_type, d.index[index_type]
         self.at, self.of = (Body(d, helpers, p, p.entry, index_type, thread, None, excess, box)
                             for p in (nest.indices, nest.partition))
@@ -305,7 +316,8 @@ class _Writer:
                 body.text.add(self.atomic(k, str(how[k]), target, at, new[k]))
             return body.text.lines
         used = parameters_used(combiner)
-        old = [self.load(x, at) if k in used else Value("0", x.shape.dtype) for k, (x, at) in enumerate(zip(nest.targets, at_of))]
+        old = [self.load(x, at) if k in used else Value("0", x.shape.dtype)
+               for k, (x, at) in enumerate(zip(nest.targets, at_of))]
         results = [body.settled(v, "next") for v in body.scalar(combiner, [*old, *new])]
         for target, at, value in zip(nest.targets, at_of, results):
             self.store(target, at, value)
@@ -317,7 +329,8 @@ class _Writer:
         body.region(nest.partition.entry.body)
         new = [Value("0", target.shape.dtype) for target in nest.targets]
         for root in nest.partition.roots:
-            new[root.result] = body.settled(body.read(nest.partition.root_read(root), nest.partition.entry.body), "update")
+            new[root.result] = body.settled(body.read(nest.partition.root_read(root), nest.partition.entry.body),
+                                            "update")
         variables: Dict[str, str] = {}
         at_of = []
         for target in nest.targets:
@@ -337,9 +350,11 @@ class _Writer:
         new = [body.real(value) for value in new]
         positions = [Position(at, body.name("last", "")) for at in dict.fromkeys(at_of)]
         totals = [Value(body.name("sum", ""), value.dtype) for value in new]
-        sums = [Sum(body.type(total.dtype), total.text, self.d.literal(0, total.dtype), value.text) for total, value in zip(totals, new)]
+        sums = [Sum(body.type(total.dtype), total.text, self.d.literal(0, total.dtype), value.text)
+                for total, value in zip(totals, new)]
         sums_of = {position.update: position.sums for position in positions}
-        flush = [self.atomic(k, how[k], target, sums_of[at], totals[k]) for k, (target, at) in enumerate(zip(nest.targets, at_of))]
+        flush = [self.atomic(k, how[k], target, sums_of[at], totals[k])
+                 for k, (target, at) in enumerate(zip(nest.targets, at_of))]
         update = body.text.take()
         for k, total in enumerate(totals):
             body.text.add(f"{total.text} = {body.settled(self.component(body, [*totals, *new], k), 'next').text};")
@@ -349,7 +364,8 @@ class _Writer:
         dtype, body = target.shape.dtype, self.of
         text = f"{target.pointer}[{at}]" if dtype not in dtypes.PACKED else \
             f"{self.helpers.need('packed_load', dtype, self.index_type)}({target.pointer}, {at})"
-        return body.declare("old", dtype, 1, text if dtype in dtypes.PACKED else body.from_memory(dtype, text), dtype == "f16")
+        return body.declare("old", dtype, 1, text if dtype in dtypes.PACKED else body.from_memory(dtype, text),
+                            dtype == "f16")
 
     def store(self, target: Root, at: str, value: Value) -> None:
         dtype, body, text = target.shape.dtype, self.of, self.of.to_memory(value)
@@ -368,7 +384,8 @@ class _Writer:
         if dtypes.is_complex(dtype):
             return ", ".join(f"{how}(&{target.pointer}[{at}].{half}, {new.text}.{half})" for half in ("re", "im")) + ";"
         if how != "compare and swap":
-            kind = d.types["u64"] if dtype == "s64" and how in ("atomicAdd", "atomicAnd", "atomicOr", "atomicXor") else d.types[dtype]
+            kind = d.types["u64"] if dtype == "s64" and how in ("atomicAdd", "atomicAnd", "atomicOr",
+                                                                "atomicXor") else d.types[dtype]
             pointer = f"({d.atomic_space}{kind} *)({target.pointer} + {at})"
             return f"{how}({pointer}, ({kind}){new.text});"
         return f"{self.swap(k)}({target.pointer}, {at}, {(body.moved(new) if dtype == 'f16' else new).text});"
@@ -390,7 +407,8 @@ class _Writer:
         result = body.settled(self.component(body, values, k), "next")
         text = body.to_memory(result)
         text = d.reinterpret(text, dtype, f"u{width}") if dtype in ("f32", "f64") else f"({word}){text}"
-        self.swaps[name] = Swap(name, d.array(dtype, False, False), body.type(dtype, 1, half), word, per, width, mask, body.text.lines, text)
+        self.swaps[name] = Swap(name, d.array(dtype, False, False), body.type(dtype, 1, half), word, per, width, mask,
+                                body.text.lines, text)
         return name
 
     def component(self, body: Body, values: "List[Value]", k: int) -> Value:
@@ -417,36 +435,45 @@ class _Writer:
         return f"({d.types['u16'] if dtype == 'f16' else d.register(dtype)}){text}"
 
 
-def _kernel(d: Target, writer: _Writer, form: Schedule, blocks: int, threads: int, template: str, record: UpdateCode, thread: str) -> Kernel:
+def _kernel(d: Target, writer: _Writer, form: Schedule, blocks: int, threads: int, template: str, record: UpdateCode,
+            thread: str) -> Kernel:
     nest = writer.nest
     reads = {**buffers_of(nest.indices, nest.indices.entry), **buffers_of(nest.partition, nest.partition.entry)}
     reads = dict(sorted(reads.items(), key=lambda item: (item[0][0], int(item[0][1:]))))
     writes = {target.pointer: target.shape for target in nest.targets}
-    functions = [function_text(d, writer.helpers, p, f, writer.excess) for p in (nest.indices, nest.partition) for f in reversed(p.functions[1:])]
+    functions = [function_text(d, writer.helpers, p, f, writer.excess) for p in (nest.indices, nest.partition)
+                 for f in reversed(p.functions[1:])]
     return Kernel(nest.name, nest, form, writer.index_type, blocks, ", ".join(arguments(d, reads, writes)), functions,
-                  attribute=d.launch_bounds(threads), thread=thread, pointers=[*reads, *sorted(writes)], accesses=writer.at.accesses + writer.of.accesses,
-                  template=template, record=record, code=Step([*record.indices, *record.variables, *getattr(record, "update", [])], record.combine, [], each="for each update"))
+                  attribute=d.launch_bounds(threads), thread=thread, pointers=[*reads, *sorted(writes)],
+                  accesses=writer.at.accesses + writer.of.accesses, template=template, record=record,
+                  code=Step([*record.indices, *record.variables, *getattr(record, "update", [])], record.combine, [],
+                            each="for each update"))
 
 
 def _by_thread(d: Target, helpers: Helpers, nest: Scatter, form: Schedule, index_type: str, excess: bool) -> Kernel:
     assert isinstance(form, Updates)
     elements = nest.shape.elements
-    thread, box = compose(form.thread_map(elements), algebra.call("shape", "unmap", nest.shape.text)), form.box(elements)
+    thread, box = compose(form.thread_map(elements),
+                          algebra.call("shape", "unmap", nest.shape.text)), form.box(elements)
     writer = _Writer(d, helpers, nest, index_type, excess, thread, box)
     indices, in_range = writer.rows()
-    combine = writer.combined([None] * len(nest.targets) if form.plain else [_atomic(d, nest, k) for k in range(len(nest.targets))])
+    combine = writer.combined([None] * len(nest.targets) if form.plain
+                              else [_atomic(d, nest, k) for k in range(len(nest.targets))])
     group, item = (writer.uses(name, box) for name in ("bl_x", "th_x"))
-    record = ByUpdate(indices, in_range, writer.variables(), combine, group, item, writer.inside(box), list(writer.swaps.values()))
+    record = ByUpdate(indices, in_range, writer.variables(), combine, group, item, writer.inside(box),
+                      list(writer.swaps.values()))
     return _kernel(d, writer, form, form.blocks(elements), form.threads, "kernels/scatter_by_update", record, thread)
 
 
 def _by_run(d: Target, helpers: Helpers, nest: Scatter, form: Schedule, index_type: str, excess: bool) -> Kernel:
-    """The kernel in which a thread goes through a run of rows with one element of the window, and sums the updates of one position."""
+    """The kernel in which a thread goes through a run of rows with one element of the window, and sums the updates of
+    one position."""
     assert isinstance(form, Updates)
     a, rows = nest.instruction.attributes, _rows(nest)
     window = nest.shape.elements // rows
     runs = -(-rows // form.run)
-    # updates in the order of rows, then of the window as it lies in memory; neighbouring threads have neighbours of the window
+    # updates in the order of rows, then of the window as it lies in memory; neighbouring threads have neighbours of the
+    # window
     order = [k for k in nest.shape.minor_to_major if k in a["update_window_dims"]]
     order += [k for k in reversed(range(nest.shape.rank)) if k not in a["update_window_dims"]]
     ordered = algebra.call("shape", "unmap", array_shape(nest.shape.dtype, nest.shape.dims, tuple(order)).text)
@@ -467,10 +494,13 @@ def _by_run(d: Target, helpers: Helpers, nest: Scatter, form: Schedule, index_ty
 def _shared(device: Device, nest: Scatter) -> InOrder:
     """The schedule in which work-items share a result so that no two write one element."""
     dims, a = nest.targets[0].shape.dims, nest.instruction.attributes
-    if nest.shape.elements < device.shared_updates or any(target.shape.dtype in dtypes.PACKED for target in nest.targets):
+    if nest.shape.elements < device.shared_updates or any(target.shape.dtype in dtypes.PACKED
+                                                          for target in nest.targets):
         return InOrder()
-    still = [d for d in range(len(dims)) if d not in a["scatter_dims_to_operand_dims"] and d not in a["inserted_window_dims"]]
-    for among, items, moved in ((still, device.window_items * device.units, False), (a["scatter_dims_to_operand_dims"], device.indexed_items * device.units, True)):
+    still = [d for d in range(len(dims)) if d not in a["scatter_dims_to_operand_dims"]
+             and d not in a["inserted_window_dims"]]
+    for among, items, moved in ((still, device.window_items * device.units, False),
+                                (a["scatter_dims_to_operand_dims"], device.indexed_items * device.units, True)):
         dimension = max(among, key=lambda d: _extent(nest, d) if not moved else dims[d], default=None)
         size = 0 if dimension is None else dims[dimension] if moved else _extent(nest, dimension)
         if size > 1 and dimension is not None:
@@ -482,7 +512,8 @@ def _shared(device: Device, nest: Scatter) -> InOrder:
 
 
 def _update_dim(nest: Scatter, d: int) -> "Optional[int]":
-    """The dimension of the updates that goes along a dimension of the result; None where only an index selects there."""
+    """The dimension of the updates that goes along a dimension of the result; None where only an index selects
+    there."""
     a = nest.instruction.attributes
     if d in a["inserted_window_dims"]:
         return None
@@ -491,7 +522,8 @@ def _update_dim(nest: Scatter, d: int) -> "Optional[int]":
         row = a["scatter_indices_batching_dims"][batching.index(d)]
         row -= row > a["index_vector_dim"]
         return [k for k in range(nest.shape.rank) if k not in a["update_window_dims"]][row]
-    return int(a["update_window_dims"][[k for k in range(len(nest.targets[0].shape.dims)) if k not in batching and k not in a["inserted_window_dims"]].index(d)])
+    return int(a["update_window_dims"][[k for k in range(len(nest.targets[0].shape.dims)) if k not in batching
+                                        and k not in a["inserted_window_dims"]].index(d)])
 
 
 def _extent(nest: Scatter, d: int) -> int:
@@ -522,7 +554,8 @@ def _in_order(d: Target, helpers: Helpers, nest: Scatter, form: Schedule, index_
         return DimensionLoop(f"i{k}", "0", str(dims[k]), owned if k == across else "")
     order = sorted(window, key=lambda k: -_stride(nest, k))
     record = InOrderCode(indices, in_range, writer.variables(named), combine, form.chunk if form.items > 1 else 0,
-                         [loop(k) for k in rows if dims[k] != 1], [loop(k) for k in order if dims[k] != 1], owned if across is None else "")
+                         [loop(k) for k in rows if dims[k] != 1], [loop(k) for k in order if dims[k] != 1],
+                         owned if across is None else "")
     return _kernel(d, writer, form, form.items, 1, "kernels/scatter_in_order", record, Function("", dims).index)
 
 

@@ -1,4 +1,5 @@
-"""The table hero: a function of one 16-bit value is looked up; the function itself fills its table, once, on the device."""
+"""The table hero: a function of one 16-bit value is looked up; the function itself fills its table, once, on the
+device."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ from gen.schedule import Device, Loop
 class LookUp:
     """What templates/kernels/table.j2 prints beside the walk of the loop hero.
 
-    input, output: addresses of a step's values. element_input, element_output: one value where the end cuts a step. store: the word that stores a vector.
+    input, output: addresses of a step's values. element_input, element_output: one value where the end cuts a step.
+    store: the word that stores a vector.
     """
 
     walk: Walk
@@ -54,7 +56,8 @@ HERO = _Hero()
 
 
 def _table_source(device: Device, nest: Nest) -> "Optional[Instruction]":
-    """The 16-bit parameter of which each element of the result is a function that is worth a table; None where there is none."""
+    """The 16-bit parameter of which each element of the result is a function that is worth a table; None where there is
+    none."""
     entry = nest.partition.entry
     if len(nest.partition.roots) != 1 or dtypes.storage_bytes(nest.partition.roots[0].shape.dtype) != 2 \
             or nest.shape.elements < device.table_elements or nest.partition.roots[0].shape.place or any(e.callee or e.regions for e in entry.body.entries):
@@ -62,7 +65,8 @@ def _table_source(device: Device, nest: Nest) -> "Optional[Instruction]":
     sources: Dict[Tuple[Instruction, str], None] = {}
     for read, _ in reads_of(nest.partition, entry):
         source = read.source
-        if source.opcode == "iota" or (source.opcode == "constant" and len(set(source.literal or [])) > 1) or read.map == EMPTY:
+        if source.opcode == "iota" or (source.opcode == "constant"
+                                       and len(set(source.literal or [])) > 1) or read.map == EMPTY:
             return None
         if source.opcode == "parameter":
             sources[source, read.map] = None
@@ -74,12 +78,14 @@ def _table_source(device: Device, nest: Nest) -> "Optional[Instruction]":
     if source.shape.kind != "array" or dtypes.storage_bytes(source.shape.dtype) != 2:
         return None
     unmap, root = algebra.call("shape", "unmap", nest.shape.text), nest.partition.roots[0]
-    read_at, written_at = (compose(unmap, compose(m, memory_map(s))) for m, s in ((index, source.shape), (root.map, root.shape)))
+    read_at, written_at = (compose(unmap, compose(m, memory_map(s)))
+                           for m, s in ((index, source.shape), (root.map, root.shape)))
     return source if read_at == written_at else None
 
 
 def _table_kernel(context: Context, nest: Nest, loop: Loop, index_type: str) -> Kernel:
-    """The kernel that looks a function of one 16-bit value up; the function itself fills its table, once, on the device."""
+    """The kernel that looks a function of one 16-bit value up; the function itself fills its table, once, on the
+    device."""
     d, helpers, source = context.target, context.helpers, _table_source(context.device, nest)
     assert source is not None
     partition, root, elements = nest.partition, nest.partition.roots[0], nest.shape.elements
@@ -94,16 +100,20 @@ def _table_kernel(context: Context, nest: Nest, loop: Loop, index_type: str) -> 
     flats = [compose(thread_map(nest, schedule), memory_map(nest.shape)) for schedule in (loop, scalar)]
     whole = algebra.c_text(algebra.substitute(flats[0], lane=0, vec=0), index_type).results[0]
     single = algebra.c_text(flats[1], index_type).results[0]
-    prefetches = [[d.ahead(word, offset(f"p{number}", whole), distance, 2)] for word, distance in loop.prefetches()[:1] if distance]
+    prefetches = [[d.ahead(word, offset(f"p{number}", whole), distance, 2)] for word, distance in loop.prefetches()[:1]
+                  if distance]
     tail_thread, thread = thread_map(nest, scalar), thread_map(nest, loop)
     inside = guard(tail_thread, scalar.box(elements), index_type, scalar, False) if elements % loop.step else ""
     walk = Walk(d.index[index_type], loop.blocks(elements) > 1, loop.threads > 1, loop.chunks, loop.step,
-                guard(thread, loop.box(elements), index_type, loop, True), inside, streams=loop.streams, burst=loop.burst, prefetch=prefetches)
+                guard(thread, loop.box(elements), index_type, loop, True), inside, streams=loop.streams,
+                burst=loop.burst, prefetch=prefetches)
     look_up = LookUp(walk, offset(f"p{number}", whole), offset(f"r{root.result}", whole), f"p{number}[{single}]",
                      f"r{root.result}[{single}]", d.store_word(loop.stream))
     arguments = (f"{space}const {u16} *restrict p{number}, {space}{u16} *restrict r{root.result}, "
                  f"{space}const {u32} *restrict table")
-    return Kernel(nest.name, nest, replace(loop, table=True, vec=1, lanes=loop.step, interleaved_pairs=False), index_type, loop.blocks(elements),
-                  arguments, [function], attribute=d.launch_bounds(loop.threads), thread=thread, pointers=[f"p{number}", f"r{root.result}"],
-                  accesses=[(f"read p{number}", flats[0]), (f"write r{root.result}", flats[0])], table=Table(f"{nest.name}_fill", value),
-                  template="kernels/table", record=look_up, code=Step([], function.lines, [], each="for each of the table's 65536 values x, once"))
+    return Kernel(nest.name, nest, replace(loop, table=True, vec=1, lanes=loop.step, interleaved_pairs=False),
+                  index_type, loop.blocks(elements), arguments, [function], attribute=d.launch_bounds(loop.threads),
+                  thread=thread, pointers=[f"p{number}", f"r{root.result}"],
+                  accesses=[(f"read p{number}", flats[0]), (f"write r{root.result}", flats[0])],
+                  table=Table(f"{nest.name}_fill", value), template="kernels/table", record=look_up,
+                  code=Step([], function.lines, [], each="for each of the table's 65536 values x, once"))

@@ -1,9 +1,10 @@
-"""The transpose hero on a CPU: accesses that are contiguous along another digit than the output's minor one go through register tiles.
+"""The transpose hero on a CPU: accesses that are contiguous along another digit than the output's minor one go through
+register tiles.
 
 A tile is a box of `rows` positions along that digit times `lanes` along the minor one. A source is loaded along its own
-contiguous digit and transposed in registers (gen/emit/register_tiles.py); a result in the other order is transposed back.
-Digits that are too short for a tile (those of tiled layouts) are joined with the next ones, and neighbours that stay together are
-moved as one element. All values are computed once, in the output's order.
+contiguous digit and transposed in registers (gen/emit/register_tiles.py); a result in the other order is transposed
+back. Digits that are too short for a tile (those of tiled layouts) are joined with the next ones, and neighbours that
+stay together are moved as one element. All values are computed once, in the output's order.
 """
 
 from __future__ import annotations
@@ -29,28 +30,34 @@ from gen.targets import COMPLEX, TINY, Target
 
 @dataclass(frozen=True)
 class Tile(Schedule):
-    """A CPU's tile: `vec` rows (along the source's contiguous digit) of `registers_down` registers of `lanes` elements (along the output's).
-    Where registers_down is 2, both lines of a row are stored one after the other, so that a pair of lines goes to memory together."""
+    """A CPU's tile: `vec` rows (along the source's contiguous digit) of `registers_down` registers of `lanes` elements
+    (along the output's). Where registers_down is 2, both lines of a row are stored one after the other, so that a pair
+    of lines goes to memory together."""
 
     tile: bool = True
 
     def text(self) -> str:
-        words = [super().text(), f"tiles {self.chunks}", f"tile {self.vec} x {self.lanes * self.registers_down} in registers"]
+        words = [super().text(), f"tiles {self.chunks}",
+                 f"tile {self.vec} x {self.lanes * self.registers_down} in registers"]
         words += [f"{self.joined} elements joined"] * (self.joined > 1)
         words += [f"prefetch {self.row_prefetch} in each row where bursts are off"] * (self.row_prefetch > 0)
         return ", ".join(words + ["streamed"] * self.stream + ["moved as bits"] * self.moves)
 
 
 def inlined(nest: Nest) -> Nest:
-    """The nest with values that are wanted at several indices computed at each: an access of a function has no place in a tile."""
+    """The nest with values that are wanted at several indices computed at each: an access of a function has no place in
+    a tile."""
     of = nest.partition
     return Nest(nest.name, nest.shape, Partition(of.computation, of.roots, nest.name, of.entry.dims, INLINE, of.cuts))
 
 
 def takes(nest: Nest, context: Context) -> bool:
-    """Whether a nest's elements are whole bytes and whole registers, written by their own index, and no neighbours are spread over registers."""
-    return not (nest.reads_first or (nest.layout and not context.device.cpu) or touches(nest, {*dtypes.PACKED, *TINY, *COMPLEX})) and (
-        context.device.lanes == 1 or interleaving(nest).registers == 1)
+    """Whether a nest's elements are whole bytes and whole registers, written by their own index, and no neighbours are
+    spread over registers."""
+    return not (nest.reads_first or (nest.layout and not context.device.cpu)
+                or touches(nest,
+                           {*dtypes.PACKED, *TINY, *COMPLEX})) and (context.device.lanes == 1
+                                                                    or interleaving(nest).registers == 1)
 
 
 @dataclass(frozen=True)
@@ -83,7 +90,8 @@ class _Hero(Hero):
                 yield from (Form(nest, frame, tile) for tile in _tiles(context.device, context.target, frame, moved))
 
     def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
-        return [_on_cpu(context.target, context.helpers, schedule.nest, schedule.frame, schedule.tile, index_type, context.excess)]
+        return [_on_cpu(context.target, context.helpers, schedule.nest, schedule.frame, schedule.tile, index_type,
+                        context.excess)]
 
 
 HERO = _Hero()
@@ -95,10 +103,12 @@ def joins(space: IterationSpace) -> bool:
 
 
 def _joined(space: IterationSpace) -> "Tuple[int, IterationSpace]":
-    """The number of neighbouring elements that stay neighbours in all accesses and are joined to one (of at most 64 bits), and the space of these."""
+    """The number of neighbouring elements that stay neighbours in all accesses and are joined to one (of at most 64
+    bits), and the space of these."""
     size, joined = space.sizes[-1], 1
-    while size % (2 * joined) == 0 and all(
-            a.strides and a.strides[-1] == 1 and a.width * joined < 8 and not any(s % (2 * joined) for s in a.strides[:-1]) for a in space.accesses):
+    while size % (2 * joined) == 0 and all(a.strides and a.strides[-1] == 1 and a.width * joined < 8
+                                           and not any(s % (2 * joined) for s in a.strides[:-1])
+                                           for a in space.accesses):
         joined *= 2
     if joined == 1 or len(space.sizes) == 1 or size * space.accesses[0].width >= 64:   # whole lines: the loop hero's
         return 1, space
@@ -112,7 +122,8 @@ def _joined(space: IterationSpace) -> "Tuple[int, IterationSpace]":
 
 @dataclass(frozen=True)
 class Frame:
-    """Where tiles lie: the iteration space (of joined elements), and the digits that make up rows and lanes, fastest first."""
+    """Where tiles lie: the iteration space (of joined elements), and the digits that make up rows and lanes, fastest
+    first."""
 
     space: IterationSpace
     rows: Tuple[int, ...]
@@ -128,15 +139,18 @@ class Frame:
         return math.prod(self.space.sizes[k] for k in self.lanes)
 
     def fits(self, rows: int, lanes: int) -> bool:
-        """Whether there is such a tile: one that leaves something over is moved back, by whole first digits where there are several."""
-        return all(step <= size and (len(run) == 1 or math.gcd(size, step) % self.space.sizes[run[0]] == 0 or self.space.sizes[run[0]] % step == 0)
+        """Whether there is such a tile: one that leaves something over is moved back, by whole first digits where there
+        are several."""
+        return all(step <= size and (len(run) == 1 or math.gcd(size, step) % self.space.sizes[run[0]] == 0
+                                     or self.space.sizes[run[0]] % step == 0)
                    for step, size, run in ((rows, self.high, self.rows), (lanes, self.wide, self.lanes)))
 
     def outer(self) -> "List[Tuple[str, int]]":
         return [(f"g{k}", size) for k, size in enumerate(self.space.sizes) if k not in (*self.rows, *self.lanes)]
 
     def position(self, of: "Dict[int, str]") -> str:
-        """The text of a position in memory, from the texts of the digits; those of rows and lanes are under their first digits."""
+        """The text of a position in memory, from the texts of the digits; those of rows and lanes are under their first
+        digits."""
         terms, weights = [], self.space.weights()
         for run in (*((k,) for k in range(len(weights)) if k not in (*self.rows, *self.lanes)), self.rows, self.lanes):
             below = 1
@@ -148,7 +162,8 @@ class Frame:
 
 
 def _frame(device: Device, space: IterationSpace, digit: int, joined: int) -> Frame:
-    """Where tiles lie: digits that are too short for a tile are joined with those that follow in memory, of each kind of access."""
+    """Where tiles lie: digits that are too short for a tile are joined with those that follow in memory, of each kind
+    of access."""
     minor = len(space.sizes) - 1
     regular = [a.strides for a in space.accesses if a.strides]
     turned = [s for s in regular if s[digit] == 1 and s[-1] > 1]
@@ -156,7 +171,8 @@ def _frame(device: Device, space: IterationSpace, digit: int, joined: int) -> Fr
     for run, accesses in zip(runs, (turned, straight)):
         while math.prod(space.sizes[k] for k in run) < device.tile_joined:
             size = math.prod(space.sizes[k] for k in run)
-            more = next((k for k in range(len(space.sizes)) if k not in runs[0] + runs[1] and all(s[k] == size for s in accesses)), None)
+            more = next((k for k in range(len(space.sizes)) if k not in runs[0] + runs[1]
+                         and all(s[k] == size for s in accesses)), None)
             if more is None or not accesses:
                 break
             run.append(more)
@@ -180,18 +196,22 @@ def _tiles(device: Device, d: Target, frame: Frame, moves: bool) -> Iterator[Til
             chunks = min(-(-frame.high // rows), max(device.tile_run, device.page // width) // rows)
             while chunks > 1 and _items(frame, lanes * down, rows, chunks) < device.unit_items * device.units:
                 chunks = -(-chunks // 2)
-            line = min(a.width * (rows * lanes if a.strides and a.strides[digit] == lanes else lanes) for a in space.accesses if a.write)
-            stream = traffic > device.cache and line >= device.line      # a line may be that of several rows, one after another
+            line = min(a.width * (rows * lanes if a.strides and a.strides[digit] == lanes else lanes)
+                       for a in space.accesses if a.write)
+            # a line may be that of several rows, one after another
+            stream = traffic > device.cache and line >= device.line
             items = _items(frame, lanes * down, rows, chunks)
-            yield Tile(threads if items >= device.group_items * threads else 1, chunks, rows, lanes, down, load_bytes, stream, moves, frame.joined,
-                       row_prefetch=device.tile_prefetch if traffic > device.cache and rows * width >= device.line else 0, page=device.page)
+            yield Tile(threads if items >= device.group_items * threads else 1, chunks, rows, lanes, down, load_bytes,
+                       stream, moves, frame.joined, row_prefetch=device.tile_prefetch if traffic > device.cache
+                       and rows * width >= device.line else 0, page=device.page)
 
 
 def _grid(frame: Frame, lanes: int, rows: int, chunks: int) -> List[Tuple[str, int]]:
-    """The counts that a work-item's number is split into, slowest first: the other digits, the part along rows, the tile along lanes.
+    """The counts that a work-item's number is split into, slowest first: the other digits, the part along rows, the
+    tile along lanes.
 
-    Neighbouring work-items go down the source's rows, so that they complete the output's. A tile that is moved back belongs to
-    the work-item of the tile that it overlaps, so that the order of their stores is fixed."""
+    Neighbouring work-items go down the source's rows, so that they complete the output's. A tile that is moved back
+    belongs to the work-item of the tile that it overlaps, so that the order of their stores is fixed."""
     return frame.outer() + [("part", -(-(frame.high // rows) // chunks)), ("strip", frame.wide // lanes)]
 
 
@@ -200,7 +220,8 @@ def _items(frame: Frame, lanes: int, rows: int, chunks: int) -> int:
 
 
 def _origin(name: str, size: int, step: int) -> Tuple[str, str, int]:
-    """A tile's first element along a digit: its text in a map, C text of its name from the tile's number, the name's last value.
+    """A tile's first element along a digit: its text in a map, C text of its name from the tile's number, the name's
+    last value.
 
     Where tiles do not divide the digit, the last tile is moved back onto the one before it."""
     unit = math.gcd(size, step)
@@ -212,8 +233,8 @@ def _origin(name: str, size: int, step: int) -> Tuple[str, str, int]:
 class Record:
     """What templates/kernels/transpose_cpu.j2 prints.
 
-    A work-item's number is split into the other digits, its part of the tiles along rows, and the strip of tiles along lanes.
-    Along a digit that tiles do not divide the last tile is moved back."""
+    A work-item's number is split into the other digits, its part of the tiles along rows, and the strip of tiles along
+    lanes. Along a digit that tiles do not divide the last tile is moved back."""
 
     group: bool                     # whether the text names the numbers of the work-group and of the work-item
     item: bool
@@ -240,7 +261,8 @@ def _on_cpu(d: Target, helpers: Helpers, nest: Nest, frame: Frame, tile: Tile, i
     box: "Dict[str, Tuple[int, int]]" = {}
     texts: Dict[int, str] = {}
     origins: Dict[int, str] = {}
-    for name, size in sorted([*frame.outer(), (f"g{digit}", frame.high), (f"g{minor}", frame.wide)], key=lambda x: int(x[0][1:])):
+    for name, size in sorted([*frame.outer(), (f"g{digit}", frame.high), (f"g{minor}", frame.wide)],
+                             key=lambda x: int(x[0][1:])):
         k = int(name[1:])
         step = {digit: tile.vec, minor: tile.lanes * tile.registers_down}.get(k, 1)
         text, origin, last = _origin(name, size, step)
@@ -248,7 +270,8 @@ def _on_cpu(d: Target, helpers: Helpers, nest: Nest, frame: Frame, tile: Tile, i
         texts[k], box[name] = f"{text}{inner}", (0, last)
         origins[k] = origin
     names = list(box)
-    box.update(vec=(0, tile.vec - 1), **({"down": (0, tile.registers_down - 1)} if tile.registers_down > 1 else {}), lane=(0, tile.lanes - 1))
+    box.update(vec=(0, tile.vec - 1), **({"down": (0, tile.registers_down - 1)} if tile.registers_down > 1 else {}),
+               lane=(0, tile.lanes - 1))
     domain = ", ".join(f"{name} in [{low}, {high}]" for name, (low, high) in box.items())
     position = algebra.simplify(f"({', '.join(names)})[{', '.join(v for v in box if v not in names)}] -> ({frame.position(texts)}), domain: {domain}")
     thread = compose(position, algebra.call("shape", "unmap", nest.shape.text))
@@ -267,13 +290,16 @@ def _on_cpu(d: Target, helpers: Helpers, nest: Nest, frame: Frame, tile: Tile, i
         end = f"(part < {parts - 1} ? {end} : {tiles})" if parts > 1 else str(tiles)
     # a variable of a single value stands in no map; the tile loops have their own
     names_of = {"strip": "strip" if ragged else f"g{minor}"}
-    placing_of = [(names_of.get(name, name), text) for (name, count), text in zip(counts, placed.results) if count > 1 or name == "part" or (name == "strip" and ragged)]
+    placing_of = [(names_of.get(name, name), text) for (name, count), text in zip(counts, placed.results) if count > 1
+                  or name == "part" or (name == "strip" and ragged)]
     ids = {v.name: v.hi > 0 for v in algebra.info(placing).variables}
-    record = Record(
-        ids.get("bl_x", False), ids.get("th_x", False), f"!({' && '.join(placed.constraints)})" if placed.constraints else "", placing_of,
-        f"g{digit}_tile" if origins[digit] else f"g{digit}", first, end, f"g{digit}", origins[digit], f"g{minor}", origins[minor],
-        frame.wide // (tile.lanes * tile.registers_down) - 1, tile.lanes, tile.vec, tile.registers_down, body.before.lines, body.text.lines, body.after.lines)
-    reads, writes = buffers_of(nest.partition, nest.partition.entry), {root.pointer: root.shape for root in nest.partition.roots}
+    record = Record(ids.get("bl_x", False), ids.get("th_x", False),
+                    f"!({' && '.join(placed.constraints)})" if placed.constraints else "", placing_of,
+                    f"g{digit}_tile" if origins[digit] else f"g{digit}", first, end, f"g{digit}", origins[digit],
+                    f"g{minor}", origins[minor], frame.wide // (tile.lanes * tile.registers_down) - 1, tile.lanes,
+                    tile.vec, tile.registers_down, body.before.lines, body.text.lines, body.after.lines)
+    reads, writes = buffers_of(nest.partition,
+                               nest.partition.entry), {root.pointer: root.shape for root in nest.partition.roots}
     functions = [function_text(d, helpers, nest.partition, f, excess) for f in reversed(nest.partition.functions[1:])]
     return Kernel(nest.name, nest, tile, index_type, blocks, ", ".join(arguments(d, reads, writes)),
                   functions, d.launch_bounds(tile.threads), thread, [*reads, *sorted(writes)], body.accesses,

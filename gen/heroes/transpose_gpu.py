@@ -1,15 +1,18 @@
 """The transpose hero on a GPU: one block moves one tile through the memory that its threads share.
 
-A tile is a box of `rows` positions along the digits in which the transposed accesses are contiguous, times `lanes` positions
-along those in which the first result is. There are three phases, in each of which neighbouring threads have neighbouring addresses:
+A tile is a box of `rows` positions along the digits in which the transposed accesses are contiguous, times `lanes`
+positions along those in which the first result is. There are three phases, in each of which neighbouring threads have
+neighbouring addresses:
 
     load   buffers that are contiguous along rows are read in their own order and left in tiles
-    take   (after a barrier) threads go along lanes: they read tiles across and other buffers directly, compute, and store results
+    take   (after a barrier) threads go along lanes: they read tiles across and other buffers directly, compute, and
+           store results
     store  (after a barrier) results that are contiguous along rows are read from tiles and written in their own order
 
-A word of 32 bits in a tile holds elements of one or two bytes from `pack` rows. A thread has `pack` rows of them, and transposes
-blocks of pack x pack elements in its registers. Where the minor digit stays minor and is short, its `unit` elements stay joined.
-Pitch and rotation of a tile's lines are chosen by counting bank conflicts at the addresses that the maps give.
+A word of 32 bits in a tile holds elements of one or two bytes from `pack` rows. A thread has `pack` rows of them, and
+transposes blocks of pack x pack elements in its registers. Where the minor digit stays minor and is short, its `unit`
+elements stay joined. Pitch and rotation of a tile's lines are chosen by counting bank conflicts at the addresses that
+the maps give.
 """
 
 from __future__ import annotations
@@ -59,7 +62,8 @@ class Access:
 
 @dataclass(frozen=True)
 class Tile(Schedule):
-    """A tile of rows x lanes x unit elements; a thread has `pack` rows of `vec` of them. notes: how the tile's lines lie in banks, for people."""
+    """A tile of rows x lanes x unit elements; a thread has `pack` rows of `vec` of them. notes: how the tile's lines
+    lie in banks, for people."""
 
     rows: int = 1
     lanes_: int = 1
@@ -68,7 +72,8 @@ class Tile(Schedule):
     notes: Tuple[str, ...] = ()
 
     def text(self) -> str:
-        words = [super().text(), f"tile {self.rows} x {self.lanes_}" + (f" x {self.unit}" if self.unit > 1 else ""), f"vec {self.vec}"]
+        words = [super().text(), f"tile {self.rows} x {self.lanes_}" + (f" x {self.unit}" if self.unit > 1 else ""),
+                 f"vec {self.vec}"]
         return ", ".join(words + [f"{self.pack} rows a word"] * (self.pack > 1) + list(self.notes))
 
 
@@ -76,7 +81,8 @@ class Tile(Schedule):
 class Stage:
     """An access that goes through a tile in shared memory.
 
-    word: bytes of a word there. vec: elements that a thread moves between tile and memory at once. pitch: words from lane to lane.
+    word: bytes of a word there. vec: elements that a thread moves between tile and memory at once. pitch: words from
+    lane to lane.
     turn: after each `turn[0]` lanes the words are rotated by `turn[1]` more."""
 
     access: Access
@@ -94,7 +100,8 @@ class Stage:
 
 @dataclass(frozen=True)
 class Frame:
-    """Where tiles lie: the sizes of the digits, those that make up rows and lanes (fastest first), elements that stay together."""
+    """Where tiles lie: the sizes of the digits, those that make up rows and lanes (fastest first), elements that stay
+    together."""
 
     sizes: Tuple[int, ...]
     rows: Tuple[int, ...]
@@ -165,7 +172,8 @@ def _frame(device: Device, space: IterationSpace, accesses: Sequence[Access]) ->
         along: Dict[int, List[Access]] = {}
         for access in accesses:
             for k, stride in enumerate((access.strides or ())[:lane]):
-                if access.strides and stride == unit and access.strides[lane] > unit and (unit == 1 or access.strides[last] == 1):
+                if access.strides and stride == unit and access.strides[lane] > unit and (
+                        unit == 1 or access.strides[last] == 1):
                     along.setdefault(k, []).append(access)
         if along:
             row = max(along, key=lambda k: sum(a.bytes for a in along[k]))
@@ -173,8 +181,10 @@ def _frame(device: Device, space: IterationSpace, accesses: Sequence[Access]) ->
     return None
 
 
-def _runs(device: Device, sizes: Sequence[int], row: int, lane: int, unit: int, staged: Sequence[Access]) -> "Tuple[Tuple[int, ...], Tuple[int, ...]]":
-    """Digits of rows and lanes: where one digit is short or leaves much of its last tile empty, those that go on from it join."""
+def _runs(device: Device, sizes: Sequence[int], row: int, lane: int, unit: int,
+          staged: Sequence[Access]) -> "Tuple[Tuple[int, ...], Tuple[int, ...]]":
+    """Digits of rows and lanes: where one digit is short or leaves much of its last tile empty, those that go on from
+    it join."""
     runs, line = {"rows": [row], "lanes": [lane]}, max(device.banks, 128 // min(a.width for a in staged) // unit)
 
     def size(run: str) -> int:
@@ -186,7 +196,8 @@ def _runs(device: Device, sizes: Sequence[int], row: int, lane: int, unit: int, 
             return None
         if run == "lanes":
             return runs["lanes"][-1] - 1 if runs["lanes"][-1] - 1 not in used and runs["lanes"][-1] else None
-        return next((k for k in range(len(sizes)) if k not in used and all((a.strides or ())[k] == unit * size(run) for a in staged)), None)
+        return next((k for k in range(len(sizes)) if k not in used
+                     and all((a.strides or ())[k] == unit * size(run) for a in staged)), None)
     while True:
         grown = sorted((run for run in runs if following(run) is not None), key=size)
         if not grown:
@@ -225,14 +236,16 @@ def _tiles(device: Device, frame: Frame, staged: Sequence[Access], others: Seque
             while vec * max(widths) > 32:
                 vec //= 2
             while vec >= pack:
-                if rows % pack == 0 and frame.high % pack == 0 and _whole(vec, lanes, frame.wide, rows, frame.high, pack, frame.unit):
+                if rows % pack == 0 and frame.high % pack == 0 and _whole(vec, lanes, frame.wide, rows, frame.high,
+                                                                          pack, frame.unit):
                     threads = min(device.transpose_threads, -(-(rows // pack * lanes * frame.unit // vec) // 32) * 32)
                     yield Tile(threads, vec=vec, rows=rows, lanes_=lanes, pack=pack, unit=frame.unit)
                 vec //= 2
 
 
 def _whole(vec: int, side: int, size: int, other: int, others: int, pack: int, unit: int) -> bool:
-    """Whether vectors along a run are wholly inside or outside of a tile and of the run; they may go on where the run is in one tile."""
+    """Whether vectors along a run are wholly inside or outside of a tile and of the run; they may go on where the run
+    is in one tile."""
     if side * unit % vec == 0 and size * unit % vec == 0:
         return True
     return side == size and pack == 1 and side * other * unit % vec == 0 and side * others * unit % vec == 0
@@ -241,16 +254,19 @@ def _whole(vec: int, side: int, size: int, other: int, others: int, pack: int, u
 # ---- maps ----
 
 def _local(tile: Tile, vec: int, along: str) -> "Tuple[str, Dict[str, int], str]":
-    """A thread's elements in a phase that goes along rows or lanes: the text of its (r, l, e), its variables, what bounds them."""
+    """A thread's elements in a phase that goes along rows or lanes: the text of its (r, l, e), its variables, what
+    bounds them."""
     by_lanes = along == "lanes"
     high = tile.rows // tile.pack if by_lanes else tile.rows
     units = high * tile.lanes_ * tile.unit // vec
     passes = -(-units // tile.threads)
-    box = {"th_x": tile.threads, **({"pass": passes} if passes > 1 else {}), **({"row": tile.pack} if by_lanes and tile.pack > 1 else {}), "vec": vec}
+    box = {"th_x": tile.threads, **({"pass": passes} if passes > 1 else {}),
+           **({"row": tile.pack} if by_lanes and tile.pack > 1 else {}), "vec": vec}
     thread = f"pass * {tile.threads} + th_x" if passes > 1 else "th_x"
     cell = f"((({thread}) * {vec} + vec) floordiv {tile.unit})"
     fast = tile.lanes_ if by_lanes else high
-    here = [f"({cell} floordiv {fast})", f"({cell} mod {fast})"] if by_lanes else [f"({cell} mod {fast})", f"({cell} floordiv {fast})"]
+    here = [f"({cell} floordiv {fast})",
+            f"({cell} mod {fast})"] if by_lanes else [f"({cell} mod {fast})", f"({cell} floordiv {fast})"]
     if by_lanes and tile.pack > 1:
         here[0] = f"{here[0]} * {tile.pack} + row"
     bound = f", {thread} in [0, {units - 1}]" if units < passes * tile.threads else ""
@@ -265,7 +281,8 @@ def _box(frame: Frame, tile: Tile, vec: int, along: str) -> "Dict[str, Tuple[int
 def _in_tile(tile: Tile, vec: int, along: str) -> str:
     """(th_x)[(pass, row,) vec] -> (r, l, e)."""
     text, box, bound = _local(tile, vec, along)
-    names, domain = [n for n in box if n != "th_x"], ", ".join(f"{name} in [0, {size - 1}]" for name, size in box.items())
+    names, domain = [n for n in box if n != "th_x"], ", ".join(f"{name} in [0, {size - 1}]"
+                                                               for name, size in box.items())
     return algebra.simplify(f"(th_x)[{', '.join(names)}] -> ({text}), domain: {domain}{bound}")
 
 
@@ -273,7 +290,8 @@ def _in_output(frame: Frame, tile: Tile, vec: int, along: str) -> str:
     """(g.., row_tile, lane_tile, th_x)[(pass, row,) vec] -> the position in the first result's memory."""
     text, box, bound = _local(tile, vec, along)
     counts = dict(frame.counts(tile))
-    inner, domain = [n for n in box if n != "th_x"], ", ".join(f"{n} in [0, {s - 1}]" for n, s in {**counts, **box}.items())
+    inner, domain = [n for n in box if n != "th_x"], ", ".join(f"{n} in [0, {s - 1}]"
+                                                               for n, s in {**counts, **box}.items())
     here = f"({', '.join([*counts, 'th_x'])})[{', '.join(inner)}] -> ({', '.join([*counts, text])}), domain: {domain}{bound}"
     return compose(algebra.simplify(here), frame.position(tile))
 
@@ -291,9 +309,10 @@ def _address(tile: Tile, stage: Stage) -> str:
 # ---- banks ----
 
 def conflicts(device: Device, address: str, word: int, threads: int, at: "Sequence[Sequence[int]]") -> int:
-    """The most words of one bank that a warp accesses at once, of the first two warps and the last of a block: 1 is free of conflicts.
-    address: a map (th_x)[..] to words of `word` bytes; at: values of its further variables. Words of 8 and 16 bytes go in halves and
-    quarters of a warp."""
+    """The most words of one bank that a warp accesses at once, of the first two warps and the last of a block: 1 is
+    free of conflicts.
+    address: a map (th_x)[..] to words of `word` bytes; at: values of its further variables. Words of 8 and 16 bytes go
+    in halves and quarters of a warp."""
     worst, together = 1, device.banks * device.bank // max(word, device.bank)
     warps = {0, device.banks, (threads - 1) // device.banks * device.banks}
     for first in (warp + part for warp in warps for part in range(0, device.banks, together)):
@@ -321,16 +340,18 @@ def _degree(device: Device, tile: Tile, stage: Stage) -> int:
 
 
 def _in_banks(device: Device, tile: Tile, stage: Stage) -> "Tuple[Stage, str]":
-    """A tile's lines as they are, a word longer, rotated, or both: the first without conflicts, else the one with fewest. Where the
-    widest accesses have none without, those half as wide are tried."""
+    """A tile's lines as they are, a word longer, rotated, or both: the first without conflicts, else the one with
+    fewest. Where the widest accesses have none without, those half as wide are tried."""
     tried: "List[Tuple[int, Stage]]" = []
-    for vec in (stage.vec, stage.vec // 2) if stage.vec * stage.access.width == 16 and stage.vec > stage.held else (stage.vec,):
+    for vec in (stage.vec, stage.vec // 2) if stage.vec * stage.access.width == 16 and stage.vec > stage.held else (
+            stage.vec,):
         pack = stage.held if tile.unit == 1 else 1
         count = tile.rows // pack
         plain = count * max(1, tile.unit // stage.held)
         padded, lanes = plain + max(1, device.bank // stage.word), max(1, tile.vec // tile.unit)
         turns = [(lanes, turn) for turn in (4, 2, 1) if turn < count]
-        for pitch, turn in ((plain, (1, 0)), (padded, (1, 0)), *((pitch, turn) for turn in turns for pitch in (plain, padded))):
+        for pitch, turn in ((plain, (1, 0)), (padded, (1, 0)),
+                            *((pitch, turn) for turn in turns for pitch in (plain, padded))):
             form = replace(stage, vec=vec, pitch=pitch, turn=turn)
             tried.append((_degree(device, tile, form), form))
             if tried[-1][0] == 1:
@@ -338,8 +359,10 @@ def _in_banks(device: Device, tile: Tile, stage: Stage) -> "Tuple[Stage, str]":
         if tried[-1][0] == 1:
             break
     degree, form = min(tried, key=lambda x: x[0])
-    words = f"{form.name} pitch {form.pitch} words of {form.word}" + (f" rotated by {form.turn[1]} each {form.turn[0]}" if form.turn[1] else "")
-    return form, f"{words}: {degree}-way" + (f", {tried[0][1].pitch} would be {tried[0][0]}-way" if degree < tried[0][0] else "")
+    words = f"{form.name} pitch {form.pitch} words of {form.word}" + (f" rotated by {form.turn[1]} each {form.turn[0]}"
+                                                                      if form.turn[1] else "")
+    return form, f"{words}: {degree}-way" + (f", {tried[0][1].pitch} would be {tried[0][0]}-way" if degree < tried[0][0]
+                                             else "")
 
 
 # ---- the kernel ----
@@ -381,7 +404,8 @@ class _Hero(Hero):
                 yield Form(nest, frame, tile, stages)
 
     def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
-        return [_Writer(context.target, context.helpers, schedule.nest, schedule.frame, schedule.tile, schedule.stages, index_type, context.excess).kernel()]
+        return [_Writer(context.target, context.helpers, schedule.nest, schedule.frame, schedule.tile, schedule.stages,
+                        index_type, context.excess).kernel()]
 
     def describe(self, kernel: Kernel) -> "List[str]":
         return [f"position: {kernel.record.position}"]
@@ -392,7 +416,8 @@ HERO = _Hero()
 
 def _flat(frame: Frame, tile: Tile, nest: Nest, access: Access, vec: int, along: str) -> str:
     """A phase's map to an access's buffer."""
-    return compose(compose(_in_output(frame, tile, vec, along), algebra.call("shape", "unmap", nest.shape.text)), access.index)
+    return compose(compose(_in_output(frame, tile, vec, along), algebra.call("shape", "unmap", nest.shape.text)),
+                   access.index)
 
 
 def _aligned(flat: str, width: int, vec: int, size: int) -> bool:
@@ -401,17 +426,21 @@ def _aligned(flat: str, width: int, vec: int, size: int) -> bool:
     return vec == 1 or (access.stride == 1 and access.align * width % size == 0)
 
 
-def _stages(device: Device, frame: Frame, tile: Tile, nest: Nest, staged: Sequence[Access], others: Sequence[Access]) -> "Optional[List[Stage]]":
+def _stages(device: Device, frame: Frame, tile: Tile, nest: Nest, staged: Sequence[Access],
+            others: Sequence[Access]) -> "Optional[List[Stage]]":
     """How each access goes through its tile; None where the tile's vectors are not aligned."""
     for access in others:
-        if not _aligned(_flat(frame, tile, nest, access, tile.vec, "lanes"), access.width, tile.vec, min(16, tile.vec * access.width)):
+        if not _aligned(_flat(frame, tile, nest, access, tile.vec, "lanes"), access.width, tile.vec,
+                        min(16, tile.vec * access.width)):
             return None
     stages = []
     for access in staged:
         width = access.width
-        held = min(tile.pack, max(1, device.bank // width)) if frame.unit == 1 else _power(math.gcd(frame.unit, tile.vec), 16 // width)
+        held = min(tile.pack, max(1, device.bank // width)) if frame.unit == 1 else _power(
+            math.gcd(frame.unit, tile.vec), 16 // width)
         vec = 16 // width
-        while vec > held and not (vec % held == 0 and _whole(vec, tile.rows, frame.high, tile.lanes_, frame.wide, 1, frame.unit)
+        while vec > held and not (vec % held == 0
+                                  and _whole(vec, tile.rows, frame.high, tile.lanes_, frame.wide, 1, frame.unit)
                                   and _aligned(_flat(frame, tile, nest, access, vec, "rows"), width, vec, vec * width)):
             vec //= 2
         vec = max(vec, held)
@@ -420,7 +449,8 @@ def _stages(device: Device, frame: Frame, tile: Tile, nest: Nest, staged: Sequen
                 return None
             held = vec = vec // 2
         stages.append(Stage(access, f"tile_{access.pointer}", held * width, vec))
-    return [replace(s, name=f"{s.name}_{k}") if any(o.name == s.name for o in stages[:k]) else s for k, s in enumerate(stages)]
+    return [replace(s, name=f"{s.name}_{k}") if any(o.name == s.name for o in stages[:k]) else s
+            for k, s in enumerate(stages)]
 
 
 # ---- what templates/kernels/transpose_gpu.j2 is handed ----
@@ -436,8 +466,9 @@ class SharedTile:
 
 @dataclass(frozen=True)
 class Copy:
-    """What a thread copies between a buffer and its tile in one of `passes`: a vector (memory: where it lies, as C text; type), and the words of `tile` that
-    hold it (cells: their indices; word: their type). name: of the union through which it goes, where it is several words. guard: whether it is inside."""
+    """What a thread copies between a buffer and its tile in one of `passes`: a vector (memory: where it lies, as C
+    text; type), and the words of `tile` that hold it (cells: their indices; word: their type). name: of the union
+    through which it goes, where it is several words. guard: whether it is inside."""
 
     tile: str
     name: str
@@ -451,7 +482,8 @@ class Copy:
 
 @dataclass(frozen=True)
 class Held:
-    """The words of a tile that a thread holds while it computes, as words and as `elements` elements. write: they are left there, else taken from there."""
+    """The words of a tile that a thread holds while it computes, as words and as `elements` elements. write: they are
+    left there, else taken from there."""
 
     tile: str
     name: str
@@ -464,8 +496,8 @@ class Held:
 
 @dataclass(frozen=True)
 class Record:
-    """position: the map (coordinates, th_x)[..] -> position in the first result. loads, stores: the phases along rows. Between them each thread takes in
-    each of `passes`, where guard holds, `pack` rows of a step."""
+    """position: the map (coordinates, th_x)[..] -> position in the first result. loads, stores: the phases along rows.
+    Between them each thread takes in each of `passes`, where guard holds, `pack` rows of a step."""
 
     position: str
     coordinates: List[Coordinate]
@@ -500,7 +532,8 @@ class _Writer:
         return self.d.memory(stage.access.dtype)
 
     def word(self, size: int) -> str:
-        return {16: "uint4", 8: self.d.types["u64"], 4: self.d.types["u32"], 2: self.d.types["u16"], 1: self.d.types["u8"]}[size]
+        return {16: "uint4", 8: self.d.types["u64"], 4: self.d.types["u32"], 2: self.d.types["u16"],
+                1: self.d.types["u8"]}[size]
 
     def held(self, stage: Stage) -> str:
         """The type of a tile's words."""
@@ -521,11 +554,13 @@ class _Writer:
         kind = self.element(stage) if vec == 1 else self.word(size)
         memory = f"{access.pointer}[{self.c(flat, vec=0)}]" if vec == 1 else \
             f"*({'' if access.write else 'const '}{self.d.pointer}{kind} *)({joined(self.d, access.pointer, self.c(flat, vec=0))})"
-        return Copy(stage.name, f"w_{stage.name[5:]}", box.get("pass", (0, 0))[1] + 1, self.guard(_in_output(self.frame, tile, vec, "rows"), box, vec),
-                    memory, kind, self.held(stage), [self.c(address, vec=k) for k in range(0, vec, stage.held)])
+        return Copy(stage.name, f"w_{stage.name[5:]}", box.get("pass", (0, 0))[1] + 1,
+                    self.guard(_in_output(self.frame, tile, vec, "rows"), box, vec), memory, kind, self.held(stage),
+                    [self.c(address, vec=k) for k in range(0, vec, stage.held)])
 
     def holds(self, local: str, thread: str) -> "Tuple[List[Held], Dict[Tuple[str, str], str]]":
-        """The words of tiles that a thread holds while it computes; and where elements are: C text by pointer and position."""
+        """The words of tiles that a thread holds while it computes; and where elements are: C text by pointer and
+        position."""
         tile, held = self.tile, []
         staged: Dict[Tuple[str, str], str] = {}
         for stage in self.stages:
@@ -536,7 +571,8 @@ class _Writer:
                 name, per = f"t_{stage.name[5:]}", 1 if tile.unit == 1 else stage.held
                 cells = [self.c(address, vec=vec, **({"row": row} if tile.pack > 1 else {}))
                          for vec in range(0, tile.vec, per) for row in range(0, tile.pack, stage.held // per)]
-                held.append(Held(stage.name, name, self.held(stage), self.element(stage), tile.vec * tile.pack, cells, stage.access.write))
+                held.append(Held(stage.name, name, self.held(stage), self.element(stage), tile.vec * tile.pack, cells,
+                                 stage.access.write))
                 where = f"{name}.at[{f'vec * {tile.pack} + row' if tile.pack > 1 else 'vec'}]"
             for index in stage.access.maps:
                 staged[stage.access.pointer, compose(thread, index)] = where
@@ -551,7 +587,8 @@ class _Writer:
         thread = compose(position_map, algebra.call("shape", "unmap", nest.shape.text))
         box = _box(frame, tile, tile.vec, "lanes")
         held, staged = self.holds(_in_tile(tile, tile.vec, "lanes"), thread)
-        body = Body(d, self.helpers, partition, partition.entry, self.index_type, thread, tile, self.excess, box, staged=staged)
+        body = Body(d, self.helpers, partition, partition.entry, self.index_type, thread, tile, self.excess, box,
+                    staged=staged)
         body.region(partition.entry.body)
         for root in partition.roots:
             body.store(root)
@@ -563,14 +600,16 @@ class _Writer:
                 weight //= count
                 results.append(f"(bl_x floordiv {weight}) mod {count}")
             place = algebra.simplify(f"(bl_x) -> ({', '.join(results)}), domain: bl_x in [0, {blocks - 1}]")
-            coordinates = [Coordinate(name, text) for (name, _), text in zip(counts, algebra.c_text(place, self.index_type).results)]
+            coordinates = [Coordinate(name, text)
+                           for (name, _), text in zip(counts, algebra.c_text(place, self.index_type).results)]
         reads, writes = buffers_of(partition, partition.entry), {root.pointer: root.shape for root in partition.roots}
-        functions = [function_text(d, self.helpers, partition, f, self.excess) for f in reversed(partition.functions[1:])]
+        functions = [function_text(d, self.helpers, partition, f, self.excess)
+                     for f in reversed(partition.functions[1:])]
         kernel = Kernel(nest.name, nest, tile, self.index_type, blocks, ", ".join(arguments(d, reads, writes)),
-                      functions, d.launch_bounds(tile.threads), thread, [*reads, *sorted(writes)], self.flats + body.accesses,
-                      code=Step.of(body, tile.vec))
+                        functions, d.launch_bounds(tile.threads), thread, [*reads, *sorted(writes)],
+                        self.flats + body.accesses, code=Step.of(body, tile.vec))
         kernel.template = "kernels/transpose_gpu"
         tiles = [SharedTile(s.name, self.held(s), s.pitch * tile.lanes_) for s in self.stages]
-        kernel.record = Record(position_map, coordinates, tiles, loads, stores, box.get("pass", (0, 0))[1] + 1, self.guard(position_map, box, tile.vec), held, tile.pack,
-                               Step.of(body, tile.vec))
+        kernel.record = Record(position_map, coordinates, tiles, loads, stores, box.get("pass", (0, 0))[1] + 1,
+                               self.guard(position_map, box, tile.vec), held, tile.pack, Step.of(body, tile.vec))
         return kernel

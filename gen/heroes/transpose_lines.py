@@ -1,9 +1,10 @@
-"""The transpose hero on a CPU where the output's rows begin anywhere: lines put together from tiles that follow one another.
+"""The transpose hero on a CPU where the output's rows begin anywhere: lines put together from tiles that follow one
+another.
 
-A row whose length is no multiple of a 64-byte line begins in the middle of a line. Each register of a tile is then part of two
-lines, and takes two plain stores instead of a streaming store. Here a work-item has a block of columns (rows of the output) and goes
-down the source. For every column it carries the register of the last tile, which makes a whole line with that of the next tile
-(`line_tile` in gen/emit/register_tiles.py). Elements are only moved.
+A row whose length is no multiple of a 64-byte line begins in the middle of a line. Each register of a tile is then part
+of two lines, and takes two plain stores instead of a streaming store. Here a work-item has a block of columns (rows of
+the output) and goes down the source. For every column it carries the register of the last tile, which makes a whole
+line with that of the next tile (`line_tile` in gen/emit/register_tiles.py). Elements are only moved.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ class Lines(Schedule):
         return self.lanes
 
     def text(self) -> str:
-        words = [super().text(), f"tile {self.side} x {self.side * self.registers_down} in registers", f"lines carried down {self.columns} columns"]
+        words = [super().text(), f"tile {self.side} x {self.side * self.registers_down} in registers",
+                 f"lines carried down {self.columns} columns"]
         return ", ".join(words + [f"{self.parts} parts"] * (self.parts > 1) + ["streamed, moved as bits"])
 
 
@@ -74,14 +76,16 @@ class _Hero(Hero):
             yield from [Form(nest, space, digit, lines)] * (lines is not None)
 
     def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
-        return [_Writer(context.target, context.helpers, schedule.nest, schedule.space, schedule.digit, schedule.lines, index_type).kernel()]
+        return [_Writer(context.target, context.helpers, schedule.nest, schedule.space, schedule.digit, schedule.lines,
+                        index_type).kernel()]
 
 
 HERO = _Hero()
 
 
 def _lines(device: Device, nest: Nest, space: IterationSpace, digit: int) -> "Optional[Lines]":
-    """The schedule where one array is moved into rows that begin anywhere; None where that is not so, or tiles do not fit."""
+    """The schedule where one array is moved into rows that begin anywhere; None where that is not so, or tiles do not
+    fit."""
     reads, writes = [a for a in space.accesses if not a.write], [a for a in space.accesses if a.write]
     if len(reads) != 1 or len(writes) != 1 or reads[0].strides is None or writes[0].strides is None:
         return None
@@ -98,13 +102,14 @@ def _lines(device: Device, nest: Nest, space: IterationSpace, digit: int) -> "Op
     while columns > 4 * side and outer * max(1, space.sizes[digit] // columns) < wanted:
         columns //= 2
     parts = max(1, min(strips // 8, -(-wanted // (outer * max(1, space.sizes[digit] // columns)))))
-    return Lines(vec=side, lanes=side, registers_down=square.tiles_down, load_bytes=square.load_bytes, width=width, columns=columns, parts=parts)
+    return Lines(vec=side, lanes=side, registers_down=square.tiles_down, load_bytes=square.load_bytes, width=width,
+                 columns=columns, parts=parts)
 
 
 @dataclass(frozen=True)
 class Record:
-    """What templates/kernels/transpose_lines_cpu.j2 prints. Stages of a work-item: "first" (or "again", where another part has written the lines before),
-    "next", "last". edge: the tile that is moved back to the last columns."""
+    """What templates/kernels/transpose_lines_cpu.j2 prints. Stages of a work-item: "first" (or "again", where another
+    part has written the lines before), "next", "last". edge: the tile that is moved back to the last columns."""
 
     ids: bool                                   # whether the text names the number of the work-group
     place: "List[Tuple[str, str]]"              # names of where the work-item stands, with their C texts
@@ -123,11 +128,13 @@ class Record:
     carry: "Callable[[bool], str]"              # (edge): the address of the lines that are carried
     sources: "Callable[[str, int, bool], List[str]]"    # (stage, tiles of a step, edge): where tiles begin in the source
     target: "Callable[[str, bool], str]"        # (stage, edge): and in the output
-    complete: "Callable[[str, int, bool], str]"  # (stage, tiles of a step, edge): the function that stores whole lines and carries the rest
+    # (stage, tiles of a step, edge): the function that stores whole lines and carries the rest
+    complete: "Callable[[str, int, bool], str]"
 
 
 class _Writer:
-    def __init__(self, d: Target, helpers: Helpers, nest: Nest, space: IterationSpace, digit: int, form: Lines, index_type: str) -> None:
+    def __init__(self, d: Target, helpers: Helpers, nest: Nest, space: IterationSpace, digit: int, form: Lines,
+                 index_type: str) -> None:
         self.d, self.helpers, self.nest, self.space, self.form, self.index_type = d, helpers, nest, space, form, index_type
         self.t, self.digit, self.last = d.index[index_type], digit, len(space.sizes) - 1
         (root,) = nest.partition.roots
@@ -137,7 +144,8 @@ class _Writer:
         self.source, self.target = source, Buffer(root.pointer, root.shape, root.pointer)
         unmap = algebra.call("shape", "unmap", nest.shape.text)
         self.index = unmap
-        self.read, self.write = (compose(unmap, compose(index, memory_map(shape))) for index, shape in ((read.map, source.shape), (root.map, root.shape)))
+        self.read, self.write = (compose(unmap, compose(index, memory_map(shape)))
+                                 for index, shape in ((read.map, source.shape), (root.map, root.shape)))
         self.columns, self.length = space.sizes[digit], space.sizes[self.last]
         self.pitch, self.stride = (next(a for a in space.accesses if a.write == write).strides[k]   # type: ignore[index]
                                    for write, k in ((True, digit), (False, self.last)))
@@ -182,8 +190,9 @@ class _Writer:
         start = at[0] % form.side      # of a line, for every tile alike
         name = f"{part}{down}_u{8 * form.width}_{form.side}_{self.pitch}_{self.length}" + f"_from{start}" * bool(start)
         if name not in self.helpers.texts:
-            self.helpers.texts[name] = register_tiles.line_tile(self.d, 8 * form.width, form.side, form.side, self.pitch, part, self.rest if part == "last" else 0,
-                                                       down, name, start)
+            self.helpers.texts[name] = register_tiles.line_tile(self.d, 8 * form.width, form.side, form.side,
+                                                                self.pitch, part, self.rest if part == "last" else 0,
+                                                                down, name, start)
         return name
 
     def rows(self, stage: str, down: int) -> List[str]:
@@ -203,7 +212,8 @@ class _Writer:
         side, parts, whole = form.side, form.parts, self.columns // form.side
         per, edge = form.columns // side, self.columns % side > 0
         counts = [(f"g{k}", size) for k, size in enumerate(self.space.sizes) if k not in (self.digit, self.last)]
-        counts += [(name, count) for name, count in (("block", self.blocks), ("part", parts)) if count > 1 or name == "block"]
+        counts += [(name, count) for name, count in (("block", self.blocks), ("part", parts)) if count > 1
+                   or name == "block"]
         placing, blocks = place(counts, 1)
         placed = algebra.c_text(placing, self.index_type)
         assert not placed.constraints
@@ -213,15 +223,19 @@ class _Writer:
             each, more = divmod(self.strips - 1, parts)
             first = f"1 + part * {each}" + (f" + (part < {more} ? part : {more})" if more else "")
             end = f"k + {each}" + (f" + (part < {more})" if more else "")
-        record = Record(
-            any(v.name == "bl_x" and v.hi for v in algebra.info(placing).variables), [(name, text) for (name, _), text in zip(counts, placed.results)], tiles,
-            register_tiles.register(d, 8 * form.width, side), form.columns + (side if edge else 0), first, end, parts, self.blocks, edge,
-            tuple(dict.fromkeys((form.registers_down, 1))), side, self.helpers.tile("load", f"u{8 * form.width}", side, side, self.index_type, form.load_bytes), self.stride,
-            lambda at_edge: f"carry + {form.columns}" if at_edge else f"carry + j * {side}",
-            lambda stage, down, at_edge: [self.pointer(self.source, self.read, row, at_edge, "const ") for row in self.rows(stage, down)],
-            lambda stage, at_edge: self.pointer(
-                self.target, self.write, str(self.strips * side - side) if stage == "last" else self.rows(stage, 1)[0], at_edge), self.line)
-        for stage, down in (("first", 1), *(("next", n) for n in record.downs), ("last", 1)):     # the functions stand before the kernel
+        record = Record(any(v.name == "bl_x" and v.hi for v in algebra.info(placing).variables),
+                        [(name, text) for (name, _), text in zip(counts, placed.results)], tiles,
+                        register_tiles.register(d, 8 * form.width, side), form.columns + (side if edge else 0), first,
+                        end, parts, self.blocks, edge, tuple(dict.fromkeys((form.registers_down, 1))), side,
+                        self.helpers.tile("load", f"u{8 * form.width}", side, side, self.index_type, form.load_bytes),
+                        self.stride, lambda at_edge: f"carry + {form.columns}" if at_edge else f"carry + j * {side}",
+                        lambda stage, down, at_edge: [self.pointer(self.source, self.read, row, at_edge, "const ")
+                                                      for row in self.rows(stage, down)],
+                        lambda stage, at_edge: self.pointer(self.target, self.write,
+                                                            str(self.strips * side - side) if stage == "last"
+                                                            else self.rows(stage, 1)[0], at_edge), self.line)
+        # the functions stand before the kernel
+        for stage, down in (("first", 1), *(("next", n) for n in record.downs), ("last", 1)):
             for at_edge in (False, True)[:1 + edge]:
                 self.line(stage, down, at_edge)
         box = {"row": self.length, "column": self.columns}

@@ -1,4 +1,5 @@
-"""The hero of dynamic-update-slice: a kernel over the update that writes it where it lies, and nothing else (gen/plan/update.py says when)."""
+"""The hero of dynamic-update-slice: a kernel over the update that writes it where it lies, and nothing else
+(gen/plan/update.py says when)."""
 
 from __future__ import annotations
 

@@ -1,18 +1,24 @@
 """HLO text: read, checked, printed, and divided into the fusions that become kernels.
 
     opcodes     the one table of ops               scanner, literals, parser   text to a graph
-    graph       shapes, instructions, computations checker                     an op against its operands, while it is read
-    dtypes      element types                      refusals                    what is right HLO but gets no kernel, and why
-    printer     a graph as text                    inliner, launches           the fusions of a module, and the order in which they run
-    fill        values for constants that the text leaves out                  distribution    nested layouts that an instruction names
+    graph       shapes, instructions, computations checker                     an op against its operands, while it is
+                read
+    dtypes      element types                      refusals                    what is right HLO but gets no kernel, and
+                why
+    printer     a graph as text                    inliner, launches           the fusions of a module, and the order in
+                which they run
+    fill        values for constants that the text leaves out                  distribution    nested layouts that an
+                instruction names
 
-`parse` reads the text form of XLA's HLO and checks every op it knows the rules of against its operands; what it cannot check (collectives,
-custom calls, ..) it reads and keeps. `unsupported` says where a module needs more than the generator makes code for. `fusions` and `steps`
-give the computations that become kernels, with nested fusions, calls and maps inlined. Of gen, these files import gen.algebra and gen.suggest alone.
+`parse` reads the text form of XLA's HLO and checks every op it knows the rules of against its operands; what it cannot
+check (collectives, custom calls, ..) it reads and keeps. `unsupported` says where a module needs more than the
+generator makes code for. `fusions` and `steps` give the computations that become kernels, with nested fusions, calls
+and maps inlined. Of gen, these files import gen.algebra and gen.suggest alone.
 """
 
-from gen.hlo.graph import (Computation, Fusion, HloError, Instruction, Module, Shape, Step, Value, Window, accumulator, apart, array_shape, in_order,
-                           index_parameter, layout_map, memory_bits, same_positions, same_shape, shape, sorted_indices, tuple_shape, unique_indices, zero_sign_matters)
+from gen.hlo.graph import (Computation, Fusion, HloError, Instruction, Module, Shape, Step, Value, Window, accumulator,
+                           apart, array_shape, in_order, index_parameter, layout_map, memory_bits, same_positions,
+                           same_shape, shape, sorted_indices, tuple_shape, unique_indices, zero_sign_matters)
 from gen.hlo.inliner import inlined
 from gen.hlo.launches import STANDARD_INPUT, c_identifier, fusions, module_parameters, module_results, stem, steps
 from gen.hlo.opcodes import CONTRACTIONS, LOOPS
@@ -20,7 +26,9 @@ from gen.hlo.parser import parse, read
 from gen.hlo.printer import difference, instruction_key, print_computation, print_instruction, print_module
 from gen.hlo.refusals import unsupported
 
-__all__ = ["CONTRACTIONS", "Computation", "Fusion", "HloError", "Instruction", "LOOPS", "Module", "STANDARD_INPUT", "Shape", "Step", "Value", "Window", "accumulator",
-           "apart", "array_shape", "c_identifier", "difference", "fusions", "in_order", "index_parameter", "inlined",
-           "instruction_key", "layout_map", "memory_bits", "module_parameters", "module_results", "parse", "print_computation", "print_instruction", "print_module",
-           "read", "same_positions", "same_shape", "shape", "sorted_indices", "stem", "steps", "tuple_shape", "unique_indices", "unsupported", "zero_sign_matters"]
+__all__ = ["CONTRACTIONS", "Computation", "Fusion", "HloError", "Instruction", "LOOPS", "Module", "STANDARD_INPUT",
+           "Shape", "Step", "Value", "Window", "accumulator", "apart", "array_shape", "c_identifier", "difference",
+           "fusions", "in_order", "index_parameter", "inlined", "instruction_key", "layout_map", "memory_bits",
+           "module_parameters", "module_results", "parse", "print_computation", "print_instruction", "print_module",
+           "read", "same_positions", "same_shape", "shape", "sorted_indices", "stem", "steps", "tuple_shape",
+           "unique_indices", "unsupported", "zero_sign_matters"]

@@ -1,6 +1,8 @@
-"""An op against its operands, the way XLA's shape verifier does: the shape that it must have, or a fault at its place in the text.
+"""An op against its operands, the way XLA's shape verifier does: the shape that it must have, or a fault at its place
+in the text.
 
-What has no rule here (collectives, custom calls, ..) keeps the shape that is written. What is right HLO but gets no kernel is in refusals.py.
+What has no rule here (collectives, custom calls, ..) keeps the shape that is written. What is right HLO but gets no
+kernel is in refusals.py.
 """
 
 from __future__ import annotations
@@ -47,7 +49,8 @@ class Check:
 
     def result(self) -> Shape:
         opcode, written = self.i.opcode, self.draft.written
-        if opcode not in opcodes.TABLE or any(s.dynamic for s in self.shapes) or (written is not None and written.dynamic):
+        if opcode not in opcodes.TABLE or any(s.dynamic
+                                              for s in self.shapes) or (written is not None and written.dynamic):
             return self.written()
         self._needs()
         try:
@@ -96,7 +99,8 @@ class Check:
     def written_array(self) -> Shape:
         of = self.written()
         if of.kind != "array":
-            self.scanner.fail(self.draft.shape_pos, f"{self.i.opcode}: expected an array as the result, found {of.text}")
+            self.scanner.fail(self.draft.shape_pos,
+                              f"{self.i.opcode}: expected an array as the result, found {of.text}")
         return of
 
     def kinds(self, number: int, allowed: str) -> Shape:
@@ -110,7 +114,8 @@ class Check:
         """Operand `number` must have the type and the dimensions of operand `other`."""
         of, like = self.array(number), self.array(other)
         if not same_shape(of, like):
-            self.fail(f"expected {_bare(like)} as operand {number}, as operand {other} is, found {_bare(of)}", operand=number)
+            self.fail(f"expected {_bare(like)} as operand {number}, as operand {other} is, found {_bare(of)}",
+                      operand=number)
         return of
 
     def scalar(self, number: int, dtype: str) -> None:
@@ -150,9 +155,11 @@ class Check:
     def _compare(self) -> Shape:
         of = self.alike(1)
         kind, written = dtypes.TABLE[of.dtype].kind, self.i.attributes.get("type")
-        allowed = {"float": ("FLOAT", "TOTALORDER"), "complex": ("FLOAT",), "sint": ("SIGNED",)}.get(kind, ("UNSIGNED",))
+        allowed = {"float": ("FLOAT", "TOTALORDER"), "complex": ("FLOAT",),
+                   "sint": ("SIGNED",)}.get(kind, ("UNSIGNED",))
         if written is not None and written not in allowed:
-            self.fail(f"expected the type {' or '.join(allowed)} for operands of {of.dtype}, found {written}", attribute="type")
+            self.fail(f"expected the type {' or '.join(allowed)} for operands of {of.dtype}, found {written}",
+                      attribute="type")
         if kind == "complex" and self.i.attributes["direction"] not in ("EQ", "NE"):
             self.fail("expected the direction EQ or NE for complex operands", attribute="direction")
         return self.typed_like(self.shapes[0], "pred")
@@ -160,7 +167,8 @@ class Check:
     def _select(self) -> Shape:
         of, choice = self.alike(2, 1), self.array(0)
         if choice.dtype != "pred" or (choice.dims and choice.dims != of.dims):
-            self.fail(f"expected {_bare(of).replace(of.dtype, 'pred', 1)} as operand 0, found {_bare(choice)}", operand=0)
+            self.fail(f"expected {_bare(of).replace(of.dtype, 'pred', 1)} as operand 0, found {_bare(choice)}",
+                      operand=0)
         return self.shapes[1]
 
     def _clamp(self) -> Shape:
@@ -168,7 +176,8 @@ class Check:
         for number in (0, 2):
             bound = self.array(number)
             if bound.dtype != of.dtype or (bound.dims and bound.dims != of.dims):
-                self.fail(f"expected {of.dtype}[] or {_bare(of)} as operand {number}, found {_bare(bound)}", operand=number)
+                self.fail(f"expected {of.dtype}[] or {_bare(of)} as operand {number}, found {_bare(bound)}",
+                          operand=number)
         return of
 
     def _convert(self) -> Shape:
@@ -209,7 +218,8 @@ class Check:
             return array_shape(to.dtype, of.dims + (have // want,))
         if have < want and want % have == 0:
             if not of.dims or of.dims[-1] != want // have:
-                self.fail(f"expected a last dimension of {want // have}, {want} bits of {of.dtype}, found {_bare(of)}", operand=0)
+                self.fail(f"expected a last dimension of {want // have}, {want} bits of {of.dtype}, found {_bare(of)}",
+                          operand=0)
             return array_shape(to.dtype, of.dims[:-1])
         self.fail(f"expected widths that divide one another, found {of.dtype} and {to.dtype}")
 
@@ -249,7 +259,8 @@ class Check:
         of = self.array(0)
         dimensions = self.distinct("dimensions", of.rank)
         if len(dimensions) != of.rank:
-            self.fail(f"expected a permutation of {of.rank} dimensions, found {len(dimensions)}", attribute="dimensions")
+            self.fail(f"expected a permutation of {of.rank} dimensions, found {len(dimensions)}",
+                      attribute="dimensions")
         return array_shape(of.dtype, tuple(of.dims[d] for d in dimensions))
 
     def _reshape(self) -> Shape:
@@ -296,7 +307,8 @@ class Check:
         dims = []
         for number, (low, high, interior) in enumerate(padding):
             if interior < 0:
-                self.fail(f"expected an interior of at least 0 in dimension {number}, found {interior}", attribute="padding")
+                self.fail(f"expected an interior of at least 0 in dimension {number}, found {interior}",
+                          attribute="padding")
             spread = of.dims[number] + max(of.dims[number] - 1, 0) * interior
             self.within("padding", number, low, high, interior, spread)
             size = low + high + spread
@@ -313,7 +325,8 @@ class Check:
         along, total = dimensions[0], 0
         for number in range(len(self.shapes)):
             of = self.array(number)
-            fits = of.rank == first.rank and all(a == b for k, (a, b) in enumerate(zip(of.dims, first.dims)) if k != along)
+            fits = of.rank == first.rank and all(a == b for k, (a, b) in enumerate(zip(of.dims, first.dims))
+                                                 if k != along)
             if of.dtype != first.dtype or not fits:
                 self.fail(f"expected {_bare(first)} but for dimension {along} as operand {number}, found {_bare(of)}",
                           operand=number)
@@ -330,7 +343,8 @@ class Check:
         count = len(self.shapes) - first
         if count == 1 and self.array(first).rank == 1:
             if self.integer_type(first).dims != (rank,):
-                self.fail(f"expected {rank} start indices in operand {first}, found {_bare(self.shapes[first])}", operand=first)
+                self.fail(f"expected {rank} start indices in operand {first}, found {_bare(self.shapes[first])}",
+                          operand=first)
             return
         if count != rank:
             self.fail(f"expected {rank} start indices, as operand 0 {_bare(self.shapes[0])} has dimensions, or an array of them, found {count}")
@@ -341,7 +355,8 @@ class Check:
         """An attribute's sizes of a slice of an operand."""
         sizes: Tuple[int, ...] = self.i.attributes[key]
         if len(sizes) != of.rank:
-            self.fail(f"expected {of.rank} sizes, as operand 0 {_bare(of)} has dimensions, found {len(sizes)}", attribute=key)
+            self.fail(f"expected {of.rank} sizes, as operand 0 {_bare(of)} has dimensions, found {len(sizes)}",
+                      attribute=key)
         for number, (size, most) in enumerate(zip(sizes, of.dims)):
             if not 0 <= size <= most:
                 self.fail(f"expected a size from 0 to {most} in dimension {number}, found {size}", attribute=key)
@@ -368,8 +383,10 @@ class Check:
             self.fail(f"expected a dimension from 0 to {indices.rank}, found {vector}", attribute="index_vector_dim")
         rows = [size for d, size in enumerate(indices.dims) if d != vector]
         length = indices.dims[vector] if vector < indices.rank else 1
-        offset, sizes = self.distinct("offset_dims", len(rows) + len(attributes["offset_dims"])), self.sizes("slice_sizes", of)
-        collapsed, batching = self.distinct("collapsed_slice_dims", of.rank), self.distinct("operand_batching_dims", of.rank)
+        offset, sizes = self.distinct("offset_dims",
+                                      len(rows) + len(attributes["offset_dims"])), self.sizes("slice_sizes", of)
+        collapsed, batching = self.distinct("collapsed_slice_dims",
+                                            of.rank), self.distinct("operand_batching_dims", of.rank)
         of_rows = self.distinct("start_indices_batching_dims", indices.rank)
         for key in ("offset_dims", "collapsed_slice_dims", "operand_batching_dims"):
             if list(attributes.get(key, ())) != sorted(attributes.get(key, ())):
@@ -385,16 +402,20 @@ class Check:
             self.fail("expected dimensions that are not in 'operand_batching_dims'", attribute="start_index_map")
         for d in (*collapsed, *batching):
             if sizes[d] != 1:
-                self.fail(f"expected a size of 1 in dimension {d}, which is collapsed or batching, found {sizes[d]}", attribute="slice_sizes")
+                self.fail(f"expected a size of 1 in dimension {d}, which is collapsed or batching, found {sizes[d]}",
+                          attribute="slice_sizes")
         if len(of_rows) != len(batching) or vector in of_rows:
-            self.fail(f"expected {len(batching)} dimensions of operand 1 other than index_vector_dim", attribute="start_indices_batching_dims")
+            self.fail(f"expected {len(batching)} dimensions of operand 1 other than index_vector_dim",
+                      attribute="start_indices_batching_dims")
         for d, row in zip(batching, of_rows):
             if of.dims[d] != indices.dims[row]:
                 self.fail(f"dimension {row} of operand 1 has size {indices.dims[row]}, dimension {d} of operand 0 {of.dims[d]}: expected equal sizes",
                           attribute="start_indices_batching_dims")
         windows = iter([size for d, size in enumerate(sizes) if d not in collapsed and d not in batching])
         batches = iter(rows)
-        return array_shape(of.dtype, tuple(next(windows) if d in offset else next(batches) for d in range(len(rows) + len(offset))))
+        return array_shape(of.dtype,
+                           tuple(next(windows) if d in offset else next(batches)
+                                 for d in range(len(rows) + len(offset))))
 
     def _scatter(self) -> Shape:
         if len(self.shapes) < 3 or len(self.shapes) % 2 == 0:
@@ -412,8 +433,10 @@ class Check:
             self.fail(f"expected a dimension from 0 to {indices.rank}, found {vector}", attribute="index_vector_dim")
         rows = [size for d, size in enumerate(indices.dims) if d != vector]
         length = indices.dims[vector] if vector < indices.rank else 1
-        window, inserted = self.distinct("update_window_dims", updates.rank), self.distinct("inserted_window_dims", of.rank)
-        batching, of_rows = self.distinct("input_batching_dims", of.rank), self.distinct("scatter_indices_batching_dims", indices.rank)
+        window, inserted = self.distinct("update_window_dims",
+                                         updates.rank), self.distinct("inserted_window_dims", of.rank)
+        batching, of_rows = self.distinct("input_batching_dims",
+                                          of.rank), self.distinct("scatter_indices_batching_dims", indices.rank)
         for key in ("update_window_dims", "inserted_window_dims", "input_batching_dims"):
             if list(attributes.get(key, ())) != sorted(attributes.get(key, ())):
                 self.fail(f"expected '{key}' in increasing order", attribute=key)
@@ -434,9 +457,11 @@ class Check:
             self.fail(f"expected {length} dimensions, as many as an index has, found {len(attributes['scatter_dims_to_operand_dims'])}",
                       attribute="scatter_dims_to_operand_dims")
         if set(attributes["scatter_dims_to_operand_dims"]) & set(batching):
-            self.fail("expected dimensions that are not in 'input_batching_dims'", attribute="scatter_dims_to_operand_dims")
+            self.fail("expected dimensions that are not in 'input_batching_dims'",
+                      attribute="scatter_dims_to_operand_dims")
         if len(of_rows) != len(batching) or vector in of_rows:
-            self.fail(f"expected {len(batching)} dimensions of operand {count} other than index_vector_dim", attribute="scatter_indices_batching_dims")
+            self.fail(f"expected {len(batching)} dimensions of operand {count} other than index_vector_dim",
+                      attribute="scatter_indices_batching_dims")
         for d, row in zip(batching, of_rows):
             if of.dims[d] != indices.dims[row]:
                 self.fail(f"dimension {row} of operand {count} has size {indices.dims[row]}, dimension {d} of operand 0 {of.dims[d]}: "
@@ -446,7 +471,8 @@ class Check:
                 self.fail("expected true or false", attribute=key)
         types = [self.array(number).dtype for number in range(count)]
         results = self._scalars(types + [self.array(count + 1 + number).dtype for number in range(count)])
-        if [one.dtype for one in results] != types or (count > 1) != (attributes["to_apply"].root.shape.kind == "tuple"):
+        if [one.dtype
+            for one in results] != types or (count > 1) != (attributes["to_apply"].root.shape.kind == "tuple"):
             self.fail(f"expected {', '.join(d + '[]' for d in types)} as the result of '{attributes['to_apply'].name}', "
                       f"found {attributes['to_apply'].root.shape.text}", attribute="to_apply")
         arrays = [array_shape(dtype, of.dims) for dtype in types]
@@ -455,7 +481,8 @@ class Check:
     # tuples and calls
 
     def _tuple(self) -> Shape:
-        if sum(len(of.text) + 2 for of in self.shapes) > TUPLE_TEXT or any(of.depth >= TUPLE_DEPTH for of in self.shapes):
+        if sum(len(of.text) + 2
+               for of in self.shapes) > TUPLE_TEXT or any(of.depth >= TUPLE_DEPTH for of in self.shapes):
             self.fail(f"expected a result of at most {TUPLE_TEXT} characters and {TUPLE_DEPTH} tuples in one another")
         return tuple_shape(self.shapes)
 
@@ -464,8 +491,8 @@ class Check:
         if of.kind != "tuple":
             self.fail(f"expected a tuple as operand 0, found {of.text}", operand=0)
         if not 0 <= index < len(of.children):
-            self.fail(f"expected an index from 0 to {len(of.children) - 1} into {of.text}, found {index}" if of.children else
-                      f"expected no index into the empty tuple, found {index}", attribute="index")
+            self.fail(f"expected an index from 0 to {len(of.children) - 1} into {of.text}, found {index}" if of.children
+                      else f"expected no index into the empty tuple, found {index}", attribute="index")
         return of.children[index]
 
     def _arguments(self, computation: Computation, key: str) -> Shape:
@@ -527,7 +554,8 @@ class Check:
         return arrays[0] if len(kinds) == 1 else tuple_shape(arrays)
 
     def _combined(self) -> "Tuple[List[str], Shape]":
-        """Inputs of equal dimensions, an initial value for each, and a computation that combines them: the sums' types, the first input."""
+        """Inputs of equal dimensions, an initial value for each, and a computation that combines them: the sums' types,
+        the first input."""
         if not self.shapes or len(self.shapes) % 2:
             self.fail(f"expected as many inputs as initial values, found {len(self.shapes)} operands")
         count = len(self.shapes) // 2
@@ -542,7 +570,8 @@ class Check:
         results = self._scalars(sums + [of.dtype for of in self.shapes[:count]])
         for number in range(count):
             self.scalar(count + number, sums[number])
-        if [of.dtype for of in results] != sums or (count > 1) != (self.i.attributes["to_apply"].root.shape.kind == "tuple"):
+        if [of.dtype
+            for of in results] != sums or (count > 1) != (self.i.attributes["to_apply"].root.shape.kind == "tuple"):
             self.fail(f"expected {', '.join(d + '[]' for d in sums)} as the result of '{self.i.attributes['to_apply'].name}', "
                       f"found {self.i.attributes['to_apply'].root.shape.text}", attribute="to_apply")
         return sums, first
@@ -555,8 +584,8 @@ class Check:
             self.fail(f"expected a reach of at most {MOST_REACH} elements in dimension {number}, found {max(sizes, key=abs)}", attribute=key)
 
     def places(self, window: Window, k: int, base: int) -> int:
-        self.within("window", k, window.low[k], window.high[k], window.stride[k], window.base_dilation[k], window.dilation[k], base * window.base_dilation[k],
-                    window.size[k] * window.dilation[k])
+        self.within("window", k, window.low[k], window.high[k], window.stride[k], window.base_dilation[k],
+                    window.dilation[k], base * window.base_dilation[k], window.size[k] * window.dilation[k])
         return window.places(k, base)
 
     def _window(self, rank: int, of: str) -> Window:
@@ -602,25 +631,29 @@ class Check:
                 self.distinct(f"{side}_{what}_dims", of.rank)
             both = set(lists[side, "batch"]) & set(lists[side, "contracting"])
             if both:
-                self.fail(f"expected dimension {min(both)} in one of {side}_batch_dims and {side}_contracting_dims", attribute=f"{side}_contracting_dims")
+                self.fail(f"expected dimension {min(both)} in one of {side}_batch_dims and {side}_contracting_dims",
+                          attribute=f"{side}_contracting_dims")
         for what in ("batch", "contracting"):
             left, right = lists["lhs", what], lists["rhs", what]
             key = f"rhs_{what}_dims"
             if len(left) != len(right):
-                self.fail(f"expected {len(left)} dimensions in {key}, as lhs_{what}_dims has, found {len(right)}", attribute=key)
+                self.fail(f"expected {len(left)} dimensions in {key}, as lhs_{what}_dims has, found {len(right)}",
+                          attribute=key)
             for i, j in zip(left, right):
                 if a.dims[i] != b.dims[j]:
                     self.fail(f"expected the size {a.dims[i]} of dimension {i} of {_bare(a)} in dimension {j} of {_bare(b)}", attribute=key)
         dims = [a.dims[d] for d in lists["lhs", "batch"]]
         for side, of in (("lhs", a), ("rhs", b)):
-            dims += [size for d, size in enumerate(of.dims) if d not in lists[side, "batch"] + lists[side, "contracting"]]
+            dims += [size for d, size in enumerate(of.dims)
+                     if d not in lists[side, "batch"] + lists[side, "contracting"]]
         return array_shape(kind, tuple(dims))
 
     def _scaled_dot(self) -> Shape:
         """A dot; an element of a scale serves a block of its factor's elements: its sizes divide the factor's."""
         for number in (2, 3):
             of, scale = self.array(number - 2), self.array(number)
-            if scale.rank != of.rank or any(size % blocks if blocks else size for size, blocks in zip(of.dims, scale.dims)):
+            if scale.rank != of.rank or any(size % blocks if blocks else size
+                                            for size, blocks in zip(of.dims, scale.dims)):
                 self.fail(f"expected a scale whose sizes divide those of operand {number - 2} {_bare(of)}, found {_bare(scale)}", operand=number)
         return self._dot()
 
@@ -628,14 +661,16 @@ class Check:
         a, b, kind, labels = self.array(0), self.array(1), self._product(), self.i.attributes["dim_labels"]
         for number, (of, part) in enumerate(((a, labels.lhs), (b, labels.rhs))):
             if of.rank != len(part):
-                self.fail(f"expected {len(part)} dimensions, as dim_labels has, in operand {number} {_bare(of)}", operand=number)
+                self.fail(f"expected {len(part)} dimensions, as dim_labels has, in operand {number} {_bare(of)}",
+                          operand=number)
         window = self._window(a.rank - 2, "dim_labels has spatial ones")
         groups = [self.i.attributes.setdefault(f"{name}_group_count", 1) for name in ("feature", "batch")]
         for name, count in zip(("feature", "batch"), groups):
             if count < 1:
                 self.fail(f"expected {name}_group_count of at least 1, found {count}", attribute=f"{name}_group_count")
         if min(groups) > 1:
-            self.fail("expected one of feature_group_count and batch_group_count to be 1", attribute="batch_group_count")
+            self.fail("expected one of feature_group_count and batch_group_count to be 1",
+                      attribute="batch_group_count")
         batch, features = (a.dims[d] for d in labels.lhs[:2])
         inputs, outputs = (b.dims[d] for d in labels.rhs[:2])
         if features != inputs * groups[0]:
@@ -644,7 +679,8 @@ class Check:
         if batch % groups[1]:
             self.fail(f"expected a batch that {groups[1]} groups divide, found {batch} in {_bare(a)}", operand=0)
         if outputs % max(groups):
-            self.fail(f"expected output features that {max(groups)} groups divide, found {outputs} in {_bare(b)}", operand=1)
+            self.fail(f"expected output features that {max(groups)} groups divide, found {outputs} in {_bare(b)}",
+                      operand=1)
         dims = [0] * a.rank
         dims[labels.out[0]], dims[labels.out[1]] = batch // groups[1], outputs
         for k, size in enumerate(window.size):

@@ -1,4 +1,5 @@
-"""The nested layout that an instruction names for its result, and whether it can distribute it (gen/heroes/distribute.py does)."""
+"""The nested layout that an instruction names for its result, and whether it can distribute it
+(gen/heroes/distribute.py does)."""
 
 from __future__ import annotations
 
@@ -42,7 +43,8 @@ def misfit(layout: str, dims: "Sequence[int]") -> str:
     if max(found["subgroups"][0], found["threads"][0], threads) > MOST_THREADS:
         return f"expected at most {MOST_THREADS} threads in a block, found {found['subgroups'][0]} subgroups of {found['threads'][0]}"
     if not 0 <= found["slots"][0] <= MOST_SLOTS:
-        return f"expected at most {MOST_SLOTS} slots for a thread" + (f", found {found['slots'][0]}" if found["slots"][0] > 0 else "")
+        return f"expected at most {MOST_SLOTS} slots for a thread" + (f", found {found['slots'][0]}"
+                                                                      if found["slots"][0] > 0 else "")
     if math.prod(tiles(tile, dims)) > MOST_BLOCKS:
         return f"expected at most {MOST_BLOCKS} blocks, found {math.prod(tiles(tile, dims))} tiles"
     return ""

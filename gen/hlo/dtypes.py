@@ -1,8 +1,9 @@
 """Element types of HLO: widths, kinds, and the exact way from a number or its text to bits and back.
 
-`encode` and `decode` are the only place where a number becomes bits. Floats round to nearest, ties to even, from the exact
-value (never through a wider float: `float(text)` and then f32 would round twice). A value past the largest finite one becomes
-infinity where the type has one, NaN where it has only NaN, and the largest finite value where it has neither.
+`encode` and `decode` are the only place where a number becomes bits. Floats round to nearest, ties to even, from the
+exact value (never through a wider float: `float(text)` and then f32 would round twice). A value past the largest finite
+one becomes infinity where the type has one, NaN where it has only NaN, and the largest finite value where it has
+neither.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ class Dtype:
     """One element type. For floats: exponent and mantissa bits, bias, and what the top encodings mean (`style`).
 
     style: 'ieee' (infinities and NaNs), 'fn' (no infinity, NaN is all ones), 'fnuz' (no infinity, NaN is minus zero),
-    'finite' (neither), 'scale' (unsigned power of two, NaN is all ones). Complex types give their part's name in `part`.
+    'finite' (neither), 'scale' (unsigned power of two, NaN is all ones). Complex types give their part's name in
+    `part`.
     """
 
     name: str
@@ -39,13 +41,12 @@ def _table() -> Dict[str, Dtype]:
     rows = [Dtype("pred", 1, "pred")]
     rows += [Dtype(f"s{bits}", bits, "sint") for bits in (1, 2, 4, 8, 16, 32, 64)]
     rows += [Dtype(f"u{bits}", bits, "uint") for bits in (1, 2, 4, 8, 16, 32, 64)]
-    floats = [
-        ("f16", 16, 5, 10, 15, "ieee"), ("bf16", 16, 8, 7, 127, "ieee"), ("f32", 32, 8, 23, 127, "ieee"),
-        ("f64", 64, 11, 52, 1023, "ieee"), ("f8e5m2", 8, 5, 2, 15, "ieee"), ("f8e4m3", 8, 4, 3, 7, "ieee"),
-        ("f8e3m4", 8, 3, 4, 3, "ieee"), ("f8e4m3fn", 8, 4, 3, 7, "fn"), ("f8e5m2fnuz", 8, 5, 2, 16, "fnuz"),
-        ("f8e4m3fnuz", 8, 4, 3, 8, "fnuz"), ("f8e4m3b11fnuz", 8, 4, 3, 11, "fnuz"), ("f8e8m0fnu", 8, 8, 0, 127, "scale"),
-        ("f6e2m3fn", 6, 2, 3, 1, "finite"), ("f6e3m2fn", 6, 3, 2, 3, "finite"), ("f4e2m1fn", 4, 2, 1, 1, "finite"),
-    ]
+    floats = [("f16", 16, 5, 10, 15, "ieee"), ("bf16", 16, 8, 7, 127, "ieee"), ("f32", 32, 8, 23, 127, "ieee"),
+              ("f64", 64, 11, 52, 1023, "ieee"), ("f8e5m2", 8, 5, 2, 15, "ieee"), ("f8e4m3", 8, 4, 3, 7, "ieee"),
+              ("f8e3m4", 8, 3, 4, 3, "ieee"), ("f8e4m3fn", 8, 4, 3, 7, "fn"), ("f8e5m2fnuz", 8, 5, 2, 16, "fnuz"),
+              ("f8e4m3fnuz", 8, 4, 3, 8, "fnuz"), ("f8e4m3b11fnuz", 8, 4, 3, 11, "fnuz"),
+              ("f8e8m0fnu", 8, 8, 0, 127, "scale"), ("f6e2m3fn", 6, 2, 3, 1, "finite"),
+              ("f6e3m2fn", 6, 3, 2, 3, "finite"), ("f4e2m1fn", 4, 2, 1, 1, "finite"),]
     rows += [Dtype(name, bits, "float", e, m, bias, style) for name, bits, e, m, bias, style in floats]
     rows += [Dtype("c64", 64, "complex", part="f32"), Dtype("c128", 128, "complex", part="f64")]
     return {row.name: row for row in rows}
@@ -190,7 +191,8 @@ def _signed(magnitude: int, negative: bool, dtype: Dtype) -> int:
 
 
 def encode(value: "Union[Number, complex]", name: str) -> int:
-    """The bit pattern of value: exact for integers and pred (ValueError out of range), nearest for floats and complex."""
+    """The bit pattern of value: exact for integers and pred (ValueError out of range), nearest for floats and
+    complex."""
     dtype = TABLE[name]
     if dtype.kind == "complex":
         part = complex(value) if not isinstance(value, complex) else value
@@ -208,7 +210,8 @@ def encode(value: "Union[Number, complex]", name: str) -> int:
 
 
 def decode(bits: int, name: str) -> "Union[int, float, bool, complex]":
-    """The value of a bit pattern. Every float type here fits a double; of a NaN only its being one and its sign survive."""
+    """The value of a bit pattern. Every float type here fits a double; of a NaN only its being one and its sign
+    survive."""
     dtype = TABLE[name]
     if dtype.kind == "pred":
         return bool(bits & 1)

@@ -13,8 +13,8 @@ PERIOD = 4093   # values after which they begin again: a prime, so that rows dif
 
 
 class Filled(Sequence):     # type: ignore[type-arg]
-    """Bit patterns of moderate values: floats between -1 and 1 (scales: from 1/8 to 8), integers from 0 to 63, as far as the type has them. Small
-    however many there are."""
+    """Bit patterns of moderate values: floats between -1 and 1 (scales: from 1/8 to 8), integers from 0 to 63, as far
+    as the type has them. Small however many there are."""
 
     def __init__(self, dtype: str, count: int, seed: str) -> None:
         draw = random.Random(seed).random     # a text's seed and random() give the same values in every Python
@@ -43,10 +43,10 @@ def _pattern(dtype: str, draw: Any) -> int:
 
 
 def fill_constants(module: Module, seed: int) -> None:
-    """Gives each constant whose values the text leaves out values drawn from the seed and the constant's number. The module, and each fusion of
-    it, says so in `filled`."""
-    left_out = [i for computation in module.computations for i in computation.instructions
-                if i.opcode == "constant" and i.literal is None and i.shape.kind == "array" and i.shape.dtype in dtypes.TABLE]
+    """Gives each constant whose values the text leaves out values drawn from the seed and the constant's number. The
+    module, and each fusion of it, says so in `filled`."""
+    left_out = [i for computation in module.computations for i in computation.instructions if i.opcode == "constant"
+                and i.literal is None and i.shape.kind == "array" and i.shape.dtype in dtypes.TABLE]
     for number, constant in enumerate(left_out):
         constant.literal = Filled(constant.shape.dtype, constant.shape.elements, f"{seed} {number}")   # type: ignore[assignment]
     if left_out:

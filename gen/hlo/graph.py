@@ -1,4 +1,5 @@
-"""The graph of a module as values: shapes, instructions, computations, fusions and launches, and the questions that are put to them.
+"""The graph of a module as values: shapes, instructions, computations, fusions and launches, and the questions that are
+put to them.
 
 Shapes are read by the C headers alone (gen/algebra).
 """
@@ -27,8 +28,8 @@ class HloError(Exception):
 
 @dataclass(frozen=True)
 class Shape:
-    """A shape as a value. `text` is canonical; `kind` is 'array', 'tuple' or 'token' (opaque types and buffers are 'token' too). place: of
-    an array that is a part of a larger buffer, the map from its positions to the buffer's."""
+    """A shape as a value. `text` is canonical; `kind` is 'array', 'tuple' or 'token' (opaque types and buffers are
+    'token' too). place: of an array that is a part of a larger buffer, the map from its positions to the buffer's."""
 
     text: str
     kind: str = "array"
@@ -60,7 +61,8 @@ class Shape:
 
 @dataclass(frozen=True)
 class Window:
-    """Places where a small box stands in a padded one: a number for each dimension. reversal: 1 where a convolution reads its kernel from the end."""
+    """Places where a small box stands in a padded one: a number for each dimension. reversal: 1 where a convolution
+    reads its kernel from the end."""
 
     size: Tuple[int, ...] = ()
     stride: Tuple[int, ...] = ()
@@ -77,11 +79,14 @@ class Window:
     @property
     def text(self) -> str:
         ones, zeros = (1,) * len(self.size), (0,) * len(self.size)
-        lists = [("size", self.size, None), ("stride", self.stride, ones), ("pad", tuple(zip(self.low, self.high)), tuple(zip(zeros, zeros))),
-                 ("lhs_dilate", self.base_dilation, ones), ("rhs_dilate", self.dilation, ones), ("rhs_reversal", self.reversal, zeros)]
+        lists = [("size", self.size, None), ("stride", self.stride, ones),
+                 ("pad", tuple(zip(self.low, self.high)), tuple(zip(zeros, zeros))),
+                 ("lhs_dilate", self.base_dilation, ones), ("rhs_dilate", self.dilation, ones),
+                 ("rhs_reversal", self.reversal, zeros)]
         words = ["x".join("_".join(map(str, one)) if name == "pad" else str(one) for one in values)  # type: ignore[arg-type]
                  for name, values, _ in lists]
-        return " ".join(f"{name}={word}" for (name, values, plain), word in zip(lists, words) if values and values != plain)
+        return " ".join(f"{name}={word}" for (name, values, plain), word in zip(lists, words) if values
+                        and values != plain)
 
     def places(self, k: int, base: int) -> int:
         """How many places dimension k has in a base of that many elements."""
@@ -93,7 +98,8 @@ class Window:
 
 @dataclass(frozen=True)
 class Labels:
-    """dim_labels of a convolution: dimension numbers of batch and feature (of the kernel: input and output feature), then the spatial ones."""
+    """dim_labels of a convolution: dimension numbers of batch and feature (of the kernel: input and output feature),
+    then the spatial ones."""
 
     text: str
     lhs: Tuple[int, ...]
@@ -117,7 +123,8 @@ class Instruction:
     line: int = 0
     col: int = 0
     computation: "Optional[Computation]" = None
-    places: "Dict[str, Tuple[int, int]]" = field(default_factory=dict)    # line and column of attributes that are read after the text
+    # line and column of attributes that are read after the text
+    places: "Dict[str, Tuple[int, int]]" = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"<{self.opcode} {self.name} {self.shape.text}>"
@@ -157,9 +164,10 @@ class Module:
 
 @dataclass(eq=False)
 class Fusion:
-    """A computation that becomes kernels. name: a C identifier; kind: 'kLoop', .. or '' where no fusion instruction names one. aliases: results that
-    the module lets take a parameter's buffer, donated: parameters whose buffers any result may take, same: parameters whose buffer each launch gives
-    for an earlier one too, which is read in their place (all of flattened numbers). filled: the module's."""
+    """A computation that becomes kernels. name: a C identifier; kind: 'kLoop', .. or '' where no fusion instruction
+    names one. aliases: results that the module lets take a parameter's buffer, donated: parameters whose buffers any
+    result may take, same: parameters whose buffer each launch gives for an earlier one too, which is read in their
+    place (all of flattened numbers). filled: the module's."""
 
     name: str
     computation: Computation
@@ -172,7 +180,8 @@ class Fusion:
 
 @dataclass(frozen=True)
 class Value:
-    """A buffer of a run: leaf number `leaf` of what `producer`, an instruction of the entry, gives (parameter, constant or a step)."""
+    """A buffer of a run: leaf number `leaf` of what `producer`, an instruction of the entry, gives (parameter, constant
+    or a step)."""
 
     producer: Instruction
     leaf: int = 0
@@ -307,7 +316,8 @@ def memory_bits(of: Shape) -> int:
 # ---- questions to single ops ------------------------------------------------------------------------------
 
 def accumulator(instruction: Instruction) -> str:
-    """The type in which a dot (with its scales) or convolution multiplies and adds: f64 where it is or gives that, f32 for other floats, else the result's."""
+    """The type in which a dot (with its scales) or convolution multiplies and adds: f64 where it is or gives that, f32
+    for other floats, else the result's."""
     to, kinds = instruction.shape.dtype, [operand.shape.dtype for operand in instruction.operands]
     if dtypes.TABLE[to].kind != "float":
         return to
@@ -320,13 +330,16 @@ def unique_indices(scatter: Instruction) -> bool:
 
 
 def index_parameter(scatter: Instruction) -> "Optional[Instruction]":
-    """The parameter whose elements, in the order of memory, are a scatter's indices and nothing else's; None where there is none."""
+    """The parameter whose elements, in the order of memory, are a scatter's indices and nothing else's; None where
+    there is none."""
     one = scatter.operands[len(scatter.operands) // 2]
     while len(one.users) == 1 and one.shape.kind == "array" and not one.shape.tiled and one.shape.minor_to_major == tuple(range(one.shape.rank))[::-1] \
             and dtypes.TABLE[one.shape.dtype].kind in ("sint", "uint") and dtypes.TABLE[one.shape.dtype].bits >= 32:
         if one.opcode == "parameter":
             return one
-        if one.opcode not in ("reshape", "copy", "convert") and not (one.opcode == "bitcast" and memory_bits(one.shape) == memory_bits(one.operands[0].shape)):
+        if one.opcode not in ("reshape", "copy",
+                              "convert") and not (one.opcode == "bitcast"
+                                                  and memory_bits(one.shape) == memory_bits(one.operands[0].shape)):
             return None
         one = one.operands[0]
     return None
@@ -338,25 +351,28 @@ def sorted_indices(scatter: Instruction) -> bool:
 
 
 def in_order(scatter: Instruction) -> "Optional[List[int]]":
-    """Where a scatter promises sorted indices and they are a parameter: how a check sorts them. Between an index's components in memory, how many
-    there are, and these in the order of the operand's dimensions."""
+    """Where a scatter promises sorted indices and they are a parameter: how a check sorts them. Between an index's
+    components in memory, how many there are, and these in the order of the operand's dimensions."""
     a, indices = scatter.attributes, scatter.operands[len(scatter.operands) // 2]
     to = a["scatter_dims_to_operand_dims"]
     if not sorted_indices(scatter) or indices.opcode != "parameter" or indices.shape.kind != "array" or not 0 < len(to) <= 8 \
             or dtypes.TABLE[indices.shape.dtype].bits < 8 or indices.shape.minor_to_major != tuple(range(indices.shape.rank))[::-1]:
         return None
-    return [math.prod(indices.shape.dims[a["index_vector_dim"] + 1:]), len(to), *sorted(range(len(to)), key=lambda k: to[k])]
+    return [math.prod(indices.shape.dims[a["index_vector_dim"] + 1:]), len(to),
+            *sorted(range(len(to)), key=lambda k: to[k])]
 
 
 def apart(scatter: Instruction) -> "Optional[List[int]]":
-    """Where a scatter promises unique indices and they are a parameter of its own: how a check draws them, below 2^31 or all ones. Between an
-    index's components in memory, how many there are, and for each of them its places that windows do not share, and the window's size."""
+    """Where a scatter promises unique indices and they are a parameter of its own: how a check draws them, below 2^31
+    or all ones. Between an index's components in memory, how many there are, and for each of them its places that
+    windows do not share, and the window's size."""
     a, half = scatter.attributes, len(scatter.operands) // 2
     indices, of = scatter.operands[half], scatter.operands[0].shape
     if not unique_indices(scatter) or index_parameter(scatter) is None or not 0 < len(a["scatter_dims_to_operand_dims"]) <= 8 \
             or max(of.dims) >= 1 << 31:
         return None
-    windowed = [d for d in range(of.rank) if d not in a["inserted_window_dims"] and d not in a.get("input_batching_dims", ())]
+    windowed = [d for d in range(of.rank) if d not in a["inserted_window_dims"]
+                and d not in a.get("input_batching_dims", ())]
     sizes = {d: scatter.operands[half + 1].shape.dims[k] for d, k in zip(windowed, a["update_window_dims"])}
     found = [math.prod(indices.shape.dims[a["index_vector_dim"] + 1:]), len(a["scatter_dims_to_operand_dims"])]
     for d in a["scatter_dims_to_operand_dims"]:
@@ -366,7 +382,8 @@ def apart(scatter: Instruction) -> "Optional[List[int]]":
 
 
 # Ops whose result may differ by more than a zero where an operand is -0 and not +0, or that hide such ops.
-_TELL_ZEROS_APART = frozenset(["divide", "atan2", "rsqrt", "power", "bitcast-convert", "bitcast", "fusion", "call", "map"])
+_TELL_ZEROS_APART = frozenset(["divide", "atan2", "rsqrt", "power", "bitcast-convert", "bitcast", "fusion", "call",
+                               "map"])
 
 
 def zero_sign_matters(instruction: Instruction) -> bool:

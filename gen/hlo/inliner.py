@@ -10,9 +10,10 @@ INLINE_LIMIT = 200000  # instructions of a fusion once everything nested is inli
 
 
 class Inliner:
-    """A copy of a computation without fusion, call, map and opt-barrier, without copies of tuples and tuples that are only taken apart again;
-    a scalar that selects for all elements is broadcast, start indices in an array become scalars. A layout that changes where a computation
-    is entered or left is a copy. launches: only calls of computations with fusions in them go, for an entry whose fusions become kernels."""
+    """A copy of a computation without fusion, call, map and opt-barrier, without copies of tuples and tuples that are
+    only taken apart again; a scalar that selects for all elements is broadcast, start indices in an array become
+    scalars. A layout that changes where a computation is entered or left is a copy. launches: only calls of
+    computations with fusions in them go, for an entry whose fusions become kernels."""
 
     def __init__(self, source: Computation, filename: str, launches: bool = False) -> None:
         self.filename, self.launches = filename, launches
@@ -34,7 +35,8 @@ class Inliner:
                 operand.users.append(instruction)
         return self.target
 
-    def _body(self, body: Computation, arguments: "Optional[List[Instruction]]", spread: Optional[Shape]) -> Instruction:
+    def _body(self, body: Computation, arguments: "Optional[List[Instruction]]",
+              spread: Optional[Shape]) -> Instruction:
         """Copies a body. arguments: what its parameters stand for; spread: the shape of the map it is in."""
         known: Dict[int, Instruction] = {}
         self._count(sum(i.opcode != "parameter" for i in body.instructions), body)
@@ -50,7 +52,8 @@ class Inliner:
                 known[id(instruction)] = given if spread else self._laid_out(given, instruction.shape)
             elif instruction.opcode == "map":
                 known[id(instruction)] = self._body(instruction.called[0], operands, instruction.shape)
-            elif instruction.opcode == "opt-barrier" or (instruction.opcode == "copy" and instruction.shape.kind == "tuple"):
+            elif instruction.opcode == "opt-barrier" or (instruction.opcode == "copy"
+                                                         and instruction.shape.kind == "tuple"):
                 known[id(instruction)] = operands[0]
             elif instruction.opcode == "get-tuple-element" and operands[0].opcode == "tuple":
                 known[id(instruction)] = operands[0].operands[instruction.attributes["index"]]
@@ -76,23 +79,28 @@ class Inliner:
             return value
         if of.kind == "array":
             return self._add(value, "copy", of, [value])
-        parts = value.operands if value.opcode == "tuple" else [
-            self._add(value, "get-tuple-element", child, [value], index=number) for number, child in enumerate(value.shape.children)]
+        parts = value.operands if value.opcode == "tuple" else [self._add(value, "get-tuple-element", child, [value],
+                                                                          index=number)
+                                                                for number, child in enumerate(value.shape.children)]
         return self._add(value, "tuple", of, [self._laid_out(part, child) for part, child in zip(parts, of.children)])
 
-    def _add(self, like: Instruction, opcode: str, of: Shape, operands: List[Instruction], **attributes: Any) -> Instruction:
+    def _add(self, like: Instruction, opcode: str, of: Shape, operands: List[Instruction],
+             **attributes: Any) -> Instruction:
         """An instruction that the text does not have, at the place of one that it has."""
         self._count(1, like)
-        added = Instruction(self._name(like.name), opcode, of, operands, attributes, line=like.line, col=like.col, computation=self.target)
+        added = Instruction(self._name(like.name), opcode, of, operands, attributes, line=like.line, col=like.col,
+                            computation=self.target)
         self.target.instructions.append(added)
         return added
 
     def _copy(self, instruction: Instruction, operands: List[Instruction], of: Shape) -> Instruction:
         own = instruction.computation is self.source and instruction.name in self.taken
-        attributes = {key: self._called(value) if isinstance(value, Computation) else value for key, value in instruction.attributes.items()}
+        attributes = {key: self._called(value) if isinstance(value, Computation) else value
+                      for key, value in instruction.attributes.items()}
         copy = Instruction(instruction.name if own else self._name(instruction.name), instruction.opcode, of, operands,
-                           attributes, [], [self._called(one) for one in instruction.called], instruction.parameter_number,
-                           instruction.literal, instruction.line, instruction.col, self.target, instruction.places)
+                           attributes, [], [self._called(one) for one in instruction.called],
+                           instruction.parameter_number, instruction.literal, instruction.line, instruction.col,
+                           self.target, instruction.places)
         self.target.instructions.append(copy)
         return copy
 
@@ -110,7 +118,8 @@ class Inliner:
         return self._broadcast(self._copy(instruction, [], instruction.shape), to)
 
     def _broadcast(self, scalar: Instruction, to: Shape) -> Instruction:
-        return self._add(scalar, "broadcast", array_shape(scalar.shape.dtype, to.dims, to.minor_to_major), [scalar], dimensions=())
+        return self._add(scalar, "broadcast", array_shape(scalar.shape.dtype, to.dims, to.minor_to_major), [scalar],
+                         dimensions=())
 
     def _scalars(self, array: Instruction) -> List[Instruction]:
         """The elements of an array of rank 1."""
@@ -152,7 +161,8 @@ def _starts_in_array(instruction: Instruction) -> bool:
 
 
 def launches_fusions(instruction: Instruction) -> bool:
-    """Whether an entry's instruction is a call of what has fusions in it, itself or in what it calls: each becomes a kernel."""
+    """Whether an entry's instruction is a call of what has fusions in it, itself or in what it calls: each becomes a
+    kernel."""
     waiting = list(instruction.called) if instruction.opcode == "call" else []
     seen: Set[int] = set()
     while waiting:
@@ -176,7 +186,8 @@ def _to_inline(instruction: Instruction) -> bool:
 
 
 def inlined(computation: Computation, filename: str = "") -> Computation:
-    """The computation with nested fusions, calls and maps put in, and the rest that Inliner does; itself where there is nothing to do."""
+    """The computation with nested fusions, calls and maps put in, and the rest that Inliner does; itself where there is
+    nothing to do."""
     if not any(_to_inline(i) for i in computation.instructions):
         return computation
     return Inliner(computation, filename).run()

@@ -41,9 +41,10 @@ def _wrapped(instruction: Instruction) -> Computation:
             computation.parameters.append(copy)
         computation.instructions.append(copy)
         copies[id(operand)] = copy
-    root = Instruction(instruction.name, instruction.opcode, instruction.shape, [copies[id(o)] for o in instruction.operands],
-                       dict(instruction.attributes), [], list(instruction.called), None, instruction.literal,
-                       instruction.line, instruction.col, computation)
+    root = Instruction(instruction.name, instruction.opcode, instruction.shape,
+                       [copies[id(o)] for o in instruction.operands], dict(instruction.attributes), [],
+                       list(instruction.called), None, instruction.literal, instruction.line, instruction.col,
+                       computation)
     for copy in copies.values():
         copy.users.append(root)
     computation.instructions.append(root)
@@ -55,7 +56,8 @@ _PASSED = frozenset("parameter constant tuple get-tuple-element opt-barrier".spl
 
 
 class Launch(NamedTuple):
-    """A launch of a fusion by an entry that launches several: the entry's instruction and the operands that the fusion's parameters stand for."""
+    """A launch of a fusion by an entry that launches several: the entry's instruction and the operands that the
+    fusion's parameters stand for."""
 
     fusion: Fusion
     instruction: Instruction
@@ -76,7 +78,8 @@ def _stem(module: Module) -> str:
 
 
 def stem(module: Module) -> str:
-    """What the names of a module's files begin with: the file's name, or that of the module where it was read from standard input."""
+    """What the names of a module's files begin with: the file's name, or that of the module where it was read from
+    standard input."""
     return c_identifier(_stem(module))
 
 
@@ -104,7 +107,8 @@ def _make_plan(module: Module) -> Plan:
         if instruction.opcode in ("fusion", "call") and not _laid_out_anew(instruction):
             called, operands = instruction.called[0], instruction.operands
             if id(called) not in known:
-                known[id(called)] = Fusion(called.name, inlined(called, module.filename), instruction.attributes.get("kind", ""))
+                known[id(called)] = Fusion(called.name, inlined(called, module.filename),
+                                           instruction.attributes.get("kind", ""))
                 fusions.append(known[id(called)])
             launches.append(Launch(known[id(called)], instruction, operands))
         else:
@@ -122,7 +126,8 @@ def _make_plan(module: Module) -> Plan:
 def _laid_out_anew(call: Instruction) -> bool:
     """Whether a computation's own layouts are others than those that a call's operands and result have."""
     called = call.called[0]
-    return root_of(called).shape != call.shape or any(p.shape != o.shape for p, o in zip(called.parameters, call.operands))
+    return root_of(called).shape != call.shape or any(p.shape != o.shape
+                                                      for p, o in zip(called.parameters, call.operands))
 
 
 _PATH = r"\{(\s*(?:[0-9]{1,9}\s*(?:,\s*[0-9]{1,9}\s*)*)?)\}"
@@ -141,7 +146,8 @@ def _leaf(of: Shape, path: str) -> int:
     return -1 if of.kind == "tuple" else before
 
 
-def _pairs(text: str, result: Shape, operands: "Sequence[Shape]", key: str, where: "Tuple[str, int, int]") -> Dict[int, int]:
+def _pairs(text: str, result: Shape, operands: "Sequence[Shape]", key: str,
+           where: "Tuple[str, int, int]") -> Dict[int, int]:
     """`{ {0}: (1, {}), .. }`: from flattened results to flattened operands."""
     found: Dict[int, int] = {}
     if not _ALIASES.fullmatch(text or "{}"):
@@ -159,12 +165,14 @@ def _pairs(text: str, result: Shape, operands: "Sequence[Shape]", key: str, wher
 
 def _module_aliases(module: Module) -> Dict[int, int]:
     entry = entry_of(module)
-    return _pairs(module.attributes.get("input_output_alias", ""), root_of(entry).shape, [p.shape for p in entry.parameters], "input_output_alias",
+    return _pairs(module.attributes.get("input_output_alias", ""), root_of(entry).shape,
+                  [p.shape for p in entry.parameters], "input_output_alias",
                   (module.filename, *module.places.get("input_output_alias", (1, 1))))
 
 
 def _share_buffers(launches: List[Launch]) -> None:
-    """Arrays that each launch of a fusion takes from one buffer are one parameter to it, the first; the others are left, and not read."""
+    """Arrays that each launch of a fusion takes from one buffer are one parameter to it, the first; the others are
+    left, and not read."""
     given: "Dict[Fusion, List[List[Value]]]" = {}
     for fusion, _, operands in launches:
         given.setdefault(fusion, []).append([value for operand in operands for value in _values(operand)])
@@ -184,7 +192,8 @@ def _share_buffers(launches: List[Launch]) -> None:
 
 def _with_one_for(computation: Computation, stands: "Dict[Instruction, Instruction]") -> Computation:
     """The computation with some parameters read in place of others."""
-    made = Computation(computation.name, line=computation.line, col=computation.col, depth=computation.depth, attributes=computation.attributes)
+    made = Computation(computation.name, line=computation.line, col=computation.col, depth=computation.depth,
+                       attributes=computation.attributes)
     known: Dict[Instruction, Instruction] = {}
     for instruction in [*computation.parameters, *(i for i in computation.instructions if i.opcode != "parameter")]:
         operands = [known[stands.get(operand, operand)] for operand in instruction.operands]
@@ -199,23 +208,26 @@ def _with_one_for(computation: Computation, stands: "Dict[Instruction, Instructi
 
 
 def _give_buffers(module: Module, entry: Computation, launches: List[Launch]) -> None:
-    """What each fusion may overwrite, in all of its launches: what the fusion itself says, what the module's aliases come down to, and copies that the
-    entry makes for it alone."""
+    """What each fusion may overwrite, in all of its launches: what the fusion itself says, what the module's aliases
+    come down to, and copies that the entry makes for it alone."""
     root = root_of(entry)
     parameters = [Value(p, leaf) for p in entry.parameters for leaf in range(len(p.shape.leaves()))]
     results = _values(root)
     given = {results[k]: parameters[n] for k, n in _module_aliases(module).items()}
     reads = Counter(value for fusion, _, operands in launches
-                    for n, value in enumerate(value for operand in operands for value in _values(operand)) if n not in fusion.same)
+                    for n, value in enumerate(value for operand in operands for value in _values(operand))
+                    if n not in fusion.same)
     kept = set(results)
     first: Set[int] = set()
     for fusion, instruction, operands in launches:
         text = instruction.attributes.get("raw", {}).get("output_to_operand_aliasing", "")
         own = _pairs(text, instruction.shape, [o.shape for o in operands], "output_to_operand_aliasing",
-                     (module.filename, *instruction.places.get("output_to_operand_aliasing", (instruction.line, instruction.col))))
+                     (module.filename,
+                      *instruction.places.get("output_to_operand_aliasing", (instruction.line, instruction.col))))
         own = {k: fusion.same.get(n, n) for k, n in own.items()}
         values = [value for operand in operands for value in _values(operand)]
-        alone = {value: n for n, value in enumerate(values) if n not in fusion.same and reads[value] == 1 and value not in kept}
+        alone = {value: n for n, value in enumerate(values) if n not in fusion.same and reads[value] == 1
+                 and value not in kept}
         for leaf in range(len(instruction.shape.leaves())):
             value = given.get(Value(instruction, leaf))
             if value in alone:
@@ -240,9 +252,9 @@ def _give_names(fusions: List[Fusion], stem: str) -> None:
 
 
 def fusions(module: Module) -> List[Fusion]:
-    """The computations that become kernels. An entry without fusion instructions is the fusion, calls inlined, and so is a bare
-    computation; else each computation that a fusion (or call) of the entry names is one, and each other op of the entry is one of its own.
-    A call of a computation with fusions in it is as if these were in the entry."""
+    """The computations that become kernels. An entry without fusion instructions is the fusion, calls inlined, and so
+    is a bare computation; else each computation that a fusion (or call) of the entry names is one, and each other op of
+    the entry is one of its own. A call of a computation with fusions in it is as if these were in the entry."""
     return _plan(module).fusions
 
 
@@ -271,7 +283,8 @@ def _values(instruction: Instruction) -> List[Value]:
 
 
 def steps(module: Module) -> List[Step]:
-    """The launches of a run in order. Values name parameters and constants of the entry, and results of earlier steps."""
+    """The launches of a run in order. Values name parameters and constants of the entry, and results of earlier
+    steps."""
     plan = _plan(module)
     if not plan.launches:
         return [Step(plan.fusions[0], module_parameters(module), module_results(module))]

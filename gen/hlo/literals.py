@@ -70,7 +70,8 @@ class Literal:
         if of.dims and self.scanner.peek() == "{":
             return self._array(of)
         if of.elements > SPLAT_LIMIT:
-            self.scanner.fail(self.scanner.skip(), f"expected at most {SPLAT_LIMIT} elements of one value, {of.text} has more")
+            self.scanner.fail(self.scanner.skip(),
+                              f"expected at most {SPLAT_LIMIT} elements of one value, {of.text} has more")
         return [self._value(of.dtype)] * of.elements
 
     def _tuple(self, of: Shape) -> List[int]:

@@ -2,15 +2,15 @@
 
 An elementwise op is a row of ELEMENTWISE. To add one:
 - its row here, and its name in gen/command/sett_indexing.c, the command that needs no Python;
-- what it means, in gen/reference: the value of an element and the interval of what kernels may have there, in real steps where complex numbers are
-  allowed. A monotone function of floats with an error of more than half an ulp needs nothing here if C's library has it, else a C function of
-  gen/reference/library.c (elements.py says which);
-- its text in gen/emit/ops.py, unless the targets' library has it as a function (`function`) or C as an operator (`operator`).
-tests/test_opcodes.py takes each row through every target.
+- what it means, in gen/reference: the value of an element and the interval of what kernels may have there, in real
+  steps where complex numbers are allowed. A monotone function of floats with an error of more than half an ulp needs
+  nothing here if C's library has it, else a C function of gen/reference/library.c (elements.py says which);
+- its text in gen/emit/ops.py, unless the targets' library has it as a function (`function`) or C as an operator
+(`operator`). tests/test_opcodes.py takes each row through every target.
 
-A structural op is a row of STRUCTURAL, which names where its three parts are: its checker is the method of checker.Check of its name (get-tuple-element:
-_get_tuple_element), its map is what sett_indexing_analysis.h gives for an opcode (`map`), and an element of it is computed by a function of gen/emit
-(`element`).
+A structural op is a row of STRUCTURAL, which names where its three parts are: its checker is the method of
+checker.Check of its name (get-tuple-element: _get_tuple_element), its map is what sett_indexing_analysis.h gives for an
+opcode (`map`), and an element of it is computed by a function of gen/emit (`element`).
 
 Opcodes without a row are read and kept; refusals.py says why they get no kernel.
 """
@@ -26,8 +26,8 @@ from gen.hlo import dtypes
 KINDS = {"pred": "p", "sint": "s", "uint": "u", "float": "f", "complex": "c"}
 ANY = "psufc"
 # Operands' kinds in words, for messages.
-WORDS = {"f": "floats", "fc": "floats", "su": "integers", "psu": "pred or integers", "sufc": "integers or floats", "sfc": "signed integers or floats",
-         "psuf": "no complex numbers"}
+WORDS = {"f": "floats", "fc": "floats", "su": "integers", "psu": "pred or integers", "sufc": "integers or floats",
+         "sfc": "signed integers or floats", "psuf": "no complex numbers"}
 
 
 def letter(dtype: str) -> str:
@@ -37,7 +37,8 @@ def letter(dtype: str) -> str:
 
 @dataclass(frozen=True)
 class Elementwise:
-    """An op whose element comes from the elements at the same index of its operands (clamp and select take scalars too)."""
+    """An op whose element comes from the elements at the same index of its operands (clamp and select take scalars
+    too)."""
 
     opcode: str
     arity: int
@@ -50,11 +51,16 @@ class Elementwise:
     operator: str = ""          # of C, for numbers
     pred_operator: str = ""     # of C, for pred
     function: str = ""          # of C's and the targets' libraries, for real floats
-    scalar: Tuple[str, ...] = ()    # f32, f64: computed lane by lane, as PoCL's wide function is wrong (gen/emit/ops.py says how)
+    # f32, f64: computed lane by lane, as PoCL's wide function is wrong (gen/emit/ops.py says how)
+    scalar: Tuple[str, ...] = ()
     cost: int = 1               # vector instructions for a register, roughly: what a table of a function competes with
-    rounds: int = 16            # float types of at most this many bits need rounding: 16; 8, not all of which have zeros and NaNs of both signs; 0: none
+    # float types of at most this many bits need rounding: 16; 8, not all of which have zeros and NaNs of both signs; 0:
+    # none
+    rounds: int = 16
     wraps: bool = True          # a result of 2 or 4 bits, computed in a byte, must be cut to its bits
-    keeps_nan: bool = False     # a NaN of the result is an operand's, made quiet, or the processor's default one (x86 and Arm: wide forms are for CPUs)
+    # a NaN of the result is an operand's, made quiet, or the processor's default one (x86 and Arm: wide forms are for
+    # CPUs)
+    keeps_nan: bool = False
     # what a check allows
     ulps: Optional[float] = None    # error of a kernel's float result; None: none but that of rounding once
     monotone: bool = False      # `function` is monotone on its domain: an interval's ends decide
@@ -70,13 +76,14 @@ class Structural:
 
     opcode: str
     arity: Optional[int]        # None: any number, which its checker judges
-    map: str = ""               # the opcode of sett_indexing_analysis.h that its operands' maps come from; "": inlined, or a leaf
+    map: str = ""    # the opcode of sett_indexing_analysis.h that its operands' maps come from; "": inlined, or a leaf
     element: str = ""           # a function of gen/emit; "": its map says all
     attributes: Mapping[str, str] = field(default_factory=dict)
     optional: Tuple[str, ...] = ()
 
 
-# Ulps: the OpenCL 1.2 full profile table; CUDA's are within it. logistic is derived: exp (3) + add + divide, relative 4 * 2^-23, at most 8 ulps.
+# Ulps: the OpenCL 1.2 full profile table; CUDA's are within it. logistic is derived: exp (3) + add + divide, relative 4
+# * 2^-23, at most 8 ulps.
 _ELEMENTWISE = (
     # arithmetic
     Elementwise("add", 2, ANY, operator="+", pred_operator="|", keeps_nan=True),

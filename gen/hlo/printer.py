@@ -29,7 +29,8 @@ def _attribute_text(key: str, value: Any) -> str:
     if isinstance(value, Computation):
         return f"{key}=%{value.name}"
     if key == "slice":
-        parts = [f"[{start}:{limit}]" if stride == 1 else f"[{start}:{limit}:{stride}]" for start, limit, stride in value]
+        parts = [f"[{start}:{limit}]" if stride == 1 else f"[{start}:{limit}:{stride}]"
+                 for start, limit, stride in value]
         return f"slice={{{', '.join(parts)}}}"
     if key == "padding":
         parts = [f"{low}_{high}" if not interior else f"{low}_{high}_{interior}" for low, high, interior in value]
@@ -81,7 +82,8 @@ def print_module(module: Module) -> str:
 
 
 def _plain_attributes(instruction: Instruction) -> Dict[str, Any]:
-    return {key: value.name if isinstance(value, Computation) else value for key, value in instruction.attributes.items()}
+    return {key: value.name if isinstance(value, Computation) else value
+            for key, value in instruction.attributes.items()}
 
 
 def instruction_key(instruction: Instruction) -> "Tuple[Any, ...]":

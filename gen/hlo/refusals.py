@@ -1,4 +1,5 @@
-"""What is right HLO but gets no kernel: `unsupported` gives the first such instruction of a module as an error at its place.
+"""What is right HLO but gets no kernel: `unsupported` gives the first such instruction of a module as an error at its
+place.
 
 Each refusal names the op, says why there is no kernel, and what to write instead. gen/errors.md has an example of each.
 """
@@ -18,7 +19,8 @@ _SCALAR_OPS = {*ELEMENTWISE, "parameter", "constant", "tuple", "get-tuple-elemen
 
 
 class Refusal(NamedTuple):
-    """why: what follows the op's name, such as " is between devices" or ": expected .., found ..". instead: what to do."""
+    """why: what follows the op's name, such as " is between devices" or ": expected .., found ..". instead: what to
+    do."""
 
     why: str
     instead: str
@@ -34,15 +36,17 @@ def unsupported(module: Module) -> Optional[HloError]:
     """The first instruction that the generator makes no code for yet, as an error at its position."""
     for computation in reachable(module):
         for instruction in computation.instructions:
-            refusal = _why_not(instruction) or _why_not_called(instruction, module.filename) or _entry_layouts(module, instruction)
+            refusal = _why_not(instruction) or _why_not_called(instruction,
+                                                               module.filename) or _entry_layouts(module, instruction)
             if refusal:
                 return HloError(module.filename, instruction.line, instruction.col, refusal.of(instruction.opcode))
     return _misfits_signature(module)
 
 
 def _misfits_signature(module: Module) -> Optional[HloError]:
-    """A parameter or result of the entry that is not laid out as entry_computation_layout says: before XLA assigns layouts, that attribute
-    alone is true. Shapes that it writes without a layout, and text of it that is no shapes, say nothing."""
+    """A parameter or result of the entry that is not laid out as entry_computation_layout says: before XLA assigns
+    layouts, that attribute alone is true. Shapes that it writes without a layout, and text of it that is no shapes, say
+    nothing."""
     scanner, entry = Scanner(module.attributes.get("entry_computation_layout", ""), module.filename), entry_of(module)
     wanted: List[Tuple[Shape, bool]] = []
     try:
@@ -54,7 +58,8 @@ def _misfits_signature(module: Module) -> Optional[HloError]:
                 wanted.append((scanner.shape(), "{" in scanner.text[start:scanner.pos]))
     except HloError:
         return None
-    for (shape, written), instruction in zip(wanted, [*entry.parameters, root_of(entry)] if len(wanted) == len(entry.parameters) + 1 else []):
+    for (shape, written), instruction in zip(wanted, [*entry.parameters, root_of(entry)]
+                                             if len(wanted) == len(entry.parameters) + 1 else []):
         if written and same_shape(shape, instruction.shape) and [*map(_places, shape.leaves())] != [*map(_places, instruction.shape.leaves())]:
             refusal = Refusal(f": expected the layout of entry_computation_layout, {shape.text}, found {instruction.shape.text}",
                               "write one layout in both places, as XLA does once it has assigned layouts")
@@ -63,7 +68,8 @@ def _misfits_signature(module: Module) -> Optional[HloError]:
 
 
 def _places(of: Shape) -> "Tuple[Tuple[int, ...], str]":
-    """What decides where an array's elements lie: the order of its dimensions but those of one element, and its tiles."""
+    """What decides where an array's elements lie: the order of its dimensions but those of one element, and its
+    tiles."""
     tiles = re.search(r":((?:T\([^()]*\)(?:\([^()]*\))*)?(?:L\([0-9]+\))?)", of.text)
     return tuple(d for d in of.minor_to_major if of.dims[d] != 1), tiles.group(1) if tiles else ""
 
@@ -91,7 +97,8 @@ def why_not_op(opcode: str) -> Refusal:
         if opcode in ops or (apart and base in ops):
             return refusal
     if apart:
-        return Refusal(" is half of an op that runs beside others", f"write {'the op that it wraps' if base == 'async' else repr(base)} itself")
+        return Refusal(" is half of an op that runs beside others",
+                       f"write {'the op that it wraps' if base == 'async' else repr(base)} itself")
     return Refusal(" is not supported yet", CUT)
 
 
@@ -109,26 +116,31 @@ def _why_not(instruction: Instruction) -> Optional[Refusal]:
     if opcode in ("bitcast", "bitcast-convert"):
         return _why_not_bitcast(opcode, shapes[0], to)
     if opcode == "reduce-precision" and dtypes.TABLE[to.dtype].bits <= 8:
-        return Refusal(f": expected a float of 16 bits or more, found {to.dtype}", "convert to bf16 before it and back after it")
+        return Refusal(f": expected a float of 16 bits or more, found {to.dtype}",
+                       "convert to bf16 before it and back after it")
     if opcode in ("real", "imag") and dtypes.TABLE[shapes[0].dtype].kind != "complex":
-        return Refusal(f": expected a complex number, found {shapes[0].dtype}", f"write {'the operand itself' if opcode == 'real' else 'a constant of zero'}")
+        return Refusal(f": expected a complex number, found {shapes[0].dtype}",
+                       f"write {'the operand itself' if opcode == 'real' else 'a constant of zero'}")
     complex_ones = [shape for shape in [to, *shapes] if dtypes.is_complex(shape.dtype)]
     row = ELEMENTWISE.get(opcode)
     if complex_ones and row and "c" not in row.kernels:
         return Refusal(f": expected real numbers, found {complex_ones[0].dtype}",
                        f"write it with ops that take complex ones: {', '.join(sorted(row.opcode for row in ELEMENTWISE.values() if 'c' in row.kernels))}")
     if opcode == "parameter" and to.kind == "tuple" and any(dtypes.is_complex(leaf.dtype) for leaf in to.leaves()):
-        return Refusal(": expected complex numbers as parameters of their own, found them in a tuple", "make each array of the tuple a parameter")
+        return Refusal(": expected complex numbers as parameters of their own, found them in a tuple",
+                       "make each array of the tuple a parameter")
     if opcode in CONTRACTIONS:
         return _why_not_product(instruction)
     if opcode == "select-and-scatter" and instruction.attributes["window"].dilated:
         return Refusal(": expected a window that is not dilated", CUT)
     if opcode == "select-and-scatter" and complex_ones:
         return Refusal(f": expected real numbers, found {complex_ones[0].dtype}", CUT)
-    if opcode == "scatter" and any(of.dtype != update.dtype for of, update in zip(shapes, shapes[len(shapes) // 2 + 1:])):
+    if opcode == "scatter" and any(of.dtype != update.dtype
+                                   for of, update in zip(shapes, shapes[len(shapes) // 2 + 1:])):
         return Refusal(": expected updates of its operand's type", "convert the updates before it")
     if opcode == "scatter" and any(of.tiled for of in [*to.leaves(), *shapes]):
-        return Refusal(": expected arrays in layouts without tiles", "copy to a layout without tiles before it, and back after it")
+        return Refusal(": expected arrays in layouts without tiles",
+                       "copy to a layout without tiles before it, and back after it")
     if row and row.result == "operand" and to.dtype == "pred" and "p" not in row.kernels:
         return Refusal(" of pred has no meaning", "convert to an integer type before it, and back after it")
     return None
@@ -141,20 +153,26 @@ def _why_not_constant(instruction: Instruction) -> Optional[Refusal]:
                        "print the module with its large constants (--fill-constants N takes drawn values, for tests and timing)")
     if to.kind != "array":
         return Refusal(": expected an array, found a tuple", "write a constant for each element, and the op 'tuple'")
-    if dtypes.is_complex(to.dtype) and any(dtypes.is_nan(part, kind) or dtypes.is_infinite(part, kind) for kind in [dtypes.TABLE[to.dtype].part]
-                                           for bits in instruction.literal for part in dtypes.parts(bits, to.dtype)):
-        return Refusal(f": expected finite numbers of {to.dtype}", "write a constant for each part, and the op 'complex'")
+    if dtypes.is_complex(to.dtype) and any(dtypes.is_nan(part, kind) or dtypes.is_infinite(part, kind)
+                                           for kind in [dtypes.TABLE[to.dtype].part] for bits in instruction.literal
+                                           for part in dtypes.parts(bits, to.dtype)):
+        return Refusal(f": expected finite numbers of {to.dtype}",
+                       "write a constant for each part, and the op 'complex'")
     return None
 
 
 def _why_not_bitcast(opcode: str, of: Shape, to: Shape) -> Optional[Refusal]:
-    """Of a bitcast, whether it is between types of different widths, or between layouts, in a way that there is no code for."""
+    """Of a bitcast, whether it is between types of different widths, or between layouts, in a way that there is no code
+    for."""
     same = memory_bits(of) == memory_bits(to)
     if "pred" in (of.dtype, to.dtype) and of.dtype != to.dtype and not (same and opcode == "bitcast"):
-        return Refusal(": expected pred and a type of as many bits: pred has one as a type and eight in memory", "say which is meant by convert")
+        return Refusal(": expected pred and a type of as many bits: pred has one as a type and eight in memory",
+                       "say which is meant by convert")
     if not same and (dtypes.is_complex(of.dtype) or dtypes.is_complex(to.dtype)):
-        return Refusal(f": expected {of.dtype} and a type of as many bits, found {to.text}", "take its parts by real and imag")
-    if not same and opcode == "bitcast" and (of.tiled or to.tiled or of.elements * memory_bits(of) != to.elements * memory_bits(to)):
+        return Refusal(f": expected {of.dtype} and a type of as many bits, found {to.text}",
+                       "take its parts by real and imag")
+    if not same and opcode == "bitcast" and (of.tiled or to.tiled
+                                             or of.elements * memory_bits(of) != to.elements * memory_bits(to)):
         return Refusal(f": expected types of different widths whose elements have the same bits, without tiles: found {of.text} and {to.text}",
                        "copy to a layout without tiles before it, or write bitcast-convert")
     if opcode == "bitcast" and (of.tiled or to.tiled) and not same_positions(to, of):
@@ -164,7 +182,8 @@ def _why_not_bitcast(opcode: str, of: Shape, to: Shape) -> Optional[Refusal]:
 
 
 def _why_not_product(instruction: Instruction) -> Optional[Refusal]:
-    """What sums of products are made of: floats, integers or complex numbers, not mixed but for integers that floats multiply."""
+    """What sums of products are made of: floats, integers or complex numbers, not mixed but for integers that floats
+    multiply."""
     to, kinds = instruction.shape.dtype, [operand.shape.dtype for operand in instruction.operands]
     if dtypes.is_complex(to) or any(map(dtypes.is_complex, kinds)):
         good = set(kinds) == {to} and instruction.opcode != "scaled-dot"
@@ -179,30 +198,36 @@ def _why_not_product(instruction: Instruction) -> Optional[Refusal]:
 
 def _why_not_shape(leaf: Shape) -> Optional[Refusal]:
     if leaf.kind != "array":
-        return Refusal(f": expected arrays, found the type '{leaf.dtype}'", "cut the module so that it takes and gives arrays alone")
+        return Refusal(f": expected arrays, found the type '{leaf.dtype}'",
+                       "cut the module so that it takes and gives arrays alone")
     if leaf.dtype not in dtypes.SUPPORTED:
         wider = {"f6e2m3fn": "f8e4m3fn", "f6e3m2fn": "f8e4m3fn", "s1": "s2", "u1": "u2"}[leaf.dtype]
         wanted = "a type whose elements fill bytes by a power of two" if leaf.dtype[0] == "f" else "pred or integers of two bits or more"
         return Refusal(f": expected {wanted}, found '{leaf.dtype}'", f"write {wider}, which holds its values")
     if leaf.dynamic:
-        return Refusal(": expected fixed sizes, found a dynamic dimension", "write the largest size, and pass the true one as a parameter")
+        return Refusal(": expected fixed sizes, found a dynamic dimension",
+                       "write the largest size, and pass the true one as a parameter")
     suffix = re.search(r":([^}]*)\}", leaf.text)
     if suffix and suffix.group(1).startswith("T") and (leaf.dtype in dtypes.PACKED or dtypes.is_complex(leaf.dtype)):
-        return Refusal(f": expected a layout without tiles for {leaf.dtype}", f"leave '{suffix.group(1)}' out, or convert to another type outside")
+        return Refusal(f": expected a layout without tiles for {leaf.dtype}",
+                       f"leave '{suffix.group(1)}' out, or convert to another type outside")
     width = dtypes.TABLE[leaf.dtype].bits if leaf.dtype in dtypes.PACKED else 8 * dtypes.storage_bytes(leaf.dtype)
-    rest = re.sub(r"S\([0-9]+\)|L\([0-9]+\)|T(\([0-9*,]+\))+" + f"|E\\({width}\\)", "", suffix.group(1)) if suffix else ""
+    rest = re.sub(r"S\([0-9]+\)|L\([0-9]+\)|T(\([0-9*,]+\))+" + f"|E\\({width}\\)", "",
+                  suffix.group(1)) if suffix else ""
     if not rest:
         return None
     leave_out = f"leave '{rest}' out of the layout"
     if rest.startswith("SC"):
         return Refusal(f": expected an array in one memory, to which a kernel has one pointer, found one that '{rest}' splits over several", leave_out)
     if rest.startswith("E"):
-        return Refusal(f": expected elements of {width} bits, as {leaf.dtype} has them in memory, found '{rest}'", leave_out)
+        return Refusal(f": expected elements of {width} bits, as {leaf.dtype} has them in memory, found '{rest}'",
+                       leave_out)
     return Refusal(f": expected a layout of order, tiles, L, E and S, found '{rest}'", leave_out)
 
 
 def _why_not_called(instruction: Instruction, filename: str) -> Optional[Refusal]:
-    """What an op applies to scalars (a map, a reduce, a window's, a scatter's computations) may hold scalar ops only."""
+    """What an op applies to scalars (a map, a reduce, a window's, a scatter's computations) may hold scalar ops
+    only."""
     if instruction.opcode not in ("map", "reduce", "reduce-window", "select-and-scatter", "scatter"):
         return None
     for inner in (inner for called in instruction.called for inner in inlined(called, filename).instructions):
@@ -213,8 +238,9 @@ def _why_not_called(instruction: Instruction, filename: str) -> Optional[Refusal
 
 
 def _entry_layouts(module: Module, instruction: Instruction) -> Optional[Refusal]:
-    """A kernel reads its operand as the layout of its own parameter says, so both must agree where a fusion is handed buffers. A call's
-    layouts bind nobody: before XLA assigns layouts, computations are printed with the default ones."""
+    """A kernel reads its operand as the layout of its own parameter says, so both must agree where a fusion is handed
+    buffers. A call's layouts bind nobody: before XLA assigns layouts, computations are printed with the default
+    ones."""
     if not module.explicit_entry or instruction.computation is not module.entry or instruction.opcode != "fusion":
         return None
     called, instead = instruction.called[0], "give both the same layout, or write a copy between them"

@@ -130,7 +130,8 @@ class Scanner:
                 close, opened = stack.pop()
                 if char != close:
                     line, col = self.place(opened)
-                    self.fail(pos, f"expected '{close}' to close the '{self.text[opened]}' of {line}:{col}, found '{char}'")
+                    self.fail(pos,
+                              f"expected '{close}' to close the '{self.text[opened]}' of {line}:{col}, found '{char}'")
                 pos += 1
                 if not stack:
                     return pos

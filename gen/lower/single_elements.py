@@ -1,4 +1,5 @@
-"""Reduces of single elements, as elementwise ops: where the dimensions that a reduce takes away are all 1, its result is the combiner of init and element."""
+"""Reduces of single elements, as elementwise ops: where the dimensions that a reduce takes away are all 1, its result
+is the combiner of init and element."""
 
 from __future__ import annotations
 
@@ -25,10 +26,12 @@ def lowered(computation: Computation) -> Computation:
         operands = [known[o] for o in instruction.operands]
         if single(instruction):
             at = {"line": instruction.line, "col": instruction.col, "computation": made}
-            init = Instruction(f"{instruction.name}.init", "broadcast", instruction.shape, [operands[1]], {"dimensions": ()}, **at)
+            init = Instruction(f"{instruction.name}.init", "broadcast", instruction.shape, [operands[1]],
+                               {"dimensions": ()}, **at)
             element = Instruction(f"{instruction.name}.element", "reshape", instruction.shape, [operands[0]], {}, **at)
             made.instructions += [init, element]
-            known[instruction] = replace(instruction, opcode="map", operands=[init, element], attributes={}, users=[], computation=made)
+            known[instruction] = replace(instruction, opcode="map", operands=[init, element], attributes={}, users=[],
+                                         computation=made)
         else:
             known[instruction] = replace(instruction, operands=operands, users=[], computation=made)
         made.instructions.append(known[instruction])

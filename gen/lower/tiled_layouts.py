@@ -1,9 +1,10 @@
 """Tiled layouts of parameters and results, as ops between plain arrays.
 
-A tiled parameter is read through the map from its index to its position: a copy of it, which is composed away, has a plain layout,
-and so does every value after it. A tiled result is an array of positions: the op `tile` gives to each the element that lies there,
-and zero to padding, as `pad` does; its map is the layout's inverse, whose domain leaves padding out. So schedules see arrays of one
-dimension that are written at every position, and padding that is never read.
+A tiled parameter is read through the map from its index to its position: a copy of it, which is composed away, has a
+plain layout, and so does every value after it. A tiled result is an array of positions: the op `tile` gives to each the
+element that lies there, and zero to padding, as `pad` does; its map is the layout's inverse, whose domain leaves
+padding out. So schedules see arrays of one dimension that are written at every position, and padding that is never
+read.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from gen.hlo import (Computation, Instruction, Shape, array_shape, distribution,
                      tuple_shape)
 from gen.schedule.devices import LANES
 
-Leaf = Tuple[int, Shape, Instruction, int]   # a result's number and shape, the value that it is, the leaf of the value's shape
+# a result's number and shape, the value that it is, the leaf of the value's shape
+Leaf = Tuple[int, Shape, Instruction, int]
 LEAST = 1 << 16                              # elements of whole tiles for which the rest has kernels of its own
 
 
@@ -76,16 +78,18 @@ class Box:
 
     def place(self, shape: Shape) -> str:
         """The map from a position in the part to that in the whole array's memory."""
-        text = {name: ",".join(map(str, values)) for name, values in (("out", self.dims), ("in", self.whole), ("start", self.start))}
-        step = algebra.call("op", "slice", "0", *(f"{k}={v}" for k, v in text.items()), f"stride={','.join('1' * len(self.dims))}")
+        text = {name: ",".join(map(str, values))
+                for name, values in (("out", self.dims), ("in", self.whole), ("start", self.start))}
+        step = algebra.call("op", "slice", "0", *(f"{k}={v}" for k, v in text.items()),
+                            f"stride={','.join('1' * len(self.dims))}")
         inside = algebra.compose(algebra.call("shape", "unmap", self.layout(shape).text), step)
         return algebra.compose(inside, algebra.call("shape", "map", _with_dims(shape, self.whole).text))
 
 
 def _boxes(shape: Shape, parameters: "Sequence[Shape]") -> "List[Box]":
-    """The boxes that a result is cut into where tiles, its own and those of parameters that are as large, are no longer whole: first all
-    whole tiles, then the rest of each dimension, the minor one last, of which whole vectors without padding come first. Maps are even in all but the
-    ends. [] where there is nothing to cut, or too little."""
+    """The boxes that a result is cut into where tiles, its own and those of parameters that are as large, are no longer
+    whole: first all whole tiles, then the rest of each dimension, the minor one last, of which whole vectors without
+    padding come first. Maps are even in all but the ends. [] where there is nothing to cut, or too little."""
     tiles = [_tile(shape), *(_tile(p) for p in parameters if p.dims == shape.dims)]
     unit = [math.lcm(*by) for by in zip(*tiles)]
     whole = tuple(-(-n // by) * by for n, by in zip(shape.dims, tiles[0]))
@@ -98,10 +102,12 @@ def _boxes(shape: Shape, parameters: "Sequence[Shape]") -> "List[Box]":
     dims = list(whole)
 
     def slab(d: int, start: int, end: int) -> Box:
-        return Box(tuple(start if k == d else 0 for k in range(shape.rank)), tuple(end - start if k == d else n for k, n in enumerate(dims)), whole)
+        return Box(tuple(start if k == d else 0 for k in range(shape.rank)),
+                   tuple(end - start if k == d else n for k, n in enumerate(dims)), whole)
     for d in reversed(shape.minor_to_major):
         even = inner[d] + (shape.dims[d] - inner[d]) // LANES * LANES if d == shape.minor_to_major[0] else inner[d]
-        if even > inner[d] and positions(slab(d, inner[d], even).layout(shape)) == math.prod(slab(d, inner[d], even).dims):
+        if even > inner[d] and positions(slab(d, inner[d],
+                                              even).layout(shape)) == math.prod(slab(d, inner[d], even).dims):
             boxes.append(slab(d, inner[d], even))
         else:
             even = inner[d]
@@ -111,13 +117,16 @@ def _boxes(shape: Shape, parameters: "Sequence[Shape]") -> "List[Box]":
     return boxes
 
 
-def lowered(computation: Computation, results: "Sequence[Tuple[Shape, Instruction, int]]") -> "Tuple[Computation, List[Leaf]]":
-    """The computation with plain layouts but for its parameters, and its result's leaves as arrays that kernels write."""
+def lowered(computation: Computation,
+            results: "Sequence[Tuple[Shape, Instruction, int]]") -> "Tuple[Computation, List[Leaf]]":
+    """The computation with plain layouts but for its parameters, and its result's leaves as arrays that kernels
+    write."""
     leaves = [(number, *leaf) for number, leaf in enumerate(results)]
     parameters = computation.parameters
     if all(_is_plain(i.shape) for i in computation.instructions):
         return computation, leaves
-    copied = Computation(computation.name, line=computation.line, col=computation.col, attributes=computation.attributes)
+    copied = Computation(computation.name, line=computation.line, col=computation.col,
+                         attributes=computation.attributes)
     known: Dict[Instruction, Instruction] = {}
 
     def add(name: str, opcode: str, shape: Shape, operands: "List[Instruction]", **attributes: object) -> Instruction:
@@ -126,11 +135,14 @@ def lowered(computation: Computation, results: "Sequence[Tuple[Shape, Instructio
 
     for instruction in computation.instructions:
         operands, attributes = [known[o] for o in instruction.operands], dict(instruction.attributes)
-        given = instruction.opcode == "parameter" or (instruction.opcode == "get-tuple-element" and not _is_plain(operands[0].shape))
-        if instruction.opcode == "bitcast" and not (_is_plain(instruction.shape) and _is_plain(instruction.operands[0].shape)):
-            attributes["map"] = layout_map(instruction.shape, instruction.operands[0].shape) if instruction.shape.elements else ""
-        copy = replace(instruction, shape=instruction.shape if given else plain(instruction.shape), operands=operands, attributes=attributes,
-                       computation=copied)
+        given = instruction.opcode == "parameter" or (instruction.opcode == "get-tuple-element"
+                                                      and not _is_plain(operands[0].shape))
+        if instruction.opcode == "bitcast" and not (_is_plain(instruction.shape)
+                                                    and _is_plain(instruction.operands[0].shape)):
+            attributes["map"] = layout_map(instruction.shape,
+                                           instruction.operands[0].shape) if instruction.shape.elements else ""
+        copy = replace(instruction, shape=instruction.shape if given else plain(instruction.shape), operands=operands,
+                       attributes=attributes, computation=copied)
         copied.instructions.append(copy)
         if instruction.opcode == "parameter":
             copied.parameters.append(copy)
@@ -154,14 +166,16 @@ def lowered(computation: Computation, results: "Sequence[Tuple[Shape, Instructio
                 while leaf >= len(value.shape.children[child].leaves()):
                     leaf -= len(value.shape.children[child].leaves())
                     child += 1
-                value = add(f"{value.name}.{child}", "get-tuple-element", value.shape.children[child], [value], index=child)
+                value = add(f"{value.name}.{child}", "get-tuple-element", value.shape.children[child], [value],
+                            index=child)
             if value.shape.tiled:
                 value = add(f"{value.name}.plain", "copy", plain(value.shape), [value])
         zero = Instruction(f"zero.{number}", "constant", array_shape(shape.dtype, ()), literal=[0], computation=copied)
         copied.instructions.append(zero)
         if not cut:
             memory = array_shape(shape.dtype, (positions(shape),))
-            lowered_leaves.append((number, memory, add(f"result.{number}", "tile", memory, [value, zero], layout=shape.text), 0))
+            lowered_leaves.append((number, memory,
+                                   add(f"result.{number}", "tile", memory, [value, zero], layout=shape.text), 0))
             continue
         whole = cut[0].whole
         value = add(f"padded.{number}", "pad", array_shape(shape.dtype, whole), [value, zero],
@@ -171,5 +185,6 @@ def lowered(computation: Computation, results: "Sequence[Tuple[Shape, Instructio
                        slice=tuple((s, s + n, 1) for s, n in zip(box.start, box.dims)))
             layout = box.layout(shape)
             memory = replace(array_shape(shape.dtype, (positions(layout),)), place=box.place(shape))
-            lowered_leaves.append((number, memory, add(f"result.{number}.{k}", "tile", memory, [part, zero], layout=layout.text), 0))
+            lowered_leaves.append((number, memory,
+                                   add(f"result.{number}.{k}", "tile", memory, [part, zero], layout=layout.text), 0))
     return copied, lowered_leaves

@@ -1,8 +1,8 @@
 """Bitcasts between types of different widths, as ops that kernels have.
 
-The bits of an array, element after element, the low ones first, stay what they are. A wide element is an unsigned integer that is shifted
-right by so much for each of its parts and cut off; parts are shifted left to their places and joined. A `bitcast` goes by the order
-of memory: it is a bitcast to rows of parts (or from them), and the same.
+The bits of an array, element after element, the low ones first, stay what they are. A wide element is an unsigned
+integer that is shifted right by so much for each of its parts and cut off; parts are shifted left to their places and
+joined. A `bitcast` goes by the order of memory: it is a bitcast to rows of parts (or from them), and the same.
 """
 
 from __future__ import annotations
@@ -15,14 +15,17 @@ from gen.hlo import Computation, Instruction, Shape, array_shape, memory_bits
 
 def changes(instruction: Instruction) -> bool:
     """Whether an op is a bitcast between types of different widths."""
-    return instruction.opcode in ("bitcast", "bitcast-convert") and memory_bits(instruction.shape) != memory_bits(instruction.operands[0].shape)
+    return instruction.opcode in ("bitcast",
+                                  "bitcast-convert") and memory_bits(instruction.shape) != memory_bits(
+        instruction.operands[0].shape)
 
 
 def lowered(computation: Computation) -> Computation:
     """The computation without such ops; itself where there are none."""
     if not any(changes(i) for i in computation.instructions):
         return computation
-    copied = Computation(computation.name, line=computation.line, col=computation.col, attributes=computation.attributes)
+    copied = Computation(computation.name, line=computation.line, col=computation.col,
+                         attributes=computation.attributes)
     known: Dict[Instruction, Instruction] = {}
     for instruction in computation.instructions:
         operands = [known[o] for o in instruction.operands]
@@ -45,10 +48,11 @@ class _Steps:
     def __init__(self, computation: Computation, like: Instruction) -> None:
         self.computation, self.like, self.count = computation, like, 0
 
-    def add(self, opcode: str, shape: Shape, *operands: Instruction, literal: "Optional[List[int]]" = None, **attributes: Any) -> Instruction:
+    def add(self, opcode: str, shape: Shape, *operands: Instruction, literal: "Optional[List[int]]" = None,
+            **attributes: Any) -> Instruction:
         self.count += 1
-        added = Instruction(f"{self.like.name}.bits{self.count}", opcode, shape, list(operands), attributes, literal=literal, line=self.like.line,
-                            col=self.like.col, computation=self.computation)
+        added = Instruction(f"{self.like.name}.bits{self.count}", opcode, shape, list(operands), attributes,
+                            literal=literal, line=self.like.line, col=self.like.col, computation=self.computation)
         self.computation.instructions.append(added)
         return added
 
@@ -85,14 +89,16 @@ class _Steps:
         return value
 
     def number(self, dtype: str, dims: "Tuple[int, ...]", value: int) -> Instruction:
-        return self.add("broadcast", array_shape(dtype, dims), self.add("constant", array_shape(dtype, ()), literal=[value]), dimensions=())
+        return self.add("broadcast", array_shape(dtype, dims),
+                        self.add("constant", array_shape(dtype, ()), literal=[value]), dimensions=())
 
     def apart(self, value: Instruction, dims: "Tuple[int, ...]") -> Instruction:
         """Parts of each element, in a further dimension."""
         bits = max(32, memory_bits(value.shape))
         shape = array_shape(f"u{bits}", dims)
         whole = self.add("broadcast", shape, self.wide(value, bits), dimensions=tuple(range(len(dims) - 1)))
-        by = self.add("multiply", shape, self.add("iota", shape, iota_dimension=len(dims) - 1), self.number(f"u{bits}", dims, memory_bits(self.like.shape)))
+        by = self.add("multiply", shape, self.add("iota", shape, iota_dimension=len(dims) - 1),
+                      self.number(f"u{bits}", dims, memory_bits(self.like.shape)))
         return self.add("shift-right-logical", shape, whole, by)
 
     def joined(self, value: Instruction, dims: "Tuple[int, ...]", many: int) -> Instruction:
@@ -104,7 +110,8 @@ class _Steps:
             box = tuple((0, size, 1) for size in dims) + ((number, number + 1, 1),)
             part = self.add("slice", array_shape(of.dtype, (*dims, 1)), value, slice=box)
             part = self.wide(self.add("reshape", array_shape(of.dtype, dims), part), bits)
-            parts.append(self.add("shift-left", shape, part, self.number(f"u{bits}", dims, number * width)) if number else part)
+            parts.append(self.add("shift-left", shape, part, self.number(f"u{bits}", dims, number * width)) if number
+                         else part)
         word = parts[0]
         for part in parts[1:]:
             word = self.add("or", shape, word, part)

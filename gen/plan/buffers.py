@@ -83,5 +83,6 @@ def reads_of(partition: Partition, function: Function) -> "Iterator[Tuple[Read, 
 def touches(nest: Nest, kinds: "Iterable[str]") -> bool:
     """Whether a nest reads, computes or writes one of some types."""
     roots = {root.shape.dtype for root in nest.partition.roots}
-    inner = {leaf.dtype for f in nest.partition.functions for read, _ in reads_of(nest.partition, f) for leaf in read.source.shape.leaves()}
+    inner = {leaf.dtype for f in nest.partition.functions for read, _ in reads_of(nest.partition, f)
+             for leaf in read.source.shape.leaves()}
     return not (roots | inner).isdisjoint(kinds)

@@ -1,28 +1,32 @@
-"""What the combiner of a reduce allows: elements in any order, or parts in order, and values from which partial results may start.
+"""What the combiner of a reduce allows: elements in any order, or parts in order, and values from which partial results
+may start.
 
-A combiner f takes k accumulators and k elements and gives k accumulators. `analyse` splits its components into groups that read
-none of each other's values, and answers for each group by one of these rules; the combiner allows what all its groups allow.
+A combiner f takes k accumulators and k elements and gives k accumulators. `analyse` splits its components into groups
+that read none of each other's values, and answers for each group by one of these rules; the combiner allows what all
+its groups allow.
 
-1. ONE OP: f(a, x) is add, multiply, maximum, minimum, and, or, xor of a and x, either way round. These are commutative and
-   associative on integers and pred; of floats add and multiply are so up to rounding, and maximum and minimum up to the payload
-   of a NaN and the sign of a zero (of two zeros the first wins, see gen/reference). The reference's bound covers all three
-   where every component is one op; beside components of another kind it keeps to the order, and so must a float add or multiply.
-   Sums of f16 and bf16 are kept in f32 and rounded once, at the end: that is the kernel's affair, the order is as free as for f32.
+1. ONE OP: f(a, x) is add, multiply, maximum, minimum, and, or, xor of a and x, either way round. These are commutative
+   and associative on integers and pred; of floats add and multiply are so up to rounding, and maximum and minimum up to
+   the payload of a NaN and the sign of a zero (of two zeros the first wins, see gen/reference). The reference's bound
+   covers all three where every component is one op; beside components of another kind it keeps to the order, and so
+   must a float add or multiply. Sums of f16 and bf16 are kept in f32 and rounded once, at the end: that is the kernel's
+   affair, the order is as free as for f32.
    Start: the init itself where it is a constant and f(init, init) = init; else the identity. These are
-       add -0.0 (not 0.0: 0.0 + -0.0 is 0.0) or 0; multiply 1; maximum -inf or the least integer; minimum +inf or the greatest;
-       and ~0; or, xor 0.
+       add -0.0 (not 0.0: 0.0 + -0.0 is 0.0) or 0; multiply 1; maximum -inf or the least integer; minimum +inf or the
+       greatest; and ~0; or, xor 0.
    A NaN takes part like any value: maximum(-inf, NaN) is NaN.
-2. ONLY COMPARISONS: f is made of compare, select, maximum, minimum, clamp, copies, tuples, constants, and ops on pred. Then its
-   results are some of its inputs and constants, and which ones depends only on how these compare: on their order, on which are
-   NaN, and on the signs of zeros. A law about n elements holds for all values if it holds for values in every such order, so it is
-   proved by trying finitely many: every constant, both zeros, NaNs of both signs, and in each gap between those (between the ends
-   of the type) as many values as n elements can have there. Associativity needs n = 3; components that are compared with each
-   other share a gap. More than LIMIT cases: not decided, and so not free.
-   Values count as the same bit for bit; or with all NaNs the same; or with -0.0 and 0.0 the same, too, if no op after the
-   reduce can tell them. f must then give the same for arguments that are the same.
-   Start: the init where f(init, init) = init and f(f(init, x), init) = f(init, x) for every x. Of an init that is no constant it
-   must hold for all values, and the entry of `start` is None: the init's own value.
-3. Anything else keeps the order of the elements. Nothing follows from it but a schedule that walks them one after another.
+2. ONLY COMPARISONS: f is made of compare, select, maximum, minimum, clamp, copies, tuples, constants, and ops on pred.
+   Then its results are some of its inputs and constants, and which ones depends only on how these compare: on their
+   order, on which are NaN, and on the signs of zeros. A law about n elements holds for all values if it holds for
+   values in every such order, so it is proved by trying finitely many: every constant, both zeros, NaNs of both signs,
+   and in each gap between those (between the ends of the type) as many values as n elements can have there.
+   Associativity needs n = 3; components that are compared with each other share a gap. More than LIMIT cases: not
+   decided, and so not free. Values count as the same bit for bit; or with all NaNs the same; or with -0.0 and 0.0 the
+   same, too, if no op after the reduce can tell them. f must then give the same for arguments that are the same.
+   Start: the init where f(init, init) = init and f(f(init, x), init) = f(init, x) for every x. Of an init that is no
+   constant it must hold for all values, and the entry of `start` is None: the init's own value.
+3. Anything else keeps the order of the elements. Nothing follows from it but a schedule that walks them one after
+another.
 """
 
 from __future__ import annotations
@@ -40,8 +44,8 @@ LIMIT = 128   # cases an element of a group; pairs are evaluated, triples looked
 
 ONE_OP = frozenset("add multiply maximum minimum and or xor".split())
 COMPARISONS = frozenset("compare select maximum minimum clamp constant parameter tuple get-tuple-element".split())
-PRED = {"add": operator.or_, "or": operator.or_, "maximum": operator.or_, "multiply": operator.and_, "and": operator.and_,
-        "minimum": operator.and_, "xor": operator.xor, "not": lambda a: a ^ 1}
+PRED = {"add": operator.or_, "or": operator.or_, "maximum": operator.or_, "multiply": operator.and_,
+        "and": operator.and_, "minimum": operator.and_, "xor": operator.xor, "not": lambda a: a ^ 1}
 
 
 @dataclass(frozen=True)
@@ -49,9 +53,10 @@ class Combiner:
     """free: elements may be combined in any order and grouping (floats: up to rounding in add and multiply).
     free_but_nan: at least while no float among the elements and init values is NaN.
     associative: any grouping, with the order kept: contiguous parts may be reduced on their own and combined in order.
-    start: what every partial accumulator may start from, also those of no element: a bit pattern a component, None for the init's own
-        value where it is no constant. Combined, they are the result, or are so with init once more where apply_init is set.
-        None in place of the list: there is no such value (or no law above holds), so a part starts from its first element.
+    start: what every partial accumulator may start from, also those of no element: a bit pattern a component, None for
+        the init's own value where it is no constant. Combined, they are the result, or are so with init once more where
+        apply_init is set. None in place of the list: there is no such value (or no law above holds), so a part starts
+        from its first element.
     reason: one line, why it is (not) free."""
 
     free: bool
@@ -71,13 +76,16 @@ def analyse(instruction: Instruction) -> Combiner:
                                                          f"{body.dtypes[body.half + odd]}")
     groups = body.groups()
     simple = all(body.one_op(k) for k in range(body.half))
-    combiners = [_one_op(body, group[0], simple) if body.one_op(group[0]) and len(group) == 1 and (simple or not body.inexact(group[0])) else
-             _compared(body, group) for group in groups]
+    combiners = [_one_op(body, group[0], simple) if body.one_op(group[0]) and len(group) == 1
+                 and (simple or not body.inexact(group[0])) else _compared(body, group) for group in groups]
     starts: Optional[Dict[int, Optional[int]]] = {}
     for group, combiner in zip(groups, combiners):
         starts = None if starts is None or combiner.start is None else {**starts, **dict(zip(group, combiner.start))}
-    free, but_nan, associative = (all(getattr(combiner, law) for combiner in combiners) for law in ("free", "free_but_nan", "associative"))
-    reasons = [combiner.reason for combiner in sorted(combiners, key=lambda combiner: combiner.free_but_nan + combiner.associative) if combiner.free == free]
+    free, but_nan, associative = (all(getattr(combiner, law) for combiner in combiners)
+                                  for law in ("free", "free_but_nan", "associative"))
+    reasons = [combiner.reason
+               for combiner in sorted(combiners, key=lambda combiner: combiner.free_but_nan + combiner.associative)
+               if combiner.free == free]
     if not (but_nan or associative):
         starts = None
     return Combiner(free, but_nan, associative, None if starts is None else [starts[k] for k in range(body.half)],
@@ -147,7 +155,8 @@ class _Body:
 
     def function(self, group: Sequence[int]) -> "Callable[[Tuple[int, ...], Tuple[int, ...]], Tuple[int, ...]]":
         """The components of a group as a function of their accumulators and elements, on bit patterns."""
-        steps = [(id(i), _step(i), [id(_through(o)) for o in i.operands]) for i in self.ops(group) if i.opcode != "parameter"]
+        steps = [(id(i), _step(i), [id(_through(o)) for o in i.operands]) for i in self.ops(group)
+                 if i.opcode != "parameter"]
         sources = [id(self.parameters[k]) for k in group] + [id(self.parameters[self.half + k]) for k in group]
         results = [id(self.roots[k]) for k in group]
 
@@ -228,7 +237,8 @@ def _arithmetic(opcode: str, a: int, b: int, dtype: str) -> int:
 
 
 def _text(values: Sequence[int], kinds: Sequence[str]) -> str:
-    words = ", ".join("nan" if _decode(v, t) != _decode(v, t) else dtypes.format_value(v, t) for v, t in zip(values, kinds))
+    words = ", ".join("nan" if _decode(v, t) != _decode(v, t) else dtypes.format_value(v, t)
+                      for v, t in zip(values, kinds))
     return f"({words})" if len(values) > 1 else words
 
 
@@ -293,7 +303,8 @@ def _why_not(ops: Sequence[Instruction]) -> str:
 
 @dataclass
 class _Class:
-    """Components whose values are compared with each other or move into each other: their constants, and whether TOTALORDER is used."""
+    """Components whose values are compared with each other or move into each other: their constants, and whether
+    TOTALORDER is used."""
 
     dtype: str
     components: int
@@ -301,13 +312,15 @@ class _Class:
     total: bool
 
     def values(self, elements: int, more: Sequence[int] = ()) -> List[int]:
-        """The patterns of `elements` elements' components, in every order that they can have among themselves and the constants."""
+        """The patterns of `elements` elements' components, in every order that they can have among themselves and the
+        constants."""
         bits = dtypes.TABLE[self.dtype].bits
         if self.dtype == "pred":
             return [0, 1]
         fixed = {_total(c, self.dtype) for c in [*self.constants, *more]}
         count = elements * self.components
-        gaps = [(_total(1 << (bits - 1), self.dtype), _total((1 << (bits - 1)) - 1, self.dtype), count)]   # first, last, how many
+        # first, last, how many
+        gaps = [(_total(1 << (bits - 1), self.dtype), _total((1 << (bits - 1)) - 1, self.dtype), count)]
         if _is_float(self.dtype):
             infinity = _total(dtypes.encode(float("inf"), self.dtype), self.dtype)
             nans = count if self.total else 1
@@ -386,7 +399,8 @@ class _Table:
                 return ("it can tell NaNs or zeros from each other",) * 2
         few = sorted(set(at.values()))
         say = lambda n: _text(self.points[n], self.kinds)   # noqa: E731
-        swapped = next((f"f({say(a)}, {say(b)}) is not f({say(b)}, {say(a)})" for a in few for b in few if a < b and rows[a][b] != rows[b][a]), "")
+        swapped = next((f"f({say(a)}, {say(b)}) is not f({say(b)}, {say(a)})" for a in few for b in few if a < b
+                        and rows[a][b] != rows[b][a]), "")
         thirds = [[row[c] for c in few] for row in rows]
         for a in few:
             for b in few:
@@ -439,7 +453,8 @@ def _compared(body: _Body, group: List[int]) -> Combiner:
     return Combiner(free, but_nan, bool(parts), start, start is None, reason)
 
 
-def _start(body: _Body, group: List[int], classes: List[_Class], table: _Table, level: int) -> Optional[List[Optional[int]]]:
+def _start(body: _Body, group: List[int], classes: List[_Class], table: _Table,
+           level: int) -> Optional[List[Optional[int]]]:
     """The init values, if one more of them never changes a result that has one already."""
     keys = [_sameness(level, t) for t in table.kinds]
     same = lambda a, b: all(key(x) == key(y) for key, x, y in zip(keys, a, b))   # noqa: E731
@@ -449,7 +464,8 @@ def _start(body: _Body, group: List[int], classes: List[_Class], table: _Table, 
     if len(known) < len(group):
         starts = points = table.points
     elif nan or not _has_nan(known, table.kinds):
-        values = [component.values(1, [v for v, other in zip(known, classes) if other is component]) for component in classes]
+        values = [component.values(1, [v for v, other in zip(known, classes) if other is component])
+                  for component in classes]
         starts, points = [known], [p for p in product(*values) if nan or not _has_nan(p, table.kinds)]
     else:
         return None

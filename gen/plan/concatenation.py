@@ -27,7 +27,8 @@ class Concatenate(Nest):
     parts: List[Nest] = field(default_factory=list)
 
     def written(self, apart: bool) -> "List[Tuple[Shape, Root]]":
-        return [(part.shape, root) for part in self.parts for root in part.partition.roots] if apart else super().written(apart)
+        return [(part.shape, root) for part in self.parts
+                for root in part.partition.roots] if apart else super().written(apart)
 
 
 def parted(nest: Nest) -> Nest:
@@ -66,9 +67,12 @@ def _parts(nest: Nest) -> "Optional[List[Nest]]":
 
 
 def _hero(nest: Nest) -> Optional[Entry]:
-    """The one concatenation whose every element the nest computes where it stands, at the same position of its memory."""
-    heroes = [e for e in nest.partition.entry.body.entries if e.instruction.opcode == "concatenate" and e.callee is None]
-    return heroes[0] if len(heroes) == 1 and plan.same_place(Read(heroes[0].instruction, heroes[0].map), nest.shape) else None
+    """The one concatenation whose every element the nest computes where it stands, at the same position of its
+    memory."""
+    heroes = [e for e in nest.partition.entry.body.entries if e.instruction.opcode == "concatenate"
+              and e.callee is None]
+    return heroes[0] if len(heroes) == 1 and plan.same_place(Read(heroes[0].instruction, heroes[0].map),
+                                                             nest.shape) else None
 
 
 def _placed(concatenate: Instruction, operand: int) -> str:
@@ -79,8 +83,8 @@ def _placed(concatenate: Instruction, operand: int) -> str:
 
 
 def _together(nest: Nest) -> bool:
-    """Whether what a part writes lies together in the output, or in pieces of whole lines (of bytes: of a line or more; other pieces that begin
-    anywhere the loop hero writes as fast); packed elements by whole bytes."""
+    """Whether what a part writes lies together in the output, or in pieces of whole lines (of bytes: of a line or more;
+    other pieces that begin anywhere the loop hero writes as fast); packed elements by whole bytes."""
     (root,) = nest.partition.roots
     flat = compose(algebra.call("shape", "unmap", nest.shape.text), compose(root.map, memory_map(root.shape)))
     digits, width = strides(flat), dtypes.storage_bytes(root.shape.dtype)

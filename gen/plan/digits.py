@@ -1,8 +1,10 @@
-"""How a nest's accesses move along its output: the position split into digits, along each of which every access has one stride.
+"""How a nest's accesses move along its output: the position split into digits, along each of which every access has one
+stride.
 
-The position in the first root's memory counts 0, 1, 2, ... ; the maps of all reads and writes say where it must be split
-(after a transpose f32[64,32] -> f32[32,64] it is two digits, 32 and 64). Neighbouring digits are joined where every access
-has one stride along both. An access without a stride along some digit is irregular: it is read element by element.
+The position in the first root's memory counts 0, 1, 2, ... ; the maps of all reads and writes say where it must be
+split (after a transpose f32[64,32] -> f32[32,64] it is two digits, 32 and 64). Neighbouring digits are joined where
+every access has one stride along both. An access without a stride along some digit is irregular: it is read element by
+element.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ MOST_DIGITS = 12
 
 @dataclass(frozen=True)
 class Access:
-    """A buffer read or written: its width in bytes, bytes moved, and elements stepped along each digit (None: irregular)."""
+    """A buffer read or written: its width in bytes, bytes moved, and elements stepped along each digit (None:
+    irregular)."""
 
     name: str
     write: bool
@@ -33,7 +36,8 @@ class Access:
 
 
 class MemoryMap(NamedTuple):
-    """A buffer that is read or written: its name, bytes of an element, bytes moved, and the map from the index to the position in the buffer."""
+    """A buffer that is read or written: its name, bytes of an element, bytes moved, and the map from the index to the
+    position in the buffer."""
 
     name: str
     write: bool
@@ -44,7 +48,8 @@ class MemoryMap(NamedTuple):
 
 @dataclass(frozen=True)
 class IterationSpace:
-    """The positions that a kernel goes through, split into digits, and its accesses along these. sizes: of the digits, major first."""
+    """The positions that a kernel goes through, split into digits, and its accesses along these. sizes: of the digits,
+    major first."""
 
     sizes: Tuple[int, ...]
     accesses: Tuple[Access, ...]
@@ -60,7 +65,8 @@ def _splits(flat: str) -> List[int]:
     text = algebra.info(flat).results[0].text
     splits = [int(n) for n in re.findall(rf"\b{name} (?:floordiv|mod) (\d+)", text)]
     splits += [int(a) * int(b) for a, b in re.findall(rf"\b{name} floordiv (\d+)\) mod (\d+)", text)]
-    for inner, factor, by in re.findall(rf"\(\(?{name}(?: floordiv (\d+)\))? \* (\d+)\) floordiv (\d+)", text):   # (x * 5) floordiv 4 = x + x floordiv 4
+    # (x * 5) floordiv 4 = x + x floordiv 4
+    for inner, factor, by in re.findall(rf"\(\(?{name}(?: floordiv (\d+)\))? \* (\d+)\) floordiv (\d+)", text):
         splits.append(int(inner or 1) * int(by) // math.gcd(int(factor), int(by)))
     return splits
 
@@ -127,14 +133,15 @@ def space_of(accesses: "Sequence[MemoryMap]", shape: Shape) -> Optional[Iteratio
 
 
 def interleaved(space: IterationSpace, lines: bool = False) -> int:
-    """The elements that some accesses have interleaved in 32-bit words and all others in separate rows: the size of the minor digit; 1 if there are
-    none. lines: whether each row must be whole lines, too."""
+    """The elements that some accesses have interleaved in 32-bit words and all others in separate rows: the size of the
+    minor digit; 1 if there are none. lines: whether each row must be whole lines, too."""
     if len(space.sizes) < 2 or any(not a.strides for a in space.accesses):
         return 1
     n = space.sizes[-1]
     words = [a for a in space.accesses if a.strides and a.strides[-2:] == (n, 1)]
     rows = [a for a in space.accesses if a.strides and a.strides[-2] == 1]
-    fits = n in (2, 4) and space.sizes[-2] % (16 * n if lines else 16) == 0 and len(words) + len(rows) == len(space.accesses)
+    fits = n in (2, 4) and space.sizes[-2] % (16 * n if lines
+                                              else 16) == 0 and len(words) + len(rows) == len(space.accesses)
     return n if fits and words and rows and all(a.width * n == 4 for a in words) else 1
 
 
@@ -156,7 +163,8 @@ def block(read: Access, sizes: "Sequence[int]") -> int:
 
 
 def _merged(space: IterationSpace) -> IterationSpace:
-    """The space without digits of one element, where neighbouring digits along which every access has one stride are joined."""
+    """The space without digits of one element, where neighbouring digits along which every access has one stride are
+    joined."""
     sizes: List[int] = []
     columns: List[List[int]] = []
     regular = [a.strides for a in space.accesses if a.strides is not None]
@@ -170,18 +178,21 @@ def _merged(space: IterationSpace) -> IterationSpace:
             sizes.append(size)
             columns.append(column)
     merged = iter(zip(*columns)) if columns else iter([() for _ in regular])
-    accesses = tuple(a if a.strides is None else Access(a.name, a.write, a.width, a.bytes, tuple(next(merged))) for a in space.accesses)
+    accesses = tuple(a if a.strides is None else Access(a.name, a.write, a.width, a.bytes, tuple(next(merged)))
+                     for a in space.accesses)
     return IterationSpace(tuple(sizes), accesses)
 
 
 def reach(flat: str) -> Tuple[int, int]:
-    """The least and the largest value of a map of a position: of its digits, where sums of quotients and remainders are sums of steps."""
+    """The least and the largest value of a map of a position: of its digits, where sums of quotients and remainders are
+    sums of steps."""
     sizes = _sizes(algebra.info(flat).variables[0].hi + 1, [flat])
     return algebra.ranges(compose(position(sizes), flat))[0]
 
 
 def strides(flat: str) -> "Optional[Tuple[Tuple[int, ...], Tuple[int, ...]]]":
-    """The sizes of the digits of a map's one variable, and what a step of each is worth; None where that is not even."""
+    """The sizes of the digits of a map's one variable, and what a step of each is worth; None where that is not
+    even."""
     sizes = _sizes(algebra.info(flat).variables[0].hi + 1, [flat])
     digits = compose(position(sizes), flat)
     steps = [algebra.access(digits, f"g{k}")[0].stride for k in range(len(sizes))]
@@ -189,7 +200,8 @@ def strides(flat: str) -> "Optional[Tuple[Tuple[int, ...], Tuple[int, ...]]]":
 
 
 def radix(flat: str) -> "Optional[Tuple[int, Tuple[int, ...], Tuple[int, ...]]]":
-    """The least value of a map of positions, the sizes of its digits and their strides, where these prove that it takes consecutive values, each once.
+    """The least value of a map of positions, the sizes of its digits and their strides, where these prove that it takes
+    consecutive values, each once.
 
     None where the strides are no mixed radix."""
     info = algebra.info(flat)
@@ -266,9 +278,11 @@ def interleaving(nest: Nest) -> Interleaving:
 
 
 def row(nest: Nest) -> int:
-    """The length of a row that is contiguous in every access, where the rows are not written one after the other; else 0."""
+    """The length of a row that is contiguous in every access, where the rows are not written one after the other; else
+    0."""
     space = iteration_space(nest.partition, nest.shape)
-    if space is None or len(space.sizes) < 2 or any(a.strides is None or a.strides[-1] not in (0, 1) for a in space.accesses):
+    if space is None or len(space.sizes) < 2 or any(a.strides is None or a.strides[-1] not in (0, 1)
+                                                    for a in space.accesses):
         return 0
     row = space.sizes[-1]
     return row if any(a.write and a.strides and a.strides[-2] != row for a in space.accesses) else 0

@@ -1,15 +1,16 @@
 """Which results share a kernel, and in which order of memory each kernel goes.
 
-Results of equally many elements can be written by one kernel, position by position of the first one's memory. Another result may then
-be at the same position of its own memory, or where it reads the same element of a parameter as one before it: with transpose(p) beside
-log(p), p is read once, and log(p) is written in the other order. Result by result (as they come, or those that turn something first:
-what costs less in all) the cheapest is taken of each way to join a kernel that there is, and of a kernel of its own. The cost is bytes
-moved, of each buffer once for each order in which it is accessed. Bytes that are not contiguous cost STRIDED times as much, unless a tile
-can transpose them: it can for one digit only. A further kernel costs LAUNCH.
+Results of equally many elements can be written by one kernel, position by position of the first one's memory. Another
+result may then be at the same position of its own memory, or where it reads the same element of a parameter as one
+before it: with transpose(p) beside log(p), p is read once, and log(p) is written in the other order. Result by result
+(as they come, or those that turn something first: what costs less in all) the cheapest is taken of each way to join a
+kernel that there is, and of a kernel of its own. The cost is bytes moved, of each buffer once for each order in which
+it is accessed. Bytes that are not contiguous cost STRIDED times as much, unless a tile can transpose them: it can for
+one digit only. A further kernel costs LAUNCH.
 
-Where whole lines are permuted (the minor dimension is kept) a kernel goes in the order of its reads: a CPU prefetches contiguous
-reads by itself, and stores of whole lines may go anywhere. The same holds where words are split into several rows, and where
-words are interleaved of several rows, which are then read in turn.
+Where whole lines are permuted (the minor dimension is kept) a kernel goes in the order of its reads: a CPU prefetches
+contiguous reads by itself, and stores of whole lines may go anywhere. The same holds where words are split into several
+rows, and where words are interleaved of several rows, which are then read in turn.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ LINE = 64            # bytes
 LAUNCH = 1 << 20     # bytes that could be moved while a kernel is launched
 MOST_RESULTS = 16    # more than that are not rearranged
 
-Leaf = Tuple[int, Shape, Instruction, int]      # a result's number and shape, the value that it is, the leaf of the value's shape
+# a result's number and shape, the value that it is, the leaf of the value's shape
+Leaf = Tuple[int, Shape, Instruction, int]
 Kernel = List[Tuple[Leaf, str]]                 # results, each with the map of the kernel's position to its own
 Reads = List[MemoryMap]                         # maps of a position
 
@@ -40,8 +42,10 @@ def linear(group: "Sequence[Leaf]") -> "Tuple[Shape, List[Root]]":
     return space, [_root(leaf, space, None) for leaf in group]
 
 
-def arranged(computation: Computation, group: "Sequence[Leaf]", cuts: "Dict[Instruction, int]") -> "List[Tuple[Shape, List[Root]]]":
-    """The results of equally many elements as kernels: for each the space of its index, and the results with their maps from it."""
+def arranged(computation: Computation, group: "Sequence[Leaf]",
+             cuts: "Dict[Instruction, int]") -> "List[Tuple[Shape, List[Root]]]":
+    """The results of equally many elements as kernels: for each the space of its index, and the results with their maps
+    from it."""
     if len(group) > MOST_RESULTS or group[0][1].elements < 2:
         return [linear(group)]
     reads = {leaf[0]: _reads(computation, leaf, cuts) for leaf in group}
@@ -67,27 +71,33 @@ def _rooted(kernel: Kernel, space: Optional[IterationSpace], same: str) -> "Tupl
 
 
 def _as_read(space: IterationSpace) -> "Optional[Tuple[str, str]]":
-    """Two maps for a kernel that goes in the order of its reads: from its position to the digits of the results' position, and from these digits to
-    that position. None where the order of the results does as well.
+    """Two maps for a kernel that goes in the order of its reads: from its position to the digits of the results'
+    position, and from these digits to that position. None where the order of the results does as well.
 
-    It is so where whole lines are permuted, or words are split into lines. Both maps are kept because the algebra knows the ranges of the digits."""
+    It is so where whole lines are permuted, or words are split into lines. Both maps are kept because the algebra knows
+    the ranges of the digits."""
     accesses = [a for a in space.accesses if a.strides and any(a.strides)]
     reads = [a.strides for a in accesses if not a.write and a.strides and all(a.strides)]
     if len(accesses) < len(space.accesses) or not reads:
         return None
     zips = interleaved(space, True) > 1 and all(a.strides[-1] == 1 for a in accesses if a.write and a.strides)
-    order, *others = {tuple(sorted(range(len(space.sizes)), key=lambda k: (zips and k == len(space.sizes) - 1, -strides[k]))) for strides in reads}
+    order, *others = {tuple(sorted(range(len(space.sizes)),
+                                   key=lambda k: (zips and k == len(space.sizes) - 1, -strides[k])))
+                      for strides in reads}
     if others or order == tuple(range(len(space.sizes))) or any(s <= 0 for strides in reads for s in strides):
         return None
-    turned = IterationSpace(tuple(space.sizes[k] for k in order), tuple(replace(a, strides=tuple((a.strides or ())[k] for k in order)) for a in accesses))
+    turned = IterationSpace(tuple(space.sizes[k] for k in order),
+                            tuple(replace(a, strides=tuple((a.strides or ())[k] for k in order)) for a in accesses))
     lines = all(a.strides[-1] == 1 and a.width * space.sizes[-1] % LINE == 0 for a in accesses if a.strides)
-    if not (lines and all(s * a.width % LINE == 0 for a in accesses if a.write and a.strides for s in a.strides[:-1])) and interleaved(turned, True) == 1:
+    if not (lines and all(s * a.width % LINE == 0 for a in accesses if a.write and a.strides
+                          for s in a.strides[:-1])) and interleaved(turned, True) == 1:
         return None
     digits, below = {}, 1
     for k in reversed(order):
         digits[k] = f"(d0 floordiv {below}) mod {space.sizes[k]}"
         below *= space.sizes[k]
-    return f"(d0) -> ({', '.join(digits[k] for k in sorted(digits))}), domain: d0 in [0, {below - 1}]", position(space.sizes)
+    return f"(d0) -> ({', '.join(digits[k] for k in sorted(digits))}), domain: d0 in [0, {below - 1}]", position(
+        space.sizes)
 
 
 def _greedy(group: "Sequence[Leaf]", reads: "Dict[int, Reads]", same: str) -> "Tuple[int, List[Kernel]]":
@@ -97,7 +107,8 @@ def _greedy(group: "Sequence[Leaf]", reads: "Dict[int, Reads]", same: str) -> "T
     for leaf in group:
         ways = [(LAUNCH + _traffic([(leaf, same)], reads), len(kernels), same)]
         for number, kernel in enumerate(kernels):
-            ways += [(_traffic([*kernel, (leaf, at)], reads) - costs[number], number, at) for at in _ways(leaf, kernel, reads, same)]
+            ways += [(_traffic([*kernel, (leaf, at)], reads) - costs[number], number, at)
+                     for at in _ways(leaf, kernel, reads, same)]
         cost, number, at = min(ways, key=lambda way: (way[0], way[1], way[2] != same))
         if number == len(kernels):
             kernels.append([])
@@ -121,7 +132,8 @@ def _flat(first: Shape) -> Shape:
 
 
 def _root(leaf: Leaf, space: Shape, at: Optional[str], order: "Optional[Tuple[str, str]]" = None) -> Root:
-    """A result and the map to its index: from the same position, or through a map of positions (order: in two steps, before it)."""
+    """A result and the map to its index: from the same position, or through a map of positions (order: in two steps,
+    before it)."""
     number, shape, instruction, output = leaf
     own, unmap = Function("", space.dims).index, algebra.call("shape", "unmap", shape.text)
     if order:
@@ -137,7 +149,8 @@ def _root(leaf: Leaf, space: Shape, at: Optional[str], order: "Optional[Tuple[st
 def _reads(computation: Computation, leaf: Leaf, cuts: "Dict[Instruction, int]") -> Reads:
     """The accesses of a kernel of one result alone, with maps of the position in the result's memory."""
     number, shape, instruction, output = leaf
-    partition = Partition(computation, [Root(number, shape, instruction, output, Function("", shape.dims).index)], "alone", shape.dims, INLINE, cuts)
+    partition = Partition(computation, [Root(number, shape, instruction, output, Function("", shape.dims).index)],
+                          "alone", shape.dims, INLINE, cuts)
     unmap, width = algebra.call("shape", "unmap", shape.text), dtypes.storage_bytes(shape.dtype)
     reads: Reads = [MemoryMap(f"r{number}", True, width, shape.bytes, compose(unmap, memory_map(shape)))]
     for read, _ in reads_of(partition, partition.entry):
@@ -155,12 +168,14 @@ def _reads(computation: Computation, leaf: Leaf, cuts: "Dict[Instruction, int]")
 def _iteration_space(kernel: Kernel, reads: "Dict[int, Reads]") -> Optional[IterationSpace]:
     shape = replace(kernel[0][0][1], place="")
     position_map = memory_map(shape)
-    return space_of([read._replace(map=compose(position_map, compose(at, read.map))) for leaf, at in kernel for read in reads[leaf[0]]], shape)
+    return space_of([read._replace(map=compose(position_map, compose(at, read.map))) for leaf, at in kernel
+                     for read in reads[leaf[0]]], shape)
 
 
 def _contiguous(access: Access, row: Optional[int]) -> bool:
     """Whether an access is contiguous, or is once a tile has transposed the digit `row`."""
-    return access.strides is not None and (abs(access.strides[-1]) <= 1 or (row is not None and access.strides[row] == 1))
+    return access.strides is not None and (abs(access.strides[-1]) <= 1
+                                           or (row is not None and access.strides[row] == 1))
 
 
 def _cost(space: IterationSpace) -> int:
@@ -181,7 +196,8 @@ def _traffic(kernel: Kernel, reads: "Dict[int, Reads]") -> int:
 
 
 def _ways(leaf: Leaf, kernel: Kernel, reads: "Dict[int, Reads]", same: str) -> List[str]:
-    """Maps of a kernel's position to a result's: the same, and those by which both read the same element of a buffer."""
+    """Maps of a kernel's position to a result's: the same, and those by which both read the same element of a
+    buffer."""
     ways = {same: None}
     for own in reads[leaf[0]]:
         for other, at in kernel:

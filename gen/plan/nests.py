@@ -55,22 +55,26 @@ def nests(fusion: Fusion) -> List[Nest]:
     for number, shape, instruction, leaf in leaves:
         if shape.elements and number not in direct:
             heroes = planned.fused.get(number, [])
-            alone = number if shape.dtype in dtypes.PACKED else None     # walked in its own order, whole bytes at a time
+            alone = number if shape.dtype in dtypes.PACKED else None    # walked in its own order, whole bytes at a time
             layout = distribution.layout_of(instruction)
             alike = (shape.elements, plan.key_of(heroes[0]) if heroes else None, shape.place, alone, layout,
                      (shape.dims, shape.minor_to_major) if layout else ())
             groups.setdefault(alike, []).append((number, shape, instruction, leaf))
     parts = [(part, key, group, layout) for (_, key, _, _, layout, _), group in groups.items()
-             for part in (grouping.arranged(computation, group, planned.cuts) if key is None and not layout else [grouping.linear(group)])]
+             for part in (grouping.arranged(computation, group, planned.cuts) if key is None and not layout
+                          else [grouping.linear(group)])]
     scattered = [i for i in [*planned.cuts, *planned.scatters] if i.opcode == "scatter"]
-    count = (len(planned.cuts) + len(parts) + len(planned.scatters) + sum(len(i.shape.leaves()) for i in scattered) + (update is not None))
+    count = (len(planned.cuts) + len(parts) + len(planned.scatters) + sum(len(i.shape.leaves()) for i in scattered)
+             + (update is not None))
     names = iter(f"sett_{fusion.name}" + (f"_part{n}" if count > 1 else "") for n in range(count))
     result: List[Nest] = []
     for reduce, number in planned.cuts.items():
         others = {i: n for i, n in planned.cuts.items() if i is not reduce}
         if reduce.opcode == "scatter":
-            result += scatter.nests(computation, reduce, [plan.whole(reduce, k, number + k, True) for k in range(len(reduce.shape.leaves()))], others,
-                                  [next(names) for _ in range(len(reduce.shape.leaves()) + 1)])
+            result += scatter.nests(computation, reduce,
+                                    [plan.whole(reduce, k, number + k, True)
+                                     for k in range(len(reduce.shape.leaves()))], others,
+                                    [next(names) for _ in range(len(reduce.shape.leaves()) + 1)])
             continue
         name = next(names)
         roots = [plan.whole(reduce, k, number + k, True) for k in range(len(reduce.shape.leaves()))]
@@ -85,8 +89,9 @@ def nests(fusion: Fusion) -> List[Nest]:
         result.append(concatenation.parted(nest) if key is None and not layout else nest)
     result = rows.joined(_with_sides(result), planned.cuts, f"sett_{fusion.name}")
     for instruction, numbers in planned.scatters.items():
-        result += scatter.nests(computation, instruction, [plan.whole(instruction, k, number) for k, number in enumerate(numbers)], planned.cuts,
-                              [next(names) for _ in range(len(numbers) + 1)])
+        result += scatter.nests(computation, instruction,
+                                [plan.whole(instruction, k, number) for k, number in enumerate(numbers)], planned.cuts,
+                                [next(names) for _ in range(len(numbers) + 1)])
     if update:
         result.append(update_nests.renamed(update, next(names)))
     return result
@@ -129,10 +134,12 @@ def _with_sides(kernels: List[Nest]) -> List[Nest]:
     written: List[Nest] = []
     for n, nest in enumerate(kernels):
         if isinstance(nest, plan.Reduction):
-            sides = [o for o in kernels if type(o) is Nest and o.shape.elements == nest.space.elements and o not in written
-                     and not o.layout and not any(root.scratch or root.shape.dtype in dtypes.PACKED for root in o.partition.roots)
+            sides = [o for o in kernels if type(o) is Nest and o.shape.elements == nest.space.elements
+                     and o not in written and not o.layout
+                     and not any(root.scratch or root.shape.dtype in dtypes.PACKED for root in o.partition.roots)
                      and plan.reads_same(o.partition, nest.inputs)
-                     and not any(e.instruction.opcode in ("reduce", *hlo.LOOPS) for e in o.partition.entry.body.entries)]
+                     and not any(e.instruction.opcode in ("reduce", *hlo.LOOPS)
+                                 for e in o.partition.entry.body.entries)]
             if sides and not any(q[0] == "q" for o in sides for q in buffers_of(o.partition, o.partition.entry)):
                 written += sides
                 kernels[n] = plan.reduction(nest, nest.heroes, sides)

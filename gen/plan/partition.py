@@ -1,11 +1,11 @@
 """A fusion cut into functions, each with one indexing map for every value in it.
 
-A value that all its users want at the same index is computed where they are; a value wanted at several indices becomes a
-function, called at each. Ops that only move data (transpose, slice, broadcast, ..) never become functions: they are
+A value that all its users want at the same index is computed where they are; a value wanted at several indices becomes
+a function, called at each. Ops that only move data (transpose, slice, broadcast, ..) never become functions: they are
 composed into the maps of those who read through them. So code stays linear in the size of the graph.
 
-Inside a function, regions say when code runs: the body, the loop of a reduce, the guarded side of a pad or concatenate. The loop of
-a window or a sum of products has a guarded part, for what lies inside of the padded base.
+Inside a function, regions say when code runs: the body, the loop of a reduce, the guarded side of a pad or concatenate.
+The loop of a window or a sum of products has a guarded part, for what lies inside of the padded base.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from gen.hlo import CONTRACTIONS, LOOPS, Computation, Instruction, Shape, Window
 
 MOVES = frozenset("broadcast transpose reshape bitcast slice reverse copy get-tuple-element".split())
 LEAVES = frozenset("parameter constant iota".split())
-PADS = ("pad", "tile")   # their first operand where its map is defined, else the second (tile: gen/lower/tiled_layouts.py)
+# their first operand where its map is defined, else the second (tile: gen/lower/tiled_layouts.py)
+PADS = ("pad", "tile")
 INLINE = 256          # entries up to which a value wanted at several indices is computed at each of them
 MOST_REGIONS = 24    # inside each other
 
@@ -38,17 +39,19 @@ class Runtime:
 
 @dataclass(eq=False)
 class Region:
-    """Code that runs under the same conditions. kind: body, loop (of a reduce, a window, ..), guard (of an operand of pad or concatenate, of the
-    update of dynamic-update-slice, in a loop of what is inside), read (of an operand at an index that is read)."""
+    """Code that runs under the same conditions. kind: body, loop (of a reduce, a window, ..), guard (of an operand of
+    pad or concatenate, of the update of dynamic-update-slice, in a loop of what is inside), read (of an operand at an
+    index that is read)."""
 
     kind: str
     function: "Function"
     parent: "Optional[Region]" = None
     map: str = ""                                      # guard: to the operand, its domain is the condition
-    ranges: Tuple[str, ...] = ()                       # loop, and a guard in it: names of its loop variables, outermost first, then of those around
+    # loop, and a guard in it: names of its loop variables, outermost first, then of those around
+    ranges: Tuple[str, ...] = ()
     entries: "List[Entry]" = field(default_factory=list)
     runtimes: "Tuple[Runtime, ...]" = ()               # read, guard: what the step's runtime variables are bound to
-    step: str = ""                                     # the map from the entry's own index to the operand's, in these names
+    step: str = ""    # the map from the entry's own index to the operand's, in these names
 
     @property
     def depth(self) -> int:
@@ -57,18 +60,21 @@ class Region:
 
 @dataclass(eq=False)
 class Entry:
-    """A value computed in a region: an op, or the call of a function. `map` leads from the function's index to the value's."""
+    """A value computed in a region: an op, or the call of a function. `map` leads from the function's index to the
+    value's."""
 
     instruction: Instruction
     region: Region
     map: str
     callee: "Optional[Function]" = None
-    regions: "List[Region]" = field(default_factory=list)   # reduce: its loop; pad: the guard; concatenate: one an operand; LOOPS: below
+    # reduce: its loop; pad: the guard; concatenate: one an operand; LOOPS: below
+    regions: "List[Region]" = field(default_factory=list)
 
 
 @dataclass(eq=False)
 class Function:
-    """root: the value it gives (None: the kernel's own body, which gives several). Its index variables are i0, i1, .."""
+    """root: the value it gives (None: the kernel's own body, which gives several). Its index variables are i0, i1,
+    .."""
 
     name: str
     dims: Tuple[int, ...]
@@ -92,7 +98,8 @@ class Function:
 
 @dataclass(frozen=True)
 class Read:
-    """Where an operand's value comes from once moves are composed away: an op or a leaf, its map, and which leaf of its shape."""
+    """Where an operand's value comes from once moves are composed away: an op or a leaf, its map, and which leaf of its
+    shape."""
 
     source: Instruction
     map: str
@@ -101,7 +108,8 @@ class Read:
 
 @dataclass(frozen=True)
 class Root:
-    """A leaf of the fusion's result (scratch: of a buffer between kernels), and the map from the kernel's index to it."""
+    """A leaf of the fusion's result (scratch: of a buffer between kernels), and the map from the kernel's index to
+    it."""
 
     result: int
     shape: Shape
@@ -110,7 +118,8 @@ class Root:
     map: str
     scratch: bool = False
     at: str = ""      # where it is written, if that is not where it is computed: with runtime variables
-    starts: "Tuple[Tuple[str, Instruction, int], ...]" = ()   # these: name, the scalar that each is, clamped to 0 .. last
+    # these: name, the scalar that each is, clamped to 0 .. last
+    starts: "Tuple[Tuple[str, Instruction, int], ...]" = ()
 
     @property
     def pointer(self) -> str:
@@ -118,13 +127,14 @@ class Root:
 
 
 def _window_words(window: Window) -> "List[str]":
-    lists = {"window": window.size, "stride": window.stride, "low": window.low, "high": window.high, "base_dilation": window.base_dilation,
-             "window_dilation": window.dilation, "reversal": window.reversal}
+    lists = {"window": window.size, "stride": window.stride, "low": window.low, "high": window.high,
+             "base_dilation": window.base_dilation, "window_dilation": window.dilation, "reversal": window.reversal}
     return [f"{name}={algebra.numbers(values)}" for name, values in lists.items()]
 
 
 def loop_sizes(instruction: Instruction) -> "Tuple[int, ...]":
-    """The size of each loop of an op: over reduced dimensions, a window, the input features of a group, or contracted dimensions."""
+    """The size of each loop of an op: over reduced dimensions, a window, the input features of a group, or contracted
+    dimensions."""
     attributes = instruction.attributes
     if instruction.opcode == "reduce":
         return tuple(instruction.operands[0].shape.dims[k] for k in sorted(attributes["dimensions"]))
@@ -138,7 +148,8 @@ def loop_sizes(instruction: Instruction) -> "Tuple[int, ...]":
 def seen_map(instruction: Instruction) -> str:
     """Of select-and-scatter: the map from a place of the window (a source's index) to the elements that it sees."""
     base, places = instruction.shape.dims, instruction.operands[1].shape.dims
-    return algebra.call("op", "reduce-window", "0", f"out={algebra.numbers(places)}", f"in={algebra.numbers(base)}", "joint=1", *_window_words(instruction.attributes["window"]))
+    return algebra.call("op", "reduce-window", "0", f"out={algebra.numbers(places)}", f"in={algebra.numbers(base)}",
+                        "joint=1", *_window_words(instruction.attributes["window"]))
 
 
 @lru_cache(maxsize=65536)
@@ -156,15 +167,18 @@ def operand_map(instruction: Instruction, operand: int) -> str:
         return algebra.call("op", "elementwise", "0", *words, f"in={algebra.numbers(out.dims)}")
     if opcode == "concatenate":
         words += [f"in{k}={algebra.numbers(o.shape.dims)}" for k, o in enumerate(instruction.operands)]
-        return algebra.call("op", opcode, str(operand), *words, f"dimension={algebra.numbers(attributes['dimensions'])}")
+        return algebra.call("op", opcode, str(operand), *words,
+                            f"dimension={algebra.numbers(attributes['dimensions'])}")
     if opcode in CONTRACTIONS:
         words += [f"in{k}={algebra.numbers(o.shape.dims)}" for k, o in enumerate(instruction.operands)] + ["joint=1"]
         if opcode != "convolution":
-            words += [f"{side}_{what}={algebra.numbers(attributes[f'{side}_{what}_dims'])}" for side in ("lhs", "rhs") for what in ("batch", "contracting")]
+            words += [f"{side}_{what}={algebra.numbers(attributes[f'{side}_{what}_dims'])}" for side in ("lhs", "rhs")
+                      for what in ("batch", "contracting")]
         else:
             labels = attributes["dim_labels"]
-            words += [*_window_words(attributes["window"]), f"lhs_labels={algebra.numbers(labels.lhs)}", f"rhs_labels={algebra.numbers(labels.rhs)}",
-                      f"out_labels={algebra.numbers(labels.out)}", f"feature_groups={attributes['feature_group_count']}",
+            words += [*_window_words(attributes["window"]), f"lhs_labels={algebra.numbers(labels.lhs)}",
+                      f"rhs_labels={algebra.numbers(labels.rhs)}", f"out_labels={algebra.numbers(labels.out)}",
+                      f"feature_groups={attributes['feature_group_count']}",
                       f"batch_groups={attributes['batch_group_count']}"]
         return algebra.call("op", opcode, str(operand), *words)
     words.append(f"in={algebra.numbers(source.dims)}")
@@ -175,24 +189,30 @@ def operand_map(instruction: Instruction, operand: int) -> str:
     if opcode == "reduce-window" and operand < len(instruction.operands) // 2:
         return algebra.call("op", opcode, "0", *words, "joint=1", *_window_words(attributes["window"]))
     if opcode == "select-and-scatter" and operand < 2:
-        place = algebra.call("op", opcode, "1", f"out={algebra.numbers(out.dims)}", f"in0={algebra.numbers(out.dims)}", f"in1={algebra.numbers(instruction.operands[1].shape.dims)}", "joint=1",
+        place = algebra.call("op", opcode, "1", f"out={algebra.numbers(out.dims)}", f"in0={algebra.numbers(out.dims)}",
+                             f"in1={algebra.numbers(instruction.operands[1].shape.dims)}", "joint=1",
                              *_window_words(attributes["window"]))
         if operand == 1:
             return place
-        return compose(algebra.rename(place, *(v.name for v in algebra.info(place).of("dim")), *(f"w{k}" for k in range(len(out.dims)))) if place != EMPTY else EMPTY,
+        return compose(algebra.rename(place, *(v.name for v in algebra.info(place).of("dim")),
+                                      *(f"w{k}" for k in range(len(out.dims)))) if place != EMPTY else EMPTY,
                        seen_map(instruction))
     if opcode == "reduce":
         if operand >= len(instruction.operands) // 2:
             return algebra.call("op", "scalar", str(operand), *words)
-        return algebra.call("op", opcode, str(operand), *words, f"dimensions={algebra.numbers(attributes['dimensions'])}")
+        return algebra.call("op", opcode, str(operand), *words,
+                            f"dimensions={algebra.numbers(attributes['dimensions'])}")
     if opcode == "pad" and operand == 0:
         low, high, interior = zip(*attributes["padding"]) if attributes["padding"] else ((), (), ())
-        return algebra.call("op", opcode, "0", *words, f"low={algebra.numbers(low)}", f"high={algebra.numbers(high)}", f"interior={algebra.numbers(interior)}")
+        return algebra.call("op", opcode, "0", *words, f"low={algebra.numbers(low)}", f"high={algebra.numbers(high)}",
+                            f"interior={algebra.numbers(interior)}")
     if opcode in ("broadcast", "transpose", "reverse"):
-        return algebra.call("op", opcode, "0", *words, f"dimensions={algebra.numbers(attributes.get('dimensions', ()))}")
+        return algebra.call("op", opcode, "0", *words,
+                            f"dimensions={algebra.numbers(attributes.get('dimensions', ()))}")
     if opcode == "slice":
         start, _, stride = zip(*attributes["slice"]) if attributes["slice"] else ((), (), ())
-        return algebra.call("op", opcode, "0", *words, f"start={algebra.numbers(start)}", f"stride={algebra.numbers(stride)}")
+        return algebra.call("op", opcode, "0", *words, f"start={algebra.numbers(start)}",
+                            f"stride={algebra.numbers(stride)}")
     if opcode == "bitcast":
         return algebra.call("op", opcode, "0", *words, f"out_layout={algebra.numbers(out.minor_to_major)}",
                             f"in_layout={algebra.numbers(source.minor_to_major)}")
@@ -204,19 +224,24 @@ def operand_map(instruction: Instruction, operand: int) -> str:
     return algebra.call("op", "elementwise", str(operand), *words)
 
 
-RUNTIME = {"dynamic-slice": 0, "dynamic-update-slice": 1, "gather": 0}   # ops with an operand at an index that is read, and which
+# ops with an operand at an index that is read, and which
+RUNTIME = {"dynamic-slice": 0, "dynamic-update-slice": 1, "gather": 0}
 
 
 def runtime_map(instruction: Instruction) -> "Tuple[str, List[Tuple[str, int, str]]]":
-    """The map from an op's output to the operand that is read at run time's index; for each of its runtime variables: its name, the operand
-    that it is read from, clamped, and the map into it."""
+    """The map from an op's output to the operand that is read at run time's index; for each of its runtime variables:
+    its name, the operand that it is read from, clamped, and the map into it."""
     opcode, attributes, out = instruction.opcode, instruction.attributes, instruction.shape.dims
     operand = RUNTIME[opcode]
-    words = [f"out={algebra.numbers(out)}", *(f"in{k}={algebra.numbers(o.shape.dims)}" for k, o in enumerate(instruction.operands[:2])), "all=1"]
+    words = [f"out={algebra.numbers(out)}",
+             *(f"in{k}={algebra.numbers(o.shape.dims)}" for k, o in enumerate(instruction.operands[:2])), "all=1"]
     if opcode == "gather":
-        words += [f"{key}={algebra.numbers(attributes.get(name, ()))}" for key, name in (
-            ("offset_dims", "offset_dims"), ("collapsed", "collapsed_slice_dims"), ("start_index_map", "start_index_map"),
-            ("operand_batching", "operand_batching_dims"), ("indices_batching", "start_indices_batching_dims"), ("slice_sizes", "slice_sizes"))]
+        words += [f"{key}={algebra.numbers(attributes.get(name, ()))}"
+                  for key, name in (("offset_dims", "offset_dims"), ("collapsed", "collapsed_slice_dims"),
+                                    ("start_index_map", "start_index_map"),
+                                    ("operand_batching", "operand_batching_dims"),
+                                    ("indices_batching", "start_indices_batching_dims"),
+                                    ("slice_sizes", "slice_sizes"))]
         words.append(f"index_vector_dim={attributes['index_vector_dim']}")
     index, _, *lines = algebra.call("op", opcode, str(operand), *words).splitlines()
     if index == EMPTY:
@@ -237,8 +262,10 @@ def _known(source: Instruction, last: int) -> Optional[int]:
 
 
 def update_map(dus: Instruction, prefix: str) -> "Tuple[str, Tuple[Tuple[str, Instruction, int], ...]]":
-    """The map from an update's index to the result's; its runtime variables: name (after the prefix), scalar operand, largest value."""
-    index = algebra.call("op", "dynamic-update-slice", "1", f"out={algebra.numbers(dus.shape.dims)}", f"in={algebra.numbers(dus.operands[1].shape.dims)}", "from=operand")
+    """The map from an update's index to the result's; its runtime variables: name (after the prefix), scalar operand,
+    largest value."""
+    index = algebra.call("op", "dynamic-update-slice", "1", f"out={algebra.numbers(dus.shape.dims)}",
+                         f"in={algebra.numbers(dus.operands[1].shape.dims)}", "from=operand")
     known: Dict[str, int] = {}
     starts: List[Tuple[str, Instruction, int]] = []
     for k, v in enumerate(algebra.info(index).of("rt")):
@@ -252,7 +279,9 @@ def update_map(dus: Instruction, prefix: str) -> "Tuple[str, Tuple[Tuple[str, In
             known[v.name] = start
     index = algebra.substitute(index, **known) if known else index
     names = iter(name for name, _, _ in starts)
-    return algebra.rename(index, *(next(names) if v.kind == "rt" else v.name for v in algebra.info(index).variables)), tuple(starts)
+    return algebra.rename(index,
+                          *(next(names) if v.kind == "rt" else v.name
+                            for v in algebra.info(index).variables)), tuple(starts)
 
 
 @lru_cache(maxsize=1024)
@@ -270,8 +299,8 @@ def moves_only(instruction: Instruction) -> bool:
 
 
 def _only_side(instruction: Instruction, index: str) -> Optional[int]:
-    """The one operand that an op's value at an index comes from unchanged: a move's, or the side of a concatenate or pad that the
-    index always falls on. None where the op computes or decides at run time."""
+    """The one operand that an op's value at an index comes from unchanged: a move's, or the side of a concatenate or
+    pad that the index always falls on. None where the op computes or decides at run time."""
     if moves_only(instruction):
         return 0
     if index == EMPTY or instruction.opcode not in ("concatenate", *PADS):
@@ -286,8 +315,8 @@ def _only_side(instruction: Instruction, index: str) -> Optional[int]:
 class Partition:
     """The functions of one kernel: `entry`, the kernel's body, then those it calls, callers before callees."""
 
-    def __init__(self, computation: Computation, roots: "List[Root]", name: str, dims: "Tuple[int, ...]", inline: int = 0,
-                 cuts: "Optional[Dict[Instruction, int]]" = None, given: "Sequence[Instruction]" = (),
+    def __init__(self, computation: Computation, roots: "List[Root]", name: str, dims: "Tuple[int, ...]",
+                 inline: int = 0, cuts: "Optional[Dict[Instruction, int]]" = None, given: "Sequence[Instruction]" = (),
                  scalars: "Sequence[Instruction]" = ()) -> None:
         """inline: entries of a function up to which a value wanted at several indices is computed at each, not called.
         cuts: values that another kernel has left in scratch buffers, with the number of their first leaf's.
@@ -300,7 +329,8 @@ class Partition:
         self._reads: Dict[Tuple[Entry, int, Optional[Region]], Read] = {}
         self.roots = roots
         self._uses: Dict[Instruction, Dict[Tuple[Region, str], None]] = {}
-        self.ranges: Dict[str, int] = {}    # loop variables of reduces: how often each runs; runtime variables: how many values
+        # loop variables of reduces: how often each runs; runtime variables: how many values
+        self.ranges: Dict[str, int] = {}
         order = {instruction: n for n, instruction in enumerate(computation.instructions)}
         for root in roots:
             self._use(self.root_read(root), self.entry.body)
@@ -366,7 +396,9 @@ class Partition:
                 self.ranges[runtimes[name].name] = lasts[name] + 1
         step = algebra.substitute(step, **known) if known else step
         if runtimes and step != EMPTY:
-            step = algebra.rename(step, *(runtimes[v.name].name if v.name in runtimes else v.name for v in algebra.info(step).variables))
+            step = algebra.rename(step,
+                                  *(runtimes[v.name].name if v.name in runtimes else v.name
+                                    for v in algebra.info(step).variables))
         return Region(kind, function, entry.region, step=step, runtimes=tuple(runtimes.values()))
 
     def _resolve(self, instruction: Instruction, index: str, output: int, function: Function) -> Read:

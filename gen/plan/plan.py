@@ -1,10 +1,11 @@
 """Which kernels a fusion is: its results in nests that are walked together, and its reductions.
 
-A reduce is computed once. Where a result has an element for each of its elements, at the same place, the reduction and what
-follows it are one nest (the hero with its epilogue); where it is wanted elsewhere or oftener (softmax: by every element of its
-row) a kernel of its own leaves it in a scratch buffer, and who wants it reads it there. Reductions of the same dimensions of the
-same operand space share a nest and its one pass over the input, and so do results that are as large as that input and read it. Sums of
-products and windows are computed once too: in the nest of a result that wants each element once, at the same place, or into scratch.
+A reduce is computed once. Where a result has an element for each of its elements, at the same place, the reduction and
+what follows it are one nest (the hero with its epilogue); where it is wanted elsewhere or oftener (softmax: by every
+element of its row) a kernel of its own leaves it in a scratch buffer, and who wants it reads it there. Reductions of
+the same dimensions of the same operand space share a nest and its one pass over the input, and so do results that are
+as large as that input and read it. Sums of products and windows are computed once too: in the nest of a result that
+wants each element once, at the same place, or into scratch.
 """
 
 from __future__ import annotations
@@ -51,19 +52,22 @@ class Reduction(Nest):
 
 
 def key_of(hero: Instruction) -> Key:
-    """What reductions, or scans, of one pass have in common: the operand's dims and order in memory, the dims reduced, or along which a scan goes and how,
-    the results' order (of all leaves: more than one are no nest's)."""
+    """What reductions, or scans, of one pass have in common: the operand's dims and order in memory, the dims reduced,
+    or along which a scan goes and how, the results' order (of all leaves: more than one are no nest's)."""
     shape = hero.operands[0].shape
     orders = {tuple(d for d in leaf.minor_to_major if leaf.dims[d] > 1) for leaf in hero.shape.leaves()}
-    return shape.dims, tuple(shape.minor_to_major), prefix(hero) or tuple(sorted(hero.attributes["dimensions"])), tuple(sorted(orders))
+    return shape.dims, tuple(shape.minor_to_major), prefix(hero) or tuple(sorted(hero.attributes["dimensions"])), tuple(
+        sorted(orders))
 
 
 def stops(instruction: Instruction) -> bool:
-    """Whether an element is made of several: it is not to be made again wherever it is wanted. A scatter is always kernels of its own."""
+    """Whether an element is made of several: it is not to be made again wherever it is wanted. A scatter is always
+    kernels of its own."""
     if instruction.opcode == "scatter":
         return instruction.shape.leaves()[0].elements > 0
     if instruction.opcode in LOOPS:
-        return instruction.opcode == "select-and-scatter" or (math.prod(loop_sizes(instruction)) > 1 and instruction.shape.leaves()[0].elements > 0)
+        return instruction.opcode == "select-and-scatter" or (math.prod(loop_sizes(instruction)) > 1
+                                                              and instruction.shape.leaves()[0].elements > 0)
     if instruction.opcode != "reduce":
         return False
     dims = instruction.operands[0].shape.dims
@@ -99,17 +103,20 @@ def same_place(read: Read, shape: Shape) -> bool:
     return shape.elements == 1 or info.results[0].text == info.variables[0].name
 
 
-def _reads(computation: Computation, roots: Sequence[Root], shape: Shape, ends: Dict[Instruction, int]) -> "List[Tuple[Read, bool]]":
-    """The reduces among `ends` that roots want, and whether they are in the open: not under a condition, not in a called function."""
+def _reads(computation: Computation, roots: Sequence[Root], shape: Shape,
+           ends: Dict[Instruction, int]) -> "List[Tuple[Read, bool]]":
+    """The reduces among `ends` that roots want, and whether they are in the open: not under a condition, not in a
+    called function."""
     partition = Partition(computation, list(roots), "", shape.dims, cuts=ends)
-    return [(read, function is partition.entry and region is function.body)
-            for function in partition.functions for read, region in reads_of(partition, function) if read.source in ends]
+    return [(read, function is partition.entry and region is function.body) for function in partition.functions
+            for read, region in reads_of(partition, function) if read.source in ends]
 
 
 @dataclass
 class Plan:
-    """cuts: reduces, loops and scatters that go through scratch, with their first buffer's number; fused: the free reduces, or the scans, in the nest of each
-    result; scatters: those whose leaves are results as they lie in memory and nothing else, with the results' numbers."""
+    """cuts: reduces, loops and scatters that go through scratch, with their first buffer's number; fused: the free
+    reduces, or the scans, in the nest of each result; scatters: those whose leaves are results as they lie in memory
+    and nothing else, with the results' numbers."""
 
     cuts: Dict[Instruction, int]
     fused: Dict[int, List[Instruction]]
@@ -117,7 +124,8 @@ class Plan:
 
 
 def plan(computation: Computation, leaves: "Sequence[Tuple[int, Shape, Instruction, int]]") -> Plan:
-    """leaves: of the result, with the instruction and the leaf of its shape that gives each, after the result's number."""
+    """leaves: of the result, with the instruction and the leaf of its shape that gives each, after the result's
+    number."""
     ends = {i: 0 for i in computation.instructions if stops(i)}
     cut: Set[Instruction] = set()
     wanted: Dict[int, List[Instruction]] = {}
@@ -154,7 +162,8 @@ def plan(computation: Computation, leaves: "Sequence[Tuple[int, Shape, Instructi
         inner = [read.source for root in roots for read, _ in _reads(computation, [root], root.shape, ends)]
         cut.update(inner)
         waiting += inner
-    direct = {i: [of[k] for k in sorted(of)] for i, of in whole_.items() if i not in cut and len(of) == len(i.shape.leaves())}
+    direct = {i: [of[k] for k in sorted(of)] for i, of in whole_.items() if i not in cut
+              and len(of) == len(i.shape.leaves())}
     cut.update(i for i in whole_ if i not in direct)
     cuts, number = {}, 0
     for instruction in computation.instructions:
@@ -172,12 +181,15 @@ def reduction(nest: Nest, heroes: List[Instruction], sides: "Sequence[Nest]" = (
     roots = [Root(n, o.shape, o, 0, index) for n, o in enumerate(
         o for hero in heroes for o in hero.operands[:len(hero.operands) // 2])]
     for root in (root for side in sides for root in side.partition.roots):
-        step = algebra.call("op", "bitcast", "0", f"out={algebra.numbers(space.dims)}", f"in={algebra.numbers(root.shape.dims)}",
-                            f"out_layout={algebra.numbers(space.minor_to_major)}", f"in_layout={algebra.numbers(root.shape.minor_to_major)}")
+        step = algebra.call("op", "bitcast", "0", f"out={algebra.numbers(space.dims)}",
+                            f"in={algebra.numbers(root.shape.dims)}",
+                            f"out_layout={algebra.numbers(space.minor_to_major)}",
+                            f"in_layout={algebra.numbers(root.shape.minor_to_major)}")
         roots.append(Root(root.result, root.shape, root.value, root.output, compose(index, step)))
     inputs = Partition(computation, roots, nest.name + "_inputs", space.dims, 256, cuts)
     inits = [o for hero in heroes for o in hero.operands[len(hero.operands) // 2:]]
-    epilogue = Partition(computation, nest.partition.roots, nest.name, nest.partition.entry.dims, 256, cuts, heroes, inits)
+    epilogue = Partition(computation, nest.partition.roots, nest.name, nest.partition.entry.dims, 256, cuts, heroes,
+                         inits)
     return Reduction(nest.name, nest.shape, nest.partition, heroes, inputs, epilogue, space, list(sides))
 
 

@@ -1,8 +1,9 @@
-"""Windows that are prefixes: a reduce-window whose windows begin, or end, with a dimension, so that each is the one before it and one element more.
+"""Windows that are prefixes: a reduce-window whose windows begin, or end, with a dimension, so that each is the one
+before it and one element more.
 
-JAX prints cumsum, cumprod, cummax, cummin and cumlogsumexp so: `window={size=1x4096 pad=0_0x4095_0}`, in reverse `pad=0_0x0_4095`. Forwards a result is
-combiner(result before, element), whatever the combiner is. In reverse it is combiner(element, result after): HLO leaves the grouping open, and the order of
-the elements is kept.
+JAX prints cumsum, cumprod, cummax, cummin and cumlogsumexp so: `window={size=1x4096 pad=0_0x4095_0}`, in reverse
+`pad=0_0x0_4095`. Forwards a result is combiner(result before, element), whatever the combiner is. In reverse it is
+combiner(element, result after): HLO leaves the grouping open, and the order of the elements is kept.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ def prefix(instruction: Instruction) -> Optional[Prefix]:
         return None
     window, dims = instruction.attributes["window"], instruction.operands[0].shape.dims
     wide = [k for k, size in enumerate(window.size) if size > 1]
-    if len(wide) != 1 or instruction.shape.leaves()[0].dims != dims or window.dilated or any(n > 1 for n in window.stride) or any(window.reversal):
+    if len(wide) != 1 or instruction.shape.leaves()[0].dims != dims or window.dilated or any(
+            n > 1 for n in window.stride) or any(window.reversal):
         return None
     k = wide[0]
     if window.size[k] < dims[k] or any(window.low[n] or window.high[n] for n in range(len(dims)) if n != k):
@@ -43,10 +45,12 @@ def prefix(instruction: Instruction) -> Optional[Prefix]:
 
 @dataclass(eq=False)
 class Scan(Nest):
-    """heroes: the windows of the nest, all of one `Prefix`. inputs: their operands at the nest's index. steps: the results, from the heroes' values, which are
-    given, and after them the same operands. inits: where the heroes start from.
+    """heroes: the windows of the nest, all of one `Prefix`. inputs: their operands at the nest's index. steps: the
+    results, from the heroes' values, which are given, and after them the same operands. inits: where the heroes start
+    from.
 
-    A position in memory is (outer * size + place) * below + column: `place` counts along the dimension, `column` what lies below it in memory.
+    A position in memory is (outer * size + place) * below + column: `place` counts along the dimension, `column` what
+    lies below it in memory.
     """
 
     heroes: List[Instruction] = field(default_factory=list)
@@ -70,13 +74,16 @@ def scan(nest: Nest, heroes: List[Instruction]) -> Scan:
     assert of is not None
     computation, cuts, index = nest.partition.computation, nest.partition.cuts, nest.partition.entry.index
     if (leaf.dims, leaf.minor_to_major) != (nest.shape.dims, nest.shape.minor_to_major):
-        index = compose(compose(index, algebra.call("shape", "map", nest.shape.text)), algebra.call("shape", "unmap", leaf.text))
-    operands = [Root(n, o.shape, o, 0, index) for n, o in enumerate(o for hero in heroes for o in hero.operands[:len(hero.operands) // 2])]
+        index = compose(compose(index, algebra.call("shape", "map", nest.shape.text)),
+                        algebra.call("shape", "unmap", leaf.text))
+    operands = [Root(n, o.shape, o, 0, index)
+                for n, o in enumerate(o for hero in heroes for o in hero.operands[:len(hero.operands) // 2])]
     inits = [o for hero in heroes for o in hero.operands[len(hero.operands) // 2:]]
     dims, name = nest.partition.entry.dims, nest.name
     inputs = Partition(computation, operands, name + "_inputs", dims, 256, cuts)
     steps = Partition(computation, [*nest.partition.roots, *operands], name, dims, 256, cuts, heroes)
     below = math.prod(leaf.dims[k] for k in leaf.minor_to_major[:leaf.minor_to_major.index(of.dimension)])
     size = leaf.dims[of.dimension]
-    return Scan(name, nest.shape, nest.partition, heroes, inputs, steps, Partition(computation, [], name + "_inits", (), 256, cuts, (), inits),
-                leaf.elements // (size * below), size, below, of.reverse)
+    return Scan(name, nest.shape, nest.partition, heroes, inputs, steps,
+                Partition(computation, [], name + "_inits", (), 256, cuts, (), inits), leaf.elements // (size * below),
+                size, below, of.reverse)

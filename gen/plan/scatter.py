@@ -13,8 +13,9 @@ from gen.plan.partition import EMPTY, Function, Partition, Root
 
 @dataclass(eq=False)
 class Scatter(Nest):
-    """shape: the updates'; partition: their values; indices: those read for an update, with the last that is in range of each; place: the map
-    from an update's index to the results', whose runtime variables are at0, at1, ..; targets: the results."""
+    """shape: the updates'; partition: their values; indices: those read for an update, with the last that is in range
+    of each; place: the map from an update's index to the results', whose runtime variables are at0, at1, ..; targets:
+    the results."""
 
     instruction: Instruction = None  # type: ignore[assignment]
     indices: Partition = None  # type: ignore[assignment]
@@ -39,7 +40,8 @@ class Scatter(Nest):
         return unique_indices(self.instruction)
 
 
-def nests(computation: Computation, instruction: Instruction, targets: "List[Root]", cuts: "Dict[Instruction, int]", names: "Sequence[str]") -> "List[Nest]":
+def nests(computation: Computation, instruction: Instruction, targets: "List[Root]", cuts: "Dict[Instruction, int]",
+          names: "Sequence[str]") -> "List[Nest]":
     """The copies of the operands, and the updates. targets: the buffers that the op's leaves are left in."""
     count, copies = len(targets), []
     for target, operand, name in zip(targets, instruction.operands, names):
@@ -53,21 +55,28 @@ def nests(computation: Computation, instruction: Instruction, targets: "List[Roo
     if not shape.elements or place == EMPTY or not changed:
         return copies
     name, index = names[count], Function("", shape.dims).index
-    values = Partition(computation, [Root(k, o.shape, o, 0, index) for k, o in enumerate(updates) if count + k in used], name, shape.dims, cuts=cuts)
+    values = Partition(computation, [Root(k, o.shape, o, 0, index) for k, o in enumerate(updates) if count + k in used],
+                       name, shape.dims, cuts=cuts)
     of = instruction.operands[count]
-    read = Partition(computation, [Root(k, of.shape, of, 0, at) for k, (_, at) in enumerate(indices)], name + "_at", shape.dims, cuts=cuts)
-    return [*copies, Scatter(name, shape, values, instruction, read, tuple(last for last, _ in indices), place, targets)]
+    read = Partition(computation, [Root(k, of.shape, of, 0, at) for k, (_, at) in enumerate(indices)], name + "_at",
+                     shape.dims, cuts=cuts)
+    return [*copies, Scatter(name, shape, values, instruction, read, tuple(last for last, _ in indices), place,
+                             targets)]
 
 
 def _place(instruction: Instruction) -> "Tuple[str, List[Tuple[int, str]]]":
-    """From an update's index to the result's; for each runtime variable the last value in range, and the map to where it is read."""
+    """From an update's index to the result's; for each runtime variable the last value in range, and the map to where
+    it is read."""
     a, count = instruction.attributes, len(instruction.operands) // 2
-    words = [f"out={algebra.numbers(instruction.operands[0].shape.dims)}", *(f"in{k}={algebra.numbers(o.shape.dims)}" for k, o in enumerate(instruction.operands))]
-    words += [f"{key}={algebra.numbers(a.get(name, ()))}" for key, name in (
-        ("offset_dims", "update_window_dims"), ("collapsed", "inserted_window_dims"), ("start_index_map", "scatter_dims_to_operand_dims"),
-        ("operand_batching", "input_batching_dims"), ("indices_batching", "scatter_indices_batching_dims"))]
-    index, _, *lines = algebra.call("op", "scatter", str(count + 1), *words, f"index_vector_dim={a['index_vector_dim']}", "from=operand",
-                                    "all=1").splitlines()
+    words = [f"out={algebra.numbers(instruction.operands[0].shape.dims)}",
+             *(f"in{k}={algebra.numbers(o.shape.dims)}" for k, o in enumerate(instruction.operands))]
+    words += [f"{key}={algebra.numbers(a.get(name, ()))}"
+              for key, name in (("offset_dims", "update_window_dims"), ("collapsed", "inserted_window_dims"),
+                                ("start_index_map", "scatter_dims_to_operand_dims"),
+                                ("operand_batching", "input_batching_dims"),
+                                ("indices_batching", "scatter_indices_batching_dims"))]
+    index, _, *lines = algebra.call("op", "scatter", str(count + 1), *words,
+                                    f"index_vector_dim={a['index_vector_dim']}", "from=operand", "all=1").splitlines()
     if index == EMPTY:
         return EMPTY, []
     variables, dims = algebra.info(index).of("rt"), [f"i{k}" for k in range(instruction.operands[count + 1].shape.rank)]
@@ -93,7 +102,8 @@ def component(combiner: Computation, k: int) -> Instruction:
 
 
 def combined_by(combiner: Computation, k: int, count: int) -> "Optional[str]":
-    """The one op of result k and update k that a result's combiner is, whichever way round; "overwrite"; None for any other."""
+    """The one op of result k and update k that a result's combiner is, whichever way round; "overwrite"; None for any
+    other."""
     op = component(combiner, k)
     if op.opcode == "parameter":
         return "overwrite" if op.parameter_number == count + k else None
@@ -103,17 +113,20 @@ def combined_by(combiner: Computation, k: int, count: int) -> "Optional[str]":
 
 
 def _any_order(combiner: Computation, k: int, count: int, dtype: str) -> bool:
-    """Whether a result has the same bits in whatever order updates are taken. (The largest float may be either zero, or any of several NaNs.)"""
-    return combined_by(combiner, k, count) not in (None, "overwrite") and dtypes.TABLE[dtype].kind not in ("float", "complex")
+    """Whether a result has the same bits in whatever order updates are taken. (The largest float may be either zero, or
+    any of several NaNs.)"""
+    return combined_by(combiner, k, count) not in (None,
+                                                   "overwrite") and dtypes.TABLE[dtype].kind not in ("float", "complex")
 
 
 def varying(computation: Computation, drawn: bool = False) -> "Set[Instruction]":
-    """What may differ between runs where updates of one element are taken in any order. drawn: with a check's indices, which may meet where
-    it cannot draw them apart, whatever the text promises."""
+    """What may differ between runs where updates of one element are taken in any order. drawn: with a check's indices,
+    which may meet where it cannot draw them apart, whatever the text promises."""
     differing: "Set[Instruction]" = set()
     for instruction in computation.instructions:
         count = len(instruction.operands) // 2
-        if instruction.opcode == "scatter" and (apart(instruction) is None if drawn else not unique_indices(instruction)):
+        if instruction.opcode == "scatter" and (apart(instruction) is None if drawn
+                                                else not unique_indices(instruction)):
             combiner, shapes = instruction.attributes["to_apply"], instruction.shape.leaves()
             if not all(_any_order(combiner, k, count, shape.dtype) for k, shape in enumerate(shapes)):
                 differing.add(instruction)
@@ -130,4 +143,5 @@ def parameters_used(combiner: Computation) -> "Set[int]":
         if instruction is not None and instruction not in seen:
             seen.add(instruction)
             waiting += instruction.operands
-    return {instruction.parameter_number for instruction in seen if instruction is not None and instruction.opcode == "parameter" and instruction.parameter_number is not None}
+    return {instruction.parameter_number for instruction in seen if instruction is not None
+            and instruction.opcode == "parameter" and instruction.parameter_number is not None}

@@ -1,10 +1,11 @@
 """dynamic-update-slice as a nest over the update, which is written where it lies.
 
-Where every result of a fusion is a dynamic-update-slice (or a bitcast of one) with updates of equal dims, the update has a kernel of its own.
-Either it writes into the parameter's own buffer: the module has to say that the fusion may (`Fusion.aliases`, `Fusion.donated`), the operand must be
-that parameter, at the same positions, and what the kernel reads of it must be the very element that it then writes. Or, which is always right, the
-operand is written first, by kernels as for any other result, and the update over it. An update of more than half of the result is not worth a
-pass of its own: that is the ordinary value.
+Where every result of a fusion is a dynamic-update-slice (or a bitcast of one) with updates of equal dims, the update
+has a kernel of its own. Either it writes into the parameter's own buffer: the module has to say that the fusion may
+(`Fusion.aliases`, `Fusion.donated`), the operand must be that parameter, at the same positions, and what the kernel
+reads of it must be the very element that it then writes. Or, which is always right, the operand is written first, by
+kernels as for any other result, and the update over it. An update of more than half of the result is not worth a pass
+of its own: that is the ordinary value.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ OPCODE = "dynamic-update-slice"
 
 @dataclass(eq=False)
 class Update(Nest):
-    """aliases: of results, the parameter whose buffer each is; empty where `kept`, the operands, must be written before."""
+    """aliases: of results, the parameter whose buffer each is; empty where `kept`, the operands, must be written
+    before."""
 
     aliases: Dict[int, int] = field(default_factory=dict)
     kept: List[Leaf] = field(default_factory=list)
@@ -37,17 +39,20 @@ class Update(Nest):
 
 
 def _dus(instruction: Instruction) -> Optional[Instruction]:
-    while instruction.opcode == "bitcast" and moves_only(instruction) and "map" not in instruction.attributes:     # not out of tiles
+    # not out of tiles
+    while instruction.opcode == "bitcast" and moves_only(instruction) and "map" not in instruction.attributes:
         instruction = instruction.operands[0]
     return instruction if instruction.opcode == OPCODE else None
 
 
-def find(fusion: Fusion, computation: Computation, leaves: "Sequence[Leaf]", name: str) -> "Tuple[Optional[Update], str]":
+def find(fusion: Fusion, computation: Computation, leaves: "Sequence[Leaf]",
+         name: str) -> "Tuple[Optional[Update], str]":
     """The update's nest, or None and why there is none ("": nothing is updated)."""
     results = [(number, shape, _dus(instruction)) for number, shape, instruction, _ in leaves]
     updates = [dus for _, _, dus in results if dus is not None]
     if not updates:
-        return None, "results are written in tiles" * any(i.opcode == "tile" and i.operands[0].opcode == OPCODE for _, _, i, _ in leaves)
+        return None, "results are written in tiles" * any(i.opcode == "tile" and i.operands[0].opcode == OPCODE
+                                                          for _, _, i, _ in leaves)
     if len(updates) < len(results):
         return None, f"result {next(n for n, _, dus in results if dus is None)} is no dynamic-update-slice"
     dims = updates[0].operands[1].shape.dims
@@ -58,7 +63,8 @@ def find(fusion: Fusion, computation: Computation, leaves: "Sequence[Leaf]", nam
             return None, f"elements of {shape.dtype} are parts of a byte"
         if shape.place or dus.shape.tiled or not dus.operands[1].shape.elements:
             return None, f"result {number} is written in tiles" if dus.operands[1].shape.elements else "the update is empty"
-    turned = [number for number, shape, instruction, leaf in leaves if memory_map(shape) != memory_map(instruction.shape.leaves()[leaf])]
+    turned = [number for number, shape, instruction, leaf in leaves
+              if memory_map(shape) != memory_map(instruction.shape.leaves()[leaf])]
     if turned:
         return None, f"result {turned[0]} has another layout than the value that it is"
     if any(distribution.layout_of(instruction) for _, _, instruction, _ in leaves):
@@ -93,7 +99,9 @@ def _aliases(fusion: Fusion, partition: Partition, updates: "Sequence[Instructio
     """The parameter of each result, or {} and the reason why there is none."""
     aliases: Dict[int, int] = {}
     for root, dus in zip(partition.roots, updates):
-        whole = Partition(partition.computation, [Root(root.result, dus.shape, dus.operands[0], 0, Function("", dus.shape.dims).index)], "", dus.shape.dims)
+        whole = Partition(partition.computation,
+                          [Root(root.result, dus.shape, dus.operands[0], 0, Function("", dus.shape.dims).index)], "",
+                          dus.shape.dims)
         read = whole.root_read(whole.roots[0])
         buffer = buffer_of(whole, read)
         if buffer is None or read.source.opcode != "parameter":
@@ -115,7 +123,8 @@ def _aliases(fusion: Fusion, partition: Partition, updates: "Sequence[Instructio
             return {}, f"parameter {sorted(read_too)[0][1:]} is read at several indices"
     for read, _ in reads_of(partition, partition.entry):
         buffer = buffer_of(partition, read)
-        if buffer and buffer.pointer in pointers and not _same_element(partition, buffer, read.map, pointers[buffer.pointer]):
+        if buffer and buffer.pointer in pointers and not _same_element(partition, buffer, read.map,
+                                                                       pointers[buffer.pointer]):
             return {}, f"parameter {buffer.pointer[1:]} is read elsewhere than at the element that is updated"
     return aliases, ""
 

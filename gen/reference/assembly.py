@@ -1,4 +1,5 @@
-"""The text of a reference's file: steps as one function, or as parts that share their loops; then the library that they call."""
+"""The text of a reference's file: steps as one function, or as parts that share their loops; then the library that they
+call."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from gen.reference.types import STORAGE
 from gen.reference.values import Array, Step
 
 _POINTER = re.compile(r"\b(?:v|lo|hi)_\w+")
-MOST_STEPS = 64     # in one function of a reference: optimising a function takes longer than in proportion to its length
+MOST_STEPS = 64    # in one function of a reference: optimising a function takes longer than in proportion to its length
 
 
 def pointers_of(emitter: Emitter, array: Array) -> List[Tuple[str, str]]:
@@ -21,7 +22,8 @@ def pointers_of(emitter: Emitter, array: Array) -> List[Tuple[str, str]]:
 
 
 class Loops:
-    """Functions of steps: one for all steps that differ in their arrays alone, so that a long reference has few loops to compile."""
+    """Functions of steps: one for all steps that differ in their arrays alone, so that a long reference has few loops
+    to compile."""
 
     def __init__(self, emitter: Emitter) -> None:
         self.emitter = emitter
@@ -29,15 +31,18 @@ class Loops:
 
     def call(self, step: Step, place: Callable[[str], str]) -> str:
         """The call of a step's function; place: the C text of a pointer."""
-        kinds = {pointer: kind for array in (*step.uses, *step.defines) for pointer, kind in pointers_of(self.emitter, array)}
+        kinds = {pointer: kind for array in (*step.uses, *step.defines)
+                 for pointer, kind in pointers_of(self.emitter, array)}
         written = {pointer for array in step.defines for pointer, _ in pointers_of(self.emitter, array)}
         known: Dict[str, str] = {}
-        lines = [_POINTER.sub(lambda found: known.setdefault(found[0], f"array_{len(known)}") if found[0] in kinds else found[0], line)
-                 for line in step.lines]
+        lines = [_POINTER.sub(lambda found: known.setdefault(found[0], f"array_{len(known)}") if found[0] in kinds
+                              else found[0], line) for line in step.lines]
         body = "\n".join(f"  {line}" for line in lines)
-        given = [(name, f"{kind}{name}") for name, kind in (("params", "const void *const *"), ("results", "void *const *"), ("bounds", "double *const *"))
-                 if re.search(rf"\b{name}\[", body)]
-        arguments = [f"{'' if pointer in written else 'const '}{kinds[pointer]} *restrict {name}" for pointer, name in known.items()]
+        given = [(name, f"{kind}{name}")
+                 for name, kind in (("params", "const void *const *"), ("results", "void *const *"),
+                                    ("bounds", "double *const *")) if re.search(rf"\b{name}\[", body)]
+        arguments = [f"{'' if pointer in written else 'const '}{kinds[pointer]} *restrict {name}"
+                     for pointer, name in known.items()]
         text = f"({', '.join([*arguments, *(argument for _, argument in given)]) or 'void'}) {{\n{body}\n}}"
         name = self.names.setdefault(text, f"loop_{len(self.names)}")
         return f"{name}({', '.join([*map(place, known), *(one for one, _ in given)])});"
@@ -99,8 +104,8 @@ def in_one(emitter: Emitter, signature: str, steps: List[Step], given: Mapping[s
 
 
 def in_parts(emitter: Emitter, signature: str, steps: List[Step], given: Mapping[str, str]) -> List[str]:
-    """The functions of a long reference: its loops, then MOST_STEPS steps in each, then the one that calls these. Arrays are at x[..], and
-    what is still there in the end is freed then."""
+    """The functions of a long reference: its loops, then MOST_STEPS steps in each, then the one that calls these.
+    Arrays are at x[..], and what is still there in the end is freed then."""
     last = {array.name: step for step in steps for array in (*step.uses, *step.defines)}
     head = re.fullmatch(r"int (\w+)\((.*)\)", signature)
     assert head is not None
@@ -121,7 +126,8 @@ def in_parts(emitter: Emitter, signature: str, steps: List[Step], given: Mapping
         lines += [line for array, line in (*emitter.parameters.items(), *given.items()) if array in here]
         for step in part:
             lines += ["", f"/* {step.title.replace('*/', '* /')} */"]
-            for pointer, kind, count in ((*about, array.count) for array in step.defines if array.home == "heap" for about in pointers_of(emitter, array)):
+            for pointer, kind, count in ((*about, array.count) for array in step.defines if array.home == "heap"
+                                         for about in pointers_of(emitter, array)):
                 if not free:
                     free.append(size)
                     size += 1
@@ -129,14 +135,16 @@ def in_parts(emitter: Emitter, signature: str, steps: List[Step], given: Mapping
                 lines.append(f"if (take(&x[{at[pointer]}], {max(1, count)} * sizeof({kind}))) return 1;")
             lines.append(loops.call(step, place))
             for array in {array.name: array for array in (*step.uses, *step.defines)}.values():
-                for pointer, _ in pointers_of(emitter, array) if array.home == "heap" and last[array.name] is step else []:
+                for pointer, _ in pointers_of(emitter,
+                                              array) if array.home == "heap" and last[array.name] is step else []:
                     free.append(at.pop(pointer))
                     lines.append(f"drop(&x[{free[-1]}]);")
         parts.append(function_text(f"static int {name}_{len(parts)}({parameters}, void **x)", [*lines, "return 0;"]))
-    constants = [f"static {line}" if line.startswith("const ") else line for array, lines in emitter.constants.items() if array in last for line in lines]
+    constants = [f"static {line}" if line.startswith("const ") else line for array, lines in emitter.constants.items()
+                 if array in last for line in lines]
     calls = [f"{name}_{k}({', '.join([*words, 'x'])})" for k in range(len(parts))]
-    whole = [f"void *x[{max(1, size)}] = {{NULL}};", "const int status =", *(f"  {call} ||" for call in calls[:-1]), f"  {calls[-1]};",
-             f"for (size_t k = 0; k < {size}; ++k) free(x[k]);", "return status;"]
+    whole = [f"void *x[{max(1, size)}] = {{NULL}};", "const int status =", *(f"  {call} ||" for call in calls[:-1]),
+             f"  {calls[-1]};", f"for (size_t k = 0; k < {size}; ++k) free(x[k]);", "return status;"]
     return ["/* not inlined: there are few loops and many calls */\n#ifdef __GNUC__\n#define APART __attribute__((noinline))\n#else\n#define APART\n#endif",
             "static APART int take(void **at, size_t bytes) { return (*at = malloc(bytes)) == NULL; }\n\n"
             "static APART void drop(void **at) {\n  free(*at);\n  *at = NULL;\n}",
@@ -144,13 +152,15 @@ def in_parts(emitter: Emitter, signature: str, steps: List[Step], given: Mapping
 
 
 def function_text(head: str, body: Sequence[str]) -> str:
-    return f"{head} {{\n" + "\n".join(line if line.endswith("done:") or not line else "  " + line for line in body) + "\n}"
+    return f"{head} {{\n" + "\n".join(line if line.endswith("done:") or not line else "  " + line
+                                      for line in body) + "\n}"
 
 
 def assemble(title: str, signature: str, emitter: Emitter, steps: List[Step], given: Mapping[str, str],
               unused: Sequence[str]) -> str:
     """The C file: helpers, then the function."""
-    functions = [in_one(emitter, signature, steps, given, unused)] if len(steps) <= MOST_STEPS else in_parts(emitter, signature, steps, given)
+    functions = [in_one(emitter, signature, steps, given, unused)] if len(steps) <= MOST_STEPS else in_parts(
+        emitter, signature, steps, given)
     library = Library()
     library.scan("\n".join(functions))
     parts = [f"/* {title}\n   Generated from HLO by sett (gen/reference): do not edit. Compile with -ffp-contract=off. */",

@@ -12,8 +12,10 @@ from gen.reference.types import FLOATS, STORAGE
 from gen.reference.values import Scalar
 
 
-def combine_simple(e: Emitter, part: Instruction, total: Scalar, element: Scalar, k: int, behind: bool = False) -> List[str]:
-    """The combiner is one op on the total and the element, whichever way round it names them. behind: the element comes first."""
+def combine_simple(e: Emitter, part: Instruction, total: Scalar, element: Scalar, k: int,
+                   behind: bool = False) -> List[str]:
+    """The combiner is one op on the total and the element, whichever way round it names them. behind: the element comes
+    first."""
     dtype = part.shape.dtype
     first = (through(part.operands[0]).parameter_number == k) != behind
     x = [total, element] if first else [element, total]
@@ -26,7 +28,8 @@ def combine_simple(e: Emitter, part: Instruction, total: Scalar, element: Scalar
             f"{total.interval} = rnext{k};"]
 
 
-def combine(e: Emitter, computation: Computation, sums: List[Scalar], elements: List[Scalar], behind: bool = False) -> List[str]:
+def combine(e: Emitter, computation: Computation, sums: List[Scalar], elements: List[Scalar],
+            behind: bool = False) -> List[str]:
     """Any combiner, on all totals and elements together. behind: the elements come first."""
     lines: List[str] = []
     result = e.inline(computation, elements + sums if behind else sums + elements, lines)
@@ -62,6 +65,7 @@ def combiner_parts(computation: Computation, count: int) -> Optional[List[Instru
         return None
     for k, part in enumerate(parts):
         numbers = sorted(-1 if o.opcode != "parameter" else o.parameter_number for o in map(through, part.operands))
-        if part.opcode not in ("add", "multiply", "maximum", "minimum", "and", "or", "xor") or numbers != [k, count + k]:
+        if part.opcode not in ("add", "multiply", "maximum", "minimum", "and", "or",
+                               "xor") or numbers != [k, count + k]:
             return None
     return parts

@@ -1,25 +1,34 @@
 """What functions of complex numbers mean: real ops on the parts, each of which rounds.
 
-Special values are C99's where C has the function, else XLA's: infinities, signed zeros and branch cuts; where C99 asks for a NaN's other part, both
-may be NaN. keep_zero(x, y) is x y, and a zero where x is zero though y be infinite or NaN. |z| is hypot. Away from overflow and underflow of the
-result, and of the steps where that is said, the error of a kernel is at most so many ulps of |result| (tests/test_complex.py measures it):
+Special values are C99's where C has the function, else XLA's: infinities, signed zeros and branch cuts; where C99 asks
+for a NaN's other part, both may be NaN. keep_zero(x, y) is x y, and a zero where x is zero though y be infinite or NaN.
+|z| is hypot. Away from overflow and underflow of the result, and of the steps where that is said, the error of a kernel
+is at most so many ulps of |result| (tests/test_complex.py measures it):
 
   exponential            16  e^a (cos b, sin b); in two steps where e^a is infinite
   exponential-minus-one  16  (expm1(a) cos b - 2 sin(b/2)^2, e^a sin b)
-  log                    16  (log|z|, atan2(b, a)); log|z| by log1p where the larger part is in [1/2, 3/2], else by the ratio of the parts
-  log-plus-one           16  as log of (1 + a, b); the real part log1p(a (2 + a) + b b) / 2 where both parts are less than 1/2
-  sqrt                   16  with m the larger part, h = |z / m|: w = sqrt(m) sqrt((|a| / m + h) / 2) and |b| / 2w; a cut along b = 0, a < 0
+  log                    16  (log|z|, atan2(b, a)); log|z| by log1p where the larger part is in [1/2, 3/2], else by the
+                         ratio of the parts
+  log-plus-one           16  as log of (1 + a, b); the real part log1p(a (2 + a) + b b) / 2 where both parts are less
+                         than 1/2
+  sqrt                   16  with m the larger part, h = |z / m|: w = sqrt(m) sqrt((|a| / m + h) / 2) and |b| / 2w; a
+                         cut along b = 0, a < 0
   rsqrt                  16  sqrt's conjugate by |z|; rsqrt(0) is (inf, NaN), as XLA's
   cbrt                   16  the real root of |z|, a third of the angle
   sine, cosine           16  (sin a cosh b, cos a sinh b), (cos a cosh b, -sin a sinh b)
   sinh, cosh             16  (sinh a cos b, cosh a sin b), (cosh a cos b, sinh a sin b)
-  tanh                   24  (sinh a cosh a, sin b cos b) / (sinh^2 a + cos^2 b); beyond |a| = 20 the limit; tan(a + ib) is tanh(b + ia) with its parts exchanged
-  logistic               24  with e = exp(-|a|), g = 2 cos^2(b/2): (1 - e + e g, e sin b) / ((1 - e)^2 + 2 e g), e (g - 1 + e) in the first for negative a
+  tanh                   24  (sinh a cosh a, sin b cos b) / (sinh^2 a + cos^2 b); beyond |a| = 20 the limit; tan(a + ib)
+                         is tanh(b + ia) with its parts exchanged
+  logistic               24  with e = exp(-|a|), g = 2 cos^2(b/2): (1 - e + e g, e sin b) / ((1 - e)^2 + 2 e g), e (g -
+                         1 + e) in the first for negative a
   sign                   16  z / |z|; a zero itself; NaN where a part is infinite
-  power               16 + 4 |y log x|, the exponential's argument and angle being rounded: e^(c l - d t) (cos q, sin q), q = c t + d l, of (l, t) = log x,
-                             with |x|^c in place of the first where d is 0; x^0 is 1, for every x; 0 where the first is 0
-  atan2(y, x)            32 (1 + |v / (1 + v^2) / result|) of v = y / x, which is near its poles i and -i: -i log((x + iy) / sqrt(x^2 + y^2)): half the angle of (|x|^2 - |y|^2, 2 Re(x' y)), plus or minus pi for the other root; the imaginary
-                             part by log1p of (|x + iy|^2 - |x - iy|^2) / the smaller of both; NaN for two zeros
+  power               16 + 4 |y log x|, the exponential's argument and angle being rounded: e^(c l - d t) (cos q, sin
+                             q), q = c t + d l, of (l, t) = log x, with |x|^c in place of the first where d is 0; x^0 is
+                             1, for every x; 0 where the first is 0
+  atan2(y, x)            32 (1 + |v / (1 + v^2) / result|) of v = y / x, which is near its poles i and -i: -i log((x +
+                             iy) / sqrt(x^2 + y^2)): half the angle of (|x|^2 - |y|^2, 2 Re(x' y)), plus or minus pi for
+                             the other root; the imaginary part by log1p of (|x + iy|^2 - |x - iy|^2) / the smaller of
+                             both; NaN for two zeros
 """
 
 from __future__ import annotations
@@ -32,7 +41,8 @@ NAMES = frozenset("""exponential exponential-minus-one log log-plus-one sqrt rsq
 
 
 class Real:
-    """Real ops: `op(opcode, *operands)` gives a float of the part's type, `test(opcode, *operands, **attributes)` a pred, `number(x)` a constant."""
+    """Real ops: `op(opcode, *operands)` gives a float of the part's type, `test(opcode, *operands, **attributes)` a
+    pred, `number(x)` a constant."""
 
     def __init__(self, op: Callable[..., Any], test: Callable[..., Any], number: Callable[[float], Any]) -> None:
         self.op, self.test, self.number = op, test, number
@@ -83,13 +93,16 @@ def function(opcode: str, r: Real, x: Parts, y: "Parts | None" = None) -> Parts:
     if opcode == "exponential":
         e, h, c, s = op("exponential", a), op("exponential", times(0.5, a)), op("cosine", b), op("sine", b)
         huge = r.is_("EQ", e, math.inf)
-        return (r.choose(huge, times(times(h, c), h), times(e, c)), r.choose(huge, r.keep_zero(r.keep_zero(s, h), h), r.keep_zero(s, e)))
+        return (r.choose(huge, times(times(h, c), h), times(e, c)),
+                r.choose(huge, r.keep_zero(r.keep_zero(s, h), h), r.keep_zero(s, e)))
     if opcode == "exponential-minus-one":
         whole, h = function("exponential", r, x), op("sine", times(0.5, b))
         re = r.subtract(times(op("exponential-minus-one", a), op("cosine", b)), times(2, times(h, h)))
         return (r.choose(r.is_("EQ", op("exponential", a), math.inf), whole[0], re), whole[1])
     if opcode == "log":
-        near = times(0.5, op("log-plus-one", r.add(times(r.subtract(larger, number(1)), r.add(larger, number(1))), times(smaller, smaller))))
+        near = times(0.5,
+                     op("log-plus-one", r.add(times(r.subtract(larger, number(1)), r.add(larger, number(1))),
+                                              times(smaller, smaller))))
         ratio = r.over(smaller, larger)
         apart = r.add(op("log", larger), times(0.5, op("log-plus-one", times(ratio, ratio))))
         size = r.choose(r.all(r.is_("GE", larger, 0.5), r.is_("LE", larger, 1.5)), near, apart)
@@ -131,7 +144,8 @@ def function(opcode: str, r: Real, x: Parts, y: "Parts | None" = None) -> Parts:
         assert y is not None
         (c, d), (l, t) = y, function("log", r, x)
         size, real = op("hypot", a, b), r.is_("EQ", d, 0)
-        g = r.choose(r.all(real, r.is_("LT", size, math.inf)), op("power", size, c), op("exponential", r.subtract(times(c, l), times(d, t))))
+        g = r.choose(r.all(real, r.is_("LT", size, math.inf)), op("power", size, c),
+                     op("exponential", r.subtract(times(c, l), times(d, t))))
         q = r.add(times(c, t), r.keep_zero(d, l))
         re, im = times(g, op("cosine", q)), r.keep_zero(op("sine", q), g)
         re, im = (r.choose(r.is_("EQ", g, 0), 0, part) for part in (re, im))
@@ -169,7 +183,8 @@ def function(opcode: str, r: Real, x: Parts, y: "Parts | None" = None) -> Parts:
     square = lambda p, q: r.add(times(p, p), times(q, q))  # noqa: E731
     pr, pi, qr, qi = r.subtract(xr, yi), r.add(xi, yr), r.add(xr, yi), r.subtract(xi, yr)
     n = r.subtract(times(xi, yr), times(xr, yi))
-    half = times(0.5, op("atan2", times(2, r.add(times(xr, yr), times(xi, yi))), r.subtract(square(xr, xi), square(yr, yi))))
+    half = times(0.5, op("atan2", times(2, r.add(times(xr, yr), times(xi, yi))),
+                         r.subtract(square(xr, xi), square(yr, yi))))
     flip = r.is_("LT", r.add(times(pr, op("cosine", half)), times(pi, op("sine", half))), 0)
     turn = r.copysign(math.pi, r.choose(r.is_("EQ", half, 0), op("negate", pi), half))
     above = times(0.25, op("log-plus-one", r.over(times(4, n), square(qr, qi))))

@@ -19,11 +19,13 @@ def real_computation(computation: Computation) -> Computation:
     known: Dict[int, PartsOf] = {}
 
     def part(shape: Shape) -> Shape:
-        return replace(shape, dtype=table.TABLE[shape.dtype].part, text=shape.text.replace(shape.dtype, table.TABLE[shape.dtype].part, 1))
+        return replace(shape, dtype=table.TABLE[shape.dtype].part,
+                       text=shape.text.replace(shape.dtype, table.TABLE[shape.dtype].part, 1))
 
     def op(opcode: str, shape: Shape, *operands: Instruction, **more: object) -> Instruction:
         attributes = {**(like.attributes if more.pop("keep", False) else {}), **more}
-        i = type(like)(like.name, opcode, shape, list(operands), attributes, called=list(like.called), literal=None, computation=made)
+        i = type(like)(like.name, opcode, shape, list(operands), attributes, called=list(like.called), literal=None,
+                       computation=made)
         for operand in operands:
             operand.users.append(i)
         made.instructions.append(i)
@@ -45,7 +47,8 @@ def real_computation(computation: Computation) -> Computation:
         numbers: Dict[str, Instruction] = {}
 
         def step(name: str, *operands: Instruction, dtype: str = scalar.dtype, **attributes: object) -> Instruction:
-            i = type(like)(like.name, name, replace(scalar, dtype=dtype, text=dtype), list(operands), attributes, computation=inner)
+            i = type(like)(like.name, name, replace(scalar, dtype=dtype, text=dtype), list(operands), attributes,
+                           computation=inner)
             inner.instructions.append(i)
             return i
 
@@ -60,7 +63,8 @@ def real_computation(computation: Computation) -> Computation:
         pairs = list(zip(inner.parameters[::2], inner.parameters[1::2]))
         steps = complex_functions.Real(step, lambda name, *v, **more: step(name, *v, dtype="pred", **more), number)
         inner.root = step("tuple", *complex_functions.function(opcode, steps, *pairs))
-        whole = op("map", replace(real, kind="tuple", dtype="", dims=(), text=like.shape.text, children=(real, real)), *x, to_apply=inner)
+        whole = op("map", replace(real, kind="tuple", dtype="", dims=(), text=like.shape.text, children=(real, real)),
+                   *x, to_apply=inner)
         return tuple(op("get-tuple-element", real, whole, index=k) for k in (0, 1))  # type: ignore[return-value]
 
     def elementwise(opcode: str, shape: Shape, x: Sequence[PartsOf]) -> PartsOf:
@@ -93,7 +97,8 @@ def real_computation(computation: Computation) -> Computation:
             return op("hypot", shape, a, b)
         if opcode == "multiply":
             c, d = x[1]  # type: ignore[misc]
-            return (do("subtract", do("multiply", a, c), do("multiply", b, d)), do("add", do("multiply", a, d), do("multiply", b, c)))
+            return (do("subtract", do("multiply", a, c), do("multiply", b, d)),
+                    do("add", do("multiply", a, d), do("multiply", b, c)))
         if opcode == "divide":
             c, d = x[1]  # type: ignore[misc]
             pred = replace(real, dtype="pred", text="pred")
@@ -118,15 +123,18 @@ def real_computation(computation: Computation) -> Computation:
         if opcode == "parameter":
             if shape.kind == "tuple":
                 raise ValueError("a tuple with complex numbers as a parameter has no reference")
-            return (parameter(part(shape)), parameter(part(shape))) if table.is_complex(shape.dtype) else parameter(shape)
-        touched = any(table.is_complex(leaf.dtype) for leaf in shape.leaves()) or not all(isinstance(v, type(like)) for v in x)
+            return (parameter(part(shape)),
+                    parameter(part(shape))) if table.is_complex(shape.dtype) else parameter(shape)
+        touched = any(table.is_complex(leaf.dtype)
+                      for leaf in shape.leaves()) or not all(isinstance(v, type(like)) for v in x)
         if not touched:
             i = op(opcode, shape, *x, keep=True, **inner)  # type: ignore[arg-type]
             i.literal = like.literal
             return i
         if opcode in ("dot", "convolution"):
             (a, b), (c, d) = x  # type: ignore[misc]
-            ac, bd, ad, bc = (op(opcode, part(shape), p, q, keep=True, sums=2) for p, q in ((a, c), (b, d), (a, d), (b, c)))
+            ac, bd, ad, bc = (op(opcode, part(shape), p, q, keep=True, sums=2)
+                              for p, q in ((a, c), (b, d), (a, d), (b, c)))
             return (op("subtract", part(shape), ac, bd), op("add", part(shape), ad, bc))
         if opcode in ("fusion", "call", "map", "reduce", "reduce-window", "scatter"):
             leaves = [(part(leaf), 2) if table.is_complex(leaf.dtype) else (leaf, 1) for leaf in shape.leaves()]
@@ -152,7 +160,8 @@ def real_computation(computation: Computation) -> Computation:
             zero = op("constant", replace(part(shape), dims=(), minor_to_major=(), elements=1))
             zero.literal = [0]
             return (index, op("broadcast", part(shape), zero, dimensions=()))
-        if opcode in ("broadcast", "transpose", "reshape", "bitcast", "bitcast-convert", "slice", "reverse", "pad", "concatenate", "copy"):
+        if opcode in ("broadcast", "transpose", "reshape", "bitcast", "bitcast-convert", "slice", "reverse", "pad",
+                      "concatenate", "copy"):
             return tuple(op(opcode, part(shape), *(v[k] for v in x), keep=True) for k in (0, 1))  # type: ignore[index,return-value]
         if opcode in ("dynamic-slice", "dynamic-update-slice", "gather"):      # indices are real
             return tuple(op(opcode, part(shape), *(v[k] if isinstance(v, tuple) else v for v in x), keep=True) for k in (0, 1))  # type: ignore[return-value]
@@ -164,5 +173,7 @@ def real_computation(computation: Computation) -> Computation:
             root = known[id(like)]
     leaves = flat(root)
     like = computation.root
-    made.root = leaves[0] if len(leaves) == 1 else op("tuple", replace(like.shape, kind="tuple", dtype="", text="(..)", children=tuple(i.shape for i in leaves)), *leaves)
+    made.root = leaves[0] if len(leaves) == 1 else op("tuple",
+                                                      replace(like.shape, kind="tuple", dtype="", text="(..)",
+                                                              children=tuple(i.shape for i in leaves)), *leaves)
     return made

@@ -16,15 +16,17 @@ from gen.reference.values import Array, leaves_of, Options, Value
 
 
 # What an op adds to a reference: the arrays that it defines, by opcode. Every other opcode is elementwise.
-OPS: Dict[str, Callable[[Emitter, Instruction, List[Array]], Value]] = {
-    "constant": lambda e, i, x: e.constant(i),
-    "iota": moves.iota, "broadcast": moves.broadcast, "transpose": moves.transpose, "reshape": moves.reshape, "copy": moves.reshape,
-    "bitcast": moves.bitcast, "bitcast-convert": moves.bitcast, "slice": moves.sliced, "reverse": moves.reverse, "pad": moves.pad,
-    "concatenate": moves.concatenate,
-    "dynamic-slice": indexed.dynamic_slice, "dynamic-update-slice": indexed.dynamic_update_slice, "gather": indexed.gather,
-    "reduce": reductions.reduce, "reduce-window": reductions.reduce, "scatter": scatter, "select-and-scatter": select_and_scatter,
-    "dot": products.dot, "scaled-dot": products.scaled_dot, "convolution": products.convolution, "map": elementwise.mapped,
-}
+OPS: Dict[str, Callable[[Emitter, Instruction, List[Array]],
+                        Value]] = {"constant": lambda e, i, x: e.constant(i), "iota": moves.iota,
+                                   "broadcast": moves.broadcast, "transpose": moves.transpose, "reshape": moves.reshape,
+                                   "copy": moves.reshape, "bitcast": moves.bitcast, "bitcast-convert": moves.bitcast,
+                                   "slice": moves.sliced, "reverse": moves.reverse, "pad": moves.pad,
+                                   "concatenate": moves.concatenate, "dynamic-slice": indexed.dynamic_slice,
+                                   "dynamic-update-slice": indexed.dynamic_update_slice, "gather": indexed.gather,
+                                   "reduce": reductions.reduce, "reduce-window": reductions.reduce, "scatter": scatter,
+                                   "select-and-scatter": select_and_scatter, "dot": products.dot,
+                                   "scaled-dot": products.scaled_dot, "convolution": products.convolution,
+                                   "map": elementwise.mapped,}
 
 
 def walk(e: Emitter, computation: Computation, arguments: Sequence[Value]) -> Value:
@@ -33,7 +35,8 @@ def walk(e: Emitter, computation: Computation, arguments: Sequence[Value]) -> Va
     known: Dict[int, Value] = {}
     for instruction in computation.instructions:
         if id(instruction) in live:
-            known[id(instruction)] = _instruction(e, instruction, [known[id(o)] for o in instruction.operands], arguments)
+            known[id(instruction)] = _instruction(e, instruction, [known[id(o)] for o in instruction.operands],
+                                                  arguments)
     return known[id(computation.root)]
 
 
@@ -51,8 +54,10 @@ def _instruction(e: Emitter, i: Instruction, x: List[Value], arguments: Sequence
     return OPS.get(i.opcode, elementwise.elementwise)(e, i, leaves_of(x))
 
 
-def emit_all(computation: Computation, options: Options) -> Tuple[Emitter, List[Tuple[int, Shape, Optional[int]]], List[Array]]:
-    """All steps of a computation; of each array of its results: the result's number, its shape, and which part of a complex one it is."""
+def emit_all(computation: Computation,
+             options: Options) -> Tuple[Emitter, List[Tuple[int, Shape, Optional[int]]], List[Array]]:
+    """All steps of a computation; of each array of its results: the result's number, its shape, and which part of a
+    complex one it is."""
     emitter = Emitter(options)
     arguments: List[Value] = []
     number = 0
@@ -61,9 +66,12 @@ def emit_all(computation: Computation, options: Options) -> Tuple[Emitter, List[
         for shape in parameter.shape.leaves():
             if table.is_complex(shape.dtype):
                 for k, name in enumerate(("re", "im")):
-                    array = Array(emitter.unique(f"{parameter.name}_{name}"), table.TABLE[shape.dtype].part, tuple(shape.dims), True)
+                    array = Array(emitter.unique(f"{parameter.name}_{name}"), table.TABLE[shape.dtype].part,
+                                  tuple(shape.dims), True)
                     kind, indices = STORAGE[array.dtype], indices_of(array.dims)
-                    at, source = position_of(indices, strides_of(array.dims)), position_of(indices, strides_of(array.dims, shape.minor_to_major))
+                    at, source = position_of(indices,
+                                             strides_of(array.dims)), position_of(
+                        indices, strides_of(array.dims, shape.minor_to_major))
                     line = f"v_{array.name}[{at}] = ((const {kind} *)params[{number}])[({source}) * 2 + {k}];"
                     emitter.step(f"{array.name} of {parameter.name} = {shape.text} parameter({parameter.parameter_number})", loops_over(array.dims, [line]), [array], [])
                     arguments.append(array)

@@ -10,7 +10,8 @@ from gen.reference.ulps import ULPS
 from gen.reference.values import Scalar
 
 _OWN = {"logistic": "logistic", "rsqrt": "inverse_sqrt", "power": "power", "hypot": "magnitude"}     # in library.c
-FUNCTIONS = {opcode: _OWN.get(opcode) or ELEMENTWISE[opcode].function for opcode, ulps in ULPS.items() if ulps > 0.5}   # opcode -> C function on double
+# opcode -> C function on double
+FUNCTIONS = {opcode: _OWN.get(opcode) or ELEMENTWISE[opcode].function for opcode, ulps in ULPS.items() if ulps > 0.5}
 BINARY = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "and": "&", "or": "|", "xor": "^"}
 COMPARE = {"EQ": "==", "NE": "!=", "LT": "<", "LE": "<=", "GT": ">", "GE": ">="}
 ROUND = {"floor": "floor", "ceil": "ceil", "round-nearest-afz": "round", "round-nearest-even": "rint"}

@@ -22,7 +22,8 @@ def elementwise(e: Emitter, i: Instruction, x: List[Array]) -> Array:
         lines = [f"v_{out.name}[{at}] = {value};"]
     else:
         kind = "range" if out.dtype in FLOATS else "irange"
-        lines = [f"const {STORAGE[out.dtype]} v = {value};", f"const {kind} r = {interval};", f"v_{out.name}[{at}] = v;"]
+        lines = [f"const {STORAGE[out.dtype]} v = {value};", f"const {kind} r = {interval};",
+                 f"v_{out.name}[{at}] = v;"]
         lines += e.put_interval(out, at, "r")
     e.step(e.title(i), loops_over((count,), lines), [out], x)
     return out

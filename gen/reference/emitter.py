@@ -103,10 +103,12 @@ class Emitter:
         if i.opcode == "constant":
             operands = "..." if i.shape.elements > 1 else ""
         words = [f"{i.name} = {i.shape.text} {i.opcode}({operands})"]
-        for key in ("dimensions", "slice", "padding", "direction", "iota_dimension", "dynamic_slice_sizes", "offset_dims", "collapsed_slice_dims",
-                    "start_index_map", "operand_batching_dims", "start_indices_batching_dims", "index_vector_dim", "slice_sizes", "lhs_batch_dims",
+        for key in ("dimensions", "slice", "padding", "direction", "iota_dimension", "dynamic_slice_sizes",
+                    "offset_dims", "collapsed_slice_dims", "start_index_map", "operand_batching_dims",
+                    "start_indices_batching_dims", "index_vector_dim", "slice_sizes", "lhs_batch_dims",
                     "lhs_contracting_dims", "rhs_batch_dims", "rhs_contracting_dims", "update_window_dims",
-                    "inserted_window_dims", "scatter_dims_to_operand_dims", "input_batching_dims", "scatter_indices_batching_dims"):
+                    "inserted_window_dims", "scatter_dims_to_operand_dims", "input_batching_dims",
+                    "scatter_indices_batching_dims"):
             if key in i.attributes:
                 words.append(f"{key}={plain(i.attributes[key])}")
         words += [f"window={{{i.attributes['window'].text}}}"] if "window" in i.attributes else []
@@ -168,7 +170,8 @@ class Emitter:
             elif i.opcode in ("fusion", "call", "map"):
                 key = "calls" if i.opcode == "fusion" else "to_apply"
                 known[id(i)] = self.inline(i.attributes[key], [s for group in x for s in group], lines)
-            elif i.opcode in ("copy", "broadcast", "reshape", "bitcast", "transpose") and i.operands[0].shape.dtype == i.shape.dtype:
+            elif i.opcode in ("copy", "broadcast", "reshape", "bitcast",
+                              "transpose") and i.operands[0].shape.dtype == i.shape.dtype:
                 known[id(i)] = x[0]
             else:
                 known[id(i)] = [self.local(i, [group[0] for group in x], lines)]

@@ -1,4 +1,5 @@
-"""The two files of a fusion, and what is known of them without compiling: which results have no bit to spare, where nothing is known."""
+"""The two files of a fusion, and what is known of them without compiling: which results have no bit to spare, where
+nothing is known."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ from gen.reference.values import Array, Options, Step
 
 
 def reference(computation: Computation, name: str) -> str:
-    """C11 text of `int NAME_ref(const void *const *params, void *const *results)`; ValueError for what it has no loop for."""
+    """C11 text of `int NAME_ref(const void *const *params, void *const *results)`; ValueError for what it has no loop
+    for."""
     emitter, shapes, arrays = emit_all(computation, Options())
     given: Dict[str, str] = {}
     for at_array, ((number, shape, half), array) in enumerate(zip(shapes, arrays)):
@@ -23,11 +25,16 @@ def reference(computation: Computation, name: str) -> str:
         if array.dtype in PACKED:
             out = Array(emitter.unique(f"result_{number}"), array.dtype, array.dims, True, "given")
             given[out.name] = f"void *const v_{out.name} = results[{number}];"
-            order = [d for d in range(len(array.dims))] if not shape.minor_to_major else list(reversed(shape.minor_to_major))
+            order = [d for d in range(len(array.dims))] if not shape.minor_to_major else list(
+                reversed(shape.minor_to_major))
             indices = indices_of(array.dims)
-            to, of = position_of(indices, strides_of(array.dims, shape.minor_to_major)), position_of(indices, strides_of(array.dims))
-            line = f"{array.dtype}_pack(v_{out.name}, {to}, v_{array.name}[{of}]);"   # in memory order: a byte's first element clears it
-            emitter.step(f"result {number}: {shape.text}, packed", loops_in_order(array.dims, order, [line]), [out], [array])
+            to, of = position_of(indices,
+                                 strides_of(array.dims,
+                                            shape.minor_to_major)), position_of(indices, strides_of(array.dims))
+            # in memory order: a byte's first element clears it
+            line = f"{array.dtype}_pack(v_{out.name}, {to}, v_{array.name}[{of}]);"
+            emitter.step(f"result {number}: {shape.text}, packed", loops_in_order(array.dims, order, [line]), [out],
+                         [array])
             arrays[at_array] = out
             continue
         if array.home == "heap" and is_row_major(shape) and half is None:
@@ -47,16 +54,18 @@ def reference(computation: Computation, name: str) -> str:
     text = "\n".join(line for step in steps for line in step.lines)
     unused = ([] if uses_params(emitter, steps, text) else ["params"]) + ([] if arrays else ["results"])
     signature = f"int {name}_ref(const void *const *params, void *const *results)"
-    return assemble(f"{name}_ref: the scalar reference, one loop nest an HLO op.", signature, emitter, steps, given, unused)
+    return assemble(f"{name}_ref: the scalar reference, one loop nest an HLO op.", signature, emitter, steps, given,
+                    unused)
 
 
-def bound(computation: Computation, name: str, *, excess_precision: bool = False, reassociate: bool = True, flushes: bool = False,
-          ulps: Optional[Mapping[str, float]] = None) -> str:
+def bound(computation: Computation, name: str, *, excess_precision: bool = False, reassociate: bool = True,
+          flushes: bool = False, ulps: Optional[Mapping[str, float]] = None) -> str:
     """C11 text of `int NAME_bound(const void *const *params, double *const *bounds)`.
 
     excess_precision: kernels may keep a float between ops on f16 and bf16. reassociate: they may add and multiply the
-    elements of a reduce in any order. ulps: other budgets than ULPS, by opcode (divide 2.5 and sqrt 3 for OpenCL devices
-    that do not promise correct rounding; for f16 and bf16 in ulps of float). flushes: sums of f32 of a scatter may lose subnormals.
+    elements of a reduce in any order. ulps: other budgets than ULPS, by opcode (divide 2.5 and sqrt 3 for OpenCL
+    devices that do not promise correct rounding; for f16 and bf16 in ulps of float). flushes: sums of f32 of a scatter
+    may lose subnormals.
     """
     options = Options(True, excess_precision, reassociate, flushes, dict(ulps or {}))
     emitter, shapes, arrays = emit_all(computation, options)
@@ -95,10 +104,11 @@ def bound(computation: Computation, name: str, *, excess_precision: bool = False
 
 
 def bitwise(computation: Computation, excess_precision: bool = False) -> List[bool]:
-    """For each flattened result, whether kernels must give the reference's very bits, those of NaNs and zeros too: integers
-    and pred, and floats that are only moved."""
+    """For each flattened result, whether kernels must give the reference's very bits, those of NaNs and zeros too:
+    integers and pred, and floats that are only moved."""
     _, shapes, arrays = emit_all(computation, Options(True, excess_precision))
-    return [all(a.bits and a.exact for (k, _, _), a in zip(shapes, arrays) if k == number) for number in range(len({k for k, _, _ in shapes}))]
+    return [all(a.bits and a.exact for (k, _, _), a in zip(shapes, arrays) if k == number)
+            for number in range(len({k for k, _, _ in shapes}))]
 
 
 def unknown(computation: Computation, excess_precision: bool = False) -> List[str]:

@@ -13,10 +13,12 @@ from gen.reference.values import Array
 
 def dynamic_slice(e: Emitter, i: Instruction, x: List[Array]) -> Array:
     out, of, starts = e.moved(i, x), x[0], x[1:]
-    lines = [f"const int64_t start{d} = {clamped(start, '0', of.dims[d] - out.dims[d])};" for d, start in enumerate(starts)]
+    lines = [f"const int64_t start{d} = {clamped(start, '0', of.dims[d] - out.dims[d])};"
+             for d, start in enumerate(starts)]
     indices = indices_of(out.dims)
     from_ = [f"start{d}" if index == "0" else f"start{d} + {index}" for d, index in enumerate(indices)]
-    body = element_at(e, out, position_of(indices, strides_of(out.dims)), of, position_of(from_, strides_of(of.dims)), [(s, "0") for s in starts])
+    body = element_at(e, out, position_of(indices, strides_of(out.dims)), of, position_of(from_, strides_of(of.dims)),
+                      [(s, "0") for s in starts])
     e.step(e.title(i), scoped(lines, out.dims, body), [out], x)
     return out
 
@@ -24,10 +26,12 @@ def dynamic_slice(e: Emitter, i: Instruction, x: List[Array]) -> Array:
 def dynamic_update_slice(e: Emitter, i: Instruction, x: List[Array]) -> Array:
     out, update, starts = e.moved(i, x), x[1], x[2:]
     lines = copy_elements(e, out, x[0])
-    head = [f"const int64_t start{d} = {clamped(start, '0', out.dims[d] - update.dims[d])};" for d, start in enumerate(starts)]
+    head = [f"const int64_t start{d} = {clamped(start, '0', out.dims[d] - update.dims[d])};"
+            for d, start in enumerate(starts)]
     indices = indices_of(update.dims)
     to = [f"start{d}" if index == "0" else f"start{d} + {index}" for d, index in enumerate(indices)]
-    lines += scoped(head, update.dims, e.move(out, position_of(to, strides_of(out.dims)), update, position_of(indices, strides_of(update.dims))))
+    lines += scoped(head, update.dims, e.move(out, position_of(to, strides_of(out.dims)), update,
+                                              position_of(indices, strides_of(update.dims))))
     unsure = unsure_index([(s, "0") for s in starts])
     if unsure:
         e.unknown.append(f"rounding decides an index of {i.name}")
@@ -49,7 +53,8 @@ def gather(e: Emitter, i: Instruction, x: List[Array]) -> Array:
     for d, size in enumerate(of.dims):
         terms = []
         if d in a["start_index_map"]:
-            at = position_of([str(a["start_index_map"].index(d)) if k == vector else index for k, index in enumerate(rows)], strides_of(table_.dims))
+            at = position_of([str(a["start_index_map"].index(d)) if k == vector else index
+                              for k, index in enumerate(rows)], strides_of(table_.dims))
             head.append(f"const int64_t start{d} = {clamped(table_, at, size - sizes[d])};")
             terms.append(f"start{d}")
             read.append((table_, at))
@@ -58,7 +63,8 @@ def gather(e: Emitter, i: Instruction, x: List[Array]) -> Array:
         elif d not in a["collapsed_slice_dims"]:
             terms.append(next(window))
         from_.append(" + ".join(term for term in terms if term != "0") or "0")
-    body = head + element_at(e, out, position_of(indices, strides_of(out.dims)), of, position_of(from_, strides_of(of.dims)), read)
+    body = head + element_at(e, out, position_of(indices, strides_of(out.dims)), of,
+                             position_of(from_, strides_of(of.dims)), read)
     e.step(e.title(i), loops_over(out.dims, body), [out], x)
     return out
 
@@ -81,7 +87,8 @@ def anything(e: Emitter, out: Array, position: str) -> List[str]:
     return e.put_interval(out, position, f"irange_of({low}, {high})")
 
 
-def element_at(e: Emitter, to: Array, to_position: str, of: Array, of_position: str, indices: Sequence[Tuple[Array, str]]) -> List[str]:
+def element_at(e: Emitter, to: Array, to_position: str, of: Array, of_position: str,
+               indices: Sequence[Tuple[Array, str]]) -> List[str]:
     """Statements that copy an element which lies at an index that was read."""
     lines, unsure = e.move(to, to_position, of, of_position), unsure_index(indices)
     if unsure:

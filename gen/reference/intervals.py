@@ -55,7 +55,8 @@ def kept_as(text: str, to: str, v: str) -> str:
 
 def interval_of_op(opcode: str, attributes: Mapping[str, object], to: str, x: Sequence[Scalar], v: str, same: bool,
            options: Options) -> str:
-    """C text of the interval of an op; v is the reference's value, `same` says that both operands are one instruction."""
+    """C text of the interval of an op; v is the reference's value, `same` says that both operands are one
+    instruction."""
     dtype = x[-1].dtype
     r = [interval_of(s) for s in x]
     if opcode == "select":
@@ -136,7 +137,8 @@ def _compare_range(attributes: Mapping[str, object], dtype: str, r: Sequence[str
         return f"{' && '.join(known)} ? irange_of((int64_t){v}, (int64_t){v}) : irange_of(0, 1)"
     if same and dtype in FLOATS:  # only NaN differs from itself
         number = f"range_is_number({r[0]})"
-        return {"EQ": number, "LE": number, "GE": number, "NE": f"irange_not({number})"}.get(direction, "irange_of(0, 0)")
+        return {"EQ": number, "LE": number, "GE": number,
+                "NE": f"irange_not({number})"}.get(direction, "irange_of(0, 0)")
     if same:
         return f"irange_of((int64_t){v}, (int64_t){v})"
     prefix = "range" if dtype in FLOATS else "irange"
@@ -152,14 +154,16 @@ def _convert_range(dtype: str, to: str, r: str, v: str, options: Options) -> str
         return f"{'range' if dtype in FLOATS else 'irange'}_nonzero({r})" if dtype != "u64" else \
             f"irange_is_point({r}) ? irange_of((int64_t){v}, (int64_t){v}) : irange_of(0, 1)"
     if dtype in FLOATS and to in FLOATS:
-        exact = to in ("f32", "f64") if dtype in TINY or to in TINY else SIGNIFICANT[dtype] <= SIGNIFICANT[to] and (dtype, to) != ("bf16", "f16")
+        exact = to in ("f32", "f64") if dtype in TINY or to in TINY else SIGNIFICANT[dtype] <= SIGNIFICANT[to] and (
+            dtype, to) != ("bf16", "f16")
         return kept_as(r, to, v) if exact else rounded_to(r, to, v, options)
     if dtype in FLOATS:
         ends = [key_of(to, f"{to}_from_double({r}.{end})") for end in ("lo", "hi")]
         return f"irange_of({ends[0]}, {ends[1]})"
     if to in FLOATS:
         ends = [f"(double){of_key(dtype, f'{r}.{end}')}" for end in ("lo", "hi")]
-        slack = 2.0 if bits_of(dtype) == 64 or to in SMALL + TINY else 0.5  # integers are rounded twice: a step for that
+        # integers are rounded twice: a step for that
+        slack = 2.0 if bits_of(dtype) == 64 or to in SMALL + TINY else 0.5
         return rounded_to(f"range_of({ends[0]}, {ends[1]})", to, v, options, slack)
     least, most = key_limits(to)
     point = f"irange_of({key_of(to, v)}, {key_of(to, v)})"

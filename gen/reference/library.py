@@ -1,7 +1,8 @@
 """The C functions that references and bounds call, cut from library.c and typed.c beside this file.
 
-A piece is the text between two blank lines: a function or a type, with the comment right above it. Those of typed.c are read once for each type,
-and once for each function of FUNCTION: a word in capitals stands for a fact of it (`words`), which #if may test. The files are C and compile alone.
+A piece is the text between two blank lines: a function or a type, with the comment right above it. Those of typed.c are
+read once for each type, and once for each function of FUNCTION: a word in capitals stands for a fact of it (`words`),
+which #if may test. The files are C and compile alone.
 """
 
 from __future__ import annotations
@@ -112,13 +113,15 @@ def wrapped_list(head: str, values: Sequence[str], opening: str, closing: str) -
 
 def rows() -> List[Dict[str, str]]:
     """The words of each reading of typed.c."""
-    return [*(words(dtype) for dtype in STORAGE if dtype != "range_sum"), *({"MONOTONE": "1", "FUNCTION": name} for name in MONOTONE)]
+    return [*(words(dtype) for dtype in STORAGE if dtype != "range_sum"),
+            *({"MONOTONE": "1", "FUNCTION": name} for name in MONOTONE)]
 
 
 def words(dtype: str) -> Dict[str, str]:
     """The facts of a type that the words of typed.c stand for; a word that #if tests is there if it holds."""
     bits = bits_of(dtype)
-    row = {"DTYPE": dtype, "TYPE": STORAGE[dtype], "BITS": str(bits), "TOP_BIT": str(bits - 1), "UNSIGNED": f"uint{max(8, bits)}_t", "WIDE": wide_of(bits)}
+    row = {"DTYPE": dtype, "TYPE": STORAGE[dtype], "BITS": str(bits), "TOP_BIT": str(bits - 1),
+           "UNSIGNED": f"uint{max(8, bits)}_t", "WIDE": wide_of(bits)}
     if dtype in PACKED:
         row.update(PACKED="1", EACH=str(8 // bits), MASK=f"{(1 << bits) - 1}u")
     if dtype in NARROW:
@@ -128,8 +131,8 @@ def words(dtype: str) -> Dict[str, str]:
     elif dtype in FLOATS:
         mantissa = SIGNIFICANT[dtype] - 1
         exponent = bits - 1 - mantissa
-        row.update(FORMAT="1", MANTISSA=str(mantissa), EXPONENT=str(exponent), INFINITE=str((1 << exponent) - 1), BIAS=str((1 << exponent - 1) - 1),
-                   ORDER=f"int{bits}_t", ORDER_MAX=f"INT{bits}_MAX")
+        row.update(FORMAT="1", MANTISSA=str(mantissa), EXPONENT=str(exponent), INFINITE=str((1 << exponent) - 1),
+                   BIAS=str((1 << exponent - 1) - 1), ORDER=f"int{bits}_t", ORDER_MAX=f"INT{bits}_MAX")
         row.update({"STORED": "1"} if dtype in SMALL else {})
     elif dtype != "pred":
         least, most = integer_limits(dtype)
@@ -146,9 +149,11 @@ def _values(dtype: str) -> Dict[str, str]:
     beyond = finite[-1] * Fraction(3, 2) if style == "scale" else finite[-1] + (finite[-1] - finite[-2]) / 2
     nan = table.quiet_nan(dtype) if style == "ieee" else {"fn": top + 1, "scale": top + 1}.get(style, sign)
     over = {"fnuz": sign, "finite": top}.get(style, top + 1)
-    return {"COUNT": str(1 << bits), "VALUES": ", ".join(_exactly(table.decode(pattern, dtype), "f") for pattern in range(1 << bits)), "TOP": str(top),
-            "MIDDLES": ", ".join(_exactly((a + b) / 2) for a, b in zip(finite, finite[1:])), "BEYOND": _exactly(beyond), "SIGN": str(sign), "OVER": str(over),
-            "QUIET_NAN": str(nan), **({"SCALE": "1"} if style == "scale" else {"FNUZ": "1"} if style == "fnuz" else {})}
+    return {"COUNT": str(1 << bits),
+            "VALUES": ", ".join(_exactly(table.decode(pattern, dtype), "f") for pattern in range(1 << bits)),
+            "TOP": str(top), "MIDDLES": ", ".join(_exactly((a + b) / 2) for a, b in zip(finite, finite[1:])),
+            "BEYOND": _exactly(beyond), "SIGN": str(sign), "OVER": str(over), "QUIET_NAN": str(nan),
+            **({"SCALE": "1"} if style == "scale" else {"FNUZ": "1"} if style == "fnuz" else {})}
 
 
 def _exactly(value: object, suffix: str = "") -> str:
@@ -156,4 +161,5 @@ def _exactly(value: object, suffix: str = "") -> str:
     number = float(value)  # type: ignore[arg-type]
     if number != number:
         return "NAN"
-    return ("-" if number < 0 else "") + "INFINITY" if number in (float("inf"), float("-inf")) else number.hex() + suffix
+    return ("-" if number < 0
+            else "") + "INFINITY" if number in (float("inf"), float("-inf")) else number.hex() + suffix

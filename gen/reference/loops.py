@@ -1,4 +1,5 @@
-"""Loops over arrays, and where an element lies: strides from dims and minor_to_major, positions in tiles from the layout's text.
+"""Loops over arrays, and where an element lies: strides from dims and minor_to_major, positions in tiles from the
+layout's text.
 
 Nothing here is shared with the generator's index algebra: these are what its kernels are checked against.
 """
@@ -36,12 +37,14 @@ def is_row_major(shape: Shape) -> bool:
 def tiles_of(shape: Shape) -> List[List[int]]:
     """The tiles of a layout, as its text has them; 0 for *."""
     found = re.search(r":[^}]*?T((?:\([^()]*\))+)", shape.text)
-    return [[0 if n == "*" else int(n) for n in tile.split(",")] for tile in re.findall(r"\(([^()]*)\)", found[1])] if found else []
+    return [[0 if n == "*" else int(n) for n in tile.split(",")]
+            for tile in re.findall(r"\(([^()]*)\)", found[1])] if found else []
 
 
 def place_in_tiles(shape: Shape, indices: Sequence[str]) -> Tuple[str, List[int]]:
-    """Where an index lies in memory, as C text, and the sizes of the physical dims: each tile divides the last of these, the major
-    first, by its own, and puts the remainders behind the quotients; * takes a dimension together with the next one."""
+    """Where an index lies in memory, as C text, and the sizes of the physical dims: each tile divides the last of
+    these, the major first, by its own, and puts the remainders behind the quotients; * takes a dimension together with
+    the next one."""
     order = list(reversed(shape.minor_to_major))
     sizes, digits = [shape.dims[d] for d in order], [indices[d] for d in order]
     for tile in tiles_of(shape):
@@ -63,7 +66,9 @@ def place_in_tiles(shape: Shape, indices: Sequence[str]) -> Tuple[str, List[int]
 
 def place_of(shape: Shape, indices: Sequence[str]) -> str:
     """Where an index lies in memory."""
-    return place_in_tiles(shape, indices)[0] if shape.tiled else position_of(indices, strides_of(shape.dims, shape.minor_to_major))
+    return place_in_tiles(shape,
+                          indices)[0] if shape.tiled else position_of(indices,
+                                                                      strides_of(shape.dims, shape.minor_to_major))
 
 
 def room_of(shape: Shape) -> int:
@@ -132,11 +137,13 @@ def loops_in_order(dims: Sequence[int], order: Sequence[int], body: Sequence[str
     lines, names = list(body), indices_of(dims)
     for d in reversed(order):
         if dims[d] != 1:
-            lines = [f"for (int64_t {names[d]} = 0; {names[d]} < {dims[d]}; ++{names[d]}) {{", *("  " + line for line in lines), "}"]
+            lines = [f"for (int64_t {names[d]} = 0; {names[d]} < {dims[d]}; ++{names[d]}) {{",
+                     *("  " + line for line in lines), "}"]
     return lines
 
 
-def window_index(window: object, places: Sequence[str], within: Sequence[str], base: Sequence[int]) -> Tuple[List[str], List[str], List[str]]:
+def window_index(window: object, places: Sequence[str], within: Sequence[str],
+                 base: Sequence[int]) -> Tuple[List[str], List[str], List[str]]:
     """Where a window at a place looks: statements, tests of being inside of the base, the index there."""
     before, tests, at = [], [], []
     lists = (getattr(window, name) for name in ("stride", "dilation", "low", "base_dilation"))
@@ -151,12 +158,16 @@ def guarded(before: Sequence[str], tests: Sequence[str], body: Sequence[str]) ->
     return [*before, f"if ({' && '.join(tests)}) {{", *("  " + line for line in body), "}"] if tests else list(body)
 
 
-def loops_in_window(loops: Sequence[int], prefix: str, before: Sequence[str], tests: Sequence[str], body: Sequence[str]) -> List[str]:
-    """The body in loops. The first ones have a statement of `before` each; inside of these, `tests` decide whether the others run."""
+def loops_in_window(loops: Sequence[int], prefix: str, before: Sequence[str], tests: Sequence[str],
+                    body: Sequence[str]) -> List[str]:
+    """The body in loops. The first ones have a statement of `before` each; inside of these, `tests` decide whether the
+    others run."""
     lines = list(body)
     for d in reversed(range(len(before), len(loops))):
-        lines = [f"for (int64_t {prefix}{d} = 0; {prefix}{d} < {loops[d]}; ++{prefix}{d}) {{", *("  " + line for line in lines), "}"]
+        lines = [f"for (int64_t {prefix}{d} = 0; {prefix}{d} < {loops[d]}; ++{prefix}{d}) {{",
+                 *("  " + line for line in lines), "}"]
     lines = guarded(before, tests, lines)
     for d in reversed(range(len(before))):
-        lines = [f"for (int64_t {prefix}{d} = 0; {prefix}{d} < {loops[d]}; ++{prefix}{d}) {{", *("  " + line for line in lines), "}"]
+        lines = [f"for (int64_t {prefix}{d} = 0; {prefix}{d} < {loops[d]}; ++{prefix}{d}) {{",
+                 *("  " + line for line in lines), "}"]
     return lines if loops else ["{", *("  " + line for line in lines), "}"]

@@ -66,11 +66,14 @@ def bitcast(e: Emitter, i: Instruction, x: List[Array]) -> Array:
     if in_order and (out.exact or out.dtype == of.dtype) and (out.dtype == of.dtype or bits_of(out.dtype) >= 8):
         lines = e.copy_all(out, of)
     elif shape.tiled or i.shape.tiled:
-        memory, indices, to = Array(e.unique(i.name), of.dtype, (room_of(shape),), of.exact), indices_of(of.dims), indices_of(out.dims)
+        memory, indices, to = Array(e.unique(i.name), of.dtype, (room_of(shape),),
+                                    of.exact), indices_of(of.dims), indices_of(out.dims)
         memory.bits = of.bits
-        lines = loops_over(of.dims, e.move(memory, place_of(shape, indices), of, position_of(indices, strides_of(of.dims))))
+        lines = loops_over(of.dims, e.move(memory, place_of(shape, indices), of,
+                                           position_of(indices, strides_of(of.dims))))
         e.step(f"{i.operands[0].name} as {shape.text} has it in memory", lines, [memory], x)
-        lines, x = loops_over(out.dims, same_bits(e, out, position_of(to, strides_of(out.dims)), memory, place_of(i.shape, to))), [memory]
+        lines, x = loops_over(out.dims, same_bits(e, out, position_of(to, strides_of(out.dims)), memory,
+                                                  place_of(i.shape, to))), [memory]
     else:
         to_at, of_at = ["i"] * 2
         if not in_order:
@@ -81,13 +84,14 @@ def bitcast(e: Emitter, i: Instruction, x: List[Array]) -> Array:
 
 
 def same_stream(e: Emitter, i: Instruction, out: Array, of: Array) -> Array:
-    """Between types of different widths: bit k of all elements, the first one's low bits first, in row-major order (a bitcast: in that of
-    memory), stays bit k."""
+    """Between types of different widths: bit k of all elements, the first one's low bits first, in row-major order (a
+    bitcast: in that of memory), stays bit k."""
     shapes, source, target = (i.operands[0].shape, i.shape), of, out
     rows = [i.opcode == "bitcast-convert" or is_row_major(shape) for shape in shapes]
     if not rows[0]:
         source = Array(e.unique(i.name), of.dtype, (of.count,), of.exact, bits=of.bits)
-        lines = loops_over(of.dims, e.move(source, place_of(shapes[0], indices_of(of.dims)), of, position_of(indices_of(of.dims), strides_of(of.dims))))
+        lines = loops_over(of.dims, e.move(source, place_of(shapes[0], indices_of(of.dims)), of,
+                                           position_of(indices_of(of.dims), strides_of(of.dims))))
         e.step(f"{i.operands[0].name} as {shapes[0].text} has it in memory", lines, [source], [of])
     if not rows[1]:
         target = Array(e.unique(i.name), out.dtype, (out.count,), out.exact, bits=out.bits)
@@ -105,13 +109,17 @@ def same_stream(e: Emitter, i: Instruction, out: Array, of: Array) -> Array:
         [f"memcpy(&v_{target.name}[i], &bits, sizeof v_{target.name}[0]);"]
     if not out.exact:
         point = interval_of(Scalar(f"v_{target.name}[i]", out.dtype))
-        every, kind = ("range_all()", "range") if out.dtype in FLOATS else (f"irange_of({', '.join(key_limits(out.dtype))})", "irange")
+        every, kind = ("range_all()",
+                       "range") if out.dtype in FLOATS else (f"irange_of({', '.join(key_limits(out.dtype))})", "irange")
         lines += [f"const {kind} r = known ? {point} : {every};", *e.put_interval(target, "i", "r")]
     body = [part for line in lines for part in line.split("\n")]
-    e.step(e.title(i), [f"for (int64_t i = 0; i < {out.count}; ++i) {{", *("  " + line for line in body), "}"], [target], [source])
+    e.step(e.title(i), [f"for (int64_t i = 0; i < {out.count}; ++i) {{", *("  " + line for line in body), "}"],
+           [target], [source])
     if target is not out:
         to = indices_of(out.dims)
-        e.step(f"{i.name} out of memory", loops_over(out.dims, e.move(out, position_of(to, strides_of(out.dims)), target, place_of(i.shape, to))), [out], [target])
+        e.step(f"{i.name} out of memory",
+               loops_over(out.dims, e.move(out, position_of(to, strides_of(out.dims)), target, place_of(i.shape, to))),
+               [out], [target])
     return out
 
 
@@ -180,7 +188,8 @@ def concatenate(e: Emitter, i: Instruction, x: List[Array]) -> Array:
         indices = indices_of(of.dims)
         to = list(indices)
         to[d] = affine(to[d], 1, offset)
-        lines += loops_over(of.dims, e.move(out, position_of(to, strides_of(out.dims)), of, position_of(indices, strides_of(of.dims))))
+        lines += loops_over(of.dims, e.move(out, position_of(to, strides_of(out.dims)), of,
+                                            position_of(indices, strides_of(of.dims))))
         offset += of.dims[d]
     e.step(e.title(i), lines, [out], x)
     return out

@@ -18,14 +18,17 @@ def dot(e: Emitter, i: Instruction, x: List[Array]) -> Array:
     kind = accumulator_of(i.shape.dtype, [a.dtype, b.dtype])
     if kind not in FLOATS and not (a.exact and b.exact):
         return contract(e, i, x, kind)
-    batch, contracted = ([i.attributes[f"{side}_{what}_dims"] for side in ("lhs", "rhs")] for what in ("batch", "contracting"))
+    batch, contracted = ([i.attributes[f"{side}_{what}_dims"] for side in ("lhs", "rhs")]
+                         for what in ("batch", "contracting"))
     free = [[d for d in range(len(o.dims)) if d not in (*batch[k], *contracted[k])] for k, o in enumerate(x)]
-    sizes = {"b": [a.dims[d] for d in batch[0]], "k": [a.dims[d] for d in contracted[0]], "m": [a.dims[d] for d in free[0]], "n": [b.dims[d] for d in free[1]]}
+    sizes = {"b": [a.dims[d] for d in batch[0]], "k": [a.dims[d] for d in contracted[0]],
+             "m": [a.dims[d] for d in free[0]], "n": [b.dims[d] for d in free[1]]}
     count = {name: count_of(dims) for name, dims in sizes.items()}
     wide = max(1, min(16, count["n"]))
     blocks = -(-count["n"] // wide)
     factors = []
-    for k, (order, room) in enumerate((("bmk", count["b"] * count["m"] * count["k"]), ("bkn", count["b"] * blocks * count["k"] * wide))):
+    for k, (order, room) in enumerate((("bmk", count["b"] * count["m"] * count["k"]),
+                                       ("bkn", count["b"] * blocks * count["k"] * wide))):
         index = [""] * len(x[k].dims)
         for name, dims in (("b", batch[k]), ("k", contracted[k]), ("mn"[k], free[k])):
             for d, text in zip(dims, indices_of(sizes[name], name)):
@@ -45,7 +48,8 @@ def dot(e: Emitter, i: Instruction, x: List[Array]) -> Array:
     pointers = [(f.dtype, f"{'ab'[k]}{n}", f"v_{f.name} + {('(g * %d + m) * %d' % (count['m'], count['k']), '(g * %d + n) * %d' % (blocks, count['k'] * wide))[k]}")
                 for k, group in enumerate(factors) for n, f in enumerate(group)]
     total, left, right = (Scalar(text, kind) for text in ("t[j]", "a0[k]", f"b0[k * {wide} + j]"))
-    sums = ProductSums(kind, [[f"a{n}[k]" for n in range(len(factors[0]))], [f"b{n}[k * {wide} + j]" for n in range(len(factors[1]))]]) if intervals else None
+    sums = ProductSums(kind, [[f"a{n}[k]" for n in range(len(factors[0]))],
+                              [f"b{n}[k * {wide} + j]" for n in range(len(factors[1]))]]) if intervals else None
     body = [f"const {STORAGE[dtype]} *const {name} = {text};" for dtype, name, text in pointers]
     body.append(f"{STORAGE[kind]} t[{wide}] = {{0}};")
     body += [f"double {name}[{wide}] = {{0}};" for name in sums.names] if sums else []
@@ -54,8 +58,10 @@ def dot(e: Emitter, i: Instruction, x: List[Array]) -> Array:
     if sums:
         body += [f"  for (int64_t j = 0; j < {wide}; ++j) {{", *("    " + line for line in sums.add("[j]")), "  }"]
     body.append("}")
-    result = [f"const int64_t at = (g * {count['m']} + m) * {count['n']} + n * {wide} + j;", *put_sum(e, i, out, total, sums, "[j]", count["k"], "at")]
-    body += [f"for (int64_t j = 0; j < {wide} && n * {wide} + j < {count['n']}; ++j) {{", *("  " + line for line in result), "}"]
+    result = [f"const int64_t at = (g * {count['m']} + m) * {count['n']} + n * {wide} + j;",
+              *put_sum(e, i, out, total, sums, "[j]", count["k"], "at")]
+    body += [f"for (int64_t j = 0; j < {wide} && n * {wide} + j < {count['n']}; ++j) {{",
+             *("  " + line for line in result), "}"]
     lines = body
     for name, size in (("m", count["m"]), ("n", blocks), ("g", count["b"])):
         lines = [f"for (int64_t {name} = 0; {name} < {size}; ++{name}) {{", *("  " + line for line in lines), "}"]
@@ -75,7 +81,9 @@ def scaled(e: Emitter, i: Instruction, k: int, x: Array, scale: Array, kind: str
     blocks = [f"{at} / {size // each}" if 0 < each < size else at for at, size, each in zip(index, x.dims, scale.dims)]
     for name, array, where in (("x", x, index), ("scale", scale, blocks)):
         element = e.element(array, position_of(where, strides_of(array.dims)))
-        value, interval = (element.v, element.interval) if array.dtype == kind else (value_of("convert", {}, kind, [element]), None)
+        value, interval = (element.v,
+                           element.interval) if array.dtype == kind else (value_of("convert", {}, kind, [element]),
+                                                                          None)
         if element.interval is not None and interval is None:
             interval = interval_of_op("convert", {}, kind, [element], name, False, e.options)
         lines.append(f"const {STORAGE[kind]} {name} = {value};")
@@ -91,31 +99,37 @@ def scaled(e: Emitter, i: Instruction, k: int, x: Array, scale: Array, kind: str
     return out
 
 
-def factor(e: Emitter, i: Instruction, k: int, x: Array, kind: str, source: str, at: str, nest: Callable[[List[str]], List[str]],
-           size: int) -> List[Array]:
-    """An operand of a product as its factors are wanted: converted to the accumulator's type and, where it has an error of its own, its
-    middles and the most of its magnitudes."""
+def factor(e: Emitter, i: Instruction, k: int, x: Array, kind: str, source: str, at: str,
+           nest: Callable[[List[str]], List[str]], size: int) -> List[Array]:
+    """An operand of a product as its factors are wanted: converted to the accumulator's type and, where it has an error
+    of its own, its middles and the most of its magnitudes."""
     element, inexact = e.element(x, source), kind in FLOATS and not x.exact
-    made = [Array(e.unique(f"{i.name}_{name}{k}"), dtype, (size,), True) for name, dtype in [("factor", kind)] + [("middle", "f64"), ("most", "f64")] * inexact]
+    made = [Array(e.unique(f"{i.name}_{name}{k}"), dtype, (size,), True)
+            for name, dtype in [("factor", kind)] + [("middle", "f64"), ("most", "f64")] * inexact]
     value = value_of("convert", {}, kind, [element])
     lines = [f"v_{made[0].name}[{at}] = {value};"]
     if inexact:
-        r = interval_of_op("convert", {}, kind, [element], value, False, e.options) if x.dtype != kind else interval_of(element)
-        lines = [f"const range r = {r};", *lines, f"v_{made[1].name}[{at}] = range_middle(r);", f"v_{made[2].name}[{at}] = range_most(r);"]
+        r = interval_of_op("convert", {}, kind, [element], value, False,
+                           e.options) if x.dtype != kind else interval_of(element)
+        lines = [f"const range r = {r};", *lines, f"v_{made[1].name}[{at}] = range_middle(r);",
+                 f"v_{made[2].name}[{at}] = range_most(r);"]
     clear = [f"memset(v_{a.name}, 0, {max(1, size)} * sizeof v_{a.name}[0]);" for a in made]
     e.step(f"operand {k} of {i.name} as {kind}", clear + nest(lines), made, [x])
     return made
 
 
-def put_sum(e: Emitter, i: Instruction, out: Array, total: Scalar, sums: Optional[ProductSums], each: str, count: int, at: str) -> List[str]:
+def put_sum(e: Emitter, i: Instruction, out: Array, total: Scalar, sums: Optional[ProductSums], each: str, count: int,
+            at: str) -> List[str]:
     """Statements that convert a sum of products to the result, with its interval."""
-    lines = [f"const {STORAGE[out.dtype]} v = {value_of('convert', {}, out.dtype, [total])};", f"v_{out.name}[{at}] = v;"]
+    lines = [f"const {STORAGE[out.dtype]} v = {value_of('convert', {}, out.dtype, [total])};",
+             f"v_{out.name}[{at}] = v;"]
     if out.exact:
         return lines
     if sums:
         r = rounded_to(sums.result(each, count * int(i.attributes.get("sums", 1))), out.dtype, "v", e.options)
     else:
-        r = interval_of_op("convert", {}, out.dtype, [total], "v", False, e.options) if out.dtype != total.dtype else str(total.interval)
+        r = interval_of_op("convert", {}, out.dtype, [total], "v", False,
+                           e.options) if out.dtype != total.dtype else str(total.interval)
     return lines + [f"const {'range' if out.dtype in FLOATS else 'irange'} r = {r};", *e.put_interval(out, at, "r")]
 
 
@@ -129,13 +143,18 @@ def contract(e: Emitter, i: Instruction, x: List[Array], kind: str) -> Array:
     index = [f"i{d}" for d in range(len(dims))]
     before, tests, loops, at = (convolution_indices if i.opcode == "convolution" else dot_indices)(i, x, index)
     intervals = e.options.intervals and (kind in FLOATS or not (x[0].exact and x[1].exact)) and count_of(loops) > 0
-    factors = [factor(e, i, k, a, kind, "i", "i", lambda lines, n=a.count: [f"for (int64_t i = 0; i < {n}; ++i) {{", *("  " + line for line in lines), "}"], a.count)
+    factors = [factor(e, i, k, a, kind, "i", "i",
+                      lambda lines, n=a.count: [f"for (int64_t i = 0; i < {n}; ++i) {{",
+                                                *("  " + line for line in lines), "}"], a.count)
                for k, a in enumerate(x)]
     out = e.array(i.name, i.shape, not intervals)
     out.bits = out.dtype not in FLOATS
-    sums = ProductSums(kind, [[f"v_{f.name}[{p}]" for f in group] for group, p in zip(factors, at)]) if intervals and kind in FLOATS else None
+    sums = ProductSums(kind,
+                       [[f"v_{f.name}[{p}]" for f in group]
+                        for group, p in zip(factors, at)]) if intervals and kind in FLOATS else None
     total = Scalar("t", kind, "rt" if intervals and not sums else None)
-    product = Scalar(value_of("multiply", {}, kind, [Scalar(f"v_{group[0].name}[{p}]", kind) for group, p in zip(factors, at)]), kind)
+    product = Scalar(value_of("multiply", {}, kind,
+                              [Scalar(f"v_{group[0].name}[{p}]", kind) for group, p in zip(factors, at)]), kind)
     inner = [f"t = {value_of('add', {}, kind, [total, product])};"]
     start = [f"{STORAGE[kind]} t = 0;"]
     if sums:
@@ -143,14 +162,18 @@ def contract(e: Emitter, i: Instruction, x: List[Array], kind: str) -> Array:
         inner += sums.add("")
     elif intervals:
         start.append("irange rt = irange_of(0, 0);")
-        sides = [interval_of_op("convert", {}, kind, [e.element(a, p)], "", False, e.options) if a.dtype != kind else interval_of(e.element(a, p)) for a, p in zip(x, at)]
+        sides = [interval_of_op("convert", {}, kind, [e.element(a, p)], "", False, e.options) if a.dtype != kind
+                 else interval_of(e.element(a, p)) for a, p in zip(x, at)]
         inner += [f"const irange rp = {interval_of_op('multiply', {}, kind, [Scalar('', kind, r) for r in sides], '', False, e.options)};",
                   f"rt = {interval_of_op('add', {}, kind, [total, Scalar('', kind, 'rp')], '', False, e.options)};"]
-    body = start + loops_in_window(loops, "r", before, tests, inner) + put_sum(e, i, out, total, sums, "", count_of(loops), position_of(index, strides_of(dims)))
+    body = start + loops_in_window(loops, "r", before, tests,
+                                   inner) + put_sum(e, i, out, total, sums, "", count_of(loops),
+                                                    position_of(index, strides_of(dims)))
     lines = ["{", *("  " + line for line in body), "}"]
     for d in reversed(range(len(dims))):
         lines = [f"for (int64_t i{d} = 0; i{d} < {dims[d]}; ++i{d}) {{", *("  " + line for line in lines), "}"]
-    e.step(e.title(i), lines, [out], [f for group in factors for f in group] + (list(x) if intervals and not sums else []))
+    e.step(e.title(i), lines, [out], [f for group in factors for f in group]
+           + (list(x) if intervals and not sums else []))
     return out
 
 
@@ -170,7 +193,8 @@ def dot_indices(i: Instruction, x: List[Array], index: List[str]) -> Tuple[List[
     return [], [], [x[0].dims[d] for d in i.attributes["lhs_contracting_dims"]], at
 
 
-def convolution_indices(i: Instruction, x: List[Array], index: List[str]) -> Tuple[List[str], List[str], List[int], List[str]]:
+def convolution_indices(i: Instruction, x: List[Array],
+                        index: List[str]) -> Tuple[List[str], List[str], List[int], List[str]]:
     window, labels = i.attributes["window"], i.attributes["dim_labels"]
     n, outputs, batches = len(window.size), i.shape.dims[labels.out[1]], i.shape.dims[labels.out[0]]
     by_feature, by_batch = i.attributes["feature_group_count"], i.attributes["batch_group_count"]
@@ -180,16 +204,18 @@ def convolution_indices(i: Instruction, x: List[Array], index: List[str]) -> Tup
     left[labels.lhs[1]] = f"{index[labels.out[1]]} / {max(1, outputs // by_feature)} * {inputs} + r{n}" if by_feature > 1 else f"r{n}"
     right[labels.rhs[0]], right[labels.rhs[1]] = f"r{n}", index[labels.out[1]]
     base = [x[0].dims[labels.lhs[2 + k]] for k in range(n)]
-    before, tests, at = window_index(window, [index[labels.out[2 + k]] for k in range(n)], [f"r{k}" for k in range(n)], base)
+    before, tests, at = window_index(window, [index[labels.out[2 + k]] for k in range(n)], [f"r{k}" for k in range(n)],
+                                     base)
     for k in range(n):
         left[labels.lhs[2 + k]] = at[k]
         right[labels.rhs[2 + k]] = f"{window.size[k] - 1} - r{k}" if window.reversal[k] else f"r{k}"
-    return before, tests, [*window.size, inputs], [position_of(side, strides_of(a.dims)) for side, a in zip((left, right), x)]
+    return before, tests, [*window.size, inputs], [position_of(side, strides_of(a.dims))
+                                                   for side, a in zip((left, right), x)]
 
 
 class ProductSums:
-    """The sums in double beside a sum of products, for its interval. factors: of each side the text of the factor and, where it has an error
-    of its own, of its middle and the most of its magnitude."""
+    """The sums in double beside a sum of products, for its interval. factors: of each side the text of the factor and,
+    where it has an error of its own, of its middle and the most of its magnitude."""
 
     def __init__(self, kind: str, factors: List[List[str]]) -> None:
         self.kind, self.factors = kind, factors

@@ -50,7 +50,8 @@ def reduce(e: Emitter, i: Instruction, x: List[Array]) -> Value:
     count, behind = str(count_of(gone_dims)), along is not None and along[1]
     if along:
         count = f"({count} - {out_indices[along[0]]})" if behind else f"({out_indices[along[0]]} + 1)"
-    before, inner, after = reduce_body(e, i, parts if simple else None, ways, inits, elements, outs, position_of(out_indices, strides_of(kept_dims)), count, behind)
+    before, inner, after = reduce_body(e, i, parts if simple else None, ways, inits, elements, outs,
+                                       position_of(out_indices, strides_of(kept_dims)), count, behind)
     if along:
         e.step(e.title(i), prefixes(kept_dims, *along, before, inner + after), outs, x)
         return outs[0] if i.shape.kind == "array" else list(outs)
@@ -66,8 +67,8 @@ def reduce(e: Emitter, i: Instruction, x: List[Array]) -> Value:
 
 
 def prefix(i: Instruction) -> Optional[Tuple[int, bool]]:
-    """The dimension along which each window of a reduce-window is all that comes before its place, and that place (or, True, all from it on); None where
-    windows are others."""
+    """The dimension along which each window of a reduce-window is all that comes before its place, and that place (or,
+    True, all from it on); None where windows are others."""
     window, dims = i.attributes["window"], i.operands[0].shape.dims
     wide = [d for d in range(len(dims)) if window.size[d] != 1]
     if len(wide) != 1 or window.dilated or any(n != 1 for n in window.stride) or any(window.reversal):
@@ -75,7 +76,8 @@ def prefix(i: Instruction) -> Optional[Tuple[int, bool]]:
     d = wide[0]
     if any(window.low[k] or window.high[k] for k in range(len(dims)) if k != d) or window.size[d] < dims[d]:
         return None
-    return {(window.size[d] - 1, 0): (d, False), (0, window.size[d] - 1): (d, True)}.get((window.low[d], window.high[d]))
+    return {(window.size[d] - 1, 0): (d, False),
+            (0, window.size[d] - 1): (d, True)}.get((window.low[d], window.high[d]))
 
 
 def prefixes(dims: List[int], along: int, reverse: bool, before: List[str], step: List[str]) -> List[str]:
@@ -103,8 +105,10 @@ def reduce_way(e: Emitter, i: Instruction, part: Optional[Instruction], of: Arra
 
 
 def reduce_body(e: Emitter, i: Instruction, parts: Optional[List[Instruction]], ways: List[str], inits: List[Array],
-                elements: List[Scalar], outs: List[Array], at: str, count: str, behind: bool = False) -> Tuple[List[str], List[str], List[str]]:
-    """Statements before, in and after the loops over the reduced dimensions. behind: the total lies behind the element."""
+                elements: List[Scalar], outs: List[Array], at: str, count: str,
+                behind: bool = False) -> Tuple[List[str], List[str], List[str]]:
+    """Statements before, in and after the loops over the reduced dimensions. behind: the total lies behind the
+    element."""
     before: List[str] = []
     inner: List[str] = []
     after: List[str] = []

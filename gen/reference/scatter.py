@@ -15,19 +15,22 @@ from gen.reference.values import Array, Scalar, Value
 
 
 def scatter(e: Emitter, i: Instruction, x: List[Array]) -> Value:
-    """Rows of the indices one after another, whole windows of the updates. Kernels may take updates of an element in any order: a sum is
-    bounded as a reduction's, what no order changes is exact, and anything may be where other updates meet."""
+    """Rows of the indices one after another, whole windows of the updates. Kernels may take updates of an element in
+    any order: a sum is bounded as a reduction's, what no order changes is exact, and anything may be where other
+    updates meet."""
     a, half = i.attributes, len(x) // 2
     operands, table_, updates, parts = x[:half], x[half], x[half + 1:], combiner_parts(i.attributes["to_apply"], half)
     dims, of, vector = updates[0].dims, operands[0].dims, a["index_vector_dim"]
     names = [i.name if half == 1 else f"{i.name}_{k}" for k in range(half)]
-    ways = [scatter_way(e, i, parts[k] if parts else None, [operands[k], updates[k]] if parts else [*operands, *updates]) for k in range(half)]
+    ways = [scatter_way(e, i, parts[k] if parts else None, [operands[k], updates[k]] if parts
+                        else [*operands, *updates]) for k in range(half)]
     outs = [e.array(name, shape, way == "exact") for name, shape, way in zip(names, i.shape.leaves(), ways)]
     takes = a["to_apply"].root.opcode == "parameter" or through(a["to_apply"].root).opcode == "parameter"
     for k, out in enumerate(outs):
         out.bits = out.dtype not in FLOATS or (takes and operands[k].bits and updates[k].bits)
     met = e.array(f"{i.name}_updates", array_shape("s32", tuple(i.shape.leaves()[0].dims)), True)
-    masses = [e.array(f"{name}_mass", array_shape("f64", tuple(shape.dims)), True) if way == "sum" else None for name, shape, way in zip(names, i.shape.leaves(), ways)]
+    masses = [e.array(f"{name}_mass", array_shape("f64", tuple(shape.dims)), True) if way == "sum" else None
+              for name, shape, way in zip(names, i.shape.leaves(), ways)]
     lines, counted = [], any(way in ("sum", "met") for way in ways)
     for k, (out, mass) in enumerate(zip(outs, masses)):
         copied = e.move(out, "0" if out.count == 1 else "i", operands[k], "0" if out.count == 1 else "i")
@@ -55,7 +58,8 @@ def scatter(e: Emitter, i: Instruction, x: List[Array]) -> Value:
             width = next(sizes)
         if d in a["scatter_dims_to_operand_dims"]:
             component = str(a["scatter_dims_to_operand_dims"].index(d))
-            at = position_of([component if k == vector else index for k, index in enumerate(rows)], strides_of(table_.dims))
+            at = position_of([component if k == vector else index for k, index in enumerate(rows)],
+                             strides_of(table_.dims))
             head.append(f"const int64_t start{d} = (int64_t)v_{table_.name}[{at}];")
             inside.append(f"start{d} >= 0 && start{d} <= {size - width}")
             terms.append(f"start{d}")
@@ -93,10 +97,12 @@ def scatter(e: Emitter, i: Instruction, x: List[Array]) -> Value:
     for k, (out, mass) in enumerate(zip(outs, masses)):
         if mass and not out.exact:
             at = "0" if out.count == 1 else "i"
-            lost = f"2 * {LEAST_NORMAL['f32']}" if out.dtype == "f32" and e.options.flushes else "0.0"     # of what is there and what is added
+            # of what is there and what is added
+            lost = f"2 * {LEAST_NORMAL['f32']}" if out.dtype == "f32" and e.options.flushes else "0.0"
             total = f"range_sum_result(&v_{mass.name}[{at}], v_{met.name}[{at}], 0x1p-{SIGNIFICANT[out.dtype]}, {LARGEST[out.dtype]}, {lost})"
-            lines += loops_over((out.count,), [f"const range r = {rounded_to(total, out.dtype, f'v_{out.name}[{at}]', e.options)};",
-                                          *e.put_interval(out, at, "r")])
+            lines += loops_over((out.count,),
+                                [f"const range r = {rounded_to(total, out.dtype, f'v_{out.name}[{at}]', e.options)};",
+                                 *e.put_interval(out, at, "r")])
     if "met" in ways:
         e.unknown.append(f"updates of one element meet in {i.name}")
     if e.options.intervals and not table_.exact:
@@ -104,7 +110,9 @@ def scatter(e: Emitter, i: Instruction, x: List[Array]) -> Value:
         lines += ["{", "  bool unsure = false;", *("  " + line for line in loops_over((table_.count,), [
             f"unsure = unsure || {unsure_index([(table_, '0' if table_.count == 1 else 'i')])};"]))]
         for out in outs:
-            lines += ["  if (unsure) {", *("    " + line for line in loops_over((out.count,), anything(e, out, "0" if out.count == 1 else "i"))), "  }"]
+            lines += ["  if (unsure) {",
+                      *("    " + line
+                        for line in loops_over((out.count,), anything(e, out, "0" if out.count == 1 else "i"))), "  }"]
         lines.append("}")
     lines += [f"(void)v_{one.name};" for one in x if not any(f"v_{one.name}[" in line for line in lines)]
     e.step(e.title(i), lines, [*outs, *([met] if counted else []), *(mass for mass in masses if mass)], x)
@@ -112,7 +120,8 @@ def scatter(e: Emitter, i: Instruction, x: List[Array]) -> Value:
 
 
 def scatter_way(e: Emitter, i: Instruction, part: Optional[Instruction], of: Sequence[Array]) -> str:
-    """How intervals go through a scatter: exact, by their ends, as a sum in any order, or met (anything where two updates meet)."""
+    """How intervals go through a scatter: exact, by their ends, as a sum in any order, or met (anything where two
+    updates meet)."""
     if not e.options.intervals:
         return "exact"
     exact, once = all(one.exact for one in of), apart(i) is not None

@@ -22,7 +22,8 @@ def select_and_scatter(e: Emitter, i: Instruction, x: List[Array]) -> Array:
     size = math.prod(window.size)
     vague = e.options.intervals and (not of.exact or introduces(e, select, [of.dtype] * 2))
     unknown = vague and size > MOST_COMPARED
-    exact = not e.options.intervals or (not vague and source.exact and init.exact and not introduces(e, scatter, [of.dtype] * 2))
+    exact = not e.options.intervals or (not vague and source.exact and init.exact
+                                        and not introduces(e, scatter, [of.dtype] * 2))
     out = e.array(i.name, i.shape, exact)
     out.bits = out.dtype not in FLOATS
     kind = "range" if out.dtype in FLOATS else "irange"
@@ -34,7 +35,8 @@ def select_and_scatter(e: Emitter, i: Instruction, x: List[Array]) -> Array:
     lines = [f"for (int64_t i = 0; i < {out.count}; ++i) {{", *("  " + line for line in first), "}"]
     places, element = [f"i{d}" for d in range(len(of.dims))], [f"r{d}" for d in range(len(of.dims))]
     before, tests, at = window_index(window, places, element, of.dims)
-    inner = [f"const int64_t at = {position_of(at, strides_of(of.dims))};", f"const {STORAGE[of.dtype]} next = v_{of.name}[at];"]
+    inner = [f"const int64_t at = {position_of(at, strides_of(of.dims))};",
+             f"const {STORAGE[of.dtype]} next = v_{of.name}[at];"]
     choice = e.inline(select, [Scalar("chosen", of.dtype), Scalar("next", of.dtype)], inner)[0]
     inner += [f"if (best < 0 || !{choice.v}) {{", "  best = at;", "  chosen = next;", "}"]
     body = ["int64_t best = -1;", f"{STORAGE[of.dtype]} chosen = 0;"]
@@ -43,20 +45,25 @@ def select_and_scatter(e: Emitter, i: Instruction, x: List[Array]) -> Array:
         body += [f"int64_t may[{size}], some = 0;"]
         choosing: List[str] = []
         choice = e.inline(select, [e.element(of, "may[k]"), e.element(of, "at")], choosing)[0]
-        inner += ["int64_t left = 0;", "int takes = some == 0;", "for (int64_t k = 0; k < some; ++k) {", *("  " + line for line in choosing),
-                  f"  const irange kept = {interval_of(choice)};", f"  (void){choice.v};", "  if (kept.hi != 0) may[left++] = may[k];", "  takes |= kept.lo == 0;", "}",
+        inner += ["int64_t left = 0;", "int takes = some == 0;", "for (int64_t k = 0; k < some; ++k) {",
+                  *("  " + line for line in choosing), f"  const irange kept = {interval_of(choice)};",
+                  f"  (void){choice.v};", "  if (kept.hi != 0) may[left++] = may[k];", "  takes |= kept.lo == 0;", "}",
                   "some = left;", "if (takes) may[some++] = at;"]
     body += loops_in_window(window.size, "r", before, tests, inner)
     put: List[str] = []
     there = e.element(out, "best")
-    made = e.inline(scatter, [Scalar(x.v, x.dtype) for x in (of_source, there)] if vague else [of_source, there], put)[0]
-    put += [f"const {STORAGE[out.dtype]} v = {made.v};", *([f"(void){made.interval};"] if vague and made.interval else [])]
+    made = e.inline(scatter, [Scalar(x.v, x.dtype) for x in (of_source, there)] if vague else [of_source, there],
+                    put)[0]
+    put += [f"const {STORAGE[out.dtype]} v = {made.v};",
+            *([f"(void){made.interval};"] if vague and made.interval else [])]
     if vague and not unknown:
         maybe: List[str] = []
         there = e.element(out, "may[k]")
         made = e.inline(scatter, [of_source, there], maybe)[0]
-        maybe += [f"const {kind} now = {interval_of(made)};", f"(void){made.v};", f"const {kind} r = some == 1 ? now : {kind}_hull({interval_of(there)}, now);"]
-        put += ["for (int64_t k = 0; k < some; ++k) {", *("  " + line for line in maybe + e.put_interval(out, "may[k]", "r")), "}"]
+        maybe += [f"const {kind} now = {interval_of(made)};", f"(void){made.v};",
+                  f"const {kind} r = some == 1 ? now : {kind}_hull({interval_of(there)}, now);"]
+        put += ["for (int64_t k = 0; k < some; ++k) {",
+                *("  " + line for line in maybe + e.put_interval(out, "may[k]", "r")), "}"]
     elif not exact:
         put += [f"const {kind} r = {every if unknown else interval_of(made)};", *e.put_interval(out, "best", "r")]
     body += ["if (best >= 0) {", *("  " + line for line in [*put, f"v_{out.name}[best] = v;"]), "}"]

@@ -9,8 +9,8 @@ from typing import Optional, Tuple
 from gen.hlo import dtypes as table
 
 STORAGE = {"pred": "uint8_t", "s8": "int8_t", "u8": "uint8_t", "s16": "int16_t", "u16": "uint16_t", "s32": "int32_t",
-           "u32": "uint32_t", "s64": "int64_t", "u64": "uint64_t", "f16": "uint16_t", "bf16": "uint16_t", "f32": "float",
-           "f64": "double", "s2": "int8_t", "u2": "uint8_t", "s4": "int8_t", "u4": "uint8_t"}
+           "u32": "uint32_t", "s64": "int64_t", "u64": "uint64_t", "f16": "uint16_t", "bf16": "uint16_t",
+           "f32": "float", "f64": "double", "s2": "int8_t", "u2": "uint8_t", "s4": "int8_t", "u4": "uint8_t"}
 TINY = ("f8e5m2", "f8e4m3", "f8e3m4", "f8e4m3fn", "f8e5m2fnuz", "f8e4m3fnuz", "f8e4m3b11fnuz", "f8e8m0fnu", "f4e2m1fn")
 STORAGE.update((dtype, "uint8_t") for dtype in TINY)
 NARROW = ("s2", "u2", "s4", "u4")   # an element a byte in a reference's arrays, packed in parameters and results only

@@ -11,7 +11,8 @@ from gen.reference.ulps import ULPS
 
 @dataclass
 class Array:
-    """An array of the emitted C: v_NAME row-major in the storage type; lo_NAME and hi_NAME beside it where not exact."""
+    """An array of the emitted C: v_NAME row-major in the storage type; lo_NAME and hi_NAME beside it where not
+    exact."""
 
     name: str
     dtype: str

@@ -1,4 +1,5 @@
-"""Builds fusions in private folders, runs them on a device through gen/run/harness, compares them with their references."""
+"""Builds fusions in private folders, runs them on a device through gen/run/harness, compares them with their
+references."""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ LONG_SECONDS = 10   # what is expected to take longer is said before it begins
 
 @dataclass
 class Options:
-    """seed and rounds of check (0 rounds: enough for the size; less than 0: at most that number), seconds for one launch and for all of a process."""
+    """seed and rounds of check (0 rounds: enough for the size; less than 0: at most that number), seconds for one
+    launch and for all of a process."""
 
     seed: int = 1
     rounds: int = 0
@@ -46,7 +48,8 @@ class Options:
     kernel_seconds: int = 30
     process_seconds: int = 600
     memory: Optional[int] = None  # bytes that a check may take; None: a third of the machine's
-    check_maps: Optional[Callable[[Any], Optional[str]]] = None  # for fusions that are too large: what is wrong, or None
+    # for fusions that are too large: what is wrong, or None
+    check_maps: Optional[Callable[[Any], Optional[str]]] = None
     say: Callable[[str], None] = lambda text: None  # told what takes long before it begins
     step: Callable[[str], None] = lambda text: None  # told what begins, for a line of progress
 
@@ -62,7 +65,8 @@ class CheckResult:
     max_abs: float = 0.0
     max_ulp: float = 0.0
     max_share: float = 0.0  # the largest error as a share of the allowed one
-    nearest: str = ""  # the element that has it: its value, the reference's, how far they are apart, and how far they may be
+    # the element that has it: its value, the reference's, how far they are apart, and how far they may be
+    nearest: str = ""
     compared: int = 0
     unbounded: int = 0  # of these, values for which anything is allowed
     unbounded_nan: int = 0  # floats that are NaN in the reference
@@ -88,23 +92,28 @@ def counted(count: int, noun: str) -> str:
 
 
 def error_text(results: Sequence[CheckResult]) -> str:
-    """The largest error as a share of the allowed one, how many values were compared, which was the worst, how many could not be compared and why."""
+    """The largest error as a share of the allowed one, how many values were compared, which was the worst, how many
+    could not be compared and why."""
     if not any(r.compared for r in results):
         return "-"
     total, unbounded = sum(r.compared for r in results), sum(r.unbounded for r in results)
     worst = max(results, key=lambda r: r.max_share)
     bounded = total - unbounded
-    text = f"{worst.share_text()} ({counted(bounded, 'value')} compared" + (", all equal" if bounded and not worst.max_share else "")
+    text = f"{worst.share_text()} ({counted(bounded, 'value')} compared" + (", all equal" if bounded
+                                                                            and not worst.max_share else "")
     text += f"; {_unbounded_text(results, total)}" if unbounded else ""
-    return text + (f"; worst: {f'{worst.fusion}, ' if len(results) > 1 else ''}{worst.nearest})" if worst.nearest else ")")
+    return text + (f"; worst: {f'{worst.fusion}, ' if len(results) > 1 else ''}{worst.nearest})" if worst.nearest
+                   else ")")
 
 
 def _unbounded_text(results: Sequence[CheckResult], total: int) -> str:
     """How many values have no limit, and why."""
     nans, integers, moderate, unbounded = (sum(getattr(r, name) for r in results) for name in
                                            ("unbounded_nan", "unbounded_integers", "unbounded_moderate", "unbounded"))
-    numbers = ["rounding leads to overflow, a division by zero or a pole", *dict.fromkeys(why for r in results for why in r.unknown)]
-    reasons = [(nans, "rounding decides between NaN and a number"), (integers, "rounding decides a comparison, a conversion or an index"),
+    numbers = ["rounding leads to overflow, a division by zero or a pole",
+               *dict.fromkeys(why for r in results for why in r.unknown)]
+    reasons = [(nans, "rounding decides between NaN and a number"),
+               (integers, "rounding decides a comparison, a conversion or an index"),
                (unbounded - nans - integers, ", or where ".join(numbers))]
     found = [(count, why) for count, why in reasons if count]
     whys = ", ".join(why + (f" ({count})" if len(found) > 1 else "") for count, why in found)
@@ -251,11 +260,13 @@ LONG_SOURCE = 1 << 20  # bytes of C beyond which one long function is optimised 
 
 
 def _compiled(command: Sequence[str], source: Path, alone: bool = False) -> str:
-    """The object of a source. One that stands alone is kept in $SETT_OBJECTS, where that names a folder, for all of the same text."""
+    """The object of a source. One that stands alone is kept in $SETT_OBJECTS, where that names a folder, for all of the
+    same text."""
     output = Path(f"{source}.o")
     kept: Optional[Path] = None
     if alone and os.environ.get("SETT_OBJECTS"):
-        kept = Path(os.environ["SETT_OBJECTS"]) / hashlib.sha256("\0".join([*command, source.read_text()]).encode()).hexdigest()
+        kept = Path(os.environ["SETT_OBJECTS"]) / hashlib.sha256(
+            "\0".join([*command, source.read_text()]).encode()).hexdigest()
         if kept.exists():
             return str(kept)
     call([*command, "-o", str(output), str(source)], source.name)
@@ -266,11 +277,13 @@ def _compiled(command: Sequence[str], source: Path, alone: bool = False) -> str:
 
 
 def compile_fusion(built: Built, target: str, with_reference: bool = False) -> Path:
-    """The shared object of a fusion, in its folder; with its reference and bound where it is to be compared with them."""
+    """The shared object of a fusion, in its folder; with its reference and bound where it is to be compared with
+    them."""
     name, folder, runner = built.name, built.folder, runner_of(target)
     sources = [one for one in (f"{name}_ref.c", f"{name}_bound.c") if with_reference and (folder / one).exists()]
     glue_file = f"{name}_glue_{target}.c"
-    (folder / glue_file).write_text(glue(built.manifest, runner, f"{name}_ref.c" in sources, f"{name}_bound.c" in sources))
+    (folder / glue_file).write_text(glue(built.manifest, runner, f"{name}_ref.c" in sources,
+                                         f"{name}_bound.c" in sources))
     output = folder / f"{name}_{target}.so"
     command = [c_compiler(), "-O2", "-std=c11", "-ffp-contract=off", "-fPIC", "-w"]
     steps: List[Callable[[], str]] = [partial(_compiled, [*command, "-c"], folder / source, True) for source in sources]
@@ -323,7 +336,8 @@ def _events(text: str) -> List[Event]:
 
 def call_harness(target: str, arguments: Iterable[object], seconds: float) -> Answer:
     """Runs the harness; never raises for what happens in there."""
-    done = child.run([str(harness(target)), *(str(a) for a in arguments)], seconds, {"POCL_AFFINITY": "1", **os.environ})
+    done = child.run([str(harness(target)), *(str(a) for a in arguments)], seconds,
+                     {"POCL_AFFINITY": "1", **os.environ})
     return Answer(_events(done.out), done.status, done.timed_out, done.err.strip())
 
 
@@ -386,11 +400,13 @@ def unknown(built: Built, excess_precision: bool) -> List[str]:
 
 
 def _result(built: Built, event: Event, device: str, excess_precision: bool) -> CheckResult:
-    unbounded = [int(event.get(name, 0)) for name in ("unbounded", "unbounded_nan", "unbounded_integers", "unbounded_moderate")]
-    return CheckResult(
-        built.name, built.hero, event["status"], _with_indices(event["reason"], built.manifest), event.get("max_abs", 0.0),
-        event.get("max_ulp", 0.0), event.get("max_share", 0.0), _with_indices(event.get("nearest", ""), built.manifest), int(event.get("compared", 0)), *unbounded,
-        unknown(built, excess_precision) if unbounded[0] > unbounded[1] + unbounded[2] else (), int(event.get("rounds", 0)), device)
+    unbounded = [int(event.get(name, 0)) for name in ("unbounded", "unbounded_nan", "unbounded_integers",
+                                                      "unbounded_moderate")]
+    return CheckResult(built.name, built.hero, event["status"], _with_indices(event["reason"], built.manifest),
+                       event.get("max_abs", 0.0), event.get("max_ulp", 0.0), event.get("max_share", 0.0),
+                       _with_indices(event.get("nearest", ""), built.manifest), int(event.get("compared", 0)),
+                       *unbounded, unknown(built, excess_precision) if unbounded[0] > unbounded[1] + unbounded[2]
+                       else (), int(event.get("rounds", 0)), device)
 
 
 def kernel_seconds(target: str, options: Options) -> int:
@@ -415,14 +431,16 @@ def check_built(fusions: Sequence[Built], target: str, options: Options) -> List
             results[number] = CheckResult(built.name, built.hero, "FAIL", error.message)
     while waiting:
         options.step(f"run {', '.join(fusions[n].name for n in waiting)} beside the reference")
-        answer = call_harness(target, ["check", options.device, options.seed, options.rounds, kernel_seconds(target, options),
-                                       *(fusions[n].library for n in waiting)], options.process_seconds)
+        answer = call_harness(target, ["check", options.device, options.seed, options.rounds,
+                                       kernel_seconds(target, options), *(fusions[n].library for n in waiting)],
+                              options.process_seconds)
         raise_for_start(answer)
         device = next((e["name"] for e in answer.of("device")), "")
         done = answer.of("result")
         for number, event in zip(waiting, done):
             results[number] = _result(fusions[number], event, device, options.excess_precision)
-            said = [line for line in answer.errors.splitlines() if re.match(rf"cuda_on_cpu: (after )?sett_{fusions[number].name}", line)]
+            said = [line for line in answer.errors.splitlines()
+                    if re.match(rf"cuda_on_cpu: (after )?sett_{fusions[number].name}", line)]
             if event["status"] == "FAIL" and said:
                 results[number].reason += f": {said[0]}"
         rest = waiting[len(done):]
@@ -455,7 +473,8 @@ def build(fusion: Any, folder: Path, target: str, options: Options) -> Built:
     """gen build of one fusion into a folder of its own."""
     options.step(f"generate {fusion.name} ({len(fusion.computation.instructions)} ops)")
     folder.mkdir(parents=True, exist_ok=True)
-    made = pipeline.build_fusion(fusion, str(folder), [runner_of(target).target.name], options.schedule, options.excess_precision)
+    made = pipeline.build_fusion(fusion, str(folder), [runner_of(target).target.name], options.schedule,
+                                 options.excess_precision)
     manifest = made if "params" in made else made.get("manifest", made)
     if not isinstance(manifest, dict):
         manifest = json.loads(Path(manifest).read_text())
@@ -479,7 +498,8 @@ def compile_only(built: Built, target: str, options: Options, why: str = "too la
 
 
 def check_what_fits(fusions: Sequence[Built], target: str, options: Options) -> List[CheckResult]:
-    """Checks fusions beside their references, as often as MOST_SECONDS allow; those that memory or time do not allow by their maps and by compiling."""
+    """Checks fusions beside their references, as often as MOST_SECONDS allow; those that memory or time do not allow by
+    their maps and by compiling."""
     limit = options.memory if options.memory is not None else costs.machine_memory() // 3
     results: Dict[int, CheckResult] = {}
     alike: Dict[int, List[int]] = {}    # fusions that one process runs, by rounds (less than 0: at most)
@@ -520,12 +540,14 @@ def check(file: str, target: str, options: Optional[Options] = None) -> List[Che
 # ---- run ----
 
 
-def run_built(built: Built, target: str, params: Sequence[Path], results: Sequence[Path], options: Options, expected: float = 0) -> None:
+def run_built(built: Built, target: str, params: Sequence[Path], results: Sequence[Path], options: Options,
+              expected: float = 0) -> None:
     """One launch on files. expected: its seconds. RunError: wrong sizes (2), a fault (1), no device (3)."""
     if built.library is None:
         compile_fusion(built, target)
     launch = max(kernel_seconds(target, options), int(10 * expected))
-    answer = call_harness(target, ["run", options.device, launch, built.library, *params, *results], max(options.process_seconds, 2 * launch))
+    answer = call_harness(target, ["run", options.device, launch, built.library, *params, *results],
+                          max(options.process_seconds, 2 * launch))
     raise_for_start(answer)
     done = answer.of("result")
     if not done:
@@ -545,7 +567,8 @@ def _check_sizes(files: Sequence[Path], sizes: Sequence[int]) -> None:
 
 
 def constant_bytes(shape: Any, literal: Sequence[int]) -> bytes:
-    """The buffer of a constant: bit patterns in logical order, put where the shape's layout has them; padding is zero."""
+    """The buffer of a constant: bit patterns in logical order, put where the shape's layout has them; padding is
+    zero."""
     from gen import algebra
 
     bits, _ = BITS_AND_KIND[shape.dtype]
@@ -557,14 +580,16 @@ def constant_bytes(shape: Any, literal: Sequence[int]) -> bytes:
     def joined(found: "List[int]") -> bytes:
         if per == 1:
             return b"".join(value.to_bytes(dtypes.storage_bytes(shape.dtype), "little") for value in found)
-        return bytes(sum(value << k * bits for k, value in enumerate(found[i:i + per])) for i in range(0, len(found), per))
+        return bytes(sum(value << k * bits for k, value in enumerate(found[i:i + per]))
+                     for i in range(0, len(found), per))
 
     if tuple(shape.minor_to_major) == plain and not shape.tiled:
         return joined(patterns)
     at = [int(algebra.call("shape", "index", shape.text, ",".join(map(str, index))))
           for index in itertools.product(*map(range, shape.dims))]
     placed = dict(zip(at, patterns))
-    return joined([placed.get(i, 0) for i in range(shape.bytes * per // dtypes.storage_bytes(shape.dtype) if shape.tiled else len(patterns))])
+    return joined([placed.get(i, 0) for i in range(shape.bytes * per // dtypes.storage_bytes(shape.dtype) if shape.tiled
+                                                   else len(patterns))])
 
 
 def run(file: str, target: str, in_dir: str, out_dir: str, options: Optional[Options] = None) -> List[Path]:

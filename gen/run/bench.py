@@ -1,7 +1,8 @@
-"""Times kernels in turns with copies and reads of the same bytes on the same device, and with libraries that do the same.
+"""Times kernels in turns with copies and reads of the same bytes on the same device, and with libraries that do the
+same.
 
-Turns go on until the share of the yardstick is known well enough: of the fastest read for a kernel that writes less than a
-quarter of what it reads, of the fastest copy for all others.
+Turns go on until the share of the yardstick is known well enough: of the fastest read for a kernel that writes less
+than a quarter of what it reads, of the fastest copy for all others.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 from gen import child, pipeline, run
 from gen.run import cost as costs, rivals
 
-ONE_STREAM = {"copy": "streaming stores", "read": "vector sum"}  # the simplest rivals that are fast: one place in memory a thread
+# the simplest rivals that are fast: one place in memory a thread
+ONE_STREAM = {"copy": "streaming stores", "read": "vector sum"}
 START_SECONDS, TURNS_A_SECOND = 4, 6  # to generate, compile and begin, of one kernel; of it and a dozen rivals
 SMALL = 1 << 20  # bytes below which a launch costs more time than the moves: a row of latency
 MIB = float(1 << 20)
@@ -28,8 +30,9 @@ Row = Dict[str, Any]
 
 @dataclass
 class BenchOptions:
-    """spread: of the median share, half of its 95% interval, at which turns end; rounds: turns at most, at least 9 where there are
-    as many; seconds: for the turns beyond those; slot_ms: least length of a turn; footprint 0: as footprint() says."""
+    """spread: of the median share, half of its 95% interval, at which turns end; rounds: turns at most, at least 9
+    where there are as many; seconds: for the turns beyond those; slot_ms: least length of a turn; footprint 0: as
+    footprint() says."""
 
     rounds: int = 60
     spread: float = 0.02
@@ -62,8 +65,8 @@ def compiler_version() -> str:
 
 
 def footprint(device: run.Event, wanted: int) -> int:
-    """Bytes of rotated buffers: sixteen times the last-level cache (of a loop over twice as much it keeps a part), or a GiB where
-    that is less, but twice the cache; within an eighth of the host's and a quarter of the device's memory."""
+    """Bytes of rotated buffers: sixteen times the last-level cache (of a loop over twice as much it keeps a part), or a
+    GiB where that is less, but twice the cache; within an eighth of the host's and a quarter of the device's memory."""
     cache, most = int(device["cache"]), min(costs.machine_memory() // 8, int(device["memory"]) // 4)
     return min(wanted or max(2 * cache, min(16 * cache, 1 << 30)) or 256 << 20, most)
 
@@ -76,11 +79,13 @@ def _time(event: run.Event) -> Row:
 def _fastest(events: Sequence[run.Event]) -> Optional[run.Event]:
     """Of those that took part to the end."""
     last = max((e["rounds"] for e in events), default=0)
-    return min((e for e in events if e["rounds"] == last), key=lambda e: e["median"] / max(1.0, e["bytes"]), default=None)
+    return min((e for e in events if e["rounds"] == last), key=lambda e: e["median"] / max(1.0, e["bytes"]),
+               default=None)
 
 
 def _share(kernel: run.Event, rival: run.Event) -> float:
-    """The median over the turns of the kernel's speed in the rival's: both of a turn meet the same noise of the machine."""
+    """The median over the turns of the kernel's speed in the rival's: both of a turn meet the same noise of the
+    machine."""
     speed = kernel["bytes"] / rival["bytes"]
     return speed * median(theirs / ours for ours, theirs in zip(kernel["times"], rival["times"]))
 
@@ -115,17 +120,20 @@ def _timed_row(row: Row, answer: run.Answer, device: run.Event, manifest: run.Ma
     copies = [e for e in times if e["kind"] == "copy"]
     reads = [e for e in times if e["kind"] == "read"]
     rotation = answer.of("rotation")[0]
-    row.update(_time(kernel), status="PASS", arithmetic_rate=next((event["rate"] for event in answer.of("arithmetic")), None))
-    row.update(name=row["kernel"], rounds=int(kernel["rounds"]), latency_s=rotation["latency"], sets=int(rotation["sets"]),
-               footprint=int(rotation["footprint"]), fits_cache=bool(rotation["footprint"] <= device["cache"]),
-               yardstick=rotation["yardstick"], share_spread=rotation["spread"] if rotation["spread"] < 1e300 else None, copies=[_time(e) for e in copies],
-               reads=[_time(e) for e in reads])
+    row.update(_time(kernel), status="PASS",
+               arithmetic_rate=next((event["rate"] for event in answer.of("arithmetic")), None))
+    row.update(name=row["kernel"], rounds=int(kernel["rounds"]), latency_s=rotation["latency"],
+               sets=int(rotation["sets"]), footprint=int(rotation["footprint"]),
+               fits_cache=bool(rotation["footprint"] <= device["cache"]), yardstick=rotation["yardstick"],
+               share_spread=rotation["spread"] if rotation["spread"] < 1e300 else None,
+               copies=[_time(e) for e in copies], reads=[_time(e) for e in reads])
     copy, read = _fastest(copies), _fastest(reads)
     if copy:
         row["copy"], row["share"] = _time(copy), _share(kernel, copy)
     if read:
         row["read"], row["read_share"] = _time(read), _share(kernel, read)
-    plain = next((e for e in (copies if rotation["yardstick"] == "copy" else reads) if e["name"] == ONE_STREAM[rotation["yardstick"]]), None)
+    plain = next((e for e in (copies if rotation["yardstick"] == "copy" else reads)
+                  if e["name"] == ONE_STREAM[rotation["yardstick"]]), None)
     if plain:
         row["one_stream_share"] = _share(kernel, plain)
     if copy and read:
@@ -133,7 +141,8 @@ def _timed_row(row: Row, answer: run.Answer, device: run.Event, manifest: run.Ma
     return row
 
 
-def _operations(built: run.Built, libraries: Sequence[rivals.Library]) -> "List[Tuple[rivals.Library, rivals.Operation]]":
+def _operations(built: run.Built,
+                libraries: Sequence[rivals.Library]) -> "List[Tuple[rivals.Library, rivals.Operation]]":
     """What each library does of a fusion; those that do nothing of the kind are left out."""
     single = rivals.operation(built.source) if libraries else None
     whole = rivals.whole(built.source, built.folder) if any(x.name in rivals.WHOLE for x in libraries) else None
@@ -151,27 +160,31 @@ def bench_built(built: run.Built, target: str, device: run.Event, options: Bench
     cost = costs.cost(built.source) if built.source else None
     expected = costs.LAUNCHES * cost.launch_seconds(False, bool(device["on_host"])) if cost else 0.0
     if cost and expected > costs.MOST_SECONDS:
-        row.update(status="SKIP", reason=f"{cost.text()}, about {costs.duration(expected)} for {costs.LAUNCHES} launches: not timed")
+        row.update(status="SKIP",
+                   reason=f"{cost.text()}, about {costs.duration(expected)} for {costs.LAUNCHES} launches: not timed")
         return row
     if cost and expected > run.LONG_SECONDS:
         options.run.say(f"{built.name}: {cost.text()}, about {costs.duration(expected)} for {costs.LAUNCHES} launches")
     if options.with_check:
         result = (run.check_what_fits if cost else run.check_built)([built], target, options.run)[0]
-        row.update(max_abs=result.max_abs, max_ulp=result.max_ulp, error=result.share_text() if result.compared else "not compared")
+        row.update(max_abs=result.max_abs, max_ulp=result.max_ulp,
+                   error=result.share_text() if result.compared else "not compared")
         if result.status != "PASS":
             row.update(status=result.status, reason=result.reason)
             return row
     elif built.library is None:
         run.compile_fusion(built, target)
     bytes_rotated = footprint(device, options.footprint)
-    arguments = [options.run.device, options.rounds, options.spread, options.seconds, options.slot_ms, bytes_rotated, moved, built.library]
+    arguments = [options.run.device, options.rounds, options.spread, options.seconds, options.slot_ms, bytes_rotated,
+                 moved, built.library]
     operations = _operations(built, libraries)
     if operations:
         files = built.folder / "rival_in.bin", built.folder / "rival_out.bin"
         arguments += files
         for library, operation in operations:
             if library.command:
-                arguments += [library.name, operation.result, library.line(operation, int(device["units"]), bytes_rotated, *files)]
+                arguments += [library.name, operation.result,
+                              library.line(operation, int(device["units"]), bytes_rotated, *files)]
     answer = run.call_harness(target, ["bench", *arguments], options.run.process_seconds)
     run.raise_for_start(answer)
     if not answer.of("rotation") or not any(e["kind"] == "kernel" for e in answer.of("time")):
@@ -180,7 +193,8 @@ def bench_built(built: run.Built, target: str, device: run.Event, options: Bench
         row["reason"] = ended[0]["reason"] if ended else run.ending(answer, options.run.process_seconds)
         return row
     _timed_row(row, answer, device, manifest)
-    row["libraries"] = _libraries(next(e for e in answer.of("time") if e["kind"] == "kernel"), answer, [x for x, _ in operations])
+    row["libraries"] = _libraries(next(e for e in answer.of("time") if e["kind"] == "kernel"), answer,
+                                  [x for x, _ in operations])
     row["matrix_products"] = bool(built.source) and rivals.matrix_products(built.source)
     return row
 
@@ -193,9 +207,12 @@ def bench_fusion(fusion: Any, report: Report) -> Row:
 
 
 def expected_seconds(fusions: Sequence[Any], options: BenchOptions) -> float:
-    """Of a bench of fusions, on an idle machine: each kernel's turns to the last, its check in two rounds, and what goes before."""
+    """Of a bench of fusions, on an idle machine: each kernel's turns to the last, its check in two rounds, and what
+    goes before."""
     each = [costs.cost(fusion).check_seconds(False) for fusion in fusions if options.with_check]
-    return len(fusions) * (START_SECONDS + min(options.seconds, options.rounds / TURNS_A_SECOND)) + 2 * sum(min(seconds, costs.MOST_SECONDS) for seconds in each)
+    return len(fusions) * (START_SECONDS + min(options.seconds,
+                                               options.rounds / TURNS_A_SECOND)) + 2 * sum(
+        min(seconds, costs.MOST_SECONDS) for seconds in each)
 
 
 def bench(files: Sequence[str], target: str, options: Optional[BenchOptions] = None) -> Report:
@@ -203,7 +220,8 @@ def bench(files: Sequence[str], target: str, options: Optional[BenchOptions] = N
     from gen import hlo
 
     options = options or BenchOptions()
-    fusions = [(Path(file).name, fusion) for file in files for fusion in hlo.fusions(run.load(file, options.run.fill_constants))]
+    fusions = [(Path(file).name, fusion) for file in files
+               for fusion in hlo.fusions(run.load(file, options.run.fill_constants))]
     report = Report(target, run.find_device(target, options.run), compiler_version(), options)
     with tempfile.TemporaryDirectory(prefix="sett_rivals_") as programs:
         if options.with_libraries and report.device["on_host"]:
@@ -270,19 +288,20 @@ def _library_cell(row: Row, name: str) -> str:
 
 def _cells(row: Row, libraries: Sequence[str]) -> Dict[str, str]:
     """A row's texts by heading."""
-    cells = {"kernel": row["kernel"], "hero": row["hero"], "moved": bytes_text(row["bytes"]), "max error": row.get("error", "not checked")}
+    cells = {"kernel": row["kernel"], "hero": row["hero"], "moved": bytes_text(row["bytes"]),
+             "max error": row.get("error", "not checked")}
     if "median_s" not in row:
         return {**cells, "time": row["status"], "note": (row.get("reason", "").splitlines() or [""])[0]}
     reduces = row["yardstick"] == "read"
     copy, read = row.get("copy"), row.get("read") if reduces else None
     spread = row["share_spread"]
-    cells.update({
-        "time": seconds_text(row["median_s"]), "spread": f"{100 * _spread(row):.0f}%", "GB/s": _gbps(row), "copy": _gbps(copy),
-        "share": f"{row['share']:.2f}" if copy else "-", "read": _gbps(read), "of read": f"{row['read_share']:.2f}" if read else "-",
-        "+-": "?" if spread is None else f"{100 * spread:.0f}%",
-        "of one stream": f"{row['one_stream_share']:.2f}" if "one_stream_share" in row else "-",
-        "memcpy": _gbps(next((c for c in row["copies"] if c["name"] == "memcpy"), None)),
-        "yardstick": (read or copy or {"name": "-"})["name"], "note": _note(row)})
+    cells.update({"time": seconds_text(row["median_s"]), "spread": f"{100 * _spread(row):.0f}%", "GB/s": _gbps(row),
+                  "copy": _gbps(copy), "share": f"{row['share']:.2f}" if copy else "-", "read": _gbps(read),
+                  "of read": f"{row['read_share']:.2f}" if read else "-",
+                  "+-": "?" if spread is None else f"{100 * spread:.0f}%",
+                  "of one stream": f"{row['one_stream_share']:.2f}" if "one_stream_share" in row else "-",
+                  "memcpy": _gbps(next((c for c in row["copies"] if c["name"] == "memcpy"), None)),
+                  "yardstick": (read or copy or {"name": "-"})["name"], "note": _note(row)})
     cells.update({name: _library_cell(row, name) for name in libraries})
     return cells
 
@@ -303,7 +322,8 @@ def skipped(report: Report) -> List[str]:
 
 
 def _summary(report: Report) -> List[str]:
-    """A line for each library that was timed beside several kernels: how many times as fast they are, in the geometric mean."""
+    """A line for each library that was timed beside several kernels: how many times as fast they are, in the geometric
+    mean."""
     lines = []
     for name in rivals.NAMES:
         ahead: Dict[bool, List[Tuple[float, str]]] = {False: [], True: []}
@@ -331,9 +351,12 @@ def head(report: Report) -> List[str]:
 
 
 def table(report: Report) -> str:
-    """Lines for the device and the method, then a row for each kernel. Time: the median; spread: the middle half of the turns."""
-    names = [x.name for x in report.libraries if not x.missing and any(_library_cell(row, x.name) != "-" for row in report.rows)]
-    headings = ["kernel", "hero", "moved", "time", "spread", "GB/s", "copy", "share", "read", "of read", "+-", "of one stream", "memcpy", *names, "max error", "yardstick", "note"]
+    """Lines for the device and the method, then a row for each kernel. Time: the median; spread: the middle half of the
+    turns."""
+    names = [x.name for x in report.libraries if not x.missing
+             and any(_library_cell(row, x.name) != "-" for row in report.rows)]
+    headings = ["kernel", "hero", "moved", "time", "spread", "GB/s", "copy", "share", "read", "of read", "+-",
+                "of one stream", "memcpy", *names, "max error", "yardstick", "note"]
     lines = [_cells(row, names) for row in report.rows]
     widths = [max(len(h), *(len(line.get(h, "")) for line in lines), 0) for h in headings]
 
@@ -341,18 +364,20 @@ def table(report: Report) -> str:
         return "  ".join(c.ljust(w) if h in LEFT else c.rjust(w) for h, c, w in zip(headings, cells, widths)).rstrip()
 
     said = head(report)
-    libraries = sorted({" ".join(r["about"].split()[:2]) for row in report.rows for r in row["libraries"] if r["status"] == "PASS"})
+    libraries = sorted({" ".join(r["about"].split()[:2]) for row in report.rows for r in row["libraries"]
+                        if r["status"] == "PASS"})
     if libraries:
         said.append(f"beside it, on {int(report.device['units'])} threads: {', '.join(libraries)}")
-    return "\n".join([*said, text([h if h != "note" else "" for h in headings]), *(text([line.get(h, "") for h in headings]) for line in lines),
-                      *_summary(report), *skipped(report)])
+    return "\n".join([*said, text([h if h != "note" else "" for h in headings]),
+                      *(text([line.get(h, "") for h in headings]) for line in lines), *_summary(report),
+                      *skipped(report)])
 
 
 def about(report: Report) -> Dict[str, Any]:
     """The device and the method, without dates and paths."""
     options = report.options
-    return {"target": report.target, "device": {k: v for k, v in report.device.items() if k != "event"}, "compiler": report.compiler,
-            "rounds": options.rounds, "spread": options.spread, "seconds": options.seconds}
+    return {"target": report.target, "device": {k: v for k, v in report.device.items() if k != "event"},
+            "compiler": report.compiler, "rounds": options.rounds, "spread": options.spread, "seconds": options.seconds}
 
 
 def as_json(report: Report) -> str:
@@ -365,7 +390,8 @@ def write_json(report: Report, path: str) -> None:
 
 
 def writable(data: Optional[Path], page: Optional[Path]) -> None:
-    """RunError where the files of --json and --html cannot be written: it is better said before anything is measured."""
+    """RunError where the files of --json and --html cannot be written: it is better said before anything is
+    measured."""
     for option, path in (("--json", data), ("--html", page)):
         if path and (path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK)):
             raise run.RunError(f"{option} {path}: expected the name of a file in a folder that can be written")

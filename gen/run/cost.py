@@ -1,4 +1,5 @@
-"""What a check or a bench of a fusion costs, counted before anything runs: bytes, steps, and seconds at stated rates."""
+"""What a check or a bench of a fusion costs, counted before anything runs: bytes, steps, and seconds at stated
+rates."""
 
 from __future__ import annotations
 
@@ -16,10 +17,12 @@ from gen.plan.scan import prefix
 MOST_SECONDS = 120      # that a check, or a bench of one kernel, may take
 MUCH_STEPS = 2 * 10 ** 8     # beyond, inputs are moderate only: subnormals among others take ten times as long
 
-# A second of two cores of a server of 2020 does at least so much of one round of a check: two launches and, beside each other, the reference
+# A second of two cores of a server of 2020 does at least so much of one round of a check: two launches and, beside each
+# other, the reference
 # and its bound (dots: the reference's loops miss the cache; floats: both ends of an interval, through libm).
 CHECKED_STEPS, CHECKED_OPERATIONS, CHECKED_ROUNDED = 1e8, 5e8, 4e7
-LAUNCHED_STEPS, LAUNCHED_OPERATIONS = 1e9, 3e9      # of one launch, and a device that is not the host does DEVICE times as much
+# of one launch, and a device that is not the host does DEVICE times as much
+LAUNCHED_STEPS, LAUNCHED_OPERATIONS = 1e9, 3e9
 DEVICE = 100
 EMULATED_STEPS, EMULATED_OPERATIONS = 100, 10       # how often longer it takes where a device is played by the host
 LAUNCHES = 15   # of a bench at least: to warm up, and for nine turns
@@ -27,7 +30,8 @@ LAUNCHES = 15   # of a bench at least: to warm up, and for nine turns
 
 @dataclass(frozen=True)
 class Cost:
-    """steps: of the inner loops of dots, convolutions and windows. operations: of all other ops, an element each; rounded: those of floats."""
+    """steps: of the inner loops of dots, convolutions and windows. operations: of all other ops, an element each;
+    rounded: those of floats."""
 
     steps: int
     operations: int
@@ -37,11 +41,13 @@ class Cost:
     def check_seconds(self, emulated: bool) -> float:
         """Of one round."""
         steps, operations = (EMULATED_STEPS, EMULATED_OPERATIONS) if emulated else (1, 1)
-        return self.steps / CHECKED_STEPS * steps + (self.operations - self.rounded) / CHECKED_OPERATIONS * operations + self.rounded / CHECKED_ROUNDED
+        return self.steps / CHECKED_STEPS * steps + (
+            self.operations - self.rounded) / CHECKED_OPERATIONS * operations + self.rounded / CHECKED_ROUNDED
 
     def launch_seconds(self, emulated: bool, on_host: bool) -> float:
         steps, operations = (EMULATED_STEPS, EMULATED_OPERATIONS) if emulated else (1, 1)
-        return (self.steps / LAUNCHED_STEPS * steps + self.operations / LAUNCHED_OPERATIONS * operations) / (1 if on_host else DEVICE)
+        return (self.steps / LAUNCHED_STEPS * steps
+                + self.operations / LAUNCHED_OPERATIONS * operations) / (1 if on_host else DEVICE)
 
     def text(self) -> str:
         """What takes most of the time."""
@@ -63,17 +69,20 @@ def machine_memory() -> int:
 def cost(fusion: Fusion) -> Cost:
     steps = operations = rounded = 0
     for i in fusion.computation.instructions:
-        if i.opcode in hlo.LOOPS and (prefix(i) is None or any(leaf.dtype in dtypes.PACKED for leaf in i.shape.leaves())):
+        if i.opcode in hlo.LOOPS and (prefix(i) is None
+                                      or any(leaf.dtype in dtypes.PACKED for leaf in i.shape.leaves())):
             steps += steps_of(i)
         elif i.opcode not in ("parameter", "constant", "tuple", "get-tuple-element"):
             count = max((leaf.elements for value in (i, *i.operands[:1]) for leaf in value.shape.leaves()), default=0)
             operations += count
-            rounded += count if any(leaf.kind == "array" and dtypes.TABLE[leaf.dtype].kind in ("float", "complex") for leaf in i.shape.leaves()) and not partition.moves_only(i) else 0
+            rounded += count if any(leaf.kind == "array" and dtypes.TABLE[leaf.dtype].kind in ("float", "complex")
+                                    for leaf in i.shape.leaves()) and not partition.moves_only(i) else 0
     return Cost(steps, operations, rounded, memory(fusion.computation))
 
 
 def arithmetic(fusion: Fusion) -> int:
-    """Operations on numbers, one for each element that an op computes (two for each step of a dot or convolution); moves and conversions are none."""
+    """Operations on numbers, one for each element that an op computes (two for each step of a dot or convolution);
+    moves and conversions are none."""
     return sum(_arithmetic(i) for i in fusion.computation.instructions)
 
 
@@ -83,27 +92,34 @@ def _arithmetic(i: Instruction) -> int:
     if i.opcode == "convert" or partition.moves_only(i):
         return 0
     if i.opcode in ("reduce", "reduce-window", "select-and-scatter", "scatter"):
-        times = {"reduce": lambda: i.operands[0].shape.elements, "scatter": lambda: i.operands[-1].shape.elements}.get(i.opcode, lambda: steps_of(i))()
+        times = {"reduce": lambda: i.operands[0].shape.elements,
+                 "scatter": lambda: i.operands[-1].shape.elements}.get(i.opcode, lambda: steps_of(i))()
         return times * sum(_arithmetic(inner) for called in i.called for inner in called.instructions)
     return sum(leaf.elements for leaf in i.shape.leaves()) if i.opcode in ELEMENTWISE else 0
 
 
 def steps_of(i: Instruction) -> int:
-    """How often the innermost loop of an op runs: a kernel of select-and-scatter looks at a window for each place of a window."""
-    return math.prod(partition.loop_sizes(i)) ** (2 if i.opcode == "select-and-scatter" else 1) * i.shape.leaves()[0].elements
+    """How often the innermost loop of an op runs: a kernel of select-and-scatter looks at a window for each place of a
+    window."""
+    return math.prod(partition.loop_sizes(i)) ** (2 if i.opcode == "select-and-scatter"
+                                                  else 1) * i.shape.leaves()[0].elements
 
 
 def memory(computation: Computation) -> int:
-    """Bytes that a check takes at most: buffers twice, what is between kernels, and what the reference and its bound hold at a time."""
+    """Bytes that a check takes at most: buffers twice, what is between kernels, and what the reference and its bound
+    hold at a time."""
     last: Dict[Instruction, int] = {}      # where a value is read last, also as part of a tuple
     for number, i in reversed(list(enumerate(computation.instructions))):
         end = last.setdefault(i, number if i is not computation.root else len(computation.instructions))
         for operand in i.operands:
-            last[operand] = max(last.get(operand, 0), end if i.opcode in ("tuple", "get-tuple-element", "opt-barrier") else number)
+            last[operand] = max(last.get(operand, 0), end if i.opcode in ("tuple", "get-tuple-element", "opt-barrier")
+                                else number)
     ending: Dict[int, int] = {}
     kept = held = most = 0
     for number, i in enumerate(computation.instructions):
-        own = 0 if i.opcode in ("tuple", "get-tuple-element", "opt-barrier") else sum(2 * leaf.bytes + 16 * leaf.elements for leaf in i.shape.leaves())
+        own = 0 if i.opcode in ("tuple", "get-tuple-element",
+                                "opt-barrier") else sum(2 * leaf.bytes + 16 * leaf.elements
+                                                        for leaf in i.shape.leaves())
         passing = 0
         if i.opcode in hlo.CONTRACTIONS:      # its factors as the reference wants them, and scaled ones
             passing = (24 + 24 * (i.opcode == "scaled-dot")) * sum(operand.shape.elements for operand in i.operands)
@@ -115,5 +131,6 @@ def memory(computation: Computation) -> int:
         ending[last[i]] = ending.get(last[i], 0) + own
         most = max(most, held + passing)
         held -= ending.pop(number, 0)
-    results = sum(2 * leaf.bytes + 8 * leaf.elements for leaf in computation.root.shape.leaves()) if computation.root else 0
+    results = sum(2 * leaf.bytes + 8 * leaf.elements
+                  for leaf in computation.root.shape.leaves()) if computation.root else 0
     return kept + most + results

@@ -1,7 +1,8 @@
-"""gen bench --layouts: copies between every pair of layouts of an array, and reads of it by rows, columns and tiles in each.
+"""gen bench --layouts: copies between every pair of layouts of an array, and reads of it by rows, columns and tiles in
+each.
 
-This file writes HLO text and shows what came out as a matrix: as text, JSON and a page. The kernels are gen's own, and they
-are checked and timed as those of any file are, by gen/run/bench.py.
+This file writes HLO text and shows what came out as a matrix: as text, JSON and a page. The kernels are gen's own, and
+they are checked and timed as those of any file are, by gen/run/bench.py.
 """
 
 from __future__ import annotations
@@ -25,8 +26,9 @@ READS = ("rows", "columns", "tiles")  # runs along the last dimension, along the
 
 @dataclass(frozen=True)
 class Layout:
-    """One layout of the array. text: {1,0:T(8,128)}; padding: the share of its bytes; tile: its first tile, a size for each
-    logical dimension, or nothing; walk: a corner of the last two dimensions as points (row, column) in the order of memory."""
+    """One layout of the array. text: {1,0:T(8,128)}; padding: the share of its bytes; tile: its first tile, a size for
+    each logical dimension, or nothing; walk: a corner of the last two dimensions as points (row, column) in the order
+    of memory."""
 
     text: str
     shape: hlo.Shape
@@ -37,7 +39,8 @@ class Layout:
 
 @dataclass
 class Matrix:
-    """tile: what reads by tiles go by. The rows of copies have `from` and `to`, those of reads `layout` and `by`; the report has both."""
+    """tile: what reads by tiles go by. The rows of copies have `from` and `to`, those of reads `layout` and `by`; the
+    report has both."""
 
     report: bench.Report
     shape: hlo.Shape
@@ -62,14 +65,17 @@ def _shape(text: str) -> hlo.Shape:
     except algebra.AlgebraError as error:
         raise _fault("shape", text, error.column or 1, error.message) from None
     if shape.kind != "array" or shape.dynamic or not shape.dims or shape.elements < 1:
-        raise _fault("shape", text, 1, "expected an array of one or more elements and fixed dimensions, such as f32[4096,4096]")
+        raise _fault("shape", text, 1,
+                     "expected an array of one or more elements and fixed dimensions, such as f32[4096,4096]")
     if "{" in text:
-        raise _fault("shape", text, text.index("{") + 1, "expected no layout here: the layouts are the arguments that follow")
+        raise _fault("shape", text, text.index("{") + 1,
+                     "expected no layout here: the layouts are the arguments that follow")
     return shape
 
 
 def _first_tile(shape: hlo.Shape, tiles: str) -> Tuple[int, ...]:
-    """The first tile of `shape info`'s line of tiles: a size for each logical dimension; () where there is none or it combines dimensions."""
+    """The first tile of `shape info`'s line of tiles: a size for each logical dimension; () where there is none or it
+    combines dimensions."""
     found = re.match(r"\((\d+(?:,\d+)*)\)", tiles)
     if not found:
         return ()
@@ -108,7 +114,8 @@ def _layout(array: hlo.Shape, text: str, number: int, before: Sequence[Layout]) 
         if other.text == canonical:
             raise _fault(what, text, 1, f"expected another layout than layout {k}")
     tile = _first_tile(shape, info["tiles"])
-    return Layout(canonical, shape, float(info["padding"].rstrip("%")) / 100, tile, _walk(shape, tile or _clipped(shape)))
+    return Layout(canonical, shape, float(info["padding"].rstrip("%")) / 100, tile,
+                  _walk(shape, tile or _clipped(shape)))
 
 
 def _clipped(shape: hlo.Shape) -> Tuple[int, ...]:
@@ -134,8 +141,8 @@ def copy_text(source: Layout, to: Layout) -> str:
 
 
 def read_text(layout: Layout, by: str, tile: Sequence[int]) -> str:
-    """Every element once; the bits of each row, column or tile become one value by xor, which is exact in any order. A tile
-    that reaches beyond the array is filled up with zeros, which are not in memory."""
+    """Every element once; the bits of each row, column or tile become one value by xor, which is exact in any order. A
+    tile that reaches beyond the array is filled up with zeros, which are not in memory."""
     dtype = layout.shape.dtype
     bits = "pred" if dtype == "pred" else f"u{dtypes.TABLE[dtype].bits}"
     dims, rank = layout.shape.dims, layout.shape.rank
@@ -199,8 +206,10 @@ def _row(text: str, name: str, report: bench.Report) -> Row:
     return {**row, "hlo": text}
 
 
-def measure(words: Sequence[str], target: str, options: bench.BenchOptions, progress: Callable[[str], None] = lambda text: None) -> Matrix:
-    """`gen bench --layouts`. RunError for bad arguments (status 2), no device (3), or where none of the kernels can be made (2) or run (3)."""
+def measure(words: Sequence[str], target: str, options: bench.BenchOptions,
+            progress: Callable[[str], None] = lambda text: None) -> Matrix:
+    """`gen bench --layouts`. RunError for bad arguments (status 2), no device (3), or where none of the kernels can be
+    made (2) or run (3)."""
     shape, layouts = parse(words)
     report = bench.Report(target, run.find_device(target, options.run), bench.compiler_version(), options)
     tile = next((x.tile for x in layouts if x.tile), _clipped(shape))
@@ -208,9 +217,11 @@ def measure(words: Sequence[str], target: str, options: bench.BenchOptions, prog
     plan: List[Tuple[List[Row], Row, str, str]] = []
     for i, source in enumerate(layouts):
         for j, to in enumerate(layouts):
-            plan.append((matrix.copies, {"from": source.text, "to": to.text}, copy_text(source, to), f"copy_{i + 1}_{j + 1}"))
+            plan.append((matrix.copies, {"from": source.text, "to": to.text}, copy_text(source, to),
+                         f"copy_{i + 1}_{j + 1}"))
         for by in ways(matrix):
-            plan.append((matrix.reads, {"layout": source.text, "by": by}, read_text(source, by, tile), f"read_{by}_{i + 1}"))
+            plan.append((matrix.reads, {"layout": source.text, "by": by}, read_text(source, by, tile),
+                         f"read_{by}_{i + 1}"))
     for number, (rows, which, text, name) in enumerate(plan, 1):
         progress(f"{number}/{len(plan)} {' '.join(f'{key} {value}' for key, value in which.items())}")
         rows.append({**which, **_row(text, name, report)})
@@ -266,7 +277,8 @@ def reasons(matrix: Matrix) -> List[str]:
     kernels: Dict[str, List[str]] = {}
     for row in matrix.report.rows:
         if "median_s" not in row:
-            kernels.setdefault(f"{row['status']} {(row.get('reason', '').splitlines() or [''])[0]}", []).append(name(row))
+            kernels.setdefault(f"{row['status']} {(row.get('reason', '').splitlines() or [''])[0]}",
+                               []).append(name(row))
     return [f"{reason} ({'; '.join(names)})" for reason, names in kernels.items()]
 
 
@@ -291,11 +303,13 @@ def notes(matrix: Matrix) -> List[str]:
 
 def _grid(cells: "Sequence[Sequence[str]]") -> List[str]:
     widths = [max(map(len, column)) for column in zip(*cells)]
-    return ["  ".join([row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:]))]).rstrip() for row in cells]
+    return ["  ".join([row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:]))]).rstrip()
+            for row in cells]
 
 
 def table(matrix: Matrix) -> str:
-    """The device and the method, a matrix of the copies, a table of the layouts and their reads, and why cells are empty."""
+    """The device and the method, a matrix of the copies, a table of the layouts and their reads, and why cells are
+    empty."""
     copies = {(row["from"], row["to"]): row for row in matrix.copies}
     reads = {(row["layout"], row["by"]): row for row in matrix.reads}
     layouts, by = [x.text for x in matrix.layouts], ways(matrix)
@@ -325,21 +339,28 @@ def tile_text(matrix: Matrix) -> str:
 
 def as_json(matrix: Matrix) -> str:
     """Everything measured, without dates and paths."""
-    layouts = [{"layout": x.text, "bytes": x.shape.bytes, "padding": x.padding, "first_tile": x.tile} for x in matrix.layouts]
-    return json.dumps({"command": matrix.command, **bench.about(matrix.report), "checked": matrix.report.options.with_check,
-                       "shape": bare(matrix), "layouts": layouts, "tile": matrix.tile,
-                       "copies": matrix.copies, "reads": matrix.reads}, indent=1) + "\n"
+    layouts = [{"layout": x.text, "bytes": x.shape.bytes, "padding": x.padding, "first_tile": x.tile}
+               for x in matrix.layouts]
+    return json.dumps({"command": matrix.command, **bench.about(matrix.report),
+                       "checked": matrix.report.options.with_check, "shape": bare(matrix), "layouts": layouts,
+                       "tile": matrix.tile, "copies": matrix.copies, "reads": matrix.reads}, indent=1) + "\n"
 
 
 def as_html(matrix: Matrix) -> str:
     """One page with everything in it; templates/files/layouts.html.j2."""
-    return render.environment().get_template("files/layouts.html.j2").render(
-        m=matrix, bare=bare(matrix), tile=tile_text(matrix), ways=ways(matrix), name=name, share=share, yardstick=yardstick, notes=notes(matrix),
-        reasons=reasons(matrix), head=bench.head(matrix.report), seconds=bench.seconds_text, bytes=bench.bytes_text)
+    return render.environment().get_template("files/layouts.html.j2").render(m=matrix, bare=bare(matrix),
+                                                                             tile=tile_text(matrix), ways=ways(matrix),
+                                                                             name=name, share=share,
+                                                                             yardstick=yardstick, notes=notes(matrix),
+                                                                             reasons=reasons(matrix),
+                                                                             head=bench.head(matrix.report),
+                                                                             seconds=bench.seconds_text,
+                                                                             bytes=bench.bytes_text)
 
 
 def places(json_path: Optional[str], html_path: Optional[str]) -> Tuple[Optional[Path], Path]:
-    """Where the files go: the page beside the JSON, or to build/. RunError, before anything is measured, where they cannot."""
+    """Where the files go: the page beside the JSON, or to build/. RunError, before anything is measured, where they
+    cannot."""
     if html_path is None and json_path is None:
         (run.ROOT / "build").mkdir(exist_ok=True)
     data = Path(json_path).absolute() if json_path is not None else None

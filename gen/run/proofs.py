@@ -1,4 +1,5 @@
-"""What a kernel's maps prove without running it: reads stay inside their buffers, every result element is written once."""
+"""What a kernel's maps prove without running it: reads stay inside their buffers, every result element is written
+once."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ def check(fusion: Fusion) -> Optional[str]:
 
 
 def all_inside(made: "Sequence[Nest]") -> Optional[str]:
-    """What is wrong with what nests read, of parameters and scratch, and with where updates are combined, or None: all is inside of its buffer."""
+    """What is wrong with what nests read, of parameters and scratch, and with where updates are combined, or None: all
+    is inside of its buffer."""
     for nest in (one for nest in made for one in (nest, *nest.sides, *nest.members)):
         for partition, function in ((p, f) for p in (nest.partition, *nest.further) for f in p.functions):
             for read, _ in reads_of(partition, function):
@@ -38,14 +40,16 @@ def all_inside(made: "Sequence[Nest]") -> Optional[str]:
 
 def places(fusion: Fusion, made: "Sequence[Nest]") -> "Dict[str, int]":
     """Positions of each result and scratch buffer, by their pointers."""
-    found = {f"r{n}": tiled_layouts.positions(shape) for n, (shape, _, _) in enumerate(nests.result_leaves(fusion.computation)) if shape.elements}
-    found.update({root.pointer: root.shape.elements for nest in made for _, root in nest.written(True) if root.scratch and root.shape.elements})
+    found = {f"r{n}": tiled_layouts.positions(shape)
+             for n, (shape, _, _) in enumerate(nests.result_leaves(fusion.computation)) if shape.elements}
+    found.update({root.pointer: root.shape.elements for nest in made for _, root in nest.written(True) if root.scratch
+                  and root.shape.elements})
     return found
 
 
 def _indices_inside(index: str, shape: Shape) -> bool:
-    """Whether each index lies in its dimension: its interval does, or that of a constraint that it is a constant away from, or the map is
-    empty where it does not."""
+    """Whether each index lies in its dimension: its interval does, or that of a constraint that it is a constant away
+    from, or the map is empty where it does not."""
     info = algebra.info(index)
     names, domain = ", ".join(v.name for v in info.variables), [f"{v.name} in [{v.lo}, {v.hi}]" for v in info.variables]
     domain += [f"{c.text} in [{c.lo}, {c.hi}]" for c in info.constraints]
@@ -64,18 +68,21 @@ def _indices_inside(index: str, shape: Shape) -> bool:
 
 # ---- what is written ----
 
-Piece = Tuple[str, Shape, str]      # a result's pointer, what is walked, the map from a position of the walk to one in the result
+# a result's pointer, what is walked, the map from a position of the walk to one in the result
+Piece = Tuple[str, Shape, str]
 
 
 def written_once(made: "Sequence[Nest]", results: "Dict[str, int]") -> Optional[str]:
-    """What is wrong with what nests write, or None: each position of each result (by its pointer, how many) belongs to one point of one nest.
-    Proved by the algebra: in digits of the positions every nest's map is a bijection onto a box; boxes do not meet and have all positions.
-    What a nest updates, from an index that is read on, it writes once; in place nothing else is written."""
+    """What is wrong with what nests write, or None: each position of each result (by its pointer, how many) belongs to
+    one point of one nest. Proved by the algebra: in digits of the positions every nest's map is a bijection onto a box;
+    boxes do not meet and have all positions. What a nest updates, from an index that is read on, it writes once; in
+    place nothing else is written."""
     in_place = {root.pointer for nest in made if nest.aliases for root in nest.partition.roots}
     for nest, root in ((nest, root) for nest in made for root in nest.partition.roots if root.at):
         low, high = algebra.ranges(compose(root.at, memory_map(root.shape)))[0]
         starts = {one.name: 0 for one in nest.partition.starts(root)}
-        flat = compose(algebra.call("shape", "unmap", nest.shape.text), compose(algebra.substitute(root.at, **starts), memory_map(root.shape)))
+        flat = compose(algebra.call("shape", "unmap", nest.shape.text),
+                       compose(algebra.substitute(root.at, **starts), memory_map(root.shape)))
         wrong = _exactly([(root.pointer, nest.shape, flat)], root.shape.elements, False)
         if wrong or low < 0 or high >= root.shape.elements:
             return f"the update of result {root.pointer}: {wrong or f'written at [{low}, {high}] of {root.shape.elements}'}"
@@ -112,7 +119,8 @@ def _steps(sizes: "Sequence[int]", steps: "Sequence[int]") -> "List[int]":
 
 
 def _exactly(pieces: "Sequence[Piece]", room: int, whole: bool = True) -> Optional[str]:
-    """Whether the maps of walks to one result reach each of its positions once; where it need not be the whole: at most once."""
+    """Whether the maps of walks to one result reach each of its positions once; where it need not be the whole: at most
+    once."""
     digits = [strides(flat) if shape.elements > 1 else ((), ()) for _, shape, flat in pieces]
     weights = sorted({1, *(step for one in digits if one for step in _steps(*one))})
     if 0 in weights or any(high % low for low, high in zip(weights, weights[1:])) or None in digits:
@@ -124,7 +132,8 @@ def _exactly(pieces: "Sequence[Piece]", room: int, whole: bool = True) -> Option
         low, high = reach(flat) if shape.elements > 1 else algebra.ranges(flat)[0]
         if low < 0 or high >= room:
             return f"written at [{low}, {high}] of {room}: {flat}"
-        back = algebra.call("map", "inverse", compose(compose(position(one[0]), flat) if one and one[0] else flat, split))
+        back = algebra.call("map", "inverse",
+                            compose(compose(position(one[0]), flat) if one and one[0] else flat, split))
         if back.startswith("no"):
             return f"{back[4:]}: {flat}"
         box = tuple((v.lo, v.hi) for v in algebra.info(back).variables)

@@ -1,7 +1,8 @@
-"""Libraries that do what a fusion does, as programs for the bench to time in turns with it: OpenBLAS, oneDNN, NumPy, XLA:CPU.
+"""Libraries that do what a fusion does, as programs for the bench to time in turns with it: OpenBLAS, oneDNN, NumPy,
+XLA:CPU.
 
-The first three do single operations; which one a fusion is, its graph says. XLA compiles the whole fusion from its HLO text.
-Which libraries are there, the machine says when asked.
+The first three do single operations; which one a fusion is, its graph says. XLA compiles the whole fusion from its HLO
+text. Which libraries are there, the machine says when asked.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ NAMES = ("OpenBLAS", "oneDNN", "NumPy", "XLA:CPU")
 
 @dataclass(frozen=True)
 class Operation:
-    """transpose, sum, max, argmax or argmin of one dense row-major array; order: its permutation or the reduced dimensions.
-    Or "module": the fusion as a whole, dtype: the file of its HLO text. result: the number of the fusion's result that this
-    gives; -1: all."""
+    """transpose, sum, max, argmax or argmin of one dense row-major array; order: its permutation or the reduced
+    dimensions. Or "module": the fusion as a whole, dtype: the file of its HLO text. result: the number of the fusion's
+    result that this gives; -1: all."""
 
     name: str
     dtype: str
@@ -47,11 +48,13 @@ def _reduction(root: Any) -> Tuple[str, int]:
     """The name of what a reduce may be, and the number of the result that has it; "": something else."""
     combiner = root.attributes["to_apply"].root
     values = root.operands[: len(root.operands) // 2]
-    if len(values) == 1 and all(x.opcode == "parameter" for x in combiner.operands) and len(set(combiner.operands)) == 2:
+    if len(values) == 1 and all(x.opcode == "parameter"
+                                for x in combiner.operands) and len(set(combiner.operands)) == 2:
         return {"add": "sum", "maximum": "max"}.get(combiner.opcode, ""), 0
     if len(values) == 2 and values[1].opcode == "iota" and values[1].shape.dtype == "s32" and root.operands[2].opcode == "constant":
         if tuple(root.attributes["dimensions"]) == (values[1].attributes["iota_dimension"],):
-            lowest = root.operands[2].literal[0] >> (run.BITS_AND_KIND[values[0].shape.dtype][0] - 1)  # the sign of the init
+            # the sign of the init
+            lowest = root.operands[2].literal[0] >> (run.BITS_AND_KIND[values[0].shape.dtype][0] - 1)
             return ("argmax" if lowest else "argmin"), 1
     return "", 0
 
@@ -64,7 +67,8 @@ def operation(fusion: Any) -> Optional[Operation]:
     if len(parameters) != 1 or root.opcode not in ("transpose", "reduce") or root.operands[0] is not parameters[0]:
         return None
     others = [i for i in computation.instructions if i not in (root, parameters[0])]
-    if any(i.opcode not in ("constant", "iota") for i in others) or not all(map(_is_row_major, [parameters[0].shape, *root.shape.leaves()])):
+    if any(i.opcode not in ("constant", "iota")
+           for i in others) or not all(map(_is_row_major, [parameters[0].shape, *root.shape.leaves()])):
         return None
     name, result = ("transpose", 0) if root.opcode == "transpose" else _reduction(root)
     shape = parameters[0].shape
@@ -106,7 +110,8 @@ def matrix_products(fusion: Any) -> bool:
 
 def _compile(folder: Path, name: str, sources: Sequence[str], libraries: Sequence[str]) -> "List[str]":
     program = folder / name
-    run.call([run.c_compiler(), "-std=c11", "-O2", "-pthread", "-o", str(program), *(str(run.HARNESS / s) for s in sources), *libraries], name)
+    run.call([run.c_compiler(), "-std=c11", "-O2", "-pthread", "-o", str(program),
+              *(str(run.HARNESS / s) for s in sources), *libraries], name)
     return [str(program)]
 
 
@@ -138,7 +143,8 @@ def _xla(folder: Path) -> "List[str]":
     return ["env", *XLA_SETTINGS, *_python_with("jax, jaxlib._hlo", "with_xla.py", folder)]
 
 
-# malloc takes no memory from mmap and gives none back: what XLA allocates for its results is there from the first turns on.
+# malloc takes no memory from mmap and gives none back: what XLA allocates for its results is there from the first turns
+# on.
 XLA_SETTINGS = ("JAX_PLATFORMS=cpu", f"GLIBC_TUNABLES=glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold={1 << 40}:glibc.malloc.arena_max=1")
 STARTS = dict(zip(NAMES, (_openblas, _onednn, _numpy, _xla)))
 WHOLE = ("XLA:CPU",)  # those that take a whole fusion
@@ -157,7 +163,8 @@ class Library:
         def joined(numbers: Sequence[int]) -> str:
             return ",".join(map(str, numbers))
 
-        words = [*self.command, op.name, op.dtype, joined(op.dims), joined(op.order), str(threads), str(footprint), str(source), str(result)]
+        words = [*self.command, op.name, op.dtype, joined(op.dims), joined(op.order), str(threads), str(footprint),
+                 str(source), str(result)]
         return f"{PLAIN_PAGES} OMP_NUM_THREADS={threads} OMP_PROC_BIND=true OMP_WAIT_POLICY=passive exec {shlex.join(words)}"
 
 

@@ -1,7 +1,8 @@
 """The page of `gen bench FILES --html F`: the roofline as a figure, and all figures as a table.
 
-The roofline has bytes a second upwards, as shares of a copy are read, and operations a byte to the right. What bounds a kernel is then level on
-the left, where memory does, and falls on the right, where arithmetic does: both are measured in the same run.
+The roofline has bytes a second upwards, as shares of a copy are read, and operations a byte to the right. What bounds a
+kernel is then level on the left, where memory does, and falls on the right, where arithmetic does: both are measured in
+the same run.
 """
 
 from __future__ import annotations
@@ -71,7 +72,8 @@ def chart(report: bench.Report) -> Optional[Chart]:
     if not timed:
         return None
     rate = max((row["arithmetic_rate"] for row in report.rows if row.get("arithmetic_rate")), default=0.0) / 1e9
-    memory = {name: max((row[name]["GBps"] for row in report.rows if row.get("yardstick") == name and name in row), default=0.0) for name in ("copy", "read")}
+    memory = {name: max((row[name]["GBps"] for row in report.rows if row.get("yardstick") == name and name in row),
+                        default=0.0) for name in ("copy", "read")}
     speeds = [point.row["GBps"] for point in timed] + [speed for speed in memory.values() if speed]
     low, high = _decades(min(speeds) / 1.3, max(speeds) * 1.3)
     least, most = 1 / 32, max(4.0, *(2 * point.intensity for point in timed), 4 * rate / max(speeds) if rate else 0.0)
@@ -89,28 +91,33 @@ def chart(report: bench.Report) -> Optional[Chart]:
     for name, speed in memory.items():
         if speed:
             knee = min(most, rate / speed) if rate else most
-            roofs.append(Roof(f"fastest {name}, {speed:.1f} GB/s", [(across(least), up(speed)), (across(knee), up(speed))],
+            roofs.append(Roof(f"fastest {name}, {speed:.1f} GB/s",
+                              [(across(least), up(speed)), (across(knee), up(speed))],
                               (across(least) + 4, up(speed) + (-4 if speed == max(memory.values()) else 12))))
     if rate:
         start = max(least, rate / max(memory.values()))
         end = min(most, rate / low)
         falls = start < end
         if falls:
-            roofs.append(Roof(f"f32 arithmetic, {rate:.0f} G/s", [(across(start), up(rate / start)), (across(end), up(rate / end))],
+            roofs.append(Roof(f"f32 arithmetic, {rate:.0f} G/s",
+                              [(across(start), up(rate / start)), (across(end), up(rate / end))],
                               (WIDTH - RIGHT, up(rate / start) - 4)))
     ticks = [2.0 ** k for k in range(-5, math.floor(math.log2(most)) + 1, 1 if most <= 16 else 2)]
-    return Chart(timed, roofs, falls, [(across(t), "0" if t == least else f"{t:g}" if t >= 1 else f"1/{1 / t:g}") for t in ticks],
+    return Chart(timed, roofs, falls,
+                 [(across(t), "0" if t == least else f"{t:g}" if t >= 1 else f"1/{1 / t:g}") for t in ticks],
                  [(up(v), f"{v:g}") for v in _marks(low, high)])
 
 
 def _decades(low: float, high: float) -> Tuple[float, float]:
     """Bounds of an axis: numbers 1, 2 or 5 times a power of ten around the values."""
-    steps = [m * 10.0 ** e for e in range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 1) for m in (1, 2, 5)]
+    steps = [m * 10.0 ** e for e in range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 1)
+             for m in (1, 2, 5)]
     return max(s for s in steps if s <= low), min(s for s in steps if s >= high)
 
 
 def _marks(low: float, high: float) -> Sequence[float]:
-    return [m * 10.0 ** e for e in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1) for m in (1, 2, 5) if low <= m * 10.0 ** e <= high * 1.001]
+    return [m * 10.0 ** e for e in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+            for m in (1, 2, 5) if low <= m * 10.0 ** e <= high * 1.001]
 
 
 def as_html(report: bench.Report) -> str:

@@ -19,20 +19,24 @@ class Schedule:
     """The counts of any hero's schedule that the code of a step depends on; by default a step is one element.
 
     threads: work-items of a group. chunks: steps of a work-item. page: bytes of a page of memory.
-    vec, registers_down, lanes: a step has `vec` times `registers_down` registers of `lanes` elements; with one lane a register is a scalar.
+    vec, registers_down, lanes: a step has `vec` times `registers_down` registers of `lanes` elements; with one lane a
+    register is a scalar.
     load_bytes: bytes that one load reads of a tile's row. stream: stores bypass the caches.
     moves: elements are only moved, as unsigned integers of their width.
     joined: number of neighbouring elements that are moved as one element of all their bits.
     tile: accesses that are not contiguous along the lanes are transposed in registers.
-    interleaved_pairs: a step's even elements are its first register, the odd ones its second (16-bit types held as f32).
-    interleaved_rows: number of registers that the elements of one 32-bit word are spread over, each a row of another access.
+    interleaved_pairs: a step's even elements are its first register, the odd ones its second (16-bit types held as
+    f32).
+    interleaved_rows: number of registers that the elements of one 32-bit word are spread over, each a row of another
+    access.
     streams: equal parts of the memory that a work-item goes through in turn.
     fused_steps: number of steps fused into one, so that each row's data moves together.
 
     Prefetch distances, 0 where nothing is prefetched:
     l2_prefetch, l1_prefetch: bytes, into the second and into the first level of the caches.
     order_prefetch: bytes beyond those read so far, in the order of interleaved rows, where rows are read in blocks.
-    row_prefetch: bytes in each row of a tile, where bursts are off. Where a page holds several rows, the next tile's rows are prefetched instead.
+    row_prefetch: bytes in each row of a tile, where bursts are off. Where a page holds several rows, the next tile's
+    rows are prefetched instead.
     gathered_prefetch_steps: steps, of the rows that indices select.
     """
 
@@ -63,11 +67,13 @@ class Schedule:
 
     @property
     def interleaved(self) -> int:
-        """The registers that neighbours in memory are spread over in turn; 1 where the lanes of a register are neighbours."""
+        """The registers that neighbours in memory are spread over in turn; 1 where the lanes of a register are
+        neighbours."""
         return 2 if self.interleaved_pairs else self.interleaved_rows
 
     def prefetches(self) -> "List[Tuple[str, int]]":
-        """The levels of the caches that a step prefetches into, as in the macros' names, each with its prefetch distance in bytes."""
+        """The levels of the caches that a step prefetches into, as in the macros' names, each with its prefetch
+        distance in bytes."""
         return [("L2", self.l2_prefetch), ("L1", self.l1_prefetch)]
 
     def text(self) -> str:
@@ -79,10 +85,12 @@ class Schedule:
 class Loop(Schedule):
     """The loop hero's schedule.
 
-    blocked: a work-item's steps are neighbours (CPU), else they are a whole group apart (GPU: neighbouring work-items coalesce).
+    blocked: a work-item's steps are neighbours (CPU), else they are a whole group apart (GPU: neighbouring work-items
+    coalesce).
     table: the whole body is looked up by its 16-bit input.
     burst: steps whose lines are prefetched together, for each of the streams in turn, so that more loads are under way.
-    row: elements of a row, at whose end a step ends, where the rows are not one after the other (0: all elements are one row).
+    row: elements of a row, at whose end a step ends, where the rows are not one after the other (0: all elements are
+    one row).
     other: the schedule of the same launch on processors whose own prefetchers do better than bursts.
     """
 
@@ -124,16 +132,19 @@ class Loop(Schedule):
 
     def scalar(self) -> "Loop":
         """The same walk, one element at a time: the tail of a step."""
-        return replace(self, vec=self.step, lanes=1, registers_down=1, fused_steps=1, interleaved_pairs=False, interleaved_rows=1)
+        return replace(self, vec=self.step, lanes=1, registers_down=1, fused_steps=1, interleaved_pairs=False,
+                       interleaved_rows=1)
 
     def box(self, elements: int) -> "Dict[str, Tuple[int, int]]":
         """The bounds of the walk's variables, as launched."""
-        sizes = {"th_x": self.threads, "bl_x": self.blocks(elements), "stream": self.streams, "chunk": self.chunks, "vec": self.vec,
-                 "down": self.registers_down, "fused": self.fused_steps, "lane": self.lanes}
-        return {name: (0, size - 1) for name, size in sizes.items() if size > 1 or name not in ("stream", "chunk", "down", "fused", "lane")}
+        sizes = {"th_x": self.threads, "bl_x": self.blocks(elements), "stream": self.streams, "chunk": self.chunks,
+                 "vec": self.vec, "down": self.registers_down, "fused": self.fused_steps, "lane": self.lanes}
+        return {name: (0, size - 1) for name, size in sizes.items() if size > 1
+                or name not in ("stream", "chunk", "down", "fused", "lane")}
 
     def thread_map(self, elements: int) -> str:
-        """(th_x, bl_x)[(stream, chunk,) vec(, lane)] -> (position in the output's memory), as notation; the algebra simplifies it."""
+        """(th_x, bl_x)[(stream, chunk,) vec(, lane)] -> (position in the output's memory), as notation; the algebra
+        simplifies it."""
         step, span, box = self.step, self.step * self.threads, self.box(elements)
         inner = "vec"
         if self.lanes > 1:
@@ -141,7 +152,8 @@ class Loop(Schedule):
         inner += f" + down * {self.vec * self.lanes}" if self.registers_down > 1 else ""
         inner += f" + fused * {self.step // self.fused_steps}" if self.fused_steps > 1 else ""
         th, chunk = (step * self.chunks, step) if self.blocked else (step, span)
-        position = f"th_x * {th} + bl_x * {span * self.chunks} + {inner}" + (f" + chunk * {chunk}" if self.chunks > 1 else "")
+        position = f"th_x * {th} + bl_x * {span * self.chunks} + {inner}" + (f" + chunk * {chunk}" if self.chunks > 1
+                                                                             else "")
         position += f" + stream * {elements // self.streams}" if self.streams > 1 else ""
         domain = [f"{name} in [{low}, {high}]" for name, (low, high) in box.items()]
         domain.append(f"{position} in [0, {self.padded(elements) - 1}]")
@@ -161,11 +173,14 @@ def _chunks(device: Device, steps: int, most: int) -> int:
     return chunks
 
 
-def candidates(device: Device, elements: int, widths: Sequence[int], traffic: int, apart: Interleaving, row: int = 0) -> "List[Loop]":
-    """The schedules of a walk in order of preference: the caller takes the first that its maps allow, and the last one always works.
+def candidates(device: Device, elements: int, widths: Sequence[int], traffic: int, apart: Interleaving,
+               row: int = 0) -> "List[Loop]":
+    """The schedules of a walk in order of preference: the caller takes the first that its maps allow, and the last one
+    always works.
 
     widths: bytes of the elements that are contiguous along the walk. traffic: bytes that are moved.
-    apart: how neighbours of one access lie apart in another. row: elements of a row, where rows are not one after another (0: one row)."""
+    apart: how neighbours of one access lie apart in another. row: elements of a row, where rows are not one after
+    another (0: one row)."""
     widths = [w for w in widths if w] or [4]
     if not device.cpu:
         return _of_gpu(device, elements, widths, apart)
@@ -183,8 +198,10 @@ def _group(device: Device, elements: int, item: int) -> int:
     return device.group if elements >= item * device.group * device.least_groups else 1
 
 
-def _interleaved(device: Device, elements: int, widths: Sequence[int], stream: bool, apart: Interleaving) -> "List[Loop]":
-    """The schedules of a CPU in which registers interleave rows: moves of whole lines first, with the steps of each row fused."""
+def _interleaved(device: Device, elements: int, widths: Sequence[int], stream: bool,
+                 apart: Interleaving) -> "List[Loop]":
+    """The schedules of a CPU in which registers interleave rows: moves of whole lines first, with the steps of each row
+    fused."""
     loops = []
     rows, into_words, block = apart.registers, apart.registers_down > 1, apart.block
     for down, moved in [(rows, True)] * apart.moves + [(apart.registers_down, False)]:
@@ -194,23 +211,26 @@ def _interleaved(device: Device, elements: int, widths: Sequence[int], stream: b
         burst = min(device.walk_burst, chunks) if into_words and stream else 0      # reads are in order there
         whole = elements % (device.walk_streams * step * chunks * threads) == 0
         in_order = moved and stream and 0 < block <= 2 * device.order_prefetch
-        plain = Loop(threads, chunks, rows, device.lanes, down, blocked=True, interleaved_rows=rows, stream=stream, moves=moved,
-                     streams=device.walk_streams if burst and whole else 1, burst=burst, l2_prefetch=device.walk_prefetch if burst else 0,
+        plain = Loop(threads, chunks, rows, device.lanes, down, blocked=True, interleaved_rows=rows, stream=stream,
+                     moves=moved, streams=device.walk_streams if burst and whole else 1, burst=burst,
+                     l2_prefetch=device.walk_prefetch if burst else 0,
                      order_prefetch=device.order_prefetch if in_order else 0)
         # the same elements of a work-item in several streams of fused steps
         fused = max(1, device.row_bytes // (step * min(widths)))
         side = device.walk_streams * fused
         most = chunks * plain.streams // side
-        if moved and stream and most and elements % (side * step * most * threads) == 0 and side * most == chunks * plain.streams:
+        if moved and stream and most and elements % (
+                side * step * most * threads) == 0 and side * most == chunks * plain.streams:
             distance = device.walk_prefetch if into_words else device.row_order_prefetch
-            loops.append(replace(plain, chunks=most, fused_steps=fused, streams=device.walk_streams, burst=1, l2_prefetch=distance,
-                                 order_prefetch=0, other=plain))
+            loops.append(replace(plain, chunks=most, fused_steps=fused, streams=device.walk_streams, burst=1,
+                                 l2_prefetch=distance, order_prefetch=0, other=plain))
         loops.append(plain)
     return loops
 
 
 def _wide(device: Device, elements: int, widths: Sequence[int], stream: bool, row: int) -> "List[Loop]":
-    """The schedules of a CPU in whole vectors: 16-bit elements in pairs of registers first, else as many registers as fill a line."""
+    """The schedules of a CPU in whole vectors: 16-bit elements in pairs of registers first, else as many registers as
+    fill a line."""
     loops = []
     registers = max(1, device.line // (device.lanes * min(widths)))
     for vec, pairs in [(2, True)] * (set(widths) == {2}) + [(registers, False)]:
@@ -223,21 +243,23 @@ def _wide(device: Device, elements: int, widths: Sequence[int], stream: bool, ro
             burst = device.walk_burst if chunks >= 2 * device.walk_burst else 0
             streams = device.pair_streams if pairs else device.walk_streams
             streams = streams if burst and stream and elements % (streams * step * chunks * threads) == 0 else 1
-            loops.append(Loop(threads, chunks, vec, device.lanes, blocked=True, interleaved_pairs=pairs, stream=stream, streams=streams,
-                              burst=burst, l2_prefetch=device.walk_prefetch if burst else 0,
+            loops.append(Loop(threads, chunks, vec, device.lanes, blocked=True, interleaved_pairs=pairs, stream=stream,
+                              streams=streams, burst=burst, l2_prefetch=device.walk_prefetch if burst else 0,
                               l1_prefetch=device.pair_prefetch if burst and pairs else 0))
     return loops
 
 
 def _of_gpu(device: Device, elements: int, widths: Sequence[int], apart: Interleaving) -> "List[Loop]":
-    """The schedules of a GPU: an access of a thread is as wide as the device has it, where elements suffice for all threads."""
+    """The schedules of a GPU: an access of a thread is as wide as the device has it, where elements suffice for all
+    threads."""
     vec = device.line // min(widths)
     if apart.registers > 1:      # an access of each row
         vec *= apart.registers
         threads = min(device.walk_threads, -(-elements // (vec * device.warp)) * device.warp)
         return [Loop(threads, vec=vec, interleaved_rows=apart.registers), Loop(threads)]
     vec = max(1, vec)
-    while vec > 1 and (vec * max(widths) > device.step_bytes or elements < vec * max(1, device.units * device.walk_unit_threads)):
+    while vec > 1 and (vec * max(widths) > device.step_bytes
+                       or elements < vec * max(1, device.units * device.walk_unit_threads)):
         vec //= 2
     threads = min(device.walk_threads, max(1, -(-elements // vec)))
     threads = -(-threads // device.warp) * device.warp

@@ -11,7 +11,8 @@ from gen.targets.tools import RunError, c_compiler, native
 
 _MODULES = (cuda, hip, opencl, c)
 TARGETS: Dict[str, Target] = {module.TARGET.name: module.TARGET for module in _MODULES}
-RUNNERS: Dict[str, Runner] = {runner.name: runner for module in _MODULES for runner in module.RUNNERS}      # the words of --target
+# the words of --target
+RUNNERS: Dict[str, Runner] = {runner.name: runner for module in _MODULES for runner in module.RUNNERS}
 
-__all__ = ["COMPLEX", "FLOATS", "INTEGERS", "NARROW", "RUNNERS", "RunError", "Runner", "SIGNED", "SMALL", "TARGETS", "TINY", "Target", "UNSIGNED", "VECTOR", "bits",
-           "c_compiler", "native"]
+__all__ = ["COMPLEX", "FLOATS", "INTEGERS", "NARROW", "RUNNERS", "RunError", "Runner", "SIGNED", "SMALL", "TARGETS",
+           "TINY", "Target", "UNSIGNED", "VECTOR", "bits", "c_compiler", "native"]

@@ -34,7 +34,8 @@ class C(Target):
         return "0" if lanes == 1 else "{0}"
 
     def choose(self, dtype: str, lanes: int, mask: str, a: str, b: str) -> str:
-        return super().choose(dtype, lanes, mask, a, b) if lanes == 1 else f"choose_{self.register(dtype, lanes)}({mask}, {a}, {b})"
+        return super().choose(dtype, lanes, mask, a,
+                              b) if lanes == 1 else f"choose_{self.register(dtype, lanes)}({mask}, {a}, {b})"
 
     def gather(self, dtype: str, lanes: int, array: str) -> str:
         return f"load_{self.register(dtype, lanes)}({array})"
@@ -54,15 +55,15 @@ class C(Target):
         return vectors(text)
 
 
-_C_TYPES = {**{f"s{b}": f"int{b}_t" for b in (8, 16, 32, 64)}, **{f"u{b}": f"uint{b}_t" for b in (8, 16, 32, 64)}, "f32": "float",
-            "f64": "double"}
+_C_TYPES = {**{f"s{b}": f"int{b}_t" for b in (8, 16, 32, 64)}, **{f"u{b}": f"uint{b}_t" for b in (8, 16, 32, 64)},
+            "f32": "float", "f64": "double"}
 
-_GNU_C = C(
-    name="c", comment="GNU C11", suffix=".c", types=_C_TYPES, index={"uint": "uint32_t", "int": "int32_t", "long": "int64_t"},
-    kernel="static", function="static inline", pointer="", restrict="restrict ", constant="static const", group="number", item="0",
-    unroll_word="UNROLL", wide=True, suffix64=("ll", "ull"), either="|", last=", size_t number",
-    vector_test="__GNUC__", may_alias=", may_alias", declares_vectors=True, loads_anywhere=True, words=False, vector_functions=False, has_rsqrt=False,
-    half_by_bits=True)
+_GNU_C = C(name="c", comment="GNU C11", suffix=".c", types=_C_TYPES,
+           index={"uint": "uint32_t", "int": "int32_t", "long": "int64_t"}, kernel="static", function="static inline",
+           pointer="", restrict="restrict ", constant="static const", group="number", item="0", unroll_word="UNROLL",
+           wide=True, suffix64=("ll", "ull"), either="|", last=", size_t number", vector_test="__GNUC__",
+           may_alias=", may_alias", declares_vectors=True, loads_anywhere=True, words=False, vector_functions=False,
+           has_rsqrt=False, half_by_bits=True)
 SCALAR_C = replace(_GNU_C, comment="C11", wide=False)
 TARGET = replace(_GNU_C, plain=SCALAR_C)
 
@@ -71,7 +72,8 @@ _VECTOR = re.compile(rf"\b(?:(as|convert|splat|choose|load|store)_)?(({'|'.join(
 
 @dataclass(frozen=True)
 class Vector:
-    """A vector type that a text in GNU C uses: its element, its bytes, the type of its comparisons. words: the functions that the text uses on it."""
+    """A vector type that a text in GNU C uses: its element, its bytes, the type of its comparisons. words: the
+    functions that the text uses on it."""
 
     name: str
     element: str
@@ -93,7 +95,8 @@ def vectors(text: str) -> "List[Vector]":
     for name in sorted(found):
         base, lanes = re.match(r"([a-z]+)(\d+)", name).groups()   # type: ignore[union-attr]
         dtype = kinds[base]
-        made.append(Vector(name, TARGET.types[dtype], int(lanes), bits(dtype) // 8 * int(lanes), _mask(base) + lanes, frozenset(found[name])))
+        made.append(Vector(name, TARGET.types[dtype], int(lanes), bits(dtype) // 8 * int(lanes), _mask(base) + lanes,
+                           frozenset(found[name])))
     return made
 
 
@@ -140,7 +143,8 @@ static void release(void *self)
 """
 
     def compile(self, folder: Path, name: str, long: bool, device: Any) -> List[str]:
-        return [c_compiler(), "-std=c11", "-O1" if long else "-O3", *native(), "-fno-math-errno", "-fPIC", "-I", str(folder), "-c"]
+        return [c_compiler(), "-std=c11", "-O1" if long else "-O3", *native(), "-fno-math-errno", "-fPIC", "-I",
+                str(folder), "-c"]
 
 
 RUNNERS = [_OnCpu()]

@@ -12,7 +12,8 @@ from gen.targets.tools import ROOT, RunError, cxx_compiler, nvcc
 
 
 class Gpu(Target):
-    """What CUDA and HIP have in common. The file around the kernels is the same for both: functions of the runtime begin with the target's name."""
+    """What CUDA and HIP have in common. The file around the kernels is the same for both: functions of the runtime
+    begin with the target's name."""
 
     @property
     def template(self) -> str:
@@ -23,7 +24,8 @@ class Gpu(Target):
 
     def reinterpret(self, text: str, source: str, to: str, lanes: int = 1) -> str:
         words = {("f32", "s32"): "__float_as_int", ("f32", "u32"): "__float_as_uint", ("s32", "f32"): "__int_as_float",
-                 ("u32", "f32"): "__uint_as_float", ("f64", "s64"): "__double_as_longlong", ("s64", "f64"): "__longlong_as_double"}
+                 ("u32", "f32"): "__uint_as_float", ("f64", "s64"): "__double_as_longlong",
+                 ("s64", "f64"): "__longlong_as_double"}
         if (source, to) in words:
             return f"{words[source, to]}({text})"
         if (source, to) == ("f64", "u64"):
@@ -65,16 +67,16 @@ class Cuda(Gpu):
         return f"{'__fmul_rn' if self.register(dtype) == 'float' else '__dmul_rn'}({a}, {b})"
 
 
-TARGET = Cuda(
-    name="cuda", comment="CUDA C++", suffix=".cu",
-    types={"s8": "signed char", "u8": "unsigned char", "s16": "short", "u16": "unsigned short", "s32": "int", "u32": "unsigned",
-           "s64": "long long", "u64": "unsigned long long", "f32": "float", "f64": "double"},
-    index={"uint": "unsigned", "int": "int", "long": "long long"},
-    kernel='extern "C" __global__', function="static __device__ inline", pointer="", restrict="__restrict__ ",
-    constant="static __device__ const", group="blockIdx.x", item="threadIdx.x", unroll_word="#pragma unroll",
-    shared="__shared__ ", barrier="__syncthreads();", wide=False,
-    suffix64=("ll", "ull"), shared_bytes=48 << 10, shuffle="__shfl_down_sync(0xffffffffu, {value}, {distance}, {width})", atomic_bits=64,
-    compare_and_swap="atomicCAS", atomic_read="*word", headers=("cuda_runtime.h", "cuda_fp16.h"), flushes=True)
+TARGET = Cuda(name="cuda", comment="CUDA C++", suffix=".cu",
+              types={"s8": "signed char", "u8": "unsigned char", "s16": "short", "u16": "unsigned short", "s32": "int",
+                     "u32": "unsigned", "s64": "long long", "u64": "unsigned long long", "f32": "float",
+                     "f64": "double"}, index={"uint": "unsigned", "int": "int", "long": "long long"},
+              kernel='extern "C" __global__', function="static __device__ inline", pointer="", restrict="__restrict__ ",
+              constant="static __device__ const", group="blockIdx.x", item="threadIdx.x", unroll_word="#pragma unroll",
+              shared="__shared__ ", barrier="__syncthreads();", wide=False, suffix64=("ll", "ull"),
+              shared_bytes=48 << 10, shuffle="__shfl_down_sync(0xffffffffu, {value}, {distance}, {width})",
+              atomic_bits=64, compare_and_swap="atomicCAS", atomic_read="*word",
+              headers=("cuda_runtime.h", "cuda_fp16.h"), flushes=True)
 
 
 class OnDevice(Runner):
@@ -100,19 +102,20 @@ static void release(void *self) {{ (void)self; }}
         return nvcc()
 
     def harness(self, output: Path, sources: Sequence[str], flags: Sequence[str]) -> List[str]:
-        return [nvcc(), "-O3", "-Xcompiler", ",".join(["-pthread", *flags]), "-o", str(output), *sources, "-ldl", "-lm", "-lpthread"]
+        return [nvcc(), "-O3", "-Xcompiler", ",".join(["-pthread", *flags]), "-o", str(output), *sources, "-ldl", "-lm",
+                "-lpthread"]
 
 
 class OnCpu(Runner):
-    """The text compiled as C++ with a header that gives threads, barriers, shuffles and atomics as fibres: checked and run, not timed. Its threads switch a
-    million times a second, and one core runs them all."""
+    """The text compiled as C++ with a header that gives threads, barriers, shuffles and atomics as fibres: checked and
+    run, not timed. Its threads switch a million times a second, and one core runs them all."""
 
     name, target, glue, timed, patience = "cuda-on-cpu", TARGET, OnDevice.glue, False, 8
     stand_in = ROOT / "tests" / "cuda_on_cpu.h"
     def compile(self, folder: Path, name: str, long: bool, device: Any) -> List[str]:
         """An index outside of an array's type is an illegal instruction."""
-        return [cxx_compiler(), "-std=c++17", "-O1", "-ffp-contract=off", "-fsanitize=bounds", "-fsanitize-undefined-trap-on-error", "-fPIC", "-w",
-                "-I", str(folder), "-x", "c++", "-c"]
+        return [cxx_compiler(), "-std=c++17", "-O1", "-ffp-contract=off", "-fsanitize=bounds",
+                "-fsanitize-undefined-trap-on-error", "-fPIC", "-w", "-I", str(folder), "-x", "c++", "-c"]
 
     def headers(self) -> "Dict[str, str]":
         if not self.stand_in.exists():

@@ -27,16 +27,16 @@ class OpenCL(Target):
         return f"atomic_{words[op]}" if op in words and dtypes.TABLE[dtype].kind in ("sint", "uint") else None
 
 
-TARGET = OpenCL(
-    name="opencl", comment="OpenCL C 1.2", suffix=".cl",
-    types={"s8": "char", "u8": "uchar", "s16": "short", "u16": "ushort", "s32": "int", "u32": "uint", "s64": "long", "u64": "ulong",
-           "f32": "float", "f64": "double"},
-    index={"uint": "uint", "int": "int", "long": "long"},
-    kernel="__kernel", function="static inline", pointer="__global ", restrict="restrict ", constant="__constant",
-    group="get_group_id(0)", item="get_local_id(0)", unroll_word="#pragma unroll", shared="__local ",
-    barrier="barrier(CLK_LOCAL_MEM_FENCE);", wide=True, suffix64=("l", "ul"),
-    shared_bytes=32 << 10, vector_test="__clang__", longest_vector=16, has_remainder=False, integer_functions=True, shifts_modulo=True, atomic_bits=32, embedded=True,
-    atomic_space="volatile __global ", compare_and_swap="atomic_cmpxchg", atomic_read="atomic_cmpxchg(word, 0, 0)")
+TARGET = OpenCL(name="opencl", comment="OpenCL C 1.2", suffix=".cl",
+                types={"s8": "char", "u8": "uchar", "s16": "short", "u16": "ushort", "s32": "int", "u32": "uint",
+                       "s64": "long", "u64": "ulong", "f32": "float", "f64": "double"},
+                index={"uint": "uint", "int": "int", "long": "long"}, kernel="__kernel", function="static inline",
+                pointer="__global ", restrict="restrict ", constant="__constant", group="get_group_id(0)",
+                item="get_local_id(0)", unroll_word="#pragma unroll", shared="__local ",
+                barrier="barrier(CLK_LOCAL_MEM_FENCE);", wide=True, suffix64=("l", "ul"), shared_bytes=32 << 10,
+                vector_test="__clang__", longest_vector=16, has_remainder=False, integer_functions=True,
+                shifts_modulo=True, atomic_bits=32, embedded=True, atomic_space="volatile __global ",
+                compare_and_swap="atomic_cmpxchg", atomic_read="atomic_cmpxchg(word, 0, 0)")
 
 
 class _OnDevice(Runner):

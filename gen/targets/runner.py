@@ -12,9 +12,10 @@ from gen.targets.tools import c_compiler
 class Runner:
     """One word of --target.
 
-    glue: C text between the harness and the API of a fusion {name}, with what stands before its includes in `head`. harness_name, harness_source: which harness, and its part
-    that speaks to the runtime. missing: words of a linker or compiler that did not find something, and what that is. patience: how often longer a launch may take
-    than on a device. timed: whether a bench says anything.
+    glue: C text between the harness and the API of a fusion {name}, with what stands before its includes in `head`.
+    harness_name, harness_source: which harness, and its part that speaks to the runtime. missing: words of a linker or
+    compiler that did not find something, and what that is. patience: how often longer a launch may take than on a
+    device. timed: whether a bench says anything.
     """
 
     name = ""
@@ -29,8 +30,8 @@ class Runner:
     timed = True
 
     def compile(self, folder: Path, name: str, long: bool, device: Any) -> List[str]:
-        """The command that compiles the kernels' file to an object, but for `-o OBJECT FILE`. long: a text that compilers are to optimise less. device: the class
-        of device (gen.schedule) that they are for."""
+        """The command that compiles the kernels' file to an object, but for `-o OBJECT FILE`. long: a text that
+        compilers are to optimise less. device: the class of device (gen.schedule) that they are for."""
         raise NotImplementedError
 
     def kernels(self, name: str) -> str:
@@ -46,4 +47,5 @@ class Runner:
 
     def harness(self, output: Path, sources: Sequence[str], flags: Sequence[str]) -> List[str]:
         """The command that makes the harness."""
-        return [c_compiler(), "-std=c11", "-pthread", *flags, "-o", str(output), *sources, *self.libraries, "-ldl", "-lm"]
+        return [c_compiler(), "-std=c11", "-pthread", *flags, "-o", str(output), *sources, *self.libraries, "-ldl",
+                "-lm"]

@@ -1,10 +1,10 @@
 """What a target is: the words in which languages differ, and the text of types, literals, loads and stores.
 
-A value in a register has the type of its arithmetic: f16, bf16 and the tiny types (f8, f4) are floats that hold a value of the
-type, pred is a byte of 0 or 1, s4, u4, s2 and u2 are bytes that hold a value of the type, c64 and c128 are structs of two floats.
-`lanes` is 1 for a scalar; else a value is one vector of that many lanes: OpenCL's, or GNU C's under the same name. What OpenCL
-says of vectors by operators, conversions and vloadn, GNU C says by small words with a type's name in them (`splat_float16`),
-which templates/files/c.j2 defines where they are used.
+A value in a register has the type of its arithmetic: f16, bf16 and the tiny types (f8, f4) are floats that hold a value
+of the type, pred is a byte of 0 or 1, s4, u4, s2 and u2 are bytes that hold a value of the type, c64 and c128 are
+structs of two floats. `lanes` is 1 for a scalar; else a value is one vector of that many lanes: OpenCL's, or GNU C's
+under the same name. What OpenCL says of vectors by operators, conversions and vloadn, GNU C says by small words with a
+type's name in them (`splat_float16`), which templates/files/c.j2 defines where they are used.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from typing import Any, Dict, Iterable, List, Optional, Set, Tuple
 from gen.hlo import dtypes
 
 SMALL = ("f16", "bf16")
-TINY = tuple(name for name in sorted(dtypes.SUPPORTED) if dtypes.TABLE[name].kind == "float" and dtypes.TABLE[name].bits <= 8)
+TINY = tuple(name for name in sorted(dtypes.SUPPORTED) if dtypes.TABLE[name].kind == "float"
+             and dtypes.TABLE[name].bits <= 8)
 FLOATS = ("f16", "bf16", "f32", "f64", *TINY)
 SIGNED = ("s2", "s4", "s8", "s16", "s32", "s64")
 UNSIGNED = ("u2", "u4", "u8", "u16", "u32", "u64")
@@ -23,8 +24,8 @@ COMPLEX = ("c64", "c128")             # a struct of two floats, always scalar
 NARROW = ("s2", "u2", "s4", "u4")     # in registers a byte that holds a value of theirs
 INTEGERS = SIGNED + UNSIGNED
 # Names of vectors, before their lanes.
-VECTOR = {"s8": "char", "u8": "uchar", "s16": "short", "u16": "ushort", "s32": "int", "u32": "uint", "s64": "long", "u64": "ulong",
-          "f32": "float", "f64": "double"}
+VECTOR = {"s8": "char", "u8": "uchar", "s16": "short", "u16": "ushort", "s32": "int", "u32": "uint", "s64": "long",
+          "u64": "ulong", "f32": "float", "f64": "double"}
 
 
 def bits(dtype: str) -> int:
@@ -33,10 +34,11 @@ def bits(dtype: str) -> int:
 
 @dataclass(frozen=True)
 class Target:
-    """One language, and what its kernels run on. Each target is a file here that makes one of these, with methods of its own where words do not do.
+    """One language, and what its kernels run on. Each target is a file here that makes one of these, with methods of
+    its own where words do not do.
 
-    types: element types in memory. index: the index types of the algebra. wide: whether it has vectors. suffix: of a generated file. template: what writes
-    the file around the kernels.
+    types: element types in memory. index: the index types of the algebra. wide: whether it has vectors. suffix: of a
+    generated file. template: what writes the file around the kernels.
     """
 
     name: str
@@ -56,15 +58,18 @@ class Target:
     suffix64: Tuple[str, str]         # of literals of 64 bits, signed and unsigned
     either: str = "||"                # the or of two vector comparisons
     last: str = ""                    # what follows a kernel's pointers
-    shared: str = ""                  # what stands before an array that a work-group shares, and where its work-items meet: GPUs
+    shared: str = ""    # what stands before an array that a work-group shares, and where its work-items meet: GPUs
     barrier: str = ""
     shared_bytes: int = 0             # that any work-group may have
-    shuffle: str = ""                 # what a lane of a warp reads of the one that is {distance} on in its part of {width} lanes; "": not in this language
+    # what a lane of a warp reads of the one that is {distance} on in its part of {width} lanes; "": not in this
+    # language
+    shuffle: str = ""
     vector_test: str = ""             # the macro of compilers that have vectors of any length
     may_alias: str = ""               # what an attribute says so that a pointer to a vector may point to elements
     longest_vector: int = 0           # lanes of the longest vector type that the language names
     declares_vectors: bool = False    # whether the template of the file defines the vector types that it uses
-    loads_anywhere: bool = False      # whether vectors are loaded from and stored to any element by the language's own words
+    # whether vectors are loaded from and stored to any element by the language's own words
+    loads_anywhere: bool = False
     words: bool = True                # whether several elements are loaded as one word of a union
     vector_functions: bool = True     # whether the library's functions take vectors
     has_rsqrt: bool = True
@@ -77,11 +82,13 @@ class Target:
     compare_and_swap: str = ""        # their function (word, expected, new), which gives what was there
     atomic_read: str = ""             # the value of `word` where others may write it
     headers: Tuple[str, ...] = ()     # of a GPU's runtime, and of its f16
-    unfused: str = ""                 # the line by which a file says that no product is fused with a sum, where `product` does not say so
-    embedded: bool = False            # whether the text of the kernels is a string of the header, compiled where it runs
+    # the line by which a file says that no product is fused with a sum, where `product` does not say so
+    unfused: str = ""
+    embedded: bool = False    # whether the text of the kernels is a string of the header, compiled where it runs
     flushes: bool = False             # whether sums by atomic operations lose subnormals of f32
     plain: "Optional[Target]" = None  # the same without vectors, where the file has a program for such compilers too
-    used: Set[str] = field(default_factory=set, compare=False, repr=False)   # of one file: names that its text has, and that its template declares
+    # of one file: names that its text has, and that its template declares
+    used: Set[str] = field(default_factory=set, compare=False, repr=False)
 
     def of_file(self, used: "Iterable[str]" = ()) -> "Target":
         """The same target for one file: `used` is its own."""
@@ -135,20 +142,22 @@ class Target:
         return []
 
     def atomic(self, op: str, dtype: str, sums_only: bool) -> "Optional[str]":
-        """The function that combines an element in memory with a value by an op; None: there is none. sums_only: all results are sums of the kind
-        whose bound knows that subnormals may be lost."""
+        """The function that combines an element in memory with a value by an op; None: there is none. sums_only: all
+        results are sums of the kind whose bound knows that subnormals may be lost."""
         return None
 
     def memory(self, dtype: str, lanes: int = 1) -> str:
         """The type of an element in memory, or of that many."""
-        return self.register("u8" if dtype in TINY or dtype in NARROW else {"f16": "u16", "bf16": "u16"}.get(dtype, dtype), lanes)
+        return self.register("u8" if dtype in TINY or dtype in NARROW
+                             else {"f16": "u16", "bf16": "u16"}.get(dtype, dtype), lanes)
 
     def register(self, dtype: str, lanes: int = 1) -> str:
         """The type of a value in a register."""
         if dtype in COMPLEX:
             self.used.add(dtype)
             return dtype
-        name = "f32" if dtype in TINY else f"{dtype[0]}8" if dtype in NARROW else {"pred": "u8", "f16": "f32", "bf16": "f32"}.get(dtype, dtype)
+        name = "f32" if dtype in TINY else f"{dtype[0]}8" if dtype in NARROW else {
+            "pred": "u8", "f16": "f32", "bf16": "f32"}.get(dtype, dtype)
         if name == "f64":
             self.used.add("double")
         return self.types[name] if lanes == 1 else f"{VECTOR[name]}{lanes}"
@@ -169,7 +178,8 @@ class Target:
         return bool(self.shuffle)
 
     def shuffle_down(self, text: str, dtype: str, distance: str, width: int) -> str:
-        """A register of the lane that is `distance` on, in parts of `width` lanes of a warp. All lanes of the warp must get here."""
+        """A register of the lane that is `distance` on, in parts of `width` lanes of a warp. All lanes of the warp must
+        get here."""
         narrow = self.register_bits(dtype) < 32
         shuffled = self.shuffle.format(value=f"(int){text}" if narrow else text, distance=distance, width=width)
         return f"({self.register(dtype)}){shuffled}" if narrow else shuffled
@@ -231,7 +241,8 @@ class Target:
             wide = "f64" if dtype == "f64" else "f32"
             if dtypes.is_nan(pattern, dtype) or dtypes.is_infinite(pattern, dtype):
                 if wide != dtype:
-                    pattern = pattern << 16 if dtype == "bf16" else _widen(pattern) if dtype == "f16" else _widen_tiny(pattern, dtype)
+                    pattern = pattern << 16 if dtype == "bf16" else _widen(pattern) if dtype == "f16" else _widen_tiny(
+                        pattern, dtype)
                 return self.special(pattern, wide)
             text = dtypes.format_value(dtypes.encode(dtypes.decode(pattern, dtype), wide), wide)
             text = text if any(c in text for c in ".en") else text + ".0"
@@ -259,4 +270,5 @@ def _widen_tiny(pattern: int, dtype: str) -> int:
     """The f32 pattern of an infinite or NaN value of a type of 8 bits; payloads are kept."""
     kind = dtypes.TABLE[dtype]
     sign = (pattern >> 7 & 1) << 31 if kind.style in ("ieee", "fn") else 0
-    return sign | 0x7F800000 | ((pattern & ((1 << kind.mantissa) - 1)) << (23 - kind.mantissa) if kind.style == "ieee" else 0x400000)
+    return sign | 0x7F800000 | ((pattern & ((1 << kind.mantissa) - 1)) << (23 - kind.mantissa) if kind.style == "ieee"
+                                else 0x400000)

@@ -31,12 +31,14 @@ def _first(what: str, instead: str, *names: str) -> str:
 
 def c_compiler() -> str:
     """$CC, cc, gcc or clang."""
-    return _first("C compiler", "install gcc or clang, or name one in CC", os.environ.get("CC", ""), "cc", "gcc", "clang")
+    return _first("C compiler", "install gcc or clang, or name one in CC", os.environ.get("CC", ""), "cc", "gcc",
+                  "clang")
 
 
 def cxx_compiler() -> str:
     """$CXX, g++, clang++ or c++."""
-    return _first("C++ compiler", "install g++ or clang++, or name one in CXX", os.environ.get("CXX", ""), "g++", "clang++", "c++")
+    return _first("C++ compiler", "install g++ or clang++, or name one in CXX", os.environ.get("CXX", ""), "g++",
+                  "clang++", "c++")
 
 
 def nvcc() -> str:

@@ -1,4 +1,5 @@
-"""NumPy beside ours, as gen/run/harness/serve.h says: a slab of the result for each thread, results written in place."""
+"""NumPy beside ours, as gen/run/harness/serve.h says: a slab of the result for each thread, results written in
+place."""
 
 import sys
 import time
@@ -19,7 +20,8 @@ def slabs(length: int, count: int) -> List[slice]:
 
 
 def calls(name: str, x: Any, y: Any, order: List[int], threads: int) -> List[Callable[[], Any]]:
-    """What the threads do for one call from x into y; a full reduction goes to a value for each, which the caller joins."""
+    """What the threads do for one call from x into y; a full reduction goes to a value for each, which the caller
+    joins."""
     if name == "transpose":
         return [lambda s=s: np.copyto(y[s], x.transpose(order)[s]) for s in slabs(y.shape[0], threads)]
     function, axis = getattr(np, name), order[0] if name.startswith("arg") else tuple(order)
@@ -30,7 +32,8 @@ def calls(name: str, x: Any, y: Any, order: List[int], threads: int) -> List[Cal
     return [lambda s=s: function(x[s], axis=axis, out=y[s[kept:]]) for s in at]
 
 
-def main(name: str, dtype: str, dims: List[int], order: List[int], threads: int, footprint: int, source: str, result: str) -> None:
+def main(name: str, dtype: str, dims: List[int], order: List[int], threads: int, footprint: int, source: str,
+         result: str) -> None:
     if name == "transpose" and dtype == "bf16":
         dtype = "f16"  # the same moves
     if dtype not in TYPES:
@@ -67,4 +70,5 @@ if __name__ == "__main__":
     if np is None:
         print("skip no NumPy", flush=True)
     else:
-        main(sys.argv[1], sys.argv[2], *([int(n) for n in w.split(",")] for w in sys.argv[3:5]), int(sys.argv[5]), int(sys.argv[6]), *sys.argv[7:9])
+        main(sys.argv[1], sys.argv[2], *([int(n) for n in w.split(",")] for w in sys.argv[3:5]), int(sys.argv[5]),
+             int(sys.argv[6]), *sys.argv[7:9])

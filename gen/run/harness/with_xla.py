@@ -1,8 +1,9 @@
-"""XLA's CPU backend beside ours, as gen/run/harness/serve.h says, for a whole fusion: OPERATION is "module", DTYPE the file of its HLO text.
+"""XLA's CPU backend beside ours, as gen/run/harness/serve.h says, for a whole fusion: OPERATION is "module", DTYPE the
+file of its HLO text.
 
-XLA allocates its results. So that page faults are not what is timed, malloc is told to keep freed memory (rivals.py sets
-GLIBC_TUNABLES), and the results of as many calls as there are sets of parameters stay alive: each result then takes the
-memory of the oldest one.
+XLA allocates its results. So that page faults are not what is timed, malloc is told to keep freed memory (rivals.py
+sets GLIBC_TUNABLES), and the results of as many calls as there are sets of parameters stay alive: each result then
+takes the memory of the oldest one.
 """
 
 import os
