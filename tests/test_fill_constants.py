@@ -46,7 +46,7 @@ def test_refused(tmp_path: Path) -> None:
     for words in (["build", "-o", tmp_path / "out"], ["check", "--target", "c"], ["run", "--target", "c", "--in", tmp_path, "--out", tmp_path / "out"],
                   ["bench", "--target", "c"]):
         done = gen(words[0], tmp_path / "dump.hlo", *words[1:])
-        assert done.returncode == 2 and f"{tmp_path}/dump.hlo:5:3: the values of this constant are left out" in done.stderr, done.stderr
+        assert done.returncode == 2 and f"{tmp_path}/dump.hlo:5:3: 'constant': the values are left out of the text ('...'); instead, " in done.stderr, done.stderr
         assert "--fill-constants" in done.stderr and not (tmp_path / "out").exists()
 
 

@@ -20,7 +20,7 @@ POSITIONS = {"bf16[9,5]{1,0:T(8,128)(2,1)}": 16 * 128, "f32[9,5]{0,1:T(4,8)}": 8
 MOVES = {"concatenate_bf16", "triangle_f32", "hash_u32", "integers_s8", "moves_u16", "finite_pred", "scalar_s64", "column_max_bf16",
          "slice_pad_add", "layouts_f32"}  # no rounding, or exact rounding only
 HEROES = {"column_max_bf16": "reduction", "layouts_f32": "transpose", "log_transpose_add": "transpose", "row_sum_f32": "reduction",
-          "transpose_f32": "transpose", "update_bf16": "dynamic-update-slice"}  # on CPUs; the others: loop
+          "softmax_f32": "rows", "transpose_f32": "transpose", "update_bf16": "dynamic-update-slice"}  # on CPUs; the others: loop
 GPU_HEROES = {**HEROES, "moves_u16": "transpose", "softmax_f32": "reduction loop"}
 NAMES = sorted(path.stem for path in CATALOGUE.glob("*.hlo"))
 C_WARNINGS = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Wstrict-prototypes", "-Werror"]

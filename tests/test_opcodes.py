@@ -86,7 +86,7 @@ def test_kinds(kind: str) -> None:
         assert (wrong is None) == (kind in row.takes), (row.opcode, kind, wrong)
         assert wrong is None or wrong.startswith(f"{row.opcode}: expected "), wrong
         assert wrong or (without is None) == (kind in row.kernels), (row.opcode, kind, without)
-        assert without is None or f"'{row.opcode}' of " in without or f"expected a {row.opcode} of " in without, without
+        assert without is None or without.startswith(f"'{row.opcode}'") or f"expected a {row.opcode} of " in without, without
 
 
 def test_operands() -> None:

@@ -113,8 +113,9 @@ def _why_not(instruction: Instruction) -> Optional[Refusal]:
     shapes = [operand.shape for operand in instruction.operands]
     if opcode == "constant":
         return _why_not_constant(instruction)
-    if opcode in ("bitcast", "bitcast-convert"):
-        return _why_not_bitcast(opcode, shapes[0], to)
+    wrong_bitcast = _why_not_bitcast(opcode, shapes[0], to) if opcode in ("bitcast", "bitcast-convert") else None
+    if wrong_bitcast:
+        return wrong_bitcast
     if opcode == "reduce-precision" and dtypes.TABLE[to.dtype].bits <= 8:
         return Refusal(f": expected a float of 16 bits or more, found {to.dtype}",
                        "convert to bf16 before it and back after it")
