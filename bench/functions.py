@@ -2,7 +2,7 @@
 
     python3 bench/functions.py [--cc CC] [--flags=FLAGS] [--run EMULATOR] [--step N] [--only NAME,..] [--time]
 
-A line for each function: the largest error over every N-th float (1: all of them; of f64 and of two arguments as many samples), and where.
+A line for each function: the largest error over every N-th float (1: all of them; of f64 and of two arguments as many samples, but 2^26 at most), and where.
 --run: an emulator, if CC compiles for another machine. --time: nanoseconds an element of one core where data is in the cache, beside libm, SLEEF and glibc's libmvec (where SLEEF's header and AVX-512 are
 there), and XLA:CPU (an installed jax; of 2^18 elements, the least arrays that hide its dispatch).
 """

@@ -112,7 +112,7 @@ static inline floats log_near_floats(floats f, floats n)
 static inline floats log_limits_floats(floats x, float pole, floats r)
 {
   r = choose_floats(x < INFINITY, r, x);
-  return choose_floats(x > pole, r, choose_floats(x == pole, splat_floats(-INFINITY), splat_floats(NAN)));
+  return choose_floats(x > splat_floats(pole), r, choose_floats(x == splat_floats(pole), splat_floats(-INFINITY), splat_floats(NAN)));
 }
 
 static inline floats log_floats(floats x)

@@ -184,8 +184,8 @@ def _float(d: Target, need: Need, opcode: str, dtype: str, x: Sequence[str], lan
         return f"{own}({', '.join(x)})"
     if not d.vector_functions and lanes > 1:
         return _magnitude(d, dtype, x[0], lanes) if opcode == "abs" else None
-    # PoCL's wide sine, cosine and tangent of f32 are wrong in all lanes when one of them needs the long argument
-    # reduction, so is its wide power of
+    # What functions.c has no vector for: PoCL's wide sine, cosine and tangent of f32 are wrong in all lanes when one of
+    # them needs the long argument reduction, so is its wide power of
     # f64 at the edges of the range; its fmod of f64 does not end on some inputs (see `_remainder`).
     if lanes > 1 and real in about.scalar:
         return None
