@@ -1,7 +1,8 @@
-/* Functions of generated C on vectors, beside those of double and long double and beside SLEEF and glibc's libmvec. functions.py builds it.
+/* Functions of generated C on vectors, beside those of double and long double, of SLEEF and of glibc's libmvec.
+   functions.py compiles it.
 
-     functions errors NAME FIRST STEP   the largest error in ulp: of one argument over every STEP-th float from bit pattern FIRST on, of double and
-                                        of two arguments over as many samples as that, but 2^26 at most
+     functions errors NAME FIRST STEP   the largest error in ulp: of one float over every STEP-th float from bit pattern
+                                        FIRST on, of double and of two floats over as many samples, 2^26 at most
      functions time NAME                ns an element, the best of many, 4096 elements again and again
 
    A line is `NAME FIGURE ..`; "wrong" where a NaN, an infinity or a zero's sign is not what C says. */

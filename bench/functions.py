@@ -2,9 +2,10 @@
 
     python3 bench/functions.py [--cc CC] [--flags=FLAGS] [--run EMULATOR] [--step N] [--only NAME,..] [--time]
 
-A line for each function: the largest error over every N-th float (1: all of them; of f64 and of two arguments as many samples, but 2^26 at most), and where.
---run: an emulator, if CC compiles for another machine. --time: nanoseconds an element of one core where data is in the cache, beside libm, SLEEF and glibc's libmvec (where SLEEF's header and AVX-512 are
-there), and XLA:CPU (an installed jax; of 2^18 elements, the least arrays that hide its dispatch).
+A line for each function: the largest error over every N-th float (1: all of them), and where. Of f64 and of two arguments it is over as many
+samples, but 2^26 at most. --run: an emulator, if CC compiles for another machine. --time: nanoseconds an element of one core where data is in
+the cache, beside libm, SLEEF and glibc's libmvec (where SLEEF's header and AVX-512 are there), and XLA:CPU (an installed jax; of 2^18
+elements, the least arrays that hide its dispatch).
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ NAMES = re.findall(r"^(\w+_f(?:32|64)) \{", (HERE / "functions.hlo").read_text()
 
 def compiled(folder: Path, cc: str, flags: List[str], cross: bool) -> Path:
     """The program of functions.c with the generated kernels as a compiler makes them."""
-    subprocess.run([sys.executable, "-m", "gen", "build", str(HERE / "functions.hlo"), "-o", str(folder), "--target", "c"], check=True, cwd=HERE.parent)
+    generate = [sys.executable, "-m", "gen", "build", str(HERE / "functions.hlo"), "-o", str(folder), "--target", "c"]
+    subprocess.run(generate, check=True, cwd=HERE.parent)
     objects = []
     for name in NAMES:
         objects.append(str(folder / f"{name}.o"))

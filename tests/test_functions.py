@@ -53,7 +53,8 @@ def test_errors(cc: str, flags: str, emulator: str) -> None:
     if not emulator and not runs(flags):
         pytest.skip(f"SKIP: this machine has no {flags}")
     step = 1000003 if emulator else 20011 if SWEEP else 100003
-    command = [sys.executable, str(ROOT / "bench" / "functions.py"), "--cc", cc, f"--flags={flags}", f"--run={emulator}", "--step", str(step)]
+    command = [sys.executable, str(ROOT / "bench" / "functions.py"), "--cc", cc, f"--flags={flags}", f"--run={emulator}",
+               "--step", str(step)]
     made = subprocess.run(command, capture_output=True, text=True)
     assert made.returncode == 0, made.stderr
     found = {line.split()[0]: line for line in made.stdout.splitlines()}

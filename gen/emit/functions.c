@@ -1,57 +1,43 @@
-/* Functions of floats on vectors: one text for GNU C and OpenCL, without fallbacks for compilers and without tables.
+/* Functions of floats on vectors: one text for GNU C and OpenCL, without tables.
 
-   A piece is what stands between two blank lines; gen/emit/functions.py takes those that a kernel needs. `floats` and `doubles` are vectors as wide
-   as the machine's, `ints` and `longs` integers as wide as their lanes; vectors.c (GNU C) and vectors.cl (OpenCL) beside this file say what they
-   are. Beside a vector a scalar is a positive number that is exact in its type: gcc for the x87 takes no other. mad(a, b, c) is a b + c, rounded once or twice: each function keeps its bound both ways, as products that must be exact are. A comparison
-   gives a mask. NaNs go through: no comparison with one holds.
+   A piece is what stands between two blank lines; gen/emit/functions.py takes those that a kernel needs. `floats` and
+   `doubles` are vectors as wide as the machine's, `ints` and `longs` integers as wide as their lanes; vectors.c (GNU C)
+   and vectors.cl (OpenCL) beside this file say what they are. A comparison gives a mask. Beside a vector a scalar is a
+   positive constant that is exact in its type: gcc takes no other for the x87. mad(a, b, c) is a b + c, rounded once or
+   twice: each function keeps its bound both ways. NaNs go through, for no comparison with a NaN holds.
 
-   Coefficients are minimax, rounded one after another to floats with the rest fitted again; each says what it comes near, on which interval, and
-   the largest relative error. bench/README.md has the largest error of each function over all floats. */
+   Coefficients are minimax. Those of floats were rounded one after another, and the rest fitted again. A comment says
+   what a polynomial is near to, on which interval, and its largest relative error. bench/README.md has the largest
+   error of each function. */
 
 /* one step of Horner's rule */
-static inline floats horner_floats(floats p, floats x, float c)
-{
-  return mad_floats(p, x, splat_floats(c));
-}
+static inline floats horner_floats(floats p, floats x, float c) { return mad_floats(p, x, splat_floats(c)); }
 
-static inline floats at_most_floats(floats x, float most)
-{
+static inline floats at_most_floats(floats x, float most) {
   return choose_floats(x > splat_floats(most), splat_floats(most), x);
 }
 
-static inline floats at_least_floats(floats x, float least)
-{
+static inline floats at_least_floats(floats x, float least) {
   return choose_floats(x < splat_floats(least), splat_floats(least), x);
 }
 
-static inline floats abs_floats(floats x)
-{
-  return as_floats(as_uints(x) & 0x7fffffffu);
-}
+static inline floats abs_floats(floats x) { return as_floats(as_uints(x) & 0x7fffffffu); }
 
 /* |x| with the sign of y; x >= 0 */
-static inline floats signed_floats(floats x, floats y)
-{
-  return as_floats(as_uints(x) | (as_uints(y) & 0x80000000u));
-}
+static inline floats signed_floats(floats x, floats y) { return as_floats(as_uints(x) | (as_uints(y) & 0x80000000u)); }
 
 /* 2^n, n in [-126, 127] */
-static inline floats power_of_two_floats(ints n)
-{
-  return as_floats(as_uints(n + 127) << 23);
-}
+static inline floats power_of_two_floats(ints n) { return as_floats(as_uints(n + 127) << 23); }
 
 /* x - n ln 2 for the nearest whole n; |x| < 2^8 */
-static inline floats modulo_ln2_floats(floats x, ints *n)
-{
+static inline floats modulo_ln2_floats(floats x, ints *n) {
   const floats t = horner_floats(x, splat_floats(1.44269504f), 0x1.8p23f), whole = t - 0x1.8p23f;
   *n = as_ints(as_uints(t) - 0x4b400000u);
   return mad_floats(whole, splat_floats(-1.42860677e-6f), mad_floats(whole, splat_floats(-0x1.62e4p-1f), x));
 }
 
 /* e^r, r in [-ln 2 / 2, ln 2 / 2]: 2^-27.8 */
-static inline floats exp_near_floats(floats r)
-{
+static inline floats exp_near_floats(floats r) {
   floats p = horner_floats(splat_floats(0x1.6fec5ep-10f), r, 0x1.1257cap-7f);
   p = horner_floats(p, r, 0x1.5553p-5f);
   p = horner_floats(p, r, 0x1.555466p-3f);
@@ -61,16 +47,14 @@ static inline floats exp_near_floats(floats r)
 }
 
 /* e^x, x in [-87, 88] */
-static inline floats exp_bounded_floats(floats x)
-{
+static inline floats exp_bounded_floats(floats x) {
   ints n;
   const floats r = modulo_ln2_floats(x, &n);
   return exp_near_floats(r) * power_of_two_floats(n);
 }
 
 /* e^x: what is subnormal is rounded by the last product, as is what is infinite */
-static inline floats exp_floats(floats x)
-{
+static inline floats exp_floats(floats x) {
   ints n, first;
   x = at_most_floats(at_least_floats(x, -104.0f), 89.0f);
   const floats r = modulo_ln2_floats(x, &n);
@@ -79,8 +63,7 @@ static inline floats exp_floats(floats x)
 }
 
 /* e^x - 1 as 2 (2^(n-1) (e^r - 1) + (2^(n-1) - 1/2)); e^r - 1 near 0: 2^-29.3 */
-static inline floats expm1_floats(floats x)
-{
+static inline floats expm1_floats(floats x) {
   ints n;
   const floats y = at_most_floats(at_least_floats(x, -20.0f), 89.0f);
   const floats r = modulo_ln2_floats(y, &n), scale = power_of_two_floats(n - 1);
@@ -94,8 +77,7 @@ static inline floats expm1_floats(floats x)
 }
 
 /* log(1 + f) + n ln 2, 1 + f in [sqrt(1/2), sqrt(2)]: 2^-27.2 */
-static inline floats log_near_floats(floats f, floats n)
-{
+static inline floats log_near_floats(floats f, floats n) {
   const floats s = f * f;
   floats p = horner_floats(splat_floats(-0x1.393db2p-4f), f, 0x1.057a9cp-3f);
   p = horner_floats(p, f, -0x1.0d7ea8p-3f);
@@ -109,14 +91,13 @@ static inline floats log_near_floats(floats f, floats n)
 }
 
 /* r for 0 < x < infinity, else what a logarithm is there; `pole` is where it is -infinity */
-static inline floats log_limits_floats(floats x, float pole, floats r)
-{
+static inline floats log_limits_floats(floats x, float pole, floats r) {
   r = choose_floats(x < INFINITY, r, x);
-  return choose_floats(x > splat_floats(pole), r, choose_floats(x == splat_floats(pole), splat_floats(-INFINITY), splat_floats(NAN)));
+  return choose_floats(x > splat_floats(pole), r,
+                       choose_floats(x == splat_floats(pole), splat_floats(-INFINITY), splat_floats(NAN)));
 }
 
-static inline floats log_floats(floats x)
-{
+static inline floats log_floats(floats x) {
   const ints subnormal = x < 0x1p-126f;
   const uints u = as_uints(choose_floats(subnormal, x * 0x1p23f, x));
   const ints n = as_ints(u - 0x3f3504f3u) >> 23;
@@ -125,8 +106,7 @@ static inline floats log_floats(floats x)
 }
 
 /* log(1 + x): n is 1 + x's, and f = x 2^-n + (2^-n - 1) has but one error */
-static inline floats log1p_floats(floats x)
-{
+static inline floats log1p_floats(floats x) {
   const uints power = (as_uints(1.0f + x) - 0x3f3504f3u) & 0xff800000u;
   const floats scale = as_floats(0x40800000u - power) * 0.25f, f = as_floats(as_uints(x) - power) + (scale - 1.0f);
   const floats r = log_near_floats(f, convert_floats(as_ints(power) >> 23));
@@ -134,15 +114,13 @@ static inline floats log1p_floats(floats x)
 }
 
 /* 1 / (1 + e^-x) by e^-|x|, which does not overflow */
-static inline floats logistic_floats(floats x)
-{
+static inline floats logistic_floats(floats x) {
   const floats e = exp_floats(-abs_floats(x));
   return choose_floats(x < 0.0f, e, splat_floats(1.0f)) / (1.0f + e);
 }
 
 /* below 0.625 x + x^3 p(x^2): 2^-27.7; else 1 - 2 / (e^2x + 1) */
-static inline floats tanh_floats(floats x)
-{
+static inline floats tanh_floats(floats x) {
   const floats a = abs_floats(x), s = x * x;
   floats p = horner_floats(splat_floats(-0x1.750dap-8f), s, 0x1.51f8dep-6f);
   p = horner_floats(p, s, -0x1.b835a4p-5f);
@@ -153,8 +131,7 @@ static inline floats tanh_floats(floats x)
 }
 
 /* below 1 x + x p(x^2): 2^-29.4; else 1 - e^-q(x), where q is near -log(erfc x) below 3.93: 2^-29.8 of erf */
-static inline floats erf_floats(floats x)
-{
+static inline floats erf_floats(floats x) {
   const floats a = abs_floats(x), s = x * x, b = at_most_floats(a, 3.93f);
   floats p = horner_floats(splat_floats(0x1.4771ecp-14f), s, -0x1.a3515cp-11f);
   p = horner_floats(p, s, 0x1.53f224p-8f);
@@ -171,63 +148,70 @@ static inline floats erf_floats(floats x)
   return signed_floats(choose_floats(a < 1.0f, mad_floats(p, a, a), 1.0f - exp_bounded_floats(-q)), x);
 }
 
-static inline doubles horner_doubles(doubles p, doubles x, double c)
-{
-  return mad_doubles(p, x, splat_doubles(c));
-}
+static inline doubles horner_doubles(doubles p, doubles x, double c) { return mad_doubles(p, x, splat_doubles(c)); }
 
 /* x - n pi/2; n pi/2 is exact but for 2^-86 n */
-static inline doubles minus_turns_doubles(doubles x, doubles n)
-{
+static inline doubles minus_turns_doubles(doubles x, doubles n) {
   return mad_doubles(n, splat_doubles(-0x1.0b4611a626331p-34), mad_doubles(n, splat_doubles(-0x1.921fb544p+0), x));
 }
 
-/* a - n pi/2 for the nearest whole n, of one a in [1, infinity): a times the 96 bits of 2/pi whose product has bits near the point. Words are 2/pi 2^30 */
-static inline float modulo_turn_exactly(float a, unsigned *n)
-{
-  const unsigned words[] = {0, 0x28be60dbu, 0x9391054au, 0x7f09d5f4u, 0x7d4d3770u, 0x36d8a566u, 0x4f10e410u, 0x7f9458eau};
-  union { float real; unsigned bits; } u = {a};
-  const unsigned shift = (u.bits >> 23) - 126u, mantissa = ((u.bits & 0x7fffffu) | 0x800000u) << 8, *word = words + (shift >> 5), left = shift & 31u;
-  const unsigned high = word[0] << left | (word[1] >> 1) >> (31u - left), middle = word[1] << left | (word[2] >> 1) >> (31u - left);
+/* a - n pi/2 for the nearest whole n, of one a in [1, infinity): a times the 96 bits of 2/pi whose product has bits
+   near the point. Words are 2/pi 2^30 */
+static inline float modulo_turn_exactly(float a, unsigned *n) {
+  const unsigned words[] = {0,           0x28be60dbu, 0x9391054au, 0x7f09d5f4u,
+                            0x7d4d3770u, 0x36d8a566u, 0x4f10e410u, 0x7f9458eau};
+  union {
+    float real;
+    unsigned bits;
+  } u = {a};
+  const unsigned shift = (u.bits >> 23) - 126u, mantissa = ((u.bits & 0x7fffffu) | 0x800000u) << 8,
+                 *word = words + (shift >> 5), left = shift & 31u;
+  const unsigned high = word[0] << left | (word[1] >> 1) >> (31u - left),
+                 middle = word[1] << left | (word[2] >> 1) >> (31u - left);
   const unsigned low = word[2] << left | (word[3] >> 1) >> (31u - left);
-  const u64 product = ((u64)(mantissa * high) << 32) + (u64)mantissa * middle + ((u64)mantissa * low >> 32), nearest = product + ((u64)1 << 61);
+  const u64 product = ((u64)(mantissa * high) << 32) + (u64)mantissa * middle + ((u64)mantissa * low >> 32),
+            nearest = product + ((u64)1 << 61);
   *n = (unsigned)(nearest >> 62);
   return (float)((double)(s64)(product - (nearest >> 62 << 62)) * 0x1.921fb54442d18p-62);
 }
 
 /* |x| - n pi/2 for the nearest whole n or, beyond 2^16, one beside it */
-static inline floats modulo_turn_floats(floats x, uints *n)
-{
+static inline floats modulo_turn_floats(floats x, uints *n) {
   const floats a = abs_floats(x), t = horner_floats(a, splat_floats(0.636619772f), 0x1.8p23f), whole = t - 0x1.8p23f;
-  const floats r = join_floats(minus_turns_doubles(low_doubles(a), low_doubles(whole)), minus_turns_doubles(high_doubles(a), high_doubles(whole)));
-  union { floats all; float lane[sizeof(floats) / sizeof(float)]; } from = {a}, to = {r};
-  union { uints all; unsigned lane[sizeof(floats) / sizeof(float)]; } turns = {as_uints(t)};
+  const floats r = join_floats(minus_turns_doubles(low_doubles(a), low_doubles(whole)),
+                               minus_turns_doubles(high_doubles(a), high_doubles(whole)));
+  union {
+    floats all;
+    float lane[sizeof(floats) / sizeof(float)];
+  } from = {a}, to = {r};
+  union {
+    uints all;
+    unsigned lane[sizeof(floats) / sizeof(float)];
+  } turns = {as_uints(t)};
   if (any_ints(a > 0x1p18f))
     for (int i = 0; i < (int)(sizeof(floats) / sizeof(float)); ++i)
-      if (from.lane[i] > 0x1p18f && from.lane[i] < INFINITY) to.lane[i] = modulo_turn_exactly(from.lane[i], &turns.lane[i]);
+      if (from.lane[i] > 0x1p18f && from.lane[i] < INFINITY)
+        to.lane[i] = modulo_turn_exactly(from.lane[i], &turns.lane[i]);
   *n = turns.all;
   return to.all;
 }
 
 /* |r| <= 0.815: 2^-27.5 */
-static inline floats sin_near_floats(floats r)
-{
+static inline floats sin_near_floats(floats r) {
   const floats s = r * r;
   const floats p = horner_floats(horner_floats(splat_floats(-0x1.98cc52p-13f), s, 0x1.1105e4p-7f), s, -0x1.555542p-3f);
   return mad_floats(s * p, r, r);
 }
 
 /* |r| <= 0.815: 2^-32.3 */
-static inline floats cos_near_floats(floats r)
-{
+static inline floats cos_near_floats(floats r) {
   const floats s = r * r;
   const floats p = horner_floats(horner_floats(splat_floats(0x1.99861ep-16f), s, -0x1.6c0adcp-10f), s, 0x1.555548p-5f);
   return mad_floats(s * s, p, horner_floats(s, splat_floats(-0.5f), 1.0f));
 }
 
 /* sin(|x| + turns pi/2) */
-static inline floats sin_turned_floats(floats x, unsigned turns)
-{
+static inline floats sin_turned_floats(floats x, unsigned turns) {
   uints n;
   const floats r = modulo_turn_floats(x, &n);
   n = n + turns;
@@ -235,28 +219,23 @@ static inline floats sin_turned_floats(floats x, unsigned turns)
   return as_floats(as_uints(y) ^ (n & 2u) << 30);
 }
 
-static inline floats sin_floats(floats x)
-{
+static inline floats sin_floats(floats x) {
   return as_floats(as_uints(sin_turned_floats(x, 0u)) ^ (as_uints(x) & 0x80000000u));
 }
 
-static inline floats cos_floats(floats x)
-{
-  return sin_turned_floats(x, 1u);
-}
+static inline floats cos_floats(floats x) { return sin_turned_floats(x, 1u); }
 
 /* tan r, or a turn on -1 / tan r */
-static inline floats tan_floats(floats x)
-{
+static inline floats tan_floats(floats x) {
   uints n;
   const floats r = modulo_turn_floats(x, &n), s = sin_near_floats(r), c = cos_near_floats(r);
   const ints odd = (as_ints(n) & 1) == 1;
   return as_floats(as_uints(choose_floats(odd, -c, s) / choose_floats(odd, s, c)) ^ (as_uints(x) & 0x80000000u));
 }
 
-/* |x|^(-1/2) by two steps that triple what is right; what is left is corrected to first order by the last sum. Subnormals are scaled */
-static inline floats rsqrt_floats(floats x)
-{
+/* |x|^(-1/2) by two steps that triple what is right; what is left is corrected to first order by the last sum.
+   Subnormals are scaled */
+static inline floats rsqrt_floats(floats x) {
   const ints subnormal = x < 0x1p-126f;
   const floats a = choose_floats(subnormal, x * 0x1p24f, x);
   floats y = as_floats(0x5f375a86u - (as_uints(a) >> 1)), h = 1.0f - a * y * y;
@@ -265,12 +244,12 @@ static inline floats rsqrt_floats(floats x)
   y = mad_floats(y * h, horner_floats(h, splat_floats(0.375f), 0.5f), y);
   y = choose_floats(subnormal, y * 0x1p12f, y);
   return choose_floats(x > 0.0f, choose_floats(x < INFINITY, y, splat_floats(0.0f)),
-    choose_floats(x == 0.0f, signed_floats(splat_floats(INFINITY), x), splat_floats(NAN)));
+                       choose_floats(x == 0.0f, signed_floats(splat_floats(INFINITY), x), splat_floats(NAN)));
 }
 
-/* a^(-1/3) by two steps that triple what is right, then a times its square, corrected once more. Subnormals are scaled */
-static inline floats cbrt_floats(floats x)
-{
+/* a^(-1/3) by two steps that triple what is right, then a times its square, corrected once more. Subnormals are
+   scaled */
+static inline floats cbrt_floats(floats x) {
   const ints subnormal = abs_floats(x) < 0x1p-126f;
   const floats a = choose_floats(subnormal, abs_floats(x) * 0x1p24f, abs_floats(x));
   const ints third = convert_ints(convert_floats(as_ints(a)) * splat_floats(1.0f / 3.0f));
@@ -285,12 +264,12 @@ static inline floats cbrt_floats(floats x)
 }
 
 /* the angle of x and y by the atan of the smaller divided by the larger: 2^-28.5 */
-static inline floats atan2_floats(floats y, floats x)
-{
+static inline floats atan2_floats(floats y, floats x) {
   const floats a = abs_floats(x), b = abs_floats(y);
   const ints steep = b > a;
   const floats less = choose_floats(steep, a, b), more = choose_floats(steep, b, a);
-  const floats q = choose_floats(more == 0.0f, more, choose_floats(less == INFINITY, splat_floats(1.0f), less / more)), s = q * q;
+  const floats q = choose_floats(more == 0.0f, more, choose_floats(less == INFINITY, splat_floats(1.0f), less / more)),
+               s = q * q;
   floats p = horner_floats(splat_floats(-0x1.d4eddap-10f), s, 0x1.64ea3p-7f);
   p = horner_floats(p, s, -0x1.fe19d8p-6f);
   p = horner_floats(p, s, 0x1.da6942p-5f);
@@ -306,8 +285,7 @@ static inline floats atan2_floats(floats y, floats x)
 }
 
 /* log2 a + n of a in [sqrt(1/2), sqrt(2)]: 2^-35.8 */
-static inline doubles log2_near_doubles(doubles a, doubles n)
-{
+static inline doubles log2_near_doubles(doubles a, doubles n) {
   const doubles f = a - 1.0;
   doubles p = horner_doubles(splat_doubles(0x1.3ce875cbb09d9p-4), f, -0x1.2488e679df555p-3);
   p = horner_doubles(p, f, 0x1.2871f0bafe31bp-3);
@@ -325,8 +303,7 @@ static inline doubles log2_near_doubles(doubles a, doubles n)
 }
 
 /* 2^x: 2^-29; what is no float becomes 0 or infinity when it is converted */
-static inline doubles exp2_double_doubles(doubles x)
-{
+static inline doubles exp2_double_doubles(doubles x) {
   x = at_most_doubles(at_least_doubles(x, -200.0), 200.0);
   const doubles t = x + 0x1.8p52, f = x - (t - 0x1.8p52);
   doubles p = horner_doubles(splat_doubles(0x1.41d31300f5f19p-13), f, 0x1.5f456c0ec936fp-10);
@@ -339,15 +316,15 @@ static inline doubles exp2_double_doubles(doubles x)
 }
 
 /* 2^(y log2 |x|) in double; the sign is x's where y is odd */
-static inline floats pow_floats(floats x, floats y)
-{
+static inline floats pow_floats(floats x, floats y) {
   const floats a = abs_floats(x);
   const ints subnormal = a < 0x1p-126f;
   const uints u = as_uints(choose_floats(subnormal, a * 0x1p23f, a));
   const ints n = as_ints(u - 0x3f3504f3u) >> 23;
   const floats m = as_floats(u - (as_uints(n) << 23)), power = convert_floats(n - (subnormal & 23));
   /* log2 of 0 and infinity */
-  const floats limit = choose_floats(a == 0.0f, splat_floats(-INFINITY), a), finite = choose_floats((a > 0.0f) & (a < INFINITY), power, limit);
+  const floats limit = choose_floats(a == 0.0f, splat_floats(-INFINITY), a),
+               finite = choose_floats((a > 0.0f) & (a < INFINITY), power, limit);
   const doubles low = exp2_double_doubles(low_doubles(y) * log2_near_doubles(low_doubles(m), low_doubles(finite)));
   const doubles high = exp2_double_doubles(high_doubles(y) * log2_near_doubles(high_doubles(m), high_doubles(finite)));
   const floats part = choose_floats(abs_floats(y) < 0x1p24f, y, splat_floats(0.0f)); /* beyond it y is even */
@@ -360,37 +337,28 @@ static inline floats pow_floats(floats x, floats y)
   return choose_floats((y == 0.0f) | (x == 1.0f), splat_floats(1.0f), r);
 }
 
-static inline doubles at_most_doubles(doubles x, double most)
-{
+static inline doubles at_most_doubles(doubles x, double most) {
   return choose_doubles(x > splat_doubles(most), splat_doubles(most), x);
 }
 
-static inline doubles at_least_doubles(doubles x, double least)
-{
+static inline doubles at_least_doubles(doubles x, double least) {
   return choose_doubles(x < splat_doubles(least), splat_doubles(least), x);
 }
 
-static inline doubles abs_doubles(doubles x)
-{
-  return as_doubles(as_ulongs(x) & 0x7fffffffffffffffu);
-}
+static inline doubles abs_doubles(doubles x) { return as_doubles(as_ulongs(x) & 0x7fffffffffffffffu); }
 
-static inline doubles signed_doubles(doubles x, doubles y)
-{
+static inline doubles signed_doubles(doubles x, doubles y) {
   return as_doubles(as_ulongs(x) | (as_ulongs(y) & 0x8000000000000000u));
 }
 
 /* 2^n, n in [-1022, 1023]; t is n + 1.5 2^52, whose last bits are n's */
-static inline doubles power_of_two_doubles(doubles t)
-{
-  return as_doubles((as_ulongs(t) + 1023u) << 52);
-}
+static inline doubles power_of_two_doubles(doubles t) { return as_doubles((as_ulongs(t) + 1023u) << 52); }
 
 /* e^(x - n ln 2) for the nearest whole n, which comes as n + 1.5 2^52; |x| < 2^10: 2^-55.2 */
-static inline doubles exp_near_doubles(doubles x, doubles *n)
-{
+static inline doubles exp_near_doubles(doubles x, doubles *n) {
   const doubles t = horner_doubles(x, splat_doubles(0x1.71547652b82fep+0), 0x1.8p52), whole = t - 0x1.8p52;
-  const doubles r = mad_doubles(whole, splat_doubles(-0x1.a39ef35793c76p-33), mad_doubles(whole, splat_doubles(-0x1.62e42feep-1), x));
+  const doubles r =
+      mad_doubles(whole, splat_doubles(-0x1.a39ef35793c76p-33), mad_doubles(whole, splat_doubles(-0x1.62e42feep-1), x));
   doubles p = horner_doubles(splat_doubles(0x1.8abb3f50f9a4ap-26), r, 0x1.28976e1de1f1bp-22);
   p = horner_doubles(p, r, 0x1.71f4b29a2d4e3p-19);
   p = horner_doubles(p, r, 0x1.a019b394cf005p-16);
@@ -406,27 +374,27 @@ static inline doubles exp_near_doubles(doubles x, doubles *n)
 }
 
 /* e^x, x in [-708, 709] */
-static inline doubles exp_bounded_doubles(doubles x)
-{
+static inline doubles exp_bounded_doubles(doubles x) {
   doubles n;
   const doubles y = exp_near_doubles(x, &n);
   return y * power_of_two_doubles(n);
 }
 
-static inline doubles exp_doubles(doubles x)
-{
+static inline doubles exp_doubles(doubles x) {
   doubles n;
   x = at_most_doubles(at_least_doubles(x, -746.0), 710.0);
   const doubles y = exp_near_doubles(x, &n), first = (n - 0x1.8p52) * 0.5 + 0x1.8p52, rest = n - first + 0x1.8p52;
   return y * power_of_two_doubles(first) * power_of_two_doubles(rest);
 }
 
-/* log(1 + f) + n ln 2, 1 + f in [sqrt(1/2), sqrt(2)]: 2^-56.4; e is n + 1023, and its bits are those of the double n + 1023 + 2^52 */
-static inline doubles log_doubles(doubles x)
-{
+/* log(1 + f) + n ln 2, 1 + f in [sqrt(1/2), sqrt(2)]: 2^-56.4; e is n + 1023, and its bits are those of the double n
+   + 1023 + 2^52 */
+static inline doubles log_doubles(doubles x) {
   const longs subnormal = x < 0x1p-1022;
-  const ulongs u = as_ulongs(choose_doubles(subnormal, x * 0x1p52, x)), e = (u - 0x3fe6a09e667f3bcdu + 0x3ff0000000000000u) >> 52;
-  const doubles n = as_doubles(e | 0x4330000000000000u) - choose_doubles(subnormal, splat_doubles(0x1p52 + 1023.0 + 52.0), splat_doubles(0x1p52 + 1023.0));
+  const ulongs u = as_ulongs(choose_doubles(subnormal, x * 0x1p52, x)),
+               e = (u - 0x3fe6a09e667f3bcdu + 0x3ff0000000000000u) >> 52;
+  const doubles n = as_doubles(e | 0x4330000000000000u) -
+                    choose_doubles(subnormal, splat_doubles(0x1p52 + 1023.0 + 52.0), splat_doubles(0x1p52 + 1023.0));
   const doubles f = as_doubles(u - (e << 52) + 0x3ff0000000000000u) - 1.0, s = f * f;
   doubles p = horner_doubles(splat_doubles(0x1.ac7511bd74adfp-6), f, -0x1.ea054f80e881ap-5);
   p = horner_doubles(p, f, 0x1.0a61f758006a4p-4);
@@ -449,12 +417,12 @@ static inline doubles log_doubles(doubles x)
   p = mad_doubles(n, splat_doubles(0x1.a39ef35793c76p-33), s * f * p);
   p = mad_doubles(n, splat_doubles(0x1.62e42feep-1), mad_doubles(s, splat_doubles(-0.5), p) + f);
   p = choose_doubles(x < (double)INFINITY, p, x);
-  return choose_doubles(x > 0.0, p, choose_doubles(x == 0.0, splat_doubles(-(double)INFINITY), splat_doubles((double)NAN)));
+  return choose_doubles(x > 0.0, p,
+                        choose_doubles(x == 0.0, splat_doubles(-(double)INFINITY), splat_doubles((double)NAN)));
 }
 
 /* below 0.625 x + x^3 p(x^2): 2^-55.8; else 1 - 2 / (e^2x + 1) */
-static inline doubles tanh_doubles(doubles x)
-{
+static inline doubles tanh_doubles(doubles x) {
   const doubles a = abs_doubles(x), s = x * x;
   doubles p = horner_doubles(splat_doubles(-0x1.0da70acc4083fp-16), s, 0x1.4391119f8d757p-14);
   p = horner_doubles(p, s, -0x1.df55722fd3401p-13);
@@ -471,8 +439,7 @@ static inline doubles tanh_doubles(doubles x)
 }
 
 /* below 1 x + x p(x^2): 2^-56.3; else 1 - e^-q(x), where q is near -log(erfc x) below 5.95: 2^-56.3 of erf */
-static inline doubles erf_doubles(doubles x)
-{
+static inline doubles erf_doubles(doubles x) {
   const doubles a = abs_doubles(x), s = x * x, b = at_most_doubles(a, 5.95);
   doubles p = horner_doubles(splat_doubles(0x1.0579a69b359dbp-34), s, -0x1.386abe80ea587p-30);
   p = horner_doubles(p, s, 0x1.f7a4112d66977p-27);
@@ -507,8 +474,7 @@ static inline doubles erf_doubles(doubles x)
   return signed_doubles(choose_doubles(a < 1.0, mad_doubles(p, a, a), 1.0 - exp_bounded_doubles(-q)), x);
 }
 
-static inline doubles rsqrt_doubles(doubles x)
-{
+static inline doubles rsqrt_doubles(doubles x) {
   const longs subnormal = x < 0x1p-1022;
   const doubles a = choose_doubles(subnormal, x * 0x1p54, x);
   doubles y = as_doubles(0x5fe6eb50c7b537a9u - (as_ulongs(a) >> 1)), h = 1.0 - a * y * y;
@@ -518,6 +484,7 @@ static inline doubles rsqrt_doubles(doubles x)
   h = 1.0 - a * y * y;
   y = mad_doubles(y * h, splat_doubles(0.5), y);
   y = choose_doubles(subnormal, y * 0x1p27, y);
-  return choose_doubles(x > 0.0, choose_doubles(x < (double)INFINITY, y, splat_doubles(0.0)),
-    choose_doubles(x == 0.0, signed_doubles(splat_doubles((double)INFINITY), x), splat_doubles((double)NAN)));
+  return choose_doubles(
+      x > 0.0, choose_doubles(x < (double)INFINITY, y, splat_doubles(0.0)),
+      choose_doubles(x == 0.0, signed_doubles(splat_doubles((double)INFINITY), x), splat_doubles((double)NAN)));
 }

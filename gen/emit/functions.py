@@ -1,5 +1,4 @@
-"""Functions of floats on vectors: pieces of functions.c, and of the file beside it that says what a language's vectors
-are."""
+"""Functions of floats on vectors: pieces of functions.c, and of the file beside it that says what a language's vectors are."""
 
 from __future__ import annotations
 
@@ -12,13 +11,11 @@ from gen.targets import Target
 
 HERE = Path(__file__).resolve().parent
 # The functions of functions.c by type and opcode, and its vectors by type.
-FUNCTIONS: Mapping[str, Mapping[str, str]] = {"f32": {"exponential": "exp", "exponential-minus-one": "expm1",
-                                                      "log": "log", "log-plus-one": "log1p", "logistic": "logistic",
-                                                      "tanh": "tanh", "erf": "erf", "sine": "sin", "cosine": "cos",
-                                                      "tan": "tan", "rsqrt": "rsqrt", "cbrt": "cbrt", "power": "pow",
-                                                      "atan2": "atan2"},
-                                              "f64": {"exponential": "exp", "log": "log", "tanh": "tanh", "erf": "erf",
-                                                      "rsqrt": "rsqrt"}}
+FUNCTIONS: Mapping[str, Mapping[str, str]] = {
+    "f32": {"exponential": "exp", "exponential-minus-one": "expm1", "log": "log", "log-plus-one": "log1p",
+            "logistic": "logistic", "tanh": "tanh", "erf": "erf", "sine": "sin", "cosine": "cos", "tan": "tan",
+            "rsqrt": "rsqrt", "cbrt": "cbrt", "power": "pow", "atan2": "atan2"},
+    "f64": {"exponential": "exp", "log": "log", "tanh": "tanh", "erf": "erf", "rsqrt": "rsqrt"}}
 VECTORS = {"f32": "floats", "f64": "doubles"}
 BINARY = ("pow", "atan2")
 
@@ -29,8 +26,7 @@ _COMMENT = re.compile(r"/\*.*?\*/", re.S)
 
 @lru_cache(maxsize=None)
 def pieces(suffix: str) -> Dict[str, Tuple[str, str]]:
-    """The pieces of functions.c and of a language's vectors: for each name the first that its piece defines, and the
-    piece's text."""
+    """The pieces of functions.c and of a language's vectors: for each name the first that its piece defines, and the piece's text."""
     found: Dict[str, Tuple[str, str]] = {}
     for file in (f"vectors{suffix}", "functions.c"):
         for block in re.split(r"\n\n+", (HERE / file).read_text().strip("\n")):
@@ -56,8 +52,7 @@ def has(name: str, *about: str) -> bool:
 
 
 def helper(d: Target, need: "Callable[..., str]", name: str, *about: str) -> str:
-    """A piece, after the pieces that it names; or a function on registers of a type and lanes, by one on the machine's
-    vectors."""
+    """A piece, after the pieces that it names; or a function on registers of a type and lanes, by one on the machine's vectors."""
     if not about:
         found = pieces(d.suffix)
         first, text = found[name]

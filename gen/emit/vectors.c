@@ -29,10 +29,12 @@ typedef int64_t s64;
 
 /* half of the lanes as doubles, and the way back */
 typedef float half_floats __attribute__((vector_size(WIDTH / 2), may_alias));
-union halves { floats all; half_floats half[2]; };
+union halves {
+  floats all;
+  half_floats half[2];
+};
 
-static inline doubles low_doubles(floats x)
-{
+static inline doubles low_doubles(floats x) {
 #if defined(__AVX512F__)
   return (doubles)_mm512_cvtps_pd(_mm512_castps512_ps256((__m512)x));
 #else
@@ -41,8 +43,7 @@ static inline doubles low_doubles(floats x)
 #endif
 }
 
-static inline doubles high_doubles(floats x)
-{
+static inline doubles high_doubles(floats x) {
 #if defined(__AVX512F__)
   return (doubles)_mm512_cvtps_pd((__m256)_mm512_extractf64x4_pd((__m512d)x, 1));
 #else
@@ -51,8 +52,7 @@ static inline doubles high_doubles(floats x)
 #endif
 }
 
-static inline floats join_floats(doubles low, doubles high)
-{
+static inline floats join_floats(doubles low, doubles high) {
 #if defined(__AVX512F__)
   const __m512d first = _mm512_castpd256_pd512((__m256d)_mm512_cvtpd_ps((__m512d)low));
   return (floats)_mm512_insertf64x4(first, (__m256d)_mm512_cvtpd_ps((__m512d)high), 1);
@@ -65,8 +65,7 @@ static inline floats join_floats(doubles low, doubles high)
 }
 
 /* whether any mask is set */
-static inline int any_ints(ints mask)
-{
+static inline int any_ints(ints mask) {
   uint64_t part[WIDTH / 8], any = 0;
   memcpy(part, &mask, sizeof part);
   for (int i = 0; i < WIDTH / 8; ++i) any |= part[i];
@@ -74,34 +73,29 @@ static inline int any_ints(ints mask)
 }
 
 /* by bits: a float of its own may have excess precision */
-static inline floats splat_floats(float x)
-{
+static inline floats splat_floats(float x) {
   uint32_t bits;
   memcpy(&bits, &x, sizeof bits);
   return as_floats(bits + (uints){0});
 }
 
-static inline doubles splat_doubles(double x)
-{
+static inline doubles splat_doubles(double x) {
   uint64_t bits;
   memcpy(&bits, &x, sizeof bits);
   return as_doubles(bits + (ulongs){0});
 }
 
 /* a where the mask is set, else b */
-static inline floats choose_floats(ints mask, floats a, floats b)
-{
+static inline floats choose_floats(ints mask, floats a, floats b) {
   return as_floats((as_ints(a) & mask) | (as_ints(b) & ~mask));
 }
 
-static inline doubles choose_doubles(longs mask, doubles a, doubles b)
-{
+static inline doubles choose_doubles(longs mask, doubles a, doubles b) {
   return as_doubles((as_longs(a) & mask) | (as_longs(b) & ~mask));
 }
 
 /* a b + c, rounded once where the machine can */
-static inline floats mad_floats(floats a, floats b, floats c)
-{
+static inline floats mad_floats(floats a, floats b, floats c) {
 #if defined(__AVX512F__)
   return (floats)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
 #elif defined(__FMA__)
@@ -113,8 +107,7 @@ static inline floats mad_floats(floats a, floats b, floats c)
 #endif
 }
 
-static inline doubles mad_doubles(doubles a, doubles b, doubles c)
-{
+static inline doubles mad_doubles(doubles a, doubles b, doubles c) {
 #if defined(__AVX512F__)
   return (doubles)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
 #elif defined(__FMA__)
