@@ -1072,15 +1072,15 @@ SETT_INLINE int64_t sett_nested_all_slots(const sett_nested_layout *layout) {
 }
 
 SETT_INLINE int sett_nested_index(const sett_nested_layout *layout, int64_t *element, int64_t *owner, int64_t *next) {
-  int64_t index[SETT_NESTED_MAX_RANK], count = sett_nested_all_slots(layout), slots, threads, held, number;
+  int64_t index[SETT_NESTED_MAX_RANK], count = sett_nested_all_slots(layout), each, threads, held, number;
   int d;
   if (layout->error) return layout->error;
   if (count < 0) return SETT_NESTED_ERROR_SIZE;
-  slots = sett_nested_slots(layout);
+  each = sett_nested_slots(layout);
   threads = sett_nested_threads(layout);
   for (number = 0; owner && number < sett_nested_elements(layout); ++number) owner[number] = SETT_NESTED_UNKNOWN;
   for (held = count; held-- > 0;) { /* the largest first: the smallest stays */
-    sett_nested_element(layout, held / slots / threads, held / slots % threads, held % slots, index);
+    sett_nested_element(layout, held / each / threads, held / each % threads, held % each, index);
     for (d = 0, number = 0; d < layout->rank; ++d) number = number * settp_nested_size(layout, d) + index[d];
     if (element) element[held] = number;
     if (owner && next) next[held] = owner[number];

@@ -96,6 +96,15 @@ static void shapes(void) {
     NOT_TAKEN(sett_tile_element(&no_plan, 0, poisoned(list)));
     CHECK(holds(list, no_plan.rank, -1));
     NOT_TAKEN(sett_tile_device_element(device, 0, list));
+    {
+      sett_tile_iterator it = sett_tile_iterate(&no_plan, &plan), back = sett_tile_iterate(&plan, &no_plan);
+      sett_tile_device_iterator there = sett_tile_device_iterate(&no_plan, &plan);
+      CHECK(it.error && back.error && there.error);
+      NOT_TAKEN(sett_tile_advance(&it));
+      NOT_TAKEN(sett_tile_advance_run(&back));
+      NOT_TAKEN(sett_tile_device_advance(&there));
+      NOT_TAKEN(sett_tile_device_advance_run(&there));
+    }
     NOT_TAKEN(sett_tile_physical(&no_plan, &physical));
     CHECK(physical);
     NOT_TAKEN(sett_tile_stage(&no_plan, 0, SETT_TILE_PADDED, list));
@@ -111,6 +120,20 @@ static void shapes(void) {
     NOT_TAKEN(sett_tile_equal(&failed, &failed));
     NOT_TAKEN(sett_tile_is_most_major(&failed, 0));
     CHECK(sett_tile_elements(&failed) == -1 && sett_tile_parts(&failed) == -1);
+  }
+  /* a loop over elements ends, and stays at its end */
+  {
+    sett_tile_iterator it = sett_tile_iterate(&plan, &plan), none = {0};
+    sett_tile_device_iterator device_none = {0};
+    int steps = 0;
+    while (sett_tile_advance(&it) && steps < 100) ++steps;
+    CHECK(steps == 15);
+    NOT_TAKEN(sett_tile_advance(&it));
+    NOT_TAKEN(sett_tile_advance_run(&it));
+    NOT_TAKEN(sett_tile_advance(&none));
+    NOT_TAKEN(sett_tile_advance_run(&none));
+    NOT_TAKEN(sett_tile_device_advance(&device_none));
+    NOT_TAKEN(sett_tile_device_advance_run(&device_none));
   }
   /* outside, padding */
   NOT_TAKEN(sett_tile_element(&plan, plan.positions, poisoned(list)));
@@ -407,6 +430,15 @@ static void analysis(void) {
 
 /* ---- sett_nested_layout.h, sett_mma_layouts.h ---- */
 
+/* ---- sett_notation.h ---- */
+
+static void notations(void) {
+  NOT_TAKEN(sett_notation_refused(0));
+  NOT_TAKEN(sett_notation_refused(-1));
+}
+
+/* ---- sett_nested_layout.h ---- */
+
 static sett_nested_layout nested_of(const char *text) { return sett_nested_parse(text, strlen(text)); }
 
 static void nested(void) {
@@ -437,6 +469,8 @@ static void nested(void) {
   subgroup = thread = slot = POISON;
   NOT_TAKEN(sett_nested_owner(&failed, index, 0, &subgroup, &thread, &slot));
   CHECK(subgroup == -1 && thread == -1 && slot == -1);
+  CHECK(sett_nested_index(&failed, poisoned(list), more, NULL) == failed.error && holds(list, 0, 0));
+  CHECK(sett_nested_index(&good, poisoned(list), NULL, NULL) == 0 && list[0] == 0 && list[7] == 7);
   NOT_TAKEN(sett_nested_element(&good, 0, 0, 2, poisoned(list)));
   CHECK(holds(list, 1, -1));
   NOT_TAKEN(sett_nested_element(&good, -1, 0, 0, poisoned(list)));
@@ -494,6 +528,7 @@ int main(void) {
   maps();
   analysis();
   nested();
+  notations();
   glue();
   return failures > 0;
 }
