@@ -3083,7 +3083,7 @@ SETT_INLINE void settp_notation_shared(settp_notation_tiling *tiling, const sett
                                  fp4 = nvmma && settp_notation_entry(encoding, SETTP_NOTATION_FP4, 0, 0);
   int64_t vec = settp_notation_entry(encoding, SETTP_NOTATION_VEC, 0, 0),
           per = settp_notation_entry(encoding, SETTP_NOTATION_PER_PHASE, 0, 0);
-  int64_t most = settp_notation_entry(encoding, SETTP_NOTATION_MAX_PHASE, 0, 0), row, at, columns, rows = 0,
+  int64_t most = settp_notation_entry(encoding, SETTP_NOTATION_MAX_PHASE, 0, 0), row, at, across, rows = 0,
           tile_rows = INT64_MAX;
   int column;
   for (i = 0; i < rank; ++i) tiling->size[i] = 1;
@@ -3098,9 +3098,9 @@ SETT_INLINE void settp_notation_shared(settp_notation_tiling *tiling, const sett
     vec = 128 / bits;
     per = width ? 128 / width : 1;
     most = width ? width / 16 : 1;
-    columns = 8 * (width > 16 ? width : 16) / bits;
+    across = 8 * (width > 16 ? width : 16) / bits;
     if (fp4) {
-      columns /= 2;
+      across /= 2;
       vec /= 2;
     }
     tile_rows = 8;
@@ -3110,12 +3110,12 @@ SETT_INLINE void settp_notation_shared(settp_notation_tiling *tiling, const sett
   } else {
     settp_notation_order(work, encoding, SETTP_NOTATION_ORDER, rank, order);
     if (vec < 1 || per < 1 || most < 1) settp_notation_stop(work, SETT_NOTATION_ERROR_KEYS);
-    columns = work->error ? 1 : shape[order[0]];
+    across = work->error ? 1 : shape[order[0]];
   }
   if (work->error) return;
   column = order[0];
-  if (columns > shape[column]) columns = shape[column];
-  for (at = 1; at < columns; at *= 2) {
+  if (across > shape[column]) across = shape[column];
+  for (at = 1; at < across; at *= 2) {
     if (fp4 && at == 8) settp_notation_basis(tiling, SETTP_NOTATION_REGISTER, column, 0);
     settp_notation_basis(tiling, SETTP_NOTATION_REGISTER, column, at);
   }
@@ -3124,13 +3124,13 @@ SETT_INLINE void settp_notation_shared(settp_notation_tiling *tiling, const sett
       int64_t phase = row / per % most;
       if (encoding->kind == SETTP_NOTATION_ROTATING) phase ^= row / per / most % most;
       settp_notation_basis(tiling, SETTP_NOTATION_REGISTER, order[i], at);
-      if (!work->error && row < tile_rows && (i == 1 || nvmma) && columns > 1) {
-        int64_t moved = (int64_t)((uint64_t)vec * (uint64_t)phase % (uint64_t)columns);
+      if (!work->error && row < tile_rows && (i == 1 || nvmma) && across > 1) {
+        int64_t moved = (int64_t)((uint64_t)vec * (uint64_t)phase % (uint64_t)across);
         tiling->basis[SETTP_NOTATION_REGISTER][tiling->count[SETTP_NOTATION_REGISTER] - 1][column] = moved;
       }
       row *= 2;
     }
-  for (at = columns; at < shape[column] && !work->error; at *= 2)
+  for (at = across; at < shape[column] && !work->error; at *= 2)
     settp_notation_basis(tiling, SETTP_NOTATION_REGISTER, column, at);
 }
 
