@@ -31,7 +31,7 @@ add {
 ENTRY e {
   p0 = f32[300000]{0} parameter(0)
   zero = f32[] constant(0)
-  ROOT w = f32[300000]{0} reduce-window(p0, zero), window={size=300000 pad=299999_0}, to_apply=add
+  ROOT w = f32[300000]{0} reduce-window(p0, zero), window={size=300000 pad=150000_149999}, to_apply=add
 }
 """
 

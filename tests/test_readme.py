@@ -192,6 +192,13 @@ def test_named_commands() -> None:
             assert any(parts[0] in text for text in helps.values()) or parts[0] == "--lane", word
 
 
+def test_named_functions() -> None:
+    """Functions of the headers that the text names are there."""
+    headers = "".join(path.read_text() for path in ROOT.glob("include/*.h"))
+    names = set(re.findall(r"\b(sett_\w+)\b(?!\.h|=)", TEXT)) - {path.stem for path in ROOT.glob("include/*.h")} - {"sett_distribute"}
+    assert names and not [name for name in sorted(names) if not re.search(rf"\b{name}\(|}} {name};|\b{name}\b;", headers)]
+
+
 def test_devices_and_targets() -> None:
     """The table of targets has every target that check takes; the devices of a GPU are those that there are."""
     table = TEXT[TEXT.index("| `--target` |"):]

@@ -25,6 +25,8 @@ CALL_DEPTH = 128  # computations that call computations
 _ATTRIBUTE = re.compile(r"[A-Za-z_][A-Za-z0-9_.\-]*")
 # Where an instruction was written: tables of numbered lines between the header and the computations.
 _SOURCES = re.compile(r"(?:FileNames|FunctionNames|FileLocations|StackFrames)[ \t]*\r?\n(?:[ \t]*[0-9]+[ \t][^\n]*(?:\n|$))*(?!\s*[({])")
+# What JAX prints if it is not told otherwise.
+_MLIR = re.compile(r"\s*(?:#loc\d*(?: = [^\n]*)?\s+)*(module (?:@|attributes\b))")
 _SLICE = re.compile(r"\[\s*(-?[0-9]+)\s*:\s*(-?[0-9]+)\s*(?::\s*(-?[0-9]+)\s*)?\]")
 _PADDING = re.compile(r"(-?[0-9]+)_(-?[0-9]+)(?:_(-?[0-9]+))?\Z")
 _WHOLE = re.compile(r"-?[0-9]+\Z")
@@ -53,6 +55,8 @@ class Parser:
 
     def parse(self) -> Module:
         scanner = self.scanner
+        if found := _MLIR.match(scanner.text):
+            scanner.fail(found.start(1), """expected HLO text, found MLIR (StableHLO): JAX prints HLO text by .lower(..).as_text("hlo")""")
         if scanner.keyword("HloModule"):
             self._header()
             scanner.skip()
