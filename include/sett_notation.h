@@ -54,7 +54,7 @@ FUNCTIONS
   combine   sett_notation_coalesce, _composition, _complement, _right_inverse, _left_inverse, _divide, _product, _blocked_product, _tile_to_shape,
             _max_common_layout, _nullspace, _recast
   linear    sett_notation_compose, _invert, _invert_and_compose, _linear_product, _divide_by, _quotient
-  make      sett_notation_ordered, _identity, _flatten, _get, _select, _group
+  make      sett_notation_make, _compose_of, _ordered, _identity, _flatten, _get, _select, _group, _shape_div, _index, _coordinate
 
 LAWS (tests/test_notation.py, tests/notation_fuzz.c)
   1 print_parse   parse(print(l)) prints the same.
@@ -78,8 +78,11 @@ ARGUMENTS (in all sett headers)
   An error is an int, 0 for none; sett_<module>_message(error) is its text, a constant.
 
 ERRORS
-  The error travels in the layout: error, and column (of a text, from 1). Operations give a failed operand back. A refusal (sett_notation_refused) is a proof that
-  there is no such layout: at index witness the values are value, and every layout of that kind would have other.
+  The error travels in the layout: error, and column (of a text, from 1). Operations give a failed operand back. A refusal (sett_notation_refused) says that there
+  is no such layout, and most have a witness: at this input the value is value, and with any such layout it would be other. Inputs and values of linear layouts are
+  packed, the first dimension lowest. NO_BREAK, NO_SUM: an index of composition's second layout. NO_COVER: an input of the first layout; other is what the second
+  reaches of its value. NO_QUOTIENT: an input at which the product with the factor would be other. NO_INVERSE: an input above 0 whose value is 0; witness -1: no input
+  has this value. NO_OVERLAP is no proof, but the end of CuTe's rule; ERROR_UNDECIDED is no refusal.
 
 LIMITS
   64 leaves, 32 parentheses inside each other, 8 functions in a chain, 64-bit sizes. Where strides do not divide, composition looks at up to 65536 points.
@@ -98,7 +101,7 @@ HISTORY
 
 /* ---- types ------------------------------------------------------------------------------------------------------ */
 
-/* @ in a text is the number wanted or found; the errors from NO_.. on are refusals: there is no such layout, and witness, value and other say where. */
+/* The errors from NO_BREAK on are refusals: there is no such layout. */
 #define SETT_NOTATION_ERRORS(X)                                                                                       \
   X(OK, "no error")                                                                                                   \
   X(ERROR_FULL, "the arena is full: expected more memory")                                                            \
@@ -152,7 +155,7 @@ HISTORY
   X(ERROR_UNDECIDED, "not decided: expected strides that divide, or at most 65536 points to look at")                 \
   X(NO_BREAK, "no shape:stride layout has these values: a stride breaks where its size does not divide the mode")     \
   X(NO_SUM, "no shape:stride layout has these values: a digit added to another does not add its stride")              \
-  X(NO_OVERLAP, "the strides overlap: there is no complement or left inverse")                                        \
+  X(NO_OVERLAP, "the strides overlap: CuTe's rule has no complement")                                                 \
   X(NO_INVERSE, "the linear layout has no inverse: its bases depend on each other or miss a value")                   \
   X(NO_COVER, "the second layout does not reach this value of the first")                                             \
   X(NO_QUOTIENT, "the layout is no product with that factor")                                                         \
@@ -209,7 +212,7 @@ typedef struct sett_notation {
   int kind;
   int error;                     /* SETT_NOTATION_OK, or what went wrong */
   int64_t column;                /* of the error in a text, from 1; 0: it was not a text */
-  int64_t witness, value, other; /* of a refusal: at this index the values are value, and should be other */
+  int64_t witness, value, other; /* of a refusal, see ERRORS; witness -1: it has none */
   sett_notation_mode tuple;      /* of a tuple or a tile */
   int parts;                     /* of a CuTe layout, the outermost first */
   const sett_notation_part *part;
@@ -261,7 +264,8 @@ SETT_INLINE sett_notation sett_notation_complement(sett_map_arena *arena, const 
                                                    const sett_notation *bound);
 /* a(R(i)) = i for i < size(R), the largest by CuTe's rule. */
 SETT_INLINE sett_notation sett_notation_right_inverse(sett_map_arena *arena, const sett_notation *a);
-/* a(R(a(i))) = a(i), and R(a(i)) = i where a is one-to-one. */
+/* a(R(a(i))) = a(i), and R(a(i)) = i where a is one-to-one. Strides that overlap or do not divide each other: ERROR_UNDECIDED, as (2,2):(2,3), whose left inverse
+ * (2,3):(1,1) CuTe's rule does not find. */
 SETT_INLINE sett_notation sett_notation_left_inverse(sett_map_arena *arena, const sett_notation *a);
 enum { SETT_NOTATION_LOGICAL, SETT_NOTATION_ZIPPED, SETT_NOTATION_TILED, SETT_NOTATION_FLAT };
 /* a composed with (tiler, complement of the tiler in a's shape): mode 0 is the tile, mode 1 the rest. form: (tile, rest) mode by mode, ((tiles), (rests)),
@@ -282,7 +286,7 @@ SETT_INLINE sett_notation sett_notation_max_common_layout(sett_map_arena *arena,
                                                           const sett_notation *b);
 /* b(R(i)) = 0: the modes of stride 0 as a layout of the domain. */
 SETT_INLINE sett_notation sett_notation_nullspace(sett_map_arena *arena, const sett_notation *a);
-/* The same memory in elements of other widths. */
+/* The same memory in elements of other widths; refused where elements of the new width do not lie whole in a mode. */
 SETT_INLINE sett_notation sett_notation_recast(sett_map_arena *arena, const sett_notation *a, int64_t new_bits,
                                                int64_t old_bits);
 /* The compact layout of a shape whose modes become faster in the order of that tuple (NULL: the first mode first). */
@@ -1440,7 +1444,7 @@ SETT_INLINE sett_notation_mode settp_notation_complement(settp_notation_work *wo
   gaps.count = 0;
   for (i = 0; i < flat.count && !work->error; ++i) {
     int64_t gap = flat.leaf[i].stride / used;
-    if (gap == 0) settp_notation_no(work, SETT_NOTATION_NO_OVERLAP, i, flat.leaf[i].stride, used);
+    if (gap == 0) settp_notation_no(work, SETT_NOTATION_NO_OVERLAP, -1, 0, 0);
     settp_notation_push(work, &gaps, settp_notation_leaf(gap, used));
     used = settp_notation_mul(work, flat.leaf[i].stride, flat.leaf[i].size);
   }
@@ -1501,8 +1505,7 @@ SETT_INLINE sett_notation_mode settp_notation_left_inverse(settp_notation_work *
     if (i == 0 && stride > 1) settp_notation_push(work, &result, settp_notation_leaf(stride, 0));
     if (i + 1 < flat->count) {
       int64_t next = flat->leaf[i + 1].stride;
-      if (next < settp_notation_mul(work, stride, size))
-        settp_notation_no(work, SETT_NOTATION_NO_OVERLAP, i + 1, next, stride * size);
+      if (next < settp_notation_mul(work, stride, size)) settp_notation_stop(work, SETT_NOTATION_ERROR_UNDECIDED);
       if (next % stride != 0) settp_notation_stop(work, SETT_NOTATION_ERROR_UNDECIDED);
       size = next / stride;
     }
@@ -1874,7 +1877,7 @@ SETT_INLINE sett_notation_mode settp_notation_recast(settp_notation_work *work, 
   } else if (mode->size == 1) {
     result.stride = 0;
   } else if (factor % step != 0 || (mode->size % (factor / step) != 0 && (factor / step) % mode->size != 0)) {
-    settp_notation_no(work, SETT_NOTATION_NO_RECAST, mode->size, mode->stride, factor);
+    settp_notation_no(work, SETT_NOTATION_NO_RECAST, -1, 0, 0);
   } else { /* factor / step of them are one; fewer are inside one */
     result.size = mode->size % (factor / step) == 0 ? mode->size / (factor / step) : 1;
     result.stride = mode->stride < 0 ? -1 : 1;
@@ -1903,7 +1906,7 @@ SETT_INLINE sett_notation sett_notation_recast(sett_map_arena *arena, const sett
     else if ((int64_t)1 << log != factor) settp_notation_stop(&work, SETT_NOTATION_ERROR_BITS);
     part->base += wider ? -log : log;
     if (part->base < 0 || part->offset.rank >= 0 || (wider && part->offset.size % factor != 0))
-      settp_notation_no(&work, SETT_NOTATION_NO_RECAST, i, part->base, factor);
+      settp_notation_no(&work, SETT_NOTATION_NO_RECAST, -1, 0, 0);
     else part->offset.size = wider ? part->offset.size / factor : settp_notation_mul(&work, part->offset.size, factor);
     if (part->base + part->bits + (part->shift < 0 ? -part->shift : part->shift) > 62)
       settp_notation_stop(&work, SETT_NOTATION_ERROR_SWIZZLE_RANGE);
@@ -3299,7 +3302,7 @@ SETT_INLINE int settp_notation_find(int count, const char names[][16], const cha
   return -1;
 }
 
-/* b's packed bits of in or out dimensions, in the order of a list of names: where dimension i begins, or -1. */
+/* Where the bits of dimension i begin in a packed value. */
 SETT_INLINE int settp_notation_shift(int i, const int *bits) { return settp_notation_total(i, bits); }
 
 SETT_INLINE int settp_notation_both_linear(settp_notation_work *work, const sett_notation *a, const sett_notation *b) {
@@ -3436,10 +3439,14 @@ SETT_INLINE sett_notation sett_notation_invert(sett_map_arena *arena, const sett
   settp_notation_copy_dims(&result->outs, result->out, result->out_bits, a->linear->ins, a->linear->in,
                            a->linear->in_bits);
   solver = settp_notation_solve(a->linear);
-  if (ins != outs || solver.count != ins) settp_notation_no(&work, SETT_NOTATION_NO_INVERSE, solver.count, ins, outs);
+  for (i = 0; i < ins && !work.error; ++i) { /* a combination of bases that is 0, as that of none is */
+    uint64_t rest, bits = settp_notation_reduce(&solver, a->linear->basis[i], &rest) ^ (uint64_t)1 << i;
+    if (bits) settp_notation_no(&work, SETT_NOTATION_NO_INVERSE, (int64_t)bits, 0, (int64_t)bits);
+  }
   for (i = 0; i < outs && !work.error; ++i) {
     uint64_t rest;
     result->basis[i] = settp_notation_reduce(&solver, (uint64_t)1 << i, &rest);
+    if (rest) settp_notation_no(&work, SETT_NOTATION_NO_INVERSE, -1, (int64_t)1 << i, 0); /* no input gives it */
   }
   return settp_notation_end(&work, settp_notation_of_linear(result));
 }
@@ -3464,8 +3471,8 @@ SETT_INLINE void settp_notation_join_dims(settp_notation_work *work, int *count,
 }
 
 /* b's bits above a's in a layout that has the dimensions of both. */
-SETT_INLINE void settp_notation_place_bits(settp_notation_work *work, sett_notation_linear *result,
-                                           const sett_notation_linear *part, const sett_notation_linear *below) {
+SETT_INLINE void settp_notation_place_bits(sett_notation_linear *result, const sett_notation_linear *part,
+                                           const sett_notation_linear *below) {
   int i, j, d, at = 0;
   for (i = 0; i < part->ins; ++i) {
     int in = settp_notation_find(result->ins, (const char(*)[16])result->in, part->in[i]),
@@ -3483,7 +3490,6 @@ SETT_INLINE void settp_notation_place_bits(settp_notation_work *work, sett_notat
       result->basis[settp_notation_shift(in, result->in_bits) + j + (low < 0 ? 0 : below->in_bits[low])] = packed;
     }
   }
-  (void)work;
 }
 
 SETT_INLINE sett_notation sett_notation_linear_product(sett_map_arena *arena, const sett_notation *a,
@@ -3504,8 +3510,8 @@ SETT_INLINE sett_notation sett_notation_linear_product(sett_map_arena *arena, co
       settp_notation_total(result->outs, result->out_bits) > SETT_NOTATION_BITS)
     settp_notation_stop(&work, SETT_NOTATION_ERROR_POWER);
   if (!work.error) {
-    settp_notation_place_bits(&work, result, a->linear, NULL);
-    settp_notation_place_bits(&work, result, b->linear, a->linear);
+    settp_notation_place_bits(result, a->linear, NULL);
+    settp_notation_place_bits(result, b->linear, a->linear);
   }
   return settp_notation_end(&work, settp_notation_of_linear(result));
 }
@@ -3538,14 +3544,12 @@ SETT_INLINE sett_notation sett_notation_divide_by(sett_map_arena *arena, const s
   settp_notation_copy_dims(&result->outs, result->out, result->out_bits, all->outs, all->out, all->out_bits);
   for (i = 0; i < factor->ins; ++i) {
     d = settp_notation_find(all->ins, all->in, factor->in[i]);
-    if (d < 0 || all->in_bits[d] < factor->in_bits[i])
-      settp_notation_no(&work, SETT_NOTATION_NO_QUOTIENT, i, d < 0 ? 0 : all->in_bits[d], factor->in_bits[i]);
+    if (d < 0 || all->in_bits[d] < factor->in_bits[i]) settp_notation_no(&work, SETT_NOTATION_NO_QUOTIENT, -1, 0, 0);
     else result->in_bits[d] -= factor->in_bits[i];
   }
   for (i = 0; i < factor->outs; ++i) {
     d = settp_notation_find(all->outs, all->out, factor->out[i]);
-    if (d < 0 || all->out_bits[d] < factor->out_bits[i])
-      settp_notation_no(&work, SETT_NOTATION_NO_QUOTIENT, i, d < 0 ? 0 : all->out_bits[d], factor->out_bits[i]);
+    if (d < 0 || all->out_bits[d] < factor->out_bits[i]) settp_notation_no(&work, SETT_NOTATION_NO_QUOTIENT, -1, 0, 0);
     else result->out_bits[d] -= factor->out_bits[i];
   }
   for (i = 0; i < result->ins && !work.error; ++i)
@@ -3572,7 +3576,7 @@ SETT_INLINE sett_notation sett_notation_divide_by(sett_map_arena *arena, const s
     if (again) {
       settp_notation_copy_dims(&again->ins, again->in, again->in_bits, all->ins, all->in, all->in_bits);
       settp_notation_copy_dims(&again->outs, again->out, again->out_bits, all->outs, all->out, all->out_bits);
-      settp_notation_place_bits(&work, again, product.linear, NULL);
+      settp_notation_place_bits(again, product.linear, NULL);
       for (i = 0; i < settp_notation_total(all->ins, all->in_bits) && !work.error; ++i)
         if (again->basis[i] != all->basis[i])
           settp_notation_no(&work, SETT_NOTATION_NO_QUOTIENT, (int64_t)1 << i, (int64_t)all->basis[i],
@@ -3586,15 +3590,14 @@ SETT_INLINE sett_notation sett_notation_quotient(sett_map_arena *arena, const se
   settp_notation_work work = settp_notation_begin(arena);
   sett_notation_linear *result = NULL, *identity = NULL;
   sett_notation factor, divided;
-  int in, out, i, k, ins = 0, outs = 0, at = 0;
+  int in, out, i, k, at = 0;
   if (settp_notation_both_linear(&work, a, a)) result = settp_notation_new_linear(&work);
   if (result) identity = settp_notation_new_linear(&work);
   if (!identity) return settp_notation_end(&work, *a);
   in = settp_notation_find(a->linear->ins, a->linear->in, dim);
   out = settp_notation_find(a->linear->outs, a->linear->out, dim);
   if (in < 0 || out < 0) return settp_notation_fail(SETT_NOTATION_ERROR_NAME);
-  if (a->linear->in_bits[in] != a->linear->out_bits[out])
-    settp_notation_no(&work, SETT_NOTATION_NO_QUOTIENT, 0, a->linear->in_bits[in], a->linear->out_bits[out]);
+  if (a->linear->in_bits[in] != a->linear->out_bits[out]) settp_notation_no(&work, SETT_NOTATION_NO_QUOTIENT, -1, 0, 0);
   settp_notation_join_dims(&work, &identity->ins, identity->in, identity->in_bits, 1, &a->linear->in[in],
                            &a->linear->in_bits[in]);
   settp_notation_join_dims(&work, &identity->outs, identity->out, identity->out_bits, 1, &a->linear->out[out],
@@ -3603,13 +3606,13 @@ SETT_INLINE sett_notation sett_notation_quotient(sett_map_arena *arena, const se
   factor = settp_notation_of_linear(identity);
   divided = sett_notation_divide_by(arena, a, &factor, 0);
   if (work.error || divided.error) return settp_notation_end(&work, divided);
-  for (i = 0; i < divided.linear->ins; ++i, ++ins)
+  for (i = 0; i < divided.linear->ins; ++i)
     if (i != in) {
       result->in_bits[result->ins] = divided.linear->in_bits[i];
       for (k = 0; k < 16; ++k) result->in[result->ins][k] = divided.linear->in[i][k];
       ++result->ins;
     }
-  for (i = 0; i < divided.linear->outs; ++i, ++outs)
+  for (i = 0; i < divided.linear->outs; ++i)
     if (i != out) {
       result->out_bits[result->outs] = divided.linear->out_bits[i];
       for (k = 0; k < 16; ++k) result->out[result->outs][k] = divided.linear->out[i][k];

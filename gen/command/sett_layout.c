@@ -14,6 +14,11 @@ static int layout_error(command *self, const sett_notation *layout) {
   if (!sett_notation_refused(layout->error)) return say_error(self, (int)layout->column, sett_notation_message(layout->error));
   say_text(self, "no: ");
   say_text(self, sett_notation_message(layout->error));
+  if (layout->witness < 0 && layout->error == SETT_NOTATION_NO_INVERSE) {
+    say_text(self, ": nothing gives ");
+    say_int(self, layout->value);
+  }
+  if (layout->witness < 0) return 1;
   say_text(self, ": at ");
   say_int(self, layout->witness);
   say_text(self, " it is ");
