@@ -211,7 +211,7 @@ def test_stop(after: object, count: int, number: int, tmp_path: Path) -> None:
         assert done.returncode == (128 + number if number != signal.SIGKILL else -number) and "Traceback" not in err, err
         assert until(lambda: not marked(mark), 20), "left running"
         if number != signal.SIGKILL or count > 1:
-            assert until(lambda: not [path for path in work.iterdir()], 5), "left behind"
+            assert until(lambda: not [path for path in work.iterdir()], 30), "left behind"
     finally:
         done.kill()
         done.wait()

@@ -39,6 +39,9 @@ class Rows(Schedule):
                f"{self.inside[1] - 1}" + ", streamed" * self.stream
 
 
+MOST_OPS = 256  # the step is written three times: before, between and after the borders
+
+
 class _Hero(Hero):
     """One kernel, whose work-items have rows each."""
 
@@ -47,8 +50,8 @@ class _Hero(Hero):
     def takes(self, nest: Nest, context: Context) -> bool:
         if not context.device.cpu or not context.target.wide or context.device.lanes == 1 or type(nest) is not Nest or nest.layout or nest.reads_first:
             return False
-        opcodes = {entry.instruction.opcode for f in nest.partition.functions for region in regions(f.body) for entry in region.entries}
-        return not opcodes.intersection(hlo.CONTRACTIONS) and not touches(nest, {*dtypes.PACKED, *COMPLEX, *TINY}) \
+        opcodes = [entry.instruction.opcode for f in nest.partition.functions for region in regions(f.body) for entry in region.entries]
+        return len(opcodes) <= MOST_OPS and not hlo.CONTRACTIONS & set(opcodes) and not touches(nest, {*dtypes.PACKED, *COMPLEX, *TINY}) \
             and not any(root.at for root in nest.partition.roots)
 
     def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
