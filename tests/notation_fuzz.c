@@ -48,7 +48,7 @@ static void check_print(sett_map_arena *arena, const sett_notation *layout, cons
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  char *text = (char *)malloc(size ? size : 1); /* exactly as long as the text, so that a sanitizer sees a read beyond */
+  char *text = (char *)calloc(size ? size : 1, 1); /* exactly as long as the text, so that a sanitizer sees a read beyond */
   sett_map_arena arena = sett_map_arena_make(memory, sizeof memory);
   sett_notation layout, other, made;
   size_t half;
