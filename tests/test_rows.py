@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 import random
+import re
+import shutil
+import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +17,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from drawn import BATCH, COUNT, ON, SEED, agree, fusions, plain, uncached  # noqa: E402
-from gen.pipeline import program  # noqa: E402
+from gen.pipeline import build_fusion, program  # noqa: E402
 from gen.run import proofs  # noqa: E402
 from gen.schedule import DEVICES  # noqa: E402
 
@@ -223,6 +226,48 @@ def test_kept_values_are_computed_once() -> None:
     assert program(soft, "opencl").text.count("= exp_floats(") == 1
     assert not any(stage.kept for stage in program(layer, "opencl").kernels[0].nest.stages)
     assert [i.opcode for stage in program(layer, "opencl").kernels[0].nest.stages for i in stage.row_values] == ["divide", "rsqrt"]
+
+
+GPU_TAKEN = {
+    "a warp holds several rows": (softmax("f32", [40, 128], [1]), "16 rows x 16 to fold"),
+    "a block for a row": (softmax("f32", [40, 4096], [1]), "1 rows x 512 to fold"),
+    "all threads for a row": (softmax("f32", [40, 8192], [1]), "1 rows x 1024 to fold, vec 4, 2 steps"),
+    "an odd row": (softmax("f32", [40, 1000], [1], log=True), "to fold"),
+    "not whole steps": (norm("f32", [33, 1023], [1], sides=True), "vec 1"),
+    "bf16": (norm("bf16", [40, 1000], [1]), "vec 8"),
+    "half": (softmax("f16", [20, 300], [1]), "vec 4"),
+    "double": (norm("f64", [18, 515], [1], sides=True), "to fold"),
+    "rows of three": (softmax("f32", [7, 3], [1]), "to fold"),
+}
+
+
+@pytest.mark.parametrize("target, device", [("cuda-on-cpu", "sm_80"), ("opencl", "opencl-gpu")])
+def test_taken_on_a_gpu(target: str, device: str, tmp_path: Path) -> None:
+    language = "cuda" if target == "cuda-on-cpu" else target
+    for name, (text, how) in GPU_TAKEN.items():
+        (fusion,) = fusions(text)
+        found = program(fusion, language, device)
+        assert [kernel.hero for kernel in found.kernels] == ["rows"] and how in found.kernels[0].loop.text(), f"{name}: {[(k.hero, k.loop.text()) for k in found.kernels]}"
+    agree({f"f{k}": text for k, (text, _) in enumerate(GPU_TAKEN.values())}, target, device, tmp_path)
+
+
+@pytest.mark.skipif(not shutil.which("nvcc"), reason="SKIP: no nvcc")
+@pytest.mark.parametrize("name", sorted(GPU_TAKEN))
+def test_compiled_rows_stay_in_registers(name: str, tmp_path: Path) -> None:
+    """nvcc spills nothing and keeps nothing in local memory."""
+    (fusion,) = fusions(GPU_TAKEN[name][0])
+    build_fusion(fusion, str(tmp_path), ["cuda"], "sm_90")
+    done = subprocess.run(["nvcc", "-arch=sm_90", "-cubin", "-Xptxas", "-v", "-o", "e.cubin", "e.cu"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert re.findall(r"(\d+) bytes stack frame, (\d+) bytes spill stores", done.stderr) == [("0", "0")], done.stderr
+
+
+def test_explained() -> None:
+    """The bytes of memory for an element, registers that hold a row, and shared memory are stated."""
+    (fusion,) = fusions(softmax("f32", [40, 4096], [1]))
+    kernel = program(fusion, "cuda", "sm_80").kernels[0]
+    lines = [kernel.loop.text(), *kernel.by.describe(kernel)]
+    assert "16 registers hold a row" in lines[0] and "memory: 8 bytes an element of the rows" in lines and "shared: 136 bytes of a block" in lines, lines
 
 
 def test_writes_are_proved() -> None:

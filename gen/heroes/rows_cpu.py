@@ -22,19 +22,17 @@ from gen.emit.body import Body
 from gen.emit.state import Given
 from gen.emit.values import Value
 from gen.heroes import reduction_cpu
-from gen.heroes.hero import Context, Hero
-from gen.heroes.kernel import Coordinate, Kernel, Step, arguments, function_text
-from gen.heroes.reduction import Digits, by_number
+from gen.heroes.hero import Context
+from gen.heroes.kernel import Coordinate, Kernel, Step, arguments
+from gen.heroes.reduction import Digits
 from gen.heroes.reduction_cpu import Accumulator, Blocks, Digit, Reduce, Rest, Steps, Sweep
-from gen.hlo import Instruction, Shape, dtypes
-from gen.plan.buffers import buffers_of, touches
+from gen.heroes.rows import RowsHero, digits_of, functions_of, left, reads_of, settled, totals, view, writes_of
+from gen.hlo import Instruction, dtypes
 from gen.plan.digits import IterationSpace, place as placed_at
 from gen.plan.nest import Nest
 from gen.plan.partition import Partition, compose
-from gen.plan.plan import Reduction
 from gen.plan.rows import Rows, Stage
 from gen.schedule import LANES, Device, Schedule
-from gen.targets import COMPLEX, SMALL, TINY
 
 
 @dataclass(frozen=True)
@@ -51,40 +49,21 @@ class RowSweep(Sweep):
         return ", ".join(words)
 
 
-class _Hero(Hero):
+class _Hero(RowsHero):
     """All stages in one kernel."""
 
-    name, sides, members = "rows", True, True
-
     def takes(self, nest: Nest, context: Context) -> bool:
-        return isinstance(nest, Rows) and context.device.cpu and context.target.wide and not any(touches(member, {*COMPLEX, *TINY, *dtypes.PACKED}) for member in nest.members)
+        return context.device.cpu and context.target.wide and super().takes(nest, context)
 
     def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
         assert isinstance(nest, Rows)
-        found = nest.iteration_space()
-        if not found:
-            return []
-        steps = found.accesses[0].strides
-        assert steps is not None
-        digits = Digits(found.sizes, found.weights(), steps)
-        sweep = _sweep(context.device, nest, digits, found)
+        digits, space = digits_of(nest), nest.iteration_space()
+        sweep = _sweep(context.device, nest, digits, space) if digits and space else None
         return [(digits, sweep)] if sweep else []
 
     def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
         assert isinstance(nest, Rows)
         return [_Writer(context, nest, *schedule, index_type).kernel()]
-
-    def describe(self, kernel: Kernel) -> "List[str]":
-        nest = kernel.nest
-        assert isinstance(nest, Rows)
-        lines = []
-        for number, stage in enumerate(nest.stages):
-            words = [f"reduces {', '.join(hero.name for hero in stage.heroes)}"] * bool(stage.heroes)
-            words += [f"keeps {', '.join(i.name for i in stage.kept)}"] * bool(stage.kept)
-            words += [f"leaves {', '.join(i.name for i in stage.row_values)} of each row"] * bool(stage.row_values)
-            words += [f"writes {', '.join(root.pointer for root in [*stage.writes, *stage.row_writes])}"] * bool(stage.writes or stage.row_writes)
-            lines.append(f"stage {number}: {'; '.join(words)}")
-        return lines
 
 
 HERO = _Hero()
@@ -169,13 +148,6 @@ class Record:
     halves: List[int]
 
 
-class _View(Reduction):
-    """A stage as the reduction whose parts write it: its heroes, and the partitions of its elements and of its totals."""
-
-    def __init__(self, nest: Rows, stage: Stage) -> None:
-        Reduction.__init__(self, nest.name, nest.rows, stage.totals, stage.heroes, stage.inputs, stage.totals, nest.space)
-
-
 class _StageWriter(reduction_cpu.Emitter):
     """The lines of one stage. number: of its first accumulator among all; whole: who writes all stages."""
 
@@ -183,7 +155,7 @@ class _StageWriter(reduction_cpu.Emitter):
         context = whole.context
         self.whole, self.stage, self.number, self.slot = whole, stage, number, ""
         self.prefetched: "Dict[str, List[str]]" = {}        # by pointer
-        super().__init__(context.target, context.helpers, _View(whole.nest, stage), whole.digits, whole.sweep, whole.index_type, context.excess, context.scratch, 1)
+        super().__init__(context.target, context.helpers, view(whole.nest, stage), whole.digits, whole.sweep, whole.index_type, context.excess, context.scratch, 1)
 
     def name(self, h: int, k: int, of: str = "a") -> str:
         return f"{of}{self.number + h}"
@@ -200,7 +172,7 @@ class _StageWriter(reduction_cpu.Emitter):
         found = super().values(body)
         roots = self.nest.inputs.roots[len(self.nest.inputs.roots) - len(kept):] if kept else []
         for instruction, root in zip(kept, roots):
-            value = self.whole.settled(body, body.read(self.nest.inputs.root_read(root), body.function.body))
+            value = settled(self.whole.context, body, body.read(self.nest.inputs.root_read(root), body.function.body))
             body.text.add(f"{self.whole.kept[instruction].name}[{self.slot}] = {body.splat(value)};")
         return found
 
@@ -257,7 +229,7 @@ class _StageWriter(reduction_cpu.Emitter):
         for root in roots[:len(self.stage.row_writes)]:
             body.store(root)
         for instruction, root in zip(self.stage.row_values, roots[len(self.stage.row_writes):]):
-            value = self.whole.settled(body, body.read(partition.root_read(root), partition.entry.body))
+            value = settled(self.whole.context, body, body.read(partition.root_read(root), partition.entry.body))
             name = self.whole.values[instruction].name
             body.text.add(self.d.scatter(value.dtype, LANES, body.splat(value), name) if wide else f"{name}[0] = {value.text};")
         self.seen += [a for a in body.accesses if a not in self.seen]
@@ -278,27 +250,16 @@ class _Writer:
         for stage in nest.stages:
             self.writers.append(_StageWriter(self, stage, sum(len(one.heroes) for one in nest.stages[:len(self.writers)])))
 
-    def settled(self, body: Body, value: Value) -> Value:
-        """A value as it is left for later stages: rounded, where excess precision is not kept."""
-        value = body.real(value)
-        return value if self.context.excess else body.settled(value, "x")
-
-    def _left(self, text: str, i: Instruction, lanes: int) -> "List[Value]":
-        dtype = i.shape.leaves()[0].dtype
-        return [Value(text, dtype, lanes, rounded=not (self.context.excess and dtype in SMALL))]
-
     def of_row(self) -> "Dict[Instruction, Given]":
         row = "row" if self.sweep.rows > 1 else "0"
-        return {i: self._left(f"{array.name}[{row}]", i, 1) for i, array in self.values.items()}
+        return {i: left(self.context, i, f"{array.name}[{row}]") for i, array in self.values.items()}
 
     def kept_at(self, slot: str) -> "Dict[Instruction, Given]":
-        return {i: self._left(f"{array.name}[{slot}]", i, LANES) for i, array in self.kept.items()}
+        return {i: left(self.context, i, f"{array.name}[{slot}]", LANES) for i, array in self.kept.items()}
 
     def totals(self, upto: _StageWriter) -> "Dict[Instruction, Given]":
         """The totals of a stage and of those before it."""
-        form = "t{}[0]" if self.sweep.rows > 1 else "t{}"
-        return {hero: partial(writer.total, h=h, texts=[form.format(writer.number + h)])
-                for writer in self.writers[:self.writers.index(upto) + 1] for h, hero in enumerate(writer.nest.heroes)}
+        return totals(self.writers[:self.writers.index(upto) + 1], "t{}[0]" if self.sweep.rows > 1 else "t{}")
 
     def kernel(self) -> Kernel:
         d, nest, sweep = self.context.target, self.nest, self.sweep
@@ -314,18 +275,13 @@ class _Writer:
                 ahead.update({pointer: writer.prefetched[pointer]} if pointer in writer.prefetched else {})
         last = len(self.writers) - 1
         stages = [writer.lines(at, box, 0, [line for pointer in ahead for line in ahead[pointer]] if n == last else []) for n, writer in enumerate(self.writers)]
-        partitions = [partition for stage in nest.stages for partition in (stage.inputs, stage.totals)]
-        reads: "Dict[str, Shape]" = {}
-        for partition in partitions:
-            reads.update(buffers_of(partition, partition.entry))
-        writes = {root.pointer: root.shape for stage in nest.stages for root in [*stage.writes, *stage.row_writes]}
-        functions = {f.name: function_text(d, self.context.helpers, partition, f, self.context.excess) for partition in partitions for f in reversed(partition.functions[1:])}
+        reads, writes = reads_of(nest), writes_of(nest)
         seen = list(dict.fromkeys(access for writer in self.writers for access in writer.seen))
         assert first.blocks
         record = Record(groups > 1, sweep.threads > 1, " && ".join(c.constraints), [Coordinate(name, text) for (name, _), text in zip(counts, c.results)], first.blocks,
                         sweep.rows, sweep.vec, list(self.values.values()), list(self.kept.values()), stages, reduction_cpu._halves(LANES))
         steps = [stage.steps.step for stage in stages]
         code = Step([], [line for step in steps for line in (*step.before, *step.text, *step.after)], [], each="for each step of a row, stage by stage")
-        return Kernel(nest.name, nest, sweep, self.index_type, groups, ", ".join(arguments(d, by_number(reads), writes)), list(functions.values()),
-                      d.launch_bounds(sweep.threads), seen[0][1] if seen else "", [*by_number(reads), *sorted(writes)], seen,
+        return Kernel(nest.name, nest, sweep, self.index_type, groups, ", ".join(arguments(d, reads, writes)), functions_of(nest, self.context),
+                      d.launch_bounds(sweep.threads), seen[0][1] if seen else "", [*reads, *sorted(writes)], seen,
                       template="kernels/rows_cpu", record=record, threads=sweep.threads, code=code)

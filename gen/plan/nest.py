@@ -31,7 +31,7 @@ class Nest:
     partition: Partition
     sides = ()
     members = ()
-    inner = frozenset()     # type: AbstractSet[str]
+    inner = frozenset()     # type: FrozenSet[str]
     further = ()
     layout = ""
     aliases = {}        # type: Dict[int, int]

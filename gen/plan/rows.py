@@ -47,13 +47,14 @@ class Stage:
 @dataclass(eq=False)
 class Rows(Nest):
     """members: the nests of which it is made. space: what all stages go over; rows: the index of a row; row_of: the map from an index of the space to the
-    position of its row. inner: the scratch buffers that nobody else reads, which are not written."""
+    position of its row; first_of: to the first index of its row. inner: the scratch buffers that nobody else reads, which are not written."""
 
     members: "List[Nest]" = field(default_factory=list)
     stages: "List[Stage]" = field(default_factory=list)
     space: Shape = None     # type: ignore[assignment]
     rows: Shape = None      # type: ignore[assignment]
     row_of: str = ""
+    first_of: str = ""
     inner: "Set[str]" = field(default_factory=set)
     further: "List[Partition]" = field(default_factory=list)
 
@@ -268,7 +269,7 @@ class _Stages:
             stage.of_row = list(values)
             stage.reads_kept = self._kept(number)
         stages = [Stage(stage.heroes, self._inputs(stage), stage.writes, stage.kept, self._totals(stage), stage.row_writes, list(stage.row_values)) for stage in self.stages]
-        whole = Rows(self.name, self.space, stages[0].inputs, self.group, stages, self.space, self.rows, self.row_of)
+        whole = Rows(self.name, self.space, stages[0].inputs, self.group, stages, self.space, self.rows, self.row_of, self.first_of)
         whole.further = _partitions(whole)
         return whole
 

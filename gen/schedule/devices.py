@@ -126,6 +126,8 @@ class Device:
     coalesced: int = 0                  # bytes that neighbouring threads should read together
     sector: int = 0                     # bytes that they should read together at least
     reduction_values: int = 0           # accumulators of a thread
+    row_threads: int = 0                # of a block that shares one row, at most
+    row_registers: int = 0              # registers of a thread that hold its part of a row; twice as many where threads are too few
     thread_bytes: int = 0               # bytes of an input that a thread has for itself at least, before more threads share a result
     ahead_bytes: int = 0                # bytes of an input that a thread has under way
 
@@ -174,7 +176,7 @@ _CPU = Device(
 _GPU = Device(
     name="", language="", cpu=False, units=0, warp=32, line=16, cache=0,
     walk_threads=128, walk_unit_threads=512, step_bytes=32,
-    reduction_unit_threads=1024, reduction_threads=256, coalesced=128, sector=32, reduction_values=32, thread_bytes=16, ahead_bytes=64,
+    reduction_unit_threads=1024, reduction_threads=256, coalesced=128, sector=32, reduction_values=32, row_threads=1024, row_registers=16, thread_bytes=16, ahead_bytes=64,
     shared_updates=4096, shared_neighbours=128, scatter_threads=128, runs=4, unit_threads=2048,
     transpose_threads=256, banks=32, bank=4,
 )

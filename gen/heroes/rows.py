@@ -1,0 +1,85 @@
+"""What the rows heroes of CPUs and of GPUs share: a stage as a reduction, and what stages leave for later ones (gen/plan/rows.py)."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Dict, List, Sequence
+
+from gen.emit.body import Body
+from gen.emit.state import Given
+from gen.emit.values import Value
+from gen.heroes.hero import Context, Hero
+from gen.heroes.kernel import CFunction, Kernel, function_text
+from gen.heroes.reduction import Digits, Emitter, by_number
+from gen.hlo import Instruction, Shape, dtypes
+from gen.plan.buffers import buffers_of, touches
+from gen.plan.nest import Nest
+from gen.plan.plan import Reduction
+from gen.plan.rows import Rows, Stage
+from gen.targets import COMPLEX, SMALL, TINY
+
+
+class RowsHero(Hero):
+    """All stages in one kernel."""
+
+    name, sides, members = "rows", True, True
+
+    def takes(self, nest: Nest, context: Context) -> bool:
+        return isinstance(nest, Rows) and not any(touches(member, {*COMPLEX, *TINY, *dtypes.PACKED}) for member in nest.members)
+
+    def describe(self, kernel: Kernel) -> "List[str]":
+        nest = kernel.nest
+        assert isinstance(nest, Rows)
+        lines = []
+        for number, stage in enumerate(nest.stages):
+            words = [f"reduces {', '.join(hero.name for hero in stage.heroes)}"] * bool(stage.heroes)
+            words += [f"keeps {', '.join(i.name for i in stage.kept)}"] * bool(stage.kept)
+            words += [f"leaves {', '.join(i.name for i in stage.row_values)} of each row"] * bool(stage.row_values)
+            words += [f"writes {', '.join(root.pointer for root in [*stage.writes, *stage.row_writes])}"] * bool(stage.writes or stage.row_writes)
+            lines.append(f"stage {number}: {'; '.join(words)}")
+        moved = sum(shape.bytes for shape in [*reads_of(nest).values(), *writes_of(nest).values()])
+        return [*lines, f"memory: {moved / nest.space.elements:.3g} bytes an element of the rows"]
+
+
+def digits_of(nest: Rows) -> "Digits | None":
+    """The digits of the space; out: steps in the rows."""
+    space = nest.iteration_space()
+    steps = space.accesses[0].strides if space else None
+    return Digits(space.sizes, space.weights(), steps) if space and steps else None
+
+
+def reads_of(nest: Rows) -> "Dict[str, Shape]":
+    """The buffers that all stages read."""
+    return by_number({pointer: shape for stage in nest.stages for partition in (stage.inputs, stage.totals) for pointer, shape in buffers_of(partition, partition.entry).items()})
+
+
+def writes_of(nest: Rows) -> "Dict[str, Shape]":
+    return {root.pointer: root.shape for stage in nest.stages for root in [*stage.writes, *stage.row_writes]}
+
+
+def functions_of(nest: Rows, context: Context) -> "List[CFunction]":
+    """The functions that the stages call."""
+    partitions = [partition for stage in nest.stages for partition in (stage.inputs, stage.totals)]
+    return [function_text(context.target, context.helpers, partition, f, context.excess) for partition in partitions for f in reversed(partition.functions[1:])]
+
+
+def view(nest: Rows, stage: Stage) -> Reduction:
+    """A stage as the reduction that the parts of its writer expect."""
+    return Reduction(nest.name, nest.rows, stage.totals, stage.heroes, stage.inputs, stage.totals, nest.space)
+
+
+def settled(context: Context, body: Body, value: Value) -> Value:
+    """A value as it is left for later stages: rounded, where excess precision is not kept."""
+    value = body.real(value)
+    return value if context.excess else body.settled(value, "x")
+
+
+def left(context: Context, i: Instruction, text: str, lanes: int = 1) -> "List[Value]":
+    """The same as a later stage reads it."""
+    dtype = i.shape.leaves()[0].dtype
+    return [Value(text, dtype, lanes, rounded=not (context.excess and dtype in SMALL))]
+
+
+def totals(writers: "Sequence[Emitter]", form: str) -> "Dict[Instruction, Given]":
+    """The totals of stages, by the texts of their accumulators' names; form: of a name."""
+    return {hero: partial(writer.total, h=h, texts=[form.format(writer.name(h, 0, ""))]) for writer in writers for h, hero in enumerate(writer.nest.heroes)}
