@@ -96,6 +96,30 @@ def norm(dtype: str, dims: "Sequence[int]", gone: "Sequence[int]", sides: bool =
     return t.module(*([out, mean, variance] if sides else [out]))
 
 
+def rms(narrow: str, dims: "Sequence[int]") -> str:
+    """An RMS norm of rows of a narrow type, computed in f32: a JAX model's."""
+    rows, size = dims
+    wide, small, row, one = plain("f32", dims), plain(narrow, dims), plain("f32", [rows]), plain(narrow, [size])
+    return COMBINE.format(op="add", t="f32") + f"""ENTRY e {{
+  x = {small} parameter(0)
+  g = {one} parameter(1)
+  w = {wide} convert(x)
+  s = {wide} multiply(w, w)
+  z = f32[] constant(0)
+  t = {row} reduce(s, z), dimensions={{1}}, to_apply=add_f32
+  k = f32[] constant({1 / size})
+  n = {row} broadcast(k), dimensions={{}}
+  m = {row} multiply(t, n)
+  r = {row} rsqrt(m)
+  b = {wide} broadcast(r), dimensions={{0}}
+  y = {wide} multiply(w, b)
+  c = {small} convert(y)
+  h = {small} broadcast(g), dimensions={{1}}
+  ROOT o = {small} multiply(c, h)
+}}
+"""
+
+
 class Draw(Text):
     """A random chain of stages over the same rows, which now and then leaves them."""
 
@@ -156,6 +180,8 @@ TAKEN = {
     "rows of two dimensions": (norm("f32", [3, 17, 4, 64], [2, 3], sides=True), "16 rows together"),
     "rows between others": (softmax("f32", [3, 5, 40, 48], [1, 3]), "16 rows together"),
     "pairs": (norm("bf16", [40, 1000], [1]), "pairs interleaved"),
+    "bf16 in f32": (rms("bf16", [40, 1000]), "pairs interleaved"),
+    "f16 in f32": (rms("f16", [37, 520]), "16 rows together"),
     "half": (softmax("f16", [20, 300], [1]), "16 rows together"),
     "double": (norm("f64", [18, 515], [1], sides=True), "a row at a time"),
 }
@@ -235,6 +261,8 @@ GPU_TAKEN = {
     "an odd row": (softmax("f32", [40, 1000], [1], log=True), "to fold"),
     "not whole steps": (norm("f32", [33, 1023], [1], sides=True), "vec 1"),
     "bf16": (norm("bf16", [40, 1000], [1]), "vec 8"),
+    "bf16 in f32": (rms("bf16", [40, 1000]), "vec 8"),
+    "f16 in f32": (rms("f16", [37, 523]), "vec 1"),
     "half": (softmax("f16", [20, 300], [1]), "vec 4"),
     "double": (norm("f64", [18, 515], [1], sides=True), "to fold"),
     "rows of three": (softmax("f32", [7, 3], [1]), "to fold"),

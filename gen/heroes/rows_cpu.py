@@ -79,9 +79,9 @@ def _sweep(device: Device, nest: Rows, digits: Digits, found: IterationSpace) ->
     read = {a.name: a for a in reads if not a.write and a.strides and any(a.strides[k] for k in digits.reduced())}
     by_row = {a.name: a for a in read.values() if a.strides and any(a.strides[k] for k in digits.kept())}
     of_row, shared = (sum(a.width for a in some.values()) * elements for some in (by_row, {name: a for name, a in read.items() if name not in by_row}))
-    kinds = {a.width for a in reads if a.strides and a.strides[minor]}
-    small = {i.operands[0].shape.dtype for i in nest.heroes} <= {"bf16"} and {r.shape.dtype for s in nest.stages for r in s.writes} <= {"bf16"}
-    paired = kinds == {2} and small and size >= 2 * LANES
+    along = {a.name for a in reads if a.strides and a.strides[minor]}
+    small = {shape.dtype for name, shape in {**reads_of(nest), **writes_of(nest)}.items() if name in along} == {"bf16"}
+    paired = small and size >= 2 * LANES
     vec = 2 if paired else min(4, size // LANES // 2 * 2 or 1)
     steps = elements // size * (size // (vec * LANES))
     left = -(-(size % (vec * LANES)) // LANES) * (elements // size)
