@@ -84,3 +84,43 @@ def test_power_of_signaling_nan(target: str, tmp_path: Path) -> None:
     text = f"f {{\n  x = f32[{len(x)}] parameter(0)\n  y = f32[{len(x)}] parameter(1)\n  ROOT r = f32[{len(x)}] power(x, y)\n}}\n"
     result = run(text, [struct.pack(f"<{len(x)}I", *words) for words in (x, y)], target, tmp_path)[0]
     assert struct.unpack(f"<{len(x)}f", result) == (1.0,) * len(x)
+
+
+FLAGS_OF_EXP = r"""
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <xmmintrin.h>
+#include "e.h"
+enum { COUNT = 1024, DENORMAL = 2, UNDERFLOW = 16 };
+int main(void)
+{
+  static TYPE x[COUNT] __attribute__((aligned(64))), y[COUNT] __attribute__((aligned(64)));
+  const void *params[] = {x};
+  void *results[] = {y};
+  int subnormal = 0;
+  for (int i = 0; i < COUNT; ++i) x[i] = i % 5 ? LEAST - (TYPE)i / 80 : (TYPE)i / 16;
+  _mm_setcsr(_mm_getcsr() & ~0x3fu);
+  if (e_c_run(params, results, NULL)) return 1;
+  const unsigned flags = _mm_getcsr();
+  for (int i = 0; i < COUNT; ++i) subnormal += y[i] > 0 && y[i] < SMALLEST;
+  printf("%d %u\n", subnormal, flags & (DENORMAL | UNDERFLOW));
+  return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("dtype, words", [("f32", "-DTYPE=float -DLEAST=-87.4f -DSMALLEST=0x1p-126f"),
+                                          ("f64", "-DTYPE=double -DLEAST=-708.5 -DSMALLEST=0x1p-1022")])
+def test_exp_has_no_subnormal_step(dtype: str, words: str, tmp_path: Path) -> None:
+    """An exponential that is subnormal comes without an operation that takes or gives a subnormal: the processor's flags say so."""
+    (tmp_path / "e.hlo").write_text(f"e {{\n  x = {dtype}[1024] parameter(0)\n  ROOT y = {dtype}[1024] exponential(x)\n}}\n")
+    subprocess.run([sys.executable, str(ROOT / "gen"), "build", str(tmp_path / "e.hlo"), "-o", str(tmp_path), "--target", "c"], check=True)
+    (tmp_path / "main.c").write_text(FLAGS_OF_EXP)
+    if "__SSE2__" not in subprocess.run(["cc", "-dM", "-E", "-x", "c", "/dev/null"], capture_output=True, text=True).stdout:
+        pytest.skip("SKIP: the flags of SSE are asked")
+    for cc in filter(shutil.which, ("gcc", "clang")):
+        subprocess.run([cc, "-O2", "-w", *words.split(), "-I", str(tmp_path), str(tmp_path / "main.c"), str(tmp_path / "e.c"), "-lm", "-o", str(tmp_path / cc)],
+                       check=True, capture_output=True)
+        subnormal, flags = map(int, subprocess.run([tmp_path / cc], check=True, capture_output=True, text=True).stdout.split())
+        assert subnormal > 100 and flags == 0, (cc, subnormal, flags)

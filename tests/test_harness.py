@@ -267,6 +267,29 @@ class Harness(unittest.TestCase):
                 self.assertEqual(result.status, "FAIL")
                 self.assertRegex(result.reason, "result 0, element")
 
+    def test_inputs_of_benches_are_normally_distributed(self) -> None:
+        main = Path(self.work.name) / "normal.c"
+        main.write_text(r"""
+            #include "data.h"
+            #include <math.h>
+            #include <stdio.h>
+            int main(void)
+            {
+              static float x[100000];
+              const struct sett_buffer type = {sizeof x, 100000, 32, SETT_FLOAT, 0, 0, {0}, {0}, 0};
+              double sum = 0, squares = 0, most = 0;
+              data_fill(&type, x, DATA_NORMAL, 1);
+              for (int i = 0; i < 100000; ++i) sum += x[i], squares += (double)x[i] * x[i], most = fmax(most, fabs(x[i]));
+              printf("%f %f %f\n", sum / 100000, squares / 100000, most);
+            }""")
+        harness = Path(run.__file__).parent / "harness"
+        program = str(main.with_suffix(""))
+        subprocess.run([run.c_compiler(), "-I", str(harness), str(main), str(harness / "data.c"), "-lm", "-o", program], check=True)
+        mean, variance, most = map(float, subprocess.run([program], check=True, capture_output=True, text=True).stdout.split())
+        self.assertLess(abs(mean), 0.03)
+        self.assertLess(abs(variance - 4), 0.1)
+        self.assertTrue(6 < most < 7)
+
     def test_the_seed_decides_the_inputs(self) -> None:
         text = "r0[i] = i == 7 ? p0[i] + 1 : p0[i];"
         reasons = []

@@ -53,13 +53,15 @@ static inline floats exp_bounded_floats(floats x) {
   return exp_near_floats(r) * power_of_two_floats(n);
 }
 
-/* e^x: what is subnormal is rounded by the last product, as is what is infinite */
+/* e^x: n is added to the exponent of e^r. A subnormal result is rounded by a sum with 2^23, whose bits it then is: no
+   step gives or takes a subnormal, for which processors need 100 times as long */
 static inline floats exp_floats(floats x) {
-  ints n, first;
-  x = at_most_floats(at_least_floats(x, -104.0f), 89.0f);
-  const floats r = modulo_ln2_floats(x, &n);
-  first = n >> 1;
-  return exp_near_floats(r) * power_of_two_floats(first) * power_of_two_floats(n - first);
+  ints n;
+  const floats r = modulo_ln2_floats(at_least_floats(x, -104.0f), &n);
+  const ints subnormal = x < -0x1.5d589ep+6f;
+  const floats y = as_floats(as_uints(exp_near_floats(r)) + (as_uints(n + (subnormal & 149)) << 23));
+  return choose_floats(x <= 0x1.62e42ep+6f,
+                       choose_floats(subnormal, as_floats(as_uints(y + 0x1p23f) - 0x4b000000u), y), x + INFINITY);
 }
 
 /* e^x - 1 as 2 (2^(n-1) (e^r - 1) + (2^(n-1) - 1/2)); e^r - 1 near 0: 2^-29.3 */
@@ -380,11 +382,15 @@ static inline doubles exp_bounded_doubles(doubles x) {
   return y * power_of_two_doubles(n);
 }
 
+/* as exp_floats */
 static inline doubles exp_doubles(doubles x) {
   doubles n;
-  x = at_most_doubles(at_least_doubles(x, -746.0), 710.0);
-  const doubles y = exp_near_doubles(x, &n), first = (n - 0x1.8p52) * 0.5 + 0x1.8p52, rest = n - first + 0x1.8p52;
-  return y * power_of_two_doubles(first) * power_of_two_doubles(rest);
+  const ulongs near = as_ulongs(exp_near_doubles(at_least_doubles(x, -746.0), &n));
+  const longs subnormal = x < -0x1.6232bdd7abcd2p+9;
+  const doubles y = as_doubles(near + (as_ulongs(n) << 52) + (as_ulongs(subnormal & 1074) << 52));
+  return choose_doubles(
+      x <= 0x1.62e42fefa39efp+9,
+      choose_doubles(subnormal, as_doubles(as_ulongs(y + 0x1p52) - 0x4330000000000000u), y), x + (double)INFINITY);
 }
 
 /* log(1 + f) + n ln 2, 1 + f in [sqrt(1/2), sqrt(2)]: 2^-56.4; e is n + 1023, and its bits are those of the double n

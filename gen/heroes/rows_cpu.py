@@ -3,7 +3,7 @@
 The rows are contiguous along the minor digit, which is reduced. A stage folds each row into a few vector accumulators as the reduction hero does
 (gen/heroes/reduction_cpu.py), from whose parts it is made; its totals, and what follows from them for the row, are what later stages use. The first stage
 reads a row from memory, later ones from the caches; values that are kept are in an array of registers on the work-item's stack. Meanwhile the lines of the next
-rows are prefetched: while the later stages compute, memory works on.
+rows are prefetched, by each later stage an equal part: while they compute, memory works on.
 
   block   16 short rows: each stage takes one after the other, then the 16 vectors of accumulators are folded into one vector of totals, of which the values of
           the rows are computed in vectors
@@ -273,8 +273,9 @@ class _Writer:
             for pointer, distance in sweep.ahead:
                 writer.lines(at, box, distance, [])
                 ahead.update({pointer: writer.prefetched[pointer]} if pointer in writer.prefetched else {})
-        last = len(self.writers) - 1
-        stages = [writer.lines(at, box, 0, [line for pointer in ahead for line in ahead[pointer]] if n == last else []) for n, writer in enumerate(self.writers)]
+        prefetches, later = [line for pointer in ahead for line in ahead[pointer]], len(self.writers) - 1
+        cuts = [0, *(len(prefetches) * n // later for n in range(later + 1))]
+        stages = [writer.lines(at, box, 0, prefetches[cuts[n]:cuts[n + 1]]) for n, writer in enumerate(self.writers)]
         reads, writes = reads_of(nest), writes_of(nest)
         seen = list(dict.fromkeys(access for writer in self.writers for access in writer.seen))
         assert first.blocks

@@ -59,8 +59,12 @@ static void sett_softmax_f32(const float *restrict p0, float *restrict r0, size_
         a1[vec] = splat_float16(0.0f);
       }
       {
+        for (uint32_t step = 0; step < 64; ++step)
         {
-          for (uint32_t step = 0; step < 64; ++step)
+          {
+            PREFETCH_L2(p0 + block * 4096 + step * 64, 16384);
+            PREFETCH_L2(p0 + block * 4096 + step * 64, 16448);
+          }
           {
             UNROLL
             for (uint32_t vec = 0; vec < 4; ++vec) {
@@ -101,8 +105,6 @@ static void sett_softmax_f32(const float *restrict p0, float *restrict r0, size_
         for (uint32_t step = 0; step < 64; ++step)
         {
           {
-            PREFETCH_L2(p0 + block * 4096 + step * 64, 16384);
-            PREFETCH_L2(p0 + block * 4096 + step * 64, 16448);
             PREFETCH_L2(p0 + block * 4096 + step * 64, 16512);
             PREFETCH_L2(p0 + block * 4096 + step * 64, 16576);
           }

@@ -59,8 +59,12 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void sett_softmax_f32(__
         a1[vec] = (float16)(0.0f);
       }
       {
+        for (uint step = 0; step < 64; ++step)
         {
-          for (uint step = 0; step < 64; ++step)
+          {
+            PREFETCH_L2(p0 + block * 4096 + step * 64 + 4096);
+            PREFETCH_L2(p0 + block * 4096 + step * 64 + 4112);
+          }
           {
             #pragma unroll
             for (uint vec = 0; vec < 4; ++vec) {
@@ -101,8 +105,6 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void sett_softmax_f32(__
         for (uint step = 0; step < 64; ++step)
         {
           {
-            PREFETCH_L2(p0 + block * 4096 + step * 64 + 4096);
-            PREFETCH_L2(p0 + block * 4096 + step * 64 + 4112);
             PREFETCH_L2(p0 + block * 4096 + step * 64 + 4128);
             PREFETCH_L2(p0 + block * 4096 + step * 64 + 4144);
           }

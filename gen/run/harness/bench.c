@@ -85,7 +85,7 @@ static int rotation_open(struct rotation *r, size_t footprint, size_t moved)
       if (fusion->alias[i] < 0) bad = backend_allocate(buffer, fusion->result[i].bytes, 0) || fill_buffer(buffer, data);
     }
   for (int i = 0; i < fusion->params && !bad; ++i) {
-    data_fill(&fusion->param[i], data, DATA_MODERATE, (unsigned long long)i + 1);
+    data_fill(&fusion->param[i], data, DATA_NORMAL, (unsigned long long)i + 1);
     for (int s = 0; s < r->sets && !bad; ++s) {
       struct buffer *buffer = &r->param[s * fusion->params + i];
       bad = backend_allocate(buffer, fusion->param[i].bytes, 0) || fill_buffer(buffer, data);

@@ -180,6 +180,13 @@ static uint64_t moderate(const struct sett_buffer *type, uint64_t random)
   return (uint64_t)((int64_t)((random >> 32) % 201) - 100) & ones;
 }
 
+/* Near to normally distributed: a sum of four uniform numbers, deviation 2, within 7. */
+static double normal(uint64_t random)
+{
+  double sum = (double)((random & 0xffff) + (random >> 16 & 0xffff) + (random >> 32 & 0xffff) + (random >> 48));
+  return (sum - 131070) / 18918.6;
+}
+
 /* An index: mostly in range, sometimes just outside. */
 static uint64_t near_index(const struct sett_buffer *type, uint64_t random)
 {
@@ -238,7 +245,7 @@ void data_fill(const struct sett_buffer *type, void *to, enum data_style style, 
     uint64_t random = mix(seed + 0x632be59bd9b4e019ull * (uint64_t)i), bits;
     if (type->kind == SETT_PRED) bits = random & 1;
     else if (type->apart[1]) bits = index_apart(type, i, seed);
-    else if (type->index && (style == DATA_MODERATE || (random & 7) < 5)) bits = near_index(type, mix(random));
+    else if (type->index && (style == DATA_MODERATE || style == DATA_NORMAL || (random & 7) < 5)) bits = near_index(type, mix(random));
     else if (style == DATA_WIDE || (style == DATA_SPECIAL && (random & 3) == 1)) {
       bits = mix(random) & ones;
       if (is_float(type) && !isfinite(decode(format_of(type), bits))) bits = moderate(type, random);
@@ -247,6 +254,7 @@ void data_fill(const struct sett_buffer *type, void *to, enum data_style style, 
       uint64_t more = mix(random);
       bits = is_float(type) ? special_float(format_of(type), more) : special_integer(type, more);
     }
+    else if (style == DATA_NORMAL && is_float(type)) bits = encode(format_of(type), normal(random));
     else bits = moderate(type, random);
     put_bits(type, to, i, bits);
   }

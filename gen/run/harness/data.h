@@ -3,8 +3,9 @@
 #define SETT_HARNESS_DATA_H
 #include "fusion.h"
 
-/* Moderate: small values. Special: a quarter of them NaN, infinities, extremes; a quarter any finite bits. Wide: any finite bits. */
-enum data_style { DATA_MODERATE, DATA_SPECIAL, DATA_WIDE, DATA_STYLES };
+/* Moderate: small values. Special: a quarter of them NaN, infinities, extremes; a quarter any finite bits. Wide: any finite bits.
+   Normal is for times, not for checks: floats of a normal distribution, as weights and activations have; else moderate. */
+enum data_style { DATA_MODERATE, DATA_SPECIAL, DATA_WIDE, DATA_STYLES, DATA_NORMAL = DATA_STYLES };
 extern const char *const data_style_name[DATA_STYLES];
 
 void data_fill(const struct sett_buffer *type, void *to, enum data_style style, unsigned long long seed);
