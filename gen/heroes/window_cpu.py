@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Dict, Iterable, List, Optional, Tuple
+from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
 from gen import algebra, hlo
 from gen.emit.body import Body
@@ -69,6 +69,10 @@ class _Hero(Hero):
         chunks = max(1, min(rows, rows * outer // (16 * device.units), device.part_bytes // row_bytes))
         traffic = sum(root.shape.bytes for root in partition.roots) + sum(shape.bytes for shape in buffers_of(partition, partition.entry).values())
         return [Rows(chunks=chunks, lanes=lanes, sizes=sizes, inside=inside, stream=traffic > device.cache)]
+
+    def index_types(self, schedule: Any) -> "Sequence[str]":
+        """A signed one first: what reads beside each other is then one address with displacements."""
+        return "int", "uint", "long"
 
     def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
         return [_kernel(nest, schedule, index_type, context)]
