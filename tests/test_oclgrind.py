@@ -141,6 +141,12 @@ OTHERS = {
     "sorted scatter": "x = f32[20,5] parameter(0)\n  i = s32[300,1] parameter(1)\n  u = f32[300,5] parameter(2)\n  ROOT r = f32[20,5] scatter(x, i, u), "
                       "update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, indices_are_sorted=true, "
                       "to_apply=add",
+    "scan of rows": "x = f32[40,300] parameter(0)\n  z = f32[] constant(0)\n  ROOT r = f32[40,300] reduce-window(x, z), "
+                    "window={size=1x300 pad=0_0x299_0}, to_apply=add",
+    "scan of columns": "x = f32[40,70] parameter(0)\n  z = f32[] constant(0)\n  ROOT r = f32[40,70] reduce-window(x, z), "
+                       "window={size=40x1 pad=0_39x0_0}, to_apply=add",
+    "window over rows": "x = f32[20,100] parameter(0)\n  z = f32[] constant(0)\n  ROOT r = f32[20,100] reduce-window(x, z), "
+                        "window={size=3x5 pad=1_1x2_2}, to_apply=add",
     "bits": "x = f32[37] parameter(0)\n  ROOT r = u8[37,4] bitcast-convert(x)",
 }
 # Written in their parameter's buffer, and in tiles whose padding is written too.

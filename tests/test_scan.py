@@ -1,5 +1,5 @@
-"""Property: windows that are prefixes, of any rank, dimension, size, type and combiner, forwards and in reverse, agree with the reference, alone and among
-other ops, on each class of device; and which windows are prefixes.
+"""Property: windows that are prefixes, of any rank, dimension, size, type and combiner, forwards and in reverse, agree
+with the reference, alone and among other ops, on each class of device; and which windows are prefixes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from drawn import BATCH, COUNT, ON, SEED, agree, fusions, plain, shape, uncached  # noqa: E402
+from drawn import BATCH, COUNT, ON, SEED, agree, fusions, plain, ptx, shape, uncached  # noqa: E402
 from gen import algebra, reference, run  # noqa: E402
 from gen.schedule import DEVICES  # noqa: E402
 from gen.plan.nests import nests  # noqa: E402
@@ -166,8 +166,8 @@ def test_agrees(target: str, device: str, batch: int, streamed: bool, tmp_path: 
 
 
 def test_which_windows_are_prefixes() -> None:
-    """By the map of each window that keeps the dimension's size: its elements begin, or end, with the dimension. (With a stride and two dilations that
-    cancel out it is none.)"""
+    """By the map of each window that keeps the dimension's size: its elements begin, or end, with the dimension. (With
+    a stride and two dilations that cancel out it is none.)"""
     met = set()
     for size, stride, dilation, base, low, high in itertools.product(range(1, 9), (1, 2), (1, 2), (1, 2), range(9), range(9)):
         reach, padded = (size - 1) * dilation + 1, 4 * base + 1 + low + high
@@ -219,3 +219,13 @@ def test_bound_is_the_same_optimised(tmp_path: Path) -> None:
         assert ctypes.CDLL(str(library)).e_bound(*arrays) == 0
         found.append(list(bounds))
     assert found[0] == found[1] and any(found[0])
+
+
+@pytest.mark.parametrize("dtype, dims, window, form", [
+    ("f32", "64,4100", "size=1x4100 pad=0_0x4099_0", PLAIN), ("bf16", "64,4096", "size=1x4096 pad=0_0x0_4095", PLAIN),
+    ("f64", "64,100", "size=1x100 pad=0_0x99_0", PLAIN), ("s8", "64,9000", "size=1x9000 pad=0_0x8999_0", PLAIN),
+    ("f32", "500,640", "size=500x1 pad=499_0x0_0", LOGADDEXP), ("f32", "500,640", "size=1x640 pad=0_0x0_639", LOGADDEXP)])
+def test_nvcc(dtype: str, dims: str, window: str, form: str, tmp_path: Path) -> None:
+    """What is carried, and a thread's own elements, are in registers."""
+    ptx(form.format(name="f", t=dtype, op="add") + f"ENTRY e {{\n  x = {dtype}[{dims}] parameter(0)\n  z = {dtype}[] constant(0)\n"
+        f"  ROOT r = {dtype}[{dims}] reduce-window(x, z), window={{{window}}}, to_apply=f\n}}\n", "sm_80", tmp_path)

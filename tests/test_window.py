@@ -1,5 +1,6 @@
-"""Property: windows and stencils whose rows are vectors agree with the reference: pooling, its gradient, sums of slices and of pads, with any stride, padding
-and dilation, ranks 1 to 5, every type; borders and rows that are no whole vectors.
+"""Property: windows and stencils whose rows are vectors agree with the reference: pooling, its gradient, sums of slices
+and of pads, with any stride, padding and dilation, ranks 1 to 5, every type; borders and rows that are no whole
+vectors.
 """
 
 from __future__ import annotations
@@ -117,7 +118,8 @@ def test_agrees(target: str, device: str, batch: int, streamed: bool, tmp_path: 
     ((8, 100), "size=1x9 pad=0_0x4_4", (4, 96)), ((8, 100), "size=3x9 pad=1_1x0_8", (0, 92)), ((8, 100), "size=1x3 stride=1x2 pad=0_0x1_1", (1, 50)),
     ((8, 100), "size=3x1 pad=1_1x0_0", (0, 100)), ((4, 5, 64), "size=1x3x3 pad=0_0x1_1x1_1", (1, 63))])
 def test_columns_without_a_border(dims: "Sequence[int]", window: str, inside: "Sequence[int]") -> None:
-    """Vectors are in the columns that no window reaches beyond the row from, and no test is left in them that names a column."""
+    """Vectors are in the columns that no window reaches beyond the row from, and no test is left in them that names a
+    column."""
     text = PLAIN.format(name="f", t="f32", op="add") + (f"ENTRY e {{\n  x = {plain('f32', dims)} parameter(0)\n  z = f32[] constant(0)\n"
                                                        f"  ROOT r = f32[{{out}}] reduce-window(x, z), window={{{{{window}}}}}, to_apply=f\n}}\n").replace("{{", "{").replace("}}", "}")
     out = [*dims[:-1], 50 if "stride" in window else dims[-1]]

@@ -8,17 +8,19 @@ then carried in f32. Any other combiner takes the elements one after the other, 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Callable, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from gen import algebra
 from gen.emit.body import Body
+from gen.emit.maps import conditions
 from gen.emit.state import Given
 from gen.emit.values import Value
 from gen.heroes.hero import Context
-from gen.heroes.kernel import CFunction, Kernel, arguments, function_text
+from gen.heroes.kernel import CFunction, Coordinate, Kernel, Step, arguments, function_text
 from gen.hlo import Instruction, Shape, dtypes
 from gen.plan import combiner
 from gen.plan.buffers import buffers_of, touches
+from gen.plan.digits import place
 from gen.plan.nest import Nest
 from gen.plan.partition import Partition, compose
 from gen.plan.scan import Scan
@@ -42,9 +44,63 @@ class Carry:
     start: str
 
 
+@dataclass(frozen=True)
+class Prefixes(Schedule):
+    """kind: rows, row_lanes (of CPUs), columns. chunks: rows (or 16 rows) of a work-item; registers: of a block of
+    columns."""
+
+    kind: str = "columns"
+    registers: int = 1
+
+    def text(self) -> str:
+        words = [f"scan of {self.kind}", super().text(), f"{self.chunks} rows a work-item"]
+        step, block = f"{self.vec} x {self.lanes} elements a step", f"{self.registers} registers of {self.lanes} columns"
+        words.append(block if self.kind == "columns" else step)
+        return ", ".join(words + ["streamed"] * self.stream)
+
+
+@dataclass(frozen=True)
+class Record:
+    """What all have. group, item: whether the place needs the numbers of work-group and work-item; guard: whether a
+    work-item is needed ("": all are).
+    begin: lines that compute what is started from. first, last: a work-item's rows, or blocks of rows, as C text. size:
+    elements of a row."""
+
+    group: bool
+    item: bool
+    guard: str
+    coordinates: List[Coordinate]
+    begin: List[str]
+    carries: List[Carry]
+    first: str
+    last: str
+    size: int
+    reverse: bool
+
+
+@dataclass(frozen=True)
+class Columns(Record):
+    """templates/kernels/scan_columns.j2. lanes: columns of a register. registers: of a block, the last one of which
+    has `remaining`, and the columns that are left over: one more register, that ends with the columns (edge)."""
+
+    lanes: int
+    blocks: int
+    registers: int
+    remaining: int
+    step: Step
+    edge: Optional[Step]
+
+
 def whole_bytes(nest: Nest) -> bool:
     """Whether a nest is a scan whose results are whole bytes: of others several would be written at once."""
     return isinstance(nest, Scan) and not touches(nest, dtypes.PACKED)
+
+
+def widths(nest: Scan) -> List[int]:
+    """Bytes of the elements that are read and written."""
+    reads = buffers_of(nest.partition, nest.partition.entry)
+    return [dtypes.storage_bytes(shape.dtype)
+            for shape in [*reads.values(), *(root.shape for root in nest.partition.roots)] if shape.dims] or [4]
 
 
 def free(nest: Scan) -> bool:
@@ -59,7 +115,7 @@ class Emitter:
 
     def __init__(self, nest: Scan, schedule: Schedule, index_type: str, context: Context) -> None:
         self.nest, self.schedule, self.index_type, self.context = nest, schedule, index_type, context
-        self.d, self.helpers, self.excess, self.t = context.target, context.helpers, context.excess, context.target.index[index_type]
+        self.d, self.helpers, self.excess = context.target, context.helpers, context.excess
         self.free = free(nest)
         self.combiners = [combiner.analyse(hero) for hero in nest.heroes]
         self.components = [(h, k, hero.shape.leaves()[k].dtype) for h, hero in enumerate(nest.heroes)
@@ -110,10 +166,11 @@ class Emitter:
     def position(self, outer: str, place: str, column: str) -> str:
         return f"(({outer}) * {self.nest.size} + {place}) * {self.nest.below} + {column}"
 
-    def thread(self, position: str, box: Box, ranges: Sequence[str]) -> str:
+    def thread(self, position: str, box: Box, ranges: Sequence[str], where: str = "") -> str:
         names = [n for n in box if n not in ranges]
         head = f"({', '.join(names)})" + (f"[{', '.join(ranges)}]" if ranges else "")
-        domain = ", ".join(f"{n} in [{low}, {high}]" for n, (low, high) in box.items())
+        bounds = [f"{n} in [{low}, {high}]" for n, (low, high) in box.items()]
+        domain = ", ".join([*bounds, where] if where else bounds)
         return compose(algebra.simplify(f"{head} -> ({position})" + (f", domain: {domain}" if domain else "")),
                        algebra.call("shape", "unmap", self.nest.shape.text))
 
@@ -149,17 +206,66 @@ class Emitter:
         return [body.real(body.settled(body.read(partition.root_read(root), body.function.body), "x"))
                 for root in roots]
 
-    def functions(self) -> List[CFunction]:
-        """Those that the kernels call."""
-        return [function_text(self.d, self.helpers, partition, f, self.excess)
-                for partition in (self.nest.inits, self.nest.steps) for f in reversed(partition.functions[1:])]
-
-    def kernel(self, blocks: int, threads: int) -> Kernel:
-        partitions = (self.nest.inits, self.nest.steps)
+    def kernel(self, blocks: int, threads: int, *partitions: Partition) -> Kernel:
+        """A kernel that evaluates these partitions, and what the heroes start from."""
+        partitions = (self.nest.inits, *partitions)
+        functions: List[CFunction] = [function_text(self.d, self.helpers, partition, f, self.excess)
+                                      for partition in partitions for f in reversed(partition.functions[1:])]
         reads: Dict[str, Shape] = {pointer: shape for partition in partitions
                                    for pointer, shape in buffers_of(partition, partition.entry).items()}
         reads = dict(sorted(reads.items(), key=lambda item: (item[0][0], int(item[0][1:]))))
         writes = {root.pointer: root.shape for root in self.nest.partition.roots}
         return Kernel(self.nest.name, self.nest, self.schedule, self.index_type, blocks,
-                      ", ".join(arguments(self.d, reads, writes)), self.functions(), self.d.launch_bounds(threads),
+                      ", ".join(arguments(self.d, reads, writes)), functions, self.d.launch_bounds(threads),
                       self.seen[0][1] if self.seen else "", [*reads, *sorted(writes)], list(self.seen), threads=threads)
+
+    def common(self, counts: "List[Tuple[str, int]]", turns: int, lanes: int) -> "Tuple[Dict[str, Any], int]":
+        """The fields of Record, and the number of work-groups. turns: rows, or blocks of rows, that the work-items
+        share."""
+        chunks, threads = self.schedule.chunks, self.schedule.threads
+        items = -(-turns // chunks)
+        counts = [("chunk", items)] * (items > 1) + counts
+        at, blocks = place(counts, threads)
+        c = algebra.c_text(at, self.index_type)
+        begin, starts = self.begin()
+        if self.free:
+            starts = [self.identity(h, k) if not self.combiners[h].apply_init else text
+                      for (h, k, _), text in zip(self.components, starts)]
+        first, last = (f"chunk * {chunks}", f"chunk * {chunks} + {chunks}") if items > 1 else ("0", str(turns))
+        if items > 1 and turns % chunks:
+            last = f"(chunk < {items - 1} ? {last} : {turns})"
+        box = {"th_x": (0, threads - 1), "bl_x": (0, blocks - 1)}
+        return {"group": blocks > 1, "item": threads > 1, "guard": " && ".join(conditions(at, box, self.index_type)),
+                "coordinates": [Coordinate(name, text) for (name, _), text in zip(counts, c.results)], "begin": begin,
+                "carries": self.carries(starts, lanes), "first": first, "last": last, "size": self.nest.size,
+                "reverse": self.nest.reverse}, blocks
+
+    def carry(self, slot: str, of: str = "a") -> Extend:
+        """What is carried is the result before: of{id}slot."""
+        def extend(body: Body, h: int, x: List[Value]) -> List[str]:
+            names = [f"{of}{self.id(h, k)}{slot}" for k in range(len(self.of(h)))]
+            new = self.extended(body, h, names, [self.widened(body, v) for v in x])
+            body.text.add(*(f"{name} = {text};" for name, text in zip(names, new)))
+            return new
+        return extend
+
+    def columns(self) -> "Tuple[Columns, int]":
+        nest, schedule, lanes = self.nest, self.schedule, self.schedule.lanes
+        whole, left = divmod(nest.below, lanes)
+        count = -(-whole // schedule.registers)
+        common, blocks = self.common([("block", count)] * (count > 1), nest.outer, lanes)
+        ranges, row = ("vec", "lane") if lanes > 1 else (), {"row": (0, nest.outer - 1), "place": (0, nest.size - 1)}
+        box: Box = {**row, **({"block": (0, count - 1)} if count > 1 else {}), "vec": (0, schedule.registers - 1)}
+        column = f"vec * {lanes}" + (f" + block * {schedule.registers * lanes}" if count > 1 else "")
+        if lanes > 1:
+            box, column = {**box, "lane": (0, lanes - 1)}, f"{column} + lane"
+        step = Step.of(self.results(self.thread(self.position("row", "place", column), box, ranges), box,
+                                    Schedule(lanes=lanes, stream=schedule.stream), self.carry("[vec]")),
+                       schedule.registers)
+        edge = None
+        if left:
+            box = {**row, "vec": (0, 0), "lane": (0, lanes - 1)}
+            edge = Step.of(self.results(self.thread(self.position("row", "place", f"{nest.below - lanes} + vec + lane"),
+                                                    box, ranges), box, Schedule(lanes=lanes), self.carry("", "e")), 1)
+        return Columns(**common, lanes=lanes, blocks=count, registers=schedule.registers,
+                       remaining=whole - (count - 1) * schedule.registers, step=step, edge=edge), blocks

@@ -1,7 +1,8 @@
 """The window hero on CPUs: pooling, its gradient, blurs and stencils, row by row of the result.
 
-A result's position is split into its dimensions, so that neither / nor % is left in what is read, and a row of windows reads the rows below it in order. Along
-the minor dimension a row is vectors where no element of theirs is beyond a border, which the maps' guards say, and single elements before and after.
+A result's position is split into its dimensions, so that neither / nor % is left in what is read, and a row of windows
+reads the rows below it in order. Along the minor dimension a row is vectors where no element of theirs is beyond a
+border, which the maps' guards say, and single elements before and after.
 """
 
 from __future__ import annotations
@@ -28,15 +29,16 @@ Box = Dict[str, Tuple[int, int]]
 
 @dataclass(frozen=True)
 class Rows(Schedule):
-    """sizes: of the result's dimensions in memory, major first. chunks: rows of a work-item. inside: columns of a row that no border concerns, from the first
-    to before the last."""
+    """sizes: of the result's dimensions in memory, major first. chunks: rows of a work-item. inside: columns of a row
+    that no border concerns, from the first to before the last."""
 
     sizes: Tuple[int, ...] = ()
     inside: Tuple[int, int] = (0, 0)
 
     def text(self) -> str:
-        return f"rows of {self.sizes[-1]}, {super().text()}, {self.chunks} rows a work-item, vectors of {self.lanes} in columns {self.inside[0]} to " \
-               f"{self.inside[1] - 1}" + ", streamed" * self.stream
+        words = [f"rows of {self.sizes[-1]}", super().text(), f"{self.chunks} rows a work-item",
+                 f"vectors of {self.lanes} in columns {self.inside[0]} to {self.inside[1] - 1}"]
+        return ", ".join(words + ["streamed"] * self.stream)
 
 
 MOST_OPS = 256  # the step is written three times: before, between and after the borders
@@ -48,10 +50,14 @@ class _Hero(Hero):
     name = "window"
 
     def takes(self, nest: Nest, context: Context) -> bool:
-        if not context.device.cpu or not context.target.wide or context.device.lanes == 1 or type(nest) is not Nest or nest.layout or nest.reads_first:
+        if not context.device.cpu or not context.target.wide or context.device.lanes == 1:
             return False
-        opcodes = [entry.instruction.opcode for f in nest.partition.functions for region in regions(f.body) for entry in region.entries]
-        return len(opcodes) <= MOST_OPS and not hlo.CONTRACTIONS & set(opcodes) and not touches(nest, {*dtypes.PACKED, *COMPLEX, *TINY}) \
+        if type(nest) is not Nest or nest.layout or nest.reads_first:
+            return False
+        opcodes = [entry.instruction.opcode
+                   for f in nest.partition.functions for region in regions(f.body) for entry in region.entries]
+        return len(opcodes) <= MOST_OPS and not hlo.CONTRACTIONS & set(opcodes) \
+            and not touches(nest, {*dtypes.PACKED, *COMPLEX, *TINY}) \
             and not any(root.at for root in nest.partition.roots)
 
     def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
@@ -67,7 +73,8 @@ class _Hero(Hero):
         rows, outer = sizes[-2], math.prod(sizes[:-2])
         row_bytes = sizes[-1] * dtypes.storage_bytes(nest.shape.dtype)
         chunks = max(1, min(rows, rows * outer // (16 * device.units), device.part_bytes // row_bytes))
-        traffic = sum(root.shape.bytes for root in partition.roots) + sum(shape.bytes for shape in buffers_of(partition, partition.entry).values())
+        reads = buffers_of(partition, partition.entry).values()
+        traffic = sum(root.shape.bytes for root in partition.roots) + sum(shape.bytes for shape in reads)
         return [Rows(chunks=chunks, lanes=lanes, sizes=sizes, inside=inside, stream=traffic > device.cache)]
 
     def index_types(self, schedule: Any) -> "Sequence[str]":
@@ -82,9 +89,12 @@ HERO = _Hero()
 
 
 def inlined(nest: Nest) -> Partition:
-    """The nest's partition, with small values computed wherever they are wanted: a function would be called for each lane."""
+    """The nest's partition, with small values computed wherever they are wanted: a function would be called for each
+    lane."""
     of = nest.partition
-    return of if len(of.functions) == 1 else Partition(of.computation, of.roots, nest.name, of.entry.dims, INLINE, of.cuts)
+    if len(of.functions) == 1:
+        return of
+    return Partition(of.computation, of.roots, nest.name, of.entry.dims, INLINE, of.cuts)
 
 
 def _thread(nest: Nest, sizes: "Tuple[int, ...]", column: str, box: Box, ranges: "Tuple[str, ...]" = ()) -> str:
@@ -94,7 +104,8 @@ def _thread(nest: Nest, sizes: "Tuple[int, ...]", column: str, box: Box, ranges:
     names = [name for name in box if name not in ranges]
     head = f"({', '.join(names)})" + (f"[{', '.join(ranges)}]" if ranges else "")
     domain = ", ".join(f"{name} in [{low}, {high}]" for name, (low, high) in box.items())
-    return compose(algebra.simplify(f"{head} -> ({position}), domain: {domain}"), algebra.call("shape", "unmap", nest.shape.text))
+    return compose(algebra.simplify(f"{head} -> ({position}), domain: {domain}"),
+                   algebra.call("shape", "unmap", nest.shape.text))
 
 
 def _outer(sizes: "Tuple[int, ...]") -> Box:
@@ -102,7 +113,8 @@ def _outer(sizes: "Tuple[int, ...]") -> Box:
 
 
 def _inside(nest: Nest, partition: Partition, sizes: "Tuple[int, ...]") -> "Optional[Tuple[int, int]]":
-    """The columns at which no guard asks for the column, from the first to before the last; None where a guard asks for more than a range of columns."""
+    """The columns at which no guard asks for the column, from the first to before the last; None where a guard asks for
+    more than a range of columns."""
     box: Box = {**_outer(sizes), "column": (0, sizes[-1] - 1)}
     thread, low, high = _thread(nest, sizes, "column", box), 0, sizes[-1] - 1
     for region in regions(partition.entry.body):
@@ -121,7 +133,8 @@ def _inside(nest: Nest, partition: Partition, sizes: "Tuple[int, ...]") -> "Opti
             step = algebra.access(f"({names}) -> ({guard.text}), domain: {domain}", "column")[0].stride
             if not step:
                 return None
-            others = algebra.ranges(algebra.simplify(f"({names}) -> ({guard.text} - column * {step}), domain: {domain}"))[0]
+            rest = algebra.simplify(f"({names}) -> ({guard.text} - column * {step}), domain: {domain}")
+            others = algebra.ranges(rest)[0]
             least, most = guard.lo - others[0], guard.hi - others[1]      # of column * step
             least, most = (least, most) if step > 0 else (-most, -least)
             low, high = max(low, -(-least // abs(step))), min(high, most // abs(step))
@@ -129,8 +142,10 @@ def _inside(nest: Nest, partition: Partition, sizes: "Tuple[int, ...]") -> "Opti
 
 
 def _gains(nest: Nest, partition: Partition, sizes: "Tuple[int, ...]", inside: "Tuple[int, int]", lanes: int) -> bool:
-    """Whether rows are what the memory order is not: there are windows or borders, or rows that are read do not follow one another and end within a vector."""
-    if any(entry.instruction.opcode in WINDOWS for region in regions(partition.entry.body) for entry in region.entries) or inside != (0, sizes[-1]):
+    """Whether rows are what the memory order is not: there are windows or borders, or rows that are read do not follow
+    one another and end within a vector."""
+    opcodes = {entry.instruction.opcode for region in regions(partition.entry.body) for entry in region.entries}
+    if opcodes.intersection(WINDOWS) or inside != (0, sizes[-1]):
         return True
     if sizes[-1] % lanes == 0:
         return False
@@ -140,10 +155,13 @@ def _gains(nest: Nest, partition: Partition, sizes: "Tuple[int, ...]", inside: "
         flat = compose(unmap, compose(read.map, memory_map(buffer.shape))) if buffer else EMPTY
         if flat == EMPTY or not buffer or not buffer.shape.dims:
             continue
-        rows = compose(f"(row, column) -> (row * {sizes[-1]} + column), domain: row in [0, {math.prod(sizes[:-1]) - 1}], column in [0, {sizes[-1] - 1}]", flat)
-        if algebra.access(rows, "column")[0].stride not in (0, 1):
+        domain = f"row in [0, {math.prod(sizes[:-1]) - 1}], column in [0, {sizes[-1] - 1}]"
+        rows = compose(f"(row, column) -> (row * {sizes[-1]} + column), domain: {domain}", flat)
+        along, whole = (algebra.access(of, name)[0].stride
+                        for of, name in ((rows, "column"), (flat, algebra.info(flat).variables[0].name)))
+        if along not in (0, 1):
             return False
-        apart |= algebra.access(flat, algebra.info(flat).variables[0].name)[0].stride != 1 and algebra.access(rows, "column")[0].stride == 1
+        apart |= along == 1 and whole != 1
     return apart
 
 
@@ -151,12 +169,12 @@ def _gains(nest: Nest, partition: Partition, sizes: "Tuple[int, ...]", inside: "
 
 @dataclass(frozen=True)
 class Record:
-    """templates/kernels/window_cpu.j2. group: whether the place needs the number of the work-group; row: the coordinate of the rows, and where a work-item's
-    begin and end, as C text. steps: vectors of a row, which begin with `first`; edges: single vectors before and after them. elements: the columns from .. to before .. that go
-    one by one."""
+    """templates/kernels/window_cpu.j2. group: whether the place needs the number of the work-group. row: the coordinate
+    that counts rows; first, last: a work-item's rows, as C text. count: vectors of a row, which begin where a line
+    does; edges: single vectors, which overlap these. elements: the columns, from the first to before the last, that are
+    computed one by one."""
 
     group: bool
-    guard: str
     coordinates: List[Coordinate]
     row: str
     first: str
@@ -177,33 +195,37 @@ def _kernel(nest: Nest, schedule: Rows, index_type: str, context: Context) -> Ke
     at, blocks = place(counts, 1)
     c = algebra.c_text(at, index_type)
     seen: "List[Tuple[str, str]]" = []
-    used: List[Body] = []
 
     def body(column: str, box: Box, wide: bool) -> Body:
         box = {**outer, **box, **({"vec": (0, 0), "lane": (0, lanes - 1)} if wide else {})}
-        thread = _thread(nest, sizes, f"{column} + vec + lane" if wide else column, box, ("vec", "lane") if wide else ())
-        made = Body(d, context.helpers, partition, partition.entry, index_type, thread, Schedule(lanes=lanes, stream=schedule.stream) if wide else None,
+        at, ranges = (f"{column} + vec + lane", ("vec", "lane")) if wide else (column, ())
+        step = Schedule(lanes=lanes, stream=schedule.stream) if wide else None
+        made = Body(d, context.helpers, partition, partition.entry, index_type, _thread(nest, sizes, at, box, ranges), step,
                     context.excess, box)
         made.region(partition.entry.body)
         for root in partition.roots:
             made.store(root)
         seen.extend(one for one in made.accesses if one not in seen)
-        used.append(made)
         return made
 
-    first = -(-low // lanes) * lanes if -(-low // lanes) * lanes + lanes <= high else low       # whole lines, where rows begin with one
+    first = -(-low // lanes) * lanes     # whole lines, where rows begin with one
     count = (high - first) // lanes
     step = body(f"{first} + step * {lanes}", {"step": (0, count - 1)}, True)
-    edges = [body(str(column), {}, True) for column, wanted in ((low, first > low), (high - lanes, (high - first) % lanes > 0)) if wanted]
+    edges = [body(str(column), {}, True)
+             for column, wanted in ((low, first > low), (high - lanes, (high - first) % lanes > 0)) if wanted]
     elements = [(begin, end) for begin, end in ((0, low), (high, sizes[-1])) if begin < end]
     element = body("column", {"column": (0, sizes[-1] - 1)}, False) if elements else None
     name = f"g{len(sizes) - 2}"
-    last = f"chunk * {schedule.chunks} + {schedule.chunks}"
-    begin, end = (f"chunk * {schedule.chunks}", last if rows % schedule.chunks == 0 else f"(chunk < {chunks - 1} ? {last} : {rows})") if chunks > 1 else ("0", str(rows))
-    record = Record(blocks > 1, " && ".join(c.constraints), [Coordinate(n, text) for (n, _), text in zip(counts, c.results)], name, begin, end, count,
-                    Step.of(step, 1), [Step.of(edge, 1) for edge in edges], elements, Step.of(element, 1) if element else None)
+    begin, end = ("0", str(rows)) if chunks == 1 else (f"chunk * {schedule.chunks}", f"chunk * {schedule.chunks} + {schedule.chunks}")
+    if rows % schedule.chunks:
+        end = f"(chunk < {chunks - 1} ? {end} : {rows})"
+    coordinates = [Coordinate(coordinate, text) for (coordinate, _), text in zip(counts, c.results)]
+    record = Record(blocks > 1, coordinates, name, begin, end, count, Step.of(step, 1), [Step.of(edge, 1) for edge in edges],
+                    elements, Step.of(element, 1) if element else None)
     reads, writes = buffers_of(partition, partition.entry), {root.pointer: root.shape for root in partition.roots}
-    functions = [function_text(d, context.helpers, partition, f, context.excess) for f in reversed(partition.functions[1:])]
-    return Kernel(nest.name, nest, schedule, index_type, blocks, ", ".join(arguments(d, reads, writes, nest.shared)), functions,
-                  attribute=d.launch_bounds(1), thread=step.thread or "", pointers=[*reads, *sorted(writes)], accesses=seen,
-                  template="kernels/window_cpu", record=record, code=Step.of(step, 1))
+    functions = [function_text(d, context.helpers, partition, f, context.excess)
+                 for f in reversed(partition.functions[1:])]
+    return Kernel(nest.name, nest, schedule, index_type, blocks, ", ".join(arguments(d, reads, writes, nest.shared)),
+                  functions, attribute=d.launch_bounds(1), thread=step.thread or "",
+                  pointers=[*reads, *sorted(writes)], accesses=seen, template="kernels/window_cpu", record=record,
+                  code=Step.of(step, 1))

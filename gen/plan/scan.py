@@ -16,7 +16,7 @@ from typing import List, Optional
 from gen import algebra
 from gen.hlo import Instruction
 from gen.plan.nest import Nest
-from gen.plan.partition import Partition, Root, compose
+from gen.plan.partition import INLINE, Partition, Root, compose
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,8 @@ def prefix(instruction: Instruction) -> Optional[Prefix]:
 
 @dataclass(eq=False)
 class Scan(Nest):
-    """heroes: the windows of the nest, all of one `Prefix`. inputs: their operands at the nest's index. steps: the
-    results, from the heroes' values, which are given, and after them the same operands. inits: where the heroes start
+    """heroes: the windows of the nest, all of one `Prefix`. inputs: their operands at the nest's index. epilogue: the
+    results, from the heroes' values, which are given. steps: both, the results first. inits: where the heroes start
     from.
 
     A position in memory is (outer * size + place) * below + column: `place` counts along the dimension, `column` what
@@ -55,17 +55,13 @@ class Scan(Nest):
 
     heroes: List[Instruction] = field(default_factory=list)
     inputs: Partition = None  # type: ignore[assignment]
+    epilogue: Partition = None  # type: ignore[assignment]
     steps: Partition = None  # type: ignore[assignment]
     inits: Partition = None  # type: ignore[assignment]
     outer: int = 1
     size: int = 1
     below: int = 1
     reverse: bool = False
-
-    @property
-    def operands(self) -> List[Root]:
-        """The heroes' operands among the roots of `steps`."""
-        return self.steps.roots[len(self.partition.roots):]
 
 
 def scan(nest: Nest, heroes: List[Instruction]) -> Scan:
@@ -80,10 +76,11 @@ def scan(nest: Nest, heroes: List[Instruction]) -> Scan:
                 for n, o in enumerate(o for hero in heroes for o in hero.operands[:len(hero.operands) // 2])]
     inits = [o for hero in heroes for o in hero.operands[len(hero.operands) // 2:]]
     dims, name = nest.partition.entry.dims, nest.name
-    inputs = Partition(computation, operands, name + "_inputs", dims, 256, cuts)
-    steps = Partition(computation, [*nest.partition.roots, *operands], name, dims, 256, cuts, heroes)
+    inputs = Partition(computation, operands, name + "_inputs", dims, INLINE, cuts)
+    epilogue = Partition(computation, nest.partition.roots, name, dims, INLINE, cuts, heroes)
+    steps = Partition(computation, [*nest.partition.roots, *operands], name, dims, INLINE, cuts, heroes)
+    starts = Partition(computation, [], name + "_inits", (), INLINE, cuts, (), inits)
     below = math.prod(leaf.dims[k] for k in leaf.minor_to_major[:leaf.minor_to_major.index(of.dimension)])
     size = leaf.dims[of.dimension]
-    return Scan(name, nest.shape, nest.partition, heroes, inputs, steps,
-                Partition(computation, [], name + "_inits", (), 256, cuts, (), inits), leaf.elements // (size * below),
-                size, below, of.reverse)
+    return Scan(name, nest.shape, nest.partition, heroes, inputs, epilogue, steps, starts,
+                leaf.elements // (size * below), size, below, of.reverse)

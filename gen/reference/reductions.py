@@ -84,11 +84,10 @@ def prefixes(dims: List[int], along: int, reverse: bool, before: List[str], step
     """The loops of a prefix: what is carried goes on along one dimension, inside of all others."""
     name, size = indices_of(dims)[along], dims[along]
     if size == 1:
-        return loops_over(dims, [*before, *step]) if any(n != 1 for n in dims) else ["{", *("  " + line for line in [*before, *step]), "}"]
-    head = f"for (int64_t {name} = {size - 1}; {name} >= 0; --{name}) {{" if reverse else f"for (int64_t {name} = 0; {name} < {size}; ++{name}) {{"
-    body = [*before, head, *("  " + line for line in step), "}"]
-    others = [n if d != along else 1 for d, n in enumerate(dims)]
-    return loops_over(others, body) if any(n != 1 for n in others) else ["{", *("  " + line for line in body), "}"]
+        return loops_over(dims, [*before, *step])
+    upwards, downwards = (f"{name} = 0; {name} < {size}; ++{name}", f"{name} = {size - 1}; {name} >= 0; --{name}")
+    head = f"for (int64_t {downwards if reverse else upwards}) {{"
+    return loops_over([n if d != along else 1 for d, n in enumerate(dims)], [*before, head, *("  " + line for line in step), "}"])
 
 
 def reduce_way(e: Emitter, i: Instruction, part: Optional[Instruction], of: Array, init: Array, count: int) -> str:

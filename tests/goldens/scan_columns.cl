@@ -3,7 +3,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void sett_column_cummax_
 {
   for (uint row = 0; row < 1; ++row) {
     float16 a0[3];
-    for (uint vec = 0; vec < 3; ++vec) a0[vec] = (float16)(as_float(0xff800000u));
+    for (uint vec = 0; vec < 3; ++vec)
+      a0[vec] = (float16)(as_float(0xff800000u));
     float16 e0 = (float16)(as_float(0xff800000u));
     for (uint place = 40; place-- > 0;)
     {

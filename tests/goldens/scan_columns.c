@@ -4,7 +4,8 @@ static void sett_column_cummax_f32(const float *restrict p0, float *restrict r0,
   (void)number;
   for (uint32_t row = 0; row < 1; ++row) {
     float16 a0[3];
-    for (uint32_t vec = 0; vec < 3; ++vec) a0[vec] = splat_float16(float_of_bits(0xff800000u));
+    for (uint32_t vec = 0; vec < 3; ++vec)
+      a0[vec] = splat_float16(float_of_bits(0xff800000u));
     float16 e0 = splat_float16(float_of_bits(0xff800000u));
     for (uint32_t place = 40; place-- > 0;)
     {

@@ -1,0 +1,180 @@
+"""The scan hero on GPUs: a block of threads for each row, or a thread for each column.
+
+A position in memory is (outer * size + place) * below + column (gen/plan/scan.py).
+
+  rows     below is 1, and the combiner is free: the threads of a block have neighbours of a row each, which each scans
+           for itself. Their totals are scanned by shuffles in a warp, then over warps in shared memory; what is carried
+           goes on from step to step. templates/kernels/scan_gpu_rows.j2
+  columns  a thread carries the values of one column down the rows; without columns, along a row.
+           templates/kernels/scan_columns.j2
+
+The last thread has the first elements, so that what comes before lies in later lanes: shuffles go down only. In reverse
+it is the first thread.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Callable, Iterable, List, Optional
+
+from gen.emit.body import Body
+from gen.emit.state import Given
+from gen.emit.values import Value
+from gen.heroes import scan
+from gen.heroes.hero import Context, Hero
+from gen.heroes.kernel import Kernel, Step
+from gen.heroes.scan import Box, Prefixes, Record, free, whole_bytes
+from gen.hlo import dtypes
+from gen.plan.buffers import touches
+from gen.plan.nest import Nest
+from gen.plan.scan import Scan
+from gen.schedule import Schedule
+from gen.targets import COMPLEX, SMALL, TINY
+
+
+class _Hero(Hero):
+    """One kernel, of the kind that the memory order and the combiner allow."""
+
+    name = "scan"
+
+    def takes(self, nest: Nest, context: Context) -> bool:
+        return not context.device.cpu and whole_bytes(nest)
+
+    def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
+        assert isinstance(nest, Scan)
+        device, widths = context.device, scan.widths(nest)
+        if nest.below == 1 and nest.size >= device.warp and free(nest) and not touches(nest, {*COMPLEX, *TINY}):
+            vec = max(1, min(16 // min(widths), 32 // max(widths)))
+            while vec > 1 and nest.size < vec * device.warp:
+                vec //= 2
+            threads = device.warp
+            while threads < device.reduction_threads and threads * vec < nest.size:
+                threads *= 2
+            yield Prefixes(threads, vec=vec, kind="rows")
+        items = nest.outer * nest.below
+        yield Prefixes(min(device.transpose_threads, -(-items // device.warp) * device.warp), kind="columns")
+
+    def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
+        assert isinstance(nest, Scan)
+        return [Emitter(nest, schedule, index_type, context).written()]
+
+    def describe(self, kernel: Kernel) -> "List[str]":
+        if not isinstance(kernel.record, Rows):
+            return super().describe(kernel)
+        cells = kernel.record.threads // kernel.record.width
+        size = sum(4 if carry.dtype in SMALL else dtypes.storage_bytes(carry.dtype) for carry in kernel.record.carries)
+        return [f"a block of threads for each row; {cells * size} bytes of shared memory; each element is read and written once",
+                *super().describe(kernel)]
+
+
+HERO = _Hero()
+
+
+# ---- what the template is handed ----
+
+@dataclass(frozen=True)
+class Part:
+    """A step of the block, each thread with `vec` elements. loaded: the element of register `vec`, from x{id}, which
+    `joined` left before it, to x{id}[vec]. stored: results from before{id} and x{id}[vec]. inside: the condition
+    that the thread has elements ("": it has)."""
+
+    vec: int
+    loaded: Step
+    stored: Step
+    inside: str
+
+
+@dataclass(frozen=True)
+class Rows(Record):
+    """templates/kernels/scan_gpu_rows.j2. threads: of a block, in warps of `width`; shuffles: whether lanes of a warp
+    read each other's registers. count: whole steps of a row; rest_count: steps of single elements, the last of them
+    cut. join(into, before, x): the lines of into = f(before, x), where # stands for each carry's id. identity: what
+    stands before the first element of any part, by carry."""
+
+    threads: int
+    width: int
+    shuffles: bool
+    count: int
+    step: Part
+    rest_count: int
+    rest: Optional[Part]
+    identity: List[str]
+    join: Callable[[str, str, str], List[str]]
+
+
+# ---- how it is filled ----
+
+class Emitter(scan.Emitter):
+    """The kernel of one nest."""
+
+    schedule: Prefixes
+
+    def written(self) -> Kernel:
+        if self.schedule.kind == "columns":
+            record, blocks = self.columns()
+            kernel = self.kernel(blocks, self.schedule.threads, self.nest.steps)
+            kernel.template, kernel.record = "kernels/scan_columns", record
+            return kernel
+        rows = self.rows()
+        kernel = self.kernel(self.nest.outer, self.schedule.threads, self.nest.inputs, self.nest.epilogue)
+        kernel.template, kernel.record = "kernels/scan_gpu_rows", rows
+        return kernel
+
+    def rows(self) -> Rows:
+        nest, schedule, device = self.nest, self.schedule, self.context.device
+        threads, vec = schedule.threads, schedule.vec
+        common, _ = self.common([], 1, 1)
+        count, left = divmod(nest.size, threads * vec)
+        step = self.part(count, vec, 0, 0)
+        rest_count, rest = -(-left // threads), None
+        if left:
+            rest = self.part(rest_count, 1, count * threads * vec, left)
+        shuffles = self.d.has_shuffles
+        identity = [self.identity(h, k) for h, k, _ in self.components]
+        return Rows(**{**common, "group": True, "item": True}, threads=threads, width=device.warp if shuffles else 1,
+                    shuffles=shuffles, count=count, step=step, rest_count=rest_count, rest=rest, identity=identity,
+                    join=self.join)
+
+    def part(self, count: int, vec: int, first: int, left: int) -> Part:
+        """Steps of the block that begin at the row's element `first`; left: elements in all of them, where the last one
+        is cut."""
+        threads = self.schedule.threads
+        box: Box = {"th_x": (0, threads - 1), "bl_x": (0, self.nest.outer - 1), "step": (0, max(0, count - 1)),
+                    "vec": (0, vec - 1)}
+        thread = "th_x" if self.nest.reverse else f"({threads - 1} - th_x)"
+        place = f"{first} + step * {threads * vec} + {thread} * {vec} + vec"
+        inside = f"step * {threads} + {thread} < {left}" if left % threads else ""
+        at = self.thread(self.position("bl_x", place, "0"), box, ("vec",), f"{place} in [0, {first + left - 1}]" if inside else "")
+        loaded = self.body(at, box, Schedule(threads, vec=vec), self.nest.inputs)
+        loaded.region(self.nest.inputs.entry.body)
+        for h in range(len(self.nest.heroes)):
+            names = [f"x{self.id(h, k)}" for k in range(len(self.of(h)))]
+            x = [v.text for v in self.elements(loaded, h, self.nest.inputs)]
+            loaded.text.add(*(f"{name}[vec] = {text};" for name, text in zip(names, x)))
+        stored = self.body(at, box, Schedule(threads, vec=vec), self.nest.epilogue,
+                           {hero: self.given(h) for h, hero in enumerate(self.nest.heroes)})
+        stored.region(self.nest.epilogue.entry.body)
+        for root in self.nest.partition.roots:
+            stored.store(root)
+        self.seen += [a for body in (loaded, stored) for a in body.accesses if a not in self.seen]
+        return Part(vec, Step.of(loaded, vec), Step.of(stored, vec), inside)
+
+    def given(self, h: int) -> Given:
+        """A hero's values in the second loop over a thread's elements."""
+        def values(body: Body) -> List[Value]:
+            ids = [self.id(h, k) for k in range(len(self.of(h)))]
+            new = self.extended(body, h, [f"before{one}" for one in ids], [f"x{one}[vec]" for one in ids])
+            found = [Value(text, dtype, 1, rounded=dtype not in SMALL) for text, dtype in zip(new, self.of(h))]
+            return [v if self.excess else body.settled(v, "scan") for v in found]
+        return values
+
+    def join(self, into: str, before: str, x: str) -> List[str]:
+        """The lines of into = f(before, x), where # stands for the id of each carry."""
+        lines: List[str] = []
+        for h in range(len(self.nest.heroes)):
+            partition, ids = self.nest.inits, [self.id(h, k) for k in range(len(self.of(h)))]
+            body = Body(self.d, self.helpers, partition, partition.entry, self.index_type, excess=self.excess)
+            new = self.extended(body, h, *([side.replace("#", one) for one in ids] for side in (before, x)))
+            body.text.add(*(f"{into.replace('#', one)} = {text};" for one, text in zip(ids, new)))
+            lines += ["{", *("  " + line for line in body.text.lines), "}"]
+        return lines
