@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from drawn import BATCH, COUNT, ON, SEED, agree, fusions, plain, ptx, shape, uncached  # noqa: E402
 from gen import algebra, reference, run  # noqa: E402
-from gen.schedule import DEVICES  # noqa: E402
+from gen.pipeline import program  # noqa: E402
 from gen.plan.nests import nests  # noqa: E402
 from gen.plan.partition import operand_map  # noqa: E402
 from gen.plan.scan import Scan, prefix  # noqa: E402
@@ -156,8 +156,7 @@ class Draw:
 
 @pytest.mark.parametrize("streamed", [False, True], ids=["cached", "streamed"])
 @pytest.mark.parametrize("batch", range(-(-COUNT // BATCH)))
-# Without a hero for scans a GPU combines a window from its first place on, also where the reference begins at its end: within the bound for sums, not for any combiner.
-@pytest.mark.parametrize("target, device", [(target, device) for target, device in ON if DEVICES[device].cpu])
+@pytest.mark.parametrize("target, device", ON)
 def test_agrees(target: str, device: str, batch: int, streamed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if streamed:
         uncached(monkeypatch)
@@ -229,3 +228,22 @@ def test_nvcc(dtype: str, dims: str, window: str, form: str, tmp_path: Path) -> 
     """What is carried, and a thread's own elements, are in registers."""
     ptx(form.format(name="f", t=dtype, op="add") + f"ENTRY e {{\n  x = {dtype}[{dims}] parameter(0)\n  z = {dtype}[] constant(0)\n"
         f"  ROOT r = {dtype}[{dims}] reduce-window(x, z), window={{{window}}}, to_apply=f\n}}\n", "sm_80", tmp_path)
+
+
+@pytest.mark.parametrize("size, step", [(33, "1 x 1"), (300, "2 x 1"), (4100, "4 x 1")])
+def test_explained_on_gpus(size: int, step: str) -> None:
+    """The elements of a step, the registers for them, and the bytes of memory and of shared memory are stated; a step
+    is not longer than a row, and what is shown are accesses within the row."""
+    (fusion,) = fusions(PLAIN.format(name="f", t="f32", op="add") + f"""ENTRY e {{
+  x = f32[7,{size}] parameter(0)
+  z = f32[] constant(0)
+  ROOT r = f32[7,{size}] reduce-window(x, z), window={{size=1x{size} pad=0_0x{size - 1}_0}}, to_apply=f
+}}
+""")
+    (kernel,) = program(fusion, "cuda", "sm_80").kernels
+    lines = kernel.by.describe(kernel)
+    assert f"{step} elements a step" in kernel.loop.text()
+    assert f"a block of threads for each row, {step[0]} registers hold a thread's elements" in lines
+    assert "memory: 8 bytes an element" in lines and f"shared: {kernel.threads // 32 * 4} bytes of a block" in lines
+    positions = [algebra.ranges(position)[0] for _, position in kernel.accesses]
+    assert min(low for low, _ in positions) == 0 and max(high for _, high in positions) == 7 * size - 1, positions

@@ -25,7 +25,7 @@ from gen.heroes.hero import Context, Hero
 from gen.heroes.kernel import Kernel, Step
 from gen.heroes.scan import Box, Prefixes, Record, free, whole_bytes
 from gen.hlo import dtypes
-from gen.plan.buffers import touches
+from gen.plan.buffers import buffers_of, touches
 from gen.plan.nest import Nest
 from gen.plan.scan import Scan
 from gen.schedule import Schedule
@@ -50,6 +50,8 @@ class _Hero(Hero):
             threads = device.warp
             while threads < device.reduction_threads and threads * vec < nest.size:
                 threads *= 2
+            while nest.size < vec * threads and vec > 1:
+                vec //= 2
             yield Prefixes(threads, vec=vec, kind="rows")
         items = nest.outer * nest.below
         yield Prefixes(min(device.transpose_threads, -(-items // device.warp) * device.warp), kind="columns")
@@ -59,12 +61,16 @@ class _Hero(Hero):
         return [Emitter(nest, schedule, index_type, context).written()]
 
     def describe(self, kernel: Kernel) -> "List[str]":
-        if not isinstance(kernel.record, Rows):
-            return super().describe(kernel)
-        cells = kernel.record.threads // kernel.record.width
-        size = sum(4 if carry.dtype in SMALL else dtypes.storage_bytes(carry.dtype) for carry in kernel.record.carries)
-        return [f"a block of threads for each row; {cells * size} bytes of shared memory; each element is read and written once",
-                *super().describe(kernel)]
+        nest, record = kernel.nest, kernel.record
+        assert isinstance(nest, Scan)
+        moved = [*buffers_of(nest.partition, nest.partition.entry).values(), *(root.shape for root in nest.partition.roots)]
+        lines = [f"memory: {sum(shape.bytes for shape in moved) / nest.shape.leaves()[0].elements:.3g} bytes an element"]
+        if isinstance(record, Rows):
+            sizes = [4 if carry.dtype in SMALL else dtypes.storage_bytes(carry.dtype) for carry in record.carries]
+            vec = max(part.vec for part in (record.step, record.rest) if part)
+            lines = [f"a block of threads for each row, {vec * sum(max(1, size // 4) for size in sizes)} registers hold a "
+                     "thread's elements", *lines, f"shared: {record.threads // record.width * sum(sizes)} bytes of a block"]
+        return [*lines, *super().describe(kernel)]
 
 
 HERO = _Hero()
@@ -87,15 +93,15 @@ class Part:
 @dataclass(frozen=True)
 class Rows(Record):
     """templates/kernels/scan_gpu_rows.j2. threads: of a block, in warps of `width`; shuffles: whether lanes of a warp
-    read each other's registers. count: whole steps of a row; rest_count: steps of single elements, the last of them
-    cut. join(into, before, x): the lines of into = f(before, x), where # stands for each carry's id. identity: what
-    stands before the first element of any part, by carry."""
+    read each other's registers. count: whole steps of a row, if any; rest_count: steps of single elements, the last
+    of them cut. join(into, before, x): the lines of into = f(before, x), where # stands for each carry's id. identity:
+    what stands before the first element of any part, by carry."""
 
     threads: int
     width: int
     shuffles: bool
     count: int
-    step: Part
+    step: Optional[Part]
     rest_count: int
     rest: Optional[Part]
     identity: List[str]
@@ -113,11 +119,15 @@ class Emitter(scan.Emitter):
         if self.schedule.kind == "columns":
             record, blocks = self.columns()
             kernel = self.kernel(blocks, self.schedule.threads, self.nest.steps)
-            kernel.template, kernel.record = "kernels/scan_columns", record
+            kernel.template, kernel.record, kernel.code = "kernels/scan_columns", record, record.step
             return kernel
         rows = self.rows()
         kernel = self.kernel(self.nest.outer, self.schedule.threads, self.nest.inputs, self.nest.epilogue)
+        part = rows.step or rows.rest
+        assert part
+        lines = [line for step in (part.loaded, part.stored) for line in (*step.before, *step.text, *step.after)]
         kernel.template, kernel.record = "kernels/scan_gpu_rows", rows
+        kernel.code = Step([], lines, [], each="for each step of a thread: loads, then stores")
         return kernel
 
     def rows(self) -> Rows:
@@ -125,7 +135,7 @@ class Emitter(scan.Emitter):
         threads, vec = schedule.threads, schedule.vec
         common, _ = self.common([], 1, 1)
         count, left = divmod(nest.size, threads * vec)
-        step = self.part(count, vec, 0, 0)
+        step = self.part(count, vec, 0, 0) if count else None
         rest_count, rest = -(-left // threads), None
         if left:
             rest = self.part(rest_count, 1, count * threads * vec, left)
@@ -139,7 +149,7 @@ class Emitter(scan.Emitter):
         """Steps of the block that begin at the row's element `first`; left: elements in all of them, where the last one
         is cut."""
         threads = self.schedule.threads
-        box: Box = {"th_x": (0, threads - 1), "bl_x": (0, self.nest.outer - 1), "step": (0, max(0, count - 1)),
+        box: Box = {"th_x": (0, threads - 1), "bl_x": (0, self.nest.outer - 1), "step": (0, count - 1),
                     "vec": (0, vec - 1)}
         thread = "th_x" if self.nest.reverse else f"({threads - 1} - th_x)"
         place = f"{first} + step * {threads * vec} + {thread} * {vec} + vec"
