@@ -139,6 +139,40 @@ def test_written_c_compiles(built: Path, compiler: str) -> None:
         source.unlink()
 
 
+@pytest.fixture(scope="module")
+def old_compiler(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A compiler without __builtin_shufflevector: gcc 11 or 10, else cc with that hidden."""
+    found = [name for name in ("gcc-11", "gcc-10") if shutil.which(name)]
+    if found:
+        return found[0]
+    compiler = tmp_path_factory.mktemp("old") / "cc"
+    compiler.write_text('#!/bin/sh\nexec cc -U__has_builtin -w "$@"\n')
+    compiler.chmod(0o755)
+    return str(compiler)
+
+
+def test_without_shuffles_compiles(old_compiler: str, tmp_path: Path) -> None:
+    """The catalogue, and modules that go through every template of C."""
+    from test_goldens import MODULES
+
+    files = {Path(name).name: f"{name}.hlo" for name in (*MODULES, *(f"tests/kernels/{name}" for name in NAMES))}
+    done = gen("build", *files.values(), "-o", tmp_path, "--target", "c", "--jobs", "2")
+    assert done.returncode == 0, done.stderr
+    sources = [path for path in sorted(tmp_path.glob("*.c")) if not path.name.endswith("_ref.c")]
+    templates = {name for path in sources for name in re.findall(r"templates/kernels/(\w+)\.j2", path.read_text())}
+    assert templates == {path.stem for path in (ROOT / "tests" / "goldens").glob("*.c")} - {"file_scalar_s64"}
+    done = subprocess.run([old_compiler, "-std=c11", "-march=native", "-fsyntax-only", "-w", *map(str, sources)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[:4000]
+
+
+def test_without_shuffles(old_compiler: str) -> None:
+    """What takes the place of shuffles gives the same values: of rows, a scan, a transpose, register tiles."""
+    files = ("tests/goldens/row_sum_8_f32", "tests/goldens/column_cummax_f32", "tests/kernels/softmax_f32", "tests/kernels/layouts_f32",
+             "tests/kernels/log_transpose_add")
+    done = gen("check", *(f"{file}.hlo" for file in files), "--target", "c", "--jobs", "2", CC=old_compiler)
+    assert done.returncode == 0 and f"{len(files)} files: {len(files)} PASS" in done.stdout, done.stdout + done.stderr
+
+
 @pytest.mark.parametrize("device", ["sm_80", "sm_90"])
 def test_cuda_compiles(device: str, tmp_path: Path) -> None:
     """nvcc takes the kernels without a warning; 16-byte accesses where they are due, no local memory."""

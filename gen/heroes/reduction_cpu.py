@@ -695,7 +695,7 @@ class Emitter(reduction.Emitter):
         self.helpers.texts.setdefault("tiles", register_tiles.PRELUDE)
         picks = ", ".join(str(2 * n + which) for n in range(LANES))
         self.helpers.texts.setdefault(name, (
-            f"{self.d.function} {t} {name}({t} a, {t} b)\n{{\n#ifdef SHUFFLES\n  return __builtin_shufflevector(a, b, {picks});\n#else\n"
+            f"{self.d.function} {t} {name}({t} a, {t} b)\n{{\n#if SHUFFLES\n  return __builtin_shufflevector(a, b, {picks});\n#else\n"
             f"  {element} x[{2 * LANES}], y[{LANES}];\n  {self.d.scatter(dtype, LANES, 'a', 'x')}\n  {self.d.scatter(dtype, LANES, 'b', f'(x + {LANES})')}\n"
             f"  for (int i = 0; i < {LANES}; ++i) y[i] = x[2 * i + {which}];\n  return {self.d.gather(dtype, LANES, 'y')};\n#endif\n}}\n"))
         return name
