@@ -264,13 +264,17 @@ def build(given: argparse.Namespace, file: str) -> "Tuple[int, Tuple[Texts, Text
         asked.step(f"{file}: generate {fusion.name}, {number} of {len(fusions)}")
         texts.update(pipeline.files(fusion, given.target, asked.schedule, asked.excess_precision)[0])
     read = [] if file == "-" else [Path(file)]
-    sources = " ".join(str(path).replace(" ", "\\ ") for path in [*read, *pipeline.sources()])
-    # One target, as compilers write it: Ninja and CMake refuse a depfile that names a file which the rule does not.
-    first = str(Path(given.out) / next(iter(texts))).replace(" ", "\\ ")
-    texts[f"{stem}.d"] = f"{first}: {sources}\n"
+    texts[f"{stem}.d"] = depfile(Path(given.out) / next(iter(texts)), [*read, *pipeline.sources()])
     stages = explain.stages(module, given.target, asked) if given.dump else {}
     return 0, (texts, {f"{stem}.{number}_{stage}.{'hlo' if stage == 'parse' else 'txt'}": text
                        for number, (stage, text) in enumerate(stages.items())})
+
+
+def depfile(target: Path, sources: "List[Path]") -> str:
+    """One target, as compilers write it: Ninja and CMake refuse a depfile that names a file which the rule does not. An
+    empty rule for each source, as gcc's -MP writes it: Make goes on where a newer sett has no such file."""
+    names = [str(path).replace(" ", "\\ ") for path in (target, *sources)]
+    return f"{names[0]}: {' '.join(names[1:])}\n" + "".join(f"{name}:\n" for name in names[1:])
 
 
 def publish(texts: Texts, folder: Path) -> None:

@@ -295,13 +295,16 @@ def test_explain_flatten(device: str) -> None:
 
 
 def test_depfile(tmp_path: Path) -> None:
-    """The depfile names the first file alone, as Ninja and CMake expect where a rule names only what it uses, and all that was read."""
+    """The depfile names the first file alone, as Ninja and CMake expect where a rule names only what it uses, and all that was read; then an empty rule for
+    each of these, without which Make stops where one is gone."""
     file = tmp_path / "m.hlo"
     file.write_text(ADD)
     assert gen("build", file, "-o", tmp_path / "out", "--target", "c,cuda").returncode == 0
-    target, sources = (tmp_path / "out" / "m.d").read_text().split(": ")
+    first, *others = (tmp_path / "out" / "m.d").read_text().splitlines()
+    target, sources = first.split(": ")
     assert target == str(tmp_path / "out" / "m.c")
     assert {str(file), str(ROOT / "gen" / "__main__.py"), str(ROOT / "templates" / "files" / "c.j2"), str(ROOT / "include" / "sett_tile.h")} <= set(sources.split())
+    assert others == [f"{source}:" for source in sources.split()]
 
 
 def test_library(tmp_path: Path) -> None:

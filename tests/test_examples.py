@@ -105,7 +105,7 @@ SYSTEMS = {"make": ("make", "build", "build/program", ["make"]),
 
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_is_made_anew(system: str, tmp_path: Path) -> None:
-    """A second build has nothing to do; when the HLO text changes, or a file of the generator, the kernel is made anew."""
+    """A second build has nothing to do; when the HLO text changes, or a file of the generator is changed, the kernel is made anew, and also when one is gone."""
     commands, out, program, needs = SYSTEMS[system]
     missing(["cc", *needs])
     folder = copy("build_systems", tmp_path)
@@ -131,3 +131,9 @@ def test_is_made_anew(system: str, tmp_path: Path) -> None:
     template.write_text(template.read_text() + "\n/* newer */\n")
     built()
     assert "/* newer */" in (folder / out / "softmax.c").read_text()
+    template.write_text(template.read_text().replace("/* newer */", "/* newest */"))
+    (tmp_path / "templates" / "kernels" / "scatter_by_run.j2").unlink()
+    built()
+    assert "/* newest */" in (folder / out / "softmax.c").read_text()
+    last = [(folder / name).stat().st_mtime_ns for name in (f"{out}/softmax.c", program)]
+    assert built() == last
