@@ -361,6 +361,17 @@ LAW = r"""
     bad |= memcmp(back, in, sizeof in) != 0;                                                     \
     for (int k = 0; k < N * lanes; ++k) bad |= ((T *)out)[k] != in[k % N][k / N];                \
   }
+#define SPREAD(interleave, separate, N, L, V, T)                                                 \
+  {                                                                                              \
+    T in[N][L], out[N][L], back[N][L];                                                           \
+    V x[N], y[N], z[N];                                                                          \
+    for (size_t i = 0; i < sizeof in; ++i) ((unsigned char *)in)[i] = (unsigned char)rand();     \
+    memcpy(x, in, sizeof in);                                                                    \
+    interleave(y, x), separate(z, y);                                                            \
+    memcpy(out, y, sizeof out), memcpy(back, z, sizeof back);                                    \
+    bad |= memcmp(back, in, sizeof in) != 0;                                                     \
+    for (int k = 0; k < N * L; ++k) bad |= ((T *)out)[k] != in[k % N][k / N];                    \
+  }
 """
 
 
@@ -371,13 +382,17 @@ def test_words_are_interleaved(compiler: str, machine: str, tmp_path: Path) -> N
     if not shutil.which(compiler):
         pytest.skip(f"no {compiler}")
     d, shapes = TARGETS["c"], [(8, 2), (8, 4), (8, 8), (16, 2), (16, 4), (32, 2)]
-    text = ["#include <stdint.h>", "#include <stdlib.h>", "#include <string.h>", register_tiles.PRELUDE, *(register_tiles.typedef(d, w, 512 // w) for w in (8, 16, 32)),
-            register_tiles.typedef(d, 16, 16), register_tiles.typedef(d, 8, 16), LAW]
+    text = ["#include <stdint.h>", "#include <stdlib.h>", "#include <string.h>", register_tiles.PRELUDE, *(register_tiles.typedef(d, w, b // w) for w in (8, 16, 32, 64) for b in (128, 512)),
+            register_tiles.typedef(d, 16, 16), LAW]
     body = []
     for width, n in shapes:
         text += [register_tiles.interleave(d, width, n, inverse, f"{'separate' if inverse else 'interleave'}_{width}_{n}") for inverse in (False, True)]
         text.append(f"#define V_uint{width}_t {register_tiles.register(d, width, 512 // width)}")
         body.append(f"INTERLEAVED(interleave_{width}_{n}, separate_{width}_{n}, {n}, uint{width}_t)")
+    for width, lanes, n in [(w, b // w, n) for w in (8, 16, 32, 64) for b in (128, 512) for n in range(2, 9)]:
+        kind, names = register_tiles.register(d, width, lanes), [f"{verb}_{width}_{lanes}_{n}" for verb in ("interleave", "separate")]
+        text += [register_tiles.spread(d, width, lanes, n, inverse, name) for inverse, name in enumerate(names)]
+        body.append(f"SPREAD({names[0]}, {names[1]}, {n}, {lanes}, {kind}, uint{width}_t)")
     text += ["#define V(T) V_##T", register_tiles.join(d, 16, 16, 2, "join_16"), register_tiles.join(d, 8, 16, 4, "join_8"),
              register_tiles.load_tile(d, 32, 16, 16, "uint32_t", 64, "load", 4), register_tiles.store_tile(d, 32, 16, 16, "uint32_t", "store", 4),
              "int main(void)\n{\n  int bad = 0;", *body,

@@ -148,6 +148,42 @@ OVERLAP = """e {
 """
 
 
+def channels(source: str, result: str, dims: "List[int]", order: "List[int]", weighted: int = -1) -> str:
+    """A transpose that converts, if the types differ, and multiplies by a weight of each place along a dimension of the result."""
+    out = [dims[k] for k in order]
+    lines = [f"p0 = {shape(source, dims, range(len(dims))[::-1])} parameter(0)",
+             f"t = {shape(source, out, range(len(out))[::-1])} transpose(p0), dimensions={{{','.join(map(str, order))}}}"]
+    if source != result:
+        lines.append(f"c = {shape(result, out, range(len(out))[::-1])} convert(t)")
+    if weighted >= 0:
+        lines += [f"p1 = {result}[{out[weighted]}]{{0}} parameter(1)",
+                  f"w = {shape(result, out, range(len(out))[::-1])} broadcast(p1), dimensions={{{weighted}}}",
+                  f"m = {shape(result, out, range(len(out))[::-1])} multiply({lines[-1].split()[0]}, w)"]
+    lines[-1] = "ROOT " + lines[-1]
+    return "HloModule drawn\n\nENTRY e {\n" + "".join(f"  {line}\n" for line in lines) + "}\n"
+
+
+@pytest.mark.parametrize("target, device", ON)
+@pytest.mark.parametrize("first", range(0, 16, BATCH))
+def test_few_neighbours(first: int, target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A minor dimension of 2 to 8 to the front and back: every width, whole registers and rows that end inside of one, converted, weighted by channel."""
+    uncached(monkeypatch)
+    first_of, last_of = [0, 2, 1], [0, 2, 1]
+    cases = [("f32", "f32", [2, 640, 3], first_of, -1), ("f32", "f32", [2, 3, 640], last_of, -1), ("u8", "u8", [1, 1600, 3], first_of, -1),
+             ("u8", "f32", [3, 519, 3], first_of, 1), ("f32", "u8", [2, 3, 515], last_of, -1), ("bf16", "bf16", [2, 1031, 3], first_of, 1),
+             ("bf16", "bf16", [1300, 5], [1, 0], -1), ("f64", "f64", [2, 7, 333], last_of, -1), ("pred", "pred", [6, 2049], [1, 0], -1),
+             ("f16", "f32", [2, 400, 4], first_of, -1), ("f32", "bf16", [2, 3, 1100], last_of, 2), ("s8", "s32", [1280, 2], [1, 0], -1),
+             ("u64", "u64", [640, 3], [1, 0], -1), ("f32", "f32", [515, 8], [1, 0], -1), ("u16", "u16", [2, 3, 17, 19], [0, 2, 3, 1], -1),
+             ("u8", "u8", [4, 1999], [1, 0], -1)]
+    texts = {f"f{k}": channels(*cases[k]) for k in range(first, first + BATCH)}
+    for k, text in enumerate(texts.values(), first):
+        if DEVICES[device].cpu and DEVICES[device].lanes > 1:
+            (made,) = pipeline.program(fusions(text)[0], target, device).kernels
+            few = min(cases[k][2][1:] if len(cases[k][2]) > 2 else cases[k][2])
+            assert made.loop.interleaved_rows == few, text
+    agree(texts, target, device, tmp_path)
+
+
 def test_overlap() -> None:
     """What a tile that is moved back writes again is of the same work-item: a NaN made of two NaNs is the same each time."""
     text = pipeline.program(fusions(OVERLAP)[0], "c", "cpu").text

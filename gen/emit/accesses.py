@@ -100,8 +100,22 @@ class Accesses(Registers):
 
     def _in_words(self, dtype: str, stride: "Optional[int]") -> bool:
         """Whether the elements that are interleaved fill 32-bit words."""
-        return self.loop.interleaved > 1 and stride == self.loop.interleaved and bits(
+        return self.loop.interleaved > 1 and stride == self.loop.interleaved and not self.moves and bits(
             dtype) * self.loop.interleaved == 32
+
+    def _spread(self, flat: str, region: Region) -> bool:
+        """Whether neighbours of an access are spread over the registers of a step, by shuffles."""
+        if self.loop.interleaved_rows == 1 or not self.open(region) or self.stride(flat, "lane")[0] != self.loop.interleaved_rows:
+            return False
+        start = algebra.substitute(flat, lane=0)
+        return self.stride(start, "vec")[0] == 1
+
+    def _spread_registers(self, pointer: str, flat: str, down: int) -> "Tuple[List[str], bool]":
+        """Where the registers of neighbours lie, and whether each is aligned to its size."""
+        n, known = self.loop.interleaved_rows, {"lane": 0, "vec": 0, **({"down": down} if self.registers_down > 1 else {})}
+        align = self.stride(algebra.substitute(flat, lane=0), "vec")[1]
+        at = self.c(flat, **known)[0]
+        return [offset(pointer, f"{at} + {k * self.lanes}" if k else at) for k in range(n)], align % self.lanes == 0
 
     def _part(self, width: int) -> str:
         """The first bit of a register's elements in the 32-bit words of an interleaved step."""

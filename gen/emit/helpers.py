@@ -47,13 +47,16 @@ class Helpers:
                 else register_tiles.store_tile(d, width, lanes, rows, d.index[index_type], name, each)
         return name
 
-    def interleave(self, width: int, rows: int, inverse: bool) -> str:
-        """A function of gen/emit/register_tiles.py."""
-        name = f"{'separate' if inverse else 'interleave'}_u{width}_{rows}"
-        self.vector(f"u{width}", 512 // width)
+    def interleave(self, width: int, rows: int, inverse: bool, lanes: int = 0) -> str:
+        """A function of gen/emit/register_tiles.py. lanes: of a register (0: of a line)."""
+        lanes = lanes or 512 // width
+        name = f"{'separate' if inverse else 'interleave'}_u{width}_{rows}" + f"x{lanes}" * (lanes * width < 512)
+        self.vector(f"u{width}", lanes)
         self.texts.setdefault("tiles", register_tiles.PRELUDE)
         if name not in self.texts:
-            self.texts[name] = register_tiles.interleave(self.target, width, rows, inverse, name)
+            whole = lanes * width == 512 and rows & (rows - 1) == 0
+            self.texts[name] = register_tiles.interleave(self.target, width, rows, inverse, name) if whole \
+                else register_tiles.spread(self.target, width, lanes, rows, inverse, name)
         return name
 
     def join(self, dtype: str, lanes: int, parts: int) -> str:

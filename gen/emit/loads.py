@@ -196,9 +196,14 @@ class Loads(Accesses):
                 return self.declare(parameter.name, dtype, n,
                                     text if dtype in ("pred", "f16", f"u{width}")
                                     else self.d.reinterpret(text, f"u{width}", dtype, n), dtype == "f16")
+        if self._spread(flat, region):
+            return self._load_spread(parameter, pointer, dtype, flat)
         if stride == self.loop.joined and dtype not in TINY and align % self.loop.joined == 0:
             at = self._element(pointer, dtype, self._first(flat), "const ")
-            if region is self.function.body:
+            if region is self.function.body and self.loop.interleaved_rows > 1:
+                for k in range(self.loop.vec):
+                    self._prefetch(pointer, self.c(flat, **{**self._start, "vec": k})[0], dtype, self.lanes * self.registers_down)
+            elif region is self.function.body:
                 self._prefetch(pointer, self.c(flat, **self._start)[0], dtype)
             elif self.loop.gathered_prefetch_steps and region in self._open:
                 size = bits(dtype) // 8
@@ -229,7 +234,27 @@ class Loads(Accesses):
         for down, at in enumerate(self._tiles(pointer, flat)):
             self.before.add(f"{load}({offset(name, str(down * rows)) if down else name}, (const {self.d.pointer}{self.d.types[width]} *)({at}), "
                             f"{', '.join(map(str, pitch[:2]))});")
-        text = f"{name}[{self._in_tile}]"
+        return self._from_bits(parameter, dtype, f"{name}[{self._in_tile}]")
+
+    def _load_spread(self, parameter: Buffer, pointer: str, dtype: str, flat: str) -> Value:
+        """Neighbours that are spread over the registers of a step: loaded in whole vectors, separated by shuffles."""
+        n, rows, width, name = self.lanes, self.loop.interleaved_rows, f"u{bits(dtype)}", self.name(pointer, "w_")
+        separate = self.helpers.interleave(bits(dtype), rows, True, n)
+        self._prefetch(pointer, self.c(flat, **self._start)[0], dtype)
+        kind = self.d.register(width, n)
+        self.before.add(f"{kind} {name}[{rows * self.registers_down}];")
+        for down in range(self.registers_down):
+            places, aligned = self._spread_registers(pointer, flat, down)
+            with self.before.block(""):
+                words = [f"*(const {self.d.pointer}{kind} *)({at})" if aligned
+                         else self._load_anywhere(width, f"(const {self.d.pointer}{self.d.types[width]} *)({at})") for at in places]
+                self.before.add(f"const {kind} words[{rows}] = {{{', '.join(words)}}};",
+                                f"{separate}({offset(name, str(down * rows)) if down else name}, words);")
+        return self._from_bits(parameter, dtype, f"{name}[{self._in_tile}]")
+
+    def _from_bits(self, parameter: Buffer, dtype: str, text: str) -> Value:
+        """A register's value from its bits."""
+        n, width = self.lanes, f"u{bits(dtype)}"
         if dtype == "bf16":
             text = f"as_float{n}(convert_uint{n}({text}) << 16)"
         elif dtype not in ("f16", "pred", width):

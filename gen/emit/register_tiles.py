@@ -306,6 +306,28 @@ def interleave(d: Any, width: int, rows: int, inverse: bool, name: str) -> str:
             f"  for (int k = 0; k < {rows}; ++k)\n    for (int l = 0; l < {lanes}; ++l) (({t} *)(out + k))[l] = {plain};\n#endif\n}}\n")
 
 
+def spread(d: Any, width: int, lanes: int, rows: int, inverse: bool, name: str) -> str:
+    """`interleave` for registers of `lanes` elements and any number of rows: each result is merged from one operand
+    after the other."""
+    t, kind = d.types[f"u{width}"], register(d, width, lanes)
+    fast = ""
+    for k in range(rows):
+        places = [divmod(l * rows + k, lanes) if inverse else ((k * lanes + l) % rows, (k * lanes + l) // rows)
+                  for l in range(lanes)]
+        first, *others = dict.fromkeys(operand for operand, _ in places)
+        merged, held = f"in[{first}]", [(first, l) for l in range(lanes)]
+        for number, operand in enumerate(others or [first]):
+            # lanes whose operand comes later keep what they have
+            both = [*held, *((operand, l) for l in range(lanes))]
+            picked = [both.index(place) if place in both else l for l, place in enumerate(places)]
+            merged, held = f"__builtin_shufflevector({merged}, in[{operand}], {', '.join(map(str, picked))})", [both[l] for l in picked]
+        assert held == places, (width, lanes, rows, inverse)
+        fast += f"  out[{k}] = {merged};\n"
+    flat = f"((const {t} *)in)[l * {rows} + k]" if inverse else f"((const {t} *)(in + (k * {lanes} + l) % {rows}))[(k * {lanes} + l) / {rows}]"
+    return (f"{d.function} void {name}({kind} *out, const {kind} *in)\n{{\n#if SHUFFLES >= {width * lanes // 8}\n{fast}#else\n"
+            f"  for (int k = 0; k < {rows}; ++k)\n    for (int l = 0; l < {lanes}; ++l) (({t} *)(out + k))[l] = {flat};\n#endif\n}}\n")
+
+
 def join(d: Any, width: int, lanes: int, parts: int, name: str) -> str:
     """The function that puts `parts` registers of `lanes` elements side by side in one."""
     t, kind, whole = d.types[f"u{width}"], register(d, width, lanes), register(d, width, lanes * parts)

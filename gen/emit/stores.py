@@ -67,7 +67,7 @@ class Stores(Loads):
                          for number, text in lines[1]))
 
     def store(self, root: Root) -> None:
-        if self.moves and self.loop.interleaved > 1:
+        if self.moves and self.registers_down == self.loop.interleaved > 1:
             self._store_interleaved(root)
             return
         value = self._result(root)
@@ -141,8 +141,10 @@ class Stores(Loads):
                 self.after.add(f"{self.d.store_word(stream)}({name}, ({self.d.pointer}uint{n} *)({offset(pointer, self.c(flat, lane=0, vec=0)[0])}));")
                 return
         if self.turned(flat, self.function.body):
-            self._store_tile(pointer, dtype, f"convert_ushort{n}(as_uint{n}({text}) >> 16)" if dtype == "bf16"
-                             else text, flat)
+            self._store_tile(pointer, dtype, self._to_bits(text, dtype), flat)
+            return
+        if self._spread(flat, self.function.body):
+            self._store_spread(pointer, dtype, self._to_bits(text, dtype), flat)
             return
         if stride == self.loop.joined and dtype not in TINY and self.stride(flat, "lane")[1] % self.loop.joined == 0:
             at = self._element(pointer, dtype, self._first(flat))
@@ -172,10 +174,36 @@ class Stores(Loads):
         name, store = self.name(pointer,
                                 "w_"), self.helpers.tile("store", dtype, n, rows, self.index_type, 16, *pitch[2:])
         self.before.add(f"{self.d.register(width, n)} {name}[{rows * self.registers_down}];")
-        self.text.add(f"{name}[{self._in_tile}] = {text if dtype in ('bf16', 'f16', 'pred', width) else self.d.reinterpret(text, dtype, width, n)};")
+        self.text.add(f"{name}[{self._in_tile}] = {text};")
         for down, at in enumerate(self._tiles(pointer, flat)):
             self.after.add(f"{store}(({self.d.pointer}{self.d.types[width]} *)({at}), {', '.join(map(str, pitch[:2]))}, "
                            f"{offset(name, str(down * rows)) if down else name});")
+
+    def _to_bits(self, text: str, dtype: str) -> str:
+        """A register's bits, as memory has them."""
+        n, width = self.lanes, f"u{bits(dtype)}"
+        if dtype == "bf16":
+            return f"convert_ushort{n}(as_uint{n}({text}) >> 16)"
+        return text if dtype in ("f16", "pred", width) else self.d.reinterpret(text, dtype, width, n)
+
+    def _store_spread(self, pointer: str, dtype: str, text: str, flat: str) -> None:
+        """Registers whose elements are neighbours in turn: interleaved by shuffles, stored in whole vectors."""
+        n, rows, width, name = self.lanes, self.loop.interleaved_rows, f"u{bits(dtype)}", self.name(pointer, "w_")
+        interleave, kind = self.helpers.interleave(bits(dtype), rows, False, n), self.d.register(width, n)
+        self.before.add(f"{kind} {name}[{rows * self.registers_down}];")
+        self.text.add(f"{name}[{self._in_tile}] = {text};")
+        for down in range(self.registers_down):
+            places, aligned = self._spread_registers(pointer, flat, down)
+            with self.after.block(""):
+                self.after.add(f"{kind} words[{rows}];", f"{interleave}(words, {offset(name, str(down * rows)) if down else name});")
+                for k, at in enumerate(places):
+                    memory = f"({self.d.pointer}{self.d.types[width]} *)({at})"
+                    if aligned:
+                        self.after.add(f"{self.d.store_word(self.loop.stream)}(words[{k}], ({self.d.pointer}{kind} *)({at}));")
+                    elif self.d.loads_anywhere:
+                        self.after.add(self.d.scatter(width, n, f"words[{k}]", memory))
+                    else:
+                        self.after.add(f"{self.helpers.need('store', width, str(n))}(words[{k}], {memory});")
 
     def _store_joined(self, pointer: str, dtype: str, text: str, flat: str) -> None:
         """A step's registers that are side by side in memory, as whole lines."""

@@ -21,6 +21,8 @@ from gen.plan.nest import Nest
 from gen.plan.partition import EMPTY, Partition, Root, compose
 
 MOST_DIGITS = 12
+MOST_INTERLEAVED = 8    # elements; above that a tile transposes them
+LEAST_ROW = 128         # elements of a row, at least, that neighbours of another access are spread over
 
 
 @dataclass(frozen=True)
@@ -132,17 +134,29 @@ def space_of(accesses: "Sequence[MemoryMap]", shape: Shape) -> Optional[Iteratio
     return _merged(IterationSpace(sizes, tuple(regular)))
 
 
+def in_words(space: IterationSpace, lines: bool = False) -> bool:
+    """Whether what `interleaved` finds fills 32-bit words, and its rows are whole registers. lines: whole lines, too."""
+    n = space.sizes[-1]
+    return n in (2, 4) and space.sizes[-2] % (16 * n if lines else 16) == 0 and all(
+        a.strides is not None and (a.width * n == 4 if a.strides[-2:] == (n, 1) else a.strides[-2] == 1)
+        for a in space.accesses)
+
+
 def interleaved(space: IterationSpace, lines: bool = False) -> int:
-    """The elements that some accesses have interleaved in 32-bit words and all others in separate rows: the size of the
-    minor digit; 1 if there are none. lines: whether each row must be whole lines, too."""
+    """The elements that some accesses have interleaved and all others in separate rows: the size of the minor digit; 1
+    if there are none.
+
+    An access that does not move along the rows may be beside them. lines: whether rows of what is interleaved in 32-bit
+    words must be whole lines, too."""
     if len(space.sizes) < 2 or any(not a.strides for a in space.accesses):
         return 1
-    n = space.sizes[-1]
+    n, length = space.sizes[-1], space.sizes[-2]
     words = [a for a in space.accesses if a.strides and a.strides[-2:] == (n, 1)]
     rows = [a for a in space.accesses if a.strides and a.strides[-2] == 1]
-    fits = n in (2, 4) and space.sizes[-2] % (16 * n if lines
-                                              else 16) == 0 and len(words) + len(rows) == len(space.accesses)
-    return n if fits and words and rows and all(a.width * n == 4 for a in words) else 1
+    fixed = [a for a in space.accesses if a.strides and a.strides[-2] == 0 and not a.write]
+    if not words or not rows or len(words) + len(rows) + len(fixed) < len(space.accesses):
+        return 1
+    return n if in_words(space, lines) or (n <= MOST_INTERLEAVED and length >= LEAST_ROW) else 1
 
 
 def whole(strides: "Sequence[int]", sizes: "Sequence[int]") -> bool:
@@ -258,12 +272,17 @@ class Interleaving:
     registers_down: registers of each of these, so that whole lines are written.
     moves: whether elements are only moved, by whole lines.
     block: bytes of the row block selected by the last digit, if blocks are read consecutively; else 0.
+    words: whether neighbours fill a 32-bit word, and rows are whole registers; if not, shuffles spread them.
+    row: elements of all rows together. width: bytes of the narrowest element that is written.
     """
 
     registers: int = 1
     registers_down: int = 1
     moves: bool = False
     block: int = 0
+    words: bool = True
+    row: int = 0
+    width: int = 4
 
 
 def interleaving(nest: Nest) -> Interleaving:
@@ -271,9 +290,13 @@ def interleaving(nest: Nest) -> Interleaving:
     n = interleaved(space) if space else 1
     if n == 1 or space is None:
         return Interleaving()
-    moved = moves(nest.partition, space) and interleaved(space, True) > 1
+    if not in_words(space):
+        written = min(a.width for a in space.accesses if a.write)
+        return Interleaving(n, 1, moves(nest.partition, space), 0, False, n * space.sizes[-2], written)
+    lines = in_words(space, True)
+    moved = moves(nest.partition, space) and lines
     if any(a.write and a.strides and a.strides[-1] != 1 for a in space.accesses):
-        return Interleaving(n, interleaved(space, True), moved)
+        return Interleaving(n, n if lines else 1, moved)
     return Interleaving(n, 1, moved, max((block(a, space.sizes) for a in space.accesses if not a.write), default=0))
 
 

@@ -186,7 +186,8 @@ def candidates(device: Device, elements: int, widths: Sequence[int], traffic: in
         return _of_gpu(device, elements, widths, apart)
     loops: List[Loop] = []
     if device.lanes > 1:
-        loops += _interleaved(device, elements, widths, traffic > device.cache, apart) if apart.registers > 1 else []
+        if apart.registers > 1:
+            loops += (_interleaved if apart.words else _spread)(device, elements, widths, traffic > device.cache, apart)
         loops += _wide(device, elements, widths, traffic > device.cache, row)
     if device.group == 1:
         return loops + [Loop(chunks=_chunks(device, elements, device.scalar_chunks), blocked=True)]
@@ -225,6 +226,25 @@ def _interleaved(device: Device, elements: int, widths: Sequence[int], stream: b
             loops.append(replace(plain, chunks=most, fused_steps=fused, streams=device.walk_streams, burst=1,
                                  l2_prefetch=distance, order_prefetch=0, other=plain))
         loops.append(plain)
+    return loops
+
+
+def _spread(device: Device, elements: int, widths: Sequence[int], stream: bool, apart: Interleaving) -> "List[Loop]":
+    """The schedules of a CPU where a few neighbours are spread over registers by shuffles: of whole lines first."""
+    full = device.line // apart.width
+    lanes, down = (full, 1) if apart.moves else (device.lanes, max(1, full // device.lanes))
+    loops = []
+    for lanes, down in dict.fromkeys([(lanes, down), (device.lanes, 1)]):
+        step = apart.registers * lanes * down
+        cut = apart.row % step
+        if apart.row < (device.cut_row_steps if cut else 1) * step:
+            continue
+        chunks = _chunks(device, -(-elements // step), device.walk_chunks)
+        threads = _group(device, elements, step * chunks)
+        burst = device.walk_burst if stream and chunks >= 2 * device.walk_burst else 0
+        loops.append(Loop(threads, chunks, apart.registers, lanes, down, blocked=True, interleaved_rows=apart.registers,
+                          stream=stream, moves=apart.moves, burst=burst, l2_prefetch=device.walk_prefetch if burst else 0,
+                          row=apart.row if cut else 0))
     return loops
 
 
