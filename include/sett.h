@@ -1,9 +1,10 @@
-/* sett.h - v0.3 - all sett headers, and what joins them: a layout as an indexing map
+/* sett.h - v0.4 - all sett headers, and what joins them: a layout as an indexing map, layouts of any notation compared
    SPDX-License-Identifier: Apache-2.0
 
 WHAT
   Includes every sett header and converts between their types. A tiled layout is a map from logical indices to a linear
-  position; here it becomes one, and its inverse too, so that layouts compose with everything else that is a map.
+  position; here it becomes one, and its inverse too, so that layouts compose with everything else that is a map. Layouts in
+  any notation are compared.
 
 INCLUDE
   Copy the headers named below into one folder. C11 or C++17, freestanding.
@@ -48,7 +49,13 @@ THE MODEL
   sett_nested_address    the linear position in a tiled layout of what each slot holds: sett_nested_map, then sett_layout_map. Where
                          the vector exceeds the array, what is outside is outside of the domain
 
+  sett_any               a layout in any notation that is read here. Two are the same where they are the same function: of the logical index, to an
+                         offset (CuTe, strides, oneDNN, XLA, shared memory of Triton), or of the owner, to the logical index (Triton, Mosaic, IREE)
+      f32[70,300]{1,0:T(8,128)}             70x300@AB8a128b                        yes
+      f32[64,64]{1,0:T(32,32)(16,16)}       f32[64,64]{1,0:T(32,32)}               no: at (0,16): 256, 16
+
 FUNCTIONS
+  any notation      sett_any_parse, _print, _map  text                            sett_any_same          the same function?
   tiled layouts     sett_layout_map, _unmap      shape -> map, and its inverse    sett_layout_order      in memory order
                     sett_layout_physical         an answer between places
   nested layouts    sett_nested_map, _unmap      layout -> map, and its inverse   sett_nested_from_map   map -> layout
@@ -60,7 +67,8 @@ LAWS (tests/test_shape.py, tests/test_nested.py)
                    outside its domain where that says padding.
   2 nested_agree   the maps have the values of sett_nested_element and sett_nested_owner; sett_nested_from_map(sett_nested_map(l)) has
                    the map of l.
-  3 physical       (tests/physical_test.c) sett_layout_physical holds the pairs of positions that loops over the op give, in both directions;
+  3 same           (tests/test_convert.py) the answer of sett_any_same is that of enumeration, its witness the first point that differs.
+  4 physical       (tests/physical_test.c) sett_layout_physical holds the pairs of positions that loops over the op give, in both directions;
                    padding is in no pair.
 
 ANSWERS (in all sett headers)
@@ -84,6 +92,7 @@ LIMITS
   Those of the headers that it joins.
 
 HISTORY
+  0.4  a layout in any notation: read, printed, compared with another.
   0.3  every sett header has its version as a number and sett_<module>_message; here sett_message was sett_error_message.
   0.2  answers between places in memory.
   0.1  layout to map and back; nested layout to map and back.
@@ -91,7 +100,7 @@ HISTORY
 #ifndef SETT_H
 #define SETT_H
 
-#define SETT_VERSION 300 /* 0.3.0: 10000 * major + 100 * minor + patch */
+#define SETT_VERSION 400 /* 0.4.0: 10000 * major + 100 * minor + patch */
 
 #include "sett_tile.h"
 #include "sett_relayout.h"
@@ -129,9 +138,41 @@ SETT_INLINE sett_map sett_nested_address(sett_map_arena *arena, const sett_neste
 /* What a map's error means, whichever header it came from. */
 SETT_INLINE const char *sett_message(int error);
 
+/* ---- a layout in any notation ---- */
+enum { SETT_ANY_NOTATION, SETT_ANY_XLA, SETT_ANY_IREE };
+enum { SETT_ANY_DIMS = 24, SETT_ANY_POINTS = 3 };
+/* One of the three, as kind says. */
+typedef struct sett_any {
+  int kind, error;
+  int64_t column; /* of the error in the text, from 1 */
+  sett_tile_shape shape;
+  sett_nested_layout nested;
+  sett_notation notation;
+} sett_any;
+/* Proved yes or no, or why not decided. The witness of a no: points, what is there (a), and of sett_any_same what the other has at the first (b). */
+typedef struct sett_any_answer {
+  int yes, no;
+  const char *reason;
+  int ins, outs, points; /* numbers of a point and of a value; points 0: the reason says all */
+  int64_t point[SETT_ANY_POINTS][SETT_ANY_DIMS], a[SETT_ANY_POINTS][SETT_ANY_DIMS], b[SETT_ANY_DIMS];
+} sett_any_answer;
+/* Every text of sett_notation.h, an array of XLA, f32[70,300]{1,0:T(8,128)}, or a nested layout of IREE. */
+SETT_INLINE sett_any sett_any_parse(sett_map_arena *arena, const char *text, size_t length);
+SETT_INLINE size_t sett_any_print(const sett_any *layout, char *out, size_t capacity);
+/* In the notation's own direction: from the index to the place, or (Triton, IREE) from the owner to the index. */
+SETT_INLINE sett_map sett_any_map(sett_map_arena *arena, const sett_any *layout);
+/* Are a and b the same function? Offsets of the logical index are compared with each other (CuTe, strides, tags, XLA; a linear layout with the one input
+ * `offset` is inverted, as it is where one output is `offset`), and owners, (register, lane, warp, block) to the logical index, with each other (Triton, IREE:
+ * slot, thread, subgroup; Mosaic: register and element as one; CuTe with coordinates as strides: its modes in that order). An offset is never an owner.
+ * CuTe's modes are the dimensions; two CuTe layouts of other modes are compared by the integer, first mode fastest. Inputs of size 1 do not count; ids of IREE
+ * wrap, so that a larger machine may be on the other side. Digits and bits are compared without looking at points; what is neither (a swizzle of sizes or
+ * strides that carry, tiles that do not divide each other), is looked at up to 2^18 points. The witness is the first point that differs, in the order of a. */
+SETT_INLINE sett_any_answer sett_any_same(sett_map_arena *arena, const sett_any *a, const sett_any *b);
+
 /* ---- bodies ----------------------------------------------------------------------------------------------------- */
 
 SETT_INLINE const char *sett_message(int error) {
+  if (error >= SETT_NOTATION_ERROR_FIRST) return sett_notation_message(error - SETT_NOTATION_ERROR_FIRST);
   if (error >= SETT_NESTED_ERROR_FIRST) return sett_nested_message(error - SETT_NESTED_ERROR_FIRST);
   if (error >= SETT_LAYOUT_ERROR_FIRST) return sett_tile_message(error - SETT_LAYOUT_ERROR_FIRST);
   return sett_analysis_message(error);
@@ -448,5 +489,707 @@ SETT_INLINE sett_nested_layout sett_nested_from_map(sett_map_arena *arena, sett_
 SETT_INLINE sett_map sett_nested_address(sett_map_arena *arena, const sett_nested_layout *layout,
                                          const sett_tile_shape *shape) {
   return sett_map_compose(arena, sett_nested_map(arena, layout, 0, 0), sett_layout_map(arena, shape));
+}
+
+/* ---- bodies: a layout in any notation --------------------------------------------------------------------------- */
+
+SETT_INLINE sett_any settp_any_none(int kind) {
+#ifdef __cplusplus
+  sett_any layout = {};
+#else
+  sett_any layout = {0};
+#endif
+  layout.kind = kind;
+  return layout;
+}
+
+SETT_INLINE sett_any sett_any_parse(sett_map_arena *arena, const char *text, size_t length) {
+  sett_any layout = settp_any_none(SETT_ANY_NOTATION);
+  settp_notation_reader reader;
+  size_t end;
+  reader.work = settp_notation_begin(arena);
+  reader.text = text;
+  reader.length = length;
+  reader.at = reader.error_at = 0;
+  settp_notation_peek(&reader);
+  for (end = reader.at; end < length && settp_notation_is_name(text[end]);) ++end;
+  if (end > reader.at && end < length && text[reader.at] >= 'a' && text[end] == '[') {
+    layout.kind = SETT_ANY_XLA;
+    layout.shape = sett_tile_parse(text, length);
+    layout.column = layout.shape.column;
+    layout.error = layout.shape.error ? SETT_LAYOUT_ERROR_FIRST + layout.shape.error : 0;
+  } else if (settp_notation_word(&reader, "nested_layout") ||
+             settp_notation_word(&reader, "#iree_vector_ext.nested_layout")) {
+    layout.kind = SETT_ANY_IREE;
+    layout.nested = sett_nested_parse(text, length);
+    layout.column = layout.nested.column;
+    layout.error = layout.nested.error ? SETT_NESTED_ERROR_FIRST + layout.nested.error : 0;
+  } else {
+    layout.notation = sett_notation_parse(arena, text, length);
+    layout.column = layout.notation.column;
+    layout.error = layout.notation.error ? SETT_NOTATION_ERROR_FIRST + layout.notation.error : 0;
+  }
+  return layout;
+}
+
+SETT_INLINE size_t sett_any_print(const sett_any *layout, char *out, size_t capacity) {
+  return layout->kind == SETT_ANY_XLA    ? sett_tile_print(&layout->shape, out, capacity)
+         : layout->kind == SETT_ANY_IREE ? sett_nested_print(&layout->nested, out, capacity)
+                                         : sett_notation_print(&layout->notation, out, capacity);
+}
+
+SETT_INLINE sett_map sett_any_map(sett_map_arena *arena, const sett_any *layout) {
+  return layout->kind == SETT_ANY_XLA    ? sett_layout_map(arena, &layout->shape)
+         : layout->kind == SETT_ANY_IREE ? sett_nested_map(arena, &layout->nested, 0, 0)
+                                         : sett_notation_map(arena, &layout->notation);
+}
+
+/* A layout as a function from inputs to outputs. DIGITS: each output is a constant and a sum of ((input / low) mod size) * stride. BITS: a constant XOR the
+   bases of the bits that are set. VALUES: neither; it can be asked for values. */
+enum { SETTP_FORM_VALUES, SETTP_FORM_DIGITS, SETTP_FORM_BITS };
+enum { SETTP_FORM_MOST = 256, SETTP_FORM_WIDTH = 63 };
+typedef struct settp_form_digit {
+  int in, out;
+  int64_t low, size, stride;
+} settp_form_digit;
+typedef struct settp_form {
+  int kind, error;
+  int owners; /* 1: from the owner to the index */
+  int wraps;  /* 1: inputs may be larger (IREE's ids) */
+  int first;  /* 1: the first input is the fastest, in the order of points */
+  int ins, outs;
+  int64_t in[SETT_ANY_DIMS], out[SETT_ANY_DIMS]; /* sizes; of outputs 0 where it is not known */
+  const char *name[SETT_ANY_DIMS];               /* of owners; NULL: by its position */
+  int64_t constant[SETT_ANY_DIMS];
+  int digits;
+  settp_form_digit digit[SETTP_FORM_MOST]; /* by output, input, low */
+  int bit_at[SETT_ANY_DIMS + 1];           /* the first bit of each input */
+  uint64_t basis[SETTP_FORM_WIDTH][SETT_ANY_DIMS];
+} settp_form;
+
+SETT_INLINE void settp_form_add(settp_form *form, int in, int out, int64_t low, int64_t size, int64_t stride) {
+  int i;
+  settp_form_digit digit;
+  if (size <= 1 || stride == 0 || low >= form->in[in]) return;
+  if (form->digits == SETTP_FORM_MOST) {
+    form->kind = SETTP_FORM_VALUES;
+    return;
+  }
+  digit.in = in;
+  digit.out = out;
+  digit.low = low;
+  digit.size = size;
+  digit.stride = stride;
+  for (i = form->digits++; i > 0; --i) {
+    const settp_form_digit *before = &form->digit[i - 1];
+    if (before->out < out || (before->out == out && (before->in < in || (before->in == in && before->low <= low))))
+      break;
+    form->digit[i] = *before;
+  }
+  form->digit[i] = digit;
+}
+
+/* low * size, or the largest number. */
+SETT_INLINE int64_t settp_form_times(int64_t a, int64_t b) {
+  int64_t product;
+  return settp_map_mul(a, b, &product) ? INT64_MAX : product;
+}
+
+/* One output as a function of one input: digits that cover it, neighbours joined where they continue each other. Their count, the lowest first, or -1 where
+   they do not nest. No two such lists are the same function. */
+enum { SETTP_FORM_LIST = 140 };
+SETT_INLINE int settp_form_list(const settp_form *form, int in, int out, settp_form_digit *list) {
+  int i, k = 0, count = 0;
+  int64_t low = 1, n = form->in[in];
+  for (i = 0; i < form->digits; ++i)
+    if (form->digit[i].in == in && form->digit[i].out == out) break;
+  while (low < n) {
+    settp_form_digit next;
+    next.in = in;
+    next.out = out;
+    next.low = low;
+    next.size = (n - 1) / low + 1;
+    next.stride = 0;
+    if (i + k < form->digits && form->digit[i + k].in == in && form->digit[i + k].out == out) {
+      const settp_form_digit *digit = &form->digit[i + k];
+      if (digit->low < low || digit->low % low) return -1;
+      if (digit->low == low) {
+        if (digit->size < next.size) next.size = digit->size;
+        next.stride = digit->stride;
+        ++k;
+      } else {
+        next.size = digit->low / low;
+      }
+    }
+    low = settp_form_times(low, next.size);
+    if (count > 0 && settp_form_times(list[count - 1].stride, list[count - 1].size) == next.stride &&
+        (next.stride != 0 || list[count - 1].stride == 0)) {
+      list[count - 1].size *= next.size;
+      if (low >= n) list[count - 1].size = (n - 1) / list[count - 1].low + 1;
+      continue;
+    }
+    if (count == SETTP_FORM_LIST) return -1;
+    list[count++] = next;
+  }
+  return count;
+}
+
+SETT_INLINE int64_t settp_form_log(int64_t value) { /* rounded up */
+  int64_t bits = 0;
+  while (bits < 62 && (int64_t)1 << bits < value) ++bits;
+  return bits;
+}
+
+/* Digits as bits, where all are powers of two and no two values share a bit (carry 1: they may). 1: done, the form has its bases. */
+SETT_INLINE int settp_form_to_bits(settp_form *form, int carry) {
+  int i, b, in, out;
+  uint64_t used[SETT_ANY_DIMS];
+  if (form->kind == SETTP_FORM_BITS) return 1;
+  if (form->kind != SETTP_FORM_DIGITS) return 0;
+  form->bit_at[0] = 0;
+  for (in = 0; in < form->ins; ++in) form->bit_at[in + 1] = form->bit_at[in] + (int)settp_form_log(form->in[in]);
+  if (form->bit_at[form->ins] > SETTP_FORM_WIDTH) return 0;
+  for (out = 0; out < form->outs; ++out) {
+    if (form->constant[out] < 0) return 0;
+    used[out] = (uint64_t)form->constant[out];
+    for (i = 0; i < form->bit_at[form->ins]; ++i) form->basis[i][out] = 0;
+  }
+  for (i = 0; i < form->digits; ++i) {
+    const settp_form_digit *digit = &form->digit[i];
+    int64_t low = settp_form_log(digit->low), value = digit->stride;
+    int size = (int)settp_form_log(digit->size), top = form->bit_at[digit->in + 1] - form->bit_at[digit->in];
+    if ((int64_t)1 << low != digit->low || value < 0) return 0;
+    if (low + size > top) size = top - (int)low;
+    else if ((int64_t)1 << size != digit->size && low + size < top) return 0;
+    for (b = 0; b < size; ++b) {
+      uint64_t *basis = &form->basis[form->bit_at[digit->in] + (int)low + b][digit->out];
+      if (value > INT64_MAX / 4 || *basis != 0 || (!carry && (used[digit->out] & (uint64_t)value))) return 0;
+      used[digit->out] |= (uint64_t)value;
+      *basis = (uint64_t)value;
+      value *= 2;
+    }
+  }
+  if (!carry) form->kind = SETTP_FORM_BITS;
+  return 1;
+}
+
+SETT_INLINE int settp_form_value(const settp_form *form, const int64_t *point, int64_t *value) {
+  int i, out, in;
+  for (out = 0; out < form->outs; ++out) value[out] = form->constant[out];
+  if (form->kind == SETTP_FORM_BITS) {
+    for (in = 0; in < form->ins; ++in)
+      for (i = form->bit_at[in]; i < form->bit_at[in + 1]; ++i)
+        for (out = 0; out < form->outs && point[in] >> (i - form->bit_at[in]) & 1; ++out)
+          value[out] = (int64_t)((uint64_t)value[out] ^ form->basis[i][out]);
+    return 1;
+  }
+  for (i = 0; i < form->digits; ++i) {
+    const settp_form_digit *digit = &form->digit[i];
+    int64_t product;
+    if (settp_map_mul(point[digit->in] / digit->low % digit->size, digit->stride, &product) ||
+        settp_map_add(value[digit->out], product, &value[digit->out]))
+      return 0;
+  }
+  return form->kind == SETTP_FORM_DIGITS;
+}
+
+/* The digits of CuTe's innermost layout: an input for each mode, or one for all. 0: strides of several levels of places. */
+SETT_INLINE int settp_form_cute_digits(settp_form *form, const sett_notation_mode *mode, int flat) {
+  settp_notation_work work = settp_notation_begin(NULL);
+  settp_notation_flat leaves;
+  int i, k, places = 0, numbers = 0, rank = flat ? 1 : settp_notation_rank(mode);
+  if (rank > SETT_ANY_DIMS) return 0;
+  form->ins = rank;
+  form->outs = 1;
+  for (i = 0; i < rank; ++i) {
+    sett_notation_mode one = flat ? *mode : settp_notation_mode_of(mode, i);
+    int64_t low = 1;
+    form->in[i] = settp_notation_size_of(&work, &one);
+    form->name[i] = NULL;
+    settp_notation_flatten_to(&work, &one, &leaves);
+    if (work.error) return 0;
+    for (k = 0; k < leaves.count; ++k) {
+      const sett_notation_mode *leaf = &leaves.leaf[k];
+      if (leaf->places > 1 || (leaf->places == 1 && leaf->place[0] >= SETT_ANY_DIMS)) return 0;
+      places |= leaf->places == 1;
+      numbers |= leaf->places == 0 && leaf->stride != 0 && leaf->size > 1;
+      if (leaf->places == 1 && leaf->place[0] >= form->outs) form->outs = leaf->place[0] + 1;
+      settp_form_add(form, i, leaf->places == 1 ? leaf->place[0] : 0, low, leaf->size, leaf->stride);
+      low = settp_form_times(low, leaf->size);
+    }
+  }
+  if (places) form->owners = 1;
+  for (i = 0; i < form->outs; ++i) form->constant[i] = form->out[i] = 0;
+  return !(places && numbers);
+}
+
+/* A layout on the bits of its integer: the value of each bit, the last leaf without end. 0: no powers of two, or values that share bits. */
+SETT_INLINE int settp_form_outer(const sett_notation_mode *mode, uint64_t *basis) {
+  settp_notation_work work = settp_notation_begin(NULL);
+  settp_notation_flat leaves;
+  uint64_t used = 0;
+  int i, at = 0;
+  for (i = 0; i < SETTP_FORM_WIDTH; ++i) basis[i] = 0;
+  settp_notation_flatten_to(&work, mode, &leaves);
+  if (work.error) return 0;
+  for (i = 0; i < leaves.count; ++i) {
+    int64_t value = leaves.leaf[i].stride, bits = settp_form_log(leaves.leaf[i].size);
+    if (leaves.leaf[i].places || value < 0 || (i < leaves.count - 1 && (int64_t)1 << bits != leaves.leaf[i].size))
+      return 0;
+    if (i == leaves.count - 1) bits = 62 - at;
+    for (; bits > 0 && at<62; --bits, value = value> INT64_MAX / 4 ? INT64_MAX : value * 2) {
+      if (value == INT64_MAX) break;
+      if (used & (uint64_t)value) return 0;
+      used |= (uint64_t)value;
+      basis[at++] = (uint64_t)value;
+    }
+  }
+  return 1;
+}
+
+SETT_INLINE uint64_t settp_form_through(const sett_notation_part *part, const uint64_t *outer, uint64_t x) {
+  int64_t to = part->shift < 0 ? part->base - part->shift : part->base;
+  int64_t from = part->shift < 0 ? part->base : part->base + part->shift;
+  uint64_t value = 0;
+  int i;
+  if (part->swizzle) return x ^ ((x >> from & (((uint64_t)1 << part->bits) - 1)) << to);
+  for (i = 0; i < SETTP_FORM_WIDTH; ++i)
+    if (x >> i & 1) value ^= outer[i];
+  return value;
+}
+
+SETT_INLINE void settp_form_cute(settp_form *form, const sett_notation *layout, int flat) {
+  const sett_notation_part *inner = &layout->part[layout->parts - 1];
+  uint64_t outer[SETTP_FORM_WIDTH];
+  int i, k;
+  form->first = 1;
+  form->kind = SETTP_FORM_DIGITS;
+  if (inner->swizzle) {
+    form->error = SETT_NOTATION_ERROR_FIRST + SETT_NOTATION_ERROR_KIND;
+    return;
+  }
+  if (!settp_form_cute_digits(form, &inner->layout, flat)) form->kind = SETTP_FORM_VALUES;
+  for (i = layout->parts - 2; i >= 0 && form->kind != SETTP_FORM_VALUES; --i) {
+    const sett_notation_part *part = &layout->part[i];
+    uint64_t used = 0;
+    int bits;
+    if (form->owners || part->offset.rank >= 0 || part->offset.places || part->offset.size < 0 ||
+        !settp_form_to_bits(form, 0) || (!part->swizzle && !settp_form_outer(&part->layout, outer))) {
+      form->kind = SETTP_FORM_VALUES;
+      break;
+    }
+    bits = form->bit_at[form->ins];
+    for (k = 0; k < bits; ++k) used |= form->basis[k][0];
+    if ((uint64_t)part->offset.size & (used | (uint64_t)form->constant[0])) form->kind = SETTP_FORM_VALUES;
+    form->constant[0] =
+        (int64_t)settp_form_through(part, outer, (uint64_t)form->constant[0] ^ (uint64_t)part->offset.size);
+    for (k = 0; k < bits; ++k) form->basis[k][0] = settp_form_through(part, outer, form->basis[k][0]);
+  }
+}
+
+SETT_INLINE void settp_form_array(settp_form *form, const sett_notation *layout) {
+  int64_t low[SETT_NOTATION_DIMS], stride = 1;
+  int i;
+  form->kind = SETTP_FORM_DIGITS;
+  form->ins = layout->rank;
+  form->outs = 1;
+  form->constant[0] = layout->offset;
+  form->out[0] = 0;
+  for (i = 0; i < layout->rank; ++i) {
+    form->in[i] = layout->dims[i];
+    low[i] = 1;
+  }
+  for (i = layout->blocks; i-- > 0;) {
+    int d = layout->block_dim[i];
+    settp_form_add(form, d, 0, low[d], layout->block_size[i], stride);
+    low[d] = settp_form_times(low[d], layout->block_size[i]);
+    stride = settp_form_times(stride, layout->block_size[i]);
+  }
+  for (i = 0; i < layout->rank; ++i)
+    settp_form_add(form, i, 0, low[i], (layout->dims[i] - 1) / low[i] + 1, layout->strides[i]);
+}
+
+SETT_INLINE void settp_form_xla(settp_form *form, const sett_tile_shape *shape) {
+  sett_tile_plan plan = sett_tile_prepare(shape);
+  int i;
+  int64_t above = 1;
+  if (plan.error) form->error = SETT_LAYOUT_ERROR_FIRST + plan.error;
+  form->kind = plan.coupled ? SETTP_FORM_VALUES : SETTP_FORM_DIGITS;
+  form->ins = shape->rank;
+  form->outs = 1;
+  form->constant[0] = form->out[0] = 0;
+  for (i = 0; i < shape->rank; ++i) form->in[i] = shape->dims[i];
+  for (i = 0; i < plan.steps && form->kind == SETTP_FORM_DIGITS; ++i) {
+    const sett_tile_step *step = &plan.step[i];
+    if (step->dim >= 0 ? step->dim != step->into || (i > 0 && above != 1) : above % step->weight != 0)
+      form->kind = SETTP_FORM_VALUES;
+    above = step->weight == INT64_MAX ? 1 : step->weight;
+    if (step->weight != INT64_MAX) settp_form_add(form, step->into, 0, step->weight, step->count, step->stride);
+  }
+}
+
+SETT_INLINE void settp_form_linear(settp_form *form, const sett_notation_linear *linear) {
+  int i, d, shift, at = 0;
+  form->kind = SETTP_FORM_BITS;
+  form->first = 1;
+  form->ins = linear->ins;
+  form->outs = linear->outs;
+  for (i = 0; i < linear->ins; ++i) {
+    form->in[i] = (int64_t)1 << linear->in_bits[i];
+    form->name[i] = linear->in[i];
+    form->bit_at[i] = at;
+    at += linear->in_bits[i];
+  }
+  form->bit_at[linear->ins] = at;
+  for (d = shift = 0; d < linear->outs; shift += linear->out_bits[d++]) {
+    form->out[d] = (int64_t)1 << linear->out_bits[d];
+    form->constant[d] = 0;
+    for (i = 0; i < at; ++i) form->basis[i][d] = linear->basis[i] >> shift & ((uint64_t)form->out[d] - 1);
+  }
+}
+
+SETT_INLINE void settp_form_mosaic(settp_form *form, const sett_notation *layout) {
+  static const char *const names[] = {"register", "lane", "warp"};
+  const sett_notation_tiled *tiled = layout->tiled;
+  int64_t vector = 1;
+  int i;
+  form->kind = SETTP_FORM_DIGITS;
+  form->owners = form->first = 1;
+  form->ins = 3;
+  form->outs = layout->rank;
+  for (i = 0; i < layout->rank; ++i) {
+    form->out[i] = layout->dims[i];
+    form->constant[i] = 0;
+  }
+  for (i = 0; i < 3; ++i) {
+    form->in[i] = i == 1 ? 32 : i == 2 ? 4 : 1;
+    form->name[i] = names[i];
+  }
+  for (i = 0; i < tiled->digits; ++i) {
+    if (tiled->digit[i].role == SETT_NOTATION_ELEMENT) vector = tiled->digit[i].size;
+    if (tiled->digit[i].role <= SETT_NOTATION_ELEMENT) form->in[0] *= tiled->digit[i].size;
+  }
+  for (i = 0; i < tiled->digits; ++i) {
+    const sett_notation_digit *digit = &tiled->digit[i];
+    int in = digit->role == SETT_NOTATION_LANE ? 1 : digit->role == SETT_NOTATION_WARP ? 2 : 0;
+    int64_t low = digit->role == SETT_NOTATION_REGISTER ? digit->stride * vector : digit->stride;
+    if (digit->dim >= 0) settp_form_add(form, in, digit->dim, low, digit->size, digit->low);
+  }
+}
+
+SETT_INLINE void settp_form_iree(settp_form *form, const sett_nested_layout *layout) {
+  static const char *const names[] = {"register", "lane", "warp"};
+  static const int slots[] = {SETT_NESTED_ELEMENT, SETT_NESTED_OUTER, SETT_NESTED_BATCH};
+  int64_t weight[SETT_NESTED_LEVELS][SETT_NESTED_MAX_RANK], low = 1;
+  int d, i, level;
+  form->kind = SETTP_FORM_DIGITS;
+  form->owners = form->first = form->wraps = 1;
+  form->ins = 3;
+  form->outs = layout->rank;
+  form->in[0] = sett_nested_slots(layout);
+  form->in[1] = sett_nested_threads(layout);
+  form->in[2] = sett_nested_subgroups(layout);
+  for (i = 0; i < 3; ++i) form->name[i] = names[i];
+  for (d = 0; d < layout->rank; ++d) {
+    form->constant[d] = 0;
+    form->out[d] = 1;
+    for (level = SETT_NESTED_LEVELS; level-- > 0;) {
+      weight[level][d] = form->out[d];
+      form->out[d] *= layout->field[level][d];
+    }
+  }
+  for (i = 0; i < 3; ++i)
+    for (d = layout->rank; d-- > 0;) {
+      settp_form_add(form, 0, d, low, layout->field[slots[i]][d], weight[slots[i]][d]);
+      low *= layout->field[slots[i]][d];
+    }
+  for (d = 0; d < layout->rank; ++d) {
+    int64_t thread = layout->field[SETT_NESTED_THREAD_STRIDE][d], group = layout->field[SETT_NESTED_SUBGROUP_STRIDE][d];
+    if (thread > 0)
+      settp_form_add(form, 1, d, thread, layout->field[SETT_NESTED_THREAD][d], weight[SETT_NESTED_THREAD][d]);
+    if (group > 0)
+      settp_form_add(form, 2, d, group, layout->field[SETT_NESTED_SUBGROUP][d], weight[SETT_NESTED_SUBGROUP][d]);
+  }
+}
+
+/* Is it a linear layout from or to offsets, the blocks of size 1? -1: from; 1: to; 0: neither. */
+SETT_INLINE int settp_any_shared(const sett_notation_linear *linear) {
+  int i, rest = 0;
+  for (i = 1; i < linear->ins; ++i) rest |= linear->in_bits[i];
+  if (linear->ins > 0 && settp_notation_name_is(linear->in[0], "offset")) return rest ? 0 : -1;
+  return linear->outs == 1 && settp_notation_name_is(linear->out[0], "offset");
+}
+
+/* flat: CuTe's modes as one integer. linear: a linear layout stays in its own direction. */
+SETT_INLINE settp_form *settp_any_form(sett_map_arena *arena, const sett_any *layout, int flat, int own) {
+  settp_form *form = (settp_form *)settp_map_take(arena, sizeof *form);
+  if (!form) return NULL;
+  form->kind = SETTP_FORM_VALUES;
+  form->error = layout->error;
+  form->owners = form->wraps = form->first = form->ins = form->outs = form->digits = 0;
+  if (form->error) return form;
+  if (layout->kind == SETT_ANY_XLA) {
+    settp_form_xla(form, &layout->shape);
+  } else if (layout->kind == SETT_ANY_IREE) {
+    settp_form_iree(form, &layout->nested);
+  } else if (layout->notation.kind == SETT_NOTATION_CUTE) {
+    settp_form_cute(form, &layout->notation, flat);
+  } else if (layout->notation.kind == SETT_NOTATION_STRIDES || layout->notation.kind == SETT_NOTATION_ONEDNN) {
+    settp_form_array(form, &layout->notation);
+  } else if (layout->notation.kind == SETT_NOTATION_MOSAIC) {
+    settp_form_mosaic(form, &layout->notation);
+  } else if (layout->notation.kind == SETT_NOTATION_TRITON) {
+    int shared = settp_any_shared(layout->notation.linear);
+    form->owners = 1;
+    settp_form_linear(form, layout->notation.linear);
+    if (own || shared == 0) return form;
+    if (shared < 0) {
+      sett_notation inverse = sett_notation_invert(arena, &layout->notation);
+      int i, ins;
+      if (inverse.error) return form;
+      settp_form_linear(form, inverse.linear);
+      for (i = 0, ins = form->ins; i < ins; ++i) form->name[i] = NULL;
+      form->outs = 1; /* blocks have no bits */
+    }
+    form->owners = form->first = 0;
+  } else {
+    form->error = SETT_NOTATION_ERROR_FIRST + SETT_NOTATION_ERROR_KIND;
+  }
+  return form;
+}
+
+/* The value at a point, whatever the form. */
+SETT_INLINE int settp_any_value(sett_map_arena *arena, const sett_any *layout, const settp_form *form, int flat,
+                                const int64_t *point, int64_t *value) {
+  if (form->kind != SETTP_FORM_VALUES) return settp_form_value(form, point, value);
+  if (layout->kind == SETT_ANY_XLA) {
+    sett_tile_plan plan = sett_tile_prepare(&layout->shape);
+    value[0] = sett_tile_position(&plan, point);
+    return value[0] >= 0;
+  } else {
+    sett_map_mark mark = sett_map_arena_mark(arena);
+    settp_notation_work work = settp_notation_begin(arena);
+    sett_notation_mode modes[SETT_ANY_DIMS];
+    sett_notation at, got;
+    settp_notation_flat leaves;
+    int i, good;
+    for (i = 0; i < form->ins; ++i) modes[i] = settp_notation_leaf(point[i], 0);
+    at = settp_notation_tuple_of(flat || form->ins == 1 ? modes[0] : settp_notation_tuple(&work, form->ins, modes),
+                                 SETT_NOTATION_TUPLE);
+    got = sett_notation_at(arena, &layout->notation, &at);
+    settp_notation_flatten_to(&work, &got.tuple, &leaves);
+    good = !work.error && !got.error && leaves.count == form->outs;
+    for (i = 0; i < form->outs && good; ++i) value[i] = leaves.leaf[i].size;
+    sett_map_arena_rewind(arena, mark);
+    return good;
+  }
+}
+
+/* Inputs of size 1 out; the names in the order of owners. */
+SETT_INLINE void settp_form_tidy(settp_form *form, int named) {
+  static const char *const names[] = {"register", "lane", "warp", "block"};
+  int from[SETT_ANY_DIMS], to[SETT_ANY_DIMS], i, k, count = 0;
+  settp_form old;
+  if (form->kind == SETTP_FORM_VALUES) return;
+  for (k = 0; k < 5; ++k)
+    for (i = 0; i < form->ins; ++i) {
+      int place = 4, j;
+      for (j = 0; j < 4; ++j)
+        if (named && form->name[i] && settp_notation_name_is(form->name[i], names[j])) place = j;
+      if (place == k && form->in[i] != 1) from[count++] = i;
+    }
+  for (i = 0; i < form->ins; ++i) to[i] = -1;
+  for (i = 0; i < count; ++i) to[from[i]] = i;
+  old = *form;
+  form->ins = count;
+  form->digits = 0;
+  for (i = 0; i < count; ++i) {
+    form->in[i] = old.in[from[i]];
+    form->name[i] = old.name[from[i]];
+  }
+  for (i = 0; i < old.digits; ++i)
+    settp_form_add(form, to[old.digit[i].in], old.digit[i].out, old.digit[i].low, old.digit[i].size,
+                   old.digit[i].stride);
+  form->bit_at[0] = 0;
+  for (i = 0; i < count && old.kind == SETTP_FORM_BITS; ++i) {
+    int bits = old.bit_at[from[i] + 1] - old.bit_at[from[i]], j;
+    for (j = 0; j < bits; ++j)
+      for (k = 0; k < old.outs; ++k) form->basis[form->bit_at[i] + j][k] = old.basis[old.bit_at[from[i]] + j][k];
+    form->bit_at[i + 1] = form->bit_at[i] + bits;
+  }
+}
+
+SETT_INLINE sett_any_answer settp_any_say(int yes, int no, const char *reason) {
+  sett_any_answer answer;
+  int i, k;
+  answer.yes = yes;
+  answer.no = no;
+  answer.reason = reason;
+  answer.ins = answer.outs = answer.points = 0;
+  for (i = 0; i < SETT_ANY_DIMS; ++i) {
+    answer.b[i] = 0;
+    for (k = 0; k < SETT_ANY_POINTS; ++k) answer.point[k][i] = answer.a[k][i] = 0;
+  }
+  return answer;
+}
+
+/* The first index at which two lists of digits differ, or -1. */
+SETT_INLINE int64_t settp_form_first(const settp_form_digit *a, int na, const settp_form_digit *b, int nb) {
+  int i;
+  for (i = 0; i < na && i < nb; ++i) {
+    if (a[i].stride != b[i].stride) return a[i].low;
+    if (a[i].size != b[i].size) return a[i].low * (a[i].size < b[i].size ? a[i].size : b[i].size);
+  }
+  return -1;
+}
+
+/* The point of the first difference, yes where there is none; neither: these forms do not tell. */
+SETT_INLINE sett_any_answer settp_form_compare(settp_form *a, settp_form *b, int first) {
+  sett_any_answer answer = settp_any_say(1, 0, "yes");
+  int i, j, k, o, in, carry = 0, order[SETT_ANY_DIMS];
+  answer.points = 1;
+  for (i = 0; i < a->ins; ++i) order[i] = first ? i : a->ins - 1 - i;
+  for (o = 0; o < a->outs; ++o) answer.no |= a->constant[o] != b->constant[o];
+  if (a->kind == SETTP_FORM_DIGITS && b->kind == SETTP_FORM_DIGITS) {
+    settp_form_digit x[SETTP_FORM_LIST], y[SETTP_FORM_LIST];
+    int lists = 1;
+    for (i = 0; i < a->ins && !answer.no && lists; ++i) {
+      int64_t least = -1;
+      in = order[i];
+      for (o = 0; o < a->outs && lists; ++o) {
+        int na = settp_form_list(a, in, o, x), nb = settp_form_list(b, in, o, y);
+        int64_t at = settp_form_first(x, na, y, nb);
+        lists = na >= 0 && nb >= 0;
+        if (at >= 0 && (least < 0 || at < least)) least = at;
+      }
+      if (lists && least >= 0) {
+        answer.no = 1;
+        answer.point[0][in] = least;
+      }
+    }
+    answer.yes = !answer.no;
+    if (lists) return answer;
+    return settp_any_say(0, 0, "");
+  }
+  if (a->kind == SETTP_FORM_VALUES || b->kind == SETTP_FORM_VALUES) return settp_any_say(0, 0, "");
+  answer.yes = !answer.no;
+  if (answer.no) return answer;
+  if (!settp_form_to_bits(a, 0)) carry = settp_form_to_bits(a, 1) ? 1 : -1;
+  else if (!settp_form_to_bits(b, 0)) carry = settp_form_to_bits(b, 1) ? 2 : -1;
+  if (carry < 0) return settp_any_say(0, 0, "");
+  for (i = 0; i < a->ins; ++i)
+    for (in = order[i], j = a->bit_at[in]; j < a->bit_at[in + 1]; ++j) {
+      const settp_form *sum = carry == 1 ? a : b;
+      int64_t here = (int64_t)1 << (j - a->bit_at[in]);
+      for (o = 0; o < a->outs; ++o) answer.no |= a->basis[j][o] != b->basis[j][o];
+      if (answer.no) answer.point[0][in] = here;
+      /* a sum carries where the values of two bits, or of a bit and the constant, share a bit */
+      for (o = 0; o < a->outs && carry && !answer.no; ++o)
+        answer.no |= (sum->basis[j][o] & (uint64_t)sum->constant[o]) != 0;
+      if (answer.no) answer.point[0][in] = here;
+      for (k = 0; k <= i && carry && !answer.no; ++k) {
+        int other = order[k], l, end = other == in ? j : a->bit_at[other + 1];
+        for (l = a->bit_at[other]; l < end && !answer.no; ++l) {
+          int64_t there = (int64_t)1 << (l - a->bit_at[other]);
+          if (other == in && here + there >= a->in[in]) continue;
+          for (o = 0; o < a->outs; ++o) answer.no |= (sum->basis[j][o] & sum->basis[l][o]) != 0;
+          if (answer.no) {
+            answer.point[0][in] += here;
+            answer.point[0][other] += there;
+          }
+        }
+      }
+      if (answer.no) {
+        answer.yes = 0;
+        return answer;
+      }
+    }
+  return answer;
+}
+
+/* Ids that may be larger than their period. */
+SETT_INLINE int settp_form_repeats(const settp_form *form, int in) {
+  return form->wraps && !settp_notation_name_is(form->name[in], "register");
+}
+
+SETT_INLINE sett_any_answer sett_any_same(sett_map_arena *arena, const sett_any *a, const sett_any *b) {
+  enum { SETTP_ANY_POINTS = 1 << 18 };
+  settp_form *x, *y;
+  sett_any_answer answer;
+  int64_t points = 1;
+  int i, first, named, flat = 0, cute = 0, linear = 0;
+  cute = !a->error && !b->error && a->kind == SETT_ANY_NOTATION && b->kind == SETT_ANY_NOTATION;
+  linear = cute && a->notation.kind == SETT_NOTATION_TRITON && b->notation.kind == SETT_NOTATION_TRITON;
+  cute = cute && a->notation.kind == SETT_NOTATION_CUTE && b->notation.kind == SETT_NOTATION_CUTE;
+  if (linear) linear = settp_any_shared(a->notation.linear) == settp_any_shared(b->notation.linear);
+  x = settp_any_form(arena, a, 0, linear);
+  y = settp_any_form(arena, b, 0, linear);
+  if (x && y && cute) {
+    flat = x->ins != y->ins;
+    for (i = 0; i < x->ins && !flat; ++i) flat = x->in[i] != y->in[i];
+    if (flat) {
+      x = settp_any_form(arena, a, 1, 0);
+      y = settp_any_form(arena, b, 1, 0);
+    }
+  }
+  if (!x || !y) return settp_any_say(0, 0, sett_map_message(SETT_MAP_ERROR_FULL));
+  if (x->error || y->error) return settp_any_say(0, 0, sett_message(x->error ? x->error : y->error));
+  if (x->owners != y->owners)
+    return settp_any_say(0, 1, "one gives the offset of an index, the other the index of an owner");
+  named = x->owners;
+  for (i = 0; i < x->ins; ++i) named &= x->name[i] != NULL;
+  for (i = 0; i < y->ins; ++i) named &= y->name[i] != NULL;
+  if (x->owners) {
+    settp_form_tidy(x, 1);
+    settp_form_tidy(y, 1);
+  }
+  if (x->ins != y->ins) return settp_any_say(0, 1, x->owners ? "different inputs" : "different numbers of dimensions");
+  for (i = 0; i < x->ins; ++i) {
+    if (named && !settp_notation_name_is(x->name[i], y->name[i]))
+      return settp_any_say(0, 1, "inputs of different names");
+    if (settp_form_repeats(x, i) && x->in[i] < y->in[i] && y->in[i] % x->in[i] == 0) x->in[i] = y->in[i];
+    if (settp_form_repeats(y, i) && y->in[i] < x->in[i] && x->in[i] % y->in[i] == 0) y->in[i] = x->in[i];
+    if (x->in[i] != y->in[i]) return settp_any_say(0, 1, x->owners ? "inputs of different sizes" : "different sizes");
+    points = settp_form_times(points, x->in[i]);
+  }
+  if (x->owners) { /* places that no stride names, of CuTe, are 0 */
+    for (; x->outs < y->outs && x->outs > 0 && x->out[0] == 0; ++x->outs) x->constant[x->outs] = x->out[x->outs] = 0;
+    for (; y->outs < x->outs && y->outs > 0 && y->out[0] == 0; ++y->outs) y->constant[y->outs] = y->out[y->outs] = 0;
+  }
+  if (x->outs != y->outs) return settp_any_say(0, 1, "indices of different numbers of dimensions");
+  for (i = 0; i < x->outs && x->owners; ++i)
+    if (x->out[i] && y->out[i] && x->out[i] != y->out[i]) return settp_any_say(0, 1, "arrays of different sizes");
+  first = x->first;
+  if (points == 0) return settp_any_say(1, 0, "yes");
+  answer = settp_form_compare(x, y, first);
+  if (!answer.yes && !answer.no) {
+    int64_t k, p, at[2][SETT_ANY_DIMS];
+    answer = settp_any_say(0, 0, "not decided: expected digits or bits, or at most 262144 points to look at");
+    if (points > SETTP_ANY_POINTS) return answer;
+    for (k = 0; k < points; ++k) {
+      for (i = 0, p = k; i < x->ins; ++i) {
+        int in = first ? i : x->ins - 1 - i;
+        answer.point[0][in] = p % x->in[in];
+        p /= x->in[in];
+      }
+      if (!settp_any_value(arena, a, x, flat, answer.point[0], at[0]) ||
+          !settp_any_value(arena, b, y, flat, answer.point[0], at[1]))
+        return settp_any_say(0, 0, "not decided: expected values that fit in 64 bits");
+      for (i = 0; i < x->outs; ++i) answer.no |= at[0][i] != at[1][i];
+      if (answer.no) break;
+    }
+    answer.yes = !answer.no;
+    answer.reason = "yes";
+  }
+  if (answer.no) {
+    answer.reason = "they differ";
+    answer.points = 1;
+    answer.ins = x->ins;
+    answer.outs = x->outs;
+    if (!settp_any_value(arena, a, x, flat, answer.point[0], answer.a[0]) ||
+        !settp_any_value(arena, b, y, flat, answer.point[0], answer.b))
+      answer.points = 0;
+  }
+  return answer;
 }
 #endif

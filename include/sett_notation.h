@@ -1,9 +1,9 @@
-/* sett_notation.h - v0.1 - layouts in the notations of CuTe, Triton, oneDNN and strided arrays: read, printed, evaluated, combined
+/* sett_notation.h - v0.1 - layouts in the notations of CuTe, Triton, Mosaic, oneDNN and strided arrays: read, printed, evaluated, combined
    SPDX-License-Identifier: Apache-2.0
 
 WHAT
   Reads, prints and evaluates layouts as CuTe writes them, ((2,2),3):((1,6),2), with swizzles, offsets and strides that are coordinates, as Triton does (encodings and
-  linear layouts over bits), as oneDNN's tags and as strided arrays; makes indexing maps of them, and has CuTe's and the linear layouts' operations, each exact or
+  linear layouts over bits), as Mosaic GPU's TiledLayout, as oneDNN's tags and as strided arrays; makes indexing maps of them, and has CuTe's and the linear layouts' operations, each exact or
   refused with a witness. It needs no allocator and no library.
 
 INCLUDE
@@ -43,6 +43,8 @@ THE MODEL
   strides       4x8@strides(8,1)+3 is (i, j) -> 8 * i + j + 3, in elements
   tag           16x20@aB16b, oneDNN's: outer dimensions, the outermost first, then blocks, the outermost first; a blocked dimension is a capital, and padded up to
                 its blocks. Aliases (nChw16c) are read, letters of dimensions printed
+  TiledLayout   64x8@TiledLayout(tiling=Tiling(tiles=((64, 8), (16, 8), (8, 8), (2,))), warp_dims=(-7,), lane_dims=(-3, -2), vector_dim=-1), Mosaic
+                GPU's: from the index to (register, element, lane, warp), the warp of 4 and the lane of 32. Copies, Replicated(times=4), have several owners
   linear        {register = [[0, 1], [8, 0]], lane = [[0, 2]]} -> {dim0 = 16, dim1 = 4}, Triton's: the XOR of the bases of the bits that are set, the lowest bit first
   encoding      16x32@#ttg.blocked<{..}>: Triton's attributes on a shape; they become linear layouts. In shared memory from the offset to the index
   f o c o g     x -> f(c + g(x)), any number of times: S<2,0,3> o 0 o (8,8):(8,1). Operations change the innermost layout
@@ -88,7 +90,7 @@ LIMITS
   64 leaves, 32 parentheses inside each other, 8 functions in a chain, 64-bit sizes. Where strides do not divide, composition looks at up to 65536 points.
 
 HISTORY
-  0.1  CuTe, strides, oneDNN's tags, linear layouts and Triton's encodings.
+  0.1  CuTe, strides, oneDNN's tags, linear layouts, Triton's encodings, Mosaic's TiledLayout.
 */
 #ifndef SETT_NOTATION_H
 #define SETT_NOTATION_H
@@ -151,6 +153,11 @@ HISTORY
                     "swizzled_shared, amd_rotating_shared or nvmma_shared")                                           \
   X(ERROR_KEY, "expected a key of this encoding")                                                                     \
   X(ERROR_KEYS, "expected all keys that this encoding needs, with as many numbers as the shape has")                  \
+  X(ERROR_TILES, "expected tiles that divide the tile before (the first: the shape) and have no more dimensions, "    \
+                 "without leading 1s or tiles that split nothing")                                                    \
+  X(ERROR_MOSAIC, "expected TiledLayout(tiling=Tiling(tiles=(..)), warp_dims=(..), lane_dims=(..), vector_dim=-1)")   \
+  X(ERROR_MOSAIC_DIMS, "expected different dimensions of the tiled shape, counted from the end, whose sizes and "     \
+                       "copies make 4 warps and 32 lanes")                                                            \
   X(ERROR_SAME_DIMS, "expected layouts whose dimensions have the same names and sizes, as the operation needs")       \
   X(ERROR_UNDECIDED, "not decided: expected strides that divide, or at most 65536 points to look at")                 \
   X(NO_BREAK, "no shape:stride layout has these values: a stride breaks where its size does not divide the mode")     \
@@ -194,7 +201,8 @@ enum {
   SETT_NOTATION_TILE,
   SETT_NOTATION_STRIDES,
   SETT_NOTATION_ONEDNN,
-  SETT_NOTATION_TRITON
+  SETT_NOTATION_TRITON,
+  SETT_NOTATION_MOSAIC
 };
 
 enum { SETT_NOTATION_DIMS = 12, SETT_NOTATION_BITS = 62 };
@@ -206,6 +214,25 @@ typedef struct sett_notation_linear {
   char in[SETT_NOTATION_DIMS][16], out[SETT_NOTATION_DIMS][16];
   uint64_t basis[SETT_NOTATION_BITS]; /* of the first input dimension's bits, the lowest first, then of the next's */
 } sett_notation_linear;
+
+/* A digit of Mosaic's tiled shape: (index of dim / low) mod size, times stride in what its role names. Copies: dim -1. */
+enum { SETT_NOTATION_REGISTER, SETT_NOTATION_ELEMENT, SETT_NOTATION_LANE, SETT_NOTATION_WARP, SETT_NOTATION_ROLES };
+typedef struct sett_notation_digit {
+  int dim, role;
+  int64_t low, size, stride;
+} sett_notation_digit;
+
+/* Mosaic GPU's TiledLayout: the tiles as the text has them, and the digits of the tiled shape, the most major first, then the copies. */
+enum { SETT_NOTATION_TILES = 12, SETT_NOTATION_DIGITS = 64 };
+typedef struct sett_notation_tiled {
+  int tiles, tile_rank[SETT_NOTATION_TILES];
+  int64_t tile[SETT_NOTATION_TILES][SETT_NOTATION_DIMS];
+  int warps, lanes; /* entries of warp_dims and lane_dims */
+  int64_t warp_dim[SETT_NOTATION_DIMS], lane_dim[SETT_NOTATION_DIMS],
+      vector_dim; /* below 0; above 0: that many copies */
+  int digits;
+  sett_notation_digit digit[SETT_NOTATION_DIGITS];
+} sett_notation_tiled;
 
 /* Any layout, or a tuple or a tile of tilers as operations take them. {0} is the empty tuple. Arrays lie in the arena. */
 typedef struct sett_notation {
@@ -224,13 +251,14 @@ typedef struct sett_notation {
   int block_dim[SETT_NOTATION_DIMS];
   int64_t block_size[SETT_NOTATION_DIMS];
   const sett_notation_linear *linear; /* TRITON */
+  const sett_notation_tiled *tiled;   /* MOSAIC */
 } sett_notation;
 
 /* ---- prototypes ------------------------------------------------------------------------------------------------- */
 
 /* ---- text ---- */
 /* CuTe's layouts, tuples and tiles; 4x8@strides(8,1)+0; 16x64@aB16b, an alias such as nChw16c too; {register = [[1], [2]], ..} -> {dim0 = 16};
- * 16x32@#ttg.blocked<{..}> and other encodings, which become linear layouts. */
+ * 16x32@#ttg.blocked<{..}> and other encodings, which become linear layouts; 64x8@TiledLayout(..). */
 SETT_INLINE sett_notation sett_notation_parse(sett_map_arena *arena, const char *text, size_t length);
 /* Writes the canonical text and a NUL, cut to capacity; returns the bytes that the whole text needs without the NUL. */
 SETT_INLINE size_t sett_notation_print(const sett_notation *layout, char *out, size_t capacity);
@@ -826,6 +854,56 @@ SETT_INLINE int64_t settp_notation_place(settp_notation_calc *calc, const sett_n
   return sum;
 }
 
+/* An owner of Mosaic: register, element, lane, warp. copy: the number of the copy, or, of expressions, the first variable of the copies. */
+SETT_INLINE void settp_notation_owner(settp_notation_calc *calc, const sett_notation *layout, const int64_t *index,
+                                      int64_t copy, int64_t *owner) {
+  int i;
+  for (i = 0; i < SETT_NOTATION_ROLES; ++i) owner[i] = settp_notation_constant(calc, 0);
+  for (i = 0; i < layout->tiled->digits; ++i) {
+    const sett_notation_digit *digit = &layout->tiled->digit[i];
+    int64_t value;
+    if (digit->dim >= 0) {
+      value = index[digit->dim];
+      if (digit->low > 1) value = settp_notation_by(calc, SETTP_NOTATION_QUOTIENT, value, digit->low);
+      if (digit->low < layout->dims[digit->dim] / digit->size)
+        value = settp_notation_by(calc, SETTP_NOTATION_REST, value, digit->size);
+    } else if (calc->symbolic) {
+      value = (int64_t)sett_map_var(calc->work.arena, (int)copy++);
+    } else {
+      value = copy % digit->size;
+      copy /= digit->size;
+    }
+    value = settp_notation_by(calc, SETTP_NOTATION_TIMES, value, digit->stride);
+    owner[digit->role] = settp_notation_plus(calc, owner[digit->role], value);
+  }
+}
+
+SETT_INLINE int64_t settp_notation_copies(const sett_notation_tiled *tiled) {
+  int64_t copies = 1;
+  int i;
+  for (i = 0; i < tiled->digits; ++i)
+    if (tiled->digit[i].dim < 0) copies *= tiled->digit[i].size;
+  return copies;
+}
+
+/* The owner of an index, or a tuple of its owners. */
+SETT_INLINE sett_notation settp_notation_owners_at(settp_notation_calc *calc, const sett_notation *layout,
+                                                   const int64_t *index) {
+  int64_t copies = settp_notation_copies(layout->tiled), copy, owner[SETT_NOTATION_ROLES];
+  sett_notation_mode *owners = settp_notation_take(&calc->work, (int)copies), values[SETT_NOTATION_ROLES], all;
+  int i;
+  for (copy = 0; copy < copies && owners; ++copy) {
+    settp_notation_owner(calc, layout, index, copy, owner);
+    for (i = 0; i < SETT_NOTATION_ROLES; ++i) values[i] = settp_notation_leaf(owner[i], 0);
+    owners[copy] = settp_notation_tuple(&calc->work, SETT_NOTATION_ROLES, values);
+  }
+  all = settp_notation_leaf(0, 0);
+  all.rank = owners ? (int)copies : 0;
+  all.mode = owners;
+  return settp_notation_end(&calc->work,
+                            settp_notation_tuple_of(owners && copies == 1 ? owners[0] : all, SETT_NOTATION_TUPLE));
+}
+
 /* At a coordinate with a number for each input; where there is one input, a number. */
 SETT_INLINE sett_notation settp_notation_array_at(sett_map_arena *arena, const sett_notation *layout,
                                                   const sett_notation_mode *coordinate) {
@@ -848,6 +926,7 @@ SETT_INLINE sett_notation settp_notation_array_at(sett_map_arena *arena, const s
       at += layout->linear->in_bits[i];
     }
   }
+  if (layout->kind == SETT_NOTATION_MOSAIC) return settp_notation_owners_at(&calc, layout, index);
   if (layout->kind != SETT_NOTATION_TRITON)
     return settp_notation_end(
         &calc.work, settp_notation_tuple_of(settp_notation_leaf(settp_notation_place(&calc, layout, index), 0),
@@ -903,10 +982,10 @@ SETT_INLINE sett_expr settp_notation_linear_result(sett_map_arena *arena, const 
 
 SETT_INLINE sett_map settp_notation_array_map(sett_map_arena *arena, const sett_notation *layout) {
   settp_notation_calc calc;
-  sett_map_variable variables[SETT_NOTATION_DIMS];
+  sett_map_variable variables[2 * SETT_NOTATION_DIMS + SETT_NOTATION_DIGITS];
   sett_expr results[SETT_NOTATION_DIMS];
-  int64_t index[SETT_NOTATION_DIMS];
-  int i, shift = 0, inputs = settp_notation_inputs(layout), outs = 1;
+  int64_t index[SETT_NOTATION_DIMS], owner[SETT_NOTATION_ROLES];
+  int i, shift = 0, inputs = settp_notation_inputs(layout), outs = 1, copies = 0;
   calc.work = settp_notation_begin(arena);
   calc.symbolic = 1;
   for (i = 0; i < inputs; ++i) {
@@ -919,11 +998,20 @@ SETT_INLINE sett_map settp_notation_array_map(sett_map_arena *arena, const sett_
     outs = layout->linear->outs;
     for (i = 0; i < outs; shift += layout->linear->out_bits[i++])
       results[i] = settp_notation_linear_result(arena, layout->linear, shift, layout->linear->out_bits[i]);
+  } else if (layout->kind == SETT_NOTATION_MOSAIC) {
+    settp_notation_owner(&calc, layout, index, inputs, owner);
+    for (outs = 0; outs < SETT_NOTATION_ROLES; ++outs) results[outs] = (sett_expr)owner[outs];
+    for (i = 0; i < layout->tiled->digits; ++i) {
+      if (layout->tiled->digit[i].dim >= 0) continue;
+      variables[inputs + copies].name = NULL;
+      variables[inputs + copies].lo = 0;
+      variables[inputs + copies++].hi = layout->tiled->digit[i].size - 1;
+    }
   } else {
     results[0] = (sett_expr)settp_notation_place(&calc, layout, index);
   }
   if (calc.work.error) return sett_map_fail(SETT_NOTATION_ERROR_FIRST + calc.work.error, 0);
-  return sett_map_make(arena, inputs, 0, 0, variables, outs, results, 0, NULL);
+  return sett_map_make(arena, inputs, copies, 0, variables, outs, results, 0, NULL);
 }
 
 SETT_INLINE sett_notation sett_notation_at(sett_map_arena *arena, const sett_notation *layout,
@@ -3179,6 +3267,185 @@ SETT_INLINE void settp_notation_linearise(settp_notation_reader *reader, sett_no
   layout->linear = linear;
 }
 
+/* ---- bodies: Mosaic's TiledLayout ------------------------------------------------------------------------------- */
+
+/* A name and '=', which may be missing. */
+SETT_INLINE void settp_notation_read_key(settp_notation_reader *reader, const char *key) {
+  if (settp_notation_word(reader, key)) settp_notation_want(reader, '=', SETT_NOTATION_ERROR_EQUAL);
+}
+
+/* (-3, Replicated(times=4)) in these brackets; a trailing comma may stand. The count. */
+SETT_INLINE int settp_notation_read_dims_list(settp_notation_reader *reader, char open, char shut, int64_t *list) {
+  int count = 0;
+  settp_notation_want(reader, open, SETT_NOTATION_ERROR_MOSAIC);
+  while (!reader->work.error && !settp_notation_accept(reader, shut)) {
+    int copies = settp_notation_word(reader, "#mosaic_gpu.Replicated") || settp_notation_word(reader, "Replicated");
+    size_t start = (settp_notation_peek(reader), reader->at);
+    if (count == SETT_NOTATION_DIMS) {
+      settp_notation_bad(reader, SETT_NOTATION_ERROR_LEAVES);
+      break;
+    }
+    if (copies) {
+      int angle = settp_notation_accept(reader, '<');
+      if (!angle) settp_notation_want(reader, '(', SETT_NOTATION_ERROR_MOSAIC);
+      settp_notation_read_key(reader, "times");
+      settp_notation_integer(reader, &list[count]);
+      settp_notation_want(reader, angle ? '>' : ')', SETT_NOTATION_ERROR_MOSAIC);
+    } else {
+      settp_notation_integer(reader, &list[count]);
+    }
+    if (!reader->work.error && (copies ? list[count] < 1 || list[count] > 32 : list[count] >= 0)) {
+      reader->at = start;
+      settp_notation_bad(reader, SETT_NOTATION_ERROR_MOSAIC_DIMS);
+    }
+    ++count;
+    if (settp_notation_accept(reader, shut)) break;
+    settp_notation_want(reader, ',', SETT_NOTATION_ERROR_LIST_END);
+  }
+  return count;
+}
+
+/* The entries of warp_dims or lane_dims get their role; the last is the fastest. Their sizes make this number, or 0 is returned. */
+SETT_INLINE int settp_notation_partition(sett_notation_tiled *tiled, int count, const int64_t *dims, int role,
+                                         int64_t number) {
+  int64_t stride = 1;
+  int i, most = tiled->digits;
+  for (i = 0; i < tiled->digits; ++i)
+    if (tiled->digit[i].dim < 0) most = i < most ? i : most;
+  for (i = count; i-- > 0;) {
+    sett_notation_digit *digit;
+    if (dims[i] > 0) {
+      if (tiled->digits == SETT_NOTATION_DIGITS) return 0;
+      digit = &tiled->digit[tiled->digits++];
+      digit->dim = -1;
+      digit->low = 1;
+      digit->size = dims[i];
+    } else {
+      if (dims[i] < -most) return 0;
+      digit = &tiled->digit[most + (int)dims[i]];
+      if (digit->role >= 0) return 0;
+    }
+    digit->role = role;
+    digit->stride = stride;
+    if (digit->size > number / stride) return 0;
+    stride *= digit->size;
+  }
+  return stride == number;
+}
+
+/* The digits of a shape under these tiles and roles; 0 or an error. */
+SETT_INLINE int settp_notation_tile(sett_notation_tiled *tiled, int rank, const int64_t *dims) {
+  sett_notation_digit next[SETT_NOTATION_DIGITS];
+  int64_t registers = 1;
+  int i, k, count = rank;
+  for (i = 0; i < rank; ++i) {
+    tiled->digit[i].dim = i;
+    tiled->digit[i].role = -1;
+    tiled->digit[i].low = 1;
+    tiled->digit[i].size = dims[i];
+    tiled->digit[i].stride = 0;
+  }
+  for (k = 0; k < tiled->tiles; ++k) {
+    int of = tiled->tile_rank[k], splits = k == 0;
+    if (of < 1 || of > (k == 0 ? rank : tiled->tile_rank[k - 1]) || count + of > SETT_NOTATION_DIGITS ||
+        (k > 0 && of > 1 && tiled->tile[k][0] == 1))
+      return SETT_NOTATION_ERROR_TILES;
+    for (i = 0; i < of; ++i) {
+      sett_notation_digit *digit = &tiled->digit[count - of + i];
+      int64_t tile = tiled->tile[k][i];
+      if (tile < 1 || digit->size % tile) return SETT_NOTATION_ERROR_TILES;
+      splits |= tile < digit->size;
+      next[i] = *digit;
+      next[i].size = tile;
+      digit->low *= tile;
+      digit->size /= tile;
+    }
+    if (!splits) return SETT_NOTATION_ERROR_TILES;
+    for (i = 0; i < of; ++i) tiled->digit[count++] = next[i];
+  }
+  tiled->digits = count;
+  if (!settp_notation_partition(tiled, tiled->warps, tiled->warp_dim, SETT_NOTATION_WARP, 4) ||
+      !settp_notation_partition(tiled, tiled->lanes, tiled->lane_dim, SETT_NOTATION_LANE, 32) ||
+      tiled->vector_dim >= 0 || tiled->vector_dim < -count || tiled->digit[count + (int)tiled->vector_dim].role >= 0)
+    return SETT_NOTATION_ERROR_MOSAIC_DIMS;
+  tiled->digit[count + (int)tiled->vector_dim].role = SETT_NOTATION_ELEMENT;
+  tiled->digit[count + (int)tiled->vector_dim].stride = 1;
+  for (i = count; i-- > 0;) {
+    if (tiled->digit[i].role >= 0) continue;
+    tiled->digit[i].role = SETT_NOTATION_REGISTER;
+    tiled->digit[i].stride = registers;
+    registers *= tiled->digit[i].size;
+  }
+  return 0;
+}
+
+/* Behind the name: Python's spelling in parentheses, or MLIR's in < >. */
+SETT_INLINE void settp_notation_read_tiled(settp_notation_reader *reader, sett_notation *layout) {
+  sett_notation_tiled *tiled = NULL;
+  int angle, tiling = 0, error;
+  char open, shut;
+  size_t start = (settp_notation_peek(reader), reader->at);
+  layout->kind = SETT_NOTATION_MOSAIC;
+  if (!reader->work.error) tiled = (sett_notation_tiled *)settp_map_take(reader->work.arena, sizeof *tiled);
+  layout->tiled = tiled;
+  if (!tiled) settp_notation_bad(reader, SETT_NOTATION_ERROR_FULL);
+  if (layout->rank == 0) settp_notation_bad(reader, SETT_NOTATION_ERROR_DIMS);
+  angle = settp_notation_accept(reader, '<');
+  if (!angle) settp_notation_want(reader, '(', SETT_NOTATION_ERROR_MOSAIC);
+  if (reader->work.error) return;
+  open = angle ? '[' : '(';
+  shut = angle ? ']' : ')';
+  tiled->tiles = 0;
+  settp_notation_read_key(reader, "tiling");
+  if (settp_notation_word(reader, "Tiling")) {
+    tiling = settp_notation_want(reader, '(', SETT_NOTATION_ERROR_MOSAIC);
+    settp_notation_read_key(reader, "tiles");
+  }
+  settp_notation_want(reader, open, SETT_NOTATION_ERROR_MOSAIC);
+  while (!reader->work.error && !settp_notation_accept(reader, shut)) {
+    size_t here = (settp_notation_peek(reader), reader->at);
+    int rank = 0;
+    if (tiled->tiles == SETT_NOTATION_TILES) {
+      settp_notation_bad(reader, SETT_NOTATION_ERROR_TILES);
+      break;
+    }
+    settp_notation_want(reader, open, SETT_NOTATION_ERROR_MOSAIC);
+    while (!reader->work.error && !settp_notation_accept(reader, shut)) {
+      if (rank == SETT_NOTATION_DIMS) settp_notation_bad(reader, SETT_NOTATION_ERROR_LEAVES);
+      else settp_notation_integer(reader, &tiled->tile[tiled->tiles][rank++]);
+      if (settp_notation_accept(reader, shut)) break;
+      settp_notation_want(reader, ',', SETT_NOTATION_ERROR_LIST_END);
+    }
+    if (!reader->work.error && rank == 0) {
+      reader->at = here;
+      settp_notation_bad(reader, SETT_NOTATION_ERROR_TILES);
+    }
+    tiled->tile_rank[tiled->tiles++] = rank;
+    if (settp_notation_accept(reader, shut)) break;
+    settp_notation_want(reader, ',', SETT_NOTATION_ERROR_LIST_END);
+  }
+  if (tiling) {
+    settp_notation_accept(reader, ',');
+    settp_notation_want(reader, ')', SETT_NOTATION_ERROR_MOSAIC);
+  }
+  settp_notation_want(reader, ',', SETT_NOTATION_ERROR_MOSAIC);
+  settp_notation_read_key(reader, "warp_dims");
+  tiled->warps = settp_notation_read_dims_list(reader, open, shut, tiled->warp_dim);
+  settp_notation_want(reader, ',', SETT_NOTATION_ERROR_MOSAIC);
+  settp_notation_read_key(reader, "lane_dims");
+  tiled->lanes = settp_notation_read_dims_list(reader, open, shut, tiled->lane_dim);
+  settp_notation_want(reader, ',', SETT_NOTATION_ERROR_MOSAIC);
+  settp_notation_read_key(reader, "vector_dim");
+  settp_notation_integer(reader, &tiled->vector_dim);
+  settp_notation_accept(reader, ',');
+  settp_notation_want(reader, angle ? '>' : ')', SETT_NOTATION_ERROR_MOSAIC);
+  if (reader->work.error) return;
+  error = settp_notation_tile(tiled, layout->rank, layout->dims);
+  if (!error) return;
+  settp_notation_bad(reader, error);
+  reader->error_at = start;
+}
+
 /* What stands behind SHAPE@, or a linear layout. */
 SETT_INLINE void settp_notation_read_array(settp_notation_reader *reader, sett_notation *layout) {
   char first = settp_notation_peek(reader);
@@ -3197,6 +3464,8 @@ SETT_INLINE void settp_notation_read_array(settp_notation_reader *reader, sett_n
       settp_notation_integer(reader, &alignment);
     }
     settp_notation_want(reader, '>', SETT_NOTATION_ERROR_CLOSE);
+  } else if (settp_notation_word(reader, "TiledLayout") || settp_notation_word(reader, "#mosaic_gpu.TiledLayout")) {
+    settp_notation_read_tiled(reader, layout);
   } else if (first == '#') {
     const settp_notation_encoding *encoding = settp_notation_read_encoding(reader, 0);
     if (reader->work.error) return;
@@ -3660,6 +3929,37 @@ SETT_INLINE void settp_notation_write_linear(settp_notation_writer *writer, cons
   settp_notation_write(writer, "}");
 }
 
+/* (1, 2), (1,) ; above 0 where copies is 1: Replicated(times=n). */
+SETT_INLINE void settp_notation_write_python(settp_notation_writer *writer, int count, const int64_t *list,
+                                             int copies) {
+  int i;
+  settp_notation_write(writer, "(");
+  for (i = 0; i < count; ++i) {
+    int copied = copies && list[i] > 0;
+    if (i) settp_notation_write(writer, ", ");
+    if (copied) settp_notation_write(writer, "Replicated(times=");
+    settp_notation_write_integer(writer, list[i]);
+    if (copied) settp_notation_write(writer, ")");
+  }
+  settp_notation_write(writer, count == 1 ? ",)" : ")");
+}
+
+SETT_INLINE void settp_notation_write_tiled(settp_notation_writer *writer, const sett_notation_tiled *tiled) {
+  int i;
+  settp_notation_write(writer, "TiledLayout(tiling=Tiling(tiles=(");
+  for (i = 0; i < tiled->tiles; ++i) {
+    if (i) settp_notation_write(writer, ", ");
+    settp_notation_write_python(writer, tiled->tile_rank[i], tiled->tile[i], 0);
+  }
+  settp_notation_write(writer, tiled->tiles == 1 ? ",)), warp_dims=" : ")), warp_dims=");
+  settp_notation_write_python(writer, tiled->warps, tiled->warp_dim, 1);
+  settp_notation_write(writer, ", lane_dims=");
+  settp_notation_write_python(writer, tiled->lanes, tiled->lane_dim, 1);
+  settp_notation_write(writer, ", vector_dim=");
+  settp_notation_write_integer(writer, tiled->vector_dim);
+  settp_notation_write(writer, ")");
+}
+
 SETT_INLINE void settp_notation_write_array(settp_notation_writer *writer, const sett_notation *layout) {
   uint32_t capital = 0;
   int i;
@@ -3673,6 +3973,10 @@ SETT_INLINE void settp_notation_write_array(settp_notation_writer *writer, const
     settp_notation_write_integer(writer, layout->dims[i]);
   }
   settp_notation_write(writer, "@");
+  if (layout->kind == SETT_NOTATION_MOSAIC) {
+    settp_notation_write_tiled(writer, layout->tiled);
+    return;
+  }
   if (layout->kind == SETT_NOTATION_STRIDES) {
     settp_notation_write(writer, "strides(");
     settp_notation_write_list(writer, layout->rank, layout->strides);

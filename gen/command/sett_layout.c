@@ -1,5 +1,5 @@
 /* The commands `layout ...` (a part of gen/command/sett.c): each reads texts, asks include/sett_notation.h and says the answer. */
-#include "../../include/sett_notation.h"
+#include "../../include/sett.h"
 
 enum { LAYOUT_TABLE_MOST = 1 << 22 };
 
@@ -7,6 +7,32 @@ enum { LAYOUT_TABLE_MOST = 1 << 22 };
 static sett_notation layout_read(command *self, int word) {
   const char *text = reading(self, self->argv[word]);
   return sett_notation_parse(&self->arena, text, strlen(text));
+}
+
+/* The layout of that word in any notation; 0 after say_error. */
+static int layout_read_any(command *self, int word, sett_any *layout) {
+  const char *text = reading(self, self->argv[word]);
+  *layout = sett_any_parse(&self->arena, text, strlen(text));
+  if (layout->error) say_error(self, (int)layout->column, sett_message(layout->error));
+  return !layout->error;
+}
+
+static void layout_put_any(command *self, const sett_any *layout) {
+  char none[1], *end;
+  size_t room;
+  end = answer_end(self, none, &room);
+  self->length += sett_any_print(layout, end, room);
+}
+
+/* (1,2), or a number alone. */
+static void layout_put_numbers(command *self, int count, const int64_t *number) {
+  int i;
+  if (count != 1) say_text(self, "(");
+  for (i = 0; i < count; ++i) {
+    if (i) say_text(self, ",");
+    say_int(self, number[i]);
+  }
+  if (count != 1) say_text(self, ")");
 }
 
 /* An error with status 2, or a refusal with its witness, `no: ..` and status 1. */
@@ -50,49 +76,62 @@ static int layout_say_number(command *self, int64_t value) {
 /* ---- one layout ------------------------------------------------------------------------------------------------- */
 
 /* yes, copies, or not decided: do two coordinates have one value? */
-static const char *layout_copies(command *self, const sett_notation *layout) {
-  sett_map map = sett_notation_map(&self->arena, layout);
+static const char *layout_copies(command *self, const sett_any *layout) {
+  sett_map map = sett_any_map(&self->arena, layout);
   sett_map_answer answer = sett_map_is_injective(&self->arena, map);
+  if (layout->kind == SETT_ANY_NOTATION && layout->notation.kind == SETT_NOTATION_MOSAIC &&
+      settp_notation_copies(layout->notation.tiled) > 1)
+    return "copies";
   return answer.yes ? "one-to-one" : answer.no ? "copies" : "not decided whether one-to-one";
 }
 
+/* Elements of an array of XLA, or what the threads of a nested layout hold; -1 where they overflow. */
+static int64_t layout_any_size(const sett_any *layout) {
+  int64_t size;
+  int d;
+  if (layout->kind == SETT_ANY_NOTATION) return sett_notation_size(&layout->notation);
+  if (layout->kind == SETT_ANY_XLA) return sett_tile_elements(&layout->shape);
+  if (settp_map_mul(sett_nested_threads(&layout->nested), sett_nested_subgroups(&layout->nested), &size)) return -1;
+  for (d = 0; d < layout->nested.rank && size >= 0; ++d)
+    if (settp_map_mul(size, layout->nested.field[SETT_NESTED_BATCH][d] * layout->nested.field[SETT_NESTED_OUTER][d] *
+                                layout->nested.field[SETT_NESTED_ELEMENT][d], &size))
+      size = -1;
+  return size;
+}
+
 static int layout_canonical(command *self) {
-  static const char *const names[] = {"tuple", "cute", "tile", "strides", "onednn", "triton"};
-  sett_notation layout = layout_read(self, 1);
-  if (layout.error) return layout_error(self, &layout);
-  say_text(self, names[layout.kind]);
+  static const char *const names[] = {"tuple", "cute", "tile", "strides", "onednn", "triton", "mosaic"};
+  sett_any any;
+  const sett_notation *layout = &any.notation;
+  int64_t size;
+  if (!layout_read_any(self, 1, &any)) return 2;
+  size = layout_any_size(&any);
+  say_text(self, any.kind == SETT_ANY_XLA ? "xla" : any.kind == SETT_ANY_IREE ? "iree" : names[layout->kind]);
   say_text(self, "\t");
-  layout_put(self, &layout);
+  layout_put_any(self, &any);
   say_text(self, "\t");
-  if (layout.kind == SETT_NOTATION_CUTE && sett_notation_size(&layout) >= 0) {
-    say_text(self, "size ");
-    say_int(self, sett_notation_size(&layout));
-    if (sett_notation_cosize(&layout) >= 0) {
-      say_text(self, ", cosize ");
-      say_int(self, sett_notation_cosize(&layout));
-    }
-    say_text(self, ", ");
-    say_text(self, layout_copies(self, &layout));
-  } else if (layout.kind >= SETT_NOTATION_STRIDES) {
-    say_text(self, "size ");
-    say_int(self, sett_notation_size(&layout));
-    say_text(self, ", ");
-    say_text(self, layout_copies(self, &layout));
-  } else if (layout.kind == SETT_NOTATION_TUPLE && sett_notation_size(&layout) >= 0) {
-    say_text(self, "size ");
-    say_int(self, sett_notation_size(&layout));
-  } else {
-    say_text(self, layout.kind == SETT_NOTATION_TILE ? "a tiler for each mode" : "a function on the integers");
+  if (any.kind == SETT_ANY_NOTATION && (layout->kind == SETT_NOTATION_TILE || (layout->kind <= SETT_NOTATION_CUTE && size < 0))) {
+    say_text(self, layout->kind == SETT_NOTATION_TILE ? "a tiler for each mode" : "a function on the integers");
+    return 0;
   }
+  say_text(self, "size ");
+  say_int(self, size);
+  if (any.kind == SETT_ANY_NOTATION && layout->kind == SETT_NOTATION_TUPLE) return 0;
+  if (any.kind == SETT_ANY_NOTATION && layout->kind == SETT_NOTATION_CUTE && sett_notation_cosize(layout) >= 0) {
+    say_text(self, ", cosize ");
+    say_int(self, sett_notation_cosize(layout));
+  }
+  say_text(self, ", ");
+  say_text(self, layout_copies(self, &any));
   return 0;
 }
 
 static int layout_map(command *self) {
-  sett_notation layout = layout_read(self, 2);
+  sett_any layout;
   sett_map map;
-  if (layout.error) return layout_error(self, &layout);
-  map = sett_notation_map(&self->arena, &layout);
-  if (map.kind == SETT_MAP_FAILED && map.error >= SETT_NOTATION_ERROR_FIRST) return say_error(self, 0, sett_notation_message(map.error - SETT_NOTATION_ERROR_FIRST));
+  if (!layout_read_any(self, 2, &layout)) return 2;
+  map = sett_any_map(&self->arena, &layout);
+  if (map.kind == SETT_MAP_FAILED && map.error >= SETT_LAYOUT_ERROR_FIRST) return say_error(self, 0, sett_message(map.error));
   return say_map(self, &self->arena, sett_map_simplify(&self->arena, map));
 }
 
@@ -120,12 +159,34 @@ static sett_notation layout_coordinate(command *self, int word) {
   return coordinate;
 }
 
+/* An array's position at an index, or the index at a subgroup, a thread and a slot; 0 where there is none. */
+static int layout_other_at(const sett_any *layout, const sett_tile_plan *plan, const int64_t *at, int64_t *value) {
+  if (layout->kind == SETT_ANY_IREE) return sett_nested_element(&layout->nested, at[0], at[1], at[2], value);
+  value[0] = sett_tile_position(plan, at);
+  return value[0] >= 0;
+}
+
+static int layout_other_say_at(command *self, const sett_any *layout) {
+  int64_t at[SETT_TILE_MAX_RANK + 3], value[SETT_TILE_MAX_RANK];
+  sett_tile_plan plan = sett_tile_prepare(&layout->shape);
+  int inputs = layout->kind == SETT_ANY_IREE ? 3 : layout->shape.rank;
+  int count = shape_integers(self, reading(self, self->argv[3]), at, SETT_TILE_MAX_RANK);
+  if (count < 0) return 2;
+  if (layout->kind == SETT_ANY_XLA && plan.error) return say_error(self, 0, sett_tile_message(plan.error));
+  if (count != inputs) return say_error(self, 0, sett_notation_message(SETT_NOTATION_ERROR_RANK));
+  if (!layout_other_at(layout, &plan, at, value)) return say_error(self, 0, "expected a coordinate of the layout");
+  layout_put_numbers(self, layout->kind == SETT_ANY_IREE ? layout->nested.rank : 1, value);
+  return 0;
+}
+
 static int layout_at(command *self) {
-  sett_notation layout = layout_read(self, 2), coordinate, value;
-  if (layout.error) return layout_error(self, &layout);
+  sett_any any;
+  sett_notation coordinate, value;
+  if (!layout_read_any(self, 2, &any)) return 2;
+  if (any.kind != SETT_ANY_NOTATION) return layout_other_say_at(self, &any);
   coordinate = layout_coordinate(self, 3);
   if (coordinate.error) return layout_error(self, &coordinate);
-  value = sett_notation_at(&self->arena, &layout, &coordinate);
+  value = sett_notation_at(&self->arena, &any.notation, &coordinate);
   return layout_say(self, &value);
 }
 
@@ -142,11 +203,35 @@ static sett_notation layout_index(command *self, const sett_notation *layout, in
   return settp_notation_end(&work, settp_notation_tuple_of(settp_notation_tuple(&work, inputs, index), SETT_NOTATION_TUPLE));
 }
 
+/* The table of an array of XLA by its index, or of a nested layout by subgroup, thread and slot, the last fastest. */
+static int layout_other_table(command *self, const sett_any *layout, int64_t size) {
+  int64_t input[SETT_TILE_MAX_RANK + 3], at[SETT_TILE_MAX_RANK + 3], value[SETT_TILE_MAX_RANK], i, rest;
+  sett_tile_plan plan = sett_tile_prepare(&layout->shape);
+  int iree = layout->kind == SETT_ANY_IREE, inputs = iree ? 3 : layout->shape.rank, k;
+  if (!iree && plan.error) return say_error(self, 0, sett_tile_message(plan.error));
+  for (k = 0; k < inputs && !iree; ++k) input[k] = layout->shape.dims[k];
+  if (iree) {
+    input[0] = sett_nested_subgroups(&layout->nested);
+    input[1] = sett_nested_threads(&layout->nested);
+    input[2] = sett_nested_slots(&layout->nested);
+  }
+  for (i = 0; i < size; ++i) {
+    for (k = inputs, rest = i; k-- > 0; rest /= input[k]) at[k] = rest % input[k];
+    if (!layout_other_at(layout, &plan, at, value)) return say_error(self, 0, "expected a coordinate of the layout");
+    if (i) say_text(self, ",");
+    layout_put_numbers(self, iree ? layout->nested.rank : 1, value);
+  }
+  return 0;
+}
+
 static int layout_table(command *self) {
-  sett_notation layout = layout_read(self, 2), index, value;
+  sett_any any;
+  sett_notation layout, index, value;
   int64_t size, i;
-  if (layout.error) return layout_error(self, &layout);
-  size = sett_notation_size(&layout);
+  if (!layout_read_any(self, 2, &any)) return 2;
+  size = layout_any_size(&any);
+  if (size >= 0 && size <= LAYOUT_TABLE_MOST && any.kind != SETT_ANY_NOTATION) return layout_other_table(self, &any, size);
+  layout = any.notation;
   if (size < 0 || size > LAYOUT_TABLE_MOST) return say_error(self, 0, "expected a layout of at most 4194304 values");
   for (i = 0; i < size; ++i) {
     sett_map_mark mark = sett_map_arena_mark(&self->arena);
@@ -158,6 +243,25 @@ static int layout_table(command *self) {
     sett_map_arena_rewind(&self->arena, mark);
   }
   return 0;
+}
+
+static int layout_same(command *self) {
+  sett_any a, b;
+  sett_any_answer answer;
+  if (!layout_read_any(self, 2, &a) || !layout_read_any(self, 3, &b)) return 2;
+  answer = sett_any_same(&self->arena, &a, &b);
+  if (!answer.yes && !answer.no && strncmp(answer.reason, "not decided", 11)) return say_error(self, 0, answer.reason);
+  say_text(self, answer.no ? "no: " : answer.reason);
+  if (answer.no && !answer.points) say_text(self, answer.reason);
+  if (answer.no && answer.points) {
+    say_text(self, answer.ins == 1 ? "at (" : "at ");
+    layout_put_numbers(self, answer.ins, answer.point[0]);
+    say_text(self, answer.ins == 1 ? "): " : ": ");
+    layout_put_numbers(self, answer.outs, answer.a[0]);
+    say_text(self, ", ");
+    layout_put_numbers(self, answer.outs, answer.b);
+  }
+  return !answer.yes;
 }
 
 /* ---- operations ------------------------------------------------------------------------------------------------- */
@@ -325,6 +429,8 @@ static const command_verb layout_verbs[] = {
     {"map", "TEXT", "the layout as an indexing map from its flattened leaves", "(4,(2,4)):(2,(1,8))", layout_map},
     {"at", "TEXT I,J,..", "the value at a coordinate, or at an integer, split first mode fastest", "((2,2),3):((1,6),2)\t1,2", layout_at},
     {"table", "TEXT", "all values, the first mode fastest", "S<2,0,2> o 0 o (4,4):(4,1)", layout_table},
+    {"same", "A B", "the same function of the logical index or of the owner, whatever the notations: yes, or no with the first point",
+     "f32[70,300]{1,0:T(8,128)}\t70x300@AB8a128b", layout_same},
     {"coalesce", "A [PROFILE]", "the same values by the fewest modes, or the fewest in each terminal of PROFILE", "(2,(1,6)):(1,(6,2))", layout_coalesce},
     {"composition", "A B", "A(B(c)) for each c; B may be a tile [a;b]", "(6,2):(8,2)\t(4,3):(3,1)", layout_composition},
     {"complement", "A [BOUND]", "the offsets that A leaves out, up to BOUND (its cosize)", "4:2\t24", layout_complement},

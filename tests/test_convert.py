@@ -1,0 +1,418 @@
+"""`sett layout same` and `convert` beside a model of each notation that was written from its definition and shares no code with the headers: a layout is a
+table from coordinates to values, all of it enumerated."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import random
+import re
+
+import pytest
+
+from test_notation import answers, chain_of, draw_layout, leaves, linear_of, model, one, peer, product, trimmed, tuple_of, xor
+
+
+# ---- models: inputs, and the value at each ------------------------------------------------------------------------------------------------------------
+
+class Table:
+    """owners: from (register, lane, warp, block) to the index of an array of those dimensions (CuTe: their number is all that is known), else from the index to
+    the offset. first: the first input is the fastest."""
+
+    def __init__(self, kind: str, owners: bool, first: bool, inputs: "list[int]", value, dims: "list[int]" = ()) -> None:
+        self.kind, self.owners, self.first, self.inputs, self.value, self.dims = kind, owners, first, inputs, value, list(dims)
+        self.wraps = kind == "iree"
+
+    def points(self, inputs: "list[int] | None" = None):
+        """All coordinates in the notation's order."""
+        inputs = self.inputs if inputs is None else inputs
+        if not self.first:
+            return itertools.product(*map(range, inputs))
+        return (tuple(reversed(point)) for point in itertools.product(*map(range, reversed(inputs))))
+
+
+def strides_table(text: str) -> Table:
+    dims, steps, offset = re.fullmatch(r"([\dx]+)@strides\(([-\d,]+)\)\+?(-?\d+)?", text).groups()
+    steps = [int(step) for step in steps.split(",")]
+    return Table("strides", False, False, [int(size) for size in dims.split("x")],
+                 lambda at: sum(i * step for i, step in zip(at, steps)) + int(offset or 0))
+
+
+def tag_table(text: str) -> Table:
+    dims, tag = text.split("@")
+    dims = [int(size) for size in dims.split("x")]
+    letters = re.match("[a-zA-Z]+?(?=\\d|$)", tag)[0].lower()
+    blocks = [(ord(letter) - 97, int(size)) for size, letter in re.findall(r"(\d+)([a-z])", tag)]
+    padded = [math.ceil(size / math.prod(b for e, b in blocks if e == d)) for d, size in enumerate(dims)]
+
+    def value(at):
+        digits, rest = [], list(at)
+        for d, size in reversed(blocks):
+            digits.append((rest[d] % size, size))
+            rest[d] //= size
+        digits += [(rest[ord(letter) - 97], padded[ord(letter) - 97]) for letter in reversed(letters)]
+        total, step = 0, 1
+        for digit, size in digits:
+            total, step = total + digit * step, step * size
+        return total
+    return Table("onednn", False, False, dims, value)
+
+
+def xla_table(text: str) -> Table:
+    dims, order, tiles = re.fullmatch(r"\w+\[([\d,]*)\]\{([\d,]*)(?::T((?:\([\d,]+\))+))?\}", text).groups()
+    dims, order = [[int(n) for n in part.split(",") if n] for part in (dims, order)]
+    tiles = [[int(n) for n in tile.split(",")] for tile in re.findall(r"\(([\d,]+)\)", tiles or "")]
+
+    def value(at):
+        sizes, digits = [dims[d] for d in reversed(order)], [at[d] for d in reversed(order)]
+        for tile in tiles:
+            while len(sizes) < len(tile):
+                sizes, digits = [1, *sizes], [0, *digits]
+            front = len(sizes) - len(tile)
+            counts = [math.ceil(size / t) for size, t in zip(sizes[front:], tile)]
+            sizes = [*sizes[:front], *counts, *tile]
+            digits = [*digits[:front], *(i // t for i, t in zip(digits[front:], tile)), *(i % t for i, t in zip(digits[front:], tile))]
+        total = 0
+        for digit, size in zip(digits, sizes):
+            total = total * size + digit
+        return total
+    return Table("xla", False, False, dims, value)
+
+
+def cute_table(text: str) -> Table:
+    chain = chain_of(text)
+    shape = chain[-1][0]
+    modes = shape if isinstance(shape, tuple) else (shape,)
+    owners = any(isinstance(leaf, dict) for leaf in leaves(chain[-1][1]))
+    rank = 1 + max([key[0] for leaf in leaves(chain[-1][1]) if isinstance(leaf, dict) for key in leaf], default=0)
+
+    def value(at):
+        got = model(chain, at if isinstance(shape, tuple) else at[0])
+        return tuple(got.get((d,), 0) if isinstance(got, dict) else got for d in range(rank)) if owners else got
+    return Table("cute", owners, True, [product(mode) for mode in modes], value, [0] * rank)
+
+
+def linear_table(text: str) -> Table:
+    ins, outs = text.split(" -> ")
+    names = re.findall(r"(\w+) = \[((?:\[[-\d, ]+\](?:, )?)*)\]", ins)
+    bases = [json.loads(f"[{basis}]") for _, basis in names]
+    sizes = {name: int(size) for name, size in re.findall(r"(\w+) = (\d+)", outs)}
+    inputs = [1 << len(basis) for basis in bases]
+
+    def value(at):
+        return tuple(map(int, xor(sum(bases, []), sum(i << sum(map(len, bases[:k])) for k, i in enumerate(at)), len(sizes))))
+    if names[0][0] == "offset":
+        found = {value(at): at[0] for at in itertools.product(*map(range, inputs))}
+        return Table("triton", False, False, list(sizes.values()), found.__getitem__)
+    if list(sizes) == ["offset"]:
+        return Table("triton", False, False, inputs, lambda at: value(at)[0])
+    return Table("triton", True, True, inputs, value, list(sizes.values()))
+
+
+def mosaic_table(text: str) -> Table:
+    dims, text = text.split("@", 1)
+    dims = [int(size) for size in dims.split("x")]
+    tiles = [[int(n) for n in re.findall(r"\d+", tile)] for tile in re.findall(r"\(([\d, ]+)\)", re.search(r"tiles=\((.*?)\)\)", text)[1] + ")")]
+    warps, lanes = ([(int(n or 0), int(copies or 0)) for copies, n in re.findall(r"Replicated\(times=(\d+)\)|(-\d+)", re.search(rf"{key}_dims=\((.*?)\)(?:,|$)", text)[1] + ",")]
+                    for key in ("warp", "lane"))
+    vector = int(re.search(r"vector_dim=(-\d+)", text)[1])
+    sizes, source = list(dims), list(range(len(dims)))
+    for tile in tiles:
+        front = len(sizes) - len(tile)
+        sizes = [*sizes[:front], *(size // t for size, t in zip(sizes[front:], tile)), *tile]
+        source += source[front:]
+    taken = {len(sizes) + n: (key, i) for key, entries in (("w", warps), ("l", lanes)) for i, (n, copies) in enumerate(entries) if not copies}
+    taken[len(sizes) + vector] = ("v", 0)
+    rest = [k for k in range(len(sizes)) if k not in taken]
+
+    def split(number: int, parts: "list[int]") -> "list[int]":
+        digits = []
+        for size in reversed(parts):
+            digits.append(number % size)
+            number //= size
+        return digits[::-1]
+
+    def value(at):
+        register, lane, warp = at
+        digits = [0] * len(sizes)
+        for k, digit in zip(rest, split(register // sizes[vector], [sizes[k] for k in rest])):
+            digits[k] = digit
+        digits[len(sizes) + vector] = register % sizes[vector]
+        for number, entries in ((lane, lanes), (warp, warps)):
+            for (n, copies), digit in zip(entries, split(number, [copies or sizes[n] for n, copies in entries])):
+                if not copies:
+                    digits[n] = digit
+        index = [0] * len(dims)
+        for k, digit in enumerate(digits):
+            index[source[k]] = index[source[k]] * sizes[k] + digit
+        return tuple(index)
+    return Table("mosaic", True, True, [math.prod(sizes[k] for k in rest) * sizes[vector], 32, 4], value, dims)
+
+
+def iree_table(text: str) -> Table:
+    field = {key: [int(n) for n in numbers.split(",") if n.strip()] for key, numbers in re.findall(r"(\w+) = \[([-\d, ]*)\]", text)}
+    rank = len(field["element_tile"])
+    slots = [n for key in ("batch_tile", "outer_tile", "element_tile") for n in field[key]]
+
+    def value(at):
+        slot, thread, group = at
+        digits = []
+        for size in reversed(slots):
+            digits.append(slot % size)
+            slot //= size
+        digits.reverse()
+        index = []
+        for d in range(rank):
+            lane = thread // field["thread_strides"][d] % field["thread_tile"][d] if field["thread_strides"][d] else 0
+            own = group // field["subgroup_strides"][d] % field["subgroup_tile"][d] if field["subgroup_strides"][d] else 0
+            total = own
+            for key, digit in (("batch_tile", digits[d]), ("outer_tile", digits[rank + d]), ("thread_tile", lane), ("element_tile", digits[2 * rank + d])):
+                total = total * field[key][d] + digit
+            index.append(total)
+        return tuple(index)
+    period = [math.prod(slots), *(max([1, *(s * t for s, t in zip(field[f"{key}_strides"], field[f"{key}_tile"]))]) for key in ("thread", "subgroup"))]
+    dims = [math.prod(field[f"{key}_tile"][d] for key in ("subgroup", "batch", "outer", "thread", "element")) for d in range(rank)]
+    return Table("iree", True, True, period, value, dims)
+
+
+def table_of(text: str) -> Table:
+    """A text as `sett` prints it."""
+    return (iree_table if text.startswith("#iree") else linear_table if text.startswith("{") else mosaic_table if "TiledLayout" in text else strides_table if "@strides" in text
+            else xla_table if re.match(r"\w+\[", text) else tag_table if re.match(r"[\dx]+@[a-zA-Z]+\d*", text) else cute_table)(text)
+
+
+def compare(a: Table, b: Table):
+    """yes, no, or (point, value, value): the first difference, inputs of size 1 left out where they are owners."""
+    if a.owners != b.owners:
+        return "no"
+    inputs = [list(a.inputs), list(b.inputs)]
+    kept = [[k for k, size in enumerate(sizes) if size > 1 or not a.owners] for sizes in inputs]
+    if len(kept[0]) != len(kept[1]):
+        return "no"
+    for (k, j) in zip(*kept):
+        if a.kind != "cute" and b.kind != "cute" and a.owners and k != j:
+            return "no"
+        if a.wraps and k > 0 and inputs[0][k] < inputs[1][j] and inputs[1][j] % inputs[0][k] == 0:
+            inputs[0][k] = inputs[1][j]
+        if b.wraps and j > 0 and inputs[1][j] < inputs[0][k] and inputs[0][k] % inputs[1][j] == 0:
+            inputs[1][j] = inputs[0][k]
+        if inputs[0][k] != inputs[1][j]:
+            return "no"
+    if a.owners:
+        rank = max(len(a.dims), len(b.dims))
+        for table in (a, b):
+            table.dims += [0] * (rank - len(table.dims)) if table.kind == "cute" else []
+        if len(a.dims) != len(b.dims) or any(x and y and x != y for x, y in zip(a.dims, b.dims)):
+            return "no"
+    for point in a.points(inputs[0]):
+        other = [0] * len(inputs[1])
+        for k, j in zip(*kept):
+            other[j] = point[k]
+        x, y = a.value(point), b.value(tuple(other))
+        if a.owners:
+            x, y = (value + (0,) * (rank - len(value)) for value in (x, y))
+        if x != y:
+            return [point[k] for k in kept[0]], x, y
+    return "yes"
+
+
+# ---- drawn layouts ------------------------------------------------------------------------------------------------------------------------------------
+
+def draw_dims(rng: random.Random, two: bool = False) -> "list[int]":
+    return [rng.choice([1, 2, 4, 8, 16] if two else [1, 2, 3, 4, 5, 6, 8, 12, 17]) for _ in range(rng.randint(1, 3))]
+
+
+def draw_place(rng: random.Random, dims: "list[int]") -> str:
+    """A layout from the index to the offset of that array."""
+    kind, rank = rng.randrange(5), len(dims)
+    shown = "x".join(map(str, dims))
+    if kind == 0:
+        order, step, steps = rng.sample(range(rank), rank), 1, [0] * rank
+        for d in order:
+            steps[d] = step
+            step *= dims[d] * rng.choice([1, 1, 1, 2])
+        return f"{shown}@strides({','.join(map(str, steps))})+{rng.choice([0, 0, 3])}"
+    if kind == 1:
+        blocks = [(rng.randrange(rank), rng.choice([2, 2, 4, 3, 8])) for _ in range(rng.randint(0, 3))]
+        letters = "".join(chr((65 if any(d == e for e, _ in blocks) else 97) + d) for d in rng.sample(range(rank), rank))
+        return f"{shown}@{letters}{''.join(f'{size}{chr(97 + d)}' for d, size in blocks)}"
+    if kind == 2:
+        tiles, most = [], rank
+        for _ in range(rng.randint(0, 3)):
+            most = rng.randint(1, most)
+            tiles.append([rng.choice([1, 2, 4, 8, 3]) for _ in range(most)])
+        shown = "".join("(" + ",".join(map(str, tile)) + ")" for tile in tiles)
+        return f"f32[{','.join(map(str, dims))}]{{{','.join(map(str, rng.sample(range(rank), rank)))}{':T' + shown if shown else ''}}}"
+    digits = []
+    for d, size in enumerate(dims):
+        parts = []
+        while size > 1:
+            part = rng.choice([p for p in range(2, size + 1) if size % p == 0])
+            parts.append(part)
+            size //= part
+        digits += [(d, k, part) for k, part in enumerate(parts)] or [(d, 0, 1)]
+    step, stride = 1, {}
+    for digit in (digits if rng.random() < 0.3 else rng.sample(digits, len(digits))):
+        stride[digit] = step
+        step *= digit[2] * rng.choice([1] * 9 + [2])
+    modes = [[digit for digit in digits if digit[0] == d] for d in range(rank)]
+    show = [",".join(f"({','.join(map(str, map(part, mode)))})" if len(mode) > 1 else str(part(mode[0])) for mode in modes) for part in (lambda digit: digit[2], stride.get)]
+    text = f"({show[0]}):({show[1]})"
+    swizzle = rng.choice(["", "", "", "S<1,0,1>", "S<2,0,2>", "S<1,1,3>", "S<2,1,-2>"]) if kind == 4 else ""
+    return f"{swizzle} o {rng.choice([0, 0, 0, 64])} o {text}" if swizzle else text
+
+
+def draw_owner(rng: random.Random) -> str:
+    """A layout from the owner to the index."""
+    kind = rng.randrange(4)
+    if kind == 0:
+        sizes = {f"dim{d}": rng.choice([2, 4, 8, 16]) for d in range(rng.randint(1, 2))}
+        bits = sum(size.bit_length() - 1 for size in sizes.values())
+        bases = [[1 << k if e == d else 0 for e in range(len(sizes))] for d, size in enumerate(sizes.values()) for k in range(size.bit_length() - 1)]
+        rng.shuffle(bases)
+        if rng.random() < 0.3:
+            bases[rng.randrange(bits)] = [rng.randrange(size) for size in sizes.values()]
+        for _ in range(rng.choice([0, 0, 1])):
+            bases.insert(rng.randrange(bits + 1), [0] * len(sizes))
+        cut = sorted(rng.randint(0, len(bases)) for _ in range(2))
+        spans = [bases[:cut[0]], bases[cut[0]:cut[1]], bases[cut[1]:], []]
+        return "{" + ", ".join(f"{name} = {span}" for name, span in zip(("register", "lane", "warp", "block"), spans)) + "} -> {" + ", ".join(
+            f"{name} = {size}" for name, size in sizes.items()) + "}"
+    if kind == 1:
+        rank = rng.randint(1, 2)
+        field = {key: [rng.choice([1, 1, 2, 4, 3]) for _ in range(rank)] for key in ("subgroup_tile", "batch_tile", "outer_tile", "thread_tile", "element_tile")}
+        for key in ("subgroup", "thread"):
+            step, steps = 1, [0] * rank
+            for d in rng.sample(range(rank), rank):
+                steps[d] = step
+                step *= field[f"{key}_tile"][d]
+            field[f"{key}_strides"] = steps
+        return "#iree_vector_ext.nested_layout<" + ", ".join(f"{key} = {numbers}" for key, numbers in field.items()) + ">"
+    if kind == 2:
+        texts = [("64,8),(16,8),(8,8),(2,", "(-7,)", "(-3, -2)", "-1", [64, 8]), ("64,),(16,),(8,),(1,", "(-4,)", "(-2, Replicated(times=4))", "-1", [64]),
+                 ("64,16),(16,16),(8,16),(4,", "(-7,)", "(-3, -2)", "-1", [64, 16]), ("64,8),(16,8),(8,8),(2,2),(2,1", "(-10,)", "(-6, -3, -5)", "-2", [64, 8]),
+                 ("32,8),(4,", "(Replicated(times=4),)", "(-3,)", "-1", [32, 8])]
+        tiles, warps, lanes, vector, dims = rng.choice(texts)
+        shape = [size * rng.choice([1, 2, 3]) for size in dims]
+        tiles = tiles.replace("),(", "), (")
+        return f"{'x'.join(map(str, shape))}@TiledLayout(tiling=Tiling(tiles=(({tiles}))), warp_dims={warps}, lane_dims={lanes}, vector_dim={vector})"
+    modes, rank = rng.randint(1, 3), rng.randint(1, 2)
+    weight = [1] * rank
+    shape, stride = [], []
+    for _ in range(modes):
+        parts, steps = [], []
+        for _ in range(rng.randint(1, 2)):
+            d, size = rng.randrange(rank), rng.choice([2, 2, 4, 3])
+            parts.append(size)
+            steps.append(f"{weight[d]}@{d}")
+            weight[d] *= size
+        shape.append(parts)
+        stride.append(steps)
+    return "(" + ",".join("(" + ",".join(map(str, part)) + ")" for part in shape) + "):(" + ",".join("(" + ",".join(part) + ")" for part in stride) + ")"
+
+
+def canonical(texts: "list[str]") -> "list[str]":
+    """As `sett` prints them; the texts are well formed."""
+    said = answers("", [[text] for text in texts])
+    assert not [line for line in said if line.startswith("error")], [pair for pair in zip(texts, said) if pair[1].startswith("error")][:3]
+    return [line.split("\t")[1] for line in said]
+
+
+def drawn_pairs(rng: random.Random, count: int) -> "list[list[str]]":
+    """Pairs of layouts of the same array; half of the pairs are a layout and what is near it."""
+    pairs = []
+    while len(pairs) < count:
+        dims = draw_dims(rng, rng.random() < 0.5)
+        if math.prod(dims) <= 600:
+            pairs.append([draw_place(rng, dims), draw_place(rng, dims)])
+        if len(pairs) % 3 == 0:
+            pairs.append([draw_owner(rng), draw_owner(rng)])
+    return pairs
+
+
+def numbers(text: str):
+    return tuple(map(int, re.findall(r"-?\d+", text)))
+
+
+def assert_same(pairs: "list[list[str]]") -> "dict[str, int]":
+    """The answers are those of the enumeration, the witness too."""
+    counts = {"yes": 0, "at": 0, "no": 0}
+    for (a, b), said in zip(pairs, answers("same", pairs)):
+        x, y = table_of(a), table_of(b)
+        wanted = compare(x, y)
+        if isinstance(wanted, str):
+            assert said.split(":")[0] == wanted and (wanted == "yes" or ": at" not in said), (a, b, said, wanted)
+            counts[wanted] += 1
+            continue
+        flat = lambda value: value if isinstance(value, tuple) else (value,)  # noqa: E731
+        assert said.startswith("no: at "), (a, b, said, wanted)
+        assert numbers(said) == (*wanted[0], *flat(wanted[1]), *flat(wanted[2])), (a, b, said, wanted)
+        counts["at"] += 1
+    return counts
+
+
+def test_same() -> None:
+    """Drawn pairs, and pairs that are the same function in two notations."""
+    rng = random.Random(31)
+    pairs = drawn_pairs(rng, 1500)
+    pairs = [list(pair) for pair in zip(canonical([a for a, _ in pairs]), canonical([b for _, b in pairs]))]
+    # CuTe layouts of other modes are compared by the integer, which the table of modes does not do
+    pairs = [pair for pair in pairs if not all(table_of(text).kind == "cute" for text in pair) or table_of(pair[0]).inputs == table_of(pair[1]).inputs]
+    counts = assert_same(pairs)
+    assert counts["at"] > 500 and counts["yes"] > 30 and counts["no"] > 30, counts
+
+
+SAME = [("f32[64,64]{1,0:T(32,32)(16,16)}", "((16,2,2),(16,2,2)):((16,512,2048),(1,256,1024))"), ("f32[70,300]{1,0:T(8,128)}", "70x300@AB8a128b"),
+        ("8x64@#ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>", "S<3,3,3> o 0 o (8,64):(64,1)"),
+        ("64x16@TiledLayout(tiling=Tiling(tiles=((64, 8), (16, 8), (8, 8), (2,))), warp_dims=(-7,), lane_dims=(-3, -2), vector_dim=-1)",
+         "64x16@#ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [4, 1], instrShape = [16, 8, 16]}>"),
+        ("16x8@#ttg.nvidia_mma<{versionMajor = 2, versionMinor = 0, warpsPerCTA = [1, 1], instrShape = [16, 8]}>", "((2,2),(4,8)):((1@1,8@0),(2@1,1@0))"),
+        ("16x16@#ttg.blocked<{sizePerThread = [1, 2], threadsPerWarp = [4, 8], warpsPerCTA = [1, 1], order = [1, 0]}>",
+         "#iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [4, 1], outer_tile = [1, 1], thread_tile = [4, 8], element_tile = [1, 2], "
+         "subgroup_strides = [1, 1], thread_strides = [8, 1]>"),
+        ("(12):(1)", "(4,3):(1,4)"), ("f32[1000000007,998244353]{1,0:T(8,128)}", "1000000007x998244353@AB8a128b"), ("S<2,0,2> o 0 o S<2,0,2> o 0 o (4,4):(4,1)", "(4,4):(4,1)"),
+        ("f32[6,10]{1,0:T(4,4)(3,2)}", "f32[6,10]{1,0:T(4,4)(3,2)}"), ("f32[4,6]{1,0:T(*,8)}", "4x6@strides(6,1)")]
+# Where they differ first.
+DIFFER = [("f32[64,64]{1,0:T(32,32)(16,16)}", "f32[64,64]{1,0:T(32,32)}", "at (0,16): 256, 16"), ("(2,2):(1,1)", "{dim0 = [[1]], dim1 = [[1]]} -> {offset = 2}", "at (1,1): 2, 0"),
+          ("4:1", "{dim0 = [[1], [3]]} -> {offset = 4}", "at (2): 2, 3"), ("4x8@strides(8,1)", "4x8@strides(8,1)+1", "at (0,0): 0, 1"),
+          ("S<2,0,2> o 4 o 4:1", "4 o 0 o 4:1", ""), ("1000000007x3@strides(3,1)", "f32[1000000007,3]{1,0:T(8,4)}", "at (1,0): 3, 4"),
+          ("f32[4,6]{1,0}", "f32[6,4]{1,0}", "different sizes"), ("4:1", "2:1@0", "one gives the offset")]
+
+
+@pytest.mark.parametrize("a, b", SAME, ids=lambda value: None)
+def test_same_text(a: str, b: str) -> None:
+    assert one("same", a, b) == (0, "yes") and one("same", b, a) == (0, "yes")
+
+
+@pytest.mark.parametrize("a, b, where", DIFFER, ids=lambda value: None)
+def test_differs(a: str, b: str, where: str) -> None:
+    status, said = one("same", a, b)
+    assert status in (1, 2) if not where else (status == 1 and said.startswith(f"no: {where}")), said
+
+
+def test_mosaic_cases() -> None:
+    """The owners of every element."""
+    rows = [row for row in peer(["mosaic"]) if row["op"] == "mosaic_tiled"]
+    texts = [["x".join(map(str, row["args"][1])) + "@" + row["args"][0]] for row in rows]
+    for row, said in zip(rows, answers("table", texts)):
+        value = [[list(part)] if isinstance(part[0], int) else [list(owner) for owner in part] for part in tuple_of(f"({said})")]
+        assert value == row["meaning"]["values"], row["args"]
+    again = answers("", texts)
+    assert answers("", [[line.split("\t")[1]] for line in again]) == again
+
+
+def test_tables() -> None:
+    """`layout table` of every notation is the model's, and `map` has the values of `at`."""
+    rng = random.Random(7)
+    texts = canonical([draw_place(rng, draw_dims(rng)) for _ in range(300)] + [draw_owner(rng) for _ in range(300)])
+    for text, said in zip(texts, answers("table", [[text] for text in texts])):
+        table = table_of(text)
+        if table.kind == "mosaic":
+            continue
+        if table.kind == "iree":
+            values = [trimmed(table.value(tuple(reversed(point)))) for point in itertools.product(*map(range, reversed(table.inputs)))]
+        else:
+            values = [trimmed(table.value(point)) for point in table.points()]
+        got = [trimmed(value) for value in tuple_of(f"({said})")]
+        assert got == [value[0] if isinstance(value, list) and len(value) == 1 else value for value in values] or got == values, (text, said)
