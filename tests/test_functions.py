@@ -124,3 +124,52 @@ def test_exp_has_no_subnormal_step(dtype: str, words: str, tmp_path: Path) -> No
                        check=True, capture_output=True)
         subnormal, flags = map(int, subprocess.run([tmp_path / cc], check=True, capture_output=True, text=True).stdout.split())
         assert subnormal > 100 and flags == 0, (cc, subnormal, flags)
+
+
+WHOLE = {"round-nearest-even": round, "round-nearest-afz": lambda x: math.copysign(math.floor(abs(x) + 0.5), x),
+         "floor": math.floor, "ceil": math.ceil}
+INTEGERS = {"s8": "b", "u8": "B", "s16": "h", "u16": "H", "s32": "i"}
+
+
+def whole(opcode: str, x: float) -> float:
+    """What an op that gives a whole number says of a float."""
+    return x if not math.isfinite(x) else math.copysign(WHOLE[opcode](x), x)
+
+
+def saturated(kind: str, x: float) -> int:
+    """x as an integer: towards zero, the nearest that there is, 0 for a NaN."""
+    bits, signed = int(kind[1:]), kind[0] == "s"
+    low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
+    return 0 if x != x else int(max(low, min(high, x)))
+
+
+@pytest.mark.parametrize("target", ["c", "opencl"])
+def test_whole_numbers(target: str, tmp_path: Path) -> None:
+    """Rounding to whole numbers and to integers, on vectors: halves, limits, zeros, infinities and NaNs."""
+    near = [k + part for k in (0, 1, 2, 127, 128, 129, 255, 256, 32767, 32768, 65535, 65536, 4194303, 8388607, 8388608, 16777215)
+            for part in (-0.5, -2.0 ** -20, 0.0, 2.0 ** -20, 0.25, 0.5, 0.75)]
+    ends = [0.49999997, 0.50000006, 1e-40, 1e-30, 2147483520.0, 2147483648.0, 2147483904.0, 3e38, math.inf, math.nan]
+    data = b"".join(struct.pack("<f", sign * x) for x in near + ends for sign in (1, -1)) + struct.pack("<2I", 0x7FA00001, 0xFF800002)
+    data += b"".join(struct.pack("<I", k * 0x9E3779B1 & 0xFFFFFFFF) for k in range(2048 - len(data) // 4))
+    x = struct.unpack("<2048f", data)
+    lines = [f"  a{n} = f32[2048] {opcode}(x)\n" for n, opcode in enumerate(WHOLE)] + [f"  {kind} = {kind}[2048] convert(x)\n" for kind in INTEGERS]
+    kinds = ", ".join(["f32[2048]"] * len(WHOLE) + [f"{kind}[2048]" for kind in INTEGERS])
+    names = ", ".join([f"a{n}" for n in range(len(WHOLE))] + list(INTEGERS))
+    text = f"f {{\n  x = f32[2048] parameter(0)\n{''.join(lines)}  ROOT t = ({kinds}) tuple({names})\n}}\n"
+    results = run(text, [data], target, tmp_path)
+    for opcode, result in zip(WHOLE, results):
+        for given, found in zip(x, struct.unpack("<2048f", result)):
+            wanted = whole(opcode, given)
+            assert (wanted != wanted and found != found) or struct.pack("<f", wanted) == struct.pack("<f", found), (opcode, given, found)
+    for kind, result in zip(INTEGERS, results[len(WHOLE):]):
+        assert [saturated(kind, value) for value in x] == list(struct.unpack(f"<2048{INTEGERS[kind]}", result)), kind
+
+
+def test_whole_numbers_come_in_vectors() -> None:
+    """No lane by itself."""
+    from gen import pipeline
+    lines = [f"  a{n} = f32[2048] {opcode}(x)\n" for n, opcode in enumerate(WHOLE)] + [f"  {kind} = {kind}[2048] convert(x)\n" for kind in INTEGERS]
+    for line in lines:
+        (fusion,) = hlo.fusions(hlo.parse(f"f {{\n  x = f32[2048] parameter(0)\n{line.replace('  ', '  ROOT ', 1)}}}\n", "f.hlo"))
+        for target in ("c", "opencl"):
+            assert "lane < " not in pipeline.program(fusion, target).text.split("#else\n/* ---- without vectors")[0], (target, line)

@@ -26,6 +26,28 @@ static inline floats abs_floats(floats x) { return as_floats(as_uints(x) & 0x7ff
 /* |x| with the sign of y; x >= 0 */
 static inline floats signed_floats(floats x, floats y) { return as_floats(as_uints(x) | (as_uints(y) & 0x80000000u)); }
 
+/* the nearest whole number, of two the even one: beyond 2^23 every float is whole */
+static inline floats rint_floats(floats x) {
+  const floats a = abs_floats(x), sum = a + 0x1p23f;
+  return choose_floats(a < 0x1p23f, signed_floats(sum - 0x1p23f, x), x);
+}
+
+/* of two the one that is farther from zero */
+static inline floats round_floats(floats x) {
+  const floats a = abs_floats(x), near = rint_floats(a);
+  return signed_floats(choose_floats(a - near == 0.5f, near + 1.0f, near), x);
+}
+
+static inline floats floor_floats(floats x) {
+  const floats near = rint_floats(x);
+  return choose_floats(near > x, near - 1.0f, near);
+}
+
+static inline floats ceil_floats(floats x) {
+  const floats near = rint_floats(x);
+  return choose_floats(near < x, signed_floats(abs_floats(near + 1.0f), x), near);
+}
+
 /* 2^n, n in [-126, 127] */
 static inline floats power_of_two_floats(ints n) { return as_floats(as_uints(n + 127) << 23); }
 

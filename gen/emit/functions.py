@@ -14,10 +14,12 @@ HERE = Path(__file__).resolve().parent
 FUNCTIONS: Mapping[str, Mapping[str, str]] = {
     "f32": {"exponential": "exp", "exponential-minus-one": "expm1", "log": "log", "log-plus-one": "log1p",
             "logistic": "logistic", "tanh": "tanh", "erf": "erf", "sine": "sin", "cosine": "cos", "tan": "tan",
-            "rsqrt": "rsqrt", "cbrt": "cbrt", "power": "pow", "atan2": "atan2"},
+            "rsqrt": "rsqrt", "cbrt": "cbrt", "power": "pow", "atan2": "atan2", "round-nearest-even": "rint",
+            "round-nearest-afz": "round", "floor": "floor", "ceil": "ceil"},
     "f64": {"exponential": "exp", "log": "log", "tanh": "tanh", "erf": "erf", "rsqrt": "rsqrt"}}
 VECTORS = {"f32": "floats", "f64": "doubles"}
 BINARY = ("pow", "atan2")
+EXACT = ("rint", "round", "floor", "ceil")    # processors have instructions for these, which a language's vectors use
 
 _NAME = re.compile(r"^(?:typedef \w+ (\w+)\b|union (\w+)|#define (\w+)|static inline \w+ (\w+)\()", re.M)
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -38,7 +40,7 @@ def pieces(suffix: str) -> Dict[str, Tuple[str, str]]:
 def name(d: Target, need: "Callable[..., str]", opcode: str, dtype: str, lanes: int) -> str:
     """The function that computes an op on registers of f32 or f64; "" where there is none."""
     function = FUNCTIONS.get(dtype, {}).get(opcode, "")
-    if lanes == 1 or not function:
+    if lanes == 1 or not function or (function in EXACT and d.vector_functions):
         return ""
     size = lanes * int(dtype[1:])
     if d.declares_vectors or size == 1024:

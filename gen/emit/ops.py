@@ -125,7 +125,10 @@ def _convert(d: Target, need: Need, dtype: str, to: str, x: str, lanes: int) -> 
             return x
         return f"({register}){x}" if lanes == 1 else f"convert_{register}({x})"
     if dtype in FLOATS:
-        return f"{need('to_integer', dtype, to)}({x})" if lanes == 1 else None
+        if lanes == 1:
+            return f"{need('to_integer', dtype, to)}({x})"
+        wide = d.register_bits(dtype) == 32 and to not in NARROW and (bits(to) < 32 or to == "s32")
+        return f"{need('to_integer', 'f32', to, str(lanes))}({x})" if wide else None
     return f"({register}){x}" if lanes == 1 else _wide(d, d.register_bits(dtype), to, x, lanes)
 
 
@@ -303,7 +306,7 @@ def helper(d: Target, need: Need, name: str, *about: str) -> str:
     if name in ("round", "bits", "value", "narrow"):
         return _small_float(d, need, name, dtype, title)
     if name == "to_integer":
-        return _to_integer(d, dtype, about[1], title)
+        return _to_integer(d, dtype, about[1], title) if len(about) == 2 else _to_integers(d, about[1], int(about[2]), title)
     if name == "total_order":
         return _total_order(d, need, dtype, title)
     if name == "reduce_precision":
@@ -560,6 +563,29 @@ def _to_integer(d: Target, dtype: str, to: str, title: str) -> str:
     bottom, top = d.literal(low & ((1 << width) - 1), to), d.literal((high - 1) & ((1 << width) - 1), to)
     return (f"/* towards zero, saturating; NaN gives 0 */\n{d.function} {r} {title}({t} x)\n{{\n"
             f"  return x != x ? ({r})0 : x <= {low}.0{suffix} ? {bottom} : x >= {high}.0{suffix} ? {top} : ({r})x;\n}}\n")
+
+
+def _to_integers(d: Target, to: str, lanes: int, title: str) -> str:
+    """The same of f32 on vectors, to 16 bits, fewer, or s32: a conversion is defined only of what fits."""
+    t, r = d.register("f32", lanes), d.register(to, lanes)
+    high = (1 << (bits(to) - (to in SIGNED))) - 1
+    low = -high - 1 if to in SIGNED else 0
+    head = f"/* towards zero, saturating; NaN gives 0 */\n{d.function} {r} {title}({t} x)\n{{\n"
+
+    def real(number: int) -> str:
+        return d.splat("f32", lanes, f"{number}.0f")
+
+    def where(condition: str, a: str, b: str, dtype: str = "f32") -> str:
+        return d.choose(dtype, lanes, f"(x {condition})", a, f"({b})")
+
+    if bits(to) < 32:
+        fits = where("== x", where(f"< {real(high)}", where(f"> {real(low)}", "x", real(low)), real(high)), real(0))
+        whole = f"convert_{d.register('s32', lanes)}(y)"
+        return f"{head}  const {t} y = {fits};\n  return {_wide(d, 32, to, whole, lanes)};\n}}\n"
+    inside = where(f"< {real(high + 1)}", f"({where(f'>= {real(low)}', 'x', real(0))})", real(0))
+    least, most = (d.splat(to, lanes, d.literal(n & 0xffffffff, to)) for n in (low, high))
+    beyond = where(f">= {real(high + 1)}", most, where(f"< {real(low)}", least, f"convert_{r}(y)", to), to)
+    return f"{head}  const {t} y = {inside};\n  return {beyond};\n}}\n"
 
 
 def _total_order(d: Target, need: Need, dtype: str, title: str) -> str:
