@@ -268,6 +268,34 @@ def test_cpus_take_updates_in_order(target: str, rows: int, places: int, tmp_pat
     assert answer(source, [range(places), at, range(1000, 1000 + rows)], target, tmp_path) == wanted
 
 
+@pytest.mark.parametrize("target, device", [one for one in drawn.ON if one[1] in CPUS])
+def test_later_updates_are_prefetched(target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a result is larger than the cache, in rows of any length; not what updates read under a condition, or in a loop."""
+    drawn.uncached(monkeypatch)
+    rows = {name: text(t, f"90,{size}", "70,1", f"70,{size}", window="1", body=body, inserted="0")
+            for name, t, size, body in (("whole", "f32", 256, "add"), ("odd", "bf16", 333, "add"), ("bytes", "s8", 1000, "overwrite"), ("maps", "f64", 77, "maximum"))}
+    rows["computed"] = """HloModule m
+c { a = f32[] parameter(0) b = f32[] parameter(1) ROOT s = f32[] add(a, b) }
+ENTRY e {
+  o = f32[90,100] parameter(0)
+  i = s32[70,1] parameter(1)
+  u = f32[70,96] parameter(2)
+  x = f32[70,100,3] parameter(3)
+  z = f32[] constant(2)
+  d = f32[70,100] pad(u, z), padding=0_0x1_3
+  r = f32[70,100] reduce(x, z), dimensions={2}, to_apply=c
+  v = f32[70,100] add(d, r)
+  ROOT s = f32[90,100] scatter(o, i, v), update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=c
+}
+"""
+    for name, source in rows.items():
+        kernel = pipeline.program(drawn.fusions(source)[0], target, device).kernels[-1]
+        lines = "\n".join(kernel.record.prefetch)
+        assert ("prefetch 32 updates ahead" in kernel.loop.text()) == bool(lines) == (device != "cpu-scalar"), source
+        assert not lines or ("(p2 +" in lines) == (name != "computed") and "(r0 +" in lines and "(p3" not in lines, lines
+    drawn.agree(rows, target, device, tmp_path)
+
+
 def how(source: str, target: str, device: "str | None" = None) -> str:
     """The words of the schedule of the kernel of updates; the code has the atomic operations that they name, and no others."""
     (fusion,) = drawn.fusions(source)

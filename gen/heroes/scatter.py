@@ -27,6 +27,7 @@ from gen import algebra
 from gen.emit.body import Body
 from gen.emit.helpers import Helpers
 from gen.emit.maps import INDEX_TYPES, conditions, tested
+from gen.emit.text import Text, offset
 from gen.emit.values import Value
 from gen.heroes.hero import Context, Hero
 from gen.heroes.kernel import Kernel, Step, arguments, function_text
@@ -44,15 +45,19 @@ from gen.targets import NARROW, TINY, Target, bits
 class InOrder(Schedule):
     """Updates in order: `items` work-items share the result along one dimension, `chunk` of it each.
 
-    moved: whether indices move the windows along that dimension."""
+    moved: whether indices move the windows along that dimension. updates_ahead: prefetch distance in
+    updates (0: none), for at most `ahead_bytes` of each and of the result."""
 
     items: int = 1
     chunk: int = 1
     dimension: int = -1
     moved: bool = False
+    updates_ahead: int = 0
+    ahead_bytes: int = 0
 
     def text(self) -> str:
         how = "" if self.items == 1 else f", {self.chunk} of dimension {self.dimension} of the result each"
+        how += f", prefetch {self.updates_ahead} updates ahead" * (self.updates_ahead > 0)
         return f"updates in order, {self.items} item{'s' * (self.items > 1)}{how}"
 
 
@@ -171,9 +176,10 @@ class InOrderCode(UpdateCode):
 
     chunk: the size of a work-item's part of the shared dimension; 0 where there is one work-item.
     rows, window: the loops over updates. owned: the condition that a whole row is in the work-item's part ("": no such
-    test).
+    test). prefetch: the lines that prefetch what a later row needs.
     """
 
+    prefetch: List[str]
     chunk: int
     rows: List[DimensionLoop]
     window: List[DimensionLoop]
@@ -195,7 +201,7 @@ class _Hero(Hero):
         atomic, device = [_atomic(context.target, nest, k) for k in range(len(nest.targets))], context.device
         plain = nest.unique and not any(target.shape.dtype in dtypes.PACKED for target in nest.targets)
         if device.cpu or (not plain and None in atomic):
-            return [_shared(device, nest)]
+            return [_shared(context, nest)]
         differs = nest.instruction in varying(nest.partition.computation)
         how = "unique indices" if plain else ", ".join(dict.fromkeys(str(word) for word in atomic)) + \
             (": may differ between runs in the order that updates of one element are taken" if differs else "") + \
@@ -491,9 +497,9 @@ def _by_run(d: Target, helpers: Helpers, nest: Scatter, form: Schedule, index_ty
     return _kernel(d, writer, form, form.blocks(runs * window), form.threads, "kernels/scatter_by_run", record, thread)
 
 
-def _shared(device: Device, nest: Scatter) -> InOrder:
+def _shared(context: Context, nest: Scatter) -> InOrder:
     """The schedule in which work-items share a result so that no two write one element."""
-    dims, a = nest.targets[0].shape.dims, nest.instruction.attributes
+    dims, a, device = nest.targets[0].shape.dims, nest.instruction.attributes, context.device
     if nest.shape.elements < device.shared_updates or any(target.shape.dtype in dtypes.PACKED
                                                           for target in nest.targets):
         return InOrder()
@@ -507,7 +513,9 @@ def _shared(device: Device, nest: Scatter) -> InOrder:
             chunk = -(-size // min(max(1, int(items)), size))
             chunk = max(chunk, min(device.shared_neighbours, -(-size // 2)))
             chunk = -(-chunk // 16) * 16 if chunk > 16 else chunk
-            return InOrder(items=-(-size // chunk), chunk=chunk, dimension=dimension, moved=moved)
+            far = device.lanes > 1 and context.target.wide and not moved and nest.targets[0].shape.bytes > device.cache
+            return InOrder(items=-(-size // chunk), chunk=chunk, dimension=dimension, moved=moved, updates_ahead=device.updates_ahead * far,
+                           ahead_bytes=device.gathered_bytes)
     return InOrder()
 
 
@@ -553,10 +561,51 @@ def _in_order(d: Target, helpers: Helpers, nest: Scatter, form: Schedule, index_
             return DimensionLoop(f"i{k}", "first", end)
         return DimensionLoop(f"i{k}", "0", str(dims[k]), owned if k == across else "")
     order = sorted(window, key=lambda k: -_stride(nest, k))
-    record = InOrderCode(indices, in_range, writer.variables(named), combine, form.chunk if form.items > 1 else 0,
-                         [loop(k) for k in rows if dims[k] != 1], [loop(k) for k in order if dims[k] != 1],
+    long = [k for k in rows if dims[k] != 1]
+    prefetch = _prefetch(d, helpers, nest, form, index_type, excess, long, loop(across)) \
+        if form.updates_ahead and across is not None and long else []
+    record = InOrderCode(indices, in_range, writer.variables(named), combine, prefetch, form.chunk if form.items > 1 else 0,
+                         [loop(k) for k in long], [loop(k) for k in order if dims[k] != 1],
                          owned if across is None else "")
     return _kernel(d, writer, form, form.items, 1, "kernels/scatter_in_order", record, Function("", dims).index)
+
+
+def _prefetch(d: Target, helpers: Helpers, nest: Scatter, form: InOrder, index_type: str, excess: bool,
+              rows: "List[int]", part: DimensionLoop) -> List[str]:
+    """The lines that prefetch the part of a later row's window that is a work-item's, and the elements of the result
+    that it is combined with, where these are contiguous. None where there is no later row."""
+    dims, out = nest.shape.dims, Text()
+    if dims[rows[-1]] <= form.updates_ahead:
+        return []
+    names = [f"i{k}" for k in range(len(dims))]
+    later = [name + f" + {form.updates_ahead}" * (k == rows[-1]) for k, name in enumerate(names)]
+    domain = [f"{name} in [0, {size - 1 - form.updates_ahead * (k == rows[-1])}]"
+              for k, (name, size) in enumerate(zip(names, dims))]
+    thread, box = f"({', '.join(names)}) -> ({', '.join(later)}), domain: {', '.join(domain)}", {
+        name: (0, size - 1) for name, size in zip(names, dims)}
+    writer = _Writer(d, helpers, nest, index_type, excess, thread, box)
+    indices, in_range = writer.rows()
+    writer.update()
+    inside = conditions(thread, box, index_type)
+    # the rest of a window of several dimensions, or of more bytes, is left to the processor's own prefetchers
+    start = {f"i{k}": 0 for k in nest.instruction.attributes["update_window_dims"] if f"i{k}" != part.name}
+    shapes = {**{buffer: shape for buffer, shape in buffers_of(nest.partition, nest.partition.entry).items()},
+              **{target.pointer: target.shape for target in nest.targets}}
+    lines = []
+    for words, flat in writer.of.accesses:
+        pointer, variables = words.split()[1], algebra.info(flat).variables
+        size = dtypes.storage_bytes(shapes[pointer].dtype)
+        known = {**{v.name: (v.lo, v.hi) for v in variables if v.name in (name for name, _ in writer.named)}, **box}
+        always = {v.name for v in variables} <= set(known) and set(conditions(flat, known, index_type)) <= set(inside)
+        if always and shapes[pointer].dtype not in dtypes.PACKED and writer.of.stride(flat, part.name)[0] == 1:
+            at = offset(pointer, writer.of.c(flat, **start)[0])
+            lines += [d.ahead("L2", at, line, size) for line in range(0, min(form.chunk * size, form.ahead_bytes), 64)]
+    if lines:
+        with out.block(f"if ({' && '.join(inside)})"):
+            out.add(*indices)
+            with out.block(f"if ({in_range})" if in_range else ""):
+                out.add(*writer.variables(), f"const {writer.t} {part.name} = {part.first};", *lines)
+    return out.lines
 
 
 def _stride(nest: Scatter, k: int) -> int:

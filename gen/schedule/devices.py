@@ -111,6 +111,7 @@ class Device:
     indexed_items: int = 0              # the same where each goes through all indices
     shared_updates: int = 0             # updates from which on a CPU's work-items share the result
     shared_neighbours: int = 0          # neighbours that one of these takes at least, where more work-items would have fewer
+    updates_ahead: int = 0              # updates, prefetch distance where they are combined in order with a result above the size of the cache
     scatter_threads: int = 0            # of a block
     runs: int = 0                       # runs of sorted rows for each unit of a GPU, at least
     unit_threads: int = 0               # threads that fill a unit of a GPU
@@ -159,7 +160,7 @@ _CPU = Device(
     column_period=25,
     scan_bytes=8 << 10,
     held_bytes=512 << 10, row_block=32 << 10, kept_bytes=256 << 10,
-    window_items=8, indexed_items=2, shared_updates=4096, shared_neighbours=128, scatter_threads=128,
+    window_items=8, indexed_items=2, shared_updates=4096, shared_neighbours=128, updates_ahead=32, scatter_threads=128,
     moved_tiles={
         1: (TileShape(64, 64, 1, 16, streamed=True), TileShape(64, 16, 1, 16), TileShape(32, 32, 1, 32), TileShape(16, 16, 1, 64), TileShape(8, 8, 1, 64)),
         2: (TileShape(32, 32, 1, 32), TileShape(32, 16, 1, 16), TileShape(16, 16, 1, 64), TileShape(8, 8, 1, 64)),
