@@ -220,15 +220,15 @@ SETT_INLINE const char *sett_relayout_message(int error);
 #define SETTP_RELAYOUT_WIDE 16
 #endif
 
-#if defined(__GNUC__) && !defined(__clang__) && \
-    !defined(__CUDACC__) /* clang unrolls by itself, and warns where it is asked and cannot */
+/* clang unrolls by itself, and warns where it is asked and cannot; gcc warns where it does not optimise. */
+#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__) && defined(__OPTIMIZE__)
 #define SETTP_RELAYOUT_UNROLL _Pragma("GCC unroll 64")
 #else
 #define SETTP_RELAYOUT_UNROLL
 #endif
 #if defined(__clang__)
 #define SETTP_RELAYOUT_ROLLED _Pragma("clang loop unroll(disable)")
-#elif defined(__GNUC__) && !defined(__CUDACC__)
+#elif defined(__GNUC__) && !defined(__CUDACC__) && defined(__OPTIMIZE__)
 #define SETTP_RELAYOUT_ROLLED _Pragma("GCC unroll 1")
 #else
 #define SETTP_RELAYOUT_ROLLED

@@ -81,6 +81,14 @@ def test_all_code(family: str, standard: str) -> None:
     assert ok, said
 
 
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_under_a_sanitizer(compiler: str) -> None:
+    """What is instrumented and not optimised has no warning either."""
+    ok, said = compiled([newest(compiler), "-std=c11", *language("c11"), "-O0", "-fsanitize=undefined", *STRICT, ALL_CODE, "-c", "-o", "/dev/null"],
+                        includes(["sett_tile.h", "sett_relayout.h"]))
+    assert ok, said
+
+
 @pytest.mark.parametrize("target", COMPILE_FOR)
 def test_compiles_for(target: str) -> None:
     compiler, flags = COMPILE_FOR[target]

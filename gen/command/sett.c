@@ -373,8 +373,10 @@ static int say_version(command *self) {
 #if defined(SETT_WITH_SHAPE)
   say_version_of(self, "sett", SETT_VERSION);
   say_version_of(self, "\nsett_tile.h", SETT_TILE_VERSION);
+  say_version_of(self, "\nsett_relayout.h", SETT_RELAYOUT_VERSION);
   say_version_of(self, "\nsett_nested_layout.h", SETT_NESTED_VERSION);
   say_version_of(self, "\nsett_mma_layouts.h", SETT_MMA_VERSION);
+  say_version_of(self, "\nsett_notation.h", SETT_NOTATION_VERSION);
   say_version_of(self, "\nsett_indexing_analysis.h", SETT_ANALYSIS_VERSION);
   say_text(self, "\n");
 #endif
