@@ -730,7 +730,7 @@ typedef struct sett_tile_iterator {
   X(NO_DIM, "a permuted dimension of %a where %b is expected")                                           \
   X(NO_TRANSPOSE, "no permutation of the dimensions keeps every element in its place")                   \
   X(NO_WHOLE_BYTES, "elements of %a bits, not of whole bytes")                                           \
-  X(NO_STRIDE, "strides do not lead to element %k (row-major), which is at position %a")
+  X(NO_STRIDE, "strides would put element %k (row-major) at position %b; it is at position %a")
 
 enum {
 #define SETTP_TILE_ENUM(name, text) SETT_TILE_##name,
@@ -3079,19 +3079,22 @@ SETT_INLINE size_t sett_tile_answer_print(const sett_tile_answer *answer, char *
 
 /* ---- bodies: strides -------------------------------------------------------------------------------------------- */
 
-/* 1 and the answer when the element at an index is not where the strides lead. */
+/* 1 where the element at an index is not where the strides lead; the answer keeps the first such element
+   that was asked, row-major; b is INT64_MAX where they lead farther. */
 SETT_INLINE int settp_tile_strays(const sett_tile_shape *shape, const sett_tile_plan *plan, const int64_t *stride,
                                   const int64_t *index, sett_tile_answer *answer) {
-  int64_t at = sett_tile_position(plan, index), rest = at, element = 0;
+  int64_t at = sett_tile_position(plan, index), led = 0, element = 0;
   int i;
   for (i = 0; i < shape->rank; ++i) {
     int64_t part = index[i] > 0 ? settp_tile_mul(index[i], stride[i]) : 0;
-    if (rest >= 0) rest = part < 0 || part > rest ? -1 : rest - part;
+    led = part < 0 || part > INT64_MAX - led ? INT64_MAX : led + part;
     element = element * shape->dims[i] + index[i];
   }
-  if (rest == 0) return 0;
-  *answer = settp_tile_say(SETT_TILE_NO_STRIDE, at, 0);
-  answer->element = element;
+  if (led == at) return 0; /* no element is at INT64_MAX */
+  if (answer->yes || element < answer->element) {
+    *answer = settp_tile_say(SETT_TILE_NO_STRIDE, at, led);
+    answer->element = element;
+  }
   return 1;
 }
 
@@ -3110,7 +3113,7 @@ SETT_INLINE sett_tile_answer settp_tile_strides_of_steps(const sett_tile_shape *
       index[step->dim] = value % step->size;
       value /= step->size;
     }
-    if (settp_tile_strays(shape, plan, stride, index, &answer)) return answer;
+    settp_tile_strays(shape, plan, stride, index, &answer);
   }
   return answer;
 }
@@ -3136,10 +3139,11 @@ SETT_INLINE sett_tile_answer settp_tile_strides_of_tiles(const sett_tile_shape *
   }
   /* the last index first: the strides seldom lead there where they do not exist */
   for (i = 0; i < shape->rank; ++i) index[i] = box.dims[i] - 1;
+  settp_tile_strays(shape, plan, stride, index, &answer);
+  for (i = 0; i < shape->rank; ++i) index[i] = 0;
   do {
     if (settp_tile_strays(shape, plan, stride, index, &answer)) return answer;
-    for (i = 0; i < shape->rank && count == 0; ++i) index[i] = 0;
-    if (++count > SETT_TILE_WALK) return settp_tile_say(SETT_TILE_UNDECIDED, 0, 0);
+    if (++count > SETT_TILE_WALK) return answer.no ? answer : settp_tile_say(SETT_TILE_UNDECIDED, 0, 0);
   } while (settp_tile_advance(&box, index));
   return answer;
 }

@@ -486,6 +486,32 @@ def test_same_bytes() -> None:
         assert status == 2 and text.startswith("error: "), (a, b, text)
 
 
+def test_bitcast_as_a_transpose() -> None:
+    """A "no" says whether a transpose of the dimensions is a bitcast, and which."""
+    for a, b, expected in (
+            ("bf16[70,300]{1,0:T(8,128)(2,1)}", "bf16[300,70]{0,1:T(8,128)(2,1)}", "no: element 1 (row-major) is at position 2 and at position 1; as a transpose by 1,0: yes"),
+            ("f32[2,3,5]{2,1,0}", "f32[5,2,3]{0,2,1}", "no: element 1 (row-major) is at position 1 and at position 5; as a transpose by 2,0,1: yes"),
+            ("f32[4,6]{1,0}", "f32[6,4]{1,0}", "yes"), ("f32[4,6]{1,0}", "f32[6,4,1]{0,1,2}", "no: element 1 (row-major) is at position 1 and at position 6"),
+            ("f32[4,6]{1,0:T(2,2)}", "f32[6,4]{1,0:T(2,2)}", "no: element 13 (row-major) is at position 13 and at position 11")):
+        status, text = algebra.run("shape", "bitcast", a, b)
+        assert (status, text) == (int(expected != "yes"), expected)
+        found = re.search(r"as a transpose by (\S+): yes", text)
+        if found:
+            assert answer("transpose", a, b) == found[1]
+        elif status:
+            assert algebra.run("shape", "transpose", a, b)[0] == 1
+
+
+def test_outside() -> None:
+    """What is outside is named with its range, and the column is its own."""
+    for words, expected in (
+            ("index f32[70,300] 70,0", "1: expected 0 <= index < 70 in dimension 0"), ("index f32[70,300] 3,300", "3: expected 0 <= index < 300 in dimension 1"),
+            ("bits f32[70,300] 69,-1", "4: expected 0 <= index < 300 in dimension 1"), ("index f32[3,0] 2,0", "3: expected 0 <= index < 0 in dimension 1"),
+            ("parts f32[9,4]{1,0:SC(0:2,5)} 2,4", "3: expected 0 <= index < 4 in dimension 1"), ("element f32[3,5] 15", "1: expected 0 <= position < 15")):
+        status, text = algebra.run("shape", *words.split())
+        assert status == 2 and text.startswith(f"error: {expected}, found "), text
+
+
 def test_bits_strides_parts_formats() -> None:
     assert answer("bits", "s4[3,5]{1,0:E(4)}", "2,1") == "byte 5, bits 4..7"
     assert answer("bits", "s4[3,5]{1,0}", "2,1") == "byte 11, bits 0..7"
@@ -494,9 +520,9 @@ def test_bits_strides_parts_formats() -> None:
     assert answer("strides", "f32[5,100]{1,0:T(8,128)}") == "512,4"
     assert said("strides", "f32[9,100]{1,0:T(8,128)}") == "512,4"
     strides = [
-        ("f32[9,200]{1,0:T(8,128)}", "no: strides do not lead to element 1600 (row-major), which is at position 2048"),
+        ("f32[9,200]{1,0:T(8,128)}", "no: strides 128,1 would put [0,128] at position 128; it is at position 1024"),
         ("u8[6]{0:T(2)(*,3)}", "1"), ("u8[5]{0:T(3)(*,4)}", "1"), ("u8[2,3]{1,0:T(2,3)(*,4)}", "3,1"), ("u8[2,2,2]{2,1,0:T(4,2)(*,*,*,3,1)}", "7,1,3"),
-        ("u8[7,5]{1,0:T(4,3)(*,2)(2,1)}", "no: strides do not lead to element 23 (row-major), which is at position 36"),
+        ("u8[7,5]{1,0:T(4,3)(*,2)(2,1)}", "no: strides 3,2 would put [0,2] at position 4; it is at position 1"),
         ("u4[4]{0:E(4)}", "no: elements of 4 bits, not of whole bytes"), ("s8[2,3]{1,0:E(16)}", "6,2"), ("f32[0,3]{1,0:T(2,2)}", "12,4"),
     ]
     for shape, expected in strides:

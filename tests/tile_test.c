@@ -340,7 +340,8 @@ static int check_strides(int is_combined) {
   sett_tile_plan plan = sett_tile_prepare(&shape);
   sett_tile_answer answer;
   int64_t strides[SETT_TILE_MAX_RANK], index[SETT_TILE_MAX_RANK];
-  int i, at, linear = 1, unit[SETT_TILE_MAX_RANK];
+  int64_t first = -1; /* the first element where no strides lead, row-major */
+  int i, at, linear = 1, joined = 0, unit[SETT_TILE_MAX_RANK];
   say(&shape, NULL);
   if (!small(&shape) || !model(&shape, &a, NULL)) return 0;
   answer = sett_tile_byte_strides(&shape, strides);
@@ -362,12 +363,16 @@ static int check_strides(int is_combined) {
     index_of(&shape, a.cell[at], index);
     for (i = 0; i < shape.rank; ++i) sum += index[i] * unit[i];
     linear &= sum == at;
+    if (sum != at && (first < 0 || a.cell[at] < first)) first = a.cell[at];
+    CHECK(answer.yes || answer.element != a.cell[at] || (sum != at && answer.a == at && answer.b == sum),
+          "the witness, element %d, is said to be at %d and strides to lead to %d", a.cell[at], (int)answer.a, (int)answer.b);
     for (i = 0; answer.yes && i < shape.rank; ++i) bytes += index[i] * strides[i];
     CHECK(!answer.yes || bytes == 4 * at, "strides lead to byte %d, not %d", (int)bytes, 4 * at);
-    CHECK(answer.yes || answer.element != a.cell[at] || sum != at, "strides lead to the witness, element %d", a.cell[at]);
   }
   CHECK(answer.yes == linear && answer.no == !linear, "strides given: %d, possible: %d", answer.yes, linear);
   CHECK(linear || (answer.reason == SETT_TILE_NO_STRIDE && a.cell[answer.a] == answer.element), "the witness is wrong");
+  for (i = 0; i < SETT_TILE_MAX_TILE_DIMS; ++i) joined |= shape.tile[i] == SETT_TILE_COMBINE;
+  CHECK(linear || joined || answer.element == first, "the witness is element %d, the first is %d", (int)answer.element, (int)first);
   ++(plan.coupled ? strides_of_tiles : strides_of_steps)[linear];
   shape.packed = 12;
   CHECK(sett_tile_byte_strides(&shape, strides).no, "byte strides of elements of 12 bits");

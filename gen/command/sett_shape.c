@@ -197,6 +197,16 @@ static int shape_info(command *self) {
   return 0;
 }
 
+/* Which of the indices that text lists is the first outside of the shape. */
+static int shape_say_outside(command *self, const sett_tile_shape *shape, const char *text, const int64_t *index) {
+  const char *at = text;
+  char message[96];
+  int d = 0;
+  for (; index[d] >= 0 && index[d] < shape->dims[d]; ++d) at = strchr(at, ',') + 1;
+  snprintf(message, sizeof message, "expected 0 <= index < %lld in dimension %d", (long long)shape->dims[d], d);
+  return say_error(self, (int)(at - text) + 1, message);
+}
+
 /* The position of an index, or -1 and the error is said. */
 static int64_t shape_position(command *self, const char *text, const char *index, sett_tile_shape *shape) {
   sett_tile_plan plan;
@@ -207,7 +217,7 @@ static int64_t shape_position(command *self, const char *text, const char *index
   if (count < 0) return -1;
   if (count != shape->rank) return (void)say_error(self, 1, "expected as many indices as the shape has dimensions"), -1;
   position = sett_tile_position(&plan, values);
-  if (position < 0) return (void)say_error(self, 1, "expected indices inside the shape"), -1;
+  if (position < 0) shape_say_outside(self, shape, index, values);
   return position;
 }
 
@@ -230,7 +240,11 @@ static int shape_element(command *self) {
   count = shape_integers(self, where, &position, 1);
   if (count < 0) return 2;
   if (count != 1) return say_error(self, 1, "expected a position");
-  if (position < 0 || position >= plan.positions) return say_error(self, 1, "expected a position inside the array's memory");
+  if (position < 0 || position >= plan.positions) {
+    char message[64];
+    snprintf(message, sizeof message, "expected 0 <= position < %lld", (long long)plan.positions);
+    return say_error(self, 1, message);
+  }
   if (sett_tile_element(&plan, position, index)) shape_say_list(self, index, shape.rank);
   else say_text(self, "padding");
   return 0;
@@ -258,13 +272,27 @@ static int shape_say_answer(command *self, const sett_tile_answer *answer) {
   return answer->no;
 }
 
+static void shape_say_order(command *self, const int32_t *order, int count) {
+  int i;
+  for (i = 0; i < count; ++i) {
+    if (i) say_text(self, ",");
+    say_int(self, order[i]);
+  }
+}
+
 static int shape_bitcast(command *self) {
   const char *a = self->argv[2], *b = self->argv[3];
   sett_tile_shape one, other;
   sett_tile_answer answer;
+  int32_t order[SETT_TILE_MAX_RANK];
   if (!shape_sized(self, a, &one) || !shape_sized(self, b, &other)) return 2;
   answer = sett_tile_same_bytes(&one, &other);
-  return shape_say_answer(self, &answer);
+  if (!answer.no || !sett_tile_find_transpose(&one, &other, order, SETT_TILE_SAME_BITS).yes) return shape_say_answer(self, &answer);
+  shape_say_answer(self, &answer);
+  say_text(self, "; as a transpose by ");
+  shape_say_order(self, order, other.rank);
+  say_text(self, ": yes");
+  return 1;
 }
 
 /* As many integers as the shape has dimensions, in 32 bits; 0 after say_error. */
@@ -286,7 +314,6 @@ static int shape_transpose(command *self) {
   sett_tile_shape one, other;
   sett_tile_answer answer;
   int32_t order[SETT_TILE_MAX_RANK];
-  int i;
   if (!shape_sized(self, a, &one) || !shape_sized(self, b, &other)) return 2;
   if (permutation) {
     if (!shape_small_integers(self, permutation, one.rank, order)) return 2;
@@ -295,19 +322,8 @@ static int shape_transpose(command *self) {
   }
   answer = sett_tile_find_transpose(&one, &other, order, SETT_TILE_SAME_BITS);
   if (!answer.yes) return shape_say_answer(self, &answer);
-  for (i = 0; i < one.rank; ++i) {
-    if (i) say_text(self, ",");
-    say_int(self, order[i]);
-  }
+  shape_say_order(self, order, one.rank);
   return 0;
-}
-
-static void shape_say_order(command *self, const int32_t *order, int count) {
-  int i;
-  for (i = 0; i < count; ++i) {
-    if (i) say_text(self, ",");
-    say_int(self, order[i]);
-  }
 }
 
 /* The parts of a bitcast, one a line: transpose P,P,.. SHAPE, reshape SHAPE. */
@@ -401,6 +417,27 @@ static int shape_descending(command *self) {
   return 0;
 }
 
+/* no: strides S,S,.. would put [I,J,..] at position P; it is at position Q. Strides are the positions of the elements with one index 1, all else 0. */
+static int shape_say_witness(command *self, const sett_tile_shape *shape, const sett_tile_plan *plan, const sett_tile_answer *answer) {
+  int64_t index[SETT_TILE_MAX_RANK], unit[SETT_TILE_MAX_RANK] = {0}, strides[SETT_TILE_MAX_RANK], element = answer->element;
+  int d;
+  for (d = shape->rank; d-- > 0; element /= shape->dims[d]) {
+    index[d] = element % shape->dims[d];
+    unit[d] = 1;
+    strides[d] = shape->dims[d] > 1 ? sett_tile_position(plan, unit) : 0;
+    unit[d] = 0;
+  }
+  say_text(self, "no: strides ");
+  shape_say_list(self, strides, shape->rank);
+  say_text(self, " would put [");
+  shape_say_list(self, index, shape->rank);
+  say_text(self, "] at position ");
+  say_int(self, answer->b);
+  say_text(self, "; it is at position ");
+  say_int(self, answer->a);
+  return 1;
+}
+
 /* Bytes between neighbours along each dimension; "no" where there are no such numbers. */
 static int shape_strides(command *self) {
   const char *text = self->argv[2];
@@ -410,6 +447,7 @@ static int shape_strides(command *self) {
   int64_t strides[SETT_TILE_MAX_RANK];
   if (!shape_plan(self, text, &shape, &plan)) return 2;
   answer = sett_tile_byte_strides(&shape, strides);
+  if (answer.reason == SETT_TILE_NO_STRIDE) return shape_say_witness(self, &shape, &plan, &answer);
   if (!answer.yes) return shape_say_answer(self, &answer);
   shape_say_list(self, strides, shape.rank);
   return 0;
@@ -507,7 +545,7 @@ static int shape_parts(command *self) {
   if (count < 0) return 2;
   if (count != shape.rank) return say_error(self, 1, "expected as many indices as the shape has dimensions");
   part = sett_tile_part(&shape, values, own);
-  if (part < 0) return say_error(self, 1, "expected indices inside the shape");
+  if (part < 0) return shape_say_outside(self, &shape, index, values);
   say_int(self, part);
   say_text(self, "\t");
   shape_say_list(self, own, shape.rank);
@@ -614,7 +652,7 @@ static const command_verb shape_verbs[] = {
     {"bits", "SHAPE I,J,..", "the byte and the bits in which an element lies", "s4[3,5]{1,0:T(2,2)E(4)}\t2,3", shape_bits},
     {"map", "SHAPE", "the layout as a map from indices to positions", "f32[3,5]{1,0:T(2,2)}", shape_map},
     {"unmap", "SHAPE", "the map from positions to indices", "f32[3,5]{0,1}", shape_unmap},
-    {"bitcast", "A B", "yes, or no: reason: the same bytes under both shapes", "f32[6,4]{1,0}\tf32[24]{0}", shape_bitcast},
+    {"bitcast", "A B", "yes, or no: reason: the same bytes under both shapes; if as a transpose only, by which permutation", "f32[6,4]{1,0}\tf32[24]{0}", shape_bitcast},
     {"transpose", "A B [P,P,..]", "the permutation by which a transpose is a bitcast; with P,P,..: yes or no", "f32[6,4]{1,0}\tf32[4,6]{0,1}", shape_transpose},
     {"decompose", "A B", "a bitcast as transposes and reshapes, one a line", "f32[6,4]{0,1}\tf32[24]{0}", shape_decompose},
     {"align", "SHAPE DIMS", "the shape with other dimensions whose layout makes the reshape a bitcast, or no", "f32[6,4]{0,1}\t3,2,4", shape_align},
