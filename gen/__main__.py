@@ -183,6 +183,7 @@ def of_each(work: Work, given: argparse.Namespace,
     """work(given, file) for each file, then(file, value) with what it gives; a fault of one file is said and does not
     keep the others from being done."""
     files = inputs(given.files)
+    algebra.build()     # before there are several processes
 
     def begun(done: int, file: str) -> None:
         if len(files) > 1:

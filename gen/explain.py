@@ -25,10 +25,11 @@ def stages(module: hlo.Module, targets: Sequence[str], options: Any) -> Dict[str
             program = pipeline.program(fusion, target, options.schedule, options.excess_precision)
             slices = " (input slices: each walked in its own space)" if _input_slices(fusion) else ""
             of_stage["schedule"] += [f"{kernel.name}: {kernel.hero}{slices}" for kernel in program.kernels]
+            place = f"{program.device.name}, target {target}"
             for kernel in (part for kernel in program.kernels for part in kernel.scheduled):
-                of_stage["schedule"].append(_schedule(kernel, program.device.name))
-                of_stage["flatten"].append(_flatten(kernel, program.device.name))
-                of_stage["vectorize"].append(_vectorize(kernel, program.device.name))
+                of_stage["schedule"].append(_schedule(kernel, place))
+                of_stage["flatten"].append(_flatten(kernel, place))
+                of_stage["vectorize"].append(_vectorize(kernel, place))
             of_stage["kernel"].append(program.text.rstrip())
     return {stage: "\n\n".join(texts) + "\n" for stage, texts in of_stage.items()}
 
@@ -91,8 +92,8 @@ def _maps(fusion: hlo.Fusion) -> str:
     return "\n".join(lines)
 
 
-def _schedule(kernel: "Kernel", device: str) -> str:
-    lines = [f"{kernel.name} for {device}: {kernel.loop.text()}, {kernel.blocks} blocks, index type {kernel.index}"]
+def _schedule(kernel: "Kernel", place: str) -> str:
+    lines = [f"{kernel.name} for {place}: {kernel.loop.text()}, {kernel.blocks} blocks, index type {kernel.index}"]
     lines += [f"  {line}" for line in kernel.by.describe(kernel)]
     lines.append(f"  index: {kernel.thread}")
     guards = algebra.guards(kernel.thread)
@@ -100,9 +101,9 @@ def _schedule(kernel: "Kernel", device: str) -> str:
     return "\n".join(lines)
 
 
-def _flatten(kernel: "Kernel", device: str) -> str:
+def _flatten(kernel: "Kernel", place: str) -> str:
     """Every access as one number, the element's position in its buffer."""
-    lines = [f"{kernel.name} for {device}:"]
+    lines = [f"{kernel.name} for {place}:"]
     lines += [f"  {what}: {index}" for what, index in dict.fromkeys(kernel.accesses)]
     partition = kernel.nest.partition
     for function in partition.functions[1:]:
@@ -113,10 +114,10 @@ def _flatten(kernel: "Kernel", device: str) -> str:
     return "\n".join(lines)
 
 
-def _vectorize(kernel: "Kernel", device: str) -> str:
+def _vectorize(kernel: "Kernel", place: str) -> str:
     """How each access moves along the step's variables, then the code of a step, where the hero has steps: one register's work, unrolled over vec."""
     loop = kernel.loop
-    lines = [f"{kernel.name} for {device}: a step is {loop.vec} x {loop.lanes} elements"]
+    lines = [f"{kernel.name} for {place}: a step is {loop.vec} x {loop.lanes} elements"]
     for what, index in dict.fromkeys(kernel.accesses):
         for variable in [v.name for v in algebra.info(index).variables if v.name in ("vec", "lane")[: 1 + (loop.lanes > 1)]]:
             access = algebra.access(index, variable)[0]

@@ -72,7 +72,7 @@ def files(fusion: Fusion, targets: Sequence[str], device: Optional[str] = None,
     """The text of every file of a fusion by its name, and the manifest."""
     name, programs = fusion.name, [program(fusion, target, device, excess) for target in targets]
     about = manifest(fusion, programs, excess)
-    about["files"] = {"header": f"{name}.h", "reference": f"{name}_ref.c", "bound": f"{name}_bound.c",
+    about["files"] = {"header": f"{name}.h", "reference": f"{name}_ref.c",
                       **{each.target.name: name + each.target.suffix for each in programs}}
     return {**{name + each.target.suffix: each.text for each in programs},
             f"{name}.h": render.header(fusion, about, programs),

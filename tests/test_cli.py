@@ -244,6 +244,9 @@ def test_explain_stages() -> None:
         assert alone.returncode == 0 and alone.stdout in whole and alone.stdout, stage
     partition = gen("explain", file, "--stage", "partition").stdout
     assert partition.startswith("log_transpose_add: 2 functions"), partition
+    for stage in ("schedule", "flatten", "vectorize"):      # each heading says for which target it is
+        headings = re.findall(r"^sett_log_transpose_add for (.*?):", gen("explain", file, "--stage", stage).stdout, re.M)
+        assert headings == ["sm_80, target cuda", "gfx90a, target hip", "pocl-cpu, target opencl", "cpu, target c"], stage
     steps = gen("explain", ROOT / "bench" / "add_f32.hlo", "--stage", "vectorize").stdout
     assert re.search(r"\n  unrolled \d+ times:\n    const float", steps), steps
 

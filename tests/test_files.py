@@ -6,6 +6,7 @@ import os
 import pty
 import re
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -81,6 +82,19 @@ def test_explain_of_several(three: "List[Path]") -> None:
     for count in (1, 2):
         done = gen("explain", *files, "--stage", "partition", "--jobs", count)
         assert done.returncode == 0 and done.stdout == "".join(f"#### {file} ####\n{text}" for file, text in zip(files, alone)), done.stderr
+
+
+def test_first_command(three: "List[Path]", tmp_path: Path) -> None:
+    """The first command of a fresh copy says that it compiles the library, once for several processes; the next says nothing."""
+    home, there = tmp_path / "sett", ROOT / "build" / "libsett.so"
+    for name in ("include", "gen", "templates"):
+        shutil.copytree(ROOT / name, home / name, ignore=shutil.ignore_patterns("__pycache__"))
+    compiler = tmp_path / "cc"      # at once: the library is there
+    compiler.write_text(f'#!/bin/sh\nfor last; do :; done\ncp "{there}" "$last"\n')
+    compiler.chmod(0o755)
+    command = [sys.executable, str(home / "gen"), "build", str(three[0]), str(three[2]), "-o", str(tmp_path / "out"), "--target", "c", "--jobs", "2"]
+    said = [subprocess.run(command, capture_output=True, text=True, env={**os.environ, "CC": str(compiler)}).stderr for _ in range(2)]
+    assert said == ["note: compiling build/libsett.so, once, ..\n", ""]
 
 
 def test_standard_input(tmp_path: Path) -> None:

@@ -207,9 +207,9 @@ class Harness(unittest.TestCase):
         self.assertEqual(result.unbounded_integers, 0)
         self.assertLess(0, result.unbounded_moderate)
         self.assertLess(result.unbounded_moderate, result.unbounded)
-        counts = f"{result.compared - result.unbounded} values compared, all equal; {result.unbounded} not (10%), any value is right where "
-        self.assertIn(f"0 ({counts}", result.line())
-        self.assertIn(f"; {result.unbounded_moderate} of them with moderate inputs), {result.rounds} rounds", result.line())
+        counts = f"{result.compared - result.unbounded} values compared, all equal; {result.unbounded} not (10%, {result.unbounded_moderate} of ordinary inputs): "
+        self.assertIn(f"0 ({counts}rounding decides", result.line())
+        self.assertTrue(result.line().endswith(f"), {result.rounds} rounds"), result.line())
 
     def test_bounds_that_allow_every_integer_are_counted(self) -> None:
         """What no kernel can get wrong is not compared. A bound that leaves one value out is a comparison."""
@@ -438,6 +438,11 @@ class Harness(unittest.TestCase):
         self.assertIn(device["name"], text)
         self.assertIn("latency", text)
         self.assertIn(row["copy"]["name"], text)
+        self.assertRegex(text, r"(?m)^GB/s, copy, read, memcpy: GB/s of the bytes moved; .* bench/README\.md ")
+        for high, said in ((1.1, False), (1.9, True)):
+            spread = {**row, "median_s": 1.0, "low_s": 0.9, "high_s": high}
+            text = bench.table(bench.Report("opencl", device, "cc", options, [], [spread]))
+            self.assertEqual("note: the machine is busy: times spread by up to 100%" in text, said)
 
     def test_share_is_the_median_of_the_turns(self) -> None:
         kernel = {"bytes": 300.0, "times": [1.0, 2.0, 4.0]}
@@ -620,12 +625,11 @@ class Text(unittest.TestCase):
     def test_why_values_are_not_compared(self) -> None:
         """All reasons that there are, each with its count where there are several."""
         some = run.CheckResult("a", "loop", "PASS", max_share=0.5, compared=1000, unbounded=16, unbounded_nan=1, unbounded_integers=5, unbounded_moderate=2)
-        self.assertEqual(run.error_text([some]), "0.5 of the allowed error (984 values compared; 16 not (1.6%), any value is right where rounding decides "
-                         "between NaN and a number (1), rounding decides a comparison, a conversion or an index (5), rounding leads to overflow, a division "
-                         "by zero or a pole (10); 2 of them with moderate inputs)")
+        self.assertEqual(run.error_text([some]), "0.5 of the allowed error (984 values compared; 16 not (1.6%, 2 of ordinary inputs): rounding decides NaN or "
+                         "a number (1), a comparison, a conversion or an index (5), overflow or a pole (10))")
         one = run.CheckResult("b", "loop", "PASS", compared=1000, unbounded=3, unknown=("rounding decides an index of g",))
-        self.assertEqual(run.error_text([one]), "0 (997 values compared, all equal; 3 not (0.3%), any value is right where rounding leads to overflow, "
-                         "a division by zero or a pole, or where rounding decides an index of g; none of them with moderate inputs)")
+        self.assertEqual(run.error_text([one]), "0 (997 values compared, among them all of ordinary inputs, all equal; 3 of special inputs not (0.3%): "
+                         "rounding decides overflow or a pole, or where rounding decides an index of g)")
 
     def test_an_unknown_target_is_bad_input(self) -> None:
         with self.assertRaises(run.RunError) as caught:

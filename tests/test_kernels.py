@@ -96,6 +96,7 @@ def test_written_files(built: Path) -> None:
     for name in NAMES:
         manifest = json.loads((built / f"{name}.json").read_text())
         assert manifest["name"] == name and manifest["hero"] == GPU_HEROES.get(name, "loop")
+        assert sorted([*manifest["files"].values(), f"{name}.json", f"{name}.d"]) == sorted(name + suffix for suffix in suffixes)
         for entry in manifest["params"] + manifest["results"]:
             dtype, dims = re.match(r"(\w+)\[([\d,]*)\]", entry["shape"]).groups()  # type: ignore[union-attr]
             elements = math.prod(int(n) for n in dims.split(",") if n)

@@ -82,6 +82,18 @@ def test_picture() -> None:
                 assert cell == "."
 
 
+def test_manifest(tmp_path: Path) -> None:
+    """The keys that are explained are those of a manifest."""
+    import json
+
+    said = re.search(r"^\* The manifest names (.*?)^\* ", TEXT, re.M | re.S)
+    assert said
+    assert shell(f"python3 -m gen build tests/kernels/softmax_f32.hlo -o {tmp_path} --target c").returncode == 0
+    manifest = json.loads((tmp_path / "softmax_f32.json").read_text())
+    known = {*manifest, *manifest["params"][0], *manifest["results"][0], *manifest["targets"]["c"], *manifest["targets"]["c"]["kernels"][0]}
+    assert set(re.findall(r"`(\w+)`", said[1])) <= known and len(known) > 15
+
+
 def run_sett(*words: str) -> str:
     if not (ROOT / "build" / "sett").exists():
         pytest.skip("build/sett is not built")

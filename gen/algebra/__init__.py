@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple, Optional, Sequence
 
 from gen import child
+from gen.terminal import PROGRESS
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 LIBRARY = ROOT / "build" / "libsett.so"
@@ -47,6 +48,7 @@ def build() -> Path:
     """Compile the library when it is missing or older than a source; a reader never sees half a file."""
     if not _stale():
         return LIBRARY
+    PROGRESS.note(f"compiling {LIBRARY.relative_to(ROOT)}, once, ..")
     LIBRARY.parent.mkdir(parents=True, exist_ok=True)
     started = max(path.stat().st_mtime_ns for path in _sources())
     handle, name = tempfile.mkstemp(prefix=".libsett.", suffix=".so", dir=LIBRARY.parent)

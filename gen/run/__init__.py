@@ -71,7 +71,7 @@ class CheckResult:
     unbounded: int = 0  # of these, values for which anything is allowed
     unbounded_nan: int = 0  # floats that are NaN in the reference
     unbounded_integers: int = 0  # integers and preds
-    unbounded_moderate: int = 0  # in rounds of moderate inputs, all types
+    unbounded_moderate: int = 0  # in rounds of ordinary inputs, all types
     unknown: Sequence[str] = ()  # what makes floats unbounded besides overflow, as gen/reference says it
     rounds: int = 0
     device: str = ""
@@ -92,33 +92,34 @@ def counted(count: int, noun: str) -> str:
 
 
 def error_text(results: Sequence[CheckResult]) -> str:
-    """The largest error as a share of the allowed one, how many values were compared, which was the worst, how many
-    could not be compared and why."""
+    """The largest error as a share of the allowed one, how many values were compared, how many could not be and why,
+    which was the worst."""
     if not any(r.compared for r in results):
         return "-"
     total, unbounded = sum(r.compared for r in results), sum(r.unbounded for r in results)
     worst = max(results, key=lambda r: r.max_share)
     bounded = total - unbounded
-    text = f"{worst.share_text()} ({counted(bounded, 'value')} compared" + (", all equal" if bounded
-                                                                            and not worst.max_share else "")
+    text = f"{worst.share_text()} ({counted(bounded, 'value')} compared"
+    if unbounded and not any(r.unbounded_moderate for r in results):
+        text += ", among them all of ordinary inputs"
+    text += ", all equal" if bounded and not worst.max_share else ""
     text += f"; {_unbounded_text(results, total)}" if unbounded else ""
     return text + (f"; worst: {f'{worst.fusion}, ' if len(results) > 1 else ''}{worst.nearest})" if worst.nearest
                    else ")")
 
 
 def _unbounded_text(results: Sequence[CheckResult], total: int) -> str:
-    """How many values have no limit, and why."""
-    nans, integers, moderate, unbounded = (sum(getattr(r, name) for r in results) for name in
+    """How many values have no limit, of which inputs, and why."""
+    nans, integers, ordinary, unbounded = (sum(getattr(r, name) for r in results) for name in
                                            ("unbounded_nan", "unbounded_integers", "unbounded_moderate", "unbounded"))
-    numbers = ["rounding leads to overflow, a division by zero or a pole",
-               *dict.fromkeys(why for r in results for why in r.unknown)]
-    reasons = [(nans, "rounding decides between NaN and a number"),
-               (integers, "rounding decides a comparison, a conversion or an index"),
+    numbers = ["overflow or a pole", *dict.fromkeys(why for r in results for why in r.unknown)]
+    reasons = [(nans, "NaN or a number"), (integers, "a comparison, a conversion or an index"),
                (unbounded - nans - integers, ", or where ".join(numbers))]
     found = [(count, why) for count, why in reasons if count]
     whys = ", ".join(why + (f" ({count})" if len(found) > 1 else "") for count, why in found)
     share = f"{float('%.2g' % (100 * unbounded / total)):g}%"
-    return f"{unbounded} not ({share}), any value is right where {whys}; {moderate or 'none'} of them with moderate inputs"
+    whose = f" not ({share}, {ordinary} of ordinary inputs)" if ordinary else f" of special inputs not ({share})"
+    return f"{unbounded}{whose}: rounding decides {whys}"
 
 
 def overall_status(results: Sequence[CheckResult]) -> str:

@@ -306,6 +306,20 @@ def _cells(row: Row, libraries: Sequence[str]) -> Dict[str, str]:
     return cells
 
 
+BUSY = 0.25     # spread beyond which something else has the machine at times
+
+
+def _legend(names: Sequence[str]) -> str:
+    """What stands in the columns of the table."""
+    return (f"GB/s, copy, read, memcpy{''.join(f', {name}' for name in names)}: GB/s of the bytes moved; share, of read: the kernel's GB/s in those of "
+            "the fastest copy, read; +-: of the share (95%); spread: of the middle half of the turns. bench/README.md explains them")
+
+
+def _busy(report: Report) -> List[str]:
+    most = max((_spread(row) for row in report.rows if "median_s" in row), default=0.0)
+    return [f"note: the machine is busy: times spread by up to {100 * most:.0f}%; shares, which compare within a turn, less"] if most > BUSY else []
+
+
 LEFT = ("kernel", "hero", "max error", "yardstick", "note")
 
 
@@ -368,9 +382,10 @@ def table(report: Report) -> str:
                         if r["status"] == "PASS"})
     if libraries:
         said.append(f"beside it, on {int(report.device['units'])} threads: {', '.join(libraries)}")
+    said.append(_legend(names))
     return "\n".join([*said, text([h if h != "note" else "" for h in headings]),
                       *(text([line.get(h, "") for h in headings]) for line in lines), *_summary(report),
-                      *skipped(report)])
+                      *skipped(report), *_busy(report)])
 
 
 def about(report: Report) -> Dict[str, Any]:

@@ -4,12 +4,13 @@
 #include <pthread.h>
 #include <stddef.h>
 
-enum { POOL_THREADS = 4 };
+enum { POOL_MOST = 64 };
 
 typedef void pool_work(void *context, size_t begin, size_t end);
 
 typedef struct pool {
-  pthread_t thread[POOL_THREADS];
+  pthread_t thread[POOL_MOST];
+  int threads;
   pthread_mutex_t mutex;
   pthread_cond_t begun, ended;
   pool_work *work; /* NULL: the pool ends */
@@ -46,19 +47,20 @@ static void pool_run(pool *p, pool_work *work, void *context, size_t count) {
   p->context = context;
   p->count = count;
   p->next = 0;
-  p->step = count / (4 * POOL_THREADS) + 1; /* several steps a thread, so that a slow one holds nobody up */
-  p->busy = POOL_THREADS;
+  p->step = count / (size_t)(4 * p->threads) + 1; /* several steps a thread, so that a slow one holds nobody up */
+  p->busy = p->threads;
   ++p->round;
   pthread_cond_broadcast(&p->begun);
   while (work && p->busy) pthread_cond_wait(&p->ended, &p->mutex);
   pthread_mutex_unlock(&p->mutex);
 }
 
-static int pool_begin(pool *p) {
+static int pool_begin(pool *p, long threads) {
   int i;
+  p->threads = threads < 1 ? 1 : threads < POOL_MOST ? (int)threads : POOL_MOST;
   p->round = 0;
   if (pthread_mutex_init(&p->mutex, NULL) || pthread_cond_init(&p->begun, NULL) || pthread_cond_init(&p->ended, NULL)) return 1;
-  for (i = 0; i < POOL_THREADS; ++i)
+  for (i = 0; i < p->threads; ++i)
     if (pthread_create(&p->thread[i], NULL, pool_thread, p)) return 1;
   return 0;
 }
@@ -66,6 +68,6 @@ static int pool_begin(pool *p) {
 static void pool_end(pool *p) {
   int i;
   pool_run(p, NULL, NULL, 0);
-  for (i = 0; i < POOL_THREADS; ++i) pthread_join(p->thread[i], NULL);
+  for (i = 0; i < p->threads; ++i) pthread_join(p->thread[i], NULL);
 }
 #endif
