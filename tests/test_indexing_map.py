@@ -527,6 +527,33 @@ def test_access_along_a_variable() -> None:
     assert linear > COUNT // 4
 
 
+def test_divisions_have_periods() -> None:
+    """A quotient of a chain of quotients, multiples and remainders of a variable rises evenly from period to period, a remainder repeats; the last division
+    of the text is that of the whole chain."""
+    rng, shortest = random.Random(SEED + 7), 0
+    for _ in range(COUNT // 4):
+        text = "x"
+        for _ in range(rng.randint(0, 3)):
+            text = f"({text} {rng.choice(['*', 'floordiv'])} {rng.randint(2, 6)})"
+        last = rng.choice(["floordiv", "mod"])
+        whole = f"(x, y) -> ({text} {last} {rng.randint(2, 12)}), domain: x in [0, 100000000], y in [0, 3]"
+        _, name, period = algebra.divisions(whole)[-1]
+        m = Map(whole)
+        values = [m((x, 0)) for x in range(3 * period)]
+        steps = {after[0] - now[0] for now, after in zip(values, values[period:])}
+        assert name == "x" and len(steps) == 1 and (last == "floordiv" or steps == {0}), (whole, period, steps)
+        least = min(p for p in range(1, period + 1) if len({b[0] - a[0] for a, b in zip(values, values[p:])}) == 1)
+        shortest += least == period
+    assert shortest > COUNT // 8
+    for other in ("(x + y) floordiv 4", "(x + 1) mod 3", "x ceildiv 4", "(x * -3) floordiv 4", "(x * y) mod 5", "x floordiv (y + 1)",
+                  "(x floordiv 4611686018427387904) floordiv 4", "(x * 3 + y) floordiv 8", "(x mod 5) mod 4"):
+        assert algebra.divisions(f"(x, y) -> ({other}), domain: x in [0, 99], y in [0, 3]")[-1][1:] == ("", 0), other
+    assert algebra.divisions("(x) -> (x * 3 + 1, 5), domain: x in [0, 9], x mod 2 in [0, 0]") == ()
+    both = algebra.divisions("(x, y) -> (((x floordiv 4) * 6) floordiv 9, (y floordiv 2) mod 3), domain: x in [0, 99], y in [0, 99]")
+    assert both == ((4, "x", 4), (9, "x", 12), (2, "y", 2), (3, "y", 6)) and [each.shifts for each in both] == [True, False, True, False]
+    assert algebra.divisions("(x, y) -> (x floordiv (y + 1)), domain: x in [0, 9], y in [0, 3]") == ((0, "", 0),)
+
+
 def test_guards_are_the_domain() -> None:
     rng = random.Random(SEED + 6)
     for _ in range(COUNT):

@@ -560,9 +560,23 @@ def test_split_transposes() -> None:
 def test_verbs_without_words() -> None:
     """A verb alone is answered with its words, not read as a shape."""
     for verb in ("info", "map", "unmap", "fields", "scan", "formats", "steps", "strides", "data", "untiled", "descending", "index", "bits",
-                 "element", "bitcast", "decompose", "transpose", "align", "permute", "delete", "move", "major", "normal", "kept", "parts"):
+                 "element", "bitcast", "decompose", "transpose", "align", "permute", "delete", "move", "major", "normal", "kept", "parts", "tile", "cut"):
         status, text = algebra.run("shape", verb)
         assert status == 2 and text.startswith(f"error: expected: shape {verb} ") and "element type" not in text, (verb, text)
+
+
+def test_first_tile_and_cuts() -> None:
+    """What the first tile divides each dimension by, and the layout of a part: tiles that fit stay, larger ones shrink, a tail goes."""
+    for shape, by in [("f32[6,170,160]{2,1,0:T(8,128)}", "1,8,128"), ("f32[170,160,6]{0,2,1:T(8,128)(2,1)}", "128,1,8"), ("f32[18]{0:T(4)}", "4"),
+                      ("f32[9,5]{1,0:T(4,2,2)}", "1,1"), ("f32[9,5]{1,0:T(*,4)}", "1,1"), ("f32[9,5]{1,0:T(2,4)(*,2)}", "1,1"), ("f32[9,5]{0,1}", "1,1"), ("f32[]", "")]:
+        assert answer("tile", shape) == by, shape
+    for shape, dims, wanted in [("f32[170,160]{1,0:T(8,128)L(512)S(1)}", "6,160", "f32[6,160]{1,0:T(6,128)S(1)}"), ("f32[170,160]{0,1:T(8,128)}", "160,6", "f32[160,6]{0,1:T(6,128)}"),
+                                ("bf16[170,160]{1,0:T(8,128)(2,1)}", "16,256", "bf16[16,256]{1,0:T(8,128)(2,1)}"), ("f32[<=9,5]{1,0:T(2,4)}", "1,1", "f32[1,1]{1,0:T(1,1)}"),
+                                ("f32[9,5]{1,0:T(*,4)}", "2,2", "f32[2,2]{1,0:T(*,4)}"), ("f32[9,5]{0,1}", "3,2", "f32[3,2]{0,1}")]:
+        assert answer("cut", shape, dims) == wanted, shape
+    for dims in ("3", "3,0", "3,-1", "3,4,5", "x", "9223372036854775807,9223372036854775807"):
+        assert algebra.run("shape", "cut", "f32[9,5]{1,0:T(2,4)}", dims)[0] == 2, dims
+    assert algebra.run("shape", "cut", "f32[?,5]", "3,4")[0] == 2 and algebra.run("shape", "tile", "token[]")[0] == 2
 
 
 def test_dimension_to_ask() -> None:

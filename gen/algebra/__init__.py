@@ -140,6 +140,21 @@ class Access(NamedTuple):
     align: int
 
 
+class Division(NamedTuple):
+    """A quotient or remainder. divisor: 0 where it is no positive constant. variable: that it divides, maybe after
+    multiples and quotients of it, and period, the length of its even steps; "" and 0 where it divides another
+    expression."""
+
+    divisor: int
+    variable: str = ""
+    period: int = 0
+
+    @property
+    def shifts(self) -> bool:
+        """Whether C text has a shift or a mask for it: the divisor is a power of two."""
+        return self.divisor > 0 and self.divisor & (self.divisor - 1) == 0
+
+
 class Guard(NamedTuple):
     variables: tuple[str, ...]
     lo: int
@@ -219,12 +234,18 @@ def access(text: str, variable: str) -> tuple[Access, ...]:
     """For each result how it moves along a variable."""
     answers = []
     for word in call("map", "access", text, variable).split("\t"):
-        strided = re.fullmatch(r"stride (-?\d+) align (\d+)", word)
-        if strided:
-            answers.append(Access(int(strided[1]), int(strided[2])))
+        if word.startswith("stride "):
+            _, stride, _, align = word.split(" ")
+            answers.append(Access(int(stride), int(align)))
         elif word:
             answers.append(Access(None, 1))
     return tuple(answers)
+
+
+def divisions(text: str) -> tuple[Division, ...]:
+    """The quotients and remainders in the results."""
+    lines = (line.split(" ") for line in call("map", "divisions", text).splitlines())
+    return tuple(Division(0 if words[0] == "-" else int(words[0]), *words[1:2], *map(int, words[2:])) for words in lines)
 
 
 def guards(text: str) -> tuple[Guard, ...]:

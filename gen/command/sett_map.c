@@ -271,6 +271,67 @@ static int map_access(command *self) {
   return 0;
 }
 
+/* What steps a node takes along a variable, where it is that variable, divided and multiplied by constants: it rises by
+   `up` every `period` of it. variable: -1 where the node is another expression, or its numbers do not fit. */
+typedef struct map_steps {
+  int64_t up, period;
+  int variable;
+} map_steps;
+
+static map_steps map_steps_of(sett_map_arena *arena, const map_steps *of, const settp_map_node *node) {
+  map_steps steps = {1, 1, -1};
+  int64_t constant, shared;
+  if (node->op == SETTP_MAP_VAR) steps.variable = (int)node->value;
+  if (node->op != SETTP_MAP_MUL && node->op != SETTP_MAP_FLOORDIV) return steps;
+  if (!settp_map_is_constant(arena, settp_map_b(node), &constant) || constant <= 0) return steps;
+  steps = of[settp_map_at(arena, settp_map_a(node))->mark];
+  if (node->op == SETTP_MAP_MUL) {
+    if (settp_map_mul(steps.up, constant, &steps.up)) steps.variable = -1;
+  } else {
+    shared = settp_map_gcd(steps.up, constant);
+    steps.up /= shared;
+    if (settp_map_mul(steps.period, constant / shared, &steps.period)) steps.variable = -1;
+  }
+  return steps;
+}
+
+static int map_divisions(command *self) {
+  sett_map_arena *arena = &self->arena;
+  sett_map map = read_map(self, arena, 2);
+  settp_map_list list = {NULL, 0, 0};
+  map_steps *steps;
+  uint32_t at;
+  int i;
+  char buffer[24];
+  if (map.kind != SETT_MAP_DEFINED) return say_map(self, arena, map);
+  for (i = 0; i < map.results; ++i)
+    if (settp_map_list_push(arena, &list, map.result[i])) return say_error(self, 0, sett_map_message(SETT_MAP_ERROR_FULL));
+  steps = (map_steps *)settp_map_take(arena, (size_t)list.count * sizeof *steps + 8);
+  if (!steps) return say_error(self, 0, sett_map_message(SETT_MAP_ERROR_FULL));
+  for (at = 0; at < list.count; ++at) {
+    const settp_map_node *node = settp_map_at(arena, list.handle[at]);
+    map_steps of;
+    int64_t divisor, shared;
+    steps[at] = map_steps_of(arena, steps, node);
+    if (node->op != SETTP_MAP_FLOORDIV && node->op != SETTP_MAP_MOD && node->op != SETTP_MAP_CEILDIV) continue;
+    if (self->length) say_text(self, "\n");
+    if (!settp_map_is_constant(arena, settp_map_b(node), &divisor) || divisor <= 0) {
+      say_text(self, "-");
+      continue;
+    }
+    say_int(self, divisor);
+    of = steps[settp_map_at(arena, settp_map_a(node))->mark];
+    if (node->op == SETTP_MAP_CEILDIV || of.variable < 0) continue;
+    shared = settp_map_gcd(of.up, divisor);
+    if (settp_map_mul(of.period, divisor / shared, &of.period)) continue;
+    say_text(self, " ");
+    say_text(self, sett_map_name(map, of.variable, buffer));
+    say_text(self, " ");
+    say_int(self, of.period);
+  }
+  return 0;
+}
+
 static int map_guards(command *self) {
   sett_map_arena *arena = &self->arena;
   sett_map map = sett_map_guards(arena, read_map(self, arena, 2));
@@ -527,6 +588,8 @@ static const command_verb map_verbs[] = {
      "(v) -> ((v floordiv 8) * 64 + v mod 8), domain: v in [0, 63]\tv", map_runs},
     {"access", "MAP VARIABLE", "for each result its stride along VARIABLE and what divides it at the start, or varies",
      "(d0, d1) -> (d0 * 8 + d1), domain: d0 in [0, 3], d1 in [0, 7]\td0", map_access},
+    {"divisions", "MAP", "a line for each quotient and remainder in the results: the divisor (- where it is no positive constant); where a variable is divided, maybe after multiples and quotients of it, also that and the length of even steps",
+     "(d0, d1) -> (((d0 floordiv 4) * 6) floordiv 4 + (d0 + d1) mod 3), domain: d0 in [0, 63], d1 in [0, 7]", map_divisions},
     {"range", "MAP", "bounds LO,HI of each result", "(d0) -> (d0 * 3 - 1), domain: d0 in [0, 7]", map_range},
     {"info", "MAP", "a line for each variable, result and constraint, with bounds, and the variables that the latter name", "(d0) -> (d0 * 3), domain: d0 in [0, 7], d0 mod 2 in [0, 0]", map_info},
     {"guards", "MAP", "what must be tested at run time: its variables, bounds and expression", "(d0) -> (d0), domain: d0 in [0, 7], d0 mod 2 in [0, 0]",

@@ -367,6 +367,53 @@ static int shape_align(command *self) {
   return 0;
 }
 
+/* By how much the first tile divides each dimension; ones where tiles change nothing, combine dimensions or have more
+   dimensions than the array. */
+static void shape_first_tile(const sett_tile_shape *shape, int64_t *by) {
+  int i, count = 0, simple = !sett_tile_plain(shape) && shape->tiles > 0 && shape->tile_rank[0] <= shape->rank;
+  for (i = 0; i < shape->tiles; ++i) count += shape->tile_rank[i];
+  for (i = 0; i < count; ++i) simple &= shape->tile[i] != SETT_TILE_COMBINE;
+  for (i = 0; i < shape->rank; ++i) by[i] = 1;
+  for (i = 0; simple && i < shape->tile_rank[0]; ++i) by[shape->minor_to_major[i]] = shape->tile[shape->tile_rank[0] - 1 - i];
+}
+
+static int shape_tile(command *self) {
+  const char *text = self->argv[2];
+  sett_tile_shape shape;
+  int64_t by[SETT_TILE_MAX_RANK];
+  if (!shape_sized(self, text, &shape)) return 2;
+  shape_first_tile(&shape, by);
+  shape_say_list(self, by, shape.rank);
+  return 0;
+}
+
+/* The layout of a part: the dimensions given, no padded tail, and a first tile that is no larger than the part. */
+static int shape_cut(command *self) {
+  const char *text = self->argv[2], *dims = self->argv[3];
+  sett_tile_shape shape;
+  sett_tile_plan plan;
+  int64_t by[SETT_TILE_MAX_RANK];
+  int i, larger = 0, count;
+  if (!shape_sized(self, text, &shape)) return 2;
+  shape_first_tile(&shape, by);
+  count = shape_integers(self, dims, shape.dims, SETT_TILE_MAX_RANK);
+  if (count < 0) return 2;
+  if (count != shape.rank) return say_error(self, 1, "expected as many dimensions as the shape has");
+  for (i = 0; i < count; ++i)
+    if (shape.dims[i] < 1) return say_error(self, 1, "expected dimensions of at least 1");
+  shape.tail = 0;
+  shape.dynamic = 0;
+  for (i = 0; i < shape.rank; ++i) larger |= by[i] > shape.dims[i];
+  for (i = 0; larger && i < shape.tile_rank[0]; ++i) {
+    int d = shape.minor_to_major[i];
+    if (by[d] > shape.dims[d]) shape.tile[shape.tile_rank[0] - 1 - i] = shape.dims[d];
+  }
+  plan = sett_tile_prepare(&shape);
+  if (plan.error) return shape_error(self, plan.error, 1);
+  shape_say_leaf(self, &shape);
+  return 0;
+}
+
 static int shape_untiled(command *self) {
   const char *text = self->argv[2];
   sett_tile_shape shape;
@@ -656,6 +703,9 @@ static const command_verb shape_verbs[] = {
     {"transpose", "A B [P,P,..]", "the permutation by which a transpose is a bitcast; with P,P,..: yes or no", "f32[6,4]{1,0}\tf32[4,6]{0,1}", shape_transpose},
     {"decompose", "A B", "a bitcast as transposes and reshapes, one a line", "f32[6,4]{0,1}\tf32[24]{0}", shape_decompose},
     {"align", "SHAPE DIMS", "the shape with other dimensions whose layout makes the reshape a bitcast, or no", "f32[6,4]{0,1}\t3,2,4", shape_align},
+    {"tile", "SHAPE", "by how much the first tile divides each dimension; ones where it is not that simple", "f32[6,170,160]{2,1,0:T(8,128)}", shape_tile},
+    {"cut", "SHAPE DIMS", "the layout of a part with those dimensions: no tail, a first tile no larger than the part", "f32[170,160]{1,0:T(8,128)L(512)}\t6,160",
+     shape_cut},
     {"untiled", "SHAPE", "yes, or no: reason: do tiles change nothing?", "f32[16,128]{1,0:T(8,128)}", shape_untiled},
     {"strides", "SHAPE", "bytes between neighbours along each dimension, or no", "f32[3,5]{0,1}", shape_strides},
     {"data", "SHAPE", "bytes up to the end of the last element", "f32[3,5]{1,0:T(2,2)}", shape_data},

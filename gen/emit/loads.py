@@ -3,7 +3,6 @@ step."""
 
 from __future__ import annotations
 
-import re
 from typing import Callable, Optional, Tuple
 
 from gen import algebra
@@ -126,7 +125,8 @@ class Loads(Accesses):
         steps = {v.name: self.stride(index, v.name)[0] for v in algebra.info(index).variables
                  if v.name in self.partition.ranges}
         met = {name for guard in algebra.guards(index) for name in guard.variables}
-        if not self._before_loops or self._by_lane(index) or not re.search("[/%]", whole) or met & set(steps) or any(n is None or n < 0 for n in steps.values()) \
+        if not self._before_loops or self._by_lane(index) or all(each.shifts for each in algebra.divisions(index)) \
+                or met & set(steps) or any(n is None or n < 0 for n in steps.values()) \
                 or any(v.lo for v in algebra.info(index).variables if v.name in steps):
             return whole
         name, kept, t = self.name(of, "at_"), self.text, self.d.index[self.index_type]

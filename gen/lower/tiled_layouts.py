@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import functools
 import math
-import re
 from dataclasses import dataclass, replace
 from typing import Dict, List, Sequence, Tuple
 
@@ -42,20 +41,14 @@ def _is_plain(shape: Shape) -> bool:
     return not any(leaf.tiled for leaf in shape.leaves())
 
 
-def _with_dims(shape: Shape, dims: "Sequence[int]") -> Shape:
-    """The same layout (without a padded tail) of another size."""
-    text = re.sub(r"L\(\d+\)", "", shape.text)
-    return of_text(f"{shape.dtype}[{','.join(map(str, dims))}]{text[text.index(']') + 1:]}")
+def _part(shape: Shape, dims: "Sequence[int]") -> Shape:
+    """The layout of a part of those dims, in tiles that are no larger."""
+    return of_text(algebra.call("shape", "cut", shape.text, algebra.numbers(dims)))
 
 
 def _tile(shape: Shape) -> "Tuple[int, ...]":
     """By how much the first tile divides each dimension; ones where it is not that simple."""
-    tile = re.search(r"T\(([0-9,]+)\)", shape.text)
-    sizes, by = [int(n) for n in tile[1].split(",")] if tile and shape.tiled else [], [1] * shape.rank
-    if "*" not in shape.text and len(sizes) <= shape.rank:
-        for d, size in zip(shape.minor_to_major, reversed(sizes)):
-            by[d] = size
-    return tuple(by)
+    return tuple(int(n) for n in algebra.call("shape", "tile", shape.text).split(",") if n)
 
 
 @dataclass(frozen=True)
@@ -66,24 +59,14 @@ class Box:
     dims: Tuple[int, ...]
     whole: Tuple[int, ...]
 
-    def layout(self, shape: Shape) -> Shape:
-        """The part alone: in tiles that are no larger."""
-        tiling = re.search(r"T\([0-9,]+\)", shape.text)
-        of = _with_dims(shape, self.dims)
-        if not tiling or all(a <= b for a, b in zip(_tile(shape), self.dims)):
-            return of
-        rank = tiling[0].count(",") + 1
-        tile = [min(_tile(shape)[d], self.dims[d]) for d in reversed(shape.minor_to_major[:rank])]
-        return of_text(of.text.replace(tiling[0], f"T({','.join(map(str, tile))})", 1))
-
     def place(self, shape: Shape) -> str:
         """The map from a position in the part to that in the whole array's memory."""
         text = {name: ",".join(map(str, values))
                 for name, values in (("out", self.dims), ("in", self.whole), ("start", self.start))}
         step = algebra.call("op", "slice", "0", *(f"{k}={v}" for k, v in text.items()),
                             f"stride={','.join('1' * len(self.dims))}")
-        inside = algebra.compose(algebra.call("shape", "unmap", self.layout(shape).text), step)
-        return algebra.compose(inside, algebra.call("shape", "map", _with_dims(shape, self.whole).text))
+        inside = algebra.compose(algebra.call("shape", "unmap", _part(shape, self.dims).text), step)
+        return algebra.compose(inside, algebra.call("shape", "map", _part(shape, self.whole).text))
 
 
 def _boxes(shape: Shape, parameters: "Sequence[Shape]") -> "List[Box]":
@@ -94,9 +77,10 @@ def _boxes(shape: Shape, parameters: "Sequence[Shape]") -> "List[Box]":
     unit = [math.lcm(*by) for by in zip(*tiles)]
     whole = tuple(-(-n // by) * by for n, by in zip(shape.dims, tiles[0]))
     inner = tuple(n // by * by for n, by in zip(shape.dims, unit))
-    room, exact = _with_dims(shape, whole), _with_dims(shape, inner)
-    if inner == whole or math.prod(inner) < max(LEAST, math.prod(whole) // 2) or positions(exact) != exact.elements or positions(room) != room.elements \
-            or positions(room) != positions(shape):
+    if inner == whole or math.prod(inner) < max(LEAST, math.prod(whole) // 2):
+        return []
+    room, exact = _part(shape, whole), _part(shape, inner)
+    if positions(exact) != exact.elements or positions(room) != room.elements or positions(room) != positions(shape):
         return []
     boxes = [Box((0,) * shape.rank, inner, whole)]
     dims = list(whole)
@@ -106,9 +90,9 @@ def _boxes(shape: Shape, parameters: "Sequence[Shape]") -> "List[Box]":
                    tuple(end - start if k == d else n for k, n in enumerate(dims)), whole)
     for d in reversed(shape.minor_to_major):
         even = inner[d] + (shape.dims[d] - inner[d]) // LANES * LANES if d == shape.minor_to_major[0] else inner[d]
-        if even > inner[d] and positions(slab(d, inner[d],
-                                              even).layout(shape)) == math.prod(slab(d, inner[d], even).dims):
-            boxes.append(slab(d, inner[d], even))
+        vectors = slab(d, inner[d], even)
+        if even > inner[d] and positions(_part(shape, vectors.dims)) == math.prod(vectors.dims):
+            boxes.append(vectors)
         else:
             even = inner[d]
         if even < whole[d]:
@@ -183,7 +167,7 @@ def lowered(computation: Computation,
         for k, box in enumerate(cut):
             part = add(f"part.{number}.{k}", "slice", array_shape(shape.dtype, box.dims), [value],
                        slice=tuple((s, s + n, 1) for s, n in zip(box.start, box.dims)))
-            layout = box.layout(shape)
+            layout = _part(shape, box.dims)
             memory = replace(array_shape(shape.dtype, (positions(layout),)), place=box.place(shape))
             lowered_leaves.append((number, memory,
                                    add(f"result.{number}.{k}", "tile", memory, [part, zero], layout=layout.text), 0))

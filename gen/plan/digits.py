@@ -10,7 +10,6 @@ element.
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass
 from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
@@ -64,13 +63,7 @@ class IterationSpace:
 def _splits(flat: str) -> List[int]:
     """The numbers by which a map of one variable divides it: where its position must be split."""
     name = algebra.info(flat).variables[0].name
-    text = algebra.info(flat).results[0].text
-    splits = [int(n) for n in re.findall(rf"\b{name} (?:floordiv|mod) (\d+)", text)]
-    splits += [int(a) * int(b) for a, b in re.findall(rf"\b{name} floordiv (\d+)\) mod (\d+)", text)]
-    # (x * 5) floordiv 4 = x + x floordiv 4
-    for inner, factor, by in re.findall(rf"\(\(?{name}(?: floordiv (\d+)\))? \* (\d+)\) floordiv (\d+)", text):
-        splits.append(int(inner or 1) * int(by) // math.gcd(int(factor), int(by)))
-    return splits
+    return [division.period for division in algebra.divisions(flat) if division.variable == name]
 
 
 def _sizes(elements: int, flats: Sequence[str]) -> Tuple[int, ...]:
