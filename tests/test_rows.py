@@ -22,7 +22,7 @@ from gen.run import proofs  # noqa: E402
 from gen.schedule import DEVICES  # noqa: E402
 
 FLOATS = ["f32", "f32", "bf16", "f16", "f64"]
-ROWS = [16, 17, 31, 64, 100, 128, 300, 1023, 4097]
+ROWS = [1, 3, 16, 17, 31, 64, 100, 128, 300, 515, 1023, 4097, 20011, 40001]
 OUTER = [1, 2, 3, 5, 16, 17, 40]
 MOST = 60000
 COMBINE = """{op}_{t} {{
@@ -37,22 +37,23 @@ Value = Tuple[str, Sequence[int]]    # name, dims
 
 
 class Text:
-    """A module of one type, line by line."""
+    """A module of one type, line by line. stored: the type of its parameters and results, if that is another."""
 
     def __init__(self, dtype: str, dims: "Sequence[int]", gone: "Sequence[int]") -> None:
         self.dtype, self.dims, self.gone = dtype, list(dims), sorted(gone)
         self.kept = [k for k in range(len(dims)) if k not in gone]
         self.lines: "List[str]" = []
-        self.parameters = 0
+        self.parameters, self.stored = 0, dtype
 
-    def emit(self, dims: "Sequence[int]", text: str) -> Value:
+    def emit(self, dims: "Sequence[int]", text: str, dtype: str = "") -> Value:
         name = f"v{len(self.lines)}"
-        self.lines.append(f"  {name} = {plain(self.dtype, dims)} {text}")
+        self.lines.append(f"  {name} = {plain(dtype or self.dtype, dims)} {text}")
         return name, list(dims)
 
     def parameter(self, dims: "Sequence[int]") -> Value:
         self.parameters += 1
-        return self.emit(dims, f"parameter({self.parameters - 1})")
+        value = self.emit(dims, f"parameter({self.parameters - 1})", self.stored)
+        return value if self.stored == self.dtype else self.op("convert", value)
 
     def op(self, opcode: str, *operands: Value) -> Value:
         return self.emit(operands[0][1], f"{opcode}({', '.join(name for name, _ in operands)})")
@@ -69,7 +70,9 @@ class Text:
         return self.emit(self.dims, f"broadcast({of[0]}), dimensions={{{','.join(map(str, self.kept if over is None else over))}}}")
 
     def module(self, *results: Value) -> str:
-        types = ", ".join(plain(self.dtype, dims) for _, dims in results)
+        if self.stored != self.dtype:
+            results = tuple(self.emit(dims, f"convert({name})", self.stored) for name, dims in results)
+        types = ", ".join(plain(self.stored, dims) for _, dims in results)
         combiners = "".join(COMBINE.format(op=op, t=self.dtype) for op in START)
         return "HloModule rows\n\n" + combiners + "ENTRY e {\n" + "\n".join(self.lines) + f"\n  ROOT all = ({types}) tuple({', '.join(name for name, _ in results)})\n}}\n"
 
@@ -127,17 +130,19 @@ class Draw(Text):
         self.r = r = random.Random(seed)
         while True:
             inner = r.choice([1, 1, 1, 2])
-            dims = [r.choice(OUTER) for _ in range(r.randint(1, 3))] + [r.choice([2, 3, 8]) for _ in range(inner - 1)] + [r.choice(ROWS)]
+            dims = [r.choice(OUTER) for _ in range(r.choice([0, 1, 1, 1, 2, 2, 3]))] + [r.choice([2, 3, 8]) for _ in range(inner - 1)] + [r.choice(ROWS)]
             if math.prod(dims) <= MOST:
                 break
         super().__init__(r.choice(FLOATS), dims, range(len(dims) - inner, len(dims)))
+        if self.dtype in ("f32", "f64") and r.random() < 0.3:
+            self.stored = r.choice(["bf16", "f16", "f32"])
 
     def of_row(self, value: Value) -> Value:
         r = self.r
         for _ in range(r.choice([0, 1, 2])):
             opcode = r.choice(["negate", "abs", "rsqrt", "log", "tanh", "add", "multiply"])
             value = self.op(opcode, value, self.constant(r.choice(["0.5", "-1.5", "3"]), value[1])) if opcode in ("add", "multiply") else self.op(opcode, value)
-        if r.random() < 0.1:     # of another row
+        if value[1] and r.random() < 0.1:     # of another row
             value = self.emit(value[1], f"reverse({value[0]}), dimensions={{{r.randrange(len(value[1]))}}}")
         return value
 
