@@ -131,26 +131,33 @@ template <class T> static inline T __ldg(const T *from) { return *from; }
 
 // ---- half ----
 
-struct __half {
-  unsigned short bits;
-};
-
-static inline __half __ushort_as_half(unsigned short x) { return {x}; }
-static inline unsigned short __half_as_ushort(__half x) { return x.bits; }
-
 // One rounding, to nearest even; a NaN becomes the device's one.
-static inline __half __double2half(double x)
+static inline unsigned short sett_half_bits(double x)
 {
   const unsigned sign = signbit(x) ? 0x8000u : 0;
   const double size = fabs(x);
-  if (x != x) return {0x7fff};
-  if (size >= 65520) return {(unsigned short)(sign | 0x7c00u)};
+  if (x != x) return 0x7fff;
+  if (size >= 65520) return (unsigned short)(sign | 0x7c00u);
   const int e = size < 0x1p-14 ? -14 : ilogb(size);
   const unsigned steps = (unsigned)rint(ldexp(size, 10 - e)); // 2048 of them carry into the exponent
-  return {(unsigned short)(sign | (((unsigned)(e + 14) << 10) + steps))};
+  return (unsigned short)(sign | (((unsigned)(e + 14) << 10) + steps));
 }
 
-static inline __half __float2half_rn(float x) { return __double2half((double)x); }
+struct __half {
+  unsigned short bits;
+  __half() = default;
+  explicit __half(double x) : bits(sett_half_bits(x)) {}
+};
+
+static inline __half __ushort_as_half(unsigned short x)
+{
+  __half half;
+  half.bits = x;
+  return half;
+}
+
+static inline unsigned short __half_as_ushort(__half x) { return x.bits; }
+static inline __half __float2half_rn(float x) { return __half((double)x); }
 
 static inline float __half2float(__half x)
 {

@@ -410,7 +410,7 @@ def _small_float(d: Target, need: Need, name: str, dtype: str, title: str) -> st
         body = d.half_bits("x")
         if name == "bits":
             return f"{head} {u16} {title}(float x)\n{{\n{body}}}\n"
-        body = body.replace("return u;", f"return {need('value', 'f16')}(u);") if d.wide else "  return __half2float(__double2half(x));\n"
+        body = body.replace("return u;", f"return {need('value', 'f16')}(u);") if d.wide else "  return __half2float(__half(x));\n"
         return f"{head} float {title}(double x)\n{{\n{body}}}\n"
     return f"{head} float {title}(float x)\n{{\n  return {need('value', 'f16')}({need('bits', 'f16')}(x));\n}}\n"
 

@@ -141,7 +141,7 @@ class Emitter(scan.Emitter):
             rest = self.part(rest_count, 1, count * threads * vec, left)
         shuffles = self.d.has_shuffles
         identity = [self.identity(h, k) for h, k, _ in self.components]
-        return Rows(**{**common, "group": True, "item": True}, threads=threads, width=device.warp if shuffles else 1,
+        return Rows(**{**common, "group": nest.outer > 1, "item": True}, threads=threads, width=device.warp if shuffles else 1,
                     shuffles=shuffles, count=count, step=step, rest_count=rest_count, rest=rest, identity=identity,
                     join=self.join)
 

@@ -19,8 +19,8 @@ class Gpu(Target):
     def template(self) -> str:
         return "files/gpu.j2"
 
-    def launch_bounds(self, threads: int) -> str:
-        return f" __launch_bounds__({threads})"
+    def launch_bounds(self, threads: int, blocks: int = 0) -> str:
+        return f" __launch_bounds__({threads}, {blocks})" if blocks else f" __launch_bounds__({threads})"
 
     def reinterpret(self, text: str, source: str, to: str, lanes: int = 1) -> str:
         words = {("f32", "s32"): "__float_as_int", ("f32", "u32"): "__float_as_uint", ("s32", "f32"): "__int_as_float",

@@ -10,7 +10,7 @@ from gen.targets.target import Target
 
 
 class OpenCL(Target):
-    def launch_bounds(self, threads: int) -> str:
+    def launch_bounds(self, threads: int, blocks: int = 0) -> str:
         return f" __attribute__((reqd_work_group_size({threads}, 1, 1)))"
 
     def math(self, name: str, dtype: str) -> str:

@@ -109,8 +109,9 @@ class Target:
     def template(self) -> str:
         return f"files/{self.name}.j2"
 
-    def launch_bounds(self, threads: int) -> str:
-        """What a kernel's declaration says of its work-groups."""
+    def launch_bounds(self, threads: int, blocks: int = 0) -> str:
+        """What a kernel's declaration says of its work-groups. blocks: number of them that a processor has at least (0:
+        the compiler's choice); with 1, registers are not spilt to make room for more."""
         return ""
 
     def unrolled(self, lanes: int) -> List[str]:

@@ -1,5 +1,5 @@
 // tests/goldens/softmax_f32.hlo: threads 512: 1 rows x 512 to fold, vec 4, 2 steps, 16 registers hold a row
-extern "C" __global__ __launch_bounds__(512) void sett_softmax_f32(const float *__restrict__ p0, float *__restrict__ r0)
+extern "C" __global__ __launch_bounds__(512, 1) void sett_softmax_f32(const float *__restrict__ p0, float *__restrict__ r0)
 {
   __shared__ float shared0[16];
   __shared__ float row_shared0[1];

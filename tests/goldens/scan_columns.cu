@@ -1,5 +1,5 @@
 // tests/goldens/column_cummax_f32.hlo: scan of columns, threads 64, 1 rows a work-item, 1 registers of 1 columns
-extern "C" __global__ __launch_bounds__(64) void sett_column_cummax_f32(const float *__restrict__ p0, float *__restrict__ r0)
+extern "C" __global__ __launch_bounds__(64, 1) void sett_column_cummax_f32(const float *__restrict__ p0, float *__restrict__ r0)
 {
   const unsigned th_x = (unsigned)threadIdx.x;
   if (!(th_x <= 49)) return;

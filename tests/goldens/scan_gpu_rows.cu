@@ -1,5 +1,5 @@
 // bench/cumsum_f32.hlo: scan of rows, threads 256, 1 rows a work-item, 4 x 1 elements a step
-extern "C" __global__ __launch_bounds__(256) void sett_cumsum_f32(const float *__restrict__ p0, float *__restrict__ r0)
+extern "C" __global__ __launch_bounds__(256, 1) void sett_cumsum_f32(const float *__restrict__ p0, float *__restrict__ r0)
 {
   __shared__ float shared0[8];
   const unsigned bl_x = (unsigned)blockIdx.x;
