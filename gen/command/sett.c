@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #endif
 #if defined(__unix__) || defined(__APPLE__)
+#include <sys/ioctl.h>
 #include <unistd.h>
 #endif
 
@@ -27,6 +28,8 @@ typedef struct {
   size_t capacity;
   size_t length; /* of the whole answer; more than capacity - 1: it did not fit */
   const char *lane; /* of --lane NAME, or NULL */
+  const char *svg;  /* of --svg FILE, or NULL: the answer is SVG then */
+  int terminal;     /* columns of the terminal that the answer goes to, in colours; 0: it goes elsewhere */
   int column, word; /* of the error: its column, and the word that was read last */
   sett_map_arena arena;
 } command;
@@ -63,6 +66,10 @@ static void say_int(command *self, long long value) {
   char buffer[24];
   int n = snprintf(buffer, sizeof buffer, "%lld", value);
   say(self, buffer, (size_t)n);
+}
+
+static void say_spaces(command *self, size_t from, size_t to) {
+  for (; from < to; ++from) say_text(self, " ");
 }
 
 /* `error: COL: message`, or `error: message` where there is no column; always exit status 2. */
@@ -112,6 +119,7 @@ static int read_integer(const char **at, const char *end, int64_t *value) {
 #include "sett_layout.c"
 #include "sett_indexing.c"
 #include "sett_analysis.c"
+#include "sett_draw.c"
 #endif
 
 /* ---- verbs ------------------------------------------------------------------------------------------------------ */
@@ -129,6 +137,7 @@ static const command_group command_groups[] = {
     {"utilisation", "the share of an operand's elements that is read", utilisation_verbs, COMMAND_COUNT(utilisation_verbs)},
     {"reuse", "how often the elements that are read are read", reuse_verbs, COMMAND_COUNT(reuse_verbs)},
     {"tile", "the tile of the operand for a tile of the output", tile_verbs, COMMAND_COUNT(tile_verbs)},
+    {"draw", "pictures of layouts, maps and accesses, as text or as SVG", draw_verbs, COMMAND_COUNT(draw_verbs)},
 #endif
 };
 
@@ -139,10 +148,11 @@ static const command_group *command_find(const char *name) {
   return NULL;
 }
 
-/* The names of the words behind the option. */
+/* The names of the words behind the options. */
 static const char *command_arguments(const command_verb *verb) {
-  const char *option = strncmp(verb->arguments, "[--", 3) ? NULL : strstr(verb->arguments, "] ");
-  return option ? option + 2 : verb->arguments;
+  const char *at = verb->arguments, *end;
+  while (!strncmp(at, "[--", 3) && (end = strstr(at, "] ")) != NULL) at = end + 2;
+  return at;
 }
 
 /* Does the verb take that number of words? */
@@ -181,10 +191,6 @@ static void say_usage(command *self, const command_group *group, const command_v
   say_text(self, verb->name);
   if (*verb->arguments) say_text(self, " ");
   say_text(self, verb->arguments);
-}
-
-static void say_spaces(command *self, size_t from, size_t to) {
-  for (; from < to; ++from) say_text(self, " ");
 }
 
 /* The example as it is typed into a shell. */
@@ -332,7 +338,7 @@ static int say_unknown_group(command *self, const char *word) {
 static int say_unknown_option(command *self, const char *word) {
   say_error(self, 0, "unknown option ");
   say_quoted(self, word, strlen(word));
-  say_text(self, ": expected --lane NAME (of coalescing and banks), --help or --version");
+  say_text(self, ": expected --lane NAME (of coalescing, banks and draw), --svg FILE (of draw), --help or --version");
   return 2;
 }
 
@@ -406,24 +412,31 @@ static int command_is_help(const char *word) { return !strcmp(word, "help") || !
 
 static int command_is_version(const char *word) { return !strcmp(word, "version") || !strcmp(word, "--version"); }
 
-/* Takes --lane NAME out of the words; 0 after say_error. */
+/* The options, each with a word behind it, are taken out of the words; 0 after say_error. */
 static int command_options(command *self) {
-  const char **words = NULL;
+  static const char *const names[] = {"--lane", "--svg"};
+  const char **values[2];
+  const char **words = (const char **)settp_map_take(&self->arena, ((size_t)self->argc + 1) * sizeof *words);
   int i, count = 0;
+  size_t k;
+  if (!words) return say_error(self, 0, sett_map_message(SETT_MAP_ERROR_FULL)), 0;
+  values[0] = &self->lane;
+  values[1] = &self->svg;
   for (i = 0; i < self->argc; ++i) {
     const char *word = self->argv[i];
-    if (strncmp(word, "--", 2) || !strcmp(word, "--lane") || command_is_help(word) || command_is_version(word)) continue;
-    return say_unknown_option(self, word), 0;
+    for (k = 0; k < COMMAND_COUNT(names) && strcmp(word, names[k]); ++k) {}
+    if (k == COMMAND_COUNT(names)) {
+      if (!strncmp(word, "--", 2) && !command_is_help(word) && !command_is_version(word)) return say_unknown_option(self, word), 0;
+      words[count++] = word;
+    } else if (*values[k] || i + 1 == self->argc) {
+      say_error(self, 0, "expected one ");
+      say_text(self, names[k]);
+      say_text(self, k ? ", and the name of a file after it" : ", and a dimension's name after it");
+      return 0;
+    } else {
+      *values[k] = self->argv[++i];
+    }
   }
-  for (i = 0; i < self->argc && strcmp(self->argv[i], "--lane"); ++i) {}
-  if (i == self->argc) return 1;
-  words = (const char **)settp_map_take(&self->arena, (size_t)self->argc * sizeof *words);
-  for (i = 0; i < self->argc && words; ++i) {
-    if (strcmp(self->argv[i], "--lane")) words[count++] = self->argv[i];
-    else if (self->lane || i + 1 == self->argc) return say_error(self, 0, "expected one --lane, and a dimension's name after it"), 0;
-    else self->lane = self->argv[++i];
-  }
-  if (!words) return say_error(self, 0, sett_map_message(SETT_MAP_ERROR_FULL)), 0;
   self->argv = words;
   self->argc = count;
   return 1;
@@ -456,7 +469,8 @@ static void say_found(command *self, const command_group *group, const command_v
 static int command_verb_run(command *self, const command_group *group, const command_verb *verb) {
   int status;
   if (self->lane && !strstr(verb->arguments, "--lane"))
-    return say_error(self, 0, "--lane is an option of coalescing and banks alone: expected none here");
+    return say_error(self, 0, "--lane is an option of coalescing, banks and draw alone: expected none here");
+  if (self->svg && !strstr(verb->arguments, "--svg")) return say_error(self, 0, "--svg is an option of draw alone: expected none here");
   self->word = 1 + (*verb->name != 0);
   status = verb->run(self);
   if (status == 2 && self->column > 0 && self->word < self->argc) say_found(self, group, verb);
@@ -538,11 +552,8 @@ static size_t command_most(void) {
 #define SETT_EXPORT
 #endif
 
-SETT_EXPORT int sett_command(int argc, const char *const *argv, char *out, size_t capacity);
-
-/* Runs one command; the answer or `error: ...` goes to out. 0 success, 1 a "no", 2 bad input, 3 out is too small (it then holds the bytes needed).
-   Threads may call it at once. */
-SETT_EXPORT int sett_command(int argc, const char *const *argv, char *out, size_t capacity) {
+/* sett_command, whose answer goes to a terminal of that many columns (0: elsewhere). */
+static int command_answer(int argc, const char *const *argv, char *out, size_t capacity, int terminal) {
   command self;
   size_t bytes;
   int status = 2, full = 1;
@@ -555,7 +566,8 @@ SETT_EXPORT int sett_command(int argc, const char *const *argv, char *out, size_
     self.arena = sett_map_arena_make(memory, bytes);
     self.length = 0;
     self.word = self.column = 0;
-    self.lane = NULL;
+    self.lane = self.svg = NULL;
+    self.terminal = terminal;
     self.argc = argc;
     self.argv = argv;
     if (capacity) out[0] = 0;
@@ -572,6 +584,12 @@ SETT_EXPORT int sett_command(int argc, const char *const *argv, char *out, size_
   }
   return status;
 }
+
+SETT_EXPORT int sett_command(int argc, const char *const *argv, char *out, size_t capacity);
+
+/* Runs one command; the answer or `error: ...` goes to out. 0 success, 1 a "no", 2 bad input, 3 out is too small (it then holds the bytes needed).
+   Threads may call it at once. */
+SETT_EXPORT int sett_command(int argc, const char *const *argv, char *out, size_t capacity) { return command_answer(argc, argv, out, capacity, 0); }
 
 /* ---- the command ------------------------------------------------------------------------------------------------ */
 
@@ -607,11 +625,40 @@ static int read_line(FILE *in, buffer *line) {
   return 1;
 }
 
-static int run(int argc, const char *const *argv, buffer *out) {
+static int run(int argc, const char *const *argv, buffer *out, int terminal) {
   int status;
   buffer_grow(out, 65536);
-  while ((status = sett_command(argc, argv, out->text, out->capacity)) == 3) buffer_grow(out, (size_t)strtoull(out->text, NULL, 10) + 1);
+  while ((status = command_answer(argc, argv, out->text, out->capacity, terminal)) == 3) buffer_grow(out, (size_t)strtoull(out->text, NULL, 10) + 1);
   return status;
+}
+
+/* The columns of standard output, or 0 where it is no terminal or colours are not wanted. */
+static int columns_of_terminal(void) {
+#if defined(__unix__) || defined(__APPLE__)
+  const char *plain = getenv("NO_COLOR"), *term = getenv("TERM");
+  struct winsize size;
+  if (!isatty(1) || (plain && *plain) || (term && !strcmp(term, "dumb"))) return 0;
+  return ioctl(1, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+#else
+  return 0;
+#endif
+}
+
+/* The file appears whole or not at all: it gets its name when it is written. 2 where it cannot be written. */
+static int write_file(const char *name, const char *text) {
+  buffer other = {NULL, 0};
+  FILE *file;
+  int failed;
+  buffer_grow(&other, strlen(name) + 5);
+  memcpy(other.text, name, strlen(name));
+  memcpy(other.text + strlen(name), ".new", 5);
+  file = fopen(other.text, "wb");
+  failed = !file || fputs(text, file) < 0 || putc('\n', file) == EOF;
+  if (file && fclose(file)) failed = 1;
+  if (file && (failed || rename(other.text, name))) failed = 1, remove(other.text);
+  if (failed) fprintf(stderr, "error: %s cannot be written: expected a file in a folder that exists\n", name);
+  free(other.text);
+  return failed ? 2 : 0;
 }
 
 /* The answer in one line: \n stands for the end of a line in it, \\ for \. */
@@ -647,7 +694,7 @@ static int run_lines(int argc, const char *const *argv) {
       at += strcspn(at, "\t");
       if (!*at) break;
     }
-    if (run(count, words, &out) == 2) status = 2;
+    if (run(count, words, &out, 0) == 2) status = 2;
     put_line(out.text);
   }
   free(line.text);
@@ -659,10 +706,20 @@ static int run_lines(int argc, const char *const *argv) {
 int main(int argc, char **argv) {
   const char *const *words = (const char *const *)(argv + 1);
   buffer out = {NULL, 0};
-  int status;
+  int status, i;
   --argc;
-  if (argc > 1 && !strcmp(words[argc - 1], "-")) return run_lines(argc - 1, words);
-  status = run(argc, words, &out);
+  for (i = 0; i + 1 < argc && strcmp(words[i], "--svg"); ++i) {}
+  if (argc > 1 && !strcmp(words[argc - 1], "-")) {
+    if (i + 1 == argc) return run_lines(argc - 1, words);
+    fputs("error: expected --svg with one picture, not with lines\n", stderr);
+    return 2;
+  }
+  status = run(argc, words, &out, columns_of_terminal());
+  if (status == 0 && i + 1 < argc) {
+    status = write_file(words[i + 1], out.text);
+    free(out.text);
+    return status;
+  }
   fputs(out.text, status == 2 ? stderr : stdout);
   putc('\n', status == 2 ? stderr : stdout);
   free(out.text);

@@ -28,23 +28,30 @@ static int analysis_memory(command *self, sett_map_arena *arena, const char *tex
 
 /* ---- lanes ---- */
 
+/* The dimension that is called as a thread, or -1. */
+static int analysis_named_lane(sett_map map) {
+  static const char *const threads[] = {"lane", "thread", "th_x", "thread_x", "tid", "t"};
+  size_t k;
+  for (k = 0; k < COMMAND_COUNT(threads); ++k) {
+    int lane = sett_map_find(map, threads[k], strlen(threads[k]));
+    if (lane >= 0 && lane < map.dims) return lane;
+  }
+  return -1;
+}
+
 /* The dimension along which lanes are neighbours: that of --lane; else one that is called as a thread; else the only one with several values;
    else of d0, d1, .. (as `op` prints them) the last one with several. -1 after say_error. */
 static int analysis_lane(command *self, sett_map map) {
-  static const char *const threads[] = {"lane", "thread", "th_x", "thread_x", "tid", "t"};
   char buffer[24];
   int lane, i, several = 0, last = 0, named = 0;
-  size_t k;
   if (map.kind != SETT_MAP_DEFINED || !map.dims) return 0;
   if (self->lane) {
     lane = sett_map_find(map, self->lane, strlen(self->lane));
     if (lane >= 0 && lane < map.dims) return lane;
     say_error(self, 0, "expected --lane and a dimension of the map: ");
   } else {
-    for (k = 0; k < COMMAND_COUNT(threads); ++k) {
-      lane = sett_map_find(map, threads[k], strlen(threads[k]));
-      if (lane >= 0 && lane < map.dims) return lane;
-    }
+    lane = analysis_named_lane(map);
+    if (lane >= 0) return lane;
     for (i = 0; i < map.dims; ++i) {
       char plain[24];
       snprintf(plain, sizeof plain, "d%d", i);
