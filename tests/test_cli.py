@@ -374,7 +374,7 @@ def test_sett_help() -> None:
     """The usage names every group; an error of one of several arguments says which."""
     done = sett("--help")
     assert done.returncode == 0 and not done.stderr
-    for group in ("map", "shape", "nested", "layout", "op", "indexing", "coalescing", "banks", "utilisation", "reuse", "tile"):
+    for group in ("map", "shape", "nested", "layout", "op", "indexing", "coalescing", "banks", "utilisation", "reuse", "tile", "draw"):
         assert re.search(rf"\b{group}\b", done.stdout), group
     good, bad = "(d0) -> (d0), domain: d0 in [0, 3]", "(d0 -> (d0)"
     for words, argument in ((("map", "compose", good, bad), "SECOND"), (("map", "equal", bad, good), "A"), (("shape", "bitcast", "f32[4]", "f32["), "B"),
@@ -393,7 +393,7 @@ def test_sett_lines() -> None:
     assert done.stdout == "21\noutside\n" and done.returncode == 0
 
 
-GROUPS = ("map", "shape", "nested", "layout", "op", "indexing", "coalescing", "banks", "utilisation", "reuse", "tile")
+GROUPS = ("map", "shape", "nested", "layout", "op", "indexing", "coalescing", "banks", "utilisation", "reuse", "tile", "draw")
 NO = re.compile(r"(no|different|not decided)\b")
 
 
@@ -466,7 +466,8 @@ MISTYPED = {
     "shape inof": "1: expected an element type (pred, s32, f32, bf16, ..), token[], opaque[], b( or a tuple, found 'inof'; did you mean 'shape info'?",
     "map eval x": "expected: map eval MAP VALUES, found 1 word: for example "
                   "sett map eval '(d0)[s0] -> (d0 floordiv 4, s0), domain: d0 in [0, 7], s0 in [0, 2]' 5,1",
-    "shape f32[3] --svg x": "unknown option '--svg': expected --lane NAME (of coalescing and banks), --help or --version",
+    "shape f32[3] --svg x": "--svg is an option of draw alone: expected none here",
+    "shape f32[3] --png x": "unknown option '--png': expected --lane NAME (of coalescing, banks and draw), --svg FILE (of draw), --help or --version",
     "help shape index more": "expected: help [GROUP [VERB]]",
     f"{'x' * 100} y": f"unknown group '{'x' * 40}..': sett help lists them",
     "\u00e9" * 100 + " y": "unknown group '" + "\u00e9" * 20 + "..': sett help lists them",
@@ -534,7 +535,7 @@ def test_sett_names() -> None:
                         (("map", "parse", "x"), "error: 1: (?!.*, in MAP).*"), (("map", "eval", "x"), "error: expected: map eval MAP VALUES, found 1 word: for example sett map eval .*"),
                         (("coalescing", "--lane", "q", "(a, b) -> (a), domain: a in [0, 3], b in [0, 3]", "f32"), "error: expected --lane and a dimension of the map: a, b"),
                         (("coalescing", "(a, b) -> (a), domain: a in [0, 3], b in [0, 3]", "f32"), "error: which dimension is the lane. Expected --lane and one of a, b"),
-                        (("map", "parse", "(d0) -> (d0)", "--lane", "d0"), "error: --lane is an option of coalescing and banks alone: expected none here"), (("banks", "--lane"), "error: expected one --lane.*")):
+                        (("map", "parse", "(d0) -> (d0)", "--lane", "d0"), "error: --lane is an option of coalescing, banks and draw alone: expected none here"), (("banks", "--lane"), "error: expected one --lane.*")):
         done = sett(*words)
         assert done.returncode == 2 and re.fullmatch(said, done.stderr.strip()), (words, done.stderr)
 

@@ -1,4 +1,5 @@
-"""One golden for each template and target (tests/goldens): a change of a template shows in its text. `ninja bless` writes them anew.
+"""One golden for each template and target (tests/goldens), and one for each kind of picture: a change of a template or of `sett draw` shows in its text.
+`ninja bless` writes them anew.
 
 A kernel's golden is the first kernel of the modules below that goes through its template, alone; a file's is the whole file of the smallest fusion.
 """
@@ -15,7 +16,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from gen import hlo, pipeline, render, run  # noqa: E402
+from gen import algebra, hlo, pipeline, render, run  # noqa: E402
 from gen.heroes.kernel import Kernel  # noqa: E402
 from gen.plan.nests import nests  # noqa: E402
 from gen.schedule import DEVICES  # noqa: E402
@@ -29,6 +30,17 @@ MODULES = ("tests/kernels/add_f32", "tests/kernels/gelu_bf16", "tests/kernels/co
            "bench/concatenate_f32", "bench/tiles_bf16", "bench/column_sum_100_f32", "tests/goldens/row_sum_8_f32", "tests/goldens/sorted_f32",
            "bench/cumsum_f32", "tests/goldens/column_cummax_f32", "tests/goldens/softmax_f32",
            "tests/goldens/box_f32")
+
+
+# Pictures by `sett draw`, each as text and as SVG.
+PICTURES = {
+    "tiles": ["f32[3,5]{1,0:T(2,2)}"],
+    "fragment": ["NV_MMA_SYNC_F32_16x8x16_F16.acc"],
+    "swizzle": ["S<3,0,3> o 0 o (8,8):(8,1)", "(8,8):(8,1)"],
+    "pages": ["2x6x3@aBc4b"],
+    "schedule": ["(th_x, bl_x)[vec] -> (bl_x floordiv 2, (bl_x mod 2) * 8 + th_x * 2 + vec), domain: th_x in [0, 3], bl_x in [0, 7], vec in [0, 1]"],
+    "access": ["(t, b) -> (t * 2 + b), domain: t in [0, 31], b in [0, 1]", "f32"],
+}
 
 
 @lru_cache(maxsize=None)
@@ -56,6 +68,9 @@ def texts() -> "Dict[str, str]":
     for module, target, kernel, text in rendered():
         goldens.setdefault(f"{Path(kernel.template).name}{target.suffix}", f"// {module}.hlo: {kernel.loop.text()}\n{text}")
     files, _ = pipeline.files(hlo.fusions(run.load(str(ROOT / "tests" / "kernels" / "scalar_s64.hlo")))[0], list(TARGETS))
+    for name, words in PICTURES.items():
+        goldens[f"draw_{name}.txt"] = algebra.call("draw", *words) + "\n"
+        goldens[f"draw_{name}.svg"] = algebra.call("draw", *words, "--svg", "-") + "\n"
     goldens.update((f"file_{name}", text) for name, text in files.items() if not name.endswith(("_ref.c", ".json")))
     return goldens
 
@@ -65,7 +80,7 @@ def templates() -> "set[str]":
 
 
 def test_every_template_has_one() -> None:
-    assert {Path(name).stem for name in texts() if not name.startswith("file_")} == templates()
+    assert {Path(name).stem for name in texts() if not name.startswith(("file_", "draw_"))} == templates()
     assert set(texts()) == {path.name for path in GOLDENS.iterdir() if path.suffix != ".hlo"}
 
 
