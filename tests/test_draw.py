@@ -1,4 +1,5 @@
-"""`sett draw`: what stands in each cell, beside models in plain Python that share no code with the headers; SVG says the same as text; marks, cuts, errors, bytes."""
+"""`sett draw`: what stands in each cell, beside models in plain Python that share no code with the headers; SVG says the same as text;
+marks, cuts, errors, bytes."""
 
 from __future__ import annotations
 
