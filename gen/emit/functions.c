@@ -13,13 +13,9 @@
 /* one step of Horner's rule */
 static inline floats horner_floats(floats p, floats x, float c) { return mad_floats(p, x, splat_floats(c)); }
 
-static inline floats at_most_floats(floats x, float most) {
-  return choose_floats(x > splat_floats(most), splat_floats(most), x);
-}
+static inline floats at_most_floats(floats x, float most) { return less_floats(splat_floats(most), x); }
 
-static inline floats at_least_floats(floats x, float least) {
-  return choose_floats(x < splat_floats(least), splat_floats(least), x);
-}
+static inline floats at_least_floats(floats x, float least) { return more_floats(splat_floats(least), x); }
 
 static inline floats abs_floats(floats x) { return as_floats(as_uints(x) & 0x7fffffffu); }
 
@@ -48,13 +44,14 @@ static inline floats ceil_floats(floats x) {
   return choose_floats(near < x, signed_floats(abs_floats(near + 1.0f), x), near);
 }
 
-/* 2^n, n in [-126, 127] */
+/* 2^n of n as modulo_ln2_floats gives it, n in [-126, 127] */
 static inline floats power_of_two_floats(ints n) { return as_floats(as_uints(n + 127) << 23); }
 
-/* x - n ln 2 for the nearest whole n; |x| < 2^8 */
+/* x - n ln 2 for the nearest whole n; |x| < 2^8. To n a multiple of 2^22 is added, which is gone when n is shifted into
+   an exponent */
 static inline floats modulo_ln2_floats(floats x, ints *n) {
   const floats t = horner_floats(x, splat_floats(1.44269504f), 0x1.8p23f), whole = t - 0x1.8p23f;
-  *n = as_ints(as_uints(t) - 0x4b400000u);
+  *n = as_ints(t);
   return mad_floats(whole, splat_floats(-1.42860677e-6f), mad_floats(whole, splat_floats(-0x1.62e4p-1f), x));
 }
 

@@ -15,11 +15,12 @@ FUNCTIONS: Mapping[str, Mapping[str, str]] = {
     "f32": {"exponential": "exp", "exponential-minus-one": "expm1", "log": "log", "log-plus-one": "log1p",
             "logistic": "logistic", "tanh": "tanh", "erf": "erf", "sine": "sin", "cosine": "cos", "tan": "tan",
             "rsqrt": "rsqrt", "cbrt": "cbrt", "power": "pow", "atan2": "atan2", "round-nearest-even": "rint",
-            "round-nearest-afz": "round", "floor": "floor", "ceil": "ceil"},
+            "round-nearest-afz": "round", "floor": "floor", "ceil": "ceil", "maximum": "maximum", "minimum": "minimum"},
     "f64": {"exponential": "exp", "log": "log", "tanh": "tanh", "erf": "erf", "rsqrt": "rsqrt"}}
 VECTORS = {"f32": "floats", "f64": "doubles"}
-BINARY = ("pow", "atan2")
-EXACT = ("rint", "round", "floor", "ceil")    # processors have instructions for these, which a language's vectors use
+BINARY = ("pow", "atan2", "maximum", "minimum")
+# Processors have instructions for these, which are used where a language has functions of vectors.
+EXACT = ("rint", "round", "floor", "ceil", "maximum", "minimum")
 
 _NAME = re.compile(r"^(?:typedef \w+ (\w+)\b|union (\w+)|#define (\w+)|static inline \w+ (\w+)\()", re.M)
 _WORD = re.compile(r"[A-Za-z_]\w*")

@@ -175,6 +175,9 @@ def _float(d: Target, need: Need, opcode: str, dtype: str, x: Sequence[str], lan
     if opcode in ("maximum", "minimum"):
         if lanes == 1:
             return f"{need(opcode, dtype)}({x[0]}, {x[1]})"
+        own = functions.name(d, need, opcode, "f64" if dtype == "f64" else "f32", lanes)
+        if own:
+            return f"{own}({x[0]}, {x[1]})"
         sign = ">=" if opcode == "maximum" else "<="
         return d.choose(dtype, lanes, f"(({x[0]} {sign} {x[1]}) {d.either} ({x[0]} != {x[0]}))", x[0], x[1])
     if opcode == "negate":

@@ -94,6 +94,50 @@ static inline doubles choose_doubles(longs mask, doubles a, doubles b) {
   return as_doubles((as_longs(a) & mask) | (as_longs(b) & ~mask));
 }
 
+/* x where it is more, or less, than y, else y, also for NaNs */
+static inline floats more_floats(floats x, floats y) {
+#if defined(__AVX512F__)
+  return (floats)_mm512_max_ps((__m512)x, (__m512)y);
+#elif defined(__AVX__)
+  return (floats)_mm256_max_ps((__m256)x, (__m256)y);
+#elif defined(__SSE2__)
+  return (floats)_mm_max_ps((__m128)x, (__m128)y);
+#else
+  return choose_floats(x > y, x, y);
+#endif
+}
+
+static inline floats less_floats(floats x, floats y) {
+#if defined(__AVX512F__)
+  return (floats)_mm512_min_ps((__m512)x, (__m512)y);
+#elif defined(__AVX__)
+  return (floats)_mm256_min_ps((__m256)x, (__m256)y);
+#elif defined(__SSE2__)
+  return (floats)_mm_min_ps((__m128)x, (__m128)y);
+#else
+  return choose_floats(x < y, x, y);
+#endif
+}
+
+/* of HLO: a NaN of either; gcc 12 takes two steps more to choose than a mask that it is told */
+static inline floats maximum_floats(floats x, floats y) {
+#if defined(__AVX512F__)
+  return (floats)_mm512_mask_max_ps((__m512)y, _mm512_cmp_ps_mask((__m512)y, (__m512)y, _CMP_ORD_Q), (__m512)y,
+                                    (__m512)x);
+#else
+  return choose_floats(y == y, more_floats(y, x), y);
+#endif
+}
+
+static inline floats minimum_floats(floats x, floats y) {
+#if defined(__AVX512F__)
+  return (floats)_mm512_mask_min_ps((__m512)y, _mm512_cmp_ps_mask((__m512)y, (__m512)y, _CMP_ORD_Q), (__m512)y,
+                                    (__m512)x);
+#else
+  return choose_floats(y == y, less_floats(y, x), y);
+#endif
+}
+
 /* a b + c, rounded once where the machine can */
 static inline floats mad_floats(floats a, floats b, floats c) {
 #if defined(__AVX512F__)

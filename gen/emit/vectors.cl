@@ -33,6 +33,11 @@ typedef long s64;
 /* a where the mask is set, else b */
 #define choose_floats(mask, a, b) ((mask) ? (a) : (b))
 
+/* x where it is more, or less, than y, else y, also for NaNs */
+#define more_floats(x, y) ((x) > (y) ? (x) : (y))
+
+#define less_floats(x, y) ((x) < (y) ? (x) : (y))
+
 #define choose_doubles(mask, a, b) ((mask) ? (a) : (b))
 
 /* a b + c, rounded once where the machine can */

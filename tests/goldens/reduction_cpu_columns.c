@@ -20,12 +20,12 @@ static void sett_column_max_bf16(const uint16_t *restrict p0, uint16_t *restrict
       UNROLL
       for (uint32_t vec = 0; vec < 4; ++vec) {
         const float16 v_x = as_float16(convert_uint16(load_ushort16(p0 + g0 * 70 + vec * 16)) << 16);
-        const float16 v_m = choose_float16(((a0[vec] >= v_x) | (a0[vec] != a0[vec])), a0[vec], v_x);
+        const float16 v_m = maximum_f32_16(a0[vec], v_x);
         a0[vec] = v_m;
       }
       {
         const float16 v_x = as_float16(convert_uint16(load_ushort16(p0 + g0 * 70 + 54)) << 16);
-        const float16 v_m = choose_float16(((e0[0] >= v_x) | (e0[0] != e0[0])), e0[0], v_x);
+        const float16 v_m = maximum_f32_16(e0[0], v_x);
         e0[0] = v_m;
       }
     }

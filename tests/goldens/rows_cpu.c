@@ -23,7 +23,7 @@ static void sett_softmax_f32(const float *restrict p0, float *restrict r0, size_
             UNROLL
             for (uint32_t vec = 0; vec < 4; ++vec) {
               const float16 v_v0 = *(const float16 *)(p0 + block * 4096 + step * 64 + vec * 16);
-              const float16 v_r = choose_float16(((a0[vec] >= v_v0) | (a0[vec] != a0[vec])), a0[vec], v_v0);
+              const float16 v_r = maximum_f32_16(a0[vec], v_v0);
               a0[vec] = v_r;
             }
           }
@@ -31,7 +31,7 @@ static void sett_softmax_f32(const float *restrict p0, float *restrict r0, size_
       }
       UNROLL
       for (uint32_t vec = 1; vec < 4; ++vec) {
-        const float16 v_r = choose_float16(((a0[0] >= a0[vec]) | (a0[0] != a0[0])), a0[0], a0[vec]);
+        const float16 v_r = maximum_f32_16(a0[0], a0[vec]);
         a0[0] = v_r;
       }
       {
@@ -40,7 +40,7 @@ static void sett_softmax_f32(const float *restrict p0, float *restrict r0, size_
         for (uint32_t turn = 0; turn < 4; ++turn) {
           const float16 even0 = even_f32(a0[0], a0[0]);
           const float16 odd0 = odd_f32(a0[0], a0[0]);
-          const float16 v_r = choose_float16(((even0 >= odd0) | (even0 != even0)), even0, odd0);
+          const float16 v_r = maximum_f32_16(even0, odd0);
           a0[0] = v_r;
         }
         store_float16(a0[0], x0);

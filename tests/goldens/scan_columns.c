@@ -11,13 +11,13 @@ static void sett_column_cummax_f32(const float *restrict p0, float *restrict r0,
     {
       for (uint32_t vec = 0; vec < 3; ++vec) {
         const float16 v_x = load_float16(p0 + place * 50 + vec * 16);
-        const float16 v_max = choose_float16(((v_x >= a0[vec]) | (v_x != v_x)), v_x, a0[vec]);
+        const float16 v_max = maximum_f32_16(v_x, a0[vec]);
         a0[vec] = v_max;
         store_float16(v_max, r0 + place * 50 + vec * 16);
       }
       {
         const float16 v_x = load_float16(p0 + place * 50 + 34);
-        const float16 v_max = choose_float16(((v_x >= e0) | (v_x != v_x)), v_x, e0);
+        const float16 v_max = maximum_f32_16(v_x, e0);
         e0 = v_max;
         store_float16(v_max, r0 + place * 50 + 34);
       }
