@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any, Set
@@ -37,6 +38,19 @@ def test_example(name: str, module: str, said: str, tmp_path: Path, monkeypatch:
     assert main(["explain", "m.hlo"]) == 2
     printed = capsys.readouterr()
     assert (printed.out, printed.err) == ("", said)
+
+
+def test_cutting_a_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    """The page's way to cut a function in JAX gives two modules with kernels, of one that is refused."""
+    pytest.importorskip("jax")
+    monkeypatch.chdir(tmp_path)
+    code = re.search(r"^### Cutting a module\n.*?^```python\n(.*?)^```$", PAGE, re.M | re.S)
+    assert code
+    (tmp_path / "cut.py").write_text(code[1] + 'open("whole.hlo", "w").write(jax.jit(whole).lower(x).as_text("hlo"))\n')
+    subprocess.run([sys.executable, "cut.py"], check=True, capture_output=True)
+    assert main(["explain", "before.hlo", "after.hlo", "--stage", "schedule", "--target", "c", "--jobs", "1"]) == 0
+    assert "whole" not in capsys.readouterr().out
+    assert main(["explain", "whole.hlo"]) == 2 and "'sort' is for a library" in capsys.readouterr().err
 
 
 def test_every_refusal_has_an_example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:

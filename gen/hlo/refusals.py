@@ -1,5 +1,5 @@
 """What is right HLO but gets no kernel: `unsupported` gives the first such instruction of a module as an error at its
-place.
+place, with the further ones.
 
 Each refusal names the op, says why there is no kernel, and what to write instead. gen/errors.md has an example of each.
 """
@@ -7,7 +7,7 @@ Each refusal names the op, says why there is no kernel, and what to write instea
 from __future__ import annotations
 
 import re
-from typing import List, NamedTuple, Optional, Tuple
+from typing import Dict, List, NamedTuple, Optional, Tuple
 
 from gen.hlo import dtypes
 from gen.hlo.graph import HloError, Instruction, Module, Shape, entry_of, memory_bits, reachable, root_of, same_positions, same_shape
@@ -29,18 +29,30 @@ class Refusal(NamedTuple):
         return f"'{opcode}'{self.why}; instead, {self.instead}"
 
 
-CUT = "cut the module before and after it"
+CUT = "cut the module before and after it (gen/errors.md shows how in JAX)"
 
 
 def unsupported(module: Module) -> Optional[HloError]:
-    """The first instruction that the generator makes no code for yet, as an error at its position."""
-    for computation in reachable(module):
-        for instruction in computation.instructions:
-            refusal = _why_not(instruction) or _why_not_called(instruction,
-                                                               module.filename) or _entry_layouts(module, instruction)
-            if refusal:
-                return HloError(module.filename, instruction.line, instruction.col, refusal.of(instruction.opcode))
+    """The first instruction that the generator makes no code for yet, as an error at its position; it names the further
+    ops that get no kernel."""
+    for instruction in (i for computation in reachable(module) for i in computation.instructions):
+        refusal = _why_not(instruction) or _why_not_called(instruction, module.filename) or _entry_layouts(module,
+                                                                                                         instruction)
+        if refusal:
+            return HloError(module.filename, instruction.line, instruction.col,
+                            refusal.of(instruction.opcode) + _further(module, instruction))
     return _misfits_signature(module)
+
+
+def _further(module: Module, first: Instruction) -> str:
+    """Names each further op that gets no kernel, whatever its operands are, with its first place."""
+    places: "Dict[str, List[Instruction]]" = {}
+    for instruction in (i for computation in reachable(module) for i in computation.instructions):
+        if instruction is not first and instruction.opcode not in TABLE:
+            places.setdefault(instruction.opcode, []).append(instruction)
+    named = [f"'{opcode}' at {found[0].line}:{found[0].col}" + (f" ({len(found)} times)" if len(found) > 1 else "")
+             for opcode, found in places.items()]
+    return f"; further ops that get no kernel: {', '.join(named)}" if named else ""
 
 
 def _misfits_signature(module: Module) -> Optional[HloError]:
