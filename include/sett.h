@@ -114,7 +114,8 @@ enum { SETT_LAYOUT_ERROR_FIRST = 2000 }; /* errors of sett_tile.h, as errors of 
 /* those of sett_nested_layout.h: sett_nested_explain says more of the layout itself */
 enum { SETT_NESTED_ERROR_FIRST = 3000 };
 
-/* Logical index to linear position. */
+/* Logical index to linear position. sett_map_strides of it: the stride, in elements, of each dimension that has one. (sett_tile_byte_strides gives all in
+ * bytes, or none.) */
 SETT_INLINE sett_map sett_layout_map(sett_map_arena *arena, const sett_tile_shape *shape);
 /* Linear position to logical index. */
 SETT_INLINE sett_map sett_layout_unmap(sett_map_arena *arena, const sett_tile_shape *shape);

@@ -3,8 +3,8 @@
 
 WHAT
   Copies an array between two buffers whose layouts differ. Both layouts are shapes of sett_tile.h of the same element type and
-  logical dimensions. The work is cut into pieces that threads share as they like, elements are moved in vector registers, and
-  large arrays are written past the caches.
+  logical dimensions; elements that are converted on the way are a matter of sett_tile.h's iterators. The work is cut into pieces
+  that threads share as they like, elements are moved in vector registers, and large arrays are written past the caches.
 
 INCLUDE
     #include "sett_tile.h"
@@ -14,7 +14,8 @@ INCLUDE
 
 OPTIONS (defined before the include)
   SETT_RELAYOUT_STREAM   bytes of a destination from which it is written past the caches (4 MiB)
-  SETT_RELAYOUT_PIECE    bytes of a piece, a multiple of 8 (64 KiB); a piece is larger where a strip of both sides is
+  SETT_RELAYOUT_PIECE    bytes of a piece, a multiple of 8 (64 KiB); a piece is larger where a strip of both sides is;
+                         a destination of fewer bytes is one piece, so one thread does it all: define less where that matters
   SETT_RELAYOUT_STEP     bytes of a step inside a piece (1 KiB)
   SETT_RELAYOUT_SCALAR   defined: no vectors
 
@@ -116,7 +117,7 @@ HISTORY
 /* ---- types ------------------------------------------------------------------------------------------------------ */
 
 #define SETT_RELAYOUT_ERRORS(X)                                                                               \
-  X(ERROR_TYPES, "expected two arrays of the same element type")                                              \
+  X(ERROR_TYPES, "expected two arrays of the same element type; sett_tile_iterate serves conversions")        \
   X(ERROR_DIMS, "expected two arrays with the same dimensions")                                               \
   X(ERROR_BITS, "expected elements of 1, 2 or 4 bits or whole bytes")                                         \
   X(ERROR_WIDTHS, "expected elements of the same size, or of at most a byte and at least their type's width") \

@@ -93,8 +93,10 @@ PLANS
   slower, as exact.
 
 ITERATORS
-  An iterator goes through all elements in the order of their positions in one layout, and says where each lies in another. It
-  carries digits as a counter does: there is no division, and an element costs a constant number of steps, padding none.
+  sett_tile_iterate(&order, &other) goes through all elements in the order of their positions in its first plan's layout. For each
+  element `at` is the position in that layout, `other` the position in the second one. Both plans must outlive the iterator, which
+  points at them. It carries digits as a counter does: there is no division, and an element costs a constant number of steps,
+  padding none.
     #include <stdio.h>
     #include <string.h>
     #include "sett_tile.h"
@@ -116,10 +118,15 @@ ITERATORS
   prints
     abfgcdhie.j.kl..mn..o...
     abcdefghijklmno
-  Types are not compared, so elements may be converted on the way; bytes are moved fastest by sett_relayout.h. it.index is the
-  element's index. it.gap is the number of padding positions between the element before and this one: who fills padding too
+  Types are not compared: elements may be converted on the way, tiles of bf16 to rows of f32, say. Bytes that stay as they are
+  sett_relayout.h moves faster. it.index is the element's index. it.gap is the number of padding positions between the element before and this one: who fills padding too
   writes it.at - it.gap .. it.at - 1, and after the last element what is left. A run is a stretch of elements whose positions
-  in both layouts differ by constant strides: one row of one tile, say. Threads share the positions:
+  in both layouts differ by constant strides: one row of one tile, say.
+  Which plan goes first decides how long runs are, and runs decide the speed. From T(8,128)(2,1) to rows a run is up to 128 elements
+  in the order of rows and 2 in the order of tiles: 2000 x 3000 elements of bf16 became f32 in 14 to 27 ms by runs in the order of
+  rows, in 44 to 58 ms element by element, and in 82 to 114 ms either way in the order of tiles. Filling the tiles from rows is the
+  same: rows first. Where both orders give long runs, put the buffer that is written first.
+  Threads share the positions:
     sett_tile_iterator mine = it;
     sett_tile_slice(&mine, it.positions * t / threads, it.positions * (t + 1) / threads);
     while (sett_tile_advance(&mine)) ..
@@ -237,9 +244,16 @@ ERRORS
   A failed parse returns a shape whose error is not 0; column is the byte (from 1) where something else was expected,
   and sett_tile_message says what. Functions given a failed shape or plan give back no yes, SETT_TILE_UNKNOWN (-1), or
   a shape or plan with the same error, so one check at the end of a chain is enough. Sizes that do not fit in 64 bits are errors of the parse.
+  Two lines show what was found, under a caret:
+    printf("%s\n%*s^\n", text, (int)shape.column - 1, "");
+    printf("error: %lld: %s\n", (long long)shape.column, sett_tile_message(shape.error));
+  token[], opaque[] and dimensions without a bound (?) are no errors of the parse, but they have no bytes: sett_tile_bytes is -1. Who
+  needs memory tests sett_tile_bytes(&shape) > 0, or >= 0 where an empty array is welcome.
 
 LIMITS
   rank 24, 4 tiles of 24 dimensions together, 16 split positions, tuples nested 64 deep, 64-bit sizes; each has an error.
+  Nothing is allocated, so records are large: a shape is 888 bytes, a plan 7016, an iterator 5096; for a device 672 and 656. (Where
+  pointers have 8 bytes.) Threads with small stacks keep plans elsewhere.
 
 SOURCE
   The definition, the figures and the formats: "Tiled layout" of the openxla.org documents; the notation: XLA's shape parser.
@@ -830,8 +844,8 @@ SETT_INLINE int64_t sett_tile_position(const sett_tile_plan *plan, const int64_t
 /* 1 and the index of the element there; 0 and -1s: padding, or a position outside of 0 .. plan->positions - 1. */
 SETT_INLINE int sett_tile_element(const sett_tile_plan *plan, int64_t position, int64_t *index);
 
-/* All elements, in the order of their positions in `order`, with their positions in `other`; before the first one. Both plans have the
-   same dimensions, and must outlive the iterator. Types are not compared. */
+/* All elements, in the order of their positions in `order` (`at`), with their positions in `other`; before the first one. Both plans
+   have the same dimensions, and must outlive the iterator. Types are not compared. */
 SETT_INLINE sett_tile_iterator sett_tile_iterate(const sett_tile_plan *order, const sett_tile_plan *other);
 /* Starts again, with the elements at positions first .. last - 1 of `order`: slices are shared by threads, each with its copy. Costs a
    division for each digit. */
@@ -839,8 +853,8 @@ SETT_INLINE void sett_tile_slice(sett_tile_iterator *iterator, int64_t first, in
 /* The next element: 1, and iterator->at, other, index and gap. 0: there is none. Then `at` is the end of the slice, other and index are -1,
    and gap is the padding that was left; of a failed iterator all are -1. */
 SETT_INLINE int sett_tile_advance(sett_tile_iterator *iterator);
-/* The same by runs: element k of iterator->run elements lies at at + k * at_stride and other + k * other_stride. Moves behind the
-   run that the iterator is in. */
+/* The next run: element k of iterator->run elements lies at at + k * at_stride and other + k * other_stride. What is left of the
+   current run is skipped; sett_tile_advance goes through it instead. */
 SETT_INLINE int sett_tile_advance_run(sett_tile_iterator *iterator);
 /* The same iterator for a device, at most SETT_TILE_DEVICE_RANK dimensions and SETT_TILE_DEVICE_LOOPS digits. */
 SETT_INLINE sett_tile_device_iterator sett_tile_device_iterate(const sett_tile_plan *order,
@@ -853,7 +867,8 @@ SETT_INLINE sett_tile_place sett_tile_place_of(const sett_tile_shape *shape, int
 /* One more than the last position that holds an element: what must be copied when trailing padding need not. */
 SETT_INLINE int64_t sett_tile_data_positions(const sett_tile_plan *plan);
 /* The bytes between neighbours along each dimension: yes exactly where an element's first byte is the sum of index * stride,
-   and elements take whole bytes. A dimension of 1 gets what row-major order would give it, or 0 where that does not fit;
+   and elements take whole bytes. All dimensions have a stride or none has; of sett_layout_map (sett.h), sett_map_strides asks each
+   dimension alone, in elements. A dimension of 1 gets what row-major order would give it, or 0 where that does not fit;
    where the answer is not yes they are -1. */
 SETT_INLINE sett_tile_answer sett_tile_byte_strides(const sett_tile_shape *shape, int64_t *strides);
 /* The list after a step (SETT_TILE_COMBINED, ..) of a tile, 0 the outermost; returns its length, 0 where there is none. */

@@ -97,6 +97,12 @@ def test_form(folder: str) -> None:
         assert (EXAMPLES / folder / name).exists() or (ROOT / "include" / name).exists() or (EXAMPLES / folder / source).exists(), name
 
 
+def test_threads_have_work() -> None:
+    """Where an example shares pieces among threads there are enough for each."""
+    shares = re.findall(r"^(\d+) pieces for (\d+) threads$", (EXAMPLES / "tiled_buffer" / "README.md").read_text(), re.M)
+    assert shares and all(int(pieces) >= 4 * int(threads) for pieces, threads in shares)
+
+
 SYSTEMS = {"make": ("make", "build", "build/program", ["make"]),
            "cmake": ("cmake -S . -B build/cmake -G Ninja && cmake --build build/cmake", "build/cmake", "build/cmake/softmax", ["cmake", "ninja"]),
            "cmake with make": ("cmake -S . -B build/cmake && cmake --build build/cmake", "build/cmake", "build/cmake/softmax", ["cmake", "make"]),

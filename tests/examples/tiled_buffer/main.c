@@ -1,4 +1,4 @@
-/* An f32 matrix in rows becomes a bf16 matrix as a TPU stores it, and rows of bf16 again; four threads do each. */
+/* An f32 matrix in rows becomes a bf16 matrix as a TPU stores it; that becomes rows of bf16, and rows of f32 again. Four threads do each. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,12 +6,13 @@
 #include "sett_tile.h"
 #include "sett_relayout.h"
 
-enum { THREADS = 4, ROWS = 100, COLUMNS = 300 };
+enum { THREADS = 4 };
 
-static float matrix[ROWS * COLUMNS];
-static uint16_t *tiled, rows[ROWS * COLUMNS];
+static float *matrix, *widened;
+static uint16_t *tiled, *rows;
 
-/* Both are prepared once. Afterwards they are only read, so all threads may use them. */
+/* All are prepared once. Afterwards they are only read, so all threads may use them. */
+static sett_tile_plan tiled_plan, rows_plan;
 static sett_tile_iterator elements;
 static sett_relayout_plan to_rows;
 
@@ -22,18 +23,41 @@ static uint16_t bf16(float number) {
   return (uint16_t)(bits >> 16);
 }
 
-/* Fills a quarter of the tiled memory. The iterator goes through it from front to back, so that whole cache lines are written,
-   and knows where each element comes from. It counts digits: no division, and padding is skipped. */
-static void *fill(void *number) {
-  int64_t thread = *(int *)number;
+static float f32(uint16_t upper) {
+  uint32_t bits = (uint32_t)upper << 16;
+  float number;
+  memcpy(&number, &bits, sizeof number);
+  return number;
+}
+
+/* This thread's quarter of the elements: `at` is a position in rows, `other` one in tiles. The iterator counts digits: there is no division,
+   and padding is skipped. In the order of rows a run is up to 128 elements long, the part of a row that one tile holds. */
+static sett_tile_iterator quarter(int64_t thread) {
   sett_tile_iterator mine = elements;
   sett_tile_slice(&mine, elements.positions * thread / THREADS, elements.positions * (thread + 1) / THREADS);
-  while (sett_tile_advance(&mine)) tiled[mine.at] = bf16(matrix[mine.other]);
+  return mine;
+}
+
+/* f32 rows to bf16 tiles. */
+static void *fill(void *number) {
+  sett_tile_iterator mine = quarter(*(int *)number);
+  int64_t k;
+  while (sett_tile_advance_run(&mine))
+    for (k = 0; k < mine.run; ++k) tiled[mine.other + k * mine.other_stride] = bf16(matrix[mine.at + k * mine.at_stride]);
   return NULL;
 }
 
-/* Copies a quarter of the pieces. Where elements stay as they are this is faster than element by element: it moves vectors.
-   No two pieces write the same byte, so threads need no lock. */
+/* bf16 tiles to f32 rows. */
+static void *widen(void *number) {
+  sett_tile_iterator mine = quarter(*(int *)number);
+  int64_t k;
+  while (sett_tile_advance_run(&mine))
+    for (k = 0; k < mine.run; ++k) widened[mine.at + k * mine.at_stride] = f32(tiled[mine.other + k * mine.other_stride]);
+  return NULL;
+}
+
+/* bf16 tiles to bf16 rows. Where elements stay as they are this is faster than the iterator: it moves vectors. A thread does a quarter
+   of the pieces; no two pieces write the same byte, so threads need no lock. */
 static void *unpack(void *number) {
   int64_t thread = *(int *)number;
   sett_relayout_run(&to_rows, tiled, rows, to_rows.pieces * thread / THREADS, to_rows.pieces * (thread + 1) / THREADS);
@@ -51,32 +75,48 @@ static void on_threads(void *(*work)(void *)) {
 }
 
 int main(void) {
-  const char *layout = "bf16[100,300]{1,0:T(8,128)(2,1)}", *plain = "bf16[100,300]{1,0}";
-  sett_tile_shape from = sett_tile_parse(layout, strlen(layout)), to = sett_tile_parse(plain, strlen(plain));
-  sett_tile_plan from_plan = sett_tile_prepare(&from), to_plan = sett_tile_prepare(&to);
-  int64_t index[2] = {9, 130};
-  int i, wrong = 0;
+  const char *layout = "bf16[1000,3000]{1,0:T(8,128)(2,1)}";
+  sett_tile_shape from = sett_tile_parse(layout, strlen(layout));
+  sett_tile_shape to = sett_tile_make(from.type, from.rank, from.dims, NULL); /* the same array in plain rows */
+  int64_t index[2] = {9, 130}, i, wrong = 0, count = sett_tile_elements(&to);
+  int error;
 
-  /* An error travels in the values: one check, wherever it suits. */
-  elements = sett_tile_iterate(&from_plan, &to_plan);
+  /* An error travels in the values: one check, wherever it suits. The caret stands under what was found. */
+  tiled_plan = sett_tile_prepare(&from);
+  rows_plan = sett_tile_prepare(&to);
+  elements = sett_tile_iterate(&rows_plan, &tiled_plan);
   if (elements.error) {
+    fprintf(stderr, "%s\n%*s^\n", layout, (int)from.column - 1, "");
     fprintf(stderr, "error: %lld: %s\n", (long long)from.column, sett_tile_message(elements.error));
     return 2;
   }
+  error = sett_relayout_prepare(&to_rows, &from, &to, NULL);
+  if (error) {
+    fprintf(stderr, "error: %s\n", sett_relayout_message(error));
+    return 2;
+  }
   printf("%s\n", layout);
-  printf("%lld elements in %lld bytes, %.1f%% of them padding\n", (long long)sett_tile_elements(&from),
-         (long long)sett_tile_bytes(&from), 100 * sett_tile_padding(&from));
-  printf("element (9,130) is at byte %lld\n", (long long)sett_tile_position(&from_plan, index) * 2);
+  printf("%lld elements in %lld bytes, %.1f%% of them padding\n", (long long)count, (long long)sett_tile_bytes(&from),
+         100 * sett_tile_padding(&from));
+  printf("element (9,130) is at byte %lld\n", (long long)sett_tile_position(&tiled_plan, index) * 2);
+  printf("%lld pieces for %d threads\n", (long long)to_rows.pieces, THREADS);
 
   /* Padding is never data, but zeros keep files and checksums reproducible. */
   tiled = calloc(1, (size_t)sett_tile_bytes(&from));
-  if (!tiled || sett_relayout_prepare(&to_rows, &from, &to, NULL)) return 1;
-  for (i = 0; i < ROWS * COLUMNS; ++i) matrix[i] = (float)(i % 200 - 100);
+  rows = malloc((size_t)sett_tile_bytes(&to));
+  matrix = malloc((size_t)count * sizeof *matrix);
+  widened = malloc((size_t)count * sizeof *widened);
+  if (!tiled || !rows || !matrix || !widened) return 1;
+  for (i = 0; i < count; ++i) matrix[i] = (float)(i % 200 - 100);
   on_threads(fill);
   on_threads(unpack);
+  on_threads(widen);
 
-  for (i = 0; i < ROWS * COLUMNS; ++i) wrong += rows[i] != bf16(matrix[i]);
-  printf("%d elements are wrong\n", wrong);
+  for (i = 0; i < count; ++i) wrong += rows[i] != bf16(matrix[i]) || widened[i] != matrix[i];
+  printf("%lld elements are wrong\n", (long long)wrong);
   free(tiled);
+  free(rows);
+  free(matrix);
+  free(widened);
   return wrong != 0;
 }
