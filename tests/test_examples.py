@@ -103,6 +103,19 @@ def test_threads_have_work() -> None:
     assert shares and all(int(pieces) >= 4 * int(threads) for pieces, threads in shares)
 
 
+def test_fetch_content(tmp_path: Path) -> None:
+    """The lines that fetch the headers, with the folder in place of the network."""
+    missing(["cc", "cmake", "ninja"])
+    (block,) = re.findall(r"^```cmake\n(.*?)^```$", (EXAMPLES / "build_systems" / "README.md").read_text(), re.M | re.S)
+    (tmp_path / "CMakeLists.txt").write_text(f'''cmake_minimum_required(VERSION 3.20)
+project(where C)
+{block}add_executable(where "{EXAMPLES / 'build_systems' / 'where.c'}")
+target_include_directories(where SYSTEM PRIVATE "${{sett_SOURCE_DIR}}/include")
+''')
+    done = shell(f"cmake -S . -B build -G Ninja -DFETCHCONTENT_SOURCE_DIR_SETT='{ROOT}' && cmake --build build && build/where", tmp_path)
+    assert done.returncode == 0 and done.stdout.endswith(" is at position 17\n"), done.stdout + done.stderr
+
+
 SYSTEMS = {"make": ("make", "build", "build/program", ["make"]),
            "cmake": ("cmake -S . -B build/cmake -G Ninja && cmake --build build/cmake", "build/cmake", "build/cmake/softmax", ["cmake", "ninja"]),
            "cmake with make": ("cmake -S . -B build/cmake && cmake --build build/cmake", "build/cmake", "build/cmake/softmax", ["cmake", "make"]),
