@@ -393,6 +393,11 @@ def test_words_are_interleaved(compiler: str, machine: str, tmp_path: Path) -> N
         kind, names = register_tiles.register(d, width, lanes), [f"{verb}_{width}_{lanes}_{n}" for verb in ("interleave", "separate")]
         text += [register_tiles.spread(d, width, lanes, n, inverse, name) for inverse, name in enumerate(names)]
         body.append(f"SPREAD({names[0]}, {names[1]}, {n}, {lanes}, {kind}, uint{width}_t)")
+    for width, lanes, stride in [(w, 16, s) for w in (8, 16, 32) for s in range(2, 5)]:
+        kind, name = register_tiles.register(d, width, lanes), f"apart_{width}_{stride}"
+        text.append(register_tiles.load_apart(d, width, lanes, stride, name))
+        body.append(f"  {{ uint{width}_t from[{15 * stride + 1}], to[16]; for (size_t i = 0; i < sizeof from; ++i) ((unsigned char *)from)[i] = (unsigned char)rand();"
+                    f" const {kind} x = {name}(from); memcpy(to, &x, sizeof to); for (int l = 0; l < 16; ++l) bad |= to[l] != from[l * {stride}]; }}")
     text += ["#define V(T) V_##T", register_tiles.join(d, 16, 16, 2, "join_16"), register_tiles.join(d, 8, 16, 4, "join_8"),
              register_tiles.load_tile(d, 32, 16, 16, "uint32_t", 64, "load", 4), register_tiles.store_tile(d, 32, 16, 16, "uint32_t", "store", 4),
              "int main(void)\n{\n  int bad = 0;", *body,

@@ -114,6 +114,24 @@ def test_agrees(target: str, device: str, batch: int, streamed: bool, tmp_path: 
     agree({f"n{seed}": Draw(seed).fusion() for seed in seeds}, target, device, tmp_path)
 
 
+@pytest.mark.parametrize("target, device", [one for one in ON if one[1] in ("pocl-cpu", "cpu")])
+def test_elements_a_few_apart(target: str, device: str, tmp_path: Path) -> None:
+    """Neighbours of a register that lie 2 to 4 elements apart are picked from whole vectors: up to the last element of an array, of every width."""
+    texts = {}
+    for number, (dtype, step, first) in enumerate([("f32", 2, 1), ("f32", 3, 0), ("bf16", 2, 0), ("f16", 2, 3), ("f64", 2, 0), ("u8", 3, 2), ("pred", 2, 0), ("s8", 5, 0)]):
+        size = 7 * (47 * step + first + 1)
+        out = f"{dtype}[{-(-(size - first) // step)}]"
+        texts[f"slice{number}"] = f"e {{\n  x = {dtype}[{size}] parameter(0)\n  ROOT s = {out} slice(x), slice={{[{first}:{size}:{step}]}}\n}}\n"
+    for dtype, step, combine in (("f32", 2, "maximum"), ("bf16", 2, "add"), ("s8", 3, "minimum"), ("u16", 4, "add")):
+        texts[f"pool_{dtype}"] = f"c {{\n  a = {dtype}[] parameter(0)\n  b = {dtype}[] parameter(1)\n  ROOT r = {dtype}[] {combine}(a, b)\n}}\n" \
+            f"e {{\n  x = {dtype}[3,5,{40 * step + 3}] parameter(0)\n  z = {dtype}[] constant(1)\n" \
+            f"  ROOT r = {dtype}[3,2,42] reduce-window(x, z), window={{size=1x3x3 stride=1x2x{step} pad=0_0x0_0x0_{step}}}, to_apply=c\n}}\n"
+    for name, text in texts.items():
+        made = program(fusions(text, name)[0], target, device)
+        assert ("_each" in made.text) == (name != "slice7"), name
+    agree(texts, target, device, tmp_path)
+
+
 @pytest.mark.parametrize("dims, window, inside", [
     ((8, 100), "size=1x9 pad=0_0x4_4", (4, 96)), ((8, 100), "size=3x9 pad=1_1x0_8", (0, 92)), ((8, 100), "size=1x3 stride=1x2 pad=0_0x1_1", (1, 50)),
     ((8, 100), "size=3x1 pad=1_1x0_0", (0, 100)), ((4, 5, 64), "size=1x3x3 pad=0_0x1_1x1_1", (1, 63))])

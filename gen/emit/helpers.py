@@ -59,6 +59,15 @@ class Helpers:
                 else register_tiles.spread(self.target, width, lanes, rows, inverse, name)
         return name
 
+    def load_apart(self, width: int, lanes: int, stride: int) -> str:
+        """A function of gen/emit/register_tiles.py."""
+        name = f"load_u{width}_{lanes}_each{stride}"
+        self.vector(f"u{width}", lanes)
+        self.texts.setdefault("tiles", register_tiles.PRELUDE)
+        if name not in self.texts:
+            self.texts[name] = register_tiles.load_apart(self.target, width, lanes, stride, name)
+        return name
+
     def join(self, dtype: str, lanes: int, parts: int) -> str:
         """A function that makes one register of several."""
         name = f"join_{dtype}_{lanes}x{parts}"

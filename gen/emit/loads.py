@@ -18,6 +18,9 @@ from gen.plan.partition import EMPTY, Read, Region, compose
 from gen.targets import NARROW, SMALL, TINY, bits
 
 
+MOST_APART = 4      # elements between neighbours of a register, up to which they are picked from whole vectors
+
+
 class Loads(Accesses):
     """Reads of operands."""
 
@@ -218,6 +221,8 @@ class Loads(Accesses):
                                 dtype == "f16")
         if self.loop.joined > 1:
             raise NotWide
+        if stride is not None and 2 <= stride <= MOST_APART and dtype not in TINY:
+            return self._load_apart(parameter, pointer, dtype, flat, stride)
         whole = unbroken and unbroken[1] == 1 and dtype not in TINY
         return self._gather(parameter.name, dtype, flat, lambda at: self.from_memory(dtype, f"{pointer}[{at}]"),
                             dtype == "f16", unbroken,
@@ -235,6 +240,12 @@ class Loads(Accesses):
             self.before.add(f"{load}({offset(name, str(down * rows)) if down else name}, (const {self.d.pointer}{self.d.types[width]} *)({at}), "
                             f"{', '.join(map(str, pitch[:2]))});")
         return self._from_bits(parameter, dtype, f"{name}[{self._in_tile}]")
+
+    def _load_apart(self, parameter: Buffer, pointer: str, dtype: str, flat: str, stride: int) -> Value:
+        """Elements a few apart, picked from whole vectors."""
+        load, t = self.helpers.load_apart(bits(dtype), self.lanes, stride), self.d.types[f"u{bits(dtype)}"]
+        at = offset(pointer, self._first(flat))
+        return self._from_bits(parameter, dtype, f"{load}((const {self.d.pointer}{t} *)({at}))")
 
     def _load_spread(self, parameter: Buffer, pointer: str, dtype: str, flat: str) -> Value:
         """Neighbours that are spread over the registers of a step: loaded in whole vectors, separated by shuffles."""

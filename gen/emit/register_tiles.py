@@ -306,6 +306,20 @@ def interleave(d: Any, width: int, rows: int, inverse: bool, name: str) -> str:
             f"  for (int k = 0; k < {rows}; ++k)\n    for (int l = 0; l < {lanes}; ++l) (({t} *)(out + k))[l] = {plain};\n#endif\n}}\n")
 
 
+def _merged(names: "Sequence[str]", places: "Sequence[Element]", lanes: int) -> str:
+    """A register, as text: lane l holds lane places[l][1] of the register names[places[l][0]]; merged from one after the
+    other."""
+    first, *others = dict.fromkeys(operand for operand, _ in places)
+    merged, held = names[first], [(first, l) for l in range(lanes)]
+    for operand in others or [first]:
+        both = [*held, *((operand, l) for l in range(lanes))]
+        # lanes whose operand comes later keep what they have
+        picked = [both.index(place) if place in both else l for l, place in enumerate(places)]
+        merged, held = f"__builtin_shufflevector({merged}, {names[operand]}, {', '.join(map(str, picked))})", [both[l] for l in picked]
+    assert held == list(places), (names, places)
+    return merged
+
+
 def spread(d: Any, width: int, lanes: int, rows: int, inverse: bool, name: str) -> str:
     """`interleave` for registers of `lanes` elements and any number of rows: each result is merged from one operand
     after the other."""
@@ -314,18 +328,23 @@ def spread(d: Any, width: int, lanes: int, rows: int, inverse: bool, name: str) 
     for k in range(rows):
         places = [divmod(l * rows + k, lanes) if inverse else ((k * lanes + l) % rows, (k * lanes + l) // rows)
                   for l in range(lanes)]
-        first, *others = dict.fromkeys(operand for operand, _ in places)
-        merged, held = f"in[{first}]", [(first, l) for l in range(lanes)]
-        for number, operand in enumerate(others or [first]):
-            # lanes whose operand comes later keep what they have
-            both = [*held, *((operand, l) for l in range(lanes))]
-            picked = [both.index(place) if place in both else l for l, place in enumerate(places)]
-            merged, held = f"__builtin_shufflevector({merged}, in[{operand}], {', '.join(map(str, picked))})", [both[l] for l in picked]
-        assert held == places, (width, lanes, rows, inverse)
-        fast += f"  out[{k}] = {merged};\n"
+        fast += f"  out[{k}] = {_merged([f'in[{r}]' for r in range(rows)], places, lanes)};\n"
     flat = f"((const {t} *)in)[l * {rows} + k]" if inverse else f"((const {t} *)(in + (k * {lanes} + l) % {rows}))[(k * {lanes} + l) / {rows}]"
     return (f"{d.function} void {name}({kind} *out, const {kind} *in)\n{{\n#if SHUFFLES >= {width * lanes // 8}\n{fast}#else\n"
             f"  for (int k = 0; k < {rows}; ++k)\n    for (int l = 0; l < {lanes}; ++l) (({t} *)(out + k))[l] = {flat};\n#endif\n}}\n")
+
+
+def load_apart(d: Any, width: int, lanes: int, stride: int, name: str) -> str:
+    """The function whose result has from[l * stride] in lane l: picked from whole vectors, the last of which ends with
+    the last of these elements."""
+    t, kind, last = d.types[f"u{width}"], register(d, width, lanes), (lanes - 1) * (stride - 1)
+    starts = [min(k * lanes, last) for k in range(-(-last // lanes) + 1)]
+    places = [(k, l * stride - starts[k]) for l in range(lanes) for k in [min(l * stride // lanes, len(starts) - 1)]]
+    text = "".join(f"  const {kind} a{k} = *({_memory(d, 'const ', 'piece', '')})(from + {start});\n" for k, start in enumerate(starts))
+    merged = _merged([f"a{k}" for k in range(len(starts))], places, lanes)
+    return (f"{d.function} {kind} {name}({_memory(d, 'const ', t, 'from')})\n{{\n#if SHUFFLES >= {width * lanes // 8}\n{_piece(d, width, lanes)}"
+            f"{text}  return {merged};\n#else\n  {kind} out;\n  for (int l = 0; l < {lanes}; ++l) (({t} *)&out)[l] = from[l * {stride}];\n"
+            f"  return out;\n#endif\n}}\n")
 
 
 def join(d: Any, width: int, lanes: int, parts: int, name: str) -> str:
