@@ -25,7 +25,8 @@ COUNT = int(os.environ.get("SETT_COUNT", "8"))
 BATCH = 4   # fusions that one harness runs
 
 # OpenCL runs what is scheduled for GPUs on a CPU: local memory and barriers are the same
-OF_TARGET = {"opencl": ("pocl-cpu", "opencl-gpu"), "c": ("cpu", "cpu-scalar"), "cuda-on-cpu": ("sm_80",), "cuda": ("sm_80", "sm_90")}
+OF_TARGET = {"opencl": ("pocl-cpu", "opencl-gpu"), "c": ("cpu", "cpu-scalar"), "cuda-on-cpu": ("sm_80",), "cuda": ("sm_80", "sm_90"),
+             "hip-on-cpu": ("gfx90a", "gfx1100")}
 ON: "List[Tuple[str, str]]" = [(target, device) for target in os.environ.get("SETT_TARGET", "opencl,c,cuda-on-cpu").split(",")
                                for device in OF_TARGET[target]]
 

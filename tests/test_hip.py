@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Dict, List
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(ROOT / "tests"))
 
+import test_rows  # noqa: E402
+import test_scan  # noqa: E402
+from drawn import COUNT, SEED, fusions  # noqa: E402
 from gen import hlo, pipeline, run  # noqa: E402
 from gen.schedule import DEVICES  # noqa: E402
 
@@ -70,3 +76,38 @@ def test_compiles(device: str, tmp_path: Path) -> None:
             assert done.returncode == 0, done.stderr[-3000:]
             spills = [line for line in done.stderr.splitlines() if "ScratchSize" in line and not line.split("ScratchSize [bytes/lane]:")[-1].strip().startswith("0")]
             assert not spills, (fusion.name, spills)
+
+
+SIZES = {"float": 4, "double": 8, "int": 4, "unsigned": 4, "long": 8, "short": 2, "char": 1}
+
+
+@pytest.mark.parametrize("device", CLASSES)
+def test_compiles_drawn_rows_and_scans(device: str, tmp_path: Path) -> None:
+    """They are in registers: no scratch memory, and no more shared memory than the text declares, where clang also puts
+    arrays that it does not resolve."""
+    why = refuses(device, tmp_path)
+    if why:
+        pytest.skip(f"SKIP: hipcc for {device}: {why}")
+    lines, declared = [], {}    # type: List[str], Dict[str, int]
+    for number, (module, seed) in enumerate((module, SEED * 5000 + k) for module in (test_rows, test_scan) for k in range(3 * COUNT)):
+        name = f"{module.__name__}_{seed}"
+        for fusion in fusions(module.Draw(seed).fusion(), name):
+            pipeline.build_fusion(fusion, str(tmp_path), ["hip"], device)
+        text = (tmp_path / f"{name}.hip").read_text()
+        lines.append(f'namespace text{number} {{\n#include "{name}.hip"\n}}\n')
+        for kernel, body in re.findall(r"__global__.* (sett_\w+)\(.*\n\{\n((?:  __shared__ .*\n)*)", text):
+            declared[kernel] = sum(SIZES[kind.split()[-1]] * int(count)
+                                   for kind, count in re.findall(r"__shared__ ([\w ]+) \w+\[(\d+)\];", body))
+    head = "".join(f"#include <{name}>\n" for name in (*pipeline.TARGETS["hip"].headers, "math.h", "stdbool.h", "stddef.h",
+                                                       "stdint.h", "stdlib.h", "string.h"))
+    (tmp_path / "all.hip").write_text(head + "".join(lines))
+    done = subprocess.run(["hipcc", f"--offload-arch={device}", "-O3", "-Wall", "-Werror", "-Wno-tautological-compare",
+                           "-Wno-unused-command-line-argument", "-Rpass-analysis=kernel-resource-usage", "-c", "-o", "/dev/null",
+                           "all.hip"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+    names = re.findall(r"Function Name: (\w+)", done.stderr)
+    scratch, shared = (re.findall(rf"{word}: (\d+)", done.stderr) for word in (r"ScratchSize \[bytes/lane\]", r"LDS Size \[bytes/block\]"))
+    assert len(names) == len(scratch) == len(shared) == len(declared)
+    wrong = {name: (of, size, declared[name]) for name, of, size in zip(names, scratch, shared)
+             if int(of) or int(size) > declared[name] + 8}
+    assert not wrong, f"scratch, shared, declared: {wrong}"

@@ -319,7 +319,8 @@ class Loads(Accesses):
         name = self.name(pointer, "w_")
         count = self.loop.step * bits(dtype) // 8 // size
         at = self.c(flat, vec=0)[0]
-        self.before.add(f"union {{ {kind} word[{count}]; {self.d.memory(dtype)} at[{self.loop.step}]; }} {name};")
+        kind, declared = self.d.union_word(name, kind, size, dtype)
+        self.before.add(*declared, f"union {{ {kind} word[{count}]; {self.d.memory(dtype)} at[{self.loop.step}]; }} {name};")
         space = f"const {self.d.pointer}"
         for k in range(count):
             further = f" + {k}" if k else ""

@@ -95,7 +95,8 @@ class Stores(Loads):
             kind, size = word
             name = self.name(pointer, "w_")
             count = step * bits(dtype) // 8 // size
-            self.before.add(f"union {{ {kind} word[{count}]; {self.d.memory(dtype)} at[{step}]; }} {name};")
+            kind, declared = self.d.union_word(name, kind, size, dtype)
+            self.before.add(*declared, f"union {{ {kind} word[{count}]; {self.d.memory(dtype)} at[{step}]; }} {name};")
             self.text.add(f"{name}.at[vec] = {self.to_memory(value)};")
             at = self.c(flat, vec=0)[0]
             space = self.d.pointer

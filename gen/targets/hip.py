@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Any, List, Optional, Sequence
+from typing import Any, List, Optional, Sequence, Tuple
 
 from gen.targets import cuda
+from gen.targets.target import bits
 from gen.targets.tools import ROOT, c_compiler, hipcc
 
 
@@ -14,6 +15,12 @@ class Hip(cuda.Gpu):
     def atomic(self, op: str, dtype: str, sums_only: bool) -> "Optional[str]":
         """HIP has no extremes of signed 64 bits."""
         return None if dtype == "s64" and op in ("maximum", "minimum") else super().atomic(op, dtype, sums_only)
+
+    def union_word(self, name: str, kind: str, size: int, dtype: str) -> Tuple[str, List[str]]:
+        """A vector of the elements: clang keeps a union of 32-bit words and of other elements in memory."""
+        if bits(dtype) == 32 or size == bits(dtype) // 8:
+            return kind, []
+        return f"{name}_word", [f"typedef {self.memory(dtype)} {name}_word __attribute__((vector_size({size})));"]
 
 
 TARGET = Hip(**{**{name: getattr(cuda.TARGET, name) for name in cuda.TARGET.__dataclass_fields__ if name != "used"},

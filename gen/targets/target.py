@@ -105,6 +105,11 @@ class Target:
         self.used.add("stream" if stream else "store")
         return "STREAM" if stream else "STORE"
 
+    def union_word(self, name: str, kind: str, size: int, dtype: str) -> Tuple[str, List[str]]:
+        """The type of the words of `size` bytes in the union `name` of elements, and the lines that declare it. kind:
+        the word of that size that all have."""
+        return kind, []
+
     @property
     def template(self) -> str:
         return f"files/{self.name}.j2"
