@@ -24,7 +24,8 @@ def stages(module: hlo.Module, targets: Sequence[str], options: Any) -> Dict[str
         for target in targets:
             program = pipeline.program(fusion, target, options.schedule, options.excess_precision)
             slices = " (input slices: each walked in its own space)" if _input_slices(fusion) else ""
-            of_stage["schedule"] += [f"{kernel.name}: {kernel.hero}{slices}" for kernel in program.kernels]
+            of_stage["schedule"] += ["\n".join([f"{kernel.name}: {kernel.hero}{slices}",
+                                                *(f"  {line}" for line in kernel.refusals)]) for kernel in program.kernels]
             place = f"{program.device.name}, target {target}"
             for kernel in (part for kernel in program.kernels for part in kernel.scheduled):
                 of_stage["schedule"].append(_schedule(kernel, place))

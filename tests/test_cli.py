@@ -261,6 +261,37 @@ def test_explain_says_what_a_nest_is(tmp_path: Path) -> None:
     assert partition.startswith("e: 1 function (Reduction)\n") and partition.endswith("\n  side result 0: %n = f32[8,64]{1,0} negate(%x)\n"), partition
 
 
+REFUSED = [     # file, its dims and those in their place, device, heroes that are made for the nests but did not write them, and why
+    ("softmax_f32", "5,37", "5,3", "cpu", ["rows_cpu: refused, a row of 3 is shorter than 16", *["reduction_cpu: refused, 3 contiguous elements are fewer than 64"] * 2]),
+    ("softmax_f32", "5,37", "5,37", "cpu", []),
+    ("softmax_f32", "5,37", "5,37", "cpu-scalar", ["rows_cpu: refused, the device has no vectors", *["reduction_cpu: refused, the device has no vectors"] * 2]),
+    ("softmax_f32", "5,37", "2,2000000", "cpu", ["rows_cpu: refused, a row of 16000000 bytes is longer than 524288"]),
+    ("softmax_f32", "5,37", "2,2000000", "sm_80", ["rows_gpu: refused, a row of 2000000 is longer than a block's registers hold"]),
+    ("gelu_bf16", "6,512,4096", "6,512,16", "cpu", ["table: refused, 49152 elements are fewer than 1048576"]),
+    ("add_f32", "", "", "cpu-scalar", []),
+]
+
+
+@pytest.mark.parametrize("name, dims, other, device, lines", REFUSED, ids=lambda part: str(part).replace(",", "x") if isinstance(part, str) else "")
+def test_explain_says_who_refused(name: str, dims: str, other: str, device: str, lines: "list[str]", tmp_path: Path) -> None:
+    """Below the hero of a kernel: those that are made for such a nest, and why they did not write it."""
+    file = tmp_path / f"{name}.hlo"
+    text = (CATALOGUE / f"{name}.hlo").read_text()
+    file.write_text(text.replace(f"[{dims}]", f"[{other}]").replace("f32[5]", f"f32[{other.split(',')[0]}]") if dims else text)
+    target = {"cpu": "c", "cpu-scalar": "c", "sm_80": "cuda"}[device]
+    schedule = gen("explain", file, "--stage", "schedule", "--target", target, "--device", device).stdout
+    assert re.findall(r"^sett_", schedule, re.M) and re.findall(r"^  (\w+: refused, .*)", schedule, re.M) == lines, schedule
+
+
+def test_a_device_without_vectors(tmp_path: Path) -> None:
+    """No kernel for it has vectors, whatever the hero."""
+    names = ["softmax_f32", "row_sum_f32", "transpose_f32", "column_max_bf16"]
+    gen("build", *(CATALOGUE / f"{name}.hlo" for name in names), "-o", tmp_path, "--target", "c", "--device", "cpu-scalar")
+    for name in names:
+        text = (tmp_path / f"{name}.c").read_text()
+        assert "vector_size" not in text and "without vectors" not in text and re.search(r"\bstatic void sett_", text), text
+
+
 def test_a_reader_that_has_enough() -> None:
     """`gen explain FILE | head` is no error."""
     with subprocess.Popen([sys.executable, str(ROOT / "gen"), "explain", str(CATALOGUE / "softmax_f32.hlo")], stdout=subprocess.PIPE,

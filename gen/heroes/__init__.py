@@ -8,7 +8,7 @@ from gen.emit.values import NotWide
 from gen.heroes import (concatenate, distribute, loop, reduction_cpu, reduction_gpu, rows_cpu, rows_gpu, scan_cpu,
                         scan_gpu, scatter, table, transpose_cpu, transpose_gpu, transpose_lines, update_in_place,
                         window_cpu)
-from gen.heroes.hero import Context, Hero
+from gen.heroes.hero import Context, Hero, Refused
 from gen.heroes.kernel import Kernel
 from gen.plan.nest import BuildError, Nest
 
@@ -20,20 +20,42 @@ HEROES: Sequence[Hero] = (scatter.HERO, concatenate.HERO, update_in_place.HERO, 
 
 
 def kernels(nest: Nest, context: Context) -> List[Kernel]:
-    """The nest's kernels by the first hero and schedule that its maps allow, then those of side results that are not among them. Where no hero takes a nest
-    that is made of others: the kernels of these."""
+    """The nest's kernels by the first hero and schedule that its maps allow, then those of side results that are not
+    among them. Where no hero takes a nest that is made of others: the kernels of these."""
+    refusals: List[str] = []
     for hero in HEROES:
-        if hero.members != bool(nest.members) or not hero.takes(nest, context):
+        if hero.members != bool(nest.members):
             continue
-        for schedule in hero.schedules(nest, context):
-            try:
-                written = hero.attempt(nest, schedule, context)
-            except NotWide:
-                continue
-            if written:
-                for kernel in written:
-                    kernel.by = kernel.by or hero
-                return written if hero.sides else [*written, *(kernel for side in nest.sides for kernel in kernels(side, context))]
-    if nest.members:
-        return [kernel for member in nest.members for kernel in kernels(member, context)]
-    raise BuildError(f"{nest.name}: {hero.refusal(nest)}")
+        try:
+            written = _by(hero, nest, context)
+        except Refused as reason:
+            refusals.append(f"{hero.__module__.rpartition('.')[2]}: refused, {reason}")
+            continue
+        if written:
+            others = [] if hero.sides else nest.sides
+            break
+    else:
+        if not nest.members:
+            raise BuildError(f"{nest.name}: {hero.refusal(nest)}")
+        written, others = [], nest.members
+    written += [kernel for other in others for kernel in kernels(other, context)]
+    written[0].refusals[:0] = refusals
+    return written
+
+
+def _by(hero: Hero, nest: Nest, context: Context) -> List[Kernel]:
+    """The nest's kernels by a hero; [] where it does not take it, or has no schedules."""
+    tried = 0
+    for schedule in hero.schedules(nest, context) if hero.takes(nest, context) else []:
+        tried += 1
+        try:
+            written = hero.attempt(nest, schedule, context)
+        except NotWide:
+            continue
+        if written:
+            for kernel in written:
+                kernel.by = kernel.by or hero
+            return written
+    if tried:
+        raise Refused(f"the maps allow none of its schedules ({tried})")
+    return []

@@ -41,6 +41,11 @@ class Context:
         self.target.used.update(trial.target.used)
 
 
+class Refused(Exception):
+    """Why a hero does not write a nest of the kind that it is made for: a size, a type, the device. `gen explain` says
+    it."""
+
+
 class Hero:
     """The interface of all heroes.
 
@@ -55,12 +60,12 @@ class Hero:
 
     def takes(self, nest: Nest, context: Context) -> bool:
         """Whether it may write this nest, which may be of any kind and type; it may still find that no schedule
-        fits."""
+        fits. Refused: it is of the hero's kind, but not for it."""
         raise NotImplementedError
 
     def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
         """What may be tried, best first: a schedule, alone or in a record with what the hero has found out about the
-        nest."""
+        nest. Refused: as `takes`."""
         raise NotImplementedError
 
     def index_types(self, schedule: Any) -> "Sequence[str]":

@@ -99,6 +99,8 @@ class Kernel:
     position: str = ""
     threads: int = 0                                   # of a block; 0: its schedule's
     by: Any = None                                     # the hero that wrote it
+    # who did not write the nest although it is made for its kind, and why, for people
+    refusals: "List[str]" = field(default_factory=list)
     # the walk that another kernel may do in a range of its blocks (gen/heroes/concatenate.py)
     walk: "Optional[Walk]" = None
     other: "Optional[Kernel]" = None                   # the kernel where SETT_BURSTS is 0, if that is another

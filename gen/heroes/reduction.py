@@ -19,6 +19,7 @@ from gen.emit.body import Body
 from gen.emit.helpers import Helpers
 from gen.emit.state import Given
 from gen.emit.values import Value
+from gen.heroes.hero import Refused
 from gen.heroes.kernel import Kernel, arguments, function_text
 from gen.hlo import Instruction, Shape, dtypes
 from gen.plan import combiner
@@ -51,7 +52,8 @@ class Digits:
         return [k for k, step in enumerate(self.out) if not step]
 
 
-def digits_of(nest: Reduction) -> "Optional[Tuple[Digits, IterationSpace]]":
+def digits_of(nest: Reduction) -> "Tuple[Digits, IterationSpace]":
+    """The digits of the input and the accesses along them. Refused: a result or side result has no stride there."""
     dims, gone = nest.space.dims, nest.reduced
     names = [f"i{k}" for k in range(len(dims))]
     kept = [n for k, n in enumerate(names) if k not in gone]
@@ -62,17 +64,20 @@ def digits_of(nest: Reduction) -> "Optional[Tuple[Digits, IterationSpace]]":
     heroes = sum(len(hero.operands) // 2 for hero in nest.heroes)
     space = iteration_space(nest.inputs, nest.space, [("out", out)], nest.inputs.roots[heroes:])
     if space is None:
-        return None
+        raise Refused("some result has no stride along the input")
     steps = space.accesses[0].strides
     assert steps is not None
     return Digits(space.sizes, space.weights(), steps), space
 
 
 def plain(nest: Nest) -> bool:
-    """Whether a nest is a reduction of elements that are whole bytes and whole registers."""
-    return isinstance(nest, Reduction) and not touches(nest, COMPLEX) and not any(
-        leaf.dtype in dtypes.PACKED or leaf.dtype in TINY
-        for leaf in [root.shape for root in nest.partition.roots] + [leaf for hero in nest.heroes for leaf in hero.shape.leaves()])
+    """Whether a nest is a reduction. Refused: of elements that are not whole bytes and whole registers."""
+    if not isinstance(nest, Reduction):
+        return False
+    leaves = [root.shape for root in nest.partition.roots] + [leaf for hero in nest.heroes for leaf in hero.shape.leaves()]
+    if touches(nest, COMPLEX) or any(leaf.dtype in dtypes.PACKED or leaf.dtype in TINY for leaf in leaves):
+        raise Refused("some elements are complex or floats of 8 bits, or share bytes")
+    return True
 
 
 def by_number(buffers: "Dict[str, Shape]") -> "Dict[str, Shape]":

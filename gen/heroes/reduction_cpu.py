@@ -32,7 +32,7 @@ from gen.emit.body import Body
 from gen.emit.helpers import Helpers
 from gen.emit.values import Value
 from gen.heroes import reduction
-from gen.heroes.hero import Context, Hero
+from gen.heroes.hero import Context, Hero, Refused
 from gen.heroes.kernel import Coordinate, Kernel, Step
 from gen.heroes.reduction import Digits, by_number, digits_of, plain
 from gen.hlo import Shape, array_shape, dtypes
@@ -84,13 +84,16 @@ class _Hero(Hero):
     name, sides = "reduction", True
 
     def takes(self, nest: Nest, context: Context) -> bool:
-        return context.device.cpu and context.target.wide and plain(nest)
+        if not context.device.cpu or not plain(nest):
+            return False
+        if not context.device.wide:
+            raise Refused("the device has no vectors")
+        return True
 
     def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
         assert isinstance(nest, Reduction)
-        split = digits_of(nest)
-        sweep = _sweep(context.device, nest, *split) if split else None
-        return [(split[0], sweep)] if split and sweep else []
+        digits, accesses = digits_of(nest)
+        return [(digits, _sweep(context.device, nest, digits, accesses))] if digits.reduced() else []
 
     def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
         assert isinstance(nest, Reduction)
@@ -102,14 +105,12 @@ class _Hero(Hero):
 HERO = _Hero()
 
 
-def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: IterationSpace) -> Optional[Sweep]:
+def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: IterationSpace) -> Sweep:
     sizes, out, minor = digits.sizes, digits.out, digits.minor
     reads = [a for a in accesses.accesses if not a.write and a.strides]
     width = max([dtypes.storage_bytes(hero.operands[0].shape.dtype) for hero in nest.heroes] + [a.width for a in reads])
     threads = device.group
     results = math.prod(sizes[k] for k in digits.kept())
-    if not digits.reduced():
-        return None
     paired = {a.width for a in accesses.accesses if a.name != "out"} == {2} and all(
         h.operands[k].shape.dtype == "bf16" for h in nest.heroes for k in range(len(h.operands) // 2))
 
@@ -137,7 +138,7 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: IterationS
             elif size in (2, 4, 8) and digits.weights[row] == size:
                 vec, paired = size, False
             else:
-                return None
+                raise Refused(f"a row of {size} is shorter than {LANES}, and not 2, 4 or 8")
             data = LANES * width * math.prod(sizes[k] for k in digits.reduced())
             each = blocks // streams
             chunks = max(1, min(each, device.part_bytes // data, each * outer // (device.unit_items * device.units)))
@@ -151,7 +152,7 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: IterationS
     elif sizes[minor] >= LANES and not _periodic(device, digits):
         size = sizes[minor]
         if out[minor] != 1:
-            return None
+            raise Refused("columns are not contiguous in the result")
         registers = size // LANES if size <= LANES * device.column_registers else min(
             range(device.column_registers // 2, device.column_registers + 1),
             key=lambda n: (-(-size // (n * LANES)) * n, -n))
@@ -166,7 +167,7 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: IterationS
     if out[minor]:
         below = sizes[minor]
         if minor == 0 or out[minor] != 1 or out[minor - 1]:
-            return None
+            raise Refused(f"rows of {below} columns do not follow each other")
         lane = sizes[minor] * sizes[minor - 1]
     period = below // math.gcd(below, LANES)
     paired = paired and below == 1
@@ -174,7 +175,7 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: IterationS
     vec = 2 if paired else period if streams > 1 else period * max(1, 4 // period)
     steps = lane // (vec * LANES * streams)
     if steps == 0:
-        return None
+        raise Refused(f"{lane} contiguous elements are fewer than {vec * LANES * streams}")
     inner = math.prod(sizes[k] for k in digits.reduced()) * below // lane
     count, per = parts(results // below, steps, vec * LANES * streams * width * inner, 4)
     if streams > 1 and count * per != steps:   # all parts are alike: further steps belong to the rest

@@ -168,8 +168,8 @@ class _Hero(Hero):
     def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
         assert isinstance(nest, Reduction)
         nest = _as_read(nest)
-        split = reduction.digits_of(nest)
-        return [(nest, *split)] if split and split[0].reduced() else []
+        digits, accesses = reduction.digits_of(nest)
+        return [(nest, digits, accesses)] if digits.reduced() else []
 
     def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
         as_read, digits, accesses = schedule

@@ -8,7 +8,7 @@ from typing import Dict, List, Sequence
 from gen.emit.body import Body
 from gen.emit.state import Given
 from gen.emit.values import Value
-from gen.heroes.hero import Context, Hero
+from gen.heroes.hero import Context, Hero, Refused
 from gen.heroes.kernel import CFunction, Kernel, function_text
 from gen.heroes.reduction import Digits, Emitter, by_number
 from gen.hlo import Instruction, Shape, dtypes
@@ -25,7 +25,11 @@ class RowsHero(Hero):
     name, sides, members = "rows", True, True
 
     def takes(self, nest: Nest, context: Context) -> bool:
-        return isinstance(nest, Rows) and not any(touches(member, {*COMPLEX, *TINY, *dtypes.PACKED}) for member in nest.members)
+        if not isinstance(nest, Rows):
+            return False
+        if any(touches(member, {*COMPLEX, *TINY, *dtypes.PACKED}) for member in nest.members):
+            raise Refused("some elements are complex or floats of 8 bits, or share bytes")
+        return True
 
     def describe(self, kernel: Kernel) -> "List[str]":
         nest = kernel.nest

@@ -22,7 +22,7 @@ from gen.emit.body import Body
 from gen.emit.state import Given
 from gen.emit.values import Value
 from gen.heroes import reduction_cpu
-from gen.heroes.hero import Context
+from gen.heroes.hero import Context, Refused
 from gen.heroes.kernel import Coordinate, Kernel, Step, arguments
 from gen.heroes.reduction import Digits
 from gen.heroes.reduction_cpu import Accumulator, Blocks, Digit, Reduce, Rest, Steps, Sweep
@@ -53,13 +53,18 @@ class _Hero(RowsHero):
     """All stages in one kernel."""
 
     def takes(self, nest: Nest, context: Context) -> bool:
-        return context.device.cpu and context.target.wide and super().takes(nest, context)
+        if not context.device.cpu or not super().takes(nest, context):
+            return False
+        if not context.device.wide:
+            raise Refused("the device has no vectors")
+        return True
 
     def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
         assert isinstance(nest, Rows)
         digits, space = digits_of(nest), nest.iteration_space()
-        sweep = _sweep(context.device, nest, digits, space) if digits and space else None
-        return [(digits, sweep)] if sweep else []
+        if not digits or not space:
+            raise Refused("some access has no stride in the rows")
+        return [(digits, _sweep(context.device, nest, digits, space))]
 
     def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
         assert isinstance(nest, Rows)
@@ -69,11 +74,15 @@ class _Hero(RowsHero):
 HERO = _Hero()
 
 
-def _sweep(device: Device, nest: Rows, digits: Digits, found: IterationSpace) -> Optional[RowSweep]:
+def _sweep(device: Device, nest: Rows, digits: Digits, found: IterationSpace) -> RowSweep:
     sizes, out, minor = digits.sizes, digits.out, digits.minor
     size, reads = sizes[minor], [a for a in found.accesses[1:]]
-    if out[minor] or size < LANES or not digits.kept() or any(a.strides is None or a.strides[minor] not in (0, 1) for a in reads):
-        return None
+    if not digits.kept():
+        raise Refused("there is a single row")
+    if out[minor] or any(a.strides is None or a.strides[minor] not in (0, 1) for a in reads):
+        raise Refused("rows are not contiguous in every access")
+    if size < LANES:
+        raise Refused(f"a row of {size} is shorter than {LANES}")
     elements, rows = math.prod(sizes[k] for k in digits.reduced()), math.prod(sizes[k] for k in digits.kept())
     row = next(k for k in digits.kept() if out[k] == 1)
     read = {a.name: a for a in reads if not a.write and a.strides and any(a.strides[k] for k in digits.reduced())}
@@ -89,10 +98,12 @@ def _sweep(device: Device, nest: Rows, digits: Digits, found: IterationSpace) ->
     count = sum(len(stage.kept) for stage in nest.stages)
     keeps = count * kept * LANES * width
     together = LANES if sizes[row] >= LANES and LANES * (of_row + keeps) <= device.row_block else 1
-    if of_row + shared + keeps > device.held_bytes or together * keeps > device.kept_bytes:
-        return None
+    if of_row + shared + keeps > device.held_bytes:
+        raise Refused(f"a row of {of_row + shared + keeps} bytes is longer than {device.held_bytes}")
+    if together * keeps > device.kept_bytes:
+        raise Refused(f"{together * keeps} bytes that stages keep are more than {device.kept_bytes}")
     if rows < 2 * device.units and of_row > device.row_block:
-        return None
+        raise Refused(f"{rows} long row{'s' * (rows > 1)}: too few for all cores")
     blocks = sizes[row] // together
     outer = rows // sizes[row]
     chunks = max(1, min(blocks, device.part_bytes // max(1, together * of_row), blocks * outer // (device.unit_items * device.units)))

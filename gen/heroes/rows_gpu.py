@@ -17,7 +17,7 @@ from gen.emit.body import Body
 from gen.emit.state import Given
 from gen.emit.values import Value
 from gen.heroes import reduction, reduction_gpu
-from gen.heroes.hero import Context
+from gen.heroes.hero import Context, Refused
 from gen.heroes.kernel import Coordinate, Kernel, Step, arguments
 from gen.heroes.reduction import Digits
 from gen.heroes.reduction_gpu import Accumulator, Block, Box, Cell, Rest, Steps
@@ -52,11 +52,12 @@ class _Hero(RowsHero):
     def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
         assert isinstance(nest, Rows)
         digits, space = digits_of(nest), nest.iteration_space()
-        if not digits or not space or context.threads:
+        if context.threads:
             return []
+        if not digits or not space:
+            raise Refused("some access has no stride in the rows")
         held = _held(nest)
-        block = _block(context, nest, digits, space, held)
-        return [(digits, block, held)] if block else []
+        return [(digits, _block(context, nest, digits, space, held), held)]
 
     def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
         assert isinstance(nest, Rows)
@@ -86,11 +87,13 @@ def _words(i: Instruction) -> int:
     return max(1, bits(i.shape.dtype) // 32)
 
 
-def _block(context: Context, nest: Rows, digits: Digits, space: IterationSpace, held: "Dict[Instruction, str]") -> "Optional[RowBlock]":
+def _block(context: Context, nest: Rows, digits: Digits, space: IterationSpace, held: "Dict[Instruction, str]") -> RowBlock:
     device, minor, sizes = context.device, digits.minor, digits.sizes
     accesses = space.accesses[1:]
-    if digits.out[minor] or not digits.kept() or any(a.strides is None or a.strides[minor] not in (0, 1) for a in accesses):
-        return None
+    if not digits.kept():
+        raise Refused("there is a single row")
+    if digits.out[minor] or any(a.strides is None or a.strides[minor] not in (0, 1) for a in accesses):
+        raise Refused("rows are not contiguous in every access")
     elements, rows = math.prod(sizes[k] for k in digits.reduced()), math.prod(sizes[k] for k in digits.kept())
     widths = [a.width for a in accesses if a.strides and a.strides[minor] == 1] or [4]
     vec = 16 // min(widths)
@@ -105,10 +108,16 @@ def _block(context: Context, nest: Rows, digits: Digits, space: IterationSpace, 
             break
     together = max(1, min(rows, device.reduction_threads // fold))
     values = sum(len(stage.heroes) for stage in nest.stages)
-    if fold * steps < units or units < 2 or values * 8 * (fold * together + together) > context.target.shared_bytes:
-        return None
+    if fold * steps < units:
+        raise Refused(f"a row of {elements} is longer than a block's registers hold")
+    if units < 2:
+        raise Refused(f"a row of {elements} is a single step")
+    shared = values * 8 * (fold * together + together)
+    if shared > context.target.shared_bytes:
+        raise Refused(f"{shared} bytes of shared memory are more than {context.target.shared_bytes}")
     if rows < device.units // 4 and elements * max(widths) > device.reduction_threads * device.ahead_bytes:
-        return None         # few long rows: reductions in parts keep more processors busy
+        # reductions in parts keep more processors busy
+        raise Refused(f"{rows} long row{'s' * (rows > 1)}: too few for all processors")
     threads, count = -(-together * fold // device.warp) * device.warp, -(-units // fold)
     return RowBlock(threads, vec=vec, rows=together, fold=fold, unroll=count, per_part=count, steps=count, held=count * each)
 

@@ -15,7 +15,7 @@ from gen.emit.body import Body
 from gen.emit.maps import conditions
 from gen.emit.state import Given
 from gen.emit.values import Value
-from gen.heroes.hero import Context
+from gen.heroes.hero import Context, Refused
 from gen.heroes.kernel import CFunction, Coordinate, Kernel, Step, arguments, function_text
 from gen.hlo import Instruction, Shape, dtypes
 from gen.plan import combiner
@@ -92,8 +92,10 @@ class Columns(Record):
 
 
 def whole_bytes(nest: Nest) -> bool:
-    """Whether a nest is a scan whose results are whole bytes: of others several would be written at once."""
-    return isinstance(nest, Scan) and not touches(nest, dtypes.PACKED)
+    """Whether a nest is a scan. Refused: of elements that share bytes, of which several would be written at once."""
+    if isinstance(nest, Scan) and touches(nest, dtypes.PACKED):
+        raise Refused("some elements share bytes")
+    return isinstance(nest, Scan)
 
 
 def widths(nest: Scan) -> List[int]:

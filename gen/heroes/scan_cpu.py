@@ -41,7 +41,7 @@ class _Hero(Hero):
 
     def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
         assert isinstance(nest, Scan)
-        wide = context.target.wide and context.device.lanes > 1 and not touches(nest, {*COMPLEX, *TINY})
+        wide = context.device.wide and not touches(nest, {*COMPLEX, *TINY})
         return [*(_wide(context.device, nest) if wide else []), _columns(context.device, nest, 1)]
 
     def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":

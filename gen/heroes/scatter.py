@@ -513,7 +513,7 @@ def _shared(context: Context, nest: Scatter) -> InOrder:
             chunk = -(-size // min(max(1, int(items)), size))
             chunk = max(chunk, min(device.shared_neighbours, -(-size // 2)))
             chunk = -(-chunk // 16) * 16 if chunk > 16 else chunk
-            far = device.lanes > 1 and context.target.wide and not moved and nest.targets[0].shape.bytes > device.cache
+            far = device.wide and not moved and nest.targets[0].shape.bytes > device.cache
             return InOrder(items=-(-size // chunk), chunk=chunk, dimension=dimension, moved=moved, updates_ahead=device.updates_ahead * far,
                            ahead_bytes=device.gathered_bytes)
     return InOrder()

@@ -10,7 +10,7 @@ from gen import algebra
 from gen.emit import ops
 from gen.emit.body import Body
 from gen.emit.text import offset
-from gen.heroes.hero import Context, Hero
+from gen.heroes.hero import Context, Hero, Refused
 from gen.heroes.kernel import CFunction, Kernel, Step, Table
 from gen.heroes.loop import HERO as LOOP_HERO
 from gen.heroes.loop import Walk, guard, thread_map
@@ -43,7 +43,7 @@ class _Hero(Hero):
     name = "loop"
 
     def takes(self, nest: Nest, context: Context) -> bool:
-        return context.device.cpu and context.device.lanes > 1 and _table_source(context.device, nest) is not None
+        return context.device.wide and _table_source(context.device, nest) is not None
 
     def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
         return [schedule for schedule in LOOP_HERO.schedules(nest, context) if schedule.interleaved_pairs]
@@ -57,10 +57,10 @@ HERO = _Hero()
 
 def _table_source(device: Device, nest: Nest) -> "Optional[Instruction]":
     """The 16-bit parameter of which each element of the result is a function that is worth a table; None where there is
-    none."""
+    none. Refused: there are too few elements."""
     entry = nest.partition.entry
     if len(nest.partition.roots) != 1 or dtypes.storage_bytes(nest.partition.roots[0].shape.dtype) != 2 \
-            or nest.shape.elements < device.table_elements or nest.partition.roots[0].shape.place or any(e.callee or e.regions for e in entry.body.entries):
+            or nest.partition.roots[0].shape.place or any(e.callee or e.regions for e in entry.body.entries):
         return None
     sources: Dict[Tuple[Instruction, str], None] = {}
     for read, _ in reads_of(nest.partition, entry):
@@ -77,6 +77,8 @@ def _table_source(device: Device, nest: Nest) -> "Optional[Instruction]":
     source, index = next(iter(sources))
     if source.shape.kind != "array" or dtypes.storage_bytes(source.shape.dtype) != 2:
         return None
+    if nest.shape.elements < device.table_elements:
+        raise Refused(f"{nest.shape.elements} elements are fewer than {device.table_elements}")
     unmap, root = algebra.call("shape", "unmap", nest.shape.text), nest.partition.roots[0]
     read_at, written_at = (compose(unmap, compose(m, memory_map(s)))
                            for m, s in ((index, source.shape), (root.map, root.shape)))

@@ -75,7 +75,7 @@ class _Hero(Hero):
     name = "transpose"
 
     def takes(self, nest: Nest, context: Context) -> bool:
-        return context.device.cpu and context.target.wide and takes(nest, context)
+        return context.device.wide and takes(nest, context)
 
     def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
         nest = inlined(nest)

@@ -64,7 +64,7 @@ class _Hero(Hero):
     name = "transpose"
 
     def takes(self, nest: Nest, context: Context) -> bool:
-        return context.device.cpu and context.target.wide and transpose_cpu.takes(nest, context)
+        return context.device.wide and transpose_cpu.takes(nest, context)
 
     def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
         nest = transpose_cpu.inlined(nest)

@@ -50,7 +50,7 @@ class _Hero(Hero):
     name = "window"
 
     def takes(self, nest: Nest, context: Context) -> bool:
-        if not context.device.cpu or not context.target.wide or context.device.lanes == 1:
+        if not context.device.wide:
             return False
         if type(nest) is not Nest or nest.layout or nest.reads_first:
             return False

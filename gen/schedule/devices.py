@@ -137,6 +137,11 @@ class Device:
     banks: int = 0                      # of shared memory
     bank: int = 0                       # bytes of a bank's word
 
+    @property
+    def wide(self) -> bool:
+        """Whether it is a CPU whose kernels are written in vectors."""
+        return self.cpu and self.lanes > 1
+
     def scalar(self) -> "Device":
         """The same device where the language has no vectors."""
         return replace(self, lanes=1)
