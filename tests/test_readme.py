@@ -168,6 +168,26 @@ def test_sessions(name: str, tmp_path: Path) -> None:
     assert all(name in " ".join(command for command, _ in sessions(section)) for name in saved(section))
 
 
+def test_rows_says_what_is_wrong(tmp_path: Path) -> None:
+    """The program for a tiled buffer: a caret under the place of a malformed shape, and both sizes of a buffer that does not fit."""
+    program = saved(sections()["A buffer in a tiled layout"])["rows.c"]
+    (layout,) = re.findall(r'const char \*layout = "(.*)";', program)
+    wrong = layout.replace("T(8,128)(", "T(8,128(")
+    for name, text in (("rows", program), ("wrong", program.replace(layout, wrong))):
+        (tmp_path / f"{name}.c").write_text(text)
+        subprocess.run(["cc", *WARNINGS, f"-I{ROOT / 'include'}", f"{name}.c", "-o", name], cwd=tmp_path, check=True)
+
+    def printed(name: str, data: bytes) -> str:
+        done = subprocess.run([str(tmp_path / name)], input=data, capture_output=True)
+        assert done.returncode == 1
+        return done.stdout.decode()
+
+    column = wrong.index("128(") + 4
+    assert printed("wrong", b"") == f"{wrong}\n{' ' * (column - 1)}^ column {column}\nerror: expected ',' or ')' after a tile dimension\n"
+    assert printed("rows", bytes(100)) == "error: expected 79872 bytes, found 100\n"
+    assert printed("rows", bytes(79874)) == "error: expected 79872 bytes, found 79873 or more\n"
+
+
 def test_what_is_compared() -> None:
     assert as_said("a\nb (..\n", "a\nb (..\n") and as_said("b (1; ..\n", "b (1; rest\n") and not as_said("b (1; ..\n", "b (2; rest\n")
     assert as_said("x 0.1 of the allowed error\n", "x 0.25 of the allowed error\n") and not as_said("x 0.1 of the allowed error\n", "x 1.5 of the allowed error\n")
@@ -195,7 +215,7 @@ def test_named_commands() -> None:
             assert set(parts[1:]) <= set(built), word
         elif parts[0] in ("sett", "build/sett") and len(parts) > 1:
             assert parts[1] == "help" or parts[1] in groups, word
-            assert len(parts) < 3 or parts[2] in groups, word
+            assert len(parts) < 3 or parts[2] in groups or f"sett {parts[1]} {parts[2]} " in run_sett("help", parts[1]), word
         elif parts[0] == "gen" and len(parts) > 1:
             assert parts[1] in VERBS or parts[1].startswith("-"), word
             for option in re.findall(r"--[a-z-]+", word):
