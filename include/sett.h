@@ -1,10 +1,10 @@
-/* sett.h - v0.4 - all sett headers, and what joins them: a layout as an indexing map, layouts of any notation compared
+/* sett.h - v0.4 - all sett headers, and what joins them: a layout as an indexing map, layouts of any notation compared and converted
    SPDX-License-Identifier: Apache-2.0
 
 WHAT
   Includes every sett header and converts between their types. A tiled layout is a map from logical indices to a linear
   position; here it becomes one, and its inverse too, so that layouts compose with everything else that is a map. Layouts in
-  any notation are compared.
+  any notation are compared and converted.
 
 INCLUDE
   Copy the headers named below into one folder. C11 or C++17, freestanding.
@@ -53,9 +53,14 @@ THE MODEL
                          offset (CuTe, strides, oneDNN, XLA, shared memory of Triton), or of the owner, to the logical index (Triton, Mosaic, IREE)
       f32[70,300]{1,0:T(8,128)}             70x300@AB8a128b                        yes
       f32[64,64]{1,0:T(32,32)(16,16)}       f32[64,64]{1,0:T(32,32)}               no: at (0,16): 256, 16
+  sett_any_convert       the same function in another notation, or a no with places that no such layout has
+      f32[64,64]{1,0:T(32,32)(16,16)}       to CuTe      ((16,2,2),(16,2,2)):((16,512,2048),(1,256,1024)), to oneDNN AB2a2b16a16b
+      {dim0 = [[1], [3]]} -> {offset = 4}   to CuTe      S<1,0,1> o 0 o 4:1
+      2x17x3x3@aBcd16b                      to CuTe      no: 17 is no multiple of 16
 
 FUNCTIONS
   any notation      sett_any_parse, _print, _map  text                            sett_any_same          the same function?
+                    sett_any_convert             in another notation
   tiled layouts     sett_layout_map, _unmap      shape -> map, and its inverse    sett_layout_order      in memory order
                     sett_layout_physical         an answer between places
   nested layouts    sett_nested_map, _unmap      layout -> map, and its inverse   sett_nested_from_map   map -> layout
@@ -68,7 +73,8 @@ LAWS (tests/test_shape.py, tests/test_nested.py)
   2 nested_agree   the maps have the values of sett_nested_element and sett_nested_owner; sett_nested_from_map(sett_nested_map(l)) has
                    the map of l.
   3 same           (tests/test_convert.py) the answer of sett_any_same is that of enumeration, its witness the first point that differs.
-  4 physical       (tests/physical_test.c) sett_layout_physical holds the pairs of positions that loops over the op give, in both directions;
+  4 convert        (tests/test_convert.py) what sett_any_convert makes is the same; there and back is a yes; the values of a no are those of the layout.
+  5 physical       (tests/physical_test.c) sett_layout_physical holds the pairs of positions that loops over the op give, in both directions;
                    padding is in no pair.
 
 ANSWERS (in all sett headers)
@@ -92,7 +98,7 @@ LIMITS
   Those of the headers that it joins.
 
 HISTORY
-  0.4  a layout in any notation: read, printed, compared with another.
+  0.4  a layout in any notation: read, printed, compared with another, converted.
   0.3  every sett header has its version as a number and sett_<module>_message; here sett_message was sett_error_message.
   0.2  answers between places in memory.
   0.1  layout to map and back; nested layout to map and back.
@@ -169,6 +175,25 @@ SETT_INLINE sett_map sett_any_map(sett_map_arena *arena, const sett_any *layout)
  * wrap, so that a larger machine may be on the other side. Digits and bits are compared without looking at points; what is neither (a swizzle of sizes or
  * strides that carry, tiles that do not divide each other), is looked at up to 2^18 points. The witness is the first point that differs, in the order of a. */
 SETT_INLINE sett_any_answer sett_any_same(sett_map_arena *arena, const sett_any *a, const sett_any *b);
+enum {
+  SETT_ANY_TO_CUTE,
+  SETT_ANY_TO_TRITON,
+  SETT_ANY_TO_MOSAIC,
+  SETT_ANY_TO_ONEDNN,
+  SETT_ANY_TO_STRIDES,
+  SETT_ANY_TO_XLA,
+  SETT_ANY_TO_IREE,
+  SETT_ANY_TARGETS
+};
+/* What sett_any_convert made: yes and the layout; or a no, whose points and their values no such layout can have. */
+typedef struct sett_any_made {
+  sett_any_answer answer;
+  sett_any layout;
+} sett_any_made;
+/* The same function in another notation, by sett_any_same; elements of XLA's arrays are f32. An offset in CuTe is that of the identity S<0,4,3>, an XOR its
+ * swizzle, of which all are tried. CuTe has an owner's index as coordinates: ((2,2),(4,8)):((1@1,8@0),(2@1,1@0)). A linear layout goes from the offset to the
+ * index where all offsets are hit once, else from the index to the offset. Tags and arrays of XLA are padded where that makes the offsets. */
+SETT_INLINE sett_any_made sett_any_convert(sett_map_arena *arena, const sett_any *layout, int target);
 
 /* ---- bodies ----------------------------------------------------------------------------------------------------- */
 
@@ -641,9 +666,33 @@ SETT_INLINE int64_t settp_form_log(int64_t value) { /* rounded up */
   return bits;
 }
 
-/* Digits as bits, where all are powers of two and no two values share a bit (carry 1: they may). 1: done, the form has its bases. */
+/* The input of a bit. */
+SETT_INLINE int settp_form_input(const settp_form *form, int bit) {
+  int in = 0;
+  while (form->bit_at[in + 1] <= bit) ++in;
+  return in;
+}
+
+/* Are two bits set together somewhere in the domain? */
+SETT_INLINE int settp_form_both(const settp_form *form, int i, int j) {
+  int in = settp_form_input(form, i);
+  if (in != settp_form_input(form, j)) return 1;
+  return ((int64_t)1 << (i - form->bit_at[in])) + ((int64_t)1 << (j - form->bit_at[in])) < form->in[in];
+}
+
+/* Two bits that are set together and whose values share a bit: 1. */
+SETT_INLINE int settp_form_shared(const settp_form *form, int *first, int *second) {
+  int o, bits = form->bit_at[form->ins];
+  for (*second = 0; *second < bits; ++*second)
+    for (*first = 0; *first < *second; ++*first)
+      for (o = 0; o < form->outs; ++o)
+        if ((form->basis[*first][o] & form->basis[*second][o]) && settp_form_both(form, *first, *second)) return 1;
+  return 0;
+}
+
+/* Digits as bits, where their sizes are powers of two and no two values share a bit (carry 1: they may). 1: done, the form has its bases. */
 SETT_INLINE int settp_form_to_bits(settp_form *form, int carry) {
-  int i, b, in, out;
+  int i, j, b, in, out, shared = 0;
   uint64_t used[SETT_ANY_DIMS];
   if (form->kind == SETTP_FORM_BITS) return 1;
   if (form->kind != SETTP_FORM_DIGITS) return 0;
@@ -652,7 +701,7 @@ SETT_INLINE int settp_form_to_bits(settp_form *form, int carry) {
   if (form->bit_at[form->ins] > SETTP_FORM_WIDTH) return 0;
   for (out = 0; out < form->outs; ++out) {
     if (form->constant[out] < 0) return 0;
-    used[out] = (uint64_t)form->constant[out];
+    used[out] = 0;
     for (i = 0; i < form->bit_at[form->ins]; ++i) form->basis[i][out] = 0;
   }
   for (i = 0; i < form->digits; ++i) {
@@ -664,12 +713,15 @@ SETT_INLINE int settp_form_to_bits(settp_form *form, int carry) {
     else if ((int64_t)1 << size != digit->size && low + size < top) return 0;
     for (b = 0; b < size; ++b) {
       uint64_t *basis = &form->basis[form->bit_at[digit->in] + (int)low + b][digit->out];
-      if (value > INT64_MAX / 4 || *basis != 0 || (!carry && (used[digit->out] & (uint64_t)value))) return 0;
+      if (value > INT64_MAX / 4 || *basis != 0) return 0;
+      if (!carry && ((uint64_t)form->constant[digit->out] & (uint64_t)value)) return 0;
+      shared |= (used[digit->out] & (uint64_t)value) != 0;
       used[digit->out] |= (uint64_t)value;
       *basis = (uint64_t)value;
       value *= 2;
     }
   }
+  if (!carry && shared && settp_form_shared(form, &i, &j)) return 0;
   if (!carry) form->kind = SETTP_FORM_BITS;
   return 1;
 }
@@ -698,30 +750,31 @@ SETT_INLINE int settp_form_value(const settp_form *form, const int64_t *point, i
 SETT_INLINE int settp_form_cute_digits(settp_form *form, const sett_notation_mode *mode, int flat) {
   settp_notation_work work = settp_notation_begin(NULL);
   settp_notation_flat leaves;
-  int i, k, places = 0, numbers = 0, rank = flat ? 1 : settp_notation_rank(mode);
-  if (rank > SETT_ANY_DIMS) return 0;
-  form->ins = rank;
+  int i, k, places = 0, numbers = 0, deep = 0, rank = flat ? 1 : settp_notation_rank(mode);
+  form->ins = rank <= SETT_ANY_DIMS ? rank : 0;
   form->outs = 1;
-  for (i = 0; i < rank; ++i) {
+  if (rank > SETT_ANY_DIMS) form->error = SETT_NOTATION_ERROR_FIRST + SETT_NOTATION_ERROR_LEAVES;
+  for (i = 0; i < form->ins; ++i) {
     sett_notation_mode one = flat ? *mode : settp_notation_mode_of(mode, i);
     int64_t low = 1;
     form->in[i] = settp_notation_size_of(&work, &one);
     form->name[i] = NULL;
     settp_notation_flatten_to(&work, &one, &leaves);
-    if (work.error) return 0;
-    for (k = 0; k < leaves.count; ++k) {
+    for (k = 0; k < leaves.count && !work.error; ++k) {
       const sett_notation_mode *leaf = &leaves.leaf[k];
-      if (leaf->places > 1 || (leaf->places == 1 && leaf->place[0] >= SETT_ANY_DIMS)) return 0;
-      places |= leaf->places == 1;
+      places |= leaf->places > 0;
       numbers |= leaf->places == 0 && leaf->stride != 0 && leaf->size > 1;
+      deep |= leaf->places > 1 || (leaf->places == 1 && leaf->place[0] >= SETT_ANY_DIMS);
+      if (deep) continue;
       if (leaf->places == 1 && leaf->place[0] >= form->outs) form->outs = leaf->place[0] + 1;
       settp_form_add(form, i, leaf->places == 1 ? leaf->place[0] : 0, low, leaf->size, leaf->stride);
       low = settp_form_times(low, leaf->size);
     }
   }
-  if (places) form->owners = 1;
+  if (work.error) form->error = SETT_NOTATION_ERROR_FIRST + work.error;
+  form->owners = places;
   for (i = 0; i < form->outs; ++i) form->constant[i] = form->out[i] = 0;
-  return !(places && numbers);
+  return !deep && !(places && numbers);
 }
 
 /* A layout on the bits of its integer: the value of each bit, the last leaf without end. 0: no powers of two, or values that share bits. */
@@ -759,6 +812,12 @@ SETT_INLINE uint64_t settp_form_through(const sett_notation_part *part, const ui
   return value;
 }
 
+SETT_INLINE int settp_form_not_negative(const settp_form *form) {
+  int i, negative = form->constant[0] < 0;
+  for (i = 0; i < form->digits; ++i) negative |= form->digit[i].stride < 0;
+  return !negative;
+}
+
 SETT_INLINE void settp_form_cute(settp_form *form, const sett_notation *layout, int flat) {
   const sett_notation_part *inner = &layout->part[layout->parts - 1];
   uint64_t outer[SETTP_FORM_WIDTH];
@@ -774,6 +833,10 @@ SETT_INLINE void settp_form_cute(settp_form *form, const sett_notation *layout, 
     const sett_notation_part *part = &layout->part[i];
     uint64_t used = 0;
     int bits;
+    if (part->swizzle && part->bits == 0 && !form->owners && form->kind == SETTP_FORM_DIGITS && part->offset.rank < 0 &&
+        !part->offset.places && settp_form_not_negative(form) &&
+        !settp_map_add(form->constant[0], part->offset.size, &form->constant[0]))
+      continue; /* the identity: an offset alone */
     if (form->owners || part->offset.rank >= 0 || part->offset.places || part->offset.size < 0 ||
         !settp_form_to_bits(form, 0) || (!part->swizzle && !settp_form_outer(&part->layout, outer))) {
       form->kind = SETTP_FORM_VALUES;
@@ -1108,9 +1171,14 @@ SETT_INLINE sett_any_answer settp_form_compare(settp_form *a, settp_form *b, int
   return answer;
 }
 
-/* Ids that may be larger than their period. */
-SETT_INLINE int settp_form_repeats(const settp_form *form, int in) {
-  return form->wraps && !settp_notation_name_is(form->name[in], "register");
+/* IREE's ids repeat: as many as the other layout has, where those are whole periods. Inputs of no name are by their position. */
+SETT_INLINE void settp_form_repeat(settp_form *form, const settp_form *other) {
+  int i, k;
+  for (i = 1; i < form->ins && form->wraps; ++i)
+    for (k = 0; k < other->ins; ++k)
+      if ((other->name[k] ? settp_notation_name_is(form->name[i], other->name[k]) : i == k) && form->in[i] > 0 &&
+          other->in[k] > form->in[i] && other->in[k] % form->in[i] == 0)
+        form->in[i] = other->in[k];
 }
 
 SETT_INLINE sett_any_answer sett_any_same(sett_map_arena *arena, const sett_any *a, const sett_any *b) {
@@ -1141,6 +1209,8 @@ SETT_INLINE sett_any_answer sett_any_same(sett_map_arena *arena, const sett_any 
   for (i = 0; i < x->ins; ++i) named &= x->name[i] != NULL;
   for (i = 0; i < y->ins; ++i) named &= y->name[i] != NULL;
   if (x->owners) {
+    settp_form_repeat(x, y);
+    settp_form_repeat(y, x);
     settp_form_tidy(x, 1);
     settp_form_tidy(y, 1);
   }
@@ -1148,8 +1218,6 @@ SETT_INLINE sett_any_answer sett_any_same(sett_map_arena *arena, const sett_any 
   for (i = 0; i < x->ins; ++i) {
     if (named && !settp_notation_name_is(x->name[i], y->name[i]))
       return settp_any_say(0, 1, "inputs of different names");
-    if (settp_form_repeats(x, i) && x->in[i] < y->in[i] && y->in[i] % x->in[i] == 0) x->in[i] = y->in[i];
-    if (settp_form_repeats(y, i) && y->in[i] < x->in[i] && x->in[i] % y->in[i] == 0) y->in[i] = x->in[i];
     if (x->in[i] != y->in[i]) return settp_any_say(0, 1, x->owners ? "inputs of different sizes" : "different sizes");
     points = settp_form_times(points, x->in[i]);
   }
@@ -1192,5 +1260,913 @@ SETT_INLINE sett_any_answer sett_any_same(sett_map_arena *arena, const sett_any 
       answer.points = 0;
   }
   return answer;
+}
+
+/* ---- bodies: conversion ----------------------------------------------------------------------------------------- */
+
+/* What a conversion works with: the form, the text of what is made, and the answer. */
+typedef struct settp_any_work {
+  sett_map_arena *arena;
+  settp_form *form, *source; /* source: unchanged, for the values of a witness */
+  const sett_any *layout;
+  settp_notation_writer writer;
+  sett_any_answer answer;
+} settp_any_work;
+
+enum { SETTP_ANY_TEXT = 8192 };
+
+/* A no, if there is none yet; then points follow. */
+SETT_INLINE void settp_any_no(settp_any_work *work, const char *reason) {
+  if (work->answer.no || *work->answer.reason) return;
+  work->answer.no = 1;
+  work->answer.reason = reason;
+  work->answer.ins = work->form->ins;
+  work->answer.outs = work->form->outs;
+}
+
+SETT_INLINE void settp_any_open(settp_any_work *work, const char *reason) {
+  if (!work->answer.no && !*work->answer.reason) work->answer.reason = reason;
+}
+
+/* The point of a witness that has these numbers in two inputs; in -1: none. */
+SETT_INLINE void settp_any_point(settp_any_work *work, int in, int64_t at, int other, int64_t there) {
+  int k = work->answer.points;
+  if (!work->answer.no || k == SETT_ANY_POINTS) return;
+  if (in >= 0) work->answer.point[k][in] += at;
+  if (other >= 0) work->answer.point[k][other] += there;
+  if (settp_any_value(work->arena, work->layout, work->source, 0, work->answer.point[k], work->answer.a[k]))
+    ++work->answer.points;
+}
+
+SETT_INLINE void settp_any_write(settp_any_work *work, const char *text) { settp_notation_write(&work->writer, text); }
+SETT_INLINE void settp_any_number(settp_any_work *work, int64_t value) {
+  settp_notation_write_integer(&work->writer, value);
+}
+SETT_INLINE void settp_any_list(settp_any_work *work, int i, int64_t value) { /* behind a comma but for the first */
+  if (i > 0) settp_any_write(work, ",");
+  settp_any_number(work, value);
+}
+
+/* Bits whose values share none as digits, which are sums; else the two bits, and 0. */
+SETT_INLINE int settp_form_to_digits(settp_form *form, int *first, int *second) {
+  int i, o, in, bits = form->bit_at[form->ins];
+  if (form->kind == SETTP_FORM_DIGITS) return 1;
+  if (settp_form_shared(form, first, second)) return 0;
+  form->kind = SETTP_FORM_DIGITS;
+  form->digits = 0;
+  for (i = 0; i < bits; ++i)
+    for (o = 0, in = settp_form_input(form, i); o < form->outs; ++o) {
+      int64_t constant = form->constant[o], value = (int64_t)((uint64_t)constant ^ form->basis[i][o]);
+      settp_form_add(form, in, o, (int64_t)1 << (i - form->bit_at[in]), 2, value - constant);
+    }
+  return 1;
+}
+
+/* The form as digits, or a no whose witness is two bits and their XOR. */
+SETT_INLINE int settp_any_digits(settp_any_work *work) {
+  settp_form *form = work->form;
+  int i = 0, j = 0, in, other;
+  if (form->kind == SETTP_FORM_VALUES) {
+    settp_any_open(work, "not decided: expected digits or bits");
+    return 0;
+  }
+  if (settp_form_to_digits(form, &i, &j)) return 1;
+  in = settp_form_input(form, i);
+  other = settp_form_input(form, j);
+  settp_any_no(work, "an XOR is no sum of digits");
+  settp_any_point(work, in, (int64_t)1 << (i - form->bit_at[in]), -1, 0);
+  settp_any_point(work, other, (int64_t)1 << (j - form->bit_at[other]), -1, 0);
+  settp_any_point(work, in, (int64_t)1 << (i - form->bit_at[in]), other, (int64_t)1 << (j - form->bit_at[other]));
+  return 0;
+}
+
+/* The digits of all dimensions of one output, the smallest stride first, and where each dimension ends. span: the room up to the next digit's stride. */
+typedef struct settp_any_digit {
+  settp_form_digit digit;
+  int64_t span;
+  int top; /* the last digit of its input, or padding */
+} settp_any_digit;
+typedef struct settp_any_tower {
+  int count;
+  settp_any_digit at[SETTP_FORM_LIST];
+} settp_any_tower;
+
+SETT_INLINE void settp_any_push(settp_any_work *work, settp_any_tower *tower, const settp_form_digit *digit,
+                                int64_t span, int top) {
+  if (tower->count == SETTP_FORM_LIST) {
+    settp_any_open(work, "not decided: expected fewer digits");
+    return;
+  }
+  tower->at[tower->count].digit = *digit;
+  tower->at[tower->count].span = span;
+  tower->at[tower->count++].top = top;
+}
+
+/* The offsets of digits that lie above each other; a no where they do not. Gaps are padding: of a tag, of a last digit or as a digit of a dimension that is
+   used up; of tiles, of any digit. */
+SETT_INLINE void settp_any_build(settp_any_work *work, settp_any_tower *tower, int tiles) {
+  settp_form *form = work->form;
+  settp_any_tower all;
+  settp_form_digit list[SETTP_FORM_LIST];
+  int64_t next = 1;
+  int i, j, k, left[SETT_ANY_DIMS];
+  all.count = tower->count = 0;
+  if (!settp_any_digits(work)) return;
+  if (form->constant[0] != 0) {
+    settp_any_no(work, "the first offset is not 0");
+    settp_any_point(work, -1, 0, -1, 0);
+    return;
+  }
+  for (i = 0; i < form->ins; ++i) {
+    int count = settp_form_list(form, i, 0, list);
+    if (count < 0) settp_any_open(work, "not decided: expected tiles that divide each other");
+    left[i] = count;
+    for (k = 0; k < count; ++k) {
+      if (list[k].stride <= 0) {
+        settp_any_no(work, list[k].stride == 0 ? "two indices have one offset" : "an offset decreases");
+        settp_any_point(work, -1, 0, -1, 0);
+        settp_any_point(work, i, list[k].low, -1, 0);
+      }
+      if (k > 0 && list[k].stride < list[k - 1].stride) {
+        settp_any_no(work, "the digits of a dimension do not lie in their order");
+        settp_any_point(work, i, list[k - 1].low, -1, 0);
+        settp_any_point(work, i, list[k].low, -1, 0);
+      }
+      settp_any_push(work, &all, &list[k], 0, k == count - 1);
+      for (j = all.count - 1; j > 0 && all.at[j - 1].digit.stride > all.at[j].digit.stride; --j) {
+        settp_any_digit swap = all.at[j];
+        all.at[j] = all.at[j - 1];
+        all.at[j - 1] = swap;
+      }
+    }
+  }
+  if (work->answer.no || *work->answer.reason) return;
+  for (k = 0; k <= all.count; ++k) {
+    int64_t stride = k < all.count ? all.at[k].digit.stride : next, gap;
+    settp_any_digit *before = tower->count > 0 ? &tower->at[tower->count - 1] : NULL;
+    gap = next > 0 && stride % next == 0 ? stride / next : 0;
+    if (k == all.count) gap = 1;
+    if (gap != 1 && before && (tiles || before->top) && stride > before->digit.stride &&
+        stride % before->digit.stride == 0 && stride / before->digit.stride >= before->span) {
+      before->span = stride / before->digit.stride; /* a last digit, padded */
+      gap = 1;
+    }
+    for (i = 0; i < form->ins && gap > 1; ++i) /* padding of a dimension that is used up, or before all digits */
+      if (left[i] == 0 || tiles) {
+        settp_form_digit padding;
+        padding.in = i;
+        padding.out = 0;
+        padding.low = form->in[i];
+        padding.size = gap;
+        padding.stride = next;
+        settp_any_push(work, tower, &padding, gap, 1);
+        gap = 1;
+      }
+    if (gap != 1) {
+      settp_any_no(work, "the digits do not lie above each other");
+      settp_any_point(work, before ? before->digit.in : -1, before ? before->digit.low : 0, -1, 0);
+      settp_any_point(work, all.at[k].digit.in, all.at[k].digit.low, -1, 0);
+      return;
+    }
+    if (k == all.count) break;
+    settp_any_push(work, tower, &all.at[k].digit, all.at[k].digit.size, all.at[k].top);
+    --left[all.at[k].digit.in];
+    next = settp_form_times(stride, all.at[k].digit.size);
+  }
+}
+
+/* Digits in order, the most major first, by tiles: a tile takes some leading digits of the rest off, at most one of each dimension, in the order of the
+   dimensions, and pads the first digits that are left, if their span is larger than their size. place: of each dimension among those of the tiles. The first
+   `fixed` digits may be counts of the array. */
+typedef struct settp_any_tiles {
+  int tiles, rank[SETT_NOTATION_TILES];
+  int64_t tile[SETT_NOTATION_TILES][SETT_ANY_DIMS];
+} settp_any_tiles;
+
+SETT_INLINE int settp_any_tile(settp_any_tiles *out, int rank, const int *place, int count, const int *dim,
+                               const int64_t *size, const int64_t *span, int fixed) {
+  int64_t rest[SETT_ANY_DIMS], now[SETTP_FORM_LIST];
+  int at = 0, i, last, done = 0;
+  out->tiles = 0;
+  for (i = 0; i < rank; ++i) rest[i] = 1;
+  for (i = 0; i < count; ++i) rest[place[dim[i]]] *= now[i] = size[i];
+  for (;;) {
+    int front = 0, taken[SETT_ANY_DIMS];
+    done = out->tiles > 0 || fixed == count;
+    for (i = at, last = -1; i < count && done; last = place[dim[i++]]) done = place[dim[i]] > last && now[i] == span[i];
+    if (done) return 1;
+    if (out->tiles == SETT_NOTATION_TILES) return 0;
+    for (i = 0; i < rank; ++i) taken[i] = 0;
+    for (last = -1; at < count && place[dim[at]] > last && now[at] == span[at] && (out->tiles > 0 || at < fixed);
+         ++at) {
+      last = place[dim[at]];
+      rest[last] /= now[at];
+      taken[last] = 1;
+    }
+    for (i = at; i < count; ++i) {
+      int to = place[dim[i]];
+      if (!taken[to] && now[i] != span[i]) {
+        rest[to] = rest[to] / now[i] * span[i];
+        now[i] = span[i];
+      }
+      taken[to] = 1;
+    }
+    while (front < rank - 1 && rest[front] == 1) ++front;
+    out->rank[out->tiles] = rank - front;
+    for (i = front; i < rank; ++i) out->tile[out->tiles][i - front] = rest[i];
+    ++out->tiles;
+  }
+}
+
+/* ---- bodies: to the notations of offsets */
+
+SETT_INLINE void settp_any_to_strides(settp_any_work *work) {
+  settp_form *form = work->form;
+  settp_form_digit list[SETTP_FORM_LIST];
+  int i;
+  if (!settp_any_digits(work)) return;
+  if (form->ins == 0) settp_any_no(work, "an array of no dimensions");
+  for (i = 0; i < form->ins; ++i) {
+    if (i) settp_any_write(work, "x");
+    settp_any_number(work, form->in[i]);
+  }
+  settp_any_write(work, "@strides(");
+  for (i = 0; i < form->ins; ++i) {
+    int count = settp_form_list(form, i, 0, list);
+    if (count < 0) settp_any_open(work, "not decided: expected tiles that divide each other");
+    if (count > 1) {
+      settp_any_no(work, "the offsets along a dimension have more than one stride");
+      settp_any_point(work, -1, 0, -1, 0);
+      settp_any_point(work, i, 1, -1, 0);
+      settp_any_point(work, i, list[1].low, -1, 0);
+    }
+    settp_any_list(work, i, count > 0 ? list[0].stride : 0);
+  }
+  settp_any_write(work, form->constant[0] < 0 ? ")" : ")+");
+  settp_any_number(work, form->constant[0]);
+}
+
+SETT_INLINE void settp_any_to_tag(settp_any_work *work) {
+  settp_form *form = work->form;
+  settp_any_tower tower;
+  int i, inner, letters = 0, blocked[SETT_ANY_DIMS], outer[SETT_ANY_DIMS], seq[2 * SETT_ANY_DIMS];
+  char letter[2] = {0, 0};
+  if (form->ins < 1 || form->ins > SETT_NOTATION_DIMS) settp_any_no(work, "a tag has 1 to 12 dimensions");
+  settp_any_build(work, &tower, 0);
+  if (work->answer.no || *work->answer.reason) return;
+  for (inner = tower.count; inner > 0; --inner) { /* the digits of the outer dimensions, which are not padded */
+    const settp_any_digit *at = &tower.at[inner - 1];
+    if (!at->top || at->span != at->digit.size || at->digit.low >= form->in[at->digit.in]) break;
+  }
+  for (i = 0; i < form->ins; ++i) blocked[i] = outer[i] = 0;
+  for (i = 0; i < inner; ++i) blocked[tower.at[i].digit.in] = 1;
+  for (i = inner; i < tower.count; ++i) outer[tower.at[i].digit.in] = 1;
+  for (i = 0; i < form->ins; ++i) {
+    if (i) settp_any_write(work, "x");
+    settp_any_number(work, form->in[i]);
+  }
+  settp_any_write(work, "@");
+  for (i = tower.count; i-- > inner;) seq[letters++] = tower.at[i].digit.in;
+  for (i = 0; i < form->ins; ++i) { /* dimensions without a digit there, in alphabetical order where it is one */
+    int to = 0, j;
+    if (outer[i]) continue;
+    while (to < letters && seq[to] < i) ++to;
+    for (j = letters++; j > to; --j) seq[j] = seq[j - 1];
+    seq[to] = i;
+  }
+  for (i = 0; i < letters; ++i) {
+    letter[0] = (char)((blocked[seq[i]] ? 'A' : 'a') + seq[i]);
+    settp_any_write(work, letter);
+  }
+  for (i = inner; i-- > 0;) {
+    settp_any_number(work, tower.at[i].span);
+    letter[0] = (char)('a' + tower.at[i].digit.in);
+    settp_any_write(work, letter);
+  }
+}
+
+SETT_INLINE void settp_any_to_xla(settp_any_work *work) {
+  settp_form *form = work->form;
+  settp_any_tower tower;
+  settp_any_tiles tiles[2];
+  int dim[SETTP_FORM_LIST], place[2][SETT_ANY_DIMS], good[2], best, i, k, way, fixed = 0;
+  int64_t size[SETTP_FORM_LIST], span[SETTP_FORM_LIST];
+  settp_any_build(work, &tower, 1);
+  if (work->answer.no || *work->answer.reason) return;
+  for (i = 0; i < tower.count; ++i) {
+    const settp_any_digit *at = &tower.at[tower.count - 1 - i];
+    dim[i] = at->digit.in;
+    size[i] = at->digit.low < form->in[at->digit.in] ? at->digit.size : 1;
+    span[i] = at->span;
+    if (fixed == i && at->span == at->digit.size && at->digit.low < form->in[at->digit.in]) ++fixed;
+  }
+  for (way = 0; way < 2;
+       ++way) { /* the order of the dimensions: of their most major digits, or of their most minor ones */
+    int used[SETT_ANY_DIMS], next = 0;
+    for (i = 0; i < form->ins; ++i) used[i] = 0;
+    for (i = 0; i < tower.count; ++i) used[dim[i]] = 1;
+    for (i = 0; i < form->ins; ++i)
+      if (!used[i]) place[way][i] = next++;
+    for (i = 0; i < tower.count && way == 0; ++i)
+      if (used[dim[i]]) used[dim[i]] = 0, place[way][dim[i]] = next++;
+    for (i = tower.count, k = form->ins; i-- > 0 && way == 1;)
+      if (used[dim[i]]) used[dim[i]] = 0, place[way][dim[i]] = --k;
+    good[way] = settp_any_tile(&tiles[way], form->ins, place[way], tower.count, dim, size, span, fixed);
+  }
+  if (!good[0] && !good[1]) settp_any_open(work, "not decided: expected fewer tiles");
+  best = !good[0] || (good[1] && tiles[1].tiles < tiles[0].tiles);
+  settp_any_write(work, "f32[");
+  for (i = 0; i < form->ins; ++i) settp_any_list(work, i, form->in[i]);
+  settp_any_write(work, "]{");
+  for (i = 0; i < form->ins; ++i)
+    for (k = 0; k < form->ins; ++k)
+      if (place[best][k] == form->ins - 1 - i) settp_any_list(work, i, k);
+  if (good[best] && tiles[best].tiles > 0) settp_any_write(work, ":T");
+  for (i = 0; good[best] && i < tiles[best].tiles; ++i) {
+    settp_any_write(work, "(");
+    for (k = 0; k < tiles[best].rank[i]; ++k) settp_any_list(work, k, tiles[best].tile[i][k]);
+    settp_any_write(work, ")");
+  }
+  settp_any_write(work, "}");
+}
+
+/* ---- bodies: to CuTe */
+
+/* The digits of an input in all outputs, each in one of them: out -1 and stride 0 where they add nothing. Their count, or -1 after a no. */
+SETT_INLINE int settp_any_leaves(settp_any_work *work, int in, settp_form_digit *leaf) {
+  settp_form *form = work->form;
+  settp_form_digit list[SETTP_FORM_LIST], all[SETTP_FORM_LIST];
+  int o, i, j, k = 0, count = 0, digits = 0;
+  int64_t low = 1;
+  for (o = 0; o < form->outs; ++o) {
+    int n = settp_form_list(form, in, o, list);
+    if (n < 0 || digits + n > SETTP_FORM_LIST)
+      settp_any_open(work, "not decided: expected digits that divide each other");
+    for (i = 0; i < n && digits < SETTP_FORM_LIST; ++i) {
+      if (list[i].stride == 0) continue;
+      for (j = digits++; j > 0 && all[j - 1].low > list[i].low; --j) all[j] = all[j - 1];
+      all[j] = list[i];
+    }
+  }
+  while (low < form->in[in] && !work->answer.no && !*work->answer.reason && count < SETTP_FORM_LIST) {
+    settp_form_digit next;
+    next.in = in;
+    next.out = -1;
+    next.low = low;
+    next.size = (form->in[in] - 1) / low + 1;
+    next.stride = 0;
+    if (k < digits) {
+      if (all[k].low < low) {
+        settp_any_no(work, "one number moves the index along two dimensions");
+        settp_any_point(work, in, all[k].low, -1, 0);
+      }
+      if (all[k].low == low) next = all[k++];
+      else next.size = all[k].low / low;
+    }
+    if (form->in[in] % low != 0 || (form->in[in] / low) % next.size != 0) {
+      settp_any_no(work, "the digits do not divide the size of their dimension");
+      settp_any_point(work, in, next.low, -1, 0);
+      if (low * next.size < form->in[in]) settp_any_point(work, in, low * next.size, -1, 0);
+    }
+    leaf[count++] = next;
+    low = settp_form_times(low, next.size);
+  }
+  return work->answer.no || *work->answer.reason ? -1 : count;
+}
+
+/* The shape, or the strides, of all inputs. */
+SETT_INLINE void settp_any_cute_part(settp_any_work *work, int strides) {
+  settp_form *form = work->form;
+  settp_form_digit leaf[SETTP_FORM_LIST];
+  int i, k, moves = 0;
+  for (i = 0; i < form->digits; ++i) moves |= form->digit[i].stride != 0;
+  if (form->ins != 1) settp_any_write(work, "(");
+  for (i = 0; i < form->ins; ++i) {
+    int count = settp_any_leaves(work, i, leaf);
+    if (i) settp_any_write(work, ",");
+    if (count > 1) settp_any_write(work, form->ins == 1 ? "((" : "(");
+    for (k = 0; k < count; ++k) {
+      settp_any_list(work, k, strides ? leaf[k].stride : leaf[k].size);
+      if (!strides || !form->owners || (leaf[k].out < 0 && moves)) continue;
+      settp_any_write(work, "@");
+      settp_any_number(work, leaf[k].out < 0 ? 0 : leaf[k].out);
+    }
+    if (count == 0) settp_any_write(work, strides ? form->owners && !moves ? "0@0" : "0" : "1");
+    if (count > 1) settp_any_write(work, form->ins == 1 ? "))" : ")");
+  }
+  if (form->ins != 1) settp_any_write(work, ")");
+}
+
+/* Do the digits divide the sizes of the inputs, so that they are shapes? */
+SETT_INLINE int settp_form_divides(const settp_form *form) {
+  settp_form_digit list[SETTP_FORM_LIST];
+  int i, k;
+  for (i = 0; i < form->ins; ++i)
+    for (k = settp_form_list(form, i, 0, list) - 1; k >= 0; --k)
+      if (form->in[i] % list[k].low != 0) return 0;
+  return 1;
+}
+
+/* A swizzle under which the form is a shape:stride layout: 1, and the form is that one. spare: another form. */
+SETT_INLINE int settp_any_swizzle(settp_form *form, settp_form *spare, sett_notation_part *part) {
+  uint64_t all = 0, under[SETTP_FORM_WIDTH], constant;
+  int bits = form->bit_at[form->ins], width = 0, i, j, sign, b, m, s;
+  for (i = 0; i < bits; ++i) all |= form->basis[i][0];
+  while (all >> width) ++width;
+  part->swizzle = 1;
+  for (b = 1; b <= width / 2; ++b)
+    for (s = b; s + b <= width; ++s)
+      for (sign = 0; sign < 2; ++sign)
+        for (m = 0; m + s + b <= width; ++m) {
+          int good = 1;
+          uint64_t used = 0;
+          part->bits = b;
+          part->base = m;
+          part->shift = sign ? -s : s;
+          for (i = 0; i < bits && good; ++i) {
+            under[i] = settp_form_through(part, NULL, form->basis[i][0]);
+            for (j = 0; j < i && good && (used & under[i]); ++j)
+              good = !(under[i] & under[j]) || !settp_form_both(form, i, j);
+            used |= under[i];
+          }
+          constant = settp_form_through(part, NULL, (uint64_t)form->constant[0]);
+          if (!good || (constant & used)) continue;
+          *spare = *form;
+          for (i = 0; i < bits; ++i) spare->basis[i][0] = under[i];
+          spare->constant[0] = (int64_t)constant;
+          if (!settp_form_to_digits(spare, &i, &j) || !settp_form_divides(spare)) continue;
+          *form = *spare;
+          return 1;
+        }
+  return 0;
+}
+
+SETT_INLINE void settp_any_to_cute(settp_any_work *work) {
+  settp_form *form = work->form;
+  sett_notation_part part = settp_notation_no_part();
+  settp_form *bits = (settp_form *)settp_map_take(work->arena, 2 * sizeof *bits);
+  int i = 0, j = 0, plain;
+  if (!bits) {
+    settp_any_open(work, sett_map_message(SETT_MAP_ERROR_FULL));
+    return;
+  }
+  bits[0] = *form;
+  plain = form->kind == SETTP_FORM_VALUES ||
+          (settp_form_to_digits(form, &i, &j) && (form->owners || settp_form_divides(form)));
+  if (!plain && !form->owners && settp_form_to_bits(&bits[0], 0) && settp_any_swizzle(&bits[0], &bits[1], &part)) {
+    *form = bits[0];
+    settp_any_write(work, "S<");
+    settp_any_list(work, 0, part.bits);
+    settp_any_list(work, 1, part.base);
+    settp_any_list(work, 1, part.shift);
+    settp_any_write(work, "> o ");
+    settp_any_number(work, form->constant[0]);
+    settp_any_write(work, " o ");
+  } else if (form->constant[0] != 0 && !form->owners) {
+    if (form->constant[0] < 0) {
+      settp_any_no(work, "the first offset is negative");
+      settp_any_point(work, -1, 0, -1, 0);
+      return;
+    }
+    settp_any_write(work, "S<0,4,3> o ");
+    settp_any_number(work, form->constant[0]);
+    settp_any_write(work, " o ");
+  }
+  if (!settp_any_digits(work)) {
+    if (work->answer.no && !form->owners)
+      work->answer.reason = "an XOR that is no swizzle S<B,M,S> of a shape:stride layout";
+    return;
+  }
+  settp_any_cute_part(work, 0);
+  settp_any_write(work, ":");
+  settp_any_cute_part(work, 1);
+}
+
+/* ---- bodies: to linear layouts */
+
+/* The first point at which the values are not the XOR of those of its bits, as a no. 0: not found among those that are looked at. */
+SETT_INLINE int settp_any_not_linear(settp_any_work *work) {
+  enum { SETTP_ANY_POINTS = 1 << 18 };
+  settp_form *form = work->form;
+  int64_t total = 1, x, point[SETT_ANY_DIMS], value[SETT_ANY_DIMS], step;
+  int64_t unit[SETTP_FORM_WIDTH][SETT_ANY_DIMS];
+  int i, o, in, bit, bits = 0, at[SETT_ANY_DIMS];
+  for (i = 0; i < form->ins; ++i) {
+    at[i] = bits;
+    bits += (int)settp_form_log(form->in[i]);
+    total = settp_form_times(total, form->in[i]);
+    point[i] = 0;
+  }
+  if (bits > SETTP_FORM_WIDTH) return 0;
+  for (in = bit = 0; in < form->ins; ++in)
+    for (step = 1; step < form->in[in]; step *= 2) {
+      point[in] = step;
+      if (!settp_any_value(work->arena, work->layout, form, 0, point, unit[bit++])) return 0;
+      point[in] = 0;
+    }
+  for (x = 0; x < total && x < SETTP_ANY_POINTS; ++x) {
+    int64_t rest = x, xored[SETT_ANY_DIMS], top = 0;
+    int top_in = -1, differs = 0;
+    for (o = 0; o < form->outs; ++o) xored[o] = 0;
+    for (in = 0; in < form->ins; ++in) {
+      point[in] = rest % form->in[in];
+      rest /= form->in[in];
+      for (i = 0; point[in] >> i; ++i) {
+        if (!(point[in] >> i & 1)) continue;
+        top = (int64_t)1 << i;
+        top_in = in;
+        for (o = 0; o < form->outs; ++o) xored[o] ^= unit[at[in] + i][o];
+      }
+    }
+    if (!settp_any_value(work->arena, work->layout, form, 0, point, value)) return 0;
+    for (o = 0; o < form->outs; ++o) differs |= value[o] != xored[o];
+    if (!differs) continue;
+    settp_any_no(work, top_in < 0 ? "the first value is not 0" : "the values of these are not the XOR of each other");
+    if (top_in >= 0) {
+      int k = work->answer.points;
+      settp_any_point(work, top_in, top, -1, 0);
+      for (in = 0; in < form->ins; ++in) work->answer.point[k + 1][in] = point[in] - (in == top_in ? top : 0);
+      settp_any_point(work, -1, 0, -1, 0);
+    }
+    for (in = 0; in < form->ins; ++in) work->answer.point[work->answer.points][in] = point[in];
+    settp_any_point(work, -1, 0, -1, 0);
+    return 1;
+  }
+  return 0;
+}
+
+/* name = [[..], ..] of an input's bits, the values in each output. */
+SETT_INLINE void settp_any_bases(settp_any_work *work, const char *name, int first, int last) {
+  int i, o;
+  settp_any_write(work, name);
+  settp_any_write(work, " = [");
+  for (i = first; i < last; ++i) {
+    settp_any_write(work, i > first ? ",[" : "[");
+    for (o = 0; o < work->form->outs; ++o) settp_any_list(work, o, (int64_t)work->form->basis[i][o]);
+    settp_any_write(work, "]");
+  }
+  settp_any_write(work, "]");
+}
+
+SETT_INLINE void settp_any_dim(settp_any_work *work, const char *name, int i) {
+  settp_any_write(work, name);
+  settp_any_number(work, i);
+}
+
+SETT_INLINE void settp_any_to_triton(settp_any_work *work) {
+  static const char *const names[] = {"register", "lane", "warp", "block"};
+  settp_form *form = work->form;
+  int i, o, k, bits, named = 1;
+  uint64_t all[SETT_ANY_DIMS];
+  char name[24];
+  for (i = 0; i < form->ins; ++i) {
+    named &= form->owners && form->name[i] != NULL;
+    if (((int64_t)1 << settp_form_log(form->in[i])) != form->in[i]) settp_any_no(work, "a size is no power of two");
+  }
+  for (o = 0; o < form->outs && form->owners; ++o)
+    if (form->out[o] > 0 && ((int64_t)1 << settp_form_log(form->out[o])) != form->out[o])
+      settp_any_no(work, "a size of the array is no power of two");
+  if (form->ins > SETT_NOTATION_DIMS || form->outs > SETT_NOTATION_DIMS || (form->owners && !named && form->ins > 4))
+    settp_any_no(work, "more inputs or outputs than a linear layout has names for");
+  if (work->answer.no) return;
+  if (!settp_form_to_bits(form, 0)) {
+    if (!settp_any_not_linear(work)) settp_any_open(work, "not decided: expected digits or bits");
+    return;
+  }
+  for (o = 0; o < form->outs; ++o) {
+    all[o] = 0;
+    if (form->constant[o] == 0) continue;
+    settp_any_no(work, "the first value is not 0");
+    settp_any_point(work, -1, 0, -1, 0);
+    return;
+  }
+  bits = form->bit_at[form->ins];
+  for (i = 0; i < bits; ++i)
+    for (o = 0; o < form->outs; ++o) all[o] |= form->basis[i][o];
+  for (o = 0; o < form->outs; ++o) all[o] = (uint64_t)1 << settp_form_log((int64_t)all[o] + 1);
+  settp_any_write(work, "{");
+  for (k = 0; k < 4 && form->owners; ++k) {
+    int in = -1;
+    for (i = 0; i < form->ins; ++i)
+      if (named ? settp_notation_name_is(form->name[i], names[k]) : i == k) in = i;
+    if (k) settp_any_write(work, ", ");
+    settp_any_bases(work, names[k], in < 0 ? 0 : form->bit_at[in], in < 0 ? 0 : form->bit_at[in + 1]);
+  }
+  for (i = 0; i < form->ins; ++i) {
+    settp_notation_name(name, "dim", i);
+    for (k = 0; k < 4 && named; ++k)
+      if (settp_notation_name_is(form->name[i], names[k])) break;
+    if (form->owners && (!named || k < 4)) continue;
+    if (i > 0 || form->owners) settp_any_write(work, ", ");
+    settp_any_bases(work, form->owners ? form->name[i] : name, form->bit_at[i], form->bit_at[i + 1]);
+  }
+  settp_any_write(work, "} -> {");
+  for (o = 0; o < form->outs; ++o) {
+    if (o) settp_any_write(work, ", ");
+    if (form->owners) settp_any_dim(work, "dim", o);
+    else settp_any_write(work, "offset");
+    settp_any_write(work, " = ");
+    settp_any_number(work, form->owners && form->out[o] > 0 ? form->out[o] : (int64_t)all[o]);
+  }
+  settp_any_write(work, "}");
+}
+
+/* From the index to the offset turned around, as shared memory has it, where that is one-to-one and onto. */
+SETT_INLINE void settp_any_turn(sett_map_arena *arena, sett_any *made) {
+  sett_notation inverse = sett_notation_invert(arena, &made->notation);
+  settp_notation_work work = settp_notation_begin(arena);
+  sett_notation_linear *linear;
+  int i;
+  if (inverse.error) return;
+  linear = settp_notation_new_linear(&work);
+  if (!linear) return;
+  *linear = *inverse.linear;
+  settp_notation_name(linear->in[linear->ins], "block", -1);
+  linear->in_bits[linear->ins++] = 0;
+  for (i = 0; i < linear->outs; ++i) settp_notation_name(linear->out[i], "dim", i);
+  made->notation = settp_notation_of_linear(linear);
+}
+
+/* ---- bodies: to the notations of owners */
+
+/* Of each dimension of the index, the digits of owners, the least weight first: a tower without gaps, or a no. */
+SETT_INLINE int settp_any_owned(settp_any_work *work, settp_any_tower *tower, int in_of[3]) {
+  static const char *const names[] = {"register", "lane", "warp"};
+  settp_form *form = work->form;
+  settp_form_digit leaf[SETTP_FORM_LIST];
+  int i, k, o, count, named = 1;
+  if (!settp_any_digits(work)) return 0;
+  for (i = 0; i < form->ins; ++i) named &= form->name[i] != NULL;
+  for (k = 0; k < 3; ++k) in_of[k] = -1;
+  for (i = 0; i < form->ins; ++i) {
+    for (k = 0; k < 3; ++k)
+      if (named ? settp_notation_name_is(form->name[i], names[k]) : i == k) break;
+    if (k < 3) in_of[k] = i;
+    else if (form->in[i] > 1) settp_any_no(work, "an input besides the register, the lane and the warp");
+  }
+  for (o = 0; o < form->outs; ++o) tower[o].count = 0;
+  for (i = 0; i < form->ins; ++i) {
+    count = settp_any_leaves(work, i, leaf);
+    for (k = 0; k < count; ++k) {
+      int j;
+      settp_any_tower *at;
+      if (leaf[k].out < 0 && i == in_of[0]) {
+        settp_any_no(work, "two registers of a thread hold one element");
+        settp_any_point(work, -1, 0, -1, 0);
+        settp_any_point(work, i, leaf[k].low, -1, 0);
+      }
+      if (leaf[k].out < 0) continue;
+      at = &tower[leaf[k].out];
+      settp_any_push(work, at, &leaf[k], leaf[k].size, 0);
+      for (j = at->count - 1; j > 0 && at->at[j - 1].digit.stride > at->at[j].digit.stride; --j) {
+        settp_any_digit swap = at->at[j];
+        at->at[j] = at->at[j - 1];
+        at->at[j - 1] = swap;
+      }
+    }
+  }
+  for (o = 0; o < form->outs && !work->answer.no && !*work->answer.reason; ++o) {
+    int64_t weight = 1;
+    for (k = 0; k < tower[o].count; ++k) {
+      const settp_form_digit *digit = &tower[o].at[k].digit;
+      if (digit->stride != weight) {
+        settp_any_no(work, digit->stride > weight ? "nobody holds the elements between these" : "two digits overlap");
+        settp_any_point(work, -1, 0, -1, 0);
+        settp_any_point(work, digit->in, digit->low, -1, 0);
+        break;
+      }
+      weight = settp_form_times(weight, digit->size);
+    }
+    if (form->out[o] > 0 && weight != form->out[o]) settp_any_no(work, "nobody holds the last elements of a dimension");
+  }
+  return !work->answer.no && !*work->answer.reason;
+}
+
+SETT_INLINE void settp_any_iree_list(settp_any_work *work, const char *key, const int64_t *list) {
+  int d;
+  settp_any_write(work, key);
+  settp_any_write(work, " = [");
+  for (d = 0; d < work->form->outs; ++d) settp_any_list(work, d, list[d]);
+  settp_any_write(work, "]");
+}
+
+SETT_INLINE void settp_any_to_iree(settp_any_work *work, settp_any_tower *tower) {
+  static const char *const keys[] = {"subgroup_tile",  ", batch_tile",       ", outer_tile",    ", thread_tile",
+                                     ", element_tile", ", subgroup_strides", ", thread_strides"};
+  static const int levels[] = {SETT_NESTED_ELEMENT, SETT_NESTED_OUTER, SETT_NESTED_BATCH};
+  settp_form *form = work->form;
+  int64_t field[SETT_NESTED_FIELD_COUNT][SETT_NESTED_MAX_RANK], slot = 1;
+  int in_of[3], next[SETT_ANY_DIMS], d, i, k = 0, phase, cursor;
+  if (!settp_any_owned(work, tower, in_of)) return;
+  for (d = 0; d < form->outs; ++d) {
+    int level = SETT_NESTED_LEVELS; /* of the digit below: threads and subgroups come once, from the least weight on */
+    next[d] = 0;
+    for (k = 0; k < SETT_NESTED_FIELD_COUNT; ++k) field[k][d] = k < SETT_NESTED_LEVELS;
+    for (i = 0; i < tower[d].count; ++i) {
+      const settp_form_digit *digit = &tower[d].at[i].digit;
+      int to = digit->in == in_of[1] ? SETT_NESTED_THREAD : digit->in == in_of[2] ? SETT_NESTED_SUBGROUP : -1;
+      if ((to >= 0 && to >= level) || (to < 0 && level == SETT_NESTED_SUBGROUP)) {
+        settp_any_no(work, "the digits of a dimension are not element, thread, outer, batch, subgroup");
+        settp_any_point(work, digit->in, digit->low, -1, 0);
+        if (i > 0) settp_any_point(work, tower[d].at[i - 1].digit.in, tower[d].at[i - 1].digit.low, -1, 0);
+        return;
+      }
+      if (to < 0) continue;
+      level = to;
+      field[to][d] = digit->size;
+      field[to == SETT_NESTED_THREAD ? SETT_NESTED_THREAD_STRIDE : SETT_NESTED_SUBGROUP_STRIDE][d] = digit->low;
+    }
+  }
+  /* the registers, the fastest first: elements of all dimensions from the last on, then outer, then batch digits */
+  for (phase = 0, cursor = form->outs; phase < 3;) {
+    int found = -1;
+    for (d = 0; d < form->outs; ++d)
+      for (i = 0; i < tower[d].count; ++i)
+        if (tower[d].at[i].digit.in == in_of[0] && tower[d].at[i].digit.low == slot) found = d, k = i;
+    if (found < 0) break;
+    for (i = 0, d = 0; i < k; ++i) d |= tower[found].at[i].digit.in == in_of[1]; /* above the thread's digit */
+    for (i = k + 1; i < tower[found].count && phase > 0; ++i) d |= 2 * (tower[found].at[i].digit.in == in_of[1]);
+    if (found >= cursor || (phase == 0 && d == 1)) {
+      ++phase;
+      cursor = form->outs;
+      continue;
+    }
+    if ((d & 2) || k < next[found]) break; /* below the thread's digit, but no element; or out of order */
+    field[levels[phase]][found] = tower[found].at[k].digit.size;
+    next[found] = k + 1;
+    slot *= tower[found].at[k].digit.size;
+    cursor = found;
+  }
+  if (in_of[0] >= 0 && slot != form->in[in_of[0]]) {
+    settp_any_no(work, "the registers are not in the order batch, outer, element, each row-major");
+    settp_any_point(work, in_of[0], slot, -1, 0);
+    return;
+  }
+  settp_any_write(work, "#iree_vector_ext.nested_layout<");
+  for (k = 0; k < SETT_NESTED_FIELD_COUNT; ++k) settp_any_iree_list(work, keys[k], field[k]);
+  settp_any_write(work, ">");
+}
+
+SETT_INLINE void settp_any_to_mosaic(settp_any_work *work, settp_any_tower *tower) {
+  settp_form *form = work->form;
+  settp_form_digit order[SETTP_FORM_LIST], leaf[SETTP_FORM_LIST];
+  settp_any_tiles tiles;
+  sett_notation_tiled *tiled;
+  int64_t size[SETTP_FORM_LIST], dims[SETT_ANY_DIMS], registers;
+  int in_of[3], dim[SETTP_FORM_LIST], place[SETT_ANY_DIMS], left[SETT_ANY_DIMS], count = 0, total = 0, fixed = 0,
+                                                                                 vector = -1, d, i, k;
+  if (form->wraps && form->in[1] > 0 && 32 % form->in[1] == 0) form->in[1] = 32;
+  if (form->wraps && form->in[2] > 0 && 4 % form->in[2] == 0) form->in[2] = 4;
+  if (!settp_any_owned(work, tower, in_of)) return;
+  if (form->outs < 1 || form->outs > SETT_NOTATION_DIMS) settp_any_no(work, "a TiledLayout has 1 to 12 dimensions");
+  if (in_of[1] < 0 || form->in[in_of[1]] != 32 || (in_of[2] < 0 ? 1 : form->in[in_of[2]]) != 4)
+    settp_any_no(work, "a TiledLayout has 32 lanes and 4 warps");
+  if (work->answer.no) return;
+  registers = in_of[0] < 0 ? 1 : form->in[in_of[0]];
+  for (d = 0; d < form->outs; ++d) {
+    place[d] = d;
+    left[d] = tower[d].count;
+    total += tower[d].count;
+    for (dims[d] = 1, i = 0; i < tower[d].count; ++i) dims[d] *= tower[d].at[i].digit.size;
+  }
+  /* the most major digit first: registers in their order, before each what must stand above it; the rest at the end, dimension after dimension */
+  while (count < total) {
+    const settp_form_digit *top;
+    int to = -1;
+    for (d = 0; d < form->outs; ++d)
+      for (i = 0; i < left[d]; ++i)
+        if (tower[d].at[i].digit.in == in_of[0] && tower[d].at[i].digit.low * tower[d].at[i].digit.size == registers &&
+            tower[d].at[i].digit.low > 1)
+          to = d;
+    if (to < 0) { /* only the fastest register is left, the vector: it ends its dimension if it can */
+      int best = -1;
+      for (d = 0; d < form->outs; ++d) {
+        if (left[d] == 0 || (tower[d].at[left[d] - 1].digit.in != in_of[0]) <= best) continue;
+        best = tower[d].at[left[d] - 1].digit.in != in_of[0];
+        to = d;
+      }
+    }
+    top = &tower[to].at[left[to] - 1].digit;
+    if (top->in == in_of[0]) {
+      if (top->low * top->size != registers) {
+        settp_any_no(work, "the registers are not in the order of the tiled shape, row-major");
+        settp_any_point(work, in_of[0], top->low, -1, 0);
+        return;
+      }
+      registers = top->low;
+      if (fixed == count && top->low > 1) fixed = count + 1;
+    }
+    --left[to];
+    order[count] = *top;
+    dim[count] = to;
+    size[count++] = top->size;
+  }
+  if (in_of[0] >= 0)
+    for (i = 0; i < count; ++i)
+      if (order[i].in == in_of[0] && order[i].low == 1) vector = i;
+  if (vector < 0 && count < SETTP_FORM_LIST) { /* a vector of one element */
+    dim[count] = form->outs - 1;
+    size[count] = 1;
+    order[count].in = -1;
+    vector = count++;
+  }
+  if (fixed == count) --fixed;
+  tiled = (sett_notation_tiled *)settp_map_take(work->arena, sizeof *tiled);
+  if (!tiled || !settp_any_tile(&tiles, form->outs, place, count, dim, size, size, fixed)) {
+    settp_any_open(work, "not decided: expected fewer tiles");
+    return;
+  }
+  tiled->tiles = tiles.tiles;
+  for (i = 0; i < tiles.tiles; ++i) {
+    tiled->tile_rank[i] = tiles.rank[i];
+    for (k = 0; k < tiles.rank[i]; ++k) tiled->tile[i][k] = tiles.tile[i][k];
+  }
+  tiled->warps = tiled->lanes = 0;
+  tiled->vector_dim = -1;
+  settp_notation_tile(tiled, form->outs, dims); /* for its digits: the roles are not known yet */
+  for (i = 0; i < form->outs; ++i) {
+    if (i) settp_any_write(work, "x");
+    settp_any_number(work, dims[i]);
+  }
+  settp_any_write(work, "@TiledLayout(tiling=Tiling(tiles=(");
+  for (i = 0; i < tiles.tiles; ++i) {
+    settp_notation_write_python(&work->writer, tiles.rank[i], tiles.tile[i], 0);
+    settp_any_write(work, i < tiles.tiles - 1 ? "," : tiles.tiles == 1 ? ",))" : "))");
+  }
+  for (k = 2; k > 0; --k) { /* warps, then lanes, the most major first */
+    int n = in_of[k] < 0 ? 0 : settp_any_leaves(work, in_of[k], leaf);
+    settp_any_write(work, k == 2 ? ", warp_dims=(" : ", lane_dims=(");
+    while (n-- > 0) {
+      int at = tiled->digits;
+      while (at-- > 0 && leaf[n].out >= 0)
+        if (tiled->digit[at].dim == leaf[n].out && tiled->digit[at].low == leaf[n].stride &&
+            tiled->digit[at].size == leaf[n].size)
+          break;
+      if (leaf[n].out < 0) settp_any_write(work, "Replicated(times=");
+      settp_any_number(work, leaf[n].out < 0 ? leaf[n].size : at - tiled->digits);
+      settp_any_write(work, leaf[n].out < 0 ? ")," : ",");
+    }
+    settp_any_write(work, ")");
+  }
+  for (i = tiled->digits; i-- > 0;)
+    if (tiled->digit[i].dim == dim[vector] && tiled->digit[i].size == size[vector] &&
+        (size[vector] == 1 || tiled->digit[i].low == order[vector].stride))
+      break;
+  settp_any_write(work, ", vector_dim=");
+  settp_any_number(work, i - tiled->digits);
+  settp_any_write(work, ")");
+}
+
+SETT_INLINE sett_any_made sett_any_convert(sett_map_arena *arena, const sett_any *layout, int target) {
+  static const int kinds[] = {SETT_NOTATION_CUTE, SETT_NOTATION_TRITON, SETT_NOTATION_MOSAIC, SETT_NOTATION_ONEDNN,
+                              SETT_NOTATION_STRIDES};
+  settp_any_work work;
+  sett_any_made made;
+  settp_any_tower *tower = NULL;
+  int places = target == SETT_ANY_TO_ONEDNN || target == SETT_ANY_TO_STRIDES || target == SETT_ANY_TO_XLA;
+  int owners = target == SETT_ANY_TO_MOSAIC || target == SETT_ANY_TO_IREE;
+  made.layout = *layout;
+  made.answer = settp_any_say(1, 0, "yes");
+  if (layout->error || layout->kind == (target == SETT_ANY_TO_XLA    ? SETT_ANY_XLA
+                                        : target == SETT_ANY_TO_IREE ? SETT_ANY_IREE
+                                                                     : -1))
+    return made;
+  if (target < SETT_ANY_TO_XLA && layout->kind == SETT_ANY_NOTATION && layout->notation.kind == kinds[target])
+    return made;
+  work.arena = arena;
+  work.layout = layout;
+  work.form = settp_any_form(arena, layout, 0, 0);
+  work.source = settp_any_form(arena, layout, 0, 0);
+  work.writer.out = (char *)settp_map_take(arena, SETTP_ANY_TEXT);
+  work.writer.capacity = SETTP_ANY_TEXT;
+  work.writer.length = 0;
+  work.answer = settp_any_say(0, 0, "");
+  if (owners) tower = (settp_any_tower *)settp_map_take(arena, SETT_ANY_DIMS * sizeof *tower);
+  if (!work.form || !work.source || !work.writer.out || (owners && !tower)) {
+    made.answer = settp_any_say(0, 0, sett_map_message(SETT_MAP_ERROR_FULL));
+    return made;
+  }
+  if (work.form->error) settp_any_open(&work, sett_message(work.form->error));
+  else if (places && work.form->owners) settp_any_no(&work, "an owner is no offset");
+  else if (owners && !work.form->owners) settp_any_no(&work, "an offset is no register of a thread");
+  if (!work.answer.no && !*work.answer.reason) {
+    if (target == SETT_ANY_TO_CUTE) settp_any_to_cute(&work);
+    else if (target == SETT_ANY_TO_TRITON) settp_any_to_triton(&work);
+    else if (target == SETT_ANY_TO_MOSAIC) settp_any_to_mosaic(&work, tower);
+    else if (target == SETT_ANY_TO_ONEDNN) settp_any_to_tag(&work);
+    else if (target == SETT_ANY_TO_STRIDES) settp_any_to_strides(&work);
+    else if (target == SETT_ANY_TO_XLA) settp_any_to_xla(&work);
+    else settp_any_to_iree(&work, tower);
+  }
+  made.answer = work.answer;
+  if (work.answer.no || *work.answer.reason) return made;
+  made.answer =
+      settp_any_say(0, 0, "not decided: expected a layout whose text is shorter or whose numbers are smaller");
+  if (work.writer.length >= SETTP_ANY_TEXT) return made;
+  made.layout = sett_any_parse(arena, work.writer.out, work.writer.length);
+  if (made.layout.error) return made;
+  if (target == SETT_ANY_TO_TRITON && !work.form->owners) settp_any_turn(arena, &made.layout);
+  if (sett_any_same(arena, layout, &made.layout).yes) made.answer = settp_any_say(1, 0, "yes");
+  return made;
 }
 #endif

@@ -51,12 +51,26 @@ static void check_any(const char *text, size_t half, size_t size) {
   sett_map_arena arena = sett_map_arena_make(memory, sizeof memory);
   sett_any a = sett_any_parse(&arena, text, half), b = half < size ? sett_any_parse(&arena, text + half + 1, size - half - 1) : a;
   sett_any_answer own, there, back;
+  int target;
   if (a.error) {
     if (a.column < 0 || a.column > (int64_t)half + 1) fail("column of any", (const uint8_t *)text, size);
     return;
   }
   own = sett_any_same(&arena, &a, &a);
   if (own.no) fail("same as itself", (const uint8_t *)text, size);
+  for (target = 0; target < SETT_ANY_TARGETS; ++target) {
+    static char first[1 << 14], second[1 << 14];
+    sett_any_made made = sett_any_convert(&arena, &a, target);
+    sett_any back_again;
+    size_t length;
+    if (made.answer.yes + made.answer.no > 1) fail("an answer", (const uint8_t *)text, size);
+    if (!made.answer.yes) continue;
+    length = sett_any_print(&made.layout, first, sizeof first);
+    if (length >= sizeof first) continue;
+    back_again = sett_any_parse(&arena, first, length);
+    sett_any_print(&back_again, second, sizeof second);
+    if (back_again.error || strcmp(first, second) || sett_any_same(&arena, &back_again, &a).no) fail("conversion", (const uint8_t *)text, size);
+  }
   if (b.error) return;
   there = sett_any_same(&arena, &a, &b);
   back = sett_any_same(&arena, &b, &a);

@@ -3,6 +3,7 @@ table from coordinates to values, all of it enumerated."""
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import math
@@ -11,7 +12,7 @@ import re
 
 import pytest
 
-from test_notation import answers, chain_of, draw_layout, leaves, linear_of, model, one, peer, product, trimmed, tuple_of, xor
+from test_notation import answers, chain_of, leaves, model, one, peer, product, trimmed, tuple_of, xor
 
 
 # ---- models: inputs, and the value at each ------------------------------------------------------------------------------------------------------------
@@ -21,7 +22,7 @@ class Table:
     the offset. first: the first input is the fastest."""
 
     def __init__(self, kind: str, owners: bool, first: bool, inputs: "list[int]", value, dims: "list[int]" = ()) -> None:
-        self.kind, self.owners, self.first, self.inputs, self.value, self.dims = kind, owners, first, inputs, value, list(dims)
+        self.kind, self.owners, self.first, self.inputs, self.value, self.dims = kind, owners, first, inputs, functools.lru_cache(None)(value), list(dims)
         self.wraps = kind == "iree"
 
     def points(self, inputs: "list[int] | None" = None):
@@ -176,6 +177,7 @@ def iree_table(text: str) -> Table:
     return Table("iree", True, True, period, value, dims)
 
 
+@functools.lru_cache(None)
 def table_of(text: str) -> Table:
     """A text as `sett` prints it."""
     return (iree_table if text.startswith("#iree") else linear_table if text.startswith("{") else mosaic_table if "TiledLayout" in text else strides_table if "@strides" in text
@@ -187,16 +189,16 @@ def compare(a: Table, b: Table):
     if a.owners != b.owners:
         return "no"
     inputs = [list(a.inputs), list(b.inputs)]
+    for mine, other in (0, 1), (1, 0):
+        for k in range(1, min(map(len, inputs))):
+            if (a, b)[mine].wraps and inputs[mine][k] < inputs[other][k] and inputs[other][k] % inputs[mine][k] == 0:
+                inputs[mine][k] = inputs[other][k]
     kept = [[k for k, size in enumerate(sizes) if size > 1 or not a.owners] for sizes in inputs]
     if len(kept[0]) != len(kept[1]):
         return "no"
     for (k, j) in zip(*kept):
         if a.kind != "cute" and b.kind != "cute" and a.owners and k != j:
             return "no"
-        if a.wraps and k > 0 and inputs[0][k] < inputs[1][j] and inputs[1][j] % inputs[0][k] == 0:
-            inputs[0][k] = inputs[1][j]
-        if b.wraps and j > 0 and inputs[1][j] < inputs[0][k] and inputs[0][k] % inputs[1][j] == 0:
-            inputs[1][j] = inputs[0][k]
         if inputs[0][k] != inputs[1][j]:
             return "no"
     if a.owners:
@@ -281,7 +283,9 @@ def draw_owner(rng: random.Random) -> str:
             f"{name} = {size}" for name, size in sizes.items()) + "}"
     if kind == 1:
         rank = rng.randint(1, 2)
-        field = {key: [rng.choice([1, 1, 2, 4, 3]) for _ in range(rank)] for key in ("subgroup_tile", "batch_tile", "outer_tile", "thread_tile", "element_tile")}
+        field = {key: [rng.choice([1, 1, 1, 2, 4, 3]) for _ in range(rank)] for key in ("subgroup_tile", "batch_tile", "outer_tile", "thread_tile", "element_tile")}
+        if math.prod(sum(field.values(), [])) > 1000:
+            return draw_owner(rng)
         for key in ("subgroup", "thread"):
             step, steps = 1, [0] * rank
             for d in rng.sample(range(rank), rank):
@@ -294,7 +298,7 @@ def draw_owner(rng: random.Random) -> str:
                  ("64,16),(16,16),(8,16),(4,", "(-7,)", "(-3, -2)", "-1", [64, 16]), ("64,8),(16,8),(8,8),(2,2),(2,1", "(-10,)", "(-6, -3, -5)", "-2", [64, 8]),
                  ("32,8),(4,", "(Replicated(times=4),)", "(-3,)", "-1", [32, 8])]
         tiles, warps, lanes, vector, dims = rng.choice(texts)
-        shape = [size * rng.choice([1, 2, 3]) for size in dims]
+        shape = [dims[0] * rng.choice([1, 1, 3]), *(size * rng.choice([1, 2]) for size in dims[1:])]
         tiles = tiles.replace("),(", "), (")
         return f"{'x'.join(map(str, shape))}@TiledLayout(tiling=Tiling(tiles=(({tiles}))), warp_dims={warps}, lane_dims={lanes}, vector_dim={vector})"
     modes, rank = rng.randint(1, 3), rng.randint(1, 2)
@@ -416,3 +420,108 @@ def test_tables() -> None:
             values = [trimmed(table.value(point)) for point in table.points()]
         got = [trimmed(value) for value in tuple_of(f"({said})")]
         assert got == [value[0] if isinstance(value, list) and len(value) == 1 else value for value in values] or got == values, (text, said)
+
+
+# ---- conversion ---------------------------------------------------------------------------------------------------------------------------------------
+
+PLACES = ["cute", "triton", "onednn", "strides", "xla"]
+OWNERS = ["cute", "triton", "mosaic", "iree"]
+CONVERT = [("f32[64,64]{1,0:T(32,32)(16,16)}", "cute", "((16,2,2),(16,2,2)):((16,512,2048),(1,256,1024))"), ("f32[70,300]{1,0:T(8,128)}", "onednn", "70x300@AB8a128b"),
+           ("70x300@AB8a128b", "xla", "f32[70,300]{1,0:T(8,128)}"), ("{dim0 = [[1], [3]]} -> {offset = 4}", "cute", "S<1,0,1> o 0 o 4:1"),
+           ("8x64@#ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>", "cute", "S<3,3,3> o 0 o (8,64):(64,1)"),
+           ("S<2,0,2> o 0 o (4,4):(4,1)", "triton", "{offset = [[0, 1], [0, 2], [1, 1], [2, 2]], block = []} -> {dim0 = 4, dim1 = 4}"), ("4x8@strides(8,1)+3", "cute", "S<0,4,3> o 3 o (4,8):(8,1)"),
+           ("(4,8):(8,1)", "map", "(d0, d1) -> (d0 * 8 + d1), domain: d0 in [0, 3], d1 in [0, 7]"), ("300x70@AB8a128b", "xla", "f32[300,70]{1,0:T(128)}"),
+           ("2x17x3x3@aBcd16b", "xla", "f32[2,17,3,3]{3,2,1,0:T(16,1,1)}"), ("f32[5,3]{1,0:T(128)}", "onednn", "5x3@aB128b"),
+           ("f32[4096,1048576]{1,0:T(8,128)(2,1)}", "onednn", "4096x1048576@AB4a128b2a"),
+           ("{register = [[0, 1], [8, 0], [0, 8]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]], block = []} -> {dim0 = 64, dim1 = 16}", "mosaic",
+            "64x16@TiledLayout(tiling=Tiling(tiles=((64, 8), (16, 8), (8, 8), (2,))), warp_dims=(-7,), lane_dims=(-3, -2), vector_dim=-1)"),
+           ("((2,2),(4,8)):((1@1,8@0),(2@1,1@0))", "triton", "{register = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [], block = []} -> {dim0 = 16, dim1 = 8}")]
+# What has no layout, with its witness.
+NO = [("3:1", "triton", "no: a size is no power of two"), ("4:3", "triton", "no: the values of these are not the XOR of each other: at (2) 6, at (1) 3, at (3) 9"),
+      ("(2,2):(1,3)", "triton", "no: the values of these are not the XOR of each other: at (0,1) 3, at (1,0) 1, at (1,1) 4"),
+      ("17x3@Ab16a", "cute", "no: the digits do not divide the size of their dimension: at (1,0) 1, at (16,0) 48"), ("4:1", "iree", "no: an offset is no register of a thread"),
+      ("{register = [[1]]} -> {dim0 = 2}", "xla", "no: an owner is no offset"), ("4x4@strides(4,0)", "onednn", "no: two indices have one offset: at (0,0) 0, at (0,1) 0"),
+      ("{register = [[1, 1], [0, 1]]} -> {dim0 = 2, dim1 = 2}", "cute", "no: an XOR is no sum of digits: at (1) (1,1), at (2) (0,1), at (3) (1,0)"),
+      ("(2,2,2):(1,3,7)", "triton", "no: the values of these are not the XOR of each other: at (0,1,0) 3, at (1,0,0) 1, at (1,1,0) 4"),
+      ("{dim0 = [[1], [2], [3]]} -> {offset = 8}", "cute", "no: an XOR that is no swizzle S<B,M,S> of a shape:stride layout: at (1) 1, at (4) 3, at (5) 2")]
+
+
+@pytest.mark.parametrize("text, notation, expected", CONVERT, ids=lambda value: None)
+def test_convert_text(text: str, notation: str, expected: str) -> None:
+    assert one("convert", text, notation) == (0, expected)
+
+
+@pytest.mark.parametrize("text, notation, expected", NO, ids=lambda value: None)
+def test_convert_no(text: str, notation: str, expected: str) -> None:
+    assert one("convert", text, notation) == (1, expected)
+
+
+def test_convert_words() -> None:
+    assert one("convert", "4:1", "numpy") == (2, "error: 1: expected cute, triton, mosaic, onednn, strides, xla, iree or map, found 'numpy', in NOTATION")
+
+
+def shows(reason: str, points: "list[tuple[int, ...]]", values: "list[tuple[int, ...]]", table: Table) -> bool:
+    """Do these values, by themselves, show what the reason says?"""
+    zero = table.value(tuple([0] * len(table.inputs)))
+    zero = zero if isinstance(zero, tuple) else (zero,)
+    if reason.startswith("an XOR"):
+        return any(z + s != x + y for x, y, s, z in zip(*values, zero))
+    if reason.startswith("the values of these"):
+        return len(values) == 3 and any(s != x ^ y for x, y, s in zip(*values))
+    if reason.startswith("the offsets along"):
+        (d, k), = [(d, k) for d, k in enumerate(points[2]) if k]
+        return values[2][0] - values[0][0] != k * (values[1][0] - values[0][0]) and points[1][d] == 1
+    if reason.startswith(("two indices", "two registers")):
+        return values[0] == values[1] and points[0] != points[1]
+    if reason.startswith("the first"):
+        return not any(points[0]) and any(values[0])
+    if reason.startswith("the digits do not divide"):
+        return any(k > 1 and size % k for point in points for k, size in zip(point, table.inputs))
+    if reason.startswith("one number moves"):
+        return any(sum(value != 0 for value in got) > 1 for got in values) or len(values) == 1
+    return True
+
+
+def assert_converted(texts: "list[str]", notations: "list[str]") -> "dict[str, int]":
+    """Each of these texts in each notation: the same table, or a witness of which every value is the layout's; and back again in the first notation."""
+    rows = [[text, notation] for text in texts for notation in notations]
+    counts = {"yes": 0, "no": 0, "open": 0, "back": 0}
+    back = []
+    for (text, notation), said in zip(rows, answers("convert", rows)):
+        table = table_of(text)
+        if said.startswith("not decided"):
+            counts["open"] += 1
+        elif not said.startswith("no: "):
+            counts["yes"] += 1
+            made = table_of(said)
+            assert made.kind == notation and compare(table, made) == "yes", (text, notation, said)
+            back.append((text, said, table.kind))
+        else:
+            counts["no"] += 1
+            reason, *rest = said[4:].split(": at ")
+            shown = re.findall(r"\(([\d,]*)\) (-?\d+|\([-\d,]+\))", rest[0]) if rest else []
+            points, values = [numbers(point) for point, _ in shown], [numbers(value) for _, value in shown]
+            for point, value in zip(points, values):
+                got = table.value(point)
+                assert (got if isinstance(got, tuple) else (got,)) == value, (text, notation, said)
+            assert shows(reason, points, values, table) or not shown, (text, notation, said)
+    for (text, middle, kind), said in zip(back, answers("convert", [[middle, kind] for _, middle, kind in back])):
+        assert not said.startswith("no: "), (text, middle, said)
+        counts["back"] += not said.startswith("not decided") and compare(table_of(text), table_of(said)) == "yes"
+    return counts
+
+
+def test_convert_places() -> None:
+    rng = random.Random(41)
+    texts = []
+    while len(texts) < 400:
+        dims = draw_dims(rng, rng.random() < 0.5)
+        texts += [draw_place(rng, dims)] if math.prod(dims) <= 400 else []
+    counts = assert_converted(canonical(texts), PLACES)
+    assert counts["yes"] > 900 and counts["no"] > 300 and counts["open"] < 200 and counts["back"] > 0.95 * counts["yes"], counts
+
+
+def test_convert_owners() -> None:
+    rng = random.Random(43)
+    counts = assert_converted(canonical([draw_owner(rng) for _ in range(200)]), OWNERS)
+    assert counts["yes"] > 250 and counts["no"] > 150 and counts["open"] < 50 and counts["back"] > 0.95 * counts["yes"], counts

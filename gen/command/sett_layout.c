@@ -264,6 +264,38 @@ static int layout_same(command *self) {
   return !answer.yes;
 }
 
+/* The names of SETT_ANY_TO_CUTE, .. */
+static const char *const layout_targets[SETT_ANY_TARGETS] = {"cute", "triton", "mosaic", "onednn", "strides", "xla", "iree"};
+
+static int layout_convert(command *self) {
+  sett_any layout;
+  sett_any_made made;
+  int target = 0, i;
+  if (!strcmp(self->argv[3], "map")) return layout_map(self);
+  while (target < SETT_ANY_TARGETS && strcmp(self->argv[3], layout_targets[target])) ++target;
+  if (target == SETT_ANY_TARGETS) {
+    reading(self, self->argv[3]);
+    return say_error(self, 1, "expected cute, triton, mosaic, onednn, strides, xla, iree or map");
+  }
+  if (!layout_read_any(self, 2, &layout)) return 2;
+  made = sett_any_convert(&self->arena, &layout, target);
+  if (made.answer.yes) {
+    layout_put_any(self, &made.layout);
+    return 0;
+  }
+  if (!made.answer.no && strncmp(made.answer.reason, "not decided", 11)) return say_error(self, 0, made.answer.reason);
+  if (made.answer.no) say_text(self, "no: ");
+  say_text(self, made.answer.reason);
+  for (i = 0; i < made.answer.points; ++i) {
+    say_text(self, i ? ", at " : ": at ");
+    if (made.answer.ins == 1) say_text(self, "(");
+    layout_put_numbers(self, made.answer.ins, made.answer.point[i]);
+    say_text(self, made.answer.ins == 1 ? ") " : " ");
+    layout_put_numbers(self, made.answer.outs, made.answer.a[i]);
+  }
+  return 1;
+}
+
 /* ---- operations ------------------------------------------------------------------------------------------------- */
 
 /* Up to three layouts of the words behind the verb; count of them, or -1 after layout_error. */
@@ -431,6 +463,8 @@ static const command_verb layout_verbs[] = {
     {"table", "TEXT", "all values, the first mode fastest", "S<2,0,2> o 0 o (4,4):(4,1)", layout_table},
     {"same", "A B", "the same function of the logical index or of the owner, whatever the notations: yes, or no with the first point",
      "f32[70,300]{1,0:T(8,128)}\t70x300@AB8a128b", layout_same},
+    {"convert", "TEXT NOTATION", "the same layout as cute, triton, mosaic, onednn, strides, xla, iree or map; or no, with places that none has",
+     "S<2,0,2> o 0 o (4,4):(4,1)\ttriton", layout_convert},
     {"coalesce", "A [PROFILE]", "the same values by the fewest modes, or the fewest in each terminal of PROFILE", "(2,(1,6)):(1,(6,2))", layout_coalesce},
     {"composition", "A B", "A(B(c)) for each c; B may be a tile [a;b]", "(6,2):(8,2)\t(4,3):(3,1)", layout_composition},
     {"complement", "A [BOUND]", "the offsets that A leaves out, up to BOUND (its cosize)", "4:2\t24", layout_complement},
