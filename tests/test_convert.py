@@ -115,7 +115,7 @@ def mosaic_table(text: str) -> Table:
     dims, text = text.split("@", 1)
     dims = [int(size) for size in dims.split("x")]
     tiles = [[int(n) for n in re.findall(r"\d+", tile)] for tile in re.findall(r"\(([\d, ]+)\)", re.search(r"tiles=\((.*?)\)\)", text)[1] + ")")]
-    warps, lanes = ([(int(n or 0), int(copies or 0)) for copies, n in re.findall(r"Replicated\(times=(\d+)\)|(-\d+)", re.search(rf"{key}_dims=\((.*?)\)(?:,|$)", text)[1] + ",")]
+    warps, lanes = ([(int(n or 0), int(copies or 0)) for copies, n in re.findall(r"Replicated\(times=(\d+)\)|(-\d+)", re.search(rf"{key}_dims=\((.*?)\), (?:lane|vector)_dim", text)[1] + ",")]
                     for key in ("warp", "lane"))
     vector = int(re.search(r"vector_dim=(-\d+)", text)[1])
     sizes, source = list(dims), list(range(len(dims)))
