@@ -132,6 +132,27 @@ def test_elements_a_few_apart(target: str, device: str, tmp_path: Path) -> None:
     agree(texts, target, device, tmp_path)
 
 
+@pytest.mark.parametrize("target, device", [one for one in ON if one[1] in ("pocl-cpu", "cpu")])
+def test_whole_lines_of_odd_rows(target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where rows of a result begin anywhere on a line, vectors lie where lines do, in batches too; not where rows are short, a
+    vector is less than a line, or windows reach beyond a border."""
+    uncached(monkeypatch)
+    texts = {}
+    for number, (dtype, dims) in enumerate([("f32", [9, 108]), ("bf16", [5, 81]), ("f64", [3, 7, 73]), ("u8", [11, 257]), ("f16", [2, 3, 2, 99]), ("f32", [6, 60])]):
+        out = [*dims[:-1], dims[-1] - 4]
+        first, second = (", ".join([*(f"[0:{n}]" for n in dims[:-1]), f"[{k}:{out[-1] + k}]"]) for k in (1, 4))
+        texts[f"blur{number}"] = f"e {{\n  x = {plain(dtype, dims)} parameter(0)\n  a = {plain(dtype, out)} slice(x), slice={{{first}}}\n" \
+            f"  b = {plain(dtype, out)} slice(x), slice={{{second}}}\n  ROOT r = {plain(dtype, out)} add(a, b)\n}}\n"
+    texts["pool"] = "c {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT r = f32[] maximum(a, b)\n}\n" \
+        "e {\n  x = f32[2,7,101] parameter(0)\n  z = f32[] constant(-inf)\n" \
+        "  ROOT r = f32[2,7,101] reduce-window(x, z), window={size=1x3x3 pad=0_0x1_1x1_1}, to_apply=c\n}\n"
+    for name, text in texts.items():
+        (kernel,) = program(fusions(text, name)[0], target, device).kernels
+        whole = name in ("blur0", "blur2")
+        assert kernel.hero == "window" and ("in whole lines" in kernel.loop.text()) == ("STREAM" in " ".join(kernel.code.text)) == whole, name
+    agree(texts, target, device, tmp_path)
+
+
 @pytest.mark.parametrize("dims, window, inside", [
     ((8, 100), "size=1x9 pad=0_0x4_4", (4, 96)), ((8, 100), "size=3x9 pad=1_1x0_8", (0, 92)), ((8, 100), "size=1x3 stride=1x2 pad=0_0x1_1", (1, 50)),
     ((8, 100), "size=3x1 pad=1_1x0_0", (0, 100)), ((4, 5, 64), "size=1x3x3 pad=0_0x1_1x1_1", (1, 63))])

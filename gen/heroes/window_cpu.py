@@ -2,13 +2,14 @@
 
 A result's position is split into its dimensions, so that neither / nor % is left in what is read, and a row of windows
 reads the rows below it in order. Along the minor dimension a row is vectors where no element of theirs is beyond a
-border, which the maps' guards say, and single elements before and after.
+border, which the maps' guards say, and single elements before and after. Where rows of a large result begin anywhere on
+a line, its vectors are whole lines if no guard is left in them, so that they are streamed.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
 from gen import algebra, hlo
@@ -30,15 +31,17 @@ Box = Dict[str, Tuple[int, int]]
 @dataclass(frozen=True)
 class Rows(Schedule):
     """sizes: of the result's dimensions in memory, major first. chunks: rows of a work-item. inside: columns of a row
-    that no border concerns, from the first to before the last."""
+    that no border concerns, from the first to before the last. lines: vectors lie where the result's whole lines do,
+    whatever the column that a row has there."""
 
     sizes: Tuple[int, ...] = ()
     inside: Tuple[int, int] = (0, 0)
+    lines: bool = False
 
     def text(self) -> str:
         words = [f"rows of {self.sizes[-1]}", super().text(), f"{self.chunks} rows a work-item",
                  f"vectors of {self.lanes} in columns {self.inside[0]} to {self.inside[1] - 1}"]
-        return ", ".join(words + ["streamed"] * self.stream)
+        return ", ".join(words + ["in whole lines"] * self.lines + ["streamed"] * self.stream)
 
 
 MOST_OPS = 256  # the step is written three times: before, between and after the borders
@@ -75,7 +78,10 @@ class _Hero(Hero):
         chunks = max(1, min(rows, rows * outer // (16 * device.units), device.part_bytes // row_bytes))
         reads = buffers_of(partition, partition.entry).values()
         traffic = sum(root.shape.bytes for root in partition.roots) + sum(shape.bytes for shape in reads)
-        return [Rows(chunks=chunks, lanes=lanes, sizes=sizes, inside=inside, stream=traffic > device.cache)]
+        plain = Rows(chunks=chunks, lanes=lanes, sizes=sizes, inside=inside, stream=traffic > device.cache)
+        written = min(dtypes.storage_bytes(root.shape.dtype) for root in partition.roots)
+        lines = plain.stream and sizes[-1] % lanes != 0 and inside[1] - inside[0] >= 4 * lanes and lanes * written >= device.line
+        return [replace(plain, lines=True)] * lines + [plain]
 
     def index_types(self, schedule: Any) -> "Sequence[str]":
         """A signed one first: what reads beside each other is then one address with displacements."""
@@ -106,6 +112,23 @@ def _thread(nest: Nest, sizes: "Tuple[int, ...]", column: str, box: Box, ranges:
     domain = ", ".join(f"{name} in [{low}, {high}]" for name, (low, high) in box.items())
     return compose(algebra.simplify(f"{head} -> ({position}), domain: {domain}"),
                    algebra.call("shape", "unmap", nest.shape.text))
+
+
+def _lines(nest: Nest, sizes: "Tuple[int, ...]", inside: "Tuple[int, int]", lanes: int) -> "Tuple[str, Box, str]":
+    """The map from the coordinates g0, g1, .. and the number of a vector of the result's memory to the index, the bounds
+    of its variables, and the map to the first number of a row and the one after the last."""
+    outer, (low, high) = _outer(sizes), inside
+    names = list(outer)
+    row = " + ".join(f"g{k} * {math.prod(sizes[k + 1:])}" for k in range(len(names)))
+    column = f"step * {lanes} + vec + lane - ({row})"
+    box: Box = {**outer, "step": (0, math.prod(sizes) // lanes - 1), "vec": (0, 0), "lane": (0, lanes - 1)}
+
+    def domain(of: Box) -> str:
+        return ", ".join(f"{name} in [{first}, {last}]" for name, (first, last) in of.items())
+    place = algebra.simplify(f"({', '.join([*names, 'step'])})[vec, lane] -> ({', '.join([*names, column])}), domain: {domain(box)}, {column} in [{low}, {high - 1}]")
+    thread = compose(place, _thread(nest, sizes, "column", {**outer, "column": (0, sizes[-1] - 1)}))
+    ends = f"({', '.join(names)}) -> (({row} + {low + lanes - 1}) floordiv {lanes}, ({row} + {high}) floordiv {lanes}), domain: {domain(outer)}"
+    return thread, box, algebra.simplify(ends)
 
 
 def _outer(sizes: "Tuple[int, ...]") -> Box:
@@ -170,8 +193,8 @@ def _gains(nest: Nest, partition: Partition, sizes: "Tuple[int, ...]", inside: "
 @dataclass(frozen=True)
 class Record:
     """templates/kernels/window_cpu.j2. group: whether the place needs the number of the work-group. row: the coordinate
-    that counts rows; first, last: a work-item's rows, as C text. count: vectors of a row, which begin where a line
-    does; edges: single vectors, which overlap these. elements: the columns, from the first to before the last, that are
+    that counts rows; first, last: a work-item's rows, as C text. begin, end: the first vector of a row and the one after
+    the last, as C texts; they begin where a line does. edges: single vectors, which overlap these. elements: the columns, from the first to before the last, that are
     computed one by one."""
 
     group: bool
@@ -179,7 +202,8 @@ class Record:
     row: str
     first: str
     last: str
-    count: int
+    begin: str
+    end: str
     step: Step
     edges: List[Step]
     elements: "List[Tuple[int, int]]"
@@ -199,20 +223,30 @@ def _kernel(nest: Nest, schedule: Rows, index_type: str, context: Context) -> Ke
     def body(column: str, box: Box, wide: bool) -> Body:
         box = {**outer, **box, **({"vec": (0, 0), "lane": (0, lanes - 1)} if wide else {})}
         at, ranges = (f"{column} + vec + lane", ("vec", "lane")) if wide else (column, ())
+        return of(_thread(nest, sizes, at, box, ranges), box, wide)
+
+    def of(thread: str, box: Box, wide: bool) -> Body:
         step = Schedule(lanes=lanes, stream=schedule.stream) if wide else None
-        made = Body(d, context.helpers, partition, partition.entry, index_type, _thread(nest, sizes, at, box, ranges), step,
-                    context.excess, box)
+        made = Body(d, context.helpers, partition, partition.entry, index_type, thread, step, context.excess, box)
         made.region(partition.entry.body)
         for root in partition.roots:
             made.store(root)
         seen.extend(one for one in made.accesses if one not in seen)
         return made
 
-    first = -(-low // lanes) * lanes     # whole lines, where rows begin with one
-    count = (high - first) // lanes
-    step = body(f"{first} + step * {lanes}", {"step": (0, count - 1)}, True)
-    edges = [body(str(column), {}, True)
-             for column, wanted in ((low, first > low), (high - lanes, (high - first) % lanes > 0)) if wanted]
+    if schedule.lines:
+        thread, box, ends = _lines(nest, sizes, schedule.inside, lanes)
+        step, columns = of(thread, box, True), [low, high - lanes]
+        if any("lane" in line for line in step.text.lines):     # elements one by one: a guard is left, or a gather
+            return None
+        (first_step, last_step) = algebra.c_text(ends, index_type).results
+    else:
+        first = -(-low // lanes) * lanes     # whole lines, where rows begin with one
+        count = (high - first) // lanes
+        step = body(f"{first} + step * {lanes}", {"step": (0, count - 1)}, True)
+        columns = [low] * (first > low) + [high - lanes] * ((high - first) % lanes > 0)
+        first_step, last_step = "0", str(count)
+    edges = [body(str(column), {}, True) for column in columns]
     elements = [(begin, end) for begin, end in ((0, low), (high, sizes[-1])) if begin < end]
     element = body("column", {"column": (0, sizes[-1] - 1)}, False) if elements else None
     name = f"g{len(sizes) - 2}"
@@ -220,7 +254,7 @@ def _kernel(nest: Nest, schedule: Rows, index_type: str, context: Context) -> Ke
     if rows % schedule.chunks:
         end = f"(chunk < {chunks - 1} ? {end} : {rows})"
     coordinates = [Coordinate(coordinate, text) for (coordinate, _), text in zip(counts, c.results)]
-    record = Record(blocks > 1, coordinates, name, begin, end, count, Step.of(step, 1), [Step.of(edge, 1) for edge in edges],
+    record = Record(blocks > 1, coordinates, name, begin, end, first_step, last_step, Step.of(step, 1), [Step.of(edge, 1) for edge in edges],
                     elements, Step.of(element, 1) if element else None)
     reads, writes = buffers_of(partition, partition.entry), {root.pointer: root.shape for root in partition.roots}
     functions = [function_text(d, context.helpers, partition, f, context.excess)
