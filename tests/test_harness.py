@@ -511,6 +511,41 @@ for line in sys.stdin:
         self.assertIn("Python 3", table)
 
 
+    def test_a_library_that_rounds_at_other_places_is_timed(self) -> None:
+        """What keeps f32 between ops on bf16 differs by more than sums may, within the bound of --excess-precision: its time has a mark."""
+        text = """HloModule t
+        ENTRY e { x = bf16[64,512] parameter(0)  y = bf16[64,512] parameter(1)  c = bf16[] constant(64)  cs = bf16[64,512] broadcast(c), dimensions={}
+          b = bf16[64,512] multiply(x, cs)  s = bf16[64,512] add(b, y)  ROOT r = bf16[64,512] subtract(s, b) }"""
+        worker = """
+import sys, array
+def f32(values, kind="f"):
+    return array.array(kind, array.array("f" if kind == "I" else "I", values).tobytes())
+given = f32(n << 16 for n in array.array("H", open(sys.argv[7], "rb").read()))
+x, y = given[:len(given) // 2], given[len(given) // 2:]
+s = array.array("f", [64 * a + b for a, b in zip(x, y)])
+bits = f32(({value} for a, b in zip(x, s)), "I")
+open(sys.argv[8], "wb").write(array.array("H", [(n + 0x7fff + (n >> 16 & 1)) >> 16 for n in bits]).tobytes())
+print("ready Python 3", flush=True)
+for line in sys.stdin: print(int(line) * 0.25, flush=True)
+"""
+        device, options = run.find_device("c", run.Options()), bench.BenchOptions(rounds=1, slot_ms=1, footprint=4 << 20)
+        for value, status in (("b - 64 * a", "PASS"), ("2 * (b - 64 * a)", "SKIP")):
+            path = Path(self.work.name) / "xla.py"
+            path.write_text(worker.format(value=value))
+            library = rivals.Library("XLA:CPU", (sys.executable, str(path)))
+            built = run.build(hlo.fusions(hlo.parse(text, "t.hlo"))[0], Path(self.work.name) / status, "c", options.run)
+            row = bench.bench_built(built, "c", device, options, [library])
+            found = row["libraries"][0]
+            self.assertEqual((row["status"], found["status"]), ("PASS", status), (row, found))
+            self.assertRegex(found["differs" if status == "PASS" else "reason"], r"^its result is up to [\d.]+ off the kernel's -?[\d.]+, [\d.]+ ulp of bf16$")
+            table = bench.table(bench.Report("c", device, "cc", options, [library], [row]))
+            if status == "PASS":
+                self.assertRegex(table, r" [\d.]+\* ")
+                self.assertRegex(table, r"(?m)^\* XLA:CPU: its result is up to .*: rounding at other places may cause it \(t\)$")
+            else:
+                self.assertRegex(table, r"(?m)^SKIP XLA:CPU: its result is up to .* \(t\)$")
+
+
 class Libraries(unittest.TestCase):
     @staticmethod
     def of(root: str, more: str = "", shape: str = "f32[4,6]") -> Optional[rivals.Operation]:

@@ -16,7 +16,7 @@ from pathlib import Path
 from statistics import geometric_mean, median
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
-from gen import child, pipeline, run
+from gen import child, pipeline, reference, run
 from gen.run import cost as costs, rivals
 
 # the simplest rivals that are fast: one place in memory a thread
@@ -106,7 +106,8 @@ def _libraries(kernel: run.Event, answer: run.Answer, found: Sequence[rivals.Lib
         event = said.get(library.name, {})
         row: Row = {"name": library.name, "status": "PASS" if library.name in times else "SKIP"}
         if library.name in times:
-            row.update(_time(times[library.name]), about=event["about"], ahead=_share(kernel, times[library.name]))
+            row.update(_time(times[library.name]), about=event["about"], ahead=_share(kernel, times[library.name]),
+                       differs=event["reason"])
         else:
             row["reason"] = library.missing or event.get("reason", "")
         rows.append(row)
@@ -172,6 +173,11 @@ def bench_built(built: run.Built, target: str, device: run.Event, options: Bench
         if result.status != "PASS":
             row.update(status=result.status, reason=result.reason)
             return row
+        if result.compared and not options.run.excess_precision and rivals.may_keep_f32(built.source, libraries):
+            bound = built.folder / f"{built.name}_bound.c"
+            bound.write_text(reference.bound(built.source.computation, built.name, excess_precision=True,
+                                             flushes=run.runner_of(target).target.flushes))
+            run.compile_fusion(built, target, True)
     elif built.library is None:
         run.compile_fusion(built, target)
     bytes_rotated = footprint(device, options.footprint)
@@ -283,7 +289,7 @@ def _gbps(event: Optional[Row]) -> str:
 
 def _library_cell(row: Row, name: str) -> str:
     found = next((r for r in row["libraries"] if r["name"] == name), {})
-    return _gbps(found if found.get("status") == "PASS" else None)
+    return _gbps(found if found.get("status") == "PASS" else None) + "*" * bool(found.get("differs"))
 
 
 def _cells(row: Row, libraries: Sequence[str]) -> Dict[str, str]:
@@ -333,6 +339,13 @@ def skipped(report: Report) -> List[str]:
             if found["status"] == "SKIP" and found["name"] not in absent:
                 kernels.setdefault(f"SKIP {found['name']}: {found['reason']}", []).append(row["kernel"])
     return lines + [f"{reason} ({', '.join(names)})" for reason, names in kernels.items()]
+
+
+def differing(report: Report) -> List[str]:
+    """A line for each library whose result differs from a kernel's, by more than sums in another order would, but not by
+    more than rounding may cause."""
+    return [f"* {found['name']}: {found['differs']}: rounding at other places may cause it ({row['kernel']})" for row in report.rows
+            for found in row["libraries"] if found.get("differs")]
 
 
 def _summary(report: Report) -> List[str]:
@@ -385,7 +398,7 @@ def table(report: Report) -> str:
     said.append(_legend(names))
     return "\n".join([*said, text([h if h != "note" else "" for h in headings]),
                       *(text([line.get(h, "") for h in headings]) for line in lines), *_summary(report),
-                      *skipped(report), *_busy(report)])
+                      *differing(report), *skipped(report), *_busy(report)])
 
 
 def about(report: Report) -> Dict[str, Any]:

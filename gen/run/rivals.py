@@ -105,6 +105,12 @@ def matrix_products(fusion: Any) -> bool:
     return any(i.opcode in ("dot", "convolution") for i in fusion.computation.instructions)
 
 
+def may_keep_f32(fusion: Any, libraries: "Sequence[Library]") -> bool:
+    """Whether a library that takes whole fusions may round values of 16 bits at other places than the kernel."""
+    return bool(fusion) and any(x.name in WHOLE and x.command for x in libraries) and any(
+        leaf.dtype in ("f16", "bf16") for i in fusion.computation.instructions for leaf in i.shape.leaves())
+
+
 # ---- what this machine has ----
 
 

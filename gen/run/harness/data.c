@@ -354,6 +354,11 @@ double data_value(const struct sett_buffer *type, const void *from, size_t eleme
   return decode(format_of(type), get_bits(type, from, element));
 }
 
+double data_ulp(const struct sett_buffer *type, double value)
+{
+  return ulp_of(format_of(type), value);
+}
+
 void data_print(const struct sett_buffer *type, const void *from, size_t element, char *to, size_t capacity)
 {
   uint64_t bits = get_bits(type, from, element);

@@ -28,8 +28,9 @@ struct data_error {
 /* bound NULL: zero. Adds to *error. */
 void data_compare(const struct sett_buffer *type, const void *got, const void *wanted, const double *bound,
                   struct data_error *error);
-/* Of a float. */
+/* Of a float: an element, and the distance of values of its type there. */
 double data_value(const struct sett_buffer *type, const void *from, size_t element);
+double data_ulp(const struct sett_buffer *type, double value);
 /* "1.5 (0x3fc00000)" */
 void data_print(const struct sett_buffer *type, const void *from, size_t element, char *to, size_t capacity);
 
