@@ -1,4 +1,5 @@
-/* The one front of the algebra: sett_command runs one command, `build/sett` is main() around it, `libsett.so` exports it. */
+/* The one front of the algebra: sett_command runs one command, `build/sett` is main() around it, `libsett.so` exports it. With SETT_PLAYGROUND
+   there is no main, and no command of HLO (op, indexing): for gen/playground. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,7 +118,9 @@ static int read_integer(const char **at, const char *end, int64_t *value) {
 #include "sett_shape.c"
 #include "sett_nested.c"
 #include "sett_layout.c"
+#if !defined(SETT_PLAYGROUND)
 #include "sett_indexing.c"
+#endif
 #include "sett_analysis.c"
 #include "sett_draw.c"
 #endif
@@ -130,8 +133,10 @@ static const command_group command_groups[] = {
     {"shape", "arrays with tiled layouts: where an element lies, bytes, bitcasts, ..", shape_verbs, COMMAND_COUNT(shape_verbs)},
     {"nested", "nested layouts: what each thread of a GPU holds, matrix instructions", nested_verbs, COMMAND_COUNT(nested_verbs)},
     {"layout", "layouts of other systems: CuTe's algebra, with swizzles; values, maps", layout_verbs, COMMAND_COUNT(layout_verbs)},
+#if !defined(SETT_PLAYGROUND)
     {"op", "the map of one HLO op", op_verbs, COMMAND_COUNT(op_verbs)},
     {"indexing", "the maps of every instruction of an HLO file, and of whole fusions", indexing_verbs, COMMAND_COUNT(indexing_verbs)},
+#endif
     {"coalescing", "is an access of global memory coalesced, if not why, and what helps", coalescing_verbs, COMMAND_COUNT(coalescing_verbs)},
     {"banks", "bank conflicts of accesses of shared memory; padding and swizzles against them", banks_verbs, COMMAND_COUNT(banks_verbs)},
     {"utilisation", "the share of an operand's elements that is read", utilisation_verbs, COMMAND_COUNT(utilisation_verbs)},
@@ -591,6 +596,7 @@ SETT_EXPORT int sett_command(int argc, const char *const *argv, char *out, size_
    Threads may call it at once. */
 SETT_EXPORT int sett_command(int argc, const char *const *argv, char *out, size_t capacity) { return command_answer(argc, argv, out, capacity, 0); }
 
+#if !defined(SETT_PLAYGROUND)
 /* ---- the command ------------------------------------------------------------------------------------------------ */
 
 typedef struct {
@@ -725,3 +731,4 @@ int main(int argc, char **argv) {
   free(out.text);
   return finish(status);
 }
+#endif

@@ -551,13 +551,13 @@ static int draw_fill(command *self, draw_table *t) {
 
 /* ---- colours ---------------------------------------------------------------------------------------------------- */
 
-/* Do all aligned runs of that many cells along rows (or columns) lie in one aligned run of memory each? */
+/* Do all aligned runs of that many cells along rows (or columns) follow each other in memory, aligned there too? */
 static int draw_runs(const draw_table *t, int64_t unit, int down) {
   int64_t cell, cells = t->pages * t->rows * t->columns;
   for (cell = 0; cell < cells; ++cell) {
-    int64_t at = down ? cell / t->columns % t->rows : cell % t->columns, first = cell - at % unit * (down ? t->columns : 1);
+    int64_t at = (down ? cell / t->columns % t->rows : cell % t->columns) % unit, first = cell - at * (down ? t->columns : 1);
     if (t->state[cell] != DRAW_CELL || t->state[first] != DRAW_CELL) continue;
-    if (draw_floor(t->number[cell * t->numbers + t->colour_by], unit) != draw_floor(t->number[first * t->numbers + t->colour_by], unit)) return 0;
+    if (draw_mod(t->number[first * t->numbers], unit) || t->number[cell * t->numbers] - at != t->number[first * t->numbers]) return 0;
   }
   return 1;
 }

@@ -724,6 +724,7 @@ static const command_verb shape_verbs[] = {
     {"scan", "TEXT", "characters of the shape in front of TEXT, a tab, its canonical print", "f32[3,5]{1,0} add(a, b)", shape_scan},
 };
 
+#if !defined(SETT_PLAYGROUND)
 /* ---- op --------------------------------------------------------------------------------------------------------- */
 
 static int op_find(const char *name, int *opcode, int *operands); /* gen/command/sett_indexing.c */
@@ -915,3 +916,4 @@ static void op_say_attributes(command *self) {
   say_text(self, op_verbs[i].arguments);
   say_text(self, ", from=operand or all=1");
 }
+#endif
