@@ -88,7 +88,8 @@ def test_compiles_drawn_rows_and_scans(device: str, tmp_path: Path) -> None:
     why = refuses(device, tmp_path)
     if why:
         pytest.skip(f"SKIP: hipcc for {device}: {why}")
-    lines, declared = [], {}    # type: List[str], Dict[str, int]
+    lines: List[str] = []
+    declared: Dict[str, int] = {}
     for number, (module, seed) in enumerate((module, SEED * 5000 + k) for module in (test_rows, test_scan) for k in range(3 * COUNT)):
         name = f"{module.__name__}_{seed}"
         for fusion in fusions(module.Draw(seed).fusion(), name):

@@ -1,4 +1,5 @@
-"""The OpenCL kernels of all heroes in oclgrind: no data race, no access out of bounds, right results.
+"""The OpenCL kernels of all heroes, and drawn rows and scans, in oclgrind: no data race, no access out of bounds, right
+results.
 
 Small shapes that take every path: whole and moved-back tiles, several work-groups, parts and their second kernel, local memory
 and barriers on GPU classes; then every SHARE-th of the small files that others wrote, where SETT_ALL is set every one. Slow (an interpreter), so not
@@ -7,19 +8,23 @@ among `ninja test` but in `ninja test-peer`.
 
 from __future__ import annotations
 
+import itertools
+import math
 import os
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import List, Optional, Sequence, Tuple
+from typing import Any, List, Optional, Sequence, Tuple
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from drawn import uncached  # noqa: E402
+import test_rows  # noqa: E402
+import test_scan  # noqa: E402
+from drawn import COUNT, SEED, uncached  # noqa: E402
 from gen import hlo, run  # noqa: E402
 from gen.run import cost  # noqa: E402
 
@@ -190,6 +195,15 @@ def test_no_race_and_no_fault(text: str, device: str, tmp_path: Path) -> None:
     clean(text, device, tmp_path)
 
 
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("module", (test_rows, test_scan), ids=("rows", "scans"))
+def test_drawn_rows_and_scans(module: Any, device: str, tmp_path: Path) -> None:
+    """Threads of a block share rows: barriers are reached by all of them, and each value is written before it is read."""
+    drawn = (module.Draw(SEED * 5000 + k) for k in itertools.count())
+    for draw in itertools.islice((draw for draw in drawn if math.prod(draw.dims) <= 3000), COUNT):
+        clean(draw.fusion(), device, tmp_path, *AS_WRITTEN)
+
+
 @pytest.mark.parametrize("text", STREAMED, ids=map(str, range(len(STREAMED))))
 def test_streamed(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As for data that no cache holds."""
@@ -197,10 +211,10 @@ def test_streamed(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     clean(text, "pocl-cpu", tmp_path)
 
 
-def clean(text: str, device: str, tmp_path: Path) -> None:
+def clean(text: str, device: str, tmp_path: Path, *options: str) -> None:
     file = tmp_path / "case.hlo"
     file.write_text(text)
-    wrong = faults(hlo.fusions(run.load(str(file))), device, tmp_path)
+    wrong = faults(hlo.fusions(run.load(str(file))), device, tmp_path, *options)
     assert not wrong, wrong
 
 
