@@ -1,4 +1,5 @@
-"""What the rows heroes of CPUs and of GPUs share: a stage as a reduction, and what stages leave for later ones (gen/plan/rows.py)."""
+"""What the rows heroes of CPUs and of GPUs share: a stage as a reduction, and what stages leave for later ones
+(gen/plan/rows.py)."""
 
 from __future__ import annotations
 
@@ -39,7 +40,8 @@ class RowsHero(Hero):
             words = [f"reduces {', '.join(hero.name for hero in stage.heroes)}"] * bool(stage.heroes)
             words += [f"keeps {', '.join(i.name for i in stage.kept)}"] * bool(stage.kept)
             words += [f"leaves {', '.join(i.name for i in stage.row_values)} of each row"] * bool(stage.row_values)
-            words += [f"writes {', '.join(root.pointer for root in [*stage.writes, *stage.row_writes])}"] * bool(stage.writes or stage.row_writes)
+            writes = [*stage.writes, *stage.row_writes]
+            words += [f"writes {', '.join(root.pointer for root in writes)}"] * bool(writes)
             lines.append(f"stage {number}: {'; '.join(words)}")
         moved = sum(shape.bytes for shape in [*reads_of(nest).values(), *writes_of(nest).values()])
         return [*lines, f"memory: {moved / nest.space.elements:.3g} bytes an element of the rows"]
@@ -54,7 +56,8 @@ def digits_of(nest: Rows) -> "Digits | None":
 
 def reads_of(nest: Rows) -> "Dict[str, Shape]":
     """The buffers that all stages read."""
-    return by_number({pointer: shape for stage in nest.stages for partition in (stage.inputs, stage.totals) for pointer, shape in buffers_of(partition, partition.entry).items()})
+    return by_number({pointer: shape for stage in nest.stages for partition in (stage.inputs, stage.totals)
+                      for pointer, shape in buffers_of(partition, partition.entry).items()})
 
 
 def writes_of(nest: Rows) -> "Dict[str, Shape]":
@@ -64,7 +67,8 @@ def writes_of(nest: Rows) -> "Dict[str, Shape]":
 def functions_of(nest: Rows, context: Context) -> "List[CFunction]":
     """The functions that the stages call."""
     partitions = [partition for stage in nest.stages for partition in (stage.inputs, stage.totals)]
-    return [function_text(context.target, context.helpers, partition, f, context.excess) for partition in partitions for f in reversed(partition.functions[1:])]
+    return [function_text(context.target, context.helpers, partition, f, context.excess)
+            for partition in partitions for f in reversed(partition.functions[1:])]
 
 
 def view(nest: Rows, stage: Stage) -> Reduction:
@@ -86,4 +90,5 @@ def left(context: Context, i: Instruction, text: str, lanes: int = 1) -> "List[V
 
 def totals(writers: "Sequence[Emitter]", form: str) -> "Dict[Instruction, Given]":
     """The totals of stages, by the texts of their accumulators' names; form: of a name."""
-    return {hero: partial(writer.total, h=h, texts=[form.format(writer.name(h, 0, ""))]) for writer in writers for h, hero in enumerate(writer.nest.heroes)}
+    return {hero: partial(writer.total, h=h, texts=[form.format(writer.name(h, 0, ""))])
+            for writer in writers for h, hero in enumerate(writer.nest.heroes)}

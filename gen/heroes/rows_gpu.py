@@ -1,9 +1,11 @@
-"""The rows hero on GPUs: stages over the same rows (gen/plan/rows.py), each row by threads of one block that hold it in registers.
+"""The rows hero on GPUs: stages over the same rows (gen/plan/rows.py), each row by threads of one block that hold it in
+registers.
 
-`fold` threads share a row, as threads of the reduction hero do (gen/heroes/reduction_gpu.py), from whose parts this one is made; short rows share a block.
-What several stages read, and what stages keep for later ones, is in registers of the thread that has the element: loops over a thread's steps are unrolled.
-Totals go to all threads of a row through the memory that a block shares; what follows from them for the row each thread computes for itself. Rows that the
-registers do not hold are left to kernels for each stage.
+`fold` threads share a row, as threads of the reduction hero do (gen/heroes/reduction_gpu.py), from whose parts this one
+is made; short rows share a block. What several stages read, and what stages keep for later ones, is in registers of the
+thread that has the element: loops over a thread's steps are unrolled. Totals go to all threads of a row through the
+memory that a block shares; what follows from them for the row each thread computes for itself. Rows that the registers
+do not hold are left to kernels for each stage.
 """
 
 from __future__ import annotations
@@ -40,7 +42,8 @@ class RowBlock(Block):
     held: int = 0
 
     def text(self) -> str:
-        return f"threads {self.threads}: {self.rows} rows x {self.fold} to fold, vec {self.vec}, {self.steps} steps, {self.held} registers hold a row"
+        return (f"threads {self.threads}: {self.rows} rows x {self.fold} to fold, vec {self.vec}, {self.steps} steps, "
+                f"{self.held} registers hold a row")
 
 
 class _Hero(RowsHero):
@@ -64,7 +67,8 @@ class _Hero(RowsHero):
         return [_Writer(context, nest, *schedule, index_type).kernel()]
 
     def describe(self, kernel: Kernel) -> "List[str]":
-        return [*super().describe(kernel), f"position: {kernel.record.position}", f"shared: {kernel.record.shared_bytes} bytes of a block"]
+        return [*super().describe(kernel), f"position: {kernel.record.position}",
+                f"shared: {kernel.record.shared_bytes} bytes of a block"]
 
 
 HERO = _Hero()
@@ -78,7 +82,9 @@ def _held(nest: Rows) -> "Dict[Instruction, str]":
             for read, region in buffers.reads_of(stage.inputs, function):
                 if read.source.opcode == "parameter" and read.source.shape.kind == "array":
                     found.setdefault(read.source, []).append((stage, read.map, region is stage.inputs.entry.body))
-    return {i: reads[0][1] for i, reads in found.items() if len({stage for stage, _, _ in reads}) > 1 and all(body and index == reads[0][1] for _, index, body in reads)
+    return {i: reads[0][1] for i, reads in found.items()
+            if len({stage for stage, _, _ in reads}) > 1
+            and all(body and index == reads[0][1] for _, index, body in reads)
             and compose(nest.first_of, reads[0][1]) != reads[0][1]}
 
 
@@ -87,7 +93,8 @@ def _words(i: Instruction) -> int:
     return max(1, bits(i.shape.dtype) // 32)
 
 
-def _block(context: Context, nest: Rows, digits: Digits, space: IterationSpace, held: "Dict[Instruction, str]") -> RowBlock:
+def _block(context: Context, nest: Rows, digits: Digits, space: IterationSpace,
+           held: "Dict[Instruction, str]") -> RowBlock:
     device, minor, sizes = context.device, digits.minor, digits.sizes
     accesses = space.accesses[1:]
     if not digits.kept():
@@ -99,10 +106,12 @@ def _block(context: Context, nest: Rows, digits: Digits, space: IterationSpace, 
     vec = 16 // min(widths)
     while vec > 1 and (vec * max(widths) > device.step_bytes or sizes[minor] % vec):
         vec //= 2
-    units, each = elements // vec, vec * sum(_words(i) for i in [*held, *(i for stage in nest.stages for i in stage.kept)])
+    in_registers = [*held, *(i for stage in nest.stages for i in stage.kept)]
+    units, each = elements // vec, vec * sum(_words(i) for i in in_registers)
     for registers in (device.row_registers, 2 * device.row_registers):      # more of them for rows that else do not fit
         steps, fold = max(1, registers // max(vec, each)), 2
-        while fold < min(units, device.row_threads) and (fold * vec * min(widths) < device.coalesced or fold * steps < units):
+        while fold < min(units, device.row_threads) and (fold * vec * min(widths) < device.coalesced
+                                                         or fold * steps < units):
             fold *= 2
         if fold * steps >= units:
             break
@@ -119,7 +128,8 @@ def _block(context: Context, nest: Rows, digits: Digits, space: IterationSpace, 
         # reductions in parts keep more processors busy
         raise Refused(f"{rows} long row{'s' * (rows > 1)}: too few for all processors")
     threads, count = -(-together * fold // device.warp) * device.warp, -(-units // fold)
-    return RowBlock(threads, vec=vec, rows=together, fold=fold, unroll=count, per_part=count, steps=count, held=count * each)
+    return RowBlock(threads, vec=vec, rows=together, fold=fold, unroll=count, per_part=count, steps=count,
+                    held=count * each)
 
 
 # ---- what templates/kernels/rows_gpu.j2 is handed ----
@@ -135,8 +145,8 @@ class Held:
 
 @dataclass(frozen=True)
 class StageLines:
-    """A stage. steps, rest: of a thread; combine(slot): slot = f(slot, other) for all accumulators; row_values, row_writes: lines of what follows from the
-    totals, for all threads and for the first of the row."""
+    """A stage. steps, rest: of a thread. combine(slot): slot = f(slot, other) for all accumulators. row_values,
+    row_writes: lines of what follows from the totals, for all threads and for the first of the row."""
 
     accumulators: List[Accumulator]
     steps: Optional[Steps]
@@ -148,9 +158,12 @@ class StageLines:
 
 @dataclass(frozen=True)
 class Record:
-    """position: the map (th_x, bl_x) -> coordinates. guard: whether a thread has a row ("": all have). row: its number in the block. fold: threads of a row; rows:
-    of a block, with those that its last threads would have. shuffles: whether lanes of a warp fold by shuffles, else all through shared memory in halves; width: lanes of a warp that share a row. cells: of
-    an accumulator in shared memory; own: where a thread leaves its value, others: where it finds those that it folds into its own; warps: that share a row."""
+    """position: the map (th_x, bl_x) -> coordinates. guard: whether a thread has a row ("": all have). row: its number
+    in the block.
+    fold: threads of a row. rows: of a block, with those that its last threads would have. shuffles: whether lanes of a
+    warp fold by shuffles, else all through shared memory in halves. width: lanes of a warp that share a row.
+    cells: of an accumulator in shared memory. own: where a thread leaves its value. others: where it finds those that
+    it folds into its own. warps: that share a row."""
 
     position: str
     coordinates: List[Coordinate]
@@ -171,11 +184,13 @@ class Record:
 
 
 class _StageWriter(reduction_gpu._Emitter):
-    """The lines of one stage. number: of its first accumulator among all; slot: the register of held and kept values at a step."""
+    """The lines of one stage. number: of its first accumulator among all; slot: the register of held and kept values
+    at a step."""
 
     def __init__(self, whole: "_Writer", stage: Stage, number: int) -> None:
         context = whole.context
-        reduction.Emitter.__init__(self, context.target, context.helpers, view(whole.nest, stage), whole.digits, whole.block, whole.index_type, context.excess, context.scratch)
+        reduction.Emitter.__init__(self, context.target, context.helpers, view(whole.nest, stage), whole.digits,
+                                   whole.block, whole.index_type, context.excess, context.scratch)
         self.whole, self.stage, self.number, self.slot = whole, stage, number, ""
         self.device, self.source, self.slots = context.device, [], 1    # type: Any, List[int], int
         self.held_first = [i for i in whole.held if whole.first_read[i] is stage]
@@ -183,7 +198,8 @@ class _StageWriter(reduction_gpu._Emitter):
     def name(self, h: int, k: int, of: str = "a") -> str:
         return f"{of}{self.number + h}"
 
-    def body(self, thread: str, box: "Dict[str, Tuple[int, int]]", sweep: Schedule, partition: Any, given: "Optional[Mapping[Instruction, Given]]" = None) -> Body:
+    def body(self, thread: str, box: "Dict[str, Tuple[int, int]]", sweep: Schedule, partition: Any,
+             given: "Optional[Mapping[Instruction, Given]]" = None) -> Body:
         """For elements: with what earlier stages have left of the row, kept and held."""
         if partition is self.nest.inputs:
             given = self.whole.given(self, self.slot)
@@ -205,7 +221,8 @@ class _StageWriter(reduction_gpu._Emitter):
         return self.stage.writes
 
     def stepped(self, unit: str, more: Box) -> Body:
-        vec, first = self.sweep.vec, f"step * {self.sweep.vec}" if "step" in more else str(self.sweep.steps * self.sweep.vec - self.sweep.vec)
+        vec = self.sweep.vec
+        first = f"step * {vec}" if "step" in more else str(self.sweep.steps * vec - vec)
         self.slot = f"{first} + vec" if vec > 1 else first
         return super().stepped(unit, more)
 
@@ -213,7 +230,8 @@ class _StageWriter(reduction_gpu._Emitter):
         steps, rest, _ = self.steps()
         position = self.map(self.out_position(self.kept_at()), self.bounds, ())
         partition = self.nest.epilogue
-        body = super().body(compose(position, algebra.call("shape", "unmap", self.nest.shape.text)), self.bounds, Schedule(), partition, self.whole.totals(self))
+        row = compose(position, algebra.call("shape", "unmap", self.nest.shape.text))
+        body = super().body(row, self.bounds, Schedule(), partition, self.whole.totals(self))
         body.region(partition.entry.body)
         count = len(self.stage.row_writes)
         for i, root in zip(self.stage.row_values, partition.roots[count:]):
@@ -223,29 +241,41 @@ class _StageWriter(reduction_gpu._Emitter):
         for root in partition.roots[:count]:
             body.store(root)
         self.seen += [a for a in body.accesses if a not in self.seen]
-        return StageLines([self.accumulator(h, k, dtype) for h, k, dtype in self.accumulators], steps, rest, self.combine, values, body.text.lines)
+        accumulators = [self.accumulator(h, k, dtype) for h, k, dtype in self.accumulators]
+        return StageLines(accumulators, steps, rest, self.combine, values, body.text.lines)
 
 
 class _Writer:
     """The one kernel. arrays: the registers of what is held and kept; values: those of what is left of a row."""
 
-    def __init__(self, context: Context, nest: Rows, digits: Digits, block: RowBlock, held: "Dict[Instruction, str]", index_type: str) -> None:
-        self.context, self.nest, self.digits, self.block, self.held, self.index_type = context, nest, digits, block, held, index_type
+    def __init__(self, context: Context, nest: Rows, digits: Digits, block: RowBlock, held: "Dict[Instruction, str]",
+                 index_type: str) -> None:
+        self.context, self.nest, self.digits, self.block, self.held = context, nest, digits, block, held
+        self.index_type = index_type
         d, count = context.target, block.steps * block.vec
-        self.values = {i: Held(d.register(i.shape.dtype), f"of_row{n}", 1) for n, i in enumerate(i for stage in nest.stages for i in stage.row_values)}
-        self.arrays = {i: Held(d.register("u16" if i.shape.dtype == "f16" else i.shape.dtype), f"held{n}", count) for n, i in enumerate(held)}
-        self.arrays.update({i: Held(d.register(i.shape.dtype), f"kept{n}", count) for n, i in enumerate(i for stage in nest.stages for i in stage.kept)})
-        self.first_read = {i: next(stage for stage in nest.stages if any(read.source is i for read, _ in buffers.reads_of(stage.inputs, stage.inputs.entry))) for i in held}
+        self.values = {i: Held(d.register(i.shape.dtype), f"of_row{n}", 1)
+                       for n, i in enumerate(i for stage in nest.stages for i in stage.row_values)}
+        self.arrays = {i: Held(d.register("u16" if i.shape.dtype == "f16" else i.shape.dtype), f"held{n}", count)
+                       for n, i in enumerate(held)}
+        self.arrays.update({i: Held(d.register(i.shape.dtype), f"kept{n}", count)
+                            for n, i in enumerate(i for stage in nest.stages for i in stage.kept)})
+        reads = {stage: {read.source for read, _ in buffers.reads_of(stage.inputs, stage.inputs.entry)}
+                 for stage in nest.stages}
+        self.first_read = {i: next(stage for stage in nest.stages if i in reads[stage]) for i in held}
         self.writers: "List[_StageWriter]" = []
         for stage in nest.stages:
-            self.writers.append(_StageWriter(self, stage, sum(len(one.heroes) for one in nest.stages[:len(self.writers)])))
+            number = sum(len(one.heroes) for one in nest.stages[:len(self.writers)])
+            self.writers.append(_StageWriter(self, stage, number))
 
     def given(self, writer: _StageWriter, slot: str) -> "Dict[Instruction, Given]":
         """What a stage finds in registers."""
         of_partition = writer.stage.inputs.given
-        found: "Dict[Instruction, Given]" = {i: left(self.context, i, array.name) for i, array in self.values.items() if i in of_partition}
-        found.update({i: left(self.context, i, f"{array.name}[{slot}]") for i, array in self.arrays.items() if i in of_partition})
-        found.update({i: [Value(f"{self.arrays[i].name}[{slot}]", i.shape.dtype, 1, i.shape.dtype == "f16")] for i in self.held if self.first_read[i] is not writer.stage})
+        found: "Dict[Instruction, Given]" = {i: left(self.context, i, array.name)
+                                             for i, array in self.values.items() if i in of_partition}
+        found.update({i: left(self.context, i, f"{array.name}[{slot}]")
+                      for i, array in self.arrays.items() if i in of_partition})
+        found.update({i: [Value(f"{self.arrays[i].name}[{slot}]", i.shape.dtype, 1, i.shape.dtype == "f16")]
+                      for i in self.held if self.first_read[i] is not writer.stage})
         return found
 
     def totals(self, upto: _StageWriter) -> "Dict[Instruction, Given]":
@@ -261,12 +291,17 @@ class _Writer:
         row = algebra.simplify(f"(th_x) -> (th_x floordiv {block.fold}), domain: th_x in [0, {block.threads - 1}]")
         sizes = sum(d.register_bits(dtype) // 8 for writer in self.writers for _, _, dtype in writer.accumulators)
         cells = first.cells(block)
-        record = Record(position, coordinates, guard, algebra.c_text(row, self.index_type).results[0], block.threads // block.fold, block.fold, first.shuffles(block),
-                        min(context.device.warp, block.fold), cells, own, others, warps, list(self.values.values()), list(self.arrays.values()), stages,
+        record = Record(position, coordinates, guard, algebra.c_text(row, self.index_type).results[0],
+                        block.threads // block.fold, block.fold, first.shuffles(block),
+                        min(context.device.warp, block.fold), cells, own, others, warps,
+                        list(self.values.values()), list(self.arrays.values()), stages,
                         sizes * (cells + block.threads // block.fold))
         reads, writes = reads_of(nest), writes_of(nest)
         seen = list(dict.fromkeys(access for writer in self.writers for access in writer.seen))
         steps = [part.step for stage in stages for part in [stage.steps or stage.rest] if part]
-        code = Step([], [line for step in steps for line in (*step.before, *step.text, *step.after)], [], each="for each step of a thread, stage by stage")
-        return Kernel(nest.name, nest, block, self.index_type, blocks, ", ".join(arguments(d, reads, writes)), functions_of(nest, context), d.launch_bounds(block.threads, 1),
-                      seen[0][1] if seen else "", [*reads, *sorted(writes)], seen, template="kernels/rows_gpu", record=record, threads=block.threads, code=code)
+        code = Step([], [line for step in steps for line in (*step.before, *step.text, *step.after)], [],
+                    each="for each step of a thread, stage by stage")
+        return Kernel(nest.name, nest, block, self.index_type, blocks, ", ".join(arguments(d, reads, writes)),
+                      functions_of(nest, context), d.launch_bounds(block.threads, 1), seen[0][1] if seen else "",
+                      [*reads, *sorted(writes)], seen, template="kernels/rows_gpu", record=record,
+                      threads=block.threads, code=code)

@@ -54,8 +54,8 @@ class Prefixes(Schedule):
 
     def text(self) -> str:
         words = [f"scan of {self.kind}", super().text(), f"{self.chunks} rows a work-item"]
-        step, block = f"{self.vec} x {self.lanes} elements a step", f"{self.registers} registers of {self.lanes} columns"
-        words.append(block if self.kind == "columns" else step)
+        words.append(f"{self.registers} registers of {self.lanes} columns" if self.kind == "columns" else
+                     f"{self.vec} x {self.lanes} elements a step")
         return ", ".join(words + ["streamed"] * self.stream)
 
 

@@ -63,13 +63,15 @@ class _Hero(Hero):
     def describe(self, kernel: Kernel) -> "List[str]":
         nest, record = kernel.nest, kernel.record
         assert isinstance(nest, Scan)
-        moved = [*buffers_of(nest.partition, nest.partition.entry).values(), *(root.shape for root in nest.partition.roots)]
-        lines = [f"memory: {sum(shape.bytes for shape in moved) / nest.shape.leaves()[0].elements:.3g} bytes an element"]
+        reads = buffers_of(nest.partition, nest.partition.entry).values()
+        moved = sum(shape.bytes for shape in [*reads, *(root.shape for root in nest.partition.roots)])
+        lines = [f"memory: {moved / nest.shape.leaves()[0].elements:.3g} bytes an element"]
         if isinstance(record, Rows):
             sizes = [4 if carry.dtype in SMALL else dtypes.storage_bytes(carry.dtype) for carry in record.carries]
             vec = max(part.vec for part in (record.step, record.rest) if part)
-            lines = [f"a block of threads for each row, {vec * sum(max(1, size // 4) for size in sizes)} registers hold a "
-                     "thread's elements", *lines, f"shared: {record.threads // record.width * sum(sizes)} bytes of a block"]
+            registers = vec * sum(max(1, size // 4) for size in sizes)
+            lines = [f"a block of threads for each row, {registers} registers hold a thread's elements", *lines,
+                     f"shared: {record.threads // record.width * sum(sizes)} bytes of a block"]
         return [*lines, *super().describe(kernel)]
 
 
@@ -141,9 +143,9 @@ class Emitter(scan.Emitter):
             rest = self.part(rest_count, 1, count * threads * vec, left)
         shuffles = self.d.has_shuffles
         identity = [self.identity(h, k) for h, k, _ in self.components]
-        return Rows(**{**common, "group": nest.outer > 1, "item": True}, threads=threads, width=device.warp if shuffles else 1,
-                    shuffles=shuffles, count=count, step=step, rest_count=rest_count, rest=rest, identity=identity,
-                    join=self.join)
+        return Rows(**{**common, "group": nest.outer > 1, "item": True}, threads=threads,
+                    width=device.warp if shuffles else 1, shuffles=shuffles, count=count, step=step,
+                    rest_count=rest_count, rest=rest, identity=identity, join=self.join)
 
     def part(self, count: int, vec: int, first: int, left: int) -> Part:
         """Steps of the block that begin at the row's element `first`; left: elements in all of them, where the last one
@@ -154,7 +156,8 @@ class Emitter(scan.Emitter):
         thread = "th_x" if self.nest.reverse else f"({threads - 1} - th_x)"
         place = f"{first} + step * {threads * vec} + {thread} * {vec} + vec"
         inside = f"step * {threads} + {thread} < {left}" if left % threads else ""
-        at = self.thread(self.position("bl_x", place, "0"), box, ("vec",), f"{place} in [0, {first + left - 1}]" if inside else "")
+        where = f"{place} in [0, {first + left - 1}]" if inside else ""
+        at = self.thread(self.position("bl_x", place, "0"), box, ("vec",), where)
         loaded = self.body(at, box, Schedule(threads, vec=vec), self.nest.inputs)
         loaded.region(self.nest.inputs.entry.body)
         for h in range(len(self.nest.heroes)):
