@@ -153,6 +153,17 @@ def test_whole_lines_of_odd_rows(target: str, device: str, tmp_path: Path, monke
     agree(texts, target, device, tmp_path)
 
 
+@pytest.mark.parametrize("target, device", [one for one in ON if one[1] in ("pocl-cpu", "cpu")])
+def test_borders_of_whole_rows(target: str, device: str, tmp_path: Path) -> None:
+    """A pad along other dimensions than the minor one asks for its border once a row, and divides nothing in it."""
+    texts = {f"pad_{t}": f"e {{\n  x = {t}[2,5,6,{n}] parameter(0)\n  z = {t}[] constant(1)\n"
+             f"  ROOT r = {t}[2,7,9,{n}] pad(x, z), padding=0_0x1_1x0_3x0_0\n}}\n" for t, n in (("f32", 64), ("bf16", 32), ("u8", 48))}
+    for name, text in texts.items():
+        (kernel,) = program(fusions(text, name)[0], target, device).kernels
+        assert kernel.hero == "window" and not any(c in " ".join(kernel.code.text) for c in "/%"), name
+    agree(texts, target, device, tmp_path)
+
+
 @pytest.mark.parametrize("dims, window, inside", [
     ((8, 100), "size=1x9 pad=0_0x4_4", (4, 96)), ((8, 100), "size=3x9 pad=1_1x0_8", (0, 92)), ((8, 100), "size=1x3 stride=1x2 pad=0_0x1_1", (1, 50)),
     ((8, 100), "size=3x1 pad=1_1x0_0", (0, 100)), ((4, 5, 64), "size=1x3x3 pad=0_0x1_1x1_1", (1, 63))])

@@ -171,7 +171,7 @@ def _gains(nest: Nest, partition: Partition, sizes: "Tuple[int, ...]", inside: "
     if opcodes.intersection(WINDOWS) or inside != (0, sizes[-1]):
         return True
     if sizes[-1] % lanes == 0:
-        return False
+        return _bordered(nest, partition, sizes)
     unmap, apart = algebra.call("shape", "unmap", nest.shape.text), False
     for read, _ in reads_of(partition, partition.entry):
         buffer = buffer_of(partition, read)
@@ -186,6 +186,15 @@ def _gains(nest: Nest, partition: Partition, sizes: "Tuple[int, ...]", inside: "
             return False
         apart |= along == 1 and whole != 1
     return apart
+
+
+def _bordered(nest: Nest, partition: Partition, sizes: "Tuple[int, ...]") -> bool:
+    """Whether borders are asked for by rows, which the memory order would divide for in each vector."""
+    thread = _thread(nest, sizes, "column", {**_outer(sizes), "column": (0, sizes[-1] - 1)})
+    maps = [compose(thread, region.map) for region in regions(partition.entry.body) if region.map]
+    outer = _outer(sizes)
+    return any((v.lo, v.hi) != outer[v.name] for index in maps if index != EMPTY
+               for v in algebra.info(index).variables if v.name in outer)
 
 
 # ---- what the template is handed ----
