@@ -10,7 +10,7 @@ templates/kernels/reduction_cpu_*.j2:
   columns     the minor digit is kept. A work-item takes a block of neighbouring columns, a vector accumulator for each
               16
   flat        few results: the minor reduced digit and the few columns that are kept below it are one stream of vectors,
-              each lane of which is of the same column in every step; lanes are folded one by one at the end
+              each lane of which is of the same column in every step; lanes are folded in pairs at the end
   parts       the second kernel. Where there are too few results to keep all threads busy, the reduced digit is cut into
               parts: partial results go to a scratch buffer [part][result], which this kernel combines in the order of
               the parts
@@ -369,13 +369,19 @@ class Columns(Record):
     edge_results: Optional[Results]
 
 
+TURN = 64    # steps of a lane: sums of n numbers in turns of sqrt(n) have the fewest roundings one after another
+
+
 @dataclass(frozen=True)
 class Flat(Record):
     """templates/kernels/reduction_cpu_flat.j2. columns: results that lie side by side; column: the variable that counts
-    them, or 0."""
+    them, or 0. turn: steps from `first` to `last` that are summed by themselves; 0: all are."""
 
     digits: List[Digit]
     streams: int
+    turn: int
+    first: str
+    last: str
     steps: Steps
     rest: Optional[ScalarRest]
     columns: int
@@ -655,7 +661,7 @@ class Emitter(reduction.Emitter):
                        results=results, edge=edge, edge_results=edge_results)
 
     def flat(self, common: "Dict[str, Any]") -> Flat:
-        """Few results: a stream of vectors, folded lane by lane at the end."""
+        """Few results: a stream of vectors, whose lanes are folded in pairs at the end."""
         sweep, digits, minor = self.sweep, self.digits, self.digits.minor
         columns = digits.sizes[minor] if digits.out[minor] else 1
         lane = minor - 1 if digits.out[minor] else minor
@@ -664,12 +670,15 @@ class Emitter(reduction.Emitter):
         before = {k: text for k, text in self.at.items() if k != minor}
         self.at = dict(before)
         loops = self.loops([lane])
+        first, last, base, of_part = "0", str(count), "", count
         if sweep.streams > 1:
-            steps = self.steps("0", str(sweep.per_part), sweep.per_part,
-                               f"part * {sweep.per_part * span} + " if sweep.parts > 1 else "")
-        else:
-            first, last = self.part_of(count) if sweep.parts > 1 else ("0", str(count))
-            steps = self.steps(first, last, count)
+            count, of_part, last = sweep.per_part, sweep.per_part, str(sweep.per_part)
+            base = f"part * {sweep.per_part * span} + " if sweep.parts > 1 else ""
+        elif sweep.parts > 1:
+            (first, last), of_part = self.part_of(count), sweep.per_part
+        turn = TURN if self.sums() and of_part >= 2 * TURN else 0
+        steps = self.steps("turn" if turn else first, "end" if turn else last, count, base)
+        count = sweep.parts * sweep.per_part if sweep.streams > 1 else count
         rest, left = None, size - count * span
         if left:
             box = {**self.box, "rest": (0, left - 1)}
@@ -686,8 +695,14 @@ class Emitter(reduction.Emitter):
             self.box["column"] = (0, columns - 1)
         box = {n: b for n, b in self.box.items() if n in self.at.values() or n == "part"}
         results = self.finish(self.out_position(self.at), box, Schedule(), "t#", "nan_t")
-        return Flat(**common, digits=loops, streams=sweep.streams, steps=steps, rest=rest, columns=columns,
-                    column="column" if columns > 1 else "0", results=results)
+        return Flat(**common, digits=loops, streams=sweep.streams, turn=turn, first=first, last=last, steps=steps,
+                    rest=rest, columns=columns, column="column" if columns > 1 else "0", results=results)
+
+    def sums(self) -> bool:
+        """Whether all reduces are sums of floats."""
+        roots = [hero.attributes["to_apply"].root for hero in self.nest.heroes]
+        return all(root.opcode == "add" and root.shape.dtype in FLOATS
+                   and all(o.opcode == "parameter" for o in root.operands) for root in roots)
 
     def shuffle(self, which: int, dtype: str) -> str:
         """A function of two vectors that gives their even (0) or odd (1) lanes, one after another."""

@@ -3,40 +3,54 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void sett_full_sum_f32(_
 {
   const uint bl_x = (uint)get_group_id(0);
   const uint part = bl_x;
-  float16 a0[4];
+  float16 sum0[4];
   #pragma unroll
   for (uint vec = 0; vec < 4; ++vec) {
-    a0[vec] = (float16)(0.0f);
+    sum0[vec] = (float16)(0.0f);
   }
+  // sums of 64 steps and their sum: fewer roundings than one sum of all
+  for (uint turn = 0; turn < 8192; turn += 64)
   {
-    for (uint burst = 0; burst < 8192; burst += 4)
+    const uint end = turn + 64 < 8192 ? turn + 64 : 8192;
+    float16 a0[4];
+    #pragma unroll
+    for (uint vec = 0; vec < 4; ++vec) {
+      a0[vec] = (float16)(0.0f);
+    }
+    for (uint burst = turn; burst < end; burst += 4)
     #pragma unroll
     for (uint stream = 0; stream < 4; ++stream)
     {
-      for (uint step = burst; step < burst + 4; ++step)
+      for (uint step = burst; step < (burst + 4 < end ? burst + 4 : end); ++step)
       {
         PREFETCH_L2(p0 + part * 524288 + step * 16 + stream * 131072 + 512);
       }
-      for (uint step = burst; step < burst + 4; ++step)
+      for (uint step = burst; step < (burst + 4 < end ? burst + 4 : end); ++step)
       {
         const float16 v_x = *(const __global float16 *)(p0 + part * 524288 + step * 16 + stream * 131072);
         const float16 v_c = a0[stream] + v_x;
         a0[stream] = v_c;
       }
     }
+    #pragma unroll
+    for (uint vec = 0; vec < 4; ++vec) {
+      const float16 v_c = sum0[vec] + a0[vec];
+      sum0[vec] = v_c;
+    }
   }
   // lanes to memory
   float x0[64];
   for (uint vec = 0; vec < 4; ++vec) {
-    vstore16(a0[vec], 0, (x0 + vec * 16));
+    vstore16(sum0[vec], 0, (x0 + vec * 16));
   }
-  // the lanes of each column into one
-  {
-    float t0 = x0[0];
-    for (uint at = 0 + 1; at < 64; at += 1) {
-      const float v_c = t0 + x0[at];
-      t0 = v_c;
+  // pairs of lanes, until there is one for each column: a sum has fewer roundings than one lane after another
+  for (uint count = 64; count > 1; count = (count + 1) / 2)
+    for (uint at = 0; at < count / 2; ++at) {
+      const float v_c = x0[at] + x0[at + (count + 1) / 2];
+      x0[at] = v_c;
     }
+  {
+    const float t0 = x0[0];
     {
       q0[part] = t0;
     }
