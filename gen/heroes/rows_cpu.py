@@ -123,13 +123,18 @@ class Kept:
     count: int
 
 
+TURN = 8    # steps; gen/heroes/reduction_cpu.py has another, for longer sums
+
+
 @dataclass(frozen=True)
 class StageLines:
-    """A stage. reduces: of accumulators a; digits: loops around the steps of a row; row_step: what follows from the totals, of a row or of the 16 rows of a
-    block."""
+    """A stage. reduces: of accumulators a; digits: loops around the steps of a row, whose number is count; turn: steps that are summed by themselves, 0: all are;
+    row_step: what follows from the totals, of a row or of the 16 rows of a block."""
 
     reduces: List[Reduce]
     digits: List[Digit]
+    count: int
+    turn: int
     steps: Steps
     rest: Optional[Rest]
     row_step: Step
@@ -217,14 +222,15 @@ class _StageWriter(reduction_cpu.Emitter):
         before = "".join(f"{text} + " for text in run)
         self.slot = before + (f"step * {sweep.vec} + vec" if sweep.vec > 1 else "step")
         self.sweep = replace(sweep, l2_prefetch=prefetch, burst=1)
-        steps = self.steps("0", str(count), count)
+        turn = TURN if self.stage.heroes and self.sums() and count >= 2 * TURN else 0
+        steps = self.steps("turn" if turn else "0", "end" if turn else str(count), count)
         self.sweep = sweep
         steps = replace(steps, prefetches=prefetches, burst=1 if prefetches else 0)
         self.slot = before + f"{count * sweep.vec}" + (" + vec" if size % step > LANES else "")
         rest = self.rest(size % step, size)
         reduces = [Reduce([self.accumulator(h, 0, LANES, True)], partial(self.combine, h)) for h in range(len(self.nest.heroes))]
         self.at = dict(coordinates)
-        return StageLines(reduces, loops, steps, rest, self.row_step(row, box))
+        return StageLines(reduces, loops, count, turn, steps, rest, self.row_step(row, box))
 
     def row_step(self, row: int, box: "Dict[str, Tuple[int, int]]") -> Step:
         """What follows from the totals."""

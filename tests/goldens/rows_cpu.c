@@ -58,25 +58,47 @@ static void sett_softmax_f32(const float *restrict p0, float *restrict r0, size_
       for (uint32_t vec = 0; vec < 4; ++vec) {
         a1[vec] = splat_float16(0.0f);
       }
+      float16 sum1[4];
+      UNROLL
+      for (uint32_t vec = 0; vec < 4; ++vec) {
+        sum1[vec] = splat_float16(0.0f);
+      }
       {
-        for (uint32_t step = 0; step < 64; ++step)
-        {
+        // sums of 8 steps and their sum: fewer roundings than one sum of all
+        for (uint32_t turn = 0; turn < 64; turn += 8) {
+          const uint32_t end = turn + 8;
+          for (uint32_t step = turn; step < end; ++step)
           {
-            PREFETCH_L2(p0 + block * 4096 + step * 64, 16384);
-            PREFETCH_L2(p0 + block * 4096 + step * 64, 16448);
-          }
-          {
-            UNROLL
-            for (uint32_t vec = 0; vec < 4; ++vec) {
-              const float16 v_v0 = *(const float16 *)(p0 + block * 4096 + step * 64 + vec * 16);
-              const float16 v_v4 = v_v0 - splat_float16(of_row0[0]);
-              const float16 v_v5 = exp_f32_16(v_v4);
-              kept0[step * 4 + vec] = v_v5;
-              const float16 v_r = a1[vec] + v_v5;
-              a1[vec] = v_r;
+            {
+              PREFETCH_L2(p0 + block * 4096 + step * 64, 16384);
+              PREFETCH_L2(p0 + block * 4096 + step * 64, 16448);
+            }
+            {
+              UNROLL
+              for (uint32_t vec = 0; vec < 4; ++vec) {
+                const float16 v_v0 = *(const float16 *)(p0 + block * 4096 + step * 64 + vec * 16);
+                const float16 v_v4 = v_v0 - splat_float16(of_row0[0]);
+                const float16 v_v5 = exp_f32_16(v_v4);
+                kept0[step * 4 + vec] = v_v5;
+                const float16 v_r = a1[vec] + v_v5;
+                a1[vec] = v_r;
+              }
             }
           }
+          UNROLL
+          for (uint32_t vec = 0; vec < 4; ++vec) {
+            {
+              const float16 v_r = sum1[vec] + a1[vec];
+              sum1[vec] = v_r;
+            }
+            a1[vec] = splat_float16(0.0f);
+          }
         }
+      }
+      UNROLL
+      for (uint32_t vec = 0; vec < 4; ++vec) {
+        const float16 v_r = sum1[vec] + a1[vec];
+        a1[vec] = v_r;
       }
       UNROLL
       for (uint32_t vec = 1; vec < 4; ++vec) {

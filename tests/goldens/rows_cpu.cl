@@ -58,25 +58,47 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void sett_softmax_f32(__
       for (uint vec = 0; vec < 4; ++vec) {
         a1[vec] = (float16)(0.0f);
       }
+      float16 sum1[4];
+      #pragma unroll
+      for (uint vec = 0; vec < 4; ++vec) {
+        sum1[vec] = (float16)(0.0f);
+      }
       {
-        for (uint step = 0; step < 64; ++step)
-        {
+        // sums of 8 steps and their sum: fewer roundings than one sum of all
+        for (uint turn = 0; turn < 64; turn += 8) {
+          const uint end = turn + 8;
+          for (uint step = turn; step < end; ++step)
           {
-            PREFETCH_L2(p0 + block * 4096 + step * 64 + 4096);
-            PREFETCH_L2(p0 + block * 4096 + step * 64 + 4112);
-          }
-          {
-            #pragma unroll
-            for (uint vec = 0; vec < 4; ++vec) {
-              const float16 v_v0 = *(const __global float16 *)(p0 + block * 4096 + step * 64 + vec * 16);
-              const float16 v_v4 = v_v0 - (float16)(of_row0[0]);
-              const float16 v_v5 = exp_floats(v_v4);
-              kept0[step * 4 + vec] = v_v5;
-              const float16 v_r = a1[vec] + v_v5;
-              a1[vec] = v_r;
+            {
+              PREFETCH_L2(p0 + block * 4096 + step * 64 + 4096);
+              PREFETCH_L2(p0 + block * 4096 + step * 64 + 4112);
+            }
+            {
+              #pragma unroll
+              for (uint vec = 0; vec < 4; ++vec) {
+                const float16 v_v0 = *(const __global float16 *)(p0 + block * 4096 + step * 64 + vec * 16);
+                const float16 v_v4 = v_v0 - (float16)(of_row0[0]);
+                const float16 v_v5 = exp_floats(v_v4);
+                kept0[step * 4 + vec] = v_v5;
+                const float16 v_r = a1[vec] + v_v5;
+                a1[vec] = v_r;
+              }
             }
           }
+          #pragma unroll
+          for (uint vec = 0; vec < 4; ++vec) {
+            {
+              const float16 v_r = sum1[vec] + a1[vec];
+              sum1[vec] = v_r;
+            }
+            a1[vec] = (float16)(0.0f);
+          }
         }
+      }
+      #pragma unroll
+      for (uint vec = 0; vec < 4; ++vec) {
+        const float16 v_r = sum1[vec] + a1[vec];
+        a1[vec] = v_r;
       }
       #pragma unroll
       for (uint vec = 1; vec < 4; ++vec) {
