@@ -182,10 +182,6 @@ def compose(first: str, second: str) -> str:
     return call("map", "compose", first, second)
 
 
-def equal(a: str, b: str) -> str:
-    return call("map", "equal", a, b)
-
-
 def evaluate(text: str, *values: int) -> Optional[tuple[int, ...]]:
     """The results at a point (dimensions, ranges, runtime variables); None outside the domain."""
     answer = call("map", "eval", text, ",".join(map(str, values)))

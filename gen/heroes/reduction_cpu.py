@@ -99,7 +99,7 @@ class _Hero(Hero):
         assert isinstance(nest, Reduction)
         digits, sweep = schedule
         return Emitter(context.target, context.helpers, nest, digits, sweep, index_type, context.excess,
-                       context.scratch, context.device.group).kernels()
+                       context.scratch, context.device).kernels()
 
 
 HERO = _Hero()
@@ -160,7 +160,7 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: IterationS
         items = blocks * results // size
         cut = max(digits.reduced(), key=lambda k: sizes[k])
         inner = math.prod(sizes[k] for k in digits.reduced()) // sizes[cut]
-        count, per = parts(items, sizes[cut], inner * registers * LANES * width, 16)
+        count, per = parts(items, sizes[cut], inner * registers * LANES * width, device.part_rows)
         return Sweep(threads if items * count >= device.group_items * threads else 1, vec=registers, kind="columns", parts=count, per_part=per,
                      blocked=size > LANES * device.column_registers, burst=device.prefetch_burst,
                      l2_prefetch=digits.weights[cut] * width * max(1, 4 * device.reduction_prefetch // (registers * LANES * width)))
@@ -171,13 +171,13 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: IterationS
         lane = sizes[minor] * sizes[minor - 1]
     period = below // math.gcd(below, LANES)
     paired = paired and below == 1
-    streams = device.reduction_streams if period == 1 and lane >= 64 * LANES else 1
+    streams = device.reduction_streams if period == 1 and lane >= device.stream_vectors * LANES else 1
     vec = 2 if paired else period if streams > 1 else period * max(1, 4 // period)
     steps = lane // (vec * LANES * streams)
     if steps == 0:
         raise Refused(f"{lane} contiguous elements are fewer than {vec * LANES * streams}")
     inner = math.prod(sizes[k] for k in digits.reduced()) * below // lane
-    count, per = parts(results // below, steps, vec * LANES * streams * width * inner, 4)
+    count, per = parts(results // below, steps, vec * LANES * streams * width * inner, device.part_steps)
     if streams > 1 and count * per != steps:   # all parts are alike: further steps belong to the rest
         per = steps // count
     return Sweep(vec=vec, interleaved_pairs=paired, streams=streams, l2_prefetch=device.reduction_prefetch,
@@ -190,7 +190,7 @@ def _periodic(device: Device, digits: Digits) -> bool:
     below = digits.sizes[minor]
     period = below // math.gcd(below, LANES)
     return below < LANES or (minor > 0 and not digits.out[minor - 1] and period <= device.column_period and
-                             digits.sizes[minor - 1] * below >= 64 * LANES * max(4, period))
+                             digits.sizes[minor - 1] * below >= device.period_vectors * LANES * max(4, period))
 
 
 # ---- what the templates are handed ----
@@ -406,9 +406,9 @@ class Emitter(reduction.Emitter):
     sweep: Sweep
 
     def __init__(self, d: Target, helpers: Helpers, nest: Reduction, digits: Digits, sweep: Sweep, index_type: str,
-                 excess: bool, scratch: "List[Shape]", group: int) -> None:
+                 excess: bool, scratch: "List[Shape]", device: Device) -> None:
         super().__init__(d, helpers, nest, digits, sweep, index_type, excess, scratch)
-        self.group = group
+        self.device = device
         self.at: Dict[int, str] = {}                    # the text of each digit's coordinate
         self.box: Dict[str, Tuple[int, int]] = {}       # the bounds of its variables
         self.blocks: Optional[Blocks] = None
@@ -747,9 +747,9 @@ class Emitter(reduction.Emitter):
 
     def second(self) -> Kernel:
         """Combines the parts of every result in their order."""
-        lanes = LANES if self.results % LANES == 0 and self.results >= 64 * LANES else 1
+        lanes = LANES if self.results % LANES == 0 and self.results >= self.device.fold_vectors * LANES else 1
         items = self.results // lanes
-        threads = self.group if items >= 64 else 1
+        threads = self.device.group if items >= self.device.least_groups * self.device.group else 1
         buffers, self.partial, self.seen = self.partial, [], []
         common, blocks = self.common([("item", items)] if items > 1 else [], threads, lanes, 1)
         box = {"item": (0, items - 1), "part": (0, self.sweep.parts - 1),

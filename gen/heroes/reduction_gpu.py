@@ -106,7 +106,7 @@ def _block(device: Device, digits: Digits, widths: Sequence[int], values: int, m
         digit = minor - 1
     wide = 1 if digit is None else sizes[digit] // (vec if column else 1)
     rows = math.prod(sizes[k] for k in kept if k != digit)
-    across = _across(wide, 32 if first else max(1, device.sector // (vec * width)))
+    across = _across(wide, device.column_threads if first else max(1, device.sector // (vec * width)))
     most = _pow2(threads // across) if across & (across - 1) == 0 else threads // across
     fold = most if units // 4 >= most else _pow2(units // 4)
     if across == 1:
@@ -307,12 +307,12 @@ class _Emitter(reduction.Emitter):
         """The largest block whose values fit into the shared memory."""
         sizes = [self.d.register_bits(dtype) // 8 for _, _, dtype in self.accumulators] + [4] * bool(self.watched)
         for vec in (16, 4, 2, 1):
-            for threads in (self.device.reduction_threads, 64):
+            for threads in (self.device.reduction_threads, self.device.least_threads):
                 block = _block(self.device, digits, widths, len(sizes), vec, threads, first)
                 if self.cells(block) * (block.slots if digits.out[digits.minor]
                                         else 1) * sum(sizes) <= self.d.shared_bytes:
                     return block
-        raise AssertionError("64 threads fit")
+        raise AssertionError("the least threads fit")
 
     # ---- kernels ----
 

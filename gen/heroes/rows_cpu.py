@@ -171,7 +171,7 @@ class _StageWriter(reduction_cpu.Emitter):
         context = whole.context
         self.whole, self.stage, self.number, self.slot = whole, stage, number, ""
         self.prefetched: "Dict[str, List[str]]" = {}        # by pointer
-        super().__init__(context.target, context.helpers, view(whole.nest, stage), whole.digits, whole.sweep, whole.index_type, context.excess, context.scratch, 1)
+        super().__init__(context.target, context.helpers, view(whole.nest, stage), whole.digits, whole.sweep, whole.index_type, context.excess, context.scratch, context.device)
 
     def name(self, h: int, k: int, of: str = "a") -> str:
         return f"{of}{self.number + h}"

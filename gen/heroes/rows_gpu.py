@@ -103,7 +103,7 @@ def _block(context: Context, nest: Rows, digits: Digits, space: IterationSpace,
         raise Refused("rows are not contiguous in every access")
     elements, rows = math.prod(sizes[k] for k in digits.reduced()), math.prod(sizes[k] for k in digits.kept())
     widths = [a.width for a in accesses if a.strides and a.strides[minor] == 1] or [4]
-    vec = 16 // min(widths)
+    vec = device.line // min(widths)
     while vec > 1 and (vec * max(widths) > device.step_bytes or sizes[minor] % vec):
         vec //= 2
     in_registers = [*held, *(i for stage in nest.stages for i in stage.kept)]

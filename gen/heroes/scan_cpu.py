@@ -73,7 +73,7 @@ def _wide(device: Device, nest: Scan) -> "Iterable[Prefixes]":
         return
     rows: List[Prefixes] = []
     if nest.size >= LANES and free(nest):
-        vec = max(1, min(64 // (LANES * min(sizes)), nest.size // LANES))
+        vec = max(1, min(device.line // (LANES * min(sizes)), nest.size // LANES))
         chunks, threads = _shared(device, nest.outer, each)
         rows = [Prefixes(threads, chunks, vec, LANES, kind="rows", stream=stream)]
     if _cheap(nest):
@@ -100,7 +100,7 @@ def _columns(device: Device, nest: Scan, lanes: int) -> Prefixes:
     whole = max(1, nest.below // lanes)
     registers = min(whole, max(1, device.scan_bytes // (lanes * width)))
     blocks = -(-whole // registers)
-    while registers > 1 and blocks * nest.outer < 2 * device.units and registers * lanes * width > 512:
+    while registers > 1 and blocks * nest.outer < 2 * device.units and registers * lanes * width > device.scan_least_bytes:
         registers, blocks = -(-registers // 2), -(-whole // -(-registers // 2))
     chunks, threads = _shared(device, nest.outer, nest.size * registers * lanes * width) if blocks == 1 else (1, 1)
     return Prefixes(threads, chunks, lanes=lanes, kind="columns", registers=registers, stream=_streams(device, nest))

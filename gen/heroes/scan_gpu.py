@@ -44,7 +44,7 @@ class _Hero(Hero):
         assert isinstance(nest, Scan)
         device, widths = context.device, scan.widths(nest)
         if nest.below == 1 and nest.size >= device.warp and free(nest) and not touches(nest, {*COMPLEX, *TINY}):
-            vec = max(1, min(16 // min(widths), 32 // max(widths)))
+            vec = max(1, min(device.line // min(widths), device.step_bytes // max(widths)))
             while vec > 1 and nest.size < vec * device.warp:
                 vec //= 2
             threads = device.warp

@@ -166,7 +166,7 @@ def _accesses(nest: Nest, space: IterationSpace) -> List[Access]:
 def _frame(device: Device, space: IterationSpace, accesses: Sequence[Access]) -> "Optional[Tuple[Frame, List[Access]]]":
     """Rows and lanes, and the accesses that lie along rows; None where there are none."""
     last = len(space.sizes) - 1
-    units = [1, space.sizes[-1]] if last and space.sizes[-1] * max(a.width for a in accesses) <= 16 else [1]
+    units = [1, space.sizes[-1]] if last and space.sizes[-1] * max(a.width for a in accesses) <= device.line else [1]
     for unit in units:
         lane = last if unit == 1 else last - 1
         along: Dict[int, List[Access]] = {}
@@ -185,7 +185,7 @@ def _runs(device: Device, sizes: Sequence[int], row: int, lane: int, unit: int,
           staged: Sequence[Access]) -> "Tuple[Tuple[int, ...], Tuple[int, ...]]":
     """Digits of rows and lanes: where one digit is short or leaves much of its last tile empty, those that go on from
     it join."""
-    runs, line = {"rows": [row], "lanes": [lane]}, max(device.banks, 128 // min(a.width for a in staged) // unit)
+    runs, line = {"rows": [row], "lanes": [lane]}, max(device.banks, device.coalesced // min(a.width for a in staged) // unit)
 
     def size(run: str) -> int:
         return math.prod(sizes[k] for k in runs[run])
@@ -225,20 +225,22 @@ def _tiles(device: Device, frame: Frame, staged: Sequence[Access], others: Seque
     small = min(a.width for a in staged)
     widths = [a.width for a in others] or [a.width for a in staged]
     for pack in [device.bank // small, 1] if small < device.bank and frame.unit == 1 else [1]:
-        for side in (32 * pack if pack > 1 else 32 * min(2, max(1, device.bank // small)), 32, 16):
-            if pack > 1 and side < 32 * pack:
+        full = device.tile_side
+        for side in (full * pack if pack > 1 else full * min(2, max(1, device.bank // small)), full, full // 2):
+            if pack > 1 and side < full * pack:
                 continue
             rows, lanes = min(side, frame.high), min(side, frame.wide)
             rows, lanes = max(rows, side * side // lanes), max(lanes, side * side // rows)
-            rows = _extent(frame.high, rows, _power(frame.high, max(1, 16 // small // frame.unit)))
-            lanes = _extent(frame.wide, lanes, _power(frame.wide, max(1, 16 // min(widths) // frame.unit)))
-            vec = 16 // min(widths)
-            while vec * max(widths) > 32:
+            rows = _extent(frame.high, rows, _power(frame.high, max(1, device.line // small // frame.unit)))
+            lanes = _extent(frame.wide, lanes, _power(frame.wide, max(1, device.line // min(widths) // frame.unit)))
+            vec = device.line // min(widths)
+            while vec * max(widths) > device.step_bytes:
                 vec //= 2
             while vec >= pack:
                 if rows % pack == 0 and frame.high % pack == 0 and _whole(vec, lanes, frame.wide, rows, frame.high,
                                                                           pack, frame.unit):
-                    threads = min(device.transpose_threads, -(-(rows // pack * lanes * frame.unit // vec) // 32) * 32)
+                    accesses = rows // pack * lanes * frame.unit // vec
+                    threads = min(device.transpose_threads, -(-accesses // device.tile_threads) * device.tile_threads)
                     yield Tile(threads, vec=vec, rows=rows, lanes_=lanes, pack=pack, unit=frame.unit)
                 vec //= 2
 
@@ -431,14 +433,14 @@ def _stages(device: Device, frame: Frame, tile: Tile, nest: Nest, staged: Sequen
     """How each access goes through its tile; None where the tile's vectors are not aligned."""
     for access in others:
         if not _aligned(_flat(frame, tile, nest, access, tile.vec, "lanes"), access.width, tile.vec,
-                        min(16, tile.vec * access.width)):
+                        min(device.line, tile.vec * access.width)):
             return None
     stages = []
     for access in staged:
         width = access.width
         held = min(tile.pack, max(1, device.bank // width)) if frame.unit == 1 else _power(
-            math.gcd(frame.unit, tile.vec), 16 // width)
-        vec = 16 // width
+            math.gcd(frame.unit, tile.vec), device.line // width)
+        vec = device.line // width
         while vec > held and not (vec % held == 0
                                   and _whole(vec, tile.rows, frame.high, tile.lanes_, frame.wide, 1, frame.unit)
                                   and _aligned(_flat(frame, tile, nest, access, vec, "rows"), width, vec, vec * width)):

@@ -75,7 +75,7 @@ class _Hero(Hero):
             return []
         rows, outer = sizes[-2], math.prod(sizes[:-2])
         row_bytes = sizes[-1] * dtypes.storage_bytes(nest.shape.dtype)
-        chunks = max(1, min(rows, rows * outer // (16 * device.units), device.part_bytes // row_bytes))
+        chunks = max(1, min(rows, rows * outer // (device.unit_items * device.units), device.part_bytes // row_bytes))
         reads = buffers_of(partition, partition.entry).values()
         traffic = sum(root.shape.bytes for root in partition.roots) + sum(shape.bytes for shape in reads)
         plain = Rows(chunks=chunks, lanes=lanes, sizes=sizes, inside=inside, stream=traffic > device.cache)

@@ -96,9 +96,15 @@ class Device:
     reduction_prefetch: int = 0         # prefetch distance in bytes
     prefetch_burst: int = 0             # lines prefetched together
     column_registers: int = 0           # accumulators of a block of columns
+    stream_vectors: int = 0             # vectors of a row, at least, before it is read in streams
+    period_vectors: int = 0             # the same before vectors run over rows of few columns, for each accumulator
+    part_rows: int = 0                  # rows of a part of columns, at least
+    part_steps: int = 0                 # steps of a part of a row, at least
+    fold_vectors: int = 0               # vectors of results, at least, whose parts are folded in vectors
     column_period: int = 0              # accumulators, at most, of vectors that run over rows of few columns until one begins at lane 0 again
 
     # Scans of a CPU
+    scan_least_bytes: int = 0           # bytes of such a block that are not halved for more work-items
     scan_bytes: int = 0                 # bytes of a block of columns that are carried down the rows
 
     # Rows of a CPU, which go through several stages
@@ -124,6 +130,8 @@ class Device:
     # Reductions of a GPU
     reduction_unit_threads: int = 0     # threads for each unit, at least, before more threads share a result
     reduction_threads: int = 0          # of a block
+    least_threads: int = 0              # of a block, where shared memory does not suffice for more
+    column_threads: int = 0             # threads that read neighbouring columns, where the input is read
     coalesced: int = 0                  # bytes that neighbouring threads should read together
     sector: int = 0                     # bytes that they should read together at least
     reduction_values: int = 0           # accumulators of a thread
@@ -134,6 +142,8 @@ class Device:
 
     # Transposes of a GPU
     transpose_threads: int = 0          # of a block
+    tile_side: int = 0                  # elements of a side of a shared-memory tile; half of it where memory or the array is small
+    tile_threads: int = 0               # a block's threads are a multiple of it
     banks: int = 0                      # of shared memory
     bank: int = 0                       # bytes of a bank's word
 
@@ -163,7 +173,8 @@ _CPU = Device(
     short_row=1024, reduction_prefetch=2048, prefetch_burst=4,
     column_registers=16,                # 24 are no faster
     column_period=25,
-    scan_bytes=8 << 10,
+    stream_vectors=64, period_vectors=64, part_rows=16, part_steps=4, fold_vectors=64,      # rough bounds below which a kernel takes microseconds; not tuned
+    scan_bytes=8 << 10, scan_least_bytes=512,
     held_bytes=512 << 10, row_block=32 << 10, kept_bytes=256 << 10,
     window_items=8, indexed_items=2, shared_updates=4096, shared_neighbours=128, updates_ahead=32, scatter_threads=128,
     moved_tiles={
@@ -182,9 +193,10 @@ _CPU = Device(
 _GPU = Device(
     name="", language="", cpu=False, units=0, warp=32, line=16, cache=0,
     walk_threads=128, walk_unit_threads=512, step_bytes=32,
-    reduction_unit_threads=1024, reduction_threads=256, coalesced=128, sector=32, reduction_values=32, row_threads=1024, row_registers=16, thread_bytes=16, ahead_bytes=64,
+    reduction_unit_threads=1024, reduction_threads=256, least_threads=64, column_threads=32, coalesced=128, sector=32, reduction_values=32, row_threads=1024, row_registers=16, thread_bytes=16, ahead_bytes=64,
     shared_updates=4096, shared_neighbours=128, scatter_threads=128, runs=4, unit_threads=2048,
     transpose_threads=256, banks=32, bank=4,
+    tile_side=32, tile_threads=32,      # a row of the tile is read by 32 threads: a line of four-byte elements; also where waves are 64
 )
 DEVICES: Dict[str, Device] = {device.name: device for device in (
     replace(_CPU, name="pocl-cpu", language="opencl", group=16),        # a work-group costs some 4 ns
