@@ -173,7 +173,8 @@ SETT_INLINE sett_map sett_any_map(sett_map_arena *arena, const sett_any *layout)
  * slot, thread, subgroup; Mosaic: register and element as one; CuTe with coordinates as strides: its modes in that order). An offset is never an owner.
  * CuTe's modes are the dimensions; two CuTe layouts of other modes are compared by the integer, first mode fastest. Inputs of size 1 do not count; ids of IREE
  * wrap, so that a larger machine may be on the other side. Digits and bits are compared without looking at points; what is neither (a swizzle of sizes or
- * strides that carry, tiles that do not divide each other), is looked at up to 2^18 points. The witness is the first point that differs, in the order of a. */
+ * strides that carry, tiles that do not divide each other) is shown the same by the algebra of maps, or has its first 2^18 points looked at. The witness is
+ * the first point that differs, in the order of a. */
 SETT_INLINE sett_any_answer sett_any_same(sett_map_arena *arena, const sett_any *a, const sett_any *b);
 enum {
   SETT_ANY_TO_CUTE,
@@ -591,6 +592,7 @@ typedef struct settp_form {
   settp_form_digit digit[SETTP_FORM_MOST]; /* by output, input, low */
   int bit_at[SETT_ANY_DIMS + 1];           /* the first bit of each input */
   uint64_t basis[SETTP_FORM_WIDTH][SETT_ANY_DIMS];
+  sett_tile_plan plan; /* of an array of XLA */
 } settp_form;
 
 SETT_INLINE void settp_form_add(settp_form *form, int in, int out, int64_t low, int64_t size, int64_t stride) {
@@ -878,6 +880,7 @@ SETT_INLINE void settp_form_xla(settp_form *form, const sett_tile_shape *shape) 
   int i;
   int64_t above = 1;
   if (plan.error) form->error = SETT_LAYOUT_ERROR_FIRST + plan.error;
+  form->plan = plan;
   form->kind = plan.coupled ? SETTP_FORM_VALUES : SETTP_FORM_DIGITS;
   form->ins = shape->rank;
   form->outs = 1;
@@ -1027,8 +1030,7 @@ SETT_INLINE int settp_any_value(sett_map_arena *arena, const sett_any *layout, c
                                 const int64_t *point, int64_t *value) {
   if (form->kind != SETTP_FORM_VALUES) return settp_form_value(form, point, value);
   if (layout->kind == SETT_ANY_XLA) {
-    sett_tile_plan plan = sett_tile_prepare(&layout->shape);
-    value[0] = sett_tile_position(&plan, point);
+    value[0] = sett_tile_position(&form->plan, point);
     return value[0] >= 0;
   } else {
     sett_map_mark mark = sett_map_arena_mark(arena);
@@ -1234,8 +1236,10 @@ SETT_INLINE sett_any_answer sett_any_same(sett_map_arena *arena, const sett_any 
   if (!answer.yes && !answer.no) {
     int64_t k, p, at[2][SETT_ANY_DIMS];
     answer = settp_any_say(0, 0, "not decided: expected digits or bits, or at most 262144 points to look at");
-    if (points > SETTP_ANY_POINTS) return answer;
-    for (k = 0; k < points; ++k) {
+    if (points > SETTP_ANY_POINTS && !x->owners && !x->first && !y->first &&
+        sett_map_equal(arena, sett_any_map(arena, a), sett_any_map(arena, b)).yes)
+      return settp_any_say(1, 0, "yes");
+    for (k = 0; k < points && k < SETTP_ANY_POINTS; ++k) {
       for (i = 0, p = k; i < x->ins; ++i) {
         int in = first ? i : x->ins - 1 - i;
         answer.point[0][in] = p % x->in[in];
@@ -1247,6 +1251,7 @@ SETT_INLINE sett_any_answer sett_any_same(sett_map_arena *arena, const sett_any 
       for (i = 0; i < x->outs; ++i) answer.no |= at[0][i] != at[1][i];
       if (answer.no) break;
     }
+    if (!answer.no && points > SETTP_ANY_POINTS) return answer;
     answer.yes = !answer.no;
     answer.reason = "yes";
   }

@@ -2857,6 +2857,8 @@ typedef struct settp_notation_encoding {
   int count[SETTP_NOTATION_KEY_COUNT];
   int64_t list[SETTP_NOTATION_KEY_COUNT][SETTP_NOTATION_LIST];
   const struct settp_notation_encoding *parent;
+  int blocks; /* bases of CGALayout; -1: the older keys say it */
+  int64_t block[SETTP_NOTATION_LIST][SETTP_NOTATION_LIST];
 } settp_notation_encoding;
 
 SETT_INLINE const char *settp_notation_key(int key) {
@@ -2866,6 +2868,29 @@ SETT_INLINE const char *settp_notation_key(int key) {
 #undef SETTP_NOTATION_KEY
   };
   return names[key];
+}
+
+/* [[0, 1], ..]: a basis for each bit of the block, in parts of the array. */
+SETT_INLINE void settp_notation_read_blocks(settp_notation_reader *reader, settp_notation_encoding *encoding) {
+  int i;
+  encoding->blocks = 0;
+  settp_notation_want(reader, '[', SETT_NOTATION_ERROR_LIST);
+  if (settp_notation_accept(reader, ']')) return;
+  while (!reader->work.error) {
+    int64_t *basis = encoding->block[encoding->blocks];
+    if (encoding->blocks == SETTP_NOTATION_LIST) {
+      settp_notation_bad(reader, SETT_NOTATION_ERROR_LEAVES);
+      break;
+    }
+    for (i = 0; i < SETTP_NOTATION_LIST; ++i) basis[i] = 0;
+    settp_notation_read_list(reader, '[', ']', basis, SETTP_NOTATION_LIST);
+    for (i = 0; i < SETTP_NOTATION_LIST; ++i)
+      if (basis[i] < 0 || basis[i] > 1 << 20 || (basis[i] > 0 && settp_notation_log(basis[i]) < 0))
+        settp_notation_bad(reader, SETT_NOTATION_ERROR_POWER);
+    ++encoding->blocks;
+    if (reader->work.error || settp_notation_accept(reader, ']')) break;
+    settp_notation_want(reader, ',', SETT_NOTATION_ERROR_LIST_END);
+  }
 }
 
 SETT_INLINE const settp_notation_encoding *settp_notation_read_encoding(settp_notation_reader *reader, int depth) {
@@ -2887,16 +2912,20 @@ SETT_INLINE const settp_notation_encoding *settp_notation_read_encoding(settp_no
   if (reader->work.error) return NULL;
   encoding->kind = i;
   encoding->parent = NULL;
+  encoding->blocks = -1;
   for (i = 0; i < SETTP_NOTATION_KEY_COUNT; ++i) encoding->count[i] = 0;
   while (!reader->work.error) {
-    int is_parent = settp_notation_word(reader, "parent");
-    for (i = 0; i < SETTP_NOTATION_KEY_COUNT && !is_parent && !settp_notation_word(reader, settp_notation_key(i));
+    int is_parent = settp_notation_word(reader, "parent"), is_blocks = settp_notation_word(reader, "CGALayout");
+    for (i = 0; i < SETTP_NOTATION_KEY_COUNT && !is_parent && !is_blocks &&
+                !settp_notation_word(reader, settp_notation_key(i));
          ++i) {}
     if (i == SETTP_NOTATION_KEY_COUNT) settp_notation_bad(reader, SETT_NOTATION_ERROR_KEY);
     settp_notation_want(reader, '=', SETT_NOTATION_ERROR_EQUAL);
     if (reader->work.error) break;
     if (is_parent) {
       encoding->parent = settp_notation_read_encoding(reader, depth + 1);
+    } else if (is_blocks) {
+      settp_notation_read_blocks(reader, encoding);
     } else if (settp_notation_peek(reader) == '[') {
       encoding->count[i] = settp_notation_read_list(reader, '[', ']', encoding->list[i], SETTP_NOTATION_LIST);
     } else {
@@ -2974,10 +3003,12 @@ SETT_INLINE void settp_notation_order(settp_notation_work *work, const settp_not
 SETT_INLINE void settp_notation_repeat(settp_notation_tiling *tiling, const settp_notation_encoding *encoding,
                                        const int64_t *shape, const int *order, const int *warp_order, int k) {
   settp_notation_work *work = tiling->work;
-  int64_t cta[SETT_NOTATION_DIMS], base[SETT_NOTATION_DIMS]; /* base: where the bits of warps begin */
+  int64_t cta[SETT_NOTATION_DIMS], base[SETT_NOTATION_DIMS], value; /* base: where the bits of warps begin */
   int cta_order[SETT_NOTATION_DIMS], i, j, in, d, rank = tiling->rank;
   for (d = 0; d < rank; ++d) {
     int64_t split = settp_notation_entry(encoding, SETTP_NOTATION_CTA_SPLIT, d, 1);
+    for (i = 0; i < encoding->blocks && d < SETTP_NOTATION_LIST; ++i)
+      if (2 * encoding->block[i][d] > split) split = 2 * encoding->block[i][d];
     if (settp_notation_log(split) < 0) settp_notation_stop(work, SETT_NOTATION_ERROR_POWER);
     cta[d] = work->error || shape[d] < split ? 1 : shape[d] / split;
   }
@@ -3005,6 +3036,18 @@ SETT_INLINE void settp_notation_repeat(settp_notation_tiling *tiling, const sett
     for (i = 0; i < tiling->count[in]; ++i)
       for (d = 0; d < rank; ++d)
         if (tiling->basis[in][i][d] >= cta[d]) tiling->basis[in][i][d] = 0;
+  for (j = 0; j < encoding->blocks && !work->error; ++j) {
+    int to = -1;
+    for (d = 0; d < rank && d < SETTP_NOTATION_LIST; ++d)
+      if (encoding->block[j][d] > 0) {
+        if (to >= 0) settp_notation_stop(work, SETT_NOTATION_ERROR_KEYS);
+        to = d;
+      }
+    d = to < 0 ? 0 : to;
+    value = to < 0 ? 0 : settp_notation_mul(work, cta[d], encoding->block[j][d]);
+    settp_notation_basis(tiling, SETTP_NOTATION_BLOCK, d, value < shape[d] ? value : 0);
+  }
+  if (encoding->blocks >= 0) return;
   settp_notation_order(work, encoding, SETTP_NOTATION_CTA_ORDER, rank, cta_order);
   for (i = 0; i < rank && !work->error; ++i) {
     int64_t split = settp_notation_entry(encoding, SETTP_NOTATION_CTA_SPLIT, cta_order[i], 1),
@@ -3012,7 +3055,7 @@ SETT_INLINE void settp_notation_repeat(settp_notation_tiling *tiling, const sett
     d = cta_order[i];
     if (split > all || settp_notation_log(all) < 0) settp_notation_stop(work, SETT_NOTATION_ERROR_POWER);
     for (j = 0; j < settp_notation_log(all) && !work->error; ++j) {
-      int64_t value = j < settp_notation_log(split) ? settp_notation_mul(work, cta[d], (int64_t)1 << j) : 0;
+      value = j < settp_notation_log(split) ? settp_notation_mul(work, cta[d], (int64_t)1 << j) : 0;
       settp_notation_basis(tiling, SETTP_NOTATION_BLOCK, d, value < shape[d] ? value : 0);
     }
   }

@@ -376,7 +376,11 @@ SAME = [("f32[64,64]{1,0:T(32,32)(16,16)}", "((16,2,2),(16,2,2)):((16,512,2048),
          "#iree_vector_ext.nested_layout<subgroup_tile = [1, 1], batch_tile = [4, 1], outer_tile = [1, 1], thread_tile = [4, 8], element_tile = [1, 2], "
          "subgroup_strides = [1, 1], thread_strides = [8, 1]>"),
         ("(12):(1)", "(4,3):(1,4)"), ("f32[1000000007,998244353]{1,0:T(8,128)}", "1000000007x998244353@AB8a128b"), ("S<2,0,2> o 0 o S<2,0,2> o 0 o (4,4):(4,1)", "(4,4):(4,1)"),
-        ("f32[6,10]{1,0:T(4,4)(3,2)}", "f32[6,10]{1,0:T(4,4)(3,2)}"), ("f32[4,6]{1,0:T(*,8)}", "4x6@strides(6,1)")]
+        ("f32[6,10]{1,0:T(4,4)(3,2)}", "f32[6,10]{1,0:T(4,4)(3,2)}"), ("f32[60000,10000]{1,0:T(4,4)(3,2)}", "bf16[60000,10000]{1,0:T(4,4)(3,2)}"),
+        ("64x128@#ttg.blocked<{sizePerThread = [8, 1], threadsPerWarp = [8, 4], warpsPerCTA = [1, 4], order = [0, 1], CTAsPerCGA = [1, 2], CTASplitNum = [1, 2], CTAOrder = [1, 0]}>",
+         "64x128@#ttg.blocked<{sizePerThread = [8, 1], threadsPerWarp = [8, 4], warpsPerCTA = [1, 4], order = [0, 1], CGALayout = [[0, 1]]}>"),
+        ("64x128@#ttg.blocked<{sizePerThread = [8, 1], threadsPerWarp = [8, 4], warpsPerCTA = [1, 4], order = [0, 1], CTAsPerCGA = [4, 2], CTASplitNum = [2, 2], CTAOrder = [0, 1]}>",
+         "64x128@#ttg.blocked<{sizePerThread = [8, 1], threadsPerWarp = [8, 4], warpsPerCTA = [1, 4], order = [0, 1], CGALayout = [[1, 0], [0, 0], [0, 1]]}>"), ("f32[4,6]{1,0:T(*,8)}", "4x6@strides(6,1)")]
 # Where they differ first.
 DIFFER = [("f32[64,64]{1,0:T(32,32)(16,16)}", "f32[64,64]{1,0:T(32,32)}", "at (0,16): 256, 16"), ("(2,2):(1,1)", "{dim0 = [[1]], dim1 = [[1]]} -> {offset = 2}", "at (1,1): 2, 0"),
           ("4:1", "{dim0 = [[1], [3]]} -> {offset = 4}", "at (2): 2, 3"), ("4x8@strides(8,1)", "4x8@strides(8,1)+1", "at (0,0): 0, 1"),
