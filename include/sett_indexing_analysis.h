@@ -1,4 +1,4 @@
-/* sett_indexing_analysis.h - v0.6 - the indexing map of an HLO op, in both directions, and what a map says about an access
+/* sett_indexing_analysis.h - v0.7 - the indexing map of an HLO op, in both directions, and what a map says about an access
    SPDX-License-Identifier: Apache-2.0
 
 WHAT
@@ -113,7 +113,8 @@ FUNCTIONS
   sett_analysis_along, _bind   along one edge of a graph; constants and iotas put in for runtime variables
   sett_analysis_coalesced   bytes and transactions of the warps of an access
   sett_analysis_bank_conflicts   turns that lanes take, which meet; _pad_rows, _swizzle_rows: the layout without
-  sett_analysis_deal, _wide   the same accesses by other lanes, or by vectors; another dimension as the lane: sett_map_move
+  sett_analysis_deal   the same accesses by other lanes; another dimension as the lane: sett_map_move
+  sett_analysis_step, _wide   by vectors: the first element of each, for memory.width; the vector's own number
   sett_analysis_reads       how many reads a map makes
   sett_analysis_propagate   the operand's tile, as a function of the output tile's number
   sett_analysis_opcode_find, _opcode_name, _message
@@ -128,7 +129,8 @@ LAWS (tests/test_op_maps.py, indexing_analysis_uses.py and indexing_analysis_gra
   4 access       transactions, turns and degrees are what counting over all lanes gives; a swizzle is a permutation.
   5 tile         a whole output tile reads offset + k * stride, 0 <= k < size, and nothing else.
   6 whole        the pairs of a set's maps are those of all paths, from the root and back; no map is in a set twice.
-  7 dealt        deal permutes the points of the domain; wide takes every width-th of them, and divides the last result by width.
+  7 dealt        deal permutes the points of the domain; step takes every width-th of them, wide divides the last result by width, too.
+                 An access of width elements counts as that of one element with width times the bits does, where both can be said.
 
 ANSWERS (in all sett headers)
   Nothing but a proved yes is true in an if. A question that may stay open is answered by a record: yes is 1 only where yes is
@@ -153,6 +155,7 @@ LIMITS
   points (whole says whether those were all). A tile that is no strided block of the operand is refused.
 
 HISTORY
+  0.7  accesses of several elements (width), of different widths to one memory; lane names one lane a word; groups of lanes.
   0.6  sett_analysis_wide counts vectors.
   0.5  sett_analysis_message was sett_analysis_error_message.
   0.4  padded rows stay aligned.
@@ -163,7 +166,7 @@ HISTORY
 #ifndef SETT_INDEXING_ANALYSIS_H
 #define SETT_INDEXING_ANALYSIS_H
 
-#define SETT_ANALYSIS_VERSION 600 /* 0.6.0: 10000 * major + 100 * minor + patch */
+#define SETT_ANALYSIS_VERSION 700 /* 0.7.0: 10000 * major + 100 * minor + patch */
 
 #ifndef SETT_INDEXING_MAP_H
 #error "include sett_indexing_map.h before sett_indexing_analysis.h"
@@ -213,6 +216,8 @@ enum {
   X(GRAPH, "expected edges between values of the graph, all that lead to a value before those that leave it")         \
   X(MEMORY,                                                                                                           \
     "expected padding that is not negative, a swizzle by every, count and unit of at least 1 that stays in a row")    \
+  X(WIDTH,                                                                                                            \
+    "expected accesses that stay whole: they begin, and rows and the swizzle's turns are, at multiples of the width") \
   X(TILE, "expected tile sizes of at least 1, of dimensions that start at 0")                                         \
   X(TOO_LARGE, "expected sizes whose products fit in 64 bits")
 
@@ -354,17 +359,19 @@ typedef struct sett_analysis_memory {
   int64_t align;
   int64_t padding;
   int64_t swizzle_every, swizzle_count, swizzle_unit; /* count 0: none */
+  int64_t width; /* elements of one access, from the index on, at a multiple of width; 0: one */
 } sett_analysis_memory;
 
-/* Sums over warps (bits: of different elements); the worst warp, and how many elements its lanes are apart (strided). */
+/* Sums over warps (bits: of different elements); the worst warp, and how many elements its lanes are apart (strided). Where all
+   of its lanes go in groups of so many neighbours (group, at least 2), each with that stride, groups are apart elements apart; group 0: they do not. */
 typedef struct sett_analysis_coalescing {
   int error, whole; /* whole 1: all warps were looked at */
   int64_t warps, bits, transactions, least;
-  int64_t worst, worst_least, worst_bits, stride;
-  int strided;
+  int64_t worst, worst_least, worst_bits, stride, apart;
+  int strided, group;
 } sett_analysis_coalescing;
 
-/* turns: of all phases, one each without conflicts; degree: turns of the worst, whose lanes meet in bank. */
+/* turns: of all phases, one each without conflicts; degree: turns of the worst, in which these lanes meet in bank: one for each word. */
 typedef struct sett_analysis_banks {
   int error, whole;
   int64_t warps, phases, turns, bank;
@@ -425,24 +432,26 @@ SETT_INLINE int sett_analysis_whole(sett_map_arena *arena, sett_analysis_store *
 SETT_INLINE sett_analysis_coalescing sett_analysis_coalesced(sett_map_arena *arena, sett_map map,
                                                              const sett_analysis_memory *memory, int transaction,
                                                              int lanes);
-/* Lanes that want different words (of so many bytes) of one bank take turns; elements wider than a word go in phases of
+/* Lanes that want different words (of so many bytes) of one bank take turns; accesses wider than a word go in phases of
    as many lanes as the banks serve at once. */
 SETT_INLINE sett_analysis_banks sett_analysis_bank_conflicts(sett_map_arena *arena, sett_map map,
                                                              const sett_analysis_memory *memory, int banks, int bytes,
                                                              int lanes);
 /* The same accesses given to other lanes, as a map of dimensions alone. deal: neighbouring lanes take neighbouring values of
    variable v; of a lane in [0, T - 1] and v in [0, V - 1] the new ones have n = v * T + lane, the old lane is n floordiv V, the
-   old v is n mod V. wide: v goes in steps of width elements, and the last result counts vectors of width elements: the access as
-   one of vectors, to a memory whose elements have width times the bits and whose last dimension is width times shorter. Right
-   where sett_map_runs gives v a vector_width that width divides. UNDEFINED where bounds do not begin at 0, width does not divide
-   V, or there is no result. */
+   old v is n mod V. step: v goes in steps of width elements, so an index is that of a vector's first element: ask with
+   memory.width, in the same memory. wide: and the last result counts vectors of width elements, in a memory whose elements have
+   width times the bits and whose last dimension is width times shorter. Right where sett_map_runs gives v a vector_width that
+   width divides. UNDEFINED where bounds do not begin at 0, width does not divide V, or there is no result. */
 SETT_INLINE sett_map sett_analysis_deal(sett_map_arena *arena, sett_map map, int v);
+SETT_INLINE sett_map sett_analysis_step(sett_map_arena *arena, sett_map map, int v, int64_t width);
 SETT_INLINE sett_map sett_analysis_wide(sett_map_arena *arena, sett_map map, int v, int64_t width);
-/* The least padding of rows, or the first swizzle, with the lowest degree for all maps; that degree, -1: not decided. Padded
-   rows stay multiples of memory->align elements, as far as they are without padding: accesses that wide stay aligned. */
-SETT_INLINE int sett_analysis_pad_rows(sett_map_arena *arena, int maps, const sett_map *map,
+/* The least padding of rows, or the first swizzle, with the lowest degree for all maps; that degree, -1: not decided. An access
+   of map i has width[i] elements (NULL: memory->width) and stays whole. Padded rows stay multiples of memory->align elements,
+   too, as far as they are without padding: accesses that wide stay aligned. */
+SETT_INLINE int sett_analysis_pad_rows(sett_map_arena *arena, int maps, const sett_map *map, const int64_t *width,
                                        sett_analysis_memory *memory, int banks, int bytes, int lanes);
-SETT_INLINE int sett_analysis_swizzle_rows(sett_map_arena *arena, int maps, const sett_map *map,
+SETT_INLINE int sett_analysis_swizzle_rows(sett_map_arena *arena, int maps, const sett_map *map, const int64_t *width,
                                            sett_analysis_memory *memory, int banks, int bytes, int lanes);
 /* Points of the domain: how many reads a map makes (sett_map_image counts the elements it reaches); -1: not decided. */
 SETT_INLINE int64_t sett_analysis_reads(sett_map_arena *arena, sett_map map);
@@ -1936,11 +1945,23 @@ SETT_INLINE int64_t settp_analysis_extent(int64_t lo, int64_t hi) {
   return extent;
 }
 
-/* Rows do not overlap, and a swizzle stays in its row: columns are cut into blocks of a power of two that it permutes. */
+SETT_INLINE int64_t settp_analysis_width(const sett_analysis_memory *m) { return m->width > 0 ? m->width : 1; }
+
+/* Bits of one access, at most 128, or -1. */
+SETT_INLINE int64_t settp_analysis_access_bits(const sett_analysis_memory *m) {
+  int64_t bits = m->bits < 1 ? -1 : settp_analysis_mul(m->bits, settp_analysis_width(m));
+  return settp_analysis_width(m) == 1 || bits <= 128 ? bits : -1;
+}
+
+/* Rows do not overlap, and a swizzle stays in its row: columns are cut into blocks of a power of two that it permutes. An access of several elements
+   stays whole. */
 SETT_INLINE int settp_analysis_memory_error(const sett_analysis_memory *m) {
   int64_t most, block = 1, row_size = m->dims.count > 0 ? m->dims.values[m->dims.count - 1] : 0;
+  int64_t width = settp_analysis_width(m);
   if (m->padding < 0 || m->padding > INT64_MAX - row_size) return SETT_ANALYSIS_ERROR_MEMORY;
+  if (m->width < 0 || (m->dims.count > 1 && (row_size + m->padding) % width)) return SETT_ANALYSIS_ERROR_WIDTH;
   if (m->swizzle_count == 0) return 0;
+  if (m->swizzle_count > 1 && m->swizzle_unit % width) return SETT_ANALYSIS_ERROR_WIDTH;
   if (m->swizzle_count < 0 || m->swizzle_every < 1 || m->swizzle_unit < 1) return SETT_ANALYSIS_ERROR_MEMORY;
   most = settp_analysis_mul(m->swizzle_count - 1, m->swizzle_unit);
   while (most >= block && block <= row_size / 2) block *= 2;
@@ -2007,21 +2028,26 @@ SETT_INLINE int settp_analysis_warps_next(settp_analysis_warps *w, int *whole) {
         w->error = w->position[i] == -1 ? SETT_ANALYSIS_ERROR_OUTSIDE : SETT_ANALYSIS_ERROR_TOO_LARGE;
         return 0;
       }
+      if (w->position[i] % settp_analysis_width(w->memory)) {
+        w->error = SETT_ANALYSIS_ERROR_WIDTH;
+        return 0;
+      }
       ++w->active;
     }
     if (w->active) return 1;
   }
 }
 
-/* How many different units of so many bits the lanes from first on touch: their numbers are sorted into unit. */
+/* How many different units of size bits the accesses of the lanes from first on touch; bits: of an element, 0: size is in elements, and
+   only the first element of an access counts. Their numbers are sorted into unit. */
 SETT_INLINE int settp_analysis_units(const settp_analysis_warps *w, int first, int lanes, int64_t bits, int64_t size,
                                      int64_t *unit) {
   int i, j, n = 0;
   for (i = first; i < first + lanes && i < w->lanes; ++i) {
-    int64_t u, last;
+    int64_t u, last, start = w->position[i] * (bits > 0 ? bits : 1);
     if (w->position[i] < 0) continue;
-    last = (w->position[i] * bits + bits - 1) / size;
-    for (u = w->position[i] * bits / size; u <= last; ++u) {
+    last = bits > 0 ? (start + bits * settp_analysis_width(w->memory) - 1) / size : start / size;
+    for (u = start / size; u <= last; ++u) {
       for (j = n; j > 0 && unit[j - 1] > u; --j) {}
       if ((j > 0 && unit[j - 1] == u) || n == SETT_ANALYSIS_MAX_UNITS) continue;
       {
@@ -2034,32 +2060,48 @@ SETT_INLINE int settp_analysis_units(const settp_analysis_warps *w, int first, i
   return n;
 }
 
+/* Do the lanes of one warp, whose first and last are active, go in groups of neighbours, equally far apart? */
+SETT_INLINE void settp_analysis_groups(const settp_analysis_warps *w, sett_analysis_coalescing *c) {
+  const int64_t *p = w->position;
+  int i, group = 1;
+  c->group = 0;
+  c->apart = 0;
+  for (i = 0; i < w->lanes; ++i)
+    if (p[i] < 0) return;
+  while (group < w->lanes && p[group] - p[group - 1] == p[1] - p[0]) ++group;
+  if (group < 2 || group == w->lanes || w->lanes % group) return;
+  for (i = 1; i < w->lanes; ++i)
+    if (p[i] - p[i - 1] != (i % group ? p[1] - p[0] : p[group] - p[group - 1])) return;
+  c->group = group;
+  c->stride = p[1] - p[0];
+  c->apart = p[group] - p[0];
+}
+
 SETT_INLINE sett_analysis_coalescing sett_analysis_coalesced(sett_map_arena *arena, sett_map map,
                                                              const sett_analysis_memory *memory, int transaction,
                                                              int lanes) {
   sett_analysis_coalescing c;
   settp_analysis_warps w = settp_analysis_warps_begin(arena, map, lanes, memory);
-  int64_t unit[SETT_ANALYSIS_MAX_UNITS], size = 8 * (int64_t)transaction;
+  int64_t unit[SETT_ANALYSIS_MAX_UNITS], size = 8 * (int64_t)transaction, wide = settp_analysis_access_bits(memory);
   int i, previous;
   c.error = w.error;
   c.whole = 1;
-  c.warps = c.bits = c.transactions = c.least = c.worst = c.worst_least = c.worst_bits = c.stride = 0;
-  c.strided = 0;
-  if (!c.error && (transaction < 1 || memory->bits < 1 || size < memory->bits / 16 || memory->bits > 1024))
-    c.error = SETT_ANALYSIS_ERROR_UNITS;
+  c.warps = c.bits = c.transactions = c.least = c.worst = c.worst_least = c.worst_bits = c.stride = c.apart = 0;
+  c.strided = c.group = 0;
+  if (!c.error && (transaction < 1 || wide < 1 || size < wide / 16 || wide > 1024)) c.error = SETT_ANALYSIS_ERROR_UNITS;
   while (!c.error && settp_analysis_warps_next(&w, &c.whole)) {
-    int64_t elements = settp_analysis_units(&w, 0, lanes, 1, 1, unit), touched, least;
+    int64_t accesses = settp_analysis_units(&w, 0, lanes, 0, settp_analysis_width(memory), unit), touched, least;
     touched = settp_analysis_units(&w, 0, lanes, memory->bits, size, unit);
-    least = (elements * memory->bits + size - 1) / size;
+    least = (accesses * wide + size - 1) / size;
     ++c.warps;
-    c.bits += elements * memory->bits;
+    c.bits += accesses * wide;
     c.transactions += touched;
     c.least += least;
     if (touched - least < c.worst - c.worst_least || (c.warps > 1 && touched - least == c.worst - c.worst_least))
       continue;
     c.worst = touched;
     c.worst_least = least;
-    c.worst_bits = elements * memory->bits;
+    c.worst_bits = accesses * wide;
     c.strided = 1; /* are the lanes equally far apart? */
     for (i = 1, previous = w.position[0] >= 0 ? 0 : -1; i < lanes; ++i) {
       if (w.position[i] < 0) continue;
@@ -2067,9 +2109,10 @@ SETT_INLINE sett_analysis_coalescing sett_analysis_coalesced(sett_map_arena *are
       else if (previous == 0) c.stride = w.position[i] - w.position[0];
       previous = i;
     }
+    settp_analysis_groups(&w, &c);
   }
   if (!c.error) c.error = w.error;
-  if (c.error) c.whole = c.strided = 0;
+  if (c.error) c.whole = c.strided = c.group = 0;
   return c;
 }
 
@@ -2078,7 +2121,7 @@ SETT_INLINE sett_analysis_banks sett_analysis_bank_conflicts(sett_map_arena *are
                                                              int lanes) {
   sett_analysis_banks b;
   settp_analysis_warps w = settp_analysis_warps_begin(arena, map, lanes, memory);
-  int64_t word[SETT_ANALYSIS_MAX_UNITS], size = 8 * (int64_t)bytes;
+  int64_t word[SETT_ANALYSIS_MAX_UNITS], size = 8 * (int64_t)bytes, wide = settp_analysis_access_bits(memory);
   int i, j, first, n, phase;
   b.error = w.error;
   b.whole = 1;
@@ -2086,11 +2129,11 @@ SETT_INLINE sett_analysis_banks sett_analysis_bank_conflicts(sett_map_arena *are
   b.degree = b.lanes = 0;
   b.bank = 0;
   for (i = 0; i < SETT_ANALYSIS_MAX_LANES; ++i) b.lane[i] = -1;
-  if (!b.error && (banks < 1 || banks > 1024 || bytes < 1 || memory->bits < 1 || memory->bits > 128 || size > 1024))
+  if (!b.error && (banks < 1 || banks > 1024 || bytes < 1 || wide < 1 || wide > 128 || size > 1024))
     b.error = SETT_ANALYSIS_ERROR_UNITS;
   b.whole = !b.error;
   if (b.error) return b;
-  phase = memory->bits > size ? (int)((int64_t)lanes * size / memory->bits) : lanes; /* wide elements go in turns */
+  phase = wide > size ? (int)((int64_t)lanes * size / wide) : lanes; /* wide accesses go in turns */
   if (phase < 1) phase = 1;
   while (settp_analysis_warps_next(&w, &b.whole)) {
     ++b.warps;
@@ -2111,10 +2154,14 @@ SETT_INLINE sett_analysis_banks sett_analysis_bank_conflicts(sett_map_arena *are
       if (most <= b.degree) continue;
       b.degree = most;
       b.bank = at;
-      for (b.lanes = 0, i = first; i < first + phase && i < lanes; ++i)
-        if (w.position[i] >= 0 && w.position[i] * memory->bits / size % banks <= at &&
-            (at - w.position[i] * memory->bits / size % banks) * size < (memory->bits > size ? memory->bits : size))
-          b.lane[b.lanes++] = i;
+      for (b.lanes = 0, i = first; i < first + phase && i < lanes; ++i) { /* the first lane of each word in the bank */
+        int64_t start = w.position[i] * memory->bits / size, mine = start + (at - start % banks + banks) % banks;
+        if (w.position[i] < 0 || mine > (w.position[i] * memory->bits + wide - 1) / size) continue;
+        for (j = 0; j < b.lanes && word[j] != mine; ++j) {}
+        if (j < b.lanes) continue;
+        word[b.lanes] = mine; /* at most as many as were counted: they are no longer needed */
+        b.lane[b.lanes++] = i;
+      }
     }
   }
   b.error = w.error;
@@ -2150,7 +2197,8 @@ SETT_INLINE sett_map sett_analysis_deal(sett_map_arena *arena, sett_map map, int
   return settp_analysis_instead(arena, map, map.variable, value);
 }
 
-SETT_INLINE sett_map sett_analysis_wide(sett_map_arena *arena, sett_map map, int v, int64_t width) {
+/* v in steps of width; the last result divided by share. */
+SETT_INLINE sett_map settp_analysis_steps(sett_map_arena *arena, sett_map map, int v, int64_t width, int64_t share) {
   sett_map_variable variable[SETT_ANALYSIS_MAX_VARIABLES];
   sett_expr value[SETT_ANALYSIS_MAX_VARIABLES], result[SETT_ANALYSIS_MAX_RANK];
   int i;
@@ -2167,18 +2215,29 @@ SETT_INLINE sett_map sett_analysis_wide(sett_map_arena *arena, sett_map map, int
   variable[v].hi = (map.variable[v].hi + 1) / width - 1;
   value[v] = settp_analysis_times(arena, value[v], width);
   for (i = 0; i < map.results; ++i) result[i] = map.result[i];
-  result[i - 1] = sett_map_floordiv(arena, result[i - 1], sett_map_constant(arena, width));
+  if (share > 1) result[i - 1] = sett_map_floordiv(arena, result[i - 1], sett_map_constant(arena, share));
   map.result = result;
   return settp_analysis_instead(arena, map, variable, value);
 }
 
-/* Degree of the worst of several accesses in one memory; -1: not all could be looked at. */
-SETT_INLINE int settp_analysis_worst(sett_map_arena *arena, int maps, const sett_map *map,
+SETT_INLINE sett_map sett_analysis_step(sett_map_arena *arena, sett_map map, int v, int64_t width) {
+  return settp_analysis_steps(arena, map, v, width, 1);
+}
+
+SETT_INLINE sett_map sett_analysis_wide(sett_map_arena *arena, sett_map map, int v, int64_t width) {
+  return settp_analysis_steps(arena, map, v, width, width);
+}
+
+/* Degree of the worst of several accesses in one memory; -1: not all could be looked at, or an access does not stay whole. */
+SETT_INLINE int settp_analysis_worst(sett_map_arena *arena, int maps, const sett_map *map, const int64_t *width,
                                      const sett_analysis_memory *memory, int banks, int bytes, int lanes) {
+  sett_analysis_memory m = *memory;
   int i, worst = 0;
   for (i = 0; i < maps; ++i) {
     sett_map_mark mark = sett_map_arena_mark(arena);
-    sett_analysis_banks b = sett_analysis_bank_conflicts(arena, map[i], memory, banks, bytes, lanes);
+    sett_analysis_banks b;
+    if (width) m.width = width[i];
+    b = sett_analysis_bank_conflicts(arena, map[i], &m, banks, bytes, lanes);
     sett_map_arena_rewind(arena, mark);
     if (b.error || !b.whole) return -1;
     if (b.degree > worst) worst = b.degree;
@@ -2186,10 +2245,10 @@ SETT_INLINE int settp_analysis_worst(sett_map_arena *arena, int maps, const sett
   return worst;
 }
 
-SETT_INLINE int sett_analysis_pad_rows(sett_map_arena *arena, int maps, const sett_map *map,
+SETT_INLINE int sett_analysis_pad_rows(sett_map_arena *arena, int maps, const sett_map *map, const int64_t *width,
                                        sett_analysis_memory *memory, int banks, int bytes, int lanes) {
   sett_analysis_memory try_it = *memory;
-  int best = settp_analysis_worst(arena, maps, map, memory, banks, bytes, lanes), degree;
+  int best = settp_analysis_worst(arena, maps, map, width, memory, banks, bytes, lanes), degree;
   int64_t padding, round, unit;
   if (best < 0 || memory->dims.count < 2) return best;
   unit = memory->align > 0 ? memory->align : (int64_t)bytes * 8 / memory->bits;
@@ -2198,7 +2257,7 @@ SETT_INLINE int sett_analysis_pad_rows(sett_map_arena *arena, int maps, const se
   round = (int64_t)banks * bytes * 8 / memory->bits;
   for (padding = unit; padding < round && best > 1; padding += unit) {
     try_it.padding = padding;
-    degree = settp_analysis_worst(arena, maps, map, &try_it, banks, bytes, lanes);
+    degree = settp_analysis_worst(arena, maps, map, width, &try_it, banks, bytes, lanes);
     if (degree < 0 || degree >= best) continue;
     best = degree;
     *memory = try_it;
@@ -2206,17 +2265,17 @@ SETT_INLINE int sett_analysis_pad_rows(sett_map_arena *arena, int maps, const se
   return best;
 }
 
-SETT_INLINE int sett_analysis_swizzle_rows(sett_map_arena *arena, int maps, const sett_map *map,
+SETT_INLINE int sett_analysis_swizzle_rows(sett_map_arena *arena, int maps, const sett_map *map, const int64_t *width,
                                            sett_analysis_memory *memory, int banks, int bytes, int lanes) {
   sett_analysis_memory try_it = *memory;
-  int best = settp_analysis_worst(arena, maps, map, memory, banks, bytes, lanes), degree;
+  int best = settp_analysis_worst(arena, maps, map, width, memory, banks, bytes, lanes), degree;
   int64_t row_size = memory->dims.count < 2 ? 0 : memory->dims.values[memory->dims.count - 1];
   if (best < 0 || row_size < 2 || (row_size & (row_size - 1))) return best; /* xor keeps within a power of two only */
   for (try_it.swizzle_every = 1; try_it.swizzle_every <= 8 && best > 1; try_it.swizzle_every *= 2)
     for (try_it.swizzle_unit = 1; try_it.swizzle_unit < row_size && best > 1; try_it.swizzle_unit *= 2)
       for (try_it.swizzle_count = row_size / try_it.swizzle_unit; try_it.swizzle_count > 1 && best > 1;
            try_it.swizzle_count /= 2) {
-        degree = settp_analysis_worst(arena, maps, map, &try_it, banks, bytes, lanes);
+        degree = settp_analysis_worst(arena, maps, map, width, &try_it, banks, bytes, lanes);
         if (degree < 0 || degree >= best) continue;
         best = degree;
         *memory = try_it;

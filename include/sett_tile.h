@@ -118,15 +118,14 @@ ITERATORS
   prints
     abfgcdhie.j.kl..mn..o...
     abcdefghijklmno
-  Types are not compared: elements may be converted on the way, tiles of bf16 to rows of f32, say. Bytes that stay as they
-  are sett_relayout.h moves faster. it.index is the element's index. it.gap is the number of padding positions between the
-  element before and this one: who fills padding too writes it.at - it.gap .. it.at - 1, and after the last element what is
-  left. A run is a stretch of elements whose positions in both layouts differ by constant strides: one row of one tile, say.
-  Which plan goes first decides how long runs are, and runs decide the speed. From T(8,128)(2,1) to rows a run is up to 128
-  elements in the order of rows and 2 in the order of tiles: on one machine 2000 x 3000 elements of bf16 became f32 in 14 to
-  27 ms by runs in the order of rows, in 44 to 58 ms element by element, and in 82 to 114 ms either way in the order of
-  tiles. Filling the tiles from rows is the same: rows first. Where both orders give long runs, put the buffer that is
-  written first.
+  Types are not compared: elements may be converted on the way, tiles of bf16 to rows of f32, say. Bytes that stay as they are
+  sett_relayout.h moves faster. it.index is the element's index. it.gap is the number of padding positions between the element before and this one: who fills padding too
+  writes it.at - it.gap .. it.at - 1, and after the last element what is left. A run is a stretch of elements whose positions
+  in both layouts differ by constant strides: one row of one tile, say.
+  Which plan goes first decides how long runs are, and runs decide the speed. From T(8,128)(2,1) to rows a run is up to 128 elements
+  in the order of rows and 2 in the order of tiles: 2000 x 3000 elements of bf16 became f32 in 14 to 27 ms by runs in the order of
+  rows, in 44 to 58 ms element by element, and in 82 to 114 ms either way in the order of tiles. Filling the tiles from rows is the
+  same: rows first. Where both orders give long runs, put the buffer that is written first.
   Threads share the positions:
     sett_tile_iterator mine = it;
     sett_tile_slice(&mine, it.positions * t / threads, it.positions * (t + 1) / threads);

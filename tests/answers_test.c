@@ -384,8 +384,8 @@ static void analysis(void) {
     banks = sett_analysis_bank_conflicts(&arena, i ? zero : map, &layout, 32, 4, 32);
     CHECK(banks.error && banks.lane[0] == -1);
     NOT_TAKEN(banks.whole);
-    CHECK(sett_analysis_pad_rows(&arena, 1, i ? &zero : &map, &layout, 32, 4, 32) == -1);
-    CHECK(sett_analysis_swizzle_rows(&arena, 1, i ? &zero : &map, &layout, 32, 4, 32) == -1);
+    CHECK(sett_analysis_pad_rows(&arena, 1, i ? &zero : &map, NULL, &layout, 32, 4, 32) == -1);
+    CHECK(sett_analysis_swizzle_rows(&arena, 1, i ? &zero : &map, NULL, &layout, 32, 4, 32) == -1);
     CHECK(!memcmp(&layout, &before, sizeof layout));
   }
   banks = sett_analysis_bank_conflicts(&arena, map_of(&arena, "(d0) -> (d0, 0), domain: d0 in [0, 3]"), &layout, 0, 4, 32);

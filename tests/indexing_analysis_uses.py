@@ -143,6 +143,95 @@ def degree(text: str, place, bits: int) -> int:
     return worst
 
 
+def swizzled(answer: str, dims: Index) -> "tuple[dict[Index, int], int]":
+    """Where the swizzle of the answer puts each element, and the degree it promises; its formula and CuTe's notation are the same permutation."""
+    said = re.search(r"xor (?:(\d+) \* )?\(row (?:floordiv (\d+) )?mod (\d+)\), S<(\d+),(\d+),(\d+)>: degree (\d+)", answer)
+    if not said:
+        return {}, 0
+    unit, every, count = int(said[1] or 1), int(said[2] or 1), int(said[3])
+    bits, base, shift = map(int, said.groups()[3:6])
+    moved = {(r, c): r * dims[1] + (c ^ (r // every % count * unit)) for r in range(dims[0]) for c in range(dims[1])}
+    assert sorted(moved.values()) == list(range(dims[0] * dims[1])), "a swizzle is a permutation"
+    for (r, c), place in moved.items():
+        plain = r * dims[1] + c
+        assert plain ^ ((plain >> shift) & ((1 << bits) - 1) << base) == place, answer
+    return moved, int(said[7])
+
+
+def vector_degree(text: str, place, bits: int, width: int) -> int:
+    """The same for accesses of so many elements: the map gives the first, place every one. They follow each other there, at a multiple of the width."""
+    worst, phase = 0, 32 if bits * width <= 32 else 32 * 32 // (bits * width)
+    for warp in warps(text, 32):
+        for first in range(0, 32, phase):
+            words = set()
+            for lane, (row, column) in warp:
+                if not first <= lane < first + phase:
+                    continue
+                places = [place((row, column + k)) for k in range(width)]
+                assert places[0] % width == 0 and places == list(range(places[0], places[0] + width))
+                words |= {p * bits // 32 for p in places}
+            worst = max([worst, *Counter(word % 32 for word in words).values()])
+    return worst
+
+
+def test_vectors_and_elements_in_one_tile() -> None:
+    """--vector: rows stored in vectors, read in vectors by other lanes or element by element: what is said holds for each, and a vector stays whole."""
+    rng = random.Random(7)
+    seen: Counter = Counter()
+    for _ in range(COUNT):
+        type, bits = rng.choice([("f32", 32), ("bf16", 16), ("s8", 8)])
+        width = 128 // bits
+        dims = (rng.choice([16, 32, 64]), rng.choice([8, 24, 32, 64]) * 16 // bits * 2)
+        per_row = dims[1] // width
+        domain = f"domain: t in [0, 31], j in [0, {max(1, dims[0] * per_row // 32) - 1}]"
+        store = f"((j * 32 + t) floordiv {per_row} mod {dims[0]}, (j * 32 + t) mod {per_row} * {width}"
+        load = rng.choice([f"(t mod {dims[0]}, j mod {per_row} * {width}", f"((t floordiv 8 + j * 4) mod {dims[0]}, t mod 8 mod {per_row} * {width}"])
+        column = f"(t, j) -> (t mod {dims[0]}, j mod {dims[1]}), {domain}"
+        words, singles = [], [(f"(t, i) -> {store}), {domain.replace('j', 'i')}".replace("j *", "i *"), width)]
+        words.append(f"(t, j, e) -> {store} + e), {domain}, e in [0, {width - 1}]")
+        if rng.random() < 0.7:
+            words.append(f"(t, j, e) -> {load} + e), {domain}, e in [0, {width - 1}]")
+            singles.append((f"(t, i) -> {load}), {domain}".replace("j ", "i "), width))
+        else:
+            words.append(column)
+            singles.append((column.replace("j", "i"), 1))
+        singles = [(text.replace("j * 4", "i * 4").replace("j in", "i in"), w) for text, w in singles]
+        status, answer = ask("banks", "--vector", "e", words[0], f"{type}[{dims[0]},{dims[1]}]", *words[1:])
+
+        def worst(place) -> int:
+            return max(vector_degree(text, place, bits, w) for text, w in singles)
+
+        plain = worst(lambda at: at[0] * dims[1] + at[1])
+        assert status == (plain > 1), (words, answer, plain)
+        seen["free"] += not status
+        if not status:
+            continue
+        assert answer.startswith(f"no: {plain}-way conflict"), (words, answer, plain)
+        for pitch, best in re.findall(r"rows of (\d+): degree (\d+)[^m]*$", answer, re.M):
+            assert worst(lambda at: at[0] * int(pitch) + at[1]) == int(best) < plain, (words, answer)
+            seen["padding"] += 1
+        moved, best = swizzled(answer, dims)
+        if moved:
+            assert worst(moved.__getitem__) == best < plain, (words, answer)
+            seen["swizzle"] += 1
+    assert seen["free"] and seen["padding"] and seen["swizzle"], seen
+
+
+def test_ldmatrix() -> None:
+    """A tile of f16[64,64], stored by rows in vectors of 16 bytes and read by ldmatrix.x4: rows of 72, or S<3,3,3>."""
+    store = "(t, j, e) -> (j * 4 + t floordiv 8, (t mod 8) * 8 + e), domain: t in [0, 31], j in [0, 15], e in [0, 7]"
+    load = "(t, m, k, e) -> (m * 16 + t mod 16, (k * 2 + t floordiv 16) * 8 + e), domain: t in [0, 31], m in [0, 3], k in [0, 3], e in [0, 7]"
+    status, answer = ask("banks", "--vector", "e", store, "f16[64,64]", load)
+    assert status == 1 and answer.startswith("no: 8-way conflict of access 2, 512 turns instead of 64 (16 accesses of a warp, lanes along t)")
+    assert "rows of 72: degree 1, costs 1024 bytes" in answer and "column xor 8 * (row mod 8), S<3,3,3>: degree 1" in answer
+    assert "vectors: one access of 8 elements, 16 bytes, along e: --vector e" in ask("banks", store, "f16[64,64]", load)[1]
+    # the swizzle of the answer, composed and asked again
+    layout = algebra.run("layout", "map", "S<3,3,3> o 0 o (64,64):(64,1)")[1]
+    chunks = "(t, m, k) -> (m * 16 + t mod 16, (k * 2 + t floordiv 16) * 8), domain: t in [0, 31], m in [0, 3], k in [0, 3]"
+    places = algebra.run("map", "compose", chunks, layout)[1]
+    assert ask("banks", places.replace(" -> (", " -> ((", 1).replace("), domain", ") floordiv 8), domain", 1), "c128")[0] == 0
+
+
 def test_banks() -> None:
     rng = random.Random(2)
     seen: Counter = Counter()
@@ -162,14 +251,11 @@ def test_banks() -> None:
             pitch = int(padding[2])
             assert pitch == dims[1] + int(padding[1])
             assert degree(text, lambda at: at[0] * pitch + at[1], bits) == int(padding[3]) < plain, (text, answer)
-        swizzle = re.search(r"xor (?:(\d+) \* )?\(row (?:floordiv (\d+) )?mod (\d+)\): degree (\d+)", answer)
-        if swizzle:
-            unit, every, count = int(swizzle[1] or 1), int(swizzle[2] or 1), int(swizzle[3])
-            moved = {(r, c): r * dims[1] + (c ^ (r // every % count * unit)) for r in range(dims[0]) for c in range(dims[1])}
-            assert sorted(moved.values()) == list(range(dims[0] * dims[1])), "a swizzle is a permutation"
-            assert degree(text, lambda at: moved[at], bits) == int(swizzle[4]) < plain, (text, answer)
+        moved, best = swizzled(answer, dims)
+        if moved:
+            assert degree(text, moved.__getitem__, bits) == best < plain, (text, answer)
         seen["padding"] += bool(padding)
-        seen["swizzle"] += bool(swizzle)
+        seen["swizzle"] += bool(moved)
     assert seen["free"] and seen["padding"] and seen["swizzle"], seen
 
 
@@ -178,7 +264,7 @@ def test_classic() -> None:
     rows, columns = ("(t, i) -> (i, t), domain: t in [0, 31], i in [0, 31]", "(t, i) -> (t, i), domain: t in [0, 31], i in [0, 31]")
     status, answer = ask("banks", rows, "f32[32,32]", columns)
     assert status == 1 and "no: 32-way conflict of access 2" in answer
-    assert "padding: 1 element a row, rows of 33: degree 1" in answer and "swizzle: column xor (row mod 32): degree 1" in answer
+    assert "padding: 1 element a row, rows of 33: degree 1" in answer and "swizzle: column xor (row mod 32), S<5,0,5>: degree 1" in answer
     assert ask("banks", rows, "f32[32,32]")[0] == 0 and ask("banks", columns, "f32[32,33]")[0] == 0
 
 
@@ -383,6 +469,25 @@ def test_tiled_layouts() -> None:
     assert ask("coalescing", text, "f32[8,128]{1,0:T(8,128)}")[0] == 0
     assert "neighbouring lanes are 8 elements apart" in ask("coalescing", text, "f32[8,128]{0,1}")[1]
     assert "neighbouring lanes are 2 elements apart" in ask("coalescing", text, "bf16[8,128]{1,0:T(8,128)(2,1)}")[1]
+
+
+def test_large_and_positions() -> None:
+    """More points than one question looks at: what helps is judged in a part; a map of one result gives positions in an array of any rank; groups of lanes."""
+    text = "(t, b, vec) -> (b * 8192 + t * 8 + vec), domain: t in [0, 255], vec in [0, 7], b in [0, 8191]"
+    answer = ask("coalescing", text, "f16")[1]
+    assert "what helps is judged in a part" in answer and "vectors: one access of 8 elements, 16 bytes, along vec" in answer and "lanes: neighbours along vec" in answer
+    assert ask("coalescing", "--vector", "vec", text, "f16")[0] == 0
+    flat = "(t, i) -> (i * 64 + t * 2), domain: t in [0, 31], i in [0, 7]"
+    assert ask("coalescing", flat, "f32[8,64]") == ask("coalescing", "(t, i) -> (i, t * 2), domain: t in [0, 31], i in [0, 7]", "f32[8,64]")
+    assert "found 2 results and a type alone" in algebra.run("coalescing", "(t, i) -> (i, t), domain: t in [0, 31], i in [0, 7]", "f32")[1]
+    assert "found 1 result" not in algebra.run("coalescing", flat, "f32[8,64]")[1]
+    groups = "(t, i) -> (t floordiv 4 * 4096 + t mod 4 * 2 + i), domain: t in [0, 31], i in [0, 1]"
+    assert "why: lanes go in groups of 4, 2 elements apart, groups 4096 apart" in ask("coalescing", groups, "f32")[1]
+    assert algebra.run("banks", "(t, i) -> (t, i), domain: t in [0, 31], i in [0, 99]", "f16[64,64]")[1].endswith(": result 2 reaches 99, the dimension is 64")
+    for wrong, says in (("q", "no map has q"), ("t", "t is the lane"), ("i", "i is none")):
+        status, answer = algebra.run("banks", "--vector", wrong, "(t, i, e) -> (t, i * 2), domain: t in [0, 31], i in [0, 3], e in [0, 1]", "f32[32,8]")
+        assert status == 2 and says in answer, answer
+    assert "lanes 0, 8, 16, 24 meet" in ask("banks", "(t, i) -> (t floordiv 8, i), domain: t in [0, 31], i in [0, 31]", "f32[32,32]")[1]
 
 
 def test_refused() -> None:

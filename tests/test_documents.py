@@ -153,7 +153,7 @@ def test_transpose_tile(tmp_path: Path) -> None:
     file.write_text(EXP_ABS)
     count = 20 * 160 * 170
     schedule, flat = explain(file, "schedule"), explain(file, "flatten")
-    tile = re.search(r"threads 256, tile (\d+) x (\d+), vec 4, tile_p0 pitch (\d+) words of 4: 1-way", schedule)
+    tile = re.search(r"threads 256, tile (\d+) x (\d+), vec 4, tile_p0 in rows of (\d+) words of 4 bytes: 1-way", schedule)
     assert tile, schedule
     rows, lanes, pitch = map(int, tile.groups())
     assert (rows, lanes, pitch) == (32, 32, 33)

@@ -221,7 +221,7 @@ def test_named_commands() -> None:
             for option in re.findall(r"--[a-z-]+", word):
                 assert option in helps.get(parts[1], "--help"), word
         elif parts[0].startswith("--"):
-            assert any(parts[0] in text for text in helps.values()) or parts[0] in ("--lane", "--svg"), word
+            assert any(parts[0] in text for text in helps.values()) or parts[0] in ("--lane", "--svg", "--vector"), word
 
 
 def test_named_functions() -> None:

@@ -243,13 +243,13 @@ def test_conflicts() -> None:
     assert [count(text, 1) for text in ("th_x", "th_x * 128", "th_x * 132")] == [1, 32, 1]
 
 
-@pytest.mark.parametrize("dtype, size, pitch", [("f32", 4096, "33 words of 4:"), ("f32", 4097, "33 words of 4:"),
-                                                ("bf16", 4096, "33 words of 4 rotated by 4 each 8:"), ("bf16", 4097, "66 words of 2:"),
-                                                ("s8", 4096, "33 words of 4 rotated by 4 each 16:"), ("f64", 4096, "32 words of 8 rotated by 1 each 2:")])
+@pytest.mark.parametrize("dtype, size, pitch", [("f32", 4096, "33 words of 4 bytes:"), ("f32", 4097, "33 words of 4 bytes:"),
+                                                ("bf16", 4096, "33 words of 4 bytes, rotated by 4 more words after each 8 lanes:"), ("bf16", 4097, "66 words of 2 bytes:"),
+                                                ("s8", 4096, "33 words of 4 bytes, rotated by 4 more words after each 16 lanes:"), ("f64", 4096, "32 words of 8 bytes, rotated by 1 more words after each 2 lanes:")])
 def test_tiles(dtype: str, size: int, pitch: str) -> None:
     """Without conflicts, and what a tile without padding would have is said."""
     (made,) = pipeline.program(fusions(transpose(dtype, [size, size], [1, 0]))[0], "cuda", "sm_90").kernels
-    assert re.search(rf"tile_p0 pitch {pitch} 1-way, \d+ would be \d+-way", made.loop.text()), made.loop.text()
+    assert re.search(rf"tile_p0 in rows of {pitch} 1-way \(rows of \d+: \d+-way\)", made.loop.text()), made.loop.text()
 
 
 # ---- what compilers make of it -------------------------------------------------------------------------------------

@@ -21,6 +21,16 @@
 #define SETT_WITH_SHAPE 1
 #endif
 
+/* Options stand anywhere, each with a word behind it. */
+enum { OPTION_LANE, OPTION_VECTOR, OPTION_SVG, COMMAND_OPTIONS };
+static const struct {
+  const char *name, *value, *of, *what; /* of: the groups that take it, what: its word is */
+} command_option[COMMAND_OPTIONS] = {
+    {"--lane", "NAME", "coalescing, banks and draw", "a dimension's name"},
+    {"--vector", "NAME", "coalescing and banks", "a variable's name"},
+    {"--svg", "FILE", "draw", "the name of a file"},
+};
+
 /* What every verb gets: its words, memory for its maps, and where the answer goes. */
 typedef struct {
   int argc;
@@ -28,9 +38,8 @@ typedef struct {
   char *out;
   size_t capacity;
   size_t length; /* of the whole answer; more than capacity - 1: it did not fit */
-  const char *lane; /* of --lane NAME, or NULL */
-  const char *svg;  /* of --svg FILE, or NULL: the answer is SVG then */
-  int terminal;     /* columns of the terminal that the answer goes to, in colours; 0: it goes elsewhere */
+  const char *option[COMMAND_OPTIONS]; /* the words behind --lane, --vector, --svg (the answer is SVG then), or NULL */
+  int terminal;                        /* columns of the terminal that the answer goes to, in colours; 0: it goes elsewhere */
   int column, word; /* of the error: its column, and the word that was read last */
   sett_map_arena arena;
 } command;
@@ -111,6 +120,46 @@ static int read_integer(const char **at, const char *end, int64_t *value) {
   *value = !negative ? (int64_t)n : n > (uint64_t)INT64_MAX ? INT64_MIN : -(int64_t)n;
   *at = p;
   return 1;
+}
+
+/* A name that is looked for among others: the nearest one, and how many letters are to be put in, taken out, changed or swapped. */
+typedef struct {
+  const char *word, *nearest;
+  size_t distance;
+} command_mistyped;
+
+enum { MISTYPED_MOST = 64 }; /* letters of a name, with the 0 */
+
+static size_t least(size_t a, size_t b) { return a < b ? a : b; }
+
+static size_t command_distance(const char *a, const char *b) {
+  size_t row[3][MISTYPED_MOST], n = strlen(a), m = strlen(b), i, j;
+  if (n >= MISTYPED_MOST || m >= MISTYPED_MOST) return SIZE_MAX;
+  if (n > 1 && n < m && !strncmp(a, b, n)) return 1; /* the front of it */
+  for (j = 0; j <= m; ++j) row[0][j] = j;
+  for (i = 1; i <= n; ++i) {
+    size_t *now = row[i % 3], *before = row[(i + 2) % 3], *second = row[(i + 1) % 3];
+    now[0] = i;
+    for (j = 1; j <= m; ++j) {
+      now[j] = least(least(before[j], now[j - 1]) + 1, before[j - 1] + (a[i - 1] != b[j - 1]));
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) now[j] = least(now[j], second[j - 2] + 1);
+    }
+  }
+  return row[n % 3][m];
+}
+
+/* Nothing is near that differs in more than a third of the letters. */
+static command_mistyped command_look_for(const char *word) {
+  command_mistyped self = {word, NULL, 0};
+  self.distance = (strlen(word) + 2) / 3 + 1;
+  return self;
+}
+
+static void command_compare(command_mistyped *self, const char *name) {
+  size_t distance = command_distance(self->word, name);
+  if (!*name || distance >= self->distance) return;
+  self->nearest = name;
+  self->distance = distance;
 }
 
 #include "sett_map.c"
@@ -234,48 +283,6 @@ static int say_expected(command *self, const command_group *group, const char *n
   return 2;
 }
 
-/* ---- what was mistyped ------------------------------------------------------------------------------------------ */
-
-/* A name that is looked for among others: the nearest one, and how many letters are to be put in, taken out, changed or swapped. */
-typedef struct {
-  const char *word, *nearest;
-  size_t distance;
-} command_mistyped;
-
-enum { MISTYPED_MOST = 32 }; /* letters of a name, with the 0 */
-
-static size_t least(size_t a, size_t b) { return a < b ? a : b; }
-
-static size_t command_distance(const char *a, const char *b) {
-  size_t row[3][MISTYPED_MOST], n = strlen(a), m = strlen(b), i, j;
-  if (n >= MISTYPED_MOST || m >= MISTYPED_MOST) return SIZE_MAX;
-  if (n > 1 && n < m && !strncmp(a, b, n)) return 1; /* the front of it */
-  for (j = 0; j <= m; ++j) row[0][j] = j;
-  for (i = 1; i <= n; ++i) {
-    size_t *now = row[i % 3], *before = row[(i + 2) % 3], *second = row[(i + 1) % 3];
-    now[0] = i;
-    for (j = 1; j <= m; ++j) {
-      now[j] = least(least(before[j], now[j - 1]) + 1, before[j - 1] + (a[i - 1] != b[j - 1]));
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) now[j] = least(now[j], second[j - 2] + 1);
-    }
-  }
-  return row[n % 3][m];
-}
-
-/* Nothing is near that differs in more than a third of the letters. */
-static command_mistyped command_look_for(const char *word) {
-  command_mistyped self = {word, NULL, 0};
-  self.distance = (strlen(word) + 2) / 3 + 1;
-  return self;
-}
-
-static void command_compare(command_mistyped *self, const char *name) {
-  size_t distance = command_distance(self->word, name);
-  if (!*name || distance >= self->distance) return;
-  self->nearest = name;
-  self->distance = distance;
-}
-
 static const char *command_nearest_verb(const command_group *group, const char *word) {
   command_mistyped mistyped = command_look_for(word);
   size_t i;
@@ -341,9 +348,19 @@ static int say_unknown_group(command *self, const char *word) {
 }
 
 static int say_unknown_option(command *self, const char *word) {
+  int k;
   say_error(self, 0, "unknown option ");
   say_quoted(self, word, strlen(word));
-  say_text(self, ": expected --lane NAME (of coalescing, banks and draw), --svg FILE (of draw), --help or --version");
+  say_text(self, ": expected ");
+  for (k = 0; k < COMMAND_OPTIONS; ++k) {
+    say_text(self, command_option[k].name);
+    say_text(self, " ");
+    say_text(self, command_option[k].value);
+    say_text(self, " (of ");
+    say_text(self, command_option[k].of);
+    say_text(self, "), ");
+  }
+  say_text(self, "--help or --version");
   return 2;
 }
 
@@ -419,27 +436,23 @@ static int command_is_version(const char *word) { return !strcmp(word, "version"
 
 /* The options, each with a word behind it, are taken out of the words; 0 after say_error. */
 static int command_options(command *self) {
-  static const char *const names[] = {"--lane", "--svg"};
-  const char **values[2];
   const char **words = (const char **)settp_map_take(&self->arena, ((size_t)self->argc + 1) * sizeof *words);
-  int i, count = 0;
-  size_t k;
+  int i, k, count = 0;
   if (!words) return say_error(self, 0, sett_map_message(SETT_MAP_ERROR_FULL)), 0;
-  values[0] = &self->lane;
-  values[1] = &self->svg;
   for (i = 0; i < self->argc; ++i) {
     const char *word = self->argv[i];
-    for (k = 0; k < COMMAND_COUNT(names) && strcmp(word, names[k]); ++k) {}
-    if (k == COMMAND_COUNT(names)) {
+    for (k = 0; k < COMMAND_OPTIONS && strcmp(word, command_option[k].name); ++k) {}
+    if (k == COMMAND_OPTIONS) {
       if (!strncmp(word, "--", 2) && !command_is_help(word) && !command_is_version(word)) return say_unknown_option(self, word), 0;
       words[count++] = word;
-    } else if (*values[k] || i + 1 == self->argc) {
+    } else if (self->option[k] || i + 1 == self->argc) {
       say_error(self, 0, "expected one ");
-      say_text(self, names[k]);
-      say_text(self, k ? ", and the name of a file after it" : ", and a dimension's name after it");
+      say_text(self, word);
+      say_text(self, ", and after it ");
+      say_text(self, command_option[k].what);
       return 0;
     } else {
-      *values[k] = self->argv[++i];
+      self->option[k] = self->argv[++i];
     }
   }
   self->argv = words;
@@ -472,10 +485,15 @@ static void say_found(command *self, const command_group *group, const command_v
 }
 
 static int command_verb_run(command *self, const command_group *group, const command_verb *verb) {
-  int status;
-  if (self->lane && !strstr(verb->arguments, "--lane"))
-    return say_error(self, 0, "--lane is an option of coalescing, banks and draw alone: expected none here");
-  if (self->svg && !strstr(verb->arguments, "--svg")) return say_error(self, 0, "--svg is an option of draw alone: expected none here");
+  int status, k;
+  for (k = 0; k < COMMAND_OPTIONS; ++k) {
+    if (!self->option[k] || strstr(verb->arguments, command_option[k].name)) continue;
+    say_error(self, 0, command_option[k].name);
+    say_text(self, " is an option of ");
+    say_text(self, command_option[k].of);
+    say_text(self, " alone: expected none here");
+    return 2;
+  }
   self->word = 1 + (*verb->name != 0);
   status = verb->run(self);
   if (status == 2 && self->column > 0 && self->word < self->argc) say_found(self, group, verb);
@@ -571,7 +589,7 @@ static int command_answer(int argc, const char *const *argv, char *out, size_t c
     self.arena = sett_map_arena_make(memory, bytes);
     self.length = 0;
     self.word = self.column = 0;
-    self.lane = self.svg = NULL;
+    memset(self.option, 0, sizeof self.option);
     self.terminal = terminal;
     self.argc = argc;
     self.argv = argv;

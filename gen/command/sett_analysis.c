@@ -1,13 +1,29 @@
 /* The commands `coalescing`, `banks`, `utilisation`, `reuse` and `tile` (a part of gen/command/sett.c): what one map says about an access. */
 
-/* A shape, or an element type alone (then the map gives positions). Tiled layouts: *map becomes a map to positions. 0 after say_error. */
+/* "expected ..., found N results and .." of a map that does not fit the memory. */
+static int analysis_say_results(command *self, int results, int rank) {
+  say_error(self, 0, "expected as many results of the map as the shape has dimensions, or one, a position; found ");
+  say_int(self, results);
+  say_text(self, results == 1 ? " result and " : " results and ");
+  if (rank < 0) {
+    say_text(self, "a type alone: give a shape in its place");
+  } else {
+    say_int(self, rank);
+    say_text(self, rank == 1 ? " dimension" : " dimensions");
+  }
+  return 0;
+}
+
+/* A shape, or an element type alone (then the map gives positions). Tiled layouts: *map becomes a map to positions; so does a map of one result to an
+   array of more dimensions. 0 after say_error. */
 static int analysis_memory(command *self, sett_map_arena *arena, const char *text, sett_map *map, sett_tile_shape *shape, sett_analysis_memory *memory) {
   int type = sett_tile_type_find(text, strlen(text)), i, plain = 1;
+  int64_t *positions;
   memset(memory, 0, sizeof *memory);
   if (type >= 0) {
     *shape = sett_tile_make(type, 0, NULL, NULL);
     memory->bits = sett_tile_bits(shape);
-    return 1;
+    return map->kind != SETT_MAP_DEFINED || map->results == 1 || analysis_say_results(self, map->results, -1);
   }
   *shape = sett_tile_parse(reading(self, text), strlen(text));
   if (shape->error || shape->kind != SETT_TILE_ARRAY) {
@@ -16,6 +32,15 @@ static int analysis_memory(command *self, sett_map_arena *arena, const char *tex
     return 0;
   }
   memory->bits = sett_tile_bits(shape);
+  if (map->kind == SETT_MAP_DEFINED && map->results != shape->rank) {
+    if (map->results != 1 || shape->rank < 1) return analysis_say_results(self, map->results, shape->rank);
+    positions = (int64_t *)settp_map_take(arena, sizeof *positions);
+    if (!positions) return say_error(self, 0, sett_map_message(SETT_MAP_ERROR_FULL)), 0;
+    *positions = sett_tile_bytes(shape) * 8 / memory->bits;
+    memory->dims.count = 1;
+    memory->dims.values = positions;
+    return 1;
+  }
   for (i = 0; i < shape->rank; ++i) plain &= shape->minor_to_major[i] == shape->rank - 1 - i && shape->dims[i] >= 0;
   if (plain && sett_tile_plain(shape) && shape->rank > 0) {
     memory->dims.count = shape->rank;
@@ -45,8 +70,8 @@ static int analysis_lane(command *self, sett_map map) {
   char buffer[24];
   int lane, i, several = 0, last = 0, named = 0;
   if (map.kind != SETT_MAP_DEFINED || !map.dims) return 0;
-  if (self->lane) {
-    lane = sett_map_find(map, self->lane, strlen(self->lane));
+  if (self->option[OPTION_LANE]) {
+    lane = sett_map_find(map, self->option[OPTION_LANE], strlen(self->option[OPTION_LANE]));
     if (lane >= 0 && lane < map.dims) return lane;
     say_error(self, 0, "expected --lane and a dimension of the map: ");
   } else {
@@ -87,6 +112,29 @@ static void analysis_say_share(command *self, int64_t part, int64_t of) {
 
 static int analysis_error(command *self, int error) { return say_error(self, 0, sett_message(error)); }
 
+/* The error of an access: an index outside is named. */
+static int analysis_access_error(command *self, int error, sett_map map, const sett_analysis_memory *memory) {
+  sett_map_footprint image;
+  int i;
+  analysis_error(self, error);
+  if (error != SETT_ANALYSIS_ERROR_OUTSIDE || map.kind != SETT_MAP_DEFINED) return 2;
+  image = sett_map_image(&self->arena, map);
+  for (i = 0; i < image.results && !image.error; ++i) {
+    int low = image.exact[i] && image.value[i].lo < 0;
+    if (!low && (!image.exact[i] || i >= memory->dims.count || image.value[i].hi < memory->dims.values[i])) continue;
+    say_text(self, ": result ");
+    say_int(self, i + 1);
+    say_text(self, " reaches ");
+    say_int(self, low ? image.value[i].lo : image.value[i].hi);
+    if (i < memory->dims.count) {
+      say_text(self, ", the dimension is ");
+      say_int(self, memory->dims.values[i]);
+    }
+    return 2;
+  }
+  return 2;
+}
+
 /* A word as a count in [1, most]; otherwise where the word is missing. -1 after say_error. */
 static int analysis_count(command *self, int word, int otherwise, int most) {
   int64_t value;
@@ -106,8 +154,8 @@ static void analysis_say_warps(command *self, sett_map map, int64_t warps, int w
   char buffer[24];
   say_text(self, whole ? " (" : " (the first ");
   say_int(self, warps);
-  say_text(self, warps == 1 ? " warp" : " warps");
-  if (map.kind == SETT_MAP_DEFINED) say_text(self, " along ");
+  say_text(self, warps == 1 ? " access of a warp" : " accesses of a warp");
+  if (map.kind == SETT_MAP_DEFINED) say_text(self, ", lanes along ");
   if (map.kind == SETT_MAP_DEFINED) say_text(self, sett_map_name(map, 0, buffer));
   say_text(self, ")");
 }
@@ -137,6 +185,67 @@ static int analysis_vector(sett_map_arena *arena, sett_map map, const sett_analy
   return width;
 }
 
+/* --vector NAME: *map goes in steps of the widest vector along NAME, *width its elements; 1 where the map has no such variable. 0 after say_error. */
+static int analysis_step(command *self, sett_map_arena *arena, sett_map *map, const sett_analysis_memory *memory, int64_t *width) {
+  sett_analysis_memory flat = *memory;
+  sett_map linear;
+  int v, wide;
+  *width = 1;
+  if (!self->option[OPTION_VECTOR] || map->kind != SETT_MAP_DEFINED) return 1;
+  v = sett_map_find(*map, self->option[OPTION_VECTOR], strlen(self->option[OPTION_VECTOR]));
+  if (v < 0) return 1;
+  flat.dims.count = 0;
+  linear = analysis_linear(arena, *map, memory);
+  wide = v ? analysis_vector(arena, linear, &flat, v) : 1;
+  if (wide > 1) {
+    *map = sett_analysis_step(arena, *map, v, wide);
+    *width = wide;
+    return 1;
+  }
+  say_error(self, 0, "expected --vector and a variable along which elements follow each other, at a multiple of a vector's size: ");
+  say_text(self, self->option[OPTION_VECTOR]);
+  if (!v) say_text(self, " is the lane");
+  else say_text(self, " is none");
+  return 0;
+}
+
+/* Did --vector name a variable of some map? 0 after say_error. */
+static int analysis_stepped(command *self, int maps, const int64_t *width) {
+  int i;
+  for (i = 0; i < maps; ++i)
+    if (!self->option[OPTION_VECTOR] || width[i] > 1) return 1;
+  say_error(self, 0, "expected --vector and a variable of a map: no map has ");
+  say_text(self, self->option[OPTION_VECTOR]);
+  return 0;
+}
+
+/* At most as many points as one question looks at: the largest variables are cut to whole warps and vectors. *cut: some were. */
+static sett_map analysis_cut(sett_map_arena *arena, sett_map map, int *cut) {
+  sett_map_variable variable[SETT_ANALYSIS_MAX_VARIABLES];
+  int i, n = sett_map_variables(map);
+  *cut = 0;
+  if (map.kind != SETT_MAP_DEFINED || n > SETT_ANALYSIS_MAX_VARIABLES) return map;
+  for (i = 0; i < n; ++i) variable[i] = map.variable[i];
+  for (;;) {
+    double points = 1;
+    int largest = -1;
+    for (i = 0; i < n; ++i) {
+      double extent = (double)variable[i].hi - (double)variable[i].lo + 1;
+      points *= extent;
+      if (extent <= (i ? 16 : SETT_ANALYSIS_MAX_LANES)) continue;
+      if (largest < 0 || extent > (double)variable[largest].hi - (double)variable[largest].lo + 1) largest = i;
+    }
+    if (points <= SETT_ANALYSIS_MAX_LOOKS || largest < 0) break;
+    {
+      int64_t least = largest ? 16 : SETT_ANALYSIS_MAX_LANES;
+      int64_t half = (int64_t)(((uint64_t)variable[largest].hi - (uint64_t)variable[largest].lo) / 2) / least * least;
+      variable[largest].hi = variable[largest].lo + (half > least ? half : least) - 1;
+    }
+    *cut = 1;
+  }
+  return *cut ? sett_map_make(arena, map.dims, map.ranges, map.rts, variable, map.results, map.result, map.constraints, map.constraint) : map;
+}
+
 static void analysis_say_vector(command *self, sett_map map, int v, int width, const sett_analysis_memory *memory) {
   char name[24];
   say_text(self, "\nvectors: one access of ");
@@ -156,16 +265,24 @@ static void analysis_say_moved(command *self, const sett_analysis_coalescing *c,
 }
 
 /* What moves less, each tried: vectors, lanes that take other elements, an array that begins elsewhere. */
-static void analysis_say_better(command *self, sett_map_arena *arena, sett_map map, const sett_analysis_memory *memory, const sett_analysis_coalescing *was,
-                                int transaction, int lanes, int lane) {
-  sett_map linear = analysis_linear(arena, map, memory), dealt, best_map = linear;
+static void analysis_say_better(command *self, sett_map_arena *arena, sett_map map, const sett_analysis_memory *memory, int transaction, int lanes, int lane) {
+  int v, at = 0, shift = 0, cut;
+  sett_map linear = analysis_linear(arena, analysis_cut(arena, map, &cut), memory), dealt, best_map = linear;
   sett_analysis_memory flat = *memory;
-  sett_analysis_coalescing c, best = *was;
+  sett_analysis_coalescing c, best, was;
   char name[24];
-  int v, at = 0, shift = 0;
-  if (!was->whole || linear.kind != SETT_MAP_DEFINED) return;
   flat.dims.count = 0;
-  for (v = 1; v < sett_map_variables(linear); ++v) { /* the best vector */
+  was = sett_analysis_coalesced(arena, linear, &flat, transaction, lanes);
+  if (was.error || !was.whole || linear.kind != SETT_MAP_DEFINED) return;
+  if (cut) {
+    say_text(self, "\nwhat helps is judged in a part of ");
+    say_int(self, was.warps);
+    say_text(self, " accesses, ");
+    say_int(self, was.transactions * transaction);
+    say_text(self, " bytes moved:");
+  }
+  best = was;
+  for (v = 1; v < sett_map_variables(linear) && !memory->width; ++v) { /* the best vector */
     int w = analysis_vector(arena, linear, &flat, v);
     if (w < 2) continue;
     flat.bits = memory->bits * w;
@@ -176,7 +293,7 @@ static void analysis_say_better(command *self, sett_map_arena *arena, sett_map m
     analysis_say_vector(self, linear, v, w, memory);
     analysis_say_moved(self, &best, transaction);
   }
-  best = *was;
+  best = was;
   for (at = 0, v = 1; v < sett_map_variables(linear); ++v) {
     dealt = sett_analysis_deal(arena, linear, v);
     c = sett_analysis_coalesced(arena, dealt, &flat, transaction, lanes);
@@ -193,8 +310,8 @@ static void analysis_say_better(command *self, sett_map_arena *arena, sett_map m
     say_text(self, ": ");
     analysis_say_moved(self, &best, transaction);
   }
-  best = *was;
-  for (v = 1; v * memory->bits < 8 * (int64_t)transaction && v < 64; ++v) {
+  best = was;
+  for (v = 1; v * memory->bits < 8 * (int64_t)transaction && v < 64 && memory->width < 2; ++v) {
     sett_expr moved = sett_map_add(arena, linear.result[0], sett_map_constant(arena, v));
     c = sett_analysis_coalesced(arena, sett_map_make(arena, linear.dims, linear.ranges, linear.rts, linear.variable, 1, &moved, linear.constraints, linear.constraint),
                                 &flat, transaction, lanes);
@@ -216,13 +333,16 @@ static int coalescing(command *self) {
   sett_analysis_coalescing c;
   sett_tile_shape shape;
   sett_map map;
+  int64_t width;
   int transaction, lanes, lane;
   if (!analysis_map(self, 1, &map, &lane) || !analysis_memory(self, arena, self->argv[2], &map, &shape, &memory)) return 2;
+  if (!analysis_step(self, arena, &map, &memory, &width) || !analysis_stepped(self, 1, &width)) return 2;
+  if (self->option[OPTION_VECTOR]) memory.width = width;
   transaction = analysis_count(self, 3, 32, 1 << 20);
   lanes = transaction < 0 ? -1 : analysis_count(self, 4, 32, SETT_ANALYSIS_MAX_LANES);
   if (lanes < 0) return 2;
   c = sett_analysis_coalesced(arena, map, &memory, transaction, lanes);
-  if (c.error) return analysis_error(self, c.error);
+  if (c.error) return analysis_access_error(self, c.error, map, &memory);
   if (!c.warps) {
     say_text(self, "yes: nothing is accessed");
     return 0;
@@ -251,11 +371,40 @@ static int coalescing(command *self) {
     say_text(self, "neighbouring lanes are ");
     say_int(self, c.stride < 0 ? -c.stride : c.stride);
     say_text(self, " elements apart");
+  } else if (c.group) {
+    say_text(self, "lanes go in groups of ");
+    say_int(self, c.group);
+    if (c.stride) {
+      say_text(self, ", ");
+      say_int(self, c.stride < 0 ? -c.stride : c.stride);
+      say_text(self, c.stride == 1 || c.stride == -1 ? " element apart" : " elements apart");
+    } else {
+      say_text(self, " at one place");
+    }
+    say_text(self, ", groups ");
+    say_int(self, c.apart < 0 ? -c.apart : c.apart);
+    say_text(self, " apart");
   } else {
     say_text(self, c.strided ? "warps begin in the middle of a transaction" : "lanes of a warp are in several places");
   }
-  analysis_say_better(self, arena, map, &memory, &c, transaction, lanes, lane);
+  analysis_say_better(self, arena, map, &memory, transaction, lanes, lane);
   return 1;
+}
+
+/* The swizzle in CuTe's notation, of the offset in elements: bits [M, M + B) are changed by bits [M + S, M + S + B), where rows are a power of two long. */
+static void analysis_say_cute(command *self, const sett_analysis_memory *m) {
+  int64_t row = m->dims.values[m->dims.count - 1], unit, from;
+  int bits = 0, base = 0, shift = 0;
+  while ((int64_t)1 << bits < m->swizzle_count) ++bits;
+  for (unit = 1; unit < m->swizzle_unit; unit *= 2) ++base;
+  for (from = unit; from < row * m->swizzle_every; from *= 2) ++shift;
+  say_text(self, "S<");
+  say_int(self, bits);
+  say_text(self, ",");
+  say_int(self, base);
+  say_text(self, ",");
+  say_int(self, shift);
+  say_text(self, ">");
 }
 
 static void analysis_say_memory(command *self, const sett_analysis_memory *was, const sett_analysis_memory *m, int degree) {
@@ -287,7 +436,9 @@ static void analysis_say_memory(command *self, const sett_analysis_memory *was, 
     say_text(self, "(row mod ");
   }
   say_int(self, m->swizzle_count);
-  say_text(self, "): degree ");
+  say_text(self, "), ");
+  analysis_say_cute(self, m);
+  say_text(self, ": degree ");
   say_int(self, degree);
   say_text(self, ", costs no memory");
 }
@@ -296,16 +447,17 @@ enum { BANKS_MAPS = 8, BANKS = 32, BANK_BYTES = 4, WARP = 32 };
 
 /* Elements of the widest aligned vector along a range of one of the maps, at least those of a word of a bank: rows that are padded stay a multiple of it.
    Ranges are what one thread does; a dimension is other threads. */
-static int64_t analysis_access(sett_map_arena *arena, int maps, const sett_map *map, const sett_analysis_memory *memory) {
+static int64_t analysis_access(sett_map_arena *arena, int maps, const sett_map *map, const int64_t *width, const sett_analysis_memory *memory) {
   int64_t wide = BANK_BYTES * 8 / memory->bits > 1 ? BANK_BYTES * 8 / memory->bits : 1;
   sett_analysis_memory flat = *memory;
   int i, v;
   flat.dims.count = 0;
   for (i = 0; i < maps; ++i) {
     sett_map linear = analysis_linear(arena, map[i], memory);
+    if (width[i] > wide) wide = width[i];
     for (v = map[i].dims; v < sett_map_variables(linear); ++v) {
-      int width = analysis_vector(arena, linear, &flat, v);
-      if (width > wide) wide = width;
+      int vector = analysis_vector(arena, linear, &flat, v);
+      if (vector > wide) wide = vector;
     }
   }
   return wide;
@@ -317,7 +469,7 @@ static void analysis_say_apart(command *self, int64_t stride) {
   say_text(self, " elements apart");
 }
 
-/* Vectors along a variable of the one access, where they take fewer turns. */
+/* Vectors along a variable of the one access, where they take fewer turns; of several accesses that there are vectors. */
 static void analysis_say_wider(command *self, sett_map_arena *arena, int maps, const sett_map *map, const sett_analysis_memory *memory,
                                const sett_analysis_banks *was) {
   sett_map linear = maps == 1 ? analysis_linear(arena, map[0], memory) : sett_map_undefined();
@@ -325,8 +477,22 @@ static void analysis_say_wider(command *self, sett_map_arena *arena, int maps, c
   sett_analysis_banks b;
   int64_t turns = was->turns;
   int v, w;
-  if (linear.kind != SETT_MAP_DEFINED || !was->whole) return;
+  char name[24];
   flat.dims.count = 0;
+  for (v = 0; maps > 1 && v < maps; ++v) {
+    int u;
+    linear = analysis_linear(arena, map[v], memory);
+    for (u = 1; u < sett_map_variables(linear); ++u) {
+      w = analysis_vector(arena, linear, &flat, u);
+      if (w < 2) continue;
+      analysis_say_vector(self, linear, u, w, memory);
+      say_text(self, "--vector ");
+      say_text(self, sett_map_name(linear, u, name));
+      say_text(self, " judges by vectors");
+      return;
+    }
+  }
+  if (linear.kind != SETT_MAP_DEFINED || !was->whole || maps > 1) return;
   for (v = 1; v < sett_map_variables(linear); ++v) {
     w = analysis_vector(arena, linear, &flat, v);
     if (w < 2) continue;
@@ -340,7 +506,9 @@ static void analysis_say_wider(command *self, sett_map_arena *arena, int maps, c
     say_int(self, b.degree);
     say_text(self, ", ");
     say_int(self, b.turns);
-    say_text(self, " turns");
+    say_text(self, " turns; --vector ");
+    say_text(self, sett_map_name(linear, v, name));
+    say_text(self, " judges by vectors");
   }
 }
 
@@ -351,18 +519,23 @@ static int banks(command *self) {
   sett_analysis_coalescing apart;
   sett_tile_shape shape;
   sett_map map[BANKS_MAPS];
-  int64_t round, wide;
+  int64_t round, wide, width[BANKS_MAPS];
   int i, maps = 0, at = 0, degree, lane;
   memset(&worst, 0, sizeof worst);
   if (self->argc > 2 + BANKS_MAPS) return say_error(self, 0, "expected at most 8 maps");
   for (i = 1; i < self->argc; ++i) {
     if (i == 2) continue;
     if (!analysis_map(self, i, &map[maps], &lane) || !analysis_memory(self, arena, self->argv[2], &map[maps], &shape, &memory)) return 2;
+    if (!analysis_step(self, arena, &map[maps], &memory, &width[maps])) return 2;
     ++maps;
   }
+  if (!analysis_stepped(self, maps, width)) return 2;
   for (i = 0; i < maps; ++i) {
-    sett_analysis_banks b = sett_analysis_bank_conflicts(arena, map[i], &memory, BANKS, BANK_BYTES, WARP);
-    if (b.error) return analysis_error(self, b.error);
+    sett_analysis_memory whole = memory;
+    sett_analysis_banks b;
+    whole.width = width[i];
+    b = sett_analysis_bank_conflicts(arena, map[i], &whole, BANKS, BANK_BYTES, WARP);
+    if (b.error) return analysis_access_error(self, b.error, map[i], &memory);
     if (i && b.degree <= worst.degree) continue;
     worst = b;
     at = i;
@@ -398,15 +571,15 @@ static int banks(command *self) {
   if (!memory.dims.count) {
     apart = sett_analysis_coalesced(arena, map[at], &memory, BANK_BYTES, WARP);
     if (!apart.error && apart.strided && apart.stride) analysis_say_apart(self, apart.stride);
-    analysis_say_wider(self, arena, maps, map, &memory, &worst);
+    if (!self->option[OPTION_VECTOR]) analysis_say_wider(self, arena, maps, map, &memory, &worst);
     if (sett_tile_type_find(self->argv[2], strlen(self->argv[2])) >= 0) say_text(self, "\na shape in place of the type gets a padding and a swizzle, where they help");
     return 1;
   }
   round = (int64_t)BANKS * BANK_BYTES * 8;
   padded = swizzled = memory;
-  wide = analysis_access(arena, maps, map, &memory);
+  wide = analysis_access(arena, maps, map, width, &memory);
   padded.align = wide;
-  degree = sett_analysis_pad_rows(arena, maps, map, &padded, BANKS, BANK_BYTES, WARP);
+  degree = sett_analysis_pad_rows(arena, maps, map, width, &padded, BANKS, BANK_BYTES, WARP);
   if (degree > 0 && padded.padding) { /* longer rows help: their length is the reason */
     if (memory.dims.values[memory.dims.count - 1] * memory.bits % round == 0) {
       say_text(self, "\nwhy: a row is ");
@@ -430,7 +603,7 @@ static int banks(command *self) {
   if (degree > 0 && padded.padding) analysis_say_memory(self, &memory, &padded, degree);
   if (wide * memory.bits > BANK_BYTES * 8) { /* the vectors' alignment has a price where elements are accessed alone */
     sett_analysis_memory narrow = memory;
-    int best = sett_analysis_pad_rows(arena, maps, map, &narrow, BANKS, BANK_BYTES, WARP);
+    int best = sett_analysis_pad_rows(arena, maps, map, width, &narrow, BANKS, BANK_BYTES, WARP);
     if (best > 0 && narrow.padding && (best < degree || degree <= 0)) {
       analysis_say_memory(self, &memory, &narrow, best);
       say_text(self, ", misaligns vectors of ");
@@ -438,9 +611,9 @@ static int banks(command *self) {
       say_text(self, " bytes");
     }
   }
-  degree = sett_analysis_swizzle_rows(arena, maps, map, &swizzled, BANKS, BANK_BYTES, WARP);
+  degree = sett_analysis_swizzle_rows(arena, maps, map, width, &swizzled, BANKS, BANK_BYTES, WARP);
   if (degree > 0 && swizzled.swizzle_count) analysis_say_memory(self, &memory, &swizzled, degree);
-  analysis_say_wider(self, arena, maps, map, &memory, &worst);
+  if (!self->option[OPTION_VECTOR]) analysis_say_wider(self, arena, maps, map, &memory, &worst);
   return 1;
 }
 
@@ -588,17 +761,20 @@ static int tile(command *self) {
   return 0;
 }
 
+#define ANALYSIS_VECTOR "\n--vector: one access takes the elements along that variable, up to 16 bytes of them"
 #define ANALYSIS_LANE "\nlanes of a warp are neighbours along the dimension of --lane; without it along lane, thread, th_x, thread_x, tid or t," \
                       "\nor along the last of d0, d1, .. (as op prints them) that has several values"
 
 static const command_verb coalescing_verbs[] = {
-    {"", "[--lane NAME] MAP SHAPE|TYPE [TRANSACTION_BYTES [LANES]]",
-     "yes, or no, why, and what helps: do warps (of 32 lanes) touch as few transactions (of 32 bytes) as can hold their elements?" ANALYSIS_LANE,
+    {"", "[--lane NAME] [--vector NAME] MAP SHAPE|TYPE [TRANSACTION_BYTES [LANES]]",
+     "yes, or no, why, and what helps: do warps (of 32 lanes) touch as few transactions (of 32 bytes) as can hold their elements?" ANALYSIS_LANE ANALYSIS_VECTOR,
      "(t, b) -> (t, b), domain: t in [0, 31], b in [0, 63]\tf32[32,64]", coalescing},
 };
 
 static const command_verb banks_verbs[] = {
-    {"", "[--lane NAME] MAP SHAPE|TYPE [MAP ..]", "yes, or no, which lanes meet, why, a padding and a swizzle: is each access free of bank conflicts?" ANALYSIS_LANE,
+    {"", "[--lane NAME] [--vector NAME] MAP SHAPE|TYPE [MAP ..]", "yes, or no, which lanes meet, why, a padding and a swizzle: is each access free of bank conflicts?"
+     "\na turn is one word of every bank; the degree is the most turns that 128 bytes of a warp take: 1 is free (16-byte accesses of a warp take 4 turns of degree 1)"
+     ANALYSIS_LANE ANALYSIS_VECTOR,
      "(t, i) -> (t, i), domain: t in [0, 31], i in [0, 31]\tf32[32,32]", banks},
 };
 

@@ -1444,7 +1444,7 @@ static int draw_access(command *self, draw_picture *p) {
 
 static int draw(command *self) {
   static const draw_limits text = {64, 64, 8}, svg = {128, 128, 16};
-  const draw_limits *limits = self->svg ? &svg : &text;
+  const draw_limits *limits = self->option[OPTION_SVG] ? &svg : &text;
   draw_picture *p = (draw_picture *)settp_map_take(&self->arena, sizeof *p);
   char(*colour)[128] = (char(*)[128])settp_map_take(&self->arena, sizeof(char[DRAW_TABLES][128]));
   int i;
@@ -1457,7 +1457,7 @@ static int draw(command *self) {
   if (self->argc == 3 && draw_is_map(self->argv[1]) && (draw_is_shape(self->argv[2]) || sett_tile_type_find(self->argv[2], strlen(self->argv[2])) >= 0)) {
     if (!draw_access(self, p)) return 2;
   } else {
-    if (self->lane) return say_error(self, 0, "expected --lane with an access alone: a map and a shape");
+    if (self->option[OPTION_LANE]) return say_error(self, 0, "expected --lane with an access alone: a map and a shape");
     p->tables = self->argc - 1;
     p->pair = p->tables == 2;
     for (i = 0; i < p->tables; ++i) {
@@ -1475,7 +1475,7 @@ static int draw(command *self) {
     if (p->pair) draw_compare(p);
   }
   for (i = 0; i < p->tables; ++i) draw_colours(p->table[i], colour[i], sizeof colour[i]);
-  if (self->svg) draw_say_svg(self, p);
+  if (self->option[OPTION_SVG]) draw_say_svg(self, p);
   else draw_say_text(self, p);
   return 0;
 }

@@ -17,10 +17,32 @@ static int nested_operand(const char *text) {
   return -1;
 }
 
+/* A word that is neither a layout nor INTRINSIC.OPERAND; 0. */
+static int nested_say_fragment(command *self, const char *text) {
+  const char *dot = strrchr(text, '.');
+  char name[MISTYPED_MOST] = "";
+  command_mistyped mistyped;
+  int i;
+  if (dot && sett_mma_find(text, (size_t)(dot - text)) >= 0)
+    return say_error(self, (int)(dot - text) + 2, "expected lhs, rhs, acc (or a, b, c), lhs_scale or rhs_scale, if the intrinsic has it"), 0;
+  if (dot && (size_t)(dot - text) < sizeof name) memcpy(name, text, (size_t)(dot - text));
+  else if (!dot && strlen(text) < sizeof name) memcpy(name, text, strlen(text));
+  mistyped = command_look_for(name);
+  for (i = 0; i < SETT_MMA_COUNT; ++i) command_compare(&mistyped, sett_mma_get(i).name);
+  say_error(self, 1, "expected nested_layout<..>, or an intrinsic, a dot and its operand lhs, rhs or acc, such as ");
+  say_text(self, mistyped.nearest ? mistyped.nearest : sett_mma_get(0).name);
+  say_text(self, dot && nested_operand(dot + 1) >= 0 ? dot : ".acc");
+  say_text(self, " (`nested mma` lists the intrinsics)");
+  return 0;
+}
+
 /* The layout of that word, or INTRINSIC.OPERAND; 0 after say_error. */
 static int nested_read(command *self, int word, sett_nested_layout *layout) {
   const char *text = reading(self, self->argv[word]), *dot = strrchr(text, '.');
   int intrinsic = dot ? sett_mma_find(text, (size_t)(dot - text)) : -1;
+  if (intrinsic >= 0 ? sett_mma_layout(intrinsic, nested_operand(dot + 1)).error == SETT_NESTED_ERROR_OPERAND
+                     : strncmp(text, "#iree", 5) && strncmp(text, "nested", 6))
+    return nested_say_fragment(self, text);
   if (intrinsic >= 0) *layout = sett_mma_layout(intrinsic, nested_operand(dot + 1));
   else *layout = sett_nested_parse(text, strlen(text));
   if (layout->error) nested_error(self, layout);

@@ -361,10 +361,9 @@ def _in_banks(device: Device, tile: Tile, stage: Stage) -> "Tuple[Stage, str]":
         if tried[-1][0] == 1:
             break
     degree, form = min(tried, key=lambda x: x[0])
-    words = f"{form.name} pitch {form.pitch} words of {form.word}" + (f" rotated by {form.turn[1]} each {form.turn[0]}"
-                                                                      if form.turn[1] else "")
-    return form, f"{words}: {degree}-way" + (f", {tried[0][1].pitch} would be {tried[0][0]}-way" if degree < tried[0][0]
-                                             else "")
+    turned = f", rotated by {form.turn[1]} more words after each {form.turn[0]} lanes" if form.turn[1] else ""
+    words = f"{form.name} in rows of {form.pitch} words of {form.word} bytes{turned}"
+    return form, f"{words}: {degree}-way" + (f" (rows of {tried[0][1].pitch}: {tried[0][0]}-way)" if degree < tried[0][0] else "")
 
 
 # ---- the kernel ----

@@ -317,8 +317,8 @@ BUSY = 0.25     # spread beyond which something else has the machine at times
 
 def _legend(names: Sequence[str]) -> str:
     """What stands in the columns of the table."""
-    return (f"GB/s, copy, read, memcpy{''.join(f', {name}' for name in names)}: GB/s of the bytes moved; share, of read: of the fastest copy's or "
-            "read's GB/s; +-: how well the share is known (95%); spread: the middle half of the turns. bench/README.md explains them")
+    return (f"GB/s, copy, read, memcpy{''.join(f', {name}' for name in names)}: GB/s of the bytes moved; share, of read: the kernel's GB/s in those of "
+            "the fastest copy, read; +-: of the share (95%); spread: of the middle half of the turns. bench/README.md explains them")
 
 
 def _busy(report: Report) -> List[str]:

@@ -1,4 +1,4 @@
-// tests/kernels/transpose_f32.hlo: threads 256, tile 32 x 32, vec 4, tile_p0 pitch 33 words of 4: 1-way, 32 would be 8-way
+// tests/kernels/transpose_f32.hlo: threads 256, tile 32 x 32, vec 4, tile_p0 in rows of 33 words of 4 bytes: 1-way (rows of 32: 8-way)
 __kernel __attribute__((reqd_work_group_size(256, 1, 1))) void sett_transpose_f32(__global const float *restrict p0, __global float *restrict r0)
 {
   __local float tile_p0[1056];

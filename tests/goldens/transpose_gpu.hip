@@ -1,4 +1,4 @@
-// tests/kernels/transpose_f32.hlo: threads 256, tile 32 x 32, vec 4, tile_p0 pitch 33 words of 4: 1-way, 32 would be 8-way
+// tests/kernels/transpose_f32.hlo: threads 256, tile 32 x 32, vec 4, tile_p0 in rows of 33 words of 4 bytes: 1-way (rows of 32: 8-way)
 extern "C" __global__ __launch_bounds__(256) void sett_transpose_f32(const float *__restrict__ p0, float *__restrict__ r0)
 {
   __shared__ float tile_p0[1056];

@@ -29,8 +29,9 @@ static void say_banks(sett_map_arena *arena, const char *what, sett_map map, con
 
 int main(void) {
   sett_map_arena arena = sett_map_arena_make(memory, sizeof memory);
-  static const int64_t array_dims[] = {1024, 1024}, tile_dims[] = {32, 32};
+  static const int64_t array_dims[] = {1024, 1024}, tile_dims[] = {32, 32}, vectors_dims[] = {64, 64};
   sett_analysis_memory array = {.dims = {2, array_dims}, .bits = 32}, tile = {.dims = {2, tile_dims}, .bits = 32}, padded, swizzled;
+  sett_analysis_memory vectors = {.dims = {2, vectors_dims}, .bits = 16};
 
   /* An access is a map from (lane, what else changes) to an index of the array. The first dimension is the lane. */
   sett_map by_columns = map_of(&arena, "(lane, i) -> (lane, i), domain: lane in [0, 31], i in [0, 31]");
@@ -50,11 +51,22 @@ int main(void) {
   both[0] = by_rows;
   both[1] = by_columns;
   padded = swizzled = tile;
-  sett_analysis_pad_rows(&arena, 2, both, &padded, BANKS, WORD, LANES);
+  sett_analysis_pad_rows(&arena, 2, both, NULL, &padded, BANKS, WORD, LANES);
   printf("  with %lld more element a row", (long long)padded.padding);
   say_banks(&arena, ", read by columns", by_columns, &padded);
-  sett_analysis_swizzle_rows(&arena, 2, both, &swizzled, BANKS, WORD, LANES);
+  sett_analysis_swizzle_rows(&arena, 2, both, NULL, &swizzled, BANKS, WORD, LANES);
   printf("  with column xor row mod %lld", (long long)swizzled.swizzle_count);
   say_banks(&arena, ", read by columns", by_columns, &swizzled);
+
+  /* Vectors: the map gives the first element of each, width how many there are. Here eight lanes write a row of 16-bit elements, and ldmatrix reads. */
+  puts("shared memory, f16[64,64], accesses of 8 elements");
+  vectors.width = 8;
+  both[0] = map_of(&arena, "(lane, i) -> (i * 4 + lane floordiv 8, lane mod 8 * 8), domain: lane in [0, 31], i in [0, 15]");
+  both[1] = map_of(&arena, "(lane, m, k) -> (m * 16 + lane mod 16, k * 16 + lane floordiv 16 * 8), domain: lane in [0, 31], m in [0, 3], k in [0, 3]");
+  say_banks(&arena, "  written by rows", both[0], &vectors);
+  say_banks(&arena, "  read by ldmatrix", both[1], &vectors);
+  sett_analysis_swizzle_rows(&arena, 2, both, NULL, &vectors, BANKS, WORD, LANES);
+  printf("  with column xor %lld * (row mod %lld)", (long long)vectors.swizzle_unit, (long long)vectors.swizzle_count);
+  say_banks(&arena, ", read by ldmatrix", both[1], &vectors);
   return 0;
 }
