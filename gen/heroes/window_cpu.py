@@ -203,8 +203,8 @@ def _bordered(nest: Nest, partition: Partition, sizes: "Tuple[int, ...]") -> boo
 class Record:
     """templates/kernels/window_cpu.j2. group: whether the place needs the number of the work-group. row: the coordinate
     that counts rows; first, last: a work-item's rows, as C text. begin, end: the first vector of a row and the one after
-    the last, as C texts; they begin where a line does. edges: single vectors, which overlap these. elements: the columns, from the first to before the last, that are
-    computed one by one."""
+    the last, as C texts; they begin where a line does. edges: single vectors, which overlap these. elements: the columns,
+    from the first to before the last, that are computed one by one."""
 
     group: bool
     coordinates: List[Coordinate]
@@ -246,7 +246,7 @@ def _kernel(nest: Nest, schedule: Rows, index_type: str, context: Context) -> Ke
     if schedule.lines:
         thread, box, ends = _lines(nest, sizes, schedule.inside, lanes)
         step, columns = of(thread, box, True), [low, high - lanes]
-        if any("lane" in line for line in step.text.lines):     # elements one by one: a guard is left, or a gather
+        if step.uses("lane"):       # elements one by one: a guard is left, or a gather
             return None
         (first_step, last_step) = algebra.c_text(ends, index_type).results
     else:
