@@ -9,10 +9,17 @@ static sett_notation layout_read(command *self, int word) {
   return sett_notation_parse(&self->arena, text, strlen(text));
 }
 
-/* The layout of that word in any notation; 0 after say_error. */
+/* The layout of that word in any notation, or of a fragment, INTRINSIC.OPERAND; 0 after say_error. */
 static int layout_read_any(command *self, int word, sett_any *layout) {
-  const char *text = reading(self, self->argv[word]);
-  *layout = sett_any_parse(&self->arena, text, strlen(text));
+  const char *text = reading(self, self->argv[word]), *dot = strchr(text, '.');
+  int intrinsic = dot ? sett_mma_find(text, (size_t)(dot - text)) : -1;
+  if (intrinsic >= 0) {
+    *layout = settp_any_none(SETT_ANY_IREE);
+    layout->nested = sett_mma_layout(intrinsic, nested_operand(dot + 1));
+    layout->error = layout->nested.error ? SETT_NESTED_ERROR_FIRST + layout->nested.error : 0;
+  } else {
+    *layout = sett_any_parse(&self->arena, text, strlen(text));
+  }
   if (layout->error) say_error(self, (int)layout->column, sett_message(layout->error));
   return !layout->error;
 }
