@@ -104,8 +104,8 @@ class Device:
     column_period: int = 0              # accumulators, at most, of vectors that run over rows of few columns until one begins at lane 0 again
 
     # Scans of a CPU
-    scan_least_bytes: int = 0           # bytes of such a block that are not halved for more work-items
     scan_bytes: int = 0                 # bytes of a block of columns that are carried down the rows
+    scan_least_bytes: int = 0           # bytes of such a block that are not halved for more work-items
 
     # Rows of a CPU, which go through several stages
     held_bytes: int = 0                 # bytes of a row that stay in the second level from one stage to the next
@@ -173,7 +173,7 @@ _CPU = Device(
     short_row=1024, reduction_prefetch=2048, prefetch_burst=4,
     column_registers=16,                # 24 are no faster
     column_period=25,
-    stream_vectors=64, period_vectors=64, part_rows=16, part_steps=4, fold_vectors=64,      # rough bounds below which a kernel takes microseconds; not tuned
+    stream_vectors=64, period_vectors=64, part_rows=16, part_steps=4, fold_vectors=64,      # chosen, not measured one by one
     scan_bytes=8 << 10, scan_least_bytes=512,
     held_bytes=512 << 10, row_block=32 << 10, kept_bytes=256 << 10,
     window_items=8, indexed_items=2, shared_updates=4096, shared_neighbours=128, updates_ahead=32, scatter_threads=128,
@@ -193,7 +193,8 @@ _CPU = Device(
 _GPU = Device(
     name="", language="", cpu=False, units=0, warp=32, line=16, cache=0,
     walk_threads=128, walk_unit_threads=512, step_bytes=32,
-    reduction_unit_threads=1024, reduction_threads=256, least_threads=64, column_threads=32, coalesced=128, sector=32, reduction_values=32, row_threads=1024, row_registers=16, thread_bytes=16, ahead_bytes=64,
+    reduction_unit_threads=1024, reduction_threads=256, least_threads=64, column_threads=32,
+    coalesced=128, sector=32, reduction_values=32, row_threads=1024, row_registers=16, thread_bytes=16, ahead_bytes=64,
     shared_updates=4096, shared_neighbours=128, scatter_threads=128, runs=4, unit_threads=2048,
     transpose_threads=256, banks=32, bank=4,
     tile_side=32, tile_threads=32,      # a row of the tile is read by 32 threads: a line of four-byte elements; also where waves are 64
