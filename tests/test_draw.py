@@ -219,6 +219,16 @@ def test_cut() -> None:
     assert len(svg_cells(drawn_svg("f32[300,300]"))) == 128 * 128
 
 
+def test_far_values() -> None:
+    """Values and indices at the ends of 64 bits."""
+    low, high = -(1 << 63), (1 << 63) - 1
+    cells = table(drawn(f"(d0, d1) -> (d0 * {1 << 62}, d1), domain: d0 in [-2, 1], d1 in [0, 1]"), 2)
+    assert cells == {(i, j): f"{i * (1 << 62)},{j}" for i in range(-2, 2) for j in range(2)}
+    cells = table(drawn(f"(d0, d1) -> (d0), domain: d0 in [{low}, {high}], d1 in [0, 1]"), 2)
+    assert len(cells) > 32 and cells == {(i, j): str(i) for i, j in cells} and (low, 0) in cells
+    assert table(drawn(f"(t) -> (t * {1 << 62}), domain: t in [-2, 1]"), 1)[low,] == "-2"
+
+
 def test_same_bytes() -> None:
     words = ["(4,(2,4)):(2,(1,8))", "(4,8):(8,1)"]
     assert drawn(*words) == drawn(*words) and drawn_svg(*words) == drawn_svg(*words)

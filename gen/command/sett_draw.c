@@ -1,5 +1,6 @@
-/* The command `draw` (a part of gen/command/sett.c): a picture of a layout, a map or an access, as text or as SVG. It does no input or output: the answer is the picture.
-   A picture is one table of cells, or two. A source (a text of the command) says a table's axes and what each cell holds; the rest of the file prints tables. */
+/* The command `draw` (a part of gen/command/sett.c): a picture of a layout, a map or an access, as text or as SVG. It does no input or output: the answer
+   is the picture. A picture is one table of cells, or two. A source (a text of the command) says a table's axes and what each cell holds; the rest of the
+   file prints tables. */
 
 enum { DRAW_AXES = 16, DRAW_NUMBERS = 16, DRAW_NAME = 24, DRAW_COLOURS = 32, DRAW_HUES = 8 };
 enum { DRAW_POINTS = 1 << 24, DRAW_MAP_POINTS = 1 << 19 }; /* inputs that are looked at, to find the owners of elements */
@@ -54,7 +55,7 @@ typedef struct {
 static int draw_full(command *self) { return say_error(self, 0, sett_map_message(SETT_MAP_ERROR_FULL)), 0; }
 static int64_t draw_least(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t draw_floor(int64_t a, int64_t b) { return a / b - (a % b < 0); }
-static int64_t draw_mod(int64_t a, int64_t b) { return a - draw_floor(a, b) * b; }
+static int64_t draw_mod(int64_t a, int64_t b) { return a % b + (a % b < 0 ? b : 0); }
 
 static int64_t draw_extent(int64_t lo, int64_t hi) {
   uint64_t distance = (uint64_t)hi - (uint64_t)lo;
@@ -69,6 +70,12 @@ static command draw_note(char *out, size_t capacity) {
   note.capacity = capacity;
   out[0] = 0;
   return note;
+}
+
+/* How far the index is from the first one, or -1 where it is outside of the axis. */
+static int64_t draw_along(const draw_axis *axis, int64_t index) {
+  uint64_t distance = (uint64_t)index - (uint64_t)axis->first;
+  return index >= axis->first && distance < (uint64_t)axis->size ? (int64_t)distance : -1;
 }
 
 static draw_axis draw_axis_of(const char *name, int number, int64_t first, int64_t size) {
@@ -427,8 +434,8 @@ static int64_t draw_cell(const draw_table *t, const int64_t *index) {
   int64_t page = 0, row = 0, column = 0;
   int d;
   for (d = 0; d < t->rank; ++d) {
-    int64_t at = index[d] - t->axis[d].first;
-    if (index[d] < t->axis[d].first || at >= t->axis[d].size) return -1;
+    int64_t at = draw_along(&t->axis[d], index[d]);
+    if (at < 0) return -1;
     if (t->rank == 1) row = at / t->all_columns, column = at % t->all_columns;
     else if (d == t->rank - 1) column = at;
     else if (d == t->rank - 2) row = at;
@@ -557,7 +564,9 @@ static int draw_runs(const draw_table *t, int64_t unit, int down) {
   for (cell = 0; cell < cells; ++cell) {
     int64_t at = (down ? cell / t->columns % t->rows : cell % t->columns) % unit, first = cell - at * (down ? t->columns : 1);
     if (t->state[cell] != DRAW_CELL || t->state[first] != DRAW_CELL) continue;
-    if (draw_mod(t->number[first * t->numbers], unit) || t->number[cell * t->numbers] - at != t->number[first * t->numbers]) return 0;
+    if (draw_mod(t->number[first * t->numbers], unit) || draw_mod(t->number[cell * t->numbers], unit) != at ||
+        draw_floor(t->number[cell * t->numbers], unit) != draw_floor(t->number[first * t->numbers], unit))
+      return 0;
   }
   return 1;
 }
@@ -984,6 +993,16 @@ static void svg_rectangle(command *self, int64_t x, int64_t y, int64_t width, in
   say_text(self, "z");
 }
 
+/* A line of a path, to the right (h) or down (v). */
+static void svg_stroke(command *self, int64_t x, int64_t y, const char *way, int64_t length) {
+  say_text(self, "M");
+  say_int(self, x);
+  say_text(self, " ");
+  say_int(self, y);
+  say_text(self, way);
+  say_int(self, length);
+}
+
 static void svg_begin_path(command *self, const char *kind, int number) {
   say_text(self, "<path class=\"");
   say_text(self, kind);
@@ -1040,21 +1059,11 @@ static void svg_tiles(command *self, const draw_table *t, const draw_box *box, i
   svg_begin_path(self, "line", -1);
   for (k = 0; tile > 1 && k <= t->columns; ++k) {
     if (k % tile && k < t->all_columns) continue;
-    say_text(self, "M");
-    say_int(self, x + k * box->cell);
-    say_text(self, " ");
-    say_int(self, y);
-    say_text(self, "v");
-    say_int(self, t->rows * SVG_CELL);
+    svg_stroke(self, x + k * box->cell, y, "v", t->rows * SVG_CELL);
   }
   for (k = 0; down > 1 && k <= t->rows; ++k) {
     if (k % down && k < t->all_rows) continue;
-    say_text(self, "M");
-    say_int(self, x);
-    say_text(self, " ");
-    say_int(self, y + k * SVG_CELL);
-    say_text(self, "h");
-    say_int(self, t->columns * box->cell);
+    svg_stroke(self, x, y + k * SVG_CELL, "h", t->columns * box->cell);
   }
   svg_end_path(self);
 }
@@ -1063,7 +1072,7 @@ static void svg_tiles(command *self, const draw_table *t, const draw_box *box, i
 static void svg_axes(command *self, const draw_table *t, const draw_box *box, int64_t x, int64_t y) {
   char text[24];
   int64_t k;
-  const char *across = t->source == DRAW_MEMORY ? "bank" : t->rank ? t->axis[t->rank - 1].name : "", *down = t->source == DRAW_MEMORY ? "byte" : t->rank > 1 ? t->axis[t->rank - 2].name : "";
+  const char *across = t->rank ? t->axis[t->rank - 1].name : "", *down = t->rank > 1 ? t->axis[t->rank - 2].name : "";
   if (!t->rank) return;
   svg_text(self, x + t->columns * box->cell / 2, y - 26, "head", across, strlen(across));
   if (t->rank > 1) {
@@ -1114,8 +1123,8 @@ static void svg_page(command *self, const draw_table *t, const draw_box *box, in
     if (any) svg_end_path(self);
   }
   svg_begin_path(self, "grid", -1);
-  for (k = 1; k < t->columns; ++k) say_text(self, "M"), say_int(self, x + k * box->cell), say_text(self, " "), say_int(self, y), say_text(self, "v"), say_int(self, t->rows * SVG_CELL);
-  for (k = 1; k < t->rows; ++k) say_text(self, "M"), say_int(self, x), say_text(self, " "), say_int(self, y + k * SVG_CELL), say_text(self, "h"), say_int(self, t->columns * box->cell);
+  for (k = 1; k < t->columns; ++k) svg_stroke(self, x + k * box->cell, y, "v", t->rows * SVG_CELL);
+  for (k = 1; k < t->rows; ++k) svg_stroke(self, x, y + k * SVG_CELL, "h", t->columns * box->cell);
   svg_end_path(self);
   svg_tiles(self, t, box, x, y);
   for (k = any = 0; k < count; ++k) {
@@ -1126,8 +1135,9 @@ static void svg_page(command *self, const draw_table *t, const draw_box *box, in
   if (any) svg_end_path(self);
   say_text(self, "<g class=\"ink\">\n");
   for (k = 0; k < count; ++k) {
+    size_t length = draw_label(t, from + k, text, sizeof text);
     if (t->state[from + k] != DRAW_CELL) continue;
-    svg_text(self, x + k % t->columns * box->cell + box->cell / 2, y + k / t->columns * SVG_CELL + 18, t->differs[from + k] ? "bold" : "", text, draw_label(t, from + k, text, sizeof text));
+    svg_text(self, x + k % t->columns * box->cell + box->cell / 2, y + k / t->columns * SVG_CELL + 18, t->differs[from + k] ? "bold" : "", text, length);
   }
   say_text(self, "</g>\n");
 }
@@ -1287,7 +1297,7 @@ static void draw_compare(draw_picture *p) {
       int outside = 0, same;
       if (!draw_index(t, page, row, column, index)) continue;
       other = draw_cell(u, index);
-      for (d = 0; d < u->rank; ++d) outside |= index[d] < u->axis[d].first || index[d] - u->axis[d].first >= u->axis[d].size;
+      for (d = 0; d < u->rank; ++d) outside |= draw_along(&u->axis[d], index[d]) < 0;
       if (other < 0 && !outside) continue; /* it is not drawn */
       same = other >= 0 && t->state[cell] == u->state[other] &&
              (t->state[cell] != DRAW_CELL || !memcmp(t->number + cell * t->numbers, u->number + other * u->numbers, (size_t)t->numbers * sizeof *t->number));
@@ -1397,7 +1407,8 @@ static int draw_access(command *self, draw_picture *p) {
   if (!analysis_map(self, 1, &map, &lane) || !analysis_memory(self, arena, self->argv[2], &map, &shape, &memory)) return 0;
   linear = analysis_linear(arena, map, &memory);
   if (linear.kind == SETT_MAP_FAILED) return say_map_error(self, linear), 0;
-  if (linear.kind != SETT_MAP_DEFINED || linear.results != 1 || !linear.dims) return say_error(self, 1, "expected a map with lanes, to positions or to indices of the shape"), 0;
+  if (linear.kind != SETT_MAP_DEFINED || linear.results != 1 || !linear.dims)
+    return say_error(self, 1, "expected a map with lanes, to positions or to indices of the shape"), 0;
   c = sett_analysis_coalesced(arena, map, &memory, DRAW_TRANSACTION, 32);
   b = sett_analysis_bank_conflicts(arena, map, &memory, BANKS, BANK_BYTES, WARP);
   if (c.error || b.error) return analysis_error(self, c.error ? c.error : b.error), 0;
