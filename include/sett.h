@@ -520,7 +520,7 @@ SETT_INLINE sett_map sett_nested_address(sett_map_arena *arena, const sett_neste
 
 /* ---- bodies: a layout in any notation --------------------------------------------------------------------------- */
 
-SETT_INLINE sett_any settp_any_none(int kind) {
+SETT_INLINE sett_any settp_layout_any_none(int kind) {
 #ifdef __cplusplus
   sett_any layout = {};
 #else
@@ -531,7 +531,7 @@ SETT_INLINE sett_any settp_any_none(int kind) {
 }
 
 SETT_INLINE sett_any sett_any_parse(sett_map_arena *arena, const char *text, size_t length) {
-  sett_any layout = settp_any_none(SETT_ANY_NOTATION);
+  sett_any layout = settp_layout_any_none(SETT_ANY_NOTATION);
   settp_notation_reader reader;
   size_t end;
   reader.work = settp_notation_begin(arena);
@@ -573,13 +573,13 @@ SETT_INLINE sett_map sett_any_map(sett_map_arena *arena, const sett_any *layout)
 
 /* A layout as a function from inputs to outputs. DIGITS: each output is a constant and a sum of ((input / low) mod size) * stride. BITS: a constant XOR the
    bases of the bits that are set. VALUES: neither; it can be asked for values. */
-enum { SETTP_FORM_VALUES, SETTP_FORM_DIGITS, SETTP_FORM_BITS };
-enum { SETTP_FORM_MOST = 256, SETTP_FORM_WIDTH = 63 };
-typedef struct settp_form_digit {
+enum { SETTP_LAYOUT_FORM_VALUES, SETTP_LAYOUT_FORM_DIGITS, SETTP_LAYOUT_FORM_BITS };
+enum { SETTP_LAYOUT_FORM_MOST = 256, SETTP_LAYOUT_FORM_WIDTH = 63 };
+typedef struct settp_layout_form_digit {
   int in, out;
   int64_t low, size, stride;
-} settp_form_digit;
-typedef struct settp_form {
+} settp_layout_form_digit;
+typedef struct settp_layout_form {
   int kind, error;
   int owners; /* 1: from the owner to the index */
   int wraps;  /* 1: inputs may be larger (IREE's ids) */
@@ -589,18 +589,19 @@ typedef struct settp_form {
   const char *name[SETT_ANY_DIMS];               /* of owners; NULL: by its position */
   int64_t constant[SETT_ANY_DIMS];
   int digits;
-  settp_form_digit digit[SETTP_FORM_MOST]; /* by output, input, low */
-  int bit_at[SETT_ANY_DIMS + 1];           /* the first bit of each input */
-  uint64_t basis[SETTP_FORM_WIDTH][SETT_ANY_DIMS];
+  settp_layout_form_digit digit[SETTP_LAYOUT_FORM_MOST]; /* by output, input, low */
+  int bit_at[SETT_ANY_DIMS + 1];                         /* the first bit of each input */
+  uint64_t basis[SETTP_LAYOUT_FORM_WIDTH][SETT_ANY_DIMS];
   sett_tile_plan plan; /* of an array of XLA */
-} settp_form;
+} settp_layout_form;
 
-SETT_INLINE void settp_form_add(settp_form *form, int in, int out, int64_t low, int64_t size, int64_t stride) {
+SETT_INLINE void settp_layout_form_add(settp_layout_form *form, int in, int out, int64_t low, int64_t size,
+                                       int64_t stride) {
   int i;
-  settp_form_digit digit;
+  settp_layout_form_digit digit;
   if (size <= 1 || stride == 0 || low >= form->in[in]) return;
-  if (form->digits == SETTP_FORM_MOST) {
-    form->kind = SETTP_FORM_VALUES;
+  if (form->digits == SETTP_LAYOUT_FORM_MOST) {
+    form->kind = SETTP_LAYOUT_FORM_VALUES;
     return;
   }
   digit.in = in;
@@ -609,7 +610,7 @@ SETT_INLINE void settp_form_add(settp_form *form, int in, int out, int64_t low, 
   digit.size = size;
   digit.stride = stride;
   for (i = form->digits++; i > 0; --i) {
-    const settp_form_digit *before = &form->digit[i - 1];
+    const settp_layout_form_digit *before = &form->digit[i - 1];
     if (before->out < out || (before->out == out && (before->in < in || (before->in == in && before->low <= low))))
       break;
     form->digit[i] = *before;
@@ -618,28 +619,28 @@ SETT_INLINE void settp_form_add(settp_form *form, int in, int out, int64_t low, 
 }
 
 /* low * size, or the largest number. */
-SETT_INLINE int64_t settp_form_times(int64_t a, int64_t b) {
+SETT_INLINE int64_t settp_layout_form_times(int64_t a, int64_t b) {
   int64_t product;
   return settp_map_mul(a, b, &product) ? INT64_MAX : product;
 }
 
 /* One output as a function of one input: digits that cover it, neighbours joined where they continue each other. Their count, the lowest first, or -1 where
    they do not nest. No two such lists are the same function. */
-enum { SETTP_FORM_LIST = 140 };
-SETT_INLINE int settp_form_list(const settp_form *form, int in, int out, settp_form_digit *list) {
+enum { SETTP_LAYOUT_FORM_LIST = 140 };
+SETT_INLINE int settp_layout_form_list(const settp_layout_form *form, int in, int out, settp_layout_form_digit *list) {
   int i, k = 0, count = 0;
   int64_t low = 1, n = form->in[in];
   for (i = 0; i < form->digits; ++i)
     if (form->digit[i].in == in && form->digit[i].out == out) break;
   while (low < n) {
-    settp_form_digit next;
+    settp_layout_form_digit next;
     next.in = in;
     next.out = out;
     next.low = low;
     next.size = (n - 1) / low + 1;
     next.stride = 0;
     if (i + k < form->digits && form->digit[i + k].in == in && form->digit[i + k].out == out) {
-      const settp_form_digit *digit = &form->digit[i + k];
+      const settp_layout_form_digit *digit = &form->digit[i + k];
       if (digit->low < low || digit->low % low) return -1;
       if (digit->low == low) {
         if (digit->size < next.size) next.size = digit->size;
@@ -649,67 +650,68 @@ SETT_INLINE int settp_form_list(const settp_form *form, int in, int out, settp_f
         next.size = digit->low / low;
       }
     }
-    low = settp_form_times(low, next.size);
-    if (count > 0 && settp_form_times(list[count - 1].stride, list[count - 1].size) == next.stride &&
+    low = settp_layout_form_times(low, next.size);
+    if (count > 0 && settp_layout_form_times(list[count - 1].stride, list[count - 1].size) == next.stride &&
         (next.stride != 0 || list[count - 1].stride == 0)) {
       list[count - 1].size *= next.size;
       if (low >= n) list[count - 1].size = (n - 1) / list[count - 1].low + 1;
       continue;
     }
-    if (count == SETTP_FORM_LIST) return -1;
+    if (count == SETTP_LAYOUT_FORM_LIST) return -1;
     list[count++] = next;
   }
   return count;
 }
 
-SETT_INLINE int64_t settp_form_log(int64_t value) { /* rounded up */
+SETT_INLINE int64_t settp_layout_form_log(int64_t value) { /* rounded up */
   int64_t bits = 0;
   while (bits < 62 && (int64_t)1 << bits < value) ++bits;
   return bits;
 }
 
 /* The input of a bit. */
-SETT_INLINE int settp_form_input(const settp_form *form, int bit) {
+SETT_INLINE int settp_layout_form_input(const settp_layout_form *form, int bit) {
   int in = 0;
   while (form->bit_at[in + 1] <= bit) ++in;
   return in;
 }
 
 /* Are two bits set together somewhere in the domain? */
-SETT_INLINE int settp_form_both(const settp_form *form, int i, int j) {
-  int in = settp_form_input(form, i);
-  if (in != settp_form_input(form, j)) return 1;
+SETT_INLINE int settp_layout_form_both(const settp_layout_form *form, int i, int j) {
+  int in = settp_layout_form_input(form, i);
+  if (in != settp_layout_form_input(form, j)) return 1;
   return ((int64_t)1 << (i - form->bit_at[in])) + ((int64_t)1 << (j - form->bit_at[in])) < form->in[in];
 }
 
 /* Two bits that are set together and whose values share a bit: 1. */
-SETT_INLINE int settp_form_shared(const settp_form *form, int *first, int *second) {
+SETT_INLINE int settp_layout_form_shared(const settp_layout_form *form, int *first, int *second) {
   int o, bits = form->bit_at[form->ins];
   for (*second = 0; *second < bits; ++*second)
     for (*first = 0; *first < *second; ++*first)
       for (o = 0; o < form->outs; ++o)
-        if ((form->basis[*first][o] & form->basis[*second][o]) && settp_form_both(form, *first, *second)) return 1;
+        if ((form->basis[*first][o] & form->basis[*second][o]) && settp_layout_form_both(form, *first, *second))
+          return 1;
   return 0;
 }
 
 /* Digits as bits, where their sizes are powers of two and no two values share a bit (carry 1: they may). 1: done, the form has its bases. */
-SETT_INLINE int settp_form_to_bits(settp_form *form, int carry) {
+SETT_INLINE int settp_layout_form_to_bits(settp_layout_form *form, int carry) {
   int i, j, b, in, out, shared = 0;
   uint64_t used[SETT_ANY_DIMS];
-  if (form->kind == SETTP_FORM_BITS) return 1;
-  if (form->kind != SETTP_FORM_DIGITS) return 0;
+  if (form->kind == SETTP_LAYOUT_FORM_BITS) return 1;
+  if (form->kind != SETTP_LAYOUT_FORM_DIGITS) return 0;
   form->bit_at[0] = 0;
-  for (in = 0; in < form->ins; ++in) form->bit_at[in + 1] = form->bit_at[in] + (int)settp_form_log(form->in[in]);
-  if (form->bit_at[form->ins] > SETTP_FORM_WIDTH) return 0;
+  for (in = 0; in < form->ins; ++in) form->bit_at[in + 1] = form->bit_at[in] + (int)settp_layout_form_log(form->in[in]);
+  if (form->bit_at[form->ins] > SETTP_LAYOUT_FORM_WIDTH) return 0;
   for (out = 0; out < form->outs; ++out) {
     if (form->constant[out] < 0) return 0;
     used[out] = 0;
     for (i = 0; i < form->bit_at[form->ins]; ++i) form->basis[i][out] = 0;
   }
   for (i = 0; i < form->digits; ++i) {
-    const settp_form_digit *digit = &form->digit[i];
-    int64_t low = settp_form_log(digit->low), value = digit->stride;
-    int size = (int)settp_form_log(digit->size), top = form->bit_at[digit->in + 1] - form->bit_at[digit->in];
+    const settp_layout_form_digit *digit = &form->digit[i];
+    int64_t low = settp_layout_form_log(digit->low), value = digit->stride;
+    int size = (int)settp_layout_form_log(digit->size), top = form->bit_at[digit->in + 1] - form->bit_at[digit->in];
     if ((int64_t)1 << low != digit->low || value < 0) return 0;
     if (low + size > top) size = top - (int)low;
     else if ((int64_t)1 << size != digit->size && low + size < top) return 0;
@@ -723,15 +725,15 @@ SETT_INLINE int settp_form_to_bits(settp_form *form, int carry) {
       value *= 2;
     }
   }
-  if (!carry && shared && settp_form_shared(form, &i, &j)) return 0;
-  if (!carry) form->kind = SETTP_FORM_BITS;
+  if (!carry && shared && settp_layout_form_shared(form, &i, &j)) return 0;
+  if (!carry) form->kind = SETTP_LAYOUT_FORM_BITS;
   return 1;
 }
 
-SETT_INLINE int settp_form_value(const settp_form *form, const int64_t *point, int64_t *value) {
+SETT_INLINE int settp_layout_form_value(const settp_layout_form *form, const int64_t *point, int64_t *value) {
   int i, out, in;
   for (out = 0; out < form->outs; ++out) value[out] = form->constant[out];
-  if (form->kind == SETTP_FORM_BITS) {
+  if (form->kind == SETTP_LAYOUT_FORM_BITS) {
     for (in = 0; in < form->ins; ++in)
       for (i = form->bit_at[in]; i < form->bit_at[in + 1]; ++i)
         for (out = 0; out < form->outs && point[in] >> (i - form->bit_at[in]) & 1; ++out)
@@ -739,17 +741,17 @@ SETT_INLINE int settp_form_value(const settp_form *form, const int64_t *point, i
     return 1;
   }
   for (i = 0; i < form->digits; ++i) {
-    const settp_form_digit *digit = &form->digit[i];
+    const settp_layout_form_digit *digit = &form->digit[i];
     int64_t product;
     if (settp_map_mul(point[digit->in] / digit->low % digit->size, digit->stride, &product) ||
         settp_map_add(value[digit->out], product, &value[digit->out]))
       return 0;
   }
-  return form->kind == SETTP_FORM_DIGITS;
+  return form->kind == SETTP_LAYOUT_FORM_DIGITS;
 }
 
 /* The digits of CuTe's innermost layout: an input for each mode, or one for all. 0: strides of several levels of places. */
-SETT_INLINE int settp_form_cute_digits(settp_form *form, const sett_notation_mode *mode, int flat) {
+SETT_INLINE int settp_layout_form_cute_digits(settp_layout_form *form, const sett_notation_mode *mode, int flat) {
   settp_notation_work work = settp_notation_begin(NULL);
   settp_notation_flat leaves;
   int i, k, places = 0, numbers = 0, deep = 0, rank = flat ? 1 : settp_notation_rank(mode);
@@ -769,8 +771,8 @@ SETT_INLINE int settp_form_cute_digits(settp_form *form, const sett_notation_mod
       deep |= leaf->places > 1 || (leaf->places == 1 && leaf->place[0] >= SETT_ANY_DIMS);
       if (deep) continue;
       if (leaf->places == 1 && leaf->place[0] >= form->outs) form->outs = leaf->place[0] + 1;
-      settp_form_add(form, i, leaf->places == 1 ? leaf->place[0] : 0, low, leaf->size, leaf->stride);
-      low = settp_form_times(low, leaf->size);
+      settp_layout_form_add(form, i, leaf->places == 1 ? leaf->place[0] : 0, low, leaf->size, leaf->stride);
+      low = settp_layout_form_times(low, leaf->size);
     }
   }
   if (work.error) form->error = SETT_NOTATION_ERROR_FIRST + work.error;
@@ -780,16 +782,16 @@ SETT_INLINE int settp_form_cute_digits(settp_form *form, const sett_notation_mod
 }
 
 /* A layout on the bits of its integer: the value of each bit, the last leaf without end. 0: no powers of two, or values that share bits. */
-SETT_INLINE int settp_form_outer(const sett_notation_mode *mode, uint64_t *basis) {
+SETT_INLINE int settp_layout_form_outer(const sett_notation_mode *mode, uint64_t *basis) {
   settp_notation_work work = settp_notation_begin(NULL);
   settp_notation_flat leaves;
   uint64_t used = 0;
   int i, at = 0;
-  for (i = 0; i < SETTP_FORM_WIDTH; ++i) basis[i] = 0;
+  for (i = 0; i < SETTP_LAYOUT_FORM_WIDTH; ++i) basis[i] = 0;
   settp_notation_flatten_to(&work, mode, &leaves);
   if (work.error) return 0;
   for (i = 0; i < leaves.count; ++i) {
-    int64_t value = leaves.leaf[i].stride, bits = settp_form_log(leaves.leaf[i].size);
+    int64_t value = leaves.leaf[i].stride, bits = settp_layout_form_log(leaves.leaf[i].size);
     if (leaves.leaf[i].places || value < 0 || (i < leaves.count - 1 && (int64_t)1 << bits != leaves.leaf[i].size))
       return 0;
     if (i == leaves.count - 1) bits = 62 - at;
@@ -803,60 +805,60 @@ SETT_INLINE int settp_form_outer(const sett_notation_mode *mode, uint64_t *basis
   return 1;
 }
 
-SETT_INLINE uint64_t settp_form_through(const sett_notation_part *part, const uint64_t *outer, uint64_t x) {
+SETT_INLINE uint64_t settp_layout_form_through(const sett_notation_part *part, const uint64_t *outer, uint64_t x) {
   int64_t to = part->shift < 0 ? part->base - part->shift : part->base;
   int64_t from = part->shift < 0 ? part->base : part->base + part->shift;
   uint64_t value = 0;
   int i;
   if (part->swizzle) return x ^ ((x >> from & (((uint64_t)1 << part->bits) - 1)) << to);
-  for (i = 0; i < SETTP_FORM_WIDTH; ++i)
+  for (i = 0; i < SETTP_LAYOUT_FORM_WIDTH; ++i)
     if (x >> i & 1) value ^= outer[i];
   return value;
 }
 
-SETT_INLINE int settp_form_not_negative(const settp_form *form) {
+SETT_INLINE int settp_layout_form_not_negative(const settp_layout_form *form) {
   int i, negative = form->constant[0] < 0;
   for (i = 0; i < form->digits; ++i) negative |= form->digit[i].stride < 0;
   return !negative;
 }
 
-SETT_INLINE void settp_form_cute(settp_form *form, const sett_notation *layout, int flat) {
+SETT_INLINE void settp_layout_form_cute(settp_layout_form *form, const sett_notation *layout, int flat) {
   const sett_notation_part *inner = &layout->part[layout->parts - 1];
-  uint64_t outer[SETTP_FORM_WIDTH];
+  uint64_t outer[SETTP_LAYOUT_FORM_WIDTH];
   int i, k;
   form->first = 1;
-  form->kind = SETTP_FORM_DIGITS;
+  form->kind = SETTP_LAYOUT_FORM_DIGITS;
   if (inner->swizzle) {
     form->error = SETT_NOTATION_ERROR_FIRST + SETT_NOTATION_ERROR_KIND;
     return;
   }
-  if (!settp_form_cute_digits(form, &inner->layout, flat)) form->kind = SETTP_FORM_VALUES;
-  for (i = layout->parts - 2; i >= 0 && form->kind != SETTP_FORM_VALUES; --i) {
+  if (!settp_layout_form_cute_digits(form, &inner->layout, flat)) form->kind = SETTP_LAYOUT_FORM_VALUES;
+  for (i = layout->parts - 2; i >= 0 && form->kind != SETTP_LAYOUT_FORM_VALUES; --i) {
     const sett_notation_part *part = &layout->part[i];
     uint64_t used = 0;
     int bits;
-    if (part->swizzle && part->bits == 0 && !form->owners && form->kind == SETTP_FORM_DIGITS && part->offset.rank < 0 &&
-        !part->offset.places && settp_form_not_negative(form) &&
+    if (part->swizzle && part->bits == 0 && !form->owners && form->kind == SETTP_LAYOUT_FORM_DIGITS &&
+        part->offset.rank < 0 && !part->offset.places && settp_layout_form_not_negative(form) &&
         !settp_map_add(form->constant[0], part->offset.size, &form->constant[0]))
       continue; /* the identity: an offset alone */
     if (form->owners || part->offset.rank >= 0 || part->offset.places || part->offset.size < 0 ||
-        !settp_form_to_bits(form, 0) || (!part->swizzle && !settp_form_outer(&part->layout, outer))) {
-      form->kind = SETTP_FORM_VALUES;
+        !settp_layout_form_to_bits(form, 0) || (!part->swizzle && !settp_layout_form_outer(&part->layout, outer))) {
+      form->kind = SETTP_LAYOUT_FORM_VALUES;
       break;
     }
     bits = form->bit_at[form->ins];
     for (k = 0; k < bits; ++k) used |= form->basis[k][0];
-    if ((uint64_t)part->offset.size & (used | (uint64_t)form->constant[0])) form->kind = SETTP_FORM_VALUES;
+    if ((uint64_t)part->offset.size & (used | (uint64_t)form->constant[0])) form->kind = SETTP_LAYOUT_FORM_VALUES;
     form->constant[0] =
-        (int64_t)settp_form_through(part, outer, (uint64_t)form->constant[0] ^ (uint64_t)part->offset.size);
-    for (k = 0; k < bits; ++k) form->basis[k][0] = settp_form_through(part, outer, form->basis[k][0]);
+        (int64_t)settp_layout_form_through(part, outer, (uint64_t)form->constant[0] ^ (uint64_t)part->offset.size);
+    for (k = 0; k < bits; ++k) form->basis[k][0] = settp_layout_form_through(part, outer, form->basis[k][0]);
   }
 }
 
-SETT_INLINE void settp_form_array(settp_form *form, const sett_notation *layout) {
+SETT_INLINE void settp_layout_form_array(settp_layout_form *form, const sett_notation *layout) {
   int64_t low[SETT_NOTATION_DIMS], stride = 1;
   int i;
-  form->kind = SETTP_FORM_DIGITS;
+  form->kind = SETTP_LAYOUT_FORM_DIGITS;
   form->ins = layout->rank;
   form->outs = 1;
   form->constant[0] = layout->offset;
@@ -867,37 +869,37 @@ SETT_INLINE void settp_form_array(settp_form *form, const sett_notation *layout)
   }
   for (i = layout->blocks; i-- > 0;) {
     int d = layout->block_dim[i];
-    settp_form_add(form, d, 0, low[d], layout->block_size[i], stride);
-    low[d] = settp_form_times(low[d], layout->block_size[i]);
-    stride = settp_form_times(stride, layout->block_size[i]);
+    settp_layout_form_add(form, d, 0, low[d], layout->block_size[i], stride);
+    low[d] = settp_layout_form_times(low[d], layout->block_size[i]);
+    stride = settp_layout_form_times(stride, layout->block_size[i]);
   }
   for (i = 0; i < layout->rank; ++i)
-    settp_form_add(form, i, 0, low[i], (layout->dims[i] - 1) / low[i] + 1, layout->strides[i]);
+    settp_layout_form_add(form, i, 0, low[i], (layout->dims[i] - 1) / low[i] + 1, layout->strides[i]);
 }
 
-SETT_INLINE void settp_form_xla(settp_form *form, const sett_tile_shape *shape) {
+SETT_INLINE void settp_layout_form_xla(settp_layout_form *form, const sett_tile_shape *shape) {
   sett_tile_plan plan = sett_tile_prepare(shape);
   int i;
   int64_t above = 1;
   if (plan.error) form->error = SETT_LAYOUT_ERROR_FIRST + plan.error;
   form->plan = plan;
-  form->kind = plan.coupled ? SETTP_FORM_VALUES : SETTP_FORM_DIGITS;
+  form->kind = plan.coupled ? SETTP_LAYOUT_FORM_VALUES : SETTP_LAYOUT_FORM_DIGITS;
   form->ins = shape->rank;
   form->outs = 1;
   form->constant[0] = form->out[0] = 0;
   for (i = 0; i < shape->rank; ++i) form->in[i] = shape->dims[i];
-  for (i = 0; i < plan.steps && form->kind == SETTP_FORM_DIGITS; ++i) {
+  for (i = 0; i < plan.steps && form->kind == SETTP_LAYOUT_FORM_DIGITS; ++i) {
     const sett_tile_step *step = &plan.step[i];
     if (step->dim >= 0 ? step->dim != step->into || (i > 0 && above != 1) : above % step->weight != 0)
-      form->kind = SETTP_FORM_VALUES;
+      form->kind = SETTP_LAYOUT_FORM_VALUES;
     above = step->weight == INT64_MAX ? 1 : step->weight;
-    if (step->weight != INT64_MAX) settp_form_add(form, step->into, 0, step->weight, step->count, step->stride);
+    if (step->weight != INT64_MAX) settp_layout_form_add(form, step->into, 0, step->weight, step->count, step->stride);
   }
 }
 
-SETT_INLINE void settp_form_linear(settp_form *form, const sett_notation_linear *linear) {
+SETT_INLINE void settp_layout_form_linear(settp_layout_form *form, const sett_notation_linear *linear) {
   int i, d, shift, at = 0;
-  form->kind = SETTP_FORM_BITS;
+  form->kind = SETTP_LAYOUT_FORM_BITS;
   form->first = 1;
   form->ins = linear->ins;
   form->outs = linear->outs;
@@ -915,12 +917,12 @@ SETT_INLINE void settp_form_linear(settp_form *form, const sett_notation_linear 
   }
 }
 
-SETT_INLINE void settp_form_mosaic(settp_form *form, const sett_notation *layout) {
+SETT_INLINE void settp_layout_form_mosaic(settp_layout_form *form, const sett_notation *layout) {
   static const char *const names[] = {"register", "lane", "warp"};
   const sett_notation_tiled *tiled = layout->tiled;
-  int64_t vector = 1;
+  int64_t wide = 1;
   int i;
-  form->kind = SETTP_FORM_DIGITS;
+  form->kind = SETTP_LAYOUT_FORM_DIGITS;
   form->owners = form->first = 1;
   form->ins = 3;
   form->outs = layout->rank;
@@ -933,23 +935,23 @@ SETT_INLINE void settp_form_mosaic(settp_form *form, const sett_notation *layout
     form->name[i] = names[i];
   }
   for (i = 0; i < tiled->digits; ++i) {
-    if (tiled->digit[i].role == SETT_NOTATION_ELEMENT) vector = tiled->digit[i].size;
+    if (tiled->digit[i].role == SETT_NOTATION_ELEMENT) wide = tiled->digit[i].size;
     if (tiled->digit[i].role <= SETT_NOTATION_ELEMENT) form->in[0] *= tiled->digit[i].size;
   }
   for (i = 0; i < tiled->digits; ++i) {
     const sett_notation_digit *digit = &tiled->digit[i];
     int in = digit->role == SETT_NOTATION_LANE ? 1 : digit->role == SETT_NOTATION_WARP ? 2 : 0;
-    int64_t low = digit->role == SETT_NOTATION_REGISTER ? digit->stride * vector : digit->stride;
-    if (digit->dim >= 0) settp_form_add(form, in, digit->dim, low, digit->size, digit->low);
+    int64_t low = digit->role == SETT_NOTATION_REGISTER ? digit->stride * wide : digit->stride;
+    if (digit->dim >= 0) settp_layout_form_add(form, in, digit->dim, low, digit->size, digit->low);
   }
 }
 
-SETT_INLINE void settp_form_iree(settp_form *form, const sett_nested_layout *layout) {
+SETT_INLINE void settp_layout_form_iree(settp_layout_form *form, const sett_nested_layout *layout) {
   static const char *const names[] = {"register", "lane", "warp"};
-  static const int slots[] = {SETT_NESTED_ELEMENT, SETT_NESTED_OUTER, SETT_NESTED_BATCH};
+  static const int levels[] = {SETT_NESTED_ELEMENT, SETT_NESTED_OUTER, SETT_NESTED_BATCH};
   int64_t weight[SETT_NESTED_LEVELS][SETT_NESTED_MAX_RANK], low = 1;
   int d, i, level;
-  form->kind = SETTP_FORM_DIGITS;
+  form->kind = SETTP_LAYOUT_FORM_DIGITS;
   form->owners = form->first = form->wraps = 1;
   form->ins = 3;
   form->outs = layout->rank;
@@ -967,20 +969,20 @@ SETT_INLINE void settp_form_iree(settp_form *form, const sett_nested_layout *lay
   }
   for (i = 0; i < 3; ++i)
     for (d = layout->rank; d-- > 0;) {
-      settp_form_add(form, 0, d, low, layout->field[slots[i]][d], weight[slots[i]][d]);
-      low *= layout->field[slots[i]][d];
+      settp_layout_form_add(form, 0, d, low, layout->field[levels[i]][d], weight[levels[i]][d]);
+      low *= layout->field[levels[i]][d];
     }
   for (d = 0; d < layout->rank; ++d) {
     int64_t thread = layout->field[SETT_NESTED_THREAD_STRIDE][d], group = layout->field[SETT_NESTED_SUBGROUP_STRIDE][d];
     if (thread > 0)
-      settp_form_add(form, 1, d, thread, layout->field[SETT_NESTED_THREAD][d], weight[SETT_NESTED_THREAD][d]);
+      settp_layout_form_add(form, 1, d, thread, layout->field[SETT_NESTED_THREAD][d], weight[SETT_NESTED_THREAD][d]);
     if (group > 0)
-      settp_form_add(form, 2, d, group, layout->field[SETT_NESTED_SUBGROUP][d], weight[SETT_NESTED_SUBGROUP][d]);
+      settp_layout_form_add(form, 2, d, group, layout->field[SETT_NESTED_SUBGROUP][d], weight[SETT_NESTED_SUBGROUP][d]);
   }
 }
 
 /* Is it a linear layout from or to offsets, the blocks of size 1? -1: from; 1: to; 0: neither. */
-SETT_INLINE int settp_any_shared(const sett_notation_linear *linear) {
+SETT_INLINE int settp_layout_any_shared(const sett_notation_linear *linear) {
   int i, rest = 0;
   for (i = 1; i < linear->ins; ++i) rest |= linear->in_bits[i];
   if (linear->ins > 0 && settp_notation_name_is(linear->in[0], "offset")) return rest ? 0 : -1;
@@ -988,33 +990,33 @@ SETT_INLINE int settp_any_shared(const sett_notation_linear *linear) {
 }
 
 /* flat: CuTe's modes as one integer. linear: a linear layout stays in its own direction. */
-SETT_INLINE settp_form *settp_any_form(sett_map_arena *arena, const sett_any *layout, int flat, int own) {
-  settp_form *form = (settp_form *)settp_map_take(arena, sizeof *form);
+SETT_INLINE settp_layout_form *settp_layout_any_form(sett_map_arena *arena, const sett_any *layout, int flat, int own) {
+  settp_layout_form *form = (settp_layout_form *)settp_map_take(arena, sizeof *form);
   if (!form) return NULL;
-  form->kind = SETTP_FORM_VALUES;
+  form->kind = SETTP_LAYOUT_FORM_VALUES;
   form->error = layout->error;
   form->owners = form->wraps = form->first = form->ins = form->outs = form->digits = 0;
   if (form->error) return form;
   if (layout->kind == SETT_ANY_XLA) {
-    settp_form_xla(form, &layout->shape);
+    settp_layout_form_xla(form, &layout->shape);
   } else if (layout->kind == SETT_ANY_IREE) {
-    settp_form_iree(form, &layout->nested);
+    settp_layout_form_iree(form, &layout->nested);
   } else if (layout->notation.kind == SETT_NOTATION_CUTE) {
-    settp_form_cute(form, &layout->notation, flat);
+    settp_layout_form_cute(form, &layout->notation, flat);
   } else if (layout->notation.kind == SETT_NOTATION_STRIDES || layout->notation.kind == SETT_NOTATION_ONEDNN) {
-    settp_form_array(form, &layout->notation);
+    settp_layout_form_array(form, &layout->notation);
   } else if (layout->notation.kind == SETT_NOTATION_MOSAIC) {
-    settp_form_mosaic(form, &layout->notation);
+    settp_layout_form_mosaic(form, &layout->notation);
   } else if (layout->notation.kind == SETT_NOTATION_TRITON) {
-    int shared = settp_any_shared(layout->notation.linear);
+    int shared = settp_layout_any_shared(layout->notation.linear);
     form->owners = 1;
-    settp_form_linear(form, layout->notation.linear);
+    settp_layout_form_linear(form, layout->notation.linear);
     if (own || shared == 0) return form;
     if (shared < 0) {
       sett_notation inverse = sett_notation_invert(arena, &layout->notation);
       int i, ins;
       if (inverse.error) return form;
-      settp_form_linear(form, inverse.linear);
+      settp_layout_form_linear(form, inverse.linear);
       for (i = 0, ins = form->ins; i < ins; ++i) form->name[i] = NULL;
       form->outs = 1; /* blocks have no bits */
     }
@@ -1026,9 +1028,9 @@ SETT_INLINE settp_form *settp_any_form(sett_map_arena *arena, const sett_any *la
 }
 
 /* The value at a point, whatever the form. */
-SETT_INLINE int settp_any_value(sett_map_arena *arena, const sett_any *layout, const settp_form *form, int flat,
-                                const int64_t *point, int64_t *value) {
-  if (form->kind != SETTP_FORM_VALUES) return settp_form_value(form, point, value);
+SETT_INLINE int settp_layout_any_value(sett_map_arena *arena, const sett_any *layout, const settp_layout_form *form,
+                                       int flat, const int64_t *point, int64_t *value) {
+  if (form->kind != SETTP_LAYOUT_FORM_VALUES) return settp_layout_form_value(form, point, value);
   if (layout->kind == SETT_ANY_XLA) {
     value[0] = sett_tile_position(&form->plan, point);
     return value[0] >= 0;
@@ -1052,11 +1054,11 @@ SETT_INLINE int settp_any_value(sett_map_arena *arena, const sett_any *layout, c
 }
 
 /* Inputs of size 1 out; the names in the order of owners. */
-SETT_INLINE void settp_form_tidy(settp_form *form, int named) {
+SETT_INLINE void settp_layout_form_tidy(settp_layout_form *form, int named) {
   static const char *const names[] = {"register", "lane", "warp", "block"};
   int from[SETT_ANY_DIMS], to[SETT_ANY_DIMS], i, k, count = 0;
-  settp_form old;
-  if (form->kind == SETTP_FORM_VALUES) return;
+  settp_layout_form old;
+  if (form->kind == SETTP_LAYOUT_FORM_VALUES) return;
   for (k = 0; k < 5; ++k)
     for (i = 0; i < form->ins; ++i) {
       int place = 4, j;
@@ -1074,10 +1076,10 @@ SETT_INLINE void settp_form_tidy(settp_form *form, int named) {
     form->name[i] = old.name[from[i]];
   }
   for (i = 0; i < old.digits; ++i)
-    settp_form_add(form, to[old.digit[i].in], old.digit[i].out, old.digit[i].low, old.digit[i].size,
-                   old.digit[i].stride);
+    settp_layout_form_add(form, to[old.digit[i].in], old.digit[i].out, old.digit[i].low, old.digit[i].size,
+                          old.digit[i].stride);
   form->bit_at[0] = 0;
-  for (i = 0; i < count && old.kind == SETTP_FORM_BITS; ++i) {
+  for (i = 0; i < count && old.kind == SETTP_LAYOUT_FORM_BITS; ++i) {
     int bits = old.bit_at[from[i] + 1] - old.bit_at[from[i]], j;
     for (j = 0; j < bits; ++j)
       for (k = 0; k < old.outs; ++k) form->basis[form->bit_at[i] + j][k] = old.basis[old.bit_at[from[i]] + j][k];
@@ -1085,7 +1087,7 @@ SETT_INLINE void settp_form_tidy(settp_form *form, int named) {
   }
 }
 
-SETT_INLINE sett_any_answer settp_any_say(int yes, int no, const char *reason) {
+SETT_INLINE sett_any_answer settp_layout_any_say(int yes, int no, const char *reason) {
   sett_any_answer answer;
   int i, k;
   answer.yes = yes;
@@ -1100,7 +1102,8 @@ SETT_INLINE sett_any_answer settp_any_say(int yes, int no, const char *reason) {
 }
 
 /* The first index at which two lists of digits differ, or -1. */
-SETT_INLINE int64_t settp_form_first(const settp_form_digit *a, int na, const settp_form_digit *b, int nb) {
+SETT_INLINE int64_t settp_layout_form_first(const settp_layout_form_digit *a, int na, const settp_layout_form_digit *b,
+                                            int nb) {
   int i;
   for (i = 0; i < na && i < nb; ++i) {
     if (a[i].stride != b[i].stride) return a[i].low;
@@ -1110,21 +1113,21 @@ SETT_INLINE int64_t settp_form_first(const settp_form_digit *a, int na, const se
 }
 
 /* The point of the first difference, yes where there is none; neither: these forms do not tell. */
-SETT_INLINE sett_any_answer settp_form_compare(settp_form *a, settp_form *b, int first) {
-  sett_any_answer answer = settp_any_say(1, 0, "yes");
+SETT_INLINE sett_any_answer settp_layout_form_compare(settp_layout_form *a, settp_layout_form *b, int first) {
+  sett_any_answer answer = settp_layout_any_say(1, 0, "yes");
   int i, j, k, o, in, carry = 0, order[SETT_ANY_DIMS];
   answer.points = 1;
   for (i = 0; i < a->ins; ++i) order[i] = first ? i : a->ins - 1 - i;
   for (o = 0; o < a->outs; ++o) answer.no |= a->constant[o] != b->constant[o];
-  if (a->kind == SETTP_FORM_DIGITS && b->kind == SETTP_FORM_DIGITS) {
-    settp_form_digit x[SETTP_FORM_LIST], y[SETTP_FORM_LIST];
+  if (a->kind == SETTP_LAYOUT_FORM_DIGITS && b->kind == SETTP_LAYOUT_FORM_DIGITS) {
+    settp_layout_form_digit x[SETTP_LAYOUT_FORM_LIST], y[SETTP_LAYOUT_FORM_LIST];
     int lists = 1;
     for (i = 0; i < a->ins && !answer.no && lists; ++i) {
       int64_t least = -1;
       in = order[i];
       for (o = 0; o < a->outs && lists; ++o) {
-        int na = settp_form_list(a, in, o, x), nb = settp_form_list(b, in, o, y);
-        int64_t at = settp_form_first(x, na, y, nb);
+        int na = settp_layout_form_list(a, in, o, x), nb = settp_layout_form_list(b, in, o, y);
+        int64_t at = settp_layout_form_first(x, na, y, nb);
         lists = na >= 0 && nb >= 0;
         if (at >= 0 && (least < 0 || at < least)) least = at;
       }
@@ -1135,17 +1138,17 @@ SETT_INLINE sett_any_answer settp_form_compare(settp_form *a, settp_form *b, int
     }
     answer.yes = !answer.no;
     if (lists) return answer;
-    return settp_any_say(0, 0, "");
+    return settp_layout_any_say(0, 0, "");
   }
-  if (a->kind == SETTP_FORM_VALUES || b->kind == SETTP_FORM_VALUES) return settp_any_say(0, 0, "");
+  if (a->kind == SETTP_LAYOUT_FORM_VALUES || b->kind == SETTP_LAYOUT_FORM_VALUES) return settp_layout_any_say(0, 0, "");
   answer.yes = !answer.no;
   if (answer.no) return answer;
-  if (!settp_form_to_bits(a, 0)) carry = settp_form_to_bits(a, 1) ? 1 : -1;
-  else if (!settp_form_to_bits(b, 0)) carry = settp_form_to_bits(b, 1) ? 2 : -1;
-  if (carry < 0) return settp_any_say(0, 0, "");
+  if (!settp_layout_form_to_bits(a, 0)) carry = settp_layout_form_to_bits(a, 1) ? 1 : -1;
+  else if (!settp_layout_form_to_bits(b, 0)) carry = settp_layout_form_to_bits(b, 1) ? 2 : -1;
+  if (carry < 0) return settp_layout_any_say(0, 0, "");
   for (i = 0; i < a->ins; ++i)
     for (in = order[i], j = a->bit_at[in]; j < a->bit_at[in + 1]; ++j) {
-      const settp_form *sum = carry == 1 ? a : b;
+      const settp_layout_form *sum = carry == 1 ? a : b;
       int64_t here = (int64_t)1 << (j - a->bit_at[in]);
       for (o = 0; o < a->outs; ++o) answer.no |= a->basis[j][o] != b->basis[j][o];
       if (answer.no) answer.point[0][in] = here;
@@ -1174,7 +1177,7 @@ SETT_INLINE sett_any_answer settp_form_compare(settp_form *a, settp_form *b, int
 }
 
 /* IREE's ids repeat: as many as the other layout has, where those are whole periods. Inputs of no name are by their position. */
-SETT_INLINE void settp_form_repeat(settp_form *form, const settp_form *other) {
+SETT_INLINE void settp_layout_form_repeat(settp_layout_form *form, const settp_layout_form *other) {
   int i, k;
   for (i = 1; i < form->ins && form->wraps; ++i)
     for (k = 0; k < other->ins; ++k)
@@ -1184,74 +1187,77 @@ SETT_INLINE void settp_form_repeat(settp_form *form, const settp_form *other) {
 }
 
 SETT_INLINE sett_any_answer sett_any_same(sett_map_arena *arena, const sett_any *a, const sett_any *b) {
-  enum { SETTP_ANY_POINTS = 1 << 18 };
-  settp_form *x, *y;
+  enum { SETTP_LAYOUT_ANY_POINTS = 1 << 18 };
+  settp_layout_form *x, *y;
   sett_any_answer answer;
   int64_t points = 1;
   int i, first, named, flat = 0, cute = 0, linear = 0;
   cute = !a->error && !b->error && a->kind == SETT_ANY_NOTATION && b->kind == SETT_ANY_NOTATION;
   linear = cute && a->notation.kind == SETT_NOTATION_TRITON && b->notation.kind == SETT_NOTATION_TRITON;
   cute = cute && a->notation.kind == SETT_NOTATION_CUTE && b->notation.kind == SETT_NOTATION_CUTE;
-  if (linear) linear = settp_any_shared(a->notation.linear) == settp_any_shared(b->notation.linear);
-  x = settp_any_form(arena, a, 0, linear);
-  y = settp_any_form(arena, b, 0, linear);
+  if (linear) linear = settp_layout_any_shared(a->notation.linear) == settp_layout_any_shared(b->notation.linear);
+  x = settp_layout_any_form(arena, a, 0, linear);
+  y = settp_layout_any_form(arena, b, 0, linear);
   if (x && y && cute) {
     flat = x->ins != y->ins;
     for (i = 0; i < x->ins && !flat; ++i) flat = x->in[i] != y->in[i];
     if (flat) {
-      x = settp_any_form(arena, a, 1, 0);
-      y = settp_any_form(arena, b, 1, 0);
+      x = settp_layout_any_form(arena, a, 1, 0);
+      y = settp_layout_any_form(arena, b, 1, 0);
     }
   }
-  if (!x || !y) return settp_any_say(0, 0, sett_map_message(SETT_MAP_ERROR_FULL));
-  if (x->error || y->error) return settp_any_say(0, 0, sett_message(x->error ? x->error : y->error));
+  if (!x || !y) return settp_layout_any_say(0, 0, sett_map_message(SETT_MAP_ERROR_FULL));
+  if (x->error || y->error) return settp_layout_any_say(0, 0, sett_message(x->error ? x->error : y->error));
   if (x->owners != y->owners)
-    return settp_any_say(0, 1, "one gives the offset of an index, the other the index of an owner");
+    return settp_layout_any_say(0, 1, "one gives the offset of an index, the other the index of an owner");
   named = x->owners;
   for (i = 0; i < x->ins; ++i) named &= x->name[i] != NULL;
   for (i = 0; i < y->ins; ++i) named &= y->name[i] != NULL;
   if (x->owners) {
-    settp_form_repeat(x, y);
-    settp_form_repeat(y, x);
-    settp_form_tidy(x, 1);
-    settp_form_tidy(y, 1);
+    settp_layout_form_repeat(x, y);
+    settp_layout_form_repeat(y, x);
+    settp_layout_form_tidy(x, 1);
+    settp_layout_form_tidy(y, 1);
   }
-  if (x->ins != y->ins) return settp_any_say(0, 1, x->owners ? "different inputs" : "different numbers of dimensions");
+  if (x->ins != y->ins)
+    return settp_layout_any_say(0, 1, x->owners ? "different inputs" : "different numbers of dimensions");
   for (i = 0; i < x->ins; ++i) {
     if (named && !settp_notation_name_is(x->name[i], y->name[i]))
-      return settp_any_say(0, 1, "inputs of different names");
-    if (x->in[i] != y->in[i]) return settp_any_say(0, 1, x->owners ? "inputs of different sizes" : "different sizes");
-    points = settp_form_times(points, x->in[i]);
+      return settp_layout_any_say(0, 1, "inputs of different names");
+    if (x->in[i] != y->in[i])
+      return settp_layout_any_say(0, 1, x->owners ? "inputs of different sizes" : "different sizes");
+    points = settp_layout_form_times(points, x->in[i]);
   }
   if (x->owners) { /* places that no stride names, of CuTe, are 0 */
     for (; x->outs < y->outs && x->outs > 0 && x->out[0] == 0; ++x->outs) x->constant[x->outs] = x->out[x->outs] = 0;
     for (; y->outs < x->outs && y->outs > 0 && y->out[0] == 0; ++y->outs) y->constant[y->outs] = y->out[y->outs] = 0;
   }
-  if (x->outs != y->outs) return settp_any_say(0, 1, "indices of different numbers of dimensions");
+  if (x->outs != y->outs) return settp_layout_any_say(0, 1, "indices of different numbers of dimensions");
   for (i = 0; i < x->outs && x->owners; ++i)
-    if (x->out[i] && y->out[i] && x->out[i] != y->out[i]) return settp_any_say(0, 1, "arrays of different sizes");
+    if (x->out[i] && y->out[i] && x->out[i] != y->out[i])
+      return settp_layout_any_say(0, 1, "arrays of different sizes");
   first = x->first;
-  if (points == 0) return settp_any_say(1, 0, "yes");
-  answer = settp_form_compare(x, y, first);
+  if (points == 0) return settp_layout_any_say(1, 0, "yes");
+  answer = settp_layout_form_compare(x, y, first);
   if (!answer.yes && !answer.no) {
     int64_t k, p, at[2][SETT_ANY_DIMS];
-    answer = settp_any_say(0, 0, "not decided: expected digits or bits, or at most 262144 points to look at");
-    if (points > SETTP_ANY_POINTS && !x->owners && !x->first && !y->first &&
+    answer = settp_layout_any_say(0, 0, "not decided: expected digits or bits, or at most 262144 points to look at");
+    if (points > SETTP_LAYOUT_ANY_POINTS && !x->owners && !x->first && !y->first &&
         sett_map_equal(arena, sett_any_map(arena, a), sett_any_map(arena, b)).yes)
-      return settp_any_say(1, 0, "yes");
-    for (k = 0; k < points && k < SETTP_ANY_POINTS; ++k) {
+      return settp_layout_any_say(1, 0, "yes");
+    for (k = 0; k < points && k < SETTP_LAYOUT_ANY_POINTS; ++k) {
       for (i = 0, p = k; i < x->ins; ++i) {
         int in = first ? i : x->ins - 1 - i;
         answer.point[0][in] = p % x->in[in];
         p /= x->in[in];
       }
-      if (!settp_any_value(arena, a, x, flat, answer.point[0], at[0]) ||
-          !settp_any_value(arena, b, y, flat, answer.point[0], at[1]))
-        return settp_any_say(0, 0, "not decided: expected values that fit in 64 bits");
+      if (!settp_layout_any_value(arena, a, x, flat, answer.point[0], at[0]) ||
+          !settp_layout_any_value(arena, b, y, flat, answer.point[0], at[1]))
+        return settp_layout_any_say(0, 0, "not decided: expected values that fit in 64 bits");
       for (i = 0; i < x->outs; ++i) answer.no |= at[0][i] != at[1][i];
       if (answer.no) break;
     }
-    if (!answer.no && points > SETTP_ANY_POINTS) return answer;
+    if (!answer.no && points > SETTP_LAYOUT_ANY_POINTS) return answer;
     answer.yes = !answer.no;
     answer.reason = "yes";
   }
@@ -1260,8 +1266,8 @@ SETT_INLINE sett_any_answer sett_any_same(sett_map_arena *arena, const sett_any 
     answer.points = 1;
     answer.ins = x->ins;
     answer.outs = x->outs;
-    if (!settp_any_value(arena, a, x, flat, answer.point[0], answer.a[0]) ||
-        !settp_any_value(arena, b, y, flat, answer.point[0], answer.b))
+    if (!settp_layout_any_value(arena, a, x, flat, answer.point[0], answer.a[0]) ||
+        !settp_layout_any_value(arena, b, y, flat, answer.point[0], answer.b))
       answer.points = 0;
   }
   return answer;
@@ -1270,18 +1276,18 @@ SETT_INLINE sett_any_answer sett_any_same(sett_map_arena *arena, const sett_any 
 /* ---- bodies: conversion ----------------------------------------------------------------------------------------- */
 
 /* What a conversion works with: the form, the text of what is made, and the answer. */
-typedef struct settp_any_work {
+typedef struct settp_layout_any_work {
   sett_map_arena *arena;
-  settp_form *form, *source; /* source: unchanged, for the values of a witness */
+  settp_layout_form *form, *source; /* source: unchanged, for the values of a witness */
   const sett_any *layout;
   settp_notation_writer writer;
   sett_any_answer answer;
-} settp_any_work;
+} settp_layout_any_work;
 
-enum { SETTP_ANY_TEXT = 8192 };
+enum { SETTP_LAYOUT_ANY_TEXT = 8192 };
 
 /* A no, if there is none yet; then points follow. */
-SETT_INLINE void settp_any_no(settp_any_work *work, const char *reason) {
+SETT_INLINE void settp_layout_any_no(settp_layout_any_work *work, const char *reason) {
   if (work->answer.no || *work->answer.reason) return;
   work->answer.no = 1;
   work->answer.reason = reason;
@@ -1289,77 +1295,81 @@ SETT_INLINE void settp_any_no(settp_any_work *work, const char *reason) {
   work->answer.outs = work->form->outs;
 }
 
-SETT_INLINE void settp_any_open(settp_any_work *work, const char *reason) {
+SETT_INLINE void settp_layout_any_open(settp_layout_any_work *work, const char *reason) {
   if (!work->answer.no && !*work->answer.reason) work->answer.reason = reason;
 }
 
 /* The point of a witness that has these numbers in two inputs; in -1: none. */
-SETT_INLINE void settp_any_point(settp_any_work *work, int in, int64_t at, int other, int64_t there) {
+SETT_INLINE void settp_layout_any_point(settp_layout_any_work *work, int in, int64_t at, int other, int64_t there) {
   int k = work->answer.points;
   if (!work->answer.no || k == SETT_ANY_POINTS) return;
   if (in >= 0) work->answer.point[k][in] += at;
   if (other >= 0) work->answer.point[k][other] += there;
-  if (settp_any_value(work->arena, work->layout, work->source, 0, work->answer.point[k], work->answer.a[k]))
+  if (settp_layout_any_value(work->arena, work->layout, work->source, 0, work->answer.point[k], work->answer.a[k]))
     ++work->answer.points;
 }
 
-SETT_INLINE void settp_any_write(settp_any_work *work, const char *text) { settp_notation_write(&work->writer, text); }
-SETT_INLINE void settp_any_number(settp_any_work *work, int64_t value) {
+SETT_INLINE void settp_layout_any_write(settp_layout_any_work *work, const char *text) {
+  settp_notation_write(&work->writer, text);
+}
+SETT_INLINE void settp_layout_any_number(settp_layout_any_work *work, int64_t value) {
   settp_notation_write_integer(&work->writer, value);
 }
-SETT_INLINE void settp_any_list(settp_any_work *work, int i, int64_t value) { /* behind a comma but for the first */
-  if (i > 0) settp_any_write(work, ",");
-  settp_any_number(work, value);
+SETT_INLINE void settp_layout_any_list(settp_layout_any_work *work, int i,
+                                       int64_t value) { /* behind a comma but for the first */
+  if (i > 0) settp_layout_any_write(work, ",");
+  settp_layout_any_number(work, value);
 }
 
 /* Bits whose values share none as digits, which are sums; else the two bits, and 0. */
-SETT_INLINE int settp_form_to_digits(settp_form *form, int *first, int *second) {
+SETT_INLINE int settp_layout_form_to_digits(settp_layout_form *form, int *first, int *second) {
   int i, o, in, bits = form->bit_at[form->ins];
-  if (form->kind == SETTP_FORM_DIGITS) return 1;
-  if (settp_form_shared(form, first, second)) return 0;
-  form->kind = SETTP_FORM_DIGITS;
+  if (form->kind == SETTP_LAYOUT_FORM_DIGITS) return 1;
+  if (settp_layout_form_shared(form, first, second)) return 0;
+  form->kind = SETTP_LAYOUT_FORM_DIGITS;
   form->digits = 0;
   for (i = 0; i < bits; ++i)
-    for (o = 0, in = settp_form_input(form, i); o < form->outs; ++o) {
+    for (o = 0, in = settp_layout_form_input(form, i); o < form->outs; ++o) {
       int64_t constant = form->constant[o], value = (int64_t)((uint64_t)constant ^ form->basis[i][o]);
-      settp_form_add(form, in, o, (int64_t)1 << (i - form->bit_at[in]), 2, value - constant);
+      settp_layout_form_add(form, in, o, (int64_t)1 << (i - form->bit_at[in]), 2, value - constant);
     }
   return 1;
 }
 
 /* The form as digits, or a no whose witness is two bits and their XOR. */
-SETT_INLINE int settp_any_digits(settp_any_work *work) {
-  settp_form *form = work->form;
+SETT_INLINE int settp_layout_any_digits(settp_layout_any_work *work) {
+  settp_layout_form *form = work->form;
   int i = 0, j = 0, in, other;
-  if (form->kind == SETTP_FORM_VALUES) {
-    settp_any_open(work, "not decided: expected digits or bits");
+  if (form->kind == SETTP_LAYOUT_FORM_VALUES) {
+    settp_layout_any_open(work, "not decided: expected digits or bits");
     return 0;
   }
-  if (settp_form_to_digits(form, &i, &j)) return 1;
-  in = settp_form_input(form, i);
-  other = settp_form_input(form, j);
-  settp_any_no(work, "an XOR is no sum of digits");
-  settp_any_point(work, in, (int64_t)1 << (i - form->bit_at[in]), -1, 0);
-  settp_any_point(work, other, (int64_t)1 << (j - form->bit_at[other]), -1, 0);
-  settp_any_point(work, in, (int64_t)1 << (i - form->bit_at[in]), other, (int64_t)1 << (j - form->bit_at[other]));
+  if (settp_layout_form_to_digits(form, &i, &j)) return 1;
+  in = settp_layout_form_input(form, i);
+  other = settp_layout_form_input(form, j);
+  settp_layout_any_no(work, "an XOR is no sum of digits");
+  settp_layout_any_point(work, in, (int64_t)1 << (i - form->bit_at[in]), -1, 0);
+  settp_layout_any_point(work, other, (int64_t)1 << (j - form->bit_at[other]), -1, 0);
+  settp_layout_any_point(work, in, (int64_t)1 << (i - form->bit_at[in]), other,
+                         (int64_t)1 << (j - form->bit_at[other]));
   return 0;
 }
 
 /* The digits of all dimensions of one output, the smallest stride first, and where each dimension ends. span: the room up to the next digit's stride. */
-typedef struct settp_any_digit {
-  settp_form_digit digit;
+typedef struct settp_layout_any_digit {
+  settp_layout_form_digit digit;
   int64_t span;
   int top; /* the last digit of its input, or padding */
-} settp_any_digit;
-typedef struct settp_any_tower {
+} settp_layout_any_digit;
+typedef struct settp_layout_any_tower {
   int count;
-  settp_any_digit at[SETTP_FORM_LIST];
-} settp_any_tower;
+  settp_layout_any_digit at[SETTP_LAYOUT_FORM_LIST];
+} settp_layout_any_tower;
 
-SETT_INLINE void settp_any_push(settp_any_work *work, settp_any_tower *tower, const settp_form_digit *digit,
-                                int64_t span, int top) {
-  if (tower->count == SETTP_FORM_LIST) {
-    settp_any_open(work, "not decided: expected fewer digits");
+SETT_INLINE void settp_layout_any_push(settp_layout_any_work *work, settp_layout_any_tower *tower,
+                                       const settp_layout_form_digit *digit, int64_t span, int top) {
+  if (tower->count == SETTP_LAYOUT_FORM_LIST) {
+    settp_layout_any_open(work, "not decided: expected fewer digits");
     return;
   }
   tower->at[tower->count].digit = *digit;
@@ -1369,37 +1379,37 @@ SETT_INLINE void settp_any_push(settp_any_work *work, settp_any_tower *tower, co
 
 /* The offsets of digits that lie above each other; a no where they do not. Gaps are padding: of a tag, of a last digit or as a digit of a dimension that is
    used up; of tiles, of any digit. */
-SETT_INLINE void settp_any_build(settp_any_work *work, settp_any_tower *tower, int tiles) {
-  settp_form *form = work->form;
-  settp_any_tower all;
-  settp_form_digit list[SETTP_FORM_LIST];
+SETT_INLINE void settp_layout_any_build(settp_layout_any_work *work, settp_layout_any_tower *tower, int tiles) {
+  settp_layout_form *form = work->form;
+  settp_layout_any_tower all;
+  settp_layout_form_digit list[SETTP_LAYOUT_FORM_LIST];
   int64_t next = 1;
   int i, j, k, left[SETT_ANY_DIMS];
   all.count = tower->count = 0;
-  if (!settp_any_digits(work)) return;
+  if (!settp_layout_any_digits(work)) return;
   if (form->constant[0] != 0) {
-    settp_any_no(work, "the first offset is not 0");
-    settp_any_point(work, -1, 0, -1, 0);
+    settp_layout_any_no(work, "the first offset is not 0");
+    settp_layout_any_point(work, -1, 0, -1, 0);
     return;
   }
   for (i = 0; i < form->ins; ++i) {
-    int count = settp_form_list(form, i, 0, list);
-    if (count < 0) settp_any_open(work, "not decided: expected tiles that divide each other");
+    int count = settp_layout_form_list(form, i, 0, list);
+    if (count < 0) settp_layout_any_open(work, "not decided: expected tiles that divide each other");
     left[i] = count;
     for (k = 0; k < count; ++k) {
       if (list[k].stride <= 0) {
-        settp_any_no(work, list[k].stride == 0 ? "two indices have one offset" : "an offset decreases");
-        settp_any_point(work, -1, 0, -1, 0);
-        settp_any_point(work, i, list[k].low, -1, 0);
+        settp_layout_any_no(work, list[k].stride == 0 ? "two indices have one offset" : "an offset decreases");
+        settp_layout_any_point(work, -1, 0, -1, 0);
+        settp_layout_any_point(work, i, list[k].low, -1, 0);
       }
       if (k > 0 && list[k].stride < list[k - 1].stride) {
-        settp_any_no(work, "the digits of a dimension do not lie in their order");
-        settp_any_point(work, i, list[k - 1].low, -1, 0);
-        settp_any_point(work, i, list[k].low, -1, 0);
+        settp_layout_any_no(work, "the digits of a dimension do not lie in their order");
+        settp_layout_any_point(work, i, list[k - 1].low, -1, 0);
+        settp_layout_any_point(work, i, list[k].low, -1, 0);
       }
-      settp_any_push(work, &all, &list[k], 0, k == count - 1);
+      settp_layout_any_push(work, &all, &list[k], 0, k == count - 1);
       for (j = all.count - 1; j > 0 && all.at[j - 1].digit.stride > all.at[j].digit.stride; --j) {
-        settp_any_digit swap = all.at[j];
+        settp_layout_any_digit swap = all.at[j];
         all.at[j] = all.at[j - 1];
         all.at[j - 1] = swap;
       }
@@ -1408,7 +1418,7 @@ SETT_INLINE void settp_any_build(settp_any_work *work, settp_any_tower *tower, i
   if (work->answer.no || *work->answer.reason) return;
   for (k = 0; k <= all.count; ++k) {
     int64_t stride = k < all.count ? all.at[k].digit.stride : next, gap;
-    settp_any_digit *before = tower->count > 0 ? &tower->at[tower->count - 1] : NULL;
+    settp_layout_any_digit *before = tower->count > 0 ? &tower->at[tower->count - 1] : NULL;
     gap = next > 0 && stride % next == 0 ? stride / next : 0;
     if (k == all.count) gap = 1;
     if (gap != 1 && before && (tiles || before->top) && stride > before->digit.stride &&
@@ -1418,39 +1428,39 @@ SETT_INLINE void settp_any_build(settp_any_work *work, settp_any_tower *tower, i
     }
     for (i = 0; i < form->ins && gap > 1; ++i) /* padding of a dimension that is used up, or before all digits */
       if (left[i] == 0 || tiles) {
-        settp_form_digit padding;
+        settp_layout_form_digit padding;
         padding.in = i;
         padding.out = 0;
         padding.low = form->in[i];
         padding.size = gap;
         padding.stride = next;
-        settp_any_push(work, tower, &padding, gap, 1);
+        settp_layout_any_push(work, tower, &padding, gap, 1);
         gap = 1;
       }
     if (gap != 1) {
-      settp_any_no(work, "the digits do not lie above each other");
-      settp_any_point(work, before ? before->digit.in : -1, before ? before->digit.low : 0, -1, 0);
-      settp_any_point(work, all.at[k].digit.in, all.at[k].digit.low, -1, 0);
+      settp_layout_any_no(work, "the digits do not lie above each other");
+      settp_layout_any_point(work, before ? before->digit.in : -1, before ? before->digit.low : 0, -1, 0);
+      settp_layout_any_point(work, all.at[k].digit.in, all.at[k].digit.low, -1, 0);
       return;
     }
     if (k == all.count) break;
-    settp_any_push(work, tower, &all.at[k].digit, all.at[k].digit.size, all.at[k].top);
+    settp_layout_any_push(work, tower, &all.at[k].digit, all.at[k].digit.size, all.at[k].top);
     --left[all.at[k].digit.in];
-    next = settp_form_times(stride, all.at[k].digit.size);
+    next = settp_layout_form_times(stride, all.at[k].digit.size);
   }
 }
 
 /* Digits in order, the most major first, by tiles: a tile takes some leading digits of the rest off, at most one of each dimension, in the order of the
    dimensions, and pads the first digits that are left, if their span is larger than their size. place: of each dimension among those of the tiles. The first
    `fixed` digits may be counts of the array. */
-typedef struct settp_any_tiles {
+typedef struct settp_layout_any_tiles {
   int tiles, rank[SETT_NOTATION_TILES];
   int64_t tile[SETT_NOTATION_TILES][SETT_ANY_DIMS];
-} settp_any_tiles;
+} settp_layout_any_tiles;
 
-SETT_INLINE int settp_any_tile(settp_any_tiles *out, int rank, const int *place, int count, const int *dim,
-                               const int64_t *size, const int64_t *span, int fixed) {
-  int64_t rest[SETT_ANY_DIMS], now[SETTP_FORM_LIST];
+SETT_INLINE int settp_layout_any_tile(settp_layout_any_tiles *out, int rank, const int *place, int count,
+                                      const int *dim, const int64_t *size, const int64_t *span, int fixed) {
+  int64_t rest[SETT_ANY_DIMS], now[SETTP_LAYOUT_FORM_LIST];
   int at = 0, i, last, done = 0;
   out->tiles = 0;
   for (i = 0; i < rank; ++i) rest[i] = 1;
@@ -1485,52 +1495,52 @@ SETT_INLINE int settp_any_tile(settp_any_tiles *out, int rank, const int *place,
 
 /* ---- bodies: to the notations of offsets */
 
-SETT_INLINE void settp_any_to_strides(settp_any_work *work) {
-  settp_form *form = work->form;
-  settp_form_digit list[SETTP_FORM_LIST];
+SETT_INLINE void settp_layout_any_to_strides(settp_layout_any_work *work) {
+  settp_layout_form *form = work->form;
+  settp_layout_form_digit list[SETTP_LAYOUT_FORM_LIST];
   int i;
-  if (!settp_any_digits(work)) return;
-  if (form->ins == 0) settp_any_no(work, "an array of no dimensions");
+  if (!settp_layout_any_digits(work)) return;
+  if (form->ins == 0) settp_layout_any_no(work, "an array of no dimensions");
   for (i = 0; i < form->ins; ++i) {
-    if (i) settp_any_write(work, "x");
-    settp_any_number(work, form->in[i]);
+    if (i) settp_layout_any_write(work, "x");
+    settp_layout_any_number(work, form->in[i]);
   }
-  settp_any_write(work, "@strides(");
+  settp_layout_any_write(work, "@strides(");
   for (i = 0; i < form->ins; ++i) {
-    int count = settp_form_list(form, i, 0, list);
-    if (count < 0) settp_any_open(work, "not decided: expected tiles that divide each other");
+    int count = settp_layout_form_list(form, i, 0, list);
+    if (count < 0) settp_layout_any_open(work, "not decided: expected tiles that divide each other");
     if (count > 1) {
-      settp_any_no(work, "the offsets along a dimension have more than one stride");
-      settp_any_point(work, -1, 0, -1, 0);
-      settp_any_point(work, i, 1, -1, 0);
-      settp_any_point(work, i, list[1].low, -1, 0);
+      settp_layout_any_no(work, "the offsets along a dimension have more than one stride");
+      settp_layout_any_point(work, -1, 0, -1, 0);
+      settp_layout_any_point(work, i, 1, -1, 0);
+      settp_layout_any_point(work, i, list[1].low, -1, 0);
     }
-    settp_any_list(work, i, count > 0 ? list[0].stride : 0);
+    settp_layout_any_list(work, i, count > 0 ? list[0].stride : 0);
   }
-  settp_any_write(work, form->constant[0] < 0 ? ")" : ")+");
-  settp_any_number(work, form->constant[0]);
+  settp_layout_any_write(work, form->constant[0] < 0 ? ")" : ")+");
+  settp_layout_any_number(work, form->constant[0]);
 }
 
-SETT_INLINE void settp_any_to_tag(settp_any_work *work) {
-  settp_form *form = work->form;
-  settp_any_tower tower;
+SETT_INLINE void settp_layout_any_to_tag(settp_layout_any_work *work) {
+  settp_layout_form *form = work->form;
+  settp_layout_any_tower tower;
   int i, inner, letters = 0, blocked[SETT_ANY_DIMS], outer[SETT_ANY_DIMS], seq[2 * SETT_ANY_DIMS];
   char letter[2] = {0, 0};
-  if (form->ins < 1 || form->ins > SETT_NOTATION_DIMS) settp_any_no(work, "a tag has 1 to 12 dimensions");
-  settp_any_build(work, &tower, 0);
+  if (form->ins < 1 || form->ins > SETT_NOTATION_DIMS) settp_layout_any_no(work, "a tag has 1 to 12 dimensions");
+  settp_layout_any_build(work, &tower, 0);
   if (work->answer.no || *work->answer.reason) return;
   for (inner = tower.count; inner > 0; --inner) { /* the digits of the outer dimensions, which are not padded */
-    const settp_any_digit *at = &tower.at[inner - 1];
+    const settp_layout_any_digit *at = &tower.at[inner - 1];
     if (!at->top || at->span != at->digit.size || at->digit.low >= form->in[at->digit.in]) break;
   }
   for (i = 0; i < form->ins; ++i) blocked[i] = outer[i] = 0;
   for (i = 0; i < inner; ++i) blocked[tower.at[i].digit.in] = 1;
   for (i = inner; i < tower.count; ++i) outer[tower.at[i].digit.in] = 1;
   for (i = 0; i < form->ins; ++i) {
-    if (i) settp_any_write(work, "x");
-    settp_any_number(work, form->in[i]);
+    if (i) settp_layout_any_write(work, "x");
+    settp_layout_any_number(work, form->in[i]);
   }
-  settp_any_write(work, "@");
+  settp_layout_any_write(work, "@");
   for (i = tower.count; i-- > inner;) seq[letters++] = tower.at[i].digit.in;
   for (i = 0; i < form->ins; ++i) { /* dimensions without a digit there, in alphabetical order where it is one */
     int to = 0, j;
@@ -1541,25 +1551,25 @@ SETT_INLINE void settp_any_to_tag(settp_any_work *work) {
   }
   for (i = 0; i < letters; ++i) {
     letter[0] = (char)((blocked[seq[i]] ? 'A' : 'a') + seq[i]);
-    settp_any_write(work, letter);
+    settp_layout_any_write(work, letter);
   }
   for (i = inner; i-- > 0;) {
-    settp_any_number(work, tower.at[i].span);
+    settp_layout_any_number(work, tower.at[i].span);
     letter[0] = (char)('a' + tower.at[i].digit.in);
-    settp_any_write(work, letter);
+    settp_layout_any_write(work, letter);
   }
 }
 
-SETT_INLINE void settp_any_to_xla(settp_any_work *work) {
-  settp_form *form = work->form;
-  settp_any_tower tower;
-  settp_any_tiles tiles[2];
-  int dim[SETTP_FORM_LIST], place[2][SETT_ANY_DIMS], good[2], best, i, k, way, fixed = 0;
-  int64_t size[SETTP_FORM_LIST], span[SETTP_FORM_LIST];
-  settp_any_build(work, &tower, 1);
+SETT_INLINE void settp_layout_any_to_xla(settp_layout_any_work *work) {
+  settp_layout_form *form = work->form;
+  settp_layout_any_tower tower;
+  settp_layout_any_tiles tiles[2];
+  int dim[SETTP_LAYOUT_FORM_LIST], place[2][SETT_ANY_DIMS], good[2], best, i, k, way, fixed = 0;
+  int64_t size[SETTP_LAYOUT_FORM_LIST], span[SETTP_LAYOUT_FORM_LIST];
+  settp_layout_any_build(work, &tower, 1);
   if (work->answer.no || *work->answer.reason) return;
   for (i = 0; i < tower.count; ++i) {
-    const settp_any_digit *at = &tower.at[tower.count - 1 - i];
+    const settp_layout_any_digit *at = &tower.at[tower.count - 1 - i];
     dim[i] = at->digit.in;
     size[i] = at->digit.low < form->in[at->digit.in] ? at->digit.size : 1;
     span[i] = at->span;
@@ -1576,45 +1586,45 @@ SETT_INLINE void settp_any_to_xla(settp_any_work *work) {
       if (used[dim[i]]) used[dim[i]] = 0, place[way][dim[i]] = next++;
     for (i = tower.count, k = form->ins; i-- > 0 && way == 1;)
       if (used[dim[i]]) used[dim[i]] = 0, place[way][dim[i]] = --k;
-    good[way] = settp_any_tile(&tiles[way], form->ins, place[way], tower.count, dim, size, span, fixed);
+    good[way] = settp_layout_any_tile(&tiles[way], form->ins, place[way], tower.count, dim, size, span, fixed);
   }
-  if (!good[0] && !good[1]) settp_any_open(work, "not decided: expected fewer tiles");
+  if (!good[0] && !good[1]) settp_layout_any_open(work, "not decided: expected fewer tiles");
   best = !good[0] || (good[1] && tiles[1].tiles < tiles[0].tiles);
-  settp_any_write(work, "f32[");
-  for (i = 0; i < form->ins; ++i) settp_any_list(work, i, form->in[i]);
-  settp_any_write(work, "]{");
+  settp_layout_any_write(work, "f32[");
+  for (i = 0; i < form->ins; ++i) settp_layout_any_list(work, i, form->in[i]);
+  settp_layout_any_write(work, "]{");
   for (i = 0; i < form->ins; ++i)
     for (k = 0; k < form->ins; ++k)
-      if (place[best][k] == form->ins - 1 - i) settp_any_list(work, i, k);
-  if (good[best] && tiles[best].tiles > 0) settp_any_write(work, ":T");
+      if (place[best][k] == form->ins - 1 - i) settp_layout_any_list(work, i, k);
+  if (good[best] && tiles[best].tiles > 0) settp_layout_any_write(work, ":T");
   for (i = 0; good[best] && i < tiles[best].tiles; ++i) {
-    settp_any_write(work, "(");
-    for (k = 0; k < tiles[best].rank[i]; ++k) settp_any_list(work, k, tiles[best].tile[i][k]);
-    settp_any_write(work, ")");
+    settp_layout_any_write(work, "(");
+    for (k = 0; k < tiles[best].rank[i]; ++k) settp_layout_any_list(work, k, tiles[best].tile[i][k]);
+    settp_layout_any_write(work, ")");
   }
-  settp_any_write(work, "}");
+  settp_layout_any_write(work, "}");
 }
 
 /* ---- bodies: to CuTe */
 
 /* The digits of an input in all outputs, each in one of them: out -1 and stride 0 where they add nothing. Their count, or -1 after a no. */
-SETT_INLINE int settp_any_leaves(settp_any_work *work, int in, settp_form_digit *leaf) {
-  settp_form *form = work->form;
-  settp_form_digit list[SETTP_FORM_LIST], all[SETTP_FORM_LIST];
+SETT_INLINE int settp_layout_any_leaves(settp_layout_any_work *work, int in, settp_layout_form_digit *leaf) {
+  settp_layout_form *form = work->form;
+  settp_layout_form_digit list[SETTP_LAYOUT_FORM_LIST], all[SETTP_LAYOUT_FORM_LIST];
   int o, i, j, k = 0, count = 0, digits = 0;
   int64_t low = 1;
   for (o = 0; o < form->outs; ++o) {
-    int n = settp_form_list(form, in, o, list);
-    if (n < 0 || digits + n > SETTP_FORM_LIST)
-      settp_any_open(work, "not decided: expected digits that divide each other");
-    for (i = 0; i < n && digits < SETTP_FORM_LIST; ++i) {
+    int n = settp_layout_form_list(form, in, o, list);
+    if (n < 0 || digits + n > SETTP_LAYOUT_FORM_LIST)
+      settp_layout_any_open(work, "not decided: expected digits that divide each other");
+    for (i = 0; i < n && digits < SETTP_LAYOUT_FORM_LIST; ++i) {
       if (list[i].stride == 0) continue;
       for (j = digits++; j > 0 && all[j - 1].low > list[i].low; --j) all[j] = all[j - 1];
       all[j] = list[i];
     }
   }
-  while (low < form->in[in] && !work->answer.no && !*work->answer.reason && count < SETTP_FORM_LIST) {
-    settp_form_digit next;
+  while (low < form->in[in] && !work->answer.no && !*work->answer.reason && count < SETTP_LAYOUT_FORM_LIST) {
+    settp_layout_form_digit next;
     next.in = in;
     next.out = -1;
     next.low = low;
@@ -1622,59 +1632,59 @@ SETT_INLINE int settp_any_leaves(settp_any_work *work, int in, settp_form_digit 
     next.stride = 0;
     if (k < digits) {
       if (all[k].low < low) {
-        settp_any_no(work, "one number moves the index along two dimensions");
-        settp_any_point(work, in, all[k].low, -1, 0);
+        settp_layout_any_no(work, "one number moves the index along two dimensions");
+        settp_layout_any_point(work, in, all[k].low, -1, 0);
       }
       if (all[k].low == low) next = all[k++];
       else next.size = all[k].low / low;
     }
     if (form->in[in] % low != 0 || (form->in[in] / low) % next.size != 0) {
-      settp_any_no(work, "the digits do not divide the size of their dimension");
-      settp_any_point(work, in, next.low, -1, 0);
-      if (low * next.size < form->in[in]) settp_any_point(work, in, low * next.size, -1, 0);
+      settp_layout_any_no(work, "the digits do not divide the size of their dimension");
+      settp_layout_any_point(work, in, next.low, -1, 0);
+      if (low * next.size < form->in[in]) settp_layout_any_point(work, in, low * next.size, -1, 0);
     }
     leaf[count++] = next;
-    low = settp_form_times(low, next.size);
+    low = settp_layout_form_times(low, next.size);
   }
   return work->answer.no || *work->answer.reason ? -1 : count;
 }
 
 /* The shape, or the strides, of all inputs. */
-SETT_INLINE void settp_any_cute_part(settp_any_work *work, int strides) {
-  settp_form *form = work->form;
-  settp_form_digit leaf[SETTP_FORM_LIST];
+SETT_INLINE void settp_layout_any_cute_part(settp_layout_any_work *work, int strides) {
+  settp_layout_form *form = work->form;
+  settp_layout_form_digit leaf[SETTP_LAYOUT_FORM_LIST];
   int i, k, moves = 0;
   for (i = 0; i < form->digits; ++i) moves |= form->digit[i].stride != 0;
-  if (form->ins != 1) settp_any_write(work, "(");
+  if (form->ins != 1) settp_layout_any_write(work, "(");
   for (i = 0; i < form->ins; ++i) {
-    int count = settp_any_leaves(work, i, leaf);
-    if (i) settp_any_write(work, ",");
-    if (count > 1) settp_any_write(work, form->ins == 1 ? "((" : "(");
+    int count = settp_layout_any_leaves(work, i, leaf);
+    if (i) settp_layout_any_write(work, ",");
+    if (count > 1) settp_layout_any_write(work, form->ins == 1 ? "((" : "(");
     for (k = 0; k < count; ++k) {
-      settp_any_list(work, k, strides ? leaf[k].stride : leaf[k].size);
+      settp_layout_any_list(work, k, strides ? leaf[k].stride : leaf[k].size);
       if (!strides || !form->owners || (leaf[k].out < 0 && moves)) continue;
-      settp_any_write(work, "@");
-      settp_any_number(work, leaf[k].out < 0 ? 0 : leaf[k].out);
+      settp_layout_any_write(work, "@");
+      settp_layout_any_number(work, leaf[k].out < 0 ? 0 : leaf[k].out);
     }
-    if (count == 0) settp_any_write(work, strides ? form->owners && !moves ? "0@0" : "0" : "1");
-    if (count > 1) settp_any_write(work, form->ins == 1 ? "))" : ")");
+    if (count == 0) settp_layout_any_write(work, strides ? form->owners && !moves ? "0@0" : "0" : "1");
+    if (count > 1) settp_layout_any_write(work, form->ins == 1 ? "))" : ")");
   }
-  if (form->ins != 1) settp_any_write(work, ")");
+  if (form->ins != 1) settp_layout_any_write(work, ")");
 }
 
 /* Do the digits divide the sizes of the inputs, so that they are shapes? */
-SETT_INLINE int settp_form_divides(const settp_form *form) {
-  settp_form_digit list[SETTP_FORM_LIST];
+SETT_INLINE int settp_layout_form_divides(const settp_layout_form *form) {
+  settp_layout_form_digit list[SETTP_LAYOUT_FORM_LIST];
   int i, k;
   for (i = 0; i < form->ins; ++i)
-    for (k = settp_form_list(form, i, 0, list) - 1; k >= 0; --k)
+    for (k = settp_layout_form_list(form, i, 0, list) - 1; k >= 0; --k)
       if (form->in[i] % list[k].low != 0) return 0;
   return 1;
 }
 
 /* A swizzle under which the form is a shape:stride layout: 1, and the form is that one. spare: another form. */
-SETT_INLINE int settp_any_swizzle(settp_form *form, settp_form *spare, sett_notation_part *part) {
-  uint64_t all = 0, under[SETTP_FORM_WIDTH], constant;
+SETT_INLINE int settp_layout_any_swizzle(settp_layout_form *form, settp_layout_form *spare, sett_notation_part *part) {
+  uint64_t all = 0, under[SETTP_LAYOUT_FORM_WIDTH], constant;
   int bits = form->bit_at[form->ins], width = 0, i, j, sign, b, m, s;
   for (i = 0; i < bits; ++i) all |= form->basis[i][0];
   while (all >> width) ++width;
@@ -1689,87 +1699,88 @@ SETT_INLINE int settp_any_swizzle(settp_form *form, settp_form *spare, sett_nota
           part->base = m;
           part->shift = sign ? -s : s;
           for (i = 0; i < bits && good; ++i) {
-            under[i] = settp_form_through(part, NULL, form->basis[i][0]);
+            under[i] = settp_layout_form_through(part, NULL, form->basis[i][0]);
             for (j = 0; j < i && good && (used & under[i]); ++j)
-              good = !(under[i] & under[j]) || !settp_form_both(form, i, j);
+              good = !(under[i] & under[j]) || !settp_layout_form_both(form, i, j);
             used |= under[i];
           }
-          constant = settp_form_through(part, NULL, (uint64_t)form->constant[0]);
+          constant = settp_layout_form_through(part, NULL, (uint64_t)form->constant[0]);
           if (!good || (constant & used)) continue;
           *spare = *form;
           for (i = 0; i < bits; ++i) spare->basis[i][0] = under[i];
           spare->constant[0] = (int64_t)constant;
-          if (!settp_form_to_digits(spare, &i, &j) || !settp_form_divides(spare)) continue;
+          if (!settp_layout_form_to_digits(spare, &i, &j) || !settp_layout_form_divides(spare)) continue;
           *form = *spare;
           return 1;
         }
   return 0;
 }
 
-SETT_INLINE void settp_any_to_cute(settp_any_work *work) {
-  settp_form *form = work->form;
+SETT_INLINE void settp_layout_any_to_cute(settp_layout_any_work *work) {
+  settp_layout_form *form = work->form;
   sett_notation_part part = settp_notation_no_part();
-  settp_form *bits = (settp_form *)settp_map_take(work->arena, 2 * sizeof *bits);
+  settp_layout_form *bits = (settp_layout_form *)settp_map_take(work->arena, 2 * sizeof *bits);
   int i = 0, j = 0, plain;
   if (!bits) {
-    settp_any_open(work, sett_map_message(SETT_MAP_ERROR_FULL));
+    settp_layout_any_open(work, sett_map_message(SETT_MAP_ERROR_FULL));
     return;
   }
   bits[0] = *form;
-  plain = form->kind == SETTP_FORM_VALUES ||
-          (settp_form_to_digits(form, &i, &j) && (form->owners || settp_form_divides(form)));
-  if (!plain && !form->owners && settp_form_to_bits(&bits[0], 0) && settp_any_swizzle(&bits[0], &bits[1], &part)) {
+  plain = form->kind == SETTP_LAYOUT_FORM_VALUES ||
+          (settp_layout_form_to_digits(form, &i, &j) && (form->owners || settp_layout_form_divides(form)));
+  if (!plain && !form->owners && settp_layout_form_to_bits(&bits[0], 0) &&
+      settp_layout_any_swizzle(&bits[0], &bits[1], &part)) {
     *form = bits[0];
-    settp_any_write(work, "S<");
-    settp_any_list(work, 0, part.bits);
-    settp_any_list(work, 1, part.base);
-    settp_any_list(work, 1, part.shift);
-    settp_any_write(work, "> o ");
-    settp_any_number(work, form->constant[0]);
-    settp_any_write(work, " o ");
+    settp_layout_any_write(work, "S<");
+    settp_layout_any_list(work, 0, part.bits);
+    settp_layout_any_list(work, 1, part.base);
+    settp_layout_any_list(work, 1, part.shift);
+    settp_layout_any_write(work, "> o ");
+    settp_layout_any_number(work, form->constant[0]);
+    settp_layout_any_write(work, " o ");
   } else if (form->constant[0] != 0 && !form->owners) {
     if (form->constant[0] < 0) {
-      settp_any_no(work, "the first offset is negative");
-      settp_any_point(work, -1, 0, -1, 0);
+      settp_layout_any_no(work, "the first offset is negative");
+      settp_layout_any_point(work, -1, 0, -1, 0);
       return;
     }
-    settp_any_write(work, "S<0,4,3> o ");
-    settp_any_number(work, form->constant[0]);
-    settp_any_write(work, " o ");
+    settp_layout_any_write(work, "S<0,4,3> o ");
+    settp_layout_any_number(work, form->constant[0]);
+    settp_layout_any_write(work, " o ");
   }
-  if (!settp_any_digits(work)) {
+  if (!settp_layout_any_digits(work)) {
     if (work->answer.no && !form->owners)
       work->answer.reason = "an XOR that is no swizzle S<B,M,S> of a shape:stride layout";
     return;
   }
-  settp_any_cute_part(work, 0);
-  settp_any_write(work, ":");
-  settp_any_cute_part(work, 1);
+  settp_layout_any_cute_part(work, 0);
+  settp_layout_any_write(work, ":");
+  settp_layout_any_cute_part(work, 1);
 }
 
 /* ---- bodies: to linear layouts */
 
 /* The first point at which the values are not the XOR of those of its bits, as a no. 0: not found among those that are looked at. */
-SETT_INLINE int settp_any_not_linear(settp_any_work *work) {
-  enum { SETTP_ANY_POINTS = 1 << 18 };
-  settp_form *form = work->form;
+SETT_INLINE int settp_layout_any_not_linear(settp_layout_any_work *work) {
+  enum { SETTP_LAYOUT_ANY_POINTS = 1 << 18 };
+  settp_layout_form *form = work->form;
   int64_t total = 1, x, point[SETT_ANY_DIMS], value[SETT_ANY_DIMS], step;
-  int64_t unit[SETTP_FORM_WIDTH][SETT_ANY_DIMS];
+  int64_t unit[SETTP_LAYOUT_FORM_WIDTH][SETT_ANY_DIMS];
   int i, o, in, bit, bits = 0, at[SETT_ANY_DIMS];
   for (i = 0; i < form->ins; ++i) {
     at[i] = bits;
-    bits += (int)settp_form_log(form->in[i]);
-    total = settp_form_times(total, form->in[i]);
+    bits += (int)settp_layout_form_log(form->in[i]);
+    total = settp_layout_form_times(total, form->in[i]);
     point[i] = 0;
   }
-  if (bits > SETTP_FORM_WIDTH) return 0;
+  if (bits > SETTP_LAYOUT_FORM_WIDTH) return 0;
   for (in = bit = 0; in < form->ins; ++in)
     for (step = 1; step < form->in[in]; step *= 2) {
       point[in] = step;
-      if (!settp_any_value(work->arena, work->layout, form, 0, point, unit[bit++])) return 0;
+      if (!settp_layout_any_value(work->arena, work->layout, form, 0, point, unit[bit++])) return 0;
       point[in] = 0;
     }
-  for (x = 0; x < total && x < SETTP_ANY_POINTS; ++x) {
+  for (x = 0; x < total && x < SETTP_LAYOUT_ANY_POINTS; ++x) {
     int64_t rest = x, xored[SETT_ANY_DIMS], top = 0;
     int top_in = -1, differs = 0;
     for (o = 0; o < form->outs; ++o) xored[o] = 0;
@@ -1783,101 +1794,103 @@ SETT_INLINE int settp_any_not_linear(settp_any_work *work) {
         for (o = 0; o < form->outs; ++o) xored[o] ^= unit[at[in] + i][o];
       }
     }
-    if (!settp_any_value(work->arena, work->layout, form, 0, point, value)) return 0;
+    if (!settp_layout_any_value(work->arena, work->layout, form, 0, point, value)) return 0;
     for (o = 0; o < form->outs; ++o) differs |= value[o] != xored[o];
     if (!differs) continue;
-    settp_any_no(work, top_in < 0 ? "the first value is not 0" : "the values of these are not the XOR of each other");
+    settp_layout_any_no(work,
+                        top_in < 0 ? "the first value is not 0" : "the values of these are not the XOR of each other");
     if (top_in >= 0) {
       int k = work->answer.points;
-      settp_any_point(work, top_in, top, -1, 0);
+      settp_layout_any_point(work, top_in, top, -1, 0);
       for (in = 0; in < form->ins; ++in) work->answer.point[k + 1][in] = point[in] - (in == top_in ? top : 0);
-      settp_any_point(work, -1, 0, -1, 0);
+      settp_layout_any_point(work, -1, 0, -1, 0);
     }
     for (in = 0; in < form->ins; ++in) work->answer.point[work->answer.points][in] = point[in];
-    settp_any_point(work, -1, 0, -1, 0);
+    settp_layout_any_point(work, -1, 0, -1, 0);
     return 1;
   }
   return 0;
 }
 
 /* name = [[..], ..] of an input's bits, the values in each output. */
-SETT_INLINE void settp_any_bases(settp_any_work *work, const char *name, int first, int last) {
+SETT_INLINE void settp_layout_any_bases(settp_layout_any_work *work, const char *name, int first, int last) {
   int i, o;
-  settp_any_write(work, name);
-  settp_any_write(work, " = [");
+  settp_layout_any_write(work, name);
+  settp_layout_any_write(work, " = [");
   for (i = first; i < last; ++i) {
-    settp_any_write(work, i > first ? ",[" : "[");
-    for (o = 0; o < work->form->outs; ++o) settp_any_list(work, o, (int64_t)work->form->basis[i][o]);
-    settp_any_write(work, "]");
+    settp_layout_any_write(work, i > first ? ",[" : "[");
+    for (o = 0; o < work->form->outs; ++o) settp_layout_any_list(work, o, (int64_t)work->form->basis[i][o]);
+    settp_layout_any_write(work, "]");
   }
-  settp_any_write(work, "]");
+  settp_layout_any_write(work, "]");
 }
 
-SETT_INLINE void settp_any_dim(settp_any_work *work, const char *name, int i) {
-  settp_any_write(work, name);
-  settp_any_number(work, i);
+SETT_INLINE void settp_layout_any_dim(settp_layout_any_work *work, const char *name, int i) {
+  settp_layout_any_write(work, name);
+  settp_layout_any_number(work, i);
 }
 
-SETT_INLINE void settp_any_to_triton(settp_any_work *work) {
+SETT_INLINE void settp_layout_any_to_triton(settp_layout_any_work *work) {
   static const char *const names[] = {"register", "lane", "warp", "block"};
-  settp_form *form = work->form;
+  settp_layout_form *form = work->form;
   int i, o, k, bits, named = 1;
   uint64_t all[SETT_ANY_DIMS];
   char name[24];
   for (i = 0; i < form->ins; ++i) {
     named &= form->owners && form->name[i] != NULL;
-    if (((int64_t)1 << settp_form_log(form->in[i])) != form->in[i]) settp_any_no(work, "a size is no power of two");
+    if (((int64_t)1 << settp_layout_form_log(form->in[i])) != form->in[i])
+      settp_layout_any_no(work, "a size is no power of two");
   }
   for (o = 0; o < form->outs && form->owners; ++o)
-    if (form->out[o] > 0 && ((int64_t)1 << settp_form_log(form->out[o])) != form->out[o])
-      settp_any_no(work, "a size of the array is no power of two");
+    if (form->out[o] > 0 && ((int64_t)1 << settp_layout_form_log(form->out[o])) != form->out[o])
+      settp_layout_any_no(work, "a size of the array is no power of two");
   if (form->ins > SETT_NOTATION_DIMS || form->outs > SETT_NOTATION_DIMS || (form->owners && !named && form->ins > 4))
-    settp_any_no(work, "more inputs or outputs than a linear layout has names for");
+    settp_layout_any_no(work, "more inputs or outputs than a linear layout has names for");
   if (work->answer.no) return;
-  if (!settp_form_to_bits(form, 0)) {
-    if (!settp_any_not_linear(work)) settp_any_open(work, "not decided: expected digits or bits");
+  if (!settp_layout_form_to_bits(form, 0)) {
+    if (!settp_layout_any_not_linear(work)) settp_layout_any_open(work, "not decided: expected digits or bits");
     return;
   }
   for (o = 0; o < form->outs; ++o) {
     all[o] = 0;
     if (form->constant[o] == 0) continue;
-    settp_any_no(work, "the first value is not 0");
-    settp_any_point(work, -1, 0, -1, 0);
+    settp_layout_any_no(work, "the first value is not 0");
+    settp_layout_any_point(work, -1, 0, -1, 0);
     return;
   }
   bits = form->bit_at[form->ins];
   for (i = 0; i < bits; ++i)
     for (o = 0; o < form->outs; ++o) all[o] |= form->basis[i][o];
-  for (o = 0; o < form->outs; ++o) all[o] = (uint64_t)1 << settp_form_log((int64_t)all[o] + 1);
-  settp_any_write(work, "{");
+  for (o = 0; o < form->outs; ++o) all[o] = (uint64_t)1 << settp_layout_form_log((int64_t)all[o] + 1);
+  settp_layout_any_write(work, "{");
   for (k = 0; k < 4 && form->owners; ++k) {
     int in = -1;
     for (i = 0; i < form->ins; ++i)
       if (named ? settp_notation_name_is(form->name[i], names[k]) : i == k) in = i;
-    if (k) settp_any_write(work, ", ");
-    settp_any_bases(work, names[k], in < 0 ? 0 : form->bit_at[in], in < 0 ? 0 : form->bit_at[in + 1]);
+    if (k) settp_layout_any_write(work, ", ");
+    settp_layout_any_bases(work, names[k], in < 0 ? 0 : form->bit_at[in], in < 0 ? 0 : form->bit_at[in + 1]);
   }
   for (i = 0; i < form->ins; ++i) {
     settp_notation_name(name, "dim", i);
     for (k = 0; k < 4 && named; ++k)
       if (settp_notation_name_is(form->name[i], names[k])) break;
     if (form->owners && (!named || k < 4)) continue;
-    if (i > 0 || form->owners) settp_any_write(work, ", ");
-    settp_any_bases(work, form->owners ? form->name[i] : name, form->bit_at[i], form->bit_at[i + 1]);
+    if (i > 0 || form->owners) settp_layout_any_write(work, ", ");
+    settp_layout_any_bases(work, form->owners ? form->name[i] : name, form->bit_at[i], form->bit_at[i + 1]);
   }
-  settp_any_write(work, "} -> {");
+  settp_layout_any_write(work, "} -> {");
   for (o = 0; o < form->outs; ++o) {
-    if (o) settp_any_write(work, ", ");
-    if (form->owners) settp_any_dim(work, "dim", o);
-    else settp_any_write(work, "offset");
-    settp_any_write(work, " = ");
-    settp_any_number(work, form->owners && form->out[o] > 0 ? form->out[o] : (int64_t)all[o]);
+    if (o) settp_layout_any_write(work, ", ");
+    if (form->owners) settp_layout_any_dim(work, "dim", o);
+    else settp_layout_any_write(work, "offset");
+    settp_layout_any_write(work, " = ");
+    settp_layout_any_number(work, form->owners && form->out[o] > 0 ? form->out[o] : (int64_t)all[o]);
   }
-  settp_any_write(work, "}");
+  settp_layout_any_write(work, "}");
 }
 
 /* From the index to the offset turned around, as shared memory has it, where that is one-to-one and onto. */
-SETT_INLINE void settp_any_turn(sett_map_arena *arena, sett_any *made) {
+SETT_INLINE void settp_layout_any_turn(sett_map_arena *arena, sett_any *made) {
   sett_notation inverse = sett_notation_invert(arena, &made->notation);
   settp_notation_work work = settp_notation_begin(arena);
   sett_notation_linear *linear;
@@ -1895,36 +1908,36 @@ SETT_INLINE void settp_any_turn(sett_map_arena *arena, sett_any *made) {
 /* ---- bodies: to the notations of owners */
 
 /* Of each dimension of the index, the digits of owners, the least weight first: a tower without gaps, or a no. */
-SETT_INLINE int settp_any_owned(settp_any_work *work, settp_any_tower *tower, int in_of[3]) {
+SETT_INLINE int settp_layout_any_owned(settp_layout_any_work *work, settp_layout_any_tower *tower, int in_of[3]) {
   static const char *const names[] = {"register", "lane", "warp"};
-  settp_form *form = work->form;
-  settp_form_digit leaf[SETTP_FORM_LIST];
+  settp_layout_form *form = work->form;
+  settp_layout_form_digit leaf[SETTP_LAYOUT_FORM_LIST];
   int i, k, o, count, named = 1;
-  if (!settp_any_digits(work)) return 0;
+  if (!settp_layout_any_digits(work)) return 0;
   for (i = 0; i < form->ins; ++i) named &= form->name[i] != NULL;
   for (k = 0; k < 3; ++k) in_of[k] = -1;
   for (i = 0; i < form->ins; ++i) {
     for (k = 0; k < 3; ++k)
       if (named ? settp_notation_name_is(form->name[i], names[k]) : i == k) break;
     if (k < 3) in_of[k] = i;
-    else if (form->in[i] > 1) settp_any_no(work, "an input besides the register, the lane and the warp");
+    else if (form->in[i] > 1) settp_layout_any_no(work, "an input besides the register, the lane and the warp");
   }
   for (o = 0; o < form->outs; ++o) tower[o].count = 0;
   for (i = 0; i < form->ins; ++i) {
-    count = settp_any_leaves(work, i, leaf);
+    count = settp_layout_any_leaves(work, i, leaf);
     for (k = 0; k < count; ++k) {
       int j;
-      settp_any_tower *at;
+      settp_layout_any_tower *at;
       if (leaf[k].out < 0 && i == in_of[0]) {
-        settp_any_no(work, "two registers of a thread hold one element");
-        settp_any_point(work, -1, 0, -1, 0);
-        settp_any_point(work, i, leaf[k].low, -1, 0);
+        settp_layout_any_no(work, "two registers of a thread hold one element");
+        settp_layout_any_point(work, -1, 0, -1, 0);
+        settp_layout_any_point(work, i, leaf[k].low, -1, 0);
       }
       if (leaf[k].out < 0) continue;
       at = &tower[leaf[k].out];
-      settp_any_push(work, at, &leaf[k], leaf[k].size, 0);
+      settp_layout_any_push(work, at, &leaf[k], leaf[k].size, 0);
       for (j = at->count - 1; j > 0 && at->at[j - 1].digit.stride > at->at[j].digit.stride; --j) {
-        settp_any_digit swap = at->at[j];
+        settp_layout_any_digit swap = at->at[j];
         at->at[j] = at->at[j - 1];
         at->at[j - 1] = swap;
       }
@@ -1933,47 +1946,49 @@ SETT_INLINE int settp_any_owned(settp_any_work *work, settp_any_tower *tower, in
   for (o = 0; o < form->outs && !work->answer.no && !*work->answer.reason; ++o) {
     int64_t weight = 1;
     for (k = 0; k < tower[o].count; ++k) {
-      const settp_form_digit *digit = &tower[o].at[k].digit;
+      const settp_layout_form_digit *digit = &tower[o].at[k].digit;
       if (digit->stride != weight) {
-        settp_any_no(work, digit->stride > weight ? "nobody holds the elements between these" : "two digits overlap");
-        settp_any_point(work, -1, 0, -1, 0);
-        settp_any_point(work, digit->in, digit->low, -1, 0);
+        settp_layout_any_no(work,
+                            digit->stride > weight ? "nobody holds the elements between these" : "two digits overlap");
+        settp_layout_any_point(work, -1, 0, -1, 0);
+        settp_layout_any_point(work, digit->in, digit->low, -1, 0);
         break;
       }
-      weight = settp_form_times(weight, digit->size);
+      weight = settp_layout_form_times(weight, digit->size);
     }
-    if (form->out[o] > 0 && weight != form->out[o]) settp_any_no(work, "nobody holds the last elements of a dimension");
+    if (form->out[o] > 0 && weight != form->out[o])
+      settp_layout_any_no(work, "nobody holds the last elements of a dimension");
   }
   return !work->answer.no && !*work->answer.reason;
 }
 
-SETT_INLINE void settp_any_iree_list(settp_any_work *work, const char *key, const int64_t *list) {
+SETT_INLINE void settp_layout_any_iree_list(settp_layout_any_work *work, const char *key, const int64_t *list) {
   int d;
-  settp_any_write(work, key);
-  settp_any_write(work, " = [");
-  for (d = 0; d < work->form->outs; ++d) settp_any_list(work, d, list[d]);
-  settp_any_write(work, "]");
+  settp_layout_any_write(work, key);
+  settp_layout_any_write(work, " = [");
+  for (d = 0; d < work->form->outs; ++d) settp_layout_any_list(work, d, list[d]);
+  settp_layout_any_write(work, "]");
 }
 
-SETT_INLINE void settp_any_to_iree(settp_any_work *work, settp_any_tower *tower) {
+SETT_INLINE void settp_layout_any_to_iree(settp_layout_any_work *work, settp_layout_any_tower *tower) {
   static const char *const keys[] = {"subgroup_tile",  ", batch_tile",       ", outer_tile",    ", thread_tile",
                                      ", element_tile", ", subgroup_strides", ", thread_strides"};
   static const int levels[] = {SETT_NESTED_ELEMENT, SETT_NESTED_OUTER, SETT_NESTED_BATCH};
-  settp_form *form = work->form;
+  settp_layout_form *form = work->form;
   int64_t field[SETT_NESTED_FIELD_COUNT][SETT_NESTED_MAX_RANK], slot = 1;
   int in_of[3], next[SETT_ANY_DIMS], d, i, k = 0, phase, cursor;
-  if (!settp_any_owned(work, tower, in_of)) return;
+  if (!settp_layout_any_owned(work, tower, in_of)) return;
   for (d = 0; d < form->outs; ++d) {
     int level = SETT_NESTED_LEVELS; /* of the digit below: threads and subgroups come once, from the least weight on */
     next[d] = 0;
     for (k = 0; k < SETT_NESTED_FIELD_COUNT; ++k) field[k][d] = k < SETT_NESTED_LEVELS;
     for (i = 0; i < tower[d].count; ++i) {
-      const settp_form_digit *digit = &tower[d].at[i].digit;
+      const settp_layout_form_digit *digit = &tower[d].at[i].digit;
       int to = digit->in == in_of[1] ? SETT_NESTED_THREAD : digit->in == in_of[2] ? SETT_NESTED_SUBGROUP : -1;
       if ((to >= 0 && to >= level) || (to < 0 && level == SETT_NESTED_SUBGROUP)) {
-        settp_any_no(work, "the digits of a dimension are not element, thread, outer, batch, subgroup");
-        settp_any_point(work, digit->in, digit->low, -1, 0);
-        if (i > 0) settp_any_point(work, tower[d].at[i - 1].digit.in, tower[d].at[i - 1].digit.low, -1, 0);
+        settp_layout_any_no(work, "the digits of a dimension are not element, thread, outer, batch, subgroup");
+        settp_layout_any_point(work, digit->in, digit->low, -1, 0);
+        if (i > 0) settp_layout_any_point(work, tower[d].at[i - 1].digit.in, tower[d].at[i - 1].digit.low, -1, 0);
         return;
       }
       if (to < 0) continue;
@@ -2003,29 +2018,30 @@ SETT_INLINE void settp_any_to_iree(settp_any_work *work, settp_any_tower *tower)
     cursor = found;
   }
   if (in_of[0] >= 0 && slot != form->in[in_of[0]]) {
-    settp_any_no(work, "the registers are not in the order batch, outer, element, each row-major");
-    settp_any_point(work, in_of[0], slot, -1, 0);
+    settp_layout_any_no(work, "the registers are not in the order batch, outer, element, each row-major");
+    settp_layout_any_point(work, in_of[0], slot, -1, 0);
     return;
   }
-  settp_any_write(work, "#iree_vector_ext.nested_layout<");
-  for (k = 0; k < SETT_NESTED_FIELD_COUNT; ++k) settp_any_iree_list(work, keys[k], field[k]);
-  settp_any_write(work, ">");
+  settp_layout_any_write(work, "#iree_vector_ext.nested_layout<");
+  for (k = 0; k < SETT_NESTED_FIELD_COUNT; ++k) settp_layout_any_iree_list(work, keys[k], field[k]);
+  settp_layout_any_write(work, ">");
 }
 
-SETT_INLINE void settp_any_to_mosaic(settp_any_work *work, settp_any_tower *tower) {
-  settp_form *form = work->form;
-  settp_form_digit order[SETTP_FORM_LIST], leaf[SETTP_FORM_LIST];
-  settp_any_tiles tiles;
+SETT_INLINE void settp_layout_any_to_mosaic(settp_layout_any_work *work, settp_layout_any_tower *tower) {
+  settp_layout_form *form = work->form;
+  settp_layout_form_digit order[SETTP_LAYOUT_FORM_LIST], leaf[SETTP_LAYOUT_FORM_LIST];
+  settp_layout_any_tiles tiles;
   sett_notation_tiled *tiled;
-  int64_t size[SETTP_FORM_LIST], dims[SETT_ANY_DIMS], registers;
-  int in_of[3], dim[SETTP_FORM_LIST], place[SETT_ANY_DIMS], left[SETT_ANY_DIMS], count = 0, total = 0, fixed = 0,
-                                                                                 vector = -1, d, i, k;
+  int64_t size[SETTP_LAYOUT_FORM_LIST], dims[SETT_ANY_DIMS], registers;
+  int in_of[3], dim[SETTP_LAYOUT_FORM_LIST], place[SETT_ANY_DIMS], left[SETT_ANY_DIMS];
+  int count = 0, total = 0, fixed = 0, held = -1, d, i, k;
   if (form->wraps && form->in[1] > 0 && 32 % form->in[1] == 0) form->in[1] = 32;
   if (form->wraps && form->in[2] > 0 && 4 % form->in[2] == 0) form->in[2] = 4;
-  if (!settp_any_owned(work, tower, in_of)) return;
-  if (form->outs < 1 || form->outs > SETT_NOTATION_DIMS) settp_any_no(work, "a TiledLayout has 1 to 12 dimensions");
+  if (!settp_layout_any_owned(work, tower, in_of)) return;
+  if (form->outs < 1 || form->outs > SETT_NOTATION_DIMS)
+    settp_layout_any_no(work, "a TiledLayout has 1 to 12 dimensions");
   if (in_of[1] < 0 || form->in[in_of[1]] != 32 || (in_of[2] < 0 ? 1 : form->in[in_of[2]]) != 4)
-    settp_any_no(work, "a TiledLayout has 32 lanes and 4 warps");
+    settp_layout_any_no(work, "a TiledLayout has 32 lanes and 4 warps");
   if (work->answer.no) return;
   registers = in_of[0] < 0 ? 1 : form->in[in_of[0]];
   for (d = 0; d < form->outs; ++d) {
@@ -2036,7 +2052,7 @@ SETT_INLINE void settp_any_to_mosaic(settp_any_work *work, settp_any_tower *towe
   }
   /* the most major digit first: registers in their order, before each what must stand above it; the rest at the end, dimension after dimension */
   while (count < total) {
-    const settp_form_digit *top;
+    const settp_layout_form_digit *top;
     int to = -1;
     for (d = 0; d < form->outs; ++d)
       for (i = 0; i < left[d]; ++i)
@@ -2054,8 +2070,8 @@ SETT_INLINE void settp_any_to_mosaic(settp_any_work *work, settp_any_tower *towe
     top = &tower[to].at[left[to] - 1].digit;
     if (top->in == in_of[0]) {
       if (top->low * top->size != registers) {
-        settp_any_no(work, "the registers are not in the order of the tiled shape, row-major");
-        settp_any_point(work, in_of[0], top->low, -1, 0);
+        settp_layout_any_no(work, "the registers are not in the order of the tiled shape, row-major");
+        settp_layout_any_point(work, in_of[0], top->low, -1, 0);
         return;
       }
       registers = top->low;
@@ -2068,17 +2084,17 @@ SETT_INLINE void settp_any_to_mosaic(settp_any_work *work, settp_any_tower *towe
   }
   if (in_of[0] >= 0)
     for (i = 0; i < count; ++i)
-      if (order[i].in == in_of[0] && order[i].low == 1) vector = i;
-  if (vector < 0 && count < SETTP_FORM_LIST) { /* a vector of one element */
+      if (order[i].in == in_of[0] && order[i].low == 1) held = i;
+  if (held < 0 && count < SETTP_LAYOUT_FORM_LIST) { /* a vector of one element */
     dim[count] = form->outs - 1;
     size[count] = 1;
     order[count].in = -1;
-    vector = count++;
+    held = count++;
   }
   if (fixed == count) --fixed;
   tiled = (sett_notation_tiled *)settp_map_take(work->arena, sizeof *tiled);
-  if (!tiled || !settp_any_tile(&tiles, form->outs, place, count, dim, size, size, fixed)) {
-    settp_any_open(work, "not decided: expected fewer tiles");
+  if (!tiled || !settp_layout_any_tile(&tiles, form->outs, place, count, dim, size, size, fixed)) {
+    settp_layout_any_open(work, "not decided: expected fewer tiles");
     return;
   }
   tiled->tiles = tiles.tiles;
@@ -2090,48 +2106,48 @@ SETT_INLINE void settp_any_to_mosaic(settp_any_work *work, settp_any_tower *towe
   tiled->vector_dim = -1;
   settp_notation_tile(tiled, form->outs, dims); /* for its digits: the roles are not known yet */
   for (i = 0; i < form->outs; ++i) {
-    if (i) settp_any_write(work, "x");
-    settp_any_number(work, dims[i]);
+    if (i) settp_layout_any_write(work, "x");
+    settp_layout_any_number(work, dims[i]);
   }
-  settp_any_write(work, "@TiledLayout(tiling=Tiling(tiles=(");
+  settp_layout_any_write(work, "@TiledLayout(tiling=Tiling(tiles=(");
   for (i = 0; i < tiles.tiles; ++i) {
     settp_notation_write_python(&work->writer, tiles.rank[i], tiles.tile[i], 0);
-    settp_any_write(work, i < tiles.tiles - 1 ? "," : tiles.tiles == 1 ? ",))" : "))");
+    settp_layout_any_write(work, i < tiles.tiles - 1 ? "," : tiles.tiles == 1 ? ",))" : "))");
   }
   for (k = 2; k > 0; --k) { /* warps, then lanes, the most major first */
-    int n = in_of[k] < 0 ? 0 : settp_any_leaves(work, in_of[k], leaf);
-    settp_any_write(work, k == 2 ? ", warp_dims=(" : ", lane_dims=(");
+    int n = in_of[k] < 0 ? 0 : settp_layout_any_leaves(work, in_of[k], leaf);
+    settp_layout_any_write(work, k == 2 ? ", warp_dims=(" : ", lane_dims=(");
     while (n-- > 0) {
       int at = tiled->digits;
       while (at-- > 0 && leaf[n].out >= 0)
         if (tiled->digit[at].dim == leaf[n].out && tiled->digit[at].low == leaf[n].stride &&
             tiled->digit[at].size == leaf[n].size)
           break;
-      if (leaf[n].out < 0) settp_any_write(work, "Replicated(times=");
-      settp_any_number(work, leaf[n].out < 0 ? leaf[n].size : at - tiled->digits);
-      settp_any_write(work, leaf[n].out < 0 ? ")," : ",");
+      if (leaf[n].out < 0) settp_layout_any_write(work, "Replicated(times=");
+      settp_layout_any_number(work, leaf[n].out < 0 ? leaf[n].size : at - tiled->digits);
+      settp_layout_any_write(work, leaf[n].out < 0 ? ")," : ",");
     }
-    settp_any_write(work, ")");
+    settp_layout_any_write(work, ")");
   }
   for (i = tiled->digits; i-- > 0;)
-    if (tiled->digit[i].dim == dim[vector] && tiled->digit[i].size == size[vector] &&
-        (size[vector] == 1 || tiled->digit[i].low == order[vector].stride))
+    if (tiled->digit[i].dim == dim[held] && tiled->digit[i].size == size[held] &&
+        (size[held] == 1 || tiled->digit[i].low == order[held].stride))
       break;
-  settp_any_write(work, ", vector_dim=");
-  settp_any_number(work, i - tiled->digits);
-  settp_any_write(work, ")");
+  settp_layout_any_write(work, ", vector_dim=");
+  settp_layout_any_number(work, i - tiled->digits);
+  settp_layout_any_write(work, ")");
 }
 
 SETT_INLINE sett_any_made sett_any_convert(sett_map_arena *arena, const sett_any *layout, int target) {
   static const int kinds[] = {SETT_NOTATION_CUTE, SETT_NOTATION_TRITON, SETT_NOTATION_MOSAIC, SETT_NOTATION_ONEDNN,
                               SETT_NOTATION_STRIDES};
-  settp_any_work work;
+  settp_layout_any_work work;
   sett_any_made made;
-  settp_any_tower *tower = NULL;
+  settp_layout_any_tower *tower = NULL;
   int places = target == SETT_ANY_TO_ONEDNN || target == SETT_ANY_TO_STRIDES || target == SETT_ANY_TO_XLA;
   int owners = target == SETT_ANY_TO_MOSAIC || target == SETT_ANY_TO_IREE;
   made.layout = *layout;
-  made.answer = settp_any_say(1, 0, "yes");
+  made.answer = settp_layout_any_say(1, 0, "yes");
   if (layout->error || layout->kind == (target == SETT_ANY_TO_XLA    ? SETT_ANY_XLA
                                         : target == SETT_ANY_TO_IREE ? SETT_ANY_IREE
                                                                      : -1))
@@ -2140,38 +2156,38 @@ SETT_INLINE sett_any_made sett_any_convert(sett_map_arena *arena, const sett_any
     return made;
   work.arena = arena;
   work.layout = layout;
-  work.form = settp_any_form(arena, layout, 0, 0);
-  work.source = settp_any_form(arena, layout, 0, 0);
-  work.writer.out = (char *)settp_map_take(arena, SETTP_ANY_TEXT);
-  work.writer.capacity = SETTP_ANY_TEXT;
+  work.form = settp_layout_any_form(arena, layout, 0, 0);
+  work.source = settp_layout_any_form(arena, layout, 0, 0);
+  work.writer.out = (char *)settp_map_take(arena, SETTP_LAYOUT_ANY_TEXT);
+  work.writer.capacity = SETTP_LAYOUT_ANY_TEXT;
   work.writer.length = 0;
-  work.answer = settp_any_say(0, 0, "");
-  if (owners) tower = (settp_any_tower *)settp_map_take(arena, SETT_ANY_DIMS * sizeof *tower);
+  work.answer = settp_layout_any_say(0, 0, "");
+  if (owners) tower = (settp_layout_any_tower *)settp_map_take(arena, SETT_ANY_DIMS * sizeof *tower);
   if (!work.form || !work.source || !work.writer.out || (owners && !tower)) {
-    made.answer = settp_any_say(0, 0, sett_map_message(SETT_MAP_ERROR_FULL));
+    made.answer = settp_layout_any_say(0, 0, sett_map_message(SETT_MAP_ERROR_FULL));
     return made;
   }
-  if (work.form->error) settp_any_open(&work, sett_message(work.form->error));
-  else if (places && work.form->owners) settp_any_no(&work, "an owner is no offset");
-  else if (owners && !work.form->owners) settp_any_no(&work, "an offset is no register of a thread");
+  if (work.form->error) settp_layout_any_open(&work, sett_message(work.form->error));
+  else if (places && work.form->owners) settp_layout_any_no(&work, "an owner is no offset");
+  else if (owners && !work.form->owners) settp_layout_any_no(&work, "an offset is no register of a thread");
   if (!work.answer.no && !*work.answer.reason) {
-    if (target == SETT_ANY_TO_CUTE) settp_any_to_cute(&work);
-    else if (target == SETT_ANY_TO_TRITON) settp_any_to_triton(&work);
-    else if (target == SETT_ANY_TO_MOSAIC) settp_any_to_mosaic(&work, tower);
-    else if (target == SETT_ANY_TO_ONEDNN) settp_any_to_tag(&work);
-    else if (target == SETT_ANY_TO_STRIDES) settp_any_to_strides(&work);
-    else if (target == SETT_ANY_TO_XLA) settp_any_to_xla(&work);
-    else settp_any_to_iree(&work, tower);
+    if (target == SETT_ANY_TO_CUTE) settp_layout_any_to_cute(&work);
+    else if (target == SETT_ANY_TO_TRITON) settp_layout_any_to_triton(&work);
+    else if (target == SETT_ANY_TO_MOSAIC) settp_layout_any_to_mosaic(&work, tower);
+    else if (target == SETT_ANY_TO_ONEDNN) settp_layout_any_to_tag(&work);
+    else if (target == SETT_ANY_TO_STRIDES) settp_layout_any_to_strides(&work);
+    else if (target == SETT_ANY_TO_XLA) settp_layout_any_to_xla(&work);
+    else settp_layout_any_to_iree(&work, tower);
   }
   made.answer = work.answer;
   if (work.answer.no || *work.answer.reason) return made;
   made.answer =
-      settp_any_say(0, 0, "not decided: expected a layout whose text is shorter or whose numbers are smaller");
-  if (work.writer.length >= SETTP_ANY_TEXT) return made;
+      settp_layout_any_say(0, 0, "not decided: expected a layout whose text is shorter or whose numbers are smaller");
+  if (work.writer.length >= SETTP_LAYOUT_ANY_TEXT) return made;
   made.layout = sett_any_parse(arena, work.writer.out, work.writer.length);
   if (made.layout.error) return made;
-  if (target == SETT_ANY_TO_TRITON && !work.form->owners) settp_any_turn(arena, &made.layout);
-  if (sett_any_same(arena, layout, &made.layout).yes) made.answer = settp_any_say(1, 0, "yes");
+  if (target == SETT_ANY_TO_TRITON && !work.form->owners) settp_layout_any_turn(arena, &made.layout);
+  if (sett_any_same(arena, layout, &made.layout).yes) made.answer = settp_layout_any_say(1, 0, "yes");
   return made;
 }
 #endif

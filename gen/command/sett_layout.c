@@ -14,7 +14,7 @@ static int layout_read_any(command *self, int word, sett_any *layout) {
   const char *text = reading(self, self->argv[word]), *dot = strchr(text, '.');
   int intrinsic = dot ? sett_mma_find(text, (size_t)(dot - text)) : -1;
   if (intrinsic >= 0) {
-    *layout = settp_any_none(SETT_ANY_IREE);
+    *layout = settp_layout_any_none(SETT_ANY_IREE);
     layout->nested = sett_mma_layout(intrinsic, nested_operand(dot + 1));
     layout->error = layout->nested.error ? SETT_NESTED_ERROR_FIRST + layout->nested.error : 0;
   } else {
