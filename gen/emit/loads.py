@@ -222,7 +222,7 @@ class Loads(Accesses):
         if self.loop.joined > 1:
             raise NotWide
         # whole vectors read what lies between, which another work-item may be writing where a result is updated in place
-        if stride is not None and 2 <= stride <= MOST_APART and dtype not in TINY and pointer not in self.nest.shared:
+        if stride is not None and 2 <= stride <= MOST_APART and dtype not in TINY and pointer not in self.shared:
             return self._load_apart(parameter, pointer, dtype, flat, stride)
         whole = unbroken and unbroken[1] == 1 and dtype not in TINY
         return self._gather(parameter.name, dtype, flat, lambda at: self.from_memory(dtype, f"{pointer}[{at}]"),

@@ -244,7 +244,7 @@ def step_body(context: Context, nest: Nest, loop: Loop, index_type: str, thread:
     """The body that computes a step of `loop` in whole vectors where it can or, if not `whole`, one element of it."""
     body = Body(context.target, context.helpers, nest.partition, nest.partition.entry, index_type, thread,
                 loop if whole else None, context.excess, loop.box(nest.shape.elements), steady=whole,
-                walked=None if loop.index else nest.shape)
+                walked=None if loop.index else nest.shape, shared=nest.shared)
     body.region(nest.partition.entry.body)
     if nest.reads_first:
         for root in nest.partition.roots:
