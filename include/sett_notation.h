@@ -55,7 +55,8 @@ FUNCTIONS
   ask       sett_notation_size, _cosize, _at, _map
   combine   sett_notation_coalesce, _composition, _complement, _right_inverse, _left_inverse, _divide, _product, _blocked_product, _tile_to_shape,
             _max_common_layout, _nullspace, _recast
-  linear    sett_notation_compose, _invert, _invert_and_compose, _linear_product, _divide_by, _quotient
+  linear    sett_notation_compose, _invert, _invert_and_compose, _linear_product, _divide_by, _quotient, _sublayout, _reshape, _is_zero, _is_injective,
+            _is_surjective, _free_masks, _consecutive
   make      sett_notation_make, _compose_of, _ordered, _identity, _flatten, _get, _select, _group, _shape_div, _index, _coordinate
 
 LAWS (tests/test_notation.py, tests/notation_fuzz.c)
@@ -64,7 +65,8 @@ LAWS (tests/test_notation.py, tests/notation_fuzz.c)
   3 composition   R(c) = a(b(c)) for every coordinate of b; refused only where no shape:stride layout with a shape that refines b's has these values.
   4 inverses      a(right(i)) = i below its size; a(left(a(i))) = a(i).
   5 divide        the function is a composed with (tiler, rest); product: mode 0 is a, mode 1 has 0 and otherwise what a has not.
-  6 linear         compose is b(a(x)); invert_and_compose R has b(R(x)) = a(x); divide_by R has b * R = a; an encoding has one owner of each element, or copies.
+  6 linear         compose is b(a(x)); invert_and_compose R has b(R(x)) = a(x); divide_by R has b * R = a; reshape keeps packed inputs and
+                    values; at consecutive() * x + j, packed, the value is that at consecutive() * x, plus j; an encoding has one owner of each element, or copies.
 
 ANSWERS (in all sett headers)
   Nothing but a proved yes is true in an if. A question that may stay open is answered by a record: yes is 1 only where yes is
@@ -145,6 +147,7 @@ HISTORY
   X(ERROR_LIST, "expected '['")                                                                                       \
   X(ERROR_LIST_END, "expected ',' or ']'")                                                                            \
   X(ERROR_BRACE, "expected '{'")                                                                                      \
+  X(ERROR_ARROW, "expected '->'")                                                                                     \
   X(ERROR_BRACE_END, "expected ',' or '}'")                                                                           \
   X(ERROR_CLOSE, "expected '>'")                                                                                      \
   X(ERROR_POWER, "expected powers of two, up to 2^62 in all")                                                         \
@@ -159,6 +162,7 @@ HISTORY
   X(ERROR_MOSAIC_DIMS, "expected different dimensions of the tiled shape, counted from the end, whose sizes and "     \
                        "copies make 4 warps and 32 lanes")                                                            \
   X(ERROR_SAME_DIMS, "expected layouts whose dimensions have the same names and sizes, as the operation needs")       \
+  X(ERROR_RESHAPE, "expected sizes whose product is that of the dimensions that they replace")                        \
   X(ERROR_UNDECIDED, "not decided: expected strides that divide, or at most 65536 points to look at")                 \
   X(NO_BREAK, "no shape:stride layout has these values: a stride breaks where its size does not divide the mode")     \
   X(NO_SUM, "no shape:stride layout has these values: a digit added to another does not add its stride")              \
@@ -359,6 +363,24 @@ SETT_INLINE sett_notation sett_notation_divide_by(sett_map_arena *arena, const s
                                                   int right);
 /* Without an input and output dimension of this name, on which the layout is the identity and which nothing else touches. */
 SETT_INLINE sett_notation sett_notation_quotient(sett_map_arena *arena, const sett_notation *a, const char *dim);
+/* The dimensions that a text names, {in1, in2} -> {out1}, in a's order: at inputs whose other bits are 0, without the other output dimensions. */
+SETT_INLINE sett_notation sett_notation_sublayout(sett_map_arena *arena, const sett_notation *a, const char *text,
+                                                  size_t length);
+/* The same packed inputs and values, the input dimensions (outs: the output dimensions) replaced by those of a text, {in1 = 2, in2 = 8}, the first lowest.
+ * text NULL: by a single dimension, named as the first; no dimensions stay none. */
+SETT_INLINE sett_notation sett_notation_reshape(sett_map_arena *arena, const sett_notation *a, const char *text,
+                                                size_t length, int outs);
+/* Is every value 0; has every value at most, or at least, one input? 0 has a witness, packed: an input with another value; an input above 0 whose value is 0; a
+ * value without input. It is -1 where the answer is 1, or a is no linear layout. */
+SETT_INLINE int sett_notation_is_zero(const sett_notation *a, int64_t *witness);
+SETT_INLINE int sett_notation_is_injective(const sett_notation *a, int64_t *witness);
+SETT_INLINE int sett_notation_is_surjective(const sett_notation *a, int64_t *witness);
+/* The bits of each input dimension whose basis is 0 or the XOR of bases before it (mask has SETT_NOTATION_DIMS entries); the number of input dimensions, or -1.
+ * Every value has an input with 0 in these bits. */
+SETT_INLINE int sett_notation_free_masks(const sett_notation *a, int64_t *mask);
+/* The largest size n of aligned runs of the first input dimension that are runs of the first output dimension; -1 where a is no linear layout. At in1 = n * x + j
+ * with j < n, out1 is j more than at n * x, and the other output dimensions are equal. */
+SETT_INLINE int64_t sett_notation_consecutive(const sett_notation *a);
 
 /* ---- bodies: trees ---------------------------------------------------------------------------------------------- */
 
@@ -2224,6 +2246,15 @@ typedef struct settp_notation_reader {
   size_t length, at, error_at;
 } settp_notation_reader;
 
+SETT_INLINE settp_notation_reader settp_notation_read(sett_map_arena *arena, const char *text, size_t length) {
+  settp_notation_reader reader;
+  reader.work = settp_notation_begin(arena);
+  reader.text = text;
+  reader.length = length;
+  reader.at = reader.error_at = 0;
+  return reader;
+}
+
 SETT_INLINE int settp_notation_bad(settp_notation_reader *reader, int error) {
   if (!reader->work.error) {
     reader->work.error = error;
@@ -2714,6 +2745,29 @@ SETT_INLINE void settp_notation_name(char *name, const char *text, int number) {
   name[i] = (char)0;
 }
 
+/* {name = size, ..}, or {name, ..} where sized is 0. */
+SETT_INLINE void settp_notation_read_sizes(settp_notation_reader *reader, int *count, char names[][16], int *bits,
+                                           int sized) {
+  int i;
+  *count = 0;
+  settp_notation_want(reader, '{', SETT_NOTATION_ERROR_BRACE);
+  if (reader->work.error || settp_notation_accept(reader, '}')) return;
+  while (!reader->work.error) {
+    int64_t size = 1;
+    if (*count == SETT_NOTATION_DIMS) settp_notation_bad(reader, SETT_NOTATION_ERROR_LEAVES);
+    else settp_notation_read_name(reader, names[*count]);
+    for (i = 0; i < *count && !reader->work.error; ++i)
+      if (settp_notation_name_is(names[i], names[*count])) settp_notation_bad(reader, SETT_NOTATION_ERROR_NAME);
+    if (sized) settp_notation_want(reader, '=', SETT_NOTATION_ERROR_EQUAL);
+    if (sized) settp_notation_integer(reader, &size);
+    if (!reader->work.error && settp_notation_log(size) < 0) settp_notation_bad(reader, SETT_NOTATION_ERROR_POWER);
+    if (reader->work.error) return;
+    bits[(*count)++] = settp_notation_log(size);
+    if (settp_notation_accept(reader, '}')) return;
+    settp_notation_want(reader, ',', SETT_NOTATION_ERROR_BRACE_END);
+  }
+}
+
 /* {name = [[..], ..], ..} and, where arrow is 1, -> {name = size, ..}; else dims are the sizes of dim0, dim1, .., or the next powers of two. */
 SETT_INLINE void settp_notation_read_linear(settp_notation_reader *reader, sett_notation *layout, int arrow) {
   sett_notation_linear *linear = settp_notation_new_linear(&reader->work);
@@ -2765,23 +2819,7 @@ SETT_INLINE void settp_notation_read_linear(settp_notation_reader *reader, sett_
       settp_notation_want(reader, ',', SETT_NOTATION_ERROR_BRACE_END);
     }
   if (arrow && settp_notation_word(reader, "->")) {
-    settp_notation_want(reader, '{', SETT_NOTATION_ERROR_BRACE);
-    if (!settp_notation_accept(reader, '}'))
-      while (!reader->work.error) {
-        int64_t size = 1;
-        if (linear->outs == SETT_NOTATION_DIMS) settp_notation_bad(reader, SETT_NOTATION_ERROR_LEAVES);
-        else settp_notation_read_name(reader, linear->out[linear->outs]);
-        for (i = 0; i < linear->outs && !reader->work.error; ++i)
-          if (settp_notation_name_is(linear->out[i], linear->out[linear->outs]))
-            settp_notation_bad(reader, SETT_NOTATION_ERROR_NAME);
-        settp_notation_want(reader, '=', SETT_NOTATION_ERROR_EQUAL);
-        settp_notation_integer(reader, &size);
-        if (!reader->work.error && settp_notation_log(size) < 0) settp_notation_bad(reader, SETT_NOTATION_ERROR_POWER);
-        if (reader->work.error) break;
-        linear->out_bits[linear->outs++] = settp_notation_log(size);
-        if (settp_notation_accept(reader, '}')) break;
-        settp_notation_want(reader, ',', SETT_NOTATION_ERROR_BRACE_END);
-      }
+    settp_notation_read_sizes(reader, &linear->outs, linear->out, linear->out_bits, 1);
     if (!reader->work.error && bases->dims >= 0 && bases->dims != linear->outs)
       settp_notation_bad(reader, SETT_NOTATION_ERROR_BASIS_SIZE);
   } else if (!reader->work.error) {
@@ -3520,13 +3558,9 @@ SETT_INLINE void settp_notation_read_array(settp_notation_reader *reader, sett_n
 }
 
 SETT_INLINE sett_notation sett_notation_parse(sett_map_arena *arena, const char *text, size_t length) {
-  settp_notation_reader reader;
+  settp_notation_reader reader = settp_notation_read(arena, text, length);
   sett_notation layout = settp_notation_none(SETT_NOTATION_TUPLE);
   char first;
-  reader.work = settp_notation_begin(arena);
-  reader.text = text;
-  reader.length = length;
-  reader.at = reader.error_at = 0;
   first = settp_notation_peek(&reader);
   if (first >= '1' && first <= '9' && settp_notation_read_dims(&reader, &layout))
     settp_notation_read_array(&reader, &layout);
@@ -3933,6 +3967,158 @@ SETT_INLINE sett_notation sett_notation_quotient(sett_map_arena *arena, const se
   for (i = 0; i < settp_notation_total(divided.linear->ins, divided.linear->in_bits); ++i)
     result->basis[at++] = divided.linear->basis[i];
   return settp_notation_of_linear(result);
+}
+
+/* Copies the dimensions that want names, in their own order; returns a mask of their bits. */
+SETT_INLINE uint64_t settp_notation_take_dims(settp_notation_work *work, int *count, char names[][16], int *bits,
+                                              int from_count, const char from[][16], const int *from_bits, int wanted,
+                                              const char want[][16]) {
+  uint64_t taken = 0;
+  int i, k, shift = 0;
+  *count = 0;
+  for (i = 0; i < wanted; ++i)
+    if (settp_notation_find(from_count, from, want[i]) < 0) settp_notation_stop(work, SETT_NOTATION_ERROR_NAME);
+  for (i = 0; i < from_count; shift += from_bits[i++]) {
+    if (settp_notation_find(wanted, want, from[i]) < 0) continue;
+    for (k = 0; k < 16; ++k) names[*count][k] = from[i][k];
+    bits[(*count)++] = from_bits[i];
+    taken |= (((uint64_t)1 << from_bits[i]) - 1) << shift;
+  }
+  return taken;
+}
+
+/* The bits of value at the places that are set in mask, moved together. */
+SETT_INLINE uint64_t settp_notation_extract(uint64_t value, uint64_t mask) {
+  uint64_t result = 0;
+  int at = 0;
+  for (; mask; mask >>= 1, value >>= 1)
+    if (mask & 1) result |= (value & 1) << at++;
+  return result;
+}
+
+/* After the text of an operation: its end, or the error with its column. */
+SETT_INLINE sett_notation settp_notation_end_text(settp_notation_reader *reader, const sett_notation_linear *linear) {
+  sett_notation layout;
+  settp_notation_peek(reader);
+  if (!reader->work.error && reader->at < reader->length) settp_notation_bad(reader, SETT_NOTATION_ERROR_END);
+  layout = settp_notation_end(&reader->work, settp_notation_of_linear(linear));
+  if (layout.error) layout.column = (int64_t)reader->error_at + 1;
+  return layout;
+}
+
+SETT_INLINE sett_notation sett_notation_sublayout(sett_map_arena *arena, const sett_notation *a, const char *text,
+                                                  size_t length) {
+  settp_notation_reader reader = settp_notation_read(arena, text, length);
+  sett_notation_linear *result = NULL, *named = NULL;
+  sett_notation made;
+  uint64_t in_mask, out_mask;
+  int i, at = 0;
+  if (settp_notation_both_linear(&reader.work, a, a)) result = settp_notation_new_linear(&reader.work);
+  if (result) named = settp_notation_new_linear(&reader.work);
+  if (!named) return settp_notation_end(&reader.work, *a);
+  settp_notation_read_sizes(&reader, &named->ins, named->in, named->in_bits, 0);
+  if (!reader.work.error && !settp_notation_word(&reader, "->")) settp_notation_bad(&reader, SETT_NOTATION_ERROR_ARROW);
+  if (!reader.work.error) settp_notation_read_sizes(&reader, &named->outs, named->out, named->out_bits, 0);
+  made = settp_notation_end_text(&reader, result);
+  if (made.error) return made;
+  in_mask = settp_notation_take_dims(&reader.work, &result->ins, result->in, result->in_bits, a->linear->ins,
+                                     a->linear->in, a->linear->in_bits, named->ins, (const char(*)[16])named->in);
+  out_mask = settp_notation_take_dims(&reader.work, &result->outs, result->out, result->out_bits, a->linear->outs,
+                                      a->linear->out, a->linear->out_bits, named->outs, (const char(*)[16])named->out);
+  for (i = 0; in_mask >> i; ++i)
+    if (in_mask >> i & 1) result->basis[at++] = settp_notation_extract(a->linear->basis[i], out_mask);
+  return settp_notation_end(&reader.work, made);
+}
+
+SETT_INLINE sett_notation sett_notation_reshape(sett_map_arena *arena, const sett_notation *a, const char *text,
+                                                size_t length, int outs) {
+  settp_notation_reader reader = settp_notation_read(arena, text, text ? length : 0);
+  sett_notation_linear *result = NULL;
+  sett_notation made;
+  int total, *count, *bits;
+  char(*names)[16];
+  if (settp_notation_both_linear(&reader.work, a, a)) result = settp_notation_new_linear(&reader.work);
+  if (!result) return settp_notation_end(&reader.work, *a);
+  *result = *a->linear;
+  count = outs ? &result->outs : &result->ins;
+  names = outs ? result->out : result->in;
+  bits = outs ? result->out_bits : result->in_bits;
+  total = settp_notation_total(*count, bits);
+  if (text) {
+    settp_notation_read_sizes(&reader, count, names, bits, 1);
+  } else if (*count > 0) {
+    *count = 1;
+    bits[0] = total;
+  }
+  made = settp_notation_end_text(&reader, result);
+  if (!made.error && settp_notation_total(*count, bits) != total)
+    return settp_notation_fail(SETT_NOTATION_ERROR_RESHAPE);
+  return made;
+}
+
+/* 1 where a is a linear layout; *witness begins as -1. */
+SETT_INLINE int settp_notation_asked(const sett_notation *a, int64_t *witness) {
+  *witness = -1;
+  return !a->error && a->kind == SETT_NOTATION_TRITON;
+}
+
+SETT_INLINE int sett_notation_is_zero(const sett_notation *a, int64_t *witness) {
+  int i;
+  if (!settp_notation_asked(a, witness)) return 0;
+  for (i = settp_notation_total(a->linear->ins, a->linear->in_bits); i-- > 0;)
+    if (a->linear->basis[i]) *witness = (int64_t)1 << i;
+  return *witness < 0;
+}
+
+SETT_INLINE int sett_notation_is_injective(const sett_notation *a, int64_t *witness) {
+  settp_notation_solver solver;
+  int i;
+  if (!settp_notation_asked(a, witness)) return 0;
+  solver = settp_notation_solve(a->linear);
+  for (i = settp_notation_total(a->linear->ins, a->linear->in_bits); i-- > 0;) {
+    uint64_t rest, bits = settp_notation_reduce(&solver, a->linear->basis[i], &rest) ^ (uint64_t)1 << i;
+    if (bits) *witness = (int64_t)bits;
+  }
+  return *witness < 0;
+}
+
+SETT_INLINE int sett_notation_is_surjective(const sett_notation *a, int64_t *witness) {
+  settp_notation_solver solver;
+  int i;
+  if (!settp_notation_asked(a, witness)) return 0;
+  solver = settp_notation_solve(a->linear);
+  for (i = settp_notation_total(a->linear->outs, a->linear->out_bits); i-- > 0;) {
+    uint64_t rest;
+    settp_notation_reduce(&solver, (uint64_t)1 << i, &rest);
+    if (rest) *witness = (int64_t)1 << i;
+  }
+  return *witness < 0;
+}
+
+SETT_INLINE int sett_notation_free_masks(const sett_notation *a, int64_t *mask) {
+  settp_notation_solver solver;
+  int i, j, at = 0;
+  for (i = 0; i < SETT_NOTATION_DIMS; ++i) mask[i] = 0;
+  if (a->error || a->kind != SETT_NOTATION_TRITON) return -1;
+  solver = settp_notation_solve(a->linear);
+  for (i = 0; i < a->linear->ins; ++i)
+    for (j = 0; j < a->linear->in_bits[i]; ++j, ++at) {
+      uint64_t rest; /* only bits without a pivot are combinations of others */
+      if (settp_notation_reduce(&solver, a->linear->basis[at], &rest) != (uint64_t)1 << at) mask[i] |= (int64_t)1 << j;
+    }
+  return a->linear->ins;
+}
+
+SETT_INLINE int64_t sett_notation_consecutive(const sett_notation *a) {
+  const sett_notation_linear *linear = a->linear;
+  uint64_t others = 0;
+  int bits = 0, i;
+  if (a->error || a->kind != SETT_NOTATION_TRITON) return -1;
+  if (linear->ins == 0 || linear->outs == 0) return 1;
+  while (bits < linear->in_bits[0] && bits < linear->out_bits[0] && linear->basis[bits] == (uint64_t)1 << bits) ++bits;
+  for (i = bits; i < settp_notation_total(linear->ins, linear->in_bits); ++i) others |= linear->basis[i];
+  while (others & (((uint64_t)1 << bits) - 1)) --bits;
+  return (int64_t)1 << bits;
 }
 
 SETT_INLINE void settp_notation_write_list(settp_notation_writer *writer, int count, const int64_t *list) {

@@ -77,6 +77,18 @@ static void check_any(const char *text, size_t half, size_t size) {
   if (there.yes != back.yes || there.no != back.no) fail("same in another order", (const uint8_t *)text, size);
 }
 
+/* A linear layout is one-to-one exactly where no bit is free; each no has a witness that shows it. */
+static void check_linear(const sett_notation *layout, const uint8_t *data, size_t size) {
+  int64_t zero, twice, missing, mask[SETT_NOTATION_DIMS], free_bits = 0;
+  int count = sett_notation_free_masks(layout, mask), i, injective = sett_notation_is_injective(layout, &twice);
+  sett_notation_is_surjective(layout, &missing);
+  if ((count < 0) != (sett_notation_consecutive(layout) < 0)) fail("linear", data, size);
+  for (i = 0; i < count; ++i) free_bits |= mask[i];
+  if (count >= 0 && injective != !free_bits) fail("free masks", data, size);
+  if (twice >= 0 && settp_notation_apply(layout->linear, (uint64_t)twice)) fail("is_injective", data, size);
+  if (!sett_notation_is_zero(layout, &zero) && zero >= 0 && !settp_notation_apply(layout->linear, (uint64_t)zero)) fail("is_zero", data, size);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   char *text = (char *)calloc(size ? size : 1, 1); /* exactly as long as the text, so that a sanitizer sees a read beyond */
   sett_map_arena arena = sett_map_arena_make(memory, sizeof memory);
@@ -115,6 +127,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                       : sett_notation_invert(&arena, &layout);
       check_print(&arena, &made, data, size);
     }
+    for (i = 0; i < 2; ++i) { /* the other text as that of the dimensions */
+      const char *words = half < size ? text + half + 1 : NULL;
+      made = sett_notation_reshape(&arena, &layout, words, half < size ? size - half - 1 : 0, i);
+      check_print(&arena, &made, data, size);
+    }
+    if (half < size) {
+      made = sett_notation_sublayout(&arena, &layout, text + half + 1, size - half - 1);
+      check_print(&arena, &made, data, size);
+    }
+    check_linear(&layout, data, size);
     made = sett_notation_quotient(&arena, &layout, "a");
     check_print(&arena, &made, data, size);
     made = sett_notation_coalesce(&arena, &layout, NULL);
@@ -168,6 +190,7 @@ static const char *const arrays[] = {
     "{register = [[1], [8]], lane = [[2], [4]]} -> {dim0 = 16}",
     "4x8@strides(8,1)+3", "5x20x3x3@aBcd16b", "17x30@ABa4b8a2b", "2x16x4x4@nChw16c", "32x32@AB16b16a4b", "8x8@#ttg.linear<{register = [[0, 1], [1, 0]], lane = [[2, 3]]}>",
     "{in = [[1], [2], [4]]} -> {out = 8}|{in = [[1], [2]]} -> {out = 4}", "{a = [[2], [1], [4]], b = [[0]]} -> {out = 8}|{out = [[4], [1], [2]]} -> {last = 8}",
+    "{in = [[1, 0], [4, 1], [0, 1]]} -> {x = 8, y = 2}|{a = 2, b = 8}", "{a = [[1, 0]], b = [[0, 1], [1, 1]]} -> {x = 2, y = 2}|{b} -> {y}",
     "{a = [[1, 0], [3, 2]]} -> {x = 4, y = 4}|{b = [[1, 1], [0, 2], [2, 0], [0, 1]]} -> {y = 4, x = 4}",
     "16x32@#ttg.blocked<{sizePerThread = [1, 2], threadsPerWarp = [2, 2], warpsPerCTA = [1, 2], order = [1, 0]}>",
     "32x32@#ttg.nvidia_mma<{versionMajor = 2, versionMinor = 0, warpsPerCTA = [2, 2], instrShape = [16, 8]}>",

@@ -477,16 +477,29 @@ def test_triton_cases() -> None:
         assert said_values(said) == [trimmed(value if len(value) > 1 else value[0]) for value in row["meaning"]["values"]], row["args"]
 
 
+def dims_of(names: "list", sized: bool) -> str:
+    """{a = 2, b = 4} of pairs, or {a, b} of names."""
+    return "{" + ", ".join(f"{item[0]} = {item[1]}" if sized else item for item in names) + "}"
+
+
 def test_linear_cases() -> None:
-    """Every operation of linear layouts that is a command, to the letter."""
-    verbs = {"ll_compose": "compose", "ll_product": "product", "ll_invert_and_compose": "invert_and_compose", "ll_divide_left": "divide_left", "ll_divide_right": "divide_right"}
+    """Every operation of linear layouts, to the letter."""
     bad = []
-    for row in peer(["linear_layouts"]):
-        if row["op"] in verbs:
-            _, said = one(verbs[row["op"]], *row["args"])
-            if said != row["expect"]:
-                bad.append((row["op"], row["args"], row["expect"], said))
-    assert not bad, "\n".join(map(str, bad))
+    rows = peer(["linear_layouts"])
+    for row in rows:
+        verb, args, expect = row["op"].removeprefix("ll_"), row["args"], row["expect"]
+        if verb.startswith("reshape"):
+            args = [args[0], dims_of(args[1], True)]
+        if verb.startswith("sublayout"):
+            args = [args[0], f"{dims_of(args[1], False)} -> {dims_of(args[2], False)}"]
+        if verb == "sublayout_is_zero":
+            verb, args, expect = "is_zero", [one("sublayout", *args)[1]], "yes" if expect else "no"
+        if verb == "free_masks":
+            expect = dims_of(list(expect.items()), True)
+        status, said = one(verb, *args)
+        if (said.split(":")[0] if verb == "is_zero" else said) != str(expect) or status != (expect == "no"):
+            bad.append((row["op"], row["args"], row["expect"], said))
+    assert len(rows) >= 62 and not bad, "\n".join(map(str, bad))
 
 
 def draw_linear(rng: random.Random, ins: "list[str]", outs: "dict[str, int]", bits: int) -> "tuple[str, list]":
@@ -559,3 +572,71 @@ def test_drawn_linear() -> None:
                 + "} -> {m = " + str(middle["m"]) + ", n = " + str(middle["n"]) + "}" for middle, *_ in drawn_]
     assert answers("compose", [[pair[0], same] for pair, same in zip(texts, identity)]) == [pair[0] for pair in texts]
     assert min(counts.values()) > 100, counts
+
+
+def bases_of(text: str) -> "dict[str, list]":
+    """The bases of each input dimension of a linear layout."""
+    return {name: json.loads(f"[{bases}]") for name, bases in re.findall(r"(\w+) = \[((?:\[[^][]*\](?:, )?)*)\]", text.split(" -> ")[0])}
+
+
+def show_linear(bases: "dict[str, list]", outs: "dict[str, int]") -> str:
+    return "{" + ", ".join(f"{name} = {part}" for name, part in bases.items()) + "} -> " + dims_of(list(outs.items()), True)
+
+
+def sized_names(letter: str, bits: int, rng: random.Random) -> "dict[str, int]":
+    """Dimensions of so many bits in all."""
+    cut = sorted(rng.randint(0, bits) for _ in range(rng.randint(0, 2)))
+    return {f"{letter}{i}": 1 << last - first for i, (first, last) in enumerate(zip([0, *cut], [*cut, bits]))}
+
+
+def test_drawn_linear_dimensions() -> None:
+    """Reshape keeps packed inputs and values, a sublayout has the values at 0 elsewhere, and every other answer is what looking at all inputs gives."""
+    rng = random.Random(22)
+    rows = []
+    for _ in range(600):
+        outs = sized_names("o", rng.randint(0, 4), rng)
+        total = packed(tuple(size - 1 for size in outs.values()), outs).bit_length()
+        names, bits = ["a", "b", "c"][:rng.randint(1, 3)], rng.randint(0, 5)
+        text, bases = draw_linear(rng, names, outs, bits)
+        if rng.random() < 0.5:  # runs, which random bases rarely have
+            size, parts, low = outs["o0"], bases_of(text), iter(range(bits))
+            parts = {name: [[1 << i if d == 0 else 0 for d in range(len(outs))] if 1 << i < size and name == "a" else [value & ~rng.randrange(size) for value in basis]
+                            for basis, i in zip(part, low)] for name, part in parts.items()}
+            text, bases = show_linear(parts, outs), sum(parts.values(), [])
+        rows.append((text, bases, outs, total, names, sized_names("i", bits, rng), sized_names("p", total, rng)))
+    table = answers("table", [[row[0]] for row in rows])
+    values = [[packed(xor(bases, x, len(outs)), outs) for x in range(1 << len(bases))] for _, bases, outs, *_ in rows]
+    ins = answers("reshape_ins", [[row[0], dims_of(list(row[5].items()), True)] for row in rows])
+    assert answers("table", [[said] for said in ins]) == table
+    assert all(re.findall(r"(\w+) = \[", said) == list(row[5]) for row, said in zip(rows, ins))
+    assert answers("table", [[said] for said in answers("flatten_ins", [[row[0]] for row in rows])]) == table
+    for verb in ("reshape_outs", "flatten_outs"):
+        for row, want, said in zip(rows, values, answers(verb, [[row[0], *([dims_of(list(row[6].items()), True)] if verb[0] == "r" else [])] for row in rows])):
+            bases, outs = linear_of(said)
+            assert list(outs) == (list(row[6]) if verb[0] == "r" else list(row[2])[:1])
+            assert [packed(xor(bases, x, len(outs)), outs) for x in range(len(want))] == want, (row[0], said)
+    seen = {verb: {"yes": 0, "no": 0} for verb in ("is_zero", "is_injective", "is_surjective")}
+    for verb, count in seen.items():
+        for row, want, said in zip(rows, values, answers(verb, [[row[0]] for row in rows])):
+            right = {"is_zero": not any(want), "is_injective": len(set(want)) == len(want), "is_surjective": len(set(want)) == 1 << row[3]}[verb]
+            assert said == "yes" if right else said.startswith("no: "), (verb, row[0], said)
+            count["yes" if right else "no"] += 1
+            at = list(map(int, re.findall(r"\d+", said)))
+            assert right or {"is_zero": lambda: want[at[0]] == at[1] > 0, "is_injective": lambda: at[0] > 0 == want[at[0]], "is_surjective": lambda: at[0] not in want}[verb]()
+    for row, want, said in zip(rows, values, answers("free_masks", [[row[0]] for row in rows])):
+        free = iter([want[1 << x] in want[:1 << x] for x in range(len(row[1]))])
+        masks = {name: sum(1 << i for i, is_free in zip(range(len(part)), free) if is_free) for name, part in bases_of(row[0]).items()}
+        assert said == dims_of(list(masks.items()), True), row[0]
+    runs = set()
+    for row, want, said in zip(rows, values, answers("consecutive", [[row[0]] for row in rows])):
+        limit, best = row[2]["o0"], 1
+        for size in [1 << k for k in range(1 + len(bases_of(row[0])["a"]))]:
+            if all(want[x] % limit + j < limit and want[x + j] == want[x] + j for x in range(0, len(want), size) for j in range(size)):
+                best = size
+        assert int(said) == best, (row[0], said)
+        runs.add(best)
+    assert {1, 2, 4} <= runs and min(min(count.values()) for count in seen.values()) > 20, (runs, seen)
+    pairs = [(row, [name for name in row[4] if rng.random() < 0.6], [name for name in row[2] if rng.random() < 0.6]) for row in rows]
+    for (row, keep, out), said in zip(pairs, answers("sublayout", [[row[0], f"{dims_of(keep, False)} -> {dims_of(out, False)}"] for row, keep, out in pairs])):
+        bases = {name: [[basis[d] for d, other in enumerate(row[2]) if other in out] for basis in part] for name, part in bases_of(row[0]).items() if name in keep}
+        assert said == show_linear(bases, {name: row[2][name] for name in out}), row[0]

@@ -409,6 +409,76 @@ static int layout_quotient(command *self) {
   return layout_say(self, &layout);
 }
 
+static int layout_sublayout(command *self) {
+  sett_notation layout = layout_read(self, 2);
+  const char *text = self->argv[3];
+  if (layout.error) return layout_error(self, &layout);
+  layout = sett_notation_sublayout(&self->arena, &layout, reading(self, text), strlen(text));
+  return layout_say(self, &layout);
+}
+
+/* text NULL: to one dimension. */
+static int layout_reshape(command *self, const char *text, int outs) {
+  sett_notation layout = layout_read(self, 2);
+  if (layout.error) return layout_error(self, &layout);
+  if (text) reading(self, text);
+  layout = sett_notation_reshape(&self->arena, &layout, text, text ? strlen(text) : 0, outs);
+  return layout_say(self, &layout);
+}
+
+static int layout_reshape_ins(command *self) { return layout_reshape(self, self->argv[3], 0); }
+static int layout_reshape_outs(command *self) { return layout_reshape(self, self->argv[3], 1); }
+static int layout_flatten_ins(command *self) { return layout_reshape(self, NULL, 0); }
+static int layout_flatten_outs(command *self) { return layout_reshape(self, NULL, 1); }
+
+/* The word's linear layout, or status 2. */
+static int layout_linear(command *self, sett_notation *layout) {
+  *layout = layout_read(self, 2);
+  if (!layout->error && layout->kind != SETT_NOTATION_TRITON) *layout = settp_notation_fail(SETT_NOTATION_ERROR_KIND);
+  return layout->error ? layout_error(self, layout) : 0;
+}
+
+static int layout_is(command *self, int (*is)(const sett_notation *, int64_t *), const char *before, const char *behind) {
+  sett_notation layout;
+  int64_t witness;
+  if (layout_linear(self, &layout)) return 2;
+  if (is(&layout, &witness)) {
+    say_text(self, "yes");
+    return 0;
+  }
+  say_text(self, before);
+  say_int(self, witness);
+  say_text(self, behind);
+  if (is == sett_notation_is_zero) say_int(self, (int64_t)settp_notation_apply(layout.linear, (uint64_t)witness));
+  return 1;
+}
+
+static int layout_is_zero(command *self) { return layout_is(self, sett_notation_is_zero, "no: at ", " it is "); }
+static int layout_is_injective(command *self) { return layout_is(self, sett_notation_is_injective, "no: at ", " it is 0, as at 0"); }
+static int layout_is_surjective(command *self) { return layout_is(self, sett_notation_is_surjective, "no: nothing gives ", ""); }
+
+static int layout_free_masks(command *self) {
+  sett_notation layout;
+  int64_t mask[SETT_NOTATION_DIMS];
+  int i, count;
+  if (layout_linear(self, &layout)) return 2;
+  count = sett_notation_free_masks(&layout, mask);
+  say_text(self, "{");
+  for (i = 0; i < count; ++i) {
+    if (i) say_text(self, ", ");
+    say_text(self, layout.linear->in[i]);
+    say_text(self, " = ");
+    say_int(self, mask[i]);
+  }
+  say_text(self, "}");
+  return 0;
+}
+
+static int layout_consecutive(command *self) {
+  sett_notation layout;
+  return layout_linear(self, &layout) ? 2 : layout_say_number(self, sett_notation_consecutive(&layout));
+}
+
 static int layout_get(command *self) {
   int status;
   sett_notation layout = layout_mode(self, &status);
@@ -501,6 +571,16 @@ static const command_verb layout_verbs[] = {
     {"divide_left", "A B", "R with B * R = A", "{in = [[1], [2], [4]]} -> {out = 8}\t{in = [[1]]} -> {out = 2}", layout_divide_left},
     {"divide_right", "A B", "R with R * B = A", "{in = [[1], [2], [4]]} -> {out = 8}\t{in = [[1]]} -> {out = 2}", layout_divide_right},
     {"product", "A B", "B's bits above A's, in dimensions of the same name", "{in = [[1]]} -> {out = 2}\t{in = [[1]]} -> {out = 2}", layout_product},
+    {"sublayout", "A NAMES", "these input and output dimensions, at 0 in all others", "{a = [[1, 0]], b = [[0, 1]]} -> {x = 2, y = 2}\t{b} -> {y}", layout_sublayout},
+    {"reshape_ins", "A SIZES", "the same packed inputs in other dimensions, the first lowest", "{in = [[1], [4], [2]]} -> {out = 8}\t{low = 2, high = 4}", layout_reshape_ins},
+    {"reshape_outs", "A SIZES", "the same packed values in other dimensions, the first lowest", "{in = [[1], [4], [3]]} -> {out = 8}\t{low = 2, high = 4}", layout_reshape_outs},
+    {"flatten_ins", "A", "one input dimension of the same packed inputs", "{a = [[1]], b = [[4], [2]]} -> {out = 8}", layout_flatten_ins},
+    {"flatten_outs", "A", "one output dimension of the same packed values", "{in = [[1, 0], [4, 1]]} -> {x = 8, y = 2}", layout_flatten_outs},
+    {"is_zero", "A", "is a linear layout 0 everywhere: yes, or no with an input", "{in = [[0], [2]]} -> {out = 4}", layout_is_zero},
+    {"is_injective", "A", "has every value at most one input: yes, or no with an input above 0 whose value is 0", "{in = [[1], [2], [3]]} -> {out = 4}", layout_is_injective},
+    {"is_surjective", "A", "has every value an input: yes, or no with a value", "{in = [[1], [2], [3]]} -> {out = 4}", layout_is_surjective},
+    {"free_masks", "A", "in each input dimension, the bits that no value needs", "{in = [[1], [0], [2], [3]]} -> {out = 4}", layout_free_masks},
+    {"consecutive", "A", "the largest aligned run of the first input dimension that is a run of the first output dimension", "{in = [[1], [2], [8]]} -> {out = 16}", layout_consecutive},
     {"make_layout", "SHAPE STRIDE", "the layout of that shape and those strides", "(2,3)\t(1@0,1@1)", layout_make_layout},
     {"make_composed_layout", "OUTER OFFSET INNER", "the chain OUTER o OFFSET o INNER", "S<3,4,3>\t0\t(8,4):(1,8)", layout_make_composed_layout},
     {"shape_div", "A B", "the quotients of two shapes of one form, rounded up", "(8,10)\t(2,5)", layout_shape_div},
