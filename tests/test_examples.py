@@ -103,6 +103,38 @@ def test_threads_have_work() -> None:
     assert shares and all(int(pieces) >= 4 * int(threads) for pieces, threads in shares)
 
 
+def test_arrays_are_checked(tmp_path: Path) -> None:
+    """from_jax/kernel.py says which array a kernel does not take: a wrong number, type, shape, order or start would read other memory."""
+    missing(["cc", "numpy"])
+    program = tmp_path / "program.py"
+    program.write_text('''
+import numpy as np
+from kernel import Kernel, empty
+kernel = Kernel(".", "softmax_f32")
+x, y = empty((5, 37), np.float32), empty((5, 37), np.float32)
+x[...] = 1
+kernel([x], [y])
+assert abs(y * 37 - 1).max() < 1e-6
+for arrays in (([x, y], []), ([], [x, y]), ([x.astype(np.float64)], [y]), ([x.view(np.int32)], [y]), ([x.reshape(185)], [y]), ([x], [y.T]),
+               ([0.5], [y]), ([x], [np.broadcast_to(y[0], (5, 37))]), ([np.empty(300, np.float32)[1:186].reshape(5, 37)], [y])):
+    try:
+        kernel(*arrays)
+        print("taken")
+    except ValueError as error:
+        print(error)
+''')
+    commands = f"""python3 '{ROOT / 'gen'}' build '{ROOT / 'tests/kernels/softmax_f32.hlo'}' -o . --target c
+cc -O1 -shared -fPIC softmax_f32.c -lm -o softmax_f32.so
+PYTHONPATH='{EXAMPLES / 'from_jax'}' python3 -B program.py"""
+    done = shell(commands, tmp_path)
+    x = "expected f32[5,37]{1,0}, found "
+    assert done.returncode == 0 and done.stdout.splitlines() == [
+        "expected 1 parameter, found 2", "expected 1 parameter, found 0", f"parameter 0: {x}float64[5, 37]", f"parameter 0: {x}int32[5, 37]",
+        f"parameter 0: {x}float32[185]", f"result 0: {x}float32[37, 5], not in C order", f"parameter 0: {x}float: make arrays with empty()",
+        f"result 0: {x}float32[5, 37], not in C order, read-only",
+        "a buffer does not begin at a multiple of 64 bytes: make arrays with empty()"], done.stdout + done.stderr
+
+
 def test_fetch_content(tmp_path: Path) -> None:
     """The lines that fetch the headers, with the folder in place of the network."""
     missing(["cc", "cmake", "ninja"])

@@ -40,6 +40,24 @@ def skip_without_device(done: "subprocess.CompletedProcess[str]") -> None:
         pytest.skip(done.stdout.strip() or done.stderr.strip())
 
 
+@pytest.mark.parametrize("flags", ["-O2", "-O3 -march=x86-64-v3"])
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_compilers_say_nothing(compiler: str, flags: str, tmp_path: Path) -> None:
+    """No warning and no note where registers are narrower than the vectors: of functions that are not inlined, as those of a row's sum."""
+    if not shutil.which(compiler):
+        pytest.skip(f"no {compiler}")
+    (tmp_path / "sum.hlo").write_text("add { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT r = f32[] add(a, b) }\n"
+                                      "ENTRY sum { x = f32[3000,64] parameter(0)\n z = f32[] constant(0)\n"
+                                      " ROOT y = f32[3000] reduce(x, z), dimensions={1}, to_apply=add }\n")
+    assert gen("build", tmp_path / "sum.hlo", CATALOGUE / "gelu_bf16.hlo", "-o", tmp_path, "--target", "c").returncode == 0
+    assert " even_f32(" in (tmp_path / "sum.c").read_text()
+    for name in ("sum", "gelu_bf16"):
+        done = subprocess.run([compiler, *flags.split(), "-c", str(tmp_path / f"{name}.c"), "-o", os.devnull], capture_output=True, text=True)
+        if "unknown target CPU" in done.stderr or "bad value" in done.stderr:
+            pytest.skip(f"{compiler} is for another processor")
+        assert done.returncode == 0 and not done.stdout + done.stderr, done.stderr
+
+
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in LARGE])
 def test_catalogue(name: str, tmp_path: Path) -> None:
     """Every small kernel agrees with its reference; nothing but the answer is left behind."""

@@ -2,6 +2,7 @@
 
 import ctypes
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -21,12 +22,34 @@ class Kernel:
         library[f"{name}_c_prepare"](ctypes.c_void_p(self.scratch.ctypes.data))
 
     def __call__(self, params, results):
-        """Arrays in, arrays filled. A kernel trusts its caller as any C function does, so sizes are looked at here."""
-        for array, expected in zip([*params, *results], [*self.about["params"], *self.about["results"]], strict=True):
-            assert array.nbytes == expected["bytes"] and array.flags.c_contiguous, expected["shape"]
+        """Arrays in, arrays filled. A kernel trusts its caller as any C function does, so the arrays are checked here."""
+        _check("parameter", params, self.about["params"])
+        _check("result", results, self.about["results"])
         pointers = [(ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays)) for arrays in (params, results)]
         if self.run(*pointers, self.scratch.ctypes.data):
-            raise ValueError("a buffer begins at no multiple of 64 bytes")
+            raise ValueError("a buffer does not begin at a multiple of 64 bytes: make arrays with empty()")
+
+
+# HLO's types that NumPy has; arrays of the others hold their bits.
+_DTYPES = {"pred": "?", **{f"{kind}{8 * size}": f"{letter}{size}" for kind, letter, sizes in (
+    ("s", "i", (1, 2, 4, 8)), ("u", "u", (1, 2, 4, 8)), ("f", "f", (2, 4, 8)), ("c", "c", (8, 16))) for size in sizes}}
+
+
+def _check(what, arrays, expected):
+    """ValueError for the first array that the kernel does not take."""
+    if len(arrays) != len(expected):
+        raise ValueError(f"expected {len(expected)} {what}{'s' * (len(expected) != 1)}, found {len(arrays)}")
+    for number, (array, entry) in enumerate(zip(arrays, expected)):
+        if not isinstance(array, np.ndarray):
+            raise ValueError(f"{what} {number}: expected {entry['shape']}, found {type(array).__name__}: make arrays with empty()")
+        dims, layout = re.fullmatch(r"\w+\[([\d,]*)\](.*)", entry["shape"]).groups()
+        dims = tuple(int(size) for size in dims.split(",") if size)
+        rows = layout in ("", "{" + ",".join(str(d) for d in reversed(range(len(dims)))) + "}")     # in any other layout an array is only bytes
+        if (array.nbytes != entry["bytes"] or rows and array.shape != dims and entry["dtype"] in _DTYPES
+                or entry["dtype"] in _DTYPES and array.dtype != np.dtype(_DTYPES[entry["dtype"]])
+                or not array.flags.c_contiguous or what == "result" and not array.flags.writeable):
+            found = f"{array.dtype}{list(array.shape)}" + ", not in C order" * (not array.flags.c_contiguous) + ", read-only" * (not array.flags.writeable)
+            raise ValueError(f"{what} {number}: expected {entry['shape']}, found {found}")
 
 
 def empty(shape, dtype):
