@@ -259,6 +259,9 @@ def build(given: argparse.Namespace, file: str) -> "Tuple[int, Tuple[Texts, Text
     asked.step(f"{file}: read")
     module = run.load(file, asked.fill_constants)
     stem = hlo.stem(module)
+    if stem != hlo.plain_stem(module):
+        PROGRESS.end()
+        put(f"note: {file}: written as {stem}, a C identifier\n", sys.stderr)
     texts: Texts = {}
     fusions = hlo.fusions(module)
     for number, fusion in enumerate(fusions, 1):

@@ -11,7 +11,7 @@ from gen.hlo import Computation, Fusion, Instruction, Shape, dtypes
 from gen.lower import tiled_layouts
 from gen.plan.buffers import first_leaf, reads_of
 from gen.plan.nest import Nest
-from gen.plan.nests import nests, param_leaves, result_leaves
+from gen.plan.nests import nests, param_leaves, param_names, result_leaves
 from gen.plan.partition import EMPTY, RUNTIME, Partition
 from gen.plan.update import bound_in
 
@@ -116,9 +116,9 @@ def manifest(fusion: Fusion, programs: Sequence[Any], excess: bool) -> Dict[str,
 
     return {
         "name": fusion.name, "hero": " ".join(dict.fromkeys(k.hero for p in programs[:1] for k in p.kernels)) or "loop",
-        "params": [{**entry(shape), **({"index_below": indices[n]} if n in indices else {}), **({"distinct": apart[n]} if n in apart else {}), **({"sorted": ordered[n]} if n in ordered else {}),
+        "params": [{"name": name, **entry(shape), **({"index_below": indices[n]} if n in indices else {}), **({"distinct": apart[n]} if n in apart else {}), **({"sorted": ordered[n]} if n in ordered else {}),
                     **({"same_as": fusion.same[n]} if n in fusion.same else {})}
-                   for n, shape in enumerate(param_leaves(fusion))],
+                   for n, (name, shape) in enumerate(zip(param_names(fusion), param_leaves(fusion)))],
         "results": [{**entry(shape), **({"padding": "zeros"} if tiled_layouts.positions(shape) > shape.elements else {}), "exact": moved,
                      **({"varies": "between runs on a GPU, in the order of updates"} if instruction in varying else
                         {"varies": "in a check on a GPU, which cannot draw the indices unique"} if instruction in drawn else {})}

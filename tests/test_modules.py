@@ -362,7 +362,7 @@ def test_one_buffer_twice(target: str, tmp_path: Path) -> None:
         for name in ("m.cu", "m.cl", "m.c"):
             assert re.findall(r"\bp\d\b", re.search(r"void sett_m\(([^)]*)\)", made[name]).group(1)) == pointers, name  # type: ignore[union-attr]
         assert [one.get("same_as") for one in about["params"]] == [None, 0 if second == "x" else None, None]
-        assert ("parameter 1: f32[3,5]{1,0}, 60 bytes, is parameter 0" in made["m.h"]) == (second == "x")
+        assert ("parameter 1 (b): f32[3,5]{1,0}, 60 bytes, is parameter 0" in made["m.h"]) == (second == "x")
         explained = explain.stages(hlo.parse(text, "m.hlo"), ["c"], Options())["partition"]
         assert ("m: parameter 1 is parameter 0, in each launch: that is read" in explained) == (second == "x")
         (tmp_path / second).mkdir()

@@ -86,7 +86,7 @@ def test_manifest(tmp_path: Path) -> None:
     """The keys that are explained are those of a manifest."""
     import json
 
-    said = re.search(r"^\* The manifest names (.*?)^\* ", TEXT, re.M | re.S)
+    said = re.search(r"^\* The manifest has (.*?)^\* ", TEXT, re.M | re.S)
     assert said
     assert shell(f"python3 -m gen build tests/kernels/softmax_f32.hlo -o {tmp_path} --target c").returncode == 0
     manifest = json.loads((tmp_path / "softmax_f32.json").read_text())

@@ -73,14 +73,15 @@ class Plan:
     entry: Computation  # the module's, without calls of what has fusions in it
 
 
-def _stem(module: Module) -> str:
+def plain_stem(module: Module) -> str:
+    """The name of a module's file, or its own where it was read from standard input."""
     return PurePath(module.filename).stem if module.filename not in ("", STANDARD_INPUT) else module.name or "stdin"
 
 
 def stem(module: Module) -> str:
     """What the names of a module's files begin with: the file's name, or that of the module where it was read from
     standard input."""
-    return c_identifier(_stem(module))
+    return c_identifier(plain_stem(module))
 
 
 def _plan(module: Module) -> Plan:
@@ -93,7 +94,7 @@ def _plan(module: Module) -> Plan:
 
 def _make_plan(module: Module) -> Plan:
     entry = entry_of(module)
-    stem = c_identifier(_stem(module) + ("_filled" if module.filled else ""))
+    stem = c_identifier(plain_stem(module) + ("_filled" if module.filled else ""))
     if module.explicit_entry and any(launches_fusions(i) for i in entry.instructions):
         entry = Inliner(entry, module.filename, True).run()
     if not (module.explicit_entry and any(i.opcode == "fusion" for i in entry.instructions)):

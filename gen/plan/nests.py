@@ -148,3 +148,8 @@ def _with_sides(kernels: List[Nest]) -> List[Nest]:
 
 def param_leaves(fusion: Fusion) -> List[Shape]:
     return [leaf for p in fusion.computation.parameters for leaf in p.shape.leaves()]
+
+
+def param_names(fusion: Fusion) -> List[str]:
+    """What the text calls each buffer of param_leaves; of a tuple, its parameter with the number in it."""
+    return [p.name if p.shape.kind == "array" else f"{p.name}.{n}" for p in fusion.computation.parameters for n, _ in enumerate(p.shape.leaves())]

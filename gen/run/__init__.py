@@ -81,9 +81,9 @@ class CheckResult:
         return f"{self.max_share:.2g} of the allowed error" if self.max_share else "0"
 
     def line(self) -> str:
-        """The line for a fusion."""
+        """The line for a fusion; all figures are in the file's line."""
         if self.status == "PASS" and not self.reason:
-            return f"  PASS {self.fusion} {self.hero} {error_text([self])}, {counted(self.rounds, 'round')}"
+            return f"  PASS {self.fusion} {self.hero} {self.share_text() if self.compared else '-'}, {counted(self.rounds, 'round')}"
         return f"  {self.status} {self.fusion} {self.hero}" + (f": {self.reason}" if self.reason else "")
 
 
@@ -118,7 +118,7 @@ def _unbounded_text(results: Sequence[CheckResult], total: int) -> str:
     found = [(count, why) for count, why in reasons if count]
     whys = ", ".join(why + (f" ({count})" if len(found) > 1 else "") for count, why in found)
     share = f"{float('%.2g' % (100 * unbounded / total)):g}%"
-    whose = f" not ({share}, {ordinary} of ordinary inputs)" if ordinary else f" of special inputs not ({share})"
+    whose = f" were not compared ({share}, {ordinary} of ordinary inputs)" if ordinary else f" of special inputs were not compared ({share})"
     return f"{unbounded}{whose}: rounding decides {whys}"
 
 
