@@ -189,8 +189,8 @@ ON A DEVICE
       while (sett_tile_device_advance(&it)) rows[it.other] = tiled[it.at];
     }
 
-FUNCTIONS
-  make     sett_tile_make           from a type and dimensions           sett_tile_add_tile     with one more tile
+FUNCTIONS (each with its arguments and what it promises: below, under "prototypes")
+  make     sett_tile_make           from a type (SETT_TILE_F32), dims    sett_tile_add_tile     with one more tile
            sett_tile_check          the shape, or its first error
   text     sett_tile_parse          one array, token, opaque or buffer   sett_tile_print        its canonical text
            sett_tile_read, _next    the leaves of any shape, in order    sett_tile_canonical    canonical text of any shape
@@ -251,7 +251,7 @@ ERRORS
   needs memory tests sett_tile_bytes(&shape) > 0, or >= 0 where an empty array is welcome.
 
 LIMITS
-  rank 24, 4 tiles of 24 dimensions together, 16 split positions, tuples nested 64 deep, 64-bit sizes; each has an error.
+  rank 24 (SETT_TILE_MAX_RANK), 4 tiles of 24 dimensions together, 16 split positions, tuples nested 64 deep, 64-bit sizes; each has an error.
   Nothing is allocated, so records are large: a shape is 888 bytes, a plan 7016, an iterator 5096; for a device 672 and 656. (Where
   pointers have 8 bytes.) Threads with small stacks keep plans elsewhere.
 
@@ -726,7 +726,7 @@ typedef struct sett_tile_iterator {
 /* What a relation says. %a, %b: numbers of the first and the second shape; %k: a row-major element number. */
 #define SETT_TILE_REASONS(X)                                                                             \
   X(UNDECIDED, "not decided: the digits do not tell, and there are too many elements to ask one by one") \
-  X(UNSIZED, "expected arrays with bounded dimensions")                                                  \
+  X(UNSIZED, "expected arrays with bounded dimensions, parsed without an error")                         \
   X(SPLIT, "expected an array that is not split")                                                        \
   X(YES, "yes")                                                                                          \
   X(NO_RANK, "%a and %b dimensions")                                                                     \
@@ -738,7 +738,7 @@ typedef struct sett_tile_iterator {
   X(NO_PARTS, "split into %a and %b parts")                                                              \
   X(NO_BYTES, "%a and %b bytes of memory, padding included")                                             \
   X(NO_POSITIONS, "%a and %b positions in memory, padding included")                                     \
-  X(NO_POSITION, "element %k (row-major) is at position %a and at position %b")                          \
+  X(NO_POSITION, "element %k (row-major) is at position %a in the first and %b in the second")           \
   X(NO_PART, "element %k (row-major) is in part %a and in part %b")                                      \
   X(NO_PERMUTATION, "not a permutation of the dimensions")                                               \
   X(NO_DIM, "a permuted dimension of %a where %b is expected")                                           \
@@ -2722,23 +2722,31 @@ SETT_INLINE int settp_tile_is_sized(const sett_tile_shape *shape) {
          sett_tile_bytes(shape) >= 0;
 }
 
-/* flags: SETT_TILE_SAME_BITS, .. Where the elements' bits differ and need not be equal, memory is counted in positions. */
+/* 1, and the answer, where what is counted tells already. flags: SETT_TILE_SAME_BITS, .. Where the elements' bits differ and need not be
+   equal, memory is counted in positions. */
+SETT_INLINE int settp_tile_counts_differ(const sett_tile_shape *a, const sett_tile_shape *b, int flags,
+                                         sett_tile_answer *answer) {
+  int64_t x = 0, y = 0;
+  int reason = SETT_TILE_YES;
+  if (!settp_tile_is_sized(a) || !settp_tile_is_sized(b)) reason = SETT_TILE_UNSIZED;
+  else if ((x = sett_tile_elements(a)) != (y = sett_tile_elements(b))) reason = SETT_TILE_NO_ELEMENTS;
+  else if ((x = a->space) != (y = b->space)) reason = SETT_TILE_NO_SPACE;
+  else if ((x = a->prefix) != (y = b->prefix)) reason = SETT_TILE_NO_PREFIX;
+  else if ((x = a->type) != (y = b->type) && flags == SETT_TILE_SAME_TYPE) reason = SETT_TILE_NO_TYPE;
+  else if ((x = sett_tile_bits(a)) != (y = sett_tile_bits(b)) && flags != SETT_TILE_ANY_TYPE)
+    reason = SETT_TILE_NO_BITS;
+  else if ((x = sett_tile_parts(a)) != (y = sett_tile_parts(b))) reason = SETT_TILE_NO_PARTS;
+  else if (sett_tile_bits(a) == sett_tile_bits(b) && (x = sett_tile_bytes(a)) != (y = sett_tile_bytes(b)))
+    reason = SETT_TILE_NO_BYTES;
+  else if (sett_tile_bits(a) != sett_tile_bits(b) && (x = sett_tile_positions(a)) != (y = sett_tile_positions(b)))
+    reason = SETT_TILE_NO_POSITIONS;
+  *answer = settp_tile_say(reason, reason == SETT_TILE_UNSIZED ? 0 : x, reason == SETT_TILE_UNSIZED ? 0 : y);
+  return reason != SETT_TILE_YES;
+}
+
 SETT_INLINE sett_tile_answer settp_tile_same(const sett_tile_shape *a, const sett_tile_shape *b, int flags) {
-  int64_t x, y;
-  if (!settp_tile_is_sized(a) || !settp_tile_is_sized(b)) return settp_tile_say(SETT_TILE_UNSIZED, 0, 0);
-  if ((x = sett_tile_elements(a)) != (y = sett_tile_elements(b))) return settp_tile_say(SETT_TILE_NO_ELEMENTS, x, y);
-  if ((x = a->space) != (y = b->space)) return settp_tile_say(SETT_TILE_NO_SPACE, x, y);
-  if ((x = a->prefix) != (y = b->prefix)) return settp_tile_say(SETT_TILE_NO_PREFIX, x, y);
-  if (flags == SETT_TILE_SAME_TYPE && a->type != b->type) return settp_tile_say(SETT_TILE_NO_TYPE, a->type, b->type);
-  if (flags != SETT_TILE_ANY_TYPE && (x = sett_tile_bits(a)) != (y = sett_tile_bits(b)))
-    return settp_tile_say(SETT_TILE_NO_BITS, x, y);
-  if ((x = sett_tile_parts(a)) != (y = sett_tile_parts(b))) return settp_tile_say(SETT_TILE_NO_PARTS, x, y);
-  if (sett_tile_bits(a) == sett_tile_bits(b)) {
-    if ((x = sett_tile_bytes(a)) != (y = sett_tile_bytes(b))) return settp_tile_say(SETT_TILE_NO_BYTES, x, y);
-  } else if ((x = sett_tile_positions(a)) != (y = sett_tile_positions(b))) {
-    return settp_tile_say(SETT_TILE_NO_POSITIONS, x, y);
-  }
-  return settp_tile_same_positions(a, b);
+  sett_tile_answer answer;
+  return settp_tile_counts_differ(a, b, flags, &answer) ? answer : settp_tile_same_positions(a, b);
 }
 
 SETT_INLINE sett_tile_answer sett_tile_same_bytes(const sett_tile_shape *a, const sett_tile_shape *b) {
@@ -2794,6 +2802,7 @@ SETT_INLINE sett_tile_answer sett_tile_find_transpose(const sett_tile_shape *fro
   for (i = 0; i < to->rank; ++i) permutation[i] = SETT_TILE_UNKNOWN;
   if (plan.error || there.error) return settp_tile_say(SETT_TILE_UNSIZED, 0, 0);
   if (from->rank != to->rank) return settp_tile_say(SETT_TILE_NO_RANK, from->rank, to->rank);
+  if (settp_tile_counts_differ(from, to, types, &answer)) return answer;
   /* No two elements share a place: the steps along the dimensions tell which is which. Those of 1 go in order. */
   for (i = 0; i < to->rank; ++i) {
     for (j = 0; j < from->rank; ++j) {

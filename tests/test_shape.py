@@ -450,7 +450,7 @@ def test_same_bytes() -> None:
         ("f32[16,128]{1,0:T(8,128)}", "f32[2,8,128]{2,1,0:T(8,128)}", ""),
         ("f32[24,128]{1,0:T(8,128)}", "f32[24,128]{1,0}", ""),
         ("f32[3,4]{1,0}", "f32[6,2]{1,0}", ""),
-        ("f32[3,4]{0,1}", "f32[6,2]{1,0}", "element 1 (row-major) is at position 3 and at position 1"),
+        ("f32[3,4]{0,1}", "f32[6,2]{1,0}", "element 1 (row-major) is at position 3 in the first and 1 in the second"),
         ("f32[3,4]", "f32[13]", "12 and 13 elements"),
         ("f32[6]", "s32[2,3]", ""),
         ("f32[6]", "f64[6]", "elements of 32 and 64 bits"),
@@ -467,7 +467,7 @@ def test_same_bytes() -> None:
         ("u4[3]", "u4[3]{0:T(2)}", "3 and 4 bytes"),
         ("u1[5]{0:E(1)}", "u1[5]{0:T(8)E(1)}", ""),
         ("u2[3,1]{1,0:E(2)}", "u2[3]{0:T(2)E(2)}", ""),
-        ("u2[2,2]{1,0:E(2)}", "u2[2,2]{0,1:E(2)}", "element 1 (row-major) is at position 1 and at position 2"),
+        ("u2[2,2]{1,0:E(2)}", "u2[2,2]{0,1:E(2)}", "element 1 (row-major) is at position 1 in the first and 2 in the second"),
         ("f32[6,1]{1,0:SC(0:3)}", "f32[6]{0:SC(0:3)}", ""),
         ("f32[<=6]", "f32[6]", ""),
         ("f32[0,3]{1,0:T(2,2)}", "f32[5,0]", ""),
@@ -489,10 +489,10 @@ def test_same_bytes() -> None:
 def test_bitcast_as_a_transpose() -> None:
     """A "no" says whether a transpose of the dimensions is a bitcast, and which."""
     for a, b, expected in (
-            ("bf16[70,300]{1,0:T(8,128)(2,1)}", "bf16[300,70]{0,1:T(8,128)(2,1)}", "no: element 1 (row-major) is at position 2 and at position 1; as a transpose by 1,0: yes"),
-            ("f32[2,3,5]{2,1,0}", "f32[5,2,3]{0,2,1}", "no: element 1 (row-major) is at position 1 and at position 5; as a transpose by 2,0,1: yes"),
-            ("f32[4,6]{1,0}", "f32[6,4]{1,0}", "yes"), ("f32[4,6]{1,0}", "f32[6,4,1]{0,1,2}", "no: element 1 (row-major) is at position 1 and at position 6"),
-            ("f32[4,6]{1,0:T(2,2)}", "f32[6,4]{1,0:T(2,2)}", "no: element 13 (row-major) is at position 13 and at position 11")):
+            ("bf16[70,300]{1,0:T(8,128)(2,1)}", "bf16[300,70]{0,1:T(8,128)(2,1)}", "no: element 1 (row-major) is at position 2 in the first and 1 in the second; as a transpose by 1,0: yes"),
+            ("f32[2,3,5]{2,1,0}", "f32[5,2,3]{0,2,1}", "no: element 1 (row-major) is at position 1 in the first and 5 in the second; as a transpose by 2,0,1: yes"),
+            ("f32[4,6]{1,0}", "f32[6,4]{1,0}", "yes"), ("f32[4,6]{1,0}", "f32[6,4,1]{0,1,2}", "no: element 1 (row-major) is at position 1 in the first and 6 in the second"),
+            ("f32[4,6]{1,0:T(2,2)}", "f32[6,4]{1,0:T(2,2)}", "no: element 13 (row-major) is at position 13 in the first and 11 in the second")):
         status, text = algebra.run("shape", "bitcast", a, b)
         assert (status, text) == (int(expected != "yes"), expected)
         found = re.search(r"as a transpose by (\S+): yes", text)

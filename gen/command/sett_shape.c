@@ -700,7 +700,7 @@ static const command_verb shape_verbs[] = {
     {"map", "SHAPE", "the layout as a map from indices to positions", "f32[3,5]{1,0:T(2,2)}", shape_map},
     {"unmap", "SHAPE", "the map from positions to indices", "f32[3,5]{0,1}", shape_unmap},
     {"bitcast", "A B", "yes, or no: reason: the same bytes under both shapes; if as a transpose only, by which permutation", "f32[6,4]{1,0}\tf32[24]{0}", shape_bitcast},
-    {"transpose", "A B [P,P,..]", "the permutation by which a transpose is a bitcast; with P,P,..: yes or no", "f32[6,4]{1,0}\tf32[4,6]{0,1}", shape_transpose},
+    {"transpose", "A B [P,P,..]", "the permutation by which a transpose is a bitcast (dimension i of B is dimension P of place i of A); with P,P,..: yes or no", "f32[6,4]{1,0}\tf32[4,6]{0,1}", shape_transpose},
     {"decompose", "A B", "a bitcast as transposes and reshapes, one a line", "f32[6,4]{0,1}\tf32[24]{0}", shape_decompose},
     {"align", "SHAPE DIMS", "the shape with other dimensions whose layout makes the reshape a bitcast, or no", "f32[6,4]{0,1}\t3,2,4", shape_align},
     {"tile", "SHAPE", "by how much the first tile divides each dimension; ones where it is not that simple", "f32[6,170,160]{2,1,0:T(8,128)}", shape_tile},

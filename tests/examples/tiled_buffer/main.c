@@ -86,8 +86,8 @@ int main(void) {
   rows_plan = sett_tile_prepare(&to);
   elements = sett_tile_iterate(&rows_plan, &tiled_plan);
   if (elements.error) {
-    fprintf(stderr, "%s\n%*s^\n", layout, (int)from.column - 1, "");
-    fprintf(stderr, "error: %lld: %s\n", (long long)from.column, sett_tile_message(elements.error));
+    if (from.error) fprintf(stderr, "%s\n%*s^ column %lld\n", layout, (int)from.column - 1, "", (long long)from.column);
+    fprintf(stderr, "error: %s\n", sett_tile_message(elements.error));
     return 2;
   }
   error = sett_relayout_prepare(&to_rows, &from, &to, NULL);
@@ -96,7 +96,7 @@ int main(void) {
     return 2;
   }
   printf("%s\n", layout);
-  printf("%lld elements in %lld bytes, %.1f%% of them padding\n", (long long)count, (long long)sett_tile_bytes(&from),
+  printf("%lld elements in %lld bytes, %.1f%% of the bytes are padding\n", (long long)count, (long long)sett_tile_bytes(&from),
          100 * sett_tile_padding(&from));
   printf("element (9,130) is at byte %lld\n", (long long)sett_tile_position(&tiled_plan, index) * 2);
   printf("%lld pieces for %d threads\n", (long long)to_rows.pieces, THREADS);
