@@ -2112,7 +2112,10 @@ SETT_INLINE sett_analysis_coalescing sett_analysis_coalesced(sett_map_arena *are
     settp_analysis_groups(&w, &c);
   }
   if (!c.error) c.error = w.error;
-  if (c.error) c.whole = c.strided = c.group = 0;
+  if (c.error) {
+    c.warps = c.bits = c.transactions = c.least = c.worst = c.worst_least = c.worst_bits = c.stride = c.apart = 0;
+    c.whole = c.strided = c.group = 0;
+  }
   return c;
 }
 
@@ -2165,7 +2168,11 @@ SETT_INLINE sett_analysis_banks sett_analysis_bank_conflicts(sett_map_arena *are
     }
   }
   b.error = w.error;
-  if (b.error) b.whole = 0;
+  if (b.error) {
+    b.warps = b.phases = b.turns = b.bank = 0;
+    b.whole = b.degree = b.lanes = 0;
+    for (i = 0; i < SETT_ANALYSIS_MAX_LANES; ++i) b.lane[i] = -1;
+  }
   return b;
 }
 

@@ -484,9 +484,13 @@ def test_large_and_positions() -> None:
     groups = "(t, i) -> (t floordiv 4 * 4096 + t mod 4 * 2 + i), domain: t in [0, 31], i in [0, 1]"
     assert "why: lanes go in groups of 4, 2 elements apart, groups 4096 apart" in ask("coalescing", groups, "f32")[1]
     assert algebra.run("banks", "(t, i) -> (t, i), domain: t in [0, 31], i in [0, 99]", "f16[64,64]")[1].endswith(": result 2 reaches 99, the dimension is 64")
-    for wrong, says in (("q", "no map has q"), ("t", "t is the lane"), ("i", "i is none")):
+    for wrong, says in (("q", "no map has q"), ("t", "t of map 1 is the lane"), ("i", "i of map 1 does not step from an element to the next")):
         status, answer = algebra.run("banks", "--vector", wrong, "(t, i, e) -> (t, i * 2), domain: t in [0, 31], i in [0, 3], e in [0, 1]", "f32[32,8]")
         assert status == 2 and says in answer, answer
+    store = "(t, j, e) -> (j * 4 + t floordiv 8, t mod 8 * 8 + e), domain: t in [0, 31], j in [0, 15], e in [0, 7]"
+    assert ask("banks", "--vector", "e", store, "f16[64,72]")[0] == 0    # rows of 66 would cut the vectors
+    assert algebra.run("banks", "--vector", "e", store, "f16[64,66]")[1].endswith("e of map 1 has vectors of 8 elements, which begin at multiples of 2 only")
+    assert "groups of 4, each of 16 bytes without a gap, groups 4096 apart" in ask("coalescing", "--vector", "i", groups, "f32")[1].replace(" elements apart", " apart")
     assert "lanes 0, 8, 16, 24 meet" in ask("banks", "(t, i) -> (t floordiv 8, i), domain: t in [0, 31], i in [0, 31]", "f32[32,32]")[1]
 
 

@@ -220,7 +220,7 @@ def test_errors() -> None:
                         (("element", layout, "0", "x", "0"), "integer"), (("owner", layout, "0"), "as many indices"),
                         (("owner", layout, "0,2"), "inside"), (("permute", layout, "0,0"), "permutation"), (("apply", layout, "2"), "dimension"),
                         (("reshape", layout, "9"), "as many elements as the layout: 8"), (("frob", layout), "unknown verb 'frob' of nested, did you mean 'from'\\? sett help nested lists them"),
-                        (("mma", "X", "a"), "intrinsic"), (("MFMA_F32_16x16x4_F32.d",), "no such operand"), (("MFMA.a",), "error: 1: expected #iree"), (("mma", "NV_WMMA_F32_16x16x16_F16", "a"), "opaque"),
+                        (("mma", "X", "a"), "intrinsic"), (("MFMA_F32_16x16x4_F32.d",), "error: 22: expected lhs, rhs, acc"), (("MFMA.a",), "error: 1: expected nested_layout<..>, or an intrinsic"), (("mma", "NV_WMMA_F32_16x16x16_F16", "a"), "opaque"),
                         (("ptx", "MFMA_F32_16x16x4_F32", "a"), "mma.sync"), (("mma", "MFMA_F32_16x16x4_F32", "rhs_scale"), "no such operand"),
                         (("from", "(d0) -> (d0), domain: d0 in [0, 3]"), "not the map"), (("on", layout, "1", "7"), "dimension 1: .* needs 8"),
                         (("held", layout, "1"), "expected: nested held LAYOUT SUBGROUPS THREADS"), (("draw", short("1 65537 1 1 1 0 0")), "65536")]:

@@ -27,7 +27,7 @@ static const struct {
   const char *name, *value, *of, *what; /* of: the groups that take it, what: its word is */
 } command_option[COMMAND_OPTIONS] = {
     {"--lane", "NAME", "coalescing, banks and draw", "a dimension's name"},
-    {"--vector", "NAME", "coalescing and banks", "a variable's name"},
+    {"--vector", "NAME", "coalescing, banks and draw", "the name of a variable, the same in all maps"},
     {"--svg", "FILE", "draw", "the name of a file"},
 };
 

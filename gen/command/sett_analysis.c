@@ -185,11 +185,13 @@ static int analysis_vector(sett_map_arena *arena, sett_map map, const sett_analy
   return width;
 }
 
-/* --vector NAME: *map goes in steps of the widest vector along NAME, *width its elements; 1 where the map has no such variable. 0 after say_error. */
-static int analysis_step(command *self, sett_map_arena *arena, sett_map *map, const sett_analysis_memory *memory, int64_t *width) {
+/* --vector NAME: map number `number` goes in steps of the widest vector along NAME, *width its elements; 1 where the map has no such variable.
+   0 after say_error: an access that memory does not keep whole. */
+static int analysis_step(command *self, sett_map_arena *arena, int number, sett_map *map, const sett_analysis_memory *memory, int64_t *width) {
   sett_analysis_memory flat = *memory;
+  sett_map_stride stride;
   sett_map linear;
-  int v, wide;
+  int v, wide, wanted = 1;
   *width = 1;
   if (!self->option[OPTION_VECTOR] || map->kind != SETT_MAP_DEFINED) return 1;
   v = sett_map_find(*map, self->option[OPTION_VECTOR], strlen(self->option[OPTION_VECTOR]));
@@ -197,15 +199,27 @@ static int analysis_step(command *self, sett_map_arena *arena, sett_map *map, co
   flat.dims.count = 0;
   linear = analysis_linear(arena, *map, memory);
   wide = v ? analysis_vector(arena, linear, &flat, v) : 1;
-  if (wide > 1) {
+  while (2 * wanted * memory->bits <= 128 && (map->variable[v].hi + 1) % (2 * wanted) == 0) wanted *= 2;
+  if (wide > 1 && wide == wanted) {
     *map = sett_analysis_step(arena, *map, v, wide);
     *width = wide;
     return 1;
   }
-  say_error(self, 0, "expected --vector and a variable along which elements follow each other, at a multiple of a vector's size: ");
+  say_error(self, 0, "expected --vector and a variable along which elements follow each other, at a multiple of the vector's size: ");
   say_text(self, self->option[OPTION_VECTOR]);
-  if (!v) say_text(self, " is the lane");
-  else say_text(self, " is none");
+  say_text(self, " of map ");
+  say_int(self, number);
+  if (!v) {
+    say_text(self, " is the lane");
+  } else if (linear.kind != SETT_MAP_DEFINED || sett_map_strides(arena, linear, v, &stride) || !stride.linear || stride.stride != 1) {
+    say_text(self, " does not step from an element to the next");
+  } else {
+    say_text(self, " has vectors of ");
+    say_int(self, wanted);
+    say_text(self, " elements, which begin at multiples of ");
+    say_int(self, wide);
+    say_text(self, " only");
+  }
   return 0;
 }
 
@@ -336,7 +350,7 @@ static int coalescing(command *self) {
   int64_t width;
   int transaction, lanes, lane;
   if (!analysis_map(self, 1, &map, &lane) || !analysis_memory(self, arena, self->argv[2], &map, &shape, &memory)) return 2;
-  if (!analysis_step(self, arena, &map, &memory, &width) || !analysis_stepped(self, 1, &width)) return 2;
+  if (!analysis_step(self, arena, 1, &map, &memory, &width) || !analysis_stepped(self, 1, &width)) return 2;
   if (self->option[OPTION_VECTOR]) memory.width = width;
   transaction = analysis_count(self, 3, 32, 1 << 20);
   lanes = transaction < 0 ? -1 : analysis_count(self, 4, 32, SETT_ANALYSIS_MAX_LANES);
@@ -367,9 +381,17 @@ static int coalescing(command *self) {
   say_text(self, " of them used");
   analysis_say_warps(self, map, c.warps, c.whole);
   say_text(self, "\nwhy: ");
-  if (c.strided && c.stride != 1 && c.stride != -1 && c.stride != 0) {
+  if (c.strided && c.stride != 1 && c.stride != -1 && c.stride != 0 && c.stride != memory.width) {
     say_text(self, "neighbouring lanes are ");
     say_int(self, c.stride < 0 ? -c.stride : c.stride);
+    say_text(self, " elements apart");
+  } else if (c.group && (c.stride == 1 || c.stride == memory.width)) {
+    say_text(self, "lanes go in groups of ");
+    say_int(self, c.group);
+    say_text(self, ", each of ");
+    say_int(self, c.group * (memory.width > 1 ? memory.width : 1) * memory.bits / 8);
+    say_text(self, " bytes without a gap, groups ");
+    say_int(self, c.apart < 0 ? -c.apart : c.apart);
     say_text(self, " elements apart");
   } else if (c.group) {
     say_text(self, "lanes go in groups of ");
@@ -377,7 +399,7 @@ static int coalescing(command *self) {
     if (c.stride) {
       say_text(self, ", ");
       say_int(self, c.stride < 0 ? -c.stride : c.stride);
-      say_text(self, c.stride == 1 || c.stride == -1 ? " element apart" : " elements apart");
+      say_text(self, c.stride == -1 ? " element apart" : " elements apart");
     } else {
       say_text(self, " at one place");
     }
@@ -519,14 +541,14 @@ static int banks(command *self) {
   sett_analysis_coalescing apart;
   sett_tile_shape shape;
   sett_map map[BANKS_MAPS];
-  int64_t round, wide, width[BANKS_MAPS];
+  int64_t round, wide, width[BANKS_MAPS] = {0};
   int i, maps = 0, at = 0, degree, lane;
   memset(&worst, 0, sizeof worst);
   if (self->argc > 2 + BANKS_MAPS) return say_error(self, 0, "expected at most 8 maps");
   for (i = 1; i < self->argc; ++i) {
     if (i == 2) continue;
     if (!analysis_map(self, i, &map[maps], &lane) || !analysis_memory(self, arena, self->argv[2], &map[maps], &shape, &memory)) return 2;
-    if (!analysis_step(self, arena, &map[maps], &memory, &width[maps])) return 2;
+    if (!analysis_step(self, arena, maps + 1, &map[maps], &memory, &width[maps])) return 2;
     ++maps;
   }
   if (!analysis_stepped(self, maps, width)) return 2;
@@ -761,7 +783,7 @@ static int tile(command *self) {
   return 0;
 }
 
-#define ANALYSIS_VECTOR "\n--vector: one access takes the elements along that variable, up to 16 bytes of them"
+#define ANALYSIS_VECTOR "\n--vector: one access takes the elements along that variable, up to 16 bytes of them; a map without it accesses single elements"
 #define ANALYSIS_LANE "\nlanes of a warp are neighbours along the dimension of --lane; without it along lane, thread, th_x, thread_x, tid or t," \
                       "\nor along the last of d0, d1, .. (as op prints them) that has several values"
 

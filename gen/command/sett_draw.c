@@ -1402,9 +1402,12 @@ static int draw_access(command *self, draw_picture *p) {
   sett_map map, linear;
   command note;
   char buffer[24], *title;
+  int64_t width;
   int lane, i;
   memset(t, 0, sizeof *t);
   if (!analysis_map(self, 1, &map, &lane) || !analysis_memory(self, arena, self->argv[2], &map, &shape, &memory)) return 0;
+  if (!analysis_step(self, arena, 1, &map, &memory, &width) || !analysis_stepped(self, 1, &width)) return 0;
+  if (width > 1) memory.width = width;
   linear = analysis_linear(arena, map, &memory);
   if (linear.kind == SETT_MAP_FAILED) return say_map_error(self, linear), 0;
   if (linear.kind != SETT_MAP_DEFINED || linear.results != 1 || !linear.dims)
@@ -1421,7 +1424,7 @@ static int draw_access(command *self, draw_picture *p) {
   say_text(&note, "  ");
   say_text(&note, self->argv[2]);
   t->title = title;
-  t->cell = "position that a lane accesses, in elements";
+  t->cell = width > 1 ? "position of the first element that a lane accesses, in elements" : "position that a lane accesses, in elements";
   t->empty = "outside of the domain";
   t->numbers = 1;
   t->bits = memory.bits;
@@ -1453,7 +1456,7 @@ static int draw_access(command *self, draw_picture *p) {
   return 1;
 }
 
-static int draw(command *self) {
+static int draw_pictures(command *self) {
   static const draw_limits text = {64, 64, 8}, svg = {128, 128, 16};
   const draw_limits *limits = self->option[OPTION_SVG] ? &svg : &text;
   draw_picture *p = (draw_picture *)settp_map_take(&self->arena, sizeof *p);
@@ -1492,8 +1495,8 @@ static int draw(command *self) {
 }
 
 static const command_verb draw_verbs[] = {
-    {"", "[--svg FILE] [--lane NAME] TEXT [OTHER]",
+    {"", "[--svg FILE] [--lane NAME] [--vector NAME] TEXT [OTHER]",
      "a layout, map or fragment as a table of places or owners; OTHER: a second one beside it, what differs is marked;\n"
      "or a MAP with a SHAPE or an element type: an access, lane by lane, and in banks. --svg FILE: as SVG",
-     "f32[3,5]{1,0:T(2,2)}", draw},
+     "f32[3,5]{1,0:T(2,2)}", draw_pictures},
 };
