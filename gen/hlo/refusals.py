@@ -91,7 +91,8 @@ _NOT_OURS = {Refusal(" " + why, instead): frozenset(ops.split()) for why, instea
     ("is between devices, and a kernel runs on one", CUT,
      """all-gather all-reduce all-to-all collective-broadcast collective-permute ragged-all-to-all reduce-scatter partition-id replica-id send recv
      infeed outfeed"""),
-    ("is control flow", "make its computations modules of their own, which the caller runs as often as is due; jax.random lowers to a while: pass the numbers as a parameter", "while conditional"),
+    ("is control flow", "make its computations modules of their own, which the caller runs as often as is due; "
+     "jax.random lowers to a while: pass the numbers as a parameter", "while conditional"),
     ("calls code from elsewhere", f"write ops of HLO, or {CUT}", "custom-call"),
     ("is for a library, no loop over its result's elements", CUT, "sort topk triangular-solve cholesky fft scan ragged-dot"),
     ("draws from a hidden state", "pass the numbers as a parameter, or write a generator in integer ops", "rng rng-get-and-update-state"),
