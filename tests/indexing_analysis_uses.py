@@ -490,7 +490,8 @@ def test_large_and_positions() -> None:
     store = "(t, j, e) -> (j * 4 + t floordiv 8, t mod 8 * 8 + e), domain: t in [0, 31], j in [0, 15], e in [0, 7]"
     assert ask("banks", "--vector", "e", store, "f16[64,72]")[0] == 0    # rows of 66 would cut the vectors
     assert algebra.run("banks", "--vector", "e", store, "f16[64,66]")[1].endswith("e of map 1 has vectors of 8 elements, which begin at multiples of 2 only")
-    assert "groups of 4, each of 16 bytes without a gap, groups 4096 apart" in ask("coalescing", "--vector", "i", groups, "f32")[1].replace(" elements apart", " apart")
+    pairs = "(t, i) -> (t floordiv 2 * 4096 + t mod 2 * 2 + i), domain: t in [0, 31], i in [0, 1]"
+    assert "groups of 2, each of 16 bytes without a gap, groups 4096 elements apart" in ask("coalescing", "--vector", "i", pairs, "f32")[1]
     assert "lanes 0, 8, 16, 24 meet" in ask("banks", "(t, i) -> (t floordiv 8, i), domain: t in [0, 31], i in [0, 31]", "f32[32,32]")[1]
 
 

@@ -257,7 +257,8 @@ WHERE = "  ROOT y = f32[6,8] negate(a), frontend_attributes={sett_distribute=\""
 
 @pytest.mark.parametrize("layout, column, message", [
     ("nested_layout<subgroup_tile = [1, 1], bach", len(WHERE) + 39, "expected 'batch_tile', found 'bach'"),
-    ("MFMA_F32_9x9.acc", len(WHERE) + 1, "expected #iree_vector_ext.nested_layout or nested_layout, found 'MFMA_F32_9x9.acc'"),
+    ("MFMA_F32_9x9.acc", len(WHERE) + 1, "expected nested_layout<..>, or an intrinsic, a dot and its operand lhs, rhs or acc, such as MFMA_F32_16x16x4_F32.acc "
+     "(`nested mma` lists the intrinsics), found 'MFMA_F32_9x9.acc'"),
     (Layout([1] * 3, [1] * 3, [1] * 3, [1] * 3, [2] * 3, [0] * 3, [0] * 3).text, len(WHERE) + 1,
      "expected a layout of rank 2 or less, that of the result, found rank 3"),
     (Layout([1, 1], [1, 1], [1, 1], [4, 2], [1, 1], [0, 0], [1, 0]).text, len(WHERE) + 1,
