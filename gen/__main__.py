@@ -87,7 +87,11 @@ def targets(text: str) -> List[str]:
 
 
 def arguments() -> argparse.ArgumentParser:
-    top = Usage(prog="gen", description="Reads HLO text and writes kernels in CUDA, HIP, OpenCL and C, each checked against a scalar reference.", epilog=EXAMPLES)
+    top = Usage(
+        prog="gen",
+        description="Reads HLO text and writes kernels in CUDA, HIP, OpenCL and C, each checked against a scalar reference.",
+        epilog=EXAMPLES,
+    )
     verbs = top.add_subparsers(dest="verb", required=True, metavar="build|check|run|explain|bench", parser_class=Usage)
 
     def verb(name: str, text: str) -> argparse.ArgumentParser:
@@ -96,8 +100,12 @@ def arguments() -> argparse.ArgumentParser:
     def shared(parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--device", type=one_of("device", list(DEVICES)), metavar="D",
                             help=f"class of device to generate for: {', '.join(DEVICES)}")
-        parser.add_argument("--fill-constants", type=seed, metavar="N",
-                         help="draw values, from seed N, for constants that the text leaves out, constant({...}): for tests and timing")
+        parser.add_argument(
+            "--fill-constants",
+            type=seed,
+            metavar="N",
+            help="draw values, from seed N, for constants that the text leaves out, constant({...}): for tests and timing",
+        )
         parser.add_argument("--excess-precision", action="store_true", help="keep f16 and bf16 as f32 between ops")
 
     def target(parser: argparse.ArgumentParser, names: "List[str]") -> None:
@@ -114,7 +122,11 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("-o", dest="out", required=True, metavar="DIR", help="the folder that the files are written to")
     parser.add_argument("--target", default=",".join(TARGETS), type=targets, metavar="T,..",
                         help=f"of {', '.join(TARGETS)}; several with commas (default: all)")
-    parser.add_argument("--dump", metavar="DIR", help="write every stage that explain prints to a file of its own: FILE.0_parse.hlo, FILE.1_partition.txt, ..")
+    parser.add_argument(
+        "--dump",
+        metavar="DIR",
+        help="write every stage that explain prints to a file of its own: FILE.0_parse.hlo, FILE.1_partition.txt, ..",
+    )
     shared(parser)
     parser = verb("check", "run the kernels on seeded inputs and compare them with the scalar reference")
     several(parser, 1)
@@ -136,9 +148,17 @@ def arguments() -> argparse.ArgumentParser:
     shared(parser)
     parser = verb("bench", "time kernels beside copies of the same bytes and libraries, or the copies between layouts")
     parser.add_argument("files", nargs="*", metavar="FILE", help=FILES)
-    parser.add_argument("--layouts", nargs="+", metavar=("SHAPE", "LAYOUT"),
-                     help="instead of files: f32[4096,4096] {1,0} {0,1} .., copies between every pair, reads by rows, columns and tiles in each")
-    parser.add_argument("--html", metavar="F", help="write a page: the roofline of files; the matrix of --layouts (default: beside the JSON, else build/layouts.html)")
+    parser.add_argument(
+        "--layouts",
+        nargs="+",
+        metavar=("SHAPE", "LAYOUT"),
+        help="instead of files: f32[4096,4096] {1,0} {0,1} .., copies between every pair, reads by rows, columns and tiles in each",
+    )
+    parser.add_argument(
+        "--html",
+        metavar="F",
+        help="write a page: the roofline of files; the matrix of --layouts (default: beside the JSON, else build/layouts.html)",
+    )
     target(parser, BENCH_TARGETS)
     parser.add_argument("--json", metavar="F", help="write all figures to a file")
     parser.add_argument("--rounds", type=count, default=60, metavar="N", help="timed turns at most (default 60)")
@@ -187,7 +207,11 @@ def of_each(work: Work, given: argparse.Namespace,
 
     def begun(done: int, file: str) -> None:
         if len(files) > 1:
-            PROGRESS.before = f"{given.verb} {done + 1}/{len(files)}: " if given.jobs == 1 else f"{given.verb} {done}/{len(files)} done: "
+            PROGRESS.before = (
+                f"{given.verb} {done + 1}/{len(files)}: "
+                if given.jobs == 1
+                else f"{given.verb} {done}/{len(files)} done: "
+            )
             PROGRESS.step(file)
 
     statuses = []
@@ -245,7 +269,9 @@ def do_build(given: argparse.Namespace) -> int:
     def then(file: str, texts: "Tuple[Texts, Texts]") -> None:
         for name in (name for names in texts for name in names):
             if written.setdefault(name, file) != file:
-                raise run.RunError(f"{file}: gives {name}, as {written[name]} does: build them into folders of their own")
+                raise run.RunError(
+                    f"{file}: gives {name}, as {written[name]} does: build them into folders of their own"
+                )
         publish(texts[0], Path(given.out))
         if given.dump:
             publish(texts[1], Path(given.dump))
@@ -375,7 +401,9 @@ def main(words: Optional[List[str]] = None) -> int:
     if not words:
         parser.error(f"expected a verb, one of {', '.join(VERBS)}")
     if not words[0].startswith("-") and words[0] not in VERBS:
-        parser.error(f"unknown verb '{words[0]}'{did_you_mean(words[0], VERBS) or ','} expected one of {', '.join(VERBS)}")
+        parser.error(
+            f"unknown verb '{words[0]}'{did_you_mean(words[0], VERBS) or ','} expected one of {', '.join(VERBS)}"
+        )
     given = parser.parse_args(words)
     try:
         return told(lambda: (VERBS[given.verb](given), None))[0]

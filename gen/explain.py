@@ -24,8 +24,10 @@ def stages(module: hlo.Module, targets: Sequence[str], options: Any) -> Dict[str
         for target in targets:
             program = pipeline.program(fusion, target, options.schedule, options.excess_precision)
             slices = " (input slices: each walked in its own space)" if _input_slices(fusion) else ""
-            of_stage["schedule"] += ["\n".join([f"{kernel.name}: {kernel.hero}{slices}",
-                                                *(f"  {line}" for line in kernel.refusals)]) for kernel in program.kernels]
+            of_stage["schedule"] += [
+                "\n".join([f"{kernel.name}: {kernel.hero}{slices}", *(f"  {line}" for line in kernel.refusals)])
+                for kernel in program.kernels
+            ]
             place = f"{program.device.name}, target {target}"
             for kernel in (part for kernel in program.kernels for part in kernel.scheduled):
                 of_stage["schedule"].append(_schedule(kernel, place))
@@ -36,8 +38,8 @@ def stages(module: hlo.Module, targets: Sequence[str], options: Any) -> Dict[str
 
 
 def _input_slices(fusion: hlo.Fusion) -> bool:
-    """Whether all results are unstrided slices of values of one shape: a hero of its own elsewhere. Here the loop's walks of the slices read
-    nothing but what they write, so one walk over the whole input has nothing to add."""
+    """Whether all results are unstrided slices of values of one shape: a hero of its own elsewhere. Here the loop's
+    walks of the slices read nothing but what they write, so one walk over the whole input has nothing to add."""
     results = [instruction for _, instruction, _ in nests.result_leaves(fusion.computation)]
     return len(results) > 1 and len({i.operands[0].shape.dims if i.opcode == "slice" else () for i in results}) == 1 \
         and all(i.opcode == "slice" and all(stride == 1 for _, _, stride in i.attributes["slice"]) for i in results)
@@ -48,10 +50,13 @@ def _title(function: Function) -> str:
 
 
 def _partition(fusion: hlo.Fusion) -> str:
-    """The functions of each nest, with what each computes, and the nest's class where it is a subclass; functions that are called once would be
-    inlined again by the C compiler."""
+    """The functions of each nest, with what each computes, and the nest's class where it is a subclass; functions that
+    are called once would be inlined again by the C compiler."""
     lines = [f"{fusion.name}: {how}" for how in [nests.how_updated(fusion)] if how]
-    lines += [f"{fusion.name}: parameter {number} is parameter {first}, in each launch: that is read" for number, first in fusion.same.items()]
+    lines += [
+        f"{fusion.name}: parameter {number} is parameter {first}, in each launch: that is read"
+        for number, first in fusion.same.items()
+    ]
     for nest in nests.nests(fusion):
         functions = [function for partition in nest.partitions for function in partition.functions]
         kind = f" ({type(nest).__name__})" if type(nest) is not Nest else ""
@@ -61,9 +66,17 @@ def _partition(fusion: hlo.Fusion) -> str:
             for region in regions(function.body):
                 for entry in region.entries:
                     where = "  " * (region.depth + 1)
-                    what = f"call {entry.callee.name}" if entry.callee else hlo.print_instruction(entry.instruction).strip()
+                    what = (
+                        f"call {entry.callee.name}"
+                        if entry.callee
+                        else hlo.print_instruction(entry.instruction).strip()
+                    )
                     lines.append(f"{where}{'' if region.kind == 'body' else region.kind + ': '}{what}")
-        lines += [f"  side result {root.result}: {hlo.print_instruction(root.value).strip()}" for side in nest.sides for root in side.partition.roots]
+        lines += [
+            f"  side result {root.result}: {hlo.print_instruction(root.value).strip()}"
+            for side in nest.sides
+            for root in side.partition.roots
+        ]
     return "\n".join(lines)
 
 
@@ -81,14 +94,23 @@ def _maps(fusion: hlo.Fusion) -> str:
                     for operand, inner in partition.operands(entry):
                         read = partition.operand(entry, operand, inner)
                         lines.append(f"  {entry.instruction.name} operand {operand} -> {read.source.name}: {read.map}")
-                    lines += [f"  {entry.instruction.name} {runtime.name} -> {runtime.read.source.name}, in 0 .. {runtime.last}: {runtime.read.map}"
-                              for inner in entry.regions for runtime in inner.runtimes]
+                    lines += [
+                        f"  {entry.instruction.name} {runtime.name} -> {runtime.read.source.name}, in 0 .. {runtime.last}: {runtime.read.map}"
+                        for inner in entry.regions
+                        for runtime in inner.runtimes
+                    ]
             if function is partition.entry:
                 for root in partition.roots:
                     read = partition.root_read(root)
                     what = "update" if nest.targets else "result"
-                    lines.append(f"  {what} {root.result} -> {read.source.name}: {read.map}" + (f"; written at {root.at}" if root.at else ""))
-                    lines += [f"  result {root.result} {runtime.name} -> {runtime.read.source.name}, in 0 .. {runtime.last}: {runtime.read.map}" for runtime in partition.starts(root)]
+                    lines.append(
+                        f"  {what} {root.result} -> {read.source.name}: {read.map}"
+                        + (f"; written at {root.at}" if root.at else "")
+                    )
+                    lines += [
+                        f"  result {root.result} {runtime.name} -> {runtime.read.source.name}, in 0 .. {runtime.last}: {runtime.read.map}"
+                        for runtime in partition.starts(root)
+                    ]
         lines += nest.mapped() if partition is nest.partition else []
     return "\n".join(lines)
 
@@ -98,7 +120,10 @@ def _schedule(kernel: "Kernel", place: str) -> str:
     lines += [f"  {line}" for line in kernel.by.describe(kernel)]
     lines.append(f"  index: {kernel.thread}")
     guards = algebra.guards(kernel.thread)
-    lines.append("  guard: " + (" and ".join(f"{g.text} in [{g.lo}, {g.hi}]" for g in guards) if guards else "none, the map proves it"))
+    lines.append(
+        "  guard: "
+        + (" and ".join(f"{g.text} in [{g.lo}, {g.hi}]" for g in guards) if guards else "none, the map proves it")
+    )
     return "\n".join(lines)
 
 
@@ -116,11 +141,14 @@ def _flatten(kernel: "Kernel", place: str) -> str:
 
 
 def _vectorize(kernel: "Kernel", place: str) -> str:
-    """How each access moves along the step's variables, then the code of a step, where the hero has steps: one register's work, unrolled over vec."""
+    """How each access moves along the step's variables, then the code of a step, where the hero has steps: one
+    register's work, unrolled over vec."""
     loop = kernel.loop
     lines = [f"{kernel.name} for {place}: a step is {loop.vec} x {loop.lanes} elements"]
     for what, index in dict.fromkeys(kernel.accesses):
-        for variable in [v.name for v in algebra.info(index).variables if v.name in ("vec", "lane")[: 1 + (loop.lanes > 1)]]:
+        for variable in [
+            v.name for v in algebra.info(index).variables if v.name in ("vec", "lane")[: 1 + (loop.lanes > 1)]
+        ]:
             access = algebra.access(index, variable)[0]
             how = "varies" if access.stride is None else f"stride {access.stride}, aligned to {access.align}"
             lines.append(f"  {what} along {variable}: {how}")

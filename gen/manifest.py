@@ -85,8 +85,11 @@ def in_order(computation: Computation) -> Dict[int, List[int]]:
 
 def _bytes_written(kernels: "Sequence[Nest]", results: "Sequence[Shape]") -> int:
     in_place = [nest for nest in kernels if nest.aliases]
-    return sum(nest.shape.elements * dtypes.storage_bytes(root.shape.dtype) for nest in in_place for root in nest.partition.roots) or \
-        sum(shape.bytes for shape in results)
+    return sum(
+        nest.shape.elements * dtypes.storage_bytes(root.shape.dtype)
+        for nest in in_place
+        for root in nest.partition.roots
+    ) or sum(shape.bytes for shape in results)
 
 
 def points(index: str, partition: Partition) -> int:
@@ -115,22 +118,61 @@ def manifest(fusion: Fusion, programs: Sequence[Any], excess: bool) -> Dict[str,
                 "positions": tiled_layouts.positions(shape)}
 
     return {
-        "name": fusion.name, "hero": " ".join(dict.fromkeys(k.hero for p in programs[:1] for k in p.kernels)) or "loop",
-        "params": [{"name": name, **entry(shape), **({"index_below": indices[n]} if n in indices else {}), **({"distinct": apart[n]} if n in apart else {}), **({"sorted": ordered[n]} if n in ordered else {}),
-                    **({"same_as": fusion.same[n]} if n in fusion.same else {})}
-                   for n, (name, shape) in enumerate(zip(param_names(fusion), param_leaves(fusion)))],
-        "results": [{**entry(shape), **({"padding": "zeros"} if tiled_layouts.positions(shape) > shape.elements else {}), "exact": moved,
-                     **({"varies": "between runs on a GPU, in the order of updates"} if instruction in varying else
-                        {"varies": "in a check on a GPU, which cannot draw the indices unique"} if instruction in drawn else {})}
-                    for (shape, instruction, _), moved in zip(leaves, reference.bitwise(fusion.computation, excess))],
-        "aliases": [{"result": result, "parameter": number} for nest in kernels for result, number in nest.aliases.items()],
-        "excess_precision": excess, **({"filled": fusion.filled} if fusion.filled else {}),
-        "bytes_read": bytes_read(fusion, kernels), "bytes_written": _bytes_written(kernels, [shape for shape, _, _ in leaves]),
+        "name": fusion.name,
+        "hero": " ".join(dict.fromkeys(k.hero for p in programs[:1] for k in p.kernels)) or "loop",
+        "params": [
+            {
+                "name": name,
+                **entry(shape),
+                **({"index_below": indices[n]} if n in indices else {}),
+                **({"distinct": apart[n]} if n in apart else {}),
+                **({"sorted": ordered[n]} if n in ordered else {}),
+                **({"same_as": fusion.same[n]} if n in fusion.same else {}),
+            }
+            for n, (name, shape) in enumerate(zip(param_names(fusion), param_leaves(fusion)))
+        ],
+        "results": [
+            {
+                **entry(shape),
+                **({"padding": "zeros"} if tiled_layouts.positions(shape) > shape.elements else {}),
+                "exact": moved,
+                **(
+                    {"varies": "between runs on a GPU, in the order of updates"}
+                    if instruction in varying
+                    else (
+                        {"varies": "in a check on a GPU, which cannot draw the indices unique"}
+                        if instruction in drawn
+                        else {}
+                    )
+                ),
+            }
+            for (shape, instruction, _), moved in zip(leaves, reference.bitwise(fusion.computation, excess))
+        ],
+        "aliases": [
+            {"result": result, "parameter": number} for nest in kernels for result, number in nest.aliases.items()
+        ],
+        "excess_precision": excess,
+        **({"filled": fusion.filled} if fusion.filled else {}),
+        "bytes_read": bytes_read(fusion, kernels),
+        "bytes_written": _bytes_written(kernels, [shape for shape, _, _ in leaves]),
         "functions": {nest.name: [f.name for f in nest.partition.functions] for nest in kernels},
-        "targets": {p.target.name: {
-            "device": p.device.name, "kernels": [
-                {"name": k.name, "hero": k.hero, "schedule": k.loop.text(), "blocks": k.blocks, "threads": k.threads, "index": k.index,
-                 **k.by.manifest(k)}
-                for k in p.kernels]} for p in programs},
+        "targets": {
+            p.target.name: {
+                "device": p.device.name,
+                "kernels": [
+                    {
+                        "name": k.name,
+                        "hero": k.hero,
+                        "schedule": k.loop.text(),
+                        "blocks": k.blocks,
+                        "threads": k.threads,
+                        "index": k.index,
+                        **k.by.manifest(k),
+                    }
+                    for k in p.kernels
+                ],
+            }
+            for p in programs
+        },
         "schedule": "; ".join(k.loop.text() for p in programs[:1] for k in p.kernels),
     }

@@ -158,19 +158,47 @@ def file(fusion: Fusion, device: Device, halves: "Sequence[Rendered]", excess: b
     what launches them."""
     first, params, results = halves[0], param_leaves(fusion), [shape
                                                                for shape, _, _ in result_leaves(fusion.computation)]
-    return environment().get_template(first.target.template).render(
-        d=first.target, preamble=_preamble(fusion, device, first, excess), aliases=[alias for kernel in first.kernels for alias in kernel.nest.aliases.items()],
-        used=first.used, used_anywhere=set().union(*(half.used for half in halves)), body=first.body, name=fusion.name, kernels=first.kernels,
-        scratch=first.scratch, params=len(params), results=len(results), halves=halves,
-        aligned=[min(64, 1 << shape.bytes.bit_length() - 1) if shape.bytes else 1 for shape in [*params, *results]],
-        words=first.target.vectors(first.body)).lstrip()
+    return (
+        environment()
+        .get_template(first.target.template)
+        .render(
+            d=first.target,
+            preamble=_preamble(fusion, device, first, excess),
+            aliases=[alias for kernel in first.kernels for alias in kernel.nest.aliases.items()],
+            used=first.used,
+            used_anywhere=set().union(*(half.used for half in halves)),
+            body=first.body,
+            name=fusion.name,
+            kernels=first.kernels,
+            scratch=first.scratch,
+            params=len(params),
+            results=len(results),
+            halves=halves,
+            aligned=[min(64, 1 << shape.bytes.bit_length() - 1) if shape.bytes else 1 for shape in [*params, *results]],
+            words=first.target.vectors(first.body),
+        )
+        .lstrip()
+    )
 
 
 def header(fusion: Fusion, about: "Dict[str, Any]", programs: "Sequence[Any]") -> str:
     """The C API of all targets."""
     name, opencl = fusion.name, next((program for program in programs if program.target.embedded), None)
-    return environment().get_template("files/api.h.j2").render(
-        name=name, filled=fusion.filled, guard=f"SETT_FUSION_{name.upper()}_H", aliases=about["aliases"], params=about["params"], results=about["results"],
-        targets=[program.target.name for program in programs], gpus=[program.target for program in programs if program.target.headers],
-        kernels=opencl.kernels if opencl else [], scratch=opencl.scratch if opencl else [],
-        tables=[kernel.table for kernel in opencl.kernels if kernel.table] if opencl else [], source=opencl.text.splitlines() if opencl else [])
+    return (
+        environment()
+        .get_template("files/api.h.j2")
+        .render(
+            name=name,
+            filled=fusion.filled,
+            guard=f"SETT_FUSION_{name.upper()}_H",
+            aliases=about["aliases"],
+            params=about["params"],
+            results=about["results"],
+            targets=[program.target.name for program in programs],
+            gpus=[program.target for program in programs if program.target.headers],
+            kernels=opencl.kernels if opencl else [],
+            scratch=opencl.scratch if opencl else [],
+            tables=[kernel.table for kernel in opencl.kernels if kernel.table] if opencl else [],
+            source=opencl.text.splitlines() if opencl else [],
+        )
+    )

@@ -241,7 +241,9 @@ def access(text: str, variable: str) -> tuple[Access, ...]:
 def divisions(text: str) -> tuple[Division, ...]:
     """The quotients and remainders in the results."""
     lines = (line.split(" ") for line in call("map", "divisions", text).splitlines())
-    return tuple(Division(0 if words[0] == "-" else int(words[0]), *words[1:2], *map(int, words[2:])) for words in lines)
+    return tuple(
+        Division(0 if words[0] == "-" else int(words[0]), *words[1:2], *map(int, words[2:])) for words in lines
+    )
 
 
 def guards(text: str) -> tuple[Guard, ...]:

@@ -59,7 +59,12 @@ class Accesses(Registers):
                   for v in others] + [f"low in [0, {each - 1}]", f"high in [0, {size // each - 1}]"]
         split = ", ".join(f"low + high * {each}" if v.name == name else v.name for v in variables)
         whole = algebra.rename(algebra.call("map", "dims", flat), *(f"x{k}" for k in range(len(variables))))
-        digits = compose(algebra.simplify(f"({', '.join([*(v.name for v in others), 'low', 'high'])}) -> ({split}), domain: {', '.join(domain)}"), whole)
+        digits = compose(
+            algebra.simplify(
+                f"({', '.join([*(v.name for v in others), 'low', 'high'])}) -> ({split}), domain: {', '.join(domain)}"
+            ),
+            whole,
+        )
         return self.stride(digits, "low"), self.stride(digits, "high")
 
     def _rows_of_words(self, flat: str, dtype: str) -> bool:
@@ -105,14 +110,22 @@ class Accesses(Registers):
 
     def _spread(self, flat: str, region: Region) -> bool:
         """Whether neighbours of an access are spread over the registers of a step, by shuffles."""
-        if self.loop.interleaved_rows == 1 or not self.open(region) or self.stride(flat, "lane")[0] != self.loop.interleaved_rows:
+        if (
+            self.loop.interleaved_rows == 1
+            or not self.open(region)
+            or self.stride(flat, "lane")[0] != self.loop.interleaved_rows
+        ):
             return False
         start = algebra.substitute(flat, lane=0)
         return self.stride(start, "vec")[0] == 1
 
     def _spread_registers(self, pointer: str, flat: str, down: int) -> "Tuple[List[str], bool]":
         """Where the registers of neighbours lie, and whether each is aligned to its size."""
-        n, known = self.loop.interleaved_rows, {"lane": 0, "vec": 0, **({"down": down} if self.registers_down > 1 else {})}
+        n, known = self.loop.interleaved_rows, {
+            "lane": 0,
+            "vec": 0,
+            **({"down": down} if self.registers_down > 1 else {}),
+        }
         align = self.stride(algebra.substitute(flat, lane=0), "vec")[1]
         at = self.c(flat, **known)[0]
         return [offset(pointer, f"{at} + {k * self.lanes}" if k else at) for k in range(n)], align % self.lanes == 0

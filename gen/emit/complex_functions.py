@@ -12,8 +12,10 @@ from gen.targets import Target
 
 Need = Callable[..., str]
 
-NAMES = frozenset("""exponential exponential_minus_one log log_plus_one sqrt rsqrt cbrt power logistic sine cosine tan sinh cosh tanh sign atan2
-    keep_zero""".split())
+NAMES = frozenset(
+    """exponential exponential_minus_one log log_plus_one sqrt rsqrt cbrt power logistic sine cosine tan sinh cosh tanh sign atan2
+    keep_zero""".split()
+)
 
 
 def helper(d: Target, need: Need, name: str, dtype: str, title: str) -> str:
@@ -39,7 +41,7 @@ def helper(d: Target, need: Need, name: str, dtype: str, title: str) -> str:
     def copysign(x: str, of: str) -> str:
         return f("copysign", x, of)
     zero, infinity = n(0), f"({t})INFINITY"
-    
+
     sizes = f"""  const {t} x = {f('fabs', 'a.re')}, y = {f('fabs', 'a.im')}, m = x > y ? x : y;
 """
     scaled = f"""  const {t} u = x / m, v = y / m, h = {f('hypot', 'u', 'v')}, r = {f('sqrt', times(n(0.5), '(u + h)'))}, k = {f('sqrt', 'm')};
@@ -111,21 +113,31 @@ def helper(d: Target, need: Need, name: str, dtype: str, title: str) -> str:
   return {z(times('g', f('cos', 'q')), call('keep_zero', f('sin', 'q'), 'g'))};
 """
     elif name == "logistic":
-        bodies[name] = f"""  const {t} x = {f('fabs', 'a.re')}, e = {f('exp', '-x')}, u = -{f('expm1', '-x')}, h = {f('cos', times(n(0.5), 'a.im'))};
+        bodies[
+            name
+        ] = f"""  const {t} x = {f('fabs', 'a.re')}, e = {f('exp', '-x')}, u = -{f('expm1', '-x')}, h = {f('cos', times(n(0.5), 'a.im'))};
   const {t} g = {times(n(2), times('h', 'h'))}, d = {times('u', 'u')} + {times(n(2), times('e', 'g'))}; /* g = 1 + cos b, d = |1 + exp(-a)|^2 or its mirror image */
   return {z(f"(a.re < 0 ? {times('e', '(g - u)')} : u + {times('e', 'g')}) / d", f"{times('e', f('sin', 'a.im'))} / d")};
 """
     elif name == "sine":
-        bodies[name] = f"""  return {z(call('keep_zero', f('sin', 'a.re'), f('cosh', 'a.im')), times(f('cos', 'a.re'), f('sinh', 'a.im')))};
+        bodies[
+            name
+        ] = f"""  return {z(call('keep_zero', f('sin', 'a.re'), f('cosh', 'a.im')), times(f('cos', 'a.re'), f('sinh', 'a.im')))};
 """
     elif name == "cosine":
-        bodies[name] = f"""  return {z(times(f('cos', 'a.re'), f('cosh', 'a.im')), '-' + call('keep_zero', f('sin', 'a.re'), f('sinh', 'a.im')))};
+        bodies[
+            name
+        ] = f"""  return {z(times(f('cos', 'a.re'), f('cosh', 'a.im')), '-' + call('keep_zero', f('sin', 'a.re'), f('sinh', 'a.im')))};
 """
     elif name == "sinh":
-        bodies[name] = f"""  return {z(times(f('sinh', 'a.re'), f('cos', 'a.im')), call('keep_zero', f('sin', 'a.im'), f('cosh', 'a.re')))};
+        bodies[
+            name
+        ] = f"""  return {z(times(f('sinh', 'a.re'), f('cos', 'a.im')), call('keep_zero', f('sin', 'a.im'), f('cosh', 'a.re')))};
 """
     elif name == "cosh":
-        bodies[name] = f"""  return {z(times(f('cosh', 'a.re'), f('cos', 'a.im')), call('keep_zero', f('sin', 'a.im'), f('sinh', 'a.re')))};
+        bodies[
+            name
+        ] = f"""  return {z(times(f('cosh', 'a.re'), f('cos', 'a.im')), call('keep_zero', f('sin', 'a.im'), f('sinh', 'a.re')))};
 """
     elif name == "tanh":
         bodies[name] = f"""  const {t} x = {f('fabs', 'a.re')}, s = {f('sin', 'a.im')}, c = {f('cos', 'a.im')};

@@ -51,12 +51,26 @@ class Elementwise(Registers):
     def _f16_bits(self, to: str, x: Value, of: str) -> Value:
         """A bitcast that starts or ends at f16: its bits are at hand."""
         if to == "f16":
-            text = x.text if x.dtype == "f16" else self.helpers.need("bits", "bf16") + f"({x.text})" if x.dtype == "bf16" and x.lanes == 1 \
-                else f"convert_ushort{x.lanes}(as_uint{x.lanes}({x.text}) >> 16)" if x.dtype == "bf16" \
-                else self.d.reinterpret(x.text, x.dtype, "u16", x.lanes)
+            text = (
+                x.text
+                if x.dtype == "f16"
+                else (
+                    self.helpers.need("bits", "bf16") + f"({x.text})"
+                    if x.dtype == "bf16" and x.lanes == 1
+                    else (
+                        f"convert_ushort{x.lanes}(as_uint{x.lanes}({x.text}) >> 16)"
+                        if x.dtype == "bf16"
+                        else self.d.reinterpret(x.text, x.dtype, "u16", x.lanes)
+                    )
+                )
+            )
             return Value(text, "f16", x.lanes, True)
         if to == "bf16":
-            text = f"{self.helpers.need('value', 'bf16')}({x.text})" if x.lanes == 1 else f"as_float{x.lanes}(convert_uint{x.lanes}({x.text}) << 16)"
+            text = (
+                f"{self.helpers.need('value', 'bf16')}({x.text})"
+                if x.lanes == 1
+                else f"as_float{x.lanes}(convert_uint{x.lanes}({x.text}) << 16)"
+            )
             return self.declare(of, to, x.lanes, text)
         return self.declare(of, to, x.lanes, self.d.reinterpret(x.text, "u16", to, x.lanes))
 

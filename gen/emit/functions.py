@@ -1,4 +1,5 @@
-"""Functions of floats on vectors: pieces of functions.c, and of the file beside it that says what a language's vectors are."""
+"""Functions of floats on vectors: pieces of functions.c, and of the file beside it that says what a language's vectors
+are."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ _COMMENT = re.compile(r"/\*.*?\*/", re.S)
 
 @lru_cache(maxsize=None)
 def pieces(suffix: str) -> Dict[str, Tuple[str, str]]:
-    """The pieces of functions.c and of a language's vectors: for each name the first that its piece defines, and the piece's text."""
+    """The pieces of functions.c and of a language's vectors: for each name the first that its piece defines, and the
+    piece's text."""
     found: Dict[str, Tuple[str, str]] = {}
     for file in (f"vectors{suffix}", "functions.c"):
         for block in re.split(r"\n\n+", (HERE / file).read_text().strip("\n")):
@@ -55,7 +57,8 @@ def has(name: str, *about: str) -> bool:
 
 
 def helper(d: Target, need: "Callable[..., str]", name: str, *about: str) -> str:
-    """A piece, after the pieces that it names; or a function on registers of a type and lanes, by one on the machine's vectors."""
+    """A piece, after the pieces that it names; or a function on registers of a type and lanes, by one on the machine's
+    vectors."""
     if not about:
         found = pieces(d.suffix)
         first, text = found[name]
@@ -66,11 +69,15 @@ def helper(d: Target, need: "Callable[..., str]", name: str, *about: str) -> str
         return text
     vector, register = VECTORS[about[0]], d.register(about[0], int(about[1]))
     function, sides = need(f"{name}_{vector}"), ("x", "y") if name in BINARY else ("x",)
-    head = f"{d.function} {register} {name}_{'_'.join(about)}({', '.join(f'{register} {side}' for side in sides)})\n{{\n"
+    head = (
+        f"{d.function} {register} {name}_{'_'.join(about)}({', '.join(f'{register} {side}' for side in sides)})\n{{\n"
+    )
     if not d.declares_vectors:
         low, high = (", ".join(f"{side}.{half}" for side in sides) for half in ("lo", "hi"))
         return f"{head}  return ({register})({function}({low}), {function}({high}));\n}}\n"
     parts = ", ".join(f"{side}_in.part[i]" for side in sides)
-    return (f"{head}  enum {{ PARTS = (sizeof({register}) + sizeof({vector}) - 1) / sizeof({vector}) }};\n"
-            f"  union {{ {register} all; {vector} part[PARTS]; }} {', '.join(f'{side}_in = {{{side}}}' for side in sides)};\n"
-            f"  {d.unroll}\n  for (size_t i = 0; i < PARTS; ++i) x_in.part[i] = {function}({parts});\n  return x_in.all;\n}}\n")
+    return (
+        f"{head}  enum {{ PARTS = (sizeof({register}) + sizeof({vector}) - 1) / sizeof({vector}) }};\n"
+        f"  union {{ {register} all; {vector} part[PARTS]; }} {', '.join(f'{side}_in = {{{side}}}' for side in sides)};\n"
+        f"  {d.unroll}\n  for (size_t i = 0; i < PARTS; ++i) x_in.part[i] = {function}({parts});\n  return x_in.all;\n}}\n"
+    )

@@ -43,8 +43,11 @@ class Helpers:
             self.texts[buffered] = register_tiles.load_tile(d, width, lanes, part, index, piece, buffered, private=True)
             self.texts[name] = register_tiles.load_lines(d, width, lanes, index, ahead, name, buffered, part, each)
         if name not in self.texts:
-            self.texts[name] = register_tiles.load_tile(d, width, lanes, rows, d.index[index_type], piece, name, each, ahead) if verb == "load" \
+            self.texts[name] = (
+                register_tiles.load_tile(d, width, lanes, rows, d.index[index_type], piece, name, each, ahead)
+                if verb == "load"
                 else register_tiles.store_tile(d, width, lanes, rows, d.index[index_type], name, each)
+            )
         return name
 
     def interleave(self, width: int, rows: int, inverse: bool, lanes: int = 0) -> str:
@@ -80,8 +83,13 @@ class Helpers:
     def numbers(self, lanes: int) -> str:
         """A function that gives 0, 1, 2, .. in the lanes."""
         d, name = self.target, f"numbers_{lanes}"
-        self.texts.setdefault(name, (f"{d.function} {d.register('s32', lanes)} {name}(void)\n{{\n  const int x[{lanes}] = {{"
-                                     f"{', '.join(map(str, range(lanes)))}}};\n  return {d.gather('s32', lanes, 'x')};\n}}\n"))
+        self.texts.setdefault(
+            name,
+            (
+                f"{d.function} {d.register('s32', lanes)} {name}(void)\n{{\n  const int x[{lanes}] = {{"
+                f"{', '.join(map(str, range(lanes)))}}};\n  return {d.gather('s32', lanes, 'x')};\n}}\n"
+            ),
+        )
         return name
 
     def vector(self, dtype: str, lanes: int) -> None:

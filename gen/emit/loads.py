@@ -105,8 +105,14 @@ class Loads(Accesses):
         """Where a map of the function's index has no stride along the lanes because a row may end inside a step: the
         condition, as C text, that all lanes are in one row, and the stride there. None where rows are shorter, or the
         map has no stride along them either."""
-        if self.walked is None or self.lanes == 1 or self._before_loops or len(algebra.info(index).variables) != len(self.function.dims) \
-                or index == EMPTY or self.stride(self.mapped(index), "lane")[0] is not None:
+        if (
+            self.walked is None
+            or self.lanes == 1
+            or self._before_loops
+            or len(algebra.info(index).variables) != len(self.function.dims)
+            or index == EMPTY
+            or self.stride(self.mapped(index), "lane")[0] is not None
+        ):
             return None
         position = self.mapped(algebra.call("shape", "map", self.walked.text))
         step = self.stride(position, "lane")[0]
@@ -135,7 +141,9 @@ class Loads(Accesses):
         name, kept, t = self.name(of, "at_"), self.text, self.d.index[self.index_type]
         self.text = Text([], self._depths[0])
         self.text.add(f"{t} {name}[{self.lanes}];")
-        self.text.add(f"for ({t} lane = 0; lane < {self.lanes}; ++lane) {name}[lane] = {self.c(index, **{step: 0 for step in steps})[0]};")
+        self.text.add(
+            f"for ({t} lane = 0; lane < {self.lanes}; ++lane) {name}[lane] = {self.c(index, **{step: 0 for step in steps})[0]};"
+        )
         kept.lines[self._before_loops[0]:self._before_loops[0]] = self.text.lines
         self._before_loops = [begin + len(self.text.lines) for begin in self._before_loops]
         self.text = kept
@@ -205,7 +213,9 @@ class Loads(Accesses):
             at = self._element(pointer, dtype, self._first(flat), "const ")
             if region is self.function.body and self.loop.interleaved_rows > 1:
                 for k in range(self.loop.vec):
-                    self._prefetch(pointer, self.c(flat, **{**self._start, "vec": k})[0], dtype, self.lanes * self.registers_down)
+                    self._prefetch(
+                        pointer, self.c(flat, **{**self._start, "vec": k})[0], dtype, self.lanes * self.registers_down
+                    )
             elif region is self.function.body:
                 self._prefetch(pointer, self.c(flat, **self._start)[0], dtype)
             elif self.loop.gathered_prefetch_steps and region in self._open:
@@ -221,7 +231,8 @@ class Loads(Accesses):
                                 dtype == "f16")
         if self.loop.joined > 1:
             raise NotWide
-        # whole vectors read what lies between, which another work-item may be writing where a result is updated in place
+        # whole vectors read what lies between, which another work-item may be writing where a result is updated in
+        # place
         if stride is not None and 2 <= stride <= MOST_APART and dtype not in TINY and pointer not in self.shared:
             return self._load_apart(parameter, pointer, dtype, flat, stride)
         whole = unbroken and unbroken[1] == 1 and dtype not in TINY
@@ -238,8 +249,10 @@ class Loads(Accesses):
                                  self._row_prefetch(flat, bits(dtype) // 8, pitch[0]))
         self.before.add(f"{self.d.register(width, n)} {name}[{rows * self.registers_down}];")
         for down, at in enumerate(self._tiles(pointer, flat)):
-            self.before.add(f"{load}({offset(name, str(down * rows)) if down else name}, (const {self.d.pointer}{self.d.types[width]} *)({at}), "
-                            f"{', '.join(map(str, pitch[:2]))});")
+            self.before.add(
+                f"{load}({offset(name, str(down * rows)) if down else name}, (const {self.d.pointer}{self.d.types[width]} *)({at}), "
+                f"{', '.join(map(str, pitch[:2]))});"
+            )
         return self._from_bits(parameter, dtype, f"{name}[{self._in_tile}]")
 
     def _load_apart(self, parameter: Buffer, pointer: str, dtype: str, flat: str, stride: int) -> Value:
@@ -258,8 +271,14 @@ class Loads(Accesses):
         for down in range(self.registers_down):
             places, aligned = self._spread_registers(pointer, flat, down)
             with self.before.block(""):
-                words = [f"*(const {self.d.pointer}{kind} *)({at})" if aligned
-                         else self._load_anywhere(width, f"(const {self.d.pointer}{self.d.types[width]} *)({at})") for at in places]
+                words = [
+                    (
+                        f"*(const {self.d.pointer}{kind} *)({at})"
+                        if aligned
+                        else self._load_anywhere(width, f"(const {self.d.pointer}{self.d.types[width]} *)({at})")
+                    )
+                    for at in places
+                ]
                 self.before.add(f"const {kind} words[{rows}] = {{{', '.join(words)}}};",
                                 f"{separate}({offset(name, str(down * rows)) if down else name}, words);")
         return self._from_bits(parameter, dtype, f"{name}[{self._in_tile}]")
@@ -321,7 +340,9 @@ class Loads(Accesses):
         count = self.loop.step * bits(dtype) // 8 // size
         at = self.c(flat, vec=0)[0]
         kind, declared = self.d.union_word(name, kind, size, dtype)
-        self.before.add(*declared, f"union {{ {kind} word[{count}]; {self.d.memory(dtype)} at[{self.loop.step}]; }} {name};")
+        self.before.add(
+            *declared, f"union {{ {kind} word[{count}]; {self.d.memory(dtype)} at[{self.loop.step}]; }} {name};"
+        )
         space = f"const {self.d.pointer}"
         for k in range(count):
             further = f" + {k}" if k else ""

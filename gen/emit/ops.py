@@ -65,11 +65,17 @@ def _expression(d: Target, need: Need, opcode: str, attributes: Mapping[str, Any
     if opcode == "reduce-precision":
         if lanes > 1:
             return None
-        return f"{need('reduce_precision', dtype)}({x[0]}, {attributes['exponent_bits']}, {attributes['mantissa_bits']})"
+        return (
+            f"{need('reduce_precision', dtype)}({x[0]}, {attributes['exponent_bits']}, {attributes['mantissa_bits']})"
+        )
     if opcode == "clamp":
         high = expression(d, need, "maximum", {}, to, (dtype, dtype), (x[1], x[0]), lanes)
         if dtype == "pred":
-            return f"({d.register('pred', lanes)})(({x[0]} | {x[1]}) & {x[2]})" if lanes == 1 else f"({x[0]} | {x[1]}) & {x[2]}"
+            return (
+                f"({d.register('pred', lanes)})(({x[0]} | {x[1]}) & {x[2]})"
+                if lanes == 1
+                else f"({x[0]} | {x[1]}) & {x[2]}"
+            )
         if lanes == 1:
             return f"{need('minimum', dtype)}({high}, {x[2]})"
         return expression(d, need, "minimum", {}, to, (dtype, dtype), (f"({high})", x[2]), lanes)
@@ -309,7 +315,11 @@ def helper(d: Target, need: Need, name: str, *about: str) -> str:
     if name in ("round", "bits", "value", "narrow"):
         return _small_float(d, need, name, dtype, title)
     if name == "to_integer":
-        return _to_integer(d, dtype, about[1], title) if len(about) == 2 else _to_integers(d, about[1], int(about[2]), title)
+        return (
+            _to_integer(d, dtype, about[1], title)
+            if len(about) == 2
+            else _to_integers(d, about[1], int(about[2]), title)
+        )
     if name == "total_order":
         return _total_order(d, need, dtype, title)
     if name == "reduce_precision":
@@ -349,16 +359,21 @@ def _complex_helper(d: Target, need: Need, name: str, dtype: str, to: str, title
         return binary + result(f"{times('a.re', 'b.re')} + {times('-a.im', 'b.im')}",
                                f"{times('a.re', 'b.im')} + {times('a.im', 'b.re')}")
     if name == "divide":
-        return ("/* Smith's way: the larger part of b is divided by, so that its square cannot overflow */\n" + binary +
-                f"  const int steep = {f('fabs', 'b.re')} < {f('fabs', 'b.im')};\n"
-                f"  const {t} p = steep ? a.im : a.re, q = steep ? a.re : a.im, x = steep ? b.im : b.re, y = steep ? b.re : b.im;\n"
-                f"  const {t} r = y / x, d = x + {times('y', 'r')}, re = (p + {times('q', 'r')}) / d, im = (q + {times('-p', 'r')}) / d;\n" +
-                result("re", "steep ? -im : im"))
+        return (
+            "/* Smith's way: the larger part of b is divided by, so that its square cannot overflow */\n"
+            + binary
+            + f"  const int steep = {f('fabs', 'b.re')} < {f('fabs', 'b.im')};\n"
+            f"  const {t} p = steep ? a.im : a.re, q = steep ? a.re : a.im, x = steep ? b.im : b.re, y = steep ? b.re : b.im;\n"
+            f"  const {t} r = y / x, d = x + {times('y', 'r')}, re = (p + {times('q', 'r')}) / d, im = (q + {times('-p', 'r')}) / d;\n"
+            + result("re", "steep ? -im : im")
+        )
     if name == "negate":
         return unary + result("-a.re", "-a.im")
     if name == "abs":
-        return (f"/* infinite where a part is, whatever NaN the other may be */\n{d.function} {t} {title}({dtype} a)\n{{\n"
-                f"  return {f('fabs', 'a.re')} == INFINITY || {f('fabs', 'a.im')} == INFINITY ? ({t})INFINITY : {f('hypot', 'a.re', 'a.im')};\n}}\n")
+        return (
+            f"/* infinite where a part is, whatever NaN the other may be */\n{d.function} {t} {title}({dtype} a)\n{{\n"
+            f"  return {f('fabs', 'a.re')} == INFINITY || {f('fabs', 'a.im')} == INFINITY ? ({t})INFINITY : {f('hypot', 'a.re', 'a.im')};\n}}\n"
+        )
     if name in complex_functions.NAMES:
         return complex_functions.helper(d, need, name, dtype, title)
     raise ValueError(f"'{name}' of {dtype} has no form")
@@ -370,26 +385,32 @@ def _unaligned(d: Target, name: str, dtype: str, lanes: str, title: str) -> str:
     t = d.memory(dtype)
     kind = f"  typedef {t} any __attribute__((ext_vector_type({lanes}), aligned({bits(dtype) // 8})));"
     if name == "load":
-        return (f"{d.function} {t}{lanes} {title}(__global const {t} *p)\n{{\n#ifdef __clang__\n{kind}\n  return *(__global const any *)p;\n"
-                f"#else\n  return vload{lanes}(0, p);\n#endif\n}}\n")
-    return (f"{d.function} void {title}({t}{lanes} x, __global {t} *p)\n{{\n#ifdef __clang__\n{kind}\n  *(__global any *)p = x;\n"
-            f"#else\n  vstore{lanes}(x, 0, p);\n#endif\n}}\n")
+        return (
+            f"{d.function} {t}{lanes} {title}(__global const {t} *p)\n{{\n#ifdef __clang__\n{kind}\n  return *(__global const any *)p;\n"
+            f"#else\n  return vload{lanes}(0, p);\n#endif\n}}\n"
+        )
+    return (
+        f"{d.function} void {title}({t}{lanes} x, __global {t} *p)\n{{\n#ifdef __clang__\n{kind}\n  *(__global any *)p = x;\n"
+        f"#else\n  vstore{lanes}(x, 0, p);\n#endif\n}}\n"
+    )
 
 
 def _remainder(d: Target, title: str) -> str:
     """fmod: long division of the significands, a bit a step; exact."""
     d.used.add("double")
-    return (f"/* the sign of a, exact: a long division of the significands */\n{d.function} double {title}(double a, double b)\n{{\n"
-            "  const double x = fabs(a), y = fabs(b);\n"
-            "  if (!(x < INFINITY) || !(y > 0)) return NAN;\n"
-            "  if (x < y) return a;\n"
-            "  const int n = ilogb(y), low = n < -1022 ? -1022 : n;\n"
-            "  const ulong divisor = (ulong)ldexp(y, 52 - low);\n"
-            "  int e = ilogb(x);\n"
-            "  e = e < -1022 ? -1022 : e;\n"
-            "  ulong rest = (ulong)ldexp(ldexp(x, -e), 52);\n"
-            "  for (; e > low; --e) rest = (rest % divisor) << 1;\n"
-            "  return copysign(ldexp((double)(rest % divisor), low - 52), a);\n}\n")
+    return (
+        f"/* the sign of a, exact: a long division of the significands */\n{d.function} double {title}(double a, double b)\n{{\n"
+        "  const double x = fabs(a), y = fabs(b);\n"
+        "  if (!(x < INFINITY) || !(y > 0)) return NAN;\n"
+        "  if (x < y) return a;\n"
+        "  const int n = ilogb(y), low = n < -1022 ? -1022 : n;\n"
+        "  const ulong divisor = (ulong)ldexp(y, 52 - low);\n"
+        "  int e = ilogb(x);\n"
+        "  e = e < -1022 ? -1022 : e;\n"
+        "  ulong rest = (ulong)ldexp(ldexp(x, -e), 52);\n"
+        "  for (; e > low; --e) rest = (rest % divisor) << 1;\n"
+        "  return copysign(ldexp((double)(rest % divisor), low - 52), a);\n}\n"
+    )
 
 
 def _small_float(d: Target, need: Need, name: str, dtype: str, title: str) -> str:
@@ -401,9 +422,11 @@ def _small_float(d: Target, need: Need, name: str, dtype: str, title: str) -> st
         if name == "bits":
             return f"{head} {u16} {title}(float x)\n{{\n  return ({u16})({as_u} >> 16);\n}}\n"
         if name == "round":
-            return (f"/* to the nearest value of bf16, ties to even; a NaN stays one */\n{head} float {title}(float x)\n{{\n"
-                    f"  {u32} u = {as_u};\n  u = x != x ? u | 0x400000u : u + 0x7fffu + (u >> 16 & 1u);\n"
-                    f"  return {as_f('u & 0xffff0000u')};\n}}\n")
+            return (
+                f"/* to the nearest value of bf16, ties to even; a NaN stays one */\n{head} float {title}(float x)\n{{\n"
+                f"  {u32} u = {as_u};\n  u = x != x ? u | 0x400000u : u + 0x7fffu + (u >> 16 & 1u);\n"
+                f"  return {as_f('u & 0xffff0000u')};\n}}\n"
+            )
         return _narrow(d, need, dtype, title)
     if d.half_by_bits and name != "round":
         return _narrow(d, need, dtype, title) if name == "narrow" else _half(d, name, title, 1)
@@ -413,7 +436,11 @@ def _small_float(d: Target, need: Need, name: str, dtype: str, title: str) -> st
         body = d.half_bits("x")
         if name == "bits":
             return f"{head} {u16} {title}(float x)\n{{\n{body}}}\n"
-        body = body.replace("return u;", f"return {need('value', 'f16')}(u);") if d.wide else "  return __half2float(__half(x));\n"
+        body = (
+            body.replace("return u;", f"return {need('value', 'f16')}(u);")
+            if d.wide
+            else "  return __half2float(__half(x));\n"
+        )
         return f"{head} float {title}(double x)\n{{\n{body}}}\n"
     return f"{head} float {title}(float x)\n{{\n  return {need('value', 'f16')}({need('bits', 'f16')}(x));\n}}\n"
 
@@ -433,9 +460,11 @@ def _tiny(d: Target, need: Need, name: str, dtype: str, title: str) -> str:
         return (f"/* 2^(x - 127); the last is a NaN */\n{head} float {title}({u8} x)\n{{\n"
                 f"  return {as_f(f'x == 255 ? {quiet} : x == 0 ? 0x400000u : ({u32})x << 23')};\n}}\n")
     if style == "scale":
-        return (f"/* the nearest power of two, up from the middle; a NaN of what is not positive or too large */\n{head} {u8} {title}(float x)\n{{\n"
-                f"  const {u32} u = {as_u};\n  if (u == 0u || u >= 0x7f000000u + 0x400000u) return 255;\n"
-                f"  return ({u8})(u < 0x800000u ? (u >= 0x600000u ? 1u : 0u) : (u >> 23) + (u >> 22 & 1u));\n}}\n")
+        return (
+            f"/* the nearest power of two, up from the middle; a NaN of what is not positive or too large */\n{head} {u8} {title}(float x)\n{{\n"
+            f"  const {u32} u = {as_u};\n  if (u == 0u || u >= 0x7f000000u + 0x400000u) return 255;\n"
+            f"  return ({u8})(u < 0x800000u ? (u >= 0x600000u ? 1u : 0u) : (u >> 23) + (u >> 22 & 1u));\n}}\n"
+        )
     if name == "value":
         special = {"ieee": f"a >= {infinite} ? 0x7f800000u | (a - {infinite}) << {drop} : ",
                    "fn": f"a == {top:#x}u ? {quiet} : ", "fnuz": f"x == {sign:#x} ? {quiet} : ", "finite": ""}[style]
@@ -488,8 +517,10 @@ def _packed_load(d: Target, need: Need, dtype: str, index: str, title: str) -> s
     """An element of several to a byte; the first is in the low bits. A float comes as its value."""
     u8, width, per = d.types["u8"], dtypes.TABLE[dtype].bits, dtypes.per_byte(dtype)
     t, make, cast = d.register(dtype), *(("value", u8) if dtype in TINY else ("wrap", d.register(dtype)))
-    return (f"{d.function} {t} {title}({d.pointer}const {u8} *p, {d.index[index]} i)\n{{\n"
-            f"  return {need(make, dtype)}(({cast})(p[i / {per}] >> ({width} * (int)(i % {per})) & {(1 << width) - 1}));\n}}\n")
+    return (
+        f"{d.function} {t} {title}({d.pointer}const {u8} *p, {d.index[index]} i)\n{{\n"
+        f"  return {need(make, dtype)}(({cast})(p[i / {per}] >> ({width} * (int)(i % {per})) & {(1 << width) - 1}));\n}}\n"
+    )
 
 
 def _packed_store(d: Target, dtype: str, index: str, title: str) -> str:
@@ -524,9 +555,11 @@ def _half(d: Target, name: str, title: str, n: int) -> str:
         infinite = choose("a > 0x7f800000u", "(a >> 13 & 0x3ffu) | 0x7e00u",
                           "0x7c00u" if n == 1 else d.splat("u32", n, "0x7c00u"))
         normal = choose("a < 0x47800000u", "(a - 0x38000000u + 0xfffu + (a >> 13 & 1u)) >> 13", infinite)
-        body = (f"  const {u} w = {as_u('x')}, a = w & 0x7fffffffu;\n"
-                f"  const {u} m = {choose('a < 0x38800000u', as_u(as_f('a') + ' + 0.5f') + ' - 0x3f000000u', normal)};\n"
-                f"  return {f'({h})(m | (w >> 16 & 0x8000u))' if n == 1 else f'convert_{h}(m | (w >> 16 & 0x8000u))'};\n")
+        body = (
+            f"  const {u} w = {as_u('x')}, a = w & 0x7fffffffu;\n"
+            f"  const {u} m = {choose('a < 0x38800000u', as_u(as_f('a') + ' + 0.5f') + ' - 0x3f000000u', normal)};\n"
+            f"  return {f'({h})(m | (w >> 16 & 0x8000u))' if n == 1 else f'convert_{h}(m | (w >> 16 & 0x8000u))'};\n"
+        )
     return f"/* {comment} */\n{d.function} {to} {title}({source} x)\n{{\n{head}{body}{'#endif' + chr(10) if head else ''}}}\n"
 
 
@@ -538,25 +571,33 @@ def _small_wide(d: Target, need: Need, name: str, dtype: str, n: int, title: str
         return (f"{d.function} float{n} {title}(ushort{n} x)\n{{\n  ushort t[{n}];\n  vstore{n}(x, 0, t);\n"
                 f"  return vload_half{n}(0, (const half *)t);\n}}\n")
     if name == "bits":
-        return (f"{d.function} ushort{n} {title}(float{n} x)\n{{\n  ushort t[{n}];\n  vstore_half{n}_rte(x, 0, (half *)t);\n"
-                f"  return vload{n}(0, t);\n}}\n")
+        return (
+            f"{d.function} ushort{n} {title}(float{n} x)\n{{\n  ushort t[{n}];\n  vstore_half{n}_rte(x, 0, (half *)t);\n"
+            f"  return vload{n}(0, t);\n}}\n"
+        )
     head = f"{d.function} float{n} {title}(float{n} x)\n{{\n"
     if dtype == "f16":
         return f"{head}  return {need('value', 'f16', str(n))}({need('bits', 'f16', str(n))}(x));\n}}\n"
     if name == "round_plain":
-        return (f"/* to the nearest value of bf16, ties to even; a NaN whose lower half is empty stays one */\n{head}"
-                f"  const uint{n} u = as_uint{n}(x);\n  return as_float{n}((u + 0x7fffu + (u >> 16 & 1u)) & 0xffff0000u);\n}}\n")
-    return (f"/* to the nearest value of bf16, ties to even; a NaN stays one */\n{head}  const uint{n} u = as_uint{n}(x);\n"
-            f"  const uint{n} r = {d.choose('u32', n, 'x != x', 'u | 0x400000u', 'u + 0x7fffu + (u >> 16 & 1u)')};\n  return as_float{n}(r & 0xffff0000u);\n}}\n")
+        return (
+            f"/* to the nearest value of bf16, ties to even; a NaN whose lower half is empty stays one */\n{head}"
+            f"  const uint{n} u = as_uint{n}(x);\n  return as_float{n}((u + 0x7fffu + (u >> 16 & 1u)) & 0xffff0000u);\n}}\n"
+        )
+    return (
+        f"/* to the nearest value of bf16, ties to even; a NaN stays one */\n{head}  const uint{n} u = as_uint{n}(x);\n"
+        f"  const uint{n} r = {d.choose('u32', n, 'x != x', 'u | 0x400000u', 'u + 0x7fffu + (u >> 16 & 1u)')};\n  return as_float{n}(r & 0xffff0000u);\n}}\n"
+    )
 
 
 def _narrow(d: Target, need: Need, dtype: str, title: str) -> str:
     """f64 to a small type with one rounding: to f32 rounding to odd first."""
     u32 = d.types["u32"]
-    return (f"/* through a float that is rounded to odd: so the second rounding alone decides */\n{d.function} float {title}(double x)\n{{\n"
-            f"  float f = (float)x;\n  {u32} u = {d.reinterpret('f', 'f32', 'u32')};\n"
-            f"  if ((double)f != x && x == x && (u & 1u) == 0u) u += ((double)f < x) == (f > 0 || (f == 0 && x > 0)) ? 1u : 0xffffffffu;\n"
-            f"  return {need('round', dtype)}({d.reinterpret('u', 'u32', 'f32')});\n}}\n")
+    return (
+        f"/* through a float that is rounded to odd: so the second rounding alone decides */\n{d.function} float {title}(double x)\n{{\n"
+        f"  float f = (float)x;\n  {u32} u = {d.reinterpret('f', 'f32', 'u32')};\n"
+        f"  if ((double)f != x && x == x && (u & 1u) == 0u) u += ((double)f < x) == (f > 0 || (f == 0 && x > 0)) ? 1u : 0xffffffffu;\n"
+        f"  return {need('round', dtype)}({d.reinterpret('u', 'u32', 'f32')});\n}}\n"
+    )
 
 
 def _to_integer(d: Target, dtype: str, to: str, title: str) -> str:
@@ -564,8 +605,10 @@ def _to_integer(d: Target, dtype: str, to: str, title: str) -> str:
     suffix = "f" if t == "float" else ""
     low, high = (-(1 << (width - 1)), 1 << (width - 1)) if to in SIGNED else (0, 1 << width)
     bottom, top = d.literal(low & ((1 << width) - 1), to), d.literal((high - 1) & ((1 << width) - 1), to)
-    return (f"/* towards zero, saturating; NaN gives 0 */\n{d.function} {r} {title}({t} x)\n{{\n"
-            f"  return x != x ? ({r})0 : x <= {low}.0{suffix} ? {bottom} : x >= {high}.0{suffix} ? {top} : ({r})x;\n}}\n")
+    return (
+        f"/* towards zero, saturating; NaN gives 0 */\n{d.function} {r} {title}({t} x)\n{{\n"
+        f"  return x != x ? ({r})0 : x <= {low}.0{suffix} ? {bottom} : x >= {high}.0{suffix} ? {top} : ({r})x;\n}}\n"
+    )
 
 
 def _to_integers(d: Target, to: str, lanes: int, title: str) -> str:
@@ -596,15 +639,20 @@ def _total_order(d: Target, need: Need, dtype: str, title: str) -> str:
     s = d.types["s64" if dtype == "f64" else "s32"]
     if dtype in TINY:
         width = dtypes.TABLE[dtype].bits
-        body, flip = f"({s})({d.types['s8']})({need('bits', dtype)}(x){f' << {8 - width}' if width < 8 else ''})", "0x7f"
+        body, flip = (
+            f"({s})({d.types['s8']})({need('bits', dtype)}(x){f' << {8 - width}' if width < 8 else ''})",
+            "0x7f",
+        )
     elif dtype in SMALL:
         body = f"({s})({d.types['s16']})" + ("x" if dtype == "f16" else f"{need('bits', dtype)}(x)")
         flip = "0x7fff"
     else:
         body = d.reinterpret("x", dtype, "s64" if dtype == "f64" else "s32")
         flip = "0x7fffffffffffffff" + d.suffix64[0] if dtype == "f64" else "0x7fffffff"
-    return (f"/* an integer that orders as the bits do: -NaN lowest, -0 below 0 */\n{d.function} {s} {title}({t} x)\n{{\n"
-            f"  {s} b = {body};\n  return b < 0 ? b ^ {flip} : b;\n}}\n")
+    return (
+        f"/* an integer that orders as the bits do: -NaN lowest, -0 below 0 */\n{d.function} {s} {title}({t} x)\n{{\n"
+        f"  {s} b = {body};\n  return b < 0 ? b ^ {flip} : b;\n}}\n"
+    )
 
 
 def _reduce_precision(d: Target, dtype: str, title: str) -> str:
@@ -615,20 +663,23 @@ def _reduce_precision(d: Target, dtype: str, title: str) -> str:
     one = f"({u})1"
     near, magnitude = d.reinterpret(f"({u})(136 - m) << 23 | 0x400000u", "u32",
                                     "f32"), d.reinterpret("b ^ sign", "u32", "f32")
-    subnormal = "" if dtype != "f16" else (     # a float is normal there: 1.5 * 2^(9 - m), added and taken away, rounds to 2^(-14 - m)
+    # a float is normal there: 1.5 * 2^(9 - m), added and taken away, rounds to 2^(-14 - m)
+    subnormal = "" if dtype != "f16" else (
         f"  if (drop > 0 && (b ^ sign) < 0x38800000u) {{\n    float c = {near}, r = {magnitude} + c - c;\n"
         f"    b = {d.reinterpret('r', 'f32', 'u32')} | sign;\n    drop = 0;\n  }}\n")
-    return (f"/* nearest even to m bits of mantissa; too large for e bits of exponent: infinity; below the least normal: zero */\n"
-            f"{d.function} {t} {title}({t} x, int e, int m)\n{{\n"
-            f"  {u} b = {d.reinterpret('x', real, 'u64' if real == 'f64' else 'u32')}, sign = b >> {bits(real) - 1} << {bits(real) - 1};\n"
-            f"  int drop = m < {own} ? {mantissa} - m : 0, top = {mantissa};\n"
-            f"  {u} largest = ({u})({bias} + ({one} << (e - 1)) - 1), least = ({u})({bias} - (({one} << (e - 1)) - 1) + 1);\n"
-            f"  if (x != x) return x;\n"
-            f"{subnormal}  if (drop > 0) b = (b + ((({one} << (drop - 1)) - 1) + (b >> drop & 1))) >> drop << drop;\n"
-            f"  b ^= sign;\n"
-            f"  if (({one} << (e - 1)) - 1 < {own_bias} && b >> top > largest) b = ({u}){2 * bias + 1} << top;\n"
-            f"  if (({one} << (e - 1)) - 1 < {own_bias} && b >> top < least) b = 0;\n"
-            f"  return {d.reinterpret('b | sign', 'u64' if real == 'f64' else 'u32', real)};\n}}\n")
+    return (
+        f"/* nearest even to m bits of mantissa; too large for e bits of exponent: infinity; below the least normal: zero */\n"
+        f"{d.function} {t} {title}({t} x, int e, int m)\n{{\n"
+        f"  {u} b = {d.reinterpret('x', real, 'u64' if real == 'f64' else 'u32')}, sign = b >> {bits(real) - 1} << {bits(real) - 1};\n"
+        f"  int drop = m < {own} ? {mantissa} - m : 0, top = {mantissa};\n"
+        f"  {u} largest = ({u})({bias} + ({one} << (e - 1)) - 1), least = ({u})({bias} - (({one} << (e - 1)) - 1) + 1);\n"
+        f"  if (x != x) return x;\n"
+        f"{subnormal}  if (drop > 0) b = (b + ((({one} << (drop - 1)) - 1) + (b >> drop & 1))) >> drop << drop;\n"
+        f"  b ^= sign;\n"
+        f"  if (({one} << (e - 1)) - 1 < {own_bias} && b >> top > largest) b = ({u}){2 * bias + 1} << top;\n"
+        f"  if (({one} << (e - 1)) - 1 < {own_bias} && b >> top < least) b = 0;\n"
+        f"  return {d.reinterpret('b | sign', 'u64' if real == 'f64' else 'u32', real)};\n}}\n"
+    )
 
 
 def _integer_helper(d: Target, name: str, dtype: str, title: str) -> str:
@@ -656,11 +707,15 @@ def _integer_helper(d: Target, name: str, dtype: str, title: str) -> str:
         return f"{head} {t} {title}({t} a)\n{{\n  return a < 0 ? ({t})(0 - ({wide})a) : a;\n}}\n"
     if name == "power":
         negative = f"  if (b < 0) return a == 1 ? 1 : a == -1 ? (b & 1 ? ({t})-1 : ({t})1) : 0;\n" if signed else ""
-        return (f"{two}  {wide} r = 1, x = ({wide})a;\n{negative}"
-                f"  for ({u} n = ({u})b; n != 0; n >>= 1) {{\n    if (n & 1) r *= x;\n    x *= x;\n  }}\n  return ({t})r;\n}}\n")
+        return (
+            f"{two}  {wide} r = 1, x = ({wide})a;\n{negative}"
+            f"  for ({u} n = ({u})b; n != 0; n >>= 1) {{\n    if (n & 1) r *= x;\n    x *= x;\n  }}\n  return ({t})r;\n}}\n"
+        )
     if name == "popcnt":
-        return (f"{head} {t} {title}({t} a)\n{{\n  int n = 0;\n  for ({u} x = {low}; x != 0; x &= x - 1) ++n;\n  return ({t})n;\n}}\n")
+        return f"{head} {t} {title}({t} a)\n{{\n  int n = 0;\n  for ({u} x = {low}; x != 0; x &= x - 1) ++n;\n  return ({t})n;\n}}\n"
     if name == "count_leading_zeros":
-        return (f"{head} {t} {title}({t} a)\n{{\n  int n = 0;\n  for ({u} x = {low}; n < {width} && !(x >> {width - 1}); x <<= 1) ++n;\n"
-                f"  return ({t})n;\n}}\n")
+        return (
+            f"{head} {t} {title}({t} a)\n{{\n  int n = 0;\n  for ({u} x = {low}; n < {width} && !(x >> {width - 1}); x <<= 1) ++n;\n"
+            f"  return ({t})n;\n}}\n"
+        )
     raise ValueError(f"'{name}' of {dtype} has no form")

@@ -55,8 +55,16 @@ class Regions(Loads, Elementwise):
         x = [self.read(self.partition.operand(entry, k), entry.region) for k in range(len(instruction.operands))]
         if opcode == "map":
             return self.scalar(instruction.called[0], x)
-        return [self.apply(opcode, instruction.attributes, instruction.shape.dtype, [o.shape.dtype for o in instruction.operands], x,
-                           instruction.name)]
+        return [
+            self.apply(
+                opcode,
+                instruction.attributes,
+                instruction.shape.dtype,
+                [o.shape.dtype for o in instruction.operands],
+                x,
+                instruction.name,
+            )
+        ]
 
     # ---- calls ----
 
@@ -66,7 +74,9 @@ class Regions(Loads, Elementwise):
         shape = instruction.shape.leaves()
         index = self.mapped(entry.map)
         pointers = "".join(f"{p}, " for p in self.arguments(entry.callee))
-        same = self.lanes == 1 or (not self._by_lane(index) and all(a.stride == 0 for a in algebra.access(index, "lane")))
+        same = self.lanes == 1 or (
+            not self._by_lane(index) and all(a.stride == 0 for a in algebra.access(index, "lane"))
+        )
         results = self.c(index, lane=0) if same and self.lanes > 1 else self.c(index)
         call = f"{entry.callee.name}({(pointers + ', '.join(results)).rstrip(', ')}"
         if len(shape) > 1:
@@ -90,7 +100,16 @@ class Regions(Loads, Elementwise):
             return [Value(f"{name}[0]", leaf.dtype, 1, leaf.dtype == "f16") for name, leaf in zip(names, leaves)]
         outputs = ", ".join(f"{name} + lane" for name in names)
         self.text.add(self._each_lane(count, f"{call}{separator}{outputs});", index))
-        return [self.declare(entry.instruction.name, leaf.dtype, count, self.d.gather("u16" if leaf.dtype == "f16" else leaf.dtype, count, name), leaf.dtype == "f16") for name, leaf in zip(names, leaves)]
+        return [
+            self.declare(
+                entry.instruction.name,
+                leaf.dtype,
+                count,
+                self.d.gather("u16" if leaf.dtype == "f16" else leaf.dtype, count, name),
+                leaf.dtype == "f16",
+            )
+            for name, leaf in zip(names, leaves)
+        ]
 
     def arguments(self, function: Function) -> List[str]:
         """The pointers that a function and those it calls read."""
@@ -118,7 +137,11 @@ class Regions(Loads, Elementwise):
                 raise NotWide
             index = algebra.substitute(index, lane=0)
         self._tested |= tested(index, self.box)
-        return [c for c in conditions(index, self.box, self.index_type) if c not in self._thread_guards and c not in self._held]
+        return [
+            c
+            for c in conditions(index, self.box, self.index_type)
+            if c not in self._thread_guards and c not in self._held
+        ]
 
     def _of_thread(self, guard: algebra.Guard) -> bool:
         return self.thread is not None and guard in algebra.guards(self.thread)
@@ -137,7 +160,9 @@ class Regions(Loads, Elementwise):
             return padding
         name = self.name(instruction.name)
         half = dtype == "f16"
-        self.text.add(f"{self.type(dtype, self.lanes, half)} {name} = {padding.text if self.lanes == 1 else self.splat(padding)};")
+        self.text.add(
+            f"{self.type(dtype, self.lanes, half)} {name} = {padding.text if self.lanes == 1 else self.splat(padding)};"
+        )
         with self.text.block(f"if ({condition})" if condition else ""):
             self._guarded(entry, 0, region, name, dtype)
         return Value(name, dtype, self.lanes, half)
@@ -151,7 +176,9 @@ class Regions(Loads, Elementwise):
         always = [side for side in sides if not side[2]]
         sides = always[:1] or sides     # a side that always holds leaves the others nothing
         half = dtype == "f16"
-        self.text.add(f"{self.type(dtype, self.lanes, half)} {name}{' = ' + self.d.zero(self.lanes) if not sides else ''};")
+        self.text.add(
+            f"{self.type(dtype, self.lanes, half)} {name}{' = ' + self.d.zero(self.lanes) if not sides else ''};"
+        )
         for number, (operand, region, condition) in enumerate(sides):
             head = "else " if number else ""
             head += "" if number == len(sides) - 1 else f"if ({condition})"
@@ -171,7 +198,9 @@ class Regions(Loads, Elementwise):
         if condition is None:
             return kept
         name, half = self.name(instruction.name), dtype == "f16"
-        self.text.add(f"{self.type(dtype, self.lanes, half)} {name} = {kept.text if self.lanes == 1 else self.splat(kept)};")
+        self.text.add(
+            f"{self.type(dtype, self.lanes, half)} {name} = {kept.text if self.lanes == 1 else self.splat(kept)};"
+        )
         with self.text.block(f"if ({condition})" if condition else ""):
             self._guarded(entry, 1, region, name, dtype)
         return Value(name, dtype, self.lanes, half)
@@ -185,7 +214,8 @@ class Regions(Loads, Elementwise):
         return flat != EMPTY and not {"vec", "lane", "down", "row"} & set(algebra.info(flat).results[0].variables)
 
     def bind(self, runtimes: "Sequence[Runtime]", where: Region) -> bool:
-        """Runtime variables: indices as they are read, brought into their bounds in their own type. Whether that is done before the step."""
+        """Runtime variables: indices as they are read, brought into their bounds in their own type. Whether that is
+        done before the step."""
         steady = self.steady and self.open(where) and all(self._is_steady(runtime) for runtime in runtimes)
         if steady:
             text, loads = self.text, self._loads
@@ -207,14 +237,19 @@ class Regions(Loads, Elementwise):
                 self.text.add(f"const {t} {runtime.name} = {clamped};")
             else:
                 name = self._lanes_of[runtime.name] = self.name(f"{runtime.name}_l", "")
-                self.text.add(f"{t} {name}[{self.lanes}];", f"for ({t} lane = 0; lane < {self.lanes}; ++lane) {name}[lane] = {clamped};")
+                self.text.add(
+                    f"{t} {name}[{self.lanes}];",
+                    f"for ({t} lane = 0; lane < {self.lanes}; ++lane) {name}[lane] = {clamped};",
+                )
 
     # ---- loops ----
 
     @contextmanager
-    def _loops(self, entry: Entry, loop: Region, inside: Region, down: bool = False, free: bool = False) -> "Iterator[bool]":
-        """The loops of a region, first to last or last to first, and the condition of a guard in them; False: nothing is ever inside.
-        free: in any order, then with short steps in memory inside."""
+    def _loops(
+        self, entry: Entry, loop: Region, inside: Region, down: bool = False, free: bool = False
+    ) -> "Iterator[bool]":
+        """The loops of a region, first to last or last to first, and the condition of a guard in them; False: nothing
+        is ever inside. free: in any order, then with short steps in memory inside."""
         names = loop.ranges[:len(loop_sizes(entry.instruction))]
         sizes = [self.partition.ranges[name] for name in names]
         tests = self._conditions(inside) if inside is not loop else []
@@ -222,7 +257,10 @@ class Regions(Loads, Elementwise):
             yield False
             return
         t = self.d.index[self.index_type]
-        heads = [f"for ({t} {v} = {n}; {v}-- > 0;)" if down else f"for ({t} {v} = 0; {v} < {n}; ++{v})" for v, n in zip(names, sizes)]
+        heads = [
+            f"for ({t} {v} = {n}; {v}-- > 0;)" if down else f"for ({t} {v} = 0; {v} < {n}; ++{v})"
+            for v, n in zip(names, sizes)
+        ]
         heads += [f"if ({' && '.join(tests)})"] if tests else []
         self._before_loops.append(len(self.text.lines))
         self._depths.append(self.text.depth)
@@ -261,7 +299,10 @@ class Regions(Loads, Elementwise):
     def _reduce(self, entry: Entry) -> List[Value]:
         instruction, loop, inside = entry.instruction, entry.regions[0], entry.regions[-1]
         count = len(instruction.operands) // 2
-        sums = [self._variable(instruction.name, self.read(self.partition.operand(entry, count + k), entry.region)) for k in range(count)]
+        sums = [
+            self._variable(instruction.name, self.read(self.partition.operand(entry, count + k), entry.region))
+            for k in range(count)
+        ]
         if self.partition.operand(entry, 0, inside).map == EMPTY:
             return sums
         with self._loops(entry, loop, inside, free=combiner.analyse(instruction).free) as some:
@@ -269,12 +310,15 @@ class Regions(Loads, Elementwise):
                 self.region(inside)
                 x = sums + [self.read(self.partition.operand(entry, k, inside), inside) for k in range(count)]
                 names = [v.text for v in sums]
-                for name, value in zip(names, self._settled([self.real(v) for v in self.scalar(instruction.called[0], x)], names)):
+                for name, value in zip(
+                    names, self._settled([self.real(v) for v in self.scalar(instruction.called[0], x)], names)
+                ):
                     self.text.add(f"{name} = {self.splat(value)};")
         return [replace(v, rounded=not (self.excess and v.dtype in SMALL)) for v in sums]
 
     def _product(self, entry: Entry) -> Value:
-        """A sum of products in the accumulator's type, which the operands are converted to; at the end rounded to the result's."""
+        """A sum of products in the accumulator's type, which the operands are converted to; at the end rounded to the
+        result's."""
         instruction, loop, inside = entry.instruction, entry.regions[0], entry.regions[-1]
         kind = accumulator(instruction)
 
@@ -284,14 +328,24 @@ class Regions(Loads, Elementwise):
         with self._loops(entry, loop, inside) as some:
             if some:
                 self.region(inside)
-                x = [convert(self.read(self.partition.operand(entry, k, inside), inside), o.shape.dtype, kind) for k, o in enumerate(instruction.operands)]
-                x = [self.apply("multiply", {}, kind, [kind, kind], [value, scale], "scaled") for value, scale in zip(x, x[2:])] or x     # of scaled-dot
+                x = [
+                    convert(self.read(self.partition.operand(entry, k, inside), inside), o.shape.dtype, kind)
+                    for k, o in enumerate(instruction.operands)
+                ]
+                # of scaled-dot
+                x = [
+                    self.apply("multiply", {}, kind, [kind, kind], [value, scale], "scaled")
+                    for value, scale in zip(x, x[2:])
+                ] or x
                 product = self.apply("multiply", {}, kind, [kind, kind], x, "product")
-                self.text.add(f"{total.text} = {self.splat(self.apply('add', {}, kind, [kind, kind], [total, product], 'next'))};")
+                self.text.add(
+                    f"{total.text} = {self.splat(self.apply('add', {}, kind, [kind, kind], [total, product], 'next'))};"
+                )
         return convert(total, kind, instruction.shape.dtype)
 
     def _select_and_scatter(self, entry: Entry) -> Value:
-        """Of the windows that see an element, in the order of their places, those that select it scatter their value there."""
+        """Of the windows that see an element, in the order of their places, those that select it scatter their value
+        there."""
         instruction, (places, at_place, window, at_element) = entry.instruction, entry.regions
         rank, dtype = len(instruction.shape.dims), instruction.shape.dtype
         total = self._variable(instruction.name, self.read(self.partition.operand(entry, 2), entry.region))
@@ -299,21 +353,33 @@ class Regions(Loads, Elementwise):
             if some:
                 best = self._variable(f"{instruction.name}_best", Value(self.d.literal(0, dtype), dtype))
                 number = f"u{self.d.register_bits(dtype)}"     # as wide as what is compared: one mask chooses both
-                here = self._variable(f"{instruction.name}_here", Value(self.d.literal(0, number), number))     # whether the best one is this one
-                seen = self.name(f"{instruction.name}_seen")                                                    # whether a first element was met
+                # whether the best one is this one
+                here = self._variable(f"{instruction.name}_here", Value(self.d.literal(0, number), number))
+                # whether a first element was met
+                seen = self.name(f"{instruction.name}_seen")
                 self.text.add(f"int {seen} = 0;")
                 with self._loops(entry, window, at_element) as any_element:
                     if any_element:
                         self.region(at_element)
                         new = self.real(self.read(self.partition.operand(entry, 0, at_element), at_element))
-                        same = " && ".join(f"{a} == {b}" for a, b in zip(window.ranges[:rank], window.ranges[rank:])) or "1"
+                        same = (
+                            " && ".join(f"{a} == {b}" for a, b in zip(window.ranges[:rank], window.ranges[rank:]))
+                            or "1"
+                        )
                         this = Value(f"({self.d.register(number)})({same})", number)
                         keep = self.scalar(instruction.attributes["select"], [best, new])[0]
                         with self.text.block(f"if (!{seen})"):
                             self.text.add(f"{best.text} = {self.splat(new)};", f"{here.text} = {self.splat(this)};")
                         with self.text.block("else"):
                             for kept, other in ((best, new), (here, this)):
-                                chosen = self.apply("select", {}, kept.dtype, ["pred", kept.dtype, kept.dtype], [keep, kept, other], "chosen")
+                                chosen = self.apply(
+                                    "select",
+                                    {},
+                                    kept.dtype,
+                                    ["pred", kept.dtype, kept.dtype],
+                                    [keep, kept, other],
+                                    "chosen",
+                                )
                                 self.text.add(f"{kept.text} = {self.splat(chosen)};")
                         self.text.add(f"{seen} = 1;")
                 with self.text.block(f"if ({seen})" if self.lanes > 1 else f"if ({here.text})"):
@@ -322,11 +388,17 @@ class Regions(Loads, Elementwise):
                     scattered = self.real(self.scalar(instruction.attributes["scatter"], [source, total])[0])
                     if self.lanes > 1:
                         zero = Value(self.d.literal(0, number), number)
-                        chosen = self.apply("compare", {"direction": "NE"}, "pred", [number, number], [here, zero], "chosen")
-                        scattered = self.apply("select", {}, dtype, ["pred", dtype, dtype], [chosen, scattered, total], "scattered")
+                        chosen = self.apply(
+                            "compare", {"direction": "NE"}, "pred", [number, number], [here, zero], "chosen"
+                        )
+                        scattered = self.apply(
+                            "select", {}, dtype, ["pred", dtype, dtype], [chosen, scattered, total], "scattered"
+                        )
                     self.text.add(f"{total.text} = {self.splat(scattered)};")
         return replace(total, rounded=not (self.excess and total.dtype in SMALL))
 
     def _settled(self, values: List[Value], names: List[str]) -> List[Value]:
         """Values none of which is an accumulator that is assigned before it is read."""
-        return [self.declare("next", v.dtype, v.lanes, v.text) if v.text in names and len(names) > 1 else v for v in values]
+        return [
+            self.declare("next", v.dtype, v.lanes, v.text) if v.text in names and len(names) > 1 else v for v in values
+        ]

@@ -81,7 +81,9 @@ def _log2(n: int) -> int:
 
 def _check(width: int, lanes: int, rows: int) -> int:
     """How many bits of the lane's number count within 16 bytes."""
-    assert width in (8, 16, 32, 64) and min(lanes, rows) > 1 and width * lanes <= 512, f"no tile {lanes}x{rows} of {width} bits"
+    assert (
+        width in (8, 16, 32, 64) and min(lanes, rows) > 1 and width * lanes <= 512
+    ), f"no tile {lanes}x{rows} of {width} bits"
     _log2(rows)
     return min(_log2(lanes), _log2(128 // width))
 
@@ -144,8 +146,10 @@ def _apart(each: int, lane: str = "l") -> str:
 
 
 def _function(d: Any, width: int, lanes: int, rows: int, name: str, parameters: str, fast: str, plain: str) -> str:
-    return (f"{d.function} void {name}({parameters})\n{{\n#if SHUFFLES >= {width * lanes // 8}\n{fast}#else\n  for (int l = 0; l < {lanes}; ++l)\n"
-            f"    for (int r = 0; r < {rows}; ++r) {plain};\n#endif\n}}\n")
+    return (
+        f"{d.function} void {name}({parameters})\n{{\n#if SHUFFLES >= {width * lanes // 8}\n{fast}#else\n  for (int l = 0; l < {lanes}; ++l)\n"
+        f"    for (int r = 0; r < {rows}; ++r) {plain};\n#endif\n}}\n"
+    )
 
 
 def load_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", piece: int = 16, name: str = "",
@@ -210,7 +214,10 @@ def _asks(d: Any, width: int, lanes: int, each: int, ahead: int) -> str:
 
 def _load(d: Any, width: int, lanes: int, rows: int, index: str, name: str, each: int, fast: str) -> str:
     t = d.types[f"u{width}"]
-    parameters = f"{register(d, width, lanes)} *out, {_memory(d, 'const ', t, 'from')}, {index} stride" + f", {index} further" * bool(each)
+    parameters = (
+        f"{register(d, width, lanes)} *out, {_memory(d, 'const ', t, 'from')}, {index} stride"
+        + f", {index} further" * bool(each)
+    )
     return _function(d, width, lanes, rows, name, parameters, fast,
                      f"(({t} *)(out + r))[l] = from[{_apart(each, f'({index})l')} + ({index})r]")
 
@@ -301,21 +308,29 @@ def interleave(d: Any, width: int, rows: int, inverse: bool, name: str) -> str:
         names = [f"__builtin_shufflevector(in[0], in[1], {', '.join(str(k * lanes + l) for k, l in goal)})"
                  for goal in goals]
     text += "".join(f"  out[{k}] = {name};\n" for k, name in enumerate(names))
-    plain = f"((const {t} *)(in + l / {each}))[l % {each} * {rows} + k]" if inverse else f"((const {t} *)(in + l % {rows}))[k * {each} + l / {rows}]"
-    return (f"{d.function} void {name}({kind} *out, const {kind} *in)\n{{\n#if SHUFFLES >= 64\n{define}{text}{undefine}#else\n"
-            f"  for (int k = 0; k < {rows}; ++k)\n    for (int l = 0; l < {lanes}; ++l) (({t} *)(out + k))[l] = {plain};\n#endif\n}}\n")
+    plain = (
+        f"((const {t} *)(in + l / {each}))[l % {each} * {rows} + k]"
+        if inverse
+        else f"((const {t} *)(in + l % {rows}))[k * {each} + l / {rows}]"
+    )
+    return (
+        f"{d.function} void {name}({kind} *out, const {kind} *in)\n{{\n#if SHUFFLES >= 64\n{define}{text}{undefine}#else\n"
+        f"  for (int k = 0; k < {rows}; ++k)\n    for (int l = 0; l < {lanes}; ++l) (({t} *)(out + k))[l] = {plain};\n#endif\n}}\n"
+    )
 
 
 def _merged(names: "Sequence[str]", places: "Sequence[Element]", lanes: int) -> str:
-    """A register, as text: lane l holds lane places[l][1] of the register names[places[l][0]]; merged from one after the
-    other."""
+    """A register, as text: lane l holds lane places[l][1] of the register names[places[l][0]]; merged from one after
+    the other."""
     first, *others = dict.fromkeys(operand for operand, _ in places)
     merged, held = names[first], [(first, l) for l in range(lanes)]
     for operand in others or [first]:
         both = [*held, *((operand, l) for l in range(lanes))]
         # lanes whose operand comes later keep what they have
         picked = [both.index(place) if place in both else l for l, place in enumerate(places)]
-        merged, held = f"__builtin_shufflevector({merged}, {names[operand]}, {', '.join(map(str, picked))})", [both[l] for l in picked]
+        merged, held = f"__builtin_shufflevector({merged}, {names[operand]}, {', '.join(map(str, picked))})", [
+            both[l] for l in picked
+        ]
     assert held == list(places), (names, places)
     return merged
 
@@ -329,9 +344,15 @@ def spread(d: Any, width: int, lanes: int, rows: int, inverse: bool, name: str) 
         places = [divmod(l * rows + k, lanes) if inverse else ((k * lanes + l) % rows, (k * lanes + l) // rows)
                   for l in range(lanes)]
         fast += f"  out[{k}] = {_merged([f'in[{r}]' for r in range(rows)], places, lanes)};\n"
-    flat = f"((const {t} *)in)[l * {rows} + k]" if inverse else f"((const {t} *)(in + (k * {lanes} + l) % {rows}))[(k * {lanes} + l) / {rows}]"
-    return (f"{d.function} void {name}({kind} *out, const {kind} *in)\n{{\n#if SHUFFLES >= {width * lanes // 8}\n{fast}#else\n"
-            f"  for (int k = 0; k < {rows}; ++k)\n    for (int l = 0; l < {lanes}; ++l) (({t} *)(out + k))[l] = {flat};\n#endif\n}}\n")
+    flat = (
+        f"((const {t} *)in)[l * {rows} + k]"
+        if inverse
+        else f"((const {t} *)(in + (k * {lanes} + l) % {rows}))[(k * {lanes} + l) / {rows}]"
+    )
+    return (
+        f"{d.function} void {name}({kind} *out, const {kind} *in)\n{{\n#if SHUFFLES >= {width * lanes // 8}\n{fast}#else\n"
+        f"  for (int k = 0; k < {rows}; ++k)\n    for (int l = 0; l < {lanes}; ++l) (({t} *)(out + k))[l] = {flat};\n#endif\n}}\n"
+    )
 
 
 def load_apart(d: Any, width: int, lanes: int, stride: int, name: str) -> str:
@@ -340,11 +361,16 @@ def load_apart(d: Any, width: int, lanes: int, stride: int, name: str) -> str:
     t, kind, last = d.types[f"u{width}"], register(d, width, lanes), (lanes - 1) * (stride - 1)
     starts = [min(k * lanes, last) for k in range(-(-last // lanes) + 1)]
     places = [(k, l * stride - starts[k]) for l in range(lanes) for k in [min(l * stride // lanes, len(starts) - 1)]]
-    text = "".join(f"  const {kind} a{k} = *({_memory(d, 'const ', 'piece', '')})(from + {start});\n" for k, start in enumerate(starts))
+    text = "".join(
+        f"  const {kind} a{k} = *({_memory(d, 'const ', 'piece', '')})(from + {start});\n"
+        for k, start in enumerate(starts)
+    )
     merged = _merged([f"a{k}" for k in range(len(starts))], places, lanes)
-    return (f"{d.function} {kind} {name}({_memory(d, 'const ', t, 'from')})\n{{\n#if SHUFFLES >= {width * lanes // 8}\n{_piece(d, width, lanes)}"
-            f"{text}  return {merged};\n#else\n  {kind} out;\n  for (int l = 0; l < {lanes}; ++l) (({t} *)&out)[l] = from[l * {stride}];\n"
-            f"  return out;\n#endif\n}}\n")
+    return (
+        f"{d.function} {kind} {name}({_memory(d, 'const ', t, 'from')})\n{{\n#if SHUFFLES >= {width * lanes // 8}\n{_piece(d, width, lanes)}"
+        f"{text}  return {merged};\n#else\n  {kind} out;\n  for (int l = 0; l < {lanes}; ++l) (({t} *)&out)[l] = from[l * {stride}];\n"
+        f"  return out;\n#endif\n}}\n"
+    )
 
 
 def join(d: Any, width: int, lanes: int, parts: int, name: str) -> str:
@@ -356,8 +382,10 @@ def join(d: Any, width: int, lanes: int, parts: int, name: str) -> str:
         names = [f"__builtin_shufflevector({a}, {b}, {', '.join(map(str, range(size)))})"
                  for a, b in zip(names[::2], names[1::2])]
     plain = f"  {whole} out;\n  for (int l = 0; l < {lanes * parts}; ++l) (({t} *)&out)[l] = ((const {t} *)(in + l / {lanes}))[l % {lanes}];\n  return out;\n"
-    return (f"{d.function} {whole} {name}(const {kind} *in)\n{{\n#if SHUFFLES >= {width * lanes * parts // 8}\n  return {names[0]};\n"
-            f"#else\n{plain}#endif\n}}\n")
+    return (
+        f"{d.function} {whole} {name}(const {kind} *in)\n{{\n#if SHUFFLES >= {width * lanes * parts // 8}\n  return {names[0]};\n"
+        f"#else\n{plain}#endif\n}}\n"
+    )
 
 
 # ---- whole lines where rows begin anywhere ----
@@ -422,7 +450,9 @@ def line_tile(d: Any, width: int, lanes: int, rows: int, pitch: int, part: str, 
             text += partial(i, line, end - line, (f"in[{i}]", rest))
     types = "".join(_piece(d, width, size).replace("piece", f"piece{size}") for size in sorted(pieces) if size > 1)
     begin, count = (f"{rest} + ", 1) if part == "last" else ("", down if part == "next" else 1)
-    return (f"{d.function} void {name or f'{part}_u{width}_{lanes}x{rows}'}({_memory(d, '', t, 'to')}, {kind} *carry, const {kind} *in)\n{{\n"
-            f"  (void)to, (void)carry;\n#if SHUFFLES >= {width * lanes // 8}\n{types}{text}#else\n"
-            f"  for (int i = 0; i < {rows}; ++i)\n    for (int l = 0; l < {count * lanes}; ++l)"
-            f" to[i * {pitch}{d.suffix64[0] if rows * pitch >> 31 else ''} + {begin}l] = ((const {t} *)(in + i + l / {lanes} * {rows}))[l % {lanes}];\n#endif\n}}\n")
+    return (
+        f"{d.function} void {name or f'{part}_u{width}_{lanes}x{rows}'}({_memory(d, '', t, 'to')}, {kind} *carry, const {kind} *in)\n{{\n"
+        f"  (void)to, (void)carry;\n#if SHUFFLES >= {width * lanes // 8}\n{types}{text}#else\n"
+        f"  for (int i = 0; i < {rows}; ++i)\n    for (int l = 0; l < {count * lanes}; ++l)"
+        f" to[i * {pitch}{d.suffix64[0] if rows * pitch >> 31 else ''} + {begin}l] = ((const {t} *)(in + i + l / {lanes} * {rows}))[l % {lanes}];\n#endif\n}}\n"
+    )

@@ -46,7 +46,8 @@ class Stores(Loads):
             at = [self._element(pointer, dtype, self.c(flat, **{**self._start, **step})[0]) for step in steps]
             registers = [text.replace(f"({self.d.pointer}{self.d.types[dtype]} *)", f"({self.d.pointer}{kind} *)", 1)
                          for text in at]
-            order = range(len(at)) if in_words else sorted(range(len(at)), key=lambda number: number % n)    # row by row
+            # row by row
+            order = range(len(at)) if in_words else sorted(range(len(at)), key=lambda number: number % n)
             lines.append([(number, registers[number]) for number in order])
         pointer, flat = sides[0]
         if words[0]:
@@ -114,11 +115,15 @@ class Stores(Loads):
             raise NotWide
         u8 = self.d.types["u8"]
         if step == 1:
-            self.text.add(f"{self.helpers.need('packed_store', dtype, self.index_type)}({pointer}, {self.c(flat)[0]}, ({u8}){text});")
+            self.text.add(
+                f"{self.helpers.need('packed_store', dtype, self.index_type)}({pointer}, {self.c(flat)[0]}, ({u8}){text});"
+            )
             return
         name, width, at = self.name(pointer, "w_"), dtypes.TABLE[dtype].bits, self.c(flat, vec=0)[0]
         self.before.add(f"{u8} {name}[{step // per}] = {{0}};")
-        self.text.add(f"{name}[vec / {per}] = ({u8})({name}[vec / {per}] | (({u8}){text} & {(1 << width) - 1}) << vec % {per} * {width});")
+        self.text.add(
+            f"{name}[vec / {per}] = ({u8})({name}[vec / {per}] | (({u8}){text} & {(1 << width) - 1}) << vec % {per} * {width});"
+        )
         self.after.add(*(f"{pointer}[({at}) / {per}{f' + {k}' if k else ''}] = {name}[{k}];"
                          for k in range(step // per)))
 
@@ -139,7 +144,9 @@ class Stores(Loads):
                                              f"u{width}") else self.d.reinterpret(text, dtype, f"u{width}", n)
                     text = f"convert_ushort{n}({text})" if width == 8 else text
                     self.text.add(f"{name} |= convert_uint{n}({text}) << {self._part(width)};")
-                self.after.add(f"{self.d.store_word(stream)}({name}, ({self.d.pointer}uint{n} *)({offset(pointer, self.c(flat, lane=0, vec=0)[0])}));")
+                self.after.add(
+                    f"{self.d.store_word(stream)}({name}, ({self.d.pointer}uint{n} *)({offset(pointer, self.c(flat, lane=0, vec=0)[0])}));"
+                )
                 return
         if self.turned(flat, self.function.body):
             self._store_tile(pointer, dtype, self._to_bits(text, dtype), flat)
@@ -167,7 +174,9 @@ class Stores(Loads):
             raise NotWide
         wide = self.declare(pointer, dtype, n, text, value.bits)
         lane = Value(self._lane_array(wide), dtype, 1, value.bits)
-        self.text.add(f"for ({self.d.index[self.index_type]} lane = 0; lane < {n}; ++lane) {pointer}[{self.c(flat)[0]}] = {self.to_memory(lane)};")
+        self.text.add(
+            f"for ({self.d.index[self.index_type]} lane = 0; lane < {n}; ++lane) {pointer}[{self.c(flat)[0]}] = {self.to_memory(lane)};"
+        )
 
     def _store_tile(self, pointer: str, dtype: str, text: str, flat: str) -> None:
         """A result in the tile's other order: turned back in registers."""
@@ -177,8 +186,10 @@ class Stores(Loads):
         self.before.add(f"{self.d.register(width, n)} {name}[{rows * self.registers_down}];")
         self.text.add(f"{name}[{self._in_tile}] = {text};")
         for down, at in enumerate(self._tiles(pointer, flat)):
-            self.after.add(f"{store}(({self.d.pointer}{self.d.types[width]} *)({at}), {', '.join(map(str, pitch[:2]))}, "
-                           f"{offset(name, str(down * rows)) if down else name});")
+            self.after.add(
+                f"{store}(({self.d.pointer}{self.d.types[width]} *)({at}), {', '.join(map(str, pitch[:2]))}, "
+                f"{offset(name, str(down * rows)) if down else name});"
+            )
 
     def _to_bits(self, text: str, dtype: str) -> str:
         """A register's bits, as memory has them."""
@@ -196,11 +207,16 @@ class Stores(Loads):
         for down in range(self.registers_down):
             places, aligned = self._spread_registers(pointer, flat, down)
             with self.after.block(""):
-                self.after.add(f"{kind} words[{rows}];", f"{interleave}(words, {offset(name, str(down * rows)) if down else name});")
+                self.after.add(
+                    f"{kind} words[{rows}];",
+                    f"{interleave}(words, {offset(name, str(down * rows)) if down else name});",
+                )
                 for k, at in enumerate(places):
                     memory = f"({self.d.pointer}{self.d.types[width]} *)({at})"
                     if aligned:
-                        self.after.add(f"{self.d.store_word(self.loop.stream)}(words[{k}], ({self.d.pointer}{kind} *)({at}));")
+                        self.after.add(
+                            f"{self.d.store_word(self.loop.stream)}(words[{k}], ({self.d.pointer}{kind} *)({at}));"
+                        )
                     elif self.d.loads_anywhere:
                         self.after.add(self.d.scatter(width, n, f"words[{k}]", memory))
                     else:
@@ -212,7 +228,11 @@ class Stores(Loads):
         name, join, whole = self.name(pointer,
                                       "w_"), self.helpers.join(width, n, down), self.d.register(width, n * down)
         self.before.add(f"{self.d.register(width, n)} {name}[{vec * down}];")
-        self.text.add(f"{name}[vec * {down} + down] = {text if dtype in ('bf16', 'f16', 'pred', width) else self.d.reinterpret(text, dtype, width, n)};")
+        self.text.add(
+            f"{name}[vec * {down} + down] = {text if dtype in ('bf16', 'f16', 'pred', width) else self.d.reinterpret(text, dtype, width, n)};"
+        )
         for k in range(vec):
             at = offset(pointer, self.c(flat, lane=0, vec=k, down=0)[0])
-            self.after.add(f"{self.d.store_word(self.loop.stream)}({join}({offset(name, str(k * down)) if k else name}), ({self.d.pointer}{whole} *)({at}));")
+            self.after.add(
+                f"{self.d.store_word(self.loop.stream)}({join}({offset(name, str(k * down)) if k else name}), ({self.d.pointer}{whole} *)({at}));"
+            )

@@ -37,7 +37,11 @@ class Context:
 
     def keep(self, trial: "Context") -> None:
         """Takes over what a trial has added."""
-        self.helpers.texts, self.helpers.tables, self.scratch[:] = trial.helpers.texts, trial.helpers.tables, trial.scratch
+        self.helpers.texts, self.helpers.tables, self.scratch[:] = (
+            trial.helpers.texts,
+            trial.helpers.tables,
+            trial.scratch,
+        )
         self.target.used.update(trial.target.used)
 
 

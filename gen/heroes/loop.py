@@ -180,7 +180,11 @@ class Walks(Hero):
         return [f"position: {kernel.loop.thread_map(kernel.nest.shape.elements)}"]
 
     def refusal(self, nest: Nest) -> str:
-        return f"results of {nest.shape.dtype} whose layouts differ share a kernel; instead, give them one layout, or make a module of each" if _packed(nest) else super().refusal(nest)
+        return (
+            f"results of {nest.shape.dtype} whose layouts differ share a kernel; instead, give them one layout, or make a module of each"
+            if _packed(nest)
+            else super().refusal(nest)
+        )
 
 
 HERO = Walks()

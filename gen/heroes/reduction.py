@@ -74,7 +74,9 @@ def plain(nest: Nest) -> bool:
     """Whether a nest is a reduction. Refused: of elements that are not whole bytes and whole registers."""
     if not isinstance(nest, Reduction):
         return False
-    leaves = [root.shape for root in nest.partition.roots] + [leaf for hero in nest.heroes for leaf in hero.shape.leaves()]
+    leaves = [root.shape for root in nest.partition.roots] + [
+        leaf for hero in nest.heroes for leaf in hero.shape.leaves()
+    ]
     if touches(nest, COMPLEX) or any(leaf.dtype in dtypes.PACKED or leaf.dtype in TINY for leaf in leaves):
         raise Refused("some elements are complex or floats of 8 bits, or share bytes")
     return True
@@ -239,7 +241,8 @@ class Emitter:
         functions = {}
         for partition in partitions:
             for f in reversed(partition.functions[1:]):  # type: ignore[attr-defined]
-                functions[f.name] = function_text(self.d, self.helpers, partition, f, self.excess)  # type: ignore[arg-type]
+                # type: ignore[arg-type]
+                functions[f.name] = function_text(self.d, self.helpers, partition, f, self.excess)
         return Kernel(name, self.nest, self.sweep, self.index_type, blocks, ", ".join(arguments(self.d, reads, writes)),
                       list(functions.values()), self.d.launch_bounds(threads), self.seen[0][1] if self.seen else "",
                       [*reads, *sorted(writes)], list(self.seen), threads=threads)

@@ -129,7 +129,13 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: IterationS
             many += many > 1     # NaNs may be watched
             blocks, outer = sizes[row] // LANES, results // sizes[row]
             streams = device.reduction_streams if size * width > device.short_row else device.reduction_streams // 2
-            streams = streams if size >= LANES and blocks * outer >= 4 * device.reduction_streams * device.units and blocks >= device.reduction_streams else 1
+            streams = (
+                streams
+                if size >= LANES
+                and blocks * outer >= 4 * device.reduction_streams * device.units
+                and blocks >= device.reduction_streams
+                else 1
+            )
             if size >= LANES:
                 paired = paired and size >= 2 * LANES
                 vec = 2 if paired else min(4, size // LANES // 2 * 2 or 1)
@@ -161,9 +167,18 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: IterationS
         cut = max(digits.reduced(), key=lambda k: sizes[k])
         inner = math.prod(sizes[k] for k in digits.reduced()) // sizes[cut]
         count, per = parts(items, sizes[cut], inner * registers * LANES * width, device.part_rows)
-        return Sweep(threads if items * count >= device.group_items * threads else 1, vec=registers, kind="columns", parts=count, per_part=per,
-                     blocked=size > LANES * device.column_registers, burst=device.prefetch_burst,
-                     l2_prefetch=digits.weights[cut] * width * max(1, 4 * device.reduction_prefetch // (registers * LANES * width)))
+        return Sweep(
+            threads if items * count >= device.group_items * threads else 1,
+            vec=registers,
+            kind="columns",
+            parts=count,
+            per_part=per,
+            blocked=size > LANES * device.column_registers,
+            burst=device.prefetch_burst,
+            l2_prefetch=digits.weights[cut]
+            * width
+            * max(1, 4 * device.reduction_prefetch // (registers * LANES * width)),
+        )
     if out[minor]:
         below = sizes[minor]
         if minor == 0 or out[minor] != 1 or out[minor - 1]:
@@ -446,7 +461,11 @@ class Emitter(reduction.Emitter):
         turns, items, number = each + moved, -(-each // sweep.chunks), "block"
         if streams > 1:
             self.box["stream"] = (0, streams - 1)
-            number = f"block + stream * {each}" if not moved else f"(block < {each} ? block + stream * {each} : {streams * each} + stream)"
+            number = (
+                f"block + stream * {each}"
+                if not moved
+                else f"(block < {each} ? block + stream * {each} : {streams * each} + stream)"
+            )
         start = ""
         if moved:   # the last block is moved back onto the one before, of the same work-item
             self.at[digit], self.box["first"] = "first", (0, size - width)
@@ -710,10 +729,14 @@ class Emitter(reduction.Emitter):
         name, t, element = f"{word}_{self.kept_as(dtype)}", self.d.register(dtype, LANES), self.d.register(dtype)
         self.helpers.texts.setdefault("tiles", register_tiles.PRELUDE)
         picks = ", ".join(str(2 * n + which) for n in range(LANES))
-        self.helpers.texts.setdefault(name, (
-            f"{self.d.function} {t} {name}({t} a, {t} b)\n{{\n#if SHUFFLES\n  return __builtin_shufflevector(a, b, {picks});\n#else\n"
-            f"  {element} x[{2 * LANES}], y[{LANES}];\n  {self.d.scatter(dtype, LANES, 'a', 'x')}\n  {self.d.scatter(dtype, LANES, 'b', f'(x + {LANES})')}\n"
-            f"  for (int i = 0; i < {LANES}; ++i) y[i] = x[2 * i + {which}];\n  return {self.d.gather(dtype, LANES, 'y')};\n#endif\n}}\n"))
+        self.helpers.texts.setdefault(
+            name,
+            (
+                f"{self.d.function} {t} {name}({t} a, {t} b)\n{{\n#if SHUFFLES\n  return __builtin_shufflevector(a, b, {picks});\n#else\n"
+                f"  {element} x[{2 * LANES}], y[{LANES}];\n  {self.d.scatter(dtype, LANES, 'a', 'x')}\n  {self.d.scatter(dtype, LANES, 'b', f'(x + {LANES})')}\n"
+                f"  for (int i = 0; i < {LANES}; ++i) y[i] = x[2 * i + {which}];\n  return {self.d.gather(dtype, LANES, 'y')};\n#endif\n}}\n"
+            ),
+        )
         return name
 
     # ---- results ----
@@ -740,7 +763,11 @@ class Emitter(reduction.Emitter):
         if self.watched and not self.partial:
             again = Step.of(self.in_order(position, box, ("vec", "lane") if schedule.lanes > 1 else ()), 1)
         # a lane of rows' input is not one of the results
-        when = " | ".join(f"odd[{n}]" for n in range(LANES)) if self.sweep.kind == "rows" else "odd[lane]" if schedule.lanes > 1 else nan
+        when = (
+            " | ".join(f"odd[{n}]" for n in range(LANES))
+            if self.sweep.kind == "rows"
+            else "odd[lane]" if schedule.lanes > 1 else nan
+        )
         return Results(step, again, schedule.lanes, nan, when)
 
     # ---- the second kernel ----

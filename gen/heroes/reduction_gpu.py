@@ -102,7 +102,14 @@ def _block(device: Device, digits: Digits, widths: Sequence[int], values: int, m
         vec //= 2
     width, over = max(widths, default=4), _over(digits, vec)
     units, digit = math.prod(over.values()), minor if column else None
-    if not column and kept and len(over) > 1 and kept[-1] == minor - 1 and 4 * sizes[minor] * width <= device.coalesced and 4 * over[minor] <= units:
+    if (
+        not column
+        and kept
+        and len(over) > 1
+        and kept[-1] == minor - 1
+        and 4 * sizes[minor] * width <= device.coalesced
+        and 4 * over[minor] <= units
+    ):
         digit = minor - 1
     wide = 1 if digit is None else sizes[digit] // (vec if column else 1)
     rows = math.prod(sizes[k] for k in kept if k != digit)
@@ -189,7 +196,9 @@ def _needed(index: str, box: Box, index_type: str) -> str:
     info = algebra.info(index)
     bounds = ", ".join(f"{v.name} in [{box[v.name][0]}, {box[v.name][1]}]" for v in info.variables)
     rest = "".join(f", {c.text} in [{c.lo}, {c.hi}]" for c in info.constraints)
-    again = algebra.info(algebra.simplify(f"({', '.join(v.name for v in info.variables)}) -> (), domain: {bounds}{rest}"))
+    again = algebra.info(
+        algebra.simplify(f"({', '.join(v.name for v in info.variables)}) -> (), domain: {bounds}{rest}")
+    )
     same = [(v.lo, v.hi) for v in again.variables] == [(v.lo, v.hi) for v in info.variables]
     return " && ".join(algebra.c_text(index, index_type).constraints if same else conditions(index, box, index_type))
 
@@ -396,7 +405,9 @@ class _Emitter(reduction.Emitter):
             self.bounds["column"] = (0, wide - 1)
         if block.parts > 1:
             self.bounds["part"] = (0, block.parts - 1)
-        share = algebra.simplify(f"(th_x) -> ((th_x floordiv {block.across}) mod {block.fold}), domain: th_x in [0, {block.rows * group - 1}]")
+        share = algebra.simplify(
+            f"(th_x) -> ((th_x floordiv {block.across}) mod {block.fold}), domain: th_x in [0, {block.rows * group - 1}]"
+        )
         values = [*zip(texts, algebra.c_text(place, self.index_type).results),
                   ("f", algebra.c_text(share, self.index_type).results[0])]
         sizes = {**{name: high for name, (_, high) in self.bounds.items()}, "f": block.fold - 1}
@@ -502,7 +513,9 @@ class _Emitter(reduction.Emitter):
         box = {"th_x": (0, self.sweep.threads - 1), **(more or {}), "vec": (0, self.slots - 1)}
         bounds = ", ".join(f"{name} in [{low}, {high}]" for name, (low, high) in box.items())
         names = ", ".join(name for name in box if name != "vec")
-        cell = algebra.simplify(f"({names})[vec] -> (vec * {self.cells(self.sweep)} + {text}), domain: {bounds}{domain}")
+        cell = algebra.simplify(
+            f"({names})[vec] -> (vec * {self.cells(self.sweep)} + {text}), domain: {bounds}{domain}"
+        )
         at, first = (algebra.c_text(index, self.index_type).results[0]
                      for index in (cell, algebra.substitute(cell, vec=0)))
         return Cell(at, first, _needed(cell, box, self.index_type))

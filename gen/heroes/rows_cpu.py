@@ -1,9 +1,11 @@
-"""The rows hero on CPUs: stages over the same rows (gen/plan/rows.py), each row or block of 16 rows through all of them before the next one.
+"""The rows hero on CPUs: stages over the same rows (gen/plan/rows.py), each row or block of 16 rows through all of them
+before the next one.
 
-The rows are contiguous along the minor digit, which is reduced. A stage folds each row into a few vector accumulators as the reduction hero does
-(gen/heroes/reduction_cpu.py), from whose parts it is made; its totals, and what follows from them for the row, are what later stages use. The first stage
-reads a row from memory, later ones from the caches; values that are kept are in an array of registers on the work-item's stack. Meanwhile the lines of the next
-rows are prefetched, by each later stage an equal part: while they compute, memory works on.
+The rows are contiguous along the minor digit, which is reduced. A stage folds each row into a few vector accumulators
+as the reduction hero does (gen/heroes/reduction_cpu.py), from whose parts it is made; its totals, and what follows from
+them for the row, are what later stages use. The first stage reads a row from memory, later ones from the caches; values
+that are kept are in an array of registers on the work-item's stack. Meanwhile the lines of the next rows are
+prefetched, by each later stage an equal part: while they compute, memory works on.
 
   block   16 short rows: each stage takes one after the other, then the 16 vectors of accumulators are folded into one vector of totals, of which the values of
           the rows are computed in vectors
@@ -37,13 +39,19 @@ from gen.schedule import LANES, Device, Schedule
 
 @dataclass(frozen=True)
 class RowSweep(Sweep):
-    """kept: registers of each kept value of a row. ahead: of each buffer that is read, bytes from what is read for some rows to the same for the next ones."""
+    """kept: registers of each kept value of a row. ahead: of each buffer that is read, bytes from what is read for some
+    rows to the same for the next ones."""
 
     kept: int = 0
     ahead: "Tuple[Tuple[str, int], ...]" = ()
 
     def text(self) -> str:
-        words = [f"threads {self.threads}", f"{self.rows} rows together" if self.rows > 1 else "a row at a time", f"{self.chunks} times", f"{self.vec} accumulators of {self.lanes}"]
+        words = [
+            f"threads {self.threads}",
+            f"{self.rows} rows together" if self.rows > 1 else "a row at a time",
+            f"{self.chunks} times",
+            f"{self.vec} accumulators of {self.lanes}",
+        ]
         words += [f"{self.kept} registers of each kept value"] if self.kept else []
         words += [word for word, on in (("pairs interleaved", self.interleaved_pairs), ("streamed", self.stream)) if on]
         return ", ".join(words)
@@ -87,14 +95,19 @@ def _sweep(device: Device, nest: Rows, digits: Digits, found: IterationSpace) ->
     row = next(k for k in digits.kept() if out[k] == 1)
     read = {a.name: a for a in reads if not a.write and a.strides and any(a.strides[k] for k in digits.reduced())}
     by_row = {a.name: a for a in read.values() if a.strides and any(a.strides[k] for k in digits.kept())}
-    of_row, shared = (sum(a.width for a in some.values()) * elements for some in (by_row, {name: a for name, a in read.items() if name not in by_row}))
+    of_row, shared = (
+        sum(a.width for a in some.values()) * elements
+        for some in (by_row, {name: a for name, a in read.items() if name not in by_row})
+    )
     along = {a.name for a in reads if a.strides and a.strides[minor]}
     small = {shape.dtype for name, shape in {**reads_of(nest), **writes_of(nest)}.items() if name in along} == {"bf16"}
     paired = small and size >= 2 * LANES
     vec = 2 if paired else min(4, size // LANES // 2 * 2 or 1)
     steps = elements // size * (size // (vec * LANES))
     left = -(-(size % (vec * LANES)) // LANES) * (elements // size)
-    kept, width = steps * vec + left, 4 * max([1, *(dtypes.storage_bytes(i.shape.dtype) // 4 for s in nest.stages for i in s.kept)])
+    kept, width = steps * vec + left, 4 * max(
+        [1, *(dtypes.storage_bytes(i.shape.dtype) // 4 for s in nest.stages for i in s.kept)]
+    )
     count = sum(len(stage.kept) for stage in nest.stages)
     keeps = count * kept * LANES * width
     together = LANES if sizes[row] >= LANES and LANES * (of_row + keeps) <= device.row_block else 1
@@ -106,10 +119,28 @@ def _sweep(device: Device, nest: Rows, digits: Digits, found: IterationSpace) ->
         raise Refused(f"{rows} long row{'s' * (rows > 1)}: too few for all cores")
     blocks = sizes[row] // together
     outer = rows // sizes[row]
-    chunks = max(1, min(blocks, device.part_bytes // max(1, together * of_row), blocks * outer // (device.unit_items * device.units)))
+    chunks = max(
+        1,
+        min(
+            blocks, device.part_bytes // max(1, together * of_row), blocks * outer // (device.unit_items * device.units)
+        ),
+    )
     traffic = sum(a.bytes for a in reads)
-    return RowSweep(1, chunks, vec, interleaved_pairs=paired, kind="rows", rows=together, stream=traffic > device.cache, kept=kept if count else 0,
-                    ahead=tuple((a.name, (a.strides or ())[row] * together * a.width) for a in by_row.values() if a.strides and a.strides[row] > 0))
+    return RowSweep(
+        1,
+        chunks,
+        vec,
+        interleaved_pairs=paired,
+        kind="rows",
+        rows=together,
+        stream=traffic > device.cache,
+        kept=kept if count else 0,
+        ahead=tuple(
+            (a.name, (a.strides or ())[row] * together * a.width)
+            for a in by_row.values()
+            if a.strides and a.strides[row] > 0
+        ),
+    )
 
 
 # ---- what the template is handed ----
@@ -128,8 +159,9 @@ TURN = 8    # steps; gen/heroes/reduction_cpu.py has another, for longer sums
 
 @dataclass(frozen=True)
 class StageLines:
-    """A stage. reduces: of accumulators a; digits: loops around the steps of a row, whose number is count; turn: steps that are summed by themselves, 0: all are;
-    row_step: what follows from the totals, of a row or of the 16 rows of a block."""
+    """A stage. reduces: of accumulators a; digits: loops around the steps of a row, whose number is count; turn: steps
+    that are summed by themselves, 0: all are; row_step: what follows from the totals, of a row or of the 16 rows of a
+    block."""
 
     reduces: List[Reduce]
     digits: List[Digit]
@@ -148,8 +180,9 @@ class StageLines:
 
 @dataclass(frozen=True)
 class Record:
-    """templates/kernels/rows_cpu.j2. rows: that go through the stages together, 16 or 1; vec: registers of an accumulator; values: arrays of what stages leave of
-    each row; kept: of what they keep. halves: registers after each fold of pairs of lanes."""
+    """templates/kernels/rows_cpu.j2. rows: that go through the stages together, 16 or 1; vec: registers of an
+    accumulator; values: arrays of what stages leave of each row; kept: of what they keep. halves: registers after each
+    fold of pairs of lanes."""
 
     group: bool
     item: bool
@@ -171,7 +204,17 @@ class _StageWriter(reduction_cpu.Emitter):
         context = whole.context
         self.whole, self.stage, self.number, self.slot = whole, stage, number, ""
         self.prefetched: "Dict[str, List[str]]" = {}        # by pointer
-        super().__init__(context.target, context.helpers, view(whole.nest, stage), whole.digits, whole.sweep, whole.index_type, context.excess, context.scratch, context.device)
+        super().__init__(
+            context.target,
+            context.helpers,
+            view(whole.nest, stage),
+            whole.digits,
+            whole.sweep,
+            whole.index_type,
+            context.excess,
+            context.scratch,
+            context.device,
+        )
 
     def name(self, h: int, k: int, of: str = "a") -> str:
         return f"{of}{self.number + h}"
@@ -180,7 +223,11 @@ class _StageWriter(reduction_cpu.Emitter):
              given: "Optional[Mapping[Instruction, Given]]" = None) -> Body:
         """For elements: with what earlier stages have left of the row and kept."""
         if partition is self.nest.inputs:
-            given = {i: values for i, values in {**self.whole.of_row(), **self.whole.kept_at(self.slot)}.items() if i in partition.given}
+            given = {
+                i: values
+                for i, values in {**self.whole.of_row(), **self.whole.kept_at(self.slot)}.items()
+                if i in partition.given
+            }
         return super().body(thread, box, sweep, partition, given)
 
     def values(self, body: Body) -> List[Value]:
@@ -201,8 +248,11 @@ class _StageWriter(reduction_cpu.Emitter):
         self.prefetched.update((key[1], lines) for key, lines in body.prefetches.items())
         return step
 
-    def lines(self, coordinates: "Dict[int, str]", box: "Dict[str, Tuple[int, int]]", prefetch: int, prefetches: "List[str]") -> StageLines:
-        """prefetch: a distance in bytes, after which `prefetched` has the lines; prefetches: what to prefetch beside the steps."""
+    def lines(
+        self, coordinates: "Dict[int, str]", box: "Dict[str, Tuple[int, int]]", prefetch: int, prefetches: "List[str]"
+    ) -> StageLines:
+        """prefetch: a distance in bytes, after which `prefetched` has the lines; prefetches: what to prefetch beside
+        the steps."""
         digits, sweep, together = self.digits, self.sweep, self.sweep.rows
         self.at, self.box = dict(coordinates), dict(box)
         row = self.special()
@@ -228,7 +278,10 @@ class _StageWriter(reduction_cpu.Emitter):
         steps = replace(steps, prefetches=prefetches, burst=1 if prefetches else 0)
         self.slot = before + f"{count * sweep.vec}" + (" + vec" if size % step > LANES else "")
         rest = self.rest(size % step, size)
-        reduces = [Reduce([self.accumulator(h, 0, LANES, True)], partial(self.combine, h)) for h in range(len(self.nest.heroes))]
+        reduces = [
+            Reduce([self.accumulator(h, 0, LANES, True)], partial(self.combine, h))
+            for h in range(len(self.nest.heroes))
+        ]
         self.at = dict(coordinates)
         return StageLines(reduces, loops, count, turn, steps, rest, self.row_step(row, box))
 
@@ -240,7 +293,13 @@ class _StageWriter(reduction_cpu.Emitter):
         box = {**box, **({"vec": (0, 0), "lane": (0, LANES - 1)} if wide else {})}
         position = self.map(self.out_position({**at, row: "0"}, inner), box, ("vec", "lane") if wide else ())
         partition = self.nest.epilogue
-        body = super().body(compose(position, algebra.call("shape", "unmap", self.nest.shape.text)), box, Schedule(lanes=LANES if wide else 1), partition, self.whole.totals(self))
+        body = super().body(
+            compose(position, algebra.call("shape", "unmap", self.nest.shape.text)),
+            box,
+            Schedule(lanes=LANES if wide else 1),
+            partition,
+            self.whole.totals(self),
+        )
         body.region(partition.entry.body)
         roots = partition.roots
         for root in roots[:len(self.stage.row_writes)]:
@@ -248,13 +307,16 @@ class _StageWriter(reduction_cpu.Emitter):
         for instruction, root in zip(self.stage.row_values, roots[len(self.stage.row_writes):]):
             value = settled(self.whole.context, body, body.read(partition.root_read(root), partition.entry.body))
             name = self.whole.values[instruction].name
-            body.text.add(self.d.scatter(value.dtype, LANES, body.splat(value), name) if wide else f"{name}[0] = {value.text};")
+            body.text.add(
+                self.d.scatter(value.dtype, LANES, body.splat(value), name) if wide else f"{name}[0] = {value.text};"
+            )
         self.seen += [a for a in body.accesses if a not in self.seen]
         return Step.of(body, 1)
 
 
 class _Writer:
-    """The one kernel. writers: of the stages; values, kept: the arrays of what is left of each row and of what is kept."""
+    """The one kernel. writers: of the stages; values, kept: the arrays of what is left of each row and of what is
+    kept."""
 
     def __init__(self, context: Context, nest: Rows, digits: Digits, sweep: RowSweep, index_type: str) -> None:
         self.context, self.nest, self.digits, self.sweep, self.index_type = context, nest, digits, sweep, index_type
@@ -265,7 +327,9 @@ class _Writer:
                      for n, i in enumerate(i for stage in nest.stages for i in stage.kept)}
         self.writers: "List[_StageWriter]" = []
         for stage in nest.stages:
-            self.writers.append(_StageWriter(self, stage, sum(len(one.heroes) for one in nest.stages[:len(self.writers)])))
+            self.writers.append(
+                _StageWriter(self, stage, sum(len(one.heroes) for one in nest.stages[: len(self.writers)]))
+            )
 
     def of_row(self) -> "Dict[Instruction, Given]":
         row = "row" if self.sweep.rows > 1 else "0"
@@ -296,10 +360,40 @@ class _Writer:
         reads, writes = reads_of(nest), writes_of(nest)
         seen = list(dict.fromkeys(access for writer in self.writers for access in writer.seen))
         assert first.blocks
-        record = Record(groups > 1, sweep.threads > 1, " && ".join(c.constraints), [Coordinate(name, text) for (name, _), text in zip(counts, c.results)], first.blocks,
-                        sweep.rows, sweep.vec, list(self.values.values()), list(self.kept.values()), stages, reduction_cpu._halves(LANES))
+        record = Record(
+            groups > 1,
+            sweep.threads > 1,
+            " && ".join(c.constraints),
+            [Coordinate(name, text) for (name, _), text in zip(counts, c.results)],
+            first.blocks,
+            sweep.rows,
+            sweep.vec,
+            list(self.values.values()),
+            list(self.kept.values()),
+            stages,
+            reduction_cpu._halves(LANES),
+        )
         steps = [stage.steps.step for stage in stages]
-        code = Step([], [line for step in steps for line in (*step.before, *step.text, *step.after)], [], each="for each step of a row, stage by stage")
-        return Kernel(nest.name, nest, sweep, self.index_type, groups, ", ".join(arguments(d, reads, writes)), functions_of(nest, self.context),
-                      d.launch_bounds(sweep.threads), seen[0][1] if seen else "", [*reads, *sorted(writes)], seen,
-                      template="kernels/rows_cpu", record=record, threads=sweep.threads, code=code)
+        code = Step(
+            [],
+            [line for step in steps for line in (*step.before, *step.text, *step.after)],
+            [],
+            each="for each step of a row, stage by stage",
+        )
+        return Kernel(
+            nest.name,
+            nest,
+            sweep,
+            self.index_type,
+            groups,
+            ", ".join(arguments(d, reads, writes)),
+            functions_of(nest, self.context),
+            d.launch_bounds(sweep.threads),
+            seen[0][1] if seen else "",
+            [*reads, *sorted(writes)],
+            seen,
+            template="kernels/rows_cpu",
+            record=record,
+            threads=sweep.threads,
+            code=code,
+        )

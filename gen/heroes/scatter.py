@@ -203,9 +203,19 @@ class _Hero(Hero):
         if device.cpu or (not plain and None in atomic):
             return [_shared(context, nest)]
         differs = nest.instruction in varying(nest.partition.computation)
-        how = "unique indices" if plain else ", ".join(dict.fromkeys(str(word) for word in atomic)) + \
-            (": may differ between runs in the order that updates of one element are taken" if differs else "") + \
-            (", subnormals of f32 are zero" if any(word == "atomicAdd" and of.shape.dtype in ("f32", "c64") for word, of in zip(atomic, nest.targets)) else "")
+        how = (
+            "unique indices"
+            if plain
+            else ", ".join(dict.fromkeys(str(word) for word in atomic))
+            + (": may differ between runs in the order that updates of one element are taken" if differs else "")
+            + (
+                ", subnormals of f32 are zero"
+                if any(
+                    word == "atomicAdd" and of.shape.dtype in ("f32", "c64") for word, of in zip(atomic, nest.targets)
+                )
+                else ""
+            )
+        )
         run, why = (1, "") if plain else _run(device, nest)
         return [Updates(device.scatter_threads, how=how + why, plain=plain, run=run)]
 
@@ -484,8 +494,10 @@ def _by_run(d: Target, helpers: Helpers, nest: Scatter, form: Schedule, index_ty
     order += [k for k in reversed(range(nest.shape.rank)) if k not in a["update_window_dims"]]
     ordered = algebra.call("shape", "unmap", array_shape(nest.shape.dtype, nest.shape.dims, tuple(order)).text)
     update = f"(p floordiv {window} * {form.run} + step) * {window} + p mod {window}"
-    walk = algebra.simplify(f"(p)[step] -> ({update}), domain: p in [0, {runs * window - 1}], step in [0, {form.run - 1}], "
-                            f"{update} in [0, {nest.shape.elements - 1}]")
+    walk = algebra.simplify(
+        f"(p)[step] -> ({update}), domain: p in [0, {runs * window - 1}], step in [0, {form.run - 1}], "
+        f"{update} in [0, {nest.shape.elements - 1}]"
+    )
     thread = compose(form.thread_map(runs * window), compose(walk, ordered))
     box = {**form.box(runs * window), "step": (0, form.run - 1)}
     writer = _Writer(d, helpers, nest, index_type, excess, thread, box)
@@ -514,8 +526,14 @@ def _shared(context: Context, nest: Scatter) -> InOrder:
             chunk = max(chunk, min(device.shared_neighbours, -(-size // 2)))
             chunk = -(-chunk // 16) * 16 if chunk > 16 else chunk
             far = device.wide and not moved and nest.targets[0].shape.bytes > device.cache
-            return InOrder(items=-(-size // chunk), chunk=chunk, dimension=dimension, moved=moved, updates_ahead=device.updates_ahead * far,
-                           ahead_bytes=device.gathered_bytes)
+            return InOrder(
+                items=-(-size // chunk),
+                chunk=chunk,
+                dimension=dimension,
+                moved=moved,
+                updates_ahead=device.updates_ahead * far,
+                ahead_bytes=device.gathered_bytes,
+            )
     return InOrder()
 
 
@@ -564,9 +582,17 @@ def _in_order(d: Target, helpers: Helpers, nest: Scatter, form: Schedule, index_
     long = [k for k in rows if dims[k] != 1]
     prefetch = _prefetch(d, helpers, nest, form, index_type, excess, long, loop(across)) \
         if form.updates_ahead and across is not None and long else []
-    record = InOrderCode(indices, in_range, writer.variables(named), combine, prefetch, form.chunk if form.items > 1 else 0,
-                         [loop(k) for k in long], [loop(k) for k in order if dims[k] != 1],
-                         owned if across is None else "")
+    record = InOrderCode(
+        indices,
+        in_range,
+        writer.variables(named),
+        combine,
+        prefetch,
+        form.chunk if form.items > 1 else 0,
+        [loop(k) for k in long],
+        [loop(k) for k in order if dims[k] != 1],
+        owned if across is None else "",
+    )
     return _kernel(d, writer, form, form.items, 1, "kernels/scatter_in_order", record, Function("", dims).index)
 
 

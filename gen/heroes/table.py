@@ -92,7 +92,11 @@ def _table_kernel(context: Context, nest: Nest, loop: Loop, index_type: str) -> 
     assert source is not None
     partition, root, elements = nest.partition, nest.partition.roots[0], nest.shape.elements
     dtype, value = source.shape.dtype, f"{nest.name}_value"
-    x = "x" if dtype == "f16" else f"{helpers.need('value', dtype)}(x)" if dtype == "bf16" else f"({d.register(dtype)})x"
+    x = (
+        "x"
+        if dtype == "f16"
+        else f"{helpers.need('value', dtype)}(x)" if dtype == "bf16" else f"({d.register(dtype)})x"
+    )
     body = Body(d, helpers, partition, partition.entry, index_type, excess=context.excess,
                 given={source: lambda body: [body.declare(source.name, dtype, 1, x, dtype == "f16")]})
     body.region(partition.entry.body)

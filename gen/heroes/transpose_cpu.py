@@ -226,7 +226,11 @@ def _origin(name: str, size: int, step: int) -> Tuple[str, str, int]:
     Where tiles do not divide the digit, the last tile is moved back onto the one before it."""
     unit = math.gcd(size, step)
     each, last = step // unit, (size - step) // unit
-    return f"{name} * {unit}", f"{name}_tile < {size // step} ? {name}_tile * {each} : {last}" if size % step else "", last
+    return (
+        f"{name} * {unit}",
+        f"{name}_tile < {size // step} ? {name}_tile * {each} : {last}" if size % step else "",
+        last,
+    )
 
 
 @dataclass(frozen=True)
@@ -273,7 +277,9 @@ def _on_cpu(d: Target, helpers: Helpers, nest: Nest, frame: Frame, tile: Tile, i
     box.update(vec=(0, tile.vec - 1), **({"down": (0, tile.registers_down - 1)} if tile.registers_down > 1 else {}),
                lane=(0, tile.lanes - 1))
     domain = ", ".join(f"{name} in [{low}, {high}]" for name, (low, high) in box.items())
-    position = algebra.simplify(f"({', '.join(names)})[{', '.join(v for v in box if v not in names)}] -> ({frame.position(texts)}), domain: {domain}")
+    position = algebra.simplify(
+        f"({', '.join(names)})[{', '.join(v for v in box if v not in names)}] -> ({frame.position(texts)}), domain: {domain}"
+    )
     thread = compose(position, algebra.call("shape", "unmap", nest.shape.text))
     body = Body(d, helpers, nest.partition, nest.partition.entry, index_type, thread, tile, excess, box,
                 steady=True, strip=f"g{minor}")

@@ -185,7 +185,9 @@ def _runs(device: Device, sizes: Sequence[int], row: int, lane: int, unit: int,
           staged: Sequence[Access]) -> "Tuple[Tuple[int, ...], Tuple[int, ...]]":
     """Digits of rows and lanes: where one digit is short or leaves much of its last tile empty, those that go on from
     it join."""
-    runs, line = {"rows": [row], "lanes": [lane]}, max(device.banks, device.coalesced // min(a.width for a in staged) // unit)
+    runs, line = {"rows": [row], "lanes": [lane]}, max(
+        device.banks, device.coalesced // min(a.width for a in staged) // unit
+    )
 
     def size(run: str) -> int:
         return math.prod(sizes[k] for k in runs[run])
@@ -302,10 +304,16 @@ def _address(tile: Tile, stage: Stage) -> str:
     """(r, l, e) -> the word of a tile."""
     pack = stage.held if tile.unit == 1 else 1
     count, words = tile.rows // pack, max(1, tile.unit // stage.held)
-    word = f"(r floordiv {pack})" if not stage.turn[1] else f"((r floordiv {pack} + (l floordiv {stage.turn[0]}) * {stage.turn[1]}) mod {count})"
+    word = (
+        f"(r floordiv {pack})"
+        if not stage.turn[1]
+        else f"((r floordiv {pack} + (l floordiv {stage.turn[0]}) * {stage.turn[1]}) mod {count})"
+    )
     inside = f"e floordiv {stage.held}" if tile.unit > 1 else "0"
-    return algebra.simplify(f"(r, l, e) -> (l * {stage.pitch} + {word} * {words} + {inside}), domain: r in [0, {tile.rows - 1}], "
-                            f"l in [0, {tile.lanes_ - 1}], e in [0, {tile.unit - 1}]")
+    return algebra.simplify(
+        f"(r, l, e) -> (l * {stage.pitch} + {word} * {words} + {inside}), domain: r in [0, {tile.rows - 1}], "
+        f"l in [0, {tile.lanes_ - 1}], e in [0, {tile.unit - 1}]"
+    )
 
 
 # ---- banks ----
@@ -363,7 +371,9 @@ def _in_banks(device: Device, tile: Tile, stage: Stage) -> "Tuple[Stage, str]":
     degree, form = min(tried, key=lambda x: x[0])
     turned = f", rotated by {form.turn[1]} more words after each {form.turn[0]} lanes" if form.turn[1] else ""
     words = f"{form.name} in rows of {form.pitch} words of {form.word} bytes{turned}"
-    return form, f"{words}: {degree}-way" + (f" (rows of {tried[0][1].pitch}: {tried[0][0]}-way)" if degree < tried[0][0] else "")
+    return form, f"{words}: {degree}-way" + (
+        f" (rows of {tried[0][1].pitch}: {tried[0][0]}-way)" if degree < tried[0][0] else ""
+    )
 
 
 # ---- the kernel ----
@@ -553,8 +563,11 @@ class _Writer:
         address = compose(_in_tile(tile, vec, "rows"), _address(tile, stage))
         box = _box(self.frame, tile, vec, "rows")
         kind = self.element(stage) if vec == 1 else self.word(size)
-        memory = f"{access.pointer}[{self.c(flat, vec=0)}]" if vec == 1 else \
-            f"*({'' if access.write else 'const '}{self.d.pointer}{kind} *)({joined(self.d, access.pointer, self.c(flat, vec=0))})"
+        memory = (
+            f"{access.pointer}[{self.c(flat, vec=0)}]"
+            if vec == 1
+            else f"*({'' if access.write else 'const '}{self.d.pointer}{kind} *)({joined(self.d, access.pointer, self.c(flat, vec=0))})"
+        )
         return Copy(stage.name, f"w_{stage.name[5:]}", box.get("pass", (0, 0))[1] + 1,
                     self.guard(_in_output(self.frame, tile, vec, "rows"), box, vec), memory, kind, self.held(stage),
                     [self.c(address, vec=k) for k in range(0, vec, stage.held)])

@@ -90,12 +90,23 @@ def _lines(device: Device, nest: Nest, space: IterationSpace, digit: int) -> "Op
     if len(reads) != 1 or len(writes) != 1 or reads[0].strides is None or writes[0].strides is None:
         return None
     width, last, (root, *more) = writes[0].width, len(space.sizes) - 1, nest.partition.roots
-    if more or width not in device.carried_tiles or reads[0].width != width or nest.partition.entry.body.entries or not buffer_of(nest.partition, nest.partition.root_read(root)):
+    if (
+        more
+        or width not in device.carried_tiles
+        or reads[0].width != width
+        or nest.partition.entry.body.entries
+        or not buffer_of(nest.partition, nest.partition.root_read(root))
+    ):
         return None
     square = device.carried_tiles[width]
     side = square.side
     apart = [stride for k, stride in enumerate(writes[0].strides) if k not in (digit, last)]
-    if writes[0].strides[digit] % side == 0 or any(stride % side for stride in apart) or space.sizes[last] < 2 * side or space.sizes[digit] < side:
+    if (
+        writes[0].strides[digit] % side == 0
+        or any(stride % side for stride in apart)
+        or space.sizes[last] < 2 * side
+        or space.sizes[digit] < side
+    ):
         return None
     outer = math.prod(size for k, size in enumerate(space.sizes) if k not in (digit, last))
     columns, strips, wanted = device.carried_columns, space.sizes[last] // side, device.carried_items * device.units
@@ -126,7 +137,8 @@ class Record:
     load: str                                   # the function that loads a tile and transposes it
     stride: int                                 # between the source's rows
     carry: "Callable[[bool], str]"              # (edge): the address of the lines that are carried
-    sources: "Callable[[str, int, bool], List[str]]"    # (stage, tiles of a step, edge): where tiles begin in the source
+    # (stage, tiles of a step, edge): where tiles begin in the source
+    sources: "Callable[[str, int, bool], List[str]]"
     target: "Callable[[str, bool], str]"        # (stage, edge): and in the output
     # (stage, tiles of a step, edge): the function that stores whole lines and carries the rest
     complete: "Callable[[str, int, bool], str]"
@@ -135,7 +147,14 @@ class Record:
 class _Writer:
     def __init__(self, d: Target, helpers: Helpers, nest: Nest, space: IterationSpace, digit: int, form: Lines,
                  index_type: str) -> None:
-        self.d, self.helpers, self.nest, self.space, self.form, self.index_type = d, helpers, nest, space, form, index_type
+        self.d, self.helpers, self.nest, self.space, self.form, self.index_type = (
+            d,
+            helpers,
+            nest,
+            space,
+            form,
+            index_type,
+        )
         self.t, self.digit, self.last = d.index[index_type], digit, len(space.sizes) - 1
         (root,) = nest.partition.roots
         read = nest.partition.root_read(root)
@@ -147,7 +166,8 @@ class _Writer:
         self.read, self.write = (compose(unmap, compose(index, memory_map(shape)))
                                  for index, shape in ((read.map, source.shape), (root.map, root.shape)))
         self.columns, self.length = space.sizes[digit], space.sizes[self.last]
-        self.pitch, self.stride = (next(a for a in space.accesses if a.write == write).strides[k]   # type: ignore[index]
+        # type: ignore[index]
+        self.pitch, self.stride = (next(a for a in space.accesses if a.write == write).strides[k]
                                    for write, k in ((True, digit), (False, self.last)))
         self.strips, self.rest = divmod(self.length, form.side)
 
@@ -217,7 +237,11 @@ class _Writer:
         placing, blocks = place(counts, 1)
         placed = algebra.c_text(placing, self.index_type)
         assert not placed.constraints
-        tiles = f"(block < {self.blocks - 1} ? {per} : {whole - (self.blocks - 1) * per})" if whole != self.blocks * per else str(per)
+        tiles = (
+            f"(block < {self.blocks - 1} ? {per} : {whole - (self.blocks - 1) * per})"
+            if whole != self.blocks * per
+            else str(per)
+        )
         first, end = "1", str(self.strips)
         if parts > 1:
             each, more = divmod(self.strips - 1, parts)
@@ -242,9 +266,27 @@ class _Writer:
         thread = compose(self.position("row", "column", box), self.index)
         flats = [(what, compose(self.position("row", "column", box), flat)) for what, flat in
                  ((f"read {self.source.pointer}", self.read), (f"write {self.target.pointer}", self.write))]
-        return Kernel(nest.name, nest, form, self.index_type, blocks,
-                      ", ".join(arguments(d, {self.source.pointer: self.source.shape}, {self.target.pointer: self.target.shape})),
-                      [], d.launch_bounds(1), thread, [self.source.pointer, self.target.pointer], flats,
-                      template="kernels/transpose_lines_cpu", record=record, code=Step([], [
-                          f"{record.load}(x, {record.sources('next', 1, False)[0]}, {record.stride});",
-                          f"{self.line('next', 1, False)}({record.target('next', False)}, {record.carry(False)}, x);"], [], each="for each tile"))
+        return Kernel(
+            nest.name,
+            nest,
+            form,
+            self.index_type,
+            blocks,
+            ", ".join(arguments(d, {self.source.pointer: self.source.shape}, {self.target.pointer: self.target.shape})),
+            [],
+            d.launch_bounds(1),
+            thread,
+            [self.source.pointer, self.target.pointer],
+            flats,
+            template="kernels/transpose_lines_cpu",
+            record=record,
+            code=Step(
+                [],
+                [
+                    f"{record.load}(x, {record.sources('next', 1, False)[0]}, {record.stride});",
+                    f"{self.line('next', 1, False)}({record.target('next', False)}, {record.carry(False)}, x);",
+                ],
+                [],
+                each="for each tile",
+            ),
+        )

@@ -80,7 +80,12 @@ class _Hero(Hero):
         traffic = sum(root.shape.bytes for root in partition.roots) + sum(shape.bytes for shape in reads)
         plain = Rows(chunks=chunks, lanes=lanes, sizes=sizes, inside=inside, stream=traffic > device.cache)
         written = min(dtypes.storage_bytes(root.shape.dtype) for root in partition.roots)
-        lines = plain.stream and sizes[-1] % lanes != 0 and inside[1] - inside[0] >= 4 * lanes and lanes * written >= device.line
+        lines = (
+            plain.stream
+            and sizes[-1] % lanes != 0
+            and inside[1] - inside[0] >= 4 * lanes
+            and lanes * written >= device.line
+        )
         return [replace(plain, lines=True)] * lines + [plain]
 
     def index_types(self, schedule: Any) -> "Sequence[str]":
@@ -115,8 +120,8 @@ def _thread(nest: Nest, sizes: "Tuple[int, ...]", column: str, box: Box, ranges:
 
 
 def _lines(nest: Nest, sizes: "Tuple[int, ...]", inside: "Tuple[int, int]", lanes: int) -> "Tuple[str, Box, str]":
-    """The map from the coordinates g0, g1, .. and the number of a vector of the result's memory to the index, the bounds
-    of its variables, and the map to the first number of a row and the one after the last."""
+    """The map from the coordinates g0, g1, .. and the number of a vector of the result's memory to the index, the
+    bounds of its variables, and the map to the first number of a row and the one after the last."""
     outer, (low, high) = _outer(sizes), inside
     names = list(outer)
     row = " + ".join(f"g{k} * {math.prod(sizes[k + 1:])}" for k in range(len(names)))
@@ -125,7 +130,9 @@ def _lines(nest: Nest, sizes: "Tuple[int, ...]", inside: "Tuple[int, int]", lane
 
     def domain(of: Box) -> str:
         return ", ".join(f"{name} in [{first}, {last}]" for name, (first, last) in of.items())
-    place = algebra.simplify(f"({', '.join([*names, 'step'])})[vec, lane] -> ({', '.join([*names, column])}), domain: {domain(box)}, {column} in [{low}, {high - 1}]")
+    place = algebra.simplify(
+        f"({', '.join([*names, 'step'])})[vec, lane] -> ({', '.join([*names, column])}), domain: {domain(box)}, {column} in [{low}, {high - 1}]"
+    )
     thread = compose(place, _thread(nest, sizes, "column", {**outer, "column": (0, sizes[-1] - 1)}))
     ends = f"({', '.join(names)}) -> (({row} + {low + lanes - 1}) floordiv {lanes}, ({row} + {high}) floordiv {lanes}), domain: {domain(outer)}"
     return thread, box, algebra.simplify(ends)
@@ -202,9 +209,9 @@ def _bordered(nest: Nest, partition: Partition, sizes: "Tuple[int, ...]") -> boo
 @dataclass(frozen=True)
 class Record:
     """templates/kernels/window_cpu.j2. group: whether the place needs the number of the work-group. row: the coordinate
-    that counts rows; first, last: a work-item's rows, as C text. begin, end: the first vector of a row and the one after
-    the last, as C texts; they begin where a line does. edges: single vectors, which overlap these. elements: the columns,
-    from the first to before the last, that are computed one by one."""
+    that counts rows; first, last: a work-item's rows, as C text. begin, end: the first vector of a row and the one
+    after the last, as C texts; they begin where a line does. edges: single vectors, which overlap these. elements: the
+    columns, from the first to before the last, that are computed one by one."""
 
     group: bool
     coordinates: List[Coordinate]
@@ -259,12 +266,27 @@ def _kernel(nest: Nest, schedule: Rows, index_type: str, context: Context) -> Ke
     elements = [(begin, end) for begin, end in ((0, low), (high, sizes[-1])) if begin < end]
     element = body("column", {"column": (0, sizes[-1] - 1)}, False) if elements else None
     name = f"g{len(sizes) - 2}"
-    begin, end = ("0", str(rows)) if chunks == 1 else (f"chunk * {schedule.chunks}", f"chunk * {schedule.chunks} + {schedule.chunks}")
+    begin, end = (
+        ("0", str(rows))
+        if chunks == 1
+        else (f"chunk * {schedule.chunks}", f"chunk * {schedule.chunks} + {schedule.chunks}")
+    )
     if rows % schedule.chunks:
         end = f"(chunk < {chunks - 1} ? {end} : {rows})"
     coordinates = [Coordinate(coordinate, text) for (coordinate, _), text in zip(counts, c.results)]
-    record = Record(blocks > 1, coordinates, name, begin, end, first_step, last_step, Step.of(step, 1), [Step.of(edge, 1) for edge in edges],
-                    elements, Step.of(element, 1) if element else None)
+    record = Record(
+        blocks > 1,
+        coordinates,
+        name,
+        begin,
+        end,
+        first_step,
+        last_step,
+        Step.of(step, 1),
+        [Step.of(edge, 1) for edge in edges],
+        elements,
+        Step.of(element, 1) if element else None,
+    )
     reads, writes = buffers_of(partition, partition.entry), {root.pointer: root.shape for root in partition.roots}
     functions = [function_text(d, context.helpers, partition, f, context.excess)
                  for f in reversed(partition.functions[1:])]

@@ -20,15 +20,62 @@ from gen.hlo.graph import (Computation, Fusion, HloError, Instruction, Module, S
                            apart, array_shape, in_order, index_parameter, layout_map, memory_bits, same_positions,
                            same_shape, shape, sorted_indices, tuple_shape, unique_indices, zero_sign_matters)
 from gen.hlo.inliner import inlined
-from gen.hlo.launches import STANDARD_INPUT, c_identifier, fusions, module_parameters, module_results, plain_stem, stem, steps
+from gen.hlo.launches import (
+    STANDARD_INPUT,
+    c_identifier,
+    fusions,
+    module_parameters,
+    module_results,
+    plain_stem,
+    stem,
+    steps,
+)
 from gen.hlo.opcodes import CONTRACTIONS, LOOPS
 from gen.hlo.parser import parse, read
 from gen.hlo.printer import difference, instruction_key, print_computation, print_instruction, print_module
 from gen.hlo.refusals import unsupported
 
-__all__ = ["CONTRACTIONS", "Computation", "Fusion", "HloError", "Instruction", "LOOPS", "Module", "STANDARD_INPUT",
-           "Shape", "Step", "Value", "Window", "accumulator", "apart", "array_shape", "c_identifier", "difference",
-           "fusions", "in_order", "index_parameter", "inlined", "instruction_key", "layout_map", "memory_bits",
-           "module_parameters", "module_results", "parse", "print_computation", "print_instruction", "print_module",
-           "plain_stem", "read", "same_positions", "same_shape", "shape", "sorted_indices", "stem", "steps", "tuple_shape",
-           "unique_indices", "unsupported", "zero_sign_matters"]
+__all__ = [
+    "CONTRACTIONS",
+    "Computation",
+    "Fusion",
+    "HloError",
+    "Instruction",
+    "LOOPS",
+    "Module",
+    "STANDARD_INPUT",
+    "Shape",
+    "Step",
+    "Value",
+    "Window",
+    "accumulator",
+    "apart",
+    "array_shape",
+    "c_identifier",
+    "difference",
+    "fusions",
+    "in_order",
+    "index_parameter",
+    "inlined",
+    "instruction_key",
+    "layout_map",
+    "memory_bits",
+    "module_parameters",
+    "module_results",
+    "parse",
+    "print_computation",
+    "print_instruction",
+    "print_module",
+    "plain_stem",
+    "read",
+    "same_positions",
+    "same_shape",
+    "shape",
+    "sorted_indices",
+    "stem",
+    "steps",
+    "tuple_shape",
+    "unique_indices",
+    "unsupported",
+    "zero_sign_matters",
+]

@@ -251,8 +251,11 @@ class Check:
                       attribute="dimensions")
         for number, dimension in enumerate(dimensions):
             if of.dims[number] != to.dims[dimension]:
-                self.fail(f"dimension {number} of operand 0 has size {of.dims[number]}, dimension {dimension} of the result "
-                          f"{to.dims[dimension]}: expected equal sizes", attribute="dimensions")
+                self.fail(
+                    f"dimension {number} of operand 0 has size {of.dims[number]}, dimension {dimension} of the result "
+                    f"{to.dims[dimension]}: expected equal sizes",
+                    attribute="dimensions",
+                )
         return self.typed_like(to, of.dtype)
 
     def _transpose(self) -> Shape:
@@ -266,7 +269,9 @@ class Check:
     def _reshape(self) -> Shape:
         of, to = self.array(0), self.written_array()
         if of.elements != to.elements:
-            self.fail(f"expected {of.elements} elements, as operand 0 {_bare(of)} has, found {to.elements} in {_bare(to)}")
+            self.fail(
+                f"expected {of.elements} elements, as operand 0 {_bare(of)} has, found {to.elements} in {_bare(to)}"
+            )
         return self.typed_like(to, of.dtype)
 
     def _bitcast(self) -> Shape:
@@ -275,7 +280,9 @@ class Check:
             self.fail(f"expected arrays, found {self.shapes[0].text} and {to.text}")
         of = self.shapes[0]
         if not (of.tiled or to.tiled) and of.bytes != to.bytes:
-            self.fail(f"expected a result of {of.bytes} bytes, as operand 0 {_bare(of)} has, found {to.bytes} in {_bare(to)}")
+            self.fail(
+                f"expected a result of {of.bytes} bytes, as operand 0 {_bare(of)} has, found {to.bytes} in {_bare(to)}"
+            )
         return to
 
     def _slice(self) -> Shape:
@@ -347,7 +354,9 @@ class Check:
                           operand=first)
             return
         if count != rank:
-            self.fail(f"expected {rank} start indices, as operand 0 {_bare(self.shapes[0])} has dimensions, or an array of them, found {count}")
+            self.fail(
+                f"expected {rank} start indices, as operand 0 {_bare(self.shapes[0])} has dimensions, or an array of them, found {count}"
+            )
         for number in range(first, len(self.shapes)):
             self.scalar(number, self.integer_type(first).dtype)
 
@@ -394,10 +403,16 @@ class Check:
         if set(collapsed) & set(batching):
             self.fail("expected dimensions that are not in 'collapsed_slice_dims'", attribute="operand_batching_dims")
         if len(offset) + len(collapsed) + len(batching) != of.rank:
-            self.fail(f"expected an offset dimension for each of operand 0 {_bare(of)} that is neither collapsed nor batching, "
-                      f"{of.rank - len(collapsed) - len(batching)}, found {len(offset)}", attribute="offset_dims")
+            self.fail(
+                f"expected an offset dimension for each of operand 0 {_bare(of)} that is neither collapsed nor batching, "
+                f"{of.rank - len(collapsed) - len(batching)}, found {len(offset)}",
+                attribute="offset_dims",
+            )
         if len(self.distinct("start_index_map", of.rank)) != length:
-            self.fail(f"expected {length} dimensions, as many as an index has, found {len(attributes['start_index_map'])}", attribute="start_index_map")
+            self.fail(
+                f"expected {length} dimensions, as many as an index has, found {len(attributes['start_index_map'])}",
+                attribute="start_index_map",
+            )
         if set(attributes["start_index_map"]) & set(batching):
             self.fail("expected dimensions that are not in 'operand_batching_dims'", attribute="start_index_map")
         for d in (*collapsed, *batching):
@@ -409,8 +424,10 @@ class Check:
                       attribute="start_indices_batching_dims")
         for d, row in zip(batching, of_rows):
             if of.dims[d] != indices.dims[row]:
-                self.fail(f"dimension {row} of operand 1 has size {indices.dims[row]}, dimension {d} of operand 0 {of.dims[d]}: expected equal sizes",
-                          attribute="start_indices_batching_dims")
+                self.fail(
+                    f"dimension {row} of operand 1 has size {indices.dims[row]}, dimension {d} of operand 0 {of.dims[d]}: expected equal sizes",
+                    attribute="start_indices_batching_dims",
+                )
         windows = iter([size for d, size in enumerate(sizes) if d not in collapsed and d not in batching])
         batches = iter(rows)
         return array_shape(of.dtype,
@@ -424,7 +441,10 @@ class Check:
         of, indices, updates = self.array(0), self.integer_type(count), self.array(count + 1)
         for number in range(count):
             if self.array(number).dims != of.dims:
-                self.fail(f"expected the dimensions of {_bare(of)} as operand {number}, found {_bare(self.shapes[number])}", operand=number)
+                self.fail(
+                    f"expected the dimensions of {_bare(of)} as operand {number}, found {_bare(self.shapes[number])}",
+                    operand=number,
+                )
             if self.array(count + 1 + number).dims != updates.dims:
                 self.fail(f"expected the dimensions of {_bare(updates)} as operand {count + 1 + number}, found "
                           f"{_bare(self.shapes[count + 1 + number])}", operand=count + 1 + number)
@@ -444,18 +464,29 @@ class Check:
             self.fail("expected dimensions that are not in 'inserted_window_dims'", attribute="input_batching_dims")
         windowed = [d for d in range(of.rank) if d not in inserted and d not in batching]
         if len(window) != len(windowed):
-            self.fail(f"expected a window dimension for each of operand 0 {_bare(of)} that is neither inserted nor batching, "
-                      f"{len(windowed)}, found {len(window)}", attribute="update_window_dims")
+            self.fail(
+                f"expected a window dimension for each of operand 0 {_bare(of)} that is neither inserted nor batching, "
+                f"{len(windowed)}, found {len(window)}",
+                attribute="update_window_dims",
+            )
         if [size for d, size in enumerate(updates.dims) if d not in window] != rows:
-            self.fail(f"expected the dimensions of operand {count} {_bare(indices)} without {vector} as those of operand {count + 1} {_bare(updates)} "
-                      "that are not in 'update_window_dims'", operand=count + 1)
+            self.fail(
+                f"expected the dimensions of operand {count} {_bare(indices)} without {vector} as those of operand {count + 1} {_bare(updates)} "
+                "that are not in 'update_window_dims'",
+                operand=count + 1,
+            )
         for d, k in zip(windowed, window):
             if updates.dims[k] > of.dims[d]:
-                self.fail(f"expected at most {of.dims[d]} in dimension {k} of operand {count + 1}, as dimension {d} of operand 0 has, "
-                          f"found {updates.dims[k]}", operand=count + 1)
+                self.fail(
+                    f"expected at most {of.dims[d]} in dimension {k} of operand {count + 1}, as dimension {d} of operand 0 has, "
+                    f"found {updates.dims[k]}",
+                    operand=count + 1,
+                )
         if len(self.distinct("scatter_dims_to_operand_dims", of.rank)) != length:
-            self.fail(f"expected {length} dimensions, as many as an index has, found {len(attributes['scatter_dims_to_operand_dims'])}",
-                      attribute="scatter_dims_to_operand_dims")
+            self.fail(
+                f"expected {length} dimensions, as many as an index has, found {len(attributes['scatter_dims_to_operand_dims'])}",
+                attribute="scatter_dims_to_operand_dims",
+            )
         if set(attributes["scatter_dims_to_operand_dims"]) & set(batching):
             self.fail("expected dimensions that are not in 'input_batching_dims'",
                       attribute="scatter_dims_to_operand_dims")
@@ -464,8 +495,11 @@ class Check:
                       attribute="scatter_indices_batching_dims")
         for d, row in zip(batching, of_rows):
             if of.dims[d] != indices.dims[row]:
-                self.fail(f"dimension {row} of operand {count} has size {indices.dims[row]}, dimension {d} of operand 0 {of.dims[d]}: "
-                          "expected equal sizes", attribute="scatter_indices_batching_dims")
+                self.fail(
+                    f"dimension {row} of operand {count} has size {indices.dims[row]}, dimension {d} of operand 0 {of.dims[d]}: "
+                    "expected equal sizes",
+                    attribute="scatter_indices_batching_dims",
+                )
         for key in ("unique_indices", "indices_are_sorted"):
             if attributes.get("raw", {}).get(key, "true") not in ("true", "false"):
                 self.fail("expected true or false", attribute=key)
@@ -473,8 +507,11 @@ class Check:
         results = self._scalars(types + [self.array(count + 1 + number).dtype for number in range(count)])
         if [one.dtype
             for one in results] != types or (count > 1) != (attributes["to_apply"].root.shape.kind == "tuple"):
-            self.fail(f"expected {', '.join(d + '[]' for d in types)} as the result of '{attributes['to_apply'].name}', "
-                      f"found {attributes['to_apply'].root.shape.text}", attribute="to_apply")
+            self.fail(
+                f"expected {', '.join(d + '[]' for d in types)} as the result of '{attributes['to_apply'].name}', "
+                f"found {attributes['to_apply'].root.shape.text}",
+                attribute="to_apply",
+            )
         arrays = [array_shape(dtype, of.dims) for dtype in types]
         return arrays[0] if count == 1 else tuple_shape(arrays)
 
@@ -499,8 +536,10 @@ class Check:
         """Operands against a computation's parameters; its result."""
         parameters = computation.parameters
         if len(parameters) != len(self.shapes):
-            self.fail(f"expected {len(parameters)} operands, as '{computation.name}' has parameters, found {len(self.shapes)}",
-                      attribute=key)
+            self.fail(
+                f"expected {len(parameters)} operands, as '{computation.name}' has parameters, found {len(self.shapes)}",
+                attribute=key,
+            )
         for number, (parameter, of) in enumerate(zip(parameters, self.shapes)):
             if not same_shape(parameter.shape, of):
                 self.fail(f"expected {parameter.shape.text} as operand {number}, as parameter {number} of "
@@ -572,8 +611,11 @@ class Check:
             self.scalar(count + number, sums[number])
         if [of.dtype
             for of in results] != sums or (count > 1) != (self.i.attributes["to_apply"].root.shape.kind == "tuple"):
-            self.fail(f"expected {', '.join(d + '[]' for d in sums)} as the result of '{self.i.attributes['to_apply'].name}', "
-                      f"found {self.i.attributes['to_apply'].root.shape.text}", attribute="to_apply")
+            self.fail(
+                f"expected {', '.join(d + '[]' for d in sums)} as the result of '{self.i.attributes['to_apply'].name}', "
+                f"found {self.i.attributes['to_apply'].root.shape.text}",
+                attribute="to_apply",
+            )
         return sums, first
 
     # loop nests
@@ -581,7 +623,10 @@ class Check:
     def within(self, key: str, number: int, *sizes: int) -> None:
         """Amounts in a dimension, and what becomes of them, that are no larger than the algebra's numbers."""
         if max(map(abs, sizes)) > MOST_REACH:
-            self.fail(f"expected a reach of at most {MOST_REACH} elements in dimension {number}, found {max(sizes, key=abs)}", attribute=key)
+            self.fail(
+                f"expected a reach of at most {MOST_REACH} elements in dimension {number}, found {max(sizes, key=abs)}",
+                attribute=key,
+            )
 
     def places(self, window: Window, k: int, base: int) -> int:
         self.within("window", k, window.low[k], window.high[k], window.stride[k], window.base_dilation[k],
@@ -604,13 +649,18 @@ class Check:
         window = self._window(of.rank, f"operand 0 {_bare(of)} has")
         places = tuple(self.places(window, k, size) for k, size in enumerate(of.dims))
         if (source.dtype, source.dims) != (of.dtype, places):
-            self.fail(f"expected {of.dtype}[{','.join(map(str, places))}] as operand 1, a value for each place of the window, found {_bare(source)}",
-                      operand=1)
+            self.fail(
+                f"expected {of.dtype}[{','.join(map(str, places))}] as operand 1, a value for each place of the window, found {_bare(source)}",
+                operand=1,
+            )
         self.scalar(2, of.dtype)
         for key, dtype in (("select", "pred"), ("scatter", of.dtype)):
             results = self._scalars([of.dtype] * 2, key)
             if self.i.attributes[key].root.shape.kind == "tuple" or results[0].dtype != dtype:
-                self.fail(f"expected {dtype}[] as the result of '{self.i.attributes[key].name}', found {self.i.attributes[key].root.shape.text}", attribute=key)
+                self.fail(
+                    f"expected {dtype}[] as the result of '{self.i.attributes[key].name}', found {self.i.attributes[key].root.shape.text}",
+                    attribute=key,
+                )
         return of
 
     def _product(self) -> str:
@@ -618,8 +668,11 @@ class Check:
         kind = self.written_array().dtype
         for number, of in enumerate([self.array(k) for k in range(len(self.shapes))]):
             if dtypes.TABLE[of.dtype].kind != "float" and dtypes.TABLE[kind].bits < dtypes.TABLE[of.dtype].bits:
-                self.scanner.fail(self.draft.shape_pos, f"{self.i.opcode}: expected a result of at least {dtypes.TABLE[of.dtype].bits} bits, as operand {number} "
-                                                        f"{_bare(of)} has, found {kind}")
+                self.scanner.fail(
+                    self.draft.shape_pos,
+                    f"{self.i.opcode}: expected a result of at least {dtypes.TABLE[of.dtype].bits} bits, as operand {number} "
+                    f"{_bare(of)} has, found {kind}",
+                )
         return kind
 
     def _dot(self) -> Shape:
@@ -641,7 +694,10 @@ class Check:
                           attribute=key)
             for i, j in zip(left, right):
                 if a.dims[i] != b.dims[j]:
-                    self.fail(f"expected the size {a.dims[i]} of dimension {i} of {_bare(a)} in dimension {j} of {_bare(b)}", attribute=key)
+                    self.fail(
+                        f"expected the size {a.dims[i]} of dimension {i} of {_bare(a)} in dimension {j} of {_bare(b)}",
+                        attribute=key,
+                    )
         dims = [a.dims[d] for d in lists["lhs", "batch"]]
         for side, of in (("lhs", a), ("rhs", b)):
             dims += [size for d, size in enumerate(of.dims)
@@ -654,7 +710,10 @@ class Check:
             of, scale = self.array(number - 2), self.array(number)
             if scale.rank != of.rank or any(size % blocks if blocks else size
                                             for size, blocks in zip(of.dims, scale.dims)):
-                self.fail(f"expected a scale whose sizes divide those of operand {number - 2} {_bare(of)}, found {_bare(scale)}", operand=number)
+                self.fail(
+                    f"expected a scale whose sizes divide those of operand {number - 2} {_bare(of)}, found {_bare(scale)}",
+                    operand=number,
+                )
         return self._dot()
 
     def _convolution(self) -> Shape:
@@ -674,8 +733,10 @@ class Check:
         batch, features = (a.dims[d] for d in labels.lhs[:2])
         inputs, outputs = (b.dims[d] for d in labels.rhs[:2])
         if features != inputs * groups[0]:
-            self.fail(f"expected {inputs * groups[0]} input features, {inputs} of the kernel for each of {groups[0]} groups, found {features} in {_bare(a)}",
-                      operand=0)
+            self.fail(
+                f"expected {inputs * groups[0]} input features, {inputs} of the kernel for each of {groups[0]} groups, found {features} in {_bare(a)}",
+                operand=0,
+            )
         if batch % groups[1]:
             self.fail(f"expected a batch that {groups[1]} groups divide, found {batch} in {_bare(a)}", operand=0)
         if outputs % max(groups):
@@ -685,7 +746,10 @@ class Check:
         dims[labels.out[0]], dims[labels.out[1]] = batch // groups[1], outputs
         for k, size in enumerate(window.size):
             if b.dims[labels.rhs[2 + k]] != size:
-                self.fail(f"expected the kernel's size {b.dims[labels.rhs[2 + k]]} in dimension {k} of the window, found {size}", attribute="window")
+                self.fail(
+                    f"expected the kernel's size {b.dims[labels.rhs[2 + k]]} in dimension {k} of the window, found {size}",
+                    attribute="window",
+                )
             dims[labels.out[2 + k]] = self.places(window, k, a.dims[labels.lhs[2 + k]])
         return array_shape(kind, tuple(dims))
 

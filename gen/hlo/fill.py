@@ -35,7 +35,8 @@ class Filled(Sequence):     # type: ignore[type-arg]
 def _pattern(dtype: str, draw: Any) -> int:
     about = dtypes.TABLE[dtype]
     if about.kind == "complex":
-        return dtypes.encode(complex(*(dtypes.decode(_pattern(about.part, draw), about.part) for _ in range(2))), dtype)  # type: ignore[arg-type]
+        # type: ignore[arg-type]
+        return dtypes.encode(complex(*(dtypes.decode(_pattern(about.part, draw), about.part) for _ in range(2))), dtype)
     if about.kind == "float":
         return dtypes.encode(8.0 ** (2 * draw() - 1) if about.style == "scale" else 2 * draw() - 1, dtype)
     most = 1 if about.kind == "pred" else min(63, dtypes.integer_range(dtype)[1])
@@ -48,7 +49,8 @@ def fill_constants(module: Module, seed: int) -> None:
     left_out = [i for computation in module.computations for i in computation.instructions if i.opcode == "constant"
                 and i.literal is None and i.shape.kind == "array" and i.shape.dtype in dtypes.TABLE]
     for number, constant in enumerate(left_out):
-        constant.literal = Filled(constant.shape.dtype, constant.shape.elements, f"{seed} {number}")   # type: ignore[assignment]
+        # type: ignore[assignment]
+        constant.literal = Filled(constant.shape.dtype, constant.shape.elements, f"{seed} {number}")
     if left_out:
         values = f"{len(left_out)} constant" + ("s have" if len(left_out) > 1 else " has")
         module.filled = f"{values} drawn values, as the text leaves out its own (--fill-constants {seed}): results are of no use but for tests and timing"

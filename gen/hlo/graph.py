@@ -83,7 +83,8 @@ class Window:
                  ("pad", tuple(zip(self.low, self.high)), tuple(zip(zeros, zeros))),
                  ("lhs_dilate", self.base_dilation, ones), ("rhs_dilate", self.dilation, ones),
                  ("rhs_reversal", self.reversal, zeros)]
-        words = ["x".join("_".join(map(str, one)) if name == "pad" else str(one) for one in values)  # type: ignore[arg-type]
+        # type: ignore[arg-type]
+        words = ["x".join("_".join(map(str, one)) if name == "pad" else str(one) for one in values)
                  for name, values, _ in lists]
         return " ".join(f"{name}={word}" for (name, values, plain), word in zip(lists, words) if values
                         and values != plain)
@@ -333,8 +334,14 @@ def index_parameter(scatter: Instruction) -> "Optional[Instruction]":
     """The parameter whose elements, in the order of memory, are a scatter's indices and nothing else's; None where
     there is none."""
     one = scatter.operands[len(scatter.operands) // 2]
-    while len(one.users) == 1 and one.shape.kind == "array" and not one.shape.tiled and one.shape.minor_to_major == tuple(range(one.shape.rank))[::-1] \
-            and dtypes.TABLE[one.shape.dtype].kind in ("sint", "uint") and dtypes.TABLE[one.shape.dtype].bits >= 32:
+    while (
+        len(one.users) == 1
+        and one.shape.kind == "array"
+        and not one.shape.tiled
+        and one.shape.minor_to_major == tuple(range(one.shape.rank))[::-1]
+        and dtypes.TABLE[one.shape.dtype].kind in ("sint", "uint")
+        and dtypes.TABLE[one.shape.dtype].bits >= 32
+    ):
         if one.opcode == "parameter":
             return one
         if one.opcode not in ("reshape", "copy",
@@ -355,8 +362,14 @@ def in_order(scatter: Instruction) -> "Optional[List[int]]":
     components in memory, how many there are, and these in the order of the operand's dimensions."""
     a, indices = scatter.attributes, scatter.operands[len(scatter.operands) // 2]
     to = a["scatter_dims_to_operand_dims"]
-    if not sorted_indices(scatter) or indices.opcode != "parameter" or indices.shape.kind != "array" or not 0 < len(to) <= 8 \
-            or dtypes.TABLE[indices.shape.dtype].bits < 8 or indices.shape.minor_to_major != tuple(range(indices.shape.rank))[::-1]:
+    if (
+        not sorted_indices(scatter)
+        or indices.opcode != "parameter"
+        or indices.shape.kind != "array"
+        or not 0 < len(to) <= 8
+        or dtypes.TABLE[indices.shape.dtype].bits < 8
+        or indices.shape.minor_to_major != tuple(range(indices.shape.rank))[::-1]
+    ):
         return None
     return [math.prod(indices.shape.dims[a["index_vector_dim"] + 1:]), len(to),
             *sorted(range(len(to)), key=lambda k: to[k])]
@@ -368,8 +381,12 @@ def apart(scatter: Instruction) -> "Optional[List[int]]":
     windows do not share, and the window's size."""
     a, half = scatter.attributes, len(scatter.operands) // 2
     indices, of = scatter.operands[half], scatter.operands[0].shape
-    if not unique_indices(scatter) or index_parameter(scatter) is None or not 0 < len(a["scatter_dims_to_operand_dims"]) <= 8 \
-            or max(of.dims) >= 1 << 31:
+    if (
+        not unique_indices(scatter)
+        or index_parameter(scatter) is None
+        or not 0 < len(a["scatter_dims_to_operand_dims"]) <= 8
+        or max(of.dims) >= 1 << 31
+    ):
         return None
     windowed = [d for d in range(of.rank) if d not in a["inserted_window_dims"]
                 and d not in a.get("input_batching_dims", ())]

@@ -70,8 +70,13 @@ class Inliner:
     def _count(self, more: int, at: "Union[Computation, Instruction]") -> None:
         self.size += more
         if self.size > INLINE_LIMIT:
-            raise HloError(self.filename, at.line, at.col, f"'{self.source.name}' has more than {INLINE_LIMIT} instructions once all it calls is inlined; "
-                                                                "instead, cut the module into several")
+            raise HloError(
+                self.filename,
+                at.line,
+                at.col,
+                f"'{self.source.name}' has more than {INLINE_LIMIT} instructions once all it calls is inlined; "
+                "instead, cut the module into several",
+            )
 
     def _laid_out(self, value: Instruction, of: Shape) -> Instruction:
         """The value in the layout of a shape that is the same otherwise."""
@@ -127,7 +132,8 @@ class Inliner:
         for k in range(array.shape.dims[0]):
             one = array
             for opcode, dims, attributes in (("slice", (1,), {"slice": ((k, k + 1, 1),)}), ("reshape", (), {})):
-                one = self._add(array, opcode, array_shape(array.shape.dtype, dims), [one], **attributes)  # type: ignore[arg-type]
+                # type: ignore[arg-type]
+                one = self._add(array, opcode, array_shape(array.shape.dtype, dims), [one], **attributes)
             found.append(one)
         return found
 

@@ -13,9 +13,11 @@ from gen.hlo.inliner import Inliner, inlined, launches_fusions
 
 STANDARD_INPUT = "<stdin>"  # as the name of a file
 
-_C_WORDS = frozenset("""auto break case char const continue default do double else enum extern float for goto if inline int long
+_C_WORDS = frozenset(
+    """auto break case char const continue default do double else enum extern float for goto if inline int long
     register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while bool half
-    kernel global local constant private true false class new delete this template operator namespace main""".split())
+    kernel global local constant private true false class new delete this template operator namespace main""".split()
+)
 
 
 def c_identifier(text: str) -> str:
@@ -157,7 +159,9 @@ def _pairs(text: str, result: Shape, operands: "Sequence[Shape]", key: str,
         leaf = _leaf(result, to)
         inner = _leaf(operands[int(number)], of) if int(number) < len(operands) else -1
         if leaf < 0 or inner < 0:
-            raise HloError(*where, f"{key}: expected arrays of the result and of an operand, found {{{to}}}: ({number}, {{{of}}})")
+            raise HloError(
+                *where, f"{key}: expected arrays of the result and of an operand, found {{{to}}}: ({number}, {{{of}}})"
+            )
         if leaf in found:
             raise HloError(*where, f"{key}: expected each result once, found {{{to}}} again")
         found[leaf] = sum(len(shape.leaves()) for shape in operands[:int(number)]) + inner

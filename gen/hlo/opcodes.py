@@ -43,7 +43,9 @@ class Elementwise:
     opcode: str
     arity: int
     takes: str                  # kinds of operand 0, by letters; the others are of its type
-    result: str = "operand"     # type: 'operand' 0's; 'pred'; 'part' of a complex operand, else its own; 'rule': checker.Check has a method for the op
+    # type: 'operand' 0's; 'pred'; 'part' of a complex operand, else its own; 'rule': checker.Check has a method for the
+    # op
+    result: str = "operand"
     kernels: str = ""           # kinds that kernels exist for; "": those that it takes
     attributes: Mapping[str, str] = field(default_factory=dict)     # name -> how the parser reads it
     optional: Tuple[str, ...] = ()  # attributes that may be left out
@@ -124,7 +126,9 @@ _ELEMENTWISE = (
     Elementwise("round-nearest-afz", 1, "f", function="round", rounds=8, monotone=True),
     Elementwise("round-nearest-even", 1, "f", function="rint", rounds=8, monotone=True),
     Elementwise("is-finite", 1, "f", result="pred"),
-    Elementwise("reduce-precision", 1, "f", result="rule", attributes={"exponent_bits": "integer", "mantissa_bits": "integer"}),
+    Elementwise(
+        "reduce-precision", 1, "f", result="rule", attributes={"exponent_bits": "integer", "mantissa_bits": "integer"}
+    ),
     # bits
     Elementwise("and", 2, "psu", operator="&", pred_operator="&", wraps=False),
     Elementwise("or", 2, "psu", operator="|", pred_operator="|", wraps=False),
@@ -136,7 +140,14 @@ _ELEMENTWISE = (
     Elementwise("popcnt", 1, "su"),
     Elementwise("count-leading-zeros", 1, "su"),
     # choices and types
-    Elementwise("compare", 2, ANY, result="rule", attributes={"direction": "direction", "type": "compare_type"}, optional=("type",)),
+    Elementwise(
+        "compare",
+        2,
+        ANY,
+        result="rule",
+        attributes={"direction": "direction", "type": "compare_type"},
+        optional=("type",),
+    ),
     Elementwise("select", 3, ANY, result="rule", rounds=0, wraps=False),
     Elementwise("clamp", 3, "psuf", result="rule", rounds=0, wraps=False),
     Elementwise("copy", 1, ANY, result="rule", rounds=0, wraps=False),
@@ -171,25 +182,75 @@ _STRUCTURAL = (
     # moves by indices that are read
     Structural("dynamic-slice", None, map="dynamic-slice", element="bind", attributes=_integers("dynamic_slice_sizes")),
     Structural("dynamic-update-slice", None, map="dynamic-update-slice", element="update"),
-    Structural("gather", None, map="gather", element="bind",
-               attributes={**_integers("offset_dims", "collapsed_slice_dims", "start_index_map", "slice_sizes", "operand_batching_dims",
-                                       "start_indices_batching_dims"), "index_vector_dim": "integer"},
-               optional=("operand_batching_dims", "start_indices_batching_dims")),
-    Structural("scatter", None, map="scatter", element="scalar",      # kernels of its own: gen/heroes/scatter.py
-               attributes={**_integers("update_window_dims", "inserted_window_dims", "scatter_dims_to_operand_dims", "input_batching_dims",
-                                       "scatter_indices_batching_dims"), "index_vector_dim": "integer", "to_apply": "computation"},
-               optional=("input_batching_dims", "scatter_indices_batching_dims")),
+    Structural(
+        "gather",
+        None,
+        map="gather",
+        element="bind",
+        attributes={
+            **_integers(
+                "offset_dims",
+                "collapsed_slice_dims",
+                "start_index_map",
+                "slice_sizes",
+                "operand_batching_dims",
+                "start_indices_batching_dims",
+            ),
+            "index_vector_dim": "integer",
+        },
+        optional=("operand_batching_dims", "start_indices_batching_dims"),
+    ),
+    Structural(
+        "scatter",
+        None,
+        map="scatter",
+        element="scalar",  # kernels of its own: gen/heroes/scatter.py
+        attributes={
+            **_integers(
+                "update_window_dims",
+                "inserted_window_dims",
+                "scatter_dims_to_operand_dims",
+                "input_batching_dims",
+                "scatter_indices_batching_dims",
+            ),
+            "index_vector_dim": "integer",
+            "to_apply": "computation",
+        },
+        optional=("input_batching_dims", "scatter_indices_batching_dims"),
+    ),
     # loops
     Structural("reduce", None, map="reduce", element="reduce", attributes={**_DIMENSIONS, "to_apply": "computation"}),
-    Structural("reduce-window", None, map="reduce-window", element="reduce", attributes={"window": "window", "to_apply": "computation"},
-               optional=("window",)),
-    Structural("select-and-scatter", 3, map="select-and-scatter", element="select_and_scatter",
-               attributes={"window": "window", "select": "computation", "scatter": "computation"}, optional=("window",)),
+    Structural(
+        "reduce-window",
+        None,
+        map="reduce-window",
+        element="reduce",
+        attributes={"window": "window", "to_apply": "computation"},
+        optional=("window",),
+    ),
+    Structural(
+        "select-and-scatter",
+        3,
+        map="select-and-scatter",
+        element="select_and_scatter",
+        attributes={"window": "window", "select": "computation", "scatter": "computation"},
+        optional=("window",),
+    ),
     Structural("dot", 2, map="dot", element="product", attributes=_FACTORS, optional=tuple(_FACTORS)),
     Structural("scaled-dot", 4, map="scaled-dot", element="product", attributes=_FACTORS, optional=tuple(_FACTORS)),
-    Structural("convolution", 2, map="convolution", element="product",
-               attributes={"window": "window", "dim_labels": "labels", "feature_group_count": "integer", "batch_group_count": "integer"},
-               optional=("window", "feature_group_count", "batch_group_count")),
+    Structural(
+        "convolution",
+        2,
+        map="convolution",
+        element="product",
+        attributes={
+            "window": "window",
+            "dim_labels": "labels",
+            "feature_group_count": "integer",
+            "batch_group_count": "integer",
+        },
+        optional=("window", "feature_group_count", "batch_group_count"),
+    ),
     # tuples, and calls, which are inlined
     Structural("tuple", None),
     Structural("get-tuple-element", 1, map="elementwise", attributes={"index": "integer"}),
@@ -209,23 +270,29 @@ CONTRACTIONS = frozenset(["dot", "scaled-dot", "convolution"])
 LOOPS = CONTRACTIONS | frozenset(["reduce-window", "select-and-scatter"])
 
 # Read and kept as they are written.
-_UNCHECKED = frozenset("""add-dependency after-all all-gather all-gather-done all-gather-start all-reduce all-reduce-done
+_UNCHECKED = frozenset(
+    """add-dependency after-all all-gather all-gather-done all-gather-start all-reduce all-reduce-done
     all-reduce-start all-to-all async-done async-start async-update batch-norm-grad batch-norm-inference batch-norm-training
     cholesky collective-broadcast collective-permute collective-permute-done collective-permute-start conditional
     copy-done copy-start custom-call domain dynamic-reshape fft
     get-dimension-size infeed optimization-barrier outfeed partition-id ragged-all-to-all ragged-dot recv
     recv-done reduce-scatter replica-id rng rng-bit-generator rng-get-and-update-state scan send send-done
-    set-dimension-size sort stochastic-convert topk triangular-solve while""".split())
+    set-dimension-size sort stochastic-convert topk triangular-solve while""".split()
+)
 OPCODES = frozenset(TABLE) | _UNCHECKED
 
 # Attributes that any op may have, kept as text.
-COMMON = frozenset("""metadata backend_config sharding frontend_attributes origin original_value control-predecessors statistics
+COMMON = frozenset(
+    """metadata backend_config sharding frontend_attributes origin original_value control-predecessors statistics
     parameter_replication result_accuracy operand_precision outer_dimension_partitions inner_dimension_partitions
     execution_thread async_execution_thread output_to_operand_aliasing is_composite buffer_alignment
-    indices_are_sorted unique_indices schedule_annotation algorithm""".split())
+    indices_are_sorted unique_indices schedule_annotation algorithm""".split()
+)
 # Attributes that name computations.
-CALLING = frozenset("""to_apply calls condition body true_computation false_computation branch_computations select scatter
-    called_computations""".split())
+CALLING = frozenset(
+    """to_apply calls condition body true_computation false_computation branch_computations select scatter
+    called_computations""".split()
+)
 
 
 def is_opcode(opcode: str) -> bool:

@@ -24,7 +24,9 @@ CALL_DEPTH = 128  # computations that call computations
 
 _ATTRIBUTE = re.compile(r"[A-Za-z_][A-Za-z0-9_.\-]*")
 # Where an instruction was written: tables of numbered lines between the header and the computations.
-_SOURCES = re.compile(r"(?:FileNames|FunctionNames|FileLocations|StackFrames)[ \t]*\r?\n(?:[ \t]*[0-9]+[ \t][^\n]*(?:\n|$))*(?!\s*[({])")
+_SOURCES = re.compile(
+    r"(?:FileNames|FunctionNames|FileLocations|StackFrames)[ \t]*\r?\n(?:[ \t]*[0-9]+[ \t][^\n]*(?:\n|$))*(?!\s*[({])"
+)
 # What JAX prints if it is not told otherwise.
 _MLIR = re.compile(r"\s*(?:#loc\d*(?: = [^\n]*)?\s+)*(module (?:@|attributes\b))")
 _SLICE = re.compile(r"\[\s*(-?[0-9]+)\s*:\s*(-?[0-9]+)\s*(?::\s*(-?[0-9]+)\s*)?\]")
@@ -56,7 +58,10 @@ class Parser:
     def parse(self) -> Module:
         scanner = self.scanner
         if found := _MLIR.match(scanner.text):
-            scanner.fail(found.start(1), """expected HLO text, found MLIR (StableHLO): JAX prints HLO text by .lower(..).as_text("hlo")""")
+            scanner.fail(
+                found.start(1),
+                """expected HLO text, found MLIR (StableHLO): JAX prints HLO text by .lower(..).as_text("hlo")""",
+            )
         if scanner.keyword("HloModule"):
             self._header()
             scanner.skip()
@@ -90,7 +95,9 @@ class Parser:
         pos = scanner.skip()
         name = scanner.name("a computation: [ENTRY] NAME { instructions }")
         if name in self.computations:
-            scanner.fail(pos, f"expected a new name, found '{name}', the computation of line {self.computations[name].line}")
+            scanner.fail(
+                pos, f"expected a new name, found '{name}', the computation of line {self.computations[name].line}"
+            )
         if entry and self.module.explicit_entry:
             scanner.fail(pos, "expected one ENTRY in a module, found a second")
         line, col = scanner.place(pos)
@@ -116,7 +123,8 @@ class Parser:
             self.computation.attributes[key] = scanner.raw(f"a value of '{key}'")
 
     def _signature(self) -> "Optional[Tuple[List[Tuple[int, Shape]], int, Shape]]":
-        """`(a: shape, ..) -> shape` before the body: the parameters' places and shapes, the result's place and shape."""
+        """`(a: shape, ..) -> shape` before the body: the parameters' places and shapes, the result's place and
+        shape."""
         scanner = self.scanner
         if not scanner.accept("("):
             return None
@@ -138,10 +146,15 @@ class Parser:
             if number >= len(have):
                 self.scanner.fail(place, f"parameter {number} is not in the body of '{self.computation.name}'")
             if not same_shape(wanted, have[number].shape):
-                self.scanner.fail(place, f"expected {have[number].shape.text}, the shape of parameter {number} in the body, "
-                                         f"found {wanted.text}")
+                self.scanner.fail(
+                    place,
+                    f"expected {have[number].shape.text}, the shape of parameter {number} in the body, "
+                    f"found {wanted.text}",
+                )
         if len(have) > len(parameters):
-            self.scanner.fail(pos, f"expected {len(have)} parameters before '->' as in the body, found {len(parameters)}")
+            self.scanner.fail(
+                pos, f"expected {len(have)} parameters before '->' as in the body, found {len(parameters)}"
+            )
         if not same_shape(result, self.computation.root.shape):
             self.scanner.fail(pos, f"expected {self.computation.root.shape.text}, the shape of the root "
                                    f"'{self.computation.root.name}', found {result.text}")
@@ -156,7 +169,9 @@ class Parser:
             pos = scanner.skip()
             instruction = self._instruction(pos)
             if root and computation.root is not None:
-                scanner.fail(pos, f"expected one ROOT in '{computation.name}', found a second after '{computation.root.name}'")
+                scanner.fail(
+                    pos, f"expected one ROOT in '{computation.name}', found a second after '{computation.root.name}'"
+                )
             if root:
                 computation.root = instruction
         if not computation.instructions:
@@ -264,7 +279,9 @@ class Parser:
         else:
             operand = self._lookup(word.lstrip("%"), pos)
             if written is not None and not same_shape(written, operand.shape):
-                scanner.fail(shape_pos, f"expected {operand.shape.text}, the shape of '{operand.name}', found {written.text}")
+                scanner.fail(
+                    shape_pos, f"expected {operand.shape.text}, the shape of '{operand.name}', found {written.text}"
+                )
         draft.operand_pos.append(shape_pos)
         draft.instruction.operands.append(operand)
 
@@ -290,7 +307,9 @@ class Parser:
         operand = self.names.get(name)
         if operand is None:
             later = re.compile(r"[\s%}]" + re.escape(name) + r"\s*=").search(self.scanner.text, self.scanner.pos)
-            own = re.compile(r"[\s%]" + re.escape(name) + r"\s*=[^=]*\Z").search(self.scanner.text[max(0, pos - 4000):pos])
+            own = re.compile(r"[\s%]" + re.escape(name) + r"\s*=[^=]*\Z").search(
+                self.scanner.text[max(0, pos - 4000) : pos]
+            )
             end = self.scanner.text.find("\n}", pos)
             if own or (later and (end < 0 or later.start() < end)):
                 self.scanner.fail(pos, f"expected an operand that is defined before its use: '{name}' is not (a cycle)")
@@ -298,7 +317,8 @@ class Parser:
         return operand
 
     def _anonymous(self, instruction: Instruction, key: str) -> Computation:
-        """A computation written in place of its name: `to_apply={ .. }`. It gets a name and goes before the one it is in."""
+        """A computation written in place of its name: `to_apply={ .. }`. It gets a name and goes before the one it is
+        in."""
         scanner, pos = self.scanner, self.scanner.skip()
         outer = self.computation, self.names, self.numbers
         self._bodies += 1
@@ -357,15 +377,29 @@ class Parser:
             scanner.need("=", f"after the attribute '{key}'")
             if key in typed:
                 getattr(self, f"_read_{typed[key]}")(instruction, key)
-            elif row and key not in COMMON and not (
-                    instruction.opcode in ("fusion", "call", "parameter") or key.startswith("_") or key.startswith("xla")):
+            elif (
+                row
+                and key not in COMMON
+                and not (
+                    instruction.opcode in ("fusion", "call", "parameter")
+                    or key.startswith("_")
+                    or key.startswith("xla")
+                )
+            ):
                 names = ", ".join(sorted(typed)) or "none of its own"
-                scanner.fail(pos, f"expected an attribute of '{instruction.opcode}' ({names}), found '{key}'{did_you_mean(key, typed)}")
+                scanner.fail(
+                    pos,
+                    f"expected an attribute of '{instruction.opcode}' ({names}), found '{key}'{did_you_mean(key, typed)}",
+                )
             else:
                 self._raw_attribute(instruction, key, raw)
                 if key == "frontend_attributes" and "sett_distribute" in raw[key]:
                     found = distribution.ATTRIBUTE.search(scanner.text, pos, scanner.pos)
-                    draft.distribute_pos = found.start(1) if found else scanner.fail(pos, 'expected sett_distribute="LAYOUT" or "INTRINSIC.OPERAND"')
+                    draft.distribute_pos = (
+                        found.start(1)
+                        if found
+                        else scanner.fail(pos, 'expected sett_distribute="LAYOUT" or "INTRINSIC.OPERAND"')
+                    )
         if raw:
             instruction.attributes["raw"] = raw
 
@@ -429,12 +463,15 @@ class Parser:
         instruction.attributes[key] = tuple(padding)
 
     def _read_window(self, instruction: Instruction, key: str) -> None:
-        """`{size=3x5 stride=1x2 pad=0_0x1_-1 lhs_dilate=2x1 rhs_dilate=1x1 rhs_reversal=0x1}`, all but the size as it is by default where left out."""
+        """`{size=3x5 stride=1x2 pad=0_0x1_-1 lhs_dilate=2x1 rhs_dilate=1x1 rhs_reversal=0x1}`, all but the size as it
+        is by default where left out."""
         scanner, found, where = self.scanner, {}, {}  # type: ignore[var-annotated]
         scanner.need("{", f"to open '{key}'")
         while scanner.peek() != "}":
             pos = scanner.skip()
-            name, text = scanner.match(_WINDOW, "size=, stride=, pad=, lhs_dilate=, rhs_dilate= or rhs_reversal= with numbers joined by x").groups()
+            name, text = scanner.match(
+                _WINDOW, "size=, stride=, pad=, lhs_dilate=, rhs_dilate= or rhs_reversal= with numbers joined by x"
+            ).groups()
             if name in found:
                 scanner.fail(pos, f"expected '{name}' once in '{key}'")
             pattern, form = (_PADDING, "LOW_HIGH") if name == "pad" else (_WHOLE, "a number")
@@ -442,32 +479,62 @@ class Parser:
             if None in parts or (name == "pad" and any(part and part[3] for part in parts)):
                 scanner.fail(pos, f"expected {form} for each dimension of '{name}', joined by x, found '{text[:60]}'")
             where[name] = pos
-            found[name] = tuple((scanner.small(part[1], pos), scanner.small(part[2], pos)) if name == "pad" else scanner.small(part[0], pos)
-                                for part in parts if part)
+            found[name] = tuple(
+                (
+                    (scanner.small(part[1], pos), scanner.small(part[2], pos))
+                    if name == "pad"
+                    else scanner.small(part[0], pos)
+                )
+                for part in parts
+                if part
+            )
         scanner.need("}")
         size = found.get("size", ())
         for name, values in found.items():
             if len(values) != len(size):
-                scanner.fail(where[name], f"expected {len(size)} numbers in '{name}', as 'size' has, found {len(values)}")
+                scanner.fail(
+                    where[name], f"expected {len(size)} numbers in '{name}', as 'size' has, found {len(values)}"
+                )
         low, high = zip(*found["pad"]) if "pad" in found else ((0,) * len(size),) * 2
         ones = (1,) * len(size)
-        window = Window(size, found.get("stride", ones), low, high, found.get("lhs_dilate", ones), found.get("rhs_dilate", ones),
-                        found.get("rhs_reversal", (0,) * len(size)))
-        for name, values, least in (("size", size, 1), ("stride", window.stride, 1), ("lhs_dilate", window.base_dilation, 1),
-                                    ("rhs_dilate", window.dilation, 1), ("rhs_reversal", window.reversal, 0)):
-            if any(value < least for value in values) or (name == "rhs_reversal" and any(value > 1 for value in values)):
-                scanner.fail(where[name], f"expected {'0 or 1' if name == 'rhs_reversal' else f'at least {least}'} in each dimension of '{name}'")
+        window = Window(
+            size,
+            found.get("stride", ones),
+            low,
+            high,
+            found.get("lhs_dilate", ones),
+            found.get("rhs_dilate", ones),
+            found.get("rhs_reversal", (0,) * len(size)),
+        )
+        for name, values, least in (
+            ("size", size, 1),
+            ("stride", window.stride, 1),
+            ("lhs_dilate", window.base_dilation, 1),
+            ("rhs_dilate", window.dilation, 1),
+            ("rhs_reversal", window.reversal, 0),
+        ):
+            if any(value < least for value in values) or (
+                name == "rhs_reversal" and any(value > 1 for value in values)
+            ):
+                scanner.fail(
+                    where[name],
+                    f"expected {'0 or 1' if name == 'rhs_reversal' else f'at least {least}'} in each dimension of '{name}'",
+                )
         instruction.attributes[key] = window
 
     def _read_labels(self, instruction: Instruction, key: str) -> None:
-        """`b01f_01io->b01f`: the dimension numbers of batch, feature (input and output feature) and the spatial ones, for each part."""
+        """`b01f_01io->b01f`: the dimension numbers of batch, feature (input and output feature) and the spatial ones,
+        for each part."""
         pos = self.scanner.skip()
         parts = self.scanner.match(_LABELS, "dim_labels like b01f_01io->b01f").groups()
         numbers = []
         for part, letters in zip(parts, ("bf", "io", "bf")):
             labels = [*letters, *(str(k) for k in range(len(part) - 2))]
             if sorted(part) != sorted(labels) or len(part) != len(parts[0]):
-                self.scanner.fail(pos, f"expected '{letters[0]}', '{letters[1]}' and the numbers of the spatial dimensions once in each part, found '{part}'")
+                self.scanner.fail(
+                    pos,
+                    f"expected '{letters[0]}', '{letters[1]}' and the numbers of the spatial dimensions once in each part, found '{part}'",
+                )
             numbers.append(tuple(part.index(label) for label in labels))
         instruction.attributes[key] = Labels("_".join(parts[:2]) + "->" + parts[2], *numbers)
 
@@ -498,11 +565,18 @@ class Parser:
         except algebra.AlgebraError as error:
             self.scanner.fail(pos + (error.column or 1) - 1, error.message)
         if instruction.shape.kind != "array" or instruction.shape.tiled:
-            self.scanner.fail(pos, f"expected sett_distribute on an array that is not in tiles, found {instruction.shape.text}")
+            self.scanner.fail(
+                pos, f"expected sett_distribute on an array that is not in tiles, found {instruction.shape.text}"
+            )
         if instruction.shape.dtype in dtypes.PACKED:
-            self.scanner.fail(pos, f"expected sett_distribute on elements of whole bytes, found {instruction.shape.text}")
+            self.scanner.fail(
+                pos, f"expected sett_distribute on elements of whole bytes, found {instruction.shape.text}"
+            )
         if instruction.opcode == "scatter":
-            self.scanner.fail(pos, "expected sett_distribute on an op that computes its elements one by one: a scatter's updates go where indices say")
+            self.scanner.fail(
+                pos,
+                "expected sett_distribute on an op that computes its elements one by one: a scatter's updates go where indices say",
+            )
         message = distribution.misfit(layout, instruction.shape.dims)
         if message:
             self.scanner.fail(pos, message)
@@ -523,7 +597,8 @@ class Parser:
 
 
 def read(path: str, filename: Optional[str] = None) -> Module:
-    """`parse` of a file; bytes that are no UTF-8 are judged like any other odd character. OSError where it cannot be read."""
+    """`parse` of a file; bytes that are no UTF-8 are judged like any other odd character. OSError where it cannot be
+    read."""
     text = Path(path).read_bytes().decode("utf-8-sig", "replace")
     return parse(text, path if filename is None else filename)
 

@@ -10,7 +10,18 @@ import re
 from typing import Dict, List, NamedTuple, Optional, Tuple
 
 from gen.hlo import dtypes
-from gen.hlo.graph import HloError, Instruction, Module, Shape, entry_of, memory_bits, reachable, root_of, same_positions, same_shape
+from gen.hlo.graph import (
+    HloError,
+    Instruction,
+    Module,
+    Shape,
+    entry_of,
+    memory_bits,
+    reachable,
+    root_of,
+    same_positions,
+    same_shape,
+)
 from gen.hlo.inliner import inlined
 from gen.hlo.opcodes import CONTRACTIONS, ELEMENTWISE, TABLE
 from gen.hlo.scanner import Scanner
@@ -72,9 +83,15 @@ def _misfits_signature(module: Module) -> Optional[HloError]:
         return None
     for (shape, written), instruction in zip(wanted, [*entry.parameters, root_of(entry)]
                                              if len(wanted) == len(entry.parameters) + 1 else []):
-        if written and same_shape(shape, instruction.shape) and [*map(_places, shape.leaves())] != [*map(_places, instruction.shape.leaves())]:
-            refusal = Refusal(f": expected the layout of entry_computation_layout, {shape.text}, found {instruction.shape.text}",
-                              "write one layout in both places, as XLA does once it has assigned layouts")
+        if (
+            written
+            and same_shape(shape, instruction.shape)
+            and [*map(_places, shape.leaves())] != [*map(_places, instruction.shape.leaves())]
+        ):
+            refusal = Refusal(
+                f": expected the layout of entry_computation_layout, {shape.text}, found {instruction.shape.text}",
+                "write one layout in both places, as XLA does once it has assigned layouts",
+            )
             return HloError(module.filename, instruction.line, instruction.col, refusal.of(instruction.opcode))
     return None
 
@@ -87,20 +104,54 @@ def _places(of: Shape) -> "Tuple[Tuple[int, ...], str]":
 
 
 # Why there is no kernel for an op, and what to do instead.
-_NOT_OURS = {Refusal(" " + why, instead): frozenset(ops.split()) for why, instead, ops in (
-    ("is between devices, and a kernel runs on one", CUT,
-     """all-gather all-reduce all-to-all collective-broadcast collective-permute ragged-all-to-all reduce-scatter partition-id replica-id send recv
-     infeed outfeed"""),
-    ("is control flow", "make its computations modules of their own, which the caller runs as often as is due; "
-     "jax.random lowers to a while: pass the numbers as a parameter", "while conditional"),
-    ("calls code from elsewhere", f"write ops of HLO, or {CUT}", "custom-call"),
-    ("is for a library, no loop over its result's elements", CUT, "sort topk triangular-solve cholesky fft scan ragged-dot"),
-    ("draws from a hidden state", "pass the numbers as a parameter, or write a generator in integer ops", "rng rng-get-and-update-state"),
-    ("leaves its algorithm to the device", "pass the bits as a parameter, or write a generator in integer ops", "rng-bit-generator"),
-    ("is several ops in one", "write out its arithmetic", "batch-norm-training batch-norm-inference batch-norm-grad stochastic-convert"),
-    ("only orders other ops", "write its operand in its place", "after-all add-dependency domain optimization-barrier"),
-    ("is of sizes that are known at run time", "fix the sizes", "dynamic-reshape get-dimension-size set-dimension-size"),
-)}
+_NOT_OURS = {
+    Refusal(" " + why, instead): frozenset(ops.split())
+    for why, instead, ops in (
+        (
+            "is between devices, and a kernel runs on one",
+            CUT,
+            """all-gather all-reduce all-to-all collective-broadcast collective-permute ragged-all-to-all reduce-scatter partition-id replica-id send recv
+     infeed outfeed""",
+        ),
+        (
+            "is control flow",
+            "make its computations modules of their own, which the caller runs as often as is due; "
+            "jax.random lowers to a while: pass the numbers as a parameter",
+            "while conditional",
+        ),
+        ("calls code from elsewhere", f"write ops of HLO, or {CUT}", "custom-call"),
+        (
+            "is for a library, no loop over its result's elements",
+            CUT,
+            "sort topk triangular-solve cholesky fft scan ragged-dot",
+        ),
+        (
+            "draws from a hidden state",
+            "pass the numbers as a parameter, or write a generator in integer ops",
+            "rng rng-get-and-update-state",
+        ),
+        (
+            "leaves its algorithm to the device",
+            "pass the bits as a parameter, or write a generator in integer ops",
+            "rng-bit-generator",
+        ),
+        (
+            "is several ops in one",
+            "write out its arithmetic",
+            "batch-norm-training batch-norm-inference batch-norm-grad stochastic-convert",
+        ),
+        (
+            "only orders other ops",
+            "write its operand in its place",
+            "after-all add-dependency domain optimization-barrier",
+        ),
+        (
+            "is of sizes that are known at run time",
+            "fix the sizes",
+            "dynamic-reshape get-dimension-size set-dimension-size",
+        ),
+    )
+}
 
 
 def why_not_op(opcode: str) -> Refusal:
@@ -138,8 +189,10 @@ def _why_not(instruction: Instruction) -> Optional[Refusal]:
     complex_ones = [shape for shape in [to, *shapes] if dtypes.is_complex(shape.dtype)]
     row = ELEMENTWISE.get(opcode)
     if complex_ones and row and "c" not in row.kernels:
-        return Refusal(f": expected real numbers, found {complex_ones[0].dtype}",
-                       f"write it with ops that take complex ones: {', '.join(sorted(row.opcode for row in ELEMENTWISE.values() if 'c' in row.kernels))}")
+        return Refusal(
+            f": expected real numbers, found {complex_ones[0].dtype}",
+            f"write it with ops that take complex ones: {', '.join(sorted(row.opcode for row in ELEMENTWISE.values() if 'c' in row.kernels))}",
+        )
     if opcode == "parameter" and to.kind == "tuple" and any(dtypes.is_complex(leaf.dtype) for leaf in to.leaves()):
         return Refusal(": expected complex numbers as parameters of their own, found them in a tuple",
                        "make each array of the tuple a parameter")
@@ -163,8 +216,10 @@ def _why_not(instruction: Instruction) -> Optional[Refusal]:
 def _why_not_constant(instruction: Instruction) -> Optional[Refusal]:
     to = instruction.shape
     if instruction.literal is None:
-        return Refusal(": the values are left out of the text ('...')",
-                       "print the module with its large constants (--fill-constants N takes drawn values, for tests and timing)")
+        return Refusal(
+            ": the values are left out of the text ('...')",
+            "print the module with its large constants (--fill-constants N takes drawn values, for tests and timing)",
+        )
     if to.kind != "array":
         return Refusal(": expected an array, found a tuple", "write a constant for each element, and the op 'tuple'")
     if dtypes.is_complex(to.dtype) and any(dtypes.is_nan(part, kind) or dtypes.is_infinite(part, kind)
@@ -187,8 +242,10 @@ def _why_not_bitcast(opcode: str, of: Shape, to: Shape) -> Optional[Refusal]:
                        "take its parts by real and imag")
     if not same and opcode == "bitcast" and (of.tiled or to.tiled
                                              or of.elements * memory_bits(of) != to.elements * memory_bits(to)):
-        return Refusal(f": expected types of different widths whose elements have the same bits, without tiles: found {of.text} and {to.text}",
-                       "copy to a layout without tiles before it, or write bitcast-convert")
+        return Refusal(
+            f": expected types of different widths whose elements have the same bits, without tiles: found {of.text} and {to.text}",
+            "copy to a layout without tiles before it, or write bitcast-convert",
+        )
     if opcode == "bitcast" and (of.tiled or to.tiled) and not same_positions(to, of):
         return Refusal(f": expected elements at the positions of its operand's: {to.text} and {of.text} differ",
                        "write reshape or transpose, and copy for the layout")
@@ -206,8 +263,15 @@ def _why_not_product(instruction: Instruction) -> Optional[Refusal]:
     else:
         good = dtypes.TABLE[to].kind == "float" or all(dtypes.TABLE[kind].kind != "float" for kind in kinds)
     complex_ones = "" if instruction.opcode == "scaled-dot" else "complex ones of one type, "
-    return None if good else Refusal(f": expected numbers of one kind (floats, integers, {complex_ones}pred) that gives such, found "
-                                     f"{', '.join(kinds[:-1])} and {kinds[-1]} that give {to}", "convert the operands before it, or the result after it")
+    return (
+        None
+        if good
+        else Refusal(
+            f": expected numbers of one kind (floats, integers, {complex_ones}pred) that gives such, found "
+            f"{', '.join(kinds[:-1])} and {kinds[-1]} that give {to}",
+            "convert the operands before it, or the result after it",
+        )
+    )
 
 
 def _why_not_shape(leaf: Shape) -> Optional[Refusal]:
@@ -216,7 +280,11 @@ def _why_not_shape(leaf: Shape) -> Optional[Refusal]:
                        "cut the module so that it takes and gives arrays alone")
     if leaf.dtype not in dtypes.SUPPORTED:
         wider = {"f6e2m3fn": "f8e4m3fn", "f6e3m2fn": "f8e4m3fn", "s1": "s2", "u1": "u2"}[leaf.dtype]
-        wanted = "a type whose elements fill bytes by a power of two" if leaf.dtype[0] == "f" else "pred or integers of two bits or more"
+        wanted = (
+            "a type whose elements fill bytes by a power of two"
+            if leaf.dtype[0] == "f"
+            else "pred or integers of two bits or more"
+        )
         return Refusal(f": expected {wanted}, found '{leaf.dtype}'", f"write {wider}, which holds its values")
     if leaf.dynamic:
         return Refusal(": expected fixed sizes, found a dynamic dimension",
@@ -232,7 +300,10 @@ def _why_not_shape(leaf: Shape) -> Optional[Refusal]:
         return None
     leave_out = f"leave '{rest}' out of the layout"
     if rest.startswith("SC"):
-        return Refusal(f": expected an array in one memory, to which a kernel has one pointer, found one that '{rest}' splits over several", leave_out)
+        return Refusal(
+            f": expected an array in one memory, to which a kernel has one pointer, found one that '{rest}' splits over several",
+            leave_out,
+        )
     if rest.startswith("E"):
         return Refusal(f": expected elements of {width} bits, as {leaf.dtype} has them in memory, found '{rest}'",
                        leave_out)
@@ -260,8 +331,14 @@ def _entry_layouts(module: Module, instruction: Instruction) -> Optional[Refusal
     called, instead = instruction.called[0], "give both the same layout, or write a copy between them"
     for number, (operand, parameter) in enumerate(zip(instruction.operands, called.parameters)):
         if operand.shape != parameter.shape:
-            return Refusal(f": operand {number} has the layout of {operand.shape.text}, parameter {number} of '{called.name}' that of "
-                           f"{parameter.shape.text}", instead)
+            return Refusal(
+                f": operand {number} has the layout of {operand.shape.text}, parameter {number} of '{called.name}' that of "
+                f"{parameter.shape.text}",
+                instead,
+            )
     if instruction.shape != root_of(called).shape:
-        return Refusal(f": the result has the layout of {instruction.shape.text}, the root of '{called.name}' that of {root_of(called).shape.text}", instead)
+        return Refusal(
+            f": the result has the layout of {instruction.shape.text}, the root of '{called.name}' that of {root_of(called).shape.text}",
+            instead,
+        )
     return None

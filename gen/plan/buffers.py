@@ -40,7 +40,11 @@ def buffer_of(partition: Partition, read: Read) -> "Optional[Buffer]":
     source = read.source
     if read.map == EMPTY or (source.opcode != "parameter" and source not in partition.cuts):
         return None
-    first = f"q{partition.cuts[source] + read.output}" if source in partition.cuts else f"p{first_leaf(source) + read.output}"
+    first = (
+        f"q{partition.cuts[source] + read.output}"
+        if source in partition.cuts
+        else f"p{first_leaf(source) + read.output}"
+    )
     return Buffer(first, source.shape.leaves()[read.output], source.name)
 
 

@@ -128,7 +128,8 @@ def space_of(accesses: "Sequence[MemoryMap]", shape: Shape) -> Optional[Iteratio
 
 
 def in_words(space: IterationSpace, lines: bool = False) -> bool:
-    """Whether what `interleaved` finds fills 32-bit words, and its rows are whole registers. lines: whole lines, too."""
+    """Whether what `interleaved` finds fills 32-bit words, and its rows are whole registers. lines: whole lines,
+    too."""
     n = space.sizes[-1]
     return n in (2, 4) and space.sizes[-2] % (16 * n if lines else 16) == 0 and all(
         a.strides is not None and (a.width * n == 4 if a.strides[-2:] == (n, 1) else a.strides[-2] == 1)
@@ -247,14 +248,23 @@ def place(counts: Sequence[Tuple[str, int]], threads: int) -> Tuple[str, int]:
     for _, count in counts:
         weight //= count
         results.append(f"(({item}) floordiv {weight}) mod {count}")
-    return algebra.simplify(f"(th_x, bl_x) -> ({', '.join(results)}), domain: th_x in [0, {threads - 1}], bl_x in [0, {blocks - 1}], "
-                            f"{item} in [0, {items - 1}]"), blocks
+    return (
+        algebra.simplify(
+            f"(th_x, bl_x) -> ({', '.join(results)}), domain: th_x in [0, {threads - 1}], bl_x in [0, {blocks - 1}], "
+            f"{item} in [0, {items - 1}]"
+        ),
+        blocks,
+    )
 
 
 def moves(partition: Partition, space: IterationSpace) -> bool:
     """Whether a nest only moves elements."""
-    return len({a.width for a in space.accesses}) == 1 and all(a.strides for a in space.accesses) and not partition.entry.body.entries \
+    return (
+        len({a.width for a in space.accesses}) == 1
+        and all(a.strides for a in space.accesses)
+        and not partition.entry.body.entries
         and all(buffer_of(partition, partition.root_read(root)) is not None for root in partition.roots)
+    )
 
 
 @dataclass(frozen=True)

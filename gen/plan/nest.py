@@ -17,14 +17,14 @@ class BuildError(Exception):
 
 @dataclass(eq=False)
 class Nest:
-    """One kernel to be: results of equally many elements, walked together in the memory order of the first. Kinds of nests (a reduction, a scatter, ..)
-    are subclasses, with more in the following than nothing.
+    """One kernel to be: results of equally many elements, walked together in the memory order of the first. Kinds of
+    nests (a reduction, a scatter, ..) are subclasses, with more in the following than nothing.
 
-    sides: nests whose results are written in this one's pass. further: partitions of what else it reads. layout: the nested layout that distributes it
-    on a GPU. aliases: results that are parameters' buffers, updated in place, with the parameters' numbers. reads_first: all of a step is read before
-    anything of it is written. targets: what updates are combined with, at `place`, the map from an update's index. members: nests that are kernels of their own
-    where no hero takes this one; inner: the scratch buffers between them, which this one does not write.
-    """
+    sides: nests whose results are written in this one's pass. further: partitions of what else it reads. layout: the
+    nested layout that distributes it on a GPU. aliases: results that are parameters' buffers, updated in place, with
+    the parameters' numbers. reads_first: all of a step is read before anything of it is written. targets: what updates
+    are combined with, at `place`, the map from an update's index. members: nests that are kernels of their own where no
+    hero takes this one; inner: the scratch buffers between them, which this one does not write. """
 
     name: str
     shape: Shape
@@ -50,7 +50,8 @@ class Nest:
         return [pointer for result, number in self.aliases.items() for pointer in (f"p{number}", f"r{result}")]
 
     def written(self, apart: bool) -> "List[Tuple[Shape, Root]]":
-        """What the nest writes at the positions of a walk, and what it walks then. apart: as a hero does that takes the nest apart or together."""
+        """What the nest writes at the positions of a walk, and what it walks then. apart: as a hero does that takes the
+        nest apart or together."""
         return [(self.shape, root) for root in self.partition.roots if not root.at] + [
             (side.shape, root) for side in self.sides for root in side.partition.roots]
 

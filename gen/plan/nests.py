@@ -117,15 +117,23 @@ def misplaced(module: hlo.Module) -> "Optional[hlo.HloError]":
     leaves = [leaf for fusion in hlo.fusions(module) for leaf in result_leaves(fusion.computation)]
     for shape, instruction, _ in leaves:
         if shape.tiled and distribution.layout_of(instruction):
-            return hlo.HloError(module.filename, instruction.line, instruction.col,
-                                f"expected sett_distribute on a result that is not in tiles, '{instruction.name}' is {shape.text} there; "
-                                "instead, copy it to a layout without tiles in the fusion")
+            return hlo.HloError(
+                module.filename,
+                instruction.line,
+                instruction.col,
+                f"expected sett_distribute on a result that is not in tiles, '{instruction.name}' is {shape.text} there; "
+                "instead, copy it to a layout without tiles in the fusion",
+            )
     results = {(i.line, i.col) for _, i, _ in leaves}
     for instruction in (i for computation in module.computations for i in computation.instructions):
         if distribution.layout_of(instruction) and (instruction.line, instruction.col) not in results:
-            return hlo.HloError(module.filename, instruction.line, instruction.col,
-                                f"expected sett_distribute on a result of a fused computation, '{instruction.name}' is none; "
-                                "instead, write it on the op that gives the result")
+            return hlo.HloError(
+                module.filename,
+                instruction.line,
+                instruction.col,
+                f"expected sett_distribute on a result of a fused computation, '{instruction.name}' is none; "
+                "instead, write it on the op that gives the result",
+            )
     return None
 
 
@@ -152,4 +160,8 @@ def param_leaves(fusion: Fusion) -> List[Shape]:
 
 def param_names(fusion: Fusion) -> List[str]:
     """What the text calls each buffer of param_leaves; of a tuple, its parameter with the number in it."""
-    return [p.name if p.shape.kind == "array" else f"{p.name}.{n}" for p in fusion.computation.parameters for n, _ in enumerate(p.shape.leaves())]
+    return [
+        p.name if p.shape.kind == "array" else f"{p.name}.{n}"
+        for p in fusion.computation.parameters
+        for n, _ in enumerate(p.shape.leaves())
+    ]

@@ -417,7 +417,12 @@ class Partition:
         return Read(instruction, index, output)
 
     def _use(self, read: Read, region: Region) -> None:
-        if read.source.opcode not in LEAVES and read.source not in self.cuts and read.source not in self.given and read.map != EMPTY:
+        if (
+            read.source.opcode not in LEAVES
+            and read.source not in self.cuts
+            and read.source not in self.given
+            and read.map != EMPTY
+        ):
             self._uses.setdefault(read.source, {})[self.home(read, region), read.map] = None
 
     def _place(self, instruction: Instruction, uses: "List[Tuple[Region, str]]") -> None:

@@ -1,10 +1,12 @@
-"""Stages over the same rows: reductions and elementwise results that go over one space, in which each needs of the earlier ones only the totals of its own row.
+"""Stages over the same rows: reductions and elementwise results that go over one space, in which each needs of the
+earlier ones only the totals of its own row.
 
-A row is what one result of the reductions is made of. Where nests read each other's totals at their own row and nowhere else (softmax: the maximum of a row,
-the sum of its exponentials, the quotients), they may be one kernel: a stage after the other for each row, which then comes from memory once. That follows
-from the maps alone: a total is read at the row that the position lies in. What depends on the row alone is computed once for each row, between the stages;
-an expensive value that a later stage wants at the same position is kept by the stage that computes it first. Whether rows are short enough for that is a
-device's affair (gen/heroes/rows_cpu.py); where they are not, the nests stay kernels of their own.
+A row is what one result of the reductions is made of. Where nests read each other's totals at their own row and nowhere
+else (softmax: the maximum of a row, the sum of its exponentials, the quotients), they may be one kernel: a stage after
+the other for each row, which then comes from memory once. That follows from the maps alone: a total is read at the row
+that the position lies in. What depends on the row alone is computed once for each row, between the stages; an expensive
+value that a later stage wants at the same position is kept by the stage that computes it first. Whether rows are short
+enough for that is a device's affair (gen/heroes/rows_cpu.py); where they are not, the nests stay kernels of their own.
 """
 
 from __future__ import annotations
@@ -24,16 +26,19 @@ from gen.plan.plan import Reduction, reads_same
 from gen.plan.update import bound_in
 
 # One plan is for all devices, so this is no device's number.
-KEPT_COST = 12      # instructions for a register from which on a value is kept, not computed again: a store and a load are two, and room in the caches
+# instructions for a register from which on a value is kept, not computed again: a store and a load are two, and room in
+# the caches
+KEPT_COST = 12
 
 
 @dataclass(eq=False)
 class Stage:
     """A pass over a row, and what follows from its totals.
 
-    heroes: the reduces of the pass. inputs: over the space: their operands, then `writes`, then `kept`. writes: results as large as the space. kept: values that
-    later stages read again. totals: over the rows: `row_writes`, then `row_values`, computed from the totals of this stage and of earlier ones. row_values: what
-    later stages read of their row."""
+    heroes: the reduces of the pass. inputs: over the space: their operands, then `writes`, then `kept`. writes: results
+    as large as the space. kept: values that later stages read again. totals: over the rows: `row_writes`, then
+    `row_values`, computed from the totals of this stage and of earlier ones. row_values: what later stages read of
+    their row."""
 
     heroes: List[Instruction]
     inputs: Partition
@@ -46,8 +51,9 @@ class Stage:
 
 @dataclass(eq=False)
 class Rows(Nest):
-    """members: the nests of which it is made. space: what all stages go over; rows: the index of a row; row_of: the map from an index of the space to the
-    position of its row; first_of: to the first index of its row. inner: the scratch buffers that nobody else reads, which are not written."""
+    """members: the nests of which it is made. space: what all stages go over; rows: the index of a row; row_of: the map
+    from an index of the space to the position of its row; first_of: to the first index of its row. inner: the scratch
+    buffers that nobody else reads, which are not written."""
 
     members: "List[Nest]" = field(default_factory=list)
     stages: "List[Stage]" = field(default_factory=list)
@@ -65,28 +71,52 @@ class Rows(Nest):
     def written(self, apart: bool) -> "List[Tuple[Shape, Root]]":
         if apart:
             return [one for member in self.members for one in member.written(False)]
-        return [(self.space, root) for stage in self.stages for root in stage.writes] + [(self.rows, root) for stage in self.stages for root in stage.row_writes]
+        return [(self.space, root) for stage in self.stages for root in stage.writes] + [
+            (self.rows, root) for stage in self.stages for root in stage.row_writes
+        ]
 
     def iteration_space(self) -> "Optional[IterationSpace]":
         """The digits along which all accesses to the space move evenly; the first of these is that of the rows."""
         found = [MemoryMap("row", True, 0, 0, self.row_of)]
         for stage in self.stages:
-            found += [MemoryMap(root.pointer, True, dtypes.storage_bytes(root.shape.dtype), root.shape.bytes, compose(root.map, memory_map(root.shape))) for root in stage.writes]
+            found += [
+                MemoryMap(
+                    root.pointer,
+                    True,
+                    dtypes.storage_bytes(root.shape.dtype),
+                    root.shape.bytes,
+                    compose(root.map, memory_map(root.shape)),
+                )
+                for root in stage.writes
+            ]
             for read, _ in reads_of(stage.inputs, stage.inputs.entry):
                 buffer = buffer_of(stage.inputs, read)
                 if buffer and buffer.shape.dims:
                     leaf = buffer.shape
-                    found.append(MemoryMap(buffer.pointer, False, dtypes.storage_bytes(leaf.dtype), leaf.bytes, compose(read.map, memory_map(leaf))))
+                    found.append(
+                        MemoryMap(
+                            buffer.pointer,
+                            False,
+                            dtypes.storage_bytes(leaf.dtype),
+                            leaf.bytes,
+                            compose(read.map, memory_map(leaf)),
+                        )
+                    )
         return space_of(found, self.space)
 
 
 def joined(made: "Sequence[Nest]", cuts: "Dict[Instruction, int]", name: str) -> "List[Nest]":
-    """The nests, in an order in which they may run, those that go over the same rows together. cuts: what goes through scratch. name: of what is all."""
+    """The nests, in an order in which they may run, those that go over the same rows together. cuts: what goes through
+    scratch. name: of what is all."""
     groups: "List[List[Nest]]" = []
     needs = _needs(made)
     for nest in made:
         for group in groups:
-            if _candidate(nest, group) and not _between(nest, group, groups, needs) and _rows(name, [*group, nest], cuts):
+            if (
+                _candidate(nest, group)
+                and not _between(nest, group, groups, needs)
+                and _rows(name, [*group, nest], cuts)
+            ):
                 group.append(nest)
                 break
         else:
@@ -95,7 +125,9 @@ def joined(made: "Sequence[Nest]", cuts: "Dict[Instruction, int]", name: str) ->
     waiting = list(groups)
     done: "Set[Nest]" = set()
     while waiting:      # each as soon as what it needs is there
-        group = next(group for group in waiting if all(need in done or need in group for nest in group for need in needs[nest]))
+        group = next(
+            group for group in waiting if all(need in done or need in group for nest in group for need in needs[nest])
+        )
         waiting.remove(group)
         done.update(group)
         whole = _rows(name if len(groups) == 1 else group[0].name, group, cuts) if len(group) > 1 else None
@@ -110,17 +142,28 @@ def joined(made: "Sequence[Nest]", cuts: "Dict[Instruction, int]", name: str) ->
 
 def _reads(nest: Nest) -> "Set[str]":
     """The scratch buffers that a nest reads."""
-    return {pointer for one in (nest, *nest.sides) for partition in (one.partition, *one.further) for pointer in buffers_of(partition, partition.entry) if pointer[0] == "q"}
+    return {
+        pointer
+        for one in (nest, *nest.sides)
+        for partition in (one.partition, *one.further)
+        for pointer in buffers_of(partition, partition.entry)
+        if pointer[0] == "q"
+    }
 
 
 def _needs(made: "Sequence[Nest]") -> "Dict[Nest, Set[Nest]]":
-    """The nests that each runs after: those that write what it reads. Nests of other kinds keep their place among all."""
+    """The nests that each runs after: those that write what it reads. Nests of other kinds keep their place among
+    all."""
     writers = {root.pointer: nest for nest in made for root in nest.partition.roots if root.scratch}
     found: "Dict[Nest, Set[Nest]]" = {}
     others: "Set[Nest]" = set()
     for number, nest in enumerate(made):
         plain = type(nest) in (Nest, Reduction)
-        found[nest] = ({writers[pointer] for pointer in _reads(nest) if pointer in writers} | others) - {nest} if plain else set(made[:number])
+        found[nest] = (
+            ({writers[pointer] for pointer in _reads(nest) if pointer in writers} | others) - {nest}
+            if plain
+            else set(made[:number])
+        )
         others |= set() if plain else {nest}
     return found
 
@@ -148,7 +191,9 @@ def _candidate(nest: Nest, group: "List[Nest]") -> bool:
         return False
     wants = bool(_reads(nest) & {root.pointer for one in group for root in one.partition.roots})
     if isinstance(nest, Reduction):
-        return nest.space.elements == first.space.elements and (wants or any(reads_same(nest.inputs, one.partition) for one in group))
+        return nest.space.elements == first.space.elements and (
+            wants or any(reads_same(nest.inputs, one.partition) for one in group)
+        )
     return wants and nest.shape.elements in (first.space.elements, first.heroes[0].shape.leaves()[0].elements)
 
 
@@ -156,14 +201,20 @@ def _plain(nest: Nest) -> bool:
     """Whether a nest is of a kind, and of types, that stages may have."""
     if type(nest) not in (Nest, Reduction) or nest.layout:
         return False
-    if any(root.at or root.shape.place or root.shape.dtype in dtypes.PACKED for one in (nest, *nest.sides) for root in one.partition.roots):
+    if any(
+        root.at or root.shape.place or root.shape.dtype in dtypes.PACKED
+        for one in (nest, *nest.sides)
+        for root in one.partition.roots
+    ):
         return False
     if not isinstance(nest, Reduction):
         return True
     if any(len(hero.operands) != 2 for hero in nest.heroes):
         return False
     laws = [combiner.analyse(hero) for hero in nest.heroes]
-    return nest.heroes[0].shape.leaves()[0].elements > 1 and all(law.free and law.start is not None and None not in law.start for law in laws)
+    return nest.heroes[0].shape.leaves()[0].elements > 1 and all(
+        law.free and law.start is not None and None not in law.start for law in laws
+    )
 
 
 def _without(whole: Rows, inner: "Set[str]") -> Rows:
@@ -174,7 +225,16 @@ def _without(whole: Rows, inner: "Set[str]") -> Rows:
             of = stage.totals
             values = of.roots[len(stage.row_writes):]
             stage.row_writes = kept
-            stage.totals = Partition(of.computation, [*kept, *values], of.entry.name, of.entry.dims, INLINE, of.cuts, list(of.given), of.scalars)
+            stage.totals = Partition(
+                of.computation,
+                [*kept, *values],
+                of.entry.name,
+                of.entry.dims,
+                INLINE,
+                of.cuts,
+                list(of.given),
+                of.scalars,
+            )
     whole.further = _partitions(whole)
     return whole
 
@@ -187,8 +247,15 @@ def _partitions(whole: Rows) -> "List[Partition]":
 
 def _bitcast(of: Shape, to: Shape) -> str:
     """The map from an index of one shape to the index of another at the same position of memory."""
-    step = algebra.call("op", "bitcast", "0", f"out={algebra.numbers(of.dims)}", f"in={algebra.numbers(to.dims)}",
-                        f"out_layout={algebra.numbers(of.minor_to_major)}", f"in_layout={algebra.numbers(to.minor_to_major)}")
+    step = algebra.call(
+        "op",
+        "bitcast",
+        "0",
+        f"out={algebra.numbers(of.dims)}",
+        f"in={algebra.numbers(to.dims)}",
+        f"out_layout={algebra.numbers(of.minor_to_major)}",
+        f"in_layout={algebra.numbers(to.minor_to_major)}",
+    )
     return compose(Function("", of.dims).index, step)
 
 
@@ -196,7 +263,10 @@ def _drop(space: Shape, gone: "Sequence[int]", kept: bool = False) -> str:
     """The map from an index to that of its row; kept: to the first index of its row."""
     names = [f"i{k}" for k in range(len(space.dims))]
     found = [n if k not in gone else "0" for k, n in enumerate(names) if kept or k not in gone]
-    return algebra.simplify(f"({', '.join(names)}) -> ({', '.join(found)}), domain: " + ", ".join(f"{n} in [0, {size - 1}]" for n, size in zip(names, space.dims)))
+    return algebra.simplify(
+        f"({', '.join(names)}) -> ({', '.join(found)}), domain: "
+        + ", ".join(f"{n} in [0, {size - 1}]" for n, size in zip(names, space.dims))
+    )
 
 
 class _Refused(Exception):
@@ -212,8 +282,8 @@ def _rows(name: str, group: "List[Nest]", cuts: "Dict[Instruction, int]") -> "Op
 
 @dataclass(eq=False)
 class _Stage:
-    """A stage while it is put together: see Stage. row_values: with the results that they are of a row; of_row, reads_kept: what it reads of its row and at its
-    position."""
+    """A stage while it is put together: see Stage. row_values: with the results that they are of a row; of_row,
+    reads_kept: what it reads of its row and at its position."""
 
     heroes: List[Instruction] = field(default_factory=list)
     writes: List[Root] = field(default_factory=list)
@@ -225,7 +295,8 @@ class _Stage:
 
 
 class _Stages:
-    """The stages that nests make together. level: of each reduce, its stage; places: of what is kept, the map from an index of the space."""
+    """The stages that nests make together. level: of each reduce, its stage; places: of what is kept, the map from an
+    index of the space."""
 
     def __init__(self, name: str, group: "List[Nest]", cuts: "Dict[Instruction, int]") -> None:
         first = group[0]
@@ -239,7 +310,10 @@ class _Stages:
         self.row_of = compose(_drop(self.space, gone), memory_map(self.rows))
         self.first_of = _drop(self.space, gone, True)
         first_index = ", ".join("0" if k in gone else next(kept) for k in range(len(self.space.dims)))
-        self.into = algebra.simplify(f"({', '.join(row)}) -> ({first_index}), domain: " + ", ".join(f"{n} in [0, {size - 1}]" for n, size in zip(row, self.rows.dims)))
+        self.into = algebra.simplify(
+            f"({', '.join(row)}) -> ({first_index}), domain: "
+            + ", ".join(f"{n} in [0, {size - 1}]" for n, size in zip(row, self.rows.dims))
+        )
         self.stages: "List[_Stage]" = []
         self.level: "Dict[Instruction, int]" = {}
         self.places: "Dict[Instruction, str]" = {}
@@ -252,12 +326,18 @@ class _Stages:
                 self.level.update({hero: level for hero in nest.heroes})
                 for hero in nest.heroes:
                     self._at(level).heroes.append(hero)
-                self._at(max(level, self._deepest(nest.epilogue))).row_writes += [self._moved(root, self.rows) for root in nest.partition.roots]
+                self._at(max(level, self._deepest(nest.epilogue))).row_writes += [
+                    self._moved(root, self.rows) for root in nest.partition.roots
+                ]
             sides = nest.sides if isinstance(nest, Reduction) else [nest] * (nest.shape.elements == self.space.elements)
             for side in sides:
-                self._at(1 + self._deepest(side.partition)).writes += [self._moved(root, self.space) for root in side.partition.roots]
+                self._at(1 + self._deepest(side.partition)).writes += [
+                    self._moved(root, self.space) for root in side.partition.roots
+                ]
             if not isinstance(nest, Reduction) and not sides:
-                self._at(max(1, self._deepest(nest.partition))).row_writes += [self._moved(root, self.rows) for root in nest.partition.roots]
+                self._at(max(1, self._deepest(nest.partition))).row_writes += [
+                    self._moved(root, self.rows) for root in nest.partition.roots
+                ]
         known: "Set[Instruction]" = set()
         for number, stage in enumerate(self.stages):
             values = self._of_row(self._inputs(stage))
@@ -268,8 +348,29 @@ class _Stages:
             known |= set(values)
             stage.of_row = list(values)
             stage.reads_kept = self._kept(number)
-        stages = [Stage(stage.heroes, self._inputs(stage), stage.writes, stage.kept, self._totals(stage), stage.row_writes, list(stage.row_values)) for stage in self.stages]
-        whole = Rows(self.name, self.space, stages[0].inputs, self.group, stages, self.space, self.rows, self.row_of, self.first_of)
+        stages = [
+            Stage(
+                stage.heroes,
+                self._inputs(stage),
+                stage.writes,
+                stage.kept,
+                self._totals(stage),
+                stage.row_writes,
+                list(stage.row_values),
+            )
+            for stage in self.stages
+        ]
+        whole = Rows(
+            self.name,
+            self.space,
+            stages[0].inputs,
+            self.group,
+            stages,
+            self.space,
+            self.rows,
+            self.row_of,
+            self.first_of,
+        )
         whole.further = _partitions(whole)
         return whole
 
@@ -280,13 +381,24 @@ class _Stages:
 
     def _same_rows(self, nest: Reduction) -> None:
         """Each result of a reduction is of the same positions of the space as a row."""
-        own = compose(_bitcast(self.space, nest.space), compose(_drop(nest.space, nest.reduced), memory_map(nest.heroes[0].shape.leaves()[0])))
+        own = compose(
+            _bitcast(self.space, nest.space),
+            compose(_drop(nest.space, nest.reduced), memory_map(nest.heroes[0].shape.leaves()[0])),
+        )
         if own != self.row_of:
             raise _Refused
 
     def _deepest(self, partition: Partition) -> int:
         """The last stage whose totals a partition reads."""
-        return max((self.level[read.source] for f in partition.functions for read, _ in reads_of(partition, f) if read.source in self.level), default=0)
+        return max(
+            (
+                self.level[read.source]
+                for f in partition.functions
+                for read, _ in reads_of(partition, f)
+                if read.source in self.level
+            ),
+            default=0,
+        )
 
     def _moved(self, root: Root, to: Shape) -> Root:
         """A result of the same positions of memory, over the index of a shape."""
@@ -299,22 +411,41 @@ class _Stages:
         operands = [o for hero in stage.heroes for o in hero.operands[:1]]
         roots = [Root(n, o.shape, o, 0, _bitcast(self.space, o.shape)) for n, o in enumerate(operands)]
         roots += [*stage.writes, *(Root(n, i.shape, i, 0, self.places[i]) for n, i in enumerate(stage.kept))]
-        return self._partition(f"{self.name}_stage{self.stages.index(stage)}", roots, [*stage.of_row, *stage.reads_kept], self.space)
+        return self._partition(
+            f"{self.name}_stage{self.stages.index(stage)}", roots, [*stage.of_row, *stage.reads_kept], self.space
+        )
 
     def _totals(self, stage: _Stage) -> Partition:
         """What a stage computes for each row."""
-        partition = self._partition(f"{self.name}_totals{self.stages.index(stage)}", [*stage.row_writes, *stage.row_values.values()], [], self.rows, [hero.operands[1] for hero in stage.heroes])
+        partition = self._partition(
+            f"{self.name}_totals{self.stages.index(stage)}",
+            [*stage.row_writes, *stage.row_values.values()],
+            [],
+            self.rows,
+            [hero.operands[1] for hero in stage.heroes],
+        )
         if bound_in(partition):
             raise _Refused      # their names are those of totals
         return partition
 
-    def _partition(self, name: str, roots: "List[Root]", given: "Sequence[Instruction]", shape: Shape, scalars: "Sequence[Instruction]" = ()) -> Partition:
+    def _partition(
+        self,
+        name: str,
+        roots: "List[Root]",
+        given: "Sequence[Instruction]",
+        shape: Shape,
+        scalars: "Sequence[Instruction]" = (),
+    ) -> Partition:
         """A partition that reads totals at the row of its position, else nothing of the stages."""
-        partition = Partition(self.computation, roots, name, shape.dims, INLINE, self.cuts, [*self.heroes, *given], scalars)
+        partition = Partition(
+            self.computation, roots, name, shape.dims, INLINE, self.cuts, [*self.heroes, *given], scalars
+        )
         row = self.row_of if shape is self.space else compose(self.row, memory_map(self.rows))
         for function in partition.functions:
             for read, region in reads_of(partition, function):
-                if read.source in self.level and (region is not partition.entry.body or compose(read.map, memory_map(read.source.shape)) != row):
+                if read.source in self.level and (
+                    region is not partition.entry.body or compose(read.map, memory_map(read.source.shape)) != row
+                ):
                     raise _Refused
         return partition
 
@@ -337,12 +468,17 @@ class _Stages:
         return found
 
     def _kept(self, number: int) -> "List[Instruction]":
-        """The values that a stage reads where earlier ones have kept them. Those that it is worth are kept by the first stage that computes them."""
+        """The values that a stage reads where earlier ones have kept them. Those that it is worth are kept by the first
+        stage that computes them."""
         stage = self.stages[number]
         partition = self._inputs(stage)
         once = _once(partition)
         entries = {entry.instruction: entry for entry in partition.entry.body.entries}
-        earlier = [(one, {e.instruction: e.map for e in of.entry.body.entries if e.instruction in _once(of)}) for one in self.stages[:number] for of in [self._inputs(one)]]
+        earlier = [
+            (one, {e.instruction: e.map for e in of.entry.body.entries if e.instruction in _once(of)})
+            for one in self.stages[:number]
+            for of in [self._inputs(one)]
+        ]
         found: "List[Instruction]" = []
         waiting = [partition.root_read(root) for root in partition.roots]
         seen: "Set[Instruction]" = set()
@@ -363,7 +499,12 @@ class _Stages:
                     found.append(i)
                     continue
             waiting += [partition.operand(entry, operand, inner) for operand, inner in partition.operands(entry)]
-            waiting += [partition.operand(e, operand, inner) for region in _inside(entry) for e in region.entries for operand, inner in partition.operands(e)]
+            waiting += [
+                partition.operand(e, operand, inner)
+                for region in _inside(entry)
+                for e in region.entries
+                for operand, inner in partition.operands(e)
+            ]
         return found
 
     def _cost(self, partition: Partition, entries: "Dict[Instruction, Entry]", entry: Entry) -> int:
@@ -373,13 +514,21 @@ class _Stages:
             i = waiting.pop()
             if i in entries and i not in seen:
                 seen.add(i)
-                waiting += [partition.operand(entries[i], operand, inner).source for operand, inner in partition.operands(entries[i])]
+                waiting += [
+                    partition.operand(entries[i], operand, inner).source
+                    for operand, inner in partition.operands(entries[i])
+                ]
         return sum(ELEMENTWISE[i.opcode].cost for i in seen if i.opcode in ELEMENTWISE)
 
 
 def _simple(entry: Entry) -> bool:
     """Whether an entry is computed of single elements."""
-    return entry.callee is None and not entry.regions and len(entry.instruction.shape.leaves()) == 1 and entry.instruction.opcode in (*ELEMENTWISE, "map")
+    return (
+        entry.callee is None
+        and not entry.regions
+        and len(entry.instruction.shape.leaves()) == 1
+        and entry.instruction.opcode in (*ELEMENTWISE, "map")
+    )
 
 
 def _once(partition: Partition) -> "Set[Instruction]":
@@ -403,5 +552,8 @@ def _uses(partition: Partition) -> "List[Tuple[Read, Optional[Instruction]]]":
     for region in regions(partition.entry.body):
         for entry in region.entries:
             if entry.callee is None:
-                found += [(partition.operand(entry, operand, inner), entry.instruction) for operand, inner in partition.operands(entry)]
+                found += [
+                    (partition.operand(entry, operand, inner), entry.instruction)
+                    for operand, inner in partition.operands(entry)
+                ]
     return found

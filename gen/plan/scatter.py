@@ -31,8 +31,10 @@ class Scatter(Nest):
         return []       # a copy has written all before
 
     def mapped(self) -> "List[str]":
-        lines = [f"  at{root.result}, dropped where it is not in 0 .. {last} -> {self.indices.root_read(root).source.name}: {self.indices.root_read(root).map}"
-                 for root, last in zip(self.indices.roots, self.lasts)]
+        lines = [
+            f"  at{root.result}, dropped where it is not in 0 .. {last} -> {self.indices.root_read(root).source.name}: {self.indices.root_read(root).map}"
+            for root, last in zip(self.indices.roots, self.lasts)
+        ]
         return lines + [f"  update -> {target.pointer}: {self.place}" for target in self.targets]
 
     @property

@@ -58,11 +58,16 @@ def find(fusion: Fusion, computation: Computation, leaves: "Sequence[Leaf]",
     dims = updates[0].operands[1].shape.dims
     for (number, shape, _), dus in zip(results, updates):
         if dus.operands[1].shape.dims != dims:
-            return None, f"the update of result {number} is {dus.operands[1].shape.text}, that of result {results[0][0]} {updates[0].operands[1].shape.text}"
+            return (
+                None,
+                f"the update of result {number} is {dus.operands[1].shape.text}, that of result {results[0][0]} {updates[0].operands[1].shape.text}",
+            )
         if shape.dtype in dtypes.PACKED:
             return None, f"elements of {shape.dtype} are parts of a byte"
         if shape.place or dus.shape.tiled or not dus.operands[1].shape.elements:
-            return None, f"result {number} is written in tiles" if dus.operands[1].shape.elements else "the update is empty"
+            return None, (
+                f"result {number} is written in tiles" if dus.operands[1].shape.elements else "the update is empty"
+            )
     turned = [number for number, shape, instruction, leaf in leaves
               if memory_map(shape) != memory_map(instruction.shape.leaves()[leaf])]
     if turned:

@@ -1,4 +1,5 @@
-"""One HTML file with the commands of build/sett as WebAssembly: `python3 gen/playground/make.py FILE.html`. Exit status 3 where clang or wasm-ld is missing."""
+"""One HTML file with the commands of build/sett as WebAssembly: `python3 gen/playground/make.py FILE.html`. Exit status
+3 where clang or wasm-ld is missing."""
 
 from __future__ import annotations
 
@@ -13,8 +14,22 @@ from pathlib import Path
 from typing import Optional
 
 HERE = Path(__file__).resolve().parent
-FLAGS = ["--target=wasm32", "-std=c11", "-ffreestanding", "-fno-builtin", "-nostdlib", "-Oz", "-Wall", "-Wextra", "-Werror", "-isystem", str(HERE / "libc"),
-         "-Wl,--no-entry", "-Wl,--strip-all", "-Wl,-z,stack-size=1048576"]
+FLAGS = [
+    "--target=wasm32",
+    "-std=c11",
+    "-ffreestanding",
+    "-fno-builtin",
+    "-nostdlib",
+    "-Oz",
+    "-Wall",
+    "-Wextra",
+    "-Werror",
+    "-isystem",
+    str(HERE / "libc"),
+    "-Wl,--no-entry",
+    "-Wl,--strip-all",
+    "-Wl,-z,stack-size=1048576",
+]
 MOST = 400 << 10
 
 

@@ -145,10 +145,15 @@ def in_parts(emitter: Emitter, signature: str, steps: List[Step], given: Mapping
     calls = [f"{name}_{k}({', '.join([*words, 'x'])})" for k in range(len(parts))]
     whole = [f"void *x[{max(1, size)}] = {{NULL}};", "const int status =", *(f"  {call} ||" for call in calls[:-1]),
              f"  {calls[-1]};", f"for (size_t k = 0; k < {size}; ++k) free(x[k]);", "return status;"]
-    return ["/* not inlined: there are few loops and many calls */\n#ifdef __GNUC__\n#define APART __attribute__((noinline))\n#else\n#define APART\n#endif",
-            "static APART int take(void **at, size_t bytes) { return (*at = malloc(bytes)) == NULL; }\n\n"
-            "static APART void drop(void **at) {\n  free(*at);\n  *at = NULL;\n}",
-            *(["\n".join(constants)] if constants else []), *loops.texts(), *parts, f"{signature};\n{function_text(signature, whole)}"]
+    return [
+        "/* not inlined: there are few loops and many calls */\n#ifdef __GNUC__\n#define APART __attribute__((noinline))\n#else\n#define APART\n#endif",
+        "static APART int take(void **at, size_t bytes) { return (*at = malloc(bytes)) == NULL; }\n\n"
+        "static APART void drop(void **at) {\n  free(*at);\n  *at = NULL;\n}",
+        *(["\n".join(constants)] if constants else []),
+        *loops.texts(),
+        *parts,
+        f"{signature};\n{function_text(signature, whole)}",
+    ]
 
 
 def function_text(head: str, body: Sequence[str]) -> str:
@@ -163,8 +168,10 @@ def assemble(title: str, signature: str, emitter: Emitter, steps: List[Step], gi
         emitter, signature, steps, given)
     library = Library()
     library.scan("\n".join(functions))
-    parts = [f"/* {title}\n   Generated from HLO by sett (gen/reference): do not edit. Compile with -ffp-contract=off. */",
-             "#include <math.h>\n#include <stdbool.h>\n#include <stdint.h>\n#include <stdlib.h>\n#include <string.h>",
-             "#ifdef __clang__\n#pragma STDC FP_CONTRACT OFF\n#elif defined(__GNUC__)\n"
-             '#pragma GCC optimize("no-tree-slp-vectorize") /* gcc 12 vectorizes two neighbouring (double)(float)x to two x */\n#endif']
+    parts = [
+        f"/* {title}\n   Generated from HLO by sett (gen/reference): do not edit. Compile with -ffp-contract=off. */",
+        "#include <math.h>\n#include <stdbool.h>\n#include <stdint.h>\n#include <stdlib.h>\n#include <string.h>",
+        "#ifdef __clang__\n#pragma STDC FP_CONTRACT OFF\n#elif defined(__GNUC__)\n"
+        '#pragma GCC optimize("no-tree-slp-vectorize") /* gcc 12 vectorizes two neighbouring (double)(float)x to two x */\n#endif',
+    ]
     return "\n\n".join([*parts, *library.texts.values(), *functions]) + "\n"

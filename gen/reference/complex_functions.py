@@ -37,7 +37,9 @@ import math
 from typing import Any, Callable, Tuple
 
 Parts = Tuple[Any, Any]
-NAMES = frozenset("""exponential exponential-minus-one log log-plus-one sqrt rsqrt cbrt power logistic sine cosine tan sinh cosh tanh sign atan2""".split())
+NAMES = frozenset(
+    """exponential exponential-minus-one log log-plus-one sqrt rsqrt cbrt power logistic sine cosine tan sinh cosh tanh sign atan2""".split()
+)
 
 
 class Real:
@@ -134,7 +136,8 @@ def function(opcode: str, r: Real, x: Parts, y: "Parts | None" = None) -> Parts:
         return (r.choose(infinite, 0, re), r.choose(infinite, op("negate", r.copysign(0.0, b)), im))
     if opcode == "sign":
         h = r.choose(r.infinite(larger), 1, h)
-        return tuple(r.choose(r.is_("EQ", larger, 0), p, r.over(r.over(p, larger), h)) for p in x)  # type: ignore[return-value]
+        # type: ignore[return-value]
+        return tuple(r.choose(r.is_("EQ", larger, 0), p, r.over(r.over(p, larger), h)) for p in x)
     if opcode == "cbrt":
         size, angle = op("hypot", a, b), r.over(op("atan2", b, a), number(3))
         eighth = op("cbrt", op("hypot", times(0.125, a), times(0.125, b)))

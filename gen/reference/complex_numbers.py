@@ -32,7 +32,8 @@ def real_computation(computation: Computation) -> Computation:
         return i
 
     def flat(value: PartsOf) -> List[Instruction]:
-        return [value] if isinstance(value, type(like)) else [leaf for child in value for leaf in flat(child)]  # type: ignore[union-attr]
+        # type: ignore[union-attr]
+        return [value] if isinstance(value, type(like)) else [leaf for child in value for leaf in flat(child)]
 
     def parameter(shape: Shape) -> Instruction:
         i = op("parameter", shape)
@@ -77,7 +78,8 @@ def real_computation(computation: Computation) -> Computation:
         if opcode in ("real", "imag"):
             return x[0][opcode == "imag"]  # type: ignore[index]
         if opcode == "select":
-            return tuple(do("select", x[0], *(side[k] for side in x[1:])) for k in (0, 1))  # type: ignore[index,return-value]
+            # type: ignore[index,return-value]
+            return tuple(do("select", x[0], *(side[k] for side in x[1:])) for k in (0, 1))
         if opcode == "convert":
             if is_pair:
                 return tuple(do("convert", side) for side in x[0])  # type: ignore[union-attr,return-value]
@@ -162,9 +164,13 @@ def real_computation(computation: Computation) -> Computation:
             return (index, op("broadcast", part(shape), zero, dimensions=()))
         if opcode in ("broadcast", "transpose", "reshape", "bitcast", "bitcast-convert", "slice", "reverse", "pad",
                       "concatenate", "copy"):
-            return tuple(op(opcode, part(shape), *(v[k] for v in x), keep=True) for k in (0, 1))  # type: ignore[index,return-value]
+            # type: ignore[index,return-value]
+            return tuple(op(opcode, part(shape), *(v[k] for v in x), keep=True) for k in (0, 1))
         if opcode in ("dynamic-slice", "dynamic-update-slice", "gather"):      # indices are real
-            return tuple(op(opcode, part(shape), *(v[k] if isinstance(v, tuple) else v for v in x), keep=True) for k in (0, 1))  # type: ignore[return-value]
+            # type: ignore[return-value]
+            return tuple(
+                op(opcode, part(shape), *(v[k] if isinstance(v, tuple) else v for v in x), keep=True) for k in (0, 1)
+            )
         return elementwise(opcode, shape, x)
 
     for like in computation.instructions:

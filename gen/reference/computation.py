@@ -73,7 +73,12 @@ def emit_all(computation: Computation,
                                              strides_of(array.dims)), position_of(
                         indices, strides_of(array.dims, shape.minor_to_major))
                     line = f"v_{array.name}[{at}] = ((const {kind} *)params[{number}])[({source}) * 2 + {k}];"
-                    emitter.step(f"{array.name} of {parameter.name} = {shape.text} parameter({parameter.parameter_number})", loops_over(array.dims, [line]), [array], [])
+                    emitter.step(
+                        f"{array.name} of {parameter.name} = {shape.text} parameter({parameter.parameter_number})",
+                        loops_over(array.dims, [line]),
+                        [array],
+                        [],
+                    )
                     arguments.append(array)
                 number += 1
                 continue
@@ -85,7 +90,14 @@ def emit_all(computation: Computation,
                 indices = indices_of(array.dims)
                 source = f"{array.dtype}_unpack(params[{number}], {position_of(indices, strides_of(array.dims, shape.minor_to_major))})"
                 title = f"{parameter.name} = {shape.text} parameter({parameter.parameter_number}), to row-major, an element a byte"
-                emitter.step(title, loops_over(array.dims, [f"v_{array.name}[{position_of(indices, strides_of(array.dims))}] = {source};"]), [array], [])
+                emitter.step(
+                    title,
+                    loops_over(
+                        array.dims, [f"v_{array.name}[{position_of(indices, strides_of(array.dims))}] = {source};"]
+                    ),
+                    [array],
+                    [],
+                )
             elif is_row_major(shape):
                 emitter.parameters[array.name] = f"const {kind} *const v_{array.name} = params[{number}];"
             else:

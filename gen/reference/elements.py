@@ -5,7 +5,20 @@ from __future__ import annotations
 from typing import Mapping, Sequence
 
 from gen.hlo.opcodes import ELEMENTWISE
-from gen.reference.types import bits_of, FLOATS, from_double, is_signed, load, NARROW, SMALL, STORAGE, store, TINY, to_double, wide_of
+from gen.reference.types import (
+    bits_of,
+    FLOATS,
+    from_double,
+    is_signed,
+    load,
+    NARROW,
+    SMALL,
+    STORAGE,
+    store,
+    TINY,
+    to_double,
+    wide_of,
+)
 from gen.reference.ulps import ULPS
 from gen.reference.values import Scalar
 

@@ -9,7 +9,19 @@ from gen.hlo import Computation, Instruction, Shape
 from gen.reference.elements import value_of
 from gen.reference.intervals import interval_of_op, own_error
 from gen.reference.library import wrapped_list
-from gen.reference.types import as_double, bits_of, FLOATS, from_double, key_of, literal_text, load, of_key, SMALL, STORAGE, TINY
+from gen.reference.types import (
+    as_double,
+    bits_of,
+    FLOATS,
+    from_double,
+    key_of,
+    literal_text,
+    load,
+    of_key,
+    SMALL,
+    STORAGE,
+    TINY,
+)
 from gen.reference.values import Array, Options, Scalar, Step
 
 

@@ -9,7 +9,16 @@ from gen.hlo import Computation
 from gen.reference.computation import emit_all
 from gen.reference.emitter import Emitter
 from gen.reference.intervals import interval_of
-from gen.reference.loops import indices_of, is_row_major, loops_in_order, loops_over, place_of, position_of, room_of, strides_of
+from gen.reference.loops import (
+    indices_of,
+    is_row_major,
+    loops_in_order,
+    loops_over,
+    place_of,
+    position_of,
+    room_of,
+    strides_of,
+)
 from gen.reference.assembly import assemble, needed_steps
 from gen.reference.types import as_double, FLOATS, key_of, PACKED, SMALL, STORAGE
 from gen.reference.values import Array, Options, Step

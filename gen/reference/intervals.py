@@ -5,7 +5,19 @@ from __future__ import annotations
 from typing import Mapping, Sequence
 
 from gen.reference.elements import FUNCTIONS, PRED, ROUND
-from gen.reference.types import as_double, bits_of, FLOATS, is_signed, key_limits, key_of, load, of_key, SIGNIFICANT, SMALL, TINY
+from gen.reference.types import (
+    as_double,
+    bits_of,
+    FLOATS,
+    is_signed,
+    key_limits,
+    key_of,
+    load,
+    of_key,
+    SIGNIFICANT,
+    SMALL,
+    TINY,
+)
 from gen.reference.ulps import LIBM_ULPS
 from gen.reference.values import Options, Scalar
 

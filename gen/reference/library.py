@@ -16,7 +16,19 @@ from typing import Dict, List, Mapping, Sequence, Set
 from gen.hlo import dtypes as table
 from gen.hlo.opcodes import ELEMENTWISE
 from gen.reference.elements import FUNCTIONS
-from gen.reference.types import FLOATS, NARROW, PACKED, SIGNIFICANT, SMALL, STORAGE, TINY, bits_of, integer_limits, is_signed, wide_of
+from gen.reference.types import (
+    FLOATS,
+    NARROW,
+    PACKED,
+    SIGNIFICANT,
+    SMALL,
+    STORAGE,
+    TINY,
+    bits_of,
+    integer_limits,
+    is_signed,
+    wide_of,
+)
 
 HERE = Path(__file__).resolve().parent
 FILES = [HERE / "library.c", HERE / "typed.c"]

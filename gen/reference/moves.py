@@ -8,7 +8,17 @@ from gen.hlo import Instruction
 from gen.reference.elements import convert_value
 from gen.reference.emitter import Emitter
 from gen.reference.intervals import interval_of, kept_as
-from gen.reference.loops import affine, indices_of, is_row_major, loops_over, place_of, position_of, room_of, row_major_position, strides_of
+from gen.reference.loops import (
+    affine,
+    indices_of,
+    is_row_major,
+    loops_over,
+    place_of,
+    position_of,
+    room_of,
+    row_major_position,
+    strides_of,
+)
 from gen.reference.types import bits_of, FLOATS, key_limits, load, NARROW
 from gen.reference.values import Array, Scalar
 
@@ -101,7 +111,13 @@ def same_stream(e: Emitter, i: Instruction, out: Array, of: Array) -> Array:
     known = f"{'range' if of.dtype in FLOATS else 'irange'}_is_point({interval_of(x)})"
     if not of.bits:
         known += f" && {load(of.dtype, x.v)} == {load(of.dtype, x.v)}"
-    lines += [] if out.exact else [f"int known = 1;\nfor (int64_t k = i * {want} / {have}; k <= (i * {want} + {want - 1}) / {have}; ++k) known &= {known};"]
+    lines += (
+        []
+        if out.exact
+        else [
+            f"int known = 1;\nfor (int64_t k = i * {want} / {have}; k <= (i * {want} + {want - 1}) / {have}; ++k) known &= {known};"
+        ]
+    )
     lines += [f"for (int b = 0; b < {want}; ++b) {{", "  uint64_t from = 0;",
               f"  memcpy(&from, &v_{source.name}[(i * {want} + b) / {have}], sizeof v_{source.name}[0]);",
               f"  bits |= (from >> (i * {want} + b) % {have} & 1) << b;", "}"]
@@ -131,7 +147,9 @@ def same_bits(e: Emitter, out: Array, to_at: str, of: Array, of_at: str) -> List
     lines = [f"memcpy(&v_{out.name}[{to_at}], &v_{of.name}[{of_at}], sizeof v_{out.name}[0]);"]
     if bits_of(out.dtype) < 8:
         low = f"v_{of.name}[{of_at}] & {(1 << bits_of(out.dtype)) - 1}"
-        lines = [f"v_{out.name}[{to_at}] = {f'{out.dtype}_wrap((uint64_t)({low}))' if out.dtype in NARROW else f'(uint8_t)({low})'};"]
+        lines = [
+            f"v_{out.name}[{to_at}] = {f'{out.dtype}_wrap((uint64_t)({low}))' if out.dtype in NARROW else f'(uint8_t)({low})'};"
+        ]
     if out.exact:
         return lines
     x = e.element(of, of_at)

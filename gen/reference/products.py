@@ -34,8 +34,11 @@ def dot(e: Emitter, i: Instruction, x: List[Array]) -> Array:
             for d, text in zip(dims, indices_of(sizes[name], name)):
                 index[d] = text
         number = {name: position_of(indices_of(sizes[name], name), strides_of(sizes[name])) for name in order}
-        at = f"(({number['b']}) * {count['m']} + {number['m']}) * {count['k']} + {number['k']}" if k == 0 else \
-            f"((({number['b']}) * {blocks} + ({number['n']}) / {wide}) * {count['k']} + {number['k']}) * {wide} + ({number['n']}) % {wide}"
+        at = (
+            f"(({number['b']}) * {count['m']} + {number['m']}) * {count['k']} + {number['k']}"
+            if k == 0
+            else f"((({number['b']}) * {blocks} + ({number['n']}) / {wide}) * {count['k']} + {number['k']}) * {wide} + ({number['n']}) % {wide}"
+        )
 
         def nest(lines: List[str], order: str = order) -> List[str]:
             for name in reversed(order):
@@ -45,8 +48,15 @@ def dot(e: Emitter, i: Instruction, x: List[Array]) -> Array:
     intervals = e.options.intervals and kind in FLOATS and count["k"] > 0
     out = e.array(i.name, i.shape, not intervals)
     out.bits = out.dtype not in FLOATS
-    pointers = [(f.dtype, f"{'ab'[k]}{n}", f"v_{f.name} + {('(g * %d + m) * %d' % (count['m'], count['k']), '(g * %d + n) * %d' % (blocks, count['k'] * wide))[k]}")
-                for k, group in enumerate(factors) for n, f in enumerate(group)]
+    pointers = [
+        (
+            f.dtype,
+            f"{'ab'[k]}{n}",
+            f"v_{f.name} + {('(g * %d + m) * %d' % (count['m'], count['k']), '(g * %d + n) * %d' % (blocks, count['k'] * wide))[k]}",
+        )
+        for k, group in enumerate(factors)
+        for n, f in enumerate(group)
+    ]
     total, left, right = (Scalar(text, kind) for text in ("t[j]", "a0[k]", f"b0[k * {wide} + j]"))
     sums = ProductSums(kind, [[f"a{n}[k]" for n in range(len(factors[0]))],
                               [f"b{n}[k * {wide} + j]" for n in range(len(factors[1]))]]) if intervals else None
@@ -54,7 +64,9 @@ def dot(e: Emitter, i: Instruction, x: List[Array]) -> Array:
     body.append(f"{STORAGE[kind]} t[{wide}] = {{0}};")
     body += [f"double {name}[{wide}] = {{0}};" for name in sums.names] if sums else []
     body.append(f"for (int64_t k = 0; k < {count['k']}; ++k) {{")
-    body.append(f"  for (int64_t j = 0; j < {wide}; ++j) t[j] = {value_of('add', {}, kind, [total, Scalar(value_of('multiply', {}, kind, [left, right]), kind)])};")
+    body.append(
+        f"  for (int64_t j = 0; j < {wide}; ++j) t[j] = {value_of('add', {}, kind, [total, Scalar(value_of('multiply', {}, kind, [left, right]), kind)])};"
+    )
     if sums:
         body += [f"  for (int64_t j = 0; j < {wide}; ++j) {{", *("    " + line for line in sums.add("[j]")), "  }"]
     body.append("}")
@@ -164,8 +176,10 @@ def contract(e: Emitter, i: Instruction, x: List[Array], kind: str) -> Array:
         start.append("irange rt = irange_of(0, 0);")
         sides = [interval_of_op("convert", {}, kind, [e.element(a, p)], "", False, e.options) if a.dtype != kind
                  else interval_of(e.element(a, p)) for a, p in zip(x, at)]
-        inner += [f"const irange rp = {interval_of_op('multiply', {}, kind, [Scalar('', kind, r) for r in sides], '', False, e.options)};",
-                  f"rt = {interval_of_op('add', {}, kind, [total, Scalar('', kind, 'rp')], '', False, e.options)};"]
+        inner += [
+            f"const irange rp = {interval_of_op('multiply', {}, kind, [Scalar('', kind, r) for r in sides], '', False, e.options)};",
+            f"rt = {interval_of_op('add', {}, kind, [total, Scalar('', kind, 'rp')], '', False, e.options)};",
+        ]
     body = start + loops_in_window(loops, "r", before, tests,
                                    inner) + put_sum(e, i, out, total, sums, "", count_of(loops),
                                                     position_of(index, strides_of(dims)))
@@ -200,8 +214,14 @@ def convolution_indices(i: Instruction, x: List[Array],
     by_feature, by_batch = i.attributes["feature_group_count"], i.attributes["batch_group_count"]
     inputs = x[1].dims[labels.rhs[0]]
     left, right = [""] * (n + 2), [""] * (n + 2)
-    left[labels.lhs[0]] = f"{index[labels.out[1]]} / {max(1, outputs // by_batch)} * {batches} + {index[labels.out[0]]}" if by_batch > 1 else index[labels.out[0]]
-    left[labels.lhs[1]] = f"{index[labels.out[1]]} / {max(1, outputs // by_feature)} * {inputs} + r{n}" if by_feature > 1 else f"r{n}"
+    left[labels.lhs[0]] = (
+        f"{index[labels.out[1]]} / {max(1, outputs // by_batch)} * {batches} + {index[labels.out[0]]}"
+        if by_batch > 1
+        else index[labels.out[0]]
+    )
+    left[labels.lhs[1]] = (
+        f"{index[labels.out[1]]} / {max(1, outputs // by_feature)} * {inputs} + r{n}" if by_feature > 1 else f"r{n}"
+    )
     right[labels.rhs[0]], right[labels.rhs[1]] = f"r{n}", index[labels.out[1]]
     base = [x[0].dims[labels.lhs[2 + k]] for k in range(n)]
     before, tests, at = window_index(window, [index[labels.out[2 + k]] for k in range(n)], [f"r{k}" for k in range(n)],

@@ -87,7 +87,9 @@ def prefixes(dims: List[int], along: int, reverse: bool, before: List[str], step
         return loops_over(dims, [*before, *step])
     upwards, downwards = (f"{name} = 0; {name} < {size}; ++{name}", f"{name} = {size - 1}; {name} >= 0; --{name}")
     head = f"for (int64_t {downwards if reverse else upwards}) {{"
-    return loops_over([n if d != along else 1 for d, n in enumerate(dims)], [*before, head, *("  " + line for line in step), "}"])
+    return loops_over(
+        [n if d != along else 1 for d, n in enumerate(dims)], [*before, head, *("  " + line for line in step), "}"]
+    )
 
 
 def reduce_way(e: Emitter, i: Instruction, part: Optional[Instruction], of: Array, init: Array, count: int) -> str:

@@ -86,8 +86,17 @@ def scatter(e: Emitter, i: Instruction, x: List[Array]) -> Value:
     for k, (out, way) in enumerate(zip(outs, ways)):
         if sums[k].interval is not None:
             put = e.put_interval(out, "at", f"ra{k}")
-            body += [f"if (v_{met.name}[at] > 1) {{", *("  " + line for line in anything(e, out, "at")), "} else {", *("  " + line for line in put), "}"] \
-                if way == "met" else put
+            body += (
+                [
+                    f"if (v_{met.name}[at] > 1) {{",
+                    *("  " + line for line in anything(e, out, "at")),
+                    "} else {",
+                    *("  " + line for line in put),
+                    "}",
+                ]
+                if way == "met"
+                else put
+            )
     if not any("[at]" in line for line in body[1:]):
         body = ["(void)0;"]
     body = [*head, f"if ({' && '.join(inside)}) {{", *("  " + line for line in body), "}"] if inside else [*head, *body]

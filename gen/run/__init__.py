@@ -118,7 +118,11 @@ def _unbounded_text(results: Sequence[CheckResult], total: int) -> str:
     found = [(count, why) for count, why in reasons if count]
     whys = ", ".join(why + (f" ({count})" if len(found) > 1 else "") for count, why in found)
     share = f"{float('%.2g' % (100 * unbounded / total)):g}%"
-    whose = f" were not compared ({share}, {ordinary} of ordinary inputs)" if ordinary else f" of special inputs were not compared ({share})"
+    whose = (
+        f" were not compared ({share}, {ordinary} of ordinary inputs)"
+        if ordinary
+        else f" of special inputs were not compared ({share})"
+    )
     return f"{unbounded}{whose}: rounding decides {whys}"
 
 
@@ -233,9 +237,11 @@ def _buffer_table(name: str, entries: Sequence[Dict[str, Any]]) -> str:
             raise RunError(f"the harness does not know dtype {entry['dtype']}")
         bits, kind = BITS_AND_KIND[entry["dtype"]]
         elements = entry["positions"] * (2 if dtypes.is_complex(entry["dtype"]) else 1)     # the parts, one by one
-        rows.append(f"  {{ {entry['bytes']}u, {elements}u, {bits}, SETT_{kind}, {int(bool(entry.get('exact')))}, {entry.get('index_below', 0)}u, "
-                    f"{{ {', '.join(f'{n}u' for n in entry.get('distinct', [0]))} }}, {{ {', '.join(f'{n}u' for n in entry.get('sorted', [0]))} }}, "
-                    f"{int('varies' in entry)} }},\n")
+        rows.append(
+            f"  {{ {entry['bytes']}u, {elements}u, {bits}, SETT_{kind}, {int(bool(entry.get('exact')))}, {entry.get('index_below', 0)}u, "
+            f"{{ {', '.join(f'{n}u' for n in entry.get('distinct', [0]))} }}, {{ {', '.join(f'{n}u' for n in entry.get('sorted', [0]))} }}, "
+            f"{int('varies' in entry)} }},\n"
+        )
     return f"static const struct sett_buffer {name}[] = {{\n{''.join(rows) or '  { 0, 0, 8, SETT_UINT, 0, 0, { 0 }, { 0 }, 0 },' + chr(10)}}};\n"
 
 
@@ -514,10 +520,16 @@ def check_what_fits(fusions: Sequence[Built], target: str, options: Options) -> 
             why = f"{cost.text()} are too many to run, about {costs.duration(seconds[number])} beside the reference"
             results[number] = compile_only(built, target, options, why)
         else:
-            rounds = 1 if cost.steps > costs.MUCH_STEPS else -max(1, min(MOST_ROUNDS, int(costs.MOST_SECONDS / max(1.0, seconds[number]))))
+            rounds = (
+                1
+                if cost.steps > costs.MUCH_STEPS
+                else -max(1, min(MOST_ROUNDS, int(costs.MOST_SECONDS / max(1.0, seconds[number]))))
+            )
             alike.setdefault(options.rounds or rounds, []).append(number)
             if seconds[number] > LONG_SECONDS:
-                options.say(f"{built.name}: {cost.text()}, about {costs.duration(seconds[number])} beside the reference")
+                options.say(
+                    f"{built.name}: {cost.text()}, about {costs.duration(seconds[number])} beside the reference"
+                )
     for rounds, numbers in alike.items():
         longest, all_ = max(seconds[n] for n in numbers), sum(seconds[n] * max(1, abs(rounds)) for n in numbers)
         some = replace(options, rounds=rounds, kernel_seconds=max(options.kernel_seconds, int(10 * longest)),

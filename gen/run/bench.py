@@ -232,7 +232,9 @@ def bench(files: Sequence[str], target: str, options: Optional[BenchOptions] = N
     with tempfile.TemporaryDirectory(prefix="sett_rivals_") as programs:
         if options.with_libraries and report.device["on_host"]:
             report.libraries = rivals.find(Path(programs))
-        options.run.say(f"{run.counted(len(fusions), 'kernel')}, about {costs.duration(expected_seconds([fusion for _, fusion in fusions], options))}")
+        options.run.say(
+            f"{run.counted(len(fusions), 'kernel')}, about {costs.duration(expected_seconds([fusion for _, fusion in fusions], options))}"
+        )
         begun = time.monotonic()
         for number, (file, fusion) in enumerate(fusions):
             left = (time.monotonic() - begun) / number * (len(fusions) - number) if number else 0
@@ -317,13 +319,21 @@ BUSY = 0.25     # spread beyond which something else has the machine at times
 
 def _legend(names: Sequence[str]) -> str:
     """What stands in the columns of the table."""
-    return (f"GB/s, copy, read, memcpy{''.join(f', {name}' for name in names)}: GB/s of the bytes moved; share, of read: the kernel's GB/s in those of "
-            "the fastest copy, read; +-: of the share (95%); spread: of the middle half of the turns. bench/README.md explains them")
+    return (
+        f"GB/s, copy, read, memcpy{''.join(f', {name}' for name in names)}: GB/s of the bytes moved; share, of read: the kernel's GB/s in those of "
+        "the fastest copy, read; +-: of the share (95%); spread: of the middle half of the turns. bench/README.md explains them"
+    )
 
 
 def _busy(report: Report) -> List[str]:
     most = max((_spread(row) for row in report.rows if "median_s" in row), default=0.0)
-    return [f"note: the machine is busy: times spread by up to {100 * most:.0f}%; shares, which compare within a turn, less"] if most > BUSY else []
+    return (
+        [
+            f"note: the machine is busy: times spread by up to {100 * most:.0f}%; shares, which compare within a turn, less"
+        ]
+        if most > BUSY
+        else []
+    )
 
 
 LEFT = ("kernel", "hero", "max error", "yardstick", "note")
@@ -342,10 +352,14 @@ def skipped(report: Report) -> List[str]:
 
 
 def differing(report: Report) -> List[str]:
-    """A line for each library whose result differs from a kernel's, by more than sums in another order would, but not by
-    more than rounding may cause."""
-    return [f"* {found['name']}: {found['differs']}: rounding at other places may cause it ({row['kernel']})" for row in report.rows
-            for found in row["libraries"] if found.get("differs")]
+    """A line for each library whose result differs from a kernel's, by more than sums in another order would, but not
+    by more than rounding may cause."""
+    return [
+        f"* {found['name']}: {found['differs']}: rounding at other places may cause it ({row['kernel']})"
+        for row in report.rows
+        for found in row["libraries"]
+        if found.get("differs")
+    ]
 
 
 def _summary(report: Report) -> List[str]:
@@ -362,19 +376,23 @@ def _summary(report: Report) -> List[str]:
             if len(pairs) > 1:
                 what = "kernels with matrix products or convolutions" if apart else "kernels"
                 behind = [f"{kernel} {factor:.2f}" for factor, kernel in sorted(pairs) if factor < 1]
-                lines.append(f"{len(pairs)} {what} are {geometric_mean([x for x, _ in pairs]):.2f} times as fast as {name} in the geometric mean; "
-                             f"{', '.join(behind) + ' times' if behind else f'the least {min(pairs)[0]:.2f} times ({min(pairs)[1]})'}")
+                lines.append(
+                    f"{len(pairs)} {what} are {geometric_mean([x for x, _ in pairs]):.2f} times as fast as {name} in the geometric mean; "
+                    f"{', '.join(behind) + ' times' if behind else f'the least {min(pairs)[0]:.2f} times ({min(pairs)[1]})'}"
+                )
     return lines
 
 
 def head(report: Report) -> List[str]:
     """Lines for the device and the method."""
     device, options = report.device, report.options
-    return [f"{report.target} on {device['name']}, {int(device['units'])} compute units, {device['runtime']}; "
-            f"host copies by {report.compiler}",
-            f"turns until the share is known within {100 * options.spread:g}% (95%), {options.rounds} or {options.seconds:g} s at most; "
-            f"buffers rotated through {max((row.get('footprint', 0) for row in report.rows), default=0) / MIB:.0f} MiB, "
-            f"last-level cache {device['cache'] / MIB:.0f} MiB"]
+    return [
+        f"{report.target} on {device['name']}, {int(device['units'])} compute units, {device['runtime']}; "
+        f"host copies by {report.compiler}",
+        f"turns until the share is known within {100 * options.spread:g}% (95%), {options.rounds} or {options.seconds:g} s at most; "
+        f"buffers rotated through {max((row.get('footprint', 0) for row in report.rows), default=0) / MIB:.0f} MiB, "
+        f"last-level cache {device['cache'] / MIB:.0f} MiB",
+    ]
 
 
 def table(report: Report) -> str:

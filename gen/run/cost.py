@@ -51,7 +51,11 @@ class Cost:
 
     def text(self) -> str:
         """What takes most of the time."""
-        return f"{self.steps:.1e} steps of windows and sums" if self.steps * 10 > self.operations else f"{self.operations:.1e} operations"
+        return (
+            f"{self.steps:.1e} steps of windows and sums"
+            if self.steps * 10 > self.operations
+            else f"{self.operations:.1e} operations"
+        )
 
 
 def duration(seconds: float) -> str:

@@ -159,7 +159,9 @@ def read_text(layout: Layout, by: str, tile: Sequence[int]) -> str:
     else:
         gone = rank - 1 if by == "rows" else rank - 2
         kept, reduced = [d for k, d in enumerate(dims) if k != gone], range(gone, gone + 1)
-    steps.append(f"ROOT r = {bits}[{_commas(kept)}] reduce({value}, zero), dimensions={{{_commas(reduced)}}}, to_apply=combine")
+    steps.append(
+        f"ROOT r = {bits}[{_commas(kept)}] reduce({value}, zero), dimensions={{{_commas(reduced)}}}, to_apply=combine"
+    )
     body = "\n".join(f"  {step}" for step in steps)
     return f"""HloModule read_by_{by}
 
@@ -192,7 +194,10 @@ def _row(text: str, name: str, report: bench.Report) -> Row:
         fusion, = hlo.fusions(module)
         needed, most = costs.memory(fusion.computation), costs.machine_memory() // 3
         if needed > most and report.options.with_check:
-            row.update(status="SKIP", reason=f"its check needs {bench.bytes_text(needed)}, a third of this machine's memory is {bench.bytes_text(most)}")
+            row.update(
+                status="SKIP",
+                reason=f"its check needs {bench.bytes_text(needed)}, a third of this machine's memory is {bench.bytes_text(most)}",
+            )
         else:
             row = bench.bench_fusion(fusion, report)
     except hlo.HloError as error:
@@ -288,14 +293,18 @@ def notes(matrix: Matrix) -> List[str]:
     found = []
     if any(row["bytes"] < bench.SMALL for row in measured):
         worst = max(row["latency_s"] for row in measured)
-        found.append(f"so few bytes measure the launch, not the layout: {bench.seconds_text(worst)} a launch and the wait for it")
+        found.append(
+            f"so few bytes measure the launch, not the layout: {bench.seconds_text(worst)} a launch and the wait for it"
+        )
     if any(row["fits_cache"] for row in measured):
         found.append("the buffers fit in the cache")
     spreads = [row["share_spread"] for row in measured]
     wide = [s for s in spreads if s is None or s > matrix.report.options.spread]
     if wide:
         known = "not known at all" if None in wide else f"known within {100 * max(wide):.0f}%"
-        found.append(f"in {len(wide)} of {len(measured)} cells turns ended before the share was known so well; the worst is {known}")
+        found.append(
+            f"in {len(wide)} of {len(measured)} cells turns ended before the share was known so well; the worst is {known}"
+        )
     if not matrix.report.options.with_check:
         found.append("the kernels were not checked (--no-check)")
     return found
@@ -315,15 +324,32 @@ def table(matrix: Matrix) -> str:
     layouts, by = [x.text for x in matrix.layouts], ways(matrix)
     each = " or ".join(word[:-1] for word in by)
     headings = [f"by {word}" + (f" {tile_text(matrix)}" if word == "tiles" else "") for word in by]
-    return "\n".join([
-        *bench.head(matrix.report), "",
-        f"copy of {bare(matrix)}: GB/s, share of the fastest copy of as many bytes in the same run",
-        *_grid([["from, to", *layouts], *([a, *(cell(copies[a, b]) for b in layouts)] for a in layouts)]), "",
-        f"read of {bare(matrix)}: GB/s, share of the fastest read; a kernel that xors the bits of each {each} into one value",
-        *_grid([["layout", "bytes", "padding", *headings],
-                *([x.text, bench.bytes_text(x.shape.bytes), f"{100 * x.padding:.3g}%", *(cell(reads[x.text, word]) for word in by)]
-                  for x in matrix.layouts)]),
-        *[f"note: {note}" for note in notes(matrix)], *reasons(matrix)])
+    return "\n".join(
+        [
+            *bench.head(matrix.report),
+            "",
+            f"copy of {bare(matrix)}: GB/s, share of the fastest copy of as many bytes in the same run",
+            *_grid([["from, to", *layouts], *([a, *(cell(copies[a, b]) for b in layouts)] for a in layouts)]),
+            "",
+            f"read of {bare(matrix)}: GB/s, share of the fastest read; a kernel that xors the bits of each {each} into one value",
+            *_grid(
+                [
+                    ["layout", "bytes", "padding", *headings],
+                    *(
+                        [
+                            x.text,
+                            bench.bytes_text(x.shape.bytes),
+                            f"{100 * x.padding:.3g}%",
+                            *(cell(reads[x.text, word]) for word in by),
+                        ]
+                        for x in matrix.layouts
+                    ),
+                ]
+            ),
+            *[f"note: {note}" for note in notes(matrix)],
+            *reasons(matrix),
+        ]
+    )
 
 
 def bare(matrix: Matrix) -> str:
@@ -364,7 +390,11 @@ def places(json_path: Optional[str], html_path: Optional[str]) -> Tuple[Optional
     if html_path is None and json_path is None:
         (run.ROOT / "build").mkdir(exist_ok=True)
     data = Path(json_path).absolute() if json_path is not None else None
-    page = Path(html_path).absolute() if html_path is not None else data.with_suffix(".html") if data else run.ROOT / "build" / "layouts.html"
+    page = (
+        Path(html_path).absolute()
+        if html_path is not None
+        else data.with_suffix(".html") if data else run.ROOT / "build" / "layouts.html"
+    )
     bench.writable(data, page)
     return data, page
 

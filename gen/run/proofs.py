@@ -56,12 +56,19 @@ def _indices_inside(index: str, shape: Shape) -> bool:
     for result, size in zip(info.results, shape.dims):
         found = [(result.lo, result.hi)]
         for c in info.constraints:
-            apart = algebra.ranges(algebra.simplify(f"({names}) -> (({result.text}) - ({c.text})), domain: {', '.join(domain)}"))[0]
+            apart = algebra.ranges(
+                algebra.simplify(f"({names}) -> (({result.text}) - ({c.text})), domain: {', '.join(domain)}")
+            )[0]
             found += [(c.lo + apart[0], c.hi + apart[1])]
         beyond = [(low, -1) for low in [max(low for low, _ in found)] if low < 0] + \
             [(size, high) for high in [min(high for _, high in found)] if high >= size]
         for low, high in beyond:
-            if algebra.simplify(f"({names}) -> (), domain: {', '.join([*domain, f'{result.text} in [{low}, {high}]'])}") != EMPTY:
+            if (
+                algebra.simplify(
+                    f"({names}) -> (), domain: {', '.join([*domain, f'{result.text} in [{low}, {high}]'])}"
+                )
+                != EMPTY
+            ):
                 return False
     return True
 

@@ -51,7 +51,12 @@ def _reduction(root: Any) -> Tuple[str, int]:
     if len(values) == 1 and all(x.opcode == "parameter"
                                 for x in combiner.operands) and len(set(combiner.operands)) == 2:
         return {"add": "sum", "maximum": "max"}.get(combiner.opcode, ""), 0
-    if len(values) == 2 and values[1].opcode == "iota" and values[1].shape.dtype == "s32" and root.operands[2].opcode == "constant":
+    if (
+        len(values) == 2
+        and values[1].opcode == "iota"
+        and values[1].shape.dtype == "s32"
+        and root.operands[2].opcode == "constant"
+    ):
         if tuple(root.attributes["dimensions"]) == (values[1].attributes["iota_dimension"],):
             # the sign of the init
             lowest = root.operands[2].literal[0] >> (run.BITS_AND_KIND[values[0].shape.dtype][0] - 1)
@@ -129,7 +134,11 @@ def _onednn(folder: Path) -> "List[str]":
     try:
         return _compile(folder, "onednn", ("onednn.c",), ("-ldnnl",))
     except run.RunError as error:
-        missing = "dnnl.h: No such file" in error.message or "dnnl.h' file not found" in error.message or "-ldnnl" in error.message
+        missing = (
+            "dnnl.h: No such file" in error.message
+            or "dnnl.h' file not found" in error.message
+            or "-ldnnl" in error.message
+        )
         raise run.RunError("no dnnl.h or no libdnnl" if missing else error.message.splitlines()[0]) from None
 
 
@@ -151,7 +160,10 @@ def _xla(folder: Path) -> "List[str]":
 
 # malloc takes no memory from mmap and gives none back: what XLA allocates for its results is there from the first turns
 # on.
-XLA_SETTINGS = ("JAX_PLATFORMS=cpu", f"GLIBC_TUNABLES=glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold={1 << 40}:glibc.malloc.arena_max=1")
+XLA_SETTINGS = (
+    "JAX_PLATFORMS=cpu",
+    f"GLIBC_TUNABLES=glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold={1 << 40}:glibc.malloc.arena_max=1",
+)
 STARTS = dict(zip(NAMES, (_openblas, _onednn, _numpy, _xla)))
 WHOLE = ("XLA:CPU",)  # those that take a whole fusion
 

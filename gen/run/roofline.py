@@ -123,6 +123,23 @@ def _marks(low: float, high: float) -> Sequence[float]:
 def as_html(report: bench.Report) -> str:
     """One page with everything in it; templates/files/roofline.html.j2."""
     shown = chart(report)
-    return render.environment().get_template("files/roofline.html.j2").render(
-        report=report, chart=shown, points={point.number: point for point in shown.points} if shown else {}, head=bench.head(report), width=WIDTH,
-        height=HEIGHT, left=LEFT, right=WIDTH - RIGHT, top=TOP, bottom=HEIGHT - BOTTOM, seconds=bench.seconds_text, bytes=bench.bytes_text, skipped=bench.skipped(report), behind=bench.behind)
+    return (
+        render.environment()
+        .get_template("files/roofline.html.j2")
+        .render(
+            report=report,
+            chart=shown,
+            points={point.number: point for point in shown.points} if shown else {},
+            head=bench.head(report),
+            width=WIDTH,
+            height=HEIGHT,
+            left=LEFT,
+            right=WIDTH - RIGHT,
+            top=TOP,
+            bottom=HEIGHT - BOTTOM,
+            seconds=bench.seconds_text,
+            bytes=bench.bytes_text,
+            skipped=bench.skipped(report),
+            behind=bench.behind,
+        )
+    )

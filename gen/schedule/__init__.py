@@ -125,7 +125,11 @@ class Loop(Schedule):
         words += ["streamed"] * self.stream + ["table"] * self.table
         words += [f"prefetch {self.l2_prefetch}/{self.l1_prefetch} in bursts of {self.burst}"] if self.burst else []
         words += [f"prefetch {self.order_prefetch} beyond the bytes read"] if self.order_prefetch else []
-        words += [f"prefetch rows that indices select {self.gathered_prefetch_steps} steps ahead"] if self.gathered_prefetch_steps else []
+        words += (
+            [f"prefetch rows that indices select {self.gathered_prefetch_steps} steps ahead"]
+            if self.gathered_prefetch_steps
+            else []
+        )
         words += [f"{self.fused_steps} steps fused"] if self.fused_steps > 1 else []
         words += [f"else ({self.other.text()})"] if self.other else []
         return ", ".join(words)
@@ -242,9 +246,22 @@ def _spread(device: Device, elements: int, widths: Sequence[int], stream: bool, 
         chunks = _chunks(device, -(-elements // step), device.walk_chunks)
         threads = _group(device, elements, step * chunks)
         burst = device.walk_burst if stream and chunks >= 2 * device.walk_burst else 0
-        loops.append(Loop(threads, chunks, apart.registers, lanes, down, blocked=True, interleaved_rows=apart.registers,
-                          stream=stream, moves=apart.moves, burst=burst, l2_prefetch=device.walk_prefetch if burst else 0,
-                          row=apart.row if cut else 0))
+        loops.append(
+            Loop(
+                threads,
+                chunks,
+                apart.registers,
+                lanes,
+                down,
+                blocked=True,
+                interleaved_rows=apart.registers,
+                stream=stream,
+                moves=apart.moves,
+                burst=burst,
+                l2_prefetch=device.walk_prefetch if burst else 0,
+                row=apart.row if cut else 0,
+            )
+        )
     return loops
 
 

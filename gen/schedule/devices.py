@@ -1,9 +1,10 @@
-"""What depends on a device: a row for each class of devices. Heroes' schedules count with these numbers and have none of their own.
+"""What depends on a device: a row for each class of devices. Heroes' schedules count with these numbers and have none
+of their own.
 
-A number stays because it was measured: bench/README.md ("What bounds each kernel" and what follows) has the figures of the kernels as they are, on two
-cores of an Intel Xeon with AVX-512 and of an AMD EPYC, and what was tried beside them. GPUs' rows are
-not timed (no GPU was at hand): they say what is known of the hardware, and so the classes of GPUs differ in their units alone.
-"""
+A number stays because it was measured: bench/README.md ("What bounds each kernel" and what follows) has the figures of
+the kernels as they are, on two cores of an Intel Xeon with AVX-512 and of an AMD EPYC, and what was tried beside them.
+GPUs' rows are not timed (no GPU was at hand): they say what is known of the hardware, and so the classes of GPUs differ
+in their units alone. """
 
 from __future__ import annotations
 
@@ -53,9 +54,11 @@ class Device:
 
     # How much each work-item of a CPU has
     unit_items: int = 0                 # work-items for each core, at least, before a work-item gets several steps
-    carried_items: int = 0              # the same for transposes that carry lines, whose work-items begin with a line cut in two
+    # the same for transposes that carry lines, whose work-items begin with a line cut in two
+    carried_items: int = 0
     least_groups: int = 0               # groups, at least, before work-items form groups
-    group_items: int = 0                # work-items for each of a group, at least, before those of a tile or of a reduction form groups
+    # work-items for each of a group, at least, before those of a tile or of a reduction form groups
+    group_items: int = 0
 
     # Walks over memory of a CPU
     walk_chunks: int = 0                # steps of a work-item, at most
@@ -67,11 +70,14 @@ class Device:
     pair_streams: int = 0               # the same where 16-bit elements are computed in pairs of registers
     walk_burst: int = 0                 # steps whose lines are prefetched together
     walk_prefetch: int = 0              # prefetch distance in bytes, into the second level
-    pair_prefetch: int = 0              # the same into the first level, where 16-bit elements are computed in pairs of registers
-    row_order_prefetch: int = 0         # prefetch distance in bytes, into the second level, where fused steps read whole rows
+    # the same into the first level, where 16-bit elements are computed in pairs of registers
+    pair_prefetch: int = 0
+    # prefetch distance in bytes, into the second level, where fused steps read whole rows
+    row_order_prefetch: int = 0
     interleaved_elements: int = 0       # elements of a work-item where registers interleave rows
     row_bytes: int = 0                  # bytes of a row that are moved together before those of the next row
-    order_prefetch: int = 0             # prefetch distance in bytes, in the order in which interleaved rows lie; rows in blocks of more than twice that are
+    # prefetch distance in bytes, in the order in which interleaved rows lie; rows in blocks of more than twice that are
+    order_prefetch: int = 0
                                         # left to the prefetchers of the processor
     gathered_bytes: int = 0             # bytes of a step, at most, whose address one index gives
     gathered_prefetch: int = 0          # prefetch distance in bytes of rows that indices select
@@ -81,18 +87,23 @@ class Device:
     table_elements: int = 0             # elements from which on a table is worth its making
 
     # Transposes of a CPU
-    moved_tiles: Mapping[int, Sequence[TileShape]] = field(default_factory=dict)        # by bytes of an element that is only moved, the best first
-    computed_tiles: Mapping[int, Sequence[TileShape]] = field(default_factory=dict)     # by bytes of the widest element, where elements are computed
+    # by bytes of an element that is only moved, the best first
+    moved_tiles: Mapping[int, Sequence[TileShape]] = field(default_factory=dict)
+    # by bytes of the widest element, where elements are computed
+    computed_tiles: Mapping[int, Sequence[TileShape]] = field(default_factory=dict)
     tile_prefetch: int = 0              # prefetch distance in bytes, in each row of a tile
-    tile_run: int = 0                   # elements along the source's contiguous digit that a work-item moves (a page of bytes where that is more)
+    # elements along the source's contiguous digit that a work-item moves (a page of bytes where that is more)
+    tile_run: int = 0
     tile_joined: int = 0                # elements up to which a digit is joined with those that follow
     carried_columns: int = 0            # columns of a work-item that carries parts of lines in registers
     carried_tiles: Mapping[int, SquareTile] = field(default_factory=dict)   # by bytes of an element
 
     # Reductions of a CPU
     part_bytes: int = 0                 # bytes of input of a work-item, where there is enough
-    reduction_streams: int = 0          # places in memory that a work-item reads in turn: their pages are looked up together
-    short_row: int = 0                  # bytes; rows up to this size use half the streams: frequent folds leave too few slots for prefetched lines
+    # places in memory that a work-item reads in turn: their pages are looked up together
+    reduction_streams: int = 0
+    # bytes; rows up to this size use half the streams: frequent folds leave too few slots for prefetched lines
+    short_row: int = 0
     reduction_prefetch: int = 0         # prefetch distance in bytes
     prefetch_burst: int = 0             # lines prefetched together
     column_registers: int = 0           # accumulators of a block of columns
@@ -101,7 +112,8 @@ class Device:
     part_rows: int = 0                  # rows of a part of columns, at least
     part_steps: int = 0                 # steps of a part of a row, at least
     fold_vectors: int = 0               # vectors of results, at least, whose parts are folded in vectors
-    column_period: int = 0              # accumulators, at most, of vectors that run over rows of few columns until one begins at lane 0 again
+    # accumulators, at most, of vectors that run over rows of few columns until one begins at lane 0 again
+    column_period: int = 0
 
     # Scans of a CPU
     scan_bytes: int = 0                 # bytes of a block of columns that are carried down the rows
@@ -109,15 +121,19 @@ class Device:
 
     # Rows of a CPU, which go through several stages
     held_bytes: int = 0                 # bytes of a row that stay in the second level from one stage to the next
-    row_block: int = 0                  # bytes, at most, of 16 rows that go through the stages together: they should stay in the first level
-    kept_bytes: int = 0                 # bytes of values that stages keep for later ones, of a work-item, at most: they are on its stack
+    # bytes, at most, of 16 rows that go through the stages together: they should stay in the first level
+    row_block: int = 0
+    # bytes of values that stages keep for later ones, of a work-item, at most: they are on its stack
+    kept_bytes: int = 0
 
     # Scatters
     window_items: int = 0               # work-items for each core that share the windows of a scatter
     indexed_items: int = 0              # the same where each goes through all indices
     shared_updates: int = 0             # updates from which on a CPU's work-items share the result
-    shared_neighbours: int = 0          # neighbours that one of these takes at least, where more work-items would have fewer
-    updates_ahead: int = 0              # updates, prefetch distance where they are combined in order with a result above the size of the cache
+    # neighbours that one of these takes at least, where more work-items would have fewer
+    shared_neighbours: int = 0
+    # updates, prefetch distance where they are combined in order with a result above the size of the cache
+    updates_ahead: int = 0
     scatter_threads: int = 0            # of a block
     runs: int = 0                       # runs of sorted rows for each unit of a GPU, at least
     unit_threads: int = 0               # threads that fill a unit of a GPU
@@ -136,13 +152,16 @@ class Device:
     sector: int = 0                     # bytes that they should read together at least
     reduction_values: int = 0           # accumulators of a thread
     row_threads: int = 0                # of a block that shares one row, at most
-    row_registers: int = 0              # registers of a thread that hold its part of a row; twice as many where threads are too few
-    thread_bytes: int = 0               # bytes of an input that a thread has for itself at least, before more threads share a result
+    # registers of a thread that hold its part of a row; twice as many where threads are too few
+    row_registers: int = 0
+    # bytes of an input that a thread has for itself at least, before more threads share a result
+    thread_bytes: int = 0
     ahead_bytes: int = 0                # bytes of an input that a thread has under way
 
     # Transposes of a GPU
     transpose_threads: int = 0          # of a block
-    tile_side: int = 0                  # elements of a side of a shared-memory tile; half of it where memory or the array is small
+    # elements of a side of a shared-memory tile; half of it where memory or the array is small
+    tile_side: int = 0
     tile_threads: int = 0               # a block's threads are a multiple of it
     banks: int = 0                      # of shared memory
     bank: int = 0                       # bytes of a bank's word
@@ -159,37 +178,89 @@ class Device:
 
 # A core with 512-bit vectors. line, page: the processor's. Measured on both machines of bench/README.md.
 _CPU = Device(
-    name="cpu", language="c", cpu=True, units=2, warp=1, line=64, cache=8 << 20,
-    unit_items=16, carried_items=8, least_groups=4, group_items=64,
-    walk_chunks=64, scalar_chunks=4096, scalar_group=64, scalar_elements=4096, cut_row_steps=8,
-    walk_streams=4, pair_streams=2, walk_burst=8, walk_prefetch=4096, pair_prefetch=1024, row_order_prefetch=2048,
+    name="cpu",
+    language="c",
+    cpu=True,
+    units=2,
+    warp=1,
+    line=64,
+    cache=8 << 20,
+    unit_items=16,
+    carried_items=8,
+    least_groups=4,
+    group_items=64,
+    walk_chunks=64,
+    scalar_chunks=4096,
+    scalar_group=64,
+    scalar_elements=4096,
+    cut_row_steps=8,
+    walk_streams=4,
+    pair_streams=2,
+    walk_burst=8,
+    walk_prefetch=4096,
+    pair_prefetch=1024,
+    row_order_prefetch=2048,
     interleaved_elements=2048,
-    row_bytes=512,                      # "of 512 bytes of a zip all that belongs to one row is read or written, then the next row": 0.03 to 0.05
+    # "of 512 bytes of a zip all that belongs to one row is read or written, then the next row": 0.03 to 0.05
+    row_bytes=512,
     order_prefetch=32 << 10,
-    gathered_bytes=1024, gathered_prefetch=8 << 10,
-    table_cost=60, table_elements=1 << 20,
+    gathered_bytes=1024,
+    gathered_prefetch=8 << 10,
+    table_cost=60,
+    table_elements=1 << 20,
     part_bytes=256 << 10,
-    reduction_streams=4,                # one: 0.90 to 0.94 for 0.89 to 0.98
-    short_row=1024, reduction_prefetch=2048, prefetch_burst=4,
-    column_registers=16,                # 24 are no faster
+    reduction_streams=4,  # one: 0.90 to 0.94 for 0.89 to 0.98
+    short_row=1024,
+    reduction_prefetch=2048,
+    prefetch_burst=4,
+    column_registers=16,  # 24 are no faster
     column_period=25,
-    stream_vectors=64, period_vectors=64, part_rows=16, part_steps=4, fold_vectors=64,      # chosen, not measured one by one
-    scan_bytes=8 << 10, scan_least_bytes=512,
-    held_bytes=512 << 10, row_block=32 << 10, kept_bytes=256 << 10,
-    window_items=8, indexed_items=2, shared_updates=4096, shared_neighbours=128, updates_ahead=32, scatter_threads=128,
+    # chosen, not measured one by one
+    stream_vectors=64,
+    period_vectors=64,
+    part_rows=16,
+    part_steps=4,
+    fold_vectors=64,
+    scan_bytes=8 << 10,
+    scan_least_bytes=512,
+    held_bytes=512 << 10,
+    row_block=32 << 10,
+    kept_bytes=256 << 10,
+    window_items=8,
+    indexed_items=2,
+    shared_updates=4096,
+    shared_neighbours=128,
+    updates_ahead=32,
+    scatter_threads=128,
     moved_tiles={
-        1: (TileShape(64, 64, 1, 16, streamed=True), TileShape(64, 16, 1, 16), TileShape(32, 32, 1, 32), TileShape(16, 16, 1, 64), TileShape(8, 8, 1, 64)),
+        1: (
+            TileShape(64, 64, 1, 16, streamed=True),
+            TileShape(64, 16, 1, 16),
+            TileShape(32, 32, 1, 32),
+            TileShape(16, 16, 1, 64),
+            TileShape(8, 8, 1, 64),
+        ),
         2: (TileShape(32, 32, 1, 32), TileShape(32, 16, 1, 16), TileShape(16, 16, 1, 64), TileShape(8, 8, 1, 64)),
         4: (TileShape(16, 16, 2, 64), TileShape(16, 16, 1, 64), TileShape(8, 8, 1, 64)),
-        8: (TileShape(8, 8, 2, 64), TileShape(8, 8, 1, 64))},
-    computed_tiles={bytes: tuple(TileShape(n, n, down, 64) for n in (16, 8) if n * bytes <= 64 for down in (2, 1)) for bytes in (1, 2, 4, 8)},
-    tile_prefetch=512,                  # 256 bytes: 0.01 to 0.08 less
-    tile_run=1024, tile_joined=64,
-    carried_columns=256,                # 16 KiB of registers' lines
-    carried_tiles={1: SquareTile(side=64, load_bytes=16, tiles_down=1), 2: SquareTile(side=32, load_bytes=32, tiles_down=1),
-                   4: SquareTile(side=16, load_bytes=32, tiles_down=2), 8: SquareTile(side=8, load_bytes=64, tiles_down=1)},
+        8: (TileShape(8, 8, 2, 64), TileShape(8, 8, 1, 64)),
+    },
+    computed_tiles={
+        bytes: tuple(TileShape(n, n, down, 64) for n in (16, 8) if n * bytes <= 64 for down in (2, 1))
+        for bytes in (1, 2, 4, 8)
+    },
+    tile_prefetch=512,  # 256 bytes: 0.01 to 0.08 less
+    tile_run=1024,
+    tile_joined=64,
+    carried_columns=256,  # 16 KiB of registers' lines
+    carried_tiles={
+        1: SquareTile(side=64, load_bytes=16, tiles_down=1),
+        2: SquareTile(side=32, load_bytes=32, tiles_down=1),
+        4: SquareTile(side=16, load_bytes=32, tiles_down=2),
+        8: SquareTile(side=8, load_bytes=64, tiles_down=1),
+    },
 )
-# Transactions of 32 bytes, lines of four; 32 banks of 4 bytes: CUDA C++ Programming Guide, compute capability 5 and later.
+# Transactions of 32 bytes, lines of four; 32 banks of 4 bytes: CUDA C++ Programming Guide, compute capability 5 and
+# later.
 _GPU = Device(
     name="", language="", cpu=False, units=0, warp=32, line=16, cache=0,
     walk_threads=128, walk_unit_threads=512, step_bytes=32,
@@ -197,7 +268,8 @@ _GPU = Device(
     coalesced=128, sector=32, reduction_values=32, row_threads=1024, row_registers=16, thread_bytes=16, ahead_bytes=64,
     shared_updates=4096, shared_neighbours=128, scatter_threads=128, runs=4, unit_threads=2048,
     transpose_threads=256, banks=32, bank=4,
-    tile_side=32, tile_threads=32,      # a row of the tile is read by 32 threads: a line of four-byte elements; also where waves are 64
+    # a row of the tile is read by 32 threads: a line of four-byte elements; also where waves are 64
+    tile_side=32, tile_threads=32,
 )
 DEVICES: Dict[str, Device] = {device.name: device for device in (
     replace(_CPU, name="pocl-cpu", language="opencl", group=16),        # a work-group costs some 4 ns

@@ -38,8 +38,19 @@ class Gpu(Target):
         """A constant expression: a table may hold it. (Compilers make a signalling NaN quiet.)"""
         mantissa, letter, cast = (52, "", "(double)") if dtype == "f64" else (23, "f", "")
         payload, quiet = pattern & ((1 << mantissa) - 1), 1 << (mantissa - 1)
-        text = f"{cast}INFINITY" if not payload else f"{cast}NAN" if payload == quiet \
-            else f'__builtin_nan{letter}("{payload & (quiet - 1):#x}")' if payload & quiet else f'__builtin_nans{letter}("{payload:#x}")'
+        text = (
+            f"{cast}INFINITY"
+            if not payload
+            else (
+                f"{cast}NAN"
+                if payload == quiet
+                else (
+                    f'__builtin_nan{letter}("{payload & (quiet - 1):#x}")'
+                    if payload & quiet
+                    else f'__builtin_nans{letter}("{payload:#x}")'
+                )
+            )
+        )
         return f"(-{text})" if pattern >> (bits(dtype) - 1) else text
 
     def literal(self, pattern: int, dtype: str) -> str:
