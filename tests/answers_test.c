@@ -433,8 +433,29 @@ static void analysis(void) {
 /* ---- sett_notation.h ---- */
 
 static void notations(void) {
+  static const char twice[] = "{lane = [[1], [1]]} -> {dim0 = 4}", broken[] = "{lane = [[1";
+  sett_map_arena arena = sett_map_arena_make(memory, sizeof memory);
+  sett_notation failed = sett_notation_parse(&arena, broken, sizeof broken - 1), linear = sett_notation_parse(&arena, twice, sizeof twice - 1), zero;
+  int64_t witness = POISON, mask[SETT_NOTATION_DIMS];
   NOT_TAKEN(sett_notation_refused(0));
   NOT_TAKEN(sett_notation_refused(-1));
+  memset(&zero, 0, sizeof zero);
+  CHECK(failed.error && !linear.error);
+  NOT_TAKEN(sett_notation_is_zero(&failed, &witness));
+  CHECK(witness == -1);
+  NOT_TAKEN(sett_notation_is_zero(&zero, &witness));
+  NOT_TAKEN(sett_notation_is_injective(&failed, &witness));
+  NOT_TAKEN(sett_notation_is_injective(&zero, &witness));
+  NOT_TAKEN(sett_notation_is_surjective(&failed, &witness));
+  NOT_TAKEN(sett_notation_is_surjective(&zero, &witness));
+  CHECK(sett_notation_free_masks(&failed, mask) == -1 && sett_notation_free_masks(&zero, mask) == -1);
+  NOT_TAKEN(sett_notation_is_zero(&linear, &witness));
+  CHECK(witness == 1);
+  NOT_TAKEN(sett_notation_is_injective(&linear, &witness)); /* lanes 1 and 2 hold the same */
+  CHECK(witness == 3);
+  NOT_TAKEN(sett_notation_is_surjective(&linear, &witness));
+  CHECK(witness == 2);
+  CHECK(sett_notation_free_masks(&linear, mask) == 1 && mask[0] == 2);
 }
 
 /* ---- sett_nested_layout.h ---- */

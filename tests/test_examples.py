@@ -138,10 +138,10 @@ PYTHONPATH='{EXAMPLES / 'from_jax'}' python3 -B program.py"""
 def test_fetch_content(tmp_path: Path) -> None:
     """The lines that fetch the headers, with the folder in place of the network."""
     missing(["cc", "cmake", "ninja"])
-    (block,) = re.findall(r"^```cmake\n(.*?)^```$", (EXAMPLES / "build_systems" / "README.md").read_text(), re.M | re.S)
+    (block,) = re.findall(r"^```cmake\n(.*?)^```$", (EXAMPLES / "cmake_headers" / "README.md").read_text(), re.M | re.S)
     (tmp_path / "CMakeLists.txt").write_text(f'''cmake_minimum_required(VERSION 3.20)
 project(where C)
-{block}add_executable(where "{EXAMPLES / 'build_systems' / 'where.c'}")
+{block}add_executable(where "{EXAMPLES / 'cmake_headers' / 'where.c'}")
 target_include_directories(where SYSTEM PRIVATE "${{sett_SOURCE_DIR}}/include")
 ''')
     done = shell(f"cmake -S . -B build -G Ninja -DFETCHCONTENT_SOURCE_DIR_SETT='{ROOT}' && cmake --build build && build/where", tmp_path)

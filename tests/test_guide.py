@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
+import io
 import re
 import shlex
 import sys
+import tokenize
 from pathlib import Path
 from typing import List, Set
 
@@ -147,3 +149,16 @@ def test_example(capsys: "pytest.CaptureFixture[str]", monkeypatch: pytest.Monke
 def test_wrong_examples_are_found(shown: str) -> None:
     assert as_printed(shown, "a\nb\nc\nd\n")
     assert not as_printed("a\n...\nc\nd\n", "a\nb\nc\nd\n")
+
+
+def test_lines() -> None:
+    """Lines of the generator have at most 120 columns; only literal text may be longer."""
+    long = []
+    for path in sorted((ROOT / "gen").rglob("*.py")):
+        text = path.read_text()
+        literal = set()
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type == tokenize.STRING:
+                literal |= set(range(token.start[0], token.end[0] + 1))
+        long += [f"{path}:{number}" for number, line in enumerate(text.split("\n"), 1) if len(line) > 120 and number not in literal]
+    assert not long

@@ -308,7 +308,7 @@ static void analysis_say_better(command *self, sett_map_arena *arena, sett_map m
     analysis_say_moved(self, &best, transaction);
   }
   best = was;
-  for (at = 0, v = 1; v < sett_map_variables(linear); ++v) {
+  for (at = 0, v = 1; v < sett_map_variables(linear) && memory->width < 2; ++v) {
     dealt = sett_analysis_deal(arena, linear, v);
     c = sett_analysis_coalesced(arena, dealt, &flat, transaction, lanes);
     if (c.error || !c.whole || dealt.kind != SETT_MAP_DEFINED || c.transactions >= best.transactions) continue;
@@ -635,6 +635,13 @@ static int banks(command *self) {
   }
   degree = sett_analysis_swizzle_rows(arena, maps, map, width, &swizzled, BANKS, BANK_BYTES, WARP);
   if (degree > 0 && swizzled.swizzle_count) analysis_say_memory(self, &memory, &swizzled, degree);
+  if (degree > 1 && self->option[OPTION_VECTOR] && wide > 1) {
+    say_text(self, "\nrows, and the swizzle's turns, are multiples of ");
+    say_int(self, wide);
+    say_text(self, " elements: accesses of ");
+    say_int(self, wide * memory.bits / 8);
+    say_text(self, " bytes stay whole");
+  }
   if (!self->option[OPTION_VECTOR]) analysis_say_wider(self, arena, maps, map, &memory, &worst);
   return 1;
 }
