@@ -109,7 +109,7 @@ def test_arrays_are_checked(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text('''
 import numpy as np
-from kernel import Kernel, empty
+from kernel import Kernel, _check, empty
 kernel = Kernel(".", "softmax_f32")
 x, y = empty((5, 37), np.float32), empty((5, 37), np.float32)
 x[...] = 1
@@ -119,6 +119,15 @@ for arrays in (([x, y], []), ([], [x, y]), ([x.astype(np.float64)], [y]), ([x.vi
                ([0.5], [y]), ([x], [np.broadcast_to(y[0], (5, 37))]), ([np.empty(300, np.float32)[1:186].reshape(5, 37)], [y])):
     try:
         kernel(*arrays)
+        print("taken")
+    except ValueError as error:
+        print(error)
+bf16 = {"shape": "bf16[2,3]{1,0}", "dtype": "bf16", "bytes": 12}
+_check("parameter", [np.zeros((2, 3), np.uint16)], [bf16])
+_check("parameter", [np.zeros(3, np.uint8)], [{"shape": "s4[2,3]{1,0}", "dtype": "s4", "bytes": 3}])
+for array in (np.zeros((2, 3), np.float16), np.zeros((2, 3), np.int16), np.zeros((3, 2), np.uint16)):
+    try:
+        _check("parameter", [array], [bf16])
         print("taken")
     except ValueError as error:
         print(error)
@@ -132,7 +141,8 @@ PYTHONPATH='{EXAMPLES / 'from_jax'}' python3 -B program.py"""
         "expected 1 parameter, found 2", "expected 1 parameter, found 0", f"parameter 0: {x}float64[5, 37]", f"parameter 0: {x}int32[5, 37]",
         f"parameter 0: {x}float32[185]", f"result 0: {x}float32[37, 5], not in C order", f"parameter 0: {x}float: make arrays with empty()",
         f"result 0: {x}float32[5, 37], not in C order, read-only",
-        "a buffer does not begin at a multiple of 64 bytes: make arrays with empty()"], done.stdout + done.stderr
+        "a buffer does not begin at a multiple of 64 bytes: make arrays with empty()",
+        *(f"parameter 0: expected bf16[2,3]{{1,0}}, found {found}" for found in ("float16[2, 3]", "int16[2, 3]", "uint16[3, 2]"))], done.stdout + done.stderr
 
 
 def test_fetch_content(tmp_path: Path) -> None:
