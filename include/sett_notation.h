@@ -128,7 +128,7 @@ HISTORY
   X(ERROR_OFFSET, "expected an offset of integers")                                                                   \
   X(ERROR_TILE_END, "expected ';' or ']'")                                                                            \
   X(ERROR_END, "expected the end of the layout")                                                                      \
-  X(ERROR_KIND, "expected another kind of layout for this operation")                                                 \
+  X(ERROR_KIND, "expected a layout of the kind that this operation takes: shape:stride, linear or an encoding")       \
   X(ERROR_COORDINATE, "expected a coordinate of integers, 0 or more, no deeper than the shape")                       \
   X(ERROR_RANK, "expected a coordinate with a number for each mode")                                                  \
   X(ERROR_MIX, "expected integers, or coordinates of one form, not both in one sum")                                  \
