@@ -10,10 +10,11 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import tempfile
 import threading
 from dataclasses import dataclass
 from typing import Mapping, Optional, Sequence, Set
+
+from gen import jobs
 
 LEASH = """exec 3<&0 < /dev/null
 "$@" 3<&- & child=$!
@@ -76,7 +77,7 @@ def run(command: Sequence[str], seconds: Optional[float] = None, env: Optional[M
 
 def compiler(command: Sequence[str]) -> Done:
     """As run, with a folder for temporary files that goes with it: a compiler that is killed leaves its own behind."""
-    with tempfile.TemporaryDirectory(prefix="sett_compiler_") as folder:
+    with jobs.temporary_folder("sett_compiler_") as folder:
         return run(command, env={**os.environ, "TMPDIR": folder})
 
 

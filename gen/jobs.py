@@ -14,9 +14,11 @@ import pickle
 import selectors
 import signal
 import sys
+import tempfile
 import threading
 import time
 import traceback
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Callable, Dict, Iterator, List, Sequence, Tuple
 
@@ -35,12 +37,49 @@ class Stopped(KeyboardInterrupt):
 
 
 _stopped: List[Tuple[int, float]] = []      # the signal, and when it came
+_late: List[int] = []                       # signals that wait for the end of what holds them
+_holds: List[None] = []
 
 
 def _stop(number: int, frame: object) -> None:
     if not _stopped or time.monotonic() > _stopped[-1][1] + PATIENCE:      # a terminal and ninja may send one each
         _stopped.append((number, time.monotonic()))
+        _raise(number)
+
+
+def _raise(number: int) -> None:
+    if not _holds:
         raise Stopped(number)
+    _late.append(number)
+
+
+@contextmanager
+def held() -> Iterator[None]:
+    """Stopped is raised after the block, not within."""
+    if threading.current_thread() is not threading.main_thread():   # where it is never raised
+        yield
+        return
+    _holds.append(None)
+    try:
+        yield
+    finally:
+        _holds.pop()
+        if _late and not _holds:
+            raise Stopped(_late.pop())
+
+
+@contextmanager
+def temporary_folder(prefix: str) -> Iterator[str]:
+    """A folder that goes with the block, whenever Stopped is raised. (tempfile's own stays where that is just then.)"""
+    folder = None
+    try:
+        with held():
+            folder = tempfile.TemporaryDirectory(prefix=prefix)
+        yield folder.name
+    finally:
+        with held():
+            if folder:
+                folder.cleanup()
 
 
 def _swallowed(what: Any) -> None:
@@ -53,7 +92,7 @@ def _swallowed(what: Any) -> None:
 
 
 def _again(number: int, frame: object) -> None:
-    raise Stopped(_stopped[-1][0])
+    _raise(_stopped[-1][0])
 
 
 def stoppable() -> None:

@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence
 
-from gen import child, pipeline
+from gen import child, jobs, pipeline
 from gen.hlo import dtypes
 from gen.plan import nests
 from gen.run import cost as costs
@@ -305,7 +305,9 @@ def compile_fusion(built: Built, target: str, with_reference: bool = False) -> P
         steps.append(lambda: _compiled(runner.compile(folder, name, long, device), folder / kernels))
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         try:
-            objects = list(pool.map(lambda step: step(), steps))
+            with jobs.held():   # a thread that was just started would not be waited for
+                answers = pool.map(lambda step: step(), steps)
+            objects = list(answers)
         except KeyboardInterrupt:
             child.end_all()
             raise
@@ -545,7 +547,7 @@ def check(file: str, target: str, options: Optional[Options] = None) -> List[Che
     options = options or Options()
     fusions = hlo.fusions(load(file, options.fill_constants))
     find_device(target, options)
-    with tempfile.TemporaryDirectory(prefix="sett_check_") as work:
+    with jobs.temporary_folder("sett_check_") as work:
         built = [build(fusion, Path(work) / str(number), target, options) for number, fusion in enumerate(fusions)]
         return check_what_fits(built, target, options)
 
@@ -616,7 +618,7 @@ def run(file: str, target: str, in_dir: str, out_dir: str, options: Optional[Opt
     files = {value: Path(in_dir) / f"p{number}.bin" for number, value in enumerate(values)}
     _check_sizes(list(files.values()), [value.shape.bytes for value in values])
     device, emulated = find_device(target, options), not runner_of(target).timed
-    with tempfile.TemporaryDirectory(prefix="sett_run_") as work:
+    with jobs.temporary_folder("sett_run_") as work:
 
         def find(value: Any) -> Path:
             if value not in files:  # a constant of the entry

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import geometric_mean, median
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
-from gen import child, pipeline, reference, run
+from gen import child, jobs, pipeline, reference, run
 from gen.run import cost as costs, rivals
 
 # the simplest rivals that are fast: one place in memory a thread
@@ -207,7 +206,7 @@ def bench_built(built: run.Built, target: str, device: run.Event, options: Bench
 
 def bench_fusion(fusion: Any, report: Report) -> Row:
     """One fusion's row, built in a folder of its own."""
-    with tempfile.TemporaryDirectory(prefix="sett_bench_") as work:
+    with jobs.temporary_folder("sett_bench_") as work:
         built = run.build(fusion, Path(work), report.target, report.options.run)
         return bench_built(built, report.target, report.device, report.options, report.libraries)
 
@@ -229,7 +228,7 @@ def bench(files: Sequence[str], target: str, options: Optional[BenchOptions] = N
     fusions = [(Path(file).name, fusion) for file in files
                for fusion in hlo.fusions(run.load(file, options.run.fill_constants))]
     report = Report(target, run.find_device(target, options.run), compiler_version(), options)
-    with tempfile.TemporaryDirectory(prefix="sett_rivals_") as programs:
+    with jobs.temporary_folder("sett_rivals_") as programs:
         if options.with_libraries and report.device["on_host"]:
             report.libraries = rivals.find(Path(programs))
         options.run.say(
