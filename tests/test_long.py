@@ -224,4 +224,4 @@ e {
     short, long = (cost.cost(fusions(hashed(ops, 64, 64))[0]) for ops in (1000, 2000))
     assert short.bytes == long.bytes < 40 * 64 * 64 * 24
     assert long.operations > 1.9 * short.operations and long.rounded == 0
-    assert [cost.duration(s) for s in (0.25, 43, 130, 10 ** 4, 10 ** 6)] == ["0.25 s", "43 s", "2.2 min", "2.8 h", "12 days"]
+    assert [cost.duration(s) for s in (0.25, 43, 104, 130, 10 ** 4, 10 ** 6)] == ["0.25 s", "43 s", "104 s", "2.2 min", "2.8 h", "12 days"]

@@ -280,7 +280,7 @@ static void analysis_say_moved(command *self, const sett_analysis_coalescing *c,
 
 /* What moves less, each tried: vectors, lanes that take other elements, an array that begins elsewhere. */
 static void analysis_say_better(command *self, sett_map_arena *arena, sett_map map, const sett_analysis_memory *memory, int transaction, int lanes, int lane) {
-  int v, at = 0, shift = 0, cut;
+  int v, at = 0, shift = 0, cut, helped = 0, vector = memory->width > 1 ? (int)memory->width : 1;
   sett_map linear = analysis_linear(arena, analysis_cut(arena, map, &cut), memory), dealt, best_map = linear;
   sett_analysis_memory flat = *memory;
   sett_analysis_coalescing c, best, was;
@@ -304,11 +304,12 @@ static void analysis_say_better(command *self, sett_map_arena *arena, sett_map m
     flat.bits = memory->bits;
     if (c.error || !c.whole || c.transactions >= best.transactions) continue;
     best = c;
+    helped = 1;
     analysis_say_vector(self, linear, v, w, memory);
     analysis_say_moved(self, &best, transaction);
   }
   best = was;
-  for (at = 0, v = 1; v < sett_map_variables(linear) && memory->width < 2; ++v) {
+  for (at = 0, v = 1; v < sett_map_variables(linear); ++v) {
     dealt = sett_analysis_deal(arena, linear, v);
     c = sett_analysis_coalesced(arena, dealt, &flat, transaction, lanes);
     if (c.error || !c.whole || dealt.kind != SETT_MAP_DEFINED || c.transactions >= best.transactions) continue;
@@ -325,7 +326,7 @@ static void analysis_say_better(command *self, sett_map_arena *arena, sett_map m
     analysis_say_moved(self, &best, transaction);
   }
   best = was;
-  for (v = 1; v * memory->bits < 8 * (int64_t)transaction && v < 64 && memory->width < 2; ++v) {
+  for (v = vector; v * memory->bits < 8 * (int64_t)transaction && v < 64; v += vector) {
     sett_expr moved = sett_map_add(arena, linear.result[0], sett_map_constant(arena, v));
     c = sett_analysis_coalesced(arena, sett_map_make(arena, linear.dims, linear.ranges, linear.rts, linear.variable, 1, &moved, linear.constraints, linear.constraint),
                                 &flat, transaction, lanes);
@@ -333,7 +334,11 @@ static void analysis_say_better(command *self, sett_map_arena *arena, sett_map m
     best = c;
     shift = v;
   }
-  if (!shift) return;
+  if (!shift) {
+    if (!helped && !at)
+      say_text(self, "\nhelps: no wider vector, no other lanes and no other start move less; let neighbouring lanes take neighbouring elements, as by way of shared memory");
+    return;
+  }
   say_text(self, "\nstart: ");
   say_int(self, shift);
   say_text(self, shift == 1 ? " element" : " elements");
@@ -405,7 +410,7 @@ static int coalescing(command *self) {
     }
     say_text(self, ", groups ");
     say_int(self, c.apart < 0 ? -c.apart : c.apart);
-    say_text(self, " apart");
+    say_text(self, " elements apart");
   } else {
     say_text(self, c.strided ? "warps begin in the middle of a transaction" : "lanes of a warp are in several places");
   }

@@ -82,7 +82,7 @@ static int layout_say_number(command *self, int64_t value) {
 
 /* ---- one layout ------------------------------------------------------------------------------------------------- */
 
-/* yes, copies, or not decided: do two coordinates have one value? */
+/* one-to-one, copies, or not decided: do two coordinates have one value? */
 static const char *layout_copies(command *self, const sett_any *layout) {
   sett_map map = sett_any_map(&self->arena, layout);
   sett_map_answer answer = sett_map_is_injective(&self->arena, map);
@@ -434,8 +434,9 @@ static int layout_flatten_outs(command *self) { return layout_reshape(self, NULL
 /* The word's linear layout, or status 2. */
 static int layout_linear(command *self, sett_notation *layout) {
   *layout = layout_read(self, 2);
-  if (!layout->error && layout->kind != SETT_NOTATION_TRITON) *layout = settp_notation_fail(SETT_NOTATION_ERROR_KIND);
-  return layout->error ? layout_error(self, layout) : 0;
+  if (layout->error) return layout_error(self, layout);
+  if (layout->kind == SETT_NOTATION_TRITON) return 0;
+  return say_error(self, 0, "expected a linear layout, as {in = [[1], [2]]} -> {out = 4}, or an encoding of Triton's; of others `sett layout` says whether they are one-to-one");
 }
 
 static int layout_is(command *self, int (*is)(const sett_notation *, int64_t *), const char *before, const char *behind) {

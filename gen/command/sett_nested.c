@@ -544,6 +544,6 @@ static const command_verb nested_verbs[] = {
     {"mma", "", "the matrix instructions: name, code, subgroup, m x n x k x blocks, types", "", nested_mma_list},
     {"mma", "INTRINSIC OPERAND", "the layout of an operand (lhs, rhs, acc, lhs_scale, rhs_scale) as IREE has it", "NV_MMA_SYNC_F32_16x8x16_F16\tacc", nested_mma},
     {"ptx", "INTRINSIC OPERAND", "the same with slots in PTX's order of registers", "NV_MMA_SYNC_F32_16x8x16_F16\tlhs", nested_ptx},
-    {"contract", "INTRINSIC OPERAND KINDS BOUNDS SUBGROUPS LOOPS", "the layout of an operand of a contraction; KINDS: b, m, n or k for each loop; LOOPS: the loop of each dimension",
+    {"contract", "INTRINSIC OPERAND KINDS BOUNDS SUBGROUPS LOOPS", "the layout of an operand of a contraction, then its undistributed and its distributed shape, tabs between; KINDS: b, m, n or k for each loop; LOOPS: the loop of each dimension",
      "MFMA_F32_16x16x16_F16\tacc\tmnk\t64,64,32\t2,4,1\t0,1", nested_contract},
 };

@@ -61,8 +61,12 @@ class Cost:
 def duration(seconds: float) -> str:
     for size, unit in ((86400.0, "days"), (3600.0, "h"), (60.0, "min")):
         if seconds >= 2 * size:
-            return f"{seconds / size:.2g} {unit}"
-    return f"{seconds:.2g} s"
+            return _two_digits(seconds / size) + " " + unit
+    return _two_digits(seconds) + " s"
+
+
+def _two_digits(number: float) -> str:
+    return f"{number:.0f}" if number >= 99.5 else f"{number:.2g}"
 
 
 def machine_memory() -> int:
